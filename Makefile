@@ -1,0 +1,70 @@
+# rencoder: PostgreSQL index access method.  Build with PGXS:
+#   make && make install            (PG_CONFIG=... selects another server)
+#   make OPTFLAGS=-march=native     (opt-in; the default build is portable)
+
+EXTENSION = rencoder
+# The version stands in rencoder.control only.
+EXTVERSION = $(shell sed -n "s/^default_version *= *'\(.*\)'/\1/p" $(EXTENSION).control)
+MODULE_big = rencoder
+DATA = $(wildcard sql/rencoder--*.sql)
+
+FILTER_OBJS = \
+	src/filter/renc_dict.o \
+	src/filter/renc_hash.o \
+	src/filter/renc_program.o \
+	src/filter/renc_rule.o \
+	src/filter/renc_shape.o \
+	src/filter/renc_window.o
+
+OBJS = $(FILTER_OBJS) \
+	src/build.o \
+	src/check.o \
+	src/cost.o \
+	src/directory.o \
+	src/encode.o \
+	src/format.o \
+	src/format_dict.o \
+	src/format_filter.o \
+	src/group.o \
+	src/handler.o \
+	src/insert.o \
+	src/inspect.o \
+	src/interleave.o \
+	src/key.o \
+	src/maintenance.o \
+	src/meta.o \
+	src/options.o \
+	src/page.o \
+	src/probe.o \
+	src/scan.o \
+	src/space.o \
+	src/summarize.o \
+	src/vacuum.o \
+	src/validate.o \
+	src/wal.o
+
+OPTFLAGS =
+WARNFLAGS =
+PG_CPPFLAGS = -I$(srcdir)/src -I$(srcdir)/src/filter
+PG_CFLAGS = $(OPTFLAGS) $(WARNFLAGS)
+
+# Inputs of pg_regress are sql/*.sql other than the install scripts.
+REGRESS = $(sort $(filter-out rencoder--%,$(basename $(notdir $(wildcard sql/*.sql)))))
+REGRESS_OPTS = --load-extension=$(EXTENSION)
+ISOLATION = $(sort $(basename $(notdir $(wildcard test/specs/*.spec))))
+ISOLATION_OPTS = --load-extension=$(EXTENSION) --inputdir=test --outputdir=test
+TAP_TESTS = 1
+
+PG_CONFIG ?= pg_config
+PGXS := $(shell $(PG_CONFIG) --pgxs)
+include $(PGXS)
+
+.PHONY: check-unit check-version dist
+
+# Plain C programs of the filter core; no PostgreSQL is needed.
+check-unit:
+	$(MAKE) -C test/unit check
+
+dist:
+	git archive --format zip --prefix=$(EXTENSION)-$(EXTVERSION)/ \
+		--output $(EXTENSION)-$(EXTVERSION).zip HEAD
