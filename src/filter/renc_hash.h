@@ -1,0 +1,41 @@
+/*
+ * renc_hash.h
+ *		Hashing of segment-tree nodes to windows and rows (disk format).
+ *
+ * A node is (level, prefix).  Its 64-bit hash is split in two 32-bit halves
+ * for double hashing, so that any number of positions comes from one hash
+ * (Kirsch and Mitzenmacher, "Less hashing, same performance", 2006).
+ *
+ * renc_hash.c is the only file that includes xxhash.h.
+ */
+#ifndef RENC_HASH_H
+#define RENC_HASH_H
+
+#include "renc_config.h"
+
+/* Written to the metapage; another hash needs another id. */
+#define RENC_HASH_ID_XXH3	1
+
+typedef struct renc_hash
+{
+	uint32_t	a;
+	uint32_t	b;				/* odd */
+} renc_hash;
+
+/*
+ * Hash of a tree's root (selects windows) and of a node inside it (selects
+ * rows).  The two are seeded apart; "prefix" has its low 64 - level bits zero.
+ */
+extern renc_hash renc_hash_root(uint64_t prefix, int level);
+extern renc_hash renc_hash_node(uint64_t prefix, int level);
+
+/* The i-th position of a hash in [0, n). */
+static inline uint32_t
+renc_hash_reduce(renc_hash h, uint32_t i, uint32_t n)
+{
+	uint32_t	x = h.a + i * h.b;
+
+	return (uint32_t) (((uint64_t) x * n) >> 32);
+}
+
+#endif							/* RENC_HASH_H */

@@ -1,0 +1,274 @@
+/*
+ * renc_program.c
+ *		Compiling a query into a probe program, and running it.
+ *
+ * The REncoder paper's query (section 3.4) recurses over the segment tree for
+ * each filter.  Here the recursion happens once, at compile time; a run only
+ * combines masks.
+ */
+#include "renc_program.h"
+
+typedef struct compiler
+{
+	renc_program *prog;
+	const renc_query *query;
+	int			inside_limit;	/* inside nodes from this level on are leaves */
+	bool		full;			/* out of trees or nodes */
+} compiler;
+
+/* What an enumeration does with each node of the target level. */
+typedef void (*visit_fn) (compiler *c, uint64_t prefix, bool inside, void *arg);
+
+/*
+ * Visits the nodes of level "to" below the node (prefix, from) that meet the
+ * query, in key order.  Halves the node, so that disjoint parts cost nothing.
+ */
+static void
+enumerate(compiler *c, uint64_t prefix, int from, int to, bool inside,
+		  visit_fn visit, void *arg)
+{
+	if (c->full)
+		return;
+	if (!inside)
+	{
+		switch (c->query->overlap(c->query->arg, prefix,
+								  renc_prefix_end(prefix, from)))
+		{
+			case RENC_DISJOINT:
+				return;
+			case RENC_PARTIAL:
+				break;
+			case RENC_INSIDE:
+				inside = true;
+				break;
+		}
+	}
+	if (from == to)
+	{
+		visit(c, prefix, inside, arg);
+		return;
+	}
+	enumerate(c, prefix, from + 1, to, inside, visit, arg);
+	enumerate(c, prefix | (UINT64_C(1) << (RENC_KEY_BITS - 1 - from)),
+			  from + 1, to, inside, visit, arg);
+}
+
+/* The node under construction when its children are enumerated. */
+typedef struct node_context
+{
+	int			storey;
+	const uint8_t *levels;
+	int			nlevels;
+	int			depth;			/* index into levels of the nodes to add */
+	int32_t		parent;
+} node_context;
+
+static void
+add_node(compiler *c, uint64_t prefix, bool inside, void *arg)
+{
+	const node_context *ctx = (const node_context *) arg;
+	renc_program *prog = c->prog;
+	int			level = ctx->levels[ctx->depth];
+	bool		deepest = ctx->depth == ctx->nlevels - 1;
+	int32_t		self;
+	renc_node  *node;
+
+	if (prog->nnodes == RENC_MAX_NODES)
+	{
+		c->full = true;
+		return;
+	}
+	self = prog->nnodes++;
+	node = &prog->node[self];
+	node->prefix = prefix;
+	node->parent = ctx->parent;
+	node->level = (uint8_t) level;
+	node->flags = inside ? RENC_NODE_INSIDE : 0;
+
+	if (inside && level >= c->inside_limit)
+		node->flags |= RENC_NODE_RESULT;
+	else if (!deepest)
+	{
+		node_context child = *ctx;
+
+		child.depth++;
+		child.parent = self;
+		enumerate(c, prefix, level, ctx->levels[child.depth], inside,
+				  add_node, &child);
+	}
+	else if (ctx->storey + 1 < prog->shape.nstoreys)
+		node->flags |= RENC_NODE_LINK;
+	else
+		node->flags |= RENC_NODE_RESULT;
+}
+
+typedef struct tree_context
+{
+	int			storey;
+	int32_t		link;
+} tree_context;
+
+static void add_trees(compiler *c, uint64_t prefix, int from, bool inside,
+					  int storey, int32_t link);
+
+static void
+add_tree(compiler *c, uint64_t prefix, bool inside, void *arg)
+{
+	const tree_context *ctx = (const tree_context *) arg;
+	renc_program *prog = c->prog;
+	const renc_storey *st = &prog->shape.storey[ctx->storey];
+	uint8_t		levels[RENC_KEY_BITS];
+	node_context nodes;
+	renc_tree  *tree;
+
+	if (prog->ntrees == RENC_MAX_TREES)
+	{
+		c->full = true;
+		return;
+	}
+	tree = &prog->tree[prog->ntrees++];
+	tree->hash = renc_hash_root(prefix, st->root);
+	tree->first_node = prog->nnodes;
+	tree->link = ctx->link;
+	tree->storey = ctx->storey;
+
+	nodes.storey = ctx->storey;
+	nodes.levels = levels;
+	nodes.nlevels = renc_storey_levels(st, levels);
+	nodes.depth = 0;
+	nodes.parent = -1;
+	enumerate(c, prefix, st->root, levels[0], inside, add_node, &nodes);
+	tree->nnodes = prog->nnodes - tree->first_node;
+
+	/* A tree's nodes stand together, so the next storey comes after them. */
+	for (int32_t i = 0; i < tree->nnodes && !c->full; i++)
+	{
+		const renc_node *node = &prog->node[tree->first_node + i];
+
+		if (node->flags & RENC_NODE_LINK)
+			add_trees(c, node->prefix, node->level,
+					  (node->flags & RENC_NODE_INSIDE) != 0,
+					  ctx->storey + 1, tree->first_node + i);
+	}
+}
+
+static void
+add_trees(compiler *c, uint64_t prefix, int from, bool inside, int storey,
+		  int32_t link)
+{
+	tree_context ctx = {storey, link};
+
+	enumerate(c, prefix, from, c->prog->shape.storey[storey].root, inside,
+			  add_tree, &ctx);
+}
+
+static bool
+try_compile(renc_program *prog, const renc_query *query, int inside_limit)
+{
+	compiler	c = {prog, query, inside_limit, false};
+
+	prog->ntrees = 0;
+	prog->nnodes = 0;
+	add_trees(&c, 0, 0, false, 0, -1);
+	return !c.full;
+}
+
+void
+renc_program_compile(renc_program *prog, const renc_shape *shape,
+					 uint32_t rows, const renc_query *query)
+{
+	uint64_t	levels = 0;
+	int			limit = RENC_KEY_BITS + 1;
+
+	prog->shape = *shape;
+	prog->rows = rows;
+	prog->always = false;
+	for (int s = 0; s < shape->nstoreys; s++)
+		levels |= shape->storey[s].levels;
+
+	/* Give up levels of the inside nodes until the program fits. */
+	while (!try_compile(prog, query, limit))
+	{
+		if (levels == 0)
+		{
+			prog->ntrees = prog->nnodes = 0;
+			prog->always = true;
+			return;
+		}
+		limit = RENC_KEY_BITS - __builtin_clzll(levels);
+		levels &= ~RENC_LEVEL_BIT(limit);
+	}
+
+	/* Only the nodes that stay are worth hashing. */
+	for (int i = 0; i < prog->nnodes; i++)
+		prog->node[i].hash = renc_hash_node(prog->node[i].prefix,
+											prog->node[i].level);
+}
+
+/* Tests the nodes of a tree in one window; returns the OR of its leaves. */
+static renc_mask
+run_window(renc_program *prog, const renc_tree *tree, uint32_t w,
+		   const uint8_t *window, int width, renc_mask root)
+{
+	uint32_t	kr = prog->shape.storey[tree->storey].kr;
+	renc_mask	alive = renc_mask_none();
+
+	for (int32_t i = tree->first_node; i < tree->first_node + tree->nnodes; i++)
+	{
+		const renc_node *node = &prog->node[i];
+		renc_mask	m = node->parent < 0 ? root : prog->mask[node->parent];
+
+		if (w > 0)
+			m = renc_mask_and(m, prog->mask[i]);
+		for (uint32_t r = 0; r < kr && window != NULL && !renc_mask_empty(m); r++)
+		{
+			uint32_t	row = renc_hash_reduce(node->hash, w * kr + r, prog->rows);
+
+			m = renc_mask_and(m, renc_mask_load(window + (size_t) row * width, width));
+		}
+		prog->mask[i] = m;
+		if (node->flags & (RENC_NODE_RESULT | RENC_NODE_LINK))
+			alive = renc_mask_or(alive, m);
+	}
+	return alive;
+}
+
+renc_mask
+renc_program_run(renc_program *prog, const renc_windows *windows,
+				 renc_mask candidates)
+{
+	renc_mask	result = renc_mask_none();
+
+	if (prog->always)
+		return candidates;
+
+	for (int t = 0; t < prog->ntrees; t++)
+	{
+		const renc_tree *tree = &prog->tree[t];
+		uint32_t	kw = prog->shape.storey[tree->storey].kw;
+		renc_mask	root;
+		renc_mask	alive;
+
+		/* Ranges that are in the result already need no further test. */
+		root = renc_mask_andnot(candidates, result);
+		if (tree->link >= 0)
+			root = renc_mask_and(root, prog->mask[tree->link]);
+		alive = root;
+		for (uint32_t w = 0; w < kw && !renc_mask_empty(alive); w++)
+			alive = run_window(prog, tree, w,
+							   windows->window(windows->arg,
+											   renc_hash_reduce(tree->hash, w,
+																windows->nwindows)),
+							   windows->width, root);
+
+		for (int32_t i = tree->first_node; i < tree->first_node + tree->nnodes; i++)
+		{
+			/* A tree that was cut short has no mask to speak of. */
+			if (renc_mask_empty(alive))
+				prog->mask[i] = renc_mask_none();
+			else if (prog->node[i].flags & RENC_NODE_RESULT)
+				result = renc_mask_or(result, prog->mask[i]);
+		}
+	}
+	return result;
+}

@@ -1,0 +1,84 @@
+/*
+ * renc_query.h
+ *		What a query asks of a column's keys, as a predicate over nodes.
+ *
+ * A node of the segment tree is an interval [lo, hi] of keys.  The probe
+ * machine only asks how a node relates to the query; so intervals, sets of
+ * intervals and boxes over Z-order keys are one machine with other predicates.
+ */
+#ifndef RENC_QUERY_H
+#define RENC_QUERY_H
+
+#include "renc_config.h"
+
+typedef enum renc_overlap
+{
+	RENC_DISJOINT,				/* no key of the node satisfies the query */
+	RENC_PARTIAL,				/* some may */
+	RENC_INSIDE					/* all do */
+} renc_overlap;
+
+/*
+ * "hull_lo" and "hull_hi" bound all keys that may satisfy the query.
+ * "overlap" may answer RENC_PARTIAL on doubt, never RENC_DISJOINT.
+ */
+typedef struct renc_query
+{
+	uint64_t	hull_lo;
+	uint64_t	hull_hi;
+	renc_overlap (*overlap) (const void *arg, uint64_t lo, uint64_t hi);
+	const void *arg;
+} renc_query;
+
+/* A closed interval of keys. */
+typedef struct renc_interval
+{
+	uint64_t	lo;
+	uint64_t	hi;
+} renc_interval;
+
+/* Sorted disjoint intervals; at least one. */
+typedef struct renc_interval_set
+{
+	const renc_interval *interval;
+	size_t		n;
+} renc_interval_set;
+
+static inline renc_overlap
+renc_interval_set_overlap(const void *arg, uint64_t lo, uint64_t hi)
+{
+	const renc_interval_set *set = (const renc_interval_set *) arg;
+	size_t		left = 0;
+	size_t		right = set->n;
+
+	/* The first interval that does not end before the node. */
+	while (left < right)
+	{
+		size_t		mid = left + (right - left) / 2;
+
+		if (set->interval[mid].hi < lo)
+			left = mid + 1;
+		else
+			right = mid;
+	}
+	if (left == set->n || set->interval[left].lo > hi)
+		return RENC_DISJOINT;
+	if (set->interval[left].lo <= lo && set->interval[left].hi >= hi)
+		return RENC_INSIDE;
+	return RENC_PARTIAL;
+}
+
+/* The query of a set of intervals; "set" must outlive it. */
+static inline renc_query
+renc_query_intervals(const renc_interval_set *set)
+{
+	renc_query	q;
+
+	q.hull_lo = set->interval[0].lo;
+	q.hull_hi = set->interval[set->n - 1].hi;
+	q.overlap = renc_interval_set_overlap;
+	q.arg = set;
+	return q;
+}
+
+#endif							/* RENC_QUERY_H */

@@ -1,0 +1,49 @@
+/*
+ * renc_rule.h
+ *		The shape rule: a shape from the keys of a group.
+ *
+ * A documented rule of thumb for groups of which no queries are known.  It
+ * looks at how many distinct prefixes the keys have at each level and how
+ * often a key of one block range has a neighbour in another.
+ */
+#ifndef RENC_RULE_H
+#define RENC_RULE_H
+
+#include "renc_shape.h"
+
+/* The distinct keys of one block range, sorted. */
+typedef struct renc_keys
+{
+	const uint64_t *key;
+	size_t		n;
+} renc_keys;
+
+/*
+ * Chooses the shape for the ranges given (some sampled ranges of a group will
+ * do; at least one key in all) at a budget of bits per distinct key.
+ */
+extern void renc_rule_shape(const renc_keys *ranges, int nranges,
+							double bits_per_key, renc_shape *shape);
+
+/*
+ * Distinct keys per range that the filters of a group are made for: a little
+ * more than the median, so that one range with many keys does not size the
+ * others' filters.  "counts" is reordered.
+ */
+extern double renc_rule_capacity(uint32_t *counts, int nranges);
+
+/* Is a range too full for filters made for "capacity" keys?  (FPR near 1.) */
+static inline bool
+renc_rule_overfull(double nkeys, double capacity)
+{
+	return nkeys > 2 * capacity;
+}
+
+/*
+ * Is an exact dictionary smaller than filters for a group (width 16) or slice
+ * (width 1) with "ndistinct" keys in all and "total" summed over its ranges?
+ */
+extern bool renc_rule_use_dict(size_t ndistinct, size_t total, int nranges,
+							   int width, double bits_per_key);
+
+#endif							/* RENC_RULE_H */

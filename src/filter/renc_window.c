@@ -1,0 +1,118 @@
+/*
+ * renc_window.c
+ *		The bit matrix of a group: filling, interleaving, clearing, counting.
+ */
+#include "renc_window.h"
+
+#include "renc_hash.h"
+
+uint32_t
+renc_windows_for(double nkeys, double bits_per_key, uint32_t rows)
+{
+	double		windows = nkeys * bits_per_key / rows;
+	uint32_t	n;
+
+	if (windows <= 1)
+		return 1;
+	if (windows >= UINT32_MAX / 2)
+		return UINT32_MAX / 2;
+	n = (uint32_t) windows;
+	return n < windows ? n + 1 : n;
+}
+
+/* Levels shared by two keys: the length of their common prefix. */
+static int
+common_prefix(uint64_t a, uint64_t b)
+{
+	return a == b ? RENC_KEY_BITS : __builtin_clzll(a ^ b);
+}
+
+static void
+fill_storey(uint8_t *image, int width, unsigned int slot,
+			const renc_storey *st, uint32_t nwindows, uint32_t rows,
+			uint64_t key, int shared)
+{
+	renc_hash	root = renc_hash_root(renc_prefix(key, st->root), st->root);
+	uint64_t	todo = st->levels;
+
+	/* Nodes that the previous key of the sorted list has set already. */
+	if (shared > 0)
+		todo &= shared >= RENC_KEY_BITS ? 0 : ~UINT64_C(0) << shared;
+
+	for (; todo != 0; todo &= todo - 1)
+	{
+		int			level = __builtin_ctzll(todo) + 1;
+		renc_hash	node = renc_hash_node(renc_prefix(key, level), level);
+
+		for (uint32_t w = 0; w < st->kw; w++)
+		{
+			uint8_t    *window = image +
+				(size_t) renc_hash_reduce(root, w, nwindows) * rows * width;
+
+			for (uint32_t r = 0; r < st->kr; r++)
+				renc_window_set(window, width,
+								renc_hash_reduce(node, w * st->kr + r, rows),
+								slot);
+		}
+	}
+}
+
+void
+renc_fill(uint8_t *image, int width, unsigned int slot,
+		  const renc_shape *shape, uint32_t nwindows, uint32_t rows,
+		  const uint64_t *keys, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+	{
+		int			shared = i == 0 ? 0 : common_prefix(keys[i - 1], keys[i]);
+
+		if (shared == RENC_KEY_BITS)
+			continue;
+		for (int s = 0; s < shape->nstoreys; s++)
+			fill_storey(image, width, slot, &shape->storey[s], nwindows, rows,
+						keys[i], shared);
+	}
+}
+
+void
+renc_window_interleave(uint8_t *matrix_window, const uint8_t *slice_window,
+					   unsigned int slice_no, uint32_t rows)
+{
+	for (uint32_t r = 0; r < rows; r++)
+		matrix_window[(size_t) r * RENC_MATRIX_WIDTH + slice_no] |= slice_window[r];
+}
+
+bool
+renc_window_clear(uint8_t *window, int width, uint32_t rows, renc_mask slots)
+{
+	bool		changed = false;
+
+	for (uint32_t r = 0; r < rows; r++)
+	{
+		uint8_t    *row = window + (size_t) r * width;
+		renc_mask	m = renc_mask_load(row, width);
+
+		if (!renc_mask_empty(renc_mask_and(m, slots)))
+		{
+			renc_mask_store(row, width, renc_mask_andnot(m, slots));
+			changed = true;
+		}
+	}
+	return changed;
+}
+
+void
+renc_window_count(const uint8_t *window, int width, uint32_t rows,
+				  uint32_t *counts)
+{
+	for (uint32_t r = 0; r < rows; r++)
+	{
+		for (int b = 0; b < width; b++)
+		{
+			unsigned int byte = window[(size_t) r * width + b];
+
+			for (; byte != 0; byte &= byte - 1)
+				counts[b * 8 + __builtin_ctz(byte)]++;
+		}
+	}
+}
