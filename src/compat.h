@@ -1,0 +1,63 @@
+/*
+ * compat.h
+ *		Every difference between the supported PostgreSQL versions (15 .. 18).
+ *
+ * The only file that looks at PG_VERSION_NUM.
+ */
+#ifndef RENCODER_COMPAT_H
+#define RENCODER_COMPAT_H
+
+#include "postgres.h"
+
+#include "access/transam.h"
+#include "commands/vacuum.h"
+#include "miscadmin.h"
+#include "utils/acl.h"
+
+#if PG_VERSION_NUM < 150000
+#error "rencoder requires PostgreSQL 15 or later"
+#endif
+
+#if BLCKSZ < 8192
+#error "rencoder requires a block size of at least 8192: a group header fills most of a page"
+#endif
+
+/* 16: pg_class_ownercheck() became object_ownercheck(). */
+#if PG_VERSION_NUM >= 160000
+#include "catalog/pg_class.h"
+#define rencoder_class_ownercheck(relid, roleid) \
+	object_ownercheck(RelationRelationId, (relid), (roleid))
+#else
+#define rencoder_class_ownercheck(relid, roleid) \
+	pg_class_ownercheck((relid), (roleid))
+#endif
+
+/* 17: RestrictSearchPath(); before that the search path is set by hand. */
+#if PG_VERSION_NUM >= 170000
+#define rencoder_restrict_search_path() RestrictSearchPath()
+#else
+#include "utils/guc.h"
+#define rencoder_restrict_search_path() \
+	((void) set_config_option("search_path", "pg_catalog, pg_temp", PGC_USERSET, \
+							  PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false))
+#endif
+
+/* 18: vacuum_delay_point() tells ANALYZE from VACUUM. */
+#if PG_VERSION_NUM >= 180000
+#define rencoder_vacuum_delay_point() vacuum_delay_point(false)
+#else
+#define rencoder_vacuum_delay_point() vacuum_delay_point()
+#endif
+
+/* 17: callbacks of parallel and summarizing index AMs. */
+#if PG_VERSION_NUM >= 160000
+#define RENCODER_HAVE_SUMMARIZING 1
+#endif
+#if PG_VERSION_NUM >= 170000
+#define RENCODER_HAVE_INSERT_CLEANUP 1
+#endif
+#if PG_VERSION_NUM >= 180000
+#define RENCODER_HAVE_STRATEGY_TRANSLATION 1
+#endif
+
+#endif							/* RENCODER_COMPAT_H */

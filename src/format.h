@@ -1,0 +1,117 @@
+/*
+ * format.h
+ *		The interface of group formats: how the keys of a column are stored.
+ *
+ * A slab is the storage of 8 ranges (slice, width 1) or 128 ranges (matrix,
+ * width 16) of one column of a group.  A format knows how to lay out a slab
+ * and how to ask it; nothing outside format_*.c does.
+ *
+ * Locks: functions that read or change a slab take its pages' content locks
+ * themselves, ascending, while the caller holds the header's lock or knows
+ * otherwise that the extent stays (scans: INV-7).
+ */
+#ifndef RENCODER_FORMAT_H
+#define RENCODER_FORMAT_H
+
+#include "collect.h"
+#include "probe.h"
+
+#define RENCODER_FORMAT_NONE	0
+#define RENCODER_FORMAT_FILTER	1	/* bit-sliced range filters */
+#define RENCODER_FORMAT_DICT	2	/* exact dictionary: key -> ranges */
+
+typedef struct RencoderSlab
+{
+	Relation	index;
+	const RencoderConfig *config;
+	RencoderExtent extent;
+	int			width;			/* RENC_SLICE_WIDTH or RENC_MATRIX_WIDTH */
+} RencoderSlab;
+
+typedef enum RencoderInsertResult
+{
+	RENCODER_INSERT_PRESENT,	/* nothing changed */
+	RENCODER_INSERT_ADDED,
+	RENCODER_INSERT_REFUSED		/* no room: the range must become "always" */
+} RencoderInsertResult;
+
+typedef struct RencoderFormat
+{
+	const char *name;
+	uint16		page_id;
+
+	/*
+	 * Payloads of the pages of a new slab for the keys of 8 * width ranges,
+	 * one after the other, palloc'd (possibly huge).  Ranges to leave out have
+	 * no keys.  NULL if the keys cannot be stored under this configuration.
+	 */
+	char	   *(*build) (const RencoderConfig *config, int width,
+						  const renc_keys *ranges, uint32 *npages);
+
+	/* Which of "candidates" may hold a key that satisfies the probe's query? */
+	renc_mask	(*probe) (RencoderProbe *probe, const RencoderSlab *slab,
+						  renc_mask candidates);
+
+	/* Adds a key of one range.  WAL: one or more records; none if present. */
+	RencoderInsertResult (*insert) (const RencoderSlab *slab, unsigned int slot,
+									uint64 key);
+
+	/*
+	 * Adds the keys of several ranges (those with n > 0); returns the slots
+	 * that were refused.  WAL: one record per page changed.
+	 */
+	renc_mask	(*merge) (const RencoderSlab *slab, const renc_keys *ranges);
+
+	/* Takes the bits of these slots away.  WAL: one record per page changed. */
+	void		(*clear) (const RencoderSlab *slab, renc_mask slots);
+
+	/* Adds the set bits (or entries) of each slot to counts[8 * width]. */
+	void		(*count) (const RencoderSlab *slab, uint32 *counts);
+
+	/* Raises ERRCODE_INDEX_CORRUPTED unless all pages are well-formed. */
+	void		(*check) (const RencoderSlab *slab);
+
+	/* Text about the configuration for people, palloc'd. */
+	char	   *(*describe) (const RencoderConfig *config);
+} RencoderFormat;
+
+extern const RencoderFormat rencoder_format_filter;
+extern const RencoderFormat rencoder_format_dict;
+
+/* The format of a configuration, or NULL if this version does not know it. */
+extern const RencoderFormat *rencoder_format_of(const RencoderConfig *config);
+
+/*
+ * Chooses format, shape and size for a column of a group from the collected
+ * keys of some of its ranges (all slots of the collector).  "width" is that of
+ * the slab about to be made.  "full_keys" scales: distinct keys expected of a
+ * full range, at least; 0 if all ranges are full.
+ */
+extern void rencoder_format_plan(const RencoderCollector *c, int col, int width,
+								 uint32 bits_per_key, double min_capacity,
+								 bool allow_dict, RencoderConfig *config);
+
+/* Does a range of so many distinct keys fit the configuration? */
+extern bool rencoder_format_fits(const RencoderConfig *config, uint32 distinct);
+
+/* Filter image of some slots at once, used by builds that run out of memory. */
+extern char *rencoder_filter_image(const RencoderConfig *config, int width,
+								   uint32 *npages);
+extern void rencoder_filter_fill(char *image, const RencoderConfig *config,
+								 int width, unsigned int slot,
+								 const renc_keys *keys);
+
+/*
+ * One page of interleaving: under the exclusive lock of the matrix page
+ * "pageno" of "matrix", ORs the 16 slices' windows and logs the page whole.
+ */
+extern void rencoder_filter_interleave_page(const RencoderSlab *matrix,
+											const RencoderExtent *slices,
+											uint32 pageno);
+
+/* All entries of the 16 slices of a dictionary group, sorted and united. */
+extern size_t rencoder_dict_collect(Relation index, const RencoderConfig *config,
+									const RencoderExtent *slices,
+									uint64 **keys, renc_mask **masks);
+
+#endif							/* RENCODER_FORMAT_H */

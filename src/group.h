@@ -1,0 +1,125 @@
+/*
+ * group.h
+ *		Groups of 128 block ranges and their header pages.
+ *
+ * A group has one header page per column, in consecutive blocks; the range
+ * states and trust horizons exist once, in the first.  "The header's lock"
+ * means the first header page's content lock.
+ *
+ *		payload of a header page
+ *		 0       4       6        8        40       48          176
+ *		 | group | attno | unused | config | matrix | slice[16] | next ..
+ *		 184           200          216      232        248         264
+ *		 | summarizing | summarized | always | has_null | has_value | ..
+ *		 264      1288     2312           2824     3336
+ *		 | min[]  | max[]  | distinct[]   | nset[] | horizon[] | .. 4360
+ *
+ * States of a range (INV-1): unsummarized (no bit), summarizing, summarized.
+ * Bit j of a 16-byte set is range j of the group.
+ *
+ * Storage of a column: slices of 8 ranges, each an extent of its own, until
+ * the group is full; then one matrix of all 128 ranges.  While slices are
+ * interleaved, "next" is the matrix under construction and inserters set bits
+ * in both.
+ */
+#ifndef RENCODER_GROUP_H
+#define RENCODER_GROUP_H
+
+#include "directory.h"
+
+typedef struct RencoderHeaderData
+{
+	uint32		group;
+	uint16		attno;			/* 0-based */
+	uint16		unused;			/* zero */
+	RencoderConfig config;
+	RencoderExtent matrix;
+	RencoderExtent slice[RENC_GROUP_SLICES];
+	RencoderExtent next;
+	uint8		summarizing[RENC_MATRIX_WIDTH]; /* first header page only */
+	uint8		summarized[RENC_MATRIX_WIDTH];	/* first header page only */
+	uint8		always[RENC_MATRIX_WIDTH];	/* keys unknown: may match all */
+	uint8		has_null[RENC_MATRIX_WIDTH];
+	uint8		has_value[RENC_MATRIX_WIDTH];
+	uint64		min[RENC_GROUP_RANGES]; /* min > max: no key */
+	uint64		max[RENC_GROUP_RANGES];
+	uint32		distinct[RENC_GROUP_RANGES];	/* distinct keys at summarization */
+	uint32		nset[RENC_GROUP_RANGES];	/* bits set at summarization */
+	uint64		horizon[RENC_GROUP_RANGES]; /* first header page only */
+} RencoderHeaderData;
+
+typedef RencoderHeaderData *RencoderHeader;
+
+StaticAssertDecl(offsetof(RencoderHeaderData, min) == 264 &&
+				 sizeof(RencoderHeaderData) == 4360,
+				 "RencoderHeaderData is on disk");
+StaticAssertDecl(sizeof(RencoderHeaderData) <= RENCODER_PAYLOAD_SIZE,
+				 "a group header must fit a page");
+
+#define RencoderPageGetHeader(page) \
+	((RencoderHeader) RencoderPageGetPayload(page))
+
+/* Arithmetic of block ranges. */
+static inline uint64
+rencoder_range_of_block(const RencoderMeta *meta, BlockNumber heap_blkno)
+{
+	return heap_blkno / meta->pages_per_range;
+}
+
+static inline uint32
+rencoder_group_of_range(uint64 range)
+{
+	return (uint32) (range / RENC_GROUP_RANGES);
+}
+
+static inline uint32
+rencoder_slot_of_range(uint64 range)
+{
+	return (uint32) (range % RENC_GROUP_RANGES);
+}
+
+/* Block ranges of a table of "nblocks" pages, the partial last one included. */
+static inline uint64
+rencoder_range_count(const RencoderMeta *meta, BlockNumber nblocks)
+{
+	return ((uint64) nblocks + meta->pages_per_range - 1) / meta->pages_per_range;
+}
+
+/* Sets of ranges in a header. */
+static inline renc_mask
+rencoder_set_get(const uint8 *set)
+{
+	return renc_mask_load(set, RENC_MATRIX_WIDTH);
+}
+
+static inline void
+rencoder_set_put(uint8 *set, renc_mask mask)
+{
+	renc_mask_store(set, RENC_MATRIX_WIDTH, mask);
+}
+
+/* The 128-bit mask of the 8 ranges of a slice. */
+static inline renc_mask
+rencoder_slice_mask(int slice)
+{
+	renc_mask	m = renc_mask_none();
+
+	m.w[slice / 8] = UINT64CONST(0xFF) << (slice % 8 * 8);
+	return m;
+}
+
+/* Makes the payload of a header page: all ranges unsummarized, no keys. */
+extern void rencoder_header_init(RencoderHeader header, uint32 group, int attno);
+
+/*
+ * Reads and locks a header page of a group; "first" is the group's first
+ * header block.  Error if it is not the header of this group and column.
+ */
+extern Buffer rencoder_header_read(Relation index, BlockNumber first,
+								   uint32 group, int attno, int lockmode);
+
+/* The first header block of a group, or RENCODER_NO_BLOCK.  Locks: directory share, released. */
+extern BlockNumber rencoder_group_find(Relation index, const RencoderMeta *meta,
+									   uint32 group);
+
+#endif							/* RENCODER_GROUP_H */

@@ -1,0 +1,62 @@
+/*
+ * key.h
+ *		Values to keys: opclass support functions, scan keys to queries.
+ */
+#ifndef RENCODER_KEY_H
+#define RENCODER_KEY_H
+
+#include "meta.h"
+#include "renc_query.h"
+
+#include "access/genam.h"
+#include "access/skey.h"
+
+/*
+ * Support functions of an operator class.
+ *
+ * 1 (required): value -> key, as int8 holding the bits of a uint64.  Monotone
+ *	 in the type's order: x < y implies key(x) <= key(y).  For another right-hand
+ *	 type of the operator family, (type, type) of that type.
+ * 2 (optional): for operators with another right-hand type, how far a bound of
+ *	 that type must be widened, in key units; () -> int8.
+ */
+#define RENCODER_PROC_KEY		1
+#define RENCODER_PROC_SLACK		2
+#define RENCODER_NPROCS			2
+
+/* Strategies: btree's numbers. */
+#define RENCODER_NSTRATEGIES	5
+
+/* What a query asks of one column. */
+typedef struct RencoderColumnQuery
+{
+	bool		is_null;		/* IS NULL */
+	bool		not_null;		/* IS NOT NULL */
+	bool		has_keys;		/* intervals below restrict the keys */
+	renc_interval_set set;
+	renc_query	query;
+} RencoderColumnQuery;
+
+typedef struct RencoderQuery
+{
+	bool		empty;			/* contradictory: no row can match */
+	bool		restricted;		/* any column asked for anything */
+	int			natts;
+	RencoderColumnQuery column[INDEX_MAX_KEYS];
+} RencoderQuery;
+
+/* The key of a value of the index column (0-based); value is not null. */
+extern uint64 rencoder_key_encode(Relation index, int col, Datum value);
+
+/*
+ * Turns scan keys into a query, palloc'd in the current context.  Strict
+ * bounds become closed ones, which is safe because keys are only monotone.
+ */
+extern RencoderQuery *rencoder_key_query(Relation index, const ScanKeyData *keys,
+										 int nkeys);
+
+/* The query lo <= column <= hi for values of the column's type. */
+extern RencoderQuery *rencoder_key_between(Relation index, int col,
+										   Datum lo, Datum hi);
+
+#endif							/* RENCODER_KEY_H */

@@ -1,0 +1,96 @@
+/*
+ * meta.h
+ *		The metapage: format version, options frozen at build, roots.
+ *
+ *		payload of block 0
+ *		+------------------------------------------------------------+
+ *		| magic | version | hash id | geometry | options             |
+ *		| generation (INV-7)                                         |
+ *		| root of the free-extent list                               |
+ *		| direct[]: blocks of the first directory pages              |
+ *		| map[]:    blocks of directory maps for all further ones    |
+ *		+------------------------------------------------------------+
+ */
+#ifndef RENCODER_META_H
+#define RENCODER_META_H
+
+#include "wal.h"
+
+#define RENCODER_MAGIC		0x5245434F	/* "RECO" */
+#define RENCODER_VERSION	1
+
+/* Rows of 16 bytes in a page: 510 at BLCKSZ 8192. */
+#define RENCODER_ROWS		(RENCODER_PAYLOAD_SIZE / 16)
+
+/*
+ * Directory pages found without a map, so that small indexes do without one,
+ * and maps.  Together they fill the metapage.
+ */
+#define RENCODER_META_DIRECT	256
+#define RENCODER_META_MAPS		1400
+
+typedef struct RencoderMetaPageData
+{
+	uint32		magic;
+	uint32		version;
+	uint32		hash_id;
+	uint32		rows_per_window;
+	uint32		group_ranges;	/* 128 */
+	uint32		slice_ranges;	/* 8 */
+	uint32		pages_per_range;
+	uint32		bits_per_key;
+	uint32		natts;
+	uint32		unused;			/* zero */
+	uint64		generation;		/* bumped before anything is taken away */
+	BlockNumber free_root;		/* first page of the free-extent list */
+	BlockNumber direct[RENCODER_META_DIRECT];
+	BlockNumber map[RENCODER_META_MAPS];
+} RencoderMetaPageData;
+
+StaticAssertDecl(sizeof(RencoderMetaPageData) <= RENCODER_PAYLOAD_SIZE,
+				 "metapage data must fit the page");
+
+#define RencoderPageGetMeta(page) \
+	((RencoderMetaPageData *) RencoderPageGetPayload(page))
+
+/* What never changes during the life of an index; cached in rd_amcache. */
+typedef struct RencoderMeta
+{
+	uint32		pages_per_range;
+	uint32		bits_per_key;
+	uint32		natts;
+	uint32		entry_size;		/* bytes of a directory entry */
+	uint32		entries_per_page;	/* directory entries in a page */
+} RencoderMeta;
+
+/*
+ * Writes block 0 of a fork that is still empty.  WAL: none; the caller logs
+ * the fork when it is complete.
+ */
+extern void rencoder_meta_create(Relation index, ForkNumber fork,
+								 uint32 pages_per_range, uint32 bits_per_key);
+
+/*
+ * The frozen part, from rd_amcache or read and checked.  Valid while the
+ * relcache entry is; copy it if it must live longer.  Locks: metapage share,
+ * released.  Error on an unknown magic or format version.
+ */
+extern const RencoderMeta *rencoder_meta_get(Relation index);
+
+/* A copy of the metapage's data (palloc'd), read under share lock. */
+extern RencoderMetaPageData *rencoder_meta_copy(Relation index);
+
+/* The present generation.  Locks: metapage share, released. */
+extern uint64 rencoder_meta_generation(Relation index);
+
+/* The metapage, pinned and locked. */
+extern Buffer rencoder_meta_lock(Relation index, int lockmode);
+
+/*
+ * Maintainer lock (INV-6): one maintainer per index changes layout at a time.
+ * A heavyweight lock on block 0, released at the end of transaction at last.
+ */
+extern void rencoder_meta_lock_maintainer(Relation index);
+extern void rencoder_meta_unlock_maintainer(Relation index);
+
+#endif							/* RENCODER_META_H */

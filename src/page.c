@@ -1,0 +1,108 @@
+/*
+ * page.c
+ *		Pages of an index: initialization, verification, reading.
+ */
+#include "page.h"
+
+const char *
+rencoder_page_type_name(uint16 page_id)
+{
+	switch (page_id)
+	{
+		case RENCODER_PAGE_META:
+			return "metapage";
+		case RENCODER_PAGE_DIRMAP:
+			return "directory map";
+		case RENCODER_PAGE_DIRECTORY:
+			return "directory";
+		case RENCODER_PAGE_HEADER:
+			return "group header";
+		case RENCODER_PAGE_WINDOWS:
+			return "window";
+		case RENCODER_PAGE_DICT:
+			return "dictionary";
+		case RENCODER_PAGE_FREE:
+			return "free list";
+	}
+	return "unknown";
+}
+
+void
+rencoder_page_init(Page page, BlockNumber blkno, uint16 page_id)
+{
+	RencoderPageOpaque opaque;
+
+	PageInit(page, BLCKSZ, sizeof(RencoderPageOpaqueData));
+	((PageHeader) page)->pd_lower = ((PageHeader) page)->pd_upper;
+	opaque = RencoderPageGetOpaque(page);
+	opaque->blkno = blkno;
+	opaque->unused = 0;
+	opaque->page_id = page_id;
+}
+
+const char *
+rencoder_page_fault(Page page, BlockNumber blkno, uint16 page_id)
+{
+	PageHeader	phdr = (PageHeader) page;
+
+	if (PageIsNew(page))
+		return "The page is empty.";
+	if (PageGetSpecialSize(page) != sizeof(RencoderPageOpaqueData) ||
+		phdr->pd_special != BLCKSZ - sizeof(RencoderPageOpaqueData))
+		return "The page has a special area of another size.";
+	if (RencoderPageGetOpaque(page)->page_id != page_id)
+		return "The page is of another type.";
+	if (RencoderPageGetOpaque(page)->blkno != blkno)
+		return "The page belongs to another block.";
+	if (phdr->pd_lower != phdr->pd_special || phdr->pd_upper != phdr->pd_special)
+		return "The page's free space pointers are wrong.";
+	return NULL;
+}
+
+void
+rencoder_page_corrupted(Relation index, BlockNumber blkno, const char *detail)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_INDEX_CORRUPTED),
+			 errmsg("index \"%s\" is corrupted at block %u",
+					RelationGetRelationName(index), blkno),
+			 errdetail("%s", detail),
+			 errhint("REINDEX INDEX rebuilds the index from its table.")));
+	pg_unreachable();
+}
+
+Buffer
+rencoder_page_try_read(Relation index, BlockNumber blkno, uint16 page_id,
+					   const char **fault)
+{
+	Buffer		buf = ReadBuffer(index, blkno);
+
+	LockBuffer(buf, BUFFER_LOCK_SHARE);
+	*fault = rencoder_page_fault(BufferGetPage(buf), blkno, page_id);
+	if (*fault != NULL)
+	{
+		UnlockReleaseBuffer(buf);
+		return InvalidBuffer;
+	}
+	return buf;
+}
+
+Buffer
+rencoder_page_read(Relation index, BlockNumber blkno, int lockmode,
+				   uint16 page_id)
+{
+	Buffer		buf = ReadBuffer(index, blkno);
+	const char *fault;
+
+	LockBuffer(buf, lockmode);
+	fault = rencoder_page_fault(BufferGetPage(buf), blkno, page_id);
+	if (fault != NULL)
+	{
+		char	   *detail = psprintf("Expected a %s page. %s",
+									  rencoder_page_type_name(page_id), fault);
+
+		UnlockReleaseBuffer(buf);
+		rencoder_page_corrupted(index, blkno, detail);
+	}
+	return buf;
+}

@@ -1,0 +1,73 @@
+/*
+ * rencoder.h
+ *		The access method's callbacks, options and settings.
+ */
+#ifndef RENCODER_H
+#define RENCODER_H
+
+#include "compat.h"
+
+#include "access/amapi.h"
+#include "nodes/pathnodes.h"
+
+#define RENCODER_DEFAULT_PAGES_PER_RANGE	0	/* 0: chosen at build */
+#define RENCODER_MIN_PAGES_PER_RANGE		0
+#define RENCODER_MAX_PAGES_PER_RANGE		1024
+#define RENCODER_AUTO_MAX_PAGES_PER_RANGE	32
+
+#define RENCODER_DEFAULT_BITS_PER_KEY		20
+#define RENCODER_MIN_BITS_PER_KEY			4
+#define RENCODER_MAX_BITS_PER_KEY			64
+
+typedef struct RencoderOptions
+{
+	int32		vl_len_;		/* varlena header (do not touch directly!) */
+	int			pages_per_range;
+	int			bits_per_key;
+} RencoderOptions;
+
+/* rencoder.enable_scan */
+extern bool rencoder_enable_scan;
+
+/* options.c */
+extern void rencoder_options_init(void);
+extern bytea *rencoderoptions(Datum reloptions, bool validate);
+extern int	rencoder_options_pages_per_range(Relation index);
+extern int	rencoder_options_bits_per_key(Relation index);
+
+/* build.c */
+extern IndexBuildResult *rencoderbuild(Relation heap, Relation index,
+									   struct IndexInfo *indexInfo);
+extern void rencoderbuildempty(Relation index);
+
+/* insert.c */
+extern bool rencoderinsert(Relation index, Datum *values, bool *isnull,
+						   ItemPointer heap_tid, Relation heap,
+						   IndexUniqueCheck checkUnique, bool indexUnchanged,
+						   struct IndexInfo *indexInfo);
+
+/* scan.c */
+extern IndexScanDesc rencoderbeginscan(Relation index, int nkeys, int norderbys);
+extern void rencoderrescan(IndexScanDesc scan, ScanKey keys, int nkeys,
+						   ScanKey orderbys, int norderbys);
+extern int64 rencodergetbitmap(IndexScanDesc scan, TIDBitmap *tbm);
+extern void rencoderendscan(IndexScanDesc scan);
+
+/* vacuum.c */
+extern IndexBulkDeleteResult *rencoderbulkdelete(IndexVacuumInfo *info,
+												 IndexBulkDeleteResult *stats,
+												 IndexBulkDeleteCallback callback,
+												 void *callback_state);
+extern IndexBulkDeleteResult *rencodervacuumcleanup(IndexVacuumInfo *info,
+													IndexBulkDeleteResult *stats);
+
+/* cost.c */
+extern void rencodercostestimate(PlannerInfo *root, IndexPath *path,
+								 double loop_count, Cost *indexStartupCost,
+								 Cost *indexTotalCost, Selectivity *indexSelectivity,
+								 double *indexCorrelation, double *indexPages);
+
+/* validate.c */
+extern bool rencodervalidate(Oid opclassoid);
+
+#endif							/* RENCODER_H */

@@ -1,0 +1,44 @@
+/*
+ * scan.h
+ *		Finding the block ranges that may hold rows of a query.
+ */
+#ifndef RENCODER_SCAN_H
+#define RENCODER_SCAN_H
+
+#include "format.h"
+#include "key.h"
+
+#include "utils/snapshot.h"
+
+typedef struct RencoderScanCounts
+{
+	int64		ranges;			/* block ranges of the table */
+	int64		skipped;		/* need not be visited */
+	int64		candidates;		/* must be visited */
+	int64		unsummarized;	/* candidates for want of a trusted summary */
+	int64		index_pages;	/* pages of the index read, repeats counted */
+} RencoderScanCounts;
+
+/* Called with the candidates of a group, one or more times a group. */
+typedef void (*RencoderEmit) (void *arg, uint64 first_range, renc_mask ranges);
+
+/*
+ * Runs a query over all groups of a table of "heap_nblocks" pages.  A range
+ * whose trust horizon "snapshot" precedes is a candidate (INV-9); a NULL
+ * snapshot trusts all summaries (for inspection).  "counts" may be NULL.
+ *
+ * Locks: shared content locks, one page or (header, windows) at a time; none
+ * on exit.  Errors: ERRCODE_INDEX_CORRUPTED.
+ */
+extern void rencoder_scan_ranges(Relation index, BlockNumber heap_nblocks,
+								 const RencoderQuery *query, Snapshot snapshot,
+								 RencoderEmit emit, void *arg,
+								 RencoderScanCounts *counts);
+
+/*
+ * The xmin of a snapshot as a 64-bit transaction id; 0 (trusts nothing) for a
+ * snapshot that is not an MVCC one.
+ */
+extern uint64 rencoder_snapshot_xmin(Snapshot snapshot);
+
+#endif							/* RENCODER_SCAN_H */

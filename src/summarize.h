@@ -1,0 +1,40 @@
+/*
+ * summarize.h
+ *		Summarizing block ranges of an index in use.
+ */
+#ifndef RENCODER_SUMMARIZE_H
+#define RENCODER_SUMMARIZE_H
+
+#include "format.h"
+
+/*
+ * Summarizes every unsummarized range of [first, last] (clipped to the table)
+ * and returns their number.  With "partial", also the last range if the table
+ * ends inside it.  Groups that become full are interleaved into a matrix.
+ *
+ * Locks: the caller has at least RowExclusiveLock on the heap and on the
+ * index, and no content lock; takes the maintainer lock.  Runs user code of
+ * expression indexes: the caller sets the table owner's user id.
+ */
+extern double rencoder_summarize(Relation index, Relation heap,
+								 uint64 first, uint64 last, bool partial);
+
+/*
+ * Takes the summary of a range away; false if it had none.  Takes the
+ * maintainer lock.
+ */
+extern bool rencoder_desummarize(Relation index, uint64 range);
+
+/* Interleaves the slices of a full group; false if there is nothing to do.
+ * The caller has the maintainer lock. */
+extern bool rencoder_interleave(Relation index, uint32 group);
+
+/*
+ * The trust horizon (INV-9) for ranges that were scanned while "oldest_before"
+ * was the horizon before the scan; as a 64-bit transaction id.
+ */
+extern uint64 rencoder_horizon_now(Relation heap);
+extern uint64 rencoder_horizon(Relation heap, uint64 oldest_before,
+							   bool broken_hot_chain);
+
+#endif							/* RENCODER_SUMMARIZE_H */
