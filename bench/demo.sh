@@ -1,0 +1,180 @@
+#!/usr/bin/env bash
+# Shows what a rencoder index does, on real data, in one command:
+#
+#   bash bench/demo.sh            (as root on a fresh Debian or Ubuntu; without root if the packages are there)
+#
+# It builds the extension, starts a temporary PostgreSQL cluster of its own, loads the flights of
+# bench/data and asks the same questions of rencoder, btree, BRIN minmax, BRIN minmax-multi and a
+# sequential scan.  Every answer is compared with that of the sequential scan; a difference ends the
+# demo with exit code 1.  Nothing of the system's PostgreSQL is touched (see lib.sh).
+set -euo pipefail
+started=$SECONDS
+# shellcheck source=bench/lib.sh
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+COPIES=15               # of the 336,776 real flights: about 5 million rows
+PAGES_PER_RANGE=32      # for BRIN; rencoder chooses its own
+RUNS=5
+INDEXES=(rencoder btree brin_minmax brin_minmax_multi)
+
+load_flights() {
+    bench_sql -q -c "CREATE TABLE nycflights13 (sched_dep timestamp, carrier text, flight int, tailnum text, origin text,
+        dest text, dep_delay int, arr_delay int, air_time int, distance int)"
+    gzip -dc "$bench_root/bench/data/nycflights13.csv.gz" | bench_copy nycflights13 HEADER
+    # Copy k lies k * 364 days back: 52 whole weeks, so that weekdays stay weekdays.
+    # Cancelled flights have no departure: NULL.
+    bench_sql -q <<SQL
+CREATE TABLE flights AS
+SELECT sched_dep - k * interval '364 days' AS sched_dep,
+       sched_dep - k * interval '364 days' + dep_delay * interval '1 minute' AS departed,
+       carrier, flight, tailnum, origin, dest, dep_delay, arr_delay, air_time, distance,
+       hashint8extended(row_number() OVER (), 20130101) AS booking_ref
+FROM nycflights13, generate_series(0, $COPIES - 1) AS k
+ORDER BY tailnum, sched_dep;
+VACUUM (ANALYZE) flights;
+SQL
+}
+
+describe_data() {
+    bench_sql <<'SQL'
+SELECT format(E'Data: %s flights in %s pages (%s), %s rows a page, %s to %s.',
+              to_char(count(*), 'FM9,999,999'), to_char(pages, 'FM9,999,999'), pg_size_pretty(pg_relation_size('flights')),
+              round(count(*) / pages::numeric), min(sched_dep)::date, max(sched_dep)::date)
+FROM flights, (SELECT pg_relation_size('flights') / current_setting('block_size')::bigint AS pages) AS size
+GROUP BY pages;
+SQL
+    cat <<TEXT
+      The 336,776 flights that left New York in 2013 (nycflights13, real), $COPIES times, each copy 364 days
+      before the one above; every other value is the real one.  The table lies in the order of the aircraft
+      (tailnum, then time), as when the log of each aircraft is loaded as a whole: so the time of departure
+      has next to nothing to do with the place of the row.
+      The column booking_ref is synthetic: a random int8, which stands for ids such as orders or traces.
+TEXT
+}
+
+index_method() {
+    local column=$1 type=$2 kind=$3
+    case $kind in
+        rencoder)          echo "rencoder ($column)" ;;
+        btree)             echo "btree ($column)" ;;
+        brin_minmax)       echo "brin ($column) WITH (pages_per_range = $PAGES_PER_RANGE)" ;;
+        brin_minmax_multi) echo "brin ($column ${type}_minmax_multi_ops) WITH (pages_per_range = $PAGES_PER_RANGE)" ;;
+    esac
+}
+
+# Builds the indexes of one column side by side and keeps the size and the build time of each.
+build_indexes() {
+    local column=$1 type=$2 kind
+    for kind in "${INDEXES[@]}"; do
+        bench_sql -q <<SQL
+SELECT clock_timestamp() AS started \gset
+CREATE INDEX $kind ON flights USING $(index_method "$column" "$type" "$kind");
+INSERT INTO built VALUES ('$kind', pg_relation_size('$kind'), extract(epoch FROM clock_timestamp() - :'started') * 1000);
+SQL
+    done
+}
+
+drop_indexes() {
+    local kind
+    for kind in "${INDEXES[@]}"; do echo "DROP INDEX $kind;"; done | bench_sql -q
+    bench_sql -q -c 'TRUNCATE built'
+}
+
+# measure_alone KIND: the SQL that measures one index as if it were the only one (or none, for seq_scan):
+# the others are dropped in a transaction that is rolled back, so each is built once only.
+# Left to the planner first; then with sequential scans off, because the table is to show what each
+# index would cost also where the planner rightly leaves it alone.
+measure_alone() {
+    local kind=$1 other
+    echo 'BEGIN;'
+    for other in "${INDEXES[@]}"; do [[ $other == "$kind" ]] || echo "DROP INDEX $other;"; done
+    cat <<SQL
+SELECT bench_choice(:'query') AS choice \gset
+SET LOCAL enable_seqscan = $([[ $kind == seq_scan ]] && echo on || echo off);
+SELECT jsonb_build_object('index', '$kind', 'choice', :'choice') || to_jsonb(m)
+       || jsonb_build_object('checked_uses', c.uses, 'checked_rows', c.rows, 'md5', c.md5) AS answer
+FROM bench_measure(:'query', $RUNS) AS m, bench_checksum(:'query') AS c \gset
+ROLLBACK;
+INSERT INTO answer SELECT * FROM jsonb_populate_record(NULL::answer, :'answer');
+SQL
+}
+
+# Prints the table of one query and ends the demo if any index gave another answer.
+ask() {
+    local title=$1 query=$2 kind wrong
+    bench_sql -q -c 'TRUNCATE answer'
+    {
+        printf '\\set query %s\n' "'${query//\'/\'\'}'"
+        for kind in seq_scan "${INDEXES[@]}"; do measure_alone "$kind"; done
+    } | bench_sql -q
+    printf '\n%s\n    %s\n' "$title" "$query"
+    bench_sql -q <<SQL
+SELECT format('    %s rows.  With all four indexes there the planner takes: %s',
+    (SELECT to_char(rows, 'FM9,999,999') FROM answer WHERE index = 'seq_scan'), bench_choice(\$q\$$query\$q\$));
+BEGIN;
+DROP INDEX btree;
+SELECT format('    and without the btree: %s', bench_choice(\$q\$$query\$q\$));
+ROLLBACK;
+SQL
+    bench_sql --pset=tuples_only=off --pset=format=aligned --pset=footer=off -c "
+        SELECT replace(index, '_', ' ') AS index,
+               coalesce(pg_size_pretty(size), '') AS size,
+               coalesce(to_char(build_ms / 1000, 'FM990.0') || ' s', '') AS \"build time\",
+               to_char(total_pages, 'FM9,999,999') AS \"pages read\",
+               coalesce(to_char(index_pages, 'FM9,999,999'), '-') AS \"of index\",
+               coalesce(to_char(heap_pages, 'FM9,999,999'), '-') AS \"of table\",
+               to_char(ms, 'FM99990.00') || ' ms' AS time,
+               CASE WHEN index = 'seq_scan' THEN '' WHEN choice = index THEN 'yes' ELSE 'no: ' || choice END AS \"chosen if alone\"
+        FROM answer LEFT JOIN built USING (index)
+        ORDER BY array_position('{rencoder,btree,brin_minmax,brin_minmax_multi,seq_scan}'::text[], index)"
+
+    wrong=$(bench_sql -c "SELECT format('%s (through %s): %s rows, md5 %s; sequential scan: %s rows, md5 %s',
+                a.index, a.checked_uses, a.checked_rows, a.md5, t.checked_rows, t.md5)
+            FROM answer a, answer t
+            WHERE t.index = 'seq_scan'
+              AND (a.rows, a.checked_rows, a.md5, a.uses, a.checked_uses) IS DISTINCT FROM (t.rows, t.rows, t.md5, a.index, a.index)")
+    [[ -z $wrong ]] || bench_die "the answer or the plan is not what it should be: $wrong"
+}
+
+main() {
+    # The planner has its defaults; JIT would only add compile time to the sequential scan.
+    bench_setup jit=off maintenance_work_mem=256MB
+    bench_machine
+    bench_sql -c "SELECT format('Settings: shared_buffers %s, maintenance_work_mem %s, max_parallel_workers_per_gather %s, jit off, fsync off; the planner''s are the defaults.',
+        current_setting('shared_buffers'), current_setting('maintenance_work_mem'), current_setting('max_parallel_workers_per_gather'))"
+    bench_say "Loading .."
+    load_flights
+    describe_data
+    bench_say "Times are medians of $RUNS runs after a warm-up (all data cached: on a cold disk the pages decide)."
+    bench_say "Pages read are EXPLAIN (ANALYZE, BUFFERS): hit + read.  BRIN has pages_per_range = $PAGES_PER_RANGE; rencoder has its defaults."
+    bench_say "A dash: a plain index scan does not tell pages of the index and of the table apart."
+    bench_sql -q <<'SQL'
+CREATE TABLE built (index text, size bigint, build_ms numeric);
+CREATE TABLE answer (index text, choice text, uses text, rows bigint, total_pages bigint, index_pages bigint, heap_pages bigint,
+    ms numeric, checked_uses text, checked_rows bigint, md5 text);
+SQL
+
+    build_indexes departed timestamp
+    ask "1. Ten minutes of departures (timestamp, not correlated)" \
+        "SELECT * FROM flights WHERE departed BETWEEN '2006-03-01 08:00' AND '2006-03-01 08:10'"
+    ask "2. Five years of departures: a third of the table, no case for an index" \
+        "SELECT * FROM flights WHERE departed >= '2004-01-01' AND departed < '2009-01-01'"
+    drop_indexes
+
+    build_indexes arr_delay int4
+    ask "3. Extreme delays, 10 to 11 hours (integer, few distinct values)" \
+        "SELECT * FROM flights WHERE arr_delay BETWEEN 600 AND 660"
+    drop_indexes
+
+    build_indexes booking_ref int8
+    ask "4. One booking (int8, synthetic and random)" \
+        "SELECT * FROM flights WHERE booking_ref = $(bench_sql -c 'SELECT booking_ref FROM flights OFFSET 3000000 LIMIT 1')"
+    ask "5. A booking that does not exist" \
+        "SELECT * FROM flights WHERE booking_ref BETWEEN 20130101 AND 20130164"
+    drop_indexes
+
+    printf '\nAll answers are identical to those of the sequential scan (number of rows, and md5 of all rows in order).\n'
+    printf 'Total time: %s s.\n' $((SECONDS - started))
+}
+
+main "$@"
