@@ -26,6 +26,12 @@ typedef struct RencoderSlab
 	const RencoderConfig *config;
 	RencoderExtent extent;
 	int			width;			/* RENC_SLICE_WIDTH or RENC_MATRIX_WIDTH */
+
+	/*
+	 * Under construction: pages may not have been written yet.  An insert
+	 * skips those; the maintainer copies its bits from the slices.
+	 */
+	bool		unfinished;
 } RencoderSlab;
 
 typedef enum RencoderInsertResult
@@ -43,7 +49,7 @@ typedef struct RencoderFormat
 	/*
 	 * Payloads of the pages of a new slab for the keys of 8 * width ranges,
 	 * one after the other, palloc'd (possibly huge).  Ranges to leave out have
-	 * no keys.  NULL if the keys cannot be stored under this configuration.
+	 * no keys.
 	 */
 	char	   *(*build) (const RencoderConfig *config, int width,
 						  const renc_keys *ranges, uint32 *npages);
@@ -84,14 +90,17 @@ extern const RencoderFormat *rencoder_format_of(const RencoderConfig *config);
 /*
  * Chooses format, shape and size for a column of a group from the collected
  * keys of some of its ranges (all slots of the collector).  "width" is that of
- * the slab about to be made.  "full_keys" scales: distinct keys expected of a
- * full range, at least; 0 if all ranges are full.
+ * the slab about to be made.  "min_capacity": distinct keys that the filters
+ * should be made for at least (0 if all ranges are full ones).
  */
 extern void rencoder_format_plan(const RencoderCollector *c, int col, int width,
 								 uint32 bits_per_key, double min_capacity,
 								 bool allow_dict, RencoderConfig *config);
 
-/* Does a range of so many distinct keys fit the configuration? */
+/*
+ * Does a range of so many distinct keys fit the configuration?  If not, its
+ * keys are left out and it is marked "always".
+ */
 extern bool rencoder_format_fits(const RencoderConfig *config, uint32 distinct);
 
 /* Filter image of some slots at once, used by builds that run out of memory. */
@@ -109,9 +118,13 @@ extern void rencoder_filter_interleave_page(const RencoderSlab *matrix,
 											const RencoderExtent *slices,
 											uint32 pageno);
 
-/* All entries of the 16 slices of a dictionary group, sorted and united. */
-extern size_t rencoder_dict_collect(Relation index, const RencoderConfig *config,
-									const RencoderExtent *slices,
-									uint64 **keys, renc_mask **masks);
+/*
+ * All keys of the 16 slices of a dictionary group (which is exact), as
+ * collected from the heap.  The caller holds the header's exclusive lock if
+ * nothing may change meanwhile.
+ */
+extern RencoderCollector *rencoder_dict_read_slices(Relation index,
+													const RencoderConfig *config,
+													const RencoderExtent *slices);
 
 #endif							/* RENCODER_FORMAT_H */

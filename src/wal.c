@@ -6,34 +6,63 @@
 
 #include "access/xloginsert.h"
 
-RencoderWal *
-rencoder_wal_begin(Relation index)
+struct RencoderWal
 {
-	return GenericXLogStart(index);
+	GenericXLogState *generic;	/* NULL: in place, not logged */
+	int			nbuffers;
+	Buffer		buffer[RENCODER_WAL_MAX_PAGES];
+};
+
+RencoderWal *
+rencoder_wal_begin(Relation index, bool log)
+{
+	RencoderWal *wal = palloc0(sizeof(RencoderWal));
+
+	if (log)
+		wal->generic = GenericXLogStart(index);
+	return wal;
+}
+
+static Page
+register_buffer(RencoderWal *wal, Buffer buffer, int flags)
+{
+	if (wal->generic)
+		return GenericXLogRegisterBuffer(wal->generic, buffer, flags);
+
+	if (wal->nbuffers == RENCODER_WAL_MAX_PAGES)
+		elog(ERROR, "too many pages in one record");
+	wal->buffer[wal->nbuffers++] = buffer;
+	return BufferGetPage(buffer);
 }
 
 Page
 rencoder_wal_register(RencoderWal *wal, Buffer buffer)
 {
-	return GenericXLogRegisterBuffer(wal, buffer, 0);
+	return register_buffer(wal, buffer, 0);
 }
 
 Page
 rencoder_wal_register_new(RencoderWal *wal, Buffer buffer)
 {
-	return GenericXLogRegisterBuffer(wal, buffer, GENERIC_XLOG_FULL_IMAGE);
+	return register_buffer(wal, buffer, GENERIC_XLOG_FULL_IMAGE);
 }
 
 void
 rencoder_wal_finish(RencoderWal *wal)
 {
-	(void) GenericXLogFinish(wal);
+	if (wal->generic)
+		(void) GenericXLogFinish(wal->generic);
+	for (int i = 0; i < wal->nbuffers; i++)
+		MarkBufferDirty(wal->buffer[i]);
+	pfree(wal);
 }
 
 void
 rencoder_wal_abort(RencoderWal *wal)
 {
-	GenericXLogAbort(wal);
+	Assert(wal->generic != NULL);
+	GenericXLogAbort(wal->generic);
+	pfree(wal);
 }
 
 void

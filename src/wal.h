@@ -21,9 +21,15 @@
 /* MAX_GENERIC_XLOG_PAGES: pages of one record. */
 #define RENCODER_WAL_MAX_PAGES	MAX_GENERIC_XLOG_PAGES
 
-typedef GenericXLogState RencoderWal;
+typedef struct RencoderWal RencoderWal;
 
-extern RencoderWal *rencoder_wal_begin(Relation index);
+/*
+ * Begins a record.  Without "log", pages are changed in place and nothing is
+ * logged: for builds, whose pages nobody else sees and which log the whole
+ * fork at their end.  (A delta against a page that was never logged could not
+ * be replayed.)
+ */
+extern RencoderWal *rencoder_wal_begin(Relation index, bool log);
 
 /* Returns the image to change; it becomes the page at finish. */
 extern Page rencoder_wal_register(RencoderWal *wal, Buffer buffer);

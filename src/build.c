@@ -1,0 +1,394 @@
+/*
+ * build.c
+ *		CREATE INDEX: one heap scan in block order, group after group.
+ *
+ * The keys of a group are collected, made distinct per range, and written as
+ * a matrix when the group is full; only the last group, which will grow, is
+ * written as slices.  When the keys of a group outgrow their share of
+ * maintenance_work_mem, its configuration is chosen from the ranges seen so
+ * far, and the filters are filled range by range from then on ("spilled").
+ *
+ * Nobody else sees the pages, so nothing is logged until the end, where the
+ * whole fork is (log_newpage_range).
+ */
+#include "rencoder.h"
+
+#include "access/tableam.h"
+#include "catalog/index.h"
+#include "nodes/execnodes.h"
+#include "utils/memutils.h"
+
+#include "key.h"
+#include "space.h"
+#include "summarize.h"
+
+typedef struct RencoderBuild
+{
+	Relation	heap;
+	Relation	index;
+	IndexInfo  *indexInfo;
+	RencoderMeta meta;
+	BlockNumber nblocks;		/* of the heap before the scan */
+	uint64		nranges;		/* that will be summarized */
+	uint64		horizon_before; /* of the heap before the scan */
+	double		ntuples;
+
+	uint32		group;			/* under construction */
+	RencoderCollector *collector;
+	MemoryContext group_context;	/* reset after each group */
+	bool		spilled;
+	RencoderConfig *config;		/* of the columns of this group */
+	double	   *capacity;		/* of the columns of the previous group */
+	char	  **image;			/* spilled: matrix images */
+	int			nfilled;		/* spilled: slots filled in */
+} RencoderBuild;
+
+/* Largest power of two that leaves 128 ranges, at most 32; 32 if empty. */
+static uint32
+choose_pages_per_range(BlockNumber nblocks)
+{
+	uint32		pages = RENCODER_AUTO_MAX_PAGES_PER_RANGE;
+
+	if (nblocks == 0)
+		return pages;
+	while (pages > 1 && nblocks / pages < RENC_GROUP_RANGES)
+		pages /= 2;
+	return pages;
+}
+
+/* Ranges of the group that exist in the table. */
+static int
+group_slots(const RencoderBuild *b)
+{
+	uint64		first = (uint64) b->group * RENC_GROUP_RANGES;
+
+	return (int) Min(b->nranges - first, RENC_GROUP_RANGES);
+}
+
+/*
+ * Distinct keys that filters of the group should be made for at least.  Where
+ * the group has few ranges, or none but a partial one, later ranges will hold
+ * what earlier ones do.
+ */
+static double
+min_capacity(const RencoderBuild *b, int col)
+{
+	BlockNumber pages;
+
+	if (group_slots(b) >= RENC_SLICE_RANGES)
+		return 0;
+	if (b->group > 0)
+		return b->capacity[col];
+	pages = Min(b->nblocks, b->meta.pages_per_range);
+	return b->collector->column[col].range[0].distinct *
+		((double) b->meta.pages_per_range / pages);
+}
+
+static int
+slab_width(const RencoderBuild *b)
+{
+	return group_slots(b) == RENC_GROUP_RANGES ? RENC_MATRIX_WIDTH : RENC_SLICE_WIDTH;
+}
+
+/* Marks the ranges that do not fit; returns the keys of those that do. */
+static renc_keys
+keys_that_fit(const RencoderBuild *b, int col, int slot, renc_mask *always)
+{
+	renc_keys	none = {NULL, 0};
+
+	if (rencoder_format_fits(&b->config[col],
+							 b->collector->column[col].range[slot].distinct))
+		return rencoder_collect_keys(b->collector, col, slot);
+	renc_mask_set(always, slot);
+	return none;
+}
+
+/* Writes the pages of a slab; returns its extent. */
+static RencoderExtent
+write_slab(RencoderBuild *b, int col, const char *image, uint32 npages)
+{
+	RencoderExtent extent;
+
+	extent.npages = npages;
+	extent.start = rencoder_space_extend(b->index, npages);
+	for (uint32 i = 0; i < npages; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		rencoder_wal_write_fresh(b->index, extent.start + i,
+								 rencoder_format_of(&b->config[col])->page_id,
+								 image + (Size) i * RENCODER_PAYLOAD_SIZE, false);
+	}
+	return extent;
+}
+
+/* Builds the slabs of a column and notes them in its header. */
+static void
+build_column(RencoderBuild *b, int col, RencoderHeader header, renc_mask *always)
+{
+	const RencoderFormat *format;
+	int			nslots = group_slots(b);
+	int			width = slab_width(b);
+	renc_keys	ranges[RENC_GROUP_RANGES] = {{NULL, 0}};
+	char	   *image;
+	uint32		npages;
+
+	if (b->spilled)
+	{
+		(void) rencoder_filter_image(&b->config[col], width, &npages);
+		header->matrix = write_slab(b, col, b->image[col], npages);
+		return;
+	}
+
+	rencoder_format_plan(b->collector, col, width, b->meta.bits_per_key,
+						 min_capacity(b, col), true, &b->config[col]);
+	format = rencoder_format_of(&b->config[col]);
+	for (int slot = 0; slot < nslots; slot++)
+		ranges[slot] = keys_that_fit(b, col, slot, always);
+
+	for (int first = 0; first < nslots; first += width * 8)
+	{
+		RencoderSlab slab = {b->index, &b->config[col], {0, 0}, width, false};
+		RencoderExtent *extent = width == RENC_MATRIX_WIDTH ? &header->matrix :
+			&header->slice[first / RENC_SLICE_RANGES];
+
+		image = format->build(&b->config[col], width, ranges + first, &npages);
+		*extent = write_slab(b, col, image, npages);
+		pfree(image);
+		slab.extent = *extent;
+		format->count(&slab, header->nset + first);
+	}
+}
+
+/* The header page of a column, and its part of the directory entry. */
+static void
+finish_column(RencoderBuild *b, int col, RencoderHeader header, renc_mask always,
+			  uint64 horizon, RencoderEntry entry)
+{
+	RencoderEntryColumn *bounds = &entry->column[col];
+	int			nslots = group_slots(b);
+
+	rencoder_set_put(header->always, always);
+	header->config = b->config[col];
+	bounds->min = PG_UINT64_MAX;
+	bounds->max = 0;
+	for (int slot = 0; slot < nslots; slot++)
+	{
+		const RencoderRangeSummary *r = &b->collector->column[col].range[slot];
+
+		header->min[slot] = r->min;
+		header->max[slot] = r->max;
+		header->distinct[slot] = r->distinct;
+		if (r->has_null)
+			header->has_null[slot / 8] |= 1 << (slot % 8);
+		if (r->has_value)
+			header->has_value[slot / 8] |= 1 << (slot % 8);
+		bounds->min = Min(bounds->min, r->min);
+		bounds->max = Max(bounds->max, r->max);
+		if (col == 0)
+		{
+			header->horizon[slot] = horizon;
+			header->summarized[slot / 8] |= 1 << (slot % 8);
+		}
+	}
+	bounds->config = header->config;
+	bounds->matrix = header->matrix;
+	if (!renc_mask_empty(always))
+		entry->flags |= RENCODER_ENTRY_ALWAYS;
+	b->capacity[col] = b->config[col].capacity;
+}
+
+static void
+write_entry(RencoderBuild *b, RencoderEntry entry)
+{
+	BlockNumber blkno = rencoder_directory_make(b->index, &b->meta, b->group, false);
+	Buffer		buf = rencoder_page_read(b->index, blkno, BUFFER_LOCK_EXCLUSIVE,
+										 RENCODER_PAGE_DIRECTORY);
+	RencoderWal *wal = rencoder_wal_begin(b->index, false);
+	char	   *payload = RencoderPageGetPayload(rencoder_wal_register(wal, buf));
+
+	memcpy(rencoder_directory_entry(payload, &b->meta, b->group), entry,
+		   b->meta.entry_size);
+	rencoder_wal_finish(wal);
+	UnlockReleaseBuffer(buf);
+}
+
+/* Writes the group under construction; the next one begins. */
+static void
+flush_group(RencoderBuild *b)
+{
+	MemoryContext old = MemoryContextSwitchTo(b->group_context);
+	RencoderEntry entry = palloc0(b->meta.entry_size);
+	char	   *payload = palloc(RENCODER_PAYLOAD_SIZE);
+	RencoderHeader header = (RencoderHeader) payload;
+	uint64		horizon;
+
+	rencoder_collect_close(b->collector, group_slots(b));
+	horizon = rencoder_horizon(b->heap, b->horizon_before,
+							   b->indexInfo->ii_BrokenHotChain ||
+							   b->indexInfo->ii_Concurrent);
+	entry->header = rencoder_space_extend(b->index, b->meta.natts);
+	entry->width = RENC_GROUP_RANGES;
+	entry->generation = 1;
+	entry->horizon = horizon;
+	for (int col = 0; col < b->meta.natts; col++)
+	{
+		renc_mask	always = renc_mask_none();
+
+		memset(payload, 0, RENCODER_PAYLOAD_SIZE);
+		rencoder_header_init(header, b->group, col);
+		if (b->spilled)
+		{
+			for (int slot = 0; slot < group_slots(b); slot++)
+			{
+				if (!rencoder_format_fits(&b->config[col],
+										  b->collector->column[col].range[slot].distinct))
+					renc_mask_set(&always, slot);
+			}
+		}
+		build_column(b, col, header, &always);
+		finish_column(b, col, header, always, horizon, entry);
+		rencoder_wal_write_fresh(b->index, entry->header + col,
+								 RENCODER_PAGE_HEADER, payload, false);
+	}
+	if (slab_width(b) == RENC_MATRIX_WIDTH)
+		entry->flags |= RENCODER_ENTRY_SEALED;
+	write_entry(b, entry);
+
+	b->group++;
+	b->spilled = false;
+	rencoder_collect_reset(b->collector);
+	MemoryContextSwitchTo(old);
+	MemoryContextReset(b->group_context);
+}
+
+/*
+ * The keys collected are too many to be kept: choose the configuration from
+ * them, fill them in and drop them.  Only full groups are worth it.
+ */
+static void
+spill(RencoderBuild *b)
+{
+	MemoryContext old = MemoryContextSwitchTo(b->group_context);
+	int			nslots = b->collector->nslots;
+	uint32		npages;
+
+	rencoder_collect_close(b->collector, nslots);
+	if (!b->spilled)
+	{
+		b->image = palloc0(b->meta.natts * sizeof(char *));
+		for (int col = 0; col < b->meta.natts; col++)
+		{
+			rencoder_format_plan(b->collector, col, RENC_MATRIX_WIDTH,
+								 b->meta.bits_per_key, 0, false, &b->config[col]);
+			b->image[col] = rencoder_filter_image(&b->config[col], RENC_MATRIX_WIDTH,
+												  &npages);
+		}
+		b->spilled = true;
+		b->nfilled = 0;
+	}
+	for (int col = 0; col < b->meta.natts; col++)
+	{
+		for (int slot = b->nfilled; slot < nslots; slot++)
+		{
+			renc_mask	always = renc_mask_none();
+			renc_keys	keys = keys_that_fit(b, col, slot, &always);
+
+			CHECK_FOR_INTERRUPTS();
+			if (keys.n > 0)
+				rencoder_filter_fill(b->image[col], &b->config[col],
+									 RENC_MATRIX_WIDTH, slot, &keys);
+		}
+	}
+	b->nfilled = nslots;
+	rencoder_collect_drop_keys(b->collector);
+	MemoryContextSwitchTo(old);
+}
+
+static void
+build_callback(Relation index, ItemPointer tid, Datum *values, bool *isnull,
+			   bool tupleIsAlive, void *state)
+{
+	RencoderBuild *b = (RencoderBuild *) state;
+	uint64		range = rencoder_range_of_block(&b->meta, ItemPointerGetBlockNumber(tid));
+	int			slot = rencoder_slot_of_range(range);
+
+	/* Concurrent builds: the table has grown; those ranges are not ours. */
+	if (range >= b->nranges)
+		return;
+	while (b->group < rencoder_group_of_range(range))
+	{
+		CHECK_FOR_INTERRUPTS();
+		flush_group(b);
+	}
+
+	/* Between two ranges is the moment to look at the memory. */
+	if (b->collector->open && slot != b->collector->nslots - 1 &&
+		group_slots(b) == RENC_GROUP_RANGES &&
+		(b->spilled ||
+		 rencoder_collect_size(b->collector) > (Size) maintenance_work_mem * 1024 / 2))
+		spill(b);
+
+	rencoder_collect_open(b->collector, slot);
+	for (int col = 0; col < b->meta.natts; col++)
+	{
+		if (isnull[col])
+			rencoder_collect_add_null(b->collector, col);
+		else
+			rencoder_collect_add(b->collector, col,
+								 rencoder_key_encode(index, col, values[col]));
+	}
+	b->ntuples++;
+}
+
+IndexBuildResult *
+rencoderbuild(Relation heap, Relation index, IndexInfo *indexInfo)
+{
+	RencoderBuild b;
+	IndexBuildResult *result = palloc0(sizeof(IndexBuildResult));
+	uint32		pages_per_range = rencoder_options_pages_per_range(index);
+
+	memset(&b, 0, sizeof(b));
+	b.heap = heap;
+	b.index = index;
+	b.indexInfo = indexInfo;
+	b.nblocks = RelationGetNumberOfBlocks(heap);
+	if (pages_per_range == 0)
+		pages_per_range = choose_pages_per_range(b.nblocks);
+	rencoder_meta_create(index, MAIN_FORKNUM, pages_per_range,
+						 rencoder_options_bits_per_key(index));
+	b.meta = *rencoder_meta_get(index);
+	b.nranges = rencoder_range_count(&b.meta, b.nblocks);
+
+	/* Scanning less than a batch of pages costs less than an index would. */
+	if (rencoder_options_pages_per_range(index) == 0 && b.nranges < RENC_SLICE_RANGES)
+		b.nranges = 0;
+
+	b.collector = rencoder_collect_create(b.meta.natts);
+	b.config = palloc0(b.meta.natts * sizeof(RencoderConfig));
+	b.capacity = palloc0(b.meta.natts * sizeof(double));
+	b.group_context = AllocSetContextCreate(CurrentMemoryContext, "rencoder group",
+											ALLOCSET_DEFAULT_SIZES);
+	b.horizon_before = rencoder_horizon_now(heap);
+
+	/* In block order: no synchronized scan. */
+	result->heap_tuples = table_index_build_scan(heap, index, indexInfo, false, true,
+												 build_callback, &b, NULL);
+	result->index_tuples = b.ntuples;
+	while ((uint64) b.group * RENC_GROUP_RANGES < b.nranges)
+		flush_group(&b);
+
+	rencoder_wal_log_fork(index, MAIN_FORKNUM);
+	return result;
+}
+
+void
+rencoderbuildempty(Relation index)
+{
+	uint32		pages_per_range = rencoder_options_pages_per_range(index);
+
+	if (pages_per_range == 0)
+		pages_per_range = choose_pages_per_range(0);
+	rencoder_meta_create(index, INIT_FORKNUM, pages_per_range,
+						 rencoder_options_bits_per_key(index));
+	rencoder_wal_log_fork(index, INIT_FORKNUM);
+}

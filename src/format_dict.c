@@ -1,0 +1,330 @@
+/*
+ * format_dict.c
+ *		Group format: exact dictionary, for columns with few distinct values.
+ *
+ * The pages of a slab are those of src/filter/renc_dict.h: one data page, or
+ * a fence page and data pages in key order.
+ */
+#include "format.h"
+
+#include "renc_dict.h"
+#include "utils/memutils.h"
+
+/* Has the slab a fence page, and what is its number of data pages? */
+static inline bool
+has_fence(const RencoderSlab *slab)
+{
+	return slab->extent.npages > 1;
+}
+
+static inline uint32
+data_pages(const RencoderSlab *slab)
+{
+	return has_fence(slab) ? slab->extent.npages - 1 : 1;
+}
+
+static inline BlockNumber
+data_block(const RencoderSlab *slab, uint32 page)
+{
+	return slab->extent.start + page + (has_fence(slab) ? 1 : 0);
+}
+
+static char *
+dict_build(const RencoderConfig *config, int width, const renc_keys *ranges,
+		   uint32 *npages)
+{
+	uint64	   *keys;
+	renc_mask  *masks;
+	size_t		nkeys = rencoder_collect_distinct(ranges, width * 8, &keys, &masks);
+	char	   *image;
+
+	*npages = renc_dict_npages(nkeys, RENCODER_PAYLOAD_SIZE, width);
+	if (*npages == 0)
+		elog(ERROR, "dictionary of %zu keys is too large", nkeys);
+	image = MemoryContextAllocHuge(CurrentMemoryContext,
+								   (Size) *npages * RENCODER_PAYLOAD_SIZE);
+	renc_dict_build((uint8 *) image, RENCODER_PAYLOAD_SIZE, width, keys, masks, nkeys);
+	pfree(keys);
+	pfree(masks);
+	return image;
+}
+
+/* A fence or data page for a scan; NULL, with fault set, if it is damaged. */
+static const uint8 *
+probe_dict_page(RencoderProbe *probe, const RencoderSlab *slab, BlockNumber blkno,
+				bool fence)
+{
+	const uint8 *payload = rencoder_probe_page(probe, blkno, RENCODER_PAGE_DICT);
+	const char *reason = NULL;
+
+	if (payload == NULL)
+		return NULL;
+	if (fence ?
+		!renc_dict_check_fence(payload, RENCODER_PAYLOAD_SIZE, data_pages(slab), &reason) :
+		!renc_dict_check_page(payload, RENCODER_PAYLOAD_SIZE, slab->width, &reason))
+	{
+		rencoder_probe_fault(probe, blkno, "A dictionary page is damaged.");
+		return NULL;
+	}
+	return payload;
+}
+
+static renc_mask
+dict_probe(RencoderProbe *probe, const RencoderSlab *slab, renc_mask candidates)
+{
+	renc_mask	result = renc_mask_none();
+	uint32		first = 0;
+	uint32		last = 0;
+
+	if (has_fence(slab))
+	{
+		const uint8 *fence = probe_dict_page(probe, slab, slab->extent.start, true);
+
+		if (fence == NULL)
+			return candidates;
+		first = renc_dict_route(fence, probe->query.hull_lo);
+		last = renc_dict_route(fence, probe->query.hull_hi);
+	}
+	for (uint32 p = first; p <= last; p++)
+	{
+		const uint8 *page = probe_dict_page(probe, slab, data_block(slab, p), false);
+
+		if (page == NULL)
+			return candidates;
+		result = renc_mask_or(result,
+							  renc_dict_probe(page, RENCODER_PAYLOAD_SIZE, slab->width,
+											  &probe->query));
+		if (renc_mask_empty(renc_mask_andnot(candidates, result)))
+			break;
+	}
+	rencoder_probe_release(probe);
+	return renc_mask_and(result, candidates);
+}
+
+/* Reads and locks a dictionary page; raises an error if it is damaged. */
+static Buffer
+read_dict_page(const RencoderSlab *slab, BlockNumber blkno, bool fence, int lockmode)
+{
+	Buffer		buf = rencoder_page_read(slab->index, blkno, lockmode,
+										 RENCODER_PAGE_DICT);
+	const uint8 *payload = (const uint8 *) RencoderPageGetPayload(BufferGetPage(buf));
+	const char *reason;
+
+	if (fence ?
+		!renc_dict_check_fence(payload, RENCODER_PAYLOAD_SIZE, data_pages(slab), &reason) :
+		!renc_dict_check_page(payload, RENCODER_PAYLOAD_SIZE, slab->width, &reason))
+	{
+		UnlockReleaseBuffer(buf);
+		rencoder_page_corrupted(slab->index, blkno, psprintf("The %s.", reason));
+	}
+	return buf;
+}
+
+/* The block that holds or would hold "key". */
+static BlockNumber
+route_block(const RencoderSlab *slab, uint64 key)
+{
+	uint32		page = 0;
+
+	if (has_fence(slab))
+	{
+		Buffer		buf = read_dict_page(slab, slab->extent.start, true,
+										 BUFFER_LOCK_SHARE);
+
+		page = renc_dict_route((const uint8 *) RencoderPageGetPayload(BufferGetPage(buf)),
+							   key);
+		UnlockReleaseBuffer(buf);
+	}
+	return data_block(slab, page);
+}
+
+/* Is the bit of (key, slot) set in a data page? */
+static bool
+is_present(const uint8 *payload, int width, uint64 key, unsigned int slot)
+{
+	renc_interval interval = {key, key};
+	renc_interval_set set = {&interval, 1};
+	renc_query	query = renc_query_intervals(&set);
+
+	return renc_mask_test(renc_dict_probe(payload, RENCODER_PAYLOAD_SIZE, width, &query),
+						  slot);
+}
+
+static RencoderInsertResult
+dict_insert(const RencoderSlab *slab, unsigned int slot, uint64 key)
+{
+	BlockNumber blkno = route_block(slab, key);
+	Buffer		buf = read_dict_page(slab, blkno, false, BUFFER_LOCK_SHARE);
+	RencoderWal *wal;
+	renc_dict_result result;
+	bool		present;
+
+	/* Few distinct values: nearly always it is there. */
+	present = is_present((const uint8 *) RencoderPageGetPayload(BufferGetPage(buf)),
+						 slab->width, key, slot);
+	UnlockReleaseBuffer(buf);
+	if (present)
+		return RENCODER_INSERT_PRESENT;
+
+	buf = read_dict_page(slab, blkno, false, BUFFER_LOCK_EXCLUSIVE);
+	wal = rencoder_wal_begin(slab->index, true);
+	result = renc_dict_set((uint8 *) RencoderPageGetPayload(rencoder_wal_register(wal, buf)),
+						   RENCODER_PAYLOAD_SIZE, slab->width, key, slot);
+	if (result == RENC_DICT_ADDED)
+		rencoder_wal_finish(wal);
+	else
+		rencoder_wal_abort(wal);
+	UnlockReleaseBuffer(buf);
+
+	switch (result)
+	{
+		case RENC_DICT_PRESENT:
+			return RENCODER_INSERT_PRESENT;
+		case RENC_DICT_ADDED:
+			return RENCODER_INSERT_ADDED;
+		case RENC_DICT_FULL:
+			break;
+	}
+	return RENCODER_INSERT_REFUSED;
+}
+
+static renc_mask
+dict_merge(const RencoderSlab *slab, const renc_keys *ranges)
+{
+	renc_mask	refused = renc_mask_none();
+
+	for (int slot = 0; slot < slab->width * 8; slot++)
+	{
+		for (size_t i = 0; i < ranges[slot].n; i++)
+		{
+			CHECK_FOR_INTERRUPTS();
+			if (dict_insert(slab, slot, ranges[slot].key[i]) == RENCODER_INSERT_REFUSED)
+			{
+				renc_mask_set(&refused, slot);
+				break;
+			}
+		}
+	}
+	return refused;
+}
+
+static void
+dict_clear(const RencoderSlab *slab, renc_mask slots)
+{
+	for (uint32 p = 0; p < data_pages(slab); p++)
+	{
+		Buffer		buf;
+		RencoderWal *wal;
+
+		CHECK_FOR_INTERRUPTS();
+		buf = read_dict_page(slab, data_block(slab, p), false, BUFFER_LOCK_EXCLUSIVE);
+		wal = rencoder_wal_begin(slab->index, true);
+		if (renc_dict_clear((uint8 *) RencoderPageGetPayload(rencoder_wal_register(wal, buf)),
+							RENCODER_PAYLOAD_SIZE, slab->width, slots))
+			rencoder_wal_finish(wal);
+		else
+			rencoder_wal_abort(wal);
+		UnlockReleaseBuffer(buf);
+	}
+}
+
+static void
+dict_count(const RencoderSlab *slab, uint32 *counts)
+{
+	for (uint32 p = 0; p < data_pages(slab); p++)
+	{
+		const uint8 *payload;
+		Buffer		buf;
+
+		CHECK_FOR_INTERRUPTS();
+		buf = read_dict_page(slab, data_block(slab, p), false, BUFFER_LOCK_SHARE);
+		payload = (const uint8 *) RencoderPageGetPayload(BufferGetPage(buf));
+		for (uint32 i = 0; i < renc_dict_nentries(payload); i++)
+		{
+			renc_mask	mask;
+
+			(void) renc_dict_entry(payload, RENCODER_PAYLOAD_SIZE, slab->width, i, &mask);
+			for (int slot = 0; slot < slab->width * 8; slot++)
+				counts[slot] += renc_mask_test(mask, slot);
+		}
+		UnlockReleaseBuffer(buf);
+	}
+}
+
+static void
+dict_check(const RencoderSlab *slab)
+{
+	if (has_fence(slab))
+		UnlockReleaseBuffer(read_dict_page(slab, slab->extent.start, true,
+										   BUFFER_LOCK_SHARE));
+	for (uint32 p = 0; p < data_pages(slab); p++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		UnlockReleaseBuffer(read_dict_page(slab, data_block(slab, p), false,
+										   BUFFER_LOCK_SHARE));
+	}
+}
+
+static char *
+dict_describe(const RencoderConfig *config)
+{
+	return pstrdup("exact");
+}
+
+/* The entries of one slice as keys of its 8 ranges, appended to "ranges". */
+static void
+read_slice(const RencoderSlab *slab, RencoderCollector *c, int slice)
+{
+	renc_mask	mask;
+
+	/* The collector wants range after range; a slice's pages are few. */
+	for (int slot = 0; slot < RENC_SLICE_RANGES; slot++)
+	{
+		rencoder_collect_open(c, slice * RENC_SLICE_RANGES + slot);
+		for (uint32 p = 0; p < data_pages(slab); p++)
+		{
+			Buffer		buf = read_dict_page(slab, data_block(slab, p), false,
+											 BUFFER_LOCK_SHARE);
+			const uint8 *payload = (const uint8 *) RencoderPageGetPayload(BufferGetPage(buf));
+
+			for (uint32 i = 0; i < renc_dict_nentries(payload); i++)
+			{
+				uint64		key = renc_dict_entry(payload, RENCODER_PAYLOAD_SIZE,
+												  slab->width, i, &mask);
+
+				if (renc_mask_test(mask, slot))
+					rencoder_collect_add(c, 0, key);
+			}
+			UnlockReleaseBuffer(buf);
+		}
+	}
+}
+
+RencoderCollector *
+rencoder_dict_read_slices(Relation index, const RencoderConfig *config,
+						  const RencoderExtent *slices)
+{
+	RencoderCollector *c = rencoder_collect_create(1);
+
+	for (int s = 0; s < RENC_GROUP_SLICES; s++)
+	{
+		RencoderSlab slab = {index, config, slices[s], RENC_SLICE_WIDTH, false};
+
+		read_slice(&slab, c, s);
+	}
+	rencoder_collect_close(c, RENC_GROUP_RANGES);
+	return c;
+}
+
+const RencoderFormat rencoder_format_dict = {
+	.name = "dictionary",
+	.page_id = RENCODER_PAGE_DICT,
+	.build = dict_build,
+	.probe = dict_probe,
+	.insert = dict_insert,
+	.merge = dict_merge,
+	.clear = dict_clear,
+	.count = dict_count,
+	.check = dict_check,
+	.describe = dict_describe,
+};

@@ -1,0 +1,403 @@
+/*
+ * format_filter.c
+ *		Group format: bit-sliced range filters.
+ *
+ *		matrix: page i is window i		| row 0 (16 B) | row 1 | .. | row 509 |
+ *		slice:	page i is windows 16 i ..	| rows of window 16 i (1 B each) |
+ *									| rows of window 16 i + 1 | ..
+ *
+ * Every key sets kw * kr * |L| bits (src/filter/renc_shape.h); bits of the
+ * 128 ranges of a group stand side by side in a row, so that one row read
+ * tests them all.
+ */
+#include "format.h"
+
+#include "renc_window.h"
+#include "utils/memutils.h"
+
+/* Windows in a page of a slab. */
+#define WINDOWS_PER_PAGE(width)		(RENC_MATRIX_WIDTH / (width))
+
+/* Bytes of a window. */
+#define WINDOW_SIZE(width)			((size_t) RENCODER_ROWS * (width))
+
+static uint32
+slab_pages(const RencoderConfig *config, int width)
+{
+	return (config->nwindows + WINDOWS_PER_PAGE(width) - 1) / WINDOWS_PER_PAGE(width);
+}
+
+static void
+unpack_shape(const RencoderConfig *config, renc_shape *shape)
+{
+	const char *reason;
+
+	if (!renc_shape_unpack(config->shape, shape, &reason))
+		ereport(ERROR,
+				(errcode(ERRCODE_INDEX_CORRUPTED),
+				 errmsg("shape of a filter is not valid: %s", reason),
+				 errhint("REINDEX INDEX rebuilds the index from its table.")));
+}
+
+char *
+rencoder_filter_image(const RencoderConfig *config, int width, uint32 *npages)
+{
+	*npages = slab_pages(config, width);
+	return MemoryContextAllocExtended(CurrentMemoryContext,
+									  (Size) *npages * RENCODER_PAYLOAD_SIZE,
+									  MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+}
+
+void
+rencoder_filter_fill(char *image, const RencoderConfig *config, int width,
+					 unsigned int slot, const renc_keys *keys)
+{
+	renc_shape	shape;
+
+	unpack_shape(config, &shape);
+	renc_fill((uint8 *) image, width, slot, &shape, config->nwindows,
+			  RENCODER_ROWS, keys->key, keys->n);
+}
+
+static char *
+filter_build(const RencoderConfig *config, int width, const renc_keys *ranges,
+			 uint32 *npages)
+{
+	char	   *image = rencoder_filter_image(config, width, npages);
+
+	for (int slot = 0; slot < width * 8; slot++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (ranges[slot].n > 0)
+			rencoder_filter_fill(image, config, width, slot, &ranges[slot]);
+	}
+	return image;
+}
+
+typedef struct window_source
+{
+	RencoderProbe *probe;
+	const RencoderSlab *slab;
+} window_source;
+
+static const uint8_t *
+read_window(void *arg, uint32_t window)
+{
+	const window_source *source = (const window_source *) arg;
+	int			width = source->slab->width;
+	const uint8 *payload;
+
+	payload = rencoder_probe_page(source->probe,
+								  source->slab->extent.start + window / WINDOWS_PER_PAGE(width),
+								  RENCODER_PAGE_WINDOWS);
+	if (payload == NULL)
+		return NULL;
+	return payload + (window % WINDOWS_PER_PAGE(width)) * WINDOW_SIZE(width);
+}
+
+static renc_mask
+filter_probe(RencoderProbe *probe, const RencoderSlab *slab,
+			 renc_mask candidates)
+{
+	window_source source = {probe, slab};
+	renc_windows windows;
+	renc_program *program;
+	renc_mask	result;
+
+	program = rencoder_probe_program(probe, slab->config->shape, slab->extent.start);
+	if (program == NULL || slab->config->nwindows == 0)
+		return candidates;
+	windows.nwindows = slab->config->nwindows;
+	windows.width = slab->width;
+	windows.window = read_window;
+	windows.arg = &source;
+	result = renc_program_run(program, &windows, candidates);
+	rencoder_probe_release(probe);
+	return result;
+}
+
+/* A position of a key, with the page of the slab it is on. */
+typedef struct PagePosition
+{
+	uint32		pageno;
+	uint32		offset;			/* of the window in the payload */
+	uint32		row;
+} PagePosition;
+
+static int
+compare_positions(const void *a, const void *b)
+{
+	uint32		x = ((const PagePosition *) a)->pageno;
+	uint32		y = ((const PagePosition *) b)->pageno;
+
+	return (x > y) - (x < y);
+}
+
+/* Are all of these bits of one page set? */
+static bool
+all_set(const char *payload, const PagePosition *pos, int n, int width,
+		unsigned int slot)
+{
+	for (int i = 0; i < n; i++)
+	{
+		if (!renc_window_test((const uint8 *) payload + pos[i].offset, width,
+							  pos[i].row, slot))
+			return false;
+	}
+	return true;
+}
+
+/*
+ * Sets bits on up to RENCODER_WAL_MAX_PAGES pages, in one record.  "pos" is
+ * sorted by page.  Returns the positions done, and in *changed whether any
+ * bit was new.
+ */
+static int
+set_some(const RencoderSlab *slab, unsigned int slot, const PagePosition *pos,
+		 int npos, bool *changed)
+{
+	Buffer		buffer[RENCODER_WAL_MAX_PAGES];
+	RencoderWal *wal = NULL;
+	int			nbuffers = 0;
+	int			first = 0;
+	const char *fault;
+
+	while (first < npos && nbuffers < RENCODER_WAL_MAX_PAGES)
+	{
+		BlockNumber blkno = slab->extent.start + pos[first].pageno;
+		Buffer		buf;
+		Page		page;
+		int			n = 1;
+
+		while (first + n < npos && pos[first + n].pageno == pos[first].pageno)
+			n++;
+		buf = ReadBuffer(slab->index, blkno);
+		LockBuffer(buf, BUFFER_LOCK_EXCLUSIVE);
+		fault = rencoder_page_fault(BufferGetPage(buf), blkno, RENCODER_PAGE_WINDOWS);
+		if (fault != NULL && !slab->unfinished)
+			rencoder_page_corrupted(slab->index, blkno, fault);
+		if (fault != NULL ||
+			all_set(RencoderPageGetPayload(BufferGetPage(buf)), &pos[first], n,
+					slab->width, slot))
+			UnlockReleaseBuffer(buf);
+		else
+		{
+			if (wal == NULL)
+				wal = rencoder_wal_begin(slab->index, true);
+			page = rencoder_wal_register(wal, buf);
+			for (int i = first; i < first + n; i++)
+				renc_window_set((uint8 *) RencoderPageGetPayload(page) + pos[i].offset,
+								slab->width, pos[i].row, slot);
+			buffer[nbuffers++] = buf;
+		}
+		first += n;
+	}
+	if (wal != NULL)
+	{
+		rencoder_wal_finish(wal);
+		*changed = true;
+	}
+	for (int i = 0; i < nbuffers; i++)
+		UnlockReleaseBuffer(buffer[i]);
+	return first;
+}
+
+static RencoderInsertResult
+filter_insert(const RencoderSlab *slab, unsigned int slot, uint64 key)
+{
+	renc_shape	shape;
+	renc_position pos[RENC_MAX_POSITIONS];
+	PagePosition page_pos[RENC_MAX_POSITIONS];
+	bool		changed = false;
+	int			n;
+	int			done = 0;
+
+	unpack_shape(slab->config, &shape);
+	n = renc_shape_positions(&shape, key, slab->config->nwindows, RENCODER_ROWS, pos);
+	for (int i = 0; i < n; i++)
+	{
+		page_pos[i].pageno = pos[i].window / WINDOWS_PER_PAGE(slab->width);
+		page_pos[i].offset = (pos[i].window % WINDOWS_PER_PAGE(slab->width)) *
+			WINDOW_SIZE(slab->width);
+		page_pos[i].row = pos[i].row;
+	}
+	qsort(page_pos, n, sizeof(PagePosition), compare_positions);
+	while (done < n)
+		done += set_some(slab, slot, page_pos + done, n - done, &changed);
+	return changed ? RENCODER_INSERT_ADDED : RENCODER_INSERT_PRESENT;
+}
+
+/* ORs one payload into another; true if that sets a new bit. */
+static bool
+adds_bits(const char *payload, const char *image)
+{
+	for (size_t i = 0; i < RENCODER_PAYLOAD_SIZE; i++)
+	{
+		if (image[i] & ~payload[i])
+			return true;
+	}
+	return false;
+}
+
+static renc_mask
+filter_merge(const RencoderSlab *slab, const renc_keys *ranges)
+{
+	uint32		npages;
+	char	   *image = filter_build(slab->config, slab->width, ranges, &npages);
+
+	for (uint32 i = 0; i < npages; i++)
+	{
+		const char *add = image + (size_t) i * RENCODER_PAYLOAD_SIZE;
+		Buffer		buf;
+
+		CHECK_FOR_INTERRUPTS();
+		buf = rencoder_page_read(slab->index, slab->extent.start + i,
+								 BUFFER_LOCK_EXCLUSIVE, RENCODER_PAGE_WINDOWS);
+		if (adds_bits(RencoderPageGetPayload(BufferGetPage(buf)), add))
+		{
+			RencoderWal *wal = rencoder_wal_begin(slab->index, true);
+			char	   *payload = RencoderPageGetPayload(rencoder_wal_register(wal, buf));
+
+			for (size_t b = 0; b < RENCODER_PAYLOAD_SIZE; b++)
+				payload[b] |= add[b];
+			rencoder_wal_finish(wal);
+		}
+		UnlockReleaseBuffer(buf);
+	}
+	pfree(image);
+	return renc_mask_none();
+}
+
+static void
+filter_clear(const RencoderSlab *slab, renc_mask slots)
+{
+	char	   *copy = palloc(RENCODER_PAYLOAD_SIZE);
+
+	for (uint32 i = 0; i < slab->extent.npages; i++)
+	{
+		Buffer		buf;
+		bool		changed = false;
+
+		CHECK_FOR_INTERRUPTS();
+		buf = rencoder_page_read(slab->index, slab->extent.start + i,
+								 BUFFER_LOCK_EXCLUSIVE, RENCODER_PAGE_WINDOWS);
+		memcpy(copy, RencoderPageGetPayload(BufferGetPage(buf)), RENCODER_PAYLOAD_SIZE);
+
+		/* The windows of a page stand one after the other: one long window. */
+		changed = renc_window_clear((uint8 *) copy, slab->width,
+									RENCODER_PAYLOAD_SIZE / slab->width, slots);
+		if (changed)
+		{
+			RencoderWal *wal = rencoder_wal_begin(slab->index, true);
+
+			memcpy(RencoderPageGetPayload(rencoder_wal_register(wal, buf)), copy,
+				   RENCODER_PAYLOAD_SIZE);
+			rencoder_wal_finish(wal);
+		}
+		UnlockReleaseBuffer(buf);
+	}
+	pfree(copy);
+}
+
+static void
+filter_count(const RencoderSlab *slab, uint32 *counts)
+{
+	for (uint32 i = 0; i < slab->extent.npages; i++)
+	{
+		Buffer		buf;
+
+		CHECK_FOR_INTERRUPTS();
+		buf = rencoder_page_read(slab->index, slab->extent.start + i,
+								 BUFFER_LOCK_SHARE, RENCODER_PAGE_WINDOWS);
+		renc_window_count((const uint8 *) RencoderPageGetPayload(BufferGetPage(buf)),
+						  slab->width, RENCODER_PAYLOAD_SIZE / slab->width, counts);
+		UnlockReleaseBuffer(buf);
+	}
+}
+
+static void
+filter_check(const RencoderSlab *slab)
+{
+	renc_shape	shape;
+	const char *reason;
+
+	if (!renc_shape_unpack(slab->config->shape, &shape, &reason))
+		rencoder_page_corrupted(slab->index, slab->extent.start,
+								psprintf("The shape of the filters is not valid: %s.", reason));
+	if (slab->extent.npages != slab_pages(slab->config, slab->width))
+		rencoder_page_corrupted(slab->index, slab->extent.start,
+								psprintf("The extent has %u pages; %u windows need %u.",
+										 slab->extent.npages, slab->config->nwindows,
+										 slab_pages(slab->config, slab->width)));
+	for (uint32 i = 0; i < slab->extent.npages; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		UnlockReleaseBuffer(rencoder_page_read(slab->index, slab->extent.start + i,
+											   BUFFER_LOCK_SHARE,
+											   RENCODER_PAGE_WINDOWS));
+	}
+}
+
+static char *
+filter_describe(const RencoderConfig *config)
+{
+	renc_shape	shape;
+	const char *reason;
+	char		buf[512];
+
+	if (!renc_shape_unpack(config->shape, &shape, &reason))
+		return psprintf("invalid: %s", reason);
+	renc_shape_describe(&shape, buf, sizeof(buf));
+	return pstrdup(buf);
+}
+
+void
+rencoder_filter_interleave_page(const RencoderSlab *matrix,
+								const RencoderExtent *slices, uint32 pageno)
+{
+	BlockNumber blkno = matrix->extent.start + pageno;
+	uint32		slice_page = pageno / WINDOWS_PER_PAGE(RENC_SLICE_WIDTH);
+	size_t		offset = (pageno % WINDOWS_PER_PAGE(RENC_SLICE_WIDTH)) *
+		WINDOW_SIZE(RENC_SLICE_WIDTH);
+	RencoderWal *wal;
+	Page		page;
+	Buffer		buf;
+
+	/*
+	 * The page may hold anything.  Its lock is held while the slices are
+	 * read: an inserter sets its bit in the slice first and here after, so
+	 * either the bit is read below or it is set after this page is done.
+	 */
+	buf = ReadBuffer(matrix->index, blkno);
+	LockBuffer(buf, BUFFER_LOCK_EXCLUSIVE);
+	wal = rencoder_wal_begin(matrix->index, true);
+	page = rencoder_wal_register_new(wal, buf);
+	rencoder_page_init(page, blkno, RENCODER_PAGE_WINDOWS);
+	for (int s = 0; s < RENC_GROUP_SLICES; s++)
+	{
+		Buffer		slice = rencoder_page_read(matrix->index,
+											   slices[s].start + slice_page,
+											   BUFFER_LOCK_SHARE,
+											   RENCODER_PAGE_WINDOWS);
+
+		renc_window_interleave((uint8 *) RencoderPageGetPayload(page),
+							   (const uint8 *) RencoderPageGetPayload(BufferGetPage(slice)) + offset,
+							   s, RENCODER_ROWS);
+		UnlockReleaseBuffer(slice);
+	}
+	rencoder_wal_finish(wal);
+	UnlockReleaseBuffer(buf);
+}
+
+const RencoderFormat rencoder_format_filter = {
+	.name = "filter",
+	.page_id = RENCODER_PAGE_WINDOWS,
+	.build = filter_build,
+	.probe = filter_probe,
+	.insert = filter_insert,
+	.merge = filter_merge,
+	.clear = filter_clear,
+	.count = filter_count,
+	.check = filter_check,
+	.describe = filter_describe,
+};
