@@ -55,6 +55,12 @@ REGRESS_OPTS = --load-extension=$(EXTENSION)
 ISOLATION = $(sort $(basename $(notdir $(wildcard test/specs/*.spec))))
 ISOLATION_OPTS = --load-extension=$(EXTENSION) --inputdir=test --outputdir=test
 TAP_TESTS = 1
+PROVE_TESTS = test/t/*.pl
+PROVE_FLAGS = -I test/perl
+
+# All tests draw their random numbers from it; test/run.sh chooses a new one.
+RENCODER_SEED ?= 1
+export RENCODER_SEED
 
 PG_CONFIG ?= pg_config
 PGXS := $(shell $(PG_CONFIG) --pgxs)

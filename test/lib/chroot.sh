@@ -1,0 +1,129 @@
+# Other PostgreSQL versions, each in a folder with the Debian release that
+# ships it; sourced by the scripts of test/.  Needs root.
+# shellcheck shell=bash
+
+# The folders are kept: making one takes a minute or two.
+CHROOTS=${RENCODER_CHROOTS:-/var/cache/rencoder-chroots}
+
+suite_of()
+{
+	case $1 in
+		15) echo bookworm ;;
+		17) echo trixie ;;
+		18) echo forky ;;
+		*) return 1 ;;
+	esac
+}
+
+chroot_of()
+{
+	echo "$CHROOTS/$(suite_of "$1")"
+}
+
+# Why chroots cannot be used here; prints nothing when they can.
+chroot_obstacle()
+{
+	if [ "$(id -u)" -ne 0 ]; then
+		echo "making a chroot needs root"
+	elif ! unshare --mount --pid --ipc --fork true 2> /dev/null; then
+		echo "this machine does not let root mount file systems"
+	fi
+}
+
+chroot_complete()
+{
+	local root=$1 pg=$2
+
+	[ -x "$root/usr/lib/postgresql/$pg/bin/postgres" ] &&
+		[ -e "$root/usr/lib/postgresql/$pg/lib/pgxs/src/makefiles/pgxs.mk" ] &&
+		[ -e "$root/usr/include/xxhash.h" ] &&
+		[ -e "$root/usr/share/perl5/IPC/Run.pm" ] &&
+		[ -x "$root/usr/bin/gcc" ] && [ -x "$root/usr/bin/make" ] &&
+		[ ! -e "$root/debootstrap" ]
+}
+
+# The Debian mirror that this machine uses, if it uses one.  debootstrap knows
+# a default.
+debian_mirror()
+{
+	# shellcheck disable=SC2016  # apt-get's own placeholders
+	apt-get indextargets --format '$(ORIGIN)|$(LABEL)|$(REPO_URI)' 2> /dev/null |
+		sed -n 's/^Debian|Debian|\(https\?:.*\)/\1/p' | sort -u | head -n 1
+}
+
+# debootstrap knows no releases younger than itself; all of Debian's go by the
+# script of sid.  So it gets a copy of its own directory with the name added.
+run_debootstrap()
+{
+	local suite=$1 root=$2 pg=$3 tmp status=0
+
+	tmp=$(mktemp -d)
+	cp -a /usr/share/debootstrap "$tmp/lib"
+	[ -e "$tmp/lib/scripts/$suite" ] || ln -s sid "$tmp/lib/scripts/$suite"
+	# In a mount namespace of its own nothing stays mounted when it is stopped.
+	DEBOOTSTRAP_DIR=$tmp/lib unshare --mount \
+		debootstrap --variant=minbase \
+		--include="postgresql-$pg,postgresql-server-dev-$pg,libxxhash-dev,gcc,make,perl,libipc-run-perl" \
+		"$suite" "$root" "$(debian_mirror)" > "$tmp/log" 2>&1 || status=$?
+	if [ "$status" -ne 0 ]; then
+		tail -n 20 "$tmp/log"
+		tail -n 20 "$root/debootstrap/debootstrap.log" 2> /dev/null || true
+	fi
+	rm -rf "$tmp"
+	return "$status"
+}
+
+# Makes the folder unless it is there.  It gets its name when it is complete,
+# so that an interrupted run leaves nothing that looks finished.
+ensure_chroot()
+{
+	local pg=$1 root suite part
+
+	suite=$(suite_of "$pg") || die "no release is known that ships PostgreSQL $pg"
+	root=$(chroot_of "$pg")
+	chroot_complete "$root" "$pg" && return 0
+	mkdir -p "$CHROOTS"
+	exec 9> "$CHROOTS/.lock"
+	flock 9
+	if ! chroot_complete "$root" "$pg"; then
+		part=$root.part
+		rm -rf --one-file-system "$part" "$root"
+		echo "making $root (kept for the next run; about 1.5 GB)"
+		if ! run_debootstrap "$suite" "$part" "$pg" 9>&- || ! chroot_complete "$part" "$pg"; then
+			rm -rf --one-file-system "$part"
+			exec 9>&-
+			return 1
+		fi
+		rm -rf "$part"/var/cache/apt/archives/*.deb
+		mv "$part" "$root"
+	fi
+	exec 9>&-
+}
+
+# Runs a command in the chroot as user postgres, with the directory WORK as
+# /mnt: in_chroot ROOT WORK COMMAND...
+# All mounts are in a namespace of their own and vanish with its processes.
+# With CHROOT_LASTING=1 processes it starts may outlive it (a server), else
+# they are killed at its end.
+in_chroot()
+{
+	local root=$1 work=$2
+	local -a own=(--pid --fork --kill-child)
+
+	shift 2
+	[ -z "${CHROOT_LASTING:-}" ] || own=()
+	# shellcheck disable=SC2016  # expanded by the inner shell
+	unshare --mount --ipc "${own[@]}" bash -c '
+		set -e
+		root=$1 work=$2
+		shift 2
+		mount --bind "$work" "$root/mnt"
+		mount -t proc proc "$root/proc"
+		mount --bind /dev "$root/dev"
+		mount -t tmpfs -o mode=1777 tmpfs "$root/dev/shm"
+		mount -t tmpfs -o mode=1777 tmpfs "$root/tmp"
+		chroot "$root" chown -R postgres: /mnt
+		cd /
+		exec chroot "$root" runuser -u postgres -- "$@"
+	' bash "$root" "$work" "$@"
+}

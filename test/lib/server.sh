@@ -1,0 +1,117 @@
+# A private PostgreSQL server; sourced by the scripts of test/.
+#
+# PostgreSQL finds its share and library directories relative to its own
+# executable.  So a copy of the installed tree below another root is a complete
+# server whose pg_config reports the private paths, and "make install" with
+# that pg_config leaves the system as it was.
+#
+# Everything stays below $WORK:
+#   src/     copy of the source tree, built here
+#   server/  private root: server/usr/lib/postgresql/15/bin/postgres, ...
+#   data/    cluster; sock/ its socket; log/ what programs wrote
+# shellcheck shell=bash
+
+# Flags of every build that is tested.  The server's own headers count as
+# system headers, so that only our code is judged.  Index AM callbacks have
+# fixed signatures: unused parameters are no news.  Assert() works in an
+# extension even when the server was built without.
+ASSERT_FLAGS=-DUSE_ASSERT_CHECKING
+warning_flags()
+{
+	printf -- '-isystem %s -Wall -Wextra -Wno-unused-parameter -Werror' \
+		"$("$PG_CONFIG" --includedir-server)"
+}
+
+# The major version of a server.
+pg_major()
+{
+	"$1" --version | sed -E 's/^PostgreSQL ([0-9]+).*/\1/'
+}
+
+# A copy of the source tree without what builds and tests leave in it:
+# copy_tree FROM TO.  Keeps the times, so that make can skip what is built.
+copy_tree()
+{
+	mkdir -p "$2"
+	tar -C "$1" --exclude=./.git --exclude='*.o' --exclude='*.bc' --exclude='*.so' \
+		--exclude=./test/unit/bin --exclude=./results --exclude=./test/results \
+		--exclude=./output_iso --exclude=./test/output_iso \
+		--exclude='regression.*' --exclude=tmp_check -cf - . |
+		tar -C "$2" --no-same-owner -xf -
+}
+
+# Copies the server of the pg_config given and points PG_CONFIG at the copy.
+private_server()
+{
+	local original=$1 root=$WORK/server dir
+
+	if [ ! -e "$root/complete" ]; then
+		rm -rf "$root"
+		for dir in "$("$original" --bindir)" "$("$original" --pkglibdir)" \
+			"$("$original" --sharedir)"; do
+			[ -e "$root$dir" ] && continue
+			mkdir -p "$root${dir%/*}"
+			cp -a --no-preserve=ownership "$dir" "$root$dir"
+		done
+		# Headers are only read.  Shortest first: the others are below it.
+		for dir in "$("$original" --includedir)" "$("$original" --pkgincludedir)" \
+			"$("$original" --includedir-server)"; do
+			[ -e "$root$dir" ] && continue
+			mkdir -p "$root${dir%/*}"
+			ln -s "$dir" "$root$dir"
+		done
+		touch "$root/complete"
+	fi
+	PG_CONFIG=$root$("$original" --bindir)/pg_config
+	[ "$("$PG_CONFIG" --sharedir)" = "$root$("$original" --sharedir)" ] ||
+		die "$PG_CONFIG does not use its own directories"
+	export PG_CONFIG
+	PATH=$("$PG_CONFIG" --bindir):$PATH
+}
+
+# Builds the copied tree with assertions and installs it into the copy.
+build_extension()
+{
+	make -C "$WORK/src" -j2 PG_CONFIG="$PG_CONFIG" \
+		WARNFLAGS="$(warning_flags) $ASSERT_FLAGS" all &&
+		make -C "$WORK/src" PG_CONFIG="$PG_CONFIG" install
+}
+
+# Starts the cluster of $WORK, making it first.  It listens on a socket below
+# $WORK only.
+start_cluster()
+{
+	local bindir
+
+	bindir=$("$PG_CONFIG" --bindir)
+	mkdir -p "$WORK/sock" "$WORK/log"
+	if [ ! -e "$WORK/data/PG_VERSION" ]; then
+		"$bindir/initdb" -D "$WORK/data" -U postgres -A trust -N \
+			--locale=C --encoding=UTF8 > "$WORK/log/initdb" || return 1
+		cat >> "$WORK/data/postgresql.conf" <<-CONF
+			listen_addresses = ''
+			unix_socket_directories = '$WORK/sock'
+			fsync = off
+			log_line_prefix = '%m [%p] %q%a '
+			log_min_messages = warning
+			# VACUUM maintains the index; the tests say when it runs.
+			autovacuum = off
+		CONF
+	fi
+	"$bindir/pg_ctl" -D "$WORK/data" status > /dev/null ||
+		"$bindir/pg_ctl" -D "$WORK/data" -w -l "$WORK/log/server" start > /dev/null
+	export PGHOST=$WORK/sock PGPORT=5432 PGUSER=postgres
+}
+
+# Stops whatever still runs below $WORK: our cluster, or what an interrupted
+# TAP test left.
+stop_clusters()
+{
+	local pidfile
+
+	find "$WORK" -name postmaster.pid 2> /dev/null |
+		while read -r pidfile; do
+			"$("$PG_CONFIG" --bindir)/pg_ctl" -D "${pidfile%/*}" -m immediate stop \
+				> /dev/null 2>&1 || true
+		done
+}

@@ -1,0 +1,85 @@
+#!/usr/bin/env bash
+# Builds and tests on PostgreSQL versions that this machine does not have, in
+# chroots of the Debian releases that ship them.  Needs root (chroot, mount);
+# without it the versions are skipped.
+#
+#   test/matrix.sh [--pg 15|17|18]... [--only STAGES] [--seed N]
+#
+# --pg      a version; may be repeated; default 17
+# --only    comma-separated: static regress isolation tap; default the last three
+# --seed    of the random tests; default: a new one, printed
+#
+# The chroots are kept in $RENCODER_CHROOTS (default
+# /var/cache/rencoder-chroots): remove the folder when you no longer need it.
+set -euo pipefail
+
+top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+# shellcheck source=test/lib/results.sh
+. "$top/test/lib/results.sh"
+# shellcheck source=test/lib/server.sh
+. "$top/test/lib/server.sh"
+# shellcheck source=test/lib/chroot.sh
+. "$top/test/lib/chroot.sh"
+# shellcheck source=test/lib/packages.sh
+. "$top/test/lib/packages.sh"
+
+test_version()
+{
+	local pg=$1 root work=$tmp/$1 obstacle
+
+	shift
+	obstacle=$(chroot_obstacle)
+	if [ -n "$obstacle" ]; then
+		echo "skipping PostgreSQL $pg: $obstacle"
+		result skip "PostgreSQL $pg: $obstacle"
+		return
+	fi
+	heading "PostgreSQL $pg in a chroot of Debian $(suite_of "$pg")"
+	root=$(chroot_of "$pg")
+	if ! install_packages debootstrap || ! ensure_chroot "$pg"; then
+		result "not ok" "PostgreSQL $pg: no chroot could be made"
+		return
+	fi
+	mkdir -p "$work"
+	copy_tree "$top" "$work/src"
+	if ! in_chroot "$root" "$work" bash /mnt/src/test/stages.sh --work /mnt \
+		--pg-config "/usr/lib/postgresql/$pg/bin/pg_config" "$@"; then
+		result "not ok" "PostgreSQL $pg: the stages did not finish"
+	fi
+	[ ! -e "$work/results" ] || cat "$work/results" >> "$RESULTS"
+	rm -rf --one-file-system "$work"
+}
+
+main()
+{
+	local -a versions=() stages=()
+	local only=regress,isolation,tap pg
+
+	while [ $# -gt 0 ]; do
+		case $1 in
+			--pg) versions+=("$2"); shift 2 ;;
+			--only) only=$2; shift 2 ;;
+			--seed) RENCODER_SEED=$2; shift 2 ;;
+			*) die "unknown option \"$1\"" ;;
+		esac
+	done
+	choose_seed
+	[ ${#versions[@]} -gt 0 ] || versions=(17)
+	IFS=, read -r -a stages <<< "$only"
+
+	tmp=$(mktemp -d "${TMPDIR:-/tmp}/rencoder.XXXXXX")
+	trap 'rm -rf --one-file-system "$tmp"' EXIT
+	trap 'exit 129' HUP INT TERM
+	if [ -n "${RENCODER_RESULTS:-}" ]; then
+		RESULTS=$RENCODER_RESULTS
+	else
+		RESULTS=$tmp/results
+	fi
+	touch "$RESULTS"
+	for pg in "${versions[@]}"; do
+		test_version "$pg" "${stages[@]}"
+	done
+	[ -n "${RENCODER_RESULTS:-}" ] || print_totals
+}
+
+main "$@"

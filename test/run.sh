@@ -1,0 +1,196 @@
+#!/usr/bin/env bash
+# Runs all tests, on a fresh Debian or Ubuntu machine too: installs what is
+# missing (as root, or with a sudo that does not ask), builds in a temporary
+# copy, tests in temporary clusters of private server copies, and leaves
+# nothing behind but packages and the chroots of test/matrix.sh.
+#
+#   test/run.sh [--pg VERSION] [--only STAGES] [--seed N] [--keep]
+#
+# --pg      15, 17, 18, all, or default: 15, 17 and the machine's own
+# --only    comma-separated: static unit regress isolation tap
+# --seed    of the random tests; default: a new one, printed
+# --keep    keep the temporary directory, to look at logs
+#
+# Versions that the machine does not have run in chroots (as root only).
+# The last line is "N passed, N failed".
+set -euo pipefail
+
+top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+# shellcheck source=test/lib/results.sh
+. "$top/test/lib/results.sh"
+# shellcheck source=test/lib/server.sh
+. "$top/test/lib/server.sh"
+# shellcheck source=test/lib/packages.sh
+. "$top/test/lib/packages.sh"
+
+usage()
+{
+	sed -n '2,/^set /{/^#/s/^# \{0,1\}//p}' "${BASH_SOURCE[0]}"
+}
+
+parse_options()
+{
+	version=default only=static,unit,regress,isolation,tap keep=
+	while [ $# -gt 0 ]; do
+		case $1 in
+			--pg) version=${2:?}; shift 2 ;;
+			--only) only=${2:?}; shift 2 ;;
+			--seed) RENCODER_SEED=${2:?}; shift 2 ;;
+			--keep) keep=yes; shift ;;
+			--help) usage; exit 0 ;;
+			*) usage >&2; exit 2 ;;
+		esac
+	done
+}
+
+# PostgreSQL refuses root.  The packages bring a user; else one is made for the
+# time of the run.
+choose_user()
+{
+	user=$(id -un) user_made=
+	[ "$(id -u)" -eq 0 ] || return 0
+	user=postgres
+	id "$user" > /dev/null 2>&1 && return 0
+	user=rencodertest
+	id "$user" > /dev/null 2>&1 && return 0
+	useradd --system --no-create-home --shell /bin/sh "$user"
+	user_made=yes
+}
+
+as_user()
+{
+	if [ "$(id -un)" = "$user" ]; then
+		"$@"
+	else
+		runuser -u "$user" -- "$@"
+	fi
+}
+
+clean_up()
+{
+	if [ -n "$keep" ]; then
+		echo "kept: $tmp"
+	else
+		rm -rf --one-file-system "$tmp"
+	fi
+	[ -z "${user_made:-}" ] || userdel "$user" > /dev/null 2>&1 || true
+}
+
+# The versions to test, in order: those the machine has or can install come
+# first.
+choose_versions()
+{
+	local own
+
+	[ -n "$(archive_pg_version)" ] || as_root apt-get update > /dev/null 2>&1 || true
+	own=$(archive_pg_version)
+	[ -n "$own" ] && [ "$own" -ge 15 ] || own=
+	case $version in
+		default) versions=(15 17 ${own:+"$own"}) ;;
+		all) versions=(15 17 18 ${own:+"$own"}) ;;
+		*) versions=("$version") ;;
+	esac
+	mapfile -t versions < <(printf '%s\n' "${versions[@]}" | sort -nu)
+	native=() foreign=()
+	for version in "${versions[@]}"; do
+		if native_pg_config "$version" > /dev/null || [ "$version" = "$own" ]; then
+			native+=("$version")
+		else
+			foreign+=("$version")
+		fi
+	done
+}
+
+# Stages in a work directory of their own: run_stages NAME [--pg-config FILE] STAGE...
+run_stages()
+{
+	local work=$tmp/$1
+
+	shift
+	mkdir -p "$work"
+	copy_tree "$top" "$work/src"
+	[ "$(id -un)" = "$user" ] || chown -R "$user": "$work"
+	as_user bash "$work/src/test/stages.sh" --work "$work" "$@" ||
+		result "not ok" "${work##*/}: the stages did not finish"
+	[ ! -e "$work/results" ] || cat "$work/results" >> "$RESULTS"
+	[ -n "$keep" ] || rm -rf "$work"
+}
+
+# The stages asked for among those given.
+wanted()
+{
+	local stage
+
+	for stage in "$@"; do
+		[[ ,$only, != *,"$stage",* ]] || echo "$stage"
+	done
+}
+
+# Is a stage wanted that needs a server?
+test_native()
+{
+	local -a todo
+
+	# Warnings are judged on one version; the others are built with all
+	# warnings by their own compiler anyway.
+	mapfile -t todo < <(wanted "${static_here[@]}" regress isolation tap)
+	static_here=()
+	[ ${#todo[@]} -gt 0 ] || return 0
+	if ! install_packages "postgresql-$1"; then
+		result "not ok" "PostgreSQL $1: not installed"
+		return
+	fi
+	run_stages "$1" --pg-config "$(native_pg_config "$1")" "${todo[@]}"
+}
+
+test_foreign()
+{
+	local todo
+
+	todo=$(wanted "${static_here[@]}" regress isolation tap | paste -sd,)
+	static_here=()
+	[ -n "$todo" ] || return 0
+	RENCODER_RESULTS=$RESULTS bash "$top/test/matrix.sh" --pg "$1" --only "$todo" \
+		--seed "$RENCODER_SEED" ||
+		result "not ok" "PostgreSQL $1: test/matrix.sh did not finish"
+}
+
+main()
+{
+	local -a static_here=(static) plain=()
+	local pg
+
+	parse_options "$@"
+	choose_seed
+	tmp=$(mktemp -d "${TMPDIR:-/tmp}/rencoder.XXXXXX")
+	chmod 755 "$tmp"
+	RESULTS=$tmp/results
+	touch "$RESULTS"
+	trap clean_up EXIT
+	trap 'exit 129' HUP INT TERM
+
+	if ! install_packages tools; then
+		result "not ok" "tools that the tests need are missing"
+		print_totals
+		exit 1
+	fi
+	choose_versions
+	echo "PostgreSQL here: ${native[*]:-none}; in chroots: ${foreign[*]:-none}"
+	for pg in "${native[@]}"; do
+		install_packages "postgresql-$pg" || true
+	done
+	choose_user
+
+	[[ ,$only, != *,static,* ]] || plain+=(layers)
+	[[ ,$only, != *,unit,* ]] || plain+=(unit)
+	[ ${#plain[@]} -eq 0 ] || run_stages plain "${plain[@]}"
+	for pg in "${native[@]}"; do
+		test_native "$pg"
+	done
+	for pg in "${foreign[@]}"; do
+		test_foreign "$pg"
+	done
+	print_totals
+}
+
+main "$@"
