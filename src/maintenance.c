@@ -1,0 +1,128 @@
+/*
+ * maintenance.c
+ *		SQL functions that summarize and desummarize block ranges.
+ *
+ * They have the names, arguments and results of BRIN's.
+ */
+#include "summarize.h"
+
+#include "access/xlog.h"
+#include "fmgr.h"
+
+#include "target.h"
+
+PG_FUNCTION_INFO_V1(rencoder_summarize_new_values);
+PG_FUNCTION_INFO_V1(rencoder_summarize_range);
+PG_FUNCTION_INFO_V1(rencoder_desummarize_range);
+
+static void
+reject_recovery(void)
+{
+	if (RecoveryInProgress())
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("recovery is in progress"),
+				 errhint("rencoder control functions cannot be executed during recovery.")));
+}
+
+static BlockNumber
+heap_block_arg(int64 heap_blkno)
+{
+	if (heap_blkno < 0 || heap_blkno > MaxBlockNumber)
+		ereport(ERROR,
+				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+				 errmsg("block number out of range: %lld", (long long) heap_blkno),
+				 errhint("Block numbers of a table go from 0 to %u.", MaxBlockNumber)));
+	return (BlockNumber) heap_blkno;
+}
+
+/*
+ * An index that CREATE INDEX CONCURRENTLY has not finished, or failed to, is
+ * left alone, silently as by VACUUM: nothing relies on its summaries.
+ */
+static bool
+target_is_valid(const RencoderTarget *target)
+{
+	if (target->index->rd_index->indisvalid)
+		return true;
+	ereport(DEBUG1,
+			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+			 errmsg("index \"%s\" is not valid",
+					RelationGetRelationName(target->index))));
+	return false;
+}
+
+/*
+ * rencoder_summarize_new_values(index regclass) returns integer
+ *
+ * Summarizes every unsummarized block range, the partial last one included,
+ * and returns their number.  ShareUpdateExclusiveLock on table and index.
+ */
+Datum
+rencoder_summarize_new_values(PG_FUNCTION_ARGS)
+{
+	RencoderTarget target;
+	double		n = 0;
+
+	reject_recovery();
+	rencoder_target_open(&target, PG_GETARG_OID(0), ShareUpdateExclusiveLock,
+						 RENCODER_PRIVILEGE_OWNER);
+	if (target_is_valid(&target))
+		n = rencoder_summarize(target.index, target.heap, 0, MaxBlockNumber, true);
+	rencoder_target_close(&target);
+	PG_RETURN_INT32((int32) n);
+}
+
+/*
+ * rencoder_summarize_range(index regclass, heap_block bigint) returns integer
+ *
+ * Summarizes the block range of one table page if it is not; returns 1 if it
+ * did.  ShareUpdateExclusiveLock on table and index.
+ */
+Datum
+rencoder_summarize_range(PG_FUNCTION_ARGS)
+{
+	int64		heap_block = PG_GETARG_INT64(1);
+	RencoderTarget target;
+	BlockNumber heap_blkno;
+	double		n = 0;
+
+	reject_recovery();
+	heap_blkno = heap_block_arg(heap_block);
+	rencoder_target_open(&target, PG_GETARG_OID(0), ShareUpdateExclusiveLock,
+						 RENCODER_PRIVILEGE_OWNER);
+	if (target_is_valid(&target))
+	{
+		uint64		range = rencoder_range_of_block(rencoder_meta_get(target.index),
+													heap_blkno);
+
+		n = rencoder_summarize(target.index, target.heap, range, range, true);
+	}
+	rencoder_target_close(&target);
+	PG_RETURN_INT32((int32) n);
+}
+
+/*
+ * rencoder_desummarize_range(index regclass, heap_block bigint) returns void
+ *
+ * Takes away the summary of the block range of one table page, so that scans
+ * visit it always.  ShareUpdateExclusiveLock on table and index.
+ */
+Datum
+rencoder_desummarize_range(PG_FUNCTION_ARGS)
+{
+	int64		heap_block = PG_GETARG_INT64(1);
+	RencoderTarget target;
+	BlockNumber heap_blkno;
+
+	reject_recovery();
+	heap_blkno = heap_block_arg(heap_block);
+	rencoder_target_open(&target, PG_GETARG_OID(0), ShareUpdateExclusiveLock,
+						 RENCODER_PRIVILEGE_OWNER);
+	if (target_is_valid(&target))
+		(void) rencoder_desummarize(target.index,
+									rencoder_range_of_block(rencoder_meta_get(target.index),
+															heap_blkno));
+	rencoder_target_close(&target);
+	PG_RETURN_VOID();
+}

@@ -1,0 +1,53 @@
+/*
+ * target.h
+ *		The index that an SQL function was called for.
+ *
+ * Every SQL function of the extension opens its index here, so that kind,
+ * privileges and locks are checked in one order: what needs no lock first,
+ * and all of it again once the locks are held.
+ */
+#ifndef RENCODER_TARGET_H
+#define RENCODER_TARGET_H
+
+#include "compat.h"
+
+#include "storage/lockdefs.h"
+#include "utils/rel.h"
+
+/* What the caller must be allowed. */
+typedef enum RencoderPrivilege
+{
+	RENCODER_PRIVILEGE_OWNER,	/* owner of the index */
+	RENCODER_PRIVILEGE_READ,	/* owner, or may read all rows of the table */
+	RENCODER_PRIVILEGE_INSPECT	/* the same, or member of pg_stat_scan_tables */
+} RencoderPrivilege;
+
+typedef struct RencoderTarget
+{
+	Relation	heap;
+	Relation	index;
+	LOCKMODE	lockmode;
+	bool		may_read;		/* may the caller see values of the table? */
+
+	/* The caller's, put back by close (and by an error). */
+	Oid			save_userid;
+	int			save_sec_context;
+	int			save_nestlevel;
+} RencoderTarget;
+
+/*
+ * Opens table and index, in this order, with the lock, and switches to the
+ * table owner's user id with a safe search path, because expressions of the
+ * index may be evaluated.  Errors: not an index of this access method, not
+ * allowed, temporary table of another session, unlogged index on a standby.
+ */
+extern void rencoder_target_open(RencoderTarget *target, Oid indexoid,
+								 LOCKMODE lockmode, RencoderPrivilege privilege);
+
+/* Switches back and closes both, releasing the locks. */
+extern void rencoder_target_close(RencoderTarget *target);
+
+/* Error unless the index is valid. */
+extern void rencoder_target_require_valid(const RencoderTarget *target);
+
+#endif							/* RENCODER_TARGET_H */
