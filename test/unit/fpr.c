@@ -1,0 +1,338 @@
+/*
+ * fpr.c
+ *		False positive rates of the shapes that the rule picks.
+ *
+ * Asserted: uniform keys at 16 and 20 bits, the rule against an exhaustive
+ * search of shapes, and the dictionary of a column with few values.  Printed
+ * only: keys of other kinds, where what is good depends on the queries.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "testlib.h"
+
+#include "renc_dict.h"
+
+#define UNIFORM_KEYS	4800
+#define PAYLOAD			8160
+
+/* Shapes of the grid that are measured a second time, with more queries. */
+#define REFINED			8
+
+static renc_program program;
+
+typedef struct group
+{
+	int			nranges;
+	double		mean_keys;
+	renc_keys	ranges[RENC_GROUP_RANGES];
+} group;
+
+typedef uint64_t (*key_fn) (int range, size_t i);
+
+/* Puts the interval of the next query into *lo and *hi. */
+typedef void (*query_fn) (uint64_t *lo, uint64_t *hi);
+
+static void
+group_new(group *g, int nranges, size_t n, key_fn key)
+{
+	double		total = 0;
+
+	g->nranges = nranges;
+	for (int i = 0; i < nranges; i++)
+	{
+		uint64_t   *keys = (uint64_t *) test_alloc(n * sizeof(uint64_t));
+
+		for (size_t k = 0; k < n; k++)
+			keys[k] = key(i, k);
+		g->ranges[i].n = sort_keys(keys, n);
+		g->ranges[i].key = keys;
+		total += (double) g->ranges[i].n;
+	}
+	g->mean_keys = total / nranges;
+}
+
+static void
+group_free(group *g)
+{
+	for (int i = 0; i < g->nranges; i++)
+		free((void *) g->ranges[i].key);
+}
+
+/* Share of the ranges without a key in the interval that pass nevertheless. */
+static double
+measure(const group *g, int nranges, double bits_per_key, const renc_shape *shape,
+		query_fn next, long queries, long *false_negatives)
+{
+	test_filter f = filter_new(renc_windows_for(g->mean_keys, bits_per_key, TEST_ROWS),
+							   TEST_ROWS, RENC_MATRIX_WIDTH);
+	renc_windows windows = filter_windows(&f);
+	renc_mask	some = renc_mask_none();
+	double		passed = 0;
+	double		empty = 0;
+
+	for (int i = 0; i < nranges; i++)
+		renc_mask_set(&some, i);
+	filter_fill(&f, shape, g->ranges, nranges);
+	for (long q = 0; q < queries; q++)
+	{
+		renc_interval interval;
+		renc_interval_set set = {&interval, 1};
+		renc_query	query;
+		renc_mask	result;
+		renc_mask	truth;
+
+		next(&interval.lo, &interval.hi);
+		query = renc_query_intervals(&set);
+		renc_program_compile(&program, shape, TEST_ROWS, &query);
+		result = renc_program_run(&program, &windows, some);
+		truth = true_ranges(g->ranges, nranges, interval.lo, interval.hi);
+		passed += renc_mask_count(renc_mask_andnot(result, truth));
+		empty += nranges - renc_mask_count(truth);
+		*false_negatives += renc_mask_count(renc_mask_andnot(truth, result));
+	}
+	filter_free(&f);
+	return empty > 0 ? passed / empty : 0;
+}
+
+static uint64_t
+uniform_key(int range, size_t i)
+{
+	(void) range;
+	(void) i;
+	return rnd();
+}
+
+static void
+short_query(uint64_t *lo, uint64_t *hi)
+{
+	uint64_t	length = 1 + rnd_below(32);
+
+	*lo = rnd_below(~UINT64_C(0) - 32);
+	*hi = *lo + length - 1;
+}
+
+static const char *
+describe(const renc_shape *shape)
+{
+	static char buf[300];
+
+	renc_shape_describe(shape, buf, sizeof(buf));
+	return buf;
+}
+
+static double
+test_uniform(const group *g, double bits, double bound)
+{
+	renc_shape	shape;
+	long		false_negatives = 0;
+	double		fpr;
+
+	renc_rule_shape(g->ranges, g->nranges, bits, &shape);
+	fpr = measure(g, g->nranges, bits, &shape, short_query, 200000, &false_negatives);
+	tap_ok(fpr <= bound && false_negatives == 0 &&
+		   shape.nstoreys == 1 && shape.storey[0].kw <= 2,
+		   "%d uniform keys, empty queries of length 1..32, %g bits a key, %s: "
+		   "fpr %.3g, at most %.3g", UNIFORM_KEYS, bits, describe(&shape), fpr, bound);
+	return fpr;
+}
+
+typedef struct candidate
+{
+	renc_shape	shape;
+	double		fpr;
+} candidate;
+
+static int
+compare_candidates(const void *a, const void *b)
+{
+	double		x = ((const candidate *) a)->fpr;
+	double		y = ((const candidate *) b)->fpr;
+
+	return (x > y) - (x < y);
+}
+
+/*
+ * Builds every shape of a grid with few ranges and queries, then the best of
+ * them with all; returns the least rate.
+ */
+static double
+best_of_grid(const group *g, double bits)
+{
+	static candidate grid[2000];
+	const int	root_depth[] = {2, 4, 8};
+	const int	leaf_depth[] = {-4, -2, 0, 2, 5};
+	int			log2n = 0;
+	int			n = 0;
+	long		false_negatives = 0;
+
+	while (log2n < 40 && (double) (UINT64_C(1) << log2n) < g->mean_keys)
+		log2n++;
+	for (int i = 0; i < 3 * 5 * 3 * 2 * 3 * 2; i++)
+	{
+		int			root = log2n + root_depth[i % 3];
+		int			deepest = log2n + (int) bits + leaf_depth[i / 3 % 5];
+		int			gap = 1 + i / 15 % 3;
+		int			kr = 1 + i / 45 % 2;
+		int			kw = 1 + i / 90 % 3;
+		int			nlevels = (int) (0.6931 * bits / (kw * kr)) + i / 270;
+
+		if (nlevels == 0 || deepest > RENC_KEY_BITS ||
+			deepest - (nlevels - 1) * gap <= root)
+			continue;
+		grid[n].shape = make_shape(root, kw, kr, deepest, gap, nlevels);
+		grid[n].fpr = measure(g, 16, bits, &grid[n].shape, short_query, 20000,
+							  &false_negatives);
+		n++;
+	}
+	qsort(grid, n, sizeof(*grid), compare_candidates);
+	for (int i = 0; i < REFINED && i < n; i++)
+		grid[i].fpr = measure(g, g->nranges, bits, &grid[i].shape, short_query, 100000,
+							  &false_negatives);
+	qsort(grid, n < REFINED ? n : REFINED, sizeof(*grid), compare_candidates);
+	tap_diag("%g bits: %d shapes built, the best %s: %.3g", bits, n,
+			 describe(&grid[0].shape), grid[0].fpr);
+	tap_ok(false_negatives == 0, "no false negative in any of them");
+	return grid[0].fpr;
+}
+
+static uint64_t distinct_values[1000];
+
+static uint64_t
+one_of_few(int range, size_t i)
+{
+	(void) range;
+	(void) i;
+	return distinct_values[rnd_below(1000)];
+}
+
+/* A column with 1,000 values: the dictionary, as the build makes it. */
+static void
+test_few_values(void)
+{
+	static group g;
+	uint64_t	keys[1000];
+	renc_mask	masks[1000];
+	uint8_t    *image;
+	uint32_t	npages;
+	size_t		n;
+	int			wrong = 0;
+	double		total;
+
+	for (int i = 0; i < 1000; i++)
+		keys[i] = distinct_values[i] = rnd() >> 32;
+	n = sort_keys(keys, 1000);
+	group_new(&g, RENC_GROUP_RANGES, UNIFORM_KEYS, one_of_few);
+	total = g.mean_keys * g.nranges;
+	for (size_t i = 0; i < n; i++)
+		masks[i] = true_ranges(g.ranges, g.nranges, keys[i], keys[i]);
+	npages = renc_dict_npages(n, PAYLOAD, RENC_MATRIX_WIDTH);
+	image = (uint8_t *) test_alloc(npages * PAYLOAD);
+	renc_dict_build(image, PAYLOAD, RENC_MATRIX_WIDTH, keys, masks, n);
+
+	for (int q = 0; q < 20000; q++)
+	{
+		uint64_t	lo = rnd_below(2) ? rnd() >> 32 : keys[rnd_below(n)] - rnd_below(2);
+		renc_interval interval = {lo, lo + (rnd() >> (32 + rnd_below(32)))};
+		renc_interval_set set = {&interval, 1};
+		renc_query	query = renc_query_intervals(&set);
+		renc_mask	m = renc_mask_none();
+
+		for (uint32_t p = renc_dict_route(image, interval.lo);
+			 p <= renc_dict_route(image, interval.hi); p++)
+			m = renc_mask_or(m, renc_dict_probe(image + (p + 1) * PAYLOAD, PAYLOAD,
+												RENC_MATRIX_WIDTH, &query));
+		wrong += !mask_equal(m, true_ranges(g.ranges, g.nranges, interval.lo, interval.hi));
+	}
+	tap_ok(renc_rule_use_dict(n, (size_t) total, g.nranges, RENC_MATRIX_WIDTH, 20),
+		   "1000 values: the rule takes the dictionary");
+	tap_ok(wrong == 0, "1000 values: exact, %d of 20000 answers wrong", wrong);
+	tap_ok(npages * 8192.0 * 8 / total <= 6, "1000 values: %.2f bits a key on %u pages",
+		   npages * 8192.0 * 8 / total, npages);
+	free(image);
+	group_free(&g);
+}
+
+static uint64_t
+dense_key(int range, size_t i)
+{
+	(void) range;
+	(void) i;
+	return (UINT64_C(1) << 63) + rnd_below(UINT64_C(1) << 31);
+}
+
+static void
+dense_query(uint64_t *lo, uint64_t *hi)
+{
+	*lo = (UINT64_C(1) << 63) + rnd_below(UINT64_C(1) << 31);
+	*hi = *lo + rnd_below(64);
+}
+
+/* Bursts of 80 keys within ten minutes, anywhere in a year; microseconds. */
+#define MICROSECONDS	UINT64_C(1000000)
+#define YEAR			(365 * 86400 * MICROSECONDS)
+
+static uint64_t
+burst_key(int range, size_t i)
+{
+	static uint64_t start;
+
+	(void) range;
+	if (i % 80 == 0)
+		start = (UINT64_C(1) << 63) + rnd_below(YEAR);
+	return start + rnd_below(600 * MICROSECONDS);
+}
+
+static void
+minute_query(uint64_t *lo, uint64_t *hi)
+{
+	*lo = (UINT64_C(1) << 63) + rnd_below(YEAR);
+	*hi = *lo + 60 * MICROSECONDS;
+}
+
+static void
+print_rates(const char *what, size_t n, key_fn key, query_fn next)
+{
+	static group g;
+
+	group_new(&g, RENC_GROUP_RANGES, n, key);
+	for (double bits = 16; bits <= 20; bits += 4)
+	{
+		renc_shape	shape;
+		long		false_negatives = 0;
+		double		fpr;
+
+		renc_rule_shape(g.ranges, g.nranges, bits, &shape);
+		fpr = measure(&g, g.nranges, bits, &shape, next, 50000, &false_negatives);
+		tap_diag("%s, %d keys, %g bits, %s: fpr %.3g", what, (int) n, bits,
+				 describe(&shape), fpr);
+		tap_ok(false_negatives == 0, "%s, %d keys, %g bits: %ld false negatives",
+			   what, (int) n, bits, false_negatives);
+	}
+	group_free(&g);
+}
+
+int
+main(int argc, char **argv)
+{
+	static group g;
+
+	tap_start(argc, argv, "fpr");
+	group_new(&g, RENC_GROUP_RANGES, UNIFORM_KEYS, uniform_key);
+	for (double bits = 16; bits <= 20; bits += 4)
+	{
+		double		fpr = test_uniform(&g, bits, bits == 16 ? 6.5e-4 : 1.2e-4);
+		double		least = best_of_grid(&g, bits);
+
+		tap_ok(fpr <= 1.5 * least, "%g bits: the rule's shape has %.2f times the rate of the best",
+			   bits, fpr / least);
+	}
+	group_free(&g);
+	test_few_values();
+
+	print_rates("uniform keys, lengths 1..32", 75, uniform_key, short_query);
+	print_rates("uniform keys, lengths 1..32", 1120, uniform_key, short_query);
+	print_rates("integers below 2^31, lengths 1..64", UNIFORM_KEYS, dense_key, dense_query);
+	print_rates("bursts of timestamps, 60 s", UNIFORM_KEYS, burst_key, minute_query);
+	return tap_finish();
+}

@@ -1,0 +1,214 @@
+/*
+ * test_window.c
+ *		Windows: filling, clearing and counting against a naive form.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "testlib.h"
+
+static void
+test_windows_for(void)
+{
+	int			wrong = 0;
+
+	tap_ok(renc_windows_for(0, 20, 510) == 1, "no keys need one window");
+	tap_ok(renc_windows_for(25.5, 20, 510) == 1, "what fits exactly needs no more");
+	tap_ok(renc_windows_for(25.6, 20, 510) == 2, "a little more needs another window");
+	tap_ok(renc_windows_for(4800, 20, 510) == 189, "4800 keys at 20 bits: 189 windows");
+	tap_ok(renc_windows_for(1e300, 64, 254) == UINT32_MAX / 2, "no overflow");
+	for (int i = 0; i < 100000; i++)
+	{
+		double		nkeys = (double) rnd_below(10000000) / 4;
+		double		bits = 4 + (double) rnd_below(240) / 4;
+		uint32_t	rows = (uint32_t) (254 + rnd_below(1800));
+		double		m = renc_windows_for(nkeys, bits, rows);
+
+		/* Enough bits, and less than a window too many. */
+		if (m * rows < nkeys * bits * (1 - 1e-12) ||
+			(m > 1 && (m - 1) * rows >= nkeys * bits))
+			wrong++;
+	}
+	tap_ok(wrong == 0, "windows for 100000 random sizes, %d wrong", wrong);
+}
+
+/* Sets the positions of the keys one by one. */
+static void
+naive_fill(test_filter *f, unsigned int slot, const renc_shape *shape,
+		   const uint64_t *keys, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+	{
+		renc_position pos[RENC_MAX_POSITIONS];
+		int			npos = renc_shape_positions(shape, keys[i], f->nwindows,
+												f->rows, pos);
+
+		for (int p = 0; p < npos; p++)
+			f->image[((size_t) pos[p].window * f->rows + pos[p].row) * f->width +
+					 slot / 8] |= (uint8_t) (1 << slot % 8);
+	}
+}
+
+static int
+compare_keys(const void *a, const void *b)
+{
+	uint64_t	x = *(const uint64_t *) a;
+	uint64_t	y = *(const uint64_t *) b;
+
+	return (x > y) - (x < y);
+}
+
+static void
+test_fill(int width)
+{
+	int			wrong = 0;
+
+	for (int round = 0; round < 400; round++)
+	{
+		renc_shape	shape;
+		uint32_t	nwindows = 1 + (uint32_t) rnd_below(9);
+		test_filter a = filter_new(nwindows, TEST_ROWS, width);
+		test_filter b = filter_new(nwindows, TEST_ROWS, width);
+		int			shift = (int) rnd_below(60);
+
+		random_shape(&shape, 1 + (int) rnd_below(50), 64);
+		for (int i = 0; i < 10; i++)
+		{
+			uint64_t	keys[60];
+			size_t		n = rnd_below(60);
+			unsigned int slot = (unsigned int) rnd_below(8 * width);
+
+			/* Equal keys too, so no sort_keys(). */
+			for (size_t k = 0; k < n; k++)
+				keys[k] = rnd() >> shift;
+			qsort(keys, n, sizeof(keys[0]), compare_keys);
+			renc_fill(a.image, width, slot, &shape, nwindows, TEST_ROWS, keys, n);
+			naive_fill(&b, slot, &shape, keys, n);
+		}
+		if (memcmp(a.image, b.image, filter_size(&a)) != 0)
+			wrong++;
+		filter_free(&a);
+		filter_free(&b);
+	}
+	tap_ok(wrong == 0, "width %d: renc_fill sets exactly the positions of the keys, %d wrong",
+		   width, wrong);
+}
+
+static void
+random_bits(test_filter *f)
+{
+	for (size_t i = 0; i < filter_size(f); i++)
+		f->image[i] = (uint8_t) (rnd() & rnd());
+}
+
+static void
+test_set_and_test(int width)
+{
+	test_filter f = filter_new(1, TEST_ROWS, width);
+	int			wrong = 0;
+
+	for (int i = 0; i < 20000; i++)
+	{
+		uint32_t	row = (uint32_t) rnd_below(TEST_ROWS);
+		unsigned int slot = (unsigned int) rnd_below(8 * width);
+		bool		before = renc_window_test(f.image, width, row, slot);
+		bool		in_mask = renc_mask_test(renc_mask_load(f.image + (size_t) row * width,
+															width), slot);
+
+		if (before != in_mask || renc_window_set(f.image, width, row, slot) == before ||
+			!renc_window_test(f.image, width, row, slot))
+			wrong++;
+	}
+	tap_ok(wrong == 0, "width %d: setting and testing single bits, %d wrong", width, wrong);
+	filter_free(&f);
+}
+
+static void
+test_count_and_clear(int width)
+{
+	int			wrong_counts = 0;
+	int			wrong_clears = 0;
+
+	for (int round = 0; round < 200; round++)
+	{
+		uint32_t	rows = 1 + (uint32_t) rnd_below(TEST_ROWS);
+		test_filter f = filter_new(1, rows, width);
+		test_filter old = filter_new(1, rows, width);
+		uint32_t	counts[RENC_GROUP_RANGES];
+		uint32_t	expected[RENC_GROUP_RANGES];
+		renc_mask	slots = {{rnd() & rnd(), rnd() & rnd()}};
+		bool		had_bits = false;
+
+		random_bits(&f);
+		memcpy(old.image, f.image, filter_size(&f));
+		for (int s = 0; s < 8 * width; s++)
+		{
+			counts[s] = expected[s] = (uint32_t) rnd_below(1000);
+			for (uint32_t r = 0; r < rows; r++)
+				expected[s] += renc_window_test(f.image, width, r, s);
+		}
+		renc_window_count(f.image, width, rows, counts);
+		if (memcmp(counts, expected, 8 * width * sizeof(counts[0])) != 0)
+			wrong_counts++;
+
+		for (int s = 0; s < 8 * width; s++)
+			for (uint32_t r = 0; r < rows; r++)
+				had_bits |= renc_mask_test(slots, s) && renc_window_test(old.image, width, r, s);
+		if (renc_window_clear(f.image, width, rows, slots) != had_bits ||
+			renc_window_clear(f.image, width, rows, slots))
+			wrong_clears++;
+		for (int s = 0; s < 8 * width; s++)
+			for (uint32_t r = 0; r < rows; r++)
+				if (renc_window_test(f.image, width, r, s) !=
+					(!renc_mask_test(slots, s) && renc_window_test(old.image, width, r, s)))
+					wrong_clears++;
+		filter_free(&f);
+		filter_free(&old);
+	}
+	tap_ok(wrong_counts == 0, "width %d: counts of the slots, %d wrong", width, wrong_counts);
+	tap_ok(wrong_clears == 0, "width %d: clearing touches the given slots only, %d wrong",
+		   width, wrong_clears);
+}
+
+static void
+test_masks(void)
+{
+	int			wrong = 0;
+
+	for (int i = 0; i < 10000; i++)
+	{
+		renc_mask	a = {{rnd(), rnd()}};
+		uint8_t		row[RENC_MATRIX_WIDTH + 1];
+		unsigned int bit = (unsigned int) rnd_below(128);
+		renc_mask	b;
+
+		/* Unaligned on purpose. */
+		renc_mask_store(row + 1, RENC_MATRIX_WIDTH, a);
+		b = renc_mask_load(row + 1, RENC_MATRIX_WIDTH);
+		if (!mask_equal(a, b) || renc_mask_test(a, bit) != (row[1 + bit / 8] >> bit % 8 & 1))
+			wrong++;
+		renc_mask_set(&b, bit);
+		if (!renc_mask_test(b, bit) || !mask_subset(a, b))
+			wrong++;
+		renc_mask_clear(&b, bit);
+		if (renc_mask_test(b, bit) || renc_mask_count(b) !=
+			renc_mask_count(a) - (int) renc_mask_test(a, bit))
+			wrong++;
+	}
+	tap_ok(wrong == 0, "masks: load, store, set, clear, count, %d wrong", wrong);
+}
+
+int
+main(int argc, char **argv)
+{
+	tap_start(argc, argv, "test_window");
+	test_windows_for();
+	test_masks();
+	for (int width = RENC_SLICE_WIDTH; width <= RENC_MATRIX_WIDTH; width += 15)
+	{
+		test_set_and_test(width);
+		test_fill(width);
+		test_count_and_clear(width);
+	}
+	return tap_finish();
+}
