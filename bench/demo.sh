@@ -8,7 +8,6 @@
 # sequential scan.  Every answer is compared with that of the sequential scan; a difference ends the
 # demo with exit code 1.  Nothing of the system's PostgreSQL is touched (see lib.sh).
 set -euo pipefail
-started=$SECONDS
 # shellcheck source=bench/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
@@ -20,7 +19,7 @@ INDEXES=(rencoder btree brin_minmax brin_minmax_multi)
 load_flights() {
     bench_sql -q -c "CREATE TABLE nycflights13 (sched_dep timestamp, carrier text, flight int, tailnum text, origin text,
         dest text, dep_delay int, arr_delay int, air_time int, distance int)"
-    gzip -dc "$bench_root/bench/data/nycflights13.csv.gz" | bench_copy nycflights13 HEADER
+    gzip -dc "$bench_root/bench/data/nycflights13.csv.gz" | bench_copy nycflights13
     # Copy k lies k * 364 days back: 52 whole weeks, so that weekdays stay weekdays.
     # Cancelled flights have no departure: NULL.
     bench_sql -q <<SQL
@@ -133,21 +132,19 @@ SQL
             FROM answer a, answer t
             WHERE t.index = 'seq_scan'
               AND (a.rows, a.checked_rows, a.md5, a.uses, a.checked_uses) IS DISTINCT FROM (t.rows, t.rows, t.md5, a.index, a.index)")
-    [[ -z $wrong ]] || bench_die "the answer or the plan is not what it should be: $wrong"
+    [[ -z $wrong ]] || die "the answer or the plan is not what it should be: $wrong"
 }
 
 main() {
-    # The planner has its defaults; JIT would only add compile time to the sequential scan.
-    bench_setup jit=off maintenance_work_mem=256MB
     bench_machine
     bench_sql -c "SELECT format('Settings: shared_buffers %s, maintenance_work_mem %s, max_parallel_workers_per_gather %s, jit off, fsync off; the planner''s are the defaults.',
         current_setting('shared_buffers'), current_setting('maintenance_work_mem'), current_setting('max_parallel_workers_per_gather'))"
-    bench_say "Loading .."
+    echo "Loading .."
     load_flights
     describe_data
-    bench_say "Times are medians of $RUNS runs after a warm-up (all data cached: on a cold disk the pages decide)."
-    bench_say "Pages read are EXPLAIN (ANALYZE, BUFFERS): hit + read.  BRIN has pages_per_range = $PAGES_PER_RANGE; rencoder has its defaults."
-    bench_say "A dash: a plain index scan does not tell pages of the index and of the table apart."
+    echo "Times are medians of $RUNS runs after a warm-up (all data cached: on a cold disk the pages decide)."
+    echo "Pages read are EXPLAIN (ANALYZE, BUFFERS): hit + read.  BRIN has pages_per_range = $PAGES_PER_RANGE; rencoder has its defaults."
+    echo "A dash: a plain index scan does not tell pages of the index and of the table apart."
     bench_sql -q <<'SQL'
 CREATE TABLE built (index text, size bigint, build_ms numeric);
 CREATE TABLE answer (index text, choice text, uses text, rows bigint, total_pages bigint, index_pages bigint, heap_pages bigint,
@@ -174,7 +171,8 @@ SQL
     drop_indexes
 
     printf '\nAll answers are identical to those of the sequential scan (number of rows, and md5 of all rows in order).\n'
-    printf 'Total time: %s s.\n' $((SECONDS - started))
+    printf 'Total time: %s s.\n' $(($(date +%s) - bench_started))
 }
 
-main "$@"
+# The planner has its defaults; JIT would only add compile time to the sequential scan.
+bench_run jit=off maintenance_work_mem=256MB -- "$@"

@@ -30,7 +30,7 @@ large_table() {
     report_table random5m
     local bits_b
     bits_b=$(size_of "round(pg_relation_size('random5m_b') * 8 / 5e6, 2)")
-    bench_say "  btree: $bits_b bits a row"
+    echo "  btree: $bits_b bits a row"
     bench_limit "  rencoder, bits a row" "$(size_of "round(pg_relation_size('random5m_r') * 8 / 5e6, 2)")" '<=' 22
     bench_limit "  times smaller than the btree" \
         "$(size_of "round(pg_relation_size('random5m_b') / pg_relation_size('random5m_r')::numeric, 2)")" '>=' 8
@@ -45,7 +45,7 @@ small_table() {
     report_table pages384
     local pages
     pages=$(size_of "pg_relation_size('pages384') / 8192")
-    [[ $pages == 384 ]] || bench_die "the small table has $pages pages instead of 384: this server lays rows out differently"
+    [[ $pages == 384 ]] || die "the small table has $pages pages instead of 384: this server lays rows out differently"
     bench_limit "  rencoder, bits a row" "$(size_of "round(pg_relation_size('pages384_r') * 8 / (384 * 150.0), 2)")" '<=' 35
 }
 
@@ -61,13 +61,12 @@ skewed_table() {
     # What the test is about must be in the table, or it proves nothing.
     bench_sql -c "SELECT format('  distinct keys a range: median %s, most %s', percentile_cont(0.5) WITHIN GROUP (ORDER BY n), max(n))
         FROM (SELECT count(DISTINCT id) AS n FROM $name GROUP BY (ctid::text::point)[0]::int8 / $PAGES_PER_RANGE) AS ranges"
-    bench_say "  rencoder: $(size_of "pg_size_pretty(pg_relation_size('${name}_r'))")"
+    echo "  rencoder: $(size_of "pg_size_pretty(pg_relation_size('${name}_r'))")"
 }
 
 main() {
-    bench_setup wal_level=minimal max_wal_senders=0 maintenance_work_mem=256MB
     bench_machine
-    bench_say "Seed: $SEED.  Options: $WITH."
+    echo "Seed: $SEED.  Options: $WITH."
     large_table
     small_table
     skewed_table even -1
@@ -77,4 +76,4 @@ main() {
     bench_finish
 }
 
-main
+bench_run wal_level=minimal max_wal_senders=0 maintenance_work_mem=256MB -- "$SEED"

@@ -31,7 +31,7 @@ WHERE lo <= 9223372036854775807 - $LENGTH
 LIMIT $QUERIES;
 DROP INDEX random5m_b;
 SQL
-    [[ $(bench_sql -c 'SELECT count(*) FROM intervals') == "$QUERIES" ]] || bench_die "too few empty intervals were found"
+    [[ $(bench_sql -c 'SELECT count(*) FROM intervals') == "$QUERIES" ]] || die "too few empty intervals were found"
 }
 
 # Runs all queries in one session, with the index forced, and keeps what each read.
@@ -64,9 +64,8 @@ of_work() { bench_sql -c "SELECT $1 FROM work"; }
 
 main() {
     local pages ranges groups
-    bench_setup wal_level=minimal max_wal_senders=0 maintenance_work_mem=256MB
     bench_machine
-    bench_say "Seed: $SEED.  Options: pages_per_range = $PAGES_PER_RANGE, bits_per_key = $BITS_PER_KEY."
+    echo "Seed: $SEED.  Options: pages_per_range = $PAGES_PER_RANGE, bits_per_key = $BITS_PER_KEY."
     bench_random_table random5m 5000000 "$SEED"
     draw_intervals
     bench_sql -q -c "CREATE INDEX random5m_r ON random5m USING rencoder (id)
@@ -76,8 +75,8 @@ main() {
     pages=$(bench_sql -c "SELECT pg_relation_size('random5m') / current_setting('block_size')::bigint")
     ranges=$(((pages + PAGES_PER_RANGE - 1) / PAGES_PER_RANGE))
     groups=$(((ranges + 127) / 128))
-    bench_say "Table: $pages pages, $ranges block ranges, $groups groups.  $QUERIES empty intervals of length $LENGTH."
-    bench_say "A query reads $(of_work "format('%s index pages on average (%s to %s), %s table pages on average (%s to %s), %s pages while planning; median time %s ms',
+    echo "Table: $pages pages, $ranges block ranges, $groups groups.  $QUERIES empty intervals of length $LENGTH."
+    echo "A query reads $(of_work "format('%s index pages on average (%s to %s), %s table pages on average (%s to %s), %s pages while planning; median time %s ms',
         round(avg(index_pages), 1), min(index_pages), max(index_pages), round(avg(heap_pages), 1), min(heap_pages), max(heap_pages),
         round(avg(planning_pages), 1), round((percentile_cont(0.5) WITHIN GROUP (ORDER BY ms))::numeric, 3))")."
     bench_limit "rows found in all queries" "$(of_work "sum(rows)")" '<=' 0
@@ -89,4 +88,4 @@ main() {
     bench_finish
 }
 
-main
+bench_run wal_level=minimal max_wal_senders=0 maintenance_work_mem=256MB -- "$SEED"
