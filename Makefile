@@ -21,13 +21,16 @@ OBJS = $(FILTER_OBJS) \
 	src/check.o \
 	src/collect.o \
 	src/cost.o \
+	src/desummarize.o \
 	src/directory.o \
 	src/encode.o \
 	src/format.o \
 	src/format_dict.o \
 	src/format_filter.o \
 	src/group.o \
+	src/groupcopy.o \
 	src/handler.o \
+	src/horizon.o \
 	src/insert.o \
 	src/inspect.o \
 	src/interleave.o \
@@ -40,6 +43,7 @@ OBJS = $(FILTER_OBJS) \
 	src/scan.o \
 	src/space.o \
 	src/summarize.o \
+	src/target.o \
 	src/vacuum.o \
 	src/validate.o \
 	src/wal.o

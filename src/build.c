@@ -18,9 +18,10 @@
 #include "nodes/execnodes.h"
 #include "utils/memutils.h"
 
+#include "format.h"
+#include "horizon.h"
 #include "key.h"
 #include "space.h"
-#include "summarize.h"
 
 typedef struct RencoderBuild
 {
@@ -134,8 +135,14 @@ build_column(RencoderBuild *b, int col, RencoderHeader header, renc_mask *always
 
 	if (b->spilled)
 	{
-		(void) rencoder_filter_image(&b->config[col], width, &npages);
-		header->matrix = write_slab(b, col, b->image[col], npages);
+		RencoderSlab slab = {b->index, &b->config[col], {0, 0}, width, false};
+
+		for (int slot = 0; slot < nslots; slot++)
+			(void) keys_that_fit(b, col, slot, always);
+		slab.extent = write_slab(b, col, b->image[col],
+								 rencoder_filter_npages(&b->config[col], width));
+		header->matrix = slab.extent;
+		rencoder_format_filter.count(&slab, header->nset);
 		return;
 	}
 
@@ -212,6 +219,8 @@ write_entry(RencoderBuild *b, RencoderEntry entry)
 	UnlockReleaseBuffer(buf);
 }
 
+static void spill(RencoderBuild *b);
+
 /* Writes the group under construction; the next one begins. */
 static void
 flush_group(RencoderBuild *b)
@@ -223,6 +232,8 @@ flush_group(RencoderBuild *b)
 	uint64		horizon;
 
 	rencoder_collect_close(b->collector, group_slots(b));
+	if (b->spilled)
+		spill(b);
 	horizon = rencoder_horizon(b->heap, b->horizon_before,
 							   b->indexInfo->ii_BrokenHotChain ||
 							   b->indexInfo->ii_Concurrent);
@@ -236,15 +247,6 @@ flush_group(RencoderBuild *b)
 
 		memset(payload, 0, RENCODER_PAYLOAD_SIZE);
 		rencoder_header_init(header, b->group, col);
-		if (b->spilled)
-		{
-			for (int slot = 0; slot < group_slots(b); slot++)
-			{
-				if (!rencoder_format_fits(&b->config[col],
-										  b->collector->column[col].range[slot].distinct))
-					renc_mask_set(&always, slot);
-			}
-		}
 		build_column(b, col, header, &always);
 		finish_column(b, col, header, always, horizon, entry);
 		rencoder_wal_write_fresh(b->index, entry->header + col,
@@ -354,6 +356,11 @@ rencoderbuild(Relation heap, Relation index, IndexInfo *indexInfo)
 	b.nblocks = RelationGetNumberOfBlocks(heap);
 	if (pages_per_range == 0)
 		pages_per_range = choose_pages_per_range(b.nblocks);
+
+	/* TRUNCATE in the table's own transaction leaves the old cache here. */
+	if (index->rd_amcache != NULL)
+		pfree(index->rd_amcache);
+	index->rd_amcache = NULL;
 	rencoder_meta_create(index, MAIN_FORKNUM, pages_per_range,
 						 rencoder_options_bits_per_key(index));
 	b.meta = *rencoder_meta_get(index);

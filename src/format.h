@@ -103,6 +103,9 @@ extern void rencoder_format_plan(const RencoderCollector *c, int col, int width,
  */
 extern bool rencoder_format_fits(const RencoderConfig *config, uint32 distinct);
 
+/* Pages of a slab of filters. */
+extern uint32 rencoder_filter_npages(const RencoderConfig *config, int width);
+
 /* Filter image of some slots at once, used by builds that run out of memory. */
 extern char *rencoder_filter_image(const RencoderConfig *config, int width,
 								   uint32 *npages);

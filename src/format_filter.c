@@ -21,8 +21,8 @@
 /* Bytes of a window. */
 #define WINDOW_SIZE(width)			((size_t) RENCODER_ROWS * (width))
 
-static uint32
-slab_pages(const RencoderConfig *config, int width)
+uint32
+rencoder_filter_npages(const RencoderConfig *config, int width)
 {
 	return (config->nwindows + WINDOWS_PER_PAGE(width) - 1) / WINDOWS_PER_PAGE(width);
 }
@@ -42,7 +42,7 @@ unpack_shape(const RencoderConfig *config, renc_shape *shape)
 char *
 rencoder_filter_image(const RencoderConfig *config, int width, uint32 *npages)
 {
-	*npages = slab_pages(config, width);
+	*npages = rencoder_filter_npages(config, width);
 	return MemoryContextAllocExtended(CurrentMemoryContext,
 									  (Size) *npages * RENCODER_PAYLOAD_SIZE,
 									  MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
@@ -324,11 +324,11 @@ filter_check(const RencoderSlab *slab)
 	if (!renc_shape_unpack(slab->config->shape, &shape, &reason))
 		rencoder_page_corrupted(slab->index, slab->extent.start,
 								psprintf("The shape of the filters is not valid: %s.", reason));
-	if (slab->extent.npages != slab_pages(slab->config, slab->width))
+	if (slab->extent.npages != rencoder_filter_npages(slab->config, slab->width))
 		rencoder_page_corrupted(slab->index, slab->extent.start,
 								psprintf("The extent has %u pages; %u windows need %u.",
 										 slab->extent.npages, slab->config->nwindows,
-										 slab_pages(slab->config, slab->width)));
+										 rencoder_filter_npages(slab->config, slab->width)));
 	for (uint32 i = 0; i < slab->extent.npages; i++)
 	{
 		CHECK_FOR_INTERRUPTS();

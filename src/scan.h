@@ -35,10 +35,4 @@ extern void rencoder_scan_ranges(Relation index, BlockNumber heap_nblocks,
 								 RencoderEmit emit, void *arg,
 								 RencoderScanCounts *counts);
 
-/*
- * The xmin of a snapshot as a 64-bit transaction id; 0 (trusts nothing) for a
- * snapshot that is not an MVCC one.
- */
-extern uint64 rencoder_snapshot_xmin(Snapshot snapshot);
-
 #endif							/* RENCODER_SCAN_H */

@@ -29,16 +29,4 @@ extern bool rencoder_desummarize(Relation index, uint64 range);
  * The caller has the maintainer lock. */
 extern bool rencoder_interleave(Relation index, uint32 group);
 
-/*
- * The horizon of the heap now, and the trust horizon (INV-9) for ranges that were scanned while "oldest_before"
- * was the horizon before the scan; as a 64-bit transaction id.
- */
-extern uint64 rencoder_horizon_now(Relation heap);
-
-/* A transaction id as a 64-bit one; it must not be in the future. */
-extern uint64 rencoder_full_xid(TransactionId xid);
-
-extern uint64 rencoder_horizon(Relation heap, uint64 oldest_before,
-							   bool broken_hot_chain);
-
 #endif							/* RENCODER_SUMMARIZE_H */

@@ -1,0 +1,40 @@
+/*
+ * horizon.h
+ *		Trust horizons: which snapshots may trust a summary (INV-9).
+ *
+ * A build or summarizing scan does not see every row version that an old
+ * snapshot may need: it skips recently dead versions that were HOT-updated
+ * (the chain's members may differ in the indexed column, on 16 and later), and
+ * dead ones that a snapshot on a standby still sees.  So each range notes a
+ * 64-bit transaction id, and a snapshot whose xmin precedes it does not trust
+ * the range's summary.
+ */
+#ifndef RENCODER_HORIZON_H
+#define RENCODER_HORIZON_H
+
+#include "compat.h"
+
+#include "utils/rel.h"
+#include "utils/snapshot.h"
+
+/* A transaction id as a 64-bit one; it must not be in the future. */
+extern uint64 rencoder_full_xid(TransactionId xid);
+
+/* The oldest transaction id that the heap's rows may still be needed by. */
+extern uint64 rencoder_horizon_now(Relation heap);
+
+/*
+ * The trust horizon for a scan that has just ended: "oldest_before" is
+ * rencoder_horizon_now() from before it.  With a broken HOT chain, or a scan
+ * that used an MVCC snapshot, only snapshots yet to come may trust it.
+ */
+extern uint64 rencoder_horizon(Relation heap, uint64 oldest_before,
+							   bool broken_hot_chain);
+
+/*
+ * The xmin of a snapshot as a 64-bit transaction id; 0 (trusts nothing) for a
+ * snapshot that is not an MVCC one.
+ */
+extern uint64 rencoder_snapshot_xmin(Snapshot snapshot);
+
+#endif							/* RENCODER_HORIZON_H */

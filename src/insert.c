@@ -1,0 +1,332 @@
+/*
+ * insert.c
+ *		aminsert: keeping the summary of a range true to its new tuple.
+ *
+ * The heap tuple is in place before we are called, and the range's state is
+ * read here under the header's content lock, every time (INV-3).  So:
+ *
+ *	- unsummarized: nothing to do.  Whoever summarizes the range later sets
+ *	  "summarizing" first and scans the heap after, and finds our tuple.
+ *	- summarizing or summarized: the summary must cover the key before we
+ *	  return.  If bounds or flags must widen, directory page and header are
+ *	  taken exclusively and everything is looked at anew (INV-6); the bits
+ *	  themselves are set under the header's share lock, which keeps the
+ *	  extents in place.
+ *	- summarizing, but the group has no storage for it yet: the range goes back
+ *	  to unsummarized.  The summarizer notices when it publishes its work, and
+ *	  tries again, this time with the storage in place.
+ */
+#include "rencoder.h"
+
+#include "nodes/execnodes.h"
+#include "utils/memutils.h"
+
+#include "format.h"
+#include "key.h"
+
+/* What a statement remembers between its calls: a block number only. */
+typedef struct InsertCache
+{
+	MemoryContext context;		/* reset after each tuple */
+	uint32		group;
+	BlockNumber header;			/* RENCODER_NO_BLOCK: nothing remembered */
+} InsertCache;
+
+typedef enum InsertStep
+{
+	INSERT_DONE,
+	INSERT_CANCEL,				/* the range must go back to unsummarized */
+	INSERT_WIDEN				/* bounds or flags of a column must widen */
+} InsertStep;
+
+/* A tuple on its way into the index. */
+typedef struct Insertion
+{
+	Relation	index;
+	const RencoderMeta *meta;
+	uint32		group;
+	unsigned int slot;
+	BlockNumber header;			/* first header page of the group */
+	const bool *isnull;
+	uint64		key[INDEX_MAX_KEYS];
+	bool		refused;		/* widen_col: its format refused the key */
+	int			widen_col;
+} Insertion;
+
+static inline bool
+test_bit(const uint8 *set, unsigned int slot)
+{
+	return (set[slot / 8] >> (slot % 8)) & 1;
+}
+
+static inline void
+set_bit(uint8 *set, unsigned int slot)
+{
+	set[slot / 8] |= (uint8) (1 << (slot % 8));
+}
+
+static inline void
+clear_bit(uint8 *set, unsigned int slot)
+{
+	set[slot / 8] &= (uint8) ~(1 << (slot % 8));
+}
+
+/* Must the column's bounds or flags widen to cover the tuple? */
+static bool
+must_widen(const Insertion *ins, RencoderHeader header, int col)
+{
+	unsigned int slot = ins->slot;
+
+	if (ins->isnull[col])
+		return !test_bit(header->has_null, slot);
+	return !test_bit(header->has_value, slot) ||
+		ins->key[col] < header->min[slot] || ins->key[col] > header->max[slot];
+}
+
+/*
+ * Sets the bits of the tuple's key, in the present storage and then in the
+ * matrix under construction, if there is one (INV-7: this order, one after
+ * the other).  False if the key was refused.
+ */
+static bool
+set_bits(const Insertion *ins, RencoderHeader header, int col)
+{
+	const RencoderFormat *format = rencoder_format_of(&header->config);
+	RencoderSlab slab = {ins->index, &header->config, header->matrix,
+	RENC_MATRIX_WIDTH, false};
+	unsigned int slot = ins->slot;
+
+	if (format == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("index \"%s\" has a group of an unknown format %d",
+						RelationGetRelationName(ins->index), header->config.format),
+				 errhint("REINDEX INDEX rebuilds the index in a known format.")));
+	if (header->matrix.start == RENCODER_NO_BLOCK)
+	{
+		slab.extent = header->slice[slot / RENC_SLICE_RANGES];
+		slab.width = RENC_SLICE_WIDTH;
+		slot %= RENC_SLICE_RANGES;
+	}
+	if (format->insert(&slab, slot, ins->key[col]) == RENCODER_INSERT_REFUSED)
+		return false;
+	if (header->next.start != RENCODER_NO_BLOCK)
+	{
+		slab.extent = header->next;
+		slab.width = RENC_MATRIX_WIDTH;
+		slab.unfinished = true;
+		(void) format->insert(&slab, ins->slot, ins->key[col]);
+	}
+	return true;
+}
+
+static InsertStep
+insert_column(Insertion *ins, RencoderHeader header, int col)
+{
+	if (must_widen(ins, header, col))
+	{
+		ins->widen_col = col;
+		ins->refused = false;
+		return INSERT_WIDEN;
+	}
+	if (ins->isnull[col] || test_bit(header->always, ins->slot))
+		return INSERT_DONE;
+	if (!set_bits(ins, header, col))
+	{
+		ins->widen_col = col;
+		ins->refused = true;
+		return INSERT_WIDEN;
+	}
+	return INSERT_DONE;
+}
+
+/*
+ * One attempt under the header's share lock.  Locks: none on entry and exit.
+ */
+static InsertStep
+try_insert(Insertion *ins)
+{
+	Buffer		buf = rencoder_header_read(ins->index, ins->header, ins->group, 0,
+										   BUFFER_LOCK_SHARE);
+	RencoderHeader header = RencoderPageGetHeader(BufferGetPage(buf));
+	InsertStep	step = INSERT_DONE;
+	bool		summarizing = test_bit(header->summarizing, ins->slot);
+
+	if (!summarizing && !test_bit(header->summarized, ins->slot))
+	{
+		UnlockReleaseBuffer(buf);
+		return INSERT_DONE;
+	}
+	if (header->matrix.start == RENCODER_NO_BLOCK &&
+		header->slice[ins->slot / RENC_SLICE_RANGES].start == RENCODER_NO_BLOCK)
+	{
+		bool		summarized = test_bit(header->summarized, ins->slot);
+
+		UnlockReleaseBuffer(buf);
+		if (summarized)
+			rencoder_page_corrupted(ins->index, ins->header,
+									"A summarized range has no storage.");
+		return INSERT_CANCEL;
+	}
+
+	step = insert_column(ins, header, 0);
+	for (int col = 1; col < ins->meta->natts && step == INSERT_DONE; col++)
+	{
+		Buffer		colbuf = rencoder_header_read(ins->index, ins->header, ins->group,
+												  col, BUFFER_LOCK_SHARE);
+
+		step = insert_column(ins, RencoderPageGetHeader(BufferGetPage(colbuf)), col);
+		UnlockReleaseBuffer(colbuf);
+	}
+	UnlockReleaseBuffer(buf);
+	return step;
+}
+
+/* Takes a range back to unsummarized, if it is still without storage. */
+static void
+cancel_summarizing(const Insertion *ins)
+{
+	Buffer		buf = rencoder_header_read(ins->index, ins->header, ins->group, 0,
+										   BUFFER_LOCK_EXCLUSIVE);
+	RencoderHeader header = RencoderPageGetHeader(BufferGetPage(buf));
+
+	if (test_bit(header->summarizing, ins->slot) &&
+		header->matrix.start == RENCODER_NO_BLOCK &&
+		header->slice[ins->slot / RENC_SLICE_RANGES].start == RENCODER_NO_BLOCK)
+	{
+		RencoderWal *wal = rencoder_wal_begin(ins->index, true);
+
+		header = RencoderPageGetHeader(rencoder_wal_register(wal, buf));
+		clear_bit(header->summarizing, ins->slot);
+		rencoder_wal_finish(wal);
+	}
+	UnlockReleaseBuffer(buf);
+}
+
+/*
+ * Widens bounds and flags of a column in directory and header, in one record.
+ * Locks: directory page, first header page and the column's, exclusive; none
+ * on entry and exit.
+ */
+static void
+widen(const Insertion *ins)
+{
+	int			col = ins->widen_col;
+	BlockNumber dir_blkno = rencoder_directory_find(ins->index, ins->meta, NULL,
+													ins->group, NULL);
+	Buffer		dirbuf = rencoder_page_read(ins->index, dir_blkno,
+											BUFFER_LOCK_EXCLUSIVE,
+											RENCODER_PAGE_DIRECTORY);
+	Buffer		firstbuf = rencoder_header_read(ins->index, ins->header, ins->group, 0,
+												BUFFER_LOCK_EXCLUSIVE);
+	Buffer		colbuf = col == 0 ? firstbuf :
+		rencoder_header_read(ins->index, ins->header, ins->group, col,
+							 BUFFER_LOCK_EXCLUSIVE);
+	RencoderHeader header = RencoderPageGetHeader(BufferGetPage(firstbuf));
+
+	if (test_bit(header->summarizing, ins->slot) ||
+		test_bit(header->summarized, ins->slot))
+	{
+		RencoderWal *wal = rencoder_wal_begin(ins->index, true);
+		Page		dirpage = rencoder_wal_register(wal, dirbuf);
+		RencoderEntry entry = rencoder_directory_entry(RencoderPageGetPayload(dirpage),
+													   ins->meta, ins->group);
+
+		header = RencoderPageGetHeader(rencoder_wal_register(wal, colbuf));
+		if (ins->isnull[col])
+			set_bit(header->has_null, ins->slot);
+		else
+		{
+			uint64		key = ins->key[col];
+
+			set_bit(header->has_value, ins->slot);
+			header->min[ins->slot] = Min(header->min[ins->slot], key);
+			header->max[ins->slot] = Max(header->max[ins->slot], key);
+			entry->column[col].min = Min(entry->column[col].min, key);
+			entry->column[col].max = Max(entry->column[col].max, key);
+			if (ins->refused)
+			{
+				set_bit(header->always, ins->slot);
+				entry->flags |= RENCODER_ENTRY_ALWAYS;
+			}
+		}
+		rencoder_wal_finish(wal);
+	}
+	if (colbuf != firstbuf)
+		UnlockReleaseBuffer(colbuf);
+	UnlockReleaseBuffer(firstbuf);
+	UnlockReleaseBuffer(dirbuf);
+}
+
+/*
+ * The group's first header block.  A header, once there, never moves, so it
+ * may be remembered; that there is none may not.
+ */
+static BlockNumber
+find_header(Relation index, const RencoderMeta *meta, uint32 group,
+			InsertCache *cache)
+{
+	if (cache->header == RENCODER_NO_BLOCK || cache->group != group)
+	{
+		cache->group = group;
+		cache->header = rencoder_group_find(index, meta, group);
+	}
+	return cache->header;
+}
+
+/* Each round sees more of the tuple covered, so the loop ends. */
+static void
+insert_tuple(Insertion *ins)
+{
+	for (;;)
+	{
+		CHECK_FOR_INTERRUPTS();
+		switch (try_insert(ins))
+		{
+			case INSERT_DONE:
+				return;
+			case INSERT_CANCEL:
+				cancel_summarizing(ins);
+				break;
+			case INSERT_WIDEN:
+				widen(ins);
+				break;
+		}
+	}
+}
+
+bool
+rencoderinsert(Relation index, Datum *values, bool *isnull,
+			   ItemPointer heap_tid, Relation heap,
+			   IndexUniqueCheck checkUnique, bool indexUnchanged,
+			   IndexInfo *indexInfo)
+{
+	const RencoderMeta *meta = rencoder_meta_get(index);
+	uint64		range = rencoder_range_of_block(meta, ItemPointerGetBlockNumber(heap_tid));
+	InsertCache *cache = (InsertCache *) indexInfo->ii_AmCache;
+	Insertion	ins;
+	MemoryContext old;
+
+	if (cache == NULL)
+	{
+		cache = MemoryContextAllocZero(indexInfo->ii_Context, sizeof(InsertCache));
+		cache->context = AllocSetContextCreate(indexInfo->ii_Context, "rencoder insert",
+											   ALLOCSET_SMALL_SIZES);
+		indexInfo->ii_AmCache = cache;
+	}
+	ins.index = index;
+	ins.meta = meta;
+	ins.group = rencoder_group_of_range(range);
+	ins.slot = rencoder_slot_of_range(range);
+	ins.isnull = isnull;
+	ins.header = find_header(index, meta, ins.group, cache);
+	if (ins.header == RENCODER_NO_BLOCK)
+		return false;
+	old = MemoryContextSwitchTo(cache->context);
+	for (int col = 0; col < meta->natts; col++)
+		ins.key[col] = isnull[col] ? 0 : rencoder_key_encode(index, col, values[col]);
+	insert_tuple(&ins);
+	MemoryContextSwitchTo(old);
+	MemoryContextReset(cache->context);
+	return false;
+}

@@ -1,0 +1,324 @@
+/*
+ * interleave.c
+ *		Turning the 16 slices of a full group into one matrix.
+ *
+ * A bit copy without heap access.  Filters (INV-7): the matrix' extent is
+ * noted as "next" in the header, so that inserters set bits in the slices and
+ * then in the matrix; its pages are written one by one, each under its lock
+ * while the slices are read; then one record switches the header and the
+ * directory to the matrix, bumps the generation and frees the slices.  Scans
+ * that are still looking at the slices find another generation at their end.
+ *
+ * Dictionaries are small: they are rewritten, as a dictionary or as filters,
+ * whichever is smaller for the whole group, under the header's exclusive lock.
+ */
+#include "summarize.h"
+
+#include "space.h"
+
+typedef struct Interleaving
+{
+	Relation	index;
+	const RencoderMeta *meta;
+	uint32		group;
+	BlockNumber header;
+	BlockNumber directory;
+	int			col;
+} Interleaving;
+
+static Buffer
+lock_column(const Interleaving *il, int lockmode)
+{
+	return rencoder_header_read(il->index, il->header, il->group, il->col, lockmode);
+}
+
+/* Notes (or forgets) the matrix under construction in the column's header. */
+static void
+set_next(const Interleaving *il, RencoderExtent extent)
+{
+	Buffer		firstbuf = rencoder_header_read(il->index, il->header, il->group, 0,
+												BUFFER_LOCK_EXCLUSIVE);
+	Buffer		buf = il->col == 0 ? firstbuf : lock_column(il, BUFFER_LOCK_EXCLUSIVE);
+	RencoderWal *wal = rencoder_wal_begin(il->index, true);
+
+	RencoderPageGetHeader(rencoder_wal_register(wal, buf))->next = extent;
+	rencoder_wal_finish(wal);
+	if (buf != firstbuf)
+		UnlockReleaseBuffer(buf);
+	UnlockReleaseBuffer(firstbuf);
+}
+
+/* What a column is to be after the switch. */
+typedef struct NewStorage
+{
+	RencoderConfig config;
+	RencoderExtent matrix;
+	RencoderExtent surplus;		/* allocated, but not needed after all */
+	renc_mask	always;			/* ranges that do not fit the new format */
+	bool		recounted;		/* nset is that of the new format */
+	uint32		nset[RENC_GROUP_RANGES];
+} NewStorage;
+
+/* The changes of the switch on the images of its four pages. */
+static void
+apply_switch(const Interleaving *il, RencoderMetaPageData *metadata,
+			 RencoderEntry entry, RencoderHeader header, Page freepage,
+			 const NewStorage *new)
+{
+	for (int s = 0; s < RENC_GROUP_SLICES; s++)
+	{
+		rencoder_space_release(freepage, header->slice[s]);
+		header->slice[s].start = RENCODER_NO_BLOCK;
+		header->slice[s].npages = 0;
+	}
+	if (new->surplus.npages > 0)
+		rencoder_space_release(freepage, new->surplus);
+	header->config = new->config;
+	header->matrix = new->matrix;
+	header->next.start = RENCODER_NO_BLOCK;
+	header->next.npages = 0;
+	if (new->recounted)
+		memcpy(header->nset, new->nset, sizeof(header->nset));
+	rencoder_set_put(header->always,
+					 renc_mask_or(rencoder_set_get(header->always), new->always));
+	if (!renc_mask_empty(new->always))
+		entry->flags |= RENCODER_ENTRY_ALWAYS;
+	entry->column[il->col].config = new->config;
+	entry->column[il->col].matrix = new->matrix;
+	entry->generation = ++metadata->generation;
+
+	/* The first column comes last: then all columns are matrices. */
+	if (il->col == 0)
+	{
+		entry->flags |= RENCODER_ENTRY_SEALED;
+		entry->horizon = 0;
+		for (int slot = 0; slot < RENC_GROUP_RANGES; slot++)
+			entry->horizon = Max(entry->horizon, header->horizon[slot]);
+	}
+}
+
+/* The pages that a switch changes, locked in the order of INV-8. */
+typedef struct SwitchLocks
+{
+	Buffer		meta;
+	Buffer		directory;
+	Buffer		first;			/* first header page */
+	Buffer		column;			/* the column's header page, maybe the same */
+} SwitchLocks;
+
+static void
+lock_for_switch(const Interleaving *il, SwitchLocks *locks)
+{
+	locks->meta = rencoder_meta_lock(il->index, BUFFER_LOCK_EXCLUSIVE);
+	locks->directory = rencoder_page_read(il->index, il->directory,
+										  BUFFER_LOCK_EXCLUSIVE,
+										  RENCODER_PAGE_DIRECTORY);
+	locks->first = rencoder_header_read(il->index, il->header, il->group, 0,
+										BUFFER_LOCK_EXCLUSIVE);
+	locks->column = il->col == 0 ? locks->first :
+		lock_column(il, BUFFER_LOCK_EXCLUSIVE);
+}
+
+static void
+unlock_after_switch(const SwitchLocks *locks)
+{
+	if (locks->column != locks->first)
+		UnlockReleaseBuffer(locks->column);
+	UnlockReleaseBuffer(locks->first);
+	UnlockReleaseBuffer(locks->directory);
+	UnlockReleaseBuffer(locks->meta);
+}
+
+/* One record: metapage, directory, header, free list. */
+static void
+switch_column(const Interleaving *il, const SwitchLocks *locks, Buffer freebuf,
+			  const NewStorage *new)
+{
+	RencoderWal *wal = rencoder_wal_begin(il->index, true);
+	Page		metapage = rencoder_wal_register(wal, locks->meta);
+	Page		dirpage = rencoder_wal_register(wal, locks->directory);
+	Page		colpage = rencoder_wal_register(wal, locks->column);
+	Page		freepage;
+
+	LockBuffer(freebuf, BUFFER_LOCK_EXCLUSIVE);
+	freepage = rencoder_wal_register(wal, freebuf);
+	apply_switch(il, RencoderPageGetMeta(metapage),
+				 rencoder_directory_entry(RencoderPageGetPayload(dirpage), il->meta,
+										  il->group),
+				 RencoderPageGetHeader(colpage), freepage, new);
+	rencoder_wal_finish(wal);
+	UnlockReleaseBuffer(freebuf);
+}
+
+static void
+interleave_filter(const Interleaving *il, const RencoderHeaderData *copy)
+{
+	RencoderSlab matrix = {il->index, &copy->config, {0, 0}, RENC_MATRIX_WIDTH, true};
+	NewStorage	new;
+	SwitchLocks locks;
+	Buffer		freebuf;
+
+	/* A crash may have left one behind; its pages are as good as any. */
+	matrix.extent = copy->next;
+	if (matrix.extent.start == RENCODER_NO_BLOCK)
+	{
+		matrix.extent = rencoder_space_alloc(il->index,
+											 rencoder_filter_npages(&copy->config,
+																	RENC_MATRIX_WIDTH));
+		set_next(il, matrix.extent);
+	}
+	for (uint32 page = 0; page < matrix.extent.npages; page++)
+	{
+		rencoder_vacuum_delay_point();
+		rencoder_filter_interleave_page(&matrix, copy->slice, page);
+	}
+
+	memset(&new, 0, sizeof(new));
+	new.config = copy->config;
+	new.matrix = matrix.extent;
+	freebuf = rencoder_space_prepare_release(il->index, RENC_GROUP_SLICES + 1);
+	lock_for_switch(il, &locks);
+	switch_column(il, &locks, freebuf, &new);
+	unlock_after_switch(&locks);
+}
+
+/* The matrix image of a dictionary column, in the format that suits it best. */
+static char *
+rewrite_dict(const Interleaving *il, const RencoderHeaderData *copy,
+			 NewStorage *new, uint32 *npages)
+{
+	RencoderCollector *c = rencoder_dict_read_slices(il->index, &copy->config, copy->slice);
+	renc_mask	already = rencoder_set_get(copy->always);
+	renc_keys	ranges[RENC_GROUP_RANGES] = {{NULL, 0}};
+	char	   *image;
+
+	memset(new, 0, sizeof(*new));
+	rencoder_format_plan(c, 0, RENC_MATRIX_WIDTH, il->meta->bits_per_key, 0, true,
+						 &new->config);
+	for (int slot = 0; slot < RENC_GROUP_RANGES; slot++)
+	{
+		renc_keys	keys = rencoder_collect_keys(c, 0, slot);
+
+		if (renc_mask_test(already, slot))
+			continue;
+		if (rencoder_format_fits(&new->config, (uint32) keys.n))
+			ranges[slot] = keys;
+		else
+			renc_mask_set(&new->always, slot);
+	}
+	image = rencoder_format_of(&new->config)->build(&new->config, RENC_MATRIX_WIDTH,
+													ranges, npages);
+	rencoder_collect_free(c);
+	return image;
+}
+
+/*
+ * Returns false if keys that came meanwhile no longer fit the pages allocated
+ * for them; the group stays in slices until next time.
+ */
+static bool
+interleave_dict(const Interleaving *il, const RencoderHeaderData *copy)
+{
+	NewStorage	new;
+	RencoderSlab slab = {il->index, &new.config, {0, 0}, RENC_MATRIX_WIDTH, false};
+	RencoderExtent extent;
+	SwitchLocks locks;
+	Buffer		freebuf;
+	uint32		npages;
+	bool		fits;
+	char	   *image = rewrite_dict(il, copy, &new, &npages);
+
+	/* Allocate before the locks are taken; keys may come until then. */
+	pfree(image);
+	extent = rencoder_space_alloc(il->index, npages + 1 + npages / 8);
+	freebuf = rencoder_space_prepare_release(il->index, RENC_GROUP_SLICES + 1);
+
+	lock_for_switch(il, &locks);
+	image = rewrite_dict(il, RencoderPageGetHeader(BufferGetPage(locks.column)), &new,
+						 &npages);
+	fits = npages <= extent.npages;
+	if (fits)
+	{
+		new.matrix.start = extent.start;
+		new.matrix.npages = npages;
+		new.surplus.start = extent.start + npages;
+		new.surplus.npages = extent.npages - npages;
+		for (uint32 i = 0; i < npages; i++)
+			rencoder_wal_write_fresh(il->index, extent.start + i,
+									 rencoder_format_of(&new.config)->page_id,
+									 image + (Size) i * RENCODER_PAYLOAD_SIZE, true);
+		slab.extent = new.matrix;
+		rencoder_format_of(&new.config)->count(&slab, new.nset);
+		new.recounted = true;
+		switch_column(il, &locks, freebuf, &new);
+	}
+	unlock_after_switch(&locks);
+	if (!fits)
+	{
+		RencoderWal *wal = rencoder_wal_begin(il->index, true);
+
+		LockBuffer(freebuf, BUFFER_LOCK_EXCLUSIVE);
+		rencoder_space_release(rencoder_wal_register(wal, freebuf), extent);
+		rencoder_wal_finish(wal);
+		UnlockReleaseBuffer(freebuf);
+	}
+	pfree(image);
+	return fits;
+}
+
+/* Is the group full, and is the column still in slices? */
+static bool
+is_ready(const RencoderHeaderData *first, const RencoderHeaderData *column)
+{
+	if (column->matrix.start != RENCODER_NO_BLOCK ||
+		!renc_mask_empty(renc_mask_andnot(renc_mask_all(),
+										  rencoder_set_get(first->summarized))))
+		return false;
+	for (int s = 0; s < RENC_GROUP_SLICES; s++)
+	{
+		if (column->slice[s].start == RENCODER_NO_BLOCK)
+			return false;
+	}
+	return true;
+}
+
+bool
+rencoder_interleave(Relation index, uint32 group)
+{
+	Interleaving il;
+	RencoderHeaderData first;
+	RencoderHeaderData copy;
+	Buffer		buf;
+	bool		done = false;
+
+	memset(&il, 0, sizeof(il));
+	il.index = index;
+	il.meta = rencoder_meta_get(index);
+	il.group = group;
+	il.directory = rencoder_directory_find(index, il.meta, NULL, group, NULL);
+	il.header = rencoder_group_find(index, il.meta, group);
+	if (il.header == RENCODER_NO_BLOCK)
+		return false;
+	buf = lock_column(&il, BUFFER_LOCK_SHARE);
+	memcpy(&first, RencoderPageGetHeader(BufferGetPage(buf)), sizeof(first));
+	UnlockReleaseBuffer(buf);
+
+	for (il.col = il.meta->natts - 1; il.col >= 0; il.col--)
+	{
+		buf = lock_column(&il, BUFFER_LOCK_SHARE);
+		memcpy(&copy, RencoderPageGetHeader(BufferGetPage(buf)), sizeof(copy));
+		UnlockReleaseBuffer(buf);
+		if (!is_ready(&first, &copy))
+			continue;
+		if (copy.config.format == RENCODER_FORMAT_DICT)
+		{
+			/* The group is sealed with the last column: all or nothing. */
+			if (!interleave_dict(&il, &copy))
+				return false;
+		}
+		else
+			interleave_filter(&il, &copy);
+		done = true;
+	}
+	return done;
+}

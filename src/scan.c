@@ -1,0 +1,476 @@
+/*
+ * scan.c
+ *		Finding the block ranges that may hold rows of a query.
+ *
+ * A scan walks the directory and, group by group, ANDs the masks of the
+ * columns that the query restricts.  Two ways through a group:
+ *
+ *	- sealed (all 128 ranges summarized, stored as a matrix, trusted by the
+ *	  snapshot): directory entry, then windows; the header is read only if
+ *	  some range is left, to compare it with the range's min and max;
+ *	- otherwise: header first, for the states of the ranges; then the matrix or
+ *	  the slices.
+ *
+ * A scan is a seqlock (INV-7).  Extents may be reused as soon as they are
+ * freed, and bits may be cleared in unsummarized ranges; whoever does so bumps
+ * the metapage's generation first.  If the generation has changed when the
+ * scan ends, the groups that changed are visited again; after
+ * MAX_ROUNDS rounds they become candidates whole.
+ */
+#include "rencoder.h"
+
+#include "access/relscan.h"
+#include "access/table.h"
+#include "catalog/index.h"
+#include "nodes/tidbitmap.h"
+#include "pgstat.h"
+
+#include "horizon.h"
+#include "scan.h"
+
+#define MAX_ROUNDS	3
+
+typedef struct RangeScan
+{
+	Relation	index;
+	const RencoderMeta *meta;
+	const RencoderQuery *query;
+	uint64		nranges;		/* of the table */
+	uint64		xmin;			/* of the snapshot; horizons above are not trusted */
+	RencoderProbe *probe[INDEX_MAX_KEYS];	/* NULL: column's keys not asked for */
+	bool		asks_nulls;		/* IS NULL or IS NOT NULL somewhere */
+	int64		npages;			/* index pages read other than by probes */
+	RencoderEmit emit;
+	void	   *arg;
+	RencoderScanCounts *counts;
+} RangeScan;
+
+/* A group as the directory and its header describe it. */
+typedef struct GroupMasks
+{
+	renc_mask	untrusted;		/* candidates whatever the filters say */
+	renc_mask	mask;			/* trusted ranges that are still candidates */
+} GroupMasks;
+
+/* Ranges of the group that exist in the table. */
+static renc_mask
+existing_ranges(const RangeScan *s, uint32 group)
+{
+	uint64		first = (uint64) group * RENC_GROUP_RANGES;
+	renc_mask	mask = renc_mask_none();
+
+	if (s->nranges >= first + RENC_GROUP_RANGES)
+		return renc_mask_all();
+	for (uint64 r = first; r < s->nranges; r++)
+		renc_mask_set(&mask, (unsigned int) (r - first));
+	return mask;
+}
+
+static void
+emit_group(RangeScan *s, uint32 group, renc_mask candidates)
+{
+	candidates = renc_mask_and(candidates, existing_ranges(s, group));
+	if (!renc_mask_empty(candidates))
+		s->emit(s->arg, (uint64) group * RENC_GROUP_RANGES, candidates);
+}
+
+/* Do the bounds of a column leave room for the query? */
+static inline bool
+bounds_meet(const renc_query *query, uint64 min, uint64 max)
+{
+	return min <= max && query->hull_lo <= max && query->hull_hi >= min &&
+		query->overlap(query->arg, min, max) != RENC_DISJOINT;
+}
+
+/* Drops the ranges of "mask" that min, max and null flags rule out. */
+static renc_mask
+prune_by_header(const RangeScan *s, RencoderHeader header, int col, renc_mask mask)
+{
+	const RencoderColumnQuery *q = &s->query->column[col];
+	renc_mask	always = rencoder_set_get(header->always);
+
+	if (q->is_null)
+		mask = renc_mask_and(mask, rencoder_set_get(header->has_null));
+	if (q->not_null || q->has_keys)
+		mask = renc_mask_and(mask, rencoder_set_get(header->has_value));
+	if (!q->has_keys)
+		return mask;
+	for (int slot = 0; slot < RENC_GROUP_RANGES; slot++)
+	{
+		if (renc_mask_test(mask, slot) && !renc_mask_test(always, slot) &&
+			!bounds_meet(&q->query, header->min[slot], header->max[slot]))
+			renc_mask_clear(&mask, slot);
+	}
+	return mask;
+}
+
+/* Asks the storage of a column; "always" ranges pass. */
+static renc_mask
+probe_storage(RangeScan *s, int col, const RencoderHeaderData *header, renc_mask mask)
+{
+	const RencoderFormat *format = rencoder_format_of(&header->config);
+	RencoderSlab slab = {s->index, &header->config, header->matrix,
+	RENC_MATRIX_WIDTH, false};
+	renc_mask	always = renc_mask_and(mask, rencoder_set_get(header->always));
+	renc_mask	ask = renc_mask_andnot(mask, always);
+	renc_mask	result = renc_mask_none();
+
+	if (format == NULL)			/* unknown to this version: may match */
+		return mask;
+	if (header->matrix.start != RENCODER_NO_BLOCK)
+		return renc_mask_or(always, format->probe(s->probe[col], &slab, ask));
+
+	slab.width = RENC_SLICE_WIDTH;
+	for (int slice = 0; slice < RENC_GROUP_SLICES; slice++)
+	{
+		renc_mask	part = renc_mask_and(ask, rencoder_slice_mask(slice));
+		renc_mask	narrow = renc_mask_none();
+		int			word = slice / 8;
+		int			shift = slice % 8 * RENC_SLICE_RANGES;
+
+		if (renc_mask_empty(part))
+			continue;
+		slab.extent = header->slice[slice];
+		narrow.w[0] = part.w[word] >> shift;
+		narrow = format->probe(s->probe[col], &slab, narrow);
+		result.w[word] |= narrow.w[0] << shift;
+	}
+	return renc_mask_or(always, result);
+}
+
+/* Copies a header page. */
+static void
+copy_header(RangeScan *s, RencoderEntry entry, uint32 group, int col,
+			RencoderHeader copy)
+{
+	Buffer		buf = rencoder_header_read(s->index, entry->header, group, col,
+										   BUFFER_LOCK_SHARE);
+
+	s->npages++;
+	memcpy(copy, RencoderPageGetHeader(BufferGetPage(buf)), sizeof(*copy));
+	UnlockReleaseBuffer(buf);
+}
+
+/* The ranges whose summaries the snapshot may trust. */
+static renc_mask
+trusted_ranges(const RangeScan *s, const RencoderHeaderData *header)
+{
+	renc_mask	trusted = rencoder_set_get(header->summarized);
+
+	for (int slot = 0; slot < RENC_GROUP_RANGES; slot++)
+	{
+		if (header->horizon[slot] > s->xmin)
+			renc_mask_clear(&trusted, slot);
+	}
+	return trusted;
+}
+
+/* The general way through a group. */
+static void
+scan_by_header(RangeScan *s, RencoderEntry entry, uint32 group, GroupMasks *state)
+{
+	RencoderHeaderData header;
+
+	for (int col = 0; col < s->meta->natts; col++)
+	{
+		const RencoderColumnQuery *q = &s->query->column[col];
+		bool		asked = q->has_keys || q->is_null || q->not_null;
+
+		if (col > 0 && (!asked || renc_mask_empty(state->mask)))
+			continue;
+		copy_header(s, entry, group, col, &header);
+		if (col == 0)
+		{
+			renc_mask	existing = existing_ranges(s, group);
+
+			state->mask = renc_mask_and(existing, trusted_ranges(s, &header));
+			state->untrusted = renc_mask_andnot(existing, state->mask);
+		}
+		if (asked)
+			state->mask = prune_by_header(s, &header, col, state->mask);
+		if (q->has_keys && !renc_mask_empty(state->mask))
+			state->mask = probe_storage(s, col, &header, state->mask);
+	}
+}
+
+/*
+ * The short way: a sealed group that the snapshot trusts, without a look at
+ * null flags.  The header is read last, if at all.
+ */
+static void
+scan_sealed(RangeScan *s, RencoderEntry entry, uint32 group, GroupMasks *state)
+{
+	RencoderHeaderData header;
+
+	state->untrusted = renc_mask_none();
+	state->mask = existing_ranges(s, group);
+	for (int col = 0; col < s->meta->natts && !renc_mask_empty(state->mask); col++)
+	{
+		RencoderEntryColumn *column = &entry->column[col];
+		RencoderSlab slab = {s->index, &column->config, column->matrix,
+		RENC_MATRIX_WIDTH, false};
+		const RencoderFormat *format = rencoder_format_of(&column->config);
+
+		if (s->probe[col] == NULL)
+			continue;
+		if (!bounds_meet(&s->probe[col]->query, column->min, column->max))
+			state->mask = renc_mask_none();
+		else if (format != NULL)
+			state->mask = format->probe(s->probe[col], &slab, state->mask);
+	}
+	for (int col = 0; col < s->meta->natts && !renc_mask_empty(state->mask); col++)
+	{
+		if (s->probe[col] == NULL)
+			continue;
+		copy_header(s, entry, group, col, &header);
+		state->mask = prune_by_header(s, &header, col, state->mask);
+	}
+}
+
+static void
+scan_group(RangeScan *s, RencoderEntry entry, uint32 group)
+{
+	GroupMasks	state = {renc_mask_none(), renc_mask_none()};
+	renc_mask	existing = existing_ranges(s, group);
+	renc_mask	candidates;
+
+	if (entry == NULL || entry->header == RENCODER_NO_BLOCK)
+		state.untrusted = existing;
+	else if (!s->query->empty)
+	{
+		if ((entry->flags & RENCODER_ENTRY_SEALED) &&
+			!(entry->flags & RENCODER_ENTRY_ALWAYS) &&
+			entry->horizon <= s->xmin && !s->asks_nulls && s->query->restricted)
+			scan_sealed(s, entry, group, &state);
+		else
+			scan_by_header(s, entry, group, &state);
+	}
+	candidates = renc_mask_or(state.untrusted, state.mask);
+	if (s->counts)
+	{
+		s->counts->ranges += renc_mask_count(existing);
+		s->counts->candidates += renc_mask_count(candidates);
+		s->counts->unsummarized += renc_mask_count(state.untrusted);
+		s->counts->skipped += renc_mask_count(renc_mask_andnot(existing, candidates));
+	}
+	emit_group(s, group, candidates);
+}
+
+/*
+ * Visits the groups of the table, or those that changed after "since", all of
+ * whose ranges are candidates if "whole".  A page that is not what it should
+ * be sets *fault.
+ */
+static void
+scan_groups(RangeScan *s, uint64 since, bool whole)
+{
+	uint32		ngroups = (uint32) ((s->nranges + RENC_GROUP_RANGES - 1) / RENC_GROUP_RANGES);
+	RencoderMetaPageData *metadata = rencoder_meta_copy(s->index);
+	char	   *payload = palloc(RENCODER_PAYLOAD_SIZE);
+
+	s->npages++;
+	for (uint32 group = 0; group < ngroups;)
+	{
+		uint32		end = Min(ngroups, group - group % s->meta->entries_per_page +
+							  s->meta->entries_per_page);
+		BlockNumber blkno = rencoder_directory_find(s->index, s->meta, metadata, group,
+													&s->npages);
+
+		/* One copy serves all entries of the page: no lock is held below. */
+		if (blkno != RENCODER_NO_BLOCK)
+		{
+			Buffer		buf = rencoder_page_read(s->index, blkno, BUFFER_LOCK_SHARE,
+												 RENCODER_PAGE_DIRECTORY);
+
+			s->npages++;
+			memcpy(payload, RencoderPageGetPayload(BufferGetPage(buf)),
+				   RENCODER_PAYLOAD_SIZE);
+			UnlockReleaseBuffer(buf);
+		}
+		for (; group < end; group++)
+		{
+			RencoderEntry entry = blkno == RENCODER_NO_BLOCK ? NULL :
+				rencoder_directory_entry(payload, s->meta, group);
+
+			CHECK_FOR_INTERRUPTS();
+			if (since == 0)
+				scan_group(s, entry, group);
+			else if (entry != NULL && entry->generation > since)
+			{
+				if (whole)
+					emit_group(s, group, renc_mask_all());
+				else
+					scan_group(s, entry, group);
+			}
+		}
+	}
+	pfree(payload);
+	pfree(metadata);
+}
+
+/* The first page that some probe found damaged, or NULL; forgets it. */
+static const char *
+take_fault(RangeScan *s, BlockNumber *blkno)
+{
+	for (int col = 0; col < s->meta->natts; col++)
+	{
+		if (s->probe[col] != NULL && s->probe[col]->fault != NULL)
+		{
+			const char *fault = s->probe[col]->fault;
+
+			*blkno = s->probe[col]->fault_blkno;
+			s->probe[col]->fault = NULL;
+			return fault;
+		}
+	}
+	return NULL;
+}
+
+/* Repeats the groups that changed while they were visited. */
+static void
+scan_to_the_end(RangeScan *s)
+{
+	uint64		start = rencoder_meta_generation(s->index);
+
+	s->npages++;
+	scan_groups(s, 0, false);
+
+	/* The groups were counted once; repeats only add candidates. */
+	s->counts = NULL;
+	for (int round = 1;; round++)
+	{
+		uint64		now = rencoder_meta_generation(s->index);
+		BlockNumber blkno = InvalidBlockNumber;
+		const char *fault = take_fault(s, &blkno);
+
+		s->npages++;
+		if (now == start)
+		{
+			if (fault != NULL)
+				rencoder_page_corrupted(s->index, blkno, fault);
+			return;
+		}
+		scan_groups(s, start, round >= MAX_ROUNDS);
+		if (round >= MAX_ROUNDS)
+			return;
+		start = now;
+	}
+}
+
+void
+rencoder_scan_ranges(Relation index, BlockNumber heap_nblocks,
+					 const RencoderQuery *query, Snapshot snapshot,
+					 RencoderEmit emit, void *arg, RencoderScanCounts *counts)
+{
+	RangeScan	s;
+
+	memset(&s, 0, sizeof(s));
+	s.index = index;
+	s.meta = rencoder_meta_get(index);
+	s.query = query;
+	s.nranges = rencoder_range_count(s.meta, heap_nblocks);
+	s.xmin = snapshot == NULL ? PG_UINT64_MAX : rencoder_snapshot_xmin(snapshot);
+	s.emit = emit;
+	s.arg = arg;
+	s.counts = counts;
+	if (counts)
+		memset(counts, 0, sizeof(*counts));
+	for (int col = 0; col < s.meta->natts && !query->empty; col++)
+	{
+		const RencoderColumnQuery *q = &query->column[col];
+
+		if (q->has_keys)
+			s.probe[col] = rencoder_probe_begin(index, &q->query);
+		s.asks_nulls |= q->is_null || q->not_null;
+	}
+
+	scan_to_the_end(&s);
+
+	for (int col = 0; col < s.meta->natts; col++)
+	{
+		if (s.probe[col] != NULL)
+		{
+			s.npages += s.probe[col]->npages;
+			rencoder_probe_end(s.probe[col]);
+		}
+	}
+	if (counts)
+		counts->index_pages = s.npages;
+}
+
+IndexScanDesc
+rencoderbeginscan(Relation index, int nkeys, int norderbys)
+{
+	return RelationGetIndexScan(index, nkeys, norderbys);
+}
+
+void
+rencoderrescan(IndexScanDesc scan, ScanKey keys, int nkeys,
+			   ScanKey orderbys, int norderbys)
+{
+	if (keys && scan->numberOfKeys > 0)
+		memmove(scan->keyData, keys, scan->numberOfKeys * sizeof(ScanKeyData));
+}
+
+void
+rencoderendscan(IndexScanDesc scan)
+{
+	/* Nothing outlives rencodergetbitmap(). */
+}
+
+typedef struct BitmapTarget
+{
+	TIDBitmap  *tbm;
+	uint32		pages_per_range;
+	BlockNumber nblocks;
+	int64		npages;
+} BitmapTarget;
+
+/* Adds the pages of candidate ranges, lossily: all their rows are rechecked. */
+static void
+add_ranges(void *arg, uint64 first_range, renc_mask ranges)
+{
+	BitmapTarget *target = (BitmapTarget *) arg;
+
+	for (int slot = 0; slot < RENC_GROUP_RANGES; slot++)
+	{
+		uint64		start = (first_range + slot) * target->pages_per_range;
+		uint64		end = Min(start + target->pages_per_range, target->nblocks);
+
+		if (!renc_mask_test(ranges, slot))
+			continue;
+		CHECK_FOR_INTERRUPTS();
+		for (uint64 blkno = start; blkno < end; blkno++)
+		{
+			tbm_add_page(target->tbm, (BlockNumber) blkno);
+			target->npages++;
+		}
+	}
+}
+
+int64
+rencodergetbitmap(IndexScanDesc scan, TIDBitmap *tbm)
+{
+	Relation	index = scan->indexRelation;
+	Relation	heap;
+	RencoderQuery *query;
+	BitmapTarget target;
+
+	pgstat_count_index_scan(index);
+	query = rencoder_key_query(index, scan->keyData, scan->numberOfKeys);
+	if (query->empty)
+		return 0;
+
+	heap = table_open(IndexGetRelation(RelationGetRelid(index), false), AccessShareLock);
+	target.tbm = tbm;
+	target.pages_per_range = rencoder_meta_get(index)->pages_per_range;
+	target.nblocks = RelationGetNumberOfBlocks(heap);
+	target.npages = 0;
+	table_close(heap, AccessShareLock);
+
+	rencoder_scan_ranges(index, target.nblocks, query, scan->xs_snapshot,
+						 add_ranges, &target, NULL);
+
+	/* As BRIN: the rows of a lossy page are not known; ten is a guess. */
+	return target.npages * 10;
+}

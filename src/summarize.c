@@ -1,0 +1,564 @@
+/*
+ * summarize.c
+ *		Summarizing block ranges of an index in use.
+ *
+ * A slice of 8 ranges at a time, by one maintainer per index (INV-6):
+ *
+ *	1. Make the group's header, if it is the group's first range.  Take away
+ *	   what a former life of the ranges left in the storage, while they are
+ *	   still unsummarized and nobody writes there.
+ *	2. Set "summarizing" (one record).  From here on inserters keep the
+ *	   ranges' bits and bounds up to date, or, where there is no storage yet,
+ *	   cancel.
+ *	3. Scan the heap, any version visible, and collect the keys (INV-3).
+ *	4. Write the bits: merge them into existing storage, or write a new slab
+ *	   that nobody refers to yet.
+ *	5. Publish: one record per column links the slab and widens the bounds; the
+ *	   last one sets "summarized" for the ranges that are still "summarizing"
+ *	   (INV-4: it follows the records of all bits it vouches for).
+ *
+ * Ranges that were cancelled meanwhile are done again; now the storage is
+ * there, so they cannot be cancelled twice.
+ */
+#include "summarize.h"
+
+#include "access/tableam.h"
+#include "catalog/index.h"
+#include "nodes/execnodes.h"
+#include "utils/memutils.h"
+
+#include "horizon.h"
+#include "key.h"
+#include "space.h"
+
+/* A slice being summarized. */
+typedef struct Slice
+{
+	Relation	index;
+	Relation	heap;
+	IndexInfo  *indexInfo;
+	RencoderMeta meta;
+	uint32		group;
+	int			slice;			/* of the group */
+	BlockNumber header;			/* first header page of the group */
+	BlockNumber directory;		/* directory page of the group */
+	renc_mask	todo;			/* ranges of the group to summarize */
+	RencoderCollector *collector;	/* slots 0 .. 7 */
+	uint64		horizon;
+} Slice;
+
+/* Makes and links the header pages of a group. */
+static BlockNumber
+make_header(Relation index, const RencoderMeta *meta, uint32 group,
+			BlockNumber directory)
+{
+	char	   *payload = palloc0(RENCODER_PAYLOAD_SIZE);
+	RencoderExtent extent = rencoder_space_alloc(index, meta->natts);
+	RencoderEntry entry;
+	RencoderWal *wal;
+	Buffer		buf;
+
+	for (int col = 0; col < meta->natts; col++)
+	{
+		rencoder_header_init((RencoderHeader) payload, group, col);
+		rencoder_wal_write_fresh(index, extent.start + col, RENCODER_PAGE_HEADER,
+								 payload, true);
+	}
+	pfree(payload);
+
+	buf = rencoder_page_read(index, directory, BUFFER_LOCK_EXCLUSIVE,
+							 RENCODER_PAGE_DIRECTORY);
+	wal = rencoder_wal_begin(index, true);
+	entry = rencoder_directory_entry(RencoderPageGetPayload(rencoder_wal_register(wal, buf)),
+									 meta, group);
+	memset(entry, 0, meta->entry_size);
+	entry->header = extent.start;
+	entry->width = RENC_GROUP_RANGES;
+	for (int col = 0; col < meta->natts; col++)
+		entry->column[col].min = PG_UINT64_MAX;
+	rencoder_wal_finish(wal);
+	UnlockReleaseBuffer(buf);
+	return extent.start;
+}
+
+/* The storage of the slice's ranges in a column; false if there is none. */
+static bool
+find_slab(const Slice *s, RencoderHeader header, RencoderSlab *slab)
+{
+	slab->index = s->index;
+	slab->config = &header->config;
+	slab->unfinished = false;
+	slab->width = RENC_MATRIX_WIDTH;
+	slab->extent = header->matrix;
+	if (slab->extent.start == RENCODER_NO_BLOCK)
+	{
+		slab->width = RENC_SLICE_WIDTH;
+		slab->extent = header->slice[s->slice];
+	}
+	return slab->extent.start != RENCODER_NO_BLOCK;
+}
+
+/* A mask of the group's ranges as slots of a slab of the given width. */
+static renc_mask
+slab_mask(const Slice *s, int width, renc_mask mask)
+{
+	renc_mask	narrow = renc_mask_none();
+
+	if (width == RENC_MATRIX_WIDTH)
+		return mask;
+	narrow.w[0] = (mask.w[s->slice / 8] >> (s->slice % 8 * RENC_SLICE_RANGES)) & 0xFF;
+	return narrow;
+}
+
+static void
+copy_header(const Slice *s, int col, RencoderHeader copy)
+{
+	Buffer		buf = rencoder_header_read(s->index, s->header, s->group, col,
+										   BUFFER_LOCK_SHARE);
+
+	memcpy(copy, RencoderPageGetHeader(BufferGetPage(buf)), sizeof(*copy));
+	UnlockReleaseBuffer(buf);
+}
+
+/*
+ * Forgets what a former summary of "fresh" ranges left.  They are
+ * unsummarized, so that nobody writes there; scans that started before they
+ * became so will see another generation (INV-7).
+ */
+static void
+forget_ranges(const Slice *s, int col, renc_mask fresh)
+{
+	RencoderHeaderData copy;
+	RencoderSlab slab;
+	RencoderHeader header;
+	RencoderWal *wal;
+	Buffer		buf;
+
+	copy_header(s, col, &copy);
+	if (find_slab(s, &copy, &slab))
+		rencoder_format_of(&copy.config)->clear(&slab, slab_mask(s, slab.width, fresh));
+
+	buf = rencoder_header_read(s->index, s->header, s->group, col, BUFFER_LOCK_EXCLUSIVE);
+	wal = rencoder_wal_begin(s->index, true);
+	header = RencoderPageGetHeader(rencoder_wal_register(wal, buf));
+	rencoder_set_put(header->always, renc_mask_andnot(rencoder_set_get(header->always), fresh));
+	rencoder_set_put(header->has_null, renc_mask_andnot(rencoder_set_get(header->has_null), fresh));
+	rencoder_set_put(header->has_value, renc_mask_andnot(rencoder_set_get(header->has_value), fresh));
+	for (int slot = 0; slot < RENC_GROUP_RANGES; slot++)
+	{
+		if (!renc_mask_test(fresh, slot))
+			continue;
+		header->min[slot] = PG_UINT64_MAX;
+		header->max[slot] = 0;
+		header->distinct[slot] = 0;
+		header->nset[slot] = 0;
+	}
+	rencoder_wal_finish(wal);
+	UnlockReleaseBuffer(buf);
+}
+
+/* Sets "summarizing" for the ranges to do. */
+static void
+begin_summarizing(const Slice *s)
+{
+	Buffer		buf = rencoder_header_read(s->index, s->header, s->group, 0,
+										   BUFFER_LOCK_EXCLUSIVE);
+	RencoderWal *wal = rencoder_wal_begin(s->index, true);
+	RencoderHeader header = RencoderPageGetHeader(rencoder_wal_register(wal, buf));
+
+	rencoder_set_put(header->summarizing,
+					 renc_mask_or(rencoder_set_get(header->summarizing), s->todo));
+	rencoder_wal_finish(wal);
+	UnlockReleaseBuffer(buf);
+}
+
+static void
+collect_callback(Relation index, ItemPointer tid, Datum *values, bool *isnull,
+				 bool tupleIsAlive, void *state)
+{
+	Slice	   *s = (Slice *) state;
+	uint64		range = rencoder_range_of_block(&s->meta, ItemPointerGetBlockNumber(tid));
+
+	rencoder_collect_open(s->collector, (int) (range % RENC_SLICE_RANGES));
+	for (int col = 0; col < s->meta.natts; col++)
+	{
+		if (isnull[col])
+			rencoder_collect_add_null(s->collector, col);
+		else
+			rencoder_collect_add(s->collector, col,
+								 rencoder_key_encode(index, col, values[col]));
+	}
+}
+
+/*
+ * Collects the keys of the ranges to do, run by run.  The size of the heap is
+ * read only now: pages added before "summarizing" was set are scanned, tuples
+ * on later ones come with their inserters' bits (INV-3).
+ */
+static void
+collect_keys(Slice *s)
+{
+	BlockNumber nblocks = RelationGetNumberOfBlocks(s->heap);
+	uint64		first = ((uint64) s->group * RENC_GROUP_RANGES) + s->slice * RENC_SLICE_RANGES;
+	uint64		oldest = rencoder_horizon_now(s->heap);
+
+	s->indexInfo->ii_BrokenHotChain = false;
+	rencoder_collect_reset(s->collector);
+	for (int slot = 0; slot < RENC_SLICE_RANGES;)
+	{
+		int			end = slot;
+		uint64		start_block = (first + slot) * s->meta.pages_per_range;
+		uint64		end_block;
+
+		while (end < RENC_SLICE_RANGES &&
+			   renc_mask_test(s->todo, s->slice * RENC_SLICE_RANGES + end))
+			end++;
+		end_block = Min((first + end) * s->meta.pages_per_range, nblocks);
+		if (end > slot && start_block < end_block)
+			table_index_build_range_scan(s->heap, s->index, s->indexInfo, false, true,
+										 false, (BlockNumber) start_block,
+										 (BlockNumber) (end_block - start_block),
+										 collect_callback, s, NULL);
+		slot = Max(end, slot + 1);
+	}
+	rencoder_collect_close(s->collector, RENC_SLICE_RANGES);
+	s->horizon = rencoder_horizon(s->heap, oldest, s->indexInfo->ii_BrokenHotChain);
+}
+
+/*
+ * Distinct keys a range that a new group's filters should be made for at
+ * least: what the previous group's are, or what a partial range would hold if
+ * it were full.
+ */
+static double
+min_capacity(const Slice *s, int col)
+{
+	BlockNumber nblocks = RelationGetNumberOfBlocks(s->heap);
+	RencoderHeaderData previous;
+	uint64		first = (uint64) s->group * RENC_GROUP_RANGES;
+	BlockNumber block;
+	Buffer		buf;
+
+	if (nblocks >= (first + RENC_SLICE_RANGES) * s->meta.pages_per_range)
+		return 0;
+	if (s->group > 0)
+	{
+		block = rencoder_group_find(s->index, &s->meta, s->group - 1);
+		if (block != RENCODER_NO_BLOCK)
+		{
+			buf = rencoder_header_read(s->index, block, s->group - 1, col,
+									   BUFFER_LOCK_SHARE);
+			memcpy(&previous, RencoderPageGetHeader(BufferGetPage(buf)), sizeof(previous));
+			UnlockReleaseBuffer(buf);
+			if (previous.config.capacity > 0)
+				return previous.config.capacity;
+		}
+	}
+	block = nblocks - (BlockNumber) (first * s->meta.pages_per_range);
+	return s->collector->column[col].range[0].distinct *
+		Max(1.0, (double) s->meta.pages_per_range / block);
+}
+
+/*
+ * Writes the keys of a column: into the storage that is there (copy->config
+ * and extents), or into a new slice, noted in "copy".
+ */
+static void
+write_column(Slice *s, int col, RencoderHeader copy, renc_mask *always)
+{
+	renc_keys	ranges[RENC_GROUP_RANGES] = {{NULL, 0}};
+	renc_mask	refused;
+	const RencoderFormat *format;
+	RencoderSlab slab;
+	bool		exists = find_slab(s, copy, &slab);
+	int			shift = slab.width == RENC_MATRIX_WIDTH ? s->slice * RENC_SLICE_RANGES : 0;
+
+	*always = renc_mask_none();
+	if (copy->config.format == RENCODER_FORMAT_NONE)
+		rencoder_format_plan(s->collector, col, RENC_SLICE_WIDTH, s->meta.bits_per_key,
+							 min_capacity(s, col), true, &copy->config);
+	format = rencoder_format_of(&copy->config);
+	if (format == NULL)
+		elog(ERROR, "unknown format %d of group %u", copy->config.format, s->group);
+	for (int slot = 0; slot < RENC_SLICE_RANGES; slot++)
+	{
+		if (rencoder_format_fits(&copy->config, s->collector->column[col].range[slot].distinct))
+			ranges[shift + slot] = rencoder_collect_keys(s->collector, col, slot);
+		else
+			renc_mask_set(always, s->slice * RENC_SLICE_RANGES + slot);
+	}
+
+	if (exists)
+	{
+		refused = format->merge(&slab, ranges);
+		for (int slot = 0; slot < RENC_SLICE_RANGES; slot++)
+		{
+			if (renc_mask_test(refused, shift + slot))
+				renc_mask_set(always, s->slice * RENC_SLICE_RANGES + slot);
+		}
+	}
+	else
+	{
+		uint32		npages;
+		char	   *image = format->build(&copy->config, RENC_SLICE_WIDTH, ranges, &npages);
+		RencoderExtent extent = rencoder_space_alloc(s->index, npages);
+
+		for (uint32 i = 0; i < npages; i++)
+			rencoder_wal_write_fresh(s->index, extent.start + i, format->page_id,
+									 image + (Size) i * RENCODER_PAYLOAD_SIZE, true);
+		pfree(image);
+		copy->slice[s->slice] = extent;
+		slab.extent = extent;
+	}
+	memset(copy->nset, 0, sizeof(copy->nset));
+	format->count(&slab, copy->nset + (slab.width == RENC_MATRIX_WIDTH ? 0 :
+									   s->slice * RENC_SLICE_RANGES));
+}
+
+/* Seals the entry if the group's header says that it can be. */
+static void
+seal_if_complete(RencoderEntry entry, RencoderHeader header)
+{
+	renc_mask	missing = renc_mask_andnot(renc_mask_all(),
+										   rencoder_set_get(header->summarized));
+
+	if (!renc_mask_empty(missing) || header->matrix.start == RENCODER_NO_BLOCK)
+		return;
+	entry->flags |= RENCODER_ENTRY_SEALED;
+	entry->horizon = 0;
+	for (int slot = 0; slot < RENC_GROUP_RANGES; slot++)
+		entry->horizon = Max(entry->horizon, header->horizon[slot]);
+}
+
+/* Puts what was learnt of a range into the header and the entry's bounds. */
+static void
+publish_range(const Slice *s, int col, RencoderHeader header, RencoderEntry entry,
+			  const RencoderHeaderData *copy, renc_mask always, int slot)
+{
+	const RencoderRangeSummary *r =
+		&s->collector->column[col].range[slot % RENC_SLICE_RANGES];
+	RencoderEntryColumn *bounds = &entry->column[col];
+
+	/* Inserters may have widened meanwhile: unite (INV-2). */
+	header->min[slot] = Min(header->min[slot], r->min);
+	header->max[slot] = Max(header->max[slot], r->max);
+	bounds->min = Min(bounds->min, r->min);
+	bounds->max = Max(bounds->max, r->max);
+	header->distinct[slot] = r->distinct;
+	header->nset[slot] = copy->nset[slot];
+	if (r->has_null)
+		header->has_null[slot / 8] |= 1 << (slot % 8);
+	if (r->has_value)
+		header->has_value[slot / 8] |= 1 << (slot % 8);
+	if (renc_mask_test(always, slot))
+	{
+		header->always[slot / 8] |= 1 << (slot % 8);
+		entry->flags |= RENCODER_ENTRY_ALWAYS;
+	}
+}
+
+/*
+ * Links a column's storage and publishes its ranges; for the first column,
+ * which comes last, also the states.  Returns the ranges published: those
+ * that no inserter cancelled.  Locks: directory, first header, the column's.
+ */
+static renc_mask
+publish_column(Slice *s, int col, const RencoderHeaderData *copy, renc_mask always)
+{
+	Buffer		dirbuf = rencoder_page_read(s->index, s->directory,
+											BUFFER_LOCK_EXCLUSIVE,
+											RENCODER_PAGE_DIRECTORY);
+	Buffer		firstbuf = rencoder_header_read(s->index, s->header, s->group, 0,
+												BUFFER_LOCK_EXCLUSIVE);
+	Buffer		colbuf = col == 0 ? firstbuf :
+		rencoder_header_read(s->index, s->header, s->group, col, BUFFER_LOCK_EXCLUSIVE);
+	RencoderWal *wal = rencoder_wal_begin(s->index, true);
+	RencoderEntry entry = rencoder_directory_entry(RencoderPageGetPayload(rencoder_wal_register(wal, dirbuf)),
+												   &s->meta, s->group);
+	RencoderHeader header = RencoderPageGetHeader(rencoder_wal_register(wal, colbuf));
+	renc_mask	done = renc_mask_and(s->todo,
+									 rencoder_set_get(RencoderPageGetHeader(BufferGetPage(firstbuf))->summarizing));
+
+	header->config = copy->config;
+	header->slice[s->slice] = copy->slice[s->slice];
+	entry->column[col].config = copy->config;
+	for (int slot = 0; slot < RENC_GROUP_RANGES; slot++)
+	{
+		if (renc_mask_test(done, slot))
+			publish_range(s, col, header, entry, copy, always, slot);
+	}
+	if (col == 0)
+	{
+		rencoder_set_put(header->summarizing,
+						 renc_mask_andnot(rencoder_set_get(header->summarizing), done));
+		rencoder_set_put(header->summarized,
+						 renc_mask_or(rencoder_set_get(header->summarized), done));
+		for (int slot = 0; slot < RENC_GROUP_RANGES; slot++)
+		{
+			if (renc_mask_test(done, slot))
+				header->horizon[slot] = s->horizon;
+		}
+		seal_if_complete(entry, header);
+	}
+	rencoder_wal_finish(wal);
+	if (colbuf != firstbuf)
+		UnlockReleaseBuffer(colbuf);
+	UnlockReleaseBuffer(firstbuf);
+	UnlockReleaseBuffer(dirbuf);
+	return done;
+}
+
+/* One attempt at the ranges to do; returns those that were published. */
+static renc_mask
+try_slice(Slice *s)
+{
+	RencoderHeaderData copy;
+	renc_mask	fresh;
+	renc_mask	done = renc_mask_none();
+	renc_mask	always;
+
+	/* What is "summarizing" was left so by a crash and has writers. */
+	copy_header(s, 0, &copy);
+	fresh = renc_mask_andnot(s->todo, rencoder_set_get(copy.summarizing));
+	if (!renc_mask_empty(fresh))
+	{
+		for (int col = 0; col < s->meta.natts; col++)
+			forget_ranges(s, col, fresh);
+	}
+	begin_summarizing(s);
+	collect_keys(s);
+
+	/*
+	 * The first column's storage is linked last: its absence is what tells
+	 * inserters that there is none.
+	 */
+	for (int col = s->meta.natts - 1; col >= 0; col--)
+	{
+		copy_header(s, col, &copy);
+		write_column(s, col, &copy, &always);
+		done = publish_column(s, col, &copy, always);
+	}
+	return done;
+}
+
+/* Unsummarized ranges of the slice among "wanted". */
+static renc_mask
+unsummarized(const Slice *s, renc_mask wanted)
+{
+	RencoderHeaderData copy;
+
+	if (s->header == RENCODER_NO_BLOCK)
+		return wanted;
+	copy_header(s, 0, &copy);
+	return renc_mask_andnot(wanted, rencoder_set_get(copy.summarized));
+}
+
+static int
+summarize_slice(Slice *s, renc_mask wanted)
+{
+	int			count = 0;
+
+	s->todo = unsummarized(s, wanted);
+	if (renc_mask_empty(s->todo))
+		return 0;
+	s->directory = rencoder_directory_make(s->index, &s->meta, s->group, true);
+	if (s->header == RENCODER_NO_BLOCK)
+		s->header = make_header(s->index, &s->meta, s->group, s->directory);
+	while (!renc_mask_empty(s->todo))
+	{
+		renc_mask	done;
+
+		CHECK_FOR_INTERRUPTS();
+		done = try_slice(s);
+		count += renc_mask_count(done);
+		s->todo = renc_mask_andnot(s->todo, done);
+	}
+	return count;
+}
+
+/* Is the group all done: every range summarized, and a matrix? */
+static bool
+is_sealed(const Slice *s)
+{
+	BlockNumber blkno = rencoder_directory_find(s->index, &s->meta, NULL, s->group, NULL);
+	RencoderEntry entry;
+	Buffer		buf;
+	bool		sealed;
+
+	if (blkno == RENCODER_NO_BLOCK)
+		return false;
+	buf = rencoder_page_read(s->index, blkno, BUFFER_LOCK_SHARE, RENCODER_PAGE_DIRECTORY);
+	entry = rencoder_directory_entry(RencoderPageGetPayload(BufferGetPage(buf)),
+									 &s->meta, s->group);
+	sealed = (entry->flags & RENCODER_ENTRY_SEALED) != 0;
+	UnlockReleaseBuffer(buf);
+	return sealed;
+}
+
+/* Summarizes the ranges [first, last] of s->group; context is the caller's. */
+static int
+summarize_group(Slice *s, uint64 first, uint64 last)
+{
+	int			count = 0;
+
+	if (is_sealed(s))
+		return 0;
+	for (uint64 r = first; r <= last;)
+	{
+		uint64		end = Min(last + 1, (r / RENC_SLICE_RANGES + 1) * RENC_SLICE_RANGES);
+		renc_mask	wanted = renc_mask_none();
+
+		rencoder_vacuum_delay_point();
+		s->slice = rencoder_slot_of_range(r) / RENC_SLICE_RANGES;
+		s->header = rencoder_group_find(s->index, &s->meta, s->group);
+		for (; r < end; r++)
+			renc_mask_set(&wanted, rencoder_slot_of_range(r));
+		count += summarize_slice(s, wanted);
+	}
+	(void) rencoder_interleave(s->index, s->group);
+	return count;
+}
+
+double
+rencoder_summarize(Relation index, Relation heap, uint64 first, uint64 last,
+				   bool partial)
+{
+	Slice		s;
+	double		count = 0;
+	BlockNumber nblocks;
+	uint64		nranges;
+	MemoryContext context;
+	MemoryContext old;
+
+	memset(&s, 0, sizeof(s));
+	s.index = index;
+	s.heap = heap;
+	s.meta = *rencoder_meta_get(index);
+	rencoder_meta_lock_maintainer(index);
+	nblocks = RelationGetNumberOfBlocks(heap);
+	nranges = partial ? rencoder_range_count(&s.meta, nblocks) :
+		nblocks / s.meta.pages_per_range;
+
+	s.indexInfo = BuildIndexInfo(index);
+	s.indexInfo->ii_Concurrent = false; /* any version visible, not a snapshot */
+	context = AllocSetContextCreate(CurrentMemoryContext, "rencoder summarize",
+									ALLOCSET_DEFAULT_SIZES);
+	for (uint64 r = first; r <= last && r < nranges;)
+	{
+		uint64		end = Min(nranges, (r / RENC_GROUP_RANGES + 1) * RENC_GROUP_RANGES);
+
+		if (last < end)
+			end = last + 1;
+		CHECK_FOR_INTERRUPTS();
+		old = MemoryContextSwitchTo(context);
+		s.group = rencoder_group_of_range(r);
+		s.collector = rencoder_collect_create(s.meta.natts);
+		count += summarize_group(&s, r, end - 1);
+		MemoryContextSwitchTo(old);
+		MemoryContextReset(context);
+		r = end;
+	}
+	MemoryContextDelete(context);
+	rencoder_meta_unlock_maintainer(index);
+	return count;
+}

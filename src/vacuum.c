@@ -1,0 +1,57 @@
+/*
+ * vacuum.c
+ *		VACUUM: summarizes what is left.
+ *
+ * Deleted rows leave their bits behind; that only costs time.
+ */
+#include "rencoder.h"
+
+#include "access/table.h"
+#include "catalog/index.h"
+#include "utils/rel.h"
+
+#include "space.h"
+#include "summarize.h"
+
+IndexBulkDeleteResult *
+rencoderbulkdelete(IndexVacuumInfo *info, IndexBulkDeleteResult *stats,
+				   IndexBulkDeleteCallback callback, void *callback_state)
+{
+	/* Nothing refers to single rows. */
+	if (stats == NULL)
+		stats = (IndexBulkDeleteResult *) palloc0(sizeof(IndexBulkDeleteResult));
+	return stats;
+}
+
+IndexBulkDeleteResult *
+rencodervacuumcleanup(IndexVacuumInfo *info, IndexBulkDeleteResult *stats)
+{
+	Relation	heap;
+	uint64		nranges;
+
+	if (info->analyze_only)
+		return stats;
+	if (stats == NULL)
+		stats = (IndexBulkDeleteResult *) palloc0(sizeof(IndexBulkDeleteResult));
+
+	heap = table_open(IndexGetRelation(RelationGetRelid(info->index), false),
+					  AccessShareLock);
+	nranges = rencoder_range_count(rencoder_meta_get(info->index),
+								   RelationGetNumberOfBlocks(heap));
+
+	/* Scanning less than a batch of ranges costs less than an index would. */
+	if (nranges >= RENC_SLICE_RANGES)
+		(void) rencoder_summarize(info->index, heap, 0, nranges - 1, true);
+	table_close(heap, AccessShareLock);
+
+	/*
+	 * Every row is in the index, unless it is a partial one, whose number of
+	 * rows stays what the build or ANALYZE found.
+	 */
+	stats->num_pages = RelationGetNumberOfBlocks(info->index);
+	stats->num_index_tuples = info->num_heap_tuples;
+	stats->estimated_count = info->estimated_count ||
+		RelationGetIndexPredicate(info->index) != NIL;
+	stats->pages_free = (BlockNumber) rencoder_space_free_pages(info->index, NULL);
+	return stats;
+}
