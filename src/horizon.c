@@ -6,6 +6,7 @@
 
 #include "access/transam.h"
 #include "storage/procarray.h"
+#include "utils/snapmgr.h"
 
 uint64
 rencoder_full_xid(TransactionId xid)
