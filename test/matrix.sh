@@ -64,6 +64,7 @@ main()
 		esac
 	done
 	choose_seed
+	[ -n "${RENCODER_RESULTS:-}" ] || echo "seed $RENCODER_SEED"
 	[ ${#versions[@]} -gt 0 ] || versions=(17)
 	IFS=, read -r -a stages <<< "$only"
 

@@ -162,6 +162,7 @@ main()
 
 	parse_options "$@"
 	choose_seed
+	echo "seed $RENCODER_SEED"
 	tmp=$(mktemp -d "${TMPDIR:-/tmp}/rencoder.XXXXXX")
 	chmod 755 "$tmp"
 	RESULTS=$tmp/results

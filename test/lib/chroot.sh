@@ -103,17 +103,17 @@ ensure_chroot()
 # Runs a command in the chroot as user postgres, with the directory WORK as
 # /mnt: in_chroot ROOT WORK COMMAND...
 # All mounts are in a namespace of their own and vanish with its processes.
-# With CHROOT_LASTING=1 processes it starts may outlive it (a server), else
-# they are killed at its end.
+# Processes that it starts are killed at its end.  With CHROOT_LASTING=1 they
+# may outlive it, and see each other: a server and those who stop it.
 in_chroot()
 {
 	local root=$1 work=$2
-	local -a own=(--pid --fork --kill-child)
+	local -a own=(--ipc --pid --fork --kill-child)
 
 	shift 2
 	[ -z "${CHROOT_LASTING:-}" ] || own=()
 	# shellcheck disable=SC2016  # expanded by the inner shell
-	unshare --mount --ipc "${own[@]}" bash -c '
+	unshare --mount "${own[@]}" bash -c '
 		set -e
 		root=$1 work=$2
 		shift 2

@@ -11,7 +11,6 @@ choose_seed()
 {
 	RENCODER_SEED=${RENCODER_SEED:-$((RANDOM * 32768 + RANDOM))}
 	export RENCODER_SEED
-	echo "seed $RENCODER_SEED"
 }
 
 heading()

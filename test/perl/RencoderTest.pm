@@ -1,0 +1,199 @@
+# RencoderTest.pm
+#		What the TAP tests share: seeded random numbers, nodes, and the one
+#		question that matters: does the index give what the heap gives?
+#
+# Works with PostgreSQL::Test::Cluster of PostgreSQL 15 .. 18.
+package RencoderTest;
+
+use strict;
+use warnings;
+
+use Exporter 'import';
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+our @EXPORT = qw(
+  rnd rnd_between rnd_pick
+  new_node start_primary_with_standby wait_for_standby
+  compare_with_seqscan compare_many_with_seqscan uses_index
+);
+
+# Settings of the two ways to run a query.  In both the plan is a bitmap scan
+# or a sequential scan of one process.
+my $COMMON = 'SET max_parallel_workers_per_gather = 0; SET jit = off;'
+  . ' SET enable_indexscan = off; SET enable_indexonlyscan = off;';
+my $BY_INDEX = 'SET rencoder.enable_scan = on; SET enable_bitmapscan = on;'
+  . ' SET enable_seqscan = off;';
+my $BY_HEAP = 'SET rencoder.enable_scan = off; SET enable_bitmapscan = off;'
+  . ' SET enable_seqscan = on;';
+
+# Random numbers are the module's own: perl's rand() may differ between
+# versions.  A Lehmer generator in 31 bits stays exact in perl's integers.
+my $seed = $ENV{RENCODER_SEED};
+$seed = int(rand(1_000_000_000)) if !defined $seed || $seed eq '';
+my $state = $seed % 2147483646 + 1;
+
+INIT
+{
+	note("seed $seed (RENCODER_SEED)");
+	next_state() for 1 .. 10;
+}
+
+sub next_state
+{
+	$state = $state * 48271 % 2147483647;
+	return $state;
+}
+
+# 0 <= rnd(n) < n; n up to 2**53.
+sub rnd
+{
+	my ($n) = @_;
+
+	return next_state() % $n if $n < 1_000_000;
+	return (next_state() * 2**22 + next_state() % 2**22) % $n;
+}
+
+# An integer, both ends included.
+sub rnd_between
+{
+	my ($lo, $hi) = @_;
+
+	return $lo + rnd($hi - $lo + 1);
+}
+
+sub rnd_pick
+{
+	return $_[ rnd(scalar @_) ];
+}
+
+# new_node(NAME, streaming => 1, conf => "lines")
+# A started node with the extension in database postgres.  The tests say when
+# VACUUM runs.
+sub new_node
+{
+	my ($name, %params) = @_;
+	my $node = PostgreSQL::Test::Cluster->new($name);
+
+	$node->init(
+		allows_streaming => $params{streaming} || 0,
+		extra            => [ '--locale=C', '--encoding=UTF8' ]);
+	$node->append_conf('postgresql.conf', "autovacuum = off\n");
+	$node->append_conf('postgresql.conf', $params{conf}) if $params{conf};
+	$node->start;
+	$node->safe_psql('postgres', 'CREATE EXTENSION rencoder');
+	return $node;
+}
+
+# start_primary_with_standby(conf => "lines for both", standby_conf => "lines")
+# returns (primary, standby), both running.
+sub start_primary_with_standby
+{
+	my (%params) = @_;
+	my $primary =
+	  new_node('primary', streaming => 1, conf => $params{conf});
+	my $standby = PostgreSQL::Test::Cluster->new('standby');
+
+	$primary->backup('base');
+	$standby->init_from_backup($primary, 'base', has_streaming => 1);
+	$standby->append_conf('postgresql.conf', $params{standby_conf})
+	  if $params{standby_conf};
+	$standby->start;
+	return ($primary, $standby);
+}
+
+# Until the standby has replayed all that the primary has done.  The commit
+# flushes what a query or VACUUM logged without one.
+sub wait_for_standby
+{
+	my ($primary, $standby) = @_;
+
+	$primary->safe_psql('postgres', 'SELECT pg_current_xact_id()');
+	$primary->wait_for_catchup($standby, 'replay', $primary->lsn('flush'));
+	return;
+}
+
+# Is the index named in the plan, when sequential scans are not wanted?
+sub uses_index
+{
+	my ($node, $dbname, $query, $index) = @_;
+	my $plan = $node->safe_psql($dbname,
+		"$COMMON $BY_INDEX EXPLAIN (COSTS OFF) $query");
+
+	return $plan =~ /Bitmap Index Scan on "?\Q$index\E"?\s*$/m ? 1 : 0;
+}
+
+# One test: the query returns the same rows by the index and by a sequential
+# scan.  Works on a standby.  With index => NAME also that this index is used,
+# without which the comparison would prove nothing.
+sub compare_with_seqscan
+{
+	my ($node, $dbname, $query, %params) = @_;
+	my $name = $params{name} || $query;
+	my $rows = "SELECT q::text FROM ($query) q ORDER BY q::text COLLATE \"C\"";
+
+	if ($params{index} && !uses_index($node, $dbname, $query, $params{index}))
+	{
+		fail($name);
+		diag("index $params{index} is not used by: $query");
+		return 0;
+	}
+	my @by_index = split /\n/,
+	  $node->safe_psql($dbname, "$COMMON $BY_INDEX $rows");
+	my @by_heap = split /\n/,
+	  $node->safe_psql($dbname, "$COMMON $BY_HEAP $rows");
+
+	return ok(1, $name) if "@by_index" eq "@by_heap";
+	fail($name);
+	diag(sprintf '%d rows by the index, %d by the heap: %s',
+		scalar @by_index, scalar @by_heap, $query);
+	show_difference(\@by_index, \@by_heap);
+	return 0;
+}
+
+# The first rows that only one side has.
+sub show_difference
+{
+	my ($by_index, $by_heap) = @_;
+	my %count;
+
+	$count{$_}++ for @$by_heap;
+	$count{$_}-- for @$by_index;
+	my @missing = grep { $count{$_} > 0 } sort keys %count;
+	my @surplus = grep { $count{$_} < 0 } sort keys %count;
+	diag("missing: $_") for splice @missing, 0, 5;
+	diag("surplus: $_") for splice @surplus, 0, 5;
+	return;
+}
+
+# One test for many queries, in one session for each way.  Compares number and
+# hashes of the rows.  The test's name says how many queries had rows at all.
+sub compare_many_with_seqscan
+{
+	my ($node, $dbname, $queries, $name) = @_;
+	my $number = 0;
+	my $script = join "\n", map {
+		$number++;
+		"SELECT $number, count(*), "
+		  . "coalesce(sum(hashtextextended(q::text, 0)::numeric), 0) FROM ($_) q;"
+	} @$queries;
+	my @by_index = split /\n/,
+	  $node->safe_psql($dbname, "$COMMON $BY_INDEX\n$script");
+	my @by_heap = split /\n/,
+	  $node->safe_psql($dbname, "$COMMON $BY_HEAP\n$script");
+	my @wrong =
+	  grep { ($by_index[$_] // '') ne ($by_heap[$_] // '') } 0 .. $#$queries;
+	my $nonempty = grep { !/\|0\|0$/ } @by_heap;
+
+	is(scalar @wrong, 0,
+		sprintf '%s (%d queries, %d with rows)',
+		$name, scalar @$queries, $nonempty);
+	foreach my $i (splice @wrong, 0, 5)
+	{
+		diag("by index $by_index[$i], by heap $by_heap[$i]: $queries->[$i]");
+	}
+	return;
+}
+
+1;
