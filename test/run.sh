@@ -62,7 +62,7 @@ as_user()
 	if [ "$(id -un)" = "$user" ]; then
 		"$@"
 	else
-		runuser -u "$user" -- "$@"
+		drop_root "$user" "$@"
 	fi
 }
 

@@ -113,7 +113,7 @@ call_inside()
 	if pg_config=$(native_pg_config "$version"); then
 		if [ "$(id -u)" -eq 0 ]; then
 			chown -R postgres: "$work"
-			runuser -u postgres -- bash "$work/src/test/sandbox.sh" \
+			drop_root postgres bash "$work/src/test/sandbox.sh" \
 				--inside "$work" "$pg_config" "$@"
 		else
 			bash "$work/src/test/sandbox.sh" --inside "$work" "$pg_config" "$@"

@@ -19,12 +19,30 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # Seconds that one stage, or one TAP file, may take before it counts as hung.
 STAGE_TIMEOUT=${RENCODER_STAGE_TIMEOUT:-1200}
 
-# In the background of timeout(1) a program that hangs is killed with its
-# children; make's own -C keeps the log free of directory noise.
+# timeout(1) kills a program that hangs with all its children.  It runs in the
+# background, for the shell takes a signal while it waits, but not while a
+# command runs.
+job=
 run_make()
 {
+	local status=0
+
 	timeout --kill-after=20 "$STAGE_TIMEOUT" \
-		make --no-print-directory -C "$WORK/src" "$@"
+		make --no-print-directory -C "$WORK/src" "$@" &
+	job=$!
+	wait "$job" || status=$?
+	job=
+	return "$status"
+}
+
+# Whatever ends us must not leave a server behind.
+clean_up()
+{
+	if [ -n "$job" ]; then
+		kill "$job" 2> /dev/null || true
+		wait "$job" || true
+	fi
+	[ "$major" = none ] || stop_clusters
 }
 
 installcheck()
@@ -266,9 +284,9 @@ main()
 	export LC_ALL=C.UTF-8 TZ=UTC
 	unset MAKEFLAGS MAKELEVEL
 	major=none
+	trap clean_up EXIT
+	trap 'exit 129' HUP INT TERM
 	if [ -n "$pg_config" ]; then
-		trap stop_clusters EXIT
-		trap 'exit 129' HUP INT TERM
 		private_server "$pg_config"
 		major=$(pg_major "$PG_CONFIG")
 	fi

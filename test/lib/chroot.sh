@@ -124,6 +124,7 @@ in_chroot()
 		mount -t tmpfs -o mode=1777 tmpfs "$root/tmp"
 		chroot "$root" chown -R postgres: /mnt
 		cd /
-		exec chroot "$root" runuser -u postgres -- "$@"
+		exec chroot "$root" setpriv --reuid=postgres --regid=postgres \
+			--init-groups env HOME=/nonexistent "$@"
 	' bash "$root" "$work" "$@"
 }

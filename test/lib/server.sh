@@ -22,6 +22,17 @@ warning_flags()
 		"$("$PG_CONFIG" --includedir-server)"
 }
 
+# Runs a command as another user.  Not runuser(1), which stands between us and
+# the command and answers signals itself.
+drop_root()
+{
+	local user=$1
+
+	shift
+	setpriv --reuid="$user" --regid="$(id -g "$user")" --init-groups \
+		env HOME=/nonexistent "$@"
+}
+
 # The major version of a server.
 pg_major()
 {
