@@ -19,6 +19,7 @@ FILTER_OBJS = \
 OBJS = $(FILTER_OBJS) \
 	src/build.o \
 	src/check.o \
+	src/check_heap.o \
 	src/collect.o \
 	src/cost.o \
 	src/desummarize.o \

@@ -20,11 +20,11 @@ page
 wal
 meta options
 directory space
-group
-probe format format_dict format_filter interleave
+group groupcopy horizon
+probe format format_dict format_filter
 key encode
-build summarize insert scan vacuum cost validate handler
-maintenance inspect check
+build summarize desummarize interleave insert scan vacuum cost validate handler
+target maintenance inspect check check_heap
 '
 
 # Words (extended regular expressions) that only the files named may use.
