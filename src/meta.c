@@ -68,7 +68,7 @@ rencoder_meta_lock(Relation index, int lockmode)
 		meta->group_ranges != RENC_GROUP_RANGES ||
 		meta->slice_ranges != RENC_SLICE_RANGES ||
 		meta->pages_per_range == 0 || meta->bits_per_key == 0 ||
-		meta->natts != IndexRelationGetNumberOfKeyAttributes(index))
+		meta->natts != (uint32) IndexRelationGetNumberOfKeyAttributes(index))
 		rencoder_page_corrupted(index, RENCODER_META_BLKNO,
 								"The metapage describes another geometry.");
 	return buf;

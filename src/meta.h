@@ -58,7 +58,7 @@ typedef struct RencoderMeta
 {
 	uint32		pages_per_range;
 	uint32		bits_per_key;
-	uint32		natts;
+	int			natts;
 	uint32		entry_size;		/* bytes of a directory entry */
 	uint32		entries_per_page;	/* directory entries in a page */
 } RencoderMeta;
