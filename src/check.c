@@ -436,7 +436,7 @@ refer_directory(CheckState *state, const RencoderMetaPageData *metadata)
 		blkno = palloc(RENCODER_PAYLOAD_SIZE);
 		memcpy(blkno, RencoderPageGetPayload(BufferGetPage(buf)), RENCODER_PAYLOAD_SIZE);
 		UnlockReleaseBuffer(buf);
-		for (int j = 0; j < RENCODER_PAYLOAD_SIZE / sizeof(BlockNumber); j++)
+		for (size_t j = 0; j < RENCODER_PAYLOAD_SIZE / sizeof(BlockNumber); j++)
 		{
 			if (blkno[j] != RENCODER_NO_BLOCK)
 				refer(state, metadata->map[i], blkno[j], 1);

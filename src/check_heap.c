@@ -140,7 +140,7 @@ check_filter_bits(HeapCheck *hc, int col, const RencoderSlab *slab,
 			break;
 		}
 		payload = RencoderPageGetPayload(BufferGetPage(buf));
-		for (int b = 0; b < RENCODER_PAYLOAD_SIZE; b++)
+		for (size_t b = 0; b < RENCODER_PAYLOAD_SIZE; b++)
 		{
 			uint8		missing = (uint8) (built[b] & ~payload[b]);
 
@@ -149,7 +149,7 @@ check_filter_bits(HeapCheck *hc, int col, const RencoderSlab *slab,
 
 			/* Rows are "width" bytes; the byte in the row says which slots. */
 			note_violation(hc, v, col,
-						   first_slot + b % slab->width * 8 + __builtin_ctz(missing),
+						   first_slot + (int) (b % slab->width) * 8 + __builtin_ctz(missing),
 						   psprintf("a value of which block %u lacks a bit",
 									slab->extent.start + i));
 			break;

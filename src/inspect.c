@@ -28,17 +28,19 @@ PG_FUNCTION_INFO_V1(rencoder_ranges);
 PG_FUNCTION_INFO_V1(rencoder_candidates);
 
 /* A row under construction. */
+#define ROW_COLUMNS	20
+
 typedef struct Row
 {
 	int			n;
-	Datum		values[20];
-	bool		nulls[20];
+	Datum		values[ROW_COLUMNS];
+	bool		nulls[ROW_COLUMNS];
 } Row;
 
 static void
 put(Row *row, Datum value)
 {
-	Assert(row->n < lengthof(row->values));
+	Assert(row->n < ROW_COLUMNS);
 	row->values[row->n] = value;
 	row->nulls[row->n++] = false;
 }
@@ -46,7 +48,7 @@ put(Row *row, Datum value)
 static void
 put_null(Row *row)
 {
-	Assert(row->n < lengthof(row->values));
+	Assert(row->n < ROW_COLUMNS);
 	row->values[row->n] = (Datum) 0;
 	row->nulls[row->n++] = true;
 }
