@@ -1,0 +1,241 @@
+/* Install script of rencoder 0.1.0 */
+
+-- complain if script is sourced in psql, rather than via CREATE EXTENSION
+\echo Use "CREATE EXTENSION rencoder" to load this file. \quit
+
+-- Access method
+
+CREATE FUNCTION rencoder_handler(internal)
+RETURNS index_am_handler
+AS 'MODULE_PATHNAME'
+LANGUAGE C STRICT;
+COMMENT ON FUNCTION rencoder_handler(internal) IS
+	'rencoder index access method handler';
+
+CREATE ACCESS METHOD rencoder TYPE INDEX HANDLER rencoder_handler;
+COMMENT ON ACCESS METHOD rencoder IS
+	'range filters per block range (REncoder), for columns not correlated with the order of the table';
+
+-- Support functions of operator classes
+--
+-- 1: value -> key, an int8 that holds the bits of an order-preserving uint64
+-- 2: for bounds of another type, how far they must be widened, in keys
+
+CREATE FUNCTION rencoder_int2_key(int2)
+RETURNS int8
+AS 'MODULE_PATHNAME'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION rencoder_int2_key(int2) IS
+	'rencoder support: key of a value';
+
+CREATE FUNCTION rencoder_int4_key(int4)
+RETURNS int8
+AS 'MODULE_PATHNAME'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION rencoder_int4_key(int4) IS
+	'rencoder support: key of a value';
+
+CREATE FUNCTION rencoder_int8_key(int8)
+RETURNS int8
+AS 'MODULE_PATHNAME'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION rencoder_int8_key(int8) IS
+	'rencoder support: key of a value';
+
+CREATE FUNCTION rencoder_oid_key(oid)
+RETURNS int8
+AS 'MODULE_PATHNAME'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION rencoder_oid_key(oid) IS
+	'rencoder support: key of a value';
+
+CREATE FUNCTION rencoder_date_key(date)
+RETURNS int8
+AS 'MODULE_PATHNAME'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION rencoder_date_key(date) IS
+	'rencoder support: key of a value';
+
+CREATE FUNCTION rencoder_timestamp_key(timestamp)
+RETURNS int8
+AS 'MODULE_PATHNAME'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION rencoder_timestamp_key(timestamp) IS
+	'rencoder support: key of a value';
+
+CREATE FUNCTION rencoder_timestamptz_key(timestamptz)
+RETURNS int8
+AS 'MODULE_PATHNAME'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION rencoder_timestamptz_key(timestamptz) IS
+	'rencoder support: key of a value';
+
+CREATE FUNCTION rencoder_zone_slack()
+RETURNS int8
+AS 'MODULE_PATHNAME'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION rencoder_zone_slack() IS
+	'rencoder support: greatest offset of a time zone, in keys';
+
+-- Integers
+
+CREATE OPERATOR FAMILY integer_ops USING rencoder;
+COMMENT ON OPERATOR FAMILY integer_ops USING rencoder IS
+	'integers of all widths';
+
+CREATE OPERATOR CLASS int2_ops
+DEFAULT FOR TYPE int2 USING rencoder FAMILY integer_ops AS
+	OPERATOR	1	<,
+	OPERATOR	2	<=,
+	OPERATOR	3	=,
+	OPERATOR	4	>=,
+	OPERATOR	5	>,
+	FUNCTION	1	rencoder_int2_key(int2);
+COMMENT ON OPERATOR CLASS int2_ops USING rencoder IS
+	'rencoder index operators of int2';
+
+CREATE OPERATOR CLASS int4_ops
+DEFAULT FOR TYPE int4 USING rencoder FAMILY integer_ops AS
+	OPERATOR	1	<,
+	OPERATOR	2	<=,
+	OPERATOR	3	=,
+	OPERATOR	4	>=,
+	OPERATOR	5	>,
+	FUNCTION	1	rencoder_int4_key(int4);
+COMMENT ON OPERATOR CLASS int4_ops USING rencoder IS
+	'rencoder index operators of int4';
+
+CREATE OPERATOR CLASS int8_ops
+DEFAULT FOR TYPE int8 USING rencoder FAMILY integer_ops AS
+	OPERATOR	1	<,
+	OPERATOR	2	<=,
+	OPERATOR	3	=,
+	OPERATOR	4	>=,
+	OPERATOR	5	>,
+	FUNCTION	1	rencoder_int8_key(int8);
+COMMENT ON OPERATOR CLASS int8_ops USING rencoder IS
+	'rencoder index operators of int8';
+
+ALTER OPERATOR FAMILY integer_ops USING rencoder ADD
+	OPERATOR	1	< (int2, int4),
+	OPERATOR	2	<= (int2, int4),
+	OPERATOR	3	= (int2, int4),
+	OPERATOR	4	>= (int2, int4),
+	OPERATOR	5	> (int2, int4),
+	OPERATOR	1	< (int2, int8),
+	OPERATOR	2	<= (int2, int8),
+	OPERATOR	3	= (int2, int8),
+	OPERATOR	4	>= (int2, int8),
+	OPERATOR	5	> (int2, int8),
+	OPERATOR	1	< (int4, int2),
+	OPERATOR	2	<= (int4, int2),
+	OPERATOR	3	= (int4, int2),
+	OPERATOR	4	>= (int4, int2),
+	OPERATOR	5	> (int4, int2),
+	OPERATOR	1	< (int4, int8),
+	OPERATOR	2	<= (int4, int8),
+	OPERATOR	3	= (int4, int8),
+	OPERATOR	4	>= (int4, int8),
+	OPERATOR	5	> (int4, int8),
+	OPERATOR	1	< (int8, int2),
+	OPERATOR	2	<= (int8, int2),
+	OPERATOR	3	= (int8, int2),
+	OPERATOR	4	>= (int8, int2),
+	OPERATOR	5	> (int8, int2),
+	OPERATOR	1	< (int8, int4),
+	OPERATOR	2	<= (int8, int4),
+	OPERATOR	3	= (int8, int4),
+	OPERATOR	4	>= (int8, int4),
+	OPERATOR	5	> (int8, int4);
+
+-- Object identifiers
+
+CREATE OPERATOR FAMILY oid_ops USING rencoder;
+COMMENT ON OPERATOR FAMILY oid_ops USING rencoder IS
+	'object identifiers';
+
+CREATE OPERATOR CLASS oid_ops
+DEFAULT FOR TYPE oid USING rencoder FAMILY oid_ops AS
+	OPERATOR	1	<,
+	OPERATOR	2	<=,
+	OPERATOR	3	=,
+	OPERATOR	4	>=,
+	OPERATOR	5	>,
+	FUNCTION	1	rencoder_oid_key(oid);
+COMMENT ON OPERATOR CLASS oid_ops USING rencoder IS
+	'rencoder index operators of oid';
+
+-- Dates and timestamps
+
+CREATE OPERATOR FAMILY datetime_ops USING rencoder;
+COMMENT ON OPERATOR FAMILY datetime_ops USING rencoder IS
+	'dates and timestamps';
+
+CREATE OPERATOR CLASS date_ops
+DEFAULT FOR TYPE date USING rencoder FAMILY datetime_ops AS
+	OPERATOR	1	<,
+	OPERATOR	2	<=,
+	OPERATOR	3	=,
+	OPERATOR	4	>=,
+	OPERATOR	5	>,
+	FUNCTION	1	rencoder_date_key(date);
+COMMENT ON OPERATOR CLASS date_ops USING rencoder IS
+	'rencoder index operators of date';
+
+CREATE OPERATOR CLASS timestamp_ops
+DEFAULT FOR TYPE timestamp USING rencoder FAMILY datetime_ops AS
+	OPERATOR	1	<,
+	OPERATOR	2	<=,
+	OPERATOR	3	=,
+	OPERATOR	4	>=,
+	OPERATOR	5	>,
+	FUNCTION	1	rencoder_timestamp_key(timestamp);
+COMMENT ON OPERATOR CLASS timestamp_ops USING rencoder IS
+	'rencoder index operators of timestamp';
+
+CREATE OPERATOR CLASS timestamptz_ops
+DEFAULT FOR TYPE timestamptz USING rencoder FAMILY datetime_ops AS
+	OPERATOR	1	<,
+	OPERATOR	2	<=,
+	OPERATOR	3	=,
+	OPERATOR	4	>=,
+	OPERATOR	5	>,
+	FUNCTION	1	rencoder_timestamptz_key(timestamptz);
+COMMENT ON OPERATOR CLASS timestamptz_ops USING rencoder IS
+	'rencoder index operators of timestamptz';
+
+ALTER OPERATOR FAMILY datetime_ops USING rencoder ADD
+	OPERATOR	1	< (date, timestamp),
+	OPERATOR	2	<= (date, timestamp),
+	OPERATOR	3	= (date, timestamp),
+	OPERATOR	4	>= (date, timestamp),
+	OPERATOR	5	> (date, timestamp),
+	OPERATOR	1	< (date, timestamptz),
+	OPERATOR	2	<= (date, timestamptz),
+	OPERATOR	3	= (date, timestamptz),
+	OPERATOR	4	>= (date, timestamptz),
+	OPERATOR	5	> (date, timestamptz),
+	FUNCTION	2	(date, timestamptz) rencoder_zone_slack(),
+	OPERATOR	1	< (timestamp, date),
+	OPERATOR	2	<= (timestamp, date),
+	OPERATOR	3	= (timestamp, date),
+	OPERATOR	4	>= (timestamp, date),
+	OPERATOR	5	> (timestamp, date),
+	OPERATOR	1	< (timestamp, timestamptz),
+	OPERATOR	2	<= (timestamp, timestamptz),
+	OPERATOR	3	= (timestamp, timestamptz),
+	OPERATOR	4	>= (timestamp, timestamptz),
+	OPERATOR	5	> (timestamp, timestamptz),
+	FUNCTION	2	(timestamp, timestamptz) rencoder_zone_slack(),
+	OPERATOR	1	< (timestamptz, date),
+	OPERATOR	2	<= (timestamptz, date),
+	OPERATOR	3	= (timestamptz, date),
+	OPERATOR	4	>= (timestamptz, date),
+	OPERATOR	5	> (timestamptz, date),
+	FUNCTION	2	(timestamptz, date) rencoder_zone_slack(),
+	OPERATOR	1	< (timestamptz, timestamp),
+	OPERATOR	2	<= (timestamptz, timestamp),
+	OPERATOR	3	= (timestamptz, timestamp),
+	OPERATOR	4	>= (timestamptz, timestamp),
+	OPERATOR	5	> (timestamptz, timestamp),
+	FUNCTION	2	(timestamptz, timestamp) rencoder_zone_slack();

@@ -1,0 +1,223 @@
+/*
+ * validate.c
+ *		amvalidate: is an operator class, with its family, usable by the access
+ *		method?
+ *
+ * Support functions are registered as key.h says: 1 for (type, type), 2 for
+ * two different types.  A scan needs function 1 of every type that an
+ * operator of the family may have on its right-hand side.
+ */
+#include "key.h"
+#include "rencoder.h"
+
+#include "access/amvalidate.h"
+#include "access/htup_details.h"
+#include "access/stratnum.h"
+#include "catalog/pg_amop.h"
+#include "catalog/pg_amproc.h"
+#include "catalog/pg_opclass.h"
+#include "catalog/pg_opfamily.h"
+#include "catalog/pg_type.h"
+#include "utils/builtins.h"
+#include "utils/catcache.h"
+#include "utils/regproc.h"
+#include "utils/syscache.h"
+
+/* Strategies 1 .. 5 as identify_opfamily_groups() reports them. */
+#define ALL_OPERATORS \
+	((UINT64CONST(1) << BTLessStrategyNumber) | \
+	 (UINT64CONST(1) << BTLessEqualStrategyNumber) | \
+	 (UINT64CONST(1) << BTEqualStrategyNumber) | \
+	 (UINT64CONST(1) << BTGreaterEqualStrategyNumber) | \
+	 (UINT64CONST(1) << BTGreaterStrategyNumber))
+
+#define HAS_FUNCTION(group, number) \
+	(((group)->functionset & (UINT64CONST(1) << (number))) != 0)
+
+static void complain(bool *valid, const char *format,...) pg_attribute_printf(2, 3);
+
+/* Reports a fault as the core's validators do, and goes on. */
+static void
+complain(bool *valid, const char *format,...)
+{
+	StringInfoData message;
+
+	initStringInfo(&message);
+	for (;;)
+	{
+		va_list		args;
+		int			needed;
+
+		va_start(args, format);
+		needed = appendStringInfoVA(&message, format, args);
+		va_end(args);
+		if (needed == 0)
+			break;
+		enlargeStringInfo(&message, needed);
+	}
+	ereport(INFO,
+			(errcode(ERRCODE_INVALID_OBJECT_DEFINITION),
+			 errmsg_internal("%s", message.data)));
+	pfree(message.data);
+	*valid = false;
+}
+
+static void
+check_function(const char *opfamily, Form_pg_amproc proc, bool *valid)
+{
+	const char *name = format_procedure(proc->amproc);
+	bool		same_type = proc->amproclefttype == proc->amprocrighttype;
+	bool		registered;
+	bool		signature;
+
+	switch (proc->amprocnum)
+	{
+		case RENCODER_PROC_KEY:
+			registered = same_type;
+			signature = check_amproc_signature(proc->amproc, INT8OID, false, 1, 1,
+											   proc->amproclefttype);
+			break;
+		case RENCODER_PROC_SLACK:
+			registered = !same_type;
+			signature = check_amproc_signature(proc->amproc, INT8OID, true, 0, 0);
+			break;
+		default:
+			complain(valid, "operator family \"%s\" of access method %s contains function %s with invalid support number %d",
+					 opfamily, "rencoder", name, proc->amprocnum);
+			return;
+	}
+
+	if (!registered)
+		complain(valid, same_type ?
+				 "operator family \"%s\" of access method %s contains support function %s without cross-type registration" :
+				 "operator family \"%s\" of access method %s contains support function %s with cross-type registration",
+				 opfamily, "rencoder", name);
+	if (!signature)
+		complain(valid, "operator family \"%s\" of access method %s contains function %s with wrong signature for support number %d",
+				 opfamily, "rencoder", name, proc->amprocnum);
+}
+
+static void
+check_operator(const char *opfamily, Form_pg_amop op, bool *valid)
+{
+	const char *name = format_operator(op->amopopr);
+
+	if (op->amopstrategy < 1 || op->amopstrategy > RENCODER_NSTRATEGIES)
+		complain(valid, "operator family \"%s\" of access method %s contains operator %s with invalid strategy number %d",
+				 opfamily, "rencoder", name, op->amopstrategy);
+	if (op->amoppurpose != AMOP_SEARCH || OidIsValid(op->amopsortfamily))
+		complain(valid, "operator family \"%s\" of access method %s contains invalid ORDER BY specification for operator %s",
+				 opfamily, "rencoder", name);
+	if (!check_amop_signature(op->amopopr, BOOLOID, op->amoplefttype, op->amoprighttype))
+		complain(valid, "operator family \"%s\" of access method %s contains operator %s with wrong signature",
+				 opfamily, "rencoder", name);
+}
+
+static OpFamilyOpFuncGroup *
+find_group(List *groups, Oid lefttype, Oid righttype)
+{
+	ListCell   *lc;
+
+	foreach(lc, groups)
+	{
+		OpFamilyOpFuncGroup *group = (OpFamilyOpFuncGroup *) lfirst(lc);
+
+		if (group->lefttype == lefttype && group->righttype == righttype)
+			return group;
+	}
+	return NULL;
+}
+
+static bool
+has_key_function(List *groups, Oid type)
+{
+	OpFamilyOpFuncGroup *group = find_group(groups, type, type);
+
+	return group != NULL && HAS_FUNCTION(group, RENCODER_PROC_KEY);
+}
+
+/*
+ * A pair of types has all operators or, if its types differ and it has no
+ * function either, none; and a key function on each side.  Types without key
+ * function are complained of once, at their own pair if they have one.
+ */
+static void
+check_group(const char *opfamily, List *groups, OpFamilyOpFuncGroup *group,
+			bool *valid)
+{
+	Oid			left = group->lefttype;
+	Oid			right = group->righttype;
+
+	if ((group->operatorset & ALL_OPERATORS) != ALL_OPERATORS)
+		complain(valid, "operator family \"%s\" of access method %s is missing operator(s) for types %s and %s",
+				 opfamily, "rencoder", format_type_be(left), format_type_be(right));
+
+	if (left == right ? !HAS_FUNCTION(group, RENCODER_PROC_KEY) :
+		((find_group(groups, left, left) == NULL && !has_key_function(groups, left)) ||
+		 (find_group(groups, right, right) == NULL && !has_key_function(groups, right))))
+		complain(valid, "operator family \"%s\" of access method %s is missing support function %d for types %s and %s",
+				 opfamily, "rencoder", RENCODER_PROC_KEY,
+				 format_type_be(left), format_type_be(right));
+}
+
+/*
+ * Checks all of the operator family, so that each of its classes is as valid
+ * as the family is.
+ */
+static void
+check_family(const char *opfamily, const char *opclass, Oid opcintype,
+			 CatCList *operators, CatCList *functions, bool *valid)
+{
+	List	   *groups;
+	ListCell   *lc;
+
+	for (int i = 0; i < functions->n_members; i++)
+		check_function(opfamily,
+					   (Form_pg_amproc) GETSTRUCT(&functions->members[i]->tuple), valid);
+	for (int i = 0; i < operators->n_members; i++)
+		check_operator(opfamily,
+					   (Form_pg_amop) GETSTRUCT(&operators->members[i]->tuple), valid);
+
+	groups = identify_opfamily_groups(operators, functions);
+	foreach(lc, groups)
+		check_group(opfamily, groups, (OpFamilyOpFuncGroup *) lfirst(lc), valid);
+
+	/* If it is there, it is complete or was complained of above. */
+	if (find_group(groups, opcintype, opcintype) == NULL)
+		complain(valid, "operator class \"%s\" of access method %s is missing operators and support function %d",
+				 opclass, "rencoder", RENCODER_PROC_KEY);
+}
+
+bool
+rencodervalidate(Oid opclassoid)
+{
+	bool		valid = true;
+	HeapTuple	classtup;
+	HeapTuple	familytup;
+	Form_pg_opclass opclass;
+	Form_pg_opfamily opfamily;
+	CatCList   *operators;
+	CatCList   *functions;
+
+	classtup = SearchSysCache1(CLAOID, ObjectIdGetDatum(opclassoid));
+	if (!HeapTupleIsValid(classtup))
+		elog(ERROR, "cache lookup failed for operator class %u", opclassoid);
+	opclass = (Form_pg_opclass) GETSTRUCT(classtup);
+
+	familytup = SearchSysCache1(OPFAMILYOID, ObjectIdGetDatum(opclass->opcfamily));
+	if (!HeapTupleIsValid(familytup))
+		elog(ERROR, "cache lookup failed for operator family %u", opclass->opcfamily);
+	opfamily = (Form_pg_opfamily) GETSTRUCT(familytup);
+
+	operators = SearchSysCacheList1(AMOPSTRATEGY, ObjectIdGetDatum(opclass->opcfamily));
+	functions = SearchSysCacheList1(AMPROCNUM, ObjectIdGetDatum(opclass->opcfamily));
+
+	check_family(NameStr(opfamily->opfname), NameStr(opclass->opcname),
+				 opclass->opcintype, operators, functions, &valid);
+
+	ReleaseCatCacheList(functions);
+	ReleaseCatCacheList(operators);
+	ReleaseSysCache(familytup);
+	ReleaseSysCache(classtup);
+	return valid;
+}
