@@ -71,7 +71,7 @@ PG_CONFIG ?= pg_config
 PGXS := $(shell $(PG_CONFIG) --pgxs)
 include $(PGXS)
 
-.PHONY: check-unit check-version dist
+.PHONY: check-unit dist
 
 # Plain C programs of the filter core; no PostgreSQL is needed.
 check-unit:
