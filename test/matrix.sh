@@ -36,7 +36,7 @@ test_version()
 	fi
 	heading "PostgreSQL $pg in a chroot of Debian $(suite_of "$pg")"
 	root=$(chroot_of "$pg")
-	if ! install_packages debootstrap || ! ensure_chroot "$pg"; then
+	if ! ensure_chroot "$pg"; then
 		result "not ok" "PostgreSQL $pg: no chroot could be made"
 		return
 	fi

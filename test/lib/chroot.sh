@@ -1,5 +1,5 @@
 # Other PostgreSQL versions, each in a folder with the Debian release that
-# ships it; sourced by the scripts of test/.  Needs root.
+# ships it; sourced by the scripts of test/, after packages.sh.  Needs root.
 # shellcheck shell=bash
 
 # The folders are kept: making one takes a minute or two.
@@ -82,6 +82,7 @@ ensure_chroot()
 	suite=$(suite_of "$pg") || die "no release is known that ships PostgreSQL $pg"
 	root=$(chroot_of "$pg")
 	chroot_complete "$root" "$pg" && return 0
+	install_packages debootstrap || return 1
 	mkdir -p "$CHROOTS"
 	exec 9> "$CHROOTS/.lock"
 	flock 9

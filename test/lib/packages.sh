@@ -36,6 +36,11 @@ missing_packages()
 			command -v prove > /dev/null || echo perl
 			have_perl_module IPC::Run || echo libipc-run-perl
 			;;
+		sanitizers)
+			echo 'int main(void) { return 0; }' |
+				clang -fsanitize=address,undefined -x c -o /dev/null - 2> /dev/null ||
+				echo "libclang-rt-$(clang -dumpversion | cut -d. -f1)-dev"
+			;;
 		debootstrap)
 			command -v debootstrap > /dev/null || echo debootstrap
 			[ -e /usr/share/keyrings/debian-archive-keyring.gpg ] || echo debian-archive-keyring
