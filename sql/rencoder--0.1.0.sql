@@ -239,3 +239,115 @@ ALTER OPERATOR FAMILY datetime_ops USING rencoder ADD
 	OPERATOR	4	>= (timestamptz, timestamp),
 	OPERATOR	5	> (timestamptz, timestamp),
 	FUNCTION	2	(timestamptz, timestamp) rencoder_zone_slack();
+
+-- Maintenance and inspection
+--
+-- Each function checks the caller's privileges itself: see the comments.
+
+CREATE FUNCTION rencoder_summarize_new_values(index regclass)
+RETURNS integer
+AS 'MODULE_PATHNAME'
+LANGUAGE C VOLATILE STRICT;
+COMMENT ON FUNCTION rencoder_summarize_new_values(regclass) IS
+	'summarizes all block ranges that are not, the partial last one included; returns their number (owner)';
+
+CREATE FUNCTION rencoder_summarize_range(index regclass, heap_block bigint)
+RETURNS integer
+AS 'MODULE_PATHNAME'
+LANGUAGE C VOLATILE STRICT;
+COMMENT ON FUNCTION rencoder_summarize_range(regclass, bigint) IS
+	'summarizes the block range of a table page, unless it is; returns 1 or 0 (owner)';
+
+CREATE FUNCTION rencoder_desummarize_range(index regclass, heap_block bigint)
+RETURNS void
+AS 'MODULE_PATHNAME'
+LANGUAGE C VOLATILE STRICT;
+COMMENT ON FUNCTION rencoder_desummarize_range(regclass, bigint) IS
+	'forgets the summary of the block range of a table page (owner)';
+
+CREATE FUNCTION rencoder_index_check(index regclass, heapallindexed boolean DEFAULT false)
+RETURNS void
+AS 'MODULE_PATHNAME'
+LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
+COMMENT ON FUNCTION rencoder_index_check(regclass, boolean) IS
+	'raises an error on the first fault of the index; with heapallindexed also if it does not cover a row of the table (owner)';
+
+CREATE FUNCTION rencoder_metapage(
+	index regclass,
+	OUT magic text,
+	OUT version integer,
+	OUT hash_id integer,
+	OUT rows_per_window integer,
+	OUT group_ranges integer,
+	OUT pages_per_range integer,
+	OUT bits_per_key integer,
+	OUT natts integer,
+	OUT generation bigint,
+	OUT directory_pages bigint,
+	OUT free_extents bigint,
+	OUT free_pages bigint)
+RETURNS record
+AS 'MODULE_PATHNAME'
+LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
+COMMENT ON FUNCTION rencoder_metapage(regclass) IS
+	'format and options of an index (owner, readers of the table, pg_stat_scan_tables)';
+
+CREATE FUNCTION rencoder_groups(
+	index regclass,
+	OUT group_no bigint,
+	OUT attnum smallint,
+	OUT header_block bigint,
+	OUT sealed boolean,
+	OUT summarized integer,
+	OUT summarizing integer,
+	OUT always integer,
+	OUT format text,
+	OUT shape text,
+	OUT windows bigint,
+	OUT capacity bigint,
+	OUT storage text,
+	OUT pages bigint,
+	OUT min_key text,
+	OUT max_key text,
+	OUT horizon xid8,
+	OUT fill double precision)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME'
+LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
+COMMENT ON FUNCTION rencoder_groups(regclass) IS
+	'the groups of an index, a row for each column (owner, readers of the table; pg_stat_scan_tables without keys)';
+
+CREATE FUNCTION rencoder_ranges(
+	index regclass,
+	OUT range_no bigint,
+	OUT first_block bigint,
+	OUT attnum smallint,
+	OUT state text,
+	OUT always boolean,
+	OUT has_null boolean,
+	OUT has_value boolean,
+	OUT min_key text,
+	OUT max_key text,
+	OUT distinct_keys bigint,
+	OUT nset bigint,
+	OUT horizon xid8)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME'
+LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
+COMMENT ON FUNCTION rencoder_ranges(regclass) IS
+	'the block ranges of an index, a row for each column (owner, readers of the table; pg_stat_scan_tables without keys)';
+
+CREATE FUNCTION rencoder_candidates(
+	index regclass,
+	lo anyelement,
+	hi anyelement,
+	OUT ranges bigint,
+	OUT skipped bigint,
+	OUT candidates bigint,
+	OUT unsummarized bigint,
+	OUT index_pages bigint)
+RETURNS record
+AS 'MODULE_PATHNAME'
+LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
+COMMENT ON FUNCTION rencoder_candidates(regclass, anyelement, anyelement) IS
+	'what a scan for "first column BETWEEN lo AND hi" would visit (owner, readers of the table)';
