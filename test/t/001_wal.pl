@@ -68,6 +68,13 @@ sub crash
 	return;
 }
 
+# Summarizing has no transaction id, so its commit does not flush; this does.
+sub flush
+{
+	$node->safe_psql('postgres', "SELECT pg_logical_emit_message(true, 'rencoder', '')");
+	return;
+}
+
 sub count_state
 {
 	my ($state) = @_;
@@ -98,6 +105,7 @@ $node->safe_psql('postgres', 'SELECT fill(20000, 1)');
 crash();
 verify('inserted');
 $node->safe_psql('postgres', "SELECT rencoder_summarize_new_values('t_idx')");
+flush();
 crash();
 verify('summarized');
 is(count_state('unsummarized'), 0, 'no range is left');
@@ -146,7 +154,7 @@ foreach my $round (1 .. 2)
 			"SELECT count(*) > 0 FROM rencoder_ranges('w_idx') WHERE state = 'summarizing'"),
 		't', "round $round: some ranges are summarizing");
 
-	# The commit also writes out what the summarizer has logged.
+	# The commit also flushes what the summarizer has logged.
 	$node->safe_psql('postgres',
 		"INSERT INTO w VALUES (-$round, repeat('x', 300))");
 	$node->stop('immediate');

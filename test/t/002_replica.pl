@@ -202,13 +202,13 @@ old_snapshot('REINDEX, summarized again', 301, 330,
 my $churn = q{
 	DO $$
 	BEGIN
-		FOR i IN 1 .. 25 LOOP
+		FOR i IN 1 .. 200 LOOP
 			PERFORM rencoder_desummarize_range('t_v', b)
 			FROM generate_series(i, pg_relation_size('t') / current_setting('block_size')::int - 1, 5) b;
 			PERFORM rencoder_summarize_new_values('t_v');
 			PERFORM fill(50, 100 + i);
 			COMMIT;
-			IF i % 8 = 0 THEN
+			IF i % 40 = 0 THEN
 				TRUNCATE t;
 				PERFORM fill(6000, 200 + i);
 				COMMIT;
