@@ -22,6 +22,7 @@ OBJS = $(FILTER_OBJS) \
 	src/check_heap.o \
 	src/collect.o \
 	src/cost.o \
+	src/costheap.o \
 	src/costindex.o \
 	src/desummarize.o \
 	src/directory.o \

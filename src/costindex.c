@@ -6,7 +6,7 @@
  * than the index: looking at it makes the estimate better than statistics
  * alone could, and costs less than a microsecond a page.
  */
-#include "costindex.h"
+#include "cost.h"
 
 #include <math.h>
 
