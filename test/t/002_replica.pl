@@ -202,7 +202,7 @@ old_snapshot('REINDEX, summarized again', 301, 330,
 my $churn = q{
 	DO $$
 	BEGIN
-		FOR i IN 1 .. 200 LOOP
+		FOR i IN 1 .. 1000 LOOP
 			PERFORM rencoder_desummarize_range('t_v', b)
 			FROM generate_series(i, pg_relation_size('t') / current_setting('block_size')::int - 1, 5) b;
 			PERFORM rencoder_summarize_new_values('t_v');
@@ -221,7 +221,7 @@ my $client = IPC::Run::start(
 	'<', \$in, '>', \$out, '2>', \$out);
 my $compared = 0;
 my $wrong    = 0;
-while ($client->pumpable && $compared < 400)
+while ($client->pumpable && $compared < 1000)
 {
 	my $few = rnd(31);
 	my $rows = "SELECT count(*) || ' ' || coalesce(sum(id), 0) FROM t WHERE few = $few AND v > 0";
