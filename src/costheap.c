@@ -19,8 +19,8 @@
  *	 and what the heap costs more than that is part of the index cost.
  *
  * - BRIN, which reports a small index cost even where it is going to visit the
- *	 whole table: if this index is better, then its pages are counted with the
- *	 heap's, so that its index cost is the smaller one.
+ *	 whole table: if this index is better, then all costs are reported as heap
+ *	 pages, so that its index cost is the smaller one.
  */
 #include "cost.h"
 #include "rencoder.h"
@@ -181,13 +181,32 @@ select_pages(const HeapCosts *heap, double pages, Selectivity *selectivity)
 	return heap_cost(heap, pages_of_rows(heap, rows), rows);
 }
 
+/* The same, choosing as many pages as cost "target"; at most all. */
+static Cost
+select_cost(const HeapCosts *heap, Cost target, Selectivity *selectivity)
+{
+	double		low = 0;
+	double		high = heap->pages;
+
+	for (int i = 0; i < 50; i++)
+	{
+		double		middle = (low + high) / 2;
+
+		if (select_pages(heap, middle, selectivity) < target)
+			low = middle;
+		else
+			high = middle;
+	}
+	return select_pages(heap, low, selectivity);
+}
+
 void
 rencoder_cost_report(const RencoderCostPath *p, Cost *index_cost,
 					 Selectivity *selectivity)
 {
 	HeapCosts	heap;
 	double		random_page_cost;
-	double		npages = index_pages(p);
+	double		brin_pages;
 	Cost		total;
 	Cost		seen;
 	Rival		rival = find_rival(p);
@@ -196,18 +215,20 @@ rencoder_cost_report(const RencoderCostPath *p, Cost *index_cost,
 	get_tablespace_page_costs(p->index->reltablespace, &random_page_cost, NULL);
 
 	/* The bitmap as for BRIN. */
-	total = npages * random_page_cost +
+	total = index_pages(p) * random_page_cost +
 		p->nscans * p->groups * OPERATORS_PER_GROUP * cpu_operator_cost +
 		0.1 * cpu_operator_cost * p->heap_pages +
 		heap_cost(&heap, p->heap_pages, p->heap_pages / heap.pages * heap.rows);
+	brin_pages = brin_heap_pages(p, &heap);
 
 	if (rival == RIVAL_EXACT)
 	{
 		*selectivity = Min(p->rows / heap.rows, 1);
 		seen = heap_cost(&heap, pages_of_rows(&heap, p->rows), p->rows);
 	}
-	else if (rival == RIVAL_BRIN && p->heap_pages <= brin_heap_pages(p, &heap))
-		seen = select_pages(&heap, Min(p->heap_pages + npages, heap.pages), selectivity);
+	else if (rival == RIVAL_BRIN &&
+			 total <= heap_cost(&heap, brin_pages, brin_pages / heap.pages * heap.rows))
+		seen = select_cost(&heap, total, selectivity);
 	else
 		seen = select_pages(&heap, p->heap_pages, selectivity);
 
