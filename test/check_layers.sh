@@ -23,7 +23,7 @@ directory space
 group groupcopy horizon
 probe format format_dict format_filter
 key encode
-build summarize desummarize interleave insert scan vacuum cost validate handler
+build summarize desummarize interleave insert scan vacuum costindex cost validate handler
 target maintenance inspect check check_heap
 '
 
