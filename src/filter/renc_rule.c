@@ -451,8 +451,11 @@ renc_rule_capacity(uint32_t *counts, int nranges)
 	if (n == 0)
 		return 1;
 
-	/* At most one range in twenty may be too full (one in a slice). */
-	outliers = n < 4 ? 0 : (n < 20 ? 1 : n / 20);
+	/*
+	 * At most two ranges of a group may be too full, or one of a slice: each
+	 * of them costs a query pages_per_range heap pages.
+	 */
+	outliers = n < 4 ? 0 : (n < 64 ? 1 : n / 64);
 	capacity = 1.5 * counts[first + n / 2];
 	if (capacity < counts[nranges - 1 - outliers] / 2.0)
 		capacity = counts[nranges - 1 - outliers] / 2.0;
