@@ -160,9 +160,9 @@ SET enable_seqscan = off;
 EXPLAIN (COSTS OFF) SELECT count(*) FROM opc WHERE v > -3 AND v < 4;
 SELECT count(*), min(v), max(v) FROM opc WHERE v > -3 AND v < 4;
 SELECT count(*), min(v), max(v) FROM opc WHERE v = 33;
+RESET enable_seqscan;
 -- Its family has no operators of int8.
 EXPLAIN (COSTS OFF) SELECT count(*) FROM opc WHERE v = 33::int8;
-RESET enable_seqscan;
 
 --
 -- The extension may live in any schema.

@@ -177,7 +177,7 @@ SET enable_mergejoin = off;
 SET enable_material = off;
 CREATE TABLE ty_values (a int8, b int8);
 INSERT INTO ty_values VALUES (0, 1), (1, 0), (NULL, 5), (2, 2), (100, NULL), (-40000, -30000), (-2147483648, -2147483648), (0, 1000000), (3000000000, 4000000000);
-EXPLAIN (COSTS OFF) SELECT p.a, t.v FROM ty_values p LEFT JOIN ty_int4 t ON t.v = p.a;
+EXPLAIN (COSTS OFF) SELECT p.a, t.v FROM generate_series(0::int8, 2) p(a) LEFT JOIN ty_int4 t ON t.v = p.a;
 SELECT p.a, count(t.v) FROM ty_values p LEFT JOIN ty_int4 t ON t.v = p.a GROUP BY 1 ORDER BY 1;
 SELECT p.a, p.b, count(t.v) FROM ty_values p LEFT JOIN ty_int4 t ON t.v BETWEEN p.a AND p.b GROUP BY 1, 2 ORDER BY 1, 2;
 SELECT count(*) FROM ty_int4 a JOIN ty_int8 b ON a.v = b.v;

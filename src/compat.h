@@ -56,6 +56,13 @@
 #define rencoder_estimate_array_length(root, node) estimate_array_length(node)
 #endif
 
+/* 18: pg_noreturn, in front, became the only way to say so. */
+#if PG_VERSION_NUM >= 180000
+#define rencoder_noreturn pg_noreturn
+#else
+#define rencoder_noreturn pg_attribute_noreturn()
+#endif
+
 /* 17: callbacks of parallel and summarizing index AMs. */
 #if PG_VERSION_NUM >= 160000
 #define RENCODER_HAVE_SUMMARIZING 1

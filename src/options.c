@@ -48,8 +48,10 @@ bytea *
 rencoderoptions(Datum reloptions, bool validate)
 {
 	static const relopt_parse_elt tab[] = {
-		{"pages_per_range", RELOPT_TYPE_INT, offsetof(RencoderOptions, pages_per_range)},
-		{"bits_per_key", RELOPT_TYPE_INT, offsetof(RencoderOptions, bits_per_key)},
+		{.optname = "pages_per_range",.opttype = RELOPT_TYPE_INT,
+		.offset = offsetof(RencoderOptions, pages_per_range)},
+		{.optname = "bits_per_key",.opttype = RELOPT_TYPE_INT,
+		.offset = offsetof(RencoderOptions, bits_per_key)},
 	};
 
 	return (bytea *) build_reloptions(reloptions, validate, rencoder_relopt_kind,

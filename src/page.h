@@ -80,8 +80,8 @@ extern const char *rencoder_page_fault(Page page, BlockNumber blkno, uint16 page
  * Raises ERRCODE_INDEX_CORRUPTED for a block of the index; "detail" is a
  * sentence.  The one place for this error.
  */
-extern void rencoder_page_corrupted(Relation index, BlockNumber blkno,
-									const char *detail) pg_attribute_noreturn();
+rencoder_noreturn extern void rencoder_page_corrupted(Relation index, BlockNumber blkno,
+													  const char *detail);
 
 /*
  * Reads, locks (BUFFER_LOCK_SHARE or _EXCLUSIVE) and verifies a page.  The
