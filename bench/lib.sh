@@ -1,3 +1,4 @@
+# shellcheck shell=bash
 # Shared by the scripts in bench/; sourced, not run.
 #
 # A script defines main and ends with "bench_run [setting=value ..] -- "$@"".  That happens in two processes:
@@ -74,7 +75,7 @@ bench_install() {
         missing+=($server)
     fi
     [[ ${#missing[@]} -gt 0 ]] || return 0
-    as_root true 2>/dev/null && command -v apt-get >/dev/null ||
+    { as_root true && command -v apt-get; } >/dev/null 2>&1 ||
         die "missing: ${missing[*]}; install them, or run this script as root on Debian or Ubuntu"
     echo "Installing ${missing[*]} .."
     apt_install "${missing[@]}" || die "the packages could not be installed (see above)"
@@ -218,7 +219,7 @@ bench_run() {
     [[ -n ${BENCH_WORK:-} ]] || bench_start_over "$@"
 
     WORK=$BENCH_WORK
-    cd "$WORK"
+    cd "$WORK" || exit
     mkdir -p "$WORK/log"
     # Settings of the caller's own database sessions (PGHOST, PGOPTIONS ..) must not leak in.
     unset "${!PG@}"
