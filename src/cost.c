@@ -10,6 +10,7 @@
 #include <math.h>
 
 #include "access/stratnum.h"
+#include "catalog/pg_am.h"
 #include "catalog/pg_statistic.h"
 #include "optimizer/optimizer.h"
 #include "parser/parsetree.h"
@@ -104,6 +105,33 @@ analyze_clauses(RencoderCostPath *p)
 	}
 }
 
+/*
+ * Has the table a btree whose first column is one that is asked for?  It
+ * costs its scan by the statistics.  Knowing better than these would make us
+ * look cheaper than an index that needs fewer pages.
+ */
+static bool
+btree_competes(const RencoderCostPath *p)
+{
+	ListCell   *lc;
+
+	foreach(lc, p->index->rel->indexlist)
+	{
+		IndexOptInfo *other = lfirst_node(IndexOptInfo, lc);
+
+		if (other->relam != BTREE_AM_OID || (other->indpred != NIL && !other->predOK))
+			continue;
+		for (int col = 0; col < p->index->nkeycolumns; col++)
+		{
+			/* An expression counts as equal to any other. */
+			if (p->column[col].quals != NIL &&
+				other->indexkeys[0] == p->index->indexkeys[col])
+				return true;
+		}
+	}
+	return false;
+}
+
 /* Can the query be run as it stands, to see what it finds? */
 static bool
 all_known(const RencoderCostPath *p)
@@ -132,7 +160,7 @@ analyze_index(RencoderCostPath *p)
 
 		p->query = rencoder_key_query(index, p->keys, p->nkeys);
 		rencoder_cost_index_read(index, heap_pages, p->query, &p->info);
-		if (all_known(p))
+		if (all_known(p) && !btree_competes(p))
 			rencoder_cost_index_sample(index, heap_pages, p->query, &p->info);
 		index_close(index, NoLock);
 	}
@@ -315,6 +343,17 @@ rencodercostestimate(PlannerInfo *root, IndexPath *path, double loop_count,
 {
 	RencoderCostPath p = {0};
 
+	if (!rencoder_enable_scan)
+	{
+		/* Without a look at the index, which may be damaged. */
+		*indexStartupCost = 0;
+		*indexTotalCost = COST_NEVER;
+		*indexSelectivity = 1;
+		*indexCorrelation = 0;
+		*indexPages = path->indexinfo->pages;
+		return;
+	}
+
 	p.root = root;
 	p.path = path;
 	p.index = path->indexinfo;
@@ -329,8 +368,6 @@ rencodercostestimate(PlannerInfo *root, IndexPath *path, double loop_count,
 	rencoder_cost_report(&p, indexTotalCost, indexSelectivity);
 	*indexStartupCost = index_other_operands_eval_cost(root, p.quals);
 	*indexTotalCost += *indexStartupCost;
-	if (!rencoder_enable_scan)
-		*indexTotalCost += COST_NEVER;
 	*indexCorrelation = p.correlation;
 	*indexPages = p.index_pages;
 }
