@@ -22,6 +22,8 @@ OBJS = $(FILTER_OBJS) \
 	src/check_heap.o \
 	src/collect.o \
 	src/cost.o \
+	src/costheap.o \
+	src/costindex.o \
 	src/desummarize.o \
 	src/directory.o \
 	src/encode.o \

@@ -49,6 +49,13 @@
 #define rencoder_vacuum_delay_point() vacuum_delay_point()
 #endif
 
+/* 17: estimate_array_length() looks at statistics. */
+#if PG_VERSION_NUM >= 170000
+#define rencoder_estimate_array_length(root, node) estimate_array_length((root), (node))
+#else
+#define rencoder_estimate_array_length(root, node) estimate_array_length(node)
+#endif
+
 /* 17: callbacks of parallel and summarizing index AMs. */
 #if PG_VERSION_NUM >= 160000
 #define RENCODER_HAVE_SUMMARIZING 1

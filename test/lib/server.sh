@@ -83,9 +83,9 @@ private_server()
 # Builds the copied tree with assertions and installs it into the copy.
 build_extension()
 {
-	make -C "$WORK/src" -j2 PG_CONFIG="$PG_CONFIG" \
+	make -s -C "$WORK/src" -j2 PG_CONFIG="$PG_CONFIG" \
 		WARNFLAGS="$(warning_flags) $ASSERT_FLAGS" all &&
-		make -C "$WORK/src" PG_CONFIG="$PG_CONFIG" install
+		make -s -C "$WORK/src" PG_CONFIG="$PG_CONFIG" install
 }
 
 # Starts the cluster of $WORK, making it first.  It listens on a socket below

@@ -103,13 +103,14 @@ sub start_primary_with_standby
 	return ($primary, $standby);
 }
 
-# Until the standby has replayed all that the primary has done.  The commit
-# flushes what a query or VACUUM logged without one.
+# Until the standby has replayed all that the primary has done.  What a query
+# or VACUUM logged is flushed by the commit of a transaction that has an id and
+# has logged something itself; without the latter the commit is asynchronous.
 sub wait_for_standby
 {
 	my ($primary, $standby) = @_;
 
-	$primary->safe_psql('postgres', 'SELECT pg_current_xact_id()');
+	$primary->safe_psql('postgres', "SELECT pg_logical_emit_message(true, 'rencoder', '')");
 	$primary->wait_for_catchup($standby, 'replay', $primary->lsn('flush'));
 	return;
 }

@@ -1,0 +1,301 @@
+/*
+ * cost.c
+ *		amcostestimate: from clauses to block ranges and index pages.
+ *
+ *		ranges hit = unsummarized + those that hold a row + false positives
+ */
+#include "cost.h"
+#include "rencoder.h"
+
+#include <math.h>
+
+#include "access/stratnum.h"
+#include "catalog/pg_statistic.h"
+#include "optimizer/optimizer.h"
+#include "parser/parsetree.h"
+#include "utils/lsyscache.h"
+#include "utils/selfuncs.h"
+#include "utils/syscache.h"
+
+/*
+ * With rencoder.enable_scan = off: more than any number of disabled nodes,
+ * and still finite, because infinities may turn into NaN.
+ */
+#define COST_NEVER		1.0e30
+
+/* Adds "indexcol op value" to the scan keys if the value is known by now. */
+static void
+add_operator(RencoderCostPath *p, int col, Oid opno, Oid collation, Node *value)
+{
+	int			strategy;
+	Oid			lefttype;
+	Oid			righttype;
+
+	get_op_opfamily_properties(opno, p->index->opfamily[col], false,
+							   &strategy, &lefttype, &righttype);
+	p->column[col].keys = true;
+	p->column[col].operator = opno;
+	if (strategy != BTEqualStrategyNumber)
+		p->column[col].range = true;
+
+	value = estimate_expression_value(p->root, value);
+	if (!IsA(value, Const))
+	{
+		p->column[col].unknown = true;
+		return;
+	}
+	ScanKeyEntryInitialize(&p->keys[p->nkeys++],
+						   ((Const *) value)->constisnull ? SK_ISNULL : 0,
+						   col + 1, strategy, righttype, collation,
+						   get_opcode(opno), ((Const *) value)->constvalue);
+}
+
+/* Looks at a clause on column "col"; the column is on its left. */
+static void
+add_clause(RencoderCostPath *p, int col, Node *clause)
+{
+	if (IsA(clause, OpExpr))
+	{
+		OpExpr	   *op = (OpExpr *) clause;
+
+		add_operator(p, col, op->opno, op->inputcollid, lsecond(op->args));
+	}
+	else if (IsA(clause, ScalarArrayOpExpr))
+	{
+		ScalarArrayOpExpr *op = (ScalarArrayOpExpr *) clause;
+		double		length = rencoder_estimate_array_length(p->root, lsecond(op->args));
+
+		p->column[col].keys = p->column[col].unknown = true;
+		p->column[col].operator = op->opno;
+		p->nscans *= Max(length, 1);
+	}
+	else if (IsA(clause, NullTest))
+	{
+		bool		is_null = ((NullTest *) clause)->nulltesttype == IS_NULL;
+
+		p->column[col].nulls = true;
+		ScanKeyEntryInitialize(&p->keys[p->nkeys++],
+							   SK_ISNULL | (is_null ? SK_SEARCHNULL : SK_SEARCHNOTNULL),
+							   col + 1, InvalidStrategy, InvalidOid, InvalidOid,
+							   InvalidOid, (Datum) 0);
+	}
+	else
+		p->column[col].keys = p->column[col].unknown = true;
+}
+
+static void
+analyze_clauses(RencoderCostPath *p)
+{
+	ListCell   *lc;
+
+	p->quals = get_quals_from_indexclauses(p->path->indexclauses);
+	p->nscans = 1;
+	p->keys = palloc(Max(list_length(p->quals), 1) * sizeof(ScanKeyData));
+	foreach(lc, p->path->indexclauses)
+	{
+		IndexClause *iclause = lfirst_node(IndexClause, lc);
+		RencoderCostColumn *column = &p->column[iclause->indexcol];
+		ListCell   *lc2;
+
+		column->quals = list_concat(column->quals, iclause->indexquals);
+		foreach(lc2, iclause->indexquals)
+			add_clause(p, iclause->indexcol,
+					   (Node *) lfirst_node(RestrictInfo, lc2)->clause);
+	}
+}
+
+static void
+analyze_index(RencoderCostPath *p)
+{
+	double		heap_pages = p->index->rel->pages;
+
+	if (p->index->hypothetical)
+		rencoder_cost_index_invent(heap_pages, p->index->nkeycolumns, &p->info);
+	else
+	{
+		/* The planner has locked it. */
+		Relation	index = index_open(p->index->indexoid, NoLock);
+
+		p->query = rencoder_key_query(index, p->keys, p->nkeys);
+		rencoder_cost_index_read(index, heap_pages, p->query, &p->info);
+		index_close(index, NoLock);
+	}
+}
+
+/* The intervals that are asked of a column, or NULL if they are not known. */
+static const renc_interval_set *
+known_intervals(const RencoderCostPath *p, int col)
+{
+	static const renc_interval point = {0, 0};
+	static const renc_interval_set one_key = {&point, 1};
+
+	if (p->query != NULL && p->query->column[col].has_keys && !p->column[col].unknown)
+		return &p->query->column[col].set;
+
+	/* All single keys are alike; short intervals are not much different. */
+	return p->column[col].range ? NULL : &one_key;
+}
+
+/* pg_statistic's correlation of an index column with the heap's order. */
+static double
+column_correlation(PlannerInfo *root, IndexOptInfo *index, int col)
+{
+	RangeTblEntry *rte = planner_rt_fetch(index->rel->relid, root);
+	bool		plain = index->indexkeys[col] != 0;
+	Oid			relid = plain ? rte->relid : index->indexoid;
+	AttrNumber	attno = plain ? index->indexkeys[col] : col + 1;
+	VariableStatData vardata = {0};
+	AttStatsSlot slot;
+	double		correlation = 0;
+	bool		hooked;
+
+	hooked = plain ?
+		get_relation_stats_hook && get_relation_stats_hook(root, rte, attno, &vardata) :
+		get_index_stats_hook && get_index_stats_hook(root, relid, attno, &vardata);
+	if (!hooked)
+	{
+		vardata.statsTuple = SearchSysCache3(STATRELATTINH, ObjectIdGetDatum(relid),
+											 Int16GetDatum(attno), BoolGetDatum(false));
+		vardata.freefunc = ReleaseSysCache;
+	}
+	if (HeapTupleIsValid(vardata.statsTuple) &&
+		get_attstatsslot(&slot, vardata.statsTuple, STATISTIC_KIND_CORRELATION,
+						 InvalidOid, ATTSTATSSLOT_NUMBERS))
+	{
+		if (slot.nnumbers > 0)
+			correlation = slot.numbers[0];
+		free_attstatsslot(&slot);
+	}
+	ReleaseVariableStats(vardata);
+	return correlation;
+}
+
+/* Between "scattered" and "together", as cost_index() does. */
+static double
+interpolate(double scattered, double together, double correlation)
+{
+	return scattered + correlation * correlation * (Min(together, scattered) - scattered);
+}
+
+/* The rows that satisfy these clauses and are in the index. */
+static double
+matching_rows(const RencoderCostPath *p, List *quals)
+{
+	RelOptInfo *rel = p->index->rel;
+	Selectivity selectivity;
+
+	quals = add_predicate_to_index_quals(p->index, quals);
+	selectivity = clauselist_selectivity(p->root, quals, rel->relid, JOIN_INNER, NULL);
+	return clamp_row_est(selectivity * rel->tuples);
+}
+
+/*
+ * The share of the reachable ranges that a column lets pass: those that hold
+ * a row that satisfies its clauses, and false positives.
+ */
+static double
+column_pass_rate(RencoderCostPath *p, int col, double reachable)
+{
+	double		rows = matching_rows(p, p->column[col].quals);
+	double		together = ceil(rows / Max(p->index->rel->tuples, 1) * p->info.ranges);
+	double		correlation = column_correlation(p->root, p->index, col);
+	double		hit;
+	double		fpr = 0;		/* null flags are exact */
+
+	hit = interpolate(reachable * (1 - exp(-rows / reachable)), together, correlation);
+	p->groups = Min(p->groups,
+					  interpolate(ceil(reachable / RENC_GROUP_RANGES),
+								  ceil(together / RENC_GROUP_RANGES), correlation));
+	if (p->column[col].keys)
+	{
+		fpr = rencoder_cost_fpr(&p->info.config[col], p->info.bits_per_key,
+								known_intervals(p, col));
+		fpr = 1 - pow(1 - fpr, p->nscans);
+		fpr *= Min(1, p->groups * RENC_GROUP_RANGES / reachable);
+	}
+	p->correlation = Max(p->correlation, fabs(correlation));
+	return hit / reachable + fpr * (1 - hit / reachable);
+}
+
+/* Sets correlation, heap_pages and groups. */
+static void
+estimate_ranges(RencoderCostPath *p)
+{
+	const RencoderCostIndex *info = &p->info;
+	double		table_pages = p->index->rel->pages;
+	double		reachable = (info->ranges - info->unsummarized) * info->meeting;
+	double		hit = reachable;
+
+	if (p->query != NULL && p->query->empty)
+		return;
+	p->groups = ceil(reachable / RENC_GROUP_RANGES);
+	if (p->quals == NIL)
+	{
+		/* A partial index used for its predicate alone: nothing is skipped. */
+		p->heap_pages = table_pages;
+		return;
+	}
+	for (int col = 0; col < p->index->nkeycolumns && reachable > 0; col++)
+	{
+		if (p->column[col].quals != NIL)
+			hit *= column_pass_rate(p, col, reachable);
+	}
+	if (reachable > 0)
+		hit = Max(hit, 1);		/* as other index types expect a row at least */
+	p->heap_pages = Min((hit + info->unsummarized) * info->pages_per_range,
+						  table_pages);
+}
+
+/*
+ * Sets index_pages: those of one scan.  The header of a group is read where
+ * null flags are asked for or something was found.
+ */
+static void
+estimate_index_pages(RencoderCostPath *p)
+{
+	double		per_group = 0;
+	double		headers = Min(p->groups,
+							  p->heap_pages / p->info.pages_per_range);
+	double		pages;
+
+	for (int col = 0; col < p->index->nkeycolumns; col++)
+	{
+		if (p->column[col].nulls)
+			headers = p->groups;
+		if (p->column[col].keys)
+			per_group += rencoder_cost_probe_pages(&p->info.config[col],
+												   known_intervals(p, col));
+	}
+	pages = (p->groups + p->info.slices) * per_group + headers;
+	if (p->index->pages > 0)
+		pages = Min(pages, p->index->pages);
+	p->index_pages = p->info.directory_pages + pages;
+}
+
+void
+rencodercostestimate(PlannerInfo *root, IndexPath *path, double loop_count,
+					 Cost *indexStartupCost, Cost *indexTotalCost,
+					 Selectivity *indexSelectivity, double *indexCorrelation,
+					 double *indexPages)
+{
+	RencoderCostPath p = {0};
+
+	p.root = root;
+	p.path = path;
+	p.index = path->indexinfo;
+	p.loop_count = loop_count;
+	analyze_clauses(&p);
+	analyze_index(&p);
+
+	p.rows = matching_rows(&p, p.quals);
+	estimate_ranges(&p);
+	estimate_index_pages(&p);
+
+	rencoder_cost_report(&p, indexTotalCost, indexSelectivity);
+	*indexStartupCost = index_other_operands_eval_cost(root, p.quals);
+	*indexTotalCost += *indexStartupCost;
+	if (!rencoder_enable_scan)
+		*indexTotalCost += COST_NEVER;
+	*indexCorrelation = p.correlation;
+	*indexPages = p.index_pages;
+}

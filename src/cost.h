@@ -1,0 +1,99 @@
+/*
+ * cost.h
+ *		The parts of the cost estimate.
+ *
+ *		cost.c			clauses -> ranges and index pages to be read
+ *		costindex.c		what the planner learns from an index itself
+ *		costheap.c		telling the planner about the heap pages
+ */
+#ifndef RENCODER_COST_H
+#define RENCODER_COST_H
+
+#include "directory.h"
+#include "key.h"
+
+#include "nodes/pathnodes.h"
+
+typedef struct RencoderCostIndex
+{
+	uint32		pages_per_range;
+	uint32		bits_per_key;
+	double		ranges;			/* block ranges of the table */
+	double		groups;			/* groups of these */
+	double		directory_pages;	/* metapage included */
+	double		unsummarized;	/* ranges without a summary */
+	double		slices;			/* in groups that are not a matrix yet */
+	double		meeting;		/* share of groups whose bounds meet the query */
+
+	/* A group's configuration, the last found; format 0: unknown. */
+	RencoderConfig config[INDEX_MAX_KEYS];
+} RencoderCostIndex;
+
+/* What the index clauses ask of a column. */
+typedef struct RencoderCostColumn
+{
+	List	   *quals;			/* RestrictInfos */
+	Oid			operator;		/* of one of the comparisons, or InvalidOid */
+	bool		keys;			/* some comparison */
+	bool		nulls;			/* IS NULL or IS NOT NULL */
+	bool		range;			/* comparisons other than with = */
+	bool		unknown;		/* some bound is not known when planning */
+} RencoderCostColumn;
+
+/* A path to be costed. */
+typedef struct RencoderCostPath
+{
+	PlannerInfo *root;
+	IndexPath  *path;
+	IndexOptInfo *index;
+	double		loop_count;
+	List	   *quals;			/* of all columns */
+	double		nscans;			/* scans for ScalarArrayOpExprs */
+	RencoderCostColumn column[INDEX_MAX_KEYS];
+	ScanKeyData *keys;			/* clauses with known bounds */
+	int			nkeys;
+	const RencoderQuery *query; /* made from them; NULL if hypothetical */
+	RencoderCostIndex info;
+
+	/* Results. */
+	double		rows;			/* that satisfy the clauses */
+	double		correlation;	/* of the best ordered column asked for */
+	double		heap_pages;		/* to be visited */
+	double		groups;			/* to be probed, by one scan */
+	double		index_pages;	/* to be read, by one scan */
+} RencoderCostPath;
+
+/*
+ * Reads what there is to know, for a table of "heap_pages" pages.  "query"
+ * has the constants of the clauses and is compared with the groups' bounds.
+ *
+ * Reads the metapage, some directory pages and few headers.  Only a damaged
+ * metapage is an error; of other damages the scan, if any, will complain.
+ */
+extern void rencoder_cost_index_read(Relation index, double heap_pages,
+									 const RencoderQuery *query,
+									 RencoderCostIndex *info);
+
+/* The same for an index that does not exist, as CREATE INDEX would make it. */
+extern void rencoder_cost_index_invent(double heap_pages, int natts,
+									   RencoderCostIndex *info);
+
+/*
+ * False positive rate of a range's filter of this configuration for a query
+ * that no key of the range satisfies.
+ */
+extern double rencoder_cost_fpr(const RencoderConfig *config, double bits_per_key,
+								const renc_interval_set *set);
+
+/* Pages of a matrix that a probe with the query reads. */
+extern double rencoder_cost_probe_pages(const RencoderConfig *config,
+										const renc_interval_set *set);
+
+/*
+ * Reports the costs of a path with its results, so that the planner arrives at
+ * their sum, and rightly compares it with paths of other indexes on the way.
+ */
+extern void rencoder_cost_report(const RencoderCostPath *p, Cost *index_cost,
+								 Selectivity *selectivity);
+
+#endif							/* RENCODER_COST_H */

@@ -1,0 +1,383 @@
+# Damaged pages: the error names index and block and says what to do, no query
+# returns wrong rows, rencoder_index_check finds what is wrong, REINDEX heals.
+#
+# One index for each kind of damage, all alike; all damage is done in one stop
+# of the server.
+use strict;
+use warnings;
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use RencoderTest;
+use Test::More;
+
+my $BLCKSZ  = 8192;
+my $PAYLOAD = 24;
+
+# Page ids, in the last two bytes of a page (src/page.h).
+my %PAGE_ID = (
+	meta      => 0xFFB0,
+	directory => 0xFFB2,
+	header    => 0xFFB3,
+	windows   => 0xFFB4,
+	dict      => 0xFFB5,
+	free      => 0xFFB6);
+
+# Clusters of PostgreSQL 18 have checksums; we want to see our own errors.
+my $node = new_node('main', conf => "ignore_checksum_failure = on\n");
+
+# Offsets in a header's payload (src/group.h) and a directory entry
+# (src/directory.h) of a one-column index.
+my %HEADER = (
+	group       => 0,
+	attno       => 4,
+	unused      => 6,
+	config      => 8,
+	windows     => 24,
+	format      => 32,
+	matrix      => 40,
+	slices      => 48,
+	next        => 176,
+	summarizing => 184,
+	summarized  => 200,
+	always      => 216,
+	has_value   => 248,
+	min         => 264,
+	max         => 1288,
+	nset        => 2824,
+	horizon     => 3336);
+my %ENTRY = (
+	size       => 80,
+	header     => 0,
+	flags      => 4,
+	width      => 6,
+	generation => 8,
+	horizon    => 16,
+	min        => 24,
+	matrix     => 72);
+
+# Pages of the type, in the index file "$data".
+sub pages_of_type
+{
+	my ($data, $type) = @_;
+
+	return grep {
+		unpack('v', substr($$data, ($_ + 1) * $BLCKSZ - 2, 2)) == $PAGE_ID{$type}
+	} 0 .. length($$data) / $BLCKSZ - 1;
+}
+
+sub first_page
+{
+	my ($data, $type) = @_;
+	my ($block) = pages_of_type($data, $type);
+
+	die "no $type page" if !defined $block;
+	return $block;
+}
+
+# Overwrites bytes of a page's payload; returns the block.
+sub poke
+{
+	my ($data, $block, $offset, $bytes) = @_;
+
+	substr($$data, $block * $BLCKSZ + $PAYLOAD + $offset, length $bytes) = $bytes;
+	return $block;
+}
+
+sub peek
+{
+	my ($data, $block, $offset, $length) = @_;
+
+	return substr($$data, $block * $BLCKSZ + $PAYLOAD + $offset, $length);
+}
+
+# The header of the first (sealed) and of the last (growing) group.
+sub sealed_header { return first_page($_[0], 'header'); }
+sub last_header   { return (pages_of_type($_[0], 'header'))[-1]; }
+
+sub poke_header
+{
+	my ($field, $bytes, $offset) = @_;
+
+	return sub {
+		my ($data) = @_;
+
+		return poke($data, sealed_header($data), $HEADER{$field} + ($offset || 0), $bytes);
+	};
+}
+
+sub poke_entry
+{
+	my ($field, $bytes) = @_;
+
+	return sub {
+		my ($data) = @_;
+
+		return poke($data, first_page($data, 'directory'), $ENTRY{$field}, $bytes);
+	};
+}
+
+sub zero_page
+{
+	my ($type) = @_;
+
+	return sub {
+		my ($data) = @_;
+		my $block = rnd_pick(pages_of_type($data, $type));
+
+		substr($$data, $block * $BLCKSZ, $BLCKSZ) = "\0" x $BLCKSZ;
+		return $block;
+	};
+}
+
+sub copy_page
+{
+	my ($from, $to) = @_;
+
+	return sub {
+		my ($data) = @_;
+		my $target = rnd_pick(pages_of_type($data, $to));
+		my $source = rnd_pick(grep { $_ != $target } pages_of_type($data, $from));
+
+		substr($$data, $target * $BLCKSZ, $BLCKSZ) =
+		  substr($$data, $source * $BLCKSZ, $BLCKSZ);
+		return $target;
+	};
+}
+
+# The header is what the error names where the two disagree.
+sub disagree
+{
+	my ($damage) = @_;
+
+	return sub {
+		my ($data) = @_;
+
+		$damage->($data);
+		return sealed_header($data);
+	};
+}
+
+# Name => [column of the index, damage, what the check says].  The damage
+# returns the block that the error must name, undef if any.
+my %damage = (
+
+	# Pages lost or in a wrong place.
+	zero_meta      => [ 'v', zero_page('meta'),      qr/Expected a metapage page\. The page is empty\./ ],
+	zero_directory => [ 'v', zero_page('directory'), qr/Expected a directory page\. The page is empty\./ ],
+	zero_header    => [ 'v', zero_page('header'),    qr/Expected a group header page\. The page is empty\./ ],
+	zero_windows   => [ 'v', zero_page('windows'),   qr/The page is empty\./ ],
+	zero_dict      => [ 'few', zero_page('dict'),    qr/The page is empty\./ ],
+	zero_free      => [ 'v', zero_page('free'),      qr/Expected a free list page\. The page is empty\./ ],
+	copied_windows => [ 'v', copy_page('windows', 'windows'), qr/The page belongs to another block\./ ],
+	copied_header  => [ 'v', copy_page('header', 'header'),   qr/The page belongs to another block\./ ],
+	windows_header => [ 'v', copy_page('windows', 'header'),  qr/The page is of another type\./ ],
+	header_windows => [ 'v', copy_page('header', 'windows'),  qr/The page is of another type\./ ],
+	windows_meta   => [ 'v', copy_page('windows', 'meta'),    qr/The page is of another type\./ ],
+	truncated      => [ 'v', sub {
+			my ($data) = @_;
+
+			substr($$data, length($$data) - 20 * $BLCKSZ) = '';
+			return undef;
+		}, qr/It refers to \d+ pages from block \d+; the index has \d+ blocks\./ ],
+
+	# Metapage.
+	magic      => [ 'v', sub { poke($_[0], 0, 0, pack('V', 1)) }, qr/magic/ ],
+	rows       => [ 'v', sub { poke($_[0], 0, 12, pack('V', 511)) }, qr/geometry/ ],
+	bits       => [ 'v', sub { poke($_[0], 0, 28, pack('V', 99)) }, qr/option of the metapage is out of range/ ],
+	free_root  => [ 'v', sub { poke($_[0], 0, 48, pack('V', 1 << 30)) }, qr/It refers to 1 pages from block 1073741824/ ],
+	direct     => [ 'v', sub { poke($_[0], 0, 52, pack('V', 1 << 30)) }, qr/It refers to 1 pages from block 1073741824/ ],
+
+	# INV-1, INV-2, INV-4: states and what they vouch for.
+	both_states => [ 'v', poke_header('summarizing', "\1"), qr/both summarizing and summarized/ ],
+	no_value    => [ 'v', poke_header('has_value', "\376"), qr/Range 0 of column 1 has bounds but no value/ ],
+	no_bounds   => [ 'v', poke_header('max', "\0" x 8), qr/Range 0 of column 1 has values but no bounds/ ],
+	no_storage  => [ 'v', sub {
+			my ($data) = @_;
+
+			return poke($data, last_header($data), $HEADER{slices}, "\0" x 8);
+		}, qr/is summarized but has no storage/ ],
+	lost_bits   => [ 'v', sub {
+			my ($data) = @_;
+			my $block = first_page($data, 'windows');
+
+			poke($data, $block, 0, "\0" x 8160);
+			return undef;
+		}, qr/holds (a value of which block \d+ lacks a bit|key 0x[0-9a-f]{16}, which a query does not find)\./ ],
+	lost_key    => [ 'few', sub {
+			my ($data) = @_;
+			my $block = first_page($data, 'dict');
+
+			# All masks of ranges, behind the keys.
+			poke($data, $block, 4096, "\0" x 4064);
+			return undef;
+		}, qr/holds key 0x[0-9a-f]{16}, which a query does not find\./ ],
+	narrow      => [ 'v', sub {
+			my ($data) = @_;
+			my $block = sealed_header($data);
+
+			return poke($data, $block, $HEADER{max} + 8 * 3,
+				peek($data, $block, $HEADER{min} + 8 * 3, 8));
+		}, qr/Range 3 of column 1 holds keys from 0x[0-9a-f]{16} to 0x[0-9a-f]{16}, which its bounds do not cover\./ ],
+	lost_null   => [ 'few', sub {
+			my ($data) = @_;
+
+			return poke($data, sealed_header($data), 232, "\0" x 16);
+		}, qr/holds a null that its summary does not know\./ ],
+	nset        => [ 'v', poke_header('nset', pack('V', 1 << 30)), qr/has more bits set than its filter has/ ],
+
+	# INV-6: directory and header.
+	bounds      => [ 'v', disagree(poke_entry('min', "\377" x 8)), qr/has bounds outside those of the directory/ ],
+	always      => [ 'v', poke_header('always', "\1"), qr/is always a candidate, which the directory does not say/ ],
+	unsealed    => [ 'v', poke_header('summarized', "\0"), qr/sealed, but not all its ranges are summarized/ ],
+	matrix      => [ 'v', disagree(poke_entry('matrix', pack('VV', 5, 5))), qr/disagree on the group's storage/ ],
+	entry_flags => [ 'v', poke_entry('flags', "\377\377"), qr/unknown flags/ ],
+	entry_width => [ 'v', poke_entry('width', "\1\0"), qr/unknown width/ ],
+	other_group => [ 'v', poke_header('group', pack('V', 77)), qr/header is that of group 77/ ],
+
+	# INV-7: generations, extents.
+	generation  => [ 'v', poke_entry('generation', pack('VV', 0, 1)), qr/future generation/ ],
+	overlap     => [ 'v', sub {
+			my ($data) = @_;
+			my $sealed = sealed_header($data);
+			my ($start) = unpack('V', peek($data, $sealed, $HEADER{matrix}, 4));
+
+			poke($data, first_page($data, 'free'), 4, pack('VVV', 1, $start + 1, 1));
+			return $start + 1;
+		}, qr/Blocks \d+ and \d+ both refer to it\./ ],
+	free_count  => [ 'v', sub {
+			my ($data) = @_;
+
+			return poke($data, first_page($data, 'free'), 4, pack('V', 5000));
+		}, qr/impossible number of extents/ ],
+	free_circle => [ 'v', sub {
+			my ($data) = @_;
+			my $block = first_page($data, 'free');
+
+			poke($data, $block, 0, pack('V', $block));
+			return undef;
+		}, qr/circle|both refer to it/ ],
+	format      => [ 'v', sub {
+			my ($data) = @_;
+			my $block = sealed_header($data);
+
+			poke($data, first_page($data, 'directory'), 40 + 24, "\11");
+			return poke($data, $block, $HEADER{format}, "\11");
+		}, qr/format of the group is not known/ ],
+
+	# INV-9: a sealed group carries the greatest trust horizon.
+	horizon => [ 'v', poke_header('horizon', pack('VV', 0, 1)), qr/trust horizon beyond that of the directory/ ]);
+my @names = sort keys %damage;
+
+# Groups that have grown from slices to a matrix, a growing one, and a list of
+# free pages.
+$node->safe_psql('postgres',
+	q{CREATE TABLE t (id int, v int8, few int4, filler text);
+	ALTER TABLE t ALTER filler SET STORAGE plain});
+$node->safe_psql('postgres',
+	"CREATE INDEX $_ ON t USING rencoder ($damage{$_}[0]) WITH (pages_per_range = 1)")
+  foreach @names;
+$node->safe_psql('postgres',
+	q{INSERT INTO t SELECT i, hashint8extended(i, 1), nullif(i % 29, 7), repeat('x', 200)
+	FROM generate_series(1, 8000) i});
+$node->safe_psql('postgres', "SELECT rencoder_summarize_new_values('$_')")
+  foreach @names;
+$node->safe_psql('postgres', "SELECT rencoder_index_check('$_', true)")
+  foreach @names;
+my %path = map {
+	$_ => $node->data_dir . '/'
+	  . $node->safe_psql('postgres', "SELECT pg_relation_filepath('$_')")
+} @names;
+
+my %block;
+$node->stop;
+foreach my $name (@names)
+{
+	my $data = slurp_file($path{$name});
+
+	$block{$name} = $damage{$name}[1]->(\$data);
+	open my $file, '>:raw', $path{$name} or die "$path{$name}: $!";
+	print $file $data;
+	close $file;
+}
+$node->start;
+
+# Only the index named is there to be used.
+sub query_by_index
+{
+	my ($name, $where) = @_;
+	my $others = join ', ', grep { $_ ne $name } @names;
+
+	return $node->psql(
+		'postgres', qq{
+		BEGIN;
+		DROP INDEX $others;
+		SET LOCAL enable_seqscan = off;
+		SELECT count(*) FROM t WHERE $where;
+		ROLLBACK},
+		on_error_stop => 1);
+}
+
+foreach my $name (@names)
+{
+	my ($column, undef, $says) = @{ $damage{$name} };
+	my ($ret, $out, $err) =
+	  $node->psql('postgres', "SELECT rencoder_index_check('$name', true)",
+		extra_params => [ '-v', 'VERBOSITY=verbose' ]);
+	my $where = defined $block{$name} ? $block{$name} : '\d+';
+
+	like($err, qr/ERROR:  XX002: index "$name" is corrupted at block $where\n/,
+		"$name: the check names index and block");
+	like($err, $says, "$name: and what is wrong");
+	like($err, qr/HINT:  REINDEX INDEX rebuilds the index from its table\./,
+		"$name: and what to do");
+}
+
+# Damage to the structure must never lose rows silently: either the right
+# answer or the error.  (Damage to the content of a sound page can.)
+foreach my $name (grep { /^(zero|copied|windows|header|truncated|magic|rows)/ } @names)
+{
+	my $column = $damage{$name}[0];
+	my $errors = 0;
+	my $wrong  = 0;
+
+	foreach my $round (1 .. 12)
+	{
+		my $id = rnd_between(1, 8000);
+		my ($where, $truth) =
+		  $column eq 'v'
+		  ? ("v = hashint8extended($id, 1)", 1)
+		  : ('few = ' . $id % 29, scalar grep { $_ % 29 == $id % 29 && $_ % 29 != 7 } 1 .. 8000);
+		my ($ret, $out, $err) = query_by_index($name, $where);
+
+		if ($ret != 0)
+		{
+			$errors++;
+			$wrong++
+			  if $err !~ /index "$name" is corrupted at block \d+\n.*HINT:  REINDEX/s
+			  && $err !~ /could not read block/;
+		}
+		elsif ($out != $truth)
+		{
+			$wrong++;
+		}
+	}
+	is($wrong, 0, "$name: 12 queries, $errors errors, none wrong");
+}
+
+# Inserting into a damaged index is an error too, not a lost row.
+my ($ret, $out, $err) = $node->psql('postgres', 'INSERT INTO t VALUES (0, 0, 0)');
+like($err, qr/is corrupted at block \d+/, 'an insert reports damage');
+
+$node->safe_psql('postgres', 'REINDEX TABLE t; INSERT INTO t VALUES (0, 0, 0)');
+foreach my $name (@names)
+{
+	$node->safe_psql('postgres', "SELECT rencoder_index_check('$name', true)");
+}
+pass('REINDEX heals');
+compare_many_with_seqscan($node, 'postgres',
+	[ map { "SELECT id FROM t WHERE v = hashint8extended($_, 1) OR few = $_" } 0 .. 30 ],
+	'after REINDEX');
+
+$node->stop;
+done_testing();
