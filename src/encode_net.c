@@ -5,9 +5,10 @@
  * encode.h says what a key function must do.
  */
 #include "encode.h"
-
 #include "intervals.h"
 #include "key.h"
+
+#include <sys/socket.h>
 
 #include "port/pg_bswap.h"
 #include "utils/inet.h"

@@ -24,6 +24,7 @@
 #include "catalog/index.h"
 #include "nodes/tidbitmap.h"
 #include "pgstat.h"
+#include "utils/memutils.h"
 
 #include "horizon.h"
 #include "scan.h"
@@ -455,21 +456,31 @@ rencodergetbitmap(IndexScanDesc scan, TIDBitmap *tbm)
 	Relation	heap;
 	RencoderQuery *query;
 	BitmapTarget target;
+	MemoryContext context;
+	MemoryContext caller;
 
 	pgstat_count_index_scan(index);
-	query = rencoder_key_query(index, scan->keyData, scan->numberOfKeys);
-	if (query->empty)
-		return 0;
-
-	heap = table_open(IndexGetRelation(RelationGetRelid(index), false), AccessShareLock);
-	target.tbm = tbm;
-	target.pages_per_range = rencoder_meta_get(index)->pages_per_range;
-	target.nblocks = RelationGetNumberOfBlocks(heap);
 	target.npages = 0;
-	table_close(heap, AccessShareLock);
 
-	rencoder_scan_ranges(index, target.nblocks, query, scan->xs_snapshot,
-						 add_ranges, &target, NULL);
+	/* The caller's context lives on through all rescans. */
+	context = AllocSetContextCreate(CurrentMemoryContext, "rencoder scan",
+									ALLOCSET_DEFAULT_SIZES);
+	caller = MemoryContextSwitchTo(context);
+	query = rencoder_key_query(index, scan->keyData, scan->numberOfKeys);
+	if (!query->empty)
+	{
+		heap = table_open(IndexGetRelation(RelationGetRelid(index), false),
+						  AccessShareLock);
+		target.tbm = tbm;
+		target.pages_per_range = rencoder_meta_get(index)->pages_per_range;
+		target.nblocks = RelationGetNumberOfBlocks(heap);
+		table_close(heap, AccessShareLock);
+
+		rencoder_scan_ranges(index, target.nblocks, query, scan->xs_snapshot,
+							 add_ranges, &target, NULL);
+	}
+	MemoryContextSwitchTo(caller);
+	MemoryContextDelete(context);
 
 	/* As BRIN: the rows of a lossy page are not known; ten is a guess. */
 	return target.npages * 10;
