@@ -104,6 +104,20 @@ analyze_clauses(RencoderCostPath *p)
 	}
 }
 
+/* Can the query be run as it stands, to see what it finds? */
+static bool
+all_known(const RencoderCostPath *p)
+{
+	if (p->query->empty || p->nkeys == 0 || p->nscans != 1)
+		return false;
+	for (int col = 0; col < p->index->nkeycolumns; col++)
+	{
+		if (p->column[col].unknown || p->column[col].nulls)
+			return false;
+	}
+	return true;
+}
+
 static void
 analyze_index(RencoderCostPath *p)
 {
@@ -118,6 +132,8 @@ analyze_index(RencoderCostPath *p)
 
 		p->query = rencoder_key_query(index, p->keys, p->nkeys);
 		rencoder_cost_index_read(index, heap_pages, p->query, &p->info);
+		if (all_known(p))
+			rencoder_cost_index_sample(index, heap_pages, p->query, &p->info);
 		index_close(index, NoLock);
 	}
 }
@@ -217,6 +233,24 @@ column_pass_rate(RencoderCostPath *p, int col, double reachable)
 	return hit / reachable + fpr * (1 - hit / reachable);
 }
 
+/*
+ * What the query found in a sample of the groups is better than what the
+ * statistics expect: rows of a rare value may be many fewer, or lie together.
+ * In a sample without any, the rate is at most about one in its size.
+ */
+static double
+correct_by_sample(const RencoderCostIndex *info, double reachable, double hit)
+{
+	double		rate;
+
+	if (info->sampled_ranges == 0)
+		return hit;
+	rate = info->sampled_hits / info->sampled_ranges;
+	if (info->sampled_all || rate > 0)
+		return rate * (info->ranges - info->unsummarized);
+	return Min(hit, Max(reachable / info->sampled_ranges, 1));
+}
+
 /* Sets correlation, heap_pages and groups. */
 static void
 estimate_ranges(RencoderCostPath *p)
@@ -240,6 +274,7 @@ estimate_ranges(RencoderCostPath *p)
 		if (p->column[col].quals != NIL)
 			hit *= column_pass_rate(p, col, reachable);
 	}
+	hit = correct_by_sample(info, reachable, hit);
 	if (reachable > 0)
 		hit = Max(hit, 1);		/* as other index types expect a row at least */
 	p->heap_pages = Min((hit + info->unsummarized) * info->pages_per_range,

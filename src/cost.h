@@ -27,6 +27,11 @@ typedef struct RencoderCostIndex
 
 	/* A group's configuration, the last found; format 0: unknown. */
 	RencoderConfig config[INDEX_MAX_KEYS];
+
+	/* What the query, if it is known, found in a sample of the groups. */
+	double		sampled_ranges; /* summarized ones; 0 if there is no sample */
+	double		sampled_hits;	/* of them, that may hold a row */
+	bool		sampled_all;	/* the sample is the whole index */
 } RencoderCostIndex;
 
 /* What the index clauses ask of a column. */
@@ -73,6 +78,11 @@ typedef struct RencoderCostPath
 extern void rencoder_cost_index_read(Relation index, double heap_pages,
 									 const RencoderQuery *query,
 									 RencoderCostIndex *info);
+
+/* Fills in the sample.  "query" has all clauses. */
+extern void rencoder_cost_index_sample(Relation index, double heap_pages,
+									   const RencoderQuery *query,
+									   RencoderCostIndex *info);
 
 /* The same for an index that does not exist, as CREATE INDEX would make it. */
 extern void rencoder_cost_index_invent(double heap_pages, int natts,

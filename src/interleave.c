@@ -165,6 +165,7 @@ interleave_filter(const Interleaving *il, const RencoderHeaderData *copy)
 		matrix.extent = rencoder_space_alloc(il->index,
 											 rencoder_filter_npages(&copy->config,
 																	RENC_MATRIX_WIDTH));
+		rencoder_space_secure(il->index, matrix.extent);
 		set_next(il, matrix.extent);
 	}
 	for (uint32 page = 0; page < matrix.extent.npages; page++)
@@ -231,6 +232,7 @@ interleave_dict(const Interleaving *il, const RencoderHeaderData *copy)
 	/* Allocate before the locks are taken; keys may come until then. */
 	pfree(image);
 	extent = rencoder_space_alloc(il->index, npages + 1 + npages / 8);
+	rencoder_space_secure(il->index, extent);
 	freebuf = rencoder_space_prepare_release(il->index, RENC_GROUP_SLICES + 1);
 
 	lock_for_switch(il, &locks);

@@ -6,7 +6,7 @@
 
 #include "storage/lmgr.h"
 
-#include "directory.h"
+#include "entry.h"
 #include "renc_hash.h"
 
 void

@@ -358,45 +358,124 @@ scan_to_the_end(RangeScan *s)
 	}
 }
 
+static void
+begin_range_scan(RangeScan *s, Relation index, BlockNumber heap_nblocks,
+				 const RencoderQuery *query, uint64 xmin, RencoderScanCounts *counts)
+{
+	memset(s, 0, sizeof(*s));
+	s->index = index;
+	s->meta = rencoder_meta_get(index);
+	s->query = query;
+	s->nranges = rencoder_range_count(s->meta, heap_nblocks);
+	s->xmin = xmin;
+	s->counts = counts;
+	if (counts)
+		memset(counts, 0, sizeof(*counts));
+	for (int col = 0; col < s->meta->natts && !query->empty; col++)
+	{
+		const RencoderColumnQuery *q = &query->column[col];
+
+		if (q->has_keys)
+			s->probe[col] = rencoder_probe_begin(index, &q->query, &q->set);
+		s->asks_nulls |= q->is_null || q->not_null;
+	}
+}
+
+/* Returns the index pages read. */
+static int64
+end_range_scan(RangeScan *s)
+{
+	for (int col = 0; col < s->meta->natts; col++)
+	{
+		if (s->probe[col] != NULL)
+		{
+			s->npages += s->probe[col]->npages;
+			rencoder_probe_end(s->probe[col]);
+		}
+	}
+	return s->npages;
+}
+
 void
 rencoder_scan_ranges(Relation index, BlockNumber heap_nblocks,
 					 const RencoderQuery *query, Snapshot snapshot,
 					 RencoderEmit emit, void *arg, RencoderScanCounts *counts)
 {
 	RangeScan	s;
+	int64		npages;
 
-	memset(&s, 0, sizeof(s));
-	s.index = index;
-	s.meta = rencoder_meta_get(index);
-	s.query = query;
-	s.nranges = rencoder_range_count(s.meta, heap_nblocks);
-	s.xmin = snapshot == NULL ? PG_UINT64_MAX : rencoder_snapshot_xmin(snapshot);
+	begin_range_scan(&s, index, heap_nblocks, query,
+					 snapshot == NULL ? PG_UINT64_MAX : rencoder_snapshot_xmin(snapshot),
+					 counts);
 	s.emit = emit;
 	s.arg = arg;
-	s.counts = counts;
-	if (counts)
-		memset(counts, 0, sizeof(*counts));
-	for (int col = 0; col < s.meta->natts && !query->empty; col++)
-	{
-		const RencoderColumnQuery *q = &query->column[col];
-
-		if (q->has_keys)
-			s.probe[col] = rencoder_probe_begin(index, &q->query, &q->set);
-		s.asks_nulls |= q->is_null || q->not_null;
-	}
-
 	scan_to_the_end(&s);
-
-	for (int col = 0; col < s.meta->natts; col++)
-	{
-		if (s.probe[col] != NULL)
-		{
-			s.npages += s.probe[col]->npages;
-			rencoder_probe_end(s.probe[col]);
-		}
-	}
+	npages = end_range_scan(&s);
 	if (counts)
-		counts->index_pages = s.npages;
+		counts->index_pages = npages;
+}
+
+static void
+emit_nothing(void *arg, uint64 first_range, renc_mask ranges)
+{
+}
+
+/* Copies the directory entry of a group whose pages look sound. */
+static bool
+copy_sound_entry(RangeScan *s, const RencoderMetaPageData *metadata, uint32 group,
+				 RencoderEntry entry)
+{
+	BlockNumber blkno = rencoder_directory_find(s->index, s->meta, metadata, group, NULL);
+	const char *fault;
+	Buffer		buf;
+
+	if (blkno == RENCODER_NO_BLOCK)
+		return false;
+	buf = rencoder_page_try_read(s->index, blkno, RENCODER_PAGE_DIRECTORY, &fault);
+	if (!BufferIsValid(buf))
+		return false;
+	memcpy(entry, rencoder_directory_entry(RencoderPageGetPayload(BufferGetPage(buf)),
+										   s->meta, group), s->meta->entry_size);
+	UnlockReleaseBuffer(buf);
+	if (entry->header == RENCODER_NO_BLOCK)
+		return false;
+	for (int col = 0; col < s->meta->natts; col++)
+	{
+		buf = rencoder_page_try_read(s->index, entry->header + col,
+									 RENCODER_PAGE_HEADER, &fault);
+		if (!BufferIsValid(buf))
+			return false;
+		UnlockReleaseBuffer(buf);
+	}
+	return true;
+}
+
+void
+rencoder_scan_sample(Relation index, BlockNumber heap_nblocks,
+					 const RencoderQuery *query, uint32 max_groups,
+					 RencoderScanCounts *counts)
+{
+	RangeScan	s;
+	RencoderMetaPageData *metadata = rencoder_meta_copy(index);
+	RencoderEntry entry;
+	uint32		ngroups;
+	uint32		n;
+
+	begin_range_scan(&s, index, heap_nblocks, query, PG_UINT64_MAX, counts);
+	s.emit = emit_nothing;
+	entry = palloc(s.meta->entry_size);
+	ngroups = (uint32) ((s.nranges + RENC_GROUP_RANGES - 1) / RENC_GROUP_RANGES);
+	n = Min(ngroups, max_groups);
+	for (uint32 i = 0; i < n; i++)
+	{
+		uint32		group = (uint32) ((uint64) i * ngroups / n);
+
+		if (copy_sound_entry(&s, metadata, group, entry))
+			scan_group(&s, entry, group);
+	}
+	counts->index_pages = end_range_scan(&s);
+	pfree(entry);
+	pfree(metadata);
 }
 
 IndexScanDesc

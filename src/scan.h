@@ -35,4 +35,14 @@ extern void rencoder_scan_ranges(Relation index, BlockNumber heap_nblocks,
 								 RencoderEmit emit, void *arg,
 								 RencoderScanCounts *counts);
 
+/*
+ * Counts what the query would find in up to "max_groups" groups, evenly
+ * chosen: for the planner, to which the statistics of the table cannot tell
+ * how the rows of a rare value lie.  All summaries are trusted, groups that
+ * changed meanwhile are not repeated, damaged groups are left out.
+ */
+extern void rencoder_scan_sample(Relation index, BlockNumber heap_nblocks,
+								 const RencoderQuery *query, uint32 max_groups,
+								 RencoderScanCounts *counts);
+
 #endif							/* RENCODER_SCAN_H */

@@ -106,6 +106,13 @@ rencoder_space_alloc(Relation index, uint32 npages)
 	return extent;
 }
 
+void
+rencoder_space_secure(Relation index, RencoderExtent extent)
+{
+	rencoder_wal_write_fresh(index, extent.start + extent.npages - 1,
+							 RENCODER_PAGE_FREE, NULL, true);
+}
+
 Buffer
 rencoder_space_prepare_release(Relation index, uint32 n)
 {

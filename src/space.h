@@ -33,6 +33,14 @@ typedef struct RencoderFreePageData
  */
 extern RencoderExtent rencoder_space_alloc(Relation index, uint32 npages);
 
+/*
+ * Makes sure that an allocated extent lies within the file on standbys and
+ * after a crash, because its blocks will be referred to (as "next", or in the
+ * free list) before they are written: extension is not logged, so the last
+ * page is.  WAL: this page.
+ */
+extern void rencoder_space_secure(Relation index, RencoderExtent extent);
+
 /* Extends the relation by "npages" zeroed consecutive blocks. */
 extern BlockNumber rencoder_space_extend(Relation index, uint32 npages);
 

@@ -17,13 +17,13 @@ MAX_FUNCTION_LINES=80
 LAYERS='
 compat collect intervals rencoder
 page
-wal
+wal entry
 meta options
 directory space
 group groupcopy horizon
 probe format format_dict format_filter
 key encode encode_net encode_number
-build summarize desummarize interleave insert scan vacuum cost validate handler
+build summarize desummarize interleave insert scan vacuum costindex costheap cost validate handler
 target maintenance inspect check check_heap
 '
 

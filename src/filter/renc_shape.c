@@ -162,8 +162,9 @@ renc_shape_positions(const renc_shape *shape, uint64_t key,
 
 /* Appends like snprintf; *len counts what would have been written. */
 #define APPEND(...) \
-	(len += snprintf(buf + ((size_t) len < size ? (size_t) len : size), \
-					 (size_t) len < size ? size - (size_t) len : 0, __VA_ARGS__))
+	(len += (size_t) len < size ? \
+		snprintf(buf + len, size - (size_t) len, __VA_ARGS__) : \
+		snprintf(NULL, 0, __VA_ARGS__))
 
 int
 renc_shape_describe(const renc_shape *shape, char *buf, size_t size)

@@ -49,9 +49,12 @@ foreach my $step (@steps)
 	{
 		$standby->safe_psql('postgres', "SELECT rencoder_index_check('$index', true)");
 	}
-	compare_with_seqscan($standby, 'postgres',
-		'SELECT id, v FROM t WHERE few = ' . rnd(30),
-		index => 't_few', name => "$name: compared");
+	# Either index can answer this.
+	my $query = 'SELECT id, v FROM t WHERE few = ' . rnd(30);
+	ok( uses_index($standby, 'postgres', $query, 't_few')
+		  || uses_index($standby, 'postgres', $query, 't_v'),
+		"$name: by an index");
+	compare_with_seqscan($standby, 'postgres', $query, name => "$name: compared");
 }
 unlike(slurp_file($standby->logfile), qr/inconsistent page found/,
 	'no page was found different');

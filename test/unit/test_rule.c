@@ -110,8 +110,14 @@ odd_key(int kind, uint64_t i)
 			return rnd_below(1000000) * 60000000;
 		case 8:
 			return rnd_below(50) << 40 | rnd_below(100);
-		default:
+		case 9:
 			return rnd() & ~UINT64_C(0) << 32;
+		default:
+			/* Clusters in clusters: each level splits off one key in eight. */
+			for (int bit = 62; bit > 0; bit--)
+				if (rnd_below(8) == 0)
+					return (UINT64_C(1) << 63) + (UINT64_C(1) << bit) + (rnd() >> 1 >> (64 - bit));
+			return UINT64_C(1) << 63;
 	}
 }
 
@@ -127,15 +133,17 @@ test_shapes(void)
 	{
 		renc_keys	ranges[RENC_GROUP_RANGES];
 		int			nranges = 1 + (int) rnd_below(rnd_below(2) ? RENC_GROUP_RANGES : 8);
-		int			kind = (int) rnd_below(10);
-		size_t		size = 1 + rnd_below(rnd_below(4) ? 60 : 2);
+		int			kind = (int) rnd_below(11);
+		size_t		size = 1 + rnd_below(rnd_below(4) ? 60 : rnd_below(2) ? 2 : 1000);
 		double		bits_per_key = bits[rnd_below(10)];
 		renc_shape	shape;
 		const char *reason = NULL;
+		uint64_t	density = rnd_below(5);
+		int			filled = (int) rnd_below(nranges);
 
 		for (int r = 0; r < nranges; r++)
 		{
-			size_t		n = r == 0 || rnd_below(5) > 0 ? 1 + rnd_below(size) : 0;
+			size_t		n = r == filled || rnd_below(4) < density ? 1 + rnd_below(size) : 0;
 			uint64_t   *keys = (uint64_t *) test_alloc(n * sizeof(uint64_t));
 
 			for (size_t k = 0; k < n; k++)
