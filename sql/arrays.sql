@@ -15,15 +15,20 @@ SET jit = off;
 SET max_parallel_workers_per_gather = 0;
 
 -- 500 pages: three full groups of block ranges and one that grows.
-CREATE TABLE t (id int, v int8, small int4, few int2, at timestamp, filler text);
+CREATE TABLE t (id int, v int8, small int4, few int2, medium int4, at timestamp, filler text);
 INSERT INTO t SELECT i, CASE WHEN i % 50 <> 0 THEN floor(random() * 9e18)::int8 END, floor(random() * 100000)::int4,
-	floor(random() * 40)::int2, timestamp '2024-01-01' + floor(random() * 1e6) * interval '1 minute', repeat('x', 70)
+	floor(random() * 40)::int2, floor(random() * 600)::int4, timestamp '2024-01-01' + floor(random() * 1e6) * interval '1 minute', repeat('x', 70)
 FROM generate_series(1, 30000) i;
 CREATE INDEX t_v ON t USING rencoder (v) WITH (pages_per_range = 1);
 CREATE INDEX t_small ON t USING rencoder (small) WITH (pages_per_range = 1);
 CREATE INDEX t_few ON t USING rencoder (few) WITH (pages_per_range = 1);
+CREATE INDEX t_medium ON t USING rencoder (medium) WITH (pages_per_range = 1);
 CREATE INDEX t_at ON t USING rencoder (at) WITH (pages_per_range = 1);
 VACUUM ANALYZE t;
+-- Filters; exact dictionaries of one page and of several.
+SELECT index, format, max(pages) > 1 AS several_pages
+FROM unnest('{t_v,t_few,t_medium}'::regclass[]) index, rencoder_groups(index)
+WHERE storage = 'matrix' GROUP BY index, format ORDER BY index::text;
 
 CREATE FUNCTION rows_of(condition text, indexed boolean) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
@@ -101,6 +106,9 @@ SELECT condition, compare(condition) FROM unnest(ARRAY[
 	$$v <> ANY ('{1,2}')$$,
 	$$small = ANY ('{1,2,99999,100000,-1}') AND few = ANY ('{1,2,3,4,5,6,7,8,9,10}')$$,
 	$$small = ANY ('{1,2,3,4,5,6,7,8}') AND small = ANY ('{5,6,7,8,9,10}') AND small > 6$$,
+	$$medium = ANY ('{0,599,600,-1}')$$,
+	$$medium = ANY ('{100,500}') AND medium < ANY ('{499,200,NULL}')$$,
+	$$medium < ANY ('{3,5}') AND medium = ANY ('{1,4,7,590}')$$,
 	$$small = ANY ('{1,2,3}') OR small = ANY ('{4,5}') OR v = ANY ('{6,NULL}')$$]) condition;
 
 -- Elements of other types of the operator family.
@@ -121,18 +129,18 @@ BEGIN
 	EXECUTE format('SELECT array_agg(e)::text FROM (
 		(SELECT %1$I::int8 AS e FROM t ORDER BY random() LIMIT %2$s / 2)
 		UNION ALL SELECT floor(random() * %3$s)::int8 FROM generate_series(1, (%2$s + 1) / 2)) s',
-		col, n, CASE col WHEN 'v' THEN 9e18 WHEN 'few' THEN 60 ELSE 110000 END) INTO list;
+		col, n, CASE col WHEN 'v' THEN 9e18 WHEN 'few' THEN 60 WHEN 'medium' THEN 700 ELSE 110000 END) INTO list;
 	RETURN list;
 END $$;
 SELECT col, n, string_agg(DISTINCT compare(format('%s = ANY (%L::int8[])', col, random_list(col, n))), ' ') AS rows
-FROM unnest('{v,small,few}'::text[]) col, unnest('{1,2,3,10,100,256,257,300,1000}'::int[]) n, generate_series(1, 3)
+FROM unnest('{v,small,few,medium}'::text[]) col, unnest('{1,2,3,10,100,256,257,300,1000}'::int[]) n, generate_series(1, 3)
 GROUP BY col, n ORDER BY col, n;
-SELECT col, compare(format('%s = ANY (%L::int8[])', col, random_list(col, 10000))) FROM unnest('{v,small,few}'::text[]) col;
+SELECT col, compare(format('%s = ANY (%L::int8[])', col, random_list(col, 10000))) FROM unnest('{v,small,few,medium}'::text[]) col;
 -- More than programs are kept for: every range that its bounds admit.
 SELECT compare(format('v = ANY (%L::int8[])', (SELECT array_agg(floor(random() * 9e18)::int8) FROM generate_series(1, 70000))));
 
 -- Values that are there are found in few pages; absent ones in fewer.
-SELECT (pages_of(format('v = ANY (%L)', array_agg(v)))).heap <= 10 + 3 AS few_pages
+SELECT (pages_of(format('v = ANY (%L)', array_agg(v)))).heap <= 10 + 8 AS few_pages
 FROM (SELECT v FROM t WHERE v IS NOT NULL ORDER BY random() LIMIT 10) s;
 SELECT (pages_of(format('v = ANY (%L::int8[])', array_agg(floor(random() * 9e18)::int8)))).heap <= 20 AS few_pages
 FROM generate_series(1, 100);
