@@ -109,6 +109,12 @@ SELECT condition, compare(condition) FROM unnest(ARRAY[
 	$$medium = ANY ('{0,599,600,-1}')$$,
 	$$medium = ANY ('{100,500}') AND medium < ANY ('{499,200,NULL}')$$,
 	$$medium < ANY ('{3,5}') AND medium = ANY ('{1,4,7,590}')$$,
+	$$medium = ANY ('{100,200,300,500}') AND medium < 400$$,
+	$$medium BETWEEN 150 AND 400 AND medium = ANY ('{500,300,200,100}')$$,
+	$$medium = ANY ('{1,11,21,31,41,51}') AND medium = ANY ('{51,50,41,40,2,1}')$$,
+	$$medium = ANY ('{1,11,21}') AND medium = ANY ('{2,12,22}')$$,
+	$$v > 5 AND v < 3$$,
+	$$v > 5 AND v < 3 AND medium = ANY ('{1,2}')$$,
 	$$small = ANY ('{1,2,3}') OR small = ANY ('{4,5}') OR v = ANY ('{6,NULL}')$$]) condition;
 
 -- Elements of other types of the operator family.
@@ -135,6 +141,9 @@ END $$;
 SELECT col, n, string_agg(DISTINCT compare(format('%s = ANY (%L::int8[])', col, random_list(col, n))), ' ') AS rows
 FROM unnest('{v,small,few,medium}'::text[]) col, unnest('{1,2,3,10,100,256,257,300,1000}'::int[]) n, generate_series(1, 3)
 GROUP BY col, n ORDER BY col, n;
+-- Every value of the dictionary alone, so that also the first ones of its pages.
+SELECT count(*) AS values, count(*) FILTER (WHERE rows_of(format('medium = ANY (''{%s}'')', medium), true) <> expected) AS differences
+FROM (SELECT medium, count(*) || ' rows, ' || sum(id::int8 * id) AS expected FROM t GROUP BY medium OFFSET 0) s;
 SELECT col, compare(format('%s = ANY (%L::int8[])', col, random_list(col, 10000))) FROM unnest('{v,small,few,medium}'::text[]) col;
 -- More than programs are kept for: every range that its bounds admit.
 SELECT compare(format('v = ANY (%L::int8[])', (SELECT array_agg(floor(random() * 9e18)::int8) FROM generate_series(1, 70000))));

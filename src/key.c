@@ -193,12 +193,15 @@ rencoder_key_query(Relation index, const ScanKeyData *keys, int nkeys)
 	{
 		RencoderColumnQuery *q = &query->column[col];
 
+		if (q->is_null && (q->not_null || q->has_keys))
+			query->empty = true;
 		if (q->has_keys && intervals[col].n > 0)
 			set_intervals(q, &intervals[col]);
 		else if (q->has_keys)
+		{
 			query->empty = true;
-		if (q->is_null && (q->not_null || q->has_keys))
-			query->empty = true;
+			q->has_keys = false;	/* there is no set of none */
+		}
 	}
 	return query;
 }
