@@ -70,7 +70,8 @@ END $$;
 
 -- Number of rows and md5 of all of them in a fixed order; and which index produced them, so that a
 -- comparison of a sequential scan with itself cannot pass for a proof.
-CREATE FUNCTION bench_checksum(query text, OUT uses text, OUT rows bigint, OUT md5 text) LANGUAGE plpgsql AS $$
+CREATE FUNCTION bench_checksum(query text, OUT uses text, OUT rows bigint, OUT md5 text) LANGUAGE plpgsql
+SET work_mem = '256MB' AS $$
 DECLARE
     checked text := format(
         $q$SELECT count(*), md5(coalesce(string_agg(r, E'\n' ORDER BY r COLLATE "C"), '')) FROM (SELECT q::text AS r FROM (%s) AS q) AS s$q$,

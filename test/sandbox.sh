@@ -18,7 +18,8 @@
 #
 # VERSION is 15, 16, 17 or 18 (default: the machine's own).  What the machine
 # does not have runs in a chroot (as root; see test/matrix.sh).
-# Everything is below $RENCODER_SANDBOX (default /tmp/rencoder-sandbox-UID).
+# Everything is below $RENCODER_SANDBOX (default: a directory of /tmp, one for
+# each user and source tree).  One command at a time: two would build in it.
 set -euo pipefail
 
 top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -153,8 +154,7 @@ main()
 	[ $# -eq 0 ] || shift
 	choose_seed
 	[ -n "$version" ] || version=$(pg_major pg_config)
-	base=${RENCODER_SANDBOX:-/tmp/rencoder-sandbox-$(id -u)}
-	work=$base/$version
+	work=${RENCODER_SANDBOX:-/tmp/rencoder-sandbox-$(id -u)-$(cksum <<< "$top" | cut -d' ' -f1)}/$version
 	mkdir -p "$work"
 	case $command in
 		up | psql | run | regress | isolation | tap)

@@ -1,0 +1,121 @@
+-- When the planner uses an index without being told to.
+SET client_min_messages = warning;
+SET max_parallel_workers_per_gather = 0;
+SET jit = off;
+
+-- x is not correlated with the order of rows, n is; few has 20 values.
+CREATE TABLE pl (n int8, x int8, few int4, d timestamptz, filler text) WITH (autovacuum_enabled = off);
+INSERT INTO pl SELECT i, (i * 2654435761) % 4294967296, (i * 7919) % 20,
+	'2020-01-01 00:00+00'::timestamptz + ((i * 2654435761) % 4294967296) % 100000007 * interval '1 s', repeat('x', 200)
+FROM generate_series(1, 100000) i;
+CREATE INDEX pl_x ON pl USING rencoder (x);
+CREATE INDEX pl_n ON pl USING rencoder (n);
+CREATE INDEX pl_few ON pl USING rencoder (few);
+CREATE INDEX pl_d ON pl USING rencoder (d);
+VACUUM ANALYZE pl;
+
+-- The plan's nodes with their relation, in one line.
+CREATE FUNCTION pl_plan(query text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	line text;
+	plan text;
+BEGIN
+	FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || query LOOP
+		IF line ~ '(Scan|Join|Loop|BitmapAnd|BitmapOr|Result)' THEN
+			plan := concat_ws(' / ', plan, regexp_replace(line, '^ *(-> *)?', ''));
+		END IF;
+	END LOOP;
+	RETURN plan;
+END $$;
+CREATE FUNCTION pl_plans(VARIADIC predicates text[]) RETURNS TABLE (predicate text, plan text) LANGUAGE sql AS $$
+	SELECT p, pl_plan('SELECT * FROM pl WHERE ' || p) FROM unnest(predicates) p
+$$;
+
+--
+-- Alone: for narrow predicates, not for wide ones.
+--
+EXPLAIN (COSTS OFF) SELECT * FROM pl WHERE x BETWEEN 1000000 AND 1000064;
+SELECT * FROM pl_plans('x = 2654435761', 'x BETWEEN 1000000 AND 1000064', 'x > 1000000 AND x < 1100000', 'x < 1000',
+	'x IN (1, 2, 3, 5000)', 'x IS NULL', 'x = 5 AND few = 3', 'n = 5', 'n BETWEEN 1000 AND 2000', 'n < 20000',
+	'd BETWEEN ''2021-01-01 00:00+00'' AND ''2021-01-01 00:01+00''', 'few = 21');
+SELECT * FROM pl_plans('x < 2000000000', 'x > 1000000', 'x BETWEEN 1000000 AND 300000000', 'x IS NOT NULL', 'few = 3', 'n > 500',
+	'd < ''2022-01-01''');
+-- Never for what is not an operator of the index.
+SELECT * FROM pl_plans('x <> 5', 'NOT x = 5', 'x + 0 = 5', 'x IS DISTINCT FROM 5', 'x = 5.0');
+-- Nothing to visit: outside the bounds of all groups.
+SELECT * FROM pl_plans('x = -5', 'x > 5000000000', 'n BETWEEN 200000 AND 300000', 'x < 5 AND x > 7');
+
+-- Parameters that the planner does not know.
+SET plan_cache_mode = force_generic_plan;
+PREPARE pl_eq(int8) AS SELECT * FROM pl WHERE x = $1;
+EXPLAIN (COSTS OFF) EXECUTE pl_eq(5);
+PREPARE pl_between(int8, int8) AS SELECT * FROM pl WHERE x BETWEEN $1 AND $2;
+EXPLAIN (COSTS OFF) EXECUTE pl_between(5, 6);
+SET plan_cache_mode = auto;
+EXPLAIN (COSTS OFF) EXECUTE pl_between(5, 6);
+DEALLOCATE ALL;
+RESET plan_cache_mode;
+
+-- Inner side of a nested loop; several indexes together.
+CREATE TABLE pl_needles (a int8);
+INSERT INTO pl_needles SELECT (i * 2654435761) % 4294967296 FROM generate_series(1, 3) i;
+ANALYZE pl_needles;
+SELECT pl_plan('SELECT * FROM pl_needles JOIN pl ON x = a');
+SELECT count(*) FROM pl_needles JOIN pl ON x = a;
+SELECT * FROM pl_plans('x = 5 OR d = ''2021-01-01''', 'x BETWEEN 0 AND 20000000 AND n BETWEEN 500 AND 1500');
+
+-- More rows than the index has summarized: they must all be visited.
+SELECT pl_plan('SELECT * FROM pl WHERE x = 77');
+INSERT INTO pl SELECT n + 100000, x + 5, few, d, filler FROM pl;
+SELECT pl_plan('SELECT * FROM pl WHERE x = 77');
+INSERT INTO pl SELECT n + 200000, x + 7, few, d, filler FROM pl WHERE n <= 50000;
+VACUUM pl;
+SELECT pl_plan('SELECT * FROM pl WHERE x = 77');
+
+--
+-- BRIN beside it: better where the column is not ordered, alike where it is.
+--
+CREATE INDEX pl_brin_x ON pl USING brin (x);
+CREATE INDEX pl_brin_multi ON pl USING brin (x int8_minmax_multi_ops);
+SELECT * FROM pl_plans('x = 2654435761', 'x BETWEEN 1000000 AND 1000064', 'x IN (1, 2, 3, 5000)', 'x < 2000000000');
+SELECT pl_plan('SELECT * FROM pl_needles JOIN pl ON x = a');
+CREATE INDEX pl_brin_n ON pl USING brin (n);
+SELECT pl_plan('SELECT * FROM pl WHERE n BETWEEN 1000 AND 2000') LIKE 'Bitmap Heap Scan on pl / Bitmap Index Scan on pl_%n' AS either;
+DROP INDEX pl_brin_x, pl_brin_multi, pl_brin_n;
+
+--
+-- A btree beside it: the btree.
+--
+CREATE INDEX pl_btree ON pl (x);
+VACUUM pl;
+SELECT * FROM pl_plans('x = 2654435761', 'x BETWEEN 1000000 AND 1000064', 'x BETWEEN 1000000 AND 4000000', 'x IN (1, 2, 3, 5000)', 'x < 2000000000');
+SELECT pl_plan('SELECT * FROM pl_needles JOIN pl ON x = a');
+SET enable_indexscan = off;
+SELECT * FROM pl_plans('x = 2654435761', 'x BETWEEN 1000000 AND 1000064', 'x BETWEEN 1000000 AND 30000000', 'x IN (1, 2, 3, 5000)', 'x < 2000000000');
+RESET enable_indexscan;
+DROP INDEX pl_btree;
+
+--
+-- Several columns; a partial index; a small table.
+--
+DROP INDEX pl_few, pl_d, pl_n, pl_x;
+CREATE INDEX pl_columns ON pl USING rencoder (x, few, n);
+SELECT * FROM pl_plans('x = 5', 'few = 3', 'few = 21', 'n = 3 AND few = 3', 'few = 3 AND x > 0', 'few = 3 AND x BETWEEN 5 AND 10', 'few IS NULL');
+DROP INDEX pl_columns;
+CREATE INDEX pl_partial ON pl USING rencoder (x) WHERE few = 3;
+SELECT * FROM pl_plans('x = 5', 'x = 5 AND few = 3', 'x = 5 AND few = 4', 'few = 3');
+DROP INDEX pl_partial;
+
+CREATE TABLE pl_small AS SELECT x FROM pl LIMIT 1000;
+CREATE INDEX pl_small_x ON pl_small USING rencoder (x);
+VACUUM ANALYZE pl_small;
+SELECT pl_plan('SELECT * FROM pl_small WHERE x = 5');
+
+-- Not analyzed, and empty.
+CREATE TABLE pl_new (x int8);
+CREATE INDEX pl_new_x ON pl_new USING rencoder (x);
+SELECT pl_plan('SELECT * FROM pl_new WHERE x = 5') IS NOT NULL AS planned;
+SELECT count(*) FROM pl_new WHERE x = 5;
+
+DROP TABLE pl, pl_needles, pl_small, pl_new;
+DROP FUNCTION pl_plan, pl_plans;

@@ -1,0 +1,126 @@
+# Recovery to the middle of what takes several WAL records: an insert,
+# summarizing a slice, turning slices into a matrix.  Wherever it ends, the
+# index is sound, and the server that goes on from there can use, fill and
+# summarize it (INV-2, INV-4, INV-7).
+use strict;
+use warnings;
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use RencoderTest;
+use Test::More;
+
+my $primary = new_node('primary', streaming => 1,
+	conf => "wal_keep_size = '1GB'\n");
+$primary->enable_archiving;
+$primary->restart;
+
+# Two groups, the second about to become full: one column of filters, one of
+# dictionaries, whose last pages are the last of the file.
+$primary->safe_psql(
+	'postgres', q{
+	CREATE EXTENSION pg_walinspect;
+	CREATE TABLE t (id int, v int8, few int4);
+	CREATE FUNCTION fill(n int, seed int) RETURNS void LANGUAGE sql AS $$
+		INSERT INTO t SELECT i, hashint8extended(i, seed), i % 50
+		FROM generate_series(1, n) i
+	$$;
+	CREATE INDEX t_v ON t USING rencoder (v) WITH (pages_per_range = 1);
+	CREATE INDEX t_few ON t USING rencoder (few) WITH (pages_per_range = 1);
+	SELECT fill(47000, 1);
+	SELECT rencoder_summarize_new_values('t_v'), rencoder_summarize_new_values('t_few');
+});
+my @ranges = map {
+	$primary->safe_psql('postgres', "SELECT count(*) FROM rencoder_ranges('$_')")
+} ('t_v', 't_few');
+cmp_ok($ranges[0], '>', 2 * 128, "$ranges[0] ranges");
+$primary->backup('base');
+
+sub lsn
+{
+	$primary->safe_psql('postgres', "SELECT pg_logical_emit_message(true, 'rencoder', '')");
+	return $primary->lsn('flush');
+}
+
+# Name, number of targets, statement.  Between the LSNs before and after it are
+# its records.
+my @steps = (
+	[ 'insert', 1, 'INSERT INTO t SELECT 0, 9223372036854775807, 1000 FROM generate_series(1, 300)' ],
+	[ 'delete', 2, "DELETE FROM t WHERE ctid < '(20,1)'; VACUUM t; SELECT fill(500, 2)" ],
+	[ 'desummarize', 1, q{SELECT rencoder_desummarize_range(i, b) FROM unnest('{t_v,t_few}'::regclass[]) i, generate_series(200, 240) b} ],
+	[ 'summarize', 2, q{SELECT rencoder_summarize_new_values(i) FROM unnest('{t_v,t_few}'::regclass[]) i} ],
+	[ 'new group', 2, q{SELECT fill(24000, 3); SELECT rencoder_summarize_new_values(i) FROM unnest('{t_v,t_few}'::regclass[]) i} ]);
+my @targets;
+my $before = lsn();
+foreach my $step (@steps)
+{
+	my ($name, $ntargets, $sql) = @$step;
+
+	$primary->safe_psql('postgres', $sql);
+	my $after = lsn();
+	my @records = split /\n/,
+	  $primary->safe_psql('postgres',
+		"SELECT end_lsn, fpi_length > 0 FROM pg_get_wal_records_info('$before', '$after') WHERE resource_manager = 'Generic' ORDER BY 1");
+
+	cmp_ok(scalar @records, '>', 1, "$name: " . @records . ' records');
+	push @targets, map { [ $name, rnd_pick(@records) ] } 1 .. $ntargets;
+
+	# The pages of a matrix are logged whole, one after the other.  Before the
+	# first, the matrix has been noted in the header; after the last, it takes
+	# the place of the slices.
+	if ($name eq 'new group')
+	{
+		my ($first) = grep {
+			$records[ $_ - 1 ] =~ /f$/ && $records[$_] =~ /t$/ && $records[ $_ + 1 ] =~ /t$/
+		} 1 .. $#records - 1;
+		my ($end) = grep { $records[$_] =~ /f$/ } $first .. $#records;
+
+		push @targets, map { [ $name, $records[$_] ] } $first - 1, $first, $end - 1, $end;
+	}
+	$before = $after;
+}
+$primary->safe_psql('postgres', 'SELECT pg_switch_wal()');
+$primary->stop;
+
+my $queries = [
+	map {
+		my $id = rnd_between(1, 24000);
+
+		(   "SELECT id FROM t WHERE v = hashint8extended($id, 1)",
+			"SELECT id FROM t WHERE v = hashint8extended($id, 3)",
+			"SELECT id FROM t WHERE few = $id % 50 AND v > 0",
+			'SELECT id FROM t WHERE v = 9223372036854775807 OR few = 1000')
+	} 1 .. 5
+];
+my $number = 0;
+foreach my $target (@targets)
+{
+	my ($name, $record) = @$target;
+	my ($lsn) = split /\|/, $record;
+	my $node = PostgreSQL::Test::Cluster->new('recovered' . $number++);
+
+	$node->init_from_backup($primary, 'base', has_restoring => 1, standby => 0);
+	$node->append_conf('postgresql.conf',
+		"recovery_target_lsn = '$lsn'\nrecovery_target_action = 'promote'\narchive_mode = off\n");
+	$node->start;
+	$node->poll_query_until('postgres', 'SELECT NOT pg_is_in_recovery()')
+	  or die 'recovery does not end';
+
+	my $check =
+	  q{SELECT rencoder_index_check(i, true) FROM unnest('{t_v,t_few}'::regclass[]) i};
+	my ($ret, $out, $err) = $node->psql('postgres', $check);
+	is($err, '', "$name, $lsn: sound");
+	compare_many_with_seqscan($node, 'postgres', $queries, "$name, $lsn");
+
+	($ret, $out, $err) = $node->psql(
+		'postgres',
+		q{SELECT fill(1000, 3); SELECT rencoder_summarize_new_values('t_v'); VACUUM t; SELECT fill(30000, 4); VACUUM t; }
+		  . $check,
+		on_error_stop => 1);
+	is($err, '', "$name, $lsn: goes on");
+	compare_many_with_seqscan($node, 'postgres', $queries, "$name, $lsn, gone on");
+	$node->stop;
+	$node->clean_node;
+}
+
+done_testing();
