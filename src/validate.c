@@ -166,7 +166,7 @@ check_group(const char *opfamily, List *groups, OpFamilyOpFuncGroup *group,
 
 	if (left == right ? !HAS_FUNCTION(group, RENCODER_PROC_KEY) :
 		((find_group(groups, left, left) == NULL && !has_key_function(groups, left)) ||
-		 (order != 0 && find_group(groups, right, right) == NULL &&
+		 ((order != 0 || others == 0) && find_group(groups, right, right) == NULL &&
 		  !has_key_function(groups, right))))
 		complain(valid, "operator family \"%s\" of access method %s is missing support function %d for types %s and %s",
 				 opfamily, "rencoder", RENCODER_PROC_KEY,
