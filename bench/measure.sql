@@ -51,7 +51,8 @@ END $$;
 
 -- One warm-up, then the median time of several runs (planning and execution), and the pages of the last.
 CREATE FUNCTION bench_measure(query text, runs int,
-    OUT uses text, OUT rows bigint, OUT total_pages bigint, OUT index_pages bigint, OUT heap_pages bigint, OUT ms numeric)
+    OUT uses text, OUT rows bigint, OUT total_pages bigint, OUT index_pages bigint, OUT heap_pages bigint,
+    OUT planning_pages bigint, OUT ms numeric)
 LANGUAGE plpgsql AS $$
 DECLARE
     plan jsonb;
@@ -64,6 +65,7 @@ BEGIN
     END LOOP;
     SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY t) INTO ms FROM unnest(times) AS t;
     SELECT p.total_pages, p.index_pages, p.heap_pages INTO total_pages, index_pages, heap_pages FROM bench_pages(plan) AS p;
+    planning_pages := bench_node_pages(plan -> 'Planning');
     uses := bench_plan_uses(plan);
     rows := (plan -> 'Plan' ->> 'Actual Rows')::numeric;
 END $$;

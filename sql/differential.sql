@@ -137,8 +137,8 @@ END $$;
 --
 
 -- A literal to compare with: of the type or another of its family; a value of
--- the table, one beside it, an edge or a random one.
-CREATE FUNCTION diff_literal(t diff_tables, cross_type bool DEFAULT true) RETURNS text LANGUAGE plpgsql AS $$
+-- the table, as the time zone has it, one beside it, an edge or a random one.
+CREATE FUNCTION diff_literal(t diff_tables, zone text, cross_type bool) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	types diff_types;
 	target text;
@@ -166,6 +166,11 @@ BEGIN
 		target := diff_pick(types.others);
 	END IF;
 	BEGIN
+		IF target = 'timestamptz' AND t.typ <> target THEN
+			bound := format('(%s)::timestamp AT TIME ZONE %L', bound, zone);
+		ELSIF t.typ = 'timestamptz' AND t.typ <> target THEN
+			bound := format('(%s) AT TIME ZONE %L', bound, zone);
+		END IF;
 		EXECUTE format('SELECT (%s)::%s::text', bound, target) INTO bound;
 	EXCEPTION WHEN OTHERS THEN
 		-- Out of range.
@@ -176,14 +181,14 @@ BEGIN
 END $$;
 
 -- A predicate on v.  Parts that may become parameters are in the array.
-CREATE FUNCTION diff_predicate(t diff_tables, OUT predicate text, OUT args text[])
+CREATE FUNCTION diff_predicate(t diff_tables, zone text, OUT predicate text, OUT args text[])
 LANGUAGE plpgsql AS $$
 DECLARE
 	kind int := floor(random() * 13);
 	-- IN with dates and timestamps would compare all as timestamps.
 	cross_type bool := kind <> 9 OR t.typ !~ 'date|time';
-	a text := diff_literal(t, cross_type);
-	b text := diff_literal(t, cross_type);
+	a text := diff_literal(t, zone, cross_type);
+	b text := diff_literal(t, zone, cross_type);
 	greatest_edge numeric;
 BEGIN
 	args := ARRAY[a, b];
@@ -259,15 +264,12 @@ BEGIN
 END $$;
 
 -- Runs a query with the index and without; true if the answers are the same.
-CREATE FUNCTION diff_compare(t diff_tables, source text, args text[]) RETURNS bool
+CREATE FUNCTION diff_compare(t diff_tables, zone text, source text, args text[]) RETURNS bool
 LANGUAGE plpgsql AS $$
 DECLARE
 	query text := 'SELECT count(*), sum(t.id), bit_xor(hashint4(t.id)) ' || source;
 	prepare text;
 	run text;
-	zone text := CASE WHEN t.typ ~ 'date|time' THEN
-		diff_pick('{UTC,UTC,America/New_York,Asia/Kolkata,Pacific/Kiritimati,<+150>-150,<-150>+150}'::text[])
-		ELSE 'UTC' END;
 	expected record;
 	got record;
 	ok bool := true;
@@ -314,7 +316,7 @@ DECLARE
 BEGIN
 	SELECT string_agg(format('(%L::%s)', CASE WHEN i = 3 THEN NULL ELSE diff_value(t.typ, t.kind) END, t.typ), ', ')
 		INTO vals FROM generate_series(1, 6) i;
-	RETURN diff_compare(t, format('FROM (VALUES %s) p(a) JOIN %I t ON %s', vals, t.name, join_on), '{}');
+	RETURN diff_compare(t, 'UTC', format('FROM (VALUES %s) p(a) JOIN %I t ON %s', vals, t.name, join_on), '{}');
 END $$;
 
 -- Runs "n" queries on each table and checks the index; returns what failed.
@@ -323,12 +325,16 @@ LANGUAGE plpgsql AS $$
 DECLARE
 	t diff_tables;
 	p record;
+	zone text;
 	bad int := 0;
 BEGIN
 	FOR t IN SELECT * FROM diff_tables ORDER BY name LOOP
 		FOR i IN 1..n LOOP
-			p := diff_predicate(t);
-			IF NOT diff_compare(t, format('FROM %I t WHERE %s', t.name, p.predicate), p.args) THEN
+			zone := CASE WHEN t.typ ~ 'date|time' THEN
+				diff_pick('{UTC,America/New_York,Asia/Kolkata,Pacific/Kiritimati,<+150>-150,<-150>+150}'::text[])
+				ELSE 'UTC' END;
+			p := diff_predicate(t, zone);
+			IF NOT diff_compare(t, zone, format('FROM %I t WHERE %s', t.name, p.predicate), p.args) THEN
 				bad := bad + 1;
 			END IF;
 		END LOOP;

@@ -183,8 +183,10 @@ rencoder_key_query(Relation index, const ScanKeyData *keys, int nkeys)
 			q->is_null = true;
 		else if (keys[i].sk_flags & SK_SEARCHNOTNULL)
 			q->not_null = true;
+		else if (!keys[i].sk_func.fn_strict)
+			continue;			/* what it makes of NULL is not known */
 		else if (keys[i].sk_flags & SK_ISNULL)
-			query->empty = true;	/* the operators are strict */
+			query->empty = true;
 		else if (!apply_key(index, &keys[i], q, &intervals[col]))
 			continue;			/* the recheck will do */
 		query->restricted = true;
