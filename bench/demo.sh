@@ -145,7 +145,7 @@ main() {
     echo "Loading .."
     load_flights
     describe_data
-    echo "Times are medians of $RUNS runs after a warm-up (all data cached: on a cold disk the pages decide)."
+    echo "Times are medians of $RUNS runs (3 of those over 100 ms) after a warm-up, planning included (all data cached: on a cold disk the pages decide)."
     echo "Pages read are EXPLAIN (ANALYZE, BUFFERS): hit + read; \"to plan\": those of the planner, not included.  BRIN has pages_per_range = $PAGES_PER_RANGE; rencoder has its defaults."
     echo "A dash: a plain index scan does not tell pages of the index and of the table apart."
     bench_sql -q <<'SQL'

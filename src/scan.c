@@ -83,12 +83,14 @@ bounds_meet(const renc_query *query, uint64 min, uint64 max)
 		query->overlap(query->arg, min, max) != RENC_DISJOINT;
 }
 
-/* Drops the ranges of "mask" that min, max and null flags rule out. */
+/*
+ * Drops the ranges of "mask" that min, max and null flags rule out.  These are
+ * true also for "always" ranges, of which only the keys are unknown.
+ */
 static renc_mask
 prune_by_header(const RangeScan *s, RencoderHeader header, int col, renc_mask mask)
 {
 	const RencoderColumnQuery *q = &s->query->column[col];
-	renc_mask	always = rencoder_set_get(header->always);
 
 	if (q->is_null)
 		mask = renc_mask_and(mask, rencoder_set_get(header->has_null));
@@ -98,7 +100,7 @@ prune_by_header(const RangeScan *s, RencoderHeader header, int col, renc_mask ma
 		return mask;
 	for (int slot = 0; slot < RENC_GROUP_RANGES; slot++)
 	{
-		if (renc_mask_test(mask, slot) && !renc_mask_test(always, slot) &&
+		if (renc_mask_test(mask, slot) &&
 			!bounds_meet(&q->query, header->min[slot], header->max[slot]))
 			renc_mask_clear(&mask, slot);
 	}
@@ -481,7 +483,12 @@ rencoder_scan_sample(Relation index, BlockNumber heap_nblocks,
 IndexScanDesc
 rencoderbeginscan(Relation index, int nkeys, int norderbys)
 {
-	return RelationGetIndexScan(index, nkeys, norderbys);
+	IndexScanDesc scan = RelationGetIndexScan(index, nkeys, norderbys);
+
+	/* The executor keeps one context for all rescans of a join. */
+	scan->opaque = AllocSetContextCreate(CurrentMemoryContext, "rencoder scan",
+										 ALLOCSET_DEFAULT_SIZES);
+	return scan;
 }
 
 void
@@ -495,7 +502,8 @@ rencoderrescan(IndexScanDesc scan, ScanKey keys, int nkeys,
 void
 rencoderendscan(IndexScanDesc scan)
 {
-	/* Nothing outlives rencodergetbitmap(). */
+	MemoryContextDelete((MemoryContext) scan->opaque);
+	scan->opaque = NULL;
 }
 
 typedef struct BitmapTarget
@@ -534,23 +542,14 @@ rencodergetbitmap(IndexScanDesc scan, TIDBitmap *tbm)
 	Relation	index = scan->indexRelation;
 	Relation	heap;
 	RencoderQuery *query;
-	BitmapTarget target;
-	MemoryContext context;
-	MemoryContext caller;
+	BitmapTarget target = {tbm, 0, 0, 0};
+	MemoryContext caller = MemoryContextSwitchTo((MemoryContext) scan->opaque);
 
 	pgstat_count_index_scan(index);
-	target.npages = 0;
-
-	/* The caller's context lives on through all rescans. */
-	context = AllocSetContextCreate(CurrentMemoryContext, "rencoder scan",
-									ALLOCSET_DEFAULT_SIZES);
-	caller = MemoryContextSwitchTo(context);
 	query = rencoder_key_query(index, scan->keyData, scan->numberOfKeys);
 	if (!query->empty)
 	{
-		heap = table_open(IndexGetRelation(RelationGetRelid(index), false),
-						  AccessShareLock);
-		target.tbm = tbm;
+		heap = table_open(IndexGetRelation(RelationGetRelid(index), false), AccessShareLock);
 		target.pages_per_range = rencoder_meta_get(index)->pages_per_range;
 		target.nblocks = RelationGetNumberOfBlocks(heap);
 		table_close(heap, AccessShareLock);
@@ -559,7 +558,7 @@ rencodergetbitmap(IndexScanDesc scan, TIDBitmap *tbm)
 							 add_ranges, &target, NULL);
 	}
 	MemoryContextSwitchTo(caller);
-	MemoryContextDelete(context);
+	MemoryContextReset((MemoryContext) scan->opaque);
 
 	/* As BRIN: the rows of a lossy page are not known; ten is a guess. */
 	return target.npages * 10;

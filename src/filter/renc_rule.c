@@ -27,18 +27,33 @@
  *	  kw = 2 and kr = 1.  A level's test passes with 2^-2, about the factor
  *	  by which two levels of depth make a true neighbour rarer, so this is
  *	  even-handed between the two ways to fail.
- * 5. If not, the keys are crowded: clustered, or dense in places.  Then all of
- *	  the levels between E and the root, at least four, take the budget, with
- *	  more rows each.  An interval that is longer than a few roots would find
- *	  one of its many leaves set by chance; so a first storey above prunes
- *	  it, with one window and three rows for every second level.  It starts
- *	  where prefixes are shared by so many keys that the level costs
- *	  PRUNE_COST of the budget, goes up as long as levels prune, and is left
- *	  out if the keys of other ranges nearly all pass it.
+ * 5. If not, the keys are crowded: clustered, or dense in places.  The root
+ *	  then leaves six levels at least, and the budget is spread over what is
+ *	  below it.  An interval longer than a few such roots would find one of
+ *	  its many leaves set by chance; so a first storey prunes it, with one
+ *	  window and four rows for every second level.  It starts where so many
+ *	  keys share prefixes that the level costs a tenth of H, goes up as long
+ *	  as a level prunes, and is left out if it would prune little.
  *
- * Measured at 20 bits (false positives among ranges without a true key; the
- * queries contain a key of some other range).  Uniform, 4,800 keys a range,
- * lengths 1 .. 32: UNIFORM_FPR, BEST_FPR with the best of 400 shapes built.
+ * Measured at 20 bits a key.  Uniform keys, 4,800 a range, empty queries of
+ * length 1 .. 32: 9.6e-5, where the best of 415 shapes built has 7.5e-5 (at 16
+ * bits 6.1e-4 and 4.9e-4).  Real data: false positives among the ranges without
+ * a key in the interval; the interval holds a key of some other range, which is
+ * what people look for.  In brackets, windows read per group of 128 ranges.
+ *
+ *	 pages a range		length	1			64			1024
+ *	 AS numbers		 8		9e-4 (3)	1.3e-3 (5)	7e-4 (30)
+ *					32		2.3e-3 (3)	1.3e-3 (5)	6e-4 (30)
+ *	 IPv4 addresses	 8		2e-4 (2)	5e-4 (2)	1.6e-3 (2)
+ *							1 s			60 s		1 h
+ *	 flight times	 8		1e-4 (2)	2e-3 (2)	3e-2 (15)
+ *	 bursts			32		4e-5 (2)	< 1e-5 (2)	< 1e-5 (3)
+ *
+ * (AS numbers in order of address, 110 rows a page; addresses and times of
+ * flights, full minutes in half a year, in random order; bursts of 80 rows in ten
+ * minutes, anywhere in a year.)  One storey with every second level above the
+ * deepest gave 0.25 .. 0.98 for the AS numbers and 0.42 for bursts: where keys
+ * share their upper levels, a short root puts them all into a few windows.
  */
 #include "renc_rule.h"
 
@@ -59,15 +74,15 @@
 #define MANY_LEVELS			14
 
 /* Levels that even crowded keys leave below the second storey's root. */
-#define CROWDED_LEVELS		4
+#define CROWDED_LEVELS		6
 
 /* First storey: rows a level, share of H that a level may cost. */
-#define PRUNE_ROWS			3
-#define PRUNE_COST			0.075
+#define PRUNE_ROWS			4
+#define PRUNE_COST			0.1
 
 /* Limits that keep a shape within RENC_MAX_POSITIONS. */
 #define PRUNE_LEVELS		12
-#define MAX_BITS			80
+#define MAX_BITS			72
 
 /* N of its deepest level, and of its topmost. */
 #define PRUNE_USEFUL		0.8
@@ -272,6 +287,8 @@ profile_keys(const renc_keys *ranges, int nranges, key_profile *p)
 			p->same[l] /= used;
 		}
 	}
+	else
+		p->n = 1;
 	profile_neighbours(p, hist);
 	p->spare = spare_capacity(ranges, nranges);
 	p->grain = divisor == 0 ? RENC_KEY_BITS : 1 + __builtin_clzll(divisor);
@@ -406,6 +423,8 @@ renc_rule_shape(const renc_keys *ranges, int nranges, double bits_per_key,
 		st->kr = RENC_MAX_KR;
 	for (int i = 0; i < nlevels; i++)
 		st->levels |= RENC_LEVEL_BIT(e - (int) (gap * i));
+	while (st->kr > 1 && renc_shape_nbits(shape) > RENC_MAX_POSITIONS)
+		st->kr--;
 }
 
 static int
@@ -432,8 +451,11 @@ renc_rule_capacity(uint32_t *counts, int nranges)
 	if (n == 0)
 		return 1;
 
-	/* At most one range in twenty may be too full (one in a slice). */
-	outliers = n < 4 ? 0 : (n < 20 ? 1 : n / 20);
+	/*
+	 * At most two ranges of a group may be too full, or one of a slice: each
+	 * of them costs a query pages_per_range heap pages.
+	 */
+	outliers = n < 4 ? 0 : (n < 64 ? 1 : n / 64);
 	capacity = 1.5 * counts[first + n / 2];
 	if (capacity < counts[nranges - 1 - outliers] / 2.0)
 		capacity = counts[nranges - 1 - outliers] / 2.0;

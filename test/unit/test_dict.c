@@ -124,6 +124,41 @@ wrong_answers(const dict *d, int queries)
 	return wrong;
 }
 
+/* Sets of intervals: what the hull covers between them must not be found. */
+static int
+wrong_sets(const dict *d, int queries)
+{
+	int			wrong = 0;
+
+	for (int q = 0; q < queries; q++)
+	{
+		renc_interval intervals[3];
+		renc_interval_set set = {intervals, 3};
+		renc_query	query = {0};
+		uint64_t	bound[6];
+		renc_mask	found = renc_mask_none();
+		renc_mask	expected = renc_mask_none();
+
+		do
+		{
+			for (int b = 0; b < 6; b++)
+				bound[b] = d->key[rnd_below(d->n)] + rnd_below(3) - 1;
+		} while (sort_keys(bound, 6) < 6);
+		for (int i = 0; i < 3; i++)
+		{
+			intervals[i].lo = bound[2 * i];
+			intervals[i].hi = bound[2 * i + 1];
+			expected = renc_mask_or(expected, truth(d, intervals[i].lo, intervals[i].hi));
+		}
+		query = renc_query_intervals(&set);
+		for (uint32_t p = 0; p < data_pages(d); p++)
+			found = renc_mask_or(found, renc_dict_probe(data_page(d, p), d->payload,
+														d->width, &query));
+		wrong += !mask_equal(found, expected);
+	}
+	return wrong;
+}
+
 static bool
 well_formed(const dict *d)
 {
@@ -235,7 +270,8 @@ test_set(size_t payload, int width, size_t n)
 		if (i % 16 == 0)
 			wrong += wrong_answers(&d, 3);
 	}
-	wrong += wrong_answers(&d, 1000) + !well_formed(&d) + misrouted(&d);
+	wrong += wrong_answers(&d, 1000) + wrong_sets(&d, 1000);
+	wrong += !well_formed(&d) + misrouted(&d);
 	tap_ok(wrong == 0 && full > 0 && added > 0,
 		   "payload %d, width %d, %d keys at first: %d added, %d refused, %d wrong",
 		   (int) payload, width, (int) n, added, full, wrong);
