@@ -27,6 +27,8 @@ OBJS = $(FILTER_OBJS) \
 	src/desummarize.o \
 	src/directory.o \
 	src/encode.o \
+	src/encode_net.o \
+	src/encode_number.o \
 	src/format.o \
 	src/format_dict.o \
 	src/format_filter.o \
@@ -37,6 +39,7 @@ OBJS = $(FILTER_OBJS) \
 	src/insert.o \
 	src/inspect.o \
 	src/interleave.o \
+	src/intervals.o \
 	src/key.o \
 	src/maintenance.o \
 	src/meta.o \

@@ -134,15 +134,29 @@ CREATE OPERATOR CLASS opc_whole FOR TYPE int4 USING rencoder AS
 	OPERATOR 1 <, OPERATOR 2 <=, OPERATOR 3 =, OPERATOR 4 >=, OPERATOR 5 >,
 	FUNCTION 1 rencoder_int4_key(int4);
 SELECT opc_validate('opc_whole');
+-- Operators beyond btree's do alone, but not without a function of their own.
+CREATE OPERATOR CLASS opc_subnets FOR TYPE inet USING rencoder AS
+	OPERATOR 6 <<, OPERATOR 10 &&,
+	FUNCTION 1 rencoder_inet_key(inet), FUNCTION 3 rencoder_inet_intervals(inet, int2, internal);
+SELECT opc_validate('opc_subnets');
+CREATE OPERATOR CLASS opc_other FOR TYPE int4 USING rencoder AS
+	OPERATOR 6 <>, FUNCTION 1 rencoder_int4_key(int4);
+SELECT opc_validate('opc_other');
+CREATE OPERATOR CLASS opc_other_function FOR TYPE int4 USING rencoder AS
+	OPERATOR 6 <>, FUNCTION 1 rencoder_int4_key(int4), FUNCTION 3 rencoder_int4_key(int4);
+SELECT opc_validate('opc_other_function');
 -- Numbers and purposes that the access method does not have.
-CREATE OPERATOR CLASS opc_number FOR TYPE int4 USING rencoder AS OPERATOR 6 <>;
-CREATE OPERATOR CLASS opc_number FOR TYPE int4 USING rencoder AS FUNCTION 3 rencoder_int4_key(int4);
+CREATE OPERATOR CLASS opc_number FOR TYPE int4 USING rencoder AS OPERATOR 11 <>;
+CREATE OPERATOR CLASS opc_number FOR TYPE int4 USING rencoder AS FUNCTION 4 rencoder_int4_key(int4);
 CREATE OPERATOR CLASS opc_order FOR TYPE int4 USING rencoder AS
 	OPERATOR 1 < (int4, int4) FOR ORDER BY integer_ops;
 DROP OPERATOR FAMILY opc_empty USING rencoder;
 DROP OPERATOR FAMILY opc_few USING rencoder;
 DROP OPERATOR FAMILY opc_functions USING rencoder;
 DROP OPERATOR FAMILY opc_cross USING rencoder;
+DROP OPERATOR FAMILY opc_subnets USING rencoder;
+DROP OPERATOR FAMILY opc_other USING rencoder;
+DROP OPERATOR FAMILY opc_other_function USING rencoder;
 
 --
 -- A user-defined operator class is used: integers in tens.

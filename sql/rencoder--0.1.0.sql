@@ -20,6 +20,7 @@ COMMENT ON ACCESS METHOD rencoder IS
 --
 -- 1: value -> key, an int8 that holds the bits of an order-preserving uint64
 -- 2: for bounds of another type, how far they must be widened, in keys
+-- 3: for operators beyond btree's, the keys that may satisfy them
 
 CREATE FUNCTION rencoder_int2_key(int2)
 RETURNS int8
@@ -76,6 +77,90 @@ AS 'MODULE_PATHNAME'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION rencoder_zone_slack() IS
 	'rencoder support: greatest offset of a time zone, in keys';
+
+CREATE FUNCTION rencoder_time_key(time)
+RETURNS int8
+AS 'MODULE_PATHNAME'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION rencoder_time_key(time) IS
+	'rencoder support: key of a value';
+
+CREATE FUNCTION rencoder_money_key(money)
+RETURNS int8
+AS 'MODULE_PATHNAME'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION rencoder_money_key(money) IS
+	'rencoder support: key of a value';
+
+CREATE FUNCTION rencoder_pg_lsn_key(pg_lsn)
+RETURNS int8
+AS 'MODULE_PATHNAME'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION rencoder_pg_lsn_key(pg_lsn) IS
+	'rencoder support: key of a value';
+
+CREATE FUNCTION rencoder_xid8_key(xid8)
+RETURNS int8
+AS 'MODULE_PATHNAME'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION rencoder_xid8_key(xid8) IS
+	'rencoder support: key of a value';
+
+CREATE FUNCTION rencoder_float4_key(float4)
+RETURNS int8
+AS 'MODULE_PATHNAME'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION rencoder_float4_key(float4) IS
+	'rencoder support: key of a value';
+
+CREATE FUNCTION rencoder_float8_key(float8)
+RETURNS int8
+AS 'MODULE_PATHNAME'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION rencoder_float8_key(float8) IS
+	'rencoder support: key of a value';
+
+CREATE FUNCTION rencoder_numeric_key(numeric)
+RETURNS int8
+AS 'MODULE_PATHNAME'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION rencoder_numeric_key(numeric) IS
+	'rencoder support: key of a value';
+
+CREATE FUNCTION rencoder_uuid_key(uuid)
+RETURNS int8
+AS 'MODULE_PATHNAME'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION rencoder_uuid_key(uuid) IS
+	'rencoder support: key of a value';
+
+CREATE FUNCTION rencoder_macaddr_key(macaddr)
+RETURNS int8
+AS 'MODULE_PATHNAME'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION rencoder_macaddr_key(macaddr) IS
+	'rencoder support: key of a value';
+
+CREATE FUNCTION rencoder_macaddr8_key(macaddr8)
+RETURNS int8
+AS 'MODULE_PATHNAME'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION rencoder_macaddr8_key(macaddr8) IS
+	'rencoder support: key of a value';
+
+CREATE FUNCTION rencoder_inet_key(inet)
+RETURNS int8
+AS 'MODULE_PATHNAME'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION rencoder_inet_key(inet) IS
+	'rencoder support: key of a value';
+
+CREATE FUNCTION rencoder_inet_intervals(inet, int2, internal)
+RETURNS void
+AS 'MODULE_PATHNAME'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION rencoder_inet_intervals(inet, int2, internal) IS
+	'rencoder support: keys that a subnet operator asks for';
 
 -- Integers
 
@@ -239,6 +324,191 @@ ALTER OPERATOR FAMILY datetime_ops USING rencoder ADD
 	OPERATOR	4	>= (timestamptz, timestamp),
 	OPERATOR	5	> (timestamptz, timestamp),
 	FUNCTION	2	(timestamptz, timestamp) rencoder_zone_slack();
+
+-- Floating point and numeric
+
+CREATE OPERATOR FAMILY float_ops USING rencoder;
+COMMENT ON OPERATOR FAMILY float_ops USING rencoder IS
+	'floating point numbers';
+
+CREATE OPERATOR CLASS float4_ops
+DEFAULT FOR TYPE float4 USING rencoder FAMILY float_ops AS
+	OPERATOR	1	<,
+	OPERATOR	2	<=,
+	OPERATOR	3	=,
+	OPERATOR	4	>=,
+	OPERATOR	5	>,
+	FUNCTION	1	rencoder_float4_key(float4);
+COMMENT ON OPERATOR CLASS float4_ops USING rencoder IS
+	'rencoder index operators of float4';
+
+CREATE OPERATOR CLASS float8_ops
+DEFAULT FOR TYPE float8 USING rencoder FAMILY float_ops AS
+	OPERATOR	1	<,
+	OPERATOR	2	<=,
+	OPERATOR	3	=,
+	OPERATOR	4	>=,
+	OPERATOR	5	>,
+	FUNCTION	1	rencoder_float8_key(float8);
+COMMENT ON OPERATOR CLASS float8_ops USING rencoder IS
+	'rencoder index operators of float8';
+
+ALTER OPERATOR FAMILY float_ops USING rencoder ADD
+	OPERATOR	1	< (float4, float8),
+	OPERATOR	2	<= (float4, float8),
+	OPERATOR	3	= (float4, float8),
+	OPERATOR	4	>= (float4, float8),
+	OPERATOR	5	> (float4, float8),
+	OPERATOR	1	< (float8, float4),
+	OPERATOR	2	<= (float8, float4),
+	OPERATOR	3	= (float8, float4),
+	OPERATOR	4	>= (float8, float4),
+	OPERATOR	5	> (float8, float4);
+
+CREATE OPERATOR FAMILY numeric_ops USING rencoder;
+COMMENT ON OPERATOR FAMILY numeric_ops USING rencoder IS
+	'numeric';
+
+CREATE OPERATOR CLASS numeric_ops
+DEFAULT FOR TYPE numeric USING rencoder FAMILY numeric_ops AS
+	OPERATOR	1	<,
+	OPERATOR	2	<=,
+	OPERATOR	3	=,
+	OPERATOR	4	>=,
+	OPERATOR	5	>,
+	FUNCTION	1	rencoder_numeric_key(numeric);
+COMMENT ON OPERATOR CLASS numeric_ops USING rencoder IS
+	'rencoder index operators of numeric';
+
+-- Other types that are numbers inside
+
+CREATE OPERATOR FAMILY time_ops USING rencoder;
+COMMENT ON OPERATOR FAMILY time_ops USING rencoder IS
+	'times of day';
+
+CREATE OPERATOR CLASS time_ops
+DEFAULT FOR TYPE time USING rencoder FAMILY time_ops AS
+	OPERATOR	1	<,
+	OPERATOR	2	<=,
+	OPERATOR	3	=,
+	OPERATOR	4	>=,
+	OPERATOR	5	>,
+	FUNCTION	1	rencoder_time_key(time);
+COMMENT ON OPERATOR CLASS time_ops USING rencoder IS
+	'rencoder index operators of time';
+
+CREATE OPERATOR FAMILY money_ops USING rencoder;
+COMMENT ON OPERATOR FAMILY money_ops USING rencoder IS
+	'amounts of money';
+
+CREATE OPERATOR CLASS money_ops
+DEFAULT FOR TYPE money USING rencoder FAMILY money_ops AS
+	OPERATOR	1	<,
+	OPERATOR	2	<=,
+	OPERATOR	3	=,
+	OPERATOR	4	>=,
+	OPERATOR	5	>,
+	FUNCTION	1	rencoder_money_key(money);
+COMMENT ON OPERATOR CLASS money_ops USING rencoder IS
+	'rencoder index operators of money';
+
+CREATE OPERATOR FAMILY pg_lsn_ops USING rencoder;
+COMMENT ON OPERATOR FAMILY pg_lsn_ops USING rencoder IS
+	'log positions';
+
+CREATE OPERATOR CLASS pg_lsn_ops
+DEFAULT FOR TYPE pg_lsn USING rencoder FAMILY pg_lsn_ops AS
+	OPERATOR	1	<,
+	OPERATOR	2	<=,
+	OPERATOR	3	=,
+	OPERATOR	4	>=,
+	OPERATOR	5	>,
+	FUNCTION	1	rencoder_pg_lsn_key(pg_lsn);
+COMMENT ON OPERATOR CLASS pg_lsn_ops USING rencoder IS
+	'rencoder index operators of pg_lsn';
+
+CREATE OPERATOR FAMILY xid8_ops USING rencoder;
+COMMENT ON OPERATOR FAMILY xid8_ops USING rencoder IS
+	'64-bit transaction ids';
+
+CREATE OPERATOR CLASS xid8_ops
+DEFAULT FOR TYPE xid8 USING rencoder FAMILY xid8_ops AS
+	OPERATOR	1	<,
+	OPERATOR	2	<=,
+	OPERATOR	3	=,
+	OPERATOR	4	>=,
+	OPERATOR	5	>,
+	FUNCTION	1	rencoder_xid8_key(xid8);
+COMMENT ON OPERATOR CLASS xid8_ops USING rencoder IS
+	'rencoder index operators of xid8';
+
+-- Identifiers and network addresses
+
+CREATE OPERATOR FAMILY uuid_ops USING rencoder;
+COMMENT ON OPERATOR FAMILY uuid_ops USING rencoder IS
+	'universally unique identifiers';
+
+CREATE OPERATOR CLASS uuid_ops
+DEFAULT FOR TYPE uuid USING rencoder FAMILY uuid_ops AS
+	OPERATOR	1	<,
+	OPERATOR	2	<=,
+	OPERATOR	3	=,
+	OPERATOR	4	>=,
+	OPERATOR	5	>,
+	FUNCTION	1	rencoder_uuid_key(uuid);
+COMMENT ON OPERATOR CLASS uuid_ops USING rencoder IS
+	'rencoder index operators of uuid';
+
+CREATE OPERATOR FAMILY macaddr_ops USING rencoder;
+COMMENT ON OPERATOR FAMILY macaddr_ops USING rencoder IS
+	'MAC addresses';
+
+CREATE OPERATOR CLASS macaddr_ops
+DEFAULT FOR TYPE macaddr USING rencoder FAMILY macaddr_ops AS
+	OPERATOR	1	<,
+	OPERATOR	2	<=,
+	OPERATOR	3	=,
+	OPERATOR	4	>=,
+	OPERATOR	5	>,
+	FUNCTION	1	rencoder_macaddr_key(macaddr);
+COMMENT ON OPERATOR CLASS macaddr_ops USING rencoder IS
+	'rencoder index operators of macaddr';
+
+CREATE OPERATOR FAMILY macaddr8_ops USING rencoder;
+COMMENT ON OPERATOR FAMILY macaddr8_ops USING rencoder IS
+	'MAC addresses of eight bytes';
+
+CREATE OPERATOR CLASS macaddr8_ops
+DEFAULT FOR TYPE macaddr8 USING rencoder FAMILY macaddr8_ops AS
+	OPERATOR	1	<,
+	OPERATOR	2	<=,
+	OPERATOR	3	=,
+	OPERATOR	4	>=,
+	OPERATOR	5	>,
+	FUNCTION	1	rencoder_macaddr8_key(macaddr8);
+COMMENT ON OPERATOR CLASS macaddr8_ops USING rencoder IS
+	'rencoder index operators of macaddr8';
+
+CREATE OPERATOR FAMILY inet_ops USING rencoder;
+COMMENT ON OPERATOR FAMILY inet_ops USING rencoder IS
+	'hosts and networks';
+
+CREATE OPERATOR CLASS inet_ops
+DEFAULT FOR TYPE inet USING rencoder FAMILY inet_ops AS
+	OPERATOR	1	<,
+	OPERATOR	2	<=,
+	OPERATOR	3	=,
+	OPERATOR	4	>=,
+	OPERATOR	5	>,
+	OPERATOR	6	<<,
+	OPERATOR	7	<<=,
+	OPERATOR	8	>>,
+	OPERATOR	9	>>=,
+	OPERATOR	10	&&,
+	FUNCTION	1	rencoder_inet_key(inet),
+	FUNCTION	3	rencoder_inet_intervals(inet, int2, internal);
+COMMENT ON OPERATOR CLASS inet_ops USING rencoder IS
+	'rencoder index operators of inet and cidr';
 
 -- Maintenance and inspection
 --

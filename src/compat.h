@@ -22,6 +22,11 @@
 #error "rencoder requires a block size of at least 8192: a group header fills most of a page"
 #endif
 
+/* 16: the macros of variable-length values left postgres.h. */
+#if PG_VERSION_NUM >= 160000
+#include "varatt.h"
+#endif
+
 /* 16: pg_class_ownercheck() became object_ownercheck(). */
 #if PG_VERSION_NUM >= 160000
 #include "catalog/pg_class.h"

@@ -68,7 +68,7 @@ add_clause(RencoderCostPath *p, int col, Node *clause)
 
 		p->column[col].keys = p->column[col].unknown = true;
 		p->column[col].operator = op->opno;
-		p->nscans *= Max(length, 1);
+		p->column[col].elements = Max(p->column[col].elements, length);
 	}
 	else if (IsA(clause, NullTest))
 	{
@@ -90,7 +90,8 @@ analyze_clauses(RencoderCostPath *p)
 	ListCell   *lc;
 
 	p->quals = get_quals_from_indexclauses(p->path->indexclauses);
-	p->nscans = 1;
+	for (int col = 0; col < p->index->nkeycolumns; col++)
+		p->column[col].elements = 1;
 	p->keys = palloc(Max(list_length(p->quals), 1) * sizeof(ScanKeyData));
 	foreach(lc, p->path->indexclauses)
 	{
@@ -136,7 +137,7 @@ btree_competes(const RencoderCostPath *p)
 static bool
 all_known(const RencoderCostPath *p)
 {
-	if (p->query->empty || p->nkeys == 0 || p->nscans != 1)
+	if (p->query->empty || p->nkeys == 0)
 		return false;
 	for (int col = 0; col < p->index->nkeycolumns; col++)
 	{
@@ -254,7 +255,7 @@ column_pass_rate(RencoderCostPath *p, int col, double reachable)
 	{
 		fpr = rencoder_cost_fpr(&p->info.config[col], p->info.bits_per_key,
 								known_intervals(p, col));
-		fpr = 1 - pow(1 - fpr, p->nscans);
+		fpr = 1 - pow(1 - fpr, p->column[col].elements);
 		fpr *= Min(1, p->groups * RENC_GROUP_RANGES / reachable);
 	}
 	p->correlation = Max(p->correlation, fabs(correlation));
@@ -323,11 +324,19 @@ estimate_index_pages(RencoderCostPath *p)
 
 	for (int col = 0; col < p->index->nkeycolumns; col++)
 	{
-		if (p->column[col].nulls)
+		const RencoderCostColumn *column = &p->column[col];
+		const RencoderConfig *config = &p->info.config[col];
+
+		if (column->nulls)
 			headers = p->groups;
-		if (p->column[col].keys)
-			per_group += rencoder_cost_probe_pages(&p->info.config[col],
-												   known_intervals(p, col));
+		if (!column->keys)
+			continue;
+		pages = rencoder_cost_probe_pages(config, known_intervals(p, col)) *
+			column->elements;
+		if (config->nwindows > 0)
+			pages = Min(pages, config->nwindows);
+		per_group += pages;
+		p->probes += p->groups * column->elements;
 	}
 	pages = (p->groups + p->info.slices) * per_group + headers;
 	if (p->index->pages > 0)

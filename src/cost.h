@@ -43,6 +43,7 @@ typedef struct RencoderCostColumn
 	bool		nulls;			/* IS NULL or IS NOT NULL */
 	bool		range;			/* comparisons other than with = */
 	bool		unknown;		/* some bound is not known when planning */
+	double		elements;		/* of the array compared with, or 1 */
 } RencoderCostColumn;
 
 /* A path to be costed. */
@@ -53,7 +54,6 @@ typedef struct RencoderCostPath
 	IndexOptInfo *index;
 	double		loop_count;
 	List	   *quals;			/* of all columns */
-	double		nscans;			/* scans for ScalarArrayOpExprs */
 	RencoderCostColumn column[INDEX_MAX_KEYS];
 	ScanKeyData *keys;			/* clauses with known bounds */
 	int			nkeys;
@@ -65,6 +65,7 @@ typedef struct RencoderCostPath
 	double		correlation;	/* of the best ordered column asked for */
 	double		heap_pages;		/* to be visited */
 	double		groups;			/* to be probed, by one scan */
+	double		probes;			/* of a column and group by an array's element */
 	double		index_pages;	/* to be read, by one scan */
 } RencoderCostPath;
 

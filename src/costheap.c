@@ -162,9 +162,9 @@ brin_heap_pages(const RencoderCostPath *p, const HeapCosts *heap)
 static double
 index_pages(const RencoderCostPath *p)
 {
-	double		pages = p->index_pages * p->nscans;
+	double		pages = p->index_pages;
 
-	if (p->nscans * p->loop_count > 1)
+	if (p->loop_count > 1)
 		pages = index_pages_fetched(pages * p->loop_count, p->index->pages,
 									p->index->pages, p->root) / p->loop_count;
 	return pages;
@@ -216,7 +216,7 @@ rencoder_cost_report(const RencoderCostPath *p, Cost *index_cost,
 
 	/* The bitmap as for BRIN. */
 	total = index_pages(p) * random_page_cost +
-		p->nscans * p->groups * OPERATORS_PER_GROUP * cpu_operator_cost +
+		p->probes * OPERATORS_PER_GROUP * cpu_operator_cost +
 		0.1 * cpu_operator_cost * p->heap_pages +
 		heap_cost(&heap, p->heap_pages, p->heap_pages / heap.pages * heap.rows);
 	brin_pages = brin_heap_pages(p, &heap);

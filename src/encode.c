@@ -1,25 +1,18 @@
 /*
  * encode.c
- *		Support functions of the operator classes: values to keys.
+ *		Keys of types that are integers inside: integers, object identifiers,
+ *		dates and times, money, log positions, transaction ids.
  *
- * A key function maps a value to a uint64, returned as the int8 of the same
- * bits, such that x < y implies key(x) <= key(y), also across the types of an
- * operator family (support function 1, see key.h).  Keys are on disk: a
- * function that returns other keys than its last release makes every index on
- * its type wrong.
+ * encode.h says what a key function must do.
  */
-#include "rencoder.h"
+#include "encode.h"
 
 #include "datatype/timestamp.h"
-#include "fmgr.h"
+#include "utils/cash.h"
 #include "utils/date.h"
+#include "utils/pg_lsn.h"
 #include "utils/timestamp.h"
-
-/* The smallest int64 becomes 0, the greatest 2^64 - 1. */
-#define INT64_KEY(value) \
-	((uint64) (int64) (value) ^ (UINT64CONST(1) << 63))
-
-#define PG_RETURN_KEY(key)	PG_RETURN_INT64((int64) (key))
+#include "utils/xid8.h"
 
 /* The first day that no timestamp can represent. */
 #define TIMESTAMP_END_DATE	(TIMESTAMP_END_JULIAN - POSTGRES_EPOCH_JDATE)
@@ -38,6 +31,10 @@ PG_FUNCTION_INFO_V1(rencoder_date_key);
 PG_FUNCTION_INFO_V1(rencoder_timestamp_key);
 PG_FUNCTION_INFO_V1(rencoder_timestamptz_key);
 PG_FUNCTION_INFO_V1(rencoder_zone_slack);
+PG_FUNCTION_INFO_V1(rencoder_time_key);
+PG_FUNCTION_INFO_V1(rencoder_money_key);
+PG_FUNCTION_INFO_V1(rencoder_pg_lsn_key);
+PG_FUNCTION_INFO_V1(rencoder_xid8_key);
 
 /* Integers of all widths share one key space. */
 Datum
@@ -111,4 +108,30 @@ Datum
 rencoder_zone_slack(PG_FUNCTION_ARGS)
 {
 	PG_RETURN_INT64(MAX_ZONE_OFFSET);
+}
+
+/* Microseconds since midnight. */
+Datum
+rencoder_time_key(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_KEY(INT64_KEY(PG_GETARG_TIMEADT(0)));
+}
+
+Datum
+rencoder_money_key(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_KEY(INT64_KEY(PG_GETARG_CASH(0)));
+}
+
+/* The unsigned ones are keys already. */
+Datum
+rencoder_pg_lsn_key(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_KEY(PG_GETARG_LSN(0));
+}
+
+Datum
+rencoder_xid8_key(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_KEY(U64FromFullTransactionId(PG_GETARG_FULLTRANSACTIONID(0)));
 }

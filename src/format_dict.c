@@ -69,34 +69,54 @@ probe_dict_page(RencoderProbe *probe, const RencoderSlab *slab, BlockNumber blkn
 	return payload;
 }
 
+/* Adds the ranges of one data page to the result; false if it is damaged. */
+static bool
+probe_data_page(RencoderProbe *probe, const RencoderSlab *slab, uint32 p,
+				renc_mask *result)
+{
+	const uint8 *page = probe_dict_page(probe, slab, data_block(slab, p), false);
+
+	if (page == NULL)
+		return false;
+	*result = renc_mask_or(*result,
+						   renc_dict_probe(page, RENCODER_PAYLOAD_SIZE, slab->width,
+										   &probe->query));
+	return true;
+}
+
 static renc_mask
 dict_probe(RencoderProbe *probe, const RencoderSlab *slab, renc_mask candidates)
 {
 	renc_mask	result = renc_mask_none();
-	uint32		first = 0;
-	uint32		last = 0;
+	const uint8 *page;
+	uint8	   *fence;
+	uint32		last;
 
-	if (has_fence(slab))
+	if (!has_fence(slab))
 	{
-		const uint8 *fence = probe_dict_page(probe, slab, slab->extent.start, true);
-
-		if (fence == NULL)
+		if (!probe_data_page(probe, slab, 0, &result))
 			return candidates;
-		first = renc_dict_route(fence, probe->query.hull_lo);
-		last = renc_dict_route(fence, probe->query.hull_hi);
+		rencoder_probe_release(probe);
+		return renc_mask_and(result, candidates);
 	}
-	for (uint32 p = first; p <= last; p++)
-	{
-		const uint8 *page = probe_dict_page(probe, slab, data_block(slab, p), false);
 
-		if (page == NULL)
-			return candidates;
-		result = renc_mask_or(result,
-							  renc_dict_probe(page, RENCODER_PAYLOAD_SIZE, slab->width,
-											  &probe->query));
+	/* The page is given up before the next one is read. */
+	page = probe_dict_page(probe, slab, slab->extent.start, true);
+	if (page == NULL)
+		return candidates;
+	fence = palloc(RENCODER_PAYLOAD_SIZE);
+	memcpy(fence, page, RENCODER_PAYLOAD_SIZE);
+	last = renc_dict_route(fence, probe->query.hull_hi);
+	for (uint32 p = renc_dict_route(fence, probe->query.hull_lo); p <= last; p++)
+	{
+		if (!renc_dict_page_meets(fence, data_pages(slab), p, &probe->query))
+			continue;
+		if (!probe_data_page(probe, slab, p, &result))
+			result = candidates;
 		if (renc_mask_empty(renc_mask_andnot(candidates, result)))
 			break;
 	}
+	pfree(fence);
 	rencoder_probe_release(probe);
 	return renc_mask_and(result, candidates);
 }

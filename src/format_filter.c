@@ -101,17 +101,25 @@ filter_probe(RencoderProbe *probe, const RencoderSlab *slab,
 {
 	window_source source = {probe, slab};
 	renc_windows windows;
-	renc_program *program;
-	renc_mask	result;
+	const RencoderPrograms *programs;
+	renc_mask	result = renc_mask_none();
 
-	program = rencoder_probe_program(probe, slab->config->shape, slab->extent.start);
-	if (program == NULL || slab->config->nwindows == 0)
+	programs = rencoder_probe_programs(probe, slab->config->shape, slab->extent.start);
+	if (programs == NULL || programs->always || slab->config->nwindows == 0)
 		return candidates;
 	windows.nwindows = slab->config->nwindows;
 	windows.width = slab->width;
 	windows.window = read_window;
 	windows.arg = &source;
-	result = renc_program_run(program, &windows, candidates);
+	for (int i = 0; i < programs->n; i++)
+	{
+		/* Ranges that are in the result already need no further test. */
+		renc_mask	left = renc_mask_andnot(candidates, result);
+
+		if (renc_mask_empty(left))
+			break;
+		result = renc_mask_or(result, renc_program_run(programs->program[i], &windows, left));
+	}
 	rencoder_probe_release(probe);
 	return result;
 }

@@ -34,7 +34,7 @@ rencoder_handler(PG_FUNCTION_ARGS)
 	am->amoptsprocnum = 0;
 	am->amcanmulticol = true;
 	am->amoptionalkey = true;
-	am->amsearcharray = false;	/* the executor runs one scan per element */
+	am->amsearcharray = true;
 	am->amsearchnulls = true;
 #ifdef RENCODER_HAVE_SUMMARIZING
 	am->amsummarizing = true;

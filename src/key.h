@@ -5,8 +5,8 @@
 #ifndef RENCODER_KEY_H
 #define RENCODER_KEY_H
 
+#include "intervals.h"
 #include "meta.h"
-#include "renc_query.h"
 
 #include "access/genam.h"
 #include "access/skey.h"
@@ -19,13 +19,24 @@
  *	 type of the operator family, (type, type) of that type.
  * 2 (optional): for operators with another right-hand type, how far a bound of
  *	 that type must be widened, in key units; () -> int8.
+ * 3 (required for operators beyond btree's, for their operands' types): which
+ *	 keys may satisfy "x operator value"; (type, int2 strategy, internal) ->
+ *	 void, adds intervals to the RencoderIntervals that the last argument
+ *	 points to.
  */
 #define RENCODER_PROC_KEY		1
 #define RENCODER_PROC_SLACK		2
-#define RENCODER_NPROCS			2
+#define RENCODER_PROC_INTERVALS	3
+#define RENCODER_NPROCS			3
 
-/* Strategies: btree's numbers. */
-#define RENCODER_NSTRATEGIES	5
+/* Strategies: btree's numbers first. */
+#define RENCODER_NORDER_STRATEGIES		5
+#define RENCODER_STRATEGY_SUB			6	/* inet << inet */
+#define RENCODER_STRATEGY_SUB_EQUAL		7	/* inet <<= inet */
+#define RENCODER_STRATEGY_SUPER			8	/* inet >> inet */
+#define RENCODER_STRATEGY_SUPER_EQUAL	9	/* inet >>= inet */
+#define RENCODER_STRATEGY_OVERLAP		10	/* inet && inet */
+#define RENCODER_NSTRATEGIES			10
 
 /* What a query asks of one column. */
 typedef struct RencoderColumnQuery
@@ -51,6 +62,7 @@ extern uint64 rencoder_key_encode(Relation index, int col, Datum value);
 /*
  * Turns scan keys into a query, palloc'd in the current context.  Strict
  * bounds become closed ones, which is safe because keys are only monotone.
+ * Keys with SK_SEARCHARRAY ask for the union over the array's elements.
  */
 extern RencoderQuery *rencoder_key_query(Relation index, const ScanKeyData *keys,
 										 int nkeys);

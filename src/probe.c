@@ -4,25 +4,48 @@
  */
 #include "probe.h"
 
+/* Intervals that a program may hold even if it must give up levels. */
+#define FEW_INTERVALS	8
+
+/* Sets of more intervals than this give up levels rather than be cut finer. */
+#define MANY_INTERVALS	256
+
 RencoderProbe *
-rencoder_probe_begin(Relation index, const renc_query *query)
+rencoder_probe_begin(Relation index, const renc_query *query,
+					 const renc_interval_set *set)
 {
 	RencoderProbe *probe = palloc0(sizeof(RencoderProbe));
 
 	probe->index = index;
 	probe->query = *query;
+	probe->set = set;
 	probe->buffer = InvalidBuffer;
 	return probe;
+}
+
+/* Leaves no program. */
+static void
+clear_programs(RencoderPrograms *programs)
+{
+	for (int i = 0; i < programs->n; i++)
+		pfree(programs->program[i]);
+	if (programs->program)
+		pfree(programs->program);
+	programs->program = NULL;
+	programs->n = programs->capacity = 0;
 }
 
 void
 rencoder_probe_end(RencoderProbe *probe)
 {
 	rencoder_probe_release(probe);
-	for (int i = 0; i < RENCODER_PROBE_PROGRAMS; i++)
+	for (int i = 0; i < RENCODER_PROBE_SHAPES; i++)
 	{
-		if (probe->program[i])
-			pfree(probe->program[i]);
+		if (probe->programs[i])
+		{
+			clear_programs(probe->programs[i]);
+			pfree(probe->programs[i]);
+		}
 	}
 	pfree(probe);
 }
@@ -37,38 +60,132 @@ rencoder_probe_fault(RencoderProbe *probe, BlockNumber blkno, const char *fault)
 	}
 }
 
-renc_program *
-rencoder_probe_program(RencoderProbe *probe, const uint8 *packed,
-					   BlockNumber blkno)
+static void
+add_program(RencoderPrograms *programs, renc_program *program)
 {
-	renc_program *program;
+	if (programs->n == programs->capacity)
+	{
+		programs->capacity = Max(1, 2 * programs->capacity);
+		programs->program = programs->program == NULL ?
+			palloc(programs->capacity * sizeof(renc_program *)) :
+			repalloc(programs->program, programs->capacity * sizeof(renc_program *));
+	}
+	programs->program[programs->n++] = program;
+}
+
+/*
+ * Compiles the program of some intervals, from "first" on; as many as fit, at
+ * most *n, which becomes their number.
+ */
+static renc_program *
+compile_some(const RencoderProbe *probe, const renc_shape *shape, size_t first,
+			 size_t *n)
+{
+	size_t		few = probe->set->n > MANY_INTERVALS ? *n : FEW_INTERVALS;
+	renc_program *program = palloc(sizeof(renc_program));
+
+	for (;;)
+	{
+		renc_interval_set some = {probe->set->interval + first, *n};
+		renc_query	query = renc_query_intervals(&some);
+
+		renc_program_compile(program, shape, RENCODER_ROWS, &query);
+		if (*n == 1 ||
+			(!program->always && (program->complete || *n <= few)))
+			return program;
+		*n /= 2;
+	}
+}
+
+/* Compiles the query for a shape. */
+static void
+compile_programs(const RencoderProbe *probe, const renc_shape *shape,
+				 RencoderPrograms *programs)
+{
+	size_t		guess = RENC_MAX_TREES / shape->nstoreys;
+	size_t		first = 0;
+
+	if (probe->set == NULL)
+	{
+		renc_program *program = palloc(sizeof(renc_program));
+
+		renc_program_compile(program, shape, RENCODER_ROWS, &probe->query);
+		add_program(programs, program);
+		programs->always = program->always;
+		return;
+	}
+	while (first < probe->set->n && !programs->always)
+	{
+		size_t		n = Min(guess, probe->set->n - first);
+		renc_program *program;
+
+		CHECK_FOR_INTERRUPTS();
+		program = compile_some(probe, shape, first, &n);
+		add_program(programs, program);
+		programs->always = program->always || programs->n > RENCODER_PROBE_PROGRAMS;
+		first += n;
+		guess = Min(guess, 2 * n);
+	}
+	if (programs->always)
+		clear_programs(programs);
+}
+
+/* Forgets the least recently used shapes while there are too many programs. */
+static void
+limit_programs(RencoderProbe *probe)
+{
+	int			total = 0;
+
+	for (int i = 0; i < RENCODER_PROBE_SHAPES && probe->programs[i]; i++)
+	{
+		total += probe->programs[i]->n;
+		if (i > 0 && total > RENCODER_PROBE_PROGRAMS)
+		{
+			total -= probe->programs[i]->n;
+			clear_programs(probe->programs[i]);
+			pfree(probe->programs[i]);
+			memmove(&probe->programs[i], &probe->programs[i + 1],
+					(RENCODER_PROBE_SHAPES - 1 - i) * sizeof(probe->programs[0]));
+			probe->programs[RENCODER_PROBE_SHAPES - 1] = NULL;
+			i--;
+		}
+	}
+}
+
+const RencoderPrograms *
+rencoder_probe_programs(RencoderProbe *probe, const uint8 *packed,
+						BlockNumber blkno)
+{
+	RencoderPrograms *programs;
 	renc_shape	shape;
 	const char *reason;
 	int			i = 0;
 
-	while (i < RENCODER_PROBE_PROGRAMS - 1 && probe->program[i] != NULL &&
-		   memcmp(probe->packed[i], packed, RENC_SHAPE_PACKED_SIZE) != 0)
+	while (i < RENCODER_PROBE_SHAPES - 1 && probe->programs[i] != NULL &&
+		   memcmp(probe->programs[i]->packed, packed, RENC_SHAPE_PACKED_SIZE) != 0)
 		i++;
-	program = probe->program[i];
-	if (program == NULL ||
-		memcmp(probe->packed[i], packed, RENC_SHAPE_PACKED_SIZE) != 0)
+	programs = probe->programs[i];
+	if (programs == NULL ||
+		memcmp(programs->packed, packed, RENC_SHAPE_PACKED_SIZE) != 0)
 	{
 		if (!renc_shape_unpack(packed, &shape, &reason))
 		{
 			rencoder_probe_fault(probe, blkno, "The shape of a filter is not valid.");
 			return NULL;
 		}
-		if (program == NULL)
-			program = palloc(sizeof(renc_program));
-		renc_program_compile(program, &shape, RENCODER_ROWS, &probe->query);
+		if (programs == NULL)
+			programs = probe->programs[i] = palloc0(sizeof(RencoderPrograms));
+		clear_programs(programs);
+		programs->always = false;
+		memcpy(programs->packed, packed, RENC_SHAPE_PACKED_SIZE);
+		compile_programs(probe, &shape, programs);
 	}
 
 	/* To the front: the least recently used one is the next to go. */
-	memmove(&probe->program[1], &probe->program[0], i * sizeof(probe->program[0]));
-	memmove(&probe->packed[1], &probe->packed[0], i * sizeof(probe->packed[0]));
-	probe->program[0] = program;
-	memcpy(probe->packed[0], packed, RENC_SHAPE_PACKED_SIZE);
-	return program;
+	memmove(&probe->programs[1], &probe->programs[0], i * sizeof(probe->programs[0]));
+	probe->programs[0] = programs;
+	limit_programs(probe);
+	return programs;
 }
 
 const uint8 *

@@ -2,7 +2,7 @@
  * probe.h
  *		State of probing one column of an index with one query.
  *
- * Holds the compiled programs (one per shape met) and the page that is being
+ * Holds the compiled programs of the shapes met and the page that is being
  * looked at, and counts index pages read.
  */
 #ifndef RENCODER_PROBE_H
@@ -11,12 +11,29 @@
 #include "group.h"
 #include "renc_program.h"
 
-#define RENCODER_PROBE_PROGRAMS 4
+/* Shapes whose programs are kept, and programs kept in all (90 kB each). */
+#define RENCODER_PROBE_SHAPES		4
+#define RENCODER_PROBE_PROGRAMS		256
+
+/*
+ * The programs of a query for one shape.  A set of intervals that is too much
+ * for one program is cut into several, each for some of the intervals, whose
+ * results are to be ORed.
+ */
+typedef struct RencoderPrograms
+{
+	uint8		packed[RENC_SHAPE_PACKED_SIZE];
+	bool		always;			/* too much to test: every range may match */
+	int			n;
+	int			capacity;
+	renc_program **program;
+} RencoderPrograms;
 
 typedef struct RencoderProbe
 {
 	Relation	index;
 	renc_query	query;
+	const renc_interval_set *set;	/* if that is what the query asks for */
 	int64		npages;			/* index pages read so far */
 
 	/*
@@ -26,22 +43,28 @@ typedef struct RencoderProbe
 	const char *fault;
 	BlockNumber fault_blkno;
 
-	/* Compiled programs, the most recently used first. */
-	renc_program *program[RENCODER_PROBE_PROGRAMS];
-	uint8		packed[RENCODER_PROBE_PROGRAMS][RENC_SHAPE_PACKED_SIZE];
+	/* Compiled programs, the most recently used shape first. */
+	RencoderPrograms *programs[RENCODER_PROBE_SHAPES];
 
 	Buffer		buffer;			/* pinned and share-locked, or invalid */
 	BlockNumber blkno;			/* its block */
 } RencoderProbe;
 
-/* "query" is copied; what its arg points to must live on. */
-extern RencoderProbe *rencoder_probe_begin(Relation index, const renc_query *query);
+/*
+ * "query" is copied; what its arg points to must live on.  "set": the
+ * intervals that are the query, or NULL if it is something else.
+ */
+extern RencoderProbe *rencoder_probe_begin(Relation index, const renc_query *query,
+										   const renc_interval_set *set);
 extern void rencoder_probe_end(RencoderProbe *probe);
 
-/* The program for a packed shape; NULL with fault set if it is not valid. */
-extern renc_program *rencoder_probe_program(RencoderProbe *probe,
-											const uint8 *packed,
-											BlockNumber blkno);
+/*
+ * The programs for a packed shape, valid until the next call; NULL with fault
+ * set if it is not a shape.
+ */
+extern const RencoderPrograms *rencoder_probe_programs(RencoderProbe *probe,
+													   const uint8 *packed,
+													   BlockNumber blkno);
 
 /*
  * Payload of a page, share-locked until the next call or

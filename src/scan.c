@@ -378,7 +378,7 @@ begin_range_scan(RangeScan *s, Relation index, BlockNumber heap_nblocks,
 		const RencoderColumnQuery *q = &query->column[col];
 
 		if (q->has_keys)
-			s->probe[col] = rencoder_probe_begin(index, &q->query);
+			s->probe[col] = rencoder_probe_begin(index, &q->query, &q->set);
 		s->asks_nulls |= q->is_null || q->not_null;
 	}
 }

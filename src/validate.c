@@ -4,8 +4,9 @@
  *		method?
  *
  * Support functions are registered as key.h says: 1 for (type, type), 2 for
- * two different types.  A scan needs function 1 of every type that an
- * operator of the family may have on its right-hand side.
+ * two different types, 3 for the operands of the operators beyond btree's.  A
+ * scan needs function 1 of every type that one of btree's operators of the
+ * family may have on its right-hand side.
  */
 #include "key.h"
 #include "rencoder.h"
@@ -30,6 +31,10 @@
 	 (UINT64CONST(1) << BTEqualStrategyNumber) | \
 	 (UINT64CONST(1) << BTGreaterEqualStrategyNumber) | \
 	 (UINT64CONST(1) << BTGreaterStrategyNumber))
+
+/* The strategies that need support function 3 instead of 1. */
+#define OTHER_OPERATORS \
+	(~(ALL_OPERATORS | 1))
 
 #define HAS_FUNCTION(group, number) \
 	(((group)->functionset & (UINT64CONST(1) << (number))) != 0)
@@ -67,7 +72,7 @@ check_function(const char *opfamily, Form_pg_amproc proc, bool *valid)
 {
 	const char *name = format_procedure(proc->amproc);
 	bool		same_type = proc->amproclefttype == proc->amprocrighttype;
-	bool		registered;
+	bool		registered = true;
 	bool		signature;
 
 	switch (proc->amprocnum)
@@ -80,6 +85,11 @@ check_function(const char *opfamily, Form_pg_amproc proc, bool *valid)
 		case RENCODER_PROC_SLACK:
 			registered = !same_type;
 			signature = check_amproc_signature(proc->amproc, INT8OID, true, 0, 0);
+			break;
+		case RENCODER_PROC_INTERVALS:
+			signature = check_amproc_signature(proc->amproc, VOIDOID, false, 3, 3,
+											   proc->amprocrighttype, INT2OID,
+											   INTERNALOID);
 			break;
 		default:
 			complain(valid, "operator family \"%s\" of access method %s contains function %s with invalid support number %d",
@@ -137,8 +147,8 @@ has_key_function(List *groups, Oid type)
 }
 
 /*
- * A pair of types has all operators or, if its types differ and it has no
- * function either, none; and a key function on each side.  Types without key
+ * A pair of types has all of btree's operators and a key function on each
+ * side, or only others; others need their own function.  Types without key
  * function are complained of once, at their own pair if they have one.
  */
 static void
@@ -147,16 +157,23 @@ check_group(const char *opfamily, List *groups, OpFamilyOpFuncGroup *group,
 {
 	Oid			left = group->lefttype;
 	Oid			right = group->righttype;
+	uint64		order = group->operatorset & ALL_OPERATORS;
+	uint64		others = group->operatorset & OTHER_OPERATORS;
 
-	if ((group->operatorset & ALL_OPERATORS) != ALL_OPERATORS)
+	if (order != ALL_OPERATORS && (order != 0 || others == 0))
 		complain(valid, "operator family \"%s\" of access method %s is missing operator(s) for types %s and %s",
 				 opfamily, "rencoder", format_type_be(left), format_type_be(right));
 
 	if (left == right ? !HAS_FUNCTION(group, RENCODER_PROC_KEY) :
 		((find_group(groups, left, left) == NULL && !has_key_function(groups, left)) ||
-		 (find_group(groups, right, right) == NULL && !has_key_function(groups, right))))
+		 ((order != 0 || others == 0) && find_group(groups, right, right) == NULL &&
+		  !has_key_function(groups, right))))
 		complain(valid, "operator family \"%s\" of access method %s is missing support function %d for types %s and %s",
 				 opfamily, "rencoder", RENCODER_PROC_KEY,
+				 format_type_be(left), format_type_be(right));
+	if (others != 0 && !HAS_FUNCTION(group, RENCODER_PROC_INTERVALS))
+		complain(valid, "operator family \"%s\" of access method %s is missing support function %d for types %s and %s",
+				 opfamily, "rencoder", RENCODER_PROC_INTERVALS,
 				 format_type_be(left), format_type_be(right));
 }
 

@@ -15,14 +15,14 @@ MAX_FUNCTION_LINES=80
 # include headers of its own layer and of those above it in this list.
 # Everything may include the filter core, which stands below all.
 LAYERS='
-compat collect rencoder
+compat collect intervals rencoder
 page
 wal entry
 meta options
 directory space
 group groupcopy horizon
 probe format format_dict format_filter
-key encode
+key encode encode_net encode_number
 build summarize desummarize interleave insert scan vacuum costindex costheap cost validate handler
 target maintenance inspect check check_heap
 '

@@ -133,6 +133,16 @@ renc_dict_route(const uint8_t *fence, uint64_t key)
 	return left;
 }
 
+bool
+renc_dict_page_meets(const uint8_t *fence, uint32_t npages, uint32_t page,
+					 const renc_query *query)
+{
+	uint64_t	lo = page == 0 ? 0 : key_at(fence, page - 1);
+	uint64_t	hi = page == npages - 1 ? UINT64_MAX : key_at(fence, page) - 1;
+
+	return query->overlap(query->arg, lo, hi) != RENC_DISJOINT;
+}
+
 /* The first sorted entry that is not less than "key". */
 static uint32_t
 lower_bound(const uint8_t *page, uint64_t key)

@@ -52,6 +52,10 @@ extern void renc_dict_build(uint8_t *image, size_t payload, int width,
 /* The data page (0 = first) whose interval holds "key". */
 extern uint32_t renc_dict_route(const uint8_t *fence, uint64_t key);
 
+/* Does the interval of data page "page" of "npages" hold keys of the query? */
+extern bool renc_dict_page_meets(const uint8_t *fence, uint32_t npages,
+								 uint32_t page, const renc_query *query);
+
 /* Ranges of a data page that hold a key satisfying the query. */
 extern renc_mask renc_dict_probe(const uint8_t *page, size_t payload, int width,
 								 const renc_query *query);

@@ -183,12 +183,14 @@ renc_program_compile(renc_program *prog, const renc_shape *shape,
 	prog->shape = *shape;
 	prog->rows = rows;
 	prog->always = false;
+	prog->complete = true;
 	for (int s = 0; s < shape->nstoreys; s++)
 		levels |= shape->storey[s].levels;
 
 	/* Give up levels of the inside nodes until the program fits. */
 	while (!try_compile(prog, query, limit))
 	{
+		prog->complete = false;
 		if (levels == 0)
 		{
 			prog->ntrees = prog->nnodes = 0;

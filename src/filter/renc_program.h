@@ -52,6 +52,7 @@ typedef struct renc_program
 	renc_shape	shape;
 	uint32_t	rows;			/* rows per window */
 	bool		always;			/* too long to test: every range may match */
+	bool		complete;		/* no level was given up */
 	int			ntrees;
 	int			nnodes;
 	renc_tree	tree[RENC_MAX_TREES];

@@ -1,0 +1,87 @@
+-- Keys are in the order of the values, for every operator class: x < y implies
+-- key(x) <= key(y), and x = y implies key(x) = key(y).  100,000 random values
+-- of each type and the edge values are sorted; that all neighbours are in order
+-- implies that all pairs are.
+\getenv abs_srcdir PG_ABS_SRCDIR
+\set values :abs_srcdir '/sql/include/values.sql'
+\getenv seed RENCODER_SEED
+\if :{?seed}
+\else
+\set seed 1
+\endif
+SET client_min_messages = warning;
+CREATE SCHEMA opclass_order;
+SET search_path = opclass_order, public;
+\set ECHO none
+\i :values
+\set ECHO all
+SELECT setseed(mod(:'seed'::numeric, 1000003) / 1000003);
+
+-- Inversions among the values that "query" returns, column v, whose keys are
+-- the column key.  "resolution": the share of distinct values that must have
+-- keys of their own, lest a constant be called an order.
+CREATE FUNCTION check_order(name text, query text, resolution float8)
+RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	r record;
+	seed text := current_setting('opclass_order.seed');
+BEGIN
+	-- A key is unsigned.
+	EXECUTE format('CREATE TEMP TABLE ordered AS
+		SELECT v, key, lag(v) OVER w AS v0, lag(key) OVER w AS key0
+		FROM (SELECT v, key # (-9223372036854775808) AS key FROM (%s) q) q
+		WINDOW w AS (ORDER BY v)', query);
+	SELECT * INTO r FROM ordered WHERE key0 > key OR (v0 = v AND key0 <> key) LIMIT 1;
+	IF FOUND THEN
+		RAISE WARNING '%: % has key %, % has key %, seed %', name, r.v0, r.key0, r.v, r.key, seed;
+	END IF;
+	SELECT count(*) AS n, count(DISTINCT v) AS values, count(DISTINCT key) AS keys INTO r FROM ordered;
+	DROP TABLE ordered;
+	IF r.keys < resolution * r.values THEN
+		RAISE WARNING '%: % values have only % keys, seed %', name, r.values, r.keys, seed;
+	END IF;
+	RETURN name || CASE WHEN r.n >= 100000 THEN ' checked' ELSE ' has few values' END;
+END $$;
+CREATE FUNCTION type_query(type text) RETURNS text LANGUAGE sql AS $$
+	SELECT format('SELECT v, rencoder_%1$s_key(v) AS key FROM (
+		SELECT %2$s AS v FROM generate_series(1, 100000)
+		UNION ALL SELECT unnest(%3$L::text[])::%1$s) q OFFSET 0',
+		type, value_random(type), value_edges(type))
+$$;
+SELECT set_config('opclass_order.seed', :'seed', false) = :'seed' AS set;
+
+-- Types of one family share keys, and are compared with one another here.
+SELECT check_order(type, type_query(type), resolution)
+FROM (VALUES ('int2', 1), ('int4', 1), ('int8', 1), ('oid', 1), ('date', 1), ('timestamp', 1),
+	('timestamptz', 1), ('time', 1), ('money', 1), ('pg_lsn', 1), ('xid8', 1), ('float4', 1),
+	('float8', 1), ('numeric', 0.7), ('uuid', 0.5), ('macaddr', 1), ('macaddr8', 1), ('inet', 0.7)) t (type, resolution);
+SELECT check_order('integers', format('SELECT v::int8 AS v, key FROM (%s) a UNION ALL SELECT v::int8, key FROM (%s) b UNION ALL %s',
+	type_query('int2'), type_query('int4'), type_query('int8')), 1);
+SELECT check_order('floats', format('SELECT v::float8 AS v, key FROM (%s) a UNION ALL %s',
+	type_query('float4'), type_query('float8')), 1);
+-- A timestamp cannot hold every date.
+SELECT check_order('dates', format('SELECT v::timestamp AS v, key FROM (%s) a WHERE v = ''infinity'' OR v < ''294277-01-01'' UNION ALL %s',
+	type_query('date'), type_query('timestamp')), 1);
+
+-- The same order when the difference is in the last place.
+SELECT rencoder_numeric_key(9999999999999999) < rencoder_numeric_key(10000000000000000) AS up,
+	rencoder_numeric_key(12345678.90123456) < rencoder_numeric_key(12345678.90123457) AS sixteen_digits,
+	rencoder_numeric_key('NaN') > rencoder_numeric_key('Infinity') AS nan_last,
+	rencoder_numeric_key('Infinity') > rencoder_numeric_key(1e131071) AS infinity_after_all,
+	rencoder_float8_key('NaN') = -1 AS nan, rencoder_float8_key('-0') = rencoder_float8_key('0') AS zeros,
+	rencoder_float4_key('0.1') = rencoder_float8_key('0.1'::float4::float8) AS widened;
+
+-- Keys are on disk: these must never change.
+SELECT to_hex(rencoder_numeric_key(1)) AS one, to_hex(rencoder_numeric_key(-123.45)) AS negative,
+	to_hex(rencoder_numeric_key(0)) AS zero, to_hex(rencoder_numeric_key(98765432109876543210)) AS long,
+	to_hex(rencoder_numeric_key(1e-300)) AS tiny, to_hex(rencoder_numeric_key(1e300)) AS huge;
+SELECT to_hex(rencoder_float8_key(1)) AS one, to_hex(rencoder_float8_key(-1.5)) AS negative, to_hex(rencoder_float4_key(1.5)) AS single;
+SELECT to_hex(rencoder_inet_key('10.1.2.3/8')) AS host, to_hex(rencoder_inet_key('10.1.2.3')) AS address,
+	to_hex(rencoder_inet_key('255.255.255.255/0')) AS nothing, to_hex(rencoder_inet_key('2001:db8:1:2:3:4:5:6/56')) AS v6;
+SELECT to_hex(rencoder_uuid_key('01234567-89ab-cdef-0123-456789abcdef')) AS uuid,
+	to_hex(rencoder_macaddr_key('01:23:45:67:89:ab')) AS mac, to_hex(rencoder_macaddr8_key('01:23:45:67:89:ab:cd:ef')) AS mac8,
+	to_hex(rencoder_time_key('00:00:01')) AS time, to_hex(rencoder_money_key('-0.01')) AS money,
+	to_hex(rencoder_pg_lsn_key('1/2')) AS lsn, to_hex(rencoder_xid8_key('3')) AS xid;
+
+SET client_min_messages = error;
+DROP SCHEMA opclass_order CASCADE;
