@@ -323,6 +323,8 @@ deepest_level(const key_profile *p, double bits_per_key)
 		/* An interval's ends cut through nodes as wide as the grain. */
 		if (e >= p->grain)
 			e = p->grain + (p->aligned ? 0 : 2);
+		if (e > RENC_KEY_BITS)
+			e = RENC_KEY_BITS;
 	}
 	return e < 2 ? 2 : e;
 }
