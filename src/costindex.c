@@ -162,7 +162,8 @@ void
 rencoder_cost_index_read(Relation index, double heap_pages,
 						 const RencoderQuery *query, RencoderCostIndex *info)
 {
-	const RencoderMeta *meta = rencoder_meta_get(index);
+	RencoderMeta meta_copy = *rencoder_meta_get(index);
+	const RencoderMeta *meta = &meta_copy;
 	RencoderMetaPageData *metadata = rencoder_meta_copy(index);
 	GroupSums	sums = {0};
 	uint32		ndirpages;

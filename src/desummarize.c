@@ -7,7 +7,8 @@
 bool
 rencoder_desummarize(Relation index, uint64 range)
 {
-	const RencoderMeta *meta = rencoder_meta_get(index);
+	RencoderMeta meta_copy = *rencoder_meta_get(index);
+	const RencoderMeta *meta = &meta_copy;
 	uint32		group = rencoder_group_of_range(range);
 	unsigned int slot = rencoder_slot_of_range(range);
 	BlockNumber header_blkno;

@@ -19,9 +19,9 @@
 
 /*
  * No zone of PostgreSQL is further from UTC than this: a POSIX-style time zone
- * may say up to 167:59:59 hours, for standard and for daylight-saving time.
+ * may say up to 167:59 hours, and daylight-saving time an hour more.
  */
-#define MAX_ZONE_OFFSET		(7 * USECS_PER_DAY)
+#define MAX_ZONE_OFFSET		(8 * USECS_PER_DAY)
 
 PG_FUNCTION_INFO_V1(rencoder_int2_key);
 PG_FUNCTION_INFO_V1(rencoder_int4_key);

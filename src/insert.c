@@ -301,7 +301,13 @@ rencoderinsert(Relation index, Datum *values, bool *isnull,
 			   IndexUniqueCheck checkUnique, bool indexUnchanged,
 			   IndexInfo *indexInfo)
 {
-	const RencoderMeta *meta = rencoder_meta_get(index);
+
+	/*
+	 * A copy: support functions may look at catalogs, and an invalidation
+	 * that arrives then frees rd_amcache.
+	 */
+	RencoderMeta meta_copy = *rencoder_meta_get(index);
+	const RencoderMeta *meta = &meta_copy;
 	uint64		range = rencoder_range_of_block(meta, ItemPointerGetBlockNumber(heap_tid));
 	InsertCache *cache = (InsertCache *) indexInfo->ii_AmCache;
 	Insertion	ins;

@@ -287,6 +287,7 @@ is_ready(const RencoderHeaderData *first, const RencoderHeaderData *column)
 bool
 rencoder_interleave(Relation index, uint32 group)
 {
+	RencoderMeta meta = *rencoder_meta_get(index);
 	Interleaving il;
 	RencoderHeaderData first;
 	RencoderHeaderData copy;
@@ -295,7 +296,7 @@ rencoder_interleave(Relation index, uint32 group)
 
 	memset(&il, 0, sizeof(il));
 	il.index = index;
-	il.meta = rencoder_meta_get(index);
+	il.meta = &meta;
 	il.group = group;
 	il.directory = rencoder_directory_find(index, il.meta, NULL, group, NULL);
 	il.header = rencoder_group_find(index, il.meta, group);

@@ -34,6 +34,7 @@
 typedef struct RangeScan
 {
 	Relation	index;
+	RencoderMeta meta_copy;		/* an invalidation may free rd_amcache */
 	const RencoderMeta *meta;
 	const RencoderQuery *query;
 	uint64		nranges;		/* of the table */
@@ -366,7 +367,8 @@ begin_range_scan(RangeScan *s, Relation index, BlockNumber heap_nblocks,
 {
 	memset(s, 0, sizeof(*s));
 	s->index = index;
-	s->meta = rencoder_meta_get(index);
+	s->meta_copy = *rencoder_meta_get(index);
+	s->meta = &s->meta_copy;
 	s->query = query;
 	s->nranges = rencoder_range_count(s->meta, heap_nblocks);
 	s->xmin = xmin;
