@@ -41,6 +41,7 @@ SELECT fn_fill(1, 70);
 SELECT * FROM fn_states('fn_v');
 SELECT candidates = ranges AS visits_all, unsummarized = ranges AS unsummarized
 FROM rencoder_candidates('fn_v', 1::int8, 2::int8);
+SELECT skipped = ranges AS contradictory FROM rencoder_candidates('fn_v', 2::int8, 1::int8);
 SELECT fn_check();
 SELECT rencoder_summarize_range('fn_v', 4);
 SELECT rencoder_summarize_range('fn_v', 4);

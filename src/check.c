@@ -4,8 +4,11 @@
  *
  * Every page that can be reached from the metapage is read and verified by
  * type and content, and no block may be referred to twice.  Pages that
- * nothing refers to are legal: a crash leaves such.  The invariants INV-n are
- * those of src/README.md.
+ * nothing refers to are legal: a crash leaves such.
+ *
+ * Comments name the invariant of src/README.md that a check stands for.  INV-5
+ * is one of rencoder_page_fault(), INV-3 shows in check_heap.c; INV-8 (locks)
+ * and INV-10 (bytes) cannot be seen here.
  *
  * Inserters may widen bounds and set bits all the time; that breaks nothing
  * that is checked here.  The maintainer would, so it is kept out (primary) or
@@ -18,7 +21,6 @@
 #include "miscadmin.h"
 
 #include "groupcopy.h"
-#include "renc_hash.h"
 #include "rencoder.h"
 #include "space.h"
 #include "target.h"

@@ -238,17 +238,16 @@ scan_group(RangeScan *s, RencoderEntry entry, uint32 group)
 	renc_mask	existing = existing_ranges(s, group);
 	renc_mask	candidates;
 
-	if (entry == NULL || entry->header == RENCODER_NO_BLOCK)
+	if (s->query->empty)
+		;						/* no row can match, wherever it is */
+	else if (entry == NULL || entry->header == RENCODER_NO_BLOCK)
 		state.untrusted = existing;
-	else if (!s->query->empty)
-	{
-		if ((entry->flags & RENCODER_ENTRY_SEALED) &&
-			!(entry->flags & RENCODER_ENTRY_ALWAYS) &&
-			entry->horizon <= s->xmin && !s->asks_nulls && s->query->restricted)
-			scan_sealed(s, entry, group, &state);
-		else
-			scan_by_header(s, entry, group, &state);
-	}
+	else if ((entry->flags & RENCODER_ENTRY_SEALED) &&
+			 !(entry->flags & RENCODER_ENTRY_ALWAYS) &&
+			 entry->horizon <= s->xmin && !s->asks_nulls && s->query->restricted)
+		scan_sealed(s, entry, group, &state);
+	else
+		scan_by_header(s, entry, group, &state);
 	candidates = renc_mask_or(state.untrusted, state.mask);
 	if (s->counts)
 	{
