@@ -1,0 +1,87 @@
+/*
+ * renc_strings.h
+ *		Keys of byte strings through a trained dictionary of splitters.
+ *
+ * The first eight bytes of URLs, names or paths are nearly all alike.  A
+ * dictionary, trained on a sample of the strings, is a sorted list of
+ * splitters; a string belongs to the interval between two neighbouring ones.
+ * All strings of an interval begin with what its two ends have in common, so
+ * the key needs to say only what comes after it:
+ *
+ *		63                 52 51                                         0
+ *		| interval (12 bits) | bytes after the common prefix (52 bits)     |
+ *
+ * Bytes are coded in base N, N being the number of different bytes in the
+ * sample (and of the gaps between them): a letter of English text costs less
+ * than 5 bits.  A byte of a gap is coded as the gap, and nothing after it is.
+ *
+ * The key is monotone in the order of memcmp() for every string, also those
+ * that the sample knows nothing of.  Without a dictionary, the key is the
+ * first eight bytes.  A string and the same with zero bytes added, or two that
+ * differ far behind, have the same key.
+ */
+#ifndef RENC_STRINGS_H
+#define RENC_STRINGS_H
+
+#include "renc_config.h"
+
+/* Splitters (12 bits of interval) and their length (disk format). */
+#define RENC_STRINGS_MAX		4095
+#define RENC_STRINGS_MAX_LENGTH	256
+
+/*
+ * Bytes of a string that its key may depend on: the longest splitter, and 52
+ * digits in base 2.
+ */
+#define RENC_STRINGS_HEAD		(RENC_STRINGS_MAX_LENGTH + 52)
+
+/* A string of the sample. */
+typedef struct renc_string
+{
+	const uint8_t *data;
+	size_t		length;
+} renc_string;
+
+/*
+ * Dictionary as it is stored (disk format; aligned to 4 bytes):
+ *
+ *		 0   4       6        8            264         296
+ *		 | n | radix | prefix | digit[256] | gap[32]   | offset[n + 1] |
+ *		 | shared[n + 1] | prefix bytes | splitters, one after the other
+ *
+ * All splitters begin with "prefix" bytes, which are stored once.  Splitter i
+ * is at offset[i] .. offset[i + 1] of what follows them.  Interval i lies
+ * below splitter i; shared[i] is the length of what its ends have in common
+ * behind the prefix.  The first and the last interval have only one end.
+ */
+typedef struct renc_strings
+{
+	uint32_t	n;
+	uint16_t	radix;			/* N */
+	uint16_t	prefix;
+	uint8_t		digit[256];		/* of each byte */
+	uint8_t		gap[32];		/* bit b: byte b was not in the sample */
+	uint32_t	offset[];
+} renc_strings;
+
+/*
+ * Trains a dictionary on strings that are sorted as memcmp() does, distinct,
+ * and at least one.  Strings longer than RENC_STRINGS_MAX_LENGTH count by
+ * that much.  Writes at most "limit" bytes to "out", which must be able to
+ * hold more than a header; returns the size, 0 if not even one splitter fits.
+ */
+extern size_t renc_strings_train(const renc_string *sample, size_t n,
+								 void *out, size_t limit);
+
+/* Is this a dictionary of "size" bytes that the functions below can work with? */
+extern bool renc_strings_valid(const void *data, size_t size);
+
+/* The key of a string; "d" may be NULL. */
+extern uint64_t renc_strings_key(const renc_strings *d, const uint8_t *s,
+								 size_t length);
+
+/* The greatest key of all strings that begin with "s". */
+extern uint64_t renc_strings_last(const renc_strings *d, const uint8_t *s,
+								  size_t length);
+
+#endif							/* RENC_STRINGS_H */
