@@ -14,12 +14,16 @@ FILTER_OBJS = \
 	src/filter/renc_program.o \
 	src/filter/renc_rule.o \
 	src/filter/renc_shape.o \
+	src/filter/renc_strings.o \
 	src/filter/renc_window.o
 
 OBJS = $(FILTER_OBJS) \
+	src/bitmap.o \
 	src/build.o \
 	src/check.o \
+	src/check_blocks.o \
 	src/check_heap.o \
+	src/coder.o \
 	src/collect.o \
 	src/cost.o \
 	src/costheap.o \
@@ -29,6 +33,7 @@ OBJS = $(FILTER_OBJS) \
 	src/encode.o \
 	src/encode_net.o \
 	src/encode_number.o \
+	src/encode_text.o \
 	src/format.o \
 	src/format_dict.o \
 	src/format_filter.o \
@@ -50,6 +55,8 @@ OBJS = $(FILTER_OBJS) \
 	src/space.o \
 	src/summarize.o \
 	src/target.o \
+	src/train.o \
+	src/trainer.o \
 	src/vacuum.o \
 	src/validate.o \
 	src/wal.o

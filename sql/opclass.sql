@@ -146,8 +146,8 @@ CREATE OPERATOR CLASS opc_other_function FOR TYPE int4 USING rencoder AS
 	OPERATOR 6 <>, FUNCTION 1 rencoder_int4_key(int4), FUNCTION 3 rencoder_int4_key(int4);
 SELECT opc_validate('opc_other_function');
 -- Numbers and purposes that the access method does not have.
-CREATE OPERATOR CLASS opc_number FOR TYPE int4 USING rencoder AS OPERATOR 11 <>;
-CREATE OPERATOR CLASS opc_number FOR TYPE int4 USING rencoder AS FUNCTION 4 rencoder_int4_key(int4);
+CREATE OPERATOR CLASS opc_number FOR TYPE int4 USING rencoder AS OPERATOR 19 <>;
+CREATE OPERATOR CLASS opc_number FOR TYPE int4 USING rencoder AS FUNCTION 6 rencoder_int4_key(int4);
 CREATE OPERATOR CLASS opc_order FOR TYPE int4 USING rencoder AS
 	OPERATOR 1 < (int4, int4) FOR ORDER BY integer_ops;
 DROP OPERATOR FAMILY opc_empty USING rencoder;

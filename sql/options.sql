@@ -1,8 +1,8 @@
 -- Storage parameters, settings, and what CREATE INDEX refuses.
 SET client_min_messages = warning;
-CREATE TABLE opt (v int8, t text, filler text);
+CREATE TABLE opt (v int8, t tsvector, filler text);
 ALTER TABLE opt ALTER filler SET STORAGE plain;
-INSERT INTO opt SELECT i * 7919 % 10007, i::text, repeat('x', 1000) FROM generate_series(1, 140) i;
+INSERT INTO opt SELECT i * 7919 % 10007, i::text::tsvector, repeat('x', 1000) FROM generate_series(1, 140) i;
 
 -- What an index was built with, and whether it finds its rows.
 CREATE FUNCTION opt_index() RETURNS TABLE (pages_per_range int, bits_per_key int, found bigint) LANGUAGE plpgsql AS $$
@@ -70,7 +70,7 @@ CREATE INDEX opt_v ON opt USING rencoder (v) WITH (pages_per_range = 2, bits_per
 SELECT reloptions FROM pg_class WHERE relname = 'opt_v';
 ALTER INDEX opt_v SET (pages_per_range = 4, bits_per_key = 8);
 SELECT * FROM opt_index();
-INSERT INTO opt SELECT i * 7919 % 10007, i::text, repeat('x', 1000) FROM generate_series(141, 170) i;
+INSERT INTO opt SELECT i * 7919 % 10007, i::text::tsvector, repeat('x', 1000) FROM generate_series(141, 170) i;
 SELECT rencoder_summarize_new_values('opt_v');
 SELECT * FROM opt_index();
 REINDEX INDEX opt_v;
@@ -90,7 +90,7 @@ DROP INDEX opt_v;
 --
 CREATE INDEX opt_t ON opt USING rencoder (t);
 CREATE INDEX opt_t ON opt USING rencoder (v, (v::bit(8)));
-CREATE INDEX opt_t ON opt USING rencoder (v text_ops);
+CREATE INDEX opt_t ON opt USING rencoder (v tsvector_ops);
 CREATE UNIQUE INDEX opt_u ON opt USING rencoder (v);
 CREATE INDEX opt_i ON opt USING rencoder (v) INCLUDE (t);
 CREATE INDEX opt_d ON opt USING rencoder (v DESC);
@@ -111,7 +111,7 @@ FROM unnest('{clusterable,index_scan,bitmap_scan,backward_scan,asc,orderable,dis
 --
 SHOW rencoder.enable_scan;
 SELECT name, setting, vartype, context, boot_val FROM pg_settings WHERE name LIKE 'rencoder.%';
-INSERT INTO opt SELECT i * 7919 % 10007, i::text, repeat('x', 1000) FROM generate_series(1, 3000) i;
+INSERT INTO opt SELECT i * 7919 % 10007, i::text::tsvector, repeat('x', 1000) FROM generate_series(1, 3000) i;
 VACUUM ANALYZE opt;
 EXPLAIN (COSTS OFF) SELECT * FROM opt WHERE v BETWEEN 100 AND 101;
 SET rencoder.enable_scan = off;

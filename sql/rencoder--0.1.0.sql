@@ -510,6 +510,182 @@ DEFAULT FOR TYPE inet USING rencoder FAMILY inet_ops AS
 COMMENT ON OPERATOR CLASS inet_ops USING rencoder IS
 	'rencoder index operators of inet and cidr';
 
+-- Strings
+
+CREATE FUNCTION rencoder_text_key(text, internal)
+RETURNS int8
+AS 'MODULE_PATHNAME'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION rencoder_text_key(text, internal) IS
+	'rencoder support: key of a value by a coder';
+
+CREATE FUNCTION rencoder_bpchar_key(bpchar, internal)
+RETURNS int8
+AS 'MODULE_PATHNAME'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION rencoder_bpchar_key(bpchar, internal) IS
+	'rencoder support: key of a value by a coder';
+
+CREATE FUNCTION rencoder_name_key(name, internal)
+RETURNS int8
+AS 'MODULE_PATHNAME'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION rencoder_name_key(name, internal) IS
+	'rencoder support: key of a value by a coder';
+
+CREATE FUNCTION rencoder_bytea_key(bytea, internal)
+RETURNS int8
+AS 'MODULE_PATHNAME', 'rencoder_text_key'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION rencoder_bytea_key(bytea, internal) IS
+	'rencoder support: key of a value by a coder';
+
+CREATE FUNCTION rencoder_text_sample(text, internal)
+RETURNS void
+AS 'MODULE_PATHNAME'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION rencoder_text_sample(text, internal) IS
+	'rencoder support: adds a value to a sample';
+
+CREATE FUNCTION rencoder_bpchar_sample(bpchar, internal)
+RETURNS void
+AS 'MODULE_PATHNAME'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION rencoder_bpchar_sample(bpchar, internal) IS
+	'rencoder support: adds a value to a sample';
+
+CREATE FUNCTION rencoder_name_sample(name, internal)
+RETURNS void
+AS 'MODULE_PATHNAME'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION rencoder_name_sample(name, internal) IS
+	'rencoder support: adds a value to a sample';
+
+CREATE FUNCTION rencoder_bytea_sample(bytea, internal)
+RETURNS void
+AS 'MODULE_PATHNAME', 'rencoder_text_sample'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION rencoder_bytea_sample(bytea, internal) IS
+	'rencoder support: adds a value to a sample';
+
+CREATE FUNCTION rencoder_text_intervals(text, int2, internal)
+RETURNS void
+AS 'MODULE_PATHNAME'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION rencoder_text_intervals(text, int2, internal) IS
+	'rencoder support: keys that a pattern operator asks for';
+
+CREATE FUNCTION rencoder_bpchar_intervals(bpchar, int2, internal)
+RETURNS void
+AS 'MODULE_PATHNAME'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION rencoder_bpchar_intervals(bpchar, int2, internal) IS
+	'rencoder support: keys that a pattern operator asks for';
+
+CREATE FUNCTION rencoder_bpchar_pattern_intervals(text, int2, internal)
+RETURNS void
+AS 'MODULE_PATHNAME'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION rencoder_bpchar_pattern_intervals(text, int2, internal) IS
+	'rencoder support: keys that LIKE asks for in char(n)';
+
+CREATE FUNCTION rencoder_bytea_intervals(bytea, int2, internal)
+RETURNS void
+AS 'MODULE_PATHNAME', 'rencoder_text_intervals'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION rencoder_bytea_intervals(bytea, int2, internal) IS
+	'rencoder support: keys that LIKE asks for in bytea';
+
+CREATE OPERATOR FAMILY text_ops USING rencoder;
+COMMENT ON OPERATOR FAMILY text_ops USING rencoder IS
+	'text, varchar and name';
+
+CREATE OPERATOR CLASS text_ops
+DEFAULT FOR TYPE text USING rencoder FAMILY text_ops AS
+	OPERATOR	1	<,
+	OPERATOR	2	<=,
+	OPERATOR	3	=,
+	OPERATOR	4	>=,
+	OPERATOR	5	>,
+	OPERATOR	11	~~,
+	OPERATOR	12	^@,
+	OPERATOR	13	~<~,
+	OPERATOR	14	~<=~,
+	OPERATOR	15	~>=~,
+	OPERATOR	16	~>~,
+	FUNCTION	3	rencoder_text_intervals(text, int2, internal),
+	FUNCTION	4	rencoder_text_key(text, internal),
+	FUNCTION	5	rencoder_text_sample(text, internal);
+COMMENT ON OPERATOR CLASS text_ops USING rencoder IS
+	'rencoder index operators of text and varchar';
+
+CREATE OPERATOR CLASS name_ops
+DEFAULT FOR TYPE name USING rencoder FAMILY text_ops AS
+	OPERATOR	1	<,
+	OPERATOR	2	<=,
+	OPERATOR	3	=,
+	OPERATOR	4	>=,
+	OPERATOR	5	>,
+	OPERATOR	11	~~ (name, text),
+	FUNCTION	3	(name, text) rencoder_text_intervals(text, int2, internal),
+	FUNCTION	4	rencoder_name_key(name, internal),
+	FUNCTION	5	rencoder_name_sample(name, internal);
+COMMENT ON OPERATOR CLASS name_ops USING rencoder IS
+	'rencoder index operators of name';
+
+ALTER OPERATOR FAMILY text_ops USING rencoder ADD
+	OPERATOR	1	< (text, name),
+	OPERATOR	2	<= (text, name),
+	OPERATOR	3	= (text, name),
+	OPERATOR	4	>= (text, name),
+	OPERATOR	5	> (text, name),
+	OPERATOR	1	< (name, text),
+	OPERATOR	2	<= (name, text),
+	OPERATOR	3	= (name, text),
+	OPERATOR	4	>= (name, text),
+	OPERATOR	5	> (name, text);
+
+CREATE OPERATOR FAMILY bpchar_ops USING rencoder;
+COMMENT ON OPERATOR FAMILY bpchar_ops USING rencoder IS
+	'char(n): blanks at the end do not count';
+
+CREATE OPERATOR CLASS bpchar_ops
+DEFAULT FOR TYPE bpchar USING rencoder FAMILY bpchar_ops AS
+	OPERATOR	1	<,
+	OPERATOR	2	<=,
+	OPERATOR	3	=,
+	OPERATOR	4	>=,
+	OPERATOR	5	>,
+	OPERATOR	11	~~ (bpchar, text),
+	OPERATOR	13	~<~,
+	OPERATOR	14	~<=~,
+	OPERATOR	15	~>=~,
+	OPERATOR	16	~>~,
+	FUNCTION	3	rencoder_bpchar_intervals(bpchar, int2, internal),
+	FUNCTION	3	(bpchar, text) rencoder_bpchar_pattern_intervals(text, int2, internal),
+	FUNCTION	4	rencoder_bpchar_key(bpchar, internal),
+	FUNCTION	5	rencoder_bpchar_sample(bpchar, internal);
+COMMENT ON OPERATOR CLASS bpchar_ops USING rencoder IS
+	'rencoder index operators of char(n)';
+
+CREATE OPERATOR FAMILY bytea_ops USING rencoder;
+COMMENT ON OPERATOR FAMILY bytea_ops USING rencoder IS
+	'byte strings';
+
+CREATE OPERATOR CLASS bytea_ops
+DEFAULT FOR TYPE bytea USING rencoder FAMILY bytea_ops AS
+	OPERATOR	1	<,
+	OPERATOR	2	<=,
+	OPERATOR	3	=,
+	OPERATOR	4	>=,
+	OPERATOR	5	>,
+	OPERATOR	11	~~,
+	FUNCTION	3	rencoder_bytea_intervals(bytea, int2, internal),
+	FUNCTION	4	rencoder_bytea_key(bytea, internal),
+	FUNCTION	5	rencoder_bytea_sample(bytea, internal);
+COMMENT ON OPERATOR CLASS bytea_ops USING rencoder IS
+	'rencoder index operators of bytea';
+
 -- Maintenance and inspection
 --
 -- Each function checks the caller's privileges itself: see the comments.

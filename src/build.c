@@ -16,12 +16,13 @@
 #include "access/tableam.h"
 #include "catalog/index.h"
 #include "nodes/execnodes.h"
+#include "utils/lsyscache.h"
 #include "utils/memutils.h"
 
 #include "format.h"
 #include "horizon.h"
-#include "key.h"
 #include "space.h"
+#include "train.h"
 
 typedef struct RencoderBuild
 {
@@ -33,6 +34,7 @@ typedef struct RencoderBuild
 	uint64		nranges;		/* that will be summarized */
 	uint64		horizon_before; /* of the heap before the scan */
 	double		ntuples;
+	RencoderColumnCoders coders;	/* trained before the scan */
 
 	uint32		group;			/* under construction */
 	RencoderCollector *collector;
@@ -95,10 +97,10 @@ slab_width(const RencoderBuild *b)
 static renc_keys
 keys_that_fit(const RencoderBuild *b, int col, int slot, renc_mask *always)
 {
+	const RencoderRangeSummary *range = &b->collector->column[col].range[slot];
 	renc_keys	none = {NULL, 0};
 
-	if (rencoder_format_fits(&b->config[col],
-							 b->collector->column[col].range[slot].distinct))
+	if (!range->keyless && rencoder_format_fits(&b->config[col], range->distinct))
 		return rencoder_collect_keys(b->collector, col, slot);
 	renc_mask_set(always, slot);
 	return none;
@@ -176,6 +178,7 @@ finish_column(RencoderBuild *b, int col, RencoderHeader header, renc_mask always
 
 	rencoder_set_put(header->always, always);
 	header->config = b->config[col];
+	header->config.coder = b->coders.generation[col];
 	bounds->min = PG_UINT64_MAX;
 	bounds->max = 0;
 	for (int slot = 0; slot < nslots; slot++)
@@ -331,15 +334,30 @@ build_callback(Relation index, ItemPointer tid, Datum *values, bool *isnull,
 		spill(b);
 
 	rencoder_collect_open(b->collector, slot);
-	for (int col = 0; col < b->meta.natts; col++)
-	{
-		if (isnull[col])
-			rencoder_collect_add_null(b->collector, col);
-		else
-			rencoder_collect_add(b->collector, col,
-								 rencoder_key_encode(index, col, values[col]));
-	}
+	rencoder_collect_row(index, b->collector, &b->coders, values, isnull, tupleIsAlive);
 	b->ntuples++;
+}
+
+/*
+ * Under a nondeterministic collation strings may be equal that are not the
+ * same bytes: no key could stand for them.
+ */
+static void
+refuse_collations(Relation index)
+{
+	for (int col = 0; col < IndexRelationGetNumberOfKeyAttributes(index); col++)
+	{
+		Oid			collation = index->rd_indcollation[col];
+
+		if (OidIsValid(collation) && !get_collation_isdeterministic(collation))
+			ereport(ERROR,
+					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+					 errmsg("access method \"rencoder\" does not support nondeterministic collations"),
+					 errdetail("Column %d of index \"%s\" has collation \"%s\".",
+							   col + 1, RelationGetRelationName(index),
+							   get_collation_name(collation)),
+					 errhint("Add COLLATE with a deterministic collation, such as \"C\", to the column in CREATE INDEX, and to the clauses that are to use it.")));
+	}
 }
 
 IndexBuildResult *
@@ -349,6 +367,7 @@ rencoderbuild(Relation heap, Relation index, IndexInfo *indexInfo)
 	IndexBuildResult *result = palloc0(sizeof(IndexBuildResult));
 	uint32		pages_per_range = rencoder_options_pages_per_range(index);
 
+	refuse_collations(index);
 	memset(&b, 0, sizeof(b));
 	b.heap = heap;
 	b.index = index;
@@ -375,6 +394,7 @@ rencoderbuild(Relation heap, Relation index, IndexInfo *indexInfo)
 	b.capacity = palloc0(b.meta.natts * sizeof(double));
 	b.group_context = AllocSetContextCreate(CurrentMemoryContext, "rencoder group",
 											ALLOCSET_DEFAULT_SIZES);
+	rencoder_train(heap, index, indexInfo, false, &b.coders);
 	b.horizon_before = rencoder_horizon_now(heap);
 
 	/* In block order: no synchronized scan. */
@@ -393,6 +413,7 @@ rencoderbuildempty(Relation index)
 {
 	uint32		pages_per_range = rencoder_options_pages_per_range(index);
 
+	refuse_collations(index);
 	if (pages_per_range == 0)
 		pages_per_range = choose_pages_per_range(0);
 	rencoder_meta_create(index, INIT_FORKNUM, pages_per_range,

@@ -20,99 +20,11 @@
 #include "fmgr.h"
 #include "miscadmin.h"
 
-#include "groupcopy.h"
+#include "check_state.h"
 #include "rencoder.h"
-#include "space.h"
 #include "target.h"
 
 PG_FUNCTION_INFO_V1(rencoder_index_check);
-
-/* A reference to blocks, for finding blocks that have two. */
-typedef struct BlockReference
-{
-	BlockNumber start;
-	uint32		npages;
-	BlockNumber from;			/* the page that refers to them */
-} BlockReference;
-
-#define ST_SORT sort_references
-#define ST_ELEMENT_TYPE BlockReference
-#define ST_COMPARE(a, b) ((a)->start < (b)->start ? -1 : ((a)->start > (b)->start ? 1 : 0))
-#define ST_SCOPE static
-#define ST_DEFINE
-#include "lib/sort_template.h"
-
-typedef struct CheckState
-{
-	Relation	index;
-	RencoderMeta meta;
-	bool		primary;		/* we can lock the maintainer out */
-	BlockNumber nblocks;		/* of the index, when last looked at */
-	RencoderGroupCopy *copy;
-	BlockReference *reference;
-	size_t		nreferences;
-	size_t		allocated;
-} CheckState;
-
-static void
-lock_out_maintainer(const CheckState *state)
-{
-	if (state->primary)
-		rencoder_meta_lock_maintainer(state->index);
-}
-
-static void
-let_in_maintainer(const CheckState *state)
-{
-	if (state->primary)
-		rencoder_meta_unlock_maintainer(state->index);
-}
-
-static void
-require(const CheckState *state, bool condition, BlockNumber blkno, const char *detail)
-{
-	if (!condition)
-		rencoder_page_corrupted(state->index, blkno, detail);
-}
-
-/* The blocks must be in the file, and not the metapage. */
-static void
-check_bounds(CheckState *state, BlockNumber from, BlockNumber start, uint32 npages)
-{
-	uint64		end = (uint64) start + npages;
-
-	if (end > state->nblocks)
-		state->nblocks = RelationGetNumberOfBlocks(state->index);
-	if (start == RENCODER_META_BLKNO || npages == 0 || end > state->nblocks)
-		rencoder_page_corrupted(state->index, from,
-								psprintf("It refers to %u pages from block %u; the index has %u blocks.",
-										 npages, start, state->nblocks));
-}
-
-static void
-refer(CheckState *state, BlockNumber from, BlockNumber start, uint32 npages)
-{
-	BlockReference *r;
-
-	check_bounds(state, from, start, npages);
-	if (state->nreferences == state->allocated)
-	{
-		state->allocated *= 2;
-		state->reference = repalloc_huge(state->reference,
-										 state->allocated * sizeof(BlockReference));
-	}
-	r = &state->reference[state->nreferences++];
-	r->start = start;
-	r->npages = npages;
-	r->from = from;
-}
-
-static void
-refer_extent(CheckState *state, BlockNumber from, RencoderExtent extent)
-{
-	if (extent.start != RENCODER_NO_BLOCK)
-		refer(state, from, extent.start, extent.npages);
-}
 
 /* What rencoder_meta_lock() does not look at. */
 static void
@@ -120,12 +32,12 @@ check_metapage(CheckState *state)
 {
 	RencoderMetaPageData *metadata = rencoder_meta_copy(state->index);
 
-	require(state, metadata->pages_per_range <= RENCODER_MAX_PAGES_PER_RANGE &&
-			metadata->bits_per_key >= RENCODER_MIN_BITS_PER_KEY &&
-			metadata->bits_per_key <= RENCODER_MAX_BITS_PER_KEY,
-			RENCODER_META_BLKNO, "An option of the metapage is out of range.");
-	require(state, metadata->unused == 0 && metadata->generation > 0,
-			RENCODER_META_BLKNO, "A field of the metapage has an impossible value.");
+	rencoder_check_require(state, metadata->pages_per_range <= RENCODER_MAX_PAGES_PER_RANGE &&
+						   metadata->bits_per_key >= RENCODER_MIN_BITS_PER_KEY &&
+						   metadata->bits_per_key <= RENCODER_MAX_BITS_PER_KEY,
+						   RENCODER_META_BLKNO, "An option of the metapage is out of range.");
+	rencoder_check_require(state, metadata->generation > 0,
+						   RENCODER_META_BLKNO, "A field of the metapage has an impossible value.");
 	pfree(metadata);
 }
 
@@ -136,34 +48,34 @@ check_header_fields(CheckState *state, BlockNumber blkno,
 {
 	bool		matrix = header->matrix.start != RENCODER_NO_BLOCK;
 
-	require(state, header->unused == 0, blkno,
-			"A field of the header that must be zero is not.");
+	rencoder_check_require(state, header->unused == 0, blkno,
+						   "A field of the header that must be zero is not.");
 
 	/* INV-1: a range is in one state. */
-	require(state, renc_mask_empty(renc_mask_and(rencoder_set_get(header->summarizing),
-												 rencoder_set_get(header->summarized))),
-			blkno, "A range is both summarizing and summarized.");
+	rencoder_check_require(state, renc_mask_empty(renc_mask_and(rencoder_set_get(header->summarizing),
+						   rencoder_set_get(header->summarized))),
+						   blkno, "A range is both summarizing and summarized.");
 
 	/* States exist once. */
-	require(state, first ||
-			(renc_mask_empty(rencoder_set_get(header->summarizing)) &&
-			 renc_mask_empty(rencoder_set_get(header->summarized))),
-			blkno, "The header of a further column has range states.");
+	rencoder_check_require(state, first ||
+						   (renc_mask_empty(rencoder_set_get(header->summarizing)) &&
+						   renc_mask_empty(rencoder_set_get(header->summarized))),
+						   blkno, "The header of a further column has range states.");
 
 	/* INV-7: slices and matrix change places in one record. */
-	require(state, !matrix || header->next.start == RENCODER_NO_BLOCK, blkno,
-			"The header has a matrix and another one under construction.");
+	rencoder_check_require(state, !matrix || header->next.start == RENCODER_NO_BLOCK, blkno,
+						   "The header has a matrix and another one under construction.");
 	for (int s = 0; s < RENC_GROUP_SLICES; s++)
 	{
-		require(state, !matrix || header->slice[s].start == RENCODER_NO_BLOCK, blkno,
-				"The header has both a matrix and slices.");
+		rencoder_check_require(state, !matrix || header->slice[s].start == RENCODER_NO_BLOCK, blkno,
+							   "The header has both a matrix and slices.");
 		if (header->slice[s].start != RENCODER_NO_BLOCK)
-			check_bounds(state, blkno, header->slice[s].start, header->slice[s].npages);
+			rencoder_check_extent(state, blkno, header->slice[s].start, header->slice[s].npages);
 	}
 	if (matrix)
-		check_bounds(state, blkno, header->matrix.start, header->matrix.npages);
+		rencoder_check_extent(state, blkno, header->matrix.start, header->matrix.npages);
 	if (header->next.start != RENCODER_NO_BLOCK)
-		check_bounds(state, blkno, header->next.start, header->next.npages);
+		rencoder_check_extent(state, blkno, header->next.start, header->next.npages);
 }
 
 static void
@@ -171,6 +83,7 @@ check_config(CheckState *state, BlockNumber blkno, const RencoderHeaderData *hea
 {
 	const RencoderConfig *config = &header->config;
 	renc_shape	shape;
+	const RencoderCoder *coder;
 	const char *reason;
 
 	if (config->format == RENCODER_FORMAT_NONE)
@@ -179,14 +92,18 @@ check_config(CheckState *state, BlockNumber blkno, const RencoderHeaderData *hea
 
 		for (int s = 0; s < RENC_GROUP_SLICES; s++)
 			storage |= header->slice[s].start != RENCODER_NO_BLOCK;
-		require(state, !storage, blkno, "The group has storage of no format.");
+		rencoder_check_require(state, !storage, blkno, "The group has storage of no format.");
 		return;
 	}
-	require(state, rencoder_format_of(config) != NULL, blkno,
-			"The format of the group is not known to this version.");
+	rencoder_check_require(state, rencoder_format_of(config) != NULL, blkno,
+						   "The format of the group is not known to this version.");
+	rencoder_check_require(state,
+						   rencoder_coder_find(state->coders, state->index, header->attno,
+						   config->coder, &coder),
+						   blkno, "The coder of the group's keys is missing.");
 	if (config->format != RENCODER_FORMAT_FILTER)
 		return;
-	require(state, config->nwindows > 0, blkno, "The filters have no windows.");
+	rencoder_check_require(state, config->nwindows > 0, blkno, "The filters have no windows.");
 	if (!renc_shape_unpack(config->shape, &shape, &reason))
 		rencoder_page_corrupted(state->index, blkno,
 								psprintf("The shape of the filters is not valid: %s.",
@@ -243,12 +160,12 @@ check_sealed(CheckState *state, BlockNumber blkno, int col)
 	const RencoderHeaderData *first = state->copy->header[0];
 	const RencoderHeaderData *header = state->copy->header[col];
 
-	require(state,
-			renc_mask_empty(renc_mask_andnot(renc_mask_all(),
-											 rencoder_set_get(first->summarized))),
-			blkno, "The group is sealed, but not all its ranges are summarized.");
-	require(state, header->matrix.start != RENCODER_NO_BLOCK, blkno,
-			"The group is sealed, but has no matrix.");
+	rencoder_check_require(state,
+						   renc_mask_empty(renc_mask_andnot(renc_mask_all(),
+						   rencoder_set_get(first->summarized))),
+						   blkno, "The group is sealed, but not all its ranges are summarized.");
+	rencoder_check_require(state, header->matrix.start != RENCODER_NO_BLOCK, blkno,
+						   "The group is sealed, but has no matrix.");
 }
 
 static void
@@ -257,20 +174,20 @@ check_entry(CheckState *state)
 	const RencoderGroupCopy *copy = state->copy;
 	RencoderEntry entry = copy->entry;
 
-	require(state, (entry->flags & ~(RENCODER_ENTRY_SEALED | RENCODER_ENTRY_ALWAYS)) == 0,
-			copy->directory, "A directory entry has unknown flags.");
+	rencoder_check_require(state, (entry->flags & ~(RENCODER_ENTRY_SEALED | RENCODER_ENTRY_ALWAYS)) == 0,
+						   copy->directory, "A directory entry has unknown flags.");
 	if (entry->header == RENCODER_NO_BLOCK)
 	{
-		require(state, entry->flags == 0, copy->directory,
-				"A directory entry without a header has flags.");
+		rencoder_check_require(state, entry->flags == 0, copy->directory,
+							   "A directory entry without a header has flags.");
 		return;
 	}
-	require(state, entry->width == RENC_GROUP_RANGES, copy->directory,
-			"A directory entry has an unknown width.");
+	rencoder_check_require(state, entry->width == RENC_GROUP_RANGES, copy->directory,
+						   "A directory entry has an unknown width.");
 
 	/* INV-7: the metapage has the latest generation. */
-	require(state, entry->generation <= rencoder_meta_generation(state->index),
-			copy->directory, "A directory entry is of a future generation.");
+	rencoder_check_require(state, entry->generation <= rencoder_meta_generation(state->index),
+						   copy->directory, "A directory entry is of a future generation.");
 }
 
 static void
@@ -289,11 +206,11 @@ check_headers(CheckState *state)
 
 		check_header_fields(state, blkno, header, col == 0);
 		check_config(state, blkno, header);
-		require(state,
-				memcmp(&bounds->config, &header->config, sizeof(RencoderConfig)) == 0 &&
-				bounds->matrix.start == header->matrix.start &&
-				bounds->matrix.npages == header->matrix.npages,
-				blkno, "Header and directory disagree on the group's storage.");
+		rencoder_check_require(state,
+							   memcmp(&bounds->config, &header->config, sizeof(RencoderConfig)) == 0 &&
+							   bounds->matrix.start == header->matrix.start &&
+							   bounds->matrix.npages == header->matrix.npages,
+							   blkno, "Header and directory disagree on the group's storage.");
 		if (copy->entry->flags & RENCODER_ENTRY_SEALED)
 			check_sealed(state, blkno, col);
 		for (int slot = 0; slot < RENC_GROUP_RANGES; slot++)
@@ -323,27 +240,6 @@ check_storage(CheckState *state, const RencoderHeaderData *header)
 	}
 
 	/* "next" may have pages that are not yet written. */
-}
-
-/*
- * Reads what is known of a group, after a look at the block numbers that lead
- * there.
- */
-static bool
-read_group(CheckState *state, uint32 group)
-{
-	BlockNumber dir_blkno = rencoder_directory_find(state->index, &state->meta, NULL,
-													group, NULL);
-	BlockNumber header;
-
-	state->copy->directory = dir_blkno;
-	if (dir_blkno == RENCODER_NO_BLOCK)
-		return false;
-	check_bounds(state, RENCODER_META_BLKNO, dir_blkno, 1);
-	header = rencoder_group_find(state->index, &state->meta, group);
-	if (header != RENCODER_NO_BLOCK)
-		check_bounds(state, dir_blkno, header, state->meta.natts);
-	return rencoder_groupcopy_read(state->index, &state->meta, group, state->copy);
 }
 
 /*
@@ -381,8 +277,8 @@ check_group(CheckState *state, uint32 group)
 	Buffer		guard = InvalidBuffer;
 	bool		exists;
 
-	lock_out_maintainer(state);
-	exists = read_group(state, group);
+	rencoder_check_lock_maintainer(state);
+	exists = rencoder_check_read_group(state, group);
 	if (state->copy->directory != RENCODER_NO_BLOCK)
 		check_entry(state);
 	if (exists)
@@ -395,151 +291,7 @@ check_group(CheckState *state, uint32 group)
 		if (BufferIsValid(guard))
 			UnlockReleaseBuffer(guard);
 	}
-	let_in_maintainer(state);
-}
-
-static void
-refer_group(CheckState *state)
-{
-	const RencoderGroupCopy *copy = state->copy;
-	BlockNumber first = copy->entry->header;
-
-	refer(state, copy->directory, first, state->meta.natts);
-	for (int col = 0; col < state->meta.natts; col++)
-	{
-		const RencoderHeaderData *header = copy->header[col];
-
-		refer_extent(state, first + col, header->matrix);
-		refer_extent(state, first + col, header->next);
-		for (int s = 0; s < RENC_GROUP_SLICES; s++)
-			refer_extent(state, first + col, header->slice[s]);
-	}
-}
-
-/* Directory pages and the maps that lead to them. */
-static void
-refer_directory(CheckState *state, const RencoderMetaPageData *metadata)
-{
-	for (int i = 0; i < RENCODER_META_DIRECT; i++)
-	{
-		if (metadata->direct[i] != RENCODER_NO_BLOCK)
-			refer(state, RENCODER_META_BLKNO, metadata->direct[i], 1);
-	}
-	for (int i = 0; i < RENCODER_META_MAPS; i++)
-	{
-		Buffer		buf;
-		BlockNumber *blkno;
-
-		if (metadata->map[i] == RENCODER_NO_BLOCK)
-			continue;
-		refer(state, RENCODER_META_BLKNO, metadata->map[i], 1);
-		buf = rencoder_page_read(state->index, metadata->map[i], BUFFER_LOCK_SHARE,
-								 RENCODER_PAGE_DIRMAP);
-		blkno = palloc(RENCODER_PAYLOAD_SIZE);
-		memcpy(blkno, RencoderPageGetPayload(BufferGetPage(buf)), RENCODER_PAYLOAD_SIZE);
-		UnlockReleaseBuffer(buf);
-		for (size_t j = 0; j < RENCODER_PAYLOAD_SIZE / sizeof(BlockNumber); j++)
-		{
-			if (blkno[j] != RENCODER_NO_BLOCK)
-				refer(state, metadata->map[i], blkno[j], 1);
-		}
-		pfree(blkno);
-	}
-}
-
-/* The free list; a chain longer than the index has a loop. */
-static void
-refer_free_list(CheckState *state)
-{
-	RencoderMetaPageData *metadata = rencoder_meta_copy(state->index);
-	RencoderFreePageData *list = palloc(RENCODER_PAYLOAD_SIZE);
-	BlockNumber from = RENCODER_META_BLKNO;
-	BlockNumber blkno = metadata->free_root;
-	BlockNumber visited = 0;
-
-	while (blkno != RENCODER_NO_BLOCK)
-	{
-		Buffer		buf;
-
-		CHECK_FOR_INTERRUPTS();
-		refer(state, from, blkno, 1);
-		require(state, ++visited <= state->nblocks, blkno,
-				"The list of free pages runs in a circle.");
-		buf = rencoder_page_read(state->index, blkno, BUFFER_LOCK_SHARE,
-								 RENCODER_PAGE_FREE);
-		memcpy(list, RencoderPageGetFree(BufferGetPage(buf)), RENCODER_PAYLOAD_SIZE);
-		UnlockReleaseBuffer(buf);
-		require(state, list->n <= RENCODER_FREE_EXTENTS, blkno,
-				"The free list has an impossible number of extents.");
-		for (uint32 i = 0; i < list->n; i++)
-			refer(state, blkno, list->extent[i].start, list->extent[i].npages);
-		from = blkno;
-		blkno = list->next;
-	}
-	pfree(list);
-	pfree(metadata);
-}
-
-/*
- * Collects all references.  Groups come before the free list: a block that
- * stands in both was then freed in between, which changes the generation
- * (INV-7), or is in error.
- */
-static void
-collect_references(CheckState *state)
-{
-	RencoderMetaPageData *metadata = rencoder_meta_copy(state->index);
-	uint32		ngroups;
-
-	state->nreferences = 0;
-	refer_directory(state, metadata);
-	ngroups = rencoder_groupcopy_count(state->index, &state->meta, metadata, 0);
-	pfree(metadata);
-	for (uint32 group = 0; group < ngroups; group++)
-	{
-		CHECK_FOR_INTERRUPTS();
-		if (read_group(state, group))
-			refer_group(state);
-	}
-	refer_free_list(state);
-}
-
-/* A reference to a block that another one has already, or NULL. */
-static const BlockReference *
-find_overlap(CheckState *state)
-{
-	BlockReference *r = state->reference;
-
-	sort_references(r, state->nreferences);
-	for (size_t i = 1; i < state->nreferences; i++)
-	{
-		if ((uint64) r[i - 1].start + r[i - 1].npages > r[i].start)
-			return &r[i];
-	}
-	return NULL;
-}
-
-/* INV-6, INV-7: no block has two uses. */
-static void
-check_references(CheckState *state)
-{
-	const BlockReference *overlap;
-	uint64		generation;
-
-	lock_out_maintainer(state);
-	do
-	{
-		CHECK_FOR_INTERRUPTS();
-		generation = rencoder_meta_generation(state->index);
-		collect_references(state);
-		overlap = find_overlap(state);
-	} while (overlap != NULL &&
-			 generation != rencoder_meta_generation(state->index));
-	if (overlap != NULL)
-		rencoder_page_corrupted(state->index, overlap->start,
-								psprintf("Blocks %u and %u both refer to it.",
-										 overlap[-1].from, overlap->from));
-	let_in_maintainer(state);
+	rencoder_check_unlock_maintainer(state);
 }
 
 void
@@ -555,11 +307,10 @@ rencoder_check_structure(Relation index)
 	state.primary = !RecoveryInProgress();
 	state.nblocks = RelationGetNumberOfBlocks(index);
 	state.copy = rencoder_groupcopy_create(&state.meta);
-	state.allocated = 1024;
-	state.reference = palloc(state.allocated * sizeof(BlockReference));
+	state.coders = rencoder_coders_create();
 
 	check_metapage(&state);
-	check_references(&state);
+	rencoder_check_blocks(&state);
 	metadata = rencoder_meta_copy(index);
 	ngroups = rencoder_groupcopy_count(index, &state.meta, metadata, 0);
 	for (uint32 group = 0; group < ngroups; group++)

@@ -16,7 +16,8 @@
  * and its insertion into the index complete, before the snapshot was taken,
  * so whatever summary of its range is there later must cover it; except that
  * storage may move while it is read, which changes the generation (INV-7).
- * Then the group is looked at once more.
+ * Then the group is looked at once more.  A column of a group whose keys were
+ * given another coder while its rows were collected is left out.
  */
 #include "check.h"
 
@@ -29,7 +30,7 @@
 
 #include "groupcopy.h"
 #include "horizon.h"
-#include "key.h"
+#include "train.h"
 
 /* Keys of a filter slab that are asked for one by one. */
 #define PROBES_PER_SLAB		1000
@@ -41,7 +42,9 @@ typedef struct HeapCheck
 	uint64		xmin;			/* of the snapshot */
 	uint32		group;			/* whose keys are being collected */
 	RencoderCollector *collector;
+	RencoderColumnCoders coders;	/* by which its keys are made */
 	RencoderGroupCopy *copy;
+	MemoryContext coder_context;	/* reset with each group */
 	MemoryContext context;		/* reset after each look at a group */
 } HeapCheck;
 
@@ -92,6 +95,9 @@ check_bounds(HeapCheck *hc, int col, unsigned int slot, Violation *v)
 		return false;
 	if (!renc_mask_test(rencoder_set_get(header->has_value), slot))
 		note_violation(hc, v, col, slot, "a value where its summary knows none");
+	if (seen->keyless && (!renc_mask_test(rencoder_set_get(header->always), slot) ||
+						  header->min[slot] > 0 || header->max[slot] < PG_UINT64_MAX))
+		note_violation(hc, v, col, slot, "a value without key, and does not always match");
 	if (renc_mask_test(rencoder_set_get(header->always), slot))
 		return false;
 	if (seen->min < header->min[slot] || seen->max > header->max[slot])
@@ -215,6 +221,8 @@ check_column(HeapCheck *hc, int col, renc_mask trusted, Violation *v)
 	RENC_MATRIX_WIDTH, false};
 	bool		any[RENC_GROUP_SLICES] = {false};
 
+	if (header->config.coder != hc->coders.generation[col])
+		return;
 	for (int slot = 0; slot < hc->collector->nslots; slot++)
 	{
 		if (!renc_mask_test(trusted, slot) || !check_bounds(hc, col, slot, v))
@@ -270,6 +278,23 @@ check_collected(HeapCheck *hc)
 	rencoder_collect_reset(hc->collector);
 }
 
+/* Another group: its rows' keys are to be made as it says. */
+static void
+begin_group(HeapCheck *hc, uint32 group)
+{
+	MemoryContext old;
+
+	hc->group = group;
+	memset(&hc->coders, 0, sizeof(hc->coders));
+	MemoryContextReset(hc->coder_context);
+	if (!rencoder_groupcopy_read(hc->index, &hc->meta, group, hc->copy))
+		return;
+	old = MemoryContextSwitchTo(hc->coder_context);
+	for (int col = 0; col < hc->meta.natts; col++)
+		rencoder_coders_load(hc->index, col, hc->copy->header[col]->config.coder, &hc->coders);
+	MemoryContextSwitchTo(old);
+}
+
 /* Rows come in block order. */
 static void
 heap_callback(Relation index, ItemPointer tid, Datum *values, bool *isnull,
@@ -282,17 +307,11 @@ heap_callback(Relation index, ItemPointer tid, Datum *values, bool *isnull,
 		rencoder_collect_size(hc->collector) > (Size) maintenance_work_mem * 1024 / 2)
 	{
 		check_collected(hc);
-		hc->group = rencoder_group_of_range(range);
+		if (hc->group != rencoder_group_of_range(range))
+			begin_group(hc, rencoder_group_of_range(range));
 	}
 	rencoder_collect_open(hc->collector, rencoder_slot_of_range(range));
-	for (int col = 0; col < hc->meta.natts; col++)
-	{
-		if (isnull[col])
-			rencoder_collect_add_null(hc->collector, col);
-		else
-			rencoder_collect_add(hc->collector, col,
-								 rencoder_key_encode(index, col, values[col]));
-	}
+	rencoder_collect_row(index, hc->collector, &hc->coders, values, isnull, true);
 }
 
 void
@@ -308,6 +327,9 @@ rencoder_check_heap(Relation heap, Relation index)
 	hc.xmin = rencoder_snapshot_xmin(snapshot);
 	hc.collector = rencoder_collect_create(hc.meta.natts);
 	hc.copy = rencoder_groupcopy_create(&hc.meta);
+	hc.coder_context = AllocSetContextCreate(CurrentMemoryContext, "rencoder coders",
+											 ALLOCSET_DEFAULT_SIZES);
+	begin_group(&hc, 0);
 	hc.context = AllocSetContextCreate(CurrentMemoryContext, "rencoder index check",
 									   ALLOCSET_DEFAULT_SIZES);
 

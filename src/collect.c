@@ -36,6 +36,8 @@ rencoder_collect_create(int natts)
 	RencoderCollector *c = palloc0(sizeof(RencoderCollector));
 
 	c->natts = natts;
+	c->row_context = AllocSetContextCreate(CurrentMemoryContext, "rencoder row",
+										   ALLOCSET_SMALL_SIZES);
 	c->column = palloc0(natts * sizeof(RencoderCollectedColumn));
 	for (int col = 0; col < natts; col++)
 	{
@@ -51,6 +53,7 @@ rencoder_collect_free(RencoderCollector *c)
 	for (int col = 0; col < c->natts; col++)
 		pfree(c->column[col].key);
 	pfree(c->column);
+	MemoryContextDelete(c->row_context);
 	pfree(c);
 }
 
@@ -77,6 +80,7 @@ begin_slot(RencoderCollector *c)
 		range->distinct = 0;
 		range->has_null = false;
 		range->has_value = false;
+		range->keyless = false;
 	}
 	c->nslots++;
 	c->open = true;
@@ -105,6 +109,12 @@ end_slot(RencoderCollector *c)
 			kept++;
 			range->min = key[0];
 			range->max = key[kept - 1];
+			range->has_value = true;
+		}
+		if (range->keyless)
+		{
+			range->min = 0;
+			range->max = PG_UINT64_MAX;
 			range->has_value = true;
 		}
 		range->distinct = (uint32) kept;
@@ -149,6 +159,13 @@ rencoder_collect_add_null(RencoderCollector *c, int col)
 {
 	Assert(c->open);
 	c->column[col].range[c->nslots - 1].has_null = true;
+}
+
+void
+rencoder_collect_add_keyless(RencoderCollector *c, int col)
+{
+	Assert(c->open);
+	c->column[col].range[c->nslots - 1].keyless = true;
 }
 
 void

@@ -20,6 +20,7 @@ typedef struct RencoderRangeSummary
 	uint32		distinct;
 	bool		has_null;
 	bool		has_value;
+	bool		keyless;		/* some value has no key: must always match */
 } RencoderRangeSummary;
 
 typedef struct RencoderCollectedColumn
@@ -36,6 +37,7 @@ typedef struct RencoderCollector
 	int			natts;
 	int			nslots;			/* slots begun */
 	bool		open;			/* is the last of them still being filled? */
+	MemoryContext row_context;	/* for whoever makes keys; reset with each row */
 	RencoderCollectedColumn *column;
 } RencoderCollector;
 
@@ -53,6 +55,9 @@ extern void rencoder_collect_reset(RencoderCollector *c);
 extern void rencoder_collect_open(RencoderCollector *c, int slot);
 extern void rencoder_collect_add(RencoderCollector *c, int col, uint64 key);
 extern void rencoder_collect_add_null(RencoderCollector *c, int col);
+
+/* A value for which no single key stands: bounds become the whole key space. */
+extern void rencoder_collect_add_keyless(RencoderCollector *c, int col);
 
 /* Closes the open slot and makes it "nslots" slots in all. */
 extern void rencoder_collect_close(RencoderCollector *c, int nslots);

@@ -24,53 +24,77 @@
  */
 #define COST_NEVER		1.0e30
 
-/* Adds "indexcol op value" to the scan keys if the value is known by now. */
-static void
-add_operator(RencoderCostPath *p, int col, Oid opno, Oid collation, Node *value)
+/*
+ * Notes a comparison with a column.  False if it does not restrict the keys:
+ * such a clause is only rechecked.
+ */
+static bool
+add_comparison(RencoderCostPath *p, int col, Oid opno, int *strategy, Oid *righttype)
 {
-	int			strategy;
 	Oid			lefttype;
-	Oid			righttype;
 
 	get_op_opfamily_properties(opno, p->index->opfamily[col], false,
-							   &strategy, &lefttype, &righttype);
+							   strategy, &lefttype, righttype);
+	if (!rencoder_key_usable(p->index->opfamily[col], p->index->opcintype[col],
+							 *strategy, *righttype, p->index->indexcollations[col]))
+		return false;
 	p->column[col].keys = true;
 	p->column[col].operator = opno;
+	return true;
+}
+
+/* Adds "indexcol op value" to the scan keys if the value is known by now. */
+static bool
+add_operator(RencoderCostPath *p, int col, const OpExpr *op)
+{
+	int			strategy;
+	Oid			righttype;
+	Node	   *value;
+
+	if (!add_comparison(p, col, op->opno, &strategy, &righttype))
+		return false;
 	if (strategy != BTEqualStrategyNumber)
 		p->column[col].range = true;
 
-	value = estimate_expression_value(p->root, value);
+	value = estimate_expression_value(p->root, lsecond(op->args));
 	if (!IsA(value, Const))
 	{
 		p->column[col].unknown = true;
-		return;
+		return true;
 	}
 	ScanKeyEntryInitialize(&p->keys[p->nkeys++],
 						   ((Const *) value)->constisnull ? SK_ISNULL : 0,
-						   col + 1, strategy, righttype, collation,
-						   get_opcode(opno), ((Const *) value)->constvalue);
+						   col + 1, strategy, righttype, op->inputcollid,
+						   get_opcode(op->opno), ((Const *) value)->constvalue);
+	return true;
 }
 
-/* Looks at a clause on column "col"; the column is on its left. */
-static void
+static bool
+add_array(RencoderCostPath *p, int col, const ScalarArrayOpExpr *op)
+{
+	double		length = rencoder_estimate_array_length(p->root, lsecond(op->args));
+	int			strategy;
+	Oid			righttype;
+
+	if (!add_comparison(p, col, op->opno, &strategy, &righttype))
+		return false;
+	p->column[col].unknown = true;
+	p->column[col].elements = Max(p->column[col].elements, length);
+	return true;
+}
+
+/*
+ * Looks at a clause on column "col"; the column is on its left.  False if it
+ * is only rechecked.
+ */
+static bool
 add_clause(RencoderCostPath *p, int col, Node *clause)
 {
 	if (IsA(clause, OpExpr))
-	{
-		OpExpr	   *op = (OpExpr *) clause;
-
-		add_operator(p, col, op->opno, op->inputcollid, lsecond(op->args));
-	}
-	else if (IsA(clause, ScalarArrayOpExpr))
-	{
-		ScalarArrayOpExpr *op = (ScalarArrayOpExpr *) clause;
-		double		length = rencoder_estimate_array_length(p->root, lsecond(op->args));
-
-		p->column[col].keys = p->column[col].unknown = true;
-		p->column[col].operator = op->opno;
-		p->column[col].elements = Max(p->column[col].elements, length);
-	}
-	else if (IsA(clause, NullTest))
+		return add_operator(p, col, (OpExpr *) clause);
+	if (IsA(clause, ScalarArrayOpExpr))
+		return add_array(p, col, (ScalarArrayOpExpr *) clause);
+	if (IsA(clause, NullTest))
 	{
 		bool		is_null = ((NullTest *) clause)->nulltesttype == IS_NULL;
 
@@ -79,9 +103,10 @@ add_clause(RencoderCostPath *p, int col, Node *clause)
 							   SK_ISNULL | (is_null ? SK_SEARCHNULL : SK_SEARCHNOTNULL),
 							   col + 1, InvalidStrategy, InvalidOid, InvalidOid,
 							   InvalidOid, (Datum) 0);
+		return true;
 	}
-	else
-		p->column[col].keys = p->column[col].unknown = true;
+	p->column[col].keys = p->column[col].unknown = true;
+	return true;
 }
 
 static void
@@ -99,10 +124,13 @@ analyze_clauses(RencoderCostPath *p)
 		RencoderCostColumn *column = &p->column[iclause->indexcol];
 		ListCell   *lc2;
 
-		column->quals = list_concat(column->quals, iclause->indexquals);
 		foreach(lc2, iclause->indexquals)
-			add_clause(p, iclause->indexcol,
-					   (Node *) lfirst_node(RestrictInfo, lc2)->clause);
+		{
+			RestrictInfo *qual = lfirst_node(RestrictInfo, lc2);
+
+			if (add_clause(p, iclause->indexcol, (Node *) qual->clause))
+				column->quals = lappend(column->quals, qual);
+		}
 	}
 }
 
@@ -147,6 +175,30 @@ all_known(const RencoderCostPath *p)
 	return true;
 }
 
+/*
+ * Notes the keys that are asked for, while the index is open.  A pattern such
+ * as '%x' asks for all of them: nothing is gained.
+ */
+static void
+find_known_keys(RencoderCostPath *p)
+{
+	for (int col = 0; col < p->index->nkeycolumns && !p->query->empty; col++)
+	{
+		RencoderCostColumn *column = &p->column[col];
+
+		if (!p->query->column[col].has_keys || column->unknown)
+			continue;
+		column->known = rencoder_key_set(p->query, col, p->info.config[col].coder);
+		if (column->known != NULL && !column->known->none &&
+			column->known->query.overlap(column->known->query.arg, 0, PG_UINT64_MAX) == RENC_INSIDE)
+		{
+			column->keys = false;
+			if (!column->nulls)
+				column->quals = NIL;
+		}
+	}
+}
+
 static void
 analyze_index(RencoderCostPath *p)
 {
@@ -161,6 +213,7 @@ analyze_index(RencoderCostPath *p)
 
 		p->query = rencoder_key_query(index, p->keys, p->nkeys);
 		rencoder_cost_index_read(index, heap_pages, p->query, &p->info);
+		find_known_keys(p);
 		if (all_known(p) && !btree_competes(p))
 			rencoder_cost_index_sample(index, heap_pages, p->query, &p->info);
 		index_close(index, NoLock);
@@ -174,8 +227,8 @@ known_intervals(const RencoderCostPath *p, int col)
 	static const renc_interval point = {0, 0};
 	static const renc_interval_set one_key = {&point, 1};
 
-	if (p->query != NULL && p->query->column[col].has_keys && !p->column[col].unknown)
-		return &p->query->column[col].set;
+	if (p->column[col].known != NULL && !p->column[col].known->none)
+		return &p->column[col].known->set;
 
 	/* All single keys are alike; short intervals are not much different. */
 	return p->column[col].range ? NULL : &one_key;
@@ -280,6 +333,17 @@ correct_by_sample(const RencoderCostIndex *info, double reachable, double hit)
 	return Min(hit, Max(reachable / info->sampled_ranges, 1));
 }
 
+static bool
+asks_anything(const RencoderCostPath *p)
+{
+	for (int col = 0; col < p->index->nkeycolumns; col++)
+	{
+		if (p->column[col].quals != NIL)
+			return true;
+	}
+	return false;
+}
+
 /* Sets correlation, heap_pages and groups. */
 static void
 estimate_ranges(RencoderCostPath *p)
@@ -292,9 +356,12 @@ estimate_ranges(RencoderCostPath *p)
 	if (p->query != NULL && p->query->empty)
 		return;
 	p->groups = ceil(reachable / RENC_GROUP_RANGES);
-	if (p->quals == NIL)
+	if (!asks_anything(p))
 	{
-		/* A partial index used for its predicate alone: nothing is skipped. */
+		/*
+		 * A partial index used for its predicate alone, or clauses that are
+		 * only rechecked: nothing is skipped.
+		 */
 		p->heap_pages = table_pages;
 		return;
 	}

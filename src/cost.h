@@ -37,13 +37,14 @@ typedef struct RencoderCostIndex
 /* What the index clauses ask of a column. */
 typedef struct RencoderCostColumn
 {
-	List	   *quals;			/* RestrictInfos */
+	List	   *quals;			/* RestrictInfos that restrict its keys or nulls */
 	Oid			operator;		/* of one of the comparisons, or InvalidOid */
 	bool		keys;			/* some comparison */
 	bool		nulls;			/* IS NULL or IS NOT NULL */
 	bool		range;			/* comparisons other than with = */
 	bool		unknown;		/* some bound is not known when planning */
 	double		elements;		/* of the array compared with, or 1 */
+	const RencoderKeySet *known;	/* keys asked for, if they are known */
 } RencoderCostColumn;
 
 /* A path to be costed. */
@@ -57,7 +58,7 @@ typedef struct RencoderCostPath
 	RencoderCostColumn column[INDEX_MAX_KEYS];
 	ScanKeyData *keys;			/* clauses with known bounds */
 	int			nkeys;
-	const RencoderQuery *query; /* made from them; NULL if hypothetical */
+	RencoderQuery *query;		/* made from them; NULL if hypothetical */
 	RencoderCostIndex info;
 
 	/* Results. */
@@ -77,12 +78,12 @@ typedef struct RencoderCostPath
  * metapage is an error; of other damages the scan, if any, will complain.
  */
 extern void rencoder_cost_index_read(Relation index, double heap_pages,
-									 const RencoderQuery *query,
+									 RencoderQuery *query,
 									 RencoderCostIndex *info);
 
 /* Fills in the sample.  "query" has all clauses. */
 extern void rencoder_cost_index_sample(Relation index, double heap_pages,
-									   const RencoderQuery *query,
+									   RencoderQuery *query,
 									   RencoderCostIndex *info);
 
 /* The same for an index that does not exist, as CREATE INDEX would make it. */

@@ -58,16 +58,19 @@ rencoder_cost_index_invent(double heap_pages, int natts, RencoderCostIndex *info
 
 /* May a group with these bounds hold a row of the query? */
 static bool
-entry_meets(RencoderEntry entry, const RencoderQuery *query)
+entry_meets(RencoderEntry entry, RencoderQuery *query)
 {
 	for (int col = 0; col < query->natts; col++)
 	{
-		const RencoderColumnQuery *q = &query->column[col];
+		const RencoderEntryColumn *column = &entry->column[col];
+		const RencoderKeySet *keys;
 
-		if (q->has_keys &&
-			(entry->column[col].min > entry->column[col].max ||
-			 q->query.overlap(q->query.arg, entry->column[col].min,
-							  entry->column[col].max) == RENC_DISJOINT))
+		if (!query->column[col].has_keys)
+			continue;
+		keys = rencoder_key_set(query, col, column->config.coder);
+		if (keys != NULL &&
+			(keys->none || column->min > column->max ||
+			 keys->query.overlap(keys->query.arg, column->min, column->max) == RENC_DISJOINT))
 			return false;
 	}
 	return true;
@@ -100,7 +103,7 @@ look_at_header(Relation index, BlockNumber blkno, double existing, double weight
 
 static void
 look_at_entry(Relation index, RencoderEntry entry, double existing, double weight,
-			  const RencoderQuery *query, RencoderCostIndex *info, GroupSums *sums)
+			  RencoderQuery *query, RencoderCostIndex *info, GroupSums *sums)
 {
 	if (entry->header == RENCODER_NO_BLOCK)
 	{
@@ -127,7 +130,7 @@ look_at_entry(Relation index, RencoderEntry entry, double existing, double weigh
 static void
 look_at_directory(Relation index, const RencoderMeta *meta,
 				  const RencoderMetaPageData *metadata, uint32 dirpage,
-				  double weight, const RencoderQuery *query,
+				  double weight, RencoderQuery *query,
 				  RencoderCostIndex *info, GroupSums *sums)
 {
 	uint32		first = dirpage * meta->entries_per_page;
@@ -160,7 +163,7 @@ look_at_directory(Relation index, const RencoderMeta *meta,
 
 void
 rencoder_cost_index_read(Relation index, double heap_pages,
-						 const RencoderQuery *query, RencoderCostIndex *info)
+						 RencoderQuery *query, RencoderCostIndex *info)
 {
 	RencoderMeta meta_copy = *rencoder_meta_get(index);
 	const RencoderMeta *meta = &meta_copy;
@@ -190,7 +193,7 @@ rencoder_cost_index_read(Relation index, double heap_pages,
 
 void
 rencoder_cost_index_sample(Relation index, double heap_pages,
-						   const RencoderQuery *query, RencoderCostIndex *info)
+						   RencoderQuery *query, RencoderCostIndex *info)
 {
 	RencoderScanCounts counts;
 

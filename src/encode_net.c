@@ -195,7 +195,7 @@ Datum
 rencoder_inet_intervals(PG_FUNCTION_ARGS)
 {
 	inet	   *addr = PG_GETARG_INET_PP(0);
-	RencoderIntervals *list = (RencoderIntervals *) PG_GETARG_POINTER(2);
+	RencoderIntervals *list = ((RencoderOperand *) PG_GETARG_POINTER(2))->intervals;
 
 	switch (PG_GETARG_INT16(1))
 	{

@@ -12,6 +12,8 @@
  *	  taken exclusively and everything is looked at anew (INV-6); the bits
  *	  themselves are set under the header's share lock, which keeps the
  *	  extents in place.
+ *	  Keys that want a coder are made by the one that the group's header names,
+ *	  without any lock, and the header is looked at anew.
  *	- summarizing, but the group has no storage for it yet: the range goes back
  *	  to unsummarized.  The summarizer notices when it publishes its work, and
  *	  tries again, this time with the storage in place.
@@ -24,10 +26,11 @@
 #include "format.h"
 #include "key.h"
 
-/* What a statement remembers between its calls: a block number only. */
+/* What a statement remembers between its calls: what never changes. */
 typedef struct InsertCache
 {
 	MemoryContext context;		/* reset after each tuple */
+	RencoderCoders *coders;
 	uint32		group;
 	BlockNumber header;			/* RENCODER_NO_BLOCK: nothing remembered */
 } InsertCache;
@@ -35,6 +38,7 @@ typedef struct InsertCache
 typedef enum InsertStep
 {
 	INSERT_DONE,
+	INSERT_ENCODE,				/* a key is needed, by another coder than before */
 	INSERT_CANCEL,				/* the range must go back to unsummarized */
 	INSERT_WIDEN				/* bounds or flags of a column must widen */
 } InsertStep;
@@ -47,10 +51,19 @@ typedef struct Insertion
 	uint32		group;
 	unsigned int slot;
 	BlockNumber header;			/* first header page of the group */
+	const Datum *values;
 	const bool *isnull;
+
+	/* Keys of the columns, once they are made, and their coders' generations. */
+	bool		encoded[INDEX_MAX_KEYS];
+	uint32		generation[INDEX_MAX_KEYS];
 	uint64		key[INDEX_MAX_KEYS];
-	bool		refused;		/* widen_col: its format refused the key */
-	int			widen_col;
+	bool		keyless[INDEX_MAX_KEYS];	/* no single key stands for the value */
+
+	int			col;			/* that the next step is about */
+	uint32		wanted;			/* INSERT_ENCODE: generation of its coder */
+	uint64		missing_at;		/* metapage generation when it was missing */
+	bool		refused;		/* INSERT_WIDEN: its format refused the key */
 } Insertion;
 
 static inline bool
@@ -79,8 +92,12 @@ must_widen(const Insertion *ins, RencoderHeader header, int col)
 
 	if (ins->isnull[col])
 		return !test_bit(header->has_null, slot);
-	return !test_bit(header->has_value, slot) ||
-		ins->key[col] < header->min[slot] || ins->key[col] > header->max[slot];
+	if (!test_bit(header->has_value, slot))
+		return true;
+	if (ins->keyless[col])
+		return !test_bit(header->always, slot) ||
+			header->min[slot] > 0 || header->max[slot] < PG_UINT64_MAX;
+	return ins->key[col] < header->min[slot] || ins->key[col] > header->max[slot];
 }
 
 /*
@@ -123,9 +140,15 @@ set_bits(const Insertion *ins, RencoderHeader header, int col)
 static InsertStep
 insert_column(Insertion *ins, RencoderHeader header, int col)
 {
+	ins->col = col;
+	if (!ins->isnull[col] &&
+		(!ins->encoded[col] || ins->generation[col] != header->config.coder))
+	{
+		ins->wanted = header->config.coder;
+		return INSERT_ENCODE;
+	}
 	if (must_widen(ins, header, col))
 	{
-		ins->widen_col = col;
 		ins->refused = false;
 		return INSERT_WIDEN;
 	}
@@ -133,7 +156,6 @@ insert_column(Insertion *ins, RencoderHeader header, int col)
 		return INSERT_DONE;
 	if (!set_bits(ins, header, col))
 	{
-		ins->widen_col = col;
 		ins->refused = true;
 		return INSERT_WIDEN;
 	}
@@ -211,7 +233,7 @@ cancel_summarizing(const Insertion *ins)
 static void
 widen(const Insertion *ins)
 {
-	int			col = ins->widen_col;
+	int			col = ins->col;
 	BlockNumber dir_blkno = rencoder_directory_find(ins->index, ins->meta, NULL,
 													ins->group, NULL);
 	Buffer		dirbuf = rencoder_page_read(ins->index, dir_blkno,
@@ -223,9 +245,12 @@ widen(const Insertion *ins)
 		rencoder_header_read(ins->index, ins->header, ins->group, col,
 							 BUFFER_LOCK_EXCLUSIVE);
 	RencoderHeader header = RencoderPageGetHeader(BufferGetPage(firstbuf));
+	uint32		generation = RencoderPageGetHeader(BufferGetPage(colbuf))->config.coder;
 
-	if (test_bit(header->summarizing, ins->slot) ||
-		test_bit(header->summarized, ins->slot))
+	/* If the key is of another coder by now, the next round makes a new one. */
+	if ((test_bit(header->summarizing, ins->slot) ||
+		 test_bit(header->summarized, ins->slot)) &&
+		(ins->isnull[col] || ins->generation[col] == generation))
 	{
 		RencoderWal *wal = rencoder_wal_begin(ins->index, true);
 		Page		dirpage = rencoder_wal_register(wal, dirbuf);
@@ -237,14 +262,15 @@ widen(const Insertion *ins)
 			set_bit(header->has_null, ins->slot);
 		else
 		{
-			uint64		key = ins->key[col];
+			uint64		lo = ins->keyless[col] ? 0 : ins->key[col];
+			uint64		hi = ins->keyless[col] ? PG_UINT64_MAX : ins->key[col];
 
 			set_bit(header->has_value, ins->slot);
-			header->min[ins->slot] = Min(header->min[ins->slot], key);
-			header->max[ins->slot] = Max(header->max[ins->slot], key);
-			entry->column[col].min = Min(entry->column[col].min, key);
-			entry->column[col].max = Max(entry->column[col].max, key);
-			if (ins->refused)
+			header->min[ins->slot] = Min(header->min[ins->slot], lo);
+			header->max[ins->slot] = Max(header->max[ins->slot], hi);
+			entry->column[col].min = Min(entry->column[col].min, lo);
+			entry->column[col].max = Max(entry->column[col].max, hi);
+			if (ins->refused || ins->keyless[col])
 			{
 				set_bit(header->always, ins->slot);
 				entry->flags |= RENCODER_ENTRY_ALWAYS;
@@ -274,9 +300,33 @@ find_header(Relation index, const RencoderMeta *meta, uint32 group,
 	return cache->header;
 }
 
+/* Makes the key of a column by the coder that the group's header named. */
+static void
+encode_column(Insertion *ins, RencoderCoders *coders)
+{
+	int			col = ins->col;
+	const RencoderCoder *coder;
+
+	if (!rencoder_coder_find(coders, ins->index, col, ins->wanted, &coder))
+	{
+		/* Removed since: then the group has another one by now. */
+		uint64		generation = rencoder_meta_generation(ins->index);
+
+		if (ins->missing_at == generation)
+			rencoder_page_corrupted(ins->index, ins->header,
+									"The coder of a group's keys is missing.");
+		ins->missing_at = generation;
+		return;
+	}
+	ins->keyless[col] = !rencoder_key_encode(ins->index, col, ins->values[col], coder,
+											 &ins->key[col]);
+	ins->generation[col] = ins->wanted;
+	ins->encoded[col] = true;
+}
+
 /* Each round sees more of the tuple covered, so the loop ends. */
 static void
-insert_tuple(Insertion *ins)
+insert_tuple(Insertion *ins, RencoderCoders *coders)
 {
 	for (;;)
 	{
@@ -285,6 +335,9 @@ insert_tuple(Insertion *ins)
 		{
 			case INSERT_DONE:
 				return;
+			case INSERT_ENCODE:
+				encode_column(ins, coders);
+				break;
 			case INSERT_CANCEL:
 				cancel_summarizing(ins);
 				break;
@@ -318,10 +371,15 @@ rencoderinsert(Relation index, Datum *values, bool *isnull,
 		cache = MemoryContextAllocZero(indexInfo->ii_Context, sizeof(InsertCache));
 		cache->context = AllocSetContextCreate(indexInfo->ii_Context, "rencoder insert",
 											   ALLOCSET_SMALL_SIZES);
+		old = MemoryContextSwitchTo(indexInfo->ii_Context);
+		cache->coders = rencoder_coders_create();
+		MemoryContextSwitchTo(old);
 		indexInfo->ii_AmCache = cache;
 	}
+	memset(&ins, 0, sizeof(ins));
 	ins.index = index;
 	ins.meta = meta;
+	ins.values = values;
 	ins.group = rencoder_group_of_range(range);
 	ins.slot = rencoder_slot_of_range(range);
 	ins.isnull = isnull;
@@ -329,9 +387,16 @@ rencoderinsert(Relation index, Datum *values, bool *isnull,
 	if (ins.header == RENCODER_NO_BLOCK)
 		return false;
 	old = MemoryContextSwitchTo(cache->context);
+
+	/* Most keys want no coder: they are there before any lock is taken. */
 	for (int col = 0; col < meta->natts; col++)
-		ins.key[col] = isnull[col] ? 0 : rencoder_key_encode(index, col, values[col]);
-	insert_tuple(&ins);
+	{
+		if (isnull[col] || rencoder_key_is_coded(index, col))
+			continue;
+		ins.keyless[col] = !rencoder_key_encode(index, col, values[col], NULL, &ins.key[col]);
+		ins.encoded[col] = true;
+	}
+	insert_tuple(&ins, cache->coders);
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(cache->context);
 	return false;

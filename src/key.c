@@ -12,75 +12,123 @@
 #include "utils/array.h"
 #include "utils/lsyscache.h"
 
-/* How to turn the right-hand side of a scan key into intervals. */
+/* How to turn the right-hand side of a scan key into keys. */
 typedef struct KeyOperator
 {
 	StrategyNumber strategy;
 	Oid			collation;
-	FmgrInfo	proc;			/* function 1, or 3 beyond btree's strategies */
+	int			procnum;		/* which support function "proc" is */
+	FmgrInfo	proc;
 	uint64		slack;			/* widens bounds of another type */
 } KeyOperator;
 
-uint64
-rencoder_key_encode(Relation index, int col, Datum value)
+bool
+rencoder_key_is_coded(Relation index, int col)
 {
-	FmgrInfo   *proc = index_getprocinfo(index, col + 1, RENCODER_PROC_KEY);
-
-	return (uint64) DatumGetInt64(FunctionCall1Coll(proc, index->rd_indcollation[col],
-													value));
+	return OidIsValid(index_getprocid(index, col + 1, RENCODER_PROC_CODED_KEY));
 }
 
-/*
- * The operator of a scan key.  False if the operator family lacks a support
- * function for it.
- */
-static bool
+bool
+rencoder_key_encode(Relation index, int col, Datum value,
+					const RencoderCoder *coder, uint64 *key)
+{
+	RencoderEncoding encoding = {coder, false};
+	Oid			collation = index->rd_indcollation[col];
+
+	if (!rencoder_key_is_coded(index, col))
+		*key = (uint64) DatumGetInt64(FunctionCall1Coll(index_getprocinfo(index, col + 1,
+																		  RENCODER_PROC_KEY),
+														collation, value));
+	else
+		*key = (uint64) DatumGetInt64(FunctionCall2Coll(index_getprocinfo(index, col + 1,
+																		  RENCODER_PROC_CODED_KEY),
+														collation, value,
+														PointerGetDatum(&encoding)));
+	return !encoding.keyless;
+}
+
+/* The support function for a right-hand side, or InvalidOid. */
+static Oid
+find_function(Oid family, Oid left, Oid right, int strategy, int *procnum)
+{
+	Oid			proc;
+
+	if (strategy > RENCODER_NORDER_STRATEGIES)
+	{
+		*procnum = RENCODER_PROC_INTERVALS;
+		return get_opfamily_proc(family, left, right, RENCODER_PROC_INTERVALS);
+	}
+	*procnum = RENCODER_PROC_CODED_KEY;
+	proc = get_opfamily_proc(family, right, right, RENCODER_PROC_CODED_KEY);
+	if (OidIsValid(proc))
+		return proc;
+	*procnum = RENCODER_PROC_KEY;
+	return get_opfamily_proc(family, right, right, RENCODER_PROC_KEY);
+}
+
+bool
+rencoder_key_usable(Oid opfamily, Oid opcintype, int strategy, Oid righttype,
+					Oid collation)
+{
+	int			procnum;
+
+	if (strategy < 1 || strategy > RENCODER_NSTRATEGIES)
+		return false;
+	if (strategy <= RENCODER_NORDER_STRATEGIES && strategy != BTEqualStrategyNumber &&
+		OidIsValid(collation) && !rencoder_collation_is_c(collation))
+		return false;
+	return OidIsValid(find_function(opfamily, opcintype, righttype, strategy, &procnum));
+}
+
+/* The operator of a scan key, which is usable. */
+static void
 find_operator(Relation index, const ScanKeyData *skey, KeyOperator *op)
 {
 	int			col = skey->sk_attno - 1;
 	Oid			family = index->rd_opfamily[col];
 	Oid			left = index->rd_opcintype[col];
 	Oid			right = OidIsValid(skey->sk_subtype) ? skey->sk_subtype : left;
-	Oid			proc;
 	Oid			slack = InvalidOid;
 
-	if (skey->sk_strategy < 1 || skey->sk_strategy > RENCODER_NSTRATEGIES)
-		return false;
-	if (skey->sk_strategy > RENCODER_NORDER_STRATEGIES)
-		proc = get_opfamily_proc(family, left, right, RENCODER_PROC_INTERVALS);
-	else
-	{
-		proc = get_opfamily_proc(family, right, right, RENCODER_PROC_KEY);
-		if (left != right)
-			slack = get_opfamily_proc(family, left, right, RENCODER_PROC_SLACK);
-	}
-	if (!OidIsValid(proc))
-		return false;
 	op->strategy = skey->sk_strategy;
 	op->collation = index->rd_indcollation[col];
-	fmgr_info(proc, &op->proc);
+	fmgr_info(find_function(family, left, right, op->strategy, &op->procnum), &op->proc);
+	if (left != right && op->procnum != RENCODER_PROC_INTERVALS)
+		slack = get_opfamily_proc(family, left, right, RENCODER_PROC_SLACK);
 	op->slack = OidIsValid(slack) ?
 		(uint64) DatumGetInt64(OidFunctionCall0Coll(slack, op->collation)) : 0;
-	return true;
 }
 
 /* Adds the keys that one value on the right-hand side asks for. */
 static void
-add_value(KeyOperator *op, Datum value, RencoderIntervals *list)
+add_value(KeyOperator *op, Datum value, RencoderOperand *operand)
 {
+	RencoderEncoding encoding = {operand->coder, false};
 	uint64		key;
 	uint64		lo;
 	uint64		hi;
 
-	if (op->strategy > RENCODER_NORDER_STRATEGIES)
+	switch (op->procnum)
 	{
-		FunctionCall3Coll(&op->proc, op->collation, value,
-						  Int16GetDatum(op->strategy), PointerGetDatum(list));
+		case RENCODER_PROC_INTERVALS:
+			FunctionCall3Coll(&op->proc, op->collation, value,
+							  Int16GetDatum(op->strategy), PointerGetDatum(operand));
+			return;
+		case RENCODER_PROC_CODED_KEY:
+			key = (uint64) DatumGetInt64(FunctionCall2Coll(&op->proc, op->collation, value,
+														   PointerGetDatum(&encoding)));
+			break;
+		default:
+			key = (uint64) DatumGetInt64(FunctionCall1Coll(&op->proc, op->collation, value));
+			break;
+	}
+	if (encoding.keyless)
+	{
+		rencoder_intervals_add(operand->intervals, 0, PG_UINT64_MAX);
 		return;
 	}
 
 	/* Saturating, so that infinities stay the ends of the key space. */
-	key = (uint64) DatumGetInt64(FunctionCall1Coll(&op->proc, op->collation, value));
 	lo = key < op->slack ? 0 : key - op->slack;
 	hi = key > PG_UINT64_MAX - op->slack ? PG_UINT64_MAX : key + op->slack;
 	switch (op->strategy)
@@ -94,12 +142,12 @@ add_value(KeyOperator *op, Datum value, RencoderIntervals *list)
 			hi = PG_UINT64_MAX;
 			break;
 	}
-	rencoder_intervals_add(list, lo, hi);
+	rencoder_intervals_add(operand->intervals, lo, hi);
 }
 
 /* The same for every element of an array that is not null. */
 static void
-add_array(KeyOperator *op, Datum value, RencoderIntervals *list)
+add_array(KeyOperator *op, Datum value, RencoderOperand *operand)
 {
 	ArrayType  *array = DatumGetArrayTypeP(value);
 	int16		elmlen;
@@ -117,109 +165,141 @@ add_array(KeyOperator *op, Datum value, RencoderIntervals *list)
 	{
 		CHECK_FOR_INTERRUPTS();
 		if (!nulls[i])
-			add_value(op, elements[i], list);
+			add_value(op, elements[i], operand);
 	}
 	pfree(elements);
 	pfree(nulls);
 }
 
-/*
- * Restricts the keys of a column by one scan key; false if that cannot be
- * used.
- */
-static bool
-apply_key(Relation index, const ScanKeyData *skey, RencoderColumnQuery *q,
-		  RencoderIntervals *keys)
+/* Restricts the keys of a column by one scan key. */
+static void
+apply_key(Relation index, const ScanKeyData *skey, const RencoderCoder *coder,
+		  RencoderIntervals *keys, bool first)
 {
 	RencoderIntervals list = {0};
+	RencoderOperand operand = {coder, &list};
 	KeyOperator op;
 
-	if (!find_operator(index, skey, &op))
-		return false;
+	find_operator(index, skey, &op);
 	if (skey->sk_flags & SK_SEARCHARRAY)
-		add_array(&op, skey->sk_argument, &list);
+		add_array(&op, skey->sk_argument, &operand);
 	else
-		add_value(&op, skey->sk_argument, &list);
+		add_value(&op, skey->sk_argument, &operand);
 	rencoder_intervals_normalize(&list);
-	if (q->has_keys)
-		rencoder_intervals_intersect(keys, &list);
-	else
+	if (first)
 		*keys = list;
-	q->has_keys = true;
-	return true;
+	else
+		rencoder_intervals_intersect(keys, &list);
 }
 
-/* Gives a column's query its keys; at least one interval. */
-static void
-set_intervals(RencoderColumnQuery *q, const RencoderIntervals *keys)
+/* Is this a comparison with something, by an operator we know how to use? */
+static bool
+compares_keys(Relation index, const ScanKeyData *skey)
 {
-	q->has_keys = true;
-	q->set.interval = keys->interval;
-	q->set.n = keys->n;
-	q->query = renc_query_intervals(&q->set);
+	int			col = skey->sk_attno - 1;
+	Oid			type = index->rd_opcintype[col];
+
+	/* What a function that is not strict makes of NULL is not known. */
+	return !(skey->sk_flags & (SK_SEARCHNULL | SK_SEARCHNOTNULL | SK_ISNULL)) &&
+		skey->sk_func.fn_strict &&
+		rencoder_key_usable(index->rd_opfamily[col], type, skey->sk_strategy,
+							OidIsValid(skey->sk_subtype) ? skey->sk_subtype : type,
+							index->rd_indcollation[col]);
 }
 
-static RencoderQuery *
-make_query(Relation index)
+/* A key set of a generation that has been made. */
+typedef struct MadeKeySet
 {
-	RencoderQuery *query = palloc0(sizeof(RencoderQuery));
+	uint32		generation;
+	RencoderKeySet keys;
+} MadeKeySet;
 
-	query->natts = IndexRelationGetNumberOfKeyAttributes(index);
-	return query;
+static MadeKeySet *
+make_key_set(RencoderQuery *query, int col, uint32 generation,
+			 const RencoderCoder *coder)
+{
+	MadeKeySet *made = palloc0(sizeof(MadeKeySet));
+	RencoderIntervals keys = {0};
+	bool		first = true;
+
+	for (int i = 0; i < query->nkeys; i++)
+	{
+		if (query->keys[i].sk_attno - 1 != col || !compares_keys(query->index, &query->keys[i]))
+			continue;
+		apply_key(query->index, &query->keys[i], coder, &keys, first);
+		first = false;
+	}
+	made->generation = generation;
+	made->keys.none = keys.n == 0;
+	if (keys.n > 0)
+	{
+		made->keys.set.interval = keys.interval;
+		made->keys.set.n = keys.n;
+		made->keys.query = renc_query_intervals(&made->keys.set);
+	}
+	return made;
+}
+
+const RencoderKeySet *
+rencoder_key_set(RencoderQuery *query, int col, uint32 generation)
+{
+	RencoderColumnQuery *q = &query->column[col];
+	const RencoderCoder *coder;
+	MadeKeySet *made;
+	MemoryContext old;
+	ListCell   *lc;
+
+	Assert(q->has_keys);
+	foreach(lc, q->keysets)
+	{
+		made = (MadeKeySet *) lfirst(lc);
+		if (made->generation == generation)
+			return &made->keys;
+	}
+	if (!rencoder_coder_find(query->coders, query->index, col, generation, &coder))
+		return NULL;
+	old = MemoryContextSwitchTo(query->context);
+	made = make_key_set(query, col, generation, coder);
+	q->keysets = lappend(q->keysets, made);
+	MemoryContextSwitchTo(old);
+	return &made->keys;
 }
 
 RencoderQuery *
 rencoder_key_query(Relation index, const ScanKeyData *keys, int nkeys)
 {
-	RencoderQuery *query = make_query(index);
-	RencoderIntervals intervals[INDEX_MAX_KEYS] = {{0}};
+	RencoderQuery *query = palloc0(sizeof(RencoderQuery));
 
+	query->natts = IndexRelationGetNumberOfKeyAttributes(index);
+	query->index = index;
+	query->keys = keys;
+	query->nkeys = nkeys;
+	query->context = CurrentMemoryContext;
+	query->coders = rencoder_coders_create();
 	for (int i = 0; i < nkeys; i++)
 	{
-		int			col = keys[i].sk_attno - 1;
-		RencoderColumnQuery *q = &query->column[col];
+		RencoderColumnQuery *q = &query->column[keys[i].sk_attno - 1];
 
 		if (keys[i].sk_flags & SK_SEARCHNULL)
 			q->is_null = true;
 		else if (keys[i].sk_flags & SK_SEARCHNOTNULL)
 			q->not_null = true;
-		else if (!keys[i].sk_func.fn_strict)
-			continue;			/* what it makes of NULL is not known */
-		else if (keys[i].sk_flags & SK_ISNULL)
+		else if (keys[i].sk_func.fn_strict && (keys[i].sk_flags & SK_ISNULL))
 			query->empty = true;
-		else if (!apply_key(index, &keys[i], q, &intervals[col]))
+		else if (compares_keys(index, &keys[i]))
+			q->has_keys = true;
+		else
 			continue;			/* the recheck will do */
 		query->restricted = true;
 	}
-	for (int col = 0; col < query->natts; col++)
+	for (int col = 0; col < query->natts && !query->empty; col++)
 	{
 		RencoderColumnQuery *q = &query->column[col];
 
 		if (q->is_null && (q->not_null || q->has_keys))
 			query->empty = true;
-		if (q->has_keys && intervals[col].n > 0)
-			set_intervals(q, &intervals[col]);
-		else if (q->has_keys)
-		{
-			query->empty = true;
-			q->has_keys = false;	/* there is no set of none */
-		}
+		else if (q->has_keys && !rencoder_key_is_coded(index, col))
+			query->empty = rencoder_key_set(query, col, 0)->none;
 	}
-	return query;
-}
-
-RencoderQuery *
-rencoder_key_between(Relation index, int col, Datum lo, Datum hi)
-{
-	RencoderQuery *query = make_query(index);
-	RencoderIntervals keys = {0};
-
-	rencoder_intervals_add(&keys, rencoder_key_encode(index, col, lo),
-						   rencoder_key_encode(index, col, hi));
-	query->restricted = true;
-	if (keys.n == 0)
-		query->empty = true;
-	else
-		set_intervals(&query->column[col], &keys);
 	return query;
 }

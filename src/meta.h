@@ -6,7 +6,7 @@
  *		+------------------------------------------------------------+
  *		| magic | version | hash id | geometry | options             |
  *		| generation (INV-7)                                         |
- *		| root of the free-extent list                               |
+ *		| roots of the free-extent list and of the list of coders    |
  *		| direct[]: blocks of the first directory pages              |
  *		| map[]:    blocks of directory maps for all further ones    |
  *		+------------------------------------------------------------+
@@ -40,7 +40,7 @@ typedef struct RencoderMetaPageData
 	uint32		pages_per_range;
 	uint32		bits_per_key;
 	uint32		natts;
-	uint32		unused;			/* zero */
+	BlockNumber coder_root;		/* list of coders, or RENCODER_NO_BLOCK */
 	uint64		generation;		/* bumped before anything is taken away */
 	BlockNumber free_root;		/* first page of the free-extent list */
 	BlockNumber direct[RENCODER_META_DIRECT];

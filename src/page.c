@@ -23,6 +23,10 @@ rencoder_page_type_name(uint16 page_id)
 			return "dictionary";
 		case RENCODER_PAGE_FREE:
 			return "free list";
+		case RENCODER_PAGE_CODERS:
+			return "coder list";
+		case RENCODER_PAGE_CODER:
+			return "coder";
 	}
 	return "unknown";
 }

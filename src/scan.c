@@ -17,29 +17,33 @@
  * scan ends, the groups that changed are visited again; after
  * MAX_ROUNDS rounds they become candidates whole.
  */
-#include "rencoder.h"
-
-#include "access/relscan.h"
-#include "access/table.h"
-#include "catalog/index.h"
-#include "nodes/tidbitmap.h"
-#include "pgstat.h"
-#include "utils/memutils.h"
-
-#include "horizon.h"
 #include "scan.h"
 
+#include "miscadmin.h"
+
+#include "horizon.h"
+
 #define MAX_ROUNDS	3
+
+/* What is asked of a column in groups of one generation of its coder. */
+typedef struct ColumnProbe
+{
+	uint32		generation;
+	const RencoderKeySet *keys;
+	RencoderProbe *probe;		/* NULL if there are no keys to ask for */
+	struct ColumnProbe *next;
+} ColumnProbe;
 
 typedef struct RangeScan
 {
 	Relation	index;
 	RencoderMeta meta_copy;		/* an invalidation may free rd_amcache */
 	const RencoderMeta *meta;
-	const RencoderQuery *query;
+	RencoderQuery *query;
 	uint64		nranges;		/* of the table */
 	uint64		xmin;			/* of the snapshot; horizons above are not trusted */
-	RencoderProbe *probe[INDEX_MAX_KEYS];	/* NULL: column's keys not asked for */
+	ColumnProbe *probes[INDEX_MAX_KEYS];	/* one for each generation of coder met */
+	BlockNumber uncoded;		/* a group whose coder was not found, if any */
 	bool		asks_nulls;		/* IS NULL or IS NOT NULL somewhere */
 	int64		npages;			/* index pages read other than by probes */
 	RencoderEmit emit;
@@ -76,11 +80,43 @@ emit_group(RangeScan *s, uint32 group, renc_mask candidates)
 		s->emit(s->arg, (uint64) group * RENC_GROUP_RANGES, candidates);
 }
 
+/*
+ * What is asked of a column in groups of this configuration.  NULL if their
+ * coder is gone: then they may match, and will be visited again (INV-7).
+ */
+static ColumnProbe *
+column_probe(RangeScan *s, int col, const RencoderConfig *config, BlockNumber header)
+{
+	const RencoderKeySet *keys;
+	ColumnProbe *p;
+
+	for (p = s->probes[col]; p != NULL; p = p->next)
+	{
+		if (p->generation == config->coder)
+			return p;
+	}
+	keys = rencoder_key_set(s->query, col, config->coder);
+	if (keys == NULL)
+	{
+		s->uncoded = header;
+		return NULL;
+	}
+	p = palloc(sizeof(ColumnProbe));
+	p->generation = config->coder;
+	p->keys = keys;
+	p->probe = keys->none ? NULL : rencoder_probe_begin(s->index, &keys->query, &keys->set);
+	p->next = s->probes[col];
+	s->probes[col] = p;
+	return p;
+}
+
 /* Do the bounds of a column leave room for the query? */
 static inline bool
-bounds_meet(const renc_query *query, uint64 min, uint64 max)
+bounds_meet(const RencoderKeySet *keys, uint64 min, uint64 max)
 {
-	return min <= max && query->hull_lo <= max && query->hull_hi >= min &&
+	const renc_query *query = &keys->query;
+
+	return !keys->none && min <= max && query->hull_lo <= max && query->hull_hi >= min &&
 		query->overlap(query->arg, min, max) != RENC_DISJOINT;
 }
 
@@ -89,7 +125,8 @@ bounds_meet(const renc_query *query, uint64 min, uint64 max)
  * true also for "always" ranges, of which only the keys are unknown.
  */
 static renc_mask
-prune_by_header(const RangeScan *s, RencoderHeader header, int col, renc_mask mask)
+prune_by_header(const RangeScan *s, RencoderHeader header, int col,
+				const ColumnProbe *p, renc_mask mask)
 {
 	const RencoderColumnQuery *q = &s->query->column[col];
 
@@ -97,12 +134,12 @@ prune_by_header(const RangeScan *s, RencoderHeader header, int col, renc_mask ma
 		mask = renc_mask_and(mask, rencoder_set_get(header->has_null));
 	if (q->not_null || q->has_keys)
 		mask = renc_mask_and(mask, rencoder_set_get(header->has_value));
-	if (!q->has_keys)
+	if (p == NULL)
 		return mask;
 	for (int slot = 0; slot < RENC_GROUP_RANGES; slot++)
 	{
 		if (renc_mask_test(mask, slot) &&
-			!bounds_meet(&q->query, header->min[slot], header->max[slot]))
+			!bounds_meet(p->keys, header->min[slot], header->max[slot]))
 			renc_mask_clear(&mask, slot);
 	}
 	return mask;
@@ -110,7 +147,8 @@ prune_by_header(const RangeScan *s, RencoderHeader header, int col, renc_mask ma
 
 /* Asks the storage of a column; "always" ranges pass. */
 static renc_mask
-probe_storage(RangeScan *s, int col, const RencoderHeaderData *header, renc_mask mask)
+probe_storage(RangeScan *s, RencoderProbe *probe, const RencoderHeaderData *header,
+			  renc_mask mask)
 {
 	const RencoderFormat *format = rencoder_format_of(&header->config);
 	RencoderSlab slab = {s->index, &header->config, header->matrix,
@@ -122,7 +160,7 @@ probe_storage(RangeScan *s, int col, const RencoderHeaderData *header, renc_mask
 	if (format == NULL)			/* unknown to this version: may match */
 		return mask;
 	if (header->matrix.start != RENCODER_NO_BLOCK)
-		return renc_mask_or(always, format->probe(s->probe[col], &slab, ask));
+		return renc_mask_or(always, format->probe(probe, &slab, ask));
 
 	slab.width = RENC_SLICE_WIDTH;
 	for (int slice = 0; slice < RENC_GROUP_SLICES; slice++)
@@ -136,7 +174,7 @@ probe_storage(RangeScan *s, int col, const RencoderHeaderData *header, renc_mask
 			continue;
 		slab.extent = header->slice[slice];
 		narrow.w[0] = part.w[word] >> shift;
-		narrow = format->probe(s->probe[col], &slab, narrow);
+		narrow = format->probe(probe, &slab, narrow);
 		result.w[word] |= narrow.w[0] << shift;
 	}
 	return renc_mask_or(always, result);
@@ -179,6 +217,7 @@ scan_by_header(RangeScan *s, RencoderEntry entry, uint32 group, GroupMasks *stat
 	{
 		const RencoderColumnQuery *q = &s->query->column[col];
 		bool		asked = q->has_keys || q->is_null || q->not_null;
+		ColumnProbe *p = NULL;
 
 		if (col > 0 && (!asked || renc_mask_empty(state->mask)))
 			continue;
@@ -190,10 +229,12 @@ scan_by_header(RangeScan *s, RencoderEntry entry, uint32 group, GroupMasks *stat
 			state->mask = renc_mask_and(existing, trusted_ranges(s, &header));
 			state->untrusted = renc_mask_andnot(existing, state->mask);
 		}
-		if (asked)
-			state->mask = prune_by_header(s, &header, col, state->mask);
 		if (q->has_keys && !renc_mask_empty(state->mask))
-			state->mask = probe_storage(s, col, &header, state->mask);
+			p = column_probe(s, col, &header.config, entry->header);
+		if (asked)
+			state->mask = prune_by_header(s, &header, col, p, state->mask);
+		if (p != NULL && !renc_mask_empty(state->mask))
+			state->mask = probe_storage(s, p->probe, &header, state->mask);
 	}
 }
 
@@ -204,6 +245,7 @@ scan_by_header(RangeScan *s, RencoderEntry entry, uint32 group, GroupMasks *stat
 static void
 scan_sealed(RangeScan *s, RencoderEntry entry, uint32 group, GroupMasks *state)
 {
+	ColumnProbe *probes[INDEX_MAX_KEYS] = {NULL};
 	RencoderHeaderData header;
 
 	state->untrusted = renc_mask_none();
@@ -215,19 +257,25 @@ scan_sealed(RangeScan *s, RencoderEntry entry, uint32 group, GroupMasks *state)
 		RENC_MATRIX_WIDTH, false};
 		const RencoderFormat *format = rencoder_format_of(&column->config);
 
-		if (s->probe[col] == NULL)
+		if (!s->query->column[col].has_keys)
 			continue;
-		if (!bounds_meet(&s->probe[col]->query, column->min, column->max))
+		probes[col] = column_probe(s, col, &column->config, entry->header);
+		if (probes[col] == NULL)
+			continue;
+		if (!bounds_meet(probes[col]->keys, column->min, column->max))
 			state->mask = renc_mask_none();
 		else if (format != NULL)
-			state->mask = format->probe(s->probe[col], &slab, state->mask);
+			state->mask = format->probe(probes[col]->probe, &slab, state->mask);
 	}
 	for (int col = 0; col < s->meta->natts && !renc_mask_empty(state->mask); col++)
 	{
-		if (s->probe[col] == NULL)
+		if (probes[col] == NULL)
 			continue;
 		copy_header(s, entry, group, col, &header);
-		state->mask = prune_by_header(s, &header, col, state->mask);
+
+		/* Its configuration may have changed since the entry was read. */
+		if (header.config.coder == probes[col]->generation)
+			state->mask = prune_by_header(s, &header, col, probes[col], state->mask);
 	}
 }
 
@@ -315,18 +363,26 @@ scan_groups(RangeScan *s, uint64 since, bool whole)
 static const char *
 take_fault(RangeScan *s, BlockNumber *blkno)
 {
-	for (int col = 0; col < s->meta->natts; col++)
-	{
-		if (s->probe[col] != NULL && s->probe[col]->fault != NULL)
-		{
-			const char *fault = s->probe[col]->fault;
+	const char *fault = NULL;
 
-			*blkno = s->probe[col]->fault_blkno;
-			s->probe[col]->fault = NULL;
-			return fault;
+	if (s->uncoded != RENCODER_NO_BLOCK)
+	{
+		fault = "The coder of a group's keys is missing.";
+		*blkno = s->uncoded;
+		s->uncoded = RENCODER_NO_BLOCK;
+	}
+	for (int col = 0; col < s->meta->natts && fault == NULL; col++)
+	{
+		for (ColumnProbe *p = s->probes[col]; p != NULL && fault == NULL; p = p->next)
+		{
+			if (p->probe == NULL || p->probe->fault == NULL)
+				continue;
+			fault = p->probe->fault;
+			*blkno = p->probe->fault_blkno;
+			p->probe->fault = NULL;
 		}
 	}
-	return NULL;
+	return fault;
 }
 
 /* Repeats the groups that changed while they were visited. */
@@ -362,7 +418,7 @@ scan_to_the_end(RangeScan *s)
 
 static void
 begin_range_scan(RangeScan *s, Relation index, BlockNumber heap_nblocks,
-				 const RencoderQuery *query, uint64 xmin, RencoderScanCounts *counts)
+				 RencoderQuery *query, uint64 xmin, RencoderScanCounts *counts)
 {
 	memset(s, 0, sizeof(*s));
 	s->index = index;
@@ -378,8 +434,6 @@ begin_range_scan(RangeScan *s, Relation index, BlockNumber heap_nblocks,
 	{
 		const RencoderColumnQuery *q = &query->column[col];
 
-		if (q->has_keys)
-			s->probe[col] = rencoder_probe_begin(index, &q->query, &q->set);
 		s->asks_nulls |= q->is_null || q->not_null;
 	}
 }
@@ -390,10 +444,12 @@ end_range_scan(RangeScan *s)
 {
 	for (int col = 0; col < s->meta->natts; col++)
 	{
-		if (s->probe[col] != NULL)
+		for (ColumnProbe *p = s->probes[col]; p != NULL; p = p->next)
 		{
-			s->npages += s->probe[col]->npages;
-			rencoder_probe_end(s->probe[col]);
+			if (p->probe == NULL)
+				continue;
+			s->npages += p->probe->npages;
+			rencoder_probe_end(p->probe);
 		}
 	}
 	return s->npages;
@@ -401,7 +457,7 @@ end_range_scan(RangeScan *s)
 
 void
 rencoder_scan_ranges(Relation index, BlockNumber heap_nblocks,
-					 const RencoderQuery *query, Snapshot snapshot,
+					 RencoderQuery *query, Snapshot snapshot,
 					 RencoderEmit emit, void *arg, RencoderScanCounts *counts)
 {
 	RangeScan	s;
@@ -455,7 +511,7 @@ copy_sound_entry(RangeScan *s, const RencoderMetaPageData *metadata, uint32 grou
 
 void
 rencoder_scan_sample(Relation index, BlockNumber heap_nblocks,
-					 const RencoderQuery *query, uint32 max_groups,
+					 RencoderQuery *query, uint32 max_groups,
 					 RencoderScanCounts *counts)
 {
 	RangeScan	s;
@@ -479,88 +535,4 @@ rencoder_scan_sample(Relation index, BlockNumber heap_nblocks,
 	counts->index_pages = end_range_scan(&s);
 	pfree(entry);
 	pfree(metadata);
-}
-
-IndexScanDesc
-rencoderbeginscan(Relation index, int nkeys, int norderbys)
-{
-	IndexScanDesc scan = RelationGetIndexScan(index, nkeys, norderbys);
-
-	/* The executor keeps one context for all rescans of a join. */
-	scan->opaque = AllocSetContextCreate(CurrentMemoryContext, "rencoder scan",
-										 ALLOCSET_DEFAULT_SIZES);
-	return scan;
-}
-
-void
-rencoderrescan(IndexScanDesc scan, ScanKey keys, int nkeys,
-			   ScanKey orderbys, int norderbys)
-{
-	if (keys && scan->numberOfKeys > 0)
-		memmove(scan->keyData, keys, scan->numberOfKeys * sizeof(ScanKeyData));
-}
-
-void
-rencoderendscan(IndexScanDesc scan)
-{
-	MemoryContextDelete((MemoryContext) scan->opaque);
-	scan->opaque = NULL;
-}
-
-typedef struct BitmapTarget
-{
-	TIDBitmap  *tbm;
-	uint32		pages_per_range;
-	BlockNumber nblocks;
-	int64		npages;
-} BitmapTarget;
-
-/* Adds the pages of candidate ranges, lossily: all their rows are rechecked. */
-static void
-add_ranges(void *arg, uint64 first_range, renc_mask ranges)
-{
-	BitmapTarget *target = (BitmapTarget *) arg;
-
-	for (int slot = 0; slot < RENC_GROUP_RANGES; slot++)
-	{
-		uint64		start = (first_range + slot) * target->pages_per_range;
-		uint64		end = Min(start + target->pages_per_range, target->nblocks);
-
-		if (!renc_mask_test(ranges, slot))
-			continue;
-		CHECK_FOR_INTERRUPTS();
-		for (uint64 blkno = start; blkno < end; blkno++)
-		{
-			tbm_add_page(target->tbm, (BlockNumber) blkno);
-			target->npages++;
-		}
-	}
-}
-
-int64
-rencodergetbitmap(IndexScanDesc scan, TIDBitmap *tbm)
-{
-	Relation	index = scan->indexRelation;
-	Relation	heap;
-	RencoderQuery *query;
-	BitmapTarget target = {tbm, 0, 0, 0};
-	MemoryContext caller = MemoryContextSwitchTo((MemoryContext) scan->opaque);
-
-	pgstat_count_index_scan(index);
-	query = rencoder_key_query(index, scan->keyData, scan->numberOfKeys);
-	if (!query->empty)
-	{
-		heap = table_open(IndexGetRelation(RelationGetRelid(index), false), AccessShareLock);
-		target.pages_per_range = rencoder_meta_get(index)->pages_per_range;
-		target.nblocks = RelationGetNumberOfBlocks(heap);
-		table_close(heap, AccessShareLock);
-
-		rencoder_scan_ranges(index, target.nblocks, query, scan->xs_snapshot,
-							 add_ranges, &target, NULL);
-	}
-	MemoryContextSwitchTo(caller);
-	MemoryContextReset((MemoryContext) scan->opaque);
-
-	/* As BRIN: the rows of a lossy page are not known; ten is a guess. */
-	return target.npages * 10;
 }

@@ -31,7 +31,7 @@ typedef void (*RencoderEmit) (void *arg, uint64 first_range, renc_mask ranges);
  * on exit.  Errors: ERRCODE_INDEX_CORRUPTED.
  */
 extern void rencoder_scan_ranges(Relation index, BlockNumber heap_nblocks,
-								 const RencoderQuery *query, Snapshot snapshot,
+								 RencoderQuery *query, Snapshot snapshot,
 								 RencoderEmit emit, void *arg,
 								 RencoderScanCounts *counts);
 
@@ -42,7 +42,7 @@ extern void rencoder_scan_ranges(Relation index, BlockNumber heap_nblocks,
  * changed meanwhile are not repeated, damaged groups are left out.
  */
 extern void rencoder_scan_sample(Relation index, BlockNumber heap_nblocks,
-								 const RencoderQuery *query, uint32 max_groups,
+								 RencoderQuery *query, uint32 max_groups,
 								 RencoderScanCounts *counts);
 
 #endif							/* RENCODER_SCAN_H */

@@ -28,8 +28,8 @@
 #include "utils/memutils.h"
 
 #include "horizon.h"
-#include "key.h"
 #include "space.h"
+#include "train.h"
 
 /* A slice being summarized. */
 typedef struct Slice
@@ -44,6 +44,7 @@ typedef struct Slice
 	BlockNumber directory;		/* directory page of the group */
 	renc_mask	todo;			/* ranges of the group to summarize */
 	RencoderCollector *collector;	/* slots 0 .. 7 */
+	RencoderColumnCoders coders;	/* of the group's columns */
 	uint64		horizon;
 } Slice;
 
@@ -180,13 +181,25 @@ collect_callback(Relation index, ItemPointer tid, Datum *values, bool *isnull,
 	uint64		range = rencoder_range_of_block(&s->meta, ItemPointerGetBlockNumber(tid));
 
 	rencoder_collect_open(s->collector, (int) (range % RENC_SLICE_RANGES));
+	rencoder_collect_row(index, s->collector, &s->coders, values, isnull, tupleIsAlive);
+}
+
+/* The coders of the group's keys: its own if it has keys, else the newest. */
+static void
+find_coders(Slice *s)
+{
+	RencoderHeaderData copy;
+
 	for (int col = 0; col < s->meta.natts; col++)
 	{
-		if (isnull[col])
-			rencoder_collect_add_null(s->collector, col);
-		else
-			rencoder_collect_add(s->collector, col,
-								 rencoder_key_encode(index, col, values[col]));
+		uint32		generation;
+
+		if (!rencoder_key_is_coded(s->index, col))
+			continue;
+		copy_header(s, col, &copy);
+		generation = copy.config.format != RENCODER_FORMAT_NONE ? copy.config.coder :
+			rencoder_coder_newest(s->index, col);
+		rencoder_coders_load(s->index, col, generation, &s->coders);
 	}
 }
 
@@ -275,14 +288,19 @@ write_column(Slice *s, int col, RencoderHeader copy, renc_mask *always)
 
 	*always = renc_mask_none();
 	if (copy->config.format == RENCODER_FORMAT_NONE)
+	{
 		rencoder_format_plan(s->collector, col, RENC_SLICE_WIDTH, s->meta.bits_per_key,
 							 min_capacity(s, col), true, &copy->config);
+		copy->config.coder = s->coders.generation[col];
+	}
 	format = rencoder_format_of(&copy->config);
 	if (format == NULL)
 		elog(ERROR, "unknown format %d of group %u", copy->config.format, s->group);
 	for (int slot = 0; slot < RENC_SLICE_RANGES; slot++)
 	{
-		if (rencoder_format_fits(&copy->config, s->collector->column[col].range[slot].distinct))
+		const RencoderRangeSummary *range = &s->collector->column[col].range[slot];
+
+		if (!range->keyless && rencoder_format_fits(&copy->config, range->distinct))
 			ranges[shift + slot] = rencoder_collect_keys(s->collector, col, slot);
 		else
 			renc_mask_set(always, s->slice * RENC_SLICE_RANGES + slot);
@@ -426,6 +444,7 @@ try_slice(Slice *s)
 			forget_ranges(s, col, fresh);
 	}
 	begin_summarizing(s);
+	find_coders(s);
 	collect_keys(s);
 
 	/*
@@ -553,6 +572,7 @@ rencoder_summarize(Relation index, Relation heap, uint64 first, uint64 last,
 		old = MemoryContextSwitchTo(context);
 		s.group = rencoder_group_of_range(r);
 		s.collector = rencoder_collect_create(s.meta.natts);
+		memset(&s.coders, 0, sizeof(s.coders));
 		count += summarize_group(&s, r, end - 1);
 		MemoryContextSwitchTo(old);
 		MemoryContextReset(context);

@@ -3,10 +3,10 @@
  *		amvalidate: is an operator class, with its family, usable by the access
  *		method?
  *
- * Support functions are registered as key.h says: 1 for (type, type), 2 for
- * two different types, 3 for the operands of the operators beyond btree's.  A
- * scan needs function 1 of every type that one of btree's operators of the
- * family may have on its right-hand side.
+ * Support functions are registered as key.h says: 1 or 4 for (type, type), 5
+ * beside 4, 2 for two different types, 3 for the operands of the operators
+ * beyond btree's.  A scan needs function 1 or 4 of every type that one of
+ * btree's operators of the family may have on its right-hand side.
  */
 #include "key.h"
 #include "rencoder.h"
@@ -91,6 +91,16 @@ check_function(const char *opfamily, Form_pg_amproc proc, bool *valid)
 											   proc->amprocrighttype, INT2OID,
 											   INTERNALOID);
 			break;
+		case RENCODER_PROC_CODED_KEY:
+			registered = same_type;
+			signature = check_amproc_signature(proc->amproc, INT8OID, false, 2, 2,
+											   proc->amproclefttype, INTERNALOID);
+			break;
+		case RENCODER_PROC_SAMPLE:
+			registered = same_type;
+			signature = check_amproc_signature(proc->amproc, VOIDOID, false, 2, 2,
+											   proc->amproclefttype, INTERNALOID);
+			break;
 		default:
 			complain(valid, "operator family \"%s\" of access method %s contains function %s with invalid support number %d",
 					 opfamily, "rencoder", name, proc->amprocnum);
@@ -139,11 +149,18 @@ find_group(List *groups, Oid lefttype, Oid righttype)
 }
 
 static bool
+makes_keys(const OpFamilyOpFuncGroup *group)
+{
+	return HAS_FUNCTION(group, RENCODER_PROC_KEY) ||
+		HAS_FUNCTION(group, RENCODER_PROC_CODED_KEY);
+}
+
+static bool
 has_key_function(List *groups, Oid type)
 {
 	OpFamilyOpFuncGroup *group = find_group(groups, type, type);
 
-	return group != NULL && HAS_FUNCTION(group, RENCODER_PROC_KEY);
+	return group != NULL && makes_keys(group);
 }
 
 /*
@@ -164,7 +181,7 @@ check_group(const char *opfamily, List *groups, OpFamilyOpFuncGroup *group,
 		complain(valid, "operator family \"%s\" of access method %s is missing operator(s) for types %s and %s",
 				 opfamily, "rencoder", format_type_be(left), format_type_be(right));
 
-	if (left == right ? !HAS_FUNCTION(group, RENCODER_PROC_KEY) :
+	if (left == right ? !makes_keys(group) :
 		((find_group(groups, left, left) == NULL && !has_key_function(groups, left)) ||
 		 ((order != 0 || others == 0) && find_group(groups, right, right) == NULL &&
 		  !has_key_function(groups, right))))

@@ -20,11 +20,13 @@ page
 wal entry
 meta options
 directory space
+coder trainer
 group groupcopy horizon
 probe format format_dict format_filter
-key encode encode_net encode_number
-build summarize desummarize interleave insert scan vacuum costindex costheap cost validate handler
-target maintenance inspect check check_heap
+key encode encode_net encode_number encode_text
+train
+build summarize desummarize interleave insert scan bitmap vacuum costindex costheap cost validate handler
+target maintenance inspect check check_state check_blocks check_heap
 '
 
 # Words (extended regular expressions) that only the files named may use.

@@ -1,0 +1,282 @@
+/*
+ * coder.c
+ *		Coders: what was learnt of a column's values to make good keys of them.
+ */
+#include "coder.h"
+
+#include "nodes/pg_list.h"
+
+#include "renc_strings.h"
+
+typedef struct LoadedCoder
+{
+	int			col;
+	RencoderCoder coder;
+} LoadedCoder;
+
+struct RencoderCoders
+{
+	MemoryContext context;
+	List	   *loaded;			/* of LoadedCoder */
+};
+
+RencoderCoders *
+rencoder_coders_create(void)
+{
+	RencoderCoders *coders = palloc(sizeof(RencoderCoders));
+
+	coders->context = CurrentMemoryContext;
+	coders->loaded = NIL;
+	return coders;
+}
+
+/* The list page, or RENCODER_NO_BLOCK. */
+static BlockNumber
+find_list(Relation index)
+{
+	Buffer		buf = rencoder_meta_lock(index, BUFFER_LOCK_SHARE);
+	BlockNumber root = RencoderPageGetMeta(BufferGetPage(buf))->coder_root;
+
+	UnlockReleaseBuffer(buf);
+	return root;
+}
+
+static const RencoderCoderListData *
+lock_list(Relation index, BlockNumber blkno, int lockmode, Buffer *buf)
+{
+	const RencoderCoderListData *list;
+
+	*buf = rencoder_page_read(index, blkno, lockmode, RENCODER_PAGE_CODERS);
+	list = RencoderPageGetCoders(BufferGetPage(*buf));
+	if (list->n > RENCODER_CODER_ENTRIES)
+		rencoder_page_corrupted(index, blkno, "The list of coders is longer than its page.");
+	return list;
+}
+
+/* Copies a coder's entry from the list. */
+static bool
+find_entry(Relation index, int col, uint32 generation, RencoderCoderEntry *entry)
+{
+	BlockNumber root = find_list(index);
+	const RencoderCoderListData *list;
+	bool		found = false;
+	Buffer		buf;
+
+	if (root == RENCODER_NO_BLOCK)
+		return false;
+	list = lock_list(index, root, BUFFER_LOCK_SHARE, &buf);
+	for (uint32 i = 0; i < list->n && !found; i++)
+	{
+		*entry = list->entry[i];
+		found = entry->attno == col && entry->generation == generation;
+	}
+	UnlockReleaseBuffer(buf);
+	return found;
+}
+
+static bool
+is_sound(uint16 kind, const void *data, uint32 size)
+{
+	switch (kind)
+	{
+		case RENCODER_CODER_STRINGS:
+			return renc_strings_valid(data, size);
+		case RENCODER_CODER_AXES:
+			return size == 4 * sizeof(double);
+	}
+	return false;
+}
+
+/*
+ * Reads the bytes of a coder.  NULL if a page is not one of a coder's, which
+ * may be so when it was removed meanwhile.
+ */
+static void *
+read_data(Relation index, const RencoderCoderEntry *entry)
+{
+	char	   *data;
+
+	if (entry->size > RENCODER_CODER_MAX_SIZE ||
+		entry->extent.npages != (entry->size + RENCODER_PAYLOAD_SIZE - 1) / RENCODER_PAYLOAD_SIZE)
+		rencoder_page_corrupted(index, entry->extent.start,
+								"A coder has an extent of another size.");
+	data = palloc((Size) entry->extent.npages * RENCODER_PAYLOAD_SIZE);
+	for (uint32 i = 0; i < entry->extent.npages; i++)
+	{
+		const char *fault;
+		Buffer		buf = rencoder_page_try_read(index, entry->extent.start + i,
+												 RENCODER_PAGE_CODER, &fault);
+
+		if (!BufferIsValid(buf))
+		{
+			pfree(data);
+			return NULL;
+		}
+		memcpy(data + (Size) i * RENCODER_PAYLOAD_SIZE,
+			   RencoderPageGetPayload(BufferGetPage(buf)), RENCODER_PAYLOAD_SIZE);
+		UnlockReleaseBuffer(buf);
+	}
+	return data;
+}
+
+bool
+rencoder_coder_find(RencoderCoders *coders, Relation index, int col,
+					uint32 generation, const RencoderCoder **coder)
+{
+	RencoderCoderEntry entry;
+	RencoderCoderEntry again;
+	LoadedCoder *loaded;
+	MemoryContext old;
+	ListCell   *lc;
+	void	   *data;
+
+	*coder = NULL;
+	if (generation == 0)
+		return true;
+	foreach(lc, coders->loaded)
+	{
+		loaded = (LoadedCoder *) lfirst(lc);
+		if (loaded->col == col && loaded->coder.generation == generation)
+		{
+			*coder = &loaded->coder;
+			return true;
+		}
+	}
+
+	if (!find_entry(index, col, generation, &entry))
+		return false;
+	old = MemoryContextSwitchTo(coders->context);
+	data = read_data(index, &entry);
+
+	/* Its pages may have been freed and used for something else meanwhile. */
+	if (!find_entry(index, col, generation, &again))
+	{
+		MemoryContextSwitchTo(old);
+		return false;
+	}
+	if (data == NULL || !is_sound(entry.kind, data, entry.size))
+		rencoder_page_corrupted(index, entry.extent.start,
+								"A coder of keys is not valid.");
+	loaded = palloc(sizeof(LoadedCoder));
+	loaded->col = col;
+	loaded->coder.generation = generation;
+	loaded->coder.kind = entry.kind;
+	loaded->coder.size = entry.size;
+	loaded->coder.data = data;
+	coders->loaded = lappend(coders->loaded, loaded);
+	MemoryContextSwitchTo(old);
+	*coder = &loaded->coder;
+	return true;
+}
+
+/* The newest generation in a list. */
+static uint32
+newest(const RencoderCoderListData *list, int col)
+{
+	uint32		generation = 0;
+
+	for (uint32 i = 0; i < list->n; i++)
+	{
+		if (list->entry[i].attno == col)
+			generation = Max(generation, list->entry[i].generation);
+	}
+	return generation;
+}
+
+uint32
+rencoder_coder_newest(Relation index, int col)
+{
+	BlockNumber root = find_list(index);
+	uint32		generation;
+	Buffer		buf;
+
+	if (root == RENCODER_NO_BLOCK)
+		return 0;
+	generation = newest(lock_list(index, root, BUFFER_LOCK_SHARE, &buf), col);
+	UnlockReleaseBuffer(buf);
+	return generation;
+}
+
+static RencoderExtent
+allocate(Relation index, uint32 npages, bool log)
+{
+	RencoderExtent extent;
+
+	if (log)
+		return rencoder_space_alloc(index, npages);
+	extent.start = rencoder_space_extend(index, npages);
+	extent.npages = npages;
+	return extent;
+}
+
+/* Makes the list page, if there is none. */
+static BlockNumber
+make_list(Relation index, bool log)
+{
+	BlockNumber root = find_list(index);
+	RencoderWal *wal;
+	Buffer		buf;
+
+	if (root != RENCODER_NO_BLOCK)
+		return root;
+	root = allocate(index, 1, log).start;
+	rencoder_wal_write_fresh(index, root, RENCODER_PAGE_CODERS, NULL, log);
+	buf = rencoder_meta_lock(index, BUFFER_LOCK_EXCLUSIVE);
+	wal = rencoder_wal_begin(index, log);
+	RencoderPageGetMeta(rencoder_wal_register(wal, buf))->coder_root = root;
+	rencoder_wal_finish(wal);
+	UnlockReleaseBuffer(buf);
+	return root;
+}
+
+/* Writes the bytes of a coder to new pages. */
+static RencoderExtent
+write_data(Relation index, const char *data, uint32 size, bool log)
+{
+	RencoderExtent extent = allocate(index, (size + RENCODER_PAYLOAD_SIZE - 1) / RENCODER_PAYLOAD_SIZE,
+									 log);
+	char	   *payload = palloc(RENCODER_PAYLOAD_SIZE);
+
+	for (uint32 i = 0; i < extent.npages; i++)
+	{
+		Size		offset = (Size) i * RENCODER_PAYLOAD_SIZE;
+
+		memset(payload, 0, RENCODER_PAYLOAD_SIZE);
+		memcpy(payload, data + offset, Min(RENCODER_PAYLOAD_SIZE, size - offset));
+		rencoder_wal_write_fresh(index, extent.start + i, RENCODER_PAGE_CODER, payload, log);
+	}
+	pfree(payload);
+	return extent;
+}
+
+uint32
+rencoder_coder_store(Relation index, int col, uint16 kind, const void *data,
+					 uint32 size, bool log)
+{
+	BlockNumber root = make_list(index, log);
+	RencoderCoderListData *list;
+	RencoderCoderEntry entry = {0};
+	RencoderWal *wal;
+	bool		full;
+	Buffer		buf;
+
+	Assert(size > 0 && size <= RENCODER_CODER_MAX_SIZE);
+	full = lock_list(index, root, BUFFER_LOCK_SHARE, &buf)->n == RENCODER_CODER_ENTRIES;
+	UnlockReleaseBuffer(buf);
+	if (full)
+		return 0;
+
+	entry.attno = (uint16) col;
+	entry.kind = kind;
+	entry.size = size;
+	entry.extent = write_data(index, (const char *) data, size, log);
+
+	/* Nobody else adds to the list: we are the maintainer. */
+	entry.generation = newest(lock_list(index, root, BUFFER_LOCK_EXCLUSIVE, &buf), col) + 1;
+	wal = rencoder_wal_begin(index, log);
+	list = RencoderPageGetCoders(rencoder_wal_register(wal, buf));
+	list->entry[list->n++] = entry;
+	rencoder_wal_finish(wal);
+	UnlockReleaseBuffer(buf);
+	return entry.generation;
+}

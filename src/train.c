@@ -1,0 +1,162 @@
+/*
+ * train.c
+ *		The coders of all columns of an index: trained, loaded, applied.
+ *
+ * The sample is the rows of some hundred random blocks, as ANALYZE takes it,
+ * read by the same function as a build reads the table, so that expressions
+ * and predicates are those of the index.
+ */
+#include "train.h"
+
+#include "access/tableam.h"
+#include "storage/proc.h"
+#include "utils/memutils.h"
+#include "utils/sampling.h"
+
+#include "trainer.h"
+
+/* Blocks looked at: 30,000 rows of some 100 bytes. */
+#define SAMPLED_BLOCKS	512
+
+/*
+ * A fixed one: the same table makes the same index.  Which blocks it chooses
+ * is as good as random to whoever filled the table.
+ */
+#define SAMPLE_SEED		20220612
+
+typedef struct Training
+{
+	RencoderTrainer *trainer[INDEX_MAX_KEYS];	/* NULL: column wants no coder */
+	MemoryContext row_context;
+	int			natts;
+} Training;
+
+static void
+sample_callback(Relation index, ItemPointer tid, Datum *values, bool *isnull,
+				bool tupleIsAlive, void *state)
+{
+	Training   *t = (Training *) state;
+	MemoryContext old = MemoryContextSwitchTo(t->row_context);
+
+	for (int col = 0; col < t->natts; col++)
+	{
+		if (t->trainer[col] == NULL || isnull[col])
+			continue;
+		FunctionCall2Coll(index_getprocinfo(index, col + 1, RENCODER_PROC_SAMPLE),
+						  index->rd_indcollation[col], values[col],
+						  PointerGetDatum(t->trainer[col]));
+	}
+	MemoryContextSwitchTo(old);
+	MemoryContextReset(t->row_context);
+}
+
+static void
+sample_rows(Relation heap, Relation index, IndexInfo *indexInfo, Training *t)
+{
+	BlockSamplerData sampler;
+
+	BlockSampler_Init(&sampler, RelationGetNumberOfBlocks(heap), SAMPLED_BLOCKS, SAMPLE_SEED);
+	while (BlockSampler_HasMore(&sampler))
+	{
+		CHECK_FOR_INTERRUPTS();
+		(void) table_index_build_range_scan(heap, index, indexInfo, false, true, false,
+											BlockSampler_Next(&sampler), 1,
+											sample_callback, t, NULL);
+	}
+}
+
+void
+rencoder_train(Relation heap, Relation index, IndexInfo *indexInfo, bool log,
+			   RencoderColumnCoders *coders)
+{
+	MemoryContext caller = CurrentMemoryContext;
+	MemoryContext context = AllocSetContextCreate(caller, "rencoder training",
+												  ALLOCSET_DEFAULT_SIZES);
+	Training	t;
+	bool		any = false;
+
+	memset(&t, 0, sizeof(t));
+	memset(coders, 0, sizeof(*coders));
+	MemoryContextSwitchTo(context);
+	t.natts = IndexRelationGetNumberOfKeyAttributes(index);
+	t.row_context = AllocSetContextCreate(context, "rencoder sample row",
+										  ALLOCSET_SMALL_SIZES);
+	for (int col = 0; col < t.natts; col++)
+	{
+		if (!rencoder_key_is_coded(index, col) ||
+			!OidIsValid(index_getprocid(index, col + 1, RENCODER_PROC_SAMPLE)))
+			continue;
+		t.trainer[col] = rencoder_trainer_create();
+		any = true;
+	}
+	if (any)
+		sample_rows(heap, index, indexInfo, &t);
+	for (int col = 0; col < t.natts; col++)
+	{
+		uint32		generation;
+		uint16		kind;
+		uint32		size;
+		void	   *data;
+
+		if (t.trainer[col] == NULL)
+			continue;
+		data = rencoder_trainer_finish(t.trainer[col], &kind, &size);
+		if (data == NULL)
+			continue;
+		generation = rencoder_coder_store(index, col, kind, data, size, log);
+		MemoryContextSwitchTo(caller);
+		rencoder_coders_load(index, col, generation, coders);
+		MemoryContextSwitchTo(context);
+	}
+	MemoryContextSwitchTo(caller);
+	MemoryContextDelete(context);
+}
+
+void
+rencoder_coders_load(Relation index, int col, uint32 generation,
+					 RencoderColumnCoders *coders)
+{
+	if (generation != 0 && coders->coder[col] != NULL && coders->generation[col] == generation)
+		return;
+	coders->generation[col] = generation;
+	if (!rencoder_coder_find(rencoder_coders_create(), index, col, generation,
+							 &coders->coder[col]))
+		ereport(ERROR,
+				(errcode(ERRCODE_INDEX_CORRUPTED),
+				 errmsg("index \"%s\" lacks coder %u of column %d",
+						RelationGetRelationName(index), generation, col + 1),
+				 errhint("REINDEX INDEX rebuilds the index from its table.")));
+}
+
+/* Does the value stand in the TOAST table? */
+static bool
+is_toasted(Relation index, int col, Datum value)
+{
+	return TupleDescAttr(RelationGetDescr(index), col)->attlen == -1 &&
+		VARATT_IS_EXTERNAL_ONDISK(DatumGetPointer(value));
+}
+
+void
+rencoder_collect_row(Relation index, RencoderCollector *collector,
+					 const RencoderColumnCoders *coders,
+					 const Datum *values, const bool *isnull, bool alive)
+{
+	bool		in_vacuum = (MyProc->statusFlags & PROC_IN_VACUUM) != 0;
+	MemoryContext old = MemoryContextSwitchTo(collector->row_context);
+
+	for (int col = 0; col < collector->natts; col++)
+	{
+		uint64		key;
+
+		if (isnull[col])
+			rencoder_collect_add_null(collector, col);
+		else if (!alive && in_vacuum && is_toasted(index, col, values[col]))
+			rencoder_collect_add_keyless(collector, col);
+		else if (rencoder_key_encode(index, col, values[col], coders->coder[col], &key))
+			rencoder_collect_add(collector, col, key);
+		else
+			rencoder_collect_add_keyless(collector, col);
+	}
+	MemoryContextSwitchTo(old);
+	MemoryContextReset(collector->row_context);
+}

@@ -1,0 +1,45 @@
+/*
+ * train.h
+ *		The coders of all columns of an index: trained, loaded, applied.
+ */
+#ifndef RENCODER_TRAIN_H
+#define RENCODER_TRAIN_H
+
+#include "collect.h"
+#include "key.h"
+
+#include "nodes/execnodes.h"
+
+/* A coder for each column; those without have generation 0. */
+typedef struct RencoderColumnCoders
+{
+	uint32		generation[INDEX_MAX_KEYS];
+	const RencoderCoder *coder[INDEX_MAX_KEYS];
+} RencoderColumnCoders;
+
+/*
+ * Trains coders for the columns that want one, on a sample of the table's
+ * values, stores them as the newest and sets *coders, palloc'd.  Columns
+ * without values in the sample get none.  "log" as rencoder_coder_store().
+ *
+ * Locks: the caller's on heap and index, as for a build or the maintainer.
+ * Runs user code of expression indexes.  Errors: those of a heap scan.
+ */
+extern void rencoder_train(Relation heap, Relation index, IndexInfo *indexInfo,
+						   bool log, RencoderColumnCoders *coders);
+
+/* Loads the coder of a column, palloc'd, for the maintainer: it must exist. */
+extern void rencoder_coders_load(Relation index, int col, uint32 generation,
+								 RencoderColumnCoders *coders);
+
+/*
+ * Adds a row to the open slot.  "alive": no transaction has deleted it, or may
+ * have.  While VACUUM runs, whose snapshot holds nothing back, another one may
+ * remove from TOAST what dead rows refer to: such values are not fetched, and
+ * their range must always match.
+ */
+extern void rencoder_collect_row(Relation index, RencoderCollector *collector,
+								 const RencoderColumnCoders *coders,
+								 const Datum *values, const bool *isnull, bool alive);
+
+#endif							/* RENCODER_TRAIN_H */

@@ -1,0 +1,30 @@
+/*
+ * trainer.h
+ *		Samples of a column's values, and training coders on them.
+ */
+#ifndef RENCODER_TRAINER_H
+#define RENCODER_TRAINER_H
+
+#include "coder.h"
+
+typedef struct RencoderTrainer RencoderTrainer;
+
+/* Lives in the current memory context; samples are bounded. */
+extern RencoderTrainer *rencoder_trainer_create(void);
+
+/*
+ * Adds a value, for the support functions of operator classes.  All values of
+ * a column are of one kind.
+ */
+extern void rencoder_trainer_add_string(RencoderTrainer *trainer,
+										const char *data, size_t length);
+extern void rencoder_trainer_add_point(RencoderTrainer *trainer, double x, double y);
+
+/*
+ * Trains a coder; returns its bytes (palloc'd) and sets *kind and *size.
+ * NULL if nothing was added.
+ */
+extern void *rencoder_trainer_finish(RencoderTrainer *trainer, uint16 *kind,
+									 uint32 *size);
+
+#endif							/* RENCODER_TRAINER_H */
