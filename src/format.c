@@ -90,8 +90,10 @@ rencoder_format_plan(const RencoderCollector *c, int col, int width,
 	double		capacity;
 	size_t		total = 0;
 	int			n = 0;
+	uint32		coder = config->coder;
 
 	memset(config, 0, sizeof(*config));
+	config->coder = coder;
 	for (int slot = 0; slot < c->nslots; slot++)
 	{
 		renc_keys	keys = rencoder_collect_keys(c, col, slot);

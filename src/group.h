@@ -11,16 +11,20 @@
  *		 | group | attno | unused | config | matrix | slice[16] | next ..
  *		 184           200          216      232        248         264
  *		 | summarizing | summarized | always | has_null | has_value | ..
- *		 264      1288     2312           2824     3336
- *		 | min[]  | max[]  | distinct[]   | nset[] | horizon[] | .. 4360
+ *		 264      1288     2312           2824     3336        4360
+ *		 | min[]  | max[]  | distinct[]   | nset[] | horizon[] | ..
+ *		 4360          4392          4408         5432         6456
+ *		 | next_config | next_always | next_min[] | next_max[] |
  *
  * States of a range (INV-1): unsummarized (no bit), summarizing, summarized.
  * Bit j of a 16-byte set is range j of the group.
  *
  * Storage of a column: slices of 8 ranges, each an extent of its own, until
- * the group is full; then one matrix of all 128 ranges.  While slices are
- * interleaved, "next" is the matrix under construction and inserters set bits
- * in both.
+ * the group is full; then one matrix of all 128 ranges.  "next" is a matrix
+ * under construction; inserters set bits in both.  While slices are
+ * interleaved it is of the same configuration.  While the group is rebuilt it
+ * has a configuration of its own, and bounds of its own, since its keys may be
+ * made by another coder (next_config.format is not NONE).
  */
 #ifndef RENCODER_GROUP_H
 #define RENCODER_GROUP_H
@@ -46,18 +50,28 @@ typedef struct RencoderHeaderData
 	uint32		distinct[RENC_GROUP_RANGES];	/* distinct keys at summarization */
 	uint32		nset[RENC_GROUP_RANGES];	/* bits set at summarization */
 	uint64		horizon[RENC_GROUP_RANGES]; /* first header page only */
+	RencoderConfig next_config; /* of "next", while the group is rebuilt */
+	uint8		next_always[RENC_MATRIX_WIDTH];
+	uint64		next_min[RENC_GROUP_RANGES];
+	uint64		next_max[RENC_GROUP_RANGES];
 } RencoderHeaderData;
 
 typedef RencoderHeaderData *RencoderHeader;
 
 StaticAssertDecl(offsetof(RencoderHeaderData, min) == 264 &&
-				 sizeof(RencoderHeaderData) == 4360,
+				 sizeof(RencoderHeaderData) == 6456,
 				 "RencoderHeaderData is on disk");
 StaticAssertDecl(sizeof(RencoderHeaderData) <= RENCODER_PAYLOAD_SIZE,
 				 "a group header must fit a page");
 
 #define RencoderPageGetHeader(page) \
 	((RencoderHeader) RencoderPageGetPayload(page))
+
+static inline bool
+rencoder_is_rebuilt(const RencoderHeaderData *header)
+{
+	return header->next_config.format != 0;
+}
 
 /* Arithmetic of block ranges. */
 static inline uint64

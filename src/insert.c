@@ -43,6 +43,15 @@ typedef enum InsertStep
 	INSERT_WIDEN				/* bounds or flags of a column must widen */
 } InsertStep;
 
+/* The key of a column by one generation of its coder. */
+typedef struct InsertKey
+{
+	bool		made;
+	uint32		generation;
+	uint64		key;
+	bool		keyless;		/* no single key stands for the value */
+} InsertKey;
+
 /* A tuple on its way into the index. */
 typedef struct Insertion
 {
@@ -54,16 +63,14 @@ typedef struct Insertion
 	const Datum *values;
 	const bool *isnull;
 
-	/* Keys of the columns, once they are made, and their coders' generations. */
-	bool		encoded[INDEX_MAX_KEYS];
-	uint32		generation[INDEX_MAX_KEYS];
-	uint64		key[INDEX_MAX_KEYS];
-	bool		keyless[INDEX_MAX_KEYS];	/* no single key stands for the value */
+	/* A column needs two while its group is rebuilt with another coder. */
+	InsertKey	keys[INDEX_MAX_KEYS][2];
 
 	int			col;			/* that the next step is about */
 	uint32		wanted;			/* INSERT_ENCODE: generation of its coder */
 	uint64		missing_at;		/* metapage generation when it was missing */
-	bool		refused;		/* INSERT_WIDEN: its format refused the key */
+	bool		refused;		/* INSERT_WIDEN: its format refused the key, */
+	bool		next_refused;	/* or that of the matrix under construction */
 } Insertion;
 
 static inline bool
@@ -84,29 +91,44 @@ clear_bit(uint8 *set, unsigned int slot)
 	set[slot / 8] &= (uint8) ~(1 << (slot % 8));
 }
 
-/* Must the column's bounds or flags widen to cover the tuple? */
-static bool
-must_widen(const Insertion *ins, RencoderHeader header, int col)
+/* The key of a column by a generation of its coder; NULL: not made yet. */
+static const InsertKey *
+find_key(const Insertion *ins, int col, uint32 generation)
 {
-	unsigned int slot = ins->slot;
+	for (int i = 0; i < 2; i++)
+	{
+		if (ins->keys[col][i].made && ins->keys[col][i].generation == generation)
+			return &ins->keys[col][i];
+	}
+	return NULL;
+}
 
-	if (ins->isnull[col])
-		return !test_bit(header->has_null, slot);
-	if (!test_bit(header->has_value, slot))
-		return true;
-	if (ins->keyless[col])
-		return !test_bit(header->always, slot) ||
-			header->min[slot] > 0 || header->max[slot] < PG_UINT64_MAX;
-	return ins->key[col] < header->min[slot] || ins->key[col] > header->max[slot];
+/* Do the bounds and the flag of a range cover a key? */
+static bool
+covers(const uint64 *min, const uint64 *max, const uint8 *always, unsigned int slot,
+	   const InsertKey *key)
+{
+	if (key->keyless)
+		return test_bit(always, slot) && min[slot] == 0 && max[slot] == PG_UINT64_MAX;
+	return key->key >= min[slot] && key->key <= max[slot];
+}
+
+/* Widens them. */
+static void
+cover(uint64 *min, uint64 *max, uint8 *always, unsigned int slot, const InsertKey *key,
+	  bool refused)
+{
+	min[slot] = Min(min[slot], key->keyless ? 0 : key->key);
+	max[slot] = Max(max[slot], key->keyless ? PG_UINT64_MAX : key->key);
+	if (refused || key->keyless)
+		set_bit(always, slot);
 }
 
 /*
- * Sets the bits of the tuple's key, in the present storage and then in the
- * matrix under construction, if there is one (INV-7: this order, one after
- * the other).  False if the key was refused.
+ * Sets the bits of a key in the present storage; false if it was refused.
  */
 static bool
-set_bits(const Insertion *ins, RencoderHeader header, int col)
+set_bits(const Insertion *ins, RencoderHeader header, uint64 key)
 {
 	const RencoderFormat *format = rencoder_format_of(&header->config);
 	RencoderSlab slab = {ins->index, &header->config, header->matrix,
@@ -125,41 +147,66 @@ set_bits(const Insertion *ins, RencoderHeader header, int col)
 		slab.width = RENC_SLICE_WIDTH;
 		slot %= RENC_SLICE_RANGES;
 	}
-	if (format->insert(&slab, slot, ins->key[col]) == RENCODER_INSERT_REFUSED)
-		return false;
-	if (header->next.start != RENCODER_NO_BLOCK)
-	{
-		slab.extent = header->next;
-		slab.width = RENC_MATRIX_WIDTH;
-		slab.unfinished = true;
-		(void) format->insert(&slab, ins->slot, ins->key[col]);
-	}
-	return true;
+	return format->insert(&slab, slot, key) != RENCODER_INSERT_REFUSED;
+}
+
+/*
+ * The same in the matrix under construction.  That comes after the present
+ * storage (INV-7).
+ */
+static bool
+set_next_bits(const Insertion *ins, RencoderHeader header, uint64 key)
+{
+	bool		rebuilt = rencoder_is_rebuilt(header);
+	const RencoderConfig *config = rebuilt ? &header->next_config : &header->config;
+	RencoderSlab slab = {ins->index, config, header->next, RENC_MATRIX_WIDTH, !rebuilt};
+
+	return rencoder_format_of(config)->insert(&slab, ins->slot, key) != RENCODER_INSERT_REFUSED;
+}
+
+/* What is to be done about a value in a column whose keys are there. */
+static InsertStep
+insert_key(Insertion *ins, RencoderHeader header, const InsertKey *key,
+		   const InsertKey *next_key)
+{
+	unsigned int slot = ins->slot;
+
+	if (!test_bit(header->has_value, slot) ||
+		!covers(header->min, header->max, header->always, slot, key) ||
+		(next_key && !covers(header->next_min, header->next_max, header->next_always,
+							 slot, next_key)))
+		return INSERT_WIDEN;
+	if (!test_bit(header->always, slot) && !set_bits(ins, header, key->key))
+		ins->refused = true;
+	if (next_key != NULL)
+		ins->next_refused = !test_bit(header->next_always, slot) &&
+			!set_next_bits(ins, header, next_key->key);
+	else if (header->next.start != RENCODER_NO_BLOCK && !test_bit(header->always, slot))
+		(void) set_next_bits(ins, header, key->key);
+	return ins->refused || ins->next_refused ? INSERT_WIDEN : INSERT_DONE;
 }
 
 static InsertStep
 insert_column(Insertion *ins, RencoderHeader header, int col)
 {
+	bool		rebuilt = rencoder_is_rebuilt(header);
+	const InsertKey *key;
+	const InsertKey *next_key = NULL;
+
 	ins->col = col;
-	if (!ins->isnull[col] &&
-		(!ins->encoded[col] || ins->generation[col] != header->config.coder))
+	ins->refused = ins->next_refused = false;
+	if (ins->isnull[col])
+		return test_bit(header->has_null, ins->slot) ? INSERT_DONE : INSERT_WIDEN;
+	ins->wanted = header->config.coder;
+	key = find_key(ins, col, ins->wanted);
+	if (key != NULL && rebuilt)
 	{
-		ins->wanted = header->config.coder;
+		ins->wanted = header->next_config.coder;
+		next_key = find_key(ins, col, ins->wanted);
+	}
+	if (key == NULL || (rebuilt && next_key == NULL))
 		return INSERT_ENCODE;
-	}
-	if (must_widen(ins, header, col))
-	{
-		ins->refused = false;
-		return INSERT_WIDEN;
-	}
-	if (ins->isnull[col] || test_bit(header->always, ins->slot))
-		return INSERT_DONE;
-	if (!set_bits(ins, header, col))
-	{
-		ins->refused = true;
-		return INSERT_WIDEN;
-	}
-	return INSERT_DONE;
+	return insert_key(ins, header, key, next_key);
 }
 
 /*
@@ -225,6 +272,42 @@ cancel_summarizing(const Insertion *ins)
 	UnlockReleaseBuffer(buf);
 }
 
+/* Widens bounds and flags on the images of the pages. */
+static void
+apply_widening(const Insertion *ins, RencoderHeader header, RencoderEntry entry)
+{
+	int			col = ins->col;
+	const InsertKey *key;
+	const InsertKey *next_key;
+
+	if (ins->isnull[col])
+	{
+		set_bit(header->has_null, ins->slot);
+		return;
+	}
+
+	/*
+	 * If one is missing, the group has got another coder meanwhile, and the
+	 * next round makes it.  The formats that refused may be others by now, too;
+	 * then "always" is set without need.
+	 */
+	set_bit(header->has_value, ins->slot);
+	key = find_key(ins, col, header->config.coder);
+	next_key = rencoder_is_rebuilt(header) ?
+		find_key(ins, col, header->next_config.coder) : NULL;
+	if (key != NULL)
+	{
+		cover(header->min, header->max, header->always, ins->slot, key, ins->refused);
+		entry->column[col].min = Min(entry->column[col].min, header->min[ins->slot]);
+		entry->column[col].max = Max(entry->column[col].max, header->max[ins->slot]);
+		if (test_bit(header->always, ins->slot))
+			entry->flags |= RENCODER_ENTRY_ALWAYS;
+	}
+	if (next_key != NULL)
+		cover(header->next_min, header->next_max, header->next_always, ins->slot,
+			  next_key, ins->next_refused);
+}
+
 /*
  * Widens bounds and flags of a column in directory and header, in one record.
  * Locks: directory page, first header page and the column's, exclusive; none
@@ -244,38 +327,18 @@ widen(const Insertion *ins)
 	Buffer		colbuf = col == 0 ? firstbuf :
 		rencoder_header_read(ins->index, ins->header, ins->group, col,
 							 BUFFER_LOCK_EXCLUSIVE);
-	RencoderHeader header = RencoderPageGetHeader(BufferGetPage(firstbuf));
-	uint32		generation = RencoderPageGetHeader(BufferGetPage(colbuf))->config.coder;
+	RencoderHeader first = RencoderPageGetHeader(BufferGetPage(firstbuf));
 
-	/* If the key is of another coder by now, the next round makes a new one. */
-	if ((test_bit(header->summarizing, ins->slot) ||
-		 test_bit(header->summarized, ins->slot)) &&
-		(ins->isnull[col] || ins->generation[col] == generation))
+	if (test_bit(first->summarizing, ins->slot) ||
+		test_bit(first->summarized, ins->slot))
 	{
 		RencoderWal *wal = rencoder_wal_begin(ins->index, true);
 		Page		dirpage = rencoder_wal_register(wal, dirbuf);
-		RencoderEntry entry = rencoder_directory_entry(RencoderPageGetPayload(dirpage),
-													   ins->meta, ins->group);
+		Page		colpage = rencoder_wal_register(wal, colbuf);
 
-		header = RencoderPageGetHeader(rencoder_wal_register(wal, colbuf));
-		if (ins->isnull[col])
-			set_bit(header->has_null, ins->slot);
-		else
-		{
-			uint64		lo = ins->keyless[col] ? 0 : ins->key[col];
-			uint64		hi = ins->keyless[col] ? PG_UINT64_MAX : ins->key[col];
-
-			set_bit(header->has_value, ins->slot);
-			header->min[ins->slot] = Min(header->min[ins->slot], lo);
-			header->max[ins->slot] = Max(header->max[ins->slot], hi);
-			entry->column[col].min = Min(entry->column[col].min, lo);
-			entry->column[col].max = Max(entry->column[col].max, hi);
-			if (ins->refused || ins->keyless[col])
-			{
-				set_bit(header->always, ins->slot);
-				entry->flags |= RENCODER_ENTRY_ALWAYS;
-			}
-		}
+		apply_widening(ins, RencoderPageGetHeader(colpage),
+					   rencoder_directory_entry(RencoderPageGetPayload(dirpage),
+												ins->meta, ins->group));
 		rencoder_wal_finish(wal);
 	}
 	if (colbuf != firstbuf)
@@ -300,6 +363,18 @@ find_header(Relation index, const RencoderMeta *meta, uint32 group,
 	return cache->header;
 }
 
+/* Makes a key; it replaces the older of two. */
+static void
+make_key(Insertion *ins, int col, uint32 generation, const RencoderCoder *coder)
+{
+	InsertKey  *key = &ins->keys[col][0];
+
+	ins->keys[col][1] = *key;
+	key->keyless = !rencoder_key_encode(ins->index, col, ins->values[col], coder, &key->key);
+	key->generation = generation;
+	key->made = true;
+}
+
 /* Makes the key of a column by the coder that the group's header named. */
 static void
 encode_column(Insertion *ins, RencoderCoders *coders)
@@ -318,10 +393,7 @@ encode_column(Insertion *ins, RencoderCoders *coders)
 		ins->missing_at = generation;
 		return;
 	}
-	ins->keyless[col] = !rencoder_key_encode(ins->index, col, ins->values[col], coder,
-											 &ins->key[col]);
-	ins->generation[col] = ins->wanted;
-	ins->encoded[col] = true;
+	make_key(ins, col, ins->wanted, coder);
 }
 
 /* Each round sees more of the tuple covered, so the loop ends. */
@@ -393,8 +465,7 @@ rencoderinsert(Relation index, Datum *values, bool *isnull,
 	{
 		if (isnull[col] || rencoder_key_is_coded(index, col))
 			continue;
-		ins.keyless[col] = !rencoder_key_encode(index, col, values[col], NULL, &ins.key[col]);
-		ins.encoded[col] = true;
+		make_key(&ins, col, 0, NULL);
 	}
 	insert_tuple(&ins, cache->coders);
 	MemoryContextSwitchTo(old);

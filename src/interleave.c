@@ -194,6 +194,7 @@ rewrite_dict(const Interleaving *il, const RencoderHeaderData *copy,
 	char	   *image;
 
 	memset(new, 0, sizeof(*new));
+	new->config.coder = copy->config.coder;
 	rencoder_format_plan(c, 0, RENC_MATRIX_WIDTH, il->meta->bits_per_key, 0, true,
 						 &new->config);
 	for (int slot = 0; slot < RENC_GROUP_RANGES; slot++)
