@@ -178,7 +178,7 @@ run_chain(const model_storey *st, const model_rep *rep, int limit, double log_p,
 	double		p = exp(log_p * st->kr);
 	double		y_absent = 0;
 	double		y_inside = 0;
-	double		added[MODEL_LEVELS];
+	double		added[MODEL_LEVELS] = {0};
 
 	for (int j = st->nlevels; j >= 0; j--)
 	{
