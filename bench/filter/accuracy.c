@@ -38,6 +38,8 @@ static size_t keys_per_range = 1120;
 static long queries_full = 8000;
 static int	failures;
 static bool verbose;
+static const char *only_keys;
+static const char *only_queries;
 
 static int
 compare_doubles(const void *a, const void *b)
@@ -269,7 +271,8 @@ run_keys(const char *name, uint64_t unit, uint64_t *keys, size_t n, size_t per_r
 	bench_group_init(&one, copy, ncopy, ncopy, bits_per_key);
 	bench_group_init(&g, keys, n, per_range, bits_per_key);
 	for (const query_kind *kind = query_kinds; kind->name != NULL; kind++)
-		run_cell(name, unit, kind, made && kind->correlated ? &one : &g);
+		if (only_queries == NULL || strcmp(only_queries, kind->name) == 0)
+			run_cell(name, unit, kind, made && kind->correlated ? &one : &g);
 	bench_group_free(&g);
 	bench_group_free(&one);
 	free(copy);
@@ -282,10 +285,16 @@ main(int argc, char **argv)
 	bool		only_columns = false;
 	int			opt;
 
-	while ((opt = getopt(argc, argv, "s:b:n:cqv")) != -1)
+	while ((opt = getopt(argc, argv, "s:b:n:k:w:cqv")) != -1)
 	{
 		switch (opt)
 		{
+			case 'k':
+				only_keys = optarg;
+				break;
+			case 'w':
+				only_queries = optarg;
+				break;
 			case 's':
 				seed = strtoull(optarg, NULL, 10);
 				break;
@@ -313,8 +322,11 @@ main(int argc, char **argv)
 	model = (renc_model *) bench_alloc(renc_model_size());
 	for (const key_kind *kind = key_kinds; kind->name != NULL && !only_columns; kind++)
 	{
-		uint64_t   *keys = (uint64_t *) bench_alloc(RANGES * keys_per_range * sizeof(uint64_t));
+		uint64_t   *keys;
 
+		if (only_keys != NULL && strcmp(only_keys, kind->name) != 0)
+			continue;
+		keys = (uint64_t *) bench_alloc(RANGES * keys_per_range * sizeof(uint64_t));
 		for (size_t i = 0; i < RANGES * keys_per_range; i++)
 			keys[i] = kind->key(i);
 		run_keys(kind->name, kind->unit, keys, RANGES * keys_per_range, keys_per_range, true);

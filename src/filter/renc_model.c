@@ -427,11 +427,23 @@ renc_model_predict(renc_model *m, const renc_shape *shape, double limit,
 		return;
 	m->predictions++;
 	unfold_shape(shape, st);
-	model_throw(m, shape, st);
 
 	/* Heap pages per query of a unit of weight that passes. */
 	heap_pages = m->in.pages_per_range * m->in.group_ranges / m->in.nranges /
 		m->query_weight;
+
+	/* Queries too close to a key need no closer look. */
+	passes = m->pair_weight *
+		renc_model_close_share(m, renc_storey_deepest(&shape->storey[shape->nstoreys - 1]));
+	if (passes * heap_pages > limit)
+	{
+		out->fpr = passes / m->pair_weight;
+		out->cost = passes * heap_pages;
+		out->complete = false;
+		return;
+	}
+	passes = 0;
+	model_throw(m, shape, st);
 	for (int i = 0; i < m->nreps; i++)
 	{
 		const model_rep *rep = &m->rep[i];
@@ -476,6 +488,19 @@ renc_model_init(renc_model *m, const renc_model_input *in)
 	model_count_pairs(m);
 	m->useful = m->pair_weight > 0;
 	return m->useful;
+}
+
+double
+renc_model_close_share(const renc_model *m, int level)
+{
+	double		close = 0;
+
+	if (!m->useful)
+		return 0;
+	for (int i = 0; i < m->nreps; i++)
+		for (int size = 0; size < m->nsizes; size++)
+			close += m->rep[i].deeper[size][level];
+	return close / m->pair_weight;
 }
 
 int

@@ -60,6 +60,7 @@ typedef struct renc_model_input
 
 	const renc_sample *sample;
 	size_t		nsamples;
+	size_t		max_samples;	/* use at most so many; 0 = no limit of one's own */
 } renc_model_input;
 
 typedef struct renc_prediction
@@ -90,6 +91,12 @@ extern bool renc_model_init(renc_model *model, const renc_model_input *in);
  */
 extern void renc_model_predict(renc_model *model, const renc_shape *shape,
 							   double limit, renc_prediction *out);
+
+/*
+ * Share of the pairs without a match that have a key in a node of "level" that
+ * meets the query: no shape whose deepest level that is can have a lower rate.
+ */
+extern double renc_model_close_share(const renc_model *model, int level);
 
 /* Predictions made since init: what a search has cost. */
 extern int	renc_model_predictions(const renc_model *model);

@@ -17,8 +17,8 @@
 /* Ranges whose keys differ by more than this in number are put in classes. */
 #define SIZE_SPREAD		1.25
 
-/* Windows drawn for a root that is not in the range. */
-#define DRAWS			512
+/* Fewer draws of a kind are filled up. */
+#define ENOUGH_DRAWS	256
 
 /* So many close queries say enough about the roots that queries meet. */
 #define ENOUGH_PROBES	24
@@ -146,52 +146,61 @@ throw_run(renc_model *m, const renc_shape *shape, const uint64_t *key, size_t n,
 	}
 }
 
-/* Part of a range that is thrown, so that loads are those of the whole. */
-static double
-throw_scale(const renc_model *m, const model_thrown *t)
+/*
+ * How a range is thrown: whole, unless there are more windows than counters.
+ * Then runs of neighbouring keys from all over it are, into as many fewer windows.
+ */
+typedef struct throw_plan
 {
-	double		scale = 1;
+	uint32_t	nwindows;
+	bool		whole;
+	size_t		runs;
+	size_t		length;
+} throw_plan;
 
-	if (t->keys->n > MODEL_THROW_KEYS)
-		scale = (double) MODEL_THROW_KEYS / (double) t->keys->n;
-	if (scale * m->in.nwindows > MODEL_THROW_WINDOWS)
-		scale = (double) MODEL_THROW_WINDOWS / m->in.nwindows;
-	if (scale * m->in.nwindows < 1)
-		scale = 1.0 / m->in.nwindows;
-	return scale;
+static throw_plan
+plan_throw(const renc_model *m, const renc_keys *keys)
+{
+	throw_plan	p = {m->in.nwindows, true, 1, keys->n};
+
+	if (p.nwindows > MODEL_THROW_WINDOWS)
+	{
+		size_t		n = (size_t) ((double) keys->n * MODEL_THROW_WINDOWS / p.nwindows) + 1;
+
+		p.nwindows = MODEL_THROW_WINDOWS;
+		p.whole = false;
+		p.runs = n < RUNS ? n : RUNS;
+		p.length = n / p.runs;
+	}
+	return p;
 }
 
-/* Throws a range; returns the number of windows, their fill in log_fill. */
-static uint32_t
+/* The first key of a run. */
+static inline const uint64_t *
+run_start(const throw_plan *p, const renc_keys *keys, size_t run)
+{
+	return keys->key + run * (keys->n - p->length) / p->runs;
+}
+
+/* Throws a range; the windows' fill is in log_fill. */
+static void
 throw_range(renc_model *m, const renc_shape *shape, int thrown)
 {
-	const model_thrown *t = &m->thrown[thrown];
-	double		scale = throw_scale(m, t);
-	uint32_t	nwindows = (uint32_t) lround(scale * m->in.nwindows);
+	const renc_keys *keys = m->thrown[thrown].keys;
+	throw_plan	p = plan_throw(m, keys);
 
-	memset(m->load, 0, nwindows * sizeof(*m->load));
-	if (scale >= 1)
-		throw_run(m, shape, t->keys->key, t->keys->n, nwindows);
-	else
-	{
-		size_t		n = (size_t) (scale * (double) t->keys->n);
-		size_t		runs = n < RUNS ? (n > 0 ? n : 1) : RUNS;
-		size_t		length = n / runs > 0 ? n / runs : 1;
-
-		for (size_t r = 0; r < runs; r++)
-			throw_run(m, shape, t->keys->key + r * (t->keys->n - length) / runs,
-					  length, nwindows);
-	}
-	for (uint32_t w = 0; w < nwindows; w++)
+	memset(m->load, 0, p.nwindows * sizeof(*m->load));
+	for (size_t r = 0; r < p.runs; r++)
+		throw_run(m, shape, run_start(&p, keys, r), p.length, p.nwindows);
+	for (uint32_t w = 0; w < p.nwindows; w++)
 		m->log_fill[thrown][w] =
 			m->log_fill_of[m->load[w] < MODEL_MAX_LOAD ? m->load[w] : MODEL_MAX_LOAD];
-	return nwindows;
 }
 
 typedef struct fill_draws
 {
 	int			n;
-	float		log_fill[2 * MODEL_THROWN * MODEL_PROBES];
+	float		log_fill[MODEL_THROWN * (MODEL_PROBES + ENOUGH_DRAWS)];
 } fill_draws;
 
 static void
@@ -267,48 +276,59 @@ reduce_draws(const fill_draws *d, int exponent, model_fill *f)
 	}
 }
 
-/* The draws of a root that is in range "thrown". */
 static void
-draw_present(const renc_model *m, int thrown, uint32_t nwindows,
-			 const renc_storey *st, fill_draws *d)
+draw_root(const float *log_fill, uint32_t nwindows, const renc_storey *st,
+		  uint64_t key, fill_draws *d)
+{
+	draw(d, log_fill, nwindows, renc_hash_root(renc_prefix(key, st->root), st->root), st->kw);
+}
+
+/*
+ * The draws of a root that is in a thrown range, and of one that is not.  Where
+ * they can be had they are the roots that queries do meet: a short root is one of
+ * few, and its windows are the same in all ranges.
+ */
+static void
+draw_roots(const renc_model *m, int thrown, const renc_storey *st,
+		   fill_draws *absent, fill_draws *present)
 {
 	const model_thrown *t = &m->thrown[thrown];
 	const float *log_fill = m->log_fill[thrown];
-	int			before = d->n;
-	size_t		step;
+	throw_plan	p = plan_throw(m, t->keys);
+	int			nabsent = absent->n;
+	int			npresent = present->n;
+	uint32_t	random = 0x9e3779b9;
 
-	/* The roots that queries do meet, if enough of them do. */
-	if (throw_scale(m, t) >= 1)
-	{
-		for (int i = 0; i < t->nprobes; i++)
-		{
-			if (t->depth[i] >= st->root)
-				draw(d, log_fill, nwindows,
-					 renc_hash_root(renc_prefix(t->probe[i], st->root), st->root), st->kw);
-		}
-		if (d->n - before >= ENOUGH_PROBES)
-			return;
-	}
-	else
-	{
-		size_t		n = (size_t) (throw_scale(m, t) * (double) t->keys->n);
-		size_t		runs = n < RUNS ? (n > 0 ? n : 1) : RUNS;
+	for (int i = 0; p.whole && i < t->nprobes; i++)
+		draw_root(log_fill, p.nwindows, st, t->probe[i],
+				  t->depth[i] >= st->root ? present : absent);
 
-		/* The first key of each run was thrown. */
-		for (size_t r = 0; r < runs; r++)
-			draw(d, log_fill, nwindows,
-				 renc_hash_root(renc_prefix(t->keys->key[r * (t->keys->n - (n / runs > 0 ? n / runs : 1)) / runs],
-											st->root), st->root), st->kw);
-		return;
+	while (absent->n - nabsent < ENOUGH_DRAWS)
+	{
+		renc_hash	h;
+
+		/* xorshift32: any evenly spread numbers do. */
+		random ^= random << 13;
+		random ^= random >> 17;
+		random ^= random << 5;
+		h.a = random * UINT32_C(0x85ebca6b);
+		h.b = (random * UINT32_C(0xc2b2ae35)) | 1;
+		draw(absent, log_fill, p.nwindows, h, st->kw);
 	}
+
 	/* Else roots by their number of keys: queries look for data. */
-	step = t->keys->n / (MODEL_PROBES / 2) + 1;
-	for (size_t i = step / 2; i < t->keys->n; i += step)
-		draw(d, log_fill, nwindows,
-			 renc_hash_root(renc_prefix(t->keys->key[i], st->root), st->root), st->kw);
-	if (d->n == before)
-		draw(d, log_fill, nwindows,
-			 renc_hash_root(renc_prefix(t->keys->key[0], st->root), st->root), st->kw);
+	if (!p.whole)
+	{
+		for (size_t r = 0; r < p.runs; r++)
+			draw_root(log_fill, p.nwindows, st, *run_start(&p, t->keys, r), present);
+	}
+	else if (present->n - npresent < ENOUGH_PROBES)
+	{
+		size_t		step = t->keys->n / ENOUGH_DRAWS + 1;
+
+		for (size_t i = step / 2 < t->keys->n ? step / 2 : 0; i < t->keys->n; i += step)
+			draw_root(log_fill, p.nwindows, st, t->keys->key[i], present);
+	}
 }
 
 /*
@@ -318,10 +338,8 @@ draw_present(const renc_model *m, int thrown, uint32_t nwindows,
 void
 model_throw(renc_model *m, const renc_shape *shape, model_storey *storeys)
 {
-	uint32_t	nwindows[MODEL_SIZES * MODEL_THROWN];
-
 	for (int t = 0; t < m->nthrown; t++)
-		nwindows[t] = throw_range(m, shape, t);
+		throw_range(m, shape, t);
 	for (int s = 0; s < shape->nstoreys; s++)
 	{
 		const renc_storey *st = &shape->storey[s];
@@ -329,28 +347,13 @@ model_throw(renc_model *m, const renc_shape *shape, model_storey *storeys)
 
 		for (int size = 0; size < m->nsizes; size++)
 		{
-			fill_draws	absent = {0};
-			fill_draws	present = {0};
-			uint32_t	random = 0x9e3779b9;
+			fill_draws	absent;
+			fill_draws	present;
 
+			absent.n = present.n = 0;
 			for (int t = 0; t < m->nthrown; t++)
-			{
-				if (m->thrown[t].size != size)
-					continue;
-				for (int i = 0; i < DRAWS; i++)
-				{
-					renc_hash	h;
-
-					/* xorshift32: any evenly spread numbers do. */
-					random ^= random << 13;
-					random ^= random >> 17;
-					random ^= random << 5;
-					h.a = random * UINT32_C(0x85ebca6b);
-					h.b = (random * UINT32_C(0xc2b2ae35)) | 1;
-					draw(&absent, m->log_fill[t], nwindows[t], h, st->kw);
-				}
-				draw_present(m, t, nwindows[t], st, &present);
-			}
+				if (m->thrown[t].size == size)
+					draw_roots(m, t, st, &absent, &present);
 			reduce_draws(&absent, exponent, &storeys[s].absent[size]);
 			reduce_draws(&present, exponent, &storeys[s].present[size]);
 		}

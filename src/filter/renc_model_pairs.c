@@ -110,8 +110,12 @@ profile_query(renc_model *m, model_rep *rep, const renc_query *query)
 static void
 pick_samples(renc_model *m)
 {
-	size_t		step = (m->in.nsamples + RENC_MODEL_MAX_SAMPLES - 1) / RENC_MODEL_MAX_SAMPLES;
+	size_t		most = RENC_MODEL_MAX_SAMPLES;
+	size_t		step;
 
+	if (m->in.max_samples > 0 && m->in.max_samples < most)
+		most = m->in.max_samples;
+	step = (m->in.nsamples + most - 1) / most;
 	m->npicked = 0;
 	m->query_weight = 0;
 	for (size_t i = 0; step > 0 && i < m->in.nsamples; i += step)
@@ -222,7 +226,7 @@ model_bin_samples(renc_model *m)
 static void
 add_probe(model_thrown *t, uint64_t key, int depth)
 {
-	if (depth == 0 || t->nprobes == MODEL_PROBES)
+	if (t->nprobes == MODEL_PROBES)
 		return;
 	t->probe[t->nprobes] = key;
 	t->depth[t->nprobes] = (uint8_t) depth;

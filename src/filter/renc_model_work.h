@@ -17,9 +17,8 @@
 /* Points by which a distribution of the window fill is represented. */
 #define MODEL_POINTS		4
 
-/* Most keys and windows that are thrown; more are scaled down. */
-#define MODEL_THROW_KEYS	4096
-#define MODEL_THROW_WINDOWS 2048
+/* Most windows that a range is thrown into; more are scaled down. */
+#define MODEL_THROW_WINDOWS 8192
 
 /* Close queries kept of each thrown range. */
 #define MODEL_PROBES		512
