@@ -1,0 +1,231 @@
+/*
+ * benchlib.c
+ *		What the programs of bench/filter share.
+ */
+#include "benchlib.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+static uint64_t rnd_state;
+static renc_program program;
+
+void
+rnd_seed(uint64_t seed)
+{
+	rnd_state = seed;
+}
+
+/* splitmix64: one state word, good for any seed. */
+uint64_t
+rnd(void)
+{
+	uint64_t	z = (rnd_state += UINT64_C(0x9e3779b97f4a7c15));
+
+	z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+	z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+	return z ^ (z >> 31);
+}
+
+uint64_t
+rnd_below(uint64_t n)
+{
+	return (uint64_t) (((unsigned __int128) rnd() * n) >> 64);
+}
+
+double
+rnd_unit(void)
+{
+	return (double) (rnd() >> 11) * 0x1p-53;
+}
+
+void *
+bench_alloc(size_t size)
+{
+	void	   *p = calloc(1, size > 0 ? size : 1);
+
+	if (p == NULL)
+	{
+		fprintf(stderr, "out of memory\n");
+		exit(EXIT_FAILURE);
+	}
+	return p;
+}
+
+double
+bench_seconds(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double) t.tv_sec + t.tv_nsec * 1e-9;
+}
+
+static int
+compare_keys(const void *a, const void *b)
+{
+	uint64_t	x = *(const uint64_t *) a;
+	uint64_t	y = *(const uint64_t *) b;
+
+	return (x > y) - (x < y);
+}
+
+size_t
+bench_sort(uint64_t *keys, size_t n)
+{
+	size_t		kept = 0;
+
+	qsort(keys, n, sizeof(*keys), compare_keys);
+	for (size_t i = 0; i < n; i++)
+		if (kept == 0 || keys[kept - 1] != keys[i])
+			keys[kept++] = keys[i];
+	return kept;
+}
+
+void
+bench_group_init(bench_group *g, uint64_t *keys, size_t n, size_t per_range,
+				 double bits_per_key)
+{
+	uint32_t	counts[RENC_GROUP_RANGES];
+
+	memset(g, 0, sizeof(*g));
+	for (size_t first = 0; first < n && g->nranges < RENC_GROUP_RANGES; first += per_range)
+	{
+		renc_keys  *r = &g->ranges[g->nranges];
+
+		r->key = keys + first;
+		r->n = bench_sort(keys + first, n - first < per_range ? n - first : per_range);
+		counts[g->nranges++] = (uint32_t) r->n;
+	}
+	g->bits_per_key = bits_per_key;
+	g->capacity = renc_rule_capacity(counts, g->nranges);
+	g->nwindows = renc_windows_for(g->capacity, bits_per_key, BENCH_ROWS);
+	g->image = (uint8_t *) bench_alloc(renc_image_size(g->nwindows, BENCH_ROWS,
+													   RENC_MATRIX_WIDTH));
+}
+
+void
+bench_group_free(bench_group *g)
+{
+	free(g->image);
+	g->image = NULL;
+}
+
+renc_model_input
+bench_input(const bench_group *g, const renc_sample *sample, size_t nsamples)
+{
+	renc_model_input in;
+
+	memset(&in, 0, sizeof(in));
+	in.ranges = g->ranges;
+	in.nranges = g->nranges;
+	in.group_ranges = g->nranges;
+	in.nwindows = g->nwindows;
+	in.rows = BENCH_ROWS;
+	in.capacity = g->capacity;
+	in.pages_per_range = 32;
+	in.window_cost = RENC_MODEL_WINDOW_COST;
+	in.sample = sample;
+	in.nsamples = nsamples;
+	return in;
+}
+
+static bool
+has_key(const renc_keys *keys, uint64_t lo, uint64_t hi)
+{
+	size_t		left = 0;
+	size_t		right = keys->n;
+
+	while (left < right)
+	{
+		size_t		mid = left + (right - left) / 2;
+
+		if (keys->key[mid] < lo)
+			left = mid + 1;
+		else
+			right = mid;
+	}
+	return left < keys->n && keys->key[left] <= hi;
+}
+
+bench_queries
+bench_queries_make(const bench_group *g, renc_interval *interval, size_t n)
+{
+	bench_queries q;
+
+	q.n = n;
+	q.interval = interval;
+	q.truth = (renc_mask *) bench_alloc(n * sizeof(renc_mask));
+	for (size_t i = 0; i < n; i++)
+		for (int r = 0; r < g->nranges; r++)
+			if (has_key(&g->ranges[r], interval[i].lo, interval[i].hi))
+				renc_mask_set(&q.truth[i], r);
+	return q;
+}
+
+void
+bench_queries_free(bench_queries *q)
+{
+	free(q->interval);
+	free(q->truth);
+}
+
+static const uint8_t *
+bench_window(void *arg, uint32_t window)
+{
+	return (const uint8_t *) arg + (size_t) window * BENCH_ROWS * RENC_MATRIX_WIDTH;
+}
+
+void
+bench_fill(bench_group *g, int nranges, const renc_shape *shape)
+{
+	memset(g->image, 0, renc_image_size(g->nwindows, BENCH_ROWS, RENC_MATRIX_WIDTH));
+	for (int r = 0; r < nranges; r++)
+		renc_fill(g->image, RENC_MATRIX_WIDTH, r, shape, g->nwindows, BENCH_ROWS,
+				  g->ranges[r].key, g->ranges[r].n);
+}
+
+bench_result
+bench_probe(const bench_group *g, int nranges, const renc_shape *shape,
+			const bench_queries *q, size_t nqueries)
+{
+	renc_windows windows = {g->nwindows, RENC_MATRIX_WIDTH, bench_window, g->image};
+	renc_mask	all = renc_mask_none();
+	bench_result result = {0, 0, 0, 0};
+
+	for (int r = 0; r < nranges; r++)
+		renc_mask_set(&all, r);
+	for (size_t i = 0; i < nqueries && i < q->n; i++)
+	{
+		renc_interval_set set = {&q->interval[i], 1};
+		renc_query	query = renc_query_intervals(&set);
+		renc_mask	truth = renc_mask_and(q->truth[i], all);
+		renc_mask	mask;
+
+		renc_program_compile(&program, shape, BENCH_ROWS, &query);
+		mask = renc_program_run(&program, &windows, all);
+		result.passed += renc_mask_count(renc_mask_andnot(mask, truth));
+		result.missed += renc_mask_count(renc_mask_andnot(truth, mask));
+		result.empty += nranges - renc_mask_count(truth);
+	}
+	result.fpr = result.empty > 0 ? result.passed / result.empty : 0;
+	return result;
+}
+
+bench_result
+bench_measure(bench_group *g, int nranges, const renc_shape *shape,
+			  const bench_queries *q, size_t nqueries)
+{
+	bench_fill(g, nranges, shape);
+	return bench_probe(g, nranges, shape, q, nqueries);
+}
+
+const char *
+bench_describe(const renc_shape *shape)
+{
+	static char buf[512];
+
+	renc_shape_describe(shape, buf, sizeof(buf));
+	return buf;
+}

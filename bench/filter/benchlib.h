@@ -1,0 +1,87 @@
+/*
+ * benchlib.h
+ *		What the programs of bench/filter share: random numbers, groups of
+ *		filters in memory, the truth, and measuring a shape against it.
+ */
+#ifndef BENCHLIB_H
+#define BENCHLIB_H
+
+#include "renc_model.h"
+#include "renc_program.h"
+#include "renc_search.h"
+#include "renc_window.h"
+
+/* Rows of a window on a page of 8192 bytes. */
+#define BENCH_ROWS	510
+
+extern void rnd_seed(uint64_t seed);
+extern uint64_t rnd(void);
+extern uint64_t rnd_below(uint64_t n);
+extern double rnd_unit(void);	/* [0, 1) */
+
+/* Memory (zeroed) or exit. */
+extern void *bench_alloc(size_t size);
+
+/* Seconds on a clock that only goes forward. */
+extern double bench_seconds(void);
+
+/* Sorts, drops duplicates; returns the number left. */
+extern size_t bench_sort(uint64_t *keys, size_t n);
+
+/* Up to 128 ranges with a filter each. */
+typedef struct bench_group
+{
+	int			nranges;
+	renc_keys	ranges[RENC_GROUP_RANGES];
+	double		bits_per_key;
+	double		capacity;
+	uint32_t	nwindows;
+	uint8_t    *image;			/* matrix of the last shape filled */
+} bench_group;
+
+/*
+ * Makes ranges of "per_range" of the "n" keys each (the last may have fewer),
+ * which are sorted in place, and sizes the filters.
+ */
+extern void bench_group_init(bench_group *g, uint64_t *keys, size_t n, size_t per_range,
+							 double bits_per_key);
+extern void bench_group_free(bench_group *g);
+
+/* Model input for a group and samples. */
+extern renc_model_input bench_input(const bench_group *g, const renc_sample *sample,
+									size_t nsamples);
+
+typedef struct bench_queries
+{
+	size_t		n;
+	renc_interval *interval;
+	renc_mask  *truth;			/* ranges with a key in it */
+} bench_queries;
+
+/* Truth of "n" intervals, which the result refers to. */
+extern bench_queries bench_queries_make(const bench_group *g, renc_interval *interval,
+										size_t n);
+extern void bench_queries_free(bench_queries *q);
+
+typedef struct bench_result
+{
+	double		empty;			/* pairs without a match */
+	double		passed;			/* of them, passed */
+	double		missed;			/* pairs with a match not found: must be 0 */
+	double		fpr;
+} bench_result;
+
+/* Builds the first "nranges" filters of a shape and probes all queries. */
+extern bench_result bench_measure(bench_group *g, int nranges, const renc_shape *shape,
+								  const bench_queries *q, size_t nqueries);
+
+/* Only fills / only probes. */
+extern void bench_fill(bench_group *g, int nranges, const renc_shape *shape);
+extern bench_result bench_probe(const bench_group *g, int nranges,
+								const renc_shape *shape, const bench_queries *q,
+								size_t nqueries);
+
+/* The shape as text; valid until the next call. */
+extern const char *bench_describe(const renc_shape *shape);
+
+#endif							/* BENCHLIB_H */

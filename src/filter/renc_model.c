@@ -1,0 +1,510 @@
+/*
+ * renc_model.c
+ *		Predicted false positive rate and cost of a shape.
+ *
+ * The CPFPR model of Proteus (paper, sections 3 and 4) carried over to segment
+ * trees in hashed windows.  Proteus' equation 5 says: a query Q passes a prefix
+ * Bloom filter of depth l for certain if lcp(Q, K) >= l, else with 1 - (1 - p)^|Q_l|;
+ * p follows from |K_l| and the memory.  Here a query is tested at several levels,
+ * each test depending on the one above (REncoder paper, section 3.4, whose
+ * analysis in section 4 assumes independent bits and no close keys), so the two
+ * ways to pass mix.  For a query and a range without a match:
+ *
+ * - A root (level r) selects kw windows.  With fills f_1 .. f_kw, a node that is
+ *	 not in the range passes its kw * kr row tests with
+ *
+ *			p = (f_1 * .. * f_kw)^kr
+ *
+ *	 This product varies from root to root; its distribution comes from throwing
+ *	 real roots (renc_model_fill.c), apart for roots in the range, whose windows
+ *	 hold their own keys, and for others.  Below, E is the mean over it: roots
+ *	 are independent of each other, the nodes of one root are not.
+ *
+ * - Let l_1 < .. < l_k be the levels.  An absent node of level l_j lying wholly
+ *	 inside the query passes with
+ *
+ *			F_k = p,	F_j = p (1 - (1 - F_(j+1))^(2^(l_(j+1) - l_j)))
+ *
+ *	 and one that reaches over the query's border, with the mean numbers b of
+ *	 such children and c of children inside,
+ *
+ *			A_k = p,	A_j = p (1 - (1 - A_(j+1))^b (1 - F_(j+1))^c)
+ *
+ *	 which is a_(l+1) = p (1 - (1 - a_l)^2) of the whole tree when all is inside.
+ *	 b and c come from the numbers of nodes per level of representative queries, so
+ *	 a box is as good as an interval.
+ *
+ * - Nodes truly present, down to the level d = lcp(Q, K), pass for certain.  A path
+ *	 of them hands on what their other children do: with T_j present nodes,
+ *
+ *			1 - pass = prod_j (1 - A_(j+1))^(b T_j - T_(j+1)) (1 - F_(j+1))^(c T_j)
+ *
+ *	 and pass = 1 when d reaches l_k.
+ *
+ * - Nodes of the last level of a first storey pass if a tree of the second storey
+ *	 below them does, too: a factor like the others.
+ *
+ * - Inside nodes that the program gives up for its budget of nodes are leaves.
+ *
+ * Products are kept as sums of -log(1 - x), which makes the exponent's being a
+ * mean harmless where probabilities are small.
+ *
+ * Windows read: those of a tree are read one after the other as long as any of
+ * the group's ranges is alive, and trees of the second storey if any range passed
+ * their link.
+ */
+#include "renc_model.h"
+
+#include <math.h>
+
+#include "renc_model_work.h"
+
+/* -log(1 - x) of something certain. */
+#define CERTAIN		60.0
+
+/* What one point of the distribution gives for a tree. */
+typedef struct chain
+{
+	double		absent_tree;	/* pass probability of a tree over the border */
+	double		inside_tree;	/* and of one inside */
+	double		path[MODEL_LEVELS]; /* for j: sum up to j of what present nodes add */
+} chain;
+
+/* Means over the distribution, of one storey; y is -log(1 - probability). */
+typedef struct storey_result
+{
+	double		absent_y;		/* of a tree with absent root over the border */
+	double		inside_y;
+	double		node_pass;		/* mean of p^k: a path to the last level */
+	chain		present[MODEL_POINTS];
+} storey_result;
+
+/* A query's program as the budget leaves it. */
+typedef struct plan
+{
+	bool		always;
+	int			limit;			/* inside nodes from this level on are leaves */
+} plan;
+
+static inline double
+pass_of(double y)
+{
+	return y < 1e-5 ? y - 0.5 * y * y : -expm1(-y);
+}
+
+static inline double
+y_of(double x)
+{
+	if (x < 1e-5)
+		return x + 0.5 * x * x;
+	return x < 1 ? fmin(-log1p(-x), CERTAIN) : CERTAIN;
+}
+
+/* Inside nodes of level "to" whose ancestor of level "from" is not inside. */
+static inline double
+new_inside(const model_rep *rep, int from, int to)
+{
+	return fmax(rep->inside[to] - ldexp(rep->inside[from], to - from), 0);
+}
+
+static inline double
+per_partial(const model_rep *rep, int level, double count)
+{
+	return rep->partial[level] > 0 ? count / rep->partial[level] : 0;
+}
+
+/* The nodes of a program whose inside nodes from "limit" on are leaves. */
+static double
+count_nodes(const model_storey *st, int nstoreys, const model_rep *rep, int limit,
+			double *trees)
+{
+	double		nodes = 0;
+	int			above = -1;		/* the last level before this one */
+
+	*trees = 0;
+	for (int s = 0; s < nstoreys; s++)
+	{
+		for (int j = 0; j <= st[s].nlevels; j++)
+		{
+			int			l = st[s].stored[j];
+			double		n = rep->partial[l];
+
+			n += above >= limit ? new_inside(rep, above, l) : rep->inside[l];
+			if (j == 0)
+				*trees += n;
+			else
+			{
+				nodes += n;
+				above = l;
+			}
+		}
+	}
+	return nodes;
+}
+
+/* As renc_program_compile() gives up levels. */
+static plan
+plan_query(const model_storey *st, int nstoreys, const model_rep *rep)
+{
+	plan		p = {false, RENC_KEY_BITS + 1};
+	double		trees;
+
+	if (count_nodes(st, nstoreys, rep, p.limit, &trees) <= RENC_MAX_NODES &&
+		trees <= RENC_MAX_TREES)
+		return p;
+	for (int s = nstoreys - 1; s >= 0; s--)
+	{
+		for (int j = st[s].nlevels; j > 0; j--)
+		{
+			p.limit = st[s].stored[j];
+			if (count_nodes(st, nstoreys, rep, p.limit, &trees) <= RENC_MAX_NODES &&
+				trees <= RENC_MAX_TREES)
+				return p;
+		}
+	}
+	p.always = true;
+	return p;
+}
+
+/*
+ * The recursion for one product of fills.  "below_absent" and "below_inside" are
+ * the probabilities that a passing node of the last level goes on: 1, or those
+ * of the second storey.
+ */
+static void
+run_chain(const model_storey *st, const model_rep *rep, int limit, double log_p,
+		  double below_absent, double below_inside, bool want_path, chain *c)
+{
+	double		p = exp(log_p * st->kr);
+	double		y_absent = 0;
+	double		y_inside = 0;
+	double		added[MODEL_LEVELS] = {0};
+
+	for (int j = st->nlevels; j >= 0; j--)
+	{
+		int			l = st->stored[j];
+		double		down_absent = 0;	/* y of the children of a partial node */
+		double		down_inside = 0;	/* and of an inside node */
+		double		x_absent;
+		double		x_inside;
+
+		if (j < st->nlevels)
+		{
+			int			next = st->stored[j + 1];
+
+			down_absent = per_partial(rep, l, rep->partial[next]) * y_absent +
+				per_partial(rep, l, new_inside(rep, l, next)) * y_inside;
+			down_inside = ldexp(y_inside, next - l);
+			x_absent = pass_of(down_absent);
+			x_inside = pass_of(down_inside);
+		}
+		else
+		{
+			x_absent = below_absent;
+			x_inside = below_inside;
+		}
+		if (j == 0)
+		{
+			c->absent_tree = x_absent;
+			c->inside_tree = x_inside;
+			added[0] = rep->present[l] * down_absent;
+			break;
+		}
+		if (l >= limit)
+			x_inside = 1;
+		y_absent = y_of(p * x_absent);
+		y_inside = y_of(p * x_inside);
+		added[j] = rep->present[l] * (down_absent - y_absent);
+	}
+	if (want_path)
+	{
+		c->path[0] = added[0];
+		for (int j = 1; j <= st->nlevels; j++)
+			c->path[j] = c->path[j - 1] + added[j];
+	}
+}
+
+static void
+run_storey(const model_storey *st, const model_rep *rep, int size, int limit,
+		   double below_absent, double below_inside, storey_result *r)
+{
+	const model_fill *absent = &st->absent[size];
+	const model_fill *present = &st->present[size];
+	double		x_absent = 0;
+	double		x_inside = 0;
+	chain		c;
+
+	r->node_pass = 0;
+	for (int i = 0; i < absent->n; i++)
+	{
+		run_chain(st, rep, limit, absent->log_fill[i], below_absent, below_inside,
+				  false, &c);
+		x_absent += absent->share[i] * c.absent_tree;
+		x_inside += absent->share[i] * c.inside_tree;
+		r->node_pass += absent->share[i] *
+			exp(absent->log_fill[i] * st->kr * st->nlevels);
+	}
+	r->absent_y = y_of(x_absent);
+	r->inside_y = y_of(x_inside);
+	for (int i = 0; i < present->n; i++)
+		run_chain(st, rep, limit, present->log_fill[i], below_absent, below_inside,
+				  true, &r->present[i]);
+}
+
+/* The last index into stored[] that is not deeper than d; -1 if the root is. */
+static int
+last_present(const model_storey *st, int d)
+{
+	int			j = -1;
+
+	while (j < st->nlevels && st->stored[j + 1] <= d)
+		j++;
+	return j;
+}
+
+/*
+ * y of the trees of a storey whose roots are present, when present nodes end at
+ * level d; "extra" is what lies below the storey.
+ */
+static double
+present_trees(const model_storey *st, const model_rep *rep, int size,
+			  const storey_result *r, int d, double extra)
+{
+	const model_fill *f = &st->present[size];
+	double		trees = rep->present[st->stored[0]];
+	int			j = last_present(st, d);
+	double		x = 0;
+
+	if (j < 0 || trees <= 0)
+		return 0;
+	for (int i = 0; i < f->n; i++)
+		x += f->share[i] * pass_of((fmax(r->present[i].path[j], 0) + extra) / trees);
+	return trees * y_of(x);
+}
+
+/* Probability that a query passes whose present nodes end at level d. */
+static double
+pass_at(const model_storey *st, int nstoreys, const model_rep *rep, int size,
+		const storey_result *r, int d)
+{
+	const model_storey *last = &st[nstoreys - 1];
+	int			root = st[0].stored[0];
+	double		roots = d >= root ? rep->present[root] : 0;
+	double		extra = 0;
+	double		y;
+
+	if (d >= last->stored[last->nlevels])
+		return 1;
+	if (nstoreys > 1 && d >= st[0].stored[st[0].nlevels])
+	{
+		int			link = st[0].stored[st[0].nlevels];
+		int			below = st[1].stored[0];
+		double		links = rep->present[link];
+		double		present = d >= below ? rep->present[below] : 0;
+
+		extra = fmax(links * per_partial(rep, link, rep->partial[below]) - present, 0) *
+			r[1].absent_y +
+			links * per_partial(rep, link, new_inside(rep, link, below)) * r[1].inside_y +
+			present_trees(&st[1], rep, size, &r[1], d, 0);
+	}
+	y = fmax(rep->partial[root] - roots, 0) * r[0].absent_y +
+		rep->inside[root] * r[0].inside_y +
+		present_trees(&st[0], rep, size, &r[0], d, extra);
+	return pass_of(y);
+}
+
+/* Mean pass probability over the pairs of a representative, times their weight. */
+static double
+rep_passes(const model_storey *st, int nstoreys, const model_rep *rep, int size,
+		   plan p, storey_result *r)
+{
+	double		sum = 0;
+	int			d = -1;
+
+	if (p.always)
+		return rep->deeper[size][0];
+	if (nstoreys > 1)
+	{
+		int			link = st[0].stored[st[0].nlevels];
+		int			below = st[1].stored[0];
+
+		run_storey(&st[1], rep, size, p.limit, 1, 1, &r[1]);
+		run_storey(&st[0], rep, size, p.limit,
+				   pass_of(per_partial(rep, link, rep->partial[below]) * r[1].absent_y +
+						   per_partial(rep, link, new_inside(rep, link, below)) *
+						   r[1].inside_y),
+				   pass_of(ldexp(r[1].inside_y, below - link)), &r[0]);
+	}
+	else
+		run_storey(&st[0], rep, size, p.limit, 1, 1, &r[0]);
+
+	/* All pairs between two stored levels are alike. */
+	for (int s = 0; s < nstoreys; s++)
+	{
+		for (int j = 0; j <= st[s].nlevels; j++)
+		{
+			int			l = st[s].stored[j];
+			double		from = d < 0 ? 0 : d;
+			double		weight = rep->deeper[size][(int) from] - rep->deeper[size][l];
+
+			if (l > (int) from && weight > 0)
+				sum += weight * pass_at(st, nstoreys, rep, size, r, (int) from);
+			d = l;
+		}
+	}
+	return sum + rep->deeper[size][d];
+}
+
+/*
+ * Windows that a query reads in a group.  "match" is the probability that one
+ * of the trees holds a range that stays alive for certain.
+ */
+static double
+rep_windows(const renc_model *m, const model_storey *st, int nstoreys,
+			const model_rep *rep, plan p, const storey_result *r)
+{
+	double		ranges = m->in.group_ranges;
+	double		sum = 0;
+	double		reach = 1;		/* that a tree is read at all */
+
+	if (p.always)
+		return 0;
+	for (int s = 0; s < nstoreys; s++)
+	{
+		const model_fill *f = &st[s].absent[0];
+		int			root = st[s].stored[0];
+		int			deepest = st[s].stored[st[s].nlevels];
+		double		trees = rep->partial[root] + rep->inside[root];
+		double		alive_for_certain = rep->matches;
+		double		reads = 1;
+		double		mean = 0;
+
+		for (int i = 0; i < f->n; i++)
+			mean += f->share[i] * f->log_fill[i];
+		for (int size = 0; size < m->nsizes; size++)
+			alive_for_certain += rep->deeper[size][deepest];
+		alive_for_certain *= ranges / m->in.nranges / rep->weight / fmax(trees, 1);
+		for (int w = 1; w < st[s].kw; w++)
+		{
+			chain		c;
+			double		x;
+
+			run_chain(&st[s], rep, p.limit, mean * w / st[s].kw, 1, 1, false, &c);
+			x = rep->partial[root] > rep->inside[root] ? c.absent_tree : c.inside_tree;
+			reads += 1 - exp(-ranges * y_of(x) - alive_for_certain);
+		}
+		sum += trees * reach * reads;
+		reach = 1 - exp(-ranges * r[s].node_pass - alive_for_certain);
+	}
+	return sum;
+}
+
+static void
+unfold_shape(const renc_shape *shape, model_storey *st)
+{
+	for (int s = 0; s < shape->nstoreys; s++)
+	{
+		st[s].stored[0] = shape->storey[s].root;
+		st[s].nlevels = renc_storey_levels(&shape->storey[s], &st[s].stored[1]);
+		st[s].kw = shape->storey[s].kw;
+		st[s].kr = shape->storey[s].kr;
+	}
+}
+
+void
+renc_model_predict(renc_model *m, const renc_shape *shape, double limit,
+				   renc_prediction *out)
+{
+	model_storey st[RENC_MAX_STOREYS];
+	storey_result r[RENC_MAX_STOREYS];
+	double		passes = 0;
+	double		windows = 0;
+	double		heap_pages;
+
+	memset(out, 0, sizeof(*out));
+	out->complete = true;
+	if (!m->useful)
+		return;
+	m->predictions++;
+	unfold_shape(shape, st);
+
+	/* Heap pages per query of a unit of weight that passes. */
+	heap_pages = m->in.pages_per_range * m->in.group_ranges / m->in.nranges /
+		m->query_weight;
+
+	/* Queries too close to a key need no closer look. */
+	passes = m->pair_weight *
+		renc_model_close_share(m, renc_storey_deepest(&shape->storey[shape->nstoreys - 1]));
+	if (passes * heap_pages > limit)
+	{
+		out->fpr = passes / m->pair_weight;
+		out->cost = passes * heap_pages;
+		out->complete = false;
+		return;
+	}
+	passes = 0;
+	model_throw(m, shape, st);
+	for (int i = 0; i < m->nreps; i++)
+	{
+		const model_rep *rep = &m->rep[i];
+		plan		p = plan_query(st, shape->nstoreys, rep);
+
+		for (int size = m->nsizes - 1; size >= 0; size--)
+			passes += rep_passes(st, shape->nstoreys, rep, size, p, r);
+		windows += rep->weight / m->query_weight *
+			rep_windows(m, st, shape->nstoreys, rep, p, r);
+		out->cost = windows * m->in.window_cost + passes * heap_pages;
+		if (out->cost > limit)
+		{
+			out->complete = false;
+			break;
+		}
+	}
+	out->fpr = passes / m->pair_weight;
+	out->windows = windows;
+}
+
+size_t
+renc_model_size(void)
+{
+	return sizeof(renc_model);
+}
+
+bool
+renc_model_init(renc_model *m, const renc_model_input *in)
+{
+	m->in = *in;
+	if (m->in.nwindows < 1)
+		m->in.nwindows = 1;
+	if (m->in.group_ranges < m->in.nranges)
+		m->in.group_ranges = m->in.nranges;
+	m->predictions = 0;
+	m->useful = false;
+	m->pair_weight = 0;
+	model_choose_thrown(m);
+	model_bin_samples(m);
+	if (m->nsizes == 0 || m->nreps == 0)
+		return false;
+	model_count_pairs(m);
+	m->useful = m->pair_weight > 0;
+	return m->useful;
+}
+
+double
+renc_model_close_share(const renc_model *m, int level)
+{
+	double		close = 0;
+
+	if (!m->useful)
+		return 0;
+	for (int i = 0; i < m->nreps; i++)
+		for (int size = 0; size < m->nsizes; size++)
+			close += m->rep[i].deeper[size][level];
+	return close / m->pair_weight;
+}
+
+int
+renc_model_predictions(const renc_model *m)
+{
+	return m->predictions;
+}

@@ -1,0 +1,361 @@
+/*
+ * renc_model_fill.c
+ *		The model: how full the windows are.
+ *
+ * Which windows the roots of a range hit, and how many bits the keys below each
+ * root set, is not left to a formula: on clustered keys a few roots carry most of
+ * the bits, and a Poisson formula is off by up to 9 times.  The real roots of a
+ * few ranges are thrown into counters, by the filter's own hash.
+ */
+#include "renc_model_work.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "renc_hash.h"
+
+/* Ranges whose keys differ by more than this in number are put in classes. */
+#define SIZE_SPREAD		1.25
+
+/* Fewer draws of a kind are filled up. */
+#define ENOUGH_DRAWS	256
+
+/* So many close queries say enough about the roots that queries meet. */
+#define ENOUGH_PROBES	24
+
+/* Runs of neighbouring keys that stand for a range with too many. */
+#define RUNS			64
+
+/* Bins of the distribution before it is reduced to points. */
+#define BINS			64
+
+/* log of the fill of a window without bits. */
+#define LOG_EMPTY		(-60.0f)
+
+typedef struct range_size
+{
+	size_t		n;
+	int			range;
+} range_size;
+
+static int
+compare_sizes(const void *a, const void *b)
+{
+	const range_size *x = (const range_size *) a;
+	const range_size *y = (const range_size *) b;
+
+	if (x->n != y->n)
+		return x->n < y->n ? -1 : 1;
+	return (x->range > y->range) - (x->range < y->range);
+}
+
+static void
+fill_table(renc_model *m)
+{
+	double		c = m->in.rows > 1 ? log1p(-1.0 / m->in.rows) : -60;
+
+	m->log_fill_of[0] = LOG_EMPTY;
+	for (int i = 1; i <= MODEL_MAX_LOAD; i++)
+		m->log_fill_of[i] = (float) fmin(log(-expm1(i * c)), -1e-9);
+}
+
+/*
+ * Sorts the ranges into classes by size and picks those that are thrown.
+ */
+void
+model_choose_thrown(renc_model *m)
+{
+	range_size	sizes[RENC_GROUP_RANGES];
+	int			n = 0;
+
+	fill_table(m);
+	m->nsizes = 0;
+	m->nthrown = 0;
+	for (int i = 0; i < m->in.nranges; i++)
+	{
+		size_t		keys = m->in.ranges[i].n;
+
+		m->size_of[i] = -1;
+		if (keys == 0 ||
+			(m->in.capacity > 0 && renc_rule_overfull((double) keys, m->in.capacity)))
+			continue;
+		sizes[n].n = keys;
+		sizes[n].range = i;
+		n++;
+	}
+	if (n == 0)
+		return;
+	qsort(sizes, n, sizeof(*sizes), compare_sizes);
+	m->nsizes = n < 2 * MODEL_SIZES ||
+		(double) sizes[n - 1].n <= SIZE_SPREAD * (double) sizes[0].n ? 1 : MODEL_SIZES;
+	for (int s = 0; s < m->nsizes; s++)
+	{
+		int			first = n * s / m->nsizes;
+		int			end = n * (s + 1) / m->nsizes;
+		int			picks = end - first < MODEL_THROWN ? end - first : MODEL_THROWN;
+		double		keys = 0;
+
+		for (int i = first; i < end; i++)
+		{
+			m->size_of[sizes[i].range] = (int8_t) s;
+			keys += (double) sizes[i].n;
+		}
+		m->keys_of[s] = keys / (end - first);
+		for (int p = 0; p < picks; p++)
+		{
+			model_thrown *t = &m->thrown[m->nthrown++];
+			int			pick = first + (2 * p + 1) * (end - first) / (2 * picks);
+
+			t->range = sizes[pick].range;
+			t->keys = &m->in.ranges[t->range];
+			t->size = s;
+			t->nprobes = 0;
+		}
+	}
+}
+
+/* Bits that the keys of a run set, counted at each window. */
+static void
+throw_run(renc_model *m, const renc_shape *shape, const uint64_t *key, size_t n,
+		  uint32_t nwindows)
+{
+	for (int s = 0; s < shape->nstoreys; s++)
+	{
+		const renc_storey *st = &shape->storey[s];
+		uint32_t	window[RENC_MAX_KW] = {0};
+
+		for (size_t i = 0; i < n; i++)
+		{
+			int			shared = i == 0 ? -1 : model_common_prefix(key[i - 1], key[i]);
+			uint64_t	todo = st->levels;
+			uint32_t	bits;
+
+			if (shared < st->root)
+			{
+				renc_hash	h = renc_hash_root(renc_prefix(key[i], st->root), st->root);
+
+				for (uint32_t w = 0; w < st->kw; w++)
+					window[w] = renc_hash_reduce(h, w, nwindows);
+			}
+			if (shared > 0)
+				todo &= shared >= RENC_KEY_BITS ? 0 : ~UINT64_C(0) << shared;
+			bits = (uint32_t) __builtin_popcountll(todo) * st->kr;
+			for (uint32_t w = 0; w < st->kw; w++)
+				m->load[window[w]] += bits;
+		}
+	}
+}
+
+/*
+ * How a range is thrown: whole, unless there are more windows than counters.
+ * Then runs of neighbouring keys from all over it are, into as many fewer windows.
+ */
+typedef struct throw_plan
+{
+	uint32_t	nwindows;
+	bool		whole;
+	size_t		runs;
+	size_t		length;
+} throw_plan;
+
+static throw_plan
+plan_throw(const renc_model *m, const renc_keys *keys)
+{
+	throw_plan	p = {m->in.nwindows, true, 1, keys->n};
+
+	if (p.nwindows > MODEL_THROW_WINDOWS)
+	{
+		size_t		n = (size_t) ((double) keys->n * MODEL_THROW_WINDOWS / p.nwindows) + 1;
+
+		p.nwindows = MODEL_THROW_WINDOWS;
+		p.whole = false;
+		p.runs = n < RUNS ? n : RUNS;
+		p.length = n / p.runs;
+	}
+	return p;
+}
+
+/* The first key of a run. */
+static inline const uint64_t *
+run_start(const throw_plan *p, const renc_keys *keys, size_t run)
+{
+	return keys->key + run * (keys->n - p->length) / p->runs;
+}
+
+/* Throws a range; the windows' fill is in log_fill. */
+static void
+throw_range(renc_model *m, const renc_shape *shape, int thrown)
+{
+	const renc_keys *keys = m->thrown[thrown].keys;
+	throw_plan	p = plan_throw(m, keys);
+
+	memset(m->load, 0, p.nwindows * sizeof(*m->load));
+	for (size_t r = 0; r < p.runs; r++)
+		throw_run(m, shape, run_start(&p, keys, r), p.length, p.nwindows);
+	for (uint32_t w = 0; w < p.nwindows; w++)
+		m->log_fill[thrown][w] =
+			m->log_fill_of[m->load[w] < MODEL_MAX_LOAD ? m->load[w] : MODEL_MAX_LOAD];
+}
+
+typedef struct fill_draws
+{
+	int			n;
+	float		log_fill[MODEL_THROWN * (MODEL_PROBES + ENOUGH_DRAWS)];
+} fill_draws;
+
+static void
+draw(fill_draws *d, const float *log_fill, uint32_t nwindows, renc_hash h, int kw)
+{
+	float		sum = 0;
+
+	for (int w = 0; w < kw; w++)
+		sum += log_fill[renc_hash_reduce(h, w, nwindows)];
+	d->log_fill[d->n++] = sum;
+}
+
+/*
+ * Reduces draws to a few points that preserve the mean of fill^exponent (the
+ * whole chain of tests) and are close together where that mean comes from.
+ */
+static void
+reduce_draws(const fill_draws *d, int exponent, model_fill *f)
+{
+	double		count[BINS] = {0};
+	double		sum[BINS] = {0};
+	double		tail[BINS];
+	float		least = d->log_fill[0];
+	float		most = d->log_fill[0];
+	double		total = 0;
+	double		seen = 0;
+	double		group_count = 0;
+	double		group_power = 0;
+	double		width;
+
+	for (int i = 1; i < d->n; i++)
+	{
+		least = d->log_fill[i] < least ? d->log_fill[i] : least;
+		most = d->log_fill[i] > most ? d->log_fill[i] : most;
+	}
+	/* What is e^-30 less likely to pass does not matter. */
+	if (least < most - 30.0f / exponent)
+		least = most - 30.0f / exponent;
+	width = (most - least) / BINS + 1e-12;
+	for (int i = 0; i < d->n; i++)
+	{
+		float		x = d->log_fill[i] < least ? least : d->log_fill[i];
+		int			b = (int) ((x - least) / width);
+
+		b = b < BINS ? b : BINS - 1;
+		count[b]++;
+		sum[b] += x;
+	}
+	for (int b = 0; b < BINS; b++)
+	{
+		tail[b] = count[b] > 0 ?
+			count[b] * exp(0.5 * exponent * (sum[b] / count[b] - most)) : 0;
+		total += tail[b];
+	}
+	f->n = 0;
+	for (int b = 0; b < BINS; b++)
+	{
+		seen += tail[b];
+		if (count[b] > 0)
+		{
+			group_count += count[b];
+			group_power += count[b] * exp(exponent * (sum[b] / count[b] - most));
+		}
+		if (group_count > 0 &&
+			(b == BINS - 1 || seen >= total * (f->n + 1) / MODEL_POINTS) &&
+			f->n < MODEL_POINTS)
+		{
+			f->share[f->n] = group_count / d->n;
+			f->log_fill[f->n] = most + log(group_power / group_count) / exponent;
+			f->n++;
+			group_count = group_power = 0;
+		}
+	}
+}
+
+static void
+draw_root(const float *log_fill, uint32_t nwindows, const renc_storey *st,
+		  uint64_t key, fill_draws *d)
+{
+	draw(d, log_fill, nwindows, renc_hash_root(renc_prefix(key, st->root), st->root), st->kw);
+}
+
+/*
+ * The draws of a root that is in a thrown range, and of one that is not.  Where
+ * they can be had they are the roots that queries do meet: a short root is one of
+ * few, and its windows are the same in all ranges.
+ */
+static void
+draw_roots(const renc_model *m, int thrown, const renc_storey *st,
+		   fill_draws *absent, fill_draws *present)
+{
+	const model_thrown *t = &m->thrown[thrown];
+	const float *log_fill = m->log_fill[thrown];
+	throw_plan	p = plan_throw(m, t->keys);
+	int			nabsent = absent->n;
+	int			npresent = present->n;
+	uint32_t	random = 0x9e3779b9;
+
+	for (int i = 0; p.whole && i < t->nprobes; i++)
+		draw_root(log_fill, p.nwindows, st, t->probe[i],
+				  t->depth[i] >= st->root ? present : absent);
+
+	while (absent->n - nabsent < ENOUGH_DRAWS)
+	{
+		renc_hash	h;
+
+		/* xorshift32: any evenly spread numbers do. */
+		random ^= random << 13;
+		random ^= random >> 17;
+		random ^= random << 5;
+		h.a = random * UINT32_C(0x85ebca6b);
+		h.b = (random * UINT32_C(0xc2b2ae35)) | 1;
+		draw(absent, log_fill, p.nwindows, h, st->kw);
+	}
+
+	/* Else roots by their number of keys: queries look for data. */
+	if (!p.whole)
+	{
+		for (size_t r = 0; r < p.runs; r++)
+			draw_root(log_fill, p.nwindows, st, *run_start(&p, t->keys, r), present);
+	}
+	else if (present->n - npresent < ENOUGH_PROBES)
+	{
+		size_t		step = t->keys->n / ENOUGH_DRAWS + 1;
+
+		for (size_t i = step / 2 < t->keys->n ? step / 2 : 0; i < t->keys->n; i += step)
+			draw_root(log_fill, p.nwindows, st, t->keys->key[i], present);
+	}
+}
+
+/*
+ * The fill of the windows of roots in and not in a range, for each size of
+ * range and storey of the shape.
+ */
+void
+model_throw(renc_model *m, const renc_shape *shape, model_storey *storeys)
+{
+	for (int t = 0; t < m->nthrown; t++)
+		throw_range(m, shape, t);
+	for (int s = 0; s < shape->nstoreys; s++)
+	{
+		const renc_storey *st = &shape->storey[s];
+		int			exponent = st->kr * __builtin_popcountll(st->levels);
+
+		for (int size = 0; size < m->nsizes; size++)
+		{
+			fill_draws	absent;
+			fill_draws	present;
+
+			absent.n = present.n = 0;
+			for (int t = 0; t < m->nthrown; t++)
+				if (m->thrown[t].size == size)
+					draw_roots(m, t, st, &absent, &present);
+			reduce_draws(&absent, exponent, &storeys[s].absent[size]);
+			reduce_draws(&present, exponent, &storeys[s].present[size]);
+		}
+	}
+}

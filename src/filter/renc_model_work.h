@@ -1,0 +1,138 @@
+/*
+ * renc_model_work.h
+ *		What the files of the model share; private to renc_model*.c.
+ */
+#ifndef RENC_MODEL_WORK_H
+#define RENC_MODEL_WORK_H
+
+#include "renc_model.h"
+
+/* Representative queries that the samples are binned to. */
+#define MODEL_REPS			64
+
+/* Classes of ranges by their number of keys, and ranges thrown of each. */
+#define MODEL_SIZES			3
+#define MODEL_THROWN		2
+
+/* Points by which a distribution of the window fill is represented. */
+#define MODEL_POINTS		4
+
+/* Most windows that a range is thrown into; more are scaled down. */
+#define MODEL_THROW_WINDOWS 8192
+
+/* Close queries kept of each thrown range. */
+#define MODEL_PROBES		512
+
+/* Greatest load of a window in multiples of its rows that makes a difference. */
+#define MODEL_MAX_LOAD		8192
+
+/* Box samples, and ranges that they are compared with: a walk for each pair. */
+#define MODEL_BOXES			MODEL_REPS
+#define MODEL_BOX_RANGES	32
+
+/* Levels 0 (all keys) .. 64. */
+#define MODEL_LEVELS		(RENC_KEY_BITS + 1)
+
+/* A representative query: the nodes of each level that meet it. */
+typedef struct model_rep
+{
+	uint32_t	sample;
+	double		weight;			/* of the samples it stands for */
+	double		matches;		/* weight of their pairs with a true match */
+	double		partial[MODEL_LEVELS];	/* nodes that reach over its border */
+	double		inside[MODEL_LEVELS];	/* nodes wholly inside */
+
+	/* Partial nodes truly present, in the mean of pairs that have one. */
+	double		present[MODEL_LEVELS];
+
+	/*
+	 * Weight of the pairs (by size of the range) whose deepest truly present
+	 * node is at level d or deeper.
+	 */
+	double		deeper[MODEL_SIZES][MODEL_LEVELS + 1];
+} model_rep;
+
+/* A range thrown into counters, for the windows' fill. */
+typedef struct model_thrown
+{
+	const renc_keys *keys;
+	int			size;			/* class */
+	int			range;			/* its index */
+	int			nprobes;
+	uint64_t	probe[MODEL_PROBES];	/* key of a query's end .. */
+	uint8_t		depth[MODEL_PROBES];	/* .. and its truly present levels */
+} model_thrown;
+
+/* Distribution of the product of the fills of a root's windows. */
+typedef struct model_fill
+{
+	int			n;
+	double		log_fill[MODEL_POINTS];
+	double		share[MODEL_POINTS];
+} model_fill;
+
+/* A storey, as the evaluation likes it; stored[0] is the root's level. */
+typedef struct model_storey
+{
+	int			nlevels;
+	uint8_t		stored[MODEL_LEVELS];
+	int			kw;
+	int			kr;
+	model_fill	absent[MODEL_SIZES];	/* root not in the range */
+	model_fill	present[MODEL_SIZES];	/* root in the range */
+} model_storey;
+
+struct renc_model
+{
+	renc_model_input in;
+	int			predictions;
+	bool		useful;
+	double		query_weight;	/* of all samples */
+	double		pair_weight;	/* of all pairs without a match */
+
+	int			nreps;
+	model_rep	rep[MODEL_REPS];
+
+	int			nsizes;
+	int			nthrown;
+	model_thrown thrown[MODEL_SIZES * MODEL_THROWN];
+	int8_t		size_of[RENC_GROUP_RANGES]; /* -1: does not count */
+	double		keys_of[MODEL_SIZES];	/* mean keys of a class */
+
+	/* log(1 - (1 - 1/rows)^load) */
+	float		log_fill_of[MODEL_MAX_LOAD + 1];
+
+	/* Scratch. */
+	uint32_t	order[RENC_MODEL_MAX_SAMPLES];	/* samples in order of lo */
+	uint8_t		rep_of[RENC_MODEL_MAX_SAMPLES];	/* indexed like "picked" */
+	uint8_t		split_of[RENC_MODEL_MAX_SAMPLES];
+	uint32_t	picked[RENC_MODEL_MAX_SAMPLES];	/* samples used */
+	uint32_t	npicked;
+	struct
+	{
+		uint64_t	rank;
+		uint32_t	index;
+	}			sort[RENC_MODEL_MAX_SAMPLES];
+	double		depth_weight[MODEL_SIZES][MODEL_REPS][MODEL_LEVELS];
+	double		second_weight[MODEL_REPS][MODEL_LEVELS];
+	uint32_t	load[MODEL_THROW_WINDOWS];
+	float		log_fill[MODEL_SIZES * MODEL_THROWN][MODEL_THROW_WINDOWS];
+	uint64_t	frontier[2][2 * RENC_MAX_NODES + 2];
+};
+
+static inline int
+model_common_prefix(uint64_t a, uint64_t b)
+{
+	return a == b ? RENC_KEY_BITS : __builtin_clzll(a ^ b);
+}
+
+/* renc_model_pairs.c: bins the samples, and compares them with the ranges. */
+extern void model_bin_samples(renc_model *m);
+extern void model_count_pairs(renc_model *m);
+
+/* renc_model_fill.c: how full are the windows under a shape? */
+extern void model_choose_thrown(renc_model *m);
+extern void model_throw(renc_model *m, const renc_shape *shape,
+						model_storey *storeys);
+
+#endif							/* RENC_MODEL_WORK_H */

@@ -1,0 +1,500 @@
+/*
+ * renc_search.c
+ *		Search for the shape with the least expected cost.
+ *
+ * Proteus tries all designs (Algorithm 1 of the paper): two numbers.  Here a design
+ * is a root, a set of levels, kw and kr, once or twice; so the search looks at
+ * a grid of regular shapes first, of which those closest to the optimum are then
+ * improved step by step.  What keeps it cheap:
+ *
+ * - a prediction is given up once its cost exceeds that of the best so far;
+ * - levels where too many queries have a key in their node are not tried as the
+ *	 deepest at all;
+ * - bits set per key stay near ln 2 times the bits there are, where a Bloom filter
+ *	 is best; the steps may leave it;
+ * - the next group starts from this one's shape, and is content with it unless its
+ *	 predicted cost has drifted.
+ */
+#include "renc_search.h"
+
+#include <math.h>
+
+#define LN2				0.6931471805599453
+
+/* The best of the grid, from which steps are taken. */
+#define STARTS			4
+
+/* Predictions of a search: of its grid and altogether. */
+#define MAX_PREDICTIONS 1500
+
+/*
+ * Work in units of setting a key's bits (about 100 ns): a pair of a sample and a
+ * range, and a prediction beside the throwing of some ranges' keys.
+ */
+#define PAIR_WORK		0.15
+#define PREDICT_WORK	500.0
+#define THROW_WORK		0.15
+
+/* Share of the work of a build that checking and searching may take. */
+#define WORK_SHARE		0.08
+
+typedef struct start
+{
+	renc_shape	shape;
+	renc_prediction p;
+} start;
+
+typedef struct hunt
+{
+	renc_model *model;
+	int			left;			/* predictions allowed */
+	int			nstarts;
+	start		best[STARTS];	/* ascending in cost */
+} hunt;
+
+static bool
+same_shape(const renc_shape *a, const renc_shape *b)
+{
+	uint8_t		x[RENC_SHAPE_PACKED_SIZE];
+	uint8_t		y[RENC_SHAPE_PACKED_SIZE];
+
+	renc_shape_pack(a, x);
+	renc_shape_pack(b, y);
+	return memcmp(x, y, sizeof(x)) == 0;
+}
+
+/* Adds a shape to the best if it is one of them. */
+static void
+offer(hunt *h, const renc_shape *shape)
+{
+	renc_prediction p;
+	double		limit = INFINITY;
+	int			at;
+
+	if (h->left <= 0 || !renc_shape_valid(shape, NULL))
+		return;
+	for (int i = 0; i < h->nstarts; i++)
+		if (same_shape(&h->best[i].shape, shape))
+			return;
+	if (h->nstarts == STARTS)
+		limit = h->best[STARTS - 1].p.cost;
+	h->left--;
+	renc_model_predict(h->model, shape, limit, &p);
+	if (!p.complete || p.cost >= limit)
+		return;
+	if (h->nstarts < STARTS)
+		h->nstarts++;
+	for (at = h->nstarts - 1; at > 0 && h->best[at - 1].p.cost > p.cost; at--)
+		h->best[at] = h->best[at - 1];
+	h->best[at].shape = *shape;
+	h->best[at].p = p;
+}
+
+/* Takes a shape if it is better than *s. */
+static bool
+improve(hunt *h, start *s, const renc_shape *shape)
+{
+	renc_prediction p;
+
+	if (h->left <= 0 || !renc_shape_valid(shape, NULL))
+		return false;
+	h->left--;
+
+	/* A thousandth is not worth another round. */
+	renc_model_predict(h->model, shape, s->p.cost * 0.999, &p);
+	if (!p.complete || p.cost >= s->p.cost * 0.999)
+		return false;
+	s->shape = *shape;
+	s->p = p;
+	return true;
+}
+
+static uint64_t
+shift_levels(uint64_t levels, int by)
+{
+	return by >= 0 ? levels << by : levels >> -by;
+}
+
+/* Steps in the numbers of a storey. */
+static bool
+step_numbers(hunt *h, start *s, int storey)
+{
+	static const int8_t steps[][4] = {
+		/* root, kw, kr, shift of all levels */
+		{0, 1, 0, 0}, {0, -1, 0, 0}, {0, 0, 1, 0}, {0, 0, -1, 0},
+		{0, 1, -1, 0}, {0, -1, 1, 0}, {0, 1, -2, 0}, {0, -1, 2, 0},
+		{1, 0, 0, 0}, {-1, 0, 0, 0}, {3, 0, 0, 0}, {-3, 0, 0, 0}, {-8, 0, 0, 0},
+		{0, 0, 0, 1}, {0, 0, 0, -1}, {1, 0, 0, 1}, {-1, 0, 0, -1},
+		{3, 0, 0, 3}, {-3, 0, 0, -3},
+	};
+	bool		better = false;
+
+	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++)
+	{
+		renc_shape	shape = s->shape;
+		renc_storey *st = &shape.storey[storey];
+
+		if (st->root + steps[i][0] < 0)
+			continue;
+		st->root = (uint8_t) (st->root + steps[i][0]);
+		st->kw = (uint8_t) (st->kw + steps[i][1]);
+		st->kr = (uint8_t) (st->kr + steps[i][2]);
+		if (__builtin_popcountll(shift_levels(st->levels, steps[i][3])) !=
+			__builtin_popcountll(st->levels))
+			continue;
+		st->levels = shift_levels(st->levels, steps[i][3]);
+		better |= improve(h, s, &shape);
+	}
+	return better;
+}
+
+/* Steps in the set of levels: one more, one less, one elsewhere. */
+static bool
+step_levels(hunt *h, start *s, int storey)
+{
+	bool		better = false;
+	int			first = s->shape.storey[storey].root + 1;
+	int			last = storey + 1 < s->shape.nstoreys ?
+		s->shape.storey[storey + 1].root : RENC_KEY_BITS;
+
+	for (int l = last; l >= first; l--)
+	{
+		renc_shape	shape = s->shape;
+		renc_storey *st = &shape.storey[storey];
+
+		st->levels ^= RENC_LEVEL_BIT(l);
+		if (improve(h, s, &shape))
+			better = true;
+		if ((s->shape.storey[storey].levels & RENC_LEVEL_BIT(l)) == 0)
+			continue;
+		for (int by = -2; by <= 2; by++)
+		{
+			int			to = l + by;
+
+			shape = s->shape;
+			st = &shape.storey[storey];
+			if (to < first || to > last || (st->levels & RENC_LEVEL_BIT(to)) != 0)
+				continue;
+			st->levels ^= RENC_LEVEL_BIT(l) | RENC_LEVEL_BIT(to);
+			if (improve(h, s, &shape))
+			{
+				better = true;
+				break;
+			}
+		}
+	}
+	return better;
+}
+
+/* Steps between one and two storeys. */
+static bool
+step_storeys(hunt *h, start *s)
+{
+	bool		better = false;
+
+	if (s->shape.nstoreys == 2)
+	{
+		renc_shape	shape = s->shape;
+
+		/* Without the first, and without the second. */
+		shape.storey[0] = shape.storey[1];
+		shape.nstoreys = 1;
+		better |= improve(h, s, &shape);
+		if (s->shape.nstoreys == 1)
+			return better;
+		shape = s->shape;
+		shape.nstoreys = 1;
+		better |= improve(h, s, &shape);
+
+		/* All levels under the first root. */
+		if (s->shape.nstoreys == 1)
+			return better;
+		shape = s->shape;
+		shape.nstoreys = 1;
+		shape.storey[0].levels |= shape.storey[1].levels;
+		return improve(h, s, &shape) || better;
+	}
+
+	/* The levels down to l by themselves. */
+	for (int l = s->shape.storey[0].root + 1;
+		 l < renc_storey_deepest(&s->shape.storey[0]) && s->shape.nstoreys == 1; l++)
+	{
+		renc_shape	shape = s->shape;
+
+		if ((shape.storey[0].levels & RENC_LEVEL_BIT(l)) == 0)
+			continue;
+		shape.nstoreys = 2;
+		shape.storey[1] = shape.storey[0];
+		shape.storey[0].levels &= ~UINT64_C(0) >> (RENC_KEY_BITS - l);
+		shape.storey[1].levels &= ~shape.storey[0].levels;
+		shape.storey[1].root = (uint8_t) l;
+		better |= improve(h, s, &shape);
+	}
+
+	/* A storey above that prunes. */
+	for (int n = 1; n <= 5 && s->shape.nstoreys == 1; n += 2)
+	{
+		for (int gap = 1; gap <= 3 && s->shape.nstoreys == 1; gap++)
+		{
+			for (int kr = 1; kr <= 4 && s->shape.nstoreys == 1; kr *= 2)
+			{
+				renc_shape	shape = s->shape;
+				int			root = shape.storey[0].root;
+				int			top = root - (n - 1) * gap;
+
+				if (top < 2)
+					continue;
+				shape.nstoreys = 2;
+				shape.storey[1] = shape.storey[0];
+				shape.storey[0].kw = 1;
+				shape.storey[0].kr = (uint8_t) kr;
+				shape.storey[0].levels = 0;
+				for (int i = 0; i < n; i++)
+					shape.storey[0].levels |= RENC_LEVEL_BIT(root - i * gap);
+				shape.storey[0].root = (uint8_t) (top > 6 ? top - 6 : 0);
+				better |= improve(h, s, &shape);
+			}
+		}
+	}
+	return better;
+}
+
+static void
+climb(hunt *h, start *s)
+{
+	bool		better = true;
+
+	while (better && h->left > 0)
+	{
+		better = false;
+		for (int storey = 0; storey < s->shape.nstoreys; storey++)
+			better |= step_numbers(h, s, storey);
+		for (int storey = 0; storey < s->shape.nstoreys; storey++)
+			better |= step_levels(h, s, storey);
+		better |= step_storeys(h, s);
+	}
+}
+
+/* The level from which on most prefixes of a range's keys are distinct. */
+static int
+distinct_level(const renc_model_input *in)
+{
+	const renc_keys *keys = &in->ranges[0];
+	size_t		parted[RENC_KEY_BITS + 1] = {0};
+	size_t		prefixes = 1;
+	int			l = 0;
+
+	for (int r = 1; r < in->nranges; r++)
+		if (in->ranges[r].n > keys->n)
+			keys = &in->ranges[r];
+	for (size_t i = 1; i < keys->n; i++)
+		parted[__builtin_clzll(keys->key[i - 1] ^ keys->key[i]) + 1]++;
+	for (l = 1; l < RENC_KEY_BITS; l++)
+	{
+		prefixes += parted[l];
+		if (prefixes >= keys->n * 0.9)
+			break;
+	}
+	return l;
+}
+
+static double
+bits_per_present_key(const renc_model_input *in)
+{
+	double		keys = 0;
+	int			n = 0;
+
+	for (int r = 0; r < in->nranges; r++)
+	{
+		if (in->ranges[r].n == 0)
+			continue;
+		keys += (double) in->ranges[r].n;
+		n++;
+	}
+	return n == 0 ? 1 : (double) in->nwindows * in->rows * n / keys;
+}
+
+/* Regular shapes: n levels, "gap" apart, from "deepest" upwards. */
+static void
+offer_regular(hunt *h, int deepest, int gap, int nlevels, int kw, double bits,
+			  int spread)
+{
+	renc_shape	shape;
+	renc_storey *st = &shape.storey[0];
+	int			top = deepest - (nlevels - 1) * gap;
+	int			kr = (int) lround(bits / (kw * nlevels));
+
+	if (top < 1 || kr < 1 || kr > RENC_MAX_KR)
+		return;
+	memset(&shape, 0, sizeof(shape));
+	shape.nstoreys = 1;
+	for (int i = 0; i < nlevels; i++)
+		st->levels |= RENC_LEVEL_BIT(deepest - i * gap);
+	st->kw = (uint8_t) kw;
+	st->kr = (uint8_t) kr;
+	st->root = (uint8_t) (top - 1);
+	offer(h, &shape);
+
+	/* A short root reads fewer windows for long intervals. */
+	if (spread + 4 < top - 1)
+	{
+		st->root = (uint8_t) (spread + 4);
+		offer(h, &shape);
+	}
+}
+
+static void
+offer_grid(hunt *h, const renc_model_input *in)
+{
+	static const int8_t numbers[] = {1, 2, 3, 4, 5, 7, 10, 14};
+	double		bits = LN2 * bits_per_present_key(in);
+	int			spread = distinct_level(in);
+	int			first = 1;
+
+	/* The deepest level must tell most queries from the keys. */
+	while (first < RENC_KEY_BITS && renc_model_close_share(h->model, first) > 0.5)
+		first++;
+	for (int deepest = first; deepest <= RENC_KEY_BITS; deepest += 2)
+		for (size_t i = 0; i < sizeof(numbers); i++)
+			for (int gap = 1; gap <= (numbers[i] == 1 ? 1 : 3); gap++)
+				offer_regular(h, deepest, gap, numbers[i], 2, bits, spread);
+}
+
+static void
+search_model(renc_model *model, const renc_model_input *in, double bits_per_key,
+			 const renc_shape *from, bool grid, int predictions, start *result)
+{
+	hunt		h;
+	renc_shape	rule;
+	int			nclimbs;
+
+	memset(&h, 0, sizeof(h));
+	h.model = model;
+	h.left = predictions;
+	if (from != NULL)
+		offer(&h, from);
+	if (grid)
+	{
+		renc_rule_shape(in->ranges, in->nranges, bits_per_key, &rule);
+		offer(&h, &rule);
+		offer_grid(&h, in);
+	}
+	nclimbs = grid && h.nstarts > 1 ? 2 : 1;
+	for (int i = 0; i < nclimbs; i++)
+		climb(&h, &h.best[i]);
+	*result = h.best[0];
+	for (int i = 1; i < h.nstarts; i++)
+		if (h.best[i].p.cost < result->p.cost)
+			*result = h.best[i];
+}
+
+void
+renc_search_start(renc_search *search, double bits_per_key)
+{
+	memset(search, 0, sizeof(*search));
+	search->bits_per_key = bits_per_key;
+}
+
+void
+renc_search_resume(renc_search *search, double bits_per_key,
+				   const renc_shape *shape, double cost)
+{
+	renc_search_start(search, bits_per_key);
+	search->shape = *shape;
+	search->reference = cost;
+	search->warm = true;
+}
+
+static size_t
+total_keys(const renc_model_input *in)
+{
+	size_t		n = 0;
+
+	for (int r = 0; r < in->nranges; r++)
+		n += in->ranges[r].n;
+	return n;
+}
+
+static double
+predict_work(const renc_model_input *in)
+{
+	return PREDICT_WORK + THROW_WORK * 2 * (double) total_keys(in) / in->nranges;
+}
+
+/* Is the previous shape still good?  Looks at as many samples as work allows. */
+static bool
+still_good(renc_search *search, renc_model *model, const renc_model_input *in,
+		   renc_choice *choice)
+{
+	renc_model_input few = *in;
+	double		samples = (search->credit - predict_work(in)) / (PAIR_WORK * in->nranges);
+	double		limit = fmax(1, (double) in->nsamples);
+
+	choice->shape = search->shape;
+	if (samples < fmin(128, limit))
+	{
+		/* Not now. */
+		choice->best.cost = search->reference;
+		return search->reference > 0;
+	}
+	few.max_samples = (size_t) fmin(samples, limit);
+	search->credit -= PAIR_WORK * in->nranges * (double) few.max_samples + predict_work(in);
+	if (!renc_model_init(model, &few))
+		return true;
+	renc_model_predict(model, &search->shape, INFINITY, &choice->now);
+	choice->best = choice->now;
+	return choice->now.cost <= RENC_SEARCH_DRIFT * search->reference;
+}
+
+void
+renc_search_group(renc_search *search, renc_model *model,
+				  const renc_model_input *in, renc_choice *choice)
+{
+	start		found;
+
+	memset(choice, 0, sizeof(*choice));
+	search->groups++;
+	search->credit += WORK_SHARE * (double) total_keys(in);
+	if (search->warm && still_good(search, model, in, choice))
+		return;
+	if (!renc_model_init(model, in))
+	{
+		renc_rule_shape(in->ranges, in->nranges, search->bits_per_key, &choice->shape);
+		return;
+	}
+	if (search->warm)
+		renc_model_predict(model, &search->shape, INFINITY, &choice->now);
+	search_model(model, in, search->bits_per_key, search->warm ? &search->shape : NULL,
+				 true, MAX_PREDICTIONS, &found);
+	choice->shape = found.shape;
+	choice->best = found.p;
+	choice->searched = true;
+	choice->predictions = renc_model_predictions(model);
+
+	/* The first search is what a build costs at least; later ones are paid for. */
+	if (search->warm)
+		search->credit -= choice->predictions * predict_work(in) +
+			PAIR_WORK * in->nranges * (double) in->nsamples;
+	search->shape = found.shape;
+	search->reference = found.p.cost;
+	search->warm = true;
+	search->searches++;
+}
+
+void
+renc_search_compare(renc_model *model, const renc_model_input *in,
+					double bits_per_key, const renc_shape *now, renc_choice *choice)
+{
+	start		found;
+
+	memset(choice, 0, sizeof(*choice));
+	choice->shape = *now;
+	if (!renc_model_init(model, in))
+		return;
+	renc_model_predict(model, now, INFINITY, &choice->now);
+	search_model(model, in, bits_per_key, now, true, MAX_PREDICTIONS, &found);
+	choice->shape = found.shape;
+	choice->best = found.p;
+	choice->searched = true;
+	choice->predictions = renc_model_predictions(model);
+}

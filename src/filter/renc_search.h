@@ -1,0 +1,85 @@
+/*
+ * renc_search.h
+ *		Search for the shape with the least expected cost.
+ *
+ * What a caller does at each group of a build:
+ *
+ *		renc_search_start(&search, bits_per_key)		-- once per build and column
+ *		for each group:
+ *			n = renc_search_own_samples(ranges, .., samples, n)	-- or query samples
+ *			renc_search_group(&search, model, &input, &choice)
+ *			-- choice.shape, choice.best.fpr, choice.best.cost
+ *
+ * The search starts from the previous group's shape and only goes on from there
+ * when its predicted cost has drifted.  To ask whether an existing group should be
+ * rebuilt under the present sample:
+ *
+ *		renc_search_compare(model, &input, bits_per_key, &shape_now, &choice)
+ *		-- choice.now.cost against choice.best.cost
+ *
+ * Whether an exact dictionary is better than any filter is not decided here but
+ * by renc_rule_use_dict(), before.
+ */
+#ifndef RENC_SEARCH_H
+#define RENC_SEARCH_H
+
+#include "renc_model.h"
+
+/* Search again when the predicted cost is over this times the last search's. */
+#define RENC_SEARCH_DRIFT	1.3
+
+/* Samples that renc_search_own_samples() is best asked for. */
+#define RENC_SEARCH_SAMPLES	1024
+
+typedef struct renc_choice
+{
+	renc_shape	shape;			/* the best */
+	renc_prediction best;		/* of it */
+	renc_prediction now;		/* of the shape that the search started from */
+	bool		searched;		/* false: the previous group's shape was kept */
+	int			predictions;	/* shapes looked at */
+} renc_choice;
+
+/* State of a build, from group to group. */
+typedef struct renc_search
+{
+	double		bits_per_key;
+	renc_shape	shape;			/* of the previous group */
+	double		reference;		/* its cost, as predicted when it was found */
+	bool		warm;			/* there is a previous group */
+	double		credit;			/* work allowed, in keys set in a filter */
+	int			searches;
+	int			groups;
+} renc_search;
+
+extern void renc_search_start(renc_search *search, double bits_per_key);
+
+/*
+ * Resumes from a shape known from elsewhere (the neighbouring group's, say)
+ * and its predicted cost at the time, or cost <= 0 if unknown.
+ */
+extern void renc_search_resume(renc_search *search, double bits_per_key,
+							   const renc_shape *shape, double cost);
+
+/*
+ * The shape for a group.  "model" is memory of renc_model_size() bytes.  With
+ * no samples, or samples that tell nothing, it is renc_rule_shape()'s.
+ */
+extern void renc_search_group(renc_search *search, renc_model *model,
+							  const renc_model_input *in, renc_choice *choice);
+
+/* Full search, and the prediction for "now", under the samples of "in". */
+extern void renc_search_compare(renc_model *model, const renc_model_input *in,
+								double bits_per_key, const renc_shape *now,
+								renc_choice *choice);
+
+/*
+ * Samples for a group of which no queries are known: intervals that start at
+ * keys of one of its ranges, with lengths from points to a few times the spacing
+ * of a range's keys.  That range (renc_sample.anchor) does not count.  The same
+ * seed gives the same samples.  Returns their number, up to n; 0 without keys.
+ */
+extern int	renc_search_own_samples(const renc_keys *ranges, int nranges,
+									uint64_t seed, renc_sample *sample, int n);
+
+#endif							/* RENC_SEARCH_H */
