@@ -19,8 +19,8 @@
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 
-#include "format.h"
 #include "horizon.h"
+#include "plan.h"
 #include "space.h"
 #include "train.h"
 
@@ -40,7 +40,9 @@ typedef struct RencoderBuild
 	RencoderCollector *collector;
 	MemoryContext group_context;	/* reset after each group */
 	bool		spilled;
+	RencoderPlanner *planner;
 	RencoderConfig *config;		/* of the columns of this group */
+	RencoderPrediction prediction[INDEX_MAX_KEYS];	/* what is expected of them */
 	double	   *capacity;		/* of the columns of the previous group */
 	char	  **image;			/* spilled: matrix images */
 	int			nfilled;		/* spilled: slots filled in */
@@ -148,8 +150,9 @@ build_column(RencoderBuild *b, int col, RencoderHeader header, renc_mask *always
 		return;
 	}
 
-	rencoder_format_plan(b->collector, col, width, b->meta.bits_per_key,
-						 min_capacity(b, col), true, &b->config[col]);
+	b->config[col].coder = b->coders.generation[col];
+	rencoder_plan_column(b->planner, b->collector, col, width, min_capacity(b, col), true,
+						 &b->config[col], &b->prediction[col]);
 	format = rencoder_format_of(&b->config[col]);
 	for (int slot = 0; slot < nslots; slot++)
 		ranges[slot] = keys_that_fit(b, col, slot, always);
@@ -178,7 +181,7 @@ finish_column(RencoderBuild *b, int col, RencoderHeader header, renc_mask always
 
 	rencoder_set_put(header->always, always);
 	header->config = b->config[col];
-	header->config.coder = b->coders.generation[col];
+	header->predicted_fpr = b->prediction[col].fpr;
 	bounds->min = PG_UINT64_MAX;
 	bounds->max = 0;
 	for (int slot = 0; slot < nslots; slot++)
@@ -283,8 +286,9 @@ spill(RencoderBuild *b)
 		b->image = palloc0(b->meta.natts * sizeof(char *));
 		for (int col = 0; col < b->meta.natts; col++)
 		{
-			rencoder_format_plan(b->collector, col, RENC_MATRIX_WIDTH,
-								 b->meta.bits_per_key, 0, false, &b->config[col]);
+			b->config[col].coder = b->coders.generation[col];
+			rencoder_plan_column(b->planner, b->collector, col, RENC_MATRIX_WIDTH, 0, false,
+								 &b->config[col], &b->prediction[col]);
 			b->image[col] = rencoder_filter_image(&b->config[col], RENC_MATRIX_WIDTH,
 												  &npages);
 		}
@@ -390,6 +394,7 @@ rencoderbuild(Relation heap, Relation index, IndexInfo *indexInfo)
 		b.nranges = 0;
 
 	b.collector = rencoder_collect_create(b.meta.natts);
+	b.planner = rencoder_planner_create(b.meta.bits_per_key, b.meta.pages_per_range);
 	b.config = palloc0(b.meta.natts * sizeof(RencoderConfig));
 	b.capacity = palloc0(b.meta.natts * sizeof(double));
 	b.group_context = AllocSetContextCreate(CurrentMemoryContext, "rencoder group",

@@ -88,16 +88,6 @@ extern const RencoderFormat rencoder_format_dict;
 extern const RencoderFormat *rencoder_format_of(const RencoderConfig *config);
 
 /*
- * Chooses format, shape and size for a column of a group from the collected
- * keys of some of its ranges (all slots of the collector).  "width" is that of
- * the slab about to be made.  "min_capacity": distinct keys that the filters
- * should be made for at least (0 if all ranges are full ones).
- */
-extern void rencoder_format_plan(const RencoderCollector *c, int col, int width,
-								 uint32 bits_per_key, double min_capacity,
-								 bool allow_dict, RencoderConfig *config);
-
-/*
  * Does a range of so many distinct keys fit the configuration?  If not, its
  * keys are left out and it is marked "always".
  */

@@ -14,7 +14,7 @@
  *		 264      1288     2312           2824     3336        4360
  *		 | min[]  | max[]  | distinct[]   | nset[] | horizon[] | ..
  *		 4360          4392          4408         5432         6456
- *		 | next_config | next_always | next_min[] | next_max[] |
+ *		 | next_config | next_always | next_min[] | next_max[] | predicted_fpr | best_fpr |
  *
  * States of a range (INV-1): unsummarized (no bit), summarizing, summarized.
  * Bit j of a 16-byte set is range j of the group.
@@ -54,12 +54,14 @@ typedef struct RencoderHeaderData
 	uint8		next_always[RENC_MATRIX_WIDTH];
 	uint64		next_min[RENC_GROUP_RANGES];
 	uint64		next_max[RENC_GROUP_RANGES];
+	double		predicted_fpr;	/* when the configuration was chosen; < 0: unknown */
+	double		best_fpr;		/* that another would have had, when last looked at */
 } RencoderHeaderData;
 
 typedef RencoderHeaderData *RencoderHeader;
 
 StaticAssertDecl(offsetof(RencoderHeaderData, min) == 264 &&
-				 sizeof(RencoderHeaderData) == 6456,
+				 sizeof(RencoderHeaderData) == 6472,
 				 "RencoderHeaderData is on disk");
 StaticAssertDecl(sizeof(RencoderHeaderData) <= RENCODER_PAYLOAD_SIZE,
 				 "a group header must fit a page");

@@ -14,6 +14,7 @@
  */
 #include "summarize.h"
 
+#include "plan.h"
 #include "space.h"
 
 typedef struct Interleaving
@@ -191,12 +192,14 @@ rewrite_dict(const Interleaving *il, const RencoderHeaderData *copy,
 	RencoderCollector *c = rencoder_dict_read_slices(il->index, &copy->config, copy->slice);
 	renc_mask	already = rencoder_set_get(copy->always);
 	renc_keys	ranges[RENC_GROUP_RANGES] = {{NULL, 0}};
+	RencoderPrediction prediction;
 	char	   *image;
 
 	memset(new, 0, sizeof(*new));
 	new->config.coder = copy->config.coder;
-	rencoder_format_plan(c, 0, RENC_MATRIX_WIDTH, il->meta->bits_per_key, 0, true,
-						 &new->config);
+	rencoder_plan_column(rencoder_planner_create(il->meta->bits_per_key,
+												 il->meta->pages_per_range),
+						 c, 0, RENC_MATRIX_WIDTH, 0, true, &new->config, &prediction);
 	for (int slot = 0; slot < RENC_GROUP_RANGES; slot++)
 	{
 		renc_keys	keys = rencoder_collect_keys(c, 0, slot);

@@ -28,6 +28,7 @@
 #include "utils/memutils.h"
 
 #include "horizon.h"
+#include "plan.h"
 #include "space.h"
 #include "train.h"
 
@@ -238,6 +239,24 @@ collect_keys(Slice *s)
 	s->horizon = rencoder_horizon(s->heap, oldest, s->indexInfo->ii_BrokenHotChain);
 }
 
+/* The header of a column of the group before; false if there is none. */
+static bool
+read_previous(const Slice *s, int col, RencoderHeader header)
+{
+	BlockNumber block;
+	Buffer		buf;
+
+	if (s->group == 0)
+		return false;
+	block = rencoder_group_find(s->index, &s->meta, s->group - 1);
+	if (block == RENCODER_NO_BLOCK)
+		return false;
+	buf = rencoder_header_read(s->index, block, s->group - 1, col, BUFFER_LOCK_SHARE);
+	memcpy(header, RencoderPageGetHeader(BufferGetPage(buf)), sizeof(*header));
+	UnlockReleaseBuffer(buf);
+	return true;
+}
+
 /*
  * Distinct keys a range that a new group's filters should be made for at
  * least: what the previous group's are, or what a partial range would hold if
@@ -250,26 +269,37 @@ min_capacity(const Slice *s, int col)
 	RencoderHeaderData previous;
 	uint64		first = (uint64) s->group * RENC_GROUP_RANGES;
 	BlockNumber block;
-	Buffer		buf;
 
 	if (nblocks >= (first + RENC_SLICE_RANGES) * s->meta.pages_per_range)
 		return 0;
-	if (s->group > 0)
-	{
-		block = rencoder_group_find(s->index, &s->meta, s->group - 1);
-		if (block != RENCODER_NO_BLOCK)
-		{
-			buf = rencoder_header_read(s->index, block, s->group - 1, col,
-									   BUFFER_LOCK_SHARE);
-			memcpy(&previous, RencoderPageGetHeader(BufferGetPage(buf)), sizeof(previous));
-			UnlockReleaseBuffer(buf);
-			if (previous.config.capacity > 0)
-				return previous.config.capacity;
-		}
-	}
+	if (read_previous(s, col, &previous) && previous.config.capacity > 0)
+		return previous.config.capacity;
 	block = nblocks - (BlockNumber) (first * s->meta.pages_per_range);
 	return s->collector->column[col].range[0].distinct *
 		Max(1.0, (double) s->meta.pages_per_range / block);
+}
+
+/*
+ * Chooses the configuration of a new group from its first slice; the search
+ * goes on from where it ended for the group before.
+ */
+static void
+plan_group(Slice *s, int col, RencoderHeader copy)
+{
+	RencoderPlanner *planner = rencoder_planner_create(s->meta.bits_per_key,
+													   s->meta.pages_per_range);
+	RencoderHeaderData previous;
+	RencoderPrediction prediction;
+	renc_shape	shape;
+
+	if (read_previous(s, col, &previous) &&
+		previous.config.format == RENCODER_FORMAT_FILTER &&
+		previous.config.coder == copy->config.coder &&
+		renc_shape_unpack(previous.config.shape, &shape, NULL))
+		renc_search_resume(&planner->search[col], s->meta.bits_per_key, &shape, 0);
+	rencoder_plan_column(planner, s->collector, col, RENC_SLICE_WIDTH,
+						 min_capacity(s, col), true, &copy->config, &prediction);
+	copy->predicted_fpr = prediction.fpr;
 }
 
 /*
@@ -289,9 +319,8 @@ write_column(Slice *s, int col, RencoderHeader copy, renc_mask *always)
 	*always = renc_mask_none();
 	if (copy->config.format == RENCODER_FORMAT_NONE)
 	{
-		rencoder_format_plan(s->collector, col, RENC_SLICE_WIDTH, s->meta.bits_per_key,
-							 min_capacity(s, col), true, &copy->config);
 		copy->config.coder = s->coders.generation[col];
+		plan_group(s, col, copy);
 	}
 	format = rencoder_format_of(&copy->config);
 	if (format == NULL)
@@ -398,6 +427,7 @@ publish_column(Slice *s, int col, const RencoderHeaderData *copy, renc_mask alwa
 									 rencoder_set_get(RencoderPageGetHeader(BufferGetPage(firstbuf))->summarizing));
 
 	header->config = copy->config;
+	header->predicted_fpr = copy->predicted_fpr;
 	header->slice[s->slice] = copy->slice[s->slice];
 	entry->column[col].config = copy->config;
 	for (int slot = 0; slot < RENC_GROUP_RANGES; slot++)

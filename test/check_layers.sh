@@ -23,6 +23,7 @@ directory space
 coder trainer
 group groupcopy horizon
 probe format format_dict format_filter
+plan
 key encode encode_net encode_number encode_text
 train
 build summarize desummarize interleave insert scan bitmap vacuum costindex costheap cost validate handler

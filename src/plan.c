@@ -1,0 +1,261 @@
+/*
+ * plan.c
+ *		Choosing format, shape and size for a column of a group.
+ */
+#include "plan.h"
+
+#include "utils/memutils.h"
+
+#include "renc_dict.h"
+#include "renc_window.h"
+
+/*
+ * A search takes tenths of a second at first.  A group of fewer keys is
+ * summarized in less and has too few pages to lose; the rule will do.
+ */
+#define MIN_SEARCHED_KEYS	20000
+
+/* Fixed: the same table makes the same index. */
+#define OWN_SAMPLE_SEED		20220612
+
+RencoderPlanner *
+rencoder_planner_create(uint32 bits_per_key, uint32 pages_per_range)
+{
+	RencoderPlanner *planner = palloc0(sizeof(RencoderPlanner));
+
+	planner->bits_per_key = bits_per_key;
+	planner->pages_per_range = pages_per_range;
+	planner->context = CurrentMemoryContext;
+	for (int col = 0; col < INDEX_MAX_KEYS; col++)
+		renc_search_start(&planner->search[col], bits_per_key);
+	return planner;
+}
+
+/*
+ * Would exact dictionaries of the collected keys, one for each slab, be
+ * smaller than filters?
+ */
+static bool
+dict_is_smaller(const RencoderCollector *c, int col, int width,
+				uint32 bits_per_key)
+{
+	const RencoderCollectedColumn *column = &c->column[col];
+	int			slab_ranges = width * 8;
+	size_t		distinct = 0;
+	renc_keys	ranges[RENC_GROUP_RANGES];
+
+	/* No range has more distinct keys than its slab: a cheap way to say no. */
+	for (int first = 0; first < c->nslots; first += slab_ranges)
+	{
+		uint32		most = 0;
+
+		for (int slot = first; slot < Min(first + slab_ranges, c->nslots); slot++)
+			most = Max(most, column->range[slot].distinct);
+		distinct += most;
+	}
+	if (!renc_rule_use_dict(distinct, column->nkeys, c->nslots, width, bits_per_key))
+		return false;
+
+	for (int slot = 0; slot < c->nslots; slot++)
+		ranges[slot] = rencoder_collect_keys(c, col, slot);
+	distinct = 0;
+	for (int first = 0; first < c->nslots; first += slab_ranges)
+	{
+		uint64	   *keys;
+		renc_mask  *masks;
+		size_t		n;
+
+		n = rencoder_collect_distinct(ranges + first,
+									  Min(slab_ranges, c->nslots - first),
+									  &keys, &masks);
+		pfree(keys);
+		pfree(masks);
+		if (renc_dict_npages(n, RENCODER_PAYLOAD_SIZE, width) == 0)
+			return false;
+		distinct += n;
+	}
+	return renc_rule_use_dict(distinct, column->nkeys, c->nslots, width,
+							  bits_per_key);
+}
+
+/* The keys of a column's ranges, as far as there are any. */
+typedef struct ColumnKeys
+{
+	renc_keys	ranges[RENC_GROUP_RANGES];
+	uint32		counts[RENC_GROUP_RANGES];
+	size_t		total;
+	int			n;
+} ColumnKeys;
+
+static void
+gather_keys(const RencoderCollector *c, int col, ColumnKeys *k)
+{
+	static const uint64 zero = 0;
+
+	memset(k, 0, sizeof(*k));
+	for (int slot = 0; slot < c->nslots; slot++)
+	{
+		renc_keys	keys = rencoder_collect_keys(c, col, slot);
+
+		if (keys.n == 0)
+			continue;
+		k->ranges[k->n] = keys;
+		k->counts[k->n] = (uint32) keys.n;
+		k->total += keys.n;
+		k->n++;
+	}
+	if (k->n == 0)
+	{
+		/* There must be something to make a shape for. */
+		k->ranges[0].key = &zero;
+		k->ranges[0].n = 1;
+		k->counts[0] = 1;
+		k->n = 1;
+	}
+}
+
+/* Prepares the model for a group; false if the rule is to choose. */
+static bool
+prepare_model(RencoderPlanner *planner, int col, const ColumnKeys *k,
+			  const RencoderConfig *config, renc_model_input *in)
+{
+	const RencoderQuerySample *query = &planner->query[col];
+	bool		given = query->n > 0 && query->generation == config->coder;
+
+	if (k->total == 0 || (k->total < MIN_SEARCHED_KEYS && !given))
+		return false;
+	if (planner->model == NULL)
+	{
+		MemoryContext old = MemoryContextSwitchTo(planner->context);
+
+		planner->model = palloc(renc_model_size());
+		planner->own = palloc(RENC_SEARCH_SAMPLES * sizeof(renc_sample));
+		MemoryContextSwitchTo(old);
+	}
+	memset(in, 0, sizeof(*in));
+	in->ranges = k->ranges;
+	in->nranges = k->n;
+	in->group_ranges = RENC_GROUP_RANGES;
+	in->nwindows = config->nwindows;
+	in->rows = RENCODER_ROWS;
+	in->capacity = config->capacity;
+	in->pages_per_range = planner->pages_per_range;
+	in->window_cost = RENC_MODEL_WINDOW_COST;
+	if (given)
+	{
+		in->sample = query->sample;
+		in->nsamples = query->n;
+	}
+	else
+	{
+		in->nsamples = renc_search_own_samples(k->ranges, k->n, OWN_SAMPLE_SEED,
+											   planner->own, RENC_SEARCH_SAMPLES);
+		in->sample = planner->own;
+	}
+	return true;
+}
+
+/* Size of filters; config->coder is kept. */
+static void
+plan_size(const RencoderPlanner *planner, ColumnKeys *k, double min_capacity,
+		  RencoderConfig *config)
+{
+	uint32		coder = config->coder;
+	double		capacity = Max(renc_rule_capacity(k->counts, k->n), min_capacity);
+
+	memset(config, 0, sizeof(*config));
+	config->coder = coder;
+	config->format = RENCODER_FORMAT_FILTER;
+	config->nwindows = renc_windows_for(capacity, planner->bits_per_key, RENCODER_ROWS);
+	config->capacity = (uint32) Min(capacity, PG_UINT32_MAX);
+}
+
+static void
+plan_dict(RencoderConfig *config, RencoderPrediction *prediction)
+{
+	uint32		coder = config->coder;
+
+	memset(config, 0, sizeof(*config));
+	config->coder = coder;
+	config->format = RENCODER_FORMAT_DICT;
+	prediction->fpr = prediction->cost = 0;
+}
+
+void
+rencoder_plan_column(RencoderPlanner *planner, const RencoderCollector *c, int col,
+					 int width, double min_capacity, bool allow_dict,
+					 RencoderConfig *config, RencoderPrediction *prediction)
+{
+	ColumnKeys	k;
+	renc_shape	shape;
+	renc_model_input in;
+	renc_choice choice;
+
+	gather_keys(c, col, &k);
+
+	/*
+	 * Without keys (all null, or deleted) there is nothing to learn from;
+	 * a dictionary takes whatever comes.
+	 */
+	if (allow_dict &&
+		(k.total == 0 || dict_is_smaller(c, col, width, planner->bits_per_key)))
+	{
+		plan_dict(config, prediction);
+		return;
+	}
+	plan_size(planner, &k, min_capacity, config);
+	prediction->fpr = prediction->cost = -1;
+	if (prepare_model(planner, col, &k, config, &in))
+	{
+		renc_search_group(&planner->search[col], planner->model, &in, &choice);
+		shape = choice.shape;
+		prediction->fpr = choice.best.fpr;
+		prediction->cost = choice.best.cost;
+	}
+	else
+		renc_rule_shape(k.ranges, k.n, planner->bits_per_key, &shape);
+	renc_shape_pack(&shape, config->shape);
+}
+
+void
+rencoder_plan_again(RencoderPlanner *planner, const RencoderCollector *c, int col,
+					const RencoderConfig *present, RencoderConfig *config,
+					RencoderPrediction *now, RencoderPrediction *best)
+{
+	ColumnKeys	k;
+	renc_shape	shape;
+	renc_model_input in;
+	renc_choice choice;
+
+	now->fpr = now->cost = best->fpr = best->cost = -1;
+	gather_keys(c, col, &k);
+	config->coder = present->coder;
+	if (k.total == 0 || dict_is_smaller(c, col, RENC_MATRIX_WIDTH, planner->bits_per_key))
+	{
+		plan_dict(config, best);
+		if (present->format == RENCODER_FORMAT_DICT)
+			now->fpr = now->cost = 0;
+		return;
+	}
+	plan_size(planner, &k, 0, config);
+	renc_rule_shape(k.ranges, k.n, planner->bits_per_key, &shape);
+	if (prepare_model(planner, col, &k, config, &in))
+	{
+		bool		filter = present->format == RENCODER_FORMAT_FILTER &&
+			renc_shape_unpack(present->shape, &shape, NULL);
+
+		/* The present filters may be smaller or larger than new ones would be. */
+		if (filter && present->nwindows != config->nwindows)
+			in.nwindows = present->nwindows;
+		renc_search_compare(planner->model, &in, planner->bits_per_key, &shape, &choice);
+		if (filter)
+		{
+			now->fpr = choice.now.fpr;
+			now->cost = choice.now.cost;
+		}
+		best->fpr = choice.best.fpr;
+		best->cost = choice.best.cost;
+		shape = choice.shape;
+	}
+	renc_shape_pack(&shape, config->shape);
+}

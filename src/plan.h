@@ -1,0 +1,69 @@
+/*
+ * plan.h
+ *		Choosing format, shape and size for a column of a group.
+ *
+ * The shape is the one with the least predicted cost under a sample of queries
+ * (src/filter/renc_search.h): those that the index was given or has recorded,
+ * or else intervals between the column's own values.
+ */
+#ifndef RENCODER_PLAN_H
+#define RENCODER_PLAN_H
+
+#include "format.h"
+
+#include "renc_search.h"
+
+/* What is known of the queries of a column, in keys of one coder. */
+typedef struct RencoderQuerySample
+{
+	uint32		generation;
+	renc_sample *sample;
+	size_t		n;				/* 0: nothing, own values will do */
+} RencoderQuerySample;
+
+/* State of planning group after group: each search begins where the last ended. */
+typedef struct RencoderPlanner
+{
+	uint32		bits_per_key;
+	uint32		pages_per_range;
+	MemoryContext context;
+	RencoderQuerySample query[INDEX_MAX_KEYS];
+	renc_search search[INDEX_MAX_KEYS];
+	renc_model *model;			/* work space, NULL until needed */
+	renc_sample *own;			/* room for own values, NULL until needed */
+} RencoderPlanner;
+
+/* What is expected of a configuration. */
+typedef struct RencoderPrediction
+{
+	double		fpr;			/* share of ranges without match that pass; -1: unknown */
+	double		cost;			/* of a query in the group, in heap pages */
+} RencoderPrediction;
+
+/* Lives in the current memory context. */
+extern RencoderPlanner *rencoder_planner_create(uint32 bits_per_key,
+												uint32 pages_per_range);
+
+/*
+ * Chooses for a column from the collected keys of some of its ranges (all
+ * slots of the collector).  "width" is that of the slab about to be made.
+ * "min_capacity": distinct keys that the filters should be made for at least
+ * (0 if all ranges are full ones).  config->coder says by which coder the keys
+ * are made, and is kept.
+ */
+extern void rencoder_plan_column(RencoderPlanner *planner, const RencoderCollector *c,
+								 int col, int width, double min_capacity,
+								 bool allow_dict, RencoderConfig *config,
+								 RencoderPrediction *prediction);
+
+/*
+ * The same for a group that has a configuration already ("present", of the
+ * same coder): predicts what is to be expected of it and of the one chosen, and
+ * searches as long as it takes.
+ */
+extern void rencoder_plan_again(RencoderPlanner *planner, const RencoderCollector *c,
+								int col, const RencoderConfig *present,
+								RencoderConfig *config, RencoderPrediction *now,
+								RencoderPrediction *best);
+
+#endif							/* RENCODER_PLAN_H */
