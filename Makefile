@@ -57,6 +57,8 @@ OBJS = $(FILTER_OBJS) \
 	src/page.o \
 	src/plan.o \
 	src/probe.o \
+	src/rebuild.o \
+	src/retune.o \
 	src/scan.o \
 	src/space.o \
 	src/summarize.o \

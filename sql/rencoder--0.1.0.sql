@@ -711,6 +711,13 @@ LANGUAGE C VOLATILE STRICT;
 COMMENT ON FUNCTION rencoder_desummarize_range(regclass, bigint) IS
 	'forgets the summary of the block range of a table page (owner)';
 
+CREATE FUNCTION rencoder_retune(index regclass)
+RETURNS integer
+AS 'MODULE_PATHNAME', 'rencoder_retune_index'
+LANGUAGE C VOLATILE STRICT;
+COMMENT ON FUNCTION rencoder_retune(regclass) IS
+	'rebuilds the groups that another configuration would serve better; returns their number (owner)';
+
 CREATE FUNCTION rencoder_index_check(index regclass, heapallindexed boolean DEFAULT false)
 RETURNS void
 AS 'MODULE_PATHNAME'

@@ -63,8 +63,12 @@ check_header_fields(CheckState *state, BlockNumber blkno,
 						   blkno, "The header of a further column has range states.");
 
 	/* INV-7: slices and matrix change places in one record. */
-	rencoder_check_require(state, !matrix || header->next.start == RENCODER_NO_BLOCK, blkno,
+	rencoder_check_require(state, !matrix || header->next.start == RENCODER_NO_BLOCK ||
+						   rencoder_is_rebuilt(header), blkno,
 						   "The header has a matrix and another one under construction.");
+	rencoder_check_require(state, !rencoder_is_rebuilt(header) ||
+						   (matrix && header->next.start != RENCODER_NO_BLOCK), blkno,
+						   "The group is being rebuilt, but has not both matrices.");
 	for (int s = 0; s < RENC_GROUP_SLICES; s++)
 	{
 		rencoder_check_require(state, !matrix || header->slice[s].start == RENCODER_NO_BLOCK, blkno,
@@ -239,7 +243,18 @@ check_storage(CheckState *state, const RencoderHeaderData *header)
 			format->check(&slab);
 	}
 
-	/* "next" may have pages that are not yet written. */
+	/* While slices are interleaved, pages of "next" may not be written yet. */
+	if (rencoder_is_rebuilt(header))
+	{
+		RencoderSlab next = {state->index, &header->next_config, header->next,
+		RENC_MATRIX_WIDTH, false};
+
+		format = rencoder_format_of(&header->next_config);
+		if (format == NULL)
+			rencoder_page_corrupted(state->index, header->next.start,
+									"The format of the group is not known to this version.");
+		format->check(&next);
+	}
 }
 
 /*

@@ -1,9 +1,10 @@
 /*
  * maintenance.c
- *		SQL functions that summarize and desummarize block ranges.
+ *		SQL functions that summarize, desummarize and retune.
  *
- * They have the names, arguments and results of BRIN's.
+ * Those that summarize have the names, arguments and results of BRIN's.
  */
+#include "retune.h"
 #include "summarize.h"
 
 #include "access/xlog.h"
@@ -14,6 +15,7 @@
 PG_FUNCTION_INFO_V1(rencoder_summarize_new_values);
 PG_FUNCTION_INFO_V1(rencoder_summarize_range);
 PG_FUNCTION_INFO_V1(rencoder_desummarize_range);
+PG_FUNCTION_INFO_V1(rencoder_retune_index);
 
 static void
 reject_recovery(void)
@@ -125,4 +127,26 @@ rencoder_desummarize_range(PG_FUNCTION_ARGS)
 															heap_blkno));
 	rencoder_target_close(&target);
 	PG_RETURN_VOID();
+}
+
+/*
+ * rencoder_retune(index regclass) returns integer
+ *
+ * Rebuilds the groups that another configuration would serve better, and
+ * returns their number.  ShareUpdateExclusiveLock on table and index: reads
+ * and writes go on.
+ */
+Datum
+rencoder_retune_index(PG_FUNCTION_ARGS)
+{
+	RencoderTarget target;
+	int64		n = 0;
+
+	reject_recovery();
+	rencoder_target_open(&target, PG_GETARG_OID(0), ShareUpdateExclusiveLock,
+						 RENCODER_PRIVILEGE_OWNER);
+	if (target_is_valid(&target))
+		n = rencoder_retune(target.index, target.heap);
+	rencoder_target_close(&target);
+	PG_RETURN_INT32((int32) n);
 }
