@@ -271,18 +271,48 @@ dict_count(const RencoderSlab *slab, uint32 *counts)
 	}
 }
 
+/* A copy of a page's payload, read under share lock. */
+static uint8 *
+copy_dict_page(const RencoderSlab *slab, BlockNumber blkno, bool fence)
+{
+	Buffer		buf = read_dict_page(slab, blkno, fence, BUFFER_LOCK_SHARE);
+	uint8	   *copy = palloc(RENCODER_PAYLOAD_SIZE);
+
+	memcpy(copy, RencoderPageGetPayload(BufferGetPage(buf)), RENCODER_PAYLOAD_SIZE);
+	UnlockReleaseBuffer(buf);
+	return copy;
+}
+
 static void
 dict_check(const RencoderSlab *slab)
 {
+	uint8	   *fence = NULL;
+	const char *reason;
+
 	if (has_fence(slab))
-		UnlockReleaseBuffer(read_dict_page(slab, slab->extent.start, true,
-										   BUFFER_LOCK_SHARE));
+	{
+		fence = copy_dict_page(slab, slab->extent.start, true);
+		if (!renc_dict_check_fence_keys(fence, &reason))
+			rencoder_page_corrupted(slab->index, slab->extent.start,
+									psprintf("The %s.", reason));
+	}
 	for (uint32 p = 0; p < data_pages(slab); p++)
 	{
+		uint8	   *page;
+		uint64		lo = 0;
+		uint64		hi = PG_UINT64_MAX;
+
 		CHECK_FOR_INTERRUPTS();
-		UnlockReleaseBuffer(read_dict_page(slab, data_block(slab, p), false,
-										   BUFFER_LOCK_SHARE));
+		page = copy_dict_page(slab, data_block(slab, p), false);
+		if (fence)
+			renc_dict_page_bounds(fence, data_pages(slab), p, &lo, &hi);
+		if (!renc_dict_check_keys(page, lo, hi, &reason))
+			rencoder_page_corrupted(slab->index, data_block(slab, p),
+									psprintf("The %s.", reason));
+		pfree(page);
 	}
+	if (fence)
+		pfree(fence);
 }
 
 static char *

@@ -164,10 +164,19 @@ well_formed(const dict *d)
 {
 	const char *reason = NULL;
 	bool		good = d->npages < 2 ||
-		renc_dict_check_fence(d->image, d->payload, data_pages(d), &reason);
+		(renc_dict_check_fence(d->image, d->payload, data_pages(d), &reason) &&
+		 renc_dict_check_fence_keys(d->image, &reason));
 
 	for (uint32_t p = 0; good && p < data_pages(d); p++)
-		good = renc_dict_check_page(data_page(d, p), d->payload, d->width, &reason);
+	{
+		uint64_t	lo = 0;
+		uint64_t	hi = UINT64_MAX;
+
+		if (d->npages > 1)
+			renc_dict_page_bounds(d->image, data_pages(d), p, &lo, &hi);
+		good = renc_dict_check_page(data_page(d, p), d->payload, d->width, &reason) &&
+			renc_dict_check_keys(data_page(d, p), lo, hi, &reason);
+	}
 	if (!good)
 		tap_diag("%s", reason);
 	return good;
@@ -329,12 +338,17 @@ check_with(dict *d, bool fence, size_t offset, uint64_t value, const char **reas
 {
 	uint8_t    *page = fence ? d->image : data_page(d, 0);
 	uint64_t	old = renc_load64(page + offset);
+	uint64_t	lo;
+	uint64_t	hi;
 	bool		good;
 
 	*reason = NULL;
+	renc_dict_page_bounds(d->image, data_pages(d), 0, &lo, &hi);
 	renc_store64(page + offset, value);
-	good = fence ? renc_dict_check_fence(page, d->payload, data_pages(d), reason) :
-		renc_dict_check_page(page, d->payload, d->width, reason);
+	good = fence ? renc_dict_check_fence(page, d->payload, data_pages(d), reason) &&
+		renc_dict_check_fence_keys(page, reason) :
+		renc_dict_check_page(page, d->payload, d->width, reason) &&
+		renc_dict_check_keys(page, lo, hi, reason);
 	renc_store64(page + offset, old);
 	return good;
 }
@@ -345,6 +359,7 @@ test_broken(int width)
 	static dict d;
 	const char *reason = NULL;
 	uint32_t	cap = renc_dict_capacity(8160, width);
+	size_t		tail;
 	bool		good;
 
 	dict_new(&d, 8160, width, 2000, 1);
@@ -357,6 +372,20 @@ test_broken(int width)
 	broken("a key out of order", good, reason);
 	good = check_with(&d, false, 8 + 5 * 8, d.key[4], &reason);
 	broken("a key twice", good, reason);
+	good = check_with(&d, false, 8, d.key[d.n - 1], &reason);
+	broken("a key of another page", good, reason);
+
+	/* Entries added later, behind the sorted ones. */
+	for (int i = 0; i < 2; i++)
+		(void) renc_dict_set(data_page(&d, 0), d.payload, width, d.key[i] + 1, 0);
+	tail = renc_dict_nentries(data_page(&d, 0)) - 1;
+	tap_ok(well_formed(&d), "width %d: with a tail, too", width);
+	good = check_with(&d, false, 8 + tail * 8, d.key[d.n - 1], &reason);
+	broken("a key of another page in the tail", good, reason);
+	good = check_with(&d, false, 8 + tail * 8, d.key[3], &reason);
+	broken("a sorted key again in the tail", good, reason);
+	good = check_with(&d, false, 8 + tail * 8, d.key[0] + 1, &reason);
+	broken("a key twice in the tail", good, reason);
 	good = check_with(&d, true, 0, data_pages(&d) + 1, &reason);
 	broken("a fence of another number of pages", good, reason);
 	good = check_with(&d, true, 8, ~UINT64_C(0), &reason);
