@@ -32,7 +32,7 @@ typedef struct RencoderBuild
 	RencoderMeta meta;
 	BlockNumber nblocks;		/* of the heap before the scan */
 	uint64		nranges;		/* that will be summarized */
-	uint64		horizon_before; /* of the heap before the scan */
+	uint64		oldest_before;	/* transaction in use before the scan */
 	double		ntuples;
 	RencoderColumnCoders coders;	/* trained before the scan */
 
@@ -240,7 +240,7 @@ flush_group(RencoderBuild *b)
 	rencoder_collect_close(b->collector, group_slots(b));
 	if (b->spilled)
 		spill(b);
-	horizon = rencoder_horizon(b->heap, b->horizon_before,
+	horizon = rencoder_horizon(b->heap, b->oldest_before,
 							   b->indexInfo->ii_BrokenHotChain ||
 							   b->indexInfo->ii_Concurrent);
 	entry->header = rencoder_space_extend(b->index, b->meta.natts);
@@ -400,7 +400,7 @@ rencoderbuild(Relation heap, Relation index, IndexInfo *indexInfo)
 	b.group_context = AllocSetContextCreate(CurrentMemoryContext, "rencoder group",
 											ALLOCSET_DEFAULT_SIZES);
 	rencoder_train(heap, index, indexInfo, false, &b.coders);
-	b.horizon_before = rencoder_horizon_now(heap);
+	b.oldest_before = rencoder_horizon_before(heap);
 
 	/* In block order: no synchronized scan. */
 	result->heap_tuples = table_index_build_scan(heap, index, indexInfo, false, true,
