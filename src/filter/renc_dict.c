@@ -245,6 +245,20 @@ renc_dict_clear(uint8_t *page, size_t payload, int width, renc_mask slots)
 }
 
 uint32_t
+renc_dict_nbits(const uint8_t *page, size_t payload, int width)
+{
+	const uint8_t *p = page + mask_offset(payload, width, 0);
+	size_t		n = (size_t) renc_dict_nentries(page) * width;
+	uint32_t	count = 0;
+
+	for (; n >= 8; n -= 8, p += 8)
+		count += (uint32_t) __builtin_popcountll(renc_load64(p));
+	for (; n > 0; n--, p++)
+		count += (uint32_t) __builtin_popcount(*p);
+	return count;
+}
+
+uint32_t
 renc_dict_nentries(const uint8_t *page)
 {
 	return get16(page + 2);

@@ -68,6 +68,12 @@ extern renc_dict_result renc_dict_set(uint8_t *page, size_t payload, int width,
 extern bool renc_dict_clear(uint8_t *page, size_t payload, int width,
 							renc_mask slots);
 
+/*
+ * Bits set in all entries.  Where nothing is taken away, a page has changed if
+ * and only if it has more than before.
+ */
+extern uint32_t renc_dict_nbits(const uint8_t *page, size_t payload, int width);
+
 /* Reading entries: number in a data page, and the i-th. */
 extern uint32_t renc_dict_nentries(const uint8_t *page);
 extern uint64_t renc_dict_entry(const uint8_t *page, size_t payload, int width,

@@ -202,6 +202,20 @@ misrouted(const dict *d)
 	return wrong;
 }
 
+/* The bits of the pages against those of the truth. */
+static int
+miscounted(const dict *d)
+{
+	uint64_t	nbits = 0;
+	uint64_t	expected = 0;
+
+	for (uint32_t p = 0; p < data_pages(d); p++)
+		nbits += renc_dict_nbits(data_page(d, p), d->payload, d->width);
+	for (size_t i = 0; i < d->n; i++)
+		expected += renc_mask_count(d->mask[i]);
+	return nbits != expected;
+}
+
 static void
 test_build(size_t payload, int width, size_t n, int shift)
 {
@@ -210,7 +224,7 @@ test_build(size_t payload, int width, size_t n, int shift)
 	bool		good;
 
 	dict_new(&d, payload, width, n, shift);
-	wrong = wrong_answers(&d, 3000);
+	wrong = wrong_answers(&d, 3000) + miscounted(&d);
 	good = well_formed(&d) && misrouted(&d) == 0;
 	tap_ok(wrong == 0 && good, "payload %d, width %d, %d keys on %d pages: %d wrong answers%s",
 		   (int) payload, width, (int) d.n, (int) d.npages, wrong, good ? "" : ", malformed");
@@ -280,7 +294,7 @@ test_set(size_t payload, int width, size_t n)
 			wrong += wrong_answers(&d, 3);
 	}
 	wrong += wrong_answers(&d, 1000) + wrong_sets(&d, 1000);
-	wrong += !well_formed(&d) + misrouted(&d);
+	wrong += !well_formed(&d) + misrouted(&d) + miscounted(&d);
 	tap_ok(wrong == 0 && full > 0 && added > 0,
 		   "payload %d, width %d, %d keys at first: %d added, %d refused, %d wrong",
 		   (int) payload, width, (int) n, added, full, wrong);
@@ -320,7 +334,7 @@ test_clear(size_t payload, int width, size_t n)
 		}
 		wrong += wrong_answers(&d, 100);
 	}
-	wrong += !well_formed(&d);
+	wrong += !well_formed(&d) + miscounted(&d);
 	tap_ok(wrong == 0, "width %d: clearing slots of %d keys, and setting them again, %d wrong",
 		   width, (int) n, wrong);
 	free(d.image);
