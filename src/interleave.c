@@ -206,7 +206,7 @@ rewrite_dict(const Interleaving *il, const RencoderHeaderData *copy,
 	RencoderPrediction prediction;
 	char	   *image;
 
-	new->config.coder = copy->config.coder;
+	new->config.coder = copy->config.coder; /* the keys are the same */
 	rencoder_plan_column(rencoder_planner_create(il->meta->bits_per_key,
 												 il->meta->pages_per_range),
 						 c, 0, RENC_MATRIX_WIDTH, 0, fits_memory, &new->config, &prediction);
