@@ -92,6 +92,7 @@ dict_probe(RencoderProbe *probe, const RencoderSlab *slab, renc_mask candidates)
 	uint8	   *fence;
 	uint32		last;
 
+	rencoder_probe_visit(probe, false); /* no page is asked for twice */
 	if (!has_fence(slab))
 	{
 		if (!probe_data_page(probe, slab, 0, &result))
