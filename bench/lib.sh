@@ -43,19 +43,18 @@ bench_find_server() {
     return 1
 }
 
-# The packages that make a server complete.  One that is there only lacks its development files:
-# naming its own package too could upgrade it, and that restarts the clusters of the machine.
+# The packages that make a server complete: the newest that is there, else the archive's.
 bench_server_packages() {
     local version
     for version in "${BENCH_PG_VERSIONS[@]}"; do
         if [[ -x /usr/lib/postgresql/$version/bin/postgres ]]; then
-            echo "postgresql-server-dev-$version"
+            server_packages "$version"
             return
         fi
     done
     version=$(archive_pg_version)
     [[ " ${BENCH_PG_VERSIONS[*]} " == *" ${version:-none} "* ]] || return 1
-    echo "postgresql-$version postgresql-server-dev-$version"
+    server_packages "$version"
 }
 
 bench_install() {

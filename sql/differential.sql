@@ -331,7 +331,7 @@ BEGIN
 	FOR t IN SELECT * FROM diff_tables ORDER BY name LOOP
 		FOR i IN 1..n LOOP
 			zone := CASE WHEN t.typ ~ 'date|time' THEN
-				diff_pick('{UTC,America/New_York,Asia/Kolkata,Pacific/Kiritimati,<+150>-150,<-150>+150}'::text[])
+				diff_pick('{UTC,America/New_York,Asia/Kolkata,Pacific/Kiritimati,<+150>-150,<-150>+150,AAA-167:59BBB}'::text[])
 				ELSE 'UTC' END;
 			p := diff_predicate(t, zone);
 			IF NOT diff_compare(t, zone, format('FROM %I t WHERE %s', t.name, p.predicate), p.args) THEN

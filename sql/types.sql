@@ -115,6 +115,17 @@ SELECT * FROM ty_operators('ty_timestamptz', $$'1999-12-25 18:00'::timestamp$$);
 SET timezone = '<+150>-150';
 SELECT * FROM ty_operators('ty_date', $$'1999-12-25 18:00Z'::timestamptz$$);
 SELECT * FROM ty_operators('ty_timestamptz', $$'2000-01-07 06:00'::timestamp$$);
+-- In summer it is an hour more: a minute less than a week and an hour.
+SET timezone = 'AAA-167:59BBB';
+INSERT INTO ty_date (id, v) VALUES (0, '2000-07-01');
+INSERT INTO ty_timestamp (id, v) VALUES (0, '2000-07-01 00:00');
+INSERT INTO ty_timestamptz (id, v) VALUES (0, '2000-06-23 23:01Z');
+SELECT * FROM ty_operators('ty_date', $$'1999-12-25 00:01Z'::timestamptz$$, $$'2000-06-23 23:01Z'::timestamptz$$);
+SELECT * FROM ty_operators('ty_timestamp', $$'1999-12-25 00:01Z'::timestamptz$$, $$'2000-06-23 23:01Z'::timestamptz$$);
+SELECT * FROM ty_operators('ty_timestamptz', $$'2000-01-07 23:59'::timestamp$$, $$'2000-07-01 00:00'::timestamp$$, $$'2000-07-01'::date$$);
+DELETE FROM ty_date WHERE v = '2000-07-01';
+DELETE FROM ty_timestamp WHERE v = '2000-07-01 00:00';
+DELETE FROM ty_timestamptz WHERE v = '2000-06-23 23:01Z';
 SET timezone = 'UTC';
 
 --

@@ -6,7 +6,8 @@
  * a matrix when the group is full; only the last group, which will grow, is
  * written as slices.  When the keys of a group outgrow their share of
  * maintenance_work_mem, its configuration is chosen from the ranges seen so
- * far, and the filters are filled range by range from then on ("spilled").
+ * far, and the filters are filled range by range from then on ("spilled"); a
+ * slab is written when its last range is filled.
  *
  * Nobody else sees the pages, so nothing is logged until the end, where the
  * whole fork is (log_newpage_range).
@@ -32,7 +33,7 @@ typedef struct RencoderBuild
 	RencoderMeta meta;
 	BlockNumber nblocks;		/* of the heap before the scan */
 	uint64		nranges;		/* that will be summarized */
-	uint64		horizon_before; /* of the heap before the scan */
+	uint64		oldest_before;	/* transaction in use before the scan */
 	double		ntuples;
 	RencoderColumnCoders coders;	/* trained before the scan */
 
@@ -44,7 +45,8 @@ typedef struct RencoderBuild
 	RencoderConfig *config;		/* of the columns of this group */
 	RencoderPrediction prediction[INDEX_MAX_KEYS];	/* what is expected of them */
 	double	   *capacity;		/* of the columns of the previous group */
-	char	  **image;			/* spilled: matrix images */
+	RencoderHeader *header;		/* of the columns of this group */
+	char	  **image;			/* spilled: of the slabs being filled */
 	int			nfilled;		/* spilled: slots filled in */
 } RencoderBuild;
 
@@ -95,16 +97,27 @@ slab_width(const RencoderBuild *b)
 	return group_slots(b) == RENC_GROUP_RANGES ? RENC_MATRIX_WIDTH : RENC_SLICE_WIDTH;
 }
 
-/* Marks the ranges that do not fit; returns the keys of those that do. */
+/* The header pages to be, without ranges and storage. */
+static void
+begin_headers(RencoderBuild *b)
+{
+	for (int col = 0; col < b->meta.natts; col++)
+	{
+		b->header[col] = palloc0(RENCODER_PAYLOAD_SIZE);
+		rencoder_header_init(b->header[col], b->group, col);
+	}
+}
+
+/* The keys of a range, if it fits; none, with the range marked, if not. */
 static renc_keys
-keys_that_fit(const RencoderBuild *b, int col, int slot, renc_mask *always)
+keys_that_fit(const RencoderBuild *b, int col, int slot)
 {
 	const RencoderRangeSummary *range = &b->collector->column[col].range[slot];
 	renc_keys	none = {NULL, 0};
 
 	if (!range->keyless && rencoder_format_fits(&b->config[col], range->distinct))
 		return rencoder_collect_keys(b->collector, col, slot);
-	renc_mask_set(always, slot);
+	b->header[col]->always[slot / 8] |= 1 << (slot % 8);
 	return none;
 }
 
@@ -126,9 +139,24 @@ write_slab(RencoderBuild *b, int col, const char *image, uint32 npages)
 	return extent;
 }
 
-/* Builds the slabs of a column and notes them in its header. */
+/* Writes the slab of the slots from "first" on and notes it in the header. */
 static void
-build_column(RencoderBuild *b, int col, RencoderHeader header, renc_mask *always)
+finish_slab(RencoderBuild *b, int col, int first, const char *image, uint32 npages)
+{
+	RencoderHeader header = b->header[col];
+	RencoderSlab slab = {b->index, &b->config[col], {0, 0}, slab_width(b), false};
+
+	slab.extent = write_slab(b, col, image, npages);
+	if (slab.width == RENC_MATRIX_WIDTH)
+		header->matrix = slab.extent;
+	else
+		header->slice[first / RENC_SLICE_RANGES] = slab.extent;
+	rencoder_format_of(&b->config[col])->count(&slab, header->nset + first);
+}
+
+/* Chooses the format of a column and builds its slabs. */
+static void
+build_column(RencoderBuild *b, int col)
 {
 	const RencoderFormat *format;
 	int			nslots = group_slots(b);
@@ -137,49 +165,28 @@ build_column(RencoderBuild *b, int col, RencoderHeader header, renc_mask *always
 	char	   *image;
 	uint32		npages;
 
-	if (b->spilled)
-	{
-		RencoderSlab slab = {b->index, &b->config[col], {0, 0}, width, false};
-
-		for (int slot = 0; slot < nslots; slot++)
-			(void) keys_that_fit(b, col, slot, always);
-		slab.extent = write_slab(b, col, b->image[col],
-								 rencoder_filter_npages(&b->config[col], width));
-		header->matrix = slab.extent;
-		rencoder_format_filter.count(&slab, header->nset);
-		return;
-	}
-
 	b->config[col].coder = b->coders.generation[col];
 	rencoder_plan_column(b->planner, b->collector, col, width, min_capacity(b, col), true,
 						 &b->config[col], &b->prediction[col]);
 	format = rencoder_format_of(&b->config[col]);
 	for (int slot = 0; slot < nslots; slot++)
-		ranges[slot] = keys_that_fit(b, col, slot, always);
-
+		ranges[slot] = keys_that_fit(b, col, slot);
 	for (int first = 0; first < nslots; first += width * 8)
 	{
-		RencoderSlab slab = {b->index, &b->config[col], {0, 0}, width, false};
-		RencoderExtent *extent = width == RENC_MATRIX_WIDTH ? &header->matrix :
-			&header->slice[first / RENC_SLICE_RANGES];
-
 		image = format->build(&b->config[col], width, ranges + first, &npages);
-		*extent = write_slab(b, col, image, npages);
+		finish_slab(b, col, first, image, npages);
 		pfree(image);
-		slab.extent = *extent;
-		format->count(&slab, header->nset + first);
 	}
 }
 
 /* The header page of a column, and its part of the directory entry. */
 static void
-finish_column(RencoderBuild *b, int col, RencoderHeader header, renc_mask always,
-			  uint64 horizon, RencoderEntry entry)
+finish_column(RencoderBuild *b, int col, uint64 horizon, RencoderEntry entry)
 {
+	RencoderHeader header = b->header[col];
 	RencoderEntryColumn *bounds = &entry->column[col];
 	int			nslots = group_slots(b);
 
-	rencoder_set_put(header->always, always);
 	header->config = b->config[col];
 	header->predicted_fpr = b->prediction[col].fpr;
 	bounds->min = PG_UINT64_MAX;
@@ -205,7 +212,7 @@ finish_column(RencoderBuild *b, int col, RencoderHeader header, renc_mask always
 	}
 	bounds->config = header->config;
 	bounds->matrix = header->matrix;
-	if (!renc_mask_empty(always))
+	if (!renc_mask_empty(rencoder_set_get(header->always)))
 		entry->flags |= RENCODER_ENTRY_ALWAYS;
 	b->capacity[col] = b->config[col].capacity;
 }
@@ -233,14 +240,14 @@ flush_group(RencoderBuild *b)
 {
 	MemoryContext old = MemoryContextSwitchTo(b->group_context);
 	RencoderEntry entry = palloc0(b->meta.entry_size);
-	char	   *payload = palloc(RENCODER_PAYLOAD_SIZE);
-	RencoderHeader header = (RencoderHeader) payload;
 	uint64		horizon;
 
 	rencoder_collect_close(b->collector, group_slots(b));
 	if (b->spilled)
 		spill(b);
-	horizon = rencoder_horizon(b->heap, b->horizon_before,
+	else
+		begin_headers(b);
+	horizon = rencoder_horizon(b->heap, b->oldest_before,
 							   b->indexInfo->ii_BrokenHotChain ||
 							   b->indexInfo->ii_Concurrent);
 	entry->header = rencoder_space_extend(b->index, b->meta.natts);
@@ -249,14 +256,11 @@ flush_group(RencoderBuild *b)
 	entry->horizon = horizon;
 	for (int col = 0; col < b->meta.natts; col++)
 	{
-		renc_mask	always = renc_mask_none();
-
-		memset(payload, 0, RENCODER_PAYLOAD_SIZE);
-		rencoder_header_init(header, b->group, col);
-		build_column(b, col, header, &always);
-		finish_column(b, col, header, always, horizon, entry);
+		if (!b->spilled)
+			build_column(b, col);
+		finish_column(b, col, horizon, entry);
 		rencoder_wal_write_fresh(b->index, entry->header + col,
-								 RENCODER_PAGE_HEADER, payload, false);
+								 RENCODER_PAGE_HEADER, (char *) b->header[col], false);
 	}
 	if (slab_width(b) == RENC_MATRIX_WIDTH)
 		entry->flags |= RENCODER_ENTRY_SEALED;
@@ -269,46 +273,59 @@ flush_group(RencoderBuild *b)
 	MemoryContextReset(b->group_context);
 }
 
+/* Fills the keys of a range into its slab, which is written when it is full. */
+static void
+fill_slot(RencoderBuild *b, int col, int slot)
+{
+	const RencoderConfig *config = &b->config[col];
+	int			width = slab_width(b);
+	int			first = slot - slot % (width * 8);
+	bool		last = slot - first == width * 8 - 1 || slot == group_slots(b) - 1;
+	renc_keys	keys = keys_that_fit(b, col, slot);
+	uint32		npages = rencoder_filter_npages(config, width);
+
+	if (slot == first)
+		b->image[col] = rencoder_filter_image(config, width, &npages);
+	if (keys.n > 0)
+		rencoder_filter_fill(b->image[col], config, width, slot - first, &keys);
+	if (last)
+	{
+		finish_slab(b, col, first, b->image[col], npages);
+		pfree(b->image[col]);
+	}
+}
+
 /*
  * The keys collected are too many to be kept: choose the configuration from
- * them, fill them in and drop them.  Only full groups are worth it.
+ * them, fill them in and drop them.
  */
 static void
 spill(RencoderBuild *b)
 {
 	MemoryContext old = MemoryContextSwitchTo(b->group_context);
 	int			nslots = b->collector->nslots;
-	uint32		npages;
 
 	rencoder_collect_close(b->collector, nslots);
 	if (!b->spilled)
 	{
+		begin_headers(b);
 		b->image = palloc0(b->meta.natts * sizeof(char *));
 		for (int col = 0; col < b->meta.natts; col++)
 		{
 			b->config[col].coder = b->coders.generation[col];
-			rencoder_plan_column(b->planner, b->collector, col, RENC_MATRIX_WIDTH, 0, false,
-								 &b->config[col], &b->prediction[col]);
-			b->image[col] = rencoder_filter_image(&b->config[col], RENC_MATRIX_WIDTH,
-												  &npages);
+			rencoder_plan_column(b->planner, b->collector, col, slab_width(b),
+								 min_capacity(b, col), false, &b->config[col],
+								 &b->prediction[col]);
 		}
 		b->spilled = true;
 		b->nfilled = 0;
 	}
-	for (int col = 0; col < b->meta.natts; col++)
+	for (; b->nfilled < nslots; b->nfilled++)
 	{
-		for (int slot = b->nfilled; slot < nslots; slot++)
-		{
-			renc_mask	always = renc_mask_none();
-			renc_keys	keys = keys_that_fit(b, col, slot, &always);
-
-			CHECK_FOR_INTERRUPTS();
-			if (keys.n > 0)
-				rencoder_filter_fill(b->image[col], &b->config[col],
-									 RENC_MATRIX_WIDTH, slot, &keys);
-		}
+		CHECK_FOR_INTERRUPTS();
+		for (int col = 0; col < b->meta.natts; col++)
+			fill_slot(b, col, b->nfilled);
 	}
-	b->nfilled = nslots;
 	rencoder_collect_drop_keys(b->collector);
 	MemoryContextSwitchTo(old);
 }
@@ -332,7 +349,6 @@ build_callback(Relation index, ItemPointer tid, Datum *values, bool *isnull,
 
 	/* Between two ranges is the moment to look at the memory. */
 	if (b->collector->open && slot != b->collector->nslots - 1 &&
-		group_slots(b) == RENC_GROUP_RANGES &&
 		(b->spilled ||
 		 rencoder_collect_size(b->collector) > (Size) maintenance_work_mem * 1024 / 2))
 		spill(b);
@@ -397,10 +413,11 @@ rencoderbuild(Relation heap, Relation index, IndexInfo *indexInfo)
 	b.planner = rencoder_planner_create(b.meta.bits_per_key, b.meta.pages_per_range);
 	b.config = palloc0(b.meta.natts * sizeof(RencoderConfig));
 	b.capacity = palloc0(b.meta.natts * sizeof(double));
+	b.header = palloc0(b.meta.natts * sizeof(RencoderHeader));
 	b.group_context = AllocSetContextCreate(CurrentMemoryContext, "rencoder group",
 											ALLOCSET_DEFAULT_SIZES);
 	rencoder_train(heap, index, indexInfo, false, &b.coders);
-	b.horizon_before = rencoder_horizon_now(heap);
+	b.oldest_before = rencoder_horizon_before(heap);
 
 	/* In block order: no synchronized scan. */
 	result->heap_tuples = table_index_build_scan(heap, index, indexInfo, false, true,

@@ -165,7 +165,7 @@ btree_competes(const RencoderCostPath *p)
 static bool
 all_known(const RencoderCostPath *p)
 {
-	if (p->query->empty || p->nkeys == 0)
+	if (p->query->empty)
 		return false;
 	for (int col = 0; col < p->index->nkeycolumns; col++)
 	{
@@ -360,10 +360,11 @@ estimate_ranges(RencoderCostPath *p)
 	{
 		/*
 		 * A partial index used for its predicate alone, or clauses that are
-		 * only rechecked: nothing is skipped.
+		 * only rechecked: the ranges that hold a row of the index.
 		 */
-		p->heap_pages = table_pages;
-		return;
+		double		rows = matching_rows(p, NIL);
+
+		hit = reachable > 0 ? reachable * (1 - exp(-rows / reachable)) : 0;
 	}
 	for (int col = 0; col < p->index->nkeycolumns && reachable > 0; col++)
 	{
@@ -379,7 +380,7 @@ estimate_ranges(RencoderCostPath *p)
 
 /*
  * Sets index_pages: those of one scan.  The header of a group is read where
- * null flags are asked for or something was found.
+ * null flags are asked for, where nothing else is, or something was found.
  */
 static void
 estimate_index_pages(RencoderCostPath *p)
@@ -388,6 +389,9 @@ estimate_index_pages(RencoderCostPath *p)
 	double		headers = Min(p->groups,
 							  p->heap_pages / p->info.pages_per_range);
 	double		pages;
+
+	if (!asks_anything(p))
+		headers = p->groups;
 
 	for (int col = 0; col < p->index->nkeycolumns; col++)
 	{

@@ -112,12 +112,35 @@ extern void rencoder_filter_interleave_page(const RencoderSlab *matrix,
 											uint32 pageno);
 
 /*
- * All keys of the 16 slices of a dictionary group (which is exact), as
- * collected from the heap.  The caller holds the header's exclusive lock if
- * nothing may change meanwhile.
+ * Turning the slices of a dictionary group, which is exact, into something
+ * else while inserters go on adding keys to them; nothing takes any away.
+ * The marks say up to where the slices' pages have been read: the bits set in
+ * each.
+ */
+typedef struct RencoderDictMarks
+{
+	uint32	   *nbits[RENC_GROUP_SLICES];	/* of each data page */
+} RencoderDictMarks;
+
+/*
+ * All keys of the 16 slices, as collected from the heap, and the marks.
+ * Locks: a slice's page, share.
  */
 extern RencoderCollector *rencoder_dict_read_slices(Relation index,
 													const RencoderConfig *config,
-													const RencoderExtent *slices);
+													const RencoderExtent *slices,
+													RencoderDictMarks *marks);
+
+/*
+ * Adds to the matrix "new", to which nobody else refers yet, what has come into
+ * the slices since the marks, which move on.  Ranges in *skip are left out;
+ * those that the matrix has no room for are added to it.  Returns the pages
+ * that had changed.  Nothing is missing if nobody can insert meanwhile, that
+ * is, under the header's exclusive lock; else call again.
+ */
+extern int	rencoder_dict_catch_up(const RencoderConfig *config,
+								   const RencoderExtent *slices,
+								   RencoderDictMarks *marks,
+								   const RencoderSlab *new, renc_mask *skip);
 
 #endif							/* RENCODER_FORMAT_H */

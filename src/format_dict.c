@@ -92,6 +92,7 @@ dict_probe(RencoderProbe *probe, const RencoderSlab *slab, renc_mask candidates)
 	uint8	   *fence;
 	uint32		last;
 
+	rencoder_probe_visit(probe, false); /* no page is asked for twice */
 	if (!has_fence(slab))
 	{
 		if (!probe_data_page(probe, slab, 0, &result))
@@ -271,18 +272,48 @@ dict_count(const RencoderSlab *slab, uint32 *counts)
 	}
 }
 
+/* A copy of a page's payload, read under share lock. */
+static uint8 *
+copy_dict_page(const RencoderSlab *slab, BlockNumber blkno, bool fence)
+{
+	Buffer		buf = read_dict_page(slab, blkno, fence, BUFFER_LOCK_SHARE);
+	uint8	   *copy = palloc(RENCODER_PAYLOAD_SIZE);
+
+	memcpy(copy, RencoderPageGetPayload(BufferGetPage(buf)), RENCODER_PAYLOAD_SIZE);
+	UnlockReleaseBuffer(buf);
+	return copy;
+}
+
 static void
 dict_check(const RencoderSlab *slab)
 {
+	uint8	   *fence = NULL;
+	const char *reason;
+
 	if (has_fence(slab))
-		UnlockReleaseBuffer(read_dict_page(slab, slab->extent.start, true,
-										   BUFFER_LOCK_SHARE));
+	{
+		fence = copy_dict_page(slab, slab->extent.start, true);
+		if (!renc_dict_check_fence_keys(fence, &reason))
+			rencoder_page_corrupted(slab->index, slab->extent.start,
+									psprintf("The %s.", reason));
+	}
 	for (uint32 p = 0; p < data_pages(slab); p++)
 	{
+		uint8	   *page;
+		uint64		lo = 0;
+		uint64		hi = PG_UINT64_MAX;
+
 		CHECK_FOR_INTERRUPTS();
-		UnlockReleaseBuffer(read_dict_page(slab, data_block(slab, p), false,
-										   BUFFER_LOCK_SHARE));
+		page = copy_dict_page(slab, data_block(slab, p), false);
+		if (fence)
+			renc_dict_page_bounds(fence, data_pages(slab), p, &lo, &hi);
+		if (!renc_dict_check_keys(page, lo, hi, &reason))
+			rencoder_page_corrupted(slab->index, data_block(slab, p),
+									psprintf("The %s.", reason));
+		pfree(page);
 	}
+	if (fence)
+		pfree(fence);
 }
 
 static char *
@@ -291,38 +322,51 @@ dict_describe(const RencoderConfig *config)
 	return pstrdup("exact");
 }
 
-/* The entries of one slice as keys of its 8 ranges, appended to "ranges". */
-static void
-read_slice(const RencoderSlab *slab, RencoderCollector *c, int slice)
+static uint32
+count_bits(const RencoderSlab *slab, const uint8 *page)
 {
+	return renc_dict_nbits(page, RENCODER_PAYLOAD_SIZE, slab->width);
+}
+
+/* The entries of one slice as keys of its 8 ranges. */
+static void
+read_slice(const RencoderSlab *slab, RencoderCollector *c, int slice, uint32 *nbits)
+{
+	uint8	  **page = palloc(data_pages(slab) * sizeof(uint8 *));
 	renc_mask	mask;
 
-	/* The collector wants range after range; a slice's pages are few. */
+	for (uint32 p = 0; p < data_pages(slab); p++)
+	{
+		rencoder_vacuum_delay_point();
+		page[p] = copy_dict_page(slab, data_block(slab, p), false);
+		nbits[p] = count_bits(slab, page[p]);
+	}
+
+	/* The collector wants range after range. */
 	for (int slot = 0; slot < RENC_SLICE_RANGES; slot++)
 	{
 		rencoder_collect_open(c, slice * RENC_SLICE_RANGES + slot);
 		for (uint32 p = 0; p < data_pages(slab); p++)
 		{
-			Buffer		buf = read_dict_page(slab, data_block(slab, p), false,
-											 BUFFER_LOCK_SHARE);
-			const uint8 *payload = (const uint8 *) RencoderPageGetPayload(BufferGetPage(buf));
-
-			for (uint32 i = 0; i < renc_dict_nentries(payload); i++)
+			CHECK_FOR_INTERRUPTS();
+			for (uint32 i = 0; i < renc_dict_nentries(page[p]); i++)
 			{
-				uint64		key = renc_dict_entry(payload, RENCODER_PAYLOAD_SIZE,
+				uint64		key = renc_dict_entry(page[p], RENCODER_PAYLOAD_SIZE,
 												  slab->width, i, &mask);
 
 				if (renc_mask_test(mask, slot))
 					rencoder_collect_add(c, 0, key);
 			}
-			UnlockReleaseBuffer(buf);
 		}
 	}
+	for (uint32 p = 0; p < data_pages(slab); p++)
+		pfree(page[p]);
+	pfree(page);
 }
 
 RencoderCollector *
 rencoder_dict_read_slices(Relation index, const RencoderConfig *config,
-						  const RencoderExtent *slices)
+						  const RencoderExtent *slices, RencoderDictMarks *marks)
 {
 	RencoderCollector *c = rencoder_collect_create(1);
 
@@ -330,10 +374,71 @@ rencoder_dict_read_slices(Relation index, const RencoderConfig *config,
 	{
 		RencoderSlab slab = {index, config, slices[s], RENC_SLICE_WIDTH, false};
 
-		read_slice(&slab, c, s);
+		marks->nbits[s] = palloc(data_pages(&slab) * sizeof(uint32));
+		read_slice(&slab, c, s, marks->nbits[s]);
 	}
 	rencoder_collect_close(c, RENC_GROUP_RANGES);
 	return c;
+}
+
+/* Adds the entries of a slice's page to the matrix. */
+static void
+insert_page(const RencoderSlab *new, const RencoderSlab *slab, const uint8 *page,
+			int slice, renc_mask *skip)
+{
+	const RencoderFormat *format = rencoder_format_of(new->config);
+
+	for (uint32 i = 0; i < renc_dict_nentries(page); i++)
+	{
+		renc_mask	mask;
+		uint64		key = renc_dict_entry(page, RENCODER_PAYLOAD_SIZE, slab->width, i,
+										  &mask);
+
+		for (int slot = 0; slot < RENC_SLICE_RANGES; slot++)
+		{
+			int			range = slice * RENC_SLICE_RANGES + slot;
+
+			if (renc_mask_test(mask, slot) && !renc_mask_test(*skip, range) &&
+				format->insert(new, range, key) == RENCODER_INSERT_REFUSED)
+				renc_mask_set(skip, range);
+		}
+	}
+}
+
+int
+rencoder_dict_catch_up(const RencoderConfig *config, const RencoderExtent *slices,
+					   RencoderDictMarks *marks, const RencoderSlab *new,
+					   renc_mask *skip)
+{
+	int			changed = 0;
+
+	for (int s = 0; s < RENC_GROUP_SLICES; s++)
+	{
+		RencoderSlab slab = {new->index, config, slices[s], RENC_SLICE_WIDTH, false};
+
+		for (uint32 p = 0; p < data_pages(&slab); p++)
+		{
+			Buffer		buf = read_dict_page(&slab, data_block(&slab, p), false,
+											 BUFFER_LOCK_SHARE);
+			const uint8 *payload = (const uint8 *) RencoderPageGetPayload(BufferGetPage(buf));
+			uint32		nbits = count_bits(&slab, payload);
+			uint8	   *copy = NULL;
+
+			if (nbits != marks->nbits[s][p])
+			{
+				copy = palloc(RENCODER_PAYLOAD_SIZE);
+				memcpy(copy, payload, RENCODER_PAYLOAD_SIZE);
+			}
+			UnlockReleaseBuffer(buf);
+			if (copy == NULL)
+				continue;
+			insert_page(new, &slab, copy, s, skip);
+			pfree(copy);
+			marks->nbits[s][p] = nbits;
+			changed++;
+		}
+	}
+	return changed;
 }
 
 const RencoderFormat rencoder_format_dict = {

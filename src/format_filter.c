@@ -111,6 +111,10 @@ filter_probe(RencoderProbe *probe, const RencoderSlab *slab,
 	windows.width = slab->width;
 	windows.window = read_window;
 	windows.arg = &source;
+
+	/* Of v windows drawn from n pages, about v^2 / 2n pairs are on one page. */
+	rencoder_probe_visit(probe, programs->visits * programs->visits >
+						 rencoder_filter_npages(slab->config, slab->width));
 	for (int i = 0; i < programs->n; i++)
 	{
 		/* Ranges that are in the result already need no further test. */

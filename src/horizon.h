@@ -20,13 +20,17 @@
 /* A transaction id as a 64-bit one; it must not be in the future. */
 extern uint64 rencoder_full_xid(TransactionId xid);
 
-/* The oldest transaction id that the heap's rows may still be needed by. */
-extern uint64 rencoder_horizon_now(Relation heap);
+/*
+ * To be called before a scan of the heap: the oldest transaction id in use in
+ * any database, or the next one.
+ */
+extern uint64 rencoder_horizon_before(Relation heap);
 
 /*
  * The trust horizon for a scan that has just ended: "oldest_before" is
- * rencoder_horizon_now() from before it.  With a broken HOT chain, or a scan
- * that used an MVCC snapshot, only snapshots yet to come may trust it.
+ * rencoder_horizon_before() from before it; a snapshot that was active then,
+ * if any, is so still.  With a broken HOT chain, or a scan that used an MVCC
+ * snapshot, only snapshots yet to come may trust it.
  */
 extern uint64 rencoder_horizon(Relation heap, uint64 oldest_before,
 							   bool broken_hot_chain);

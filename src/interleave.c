@@ -9,13 +9,21 @@
  * directory to the matrix, bumps the generation and frees the slices.  Scans
  * that are still looking at the slices find another generation at their end.
  *
- * Dictionaries are small: they are rewritten, as a dictionary or as filters,
- * whichever is smaller for the whole group, under the header's exclusive lock.
+ * Dictionaries are rewritten, as a dictionary or as filters, whichever is
+ * smaller for the whole group.  Until the switch nobody else knows of the
+ * matrix, so inserters go on with the slices only; what they add meanwhile is
+ * added to the matrix afterwards, page by page of the slices, a few rounds
+ * without a lock and the last one under the locks of the switch.
  */
 #include "summarize.h"
 
+#include "miscadmin.h"
+
 #include "plan.h"
 #include "space.h"
+
+/* Rounds of catching up with inserters before they are locked out. */
+#define CATCH_UP_ROUNDS	3
 
 typedef struct Interleaving
 {
@@ -54,7 +62,6 @@ typedef struct NewStorage
 {
 	RencoderConfig config;
 	RencoderExtent matrix;
-	RencoderExtent surplus;		/* allocated, but not needed after all */
 	renc_mask	always;			/* ranges that do not fit the new format */
 	bool		recounted;		/* nset is that of the new format */
 	uint32		nset[RENC_GROUP_RANGES];
@@ -72,8 +79,6 @@ apply_switch(const Interleaving *il, RencoderMetaPageData *metadata,
 		header->slice[s].start = RENCODER_NO_BLOCK;
 		header->slice[s].npages = 0;
 	}
-	if (new->surplus.npages > 0)
-		rencoder_space_release(freepage, new->surplus);
 	header->config = new->config;
 	header->matrix = new->matrix;
 	header->next.start = RENCODER_NO_BLOCK;
@@ -178,28 +183,34 @@ interleave_filter(const Interleaving *il, const RencoderHeaderData *copy)
 	memset(&new, 0, sizeof(new));
 	new.config = copy->config;
 	new.matrix = matrix.extent;
-	freebuf = rencoder_space_prepare_release(il->index, RENC_GROUP_SLICES + 1);
+	freebuf = rencoder_space_prepare_release(il->index, RENC_GROUP_SLICES);
 	lock_for_switch(il, &locks);
 	switch_column(il, &locks, freebuf, &new);
 	unlock_after_switch(&locks);
 }
 
-/* The matrix image of a dictionary column, in the format that suits it best. */
+/*
+ * The matrix image of a dictionary column, in the format that suits it best;
+ * filters, as in a build, where the keys are too many to look for the other.
+ */
 static char *
 rewrite_dict(const Interleaving *il, const RencoderHeaderData *copy,
-			 NewStorage *new, uint32 *npages)
+			 RencoderDictMarks *marks, NewStorage *new, uint32 *npages)
 {
-	RencoderCollector *c = rencoder_dict_read_slices(il->index, &copy->config, copy->slice);
+	RencoderCollector *c = rencoder_dict_read_slices(il->index, &copy->config,
+													 copy->slice, marks);
+	bool		fits_memory = rencoder_collect_size(c) <=
+		(Size) maintenance_work_mem * 1024 / 2;
 	renc_mask	already = rencoder_set_get(copy->always);
 	renc_keys	ranges[RENC_GROUP_RANGES] = {{NULL, 0}};
 	RencoderPrediction prediction;
 	char	   *image;
 
-	memset(new, 0, sizeof(*new));
-	new->config.coder = copy->config.coder;
+	new->config.coder = copy->config.coder; /* the keys are the same */
 	rencoder_plan_column(rencoder_planner_create(il->meta->bits_per_key,
 												 il->meta->pages_per_range),
-						 c, 0, RENC_MATRIX_WIDTH, 0, true, &new->config, &prediction);
+						 c, 0, RENC_MATRIX_WIDTH, 0, fits_memory, &new->config, &prediction);
+	new->always = already;
 	for (int slot = 0; slot < RENC_GROUP_RANGES; slot++)
 	{
 		renc_keys	keys = rencoder_collect_keys(c, 0, slot);
@@ -217,59 +228,45 @@ rewrite_dict(const Interleaving *il, const RencoderHeaderData *copy,
 	return image;
 }
 
-/*
- * Returns false if keys that came meanwhile no longer fit the pages allocated
- * for them; the group stays in slices until next time.
- */
-static bool
+static void
 interleave_dict(const Interleaving *il, const RencoderHeaderData *copy)
 {
 	NewStorage	new;
 	RencoderSlab slab = {il->index, &new.config, {0, 0}, RENC_MATRIX_WIDTH, false};
-	RencoderExtent extent;
+	RencoderDictMarks marks;
+	const RencoderFormat *format;
 	SwitchLocks locks;
 	Buffer		freebuf;
 	uint32		npages;
-	bool		fits;
-	char	   *image = rewrite_dict(il, copy, &new, &npages);
+	char	   *image;
 
-	/* Allocate before the locks are taken; keys may come until then. */
+	memset(&new, 0, sizeof(new));
+	image = rewrite_dict(il, copy, &marks, &new, &npages);
+	format = rencoder_format_of(&new.config);
+	new.matrix = slab.extent = rencoder_space_alloc(il->index, npages);
+	for (uint32 i = 0; i < npages; i++)
+	{
+		rencoder_vacuum_delay_point();
+		rencoder_wal_write_fresh(il->index, slab.extent.start + i, format->page_id,
+								 image + (Size) i * RENCODER_PAYLOAD_SIZE, true);
+	}
 	pfree(image);
-	extent = rencoder_space_alloc(il->index, npages + 1 + npages / 8);
-	rencoder_space_secure(il->index, extent);
-	freebuf = rencoder_space_prepare_release(il->index, RENC_GROUP_SLICES + 1);
+	format->count(&slab, new.nset);
+	new.recounted = true;
 
+	/* The more is done now, the less there is to do under the locks. */
+	for (int round = 0; round < CATCH_UP_ROUNDS; round++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (rencoder_dict_catch_up(&copy->config, copy->slice, &marks, &slab,
+								   &new.always) == 0)
+			break;
+	}
+	freebuf = rencoder_space_prepare_release(il->index, RENC_GROUP_SLICES);
 	lock_for_switch(il, &locks);
-	image = rewrite_dict(il, RencoderPageGetHeader(BufferGetPage(locks.column)), &new,
-						 &npages);
-	fits = npages <= extent.npages;
-	if (fits)
-	{
-		new.matrix.start = extent.start;
-		new.matrix.npages = npages;
-		new.surplus.start = extent.start + npages;
-		new.surplus.npages = extent.npages - npages;
-		for (uint32 i = 0; i < npages; i++)
-			rencoder_wal_write_fresh(il->index, extent.start + i,
-									 rencoder_format_of(&new.config)->page_id,
-									 image + (Size) i * RENCODER_PAYLOAD_SIZE, true);
-		slab.extent = new.matrix;
-		rencoder_format_of(&new.config)->count(&slab, new.nset);
-		new.recounted = true;
-		switch_column(il, &locks, freebuf, &new);
-	}
+	(void) rencoder_dict_catch_up(&copy->config, copy->slice, &marks, &slab, &new.always);
+	switch_column(il, &locks, freebuf, &new);
 	unlock_after_switch(&locks);
-	if (!fits)
-	{
-		RencoderWal *wal = rencoder_wal_begin(il->index, true);
-
-		LockBuffer(freebuf, BUFFER_LOCK_EXCLUSIVE);
-		rencoder_space_release(rencoder_wal_register(wal, freebuf), extent);
-		rencoder_wal_finish(wal);
-		UnlockReleaseBuffer(freebuf);
-	}
-	pfree(image);
-	return fits;
 }
 
 /* Is the group full, and is the column still in slices? */
@@ -318,11 +315,7 @@ rencoder_interleave(Relation index, uint32 group)
 		if (!is_ready(&first, &copy))
 			continue;
 		if (copy.config.format == RENCODER_FORMAT_DICT)
-		{
-			/* The group is sealed with the last column: all or nothing. */
-			if (!interleave_dict(&il, &copy))
-				return false;
-		}
+			interleave_dict(&il, &copy);
 		else
 			interleave_filter(&il, &copy);
 		done = true;

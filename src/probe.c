@@ -33,6 +33,7 @@ clear_programs(RencoderPrograms *programs)
 		pfree(programs->program);
 	programs->program = NULL;
 	programs->n = programs->capacity = 0;
+	programs->visits = 0;
 }
 
 void
@@ -46,6 +47,11 @@ rencoder_probe_end(RencoderProbe *probe)
 			clear_programs(probe->programs[i]);
 			pfree(probe->programs[i]);
 		}
+	}
+	for (int i = 0; i < RENCODER_PROBE_PAGES; i++)
+	{
+		if (probe->page[i].payload)
+			pfree(probe->page[i].payload);
 	}
 	pfree(probe);
 }
@@ -71,6 +77,8 @@ add_program(RencoderPrograms *programs, renc_program *program)
 			repalloc(programs->program, programs->capacity * sizeof(renc_program *));
 	}
 	programs->program[programs->n++] = program;
+	for (int i = 0; i < program->ntrees; i++)
+		programs->visits += program->shape.storey[program->tree[i].storey].kw;
 }
 
 /*
@@ -188,11 +196,35 @@ rencoder_probe_programs(RencoderProbe *probe, const uint8 *packed,
 	return programs;
 }
 
+void
+rencoder_probe_visit(RencoderProbe *probe, bool keep)
+{
+	probe->visit++;
+	probe->keep = keep;
+}
+
+/* Copies the page that was read and lets it go. */
+static const uint8 *
+keep_page(RencoderProbe *probe, RencoderProbePage *kept)
+{
+	if (kept->payload == NULL)
+		kept->payload = palloc(RENCODER_PAYLOAD_SIZE);
+	memcpy(kept->payload, RencoderPageGetPayload(BufferGetPage(probe->buffer)),
+		   RENCODER_PAYLOAD_SIZE);
+	kept->visit = probe->visit;
+	kept->blkno = probe->blkno;
+	rencoder_probe_release(probe);
+	return kept->payload;
+}
+
 const uint8 *
 rencoder_probe_page(RencoderProbe *probe, BlockNumber blkno, uint16 page_id)
 {
+	RencoderProbePage *kept = &probe->page[blkno % RENCODER_PROBE_PAGES];
 	const char *fault;
 
+	if (probe->keep && kept->visit == probe->visit && kept->blkno == blkno)
+		return kept->payload;
 	if (BufferIsValid(probe->buffer))
 	{
 		/* Windows of a slice share pages: the page may still be at hand. */
@@ -209,6 +241,8 @@ rencoder_probe_page(RencoderProbe *probe, BlockNumber blkno, uint16 page_id)
 		return NULL;
 	}
 	probe->blkno = blkno;
+	if (probe->keep)
+		return keep_page(probe, kept);
 	return (const uint8 *) RencoderPageGetPayload(BufferGetPage(probe->buffer));
 }
 

@@ -15,6 +15,9 @@
 #define RENCODER_PROBE_SHAPES		4
 #define RENCODER_PROBE_PROGRAMS		256
 
+/* Pages of a slab that are kept during a visit: 1 MB. */
+#define RENCODER_PROBE_PAGES		128
+
 /*
  * The programs of a query for one shape.  A set of intervals that is too much
  * for one program is cut into several, each for some of the intervals, whose
@@ -24,10 +27,19 @@ typedef struct RencoderPrograms
 {
 	uint8		packed[RENC_SHAPE_PACKED_SIZE];
 	bool		always;			/* too much to test: every range may match */
+	double		visits;			/* windows that they look at, at most */
 	int			n;
 	int			capacity;
 	renc_program **program;
 } RencoderPrograms;
+
+/* A page kept for another look. */
+typedef struct RencoderProbePage
+{
+	uint64		visit;			/* the visit that it is of */
+	BlockNumber blkno;
+	uint8	   *payload;		/* palloc'd, or NULL */
+} RencoderProbePage;
 
 typedef struct RencoderProbe
 {
@@ -48,6 +60,14 @@ typedef struct RencoderProbe
 
 	Buffer		buffer;			/* pinned and share-locked, or invalid */
 	BlockNumber blkno;			/* its block */
+
+	/*
+	 * The pages of this visit, at the place of their block number modulo the
+	 * size: neighbours, as the pages of a slab are, do not collide.
+	 */
+	uint64		visit;			/* 0: none so far */
+	bool		keep;			/* during this one */
+	RencoderProbePage page[RENCODER_PROBE_PAGES];
 } RencoderProbe;
 
 /*
@@ -67,7 +87,16 @@ extern const RencoderPrograms *rencoder_probe_programs(RencoderProbe *probe,
 													   BlockNumber blkno);
 
 /*
- * Payload of a page, share-locked until the next call or
+ * Begins a visit of a slab.  With "keep", pages are copied, so that each is
+ * read once during the visit, as long as there is room.  That a copy is not
+ * what the page is by then does not matter: what came to it since may as well
+ * have come after the visit, and what was taken away shows in the generation
+ * (INV-7).  For visits that are likely to look at pages again.
+ */
+extern void rencoder_probe_visit(RencoderProbe *probe, bool keep);
+
+/*
+ * Payload of a page, a copy or share-locked until the next call or
  * rencoder_probe_release(); NULL with fault set if it is not of the type.
  */
 extern const uint8 *rencoder_probe_page(RencoderProbe *probe, BlockNumber blkno,

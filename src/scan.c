@@ -228,6 +228,16 @@ scan_by_header(RangeScan *s, RencoderEntry entry, uint32 group, GroupMasks *stat
 
 			state->mask = renc_mask_and(existing, trusted_ranges(s, &header));
 			state->untrusted = renc_mask_andnot(existing, state->mask);
+
+			/*
+			 * Every row in the index has a value or a null here.  Ranges with
+			 * neither have no row that satisfies the index's predicate, which
+			 * may be all that the query wants.
+			 */
+			if (!s->query->restricted)
+				state->mask = renc_mask_and(state->mask,
+											renc_mask_or(rencoder_set_get(header.has_value),
+														 rencoder_set_get(header.has_null)));
 		}
 		if (q->has_keys && !renc_mask_empty(state->mask))
 			p = column_probe(s, col, &header.config, entry->header);

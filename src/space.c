@@ -153,26 +153,33 @@ void
 rencoder_space_release(Page image, RencoderExtent extent)
 {
 	RencoderFreePageData *list = RencoderPageGetFree(image);
+	uint32		kept = 0;
 
-	/* Neighbours become one extent, so that larger requests fit later. */
+	/*
+	 * It swallows its neighbours, before and behind, so that larger requests
+	 * fit later.  No two extents of the page are neighbours, so these are all.
+	 */
 	for (uint32 i = 0; i < list->n; i++)
 	{
 		RencoderExtent *e = &list->extent[i];
 
 		if (e->start + e->npages == extent.start)
+			extent.start = e->start;
+		else if (extent.start + extent.npages != e->start)
 		{
-			e->npages += extent.npages;
-			return;
+			list->extent[kept++] = *e;
+			continue;
 		}
-		if (extent.start + extent.npages == e->start)
-		{
-			e->start = extent.start;
-			e->npages += extent.npages;
-			return;
-		}
+		extent.npages += e->npages;
 	}
-	Assert(list->n < RENCODER_FREE_EXTENTS);
-	list->extent[list->n++] = extent;
+	Assert(kept < RENCODER_FREE_EXTENTS);
+	list->extent[kept++] = extent;
+	for (uint32 i = kept; i < list->n; i++)
+	{
+		list->extent[i].start = RENCODER_NO_BLOCK;
+		list->extent[i].npages = 0;
+	}
+	list->n = kept;
 }
 
 uint64

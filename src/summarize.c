@@ -214,7 +214,7 @@ collect_keys(Slice *s)
 {
 	BlockNumber nblocks = RelationGetNumberOfBlocks(s->heap);
 	uint64		first = ((uint64) s->group * RENC_GROUP_RANGES) + s->slice * RENC_SLICE_RANGES;
-	uint64		oldest = rencoder_horizon_now(s->heap);
+	uint64		oldest = rencoder_horizon_before(s->heap);
 
 	s->indexInfo->ii_BrokenHotChain = false;
 	rencoder_collect_reset(s->collector);

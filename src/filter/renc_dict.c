@@ -133,13 +133,22 @@ renc_dict_route(const uint8_t *fence, uint64_t key)
 	return left;
 }
 
+void
+renc_dict_page_bounds(const uint8_t *fence, uint32_t npages, uint32_t page,
+					  uint64_t *lo, uint64_t *hi)
+{
+	*lo = page == 0 ? 0 : key_at(fence, page - 1);
+	*hi = page == npages - 1 ? UINT64_MAX : key_at(fence, page) - 1;
+}
+
 bool
 renc_dict_page_meets(const uint8_t *fence, uint32_t npages, uint32_t page,
 					 const renc_query *query)
 {
-	uint64_t	lo = page == 0 ? 0 : key_at(fence, page - 1);
-	uint64_t	hi = page == npages - 1 ? UINT64_MAX : key_at(fence, page) - 1;
+	uint64_t	lo;
+	uint64_t	hi;
 
+	renc_dict_page_bounds(fence, npages, page, &lo, &hi);
 	return query->overlap(query->arg, lo, hi) != RENC_DISJOINT;
 }
 
@@ -236,6 +245,20 @@ renc_dict_clear(uint8_t *page, size_t payload, int width, renc_mask slots)
 }
 
 uint32_t
+renc_dict_nbits(const uint8_t *page, size_t payload, int width)
+{
+	const uint8_t *p = page + mask_offset(payload, width, 0);
+	size_t		n = (size_t) renc_dict_nentries(page) * width;
+	uint32_t	count = 0;
+
+	for (; n >= 8; n -= 8, p += 8)
+		count += (uint32_t) __builtin_popcountll(renc_load64(p));
+	for (; n > 0; n--, p++)
+		count += (uint32_t) __builtin_popcount(*p);
+	return count;
+}
+
+uint32_t
 renc_dict_nentries(const uint8_t *page)
 {
 	return get16(page + 2);
@@ -260,14 +283,6 @@ renc_dict_check_page(const uint8_t *page, size_t payload, int width,
 		*reason = "dictionary page has an impossible number of entries";
 		return false;
 	}
-	for (uint32_t i = 1; i < nsorted(page); i++)
-	{
-		if (key_at(page, i - 1) >= key_at(page, i))
-		{
-			*reason = "dictionary page is not in key order";
-			return false;
-		}
-	}
 	return true;
 }
 
@@ -281,7 +296,55 @@ renc_dict_check_fence(const uint8_t *page, size_t payload, uint32_t npages,
 		*reason = "dictionary fence page has a wrong number of pages";
 		return false;
 	}
-	for (uint32_t i = 1; i + 1 < npages; i++)
+	return true;
+}
+
+/* Does entry i of the tail repeat the key of an entry before it? */
+static bool
+repeats(const uint8_t *page, uint32_t i)
+{
+	uint64_t	key = key_at(page, i);
+	uint32_t	sorted = lower_bound(page, key);
+
+	if (sorted < nsorted(page) && key_at(page, sorted) == key)
+		return true;
+	for (uint32_t j = nsorted(page); j < i; j++)
+		if (key_at(page, j) == key)
+			return true;
+	return false;
+}
+
+bool
+renc_dict_check_keys(const uint8_t *page, uint64_t lo, uint64_t hi,
+					 const char **reason)
+{
+	for (uint32_t i = 0; i < renc_dict_nentries(page); i++)
+	{
+		uint64_t	key = key_at(page, i);
+
+		if (key < lo || key > hi)
+		{
+			*reason = "dictionary page has a key of another page";
+			return false;
+		}
+		if (i > 0 && i < nsorted(page) && key_at(page, i - 1) >= key)
+		{
+			*reason = "dictionary page is not in key order";
+			return false;
+		}
+		if (i >= nsorted(page) && repeats(page, i))
+		{
+			*reason = "dictionary page has a key twice";
+			return false;
+		}
+	}
+	return true;
+}
+
+bool
+renc_dict_check_fence_keys(const uint8_t *page, const char **reason)
+{
+	for (uint32_t i = 1; i + 1 < renc_load64(page); i++)
 	{
 		if (key_at(page, i - 1) >= key_at(page, i))
 		{

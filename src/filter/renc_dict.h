@@ -68,18 +68,38 @@ extern renc_dict_result renc_dict_set(uint8_t *page, size_t payload, int width,
 extern bool renc_dict_clear(uint8_t *page, size_t payload, int width,
 							renc_mask slots);
 
+/*
+ * Bits set in all entries.  Where nothing is taken away, a page has changed if
+ * and only if it has more than before.
+ */
+extern uint32_t renc_dict_nbits(const uint8_t *page, size_t payload, int width);
+
 /* Reading entries: number in a data page, and the i-th. */
 extern uint32_t renc_dict_nentries(const uint8_t *page);
 extern uint64_t renc_dict_entry(const uint8_t *page, size_t payload, int width,
 								uint32_t i, renc_mask *mask);
 
 /*
- * Is the payload a well-formed data or fence page?  npages: data pages of
- * the dictionary.  *reason is a static string.
+ * Can the payload be read as a data or fence page without leaving it?  A look
+ * at the counts only, cheap enough for every probe.  npages: data pages of the
+ * dictionary.  *reason is a static string.
  */
 extern bool renc_dict_check_page(const uint8_t *page, size_t payload, int width,
 								 const char **reason);
 extern bool renc_dict_check_fence(const uint8_t *page, size_t payload,
 								  uint32_t npages, const char **reason);
+
+/* The least and the greatest key that data page "page" of "npages" may hold. */
+extern void renc_dict_page_bounds(const uint8_t *fence, uint32_t npages,
+								  uint32_t page, uint64_t *lo, uint64_t *hi);
+
+/*
+ * Does the page, whose counts are good, have its keys where a probe looks for
+ * them: within [lo, hi], sorted but for the tail, none twice?  And do the keys
+ * of a fence page ascend?
+ */
+extern bool renc_dict_check_keys(const uint8_t *page, uint64_t lo, uint64_t hi,
+								 const char **reason);
+extern bool renc_dict_check_fence_keys(const uint8_t *page, const char **reason);
 
 #endif							/* RENC_DICT_H */

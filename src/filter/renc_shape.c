@@ -125,6 +125,10 @@ renc_shape_unpack(const uint8_t *in, renc_shape *shape, const char **reason)
 		if (shape->storey[0].levels == 0)
 			return invalid(reason, "a storey has no levels");
 	}
+	else if (in[12] != 0 || in[13] != 0)
+		return invalid(reason, "a second storey is described that there is not");
+	if (in[14] != 0 || in[15] != 0)
+		return invalid(reason, "a byte that must be zero is not");
 	return renc_shape_valid(shape, reason);
 }
 

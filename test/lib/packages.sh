@@ -48,9 +48,19 @@ missing_packages()
 			;;
 		postgresql-*)
 			native_pg_config "${1#postgresql-}" > /dev/null ||
-				echo "$1 postgresql-server-dev-${1#postgresql-}"
+				server_packages "${1#postgresql-}"
 			;;
 	esac
+}
+
+# The packages that make a server of the version complete.  One that is there
+# only lacks its development files: naming its own package too could upgrade
+# it, and that restarts the clusters of the machine.
+server_packages()
+{
+	[ -x "/usr/lib/postgresql/$1/bin/postgres" ] ||
+		echo "postgresql-$1"
+	echo "postgresql-server-dev-$1"
 }
 
 # Installs what is missing of the groups given.  False, with the names, when

@@ -212,6 +212,11 @@ my %damage = (
 			poke($data, $block, 4096, "\0" x 4064);
 			return undef;
 		}, qr/holds key 0x[0-9a-f]{16}, which a query does not find\./ ],
+	lost_order  => [ 'few', sub {
+			my ($data) = @_;
+
+			return poke($data, first_page($data, 'dict'), 8, "\377" x 8);
+		}, qr/The dictionary page is not in key order\./ ],
 	narrow      => [ 'v', sub {
 			my ($data) = @_;
 			my $block = sealed_header($data);

@@ -164,10 +164,19 @@ well_formed(const dict *d)
 {
 	const char *reason = NULL;
 	bool		good = d->npages < 2 ||
-		renc_dict_check_fence(d->image, d->payload, data_pages(d), &reason);
+		(renc_dict_check_fence(d->image, d->payload, data_pages(d), &reason) &&
+		 renc_dict_check_fence_keys(d->image, &reason));
 
 	for (uint32_t p = 0; good && p < data_pages(d); p++)
-		good = renc_dict_check_page(data_page(d, p), d->payload, d->width, &reason);
+	{
+		uint64_t	lo = 0;
+		uint64_t	hi = UINT64_MAX;
+
+		if (d->npages > 1)
+			renc_dict_page_bounds(d->image, data_pages(d), p, &lo, &hi);
+		good = renc_dict_check_page(data_page(d, p), d->payload, d->width, &reason) &&
+			renc_dict_check_keys(data_page(d, p), lo, hi, &reason);
+	}
 	if (!good)
 		tap_diag("%s", reason);
 	return good;
@@ -193,6 +202,20 @@ misrouted(const dict *d)
 	return wrong;
 }
 
+/* The bits of the pages against those of the truth. */
+static int
+miscounted(const dict *d)
+{
+	uint64_t	nbits = 0;
+	uint64_t	expected = 0;
+
+	for (uint32_t p = 0; p < data_pages(d); p++)
+		nbits += renc_dict_nbits(data_page(d, p), d->payload, d->width);
+	for (size_t i = 0; i < d->n; i++)
+		expected += renc_mask_count(d->mask[i]);
+	return nbits != expected;
+}
+
 static void
 test_build(size_t payload, int width, size_t n, int shift)
 {
@@ -201,7 +224,7 @@ test_build(size_t payload, int width, size_t n, int shift)
 	bool		good;
 
 	dict_new(&d, payload, width, n, shift);
-	wrong = wrong_answers(&d, 3000);
+	wrong = wrong_answers(&d, 3000) + miscounted(&d);
 	good = well_formed(&d) && misrouted(&d) == 0;
 	tap_ok(wrong == 0 && good, "payload %d, width %d, %d keys on %d pages: %d wrong answers%s",
 		   (int) payload, width, (int) d.n, (int) d.npages, wrong, good ? "" : ", malformed");
@@ -271,7 +294,7 @@ test_set(size_t payload, int width, size_t n)
 			wrong += wrong_answers(&d, 3);
 	}
 	wrong += wrong_answers(&d, 1000) + wrong_sets(&d, 1000);
-	wrong += !well_formed(&d) + misrouted(&d);
+	wrong += !well_formed(&d) + misrouted(&d) + miscounted(&d);
 	tap_ok(wrong == 0 && full > 0 && added > 0,
 		   "payload %d, width %d, %d keys at first: %d added, %d refused, %d wrong",
 		   (int) payload, width, (int) n, added, full, wrong);
@@ -311,7 +334,7 @@ test_clear(size_t payload, int width, size_t n)
 		}
 		wrong += wrong_answers(&d, 100);
 	}
-	wrong += !well_formed(&d);
+	wrong += !well_formed(&d) + miscounted(&d);
 	tap_ok(wrong == 0, "width %d: clearing slots of %d keys, and setting them again, %d wrong",
 		   width, (int) n, wrong);
 	free(d.image);
@@ -329,12 +352,17 @@ check_with(dict *d, bool fence, size_t offset, uint64_t value, const char **reas
 {
 	uint8_t    *page = fence ? d->image : data_page(d, 0);
 	uint64_t	old = renc_load64(page + offset);
+	uint64_t	lo;
+	uint64_t	hi;
 	bool		good;
 
 	*reason = NULL;
+	renc_dict_page_bounds(d->image, data_pages(d), 0, &lo, &hi);
 	renc_store64(page + offset, value);
-	good = fence ? renc_dict_check_fence(page, d->payload, data_pages(d), reason) :
-		renc_dict_check_page(page, d->payload, d->width, reason);
+	good = fence ? renc_dict_check_fence(page, d->payload, data_pages(d), reason) &&
+		renc_dict_check_fence_keys(page, reason) :
+		renc_dict_check_page(page, d->payload, d->width, reason) &&
+		renc_dict_check_keys(page, lo, hi, reason);
 	renc_store64(page + offset, old);
 	return good;
 }
@@ -345,6 +373,7 @@ test_broken(int width)
 	static dict d;
 	const char *reason = NULL;
 	uint32_t	cap = renc_dict_capacity(8160, width);
+	size_t		tail;
 	bool		good;
 
 	dict_new(&d, 8160, width, 2000, 1);
@@ -357,6 +386,20 @@ test_broken(int width)
 	broken("a key out of order", good, reason);
 	good = check_with(&d, false, 8 + 5 * 8, d.key[4], &reason);
 	broken("a key twice", good, reason);
+	good = check_with(&d, false, 8, d.key[d.n - 1], &reason);
+	broken("a key of another page", good, reason);
+
+	/* Entries added later, behind the sorted ones. */
+	for (int i = 0; i < 2; i++)
+		(void) renc_dict_set(data_page(&d, 0), d.payload, width, d.key[i] + 1, 0);
+	tail = renc_dict_nentries(data_page(&d, 0)) - 1;
+	tap_ok(well_formed(&d), "width %d: with a tail, too", width);
+	good = check_with(&d, false, 8 + tail * 8, d.key[d.n - 1], &reason);
+	broken("a key of another page in the tail", good, reason);
+	good = check_with(&d, false, 8 + tail * 8, d.key[3], &reason);
+	broken("a sorted key again in the tail", good, reason);
+	good = check_with(&d, false, 8 + tail * 8, d.key[0] + 1, &reason);
+	broken("a key twice in the tail", good, reason);
 	good = check_with(&d, true, 0, data_pages(&d) + 1, &reason);
 	broken("a fence of another number of pages", good, reason);
 	good = check_with(&d, true, 8, ~UINT64_C(0), &reason);

@@ -60,8 +60,10 @@ test_random_bytes(void)
 		bytes[9] = (uint8_t) (rnd_below(2) ? 255 : rnd());
 		for (int b = 10; b < 14; b++)
 			bytes[b] = (uint8_t) rnd_below(6);
-		if (bytes[9] == 255)
+		if (bytes[9] == 255 && rnd_below(2))
 			bytes[12] = bytes[13] = 0;
+		if (rnd_below(8) == 0)
+			bytes[14 + rnd_below(2)] = (uint8_t) rnd();
 		if (!renc_shape_unpack(bytes, &shape, &reason))
 		{
 			if (reason == NULL)

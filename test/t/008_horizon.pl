@@ -1,0 +1,134 @@
+# What a summarizing scan takes for dead may be needed by a snapshot on a
+# standby, also where the oldest transaction id that a table is needed by goes
+# backwards before the scan ends (INV-9).
+use strict;
+use warnings;
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use RencoderTest;
+use Test::More;
+
+my ($primary, $standby) = start_primary_with_standby(
+	standby_conf => "hot_standby_feedback = off\nmax_standby_streaming_delay = -1\n");
+
+# One row a page or range; two of them keep whoever encodes them waiting.  The
+# key is computed by a function, so that the test can stop a scan there.
+$primary->safe_psql(
+	'postgres', q{
+	CREATE DATABASE other;
+	CREATE FUNCTION key(v int) RETURNS int LANGUAGE plpgsql IMMUTABLE
+	SET search_path = public AS $$
+	BEGIN
+		IF v IN (-1, -2) THEN
+			PERFORM pg_advisory_lock(-v);
+			PERFORM pg_advisory_unlock(-v);
+			-- Whoever opened the gate has gone home.
+			PERFORM pg_sleep(1);
+		END IF;
+		RETURN v;
+	END $$;
+	CREATE TABLE t (id int, v int, filler text) WITH (fillfactor = 50, autovacuum_enabled = off);
+	ALTER TABLE t ALTER filler SET STORAGE plain;
+	INSERT INTO t SELECT i, CASE i WHEN 1 THEN -1 WHEN 5 THEN -2 ELSE i END, repeat('x', 4000)
+	FROM generate_series(1, 8) i;
+	CREATE INDEX t_key ON t USING rencoder (key(v)) WITH (pages_per_range = 1);
+	-- Ranges 0, 2 and 4 are to be done: three scans.
+	SELECT rencoder_desummarize_range('t_key', b) FROM unnest('{0,2,4}'::int[]) b;
+});
+is( $primary->safe_psql('postgres',
+		"SELECT string_agg(range_no::text, ',') FROM rencoder_ranges('t_key') WHERE state = 'unsummarized'"),
+	'0,2,4', 'three ranges to summarize');
+
+# The oldest transaction runs in another database.
+my $elsewhere = $primary->background_psql('other');
+$elsewhere->query_safe('BEGIN');
+$elsewhere->query_safe('SELECT pg_current_xact_id()');
+wait_for_standby($primary, $standby);
+my $reader = $standby->background_psql('postgres');
+$reader->query_safe('BEGIN ISOLATION LEVEL REPEATABLE READ');
+my $rows = "SELECT count(*) FROM t WHERE key(v) = 3";
+my $by_index = 'SET enable_seqscan = off; SET enable_bitmapscan = on;';
+is($reader->query_safe("SET enable_seqscan = on; SET enable_bitmapscan = off; $rows"),
+	1, 'the row is there');
+
+# A snapshot of this database holds the table's horizon back ..
+sub hold_back
+{
+	my $session = $primary->background_psql('postgres');
+
+	$session->query_safe('BEGIN ISOLATION LEVEL REPEATABLE READ');
+	$session->query_safe('SELECT 1');
+	return $session;
+}
+my $holder = hold_back();
+my $gates  = $primary->background_psql('postgres');
+$gates->query_safe('SELECT pg_advisory_lock(1), pg_advisory_lock(2)');
+$primary->safe_psql('postgres', 'DELETE FROM t WHERE id = 3');
+
+sub wait_for_gate
+{
+	my ($gate) = @_;
+
+	$primary->poll_query_until('postgres',
+		"SELECT EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory' AND objid = $gate AND NOT granted)")
+	  or die "nobody waits at gate $gate";
+	return;
+}
+my $vacuum = $primary->background_psql('postgres');
+$vacuum->query_until(qr/started/, "\\echo started\nVACUUM t;\n\\echo finished\n");
+wait_for_gate(1);
+
+# .. until the first scan ends, and not during the second.
+$holder->query_safe('COMMIT');
+$holder->quit;
+$gates->query_safe('SELECT pg_advisory_unlock(1)');
+wait_for_gate(2);
+
+# From the third scan on it is where it was.
+$holder = hold_back();
+$gates->query_safe('SELECT pg_advisory_unlock(2)');
+$vacuum->query_until(qr/done/, "SELECT 'done';\n");
+$vacuum->quit;
+is( $primary->safe_psql('postgres',
+		"SELECT count(*) FROM rencoder_ranges('t_key') WHERE state <> 'summarized'"),
+	0, 'summarized by VACUUM');
+is( $primary->safe_psql('postgres',
+		"SELECT has_value FROM rencoder_ranges('t_key') WHERE range_no = 2"),
+	'f', 'the deleted row was taken for dead');
+
+# Does the standby still have its row?
+wait_for_standby($primary, $standby);
+is($reader->query_safe($rows), 1, 'an old snapshot on the standby has the row');
+is($reader->query_safe("$by_index $rows"),
+	1, 'the index finds it');
+like($reader->query_safe("$by_index EXPLAIN (COSTS OFF) $rows"),
+	qr/Bitmap Index Scan on t_key/, 'by the index indeed');
+$reader->query_safe('COMMIT');
+
+# A transaction that has run all the time makes no summary useless that it need not.
+$holder->quit;
+$elsewhere->query_safe('COMMIT');
+wait_for_standby($primary, $standby);
+is($reader->query_safe($rows), 0, 'a new snapshot does not see the row');
+foreach my $node ($primary, $standby)
+{
+	is( $node->safe_psql('postgres',
+			"SELECT unsummarized FROM rencoder_candidates('t_key', 1, 2)"),
+		0, 'and trusts the summaries, on the ' . $node->name);
+}
+my $writer = $primary->background_psql('postgres');
+$writer->query_safe('BEGIN');
+$writer->query_safe('SELECT pg_current_xact_id()');
+$primary->safe_psql('postgres',
+	"SELECT rencoder_desummarize_range('t_key', b) FROM generate_series(1, 3) b");
+$primary->safe_psql('postgres', 'VACUUM t');
+is( $primary->safe_psql('postgres',
+		"SELECT unsummarized FROM rencoder_candidates('t_key', 1, 2)"),
+	0, 'a summary by VACUUM is trusted while a writer goes on that was there before');
+$writer->query_safe('COMMIT');
+
+$_->quit foreach $reader, $elsewhere, $gates, $writer;
+$standby->stop;
+$primary->stop;
+done_testing();

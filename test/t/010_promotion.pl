@@ -1,0 +1,100 @@
+# A standby that is promoted while the primary was at work: the extent of a
+# matrix under construction is referred to before all of it is written, and
+# extending a file is not logged.  It must be within the file on the standby, or
+# the new primary would give its blocks away twice (INV-7).
+use strict;
+use warnings;
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use RencoderTest;
+use Test::More;
+
+my ($primary, $standby) = start_primary_with_standby();
+
+# One group of 128 ranges is about to become full: a matrix of many windows.
+$primary->safe_psql(
+	'postgres', q{
+	CREATE TABLE t (id int, v int8, few int4);
+	CREATE FUNCTION fill(n int, seed int) RETURNS void LANGUAGE sql AS $$
+		INSERT INTO t SELECT i, hashint8extended(i, seed), i % 50 FROM generate_series(1, n) i
+	$$;
+	CREATE INDEX t_v ON t USING rencoder (v) WITH (pages_per_range = 4);
+	CREATE INDEX t_few ON t USING rencoder (few) WITH (pages_per_range = 4);
+	SELECT fill(90000, 1);
+	-- VACUUM shall have nothing to do but the end of it.
+	VACUUM (INDEX_CLEANUP off) t;
+	SELECT rencoder_summarize_range(i, b * 4)
+	FROM unnest('{t_v,t_few}'::regclass[]) i, generate_series(0, 126) b;
+});
+my $group = "FROM rencoder_groups('t_v') WHERE group_no = 0";
+is($primary->safe_psql('postgres', "SELECT storage, summarized, windows > 10 $group"),
+	'slices|127|t', 'a group that lacks one range');
+
+# VACUUM dawdles with the pages of the matrix: the index has grown by them, and
+# they are noted in the header, long before the last is written.
+my $size = "SELECT pg_relation_size('t_v') / current_setting('block_size')::int";
+my $before  = $primary->safe_psql('postgres', $size);
+my $windows = $primary->safe_psql('postgres', "SELECT windows $group");
+my $vacuum  = $primary->background_psql('postgres');
+$vacuum->query_until(
+	qr/started/, q{\echo started
+SET vacuum_cost_delay = 100; SET vacuum_cost_limit = 1;
+SET vacuum_cost_page_hit = 1; SET vacuum_cost_page_miss = 1; SET vacuum_cost_page_dirty = 0;
+VACUUM (INDEX_CLEANUP on, TRUNCATE off) t;
+});
+$primary->poll_query_until('postgres', "$size >= $before + $windows")
+  or die 'the index does not grow';
+sleep 1;
+wait_for_standby($primary, $standby);
+is($primary->safe_psql('postgres', "SELECT storage, summarized $group"),
+	'slices|128', 'the matrix is under construction');
+$primary->stop('immediate');
+eval { $vacuum->quit };
+$standby->promote;
+cmp_ok($standby->safe_psql('postgres', $size), '>=', $before + $windows,
+	'the extent lies within the file');
+
+sub verify
+{
+	my ($name) = @_;
+	my ($ret, $out, $err) = $standby->psql('postgres',
+		q{SELECT rencoder_index_check(i, true) FROM unnest('{t_v,t_few}'::regclass[]) i});
+
+	is($err, '', "$name: sound");
+	compare_many_with_seqscan(
+		$standby,
+		'postgres',
+		[
+			map {
+				my $id = rnd_between(1, 60000);
+
+				map {
+					(   "SELECT id FROM t WHERE v = hashint8extended($id, $_)",
+						"SELECT id FROM t WHERE v = hashint8extended($id, $_) + 1",
+						"SELECT id FROM t WHERE few = $id % 100 AND v > hashint8extended($id, $_)")
+				} 1 .. 3
+			} 1 .. 5
+		],
+		$name);
+	return;
+}
+
+verify('promoted');
+
+# More groups, whose storage must not be that of the first one.
+foreach my $seed (2, 3)
+{
+	$standby->safe_psql('postgres',
+		"SELECT fill(100000, $seed); UPDATE t SET v = v + 1, few = few + 50 WHERE id % 97 = $seed");
+	verify("inserted, $seed");
+	$standby->safe_psql('postgres',
+		"SELECT rencoder_summarize_new_values(i) FROM unnest('{t_v,t_few}'::regclass[]) i");
+	verify("summarized, $seed");
+	$standby->safe_psql('postgres', 'VACUUM t');
+	verify("vacuumed, $seed");
+}
+is($standby->safe_psql('postgres', "SELECT storage, summarized $group"),
+	'matrix|128', 'the matrix was finished');
+$standby->stop;
+done_testing();
