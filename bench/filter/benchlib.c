@@ -97,6 +97,10 @@ bench_group_init(bench_group *g, uint64_t *keys, size_t n, size_t per_range,
 		r->key = keys + first;
 		r->n = bench_sort(keys + first, n - first < per_range ? n - first : per_range);
 		counts[g->nranges++] = (uint32_t) r->n;
+		if (first == 0 || r->key[0] < g->least)
+			g->least = r->key[0];
+		if (r->key[r->n - 1] > g->greatest)
+			g->greatest = r->key[r->n - 1];
 	}
 	g->bits_per_key = bits_per_key;
 	g->capacity = renc_rule_capacity(counts, g->nranges);

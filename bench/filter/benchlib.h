@@ -33,6 +33,8 @@ typedef struct bench_group
 {
 	int			nranges;
 	renc_keys	ranges[RENC_GROUP_RANGES];
+	uint64_t	least;			/* of all keys */
+	uint64_t	greatest;
 	double		bits_per_key;
 	double		capacity;
 	uint32_t	nwindows;
