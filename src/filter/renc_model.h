@@ -69,7 +69,7 @@ typedef struct renc_prediction
 	double		windows;		/* windows read per query and group */
 	double		cost;			/* windows * window_cost + fpr * heap pages of
 								 * the group; in heap pages */
-	bool		complete;		/* false: given up early, "cost" is a lower bound
+	bool		complete;		/* false: given up early, "cost" tells only that it is
 								 * above the limit */
 } renc_prediction;
 
