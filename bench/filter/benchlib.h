@@ -28,6 +28,9 @@ extern double bench_seconds(void);
 /* Sorts, drops duplicates; returns the number left. */
 extern size_t bench_sort(uint64_t *keys, size_t n);
 
+/* Keys of a text file, one per line in decimal; exits on error. */
+extern uint64_t *bench_read_column(const char *file, size_t *n);
+
 /* Up to 128 ranges with a filter each. */
 typedef struct bench_group
 {
@@ -38,7 +41,8 @@ typedef struct bench_group
 	double		bits_per_key;
 	double		capacity;
 	uint32_t	nwindows;
-	uint8_t    *image;			/* matrix of the last shape filled */
+	int			width;			/* 1 for up to 8 ranges, else 16 */
+	uint8_t    *image;			/* of the last shape filled */
 } bench_group;
 
 /*

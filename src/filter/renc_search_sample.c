@@ -21,8 +21,8 @@
 /* Greatest length in spacings. */
 #define MAX_SPACINGS	4
 
-/* Tables grow: ranges of an 8 GB table, for smaller ones. */
-#define LEAST_RANGES	32768.0
+/* Tables grow: ranges of a table of 16 GB, for smaller ones. */
+#define LEAST_RANGES	65536.0
 
 /* Keys to each side by whose distance the spacing is told. */
 #define NEIGHBOURS		4
