@@ -152,7 +152,7 @@ bench_input(const bench_group *g, const renc_sample *sample, size_t nsamples)
 	memset(&in, 0, sizeof(in));
 	in.ranges = g->ranges;
 	in.nranges = g->nranges;
-	in.group_ranges = g->nranges;
+	in.group_ranges = RENC_GROUP_RANGES;
 	in.nwindows = g->nwindows;
 	in.rows = BENCH_ROWS;
 	in.capacity = g->capacity;

@@ -20,7 +20,7 @@
 #include "renc_shape.h"
 
 /* Samples used; of more, as many are taken at even distances. */
-#define RENC_MODEL_MAX_SAMPLES	4096
+#define RENC_MODEL_MAX_SAMPLES	20480
 
 /* Fewer miss the rare queries close to a key that decide about the depth. */
 #define RENC_MODEL_MIN_SAMPLES	1000
@@ -75,7 +75,7 @@ typedef struct renc_prediction
 
 typedef struct renc_model renc_model;
 
-/* Bytes of a model (about a megabyte), aligned as malloc does. */
+/* Bytes of a model (about 2 MB), aligned as malloc does. */
 extern size_t renc_model_size(void);
 
 /*
