@@ -31,11 +31,13 @@
 #define SHAPES			60
 #define GRID_RANGES		16
 #define REFINED			12
+#define NEIGHBOURS		200
 
 static renc_model *model;
 static double bits_per_key = 20;
 static size_t keys_per_range = 1120;
-static long queries_full = 8000;
+static size_t queries_full = 8000;
+static int grid_shapes = 1200;
 static int	failures;
 static bool verbose;
 static const char *only_keys;
@@ -155,26 +157,48 @@ add_grid(grid_shape *grid, int n, int root, int deepest, int gap, int kw, int kr
 	return n + 1;
 }
 
-/* The least rate of all shapes of a grid, by building them. */
-static grid_shape
-exhaustive(bench_group *g, const bench_queries *q, double spread, int *nshapes)
+/* Shapes that differ a little from the one given. */
+static int
+add_neighbours(grid_shape *grid, int n, const renc_shape *centre)
 {
-	static grid_shape grid[60000];
-	int			n = 0;
-	long		few = queries_full / 8;
-	int			few_ranges = g->nranges < GRID_RANGES ? g->nranges : GRID_RANGES;
-	double		h = 0.69 * bits_per_key;
+	for (int tries = 0; tries < NEIGHBOURS; tries++)
+	{
+		renc_shape	shape = *centre;
+		renc_storey *st = &shape.storey[rnd_below(shape.nstoreys)];
+		int			shift = (int) rnd_below(3) - 1;
 
-	for (int deepest = (int) spread + 2; deepest <= RENC_KEY_BITS; deepest += 2)
-		for (int depth = 4; depth <= 28; depth += 6)
+		if (rnd_below(2))
+			st->root = (uint8_t) (st->root + rnd_below(7) - 3);
+		if (rnd_below(2))
+			st->levels = shift > 0 ? st->levels << 1 : shift < 0 ? st->levels >> 1 : st->levels;
+		if (rnd_below(2))
+			st->levels ^= RENC_LEVEL_BIT(1 + rnd_below(64)) & ~((UINT64_C(1) << st->root) - 1);
+		if (rnd_below(2))
+			st->kw = (uint8_t) (st->kw + rnd_below(3) - 1);
+		if (rnd_below(2))
+			st->kr = (uint8_t) (st->kr + rnd_below(3) - 1);
+		if (renc_shape_valid(&shape, NULL))
+			grid[n++].shape = shape;
+	}
+	return n;
+}
+
+/* Regular shapes of all kinds, some with a first storey, in random order. */
+static int
+make_grid(grid_shape *grid, double log2n)
+{
+	double		h = 0.69 * bits_per_key;
+	int			n = 0;
+
+	for (int deepest = (int) log2n - 4; deepest <= RENC_KEY_BITS; deepest++)
+		for (int depth = 1; depth <= 28; depth += 3)
 			for (int gap = 1; gap <= 3; gap++)
 				for (int kw = 1; kw <= 4; kw++)
-					for (int kr = 1; kr <= 8; kr++)
+					for (int kr = 1; kr <= RENC_MAX_KR; kr++)
 						if (kr <= 2 || gap == 1)
 							n = add_grid(grid, n, deepest - depth, deepest, gap, kw, kr,
 										 (int) lround(h / (kw * kr)),
 										 rnd_below(3) == 0 ? 2 + (int) rnd_below(8) : 0);
-	/* A few hundred of them. */
 	for (int i = n - 1; i > 0; i--)
 	{
 		int			k = (int) rnd_below(i + 1);
@@ -183,80 +207,143 @@ exhaustive(bench_group *g, const bench_queries *q, double spread, int *nshapes)
 		grid[i] = grid[k];
 		grid[k] = swap;
 	}
-	if (n > 500)
-		n = 500;
+	return n;
+}
+
+/*
+ * The best of many shapes, by building them: all with few queries, the better
+ * ones with more.
+ */
+static renc_shape
+exhaustive(bench_group *g, const bench_queries *q, const renc_shape *chosen)
+{
+	static grid_shape grid[100000];
+	int			few = g->nranges < GRID_RANGES ? g->nranges : GRID_RANGES;
+	int			n = make_grid(grid, log2(g->capacity));
+
+	n = n < grid_shapes ? n : grid_shapes;
+	n = add_neighbours(grid, n, chosen);
 	for (int i = 0; i < n; i++)
-		grid[i].fpr = bench_measure(g, few_ranges, &grid[i].shape, q, few).fpr;
+		grid[i].fpr = bench_measure(g, few, &grid[i].shape, q, q->n / 16).fpr;
 	qsort(grid, n, sizeof(*grid), compare_grid);
-	for (int i = 0; i < REFINED && i < n; i++)
+	n = n < 80 ? n : 80;
+	for (int i = 0; i < n; i++)
+		grid[i].fpr = bench_measure(g, few, &grid[i].shape, q, q->n / 2).fpr;
+	qsort(grid, n, sizeof(*grid), compare_grid);
+	n = n < REFINED ? n : REFINED;
+	for (int i = 0; i < n; i++)
 		grid[i].fpr = bench_measure(g, g->nranges, &grid[i].shape, q, q->n).fpr;
-	qsort(grid, n < REFINED ? n : REFINED, sizeof(*grid), compare_grid);
-	*nshapes = n;
-	return grid[0];
+	qsort(grid, n, sizeof(*grid), compare_grid);
+	return grid[0].shape;
+}
+
+typedef struct cell
+{
+	bench_group *g;
+	const query_kind *kind;
+	uint64_t	unit;
+	bench_queries q;			/* to find the best with */
+	bench_queries fresh;		/* to compare with */
+	renc_sample *sample;
+	double		missed;
+} cell;
+
+static bench_queries
+make_queries(const cell *c, size_t n)
+{
+	renc_interval *interval = (renc_interval *) bench_alloc(n * sizeof(renc_interval));
+
+	for (size_t i = 0; i < n; i++)
+		c->kind->query(c->g, c->unit, &interval[i].lo, &interval[i].hi);
+	return bench_queries_make(c->g, interval, n);
+}
+
+/* Median of predicted / measured; *n shapes could be compared. */
+static double
+compare_predictions(cell *c, int *n, double *within)
+{
+	double		ratio[SHAPES];
+
+	*n = 0;
+	*within = 0;
+	for (int i = 0; i < SHAPES; i++)
+	{
+		renc_shape	shape = random_shape(c->g->capacity);
+		bench_result r = bench_measure(c->g, c->g->nranges, &shape, &c->q, c->q.n / 2);
+		renc_prediction p;
+
+		renc_model_predict(model, &shape, INFINITY, &p);
+		c->missed += r.missed;
+		if (verbose)
+			printf("# %-50s %9.3g %9.3g %6.2f\n", bench_describe(&shape), r.fpr, p.fpr,
+				   p.fpr / r.fpr);
+
+		/* Shapes that pass nearly everything are too easy. */
+		if (r.fpr < 1e-4 || r.passed < 20 || r.fpr > 0.9)
+			continue;
+		ratio[(*n)++] = p.fpr / r.fpr;
+		*within += p.fpr / r.fpr >= 0.8 && p.fpr / r.fpr <= 1.25;
+	}
+	if (*n == 0)
+		return 0;
+	qsort(ratio, *n, sizeof(double), compare_doubles);
+	*within /= *n;
+	return ratio[*n / 2];
 }
 
 static void
-run_cell(const char *name, uint64_t unit, const query_kind *kind, bench_group *g)
+run_cell(const char *name, cell *c)
 {
-	renc_sample *sample = (renc_sample *) bench_alloc(SAMPLES * sizeof(renc_sample));
-	long		nqueries = g->nranges == 1 ? 40 * queries_full : queries_full;
-	renc_interval *interval = (renc_interval *) bench_alloc(nqueries * sizeof(renc_interval));
-	bench_queries q;
-	renc_model_input in = bench_input(g, sample, SAMPLES);
-	double		ratio[SHAPES];
-	int			nratios = 0;
-	int			within = 0;
-	double		missed = 0;
+	renc_model_input in = bench_input(c->g, c->sample, SAMPLES);
+	size_t		nqueries = c->g->nranges == 1 ? 40 * queries_full : queries_full;
+	renc_choice choice;
+	renc_search search;
+	renc_shape	rule;
+	renc_shape	best;
+	bench_result r_choice;
+	bench_result r_rule;
+	bench_result r_best;
+	int			n;
+	double		within;
 	double		median;
 	double		seconds;
 	bool		bad;
 
 	for (int i = 0; i < SAMPLES; i++)
 	{
-		kind->query(g, unit, &sample[i].lo, &sample[i].hi);
-		sample[i].weight = 1;
-		sample[i].anchor = -1;
+		c->kind->query(c->g, c->unit, &c->sample[i].lo, &c->sample[i].hi);
+		c->sample[i].weight = 1;
+		c->sample[i].anchor = -1;
 	}
-	for (long i = 0; i < nqueries; i++)
-		kind->query(g, unit, &interval[i].lo, &interval[i].hi);
-	q = bench_queries_make(g, interval, nqueries);
-
+	c->q = make_queries(c, nqueries);
+	c->fresh = make_queries(c, nqueries);
+	c->missed = 0;
 	seconds = bench_seconds();
-	renc_model_init(model, &in);
+	renc_search_start(&search, bits_per_key);
+	renc_search_group(&search, model, &in, &choice);
 	seconds = bench_seconds() - seconds;
-	if (verbose)
-		printf("# init %.2f ms\n", seconds * 1e3);
-	seconds = 0;
-	for (int i = 0; i < SHAPES; i++)
-	{
-		renc_shape	shape = random_shape(g->capacity);
-		renc_prediction p;
-		bench_result r = bench_measure(g, g->nranges, &shape, &q, nqueries / 4);
-		double		start = bench_seconds();
+	renc_model_init(model, &in);
+	median = compare_predictions(c, &n, &within);
+	best = exhaustive(c->g, &c->q, &choice.shape);
+	renc_rule_shape(c->g->ranges, c->g->nranges, bits_per_key, &rule);
+	r_best = bench_measure(c->g, c->g->nranges, &best, &c->fresh, nqueries);
+	r_rule = bench_measure(c->g, c->g->nranges, &rule, &c->fresh, nqueries);
+	r_choice = bench_measure(c->g, c->g->nranges, &choice.shape, &c->fresh, nqueries);
+	c->missed += r_best.missed + r_rule.missed + r_choice.missed;
 
-		renc_model_predict(model, &shape, INFINITY, &p);
-		seconds += bench_seconds() - start;
-		missed += r.missed;
-		if (verbose)
-			printf("# %-50s %9.3g %9.3g %6.2f\n", bench_describe(&shape), r.fpr, p.fpr, p.fpr / r.fpr);
-		if (r.fpr < 1e-4 || r.passed < 20 || r.fpr > 0.9)
-			continue;
-		ratio[nratios++] = p.fpr / r.fpr;
-		within += p.fpr / r.fpr >= 0.8 && p.fpr / r.fpr <= 1.25;
-	}
-	if (verbose)
-		printf("# predict %.3f ms\n", seconds * 1e3 / SHAPES);
-	qsort(ratio, nratios, sizeof(double), compare_doubles);
-	median = nratios > 0 ? ratio[nratios / 2] : 0;
-	bad = nratios > 0 && (median < 0.8 || median > 1.25);
-	printf("%-12s %-12s %3d %6.2f %5.0f%%", name, kind->name, nratios, median,
-		   nratios > 0 ? 100.0 * within / nratios : 0);
-	printf("%s%s\n", bad ? " BAD" : "", missed > 0 ? " MISSED" : "");
+	bad = (n > 0 && (median < 0.8 || median > 1.25)) ||
+		r_choice.fpr > 1.3 * r_best.fpr || c->missed > 0;
+	printf("%-12s %-12s %3d %6.2f %5.0f%% %9.2e %9.2e %9.2e %9.2e %6.2f %5.0f %4d  %s",
+		   name, c->kind->name, n, median, 100 * within, choice.best.fpr,
+		   r_choice.fpr, r_rule.fpr, r_best.fpr,
+		   r_best.fpr > 0 ? r_choice.fpr / r_best.fpr : 1,
+		   seconds * 1e3, choice.predictions, bench_describe(&choice.shape));
+	printf(" best %s%s%s\n", bench_describe(&best), bad ? " BAD" : "",
+		   c->missed > 0 ? " MISSED" : "");
 	fflush(stdout);
-	failures += bad || missed > 0;
-	bench_queries_free(&q);
-	free(sample);
-	(void) exhaustive;
+	failures += bad;
+	bench_queries_free(&c->q);
+	bench_queries_free(&c->fresh);
 }
 
 static void
@@ -266,16 +353,26 @@ run_keys(const char *name, uint64_t unit, uint64_t *keys, size_t n, size_t per_r
 	bench_group one;
 	uint64_t   *copy = (uint64_t *) bench_alloc(per_range * 16 * sizeof(uint64_t));
 	size_t		ncopy = n < per_range * 16 ? n : per_range * 16;
+	cell		c;
+
+	memset(&c, 0, sizeof(c));
+	c.unit = unit;
+	c.sample = (renc_sample *) bench_alloc(SAMPLES * sizeof(renc_sample));
 
 	memcpy(copy, keys, ncopy * sizeof(uint64_t));
 	bench_group_init(&one, copy, ncopy, ncopy, bits_per_key);
 	bench_group_init(&g, keys, n, per_range, bits_per_key);
 	for (const query_kind *kind = query_kinds; kind->name != NULL; kind++)
 		if (only_queries == NULL || strcmp(only_queries, kind->name) == 0)
-			run_cell(name, unit, kind, made && kind->correlated ? &one : &g);
+		{
+			c.kind = kind;
+			c.g = made && kind->correlated ? &one : &g;
+			run_cell(name, &c);
+		}
 	bench_group_free(&g);
 	bench_group_free(&one);
 	free(copy);
+	free(c.sample);
 }
 
 int
@@ -308,7 +405,8 @@ main(int argc, char **argv)
 				only_columns = true;
 				break;
 			case 'q':
-				queries_full = 2000;
+				queries_full = 4000;
+				grid_shapes = 200;
 				break;
 			case 'v':
 				verbose = true;

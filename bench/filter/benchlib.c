@@ -83,6 +83,34 @@ bench_sort(uint64_t *keys, size_t n)
 	return kept;
 }
 
+uint64_t *
+bench_read_column(const char *file, size_t *n)
+{
+	FILE	   *f = fopen(file, "r");
+	size_t		room = 1 << 20;
+	uint64_t   *keys = (uint64_t *) bench_alloc(room * sizeof(uint64_t));
+	char		line[64];
+
+	if (f == NULL)
+	{
+		perror(file);
+		exit(EXIT_FAILURE);
+	}
+	for (*n = 0; fgets(line, sizeof(line), f) != NULL; (*n)++)
+	{
+		if (*n == room)
+		{
+			room *= 2;
+			keys = (uint64_t *) realloc(keys, room * sizeof(uint64_t));
+			if (keys == NULL)
+				exit(EXIT_FAILURE);
+		}
+		keys[*n] = strtoull(line, NULL, 10);
+	}
+	fclose(f);
+	return keys;
+}
+
 void
 bench_group_init(bench_group *g, uint64_t *keys, size_t n, size_t per_range,
 				 double bits_per_key)
@@ -97,12 +125,16 @@ bench_group_init(bench_group *g, uint64_t *keys, size_t n, size_t per_range,
 		r->key = keys + first;
 		r->n = bench_sort(keys + first, n - first < per_range ? n - first : per_range);
 		counts[g->nranges++] = (uint32_t) r->n;
+		if (first == 0 || r->key[0] < g->least)
+			g->least = r->key[0];
+		if (r->key[r->n - 1] > g->greatest)
+			g->greatest = r->key[r->n - 1];
 	}
 	g->bits_per_key = bits_per_key;
 	g->capacity = renc_rule_capacity(counts, g->nranges);
 	g->nwindows = renc_windows_for(g->capacity, bits_per_key, BENCH_ROWS);
-	g->image = (uint8_t *) bench_alloc(renc_image_size(g->nwindows, BENCH_ROWS,
-													   RENC_MATRIX_WIDTH));
+	g->width = g->nranges <= RENC_SLICE_RANGES ? RENC_SLICE_WIDTH : RENC_MATRIX_WIDTH;
+	g->image = (uint8_t *) bench_alloc(renc_image_size(g->nwindows, BENCH_ROWS, g->width));
 }
 
 void
@@ -120,7 +152,7 @@ bench_input(const bench_group *g, const renc_sample *sample, size_t nsamples)
 	memset(&in, 0, sizeof(in));
 	in.ranges = g->ranges;
 	in.nranges = g->nranges;
-	in.group_ranges = g->nranges;
+	in.group_ranges = RENC_GROUP_RANGES;
 	in.nwindows = g->nwindows;
 	in.rows = BENCH_ROWS;
 	in.capacity = g->capacity;
@@ -174,15 +206,17 @@ bench_queries_free(bench_queries *q)
 static const uint8_t *
 bench_window(void *arg, uint32_t window)
 {
-	return (const uint8_t *) arg + (size_t) window * BENCH_ROWS * RENC_MATRIX_WIDTH;
+	const bench_group *g = (const bench_group *) arg;
+
+	return g->image + (size_t) window * BENCH_ROWS * g->width;
 }
 
 void
 bench_fill(bench_group *g, int nranges, const renc_shape *shape)
 {
-	memset(g->image, 0, renc_image_size(g->nwindows, BENCH_ROWS, RENC_MATRIX_WIDTH));
+	memset(g->image, 0, renc_image_size(g->nwindows, BENCH_ROWS, g->width));
 	for (int r = 0; r < nranges; r++)
-		renc_fill(g->image, RENC_MATRIX_WIDTH, r, shape, g->nwindows, BENCH_ROWS,
+		renc_fill(g->image, g->width, r, shape, g->nwindows, BENCH_ROWS,
 				  g->ranges[r].key, g->ranges[r].n);
 }
 
@@ -190,7 +224,7 @@ bench_result
 bench_probe(const bench_group *g, int nranges, const renc_shape *shape,
 			const bench_queries *q, size_t nqueries)
 {
-	renc_windows windows = {g->nwindows, RENC_MATRIX_WIDTH, bench_window, g->image};
+	renc_windows windows = {g->nwindows, g->width, bench_window, (void *) g};
 	renc_mask	all = renc_mask_none();
 	bench_result result = {0, 0, 0, 0};
 

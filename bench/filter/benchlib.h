@@ -28,15 +28,21 @@ extern double bench_seconds(void);
 /* Sorts, drops duplicates; returns the number left. */
 extern size_t bench_sort(uint64_t *keys, size_t n);
 
+/* Keys of a text file, one per line in decimal; exits on error. */
+extern uint64_t *bench_read_column(const char *file, size_t *n);
+
 /* Up to 128 ranges with a filter each. */
 typedef struct bench_group
 {
 	int			nranges;
 	renc_keys	ranges[RENC_GROUP_RANGES];
+	uint64_t	least;			/* of all keys */
+	uint64_t	greatest;
 	double		bits_per_key;
 	double		capacity;
 	uint32_t	nwindows;
-	uint8_t    *image;			/* matrix of the last shape filled */
+	int			width;			/* 1 for up to 8 ranges, else 16 */
+	uint8_t    *image;			/* of the last shape filled */
 } bench_group;
 
 /*

@@ -74,23 +74,13 @@ some_key(const bench_group *g)
 	return r->key[rnd_below(r->n)];
 }
 
-/*
- * "Uniform" queries: anywhere between two neighbours of the group's first range,
- * or for keys that fill the domain, anywhere in it.
- */
+/* "Uniform" queries: anywhere between the least and the greatest key. */
 static void
 place(const bench_group *g, uint64_t length, uint64_t *lo, uint64_t *hi)
 {
-	uint64_t	least = ~UINT64_C(0);
-	uint64_t	most = 0;
+	uint64_t	least = g->least;
+	uint64_t	most = g->greatest;
 
-	for (int r = 0; r < g->nranges; r++)
-	{
-		const renc_keys *k = &g->ranges[r];
-
-		least = k->key[0] < least ? k->key[0] : least;
-		most = k->key[k->n - 1] > most ? k->key[k->n - 1] : most;
-	}
 	*lo = most - least > length ? least + rnd_below(most - least - length) : least;
 	*hi = *lo + (length - 1);
 }

@@ -3,8 +3,8 @@
  *		Hashing of segment-tree nodes to windows and rows (disk format).
  *
  * A node is (level, prefix).  Its 64-bit hash is split in two 32-bit halves
- * for double hashing, so that any number of positions comes from one hash
- * (Kirsch and Mitzenmacher, "Less hashing, same performance", 2006).
+ * for double hashing with a quadratic term, so that any number of positions comes
+ * from one hash (Kirsch and Mitzenmacher, "Less hashing, same performance", 2006).
  *
  * renc_hash.c is the only file that includes xxhash.h.
  */
@@ -14,7 +14,7 @@
 #include "renc_config.h"
 
 /* Written to the metapage; another hash needs another id. */
-#define RENC_HASH_ID_XXH3	1
+#define RENC_HASH_ID_XXH3	2
 
 typedef struct renc_hash
 {
@@ -29,11 +29,16 @@ typedef struct renc_hash
 extern renc_hash renc_hash_root(uint64_t prefix, int level);
 extern renc_hash renc_hash_node(uint64_t prefix, int level);
 
-/* The i-th position of a hash in [0, n). */
+/*
+ * The i-th position of a hash in [0, n).  The quadratic term (a constant
+ * near 2^32 over the golden ratio) keeps the positions of a hash apart whose b
+ * is about a multiple of 2^32 / n: with a + i * b alone all of them would be one
+ * and the same for 2 nodes in n, which 510 rows cannot afford.
+ */
 static inline uint32_t
 renc_hash_reduce(renc_hash h, uint32_t i, uint32_t n)
 {
-	uint32_t	x = h.a + i * h.b;
+	uint32_t	x = h.a + i * h.b + i * i * UINT32_C(0x9e3779b9);
 
 	return (uint32_t) (((uint64_t) x * n) >> 32);
 }

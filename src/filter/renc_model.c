@@ -60,7 +60,13 @@
 #include "renc_model_work.h"
 
 /* -log(1 - x) of something certain. */
-#define CERTAIN		60.0
+#define CERTAIN		35.0
+
+/*
+ * An even fill is no strict bound: where some windows are full and the others
+ * nearly empty, few levels may do better.
+ */
+#define EVEN_MARGIN	1.25
 
 /* What one point of the distribution gives for a tree. */
 typedef struct chain
@@ -86,25 +92,44 @@ typedef struct plan
 	int			limit;			/* inside nodes from this level on are leaves */
 } plan;
 
+/*
+ * 1 - exp(-y) and -log(1 - x).  Most of the time goes into these two, and most
+ * arguments are small: a series is exact to 1e-4 there, and several times faster.
+ */
 static inline double
 pass_of(double y)
 {
-	return y < 1e-5 ? y - 0.5 * y * y : -expm1(-y);
+	if (y < 0.4)
+		return y * (1 - y * (1.0 / 2) * (1 - y * (1.0 / 3) * (1 - y * (1.0 / 4) * (1 - y * (1.0 / 5)))));
+	return 1 - exp(-y);
 }
 
 static inline double
 y_of(double x)
 {
-	if (x < 1e-5)
-		return x + 0.5 * x * x;
-	return x < 1 ? fmin(-log1p(-x), CERTAIN) : CERTAIN;
+	if (x < 0.25)
+		return x * (1 + x * (1.0 / 2 + x * (1.0 / 3 + x * (1.0 / 4 + x * (1.0 / 5 + x * (1.0 / 6))))));
+	return x < 1 - 1e-15 ? -log(1 - x) : CERTAIN;
+}
+
+static inline double
+not_negative(double x)
+{
+	return x > 0 ? x : 0;
+}
+
+/* Nodes "levels" levels below one node. */
+static inline double
+descendants(int levels)
+{
+	return levels < RENC_KEY_BITS ? (double) (UINT64_C(1) << levels) : 0x1p64;
 }
 
 /* Inside nodes of level "to" whose ancestor of level "from" is not inside. */
 static inline double
 new_inside(const model_rep *rep, int from, int to)
 {
-	return fmax(rep->inside[to] - ldexp(rep->inside[from], to - from), 0);
+	return not_negative(rep->inside[to] - rep->inside[from] * descendants(to - from));
 }
 
 static inline double
@@ -166,62 +191,69 @@ plan_query(const model_storey *st, int nstoreys, const model_rep *rep)
 	return p;
 }
 
+/* Mean numbers of children per node, from one stored level to the next. */
+typedef struct branching
+{
+	double		partial[MODEL_LEVELS];	/* partial ones of a partial node, b */
+	double		inside[MODEL_LEVELS];	/* inside ones of a partial node, c */
+	double		all[MODEL_LEVELS];	/* of an inside node */
+	double		present[MODEL_LEVELS];	/* truly present nodes, T */
+} branching;
+
+static void
+count_branches(const model_storey *st, const model_rep *rep, branching *b)
+{
+	for (int j = 0; j <= st->nlevels; j++)
+	{
+		int			l = st->stored[j];
+
+		b->present[j] = rep->present[l];
+		if (j < st->nlevels)
+		{
+			int			next = st->stored[j + 1];
+
+			b->partial[j] = per_partial(rep, l, rep->partial[next]);
+			b->inside[j] = per_partial(rep, l, new_inside(rep, l, next));
+			b->all[j] = descendants(next - l);
+		}
+	}
+}
+
 /*
  * The recursion for one product of fills.  "below_absent" and "below_inside" are
  * the probabilities that a passing node of the last level goes on: 1, or those
  * of the second storey.
  */
 static void
-run_chain(const model_storey *st, const model_rep *rep, int limit, double log_p,
+run_chain(const model_storey *st, const branching *b, int limit, double log_p,
 		  double below_absent, double below_inside, bool want_path, chain *c)
 {
 	double		p = exp(log_p * st->kr);
-	double		y_absent = 0;
-	double		y_inside = 0;
-	double		added[MODEL_LEVELS] = {0};
+	double		x_absent = below_absent;
+	double		x_inside = below_inside;
+	double		down = 0;		/* y of the children of a partial node */
 
-	for (int j = st->nlevels; j >= 0; j--)
+	for (int j = st->nlevels;; j--)
 	{
-		int			l = st->stored[j];
-		double		down_absent = 0;	/* y of the children of a partial node */
-		double		down_inside = 0;	/* and of an inside node */
-		double		x_absent;
-		double		x_inside;
+		double		y_absent;
+		double		y_inside;
 
-		if (j < st->nlevels)
-		{
-			int			next = st->stored[j + 1];
-
-			down_absent = per_partial(rep, l, rep->partial[next]) * y_absent +
-				per_partial(rep, l, new_inside(rep, l, next)) * y_inside;
-			down_inside = ldexp(y_inside, next - l);
-			x_absent = pass_of(down_absent);
-			x_inside = pass_of(down_inside);
-		}
-		else
-		{
-			x_absent = below_absent;
-			x_inside = below_inside;
-		}
 		if (j == 0)
-		{
-			c->absent_tree = x_absent;
-			c->inside_tree = x_inside;
-			added[0] = rep->present[l] * down_absent;
 			break;
-		}
-		if (l >= limit)
+		if (st->stored[j] >= limit)
 			x_inside = 1;
 		y_absent = y_of(p * x_absent);
 		y_inside = y_of(p * x_inside);
-		added[j] = rep->present[l] * (down_absent - y_absent);
+		c->path[j] = b->present[j] * (down - y_absent);
+		down = b->partial[j - 1] * y_absent + b->inside[j - 1] * y_inside;
+		x_absent = pass_of(down);
+		x_inside = pass_of(b->all[j - 1] * y_inside);
 	}
-	if (want_path)
-	{
-		c->path[0] = added[0];
-		for (int j = 1; j <= st->nlevels; j++)
-			c->path[j] = c->path[j - 1] + added[j];
-	}
+	c->absent_tree = x_absent;
+	c->inside_tree = x_inside;
+	c->path[0] = b->present[0] * down;
+	for (int j = 1; want_path && j <= st->nlevels; j++)
+		c->path[j] += c->path[j - 1];
 }
 
 static void
@@ -232,12 +264,14 @@ run_storey(const model_storey *st, const model_rep *rep, int size, int limit,
 	const model_fill *present = &st->present[size];
 	double		x_absent = 0;
 	double		x_inside = 0;
+	branching	b;
 	chain		c;
 
+	count_branches(st, rep, &b);
 	r->node_pass = 0;
 	for (int i = 0; i < absent->n; i++)
 	{
-		run_chain(st, rep, limit, absent->log_fill[i], below_absent, below_inside,
+		run_chain(st, &b, limit, absent->log_fill[i], below_absent, below_inside,
 				  false, &c);
 		x_absent += absent->share[i] * c.absent_tree;
 		x_inside += absent->share[i] * c.inside_tree;
@@ -246,8 +280,8 @@ run_storey(const model_storey *st, const model_rep *rep, int size, int limit,
 	}
 	r->absent_y = y_of(x_absent);
 	r->inside_y = y_of(x_inside);
-	for (int i = 0; i < present->n; i++)
-		run_chain(st, rep, limit, present->log_fill[i], below_absent, below_inside,
+	for (int i = 0; i < present->n && rep->deeper[size][st->stored[0]] > 0; i++)
+		run_chain(st, &b, limit, present->log_fill[i], below_absent, below_inside,
 				  true, &r->present[i]);
 }
 
@@ -278,7 +312,7 @@ present_trees(const model_storey *st, const model_rep *rep, int size,
 	if (j < 0 || trees <= 0)
 		return 0;
 	for (int i = 0; i < f->n; i++)
-		x += f->share[i] * pass_of((fmax(r->present[i].path[j], 0) + extra) / trees);
+		x += f->share[i] * pass_of((not_negative(r->present[i].path[j]) + extra) / trees);
 	return trees * y_of(x);
 }
 
@@ -302,12 +336,12 @@ pass_at(const model_storey *st, int nstoreys, const model_rep *rep, int size,
 		double		links = rep->present[link];
 		double		present = d >= below ? rep->present[below] : 0;
 
-		extra = fmax(links * per_partial(rep, link, rep->partial[below]) - present, 0) *
+		extra = not_negative(links * per_partial(rep, link, rep->partial[below]) - present) *
 			r[1].absent_y +
 			links * per_partial(rep, link, new_inside(rep, link, below)) * r[1].inside_y +
 			present_trees(&st[1], rep, size, &r[1], d, 0);
 	}
-	y = fmax(rep->partial[root] - roots, 0) * r[0].absent_y +
+	y = not_negative(rep->partial[root] - roots) * r[0].absent_y +
 		rep->inside[root] * r[0].inside_y +
 		present_trees(&st[0], rep, size, &r[0], d, extra);
 	return pass_of(y);
@@ -333,7 +367,7 @@ rep_passes(const model_storey *st, int nstoreys, const model_rep *rep, int size,
 				   pass_of(per_partial(rep, link, rep->partial[below]) * r[1].absent_y +
 						   per_partial(rep, link, new_inside(rep, link, below)) *
 						   r[1].inside_y),
-				   pass_of(ldexp(r[1].inside_y, below - link)), &r[0]);
+				   pass_of(r[1].inside_y * descendants(below - link)), &r[0]);
 	}
 	else
 		run_storey(&st[0], rep, size, p.limit, 1, 1, &r[0]);
@@ -366,6 +400,7 @@ rep_windows(const renc_model *m, const model_storey *st, int nstoreys,
 	double		ranges = m->in.group_ranges;
 	double		sum = 0;
 	double		reach = 1;		/* that a tree is read at all */
+	branching	b;
 
 	if (p.always)
 		return 0;
@@ -383,13 +418,15 @@ rep_windows(const renc_model *m, const model_storey *st, int nstoreys,
 			mean += f->share[i] * f->log_fill[i];
 		for (int size = 0; size < m->nsizes; size++)
 			alive_for_certain += rep->deeper[size][deepest];
-		alive_for_certain *= ranges / m->in.nranges / rep->weight / fmax(trees, 1);
+		alive_for_certain *= ranges / m->in.nranges / rep->weight / (trees > 1 ? trees : 1);
+		if (st[s].kw > 1)
+			count_branches(&st[s], rep, &b);
 		for (int w = 1; w < st[s].kw; w++)
 		{
 			chain		c;
 			double		x;
 
-			run_chain(&st[s], rep, p.limit, mean * w / st[s].kw, 1, 1, false, &c);
+			run_chain(&st[s], &b, p.limit, mean * w / st[s].kw, 1, 1, false, &c);
 			x = rep->partial[root] > rep->inside[root] ? c.absent_tree : c.inside_tree;
 			reads += 1 - exp(-ranges * y_of(x) - alive_for_certain);
 		}
@@ -397,6 +434,13 @@ rep_windows(const renc_model *m, const model_storey *st, int nstoreys,
 		reach = 1 - exp(-ranges * r[s].node_pass - alive_for_certain);
 	}
 	return sum;
+}
+
+/* Heap pages per query, of a unit of weight that passes. */
+static double
+heap_pages_per_pass(const renc_model *m)
+{
+	return m->in.pages_per_range * m->in.group_ranges / m->in.nranges / m->query_weight;
 }
 
 static void
@@ -411,15 +455,39 @@ unfold_shape(const renc_shape *shape, model_storey *st)
 	}
 }
 
+/* Sums over the representatives, until the cost exceeds the limit. */
+static void
+sum_reps(const renc_model *m, const model_storey *st, int nstoreys, double limit,
+		 renc_prediction *out)
+{
+	storey_result r[RENC_MAX_STOREYS];
+	double		heap_pages = heap_pages_per_pass(m);
+	double		passes = 0;
+
+	out->windows = 0;
+	out->complete = true;
+	/* Long intervals first: they have the most to say against a shape. */
+	for (int i = m->nreps - 1; i >= 0 && out->complete; i--)
+	{
+		const model_rep *rep = &m->rep[i];
+		plan		p = plan_query(st, nstoreys, rep);
+
+		for (int size = m->nsizes - 1; size >= 0; size--)
+			passes += rep_passes(st, nstoreys, rep, size, p, r);
+		if (m->in.window_cost > 0)
+			out->windows += rep->weight / m->query_weight *
+				rep_windows(m, st, nstoreys, rep, p, r);
+		out->cost = out->windows * m->in.window_cost + passes * heap_pages;
+		out->complete = out->cost <= limit;
+	}
+	out->fpr = passes / m->pair_weight;
+}
+
 void
 renc_model_predict(renc_model *m, const renc_shape *shape, double limit,
 				   renc_prediction *out)
 {
 	model_storey st[RENC_MAX_STOREYS];
-	storey_result r[RENC_MAX_STOREYS];
-	double		passes = 0;
-	double		windows = 0;
-	double		heap_pages;
 
 	memset(out, 0, sizeof(*out));
 	out->complete = true;
@@ -427,41 +495,24 @@ renc_model_predict(renc_model *m, const renc_shape *shape, double limit,
 		return;
 	m->predictions++;
 	unfold_shape(shape, st);
-
-	/* Heap pages per query of a unit of weight that passes. */
-	heap_pages = m->in.pages_per_range * m->in.group_ranges / m->in.nranges /
-		m->query_weight;
-
-	/* Queries too close to a key need no closer look. */
-	passes = m->pair_weight *
-		renc_model_close_share(m, renc_storey_deepest(&shape->storey[shape->nstoreys - 1]));
-	if (passes * heap_pages > limit)
+	if (limit < HUGE_VAL)
 	{
-		out->fpr = passes / m->pair_weight;
-		out->cost = passes * heap_pages;
-		out->complete = false;
-		return;
+		/* Queries too close to a key need no closer look. */
+		out->fpr = renc_model_close_share(m, renc_storey_deepest(&shape->storey[shape->nstoreys - 1]));
+		out->cost = out->fpr * m->pair_weight * heap_pages_per_pass(m);
+		out->complete = out->cost <= limit;
+		if (!out->complete)
+			return;
+
+		/* Nor does what would be too expensive if no window were fuller than others. */
+		model_even_fill(m, shape, st);
+		sum_reps(m, st, shape->nstoreys, limit * EVEN_MARGIN, out);
+		if (!out->complete)
+			return;
 	}
-	passes = 0;
+	m->throws++;
 	model_throw(m, shape, st);
-	for (int i = 0; i < m->nreps; i++)
-	{
-		const model_rep *rep = &m->rep[i];
-		plan		p = plan_query(st, shape->nstoreys, rep);
-
-		for (int size = m->nsizes - 1; size >= 0; size--)
-			passes += rep_passes(st, shape->nstoreys, rep, size, p, r);
-		windows += rep->weight / m->query_weight *
-			rep_windows(m, st, shape->nstoreys, rep, p, r);
-		out->cost = windows * m->in.window_cost + passes * heap_pages;
-		if (out->cost > limit)
-		{
-			out->complete = false;
-			break;
-		}
-	}
-	out->fpr = passes / m->pair_weight;
-	out->windows = windows;
+	sum_reps(m, st, shape->nstoreys, limit, out);
 }
 
 size_t
@@ -479,6 +530,7 @@ renc_model_init(renc_model *m, const renc_model_input *in)
 	if (m->in.group_ranges < m->in.nranges)
 		m->in.group_ranges = m->in.nranges;
 	m->predictions = 0;
+	m->throws = 0;
 	m->useful = false;
 	m->pair_weight = 0;
 	model_choose_thrown(m);

@@ -20,7 +20,7 @@
 #include "renc_shape.h"
 
 /* Samples used; of more, as many are taken at even distances. */
-#define RENC_MODEL_MAX_SAMPLES	4096
+#define RENC_MODEL_MAX_SAMPLES	20480
 
 /* Fewer miss the rare queries close to a key that decide about the depth. */
 #define RENC_MODEL_MIN_SAMPLES	1000
@@ -69,13 +69,13 @@ typedef struct renc_prediction
 	double		windows;		/* windows read per query and group */
 	double		cost;			/* windows * window_cost + fpr * heap pages of
 								 * the group; in heap pages */
-	bool		complete;		/* false: given up early, "cost" is a lower bound
+	bool		complete;		/* false: given up early, "cost" tells only that it is
 								 * above the limit */
 } renc_prediction;
 
 typedef struct renc_model renc_model;
 
-/* Bytes of a model (about a megabyte), aligned as malloc does. */
+/* Bytes of a model (about 2 MB), aligned as malloc does. */
 extern size_t renc_model_size(void);
 
 /*

@@ -59,6 +59,22 @@ fill_table(renc_model *m)
 		m->log_fill_of[i] = (float) fmin(log(-expm1(i * c)), -1e-9);
 }
 
+/* Adds the numbers of distinct prefixes of each length, times "share". */
+static void
+count_prefixes(const renc_keys *keys, double share, double *distinct)
+{
+	double		parted[MODEL_LEVELS + 1] = {1};
+	double		n = 0;
+
+	for (size_t i = 1; i < keys->n; i++)
+		parted[model_common_prefix(keys->key[i - 1], keys->key[i]) + 1]++;
+	for (int l = 0; l <= RENC_KEY_BITS; l++)
+	{
+		n += parted[l];
+		distinct[l] += n * share;
+	}
+}
+
 /*
  * Sorts the ranges into classes by size and picks those that are thrown.
  */
@@ -93,14 +109,9 @@ model_choose_thrown(renc_model *m)
 		int			first = n * s / m->nsizes;
 		int			end = n * (s + 1) / m->nsizes;
 		int			picks = end - first < MODEL_THROWN ? end - first : MODEL_THROWN;
-		double		keys = 0;
-
+		memset(m->distinct[s], 0, sizeof(m->distinct[s]));
 		for (int i = first; i < end; i++)
-		{
 			m->size_of[sizes[i].range] = (int8_t) s;
-			keys += (double) sizes[i].n;
-		}
-		m->keys_of[s] = keys / (end - first);
 		for (int p = 0; p < picks; p++)
 		{
 			model_thrown *t = &m->thrown[m->nthrown++];
@@ -110,6 +121,7 @@ model_choose_thrown(renc_model *m)
 			t->keys = &m->in.ranges[t->range];
 			t->size = s;
 			t->nprobes = 0;
+			count_prefixes(t->keys, 1.0 / picks, m->distinct[s]);
 		}
 	}
 }
@@ -328,6 +340,35 @@ draw_roots(const renc_model *m, int thrown, const renc_storey *st,
 
 		for (size_t i = step / 2 < t->keys->n ? step / 2 : 0; i < t->keys->n; i += step)
 			draw_root(log_fill, p.nwindows, st, t->keys->key[i], present);
+	}
+}
+
+/*
+ * The fill if all windows had the same: nearly a lower bound of what the real one
+ * does, and cheap.
+ */
+void
+model_even_fill(const renc_model *m, const renc_shape *shape, model_storey *storeys)
+{
+	for (int size = 0; size < m->nsizes; size++)
+	{
+		double		bits = 0;
+		double		log_fill;
+
+		for (int s = 0; s < shape->nstoreys; s++)
+			for (int j = 1; j <= storeys[s].nlevels; j++)
+				bits += m->distinct[size][storeys[s].stored[j]] *
+					storeys[s].kw * storeys[s].kr;
+		log_fill = fmin(log(-expm1(-bits / ((double) m->in.nwindows * m->in.rows))), -1e-9);
+		for (int s = 0; s < shape->nstoreys; s++)
+		{
+			model_fill *f = &storeys[s].absent[size];
+
+			f->n = 1;
+			f->share[0] = 1;
+			f->log_fill[0] = log_fill * storeys[s].kw;
+			storeys[s].present[size] = *f;
+		}
 	}
 }
 

@@ -86,6 +86,7 @@ struct renc_model
 {
 	renc_model_input in;
 	int			predictions;
+	int			throws;			/* of them, looked at closely */
 	bool		useful;
 	double		query_weight;	/* of all samples */
 	double		pair_weight;	/* of all pairs without a match */
@@ -97,7 +98,8 @@ struct renc_model
 	int			nthrown;
 	model_thrown thrown[MODEL_SIZES * MODEL_THROWN];
 	int8_t		size_of[RENC_GROUP_RANGES]; /* -1: does not count */
-	double		keys_of[MODEL_SIZES];	/* mean keys of a class */
+	double		distinct[MODEL_SIZES][MODEL_LEVELS];	/* mean prefixes of a
+													 * thrown range */
 
 	/* log(1 - (1 - 1/rows)^load) */
 	float		log_fill_of[MODEL_MAX_LOAD + 1];
@@ -132,6 +134,8 @@ extern void model_count_pairs(renc_model *m);
 
 /* renc_model_fill.c: how full are the windows under a shape? */
 extern void model_choose_thrown(renc_model *m);
+extern void model_even_fill(const renc_model *m, const renc_shape *shape,
+							model_storey *storeys);
 extern void model_throw(renc_model *m, const renc_shape *shape,
 						model_storey *storeys);
 

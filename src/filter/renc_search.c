@@ -24,8 +24,9 @@
 /* The best of the grid, from which steps are taken. */
 #define STARTS			4
 
-/* Predictions of a search: of its grid and altogether. */
-#define MAX_PREDICTIONS 1500
+/* Predictions of a search, and of one that only improves a known shape. */
+#define MAX_PREDICTIONS 1200
+#define CLIMB_PREDICTIONS 300
 
 /*
  * Work in units of setting a key's bits (about 100 ns): a pair of a sample and a
@@ -346,7 +347,7 @@ offer_regular(hunt *h, int deepest, int gap, int nlevels, int kw, double bits,
 static void
 offer_grid(hunt *h, const renc_model_input *in)
 {
-	static const int8_t numbers[] = {1, 2, 3, 4, 5, 7, 10, 14};
+	static const int8_t numbers[] = {1, 2, 3, 5, 7, 10, 14};
 	double		bits = LN2 * bits_per_present_key(in);
 	int			spread = distinct_level(in);
 	int			first = 1;
@@ -354,7 +355,7 @@ offer_grid(hunt *h, const renc_model_input *in)
 	/* The deepest level must tell most queries from the keys. */
 	while (first < RENC_KEY_BITS && renc_model_close_share(h->model, first) > 0.5)
 		first++;
-	for (int deepest = first; deepest <= RENC_KEY_BITS; deepest += 2)
+	for (int deepest = first; deepest <= RENC_KEY_BITS; deepest += 3)
 		for (size_t i = 0; i < sizeof(numbers); i++)
 			for (int gap = 1; gap <= (numbers[i] == 1 ? 1 : 3); gap++)
 				offer_regular(h, deepest, gap, numbers[i], 2, bits, spread);
@@ -446,6 +447,23 @@ still_good(renc_search *search, renc_model *model, const renc_model_input *in,
 	return choice->now.cost <= RENC_SEARCH_DRIFT * search->reference;
 }
 
+/*
+ * The previous shape improved; true if that makes up for the drift, or if there is
+ * no credit for more.
+ */
+static bool
+adapt(renc_search *search, renc_model *model, const renc_model_input *in, start *found)
+{
+	double		work = predict_work(in);
+
+	search_model(model, in, search->bits_per_key, &search->shape, false,
+				 CLIMB_PREDICTIONS, found);
+	search->credit -= renc_model_predictions(model) * work +
+		PAIR_WORK * in->nranges * (double) in->nsamples;
+	return found->p.cost <= RENC_SEARCH_DRIFT * search->reference ||
+		search->credit < MAX_PREDICTIONS * work / 2;
+}
+
 void
 renc_search_group(renc_search *search, renc_model *model,
 				  const renc_model_input *in, renc_choice *choice)
@@ -464,17 +482,21 @@ renc_search_group(renc_search *search, renc_model *model,
 	}
 	if (search->warm)
 		renc_model_predict(model, &search->shape, INFINITY, &choice->now);
-	search_model(model, in, search->bits_per_key, search->warm ? &search->shape : NULL,
-				 true, MAX_PREDICTIONS, &found);
+
+	/* The first search is what a build costs at least; later ones are paid for. */
+	if (!search->warm || !adapt(search, model, in, &found))
+	{
+		int			before = renc_model_predictions(model);
+
+		search_model(model, in, search->bits_per_key, search->warm ? &search->shape : NULL,
+					 true, MAX_PREDICTIONS, &found);
+		if (search->warm)
+			search->credit -= (renc_model_predictions(model) - before) * predict_work(in);
+	}
 	choice->shape = found.shape;
 	choice->best = found.p;
 	choice->searched = true;
 	choice->predictions = renc_model_predictions(model);
-
-	/* The first search is what a build costs at least; later ones are paid for. */
-	if (search->warm)
-		search->credit -= choice->predictions * predict_work(in) +
-			PAIR_WORK * in->nranges * (double) in->nsamples;
 	search->shape = found.shape;
 	search->reference = found.p.cost;
 	search->warm = true;

@@ -76,10 +76,13 @@ extern void renc_search_compare(renc_model *model, const renc_model_input *in,
 /*
  * Samples for a group of which no queries are known: intervals that start at
  * keys of one of its ranges, with lengths from points to a few times the spacing
- * of a range's keys.  That range (renc_sample.anchor) does not count.  The same
- * seed gives the same samples.  Returns their number, up to n; 0 without keys.
+ * of a range's keys.  That range (renc_sample.anchor) does not count.  Long ones
+ * weigh less, by the part of the table's ranges (table_ranges; 0 = unknown) they
+ * match.  The same seed gives the same samples.  Returns their number, up to n;
+ * 0 without keys.
  */
 extern int	renc_search_own_samples(const renc_keys *ranges, int nranges,
-									uint64_t seed, renc_sample *sample, int n);
+									double table_ranges, uint64_t seed,
+									renc_sample *sample, int n);
 
 #endif							/* RENC_SEARCH_H */

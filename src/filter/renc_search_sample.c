@@ -9,10 +9,10 @@
  *
  * Half of the samples are points; the lengths of the others are spread evenly
  * over the orders of magnitude up to a few times the spacing of a range's keys.
- * Longer ones match most ranges anyway.  A sample's weight is one over the
- * ranges that it can be expected to match: what a false positive costs is seen
- * in proportion to what the query must read.  Without that the long intervals,
- * of which no filter rejects many, would get all the bits.
+ * A sample's weight is one over the ranges of the whole table that it can be
+ * expected to match: what a false positive costs is seen in proportion to what
+ * the query must read.  Without that the long intervals, of which no filter
+ * rejects many, would get all the bits, and points would suffer.
  */
 #include <math.h>
 
@@ -20,6 +20,9 @@
 
 /* Greatest length in spacings. */
 #define MAX_SPACINGS	4
+
+/* Tables grow: ranges of a table of 16 GB, for smaller ones. */
+#define LEAST_RANGES	65536.0
 
 /* Keys to each side by whose distance the spacing is told. */
 #define NEIGHBOURS		4
@@ -48,8 +51,8 @@ spacing_at(const renc_keys *keys, size_t i)
 }
 
 int
-renc_search_own_samples(const renc_keys *ranges, int nranges, uint64_t seed,
-						renc_sample *sample, int n)
+renc_search_own_samples(const renc_keys *ranges, int nranges, double table_ranges,
+						uint64_t seed, renc_sample *sample, int n)
 {
 	uint64_t	state = seed;
 	int			filled[RENC_GROUP_RANGES];
@@ -60,6 +63,8 @@ renc_search_own_samples(const renc_keys *ranges, int nranges, uint64_t seed,
 			filled[nfilled++] = r;
 	if (nfilled == 0)
 		return 0;
+	if (table_ranges < LEAST_RANGES)
+		table_ranges = LEAST_RANGES;
 	for (int i = 0; i < n; i++)
 	{
 		/* Every range is asked about, whatever the seed. */
@@ -77,7 +82,7 @@ renc_search_own_samples(const renc_keys *ranges, int nranges, uint64_t seed,
 			sample[i].lo + (uint64_t) more;
 		sample[i].query = NULL;
 		sample[i].anchor = range;
-		sample[i].weight = (float) (1 / (1 - (nfilled - 1) * expm1(-more / spacing)));
+		sample[i].weight = (float) (1 / (1 - table_ranges * expm1(-more / spacing)));
 	}
 	return n;
 }

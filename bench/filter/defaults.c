@@ -1,0 +1,189 @@
+/*
+ * defaults.c
+ *		With no query known: the rule's shape against the search's.
+ *
+ *		defaults [-s SEED] [-b BITS] [-n KEYS] [-g GROUPS] [NAME UNIT FILE]...
+ *
+ * For each kind of keys (made ones, and columns: one key per line in the order
+ * of the table), measured false positive rates of queries that begin at a key of
+ * another range, by length: in units, and in parts of the keys' spacing.  Then the
+ * time that searching took over GROUPS groups, relative to sorting their keys and
+ * setting their bits.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "workload.h"
+
+#define QUERIES		4000
+
+static renc_model *model;
+static double bits_per_key = 20;
+static size_t keys_per_range = 1120;
+static int	ngroups = 8;
+
+/* Lengths: > 0 in units, < 0 in parts of the spacing. */
+static const double lengths[] = {1, 32, 1024, -0x1p-20, -0x1p-10, -0x1p-5, -0.25, -1};
+
+#define NLENGTHS	((int) (sizeof(lengths) / sizeof(lengths[0])))
+
+static double
+spacing_of(const bench_group *g)
+{
+	double		sum = 0;
+
+	for (int r = 0; r < g->nranges; r++)
+	{
+		const renc_keys *k = &g->ranges[r];
+		size_t		i = k->n / 2;
+		size_t		end = i + 8 < k->n ? i + 8 : k->n - 1;
+
+		sum += end > i ? log((double) (k->key[end] - k->key[i]) / (double) (end - i)) : 40;
+	}
+	return exp(sum / g->nranges);
+}
+
+static void
+measure_lengths(bench_group *g, uint64_t unit, const renc_shape *shape, const char *what)
+{
+	double		spacing = spacing_of(g);
+
+	printf("  %-7s", what);
+	bench_fill(g, g->nranges, shape);
+	for (int i = 0; i < NLENGTHS; i++)
+	{
+		double		length = lengths[i] > 0 ? lengths[i] * (double) unit : -lengths[i] * spacing;
+		uint64_t	more = length > 1 ? (uint64_t) length - 1 : 0;
+		renc_interval *interval = (renc_interval *) bench_alloc(QUERIES * sizeof(renc_interval));
+		bench_queries q;
+		bench_result r;
+
+		for (int k = 0; k < QUERIES; k++)
+		{
+			const renc_keys *keys = &g->ranges[rnd_below(g->nranges)];
+
+			interval[k].lo = keys->key[rnd_below(keys->n)];
+			interval[k].hi = interval[k].lo + more < interval[k].lo ? ~UINT64_C(0) :
+				interval[k].lo + more;
+		}
+		q = bench_queries_make(g, interval, QUERIES);
+		r = bench_probe(g, g->nranges, shape, &q, QUERIES);
+		printf(" %8.1e%s", r.fpr, r.missed > 0 ? " MISSED" : "");
+		bench_queries_free(&q);
+	}
+	printf("  %s\n", bench_describe(shape));
+}
+
+static void
+run_keys(const char *name, uint64_t unit, uint64_t *keys, size_t n, size_t per_range)
+{
+	renc_sample *sample = (renc_sample *) bench_alloc(RENC_SEARCH_SAMPLES * sizeof(renc_sample));
+	size_t		per_group = per_range * RENC_GROUP_RANGES;
+	renc_search search;
+	double		build = 0;
+	double		searching = 0;
+	double		greatest = 0;
+	double		first = 0;
+	int			groups = 0;
+
+	renc_search_start(&search, bits_per_key);
+	for (size_t at = 0; at + per_range <= n && groups < ngroups; at += per_group, groups++)
+	{
+		bench_group g;
+		renc_model_input in;
+		renc_choice choice;
+		renc_shape	rule;
+		double		start = bench_seconds();
+		double		spent;
+
+		bench_group_init(&g, keys + at, n - at < per_group ? n - at : per_group, per_range,
+						 bits_per_key);
+		build += bench_seconds() - start;
+		start = bench_seconds();
+		in = bench_input(&g, sample,
+						 renc_search_own_samples(g.ranges, g.nranges, 0, groups, sample,
+												 RENC_SEARCH_SAMPLES));
+		renc_search_group(&search, model, &in, &choice);
+		spent = bench_seconds() - start;
+		if (groups == 0)
+			first = spent;
+		searching += spent;
+		greatest = spent > greatest ? spent : greatest;
+		start = bench_seconds();
+		bench_fill(&g, g.nranges, &choice.shape);
+		build += bench_seconds() - start;
+		if (groups == 0)
+		{
+			renc_rule_shape(g.ranges, g.nranges, bits_per_key, &rule);
+			printf("%s: %zu keys a range, %u windows\n", name, g.ranges[0].n, g.nwindows);
+			measure_lengths(&g, unit, &rule, "rule");
+			measure_lengths(&g, unit, &choice.shape, "search");
+		}
+		bench_group_free(&g);
+	}
+	printf("  %d groups, build %.1f ms a group; search %.1f ms the first, %.2f ms a group "
+		   "later, in all %.0f %% of the build; %d searches\n", groups, build * 1e3 / groups,
+		   first * 1e3, groups > 1 ? (searching - first) * 1e3 / (groups - 1) : 0,
+		   100 * searching / build, search.searches);
+	fflush(stdout);
+	free(sample);
+}
+
+int
+main(int argc, char **argv)
+{
+	uint64_t	seed = 1;
+	bool		only_columns = false;
+	int			opt;
+
+	while ((opt = getopt(argc, argv, "s:b:n:g:c")) != -1)
+	{
+		switch (opt)
+		{
+			case 's':
+				seed = strtoull(optarg, NULL, 10);
+				break;
+			case 'b':
+				bits_per_key = atof(optarg);
+				break;
+			case 'n':
+				keys_per_range = (size_t) atol(optarg);
+				break;
+			case 'g':
+				ngroups = atoi(optarg);
+				break;
+			case 'c':
+				only_columns = true;
+				break;
+			default:
+				return EXIT_FAILURE;
+		}
+	}
+	rnd_seed(seed);
+	model = (renc_model *) bench_alloc(renc_model_size());
+	printf("# seed %llu, %g bits a key; lengths", (unsigned long long) seed, bits_per_key);
+	for (int i = 0; i < NLENGTHS; i++)
+		printf(lengths[i] > 0 ? " %g" : " %g spacings", fabs(lengths[i]));
+	printf("\n");
+	for (const key_kind *kind = key_kinds; kind->name != NULL && !only_columns; kind++)
+	{
+		size_t		n = keys_per_range * RENC_GROUP_RANGES * ngroups;
+		uint64_t   *keys = (uint64_t *) bench_alloc(n * sizeof(uint64_t));
+
+		for (size_t i = 0; i < n; i++)
+			keys[i] = kind->key(i);
+		run_keys(kind->name, kind->unit, keys, n, keys_per_range);
+		free(keys);
+	}
+	for (; optind + 2 < argc; optind += 3)
+	{
+		size_t		n;
+		uint64_t   *keys = bench_read_column(argv[optind + 2], &n);
+
+		run_keys(argv[optind], strtoull(argv[optind + 1], NULL, 10), keys, n, keys_per_range);
+		free(keys);
+	}
+	return EXIT_SUCCESS;
+}
