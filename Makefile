@@ -57,6 +57,8 @@ OBJS = $(FILTER_OBJS) \
 	src/page.o \
 	src/plan.o \
 	src/probe.o \
+	src/samplefuncs.o \
+	src/samples.o \
 	src/scan.o \
 	src/space.o \
 	src/summarize.o \

@@ -9,6 +9,7 @@
 #include "key.h"
 
 #include "access/stratnum.h"
+#include "parser/parse_coerce.h"
 #include "utils/array.h"
 #include "utils/lsyscache.h"
 
@@ -64,6 +65,37 @@ find_function(Oid family, Oid left, Oid right, int strategy, int *procnum)
 		return proc;
 	*procnum = RENCODER_PROC_KEY;
 	return get_opfamily_proc(family, right, right, RENCODER_PROC_KEY);
+}
+
+Oid
+rencoder_key_type(Relation index, int col, Oid type)
+{
+	Oid			opcintype = index->rd_opcintype[col];
+	int			procnum;
+
+	type = getBaseType(type);
+	if (IsBinaryCoercible(type, opcintype))
+		return opcintype;
+	return OidIsValid(find_function(index->rd_opfamily[col], opcintype, type,
+									BTEqualStrategyNumber, &procnum)) ? type : InvalidOid;
+}
+
+bool
+rencoder_key_encode_as(Relation index, int col, Oid type, Datum value,
+					   const RencoderCoder *coder, uint64 *key)
+{
+	RencoderEncoding encoding = {coder, false};
+	Oid			collation = index->rd_indcollation[col];
+	int			procnum;
+	Oid			proc = find_function(index->rd_opfamily[col], index->rd_opcintype[col], type,
+									 BTEqualStrategyNumber, &procnum);
+
+	if (procnum == RENCODER_PROC_CODED_KEY)
+		*key = (uint64) DatumGetInt64(OidFunctionCall2Coll(proc, collation, value,
+														   PointerGetDatum(&encoding)));
+	else
+		*key = (uint64) DatumGetInt64(OidFunctionCall1Coll(proc, collation, value));
+	return !encoding.keyless;
 }
 
 bool
