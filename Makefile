@@ -58,6 +58,8 @@ OBJS = $(FILTER_OBJS) \
 	src/plan.o \
 	src/probe.o \
 	src/samplefuncs.o \
+	src/sampletable.o \
+	src/sampling.o \
 	src/samples.o \
 	src/scan.o \
 	src/space.o \

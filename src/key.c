@@ -297,6 +297,24 @@ rencoder_key_set(RencoderQuery *query, int col, uint32 generation)
 	return &made->keys;
 }
 
+const RencoderKeySet *
+rencoder_key_newest_set(const RencoderQuery *query, int col, uint32 *generation)
+{
+	const RencoderKeySet *keys = NULL;
+	ListCell   *lc;
+
+	foreach(lc, query->column[col].keysets)
+	{
+		const MadeKeySet *made = (const MadeKeySet *) lfirst(lc);
+
+		if (keys != NULL && made->generation < *generation)
+			continue;
+		keys = &made->keys;
+		*generation = made->generation;
+	}
+	return keys;
+}
+
 RencoderQuery *
 rencoder_key_query(Relation index, const ScanKeyData *keys, int nkeys)
 {

@@ -129,6 +129,21 @@ rencoder_samples_make(Relation index, bool log)
 	UnlockReleaseBuffer(buf);
 }
 
+int
+rencoder_samples_of_page(const char *payload, uint32 coder, bool all,
+						 RencoderSample *samples)
+{
+	const RencoderSamplePageData *page = (const RencoderSamplePageData *) payload;
+	int			n = 0;
+
+	for (size_t slot = 0; slot < RENCODER_SAMPLE_SLOTS; slot++)
+	{
+		if ((all || page->entry[slot].coder == coder) && entry_is_valid(&page->entry[slot]))
+			samples[n++] = page->entry[slot];
+	}
+	return n;
+}
+
 /* Reads the samples of one coder, or of "all". */
 static RencoderSample *
 read_samples(Relation index, int col, uint32 coder, bool all, int *n)
@@ -140,17 +155,13 @@ read_samples(Relation index, int col, uint32 coder, bool all, int *n)
 	for (int i = 0; i < RENCODER_SAMPLE_PAGES && root != RENCODER_NO_BLOCK; i++)
 	{
 		Buffer		buf = read_quietly(index, root + col * RENCODER_SAMPLE_PAGES + i);
-		const RencoderSamplePageData *page;
 
 		if (!BufferIsValid(buf))
 			break;
 		LockBuffer(buf, BUFFER_LOCK_SHARE);
-		page = RencoderPageGetSamples(BufferGetPage(buf));
-		for (size_t slot = 0; is_sample_page(buf) && slot < RENCODER_SAMPLE_SLOTS; slot++)
-		{
-			if ((all || page->entry[slot].coder == coder) && entry_is_valid(&page->entry[slot]))
-				samples[(*n)++] = page->entry[slot];
-		}
+		if (is_sample_page(buf))
+			*n += rencoder_samples_of_page(RencoderPageGetPayload(BufferGetPage(buf)),
+										   coder, all, samples + *n);
 		UnlockReleaseBuffer(buf);
 	}
 	return samples;

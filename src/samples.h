@@ -105,6 +105,13 @@ extern RencoderSample *rencoder_samples_read(Relation index, int col,
 extern RencoderSample *rencoder_samples_read_all(Relation index, int col, int *n);
 
 /*
+ * The same for the payload of one sample page: of one coder, or of all.  Copies
+ * them to "samples", with room for RENCODER_SAMPLE_SLOTS; returns their number.
+ */
+extern int	rencoder_samples_of_page(const char *payload, uint32 coder, bool all,
+									 RencoderSample *samples);
+
+/*
  * Stores samples of a column for good; nothing if there are no pages for them.
  * Default samples never replace real ones of the same or a newer coder.  Pages
  * that are not valid are made anew.  Locks: sample pages exclusive, one at a

@@ -1,0 +1,21 @@
+/*
+ * sampletable.h
+ *		Query samples from a table of intervals.
+ */
+#ifndef RENCODER_SAMPLETABLE_H
+#define RENCODER_SAMPLETABLE_H
+
+#include "samples.h"
+
+/*
+ * Reads the columns lo and hi of a table and stores them, or a random choice of
+ * RENCODER_SAMPLES_MAX rows, as samples of the index' first column, in a
+ * build.  Rows with nulls, or whose lo is greater than hi, are left out.
+ *
+ * The table is read as the current user, with a safe search path.  Errors: as
+ * rencoder_sampling_build() says.
+ */
+extern void rencoder_sampletable_read(Relation index, const char *schema,
+									  const char *table);
+
+#endif							/* RENCODER_SAMPLETABLE_H */
