@@ -58,6 +58,7 @@ OBJS = $(FILTER_OBJS) \
 	src/plan.o \
 	src/probe.o \
 	src/samplefuncs.o \
+	src/samplekeep.o \
 	src/sampletable.o \
 	src/sampling.o \
 	src/samples.o \

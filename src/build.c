@@ -401,7 +401,7 @@ rencoderbuild(Relation heap, Relation index, IndexInfo *indexInfo)
 	b.group_context = AllocSetContextCreate(CurrentMemoryContext, "rencoder group",
 											ALLOCSET_DEFAULT_SIZES);
 	rencoder_train(heap, index, indexInfo, false, &b.coders);
-	rencoder_sampling_build(index, b.nblocks);
+	rencoder_sampling_build(heap, index);
 	b.horizon_before = rencoder_horizon_now(heap);
 
 	/* In block order: no synchronized scan. */

@@ -44,12 +44,14 @@ typedef RelFileLocator RencoderLocator;
 typedef RelFileNumber RencoderFileNumber;
 #define rencoder_locator_number(locator)	((locator).relNumber)
 #define rencoder_locator_database(locator)	((locator).dbOid)
+#define rencoder_relation_locator(rel)		((rel)->rd_locator)
 #else
 #include "storage/relfilenode.h"
 typedef RelFileNode RencoderLocator;
 typedef Oid RencoderFileNumber;
 #define rencoder_locator_number(locator)	((locator).relNode)
 #define rencoder_locator_database(locator)	((locator).dbNode)
+#define rencoder_relation_locator(rel)		((rel)->rd_node)
 #endif
 #if PG_VERSION_NUM >= 170000
 #include "storage/procnumber.h"

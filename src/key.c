@@ -9,6 +9,7 @@
 #include "key.h"
 
 #include "access/stratnum.h"
+#include "catalog/pg_type.h"
 #include "parser/parse_coerce.h"
 #include "utils/array.h"
 #include "utils/lsyscache.h"
@@ -27,6 +28,13 @@ bool
 rencoder_key_is_coded(Relation index, int col)
 {
 	return OidIsValid(index_getprocid(index, col + 1, RENCODER_PROC_CODED_KEY));
+}
+
+bool
+rencoder_key_is_boxed(Relation index, int col)
+{
+	return OidIsValid(get_opfamily_member(index->rd_opfamily[col], index->rd_opcintype[col],
+										  BOXOID, RENCODER_STRATEGY_CONTAINED));
 }
 
 bool

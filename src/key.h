@@ -99,6 +99,9 @@ typedef struct RencoderQuery
 /* Does the operator class of a column (0-based) want a coder? */
 extern bool rencoder_key_is_coded(Relation index, int col);
 
+/* Do queries ask the column for boxes, not for intervals? */
+extern bool rencoder_key_is_boxed(Relation index, int col);
+
 /*
  * Can a scan key with this operator restrict the keys of a column of this
  * operator family?  Not where the order of a collation is not that of bytes,

@@ -6,24 +6,14 @@
 #include "samples.h"
 
 #include "access/xlog.h"
-#include "catalog/pg_type.h"
 #include "fmgr.h"
 #include "funcapi.h"
 #include "utils/builtins.h"
-#include "utils/lsyscache.h"
 
 #include "target.h"
 
 PG_FUNCTION_INFO_V1(rencoder_add_query_sample);
 PG_FUNCTION_INFO_V1(rencoder_query_samples);
-
-/* A column that is asked for boxes, not intervals? */
-static bool
-is_asked_for_boxes(Relation index, int col)
-{
-	return OidIsValid(get_opfamily_member(index->rd_opfamily[col], index->rd_opcintype[col],
-										  BOXOID, RENCODER_STRATEGY_CONTAINED));
-}
 
 static int
 column_arg(Relation index, int32 attnum)
@@ -80,7 +70,7 @@ add_sample(Relation index, int col, Oid argtype, Datum lo, Datum hi)
 				 errmsg("lower bound of a query sample must not be greater than its upper bound"),
 				 errhint("Exchange the bounds.")));
 	sample = rencoder_sample_interval(lo_key, hi_key, generation, RENCODER_SAMPLE_ADDED);
-	if (is_asked_for_boxes(index, col))
+	if (rencoder_key_is_boxed(index, col))
 		sample.kind = RENCODER_SAMPLE_BOX;
 
 	if (rencoder_samples_root(index) == RENCODER_NO_BLOCK)

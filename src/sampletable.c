@@ -28,6 +28,7 @@ typedef struct SampleTable
 	const char *schema;
 	const char *table;
 	int			elevel;			/* of what is wrong with the table */
+	bool		boxes;			/* not intervals */
 	uint32		generation;		/* of the column's coder */
 	const RencoderCoder *coder;
 	Oid			type[2];		/* lo and hi are encoded as */
@@ -115,9 +116,11 @@ add_row(SampleTable *t, uint64 lo, uint64 hi)
 
 	if (place >= RENCODER_SAMPLES_MAX)
 		place = pg_prng_uint64_range(&t->prng, 0, place);
-	if (place < RENCODER_SAMPLES_MAX)
-		t->samples[place] = rencoder_sample_interval(lo, hi, t->generation,
-													 RENCODER_SAMPLE_TABLE);
+	if (place >= RENCODER_SAMPLES_MAX)
+		return;
+	t->samples[place] = rencoder_sample_interval(lo, hi, t->generation, RENCODER_SAMPLE_TABLE);
+	if (t->boxes)
+		t->samples[place].kind = RENCODER_SAMPLE_BOX;
 }
 
 static void
@@ -181,18 +184,20 @@ report_context(void *arg)
 			   RelationGetRelationName(t->index), table_name(t));
 }
 
-void
-rencoder_sampletable_read(Relation index, const char *schema, const char *table)
+RencoderSample *
+rencoder_sampletable_read(Relation index, const char *schema, const char *table, int *n)
 {
 	SampleTable t = {0};
 	ErrorContextCallback context = {error_context_stack, report_context, &t};
 	int			nestlevel = NewGUCNestLevel();
 	bool		snapshot = !ActiveSnapshotSet();
+	bool		sound;
 
 	t.index = index;
 	t.schema = schema;
 	t.table = table;
 	t.elevel = ReindexIsProcessingIndex(RelationGetRelid(index)) ? WARNING : ERROR;
+	t.boxes = rencoder_key_is_boxed(index, 0);
 	t.generation = rencoder_coder_newest(index, 0);
 	t.samples = palloc(RENCODER_SAMPLES_MAX * sizeof(RencoderSample));
 	pg_prng_seed(&t.prng, CHOICE_SEED);
@@ -201,7 +206,8 @@ rencoder_sampletable_read(Relation index, const char *schema, const char *table)
 	rencoder_restrict_search_path();
 	if (snapshot)
 		PushActiveSnapshot(GetTransactionSnapshot());
-	if (check_table(&t))
+	sound = check_table(&t);
+	if (sound)
 	{
 		error_context_stack = &context;
 		read_rows(&t);
@@ -215,7 +221,6 @@ rencoder_sampletable_read(Relation index, const char *schema, const char *table)
 		ereport(WARNING,
 				(errmsg("%llu rows of query sample table %s have a \"lo\" greater than \"hi\" and were left out",
 						(unsigned long long) t.nbad, table_name(&t))));
-	rencoder_samples_store(index, 0, t.samples,
-						   (int) Min(t.nrows, RENCODER_SAMPLES_MAX), false);
-	pfree(t.samples);
+	*n = (int) Min(t.nrows, RENCODER_SAMPLES_MAX);
+	return sound ? t.samples : NULL;
 }

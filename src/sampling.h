@@ -28,14 +28,14 @@ extern void rencoder_sampling_prepare(Relation index, BlockNumber heap_nblocks);
 
 /*
  * In a build, once coders are trained: makes the sample pages if the table is
- * big enough or has samples, takes over those of the storage that REINDEX,
- * TRUNCATE or a rewrite of the table replaces, and reads the table that
- * query_sample names.  Runs queries as the current user.
+ * big enough or there are samples, takes over those of the index that this one
+ * replaces (samplekeep.h), and reads the table that query_sample names.  Runs
+ * queries as the current user.
  *
  * Errors: all that reading a table may raise.  If the index is being rebuilt,
  * a table that is missing or not of the form is only a warning: TRUNCATE or
  * VACUUM FULL must not fail for it.
  */
-extern void rencoder_sampling_build(Relation index, BlockNumber heap_nblocks);
+extern void rencoder_sampling_build(Relation heap, Relation index);
 
 #endif							/* RENCODER_SAMPLING_H */

@@ -26,7 +26,7 @@ probe format format_dict format_filter
 plan
 key encode encode_net encode_number encode_text
 train
-sampling sampletable
+sampling samplekeep sampletable
 build summarize desummarize interleave insert scan bitmap vacuum costindex costheap cost validate handler
 target maintenance inspect samplefuncs check check_state check_blocks check_heap
 '
