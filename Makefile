@@ -59,6 +59,11 @@ OBJS = $(FILTER_OBJS) \
 	src/probe.o \
 	src/rebuild.o \
 	src/retune.o \
+	src/samplefuncs.o \
+	src/samplekeep.o \
+	src/sampletable.o \
+	src/sampling.o \
+	src/samples.o \
 	src/scan.o \
 	src/space.o \
 	src/summarize.o \

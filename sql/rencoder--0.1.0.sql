@@ -718,6 +718,31 @@ LANGUAGE C VOLATILE STRICT;
 COMMENT ON FUNCTION rencoder_retune(regclass) IS
 	'rebuilds the groups that another configuration would serve better; returns their number (owner)';
 
+CREATE FUNCTION rencoder_add_query_sample(
+	index regclass,
+	lo anyelement,
+	hi anyelement,
+	attnum integer DEFAULT 1)
+RETURNS void
+AS 'MODULE_PATHNAME'
+LANGUAGE C VOLATILE STRICT;
+COMMENT ON FUNCTION rencoder_add_query_sample(regclass, anyelement, anyelement, integer) IS
+	'adds the interval from lo to hi to the query samples of a column (owner)';
+
+CREATE FUNCTION rencoder_query_samples(
+	index regclass,
+	OUT attnum smallint,
+	OUT lo_key text,
+	OUT hi_key text,
+	OUT kind text,
+	OUT source text,
+	OUT coder bigint)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME'
+LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
+COMMENT ON FUNCTION rencoder_query_samples(regclass) IS
+	'the query samples of an index (owner, readers of the table; pg_stat_scan_tables without keys)';
+
 CREATE FUNCTION rencoder_index_check(index regclass, heapallindexed boolean DEFAULT false)
 RETURNS void
 AS 'MODULE_PATHNAME'

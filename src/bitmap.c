@@ -11,6 +11,7 @@
 #include "pgstat.h"
 #include "utils/memutils.h"
 
+#include "sampling.h"
 #include "scan.h"
 
 IndexScanDesc
@@ -89,6 +90,7 @@ rencodergetbitmap(IndexScanDesc scan, TIDBitmap *tbm)
 
 		rencoder_scan_ranges(index, target.nblocks, query, scan->xs_snapshot,
 							 add_ranges, &target, NULL);
+		rencoder_sampling_scan(query, (double) target.npages / Max(target.nblocks, 1));
 	}
 	MemoryContextSwitchTo(caller);
 	MemoryContextReset((MemoryContext) scan->opaque);

@@ -22,6 +22,7 @@
 
 #include "horizon.h"
 #include "plan.h"
+#include "sampling.h"
 #include "space.h"
 #include "train.h"
 
@@ -417,6 +418,7 @@ rencoderbuild(Relation heap, Relation index, IndexInfo *indexInfo)
 	b.group_context = AllocSetContextCreate(CurrentMemoryContext, "rencoder group",
 											ALLOCSET_DEFAULT_SIZES);
 	rencoder_train(heap, index, indexInfo, false, &b.coders);
+	rencoder_sampling_build(heap, index);
 	b.oldest_before = rencoder_horizon_before(heap);
 
 	/* In block order: no synchronized scan. */

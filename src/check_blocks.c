@@ -6,6 +6,8 @@
 
 #include "miscadmin.h"
 
+#include "samples.h"
+
 /* A reference to blocks, for finding blocks that have two. */
 typedef struct BlockReference
 {
@@ -214,6 +216,21 @@ refer_coders(References *refs)
 	pfree(list);
 }
 
+/* The sample pages; what stands in them may be anything. */
+static void
+refer_samples(References *refs)
+{
+	BlockNumber root = rencoder_samples_root(refs->state->index);
+	uint32		npages = refs->state->meta.natts * RENCODER_SAMPLE_PAGES;
+
+	if (root == RENCODER_NO_BLOCK)
+		return;
+	refer(refs, RENCODER_META_BLKNO, root, npages);
+	for (uint32 i = 0; i < npages; i++)
+		UnlockReleaseBuffer(rencoder_page_read(refs->state->index, root + i,
+											   BUFFER_LOCK_SHARE, RENCODER_PAGE_SAMPLES));
+}
+
 /*
  * Collects all references.  Groups come before the free list: a block that
  * stands in both was then freed in between, which changes the generation
@@ -228,6 +245,7 @@ collect_references(References *refs)
 	refs->n = 0;
 	refer_directory(refs, metadata);
 	refer_coders(refs);
+	refer_samples(refs);
 	ngroups = rencoder_groupcopy_count(refs->state->index, &refs->state->meta, metadata, 0);
 	pfree(metadata);
 	for (uint32 group = 0; group < ngroups; group++)

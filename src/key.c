@@ -9,6 +9,8 @@
 #include "key.h"
 
 #include "access/stratnum.h"
+#include "catalog/pg_type.h"
+#include "parser/parse_coerce.h"
 #include "utils/array.h"
 #include "utils/lsyscache.h"
 
@@ -26,6 +28,13 @@ bool
 rencoder_key_is_coded(Relation index, int col)
 {
 	return OidIsValid(index_getprocid(index, col + 1, RENCODER_PROC_CODED_KEY));
+}
+
+bool
+rencoder_key_is_boxed(Relation index, int col)
+{
+	return OidIsValid(get_opfamily_member(index->rd_opfamily[col], index->rd_opcintype[col],
+										  BOXOID, RENCODER_STRATEGY_CONTAINED));
 }
 
 bool
@@ -64,6 +73,37 @@ find_function(Oid family, Oid left, Oid right, int strategy, int *procnum)
 		return proc;
 	*procnum = RENCODER_PROC_KEY;
 	return get_opfamily_proc(family, right, right, RENCODER_PROC_KEY);
+}
+
+Oid
+rencoder_key_type(Relation index, int col, Oid type)
+{
+	Oid			opcintype = index->rd_opcintype[col];
+	int			procnum;
+
+	type = getBaseType(type);
+	if (IsBinaryCoercible(type, opcintype))
+		return opcintype;
+	return OidIsValid(find_function(index->rd_opfamily[col], opcintype, type,
+									BTEqualStrategyNumber, &procnum)) ? type : InvalidOid;
+}
+
+bool
+rencoder_key_encode_as(Relation index, int col, Oid type, Datum value,
+					   const RencoderCoder *coder, uint64 *key)
+{
+	RencoderEncoding encoding = {coder, false};
+	Oid			collation = index->rd_indcollation[col];
+	int			procnum;
+	Oid			proc = find_function(index->rd_opfamily[col], index->rd_opcintype[col], type,
+									 BTEqualStrategyNumber, &procnum);
+
+	if (procnum == RENCODER_PROC_CODED_KEY)
+		*key = (uint64) DatumGetInt64(OidFunctionCall2Coll(proc, collation, value,
+														   PointerGetDatum(&encoding)));
+	else
+		*key = (uint64) DatumGetInt64(OidFunctionCall1Coll(proc, collation, value));
+	return !encoding.keyless;
 }
 
 bool
@@ -263,6 +303,24 @@ rencoder_key_set(RencoderQuery *query, int col, uint32 generation)
 	q->keysets = lappend(q->keysets, made);
 	MemoryContextSwitchTo(old);
 	return &made->keys;
+}
+
+const RencoderKeySet *
+rencoder_key_newest_set(const RencoderQuery *query, int col, uint32 *generation)
+{
+	const RencoderKeySet *keys = NULL;
+	ListCell   *lc;
+
+	foreach(lc, query->column[col].keysets)
+	{
+		const MadeKeySet *made = (const MadeKeySet *) lfirst(lc);
+
+		if (keys != NULL && made->generation < *generation)
+			continue;
+		keys = &made->keys;
+		*generation = made->generation;
+	}
+	return keys;
 }
 
 RencoderQuery *

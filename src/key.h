@@ -99,6 +99,9 @@ typedef struct RencoderQuery
 /* Does the operator class of a column (0-based) want a coder? */
 extern bool rencoder_key_is_coded(Relation index, int col);
 
+/* Do queries ask the column for boxes, not for intervals? */
+extern bool rencoder_key_is_boxed(Relation index, int col);
+
 /*
  * Can a scan key with this operator restrict the keys of a column of this
  * operator family?  Not where the order of a collation is not that of bytes,
@@ -113,6 +116,20 @@ extern bool rencoder_key_usable(Oid opfamily, Oid opcintype, int strategy,
  */
 extern bool rencoder_key_encode(Relation index, int col, Datum value,
 								const RencoderCoder *coder, uint64 *key);
+
+/*
+ * As which type values of "type" can be encoded for the column: its own, if
+ * they are binary-coercible to it, another one of its operator family, or
+ * InvalidOid.
+ */
+extern Oid	rencoder_key_type(Relation index, int col, Oid type);
+
+/*
+ * The same as rencoder_key_encode() for a value of a type that
+ * rencoder_key_type() returned.
+ */
+extern bool rencoder_key_encode_as(Relation index, int col, Oid type, Datum value,
+								   const RencoderCoder *coder, uint64 *key);
 
 /*
  * Turns scan keys, which must live on, into a query, palloc'd in the current
@@ -130,5 +147,12 @@ extern RencoderQuery *rencoder_key_query(Relation index, const ScanKeyData *keys
  */
 extern const RencoderKeySet *rencoder_key_set(RencoderQuery *query, int col,
 											  uint32 generation);
+
+/*
+ * The same for the newest generation that the query was coded by so far, which
+ * *generation tells; reads nothing.  NULL if by none.
+ */
+extern const RencoderKeySet *rencoder_key_newest_set(const RencoderQuery *query, int col,
+													 uint32 *generation);
 
 #endif							/* RENCODER_KEY_H */

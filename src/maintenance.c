@@ -10,6 +10,7 @@
 #include "access/xlog.h"
 #include "fmgr.h"
 
+#include "sampling.h"
 #include "target.h"
 
 PG_FUNCTION_INFO_V1(rencoder_summarize_new_values);
@@ -70,7 +71,10 @@ rencoder_summarize_new_values(PG_FUNCTION_ARGS)
 	rencoder_target_open(&target, PG_GETARG_OID(0), ShareUpdateExclusiveLock,
 						 RENCODER_PRIVILEGE_OWNER);
 	if (target_is_valid(&target))
+	{
 		n = rencoder_summarize(target.index, target.heap, 0, MaxBlockNumber, true);
+		rencoder_sampling_prepare(target.index, RelationGetNumberOfBlocks(target.heap));
+	}
 	rencoder_target_close(&target);
 	PG_RETURN_INT32((int32) n);
 }

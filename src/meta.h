@@ -9,6 +9,7 @@
  *		| roots of the free-extent list and of the list of coders    |
  *		| direct[]: blocks of the first directory pages              |
  *		| map[]:    blocks of directory maps for all further ones    |
+ *		| root of the query samples                                  |
  *		+------------------------------------------------------------+
  */
 #ifndef RENCODER_META_H
@@ -24,7 +25,7 @@
 
 /*
  * Directory pages found without a map, so that small indexes do without one,
- * and maps.  Together they fill the metapage.
+ * and maps.
  */
 #define RENCODER_META_DIRECT	256
 #define RENCODER_META_MAPS		1400
@@ -45,6 +46,7 @@ typedef struct RencoderMetaPageData
 	BlockNumber free_root;		/* first page of the free-extent list */
 	BlockNumber direct[RENCODER_META_DIRECT];
 	BlockNumber map[RENCODER_META_MAPS];
+	BlockNumber sample_root;	/* first page of query samples, or RENCODER_NO_BLOCK */
 } RencoderMetaPageData;
 
 StaticAssertDecl(sizeof(RencoderMetaPageData) <= RENCODER_PAYLOAD_SIZE,

@@ -10,10 +10,39 @@
 #include "access/reloptions.h"
 #include "utils/guc.h"
 #include "utils/rel.h"
+#include "utils/varlena.h"
 
 bool		rencoder_enable_scan = true;
+int			rencoder_sample_rate = RENCODER_DEFAULT_SAMPLE_RATE;
 
 static relopt_kind rencoder_relopt_kind;
+
+/* Splits "schema.table"; the parts are palloc'd. */
+static bool
+split_table_name(const char *value, char **schema, char **table)
+{
+	List	   *names;
+
+	if (!SplitIdentifierString(pstrdup(value), '.', &names) || list_length(names) != 2)
+		return false;
+	*schema = (char *) linitial(names);
+	*table = (char *) lsecond(names);
+	return true;
+}
+
+/* The table need not exist: it is looked for when the index is built. */
+static void
+validate_query_sample(const char *value)
+{
+	char	   *schema;
+	char	   *table;
+
+	if (value != NULL && !split_table_name(value, &schema, &table))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("invalid value for parameter \"query_sample\": \"%s\"", value),
+				 errhint("Name a table with its schema, such as \"public.queries\".")));
+}
 
 void
 rencoder_options_init(void)
@@ -32,6 +61,9 @@ rencoder_options_init(void)
 					  RENCODER_MIN_BITS_PER_KEY,
 					  RENCODER_MAX_BITS_PER_KEY,
 					  AccessExclusiveLock);
+	add_string_reloption(rencoder_relopt_kind, "query_sample",
+						 "Table of queries, with columns lo and hi, that the filters are made for",
+						 NULL, validate_query_sample, AccessExclusiveLock);
 
 	DefineCustomBoolVariable("rencoder.enable_scan",
 							 "Enables the planner's use of rencoder indexes.",
@@ -41,6 +73,15 @@ rencoder_options_init(void)
 							 PGC_USERSET,
 							 GUC_EXPLAIN,
 							 NULL, NULL, NULL);
+	DefineCustomIntVariable("rencoder.sample_rate",
+							"Records every n-th scan of a session in the index.",
+							"0 records none.",
+							&rencoder_sample_rate,
+							RENCODER_DEFAULT_SAMPLE_RATE,
+							0, INT_MAX,
+							PGC_USERSET,
+							0,
+							NULL, NULL, NULL);
 	MarkGUCPrefixReserved("rencoder");
 }
 
@@ -52,6 +93,8 @@ rencoderoptions(Datum reloptions, bool validate)
 		.offset = offsetof(RencoderOptions, pages_per_range)},
 		{.optname = "bits_per_key",.opttype = RELOPT_TYPE_INT,
 		.offset = offsetof(RencoderOptions, bits_per_key)},
+		{.optname = "query_sample",.opttype = RELOPT_TYPE_STRING,
+		.offset = offsetof(RencoderOptions, query_sample)},
 	};
 
 	return (bytea *) build_reloptions(reloptions, validate, rencoder_relopt_kind,
@@ -72,4 +115,14 @@ rencoder_options_bits_per_key(Relation index)
 	RencoderOptions *options = (RencoderOptions *) index->rd_options;
 
 	return options ? options->bits_per_key : RENCODER_DEFAULT_BITS_PER_KEY;
+}
+
+bool
+rencoder_options_query_sample(Relation index, char **schema, char **table)
+{
+	RencoderOptions *options = (RencoderOptions *) index->rd_options;
+
+	if (options == NULL || options->query_sample == 0)
+		return false;
+	return split_table_name((const char *) options + options->query_sample, schema, table);
 }

@@ -27,6 +27,8 @@ rencoder_page_type_name(uint16 page_id)
 			return "coder list";
 		case RENCODER_PAGE_CODER:
 			return "coder";
+		case RENCODER_PAGE_SAMPLES:
+			return "query sample";
 	}
 	return "unknown";
 }

@@ -33,6 +33,7 @@
 #define RENCODER_PAGE_FREE		0xFFB6	/* list of free extents */
 #define RENCODER_PAGE_CODERS	0xFFB7	/* list of coders */
 #define RENCODER_PAGE_CODER		0xFFB8	/* bytes of a coder */
+#define RENCODER_PAGE_SAMPLES	0xFFB9	/* query samples */
 
 typedef struct RencoderPageOpaqueData
 {

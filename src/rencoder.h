@@ -24,16 +24,25 @@ typedef struct RencoderOptions
 	int32		vl_len_;		/* varlena header (do not touch directly!) */
 	int			pages_per_range;
 	int			bits_per_key;
+	int			query_sample;	/* offset of a string, 0: none */
 } RencoderOptions;
 
 /* rencoder.enable_scan */
 extern bool rencoder_enable_scan;
+
+/* rencoder.sample_rate: every n-th scan is recorded; 0: none */
+#define RENCODER_DEFAULT_SAMPLE_RATE	10
+
+extern int	rencoder_sample_rate;
 
 /* options.c */
 extern void rencoder_options_init(void);
 extern bytea *rencoderoptions(Datum reloptions, bool validate);
 extern int	rencoder_options_pages_per_range(Relation index);
 extern int	rencoder_options_bits_per_key(Relation index);
+
+/* Schema and name of the table that query_sample names, palloc'd; false if none. */
+extern bool rencoder_options_query_sample(Relation index, char **schema, char **table);
 
 /* build.c */
 extern IndexBuildResult *rencoderbuild(Relation heap, Relation index,

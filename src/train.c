@@ -65,6 +65,26 @@ sample_rows(Relation heap, Relation index, IndexInfo *indexInfo, Training *t)
 	}
 }
 
+/* Default samples of queries for a column whose coder was stored. */
+static void
+store_samples(Relation heap, Relation index, int col, uint32 generation,
+			  const RencoderTrainer *trainer, const void *data, bool log)
+{
+	RencoderSample *samples;
+	int			n;
+
+	if (generation == 0 || RelationGetNumberOfBlocks(heap) < RENCODER_SAMPLE_MIN_CODED_HEAP)
+		return;
+	samples = palloc(RENCODER_TRAINER_SAMPLES * sizeof(RencoderSample));
+	n = rencoder_trainer_samples(trainer, data, samples);
+	if (n == 0)
+		return;
+	for (int i = 0; i < n; i++)
+		samples[i].coder = generation;
+	rencoder_samples_make(index, log);
+	rencoder_samples_store(index, col, samples, n, log);
+}
+
 void
 rencoder_train(Relation heap, Relation index, IndexInfo *indexInfo, bool log,
 			   RencoderColumnCoders *coders)
@@ -104,6 +124,7 @@ rencoder_train(Relation heap, Relation index, IndexInfo *indexInfo, bool log,
 		if (data == NULL)
 			continue;
 		generation = rencoder_coder_store(index, col, kind, data, size, log);
+		store_samples(heap, index, col, generation, t.trainer[col], data, log);
 		MemoryContextSwitchTo(caller);
 		rencoder_coders_load(index, col, generation, coders);
 		MemoryContextSwitchTo(context);

@@ -6,10 +6,18 @@
 
 #include <math.h>
 
+#include "common/pg_prng.h"
+
 #include "renc_strings.h"
 
 /* Strings kept: enough for quantiles a little finer than splitters. */
 #define MAX_STRINGS		65536
+
+/* A fixed one: the same table makes the same index. */
+#define SAMPLE_SEED		20251121
+
+/* The shortest beginning that a default sample asks for, in characters. */
+#define MIN_PREFIX		2
 
 struct RencoderTrainer
 {
@@ -127,6 +135,7 @@ train_strings(RencoderTrainer *t, uint32 *size)
 		if (n == 0 || compare_strings(&t->string[i], &t->string[n - 1]) != 0)
 			t->string[n++] = t->string[i];
 	}
+	t->nstrings = n;
 	*size = (uint32) renc_strings_train(t->string, n, data, RENCODER_CODER_MAX_SIZE);
 	return *size > 0 ? data : NULL;
 }
@@ -148,4 +157,74 @@ rencoder_trainer_finish(RencoderTrainer *t, uint16 *kind, uint32 *size)
 			return data;
 	}
 	return NULL;
+}
+
+/* Does a character of UTF-8 begin here?  In other encodings: perhaps. */
+static bool
+begins_character(uint8_t byte)
+{
+	return (byte & 0xC0) != 0x80;
+}
+
+/* Length in bytes of the first "nchars" characters. */
+static size_t
+prefix_length(const renc_string *s, size_t nchars)
+{
+	size_t		i = 0;
+
+	while (i < s->length && nchars > 0)
+	{
+		nchars--;
+		i++;
+		while (i < s->length && !begins_character(s->data[i]))
+			i++;
+	}
+	return i;
+}
+
+static size_t
+count_characters(const renc_string *s)
+{
+	size_t		n = 0;
+
+	for (size_t i = 0; i < s->length; i++)
+		n += i == 0 || begins_character(s->data[i]);
+	return n;
+}
+
+/*
+ * Users look for strings that look like those in the table, and for what
+ * begins like them.  How much of it they type is not known: any length from
+ * MIN_PREFIX characters on is as likely.
+ */
+static int
+string_samples(const RencoderTrainer *t, const renc_strings *d, RencoderSample *samples)
+{
+	pg_prng_state prng;
+
+	pg_prng_seed(&prng, SAMPLE_SEED);
+	for (int i = 0; i < RENCODER_TRAINER_SAMPLES; i++)
+	{
+		const renc_string *s = &t->string[pg_prng_uint64_range(&prng, 0, t->nstrings - 1)];
+		size_t		nchars = count_characters(s);
+		size_t		length = s->length;
+		uint64		lo;
+		uint64		hi;
+
+		if (i % 2 == 1 && nchars > MIN_PREFIX)
+			length = prefix_length(s, pg_prng_uint64_range(&prng, MIN_PREFIX, nchars));
+		lo = renc_strings_key(d, s->data, length);
+		hi = i % 2 == 0 ? lo : renc_strings_last(d, s->data, length);
+		samples[i] = rencoder_sample_interval(lo, hi, 0, RENCODER_SAMPLE_DEFAULT);
+	}
+	return RENCODER_TRAINER_SAMPLES;
+}
+
+int
+rencoder_trainer_samples(const RencoderTrainer *t, const void *data,
+						 RencoderSample *samples)
+{
+	if (t->kind == RENCODER_CODER_STRINGS)
+		return string_samples(t, (const renc_strings *) data, samples);
+	return 0;
 }

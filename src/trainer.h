@@ -6,6 +6,7 @@
 #define RENCODER_TRAINER_H
 
 #include "coder.h"
+#include "samples.h"
 
 typedef struct RencoderTrainer RencoderTrainer;
 
@@ -26,5 +27,17 @@ extern void rencoder_trainer_add_point(RencoderTrainer *trainer, double x, doubl
  */
 extern void *rencoder_trainer_finish(RencoderTrainer *trainer, uint16 *kind,
 									 uint32 *size);
+
+/* Samples that rencoder_trainer_samples() makes at most. */
+#define RENCODER_TRAINER_SAMPLES	1000
+
+/*
+ * Default samples of queries, made of the values that the coder was trained
+ * on, after rencoder_trainer_finish() returned "data".  For strings: keys of
+ * values (equality) and of their beginnings (LIKE), half of each.  Returns
+ * their number; the caller sets the generation.  Other kinds have none.
+ */
+extern int	rencoder_trainer_samples(const RencoderTrainer *trainer, const void *data,
+									 RencoderSample *samples);
 
 #endif							/* RENCODER_TRAINER_H */

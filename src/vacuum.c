@@ -10,6 +10,7 @@
 #include "catalog/index.h"
 #include "utils/rel.h"
 
+#include "sampling.h"
 #include "space.h"
 #include "summarize.h"
 
@@ -42,6 +43,7 @@ rencodervacuumcleanup(IndexVacuumInfo *info, IndexBulkDeleteResult *stats)
 	/* Scanning less than a batch of ranges costs less than an index would. */
 	if (nranges >= RENC_SLICE_RANGES)
 		(void) rencoder_summarize(info->index, heap, 0, nranges - 1, true);
+	rencoder_sampling_prepare(info->index, RelationGetNumberOfBlocks(heap));
 	table_close(heap, AccessShareLock);
 
 	/*

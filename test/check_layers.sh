@@ -20,14 +20,15 @@ page
 wal entry
 meta options
 directory space
-coder trainer
+coder samples trainer
 group groupcopy horizon
 probe format format_dict format_filter
 plan
 key encode encode_net encode_number encode_text
 train
+sampling samplekeep sampletable
 build summarize rebuild retune desummarize interleave insert scan bitmap vacuum costindex costheap cost validate handler
-target maintenance inspect check check_state check_blocks check_heap
+target maintenance inspect samplefuncs check check_state check_blocks check_heap
 '
 
 # Words (extended regular expressions) that only the files named may use.

@@ -1,0 +1,23 @@
+/*
+ * samplekeep.h
+ *		Query samples that outlive the index that recorded them.
+ */
+#ifndef RENCODER_SAMPLEKEEP_H
+#define RENCODER_SAMPLEKEEP_H
+
+#include "compat.h"
+
+#include "utils/rel.h"
+
+/*
+ * In a build, stores the samples of the storage that is being replaced, or, if
+ * the index is a new one, those that other indexes of the table have for
+ * the same columns.  Only columns without coders: the keys of others depend on
+ * the coder, which is trained anew.  "keep_table": also samples that came from
+ * a table.
+ *
+ * Locks: AccessShareLock on other indexes, if obtained at once, released.
+ */
+extern void rencoder_samplekeep(Relation heap, Relation index, bool keep_table);
+
+#endif							/* RENCODER_SAMPLEKEEP_H */

@@ -1,0 +1,226 @@
+/*
+ * sampletable.c
+ *		Query samples from a table of intervals.
+ */
+#include "sampletable.h"
+
+#include "catalog/index.h"
+#include "catalog/namespace.h"
+#include "common/pg_prng.h"
+#include "executor/spi.h"
+#include "utils/builtins.h"
+#include "utils/guc.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/snapmgr.h"
+
+#include "key.h"
+
+/* Rows fetched at a time. */
+#define BATCH_ROWS		1000
+
+/* A fixed one: the same table makes the same index. */
+#define CHOICE_SEED		20220612
+
+typedef struct SampleTable
+{
+	Relation	index;
+	const char *schema;
+	const char *table;
+	int			elevel;			/* of what is wrong with the table */
+	bool		boxes;			/* not intervals */
+	uint32		generation;		/* of the column's coder */
+	const RencoderCoder *coder;
+	Oid			type[2];		/* lo and hi are encoded as */
+	RencoderSample *samples;
+	uint64		nrows;			/* that could be samples */
+	uint64		nbad;			/* with lo > hi */
+	pg_prng_state prng;
+} SampleTable;
+
+static char *
+table_name(const SampleTable *t)
+{
+	return quote_qualified_identifier(t->schema, t->table);
+}
+
+/*
+ * Looks for a column and whether it can be compared with the index'.  If not,
+ * reports it; false if that was no error.
+ */
+static bool
+check_column(SampleTable *t, Oid relid, int which)
+{
+	const char *column = which == 0 ? "lo" : "hi";
+	AttrNumber	attnum = get_attnum(relid, column);
+	Oid			type;
+
+	if (attnum == InvalidAttrNumber)
+	{
+		ereport(t->elevel,
+				(errcode(ERRCODE_UNDEFINED_COLUMN),
+				 errmsg("query sample table %s has no column \"%s\"", table_name(t), column),
+				 errhint("The table must have columns \"lo\" and \"hi\", the bounds of intervals.")));
+		return false;
+	}
+	type = get_atttype(relid, attnum);
+	t->type[which] = rencoder_key_type(t->index, 0, type);
+	if (!OidIsValid(t->type[which]))
+	{
+		ereport(t->elevel,
+				(errcode(ERRCODE_DATATYPE_MISMATCH),
+				 errmsg("column \"%s\" of query sample table %s has type %s, which index \"%s\" cannot compare",
+						column, table_name(t), format_type_be(type),
+						RelationGetRelationName(t->index)),
+				 errhint("Give the column the type %s.",
+						 format_type_be(t->index->rd_opcintype[0]))));
+		return false;
+	}
+	if (pg_class_aclcheck(relid, GetUserId(), ACL_SELECT) != ACLCHECK_OK &&
+		pg_attribute_aclcheck(relid, attnum, GetUserId(), ACL_SELECT) != ACLCHECK_OK)
+	{
+		ereport(t->elevel,
+				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+				 errmsg("permission denied for query sample table %s", table_name(t)),
+				 errhint("Grant SELECT on the table to \"%s\", the owner of index \"%s\".",
+						 GetUserNameFromId(GetUserId(), false),
+						 RelationGetRelationName(t->index))));
+		return false;
+	}
+	return true;
+}
+
+static bool
+check_table(SampleTable *t)
+{
+	Oid			namespace = get_namespace_oid(t->schema, true);
+	Oid			relid = OidIsValid(namespace) ? get_relname_relid(t->table, namespace) : InvalidOid;
+
+	if (!OidIsValid(relid))
+	{
+		ereport(t->elevel,
+				(errcode(ERRCODE_UNDEFINED_TABLE),
+				 errmsg("query sample table %s does not exist", table_name(t)),
+				 errhint("Create it, or change the parameter \"query_sample\" of index \"%s\".",
+						 RelationGetRelationName(t->index))));
+		return false;
+	}
+	return check_column(t, relid, 0) && check_column(t, relid, 1);
+}
+
+/* Takes a row, or not: each of those seen is kept with the same probability. */
+static void
+add_row(SampleTable *t, uint64 lo, uint64 hi)
+{
+	uint64		place = t->nrows++;
+
+	if (place >= RENCODER_SAMPLES_MAX)
+		place = pg_prng_uint64_range(&t->prng, 0, place);
+	if (place >= RENCODER_SAMPLES_MAX)
+		return;
+	t->samples[place] = rencoder_sample_interval(lo, hi, t->generation, RENCODER_SAMPLE_TABLE);
+	if (t->boxes)
+		t->samples[place].kind = RENCODER_SAMPLE_BOX;
+}
+
+static void
+read_row(SampleTable *t, HeapTuple tuple, TupleDesc desc)
+{
+	uint64		key[2];
+
+	for (int i = 0; i < 2; i++)
+	{
+		bool		isnull;
+		Datum		value = SPI_getbinval(tuple, desc, i + 1, &isnull);
+
+		if (isnull || !rencoder_key_encode_as(t->index, 0, t->type[i], value, t->coder, &key[i]))
+			return;
+	}
+	if (key[0] <= key[1])
+		add_row(t, key[0], key[1]);
+	else
+		t->nbad++;
+}
+
+static void
+read_rows(SampleTable *t)
+{
+	char	   *query = psprintf("SELECT lo, hi FROM %s", table_name(t));
+	MemoryContext row_context = AllocSetContextCreate(CurrentMemoryContext, "rencoder sample row",
+													  ALLOCSET_SMALL_SIZES);
+	SPIPlanPtr	plan;
+	Portal		portal;
+
+	SPI_connect();
+	plan = SPI_prepare(query, 0, NULL);
+	if (plan == NULL)
+		elog(ERROR, "SPI_prepare failed: %s", SPI_result_code_string(SPI_result));
+	portal = SPI_cursor_open(NULL, plan, NULL, NULL, true);
+	for (;;)
+	{
+		MemoryContext old;
+
+		SPI_cursor_fetch(portal, true, BATCH_ROWS);
+		if (SPI_processed == 0)
+			break;
+		old = MemoryContextSwitchTo(row_context);
+		for (uint64 i = 0; i < SPI_processed; i++)
+			read_row(t, SPI_tuptable->vals[i], SPI_tuptable->tupdesc);
+		MemoryContextSwitchTo(old);
+		MemoryContextReset(row_context);
+		SPI_freetuptable(SPI_tuptable);
+	}
+	SPI_cursor_close(portal);
+	SPI_finish();
+	MemoryContextDelete(row_context);
+}
+
+static void
+report_context(void *arg)
+{
+	const SampleTable *t = (const SampleTable *) arg;
+
+	errcontext("reading the query samples of index \"%s\" from table %s",
+			   RelationGetRelationName(t->index), table_name(t));
+}
+
+RencoderSample *
+rencoder_sampletable_read(Relation index, const char *schema, const char *table, int *n)
+{
+	SampleTable t = {0};
+	ErrorContextCallback context = {error_context_stack, report_context, &t};
+	int			nestlevel = NewGUCNestLevel();
+	bool		snapshot = !ActiveSnapshotSet();
+	bool		sound;
+
+	t.index = index;
+	t.schema = schema;
+	t.table = table;
+	t.elevel = ReindexIsProcessingIndex(RelationGetRelid(index)) ? WARNING : ERROR;
+	t.boxes = rencoder_key_is_boxed(index, 0);
+	t.generation = rencoder_coder_newest(index, 0);
+	t.samples = palloc(RENCODER_SAMPLES_MAX * sizeof(RencoderSample));
+	pg_prng_seed(&t.prng, CHOICE_SEED);
+	(void) rencoder_coder_find(rencoder_coders_create(), index, 0, t.generation, &t.coder);
+
+	rencoder_restrict_search_path();
+	if (snapshot)
+		PushActiveSnapshot(GetTransactionSnapshot());
+	sound = check_table(&t);
+	if (sound)
+	{
+		error_context_stack = &context;
+		read_rows(&t);
+		error_context_stack = context.previous;
+	}
+	if (snapshot)
+		PopActiveSnapshot();
+	AtEOXact_GUC(false, nestlevel);
+
+	if (t.nbad > 0)
+		ereport(WARNING,
+				(errmsg("%llu rows of query sample table %s have a \"lo\" greater than \"hi\" and were left out",
+						(unsigned long long) t.nbad, table_name(&t))));
+	*n = (int) Min(t.nrows, RENCODER_SAMPLES_MAX);
+	return sound ? t.samples : NULL;
+}

@@ -1,0 +1,23 @@
+/*
+ * sampletable.h
+ *		Query samples from a table of intervals.
+ */
+#ifndef RENCODER_SAMPLETABLE_H
+#define RENCODER_SAMPLETABLE_H
+
+#include "samples.h"
+
+/*
+ * Reads the columns lo and hi of a table, or a random choice of
+ * RENCODER_SAMPLES_MAX rows, as samples of the index' first column, in a
+ * build; palloc'd, *n is their number.  Rows with nulls, or whose lo is
+ * greater than hi, are left out.  NULL if the table cannot be read and that is
+ * no error.
+ *
+ * The table is read as the current user, with a safe search path.  Errors: as
+ * rencoder_sampling_build() says.
+ */
+extern RencoderSample *rencoder_sampletable_read(Relation index, const char *schema,
+												 const char *table, int *n);
+
+#endif							/* RENCODER_SAMPLETABLE_H */

@@ -1,0 +1,41 @@
+/*
+ * sampling.h
+ *		Where the query samples of an index come from.
+ */
+#ifndef RENCODER_SAMPLING_H
+#define RENCODER_SAMPLING_H
+
+#include "key.h"
+#include "samples.h"
+
+/* Intervals that are recorded of one column of a scan. */
+#define RENCODER_SAMPLING_INTERVALS	4
+
+/*
+ * Records what a scan asked for, if it is its turn: every n-th scan of the
+ * session (rencoder.sample_rate).  "passed" is the share of the table, 0 .. 1,
+ * that the scan has to visit: the more it is the less likely it is recorded.
+ * Not an error, whatever the sample pages look like.  Cost: as
+ * rencoder_samples_hint().
+ */
+extern void rencoder_sampling_scan(const RencoderQuery *query, double passed);
+
+/*
+ * Makes the sample pages for an index that is big enough for them now.  Takes
+ * the maintainer's lock if it does.
+ */
+extern void rencoder_sampling_prepare(Relation index, BlockNumber heap_nblocks);
+
+/*
+ * In a build, once coders are trained: makes the sample pages if the table is
+ * big enough or there are samples, takes over those of the index that this one
+ * replaces (samplekeep.h), and reads the table that query_sample names.  Runs
+ * queries as the current user.
+ *
+ * Errors: all that reading a table may raise.  If the index is being rebuilt,
+ * a table that is missing or not of the form is only a warning: TRUNCATE or
+ * VACUUM FULL must not fail for it.
+ */
+extern void rencoder_sampling_build(Relation heap, Relation index);
+
+#endif							/* RENCODER_SAMPLING_H */
