@@ -23,6 +23,7 @@ FILTER_OBJS = \
 	src/filter/renc_window.o
 
 OBJS = $(FILTER_OBJS) \
+	src/autosummarize.o \
 	src/bitmap.o \
 	src/build.o \
 	src/check.o \
@@ -57,6 +58,8 @@ OBJS = $(FILTER_OBJS) \
 	src/page.o \
 	src/plan.o \
 	src/probe.o \
+	src/rangescan.o \
+	src/request.o \
 	src/scan.o \
 	src/space.o \
 	src/summarize.o \
@@ -65,7 +68,8 @@ OBJS = $(FILTER_OBJS) \
 	src/trainer.o \
 	src/vacuum.o \
 	src/validate.o \
-	src/wal.o
+	src/wal.o \
+	src/worker.o
 
 OPTFLAGS =
 WARNFLAGS =

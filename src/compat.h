@@ -37,6 +37,17 @@
 	pg_class_ownercheck((relid), (roleid))
 #endif
 
+/* 16: file nodes became file locators. */
+#if PG_VERSION_NUM >= 160000
+#define rencoder_new_in_transaction(rel) \
+	((rel)->rd_createSubid != InvalidSubTransactionId || \
+	 (rel)->rd_firstRelfilelocatorSubid != InvalidSubTransactionId)
+#else
+#define rencoder_new_in_transaction(rel) \
+	((rel)->rd_createSubid != InvalidSubTransactionId || \
+	 (rel)->rd_firstRelfilenodeSubid != InvalidSubTransactionId)
+#endif
+
 /* 17: RestrictSearchPath(); before that the search path is set by hand. */
 #if PG_VERSION_NUM >= 170000
 #define rencoder_restrict_search_path() RestrictSearchPath()

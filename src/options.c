@@ -2,8 +2,9 @@
  * options.c
  *		Storage parameters of an index, and settings.
  *
- * Storage parameters are read once, when the index is built, and frozen in
- * its metapage; ALTER INDEX .. SET takes effect with the next REINDEX.
+ * Those that say how the index is built are read then and frozen in its
+ * metapage; ALTER INDEX .. SET takes effect with the next REINDEX.  The others
+ * ("autosummarize") take effect at once.
  */
 #include "rencoder.h"
 
@@ -32,6 +33,10 @@ rencoder_options_init(void)
 					  RENCODER_MIN_BITS_PER_KEY,
 					  RENCODER_MAX_BITS_PER_KEY,
 					  AccessExclusiveLock);
+	add_bool_reloption(rencoder_relopt_kind, "autosummarize",
+					   "Summarizes block ranges as the table grows",
+					   RENCODER_DEFAULT_AUTOSUMMARIZE,
+					   ShareUpdateExclusiveLock);
 
 	DefineCustomBoolVariable("rencoder.enable_scan",
 							 "Enables the planner's use of rencoder indexes.",
@@ -52,6 +57,8 @@ rencoderoptions(Datum reloptions, bool validate)
 		.offset = offsetof(RencoderOptions, pages_per_range)},
 		{.optname = "bits_per_key",.opttype = RELOPT_TYPE_INT,
 		.offset = offsetof(RencoderOptions, bits_per_key)},
+		{.optname = "autosummarize",.opttype = RELOPT_TYPE_BOOL,
+		.offset = offsetof(RencoderOptions, autosummarize)},
 	};
 
 	return (bytea *) build_reloptions(reloptions, validate, rencoder_relopt_kind,
@@ -72,4 +79,12 @@ rencoder_options_bits_per_key(Relation index)
 	RencoderOptions *options = (RencoderOptions *) index->rd_options;
 
 	return options ? options->bits_per_key : RENCODER_DEFAULT_BITS_PER_KEY;
+}
+
+bool
+rencoder_options_autosummarize(Relation index)
+{
+	RencoderOptions *options = (RencoderOptions *) index->rd_options;
+
+	return options ? options->autosummarize : RENCODER_DEFAULT_AUTOSUMMARIZE;
 }

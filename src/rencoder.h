@@ -19,11 +19,14 @@
 #define RENCODER_MIN_BITS_PER_KEY			4
 #define RENCODER_MAX_BITS_PER_KEY			64
 
+#define RENCODER_DEFAULT_AUTOSUMMARIZE		true
+
 typedef struct RencoderOptions
 {
 	int32		vl_len_;		/* varlena header (do not touch directly!) */
 	int			pages_per_range;
 	int			bits_per_key;
+	bool		autosummarize;
 } RencoderOptions;
 
 /* rencoder.enable_scan */
@@ -34,6 +37,7 @@ extern void rencoder_options_init(void);
 extern bytea *rencoderoptions(Datum reloptions, bool validate);
 extern int	rencoder_options_pages_per_range(Relation index);
 extern int	rencoder_options_bits_per_key(Relation index);
+extern bool rencoder_options_autosummarize(Relation index);
 
 /* build.c */
 extern IndexBuildResult *rencoderbuild(Relation heap, Relation index,
