@@ -23,6 +23,7 @@ FILTER_OBJS = \
 	src/filter/renc_window.o
 
 OBJS = $(FILTER_OBJS) \
+	src/autosummarize.o \
 	src/bitmap.o \
 	src/build.o \
 	src/check.o \
@@ -57,13 +58,15 @@ OBJS = $(FILTER_OBJS) \
 	src/page.o \
 	src/plan.o \
 	src/probe.o \
+	src/rangescan.o \
 	src/rebuild.o \
+	src/request.o \
 	src/retune.o \
 	src/samplefuncs.o \
 	src/samplekeep.o \
+	src/samples.o \
 	src/sampletable.o \
 	src/sampling.o \
-	src/samples.o \
 	src/scan.o \
 	src/space.o \
 	src/summarize.o \
@@ -72,7 +75,8 @@ OBJS = $(FILTER_OBJS) \
 	src/trainer.o \
 	src/vacuum.o \
 	src/validate.o \
-	src/wal.o
+	src/wal.o \
+	src/worker.o
 
 OPTFLAGS =
 WARNFLAGS =

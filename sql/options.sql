@@ -56,6 +56,8 @@ CREATE INDEX opt_v ON opt USING rencoder (v) WITH (bits_per_key = 1000);
 CREATE INDEX opt_v ON opt USING rencoder (v) WITH (bits_per_key = -20);
 CREATE INDEX opt_v ON opt USING rencoder (v) WITH (bits_per_key = on);
 CREATE INDEX opt_v ON opt USING rencoder (v) WITH (bits_per_key = 20, bits_per_key = 20);
+CREATE INDEX opt_v ON opt USING rencoder (v) WITH (autosummarize = maybe);
+CREATE INDEX opt_v ON opt USING rencoder (v) WITH (autosummarize = 2);
 
 --
 -- No others.

@@ -21,7 +21,7 @@ DECLARE
 	keys text;
 BEGIN
 	PERFORM set_config('maintenance_work_mem', memory, true);
-	EXECUTE format('CREATE INDEX spill_idx ON spill USING rencoder (v, few) WITH (pages_per_range = %s)', pages);
+	EXECUTE format('CREATE INDEX spill_idx ON spill USING rencoder (v, few) WITH (autosummarize = off, pages_per_range = %s)', pages);
 	PERFORM rencoder_index_check('spill_idx', true);
 	SELECT string_agg(format('%s.%s %s %s%s', group_no, attnum, storage, format, CASE WHEN always > 0 THEN ' always' ELSE '' END),
 					  ', ' ORDER BY group_no, attnum) INTO groups FROM rencoder_groups('spill_idx');

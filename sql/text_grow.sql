@@ -4,7 +4,7 @@ SET client_min_messages = warning;
 
 CREATE TABLE grow (t text);
 INSERT INTO grow SELECT 'https://www.example.com/' || md5(i::text) FROM generate_series(1, 2000) i;
-CREATE INDEX grow_t ON grow USING rencoder (t) WITH (pages_per_range = 1);
+CREATE INDEX grow_t ON grow USING rencoder (t) WITH (autosummarize = off, pages_per_range = 1);
 INSERT INTO grow SELECT 'https://www.example.com/' || md5((i % 60)::text) FROM generate_series(1, 40000) i;
 SELECT rencoder_summarize_new_values('grow_t') > 400 AS summarized;
 SELECT group_no, storage, format FROM rencoder_groups('grow_t');

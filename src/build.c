@@ -411,7 +411,7 @@ rencoderbuild(Relation heap, Relation index, IndexInfo *indexInfo)
 		b.nranges = 0;
 
 	b.collector = rencoder_collect_create(b.meta.natts);
-	b.planner = rencoder_planner_create(b.meta.bits_per_key, b.meta.pages_per_range);
+	b.planner = rencoder_planner_create(index, &b.meta, (double) b.nranges);
 	b.config = palloc0(b.meta.natts * sizeof(RencoderConfig));
 	b.capacity = palloc0(b.meta.natts * sizeof(double));
 	b.header = palloc0(b.meta.natts * sizeof(RencoderHeader));

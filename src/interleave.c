@@ -203,13 +203,15 @@ rewrite_dict(const Interleaving *il, const RencoderHeaderData *copy,
 		(Size) maintenance_work_mem * 1024 / 2;
 	renc_mask	already = rencoder_set_get(copy->always);
 	renc_keys	ranges[RENC_GROUP_RANGES] = {{NULL, 0}};
+	RencoderPlanner *planner;
 	RencoderPrediction prediction;
 	char	   *image;
 
 	new->config.coder = copy->config.coder; /* the keys are the same */
-	rencoder_plan_column(rencoder_planner_create(il->meta->bits_per_key,
-												 il->meta->pages_per_range),
-						 c, 0, RENC_MATRIX_WIDTH, 0, fits_memory, &new->config, &prediction);
+	planner = rencoder_planner_create(il->index, il->meta,
+									  (il->group + 1.0) * RENC_GROUP_RANGES);
+	planner->first_column = il->col;
+	rencoder_plan_column(planner, c, 0, RENC_MATRIX_WIDTH, 0, fits_memory, &new->config, &prediction);
 	new->always = already;
 	for (int slot = 0; slot < RENC_GROUP_RANGES; slot++)
 	{

@@ -6,6 +6,8 @@
 
 #include "utils/memutils.h"
 
+#include "samples.h"
+
 #include "renc_dict.h"
 #include "renc_window.h"
 
@@ -18,17 +20,63 @@
 /* Fixed: the same table makes the same index. */
 #define OWN_SAMPLE_SEED		20220612
 
+/* Real queries that are enough; with fewer, own values count, too. */
+#define ENOUGH_QUERIES		200
+
 RencoderPlanner *
-rencoder_planner_create(uint32 bits_per_key, uint32 pages_per_range)
+rencoder_planner_create(Relation index, const RencoderMeta *meta, double table_ranges)
 {
 	RencoderPlanner *planner = palloc0(sizeof(RencoderPlanner));
 
-	planner->bits_per_key = bits_per_key;
-	planner->pages_per_range = pages_per_range;
+	planner->bits_per_key = meta->bits_per_key;
+	planner->pages_per_range = meta->pages_per_range;
+	planner->table_ranges = table_ranges;
+	planner->index = index;
 	planner->context = CurrentMemoryContext;
 	for (int col = 0; col < INDEX_MAX_KEYS; col++)
-		renc_search_start(&planner->search[col], bits_per_key);
+		renc_search_start(&planner->search[col], meta->bits_per_key);
 	return planner;
+}
+
+/* Reads the samples of a column, unless they are here already. */
+static const RencoderQueries *
+load_queries(RencoderPlanner *planner, int col, uint32 generation)
+{
+	RencoderQueries *q = &planner->queries[col];
+	MemoryContext old;
+	RencoderSample *samples;
+	int			n;
+
+	if (q->loaded && q->generation == generation)
+		return q;
+	old = MemoryContextSwitchTo(planner->context);
+	samples = rencoder_samples_read(planner->index, planner->first_column + col,
+									generation, &n);
+	q->loaded = true;
+	q->generation = generation;
+	q->sample = palloc0(Max(n, 1) * sizeof(renc_sample));
+	q->n = q->nreal = 0;
+
+	/* Real ones first. */
+	for (int pass = 0; pass < 2; pass++)
+	{
+		for (int i = 0; i < n; i++)
+		{
+			if (samples[i].kind != RENCODER_SAMPLE_INTERVAL ||
+				(samples[i].source == RENCODER_SAMPLE_DEFAULT) != (pass == 1))
+				continue;
+			q->sample[q->n].lo = samples[i].lo;
+			q->sample[q->n].hi = samples[i].hi;
+			q->sample[q->n].weight = 1;
+			q->sample[q->n].anchor = -1;
+			q->n++;
+		}
+		if (pass == 0)
+			q->nreal = q->n;
+	}
+	pfree(samples);
+	MemoryContextSwitchTo(old);
+	return q;
 }
 
 /*
@@ -114,24 +162,63 @@ gather_keys(const RencoderCollector *c, int col, ColumnKeys *k)
 	}
 }
 
+/* Memory for the model and for samples. */
+static void
+make_room(RencoderPlanner *planner)
+{
+	MemoryContext old = MemoryContextSwitchTo(planner->context);
+
+	planner->model = palloc(renc_model_size());
+	planner->sample = palloc((RENC_SEARCH_SAMPLES + RENCODER_SAMPLES_MAX) * sizeof(renc_sample));
+	MemoryContextSwitchTo(old);
+}
+
+/*
+ * The samples for a group: real queries; while there are not enough of them,
+ * also default ones, or intervals between the group's own values.  Together
+ * the real ones weigh as much as there are of the number that is enough.
+ */
+static int
+choose_samples(RencoderPlanner *planner, const RencoderQueries *q, const ColumnKeys *k)
+{
+	double		share = Min(1.0, (double) q->nreal / ENOUGH_QUERIES);
+	int			n = q->nreal;
+
+	memcpy(planner->sample, q->sample, q->n * sizeof(renc_sample));
+	if (share >= 1)
+		return n;
+	if (q->n > q->nreal)
+		n = q->n;
+	else
+		n += renc_search_own_samples(k->ranges, k->n, planner->table_ranges, OWN_SAMPLE_SEED,
+									 planner->sample + n, RENC_SEARCH_SAMPLES);
+	if (q->nreal > 0 && n > q->nreal)
+	{
+		double		others = 0;
+
+		for (int i = q->nreal; i < n; i++)
+			others += planner->sample[i].weight;
+		for (int i = 0; i < q->nreal; i++)
+			planner->sample[i].weight =
+				(float) (share / (1 - share) * others / q->nreal);
+	}
+	return n;
+}
+
 /* Prepares the model for a group; false if the rule is to choose. */
 static bool
 prepare_model(RencoderPlanner *planner, int col, const ColumnKeys *k,
 			  const RencoderConfig *config, renc_model_input *in)
 {
-	const RencoderQuerySample *query = &planner->query[col];
-	bool		given = query->n > 0 && query->generation == config->coder;
+	const RencoderQueries *q;
 
-	if (k->total == 0 || (k->total < MIN_SEARCHED_KEYS && !given))
+	if (k->total == 0)
+		return false;
+	q = load_queries(planner, col, config->coder);
+	if (k->total < MIN_SEARCHED_KEYS && q->n == 0)
 		return false;
 	if (planner->model == NULL)
-	{
-		MemoryContext old = MemoryContextSwitchTo(planner->context);
-
-		planner->model = palloc(renc_model_size());
-		planner->own = palloc(RENC_SEARCH_SAMPLES * sizeof(renc_sample));
-		MemoryContextSwitchTo(old);
-	}
+		make_room(planner);
 	memset(in, 0, sizeof(*in));
 	in->ranges = k->ranges;
 	in->nranges = k->n;
@@ -141,17 +228,8 @@ prepare_model(RencoderPlanner *planner, int col, const ColumnKeys *k,
 	in->capacity = config->capacity;
 	in->pages_per_range = planner->pages_per_range;
 	in->window_cost = RENC_MODEL_WINDOW_COST;
-	if (given)
-	{
-		in->sample = query->sample;
-		in->nsamples = query->n;
-	}
-	else
-	{
-		in->nsamples = renc_search_own_samples(k->ranges, k->n, OWN_SAMPLE_SEED,
-											   planner->own, RENC_SEARCH_SAMPLES);
-		in->sample = planner->own;
-	}
+	in->nsamples = choose_samples(planner, q, k);
+	in->sample = planner->sample;
 	return true;
 }
 

@@ -14,12 +14,14 @@
 #include "renc_search.h"
 
 /* What is known of the queries of a column, in keys of one coder. */
-typedef struct RencoderQuerySample
+typedef struct RencoderQueries
 {
+	bool		loaded;
 	uint32		generation;
-	renc_sample *sample;
-	size_t		n;				/* 0: nothing, own values will do */
-} RencoderQuerySample;
+	renc_sample *sample;		/* real ones first */
+	int			n;
+	int			nreal;			/* others were made of the table's own values */
+} RencoderQueries;
 
 /* State of planning group after group: each search begins where the last ended. */
 typedef struct RencoderPlanner
@@ -27,10 +29,13 @@ typedef struct RencoderPlanner
 	uint32		bits_per_key;
 	uint32		pages_per_range;
 	MemoryContext context;
-	RencoderQuerySample query[INDEX_MAX_KEYS];
+	double		table_ranges;	/* block ranges of the table */
+	Relation	index;
+	int			first_column;	/* which the collector's first one is */
+	RencoderQueries queries[INDEX_MAX_KEYS];
 	renc_search search[INDEX_MAX_KEYS];
 	renc_model *model;			/* work space, NULL until needed */
-	renc_sample *own;			/* room for own values, NULL until needed */
+	renc_sample *sample;		/* room for samples, NULL until needed */
 } RencoderPlanner;
 
 /* What is expected of a configuration. */
@@ -40,9 +45,13 @@ typedef struct RencoderPrediction
 	double		cost;			/* of a query in the group, in heap pages */
 } RencoderPrediction;
 
-/* Lives in the current memory context. */
-extern RencoderPlanner *rencoder_planner_create(uint32 bits_per_key,
-												uint32 pages_per_range);
+/*
+ * Lives in the current memory context.  Reads the index's query samples when
+ * they are needed first.
+ */
+extern RencoderPlanner *rencoder_planner_create(Relation index,
+												const RencoderMeta *meta,
+												double table_ranges);
 
 /*
  * Chooses for a column from the collected keys of some of its ranges (all

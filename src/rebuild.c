@@ -42,7 +42,7 @@ collect_callback(Relation index, ItemPointer tid, Datum *values, bool *isnull,
 uint64
 rencoder_rebuild_collect(RencoderRebuild *r)
 {
-	uint64		oldest = rencoder_horizon_now(r->heap);
+	uint64		oldest = rencoder_horizon_before(r->heap);
 	uint64		start = (uint64) r->group * RENC_GROUP_RANGES * r->meta.pages_per_range;
 	uint64		end = start + (uint64) RENC_GROUP_RANGES * r->meta.pages_per_range;
 

@@ -238,14 +238,13 @@ rencoder_retune(Relation index, Relation heap)
 	t.rebuild.indexInfo = BuildIndexInfo(index);
 	t.rebuild.indexInfo->ii_Concurrent = false;
 	t.column = palloc(t.rebuild.meta.natts * sizeof(RencoderHeaderData));
-	t.planner = rencoder_planner_create(t.rebuild.meta.bits_per_key,
-										t.rebuild.meta.pages_per_range);
 
 	rencoder_meta_lock_maintainer(index);
 	find_coders(&t);
 	rencoder_meta_unlock_maintainer(index);
 
 	nranges = rencoder_range_count(&t.rebuild.meta, RelationGetNumberOfBlocks(heap));
+	t.planner = rencoder_planner_create(index, &t.rebuild.meta, (double) nranges);
 	context = AllocSetContextCreate(CurrentMemoryContext, "rencoder retune",
 									ALLOCSET_DEFAULT_SIZES);
 	for (uint32 group = 0; (uint64) group * RENC_GROUP_RANGES < nranges; group++)

@@ -1,0 +1,173 @@
+/*
+ * autosummarize.c
+ *		The inserting session's part in automatic summarization.
+ *
+ * A worker does it, if it can be had.  Inserting sessions do it themselves
+ * where a worker could not see the rows (temporary tables; tables and indexes
+ * that this transaction has created or truncated), where none can be started,
+ * and where the worker is so late that two batches of ranges would wait.  They
+ * do so only
+ *
+ *	- under the maintainer lock, if they get it without waiting;
+ *	- for plain columns: a function of an expression or predicate that fails
+ *	  for another session's row must not fail this session's;
+ *	- within a subtransaction, so that no damaged page, full disk or other
+ *	  misfortune on the way fails the INSERT, which has nothing to do with it;
+ *	- for two slices at a time, so that an INSERT does not take as long as the
+ *	  work of hours that was left undone.
+ */
+#include "autosummarize.h"
+
+#include "access/parallel.h"
+#include "access/xact.h"
+#include "utils/resowner.h"
+#include "utils/timestamp.h"
+
+#include "rencoder.h"
+#include "request.h"
+#include "summarize.h"
+
+/* A session that failed does not try again for this long. */
+#define PAUSE_AFTER_ERROR_MS	60000
+
+/* Slices a session summarizes in one go. */
+#define INLINE_SLICES			2
+
+/* It looks for them so many slices back: one group. */
+#define INLINE_WINDOW			RENC_GROUP_SLICES
+
+/* Though there is a worker, a session helps when so many ranges wait. */
+#define LATE_RANGES				(2 * RENC_SLICE_RANGES - 2)
+
+static TimestampTz paused_until = 0;
+
+/*
+ * Pages near the end of the table are still being filled, by several sessions
+ * each its own, and bits set one by one cost more than in bulk.  So a range or
+ * two behind the last row do not count as complete.
+ */
+uint64
+rencoder_complete_slices(const RencoderMeta *meta, uint64 range)
+{
+	uint64		slack = meta->pages_per_range >= 32 ? 1 : 2;
+
+	return range < slack ? 0 : (range - slack) / RENC_SLICE_RANGES;
+}
+
+uint64
+rencoder_first_gap(Relation index, const RencoderMeta *meta, uint64 first, uint64 end)
+{
+	while (first < end && rencoder_slice_summarized(index, meta, first))
+		first++;
+	return first;
+}
+
+/* How far back a session looks for slices to summarize. */
+static uint64
+window_start(uint64 end)
+{
+	return end < INLINE_WINDOW ? 0 : end - INLINE_WINDOW;
+}
+
+static void
+report_failure(Relation index, const ErrorData *error)
+{
+	ereport(LOG,
+			(errcode(error->sqlerrcode),
+			 errmsg("could not summarize block ranges of index \"%s\": %s",
+					RelationGetRelationName(index), error->message),
+			 error->detail ? errdetail_internal("%s", error->detail) : 0,
+			 error->hint ? errhint("%s", error->hint) : 0));
+}
+
+/* The caller has the maintainer lock; it is released. */
+static void
+summarize_in_subtransaction(Relation index, Relation heap, const RencoderMeta *meta,
+							uint64 end)
+{
+	MemoryContext context = CurrentMemoryContext;
+	ResourceOwner owner = CurrentResourceOwner;
+	ErrorData  *volatile error = NULL;
+
+	BeginInternalSubTransaction(NULL);
+	MemoryContextSwitchTo(context);
+	PG_TRY();
+	{
+		uint64		slice = window_start(end);
+
+		for (int i = 0; i < INLINE_SLICES; i++)
+		{
+			slice = rencoder_first_gap(index, meta, slice, end);
+			if (slice < end)
+				rencoder_summarize_slice(index, heap, slice, true);
+		}
+		ReleaseCurrentSubTransaction();
+	}
+	PG_CATCH();
+	{
+		MemoryContextSwitchTo(context);
+		error = CopyErrorData();
+		FlushErrorState();
+		RollbackAndReleaseCurrentSubTransaction();
+	}
+	PG_END_TRY();
+	MemoryContextSwitchTo(context);
+	CurrentResourceOwner = owner;
+	rencoder_meta_unlock_maintainer(index);
+	if (error == NULL)
+		return;
+
+	if (error->sqlerrcode == ERRCODE_QUERY_CANCELED)
+		ReThrowError(error);
+	paused_until = TimestampTzPlusMilliseconds(GetCurrentTimestamp(),
+											   PAUSE_AFTER_ERROR_MS);
+	report_failure(index, error);
+	FreeErrorData(error);
+}
+
+/* Can the worker of the database see the index' pages, and has it a right to? */
+static bool
+worker_can_see(Relation index)
+{
+	return !RelationUsesLocalBuffers(index) && !rencoder_new_in_transaction(index);
+}
+
+static bool
+may_do_it_here(const IndexInfo *indexInfo)
+{
+	return indexInfo->ii_Expressions == NIL && indexInfo->ii_Predicate == NIL &&
+		!IsInParallelMode() &&
+		(paused_until == 0 || GetCurrentTimestamp() > paused_until);
+}
+
+void
+rencoder_autosummarize(Relation index, Relation heap, IndexInfo *indexInfo,
+					   const RencoderMeta *meta, RencoderProgress *progress)
+{
+	uint64		end = rencoder_complete_slices(meta, progress->range);
+	bool		asked = false;
+	uint64		tail;
+
+	/* ii_Concurrent: the second phase of CREATE INDEX CONCURRENTLY. */
+	if (end <= progress->slices || indexInfo->ii_Concurrent ||
+		!index->rd_index->indisvalid || !rencoder_options_autosummarize(index))
+		return;
+	if (rencoder_slice_summarized(index, meta, end - 1))
+	{
+		progress->slices = end;
+		return;
+	}
+
+	if (worker_can_see(index))
+	{
+		asked = progress->range == progress->asked_range ||
+			rencoder_request_put(RelationGetRelid(index), end * RENC_SLICE_RANGES);
+		if (asked)
+			progress->asked_range = progress->range;
+	}
+	tail = progress->range + 1 -
+		rencoder_first_gap(index, meta, window_start(end), end) * RENC_SLICE_RANGES;
+	if ((!asked || tail >= LATE_RANGES) && may_do_it_here(indexInfo) &&
+		rencoder_meta_try_maintainer(index))
+		summarize_in_subtransaction(index, heap, meta, end);
+}
