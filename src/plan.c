@@ -20,6 +20,12 @@
 /* Fixed: the same table makes the same index. */
 #define OWN_SAMPLE_SEED		20220612
 
+/* Tables grow: ranges of a table of 16 GB, for smaller ones. */
+#define LEAST_RANGES		65536.0
+
+/* Strings are looked for as a whole more often than by a prefix. */
+#define SINGLE_KEYS			2
+
 /* Real queries that are enough; with fewer, own values count, too. */
 #define ENOUGH_QUERIES		200
 
@@ -39,7 +45,7 @@ rencoder_planner_create(Relation index, const RencoderMeta *meta, double table_r
 }
 
 /* Reads the samples of a column, unless they are here already. */
-static const RencoderQueries *
+static RencoderQueries *
 load_queries(RencoderPlanner *planner, int col, uint32 generation)
 {
 	RencoderQueries *q = &planner->queries[col];
@@ -53,6 +59,7 @@ load_queries(RencoderPlanner *planner, int col, uint32 generation)
 	samples = rencoder_samples_read(planner->index, planner->first_column + col,
 									generation, &n);
 	q->loaded = true;
+	q->weighed = false;
 	q->generation = generation;
 	q->sample = palloc0(Max(n, 1) * sizeof(renc_sample));
 	q->n = q->nreal = 0;
@@ -173,17 +180,63 @@ make_room(RencoderPlanner *planner)
 	MemoryContextSwitchTo(old);
 }
 
+/* Is there a key in [lo, hi]? */
+static bool
+has_key(const renc_keys *keys, uint64 lo, uint64 hi)
+{
+	size_t		left = 0;
+	size_t		right = keys->n;
+
+	while (left < right)
+	{
+		size_t		mid = left + (right - left) / 2;
+
+		if (keys->key[mid] < lo)
+			left = mid + 1;
+		else
+			right = mid;
+	}
+	return left < keys->n && keys->key[left] <= hi;
+}
+
+/*
+ * Weighs default samples by one over the ranges of the table that they match,
+ * as renc_search_own_samples() does: what a false positive costs is seen in
+ * proportion to what the query must read.  One range does not count: the value
+ * was taken from there.
+ */
+static void
+weigh_defaults(const RencoderPlanner *planner, RencoderQueries *q, const ColumnKeys *k)
+{
+	double		table_ranges = Max(planner->table_ranges, LEAST_RANGES);
+
+	for (int i = q->nreal; i < q->n; i++)
+	{
+		int			matching = 0;
+
+		for (int r = 0; r < k->n; r++)
+			matching += has_key(&k->ranges[r], q->sample[i].lo, q->sample[i].hi);
+		q->sample[i].weight =
+			(float) (1 / (1 + table_ranges * Max(matching - 1, 0) / k->n));
+		if (q->sample[i].lo == q->sample[i].hi)
+			q->sample[i].weight *= SINGLE_KEYS;
+	}
+	q->weighed = true;
+}
+
 /*
  * The samples for a group: real queries; while there are not enough of them,
  * also default ones, or intervals between the group's own values.  Together
  * the real ones weigh as much as there are of the number that is enough.
  */
 static int
-choose_samples(RencoderPlanner *planner, const RencoderQueries *q, const ColumnKeys *k)
+choose_samples(RencoderPlanner *planner, RencoderQueries *q, const ColumnKeys *k)
 {
 	double		share = Min(1.0, (double) q->nreal / ENOUGH_QUERIES);
 	int			n = q->nreal;
 
+	if (!q->weighed && q->n > q->nreal)
+		weigh_defaults(planner, q, k);
 	memcpy(planner->sample, q->sample, q->n * sizeof(renc_sample));
 	if (share >= 1)
 		return n;
@@ -210,7 +263,7 @@ static bool
 prepare_model(RencoderPlanner *planner, int col, const ColumnKeys *k,
 			  const RencoderConfig *config, renc_model_input *in)
 {
-	const RencoderQueries *q;
+	RencoderQueries *q;
 
 	if (k->total == 0)
 		return false;

@@ -17,6 +17,7 @@
 typedef struct RencoderQueries
 {
 	bool		loaded;
+	bool		weighed;		/* the others by what they match */
 	uint32		generation;
 	renc_sample *sample;		/* real ones first */
 	int			n;
