@@ -6,6 +6,8 @@
 \set seed 1
 \endif
 SET client_min_messages = warning;
+-- Recording a scan reads pages too.
+SET rencoder.sample_rate = 0;
 CREATE SCHEMA arrays;
 SET search_path = arrays, public;
 SELECT setseed(mod(:'seed'::numeric, 1000003) / 1000003);

@@ -219,8 +219,11 @@ rencoder_sampletable_read(Relation index, const char *schema, const char *table,
 
 	if (t.nbad > 0)
 		ereport(WARNING,
-				(errmsg("%llu rows of query sample table %s have a \"lo\" greater than \"hi\" and were left out",
-						(unsigned long long) t.nbad, table_name(&t))));
+				(errmsg_plural("%llu row of query sample table %s was left out",
+							   "%llu rows of query sample table %s were left out",
+							   (unsigned long) t.nbad, (unsigned long long) t.nbad,
+							   table_name(&t)),
+				 errdetail("\"lo\" must not be greater than \"hi\".")));
 	*n = (int) Min(t.nrows, RENCODER_SAMPLES_MAX);
 	return sound ? t.samples : NULL;
 }

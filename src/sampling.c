@@ -10,7 +10,10 @@
 #include "samplekeep.h"
 #include "sampletable.h"
 
-/* A scan that passes all ranges is recorded with this probability. */
+/*
+ * Scans that pass up to half of the ranges are all recorded, others the less
+ * the more they pass, but with this probability at least.
+ */
 #define LEAST_PROBABILITY	0.25
 
 /* Scans until the next one is recorded. */
@@ -75,7 +78,7 @@ void
 rencoder_sampling_scan(const RencoderQuery *query, double passed)
 {
 	if (!is_its_turn() ||
-		pg_prng_double(&pg_global_prng_state) > Max(1 - passed, LEAST_PROBABILITY))
+		pg_prng_double(&pg_global_prng_state) > Max(2 * (1 - passed), LEAST_PROBABILITY))
 		return;
 	for (int col = 0; col < query->natts; col++)
 	{

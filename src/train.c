@@ -59,7 +59,10 @@ sample_rows(Relation heap, Relation index, IndexInfo *indexInfo, Training *t)
 	while (BlockSampler_HasMore(&sampler))
 	{
 		CHECK_FOR_INTERRUPTS();
-		(void) table_index_build_range_scan(heap, index, indexInfo, false, true, false,
+
+		/* With a snapshot, as CREATE INDEX CONCURRENTLY has it, not all are visible. */
+		(void) table_index_build_range_scan(heap, index, indexInfo, false,
+											!indexInfo->ii_Concurrent, false,
 											BlockSampler_Next(&sampler), 1,
 											sample_callback, t, NULL);
 	}

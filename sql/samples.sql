@@ -1,0 +1,270 @@
+-- Query samples: recorded by scans, added, read from a table; what keeps them
+-- and what does not.
+SET client_min_messages = warning;
+SET enable_seqscan = off;
+SET enable_indexscan = off;
+SET max_parallel_workers_per_gather = 0;
+SET rencoder.sample_rate = 0;
+
+CREATE FUNCTION sa_count(index regclass) RETURNS TABLE (attnum smallint, kind text, source text, coder bigint, n bigint)
+LANGUAGE sql AS $$
+	SELECT attnum, kind, source, coder, count(*) FROM rencoder_query_samples(index) GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4
+$$;
+-- Keys of integers are readable.
+CREATE FUNCTION sa_list(index regclass) RETURNS TABLE (source text, lo bigint, hi bigint) LANGUAGE sql AS $$
+	SELECT source, ('x' || substr(lo_key, 3))::bit(64)::bigint # (1::bigint << 63),
+		('x' || substr(hi_key, 3))::bit(64)::bigint # (1::bigint << 63)
+	FROM rencoder_query_samples(index) WHERE attnum = 1 ORDER BY 2, 3, 1
+$$;
+
+-- Seven rows a page: a thousand pages and a little more.
+CREATE TABLE sa (id int, v int8, u text, filler text);
+ALTER TABLE sa ALTER filler SET STORAGE plain;
+INSERT INTO sa SELECT i, i * 10, 'https://example.org/' || md5(i::text), repeat('x', 1000) FROM generate_series(1, 7280) i;
+CREATE INDEX sa_v ON sa USING rencoder (v);
+VACUUM ANALYZE sa;
+SELECT * FROM sa_count('sa_v');
+
+--
+-- Recording.
+--
+SELECT count(*) FROM sa WHERE v BETWEEN 5001 AND 5009;
+SELECT * FROM sa_list('sa_v');
+SET rencoder.sample_rate = 1;
+SELECT count(*) FROM sa WHERE v BETWEEN 5001 AND 5009;
+SELECT count(*) FROM sa WHERE v = 77::smallint;
+SELECT count(*) FROM sa WHERE v BETWEEN 100 AND 120 AND v > 115;
+SELECT count(*) FROM sa WHERE v = ANY ('{1001,1003}');
+SELECT * FROM sa_list('sa_v');
+-- Not what only min and max can answer, nor what nothing can satisfy.
+SELECT count(*) FROM sa WHERE v > 100000;
+SELECT count(*) FROM sa WHERE v < -100000;
+SELECT count(*) FROM sa WHERE v > 5 AND v < 4;
+SELECT count(*) FROM sa WHERE v IS NULL;
+SELECT count(*) FROM sa WHERE v = NULL;
+SELECT count(*) FROM sa_list('sa_v');
+-- Of a long list some.
+SELECT count(*) FROM sa WHERE v = ANY (ARRAY(SELECT 20001 + i * 10 FROM generate_series(1, 100) i));
+SELECT count(*), min(lo) > 20000 AS of_the_list FROM sa_list('sa_v') WHERE lo > 20000;
+-- In a transaction that must not write, and every scan of a join.
+BEGIN READ ONLY;
+SELECT count(*) FROM sa WHERE v = -1;
+COMMIT;
+SET enable_hashjoin = off;
+SET enable_mergejoin = off;
+SET enable_material = off;
+SELECT count(*) FROM generate_series(1, 7) i, LATERAL (SELECT FROM sa WHERE v = -10 * i) x;
+SELECT * FROM sa_list('sa_v') WHERE lo < 0;
+-- Neither planning nor the functions are scans.
+EXPLAIN (COSTS OFF) SELECT count(*) FROM sa WHERE v = -5;
+SELECT ranges > 0 AS ranges FROM rencoder_candidates('sa_v', -5::int8, -5::int8);
+SELECT count(*) FROM sa_list('sa_v') WHERE lo = -5;
+-- Every fourth: of 40 scans ten, wherever the session began to count.
+SET rencoder.sample_rate = 4;
+SELECT count(*) FROM generate_series(1, 40) i, LATERAL (SELECT FROM sa WHERE v = -1000 * i) x;
+SELECT count(*) FROM sa_list('sa_v') WHERE lo <= -1000;
+-- A scan that passes everything is recorded less often, but it is.
+SET rencoder.sample_rate = 1;
+SELECT count(*) > 0 AS found FROM generate_series(1, 200) i, LATERAL (SELECT v FROM sa WHERE v BETWEEN i AND 1000000 LIMIT 1) x;
+SELECT count(*) BETWEEN 20 AND 90 AS some FROM sa_list('sa_v') WHERE hi = 1000000;
+SET rencoder.sample_rate = 0;
+SELECT rencoder_index_check('sa_v', true);
+SET rencoder.sample_rate = -1;
+
+--
+-- Adding.
+--
+SELECT rencoder_add_query_sample('sa_v', 123456789::int8, 123456799::int8);
+SELECT rencoder_add_query_sample('sa_v', 5::int2, 7::int2);
+SELECT rencoder_add_query_sample('sa_v', 6, 7), rencoder_add_query_sample('sa_v', 6, 6, attnum => 1);
+SELECT * FROM sa_list('sa_v') WHERE source = 'added';
+SELECT rencoder_add_query_sample('sa_v', 7, 6);
+SELECT rencoder_add_query_sample('sa_v', '6'::text, '7'::text);
+SELECT rencoder_add_query_sample('sa_v', 6.5, 7.5);
+SELECT rencoder_add_query_sample('sa_v', 6, 7, 0);
+SELECT rencoder_add_query_sample('sa_v', 6, 7, 2);
+SELECT rencoder_add_query_sample('sa', 6, 7);
+SELECT rencoder_add_query_sample(NULL, 6, 7) IS NULL AS is_null, rencoder_add_query_sample('sa_v', NULL::int, 7) IS NULL AS is_null;
+-- The ring is full; the oldest go.
+SELECT count(rencoder_add_query_sample('sa_v', 1000000 + i, 1000000 + i)) FROM generate_series(1, 2000) i;
+SELECT source, count(*), min(lo) > 1000100 AS the_newest FROM sa_list('sa_v') GROUP BY source;
+SELECT rencoder_index_check('sa_v', true);
+
+--
+-- What keeps them.
+--
+VACUUM sa;
+SELECT * FROM sa_count('sa_v');
+REINDEX INDEX sa_v;
+SELECT * FROM sa_count('sa_v');
+VACUUM FULL sa;
+SELECT * FROM sa_count('sa_v');
+BEGIN;
+REINDEX INDEX sa_v;
+TRUNCATE sa;
+SELECT * FROM sa_count('sa_v');
+ROLLBACK;
+SELECT * FROM sa_count('sa_v');
+REINDEX INDEX CONCURRENTLY sa_v;
+SELECT * FROM sa_count('sa_v');
+CREATE INDEX sa_new ON sa USING rencoder (id, v) WITH (pages_per_range = 4);
+SELECT * FROM sa_count('sa_new');
+DROP INDEX sa_v;
+REINDEX TABLE sa;
+SELECT * FROM sa_count('sa_new');
+SELECT rencoder_index_check('sa_new', true);
+DROP INDEX sa_new;
+CREATE INDEX sa_v ON sa USING rencoder (v);
+SELECT * FROM sa_count('sa_v');
+
+--
+-- Strings: default samples, which others replace first.
+--
+CREATE INDEX sa_u ON sa USING rencoder (id, u);
+SELECT * FROM sa_count('sa_u');
+SELECT count(*) FILTER (WHERE lo_key = hi_key) >= 500 AS equality, count(DISTINCT lo_key) > 600 AS many,
+	bool_and(lo_key <= hi_key) AS sound
+FROM rencoder_query_samples('sa_u') WHERE source = 'default';
+SET rencoder.sample_rate = 1;
+SELECT count(*) FROM sa WHERE u = 'https://example.org/' || md5('17');
+SELECT count(*) FROM sa WHERE u LIKE 'https://example.org/c%';
+SET rencoder.sample_rate = 0;
+SELECT rencoder_add_query_sample('sa_u', 'https://example.org/' || md5('17'), 'https://example.org/' || md5('17'), 2);
+SELECT source, lo_key = hi_key AS equality, count(*), count(DISTINCT lo_key)
+FROM rencoder_query_samples('sa_u') WHERE attnum = 2 AND source <> 'default' GROUP BY 1, 2 ORDER BY 1, 2;
+SELECT count(DISTINCT lo_key) FROM rencoder_query_samples('sa_u') WHERE attnum = 2 AND source <> 'default' AND lo_key = hi_key;
+SELECT count(rencoder_add_query_sample('sa_u', md5(i::text), md5(i::text) || 'x', 2)) FROM generate_series(1, 300) i;
+SELECT * FROM sa_count('sa_u') WHERE source <> 'default';
+SELECT count(rencoder_add_query_sample('sa_u', md5(i::text), md5(i::text) || 'x', 2)) FROM generate_series(1, 2000) i;
+SELECT * FROM sa_count('sa_u');
+-- Their keys mean nothing to another dictionary.
+REINDEX INDEX sa_u;
+SELECT * FROM sa_count('sa_u');
+SELECT rencoder_index_check('sa_u', true);
+DROP INDEX sa_u;
+
+--
+-- A table of them.
+--
+CREATE INDEX sa_t ON sa USING rencoder (v) WITH (query_sample = 'queries');
+CREATE INDEX sa_t ON sa USING rencoder (v) WITH (query_sample = 'a.b.c');
+CREATE INDEX sa_t ON sa USING rencoder (v) WITH (query_sample = '');
+CREATE INDEX sa_t ON sa USING rencoder (v) WITH (query_sample = 'public.sa_queries');
+CREATE INDEX sa_t ON sa USING rencoder (v) WITH (query_sample = 'no_such_schema.sa_queries');
+CREATE TABLE sa_queries (lo int8, upper int8);
+CREATE INDEX sa_t ON sa USING rencoder (v) WITH (query_sample = 'public.sa_queries');
+ALTER TABLE sa_queries RENAME upper TO hi;
+ALTER TABLE sa_queries ALTER lo TYPE date USING NULL;
+CREATE INDEX sa_t ON sa USING rencoder (v) WITH (query_sample = 'public.sa_queries');
+ALTER TABLE sa_queries ALTER lo TYPE int2 USING NULL;
+INSERT INTO sa_queries VALUES (1, 10), (2, 2), (NULL, 1), (1, NULL), (10, 1);
+CREATE INDEX sa_t ON sa USING rencoder (v) WITH (query_sample = 'PUBLIC."sa_queries"');
+SELECT * FROM sa_list('sa_t');
+ALTER INDEX sa_t SET (query_sample = 'nowhere');
+DELETE FROM sa_queries;
+ALTER TABLE sa_queries ALTER lo TYPE int8;
+INSERT INTO sa_queries SELECT -i, i FROM generate_series(1, 20000) i;
+SELECT count(*) FROM sa_list('sa_t');
+REINDEX INDEX sa_t;
+SELECT source, count(*), avg(hi) BETWEEN 9000 AND 11000 AS all_parts FROM sa_list('sa_t') GROUP BY 1;
+-- What is rebuilt for other reasons must not fail for it.
+SET client_min_messages = warning;
+DROP TABLE sa_queries;
+REINDEX INDEX sa_t;
+SELECT * FROM sa_count('sa_t');
+BEGIN;
+TRUNCATE sa;
+ROLLBACK;
+DROP INDEX sa_t;
+-- Columns of a view, of the owner's rights.
+CREATE VIEW sa_queries AS SELECT id AS lo, id + 5 AS hi FROM sa WHERE id <= 10;
+CREATE INDEX sa_t ON sa USING rencoder (v) WITH (query_sample = 'public.sa_queries', pages_per_range = 16);
+SELECT count(*) FROM sa_list('sa_t') WHERE source = 'table';
+SELECT reloptions FROM pg_class WHERE relname = 'sa_t';
+DROP INDEX sa_t;
+DROP VIEW sa_queries;
+
+--
+-- Small tables have no pages for samples until somebody gives some.
+--
+CREATE TABLE sa_small (v int8, filler text);
+INSERT INTO sa_small SELECT i, repeat('x', 500) FROM generate_series(1, 3000) i;
+CREATE INDEX sa_small_v ON sa_small USING rencoder (v);
+VACUUM sa_small;
+SELECT pg_relation_size('sa_small_v') AS before \gset
+SET rencoder.sample_rate = 1;
+SELECT count(*) FROM sa_small WHERE v = 5;
+SELECT * FROM sa_count('sa_small_v');
+SELECT rencoder_add_query_sample('sa_small_v', 1, 2);
+SELECT (pg_relation_size('sa_small_v') - :before) / current_setting('block_size')::int AS pages;
+SELECT count(*) FROM sa_small WHERE v = 5;
+SELECT * FROM sa_list('sa_small_v');
+SELECT rencoder_index_check('sa_small_v', true);
+DROP TABLE sa_small;
+-- VACUUM makes them when the table has grown.
+CREATE TABLE sa_grown (v int8, filler text);
+CREATE INDEX sa_grown_v ON sa_grown USING rencoder (v);
+INSERT INTO sa_grown SELECT i, repeat('x', 1500) FROM generate_series(1, 6000) i;
+VACUUM sa_grown;
+SELECT count(*) FROM sa_grown WHERE v = 5;
+SELECT * FROM sa_list('sa_grown_v');
+SELECT rencoder_index_check('sa_grown_v', true);
+DROP TABLE sa_grown;
+
+--
+-- Unlogged and temporary tables.
+--
+CREATE UNLOGGED TABLE sa_unlogged AS SELECT * FROM sa;
+CREATE INDEX sa_unlogged_v ON sa_unlogged USING rencoder (v);
+CREATE TEMPORARY TABLE sa_temporary AS SELECT * FROM sa;
+CREATE INDEX sa_temporary_v ON sa_temporary USING rencoder (v);
+SELECT count(*) FROM sa_unlogged WHERE v = 5;
+SELECT count(*) FROM sa_temporary WHERE v = 5;
+SELECT rencoder_add_query_sample('sa_unlogged_v', 1, 2), rencoder_add_query_sample('sa_temporary_v', 1, 2);
+SELECT * FROM sa_list('sa_unlogged_v');
+SELECT * FROM sa_list('sa_temporary_v');
+REINDEX INDEX sa_unlogged_v;
+SELECT * FROM sa_list('sa_unlogged_v');
+REINDEX INDEX sa_temporary_v;
+SELECT * FROM sa_list('sa_temporary_v');
+SELECT rencoder_index_check('sa_unlogged_v', true), rencoder_index_check('sa_temporary_v', true);
+DROP TABLE sa_unlogged, sa_temporary;
+SET rencoder.sample_rate = 0;
+
+--
+-- Rights.
+--
+CREATE ROLE regress_rencoder_owner;
+CREATE ROLE regress_rencoder_reader;
+CREATE ROLE regress_rencoder_monitor IN ROLE pg_stat_scan_tables;
+CREATE ROLE regress_rencoder_nobody;
+CREATE TABLE sa_private AS SELECT id, v FROM sa;
+ALTER TABLE sa_private OWNER TO regress_rencoder_owner;
+CREATE INDEX sa_private_v ON sa_private USING rencoder (v);
+GRANT SELECT ON sa_private TO regress_rencoder_reader;
+CREATE TABLE sa_secret (lo int8, hi int8);
+INSERT INTO sa_secret VALUES (7, 8);
+SET ROLE regress_rencoder_owner;
+SELECT rencoder_add_query_sample('sa_private_v', 1, 2);
+SELECT * FROM sa_list('sa_private_v');
+SET ROLE regress_rencoder_reader;
+SELECT rencoder_add_query_sample('sa_private_v', 1, 2);
+SELECT * FROM sa_list('sa_private_v');
+SET ROLE regress_rencoder_monitor;
+SELECT * FROM rencoder_query_samples('sa_private_v');
+SET ROLE regress_rencoder_nobody;
+SELECT * FROM rencoder_query_samples('sa_private_v');
+SELECT rencoder_add_query_sample('sa_private_v', 1, 2);
+RESET ROLE;
+-- The owner's rights count, also where a superuser builds the index.
+ALTER INDEX sa_private_v SET (query_sample = 'public.sa_secret');
+REINDEX INDEX sa_private_v;
+CREATE INDEX sa_private_2 ON sa_private USING rencoder (v) WITH (query_sample = 'public.sa_secret');
+GRANT SELECT (lo, hi) ON sa_secret TO regress_rencoder_owner;
+REINDEX INDEX sa_private_v;
+SELECT * FROM sa_list('sa_private_v');
+DROP TABLE sa_private, sa_secret;
+DROP ROLE regress_rencoder_owner, regress_rencoder_reader, regress_rencoder_monitor, regress_rencoder_nobody;
+
+DROP TABLE sa;
+DROP FUNCTION sa_count, sa_list;
