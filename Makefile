@@ -23,6 +23,7 @@ FILTER_OBJS = \
 	src/filter/renc_window.o
 
 OBJS = $(FILTER_OBJS) \
+	src/autosummarize.o \
 	src/bitmap.o \
 	src/build.o \
 	src/check.o \
@@ -57,7 +58,9 @@ OBJS = $(FILTER_OBJS) \
 	src/page.o \
 	src/plan.o \
 	src/probe.o \
+	src/rangescan.o \
 	src/rebuild.o \
+	src/request.o \
 	src/retune.o \
 	src/samplefuncs.o \
 	src/samplekeep.o \
@@ -72,7 +75,8 @@ OBJS = $(FILTER_OBJS) \
 	src/trainer.o \
 	src/vacuum.o \
 	src/validate.o \
-	src/wal.o
+	src/wal.o \
+	src/worker.o
 
 OPTFLAGS =
 WARNFLAGS =

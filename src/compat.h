@@ -61,6 +61,17 @@ typedef Oid RencoderFileNumber;
 #define RENCODER_NO_BACKEND		InvalidBackendId
 #endif
 
+/* 16: and so did the fields of a relation's cache entry. */
+#if PG_VERSION_NUM >= 160000
+#define rencoder_new_in_transaction(rel) \
+	((rel)->rd_createSubid != InvalidSubTransactionId || \
+	 (rel)->rd_firstRelfilelocatorSubid != InvalidSubTransactionId)
+#else
+#define rencoder_new_in_transaction(rel) \
+	((rel)->rd_createSubid != InvalidSubTransactionId || \
+	 (rel)->rd_firstRelfilenodeSubid != InvalidSubTransactionId)
+#endif
+
 /* 17: RestrictSearchPath(); before that the search path is set by hand. */
 #if PG_VERSION_NUM >= 170000
 #define rencoder_restrict_search_path() RestrictSearchPath()

@@ -50,3 +50,19 @@ rencoder_group_find(Relation index, const RencoderMeta *meta, uint32 group)
 	UnlockReleaseBuffer(buf);
 	return header;
 }
+
+bool
+rencoder_slice_summarized(Relation index, const RencoderMeta *meta, uint64 slice)
+{
+	uint32		group = (uint32) (slice / RENC_GROUP_SLICES);
+	BlockNumber header = rencoder_group_find(index, meta, group);
+	uint8		summarized;
+	Buffer		buf;
+
+	if (header == RENCODER_NO_BLOCK)
+		return false;
+	buf = rencoder_header_read(index, header, group, 0, BUFFER_LOCK_SHARE);
+	summarized = RencoderPageGetHeader(BufferGetPage(buf))->summarized[slice % RENC_GROUP_SLICES];
+	UnlockReleaseBuffer(buf);
+	return summarized == 0xFF;
+}

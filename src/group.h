@@ -138,4 +138,11 @@ extern Buffer rencoder_header_read(Relation index, BlockNumber first,
 extern BlockNumber rencoder_group_find(Relation index, const RencoderMeta *meta,
 									   uint32 group);
 
+/*
+ * Are the 8 ranges of a slice of the index (not of a group) all summarized?
+ * Locks: directory share, header share, released.
+ */
+extern bool rencoder_slice_summarized(Relation index, const RencoderMeta *meta,
+									  uint64 slice);
+
 #endif							/* RENCODER_GROUP_H */

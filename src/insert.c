@@ -23,16 +23,18 @@
 #include "nodes/execnodes.h"
 #include "utils/memutils.h"
 
+#include "autosummarize.h"
 #include "format.h"
 #include "key.h"
 
-/* What a statement remembers between its calls: what never changes. */
+/* What a statement remembers between its calls: of the index what never changes. */
 typedef struct InsertCache
 {
 	MemoryContext context;		/* reset after each tuple */
 	RencoderCoders *coders;
 	uint32		group;
 	BlockNumber header;			/* RENCODER_NO_BLOCK: nothing remembered */
+	RencoderProgress progress;
 } InsertCache;
 
 typedef enum InsertStep
@@ -448,6 +450,9 @@ rencoderinsert(Relation index, Datum *values, bool *isnull,
 		MemoryContextSwitchTo(old);
 		indexInfo->ii_AmCache = cache;
 	}
+	if (rencoder_autosummarize_due(&cache->progress, range, heap_tid))
+		rencoder_autosummarize(index, heap, indexInfo, meta, &cache->progress);
+
 	memset(&ins, 0, sizeof(ins));
 	ins.index = index;
 	ins.meta = meta;

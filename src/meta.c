@@ -5,6 +5,7 @@
 #include "meta.h"
 
 #include "storage/lmgr.h"
+#include "storage/lock.h"
 
 #include "entry.h"
 #include "renc_hash.h"
@@ -120,6 +121,26 @@ void
 rencoder_meta_lock_maintainer(Relation index)
 {
 	LockPage(index, RENCODER_META_BLKNO, ExclusiveLock);
+}
+
+bool
+rencoder_meta_try_maintainer(Relation index)
+{
+	LOCKTAG		tag;
+
+	SET_LOCKTAG_PAGE(tag, index->rd_lockInfo.lockRelId.dbId,
+					 index->rd_lockInfo.lockRelId.relId, RENCODER_META_BLKNO);
+	switch (LockAcquire(&tag, ExclusiveLock, false, true))
+	{
+		case LOCKACQUIRE_NOT_AVAIL:
+			return false;
+		case LOCKACQUIRE_ALREADY_HELD:
+			/* An expression of the index modifies the table it is of. */
+			LockRelease(&tag, ExclusiveLock, false);
+			return false;
+		default:
+			return true;
+	}
 }
 
 void

@@ -91,8 +91,10 @@ extern Buffer rencoder_meta_lock(Relation index, int lockmode);
 /*
  * Maintainer lock (INV-6): one maintainer per index changes layout at a time.
  * A heavyweight lock on block 0, released at the end of transaction at last.
+ * "try" does not wait, and refuses also if this session is the maintainer.
  */
 extern void rencoder_meta_lock_maintainer(Relation index);
+extern bool rencoder_meta_try_maintainer(Relation index);
 extern void rencoder_meta_unlock_maintainer(Relation index);
 
 #endif							/* RENCODER_META_H */

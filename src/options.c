@@ -2,8 +2,9 @@
  * options.c
  *		Storage parameters of an index, and settings.
  *
- * Storage parameters are read once, when the index is built, and frozen in
- * its metapage; ALTER INDEX .. SET takes effect with the next REINDEX.
+ * Those that say how the index is built are read then and frozen in its
+ * metapage; ALTER INDEX .. SET takes effect with the next REINDEX.  The others
+ * ("autosummarize") take effect at once.
  */
 #include "rencoder.h"
 
@@ -64,6 +65,10 @@ rencoder_options_init(void)
 	add_string_reloption(rencoder_relopt_kind, "query_sample",
 						 "Table of queries, with columns lo and hi, that the filters are made for",
 						 NULL, validate_query_sample, AccessExclusiveLock);
+	add_bool_reloption(rencoder_relopt_kind, "autosummarize",
+					   "Summarizes block ranges as the table grows",
+					   RENCODER_DEFAULT_AUTOSUMMARIZE,
+					   ShareUpdateExclusiveLock);
 
 	DefineCustomBoolVariable("rencoder.enable_scan",
 							 "Enables the planner's use of rencoder indexes.",
@@ -95,6 +100,8 @@ rencoderoptions(Datum reloptions, bool validate)
 		.offset = offsetof(RencoderOptions, bits_per_key)},
 		{.optname = "query_sample",.opttype = RELOPT_TYPE_STRING,
 		.offset = offsetof(RencoderOptions, query_sample)},
+		{.optname = "autosummarize",.opttype = RELOPT_TYPE_BOOL,
+		.offset = offsetof(RencoderOptions, autosummarize)},
 	};
 
 	return (bytea *) build_reloptions(reloptions, validate, rencoder_relopt_kind,
@@ -125,4 +132,12 @@ rencoder_options_query_sample(Relation index, char **schema, char **table)
 	if (options == NULL || options->query_sample == 0)
 		return false;
 	return split_table_name((const char *) options + options->query_sample, schema, table);
+}
+
+bool
+rencoder_options_autosummarize(Relation index)
+{
+	RencoderOptions *options = (RencoderOptions *) index->rd_options;
+
+	return options ? options->autosummarize : RENCODER_DEFAULT_AUTOSUMMARIZE;
 }

@@ -19,12 +19,15 @@
 #define RENCODER_MIN_BITS_PER_KEY			4
 #define RENCODER_MAX_BITS_PER_KEY			64
 
+#define RENCODER_DEFAULT_AUTOSUMMARIZE		true
+
 typedef struct RencoderOptions
 {
 	int32		vl_len_;		/* varlena header (do not touch directly!) */
 	int			pages_per_range;
 	int			bits_per_key;
 	int			query_sample;	/* offset of a string, 0: none */
+	bool		autosummarize;
 } RencoderOptions;
 
 /* rencoder.enable_scan */
@@ -40,6 +43,7 @@ extern void rencoder_options_init(void);
 extern bytea *rencoderoptions(Datum reloptions, bool validate);
 extern int	rencoder_options_pages_per_range(Relation index);
 extern int	rencoder_options_bits_per_key(Relation index);
+extern bool rencoder_options_autosummarize(Relation index);
 
 /* Schema and name of the table that query_sample names, palloc'd; false if none. */
 extern bool rencoder_options_query_sample(Relation index, char **schema, char **table);

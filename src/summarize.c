@@ -22,30 +22,24 @@
  */
 #include "summarize.h"
 
-#include "access/tableam.h"
-#include "catalog/index.h"
-#include "nodes/execnodes.h"
 #include "utils/memutils.h"
 
-#include "horizon.h"
 #include "plan.h"
+#include "rangescan.h"
 #include "space.h"
-#include "train.h"
 
 /* A slice being summarized. */
 typedef struct Slice
 {
 	Relation	index;
-	Relation	heap;
-	IndexInfo  *indexInfo;
 	RencoderMeta meta;
+	RencoderRangeScan scan;
 	uint32		group;
 	int			slice;			/* of the group */
 	BlockNumber header;			/* first header page of the group */
 	BlockNumber directory;		/* directory page of the group */
 	renc_mask	todo;			/* ranges of the group to summarize */
-	RencoderCollector *collector;	/* slots 0 .. 7 */
-	RencoderColumnCoders coders;	/* of the group's columns */
+	bool		no_dead_toast;	/* see RencoderCollector */
 	uint64		horizon;
 } Slice;
 
@@ -174,17 +168,6 @@ begin_summarizing(const Slice *s)
 	UnlockReleaseBuffer(buf);
 }
 
-static void
-collect_callback(Relation index, ItemPointer tid, Datum *values, bool *isnull,
-				 bool tupleIsAlive, void *state)
-{
-	Slice	   *s = (Slice *) state;
-	uint64		range = rencoder_range_of_block(&s->meta, ItemPointerGetBlockNumber(tid));
-
-	rencoder_collect_open(s->collector, (int) (range % RENC_SLICE_RANGES));
-	rencoder_collect_row(index, s->collector, &s->coders, values, isnull, tupleIsAlive);
-}
-
 /* The coders of the group's keys: its own if it has keys, else the newest. */
 static void
 find_coders(Slice *s)
@@ -200,43 +183,8 @@ find_coders(Slice *s)
 		copy_header(s, col, &copy);
 		generation = copy.config.format != RENCODER_FORMAT_NONE ? copy.config.coder :
 			rencoder_coder_newest(s->index, col);
-		rencoder_coders_load(s->index, col, generation, &s->coders);
+		rencoder_coders_load(s->index, col, generation, &s->scan.coders);
 	}
-}
-
-/*
- * Collects the keys of the ranges to do, run by run.  The size of the heap is
- * read only now: pages added before "summarizing" was set are scanned, tuples
- * on later ones come with their inserters' bits (INV-3).
- */
-static void
-collect_keys(Slice *s)
-{
-	BlockNumber nblocks = RelationGetNumberOfBlocks(s->heap);
-	uint64		first = ((uint64) s->group * RENC_GROUP_RANGES) + s->slice * RENC_SLICE_RANGES;
-	uint64		oldest = rencoder_horizon_before(s->heap);
-
-	s->indexInfo->ii_BrokenHotChain = false;
-	rencoder_collect_reset(s->collector);
-	for (int slot = 0; slot < RENC_SLICE_RANGES;)
-	{
-		int			end = slot;
-		uint64		start_block = (first + slot) * s->meta.pages_per_range;
-		uint64		end_block;
-
-		while (end < RENC_SLICE_RANGES &&
-			   renc_mask_test(s->todo, s->slice * RENC_SLICE_RANGES + end))
-			end++;
-		end_block = Min((first + end) * s->meta.pages_per_range, nblocks);
-		if (end > slot && start_block < end_block)
-			table_index_build_range_scan(s->heap, s->index, s->indexInfo, false, true,
-										 false, (BlockNumber) start_block,
-										 (BlockNumber) (end_block - start_block),
-										 collect_callback, s, NULL);
-		slot = Max(end, slot + 1);
-	}
-	rencoder_collect_close(s->collector, RENC_SLICE_RANGES);
-	s->horizon = rencoder_horizon(s->heap, oldest, s->indexInfo->ii_BrokenHotChain);
 }
 
 /* The header of a column of the group before; false if there is none. */
@@ -265,7 +213,7 @@ read_previous(const Slice *s, int col, RencoderHeader header)
 static double
 min_capacity(const Slice *s, int col)
 {
-	BlockNumber nblocks = RelationGetNumberOfBlocks(s->heap);
+	BlockNumber nblocks = RelationGetNumberOfBlocks(s->scan.heap);
 	RencoderHeaderData previous;
 	uint64		first = (uint64) s->group * RENC_GROUP_RANGES;
 	BlockNumber block;
@@ -275,7 +223,7 @@ min_capacity(const Slice *s, int col)
 	if (read_previous(s, col, &previous) && previous.config.capacity > 0)
 		return previous.config.capacity;
 	block = nblocks - (BlockNumber) (first * s->meta.pages_per_range);
-	return s->collector->column[col].range[0].distinct *
+	return s->scan.collector->column[col].range[0].distinct *
 		Max(1.0, (double) s->meta.pages_per_range / block);
 }
 
@@ -297,7 +245,7 @@ plan_group(Slice *s, int col, RencoderHeader copy)
 		previous.config.coder == copy->config.coder &&
 		renc_shape_unpack(previous.config.shape, &shape, NULL))
 		renc_search_resume(&planner->search[col], s->meta.bits_per_key, &shape, 0);
-	rencoder_plan_column(planner, s->collector, col, RENC_SLICE_WIDTH,
+	rencoder_plan_column(planner, s->scan.collector, col, RENC_SLICE_WIDTH,
 						 min_capacity(s, col), true, &copy->config, &prediction);
 	copy->predicted_fpr = prediction.fpr;
 }
@@ -319,7 +267,7 @@ write_column(Slice *s, int col, RencoderHeader copy, renc_mask *always)
 	*always = renc_mask_none();
 	if (copy->config.format == RENCODER_FORMAT_NONE)
 	{
-		copy->config.coder = s->coders.generation[col];
+		copy->config.coder = s->scan.coders.generation[col];
 		plan_group(s, col, copy);
 	}
 	format = rencoder_format_of(&copy->config);
@@ -327,10 +275,10 @@ write_column(Slice *s, int col, RencoderHeader copy, renc_mask *always)
 		elog(ERROR, "unknown format %d of group %u", copy->config.format, s->group);
 	for (int slot = 0; slot < RENC_SLICE_RANGES; slot++)
 	{
-		const RencoderRangeSummary *range = &s->collector->column[col].range[slot];
+		const RencoderRangeSummary *range = &s->scan.collector->column[col].range[slot];
 
 		if (!range->keyless && rencoder_format_fits(&copy->config, range->distinct))
-			ranges[shift + slot] = rencoder_collect_keys(s->collector, col, slot);
+			ranges[shift + slot] = rencoder_collect_keys(s->scan.collector, col, slot);
 		else
 			renc_mask_set(always, s->slice * RENC_SLICE_RANGES + slot);
 	}
@@ -383,7 +331,7 @@ publish_range(const Slice *s, int col, RencoderHeader header, RencoderEntry entr
 			  const RencoderHeaderData *copy, renc_mask always, int slot)
 {
 	const RencoderRangeSummary *r =
-		&s->collector->column[col].range[slot % RENC_SLICE_RANGES];
+		&s->scan.collector->column[col].range[slot % RENC_SLICE_RANGES];
 	RencoderEntryColumn *bounds = &entry->column[col];
 
 	/* Inserters may have widened meanwhile: unite (INV-2). */
@@ -475,7 +423,9 @@ try_slice(Slice *s)
 	}
 	begin_summarizing(s);
 	find_coders(s);
-	collect_keys(s);
+	s->horizon = rencoder_rangescan(&s->scan,
+									((uint64) s->group * RENC_GROUP_RANGES) + s->slice * RENC_SLICE_RANGES,
+									(uint8) slab_mask(s, RENC_SLICE_WIDTH, s->todo).w[0]);
 
 	/*
 	 * The first column's storage is linked last: its absence is what tells
@@ -568,30 +518,47 @@ summarize_group(Slice *s, uint64 first, uint64 last)
 	return count;
 }
 
+static void
+init_slice(Slice *s, Relation index, Relation heap)
+{
+	memset(s, 0, sizeof(*s));
+	rencoder_rangescan_init(&s->scan, index, heap);
+	s->index = index;
+	s->meta = s->scan.meta;
+}
+
+/* Ranges [first, last] of one group; forgets its memory. */
+static int
+summarize_in_group(Slice *s, uint64 first, uint64 last)
+{
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
+												  "rencoder summarize",
+												  ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(context);
+	int			count;
+
+	s->group = rencoder_group_of_range(first);
+	s->scan.collector = rencoder_collect_create(s->meta.natts);
+	s->scan.collector->no_dead_toast = s->no_dead_toast;
+	memset(&s->scan.coders, 0, sizeof(s->scan.coders));
+	count = summarize_group(s, first, last);
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(context);
+	return count;
+}
+
 double
 rencoder_summarize(Relation index, Relation heap, uint64 first, uint64 last,
 				   bool partial)
 {
+	BlockNumber nblocks = RelationGetNumberOfBlocks(heap);
 	Slice		s;
-	double		count = 0;
-	BlockNumber nblocks;
 	uint64		nranges;
-	MemoryContext context;
-	MemoryContext old;
+	double		count = 0;
 
-	memset(&s, 0, sizeof(s));
-	s.index = index;
-	s.heap = heap;
-	s.meta = *rencoder_meta_get(index);
-	rencoder_meta_lock_maintainer(index);
-	nblocks = RelationGetNumberOfBlocks(heap);
+	init_slice(&s, index, heap);
 	nranges = partial ? rencoder_range_count(&s.meta, nblocks) :
 		nblocks / s.meta.pages_per_range;
-
-	s.indexInfo = BuildIndexInfo(index);
-	s.indexInfo->ii_Concurrent = false; /* any version visible, not a snapshot */
-	context = AllocSetContextCreate(CurrentMemoryContext, "rencoder summarize",
-									ALLOCSET_DEFAULT_SIZES);
 	for (uint64 r = first; r <= last && r < nranges;)
 	{
 		uint64		end = Min(nranges, (r / RENC_GROUP_RANGES + 1) * RENC_GROUP_RANGES);
@@ -599,16 +566,24 @@ rencoder_summarize(Relation index, Relation heap, uint64 first, uint64 last,
 		if (last < end)
 			end = last + 1;
 		CHECK_FOR_INTERRUPTS();
-		old = MemoryContextSwitchTo(context);
-		s.group = rencoder_group_of_range(r);
-		s.collector = rencoder_collect_create(s.meta.natts);
-		memset(&s.coders, 0, sizeof(s.coders));
-		count += summarize_group(&s, r, end - 1);
-		MemoryContextSwitchTo(old);
-		MemoryContextReset(context);
+
+		/* Between the groups others have their turn. */
+		rencoder_meta_lock_maintainer(index);
+		count += summarize_in_group(&s, r, end - 1);
+		rencoder_meta_unlock_maintainer(index);
 		r = end;
 	}
-	MemoryContextDelete(context);
-	rencoder_meta_unlock_maintainer(index);
 	return count;
+}
+
+void
+rencoder_summarize_slice(Relation index, Relation heap, uint64 slice,
+						 bool no_dead_toast)
+{
+	Slice		s;
+
+	init_slice(&s, index, heap);
+	s.no_dead_toast = no_dead_toast;
+	(void) summarize_in_group(&s, slice * RENC_SLICE_RANGES,
+							  (slice + 1) * RENC_SLICE_RANGES - 1);
 }

@@ -13,11 +13,20 @@
  * ends inside it.  Groups that become full are interleaved into a matrix.
  *
  * Locks: the caller has at least RowExclusiveLock on the heap and on the
- * index, and no content lock; takes the maintainer lock.  Runs user code of
+ * index, and no content lock; takes the maintainer lock for each group of
+ * ranges, so that others need not wait for all.  Runs user code of
  * expression indexes: the caller sets the table owner's user id.
  */
 extern double rencoder_summarize(Relation index, Relation heap,
 								 uint64 first, uint64 last, bool partial);
+
+/*
+ * The same for the 8 ranges of one slice of the index, which all lie within
+ * the table.  With "no_dead_toast", values of dead rows are not fetched from
+ * TOAST; their ranges become "always".  The caller has the maintainer lock.
+ */
+extern void rencoder_summarize_slice(Relation index, Relation heap, uint64 slice,
+									 bool no_dead_toast);
 
 /*
  * Takes the summary of a range away; false if it had none.  Takes the

@@ -11,11 +11,13 @@
 
 #include "access/genam.h"
 #include "access/htup_details.h"
+#include "access/relation.h"
 #include "access/table.h"
 #include "access/xlog.h"
 #include "catalog/index.h"
 #include "catalog/pg_authid.h"
 #include "catalog/pg_class.h"
+#include "storage/lmgr.h"
 #include "utils/guc.h"
 #include "utils/lsyscache.h"
 #include "utils/rls.h"
@@ -108,6 +110,17 @@ check_storage(Relation index)
 				 errhint("Unlogged tables and their indexes exist on the primary only.")));
 }
 
+/* Expressions of the index are evaluated as the table's owner. */
+static void
+become_owner(RencoderTarget *target)
+{
+	GetUserIdAndSecContext(&target->save_userid, &target->save_sec_context);
+	SetUserIdAndSecContext(target->heap->rd_rel->relowner,
+						   target->save_sec_context | SECURITY_RESTRICTED_OPERATION);
+	target->save_nestlevel = NewGUCNestLevel();
+	rencoder_restrict_search_path();
+}
+
 void
 rencoder_target_open(RencoderTarget *target, Oid indexoid, LOCKMODE lockmode,
 					 RencoderPrivilege privilege)
@@ -125,11 +138,7 @@ rencoder_target_open(RencoderTarget *target, Oid indexoid, LOCKMODE lockmode,
 	/* The table before the index, as everywhere, to avoid deadlocks. */
 	target->lockmode = lockmode;
 	target->heap = table_open(heapoid, lockmode);
-	GetUserIdAndSecContext(&target->save_userid, &target->save_sec_context);
-	SetUserIdAndSecContext(target->heap->rd_rel->relowner,
-						   target->save_sec_context | SECURITY_RESTRICTED_OPERATION);
-	target->save_nestlevel = NewGUCNestLevel();
-	rencoder_restrict_search_path();
+	become_owner(target);
 	target->index = index_open(indexoid, lockmode);
 
 	check_kind(indexoid);
@@ -141,6 +150,51 @@ rencoder_target_open(RencoderTarget *target, Oid indexoid, LOCKMODE lockmode,
 				 errmsg("could not open parent table of index \"%s\"",
 						RelationGetRelationName(target->index))));
 	check_storage(target->index);
+}
+
+/* Is the relation, which is locked, an index that can be worked on? */
+static bool
+is_usable(Relation index, Oid heapoid)
+{
+	return index->rd_rel->relkind == RELKIND_INDEX &&
+		index->rd_indam->ambuild == rencoderbuild &&
+		index->rd_index->indisvalid &&
+		index->rd_index->indrelid == heapoid &&
+		!RelationUsesLocalBuffers(index);
+}
+
+RencoderTry
+rencoder_target_try_open(RencoderTarget *target, Oid indexoid, LOCKMODE lockmode)
+{
+	Oid			heapoid = IndexGetRelation(indexoid, true);
+
+	if (!OidIsValid(heapoid))
+		return RENCODER_TRY_GONE;
+	if (!ConditionalLockRelationOid(heapoid, lockmode))
+		return RENCODER_TRY_LOCKED;
+	if (!ConditionalLockRelationOid(indexoid, lockmode))
+	{
+		UnlockRelationOid(heapoid, lockmode);
+		return RENCODER_TRY_LOCKED;
+	}
+
+	target->lockmode = lockmode;
+	target->may_read = true;
+	target->heap = try_relation_open(heapoid, NoLock);
+	target->index = try_relation_open(indexoid, NoLock);
+	if (target->heap != NULL && target->index != NULL &&
+		is_usable(target->index, heapoid))
+	{
+		become_owner(target);
+		return RENCODER_TRY_OPENED;
+	}
+	if (target->index != NULL)
+		relation_close(target->index, NoLock);
+	if (target->heap != NULL)
+		relation_close(target->heap, NoLock);
+	UnlockRelationOid(indexoid, lockmode);
+	UnlockRelationOid(heapoid, lockmode);
+	return RENCODER_TRY_GONE;
 }
 
 void

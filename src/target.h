@@ -2,7 +2,7 @@
  * target.h
  *		The index that an SQL function was called for.
  *
- * Every SQL function of the extension opens its index here, so that kind,
+ * Every SQL function of the extension, and the worker, opens its index here, so that kind,
  * privileges and locks are checked in one order: what needs no lock first,
  * and all of it again once the locks are held.
  */
@@ -43,6 +43,21 @@ typedef struct RencoderTarget
  */
 extern void rencoder_target_open(RencoderTarget *target, Oid indexoid,
 								 LOCKMODE lockmode, RencoderPrivilege privilege);
+
+/* What became of an attempt to open. */
+typedef enum RencoderTry
+{
+	RENCODER_TRY_OPENED,
+	RENCODER_TRY_LOCKED,		/* by another session */
+	RENCODER_TRY_GONE			/* no valid index of ours, or not to be had here */
+} RencoderTry;
+
+/*
+ * The same for the worker: waits for no lock, asks for no privileges, and what
+ * is wrong with the index is an answer, not an error.
+ */
+extern RencoderTry rencoder_target_try_open(RencoderTarget *target, Oid indexoid,
+											LOCKMODE lockmode);
 
 /* Switches back and closes both, releasing the locks. */
 extern void rencoder_target_close(RencoderTarget *target);

@@ -171,7 +171,8 @@ rencoder_collect_row(Relation index, RencoderCollector *collector,
 
 		if (isnull[col])
 			rencoder_collect_add_null(collector, col);
-		else if (!alive && in_vacuum && is_toasted(index, col, values[col]))
+		else if (!alive && (in_vacuum || collector->no_dead_toast) &&
+				 is_toasted(index, col, values[col]))
 			rencoder_collect_add_keyless(collector, col);
 		else if (rencoder_key_encode(index, col, values[col], coders->coder[col], &key))
 			rencoder_collect_add(collector, col, key);

@@ -15,7 +15,7 @@ MAX_FUNCTION_LINES=80
 # include headers of its own layer and of those above it in this list.
 # Everything may include the filter core, which stands below all.
 LAYERS='
-compat collect intervals rencoder
+compat collect intervals rencoder request
 page
 wal entry
 meta options
@@ -26,9 +26,10 @@ probe format format_dict format_filter
 plan
 key encode encode_net encode_number encode_text
 train
+rangescan
 sampling samplekeep sampletable
-build summarize rebuild retune desummarize interleave insert scan bitmap vacuum costindex costheap cost validate handler
-target maintenance inspect samplefuncs check check_state check_blocks check_heap
+build summarize rebuild retune desummarize interleave autosummarize insert scan bitmap vacuum costindex costheap cost validate handler
+target worker maintenance inspect samplefuncs check check_state check_blocks check_heap
 '
 
 # Words (extended regular expressions) that only the files named may use.

@@ -1,0 +1,157 @@
+/*
+ * autosummarize.c
+ *		The inserting session's part in automatic summarization.
+ *
+ * A worker does it, if it can be had.  Inserting sessions do it themselves
+ * where a worker could not see the rows (temporary tables; tables and indexes
+ * that this transaction has created or truncated), where none can be started,
+ * and where the worker is late by a whole batch.  They do so only
+ *
+ *	- under the maintainer lock, if they get it without waiting;
+ *	- for plain columns: a function of an expression or predicate that fails
+ *	  for another session's row must not fail this session's;
+ *	- within a subtransaction, so that no damaged page, full disk or other
+ *	  misfortune on the way fails the INSERT, which has nothing to do with it;
+ *	- for two slices at a time, so that an INSERT does not take as long as the
+ *	  work of hours that was left undone.
+ */
+#include "autosummarize.h"
+
+#include "access/parallel.h"
+#include "access/xact.h"
+#include "utils/resowner.h"
+#include "utils/timestamp.h"
+
+#include "rencoder.h"
+#include "request.h"
+#include "summarize.h"
+
+/* A session that failed does not try again for this long. */
+#define PAUSE_AFTER_ERROR_MS	60000
+
+/* Slices a session summarizes in one go. */
+#define INLINE_SLICES			2
+
+static TimestampTz paused_until = 0;
+
+/*
+ * Pages near the end of the table are still being filled, by several sessions
+ * each its own, and bits set one by one cost more than in bulk.  So 32 pages
+ * behind the last row do not count as complete, though at least one range and
+ * at most four: then there is time left for the worker before 16 ranges wait.
+ */
+uint64
+rencoder_complete_slices(const RencoderMeta *meta, uint64 range)
+{
+	uint64		slack = Max(1, Min(32 / meta->pages_per_range, RENC_SLICE_RANGES / 2));
+
+	return range < slack ? 0 : (range - slack) / RENC_SLICE_RANGES;
+}
+
+uint64
+rencoder_tail_start(Relation index, const RencoderMeta *meta, uint64 end, uint64 limit)
+{
+	uint64		slice = end;
+
+	while (slice > 0 && end - slice < limit &&
+		   !rencoder_slice_summarized(index, meta, slice - 1))
+		slice--;
+	return slice;
+}
+
+static void
+report_failure(Relation index, const ErrorData *error)
+{
+	ereport(LOG,
+			(errcode(error->sqlerrcode),
+			 errmsg("could not summarize block ranges of index \"%s\": %s",
+					RelationGetRelationName(index), error->message),
+			 error->detail ? errdetail_internal("%s", error->detail) : 0,
+			 error->hint ? errhint("%s", error->hint) : 0));
+}
+
+/* The caller has the maintainer lock; it is released. */
+static void
+summarize_in_subtransaction(Relation index, Relation heap, const RencoderMeta *meta,
+							uint64 end)
+{
+	MemoryContext context = CurrentMemoryContext;
+	ResourceOwner owner = CurrentResourceOwner;
+	ErrorData  *volatile error = NULL;
+
+	BeginInternalSubTransaction(NULL);
+	MemoryContextSwitchTo(context);
+	PG_TRY();
+	{
+		for (uint64 slice = rencoder_tail_start(index, meta, end, INLINE_SLICES);
+			 slice < end; slice++)
+			rencoder_summarize_slice(index, heap, slice, true);
+		ReleaseCurrentSubTransaction();
+	}
+	PG_CATCH();
+	{
+		MemoryContextSwitchTo(context);
+		error = CopyErrorData();
+		FlushErrorState();
+		RollbackAndReleaseCurrentSubTransaction();
+	}
+	PG_END_TRY();
+	MemoryContextSwitchTo(context);
+	CurrentResourceOwner = owner;
+	rencoder_meta_unlock_maintainer(index);
+	if (error == NULL)
+		return;
+
+	if (error->sqlerrcode == ERRCODE_QUERY_CANCELED)
+		ReThrowError(error);
+	paused_until = TimestampTzPlusMilliseconds(GetCurrentTimestamp(),
+											   PAUSE_AFTER_ERROR_MS);
+	report_failure(index, error);
+	FreeErrorData(error);
+}
+
+/* Can the worker of the database see the index' pages, and has it a right to? */
+static bool
+worker_can_see(Relation index)
+{
+	return !RelationUsesLocalBuffers(index) && !rencoder_new_in_transaction(index);
+}
+
+static bool
+may_do_it_here(const IndexInfo *indexInfo)
+{
+	return indexInfo->ii_Expressions == NIL && indexInfo->ii_Predicate == NIL &&
+		!IsInParallelMode() &&
+		(paused_until == 0 || GetCurrentTimestamp() > paused_until);
+}
+
+void
+rencoder_autosummarize(Relation index, Relation heap, IndexInfo *indexInfo,
+					   const RencoderMeta *meta, RencoderProgress *progress)
+{
+	uint64		end = rencoder_complete_slices(meta, progress->range);
+	bool		asked = false;
+	bool		late;
+
+	/* ii_Concurrent: the second phase of CREATE INDEX CONCURRENTLY. */
+	if (end <= progress->slices || indexInfo->ii_Concurrent ||
+		!index->rd_index->indisvalid || !rencoder_options_autosummarize(index))
+		return;
+	if (rencoder_slice_summarized(index, meta, end - 1))
+	{
+		progress->slices = end;
+		return;
+	}
+
+	if (worker_can_see(index))
+	{
+		asked = progress->range == progress->asked_range ||
+			rencoder_request_put(RelationGetRelid(index), end * RENC_SLICE_RANGES);
+		if (asked)
+			progress->asked_range = progress->range;
+	}
+	late = end >= 2 && !rencoder_slice_summarized(index, meta, end - 2);
+	if ((!asked || late) && may_do_it_here(indexInfo) &&
+		rencoder_meta_try_maintainer(index))
+		summarize_in_subtransaction(index, heap, meta, end);
+}

@@ -1,0 +1,63 @@
+/*
+ * autosummarize.h
+ *		Automatic summarization: when it is due, and by whom.
+ *
+ * Slices of 8 block ranges are summarized when the table has grown beyond
+ * them.  Slices are numbered from the start of the table here, not within
+ * their group.
+ */
+#ifndef RENCODER_AUTOSUMMARIZE_H
+#define RENCODER_AUTOSUMMARIZE_H
+
+#include "group.h"
+
+#include "nodes/execnodes.h"
+#include "storage/itemptr.h"
+
+/* What a statement remembers of it. */
+typedef struct RencoderProgress
+{
+	uint64		range;			/* greatest one a row was inserted into */
+	uint64		slices;			/* all before this one need no attention */
+	uint64		asked_range;	/* when this was reached, the worker was asked */
+} RencoderProgress;
+
+/*
+ * Might a row just put at "tid" be the one that completes a batch?  The first
+ * row of a page might, and the first of the statement in another range; so
+ * that not only single-row statements notice, nor only those whose rows are
+ * all in the index.
+ */
+static inline bool
+rencoder_autosummarize_due(RencoderProgress *progress, uint64 range, ItemPointer tid)
+{
+	bool		due = ItemPointerGetOffsetNumber(tid) == FirstOffsetNumber ||
+		(range > progress->range && progress->range > 0);
+
+	if (range > progress->range)
+		progress->range = range;
+	return due;
+}
+
+/*
+ * The inserting session's part: if the last complete slice is not summarized,
+ * asks the worker, or does it.  Errors of other rows do not get out; those of
+ * query cancellation do.  Locks: no content lock may be held.
+ */
+extern void rencoder_autosummarize(Relation index, Relation heap,
+								   IndexInfo *indexInfo, const RencoderMeta *meta,
+								   RencoderProgress *progress);
+
+/*
+ * Number of slices that are complete when a table's rows have come to "range".
+ */
+extern uint64 rencoder_complete_slices(const RencoderMeta *meta, uint64 range);
+
+/*
+ * First of the unsummarized slices that end at slice "end" (exclusive), going
+ * back by "limit" slices at most; "end" if there is none.
+ */
+extern uint64 rencoder_tail_start(Relation index, const RencoderMeta *meta,
+								  uint64 end, uint64 limit);
+
+#endif							/* RENCODER_AUTOSUMMARIZE_H */

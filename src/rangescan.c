@@ -1,0 +1,71 @@
+/*
+ * rangescan.c
+ *		Reading the keys of block ranges of a table in use.
+ */
+#include "rangescan.h"
+
+#include "access/tableam.h"
+#include "catalog/index.h"
+
+#include "group.h"
+#include "horizon.h"
+
+void
+rencoder_rangescan_init(RencoderRangeScan *scan, Relation index, Relation heap)
+{
+	memset(scan, 0, sizeof(*scan));
+	scan->index = index;
+	scan->heap = heap;
+	scan->meta = *rencoder_meta_get(index);
+	scan->last_block = InvalidBlockNumber;
+	scan->indexInfo = BuildIndexInfo(index);
+	scan->indexInfo->ii_Concurrent = false; /* any version visible, not a snapshot */
+}
+
+static void
+rangescan_callback(Relation index, ItemPointer tid, Datum *values, bool *isnull,
+				   bool tupleIsAlive, void *state)
+{
+	RencoderRangeScan *scan = (RencoderRangeScan *) state;
+	RencoderCollector *collector = scan->collector;
+	BlockNumber block = ItemPointerGetBlockNumber(tid);
+	uint64		range = rencoder_range_of_block(&scan->meta, block);
+
+	/* The block is pinned here, but not locked. */
+	if (block != scan->last_block)
+		rencoder_vacuum_delay_point();
+	scan->last_block = block;
+
+	rencoder_collect_open(collector, (int) (range % RENC_SLICE_RANGES));
+	rencoder_collect_row(index, collector, &scan->coders, values, isnull, tupleIsAlive);
+}
+
+uint64
+rencoder_rangescan(RencoderRangeScan *scan, uint64 first, uint8 todo)
+{
+	BlockNumber nblocks = RelationGetNumberOfBlocks(scan->heap);
+	uint64		oldest = rencoder_horizon_before(scan->heap);
+
+	scan->indexInfo->ii_BrokenHotChain = false;
+	rencoder_collect_reset(scan->collector);
+	for (int slot = 0; slot < RENC_SLICE_RANGES;)
+	{
+		int			end = slot;
+		uint64		start_block = (first + slot) * scan->meta.pages_per_range;
+		uint64		end_block;
+
+		/* One scan for ranges that are neighbours. */
+		while (end < RENC_SLICE_RANGES && (todo >> end) & 1)
+			end++;
+		end_block = Min((first + end) * scan->meta.pages_per_range, nblocks);
+		if (end > slot && start_block < end_block)
+			table_index_build_range_scan(scan->heap, scan->index, scan->indexInfo,
+										 false, true, false,
+										 (BlockNumber) start_block,
+										 (BlockNumber) (end_block - start_block),
+										 rangescan_callback, scan, NULL);
+		slot = Max(end, slot + 1);
+	}
+	rencoder_collect_close(scan->collector, RENC_SLICE_RANGES);
+	return rencoder_horizon(scan->heap, oldest, scan->indexInfo->ii_BrokenHotChain);
+}

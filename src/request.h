@@ -1,0 +1,53 @@
+/*
+ * request.h
+ *		Requests for summarization: from inserting sessions to the worker of
+ *		their database.
+ *
+ * They meet in a few kilobytes of shared memory, which the first session that
+ * needs them takes from the reserve of the main segment (as pg_prewarm does
+ * before PostgreSQL 17): no shared_preload_libraries.
+ *
+ *		worker[]	database | pid | latch | since | overflowed
+ *		request[]	database | index | ranges			oldest first
+ *
+ * One LWLock protects all of it and is never held while anything else is
+ * locked.  There is at most one worker per database.  A request stands in the
+ * queue only while its database has an entry in worker[].
+ */
+#ifndef RENCODER_REQUEST_H
+#define RENCODER_REQUEST_H
+
+#include "compat.h"
+
+typedef struct RencoderRequest
+{
+	Oid			index;
+	uint64		ranges;			/* the ranges below this number are complete */
+} RencoderRequest;
+
+/*
+ * Inserter: asks for the summarization of an index of this database, and for a
+ * worker if there is none.  False if none can be had.  Raises no errors but
+ * for lack of memory.
+ */
+extern bool rencoder_request_put(Oid index, uint64 ranges);
+
+/*
+ * Worker: takes over the requests of a database until the process ends, in
+ * whatever way.  False if another worker has them.
+ */
+extern bool rencoder_request_attach(Oid database);
+
+/* Worker: takes the oldest request; false if there is none. */
+extern bool rencoder_request_take(RencoderRequest *request);
+
+/* Worker: have requests been lost, since the last call, for lack of room? */
+extern bool rencoder_request_overflowed(void);
+
+/*
+ * Worker: gives the database up.  False, and nothing is changed, if there is a
+ * request: so none can fall between two workers.
+ */
+extern bool rencoder_request_detach(void);
+
+#endif							/* RENCODER_REQUEST_H */
