@@ -4,8 +4,8 @@ SET client_min_messages = warning;
 
 CREATE TABLE fn (id int, v int8, few int4, filler text);
 ALTER TABLE fn ALTER filler SET STORAGE plain;
-CREATE INDEX fn_v ON fn USING rencoder (v) WITH (pages_per_range = 1);
-CREATE INDEX fn_two ON fn USING rencoder (few, v) WITH (pages_per_range = 2);
+CREATE INDEX fn_v ON fn USING rencoder (v) WITH (autosummarize = off, pages_per_range = 1);
+CREATE INDEX fn_two ON fn USING rencoder (few, v) WITH (autosummarize = off, pages_per_range = 2);
 CREATE INDEX fn_btree ON fn (v);
 CREATE VIEW fn_view AS SELECT * FROM fn;
 -- Seven rows a page.
@@ -170,7 +170,7 @@ SELECT fn_check();
 --
 CREATE TABLE fn_part (v int8) PARTITION BY RANGE (v);
 CREATE TABLE fn_part_1 PARTITION OF fn_part FOR VALUES FROM (0) TO (1000);
-CREATE INDEX fn_part_v ON fn_part USING rencoder (v);
+CREATE INDEX fn_part_v ON fn_part USING rencoder (v) WITH (autosummarize = off);
 SELECT rencoder_summarize_new_values('fn');
 SELECT rencoder_summarize_new_values('fn_btree');
 SELECT rencoder_summarize_new_values('fn_view');
@@ -261,7 +261,7 @@ END $$;
 GRANT CREATE ON SCHEMA public TO regress_rencoder_owner;
 SET ROLE regress_rencoder_owner;
 CREATE TABLE fn_expression (v int8);
-CREATE INDEX fn_expression_idx ON fn_expression USING rencoder (fn_who(v)) WITH (pages_per_range = 1);
+CREATE INDEX fn_expression_idx ON fn_expression USING rencoder (fn_who(v)) WITH (autosummarize = off, pages_per_range = 1);
 RESET ROLE;
 INSERT INTO fn_expression VALUES (1), (2), (3);
 SELECT rencoder_summarize_new_values('fn_expression_idx');
@@ -285,7 +285,7 @@ SELECT rencoder_index_check('fn_concurrent', true);
 -- Temporary tables.
 --
 CREATE TEMP TABLE fn_temp (v int8);
-CREATE INDEX fn_temp_v ON fn_temp USING rencoder (v) WITH (pages_per_range = 1);
+CREATE INDEX fn_temp_v ON fn_temp USING rencoder (v) WITH (autosummarize = off, pages_per_range = 1);
 INSERT INTO fn_temp SELECT generate_series(1, 3000);
 SELECT rencoder_summarize_new_values('fn_temp_v') > 0 AS summarized;
 SELECT rencoder_index_check('fn_temp_v', true);

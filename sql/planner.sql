@@ -8,10 +8,10 @@ CREATE TABLE pl (n int8, x int8, few int4, d timestamptz, filler text) WITH (aut
 INSERT INTO pl SELECT i, (i * 2654435761) % 4294967296, (i * 7919) % 20,
 	'2020-01-01 00:00+00'::timestamptz + ((i * 2654435761) % 4294967296) % 100000007 * interval '1 s', repeat('x', 200)
 FROM generate_series(1, 100000) i;
-CREATE INDEX pl_x ON pl USING rencoder (x);
-CREATE INDEX pl_n ON pl USING rencoder (n);
-CREATE INDEX pl_few ON pl USING rencoder (few);
-CREATE INDEX pl_d ON pl USING rencoder (d);
+CREATE INDEX pl_x ON pl USING rencoder (x) WITH (autosummarize = off);
+CREATE INDEX pl_n ON pl USING rencoder (n) WITH (autosummarize = off);
+CREATE INDEX pl_few ON pl USING rencoder (few) WITH (autosummarize = off);
+CREATE INDEX pl_d ON pl USING rencoder (d) WITH (autosummarize = off);
 VACUUM ANALYZE pl;
 
 -- The plan's nodes with their relation, in one line.

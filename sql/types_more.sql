@@ -33,8 +33,8 @@ BEGIN
 			INSERT INTO t SELECT first, e, e, repeat(''x'', 180) FROM unnest(%3$L::%1$s[]) e
 		$fn$;', type, value_random(type), value_edges(type));
 	PERFORM pg_temp.fill(1, 4000);
-	CREATE INDEX t_v ON t USING rencoder (v) WITH (pages_per_range = 1);
-	CREATE INDEX t_few ON t USING rencoder (few) WITH (pages_per_range = 1);
+	CREATE INDEX t_v ON t USING rencoder (v) WITH (autosummarize = off, pages_per_range = 1);
+	CREATE INDEX t_few ON t USING rencoder (few) WITH (autosummarize = off, pages_per_range = 1);
 	PERFORM pg_temp.fill(4001, 5000);
 	PERFORM rencoder_summarize_new_values('t_v'), rencoder_summarize_new_values('t_few');
 	PERFORM pg_temp.fill(5001, 6000);

@@ -22,7 +22,7 @@ $node->safe_psql(
 	'postgres', q{
 	CREATE TABLE t (id int, v int8, few int4, filler text);
 	ALTER TABLE t ALTER filler SET STORAGE plain;
-	CREATE INDEX t_idx ON t USING rencoder (v, few) WITH (pages_per_range = 1);
+	CREATE INDEX t_idx ON t USING rencoder (v, few) WITH (autosummarize = off, pages_per_range = 1);
 	CREATE SEQUENCE s;
 	CREATE FUNCTION fill(n int, seed int) RETURNS void LANGUAGE sql AS $$
 		INSERT INTO t SELECT nextval('s'), hashint8extended(i, seed),
@@ -138,7 +138,7 @@ $node->safe_psql(
 		RETURN v;
 	END $$;
 	CREATE TABLE w (v int8, filler text) WITH (fillfactor = 10);
-	CREATE INDEX w_idx ON w USING rencoder (waits(v)) WITH (pages_per_range = 1);
+	CREATE INDEX w_idx ON w USING rencoder (waits(v)) WITH (autosummarize = off, pages_per_range = 1);
 	INSERT INTO w SELECT i, repeat('x', 300) FROM generate_series(1, 40) i;
 });
 foreach my $round (1 .. 2)
@@ -202,7 +202,7 @@ foreach my $round (1 .. $ROUNDS)
 {
 	# A fresh index grows slices, and turns them into matrices, again.
 	$node->safe_psql('postgres',
-		'DROP INDEX t_idx; CREATE INDEX t_idx ON t USING rencoder (v, few) WITH (pages_per_range = 1)')
+		'DROP INDEX t_idx; CREATE INDEX t_idx ON t USING rencoder (v, few) WITH (autosummarize = off, pages_per_range = 1)')
 	  if $round == 3;
 	$node->safe_psql('postgres',
 		'BEGIN; CREATE TABLE kept AS SELECT * FROM t LIMIT 3000; TRUNCATE t; INSERT INTO t SELECT * FROM kept; DROP TABLE kept; COMMIT')

@@ -14,8 +14,8 @@ $node->safe_psql(
 	'postgres', q{
 	CREATE UNLOGGED TABLE u (id int, v int8, filler text);
 	ALTER TABLE u ALTER filler SET STORAGE plain;
-	CREATE INDEX u_idx ON u USING rencoder (v) WITH (pages_per_range = 1, bits_per_key = 12);
-	CREATE INDEX u_auto ON u USING rencoder (id);
+	CREATE INDEX u_idx ON u USING rencoder (v) WITH (autosummarize = off, pages_per_range = 1, bits_per_key = 12);
+	CREATE INDEX u_auto ON u USING rencoder (id) WITH (autosummarize = off);
 	CREATE FUNCTION fill(n int, seed int) RETURNS void LANGUAGE sql AS $$
 		INSERT INTO u SELECT i, hashint8extended(i, seed), repeat('x', 60)
 		FROM generate_series(1, n) i
@@ -95,7 +95,7 @@ my $session = $node->background_psql('postgres');
 $session->query_safe('SET client_min_messages = error');
 $session->query_safe(
 	q{CREATE TEMP TABLE tt (id int, v int8, filler text) WITH (fillfactor = 50);
-	CREATE INDEX tt_idx ON tt USING rencoder (v) WITH (pages_per_range = 1);
+	CREATE INDEX tt_idx ON tt USING rencoder (v) WITH (autosummarize = off, pages_per_range = 1);
 	INSERT INTO tt SELECT i, hashint8extended(i, 5), repeat('x', 60) FROM generate_series(1, 5000) i;
 	SELECT rencoder_summarize_new_values('tt_idx');
 	UPDATE tt SET v = v + 1 WHERE id % 10 = 0;
