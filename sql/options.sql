@@ -56,6 +56,8 @@ CREATE INDEX opt_v ON opt USING rencoder (v) WITH (bits_per_key = 1000);
 CREATE INDEX opt_v ON opt USING rencoder (v) WITH (bits_per_key = -20);
 CREATE INDEX opt_v ON opt USING rencoder (v) WITH (bits_per_key = on);
 CREATE INDEX opt_v ON opt USING rencoder (v) WITH (bits_per_key = 20, bits_per_key = 20);
+CREATE INDEX opt_v ON opt USING rencoder (v) WITH (autosummarize = maybe);
+CREATE INDEX opt_v ON opt USING rencoder (v) WITH (autosummarize = 2);
 
 --
 -- No others.
@@ -84,55 +86,6 @@ ALTER INDEX opt_v RESET (bits_per_key);
 TRUNCATE opt;
 SELECT * FROM opt_index();
 DROP INDEX opt_v;
-
---
--- Except autosummarize.  A worker cannot see a table that is not committed
--- yet, so the session itself summarizes what is complete: slices of 8 ranges,
--- when the table has grown 4 ranges beyond (fewer if ranges are large).
---
-CREATE INDEX opt_v ON opt USING rencoder (v) WITH (autosummarize = maybe);
-CREATE INDEX opt_v ON opt USING rencoder (v) WITH (autosummarize = 2);
-BEGIN;
-CREATE TABLE opt_auto (v int8, filler text);
-ALTER TABLE opt_auto ALTER filler SET STORAGE plain;
-CREATE INDEX opt_auto_v ON opt_auto USING rencoder (v) WITH (pages_per_range = 2);
-CREATE FUNCTION opt_grow(pages int) RETURNS TABLE (all_ranges bigint, ranges_left bigint) LANGUAGE sql AS $$
-	INSERT INTO opt_auto SELECT i, repeat('x', 7000) FROM generate_series(1, pages) i;
-	SELECT ranges, unsummarized FROM rencoder_candidates('opt_auto_v', 0::int8, 0::int8);
-$$;
-SELECT * FROM opt_grow(24);
-SELECT * FROM opt_grow(1);
-SELECT * FROM opt_grow(15);
-SELECT * FROM opt_grow(1);
--- It takes effect at once.
-ALTER INDEX opt_auto_v SET (autosummarize = off);
-SELECT * FROM opt_grow(119);
--- A session makes up for two slices at a time; the rest is for VACUUM.
-ALTER INDEX opt_auto_v SET (autosummarize);
-SELECT * FROM opt_grow(1);
-ALTER INDEX opt_auto_v RESET (autosummarize);
-SELECT * FROM opt_grow(16);
-SELECT rencoder_index_check('opt_auto_v', true);
-SELECT count(*) FROM opt_auto WHERE v = 1;
-SELECT rencoder_summarize_new_values('opt_auto_v');
-ROLLBACK;
--- Neither does the worker see temporary tables; here rows are inserted one by
--- one.  A function that fails for one row must not fail the insertion of the
--- others, so expressions and predicates are left alone.
-CREATE TEMPORARY TABLE opt_temp (v int8, filler text);
-ALTER TABLE opt_temp ALTER filler SET STORAGE plain;
-CREATE INDEX opt_temp_v ON opt_temp USING rencoder (v) WITH (pages_per_range = 1);
-CREATE INDEX opt_temp_e ON opt_temp USING rencoder ((1000 / (v - 5000))) WITH (pages_per_range = 1);
-CREATE INDEX opt_temp_p ON opt_temp USING rencoder (v) WITH (pages_per_range = 1) WHERE v > 0;
-DO $$
-BEGIN
-	FOR i IN 1 .. 50 LOOP
-		INSERT INTO opt_temp VALUES (i, repeat('x', 7000));
-	END LOOP;
-END $$;
-SELECT i, ranges, unsummarized FROM unnest('{opt_temp_v,opt_temp_e,opt_temp_p}'::text[]) i, rencoder_candidates(i, 0::int8, 0::int8);
-SELECT rencoder_index_check('opt_temp_v', true);
-DROP TABLE opt_temp;
 
 --
 -- What the access method does not do.

@@ -5,7 +5,8 @@
  * A worker does it, if it can be had.  Inserting sessions do it themselves
  * where a worker could not see the rows (temporary tables; tables and indexes
  * that this transaction has created or truncated), where none can be started,
- * and where the worker is late by a whole batch.  They do so only
+ * and where the worker is so late that two batches of ranges would wait.  They
+ * do so only
  *
  *	- under the maintainer lock, if they get it without waiting;
  *	- for plain columns: a function of an expression or predicate that fails
@@ -31,6 +32,9 @@
 
 /* Slices a session summarizes in one go. */
 #define INLINE_SLICES			2
+
+/* Though there is a worker, a session helps when so many ranges wait. */
+#define LATE_RANGES				(2 * RENC_SLICE_RANGES - 1)
 
 static TimestampTz paused_until = 0;
 
@@ -131,7 +135,7 @@ rencoder_autosummarize(Relation index, Relation heap, IndexInfo *indexInfo,
 {
 	uint64		end = rencoder_complete_slices(meta, progress->range);
 	bool		asked = false;
-	bool		late;
+	uint64		tail;
 
 	/* ii_Concurrent: the second phase of CREATE INDEX CONCURRENTLY. */
 	if (end <= progress->slices || indexInfo->ii_Concurrent ||
@@ -150,8 +154,9 @@ rencoder_autosummarize(Relation index, Relation heap, IndexInfo *indexInfo,
 		if (asked)
 			progress->asked_range = progress->range;
 	}
-	late = end >= 2 && !rencoder_slice_summarized(index, meta, end - 2);
-	if ((!asked || late) && may_do_it_here(indexInfo) &&
+	tail = progress->range + 1 -
+		rencoder_tail_start(index, meta, end, INLINE_SLICES) * RENC_SLICE_RANGES;
+	if ((!asked || tail >= LATE_RANGES) && may_do_it_here(indexInfo) &&
 		rencoder_meta_try_maintainer(index))
 		summarize_in_subtransaction(index, heap, meta, end);
 }

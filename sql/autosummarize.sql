@@ -1,0 +1,101 @@
+-- Automatic summarization by the inserting session, whose results are there
+-- when the statement ends.  test/t/008_autosummarize.pl has the worker.
+--
+-- A worker cannot see a table that is not committed yet, nor temporary ones,
+-- so the session itself summarizes what is complete: slices of 8 ranges, when
+-- the table has grown 4 ranges beyond (fewer if ranges are large).
+CREATE FUNCTION grow(tab regclass, pages int, OUT all_ranges bigint, OUT left_over bigint) LANGUAGE plpgsql AS $$
+BEGIN
+	EXECUTE format('INSERT INTO %s SELECT i, repeat(''x'', 7000) FROM generate_series(1, %s) i', tab, pages);
+	SELECT ranges, unsummarized INTO all_ranges, left_over FROM rencoder_candidates((tab || '_v')::regclass, 0::int8, 0::int8);
+END $$;
+
+BEGIN;
+CREATE TABLE auto_new (v int8, filler text);
+ALTER TABLE auto_new ALTER filler SET STORAGE plain;
+CREATE INDEX auto_new_v ON auto_new USING rencoder (v) WITH (pages_per_range = 2);
+SELECT * FROM grow('auto_new', 24);
+SELECT * FROM grow('auto_new', 1);
+SELECT * FROM grow('auto_new', 15);
+SELECT * FROM grow('auto_new', 1);
+-- Full groups become matrices.
+SELECT * FROM grow('auto_new', 239);
+SELECT * FROM grow('auto_new', 1);
+SELECT group_no, sealed, summarized, storage FROM rencoder_groups('auto_new_v');
+-- Altering the option takes effect at once.
+ALTER INDEX auto_new_v SET (autosummarize = off);
+SELECT * FROM grow('auto_new', 119);
+-- A session makes up for two slices at a time; the rest is for VACUUM.
+ALTER INDEX auto_new_v SET (autosummarize);
+SELECT * FROM grow('auto_new', 1);
+ALTER INDEX auto_new_v RESET (autosummarize);
+SELECT * FROM grow('auto_new', 16);
+SELECT rencoder_index_check('auto_new_v', true);
+SELECT rencoder_summarize_new_values('auto_new_v');
+SELECT rencoder_index_check('auto_new_v', true);
+-- Subtransactions, and cursors that are open meanwhile.
+DECLARE c CURSOR FOR SELECT v FROM auto_new WHERE v >= 16;
+FETCH 2 FROM c;
+SAVEPOINT s;
+SELECT * FROM grow('auto_new', 40);
+ROLLBACK TO s;
+SELECT * FROM grow('auto_new', 1);
+SAVEPOINT s;
+SELECT * FROM grow('auto_new', 24);
+RELEASE s;
+MOVE ALL FROM c;
+CLOSE c;
+SELECT rencoder_index_check('auto_new_v', true);
+COMMIT;
+-- Truncated in this transaction: a new file, which others do not see either.
+BEGIN;
+TRUNCATE auto_new;
+SELECT * FROM grow('auto_new', 25);
+COMMIT;
+DROP TABLE auto_new;
+
+-- Rows one by one.  A function that fails for one row must not fail the
+-- insertion of others, so expressions and predicates are left alone.
+CREATE TEMPORARY TABLE auto_temp (v int8, filler text);
+ALTER TABLE auto_temp ALTER filler SET STORAGE plain;
+CREATE INDEX auto_temp_v ON auto_temp USING rencoder (v) WITH (pages_per_range = 1);
+CREATE INDEX auto_temp_expression ON auto_temp USING rencoder ((v + 1)) WITH (pages_per_range = 1);
+CREATE INDEX auto_temp_partial ON auto_temp USING rencoder (v) WITH (pages_per_range = 1) WHERE v > 0;
+DO $$
+BEGIN
+	FOR i IN 1 .. 50 LOOP
+		INSERT INTO auto_temp VALUES (i, repeat('x', 7000));
+	END LOOP;
+END $$;
+SELECT i, ranges, unsummarized
+FROM unnest('{auto_temp_v,auto_temp_expression,auto_temp_partial}'::text[]) i, rencoder_candidates(i, 0::int8, 0::int8);
+SELECT rencoder_index_check('auto_temp_v', true);
+DROP TABLE auto_temp;
+
+-- Values out of line: a session does not fetch those of others' rows, which
+-- may be dead and gone.  Their ranges are always visited.
+CREATE TEMPORARY TABLE auto_toast (v numeric, filler text);
+ALTER TABLE auto_toast ALTER filler SET STORAGE plain, ALTER v SET STORAGE external;
+CREATE INDEX auto_toast_v ON auto_toast USING rencoder (v) WITH (pages_per_range = 1);
+INSERT INTO auto_toast
+SELECT CASE i WHEN 3 THEN repeat('7', 9000)::numeric WHEN 5 THEN NULL ELSE i END, repeat('x', 7000)
+FROM generate_series(1, 13) i;
+SELECT range_no, state, always, has_null, has_value, min_key, max_key
+FROM rencoder_ranges('auto_toast_v') WHERE range_no BETWEEN 1 AND 5 ORDER BY 1;
+SELECT rencoder_index_check('auto_toast_v', true);
+-- VACUUM does fetch them, if the rows are alive.
+SELECT rencoder_desummarize_range('auto_toast_v', 2);
+VACUUM auto_toast;
+SELECT state, always FROM rencoder_ranges('auto_toast_v') WHERE range_no = 2;
+BEGIN;
+DELETE FROM auto_toast WHERE v > 100;
+SELECT rencoder_desummarize_range('auto_toast_v', 2);
+SELECT rencoder_summarize_range('auto_toast_v', 2);
+ROLLBACK;
+SELECT state, always FROM rencoder_ranges('auto_toast_v') WHERE range_no = 2;
+SET enable_seqscan = off;
+SELECT count(*) FROM auto_toast WHERE v > 100;
+RESET enable_seqscan;
+DROP TABLE auto_toast;
+
+DROP FUNCTION grow;
