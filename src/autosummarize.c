@@ -33,34 +33,40 @@
 /* Slices a session summarizes in one go. */
 #define INLINE_SLICES			2
 
+/* It looks for them so many slices back: one group. */
+#define INLINE_WINDOW			RENC_GROUP_SLICES
+
 /* Though there is a worker, a session helps when so many ranges wait. */
-#define LATE_RANGES				(2 * RENC_SLICE_RANGES - 1)
+#define LATE_RANGES				(2 * RENC_SLICE_RANGES - 2)
 
 static TimestampTz paused_until = 0;
 
 /*
  * Pages near the end of the table are still being filled, by several sessions
- * each its own, and bits set one by one cost more than in bulk.  So 32 pages
- * behind the last row do not count as complete, though at least one range and
- * at most four: then there is time left for the worker before 16 ranges wait.
+ * each its own, and bits set one by one cost more than in bulk.  So a range or
+ * two behind the last row do not count as complete.
  */
 uint64
 rencoder_complete_slices(const RencoderMeta *meta, uint64 range)
 {
-	uint64		slack = Max(1, Min(32 / meta->pages_per_range, RENC_SLICE_RANGES / 2));
+	uint64		slack = meta->pages_per_range >= 32 ? 1 : 2;
 
 	return range < slack ? 0 : (range - slack) / RENC_SLICE_RANGES;
 }
 
 uint64
-rencoder_tail_start(Relation index, const RencoderMeta *meta, uint64 end, uint64 limit)
+rencoder_first_gap(Relation index, const RencoderMeta *meta, uint64 first, uint64 end)
 {
-	uint64		slice = end;
+	while (first < end && rencoder_slice_summarized(index, meta, first))
+		first++;
+	return first;
+}
 
-	while (slice > 0 && end - slice < limit &&
-		   !rencoder_slice_summarized(index, meta, slice - 1))
-		slice--;
-	return slice;
+/* How far back a session looks for slices to summarize. */
+static uint64
+window_start(uint64 end)
+{
+	return end < INLINE_WINDOW ? 0 : end - INLINE_WINDOW;
 }
 
 static void
@@ -87,9 +93,14 @@ summarize_in_subtransaction(Relation index, Relation heap, const RencoderMeta *m
 	MemoryContextSwitchTo(context);
 	PG_TRY();
 	{
-		for (uint64 slice = rencoder_tail_start(index, meta, end, INLINE_SLICES);
-			 slice < end; slice++)
-			rencoder_summarize_slice(index, heap, slice, true);
+		uint64		slice = window_start(end);
+
+		for (int i = 0; i < INLINE_SLICES; i++)
+		{
+			slice = rencoder_first_gap(index, meta, slice, end);
+			if (slice < end)
+				rencoder_summarize_slice(index, heap, slice, true);
+		}
 		ReleaseCurrentSubTransaction();
 	}
 	PG_CATCH();
@@ -155,7 +166,7 @@ rencoder_autosummarize(Relation index, Relation heap, IndexInfo *indexInfo,
 			progress->asked_range = progress->range;
 	}
 	tail = progress->range + 1 -
-		rencoder_tail_start(index, meta, end, INLINE_SLICES) * RENC_SLICE_RANGES;
+		rencoder_first_gap(index, meta, window_start(end), end) * RENC_SLICE_RANGES;
 	if ((!asked || tail >= LATE_RANGES) && may_do_it_here(indexInfo) &&
 		rencoder_meta_try_maintainer(index))
 		summarize_in_subtransaction(index, heap, meta, end);

@@ -54,10 +54,10 @@ extern void rencoder_autosummarize(Relation index, Relation heap,
 extern uint64 rencoder_complete_slices(const RencoderMeta *meta, uint64 range);
 
 /*
- * First of the unsummarized slices that end at slice "end" (exclusive), going
- * back by "limit" slices at most; "end" if there is none.
+ * First unsummarized slice of [first, end), or "end".  Locks: headers share,
+ * one after the other.
  */
-extern uint64 rencoder_tail_start(Relation index, const RencoderMeta *meta,
-								  uint64 end, uint64 limit);
+extern uint64 rencoder_first_gap(Relation index, const RencoderMeta *meta,
+								 uint64 first, uint64 end);
 
 #endif							/* RENCODER_AUTOSUMMARIZE_H */

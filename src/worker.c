@@ -59,8 +59,8 @@
 #define RETRY_LOCKED_MS		200
 #define RETRY_FAILED_MS		60000
 
-/* Further back than this, gaps are left to VACUUM. */
-#define TAIL_SLICES			1024
+/* It looks for gaps so many slices back; older ones are for VACUUM. */
+#define WINDOW_SLICES		1024
 
 /* Work to do, by index. */
 typedef struct Job
@@ -154,7 +154,7 @@ job_end(const Job *job, Relation heap, const RencoderMeta *meta)
 }
 
 static JobResult
-summarize_tail(const Job *job, Relation index, Relation heap)
+fill_gaps(const Job *job, Relation index, Relation heap)
 {
 	RencoderMeta meta = *rencoder_meta_get(index);
 	TimestampTz start = GetCurrentTimestamp();
@@ -167,10 +167,10 @@ summarize_tail(const Job *job, Relation index, Relation heap)
 	/* Others hold it for one group of ranges at most. */
 	rencoder_meta_lock_maintainer(index);
 	end = job_end(job, heap, &meta);
-	slice = rencoder_tail_start(index, &meta, end, TAIL_SLICES);
-	while (slice < end &&
+	slice = end < WINDOW_SLICES ? 0 : end - WINDOW_SLICES;
+	while ((slice = rencoder_first_gap(index, &meta, slice, end)) < end &&
 		   !TimestampDifferenceExceeds(start, GetCurrentTimestamp(), PIECE_MS))
-		rencoder_summarize_slice(index, heap, slice++, false);
+		rencoder_summarize_slice(index, heap, slice, false);
 	rencoder_meta_unlock_maintainer(index);
 	return slice < end ? JOB_UNFINISHED : JOB_DONE;
 }
@@ -196,7 +196,7 @@ do_job(const Job *job)
 			pgstat_report_activity(STATE_RUNNING,
 								   psprintf("rencoder: summarizing \"%s\"",
 											RelationGetRelationName(target.index)));
-			result = summarize_tail(job, target.index, target.heap);
+			result = fill_gaps(job, target.index, target.heap);
 			rencoder_target_close(&target);
 			break;
 	}
