@@ -1,0 +1,171 @@
+#!/usr/bin/env bash
+# What an index costs those who insert: time and WAL of COPY, rate of single-row inserts.
+#
+#   bash bench/insert.sh [MILLIONS [SEED]]
+#
+# COPY of 1 million random int8 into a table of MILLIONS (default 2) million rows, at 35 and at 185 rows a
+# page, with no index, with rencoder (automatic summarization by the worker; off; by the sessions
+# themselves, because no worker can be had), and with a btree.  pgbench inserts row by row, with rencoder
+# and with BRIN minmax.  All numbers are ratios between cases of the same run.  Ends with exit code 1 if a
+# limit is exceeded.
+set -euo pipefail
+# shellcheck source=bench/lib.sh
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+MILLIONS=${1:-2}
+SEED=${2:-1}
+ROUNDS=3
+SINGLE_ROUNDS=5
+SINGLE_SECONDS=4
+INDEX_none=''
+INDEX_worker='USING rencoder (id)'
+INDEX_off='USING rencoder (id) WITH (autosummarize = off)'
+INDEX_inline=$INDEX_worker
+INDEX_btree='USING btree (id)'
+
+# 44 bytes with the line pointer make 185 rows a page; a filler of 188 more, 35.
+make_tables() {
+    bench_sql -q <<SQL
+CREATE TABLE wide (id int8, n int4, filler text);
+ALTER TABLE wide ALTER filler SET STORAGE plain;
+CREATE TABLE narrow (id int8, n int4);
+CREATE TABLE results (tab text, what text, phase text, ms numeric, wal numeric, left_over int);
+INSERT INTO wide SELECT hashint8extended(i, $SEED), i, repeat('x', 184) FROM generate_series(1, $MILLIONS * 1000000) AS i;
+INSERT INTO narrow SELECT hashint8extended(i, $SEED), i FROM generate_series(1, $MILLIONS * 1000000) AS i;
+VACUUM (FREEZE, ANALYZE) wide, narrow;
+COPY (SELECT hashint8extended(i, $SEED), i, repeat('x', 184) FROM generate_series(-999999, 0) AS i) TO '$WORK/wide.copy';
+COPY (SELECT hashint8extended(i, $SEED), i FROM generate_series(-999999, 0) AS i) TO '$WORK/narrow.copy';
+CREATE FUNCTION worker_is_busy(index regclass) RETURNS bool LANGUAGE sql AS \$\$
+    SELECT unsummarized >= 16 OR EXISTS (SELECT FROM pg_stat_activity WHERE backend_type = 'rencoder worker' AND state <> 'idle')
+    FROM rencoder_candidates(index, 0::int8, 0::int8)
+\$\$;
+SELECT format('%s: %s rows a page', t, round(reltuples / relpages)) FROM unnest('{wide,narrow}'::regclass[]) AS t, pg_class WHERE pg_class.oid = t;
+SQL
+}
+
+# One COPY; keeps the time, the WAL (all of it, until the worker is done) and how many ranges were
+# unsummarized when it ended.  The rows are taken away again, with the pages they made.
+copy_once() {
+    local tab=$1 what=$2 phase=$3 index=INDEX_$2 left=0 lsn ms
+    [[ -z ${!index} ]] || bench_sql -q -c "CREATE INDEX tested ON $tab ${!index}"
+    bench_sql -q -c 'CHECKPOINT'
+    lsn=$(bench_sql -c 'SELECT pg_current_wal_insert_lsn()')
+    ms=$(bench_sql -q <<SQL
+SELECT clock_timestamp() AS start \gset
+COPY $tab FROM '$WORK/$tab.copy';
+SELECT extract(epoch FROM clock_timestamp() - :'start') * 1000;
+SQL
+)
+    if [[ ${!index} == *rencoder* ]]; then
+        left=$(bench_sql -c "SELECT unsummarized FROM rencoder_candidates('tested', 0::int8, 0::int8)")
+        [[ $what == off ]] || wait_for_worker
+    fi
+    bench_sql -q -c "INSERT INTO results SELECT '$tab', '$what', '$phase', $ms, pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '$lsn'), $left"
+    if [[ ${!index} == *rencoder* ]]; then
+        bench_sql -q -c "SELECT rencoder_index_check('tested', true)" >/dev/null
+    fi
+    bench_sql -q -c 'DROP INDEX IF EXISTS tested' -c "DELETE FROM $tab WHERE n <= 0" -c "VACUUM $tab" 2>/dev/null
+}
+
+wait_for_worker() {
+    local i
+    for ((i = 0; i < 100; i++)); do
+        [[ $(bench_sql -c "SELECT worker_is_busy('tested')") == t ]] || return 0
+        sleep 0.1
+    done
+    die 'the worker does not come to an end'
+}
+
+# All cases of a server with or without workers, in turn, after a round that does not count.
+copy_rounds() {
+    local phase=$1 round tab what
+    shift
+    for tab in wide narrow; do
+        copy_once "$tab" none warm
+        for ((round = 0; round < ROUNDS; round++)); do
+            for what in "$@"; do copy_once "$tab" "$what" "$phase"; done
+        done
+    done
+}
+
+median() { # TABLE CASE PHASE COLUMN
+    bench_sql -c "SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY $4) FROM results WHERE (tab, what, phase) = ('$1', '$2', '$3')"
+}
+
+ratio() { awk -v a="$1" -v b="$2" 'BEGIN { printf "%.3f", a / b }'; }
+
+report_copy() { # TABLE CASE PHASE; prints the ratio to no index
+    local none ms wal
+    none=$(median "$1" none "$3" ms)
+    ms=$(median "$1" "$2" "$3" ms)
+    wal=$(ratio "$(median "$1" "$2" "$3" wal)" "$(median "$1" none "$3" wal)")
+    printf '  %-8s %-8s %6.0f ms (no index %6.0f)  rate %s  WAL %s  left at the end: %s ranges\n' "$1" "$2" "$ms" "$none" \
+        "$(ratio "$none" "$ms")" "$wal" "$(median "$1" "$2" "$3" left_over)"
+}
+
+limit_copy() { # TABLE CASE PHASE RATE-LIMIT WAL-LIMIT
+    bench_limit "  $1, $2: rows/s, times no index" \
+        "$(ratio "$(median "$1" none "$3" ms)" "$(median "$1" "$2" "$3" ms)")" '>=' "$4"
+    bench_limit "  $1, $2: WAL, times no index" \
+        "$(ratio "$(median "$1" "$2" "$3" wal)" "$(median "$1" none "$3" wal)")" '<=' "$5"
+}
+
+# Row by row in prepared statements, two clients; commits do not wait, so that the index is not hidden
+# behind the disk.
+single_rows() {
+    local round what
+    bench_sql -q <<SQL
+CREATE TABLE single_brin (id int8, n int4, filler text);
+CREATE TABLE single_rencoder (id int8, n int4, filler text);
+ALTER TABLE single_brin ALTER filler SET STORAGE plain;
+ALTER TABLE single_rencoder ALTER filler SET STORAGE plain;
+CREATE INDEX ON single_brin USING brin (id) WITH (pages_per_range = 32);
+CREATE INDEX single_rencoder_id ON single_rencoder USING rencoder (id) WITH (pages_per_range = 32);
+CREATE TABLE rates (what text, round int, tps numeric);
+SQL
+    for what in brin rencoder; do
+        cat >"$WORK/$what.pgbench" <<SQL
+\set n random_gaussian(-2000000000, 2000000000, 3)
+INSERT INTO single_$what VALUES (:n * 4611686018::int8, :n, repeat('x', 184));
+SQL
+    done
+    for ((round = 0; round <= SINGLE_ROUNDS; round++)); do
+        for what in brin rencoder; do
+            PGOPTIONS='-c synchronous_commit=off' pgbench -n -M prepared -c 2 -j 2 -T "$SINGLE_SECONDS" --random-seed=$((SEED + round)) \
+                -f "$WORK/$what.pgbench" postgres >"$WORK/log/pgbench" 2>&1 || { show_log "$WORK/log/pgbench" 20; die 'pgbench failed'; }
+            # Round 0 is to warm up.
+            ((round == 0)) || bench_sql -q -c "INSERT INTO rates VALUES ('$what', $round, $(sed -n 's/^tps = \([0-9.]*\).*/\1/p' "$WORK/log/pgbench"))"
+        done
+    done
+    bench_sql -c "SELECT format('  BRIN %s rows/s, rencoder %s', round(avg(tps) FILTER (WHERE what = 'brin')), round(avg(tps) FILTER (WHERE what = 'rencoder'))) FROM rates"
+    bench_sql -c "SELECT format('  rencoder: %s ranges, %s not summarized', ranges, unsummarized) FROM rencoder_candidates('single_rencoder_id', 0::int8, 0::int8)"
+    bench_limit '  single rows: rows/s, times BRIN minmax' "$(bench_sql -c "SELECT round(percentile_cont(0.5) WITHIN GROUP (ORDER BY r.tps / b.tps)::numeric, 3)
+        FROM rates AS r JOIN rates AS b USING (round) WHERE r.what = 'rencoder' AND b.what = 'brin'")" '>=' 0.97
+    bench_sql -q -c "SELECT rencoder_index_check('single_rencoder_id', true)" >/dev/null
+}
+
+main() {
+    local tab what
+    bench_machine
+    echo "Seed: $SEED.  COPY of 1 million rows into $MILLIONS million; medians of $ROUNDS."
+    make_tables
+    copy_rounds workers none worker off
+    for tab in wide narrow; do copy_once "$tab" btree workers; done
+    single_rows
+    bench_sql -q -c 'ALTER SYSTEM SET max_worker_processes = 0'
+    "$(bench_bin)/pg_ctl" -D "$WORK/data" -w -s -l "$WORK/log/server" restart
+    copy_rounds no-workers none inline
+    for tab in wide narrow; do
+        for what in worker off btree; do report_copy "$tab" "$what" workers; done
+        report_copy "$tab" inline no-workers
+    done
+    limit_copy wide worker workers 0.95 1.10
+    limit_copy wide off workers 0.95 1.10
+    limit_copy wide inline no-workers 0.75 1.10
+    limit_copy narrow worker workers 0.95 1.15
+    limit_copy narrow off workers 0.95 1.15
+    limit_copy narrow inline no-workers 0.75 1.15
+    bench_finish
+}
+
+bench_run max_wal_size=16GB checkpoint_timeout=1h -- "$MILLIONS" "$SEED"
