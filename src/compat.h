@@ -61,7 +61,7 @@ typedef Oid RencoderFileNumber;
 #define RENCODER_NO_BACKEND		InvalidBackendId
 #endif
 
-/* 16: file nodes became file locators. */
+/* 16: and so did the fields of a relation's cache entry. */
 #if PG_VERSION_NUM >= 160000
 #define rencoder_new_in_transaction(rel) \
 	((rel)->rd_createSubid != InvalidSubTransactionId || \

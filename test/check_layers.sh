@@ -26,7 +26,8 @@ probe format format_dict format_filter
 plan
 key encode encode_net encode_number encode_text
 train
-sampling samplekeep sampletable rangescan
+rangescan
+sampling samplekeep sampletable
 build summarize rebuild retune desummarize interleave autosummarize insert scan bitmap vacuum costindex costheap cost validate handler
 target worker maintenance inspect samplefuncs check check_state check_blocks check_heap
 '
