@@ -11,8 +11,13 @@ DATA = $(wildcard sql/rencoder--*.sql)
 FILTER_OBJS = \
 	src/filter/renc_dict.o \
 	src/filter/renc_hash.o \
+	src/filter/renc_model.o \
+	src/filter/renc_model_fill.o \
+	src/filter/renc_model_pairs.o \
 	src/filter/renc_program.o \
 	src/filter/renc_rule.o \
+	src/filter/renc_search.o \
+	src/filter/renc_search_sample.o \
 	src/filter/renc_shape.o \
 	src/filter/renc_window.o
 

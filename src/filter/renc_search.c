@@ -447,21 +447,15 @@ still_good(renc_search *search, renc_model *model, const renc_model_input *in,
 	return choice->now.cost <= RENC_SEARCH_DRIFT * search->reference;
 }
 
-/*
- * The previous shape improved; true if that makes up for the drift, or if there is
- * no credit for more.
- */
+/* The previous shape improved; true if that makes up for the drift. */
 static bool
 adapt(renc_search *search, renc_model *model, const renc_model_input *in, start *found)
 {
-	double		work = predict_work(in);
-
 	search_model(model, in, search->bits_per_key, &search->shape, false,
 				 CLIMB_PREDICTIONS, found);
-	search->credit -= renc_model_predictions(model) * work +
+	search->credit -= renc_model_predictions(model) * predict_work(in) +
 		PAIR_WORK * in->nranges * (double) in->nsamples;
-	return found->p.cost <= RENC_SEARCH_DRIFT * search->reference ||
-		search->credit < MAX_PREDICTIONS * work / 2;
+	return found->p.cost <= RENC_SEARCH_DRIFT * search->reference;
 }
 
 void
@@ -483,7 +477,10 @@ renc_search_group(renc_search *search, renc_model *model,
 	if (search->warm)
 		renc_model_predict(model, &search->shape, INFINITY, &choice->now);
 
-	/* The first search is what a build costs at least; later ones are paid for. */
+	/*
+	 * The first search is what a build costs at least.  Later ones may go into
+	 * debt, but until that is paid back nothing is looked at.
+	 */
 	if (!search->warm || !adapt(search, model, in, &found))
 	{
 		int			before = renc_model_predictions(model);
