@@ -31,6 +31,9 @@
  */
 #define RENC_MODEL_WINDOW_COST	0.02
 
+/* Windows per root that a search takes at most, unless told. */
+#define RENC_SEARCH_KW			4
+
 /* A sample query. */
 typedef struct renc_sample
 {
@@ -57,6 +60,8 @@ typedef struct renc_model_input
 								 * four times that do not count; 0 = no limit */
 	double		pages_per_range;
 	double		window_cost;	/* of a window read, in heap pages */
+	int			max_kw;			/* a search takes no more windows per root; an insert
+								 * writes to all of them.  0 = RENC_SEARCH_KW */
 
 	const renc_sample *sample;
 	size_t		nsamples;

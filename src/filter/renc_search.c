@@ -49,6 +49,7 @@ typedef struct hunt
 {
 	renc_model *model;
 	int			left;			/* predictions allowed */
+	int			max_kw;
 	int			nstarts;
 	start		best[STARTS];	/* ascending in cost */
 } hunt;
@@ -64,6 +65,17 @@ same_shape(const renc_shape *a, const renc_shape *b)
 	return memcmp(x, y, sizeof(x)) == 0;
 }
 
+static bool
+usable(const hunt *h, const renc_shape *shape)
+{
+	if (h->left <= 0 || !renc_shape_valid(shape, NULL))
+		return false;
+	for (int s = 0; s < shape->nstoreys; s++)
+		if (shape->storey[s].kw > h->max_kw)
+			return false;
+	return true;
+}
+
 /* Adds a shape to the best if it is one of them. */
 static void
 offer(hunt *h, const renc_shape *shape)
@@ -72,7 +84,7 @@ offer(hunt *h, const renc_shape *shape)
 	double		limit = INFINITY;
 	int			at;
 
-	if (h->left <= 0 || !renc_shape_valid(shape, NULL))
+	if (!usable(h, shape))
 		return;
 	for (int i = 0; i < h->nstarts; i++)
 		if (same_shape(&h->best[i].shape, shape))
@@ -97,7 +109,7 @@ improve(hunt *h, start *s, const renc_shape *shape)
 {
 	renc_prediction p;
 
-	if (h->left <= 0 || !renc_shape_valid(shape, NULL))
+	if (!usable(h, shape))
 		return false;
 	h->left--;
 
@@ -124,6 +136,7 @@ step_numbers(hunt *h, start *s, int storey)
 		/* root, kw, kr, shift of all levels */
 		{0, 1, 0, 0}, {0, -1, 0, 0}, {0, 0, 1, 0}, {0, 0, -1, 0},
 		{0, 1, -1, 0}, {0, -1, 1, 0}, {0, 1, -2, 0}, {0, -1, 2, 0},
+		{0, 2, -1, 0}, {0, -2, 1, 0}, {0, 3, -1, 0}, {0, -3, 1, 0},
 		{1, 0, 0, 0}, {-1, 0, 0, 0}, {3, 0, 0, 0}, {-3, 0, 0, 0}, {-8, 0, 0, 0},
 		{0, 0, 0, 1}, {0, 0, 0, -1}, {1, 0, 0, 1}, {-1, 0, 0, -1},
 		{3, 0, 0, 3}, {-3, 0, 0, -3},
@@ -372,6 +385,7 @@ search_model(renc_model *model, const renc_model_input *in, double bits_per_key,
 	memset(&h, 0, sizeof(h));
 	h.model = model;
 	h.left = predictions;
+	h.max_kw = in->max_kw > 0 ? in->max_kw : RENC_SEARCH_KW;
 	if (from != NULL)
 		offer(&h, from);
 	if (grid)
