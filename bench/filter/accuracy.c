@@ -42,6 +42,7 @@
 #define SAMPLES_ONE		20000
 #define ONE_QUERIES		40		/* more of them where there is one range */
 #define SHAPES			60
+#define WINDOW_COST		0.001	/* the rates are compared, so reads hardly count */
 #define GRID_RANGES		16
 #define REFINED			12
 #define NEIGHBOURS		200
@@ -331,6 +332,7 @@ run_cell(const char *name, cell *c)
 		c->sample[i].weight = 1;
 		c->sample[i].anchor = -1;
 	}
+	in.window_cost = WINDOW_COST;
 	c->q = make_queries(c, nqueries);
 	c->fresh = make_queries(c, 2 * nqueries);
 	c->missed = 0;

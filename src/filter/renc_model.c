@@ -154,7 +154,8 @@ count_nodes(const model_storey *st, int nstoreys, const model_rep *rep, int limi
 			int			l = st[s].stored[j];
 			double		n = rep->partial[l];
 
-			n += above >= limit ? new_inside(rep, above, l) : rep->inside[l];
+			n += above >= limit && above <= RENC_KEY_BITS ? new_inside(rep, above, l) :
+				rep->inside[l];
 			if (j == 0)
 				*trees += n;
 			else

@@ -21,8 +21,9 @@
 
 #define LN2				0.6931471805599453
 
-/* The best of the grid, from which steps are taken. */
+/* The best of the grid, from which steps are taken; how far from the best. */
 #define STARTS			4
+#define WORTH_A_START	1.5
 
 /* Predictions of a search, and of one that only improves a known shape. */
 #define MAX_PREDICTIONS 1200
@@ -89,7 +90,9 @@ offer(hunt *h, const renc_shape *shape)
 	for (int i = 0; i < h->nstarts; i++)
 		if (same_shape(&h->best[i].shape, shape))
 			return;
-	if (h->nstarts == STARTS)
+	if (h->nstarts > 0)
+		limit = WORTH_A_START * h->best[0].p.cost;
+	if (h->nstarts == STARTS && h->best[STARTS - 1].p.cost < limit)
 		limit = h->best[STARTS - 1].p.cost;
 	h->left--;
 	renc_model_predict(h->model, shape, limit, &p);

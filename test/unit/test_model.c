@@ -134,7 +134,7 @@ model_input(void)
 	in.nwindows = nwindows;
 	in.rows = TEST_ROWS;
 	in.pages_per_range = 32;
-	in.window_cost = RENC_MODEL_WINDOW_COST;
+	in.window_cost = 0.01;
 	in.sample = sample;
 	in.nsamples = SAMPLES;
 	return in;
