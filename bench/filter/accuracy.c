@@ -27,7 +27,7 @@
  * match missed.  "noise?": over 1.3, but not by more than two standard deviations of
  * the numbers of false positives.  The exit status is 1 if a line is BAD.
  *
- * -q: fewer shapes and queries; -v: every shape compared; -c: columns only; -k, -w:
+ * -q: fewer shapes and queries (-qq: still fewer); -v: every shape compared; -c: columns only; -k, -w:
  * only this kind of keys, of queries.
  */
 #include <math.h>
@@ -41,17 +41,18 @@
 #define SAMPLES			2000
 #define SAMPLES_ONE		20000
 #define ONE_QUERIES		40		/* more of them where there is one range */
-#define SHAPES			60
+#define SHAPES			80
 #define WINDOW_COST		0.001	/* the rates are compared, so reads hardly count */
 #define GRID_RANGES		16
 #define REFINED			12
-#define NEIGHBOURS		200
 
 static renc_model *model;
 static double bits_per_key = 20;
 static size_t keys_per_range = 1120;
 static size_t queries_full = 8000;
-static int grid_shapes = 1200;
+static int	grid_shapes = 1200;
+static int	shapes = SHAPES;
+static int	neighbours = 200;
 static int	failures;
 static bool verbose;
 static const char *only_keys;
@@ -175,7 +176,7 @@ add_grid(grid_shape *grid, int n, int root, int deepest, int gap, int kw, int kr
 static int
 add_neighbours(grid_shape *grid, int n, const renc_shape *centre)
 {
-	for (int tries = 0; tries < NEIGHBOURS; tries++)
+	for (int tries = 0; tries < neighbours; tries++)
 	{
 		renc_shape	shape = *centre;
 		renc_storey *st = &shape.storey[rnd_below(shape.nstoreys)];
@@ -280,7 +281,7 @@ compare_predictions(cell *c, int *n, double *within)
 
 	*n = 0;
 	*within = 0;
-	for (int i = 0; i < SHAPES; i++)
+	for (int i = 0; i < shapes; i++)
 	{
 		renc_shape	shape = random_shape(c->g->capacity);
 		bench_result r = bench_measure(c->g, c->g->nranges, &shape, &c->q, c->q.n / 4);
@@ -425,8 +426,10 @@ main(int argc, char **argv)
 				only_columns = true;
 				break;
 			case 'q':
-				queries_full = 4000;
-				grid_shapes = 200;
+				queries_full /= 2;
+				grid_shapes /= 5;
+				shapes /= 2;
+				neighbours /= 2;
 				break;
 			case 'v':
 				verbose = true;
