@@ -22,7 +22,7 @@ extern double rnd_unit(void);	/* [0, 1) */
 /* Memory (zeroed) or exit. */
 extern void *bench_alloc(size_t size);
 
-/* Seconds on a clock that only goes forward. */
+/* Seconds of processor time: what else the machine does matters less. */
 extern double bench_seconds(void);
 
 /* Sorts, drops duplicates; returns the number left. */

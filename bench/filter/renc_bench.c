@@ -3,7 +3,7 @@
  *		Any keys and queries through filters of this kind.
  *
  *		renc_bench --keys F --queries F [--samples F] --n N --bits B
- *				[--shape S] [--seed N] [--pages N] [--window-cost X]
+ *				[--shape S] [--seed N] [--pages N] [--window-cost X] [--max-kw N]
  *
  * Key file: 64-bit little-endian integers, N for each filter, one filter after the
  * other, in any order.  Query and sample file: pairs lo, hi of such integers, both
@@ -50,6 +50,7 @@ typedef struct options
 	uint64_t	seed;
 	double		pages;
 	double		window_cost;
+	int			max_kw;
 } options;
 
 typedef struct totals
@@ -197,6 +198,7 @@ parse_options(int argc, char **argv, options *o)
 		{"seed", required_argument, NULL, 'r'},
 		{"pages", required_argument, NULL, 'p'},
 		{"window-cost", required_argument, NULL, 'w'},
+		{"max-kw", required_argument, NULL, 'K'},
 		{NULL, 0, NULL, 0}
 	};
 	int			opt;
@@ -205,6 +207,7 @@ parse_options(int argc, char **argv, options *o)
 	o->pages = 32;
 	o->window_cost = RENC_MODEL_WINDOW_COST;
 	o->seed = 1;
+	o->max_kw = RENC_MAX_KW;
 	while ((opt = getopt_long(argc, argv, "", names, NULL)) != -1)
 	{
 		switch (opt)
@@ -235,6 +238,9 @@ parse_options(int argc, char **argv, options *o)
 				break;
 			case 'w':
 				o->window_cost = atof(optarg);
+				break;
+			case 'K':
+				o->max_kw = atoi(optarg);
 				break;
 			default:
 				exit(EXIT_FAILURE);
@@ -359,6 +365,7 @@ main(int argc, char **argv)
 		in = bench_input(&g, sample, group_samples(&o, &g, given, nsamples, t.groups, sample));
 		in.pages_per_range = o.pages;
 		in.window_cost = o.window_cost;
+		in.max_kw = o.max_kw;
 		if (o.shape)
 		{
 			memset(&choice, 0, sizeof(choice));

@@ -27,7 +27,7 @@
 #define RENC_KEY_BITS		64
 
 #define RENC_MAX_STOREYS	2
-#define RENC_MAX_KW			4	/* windows per root; bounded by page reads */
+#define RENC_MAX_KW			8	/* windows per root; bounded by page reads */
 #define RENC_MAX_KR			8	/* rows per level and window */
 
 /* Bits that one key may set: bounds the work and the WAL of an insert. */

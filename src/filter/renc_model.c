@@ -154,7 +154,8 @@ count_nodes(const model_storey *st, int nstoreys, const model_rep *rep, int limi
 			int			l = st[s].stored[j];
 			double		n = rep->partial[l];
 
-			n += above >= limit ? new_inside(rep, above, l) : rep->inside[l];
+			n += above >= limit && above <= RENC_KEY_BITS ? new_inside(rep, above, l) :
+				rep->inside[l];
 			if (j == 0)
 				*trees += n;
 			else
@@ -225,10 +226,9 @@ count_branches(const model_storey *st, const model_rep *rep, branching *b)
  * of the second storey.
  */
 static void
-run_chain(const model_storey *st, const branching *b, int limit, double log_p,
+run_chain(const model_storey *st, const branching *b, int limit, double p,
 		  double below_absent, double below_inside, bool want_path, chain *c)
 {
-	double		p = exp(log_p * st->kr);
 	double		x_absent = below_absent;
 	double		x_inside = below_inside;
 	double		down = 0;		/* y of the children of a partial node */
@@ -264,6 +264,7 @@ run_storey(const model_storey *st, const model_rep *rep, int size, int limit,
 	const model_fill *present = &st->present[size];
 	double		x_absent = 0;
 	double		x_inside = 0;
+	double		path;
 	branching	b;
 	chain		c;
 
@@ -271,17 +272,19 @@ run_storey(const model_storey *st, const model_rep *rep, int size, int limit,
 	r->node_pass = 0;
 	for (int i = 0; i < absent->n; i++)
 	{
-		run_chain(st, &b, limit, absent->log_fill[i], below_absent, below_inside,
+		run_chain(st, &b, limit, absent->pass[i], below_absent, below_inside,
 				  false, &c);
 		x_absent += absent->share[i] * c.absent_tree;
 		x_inside += absent->share[i] * c.inside_tree;
-		r->node_pass += absent->share[i] *
-			exp(absent->log_fill[i] * st->kr * st->nlevels);
+		path = absent->share[i];
+		for (int j = 0; j < st->nlevels; j++)
+			path *= absent->pass[i];
+		r->node_pass += path;
 	}
 	r->absent_y = y_of(x_absent);
 	r->inside_y = y_of(x_inside);
 	for (int i = 0; i < present->n && rep->deeper[size][st->stored[0]] > 0; i++)
-		run_chain(st, &b, limit, present->log_fill[i], below_absent, below_inside,
+		run_chain(st, &b, limit, present->pass[i], below_absent, below_inside,
 				  true, &r->present[i]);
 }
 
@@ -426,7 +429,7 @@ rep_windows(const renc_model *m, const model_storey *st, int nstoreys,
 			chain		c;
 			double		x;
 
-			run_chain(&st[s], &b, p.limit, mean * w / st[s].kw, 1, 1, false, &c);
+			run_chain(&st[s], &b, p.limit, exp(mean * w * st[s].kr / st[s].kw), 1, 1, false, &c);
 			x = rep->partial[root] > rep->inside[root] ? c.absent_tree : c.inside_tree;
 			reads += 1 - exp(-ranges * y_of(x) - alive_for_certain);
 		}

@@ -26,10 +26,15 @@
 #define RENC_MODEL_MIN_SAMPLES	1000
 
 /*
- * Reading a window from shared buffers takes 60 .. 90 ns, visiting a heap page
- * 3.5 us at 35 rows a page and 8.5 us at 185: in heap pages, 0.01 .. 0.025.
+ * What reading a window costs, in heap pages.  From shared buffers it takes 60 ..
+ * 90 ns, and visiting a heap page 3.5 us at 35 rows a page and 8.5 us at 185: 0.01
+ * .. 0.025.  Cold, one is as good as the other: 1.  In between, a third window buys
+ * a tenth less false positives.
  */
-#define RENC_MODEL_WINDOW_COST	0.02
+#define RENC_MODEL_WINDOW_COST	0.1
+
+/* Windows per root that a search takes at most, unless told. */
+#define RENC_SEARCH_KW			4
 
 /* A sample query. */
 typedef struct renc_sample
@@ -57,6 +62,8 @@ typedef struct renc_model_input
 								 * four times that do not count; 0 = no limit */
 	double		pages_per_range;
 	double		window_cost;	/* of a window read, in heap pages */
+	int			max_kw;			/* a search takes no more windows per root; an insert
+								 * writes to all of them.  0 = RENC_SEARCH_KW */
 
 	const renc_sample *sample;
 	size_t		nsamples;

@@ -226,12 +226,33 @@ draw(fill_draws *d, const float *log_fill, uint32_t nwindows, renc_hash h, int k
 }
 
 /*
+ * Probability that an absent node passes its kr row tests in each of kw windows,
+ * whose fills have the product exp(log_fill).  Two rows of a window may be the
+ * same, which is one test less.
+ */
+double
+model_node_pass(const renc_model *m, double log_fill, int kw, int kr)
+{
+	double		fill = exp(log_fill / kw);
+	double		same = 0.5 * kr * (kr - 1) / m->in.rows;
+	double		pass = 1;
+
+	if (kr == 1)
+		return exp(log_fill);
+	for (int i = 0; i < kr; i++)
+		pass *= fill;
+	pass *= 1 + fmin(same, 1) * (1 / fill - 1);
+	return exp(log(pass) * kw);
+}
+
+/*
  * Reduces draws to a few points that preserve the mean of fill^exponent (the
  * whole chain of tests) and are close together where that mean comes from.
  */
 static void
-reduce_draws(const fill_draws *d, int exponent, model_fill *f)
+reduce_draws(const renc_model *m, const fill_draws *d, const renc_storey *st, model_fill *f)
 {
+	int			exponent = st->kr * __builtin_popcountll(st->levels);
 	double		count[BINS] = {0};
 	double		sum[BINS] = {0};
 	double		tail[BINS];
@@ -282,6 +303,7 @@ reduce_draws(const fill_draws *d, int exponent, model_fill *f)
 		{
 			f->share[f->n] = group_count / d->n;
 			f->log_fill[f->n] = most + log(group_power / group_count) / exponent;
+			f->pass[f->n] = model_node_pass(m, f->log_fill[f->n], st->kw, st->kr);
 			f->n++;
 			group_count = group_power = 0;
 		}
@@ -367,6 +389,7 @@ model_even_fill(const renc_model *m, const renc_shape *shape, model_storey *stor
 			f->n = 1;
 			f->share[0] = 1;
 			f->log_fill[0] = log_fill * storeys[s].kw;
+			f->pass[0] = model_node_pass(m, f->log_fill[0], storeys[s].kw, storeys[s].kr);
 			storeys[s].present[size] = *f;
 		}
 	}
@@ -384,7 +407,6 @@ model_throw(renc_model *m, const renc_shape *shape, model_storey *storeys)
 	for (int s = 0; s < shape->nstoreys; s++)
 	{
 		const renc_storey *st = &shape->storey[s];
-		int			exponent = st->kr * __builtin_popcountll(st->levels);
 
 		for (int size = 0; size < m->nsizes; size++)
 		{
@@ -395,8 +417,8 @@ model_throw(renc_model *m, const renc_shape *shape, model_storey *storeys)
 			for (int t = 0; t < m->nthrown; t++)
 				if (m->thrown[t].size == size)
 					draw_roots(m, t, st, &absent, &present);
-			reduce_draws(&absent, exponent, &storeys[s].absent[size]);
-			reduce_draws(&present, exponent, &storeys[s].present[size]);
+			reduce_draws(m, &absent, st, &storeys[s].absent[size]);
+			reduce_draws(m, &present, st, &storeys[s].present[size]);
 		}
 	}
 }

@@ -68,6 +68,7 @@ typedef struct model_fill
 {
 	int			n;
 	double		log_fill[MODEL_POINTS];
+	double		pass[MODEL_POINTS];	/* probability that an absent node passes */
 	double		share[MODEL_POINTS];
 } model_fill;
 
@@ -127,6 +128,8 @@ model_common_prefix(uint64_t a, uint64_t b)
 {
 	return a == b ? RENC_KEY_BITS : __builtin_clzll(a ^ b);
 }
+
+extern double model_node_pass(const renc_model *m, double log_fill, int kw, int kr);
 
 /* renc_model_pairs.c: bins the samples, and compares them with the ranges. */
 extern void model_bin_samples(renc_model *m);

@@ -21,8 +21,9 @@
 
 #define LN2				0.6931471805599453
 
-/* The best of the grid, from which steps are taken. */
+/* The best of the grid, from which steps are taken; how far from the best. */
 #define STARTS			4
+#define WORTH_A_START	1.5
 
 /* Predictions of a search, and of one that only improves a known shape. */
 #define MAX_PREDICTIONS 1200
@@ -49,6 +50,7 @@ typedef struct hunt
 {
 	renc_model *model;
 	int			left;			/* predictions allowed */
+	int			max_kw;
 	int			nstarts;
 	start		best[STARTS];	/* ascending in cost */
 } hunt;
@@ -64,6 +66,17 @@ same_shape(const renc_shape *a, const renc_shape *b)
 	return memcmp(x, y, sizeof(x)) == 0;
 }
 
+static bool
+usable(const hunt *h, const renc_shape *shape)
+{
+	if (h->left <= 0 || !renc_shape_valid(shape, NULL))
+		return false;
+	for (int s = 0; s < shape->nstoreys; s++)
+		if (shape->storey[s].kw > h->max_kw)
+			return false;
+	return true;
+}
+
 /* Adds a shape to the best if it is one of them. */
 static void
 offer(hunt *h, const renc_shape *shape)
@@ -72,12 +85,14 @@ offer(hunt *h, const renc_shape *shape)
 	double		limit = INFINITY;
 	int			at;
 
-	if (h->left <= 0 || !renc_shape_valid(shape, NULL))
+	if (!usable(h, shape))
 		return;
 	for (int i = 0; i < h->nstarts; i++)
 		if (same_shape(&h->best[i].shape, shape))
 			return;
-	if (h->nstarts == STARTS)
+	if (h->nstarts > 0)
+		limit = WORTH_A_START * h->best[0].p.cost;
+	if (h->nstarts == STARTS && h->best[STARTS - 1].p.cost < limit)
 		limit = h->best[STARTS - 1].p.cost;
 	h->left--;
 	renc_model_predict(h->model, shape, limit, &p);
@@ -97,7 +112,7 @@ improve(hunt *h, start *s, const renc_shape *shape)
 {
 	renc_prediction p;
 
-	if (h->left <= 0 || !renc_shape_valid(shape, NULL))
+	if (!usable(h, shape))
 		return false;
 	h->left--;
 
@@ -124,6 +139,7 @@ step_numbers(hunt *h, start *s, int storey)
 		/* root, kw, kr, shift of all levels */
 		{0, 1, 0, 0}, {0, -1, 0, 0}, {0, 0, 1, 0}, {0, 0, -1, 0},
 		{0, 1, -1, 0}, {0, -1, 1, 0}, {0, 1, -2, 0}, {0, -1, 2, 0},
+		{0, 2, -1, 0}, {0, -2, 1, 0}, {0, 3, -1, 0}, {0, -3, 1, 0},
 		{1, 0, 0, 0}, {-1, 0, 0, 0}, {3, 0, 0, 0}, {-3, 0, 0, 0}, {-8, 0, 0, 0},
 		{0, 0, 0, 1}, {0, 0, 0, -1}, {1, 0, 0, 1}, {-1, 0, 0, -1},
 		{3, 0, 0, 3}, {-3, 0, 0, -3},
@@ -372,6 +388,7 @@ search_model(renc_model *model, const renc_model_input *in, double bits_per_key,
 	memset(&h, 0, sizeof(h));
 	h.model = model;
 	h.left = predictions;
+	h.max_kw = in->max_kw > 0 ? in->max_kw : RENC_SEARCH_KW;
 	if (from != NULL)
 		offer(&h, from);
 	if (grid)
@@ -447,21 +464,15 @@ still_good(renc_search *search, renc_model *model, const renc_model_input *in,
 	return choice->now.cost <= RENC_SEARCH_DRIFT * search->reference;
 }
 
-/*
- * The previous shape improved; true if that makes up for the drift, or if there is
- * no credit for more.
- */
+/* The previous shape improved; true if that makes up for the drift. */
 static bool
 adapt(renc_search *search, renc_model *model, const renc_model_input *in, start *found)
 {
-	double		work = predict_work(in);
-
 	search_model(model, in, search->bits_per_key, &search->shape, false,
 				 CLIMB_PREDICTIONS, found);
-	search->credit -= renc_model_predictions(model) * work +
+	search->credit -= renc_model_predictions(model) * predict_work(in) +
 		PAIR_WORK * in->nranges * (double) in->nsamples;
-	return found->p.cost <= RENC_SEARCH_DRIFT * search->reference ||
-		search->credit < MAX_PREDICTIONS * work / 2;
+	return found->p.cost <= RENC_SEARCH_DRIFT * search->reference;
 }
 
 void
@@ -483,7 +494,10 @@ renc_search_group(renc_search *search, renc_model *model,
 	if (search->warm)
 		renc_model_predict(model, &search->shape, INFINITY, &choice->now);
 
-	/* The first search is what a build costs at least; later ones are paid for. */
+	/*
+	 * The first search is what a build costs at least.  Later ones may go into
+	 * debt, but until that is paid back nothing is looked at.
+	 */
 	if (!search->warm || !adapt(search, model, in, &found))
 	{
 		int			before = renc_model_predictions(model);
