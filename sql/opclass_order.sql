@@ -83,5 +83,63 @@ SELECT to_hex(rencoder_uuid_key('01234567-89ab-cdef-0123-456789abcdef')) AS uuid
 	to_hex(rencoder_time_key('00:00:01')) AS time, to_hex(rencoder_money_key('-0.01')) AS money,
 	to_hex(rencoder_pg_lsn_key('1/2')) AS lsn, to_hex(rencoder_xid8_key('3')) AS xid;
 
+--
+-- Keys of strings depend on what the index has learnt, and are seen as bounds of
+-- its block ranges only.  Rows in order, a page for each or many to a page: then
+-- the bounds of the ranges must be in order, and equal strings must have equal
+-- keys.  "learnt": the index is built on the rows; else on none, and the rows are
+-- summarized later.
+--
+CREATE FUNCTION check_string_order(type text, n int, width int, learnt bool, resolution float8)
+RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	r record;
+	coll text := CASE type WHEN 'bytea' THEN '' ELSE 'COLLATE "C"' END;
+	rows text;
+	seed text := current_setting('opclass_order.seed');
+	what text := format('%s, %s, %s', type, CASE WHEN n < 10000 THEN 'one by one' ELSE 'many' END,
+		CASE WHEN learnt THEN 'learnt' ELSE 'not learnt' END);
+BEGIN
+	rows := format('SELECT v %5$s AS v, repeat(''x'', %1$s) AS filler FROM (
+		SELECT (%2$s)::%3$s AS v FROM generate_series(1, %4$s)
+		UNION ALL SELECT unnest(value_edges(%3$L))::%3$s) q ORDER BY v %5$s', width, value_random(type), type, n, coll);
+	-- INSERT may fill up a page further back, unless a row takes more than half of one.
+	EXECUTE format('CREATE TABLE o AS %s %s', rows, CASE WHEN width > 4000 THEN 'LIMIT 0' ELSE '' END);
+	ALTER TABLE o ALTER filler SET STORAGE plain;
+	CREATE INDEX o_v ON o USING rencoder (v) WITH (pages_per_range = 1);
+	IF width > 4000 THEN
+		EXECUTE 'INSERT INTO o ' || rows;
+	END IF;
+	IF learnt THEN
+		REINDEX INDEX o_v;
+	ELSE
+		PERFORM rencoder_summarize_new_values('o_v');
+	END IF;
+	CREATE TEMP TABLE bounds AS SELECT range_no, min_key, max_key, lag(max_key) OVER (ORDER BY range_no) AS max_before
+		FROM rencoder_ranges('o_v');
+	FOR r IN SELECT * FROM bounds WHERE min_key COLLATE "C" < max_before COLLATE "C" OR min_key COLLATE "C" > max_key COLLATE "C" LIMIT 3 LOOP
+		RAISE WARNING '%: range % has keys % .. %, the one before up to %, seed %', what, r.range_no, r.min_key, r.max_key, r.max_before, seed;
+	END LOOP;
+	-- The first row of each page and the last of the page before.
+	CREATE TEMP TABLE ends AS SELECT page, v, v0 FROM (
+		SELECT (ctid::text::point)[0]::int AS page, v, lag(v) OVER (ORDER BY ctid) AS v0, (ctid::text::point)[1] = 1 AS first FROM o) s
+		WHERE first AND page > 0;
+	IF EXISTS (SELECT FROM ends WHERE v < v0) THEN
+		RAISE WARNING '%: rows are not in order', what;
+	END IF;
+	FOR r IN SELECT e.* FROM ends e JOIN bounds ON range_no = page WHERE v = v0 AND min_key <> max_before LIMIT 3 LOOP
+		RAISE WARNING '%: page % and the one before share %, but no key, seed %', what, r.page, r.v, seed;
+	END LOOP;
+	SELECT count(DISTINCT v) AS values, count(DISTINCT min_key) AS keys INTO r FROM ends JOIN bounds ON range_no = page;
+	IF r.keys < resolution * r.values THEN
+		RAISE WARNING '%: % values have only % keys, seed %', what, r.values, r.keys, seed;
+	END IF;
+	DROP TABLE o, bounds, ends;
+	RETURN what || CASE WHEN r.values > 500 THEN ' checked' ELSE ' has few values' END;
+END $$;
+SELECT check_string_order(type, 2000, 4100, true, 0.65) FROM unnest('{text,varchar,bpchar,name,bytea}'::text[]) type;
+SELECT check_string_order(type, 1500, 4100, false, 0.3) FROM unnest('{text,varchar,bpchar,name,bytea}'::text[]) type;
+SELECT check_string_order(type, 100000, 250, true, 0.5) FROM unnest('{text,varchar,bpchar,name,bytea}'::text[]) type;
+
 SET client_min_messages = error;
 DROP SCHEMA opclass_order CASCADE;

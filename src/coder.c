@@ -5,6 +5,7 @@
 #include "coder.h"
 
 #include "nodes/pg_list.h"
+#include "port/pg_crc32c.h"
 
 #include "renc_strings.h"
 
@@ -74,15 +75,32 @@ find_entry(Relation index, int col, uint32 generation, RencoderCoderEntry *entry
 	return found;
 }
 
-static bool
-is_sound(uint16 kind, const void *data, uint32 size)
+static uint32
+compute_crc(const void *data, uint32 size)
 {
-	switch (kind)
+	pg_crc32c	crc;
+
+	INIT_CRC32C(crc);
+	COMP_CRC32C(crc, data, size);
+	FIN_CRC32C(crc);
+	return crc;
+}
+
+/*
+ * A wrong byte in a coder would make wrong keys for all groups, which no other
+ * check would notice.
+ */
+static bool
+is_sound(const RencoderCoderEntry *entry, const void *data)
+{
+	if (compute_crc(data, entry->size) != entry->crc)
+		return false;
+	switch (entry->kind)
 	{
 		case RENCODER_CODER_STRINGS:
-			return renc_strings_valid(data, size);
+			return renc_strings_valid(data, entry->size);
 		case RENCODER_CODER_AXES:
-			return size == 4 * sizeof(double);
+			return entry->size == 4 * sizeof(double);
 	}
 	return false;
 }
@@ -154,7 +172,7 @@ rencoder_coder_find(RencoderCoders *coders, Relation index, int col,
 		MemoryContextSwitchTo(old);
 		return false;
 	}
-	if (data == NULL || !is_sound(entry.kind, data, entry.size))
+	if (data == NULL || !is_sound(&entry, data))
 		rencoder_page_corrupted(index, entry.extent.start,
 								"A coder of keys is not valid.");
 	loaded = palloc(sizeof(LoadedCoder));
@@ -269,6 +287,7 @@ rencoder_coder_store(Relation index, int col, uint16 kind, const void *data,
 	entry.attno = (uint16) col;
 	entry.kind = kind;
 	entry.size = size;
+	entry.crc = compute_crc(data, size);
 	entry.extent = write_data(index, (const char *) data, size, log);
 
 	/* Nobody else adds to the list: we are the maintainer. */

@@ -10,7 +10,7 @@
  *
  *		metapage.coder_root -> list page:
  *		 0   4        8
- *		 | n | unused | entry[n]: generation, attno, kind, extent, size |
+ *		 | n | unused | entry[n]: generation, attno, kind, extent, size, crc |
  *
  *		extent: the coder's bytes, a payload on each page
  */
@@ -32,7 +32,7 @@ typedef struct RencoderCoderEntry
 	uint16		kind;			/* RENCODER_CODER_xxx */
 	RencoderExtent extent;
 	uint32		size;			/* bytes */
-	uint32		unused;			/* zero */
+	uint32		crc;			/* CRC-32C of the bytes */
 } RencoderCoderEntry;
 
 StaticAssertDecl(sizeof(RencoderCoderEntry) == 24, "RencoderCoderEntry is on disk");
@@ -56,7 +56,7 @@ typedef struct RencoderCoder
 	uint32		generation;
 	uint16		kind;
 	uint32		size;
-	const void *data;			/* verified as far as "kind" tells how */
+	const void *data;			/* verified: by CRC, and as "kind" tells how */
 } RencoderCoder;
 
 /*
