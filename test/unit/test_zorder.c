@@ -471,7 +471,7 @@ test_filters(void)
 			ranges[r].key = keys[r];
 			ranges[r].n = sort_keys(keys[r], POINTS);
 		}
-		random_shape(&shape, 0, 40);
+		random_shape(&shape, 1, 40);
 		ask_filters(ranges, &shape, spread, true, &random);
 		if (round % 10 != 0)
 			continue;
