@@ -4,6 +4,8 @@
  */
 #include "coder.h"
 
+#include <math.h>
+
 #include "nodes/pg_list.h"
 #include "port/pg_crc32c.h"
 
@@ -75,6 +77,18 @@ find_entry(Relation index, int col, uint32 generation, RencoderCoderEntry *entry
 	return found;
 }
 
+/* Bounds of two axes: finite, from <= to. */
+static bool
+axes_sound(const double *bounds)
+{
+	for (int i = 0; i < 4; i++)
+	{
+		if (!isfinite(bounds[i]))
+			return false;
+	}
+	return bounds[0] <= bounds[1] && bounds[2] <= bounds[3];
+}
+
 static uint32
 compute_crc(const void *data, uint32 size)
 {
@@ -100,7 +114,7 @@ is_sound(const RencoderCoderEntry *entry, const void *data)
 		case RENCODER_CODER_STRINGS:
 			return renc_strings_valid(data, entry->size);
 		case RENCODER_CODER_AXES:
-			return entry->size == 4 * sizeof(double);
+			return entry->size == 4 * sizeof(double) && axes_sound((const double *) data);
 	}
 	return false;
 }
