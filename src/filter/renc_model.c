@@ -416,6 +416,7 @@ rep_windows(const renc_model *m, const model_storey *st, int nstoreys,
 		double		alive_for_certain = rep->matches;
 		double		reads = 1;
 		double		mean = 0;
+		double		enough;
 
 		for (int i = 0; i < f->n; i++)
 			mean += f->share[i] * f->log_fill[i];
@@ -433,8 +434,17 @@ rep_windows(const renc_model *m, const model_storey *st, int nstoreys,
 			x = rep->partial[root] > rep->inside[root] ? c.absent_tree : c.inside_tree;
 			reads += 1 - exp(-ranges * y_of(x) - alive_for_certain);
 		}
+
+		/* When every range has passed, no further tree is read. */
+		if (s == 0)
+		{
+			enough = (log(ranges) + 0.6) / (1e-9 + (rep->partial[root] > rep->inside[root] ?
+													r[0].absent_y : r[0].inside_y));
+			if (enough < trees)
+				reach = enough / trees;
+		}
 		sum += trees * reach * reads;
-		reach = 1 - exp(-ranges * r[s].node_pass - alive_for_certain);
+		reach *= 1 - exp(-ranges * r[s].node_pass - alive_for_certain);
 	}
 	return sum;
 }

@@ -81,6 +81,8 @@ count_prefixes(const renc_keys *keys, double share, double *distinct)
 void
 model_choose_thrown(renc_model *m)
 {
+	/* In twelfths of the ranges.  The few fullest have most false positives. */
+	static const int class_end[MODEL_SIZES + 1] = {0, 4, 8, 11, 12};
 	range_size	sizes[RENC_GROUP_RANGES];
 	int			n = 0;
 
@@ -102,12 +104,12 @@ model_choose_thrown(renc_model *m)
 	if (n == 0)
 		return;
 	qsort(sizes, n, sizeof(*sizes), compare_sizes);
-	m->nsizes = n < 2 * MODEL_SIZES ||
+	m->nsizes = n < 12 ||
 		(double) sizes[n - 1].n <= SIZE_SPREAD * (double) sizes[0].n ? 1 : MODEL_SIZES;
 	for (int s = 0; s < m->nsizes; s++)
 	{
-		int			first = n * s / m->nsizes;
-		int			end = n * (s + 1) / m->nsizes;
+		int			first = m->nsizes == 1 ? 0 : n * class_end[s] / 12;
+		int			end = m->nsizes == 1 ? n : n * class_end[s + 1] / 12;
 		int			picks = end - first < MODEL_THROWN ? end - first : MODEL_THROWN;
 		memset(m->distinct[s], 0, sizeof(m->distinct[s]));
 		for (int i = first; i < end; i++)

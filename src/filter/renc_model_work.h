@@ -11,7 +11,7 @@
 #define MODEL_REPS			64
 
 /* Classes of ranges by their number of keys, and ranges thrown of each. */
-#define MODEL_SIZES			3
+#define MODEL_SIZES			4
 #define MODEL_THROWN		2
 
 /* Points by which a distribution of the window fill is represented. */

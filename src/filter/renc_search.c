@@ -29,6 +29,10 @@
 #define MAX_PREDICTIONS 1200
 #define CLIMB_PREDICTIONS 300
 
+/* The first are fewer where a group has few keys; below MIN_GRID, no grid. */
+#define KEYS_A_PREDICTION 100
+#define MIN_GRID		400
+
 /*
  * Work in units of setting a key's bits (about 100 ns): a pair of a sample and a
  * range, and a prediction beside the throwing of some ranges' keys.
@@ -391,12 +395,13 @@ search_model(renc_model *model, const renc_model_input *in, double bits_per_key,
 	h.max_kw = in->max_kw > 0 ? in->max_kw : RENC_SEARCH_KW;
 	if (from != NULL)
 		offer(&h, from);
-	if (grid)
+	if (from == NULL || grid)
 	{
 		renc_rule_shape(in->ranges, in->nranges, bits_per_key, &rule);
 		offer(&h, &rule);
-		offer_grid(&h, in);
 	}
+	if (grid)
+		offer_grid(&h, in);
 	nclimbs = grid && h.nstarts > 1 ? 2 : 1;
 	for (int i = 0; i < nclimbs; i++)
 		climb(&h, &h.best[i]);
@@ -452,7 +457,7 @@ still_good(renc_search *search, renc_model *model, const renc_model_input *in,
 	if (samples < fmin(128, limit))
 	{
 		/* Not now. */
-		choice->best.cost = search->reference;
+		choice->best = search->last;
 		return search->reference > 0;
 	}
 	few.max_samples = (size_t) fmin(samples, limit);
@@ -460,7 +465,7 @@ still_good(renc_search *search, renc_model *model, const renc_model_input *in,
 	if (!renc_model_init(model, &few))
 		return true;
 	renc_model_predict(model, &search->shape, INFINITY, &choice->now);
-	choice->best = choice->now;
+	choice->best = search->last = choice->now;
 	return choice->now.cost <= RENC_SEARCH_DRIFT * search->reference;
 }
 
@@ -501,9 +506,13 @@ renc_search_group(renc_search *search, renc_model *model,
 	if (!search->warm || !adapt(search, model, in, &found))
 	{
 		int			before = renc_model_predictions(model);
+		int			predictions = (int) fmin(MAX_PREDICTIONS,
+											 (double) total_keys(in) / KEYS_A_PREDICTION);
 
+		/* A small group's search starts from the rule's shape alone. */
 		search_model(model, in, search->bits_per_key, search->warm ? &search->shape : NULL,
-					 true, MAX_PREDICTIONS, &found);
+					 predictions >= MIN_GRID,
+					 predictions > CLIMB_PREDICTIONS ? predictions : CLIMB_PREDICTIONS, &found);
 		if (search->warm)
 			search->credit -= (renc_model_predictions(model) - before) * predict_work(in);
 	}
@@ -513,6 +522,7 @@ renc_search_group(renc_search *search, renc_model *model,
 	choice->predictions = renc_model_predictions(model);
 	search->shape = found.shape;
 	search->reference = found.p.cost;
+	search->last = found.p;
 	search->warm = true;
 	search->searches++;
 }

@@ -34,7 +34,8 @@
 typedef struct renc_choice
 {
 	renc_shape	shape;			/* the best */
-	renc_prediction best;		/* of it */
+	renc_prediction best;		/* of it; for a shape kept without a look, that of
+								 * the group looked at last */
 	renc_prediction now;		/* of the shape that the search started from */
 	bool		searched;		/* false: the previous group's shape was kept */
 	int			predictions;	/* shapes looked at */
@@ -46,6 +47,7 @@ typedef struct renc_search
 	double		bits_per_key;
 	renc_shape	shape;			/* of the previous group */
 	double		reference;		/* its cost, as predicted when it was found */
+	renc_prediction last;		/* its latest prediction */
 	bool		warm;			/* there is a previous group */
 	double		credit;			/* work allowed, in keys set in a filter */
 	int			searches;

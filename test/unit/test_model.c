@@ -205,7 +205,7 @@ some_shape(void)
 
 	do
 	{
-		random_shape(&shape, 8 + (int) rnd_below(30), 40 + (int) rnd_below(25));
+		random_shape(&shape, 8 + (int) rnd_below(25), 40 + (int) rnd_below(25));
 	} while (renc_shape_nbits(&shape) > 2 * BITS);
 	return shape;
 }
@@ -256,7 +256,7 @@ test_setting(const setting *s)
 			least = fpr;
 			best = shape;
 		}
-		if (reads > 0)
+		if (reads > 0 && fpr < 0.9)
 			read_ratio[nreads++] = p.windows / reads;
 		if (passed < 20 || fpr > 0.9)
 			continue;
