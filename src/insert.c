@@ -422,6 +422,50 @@ insert_tuple(Insertion *ins, RencoderCoders *coders)
 	}
 }
 
+/*
+ * Does the range have a summary, or is it getting one?  If not, the row is
+ * none of our business (INV-3).
+ */
+static bool
+is_summarized(Relation index, BlockNumber first, uint32 group, unsigned int slot)
+{
+	Buffer		buf = rencoder_header_read(index, first, group, 0, BUFFER_LOCK_SHARE);
+	RencoderHeader header = RencoderPageGetHeader(BufferGetPage(buf));
+	bool		summarized = test_bit(header->summarizing, slot) ||
+		test_bit(header->summarized, slot);
+
+	UnlockReleaseBuffer(buf);
+	return summarized;
+}
+
+/* Covers a tuple of a range that has a summary, or is getting one. */
+static void
+insert_values(Relation index, const RencoderMeta *meta, uint64 range,
+			  const Datum *values, const bool *isnull, InsertCache *cache)
+{
+	MemoryContext old = MemoryContextSwitchTo(cache->context);
+	Insertion	ins;
+
+	memset(&ins, 0, sizeof(ins));
+	ins.index = index;
+	ins.meta = meta;
+	ins.group = rencoder_group_of_range(range);
+	ins.slot = rencoder_slot_of_range(range);
+	ins.header = cache->header;
+	ins.values = values;
+	ins.isnull = isnull;
+
+	/* Most keys want no coder: they are there before any lock is taken. */
+	for (int col = 0; col < meta->natts; col++)
+	{
+		if (!isnull[col] && !rencoder_key_is_coded(index, col))
+			make_key(&ins, col, 0, NULL);
+	}
+	insert_tuple(&ins, cache->coders);
+	MemoryContextSwitchTo(old);
+	MemoryContextReset(cache->context);
+}
+
 bool
 rencoderinsert(Relation index, Datum *values, bool *isnull,
 			   ItemPointer heap_tid, Relation heap,
@@ -437,11 +481,13 @@ rencoderinsert(Relation index, Datum *values, bool *isnull,
 	const RencoderMeta *meta = &meta_copy;
 	uint64		range = rencoder_range_of_block(meta, ItemPointerGetBlockNumber(heap_tid));
 	InsertCache *cache = (InsertCache *) indexInfo->ii_AmCache;
-	Insertion	ins;
-	MemoryContext old;
+	uint32		group;
+	BlockNumber header;
 
 	if (cache == NULL)
 	{
+		MemoryContext old;
+
 		cache = MemoryContextAllocZero(indexInfo->ii_Context, sizeof(InsertCache));
 		cache->context = AllocSetContextCreate(indexInfo->ii_Context, "rencoder insert",
 											   ALLOCSET_SMALL_SIZES);
@@ -453,27 +499,10 @@ rencoderinsert(Relation index, Datum *values, bool *isnull,
 	if (rencoder_autosummarize_due(&cache->progress, range, heap_tid))
 		rencoder_autosummarize(index, heap, indexInfo, meta, &cache->progress);
 
-	memset(&ins, 0, sizeof(ins));
-	ins.index = index;
-	ins.meta = meta;
-	ins.values = values;
-	ins.group = rencoder_group_of_range(range);
-	ins.slot = rencoder_slot_of_range(range);
-	ins.isnull = isnull;
-	ins.header = find_header(index, meta, ins.group, cache);
-	if (ins.header == RENCODER_NO_BLOCK)
-		return false;
-	old = MemoryContextSwitchTo(cache->context);
-
-	/* Most keys want no coder: they are there before any lock is taken. */
-	for (int col = 0; col < meta->natts; col++)
-	{
-		if (isnull[col] || rencoder_key_is_coded(index, col))
-			continue;
-		make_key(&ins, col, 0, NULL);
-	}
-	insert_tuple(&ins, cache->coders);
-	MemoryContextSwitchTo(old);
-	MemoryContextReset(cache->context);
+	group = rencoder_group_of_range(range);
+	header = find_header(index, meta, group, cache);
+	if (header != RENCODER_NO_BLOCK &&
+		is_summarized(index, header, group, rencoder_slot_of_range(range)))
+		insert_values(index, meta, range, values, isnull, cache);
 	return false;
 }
