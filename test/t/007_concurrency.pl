@@ -150,7 +150,7 @@ sub longest_query
 $node->safe_psql(
 	'postgres', q{
 	CREATE UNLOGGED TABLE n (v int8);
-	CREATE INDEX n_v ON n USING rencoder (v) WITH (pages_per_range = 32);
+	CREATE INDEX n_v ON n USING rencoder (v) WITH (autosummarize = off, pages_per_range = 32);
 	CREATE UNLOGGED TABLE waited (whole bool, ms float8);
 	CREATE FUNCTION fill_n() RETURNS void LANGUAGE sql AS $$
 		INSERT INTO n SELECT CASE WHEN i > 8 * 32 * 300 THEN hashint8extended(i, 1) END
