@@ -29,12 +29,17 @@ make_tables() {
 CREATE TABLE wide (id int8, n int4, filler text);
 ALTER TABLE wide ALTER filler SET STORAGE plain;
 CREATE TABLE narrow (id int8, n int4);
-CREATE TABLE results (tab text, what text, phase text, ms numeric, wal numeric, left_over int);
+CREATE TABLE results (tab text, what text, phase text, ms numeric, cpu_ms numeric, wal numeric, left_over int);
 INSERT INTO wide SELECT hashint8extended(i, $SEED), i, repeat('x', 184) FROM generate_series(1, $MILLIONS * 1000000) AS i;
 INSERT INTO narrow SELECT hashint8extended(i, $SEED), i FROM generate_series(1, $MILLIONS * 1000000) AS i;
 VACUUM (FREEZE, ANALYZE) wide, narrow;
 COPY (SELECT hashint8extended(i, $SEED), i, repeat('x', 184) FROM generate_series(-999999, 0) AS i) TO '$WORK/wide.copy';
 COPY (SELECT hashint8extended(i, $SEED), i FROM generate_series(-999999, 0) AS i) TO '$WORK/narrow.copy';
+-- Of this session's process; the kernel counts in hundredths of a second.
+CREATE FUNCTION cpu_ms() RETURNS numeric LANGUAGE sql AS \$\$
+    SELECT (f[12]::numeric + f[13]::numeric) * 10
+    FROM regexp_split_to_array(regexp_replace(pg_read_file('/proc/self/stat', 0, 2000), '.*\) ', ''), ' ') AS f
+\$\$;
 CREATE FUNCTION worker_is_busy(index regclass) RETURNS bool LANGUAGE sql AS \$\$
     SELECT unsummarized >= 16 OR EXISTS (SELECT FROM pg_stat_activity WHERE backend_type = 'rencoder worker' AND state <> 'idle')
     FROM rencoder_candidates(index, 0::int8, 0::int8)
@@ -46,21 +51,21 @@ SQL
 # One COPY; keeps the time, the WAL (all of it, until the worker is done) and how many ranges were
 # unsummarized when it ended.  The rows are taken away again, with the pages they made.
 copy_once() {
-    local tab=$1 what=$2 phase=$3 index=INDEX_$2 left=0 lsn ms
+    local tab=$1 what=$2 phase=$3 index=INDEX_$2 left=0 lsn times
     [[ -z ${!index} ]] || bench_sql -q -c "CREATE INDEX tested ON $tab ${!index}"
     bench_sql -q -c 'CHECKPOINT'
     lsn=$(bench_sql -c 'SELECT pg_current_wal_insert_lsn()')
-    ms=$(bench_sql -q <<SQL
-SELECT clock_timestamp() AS start \gset
+    times=$(bench_sql -q <<SQL
+SELECT clock_timestamp() AS start, cpu_ms() AS cpu \gset
 COPY $tab FROM '$WORK/$tab.copy';
-SELECT extract(epoch FROM clock_timestamp() - :'start') * 1000;
+SELECT format('%s, %s', extract(epoch FROM clock_timestamp() - :'start') * 1000, cpu_ms() - :'cpu');
 SQL
 )
     if [[ ${!index} == *rencoder* ]]; then
         left=$(bench_sql -c "SELECT unsummarized FROM rencoder_candidates('tested', 0::int8, 0::int8)")
         [[ $what == off ]] || wait_for_worker
     fi
-    bench_sql -q -c "INSERT INTO results SELECT '$tab', '$what', '$phase', $ms, pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '$lsn'), $left"
+    bench_sql -q -c "INSERT INTO results SELECT '$tab', '$what', '$phase', $times, pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '$lsn'), $left"
     if [[ ${!index} == *rencoder* ]]; then
         bench_sql -q -c "SELECT rencoder_index_check('tested', true)" >/dev/null
     fi
@@ -99,8 +104,10 @@ report_copy() { # TABLE CASE PHASE; prints the ratio to no index
     none=$(median "$1" none "$3" ms)
     ms=$(median "$1" "$2" "$3" ms)
     wal=$(ratio "$(median "$1" "$2" "$3" wal)" "$(median "$1" none "$3" wal)")
-    printf '  %-8s %-8s %6.0f ms (no index %6.0f)  rate %s  WAL %s  left at the end: %s ranges\n' "$1" "$2" "$ms" "$none" \
-        "$(ratio "$none" "$ms")" "$wal" "$(median "$1" "$2" "$3" left_over)"
+    printf '  %-8s %-8s %6.0f ms (no index %6.0f)  rate %s  (by CPU time of the session %s)  WAL %s  left at the end: %s ranges\n' \
+        "$1" "$2" "$ms" "$none" "$(ratio "$none" "$ms")" \
+        "$(ratio "$(median "$1" none "$3" cpu_ms)" "$(median "$1" "$2" "$3" cpu_ms)")" \
+        "$wal" "$(median "$1" "$2" "$3" left_over)"
 }
 
 limit_copy() { # TABLE CASE PHASE RATE-LIMIT WAL-LIMIT
