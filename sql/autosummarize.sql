@@ -1,5 +1,5 @@
 -- Automatic summarization by the inserting session, whose results are there
--- when the statement ends.  test/t/011_autosummarize.pl has the worker.
+-- when the statement ends.  test/t/012_autosummarize.pl has the worker.
 --
 -- A worker cannot see a table that is not committed yet, nor temporary ones,
 -- so the session itself summarizes what is complete: slices of 8 ranges, when
