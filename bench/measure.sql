@@ -84,3 +84,35 @@ BEGIN
     uses := bench_choice(checked);
     EXECUTE checked INTO rows, md5;
 END $$;
+
+-- Pages of the table that a forced bitmap scan visits, and proof that it is the index that sends it there.
+CREATE FUNCTION bench_heap_blocks(query text, expected_index text) RETURNS bigint LANGUAGE plpgsql AS $$
+DECLARE
+    plan jsonb := bench_explain(query);
+BEGIN
+    IF bench_plan_uses(plan) <> expected_index THEN
+        RAISE EXCEPTION 'the plan of "%" uses %, not %', query, bench_plan_uses(plan), expected_index;
+    END IF;
+    RETURN (SELECT sum(coalesce((node ->> 'Exact Heap Blocks')::bigint, 0) + coalesce((node ->> 'Lossy Heap Blocks')::bigint, 0))
+            FROM bench_nodes(plan) AS node);
+END $$;
+
+-- Do the index and a sequential scan give the same rows?
+CREATE FUNCTION bench_same_rows(query text, expected_index text, OUT rows bigint, OUT same boolean) LANGUAGE plpgsql AS $$
+DECLARE
+    truth record;
+    answer record;
+BEGIN
+    SET LOCAL enable_seqscan = on;
+    SET LOCAL enable_bitmapscan = off;
+    SET LOCAL enable_indexscan = off;
+    truth := bench_checksum(query);
+    SET LOCAL enable_seqscan = off;
+    SET LOCAL enable_bitmapscan = on;
+    answer := bench_checksum(query);
+    IF truth.uses <> 'seq_scan' OR answer.uses <> expected_index THEN
+        RAISE EXCEPTION 'the plans of "%" use % and %', query, truth.uses, answer.uses;
+    END IF;
+    rows := truth.rows;
+    same := (truth.rows, truth.md5) = (answer.rows, answer.md5);
+END $$;

@@ -29,38 +29,6 @@ SQL
 
 define_functions() {
     bench_sql -q <<'SQL'
--- Pages of the table that a forced bitmap scan visits, and proof that it is the index that sends it there.
-CREATE FUNCTION heap_blocks(query text, expected_index text) RETURNS bigint LANGUAGE plpgsql AS $$
-DECLARE
-    plan jsonb := bench_explain(query);
-BEGIN
-    IF bench_plan_uses(plan) <> expected_index THEN
-        RAISE EXCEPTION 'the plan of "%" uses %, not %', query, bench_plan_uses(plan), expected_index;
-    END IF;
-    RETURN (SELECT sum(coalesce((node ->> 'Exact Heap Blocks')::bigint, 0) + coalesce((node ->> 'Lossy Heap Blocks')::bigint, 0))
-            FROM bench_nodes(plan) AS node);
-END $$;
-
--- Do the index and a sequential scan give the same rows?
-CREATE FUNCTION same_rows(query text, expected_index text, OUT rows bigint, OUT same boolean) LANGUAGE plpgsql AS $$
-DECLARE
-    truth record;
-    answer record;
-BEGIN
-    SET LOCAL enable_seqscan = on;
-    SET LOCAL enable_bitmapscan = off;
-    SET LOCAL enable_indexscan = off;
-    truth := bench_checksum(query);
-    SET LOCAL enable_seqscan = off;
-    SET LOCAL enable_bitmapscan = on;
-    answer := bench_checksum(query);
-    IF truth.uses <> 'seq_scan' OR answer.uses <> expected_index THEN
-        RAISE EXCEPTION 'the plans of "%" use % and %', query, truth.uses, answer.uses;
-    END IF;
-    rows := truth.rows;
-    same := (truth.rows, truth.md5) = (answer.rows, answer.md5);
-END $$;
-
 CREATE TABLE uncorrelated (seq int GENERATED ALWAYS AS IDENTITY, query text, pages_per_range int, rows bigint, same boolean,
     ranges bigint, matching bigint, candidates bigint, unsummarized bigint, index_pages bigint, blocks bigint);
 
@@ -73,8 +41,8 @@ DECLARE
     r uncorrelated;
     column_type text;
 BEGIN
-    SELECT s.rows, s.same INTO r.rows, r.same FROM same_rows(query, 'tried') AS s;
-    r.blocks := heap_blocks(query, 'tried');
+    SELECT s.rows, s.same INTO r.rows, r.same FROM bench_same_rows(query, 'tried') AS s;
+    r.blocks := bench_heap_blocks(query, 'tried');
     SET LOCAL enable_seqscan = on;
     SET LOCAL enable_bitmapscan = off;
     EXECUTE format('SELECT count(DISTINCT (ctid::text::point)[0]::bigint / %s) FROM %I WHERE %s', pages_per_range, tab, condition)
@@ -123,11 +91,11 @@ CREATE FUNCTION pg_temp.query(i intervals) RETURNS text LANGUAGE sql AS
     \$\$ SELECT format('SELECT * FROM flights3m WHERE dep_time BETWEEN %L AND %L', i.lo, i.hi) \$\$;
 CREATE INDEX tried ON flights3m USING rencoder (dep_time) WITH (pages_per_range = $per_range);
 INSERT INTO sorted
-SELECT $per_range, lo, length, s.rows, s.same, heap_blocks(pg_temp.query(i), 'tried')
-FROM intervals AS i, same_rows(pg_temp.query(i), 'tried') AS s;
+SELECT $per_range, lo, length, s.rows, s.same, bench_heap_blocks(pg_temp.query(i), 'tried')
+FROM intervals AS i, bench_same_rows(pg_temp.query(i), 'tried') AS s;
 DROP INDEX tried;
 CREATE INDEX brin ON flights3m USING brin (dep_time) WITH (pages_per_range = $per_range);
-UPDATE sorted AS s SET brin = heap_blocks(pg_temp.query(i), 'brin')
+UPDATE sorted AS s SET brin = bench_heap_blocks(pg_temp.query(i), 'brin')
 FROM intervals AS i WHERE (s.pages_per_range, s.lo, s.length) = ($per_range, i.lo, i.length);
 DROP INDEX brin;
 SQL
