@@ -207,6 +207,26 @@ step_levels(hunt *h, start *s, int storey)
 	return better;
 }
 
+/* A first storey of n levels from "base" upwards. */
+static bool
+add_pruning(hunt *h, start *s, int base, int n, int gap, int kr)
+{
+	renc_shape	shape = s->shape;
+	int			top = base - (n - 1) * gap;
+
+	if (top < 1)
+		return false;
+	shape.nstoreys = 2;
+	shape.storey[1] = shape.storey[0];
+	shape.storey[0].kw = 1;
+	shape.storey[0].kr = (uint8_t) kr;
+	shape.storey[0].levels = 0;
+	for (int i = 0; i < n; i++)
+		shape.storey[0].levels |= RENC_LEVEL_BIT(base - i * gap);
+	shape.storey[0].root = (uint8_t) (top > 6 ? top - 6 : 0);
+	return improve(h, s, &shape);
+}
+
 /* Steps between one and two storeys. */
 static bool
 step_storeys(hunt *h, start *s)
@@ -252,30 +272,11 @@ step_storeys(hunt *h, start *s)
 		better |= improve(h, s, &shape);
 	}
 
-	/* A storey above that prunes. */
-	for (int n = 1; n <= 5 && s->shape.nstoreys == 1; n += 2)
+	/* A storey above that prunes: clusters have few prefixes, which cost little. */
+	for (int base = s->shape.storey[0].root; base > 1 && s->shape.nstoreys == 1; base -= 5)
 	{
-		for (int gap = 1; gap <= 3 && s->shape.nstoreys == 1; gap++)
-		{
-			for (int kr = 1; kr <= 4 && s->shape.nstoreys == 1; kr *= 2)
-			{
-				renc_shape	shape = s->shape;
-				int			root = shape.storey[0].root;
-				int			top = root - (n - 1) * gap;
-
-				if (top < 2)
-					continue;
-				shape.nstoreys = 2;
-				shape.storey[1] = shape.storey[0];
-				shape.storey[0].kw = 1;
-				shape.storey[0].kr = (uint8_t) kr;
-				shape.storey[0].levels = 0;
-				for (int i = 0; i < n; i++)
-					shape.storey[0].levels |= RENC_LEVEL_BIT(root - i * gap);
-				shape.storey[0].root = (uint8_t) (top > 6 ? top - 6 : 0);
-				better |= improve(h, s, &shape);
-			}
-		}
+		for (int n = 1; n <= 5 && s->shape.nstoreys == 1; n += 2)
+			better |= add_pruning(h, s, base, n, 2, 1) || add_pruning(h, s, base, n, 1, 3);
 	}
 	return better;
 }
