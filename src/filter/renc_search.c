@@ -366,7 +366,7 @@ offer_regular(hunt *h, int deepest, int gap, int nlevels, int kw, double bits,
 }
 
 static void
-offer_grid(hunt *h, const renc_model_input *in)
+offer_grid(hunt *h, const renc_model_input *in, int step)
 {
 	static const int8_t numbers[] = {1, 2, 3, 5, 7, 10, 14};
 	double		bits = LN2 * bits_per_present_key(in);
@@ -376,7 +376,7 @@ offer_grid(hunt *h, const renc_model_input *in)
 	/* The deepest level must tell most queries from the keys. */
 	while (first < RENC_KEY_BITS && renc_model_close_share(h->model, first) > 0.5)
 		first++;
-	for (int deepest = first; deepest <= RENC_KEY_BITS; deepest += 3)
+	for (int deepest = first; deepest <= RENC_KEY_BITS; deepest += step)
 		for (size_t i = 0; i < sizeof(numbers); i++)
 			for (int gap = 1; gap <= (numbers[i] == 1 ? 1 : 3); gap++)
 				offer_regular(h, deepest, gap, numbers[i], 2, bits, spread);
@@ -402,7 +402,12 @@ search_model(renc_model *model, const renc_model_input *in, double bits_per_key,
 		offer(&h, &rule);
 	}
 	if (grid)
-		offer_grid(&h, in);
+	{
+		/* Half of the predictions are left for the steps. */
+		h.left = predictions / 2;
+		offer_grid(&h, in, predictions < MAX_PREDICTIONS ? 6 : 3);
+		h.left += predictions - predictions / 2;
+	}
 	nclimbs = grid && h.nstarts > 1 ? 2 : 1;
 	for (int i = 0; i < nclimbs; i++)
 		climb(&h, &h.best[i]);
