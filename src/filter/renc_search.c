@@ -515,6 +515,9 @@ renc_search_group(renc_search *search, renc_model *model,
 		int			predictions = (int) fmin(MAX_PREDICTIONS,
 											 (double) total_keys(in) / KEYS_A_PREDICTION);
 
+		if (in->max_predictions > 0)
+			predictions = in->max_predictions;
+
 		/* A small group's search starts from the rule's shape alone. */
 		search_model(model, in, search->bits_per_key, search->warm ? &search->shape : NULL,
 					 predictions >= MIN_GRID,
