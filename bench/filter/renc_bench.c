@@ -39,6 +39,9 @@
 /* Queries that times are taken of. */
 #define TIMED			20000
 
+/* Of a search, however few the keys. */
+#define PREDICTIONS		1200
+
 typedef struct options
 {
 	const char *keys;
@@ -366,6 +369,7 @@ main(int argc, char **argv)
 		in.pages_per_range = o.pages;
 		in.window_cost = o.window_cost;
 		in.max_kw = o.max_kw;
+		in.max_predictions = PREDICTIONS;
 		if (o.shape)
 		{
 			memset(&choice, 0, sizeof(choice));

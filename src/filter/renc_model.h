@@ -64,6 +64,7 @@ typedef struct renc_model_input
 	double		window_cost;	/* of a window read, in heap pages */
 	int			max_kw;			/* a search takes no more windows per root; an insert
 								 * writes to all of them.  0 = RENC_SEARCH_KW */
+	int			max_predictions;	/* of a search; 0 = by the number of keys */
 
 	const renc_sample *sample;
 	size_t		nsamples;

@@ -207,6 +207,26 @@ step_levels(hunt *h, start *s, int storey)
 	return better;
 }
 
+/* A first storey of n levels from "base" upwards. */
+static bool
+add_pruning(hunt *h, start *s, int base, int n, int gap, int kr)
+{
+	renc_shape	shape = s->shape;
+	int			top = base - (n - 1) * gap;
+
+	if (top < 1)
+		return false;
+	shape.nstoreys = 2;
+	shape.storey[1] = shape.storey[0];
+	shape.storey[0].kw = 1;
+	shape.storey[0].kr = (uint8_t) kr;
+	shape.storey[0].levels = 0;
+	for (int i = 0; i < n; i++)
+		shape.storey[0].levels |= RENC_LEVEL_BIT(base - i * gap);
+	shape.storey[0].root = (uint8_t) (top > 6 ? top - 6 : 0);
+	return improve(h, s, &shape);
+}
+
 /* Steps between one and two storeys. */
 static bool
 step_storeys(hunt *h, start *s)
@@ -252,30 +272,11 @@ step_storeys(hunt *h, start *s)
 		better |= improve(h, s, &shape);
 	}
 
-	/* A storey above that prunes. */
-	for (int n = 1; n <= 5 && s->shape.nstoreys == 1; n += 2)
+	/* A storey above that prunes: clusters have few prefixes, which cost little. */
+	for (int base = s->shape.storey[0].root; base > 1 && s->shape.nstoreys == 1; base -= 5)
 	{
-		for (int gap = 1; gap <= 3 && s->shape.nstoreys == 1; gap++)
-		{
-			for (int kr = 1; kr <= 4 && s->shape.nstoreys == 1; kr *= 2)
-			{
-				renc_shape	shape = s->shape;
-				int			root = shape.storey[0].root;
-				int			top = root - (n - 1) * gap;
-
-				if (top < 2)
-					continue;
-				shape.nstoreys = 2;
-				shape.storey[1] = shape.storey[0];
-				shape.storey[0].kw = 1;
-				shape.storey[0].kr = (uint8_t) kr;
-				shape.storey[0].levels = 0;
-				for (int i = 0; i < n; i++)
-					shape.storey[0].levels |= RENC_LEVEL_BIT(root - i * gap);
-				shape.storey[0].root = (uint8_t) (top > 6 ? top - 6 : 0);
-				better |= improve(h, s, &shape);
-			}
-		}
+		for (int n = 1; n <= 5 && s->shape.nstoreys == 1; n += 2)
+			better |= add_pruning(h, s, base, n, 2, 1) || add_pruning(h, s, base, n, 1, 3);
 	}
 	return better;
 }
@@ -365,7 +366,7 @@ offer_regular(hunt *h, int deepest, int gap, int nlevels, int kw, double bits,
 }
 
 static void
-offer_grid(hunt *h, const renc_model_input *in)
+offer_grid(hunt *h, const renc_model_input *in, int step)
 {
 	static const int8_t numbers[] = {1, 2, 3, 5, 7, 10, 14};
 	double		bits = LN2 * bits_per_present_key(in);
@@ -375,7 +376,7 @@ offer_grid(hunt *h, const renc_model_input *in)
 	/* The deepest level must tell most queries from the keys. */
 	while (first < RENC_KEY_BITS && renc_model_close_share(h->model, first) > 0.5)
 		first++;
-	for (int deepest = first; deepest <= RENC_KEY_BITS; deepest += 3)
+	for (int deepest = first; deepest <= RENC_KEY_BITS; deepest += step)
 		for (size_t i = 0; i < sizeof(numbers); i++)
 			for (int gap = 1; gap <= (numbers[i] == 1 ? 1 : 3); gap++)
 				offer_regular(h, deepest, gap, numbers[i], 2, bits, spread);
@@ -401,7 +402,12 @@ search_model(renc_model *model, const renc_model_input *in, double bits_per_key,
 		offer(&h, &rule);
 	}
 	if (grid)
-		offer_grid(&h, in);
+	{
+		/* Half of the predictions are left for the steps. */
+		h.left = predictions / 2;
+		offer_grid(&h, in, predictions < MAX_PREDICTIONS ? 6 : 3);
+		h.left += predictions - predictions / 2;
+	}
 	nclimbs = grid && h.nstarts > 1 ? 2 : 1;
 	for (int i = 0; i < nclimbs; i++)
 		climb(&h, &h.best[i]);
@@ -508,6 +514,9 @@ renc_search_group(renc_search *search, renc_model *model,
 		int			before = renc_model_predictions(model);
 		int			predictions = (int) fmin(MAX_PREDICTIONS,
 											 (double) total_keys(in) / KEYS_A_PREDICTION);
+
+		if (in->max_predictions > 0)
+			predictions = in->max_predictions;
 
 		/* A small group's search starts from the rule's shape alone. */
 		search_model(model, in, search->bits_per_key, search->warm ? &search->shape : NULL,
