@@ -111,6 +111,30 @@ CREATE INDEX pl_small_x ON pl_small USING rencoder (x);
 VACUUM ANALYZE pl_small;
 SELECT pl_plan('SELECT * FROM pl_small WHERE x = 5');
 
+--
+-- Strings: where a pattern says how they begin, and the order is that of bytes.
+-- C.utf8 of libc stands for collations other than C.
+--
+CREATE TABLE pl_text (v text COLLATE "C", w text COLLATE "C.utf8", filler text);
+INSERT INTO pl_text SELECT 'https://www.example.com/' || md5(i::text), md5(i::text), repeat('x', 200) FROM generate_series(1, 100000) i;
+CREATE INDEX pl_text_v ON pl_text USING rencoder (v);
+CREATE INDEX pl_text_w ON pl_text USING rencoder (w);
+VACUUM ANALYZE pl_text;
+SELECT p AS predicate, pl_plan('SELECT * FROM pl_text WHERE ' || p) FROM unnest(ARRAY[
+	$$v = 'https://www.example.com/abcd'$$, $$v LIKE 'https://www.example.com/abcd%'$$, $$v LIKE 'https://www.example.com/abcd%e'$$, $$v LIKE 'https://www.example.com/abc_e%'$$, $$v ^@ 'https://www.example.com/abcd'$$,
+	$$v < 'https://www.example.com/0001'$$, $$v BETWEEN 'https://www.example.com/1234' AND 'https://www.example.com/1235'$$, $$v ~<~ 'https://www.example.com/0001'$$, $$v IN ('a', 'b')$$, $$v LIKE ANY (ARRAY['https://www.example.com/abcd%', 'https://www.example.com/1234%'])$$,
+	$$w = 'abcd'$$, $$w LIKE 'abcd%'$$, $$w ^@ 'abcd'$$, $$w IN ('a', 'b')$$, $$w < '0001' AND w LIKE '0000%'$$]) p;
+-- Not where nothing is gained.
+SELECT p AS predicate, pl_plan('SELECT * FROM pl_text WHERE ' || p) FROM unnest(ARRAY[
+	$$v LIKE '%abcd'$$, $$v LIKE '_bcd%'$$, $$v LIKE '%'$$, $$v LIKE 'https://www.example.com/%'$$, $$v LIKE 'https%abcd'$$, $$v NOT LIKE 'a%'$$, $$v ILIKE 'a%'$$, $$v > 'https://www.example.com/0001'$$, $$v ~>=~ ''$$,
+	$$w LIKE '%abcd'$$, $$w < '0001'$$, $$w > 'ffff'$$, $$w BETWEEN '1234' AND '1235'$$, $$v COLLATE "C.utf8" = 'a'$$, $$w COLLATE "C" = 'a'$$, $$v COLLATE "C.utf8" < 'a'$$]) p;
+SET plan_cache_mode = force_generic_plan;
+PREPARE pl_text_eq(text) AS SELECT * FROM pl_text WHERE v = $1;
+EXPLAIN (COSTS OFF) EXECUTE pl_text_eq('a');
+DEALLOCATE ALL;
+RESET plan_cache_mode;
+DROP TABLE pl_text;
+
 -- Not analyzed, and empty.
 CREATE TABLE pl_new (x int8);
 CREATE INDEX pl_new_x ON pl_new USING rencoder (x);

@@ -36,8 +36,12 @@ sample_callback(Relation index, ItemPointer tid, Datum *values, bool *isnull,
 				bool tupleIsAlive, void *state)
 {
 	Training   *t = (Training *) state;
-	MemoryContext old = MemoryContextSwitchTo(t->row_context);
+	MemoryContext old;
 
+	/* What dead rows refer to in TOAST may be gone any moment. */
+	if (!tupleIsAlive)
+		return;
+	old = MemoryContextSwitchTo(t->row_context);
 	for (int col = 0; col < t->natts; col++)
 	{
 		if (t->trainer[col] == NULL || isnull[col])

@@ -2,12 +2,14 @@
  * renc_strings.c
  *		Keys of byte strings through a trained dictionary of splitters.
  *
- * Proof of monotony.  Let v < w in the order of memcmp().  The number of
- * splitters <= v is at most that of those <= w, so the interval of v is not
- * above that of w.  Let both be in interval i.  Both begin with shared[i]
- * equal bytes (a string between two that begin with the same bytes begins with
- * them, too; where an end is missing, shared[i] is 0).  What comes after is
- * compared byte by byte: digits grow with bytes, and each digit narrows the
+ * Proof of monotony.  Let v < w in the order of memcmp().  Strings below all
+ * that begin with the prefix are in the first interval, those above in the
+ * last.  Of the others, the number of splitters <= v is at most that of those
+ * <= w, so the interval of v is not above that of w.  Let both be in the same
+ * one.  In the first and last nothing is skipped.  In the others both begin
+ * with the prefix and shared[i] equal bytes (a string between two that begin
+ * with the same bytes begins with them, too; where an end is missing,
+ * shared[i] is 0).  What comes after is compared byte by byte: digits grow with bytes, and each digit narrows the
  * interval of the base-N fraction to a part of its own.  At the first
  * difference either the digits differ, and so the fractions in the same sense;
  * or they are equal, which they can only be in a gap, where both stop.  If v
@@ -89,7 +91,10 @@ compare_splitter(const renc_strings *d, size_t i, const uint8_t *s, size_t lengt
 	return cmp;
 }
 
-/* The interval of a string: the number of splitters that are not above it. */
+/*
+ * The interval of a string: 0 and n + 2 if it lies outside those that begin
+ * with the prefix, else one more than the splitters that are not above it.
+ */
 static size_t
 find_interval(const renc_strings *d, const uint8_t *s, size_t length, bool open)
 {
@@ -98,9 +103,9 @@ find_interval(const renc_strings *d, const uint8_t *s, size_t length, bool open)
 	int			cmp = memcmp(s, prefix_of(d), length < d->prefix ? length : d->prefix);
 
 	if (cmp != 0)
-		return cmp < 0 ? 0 : d->n;
+		return cmp < 0 ? 0 : d->n + 2;
 	if (length < d->prefix)
-		return open ? d->n : 0;
+		return open ? d->n + 2 : 0;
 	s += d->prefix;
 	length -= d->prefix;
 	while (left < right)
@@ -112,7 +117,7 @@ find_interval(const renc_strings *d, const uint8_t *s, size_t length, bool open)
 		else
 			left = mid + 1;
 	}
-	return left;
+	return left + 1;
 }
 
 /* The first eight bytes; what is missing is "fill". */
@@ -138,8 +143,8 @@ encode(const renc_strings *d, const uint8_t *s, size_t length, bool open)
 	if (d == NULL)
 		return first_bytes(s, length, open ? 0xFF : 0);
 	interval = find_interval(d, s, length, open);
-	if (interval > 0 && interval < d->n)
-		skip = d->prefix + (size_t) shared_of(d)[interval];
+	if (interval > 0 && interval < d->n + 2)
+		skip = d->prefix + (size_t) shared_of(d)[interval - 1];
 
 	/* A prefix may be shorter than what all strings of the interval begin with. */
 	if (skip < length)

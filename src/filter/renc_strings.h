@@ -25,8 +25,8 @@
 
 #include "renc_config.h"
 
-/* Splitters (12 bits of interval) and their length (disk format). */
-#define RENC_STRINGS_MAX		4095
+/* Splitters (12 bits of interval, two outside the prefix) and their length (disk format). */
+#define RENC_STRINGS_MAX		4093
 #define RENC_STRINGS_MAX_LENGTH	256
 
 /*
@@ -50,9 +50,12 @@ typedef struct renc_string
  *		 | shared[n + 1] | prefix bytes | splitters, one after the other
  *
  * All splitters begin with "prefix" bytes, which are stored once.  Splitter i
- * is at offset[i] .. offset[i + 1] of what follows them.  Interval i lies
+ * is at offset[i] .. offset[i + 1] of what follows them.  Interval i + 1 lies
  * below splitter i; shared[i] is the length of what its ends have in common
- * behind the prefix.  The first and the last interval have only one end.
+ * behind the prefix.  Intervals 1 and n + 1 have only one end: strings that
+ * begin with the prefix, but lie outside the sample, as those to come will
+ * where strings grow.  Intervals 0 and n + 2 hold what does not begin with the
+ * prefix.
  */
 typedef struct renc_strings
 {
