@@ -20,11 +20,13 @@ FILTER_OBJS = \
 	src/filter/renc_search_sample.o \
 	src/filter/renc_shape.o \
 	src/filter/renc_strings.o \
-	src/filter/renc_window.o
+	src/filter/renc_window.o \
+	src/filter/renc_zorder.o
 
 OBJS = $(FILTER_OBJS) \
 	src/autosummarize.o \
 	src/bitmap.o \
+	src/boxes.o \
 	src/build.o \
 	src/check.o \
 	src/check_blocks.o \
@@ -39,6 +41,7 @@ OBJS = $(FILTER_OBJS) \
 	src/encode.o \
 	src/encode_net.o \
 	src/encode_number.o \
+	src/encode_point.o \
 	src/encode_text.o \
 	src/format.o \
 	src/format_dict.o \

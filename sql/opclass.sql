@@ -145,6 +145,16 @@ SELECT opc_validate('opc_other');
 CREATE OPERATOR CLASS opc_other_function FOR TYPE int4 USING rencoder AS
 	OPERATOR 6 <>, FUNCTION 1 rencoder_int4_key(int4), FUNCTION 3 rencoder_int4_key(int4);
 SELECT opc_validate('opc_other_function');
+-- So do such operators with other types, which need no key.
+CREATE OPERATOR CLASS opc_points FOR TYPE point USING rencoder AS
+	OPERATOR 17 <@ (point, box), OPERATOR 18 ~=,
+	FUNCTION 3 (point, box) rencoder_point_box_intervals(box, int2, internal),
+	FUNCTION 3 rencoder_point_intervals(point, int2, internal), FUNCTION 4 rencoder_point_key(point, internal);
+SELECT opc_validate('opc_points');
+CREATE OPERATOR CLASS opc_boxless FOR TYPE point USING rencoder AS
+	OPERATOR 17 <@ (point, box), OPERATOR 18 ~=,
+	FUNCTION 3 rencoder_point_intervals(point, int2, internal), FUNCTION 4 rencoder_point_key(point, internal);
+SELECT opc_validate('opc_boxless');
 -- Numbers and purposes that the access method does not have.
 CREATE OPERATOR CLASS opc_number FOR TYPE int4 USING rencoder AS OPERATOR 19 <>;
 CREATE OPERATOR CLASS opc_number FOR TYPE int4 USING rencoder AS FUNCTION 6 rencoder_int4_key(int4);
@@ -155,6 +165,8 @@ DROP OPERATOR FAMILY opc_few USING rencoder;
 DROP OPERATOR FAMILY opc_functions USING rencoder;
 DROP OPERATOR FAMILY opc_cross USING rencoder;
 DROP OPERATOR FAMILY opc_subnets USING rencoder;
+DROP OPERATOR FAMILY opc_points USING rencoder;
+DROP OPERATOR FAMILY opc_boxless USING rencoder;
 DROP OPERATOR FAMILY opc_other USING rencoder;
 DROP OPERATOR FAMILY opc_other_function USING rencoder;
 

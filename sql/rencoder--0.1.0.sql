@@ -686,6 +686,69 @@ DEFAULT FOR TYPE bytea USING rencoder FAMILY bytea_ops AS
 COMMENT ON OPERATOR CLASS bytea_ops USING rencoder IS
 	'rencoder index operators of bytea';
 
+-- Points: keys in Z-order, queries as boxes over them
+
+CREATE FUNCTION rencoder_point_key(point, internal)
+RETURNS int8
+AS 'MODULE_PATHNAME'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION rencoder_point_key(point, internal) IS
+	'rencoder support: key of a value';
+
+CREATE FUNCTION rencoder_point_sample(point, internal)
+RETURNS void
+AS 'MODULE_PATHNAME'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION rencoder_point_sample(point, internal) IS
+	'rencoder support: adds a value to a sample';
+
+CREATE FUNCTION rencoder_point_intervals(point, int2, internal)
+RETURNS void
+AS 'MODULE_PATHNAME'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION rencoder_point_intervals(point, int2, internal) IS
+	'rencoder support: keys that ~= asks for';
+
+CREATE FUNCTION rencoder_point_box_intervals(box, int2, internal)
+RETURNS void
+AS 'MODULE_PATHNAME'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION rencoder_point_box_intervals(box, int2, internal) IS
+	'rencoder support: keys of the points in a box';
+
+CREATE FUNCTION rencoder_point_polygon_intervals(polygon, int2, internal)
+RETURNS void
+AS 'MODULE_PATHNAME'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION rencoder_point_polygon_intervals(polygon, int2, internal) IS
+	'rencoder support: keys of the points in a polygon';
+
+CREATE FUNCTION rencoder_point_circle_intervals(circle, int2, internal)
+RETURNS void
+AS 'MODULE_PATHNAME'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION rencoder_point_circle_intervals(circle, int2, internal) IS
+	'rencoder support: keys of the points in a circle';
+
+CREATE OPERATOR FAMILY point_ops USING rencoder;
+COMMENT ON OPERATOR FAMILY point_ops USING rencoder IS
+	'points in the plane';
+
+CREATE OPERATOR CLASS point_ops
+DEFAULT FOR TYPE point USING rencoder FAMILY point_ops AS
+	OPERATOR	17	<@ (point, box),
+	OPERATOR	17	<@ (point, polygon),
+	OPERATOR	17	<@ (point, circle),
+	OPERATOR	18	~= (point, point),
+	FUNCTION	3	rencoder_point_intervals(point, int2, internal),
+	FUNCTION	3	(point, box) rencoder_point_box_intervals(box, int2, internal),
+	FUNCTION	3	(point, polygon) rencoder_point_polygon_intervals(polygon, int2, internal),
+	FUNCTION	3	(point, circle) rencoder_point_circle_intervals(circle, int2, internal),
+	FUNCTION	4	rencoder_point_key(point, internal),
+	FUNCTION	5	rencoder_point_sample(point, internal);
+COMMENT ON OPERATOR CLASS point_ops USING rencoder IS
+	'rencoder index operators of points';
+
 -- Maintenance and inspection
 --
 -- Each function checks the caller's privileges itself: see the comments.
@@ -828,4 +891,4 @@ RETURNS record
 AS 'MODULE_PATHNAME'
 LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
 COMMENT ON FUNCTION rencoder_candidates(regclass, anyelement, anyelement) IS
-	'what a scan for "first column BETWEEN lo AND hi" would visit (owner, readers of the table)';
+	'what a scan for "first column BETWEEN lo AND hi" would visit, of points for "<@ box(lo, hi)" (owner, readers of the table)';

@@ -173,7 +173,7 @@ probe_key(HeapCheck *hc, int col, const RencoderSlab *slab, int first_slot,
 	renc_interval interval = {key, key};
 	renc_interval_set set = {&interval, 1};
 	renc_query	query = renc_query_intervals(&set);
-	RencoderProbe *probe = rencoder_probe_begin(hc->index, &query, &set);
+	RencoderProbe *probe = rencoder_probe_begin(hc->index, &query, &set, NULL);
 	renc_mask	found = rencoder_format_of(slab->config)->probe(probe, slab, expected);
 	renc_mask	missing = renc_mask_andnot(expected, found);
 

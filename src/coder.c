@@ -4,6 +4,8 @@
  */
 #include "coder.h"
 
+#include <math.h>
+
 #include "nodes/pg_list.h"
 
 #include "renc_strings.h"
@@ -74,6 +76,18 @@ find_entry(Relation index, int col, uint32 generation, RencoderCoderEntry *entry
 	return found;
 }
 
+/* Bounds of two axes: finite, from <= to. */
+static bool
+axes_sound(const double *bounds)
+{
+	for (int i = 0; i < 4; i++)
+	{
+		if (!isfinite(bounds[i]))
+			return false;
+	}
+	return bounds[0] <= bounds[1] && bounds[2] <= bounds[3];
+}
+
 static bool
 is_sound(uint16 kind, const void *data, uint32 size)
 {
@@ -82,7 +96,7 @@ is_sound(uint16 kind, const void *data, uint32 size)
 		case RENCODER_CODER_STRINGS:
 			return renc_strings_valid(data, size);
 		case RENCODER_CODER_AXES:
-			return size == 4 * sizeof(double);
+			return size == 4 * sizeof(double) && axes_sound((const double *) data);
 	}
 	return false;
 }

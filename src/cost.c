@@ -220,15 +220,15 @@ analyze_index(RencoderCostPath *p)
 	}
 }
 
-/* The intervals that are asked of a column, or NULL if they are not known. */
-static const renc_interval_set *
-known_intervals(const RencoderCostPath *p, int col)
+/* The keys that are asked of a column, or NULL if they are not known. */
+static const RencoderKeySet *
+known_keys(const RencoderCostPath *p, int col)
 {
 	static const renc_interval point = {0, 0};
-	static const renc_interval_set one_key = {&point, 1};
+	static const RencoderKeySet one_key = {.set = {&point, 1}};
 
 	if (p->column[col].known != NULL && !p->column[col].known->none)
-		return &p->column[col].known->set;
+		return p->column[col].known;
 
 	/* All single keys are alike; short intervals are not much different. */
 	return p->column[col].range ? NULL : &one_key;
@@ -307,7 +307,7 @@ column_pass_rate(RencoderCostPath *p, int col, double reachable)
 	if (p->column[col].keys)
 	{
 		fpr = rencoder_cost_fpr(&p->info.config[col], p->info.bits_per_key,
-								known_intervals(p, col));
+								known_keys(p, col));
 		fpr = 1 - pow(1 - fpr, p->column[col].elements);
 		fpr *= Min(1, p->groups * RENC_GROUP_RANGES / reachable);
 	}
@@ -402,7 +402,7 @@ estimate_index_pages(RencoderCostPath *p)
 			headers = p->groups;
 		if (!column->keys)
 			continue;
-		pages = rencoder_cost_probe_pages(config, known_intervals(p, col)) *
+		pages = rencoder_cost_probe_pages(config, known_keys(p, col)) *
 			column->elements;
 		if (config->nwindows > 0)
 			pages = Min(pages, config->nwindows);

@@ -92,14 +92,15 @@ extern void rencoder_cost_index_invent(double heap_pages, int natts,
 
 /*
  * False positive rate of a range's filter of this configuration for a query
- * that no key of the range satisfies.
+ * that no key of the range satisfies.  "keys": what it asks for, or NULL if
+ * that is not known.
  */
 extern double rencoder_cost_fpr(const RencoderConfig *config, double bits_per_key,
-								const renc_interval_set *set);
+								const RencoderKeySet *keys);
 
 /* Pages of a matrix that a probe with the query reads. */
 extern double rencoder_cost_probe_pages(const RencoderConfig *config,
-										const renc_interval_set *set);
+										const RencoderKeySet *keys);
 
 /*
  * Reports the costs of a path with its results, so that the planner arrives at

@@ -205,8 +205,9 @@ rencoder_cost_index_sample(Relation index, double heap_pages,
 
 /* Nodes of a level that a query touches. */
 static double
-nodes_of_level(const renc_interval_set *set, int level)
+nodes_of_level(const RencoderKeySet *keys, int level)
 {
+	const renc_interval_set *set = &keys->set;
 	double		nodes = 0;
 
 	for (size_t i = 0; i < set->n; i++)
@@ -216,6 +217,8 @@ nodes_of_level(const renc_interval_set *set, int level)
 
 		nodes += (double) (hi - lo) + 1;
 	}
+	for (size_t i = 0; i < keys->boxes.n; i++)
+		nodes += renc_box_nodes(&keys->boxes.box[i], level);
 	return nodes;
 }
 
@@ -229,9 +232,9 @@ nodes_of_level(const renc_interval_set *set, int level)
  * keys beside the query in its deepest nodes; the shape rule makes those rare.
  */
 static double
-shape_fpr(const renc_shape *shape, const renc_interval_set *set)
+shape_fpr(const renc_shape *shape, const RencoderKeySet *keys)
 {
-	double		nodes = nodes_of_level(set, shape->storey[0].root);
+	double		nodes = nodes_of_level(keys, shape->storey[0].root);
 	double		passing = nodes;
 
 	if (nodes > RENC_MAX_TREES)
@@ -244,7 +247,7 @@ shape_fpr(const renc_shape *shape, const renc_interval_set *set)
 
 		for (int j = 0; j < nlevels; j++)
 		{
-			double		below = nodes_of_level(set, levels[j]);
+			double		below = nodes_of_level(keys, levels[j]);
 
 			if (below > RENC_MAX_NODES)
 				return Min(passing, 1);
@@ -257,22 +260,22 @@ shape_fpr(const renc_shape *shape, const renc_interval_set *set)
 
 double
 rencoder_cost_fpr(const RencoderConfig *config, double bits_per_key,
-				  const renc_interval_set *set)
+				  const RencoderKeySet *keys)
 {
 	renc_shape	shape;
 
 	if (config->format == RENCODER_FORMAT_DICT)
 		return 0;
-	if (config->format == RENCODER_FORMAT_FILTER && set != NULL &&
+	if (config->format == RENCODER_FORMAT_FILTER && keys != NULL &&
 		renc_shape_unpack(config->shape, &shape, NULL))
-		return shape_fpr(&shape, set);
+		return shape_fpr(&shape, keys);
 
 	/* A Bloom filter of the best number of hashes. */
 	return pow(0.6185, bits_per_key);
 }
 
 double
-rencoder_cost_probe_pages(const RencoderConfig *config, const renc_interval_set *set)
+rencoder_cost_probe_pages(const RencoderConfig *config, const RencoderKeySet *keys)
 {
 	renc_shape	shape;
 	double		pages = 2;
@@ -281,8 +284,8 @@ rencoder_cost_probe_pages(const RencoderConfig *config, const renc_interval_set 
 		renc_shape_unpack(config->shape, &shape, NULL))
 	{
 		pages = shape.storey[0].kw;
-		if (set != NULL)
-			pages *= Min(nodes_of_level(set, shape.storey[0].root), RENC_MAX_TREES);
+		if (keys != NULL)
+			pages *= Min(nodes_of_level(keys, shape.storey[0].root), RENC_MAX_TREES);
 		pages = Min(pages, config->nwindows);
 	}
 	return pages;

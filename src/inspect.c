@@ -9,10 +9,12 @@
 #include "scan.h"
 
 #include "access/htup_details.h"
+#include "catalog/pg_type.h"
 #include "fmgr.h"
 #include "funcapi.h"
 #include "parser/parse_coerce.h"
 #include "utils/builtins.h"
+#include "utils/fmgrprotos.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
@@ -417,6 +419,32 @@ make_bound(ScanKey key, Relation index, StrategyNumber strategy, Oid argtype,
 						   subtype, index->rd_indcollation[0], get_opcode(operator), value);
 }
 
+/*
+ * Scan keys for "first column BETWEEN lo AND hi"; of points: in the box whose
+ * corners these are.  Returns their number.
+ */
+static int
+make_bounds(ScanKey key, Relation index, Oid argtype, Datum lo, Datum hi)
+{
+	Oid			family = index->rd_opfamily[0];
+	Oid			contained;
+
+	if (getBaseType(argtype) == POINTOID && index->rd_opcintype[0] == POINTOID)
+	{
+		contained = get_opfamily_member(family, POINTOID, BOXOID, RENCODER_STRATEGY_CONTAINED);
+		if (OidIsValid(contained))
+		{
+			ScanKeyEntryInitialize(key, 0, 1, RENCODER_STRATEGY_CONTAINED, BOXOID,
+								   InvalidOid, get_opcode(contained),
+								   DirectFunctionCall2(points_box, lo, hi));
+			return 1;
+		}
+	}
+	make_bound(&key[0], index, BTGreaterEqualStrategyNumber, argtype, lo);
+	make_bound(&key[1], index, BTLessEqualStrategyNumber, argtype, hi);
+	return 2;
+}
+
 static void
 ignore_candidates(void *arg, uint64 first_range, renc_mask ranges)
 {
@@ -427,7 +455,7 @@ ignore_candidates(void *arg, uint64 first_range, renc_mask ranges)
  *		returns record
  *
  * What a scan for "first column BETWEEN lo AND hi" with the present snapshot
- * would visit.  AccessShareLock on table and index.
+ * would visit; of points, for "first column <@ box(lo, hi)".  AccessShareLock on table and index.
  */
 Datum
 rencoder_candidates(PG_FUNCTION_ARGS)
@@ -436,6 +464,7 @@ rencoder_candidates(PG_FUNCTION_ARGS)
 	RencoderTarget target;
 	RencoderScanCounts counts = {0};
 	ScanKeyData key[2];
+	int			nkeys;
 	Row			row = {0};
 
 	if (!OidIsValid(argtype))
@@ -443,12 +472,9 @@ rencoder_candidates(PG_FUNCTION_ARGS)
 	rencoder_target_open(&target, PG_GETARG_OID(0), AccessShareLock,
 						 RENCODER_PRIVILEGE_READ);
 	rencoder_target_require_valid(&target);
-	make_bound(&key[0], target.index, BTGreaterEqualStrategyNumber, argtype,
-			   PG_GETARG_DATUM(1));
-	make_bound(&key[1], target.index, BTLessEqualStrategyNumber, argtype,
-			   PG_GETARG_DATUM(2));
+	nkeys = make_bounds(key, target.index, argtype, PG_GETARG_DATUM(1), PG_GETARG_DATUM(2));
 	rencoder_scan_ranges(target.index, RelationGetNumberOfBlocks(target.heap),
-						 rencoder_key_query(target.index, key, 2),
+						 rencoder_key_query(target.index, key, nkeys),
 						 GetActiveSnapshot(), ignore_candidates, NULL, &counts);
 	put(&row, Int64GetDatum(counts.ranges));
 	put(&row, Int64GetDatum(counts.skipped));

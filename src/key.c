@@ -4,12 +4,11 @@
  *
  * A scan key asks for one interval of keys, or several: of an array, one for
  * each element.  All scan keys of a column are ANDed, so a column's query is
- * their intersection.
+ * their intersection.  The same goes for boxes over points.
  */
 #include "key.h"
 
 #include "access/stratnum.h"
-#include "catalog/pg_type.h"
 #include "parser/parse_coerce.h"
 #include "utils/array.h"
 #include "utils/lsyscache.h"
@@ -33,8 +32,11 @@ rencoder_key_is_coded(Relation index, int col)
 bool
 rencoder_key_is_boxed(Relation index, int col)
 {
-	return OidIsValid(get_opfamily_member(index->rd_opfamily[col], index->rd_opcintype[col],
-										  BOXOID, RENCODER_STRATEGY_CONTAINED));
+	Oid			type = index->rd_opcintype[col];
+
+	return rencoder_key_is_coded(index, col) &&
+		!OidIsValid(get_opfamily_member(index->rd_opfamily[col], type, type,
+										BTEqualStrategyNumber));
 }
 
 bool
@@ -211,13 +213,26 @@ add_array(KeyOperator *op, Datum value, RencoderOperand *operand)
 	pfree(nulls);
 }
 
-/* Restricts the keys of a column by one scan key. */
+/* What the scan keys of a column leave of its keys so far. */
+typedef struct KeyLists
+{
+	RencoderIntervals intervals;
+	RencoderBoxes boxes;
+	bool		by_intervals;	/* is it the intervals that restrict them, */
+	bool		by_boxes;		/* or the boxes? */
+} KeyLists;
+
+/*
+ * Restricts the keys of a column by one scan key.  Where some scan keys ask
+ * for boxes and others for intervals, the boxes alone must do.
+ */
 static void
 apply_key(Relation index, const ScanKeyData *skey, const RencoderCoder *coder,
-		  RencoderIntervals *keys, bool first)
+		  KeyLists *keys)
 {
-	RencoderIntervals list = {0};
-	RencoderOperand operand = {coder, &list};
+	RencoderIntervals intervals = {0};
+	RencoderBoxes boxes = {0};
+	RencoderOperand operand = {coder, &intervals, &boxes};
 	KeyOperator op;
 
 	find_operator(index, skey, &op);
@@ -225,11 +240,25 @@ apply_key(Relation index, const ScanKeyData *skey, const RencoderCoder *coder,
 		add_array(&op, skey->sk_argument, &operand);
 	else
 		add_value(&op, skey->sk_argument, &operand);
-	rencoder_intervals_normalize(&list);
-	if (first)
-		*keys = list;
+	if (boxes.n > 0 && intervals.n > 0)
+		elog(ERROR, "support function %d of index \"%s\" added both intervals and boxes",
+			 RENCODER_PROC_INTERVALS, RelationGetRelationName(index));
+
+	if (boxes.n > 0)
+	{
+		if (keys->by_boxes)
+			rencoder_boxes_intersect(&keys->boxes, &boxes);
+		else
+			keys->boxes = boxes;
+		keys->by_boxes = true;
+		return;
+	}
+	rencoder_intervals_normalize(&intervals);
+	if (keys->by_intervals)
+		rencoder_intervals_intersect(&keys->intervals, &intervals);
 	else
-		rencoder_intervals_intersect(keys, &list);
+		keys->intervals = intervals;
+	keys->by_intervals = true;
 }
 
 /* Is this a comparison with something, by an operator we know how to use? */
@@ -259,23 +288,30 @@ make_key_set(RencoderQuery *query, int col, uint32 generation,
 			 const RencoderCoder *coder)
 {
 	MadeKeySet *made = palloc0(sizeof(MadeKeySet));
-	RencoderIntervals keys = {0};
-	bool		first = true;
+	RencoderKeySet *set = &made->keys;
+	KeyLists	keys = {0};
 
 	for (int i = 0; i < query->nkeys; i++)
 	{
-		if (query->keys[i].sk_attno - 1 != col || !compares_keys(query->index, &query->keys[i]))
-			continue;
-		apply_key(query->index, &query->keys[i], coder, &keys, first);
-		first = false;
+		if (query->keys[i].sk_attno - 1 == col && compares_keys(query->index, &query->keys[i]))
+			apply_key(query->index, &query->keys[i], coder, &keys);
 	}
 	made->generation = generation;
-	made->keys.none = keys.n == 0;
-	if (keys.n > 0)
+	set->none = (keys.by_intervals && keys.intervals.n == 0) ||
+		(keys.by_boxes && keys.boxes.n == 0);
+	if (set->none)
+		return made;
+	if (keys.by_boxes)
 	{
-		made->keys.set.interval = keys.interval;
-		made->keys.set.n = keys.n;
-		made->keys.query = renc_query_intervals(&made->keys.set);
+		set->boxes.box = keys.boxes.box;
+		set->boxes.n = renc_box_set_prepare(keys.boxes.box, keys.boxes.n);
+		set->query = renc_query_boxes(&set->boxes);
+	}
+	else
+	{
+		set->set.interval = keys.intervals.interval;
+		set->set.n = keys.intervals.n;
+		set->query = renc_query_intervals(&set->set);
 	}
 	return made;
 }

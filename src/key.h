@@ -5,6 +5,7 @@
 #ifndef RENCODER_KEY_H
 #define RENCODER_KEY_H
 
+#include "boxes.h"
 #include "coder.h"
 #include "intervals.h"
 
@@ -63,14 +64,23 @@ typedef struct RencoderEncoding
 typedef struct RencoderOperand
 {
 	const RencoderCoder *coder; /* NULL: none */
-	RencoderIntervals *intervals;	/* out: keys are added */
+
+	/*
+	 * Out: keys are added, to one of the two.  Boxes are for keys in Z-order
+	 * (renc_zorder.h).
+	 */
+	RencoderIntervals *intervals;
+	RencoderBoxes *boxes;
 } RencoderOperand;
 
 /* The keys that a query asks of a column, coded by one generation of coder. */
 typedef struct RencoderKeySet
 {
 	bool		none;			/* no key can satisfy it */
-	renc_interval_set set;		/* else at least one */
+
+	/* Else at least one interval or at least one box. */
+	renc_interval_set set;
+	renc_box_set boxes;
 	renc_query	query;
 } RencoderKeySet;
 
@@ -99,7 +109,10 @@ typedef struct RencoderQuery
 /* Does the operator class of a column (0-based) want a coder? */
 extern bool rencoder_key_is_coded(Relation index, int col);
 
-/* Do queries ask the column for boxes, not for intervals? */
+/*
+ * Do queries ask the column for boxes, not for intervals?  They do, and its keys
+ * are in Z-order, if the operator class wants a coder and its type has no order.
+ */
 extern bool rencoder_key_is_boxed(Relation index, int col);
 
 /*

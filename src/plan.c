@@ -6,6 +6,7 @@
 
 #include "utils/memutils.h"
 
+#include "key.h"
 #include "samples.h"
 
 #include "renc_dict.h"
@@ -33,6 +34,8 @@ rencoder_planner_create(Relation index, const RencoderMeta *meta, double table_r
 	planner->table_ranges = table_ranges;
 	planner->index = index;
 	planner->context = CurrentMemoryContext;
+	for (int col = 0; col < IndexRelationGetNumberOfKeyAttributes(index); col++)
+		planner->boxed[col] = rencoder_key_is_boxed(index, col);
 	for (int col = 0; col < INDEX_MAX_KEYS; col++)
 		renc_search_start(&planner->search[col], meta->bits_per_key);
 	return planner;
@@ -205,14 +208,28 @@ choose_samples(RencoderPlanner *planner, const RencoderQueries *q, const ColumnK
 	return n;
 }
 
-/* Prepares the model for a group; false if the rule is to choose. */
+/* The shape by rule. */
+static void
+plan_by_rule(const RencoderPlanner *planner, int col, const ColumnKeys *k,
+			 renc_shape *shape)
+{
+	if (planner->boxed[planner->first_column + col])
+		renc_rule_shape_areal(k->ranges, k->n, planner->bits_per_key, shape);
+	else
+		renc_rule_shape(k->ranges, k->n, planner->bits_per_key, shape);
+}
+
+/*
+ * Prepares the model for a group; false if the rule is to choose.  So it is
+ * where boxes are asked for: intervals between own values say nothing of them.
+ */
 static bool
 prepare_model(RencoderPlanner *planner, int col, const ColumnKeys *k,
 			  const RencoderConfig *config, renc_model_input *in)
 {
 	const RencoderQueries *q;
 
-	if (k->total == 0)
+	if (planner->boxed[planner->first_column + col] || k->total == 0)
 		return false;
 	q = load_queries(planner, col, config->coder);
 	if (k->total < MIN_SEARCHED_KEYS && q->n == 0)
@@ -291,7 +308,7 @@ rencoder_plan_column(RencoderPlanner *planner, const RencoderCollector *c, int c
 		prediction->cost = choice.best.cost;
 	}
 	else
-		renc_rule_shape(k.ranges, k.n, planner->bits_per_key, &shape);
+		plan_by_rule(planner, col, &k, &shape);
 	renc_shape_pack(&shape, config->shape);
 }
 
@@ -316,7 +333,7 @@ rencoder_plan_again(RencoderPlanner *planner, const RencoderCollector *c, int co
 		return;
 	}
 	plan_size(planner, &k, 0, config);
-	renc_rule_shape(k.ranges, k.n, planner->bits_per_key, &shape);
+	plan_by_rule(planner, col, &k, &shape);
 	if (prepare_model(planner, col, &k, config, &in))
 	{
 		bool		filter = present->format == RENCODER_FORMAT_FILTER &&

@@ -32,6 +32,7 @@ typedef struct RencoderPlanner
 	double		table_ranges;	/* block ranges of the table */
 	Relation	index;
 	int			first_column;	/* which the collector's first one is */
+	bool		boxed[INDEX_MAX_KEYS];	/* by column of the index: keys in Z-order */
 	RencoderQueries queries[INDEX_MAX_KEYS];
 	renc_search search[INDEX_MAX_KEYS];
 	renc_model *model;			/* work space, NULL until needed */

@@ -4,21 +4,22 @@
  */
 #include "probe.h"
 
-/* Intervals that a program may hold even if it must give up levels. */
-#define FEW_INTERVALS	8
+/* Intervals or boxes that a program may hold even if it must give up levels. */
+#define FEW_PARTS	8
 
-/* Sets of more intervals than this give up levels rather than be cut finer. */
-#define MANY_INTERVALS	256
+/* Sets of more of them than this give up levels rather than be cut finer. */
+#define MANY_PARTS	256
 
 RencoderProbe *
 rencoder_probe_begin(Relation index, const renc_query *query,
-					 const renc_interval_set *set)
+					 const renc_interval_set *set, const renc_box_set *boxes)
 {
 	RencoderProbe *probe = palloc0(sizeof(RencoderProbe));
 
 	probe->index = index;
 	probe->query = *query;
 	probe->set = set;
+	probe->boxes = boxes;
 	probe->buffer = InvalidBuffer;
 	return probe;
 }
@@ -81,23 +82,51 @@ add_program(RencoderPrograms *programs, renc_program *program)
 		programs->visits += program->shape.storey[program->tree[i].storey].kw;
 }
 
+/* Intervals or boxes of the query. */
+static size_t
+count_parts(const RencoderProbe *probe)
+{
+	return probe->set != NULL ? probe->set->n : probe->boxes->n;
+}
+
+/* Compiles the program of n parts of the query, from "first" on. */
+static void
+compile_parts(const RencoderProbe *probe, const renc_shape *shape, size_t first,
+			  size_t n, renc_program *program)
+{
+	renc_interval_set intervals;
+	renc_box_set boxes;
+	renc_query	query;
+
+	if (probe->set != NULL)
+	{
+		intervals.interval = probe->set->interval + first;
+		intervals.n = n;
+		query = renc_query_intervals(&intervals);
+	}
+	else
+	{
+		boxes.box = probe->boxes->box + first;
+		boxes.n = n;
+		query = renc_query_boxes(&boxes);
+	}
+	renc_program_compile(program, shape, RENCODER_ROWS, &query);
+}
+
 /*
- * Compiles the program of some intervals, from "first" on; as many as fit, at
- * most *n, which becomes their number.
+ * Compiles the program of some parts, from "first" on; as many as fit, at most
+ * *n, which becomes their number.
  */
 static renc_program *
 compile_some(const RencoderProbe *probe, const renc_shape *shape, size_t first,
 			 size_t *n)
 {
-	size_t		few = probe->set->n > MANY_INTERVALS ? *n : FEW_INTERVALS;
+	size_t		few = count_parts(probe) > MANY_PARTS ? *n : FEW_PARTS;
 	renc_program *program = palloc(sizeof(renc_program));
 
 	for (;;)
 	{
-		renc_interval_set some = {probe->set->interval + first, *n};
-		renc_query	query = renc_query_intervals(&some);
-
-		renc_program_compile(program, shape, RENCODER_ROWS, &query);
+		compile_parts(probe, shape, first, *n, program);
 		if (*n == 1 ||
 			(!program->always && (program->complete || *n <= few)))
 			return program;
@@ -110,21 +139,13 @@ static void
 compile_programs(const RencoderProbe *probe, const renc_shape *shape,
 				 RencoderPrograms *programs)
 {
+	size_t		parts = count_parts(probe);
 	size_t		guess = RENC_MAX_TREES / shape->nstoreys;
 	size_t		first = 0;
 
-	if (probe->set == NULL)
+	while (first < parts && !programs->always)
 	{
-		renc_program *program = palloc(sizeof(renc_program));
-
-		renc_program_compile(program, shape, RENCODER_ROWS, &probe->query);
-		add_program(programs, program);
-		programs->always = program->always;
-		return;
-	}
-	while (first < probe->set->n && !programs->always)
-	{
-		size_t		n = Min(guess, probe->set->n - first);
+		size_t		n = Min(guess, parts - first);
 		renc_program *program;
 
 		CHECK_FOR_INTERRUPTS();

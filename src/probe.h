@@ -10,6 +10,7 @@
 
 #include "group.h"
 #include "renc_program.h"
+#include "renc_zorder.h"
 
 /* Shapes whose programs are kept, and programs kept in all (90 kB each). */
 #define RENCODER_PROBE_SHAPES		4
@@ -19,8 +20,8 @@
 #define RENCODER_PROBE_PAGES		128
 
 /*
- * The programs of a query for one shape.  A set of intervals that is too much
- * for one program is cut into several, each for some of the intervals, whose
+ * The programs of a query for one shape.  A set of intervals or boxes that is
+ * too much for one program is cut into several, each for some of them, whose
  * results are to be ORed.
  */
 typedef struct RencoderPrograms
@@ -45,7 +46,8 @@ typedef struct RencoderProbe
 {
 	Relation	index;
 	renc_query	query;
-	const renc_interval_set *set;	/* if that is what the query asks for */
+	const renc_interval_set *set;	/* what the query asks for: intervals, */
+	const renc_box_set *boxes;	/* or boxes, the other one is NULL */
 	int64		npages;			/* index pages read so far */
 
 	/*
@@ -71,11 +73,12 @@ typedef struct RencoderProbe
 } RencoderProbe;
 
 /*
- * "query" is copied; what its arg points to must live on.  "set": the
- * intervals that are the query, or NULL if it is something else.
+ * "query" is copied; what its arg points to must live on: "set", the intervals
+ * that are the query, or "boxes"; the other one is NULL.
  */
 extern RencoderProbe *rencoder_probe_begin(Relation index, const renc_query *query,
-										   const renc_interval_set *set);
+										   const renc_interval_set *set,
+										   const renc_box_set *boxes);
 extern void rencoder_probe_end(RencoderProbe *probe);
 
 /*

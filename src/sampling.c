@@ -62,6 +62,22 @@ record_column(const RencoderQuery *query, int col)
 		samples[n++] = rencoder_sample_interval(interval->lo, interval->hi, generation,
 												RENCODER_SAMPLE_SCAN);
 	}
+	for (size_t i = 0; i < Min(keys->boxes.n, RENCODER_SAMPLING_INTERVALS); i++)
+	{
+		const renc_box *box = &keys->boxes.box[i];
+
+		if (keys->boxes.n > RENCODER_SAMPLING_INTERVALS)
+			box = &keys->boxes.box[pg_prng_uint64_range(&pg_global_prng_state, 0,
+														keys->boxes.n - 1)];
+
+		/* Points with a NaN are no place. */
+		if (box->xlo == RENC_AXIS_NAN)
+			continue;
+		samples[n] = rencoder_sample_interval(renc_zorder(box->xlo, box->ylo),
+											  renc_zorder(box->xhi, box->yhi), generation,
+											  RENCODER_SAMPLE_SCAN);
+		samples[n++].kind = RENCODER_SAMPLE_BOX;
+	}
 	if (n > 0)
 		rencoder_samples_hint(query->index, col, samples, n);
 }

@@ -104,7 +104,9 @@ column_probe(RangeScan *s, int col, const RencoderConfig *config, BlockNumber he
 	p = palloc(sizeof(ColumnProbe));
 	p->generation = config->coder;
 	p->keys = keys;
-	p->probe = keys->none ? NULL : rencoder_probe_begin(s->index, &keys->query, &keys->set);
+	p->probe = keys->none ? NULL :
+		rencoder_probe_begin(s->index, &keys->query, keys->set.n > 0 ? &keys->set : NULL,
+							 keys->boxes.n > 0 ? &keys->boxes : NULL);
 	p->next = s->probes[col];
 	s->probes[col] = p;
 	return p;

@@ -19,6 +19,17 @@
 /* The shortest beginning that a default sample asks for, in characters. */
 #define MIN_PREFIX		2
 
+/* Points kept. */
+#define MAX_POINTS		16384
+
+/*
+ * Most points lie between these quantiles of each axis.  What lies further
+ * from them than OUTSKIRTS times their distance is not worth cells of its own:
+ * a few stray points would make the cells of all others so much wider.
+ */
+#define STRAY_SHARE		0.01
+#define OUTSKIRTS		16
+
 struct RencoderTrainer
 {
 	MemoryContext context;
@@ -30,8 +41,9 @@ struct RencoderTrainer
 	size_t		stride;
 	size_t		seen;
 
-	/* Bounds of the finite points: x from, to, y from, to. */
-	double		bounds[4];
+	/* The coordinates of every "stride"th finite point, by axis. */
+	double	   *coordinate[2];
+	size_t		npoints;
 };
 
 RencoderTrainer *
@@ -114,13 +126,55 @@ rencoder_trainer_add_point(RencoderTrainer *t, double x, double y)
 	if (t->kind == 0)
 	{
 		t->kind = RENCODER_CODER_AXES;
-		t->bounds[0] = t->bounds[1] = x;
-		t->bounds[2] = t->bounds[3] = y;
+		t->stride = 1;
+		for (int axis = 0; axis < 2; axis++)
+			t->coordinate[axis] = MemoryContextAlloc(t->context, MAX_POINTS * sizeof(double));
 	}
-	t->bounds[0] = Min(t->bounds[0], x);
-	t->bounds[1] = Max(t->bounds[1], x);
-	t->bounds[2] = Min(t->bounds[2], y);
-	t->bounds[3] = Max(t->bounds[3], y);
+	if (t->seen++ % t->stride != 0)
+		return;
+	t->coordinate[0][t->npoints] = x;
+	t->coordinate[1][t->npoints] = y;
+	if (++t->npoints < MAX_POINTS)
+		return;
+
+	/* Keep every second one. */
+	t->npoints /= 2;
+	t->stride *= 2;
+	for (size_t i = 0; i < t->npoints; i++)
+	{
+		t->coordinate[0][i] = t->coordinate[0][2 * i];
+		t->coordinate[1][i] = t->coordinate[1][2 * i];
+	}
+}
+
+/* sort_coordinates: likewise; there are no NaN. */
+#define ST_SORT sort_coordinates
+#define ST_ELEMENT_TYPE double
+#define ST_COMPARE(a, b) ((*(a) > *(b)) - (*(a) < *(b)))
+#define ST_SCOPE static
+#define ST_DEFINE
+#include "lib/sort_template.h"
+
+/* Between which coordinates the cells of an axis should lie. */
+static void
+train_axis(double *coordinate, size_t n, double *bounds)
+{
+	size_t		strays = (size_t) (n * STRAY_SHARE);
+	double		lo;
+	double		hi;
+	double		margin;
+
+	sort_coordinates(coordinate, n);
+	lo = coordinate[strays];
+	hi = coordinate[n - 1 - strays];
+	margin = (hi - lo) * OUTSKIRTS; /* infinite at worst */
+	bounds[0] = coordinate[0];
+	bounds[1] = coordinate[n - 1];
+	if (margin > 0)
+	{
+		bounds[0] = Max(bounds[0], lo - margin);
+		bounds[1] = Min(bounds[1], hi + margin);
+	}
 }
 
 static void *
@@ -143,7 +197,7 @@ train_strings(RencoderTrainer *t, uint32 *size)
 void *
 rencoder_trainer_finish(RencoderTrainer *t, uint16 *kind, uint32 *size)
 {
-	void	   *data;
+	double	   *bounds;
 
 	*kind = t->kind;
 	switch (t->kind)
@@ -151,10 +205,11 @@ rencoder_trainer_finish(RencoderTrainer *t, uint16 *kind, uint32 *size)
 		case RENCODER_CODER_STRINGS:
 			return train_strings(t, size);
 		case RENCODER_CODER_AXES:
-			*size = sizeof(t->bounds);
-			data = palloc(*size);
-			memcpy(data, t->bounds, *size);
-			return data;
+			*size = 4 * sizeof(double);
+			bounds = palloc(*size);
+			for (int axis = 0; axis < 2; axis++)
+				train_axis(t->coordinate[axis], t->npoints, bounds + 2 * axis);
+			return bounds;
 	}
 	return NULL;
 }

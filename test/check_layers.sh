@@ -15,7 +15,7 @@ MAX_FUNCTION_LINES=80
 # include headers of its own layer and of those above it in this list.
 # Everything may include the filter core, which stands below all.
 LAYERS='
-compat collect intervals rencoder request
+compat boxes collect intervals rencoder request
 page
 wal entry
 meta options
@@ -23,8 +23,8 @@ directory space
 coder samples trainer
 group groupcopy horizon
 probe format format_dict format_filter
+key encode encode_net encode_number encode_point encode_text
 plan
-key encode encode_net encode_number encode_text
 train
 sampling samplekeep sampletable rangescan
 build summarize rebuild retune desummarize interleave autosummarize insert scan bitmap vacuum costindex costheap cost validate handler

@@ -12,7 +12,8 @@ typedef struct compiler
 {
 	renc_program *prog;
 	const renc_query *query;
-	int			inside_limit;	/* inside nodes from this level on are leaves */
+	int			limit;			/* nodes from this level on are leaves: inside
+								 * ones, or all if the query is areal */
 	bool		full;			/* out of trees or nodes */
 } compiler;
 
@@ -85,7 +86,7 @@ add_node(compiler *c, uint64_t prefix, bool inside, void *arg)
 	node->level = (uint8_t) level;
 	node->flags = inside ? RENC_NODE_INSIDE : 0;
 
-	if (inside && level >= c->inside_limit)
+	if (level >= c->limit && (inside || c->query->areal))
 		node->flags |= RENC_NODE_RESULT;
 	else if (!deepest)
 	{
@@ -163,9 +164,9 @@ add_trees(compiler *c, uint64_t prefix, int from, bool inside, int storey,
 }
 
 static bool
-try_compile(renc_program *prog, const renc_query *query, int inside_limit)
+try_compile(renc_program *prog, const renc_query *query, int limit)
 {
-	compiler	c = {prog, query, inside_limit, false};
+	compiler	c = {prog, query, limit, false};
 
 	prog->ntrees = 0;
 	prog->nnodes = 0;
@@ -187,7 +188,12 @@ renc_program_compile(renc_program *prog, const renc_shape *shape,
 	for (int s = 0; s < shape->nstoreys; s++)
 		levels |= shape->storey[s].levels;
 
-	/* Give up levels of the inside nodes until the program fits. */
+	/*
+	 * Give up levels until the program fits.  An interval's ends cross one
+	 * node each on every level; those are worth keeping.  The border of a box
+	 * crosses ever more, and the fewer of them are left the more tests each
+	 * leaf has above it.
+	 */
 	while (!try_compile(prog, query, limit))
 	{
 		prog->complete = false;

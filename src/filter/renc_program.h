@@ -76,8 +76,10 @@ typedef struct renc_windows
 /*
  * Compiles a query.  Nodes that lie wholly inside the query need not be
  * descended; they are as far as the node budget allows, from the deepest
- * level up.  A query with more roots or boundary nodes than the budget gives
- * a program with "always" set.
+ * level up.  Of an areal query that goes for nodes on its border too: what a
+ * border node that is not descended holds beside the query counts as met.  A
+ * query with more roots or boundary nodes than the budget gives a program with
+ * "always" set.
  */
 extern void renc_program_compile(renc_program *prog, const renc_shape *shape,
 								 uint32_t rows, const renc_query *query);

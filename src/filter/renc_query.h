@@ -28,6 +28,7 @@ typedef struct renc_query
 	uint64_t	hull_hi;
 	renc_overlap (*overlap) (const void *arg, uint64_t lo, uint64_t hi);
 	const void *arg;
+	bool		areal;			/* its border crosses more nodes on each level */
 } renc_query;
 
 /* A closed interval of keys. */
@@ -78,6 +79,7 @@ renc_query_intervals(const renc_interval_set *set)
 	q.hull_hi = set->interval[set->n - 1].hi;
 	q.overlap = renc_interval_set_overlap;
 	q.arg = set;
+	q.areal = false;
 	return q;
 }
 

@@ -25,6 +25,10 @@ typedef struct renc_keys
 extern void renc_rule_shape(const renc_keys *ranges, int nranges,
 							double bits_per_key, renc_shape *shape);
 
+/* The same for keys in Z-order, which are asked for by boxes. */
+extern void renc_rule_shape_areal(const renc_keys *ranges, int nranges,
+								  double bits_per_key, renc_shape *shape);
+
 /*
  * Distinct keys per range that the filters of a group are made for: a little
  * more than the median, so that one range with many keys does not size the
