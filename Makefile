@@ -2,11 +2,12 @@
 #   make && make install            (PG_CONFIG=... selects another server)
 #   make OPTFLAGS=-march=native     (opt-in; the default build is portable)
 
-EXTENSION = rencoder
+# rencoder_postgis is for those who have PostGIS; nothing of it is needed here.
+EXTENSION = rencoder rencoder_postgis
 # The version stands in rencoder.control only.
-EXTVERSION = $(shell sed -n "s/^default_version *= *'\(.*\)'/\1/p" $(EXTENSION).control)
+EXTVERSION = $(shell sed -n "s/^default_version *= *'\(.*\)'/\1/p" rencoder.control)
 MODULE_big = rencoder
-DATA = $(wildcard sql/rencoder--*.sql)
+DATA = $(wildcard sql/rencoder--*.sql sql/rencoder_postgis--*.sql)
 
 FILTER_OBJS = \
 	src/filter/renc_dict.o \
@@ -39,6 +40,7 @@ OBJS = $(FILTER_OBJS) \
 	src/desummarize.o \
 	src/directory.o \
 	src/encode.o \
+	src/encode_geometry.o \
 	src/encode_net.o \
 	src/encode_number.o \
 	src/encode_point.o \
@@ -87,10 +89,10 @@ PG_CPPFLAGS = -I$(srcdir)/src -I$(srcdir)/src/filter
 PG_CFLAGS = $(OPTFLAGS) $(WARNFLAGS)
 
 # Inputs of pg_regress are sql/*.sql other than the install scripts.
-REGRESS = $(sort $(filter-out rencoder--%,$(basename $(notdir $(wildcard sql/*.sql)))))
-REGRESS_OPTS = --load-extension=$(EXTENSION)
+REGRESS = $(sort $(filter-out rencoder--% rencoder_postgis--%,$(basename $(notdir $(wildcard sql/*.sql)))))
+REGRESS_OPTS = --load-extension=rencoder
 ISOLATION = $(sort $(basename $(notdir $(wildcard test/specs/*.spec))))
-ISOLATION_OPTS = --load-extension=$(EXTENSION) --inputdir=test --outputdir=test
+ISOLATION_OPTS = --load-extension=rencoder --inputdir=test --outputdir=test
 TAP_TESTS = 1
 PROVE_TESTS = test/t/*.pl
 PROVE_FLAGS = -I test/perl
@@ -110,5 +112,5 @@ check-unit:
 	$(MAKE) -C test/unit check
 
 dist:
-	git archive --format zip --prefix=$(EXTENSION)-$(EXTVERSION)/ \
-		--output $(EXTENSION)-$(EXTVERSION).zip HEAD
+	git archive --format zip --prefix=rencoder-$(EXTVERSION)/ \
+		--output rencoder-$(EXTVERSION).zip HEAD

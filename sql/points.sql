@@ -39,8 +39,8 @@ CREATE FUNCTION fill(first int, last int, far float8) RETURNS void LANGUAGE sql 
 	FROM unnest(edges()) x, unnest(edges()) y WHERE random() < 0.4
 $$;
 SELECT fill(1, 4500, 1);
-CREATE INDEX t_p ON t USING rencoder (p) WITH (pages_per_range = 1);
-CREATE INDEX t_few ON t USING rencoder (few) WITH (pages_per_range = 1);
+CREATE INDEX t_p ON t USING rencoder (p) WITH (pages_per_range = 1, autosummarize = off);
+CREATE INDEX t_few ON t USING rencoder (few) WITH (pages_per_range = 1, autosummarize = off);
 SELECT fill(4501, 5000, 1000);
 SELECT rencoder_summarize_new_values('t_p') > 10 AS p, rencoder_summarize_new_values('t_few') > 10 AS few;
 SELECT fill(5001, 5500, -3);
@@ -245,7 +245,7 @@ CREATE TABLE saved AS SELECT * FROM t;
 DROP INDEX t_few;
 TRUNCATE t;
 REINDEX INDEX t_p;
-CREATE INDEX t_few ON t USING rencoder (few) WITH (pages_per_range = 1);
+CREATE INDEX t_few ON t USING rencoder (few) WITH (pages_per_range = 1, autosummarize = off);
 INSERT INTO t SELECT * FROM saved;
 SELECT rencoder_summarize_new_values('t_p') > 128 AS p, rencoder_summarize_new_values('t_few') > 128 AS few;
 ANALYZE t;

@@ -220,6 +220,7 @@ typedef struct KeyLists
 	RencoderBoxes boxes;
 	bool		by_intervals;	/* is it the intervals that restrict them, */
 	bool		by_boxes;		/* or the boxes? */
+	bool		not_keyless;	/* values without a key cannot satisfy all */
 } KeyLists;
 
 /*
@@ -232,7 +233,7 @@ apply_key(Relation index, const ScanKeyData *skey, const RencoderCoder *coder,
 {
 	RencoderIntervals intervals = {0};
 	RencoderBoxes boxes = {0};
-	RencoderOperand operand = {coder, &intervals, &boxes};
+	RencoderOperand operand = {coder, &intervals, &boxes, false};
 	KeyOperator op;
 
 	find_operator(index, skey, &op);
@@ -244,6 +245,7 @@ apply_key(Relation index, const ScanKeyData *skey, const RencoderCoder *coder,
 		elog(ERROR, "support function %d of index \"%s\" added both intervals and boxes",
 			 RENCODER_PROC_INTERVALS, RelationGetRelationName(index));
 
+	keys->not_keyless |= !operand.keyless;
 	if (boxes.n > 0)
 	{
 		if (keys->by_boxes)
@@ -296,6 +298,11 @@ make_key_set(RencoderQuery *query, int col, uint32 generation,
 		if (query->keys[i].sk_attno - 1 == col && compares_keys(query->index, &query->keys[i]))
 			apply_key(query->index, &query->keys[i], coder, &keys);
 	}
+
+	/* No key is left, but a value without one may lie here and there: ask. */
+	if (keys.by_boxes && keys.boxes.n == 0 && !keys.not_keyless)
+		rencoder_boxes_add(&keys.boxes, RENC_AXIS_NAN, RENC_AXIS_NAN,
+						   RENC_AXIS_NAN, RENC_AXIS_NAN);
 	made->generation = generation;
 	set->none = (keys.by_intervals && keys.intervals.n == 0) ||
 		(keys.by_boxes && keys.boxes.n == 0);

@@ -71,6 +71,12 @@ typedef struct RencoderOperand
 	 */
 	RencoderIntervals *intervals;
 	RencoderBoxes *boxes;
+
+	/*
+	 * Out: values without a key may satisfy it.  They may satisfy several
+	 * scan keys that have no key in common.
+	 */
+	bool		keyless;
 } RencoderOperand;
 
 /* The keys that a query asks of a column, coded by one generation of coder. */

@@ -23,7 +23,7 @@ directory space
 coder samples trainer
 group groupcopy horizon
 probe format format_dict format_filter
-key encode encode_net encode_number encode_point encode_text
+key encode encode_geometry encode_net encode_number encode_point encode_text
 plan
 train
 rangescan

@@ -177,6 +177,7 @@ main()
 	echo "PostgreSQL here: ${native[*]:-none}; in chroots: ${foreign[*]:-none}"
 	for pg in "${native[@]}"; do
 		install_packages "postgresql-$pg" || true
+		[[ ,$only, != *,regress,* ]] || install_packages "postgis-$pg" || true
 	done
 	choose_user
 

@@ -46,6 +46,9 @@ missing_packages()
 			[ -e /usr/share/keyrings/debian-archive-keyring.gpg ] || echo debian-archive-keyring
 			command -v gpgv > /dev/null || echo gpgv
 			;;
+		postgis-*)
+			postgis_package "${1#postgis-}"
+			;;
 		postgresql-*)
 			native_pg_config "${1#postgresql-}" > /dev/null ||
 				server_packages "${1#postgresql-}"
@@ -61,6 +64,22 @@ server_packages()
 	[ -x "/usr/lib/postgresql/$1/bin/postgres" ] ||
 		echo "postgresql-$1"
 	echo "postgresql-server-dev-$1"
+}
+
+have_postgis()
+{
+	local pg_config
+
+	pg_config=$(native_pg_config "$1") &&
+		[ -e "$("$pg_config" --sharedir)/extension/postgis.control" ]
+}
+
+# PostGIS, if the archive has it: one test wants it, and can do without.
+postgis_package()
+{
+	have_postgis "$1" ||
+		apt-cache show "postgresql-$1-postgis-3" 2> /dev/null |
+		sed -n 's/^Package: //p' | head -n 1
 }
 
 # Installs what is missing of the groups given.  False, with the names, when

@@ -1,0 +1,39 @@
+/* Install script of rencoder_postgis 0.1.0 */
+
+-- complain if script is sourced in psql, rather than via CREATE EXTENSION
+\echo Use "CREATE EXTENSION rencoder_postgis" to load this file. \quit
+
+CREATE FUNCTION rencoder_geometry_key(geometry, internal)
+RETURNS int8
+AS 'MODULE_PATHNAME'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION rencoder_geometry_key(geometry, internal) IS
+	'rencoder support: key of a value';
+
+CREATE FUNCTION rencoder_geometry_sample(geometry, internal)
+RETURNS void
+AS 'MODULE_PATHNAME'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION rencoder_geometry_sample(geometry, internal) IS
+	'rencoder support: adds a value to a sample';
+
+CREATE FUNCTION rencoder_geometry_intervals(geometry, int2, internal)
+RETURNS void
+AS 'MODULE_PATHNAME'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION rencoder_geometry_intervals(geometry, int2, internal) IS
+	'rencoder support: keys of the points in a box';
+
+CREATE OPERATOR FAMILY geometry_ops USING rencoder;
+COMMENT ON OPERATOR FAMILY geometry_ops USING rencoder IS
+	'geometries that are points';
+
+CREATE OPERATOR CLASS geometry_ops
+DEFAULT FOR TYPE geometry USING rencoder FAMILY geometry_ops AS
+	OPERATOR	10	&&,
+	OPERATOR	17	@,
+	FUNCTION	3	rencoder_geometry_intervals(geometry, int2, internal),
+	FUNCTION	4	rencoder_geometry_key(geometry, internal),
+	FUNCTION	5	rencoder_geometry_sample(geometry, internal);
+COMMENT ON OPERATOR CLASS geometry_ops USING rencoder IS
+	'rencoder index operators of geometries that are points';
