@@ -24,8 +24,14 @@
 /* Tables grow: ranges of a table of 16 GB, for smaller ones. */
 #define LEAST_RANGES		65536.0
 
-/* Strings are looked for as a whole more often than by a prefix. */
-#define SINGLE_KEYS			2
+/* A window read, in heap pages, both in shared buffers. */
+#define WINDOW_COST			0.02
+
+/*
+ * Strings ask for short and for long intervals at once: shapes that serve both
+ * take longer to find.
+ */
+#define MANY_PREDICTIONS	1500
 
 /* Real queries that are enough; with fewer, own values count, too. */
 #define ENOUGH_QUERIES		200
@@ -221,8 +227,6 @@ weigh_defaults(const RencoderPlanner *planner, RencoderQueries *q, const ColumnK
 			matching += has_key(&k->ranges[r], q->sample[i].lo, q->sample[i].hi);
 		q->sample[i].weight =
 			(float) (1 / (1 + table_ranges * Max(matching - 1, 0) / k->n));
-		if (q->sample[i].lo == q->sample[i].hi)
-			q->sample[i].weight *= SINGLE_KEYS;
 	}
 	q->weighed = true;
 }
@@ -297,7 +301,9 @@ prepare_model(RencoderPlanner *planner, int col, const ColumnKeys *k,
 	in->rows = RENCODER_ROWS;
 	in->capacity = config->capacity;
 	in->pages_per_range = planner->pages_per_range;
-	in->window_cost = RENC_MODEL_WINDOW_COST;
+	in->window_cost = WINDOW_COST;
+	if (q->n > q->nreal)
+		in->max_predictions = MANY_PREDICTIONS;
 	in->nsamples = choose_samples(planner, q, k);
 	in->sample = planner->sample;
 	return true;
