@@ -194,6 +194,14 @@ test_kind(const kind *k, size_t limit)
 	free(d);
 }
 
+/* Have these strings keys of their own? */
+static bool
+differ(const renc_strings *d, const char *a, const char *b)
+{
+	return renc_strings_key(d, (const uint8_t *) a, strlen(a)) !=
+		renc_strings_key(d, (const uint8_t *) b, strlen(b));
+}
+
 /* Addresses that differ behind their 24th byte are told apart. */
 static void
 test_depth(void)
@@ -223,6 +231,8 @@ test_depth(void)
 		few[i] = s[i * 16];
 	train(few, n / 16, d, LIMIT);
 	tap_ok(count_keys(d, s, n) == n, "all others, too");
+	tap_ok(differ(d, "aa", "at") && differ(d, "sa", "st") && differ(d, "https://s", "https://t"),
+		   "and strings that are no such addresses");
 	tap_ok(count_keys(NULL, s, n) == 1, "which need a dictionary");
 	free(s);
 	free(few);
@@ -268,6 +278,76 @@ test_damage(void)
 	free(bad);
 }
 
+/* One wrong field is enough to be refused. */
+static void
+test_fields(void)
+{
+	string	   *s = test_alloc(200 * sizeof(string));
+	renc_strings *good = test_alloc(LIMIT);
+	renc_strings *bad = test_alloc(LIMIT);
+	size_t		size;
+	int			accepted = 0;
+
+	for (int i = 0; i < 200; i++)
+		random_string(&s[i], &kinds[0]);
+	qsort(s, 200, sizeof(string), compare);
+	size = train(s, 200, good, LIMIT);
+	for (int i = 0; i < 12; i++)
+	{
+		uint16_t   *shared = (uint16_t *) (bad->offset + good->n + 1);
+
+		memcpy(bad, good, size);
+		switch (i)
+		{
+			case 0:
+				bad->n = 0;
+				break;
+			case 1:
+				bad->n = RENC_STRINGS_MAX + 1;
+				break;
+			case 2:
+				bad->n--;
+				break;
+			case 3:
+				bad->radix = 0;
+				break;
+			case 4:
+				bad->radix = 1;
+				break;
+			case 5:
+				bad->radix = 257;
+				break;
+			case 6:
+				bad->prefix = RENC_STRINGS_MAX_LENGTH + 1;
+				break;
+			case 7:
+				bad->digit['m'] = 0;
+				break;
+			case 8:
+				bad->digit[255] = (uint8_t) bad->radix;
+				break;
+			case 9:
+				bad->offset[1] = bad->offset[2] + 1;
+				break;
+			case 10:
+				bad->offset[0] = 1;
+				break;
+			case 11:
+				shared[5] = RENC_STRINGS_MAX_LENGTH + 1;
+				break;
+		}
+		if (renc_strings_valid(bad, size))
+		{
+			accepted++;
+			printf("# damage %d is not noticed\n", i);
+		}
+	}
+	tap_ok(renc_strings_valid(good, size) && accepted == 0, "each wrong field is refused");
+	free(s);
+	free(good);
+	free(bad);
+}
+
 /* Keys are on disk. */
 static void
 test_golden(void)
@@ -299,6 +379,7 @@ main(int argc, char **argv)
 	}
 	test_depth();
 	test_damage();
+	test_fields();
 	test_golden();
 	return tap_finish();
 }
