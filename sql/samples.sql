@@ -127,8 +127,8 @@ SELECT count(*) FILTER (WHERE lo_key = hi_key) >= 500 AS equality, count(DISTINC
 FROM rencoder_query_samples('sa_u') WHERE source = 'default';
 SET rencoder.sample_rate = 1;
 SELECT count(*) FROM sa WHERE u = 'https://example.org/' || md5('17');
-SELECT count(*) FROM sa WHERE u LIKE 'https://example.org/c%';
 SET rencoder.sample_rate = 0;
+SELECT count(*) FROM sa WHERE u LIKE 'https://example.org/c%';
 SELECT rencoder_add_query_sample('sa_u', 'https://example.org/' || md5('17'), 'https://example.org/' || md5('17'), 2);
 SELECT source, lo_key = hi_key AS equality, count(*), count(DISTINCT lo_key)
 FROM rencoder_query_samples('sa_u') WHERE attnum = 2 AND source <> 'default' GROUP BY 1, 2 ORDER BY 1, 2;
