@@ -263,6 +263,8 @@ INSERT INTO t_toast SELECT 600 + i, repeat('k', 500) || i, st_long(600 + i, 1500
 INSERT INTO t_toast SELECT 700 + i, repeat('alike', 100) || i, repeat('alike', 100) || i || repeat('x', 5000), convert_to(repeat('alike', 100) || i, 'UTF8'), repeat('alike', 100) || i FROM generate_series(1, 50) i;
 -- Alike up to the middle of the head.
 INSERT INTO t_toast SELECT 1000 + i, '', repeat('middle', 25) || i || repeat('x', 5000), convert_to(repeat('middle', 25) || i || repeat('x', 5000), 'UTF8'), repeat('middle', 25) || i FROM generate_series(1, 50) i;
+-- The same in the row, so that the dictionary tells them apart.
+INSERT INTO t_toast SELECT 1100 + i, '', repeat('middle', 25) || i, convert_to(repeat('middle', 25) || i, 'UTF8'), repeat('middle', 25) || i FROM generate_series(1, 50) i;
 -- How they are stored: values of each kind there are.
 SELECT bool_or(pg_column_size(v) < length(v) / 2) AS compressed, bool_or(pg_column_size(v) BETWEEN 9000 AND 11000 AND pg_column_size(v) >= length(v)) AS plain, pg_relation_size(reltoastrelid) > 1000000 AS toasted
 FROM t_toast, pg_class WHERE oid = 't_toast'::regclass GROUP BY reltoastrelid;
