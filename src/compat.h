@@ -89,15 +89,6 @@ typedef Oid RencoderFileNumber;
 #define rencoder_vacuum_delay_point() vacuum_delay_point()
 #endif
 
-/* 18: what is known of a collation stands in its locale. */
-#include "utils/pg_locale.h"
-#if PG_VERSION_NUM >= 180000
-#define rencoder_collation_is_c(collation) \
-	(pg_newlocale_from_collation(collation)->collate_is_c)
-#else
-#define rencoder_collation_is_c(collation) lc_collate_is_c(collation)
-#endif
-
 /* 17: estimate_array_length() looks at statistics. */
 #if PG_VERSION_NUM >= 170000
 #define rencoder_estimate_array_length(root, node) estimate_array_length((root), (node))

@@ -8,10 +8,19 @@
  */
 #include "key.h"
 
+#include "access/htup_details.h"
 #include "access/stratnum.h"
+#include "catalog/pg_collation.h"
+#include "catalog/pg_database.h"
+#include "miscadmin.h"
 #include "parser/parse_coerce.h"
 #include "utils/array.h"
+#include "utils/builtins.h"
 #include "utils/lsyscache.h"
+#include "utils/syscache.h"
+
+/* COLLPROVIDER_BUILTIN of 17 and later. */
+#define BUILTIN_PROVIDER	'b'
 
 /* How to turn the right-hand side of a scan key into keys. */
 typedef struct KeyOperator
@@ -108,6 +117,47 @@ rencoder_key_encode_as(Relation index, int col, Oid type, Datum value,
 	return !encoding.keyless;
 }
 
+/* Is this the name of the C locale? */
+static bool
+names_c_locale(HeapTuple tuple, int cache, AttrNumber attno)
+{
+	bool		isnull;
+	Datum		name = SysCacheGetAttr(cache, tuple, attno, &isnull);
+	char	   *locale = isnull ? "" : TextDatumGetCString(name);
+
+	return strcmp(locale, "C") == 0 || strcmp(locale, "POSIX") == 0;
+}
+
+/*
+ * Does a collation order strings as memcmp() does?  As lc_collate_is_c() of
+ * PostgreSQL 15 to 17; looked up here, since the header that tells it wants ICU's,
+ * which need not be installed, and 18 has it no longer.  The builtin provider
+ * (17) has no other order.
+ */
+static bool
+orders_bytes(Oid collation)
+{
+	bool		is_default = collation == DEFAULT_COLLATION_OID;
+	int			cache = is_default ? DATABASEOID : COLLOID;
+	HeapTuple	tuple;
+	char		provider;
+	bool		result;
+
+	if (collation == C_COLLATION_OID || collation == POSIX_COLLATION_OID)
+		return true;
+	tuple = SearchSysCache1(cache, ObjectIdGetDatum(is_default ? MyDatabaseId : collation));
+	if (!HeapTupleIsValid(tuple))
+		elog(ERROR, "cache lookup failed for collation %u", collation);
+	provider = is_default ? ((Form_pg_database) GETSTRUCT(tuple))->datlocprovider :
+		((Form_pg_collation) GETSTRUCT(tuple))->collprovider;
+	result = provider == BUILTIN_PROVIDER ||
+		(provider == COLLPROVIDER_LIBC &&
+		 names_c_locale(tuple, cache, is_default ? Anum_pg_database_datcollate :
+						Anum_pg_collation_collcollate));
+	ReleaseSysCache(tuple);
+	return result;
+}
+
 bool
 rencoder_key_usable(Oid opfamily, Oid opcintype, int strategy, Oid righttype,
 					Oid collation)
@@ -117,7 +167,7 @@ rencoder_key_usable(Oid opfamily, Oid opcintype, int strategy, Oid righttype,
 	if (strategy < 1 || strategy > RENCODER_NSTRATEGIES)
 		return false;
 	if (strategy <= RENCODER_NORDER_STRATEGIES && strategy != BTEqualStrategyNumber &&
-		OidIsValid(collation) && !rencoder_collation_is_c(collation))
+		OidIsValid(collation) && !orders_bytes(collation))
 		return false;
 	return OidIsValid(find_function(opfamily, opcintype, righttype, strategy, &procnum));
 }
