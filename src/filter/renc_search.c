@@ -41,6 +41,12 @@
 #define PREDICT_WORK	500.0
 #define THROW_WORK		0.15
 
+/* Samples that the previous shape is checked with when there is no credit left. */
+#define MIN_CHECKED		128
+
+/* Costs so many times what was expected: searched for again, whatever that takes. */
+#define WRONG_SHAPE		4.0
+
 /* Share of the work of a build that checking and searching may take. */
 #define WORK_SHARE		0.08
 
@@ -227,6 +233,40 @@ add_pruning(hunt *h, start *s, int base, int n, int gap, int kr)
 	return improve(h, s, &shape);
 }
 
+/* A storey above that prunes: clusters have few prefixes, which cost little. */
+static bool
+step_pruning(hunt *h, start *s)
+{
+	for (int base = s->shape.storey[0].root; base > 1; base -= 5)
+	{
+		for (int n = 1; n <= 5; n += 2)
+			if (add_pruning(h, s, base, n, 2, 1) || add_pruning(h, s, base, n, 1, 3))
+				return true;
+	}
+	return false;
+}
+
+/*
+ * Another first storey, far above: from two storeys close to each other, no
+ * single step leads there.
+ */
+static bool
+step_first_storey(hunt *h, start *s)
+{
+	start		one = *s;
+
+	if (s->shape.nstoreys < 2)
+		return false;
+	one.shape.storey[0] = s->shape.storey[1];
+	one.shape.nstoreys = 1;
+	if (step_pruning(h, &one))
+	{
+		*s = one;
+		return true;
+	}
+	return false;
+}
+
 /* Steps between one and two storeys. */
 static bool
 step_storeys(hunt *h, start *s)
@@ -272,12 +312,8 @@ step_storeys(hunt *h, start *s)
 		better |= improve(h, s, &shape);
 	}
 
-	/* A storey above that prunes: clusters have few prefixes, which cost little. */
-	for (int base = s->shape.storey[0].root; base > 1 && s->shape.nstoreys == 1; base -= 5)
-	{
-		for (int n = 1; n <= 5 && s->shape.nstoreys == 1; n += 2)
-			better |= add_pruning(h, s, base, n, 2, 1) || add_pruning(h, s, base, n, 1, 3);
-	}
+	if (s->shape.nstoreys == 1)
+		better |= step_pruning(h, s);
 	return better;
 }
 
@@ -294,6 +330,8 @@ climb(hunt *h, start *s)
 		for (int storey = 0; storey < s->shape.nstoreys; storey++)
 			better |= step_levels(h, s, storey);
 		better |= step_storeys(h, s);
+		if (!better)
+			better = step_first_storey(h, s);
 	}
 }
 
@@ -458,21 +496,19 @@ still_good(renc_search *search, renc_model *model, const renc_model_input *in,
 	renc_model_input few = *in;
 	double		samples = (search->credit - predict_work(in)) / (PAIR_WORK * in->nranges);
 	double		limit = fmax(1, (double) in->nsamples);
+	bool		in_debt = samples < MIN_CHECKED;
 
+	/* Some are looked at in any case: that costs less than a hundredth of a group. */
 	choice->shape = search->shape;
-	if (samples < fmin(128, limit))
-	{
-		/* Not now. */
-		choice->best = search->last;
-		return search->reference > 0;
-	}
-	few.max_samples = (size_t) fmin(samples, limit);
+	few.max_samples = (size_t) fmin(fmax(samples, MIN_CHECKED), limit);
 	search->credit -= PAIR_WORK * in->nranges * (double) few.max_samples + predict_work(in);
 	if (!renc_model_init(model, &few))
 		return true;
 	renc_model_predict(model, &search->shape, INFINITY, &choice->now);
 	choice->best = search->last = choice->now;
-	return choice->now.cost <= RENC_SEARCH_DRIFT * search->reference;
+
+	/* So few samples tell a wrong shape from a right one, but not 1.3 from 1. */
+	return choice->now.cost <= (in_debt ? WRONG_SHAPE : RENC_SEARCH_DRIFT) * search->reference;
 }
 
 /* The previous shape improved; true if that makes up for the drift. */

@@ -20,6 +20,11 @@
 #define BITS		16.0
 #define SHAPES		24
 
+/* Ratios of all settings. */
+#define SETTINGS	7
+static double all_ratio[SETTINGS * SHAPES];
+static int	nall;
+
 static renc_program program;
 static renc_model *model;
 
@@ -265,7 +270,9 @@ test_setting(const setting *s)
 	fpr = measure(&choice.shape, &passed, &reads, &missed);
 	qsort(ratio, n, sizeof(double), compare_doubles);
 	qsort(read_ratio, nreads, sizeof(double), compare_doubles);
-	tap_ok(n < 5 || (ratio[n / 2] > 0.7 && ratio[n / 2] < 1.4),
+	for (int i = 0; i < n; i++)
+		all_ratio[nall++] = ratio[i];
+	tap_ok(n < 5 || (ratio[n / 2] > 0.5 && ratio[n / 2] < 2),
 		   "%s: predicted / measured, median of %d shapes: %.2f", s->name, n,
 		   n > 0 ? ratio[n / 2] : 0);
 	tap_ok(nreads > 0 && read_ratio[nreads / 2] > 0.6 && read_ratio[nreads / 2] < 1.6,
@@ -466,7 +473,7 @@ test_own_samples(void)
 int
 main(int argc, char **argv)
 {
-	static const setting settings[] = {
+	static const setting settings[SETTINGS] = {
 		{"uniform keys, short intervals", uniform_key, anywhere},
 		{"uniform keys, long intervals", uniform_key, long_intervals},
 		{"uniform keys, near keys", uniform_key, near_keys},
@@ -478,8 +485,17 @@ main(int argc, char **argv)
 
 	tap_start(argc, argv, "test_model");
 	model = (renc_model *) test_alloc(renc_model_size());
-	for (size_t i = 0; i < sizeof(settings) / sizeof(settings[0]); i++)
+	for (int i = 0; i < SETTINGS; i++)
 		test_setting(&settings[i]);
+
+	/*
+	 * Some twenty shapes of one setting are not independent; they share keys
+	 * and queries.  bench/filter/accuracy.sh judges each by itself.
+	 */
+	qsort(all_ratio, nall, sizeof(double), compare_doubles);
+	tap_ok(nall > 50 && all_ratio[nall / 2] > 0.8 && all_ratio[nall / 2] < 1.25,
+		   "all settings: predicted / measured, median of %d shapes: %.2f", nall,
+		   all_ratio[nall / 2]);
 	test_predicates();
 	test_own_samples();
 	test_warm();
