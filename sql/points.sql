@@ -292,7 +292,7 @@ FROM generate_series(0, 399, 7) i,
 -- The planner sees what it is good for.
 VACUUM ANALYZE places;
 EXPLAIN (COSTS OFF) SELECT * FROM places WHERE p <@ box '(1,20),(3,21)';
-EXPLAIN (COSTS OFF) SELECT * FROM places WHERE p <@ circle '<(0,0),1000>';
+EXPLAIN (COSTS OFF) SELECT * FROM places WHERE p <@ circle '<(0,0),1e201>';
 EXPLAIN (COSTS OFF) SELECT * FROM places WHERE NOT p <@ box '(1,20),(3,21)';
 
 -- Operators of no index strategy.
