@@ -162,6 +162,24 @@ SELECT max(pages) < 20 AS selective, min(pages) > 0 AS found
 FROM generate_series(0, 399, 7) i,
 	heap_pages(format('SELECT * FROM places WHERE g && %L::geometry', ST_Expand(ST_MakePoint(sin(i) * 90, cos(i * 7) * 90), 0.05))) pages;
 
+-- rencoder_candidates() looks for the box around two geometries.
+SELECT max(c.candidates) < 20 AS selective, min(c.candidates) > 0 AS found
+FROM generate_series(0, 399, 7) i,
+	LATERAL (SELECT sin(i) * 90 AS x, cos(i * 7) * 90 AS y) place,
+	rencoder_candidates('places_g', ST_MakePoint(x, y), ST_MakePoint(x + 0.05, y + 0.1)) c;
+SELECT count(*) FILTER (WHERE c.candidates <> b.candidates OR c.candidates <> e.candidates) AS different
+FROM generate_series(0, 399, 7) i,
+	LATERAL (SELECT sin(i) * 90 AS x, cos(i * 7) * 90 AS y) place,
+	LATERAL (SELECT ST_MakeEnvelope(x, y, x + 3, y + 5, 4326) AS box) around,
+	rencoder_candidates('places_g', ST_MakePoint(x, y), ST_MakePoint(x + 3, y + 5)) c,
+	rencoder_candidates('places_g', ST_MakePoint(x + 3, y), ST_MakePoint(x, y + 5)) b,
+	rencoder_candidates('places_g', box, box) e;
+SELECT candidates FROM rencoder_candidates('places_g', ST_MakePoint(5000, 5000), ST_MakePoint(5001, 5001));
+SELECT skipped FROM rencoder_candidates('places_g', ST_MakePoint(-1e300, -1e300), ST_MakePoint(1e300, 1e300));
+SELECT * FROM rencoder_candidates('places_g', 'POINT EMPTY'::geometry, ST_MakePoint(1, 1));
+SELECT * FROM rencoder_candidates('places_g', 1, 2);
+SELECT * FROM rencoder_candidates('places_g', point(1, 1), point(2, 2));
+
 -- Indexes stand in the way of the extension's going, and it in that of PostGIS.
 \set VERBOSITY terse
 DROP EXTENSION rencoder_postgis;

@@ -15,6 +15,7 @@
 #include "parser/parse_coerce.h"
 #include "utils/builtins.h"
 #include "utils/fmgrprotos.h"
+#include "utils/geo_decls.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
@@ -419,26 +420,85 @@ make_bound(ScanKey key, Relation index, StrategyNumber strategy, Oid argtype,
 						   subtype, index->rd_indcollation[0], get_opcode(operator), value);
 }
 
+/* The function that casts between two types; an error if there is none. */
+static Oid
+find_cast(Oid from, Oid to)
+{
+	Oid			function;
+
+	if (find_coercion_pathway(to, from, COERCION_EXPLICIT, &function) != COERCION_PATH_FUNC)
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_FUNCTION),
+				 errmsg("there is no function to cast type %s to %s",
+						format_type_be(from), format_type_be(to))));
+	return function;
+}
+
+/* The bounds of a geometry. */
+static BOX *
+geometry_bounds(Relation index, Oid type, Datum geometry)
+{
+	LOCAL_FCINFO(fcinfo, 1);
+	FmgrInfo	cast;
+	Datum		result;
+
+	fmgr_info(find_cast(type, BOXOID), &cast);
+	InitFunctionCallInfoData(*fcinfo, &cast, 1, InvalidOid, NULL, NULL);
+	fcinfo->args[0].value = geometry;
+	fcinfo->args[0].isnull = false;
+	result = FunctionCallInvoke(fcinfo);
+	if (fcinfo->isnull)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("a bound is an empty geometry, which lies nowhere in index \"%s\"",
+						RelationGetRelationName(index)),
+				 errhint("Give two opposite corners of a box.")));
+	return DatumGetBoxP(result);
+}
+
 /*
- * Scan keys for "first column BETWEEN lo AND hi"; of points: in the box whose
- * corners these are.  Returns their number.
+ * A geometry whose bounds contain those of two others.  PostGIS has no cast
+ * from box to geometry, but one from polygon.
+ */
+static Datum
+geometry_around(Relation index, Oid type, Datum a, Datum b)
+{
+	Datum		boxes = DirectFunctionCall2(boxes_bound_box,
+											BoxPGetDatum(geometry_bounds(index, type, a)),
+											BoxPGetDatum(geometry_bounds(index, type, b)));
+
+	return OidFunctionCall1(find_cast(POLYGONOID, type), DirectFunctionCall1(box_poly, boxes));
+}
+
+/*
+ * Scan keys for "first column BETWEEN lo AND hi"; of points and geometries: in
+ * the box whose corners these are.  Returns their number.
  */
 static int
 make_bounds(ScanKey key, Relation index, Oid argtype, Datum lo, Datum hi)
 {
 	Oid			family = index->rd_opfamily[0];
-	Oid			contained;
+	Oid			opcintype = index->rd_opcintype[0];
+	Oid			type = getBaseType(argtype);
+	Oid			operator;
 
-	if (getBaseType(argtype) == POINTOID && index->rd_opcintype[0] == POINTOID)
+	if (type == POINTOID && opcintype == POINTOID)
 	{
-		contained = get_opfamily_member(family, POINTOID, BOXOID, RENCODER_STRATEGY_CONTAINED);
-		if (OidIsValid(contained))
+		operator = get_opfamily_member(family, POINTOID, BOXOID, RENCODER_STRATEGY_CONTAINED);
+		if (OidIsValid(operator))
 		{
 			ScanKeyEntryInitialize(key, 0, 1, RENCODER_STRATEGY_CONTAINED, BOXOID,
-								   InvalidOid, get_opcode(contained),
+								   InvalidOid, get_opcode(operator),
 								   DirectFunctionCall2(points_box, lo, hi));
 			return 1;
 		}
+	}
+	operator = get_opfamily_member(family, opcintype, opcintype, RENCODER_STRATEGY_OVERLAP);
+	if (type == opcintype && OidIsValid(operator) && rencoder_key_is_boxed(index, 0))
+	{
+		ScanKeyEntryInitialize(key, 0, 1, RENCODER_STRATEGY_OVERLAP, type, InvalidOid,
+							   get_opcode(operator), geometry_around(index, type, lo, hi));
+		return 1;
 	}
 	make_bound(&key[0], index, BTGreaterEqualStrategyNumber, argtype, lo);
 	make_bound(&key[1], index, BTLessEqualStrategyNumber, argtype, hi);
@@ -455,7 +515,8 @@ ignore_candidates(void *arg, uint64 first_range, renc_mask ranges)
  *		returns record
  *
  * What a scan for "first column BETWEEN lo AND hi" with the present snapshot
- * would visit; of points, for "first column <@ box(lo, hi)".  AccessShareLock on table and index.
+ * would visit; of points, for "first column <@ box(lo, hi)", of geometries for
+ * "first column && the box around both".  AccessShareLock on table and index.
  */
 Datum
 rencoder_candidates(PG_FUNCTION_ARGS)
