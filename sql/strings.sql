@@ -186,6 +186,10 @@ SELECT st_table('t_icu', 'text COLLATE "en-x-icu"', ARRAY['', 'a', 'A', 'b', 'B'
 SELECT * FROM st_counts('t_icu', $$v = 'a'$$, $$v = 'A'$$, $$v LIKE 'a%'$$, $$v LIKE 'A%'$$, $$v ^@ 'r'$$, $$v LIKE 'r_s%'$$, $$v ~<~ 'a'$$, $$v ~>=~ 'z'$$, $$v IN ('a', 'Z', 'ä')$$, $$v LIKE ANY (ARRAY['Re%', 'ä'])$$,
 	$$v < 'b'$$, $$v <= 'A'$$, $$v >= 'z'$$, $$v > 'B'$$, $$v BETWEEN 'a' AND 'b'$$, $$v > 'a' AND v LIKE 'A%'$$, $$v < 'b' AND v = 'B'$$, $$v < ANY (ARRAY['A', 'B'])$$,
 	$$v COLLATE "C" < 'b'$$, $$v COLLATE "C" = 'b'$$, $$v = 'b' COLLATE "de-x-icu"$$, $$v LIKE 'a%' COLLATE "C"$$);
+-- A needle is found under any collation, an interval only by the order of bytes.
+SELECT candidates, candidates + skipped = ranges AS adds_up FROM rencoder_candidates('t_icu_v', 'b'::text, 'b'::text);
+SELECT candidates FROM rencoder_candidates('t_icu_v', 'b'::name, 'b'::name);
+SELECT candidates FROM rencoder_candidates('t_icu_v', 'a'::text, 'b'::text);
 SELECT st_table('t_libc', 'text COLLATE "POSIX"', ARRAY['', 'a', 'A', 'b', 'B', NULL]);
 SELECT * FROM st_counts('t_libc', $$v < 'a'$$, $$v >= 'a'$$, $$v LIKE 'a%'$$, $$v = 'A'$$);
 SELECT st_table('t_char_icu', 'char(10) COLLATE "de-x-icu"', ARRAY['', 'a', 'A', 'b', 'B', 'ä', NULL]);

@@ -471,8 +471,9 @@ geometry_around(Relation index, Oid type, Datum a, Datum b)
 }
 
 /*
- * Scan keys for "first column BETWEEN lo AND hi"; of points and geometries: in
- * the box whose corners these are.  Returns their number.
+ * Scan keys for "first column BETWEEN lo AND hi", or "= lo" if both are equal;
+ * of points and geometries: in the box whose corners these are.  Returns their
+ * number.
  */
 static int
 make_bounds(ScanKey key, Relation index, Oid argtype, Datum lo, Datum hi)
@@ -502,7 +503,15 @@ make_bounds(ScanKey key, Relation index, Oid argtype, Datum lo, Datum hi)
 	}
 	make_bound(&key[0], index, BTGreaterEqualStrategyNumber, argtype, lo);
 	make_bound(&key[1], index, BTLessEqualStrategyNumber, argtype, hi);
-	return 2;
+
+	/* Equality prunes under collations, too, under which order does not. */
+	type = key->sk_subtype;
+	operator = get_opfamily_member(family, type, type, BTEqualStrategyNumber);
+	if (!OidIsValid(operator) ||
+		!DatumGetBool(OidFunctionCall2Coll(get_opcode(operator), key->sk_collation, lo, hi)))
+		return 2;
+	make_bound(key, index, BTEqualStrategyNumber, argtype, lo);
+	return 1;
 }
 
 static void
