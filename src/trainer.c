@@ -247,15 +247,30 @@ count_characters(const renc_string *s)
 	return n;
 }
 
+/* What all of the sample begin with, in characters. */
+static size_t
+common_characters(const RencoderTrainer *t)
+{
+	const renc_string *a = &t->string[0];
+	const renc_string *b = &t->string[t->nstrings - 1];
+	renc_string common = {a->data, 0};
+
+	while (common.length < Min(a->length, b->length) &&
+		   a->data[common.length] == b->data[common.length])
+		common.length++;
+	return t->nstrings > 1 ? count_characters(&common) : 0;
+}
+
 /*
  * Users look for strings that look like those in the table, and for what
  * begins like them.  How much of it they type is not known: any length from
- * MIN_PREFIX characters on is as likely.
+ * MIN_PREFIX characters on, behind what all have in common, is as likely.
  */
 static int
 string_samples(const RencoderTrainer *t, const renc_strings *d, RencoderSample *samples)
 {
 	pg_prng_state prng;
+	size_t		least = common_characters(t) + MIN_PREFIX;
 
 	pg_prng_seed(&prng, SAMPLE_SEED);
 	for (int i = 0; i < RENCODER_TRAINER_SAMPLES; i++)
@@ -266,8 +281,8 @@ string_samples(const RencoderTrainer *t, const renc_strings *d, RencoderSample *
 		uint64		lo;
 		uint64		hi;
 
-		if (i % 2 == 1 && nchars > MIN_PREFIX)
-			length = prefix_length(s, pg_prng_uint64_range(&prng, MIN_PREFIX, nchars));
+		if (i % 2 == 1 && nchars > least)
+			length = prefix_length(s, pg_prng_uint64_range(&prng, least, nchars));
 		lo = renc_strings_key(d, s->data, length);
 		hi = i % 2 == 0 ? lo : renc_strings_last(d, s->data, length);
 		samples[i] = rencoder_sample_interval(lo, hi, 0, RENCODER_SAMPLE_DEFAULT);

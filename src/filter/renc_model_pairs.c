@@ -139,20 +139,14 @@ add_rep(renc_model *m, uint32_t sample)
 	return rep;
 }
 
-/*
- * Orders the samples that are intervals by length and by the level at which
- * their ends part, and cuts the list into equal parts.  The middle one of each
- * represents it.
- */
-static void
-bin_intervals(renc_model *m, int most)
+/* Orders the samples that are intervals; returns how many, points first. */
+static uint32_t
+sort_intervals(renc_model *m, uint32_t *npoints, double *total)
 {
 	uint32_t	n = 0;
-	double		total = 0;
-	double		done = 0;
-	uint32_t	first = 0;
-	int			before = m->nreps;
 
+	*npoints = 0;
+	*total = 0;
 	for (uint32_t i = 0; i < m->npicked; i++)
 	{
 		const renc_sample *s = &m->in.sample[m->picked[i]];
@@ -167,26 +161,55 @@ bin_intervals(renc_model *m, int most)
 			(length == 0 ? 0 : (s->hi - s->lo) << (RENC_KEY_BITS - length) >> 15);
 		m->sort[n].index = i;
 		n++;
-		total += s->weight;
+		if (length == 0)
+			(*npoints)++;
+		else
+			*total += s->weight;
 	}
 	qsort(m->sort, n, sizeof(m->sort[0]), compare_ranks);
-	for (uint32_t k = 0; k < n; k++)
-	{
-		double		weight = m->in.sample[m->picked[m->sort[k].index]].weight;
-		bool		points_end = k + 1 < n && m->sort[k].rank == 0 && m->sort[k + 1].rank != 0;
+	return n;
+}
 
-		done += weight;
+/* Adds a representative of sort[first .. end - 1]: the one in their middle. */
+static void
+represent(renc_model *m, uint32_t first, uint32_t end)
+{
+	uint32_t	middle = m->picked[m->sort[first + (end - 1 - first) / 2].index];
+
+	for (uint32_t k = first; k < end; k++)
 		m->rep_of[m->sort[k].index] = (uint8_t) m->nreps;
-		if (k + 1 == n || points_end ||
-			(m->sort[k + 1].rank != 0 && m->nreps - before < most - 2 &&
-			 done >= total * (m->nreps - before + 1) / (most - 1)))
-		{
-			const renc_sample *s;
-			model_rep  *rep;
+	profile_interval(add_rep(m, middle), m->in.sample[middle].lo, m->in.sample[middle].hi);
+}
 
-			s = &m->in.sample[m->picked[m->sort[first + (k - first) / 2].index]];
-			rep = add_rep(m, m->picked[m->sort[first + (k - first) / 2].index]);
-			profile_interval(rep, s->lo, s->hi);
+/*
+ * Bins the samples that are intervals: all points into one bin, and the others,
+ * ordered by length and by the level at which their ends part, into equal ones.
+ * Equal in what?  In weight, but long intervals may weigh little and yet cost a
+ * thousand times as much as others: so half in weight, half in number.
+ */
+static void
+bin_intervals(renc_model *m, int most)
+{
+	uint32_t	npoints;
+	double		total;
+	uint32_t	n = sort_intervals(m, &npoints, &total);
+	uint32_t	first = npoints;
+	double		done = 0;
+	int			bins = 0;
+
+	if (npoints > 0)
+	{
+		represent(m, 0, npoints);
+		most--;
+	}
+	for (uint32_t k = npoints; k < n; k++)
+	{
+		done += 0.5 * m->in.sample[m->picked[m->sort[k].index]].weight / total +
+			0.5 / (n - npoints);
+		if (k + 1 == n || (bins < most - 1 && done >= (bins + 1.0) / most))
+		{
+			represent(m, first, k + 1);
+			bins++;
 			first = k + 1;
 		}
 	}

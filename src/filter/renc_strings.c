@@ -9,16 +9,27 @@
  * one.  In the first and last nothing is skipped.  In the others both begin
  * with the prefix and shared[i] equal bytes (a string between two that begin
  * with the same bytes begins with them, too; where an end is missing,
- * shared[i] is 0).  What comes after is compared byte by byte: digits grow with bytes, and each digit narrows the
- * interval of the base-N fraction to a part of its own.  At the first
- * difference either the digits differ, and so the fractions in the same sense;
- * or they are equal, which they can only be in a gap, where both stop.  If v
- * ends first, it has the least fraction of its part.
+ * shared[i] is 0).  What comes after is compared byte by byte: digits grow
+ * with bytes, and each digit narrows the interval of the fraction to a part of
+ * its own; how wide, the bytes before decide, which are the same for both.  At
+ * the first difference either the digits differ, and so the fractions in the
+ * same sense; or they are equal, which they can only be in a gap, where both
+ * stop.  If v ends first, it has the least fraction of its part.  So the
+ * fractions of an interval's strings lie between those of its ends, and what
+ * those have in common is left out.
  */
 #include "renc_strings.h"
 
 #define TAIL_BITS	52
-#define TAIL_RANGE	(UINT64_C(1) << TAIL_BITS)
+
+/*
+ * Of the frequencies, how much all digits share alike: strings to come may be
+ * different.  A surprise then costs some 10 bits.
+ */
+#define EQUAL_SHARE	(RENC_STRINGS_SCALE / 16)
+
+/* How often a byte must follow another before that counts as much as the byte by itself. */
+#define BACK_OFF	8
 
 /* Parts of a stored dictionary. */
 static inline const uint16_t *
@@ -27,16 +38,25 @@ shared_of(const renc_strings *d)
 	return (const uint16_t *) (d->offset + d->n + 1);
 }
 
+/* Of a context: frequencies of the digits below each. */
+static inline const uint16_t *
+below_of(const renc_strings *d, uint8_t context)
+{
+	return shared_of(d) + d->n + 1 + (size_t) context * d->radix;
+}
+
 static inline const uint8_t *
 prefix_of(const renc_strings *d)
 {
-	return (const uint8_t *) (shared_of(d) + d->n + 1);
+	return (const uint8_t *) (shared_of(d) + d->n + 1 + (size_t) d->contexts * d->radix);
 }
 
+/* What comes before the bytes of splitters. */
 static inline size_t
-fixed_size(size_t n)
+fixed_size(const renc_strings *d, size_t n)
 {
-	return offsetof(renc_strings, offset) + (n + 1) * (sizeof(uint32_t) + sizeof(uint16_t));
+	return offsetof(renc_strings, offset) + (n + 1) * (sizeof(uint32_t) + sizeof(uint16_t)) +
+		(size_t) d->contexts * d->radix * sizeof(uint16_t);
 }
 
 static inline bool
@@ -56,19 +76,43 @@ common_length(const uint8_t *a, size_t na, const uint8_t *b, size_t nb)
 	return i;
 }
 
-/* The least fraction of strings that begin so, and the width of their part. */
+/*
+ * Frequencies of the digits below one.  The sample says nothing of strings
+ * that lie outside its prefix: there all are equal.
+ */
+static inline uint32_t
+frequency_below(const renc_strings *d, uint8_t context, uint32_t digit, bool outside)
+{
+	if (outside || digit == d->radix)
+		return digit * RENC_STRINGS_SCALE / d->radix;
+	return below_of(d, context)[digit];
+}
+
+/*
+ * The least fraction (in units of 2^-64) of strings that begin so in a context,
+ * and the width of their part.
+ */
 static uint64_t
-encode_tail(const renc_strings *d, const uint8_t *s, size_t length, uint64_t *width)
+encode_tail(const renc_strings *d, uint8_t context, const uint8_t *s, size_t length,
+			bool outside, uint64_t *width)
 {
 	uint64_t	low = 0;
-	uint64_t	range = TAIL_RANGE;
+	uint64_t	range = UINT64_MAX;
 
-	for (size_t i = 0; i < length && range >= d->radix; i++)
+	if (length > RENC_STRINGS_TAIL)
+		length = RENC_STRINGS_TAIL;
+	for (size_t i = 0; i < length && range >= RENC_STRINGS_SCALE; i++)
 	{
-		range /= d->radix;
-		low += d->digit[s[i]] * range;
+		uint32_t	digit = d->digit[s[i]];
+		uint32_t	begin = frequency_below(d, context, digit, outside);
+		uint32_t	end = frequency_below(d, context, digit + 1, outside);
+
+		range /= RENC_STRINGS_SCALE;
+		low += begin * range;
+		range *= end - begin;
 		if (is_gap(d, s[i]))
 			break;
+		context = d->context[s[i]];
 	}
 	*width = range;
 	return low;
@@ -131,25 +175,86 @@ first_bytes(const uint8_t *s, size_t length, uint8_t fill)
 	return key;
 }
 
+/* The fraction of a splitter behind "shared" bytes, in a context. */
+static uint64_t
+splitter_fraction(const renc_strings *d, size_t i, size_t shared, uint8_t context)
+{
+	const uint8_t *splitter = prefix_of(d) + d->prefix + d->offset[i];
+	size_t		length = d->offset[i + 1] - d->offset[i];
+	uint64_t	width;
+
+	if (shared >= length)
+		return 0;
+	return encode_tail(d, context, splitter + shared, length - shared, false, &width);
+}
+
+/*
+ * Fractions of an interval lie between those of its two ends: shifted until
+ * they fill all bits.  Clamped, as is what stands for the last of a gap.
+ */
+static uint64_t
+stretch(const renc_strings *d, size_t interval, size_t shared, uint8_t context,
+		uint64_t fraction)
+{
+	uint64_t	least = 0;
+	uint64_t	most = UINT64_MAX;
+
+	if (interval > 1)
+		least = splitter_fraction(d, interval - 2, shared, context);
+	if (interval <= d->n)
+		most = splitter_fraction(d, interval - 1, shared, context);
+
+	if (most < least)
+		most = least;
+	if (fraction < least)
+		fraction = least;
+	if (fraction > most)
+		fraction = most;
+	if (most == least)
+		return 0;
+	return (fraction - least) << __builtin_clzll(most - least);
+}
+
+/* The context behind what the strings of an interval have in common. */
+static uint8_t
+first_context(const renc_strings *d, size_t interval)
+{
+	size_t		shared = shared_of(d)[interval - 1];
+
+	if (shared > 0)
+		return d->context[prefix_of(d)[d->prefix + d->offset[interval - 1] + shared - 1]];
+	return d->prefix > 0 ? d->context[prefix_of(d)[d->prefix - 1]] : 0;
+}
+
 /* Key of a string, or (open) of the greatest that begins with it. */
 static uint64_t
 encode(const renc_strings *d, const uint8_t *s, size_t length, bool open)
 {
 	size_t		interval;
 	size_t		skip = 0;
-	uint64_t	width = TAIL_RANGE;
+	bool		outside;
+	uint8_t		context = 0;
+	uint64_t	width = UINT64_MAX;
 	uint64_t	low = 0;
 
 	if (d == NULL)
 		return first_bytes(s, length, open ? 0xFF : 0);
 	interval = find_interval(d, s, length, open);
-	if (interval > 0 && interval < d->n + 2)
+	outside = interval == 0 || interval == d->n + 2;
+	if (!outside)
+	{
 		skip = d->prefix + (size_t) shared_of(d)[interval - 1];
+		context = first_context(d, interval);
+	}
 
 	/* A prefix may be shorter than what all strings of the interval begin with. */
 	if (skip < length)
-		low = encode_tail(d, s + skip, length - skip, &width);
-	return (uint64_t) interval << TAIL_BITS | (open ? low + width - 1 : low);
+		low = encode_tail(d, context, s + skip, length - skip, outside, &width);
+	if (open)
+		low += width - 1;
+	if (!outside)
+		low = stretch(d, interval, skip - d->prefix, context, low);
+	return (uint64_t) interval << TAIL_BITS | low >> (64 - TAIL_BITS);
 }
 
 uint64_t
@@ -278,17 +383,120 @@ lay_out(renc_strings *d, const renc_string *sample, size_t n, size_t wanted,
 	/* All strings between two that begin with the same bytes do so, too. */
 	out.prefix = common_length(first.data, first.length, last.data, last.length);
 	place_splitters(&out, sample, n, wanted);
-	if (fixed_size(out.count) + out.prefix + out.used > limit)
+	if (fixed_size(d, out.count) + out.prefix + out.used > limit)
 		return 0;
 	d->n = (uint32_t) out.count;
 	d->prefix = (uint16_t) out.prefix;
 	out.offset = d->offset;
 	out.shared = (uint16_t *) (d->offset + d->n + 1);
-	out.bytes = (uint8_t *) (out.shared + d->n + 1);
+	out.bytes = (uint8_t *) prefix_of(d);
 	memcpy(out.bytes, first.data, out.prefix);
 	out.bytes += out.prefix;
 	place_splitters(&out, sample, n, wanted);
-	return fixed_size(out.count) + out.prefix + out.used;
+	return fixed_size(d, out.count) + out.prefix + out.used;
+}
+
+/*
+ * Gives the bytes that most others follow a context of their own, as far as
+ * the frequencies then take no more than a quarter of "limit" bytes.
+ */
+static void
+choose_contexts(renc_strings *d, const renc_string *sample, size_t n, size_t limit)
+{
+	uint64_t	count[256] = {0};
+	size_t		most = limit / 4 / (d->radix * sizeof(uint16_t));
+
+	if (most > RENC_STRINGS_CONTEXTS)
+		most = RENC_STRINGS_CONTEXTS;
+	for (size_t i = 0; i < n; i++)
+	{
+		for (size_t j = 0; j + 1 < clipped(&sample[i]); j++)
+			count[sample[i].data[j]]++;
+	}
+	memset(d->context, 0, sizeof(d->context));
+	for (d->contexts = 1; d->contexts < most; d->contexts++)
+	{
+		int			best = 0;
+
+		for (int b = 1; b < 256; b++)
+		{
+			if (count[b] > count[best])
+				best = b;
+		}
+		if (count[best] == 0)
+			break;
+		d->context[best] = (uint8_t) d->contexts;
+		count[best] = 0;
+	}
+}
+
+/*
+ * Frequencies of a context's digits from how often each was seen there, and
+ * anywhere ("total" times in all).  Each digit has at least 1.
+ */
+static void
+scale_context(uint16_t *below, const uint32_t *seen, const uint32_t *anywhere, uint64_t total,
+			  uint32_t radix, const bool *gap)
+{
+	uint64_t	weight[256];
+	uint32_t	frequency[256];
+	uint64_t	sum = 0;
+	uint32_t	used = 0;
+	uint32_t	known = 0;
+	uint32_t	best = 0;
+
+	for (uint32_t i = 0; i < radix; i++)
+	{
+		weight[i] = ((uint64_t) seen[i] << 16) +
+			(total > 0 ? ((uint64_t) anywhere[i] << 16) * BACK_OFF / total : 0);
+		sum += weight[i];
+		known += !gap[i];
+	}
+	for (uint32_t i = 0; i < radix; i++)
+	{
+		frequency[i] = 1;
+		if (sum > 0)
+			frequency[i] += (uint32_t) (weight[i] * (RENC_STRINGS_SCALE - EQUAL_SHARE - radix) / sum);
+		if (!gap[i])
+			frequency[i] += EQUAL_SHARE / known;
+		used += frequency[i];
+		if (frequency[i] > frequency[best])
+			best = i;
+	}
+	frequency[best] += RENC_STRINGS_SCALE - used;
+	below[0] = 0;
+	for (uint32_t i = 1; i < radix; i++)
+		below[i] = (uint16_t) (below[i - 1] + frequency[i - 1]);
+}
+
+/* Counts what is coded of the sample's strings. */
+static void
+train_frequencies(renc_strings *d, const renc_string *sample, size_t n)
+{
+	uint32_t	seen[RENC_STRINGS_CONTEXTS][256] = {{0}};
+	uint32_t	anywhere[256] = {0};
+	bool		gap[256] = {false};
+	uint64_t	total = 0;
+	uint16_t   *below = (uint16_t *) below_of(d, 0);
+
+	for (size_t i = 0; i < n; i++)
+	{
+		const uint8_t *s = sample[i].data;
+		size_t		length = clipped(&sample[i]);
+		size_t		interval = find_interval(d, s, length, false);
+		size_t		skip = d->prefix + (size_t) shared_of(d)[interval - 1];
+
+		for (size_t j = skip; j < length && j < skip + RENC_STRINGS_TAIL / 2; j++)
+		{
+			seen[j > 0 ? d->context[s[j - 1]] : 0][d->digit[s[j]]]++;
+			anywhere[d->digit[s[j]]]++;
+			total++;
+		}
+	}
+	for (int b = 0; b < 256; b++)
+		gap[d->digit[b]] |= is_gap(d, (uint8_t) b);
+	for (uint32_t c = 0; c < d->contexts; c++)
+		scale_context(below + c * d->radix, seen[c], anywhere, total, d->radix, gap);
 }
 
 size_t
@@ -299,9 +507,36 @@ renc_strings_train(const renc_string *sample, size_t n, void *out, size_t limit)
 	size_t		size = 0;
 
 	train_digits(d, sample, n);
+	choose_contexts(d, sample, n, limit);
+	d->unused = 0;
 	while (wanted > 0 && (size = lay_out(d, sample, n, wanted, limit)) == 0)
 		wanted = wanted * 3 / 4;
+	if (size > 0)
+		train_frequencies(d, sample, n);
 	return size;
+}
+
+static bool
+frequencies_valid(const renc_strings *d)
+{
+	for (int b = 0; b < 256; b++)
+	{
+		if (d->context[b] >= d->contexts)
+			return false;
+	}
+	for (uint8_t c = 0; c < d->contexts; c++)
+	{
+		const uint16_t *below = below_of(d, c);
+
+		if (below[0] != 0 || below[d->radix - 1] >= RENC_STRINGS_SCALE)
+			return false;
+		for (uint32_t i = 1; i < d->radix; i++)
+		{
+			if (below[i] <= below[i - 1])
+				return false;
+		}
+	}
+	return true;
 }
 
 bool
@@ -310,16 +545,17 @@ renc_strings_valid(const void *data, size_t size)
 	const renc_strings *d = (const renc_strings *) data;
 	size_t		space;
 
-	if (size < fixed_size(1) || d->n < 1 || d->n > RENC_STRINGS_MAX ||
+	if (size < offsetof(renc_strings, offset) || d->n < 1 || d->n > RENC_STRINGS_MAX ||
 		d->radix < 2 || d->radix > 256 || d->prefix > RENC_STRINGS_MAX_LENGTH ||
-		size < fixed_size(d->n) + d->prefix)
+		d->contexts < 1 || d->contexts > RENC_STRINGS_CONTEXTS ||
+		size < fixed_size(d, d->n) + d->prefix)
 		return false;
 	for (int b = 0; b < 256; b++)
 	{
 		if (d->digit[b] >= d->radix || (b > 0 && d->digit[b] < d->digit[b - 1]))
 			return false;
 	}
-	space = size - fixed_size(d->n) - d->prefix;
+	space = size - fixed_size(d, d->n) - d->prefix;
 	if (d->offset[0] != 0 || d->offset[d->n] != space)
 		return false;
 	for (uint32_t i = 0; i < d->n; i++)
@@ -327,8 +563,10 @@ renc_strings_valid(const void *data, size_t size)
 		if (d->offset[i] > d->offset[i + 1] ||
 			d->offset[i + 1] - d->offset[i] > RENC_STRINGS_MAX_LENGTH)
 			return false;
-		if (shared_of(d)[i] > RENC_STRINGS_MAX_LENGTH)
+
+		/* What the ends of an interval have in common is part of both. */
+		if (shared_of(d)[i] > d->offset[i + 1] - d->offset[i])
 			return false;
 	}
-	return true;
+	return frequencies_valid(d);
 }

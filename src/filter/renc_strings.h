@@ -11,9 +11,10 @@
  *		63                 52 51                                         0
  *		| interval (12 bits) | bytes after the common prefix (52 bits)     |
  *
- * Bytes are coded in base N, N being the number of different bytes in the
- * sample (and of the gaps between them): a letter of English text costs less
- * than 5 bits.  A byte of a gap is coded as the gap, and nothing after it is.
+ * Bytes are coded arithmetically, with the frequencies that bytes have in the
+ * sample after the byte before them: a letter of English text costs less than
+ * 4 bits.  A byte that the sample does not have is coded as the gap between
+ * those that it has, and nothing after it is.
  *
  * The key is monotone in the order of memcmp() for every string, also those
  * that the sample knows nothing of.  Without a dictionary, the key is the
@@ -30,10 +31,17 @@
 #define RENC_STRINGS_MAX_LENGTH	256
 
 /*
- * Bytes of a string that its key may depend on: the longest splitter, and 52
- * digits in base 2.
+ * Bytes coded behind what an interval has in common: seldom more than 15 fit
+ * into 52 bits, but such as were certain would take none (disk format).
  */
-#define RENC_STRINGS_HEAD		(RENC_STRINGS_MAX_LENGTH + 52)
+#define RENC_STRINGS_TAIL		64
+
+/* Bytes of a string that its key may depend on. */
+#define RENC_STRINGS_HEAD		(RENC_STRINGS_MAX_LENGTH + RENC_STRINGS_TAIL)
+
+/* Frequencies sum up to this (disk format); the most contexts there are. */
+#define RENC_STRINGS_SCALE		4096
+#define RENC_STRINGS_CONTEXTS	48
 
 /* A string of the sample. */
 typedef struct renc_string
@@ -45,9 +53,10 @@ typedef struct renc_string
 /*
  * Dictionary as it is stored (disk format; aligned to 4 bytes):
  *
- *		 0   4       6        8            264         296
- *		 | n | radix | prefix | digit[256] | gap[32]   | offset[n + 1] |
- *		 | shared[n + 1] | prefix bytes | splitters, one after the other
+ *		 0   4       6        8          10    12           268       300
+ *		 | n | radix | prefix | contexts | 0   | digit[256] | gap[32] | context[256] |
+ *		 | offset[n + 1] | shared[n + 1] | below[contexts][radix]
+ *		 | prefix bytes | splitters, one after the other
  *
  * All splitters begin with "prefix" bytes, which are stored once.  Splitter i
  * is at offset[i] .. offset[i + 1] of what follows them.  Interval i + 1 lies
@@ -56,14 +65,20 @@ typedef struct renc_string
  * begin with the prefix, but lie outside the sample, as those to come will
  * where strings grow.  Intervals 0 and n + 2 hold what does not begin with the
  * prefix.
+ *
+ * below[c][d]: the sum of the frequencies of the digits below d, of 4096, in
+ * context c.  Bytes that are seldom share the first context.
  */
 typedef struct renc_strings
 {
 	uint32_t	n;
-	uint16_t	radix;			/* N */
+	uint16_t	radix;			/* different digits */
 	uint16_t	prefix;
+	uint16_t	contexts;
+	uint16_t	unused;
 	uint8_t		digit[256];		/* of each byte */
 	uint8_t		gap[32];		/* bit b: byte b was not in the sample */
+	uint8_t		context[256];	/* after each byte */
 	uint32_t	offset[];
 } renc_strings;
 

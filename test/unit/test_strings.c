@@ -239,6 +239,54 @@ test_depth(void)
 	free(d);
 }
 
+/* Letters of which each is followed by one of four, mostly. */
+static void
+like_language(string *s)
+{
+	size_t		letter = rnd_below(26);
+
+	s->length = 40;
+	for (size_t i = 0; i < s->length; i++)
+	{
+		letter = rnd_below(20) == 0 ? rnd_below(26) : (letter * 7 + rnd_below(4)) % 26;
+		s->data[i] = (uint8_t) ('a' + letter);
+	}
+}
+
+/*
+ * With as many bits for each of 26 letters, 52 bits would hold 11 of them.
+ * Here a letter has 2.6 bits of information.
+ */
+static void
+test_frequencies(void)
+{
+	string	   *s = test_alloc(SAMPLE * sizeof(string));
+	renc_strings *d = test_alloc(LIMIT);
+	size_t		bytes = 0;
+
+	for (size_t i = 0; i < SAMPLE; i++)
+		like_language(&s[i]);
+	qsort(s, SAMPLE, sizeof(string), compare);
+	train(s, SAMPLE, d, LIMIT);
+	for (size_t i = 0; i < OTHERS; i++)
+	{
+		string		other;
+		size_t		length = 1;
+
+		like_language(&other);
+		while (length < other.length &&
+			   renc_strings_last(d, other.data, length) - renc_strings_key(d, other.data, length) > 1)
+			length++;
+		bytes += length;
+	}
+
+	/* The interval stands for four, at least. */
+	tap_ok(bytes > OTHERS * (4 + 15), "a key holds %.1f letters that follow each other",
+		   (double) bytes / OTHERS);
+	free(s);
+	free(d);
+}
+
 /* Damaged dictionaries are refused, or at least used without harm. */
 static void
 test_damage(void)
@@ -292,9 +340,10 @@ test_fields(void)
 		random_string(&s[i], &kinds[0]);
 	qsort(s, 200, sizeof(string), compare);
 	size = train(s, 200, good, LIMIT);
-	for (int i = 0; i < 12; i++)
+	for (int i = 0; i < 17; i++)
 	{
 		uint16_t   *shared = (uint16_t *) (bad->offset + good->n + 1);
+		uint16_t   *below = shared + good->n + 1;
 
 		memcpy(bad, good, size);
 		switch (i)
@@ -333,7 +382,22 @@ test_fields(void)
 				bad->offset[0] = 1;
 				break;
 			case 11:
-				shared[5] = RENC_STRINGS_MAX_LENGTH + 1;
+				shared[5] = (uint16_t) (bad->offset[6] - bad->offset[5] + 1);
+				break;
+			case 12:
+				bad->contexts = 0;
+				break;
+			case 13:
+				bad->contexts = RENC_STRINGS_CONTEXTS + 1;
+				break;
+			case 14:
+				bad->context['m'] = (uint8_t) bad->contexts;
+				break;
+			case 15:
+				below[0] = 1;
+				break;
+			case 16:
+				below[good->radix + 2] = below[good->radix + 1];
 				break;
 		}
 		if (renc_strings_valid(bad, size))
@@ -359,8 +423,8 @@ test_golden(void)
 	renc_strings *d = test_alloc(LIMIT);
 
 	renc_strings_train(sample, 4, d, LIMIT);
-	tap_ok(renc_strings_key(d, (const uint8_t *) "banana", 6) == UINT64_C(0x00418178369817af) &&
-		   renc_strings_last(d, (const uint8_t *) "ap", 2) == UINT64_C(0x0031391fbc4c2a4b) &&
+	tap_ok(renc_strings_key(d, (const uint8_t *) "banana", 6) == UINT64_C(0x0041c4f6ae7126af) &&
+		   renc_strings_last(d, (const uint8_t *) "ap", 2) == UINT64_C(0x003226a611200009) &&
 		   renc_strings_key(NULL, (const uint8_t *) "banana", 6) == UINT64_C(0x62616e616e610000),
 		   "golden keys: 0x%016llx 0x%016llx",
 		   (unsigned long long) renc_strings_key(d, (const uint8_t *) "banana", 6),
@@ -378,6 +442,7 @@ main(int argc, char **argv)
 		test_kind(&kinds[i], 2000);
 	}
 	test_depth();
+	test_frequencies();
 	test_damage();
 	test_fields();
 	test_golden();
