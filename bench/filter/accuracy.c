@@ -52,7 +52,7 @@
 #define SAMPLES_ONE		20000
 #define SHAPES			60
 #define WINDOW_COST		1e-5
-#define ONE_KEYS		16000
+#define ONE_KEYS		8000
 #define ONE_RANGES		8
 #define ONE_FRESH		16		/* filters of a round of measuring */
 #define ENOUGH_PASSED	50
@@ -384,9 +384,9 @@ main(int argc, char **argv)
 				break;
 			case 'q':
 				rounds = 6;
-				shapes = 12;
-				effort.grid = 400;
-				effort.neighbours = 30;
+				shapes = 9;
+				effort.grid = 300;
+				effort.neighbours = 20;
 				effort.queries = 1500;
 				break;
 			case 'v':

@@ -26,7 +26,7 @@ static const struct
 	int			own_ranges;
 	int			queries;
 	int			kept;
-}			rounds[] = {{4, 1, 1, 60}, {16, 3, 3, 16}, {128, 8, 4, 2}};
+}			rounds[] = {{4, 1, 1, 30}, {16, 2, 3, 6}, {128, 8, 5, 2}};
 
 static uint64_t
 random_levels(int from, int to, int n)

@@ -10,7 +10,7 @@
 /* Representative queries that the samples are binned to. */
 #define MODEL_REPS			64
 
-/* Classes of ranges by their number of keys, and ranges thrown of each. */
+/* Classes of ranges by their number of nodes, and ranges thrown of each. */
 #define MODEL_SIZES			4
 #define MODEL_THROWN		2
 
@@ -106,6 +106,7 @@ struct renc_model
 	float		log_fill_of[MODEL_MAX_LOAD + 1];
 
 	/* Scratch. */
+	float		prefixes[RENC_GROUP_RANGES][MODEL_LEVELS];	/* distinct ones */
 	uint32_t	order[RENC_MODEL_MAX_SAMPLES];	/* samples in order of lo */
 	uint8_t		rep_of[RENC_MODEL_MAX_SAMPLES];	/* indexed like "picked" */
 	uint8_t		split_of[RENC_MODEL_MAX_SAMPLES];
