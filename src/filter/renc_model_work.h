@@ -94,6 +94,7 @@ struct renc_model
 
 	int			nreps;
 	model_rep	rep[MODEL_REPS];
+	uint8_t		rep_order[MODEL_REPS];	/* in which they are summed */
 
 	int			nsizes;
 	int			nthrown;
