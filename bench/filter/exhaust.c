@@ -234,6 +234,7 @@ exhaust_search(const trial_source *source, const trial *whole, const exhaust_eff
 
 	n = run_rounds(source, whole, effort, 0, grid, n < effort->grid ? n : effort->grid);
 	kept = n;
+	grid[n++].shape = *chosen;
 	n = add_neighbours(grid, n, chosen, effort->neighbours);
 	for (int i = 0; i < kept && i < EXHAUST_BEST; i++)
 		n = add_neighbours(grid, n, &grid[i].shape, effort->neighbours);
