@@ -145,7 +145,8 @@ model_choose_thrown(renc_model *m)
 	{
 		int			first = m->nsizes == 1 ? 0 : n * class_end[s] / CLASS_PARTS;
 		int			end = m->nsizes == 1 ? n : n * class_end[s + 1] / CLASS_PARTS;
-		int			picks = end - first < MODEL_THROWN ? end - first : MODEL_THROWN;
+		int			most = m->nsizes == 1 ? MODEL_THROWN_ALIKE : MODEL_THROWN;
+		int			picks = end - first < most ? end - first : most;
 
 		memset(m->distinct[s], 0, sizeof(m->distinct[s]));
 		for (int i = first; i < end; i++)
@@ -251,7 +252,7 @@ throw_range(renc_model *m, const renc_shape *shape, int thrown)
 typedef struct fill_draws
 {
 	int			n;
-	float		log_fill[MODEL_THROWN * (MODEL_PROBES + ENOUGH_DRAWS)];
+	float		log_fill[MODEL_THROWN_ALIKE * (MODEL_PROBES + ENOUGH_DRAWS)];
 } fill_draws;
 
 static void

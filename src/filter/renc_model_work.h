@@ -14,6 +14,9 @@
 #define MODEL_SIZES			4
 #define MODEL_THROWN		2
 
+/* The same where all are of one class; at most MODEL_SIZES * MODEL_THROWN. */
+#define MODEL_THROWN_ALIKE	4
+
 /* Points by which a distribution of the window fill is represented. */
 #define MODEL_POINTS		4
 
