@@ -31,7 +31,7 @@
  * Strings ask for short and for long intervals at once: shapes that serve both
  * take longer to find.
  */
-#define MANY_PREDICTIONS	1500
+#define MANY_PREDICTIONS	600
 
 /* Real queries that are enough; with fewer, own values count, too. */
 #define ENOUGH_QUERIES		200

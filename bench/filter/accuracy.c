@@ -2,61 +2,82 @@
  * accuracy.c
  *		Does the model predict what is measured, and does the search choose well?
  *
- *		accuracy [-s SEED] [-b BITS] [-n KEYS] [-q] [-v] [-c] [-k KEYS] [-w QUERIES]
- *				[NAME UNIT FILE]...
+ *		accuracy [-s SEED] [-b BITS] [-n KEYS] [-q] [-v] [-c] [-m] [-k KEYS] [-w QUERIES]
+ *				[-j JOBS] [NAME UNIT FILE]...
  *
  * For each kind of keys (made ones, and the columns given: a name, the unit of
  * lengths and a file of one key per line in the order of the table) and each kind
  * of queries, a line with
  *
  *		shapes		shapes drawn at random from the design space with a measured
- *					false positive rate of 1e-4 .. 0.9
+ *					false positive rate of 1e-4 .. 0.9 and enough false positives
  *		ratio		median of predicted / measured over those
  *		within		share of them within 0.8 .. 1.25
  *		predicted	rate of the shape that the search chooses, by the model
  *		choice		measured; rule: of the rule's shape
- *		best		least rate of an exhaustive search by building, measured with
- *					queries that the choice of the best has not seen
+ *		best		least rate of an exhaustive search by building (exhaust.h)
  *		times		choice / best
- *		ms, tried	what the search took, and shapes it looked at
+ *		ms, tried	what the search took (processor time), and shapes it looked at
  *
- * 128 ranges of KEYS keys each, but for made keys and correlated queries a single
- * range of 128 times as many: else only one range in 128 would be close.
+ * The search minimises windows read * their cost + false positives * heap pages, the
+ * table compares rates: so a window is said to cost next to nothing here.
+ *
+ * The rates of choice, rule and best are measured anew, of made keys with other keys and
+ * queries than they were found with, of a column with other queries.  Of the exhaustive
+ * search, winner and runner-up are measured so once, and the better one goes on.  That lasts
+ * until times is known to be above or below 1.3 by two standard deviations of the numbers
+ * of false positives, or for ROUNDS rounds.
+ *
+ * 128 ranges of KEYS keys each, but for made keys and correlated queries filters of
+ * ONE_KEYS keys, each asked only for queries close to a key of its own; the search
+ * then sees one of them.
  *
  * BAD: a median not within 0.8 .. 1.25, a choice over 1.3 times the best, or a true
- * match missed.  "noise?": over 1.3, but not by more than two standard deviations of
- * the numbers of false positives.  The exit status is 1 if a line is BAD.
+ * match missed.  "few": times is over 1.3, but so few false positives were seen that it
+ * may be chance.  The exit status is 1 if a line is BAD.
  *
- * -q: fewer shapes and queries (-qq: still fewer); -v: every shape compared; -c: columns only; -k, -w:
- * only this kind of keys, of queries.
+ * -q: fewer shapes and queries; -v: every shape compared; -c: columns only; -m: made keys
+ * only; -k, -w: only this kind of keys, of queries; -j: cells at a time.  What is
+ * printed for a cell depends on the seed alone, but for the time.
  */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
-#include "workload.h"
+#include "exhaust.h"
 
-#define RANGES			128
-#define SAMPLES			2000
-#define SAMPLES_ONE		20000
-#define ONE_QUERIES		40		/* more of them where there is one range */
-#define SHAPES			80
-#define WINDOW_COST		0.001	/* the rates are compared, so reads hardly count */
-#define GRID_RANGES		16
-#define REFINED			12
+#define SAMPLES			20000	/* as in the Proteus paper; of 2,000 queries none may be
+								 * one of those few that find a key at all */
+#define SHAPES			60
+#define WINDOW_COST		1e-5
+#define ONE_KEYS		8000
+#define ONE_RANGES		8
+#define ONE_FRESH		16		/* filters of a round of measuring */
+#define ENOUGH_PASSED	50
+#define LIMIT			1.3
 
+typedef struct cell
+{
+	const char *name;
+	const char *file;			/* NULL: made keys */
+	trial_source source;
+} cell;
+
+#define MOST_CELLS		250		/* numbers of cells are handed on as bytes */
+
+static cell cells[MOST_CELLS];
+static int	ncells;
 static renc_model *model;
 static double bits_per_key = 20;
 static size_t keys_per_range = 1120;
-static size_t queries_full = 8000;
-static int	grid_shapes = 1200;
+static uint64_t seed = 1;
 static int	shapes = SHAPES;
-static int	neighbours = 200;
-static int	failures;
+static int	rounds = 30;
+static size_t queries = 8000;
+static exhaust_effort effort = {6000, 200, 4000};
 static bool verbose;
-static const char *only_keys;
-static const char *only_queries;
 
 static int
 compare_doubles(const void *a, const void *b)
@@ -67,343 +88,272 @@ compare_doubles(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static uint64_t
-random_levels(int from, int to, int n)
-{
-	uint64_t	levels = 0;
-
-	/* Half of the sets have no gaps. */
-	if (rnd_below(2))
-	{
-		for (int l = to; l > from && l > to - n; l--)
-			levels |= RENC_LEVEL_BIT(l);
-		return levels;
-	}
-	levels = RENC_LEVEL_BIT(to);
-	for (int i = 1; i < n && i < to - from; i++)
-		levels |= RENC_LEVEL_BIT(from + 1 + (int) rnd_below(to - from));
-	return levels;
-}
-
-/* A shape from all over the design space of a group's keys. */
-static renc_shape
-random_shape(double n)
-{
-	int			log2n = (int) log2(n);
-	renc_shape	shape;
-
-	do
-	{
-		int			first = log2n - 4 + (int) rnd_below(20);
-		int			deepest = first + 2 + (int) rnd_below(45);
-		int			storeys = 1 + (rnd_below(3) == 0);
-
-		memset(&shape, 0, sizeof(shape));
-		if (deepest > RENC_KEY_BITS)
-			deepest = RENC_KEY_BITS;
-		if (first < 0 || first >= deepest - 4)
-			continue;
-		shape.nstoreys = storeys;
-		for (int s = 0; s < storeys; s++)
-		{
-			renc_storey *st = &shape.storey[s];
-			int			from = s == 0 ? first : renc_storey_deepest(&shape.storey[0]);
-			int			to = s + 1 == storeys ? deepest :
-				first + 1 + (int) rnd_below((deepest - first) / 2);
-			double		bits = 0.69 * bits_per_key * (0.5 + rnd_unit()) / storeys;
-
-			st->root = (uint8_t) from;
-			st->kw = (uint8_t) (1 + rnd_below(4));
-			st->kr = (uint8_t) (1 + rnd_below(4));
-			st->levels = random_levels(from, to, (int) fmax(1, bits / (st->kw * st->kr)));
-		}
-	} while (shape.nstoreys == 0 || !renc_shape_valid(&shape, NULL));
-	return shape;
-}
-
-typedef struct grid_shape
-{
-	renc_shape	shape;
-	double		fpr;
-} grid_shape;
-
-static int
-compare_grid(const void *a, const void *b)
-{
-	double		x = ((const grid_shape *) a)->fpr;
-	double		y = ((const grid_shape *) b)->fpr;
-
-	return (x > y) - (x < y);
-}
-
-static int
-add_grid(grid_shape *grid, int n, int root, int deepest, int gap, int kw, int kr, int nlevels,
-		 int prune)
-{
-	renc_shape	shape;
-	renc_storey *st = &shape.storey[0];
-
-	memset(&shape, 0, sizeof(shape));
-	shape.nstoreys = 1;
-	if (root < 0 || deepest > RENC_KEY_BITS || nlevels < 1 ||
-		deepest - (nlevels - 1) * gap <= root)
-		return n;
-	if (prune > 0)
-	{
-		/* A first storey of three levels down to the root. */
-		shape.nstoreys = 2;
-		st->root = (uint8_t) (root > prune + 5 ? root - prune - 5 : 0);
-		st->kw = 1;
-		st->kr = 2;
-		for (int i = 0; i < 3 && root - i * (prune / 2) > st->root; i++)
-			st->levels |= RENC_LEVEL_BIT(root - i * (prune / 2));
-		if (st->levels == 0)
-			return n;
-		st++;
-	}
-	st->root = (uint8_t) root;
-	st->kw = (uint8_t) kw;
-	st->kr = (uint8_t) kr;
-	for (int i = 0; i < nlevels; i++)
-		st->levels |= RENC_LEVEL_BIT(deepest - i * gap);
-	if (!renc_shape_valid(&shape, NULL))
-		return n;
-	grid[n].shape = shape;
-	return n + 1;
-}
-
-/* Shapes that differ a little from the one given. */
-static int
-add_neighbours(grid_shape *grid, int n, const renc_shape *centre)
-{
-	for (int tries = 0; tries < neighbours; tries++)
-	{
-		renc_shape	shape = *centre;
-		renc_storey *st = &shape.storey[rnd_below(shape.nstoreys)];
-		int			shift = (int) rnd_below(3) - 1;
-
-		if (rnd_below(2))
-			st->root = (uint8_t) (st->root + rnd_below(7) - 3);
-		if (rnd_below(2))
-			st->levels = shift > 0 ? st->levels << 1 : shift < 0 ? st->levels >> 1 : st->levels;
-		if (rnd_below(2))
-			st->levels ^= RENC_LEVEL_BIT(1 + rnd_below(64)) & ~((UINT64_C(1) << st->root) - 1);
-		if (rnd_below(2))
-			st->kw = (uint8_t) (st->kw + rnd_below(3) - 1);
-		if (rnd_below(2))
-			st->kr = (uint8_t) (st->kr + rnd_below(3) - 1);
-		if (renc_shape_valid(&shape, NULL))
-			grid[n++].shape = shape;
-	}
-	return n;
-}
-
-/* Regular shapes of all kinds, some with a first storey, in random order. */
-static int
-make_grid(grid_shape *grid, double log2n)
-{
-	double		h = 0.69 * bits_per_key;
-	int			n = 0;
-
-	for (int deepest = (int) log2n - 4; deepest <= RENC_KEY_BITS; deepest++)
-		for (int depth = 1; depth <= 28; depth += 3)
-			for (int gap = 1; gap <= 3; gap++)
-				for (int kw = 1; kw <= 4; kw++)
-					for (int kr = 1; kr <= RENC_MAX_KR; kr++)
-						if (kr <= 2 || gap == 1)
-							n = add_grid(grid, n, deepest - depth, deepest, gap, kw, kr,
-										 (int) lround(h / (kw * kr)),
-										 rnd_below(3) == 0 ? 2 + (int) rnd_below(8) : 0);
-	for (int i = n - 1; i > 0; i--)
-	{
-		int			k = (int) rnd_below(i + 1);
-		grid_shape	swap = grid[i];
-
-		grid[i] = grid[k];
-		grid[k] = swap;
-	}
-	return n;
-}
-
-/*
- * The best of many shapes, by building them: all with few queries, the better
- * ones with more.
- */
-static renc_shape
-exhaustive(bench_group *g, const bench_queries *q, const renc_shape *chosen)
-{
-	static grid_shape grid[100000];
-	int			few = g->nranges < GRID_RANGES ? g->nranges : GRID_RANGES;
-	int			n = make_grid(grid, log2(g->capacity));
-
-	n = n < grid_shapes ? n : grid_shapes;
-	n = add_neighbours(grid, n, chosen);
-	for (int i = 0; i < n; i++)
-		grid[i].fpr = bench_measure(g, few, &grid[i].shape, q, q->n / 16).fpr;
-	qsort(grid, n, sizeof(*grid), compare_grid);
-	n = n < 50 ? n : 50;
-	for (int i = 0; i < n; i++)
-		grid[i].fpr = bench_measure(g, few, &grid[i].shape, q, q->n / 2).fpr;
-	qsort(grid, n, sizeof(*grid), compare_grid);
-	n = n < REFINED ? n : REFINED;
-	for (int i = 0; i < n; i++)
-		grid[i].fpr = bench_measure(g, g->nranges, &grid[i].shape, q, q->n).fpr;
-	qsort(grid, n, sizeof(*grid), compare_grid);
-	return grid[0].shape;
-}
-
-typedef struct cell
-{
-	bench_group *g;
-	const query_kind *kind;
-	uint64_t	unit;
-	bench_queries q;			/* to find the best with */
-	bench_queries fresh;		/* to compare with */
-	renc_sample *sample;
-	double		missed;
-} cell;
-
-static bench_queries
-make_queries(const cell *c, size_t n)
-{
-	renc_interval *interval = (renc_interval *) bench_alloc(n * sizeof(renc_interval));
-
-	for (size_t i = 0; i < n; i++)
-		c->kind->query(c->g, c->unit, &interval[i].lo, &interval[i].hi);
-	return bench_queries_make(c->g, interval, n);
-}
-
 /* Median of predicted / measured; *n shapes could be compared. */
 static double
-compare_predictions(cell *c, int *n, double *within)
+compare_predictions(const trial_source *source, const trial *whole, int *n, double *within,
+					double *missed)
 {
 	double		ratio[SHAPES];
+	trial		look;
+	trial		t;
 
 	*n = 0;
 	*within = 0;
-	for (int i = 0; i < shapes; i++)
+	trial_part(&look, whole, source->own_range ? 1 : 8);
+	trial_queries(&look, source, 400);
+	trial_part(&t, whole, source->own_range ? ONE_RANGES / 2 : whole->g.nranges);
+	trial_queries(&t, source, source->own_range ? ONE_RANGES / 2 * ONE_KEYS : queries);
+	for (int i = 0; i < 10 * shapes && *n < shapes; i++)
 	{
-		renc_shape	shape = random_shape(c->g->capacity);
-		bench_result r = bench_measure(c->g, c->g->nranges, &shape, &c->q, c->q.n / 4);
+		renc_shape	shape = exhaust_random_shape(whole->g.capacity, bits_per_key);
 		renc_prediction p;
+		bench_result r;
 
+		/* Shapes that pass nearly everything are too easy. */
+		if (trial_run(&look, &shape, look.nqueries, 0.9).fpr > 0.9)
+			continue;
+		r = trial_run(&t, &shape, t.nqueries, INFINITY);
+		*missed += r.missed;
 		renc_model_predict(model, &shape, INFINITY, &p);
-		c->missed += r.missed;
 		if (verbose)
 			printf("# %-50s %9.3g %9.3g %6.2f\n", bench_describe(&shape), r.fpr, p.fpr,
 				   p.fpr / r.fpr);
-
-		/* Shapes that pass nearly everything are too easy. */
-		if (r.fpr < 1e-4 || r.passed < 20 || r.fpr > 0.9)
+		if (r.fpr < 1e-4 || r.passed < ENOUGH_PASSED || r.fpr > 0.9)
 			continue;
 		ratio[(*n)++] = p.fpr / r.fpr;
 		*within += p.fpr / r.fpr >= 0.8 && p.fpr / r.fpr <= 1.25;
 	}
+	trial_free(&look);
+	trial_free(&t);
 	if (*n == 0)
 		return 0;
 	qsort(ratio, *n, sizeof(double), compare_doubles);
 	*within /= *n;
-	return ratio[*n / 2];
+	return (ratio[*n / 2] + ratio[(*n - 1) / 2]) / 2;
 }
 
 static void
-run_cell(const char *name, cell *c)
+add_result(bench_result *sum, const bench_result *r)
 {
-	size_t		nsamples = c->g->nranges == 1 ? SAMPLES_ONE : SAMPLES;
-	size_t		nqueries = c->g->nranges == 1 ? ONE_QUERIES * queries_full : queries_full;
-	renc_model_input in = bench_input(c->g, c->sample, nsamples);
+	sum->empty += r->empty;
+	sum->passed += r->passed;
+	sum->missed += r->missed;
+	sum->fpr = sum->empty > 0 ? sum->passed / sum->empty : 0;
+}
+
+typedef struct verdict
+{
+	bench_result choice;
+	bench_result rule;
+	bench_result best;
+	int			which;			/* winner or runner-up */
+	double		times;
+	double		noise;			/* two standard deviations of log(times) */
+} verdict;
+
+/* Measures the shapes anew until it is clear which side of LIMIT the choice is. */
+static void
+judge(const trial_source *source, const renc_shape *choice, const renc_shape *rule,
+	  const renc_shape best[EXHAUST_BEST], verdict *v)
+{
+	const renc_shape *shape[] = {choice, rule, &best[0], &best[1]};
+	bench_result sum[4];
+	trial_source fresh = *source;
+
+	memset(v, 0, sizeof(*v));
+	memset(sum, 0, sizeof(sum));
+	if (fresh.own_range)
+		fresh.nranges = ONE_FRESH;
+	for (int round = 0; round < rounds; round++)
+	{
+		trial		t;
+
+		trial_make(&t, &fresh);
+		trial_queries(&t, &fresh, fresh.own_range ? ONE_FRESH * ONE_KEYS : queries);
+		for (int i = 0; i < 4; i++)
+		{
+			bench_result r;
+
+			/* The rule's is only to look at; one of the best is enough. */
+			if (round > 0 && (i == 1 || i == 2 + !v->which))
+				continue;
+			r = trial_run(&t, shape[i], t.nqueries, INFINITY);
+			add_result(&sum[i], &r);
+		}
+		trial_free(&t);
+		v->choice = sum[0];
+		v->rule = sum[1];
+		if (round == 0)
+			v->which = sum[3].fpr < sum[2].fpr;
+		v->best = sum[2 + v->which];
+		v->times = v->choice.passed == v->best.passed ? 1 :
+			v->choice.fpr / fmax(v->best.fpr, 1e-12);
+		v->noise = 2 * sqrt(1 / fmax(v->choice.passed, 1) + 1 / fmax(v->best.passed, 1));
+		if (round > 0 && fabs(log(v->times / LIMIT)) > v->noise)
+			break;
+	}
+}
+
+/* Prints the line of a cell; false if it is BAD. */
+static bool
+run_cell(const cell *c)
+{
+	const trial_source *source = &c->source;
+	renc_sample *sample = (renc_sample *) bench_alloc(SAMPLES * sizeof(renc_sample));
+	renc_shape	best[EXHAUST_BEST];
+	renc_model_input in;
 	renc_choice choice;
 	renc_search search;
 	renc_shape	rule;
-	renc_shape	best;
-	bench_result r_choice;
-	bench_result r_rule;
-	bench_result r_best;
+	trial		whole;
+	trial		seen;			/* by the search */
+	verdict		v = {0};
 	int			n;
 	double		within;
 	double		median;
 	double		seconds;
-	double		over;
-	double		noise;
+	double		missed = 0;
 	bool		bad;
 
-	for (size_t i = 0; i < nsamples; i++)
+	trial_make(&whole, source);
+	trial_part(&seen, &whole, source->own_range ? 1 : whole.g.nranges);
+	trial_queries(&seen, source, SAMPLES);
+	for (size_t i = 0; i < SAMPLES; i++)
 	{
-		c->kind->query(c->g, c->unit, &c->sample[i].lo, &c->sample[i].hi);
-		c->sample[i].weight = 1;
-		c->sample[i].anchor = -1;
+		sample[i].lo = seen.interval[i].lo;
+		sample[i].hi = seen.interval[i].hi;
+		sample[i].weight = 1;
+		sample[i].anchor = -1;
 	}
+	in = bench_input(&seen.g, sample, SAMPLES);
 	in.window_cost = WINDOW_COST;
-	c->q = make_queries(c, nqueries);
-	c->fresh = make_queries(c, 2 * nqueries);
-	c->missed = 0;
 	seconds = bench_seconds();
 	renc_search_start(&search, bits_per_key);
 	renc_search_group(&search, model, &in, &choice);
 	seconds = bench_seconds() - seconds;
+	renc_rule_shape(seen.g.ranges, seen.g.nranges, bits_per_key, &rule);
 	renc_model_init(model, &in);
-	median = compare_predictions(c, &n, &within);
-	best = exhaustive(c->g, &c->q, &choice.shape);
-	renc_rule_shape(c->g->ranges, c->g->nranges, bits_per_key, &rule);
-	r_best = bench_measure(c->g, c->g->nranges, &best, &c->fresh, 2 * nqueries);
-	r_rule = bench_measure(c->g, c->g->nranges, &rule, &c->fresh, 2 * nqueries);
-	r_choice = bench_measure(c->g, c->g->nranges, &choice.shape, &c->fresh, 2 * nqueries);
-	c->missed += r_best.missed + r_rule.missed + r_choice.missed;
+	median = compare_predictions(source, &whole, &n, &within, &missed);
+	exhaust_search(source, &whole, &effort, &choice.shape, best);
+	judge(source, &choice.shape, &rule, best, &v);
+	missed += v.choice.missed + v.rule.missed + v.best.missed;
 
-	over = r_choice.fpr / fmax(r_best.fpr, 1e-12);
-	noise = 2 * sqrt(1 / fmax(r_choice.passed, 1) + 1 / fmax(r_best.passed, 1));
-	if (r_choice.passed == r_best.passed)
-		over = 1;
-	bad = (n > 0 && (median < 0.8 || median > 1.25)) || over > 1.3 * exp(noise) ||
-		c->missed > 0;
+	bad = (n > 0 && (median < 0.8 || median > 1.25)) || v.times > LIMIT * exp(v.noise) ||
+		missed > 0;
 	printf("%-12s %-12s %3d %6.2f %5.0f%% %9.2e %9.2e %9.2e %9.2e %6.2f %6.0f %5d  %s",
-		   name, c->kind->name, n, median, 100 * within, choice.best.fpr,
-		   r_choice.fpr, r_rule.fpr, r_best.fpr, over,
-		   seconds * 1e3, choice.predictions, bench_describe(&choice.shape));
-	printf(" best %s%s%s\n", bench_describe(&best),
-		   bad ? " BAD" : over > 1.3 ? " noise?" : "", c->missed > 0 ? " MISSED" : "");
+		   c->name, source->kind->name, n, median, 100 * within, choice.best.fpr,
+		   v.choice.fpr, v.rule.fpr, v.best.fpr, v.times, seconds * 1e3, choice.predictions,
+		   bench_describe(&choice.shape));
+	printf(" best %s%s%s\n", bench_describe(&best[v.which]),
+		   bad ? " BAD" : v.times > LIMIT ? " few" : "", missed > 0 ? " MISSED" : "");
 	fflush(stdout);
-	failures += bad;
-	bench_queries_free(&c->q);
-	bench_queries_free(&c->fresh);
+	trial_free(&seen);
+	trial_free(&whole);
+	free(sample);
+	return !bad;
 }
 
+/* Adds the cells of a kind of keys. */
 static void
-run_keys(const char *name, uint64_t unit, uint64_t *keys, size_t n, size_t per_range, bool made)
+add_cells(const char *name, const char *file, uint64_t unit, const key_kind *made,
+		  const char *only_keys, const char *only_queries)
 {
-	bench_group g;
-	bench_group one;
-	size_t		ncopy = made ? n : 1;
-	uint64_t   *copy = (uint64_t *) bench_alloc(ncopy * sizeof(uint64_t));
-	cell		c;
-
-	memset(&c, 0, sizeof(c));
-	c.unit = unit;
-	c.sample = (renc_sample *) bench_alloc(SAMPLES_ONE * sizeof(renc_sample));
-	memcpy(copy, keys, ncopy * sizeof(uint64_t));
-	bench_group_init(&one, copy, ncopy, ncopy, bits_per_key);
-	bench_group_init(&g, keys, n, per_range, bits_per_key);
+	if (only_keys != NULL && strcmp(only_keys, name) != 0)
+		return;
 	for (const query_kind *kind = query_kinds; kind->name != NULL; kind++)
-		if (only_queries == NULL || strcmp(only_queries, kind->name) == 0)
+	{
+		cell	   *c = &cells[ncells];
+
+		if ((only_queries != NULL && strcmp(only_queries, kind->name) != 0) ||
+			ncells == MOST_CELLS)
+			continue;
+		ncells++;
+		c->name = name;
+		c->file = file;
+		c->source.made = made;
+		c->source.unit = unit;
+		c->source.kind = kind;
+		c->source.own_range = made != NULL && kind->correlated;
+		c->source.per_range = c->source.own_range ? ONE_KEYS : keys_per_range;
+		c->source.nranges = c->source.own_range ? ONE_RANGES : RENC_GROUP_RANGES;
+		c->source.bits_per_key = bits_per_key;
+	}
+}
+
+/* Takes cells from the pipe until it is empty; returns the number of BAD ones. */
+static int
+work(int tickets)
+{
+	unsigned char number;
+	int			bad = 0;
+
+	model = (renc_model *) bench_alloc(renc_model_size());
+	while (read(tickets, &number, 1) == 1)
+	{
+		cell	   *c = &cells[number];
+
+		rnd_seed(seed);
+		rnd_seed(rnd() + number);
+		if (c->file != NULL)
+			c->source.column = bench_read_column(c->file, &c->source.ncolumn);
+		bad += !run_cell(c);
+		free(c->source.column);
+		c->source.column = NULL;
+	}
+	free(model);
+	return bad;
+}
+
+/* All cells, "jobs" at a time; returns the number of BAD ones. */
+static int
+run_cells(int jobs)
+{
+	int			tickets[2];
+	int			bad = 0;
+
+	if (pipe(tickets) != 0)
+	{
+		perror("pipe");
+		exit(EXIT_FAILURE);
+	}
+	for (int i = 0; i < ncells; i++)
+	{
+		unsigned char number = (unsigned char) i;
+
+		if (write(tickets[1], &number, 1) != 1)
+			exit(EXIT_FAILURE);
+	}
+	close(tickets[1]);
+	fflush(stdout);
+	for (int i = 0; i < jobs; i++)
+		if (fork() == 0)
+			_exit(work(tickets[0]));
+	for (int i = 0; i < jobs; i++)
+	{
+		int			status = 0;
+
+		if (wait(&status) < 0 || !WIFEXITED(status))
 		{
-			c.kind = kind;
-			c.g = made && kind->correlated ? &one : &g;
-			run_cell(name, &c);
+			fprintf(stderr, "a process has failed\n");
+			exit(EXIT_FAILURE);
 		}
-	bench_group_free(&g);
-	bench_group_free(&one);
-	free(copy);
-	free(c.sample);
+		bad += WEXITSTATUS(status);
+	}
+	return bad;
 }
 
 int
 main(int argc, char **argv)
 {
-	uint64_t	seed = 1;
+	const char *only_keys = NULL;
+	const char *only_queries = NULL;
 	bool		only_columns = false;
+	bool		only_made = false;
+	int			jobs = 1;
+	int			bad;
 	int			opt;
 
-	while ((opt = getopt(argc, argv, "s:b:n:k:w:cqv")) != -1)
+	while ((opt = getopt(argc, argv, "s:b:n:k:w:j:cmqv")) != -1)
 	{
 		switch (opt)
 		{
@@ -422,14 +372,21 @@ main(int argc, char **argv)
 			case 'n':
 				keys_per_range = (size_t) atol(optarg);
 				break;
+			case 'j':
+				jobs = atoi(optarg);
+				break;
 			case 'c':
 				only_columns = true;
 				break;
+			case 'm':
+				only_made = true;
+				break;
 			case 'q':
-				queries_full /= 2;
-				grid_shapes /= 5;
-				shapes /= 2;
-				neighbours /= 2;
+				rounds = 6;
+				shapes = 9;
+				effort.grid = 300;
+				effort.neighbours = 20;
+				effort.queries = 1500;
 				break;
 			case 'v':
 				verbose = true;
@@ -438,36 +395,16 @@ main(int argc, char **argv)
 				return EXIT_FAILURE;
 		}
 	}
-	rnd_seed(seed);
+	for (const key_kind *kind = key_kinds; kind->name != NULL && !only_columns; kind++)
+		add_cells(kind->name, NULL, kind->unit, kind, only_keys, only_queries);
+	for (; optind + 2 < argc && !only_made; optind += 3)
+		add_cells(argv[optind], argv[optind + 2], strtoull(argv[optind + 1], NULL, 10), NULL,
+				  only_keys, only_queries);
 	printf("# seed %llu, %g bits a key, %zu keys a range\n", (unsigned long long) seed,
 		   bits_per_key, keys_per_range);
 	printf("%-12s %-12s %3s %6s %6s %9s %9s %9s %9s %6s %6s %5s\n", "keys", "queries", "n",
 		   "ratio", "within", "predicted", "choice", "rule", "best", "times", "ms", "tried");
-	model = (renc_model *) bench_alloc(renc_model_size());
-	for (const key_kind *kind = key_kinds; kind->name != NULL && !only_columns; kind++)
-	{
-		uint64_t   *keys;
-
-		if (only_keys != NULL && strcmp(only_keys, kind->name) != 0)
-			continue;
-		keys = (uint64_t *) bench_alloc(RANGES * keys_per_range * sizeof(uint64_t));
-		for (size_t i = 0; i < RANGES * keys_per_range; i++)
-			keys[i] = kind->key(i);
-		run_keys(kind->name, kind->unit, keys, RANGES * keys_per_range, keys_per_range, true);
-		free(keys);
-	}
-	for (; optind + 2 < argc; optind += 3)
-	{
-		size_t		n;
-		uint64_t   *keys;
-
-		if (only_keys != NULL && strcmp(only_keys, argv[optind]) != 0)
-			continue;
-		keys = bench_read_column(argv[optind + 2], &n);
-		run_keys(argv[optind], strtoull(argv[optind + 1], NULL, 10), keys, n, keys_per_range,
-				 false);
-		free(keys);
-	}
-	printf("# %d BAD\n", failures);
-	return failures > 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+	bad = run_cells(jobs);
+	printf("# %d of %d cells BAD\n", bad, ncells);
+	return bad > 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 }

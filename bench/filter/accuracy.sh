@@ -4,7 +4,8 @@
 #   bench/filter/accuracy.sh [DATA-DIRECTORY [OPTIONS-OF-accuracy...]]
 #
 # Made keys; with a directory of the demo data (zstd csv) its columns as well.  The
-# table is explained in accuracy.c.  Exit status 1 if a limit is not met.
+# table and the options are explained in accuracy.c; -q is quick, -k and -w select
+# cells.  JOBS (2) cells at a time.  Exit status 1 if a limit is not met.
 set -euo pipefail
 cd "$(dirname "$0")"
 # shellcheck source=bench/filter/columns.sh
@@ -19,4 +20,4 @@ if [ -n "$data" ]; then
 	trap 'rm -rf "$work"' EXIT
 	make_columns "$data" "$work" 1
 fi
-bin/accuracy "$@" "${columns[@]}"
+bin/accuracy -j "${JOBS:-2}" "$@" "${columns[@]}"

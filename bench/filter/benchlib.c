@@ -163,8 +163,8 @@ bench_input(const bench_group *g, const renc_sample *sample, size_t nsamples)
 	return in;
 }
 
-static bool
-has_key(const renc_keys *keys, uint64_t lo, uint64_t hi)
+bool
+bench_has_key(const renc_keys *keys, uint64_t lo, uint64_t hi)
 {
 	size_t		left = 0;
 	size_t		right = keys->n;
@@ -191,7 +191,7 @@ bench_queries_make(const bench_group *g, renc_interval *interval, size_t n)
 	q.truth = (renc_mask *) bench_alloc(n * sizeof(renc_mask));
 	for (size_t i = 0; i < n; i++)
 		for (int r = 0; r < g->nranges; r++)
-			if (has_key(&g->ranges[r], interval[i].lo, interval[i].hi))
+			if (bench_has_key(&g->ranges[r], interval[i].lo, interval[i].hi))
 				renc_mask_set(&q.truth[i], r);
 	return q;
 }
@@ -211,6 +211,14 @@ bench_window(void *arg, uint32_t window)
 	return g->image + (size_t) window * BENCH_ROWS * g->width;
 }
 
+renc_windows
+bench_windows(const bench_group *g)
+{
+	renc_windows windows = {g->nwindows, g->width, bench_window, (void *) g};
+
+	return windows;
+}
+
 void
 bench_fill(bench_group *g, int nranges, const renc_shape *shape)
 {
@@ -224,7 +232,7 @@ bench_result
 bench_probe(const bench_group *g, int nranges, const renc_shape *shape,
 			const bench_queries *q, size_t nqueries)
 {
-	renc_windows windows = {g->nwindows, g->width, bench_window, (void *) g};
+	renc_windows windows = bench_windows(g);
 	renc_mask	all = renc_mask_none();
 	bench_result result = {0, 0, 0, 0};
 

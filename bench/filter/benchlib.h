@@ -81,6 +81,12 @@ typedef struct bench_result
 extern bench_result bench_measure(bench_group *g, int nranges, const renc_shape *shape,
 								  const bench_queries *q, size_t nqueries);
 
+/* Is a key in [lo, hi]? */
+extern bool bench_has_key(const renc_keys *keys, uint64_t lo, uint64_t hi);
+
+/* The windows of what was filled last. */
+extern renc_windows bench_windows(const bench_group *g);
+
 /* Only fills / only probes. */
 extern void bench_fill(bench_group *g, int nranges, const renc_shape *shape);
 extern bench_result bench_probe(const bench_group *g, int nranges,

@@ -468,22 +468,43 @@ unfold_shape(const renc_shape *shape, model_storey *st)
 	}
 }
 
+/*
+ * Notes which representatives have the most to say: those that cost most under the
+ * last shape predicted to the end.  A shape that is not good enough is known as such
+ * after a few of them.
+ */
+static void
+order_reps(renc_model *m, const double *cost)
+{
+	for (int i = 1; i < m->nreps; i++)
+	{
+		uint8_t		rep = m->rep_order[i];
+		int			at = i;
+
+		for (; at > 0 && cost[m->rep_order[at - 1]] < cost[rep]; at--)
+			m->rep_order[at] = m->rep_order[at - 1];
+		m->rep_order[at] = rep;
+	}
+}
+
 /* Sums over the representatives, until the cost exceeds the limit. */
 static void
-sum_reps(const renc_model *m, const model_storey *st, int nstoreys, double limit,
+sum_reps(renc_model *m, const model_storey *st, int nstoreys, double limit,
 		 renc_prediction *out)
 {
 	storey_result r[RENC_MAX_STOREYS];
 	double		heap_pages = heap_pages_per_pass(m);
+	double		cost[MODEL_REPS];
 	double		passes = 0;
 
 	out->windows = 0;
+	out->cost = 0;
 	out->complete = true;
-	/* Long intervals first: they have the most to say against a shape. */
-	for (int i = m->nreps - 1; i >= 0 && out->complete; i--)
+	for (int i = 0; i < m->nreps && out->complete; i++)
 	{
-		const model_rep *rep = &m->rep[i];
+		const model_rep *rep = &m->rep[m->rep_order[i]];
 		plan		p = plan_query(st, nstoreys, rep);
+		double		before = out->cost;
 
 		for (int size = m->nsizes - 1; size >= 0; size--)
 			passes += rep_passes(st, nstoreys, rep, size, p, r);
@@ -492,7 +513,10 @@ sum_reps(const renc_model *m, const model_storey *st, int nstoreys, double limit
 				rep_windows(m, st, nstoreys, rep, p, r);
 		out->cost = out->windows * m->in.window_cost + passes * heap_pages;
 		out->complete = out->cost <= limit;
+		cost[m->rep_order[i]] = out->cost - before;
 	}
+	if (out->complete)
+		order_reps(m, cost);
 	out->fpr = passes / m->pair_weight;
 }
 
@@ -551,6 +575,10 @@ renc_model_init(renc_model *m, const renc_model_input *in)
 	if (m->nsizes == 0 || m->nreps == 0)
 		return false;
 	model_count_pairs(m);
+
+	/* To begin with, long intervals first. */
+	for (int i = 0; i < m->nreps; i++)
+		m->rep_order[i] = (uint8_t) (m->nreps - 1 - i);
 	m->useful = m->pair_weight > 0;
 	return m->useful;
 }

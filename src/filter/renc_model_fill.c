@@ -14,8 +14,14 @@
 
 #include "renc_hash.h"
 
-/* Ranges whose keys differ by more than this in number are put in classes. */
+/* Ranges whose nodes differ by more than this in number are put in classes. */
 #define SIZE_SPREAD		1.25
+
+/* Where the classes end, in parts of the ranges. */
+#define CLASS_PARTS		32
+
+/* Fewer ranges are one class. */
+#define MIN_CLASSED		8
 
 /* Fewer draws of a kind are filled up. */
 #define ENOUGH_DRAWS	256
@@ -34,7 +40,7 @@
 
 typedef struct range_size
 {
-	size_t		n;
+	double		nodes;			/* beside those of other ranges, see weigh_range() */
 	int			range;
 } range_size;
 
@@ -44,8 +50,8 @@ compare_sizes(const void *a, const void *b)
 	const range_size *x = (const range_size *) a;
 	const range_size *y = (const range_size *) b;
 
-	if (x->n != y->n)
-		return x->n < y->n ? -1 : 1;
+	if (x->nodes != y->nodes)
+		return x->nodes < y->nodes ? -1 : 1;
 	return (x->range > y->range) - (x->range < y->range);
 }
 
@@ -59,36 +65,44 @@ fill_table(renc_model *m)
 		m->log_fill_of[i] = (float) fmin(log(-expm1(i * c)), -1e-9);
 }
 
-/* Adds the numbers of distinct prefixes of each length, times "share". */
+/* The numbers of distinct prefixes of each length. */
 static void
-count_prefixes(const renc_keys *keys, double share, double *distinct)
+count_prefixes(const renc_keys *keys, float *distinct)
 {
-	double		parted[MODEL_LEVELS + 1] = {1};
-	double		n = 0;
+	float		parted[MODEL_LEVELS + 1] = {1};
+	float		n = 0;
 
 	for (size_t i = 1; i < keys->n; i++)
 		parted[model_common_prefix(keys->key[i - 1], keys->key[i]) + 1]++;
 	for (int l = 0; l <= RENC_KEY_BITS; l++)
 	{
 		n += parted[l];
-		distinct[l] += n * share;
+		distinct[l] = n;
 	}
 }
 
 /*
- * Sorts the ranges into classes by size and picks those that are thrown.
+ * How many nodes has a range, beside the mean?  Of as many keys, those scattered over
+ * a year have ten times the nodes of those of an hour, at the levels in between; so
+ * every level counts alike.
  */
-void
-model_choose_thrown(renc_model *m)
+static double
+weigh_range(const float *distinct, const double *mean)
 {
-	/* In twelfths of the ranges.  The few fullest have most false positives. */
-	static const int class_end[MODEL_SIZES + 1] = {0, 4, 8, 11, 12};
-	range_size	sizes[RENC_GROUP_RANGES];
+	double		sum = 0;
+
+	for (int l = 1; l <= RENC_KEY_BITS; l++)
+		sum += distinct[l] / mean[l];
+	return sum;
+}
+
+/* Ranges that count, in the order of their nodes; returns their number. */
+static int
+order_ranges(renc_model *m, range_size *sizes)
+{
+	double		mean[MODEL_LEVELS] = {0};
 	int			n = 0;
 
-	fill_table(m);
-	m->nsizes = 0;
-	m->nthrown = 0;
 	for (int i = 0; i < m->in.nranges; i++)
 	{
 		size_t		keys = m->in.ranges[i].n;
@@ -97,20 +111,43 @@ model_choose_thrown(renc_model *m)
 		if (keys == 0 ||
 			(m->in.capacity > 0 && renc_rule_overfull((double) keys, m->in.capacity)))
 			continue;
-		sizes[n].n = keys;
-		sizes[n].range = i;
-		n++;
+		count_prefixes(&m->in.ranges[i], m->prefixes[i]);
+		for (int l = 0; l <= RENC_KEY_BITS; l++)
+			mean[l] += m->prefixes[i][l];
+		sizes[n++].range = i;
 	}
+	for (int i = 0; i < n; i++)
+		sizes[i].nodes = weigh_range(m->prefixes[sizes[i].range], mean);
+	qsort(sizes, n, sizeof(*sizes), compare_sizes);
+	return n;
+}
+
+/*
+ * Sorts the ranges into classes by their nodes and picks those that are thrown.
+ */
+void
+model_choose_thrown(renc_model *m)
+{
+	/* The few fullest have most false positives, if not all. */
+	static const int class_end[MODEL_SIZES + 1] = {0, 16, 26, 31, CLASS_PARTS};
+	range_size	sizes[RENC_GROUP_RANGES];
+	int			n;
+
+	fill_table(m);
+	m->nsizes = 0;
+	m->nthrown = 0;
+	n = order_ranges(m, sizes);
 	if (n == 0)
 		return;
-	qsort(sizes, n, sizeof(*sizes), compare_sizes);
-	m->nsizes = n < 12 ||
-		(double) sizes[n - 1].n <= SIZE_SPREAD * (double) sizes[0].n ? 1 : MODEL_SIZES;
+	m->nsizes = n < MIN_CLASSED ||
+		sizes[n - 1].nodes <= SIZE_SPREAD * sizes[0].nodes ? 1 : MODEL_SIZES;
 	for (int s = 0; s < m->nsizes; s++)
 	{
-		int			first = m->nsizes == 1 ? 0 : n * class_end[s] / 12;
-		int			end = m->nsizes == 1 ? n : n * class_end[s + 1] / 12;
-		int			picks = end - first < MODEL_THROWN ? end - first : MODEL_THROWN;
+		int			first = m->nsizes == 1 ? 0 : n * class_end[s] / CLASS_PARTS;
+		int			end = m->nsizes == 1 ? n : n * class_end[s + 1] / CLASS_PARTS;
+		int			most = m->nsizes == 1 ? MODEL_THROWN_ALIKE : MODEL_THROWN;
+		int			picks = end - first < most ? end - first : most;
+
 		memset(m->distinct[s], 0, sizeof(m->distinct[s]));
 		for (int i = first; i < end; i++)
 			m->size_of[sizes[i].range] = (int8_t) s;
@@ -123,7 +160,8 @@ model_choose_thrown(renc_model *m)
 			t->keys = &m->in.ranges[t->range];
 			t->size = s;
 			t->nprobes = 0;
-			count_prefixes(t->keys, 1.0 / picks, m->distinct[s]);
+			for (int l = 0; l <= RENC_KEY_BITS; l++)
+				m->distinct[s][l] += m->prefixes[t->range][l] / picks;
 		}
 	}
 }
@@ -214,7 +252,7 @@ throw_range(renc_model *m, const renc_shape *shape, int thrown)
 typedef struct fill_draws
 {
 	int			n;
-	float		log_fill[MODEL_THROWN * (MODEL_PROBES + ENOUGH_DRAWS)];
+	float		log_fill[MODEL_THROWN_ALIKE * (MODEL_PROBES + ENOUGH_DRAWS)];
 } fill_draws;
 
 static void

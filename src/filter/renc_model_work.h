@@ -10,9 +10,12 @@
 /* Representative queries that the samples are binned to. */
 #define MODEL_REPS			64
 
-/* Classes of ranges by their number of keys, and ranges thrown of each. */
+/* Classes of ranges by their number of nodes, and ranges thrown of each. */
 #define MODEL_SIZES			4
 #define MODEL_THROWN		2
+
+/* The same where all are of one class; at most MODEL_SIZES * MODEL_THROWN. */
+#define MODEL_THROWN_ALIKE	4
 
 /* Points by which a distribution of the window fill is represented. */
 #define MODEL_POINTS		4
@@ -94,6 +97,7 @@ struct renc_model
 
 	int			nreps;
 	model_rep	rep[MODEL_REPS];
+	uint8_t		rep_order[MODEL_REPS];	/* in which they are summed */
 
 	int			nsizes;
 	int			nthrown;
@@ -106,6 +110,7 @@ struct renc_model
 	float		log_fill_of[MODEL_MAX_LOAD + 1];
 
 	/* Scratch. */
+	float		prefixes[RENC_GROUP_RANGES][MODEL_LEVELS];	/* distinct ones */
 	uint32_t	order[RENC_MODEL_MAX_SAMPLES];	/* samples in order of lo */
 	uint8_t		rep_of[RENC_MODEL_MAX_SAMPLES];	/* indexed like "picked" */
 	uint8_t		split_of[RENC_MODEL_MAX_SAMPLES];

@@ -511,15 +511,31 @@ still_good(renc_search *search, renc_model *model, const renc_model_input *in,
 	return choice->now.cost <= (in_debt ? WRONG_SHAPE : RENC_SEARCH_DRIFT) * search->reference;
 }
 
-/* The previous shape improved; true if that makes up for the drift. */
+/* Predictions of a full search of a group. */
+static int
+full_predictions(const renc_model_input *in)
+{
+	if (in->max_predictions > 0)
+		return in->max_predictions;
+	return (int) fmin(MAX_PREDICTIONS, (double) total_keys(in) / KEYS_A_PREDICTION);
+}
+
+/*
+ * The previous shape improved.  Sets "due" if that does not make up for the drift;
+ * true if the full search cannot wait.
+ */
 static bool
 adapt(renc_search *search, renc_model *model, const renc_model_input *in, start *found)
 {
+	double		limit = RENC_SEARCH_DRIFT * search->reference;
+
 	search_model(model, in, search->bits_per_key, &search->shape, false,
 				 CLIMB_PREDICTIONS, found);
 	search->credit -= renc_model_predictions(model) * predict_work(in) +
 		PAIR_WORK * in->nranges * (double) in->nsamples;
-	return found->p.cost <= RENC_SEARCH_DRIFT * search->reference;
+	search->due = search->due || found->p.cost > limit;
+	return search->due && (search->credit > 0 || search->reference <= 0 ||
+						   found->p.cost > WRONG_SHAPE * search->reference);
 }
 
 void
@@ -531,7 +547,8 @@ renc_search_group(renc_search *search, renc_model *model,
 	memset(choice, 0, sizeof(*choice));
 	search->groups++;
 	search->credit += WORK_SHARE * (double) total_keys(in);
-	if (search->warm && still_good(search, model, in, choice))
+	if (search->warm && !(search->due && search->credit > 0) &&
+		still_good(search, model, in, choice))
 		return;
 	if (!renc_model_init(model, in))
 	{
@@ -545,14 +562,10 @@ renc_search_group(renc_search *search, renc_model *model,
 	 * The first search is what a build costs at least.  Later ones may go into
 	 * debt, but until that is paid back nothing is looked at.
 	 */
-	if (!search->warm || !adapt(search, model, in, &found))
+	if (!search->warm || adapt(search, model, in, &found))
 	{
 		int			before = renc_model_predictions(model);
-		int			predictions = (int) fmin(MAX_PREDICTIONS,
-											 (double) total_keys(in) / KEYS_A_PREDICTION);
-
-		if (in->max_predictions > 0)
-			predictions = in->max_predictions;
+		int			predictions = full_predictions(in);
 
 		/* A small group's search starts from the rule's shape alone. */
 		search_model(model, in, search->bits_per_key, search->warm ? &search->shape : NULL,
@@ -560,6 +573,7 @@ renc_search_group(renc_search *search, renc_model *model,
 					 predictions > CLIMB_PREDICTIONS ? predictions : CLIMB_PREDICTIONS, &found);
 		if (search->warm)
 			search->credit -= (renc_model_predictions(model) - before) * predict_work(in);
+		search->due = false;
 	}
 	choice->shape = found.shape;
 	choice->best = found.p;

@@ -49,6 +49,8 @@ typedef struct renc_search
 	double		reference;		/* its cost, as predicted when it was found */
 	renc_prediction last;		/* its latest prediction */
 	bool		warm;			/* there is a previous group */
+	bool		due;			/* improving it did not help enough: a full search is
+								 * due when there is credit for one */
 	double		credit;			/* work allowed, in keys set in a filter */
 	int			searches;
 	int			groups;
