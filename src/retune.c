@@ -150,6 +150,7 @@ is_wanted(Retuning *t, int col, RencoderPrediction *now, RencoderPrediction *bes
 	RencoderConfig *config = &r->config[col];
 	int			always = renc_mask_count(rencoder_set_get(header->always));
 	bool		recoded = header->config.coder != r->coders.generation[col];
+	RencoderConfig present = header->config;
 	int			unfit;
 
 	memset(config, 0, sizeof(*config));
@@ -161,10 +162,14 @@ is_wanted(Retuning *t, int col, RencoderPrediction *now, RencoderPrediction *bes
 		config->coder = r->coders.generation[col];
 		rencoder_plan_column(t->planner, r->collector, col, RENC_MATRIX_WIDTH,
 							 least_capacity(t, col), true, config, best);
+		present = *config;
 	}
-	else
-		rencoder_plan_again(t->planner, r->collector, col, least_capacity(t, col),
-							&header->config, config, now, best);
+
+	/* Also where the coder is new: a planner is content with what the last group has. */
+	rencoder_plan_again(t->planner, r->collector, col, least_capacity(t, col),
+						&present, config, now, best);
+	if (recoded)
+		now->fpr = now->cost = -1;
 
 	/* Keys may be there no more: VACUUM fetches no dead value from TOAST. */
 	unfit = count_unfit(t, col, config);
