@@ -360,13 +360,14 @@ unsummarize_group(RencoderRebuild *r)
 }
 
 /*
- * Frees the slices of a column and what "next" a crash may have left, and notes
- * the configuration that the column is to be summarized with, if it is wanted.
+ * Frees the storage of a column and notes the configuration that the column is
+ * to be summarized with, if it is wanted.  A crash may have left the column a
+ * "next", or, if it is not the first, a matrix before the first one had one.
  */
 static void
 free_slices(RencoderRebuild *r, int col)
 {
-	Buffer		freebuf = rencoder_space_prepare_release(r->index, RENC_GROUP_SLICES + 1);
+	Buffer		freebuf = rencoder_space_prepare_release(r->index, RENC_GROUP_SLICES + 2);
 	Buffer		dirbuf = rencoder_page_read(r->index, r->directory, BUFFER_LOCK_EXCLUSIVE,
 											RENCODER_PAGE_DIRECTORY);
 	Buffer		first;
@@ -389,6 +390,10 @@ free_slices(RencoderRebuild *r, int col)
 	if (header->next.start != RENCODER_NO_BLOCK)
 		rencoder_space_release(freepage, header->next);
 	clear_next(header);
+	if (header->matrix.start != RENCODER_NO_BLOCK)
+		rencoder_space_release(freepage, header->matrix);
+	header->matrix.start = RENCODER_NO_BLOCK;
+	header->matrix.npages = 0;
 	if (r->wanted[col])
 	{
 		header->config = r->config[col];
@@ -396,6 +401,7 @@ free_slices(RencoderRebuild *r, int col)
 		header->sample_stamp = r->stamp[col];
 	}
 	entry->column[col].config = header->config;
+	entry->column[col].matrix = header->matrix;
 	entry->column[col].min = PG_UINT64_MAX;
 	entry->column[col].max = 0;
 	rencoder_wal_finish(wal);

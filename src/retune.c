@@ -107,17 +107,22 @@ has_outgrown(const Retuning *t, int col)
 	return set > then * OUTGROWN;
 }
 
-/* Ranges whose keys would not be in storage of this configuration. */
+/*
+ * Ranges whose keys would not be in storage of this configuration, and those
+ * of them for which that is so with any.
+ */
 static int
-count_unfit(const Retuning *t, int col, const RencoderConfig *config)
+count_unfit(const Retuning *t, int col, const RencoderConfig *config, int *keyless)
 {
 	int			n = 0;
 
+	*keyless = 0;
 	for (int slot = 0; slot < RENC_GROUP_RANGES; slot++)
 	{
 		const RencoderRangeSummary *range = &t->rebuild.collector->column[col].range[slot];
 
 		n += range->keyless || !rencoder_format_fits(config, range->distinct);
+		*keyless += range->keyless;
 	}
 	return n;
 }
@@ -152,6 +157,7 @@ is_wanted(Retuning *t, int col, RencoderPrediction *now, RencoderPrediction *bes
 	bool		recoded = header->config.coder != r->coders.generation[col];
 	RencoderConfig present = header->config;
 	int			unfit;
+	int			keyless;
 
 	memset(config, 0, sizeof(*config));
 	now->fpr = now->cost = best->fpr = best->cost = -1;
@@ -172,8 +178,8 @@ is_wanted(Retuning *t, int col, RencoderPrediction *now, RencoderPrediction *bes
 		now->fpr = now->cost = -1;
 
 	/* Keys may be there no more: VACUUM fetches no dead value from TOAST. */
-	unfit = count_unfit(t, col, config);
-	if (unfit > always)
+	unfit = count_unfit(t, col, config, &keyless);
+	if (keyless > always)
 		return false;
 	if (recoded || unfit < always || has_outgrown(t, col))
 		return true;
