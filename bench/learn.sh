@@ -76,6 +76,7 @@ draw_judges() {
 SET enable_seqscan = off;
 SET max_parallel_workers_per_gather = 0;
 SET rencoder.sample_rate = 0;
+SET client_min_messages = warning;
 DROP TABLE IF EXISTS judges, sample;
 CREATE TABLE judges AS SELECT q.* FROM generate_series(1::int8, $JUDGES * 3) AS i, LATERAL $1((i * 104729 + 17) % ($MILLIONS * 1000000)::int8) AS q
     WHERE (SELECT count(*) FROM t WHERE $2) = 0 LIMIT $JUDGES;
@@ -128,12 +129,12 @@ try_workload() {
     seconds=$(awk -v a="$seconds" -v b="$(date +%s.%N)" 'BEGIN {printf "%.1f", b - a}')
     rm "$WORK/go"
     wait "$pid" || errors=1
-    bench_sql -q -c "SET rencoder.sample_rate = 0" -c "SELECT rencoder_summarize_new_values('learned')" >/dev/null
+    bench_sql -q -c "SELECT rencoder_summarize_new_values('learned')" >/dev/null
     # What the clients inserted may lie in the way.
     draw_judges "$workload" "$condition"
     after=$(candidates learned)
     bench_sql -q -c "SELECT rencoder_index_check('learned', true)" >/dev/null || errors=2
-    [[ $(bench_sql -c "SET enable_seqscan = off" -c "SET rencoder.sample_rate = 0" \
+    [[ $(bench_sql -q -c "SET enable_seqscan = off" -c "SET rencoder.sample_rate = 0" \
         -c "SELECT (bench_same_rows('SELECT t.id FROM t WHERE v = ' || v, 'learned')).same FROM known WHERE '$column' = 'v' AND n <= 3
             UNION SELECT (bench_same_rows(format('SELECT t.id FROM t WHERE p <@ box(%L::point, %L::point)', p, p + point(1, 1)), 'learned')).same
             FROM known WHERE '$column' = 'p' AND n <= 3") == t ]] || errors=3

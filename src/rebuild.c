@@ -243,9 +243,15 @@ apply_switch(const RencoderRebuild *r, int col, RencoderHeader header,
 		header->distinct[slot] = range->distinct;
 		header->nset[slot] = nset[slot];
 
-		/* Of a row that is in the table, but whose inserter did not get here yet. */
-		if (range->has_value)
+		/*
+		 * The values may all be gone; or there is one now, of a row whose
+		 * inserter did not get here yet.  Of nulls that come only the present
+		 * flag tells, so that stays.
+		 */
+		if (header->min[slot] <= header->max[slot])
 			header->has_value[slot / 8] |= 1 << (slot % 8);
+		else
+			header->has_value[slot / 8] &= ~(1 << (slot % 8));
 		if (range->has_null)
 			header->has_null[slot / 8] |= 1 << (slot % 8);
 	}

@@ -388,7 +388,7 @@ rencoder_retune_some(Relation index, Relation heap)
 	begin_retuning(&t, index, heap,
 				   RelationGetNumberOfBlocks(heap) >= RENCODER_SAMPLE_MIN_HEAP);
 	left.reads = Max(RENCODER_VACUUM_GROUPS, t.ngroups / RENCODER_VACUUM_READ_SHARE);
-	left.counts = Max(RENCODER_VACUUM_GROUPS, t.ngroups / RENCODER_VACUUM_COUNT_SHARE);
+	left.counts = Max(RENCODER_VACUUM_COUNTS, t.ngroups / RENCODER_VACUUM_COUNT_SHARE);
 	left.disappointments = 0;
 
 	/* Anywhere, so that all have their turn. */

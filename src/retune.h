@@ -28,13 +28,15 @@ extern int64 rencoder_retune(Relation index, Relation heap);
  * (each once, and again if it is rebuilt), and only while it finds groups that
  * gain.  Queries are a reason to look at a group if others are known than when
  * it was looked at last.  To find groups that have outgrown their filters, it
- * counts the bits of a quarter of the groups.  In all groups it takes away what
+ * counts the bits of a quarter of the groups, but at least of
+ * RENCODER_VACUUM_COUNTS.  In all groups it takes away what
  * an interrupted rebuilding left.
  */
 extern int64 rencoder_retune_some(Relation index, Relation heap);
 
 #define RENCODER_VACUUM_GROUPS		4
 #define RENCODER_VACUUM_READ_SHARE	8
+#define RENCODER_VACUUM_COUNTS		16
 #define RENCODER_VACUUM_COUNT_SHARE	4
 
 #endif							/* RENCODER_RETUNE_H */
