@@ -5,7 +5,7 @@
 #
 # Three workloads, each on an index built without sample: 20,000 queries are run while scans record their intervals,
 # then rencoder_retune() rebuilds the groups while pgbench inserts rows and looks for others.  Counted are the candidate
-# ranges of 2,000 other empty queries of the same workload: before, after, and of an index built with a sample of it.
+# ranges of 10,000 other empty queries of the same workload: before, after, and of an index built with a sample of it.
 # Ends with exit code 1 if the retuned index has more than 1.3 times the candidates of the latter, if a client met an
 # error, or if an answer differs from that of a sequential scan.
 set -euo pipefail
@@ -15,7 +15,7 @@ set -euo pipefail
 MILLIONS=${1:-1.5}
 SEED=${2:-$RANDOM}
 QUERIES=${3:-20000}
-JUDGES=2000
+JUDGES=10000
 
 # Sparse keys, and points that crowd around a thousand places.  Of the latter there are a tenth as many: an index that
 # serves badly lets half of the table through.

@@ -15,7 +15,7 @@ SELECT set_config('retune.seed', :'seed', false) = :'seed' AS set;
 
 -- Two full groups and one that grows.  Values of v are sparse, and every third
 -- row has a null.
-CREATE TABLE retune (id int, v int8, few int, u text, p point, filler text) WITH (fillfactor = 80);
+CREATE TABLE retune (id int, v int8, few int, u text COLLATE "C", p point, filler text) WITH (fillfactor = 80);
 ALTER TABLE retune ALTER filler SET STORAGE plain;
 CREATE FUNCTION retune_fill(first int, last int) RETURNS void LANGUAGE sql AS $$
 	INSERT INTO retune SELECT i, hashint8extended(i, 1) >> 24, nullif(abs(hashint4(i)) % 20, 3),
