@@ -87,8 +87,8 @@ main() {
         step "$percent" "$number" | tee -a "$WORK/steps" | awk '{printf "%4d %8d %17s %6s %4s %15s %21s\n", $1, $2, $3, $4, $5, $6, $7}'
     done
     bench_sql -q -c "SELECT rencoder_index_check('t_v', true)" >/dev/null
-    # In the last steps of each mix it has come to rest; what it was before is the truth about both.
-    bench_limit "short queries at rest / without retuning" "$(awk '$1 == 11 {print $7 > 0 ? $5 / $7 : 99}' "$WORK/steps")" '<=' 1
+    # The last step of each mix, when the index has come to rest.
+    bench_limit "short queries at rest / without retuning" "$(awk '$1 == 11 {print ($7 > 0) ? $5 / $7 : 99}' "$WORK/steps")" '<=' 1
     bench_limit "long queries at the end / before the shift" "$(awk '$1 == 4 {a = $5} END {print (a > 0.05 ? $5 / a : $5 / 0.05)}' "$WORK/steps")" '<=' 1.5
     bench_finish
 }
