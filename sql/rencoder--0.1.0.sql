@@ -851,7 +851,9 @@ CREATE FUNCTION rencoder_groups(
 	OUT min_key text,
 	OUT max_key text,
 	OUT horizon xid8,
-	OUT fill double precision)
+	OUT fill double precision,
+	OUT predicted_fpr double precision,
+	OUT best_fpr double precision)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME'
 LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;

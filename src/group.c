@@ -10,6 +10,7 @@ rencoder_header_init(RencoderHeader header, uint32 group, int attno)
 	memset(header, 0, sizeof(*header));
 	header->group = group;
 	header->attno = (uint16) attno;
+	header->predicted_fpr = header->best_fpr = -1;
 	for (int i = 0; i < RENC_GROUP_RANGES; i++)
 		header->min[i] = PG_UINT64_MAX;
 }

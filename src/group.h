@@ -14,7 +14,9 @@
  *		 264      1288     2312           2824     3336        4360
  *		 | min[]  | max[]  | distinct[]   | nset[] | horizon[] | ..
  *		 4360          4392          4408         5432         6456
- *		 | next_config | next_always | next_min[] | next_max[] | predicted_fpr | best_fpr |
+ *		 | next_config | next_always | next_min[] | next_max[] | ..
+ *		 6456            6464       6472
+ *		 | predicted_fpr | best_fpr | sample_stamp |
  *
  * States of a range (INV-1): unsummarized (no bit), summarizing, summarized.
  * Bit j of a 16-byte set is range j of the group.
@@ -54,14 +56,15 @@ typedef struct RencoderHeaderData
 	uint8		next_always[RENC_MATRIX_WIDTH];
 	uint64		next_min[RENC_GROUP_RANGES];
 	uint64		next_max[RENC_GROUP_RANGES];
-	double		predicted_fpr;	/* when the configuration was chosen; < 0: unknown */
-	double		best_fpr;		/* that another would have had, when last looked at */
+	double		predicted_fpr;	/* of the configuration, when last looked at; < 0: unknown */
+	double		best_fpr;		/* that another would have had then; < 0: unknown */
+	uint64		sample_stamp;	/* of the queries known then; 0: none */
 } RencoderHeaderData;
 
 typedef RencoderHeaderData *RencoderHeader;
 
 StaticAssertDecl(offsetof(RencoderHeaderData, min) == 264 &&
-				 sizeof(RencoderHeaderData) == 6472,
+				 sizeof(RencoderHeaderData) == 6480,
 				 "RencoderHeaderData is on disk");
 StaticAssertDecl(sizeof(RencoderHeaderData) <= RENCODER_PAYLOAD_SIZE,
 				 "a group header must fit a page");

@@ -195,6 +195,16 @@ put_fill(Row *row, const RencoderHeaderData *header, renc_mask summarized)
 									header->config.nwindows * RENCODER_ROWS)));
 }
 
+/* A false positive rate, unless it is unknown. */
+static void
+put_rate(Row *row, double rate)
+{
+	if (rate >= 0)
+		put(row, Float8GetDatum(rate));
+	else
+		put_null(row);
+}
+
 static void
 emit_group_column(FunctionCallInfo fcinfo, const RencoderGroupCopy *copy, int col,
 				  bool show_keys)
@@ -245,6 +255,8 @@ emit_group_column(FunctionCallInfo fcinfo, const RencoderGroupCopy *copy, int co
 	else
 		put_null(&row);
 	put_fill(&row, header, summarized);
+	put_rate(&row, header->predicted_fpr);
+	put_rate(&row, header->best_fpr);
 	emit(fcinfo, &row);
 }
 

@@ -65,6 +65,8 @@ typedef struct NewStorage
 	renc_mask	always;			/* ranges that do not fit the new format */
 	bool		recounted;		/* nset is that of the new format */
 	uint32		nset[RENC_GROUP_RANGES];
+	double		predicted_fpr;
+	uint64		sample_stamp;
 } NewStorage;
 
 /* The changes of the switch on the images of its four pages. */
@@ -84,7 +86,11 @@ apply_switch(const Interleaving *il, RencoderMetaPageData *metadata,
 	header->next.start = RENCODER_NO_BLOCK;
 	header->next.npages = 0;
 	if (new->recounted)
+	{
 		memcpy(header->nset, new->nset, sizeof(header->nset));
+		header->predicted_fpr = header->best_fpr = new->predicted_fpr;
+		header->sample_stamp = new->sample_stamp;
+	}
 	rencoder_set_put(header->always,
 					 renc_mask_or(rencoder_set_get(header->always), new->always));
 	if (!renc_mask_empty(new->always))
@@ -212,6 +218,8 @@ rewrite_dict(const Interleaving *il, const RencoderHeaderData *copy,
 									  (il->group + 1.0) * RENC_GROUP_RANGES);
 	planner->first_column = il->col;
 	rencoder_plan_column(planner, c, 0, RENC_MATRIX_WIDTH, 0, fits_memory, &new->config, &prediction);
+	new->predicted_fpr = prediction.fpr;
+	new->sample_stamp = rencoder_planner_stamp(planner, 0, new->config.coder);
 	new->always = already;
 	for (int slot = 0; slot < RENC_GROUP_RANGES; slot++)
 	{

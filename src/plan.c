@@ -4,6 +4,7 @@
  */
 #include "plan.h"
 
+#include "common/hashfn.h"
 #include "utils/memutils.h"
 
 #include "key.h"
@@ -11,6 +12,7 @@
 
 #include "renc_dict.h"
 #include "renc_window.h"
+#include "renc_zorder.h"
 
 /*
  * A search takes tenths of a second at first.  A group of fewer keys is
@@ -36,6 +38,12 @@
 /* Real queries that are enough; with fewer, own values count, too. */
 #define ENOUGH_QUERIES		200
 
+/*
+ * Own values say nothing of the boxes that are asked for, so there the rule
+ * stands in until there are so many.
+ */
+#define ENOUGH_BOXES		50
+
 RencoderPlanner *
 rencoder_planner_create(Relation index, const RencoderMeta *meta, double table_ranges)
 {
@@ -51,6 +59,39 @@ rencoder_planner_create(Relation index, const RencoderMeta *meta, double table_r
 	for (int col = 0; col < INDEX_MAX_KEYS; col++)
 		renc_search_start(&planner->search[col], meta->bits_per_key);
 	return planner;
+}
+
+/* What a sample asks for, as the model wants it. */
+static void
+take_sample(const RencoderSample *from, renc_sample *to)
+{
+	to->lo = from->lo;
+	to->hi = from->hi;
+	to->weight = 1;
+	to->anchor = -1;
+	to->query = NULL;
+	if (from->kind == RENCODER_SAMPLE_BOX)
+	{
+		renc_box   *box = palloc0(sizeof(renc_box));
+		renc_box_set *set = palloc(sizeof(renc_box_set));
+		renc_query *query = palloc(sizeof(renc_query));
+		uint32		x;
+		uint32		y;
+
+		/* Two opposite corners; which, may be as whoever added it liked. */
+		renc_zorder_split(from->lo, &box->xlo, &box->ylo);
+		renc_zorder_split(from->hi, &x, &y);
+		box->xhi = Max(box->xlo, x);
+		box->xlo = Min(box->xlo, x);
+		box->yhi = Max(box->ylo, y);
+		box->ylo = Min(box->ylo, y);
+		set->box = box;
+		set->n = renc_box_set_prepare(box, 1);
+		*query = renc_query_boxes(set);
+		to->lo = query->hull_lo;
+		to->hi = query->hull_hi;
+		to->query = query;
+	}
 }
 
 /* Reads the samples of a column, unless they are here already. */
@@ -72,27 +113,39 @@ load_queries(RencoderPlanner *planner, int col, uint32 generation)
 	q->generation = generation;
 	q->sample = palloc0(Max(n, 1) * sizeof(renc_sample));
 	q->n = q->nreal = 0;
+	q->stamp = 0;
 
 	/* Real ones first. */
 	for (int pass = 0; pass < 2; pass++)
 	{
 		for (int i = 0; i < n; i++)
 		{
-			if (samples[i].kind != RENCODER_SAMPLE_INTERVAL ||
+			bool		boxed = planner->boxed[planner->first_column + col];
+
+			if (samples[i].kind != (boxed ? RENCODER_SAMPLE_BOX : RENCODER_SAMPLE_INTERVAL) ||
 				(samples[i].source == RENCODER_SAMPLE_DEFAULT) != (pass == 1))
 				continue;
-			q->sample[q->n].lo = samples[i].lo;
-			q->sample[q->n].hi = samples[i].hi;
-			q->sample[q->n].weight = 1;
-			q->sample[q->n].anchor = -1;
-			q->n++;
+			take_sample(&samples[i], &q->sample[q->n++]);
+
+			/* Samples have no order: a sum does not depend on it. */
+			if (pass == 0)
+				q->stamp += hash_bytes_extended((const unsigned char *) &samples[i],
+												sizeof(samples[i]), 0);
 		}
 		if (pass == 0)
 			q->nreal = q->n;
 	}
+	if (q->nreal > 0 && q->stamp == 0)
+		q->stamp = 1;
 	pfree(samples);
 	MemoryContextSwitchTo(old);
 	return q;
+}
+
+uint64
+rencoder_planner_stamp(RencoderPlanner *planner, int col, uint32 coder)
+{
+	return load_queries(planner, col, coder)->stamp;
 }
 
 /*
@@ -237,7 +290,7 @@ weigh_defaults(const RencoderPlanner *planner, RencoderQueries *q, const ColumnK
  * the real ones weigh as much as there are of the number that is enough.
  */
 static int
-choose_samples(RencoderPlanner *planner, RencoderQueries *q, const ColumnKeys *k)
+choose_samples(RencoderPlanner *planner, int col, RencoderQueries *q, const ColumnKeys *k)
 {
 	double		share = Min(1.0, (double) q->nreal / ENOUGH_QUERIES);
 	int			n = q->nreal;
@@ -245,7 +298,7 @@ choose_samples(RencoderPlanner *planner, RencoderQueries *q, const ColumnKeys *k
 	if (!q->weighed && q->n > q->nreal)
 		weigh_defaults(planner, q, k);
 	memcpy(planner->sample, q->sample, q->n * sizeof(renc_sample));
-	if (share >= 1)
+	if (share >= 1 || planner->boxed[planner->first_column + col])
 		return n;
 	if (q->n > q->nreal)
 		n = q->n;
@@ -276,20 +329,18 @@ plan_by_rule(const RencoderPlanner *planner, int col, const ColumnKeys *k,
 		renc_rule_shape(k->ranges, k->n, planner->bits_per_key, shape);
 }
 
-/*
- * Prepares the model for a group; false if the rule is to choose.  So it is
- * where boxes are asked for: intervals between own values say nothing of them.
- */
+/* Prepares the model for a group; false if the rule is to choose. */
 static bool
 prepare_model(RencoderPlanner *planner, int col, const ColumnKeys *k,
 			  const RencoderConfig *config, renc_model_input *in)
 {
 	RencoderQueries *q;
 
-	if (planner->boxed[planner->first_column + col] || k->total == 0)
+	if (k->total == 0)
 		return false;
 	q = load_queries(planner, col, config->coder);
-	if (k->total < MIN_SEARCHED_KEYS && q->n == 0)
+	if (planner->boxed[planner->first_column + col] ? q->nreal < ENOUGH_BOXES :
+		k->total < MIN_SEARCHED_KEYS && q->n == 0)
 		return false;
 	if (planner->model == NULL)
 		make_room(planner);
@@ -304,7 +355,7 @@ prepare_model(RencoderPlanner *planner, int col, const ColumnKeys *k,
 	in->window_cost = WINDOW_COST;
 	if (q->n > q->nreal)
 		in->max_predictions = MANY_PREDICTIONS;
-	in->nsamples = choose_samples(planner, q, k);
+	in->nsamples = choose_samples(planner, col, q, k);
 	in->sample = planner->sample;
 	return true;
 }
@@ -361,6 +412,12 @@ rencoder_plan_column(RencoderPlanner *planner, const RencoderCollector *c, int c
 	prediction->fpr = prediction->cost = -1;
 	if (prepare_model(planner, col, &k, config, &in))
 	{
+		/* The search knows only the rule for intervals. */
+		if (planner->boxed[planner->first_column + col] && !planner->search[col].warm)
+		{
+			plan_by_rule(planner, col, &k, &shape);
+			renc_search_resume(&planner->search[col], planner->bits_per_key, &shape, 0);
+		}
 		renc_search_group(&planner->search[col], planner->model, &in, &choice);
 		shape = choice.shape;
 		prediction->fpr = choice.best.fpr;
@@ -373,7 +430,8 @@ rencoder_plan_column(RencoderPlanner *planner, const RencoderCollector *c, int c
 
 void
 rencoder_plan_again(RencoderPlanner *planner, const RencoderCollector *c, int col,
-					const RencoderConfig *present, RencoderConfig *config,
+					double min_capacity, const RencoderConfig *present,
+					RencoderConfig *config,
 					RencoderPrediction *now, RencoderPrediction *best)
 {
 	ColumnKeys	k;
@@ -391,7 +449,7 @@ rencoder_plan_again(RencoderPlanner *planner, const RencoderCollector *c, int co
 			now->fpr = now->cost = 0;
 		return;
 	}
-	plan_size(planner, &k, 0, config);
+	plan_size(planner, &k, min_capacity, config);
 	plan_by_rule(planner, col, &k, &shape);
 	if (prepare_model(planner, col, &k, config, &in))
 	{

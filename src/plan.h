@@ -22,6 +22,7 @@ typedef struct RencoderQueries
 	renc_sample *sample;		/* real ones first */
 	int			n;
 	int			nreal;			/* others were made of the table's own values */
+	uint64		stamp;			/* of the real ones; 0: none */
 } RencoderQueries;
 
 /* State of planning group after group: each search begins where the last ended. */
@@ -68,12 +69,19 @@ extern void rencoder_plan_column(RencoderPlanner *planner, const RencoderCollect
 								 RencoderPrediction *prediction);
 
 /*
+ * A number that tells the real queries known of a column from others; 0: there
+ * are none.  "coder" is the generation of its keys.
+ */
+extern uint64 rencoder_planner_stamp(RencoderPlanner *planner, int col, uint32 coder);
+
+/*
  * The same for a group that has a configuration already ("present", of the
  * same coder): predicts what is to be expected of it and of the one chosen, and
  * searches as long as it takes.
  */
 extern void rencoder_plan_again(RencoderPlanner *planner, const RencoderCollector *c,
-								int col, const RencoderConfig *present,
+								int col, double min_capacity,
+								const RencoderConfig *present,
 								RencoderConfig *config, RencoderPrediction *now,
 								RencoderPrediction *best);
 

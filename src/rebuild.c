@@ -33,7 +33,13 @@ collect_callback(Relation index, ItemPointer tid, Datum *values, bool *isnull,
 				 bool tupleIsAlive, void *state)
 {
 	RencoderRebuild *r = (RencoderRebuild *) state;
-	uint64		range = rencoder_range_of_block(&r->meta, ItemPointerGetBlockNumber(tid));
+	BlockNumber block = ItemPointerGetBlockNumber(tid);
+	uint64		range = rencoder_range_of_block(&r->meta, block);
+
+	/* The block is pinned here, but not locked. */
+	if (block != r->last_block)
+		rencoder_vacuum_delay_point();
+	r->last_block = block;
 
 	rencoder_collect_open(r->collector, (int) rencoder_slot_of_range(range));
 	rencoder_collect_row(index, r->collector, &r->coders, values, isnull, tupleIsAlive);
@@ -48,6 +54,7 @@ rencoder_rebuild_collect(RencoderRebuild *r)
 
 	end = Min(end, RelationGetNumberOfBlocks(r->heap));
 	r->indexInfo->ii_BrokenHotChain = false;
+	r->last_block = InvalidBlockNumber;
 	rencoder_collect_reset(r->collector);
 	if (start < end)
 		table_index_build_range_scan(r->heap, r->index, r->indexInfo, false, true, false,
@@ -78,7 +85,11 @@ keys_that_fit(const RencoderRebuild *r, int col, renc_keys *ranges, renc_mask *a
 	}
 }
 
-/* Makes the matrix of a column, to which nothing refers yet. */
+/*
+ * Makes the matrix of a column, to which nothing refers yet.  The caller
+ * publishes it without a chance to be cancelled in between: its pages would be
+ * lost until REINDEX.
+ */
 static RencoderExtent
 make_matrix(RencoderRebuild *r, int col)
 {
@@ -93,11 +104,8 @@ make_matrix(RencoderRebuild *r, int col)
 	image = format->build(&r->config[col], RENC_MATRIX_WIDTH, ranges, &npages);
 	extent = rencoder_space_alloc(r->index, npages);
 	for (uint32 i = 0; i < npages; i++)
-	{
-		CHECK_FOR_INTERRUPTS();
 		rencoder_wal_write_fresh(r->index, extent.start + i, format->page_id,
 								 image + (Size) i * RENCODER_PAYLOAD_SIZE, true);
-	}
 	pfree(image);
 	return extent;
 }
@@ -154,28 +162,39 @@ clear_next(RencoderHeader header)
 	memset(header->next_max, 0, sizeof(header->next_max));
 }
 
+/*
+ * No scan reads "next", and inserters do so under the header's lock: the
+ * generation stays.
+ */
+static void
+forget_column(RencoderRebuild *r, int col)
+{
+	Buffer		freebuf = rencoder_space_prepare_release(r->index, 1);
+	Buffer		first;
+	Buffer		buf = lock_headers(r, col, &first);
+	RencoderWal *wal = rencoder_wal_begin(r->index, true);
+	RencoderHeader header = RencoderPageGetHeader(rencoder_wal_register(wal, buf));
+
+	LockBuffer(freebuf, BUFFER_LOCK_EXCLUSIVE);
+	rencoder_space_release(rencoder_wal_register(wal, freebuf), header->next);
+	clear_next(header);
+	rencoder_wal_finish(wal);
+	UnlockReleaseBuffer(freebuf);
+	unlock_headers(first, buf);
+}
+
 void
 rencoder_rebuild_forget(RencoderRebuild *r)
 {
 	for (int col = 0; col < r->meta.natts; col++)
 	{
-		Buffer		freebuf = rencoder_space_prepare_release(r->index, 1);
-		Buffer		first;
-		Buffer		buf = lock_headers(r, col, &first);
+		Buffer		buf = rencoder_header_read(r->index, r->header, r->group, col,
+											   BUFFER_LOCK_SHARE);
+		bool		rebuilt = rencoder_is_rebuilt(RencoderPageGetHeader(BufferGetPage(buf)));
 
-		if (rencoder_is_rebuilt(RencoderPageGetHeader(BufferGetPage(buf))))
-		{
-			RencoderWal *wal = rencoder_wal_begin(r->index, true);
-			RencoderHeader header = RencoderPageGetHeader(rencoder_wal_register(wal, buf));
-
-			LockBuffer(freebuf, BUFFER_LOCK_EXCLUSIVE);
-			rencoder_space_release(rencoder_wal_register(wal, freebuf), header->next);
-			clear_next(header);
-			rencoder_wal_finish(wal);
-			LockBuffer(freebuf, BUFFER_LOCK_UNLOCK);
-		}
-		unlock_headers(first, buf);
-		ReleaseBuffer(freebuf);
+		UnlockReleaseBuffer(buf);
+		if (rebuilt)
+			forget_column(r, col);
 	}
 }
 
@@ -223,12 +242,25 @@ apply_switch(const RencoderRebuild *r, int col, RencoderHeader header,
 		bounds->max = Max(bounds->max, header->max[slot]);
 		header->distinct[slot] = range->distinct;
 		header->nset[slot] = nset[slot];
+
+		/*
+		 * The values may all be gone; or there is one now, of a row whose
+		 * inserter did not get here yet.  Of nulls that come only the present
+		 * flag tells, so that stays.
+		 */
+		if (header->min[slot] <= header->max[slot])
+			header->has_value[slot / 8] |= 1 << (slot % 8);
+		else
+			header->has_value[slot / 8] &= ~(1 << (slot % 8));
+		if (range->has_null)
+			header->has_null[slot / 8] |= 1 << (slot % 8);
 	}
 	rencoder_set_put(header->always,
 					 renc_mask_or(rencoder_set_get(header->next_always), always));
 	header->config = header->next_config;
 	header->matrix = header->next;
 	header->predicted_fpr = header->best_fpr = r->predicted_fpr[col];
+	header->sample_stamp = r->stamp[col];
 	bounds->config = header->config;
 	bounds->matrix = header->matrix;
 	clear_next(header);
@@ -294,6 +326,7 @@ rencoder_rebuild_group(RencoderRebuild *r)
 	{
 		if (!r->wanted[col])
 			continue;
+		rencoder_vacuum_delay_point();
 		extent[col] = make_matrix(r, col);
 		publish_next(r, col, extent[col]);
 	}
@@ -326,26 +359,28 @@ unsummarize_group(RencoderRebuild *r)
 	rencoder_set_put(header->summarized, renc_mask_none());
 	entry->flags = 0;
 	entry->generation = ++metadata->generation;
-	for (int col = 0; col < r->meta.natts; col++)
-	{
-		entry->column[col].min = PG_UINT64_MAX;
-		entry->column[col].max = 0;
-		memset(&entry->column[col].config, 0, sizeof(RencoderConfig));
-	}
 	rencoder_wal_finish(wal);
 	UnlockReleaseBuffer(buf);
 	UnlockReleaseBuffer(dirbuf);
 	UnlockReleaseBuffer(metabuf);
 }
 
-/* Frees the slices of a column and what "next" a crash may have left. */
+/*
+ * Frees the storage of a column and notes the configuration that the column is
+ * to be summarized with, if it is wanted.  A crash may have left the column a
+ * "next", or, if it is not the first, a matrix before the first one had one.
+ */
 static void
 free_slices(RencoderRebuild *r, int col)
 {
-	Buffer		freebuf = rencoder_space_prepare_release(r->index, RENC_GROUP_SLICES + 1);
+	Buffer		freebuf = rencoder_space_prepare_release(r->index, RENC_GROUP_SLICES + 2);
+	Buffer		dirbuf = rencoder_page_read(r->index, r->directory, BUFFER_LOCK_EXCLUSIVE,
+											RENCODER_PAGE_DIRECTORY);
 	Buffer		first;
 	Buffer		buf = lock_headers(r, col, &first);
 	RencoderWal *wal = rencoder_wal_begin(r->index, true);
+	RencoderEntry entry = rencoder_directory_entry(RencoderPageGetPayload(rencoder_wal_register(wal, dirbuf)),
+												   &r->meta, r->group);
 	RencoderHeader header = RencoderPageGetHeader(rencoder_wal_register(wal, buf));
 	Page		freepage;
 
@@ -361,16 +396,35 @@ free_slices(RencoderRebuild *r, int col)
 	if (header->next.start != RENCODER_NO_BLOCK)
 		rencoder_space_release(freepage, header->next);
 	clear_next(header);
-	memset(&header->config, 0, sizeof(header->config));
+	if (header->matrix.start != RENCODER_NO_BLOCK)
+		rencoder_space_release(freepage, header->matrix);
+	header->matrix.start = RENCODER_NO_BLOCK;
+	header->matrix.npages = 0;
+	if (r->wanted[col])
+	{
+		header->config = r->config[col];
+		header->predicted_fpr = header->best_fpr = r->predicted_fpr[col];
+		header->sample_stamp = r->stamp[col];
+	}
+	entry->column[col].config = header->config;
+	entry->column[col].matrix = header->matrix;
+	entry->column[col].min = PG_UINT64_MAX;
+	entry->column[col].max = 0;
 	rencoder_wal_finish(wal);
 	UnlockReleaseBuffer(freebuf);
 	unlock_headers(first, buf);
+	UnlockReleaseBuffer(dirbuf);
 }
 
 void
 rencoder_rebuild_reset(RencoderRebuild *r)
 {
 	unsummarize_group(r);
-	for (int col = r->meta.natts - 1; col >= 0; col--)
+
+	/*
+	 * The first column comes first: that it has no storage tells inserters
+	 * that there is none, should a crash leave the others theirs.
+	 */
+	for (int col = 0; col < r->meta.natts; col++)
 		free_slices(r, col);
 }

@@ -25,6 +25,9 @@ typedef struct RencoderRebuild
 	bool		wanted[INDEX_MAX_KEYS];
 	RencoderConfig config[INDEX_MAX_KEYS];
 	double		predicted_fpr[INDEX_MAX_KEYS];
+	uint64		stamp[INDEX_MAX_KEYS];	/* rencoder_planner_stamp() */
+
+	BlockNumber last_block;		/* of the scan that goes on */
 } RencoderRebuild;
 
 /*
@@ -51,10 +54,11 @@ extern void rencoder_rebuild_group(RencoderRebuild *rebuild);
 extern void rencoder_rebuild_forget(RencoderRebuild *rebuild);
 
 /*
- * Takes away all summaries and the slices of a group that is not full yet, so
- * that it can be summarized anew with another configuration.  Until it is, its
- * ranges are visited by all scans.  Locks as above.  WAL: metapage, directory,
- * header; then for each column header and free list.
+ * Takes away all summaries and the slices of a group that is not full yet, and
+ * notes the configurations of the columns that are wanted, so that it can be
+ * summarized anew.  Until it is, its ranges are visited by all scans.  Locks as
+ * above.  WAL: metapage, directory, header; then for each column directory,
+ * header and free list.
  */
 extern void rencoder_rebuild_reset(RencoderRebuild *rebuild);
 

@@ -9,10 +9,18 @@
 #include "retune.h"
 
 #include "catalog/index.h"
+#include "common/pg_prng.h"
 #include "miscadmin.h"
 #include "utils/memutils.h"
 
+#include "samples.h"
 #include "summarize.h"
+
+/*
+ * Groups that do not gain, one after the other, after which VACUUM believes
+ * that the others would not either.
+ */
+#define ENOUGH_DISAPPOINTMENTS	2
 
 /*
  * Filters with so many more bits set than when they were made pass many more
@@ -26,19 +34,21 @@ typedef struct Retuning
 	RencoderRebuild rebuild;
 	RencoderPlanner *planner;
 	RencoderHeaderData *column; /* copies of the header pages */
+	uint32		ngroups;		/* of the table */
 	bool		full;			/* the group is a matrix, not slices */
+	MemoryContext context;		/* reset with each group */
 } Retuning;
 
 /*
  * Copies the headers of a group; false if it cannot be rebuilt: it has no
- * summaries, or some ranges of a matrix lost theirs.
+ * summaries, or some ranges of a matrix lost theirs.  Takes away what an
+ * interrupted rebuilding left.
  */
 static bool
 read_group(Retuning *t, uint32 group)
 {
-	renc_mask	missing;
-
 	RencoderRebuild *r = &t->rebuild;
+	renc_mask	missing;
 
 	r->group = group;
 	r->header = rencoder_group_find(r->index, &r->meta, group);
@@ -56,6 +66,8 @@ read_group(Retuning *t, uint32 group)
 	}
 	missing = renc_mask_andnot(renc_mask_all(), rencoder_set_get(t->column[0].summarized));
 	t->full = t->column[0].matrix.start != RENCODER_NO_BLOCK;
+	if (t->full)
+		rencoder_rebuild_forget(r);
 	return t->full ? renc_mask_empty(missing) : renc_mask_count(missing) < RENC_GROUP_RANGES;
 }
 
@@ -96,8 +108,44 @@ has_outgrown(const Retuning *t, int col)
 }
 
 /*
+ * Ranges whose keys would not be in storage of this configuration, and those
+ * of them for which that is so with any.
+ */
+static int
+count_unfit(const Retuning *t, int col, const RencoderConfig *config, int *keyless)
+{
+	int			n = 0;
+
+	*keyless = 0;
+	for (int slot = 0; slot < RENC_GROUP_RANGES; slot++)
+	{
+		const RencoderRangeSummary *range = &t->rebuild.collector->column[col].range[slot];
+
+		n += range->keyless || !rencoder_format_fits(config, range->distinct);
+		*keyless += range->keyless;
+	}
+	return n;
+}
+
+/*
+ * Keys a range that a growing group is to be made for at least: its present
+ * ranges tell nothing if they are few.
+ */
+static double
+least_capacity(const Retuning *t, int col)
+{
+	const RencoderRebuild *r = &t->rebuild;
+	uint64		first = (uint64) r->group * RENC_GROUP_RANGES;
+
+	if (t->full || RelationGetNumberOfBlocks(r->heap) >=
+		(first + RENC_SLICE_RANGES) * r->meta.pages_per_range)
+		return 0;
+	return t->column[col].config.capacity;
+}
+
+/*
  * Is the column to be rebuilt?  Sets how, and what is expected of it as it is
- * and of the best.
+ * and of the best.  A rebuilding that gains must leave nothing to gain.
  */
 static bool
 is_wanted(Retuning *t, int col, RencoderPrediction *now, RencoderPrediction *best)
@@ -105,25 +153,40 @@ is_wanted(Retuning *t, int col, RencoderPrediction *now, RencoderPrediction *bes
 	RencoderRebuild *r = &t->rebuild;
 	const RencoderHeaderData *header = &t->column[col];
 	RencoderConfig *config = &r->config[col];
+	int			always = renc_mask_count(rencoder_set_get(header->always));
+	bool		recoded = header->config.coder != r->coders.generation[col];
+	RencoderConfig present = header->config;
+	int			unfit;
+	int			keyless;
 
 	memset(config, 0, sizeof(*config));
+	now->fpr = now->cost = best->fpr = best->cost = -1;
 	if (rencoder_format_of(&header->config) == NULL)
 		return false;			/* unknown to this version: hands off */
-	if (header->config.coder != r->coders.generation[col])
+	if (recoded)
 	{
 		config->coder = r->coders.generation[col];
-		rencoder_plan_column(t->planner, r->collector, col, RENC_MATRIX_WIDTH, 0, true,
-							 config, best);
-		now->fpr = now->cost = -1;
-		return true;
+		rencoder_plan_column(t->planner, r->collector, col, RENC_MATRIX_WIDTH,
+							 least_capacity(t, col), true, config, best);
+		present = *config;
 	}
-	rencoder_plan_again(t->planner, r->collector, col, &header->config, config, now, best);
-	if (!t->full)
-		return now->cost >= 0 && now->cost > best->cost * RENCODER_RETUNE_MARGIN;
-	return config->format != header->config.format ||
-		(now->cost >= 0 && now->cost > best->cost * RENCODER_RETUNE_MARGIN) ||
-		!renc_mask_empty(rencoder_set_get(header->always)) ||
-		has_outgrown(t, col);
+
+	/* Also where the coder is new: a planner is content with what the last group has. */
+	rencoder_plan_again(t->planner, r->collector, col, least_capacity(t, col),
+						&present, config, now, best);
+	if (recoded)
+		now->fpr = now->cost = -1;
+
+	/* Keys may be there no more: VACUUM fetches no dead value from TOAST. */
+	unfit = count_unfit(t, col, config, &keyless);
+	if (keyless > always)
+		return false;
+	if (recoded || unfit < always || has_outgrown(t, col))
+		return true;
+	if (t->full && config->format != header->config.format)
+		return true;
+	return now->cost >= 0 && now->cost > best->cost * RENCODER_RETUNE_MARGIN &&
+		memcmp(config, &header->config, sizeof(*config)) != 0;
 }
 
 /* Notes what was predicted for a column that stays as it is. */
@@ -136,45 +199,34 @@ note_prediction(const Retuning *t, int col, double fpr, double best_fpr)
 	RencoderHeader image;
 	Buffer		buf;
 
-	if (header->predicted_fpr == fpr && header->best_fpr == best_fpr)
+	if (header->predicted_fpr == fpr && header->best_fpr == best_fpr &&
+		header->sample_stamp == r->stamp[col])
 		return;
 	buf = rencoder_header_read(r->index, r->header, r->group, col, BUFFER_LOCK_EXCLUSIVE);
 	wal = rencoder_wal_begin(r->index, true);
 	image = RencoderPageGetHeader(rencoder_wal_register(wal, buf));
 	image->predicted_fpr = fpr;
 	image->best_fpr = best_fpr;
+	image->sample_stamp = r->stamp[col];
 	rencoder_wal_finish(wal);
 	UnlockReleaseBuffer(buf);
 }
 
 /*
- * Ranges that always match are rebuilt in the hope of a better capacity, but
- * not if they would always match again.
+ * Reads the keys of the group that read_group() was called for, and rebuilds
+ * what gains by it.  True if anything was rebuilt.
  */
 static bool
-gains_nothing(const Retuning *t, int col)
-{
-	const RencoderHeaderData *header = &t->column[col];
-	const RencoderConfig *config = &t->rebuild.config[col];
-
-	return memcmp(config, &header->config, sizeof(*config)) == 0 && !has_outgrown(t, col);
-}
-
-static bool
-retune_group(Retuning *t, uint32 group)
+retune_group(Retuning *t)
 {
 	RencoderRebuild *r = &t->rebuild;
 	bool		any = false;
 
-	if (!read_group(t, group))
-		return false;
-	if (t->full)
-		rencoder_rebuild_forget(r);
 	if (!fits_memory(t))
 	{
 		ereport(DEBUG1,
 				(errmsg_internal("group %u of index \"%s\" is not retuned for want of maintenance_work_mem",
-								 group, RelationGetRelationName(r->index))));
+								 r->group, RelationGetRelationName(r->index))));
 		return false;
 	}
 	r->collector = rencoder_collect_create(r->meta.natts);
@@ -185,18 +237,19 @@ retune_group(Retuning *t, uint32 group)
 		RencoderPrediction best;
 
 		CHECK_FOR_INTERRUPTS();
-		r->wanted[col] = is_wanted(t, col, &now, &best) && !gains_nothing(t, col);
+		r->stamp[col] = rencoder_planner_stamp(t->planner, col, r->coders.generation[col]);
+		r->wanted[col] = is_wanted(t, col, &now, &best);
 		r->predicted_fpr[col] = best.fpr;
 		if (r->wanted[col])
 			any = true;
-		else
+		else if (rencoder_format_of(&t->column[col].config) != NULL)
 			note_prediction(t, col, now.fpr, best.fpr);
 	}
 	if (any && t->full)
 		rencoder_rebuild_group(r);
 	else if (any)
 	{
-		uint64		first = (uint64) group * RENC_GROUP_RANGES;
+		uint64		first = (uint64) r->group * RENC_GROUP_RANGES;
 
 		rencoder_rebuild_reset(r);
 		(void) rencoder_summarize(r->index, r->heap, first, first + RENC_GROUP_RANGES - 1, true);
@@ -204,22 +257,46 @@ retune_group(Retuning *t, uint32 group)
 	return any;
 }
 
-/* The newest coders; new ones where there are none. */
+/* The newest coders; with "train", new ones where there are none. */
 static void
-find_coders(Retuning *t)
+find_coders(Retuning *t, bool train)
 {
 	RencoderRebuild *r = &t->rebuild;
-	bool		train = false;
+	bool		lacking = false;
 
 	for (int col = 0; col < r->meta.natts; col++)
 	{
 		if (rencoder_key_is_coded(r->index, col) && rencoder_coder_newest(r->index, col) == 0)
-			train = true;
+			lacking = true;
 	}
-	if (train)
+	if (train && lacking)
 		rencoder_train(r->heap, r->index, r->indexInfo, true, &r->coders);
 	for (int col = 0; col < r->meta.natts; col++)
 		rencoder_coders_load(r->index, col, rencoder_coder_newest(r->index, col), &r->coders);
+}
+
+static void
+begin_retuning(Retuning *t, Relation index, Relation heap, bool train)
+{
+	uint64		nranges;
+
+	memset(t, 0, sizeof(*t));
+	t->rebuild.index = index;
+	t->rebuild.heap = heap;
+	t->rebuild.meta = *rencoder_meta_get(index);
+	t->rebuild.indexInfo = BuildIndexInfo(index);
+	t->rebuild.indexInfo->ii_Concurrent = false;
+	t->column = palloc(t->rebuild.meta.natts * sizeof(RencoderHeaderData));
+
+	rencoder_meta_lock_maintainer(index);
+	find_coders(t, train);
+	rencoder_meta_unlock_maintainer(index);
+
+	nranges = rencoder_range_count(&t->rebuild.meta, RelationGetNumberOfBlocks(heap));
+	t->ngroups = (uint32) ((nranges + RENC_GROUP_RANGES - 1) / RENC_GROUP_RANGES);
+	t->planner = rencoder_planner_create(index, &t->rebuild.meta, (double) nranges);
+	t->context = AllocSetContextCreate(CurrentMemoryContext, "rencoder retune",
+									   ALLOCSET_DEFAULT_SIZES);
 }
 
 int64
@@ -227,36 +304,108 @@ rencoder_retune(Relation index, Relation heap)
 {
 	Retuning	t;
 	int64		count = 0;
-	uint64		nranges;
-	MemoryContext context;
-	MemoryContext old;
 
-	memset(&t, 0, sizeof(t));
-	t.rebuild.index = index;
-	t.rebuild.heap = heap;
-	t.rebuild.meta = *rencoder_meta_get(index);
-	t.rebuild.indexInfo = BuildIndexInfo(index);
-	t.rebuild.indexInfo->ii_Concurrent = false;
-	t.column = palloc(t.rebuild.meta.natts * sizeof(RencoderHeaderData));
-
-	rencoder_meta_lock_maintainer(index);
-	find_coders(&t);
-	rencoder_meta_unlock_maintainer(index);
-
-	nranges = rencoder_range_count(&t.rebuild.meta, RelationGetNumberOfBlocks(heap));
-	t.planner = rencoder_planner_create(index, &t.rebuild.meta, (double) nranges);
-	context = AllocSetContextCreate(CurrentMemoryContext, "rencoder retune",
-									ALLOCSET_DEFAULT_SIZES);
-	for (uint32 group = 0; (uint64) group * RENC_GROUP_RANGES < nranges; group++)
+	begin_retuning(&t, index, heap, true);
+	for (uint32 group = 0; group < t.ngroups; group++)
 	{
+		MemoryContext old;
+
 		rencoder_vacuum_delay_point();
-		old = MemoryContextSwitchTo(context);
+		old = MemoryContextSwitchTo(t.context);
 		rencoder_meta_lock_maintainer(index);
-		count += retune_group(&t, group);
+		if (read_group(&t, group))
+			count += retune_group(&t);
 		rencoder_meta_unlock_maintainer(index);
 		MemoryContextSwitchTo(old);
-		MemoryContextReset(context);
+		MemoryContextReset(t.context);
 	}
-	MemoryContextDelete(context);
+	MemoryContextDelete(t.context);
+	return count;
+}
+
+/* Are other queries known than when the group was looked at last, or another coder? */
+static bool
+has_news(Retuning *t)
+{
+	const RencoderRebuild *r = &t->rebuild;
+
+	for (int col = 0; col < r->meta.natts; col++)
+	{
+		uint32		coder = r->coders.generation[col];
+		uint64		stamp = rencoder_planner_stamp(t->planner, col, coder);
+
+		if (t->column[col].config.coder != coder ||
+			(stamp != 0 && t->column[col].sample_stamp != stamp))
+			return true;
+	}
+	return false;
+}
+
+/* What VACUUM may still do. */
+typedef struct Limits
+{
+	uint32		reads;			/* groups whose rows may be read */
+	uint32		counts;			/* groups whose bits may be counted */
+	int			disappointments;
+} Limits;
+
+/* A group in VACUUM; true if it was rebuilt. */
+static bool
+vacuum_group(Retuning *t, uint32 group, Limits *left)
+{
+	bool		outgrown = false;
+	bool		done;
+
+	/* This also takes away what an interrupted rebuilding left, whatever the limits. */
+	if (!read_group(t, group) || left->reads == 0)
+		return false;
+	if (t->full && left->counts > 0)
+	{
+		left->counts--;
+		for (int col = 0; col < t->rebuild.meta.natts && !outgrown; col++)
+			outgrown = has_outgrown(t, col);
+	}
+	if (!outgrown &&
+		(left->disappointments >= ENOUGH_DISAPPOINTMENTS || !has_news(t)))
+		return false;
+	left->reads--;
+	done = retune_group(t);
+	if (done)
+		left->disappointments = 0;
+	else if (!outgrown)
+		left->disappointments++;
+	return done;
+}
+
+int64
+rencoder_retune_some(Relation index, Relation heap)
+{
+	Retuning	t;
+	Limits		left;
+	int64		count = 0;
+	uint32		start;
+
+	begin_retuning(&t, index, heap,
+				   RelationGetNumberOfBlocks(heap) >= RENCODER_SAMPLE_MIN_HEAP);
+	left.reads = Max(RENCODER_VACUUM_GROUPS, t.ngroups / RENCODER_VACUUM_READ_SHARE);
+	left.counts = Max(RENCODER_VACUUM_COUNTS, t.ngroups / RENCODER_VACUUM_COUNT_SHARE);
+	left.disappointments = 0;
+
+	/* Anywhere, so that all have their turn. */
+	start = t.ngroups == 0 ? 0 :
+		(uint32) pg_prng_uint64_range(&pg_global_prng_state, 0, t.ngroups - 1);
+	for (uint32 i = 0; i < t.ngroups; i++)
+	{
+		MemoryContext old;
+
+		rencoder_vacuum_delay_point();
+		old = MemoryContextSwitchTo(t.context);
+		rencoder_meta_lock_maintainer(index);
+		count += vacuum_group(&t, (start + i) % t.ngroups, &left);
+		rencoder_meta_unlock_maintainer(index);
+		MemoryContextSwitchTo(old);
+		MemoryContextReset(t.context);
+	}
+	MemoryContextDelete(t.context);
 	return count;
 }

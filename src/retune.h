@@ -22,4 +22,21 @@ extern int64 rencoder_retune(Relation index, Relation heap);
 
 #define RENCODER_RETUNE_MARGIN		1.3
 
+/*
+ * The same in VACUUM, which begins anywhere and reads the rows of a bounded
+ * part of the table: an eighth of its groups, but at least RENCODER_VACUUM_GROUPS
+ * (each once, and again if it is rebuilt), and only while it finds groups that
+ * gain.  Queries are a reason to look at a group if others are known than when
+ * it was looked at last.  To find groups that have outgrown their filters, it
+ * counts the bits of a quarter of the groups, but at least of
+ * RENCODER_VACUUM_COUNTS.  In all groups it takes away what
+ * an interrupted rebuilding left.
+ */
+extern int64 rencoder_retune_some(Relation index, Relation heap);
+
+#define RENCODER_VACUUM_GROUPS		4
+#define RENCODER_VACUUM_READ_SHARE	8
+#define RENCODER_VACUUM_COUNTS		16
+#define RENCODER_VACUUM_COUNT_SHARE	4
+
 #endif							/* RENCODER_RETUNE_H */

@@ -247,7 +247,8 @@ plan_group(Slice *s, int col, RencoderHeader copy)
 		renc_search_resume(&planner->search[col], s->meta.bits_per_key, &shape, 0);
 	rencoder_plan_column(planner, s->scan.collector, col, RENC_SLICE_WIDTH,
 						 min_capacity(s, col), true, &copy->config, &prediction);
-	copy->predicted_fpr = prediction.fpr;
+	copy->predicted_fpr = copy->best_fpr = prediction.fpr;
+	copy->sample_stamp = rencoder_planner_stamp(planner, col, copy->config.coder);
 }
 
 /*
@@ -376,6 +377,8 @@ publish_column(Slice *s, int col, const RencoderHeaderData *copy, renc_mask alwa
 
 	header->config = copy->config;
 	header->predicted_fpr = copy->predicted_fpr;
+	header->best_fpr = copy->best_fpr;
+	header->sample_stamp = copy->sample_stamp;
 	header->slice[s->slice] = copy->slice[s->slice];
 	entry->column[col].config = copy->config;
 	for (int slot = 0; slot < RENC_GROUP_RANGES; slot++)

@@ -111,7 +111,8 @@ rencoder_train(Relation heap, Relation index, IndexInfo *indexInfo, bool log,
 	for (int col = 0; col < t.natts; col++)
 	{
 		if (!rencoder_key_is_coded(index, col) ||
-			!OidIsValid(index_getprocid(index, col + 1, RENCODER_PROC_SAMPLE)))
+			!OidIsValid(index_getprocid(index, col + 1, RENCODER_PROC_SAMPLE)) ||
+			rencoder_coder_newest(index, col) != 0)
 			continue;
 		t.trainer[col] = rencoder_trainer_create();
 		any = true;

@@ -18,9 +18,9 @@ typedef struct RencoderColumnCoders
 } RencoderColumnCoders;
 
 /*
- * Trains coders for the columns that want one, on a sample of the table's
- * values, stores them as the newest and sets *coders, palloc'd.  Columns
- * without values in the sample get none.  "log" as rencoder_coder_store().
+ * Trains coders for the columns that want one and have none, on a sample of
+ * the table's values, stores them as the newest and sets *coders, palloc'd.
+ * Columns without values in the sample get none.  "log" as rencoder_coder_store().
  *
  * Locks: the caller's on heap and index, as for a build or the maintainer.
  * Runs user code of expression indexes.  Errors: those of a heap scan.

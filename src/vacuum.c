@@ -1,8 +1,10 @@
 /*
  * vacuum.c
- *		VACUUM: summarizes what is left.
+ *		VACUUM: summarizes what is left, and rebuilds what has come to suit
+ *		the rows or the queries badly.
  *
- * Deleted rows leave their bits behind; that only costs time.
+ * Deleted rows leave their bits behind; that only costs time, until their
+ * group is rebuilt.
  */
 #include "rencoder.h"
 
@@ -10,6 +12,7 @@
 #include "catalog/index.h"
 #include "utils/rel.h"
 
+#include "retune.h"
 #include "sampling.h"
 #include "space.h"
 #include "summarize.h"
@@ -29,6 +32,7 @@ rencodervacuumcleanup(IndexVacuumInfo *info, IndexBulkDeleteResult *stats)
 {
 	Relation	heap;
 	uint64		nranges;
+	int64		rebuilt;
 
 	if (info->analyze_only)
 		return stats;
@@ -44,6 +48,11 @@ rencodervacuumcleanup(IndexVacuumInfo *info, IndexBulkDeleteResult *stats)
 	if (nranges >= RENC_SLICE_RANGES)
 		(void) rencoder_summarize(info->index, heap, 0, nranges - 1, true);
 	rencoder_sampling_prepare(info->index, RelationGetNumberOfBlocks(heap));
+	rebuilt = rencoder_retune_some(info->index, heap);
+	if (rebuilt > 0)
+		ereport(info->message_level,
+				(errmsg("index \"%s\": %lld groups of block ranges were rebuilt",
+						RelationGetRelationName(info->index), (long long) rebuilt)));
 	table_close(heap, AccessShareLock);
 
 	/*
