@@ -5,8 +5,9 @@
  * The heap tuple is in place before we are called, and the range's state is
  * read here under the header's content lock, every time (INV-3).  So:
  *
- *	- unsummarized: nothing to do.  Whoever summarizes the range later sets
- *	  "summarizing" first and scans the heap after, and finds our tuple.
+ *	- unsummarized: nothing to do; this has cost the reading of one page.
+ *	  Whoever summarizes the range later sets "summarizing" first and scans the
+ *	  heap after, and finds our tuple.
  *	- summarizing or summarized: the summary must cover the key before we
  *	  return.  If bounds or flags must widen, directory page and header are
  *	  taken exclusively and everything is looked at anew (INV-6); the bits
