@@ -145,11 +145,15 @@ rencoder_autosummarize(Relation index, Relation heap, IndexInfo *indexInfo,
 					   const RencoderMeta *meta, RencoderProgress *progress)
 {
 	uint64		end = rencoder_complete_slices(meta, progress->range);
-	bool		asked = false;
+	bool		asked;
 	uint64		tail;
 
-	/* ii_Concurrent: the second phase of CREATE INDEX CONCURRENTLY. */
-	if (end <= progress->slices || indexInfo->ii_Concurrent ||
+	/*
+	 * Once for each range that the statement comes to: the tail has not grown
+	 * since.  ii_Concurrent: the second phase of CREATE INDEX CONCURRENTLY.
+	 */
+	if (end <= progress->slices || progress->range == progress->looked_range ||
+		indexInfo->ii_Concurrent ||
 		!index->rd_index->indisvalid || !rencoder_options_autosummarize(index))
 		return;
 	if (rencoder_slice_summarized(index, meta, end - 1))
@@ -158,13 +162,9 @@ rencoder_autosummarize(Relation index, Relation heap, IndexInfo *indexInfo,
 		return;
 	}
 
-	if (worker_can_see(index))
-	{
-		asked = progress->range == progress->asked_range ||
-			rencoder_request_put(RelationGetRelid(index), end * RENC_SLICE_RANGES);
-		if (asked)
-			progress->asked_range = progress->range;
-	}
+	progress->looked_range = progress->range;
+	asked = worker_can_see(index) &&
+		rencoder_request_put(RelationGetRelid(index), end * RENC_SLICE_RANGES);
 	tail = progress->range + 1 -
 		rencoder_first_gap(index, meta, window_start(end), end) * RENC_SLICE_RANGES;
 	if ((!asked || tail >= LATE_RANGES) && may_do_it_here(indexInfo) &&

@@ -19,7 +19,7 @@ typedef struct RencoderProgress
 {
 	uint64		range;			/* greatest one a row was inserted into */
 	uint64		slices;			/* all before this one need no attention */
-	uint64		asked_range;	/* when this was reached, the worker was asked */
+	uint64		looked_range;	/* when this was reached, something was done about it */
 } RencoderProgress;
 
 /*

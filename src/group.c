@@ -15,12 +15,10 @@ rencoder_header_init(RencoderHeader header, uint32 group, int attno)
 		header->min[i] = PG_UINT64_MAX;
 }
 
-Buffer
-rencoder_header_read(Relation index, BlockNumber first, uint32 group,
-					 int attno, int lockmode)
+/* The header in a locked page; error if it is another one. */
+static RencoderHeader
+verify_header(Relation index, Buffer buf, BlockNumber first, uint32 group, int attno)
 {
-	Buffer		buf = rencoder_page_read(index, first + attno, lockmode,
-										 RENCODER_PAGE_HEADER);
 	RencoderHeader header = RencoderPageGetHeader(BufferGetPage(buf));
 
 	if (header->group != group || header->attno != attno)
@@ -32,6 +30,17 @@ rencoder_header_read(Relation index, BlockNumber first, uint32 group,
 		UnlockReleaseBuffer(buf);
 		rencoder_page_corrupted(index, first + attno, detail);
 	}
+	return header;
+}
+
+Buffer
+rencoder_header_read(Relation index, BlockNumber first, uint32 group,
+					 int attno, int lockmode)
+{
+	Buffer		buf = rencoder_page_read(index, first + attno, lockmode,
+										 RENCODER_PAGE_HEADER);
+
+	(void) verify_header(index, buf, first, group, attno);
 	return buf;
 }
 
@@ -50,6 +59,74 @@ rencoder_group_find(Relation index, const RencoderMeta *meta, uint32 group)
 									  meta, group)->header;
 	UnlockReleaseBuffer(buf);
 	return header;
+}
+
+/* The directory page of a group, by way of what the session remembers. */
+static BlockNumber
+find_directory(Relation index, const RencoderMeta *meta, uint32 group, RencoderPath *path)
+{
+	uint32		dirpage = group / meta->entries_per_page;
+	Buffer		buf;
+
+	if (path->directory != RENCODER_NO_BLOCK && path->dirpage == dirpage)
+		return path->directory;
+	path->dirpage = dirpage;
+	if (dirpage >= RENCODER_META_DIRECT)
+		path->directory = rencoder_directory_find(index, meta, NULL, group, NULL);
+	else
+	{
+		buf = rencoder_page_read_recent(index, RENCODER_META_BLKNO, RENCODER_PAGE_META,
+										&path->meta_buffer);
+		path->directory = RencoderPageGetMeta(BufferGetPage(buf))->direct[dirpage];
+		UnlockReleaseBuffer(buf);
+	}
+	return path->directory;
+}
+
+/* The first header block of a group, in the same way. */
+static BlockNumber
+find_header(Relation index, const RencoderMeta *meta, uint32 group, RencoderPath *path)
+{
+	BlockNumber directory;
+	Buffer		buf;
+
+	if (path->header != RENCODER_NO_BLOCK && path->group == group)
+		return path->header;
+	path->group = group;
+	path->header = RENCODER_NO_BLOCK;
+	directory = find_directory(index, meta, group, path);
+	if (directory != RENCODER_NO_BLOCK)
+	{
+		buf = rencoder_page_read_recent(index, directory, RENCODER_PAGE_DIRECTORY,
+										&path->directory_buffer);
+		path->header = rencoder_directory_entry(RencoderPageGetPayload(BufferGetPage(buf)),
+												meta, group)->header;
+		UnlockReleaseBuffer(buf);
+	}
+	return path->header;
+}
+
+BlockNumber
+rencoder_group_summarizes(Relation index, const RencoderMeta *meta, uint64 range)
+{
+	RencoderPath path = rencoder_meta_path(index);
+	uint32		group = rencoder_group_of_range(range);
+	unsigned int slot = rencoder_slot_of_range(range);
+	BlockNumber first = find_header(index, meta, group, &path);
+	bool		summarizes = false;
+
+	if (first != RENCODER_NO_BLOCK)
+	{
+		Buffer		buf = rencoder_page_read_recent(index, first, RENCODER_PAGE_HEADER,
+													&path.header_buffer);
+		RencoderHeader header = verify_header(index, buf, first, group, 0);
+
+		summarizes = ((header->summarizing[slot / 8] | header->summarized[slot / 8]) >>
+					  (slot % 8)) & 1;
+		UnlockReleaseBuffer(buf);
+	}
+	rencoder_meta_keep_path(index, &path);
+	return summarizes ? first : RENCODER_NO_BLOCK;
 }
 
 bool

@@ -142,6 +142,19 @@ extern BlockNumber rencoder_group_find(Relation index, const RencoderMeta *meta,
 									   uint32 group);
 
 /*
+ * The first header block of the range's group, if the range is summarizing or
+ * summarized; RENCODER_NO_BLOCK if it is unsummarized.
+ *
+ * The state is read at each call, under the content lock of the page that says
+ * it (INV-3): the first header page, or, if the group has none, the directory
+ * page, or the metapage if there is no such page.  When the session asks for
+ * the same group again, no other page is read.  Locks: these pages share, one
+ * after the other, released.
+ */
+extern BlockNumber rencoder_group_summarizes(Relation index, const RencoderMeta *meta,
+											 uint64 range);
+
+/*
  * Are the 8 ranges of a slice of the index (not of a group) all summarized?
  * Locks: directory share, header share, released.
  */

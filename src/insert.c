@@ -5,8 +5,9 @@
  * The heap tuple is in place before we are called, and the range's state is
  * read here under the header's content lock, every time (INV-3).  So:
  *
- *	- unsummarized: nothing to do.  Whoever summarizes the range later sets
- *	  "summarizing" first and scans the heap after, and finds our tuple.
+ *	- unsummarized: nothing to do; this has cost the reading of one page.
+ *	  Whoever summarizes the range later sets "summarizing" first and scans the
+ *	  heap after, and finds our tuple.
  *	- summarizing or summarized: the summary must cover the key before we
  *	  return.  If bounds or flags must widen, directory page and header are
  *	  taken exclusively and everything is looked at anew (INV-6); the bits
@@ -27,14 +28,12 @@
 #include "format.h"
 #include "key.h"
 
-/* What a statement remembers between its calls: of the index what never changes. */
+/* What a statement remembers between its calls. */
 typedef struct InsertCache
 {
-	MemoryContext context;		/* reset after each tuple */
-	RencoderCoders *coders;
-	uint32		group;
-	BlockNumber header;			/* RENCODER_NO_BLOCK: nothing remembered */
 	RencoderProgress progress;
+	MemoryContext context;		/* reset after each tuple; NULL until needed */
+	RencoderCoders *coders;
 } InsertCache;
 
 typedef enum InsertStep
@@ -349,22 +348,6 @@ widen(const Insertion *ins)
 	UnlockReleaseBuffer(dirbuf);
 }
 
-/*
- * The group's first header block.  A header, once there, never moves, so it
- * may be remembered; that there is none may not.
- */
-static BlockNumber
-find_header(Relation index, const RencoderMeta *meta, uint32 group,
-			InsertCache *cache)
-{
-	if (cache->header == RENCODER_NO_BLOCK || cache->group != group)
-	{
-		cache->group = group;
-		cache->header = rencoder_group_find(index, meta, group);
-	}
-	return cache->header;
-}
-
 /* Makes a key; it replaces the older of two. */
 static void
 make_key(Insertion *ins, int col, uint32 generation, const RencoderCoder *coder)
@@ -422,25 +405,20 @@ insert_tuple(Insertion *ins, RencoderCoders *coders)
 	}
 }
 
-/*
- * Does the range have a summary, or is it getting one?  If not, the row is
- * none of our business (INV-3).
- */
-static bool
-is_summarized(Relation index, BlockNumber first, uint32 group, unsigned int slot)
+static void
+prepare_cache(InsertCache *cache, MemoryContext context)
 {
-	Buffer		buf = rencoder_header_read(index, first, group, 0, BUFFER_LOCK_SHARE);
-	RencoderHeader header = RencoderPageGetHeader(BufferGetPage(buf));
-	bool		summarized = test_bit(header->summarizing, slot) ||
-		test_bit(header->summarized, slot);
+	MemoryContext old = MemoryContextSwitchTo(context);
 
-	UnlockReleaseBuffer(buf);
-	return summarized;
+	cache->coders = rencoder_coders_create();
+	cache->context = AllocSetContextCreate(context, "rencoder insert",
+										   ALLOCSET_SMALL_SIZES);
+	MemoryContextSwitchTo(old);
 }
 
 /* Covers a tuple of a range that has a summary, or is getting one. */
 static void
-insert_values(Relation index, const RencoderMeta *meta, uint64 range,
+insert_values(Relation index, const RencoderMeta *meta, BlockNumber header, uint64 range,
 			  const Datum *values, const bool *isnull, InsertCache *cache)
 {
 	MemoryContext old = MemoryContextSwitchTo(cache->context);
@@ -451,7 +429,7 @@ insert_values(Relation index, const RencoderMeta *meta, uint64 range,
 	ins.meta = meta;
 	ins.group = rencoder_group_of_range(range);
 	ins.slot = rencoder_slot_of_range(range);
-	ins.header = cache->header;
+	ins.header = header;
 	ins.values = values;
 	ins.isnull = isnull;
 
@@ -481,28 +459,21 @@ rencoderinsert(Relation index, Datum *values, bool *isnull,
 	const RencoderMeta *meta = &meta_copy;
 	uint64		range = rencoder_range_of_block(meta, ItemPointerGetBlockNumber(heap_tid));
 	InsertCache *cache = (InsertCache *) indexInfo->ii_AmCache;
-	uint32		group;
 	BlockNumber header;
 
 	if (cache == NULL)
-	{
-		MemoryContext old;
-
-		cache = MemoryContextAllocZero(indexInfo->ii_Context, sizeof(InsertCache));
-		cache->context = AllocSetContextCreate(indexInfo->ii_Context, "rencoder insert",
-											   ALLOCSET_SMALL_SIZES);
-		old = MemoryContextSwitchTo(indexInfo->ii_Context);
-		cache->coders = rencoder_coders_create();
-		MemoryContextSwitchTo(old);
-		indexInfo->ii_AmCache = cache;
-	}
+		cache = indexInfo->ii_AmCache = MemoryContextAllocZero(indexInfo->ii_Context,
+															   sizeof(InsertCache));
 	if (rencoder_autosummarize_due(&cache->progress, range, heap_tid))
 		rencoder_autosummarize(index, heap, indexInfo, meta, &cache->progress);
 
-	group = rencoder_group_of_range(range);
-	header = find_header(index, meta, group, cache);
-	if (header != RENCODER_NO_BLOCK &&
-		is_summarized(index, header, group, rencoder_slot_of_range(range)))
-		insert_values(index, meta, range, values, isnull, cache);
+	/* Most rows go where there is no summary yet, and are none of our business. */
+	header = rencoder_group_summarizes(index, meta, range);
+	if (header != RENCODER_NO_BLOCK)
+	{
+		if (cache->context == NULL)
+			prepare_cache(cache, indexInfo->ii_Context);
+		insert_values(index, meta, header, range, values, isnull, cache);
+	}
 	return false;
 }

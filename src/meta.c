@@ -82,18 +82,36 @@ rencoder_meta_get(Relation index)
 	{
 		Buffer		buf = rencoder_meta_lock(index, BUFFER_LOCK_SHARE);
 		RencoderMetaPageData *data = RencoderPageGetMeta(BufferGetPage(buf));
-		RencoderMeta *meta;
+		RencoderCache *cache = MemoryContextAllocZero(index->rd_indexcxt,
+													  sizeof(RencoderCache));
+		RencoderMeta *meta = &cache->meta;
 
-		meta = MemoryContextAllocZero(index->rd_indexcxt, sizeof(RencoderMeta));
 		meta->pages_per_range = data->pages_per_range;
 		meta->bits_per_key = data->bits_per_key;
 		meta->natts = data->natts;
 		meta->entry_size = RencoderEntrySize(data->natts);
 		meta->entries_per_page = RENCODER_PAYLOAD_SIZE / meta->entry_size;
 		UnlockReleaseBuffer(buf);
-		index->rd_amcache = meta;
+		index->rd_amcache = cache;
 	}
-	return (const RencoderMeta *) index->rd_amcache;
+	return &((const RencoderCache *) index->rd_amcache)->meta;
+}
+
+RencoderPath
+rencoder_meta_path(Relation index)
+{
+	RencoderPath none = {0};
+
+	if (index->rd_amcache == NULL)
+		return none;
+	return ((const RencoderCache *) index->rd_amcache)->path;
+}
+
+void
+rencoder_meta_keep_path(Relation index, const RencoderPath *path)
+{
+	if (index->rd_amcache != NULL)
+		((RencoderCache *) index->rd_amcache)->path = *path;
 }
 
 RencoderMetaPageData *

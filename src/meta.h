@@ -55,7 +55,7 @@ StaticAssertDecl(sizeof(RencoderMetaPageData) <= RENCODER_PAYLOAD_SIZE,
 #define RencoderPageGetMeta(page) \
 	((RencoderMetaPageData *) RencoderPageGetPayload(page))
 
-/* What never changes during the life of an index; cached in rd_amcache. */
+/* What never changes during the life of an index. */
 typedef struct RencoderMeta
 {
 	uint32		pages_per_range;
@@ -64,6 +64,29 @@ typedef struct RencoderMeta
 	uint32		entry_size;		/* bytes of a directory entry */
 	uint32		entries_per_page;	/* directory entries in a page */
 } RencoderMeta;
+
+/*
+ * The way to the group that this session inserted into last.  Directory pages
+ * and headers, once there, never move; buffers are guesses.  That there is none
+ * may not be remembered (INV-3), nor anything that stands on these pages.
+ */
+typedef struct RencoderPath
+{
+	Buffer		meta_buffer;
+	uint32		dirpage;		/* number of the directory page */
+	BlockNumber directory;		/* its block, or RENCODER_NO_BLOCK: not known */
+	Buffer		directory_buffer;
+	uint32		group;
+	BlockNumber header;			/* its first header block; likewise */
+	Buffer		header_buffer;
+} RencoderPath;
+
+/* What a session keeps of an index in rd_amcache. */
+typedef struct RencoderCache
+{
+	RencoderMeta meta;
+	RencoderPath path;
+} RencoderCache;
 
 /*
  * Writes block 0 of a fork that is still empty.  WAL: none; the caller logs
@@ -78,6 +101,13 @@ extern void rencoder_meta_create(Relation index, ForkNumber fork,
  * released.  Error on an unknown magic or format version.
  */
 extern const RencoderMeta *rencoder_meta_get(Relation index);
+
+/*
+ * The path kept for the index, and keeping one.  A copy, because an
+ * invalidation may free rd_amcache whenever a catalog is looked at.
+ */
+extern RencoderPath rencoder_meta_path(Relation index);
+extern void rencoder_meta_keep_path(Relation index, const RencoderPath *path);
 
 /* A copy of the metapage's data (palloc'd), read under share lock. */
 extern RencoderMetaPageData *rencoder_meta_copy(Relation index);

@@ -4,6 +4,8 @@
  */
 #include "page.h"
 
+#include "pgstat.h"
+
 const char *
 rencoder_page_type_name(uint16 page_id)
 {
@@ -93,11 +95,10 @@ rencoder_page_try_read(Relation index, BlockNumber blkno, uint16 page_id,
 	return buf;
 }
 
-Buffer
-rencoder_page_read(Relation index, BlockNumber blkno, int lockmode,
-				   uint16 page_id)
+/* Locks a pinned page and verifies it. */
+static void
+lock_page(Relation index, Buffer buf, BlockNumber blkno, int lockmode, uint16 page_id)
 {
-	Buffer		buf = ReadBuffer(index, blkno);
 	const char *fault;
 
 	LockBuffer(buf, lockmode);
@@ -110,5 +111,31 @@ rencoder_page_read(Relation index, BlockNumber blkno, int lockmode,
 		UnlockReleaseBuffer(buf);
 		rencoder_page_corrupted(index, blkno, detail);
 	}
+}
+
+Buffer
+rencoder_page_read(Relation index, BlockNumber blkno, int lockmode,
+				   uint16 page_id)
+{
+	Buffer		buf = ReadBuffer(index, blkno);
+
+	lock_page(index, buf, blkno, lockmode, page_id);
 	return buf;
+}
+
+Buffer
+rencoder_page_read_recent(Relation index, BlockNumber blkno, uint16 page_id,
+						  Buffer *recent)
+{
+	if (BufferIsValid(*recent) &&
+		ReadRecentBuffer(rencoder_relation_locator(index), MAIN_FORKNUM, blkno, *recent))
+	{
+		/* As ReadBuffer() does, for pg_statio_all_indexes. */
+		pgstat_count_buffer_read(index);
+		pgstat_count_buffer_hit(index);
+	}
+	else
+		*recent = ReadBuffer(index, blkno);
+	lock_page(index, *recent, blkno, BUFFER_LOCK_SHARE, page_id);
+	return *recent;
 }

@@ -94,6 +94,14 @@ extern Buffer rencoder_page_read(Relation index, BlockNumber blkno,
 								 int lockmode, uint16 page_id);
 
 /*
+ * The same with share lock, for a page that is read again and again.  *recent is
+ * the buffer that it was in last time, or InvalidBuffer: a guess that saves
+ * looking for it, and is set right.  Nothing else is taken on trust.
+ */
+extern Buffer rencoder_page_read_recent(Relation index, BlockNumber blkno,
+										uint16 page_id, Buffer *recent);
+
+/*
  * The same with share lock, but returns InvalidBuffer (nothing pinned) for a
  * page of another type, with *fault set.  For scans, which may meet a page
  * that was reused after they started (INV-7) and find out at their end.
