@@ -2,6 +2,8 @@
 SET client_min_messages = warning;
 SET max_parallel_workers_per_gather = 0;
 SET jit = off;
+-- Recording a query reads a page, too.
+SET rencoder.sample_rate = 0;
 \getenv seed RENCODER_SEED
 
 -- Seven groups of 128 block ranges, the last in slices; 200 keys a range: eight

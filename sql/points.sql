@@ -290,7 +290,7 @@ SELECT max(candidates) < 20 AS selective, min(candidates) > 0 AS found
 FROM generate_series(0, 399, 7) i,
 	rencoder_candidates('places_p', point(sin(i) * 90, cos(i * 7) * 90), point(sin(i) * 90, cos(i * 7) * 90 + 0.1));
 -- The planner sees what it is good for.
-VACUUM ANALYZE places;
+VACUUM (FULL, ANALYZE) places;
 EXPLAIN (COSTS OFF) SELECT * FROM places WHERE p <@ box '(1,20),(3,21)';
 EXPLAIN (COSTS OFF) SELECT * FROM places WHERE p <@ circle '<(0,0),1e201>';
 EXPLAIN (COSTS OFF) SELECT * FROM places WHERE NOT p <@ box '(1,20),(3,21)';

@@ -23,8 +23,11 @@
 /* Fixed: the same table makes the same index. */
 #define OWN_SAMPLE_SEED		20220612
 
-/* Tables grow: ranges of a table of 16 GB, for smaller ones. */
-#define LEAST_RANGES		65536.0
+/* Tables grow: what is matched counts as in a table of so many ranges at least. */
+#define LEAST_RANGES		1024.0
+
+/* Whole strings are looked up more often than all beginnings together. */
+#define EQUALITY_WEIGHT		3.0
 
 /* A window read, in heap pages, both in shared buffers. */
 #define WINDOW_COST			0.02
@@ -280,6 +283,8 @@ weigh_defaults(const RencoderPlanner *planner, RencoderQueries *q, const ColumnK
 			matching += has_key(&k->ranges[r], q->sample[i].lo, q->sample[i].hi);
 		q->sample[i].weight =
 			(float) (1 / (1 + table_ranges * Max(matching - 1, 0) / k->n));
+		if (q->sample[i].lo == q->sample[i].hi)
+			q->sample[i].weight *= EQUALITY_WEIGHT;
 	}
 	q->weighed = true;
 }

@@ -39,7 +39,8 @@ build_changed()
 {
 	local src=$WORK/src so=$WORK/src/rencoder.so log=$WORK/log/build
 
-	if [ -e "$so" ] && [ -n "$(find "$src" "$src/Makefile" -name '*.h' -newer "$so" \
+	# Nor of objects that a build left which then failed.
+	if [ ! -e "$so" ] || [ -n "$(find "$src" "$src/Makefile" -name '*.h' -newer "$so" \
 		-o -name Makefile -newer "$so")" ]; then
 		make -C "$src" PG_CONFIG="$PG_CONFIG" clean > /dev/null
 	fi
