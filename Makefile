@@ -15,9 +15,11 @@ FILTER_OBJS = \
 	src/filter/renc_model.o \
 	src/filter/renc_model_fill.o \
 	src/filter/renc_model_pairs.o \
+	src/filter/renc_model_plan.o \
 	src/filter/renc_program.o \
 	src/filter/renc_rule.o \
 	src/filter/renc_search.o \
+	src/filter/renc_search_group.o \
 	src/filter/renc_search_sample.o \
 	src/filter/renc_shape.o \
 	src/filter/renc_strings.o \

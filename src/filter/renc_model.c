@@ -85,13 +85,6 @@ typedef struct storey_result
 	chain		present[MODEL_POINTS];
 } storey_result;
 
-/* A query's program as the budget leaves it. */
-typedef struct plan
-{
-	bool		always;
-	int			limit;			/* inside nodes from this level on are leaves */
-} plan;
-
 /*
  * 1 - exp(-y) and -log(1 - x).  Most of the time goes into these two, and most
  * arguments are small: a series is exact to 1e-4 there, and several times faster.
@@ -113,83 +106,9 @@ y_of(double x)
 }
 
 static inline double
-not_negative(double x)
-{
-	return x > 0 ? x : 0;
-}
-
-/* Nodes "levels" levels below one node. */
-static inline double
-descendants(int levels)
-{
-	return levels < RENC_KEY_BITS ? (double) (UINT64_C(1) << levels) : 0x1p64;
-}
-
-/* Inside nodes of level "to" whose ancestor of level "from" is not inside. */
-static inline double
-new_inside(const model_rep *rep, int from, int to)
-{
-	return not_negative(rep->inside[to] - rep->inside[from] * descendants(to - from));
-}
-
-static inline double
 per_partial(const model_rep *rep, int level, double count)
 {
 	return rep->partial[level] > 0 ? count / rep->partial[level] : 0;
-}
-
-/* The nodes of a program whose inside nodes from "limit" on are leaves. */
-static double
-count_nodes(const model_storey *st, int nstoreys, const model_rep *rep, int limit,
-			double *trees)
-{
-	double		nodes = 0;
-	int			above = -1;		/* the last level before this one */
-
-	*trees = 0;
-	for (int s = 0; s < nstoreys; s++)
-	{
-		for (int j = 0; j <= st[s].nlevels; j++)
-		{
-			int			l = st[s].stored[j];
-			double		n = rep->partial[l];
-
-			n += above >= limit && above <= RENC_KEY_BITS ? new_inside(rep, above, l) :
-				rep->inside[l];
-			if (j == 0)
-				*trees += n;
-			else
-			{
-				nodes += n;
-				above = l;
-			}
-		}
-	}
-	return nodes;
-}
-
-/* As renc_program_compile() gives up levels. */
-static plan
-plan_query(const model_storey *st, int nstoreys, const model_rep *rep)
-{
-	plan		p = {false, RENC_KEY_BITS + 1};
-	double		trees;
-
-	if (count_nodes(st, nstoreys, rep, p.limit, &trees) <= RENC_MAX_NODES &&
-		trees <= RENC_MAX_TREES)
-		return p;
-	for (int s = nstoreys - 1; s >= 0; s--)
-	{
-		for (int j = st[s].nlevels; j > 0; j--)
-		{
-			p.limit = st[s].stored[j];
-			if (count_nodes(st, nstoreys, rep, p.limit, &trees) <= RENC_MAX_NODES &&
-				trees <= RENC_MAX_TREES)
-				return p;
-		}
-	}
-	p.always = true;
-	return p;
 }
 
 /* Mean numbers of children per node, from one stored level to the next. */
@@ -214,8 +133,8 @@ count_branches(const model_storey *st, const model_rep *rep, branching *b)
 			int			next = st->stored[j + 1];
 
 			b->partial[j] = per_partial(rep, l, rep->partial[next]);
-			b->inside[j] = per_partial(rep, l, new_inside(rep, l, next));
-			b->all[j] = descendants(next - l);
+			b->inside[j] = per_partial(rep, l, model_new_inside(rep, l, next));
+			b->all[j] = model_descendants(next - l);
 		}
 	}
 }
@@ -315,7 +234,7 @@ present_trees(const model_storey *st, const model_rep *rep, int size,
 	if (j < 0 || trees <= 0)
 		return 0;
 	for (int i = 0; i < f->n; i++)
-		x += f->share[i] * pass_of((not_negative(r->present[i].path[j]) + extra) / trees);
+		x += f->share[i] * pass_of((model_not_negative(r->present[i].path[j]) + extra) / trees);
 	return trees * y_of(x);
 }
 
@@ -339,12 +258,12 @@ pass_at(const model_storey *st, int nstoreys, const model_rep *rep, int size,
 		double		links = rep->present[link];
 		double		present = d >= below ? rep->present[below] : 0;
 
-		extra = not_negative(links * per_partial(rep, link, rep->partial[below]) - present) *
+		extra = model_not_negative(links * per_partial(rep, link, rep->partial[below]) - present) *
 			r[1].absent_y +
-			links * per_partial(rep, link, new_inside(rep, link, below)) * r[1].inside_y +
+			links * per_partial(rep, link, model_new_inside(rep, link, below)) * r[1].inside_y +
 			present_trees(&st[1], rep, size, &r[1], d, 0);
 	}
-	y = not_negative(rep->partial[root] - roots) * r[0].absent_y +
+	y = model_not_negative(rep->partial[root] - roots) * r[0].absent_y +
 		rep->inside[root] * r[0].inside_y +
 		present_trees(&st[0], rep, size, &r[0], d, extra);
 	return pass_of(y);
@@ -353,7 +272,7 @@ pass_at(const model_storey *st, int nstoreys, const model_rep *rep, int size,
 /* Mean pass probability over the pairs of a representative, times their weight. */
 static double
 rep_passes(const model_storey *st, int nstoreys, const model_rep *rep, int size,
-		   plan p, storey_result *r)
+		   model_plan p, storey_result *r)
 {
 	double		sum = 0;
 	int			d = -1;
@@ -368,9 +287,9 @@ rep_passes(const model_storey *st, int nstoreys, const model_rep *rep, int size,
 		run_storey(&st[1], rep, size, p.limit, 1, 1, &r[1]);
 		run_storey(&st[0], rep, size, p.limit,
 				   pass_of(per_partial(rep, link, rep->partial[below]) * r[1].absent_y +
-						   per_partial(rep, link, new_inside(rep, link, below)) *
+						   per_partial(rep, link, model_new_inside(rep, link, below)) *
 						   r[1].inside_y),
-				   pass_of(r[1].inside_y * descendants(below - link)), &r[0]);
+				   pass_of(r[1].inside_y * model_descendants(below - link)), &r[0]);
 	}
 	else
 		run_storey(&st[0], rep, size, p.limit, 1, 1, &r[0]);
@@ -398,7 +317,7 @@ rep_passes(const model_storey *st, int nstoreys, const model_rep *rep, int size,
  */
 static double
 rep_windows(const renc_model *m, const model_storey *st, int nstoreys,
-			const model_rep *rep, plan p, const storey_result *r)
+			const model_rep *rep, model_plan p, const storey_result *r)
 {
 	double		ranges = m->in.group_ranges;
 	double		sum = 0;
@@ -503,7 +422,7 @@ sum_reps(renc_model *m, const model_storey *st, int nstoreys, double limit,
 	for (int i = 0; i < m->nreps && out->complete; i++)
 	{
 		const model_rep *rep = &m->rep[m->rep_order[i]];
-		plan		p = plan_query(st, nstoreys, rep);
+		model_plan	p = model_plan_query(st, nstoreys, rep);
 		double		before = out->cost;
 
 		for (int size = m->nsizes - 1; size >= 0; size--)

@@ -86,6 +86,13 @@ typedef struct model_storey
 	model_fill	present[MODEL_SIZES];	/* root in the range */
 } model_storey;
 
+/* A query's program as the budget leaves it. */
+typedef struct model_plan
+{
+	bool		always;
+	int			limit;			/* inside nodes from this level on are leaves */
+} model_plan;
+
 struct renc_model
 {
 	renc_model_input in;
@@ -134,11 +141,35 @@ model_common_prefix(uint64_t a, uint64_t b)
 	return a == b ? RENC_KEY_BITS : __builtin_clzll(a ^ b);
 }
 
+static inline double
+model_not_negative(double x)
+{
+	return x > 0 ? x : 0;
+}
+
+/* Nodes "levels" levels below one node. */
+static inline double
+model_descendants(int levels)
+{
+	return levels < RENC_KEY_BITS ? (double) (UINT64_C(1) << levels) : 0x1p64;
+}
+
+/* Inside nodes of level "to" whose ancestor of level "from" is not inside. */
+static inline double
+model_new_inside(const model_rep *rep, int from, int to)
+{
+	return model_not_negative(rep->inside[to] - rep->inside[from] * model_descendants(to - from));
+}
+
 extern double model_node_pass(const renc_model *m, double log_fill, int kw, int kr);
 
 /* renc_model_pairs.c: bins the samples, and compares them with the ranges. */
 extern void model_bin_samples(renc_model *m);
 extern void model_count_pairs(renc_model *m);
+
+/* renc_model_plan.c: what the budget of nodes leaves of a query's program. */
+extern model_plan model_plan_query(const model_storey *st, int nstoreys,
+									const model_rep *rep);
 
 /* renc_model_fill.c: how full are the windows under a shape? */
 extern void model_choose_thrown(renc_model *m);

@@ -11,11 +11,11 @@
  * - levels where too many queries have a key in their node are not tried as the
  *	 deepest at all;
  * - bits set per key stay near ln 2 times the bits there are, where a Bloom filter
- *	 is best; the steps may leave it;
- * - the next group starts from this one's shape, and is content with it unless its
- *	 predicted cost has drifted.
+ *	 is best; the steps may leave it.
+ *
+ * From group to group: renc_search_group.c.
  */
-#include "renc_search.h"
+#include "renc_search_work.h"
 
 #include <math.h>
 
@@ -25,44 +25,13 @@
 #define STARTS			4
 #define WORTH_A_START	1.5
 
-/* Predictions of a search, and of one that only improves a known shape. */
-#define MAX_PREDICTIONS 1200
-#define CLIMB_PREDICTIONS 300
-
-/* The first are fewer where a group has few keys; below MIN_GRID, no grid. */
-#define KEYS_A_PREDICTION 100
-#define MIN_GRID		400
-
-/*
- * Work in units of setting a key's bits (about 100 ns): a pair of a sample and a
- * range, and a prediction beside the throwing of some ranges' keys.
- */
-#define PAIR_WORK		0.15
-#define PREDICT_WORK	500.0
-#define THROW_WORK		0.15
-
-/* Samples that the previous shape is checked with when there is no credit left. */
-#define MIN_CHECKED		128
-
-/* Costs so many times what was expected: searched for again, whatever that takes. */
-#define WRONG_SHAPE		4.0
-
-/* Share of the work of a build that checking and searching may take. */
-#define WORK_SHARE		0.08
-
-typedef struct start
-{
-	renc_shape	shape;
-	renc_prediction p;
-} start;
-
 typedef struct hunt
 {
 	renc_model *model;
 	int			left;			/* predictions allowed */
 	int			max_kw;
 	int			nstarts;
-	start		best[STARTS];	/* ascending in cost */
+	search_result		best[STARTS];	/* ascending in cost */
 } hunt;
 
 static bool
@@ -118,7 +87,7 @@ offer(hunt *h, const renc_shape *shape)
 
 /* Takes a shape if it is better than *s. */
 static bool
-improve(hunt *h, start *s, const renc_shape *shape)
+improve(hunt *h, search_result *s, const renc_shape *shape)
 {
 	renc_prediction p;
 
@@ -143,7 +112,7 @@ shift_levels(uint64_t levels, int by)
 
 /* Steps in the numbers of a storey. */
 static bool
-step_numbers(hunt *h, start *s, int storey)
+step_numbers(hunt *h, search_result *s, int storey)
 {
 	static const int8_t steps[][4] = {
 		/* root, kw, kr, shift of all levels */
@@ -177,7 +146,7 @@ step_numbers(hunt *h, start *s, int storey)
 
 /* Steps in the set of levels: one more, one less, one elsewhere. */
 static bool
-step_levels(hunt *h, start *s, int storey)
+step_levels(hunt *h, search_result *s, int storey)
 {
 	bool		better = false;
 	int			first = s->shape.storey[storey].root + 1;
@@ -215,7 +184,7 @@ step_levels(hunt *h, start *s, int storey)
 
 /* A first storey of n levels from "base" upwards. */
 static bool
-add_pruning(hunt *h, start *s, int base, int n, int gap, int kr)
+add_pruning(hunt *h, search_result *s, int base, int n, int gap, int kr)
 {
 	renc_shape	shape = s->shape;
 	int			top = base - (n - 1) * gap;
@@ -235,7 +204,7 @@ add_pruning(hunt *h, start *s, int base, int n, int gap, int kr)
 
 /* A storey above that prunes: clusters have few prefixes, which cost little. */
 static bool
-step_pruning(hunt *h, start *s)
+step_pruning(hunt *h, search_result *s)
 {
 	for (int base = s->shape.storey[0].root; base > 1; base -= 5)
 	{
@@ -251,9 +220,9 @@ step_pruning(hunt *h, start *s)
  * single step leads there.
  */
 static bool
-step_first_storey(hunt *h, start *s)
+step_first_storey(hunt *h, search_result *s)
 {
-	start		one = *s;
+	search_result		one = *s;
 
 	if (s->shape.nstoreys < 2)
 		return false;
@@ -269,7 +238,7 @@ step_first_storey(hunt *h, start *s)
 
 /* Steps between one and two storeys. */
 static bool
-step_storeys(hunt *h, start *s)
+step_storeys(hunt *h, search_result *s)
 {
 	bool		better = false;
 
@@ -318,7 +287,7 @@ step_storeys(hunt *h, start *s)
 }
 
 static void
-climb(hunt *h, start *s)
+climb(hunt *h, search_result *s)
 {
 	bool		better = true;
 
@@ -420,9 +389,9 @@ offer_grid(hunt *h, const renc_model_input *in, int step)
 				offer_regular(h, deepest, gap, numbers[i], 2, bits, spread);
 }
 
-static void
-search_model(renc_model *model, const renc_model_input *in, double bits_per_key,
-			 const renc_shape *from, bool grid, int predictions, start *result)
+void
+renc_search_model(renc_model *model, const renc_model_input *in, double bits_per_key,
+			 const renc_shape *from, bool grid, int predictions, search_result *result)
 {
 	hunt		h;
 	renc_shape	rule;
@@ -443,7 +412,7 @@ search_model(renc_model *model, const renc_model_input *in, double bits_per_key,
 	{
 		/* Half of the predictions are left for the steps. */
 		h.left = predictions / 2;
-		offer_grid(&h, in, predictions < MAX_PREDICTIONS ? 6 : 3);
+		offer_grid(&h, in, predictions < SEARCH_PREDICTIONS ? 6 : 3);
 		h.left += predictions - predictions / 2;
 	}
 	nclimbs = grid && h.nstarts > 1 ? 2 : 1;
@@ -453,153 +422,4 @@ search_model(renc_model *model, const renc_model_input *in, double bits_per_key,
 	for (int i = 1; i < h.nstarts; i++)
 		if (h.best[i].p.cost < result->p.cost)
 			*result = h.best[i];
-}
-
-void
-renc_search_start(renc_search *search, double bits_per_key)
-{
-	memset(search, 0, sizeof(*search));
-	search->bits_per_key = bits_per_key;
-}
-
-void
-renc_search_resume(renc_search *search, double bits_per_key,
-				   const renc_shape *shape, double cost)
-{
-	renc_search_start(search, bits_per_key);
-	search->shape = *shape;
-	search->reference = cost;
-	search->warm = true;
-}
-
-static size_t
-total_keys(const renc_model_input *in)
-{
-	size_t		n = 0;
-
-	for (int r = 0; r < in->nranges; r++)
-		n += in->ranges[r].n;
-	return n;
-}
-
-static double
-predict_work(const renc_model_input *in)
-{
-	return PREDICT_WORK + THROW_WORK * 2 * (double) total_keys(in) / in->nranges;
-}
-
-/* Is the previous shape still good?  Looks at as many samples as work allows. */
-static bool
-still_good(renc_search *search, renc_model *model, const renc_model_input *in,
-		   renc_choice *choice)
-{
-	renc_model_input few = *in;
-	double		samples = (search->credit - predict_work(in)) / (PAIR_WORK * in->nranges);
-	double		limit = fmax(1, (double) in->nsamples);
-	bool		in_debt = samples < MIN_CHECKED;
-
-	/* Some are looked at in any case: that costs less than a hundredth of a group. */
-	choice->shape = search->shape;
-	few.max_samples = (size_t) fmin(fmax(samples, MIN_CHECKED), limit);
-	search->credit -= PAIR_WORK * in->nranges * (double) few.max_samples + predict_work(in);
-	if (!renc_model_init(model, &few))
-		return true;
-	renc_model_predict(model, &search->shape, INFINITY, &choice->now);
-	choice->best = search->last = choice->now;
-
-	/* So few samples tell a wrong shape from a right one, but not 1.3 from 1. */
-	return choice->now.cost <= (in_debt ? WRONG_SHAPE : RENC_SEARCH_DRIFT) * search->reference;
-}
-
-/* Predictions of a full search of a group. */
-static int
-full_predictions(const renc_model_input *in)
-{
-	if (in->max_predictions > 0)
-		return in->max_predictions;
-	return (int) fmin(MAX_PREDICTIONS, (double) total_keys(in) / KEYS_A_PREDICTION);
-}
-
-/*
- * The previous shape improved.  Sets "due" if that does not make up for the drift;
- * true if the full search cannot wait.
- */
-static bool
-adapt(renc_search *search, renc_model *model, const renc_model_input *in, start *found)
-{
-	double		limit = RENC_SEARCH_DRIFT * search->reference;
-
-	search_model(model, in, search->bits_per_key, &search->shape, false,
-				 CLIMB_PREDICTIONS, found);
-	search->credit -= renc_model_predictions(model) * predict_work(in) +
-		PAIR_WORK * in->nranges * (double) in->nsamples;
-	search->due = search->due || found->p.cost > limit;
-	return search->due && (search->credit > 0 || search->reference <= 0 ||
-						   found->p.cost > WRONG_SHAPE * search->reference);
-}
-
-void
-renc_search_group(renc_search *search, renc_model *model,
-				  const renc_model_input *in, renc_choice *choice)
-{
-	start		found;
-
-	memset(choice, 0, sizeof(*choice));
-	search->groups++;
-	search->credit += WORK_SHARE * (double) total_keys(in);
-	if (search->warm && !(search->due && search->credit > 0) &&
-		still_good(search, model, in, choice))
-		return;
-	if (!renc_model_init(model, in))
-	{
-		renc_rule_shape(in->ranges, in->nranges, search->bits_per_key, &choice->shape);
-		return;
-	}
-	if (search->warm)
-		renc_model_predict(model, &search->shape, INFINITY, &choice->now);
-
-	/*
-	 * The first search is what a build costs at least.  Later ones may go into
-	 * debt, but until that is paid back nothing is looked at.
-	 */
-	if (!search->warm || adapt(search, model, in, &found))
-	{
-		int			before = renc_model_predictions(model);
-		int			predictions = full_predictions(in);
-
-		/* A small group's search starts from the rule's shape alone. */
-		search_model(model, in, search->bits_per_key, search->warm ? &search->shape : NULL,
-					 predictions >= MIN_GRID,
-					 predictions > CLIMB_PREDICTIONS ? predictions : CLIMB_PREDICTIONS, &found);
-		if (search->warm)
-			search->credit -= (renc_model_predictions(model) - before) * predict_work(in);
-		search->due = false;
-	}
-	choice->shape = found.shape;
-	choice->best = found.p;
-	choice->searched = true;
-	choice->predictions = renc_model_predictions(model);
-	search->shape = found.shape;
-	search->reference = found.p.cost;
-	search->last = found.p;
-	search->warm = true;
-	search->searches++;
-}
-
-void
-renc_search_compare(renc_model *model, const renc_model_input *in,
-					double bits_per_key, const renc_shape *now, renc_choice *choice)
-{
-	start		found;
-
-	memset(choice, 0, sizeof(*choice));
-	choice->shape = *now;
-	if (!renc_model_init(model, in))
-		return;
-	renc_model_predict(model, now, INFINITY, &choice->now);
-	search_model(model, in, bits_per_key, now, true, MAX_PREDICTIONS, &found);
-	choice->shape = found.shape;
-	choice->best = found.p;
-	choice->searched = true;
-	choice->predictions = renc_model_predictions(model);
 }

@@ -1,0 +1,184 @@
+/*
+ * renc_search_group.c
+ *		The search from group to group of a build.
+ *
+ * The next group starts from this one's shape, and is content with it unless its
+ * predicted cost has drifted.  Work is counted in keys set in a filter, and what
+ * checking and searching may take is a share of the build's.
+ */
+#include "renc_search_work.h"
+
+#include <math.h>
+
+/* Predictions of a search that only improves a known shape. */
+#define CLIMB_PREDICTIONS 300
+
+/* Those of a full search are fewer where a group has few keys; below MIN_GRID, no grid. */
+#define KEYS_A_PREDICTION 100
+#define MIN_GRID		400
+
+/*
+ * Work in units of setting a key's bits (about 100 ns): a pair of a sample and a
+ * range, and a prediction beside the throwing of some ranges' keys.
+ */
+#define PAIR_WORK		0.15
+#define PREDICT_WORK	500.0
+#define THROW_WORK		0.15
+
+/* Samples that the previous shape is checked with when there is no credit left. */
+#define MIN_CHECKED		128
+
+/* Costs so many times what was expected: searched for again, whatever that takes. */
+#define WRONG_SHAPE		4.0
+
+/* Share of the work of a build that checking and searching may take. */
+#define WORK_SHARE		0.08
+
+void
+renc_search_start(renc_search *search, double bits_per_key)
+{
+	memset(search, 0, sizeof(*search));
+	search->bits_per_key = bits_per_key;
+}
+
+void
+renc_search_resume(renc_search *search, double bits_per_key,
+				   const renc_shape *shape, double cost)
+{
+	renc_search_start(search, bits_per_key);
+	search->shape = *shape;
+	search->reference = cost;
+	search->warm = true;
+}
+
+static size_t
+total_keys(const renc_model_input *in)
+{
+	size_t		n = 0;
+
+	for (int r = 0; r < in->nranges; r++)
+		n += in->ranges[r].n;
+	return n;
+}
+
+static double
+predict_work(const renc_model_input *in)
+{
+	return PREDICT_WORK + THROW_WORK * 2 * (double) total_keys(in) / in->nranges;
+}
+
+/* Is the previous shape still good?  Looks at as many samples as work allows. */
+static bool
+still_good(renc_search *search, renc_model *model, const renc_model_input *in,
+		   renc_choice *choice)
+{
+	renc_model_input few = *in;
+	double		samples = (search->credit - predict_work(in)) / (PAIR_WORK * in->nranges);
+	double		limit = fmax(1, (double) in->nsamples);
+	bool		in_debt = samples < MIN_CHECKED;
+
+	/* Some are looked at in any case: that costs less than a hundredth of a group. */
+	choice->shape = search->shape;
+	few.max_samples = (size_t) fmin(fmax(samples, MIN_CHECKED), limit);
+	search->credit -= PAIR_WORK * in->nranges * (double) few.max_samples + predict_work(in);
+	if (!renc_model_init(model, &few))
+		return true;
+	renc_model_predict(model, &search->shape, INFINITY, &choice->now);
+	choice->best = search->last = choice->now;
+
+	/* So few samples tell a wrong shape from a right one, but not 1.3 from 1. */
+	return choice->now.cost <= (in_debt ? WRONG_SHAPE : RENC_SEARCH_DRIFT) * search->reference;
+}
+
+/* Predictions of a full search of a group. */
+static int
+full_predictions(const renc_model_input *in)
+{
+	if (in->max_predictions > 0)
+		return in->max_predictions;
+	return (int) fmin(SEARCH_PREDICTIONS, (double) total_keys(in) / KEYS_A_PREDICTION);
+}
+
+/*
+ * The previous shape improved.  Sets "due" if that does not make up for the drift;
+ * true if the full search cannot wait.
+ */
+static bool
+adapt(renc_search *search, renc_model *model, const renc_model_input *in, search_result *found)
+{
+	double		limit = RENC_SEARCH_DRIFT * search->reference;
+
+	renc_search_model(model, in, search->bits_per_key, &search->shape, false,
+				 CLIMB_PREDICTIONS, found);
+	search->credit -= renc_model_predictions(model) * predict_work(in) +
+		PAIR_WORK * in->nranges * (double) in->nsamples;
+	search->due = search->due || found->p.cost > limit;
+	return search->due && (search->credit > 0 || search->reference <= 0 ||
+						   found->p.cost > WRONG_SHAPE * search->reference);
+}
+
+void
+renc_search_group(renc_search *search, renc_model *model,
+				  const renc_model_input *in, renc_choice *choice)
+{
+	search_result found;
+
+	memset(choice, 0, sizeof(*choice));
+	search->groups++;
+	search->credit += WORK_SHARE * (double) total_keys(in);
+	if (search->warm && !(search->due && search->credit > 0) &&
+		still_good(search, model, in, choice))
+		return;
+	if (!renc_model_init(model, in))
+	{
+		renc_rule_shape(in->ranges, in->nranges, search->bits_per_key, &choice->shape);
+		return;
+	}
+	if (search->warm)
+		renc_model_predict(model, &search->shape, INFINITY, &choice->now);
+
+	/*
+	 * The first search is what a build costs at least.  Later ones may go into
+	 * debt, but until that is paid back nothing is looked at.
+	 */
+	if (!search->warm || adapt(search, model, in, &found))
+	{
+		int			before = renc_model_predictions(model);
+		int			predictions = full_predictions(in);
+
+		/* A small group's search starts from the rule's shape alone. */
+		renc_search_model(model, in, search->bits_per_key, search->warm ? &search->shape : NULL,
+					 predictions >= MIN_GRID,
+					 predictions > CLIMB_PREDICTIONS ? predictions : CLIMB_PREDICTIONS, &found);
+		if (search->warm)
+			search->credit -= (renc_model_predictions(model) - before) * predict_work(in);
+		search->due = false;
+	}
+	choice->shape = found.shape;
+	choice->best = found.p;
+	choice->searched = true;
+	choice->predictions = renc_model_predictions(model);
+	search->shape = found.shape;
+	search->reference = found.p.cost;
+	search->last = found.p;
+	search->warm = true;
+	search->searches++;
+}
+
+void
+renc_search_compare(renc_model *model, const renc_model_input *in,
+					double bits_per_key, const renc_shape *now, renc_choice *choice)
+{
+	search_result found;
+
+	memset(choice, 0, sizeof(*choice));
+	choice->shape = *now;
+	if (!renc_model_init(model, in))
+		return;
+	renc_model_predict(model, now, INFINITY, &choice->now);
+	renc_search_model(model, in, bits_per_key, now, true, SEARCH_PREDICTIONS, &found);
+	choice->shape = found.shape;
+	choice->best = found.p;
+	choice->searched = true;
+	choice->predictions = renc_model_predictions(model);
+}
