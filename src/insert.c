@@ -21,6 +21,8 @@
  */
 #include "rencoder.h"
 
+#include "access/xlog.h"
+#include "catalog/pg_am.h"
 #include "nodes/execnodes.h"
 #include "utils/memutils.h"
 
@@ -32,6 +34,8 @@
 typedef struct InsertCache
 {
 	RencoderProgress progress;
+	XLogRecPtr	looked_at;		/* see state_is_known() */
+	uint64		looked_range;
 	MemoryContext context;		/* reset after each tuple; NULL until needed */
 	RencoderCoders *coders;
 } InsertCache;
@@ -444,6 +448,25 @@ insert_values(Relation index, const RencoderMeta *meta, BlockNumber header, uint
 	MemoryContextReset(cache->context);
 }
 
+/*
+ * COPY puts up to 1,000 rows into the table, and only then into its indexes.
+ * Where all of these were in place when the range was found unsummarized, that
+ * finding holds for all of them: the summarizer sets "summarizing" after it, and
+ * scans the table after that (INV-3).
+ *
+ * How we know that a row was in place: the heap writes a row's WAL record, from
+ * this process, after the row is on its page.  If this process has written no
+ * record since before it read the state, it has not put a row since.
+ */
+static inline bool
+state_is_known(const InsertCache *cache, Relation heap, const IndexInfo *indexInfo,
+			   uint64 range)
+{
+	return cache->looked_at == ProcLastRecPtr && cache->looked_range == range &&
+		!XLogRecPtrIsInvalid(ProcLastRecPtr) && RelationNeedsWAL(heap) &&
+		heap->rd_rel->relam == HEAP_TABLE_AM_OID && !indexInfo->ii_Concurrent;
+}
+
 bool
 rencoderinsert(Relation index, Datum *values, bool *isnull,
 			   ItemPointer heap_tid, Relation heap,
@@ -460,12 +483,18 @@ rencoderinsert(Relation index, Datum *values, bool *isnull,
 	uint64		range = rencoder_range_of_block(meta, ItemPointerGetBlockNumber(heap_tid));
 	InsertCache *cache = (InsertCache *) indexInfo->ii_AmCache;
 	BlockNumber header;
+	XLogRecPtr	record;
 
 	if (cache == NULL)
 		cache = indexInfo->ii_AmCache = MemoryContextAllocZero(indexInfo->ii_Context,
 															   sizeof(InsertCache));
 	if (rencoder_autosummarize_due(&cache->progress, range, heap_tid))
 		rencoder_autosummarize(index, heap, indexInfo, meta, &cache->progress);
+
+	if (state_is_known(cache, heap, indexInfo, range))
+		return false;
+	cache->looked_at = InvalidXLogRecPtr;
+	record = ProcLastRecPtr;
 
 	/* Most rows go where there is no summary yet, and are none of our business. */
 	header = rencoder_group_summarizes(index, meta, range);
@@ -474,6 +503,11 @@ rencoderinsert(Relation index, Datum *values, bool *isnull,
 		if (cache->context == NULL)
 			prepare_cache(cache, indexInfo->ii_Context);
 		insert_values(index, meta, header, range, values, isnull, cache);
+	}
+	else
+	{
+		cache->looked_at = record;
+		cache->looked_range = range;
 	}
 	return false;
 }
