@@ -116,7 +116,8 @@ REINDEX INDEX retune_v;
 SELECT count(rencoder_add_query_sample('retune_v', v + 5, v + 12)) FROM retune WHERE id % 12 = 0;
 CREATE TEMPORARY TABLE retune_shapes AS SELECT group_no, shape FROM rencoder_groups('retune_v');
 VACUUM retune;
-SELECT group_no, g.shape <> s.shape AS another_shape FROM rencoder_groups('retune_v') g JOIN retune_shapes s USING (group_no) ORDER BY 1;
+-- A shape found by another way may be as good for one of them.
+SELECT count(*) AS groups, count(*) FILTER (WHERE g.shape <> s.shape) >= 3 AS other_shapes FROM rencoder_groups('retune_v') g JOIN retune_shapes s USING (group_no);
 SELECT rencoder_retune('retune_v') AS nothing_left;
 SELECT rencoder_index_check('retune_v', true);
 -- It does nothing when it knows nothing new.
@@ -250,7 +251,7 @@ CREATE INDEX retune_expression ON retune USING rencoder ((v * 2)) WITH (pages_pe
 SELECT count(rencoder_add_query_sample('retune_expression', v * 2 + 11, v * 2 + 25)) FROM retune WHERE id % 12 = 0;
 SELECT rencoder_retune('retune_expression') > 0 AS rebuilt, rencoder_retune('retune_expression') AS again;
 SELECT rencoder_index_check('retune_expression', true);
-SELECT * FROM retune_compare(retune_conditions('v * 2 = %1$s * 2 AND few < 10'));
+SELECT * FROM retune_compare(retune_conditions('v * 2 = %1$s::int8 * 2 AND few < 10'));
 DROP INDEX retune_expression;
 
 --
