@@ -340,7 +340,7 @@ test_fields(void)
 		random_string(&s[i], &kinds[0]);
 	qsort(s, 200, sizeof(string), compare);
 	size = train(s, 200, good, LIMIT);
-	for (int i = 0; i < 17; i++)
+	for (int i = 0; i < 19; i++)
 	{
 		uint16_t   *shared = (uint16_t *) (bad->offset + good->n + 1);
 		uint16_t   *below = shared + good->n + 1;
@@ -398,6 +398,12 @@ test_fields(void)
 				break;
 			case 16:
 				below[good->radix + 2] = below[good->radix + 1];
+				break;
+			case 17:
+				shared[0] = 1;
+				break;
+			case 18:
+				shared[good->n] = 1;
 				break;
 		}
 		if (renc_strings_valid(bad, size))
