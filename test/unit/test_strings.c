@@ -32,6 +32,7 @@ static const kind kinds[] = {
 	{"one byte", "", 'x', 1, 300},
 	{"long", "", 'a', 3, 390},
 	{"few", "", 'a', 2, 3},
+	{"ends of the alphabet", "", 0xFE, 4, 40},	/* 0xFE, 0xFF, 0, 1 */
 };
 
 typedef struct string
@@ -191,6 +192,41 @@ test_kind(const kind *k, size_t limit)
 		   "%s: the same without a dictionary", k->name);
 	free(sample);
 	free(all);
+	free(d);
+}
+
+/* Dictionaries of one to five strings, and often of little space. */
+static void
+test_small(void)
+{
+	string	   *s = test_alloc(200 * sizeof(string));
+	renc_strings *d = test_alloc(LIMIT);
+	size_t		trained = 0;
+	size_t		bad = 0;
+
+	for (int i = 0; i < 1000; i++)
+	{
+		const kind *k = &kinds[rnd_below(sizeof(kinds) / sizeof(kinds[0]))];
+		size_t		n = 1 + rnd_below(5);
+		size_t		limit = rnd_below(2) ? 570 + rnd_below(100) : LIMIT;
+		size_t		size;
+
+		for (size_t j = 0; j < n; j++)
+			random_string(&s[j], k);
+		qsort(s, n, sizeof(string), compare);
+		size = train(s, n, d, limit);
+		if (size == 0)
+			continue;
+		trained++;
+		bad += size > limit || !renc_strings_valid(d, size);
+		for (size_t j = n; j < 60; j++)
+			strange_string(&s[j], k);
+		qsort(s, 60, sizeof(string), compare);
+		bad += count_unordered(d, s, 60) + count_uncovered(d, s, 60);
+	}
+	tap_ok(trained > 500 && bad == 0, "%zu dictionaries of few strings: monotone, prefixes covered",
+		   trained);
+	free(s);
 	free(d);
 }
 
@@ -447,6 +483,7 @@ main(int argc, char **argv)
 		test_kind(&kinds[i], LIMIT);
 		test_kind(&kinds[i], 2000);
 	}
+	test_small();
 	test_depth();
 	test_frequencies();
 	test_damage();
