@@ -558,6 +558,10 @@ renc_strings_valid(const void *data, size_t size)
 	space = size - fixed_size(d, d->n) - d->prefix;
 	if (d->offset[0] != 0 || d->offset[d->n] != space)
 		return false;
+
+	/* Of an interval with one end, nothing is in common; the last has no splitter to hold it. */
+	if (shared_of(d)[0] != 0 || shared_of(d)[d->n] != 0)
+		return false;
 	for (uint32_t i = 0; i < d->n; i++)
 	{
 		if (d->offset[i] > d->offset[i + 1] ||

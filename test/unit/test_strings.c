@@ -32,6 +32,7 @@ static const kind kinds[] = {
 	{"one byte", "", 'x', 1, 300},
 	{"long", "", 'a', 3, 390},
 	{"few", "", 'a', 2, 3},
+	{"ends of the alphabet", "", 0xFE, 4, 40},	/* 0xFE, 0xFF, 0, 1 */
 };
 
 typedef struct string
@@ -194,6 +195,41 @@ test_kind(const kind *k, size_t limit)
 	free(d);
 }
 
+/* Dictionaries of one to five strings, and often of little space. */
+static void
+test_small(void)
+{
+	string	   *s = test_alloc(200 * sizeof(string));
+	renc_strings *d = test_alloc(LIMIT);
+	size_t		trained = 0;
+	size_t		bad = 0;
+
+	for (int i = 0; i < 1000; i++)
+	{
+		const kind *k = &kinds[rnd_below(sizeof(kinds) / sizeof(kinds[0]))];
+		size_t		n = 1 + rnd_below(5);
+		size_t		limit = rnd_below(2) ? 570 + rnd_below(100) : LIMIT;
+		size_t		size;
+
+		for (size_t j = 0; j < n; j++)
+			random_string(&s[j], k);
+		qsort(s, n, sizeof(string), compare);
+		size = train(s, n, d, limit);
+		if (size == 0)
+			continue;
+		trained++;
+		bad += size > limit || !renc_strings_valid(d, size);
+		for (size_t j = n; j < 60; j++)
+			strange_string(&s[j], k);
+		qsort(s, 60, sizeof(string), compare);
+		bad += count_unordered(d, s, 60) + count_uncovered(d, s, 60);
+	}
+	tap_ok(trained > 500 && bad == 0, "%zu dictionaries of few strings: monotone, prefixes covered",
+		   trained);
+	free(s);
+	free(d);
+}
+
 /* Have these strings keys of their own? */
 static bool
 differ(const renc_strings *d, const char *a, const char *b)
@@ -340,7 +376,7 @@ test_fields(void)
 		random_string(&s[i], &kinds[0]);
 	qsort(s, 200, sizeof(string), compare);
 	size = train(s, 200, good, LIMIT);
-	for (int i = 0; i < 17; i++)
+	for (int i = 0; i < 19; i++)
 	{
 		uint16_t   *shared = (uint16_t *) (bad->offset + good->n + 1);
 		uint16_t   *below = shared + good->n + 1;
@@ -399,6 +435,12 @@ test_fields(void)
 			case 16:
 				below[good->radix + 2] = below[good->radix + 1];
 				break;
+			case 17:
+				shared[0] = 1;
+				break;
+			case 18:
+				shared[good->n] = 1;
+				break;
 		}
 		if (renc_strings_valid(bad, size))
 		{
@@ -441,6 +483,7 @@ main(int argc, char **argv)
 		test_kind(&kinds[i], LIMIT);
 		test_kind(&kinds[i], 2000);
 	}
+	test_small();
 	test_depth();
 	test_frequencies();
 	test_damage();
