@@ -118,7 +118,7 @@ keys_that_fit(const RencoderBuild *b, int col, int slot)
 
 	if (!range->keyless && rencoder_format_fits(&b->config[col], range->distinct))
 		return rencoder_collect_keys(b->collector, col, slot);
-	b->header[col]->always[slot / 8] |= 1 << (slot % 8);
+	rencoder_set_add(b->header[col]->always, slot);
 	return none;
 }
 
@@ -201,15 +201,15 @@ finish_column(RencoderBuild *b, int col, uint64 horizon, RencoderEntry entry)
 		header->max[slot] = r->max;
 		header->distinct[slot] = r->distinct;
 		if (r->has_null)
-			header->has_null[slot / 8] |= 1 << (slot % 8);
+			rencoder_set_add(header->has_null, slot);
 		if (r->has_value)
-			header->has_value[slot / 8] |= 1 << (slot % 8);
+			rencoder_set_add(header->has_value, slot);
 		bounds->min = Min(bounds->min, r->min);
 		bounds->max = Max(bounds->max, r->max);
 		if (col == 0)
 		{
 			header->horizon[slot] = horizon;
-			header->summarized[slot / 8] |= 1 << (slot % 8);
+			rencoder_set_add(header->summarized, slot);
 		}
 	}
 	bounds->config = header->config;

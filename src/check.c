@@ -122,8 +122,8 @@ check_range(CheckState *state, BlockNumber blkno, int col, unsigned int slot,
 	const RencoderGroupCopy *copy = state->copy;
 	const RencoderHeaderData *header = copy->header[col];
 	const RencoderEntryColumn *bounds = &copy->entry->column[col];
-	bool		always = renc_mask_test(rencoder_set_get(header->always), slot);
-	bool		has_value = renc_mask_test(rencoder_set_get(header->has_value), slot);
+	bool		always = rencoder_set_test(header->always, slot);
+	bool		has_value = rencoder_set_test(header->has_value, slot);
 	bool		has_bounds = header->min[slot] <= header->max[slot];
 	const char *fault = NULL;
 

@@ -89,16 +89,16 @@ check_bounds(HeapCheck *hc, int col, unsigned int slot, Violation *v)
 	const RencoderHeaderData *header = hc->copy->header[col];
 	const RencoderRangeSummary *seen = &hc->collector->column[col].range[slot];
 
-	if (seen->has_null && !renc_mask_test(rencoder_set_get(header->has_null), slot))
+	if (seen->has_null && !rencoder_set_test(header->has_null, slot))
 		note_violation(hc, v, col, slot, "a null that its summary does not know");
 	if (!seen->has_value)
 		return false;
-	if (!renc_mask_test(rencoder_set_get(header->has_value), slot))
+	if (!rencoder_set_test(header->has_value, slot))
 		note_violation(hc, v, col, slot, "a value where its summary knows none");
-	if (seen->keyless && (!renc_mask_test(rencoder_set_get(header->always), slot) ||
+	if (seen->keyless && (!rencoder_set_test(header->always, slot) ||
 						  header->min[slot] > 0 || header->max[slot] < PG_UINT64_MAX))
 		note_violation(hc, v, col, slot, "a value without key, and does not always match");
-	if (renc_mask_test(rencoder_set_get(header->always), slot))
+	if (rencoder_set_test(header->always, slot))
 		return false;
 	if (seen->min < header->min[slot] || seen->max > header->max[slot])
 		note_violation(hc, v, col, slot,

@@ -45,8 +45,8 @@ rencoder_desummarize(Relation index, uint64 range)
 													   meta, group);
 
 		header = RencoderPageGetHeader(rencoder_wal_register(wal, buf));
-		header->summarized[slot / 8] &= ~(1 << (slot % 8));
-		header->summarizing[slot / 8] &= ~(1 << (slot % 8));
+		rencoder_set_remove(header->summarized, slot);
+		rencoder_set_remove(header->summarizing, slot);
 		entry->flags &= ~RENCODER_ENTRY_SEALED;
 		entry->generation = ++metadata->generation;
 		rencoder_wal_finish(wal);

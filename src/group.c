@@ -121,8 +121,8 @@ rencoder_group_summarizes(Relation index, const RencoderMeta *meta, uint64 range
 													&path.header_buffer);
 		RencoderHeader header = verify_header(index, buf, first, group, 0);
 
-		summarizes = ((header->summarizing[slot / 8] | header->summarized[slot / 8]) >>
-					  (slot % 8)) & 1;
+		summarizes = rencoder_set_test(header->summarizing, slot) ||
+			rencoder_set_test(header->summarized, slot);
 		UnlockReleaseBuffer(buf);
 	}
 	rencoder_meta_keep_path(index, &path);

@@ -117,6 +117,25 @@ rencoder_set_put(uint8 *set, renc_mask mask)
 	renc_mask_store(set, RENC_MATRIX_WIDTH, mask);
 }
 
+/* One range of such a set. */
+static inline bool
+rencoder_set_test(const uint8 *set, unsigned int slot)
+{
+	return (set[slot / 8] >> (slot % 8)) & 1;
+}
+
+static inline void
+rencoder_set_add(uint8 *set, unsigned int slot)
+{
+	set[slot / 8] |= (uint8) (1 << (slot % 8));
+}
+
+static inline void
+rencoder_set_remove(uint8 *set, unsigned int slot)
+{
+	set[slot / 8] &= (uint8) ~(1 << (slot % 8));
+}
+
 /* The 128-bit mask of the 8 ranges of a slice. */
 static inline renc_mask
 rencoder_slice_mask(int slice)

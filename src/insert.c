@@ -78,24 +78,6 @@ typedef struct Insertion
 	bool		next_refused;	/* or that of the matrix under construction */
 } Insertion;
 
-static inline bool
-test_bit(const uint8 *set, unsigned int slot)
-{
-	return (set[slot / 8] >> (slot % 8)) & 1;
-}
-
-static inline void
-set_bit(uint8 *set, unsigned int slot)
-{
-	set[slot / 8] |= (uint8) (1 << (slot % 8));
-}
-
-static inline void
-clear_bit(uint8 *set, unsigned int slot)
-{
-	set[slot / 8] &= (uint8) ~(1 << (slot % 8));
-}
-
 /* The key of a column by a generation of its coder; NULL: not made yet. */
 static const InsertKey *
 find_key(const Insertion *ins, int col, uint32 generation)
@@ -114,7 +96,7 @@ covers(const uint64 *min, const uint64 *max, const uint8 *always, unsigned int s
 	   const InsertKey *key)
 {
 	if (key->keyless)
-		return test_bit(always, slot) && min[slot] == 0 && max[slot] == PG_UINT64_MAX;
+		return rencoder_set_test(always, slot) && min[slot] == 0 && max[slot] == PG_UINT64_MAX;
 	return key->key >= min[slot] && key->key <= max[slot];
 }
 
@@ -126,7 +108,7 @@ cover(uint64 *min, uint64 *max, uint8 *always, unsigned int slot, const InsertKe
 	min[slot] = Min(min[slot], key->keyless ? 0 : key->key);
 	max[slot] = Max(max[slot], key->keyless ? PG_UINT64_MAX : key->key);
 	if (refused || key->keyless)
-		set_bit(always, slot);
+		rencoder_set_add(always, slot);
 }
 
 /*
@@ -176,17 +158,17 @@ insert_key(Insertion *ins, RencoderHeader header, const InsertKey *key,
 {
 	unsigned int slot = ins->slot;
 
-	if (!test_bit(header->has_value, slot) ||
+	if (!rencoder_set_test(header->has_value, slot) ||
 		!covers(header->min, header->max, header->always, slot, key) ||
 		(next_key && !covers(header->next_min, header->next_max, header->next_always,
 							 slot, next_key)))
 		return INSERT_WIDEN;
-	if (!test_bit(header->always, slot) && !set_bits(ins, header, key->key))
+	if (!rencoder_set_test(header->always, slot) && !set_bits(ins, header, key->key))
 		ins->refused = true;
 	if (next_key != NULL)
-		ins->next_refused = !test_bit(header->next_always, slot) &&
+		ins->next_refused = !rencoder_set_test(header->next_always, slot) &&
 			!set_next_bits(ins, header, next_key->key);
-	else if (header->next.start != RENCODER_NO_BLOCK && !test_bit(header->always, slot))
+	else if (header->next.start != RENCODER_NO_BLOCK && !rencoder_set_test(header->always, slot))
 		(void) set_next_bits(ins, header, key->key);
 	return ins->refused || ins->next_refused ? INSERT_WIDEN : INSERT_DONE;
 }
@@ -201,7 +183,7 @@ insert_column(Insertion *ins, RencoderHeader header, int col)
 	ins->col = col;
 	ins->refused = ins->next_refused = false;
 	if (ins->isnull[col])
-		return test_bit(header->has_null, ins->slot) ? INSERT_DONE : INSERT_WIDEN;
+		return rencoder_set_test(header->has_null, ins->slot) ? INSERT_DONE : INSERT_WIDEN;
 	ins->wanted = header->config.coder;
 	key = find_key(ins, col, ins->wanted);
 	if (key != NULL && rebuilt)
@@ -224,9 +206,9 @@ try_insert(Insertion *ins)
 										   BUFFER_LOCK_SHARE);
 	RencoderHeader header = RencoderPageGetHeader(BufferGetPage(buf));
 	InsertStep	step = INSERT_DONE;
-	bool		summarizing = test_bit(header->summarizing, ins->slot);
+	bool		summarizing = rencoder_set_test(header->summarizing, ins->slot);
 
-	if (!summarizing && !test_bit(header->summarized, ins->slot))
+	if (!summarizing && !rencoder_set_test(header->summarized, ins->slot))
 	{
 		UnlockReleaseBuffer(buf);
 		return INSERT_DONE;
@@ -234,7 +216,7 @@ try_insert(Insertion *ins)
 	if (header->matrix.start == RENCODER_NO_BLOCK &&
 		header->slice[ins->slot / RENC_SLICE_RANGES].start == RENCODER_NO_BLOCK)
 	{
-		bool		summarized = test_bit(header->summarized, ins->slot);
+		bool		summarized = rencoder_set_test(header->summarized, ins->slot);
 
 		UnlockReleaseBuffer(buf);
 		if (summarized)
@@ -264,14 +246,14 @@ cancel_summarizing(const Insertion *ins)
 										   BUFFER_LOCK_EXCLUSIVE);
 	RencoderHeader header = RencoderPageGetHeader(BufferGetPage(buf));
 
-	if (test_bit(header->summarizing, ins->slot) &&
+	if (rencoder_set_test(header->summarizing, ins->slot) &&
 		header->matrix.start == RENCODER_NO_BLOCK &&
 		header->slice[ins->slot / RENC_SLICE_RANGES].start == RENCODER_NO_BLOCK)
 	{
 		RencoderWal *wal = rencoder_wal_begin(ins->index, true);
 
 		header = RencoderPageGetHeader(rencoder_wal_register(wal, buf));
-		clear_bit(header->summarizing, ins->slot);
+		rencoder_set_remove(header->summarizing, ins->slot);
 		rencoder_wal_finish(wal);
 	}
 	UnlockReleaseBuffer(buf);
@@ -287,7 +269,7 @@ apply_widening(const Insertion *ins, RencoderHeader header, RencoderEntry entry)
 
 	if (ins->isnull[col])
 	{
-		set_bit(header->has_null, ins->slot);
+		rencoder_set_add(header->has_null, ins->slot);
 		return;
 	}
 
@@ -296,7 +278,7 @@ apply_widening(const Insertion *ins, RencoderHeader header, RencoderEntry entry)
 	 * next round makes it.  The formats that refused may be others by now, too;
 	 * then "always" is set without need.
 	 */
-	set_bit(header->has_value, ins->slot);
+	rencoder_set_add(header->has_value, ins->slot);
 	key = find_key(ins, col, header->config.coder);
 	next_key = rencoder_is_rebuilt(header) ?
 		find_key(ins, col, header->next_config.coder) : NULL;
@@ -305,7 +287,7 @@ apply_widening(const Insertion *ins, RencoderHeader header, RencoderEntry entry)
 		cover(header->min, header->max, header->always, ins->slot, key, ins->refused);
 		entry->column[col].min = Min(entry->column[col].min, header->min[ins->slot]);
 		entry->column[col].max = Max(entry->column[col].max, header->max[ins->slot]);
-		if (test_bit(header->always, ins->slot))
+		if (rencoder_set_test(header->always, ins->slot))
 			entry->flags |= RENCODER_ENTRY_ALWAYS;
 	}
 	if (next_key != NULL)
@@ -334,8 +316,8 @@ widen(const Insertion *ins)
 							 BUFFER_LOCK_EXCLUSIVE);
 	RencoderHeader first = RencoderPageGetHeader(BufferGetPage(firstbuf));
 
-	if (test_bit(first->summarizing, ins->slot) ||
-		test_bit(first->summarized, ins->slot))
+	if (rencoder_set_test(first->summarizing, ins->slot) ||
+		rencoder_set_test(first->summarized, ins->slot))
 	{
 		RencoderWal *wal = rencoder_wal_begin(ins->index, true);
 		Page		dirpage = rencoder_wal_register(wal, dirbuf);

@@ -309,14 +309,14 @@ put_summary(Row *row, const RencoderGroupCopy *copy, uint32 slot, int col,
 	const RencoderHeaderData *header = copy->header[col];
 
 	show_keys = show_keys && header->min[slot] <= header->max[slot];
-	put(row, BoolGetDatum(renc_mask_test(rencoder_set_get(header->always), slot)));
-	put(row, BoolGetDatum(renc_mask_test(rencoder_set_get(header->has_null), slot)));
-	put(row, BoolGetDatum(renc_mask_test(rencoder_set_get(header->has_value), slot)));
+	put(row, BoolGetDatum(rencoder_set_test(header->always, slot)));
+	put(row, BoolGetDatum(rencoder_set_test(header->has_null, slot)));
+	put(row, BoolGetDatum(rencoder_set_test(header->has_value, slot)));
 	put_key(row, header->min[slot], show_keys);
 	put_key(row, header->max[slot], show_keys);
 	put(row, Int64GetDatum(header->distinct[slot]));
 	put(row, Int64GetDatum(header->nset[slot]));
-	if (renc_mask_test(rencoder_set_get(first->summarized), slot))
+	if (rencoder_set_test(first->summarized, slot))
 		put(row, FullTransactionIdGetDatum(FullTransactionIdFromU64(first->horizon[slot])));
 	else
 		put_null(row);

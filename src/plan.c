@@ -64,6 +64,13 @@ rencoder_planner_create(Relation index, const RencoderMeta *meta, double table_r
 	return planner;
 }
 
+/* Are the keys of a column of the collector in Z-order? */
+static bool
+is_boxed(const RencoderPlanner *planner, int col)
+{
+	return planner->boxed[planner->first_column + col];
+}
+
 /* What a sample asks for, as the model wants it. */
 static void
 take_sample(const RencoderSample *from, renc_sample *to)
@@ -102,6 +109,7 @@ static RencoderQueries *
 load_queries(RencoderPlanner *planner, int col, uint32 generation)
 {
 	RencoderQueries *q = &planner->queries[col];
+	RencoderSampleKind kind = is_boxed(planner, col) ? RENCODER_SAMPLE_BOX : RENCODER_SAMPLE_INTERVAL;
 	MemoryContext old;
 	RencoderSample *samples;
 	int			n;
@@ -123,9 +131,7 @@ load_queries(RencoderPlanner *planner, int col, uint32 generation)
 	{
 		for (int i = 0; i < n; i++)
 		{
-			bool		boxed = planner->boxed[planner->first_column + col];
-
-			if (samples[i].kind != (boxed ? RENCODER_SAMPLE_BOX : RENCODER_SAMPLE_INTERVAL) ||
+			if (samples[i].kind != kind ||
 				(samples[i].source == RENCODER_SAMPLE_DEFAULT) != (pass == 1))
 				continue;
 			take_sample(&samples[i], &q->sample[q->n++]);
@@ -303,7 +309,7 @@ choose_samples(RencoderPlanner *planner, int col, RencoderQueries *q, const Colu
 	if (!q->weighed && q->n > q->nreal)
 		weigh_defaults(planner, q, k);
 	memcpy(planner->sample, q->sample, q->n * sizeof(renc_sample));
-	if (share >= 1 || planner->boxed[planner->first_column + col])
+	if (share >= 1 || is_boxed(planner, col))
 		return n;
 	if (q->n > q->nreal)
 		n = q->n;
@@ -328,7 +334,7 @@ static void
 plan_by_rule(const RencoderPlanner *planner, int col, const ColumnKeys *k,
 			 renc_shape *shape)
 {
-	if (planner->boxed[planner->first_column + col])
+	if (is_boxed(planner, col))
 		renc_rule_shape_areal(k->ranges, k->n, planner->bits_per_key, shape);
 	else
 		renc_rule_shape(k->ranges, k->n, planner->bits_per_key, shape);
@@ -344,7 +350,7 @@ prepare_model(RencoderPlanner *planner, int col, const ColumnKeys *k,
 	if (k->total == 0)
 		return false;
 	q = load_queries(planner, col, config->coder);
-	if (planner->boxed[planner->first_column + col] ? q->nreal < ENOUGH_BOXES :
+	if (is_boxed(planner, col) ? q->nreal < ENOUGH_BOXES :
 		k->total < MIN_SEARCHED_KEYS && q->n == 0)
 		return false;
 	if (planner->model == NULL)
@@ -418,7 +424,7 @@ rencoder_plan_column(RencoderPlanner *planner, const RencoderCollector *c, int c
 	if (prepare_model(planner, col, &k, config, &in))
 	{
 		/* The search knows only the rule for intervals. */
-		if (planner->boxed[planner->first_column + col] && !planner->search[col].warm)
+		if (is_boxed(planner, col) && !planner->search[col].warm)
 		{
 			plan_by_rule(planner, col, &k, &shape);
 			renc_search_resume(&planner->search[col], planner->bits_per_key, &shape, 0);

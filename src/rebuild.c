@@ -249,11 +249,11 @@ apply_switch(const RencoderRebuild *r, int col, RencoderHeader header,
 		 * flag tells, so that stays.
 		 */
 		if (header->min[slot] <= header->max[slot])
-			header->has_value[slot / 8] |= 1 << (slot % 8);
+			rencoder_set_add(header->has_value, slot);
 		else
-			header->has_value[slot / 8] &= ~(1 << (slot % 8));
+			rencoder_set_remove(header->has_value, slot);
 		if (range->has_null)
-			header->has_null[slot / 8] |= 1 << (slot % 8);
+			rencoder_set_add(header->has_null, slot);
 	}
 	rencoder_set_put(header->always,
 					 renc_mask_or(rencoder_set_get(header->next_always), always));

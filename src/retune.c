@@ -165,17 +165,12 @@ is_wanted(Retuning *t, int col, RencoderPrediction *now, RencoderPrediction *bes
 		return false;			/* unknown to this version: hands off */
 	if (recoded)
 	{
-		config->coder = r->coders.generation[col];
-		rencoder_plan_column(t->planner, r->collector, col, RENC_MATRIX_WIDTH,
-							 least_capacity(t, col), true, config, best);
-		present = *config;
+		/* What serves keys of the old coder says nothing of those of the new one. */
+		memset(&present, 0, sizeof(present));
+		present.coder = r->coders.generation[col];
 	}
-
-	/* Also where the coder is new: a planner is content with what the last group has. */
 	rencoder_plan_again(t->planner, r->collector, col, least_capacity(t, col),
 						&present, config, now, best);
-	if (recoded)
-		now->fpr = now->cost = -1;
 
 	/* Keys may be there no more: VACUUM fetches no dead value from TOAST. */
 	unfit = count_unfit(t, col, config, &keyless);
@@ -299,30 +294,6 @@ begin_retuning(Retuning *t, Relation index, Relation heap, bool train)
 									   ALLOCSET_DEFAULT_SIZES);
 }
 
-int64
-rencoder_retune(Relation index, Relation heap)
-{
-	Retuning	t;
-	int64		count = 0;
-
-	begin_retuning(&t, index, heap, true);
-	for (uint32 group = 0; group < t.ngroups; group++)
-	{
-		MemoryContext old;
-
-		rencoder_vacuum_delay_point();
-		old = MemoryContextSwitchTo(t.context);
-		rencoder_meta_lock_maintainer(index);
-		if (read_group(&t, group))
-			count += retune_group(&t);
-		rencoder_meta_unlock_maintainer(index);
-		MemoryContextSwitchTo(old);
-		MemoryContextReset(t.context);
-	}
-	MemoryContextDelete(t.context);
-	return count;
-}
-
 /* Are other queries known than when the group was looked at last, or another coder? */
 static bool
 has_news(Retuning *t)
@@ -377,12 +348,50 @@ vacuum_group(Retuning *t, uint32 group, Limits *left)
 	return done;
 }
 
+/*
+ * Visits all groups, from "start" on; "left" bounds the work, or is NULL.
+ * Returns how many were rebuilt.
+ */
+static int64
+visit_groups(Retuning *t, uint32 start, Limits *left)
+{
+	Relation	index = t->rebuild.index;
+	int64		count = 0;
+
+	for (uint32 i = 0; i < t->ngroups; i++)
+	{
+		uint32		group = (start + i) % t->ngroups;
+		MemoryContext old;
+
+		rencoder_vacuum_delay_point();
+		old = MemoryContextSwitchTo(t->context);
+		rencoder_meta_lock_maintainer(index);
+		if (left != NULL)
+			count += vacuum_group(t, group, left);
+		else if (read_group(t, group))
+			count += retune_group(t);
+		rencoder_meta_unlock_maintainer(index);
+		MemoryContextSwitchTo(old);
+		MemoryContextReset(t->context);
+	}
+	MemoryContextDelete(t->context);
+	return count;
+}
+
+int64
+rencoder_retune(Relation index, Relation heap)
+{
+	Retuning	t;
+
+	begin_retuning(&t, index, heap, true);
+	return visit_groups(&t, 0, NULL);
+}
+
 int64
 rencoder_retune_some(Relation index, Relation heap)
 {
 	Retuning	t;
 	Limits		left;
-	int64		count = 0;
 	uint32		start;
 
 	begin_retuning(&t, index, heap,
@@ -394,18 +403,5 @@ rencoder_retune_some(Relation index, Relation heap)
 	/* Anywhere, so that all have their turn. */
 	start = t.ngroups == 0 ? 0 :
 		(uint32) pg_prng_uint64_range(&pg_global_prng_state, 0, t.ngroups - 1);
-	for (uint32 i = 0; i < t.ngroups; i++)
-	{
-		MemoryContext old;
-
-		rencoder_vacuum_delay_point();
-		old = MemoryContextSwitchTo(t.context);
-		rencoder_meta_lock_maintainer(index);
-		count += vacuum_group(&t, (start + i) % t.ngroups, &left);
-		rencoder_meta_unlock_maintainer(index);
-		MemoryContextSwitchTo(old);
-		MemoryContextReset(t.context);
-	}
-	MemoryContextDelete(t.context);
-	return count;
+	return visit_groups(&t, start, &left);
 }

@@ -343,12 +343,12 @@ publish_range(const Slice *s, int col, RencoderHeader header, RencoderEntry entr
 	header->distinct[slot] = r->distinct;
 	header->nset[slot] = copy->nset[slot];
 	if (r->has_null)
-		header->has_null[slot / 8] |= 1 << (slot % 8);
+		rencoder_set_add(header->has_null, slot);
 	if (r->has_value)
-		header->has_value[slot / 8] |= 1 << (slot % 8);
+		rencoder_set_add(header->has_value, slot);
 	if (renc_mask_test(always, slot))
 	{
-		header->always[slot / 8] |= 1 << (slot % 8);
+		rencoder_set_add(header->always, slot);
 		entry->flags |= RENCODER_ENTRY_ALWAYS;
 	}
 }

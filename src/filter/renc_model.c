@@ -56,6 +56,7 @@
 #include "renc_model.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 #include "renc_model_work.h"
 
@@ -387,23 +388,37 @@ unfold_shape(const renc_shape *shape, model_storey *st)
 	}
 }
 
+/* What a representative costs, and where it stood. */
+typedef struct rep_cost
+{
+	double		cost;
+	uint8_t		rep;
+	uint8_t		place;
+} rep_cost;
+
+/* The most expensive first; of equal ones the one that was. */
+static int
+compare_costs(const void *a, const void *b)
+{
+	const rep_cost *x = (const rep_cost *) a;
+	const rep_cost *y = (const rep_cost *) b;
+
+	if (x->cost != y->cost)
+		return x->cost > y->cost ? -1 : 1;
+	return x->place - y->place;
+}
+
 /*
  * Notes which representatives have the most to say: those that cost most under the
  * last shape predicted to the end.  A shape that is not good enough is known as such
  * after a few of them.
  */
 static void
-order_reps(renc_model *m, const double *cost)
+order_reps(renc_model *m, rep_cost *costs)
 {
-	for (int i = 1; i < m->nreps; i++)
-	{
-		uint8_t		rep = m->rep_order[i];
-		int			at = i;
-
-		for (; at > 0 && cost[m->rep_order[at - 1]] < cost[rep]; at--)
-			m->rep_order[at] = m->rep_order[at - 1];
-		m->rep_order[at] = rep;
-	}
+	qsort(costs, m->nreps, sizeof(*costs), compare_costs);
+	for (int i = 0; i < m->nreps; i++)
+		m->rep_order[i] = costs[i].rep;
 }
 
 /* Sums over the representatives, until the cost exceeds the limit. */
@@ -413,7 +428,7 @@ sum_reps(renc_model *m, const model_storey *st, int nstoreys, double limit,
 {
 	storey_result r[RENC_MAX_STOREYS];
 	double		heap_pages = heap_pages_per_pass(m);
-	double		cost[MODEL_REPS];
+	rep_cost	costs[MODEL_REPS];
 	double		passes = 0;
 
 	out->windows = 0;
@@ -432,10 +447,12 @@ sum_reps(renc_model *m, const model_storey *st, int nstoreys, double limit,
 				rep_windows(m, st, nstoreys, rep, p, r);
 		out->cost = out->windows * m->in.window_cost + passes * heap_pages;
 		out->complete = out->cost <= limit;
-		cost[m->rep_order[i]] = out->cost - before;
+		costs[i].cost = out->cost - before;
+		costs[i].rep = m->rep_order[i];
+		costs[i].place = (uint8_t) i;
 	}
 	if (out->complete)
-		order_reps(m, cost);
+		order_reps(m, costs);
 	out->fpr = passes / m->pair_weight;
 }
 
