@@ -10,6 +10,11 @@ SET client_min_messages = warning;
 SET rencoder.sample_rate = 0;
 CREATE SCHEMA arrays;
 SET search_path = arrays, public;
+\getenv abs_srcdir PG_ABS_SRCDIR
+\set compare :abs_srcdir '/sql/include/compare.sql'
+\set ECHO none
+\i :compare
+\set ECHO all
 SELECT setseed(mod(:'seed'::numeric, 1000003) / 1000003);
 SELECT set_config('arrays.seed', :'seed', false) = :'seed' AS set;
 SET random_page_cost = 1.1;
@@ -32,15 +37,6 @@ SELECT index, format, max(pages) > 1 AS several_pages
 FROM unnest('{t_v,t_few,t_medium}'::regclass[]) index, rencoder_groups(index)
 WHERE storage = 'matrix' GROUP BY index, format ORDER BY index::text;
 
-CREATE FUNCTION rows_of(condition text, indexed boolean) RETURNS text LANGUAGE plpgsql AS $$
-DECLARE
-	result text;
-BEGIN
-	PERFORM set_config('enable_seqscan', (NOT indexed)::text, true),
-		set_config('enable_bitmapscan', indexed::text, true);
-	EXECUTE 'SELECT count(*) || '' rows, '' || coalesce(sum(id::int8 * id), 0) FROM t WHERE ' || condition INTO result;
-	RETURN result;
-END $$;
 -- Heap pages that the index leaves, index pages that it reads.
 CREATE FUNCTION pages_of(condition text, OUT heap int, OUT index int) LANGUAGE plpgsql AS $$
 DECLARE
@@ -57,15 +53,6 @@ BEGIN
 	IF scan->>'Node Type' <> 'Bitmap Index Scan' THEN
 		RAISE WARNING '%: %', condition, plan;
 	END IF;
-END $$;
-CREATE FUNCTION uses_index(condition text) RETURNS boolean LANGUAGE plpgsql AS $$
-DECLARE
-	plan json;
-BEGIN
-	SET LOCAL enable_seqscan = off;
-	SET LOCAL enable_bitmapscan = on;
-	EXECUTE 'EXPLAIN (FORMAT json) SELECT * FROM t WHERE ' || condition INTO plan;
-	RETURN plan::text LIKE '%Bitmap Index Scan%';
 END $$;
 CREATE FUNCTION compare(condition text) RETURNS text LANGUAGE plpgsql AS $$
 BEGIN

@@ -14,6 +14,11 @@ CREATE EXTENSION postgis SCHEMA gis;
 -- It finds PostGIS wherever that is.
 CREATE EXTENSION rencoder_postgis;
 SET search_path = gis, public;
+\getenv abs_srcdir PG_ABS_SRCDIR
+\set compare :abs_srcdir '/sql/include/compare.sql'
+\set ECHO none
+\i :compare
+\set ECHO all
 SET random_page_cost = 1.1;
 SET jit = off;
 SET max_parallel_workers_per_gather = 0;
@@ -72,24 +77,6 @@ SELECT fill(2100, 2200, 1);
 ANALYZE t;
 SELECT count(*) > 5 AS of_lines, count(*) < 60 AS not_of_points FROM rencoder_ranges('t_g') WHERE always;
 
-CREATE FUNCTION rows_of(condition text, indexed boolean) RETURNS text LANGUAGE plpgsql AS $$
-DECLARE
-	result text;
-BEGIN
-	PERFORM set_config('enable_seqscan', (NOT indexed)::text, true),
-		set_config('enable_bitmapscan', indexed::text, true);
-	EXECUTE 'SELECT count(*) || '' rows, '' || coalesce(sum(id::int8 * id), 0) FROM t WHERE ' || condition INTO result;
-	RETURN result;
-END $$;
-CREATE FUNCTION uses_index(condition text) RETURNS boolean LANGUAGE plpgsql AS $$
-DECLARE
-	plan json;
-BEGIN
-	SET LOCAL enable_seqscan = off;
-	SET LOCAL enable_bitmapscan = on;
-	EXECUTE 'EXPLAIN (FORMAT json) SELECT * FROM t WHERE ' || condition INTO plan;
-	RETURN plan::text LIKE '%Bitmap Index Scan%';
-END $$;
 CREATE FUNCTION some_query() RETURNS geometry LANGUAGE sql VOLATILE AS $$
 	SELECT CASE floor(random() * 8)
 		WHEN 0 THEN some_geometry()

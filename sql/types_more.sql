@@ -2,6 +2,7 @@
 -- and edge values in the table and as constants.
 \getenv abs_srcdir PG_ABS_SRCDIR
 \set values :abs_srcdir '/sql/include/values.sql'
+\set compare :abs_srcdir '/sql/include/compare.sql'
 \getenv seed RENCODER_SEED
 \if :{?seed}
 \else
@@ -12,6 +13,7 @@ CREATE SCHEMA types_more;
 SET search_path = types_more, public;
 \set ECHO none
 \i :values
+\i :compare
 \set ECHO all
 SELECT setseed(mod(:'seed'::numeric, 1000003) / 1000003);
 SELECT set_config('types_more.seed', :'seed', false) = :'seed' AS set;
@@ -44,24 +46,6 @@ END $$;
 
 -- Count and a checksum of the rows, by a plan that has (or not) a bitmap scan
 -- of the index.
-CREATE FUNCTION rows_of(condition text, indexed boolean) RETURNS text LANGUAGE plpgsql AS $$
-DECLARE
-	result text;
-BEGIN
-	PERFORM set_config('enable_seqscan', (NOT indexed)::text, true),
-		set_config('enable_bitmapscan', indexed::text, true);
-	EXECUTE 'SELECT count(*) || '' rows, '' || coalesce(sum(id::int8 * id), 0) FROM t WHERE ' || condition INTO result;
-	RETURN result;
-END $$;
-CREATE FUNCTION uses_index(condition text) RETURNS boolean LANGUAGE plpgsql AS $$
-DECLARE
-	plan json;
-BEGIN
-	SET LOCAL enable_seqscan = off;
-	SET LOCAL enable_bitmapscan = on;
-	EXECUTE 'EXPLAIN (FORMAT json) SELECT * FROM t WHERE ' || condition INTO plan;
-	RETURN plan::text LIKE '%Bitmap Index Scan%';
-END $$;
 
 -- Compares all operators with values of "rhs" on the right-hand side, on both
 -- columns.  Says which did not use the index, warns of differences.

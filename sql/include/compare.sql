@@ -1,0 +1,21 @@
+-- What the tests of types and operators compare of a table t: the rows that a
+-- condition finds by the index, and by a sequential scan.
+CREATE FUNCTION rows_of(condition text, indexed boolean) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	result text;
+BEGIN
+	PERFORM set_config('enable_seqscan', (NOT indexed)::text, true),
+		set_config('enable_bitmapscan', indexed::text, true);
+	EXECUTE 'SELECT count(*) || '' rows, '' || coalesce(sum(id::int8 * id), 0) FROM t WHERE ' || condition INTO result;
+	RETURN result;
+END $$;
+-- Does the planner use an index for it, if it can?
+CREATE FUNCTION uses_index(condition text) RETURNS boolean LANGUAGE plpgsql AS $$
+DECLARE
+	plan json;
+BEGIN
+	SET LOCAL enable_seqscan = off;
+	SET LOCAL enable_bitmapscan = on;
+	EXECUTE 'EXPLAIN (FORMAT json) SELECT * FROM t WHERE ' || condition INTO plan;
+	RETURN plan::text LIKE '%Bitmap Index Scan%';
+END $$;
