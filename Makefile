@@ -14,6 +14,7 @@ FILTER_OBJS = \
 	src/filter/renc_hash.o \
 	src/filter/renc_model.o \
 	src/filter/renc_model_fill.o \
+	src/filter/renc_model_bins.o \
 	src/filter/renc_model_pairs.o \
 	src/filter/renc_model_plan.o \
 	src/filter/renc_program.o \

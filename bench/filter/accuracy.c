@@ -9,8 +9,9 @@
  * lengths and a file of one key per line in the order of the table) and each kind
  * of queries, a line with
  *
- *		shapes		shapes drawn at random from the design space with a measured
- *					false positive rate of 1e-4 .. 0.9 and enough false positives
+ *		n			shapes drawn at random from the design space with a measured
+ *					false positive rate of 1e-4 .. 0.9 and false positives of enough
+ *					queries
  *		ratio		median of predicted / measured over those
  *		within		share of them within 0.8 .. 1.25
  *		predicted	rate of the shape that the search chooses, by the model
@@ -25,8 +26,8 @@
  * The rates of choice, rule and best are measured anew, of made keys with other keys and
  * queries than they were found with, of a column with other queries.  Of the exhaustive
  * search, winner and runner-up are measured so once, and the better one goes on.  That lasts
- * until times is known to be above or below 1.3 by two standard deviations of the numbers
- * of false positives, or for ROUNDS rounds.
+ * until times is known to be above or below 1.3 by two standard deviations, queries being
+ * independent (the ranges that one passes are not), or for some rounds.
  *
  * 128 ranges of KEYS keys each, but for made keys and correlated queries filters of
  * ONE_KEYS keys, each asked only for queries close to a key of its own; the search
@@ -56,6 +57,8 @@
 #define ONE_RANGES		8
 #define ONE_FRESH		16		/* filters of a round of measuring */
 #define ENOUGH_PASSED	50
+#define LEAST_RATE		1e-4	/* lower ones are not judged */
+#define MOST_ROUNDS		40		/* of queries for the comparison with predictions */
 #define LIMIT			1.3
 
 typedef struct cell
@@ -88,43 +91,142 @@ compare_doubles(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Median of predicted / measured; *n shapes could be compared. */
-static double
-compare_predictions(const trial_source *source, const trial *whole, int *n, double *within,
-					double *missed)
+/* Other queries of the workload, as samples. */
+static void
+draw_samples(trial *seen, const trial_source *source, renc_sample *sample)
 {
-	double		ratio[SHAPES];
+	trial_queries(seen, source, SAMPLES);
+	for (size_t i = 0; i < SAMPLES; i++)
+	{
+		memset(&sample[i], 0, sizeof(sample[i]));
+		sample[i].lo = seen->interval[i].lo;
+		sample[i].hi = seen->interval[i].hi;
+		sample[i].weight = 1;
+		sample[i].anchor = -1;
+	}
+}
+
+/* A shape, measured and predicted. */
+typedef struct comparison
+{
+	renc_shape	shape;
+	double		empty;
+	double		passed;
+	double		squares;		/* sum of those of a query's false positives */
+	double		predicted;		/* mean over draws of samples */
+} comparison;
+
+/*
+ * False positives that would say as much if each was of a query of its own.  Where few
+ * queries come close to the keys at all (a domain nearly empty), each of them passes all
+ * ranges or none: thousands of false positives, but of three queries.
+ */
+static double
+independent(const comparison *c)
+{
+	return c->squares > 0 ? c->passed * c->passed / c->squares : 0;
+}
+
+static void
+measure(comparison *c, trial *t, double *missed)
+{
+	bench_result r = trial_run(t, &c->shape, t->nqueries, INFINITY);
+
+	c->empty += r.empty;
+	c->passed += r.passed;
+	*missed += r.missed;
+	for (size_t i = 0; i < t->nqueries; i++)
+		c->squares += (double) t->passed[i] * t->passed[i];
+}
+
+/*
+ * Random shapes, measured with new queries until ENOUGH_PASSED independent false positives
+ * of each are known.  Returns how many rounds of queries that took.
+ */
+static int
+measure_shapes(const trial_source *source, const trial *whole, comparison *c, int *n,
+			   double *missed)
+{
+	size_t		asked = source->own_range ? ONE_RANGES / 2 * ONE_KEYS : queries;
+	bool		enough = false;
+	int			round;
 	trial		look;
 	trial		t;
 
 	*n = 0;
-	*within = 0;
 	trial_part(&look, whole, source->own_range ? 1 : 8);
 	trial_queries(&look, source, 400);
 	trial_part(&t, whole, source->own_range ? ONE_RANGES / 2 : whole->g.nranges);
-	trial_queries(&t, source, source->own_range ? ONE_RANGES / 2 * ONE_KEYS : queries);
+	trial_queries(&t, source, asked);
 	for (int i = 0; i < 10 * shapes && *n < shapes; i++)
 	{
-		renc_shape	shape = exhaust_random_shape(whole->g.capacity, bits_per_key);
-		renc_prediction p;
-		bench_result r;
+		comparison	one = {exhaust_random_shape(whole->g.capacity, bits_per_key), 0, 0, 0, 0};
 
 		/* Shapes that pass nearly everything are too easy. */
-		if (trial_run(&look, &shape, look.nqueries, 0.9).fpr > 0.9)
+		if (trial_run(&look, &one.shape, look.nqueries, 0.9).fpr > 0.9)
 			continue;
-		r = trial_run(&t, &shape, t.nqueries, INFINITY);
-		*missed += r.missed;
-		renc_model_predict(model, &shape, INFINITY, &p);
-		if (verbose)
-			printf("# %-50s %9.3g %9.3g %6.2f\n", bench_describe(&shape), r.fpr, p.fpr,
-				   p.fpr / r.fpr);
-		if (r.fpr < 1e-4 || r.passed < ENOUGH_PASSED || r.fpr > 0.9)
-			continue;
-		ratio[(*n)++] = p.fpr / r.fpr;
-		*within += p.fpr / r.fpr >= 0.8 && p.fpr / r.fpr <= 1.25;
+		measure(&one, &t, missed);
+		if (one.passed >= LEAST_RATE / 2 * one.empty && one.passed <= 0.9 * one.empty)
+			c[(*n)++] = one;
+	}
+	for (round = 1; round < MOST_ROUNDS && !enough; round++)
+	{
+		enough = true;
+		for (int i = 0; i < *n; i++)
+			enough &= independent(&c[i]) >= ENOUGH_PASSED;
+		if (enough)
+			break;
+		trial_queries(&t, source, asked);
+		for (int i = 0; i < *n; i++)
+			if (independent(&c[i]) < ENOUGH_PASSED)
+				measure(&c[i], &t, missed);
 	}
 	trial_free(&look);
 	trial_free(&t);
+	return round;
+}
+
+/*
+ * Median of predicted / measured; *n shapes could be compared.  The samples are drawn as
+ * often as the queries: else the ratio would be that of two numbers of lucky queries.
+ */
+static double
+compare_predictions(const trial_source *source, const trial *whole, trial *seen,
+					renc_model_input *in, int *n, double *within, double *missed)
+{
+	comparison	c[SHAPES];
+	double		ratio[SHAPES];
+	int			nshapes;
+	int			draws = measure_shapes(source, whole, c, &nshapes, missed);
+
+	*n = 0;
+	*within = 0;
+	for (int draw = 0; draw < draws; draw++)
+	{
+		if (draw > 0)
+			draw_samples(seen, source, (renc_sample *) in->sample);
+		renc_model_init(model, in);
+		for (int i = 0; i < nshapes; i++)
+		{
+			renc_prediction p;
+
+			renc_model_predict(model, &c[i].shape, INFINITY, &p);
+			c[i].predicted += p.fpr / draws;
+		}
+	}
+	for (int i = 0; i < nshapes; i++)
+	{
+		double		fpr = c[i].passed / c[i].empty;
+
+		if (verbose)
+			printf("# %-50s %9.3g %9.3g %6.2f, %.0f independent, %d draws\n",
+				   bench_describe(&c[i].shape), fpr, c[i].predicted, c[i].predicted / fpr,
+				   independent(&c[i]), draws);
+		if (fpr < LEAST_RATE || independent(&c[i]) < ENOUGH_PASSED)
+			continue;
+		ratio[(*n)++] = c[i].predicted / fpr;
+		*within += c[i].predicted / fpr >= 0.8 && c[i].predicted / fpr <= 1.25;
+	}
 	if (*n == 0)
 		return 0;
 	qsort(ratio, *n, sizeof(double), compare_doubles);
@@ -151,14 +253,38 @@ typedef struct verdict
 	double		noise;			/* two standard deviations of log(times) */
 } verdict;
 
+/* Sums over queries of the products of what passed under two shapes. */
+typedef struct products
+{
+	double		choice;			/* squares */
+	double		best[EXHAUST_BEST];
+	double		both[EXHAUST_BEST];
+} products;
+
+/* Two standard deviations of the logarithm of choice / best: both met the same queries. */
+static double
+noise_of(const bench_result *choice, const bench_result *best, const products *p, int which)
+{
+	double		x = fmax(choice->passed, 1);
+	double		y = fmax(best->passed, 1);
+	double		variance = p->choice / (x * x) - 2 * p->both[which] / (x * y) +
+		p->best[which] / (y * y);
+
+	/* None at all may be chance as well. */
+	if (choice->passed == 0 || best->passed == 0)
+		variance = 1 / x + 1 / y;
+	return 2 * sqrt(fmax(variance, 0));
+}
+
 /* Measures the shapes anew until it is clear which side of LIMIT the choice is. */
 static void
 judge(const trial_source *source, const renc_shape *choice, const renc_shape *rule,
 	  const renc_shape best[EXHAUST_BEST], verdict *v)
 {
-	const renc_shape *shape[] = {choice, rule, &best[0], &best[1]};
-	bench_result sum[4];
 	trial_source fresh = *source;
+	products	p = {0, {0}, {0}};
+	bench_result sum[EXHAUST_BEST];
+	uint8_t    *passed;
 
 	memset(v, 0, sizeof(*v));
 	memset(sum, 0, sizeof(sum));
@@ -166,29 +292,42 @@ judge(const trial_source *source, const renc_shape *choice, const renc_shape *ru
 		fresh.nranges = ONE_FRESH;
 	for (int round = 0; round < rounds; round++)
 	{
+		bench_result r;
 		trial		t;
 
 		trial_make(&t, &fresh);
 		trial_queries(&t, &fresh, fresh.own_range ? ONE_FRESH * ONE_KEYS : queries);
-		for (int i = 0; i < 4; i++)
+		r = trial_run(&t, choice, t.nqueries, INFINITY);
+		add_result(&v->choice, &r);
+		passed = (uint8_t *) bench_alloc(t.nqueries);
+		memcpy(passed, t.passed, t.nqueries);
+		for (size_t i = 0; i < t.nqueries; i++)
+			p.choice += (double) passed[i] * passed[i];
+		for (int b = 0; b < EXHAUST_BEST; b++)
 		{
-			bench_result r;
-
-			/* The rule's is only to look at; one of the best is enough. */
-			if (round > 0 && (i == 1 || i == 2 + !v->which))
+			/* One of the best is enough. */
+			if (round > 0 && b != v->which)
 				continue;
-			r = trial_run(&t, shape[i], t.nqueries, INFINITY);
-			add_result(&sum[i], &r);
+			r = trial_run(&t, &best[b], t.nqueries, INFINITY);
+			add_result(&sum[b], &r);
+			for (size_t i = 0; i < t.nqueries; i++)
+			{
+				p.best[b] += (double) t.passed[i] * t.passed[i];
+				p.both[b] += (double) passed[i] * t.passed[i];
+			}
+		}
+		free(passed);
+		if (round == 0)
+		{
+			/* The rule's is only to look at. */
+			v->rule = trial_run(&t, rule, t.nqueries, INFINITY);
+			v->which = sum[1].fpr < sum[0].fpr;
 		}
 		trial_free(&t);
-		v->choice = sum[0];
-		v->rule = sum[1];
-		if (round == 0)
-			v->which = sum[3].fpr < sum[2].fpr;
-		v->best = sum[2 + v->which];
+		v->best = sum[v->which];
 		v->times = v->choice.passed == v->best.passed ? 1 :
 			v->choice.fpr / fmax(v->best.fpr, 1e-12);
-		v->noise = 2 * sqrt(1 / fmax(v->choice.passed, 1) + 1 / fmax(v->best.passed, 1));
+		v->noise = noise_of(&v->choice, &v->best, &p, v->which);
 		if (round > 0 && fabs(log(v->times / LIMIT)) > v->noise)
 			break;
 	}
@@ -217,14 +356,7 @@ run_cell(const cell *c)
 
 	trial_make(&whole, source);
 	trial_part(&seen, &whole, source->own_range ? 1 : whole.g.nranges);
-	trial_queries(&seen, source, SAMPLES);
-	for (size_t i = 0; i < SAMPLES; i++)
-	{
-		sample[i].lo = seen.interval[i].lo;
-		sample[i].hi = seen.interval[i].hi;
-		sample[i].weight = 1;
-		sample[i].anchor = -1;
-	}
+	draw_samples(&seen, source, sample);
 	in = bench_input(&seen.g, sample, SAMPLES);
 	in.window_cost = WINDOW_COST;
 	seconds = bench_seconds();
@@ -232,8 +364,7 @@ run_cell(const cell *c)
 	renc_search_group(&search, model, &in, &choice);
 	seconds = bench_seconds() - seconds;
 	renc_rule_shape(seen.g.ranges, seen.g.nranges, bits_per_key, &rule);
-	renc_model_init(model, &in);
-	median = compare_predictions(source, &whole, &n, &within, &missed);
+	median = compare_predictions(source, &whole, &seen, &in, &n, &within, &missed);
 	exhaust_search(source, &whole, &effort, &choice.shape, best);
 	judge(source, &choice.shape, &rule, best, &v);
 	missed += v.choice.missed + v.rule.missed + v.best.missed;

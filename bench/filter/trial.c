@@ -54,6 +54,7 @@ free_queries(trial *t)
 	free(t->interval);
 	free(t->truth);
 	free(t->asked);
+	free(t->passed);
 	t->nqueries = 0;
 }
 
@@ -65,6 +66,7 @@ trial_queries(trial *t, const trial_source *source, size_t n)
 	t->interval = (renc_interval *) bench_alloc(n * sizeof(renc_interval));
 	t->truth = (renc_mask *) bench_alloc(n * sizeof(renc_mask));
 	t->asked = (renc_mask *) bench_alloc(n * sizeof(renc_mask));
+	t->passed = (uint8_t *) bench_alloc(n);
 	for (size_t i = 0; i < n; i++)
 	{
 		renc_interval *q = &t->interval[i];
@@ -117,7 +119,8 @@ trial_run(trial *t, const renc_shape *shape, size_t n, double limit)
 
 		renc_program_compile(&program, shape, BENCH_ROWS, &query);
 		mask = renc_program_run(&program, &windows, t->asked[i]);
-		result.passed += renc_mask_count(renc_mask_andnot(mask, t->truth[i]));
+		t->passed[i] = (uint8_t) renc_mask_count(renc_mask_andnot(mask, t->truth[i]));
+		result.passed += t->passed[i];
 		result.missed += renc_mask_count(renc_mask_andnot(t->truth[i], mask));
 		result.empty += renc_mask_count(renc_mask_andnot(t->asked[i], t->truth[i]));
 		if (result.passed > TRIAL_SURE && result.passed > limit * result.empty)

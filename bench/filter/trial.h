@@ -34,6 +34,7 @@ typedef struct trial
 	renc_interval *interval;
 	renc_mask  *truth;
 	renc_mask  *asked;			/* ranges that the query is asked of */
+	uint8_t    *passed;			/* false positives of each query in the last run */
 	size_t		nqueries;
 } trial;
 

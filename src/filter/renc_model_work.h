@@ -29,9 +29,8 @@
 /* Greatest load of a window in multiples of its rows that makes a difference. */
 #define MODEL_MAX_LOAD		8192
 
-/* Box samples, and ranges that they are compared with: a walk for each pair. */
-#define MODEL_BOXES			MODEL_REPS
-#define MODEL_BOX_RANGES	32
+/* Nodes looked at in comparing boxes with the ranges: about as many; 10 ms. */
+#define MODEL_WALKED_NODES	500000
 
 /* Levels 0 (all keys) .. 64. */
 #define MODEL_LEVELS		(RENC_KEY_BITS + 1)
@@ -163,8 +162,11 @@ model_new_inside(const model_rep *rep, int from, int to)
 
 extern double model_node_pass(const renc_model *m, double log_fill, int kw, int kr);
 
-/* renc_model_pairs.c: bins the samples, and compares them with the ranges. */
+/* renc_model_bins.c: representatives of the samples. */
 extern void model_bin_samples(renc_model *m);
+extern int	model_compare_ranks(const void *a, const void *b);	/* for m->sort */
+
+/* renc_model_pairs.c: compares the samples with the ranges. */
 extern void model_count_pairs(renc_model *m);
 
 /* renc_model_plan.c: what the budget of nodes leaves of a query's program. */
