@@ -8,7 +8,14 @@
  */
 #include "renc_model_work.h"
 
+#include <math.h>
 #include <stdlib.h>
+
+/* A query of so many nodes on a level is large: the exact number does not matter. */
+#define PROFILED_NODES	128
+
+/* Nodes by whose level boxes are told apart. */
+#define RANKED_NODES	16
 
 /* log2 of the number of keys in [lo, hi], rounded down. */
 static int
@@ -51,8 +58,9 @@ profile_interval(model_rep *rep, uint64_t lo, uint64_t hi)
 }
 
 /*
- * The same for any query, level by level as long as the nodes fit a program.
- * Deeper levels are said to have as many as certainly do not.
+ * The same for any query, level by level up to PROFILED_NODES.  Border nodes of deeper
+ * levels become more as they did over the last two, and as many of their other children
+ * lie inside as outside.
  */
 static void
 profile_query(renc_model *m, model_rep *rep, const renc_query *query)
@@ -63,7 +71,7 @@ profile_query(renc_model *m, model_rep *rep, const renc_query *query)
 	m->frontier[0][0] = 0;
 	rep->partial[0] = 1;
 	rep->inside[0] = 0;
-	for (; l < RENC_KEY_BITS && n <= RENC_MAX_NODES; l++)
+	for (; l < RENC_KEY_BITS && n <= PROFILED_NODES; l++)
 	{
 		const uint64_t *from = m->frontier[l & 1];
 		uint64_t   *to = m->frontier[(l + 1) & 1];
@@ -99,8 +107,10 @@ profile_query(renc_model *m, model_rep *rep, const renc_query *query)
 	}
 	for (; l < RENC_KEY_BITS; l++)
 	{
-		rep->partial[l + 1] = 2.0 * RENC_MAX_NODES;
-		rep->inside[l + 1] = 2 * rep->inside[l];
+		double		growth = fmin(sqrt(rep->partial[l] / rep->partial[l - 2]), 2);
+
+		rep->partial[l + 1] = rep->partial[l] * growth;
+		rep->inside[l + 1] = 2 * rep->inside[l] + rep->partial[l] * (2 - growth) / 2;
 	}
 }
 
@@ -167,9 +177,6 @@ sort_intervals(renc_model *m, uint32_t *npoints, double *total)
 	qsort(m->sort, n, sizeof(m->sort[0]), model_compare_ranks);
 	return n;
 }
-
-/* Nodes by whose level boxes are told apart. */
-#define RANKED_NODES	16
 
 /*
  * How large is a box?  The level at which it meets more than a few nodes says so, of

@@ -29,8 +29,8 @@
 /* Greatest load of a window in multiples of its rows that makes a difference. */
 #define MODEL_MAX_LOAD		8192
 
-/* Nodes looked at in comparing boxes with the ranges: about as many; 10 ms. */
-#define MODEL_WALKED_NODES	500000
+/* Nodes looked at in comparing boxes with the ranges: about as many; 4 ms. */
+#define MODEL_WALKED_NODES	200000
 
 /* Levels 0 (all keys) .. 64. */
 #define MODEL_LEVELS		(RENC_KEY_BITS + 1)
