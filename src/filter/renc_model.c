@@ -437,14 +437,18 @@ sum_reps(renc_model *m, const model_storey *st, int nstoreys, double limit,
 	for (int i = 0; i < m->nreps && out->complete; i++)
 	{
 		const model_rep *rep = &m->rep[m->rep_order[i]];
-		model_plan	p = model_plan_query(st, nstoreys, rep);
 		double		before = out->cost;
+		model_plan	plan[2];
+		int			nplans = model_plan_queries(st, nstoreys, rep, plan);
 
-		for (int size = m->nsizes - 1; size >= 0; size--)
-			passes += rep_passes(st, nstoreys, rep, size, p, r);
-		if (m->in.window_cost > 0)
-			out->windows += rep->weight / m->query_weight *
-				rep_windows(m, st, nstoreys, rep, p, r);
+		for (int p = 0; p < nplans; p++)
+		{
+			for (int size = m->nsizes - 1; size >= 0; size--)
+				passes += plan[p].share * rep_passes(st, nstoreys, rep, size, plan[p], r);
+			if (m->in.window_cost > 0)
+				out->windows += plan[p].share * rep->weight / m->query_weight *
+					rep_windows(m, st, nstoreys, rep, plan[p], r);
+		}
 		out->cost = out->windows * m->in.window_cost + passes * heap_pages;
 		out->complete = out->cost <= limit;
 		costs[i].cost = out->cost - before;

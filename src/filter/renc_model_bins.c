@@ -11,9 +11,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* A query of so many nodes on a level is large: the exact number does not matter. */
-#define PROFILED_NODES	128
-
 /* Nodes by whose level boxes are told apart. */
 #define RANKED_NODES	16
 
@@ -58,7 +55,7 @@ profile_interval(model_rep *rep, uint64_t lo, uint64_t hi)
 }
 
 /*
- * The same for any query, level by level up to PROFILED_NODES.  Border nodes of deeper
+ * The same for any query, level by level up to MODEL_PROFILED_NODES.  Border nodes of deeper
  * levels become more as they did over the last two, and as many of their other children
  * lie inside as outside.
  */
@@ -71,7 +68,7 @@ profile_query(renc_model *m, model_rep *rep, const renc_query *query)
 	m->frontier[0][0] = 0;
 	rep->partial[0] = 1;
 	rep->inside[0] = 0;
-	for (; l < RENC_KEY_BITS && n <= PROFILED_NODES; l++)
+	for (; l < RENC_KEY_BITS && n <= MODEL_PROFILED_NODES; l++)
 	{
 		const uint64_t *from = m->frontier[l & 1];
 		uint64_t   *to = m->frontier[(l + 1) & 1];
@@ -234,16 +231,36 @@ sort_boxes(renc_model *m, double *total)
 	return n;
 }
 
+/* How large a query is, in the order of sort[]: boxes in nodes of a deep level. */
+static double
+size_of(const renc_model *m, uint32_t k)
+{
+	const renc_sample *s = &m->in.sample[m->picked[m->sort[k].index]];
+	uint64_t	rank = m->sort[k].rank >> 32;
+
+	if (s->query == NULL)
+		return (double) (s->hi - s->lo) + 1;
+	return (double) (rank & 0xff) * model_descendants((int) (rank >> 8));
+}
+
 /* Adds a representative of sort[first .. end - 1]: the one in their middle. */
 static void
 represent(renc_model *m, uint32_t first, uint32_t end)
 {
-	uint32_t	middle = m->picked[m->sort[first + (end - 1 - first) / 2].index];
+	uint32_t	at = first + (end - 1 - first) / 2;
+	uint32_t	middle = m->picked[m->sort[at].index];
 	const renc_sample *s = &m->in.sample[middle];
 	model_rep  *rep = add_rep(m, middle);
 
+	rep->least = rep->most = 1;
 	for (uint32_t k = first; k < end; k++)
+	{
+		double		size = size_of(m, k) / size_of(m, at);
+
 		m->rep_of[m->sort[k].index] = (uint8_t) (m->nreps - 1);
+		rep->least = fmin(rep->least, size);
+		rep->most = fmax(rep->most, size);
+	}
 	if (s->query != NULL)
 		profile_query(m, rep, s->query);
 	else

@@ -32,6 +32,9 @@
 /* Nodes looked at in comparing boxes with the ranges: about as many; 4 ms. */
 #define MODEL_WALKED_NODES	200000
 
+/* A query of so many nodes on a level is large: their exact number does not matter. */
+#define MODEL_PROFILED_NODES	128
+
 /* Levels 0 (all keys) .. 64. */
 #define MODEL_LEVELS		(RENC_KEY_BITS + 1)
 
@@ -41,6 +44,8 @@ typedef struct model_rep
 	uint32_t	sample;
 	double		weight;			/* of the samples it stands for */
 	double		matches;		/* weight of their pairs with a true match */
+	double		least;			/* size of the smallest of them, itself being 1 */
+	double		most;
 	double		partial[MODEL_LEVELS];	/* nodes that reach over its border */
 	double		inside[MODEL_LEVELS];	/* nodes wholly inside */
 
@@ -90,6 +95,7 @@ typedef struct model_plan
 {
 	bool		always;
 	int			limit;			/* inside nodes from this level on are leaves */
+	double		share;			/* of the queries that a representative stands for */
 } model_plan;
 
 struct renc_model
@@ -131,7 +137,7 @@ struct renc_model
 	double		second_weight[MODEL_REPS][MODEL_LEVELS];
 	uint32_t	load[MODEL_THROW_WINDOWS];
 	float		log_fill[MODEL_SIZES * MODEL_THROWN][MODEL_THROW_WINDOWS];
-	uint64_t	frontier[2][2 * RENC_MAX_NODES + 2];
+	uint64_t	frontier[2][2 * MODEL_PROFILED_NODES + 2];
 };
 
 static inline int
@@ -170,8 +176,8 @@ extern int	model_compare_ranks(const void *a, const void *b);	/* for m->sort */
 extern void model_count_pairs(renc_model *m);
 
 /* renc_model_plan.c: what the budget of nodes leaves of a query's program. */
-extern model_plan model_plan_query(const model_storey *st, int nstoreys,
-									const model_rep *rep);
+extern int	model_plan_queries(const model_storey *st, int nstoreys,
+							   const model_rep *rep, model_plan plan[2]);
 
 /* renc_model_fill.c: how full are the windows under a shape? */
 extern void model_choose_thrown(renc_model *m);
