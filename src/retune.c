@@ -33,6 +33,7 @@ typedef struct Retuning
 {
 	RencoderRebuild rebuild;
 	RencoderPlanner *planner;
+	double		margin;			/* of the present cost over the best, to rebuild */
 	RencoderHeaderData *column; /* copies of the header pages */
 	uint32		ngroups;		/* of the table */
 	bool		full;			/* the group is a matrix, not slices */
@@ -180,7 +181,7 @@ is_wanted(Retuning *t, int col, RencoderPrediction *now, RencoderPrediction *bes
 		return true;
 	if (t->full && config->format != header->config.format)
 		return true;
-	return now->cost >= 0 && now->cost > best->cost * RENCODER_RETUNE_MARGIN &&
+	return now->cost >= 0 && now->cost > best->cost * t->margin &&
 		memcmp(config, &header->config, sizeof(*config)) != 0;
 }
 
@@ -271,11 +272,12 @@ find_coders(Retuning *t, bool train)
 }
 
 static void
-begin_retuning(Retuning *t, Relation index, Relation heap, bool train)
+begin_retuning(Retuning *t, Relation index, Relation heap, bool train, double margin)
 {
 	uint64		nranges;
 
 	memset(t, 0, sizeof(*t));
+	t->margin = margin;
 	t->rebuild.index = index;
 	t->rebuild.heap = heap;
 	t->rebuild.meta = *rencoder_meta_get(index);
@@ -383,7 +385,7 @@ rencoder_retune(Relation index, Relation heap)
 {
 	Retuning	t;
 
-	begin_retuning(&t, index, heap, true);
+	begin_retuning(&t, index, heap, true, RENCODER_RETUNE_MARGIN);
 	return visit_groups(&t, 0, NULL);
 }
 
@@ -395,7 +397,8 @@ rencoder_retune_some(Relation index, Relation heap)
 	uint32		start;
 
 	begin_retuning(&t, index, heap,
-				   RelationGetNumberOfBlocks(heap) >= RENCODER_SAMPLE_MIN_HEAP);
+				   RelationGetNumberOfBlocks(heap) >= RENCODER_SAMPLE_MIN_HEAP,
+				   RENCODER_VACUUM_MARGIN);
 	left.reads = Max(RENCODER_VACUUM_GROUPS, t.ngroups / RENCODER_VACUUM_READ_SHARE);
 	left.counts = Max(RENCODER_VACUUM_COUNTS, t.ngroups / RENCODER_VACUUM_COUNT_SHARE);
 	left.disappointments = 0;

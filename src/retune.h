@@ -20,20 +20,25 @@
  */
 extern int64 rencoder_retune(Relation index, Relation heap);
 
-#define RENCODER_RETUNE_MARGIN		1.3
+/*
+ * Cost is windows read and pages visited in vain, so the latter may differ by
+ * more.  Who asks for the best filters need not read the table twice.
+ */
+#define RENCODER_RETUNE_MARGIN		1.15
 
 /*
- * The same in VACUUM, which begins anywhere and reads the rows of a bounded
- * part of the table: an eighth of its groups, but at least RENCODER_VACUUM_GROUPS
- * (each once, and again if it is rebuilt), and only while it finds groups that
- * gain.  Queries are a reason to look at a group if others are known than when
- * it was looked at last.  To find groups that have outgrown their filters, it
- * counts the bits of a quarter of the groups, but at least of
- * RENCODER_VACUUM_COUNTS.  In all groups it takes away what
- * an interrupted rebuilding left.
+ * The same in VACUUM, from RENCODER_VACUUM_MARGIN on, which begins anywhere and
+ * reads the rows of a bounded part of the table: an eighth of its groups, but at
+ * least RENCODER_VACUUM_GROUPS (each once, and again if it is rebuilt), and only
+ * while it finds groups that gain.  Queries are a reason to look at a group if
+ * others are known than when it was looked at last.  To find groups that have
+ * outgrown their filters, it counts the bits of a quarter of the groups, but at
+ * least of RENCODER_VACUUM_COUNTS.  In all groups it takes away what an
+ * interrupted rebuilding left.
  */
 extern int64 rencoder_retune_some(Relation index, Relation heap);
 
+#define RENCODER_VACUUM_MARGIN		1.3
 #define RENCODER_VACUUM_GROUPS		4
 #define RENCODER_VACUUM_READ_SHARE	8
 #define RENCODER_VACUUM_COUNTS		16
