@@ -439,7 +439,7 @@ sum_reps(renc_model *m, const model_storey *st, int nstoreys, double limit,
 		const model_rep *rep = &m->rep[m->rep_order[i]];
 		double		before = out->cost;
 		model_plan	plan[2];
-		int			nplans = model_plan_queries(st, nstoreys, rep, plan);
+		int			nplans = model_plan_queries(m, st, nstoreys, rep, plan);
 
 		for (int p = 0; p < nplans; p++)
 		{

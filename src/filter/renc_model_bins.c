@@ -11,6 +11,9 @@
 #include <math.h>
 #include <stdlib.h>
 
+/* The largest query of all stands for those that are a little larger. */
+#define LARGER			1.02f
+
 /* Nodes by whose level boxes are told apart. */
 #define RANKED_NODES	16
 
@@ -243,6 +246,15 @@ size_of(const renc_model *m, uint32_t k)
 	return (double) (rank & 0xff) * model_descendants((int) (rank >> 8));
 }
 
+static int
+compare_sizes(const void *a, const void *b)
+{
+	float		x = *(const float *) a;
+	float		y = *(const float *) b;
+
+	return (x > y) - (x < y);
+}
+
 /* Adds a representative of sort[first .. end - 1]: the one in their middle. */
 static void
 represent(renc_model *m, uint32_t first, uint32_t end)
@@ -252,19 +264,21 @@ represent(renc_model *m, uint32_t first, uint32_t end)
 	const renc_sample *s = &m->in.sample[middle];
 	model_rep  *rep = add_rep(m, middle);
 
-	rep->least = rep->most = 1;
+	rep->first_size = m->nqueries;
+	rep->nqueries = end - first;
 	for (uint32_t k = first; k < end; k++)
 	{
-		double		size = size_of(m, k) / size_of(m, at);
-
 		m->rep_of[m->sort[k].index] = (uint8_t) (m->nreps - 1);
-		rep->least = fmin(rep->least, size);
-		rep->most = fmax(rep->most, size);
+		m->size[m->nqueries++] = (float) (size_of(m, k) / size_of(m, at));
 	}
+	qsort(&m->size[rep->first_size], rep->nqueries, sizeof(m->size[0]), compare_sizes);
 	if (s->query != NULL)
 		profile_query(m, rep, s->query);
 	else
+	{
+		rep->length = (double) (s->hi - s->lo) + 1;
 		profile_interval(rep, s->lo, s->hi);
+	}
 }
 
 /*
@@ -276,8 +290,13 @@ static void
 bin_sorted(renc_model *m, uint32_t first, uint32_t n, double total, int most)
 {
 	uint32_t	all = n - first;
+	uint32_t	largest = first;
 	double		done = 0;
 	int			bins = 0;
+
+	for (uint32_t k = first; k < n; k++)
+		if (size_of(m, k) > size_of(m, largest))
+			largest = k;
 
 	for (uint32_t k = first; k < n; k++)
 	{
@@ -285,6 +304,8 @@ bin_sorted(renc_model *m, uint32_t first, uint32_t n, double total, int most)
 		if (k + 1 == n || (bins < most - 1 && done >= (bins + 1.0) / most))
 		{
 			represent(m, first, k + 1);
+			if (largest >= first && largest <= k)
+				m->size[m->nqueries - 1] *= LARGER;
 			bins++;
 			first = k + 1;
 		}
@@ -318,6 +339,7 @@ model_bin_samples(renc_model *m)
 
 	pick_samples(m);
 	m->nreps = 0;
+	m->nqueries = 0;
 	boxes = sort_boxes(m, &total);
 	if (boxes > 0)
 		bin_sorted(m, 0, boxes, total, boxes == m->npicked ? MODEL_REPS : MODEL_REPS / 2);

@@ -4,33 +4,43 @@
  */
 #include "renc_model_work.h"
 
-/* Halvings by which the size is found from which queries do not fit. */
-#define SIZE_STEPS		8
-
 /*
- * The nodes of a program whose inside nodes from "limit" on are leaves, for a query
- * "size" times as large as the representative.
+ * The nodes of level l that a query "size" times as large as the representative meets.
+ * An interval's are one more than its length in nodes, in the mean over where it lies;
+ * the representative's may be half a node more or less, which is much where the budget
+ * is just reached.
  */
 static double
-count_nodes(const model_storey *st, int nstoreys, const model_rep *rep, double size,
-			int limit, double *trees)
+nodes_of(const model_rep *rep, double size, int l)
+{
+	if (rep->length == 0)
+		return (rep->partial[l] + rep->inside[l]) * size;
+	if (rep->inside[l] < 2)
+		return rep->partial[l] + rep->inside[l];
+	return rep->length * size / model_descendants(RENC_KEY_BITS - l) + 1;
+}
+
+/*
+ * Does a program fit whose inside nodes from "limit" on are leaves?  Half of the queries
+ * that need one too many in the mean do.
+ */
+static bool
+fits(const model_storey *st, int nstoreys, const model_rep *rep, double size, int limit)
 {
 	double		nodes = 0;
+	double		trees = 0;
 	int			above = -1;		/* the last level before this one */
 
-	*trees = 0;
 	for (int s = 0; s < nstoreys; s++)
 	{
 		for (int j = 0; j <= st[s].nlevels; j++)
 		{
 			int			l = st[s].stored[j];
-			double		n = rep->partial[l];
+			double		n = above >= limit && above <= RENC_KEY_BITS ?
+				rep->partial[l] + model_new_inside(rep, above, l) : nodes_of(rep, size, l);
 
-			n += above >= limit && above <= RENC_KEY_BITS ? model_new_inside(rep, above, l) :
-				rep->inside[l];
-			n *= size;
 			if (j == 0)
-				*trees += n;
+				trees += n;
 			else
 			{
 				nodes += n;
@@ -38,7 +48,7 @@ count_nodes(const model_storey *st, int nstoreys, const model_rep *rep, double s
 			}
 		}
 	}
-	return nodes;
+	return nodes <= RENC_MAX_NODES + 0.5 && trees <= RENC_MAX_TREES + 0.5;
 }
 
 /* As renc_program_compile() gives up levels. */
@@ -46,18 +56,15 @@ static model_plan
 plan_size(const model_storey *st, int nstoreys, const model_rep *rep, double size)
 {
 	model_plan	p = {false, RENC_KEY_BITS + 1, 1};
-	double		trees;
 
-	if (count_nodes(st, nstoreys, rep, size, p.limit, &trees) <= RENC_MAX_NODES &&
-		trees <= RENC_MAX_TREES)
+	if (fits(st, nstoreys, rep, size, p.limit))
 		return p;
 	for (int s = nstoreys - 1; s >= 0; s--)
 	{
 		for (int j = st[s].nlevels; j > 0; j--)
 		{
 			p.limit = st[s].stored[j];
-			if (count_nodes(st, nstoreys, rep, size, p.limit, &trees) <= RENC_MAX_NODES &&
-				trees <= RENC_MAX_TREES)
+			if (fits(st, nstoreys, rep, size, p.limit))
 				return p;
 		}
 	}
@@ -74,33 +81,34 @@ same_plan(const model_plan *a, const model_plan *b)
 /*
  * A search finds the very shape under which the representative just fits.  The larger
  * queries that it stands for may not, and the few that pass everything would be most of
- * all that pass.  So where the smallest and the largest differ, there are two plans: the
- * former's up to some size, the latter's from there on, sizes being spread evenly.
+ * all that pass.  So where the smallest and the largest differ, there are two plans: that
+ * of the smaller ones, and that of the largest for all that are not planned as the smallest.
  */
 int
-model_plan_queries(const model_storey *st, int nstoreys, const model_rep *rep,
-				   model_plan plan[2])
+model_plan_queries(const renc_model *m, const model_storey *st, int nstoreys,
+				   const model_rep *rep, model_plan plan[2])
 {
-	double		fits = rep->least;
-	double		fails = rep->most;
+	const float *size = &m->size[rep->first_size];
+	uint32_t	fitting = 0;
+	uint32_t	failing = rep->nqueries - 1;
 
-	plan[0] = plan_size(st, nstoreys, rep, rep->least);
-	if (rep->most <= rep->least)
+	plan[0] = plan_size(st, nstoreys, rep, size[fitting]);
+	if (size[failing] == size[fitting])
 		return 1;
-	plan[1] = plan_size(st, nstoreys, rep, rep->most);
+	plan[1] = plan_size(st, nstoreys, rep, size[failing]);
 	if (same_plan(&plan[0], &plan[1]))
 		return 1;
-	for (int i = 0; i < SIZE_STEPS; i++)
+	while (failing - fitting > 1)
 	{
-		double		size = (fits + fails) / 2;
-		model_plan	p = plan_size(st, nstoreys, rep, size);
+		uint32_t	middle = fitting + (failing - fitting) / 2;
+		model_plan	p = plan_size(st, nstoreys, rep, size[middle]);
 
 		if (same_plan(&p, &plan[0]))
-			fits = size;
+			fitting = middle;
 		else
-			fails = size;
+			failing = middle;
 	}
-	plan[0].share = (fits - rep->least) / (rep->most - rep->least);
+	plan[0].share = (double) failing / rep->nqueries;
 	plan[1].share = 1 - plan[0].share;
 	return 2;
 }

@@ -44,8 +44,9 @@ typedef struct model_rep
 	uint32_t	sample;
 	double		weight;			/* of the samples it stands for */
 	double		matches;		/* weight of their pairs with a true match */
-	double		least;			/* size of the smallest of them, itself being 1 */
-	double		most;
+	double		length;			/* of an interval; 0: a box */
+	uint32_t	first_size;		/* their sizes, ascending: renc_model.size[] */
+	uint32_t	nqueries;
 	double		partial[MODEL_LEVELS];	/* nodes that reach over its border */
 	double		inside[MODEL_LEVELS];	/* nodes wholly inside */
 
@@ -110,6 +111,10 @@ struct renc_model
 	int			nreps;
 	model_rep	rep[MODEL_REPS];
 	uint8_t		rep_order[MODEL_REPS];	/* in which they are summed */
+
+	/* Of the queries that one represents, itself being 1. */
+	float		size[RENC_MODEL_MAX_SAMPLES];
+	uint32_t	nqueries;		/* filled in */
 
 	int			nsizes;
 	int			nthrown;
@@ -176,7 +181,7 @@ extern int	model_compare_ranks(const void *a, const void *b);	/* for m->sort */
 extern void model_count_pairs(renc_model *m);
 
 /* renc_model_plan.c: what the budget of nodes leaves of a query's program. */
-extern int	model_plan_queries(const model_storey *st, int nstoreys,
+extern int	model_plan_queries(const renc_model *m, const model_storey *st, int nstoreys,
 							   const model_rep *rep, model_plan plan[2]);
 
 /* renc_model_fill.c: how full are the windows under a shape? */

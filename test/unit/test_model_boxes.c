@@ -1,0 +1,344 @@
+/*
+ * test_model_boxes.c
+ *		The model: which pairs of a query and a range are close, boxes, and queries
+ *		that just do not fit a program.
+ */
+#include <math.h>
+#include <stdlib.h>
+
+#include "testlib.h"
+
+#include "renc_search.h"
+#include "renc_zorder.h"
+
+#define RANGES		128
+#define KEYS		280
+#define BITS		20.0
+
+#if defined(__SANITIZE_ADDRESS__)
+#define QUERIES		500
+#define SAMPLES		300
+#define LONG_QUERIES 2000
+#else
+#define QUERIES		2000
+#define SAMPLES		700
+#define LONG_QUERIES 6000
+#endif
+
+static renc_program program;
+static renc_model *model;
+static uint64_t keys[RANGES * KEYS];
+static renc_keys ranges[RANGES];
+
+/* A box with all that its query needs. */
+typedef struct boxed
+{
+	renc_box	box;
+	renc_box_set set;
+	renc_query	query;
+} boxed;
+
+static void
+make_box(boxed *b, uint32_t xlo, uint32_t xhi, uint32_t ylo, uint32_t yhi)
+{
+	b->box.xlo = xlo;
+	b->box.xhi = xhi;
+	b->box.ylo = ylo;
+	b->box.yhi = yhi;
+	b->set.box = &b->box;
+	b->set.n = renc_box_set_prepare(&b->box, 1);
+	b->query = renc_query_boxes(&b->set);
+}
+
+static renc_sample
+box_sample(const boxed *b)
+{
+	renc_sample s = {b->query.hull_lo, b->query.hull_hi, &b->query, 1, -1};
+
+	return s;
+}
+
+static void
+sort_ranges(int nranges, size_t per_range)
+{
+	for (int r = 0; r < nranges; r++)
+	{
+		ranges[r].key = keys + r * per_range;
+		ranges[r].n = sort_keys(keys + r * per_range, per_range);
+	}
+}
+
+static renc_model_input
+model_input(int nranges, const renc_sample *sample, size_t nsamples, double bits)
+{
+	renc_model_input in;
+	uint32_t	counts[RANGES];
+
+	for (int r = 0; r < nranges; r++)
+		counts[r] = (uint32_t) ranges[r].n;
+	memset(&in, 0, sizeof(in));
+	in.ranges = ranges;
+	in.nranges = nranges;
+	in.group_ranges = RANGES;
+	in.nwindows = renc_windows_for(renc_rule_capacity(counts, nranges), bits, TEST_ROWS);
+	in.rows = TEST_ROWS;
+	in.pages_per_range = 8;
+	in.window_cost = 0.02;
+	in.sample = sample;
+	in.nsamples = nsamples;
+	return in;
+}
+
+static uint32_t
+between(uint32_t a, uint32_t b)
+{
+	return a + (uint32_t) rnd_below((uint64_t) b - a + 1);
+}
+
+/* Boxes of all sizes and forms, some across the border between large nodes. */
+static void
+some_box(boxed *b)
+{
+	uint32_t	wide = (uint32_t) (rnd() >> (33 + rnd_below(31)));
+	uint32_t	high = rnd_below(2) ? wide : (uint32_t) (rnd() >> (33 + rnd_below(31)));
+	uint32_t	x = between(0, RENC_AXIS_LAST - wide);
+	uint32_t	y = between(0, RENC_AXIS_LAST - high);
+
+	if (rnd_below(3) == 0)
+	{
+		/* Its middle where a quarter or half of the plane ends. */
+		x = (UINT32_C(1) << (30 + rnd_below(2))) - wide / 2;
+	}
+	make_box(b, x, x + wide, y, y + high);
+}
+
+/*
+ * Share of the pairs without a match that have a key in a node of "level" that meets
+ * the query, by looking at every key.
+ */
+static double
+true_close_share(int nranges, const renc_sample *sample, int nsamples, int level)
+{
+	double		close = 0;
+	double		pairs = 0;
+
+	for (int i = 0; i < nsamples; i++)
+	{
+		const renc_query *q = sample[i].query;
+
+		for (int r = 0; r < nranges; r++)
+		{
+			bool		match = false;
+			bool		near = false;
+
+			for (size_t k = 0; k < ranges[r].n; k++)
+			{
+				uint64_t	key = ranges[r].key[k];
+
+				match |= q->overlap(q->arg, key, key) != RENC_DISJOINT;
+				near |= q->overlap(q->arg, renc_prefix(key, level), renc_prefix_end(key, level)) !=
+					RENC_DISJOINT;
+			}
+			pairs += !match;
+			close += near && !match;
+		}
+	}
+	return pairs > 0 ? close / pairs : 0;
+}
+
+static void
+test_close_pairs(void)
+{
+	static boxed b[40];
+	renc_sample sample[40];
+	int			wrong = 0;
+	int			told = 0;
+
+	for (int round = 0; round < 30; round++)
+	{
+		int			nranges = 1 + (int) rnd_below(10);
+		size_t		per_range = 1 + rnd_below(60);
+		renc_model_input in;
+
+		/* Points anywhere, or in a corner, where boxes have many in their hull. */
+		for (size_t i = 0; i < nranges * per_range; i++)
+			keys[i] = renc_zorder((uint32_t) (rnd() >> 32) >> (round % 3 * 8),
+								  (uint32_t) (rnd() >> 32) >> (round % 3 * 8));
+		sort_ranges(nranges, per_range);
+		for (int i = 0; i < 40; i++)
+		{
+			some_box(&b[i]);
+			sample[i] = box_sample(&b[i]);
+		}
+		in = model_input(nranges, sample, 40, BITS);
+		if (!renc_model_init(model, &in))
+			continue;
+		for (int level = 0; level <= RENC_KEY_BITS; level++)
+		{
+			double		is = renc_model_close_share(model, level);
+			double		should = true_close_share(nranges, sample, 40, level);
+
+			told++;
+			if (fabs(is - should) > 1e-9)
+			{
+				if (wrong++ == 0)
+					tap_diag("round %d level %d: %g, is %g", round, level, is, should);
+			}
+		}
+	}
+	tap_ok(told > 500 && wrong == 0, "close pairs of boxes and ranges: %d of %d shares wrong", wrong,
+		   told);
+}
+
+/* Measured rate over the ranges that do not match. */
+static double
+measure(const renc_shape *shape, uint32_t nwindows, const renc_query *queries,
+		const renc_mask *truth, int n, int *missed)
+{
+	test_filter f = filter_new(nwindows, TEST_ROWS, RENC_MATRIX_WIDTH);
+	renc_windows windows = filter_windows(&f);
+	double		empty = 0;
+	double		passed = 0;
+
+	filter_fill(&f, shape, ranges, RANGES);
+	for (int i = 0; i < n; i++)
+	{
+		renc_mask	mask;
+
+		renc_program_compile(&program, shape, TEST_ROWS, &queries[i]);
+		mask = renc_program_run(&program, &windows, renc_mask_all());
+		passed += renc_mask_count(renc_mask_andnot(mask, truth[i]));
+		*missed += renc_mask_count(renc_mask_andnot(truth[i], mask));
+		empty += RANGES - renc_mask_count(truth[i]);
+	}
+	filter_free(&f);
+	return empty > 0 ? passed / empty : 0;
+}
+
+/* Points that crowd around places, and small boxes near points. */
+static void
+test_boxes(void)
+{
+	static boxed b[QUERIES];
+	static renc_query query[QUERIES];
+	static renc_mask truth[QUERIES];
+	static renc_sample sample[SAMPLES];
+	static uint64_t unsorted[RANGES * KEYS];
+	uint32_t	place[300][2];
+	renc_model_input in;
+	renc_search search;
+	renc_choice choice;
+	renc_shape	rule;
+	double		fpr;
+	int			missed = 0;
+
+	for (int i = 0; i < 300; i++)
+	{
+		place[i][0] = between(0, UINT32_C(1) << 31);
+		place[i][1] = between(0, UINT32_C(1) << 31);
+	}
+	for (int i = 0; i < RANGES * KEYS; i++)
+	{
+		const uint32_t *p = place[rnd_below(300)];
+
+		unsorted[i] = keys[i] = renc_zorder(p[0] + (uint32_t) (rnd() >> (42 + rnd_below(6))),
+											p[1] + (uint32_t) (rnd() >> (42 + rnd_below(6))));
+	}
+	sort_ranges(RANGES, KEYS);
+	for (int i = 0; i < QUERIES; i++)
+	{
+		uint32_t	x;
+		uint32_t	y;
+
+		renc_zorder_split(unsorted[rnd_below(RANGES * KEYS)], &x, &y);
+		x += (uint32_t) rnd_below(1 << 18);
+		y += (uint32_t) rnd_below(1 << 18);
+		make_box(&b[i], x, x + (1 << 14), y, y + (1 << 14));
+	}
+	for (int i = 0; i < QUERIES; i++)
+	{
+		query[i] = b[i].query;
+		truth[i] = renc_mask_none();
+		for (int r = 0; r < RANGES; r++)
+			for (size_t k = 0; k < ranges[r].n; k++)
+				if (query[i].overlap(query[i].arg, ranges[r].key[k], ranges[r].key[k]) !=
+					RENC_DISJOINT)
+				{
+					renc_mask_set(&truth[i], r);
+					break;
+				}
+	}
+
+	/* Some of the queries are the sample. */
+	for (int i = 0; i < SAMPLES; i++)
+		sample[i] = box_sample(&b[i]);
+	in = model_input(RANGES, sample, SAMPLES, BITS);
+	renc_rule_shape_areal(ranges, RANGES, BITS, &rule);
+	renc_search_start(&search, BITS);
+	renc_search_resume(&search, BITS, &rule, 0);
+	renc_search_group(&search, model, &in, &choice);
+	fpr = measure(&choice.shape, in.nwindows, query, truth, QUERIES, &missed);
+	tap_ok(missed == 0, "boxes: %d true matches missed", missed);
+	tap_ok(choice.best.fpr / fpr > 0.5 && choice.best.fpr / fpr < 2,
+		   "boxes: predicted / measured %.2f of the shape chosen, which has %.3g",
+		   choice.best.fpr / fpr, fpr);
+	tap_ok(fpr < measure(&rule, in.nwindows, query, truth, QUERIES, &missed),
+		   "boxes: better than by rule");
+}
+
+/*
+ * Lengths up to 2^20, and a root of which one query in 256 needs more than there may be
+ * trees: it passes everything.
+ */
+static void
+test_not_fitting(void)
+{
+	static renc_interval interval[LONG_QUERIES];
+	static renc_interval_set set[LONG_QUERIES];
+	static renc_query query[LONG_QUERIES];
+	static renc_mask truth[LONG_QUERIES];
+	static renc_sample sample[LONG_QUERIES];
+	renc_shape	shape = make_shape(52, 4, 6, 53, 1, 1);
+	renc_model_input in;
+	renc_prediction p;
+	double		fpr;
+	int			missed = 0;
+
+	for (int i = 0; i < RANGES * KEYS; i++)
+		keys[i] = (UINT64_C(1) << 63) + rnd_below(UINT64_C(1) << 33);
+	sort_ranges(RANGES, KEYS);
+	for (int i = 0; i < LONG_QUERIES; i++)
+	{
+		interval[i].lo = (UINT64_C(1) << 63) + rnd_below(UINT64_C(1) << 33);
+		interval[i].hi = interval[i].lo + rnd_below(1 << 20);
+		set[i].interval = &interval[i];
+		set[i].n = 1;
+		query[i] = renc_query_intervals(&set[i]);
+		truth[i] = true_ranges(ranges, RANGES, interval[i].lo, interval[i].hi);
+		sample[i].lo = (UINT64_C(1) << 63) + rnd_below(UINT64_C(1) << 33);
+		sample[i].hi = sample[i].lo + rnd_below(1 << 20);
+		sample[i].query = NULL;
+		sample[i].weight = 1;
+		sample[i].anchor = -1;
+	}
+	in = model_input(RANGES, sample, LONG_QUERIES, 40);
+	renc_model_init(model, &in);
+	renc_model_predict(model, &shape, HUGE_VAL, &p);
+	fpr = measure(&shape, in.nwindows, query, truth, LONG_QUERIES, &missed);
+	tap_ok(missed == 0, "long intervals: %d true matches missed", missed);
+	tap_ok(renc_shape_valid(&shape, NULL) && p.fpr / fpr > 0.25 && p.fpr / fpr < 4,
+		   "long intervals, few of which do not fit: predicted %.3g, measured %.3g", p.fpr, fpr);
+}
+
+int
+main(int argc, char **argv)
+{
+	tap_start(argc, argv, "test_model_boxes");
+	model = (renc_model *) test_alloc(renc_model_size());
+	test_close_pairs();
+	for (int i = 0; i < 3; i++)
+		test_boxes();
+	test_not_fitting();
+	free(model);
+	return tap_finish();
+}
