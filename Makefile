@@ -52,6 +52,7 @@ OBJS = $(FILTER_OBJS) \
 	src/format_dict.o \
 	src/format_filter.o \
 	src/group.o \
+	src/groupbuild.o \
 	src/groupcopy.o \
 	src/handler.o \
 	src/horizon.o \
@@ -64,6 +65,7 @@ OBJS = $(FILTER_OBJS) \
 	src/meta.o \
 	src/options.o \
 	src/page.o \
+	src/parallelbuild.o \
 	src/plan.o \
 	src/probe.o \
 	src/rangescan.o \

@@ -89,6 +89,19 @@ typedef Oid RencoderFileNumber;
 #define rencoder_vacuum_delay_point() vacuum_delay_point()
 #endif
 
+/*
+ * 17: index_build() asks the planner for workers if the access method can build
+ * in parallel; before, only for btree.
+ */
+#if PG_VERSION_NUM >= 170000
+#define RENCODER_HAVE_PARALLEL_BUILD 1
+#define rencoder_build_workers(heap, index, indexInfo) ((indexInfo)->ii_ParallelWorkers)
+#else
+#include "optimizer/optimizer.h"
+#define rencoder_build_workers(heap, index, indexInfo) \
+	plan_create_index_workers(RelationGetRelid(heap), RelationGetRelid(index))
+#endif
+
 /* 17: estimate_array_length() looks at statistics. */
 #if PG_VERSION_NUM >= 170000
 #define rencoder_estimate_array_length(root, node) estimate_array_length((root), (node))

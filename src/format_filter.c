@@ -59,18 +59,44 @@ rencoder_filter_fill(char *image, const RencoderConfig *config, int width,
 			  RENCODER_ROWS, keys->key, keys->n);
 }
 
+static void
+fill_slice(char *image, const RencoderConfig *config, const renc_keys *ranges)
+{
+	for (int slot = 0; slot < RENC_SLICE_RANGES; slot++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (ranges[slot].n > 0)
+			rencoder_filter_fill(image, config, RENC_SLICE_WIDTH, slot, &ranges[slot]);
+	}
+}
+
+/*
+ * A matrix is made of slices: a slice's image is a sixteenth of it and mostly
+ * fits the CPU's cache, where bits are set at random places.
+ */
 static char *
 filter_build(const RencoderConfig *config, int width, const renc_keys *ranges,
 			 uint32 *npages)
 {
 	char	   *image = rencoder_filter_image(config, width, npages);
+	Size		size = config->nwindows * WINDOW_SIZE(RENC_SLICE_WIDTH);
+	uint8	   *slice;
 
-	for (int slot = 0; slot < width * 8; slot++)
+	if (width == RENC_SLICE_WIDTH)
 	{
-		CHECK_FOR_INTERRUPTS();
-		if (ranges[slot].n > 0)
-			rencoder_filter_fill(image, config, width, slot, &ranges[slot]);
+		fill_slice(image, config, ranges);
+		return image;
 	}
+	slice = MemoryContextAllocHuge(CurrentMemoryContext, size);
+	for (int s = 0; s < RENC_GROUP_SLICES; s++)
+	{
+		memset(slice, 0, size);
+		fill_slice((char *) slice, config, ranges + s * RENC_SLICE_RANGES);
+		for (uint32 w = 0; w < config->nwindows; w++)
+			renc_window_interleave((uint8 *) image + w * WINDOW_SIZE(width),
+								   slice + w * WINDOW_SIZE(RENC_SLICE_WIDTH), s, RENCODER_ROWS);
+	}
+	pfree(slice);
 	return image;
 }
 

@@ -39,6 +39,9 @@ rencoder_handler(PG_FUNCTION_ARGS)
 #ifdef RENCODER_HAVE_SUMMARIZING
 	am->amsummarizing = true;
 #endif
+#ifdef RENCODER_HAVE_PARALLEL_BUILD
+	am->amcanbuildparallel = true;
+#endif
 	am->amparallelvacuumoptions = VACUUM_OPTION_PARALLEL_CLEANUP;
 	am->amkeytype = InvalidOid;
 

@@ -158,6 +158,27 @@ rencoder_planner_stamp(RencoderPlanner *planner, int col, uint32 coder)
 }
 
 /*
+ * Distinct keys of an eighth of a group's ranges, which all of them have at
+ * least: where hardly a key comes twice, that is too many for a dictionary
+ * already, and sorting the keys of all ranges is spared.
+ */
+static size_t
+distinct_of_some(const renc_keys *ranges)
+{
+	renc_keys	some[RENC_GROUP_SLICES];
+	uint64	   *keys;
+	renc_mask  *masks;
+	size_t		n;
+
+	for (int i = 0; i < RENC_GROUP_SLICES; i++)
+		some[i] = ranges[i * RENC_SLICE_RANGES];
+	n = rencoder_collect_distinct(some, RENC_GROUP_SLICES, &keys, &masks);
+	pfree(keys);
+	pfree(masks);
+	return n;
+}
+
+/*
  * Would exact dictionaries of the collected keys, one for each slab, be
  * smaller than filters?
  */
@@ -184,6 +205,11 @@ dict_is_smaller(const RencoderCollector *c, int col, int width,
 
 	for (int slot = 0; slot < c->nslots; slot++)
 		ranges[slot] = rencoder_collect_keys(c, col, slot);
+	if (width == RENC_MATRIX_WIDTH && c->nslots == RENC_GROUP_RANGES &&
+		!renc_rule_use_dict(distinct_of_some(ranges), column->nkeys, c->nslots, width,
+							bits_per_key))
+		return false;
+
 	distinct = 0;
 	for (int first = 0; first < c->nslots; first += slab_ranges)
 	{

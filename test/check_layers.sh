@@ -28,6 +28,8 @@ plan
 train
 rangescan
 sampling samplekeep sampletable
+groupbuild
+parallelbuild
 build summarize rebuild retune desummarize interleave autosummarize insert scan bitmap vacuum costindex costheap cost validate handler
 target worker maintenance inspect samplefuncs check check_state check_blocks check_heap
 '

@@ -32,13 +32,17 @@ fill_storey(uint8_t *image, int width, unsigned int slot,
 			const renc_storey *st, uint32_t nwindows, uint32_t rows,
 			uint64_t key, int shared)
 {
-	renc_hash	root = renc_hash_root(renc_prefix(key, st->root), st->root);
+	uint8_t		bit = (uint8_t) (1 << (slot % 8));
 	uint64_t	todo = st->levels;
+	renc_hash	root;
 
 	/* Nodes that the previous key of the sorted list has set already. */
 	if (shared > 0)
 		todo &= shared >= RENC_KEY_BITS ? 0 : ~UINT64_C(0) << shared;
+	if (todo == 0)
+		return;
 
+	root = renc_hash_root(renc_prefix(key, st->root), st->root);
 	for (; todo != 0; todo &= todo - 1)
 	{
 		int			level = __builtin_ctzll(todo) + 1;
@@ -46,13 +50,12 @@ fill_storey(uint8_t *image, int width, unsigned int slot,
 
 		for (uint32_t w = 0; w < st->kw; w++)
 		{
-			uint8_t    *window = image +
+			uint8_t    *column = image + slot / 8 +
 				(size_t) renc_hash_reduce(root, w, nwindows) * rows * width;
 
+			/* Not tested first: half of the bits are set, which no CPU predicts. */
 			for (uint32_t r = 0; r < st->kr; r++)
-				renc_window_set(window, width,
-								renc_hash_reduce(node, w * st->kr + r, rows),
-								slot);
+				column[(size_t) renc_hash_reduce(node, w * st->kr + r, rows) * width] |= bit;
 		}
 	}
 }

@@ -1,0 +1,22 @@
+/*
+ * parallelbuild.h
+ *		Building the groups of a new index by several processes.
+ */
+#ifndef RENCODER_PARALLELBUILD_H
+#define RENCODER_PARALLELBUILD_H
+
+#include "groupbuild.h"
+
+/*
+ * Builds all groups with as many workers as the planner allows for this index
+ * (max_parallel_maintenance_workers, maintenance_work_mem, the table's size and
+ * its parallel_workers, parallel-safe expressions) and sets *totals.  False, and
+ * nothing is done, if there are none to be had or too few groups.
+ *
+ * Sets plan->memory.  Locks and errors as rencoder_groupbuild_run(); an error of
+ * a worker is raised here, and an error here ends the workers.
+ */
+extern bool rencoder_parallelbuild(Relation heap, Relation index, IndexInfo *indexInfo,
+								   RencoderBuildPlan *plan, RencoderBuildTotals *totals);
+
+#endif							/* RENCODER_PARALLELBUILD_H */
