@@ -28,7 +28,7 @@ plan
 train
 rangescan
 sampling samplekeep sampletable
-build summarize rebuild retune desummarize interleave autosummarize insert scan bitmap vacuum costindex costheap cost validate handler
+build summarize summarize_state summarize_steps summarize_whole rebuild retune desummarize interleave autosummarize insert scan bitmap vacuum costindex costheap cost validate handler
 target worker maintenance inspect samplefuncs check check_state check_blocks check_heap
 '
 
