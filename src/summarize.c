@@ -2,7 +2,8 @@
  * summarize.c
  *		Summarizing block ranges of an index in use.
  *
- * A slice of 8 ranges at a time, by one maintainer per index (INV-6):
+ * A slice of 8 ranges at a time, or a whole group (summarize_whole.c), by one
+ * maintainer per index (INV-6):
  *
  *	1. Make the group's header, if it is the group's first range.  Take away
  *	   what a former life of the ranges left in the storage, while they are
@@ -19,6 +20,8 @@
  *
  * Ranges that were cancelled meanwhile are done again; now the storage is
  * there, so they cannot be cancelled twice.
+ *
+ * The steps are in summarize_steps.c.
  */
 #include "summarize_state.h"
 
