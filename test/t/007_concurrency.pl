@@ -66,8 +66,8 @@ sub run_meanwhile
 
 # Updates while groups are made at once: those that meet a range that is being
 # summarized take it back (INV-3).  And while slices become matrices: their keys
-# must be in both (INV-7); where a range is summarized already, its group is made
-# of slices.
+# must be in both (INV-7); a group of which some ranges are summarized already is
+# made of slices.
 # VACUUM's delays make time for them.  Few pages are updated, or VACUUM would
 # spend its time with the table.
 $node->safe_psql(
@@ -82,11 +82,11 @@ $node->safe_psql(
 });
 foreach my $round ('groups at once', 'slices')
 {
+	$node->safe_psql('postgres', 'TRUNCATE t; SELECT fill(60000)');
 	$node->safe_psql('postgres',
-		'TRUNCATE t; SELECT fill(300000); VACUUM (INDEX_CLEANUP off) t');
-	$node->safe_psql('postgres',
-		q{SELECT rencoder_summarize_range(i, b) FROM unnest('{t_v,t_few}'::regclass[]) i, generate_series(0, 2000, 1024) b})
+		"SELECT rencoder_summarize_new_values('t_v'), rencoder_summarize_new_values('t_few')")
 	  if $round eq 'slices';
+	$node->safe_psql('postgres', 'SELECT fill(240000); VACUUM (INDEX_CLEANUP off) t');
 	run_meanwhile(
 		"updates, $round", q{
 		SET vacuum_cost_delay = 0.3; SET vacuum_cost_limit = 1;
