@@ -80,6 +80,8 @@ OBJS = $(FILTER_OBJS) \
 	src/scan.o \
 	src/space.o \
 	src/summarize.o \
+	src/summarize_steps.o \
+	src/summarize_whole.o \
 	src/target.o \
 	src/train.o \
 	src/trainer.o \

@@ -1,12 +1,14 @@
 #!/usr/bin/env bash
-# What an index costs those who insert: time and WAL of COPY, rate of single-row inserts.
+# What an index costs those who write: time and WAL of COPY, rate of single-row inserts, rate and WAL of
+# random updates.
 #
 #   bash bench/insert.sh [MILLIONS [SEED]]
 #
 # COPY of 1 million random int8 into a table of MILLIONS (default 2) million rows, at 35 and at 185 rows a
 # page, with no index, with rencoder (automatic summarization by the worker; off; by the sessions
 # themselves, because no worker can be had), and with a btree.  pgbench inserts row by row, with rencoder
-# and with BRIN minmax.  All numbers are ratios between cases of the same run.  Ends with exit code 1 if a
+# and with BRIN minmax, and updates the indexed column of random rows, with rencoder and with a btree.  All
+# numbers are ratios between cases of the same run.  Ends with exit code 1 if a
 # limit is exceeded.
 set -euo pipefail
 # shellcheck source=bench/lib.sh
@@ -17,6 +19,9 @@ SEED=${2:-1}
 ROUNDS=3
 SINGLE_ROUNDS=5
 SINGLE_SECONDS=4
+UPDATE_ROWS=500000
+UPDATE_ROUNDS=5
+UPDATES=20000
 INDEX_none=''
 INDEX_worker='USING rencoder (id)'
 INDEX_off='USING rencoder (id) WITH (autosummarize = off)'
@@ -151,6 +156,57 @@ SQL
     bench_sql -q -c "SELECT rencoder_index_check('single_rencoder_id', true)" >/dev/null
 }
 
+# Updates of the indexed column of random rows; their ranges are summarized, and there is room for them.
+# WAL without full page images, which depend on how often there is a checkpoint, and with them.
+random_updates() {
+    local round what pages
+    bench_sql -q <<SQL
+CREATE TABLE upd_rencoder (n int4, id int8) WITH (fillfactor = 80, autovacuum_enabled = off);
+CREATE TABLE upd_btree (LIKE upd_rencoder) WITH (fillfactor = 80, autovacuum_enabled = off);
+INSERT INTO upd_rencoder SELECT i, hashint8extended(i, $SEED) FROM generate_series(1, $UPDATE_ROWS) AS i;
+INSERT INTO upd_btree TABLE upd_rencoder;
+CREATE UNIQUE INDEX ON upd_rencoder (n);
+CREATE UNIQUE INDEX ON upd_btree (n);
+CREATE INDEX upd_rencoder_id ON upd_rencoder USING rencoder (id);
+CREATE INDEX upd_btree_id ON upd_btree USING btree (id);
+CREATE TABLE updates (what text, round int, pages text, tps numeric, wal numeric);
+SQL
+    for what in btree rencoder; do
+        cat >"$WORK/$what.pgbench" <<SQL
+\set n random(1, $UPDATE_ROWS)
+\set id random(0, 9000000000000000000)
+UPDATE upd_$what SET id = :id WHERE n = :n;
+SQL
+    done
+    for ((round = 0; round <= 2 * UPDATE_ROUNDS; round++)); do
+        # Round 0 is to warm up.
+        if ((round <= UPDATE_ROUNDS)); then pages=off; else pages=on; fi
+        bench_sql -q -c "ALTER SYSTEM SET full_page_writes = $pages" -c 'SELECT pg_reload_conf()' >/dev/null
+        for what in btree rencoder; do update_once "$what" "$round" "$pages"; done
+    done
+    bench_sql -q -c 'ALTER SYSTEM RESET full_page_writes' -c 'SELECT pg_reload_conf()' >/dev/null
+    bench_sql -c "SELECT format('  %s, full page images %s: %s updates/s, %s bytes of WAL each', what, pages, round(avg(tps)), round(avg(wal))) FROM updates GROUP BY 1, pages, what ORDER BY pages, what"
+    bench_limit '  random updates: rows/s, times btree' "$(update_ratio 'r.tps / b.tps' off)" '>=' 1.0
+    bench_limit '  random updates: WAL, times btree' "$(update_ratio 'r.wal / b.wal' off)" '<=' 1.0
+    bench_limit '  random updates after a checkpoint: WAL, times btree' "$(update_ratio 'r.wal / b.wal' on)" '<=' 1.0
+    bench_sql -q -c "SELECT rencoder_index_check('upd_rencoder_id', true)" >/dev/null
+}
+
+update_once() { # CASE ROUND FULL-PAGE-IMAGES
+    local lsn
+    bench_sql -q -c "VACUUM upd_$1" -c CHECKPOINT
+    lsn=$(bench_sql -c 'SELECT pg_current_wal_insert_lsn()')
+    PGOPTIONS='-c synchronous_commit=off' pgbench -n -M prepared -c 2 -j 2 -t "$UPDATES" --random-seed=$((SEED + $2)) \
+        -f "$WORK/$1.pgbench" postgres >"$WORK/log/pgbench" 2>&1 || { show_log "$WORK/log/pgbench" 20; die 'pgbench failed'; }
+    (($2 == 0)) || bench_sql -q -c "INSERT INTO updates VALUES ('$1', $2, '$3', $(sed -n 's/^tps = \([0-9.]*\).*/\1/p' "$WORK/log/pgbench"),
+        pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '$lsn') / (2.0 * $UPDATES))"
+}
+
+update_ratio() { # EXPRESSION FULL-PAGE-IMAGES
+    bench_sql -c "SELECT round(percentile_cont(0.5) WITHIN GROUP (ORDER BY $1)::numeric, 3)
+        FROM updates AS r JOIN updates AS b USING (round) WHERE r.what = 'rencoder' AND b.what = 'btree' AND r.pages = '$2'"
+}
+
 main() {
     local tab what
     bench_machine
@@ -159,6 +215,7 @@ main() {
     copy_rounds workers none worker off
     for tab in wide narrow; do copy_once "$tab" btree workers; done
     single_rows
+    random_updates
     bench_sql -q -c 'ALTER SYSTEM SET max_worker_processes = 0'
     "$(bench_bin)/pg_ctl" -D "$WORK/data" -w -s -l "$WORK/log/server" restart
     copy_rounds no-workers none inline

@@ -99,7 +99,7 @@ summarize_in_subtransaction(Relation index, Relation heap, const RencoderMeta *m
 		{
 			slice = rencoder_first_gap(index, meta, slice, end);
 			if (slice < end)
-				rencoder_summarize_slice(index, heap, slice, true);
+				rencoder_summarize_slices(index, heap, slice, slice + 1, true);
 		}
 		ReleaseCurrentSubTransaction();
 	}

@@ -154,114 +154,122 @@ filter_probe(RencoderProbe *probe, const RencoderSlab *slab,
 	return result;
 }
 
-/* A position of a key, with the page of the slab it is on. */
-typedef struct PagePosition
+/* A bit of a key: its page in the slab, and where it is there. */
+typedef struct PageBit
 {
 	uint32		pageno;
-	uint32		offset;			/* of the window in the payload */
-	uint32		row;
-} PagePosition;
+	uint32		offset;			/* of its byte, from the start of the page */
+} PageBit;
 
 static int
-compare_positions(const void *a, const void *b)
+compare_bits(const void *a, const void *b)
 {
-	uint32		x = ((const PagePosition *) a)->pageno;
-	uint32		y = ((const PagePosition *) b)->pageno;
+	const PageBit *x = (const PageBit *) a;
+	const PageBit *y = (const PageBit *) b;
 
-	return (x > y) - (x < y);
+	if (x->pageno != y->pageno)
+		return x->pageno > y->pageno ? 1 : -1;
+	return (x->offset > y->offset) - (x->offset < y->offset);
 }
 
-/* Are all of these bits of one page set? */
-static bool
-all_set(const char *payload, const PagePosition *pos, int n, int width,
-		unsigned int slot)
+/* The bits of a key for a slot, in the order of pages and bytes. */
+static int
+bits_of_key(const RencoderSlab *slab, unsigned int slot, uint64 key, PageBit *bits)
 {
+	uint32		windows_per_page = WINDOWS_PER_PAGE(slab->width);
+	uint32		payload = MAXALIGN(SizeOfPageHeaderData);
+	renc_position pos[RENC_MAX_POSITIONS];
+	renc_shape	shape;
+	int			n;
+
+	unpack_shape(slab->config, &shape);
+	n = renc_shape_positions(&shape, key, slab->config->nwindows, RENCODER_ROWS, pos);
 	for (int i = 0; i < n; i++)
 	{
-		if (!renc_window_test((const uint8 *) payload + pos[i].offset, width,
-							  pos[i].row, slot))
-			return false;
+		bits[i].pageno = pos[i].window / windows_per_page;
+		bits[i].offset = payload + renc_window_byte(slab->width, pos[i].row, slot) +
+			(pos[i].window % windows_per_page) * WINDOW_SIZE(slab->width);
 	}
+	qsort(bits, n, sizeof(PageBit), compare_bits);
+	return n;
+}
+
+/*
+ * Notes which bits of one page are not set yet.  The page is pinned and locked
+ * exclusively; false if there is nothing to do about it.
+ */
+static bool
+note_missing(RencoderBitRecord *record, Buffer buf, const PageBit *bits, int n, uint8 bit)
+{
+	const uint8 *page = (const uint8 *) BufferGetPage(buf);
+	int			first = record->nbuffers == 0 ? 0 : record->end[record->nbuffers - 1];
+	int			end = first;
+
+	for (int i = 0; i < n; i++)
+	{
+		if (page[bits[i].offset] & bit)
+			continue;
+		record->bits[end].offset = (uint16) bits[i].offset;
+		record->bits[end].bits = bit;
+		end++;
+	}
+	if (end == first)
+		return false;
+	record->buffer[record->nbuffers] = buf;
+	record->end[record->nbuffers++] = end;
 	return true;
 }
 
 /*
- * Sets bits on up to RENCODER_WAL_MAX_PAGES pages, in one record.  "pos" is
- * sorted by page.  Returns the positions done, and in *changed whether any
- * bit was new.
+ * Sets bits on up to RENCODER_WAL_MAX_PAGES pages, in one record.  Returns how
+ * many have been looked at, and in *changed whether any was new.
  */
 static int
-set_some(const RencoderSlab *slab, unsigned int slot, const PagePosition *pos,
-		 int npos, bool *changed)
+set_some(const RencoderSlab *slab, uint8 bit, const PageBit *bits, int nbits,
+		 bool *changed)
 {
-	Buffer		buffer[RENCODER_WAL_MAX_PAGES];
-	RencoderWal *wal = NULL;
-	int			nbuffers = 0;
+	RencoderBitRecord record;
 	int			first = 0;
-	const char *fault;
 
-	while (first < npos && nbuffers < RENCODER_WAL_MAX_PAGES)
+	record.nbuffers = 0;
+	while (first < nbits && record.nbuffers < RENCODER_WAL_MAX_PAGES)
 	{
-		BlockNumber blkno = slab->extent.start + pos[first].pageno;
+		BlockNumber blkno = slab->extent.start + bits[first].pageno;
 		Buffer		buf;
-		Page		page;
+		const char *fault;
 		int			n = 1;
 
-		while (first + n < npos && pos[first + n].pageno == pos[first].pageno)
+		while (first + n < nbits && bits[first + n].pageno == bits[first].pageno)
 			n++;
 		buf = ReadBuffer(slab->index, blkno);
 		LockBuffer(buf, BUFFER_LOCK_EXCLUSIVE);
 		fault = rencoder_page_fault(BufferGetPage(buf), blkno, RENCODER_PAGE_WINDOWS);
 		if (fault != NULL && !slab->unfinished)
 			rencoder_page_corrupted(slab->index, blkno, fault);
-		if (fault != NULL ||
-			all_set(RencoderPageGetPayload(BufferGetPage(buf)), &pos[first], n,
-					slab->width, slot))
+		if (fault != NULL || !note_missing(&record, buf, &bits[first], n, bit))
 			UnlockReleaseBuffer(buf);
-		else
-		{
-			if (wal == NULL)
-				wal = rencoder_wal_begin(slab->index, true);
-			page = rencoder_wal_register(wal, buf);
-			for (int i = first; i < first + n; i++)
-				renc_window_set((uint8 *) RencoderPageGetPayload(page) + pos[i].offset,
-								slab->width, pos[i].row, slot);
-			buffer[nbuffers++] = buf;
-		}
 		first += n;
 	}
-	if (wal != NULL)
+	if (record.nbuffers > 0)
 	{
-		rencoder_wal_finish(wal);
+		rencoder_wal_set_bits(slab->index, &record);
 		*changed = true;
 	}
-	for (int i = 0; i < nbuffers; i++)
-		UnlockReleaseBuffer(buffer[i]);
+	for (int i = 0; i < record.nbuffers; i++)
+		UnlockReleaseBuffer(record.buffer[i]);
 	return first;
 }
 
 static RencoderInsertResult
 filter_insert(const RencoderSlab *slab, unsigned int slot, uint64 key)
 {
-	renc_shape	shape;
-	renc_position pos[RENC_MAX_POSITIONS];
-	PagePosition page_pos[RENC_MAX_POSITIONS];
+	PageBit		bits[RENC_MAX_POSITIONS];
 	bool		changed = false;
-	int			n;
+	int			n = bits_of_key(slab, slot, key, bits);
 	int			done = 0;
 
-	unpack_shape(slab->config, &shape);
-	n = renc_shape_positions(&shape, key, slab->config->nwindows, RENCODER_ROWS, pos);
-	for (int i = 0; i < n; i++)
-	{
-		page_pos[i].pageno = pos[i].window / WINDOWS_PER_PAGE(slab->width);
-		page_pos[i].offset = (pos[i].window % WINDOWS_PER_PAGE(slab->width)) *
-			WINDOW_SIZE(slab->width);
-		page_pos[i].row = pos[i].row;
-	}
-	qsort(page_pos, n, sizeof(PagePosition), compare_positions);
 	while (done < n)
-		done += set_some(slab, slot, page_pos + done, n - done, &changed);
+		done += set_some(slab, renc_window_bit(slot), bits + done, n - done, &changed);
 	return changed ? RENCODER_INSERT_ADDED : RENCODER_INSERT_PRESENT;
 }
 

@@ -36,26 +36,28 @@ rangescan_callback(Relation index, ItemPointer tid, Datum *values, bool *isnull,
 		rencoder_vacuum_delay_point();
 	scan->last_block = block;
 
-	rencoder_collect_open(collector, (int) (range % RENC_SLICE_RANGES));
+	rencoder_collect_open(collector, (int) (range - scan->first));
 	rencoder_collect_row(index, collector, &scan->coders, values, isnull, tupleIsAlive);
 }
 
-uint64
-rencoder_rangescan(RencoderRangeScan *scan, uint64 first, uint8 todo)
+bool
+rencoder_rangescan(RencoderRangeScan *scan, uint64 first, int nslots, renc_mask todo,
+				   Size max_size, uint64 *horizon)
 {
 	BlockNumber nblocks = RelationGetNumberOfBlocks(scan->heap);
 	uint64		oldest = rencoder_horizon_before(scan->heap);
 
+	scan->first = first;
 	scan->indexInfo->ii_BrokenHotChain = false;
 	rencoder_collect_reset(scan->collector);
-	for (int slot = 0; slot < RENC_SLICE_RANGES;)
+	for (int slot = 0; slot < nslots;)
 	{
 		int			end = slot;
 		uint64		start_block = (first + slot) * scan->meta.pages_per_range;
 		uint64		end_block;
 
 		/* One scan for ranges that are neighbours. */
-		while (end < RENC_SLICE_RANGES && (todo >> end) & 1)
+		while (end < nslots && end - slot < RENC_SLICE_RANGES && renc_mask_test(todo, end))
 			end++;
 		end_block = Min((first + end) * scan->meta.pages_per_range, nblocks);
 		if (end > slot && start_block < end_block)
@@ -65,7 +67,10 @@ rencoder_rangescan(RencoderRangeScan *scan, uint64 first, uint8 todo)
 										 (BlockNumber) (end_block - start_block),
 										 rangescan_callback, scan, NULL);
 		slot = Max(end, slot + 1);
+		if (max_size > 0 && rencoder_collect_size(scan->collector) > max_size)
+			return false;
 	}
-	rencoder_collect_close(scan->collector, RENC_SLICE_RANGES);
-	return rencoder_horizon(scan->heap, oldest, scan->indexInfo->ii_BrokenHotChain);
+	rencoder_collect_close(scan->collector, nslots);
+	*horizon = rencoder_horizon(scan->heap, oldest, scan->indexInfo->ii_BrokenHotChain);
+	return true;
 }

@@ -17,8 +17,9 @@ typedef struct RencoderRangeScan
 	Relation	heap;
 	RencoderMeta meta;
 	IndexInfo  *indexInfo;
-	RencoderCollector *collector;	/* slots 0 .. 7 */
+	RencoderCollector *collector;
 	RencoderColumnCoders coders;
+	uint64		first;			/* range of the collector's first slot */
 	BlockNumber last_block;		/* of the table, that gave a tuple */
 } RencoderRangeScan;
 
@@ -27,14 +28,17 @@ extern void rencoder_rangescan_init(RencoderRangeScan *scan, Relation index,
 									Relation heap);
 
 /*
- * Collects the keys of those of the 8 ranges from "first" on whose bits are
- * set in "todo"; the other slots stay empty.  Any row version counts that may
- * be visible to anyone.  The table's size is read in here, so whatever lies
+ * Collects the keys of those of the "nslots" ranges from "first" on that are in
+ * "todo"; the other slots stay empty.  Any row version counts that may be
+ * visible to anyone.  The table's size is read in here, so whatever lies
  * within it when the call begins is scanned (INV-3).
  *
- * Returns the trust horizon of the ranges (INV-9).  Sleeps as VACUUM's cost
- * settings say.  The caller has at least RowExclusiveLock on the table.
+ * *horizon is the trust horizon of the ranges (INV-9).  False, with nothing to be
+ * trusted, if the keys take more than "max_size" bytes (0: no limit); this is
+ * looked at after every 8 ranges.  Sleeps as VACUUM's cost settings say.  The
+ * caller has at least RowExclusiveLock on the table.
  */
-extern uint64 rencoder_rangescan(RencoderRangeScan *scan, uint64 first, uint8 todo);
+extern bool rencoder_rangescan(RencoderRangeScan *scan, uint64 first, int nslots,
+							   renc_mask todo, Size max_size, uint64 *horizon);
 
 #endif							/* RENCODER_RANGESCAN_H */

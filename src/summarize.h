@@ -10,7 +10,8 @@
 /*
  * Summarizes every unsummarized range of [first, last] (clipped to the table)
  * and returns their number.  With "partial", also the last range if the table
- * ends inside it.  Groups that become full are interleaved into a matrix.
+ * ends inside it.  Groups of which nothing is summarized yet are made a matrix at
+ * once; others that become full are interleaved into one.
  *
  * Locks: the caller has at least RowExclusiveLock on the heap and on the
  * index, and no content lock; takes the maintainer lock for each group of
@@ -21,12 +22,13 @@ extern double rencoder_summarize(Relation index, Relation heap,
 								 uint64 first, uint64 last, bool partial);
 
 /*
- * The same for the 8 ranges of one slice of the index, which all lie within
- * the table.  With "no_dead_toast", values of dead rows are not fetched from
- * TOAST; their ranges become "always".  The caller has the maintainer lock.
+ * The same for the slices [first, end) of the index, which are in one group and
+ * lie within the table.  With "no_dead_toast", values of dead rows are not
+ * fetched from TOAST; their ranges become "always".  The caller has the
+ * maintainer lock.
  */
-extern void rencoder_summarize_slice(Relation index, Relation heap, uint64 slice,
-									 bool no_dead_toast);
+extern void rencoder_summarize_slices(Relation index, Relation heap, uint64 first,
+									  uint64 end, bool no_dead_toast);
 
 /*
  * Takes the summary of a range away; false if it had none.  Takes the

@@ -2,10 +2,12 @@
  * wal.h
  *		Logging of page changes.  The only user of generic WAL.
  *
- * Two ways to change pages:
+ * Three ways to change pages:
  *
  *	- rencoder_wal_begin .. register .. finish: one atomic record for up to
  *	  RENCODER_WAL_MAX_PAGES pages that exist;
+ *	- rencoder_wal_set_bits: the same for a few bits, without copies of the
+ *	  pages;
  *	- rencoder_wal_write_fresh: a page nobody refers to yet, logged whole.
  *
  * All locks on the buffers are the caller's, who holds them exclusively from
@@ -17,6 +19,8 @@
 #include "page.h"
 
 #include "access/generic_xlog.h"
+
+#include "renc_config.h"
 
 /* MAX_GENERIC_XLOG_PAGES: pages of one record. */
 #define RENCODER_WAL_MAX_PAGES	MAX_GENERIC_XLOG_PAGES
@@ -39,6 +43,30 @@ extern Page rencoder_wal_register_new(RencoderWal *wal, Buffer buffer);
 
 extern void rencoder_wal_finish(RencoderWal *wal);
 extern void rencoder_wal_abort(RencoderWal *wal);
+
+/* Bits to set in one byte of a page. */
+typedef struct RencoderBits
+{
+	uint16		offset;			/* of the byte, from the start of the page */
+	uint8		bits;
+} RencoderBits;
+
+/* Bits to set on some pages, in one record. */
+typedef struct RencoderBitRecord
+{
+	int			nbuffers;
+	Buffer		buffer[RENCODER_WAL_MAX_PAGES]; /* pinned, locked exclusively */
+	int			end[RENCODER_WAL_MAX_PAGES];	/* buffer i: bits[end[i - 1] .. end[i] - 1] */
+	RencoderBits bits[RENC_MAX_POSITIONS];	/* ascending within a page */
+} RencoderBitRecord;
+
+/*
+ * Sets them, which the caller has found not to be set, and marks the buffers
+ * dirty.  Several may be in one byte.  WAL: one record of the generic resource
+ * manager, the same that begin .. register .. finish would write; none if the
+ * relation needs none.
+ */
+extern void rencoder_wal_set_bits(Relation index, const RencoderBitRecord *record);
 
 /*
  * Makes block "blkno", which must exist and be referred to by nothing, a page

@@ -7,7 +7,7 @@
  *
  *	- it takes RowExclusiveLock on table and index, as an INSERT does, which
  *	  neither VACUUM nor autovacuum minds, without waiting, and for a fifth of
- *	  a second or one slice at a time;
+ *	  a second, one slice or one group at a time;
  *	- DROP DATABASE and others that need a database without sessions give up
  *	  after 5 seconds and have no way to end this one; so it looks whether
  *	  anybody has locked the database, and leaves;
@@ -53,7 +53,7 @@
 /* It ends when it has had no request for this long. */
 #define LINGER_MS			5000
 
-/* How long it works on one index, unless a single slice takes longer. */
+/* How long it works on one index, unless a slice, or a group at once, takes longer. */
 #define PIECE_MS			200
 
 #define RETRY_LOCKED_MS		200
@@ -160,6 +160,7 @@ fill_gaps(const Job *job, Relation index, Relation heap)
 	TimestampTz start = GetCurrentTimestamp();
 	uint64		end;
 	uint64		slice;
+	uint64		next;
 
 	if (!rencoder_options_autosummarize(index))
 		return JOB_DONE;
@@ -170,7 +171,13 @@ fill_gaps(const Job *job, Relation index, Relation heap)
 	slice = end < WINDOW_SLICES ? 0 : end - WINDOW_SLICES;
 	while ((slice = rencoder_first_gap(index, &meta, slice, end)) < end &&
 		   !TimestampDifferenceExceeds(start, GetCurrentTimestamp(), PIECE_MS))
-		rencoder_summarize_slice(index, heap, slice, false);
+	{
+		/* A group at once, if it comes so late; it is logged once then, not twice. */
+		next = slice + 1;
+		if (slice % RENC_GROUP_SLICES == 0 && slice + RENC_GROUP_SLICES <= end)
+			next = slice + RENC_GROUP_SLICES;
+		rencoder_summarize_slices(index, heap, slice, next, false);
+	}
 	rencoder_meta_unlock_maintainer(index);
 	return slice < end ? JOB_UNFINISHED : JOB_DONE;
 }

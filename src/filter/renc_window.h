@@ -37,22 +37,34 @@ extern void renc_fill(uint8_t *image, int width, unsigned int slot,
 					  const renc_shape *shape, uint32_t nwindows, uint32_t rows,
 					  const uint64_t *keys, size_t n);
 
+/* Where in a window the bit of (row, slot) is: the byte, and the bit in it. */
+static inline size_t
+renc_window_byte(int width, uint32_t row, unsigned int slot)
+{
+	return (size_t) row * width + slot / 8;
+}
+
+static inline uint8_t
+renc_window_bit(unsigned int slot)
+{
+	return (uint8_t) (1 << (slot % 8));
+}
+
 /* Is the bit of (row, slot) set in a window?  Sets it; true if it was not. */
 static inline bool
 renc_window_test(const uint8_t *window, int width, uint32_t row, unsigned int slot)
 {
-	return (window[(size_t) row * width + slot / 8] >> (slot % 8)) & 1;
+	return (window[renc_window_byte(width, row, slot)] & renc_window_bit(slot)) != 0;
 }
 
 static inline bool
 renc_window_set(uint8_t *window, int width, uint32_t row, unsigned int slot)
 {
-	uint8_t    *byte = &window[(size_t) row * width + slot / 8];
-	uint8_t		bit = (uint8_t) (1 << (slot % 8));
+	uint8_t    *byte = &window[renc_window_byte(width, row, slot)];
 
-	if (*byte & bit)
+	if (*byte & renc_window_bit(slot))
 		return false;
-	*byte |= bit;
+	*byte |= renc_window_bit(slot);
 	return true;
 }
 

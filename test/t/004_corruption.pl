@@ -285,7 +285,8 @@ $node->safe_psql('postgres',
 $node->safe_psql('postgres',
 	q{INSERT INTO t SELECT i, hashint8extended(i, 1), nullif(i % 29, 7), repeat('x', 200)
 	FROM generate_series(1, 8000) i});
-$node->safe_psql('postgres', "SELECT rencoder_summarize_new_values('$_')")
+$node->safe_psql('postgres',
+	"SELECT rencoder_summarize_range('$_', 0), rencoder_summarize_new_values('$_')")
   foreach @names;
 $node->safe_psql('postgres', "SELECT rencoder_index_check('$_', true)")
   foreach @names;

@@ -1,0 +1,81 @@
+/*
+ * summarize_state.h
+ *		What the parts of summarizing share.
+ */
+#ifndef RENCODER_SUMMARIZE_STATE_H
+#define RENCODER_SUMMARIZE_STATE_H
+
+#include "rangescan.h"
+#include "summarize.h"
+
+/* Ranges of one group that are being summarized: of one slice, or all at once. */
+typedef struct RencoderSummarizing
+{
+	Relation	index;
+	RencoderMeta meta;
+	RencoderRangeScan scan;
+	uint32		group;
+	bool		whole;			/* all at once, into a matrix */
+	int			slice;			/* of the group, unless "whole" */
+	BlockNumber header;			/* first header page of the group */
+	BlockNumber directory;		/* directory page of the group */
+	renc_mask	todo;			/* ranges of the group to summarize */
+	bool		no_dead_toast;	/* see RencoderCollector */
+	bool		too_large;		/* keys of a whole group are too many */
+	uint64		horizon;
+} RencoderSummarizing;
+
+/* Slot of the group that the collector's first one is. */
+static inline int
+rencoder_summarizing_first(const RencoderSummarizing *s)
+{
+	return s->whole ? 0 : s->slice * RENC_SLICE_RANGES;
+}
+
+/* A copy of a column's header.  Locks: the header share, released. */
+extern void rencoder_summarizing_header(const RencoderSummarizing *s, int col,
+										RencoderHeader copy);
+
+/*
+ * The storage of the slice's ranges in a column, according to its header, which
+ * must live as long as the slab; false if there is none.
+ */
+extern bool rencoder_summarizing_slab(const RencoderSummarizing *s, RencoderHeader header,
+									  RencoderSlab *slab);
+
+/*
+ * Takes away what a former life left of the ranges to do, except of those that
+ * are "summarizing", which have writers; then makes them all so.  WAL: for each
+ * column the header, and the pages that had bits; then the header.
+ */
+extern void rencoder_summarizing_begin(const RencoderSummarizing *s);
+
+/* Loads the coders of the group's keys: its own if it has keys, else the newest. */
+extern void rencoder_summarizing_coders(RencoderSummarizing *s);
+
+/*
+ * Chooses the configuration of a column of a new group from the keys collected.
+ * "width" is that of the slab about to be made.
+ */
+extern void rencoder_summarizing_plan(RencoderSummarizing *s, int col, int width,
+									  RencoderHeader copy);
+
+/*
+ * Links a column's storage, as "copy" says, and publishes its ranges; for the
+ * first column, which must come last, also the states.  Returns the ranges
+ * published: those that no inserter cancelled.  Locks: directory page, first
+ * header page, the column's.  WAL: directory and header, one record.
+ */
+extern renc_mask rencoder_summarizing_publish(RencoderSummarizing *s, int col,
+											  const RencoderHeaderData *copy,
+											  renc_mask always);
+
+/*
+ * Summarizes all 128 ranges of a group that has no storage yet, and publishes its
+ * matrices; returns how many.  None if their keys do not fit into memory
+ * (s->too_large is set, and ranges may be "summarizing") or the group has
+ * storage.  Ranges that inserters cancelled are left unsummarized.
+ */
+extern int	rencoder_summarize_whole(RencoderSummarizing *s);
+
+#endif							/* RENCODER_SUMMARIZE_STATE_H */

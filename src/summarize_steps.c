@@ -1,0 +1,285 @@
+/*
+ * summarize_steps.c
+ *		The steps of summarizing that slices and whole groups share.
+ */
+#include "summarize_state.h"
+
+#include "plan.h"
+
+void
+rencoder_summarizing_header(const RencoderSummarizing *s, int col, RencoderHeader copy)
+{
+	Buffer		buf = rencoder_header_read(s->index, s->header, s->group, col,
+										   BUFFER_LOCK_SHARE);
+
+	memcpy(copy, RencoderPageGetHeader(BufferGetPage(buf)), sizeof(*copy));
+	UnlockReleaseBuffer(buf);
+}
+
+bool
+rencoder_summarizing_slab(const RencoderSummarizing *s, RencoderHeader header,
+						  RencoderSlab *slab)
+{
+	slab->index = s->index;
+	slab->config = &header->config;
+	slab->unfinished = false;
+	slab->width = RENC_MATRIX_WIDTH;
+	slab->extent = header->matrix;
+	if (slab->extent.start == RENCODER_NO_BLOCK && !s->whole)
+	{
+		slab->width = RENC_SLICE_WIDTH;
+		slab->extent = header->slice[s->slice];
+	}
+	return slab->extent.start != RENCODER_NO_BLOCK;
+}
+
+/* A mask of the group's ranges as slots of a slab of the given width. */
+static renc_mask
+slab_mask(const RencoderSummarizing *s, int width, renc_mask mask)
+{
+	renc_mask	narrow = renc_mask_none();
+
+	if (width == RENC_MATRIX_WIDTH)
+		return mask;
+	narrow.w[0] = (mask.w[s->slice / 8] >> (s->slice % 8 * RENC_SLICE_RANGES)) & 0xFF;
+	return narrow;
+}
+
+/*
+ * Forgets what a former summary of "fresh" ranges left.  They are
+ * unsummarized, so that nobody writes there; scans that started before they
+ * became so will see another generation (INV-7).
+ */
+static void
+forget_ranges(const RencoderSummarizing *s, int col, renc_mask fresh)
+{
+	RencoderHeaderData copy;
+	RencoderSlab slab;
+	RencoderHeader header;
+	RencoderWal *wal;
+	Buffer		buf;
+
+	rencoder_summarizing_header(s, col, &copy);
+	if (rencoder_summarizing_slab(s, &copy, &slab))
+		rencoder_format_of(&copy.config)->clear(&slab, slab_mask(s, slab.width, fresh));
+
+	buf = rencoder_header_read(s->index, s->header, s->group, col, BUFFER_LOCK_EXCLUSIVE);
+	wal = rencoder_wal_begin(s->index, true);
+	header = RencoderPageGetHeader(rencoder_wal_register(wal, buf));
+	rencoder_set_put(header->always, renc_mask_andnot(rencoder_set_get(header->always), fresh));
+	rencoder_set_put(header->has_null, renc_mask_andnot(rencoder_set_get(header->has_null), fresh));
+	rencoder_set_put(header->has_value, renc_mask_andnot(rencoder_set_get(header->has_value), fresh));
+	for (int slot = 0; slot < RENC_GROUP_RANGES; slot++)
+	{
+		if (!renc_mask_test(fresh, slot))
+			continue;
+		header->min[slot] = PG_UINT64_MAX;
+		header->max[slot] = 0;
+		header->distinct[slot] = 0;
+		header->nset[slot] = 0;
+	}
+	rencoder_wal_finish(wal);
+	UnlockReleaseBuffer(buf);
+}
+
+void
+rencoder_summarizing_begin(const RencoderSummarizing *s)
+{
+	RencoderHeaderData copy;
+	RencoderHeader header;
+	RencoderWal *wal;
+	renc_mask	fresh;
+	Buffer		buf;
+
+	/* What is "summarizing" was left so by a crash and has writers. */
+	rencoder_summarizing_header(s, 0, &copy);
+	fresh = renc_mask_andnot(s->todo, rencoder_set_get(copy.summarizing));
+	if (!renc_mask_empty(fresh))
+	{
+		for (int col = 0; col < s->meta.natts; col++)
+			forget_ranges(s, col, fresh);
+	}
+
+	buf = rencoder_header_read(s->index, s->header, s->group, 0, BUFFER_LOCK_EXCLUSIVE);
+	wal = rencoder_wal_begin(s->index, true);
+	header = RencoderPageGetHeader(rencoder_wal_register(wal, buf));
+	rencoder_set_put(header->summarizing,
+					 renc_mask_or(rencoder_set_get(header->summarizing), s->todo));
+	rencoder_wal_finish(wal);
+	UnlockReleaseBuffer(buf);
+}
+
+void
+rencoder_summarizing_coders(RencoderSummarizing *s)
+{
+	RencoderHeaderData copy;
+
+	for (int col = 0; col < s->meta.natts; col++)
+	{
+		uint32		generation;
+
+		if (!rencoder_key_is_coded(s->index, col))
+			continue;
+		rencoder_summarizing_header(s, col, &copy);
+		generation = copy.config.format != RENCODER_FORMAT_NONE ? copy.config.coder :
+			rencoder_coder_newest(s->index, col);
+		rencoder_coders_load(s->index, col, generation, &s->scan.coders);
+	}
+}
+
+/* The header of a column of the group before; false if there is none. */
+static bool
+read_previous(const RencoderSummarizing *s, int col, RencoderHeader header)
+{
+	BlockNumber block;
+	Buffer		buf;
+
+	if (s->group == 0)
+		return false;
+	block = rencoder_group_find(s->index, &s->meta, s->group - 1);
+	if (block == RENCODER_NO_BLOCK)
+		return false;
+	buf = rencoder_header_read(s->index, block, s->group - 1, col, BUFFER_LOCK_SHARE);
+	memcpy(header, RencoderPageGetHeader(BufferGetPage(buf)), sizeof(*header));
+	UnlockReleaseBuffer(buf);
+	return true;
+}
+
+/*
+ * Distinct keys a range that a new group's filters should be made for at
+ * least: what the previous group's are, or what a partial range would hold if
+ * it were full.
+ */
+static double
+min_capacity(const RencoderSummarizing *s, int col)
+{
+	BlockNumber nblocks = RelationGetNumberOfBlocks(s->scan.heap);
+	RencoderHeaderData previous;
+	uint64		first = (uint64) s->group * RENC_GROUP_RANGES;
+	BlockNumber block;
+
+	if (nblocks >= (first + RENC_SLICE_RANGES) * s->meta.pages_per_range)
+		return 0;
+	if (read_previous(s, col, &previous) && previous.config.capacity > 0)
+		return previous.config.capacity;
+	block = nblocks - (BlockNumber) (first * s->meta.pages_per_range);
+	return s->scan.collector->column[col].range[0].distinct *
+		Max(1.0, (double) s->meta.pages_per_range / block);
+}
+
+/* The search goes on from where it ended for the group before. */
+void
+rencoder_summarizing_plan(RencoderSummarizing *s, int col, int width, RencoderHeader copy)
+{
+	RencoderPlanner *planner =
+		rencoder_planner_create(s->index, &s->meta, (s->group + 1.0) * RENC_GROUP_RANGES);
+	RencoderHeaderData previous;
+	RencoderPrediction prediction;
+	renc_shape	shape;
+
+	if (read_previous(s, col, &previous) &&
+		previous.config.format == RENCODER_FORMAT_FILTER &&
+		previous.config.coder == copy->config.coder &&
+		renc_shape_unpack(previous.config.shape, &shape, NULL))
+		renc_search_resume(&planner->search[col], s->meta.bits_per_key, &shape, 0);
+	rencoder_plan_column(planner, s->scan.collector, col, width,
+						 min_capacity(s, col), true, &copy->config, &prediction);
+	copy->predicted_fpr = copy->best_fpr = prediction.fpr;
+	copy->sample_stamp = rencoder_planner_stamp(planner, col, copy->config.coder);
+}
+
+/* Seals the entry if the group's header says that it can be. */
+static void
+seal_if_complete(RencoderEntry entry, RencoderHeader header)
+{
+	renc_mask	missing = renc_mask_andnot(renc_mask_all(),
+										   rencoder_set_get(header->summarized));
+
+	if (!renc_mask_empty(missing) || header->matrix.start == RENCODER_NO_BLOCK)
+		return;
+	entry->flags |= RENCODER_ENTRY_SEALED;
+	entry->horizon = 0;
+	for (int slot = 0; slot < RENC_GROUP_RANGES; slot++)
+		entry->horizon = Max(entry->horizon, header->horizon[slot]);
+}
+
+/* Puts what was learnt of a range into the header and the entry's bounds. */
+static void
+publish_range(const RencoderSummarizing *s, int col, RencoderHeader header, RencoderEntry entry,
+			  const RencoderHeaderData *copy, renc_mask always, int slot)
+{
+	const RencoderRangeSummary *r =
+		&s->scan.collector->column[col].range[slot - rencoder_summarizing_first(s)];
+	RencoderEntryColumn *bounds = &entry->column[col];
+
+	/* Inserters may have widened meanwhile: unite (INV-2). */
+	header->min[slot] = Min(header->min[slot], r->min);
+	header->max[slot] = Max(header->max[slot], r->max);
+	bounds->min = Min(bounds->min, r->min);
+	bounds->max = Max(bounds->max, r->max);
+	header->distinct[slot] = r->distinct;
+	header->nset[slot] = copy->nset[slot];
+	if (r->has_null)
+		rencoder_set_add(header->has_null, slot);
+	if (r->has_value)
+		rencoder_set_add(header->has_value, slot);
+	if (renc_mask_test(always, slot))
+	{
+		rencoder_set_add(header->always, slot);
+		entry->flags |= RENCODER_ENTRY_ALWAYS;
+	}
+}
+
+renc_mask
+rencoder_summarizing_publish(RencoderSummarizing *s, int col, const RencoderHeaderData *copy,
+							 renc_mask always)
+{
+	Buffer		dirbuf = rencoder_page_read(s->index, s->directory,
+											BUFFER_LOCK_EXCLUSIVE,
+											RENCODER_PAGE_DIRECTORY);
+	Buffer		firstbuf = rencoder_header_read(s->index, s->header, s->group, 0,
+												BUFFER_LOCK_EXCLUSIVE);
+	Buffer		colbuf = col == 0 ? firstbuf :
+		rencoder_header_read(s->index, s->header, s->group, col, BUFFER_LOCK_EXCLUSIVE);
+	RencoderWal *wal = rencoder_wal_begin(s->index, true);
+	RencoderEntry entry = rencoder_directory_entry(RencoderPageGetPayload(rencoder_wal_register(wal, dirbuf)),
+												   &s->meta, s->group);
+	RencoderHeader header = RencoderPageGetHeader(rencoder_wal_register(wal, colbuf));
+	renc_mask	done = renc_mask_and(s->todo,
+									 rencoder_set_get(RencoderPageGetHeader(BufferGetPage(firstbuf))->summarizing));
+
+	header->config = copy->config;
+	header->predicted_fpr = copy->predicted_fpr;
+	header->best_fpr = copy->best_fpr;
+	header->sample_stamp = copy->sample_stamp;
+	if (s->whole)
+		header->matrix = entry->column[col].matrix = copy->matrix;
+	else
+		header->slice[s->slice] = copy->slice[s->slice];
+	entry->column[col].config = copy->config;
+	for (int slot = 0; slot < RENC_GROUP_RANGES; slot++)
+	{
+		if (renc_mask_test(done, slot))
+			publish_range(s, col, header, entry, copy, always, slot);
+	}
+	if (col == 0)
+	{
+		rencoder_set_put(header->summarizing,
+						 renc_mask_andnot(rencoder_set_get(header->summarizing), done));
+		rencoder_set_put(header->summarized,
+						 renc_mask_or(rencoder_set_get(header->summarized), done));
+		for (int slot = 0; slot < RENC_GROUP_RANGES; slot++)
+		{
+			if (renc_mask_test(done, slot))
+				header->horizon[slot] = s->horizon;
+		}
+		seal_if_complete(entry, header);
+	}
+	rencoder_wal_finish(wal);
+	if (colbuf != firstbuf)
+		UnlockReleaseBuffer(colbuf);
+	UnlockReleaseBuffer(firstbuf);
+	UnlockReleaseBuffer(dirbuf);
+	return done;
+}
+
