@@ -5,8 +5,7 @@
 -- A row is made of a number k below 30000, so that what is looked for is mostly there.
 CREATE EXTENSION IF NOT EXISTS rencoder;
 CREATE SEQUENCE t_id;
-CREATE TABLE t (id int8 DEFAULT nextval('t_id'), v int8, few int4, s text, p point, filler text) WITH (fillfactor = 80);
-ALTER TABLE t ALTER filler SET STORAGE plain;
+CREATE TABLE t (id int8 DEFAULT nextval('t_id'), v int8, few int4, s varchar(60), p point, filler varchar(60)) WITH (fillfactor = 80);
 
 CREATE FUNCTION v_of(k int8) RETURNS int8 LANGUAGE sql IMMUTABLE AS
 	'SELECT hashint8extended(k, 1) >> 20';
