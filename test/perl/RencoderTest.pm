@@ -68,7 +68,7 @@ sub rnd_pick
 	return $_[ rnd(scalar @_) ];
 }
 
-# new_node(NAME, streaming => 1, conf => "lines")
+# new_node(NAME, streaming => 1, conf => "lines", checksums => 1, initdb => [ OPTION, .. ])
 # A started node with the extension in database postgres.  The tests say when
 # VACUUM runs.
 sub new_node
@@ -78,7 +78,10 @@ sub new_node
 
 	$node->init(
 		allows_streaming => $params{streaming} || 0,
-		extra            => [ '--locale=C', '--encoding=UTF8' ]);
+		extra            => [
+			'--locale=C', '--encoding=UTF8',
+			$params{checksums} ? '--data-checksums' : (), @{ $params{initdb} || [] }
+		]);
 	$node->append_conf('postgresql.conf', "autovacuum = off\n");
 	$node->append_conf('postgresql.conf', $params{conf}) if $params{conf};
 	$node->start;
@@ -86,13 +89,14 @@ sub new_node
 	return $node;
 }
 
-# start_primary_with_standby(conf => "lines for both", standby_conf => "lines")
+# start_primary_with_standby(conf => "lines for both", standby_conf => "lines",
+#	checksums => 1)
 # returns (primary, standby), both running.
 sub start_primary_with_standby
 {
 	my (%params) = @_;
 	my $primary =
-	  new_node('primary', streaming => 1, conf => $params{conf});
+	  new_node('primary', streaming => 1, conf => $params{conf}, checksums => $params{checksums});
 	my $standby = PostgreSQL::Test::Cluster->new('standby');
 
 	$primary->backup('base');

@@ -1,0 +1,1 @@
+COPY t (v, few, s, p, filler) FROM ':copy_file';

@@ -1,0 +1,78 @@
+# A standby with data checksums, under the load of everything at once: its
+# answers by index are compared with its own sequential scans while groups
+# are interleaved, retuned and reindexed on the primary; then it is promoted in
+# the middle of a rebuilding (INV-4, INV-7, INV-9).
+use strict;
+use warnings;
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use RencoderLoad;
+use RencoderTest;
+use Test::More;
+use Time::HiRes qw(usleep);
+
+my $SECONDS = $ENV{RENCODER_STRESS_SECONDS} || 6;
+
+# The standby's snapshots hold nothing back on the primary, and replay waits
+# for its queries.
+my ($primary, $standby) = start_primary_with_standby(
+	checksums    => 1,
+	conf         => "log_statement = none\nshared_buffers = 8MB\ndeadlock_timeout = 100ms\nwal_keep_size = '2GB'\n",
+	standby_conf => "hot_standby_feedback = off\nmax_standby_streaming_delay = -1\nfull_page_writes = on\n");
+load_schema($primary);
+wait_for_standby($primary, $standby);
+is($standby->safe_psql('postgres', 'SHOW data_checksums'), 'on', 'checksums');
+my @load = start_load($primary, $SECONDS, clients => 2, maintainers => 2);
+my $looks = start_pgbench($standby, 2, $SECONDS, 'look.sql@5', 'look_again.sql@1');
+wait_for_load(@load, $looks);
+is(errors_of_load(0, @load), '', 'primary: no wrong answer, no error');
+is(errors_of_load(0, $looks), '', 'standby: no wrong answer, no error');
+my ($number) = ${ $looks->{out} } =~ /transactions actually processed: (\d+)/;
+cmp_ok($number || 0, '>', 0, ($number || 0) . ' times were answers compared on the standby');
+verify_load($primary, 'the primary afterwards');
+wait_for_standby($primary, $standby);
+verify_load($standby, 'the standby afterwards', standby => 1);
+
+# All groups of t_few_v are to be rebuilt, and VACUUM dawdles with it: columns
+# with a matrix under construction have it beside the one that they use.
+my $unfinished = "SELECT count(*) FROM rencoder_groups('t_few_v')"
+  . " WHERE storage = 'matrix' AND format = 'filter' AND pages > windows";
+my $generation = "SELECT generation FROM rencoder_metapage('t_few_v')";
+$primary->safe_psql('postgres', q{
+	TRUNCATE t; SELECT put(15000, 3);
+	REINDEX INDEX t_few_v;
+	DROP INDEX t_v, t_s, t_p, t_half;
+	UPDATE t SET v = hashint8extended(v, 5) WHERE id % 2 = 0;
+	SELECT rencoder_summarize_new_values('t_few_v')});
+wait_for_standby($primary, $standby);
+is($standby->safe_psql('postgres', $unfinished), 0, 'nothing is under construction');
+my @writers = start_pgbench($primary, 1, 60, 'insert.sql@1', 'update.sql@1');
+my $vacuum = $primary->background_psql('postgres');
+$vacuum->query_until(
+	qr/started/, q{\echo started
+SET vacuum_cost_delay = 3; SET vacuum_cost_limit = 1; SET vacuum_cost_page_hit = 1;
+VACUUM (TRUNCATE off) t;
+});
+$standby->poll_query_until('postgres', "SELECT ($unfinished) > 0")
+  or die 'no rebuilding is seen on the standby';
+usleep(rnd(200_000));
+my $left_over = $standby->safe_psql('postgres', $unfinished);
+$primary->stop('immediate');
+wait_for_load(@writers);
+eval { $vacuum->quit };
+note("$left_over columns were seen under construction");
+$standby->promote;
+$left_over = $standby->safe_psql('postgres', $unfinished);
+note("$left_over columns are under construction");
+verify_load($standby, 'promoted', standby => 1);
+$standby->safe_psql('postgres', 'SELECT put(300, 5); UPDATE t SET few = few + 1, v = v - 1 WHERE id % 7 = 1');
+verify_load($standby, 'promoted, rows changed');
+$standby->safe_psql('postgres', $_)
+  foreach ("SELECT rencoder_summarize_new_values('t_few_v'), rencoder_retune('t_few_v')", 'VACUUM t');
+is($standby->safe_psql('postgres', $unfinished), 0, 'nothing is left under construction');
+verify_load($standby, 'retuned after promotion');
+unlike(slurp_file($_->logfile), qr/TRAP:|PANIC:|invalid page in block/, $_->name . ': nothing unusual in the log')
+  foreach ($primary, $standby);
+$standby->stop;
+done_testing();
