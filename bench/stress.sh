@@ -34,11 +34,11 @@ transactions() {
 
 # One line for each script of a list.
 print_totals_of() {
-    local script
-    while read -r script; do
-        script=${script%@*}
+    local script scripts
+    mapfile -t scripts <"$1"
+    for script in "${scripts[@]%@*}"; do
         printf '  %-20s %8s\n' "${script%.sql}" "$(transactions "$1" "$script")"
-    done <"$1"
+    done
 }
 
 # How often pgbench or the server says something in any of the logs.

@@ -80,11 +80,41 @@ free_root(Relation index)
 	return root;
 }
 
+/*
+ * How many of the last "max" pages of the file are zero?  Nothing refers to
+ * these: who refers to an extent has written all of it before, or at least its
+ * last page (rencoder_space_secure).  They are what an extension was good for
+ * before the disk was full, or what a crash or cancellation left unwritten;
+ * left alone, each new attempt would add to them.
+ */
+static uint32
+count_unused_tail(Relation index, BlockNumber nblocks, uint32 max)
+{
+	uint32		n = 0;
+
+	while (n < max && n < nblocks)
+	{
+		Buffer		buf = ReadBuffer(index, nblocks - 1 - n);
+		bool		is_new;
+
+		CHECK_FOR_INTERRUPTS();
+		LockBuffer(buf, BUFFER_LOCK_SHARE);
+		is_new = PageIsNew(BufferGetPage(buf));
+		UnlockReleaseBuffer(buf);
+		if (!is_new)
+			break;
+		n++;
+	}
+	return n;
+}
+
 RencoderExtent
 rencoder_space_alloc(Relation index, uint32 npages)
 {
 	RencoderExtent extent;
 	BlockNumber blkno = free_root(index);
+	BlockNumber nblocks;
+	uint32		tail;
 
 	while (blkno != RENCODER_NO_BLOCK)
 	{
@@ -101,7 +131,12 @@ rencoder_space_alloc(Relation index, uint32 npages)
 		if (done)
 			return extent;
 	}
-	extent.start = rencoder_space_extend(index, npages);
+
+	nblocks = RelationGetNumberOfBlocks(index);
+	tail = count_unused_tail(index, nblocks, npages);
+	if (tail < npages)
+		(void) rencoder_space_extend(index, npages - tail);
+	extent.start = nblocks - tail;
 	extent.npages = npages;
 	return extent;
 }

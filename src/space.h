@@ -27,9 +27,11 @@ typedef struct RencoderFreePageData
 	((RencoderFreePageData *) RencoderPageGetPayload(page))
 
 /*
- * Takes "npages" consecutive blocks, from the list or by extension.  They may
- * hold anything; the caller writes them with rencoder_wal_write_fresh() before
- * linking them.  A crash in between loses them until REINDEX.  WAL: the list.
+ * Takes "npages" consecutive blocks, from the list, or from the end of the
+ * file: zero pages there, and extension.  They may hold anything; the caller
+ * writes them with rencoder_wal_write_fresh(), or calls rencoder_space_secure(),
+ * before it links them or allocates others.  A crash in between loses them, but
+ * for zero pages at the end of the file, until REINDEX.  WAL: the list.
  */
 extern RencoderExtent rencoder_space_alloc(Relation index, uint32 npages);
 

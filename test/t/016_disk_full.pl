@@ -185,12 +185,18 @@ sub in_steps
 	return;
 }
 
-# Slices, then matrices.
+# Slices, then matrices.  How large does the index become undisturbed?
+sql('DROP INDEX d_v; TRUNCATE d');
+sql($create);
+sql("SELECT fill(15000, 1); SELECT rencoder_summarize_new_values('d_v')");
+$size = sql("SELECT pg_relation_size('d_v')");
 sql('DROP INDEX d_v; TRUNCATE d');
 sql($create);
 sql('SELECT fill(15000, 1)');
 in_steps('summarize', rnd_between(400, 900) * 1024, "SELECT rencoder_summarize_new_values('d_v')");
 is(sql($UNSUMMARIZED), '0', 'summarize: all ranges');
+my $now = sql("SELECT pg_relation_size('d_v')");
+cmp_ok($now, '<=', $size + 16384, "summarize: what the failures left is used, $now bytes instead of $size");
 sql('DROP INDEX d_v; TRUNCATE d');
 sql($create);
 sql('SELECT fill(15000, 1)');
