@@ -59,12 +59,51 @@ rencoder_filter_fill(char *image, const RencoderConfig *config, int width,
 			  RENCODER_ROWS, keys->key, keys->n);
 }
 
+/*
+ * The image of a matrix, 8 ranges at a time.  Keys set bits all over the image,
+ * one each: that of a slice mostly stays in the processor's cache.
+ */
+static void
+build_matrix(char *image, const RencoderConfig *config, const renc_keys *ranges)
+{
+	Size		size = config->nwindows * WINDOW_SIZE(RENC_SLICE_WIDTH);
+	char	   *slice = palloc_extended(size, MCXT_ALLOC_HUGE);
+
+	for (int s = 0; s < RENC_GROUP_SLICES; s++)
+	{
+		bool		empty = true;
+
+		for (int slot = 0; slot < RENC_SLICE_RANGES; slot++)
+		{
+			const renc_keys *keys = &ranges[s * RENC_SLICE_RANGES + slot];
+
+			CHECK_FOR_INTERRUPTS();
+			if (keys->n == 0)
+				continue;
+			if (empty)
+				memset(slice, 0, size);
+			empty = false;
+			rencoder_filter_fill(slice, config, RENC_SLICE_WIDTH, slot, keys);
+		}
+		for (uint32 w = 0; w < config->nwindows && !empty; w++)
+			renc_window_interleave((uint8 *) image + w * WINDOW_SIZE(RENC_MATRIX_WIDTH),
+								   (uint8 *) slice + w * WINDOW_SIZE(RENC_SLICE_WIDTH),
+								   s, RENCODER_ROWS);
+	}
+	pfree(slice);
+}
+
 static char *
 filter_build(const RencoderConfig *config, int width, const renc_keys *ranges,
 			 uint32 *npages)
 {
 	char	   *image = rencoder_filter_image(config, width, npages);
 
+	if (width == RENC_MATRIX_WIDTH)
+	{
+		build_matrix(image, config, ranges);
+		return image;
+	}
 	for (int slot = 0; slot < width * 8; slot++)
 	{
 		CHECK_FOR_INTERRUPTS();
