@@ -5,10 +5,12 @@ SET client_min_messages = warning;
 CREATE TABLE grow (t text);
 INSERT INTO grow SELECT 'https://www.example.com/' || md5(i::text) FROM generate_series(1, 2000) i;
 CREATE INDEX grow_t ON grow USING rencoder (t) WITH (autosummarize = off, pages_per_range = 1);
-INSERT INTO grow SELECT 'https://www.example.com/' || md5((i % 60)::text) FROM generate_series(1, 40000) i;
--- A group of which a range is summarized already is made of slices.
-SELECT count(rencoder_summarize_range('grow_t', b)) FROM generate_series(128, 256, 128) b;
-SELECT rencoder_summarize_new_values('grow_t') > 400 AS summarized;
+-- The second group grows from slices, the third is made at once.
+INSERT INTO grow SELECT 'https://www.example.com/' || md5((i % 60)::text) FROM generate_series(1, 18000) i;
+SELECT rencoder_summarize_new_values('grow_t') > 150 AS summarized;
+SELECT group_no, storage, format FROM rencoder_groups('grow_t');
+INSERT INTO grow SELECT 'https://www.example.com/' || md5((i % 60)::text) FROM generate_series(18001, 40000) i;
+SELECT rencoder_summarize_new_values('grow_t') > 200 AS summarized;
 SELECT group_no, storage, format FROM rencoder_groups('grow_t');
 SELECT rencoder_index_check('grow_t', true);
 SET enable_seqscan = off;

@@ -241,6 +241,7 @@ init_summarizing(RencoderSummarizing *s, Relation index, Relation heap)
 	rencoder_rangescan_init(&s->scan, index, heap);
 	s->index = index;
 	s->meta = s->scan.meta;
+	s->context = CurrentMemoryContext;
 }
 
 /* Ranges [first, last] of one group; forgets its memory. */

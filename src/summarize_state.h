@@ -5,6 +5,7 @@
 #ifndef RENCODER_SUMMARIZE_STATE_H
 #define RENCODER_SUMMARIZE_STATE_H
 
+#include "plan.h"
 #include "rangescan.h"
 #include "summarize.h"
 
@@ -23,6 +24,8 @@ typedef struct RencoderSummarizing
 	bool		no_dead_toast;	/* see RencoderCollector */
 	bool		too_large;		/* keys of a whole group are too many */
 	uint64		horizon;
+	MemoryContext context;		/* of what outlives a group: */
+	RencoderPlanner *planner;	/* of whole groups, NULL until needed */
 } RencoderSummarizing;
 
 /* Slot of the group that the collector's first one is. */

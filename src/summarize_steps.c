@@ -4,7 +4,7 @@
  */
 #include "summarize_state.h"
 
-#include "plan.h"
+#include "utils/memutils.h"
 
 void
 rencoder_summarizing_header(const RencoderSummarizing *s, int col, RencoderHeader copy)
@@ -167,21 +167,49 @@ min_capacity(const RencoderSummarizing *s, int col)
 		Max(1.0, (double) s->meta.pages_per_range / block);
 }
 
-/* The search goes on from where it ended for the group before. */
+/* A planner whose search goes on from where it ended for the group before. */
+static RencoderPlanner *
+begin_planning(const RencoderSummarizing *s, double table_ranges)
+{
+	RencoderPlanner *planner = rencoder_planner_create(s->index, &s->meta, table_ranges);
+	RencoderHeaderData previous;
+	renc_shape	shape;
+
+	for (int col = 0; col < s->meta.natts; col++)
+	{
+		if (read_previous(s, col, &previous) &&
+			previous.config.format == RENCODER_FORMAT_FILTER &&
+			previous.config.coder == s->scan.coders.generation[col] &&
+			renc_shape_unpack(previous.config.shape, &shape, NULL))
+			renc_search_resume(&planner->search[col], s->meta.bits_per_key, &shape, 0);
+	}
+	return planner;
+}
+
+/*
+ * Whole groups share a planner: what a search costs is in proportion to the
+ * groups of a planner, as in a build.
+ */
 void
 rencoder_summarizing_plan(RencoderSummarizing *s, int col, int width, RencoderHeader copy)
 {
-	RencoderPlanner *planner =
-		rencoder_planner_create(s->index, &s->meta, (s->group + 1.0) * RENC_GROUP_RANGES);
-	RencoderHeaderData previous;
+	RencoderPlanner *planner;
 	RencoderPrediction prediction;
-	renc_shape	shape;
 
-	if (read_previous(s, col, &previous) &&
-		previous.config.format == RENCODER_FORMAT_FILTER &&
-		previous.config.coder == copy->config.coder &&
-		renc_shape_unpack(previous.config.shape, &shape, NULL))
-		renc_search_resume(&planner->search[col], s->meta.bits_per_key, &shape, 0);
+	if (!s->whole)
+		planner = begin_planning(s, (s->group + 1.0) * RENC_GROUP_RANGES);
+	else
+	{
+		if (s->planner == NULL)
+		{
+			MemoryContext old = MemoryContextSwitchTo(s->context);
+			BlockNumber nblocks = RelationGetNumberOfBlocks(s->scan.heap);
+
+			s->planner = begin_planning(s, (double) rencoder_range_count(&s->meta, nblocks));
+			MemoryContextSwitchTo(old);
+		}
+		planner = s->planner;
+	}
 	rencoder_plan_column(planner, s->scan.collector, col, width,
 						 min_capacity(s, col), true, &copy->config, &prediction);
 	copy->predicted_fpr = copy->best_fpr = prediction.fpr;
