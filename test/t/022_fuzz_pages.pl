@@ -12,7 +12,7 @@
 #
 # So rows may be missing here only where bytes behind the page header were changed.
 #
-# RENCODER_FUZZ_ROUNDS: rounds of damage (10).
+# RENCODER_FUZZ_ROUNDS: rounds of damage (6).
 use strict;
 use warnings;
 
@@ -21,7 +21,7 @@ use PostgreSQL::Test::Utils;
 use RencoderTest;
 use Test::More;
 
-my $ROUNDS  = $ENV{RENCODER_FUZZ_ROUNDS} || 10;
+my $ROUNDS  = $ENV{RENCODER_FUZZ_ROUNDS} || 6;
 my $BLCKSZ  = 8192;
 my $HEADER  = 24;
 my $SPECIAL = 8;
@@ -148,8 +148,7 @@ sub compare
 	foreach my $line (grep { /ERROR:/ } split /\n/, $err)
 	{
 		push @wrong, $line
-		  if $line !~ /index "\w+" is corrupted at block|could not (read|open)|invalid page in block|unknown format|invalid memory alloc|out of memory|current transaction is aborted|statement timeout|has a group of an unknown format|not supported/;
-		push @wrong, "endless: $line" if $line =~ /statement timeout/;
+		  if $line !~ /index "\w+" is corrupted at block|could not (read|open)|invalid page in block|unknown format|current transaction is aborted|statement timeout|lacks coder/;
 	}
 	return;
 }
@@ -187,21 +186,26 @@ for my $round (1 .. $ROUNDS)
 	compare($_, $recognized{$_}) foreach @names;
 	foreach my $name (@names)
 	{
-		run_all("SELECT rencoder_index_check('$name', true)");
-		run_all("SELECT count(*) FROM rencoder_groups('$name'); SELECT count(*) FROM rencoder_ranges('$name');"
-			  . " SELECT count(*) FROM rencoder_query_samples('$name'); SELECT rencoder_metapage('$name')");
-		run_all("SELECT rencoder_summarize_new_values('$name'); SELECT rencoder_desummarize_range('$name', 3);"
-			  . " SELECT rencoder_summarize_range('$name', 3); SELECT rencoder_retune('$name')")
-		  if $round % 2;
+		my $script = qq{SELECT rencoder_index_check('$name', true);
+			SELECT count(*) FROM rencoder_groups('$name'); SELECT count(*) FROM rencoder_ranges('$name');
+			SELECT count(*) FROM rencoder_query_samples('$name'); SELECT rencoder_metapage('$name');\n};
+
+		$script .= qq{SELECT rencoder_summarize_new_values('$name'); SELECT rencoder_desummarize_range('$name', 3);
+			SELECT rencoder_summarize_range('$name', 3); SELECT rencoder_retune('$name');\n} if $round % 2;
+		run_all($script);
 	}
-	# An insert and VACUUM see all of them.
-	run_all("INSERT INTO t SELECT * FROM t WHERE id IN (3, 4000); DELETE FROM t WHERE ctid > '(0,0)' AND id IN (3, 4000)
-		AND ctid NOT IN (SELECT min(ctid) FROM t WHERE id IN (3, 4000) GROUP BY id); VACUUM t") if $round % 3 == 0;
+	# An insert and VACUUM see all of them; the table stays what it is.
+	if ($round % 3 == 0)
+	{
+		run_all('BEGIN; INSERT INTO t SELECT * FROM t WHERE id % 1000 = 3; ROLLBACK');
+		run_all('VACUUM t');
+	}
 	my $messages = slurp_file($node->logfile, $log);
+	push @wrong, "endless: $&" if $messages =~ /ERROR:  canceling statement.*/;
 	push @wrong, "crash: $&" if $messages =~ /TRAP:.*|PANIC:.*|was terminated by signal.*/;
 	note("round $round: " . join ', ', @done) if @wrong > $before;
-	$node->stop('immediate');
 	last if grep { /^crash|server is gone/ } @wrong;
+	$node->stop;
 }
 
 is(scalar @wrong, 0, sprintf '%d rounds of damage: %d answers, %d of them less than the truth, %d errors',
@@ -211,6 +215,7 @@ cmp_ok($count{answers} || 0, '>', 10 * $ROUNDS, 'many queries were answered');
 cmp_ok($count{errors}  || 0, '>', $ROUNDS,      'many damages were found');
 
 # REINDEX heals all of it.
+BAIL_OUT('the server has crashed: ' . join '; ', @wrong) if grep { /^crash|server is gone/ } @wrong;
 foreach my $name (@names)
 {
 	open my $file, '>:raw', $path{$name} or die "$path{$name}: $!";
