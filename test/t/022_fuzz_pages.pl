@@ -148,7 +148,8 @@ sub compare
 	foreach my $line (grep { /ERROR:/ } split /\n/, $err)
 	{
 		push @wrong, $line
-		  if $line !~ /index "\w+" is corrupted at block|could not (read|open)|invalid page in block|unknown format|current transaction is aborted|statement timeout|lacks coder/;
+		  if $line !~ /index "\w+" (is corrupted at block|has format version|lacks coder|has a group of an unknown format)/
+		  && $line !~ /could not (read|open)|invalid page in block|current transaction is aborted|canceling statement/;
 	}
 	return;
 }
