@@ -220,7 +220,8 @@ copy_libraries()
 	local root=$1 library
 
 	mkdir -p "$tmp/old/libs"
-	find "$tmp/old/server" -type f \( -perm -100 -o -name '*.so' \) -exec ldd {} + 2> /dev/null |
+	# ldd complains of scripts.
+	{ find "$tmp/old/server" -type f \( -perm -100 -o -name '*.so' \) -exec ldd {} + 2> /dev/null || true; } |
 		awk '$2 == "=>" && $3 ~ /^\// { print $3 }' | sort -u |
 		while read -r library; do
 			[ -e "$root$library" ] || [ -e "$root/usr/lib/${library#/lib/}" ] ||
