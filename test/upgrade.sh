@@ -2,7 +2,9 @@
 # pg_upgrade of a cluster with indexes, by default from PostgreSQL 15 to 17: the
 # index files are taken over as they are, and must answer as before.
 #
-#   test/upgrade.sh [--from VERSION] [--to VERSION] [--link] [--keep]
+#   test/upgrade.sh [--from VERSION] [--to VERSION] [--link] [--before SQL] [--keep]
+#
+# --before  run in the old cluster before it is upgraded
 #
 # Needs root, since the two servers come from different Debian releases: the new
 # one runs in its chroot (see test/matrix.sh), the old one, which the machine
@@ -31,7 +33,8 @@ prepare_server()
 	mkdir -p "$WORK/log"
 	copy_tree "${SOURCE:?}" "$WORK/src"
 	private_server "$2"
-	build_extension > "$WORK/log/build" 2>&1 || die "the build failed: $(tail -n 5 "$WORK/log/build")"
+	# No bitcode: the same source once more.
+	MAKEFLAGS=with_llvm=no build_extension > "$WORK/log/build" 2>&1 || die "the build failed: $(tail -n 5 "$WORK/log/build")"
 }
 
 # Programs of the old server find the libraries that came with them.
@@ -150,7 +153,7 @@ compare()
 
 inside()
 {
-	local new_config=$2 how=$3 old_config plan before
+	local new_config=$2 how=$3 old_config plan sizes
 
 	base=$1
 	SOURCE=$base/src
@@ -168,7 +171,8 @@ inside()
 	fill_sql | old psql -XqAt -v ON_ERROR_STOP=1 -h "$base/sock" -U postgres -d postgres > "$base/log/fill"
 	ask old off > "$base/truth"
 	compare "before, PostgreSQL $(sql old 'SHOW server_version')" old "$base/truth"
-	before=$(sql old "SELECT indexrelid::regclass, pg_relation_size(indexrelid) FROM pg_index WHERE indexrelid::regclass::text ~ '^t_' ORDER BY 1")
+	[ -z "${4:-}" ] || sql old "$4" > "$base/log/before"
+	sizes=$(sql old "SELECT indexrelid::regclass, pg_relation_size(indexrelid) FROM pg_index WHERE indexrelid::regclass::text ~ '^t_' ORDER BY 1")
 	server old "$base/old/data" stop
 
 	plan=
@@ -192,7 +196,7 @@ inside()
 	unset LD_LIBRARY_PATH
 	server new "$base/new/data" start
 	compare "after, PostgreSQL $(sql new 'SHOW server_version')" new "$base/truth"
-	if [ "$(sql new "SELECT indexrelid::regclass, pg_relation_size(indexrelid) FROM pg_index WHERE indexrelid::regclass::text ~ '^t_' ORDER BY 1")" = "$before" ] &&
+	if [ "$(sql new "SELECT indexrelid::regclass, pg_relation_size(indexrelid) FROM pg_index WHERE indexrelid::regclass::text ~ '^t_' ORDER BY 1")" = "$sizes" ] &&
 		[ "$(sql new "SELECT count(*) FROM rencoder_query_samples('t_v') WHERE source <> 'default'")" = 1 ]; then
 		result ok "the files, and samples of queries, are those of before"
 	else
@@ -241,7 +245,7 @@ as_postgres()
 
 main()
 {
-	local from=15 to=17 how=--copy keep= obstacle pg_config root
+	local from=15 to=17 how=--copy keep= before= obstacle pg_config root
 
 	if [ "${1:-}" = --inside ]; then
 		shift
@@ -258,6 +262,7 @@ main()
 			--from) from=${2:?}; shift 2 ;;
 			--to) to=${2:?}; shift 2 ;;
 			--link) how=--link; shift ;;
+			--before) before=${2:?}; shift 2 ;;
 			--keep) keep=yes; shift ;;
 			*) sed -n '2,/^set /{/^#/s/^# \{0,1\}//p}' "${BASH_SOURCE[0]}" >&2; exit 2 ;;
 		esac
@@ -274,7 +279,7 @@ main()
 	pg_config=$(native_pg_config "$from") || die "PostgreSQL $from is not here"
 	as_postgres bash "$tmp/src/test/upgrade.sh" --build-old "$tmp" "$pg_config"
 	if pg_config=$(native_pg_config "$to"); then
-		as_postgres bash "$tmp/src/test/upgrade.sh" --inside "$tmp" "$pg_config" "$how" ||
+		as_postgres bash "$tmp/src/test/upgrade.sh" --inside "$tmp" "$pg_config" "$how" "$before" ||
 			result "not ok" "did not finish"
 	else
 		obstacle=$(chroot_obstacle)
@@ -283,7 +288,7 @@ main()
 		root=$(chroot_of "$to")
 		copy_libraries "$root"
 		in_chroot "$root" "$tmp" bash /mnt/src/test/upgrade.sh --inside /mnt \
-			"/usr/lib/postgresql/$to/bin/pg_config" "$how" ||
+			"/usr/lib/postgresql/$to/bin/pg_config" "$how" "$before" ||
 			result "not ok" "did not finish"
 	fi
 	print_totals
