@@ -6,6 +6,12 @@
 #
 # --before  run in the old cluster before it is upgraded
 #
+# The new server must be as recent a minor release as the old one, as pg_upgrade
+# wants it.  15.20 notes an option of columns, pg_attver, that 17.11 refuses,
+# whether there is an index or not; there
+# --before "UPDATE pg_attribute SET attoptions = NULL WHERE attoptions IS NOT NULL"
+# helps, in a cluster that is only for tests.
+#
 # Needs root, since the two servers come from different Debian releases: the new
 # one runs in its chroot (see test/matrix.sh), the old one, which the machine
 # itself must have, is taken along with the libraries that it lacks there.  If the
