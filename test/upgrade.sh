@@ -159,7 +159,7 @@ compare()
 
 inside()
 {
-	local new_config=$2 how=$3 old_config plan sizes
+	local new_config=$2 how=$3 old_config plan sizes taken_over
 
 	base=$1
 	SOURCE=$base/src
@@ -178,7 +178,10 @@ inside()
 	ask old off > "$base/truth"
 	compare "before, PostgreSQL $(sql old 'SHOW server_version')" old "$base/truth"
 	[ -z "${4:-}" ] || sql old "$4" > "$base/log/before"
-	sizes=$(sql old "SELECT indexrelid::regclass, pg_relation_size(indexrelid) FROM pg_index WHERE indexrelid::regclass::text ~ '^t_' ORDER BY 1")
+	# Scans note what they ask for, so only what the test has given can be told.
+	taken_over="SELECT indexrelid::regclass, pg_relation_size(indexrelid), (SELECT count(*) FROM rencoder_query_samples(indexrelid) WHERE source = 'added')
+		FROM pg_index WHERE indexrelid::regclass::text ~ '^t_' ORDER BY 1"
+	sizes=$(sql old "$taken_over")
 	server old "$base/old/data" stop
 
 	plan=
@@ -202,11 +205,12 @@ inside()
 	unset LD_LIBRARY_PATH
 	server new "$base/new/data" start
 	compare "after, PostgreSQL $(sql new 'SHOW server_version')" new "$base/truth"
-	if [ "$(sql new "SELECT indexrelid::regclass, pg_relation_size(indexrelid) FROM pg_index WHERE indexrelid::regclass::text ~ '^t_' ORDER BY 1")" = "$sizes" ] &&
-		[ "$(sql new "SELECT count(*) FROM rencoder_query_samples('t_v') WHERE source <> 'default'")" = 1 ]; then
+	if [ "$(sql new "$taken_over")" = "$sizes" ]; then
 		result ok "the files, and samples of queries, are those of before"
+		echo "ok - the files, and samples of queries, are those of before"
 	else
 		result "not ok" "the files, and samples of queries, are those of before"
+		sql new "$taken_over" | diff - <(echo "$sizes") || true
 	fi
 	# It goes on as if nothing had happened.
 	sql new "SELECT fill(8101, 9000); UPDATE t SET v = v - 1, few = few + 1 WHERE id % 10 = 5; DELETE FROM u WHERE id % 3 = 1;
