@@ -143,7 +143,7 @@ orders_bytes(Oid collation)
 	char		provider;
 	bool		result;
 
-	if (collation == C_COLLATION_OID || collation == POSIX_COLLATION_OID)
+	if (collation == C_COLLATION_OID)
 		return true;
 	tuple = SearchSysCache1(cache, ObjectIdGetDatum(is_default ? MyDatabaseId : collation));
 	if (!HeapTupleIsValid(tuple))

@@ -80,16 +80,17 @@ private_server()
 	PATH=$("$PG_CONFIG" --bindir):$PATH
 }
 
-# Builds the copied tree with assertions and installs it into the copy.
+# Builds the copied tree with assertions and installs it into the copy; with
+# other flags, if RENCODER_OPTFLAGS has any (test/sanitize.sh).
 build_extension()
 {
-	make -s -C "$WORK/src" -j2 PG_CONFIG="$PG_CONFIG" \
+	make -s -C "$WORK/src" -j2 PG_CONFIG="$PG_CONFIG" OPTFLAGS="${RENCODER_OPTFLAGS:-}" \
 		WARNFLAGS="$(warning_flags) $ASSERT_FLAGS" all &&
 		make -s -C "$WORK/src" PG_CONFIG="$PG_CONFIG" install
 }
 
 # Starts the cluster of $WORK, making it first.  It listens on a socket below
-# $WORK only.
+# $WORK only.  RENCODER_PRELOAD: a library that the server is to load first.
 start_cluster()
 {
 	local bindir
@@ -110,7 +111,8 @@ start_cluster()
 		CONF
 	fi
 	"$bindir/pg_ctl" -D "$WORK/data" status > /dev/null ||
-		"$bindir/pg_ctl" -D "$WORK/data" -w -l "$WORK/log/server" start > /dev/null
+		env ${RENCODER_PRELOAD:+LD_PRELOAD="$RENCODER_PRELOAD"} \
+			"$bindir/pg_ctl" -D "$WORK/data" -w -l "$WORK/log/server" start > /dev/null
 	export PGHOST=$WORK/sock PGPORT=5432 PGUSER=postgres
 }
 

@@ -1,0 +1,85 @@
+#!/usr/bin/env bash
+# Regression and isolation tests with the extension built with the address and
+# undefined behaviour sanitizers (gcc).  The server stays as it is and gets the
+# sanitizers' library by LD_PRELOAD.
+#
+#   test/sanitize.sh [--pg-config FILE] [--only STAGES] [--seed N] [--keep]
+#
+# --pg-config   a server; best one built with --enable-cassert, which notices
+#               writes behind memory of its own allocator (MEMORY_CONTEXT_CHECKING);
+#               default: pg_config
+# --only        comma-separated: regress isolation (default: both)
+#
+# Memory of PostgreSQL's allocator is nothing the address sanitizer knows of: it
+# sees the stack, variables and blocks of malloc().  Takes about three times as
+# long as the tests themselves.  The last line is "N passed, N failed".
+set -euo pipefail
+
+top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+# shellcheck source=test/lib/results.sh
+. "$top/test/lib/results.sh"
+# shellcheck source=test/lib/server.sh
+. "$top/test/lib/server.sh"
+
+clean_up()
+{
+	if [ -n "$keep" ]; then
+		echo "kept: $tmp"
+	else
+		rm -rf --one-file-system "$tmp"
+	fi
+}
+
+# Every report ends the process like a crash, which the stages notice.
+sanitizer_settings()
+{
+	local library
+
+	library=$(gcc -print-file-name=libasan.so)
+	[ -e "$library" ] || die "gcc has no libasan"
+	RENCODER_OPTFLAGS="-O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined"
+	RENCODER_OPTFLAGS+=" -fno-sanitize-recover=all"
+	RENCODER_PRELOAD=$(readlink -f "$library")
+	ASAN_OPTIONS=detect_leaks=0:abort_on_error=1:disable_coredump=0
+	UBSAN_OPTIONS=print_stacktrace=1:abort_on_error=1
+	RENCODER_STAGE_TIMEOUT=${RENCODER_STAGE_TIMEOUT:-7200}
+	export RENCODER_OPTFLAGS RENCODER_PRELOAD ASAN_OPTIONS UBSAN_OPTIONS RENCODER_STAGE_TIMEOUT
+}
+
+main()
+{
+	local pg_config=pg_config only=regress,isolation
+	local -a stages run=()
+
+	keep=
+	while [ $# -gt 0 ]; do
+		case $1 in
+			--pg-config) pg_config=${2:?}; shift 2 ;;
+			--only) only=${2:?}; shift 2 ;;
+			--seed) RENCODER_SEED=${2:?}; shift 2 ;;
+			--keep) keep=yes; shift ;;
+			*) sed -n '2,/^set /{/^#/s/^# \{0,1\}//p}' "${BASH_SOURCE[0]}" >&2; exit 2 ;;
+		esac
+	done
+	IFS=, read -r -a stages <<< "$only"
+	pg_config=$(command -v "$pg_config") || die "no such program: $pg_config"
+	choose_seed
+	echo "seed $RENCODER_SEED"
+	sanitizer_settings
+	tmp=$(mktemp -d "${TMPDIR:-/tmp}/rencoder.XXXXXX")
+	trap clean_up EXIT
+	trap 'exit 129' HUP INT TERM
+	chmod 755 "$tmp"
+	RESULTS=$tmp/results
+	copy_tree "$top" "$tmp/src"
+	if [ "$(id -u)" -eq 0 ]; then
+		chown -R postgres: "$tmp"
+		run=(drop_root postgres)
+	fi
+	"${run[@]}" bash "$tmp/src/test/stages.sh" --work "$tmp" --pg-config "$pg_config" \
+		"${stages[@]}" || true
+	grep -A12 -E 'ERROR: AddressSanitizer|runtime error:' "$tmp/log/server" || true
+	print_totals
+}
+
+main "$@"
