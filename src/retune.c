@@ -22,6 +22,9 @@
  */
 #define ENOUGH_DISAPPOINTMENTS	2
 
+/* Different stamps of such groups that are remembered. */
+#define DULL_STAMPS		4
+
 /*
  * Filters with so many more bits set than when they were made pass many more
  * ranges: with half of all bits set at first, and 14 tests, a tenth more bits
@@ -320,7 +323,35 @@ typedef struct Limits
 	uint32		reads;			/* groups whose rows may be read */
 	uint32		counts;			/* groups whose bits may be counted */
 	int			disappointments;
+
+	/* Stamps of groups that gained nothing: what they had been looked at with. */
+	uint64		dull[DULL_STAMPS];
+	int			ndull;
 } Limits;
+
+/* The queries that a group was looked at with last, of all columns; 0: none. */
+static uint64
+old_stamp(const Retuning *t)
+{
+	uint64		stamp = 0;
+
+	for (int col = 0; col < t->rebuild.meta.natts; col++)
+		stamp = stamp * 31 + t->column[col].sample_stamp;
+	return stamp;
+}
+
+/*
+ * Has a group that was looked at last with the same queries gained nothing?  Then this
+ * one won't either, and those that an earlier VACUUM did not come to are worth more.
+ */
+static bool
+is_dull(const Limits *left, uint64 stamp)
+{
+	for (int i = 0; i < left->ndull && stamp != 0; i++)
+		if (left->dull[i] == stamp)
+			return true;
+	return false;
+}
 
 /* A group in VACUUM; true if it was rebuilt. */
 static bool
@@ -328,6 +359,7 @@ vacuum_group(Retuning *t, uint32 group, Limits *left)
 {
 	bool		outgrown = false;
 	bool		done;
+	uint64		stamp;
 
 	/* This also takes away what an interrupted rebuilding left, whatever the limits. */
 	if (!read_group(t, group) || left->reads == 0)
@@ -338,15 +370,20 @@ vacuum_group(Retuning *t, uint32 group, Limits *left)
 		for (int col = 0; col < t->rebuild.meta.natts && !outgrown; col++)
 			outgrown = has_outgrown(t, col);
 	}
+	stamp = old_stamp(t);
 	if (!outgrown &&
-		(left->disappointments >= ENOUGH_DISAPPOINTMENTS || !has_news(t)))
+		(left->disappointments >= ENOUGH_DISAPPOINTMENTS || is_dull(left, stamp) || !has_news(t)))
 		return false;
 	left->reads--;
 	done = retune_group(t);
 	if (done)
 		left->disappointments = 0;
 	else if (!outgrown)
+	{
 		left->disappointments++;
+		if (left->ndull < DULL_STAMPS)
+			left->dull[left->ndull++] = stamp;
+	}
 	return done;
 }
 
@@ -402,6 +439,7 @@ rencoder_retune_some(Relation index, Relation heap)
 	left.reads = Max(RENCODER_VACUUM_GROUPS, t.ngroups / RENCODER_VACUUM_READ_SHARE);
 	left.counts = Max(RENCODER_VACUUM_COUNTS, t.ngroups / RENCODER_VACUUM_COUNT_SHARE);
 	left.disappointments = 0;
+	left.ndull = 0;
 
 	/* Anywhere, so that all have their turn. */
 	start = t.ngroups == 0 ? 0 :
