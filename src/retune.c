@@ -17,13 +17,12 @@
 #include "summarize.h"
 
 /*
- * Groups that do not gain, one after the other, after which VACUUM believes
- * that the others would not either.
+ * Groups looked at last with the same queries that do not gain, after which VACUUM
+ * believes that the others of them would not either; and those of any kind, after
+ * which it stops.
  */
 #define ENOUGH_DISAPPOINTMENTS	2
-
-/* Different stamps of such groups that are remembered. */
-#define DULL_STAMPS		4
+#define MOST_DISAPPOINTMENTS	4
 
 /*
  * Filters with so many more bits set than when they were made pass many more
@@ -322,11 +321,10 @@ typedef struct Limits
 {
 	uint32		reads;			/* groups whose rows may be read */
 	uint32		counts;			/* groups whose bits may be counted */
-	int			disappointments;
 
 	/* Stamps of groups that gained nothing: what they had been looked at with. */
-	uint64		dull[DULL_STAMPS];
-	int			ndull;
+	uint64		dull[MOST_DISAPPOINTMENTS];
+	int			disappointments;
 } Limits;
 
 /* The queries that a group was looked at with last, of all columns; 0: none. */
@@ -341,16 +339,17 @@ old_stamp(const Retuning *t)
 }
 
 /*
- * Has a group that was looked at last with the same queries gained nothing?  Then this
- * one won't either, and those that an earlier VACUUM did not come to are worth more.
+ * Have groups that were looked at last with the same queries gained nothing?  Then this
+ * one hardly will, and those that an earlier VACUUM did not come to are worth more.
  */
 static bool
 is_dull(const Limits *left, uint64 stamp)
 {
-	for (int i = 0; i < left->ndull && stamp != 0; i++)
-		if (left->dull[i] == stamp)
-			return true;
-	return false;
+	int			same = 0;
+
+	for (int i = 0; i < left->disappointments; i++)
+		same += left->dull[i] == stamp;
+	return same >= ENOUGH_DISAPPOINTMENTS || left->disappointments == MOST_DISAPPOINTMENTS;
 }
 
 /* A group in VACUUM; true if it was rebuilt. */
@@ -372,18 +371,14 @@ vacuum_group(Retuning *t, uint32 group, Limits *left)
 	}
 	stamp = old_stamp(t);
 	if (!outgrown &&
-		(left->disappointments >= ENOUGH_DISAPPOINTMENTS || is_dull(left, stamp) || !has_news(t)))
+		(is_dull(left, stamp) || !has_news(t)))
 		return false;
 	left->reads--;
 	done = retune_group(t);
 	if (done)
 		left->disappointments = 0;
 	else if (!outgrown)
-	{
-		left->disappointments++;
-		if (left->ndull < DULL_STAMPS)
-			left->dull[left->ndull++] = stamp;
-	}
+		left->dull[left->disappointments++] = stamp;
 	return done;
 }
 
@@ -439,7 +434,6 @@ rencoder_retune_some(Relation index, Relation heap)
 	left.reads = Max(RENCODER_VACUUM_GROUPS, t.ngroups / RENCODER_VACUUM_READ_SHARE);
 	left.counts = Max(RENCODER_VACUUM_COUNTS, t.ngroups / RENCODER_VACUUM_COUNT_SHARE);
 	left.disappointments = 0;
-	left.ndull = 0;
 
 	/* Anywhere, so that all have their turn. */
 	start = t.ngroups == 0 ? 0 :
