@@ -17,10 +17,12 @@
 #include "summarize.h"
 
 /*
- * Groups that do not gain, one after the other, after which VACUUM believes
- * that the others would not either.
+ * Groups looked at last with the same queries that do not gain, after which VACUUM
+ * believes that the others of them would not either; and those of any kind, after
+ * which it stops.
  */
 #define ENOUGH_DISAPPOINTMENTS	2
+#define MOST_DISAPPOINTMENTS	4
 
 /*
  * Filters with so many more bits set than when they were made pass many more
@@ -319,8 +321,36 @@ typedef struct Limits
 {
 	uint32		reads;			/* groups whose rows may be read */
 	uint32		counts;			/* groups whose bits may be counted */
+
+	/* Stamps of groups that gained nothing: what they had been looked at with. */
+	uint64		dull[MOST_DISAPPOINTMENTS];
 	int			disappointments;
 } Limits;
+
+/* The queries that a group was looked at with last, of all columns; 0: none. */
+static uint64
+old_stamp(const Retuning *t)
+{
+	uint64		stamp = 0;
+
+	for (int col = 0; col < t->rebuild.meta.natts; col++)
+		stamp = stamp * 31 + t->column[col].sample_stamp;
+	return stamp;
+}
+
+/*
+ * Have groups that were looked at last with the same queries gained nothing?  Then this
+ * one hardly will, and those that an earlier VACUUM did not come to are worth more.
+ */
+static bool
+is_dull(const Limits *left, uint64 stamp)
+{
+	int			same = 0;
+
+	for (int i = 0; i < left->disappointments; i++)
+		same += left->dull[i] == stamp;
+	return same >= ENOUGH_DISAPPOINTMENTS || left->disappointments == MOST_DISAPPOINTMENTS;
+}
 
 /* A group in VACUUM; true if it was rebuilt. */
 static bool
@@ -328,6 +358,7 @@ vacuum_group(Retuning *t, uint32 group, Limits *left)
 {
 	bool		outgrown = false;
 	bool		done;
+	uint64		stamp;
 
 	/* This also takes away what an interrupted rebuilding left, whatever the limits. */
 	if (!read_group(t, group) || left->reads == 0)
@@ -338,15 +369,16 @@ vacuum_group(Retuning *t, uint32 group, Limits *left)
 		for (int col = 0; col < t->rebuild.meta.natts && !outgrown; col++)
 			outgrown = has_outgrown(t, col);
 	}
+	stamp = old_stamp(t);
 	if (!outgrown &&
-		(left->disappointments >= ENOUGH_DISAPPOINTMENTS || !has_news(t)))
+		(is_dull(left, stamp) || !has_news(t)))
 		return false;
 	left->reads--;
 	done = retune_group(t);
 	if (done)
 		left->disappointments = 0;
 	else if (!outgrown)
-		left->disappointments++;
+		left->dull[left->disappointments++] = stamp;
 	return done;
 }
 
