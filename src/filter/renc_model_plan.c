@@ -4,6 +4,8 @@
  */
 #include "renc_model_work.h"
 
+#include <math.h>
+
 /*
  * The nodes of level l that a query "size" times as large as the representative meets.
  * An interval's are one more than its length in nodes, in the mean over where it lies;
@@ -18,6 +20,19 @@ nodes_of(const model_rep *rep, double size, int l)
 	if (rep->inside[l] < 2)
 		return rep->partial[l] + rep->inside[l];
 	return rep->length * size / model_descendants(RENC_KEY_BITS - l) + 1;
+}
+
+/*
+ * The nodes of level l below the border nodes of level "above".  An interval may end
+ * anywhere in these: the most are counted, or the search would find the shape under which
+ * nearly all queries fit, and the others, which pass everything, are most of what passes.
+ */
+static double
+border_nodes(const model_rep *rep, double size, int above, int l)
+{
+	if (rep->length == 0)
+		return rep->partial[l] + model_new_inside(rep, above, l);
+	return fmin(rep->partial[above] * model_descendants(l - above), nodes_of(rep, size, l));
 }
 
 /*
@@ -36,8 +51,8 @@ fits(const model_storey *st, int nstoreys, const model_rep *rep, double size, in
 		for (int j = 0; j <= st[s].nlevels; j++)
 		{
 			int			l = st[s].stored[j];
-			double		n = above >= limit && above <= RENC_KEY_BITS ?
-				rep->partial[l] + model_new_inside(rep, above, l) : nodes_of(rep, size, l);
+			double		n = above >= limit ? border_nodes(rep, size, above, l) :
+				nodes_of(rep, size, l);
 
 			if (j == 0)
 				trees += n;
