@@ -67,6 +67,7 @@ OBJS = $(FILTER_OBJS) \
 	src/page.o \
 	src/parallelbuild.o \
 	src/plan.o \
+	src/planshare.o \
 	src/probe.o \
 	src/rangescan.o \
 	src/rebuild.o \

@@ -108,7 +108,7 @@ build_serially(Relation heap, Relation index, IndexInfo *indexInfo, RencoderBuil
 	}
 	plan->memory = (Size) maintenance_work_mem * 1024 / 2;
 	pg_atomic_init_u64(&progress.blocks, 0);
-	build = rencoder_groupbuild_create(heap, index, indexInfo, plan, &progress, true);
+	build = rencoder_groupbuild_create(heap, index, indexInfo, plan, &progress, NULL, true);
 	for (uint32 group = 0; group < rencoder_groupbuild_ngroups(plan); group++)
 		rencoder_groupbuild_run(build, group);
 	return rencoder_groupbuild_finish(build);

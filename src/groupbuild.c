@@ -388,7 +388,7 @@ build_callback(Relation index, ItemPointer tid, Datum *values, bool *isnull,
 RencoderGroupBuild *
 rencoder_groupbuild_create(Relation heap, Relation index, IndexInfo *indexInfo,
 						   const RencoderBuildPlan *plan, RencoderBuildProgress *progress,
-						   bool reports)
+						   RencoderPlanShare *share, bool reports)
 {
 	RencoderGroupBuild *b = palloc0(sizeof(RencoderGroupBuild));
 
@@ -403,6 +403,7 @@ rencoder_groupbuild_create(Relation heap, Relation index, IndexInfo *indexInfo,
 		rencoder_coders_load(index, col, plan->coder[col], &b->coders);
 	b->collector = rencoder_collect_create(b->meta.natts);
 	b->planner = rencoder_planner_create(index, &b->meta, (double) plan->nranges);
+	b->planner->share = share;
 	b->config = palloc0(b->meta.natts * sizeof(RencoderConfig));
 	b->header = palloc0(b->meta.natts * sizeof(RencoderHeader));
 	b->group_context = AllocSetContextCreate(CurrentMemoryContext, "rencoder group",
@@ -445,11 +446,14 @@ rencoder_groupbuild_finish(RencoderGroupBuild *b)
 	double		total = INSTR_TIME_GET_MILLISEC(b->total);
 	double		choosing = INSTR_TIME_GET_MILLISEC(b->choosing);
 	double		writing = INSTR_TIME_GET_MILLISEC(b->writing);
+	int			searches = 0;
 
+	for (int col = 0; col < b->meta.natts; col++)
+		searches += b->planner->search[col].searches;
 	ereport(DEBUG1,
-			(errmsg_internal("index \"%s\": built %u groups; %.0f ms reading, %.0f ms choosing, %.0f ms writing",
+			(errmsg_internal("index \"%s\": built %u groups; %.0f ms reading, %.0f ms choosing, %.0f ms writing; %d searches",
 							 RelationGetRelationName(b->index), b->ngroups, total - writing,
-							 choosing, writing - choosing)));
+							 choosing, writing - choosing, searches)));
 	return b->totals;
 }
 

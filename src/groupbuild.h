@@ -13,6 +13,7 @@
 #define RENCODER_GROUPBUILD_H
 
 #include "group.h"
+#include "planshare.h"
 
 #include "nodes/execnodes.h"
 #include "port/atomics.h"
@@ -59,13 +60,15 @@ rencoder_groupbuild_is_rest(const RencoderBuildPlan *plan, uint32 group)
 }
 
 /*
- * A builder, in the current memory context.  *plan and *progress must live on.
+ * A builder, in the current memory context.  *plan, *progress and *share (of the
+ * processes of a parallel build; NULL if there are no others) must live on.
  * "reports": this process is the one whose progress is looked at.
  */
 extern RencoderGroupBuild *rencoder_groupbuild_create(Relation heap, Relation index,
 													  IndexInfo *indexInfo,
 													  const RencoderBuildPlan *plan,
 													  RencoderBuildProgress *progress,
+													  RencoderPlanShare *share,
 													  bool reports);
 
 /*

@@ -10,8 +10,8 @@
  * entry of its own.
  *
  * Which process builds which group depends on chance, and a search for a shape
- * starts from that of the group that the process has built before.  So the
- * shapes may differ from those of a serial build, or of the next one.
+ * starts from the one that any process has found last (planshare.h).  So the shapes
+ * may differ from those of a serial build, or of the next one.
  *
  * Processes scan the heap each by itself, with snapshots and horizons of their own.  The
  * worker's xmin is that of the leader's active snapshot, so what horizon.c says
@@ -52,6 +52,7 @@ typedef struct Shared
 	uint32		ngroups;		/* that are distributed */
 	pg_atomic_uint32 next_group;
 	RencoderBuildProgress progress;
+	RencoderPlanShare share;
 
 	ConditionVariable worker_done;
 	slock_t		mutex;			/* protects what follows */
@@ -132,6 +133,7 @@ init_shared(Shared *shared, Relation heap, Relation index, const IndexInfo *inde
 	shared->ngroups = distributed_groups(plan);
 	pg_atomic_init_u32(&shared->next_group, 0);
 	pg_atomic_init_u64(&shared->progress.blocks, 0);
+	rencoder_planshare_init(&shared->share);
 	ConditionVariableInit(&shared->worker_done);
 	SpinLockInit(&shared->mutex);
 }
@@ -249,7 +251,7 @@ rencoder_parallelbuild(Relation heap, Relation index, IndexInfo *indexInfo,
 	if (!launch(&leader, nworkers, heap, index, indexInfo, plan))
 		return false;
 	build = rencoder_groupbuild_create(heap, index, indexInfo, plan, &leader.shared->progress,
-									   true);
+									   &leader.shared->share, true);
 	build_groups(build, leader.shared);
 	wait_for_workers(&leader);
 	if (ngroups < rencoder_groupbuild_ngroups(plan))
@@ -285,7 +287,7 @@ rencoder_parallelbuild_worker(dsm_segment *seg, shm_toc *toc)
 
 	InstrStartParallelQuery();
 	build = rencoder_groupbuild_create(heap, index, indexInfo, &shared->plan,
-									   &shared->progress, false);
+									   &shared->progress, &shared->share, false);
 	build_groups(build, shared);
 	totals = rencoder_groupbuild_finish(build);
 	InstrEndParallelQuery(&buffer_usage[ParallelWorkerNumber], &wal_usage[ParallelWorkerNumber]);

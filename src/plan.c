@@ -429,6 +429,32 @@ plan_dict(RencoderConfig *config, RencoderPrediction *prediction)
 	prediction->fpr = prediction->cost = 0;
 }
 
+/* The search for a group, from the shape found last by whichever process. */
+static void
+search_group(RencoderPlanner *planner, int col, const ColumnKeys *k,
+			 const renc_model_input *in, renc_choice *choice)
+{
+	renc_search *search = &planner->search[col];
+	bool		claimed = false;
+
+	if (planner->share != NULL)
+		claimed = rencoder_planshare_begin(planner->share, col, search,
+										   &planner->share_version[col]);
+
+	/* The search knows only the rule for intervals. */
+	if (is_boxed(planner, col) && !search->warm)
+	{
+		renc_shape	shape;
+
+		plan_by_rule(planner, col, k, &shape);
+		renc_search_resume(search, planner->bits_per_key, &shape, 0);
+	}
+	renc_search_group(search, planner->model, in, choice);
+	if (planner->share != NULL)
+		rencoder_planshare_end(planner->share, col, search, claimed, choice->searched,
+							   &planner->share_version[col]);
+}
+
 void
 rencoder_plan_column(RencoderPlanner *planner, const RencoderCollector *c, int col,
 					 int width, double min_capacity, bool allow_dict,
@@ -455,13 +481,7 @@ rencoder_plan_column(RencoderPlanner *planner, const RencoderCollector *c, int c
 	prediction->fpr = prediction->cost = -1;
 	if (prepare_model(planner, col, &k, config, &in))
 	{
-		/* The search knows only the rule for intervals. */
-		if (is_boxed(planner, col) && !planner->search[col].warm)
-		{
-			plan_by_rule(planner, col, &k, &shape);
-			renc_search_resume(&planner->search[col], planner->bits_per_key, &shape, 0);
-		}
-		renc_search_group(&planner->search[col], planner->model, &in, &choice);
+		search_group(planner, col, &k, &in, &choice);
 		shape = choice.shape;
 		prediction->fpr = choice.best.fpr;
 		prediction->cost = choice.best.cost;

@@ -10,6 +10,7 @@
 #define RENCODER_PLAN_H
 
 #include "format.h"
+#include "planshare.h"
 
 #include "renc_search.h"
 
@@ -37,6 +38,8 @@ typedef struct RencoderPlanner
 	bool		boxed[INDEX_MAX_KEYS];	/* by column of the index: keys in Z-order */
 	RencoderQueries queries[INDEX_MAX_KEYS];
 	renc_search search[INDEX_MAX_KEYS];
+	RencoderPlanShare *share;	/* of a parallel build's processes, or NULL */
+	uint32		share_version[INDEX_MAX_KEYS];	/* of it that is known here */
 	renc_model *model;			/* work space, NULL until needed */
 	renc_sample *sample;		/* room for samples, NULL until needed */
 } RencoderPlanner;

@@ -24,6 +24,7 @@ coder samples trainer
 group groupcopy horizon
 probe format format_dict format_filter
 key encode encode_geometry encode_net encode_number encode_point encode_text
+planshare
 plan
 train
 rangescan

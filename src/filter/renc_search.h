@@ -66,6 +66,12 @@ extern void renc_search_resume(renc_search *search, double bits_per_key,
 							   const renc_shape *shape, double cost);
 
 /*
+ * Goes on from the shape that another search of the same build has found; what
+ * either has spent does not count for the other.
+ */
+extern void renc_search_adopt(renc_search *search, const renc_search *from);
+
+/*
  * The shape for a group.  "model" is memory of renc_model_size() bytes.  With
  * no samples, or samples that tell nothing, it is renc_rule_shape()'s.
  */

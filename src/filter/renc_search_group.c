@@ -51,6 +51,16 @@ renc_search_resume(renc_search *search, double bits_per_key,
 	search->warm = true;
 }
 
+void
+renc_search_adopt(renc_search *search, const renc_search *from)
+{
+	search->shape = from->shape;
+	search->reference = from->reference;
+	search->last = from->last;
+	search->warm = from->warm;
+	search->due = from->due;
+}
+
 static size_t
 total_keys(const renc_model_input *in)
 {
