@@ -104,18 +104,49 @@ renc_window_clear(uint8_t *window, int width, uint32_t rows, renc_mask slots)
 	return changed;
 }
 
+/*
+ * Adds to counts[i] the words, "stride" bytes apart, that have bit i.  Byte k of
+ * sums[j] counts bit 8 * k + j, which it can do for 255 words.
+ */
+static void
+count_words(const uint8_t *from, size_t stride, uint32_t n, uint32_t *counts)
+{
+	while (n > 0)
+	{
+		uint64_t	sums[8] = {0};
+		uint32_t	some = n < UINT8_MAX ? n : UINT8_MAX;
+
+		for (uint32_t i = 0; i < some; i++, from += stride)
+		{
+			uint64_t	word = renc_load64(from);
+
+			for (int j = 0; j < 8; j++)
+				sums[j] += (word >> j) & UINT64_C(0x0101010101010101);
+		}
+		for (int bit = 0; bit < 64; bit++)
+			counts[bit] += (uint8_t) (sums[bit % 8] >> (bit / 8 * 8));
+		n -= some;
+	}
+}
+
 void
 renc_window_count(const uint8_t *window, int width, uint32_t rows,
 				  uint32_t *counts)
 {
-	for (uint32_t r = 0; r < rows; r++)
-	{
-		for (int b = 0; b < width; b++)
-		{
-			unsigned int byte = window[(size_t) r * width + b];
+	uint32_t	bits[64] = {0};
+	uint8_t		rest[8] = {0};
 
-			for (; byte != 0; byte &= byte - 1)
-				counts[b * 8 + __builtin_ctz(byte)]++;
-		}
+	if (width == RENC_MATRIX_WIDTH)
+	{
+		count_words(window, RENC_MATRIX_WIDTH, rows, counts);
+		count_words(window + 8, RENC_MATRIX_WIDTH, rows, counts + 64);
+		return;
 	}
+
+	/* Eight rows of a slice are a word. */
+	count_words(window, 8, rows / 8, bits);
+	memcpy(rest, window + (size_t) (rows / 8) * 8, rows % 8);
+	count_words(rest, 8, 1, bits);
+	for (int bit = 0; bit < 64; bit++)
+		counts[bit % 8] += bits[bit];
 }

@@ -52,6 +52,9 @@ $node->safe_psql(
 is( $node->safe_psql('postgres', "SELECT pg_relation_size('t') / 8192"),
 	4 * 128 + 3, 'pages of the table');
 
+# Searches for a shape by all processes of the last build.
+my $searches;
+
 # Runs a command with "workers" workers; returns the groups that each process
 # has built, as it says itself.
 sub build
@@ -66,6 +69,7 @@ sub build
 
 	is($ret, 0, "$workers workers: $command") or diag($err);
 	my @groups = $err =~ /built (\d+) groups/g;
+	$searches = sum($err =~ /; (\d+) searches/g);
 	return @groups;
 }
 
@@ -151,6 +155,14 @@ foreach my $definition (@definitions)
 	is(contents('parallel'), $truth, 'the same ranges');
 	$node->safe_psql('postgres', "SELECT rencoder_index_check('parallel', true); DROP INDEX parallel");
 }
+
+# Random keys are alike in all groups: the first search does for all processes,
+# although all need a shape at about the same time.
+my @searched = build(2, "CREATE INDEX searched ON narrow USING rencoder
+	(slow(CASE WHEN n % 1000 = 0 THEN 8 ELSE 1 END, v)) WITH ($LIMITS)", 'all a little slow');
+is_deeply(\@searched, [ 1, 1, 1 ], 'each process builds a group');
+is($searches, 1, 'one search for all of them');
+$node->safe_psql('postgres', "SELECT rencoder_index_check('searched', true); DROP INDEX searched");
 
 # No workers: a temporary table; an expression that must not run there.
 is( scalar build(2, "CREATE TEMP TABLE tmp WITH (parallel_workers = 2) AS SELECT * FROM t;
