@@ -36,6 +36,7 @@ struct RencoderGroupBuild
 
 	uint32		group;			/* under construction */
 	BlockNumber counted;		/* blocks before this one are in *progress */
+	BlockNumber block;			/* of the row seen last; its slot is open */
 	RencoderCollector *collector;
 	MemoryContext group_context;	/* reset after each group */
 	bool		spilled;
@@ -358,12 +359,10 @@ count_blocks(RencoderGroupBuild *b, BlockNumber end)
 		rencoder_groupbuild_report(b->progress);
 }
 
+/* The first row of a block: what need not be done for each row. */
 static void
-build_callback(Relation index, ItemPointer tid, Datum *values, bool *isnull,
-			   bool tupleIsAlive, void *state)
+begin_block(RencoderGroupBuild *b, BlockNumber block)
 {
-	RencoderGroupBuild *b = (RencoderGroupBuild *) state;
-	BlockNumber block = ItemPointerGetBlockNumber(tid);
 	int			slot = rencoder_slot_of_range(rencoder_range_of_block(&b->meta, block));
 
 	if (block > b->counted)
@@ -381,6 +380,18 @@ build_callback(Relation index, ItemPointer tid, Datum *values, bool *isnull,
 	}
 
 	rencoder_collect_open(b->collector, slot);
+	b->block = block;
+}
+
+static void
+build_callback(Relation index, ItemPointer tid, Datum *values, bool *isnull,
+			   bool tupleIsAlive, void *state)
+{
+	RencoderGroupBuild *b = (RencoderGroupBuild *) state;
+	BlockNumber block = ItemPointerGetBlockNumber(tid);
+
+	if (block != b->block)
+		begin_block(b, block);
 	rencoder_collect_row(index, b->collector, &b->coders, values, isnull, tupleIsAlive);
 	b->totals.index_tuples++;
 }
@@ -424,6 +435,7 @@ rencoder_groupbuild_run(RencoderGroupBuild *b, uint32 group)
 	end = Min(end, b->plan->nblocks);
 	b->group = group;
 	b->counted = (BlockNumber) first;
+	b->block = InvalidBlockNumber;
 
 	/* It is of this group only that INV-9 wants to know. */
 	b->indexInfo->ii_BrokenHotChain = false;

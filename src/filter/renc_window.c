@@ -27,41 +27,47 @@ common_prefix(uint64_t a, uint64_t b)
 	return a == b ? RENC_KEY_BITS : __builtin_clzll(a ^ b);
 }
 
-static void
+/*
+ * The nodes of a storey; "shared": those that the previous key of the sorted list
+ * has set already.  Inline, so that the width is a constant.
+ */
+static inline void
 fill_storey(uint8_t *image, int width, unsigned int slot,
 			const renc_storey *st, uint32_t nwindows, uint32_t rows,
 			uint64_t key, int shared)
 {
-	uint8_t		bit = (uint8_t) (1 << (slot % 8));
+	const uint8_t bit = renc_window_bit(slot);
+
+	/* Not read again after each bit set, which might change them for all C knows. */
+	const uint32_t kw = st->kw;
+	const uint32_t kr = st->kr;
 	uint64_t	todo = st->levels;
+	uint8_t    *column[RENC_MAX_KW];
 	renc_hash	root;
 
-	/* Nodes that the previous key of the sorted list has set already. */
 	if (shared > 0)
-		todo &= shared >= RENC_KEY_BITS ? 0 : ~UINT64_C(0) << shared;
+		todo &= ~UINT64_C(0) << shared;
 	if (todo == 0)
 		return;
 
 	root = renc_hash_root(renc_prefix(key, st->root), st->root);
+	for (uint32_t w = 0; w < kw; w++)
+		column[w] = image + slot / 8 +
+			(size_t) renc_hash_reduce(root, w, nwindows) * rows * width;
 	for (; todo != 0; todo &= todo - 1)
 	{
 		int			level = __builtin_ctzll(todo) + 1;
 		renc_hash	node = renc_hash_node(renc_prefix(key, level), level);
 
-		for (uint32_t w = 0; w < st->kw; w++)
-		{
-			uint8_t    *column = image + slot / 8 +
-				(size_t) renc_hash_reduce(root, w, nwindows) * rows * width;
-
-			/* Not tested first: half of the bits are set, which no CPU predicts. */
-			for (uint32_t r = 0; r < st->kr; r++)
-				column[(size_t) renc_hash_reduce(node, w * st->kr + r, rows) * width] |= bit;
-		}
+		/* Not tested first: half of the bits are set, which no CPU predicts. */
+		for (uint32_t w = 0; w < kw; w++)
+			for (uint32_t r = 0; r < kr; r++)
+				column[w][(size_t) renc_hash_reduce(node, w * kr + r, rows) * width] |= bit;
 	}
 }
 
-void
-renc_fill(uint8_t *image, int width, unsigned int slot,
+static inline void
+fill_keys(uint8_t *image, int width, unsigned int slot,
 		  const renc_shape *shape, uint32_t nwindows, uint32_t rows,
 		  const uint64_t *keys, size_t n)
 {
@@ -75,6 +81,17 @@ renc_fill(uint8_t *image, int width, unsigned int slot,
 			fill_storey(image, width, slot, &shape->storey[s], nwindows, rows,
 						keys[i], shared);
 	}
+}
+
+void
+renc_fill(uint8_t *image, int width, unsigned int slot,
+		  const renc_shape *shape, uint32_t nwindows, uint32_t rows,
+		  const uint64_t *keys, size_t n)
+{
+	if (width == RENC_SLICE_WIDTH)
+		fill_keys(image, RENC_SLICE_WIDTH, slot, shape, nwindows, rows, keys, n);
+	else
+		fill_keys(image, RENC_MATRIX_WIDTH, slot, shape, nwindows, rows, keys, n);
 }
 
 void
