@@ -134,8 +134,11 @@ rencoder_space_alloc(Relation index, uint32 npages)
 
 	nblocks = RelationGetNumberOfBlocks(index);
 	tail = count_unused_tail(index, nblocks, npages);
-	if (tail < npages)
-		(void) rencoder_space_extend(index, npages - tail);
+
+	/* Only a maintainer extends the index (INV-6); two extents must never overlap. */
+	if (tail < npages && rencoder_space_extend(index, npages - tail) != nblocks)
+		elog(ERROR, "index \"%s\" was extended by someone else",
+			 RelationGetRelationName(index));
 	extent.start = nblocks - tail;
 	extent.npages = npages;
 	return extent;
