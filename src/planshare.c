@@ -21,7 +21,6 @@ rencoder_planshare_begin(RencoderPlanShare *share, int col, renc_search *search,
 						 uint32 *version)
 {
 	RencoderSharedSearch *shared = &share->column[col];
-	bool		sleeping = false;
 	bool		claimed;
 
 	for (;;)
@@ -45,11 +44,9 @@ rencoder_planshare_begin(RencoderPlanShare *share, int col, renc_search *search,
 			renc_search_adopt(search, &found);
 		if (!wait)
 			break;
-		sleeping = true;
 		ConditionVariableSleep(&share->changed, WAIT_EVENT_PARALLEL_CREATE_INDEX_SCAN);
 	}
-	if (sleeping)
-		ConditionVariableCancelSleep();
+	ConditionVariableCancelSleep();
 	return claimed;
 }
 

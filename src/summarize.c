@@ -130,12 +130,11 @@ try_slice(RencoderSummarizing *s)
 	uint64		first = (uint64) s->group * RENC_GROUP_RANGES + rencoder_summarizing_first(s);
 	RencoderHeaderData copy;
 	renc_mask	done = renc_mask_none();
-	renc_mask	todo = renc_mask_none();
+	renc_mask	todo = rencoder_summarizing_slots(s, RENC_SLICE_WIDTH, s->todo);
 	renc_mask	always;
 
 	rencoder_summarizing_begin(s);
 	rencoder_summarizing_coders(s);
-	todo.w[0] = (s->todo.w[s->slice / 8] >> (s->slice % 8 * RENC_SLICE_RANGES)) & 0xFF;
 	(void) rencoder_rangescan(&s->scan, first, RENC_SLICE_RANGES, todo, 0, &s->horizon);
 
 	/*

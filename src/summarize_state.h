@@ -46,6 +46,10 @@ extern void rencoder_summarizing_header(const RencoderSummarizing *s, int col,
 extern bool rencoder_summarizing_slab(const RencoderSummarizing *s, RencoderHeader header,
 									  RencoderSlab *slab);
 
+/* A mask of the group's ranges as slots of a slab of the given width. */
+extern renc_mask rencoder_summarizing_slots(const RencoderSummarizing *s, int width,
+											renc_mask mask);
+
 /*
  * Takes away what a former life left of the ranges to do, except of those that
  * are "summarizing", which have writers; then makes them all so.  WAL: for each

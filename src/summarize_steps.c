@@ -33,9 +33,8 @@ rencoder_summarizing_slab(const RencoderSummarizing *s, RencoderHeader header,
 	return slab->extent.start != RENCODER_NO_BLOCK;
 }
 
-/* A mask of the group's ranges as slots of a slab of the given width. */
-static renc_mask
-slab_mask(const RencoderSummarizing *s, int width, renc_mask mask)
+renc_mask
+rencoder_summarizing_slots(const RencoderSummarizing *s, int width, renc_mask mask)
 {
 	renc_mask	narrow = renc_mask_none();
 
@@ -61,7 +60,8 @@ forget_ranges(const RencoderSummarizing *s, int col, renc_mask fresh)
 
 	rencoder_summarizing_header(s, col, &copy);
 	if (rencoder_summarizing_slab(s, &copy, &slab))
-		rencoder_format_of(&copy.config)->clear(&slab, slab_mask(s, slab.width, fresh));
+		rencoder_format_of(&copy.config)->clear(&slab,
+												rencoder_summarizing_slots(s, slab.width, fresh));
 
 	buf = rencoder_header_read(s->index, s->header, s->group, col, BUFFER_LOCK_EXCLUSIVE);
 	wal = rencoder_wal_begin(s->index, true);
