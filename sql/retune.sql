@@ -29,15 +29,11 @@ CREATE INDEX retune_v ON retune USING rencoder (v) WITH (pages_per_range = 1, au
 
 EXPLAIN (COSTS OFF) SELECT id FROM retune WHERE v = 5;
 -- Random queries with the index and without: how many differ, have rows?
-CREATE FUNCTION retune_rows(condition text, indexed boolean) RETURNS text LANGUAGE plpgsql AS $$
-DECLARE
-	result text;
-BEGIN
-	PERFORM set_config('enable_seqscan', (NOT indexed)::text, true),
-		set_config('enable_bitmapscan', indexed::text, true);
-	EXECUTE 'SELECT count(*) || '' rows, '' || coalesce(sum(id::int8 * id), 0) FROM retune WHERE ' || condition INTO result;
-	RETURN result;
-END $$;
+\getenv abs_srcdir PG_ABS_SRCDIR
+\set compare :abs_srcdir '/sql/include/compare.sql'
+\set ECHO none
+\i :compare
+\set ECHO all
 CREATE FUNCTION retune_compare(conditions text[], OUT differ bigint, OUT rows boolean) LANGUAGE plpgsql AS $$
 DECLARE
 	c text;
@@ -47,8 +43,8 @@ BEGIN
 	differ := 0;
 	rows := false;
 	FOREACH c IN ARRAY conditions LOOP
-		by_index := retune_rows(c, true);
-		by_heap := retune_rows(c, false);
+		by_index := rows_of(c, true, 'retune');
+		by_heap := rows_of(c, false, 'retune');
 		rows := rows OR by_heap NOT LIKE '0 rows%';
 		IF by_index <> by_heap THEN
 			differ := differ + 1;
@@ -279,4 +275,4 @@ DROP ROLE regress_rencoder_retuner;
 
 DROP VIEW retune_groups;
 DROP TABLE retune, retune_before;
-DROP FUNCTION retune_fill, retune_rows, retune_compare, retune_conditions, retune_candidates;
+DROP FUNCTION retune_fill, rows_of, uses_index, retune_compare, retune_conditions, retune_candidates;

@@ -82,15 +82,6 @@ static size_t queries = 8000;
 static exhaust_effort effort = {6000, 200, 4000};
 static bool verbose;
 
-static int
-compare_doubles(const void *a, const void *b)
-{
-	double		x = *(const double *) a;
-	double		y = *(const double *) b;
-
-	return (x > y) - (x < y);
-}
-
 /* Other queries of the workload, as samples. */
 static void
 draw_samples(trial *seen, const trial_source *source, renc_sample *sample)
@@ -229,7 +220,7 @@ compare_predictions(const trial_source *source, const trial *whole, trial *seen,
 	}
 	if (*n == 0)
 		return 0;
-	qsort(ratio, *n, sizeof(double), compare_doubles);
+	bench_sort_doubles(ratio, *n);
 	*within /= *n;
 	return (ratio[*n / 2] + ratio[(*n - 1) / 2]) / 2;
 }

@@ -83,6 +83,21 @@ bench_sort(uint64_t *keys, size_t n)
 	return kept;
 }
 
+static int
+compare_doubles(const void *a, const void *b)
+{
+	double		x = *(const double *) a;
+	double		y = *(const double *) b;
+
+	return (x > y) - (x < y);
+}
+
+void
+bench_sort_doubles(double *values, size_t n)
+{
+	qsort(values, n, sizeof(double), compare_doubles);
+}
+
 uint64_t *
 bench_read_column(const char *file, size_t *n)
 {

@@ -28,6 +28,9 @@ extern double bench_seconds(void);
 /* Sorts, drops duplicates; returns the number left. */
 extern size_t bench_sort(uint64_t *keys, size_t n);
 
+/* Sorts, ascending. */
+extern void bench_sort_doubles(double *values, size_t n);
+
 /* Keys of a text file, one per line in decimal; exits on error. */
 extern uint64_t *bench_read_column(const char *file, size_t *n);
 

@@ -178,15 +178,6 @@ draw_samples(boxes *b, renc_sample *sample)
 	return in;
 }
 
-static int
-compare_doubles(const void *a, const void *b)
-{
-	double		x = *(const double *) a;
-	double		y = *(const double *) b;
-
-	return (x > y) - (x < y);
-}
-
 /* Median of predicted / measured. */
 static double
 compare_predictions(const boxes *judges, renc_sample *sample, double *missed)
@@ -228,7 +219,7 @@ compare_predictions(const boxes *judges, renc_sample *sample, double *missed)
 				   predicted[i], predicted[i] / fpr[i]);
 		predicted[i] /= fpr[i];
 	}
-	qsort(predicted, n, sizeof(double), compare_doubles);
+	bench_sort_doubles(predicted, n);
 	printf("predicted / measured of %d shapes: median %.2f, nine tenths within %.2f .. %.2f\n", n,
 		   predicted[n / 2], predicted[n / 20], predicted[n - 1 - n / 20]);
 	return predicted[n / 2];

@@ -1,12 +1,12 @@
--- What the tests of types and operators compare of a table t: the rows that a
--- condition finds by the index, and by a sequential scan.
-CREATE FUNCTION rows_of(condition text, indexed boolean) RETURNS text LANGUAGE plpgsql AS $$
+-- What tests compare: the rows of a table that a condition finds by the index,
+-- and by a sequential scan.
+CREATE FUNCTION rows_of(condition text, indexed boolean, relation text DEFAULT 't') RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	result text;
 BEGIN
 	PERFORM set_config('enable_seqscan', (NOT indexed)::text, true),
 		set_config('enable_bitmapscan', indexed::text, true);
-	EXECUTE 'SELECT count(*) || '' rows, '' || coalesce(sum(id::int8 * id), 0) FROM t WHERE ' || condition INTO result;
+	EXECUTE format('SELECT count(*) || '' rows, '' || coalesce(sum(id::int8 * id), 0) FROM %I WHERE ', relation) || condition INTO result;
 	RETURN result;
 END $$;
 -- Does the planner use an index for it, if it can?

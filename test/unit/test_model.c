@@ -204,15 +204,6 @@ describe(const renc_shape *shape)
 	return buf;
 }
 
-static int
-compare_doubles(const void *a, const void *b)
-{
-	double		x = *(const double *) a;
-	double		y = *(const double *) b;
-
-	return (x > y) - (x < y);
-}
-
 static renc_shape
 some_shape(void)
 {
@@ -304,8 +295,8 @@ test_setting(const setting *s)
 	memset(&r, 0, sizeof(r));
 	for (int i = 0; i < ROUNDS; i++)
 		test_round(s, &r);
-	qsort(r.fpr, r.n, sizeof(double), compare_doubles);
-	qsort(r.reads, r.nreads, sizeof(double), compare_doubles);
+	sort_doubles(r.fpr, r.n);
+	sort_doubles(r.reads, r.nreads);
 	tap_ok(r.n < 5 || (r.fpr[r.n / 2] > 0.5 && r.fpr[r.n / 2] < 2),
 		   "%s: predicted / measured, median of %d shapes: %.2f", s->name, r.n,
 		   r.n > 0 ? r.fpr[r.n / 2] : 0);
@@ -523,11 +514,11 @@ main(int argc, char **argv)
 	 * The few draws of one setting say only what is quite wrong;
 	 * bench/filter/accuracy.sh judges each by itself.
 	 */
-	qsort(all_ratio, nall, sizeof(double), compare_doubles);
+	sort_doubles(all_ratio, nall);
 	tap_ok(nall > 50 && all_ratio[nall / 2] > 0.8 && all_ratio[nall / 2] < 1.25,
 		   "all settings: predicted / measured, median of %d shapes: %.2f", nall,
 		   all_ratio[nall / 2]);
-	qsort(all_reads, nall_reads, sizeof(double), compare_doubles);
+	sort_doubles(all_reads, nall_reads);
 	tap_ok(nall_reads > 50 && all_reads[nall_reads / 2] > 0.8 && all_reads[nall_reads / 2] < 1.25,
 		   "all settings: windows read, likewise: %.2f", all_reads[nall_reads / 2]);
 	test_predicates();

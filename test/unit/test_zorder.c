@@ -81,15 +81,6 @@ finite_coordinate(void)
 	return d;
 }
 
-static int
-compare_doubles(const void *a, const void *b)
-{
-	double		x = *(const double *) a;
-	double		y = *(const double *) b;
-
-	return (x > y) - (x < y);
-}
-
 /* Coordinates that are neighbours of each other and of the bounds. */
 static double
 near(const double *bounds)
@@ -126,7 +117,7 @@ test_cells(void)
 		}
 		for (int j = 0; j < 16; j++)
 			sample[j] = near(bounds);
-		qsort(sample, 16, sizeof(double), compare_doubles);
+		sort_doubles(sample, 16);
 		for (int j = 0; j < 16; j++)
 		{
 			uint32_t	cell = renc_axis_cell(given, sample[j]);

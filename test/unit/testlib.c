@@ -116,6 +116,21 @@ sort_keys(uint64_t *keys, size_t n)
 	return kept;
 }
 
+static int
+compare_doubles(const void *a, const void *b)
+{
+	double		x = *(const double *) a;
+	double		y = *(const double *) b;
+
+	return (x > y) - (x < y);
+}
+
+void
+sort_doubles(double *values, size_t n)
+{
+	qsort(values, n, sizeof(double), compare_doubles);
+}
+
 bool
 keys_meet(const uint64_t *keys, size_t n, uint64_t lo, uint64_t hi)
 {

@@ -39,6 +39,9 @@ extern void *test_alloc(size_t size);
 /* Sorts keys and removes the equal ones; returns how many are left. */
 extern size_t sort_keys(uint64_t *keys, size_t n);
 
+/* Sorts, ascending. */
+extern void sort_doubles(double *values, size_t n);
+
 /* Does one of the n sorted keys lie in [lo, hi]? */
 extern bool keys_meet(const uint64_t *keys, size_t n, uint64_t lo, uint64_t hi);
 
