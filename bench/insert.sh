@@ -185,7 +185,7 @@ SQL
         for what in btree rencoder; do update_once "$what" "$round" "$pages"; done
     done
     bench_sql -q -c 'ALTER SYSTEM RESET full_page_writes' -c 'SELECT pg_reload_conf()' >/dev/null
-    bench_sql -c "SELECT format('  %s, full page images %s: %s updates/s, %s bytes of WAL each', what, pages, round(avg(tps)), round(avg(wal))) FROM updates GROUP BY 1, pages, what ORDER BY pages, what"
+    bench_sql -c "SELECT format('  %s, full page images %s: %s updates/s, %s bytes of WAL each', what, pages, round(avg(tps)), round(avg(wal))) FROM updates GROUP BY pages, what ORDER BY pages, what"
     bench_limit '  random updates: rows/s, times btree' "$(update_ratio 'r.tps / b.tps' off)" '>=' 1.0
     bench_limit '  random updates: WAL, times btree' "$(update_ratio 'r.wal / b.wal' off)" '<=' 1.0
     bench_limit '  random updates after a checkpoint: WAL, times btree' "$(update_ratio 'r.wal / b.wal' on)" '<=' 1.0
@@ -213,16 +213,16 @@ main() {
     echo "Seed: $SEED.  COPY of 1 million rows into $MILLIONS million; medians of $ROUNDS."
     make_tables
     copy_rounds workers none worker off
-    for tab in wide narrow; do copy_once "$tab" btree workers; done
+    for tab in wide narrow; do
+        copy_once "$tab" btree workers
+        for what in worker off btree; do report_copy "$tab" "$what" workers; done
+    done
     single_rows
     random_updates
     bench_sql -q -c 'ALTER SYSTEM SET max_worker_processes = 0'
     "$(bench_bin)/pg_ctl" -D "$WORK/data" -w -s -l "$WORK/log/server" restart
     copy_rounds no-workers none inline
-    for tab in wide narrow; do
-        for what in worker off btree; do report_copy "$tab" "$what" workers; done
-        report_copy "$tab" inline no-workers
-    done
+    for tab in wide narrow; do report_copy "$tab" inline no-workers; done
     limit_copy wide worker workers 0.95 1.10
     limit_copy wide off workers 0.95 1.10
     limit_copy wide inline no-workers 0.75 1.10
