@@ -212,7 +212,8 @@ finish_column(RencoderGroupBuild *b, int col, uint64 horizon, RencoderEntry entr
 	int			nslots = group_slots(b);
 
 	header->config = b->config[col];
-	header->predicted_fpr = header->best_fpr = b->prediction[col].fpr;
+	header->predicted_fpr = b->prediction[col].fpr;
+	header->best_fpr = b->prediction[col].best_fpr;
 	header->sample_stamp = rencoder_planner_stamp(b->planner, col, header->config.coder);
 	bounds->min = PG_UINT64_MAX;
 	bounds->max = 0;

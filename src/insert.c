@@ -36,6 +36,7 @@ typedef struct InsertCache
 	RencoderProgress progress;
 	XLogRecPtr	looked_at;		/* see state_is_known() */
 	uint64		looked_range;
+	BlockNumber looked_block;	/* of this range; the last one that had a row */
 	MemoryContext context;		/* reset after each tuple; NULL until needed */
 	RencoderCoders *coders;
 } InsertCache;
@@ -455,18 +456,26 @@ rencoderinsert(Relation index, Datum *values, bool *isnull,
 			   IndexUniqueCheck checkUnique, bool indexUnchanged,
 			   IndexInfo *indexInfo)
 {
+	BlockNumber block = ItemPointerGetBlockNumber(heap_tid);
+	InsertCache *cache = (InsertCache *) indexInfo->ii_AmCache;
+	RencoderMeta meta_copy;
+	const RencoderMeta *meta = &meta_copy;
+	uint64		range;
+	BlockNumber header;
+	XLogRecPtr	record;
+
+	/* Another row of a page of which all is known: most rows of a COPY. */
+	if (cache != NULL && block == cache->looked_block &&
+		ItemPointerGetOffsetNumber(heap_tid) != FirstOffsetNumber &&
+		state_is_known(cache, heap, indexInfo, cache->looked_range))
+		return false;
 
 	/*
 	 * A copy: support functions may look at catalogs, and an invalidation
 	 * that arrives then frees rd_amcache.
 	 */
-	RencoderMeta meta_copy = *rencoder_meta_get(index);
-	const RencoderMeta *meta = &meta_copy;
-	uint64		range = rencoder_range_of_block(meta, ItemPointerGetBlockNumber(heap_tid));
-	InsertCache *cache = (InsertCache *) indexInfo->ii_AmCache;
-	BlockNumber header;
-	XLogRecPtr	record;
-
+	meta_copy = *rencoder_meta_get(index);
+	range = rencoder_range_of_block(meta, block);
 	if (cache == NULL)
 		cache = indexInfo->ii_AmCache = MemoryContextAllocZero(indexInfo->ii_Context,
 															   sizeof(InsertCache));
@@ -474,7 +483,10 @@ rencoderinsert(Relation index, Datum *values, bool *isnull,
 		rencoder_autosummarize(index, heap, indexInfo, meta, &cache->progress);
 
 	if (state_is_known(cache, heap, indexInfo, range))
+	{
+		cache->looked_block = block;
 		return false;
+	}
 	cache->looked_at = InvalidXLogRecPtr;
 	record = ProcLastRecPtr;
 
@@ -490,6 +502,7 @@ rencoderinsert(Relation index, Datum *values, bool *isnull,
 	{
 		cache->looked_at = record;
 		cache->looked_range = range;
+		cache->looked_block = block;
 	}
 	return false;
 }

@@ -426,7 +426,7 @@ plan_dict(RencoderConfig *config, RencoderPrediction *prediction)
 	memset(config, 0, sizeof(*config));
 	config->coder = coder;
 	config->format = RENCODER_FORMAT_DICT;
-	prediction->fpr = prediction->cost = 0;
+	prediction->fpr = prediction->best_fpr = prediction->cost = 0;
 }
 
 /* The search for a group, from the shape found last by whichever process. */
@@ -447,7 +447,7 @@ search_group(RencoderPlanner *planner, int col, const ColumnKeys *k,
 		renc_shape	shape;
 
 		plan_by_rule(planner, col, k, &shape);
-		renc_search_resume(search, planner->bits_per_key, &shape, 0);
+		renc_search_resume(search, planner->bits_per_key, &shape, -1);
 	}
 	renc_search_group(search, planner->model, in, choice);
 	if (planner->share != NULL)
@@ -478,13 +478,16 @@ rencoder_plan_column(RencoderPlanner *planner, const RencoderCollector *c, int c
 		return;
 	}
 	plan_size(planner, &k, min_capacity, config);
-	prediction->fpr = prediction->cost = -1;
+	prediction->fpr = prediction->best_fpr = prediction->cost = -1;
 	if (prepare_model(planner, col, &k, config, &in))
 	{
 		search_group(planner, col, &k, &in, &choice);
 		shape = choice.shape;
 		prediction->fpr = choice.best.fpr;
 		prediction->cost = choice.best.cost;
+		prediction->best_fpr = prediction->fpr;
+		if (planner->search[col].reference_fpr >= 0)
+			prediction->best_fpr = Min(prediction->fpr, planner->search[col].reference_fpr);
 	}
 	else
 		plan_by_rule(planner, col, &k, &shape);

@@ -48,6 +48,7 @@ typedef struct RencoderPlanner
 typedef struct RencoderPrediction
 {
 	double		fpr;			/* share of ranges without match that pass; -1: unknown */
+	double		best_fpr;		/* that of the shape when it was found, if that was less */
 	double		cost;			/* of a query in the group, in heap pages */
 } RencoderPrediction;
 

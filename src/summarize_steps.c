@@ -167,7 +167,10 @@ min_capacity(const RencoderSummarizing *s, int col)
 		Max(1.0, (double) s->meta.pages_per_range / block);
 }
 
-/* A planner whose search goes on from where it ended for the group before. */
+/*
+ * A planner whose search goes on from where it ended for the group before.  That
+ * group's rate says something only if the same queries were known.
+ */
 static RencoderPlanner *
 begin_planning(const RencoderSummarizing *s, double table_ranges)
 {
@@ -181,7 +184,10 @@ begin_planning(const RencoderSummarizing *s, double table_ranges)
 			previous.config.format == RENCODER_FORMAT_FILTER &&
 			previous.config.coder == s->scan.coders.generation[col] &&
 			renc_shape_unpack(previous.config.shape, &shape, NULL))
-			renc_search_resume(&planner->search[col], s->meta.bits_per_key, &shape, 0);
+			renc_search_resume(&planner->search[col], s->meta.bits_per_key, &shape,
+							   previous.sample_stamp ==
+							   rencoder_planner_stamp(planner, col, previous.config.coder) ?
+							   previous.best_fpr : -1);
 	}
 	return planner;
 }
@@ -212,7 +218,8 @@ rencoder_summarizing_plan(RencoderSummarizing *s, int col, int width, RencoderHe
 	}
 	rencoder_plan_column(planner, s->scan.collector, col, width,
 						 min_capacity(s, col), true, &copy->config, &prediction);
-	copy->predicted_fpr = copy->best_fpr = prediction.fpr;
+	copy->predicted_fpr = prediction.fpr;
+	copy->best_fpr = prediction.best_fpr;
 	copy->sample_stamp = rencoder_planner_stamp(planner, col, copy->config.coder);
 }
 

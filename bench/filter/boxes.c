@@ -258,7 +258,7 @@ compare_choices(const boxes *judges, renc_sample *sample, double *missed)
 		{
 			renc_rule_shape_areal(g.ranges, g.nranges, bits_per_key, &before);
 			renc_search_start(&search, bits_per_key);
-			renc_search_resume(&search, bits_per_key, &before, 0);
+			renc_search_resume(&search, bits_per_key, &before, -1);
 			renc_search_group(&search, model, &in, &choice);
 		}
 		else

@@ -46,7 +46,8 @@ typedef struct renc_search
 {
 	double		bits_per_key;
 	renc_shape	shape;			/* of the previous group */
-	double		reference;		/* its cost, as predicted when it was found */
+	double		reference;		/* its cost, as predicted when it was found; 0: unknown */
+	double		reference_fpr;	/* and its false positive rate; < 0: unknown */
 	renc_prediction last;		/* its latest prediction */
 	bool		warm;			/* there is a previous group */
 	bool		due;			/* improving it did not help enough: a full search is
@@ -60,10 +61,12 @@ extern void renc_search_start(renc_search *search, double bits_per_key);
 
 /*
  * Resumes from a shape known from elsewhere (the neighbouring group's, say)
- * and its predicted cost at the time, or cost <= 0 if unknown.
+ * and the false positive rate predicted for it when it was found, under the same
+ * samples; if it has not grown, there is no search.  fpr < 0: unknown, which makes
+ * the next search a full one.
  */
 extern void renc_search_resume(renc_search *search, double bits_per_key,
-							   const renc_shape *shape, double cost);
+							   const renc_shape *shape, double fpr);
 
 /*
  * Goes on from the shape that another search of the same build has found; what

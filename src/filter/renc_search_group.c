@@ -39,15 +39,16 @@ renc_search_start(renc_search *search, double bits_per_key)
 {
 	memset(search, 0, sizeof(*search));
 	search->bits_per_key = bits_per_key;
+	search->reference_fpr = -1;
 }
 
 void
 renc_search_resume(renc_search *search, double bits_per_key,
-				   const renc_shape *shape, double cost)
+				   const renc_shape *shape, double fpr)
 {
 	renc_search_start(search, bits_per_key);
 	search->shape = *shape;
-	search->reference = cost;
+	search->reference_fpr = fpr;
 	search->warm = true;
 }
 
@@ -56,6 +57,7 @@ renc_search_adopt(renc_search *search, const renc_search *from)
 {
 	search->shape = from->shape;
 	search->reference = from->reference;
+	search->reference_fpr = from->reference_fpr;
 	search->last = from->last;
 	search->warm = from->warm;
 	search->due = from->due;
@@ -75,6 +77,21 @@ static double
 predict_work(const renc_model_input *in)
 {
 	return PREDICT_WORK + THROW_WORK * 2 * (double) total_keys(in) / in->nranges;
+}
+
+/*
+ * Is a prediction at most so many times the reference?  A cost compares groups of one
+ * build; a rate also those that were made at other times.
+ */
+static bool
+within(renc_search *search, const renc_prediction *p, double times)
+{
+	if (search->reference > 0)
+		return p->cost <= times * search->reference;
+	if (search->reference_fpr < 0 || p->fpr > times * search->reference_fpr)
+		return false;
+	search->reference = p->cost;
+	return true;
 }
 
 /* Is the previous shape still good?  Looks at as many samples as work allows. */
@@ -97,7 +114,7 @@ still_good(renc_search *search, renc_model *model, const renc_model_input *in,
 	choice->best = search->last = choice->now;
 
 	/* So few samples tell a wrong shape from a right one, but not 1.3 from 1. */
-	return choice->now.cost <= (in_debt ? WRONG_SHAPE : RENC_SEARCH_DRIFT) * search->reference;
+	return within(search, &choice->now, in_debt ? WRONG_SHAPE : RENC_SEARCH_DRIFT);
 }
 
 /* Predictions of a full search of a group. */
@@ -170,6 +187,7 @@ renc_search_group(renc_search *search, renc_model *model,
 	choice->predictions = renc_model_predictions(model);
 	search->shape = found.shape;
 	search->reference = found.p.cost;
+	search->reference_fpr = found.p.fpr;
 	search->last = found.p;
 	search->warm = true;
 	search->searches++;
