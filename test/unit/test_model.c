@@ -433,6 +433,41 @@ test_odd(void)
 	tap_ok(wild == 0, "odd keys and samples: %d predictions out of bounds", wild);
 }
 
+/*
+ * A group alike, with nothing known of the one before but its shape and rate: no search
+ * while that holds, one if it was better or is not known.
+ */
+static void
+test_resume(void)
+{
+	static const setting one = {"uniform", uniform_key, anywhere};
+	static const double part[] = {1, 0.1, -1};
+	renc_search search;
+	renc_search resumed;
+	renc_model_input in;
+	renc_choice choice;
+	int			searches[3];
+
+	renc_search_start(&search, BITS);
+	for (int i = -1; i < 3; i++)
+	{
+		prepare(&one);
+		in = model_input();
+		in.nsamples = (size_t) renc_search_own_samples(ranges, RANGES, 0, i, sample, SAMPLES);
+		if (i < 0)
+		{
+			renc_search_group(&search, model, &in, &choice);
+			continue;
+		}
+		renc_search_resume(&resumed, BITS, &search.shape, part[i] * search.reference_fpr);
+		renc_search_group(&resumed, model, &in, &choice);
+		searches[i] = resumed.searches;
+	}
+	tap_ok(searches[0] == 0, "resumed with a rate that holds: %d searches", searches[0]);
+	tap_ok(searches[1] == 1, "resumed with a tenth of it: %d searches", searches[1]);
+	tap_ok(searches[2] == 1, "resumed without one: %d searches", searches[2]);
+}
+
 /* Groups alike: one search; then other keys: another. */
 static void
 test_warm(void)
@@ -524,6 +559,7 @@ main(int argc, char **argv)
 	test_predicates();
 	test_own_samples();
 	test_warm();
+	test_resume();
 	test_odd();
 	free(model);
 	return tap_finish();
