@@ -253,13 +253,18 @@ interleave_dict(const Interleaving *il, const RencoderHeaderData *copy)
 	memset(&new, 0, sizeof(new));
 	image = rewrite_dict(il, copy, &marks, &new, &npages);
 	format = rencoder_format_of(&new.config);
+	rencoder_vacuum_delay_point();
 	new.matrix = slab.extent = rencoder_space_alloc(il->index, npages);
+
+	/*
+	 * Nobody refers to the new pages until the switch: if this was cancelled, they
+	 * would be lost until REINDEX.  What took time is done; from here on pages are
+	 * only copied.
+	 */
+	HOLD_INTERRUPTS();
 	for (uint32 i = 0; i < npages; i++)
-	{
-		rencoder_vacuum_delay_point();
 		rencoder_wal_write_fresh(il->index, slab.extent.start + i, format->page_id,
 								 image + (Size) i * RENCODER_PAYLOAD_SIZE, true);
-	}
 	pfree(image);
 	format->count(&slab, new.nset);
 	new.recounted = true;
@@ -267,7 +272,6 @@ interleave_dict(const Interleaving *il, const RencoderHeaderData *copy)
 	/* The more is done now, the less there is to do under the locks. */
 	for (int round = 0; round < CATCH_UP_ROUNDS; round++)
 	{
-		CHECK_FOR_INTERRUPTS();
 		if (rencoder_dict_catch_up(&copy->config, copy->slice, &marks, &slab,
 								   &new.always) == 0)
 			break;
@@ -277,6 +281,7 @@ interleave_dict(const Interleaving *il, const RencoderHeaderData *copy)
 	(void) rencoder_dict_catch_up(&copy->config, copy->slice, &marks, &slab, &new.always);
 	switch_column(il, &locks, freebuf, &new);
 	unlock_after_switch(&locks);
+	RESUME_INTERRUPTS();
 }
 
 /* Is the group full, and is the column still in slices? */
