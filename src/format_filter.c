@@ -2,12 +2,12 @@
  * format_filter.c
  *		Group format: bit-sliced range filters.
  *
- *		matrix: page i is window i		| row 0 (16 B) | row 1 | .. | row 509 |
- *		slice:	page i is windows 16 i ..	| rows of window 16 i (1 B each) |
- *									| rows of window 16 i + 1 | ..
+ *		matrix: page i is window i			| band 0: 510 B | band 1 | .. | band 15 |
+ *		slice:	page i is windows 16 i ..	| window 16 i: 510 B | window 16 i + 1 | ..
  *
- * Every key sets kw * kr * |L| bits (src/filter/renc_shape.h); bits of the
- * 128 ranges of a group stand side by side in a row, so that one row read
+ * Byte r of a band is row r of the window, for eight ranges of the group
+ * (renc_window.h).  Every key sets kw * kr * |L| bits (src/filter/renc_shape.h);
+ * those of the 128 ranges of a group are in one page, so that one page read
  * tests them all.
  */
 #include "format.h"
@@ -187,7 +187,7 @@ bits_of_key(const RencoderSlab *slab, unsigned int slot, uint64 key, PageBit *bi
 	for (int i = 0; i < n; i++)
 	{
 		bits[i].pageno = pos[i].window / windows_per_page;
-		bits[i].offset = payload + renc_window_byte(slab->width, pos[i].row, slot) +
+		bits[i].offset = payload + renc_window_byte(RENCODER_ROWS, pos[i].row, slot) +
 			(pos[i].window % windows_per_page) * WINDOW_SIZE(slab->width);
 	}
 	qsort(bits, n, sizeof(PageBit), compare_bits);

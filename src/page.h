@@ -55,6 +55,10 @@ StaticAssertDecl(sizeof(RencoderPageOpaqueData) == 8,
 
 #define RencoderPageGetPayload(page) ((char *) PageGetContents(page))
 
+/* A window page is 16 bands of so many bytes: 510 at BLCKSZ 8192. */
+#define RENCODER_PAGE_BANDS		16
+#define RENCODER_BAND_SIZE		(RENCODER_PAYLOAD_SIZE / RENCODER_PAGE_BANDS)
+
 #define RENCODER_META_BLKNO		0
 
 /*
