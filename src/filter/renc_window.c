@@ -101,6 +101,22 @@ slots_of_band(renc_mask slots, int band)
 }
 
 bool
+renc_window_any(const uint8_t *window, int width, uint32_t rows, renc_mask slots)
+{
+	for (int b = 0; b < width; b++, window += rows)
+	{
+		uint8_t		asked = slots_of_band(slots, b);
+		uint8_t		found = 0;
+
+		for (uint32_t r = 0; r < rows && asked != 0; r++)
+			found |= window[r];
+		if (found & asked)
+			return true;
+	}
+	return false;
+}
+
+bool
 renc_window_clear(uint8_t *window, int width, uint32_t rows, renc_mask slots)
 {
 	uint8_t		found = 0;

@@ -125,11 +125,18 @@ extern void renc_window_interleave(uint8_t *matrix_window,
 								   const uint8_t *slice_window,
 								   unsigned int slice_no, uint32_t rows);
 
-/* Clears the columns of the slots in "slots"; true if a bit was set. */
+/* Is a bit of the slots in "slots" set? */
+extern bool renc_window_any(const uint8_t *window, int width, uint32_t rows,
+							renc_mask slots);
+
+/* Clears the bits of the slots in "slots"; true if one was set. */
 extern bool renc_window_clear(uint8_t *window, int width, uint32_t rows,
 							  renc_mask slots);
 
-/* Adds the set bits of each slot to counts[0 .. 8 * width - 1]. */
+/*
+ * Adds the set bits of each slot to counts[0 .. 8 * width - 1].  Here and above,
+ * the first bands of a window are a window of less width.
+ */
 extern void renc_window_count(const uint8_t *window, int width, uint32_t rows,
 							  uint32_t *counts);
 
