@@ -78,7 +78,7 @@ compare_with_seqscan($primary, 'postgres', "SELECT n FROM a WHERE v BETWEEN $_ *
 
 #
 # Bits beyond what is in use.  The index expression waits where it is told to;
-# pages have room for more rows.  .
+# pages have room for more rows.
 #
 sql(q{
 	CREATE EXTENSION pageinspect;
