@@ -73,8 +73,8 @@ cmp_ok($windows, '>', 50, "$windows windows");
 my $ratio = $wal / ($windows * 8160);
 cmp_ok($ratio, '<=', 1.2, sprintf 'the WAL of the group is %.3f times its filters', $ratio);
 sql("SELECT rencoder_index_check('a_v', true)");
-compare_with_seqscan($primary, 'postgres', "SELECT n FROM a WHERE v BETWEEN $_ * 10^15 AND $_ * 10^15 + 10^14", index => 'a_v')
-  foreach (-1, 5);
+compare_with_seqscan($primary, 'postgres', "SELECT n FROM a WHERE v BETWEEN $_ AND $_ + 100000000000000", index => 'a_v')
+  foreach (-1000000000000000, 5000000000000000);
 
 #
 # Bits beyond what is in use.  The index expression waits where it is told to;
@@ -96,7 +96,7 @@ sql(q{
 	CREATE INDEX w_two ON w USING rencoder (waits(v), few) WITH (autosummarize = off, pages_per_range = 1);
 	-- Rows that fill so many pages: 30 each.
 	CREATE FUNCTION add_pages(pages int, nulls bool DEFAULT false) RETURNS void LANGUAGE sql AS $$
-		INSERT INTO w (v, few, filler) SELECT CASE WHEN NOT nulls THEN hashint8extended(i, 7) END, i % 3, repeat('x', 88)
+		INSERT INTO w (v, few, filler) SELECT CASE WHEN NOT nulls THEN hashint8extended(i, 7) END, i % 3, repeat('x', CASE WHEN nulls THEN 88 ELSE 76 END)
 		FROM coalesce((SELECT max(id) FROM w), 0) AS first, generate_series(first + 1, first + pages * 30) i
 	$$;
 	-- Ends of window pages that are not all in use, in bands.
@@ -199,7 +199,8 @@ is(state_of('w_v', 162), 'summarizing', 'a range is summarizing');
 sql("UPDATE w SET v = 4, few = 77 WHERE ctid = '(162,3)'");
 is(state_of('w_v', 162), 'summarizing', 'and stays so, since its column has storage');
 like(sql("SELECT ends('w_v')"), qr/5/, 'the inserter was first in its band');
-verify($primary, 'while it is summarized');
+# rencoder_index_check() would wait for the summarizer here, on the standby it does not.
+compare_many_with_seqscan($primary, 'postgres', \@QUERIES, 'while it is summarized');
 wait_for_standby($primary, $standby);
 verify($standby, 'while it is summarized, standby');
 $primary->stop('immediate');
