@@ -2,7 +2,8 @@
  * interleave.c
  *		Turning the 16 slices of a full group into one matrix.
  *
- * A bit copy without heap access.  Filters (INV-7): the matrix' extent is
+ * For columns that did not grow in place (summarize.c).  A copy without heap
+ * access: band by band what the slices have.  Filters (INV-7): the matrix' extent is
  * noted as "next" in the header, so that inserters set bits in the slices and
  * then in the matrix; its pages are written one by one, each under its lock
  * while the slices are read; then one record switches the header and the
