@@ -7,8 +7,8 @@
  * nothing refers to are legal: a crash leaves such.
  *
  * Comments name the invariant of src/README.md that a check stands for.  INV-5
- * is one of rencoder_page_fault(), INV-3 shows in check_heap.c; INV-8 (locks)
- * and INV-10 (bytes) cannot be seen here.
+ * is one of rencoder_page_fault() and format_filter.c, INV-3 shows in
+ * check_heap.c; INV-8 (locks) and INV-10 (bytes) cannot be seen here.
  *
  * Inserters may widen bounds and set bits all the time; that breaks nothing
  * that is checked here.  The maintainer would, so it is kept out (primary) or

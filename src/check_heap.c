@@ -153,9 +153,10 @@ check_filter_bits(HeapCheck *hc, int col, const RencoderSlab *slab,
 			if (missing == 0)
 				continue;
 
-			/* Rows are "width" bytes; the byte in the row says which slots. */
-			note_violation(hc, v, col,
-						   first_slot + (int) (b % slab->width) * 8 + __builtin_ctz(missing),
+			/* In a matrix the band says which slots. */
+			if (slab->width == RENC_MATRIX_WIDTH)
+				first_slot += (int) (b / RENCODER_ROWS) * RENC_SLICE_RANGES;
+			note_violation(hc, v, col, first_slot + __builtin_ctz(missing),
 						   psprintf("a value of which block %u lacks a bit",
 									slab->extent.start + i));
 			break;

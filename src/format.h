@@ -64,7 +64,8 @@ typedef struct RencoderFormat
 
 	/*
 	 * Adds the keys of several ranges (those with n > 0); returns the slots
-	 * that were refused.  WAL: one record per page changed.
+	 * that were refused.  WAL: the changes of each page, in one record or of
+	 * several pages in one.
 	 */
 	renc_mask	(*merge) (const RencoderSlab *slab, const renc_keys *ranges);
 
@@ -102,6 +103,21 @@ extern char *rencoder_filter_image(const RencoderConfig *config, int width,
 extern void rencoder_filter_fill(char *image, const RencoderConfig *config,
 								 int width, unsigned int slot,
 								 const renc_keys *keys);
+
+/*
+ * The band of a slice, as an image of windows of width 1, for the keys of its
+ * eight ranges; palloc'd, possibly huge.
+ */
+extern char *rencoder_filter_band_image(const RencoderConfig *config,
+										const renc_keys *ranges);
+
+/*
+ * Makes the pages of a matrix that is to grow, to which nothing refers yet, with
+ * the band of one slice.  Further bands come by merge.  WAL: each page as far as
+ * it is in use, several a record.
+ */
+extern void rencoder_filter_start_matrix(const RencoderSlab *matrix, int slice,
+										 const char *image);
 
 /*
  * One page of interleaving: under the exclusive lock of the matrix page

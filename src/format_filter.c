@@ -2,12 +2,12 @@
  * format_filter.c
  *		Group format: bit-sliced range filters.
  *
- *		matrix: page i is window i		| row 0 (16 B) | row 1 | .. | row 509 |
- *		slice:	page i is windows 16 i ..	| rows of window 16 i (1 B each) |
- *									| rows of window 16 i + 1 | ..
+ *		matrix: page i is window i			| band 0: 510 B | band 1 | .. | band 15 |
+ *		slice:	page i is windows 16 i ..	| window 16 i: 510 B | window 16 i + 1 | ..
  *
- * Every key sets kw * kr * |L| bits (src/filter/renc_shape.h); bits of the
- * 128 ranges of a group stand side by side in a row, so that one row read
+ * Byte r of a band is row r of the window, for eight ranges of the group
+ * (renc_window.h).  Every key sets kw * kr * |L| bits (src/filter/renc_shape.h);
+ * those of the 128 ranges of a group are in one page, so that one page read
  * tests them all.
  */
 #include "format.h"
@@ -59,44 +59,25 @@ rencoder_filter_fill(char *image, const RencoderConfig *config, int width,
 			  RENCODER_ROWS, keys->key, keys->n);
 }
 
+/* Fills in the keys of 8 * width ranges. */
 static void
-fill_slice(char *image, const RencoderConfig *config, const renc_keys *ranges)
+fill_bands(char *image, const RencoderConfig *config, int width, const renc_keys *ranges)
 {
-	for (int slot = 0; slot < RENC_SLICE_RANGES; slot++)
+	for (int slot = 0; slot < RENC_SLICE_RANGES * width; slot++)
 	{
 		CHECK_FOR_INTERRUPTS();
 		if (ranges[slot].n > 0)
-			rencoder_filter_fill(image, config, RENC_SLICE_WIDTH, slot, &ranges[slot]);
+			rencoder_filter_fill(image, config, width, slot, &ranges[slot]);
 	}
 }
 
-/*
- * A matrix is made of slices: a slice's image is a sixteenth of it and mostly
- * fits the CPU's cache, where bits are set at random places.
- */
 static char *
 filter_build(const RencoderConfig *config, int width, const renc_keys *ranges,
 			 uint32 *npages)
 {
 	char	   *image = rencoder_filter_image(config, width, npages);
-	Size		size = config->nwindows * WINDOW_SIZE(RENC_SLICE_WIDTH);
-	uint8	   *slice;
 
-	if (width == RENC_SLICE_WIDTH)
-	{
-		fill_slice(image, config, ranges);
-		return image;
-	}
-	slice = MemoryContextAllocHuge(CurrentMemoryContext, size);
-	for (int s = 0; s < RENC_GROUP_SLICES; s++)
-	{
-		memset(slice, 0, size);
-		fill_slice((char *) slice, config, ranges + s * RENC_SLICE_RANGES);
-		for (uint32 w = 0; w < config->nwindows; w++)
-			renc_window_interleave((uint8 *) image + w * WINDOW_SIZE(width),
-								   slice + w * WINDOW_SIZE(RENC_SLICE_WIDTH), s, RENCODER_ROWS);
-	}
-	pfree(slice);
+	fill_bands(image, config, width, ranges);
 	return image;
 }
 
@@ -187,7 +168,7 @@ bits_of_key(const RencoderSlab *slab, unsigned int slot, uint64 key, PageBit *bi
 	for (int i = 0; i < n; i++)
 	{
 		bits[i].pageno = pos[i].window / windows_per_page;
-		bits[i].offset = payload + renc_window_byte(slab->width, pos[i].row, slot) +
+		bits[i].offset = payload + renc_window_byte(RENCODER_ROWS, pos[i].row, slot) +
 			(pos[i].window % windows_per_page) * WINDOW_SIZE(slab->width);
 	}
 	qsort(bits, n, sizeof(PageBit), compare_bits);
@@ -273,76 +254,212 @@ filter_insert(const RencoderSlab *slab, unsigned int slot, uint64 key)
 	return changed ? RENCODER_INSERT_ADDED : RENCODER_INSERT_PRESENT;
 }
 
-/* ORs one payload into another; true if that sets a new bit. */
-static bool
-adds_bits(const char *payload, const char *image)
+/*
+ * The image of some bands of a matrix: windows of "nbands" bands, for the keys
+ * of 8 * nbands ranges.
+ */
+static char *
+build_bands(const RencoderConfig *config, const renc_keys *ranges, int nbands)
 {
-	for (size_t i = 0; i < RENCODER_PAYLOAD_SIZE; i++)
+	char	   *image = MemoryContextAllocExtended(CurrentMemoryContext,
+												  config->nwindows * WINDOW_SIZE(nbands),
+												  MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+
+	fill_bands(image, config, nbands, ranges);
+	return image;
+}
+
+/*
+ * Bits for all pages of a slab: of each page's payload "length" bytes from
+ * "offset" on, those of page i from image + i * length on.
+ */
+typedef struct Addition
+{
+	char	   *image;			/* palloc'd; NULL: none */
+	size_t		offset;
+	size_t		length;
+} Addition;
+
+/* The bits of the keys of several ranges; only the bands that have any. */
+static Addition
+plan_addition(const RencoderSlab *slab, const renc_keys *ranges)
+{
+	Addition	add = {NULL, 0, RENCODER_PAYLOAD_SIZE};
+	int			first = RENC_GROUP_SLICES;
+	int			last = -1;
+	uint32		npages;
+
+	if (slab->width == RENC_SLICE_WIDTH)
 	{
-		if (image[i] & ~payload[i])
+		add.image = filter_build(slab->config, slab->width, ranges, &npages);
+		return add;
+	}
+	for (int slot = 0; slot < RENC_GROUP_RANGES; slot++)
+	{
+		if (ranges[slot].n == 0)
+			continue;
+		last = slot / RENC_SLICE_RANGES;
+		first = Min(first, last);
+	}
+	if (last < 0)
+		return add;
+	add.image = build_bands(slab->config, ranges + first * RENC_SLICE_RANGES, last - first + 1);
+	add.offset = (size_t) first * RENCODER_BAND_SIZE;
+	add.length = (size_t) (last - first + 1) * RENCODER_BAND_SIZE;
+	return add;
+}
+
+/* ORs an image into bytes of a page; true if that sets, or would set, a new bit. */
+static bool
+adds_bits(const char *bytes, const char *image, size_t length)
+{
+	for (size_t i = 0; i < length; i++)
+	{
+		if (image[i] & ~bytes[i])
 			return true;
 	}
 	return false;
 }
 
+/*
+ * Adds to the pages from "first" on, as many as fit one record; returns the page
+ * after them.
+ */
+static uint32
+add_to_some(const RencoderSlab *slab, const Addition *add, uint32 first)
+{
+	uint32		end = Min(first + RENCODER_WAL_MAX_PAGES, slab->extent.npages);
+	Buffer		changed[RENCODER_WAL_MAX_PAGES];
+	RencoderWal *wal = NULL;
+	int			n = 0;
+
+	CHECK_FOR_INTERRUPTS();
+	for (uint32 i = first; i < end; i++)
+	{
+		const char *image = add->image + i * add->length;
+		Buffer		buf = rencoder_page_read(slab->index, slab->extent.start + i,
+											 BUFFER_LOCK_EXCLUSIVE, RENCODER_PAGE_WINDOWS);
+		Page		page = BufferGetPage(buf);
+		char	   *bytes;
+
+		if (!adds_bits(RencoderPageGetPayload(page) + add->offset, image, add->length))
+		{
+			UnlockReleaseBuffer(buf);
+			continue;
+		}
+		if (wal == NULL)
+			wal = rencoder_wal_begin(slab->index, true);
+		changed[n++] = buf;
+		page = rencoder_wal_register(wal, buf);
+		bytes = RencoderPageGetPayload(page) + add->offset;
+		for (size_t b = 0; b < add->length; b++)
+			bytes[b] |= image[b];
+		rencoder_page_cover(page, (uint32) (bytes - page + add->length - 1));
+	}
+	if (wal != NULL)
+		rencoder_wal_finish(wal);
+	for (int i = 0; i < n; i++)
+		UnlockReleaseBuffer(changed[i]);
+	return end;
+}
+
 static renc_mask
 filter_merge(const RencoderSlab *slab, const renc_keys *ranges)
 {
-	uint32		npages;
-	char	   *image = filter_build(slab->config, slab->width, ranges, &npages);
+	Addition	add = plan_addition(slab, ranges);
 
-	for (uint32 i = 0; i < npages; i++)
+	if (add.image != NULL)
 	{
-		const char *add = image + (size_t) i * RENCODER_PAYLOAD_SIZE;
-		Buffer		buf;
-
-		CHECK_FOR_INTERRUPTS();
-		buf = rencoder_page_read(slab->index, slab->extent.start + i,
-								 BUFFER_LOCK_EXCLUSIVE, RENCODER_PAGE_WINDOWS);
-		if (adds_bits(RencoderPageGetPayload(BufferGetPage(buf)), add))
-		{
-			RencoderWal *wal = rencoder_wal_begin(slab->index, true);
-			char	   *payload = RencoderPageGetPayload(rencoder_wal_register(wal, buf));
-
-			for (size_t b = 0; b < RENCODER_PAYLOAD_SIZE; b++)
-				payload[b] |= add[b];
-			rencoder_wal_finish(wal);
-		}
-		UnlockReleaseBuffer(buf);
+		for (uint32 i = 0; i < slab->extent.npages;)
+			i = add_to_some(slab, &add, i);
+		pfree(add.image);
 	}
-	pfree(image);
 	return renc_mask_none();
+}
+
+/*
+ * Makes pages from "first" on, as many as fit one record, each with one band;
+ * returns the page after them.
+ */
+static uint32
+start_some(const RencoderSlab *matrix, int band, const char *image, uint32 first)
+{
+	uint32		end = Min(first + RENCODER_WAL_MAX_PAGES, matrix->extent.npages);
+	RencoderWal *wal = rencoder_wal_begin(matrix->index, true);
+	Buffer		buf[RENCODER_WAL_MAX_PAGES];
+
+	for (uint32 i = first; i < end; i++)
+	{
+		BlockNumber blkno = matrix->extent.start + i;
+		Page		page;
+		char	   *bytes;
+
+		/* The page may hold anything. */
+		buf[i - first] = ReadBufferExtended(matrix->index, MAIN_FORKNUM, blkno,
+											RBM_ZERO_AND_LOCK, NULL);
+		page = rencoder_wal_register_new(wal, buf[i - first]);
+		rencoder_page_init(page, blkno, RENCODER_PAGE_WINDOWS);
+		rencoder_page_uncover(page);
+		bytes = RencoderPageGetPayload(page) + (size_t) band * RENCODER_BAND_SIZE;
+		memcpy(bytes, image + (size_t) i * RENCODER_BAND_SIZE, RENCODER_BAND_SIZE);
+		rencoder_page_cover(page, (uint32) (bytes - page));
+	}
+	rencoder_wal_finish(wal);
+	for (uint32 i = first; i < end; i++)
+		UnlockReleaseBuffer(buf[i - first]);
+	return end;
+}
+
+void
+rencoder_filter_start_matrix(const RencoderSlab *matrix, int slice, const char *image)
+{
+	for (uint32 i = 0; i < matrix->extent.npages;)
+		i = start_some(matrix, slice, image, i);
+}
+
+char *
+rencoder_filter_band_image(const RencoderConfig *config, const renc_keys *ranges)
+{
+	return build_bands(config, ranges, 1);
+}
+
+/*
+ * A page of a slab as one window for renc_window_any() and others: a matrix
+ * page is one, as wide as the bands in use; the windows of a slice's page stand
+ * one after the other, one long window.
+ */
+static void
+page_as_window(const RencoderSlab *slab, Page page, int *width, uint32 *rows)
+{
+	*width = slab->width == RENC_MATRIX_WIDTH ? rencoder_page_bands(page) : RENC_SLICE_WIDTH;
+	*rows = RENCODER_PAYLOAD_SIZE / slab->width;
 }
 
 static void
 filter_clear(const RencoderSlab *slab, renc_mask slots)
 {
-	char	   *copy = palloc(RENCODER_PAYLOAD_SIZE);
-
 	for (uint32 i = 0; i < slab->extent.npages; i++)
 	{
 		Buffer		buf;
-		bool		changed = false;
+		Page		page;
+		int			width;
+		uint32		rows;
 
 		CHECK_FOR_INTERRUPTS();
 		buf = rencoder_page_read(slab->index, slab->extent.start + i,
 								 BUFFER_LOCK_EXCLUSIVE, RENCODER_PAGE_WINDOWS);
-		memcpy(copy, RencoderPageGetPayload(BufferGetPage(buf)), RENCODER_PAYLOAD_SIZE);
-
-		/* The windows of a page stand one after the other: one long window. */
-		changed = renc_window_clear((uint8 *) copy, slab->width,
-									RENCODER_PAYLOAD_SIZE / slab->width, slots);
-		if (changed)
+		page = BufferGetPage(buf);
+		page_as_window(slab, page, &width, &rows);
+		if (renc_window_any((const uint8_t *) RencoderPageGetPayload(page), width, rows, slots))
 		{
 			RencoderWal *wal = rencoder_wal_begin(slab->index, true);
 
-			memcpy(RencoderPageGetPayload(rencoder_wal_register(wal, buf)), copy,
-				   RENCODER_PAYLOAD_SIZE);
+			page = rencoder_wal_register(wal, buf);
+			renc_window_clear((uint8_t *) RencoderPageGetPayload(page), width, rows, slots);
 			rencoder_wal_finish(wal);
 		}
 		UnlockReleaseBuffer(buf);
 	}
-	pfree(copy);
 }
 
 static void
@@ -351,14 +468,43 @@ filter_count(const RencoderSlab *slab, uint32 *counts)
 	for (uint32 i = 0; i < slab->extent.npages; i++)
 	{
 		Buffer		buf;
+		Page		page;
+		int			width;
+		uint32		rows;
 
 		CHECK_FOR_INTERRUPTS();
 		buf = rencoder_page_read(slab->index, slab->extent.start + i,
 								 BUFFER_LOCK_SHARE, RENCODER_PAGE_WINDOWS);
-		renc_window_count((const uint8 *) RencoderPageGetPayload(BufferGetPage(buf)),
-						  slab->width, RENCODER_PAYLOAD_SIZE / slab->width, counts);
+		page = BufferGetPage(buf);
+		page_as_window(slab, page, &width, &rows);
+		renc_window_count((const uint8_t *) RencoderPageGetPayload(page), width, rows, counts);
 		UnlockReleaseBuffer(buf);
 	}
+}
+
+/*
+ * INV-5: pages of slices are covered, and those of a matrix have no bits above
+ * pd_lower.
+ */
+static void
+check_page(const RencoderSlab *slab, BlockNumber blkno)
+{
+	Buffer		buf = rencoder_page_read(slab->index, blkno, BUFFER_LOCK_SHARE,
+										 RENCODER_PAGE_WINDOWS);
+	Page		page = BufferGetPage(buf);
+	PageHeader	phdr = (PageHeader) page;
+	const char *fault = NULL;
+
+	if (slab->width == RENC_SLICE_WIDTH && phdr->pd_lower != phdr->pd_upper)
+		fault = "The page's free space pointers are wrong.";
+	for (int i = phdr->pd_lower; i < phdr->pd_upper && fault == NULL; i++)
+	{
+		if (page[i] != 0)
+			fault = "A bit is set beyond the bands in use.";
+	}
+	UnlockReleaseBuffer(buf);
+	if (fault != NULL)
+		rencoder_page_corrupted(slab->index, blkno, fault);
 }
 
 static void
@@ -378,9 +524,7 @@ filter_check(const RencoderSlab *slab)
 	for (uint32 i = 0; i < slab->extent.npages; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
-		UnlockReleaseBuffer(rencoder_page_read(slab->index, slab->extent.start + i,
-											   BUFFER_LOCK_SHARE,
-											   RENCODER_PAGE_WINDOWS));
+		check_page(slab, slab->extent.start + i);
 	}
 }
 

@@ -144,3 +144,21 @@ rencoder_slice_summarized(Relation index, const RencoderMeta *meta, uint64 slice
 	UnlockReleaseBuffer(buf);
 	return summarized == 0xFF;
 }
+
+void
+rencoder_group_seal(RencoderEntry entry, const RencoderMeta *meta,
+					const RencoderHeaderData *first)
+{
+	if (!renc_mask_empty(renc_mask_andnot(renc_mask_all(),
+										  rencoder_set_get(first->summarized))))
+		return;
+	for (int col = 0; col < meta->natts; col++)
+	{
+		if (entry->column[col].matrix.start == RENCODER_NO_BLOCK)
+			return;
+	}
+	entry->flags |= RENCODER_ENTRY_SEALED;
+	entry->horizon = 0;
+	for (int slot = 0; slot < RENC_GROUP_RANGES; slot++)
+		entry->horizon = Max(entry->horizon, first->horizon[slot]);
+}

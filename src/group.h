@@ -22,8 +22,9 @@
  * Bit j of a 16-byte set is range j of the group.
  *
  * Storage of a column: slices of 8 ranges, each an extent of its own, until
- * the group is full; then one matrix of all 128 ranges.  "next" is a matrix
- * under construction; inserters set bits in both.  While slices are
+ * the group is full; then one matrix of all 128 ranges.  Or a matrix from the
+ * first slice on, which grows (summarize.c); columns of a group may differ.
+ * "next" is a matrix under construction; inserters set bits in both.  While slices are
  * interleaved it is of the same configuration.  While the group is rebuilt it
  * has a configuration of its own, and bounds of its own, since its keys may be
  * made by another coder (next_config.format is not NONE).
@@ -136,6 +137,14 @@ rencoder_set_remove(uint8 *set, unsigned int slot)
 	set[slot / 8] &= (uint8) ~(1 << (slot % 8));
 }
 
+/* Has a column storage for a range? */
+static inline bool
+rencoder_has_storage(const RencoderHeaderData *header, unsigned int slot)
+{
+	return header->matrix.start != RENCODER_NO_BLOCK ||
+		header->slice[slot / RENC_SLICE_RANGES].start != RENCODER_NO_BLOCK;
+}
+
 /* The 128-bit mask of the 8 ranges of a slice. */
 static inline renc_mask
 rencoder_slice_mask(int slice)
@@ -172,6 +181,13 @@ extern BlockNumber rencoder_group_find(Relation index, const RencoderMeta *meta,
  */
 extern BlockNumber rencoder_group_summarizes(Relation index, const RencoderMeta *meta,
 											 uint64 range);
+
+/*
+ * Seals the entry of a group, if all ranges are summarized, according to its
+ * first header, and all columns have a matrix, according to the entry.
+ */
+extern void rencoder_group_seal(RencoderEntry entry, const RencoderMeta *meta,
+								const RencoderHeaderData *first);
 
 /*
  * Are the 8 ranges of a slice of the index (not of a group) all summarized?

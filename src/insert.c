@@ -15,7 +15,7 @@
  *	  extents in place.
  *	  Keys that want a coder are made by the one that the group's header names,
  *	  without any lock, and the header is looked at anew.
- *	- summarizing, but the group has no storage for it yet: the range goes back
+ *	- summarizing, but some column has no storage for it yet: the range goes back
  *	  to unsummarized.  The summarizer notices when it publishes its work, and
  *	  tries again, this time with the storage in place.
  */
@@ -183,6 +183,8 @@ insert_column(Insertion *ins, RencoderHeader header, int col)
 
 	ins->col = col;
 	ins->refused = ins->next_refused = false;
+	if (!rencoder_has_storage(header, ins->slot))
+		return INSERT_CANCEL;
 	if (ins->isnull[col])
 		return rencoder_set_test(header->has_null, ins->slot) ? INSERT_DONE : INSERT_WIDEN;
 	ins->wanted = header->config.coder;
@@ -208,22 +210,12 @@ try_insert(Insertion *ins)
 	RencoderHeader header = RencoderPageGetHeader(BufferGetPage(buf));
 	InsertStep	step = INSERT_DONE;
 	bool		summarizing = rencoder_set_test(header->summarizing, ins->slot);
+	bool		summarized = rencoder_set_test(header->summarized, ins->slot);
 
-	if (!summarizing && !rencoder_set_test(header->summarized, ins->slot))
+	if (!summarizing && !summarized)
 	{
 		UnlockReleaseBuffer(buf);
 		return INSERT_DONE;
-	}
-	if (header->matrix.start == RENCODER_NO_BLOCK &&
-		header->slice[ins->slot / RENC_SLICE_RANGES].start == RENCODER_NO_BLOCK)
-	{
-		bool		summarized = rencoder_set_test(header->summarized, ins->slot);
-
-		UnlockReleaseBuffer(buf);
-		if (summarized)
-			rencoder_page_corrupted(ins->index, ins->header,
-									"A summarized range has no storage.");
-		return INSERT_CANCEL;
 	}
 
 	step = insert_column(ins, header, 0);
@@ -236,20 +228,25 @@ try_insert(Insertion *ins)
 		UnlockReleaseBuffer(colbuf);
 	}
 	UnlockReleaseBuffer(buf);
+	if (step == INSERT_CANCEL && summarized)
+		rencoder_page_corrupted(ins->index, ins->header + ins->col,
+								"A summarized range has no storage.");
 	return step;
 }
 
-/* Takes a range back to unsummarized, if it is still without storage. */
+/* Takes a range back to unsummarized, if the column is still without storage. */
 static void
 cancel_summarizing(const Insertion *ins)
 {
 	Buffer		buf = rencoder_header_read(ins->index, ins->header, ins->group, 0,
 										   BUFFER_LOCK_EXCLUSIVE);
+	Buffer		colbuf = ins->col == 0 ? buf :
+		rencoder_header_read(ins->index, ins->header, ins->group, ins->col,
+							 BUFFER_LOCK_SHARE);
 	RencoderHeader header = RencoderPageGetHeader(BufferGetPage(buf));
 
 	if (rencoder_set_test(header->summarizing, ins->slot) &&
-		header->matrix.start == RENCODER_NO_BLOCK &&
-		header->slice[ins->slot / RENC_SLICE_RANGES].start == RENCODER_NO_BLOCK)
+		!rencoder_has_storage(RencoderPageGetHeader(BufferGetPage(colbuf)), ins->slot))
 	{
 		RencoderWal *wal = rencoder_wal_begin(ins->index, true);
 
@@ -257,6 +254,8 @@ cancel_summarizing(const Insertion *ins)
 		rencoder_set_remove(header->summarizing, ins->slot);
 		rencoder_wal_finish(wal);
 	}
+	if (colbuf != buf)
+		UnlockReleaseBuffer(colbuf);
 	UnlockReleaseBuffer(buf);
 }
 

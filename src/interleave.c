@@ -2,7 +2,8 @@
  * interleave.c
  *		Turning the 16 slices of a full group into one matrix.
  *
- * A bit copy without heap access.  Filters (INV-7): the matrix' extent is
+ * For columns that did not grow in place (summarize.c).  A copy without heap
+ * access: band by band what the slices have.  Filters (INV-7): the matrix' extent is
  * noted as "next" in the header, so that inserters set bits in the slices and
  * then in the matrix; its pages are written one by one, each under its lock
  * while the slices are read; then one record switches the header and the
@@ -69,11 +70,14 @@ typedef struct NewStorage
 	uint64		sample_stamp;
 } NewStorage;
 
-/* The changes of the switch on the images of its four pages. */
+/*
+ * The changes of the switch on the images of its four pages; "first" is the
+ * group's first header.
+ */
 static void
 apply_switch(const Interleaving *il, RencoderMetaPageData *metadata,
-			 RencoderEntry entry, RencoderHeader header, Page freepage,
-			 const NewStorage *new)
+			 RencoderEntry entry, const RencoderHeaderData *first, RencoderHeader header,
+			 Page freepage, const NewStorage *new)
 {
 	for (int s = 0; s < RENC_GROUP_SLICES; s++)
 	{
@@ -98,15 +102,7 @@ apply_switch(const Interleaving *il, RencoderMetaPageData *metadata,
 	entry->column[il->col].config = new->config;
 	entry->column[il->col].matrix = new->matrix;
 	entry->generation = ++metadata->generation;
-
-	/* The first column comes last: then all columns are matrices. */
-	if (il->col == 0)
-	{
-		entry->flags |= RENCODER_ENTRY_SEALED;
-		entry->horizon = 0;
-		for (int slot = 0; slot < RENC_GROUP_RANGES; slot++)
-			entry->horizon = Max(entry->horizon, header->horizon[slot]);
-	}
+	rencoder_group_seal(entry, il->meta, first);
 }
 
 /* The pages that a switch changes, locked in the order of INV-8. */
@@ -157,6 +153,7 @@ switch_column(const Interleaving *il, const SwitchLocks *locks, Buffer freebuf,
 	apply_switch(il, RencoderPageGetMeta(metapage),
 				 rencoder_directory_entry(RencoderPageGetPayload(dirpage), il->meta,
 										  il->group),
+				 RencoderPageGetHeader(BufferGetPage(locks->first)),
 				 RencoderPageGetHeader(colpage), freepage, new);
 	rencoder_wal_finish(wal);
 	UnlockReleaseBuffer(freebuf);

@@ -18,10 +18,10 @@
 #include "wal.h"
 
 #define RENCODER_MAGIC		0x5245434F	/* "RECO" */
-#define RENCODER_VERSION	1
+#define RENCODER_VERSION	2
 
-/* Rows of 16 bytes in a page: 510 at BLCKSZ 8192. */
-#define RENCODER_ROWS		(RENCODER_PAYLOAD_SIZE / 16)
+/* Rows in a window, which are bytes of a band: 510 at BLCKSZ 8192. */
+#define RENCODER_ROWS		RENCODER_BAND_SIZE
 
 /*
  * Directory pages found without a map, so that small indexes do without one,

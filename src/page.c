@@ -48,6 +48,39 @@ rencoder_page_init(Page page, BlockNumber blkno, uint16 page_id)
 	opaque->page_id = page_id;
 }
 
+void
+rencoder_page_uncover(Page page)
+{
+	((PageHeader) page)->pd_lower = MAXALIGN(SizeOfPageHeaderData);
+}
+
+bool
+rencoder_page_cover(Page page, uint32 offset)
+{
+	PageHeader	phdr = (PageHeader) page;
+	uint32		start = MAXALIGN(SizeOfPageHeaderData);
+
+	if (offset < phdr->pd_lower)
+		return false;
+	phdr->pd_lower = (LocationIndex)
+		(start + ((offset - start) / RENCODER_BAND_SIZE + 1) * RENCODER_BAND_SIZE);
+	Assert(phdr->pd_lower <= phdr->pd_upper);
+	return true;
+}
+
+/* Does pd_lower stand where it may in a page of the type? */
+static bool
+is_lower_valid(PageHeader phdr, uint16 page_id)
+{
+	uint32		start = MAXALIGN(SizeOfPageHeaderData);
+
+	if (phdr->pd_lower == phdr->pd_special)
+		return true;
+	return page_id == RENCODER_PAGE_WINDOWS && phdr->pd_lower >= start &&
+		phdr->pd_lower < phdr->pd_special &&
+		(phdr->pd_lower - start) % RENCODER_BAND_SIZE == 0;
+}
+
 const char *
 rencoder_page_fault(Page page, BlockNumber blkno, uint16 page_id)
 {
@@ -62,7 +95,7 @@ rencoder_page_fault(Page page, BlockNumber blkno, uint16 page_id)
 		return "The page is of another type.";
 	if (RencoderPageGetOpaque(page)->blkno != blkno)
 		return "The page belongs to another block.";
-	if (phdr->pd_lower != phdr->pd_special || phdr->pd_upper != phdr->pd_special)
+	if (!is_lower_valid(phdr, page_id) || phdr->pd_upper != phdr->pd_special)
 		return "The page's free space pointers are wrong.";
 	return NULL;
 }

@@ -11,8 +11,11 @@
  *		+------+--------------------------------------------+------------+
  *
  * pd_lower stands at the end of the payload, or generic WAL and full page
- * images would drop it as a "hole" (INV-5).  The special area repeats the
- * page's own block number, so that a page written to a wrong place is found.
+ * images would drop it as a "hole" (INV-5).  Only in a window page of a matrix
+ * that grows it stands at the end of the last band in use; what lies above is
+ * zero, and who sets a bit there raises it (rencoder_page_cover).  The special
+ * area repeats the page's own block number, so that a page written to a wrong
+ * place is found.
  */
 #ifndef RENCODER_PAGE_H
 #define RENCODER_PAGE_H
@@ -55,6 +58,13 @@ StaticAssertDecl(sizeof(RencoderPageOpaqueData) == 8,
 
 #define RencoderPageGetPayload(page) ((char *) PageGetContents(page))
 
+/* A window page is 16 bands of so many bytes: 510 at BLCKSZ 8192. */
+#define RENCODER_PAGE_BANDS		16
+#define RENCODER_BAND_SIZE		(RENCODER_PAYLOAD_SIZE / RENCODER_PAGE_BANDS)
+
+StaticAssertDecl(RENCODER_BAND_SIZE * RENCODER_PAGE_BANDS == RENCODER_PAYLOAD_SIZE,
+				 "bands must fill the payload");
+
 #define RENCODER_META_BLKNO		0
 
 /*
@@ -72,6 +82,25 @@ typedef struct RencoderExtent
 
 /* Makes an empty page of the type, payload zeroed. */
 extern void rencoder_page_init(Page page, BlockNumber blkno, uint16 page_id);
+
+/* The bands of a window page that pd_lower covers; the others are zero. */
+static inline int
+rencoder_page_bands(Page page)
+{
+	return (int) ((((PageHeader) page)->pd_lower - MAXALIGN(SizeOfPageHeaderData)) /
+				  RENCODER_BAND_SIZE);
+}
+
+/* Notes that a window page just made has no band in use yet. */
+extern void rencoder_page_uncover(Page page);
+
+/*
+ * Raises pd_lower, if need be, to the end of the band that the byte at "offset"
+ * from the start of the page belongs to; true if it did.  To be done in the
+ * record that sets a bit there, which replay would take for a hole else
+ * (INV-5).
+ */
+extern bool rencoder_page_cover(Page page, uint32 offset);
 
 /*
  * Is this a page of the type, in its place?  Returns NULL if so, else a

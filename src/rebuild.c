@@ -340,7 +340,7 @@ rencoder_rebuild_group(RencoderRebuild *r)
 	}
 }
 
-/* All ranges become unsummarized: from here on nobody writes to the slices. */
+/* All ranges become unsummarized: from here on nobody writes to the storage. */
 static void
 unsummarize_group(RencoderRebuild *r)
 {
@@ -367,11 +367,11 @@ unsummarize_group(RencoderRebuild *r)
 
 /*
  * Frees the storage of a column and notes the configuration that the column is
- * to be summarized with, if it is wanted.  A crash may have left the column a
- * "next", or, if it is not the first, a matrix before the first one had one.
+ * to be summarized with, if it is wanted: slices, or a matrix that grows.  A
+ * crash may have left the column a "next", too.
  */
 static void
-free_slices(RencoderRebuild *r, int col)
+free_storage(RencoderRebuild *r, int col)
 {
 	Buffer		freebuf = rencoder_space_prepare_release(r->index, RENC_GROUP_SLICES + 2);
 	Buffer		dirbuf = rencoder_page_read(r->index, r->directory, BUFFER_LOCK_EXCLUSIVE,
@@ -426,5 +426,5 @@ rencoder_rebuild_reset(RencoderRebuild *r)
 	 * that there is none, should a crash leave the others theirs.
 	 */
 	for (int col = 0; col < r->meta.natts; col++)
-		free_slices(r, col);
+		free_storage(r, col);
 }

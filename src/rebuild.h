@@ -54,7 +54,7 @@ extern void rencoder_rebuild_group(RencoderRebuild *rebuild);
 extern void rencoder_rebuild_forget(RencoderRebuild *rebuild);
 
 /*
- * Takes away all summaries and the slices of a group that is not full yet, and
+ * Takes away all summaries and the storage of a group that is not full yet, and
  * notes the configurations of the columns that are wanted, so that it can be
  * summarized anew.  Until it is, its ranges are visited by all scans.  Locks as
  * above.  WAL: metapage, directory, header; then for each column directory,

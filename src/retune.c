@@ -38,20 +38,35 @@ typedef struct Retuning
 	double		margin;			/* of the present cost over the best, to rebuild */
 	RencoderHeaderData *column; /* copies of the header pages */
 	uint32		ngroups;		/* of the table */
-	bool		full;			/* the group is a matrix, not slices */
+	bool		full;			/* the group is a matrix of 128 summarized ranges */
 	MemoryContext context;		/* reset with each group */
 } Retuning;
 
+/* Are these the first ranges of a group, without a gap? */
+static bool
+is_beginning(renc_mask mask)
+{
+	int			n = renc_mask_count(mask);
+
+	for (int slot = 0; slot < n; slot++)
+	{
+		if (!renc_mask_test(mask, slot))
+			return false;
+	}
+	return true;
+}
+
 /*
  * Copies the headers of a group; false if it cannot be rebuilt: it has no
- * summaries, or some ranges of a matrix lost theirs.  Takes away what an
- * interrupted rebuilding left.
+ * summaries, or ranges in the middle of a matrix lost theirs.  Takes away what
+ * an interrupted rebuilding left.
  */
 static bool
 read_group(Retuning *t, uint32 group)
 {
 	RencoderRebuild *r = &t->rebuild;
-	renc_mask	missing;
+	renc_mask	summarized;
+	bool		slices = false;
 
 	r->group = group;
 	r->header = rencoder_group_find(r->index, &r->meta, group);
@@ -66,12 +81,12 @@ read_group(Retuning *t, uint32 group)
 		memcpy(&t->column[col], RencoderPageGetHeader(BufferGetPage(buf)),
 			   sizeof(RencoderHeaderData));
 		UnlockReleaseBuffer(buf);
+		slices |= t->column[col].matrix.start == RENCODER_NO_BLOCK;
 	}
-	missing = renc_mask_andnot(renc_mask_all(), rencoder_set_get(t->column[0].summarized));
-	t->full = t->column[0].matrix.start != RENCODER_NO_BLOCK;
-	if (t->full)
-		rencoder_rebuild_forget(r);
-	return t->full ? renc_mask_empty(missing) : renc_mask_count(missing) < RENC_GROUP_RANGES;
+	rencoder_rebuild_forget(r);
+	summarized = rencoder_set_get(t->column[0].summarized);
+	t->full = !slices && renc_mask_count(summarized) == RENC_GROUP_RANGES;
+	return !renc_mask_empty(summarized) && (slices || is_beginning(summarized));
 }
 
 /* Would the keys of the group fit into memory? */

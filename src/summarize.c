@@ -13,7 +13,10 @@
  *	   cancel.
  *	3. Scan the heap, any version visible, and collect the keys (INV-3).
  *	4. Write the bits: merge them into existing storage, or write a new slab
- *	   that nobody refers to yet.
+ *	   that nobody refers to yet.  In groups behind the first, a column of
+ *	   filters has its matrix from its first slice on, and each further slice
+ *	   is merged into that; other columns, and the first group, get a slab for
+ *	   each slice, which interleave.c turns into a matrix when the group is full.
  *	5. Publish: one record per column links the slab and widens the bounds; the
  *	   last one sets "summarized" for the ranges that are still "summarizing"
  *	   (INV-4: it follows the records of all bits it vouches for).
@@ -25,6 +28,7 @@
  */
 #include "summarize_state.h"
 
+#include "miscadmin.h"
 #include "utils/memutils.h"
 
 #include "space.h"
@@ -64,10 +68,64 @@ make_header(Relation index, const RencoderMeta *meta, uint32 group,
 }
 
 /*
- * Writes the keys of a column: into the storage that is there (copy->config
- * and extents), or into a new slice, noted in "copy".
+ * Is a new column's storage to be a matrix that grows, slice by slice, and so is
+ * logged once?  The table's first group does without: a small table should not
+ * pay for 128 ranges.  A dictionary cannot grow so, and where there are slices,
+ * there will be more.
+ */
+static bool
+grows_in_place(const RencoderSummarizing *s, const RencoderHeaderData *copy)
+{
+	if (s->group == 0 || copy->config.format != RENCODER_FORMAT_FILTER)
+		return false;
+	for (int slice = 0; slice < RENC_GROUP_SLICES; slice++)
+	{
+		if (copy->slice[slice].start != RENCODER_NO_BLOCK)
+			return false;
+	}
+	return true;
+}
+
+/*
+ * Makes storage for the keys of the slice's ranges, noted in "copy" and *slab.
+ * Interrupts are held from then on: until it is linked, its pages would be lost.
  */
 static void
+make_storage(RencoderSummarizing *s, RencoderHeader copy, const renc_keys *ranges,
+			 RencoderSlab *slab)
+{
+	const RencoderFormat *format = rencoder_format_of(&copy->config);
+	uint32		npages;
+	char	   *image;
+
+	if (grows_in_place(s, copy))
+	{
+		image = rencoder_filter_band_image(&copy->config, ranges);
+		npages = rencoder_filter_npages(&copy->config, RENC_MATRIX_WIDTH);
+		slab->width = RENC_MATRIX_WIDTH;
+		slab->extent = copy->matrix = rencoder_space_alloc(s->index, npages);
+		HOLD_INTERRUPTS();
+		rencoder_filter_start_matrix(slab, s->slice, image);
+	}
+	else
+	{
+		image = format->build(&copy->config, RENC_SLICE_WIDTH, ranges, &npages);
+		slab->width = RENC_SLICE_WIDTH;
+		slab->extent = copy->slice[s->slice] = rencoder_space_alloc(s->index, npages);
+		HOLD_INTERRUPTS();
+		for (uint32 i = 0; i < npages; i++)
+			rencoder_wal_write_fresh(s->index, slab->extent.start + i, format->page_id,
+									 image + (Size) i * RENCODER_PAYLOAD_SIZE, true);
+	}
+	pfree(image);
+}
+
+/*
+ * Writes the keys of a column: into the storage that is there (copy->config
+ * and extents), or into new storage, noted in "copy"; returns whether it made
+ * some, with interrupts held.
+ */
+static bool
 write_column(RencoderSummarizing *s, int col, RencoderHeader copy, renc_mask *always)
 {
 	renc_keys	ranges[RENC_GROUP_RANGES] = {{NULL, 0}};
@@ -106,21 +164,11 @@ write_column(RencoderSummarizing *s, int col, RencoderHeader copy, renc_mask *al
 		}
 	}
 	else
-	{
-		uint32		npages;
-		char	   *image = format->build(&copy->config, RENC_SLICE_WIDTH, ranges, &npages);
-		RencoderExtent extent = rencoder_space_alloc(s->index, npages);
-
-		for (uint32 i = 0; i < npages; i++)
-			rencoder_wal_write_fresh(s->index, extent.start + i, format->page_id,
-									 image + (Size) i * RENCODER_PAYLOAD_SIZE, true);
-		pfree(image);
-		copy->slice[s->slice] = extent;
-		slab.extent = extent;
-	}
+		make_storage(s, copy, ranges, &slab);
 	memset(copy->nset, 0, sizeof(copy->nset));
 	format->count(&slab, copy->nset + (slab.width == RENC_MATRIX_WIDTH ? 0 :
 									   s->slice * RENC_SLICE_RANGES));
+	return !exists;
 }
 
 /* One attempt at the ranges to do; returns those that were published. */
@@ -143,9 +191,13 @@ try_slice(RencoderSummarizing *s)
 	 */
 	for (int col = s->meta.natts - 1; col >= 0; col--)
 	{
+		bool		made;
+
 		rencoder_summarizing_header(s, col, &copy);
-		write_column(s, col, &copy, &always);
+		made = write_column(s, col, &copy, &always);
 		done = rencoder_summarizing_publish(s, col, &copy, always);
+		if (made)
+			RESUME_INTERRUPTS();
 	}
 	return done;
 }

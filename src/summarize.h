@@ -11,7 +11,8 @@
  * Summarizes every unsummarized range of [first, last] (clipped to the table)
  * and returns their number.  With "partial", also the last range if the table
  * ends inside it.  Groups of which nothing is summarized yet are made a matrix at
- * once; others that become full are interleaved into one.
+ * once; others grow, by bands of a matrix or by slices that are interleaved into
+ * one when the group is full.
  *
  * Locks: the caller has at least RowExclusiveLock on the heap and on the
  * index, and no content lock; takes the maintainer lock for each group of

@@ -223,20 +223,6 @@ rencoder_summarizing_plan(RencoderSummarizing *s, int col, int width, RencoderHe
 	copy->sample_stamp = rencoder_planner_stamp(planner, col, copy->config.coder);
 }
 
-/* Seals the entry if the group's header says that it can be. */
-static void
-seal_if_complete(RencoderEntry entry, RencoderHeader header)
-{
-	renc_mask	missing = renc_mask_andnot(renc_mask_all(),
-										   rencoder_set_get(header->summarized));
-
-	if (!renc_mask_empty(missing) || header->matrix.start == RENCODER_NO_BLOCK)
-		return;
-	entry->flags |= RENCODER_ENTRY_SEALED;
-	entry->horizon = 0;
-	for (int slot = 0; slot < RENC_GROUP_RANGES; slot++)
-		entry->horizon = Max(entry->horizon, header->horizon[slot]);
-}
 
 /* Puts what was learnt of a range into the header and the entry's bounds. */
 static void
@@ -287,9 +273,8 @@ rencoder_summarizing_publish(RencoderSummarizing *s, int col, const RencoderHead
 	header->predicted_fpr = copy->predicted_fpr;
 	header->best_fpr = copy->best_fpr;
 	header->sample_stamp = copy->sample_stamp;
-	if (s->whole)
-		header->matrix = entry->column[col].matrix = copy->matrix;
-	else
+	header->matrix = entry->column[col].matrix = copy->matrix;
+	if (!s->whole)
 		header->slice[s->slice] = copy->slice[s->slice];
 	entry->column[col].config = copy->config;
 	for (int slot = 0; slot < RENC_GROUP_RANGES; slot++)
@@ -308,7 +293,7 @@ rencoder_summarizing_publish(RencoderSummarizing *s, int col, const RencoderHead
 			if (renc_mask_test(done, slot))
 				header->horizon[slot] = s->horizon;
 		}
-		seal_if_complete(entry, header);
+		rencoder_group_seal(entry, &s->meta, header);
 	}
 	rencoder_wal_finish(wal);
 	if (colbuf != firstbuf)

@@ -83,13 +83,20 @@ rencoder_wal_abort(RencoderWal *wal)
  * Fragments that have no more than a fragment's header between them are written as
  * one.
  *
- * generic_redo() zeroes what lies between pd_lower and pd_upper; that is
- * nothing here (INV-5).
+ * generic_redo() zeroes what lies between pd_lower and pd_upper, and so would
+ * GenericXLogFinish() of a later record.  A bit in a band of a window page that
+ * was not in use yet raises pd_lower first (INV-5), on the page, so that an
+ * image of it has the bit, and in the delta.
  */
 #define FRAGMENT_HEADER_SIZE	(2 * sizeof(OffsetNumber))
 
-/* Bytes of a delta: each fragment but the first saves at least its own size. */
-#define MAX_DELTA_SIZE			(RENC_MAX_POSITIONS * (FRAGMENT_HEADER_SIZE + 1))
+/*
+ * Bytes of a delta: each fragment but the first saves at least its own size; and
+ * for each page pd_lower.
+ */
+#define MAX_DELTA_SIZE \
+	(RENC_MAX_POSITIONS * (FRAGMENT_HEADER_SIZE + 1) + \
+	 RENCODER_WAL_MAX_PAGES * (FRAGMENT_HEADER_SIZE + sizeof(LocationIndex)))
 
 StaticAssertDecl(sizeof(OffsetNumber) == 2 && BLCKSZ <= PG_UINT16_MAX,
 				 "fragments of generic WAL have two-byte offsets");
@@ -144,6 +151,7 @@ rencoder_wal_set_bits(Relation index, const RencoderBitRecord *record)
 		const RencoderBits *bits = &record->bits[first];
 		int			n = record->end[i] - first;
 		char	   *start = ptr;
+		bool		raised = rencoder_page_cover(page, bits[n - 1].offset);
 
 		for (int b = 0; b < n; b++)
 			((uint8 *) page)[bits[b].offset] |= bits[b].bits;
@@ -151,6 +159,9 @@ rencoder_wal_set_bits(Relation index, const RencoderBitRecord *record)
 		first = record->end[i];
 		if (!log)
 			continue;
+		if (raised)
+			ptr = write_fragment(ptr, page, offsetof(PageHeaderData, pd_lower),
+								 offsetof(PageHeaderData, pd_lower) + sizeof(LocationIndex));
 		ptr = write_delta(ptr, page, bits, n);
 		XLogRegisterBuffer(i, buf, REGBUF_STANDARD);
 		XLogRegisterBufData(i, start, ptr - start);

@@ -62,7 +62,8 @@ typedef struct RencoderBitRecord
 
 /*
  * Sets them, which the caller has found not to be set, and marks the buffers
- * dirty.  Several may be in one byte.  WAL: one record of the generic resource
+ * dirty.  Several may be in one byte.  Raises pd_lower where a bit lies above it
+ * (INV-5).  WAL: one record of the generic resource
  * manager, the same that begin .. register .. finish would write; none if the
  * relation needs none.
  */

@@ -8,6 +8,8 @@
  */
 #include "renc_program.h"
 
+#include "renc_window.h"
+
 typedef struct compiler
 {
 	renc_program *prog;
@@ -232,7 +234,7 @@ run_window(renc_program *prog, const renc_tree *tree, uint32_t w,
 		{
 			uint32_t	row = renc_hash_reduce(node->hash, w * kr + r, prog->rows);
 
-			m = renc_mask_and(m, renc_mask_load(window + (size_t) row * width, width));
+			m = renc_window_row(window, width, prog->rows, row, m);
 		}
 		prog->mask[i] = m;
 		if (node->flags & (RENC_NODE_RESULT | RENC_NODE_LINK))

@@ -29,15 +29,13 @@ common_prefix(uint64_t a, uint64_t b)
 
 /*
  * The nodes of a storey; "shared": those that the previous key of the sorted list
- * has set already.  Inline, so that the width is a constant.
+ * has set already.  "band": the slot's band of the image's first window.
  */
 static inline void
-fill_storey(uint8_t *image, int width, unsigned int slot,
+fill_storey(uint8_t *band, size_t window_size, uint8_t bit,
 			const renc_storey *st, uint32_t nwindows, uint32_t rows,
 			uint64_t key, int shared)
 {
-	const uint8_t bit = renc_window_bit(slot);
-
 	/* Not read again after each bit set, which might change them for all C knows. */
 	const uint32_t kw = st->kw;
 	const uint32_t kr = st->kr;
@@ -52,8 +50,7 @@ fill_storey(uint8_t *image, int width, unsigned int slot,
 
 	root = renc_hash_root(renc_prefix(key, st->root), st->root);
 	for (uint32_t w = 0; w < kw; w++)
-		column[w] = image + slot / 8 +
-			(size_t) renc_hash_reduce(root, w, nwindows) * rows * width;
+		column[w] = band + renc_hash_reduce(root, w, nwindows) * window_size;
 	for (; todo != 0; todo &= todo - 1)
 	{
 		int			level = __builtin_ctzll(todo) + 1;
@@ -62,24 +59,7 @@ fill_storey(uint8_t *image, int width, unsigned int slot,
 		/* Not tested first: half of the bits are set, which no CPU predicts. */
 		for (uint32_t w = 0; w < kw; w++)
 			for (uint32_t r = 0; r < kr; r++)
-				column[w][(size_t) renc_hash_reduce(node, w * kr + r, rows) * width] |= bit;
-	}
-}
-
-static inline void
-fill_keys(uint8_t *image, int width, unsigned int slot,
-		  const renc_shape *shape, uint32_t nwindows, uint32_t rows,
-		  const uint64_t *keys, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-	{
-		int			shared = i == 0 ? 0 : common_prefix(keys[i - 1], keys[i]);
-
-		if (shared == RENC_KEY_BITS)
-			continue;
-		for (int s = 0; s < shape->nstoreys; s++)
-			fill_storey(image, width, slot, &shape->storey[s], nwindows, rows,
-						keys[i], shared);
+				column[w][renc_hash_reduce(node, w * kr + r, rows)] |= bit;
 	}
 }
 
@@ -88,61 +68,94 @@ renc_fill(uint8_t *image, int width, unsigned int slot,
 		  const renc_shape *shape, uint32_t nwindows, uint32_t rows,
 		  const uint64_t *keys, size_t n)
 {
-	if (width == RENC_SLICE_WIDTH)
-		fill_keys(image, RENC_SLICE_WIDTH, slot, shape, nwindows, rows, keys, n);
-	else
-		fill_keys(image, RENC_MATRIX_WIDTH, slot, shape, nwindows, rows, keys, n);
+	uint8_t    *band = image + renc_window_byte(rows, 0, slot);
+	size_t		window_size = renc_image_size(1, rows, width);
+
+	for (size_t i = 0; i < n; i++)
+	{
+		int			shared = i == 0 ? 0 : common_prefix(keys[i - 1], keys[i]);
+
+		if (shared == RENC_KEY_BITS)
+			continue;
+		for (int s = 0; s < shape->nstoreys; s++)
+			fill_storey(band, window_size, renc_window_bit(slot), &shape->storey[s],
+						nwindows, rows, keys[i], shared);
+	}
 }
 
 void
 renc_window_interleave(uint8_t *matrix_window, const uint8_t *slice_window,
 					   unsigned int slice_no, uint32_t rows)
 {
+	uint8_t    *band = matrix_window + (size_t) slice_no * rows;
+
 	for (uint32_t r = 0; r < rows; r++)
-		matrix_window[(size_t) r * RENC_MATRIX_WIDTH + slice_no] |= slice_window[r];
+		band[r] |= slice_window[r];
+}
+
+/* The slots of a band in a mask. */
+static inline uint8_t
+slots_of_band(renc_mask slots, int band)
+{
+	return (uint8_t) (slots.w[band / 8] >> (band % 8 * 8));
+}
+
+bool
+renc_window_any(const uint8_t *window, int width, uint32_t rows, renc_mask slots)
+{
+	for (int b = 0; b < width; b++, window += rows)
+	{
+		uint8_t		asked = slots_of_band(slots, b);
+		uint8_t		found = 0;
+
+		for (uint32_t r = 0; r < rows && asked != 0; r++)
+			found |= window[r];
+		if (found & asked)
+			return true;
+	}
+	return false;
 }
 
 bool
 renc_window_clear(uint8_t *window, int width, uint32_t rows, renc_mask slots)
 {
-	bool		changed = false;
+	uint8_t		found = 0;
 
-	for (uint32_t r = 0; r < rows; r++)
+	for (int b = 0; b < width; b++, window += rows)
 	{
-		uint8_t    *row = window + (size_t) r * width;
-		renc_mask	m = renc_mask_load(row, width);
+		uint8_t		gone = slots_of_band(slots, b);
 
-		if (!renc_mask_empty(renc_mask_and(m, slots)))
+		for (uint32_t r = 0; r < rows && gone != 0; r++)
 		{
-			renc_mask_store(row, width, renc_mask_andnot(m, slots));
-			changed = true;
+			found |= window[r] & gone;
+			window[r] &= (uint8_t) ~gone;
 		}
 	}
-	return changed;
+	return found != 0;
 }
 
-/*
- * Adds to counts[i] the words, "stride" bytes apart, that have bit i.  Byte k of
- * sums[j] counts bit 8 * k + j, which it can do for 255 words.
- */
+/* Adds the set bits of each slot of a band to counts[0 .. 7]. */
 static void
-count_words(const uint8_t *from, size_t stride, uint32_t n, uint32_t *counts)
+count_band(const uint8_t *band, uint32_t rows, uint32_t *counts)
 {
-	while (n > 0)
+	/* Byte k of sums[j] counts bit j of each eighth byte, which it can do for 255. */
+	for (uint32_t r = 0; r < rows;)
 	{
 		uint64_t	sums[8] = {0};
-		uint32_t	some = n < UINT8_MAX ? n : UINT8_MAX;
 
-		for (uint32_t i = 0; i < some; i++, from += stride)
+		for (int i = 0; i < UINT8_MAX && r < rows; i++, r += 8)
 		{
-			uint64_t	word = renc_load64(from);
+			uint64_t	word = 0;
 
+			if (r + 8 <= rows)
+				word = renc_load64(band + r);
+			else
+				memcpy(&word, band + r, rows - r);
 			for (int j = 0; j < 8; j++)
 				sums[j] += (word >> j) & UINT64_C(0x0101010101010101);
 		}
 		for (int bit = 0; bit < 64; bit++)
-			counts[bit] += (uint8_t) (sums[bit % 8] >> (bit / 8 * 8));
-		n -= some;
+			counts[bit % 8] += (uint8_t) (sums[bit % 8] >> (bit / 8 * 8));
 	}
 }
 
@@ -150,20 +163,6 @@ void
 renc_window_count(const uint8_t *window, int width, uint32_t rows,
 				  uint32_t *counts)
 {
-	uint32_t	bits[64] = {0};
-	uint8_t		rest[8] = {0};
-
-	if (width == RENC_MATRIX_WIDTH)
-	{
-		count_words(window, RENC_MATRIX_WIDTH, rows, counts);
-		count_words(window + 8, RENC_MATRIX_WIDTH, rows, counts + 64);
-		return;
-	}
-
-	/* Eight rows of a slice are a word. */
-	count_words(window, 8, rows / 8, bits);
-	memcpy(rest, window + (size_t) (rows / 8) * 8, rows % 8);
-	count_words(rest, 8, 1, bits);
-	for (int bit = 0; bit < 64; bit++)
-		counts[bit % 8] += bits[bit];
+	for (int b = 0; b < width; b++)
+		count_band(window + (size_t) b * rows, rows, counts + 8 * b);
 }

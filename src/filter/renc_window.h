@@ -2,14 +2,19 @@
  * renc_window.h
  *		The bit matrix of a group: windows of rows, in memory.
  *
- * A filter image is nwindows windows of "rows" rows of "width" bytes, one
- * after the other.  Bit j of a row belongs to the slot j of the matrix
- * (width 16: the 128 ranges of a group) or slice (width 1: 8 ranges):
+ * A filter image is nwindows windows of "rows" rows, one after the other.  A
+ * row has a bit for each slot of the matrix (width 16: the 128 ranges of a
+ * group) or slice (width 1: 8 ranges).  The bits of eight slots, a byte of each
+ * row, stand together as a band; a window is "width" bands of "rows" bytes:
  *
- *		window 0                     window 1
- *		| row 0 | row 1 | .. | row R-1 | row 0 | ..
- *		   |
- *		   +-- width bytes: byte 0 has slots 0 .. 7, byte 1 slots 8 .. 15, ..
+ *		window 0                                                window 1
+ *		| band 0: slots 0 .. 7    | band 1: slots 8 .. 15 | .. | band 0 ..
+ *		| row 0 | row 1 | .. R-1  | row 0 | row 1 | .. R-1| .. | row 0 ..
+ *
+ * So a slice is band by band what the matrix has of its ranges, a matrix can
+ * grow by one band after the other, and filling the slots of a band stays
+ * within a sixteenth of the matrix.  A test reads one byte of each band that
+ * still has a candidate.
  *
  * On disk one page holds one window of a matrix or 16 windows of a slice; the
  * payloads of the pages in a row are this image.
@@ -39,9 +44,9 @@ extern void renc_fill(uint8_t *image, int width, unsigned int slot,
 
 /* Where in a window the bit of (row, slot) is: the byte, and the bit in it. */
 static inline size_t
-renc_window_byte(int width, uint32_t row, unsigned int slot)
+renc_window_byte(uint32_t rows, uint32_t row, unsigned int slot)
 {
-	return (size_t) row * width + slot / 8;
+	return (size_t) (slot / 8) * rows + row;
 }
 
 static inline uint8_t
@@ -52,15 +57,15 @@ renc_window_bit(unsigned int slot)
 
 /* Is the bit of (row, slot) set in a window?  Sets it; true if it was not. */
 static inline bool
-renc_window_test(const uint8_t *window, int width, uint32_t row, unsigned int slot)
+renc_window_test(const uint8_t *window, uint32_t rows, uint32_t row, unsigned int slot)
 {
-	return (window[renc_window_byte(width, row, slot)] & renc_window_bit(slot)) != 0;
+	return (window[renc_window_byte(rows, row, slot)] & renc_window_bit(slot)) != 0;
 }
 
 static inline bool
-renc_window_set(uint8_t *window, int width, uint32_t row, unsigned int slot)
+renc_window_set(uint8_t *window, uint32_t rows, uint32_t row, unsigned int slot)
 {
-	uint8_t    *byte = &window[renc_window_byte(width, row, slot)];
+	uint8_t    *byte = &window[renc_window_byte(rows, row, slot)];
 
 	if (*byte & renc_window_bit(slot))
 		return false;
@@ -68,16 +73,70 @@ renc_window_set(uint8_t *window, int width, uint32_t row, unsigned int slot)
 	return true;
 }
 
-/* ORs a window of slice "slice_no" into the same window of the matrix. */
+/* Half a row: those of "among" that are set in eight bands from "byte" on. */
+static inline uint64_t
+renc_window_half_row(const uint8_t *byte, uint32_t rows, uint64_t among)
+{
+	uint64_t	row = 0;
+	uint64_t	left = among;
+
+	/* Few candidates, few bands: each is a cache line of its own. */
+	if (__builtin_popcountll(among) <= 6)
+	{
+		while (left != 0)
+		{
+			int			shift = __builtin_ctzll(left) & ~7;
+
+			row |= (uint64_t) byte[(size_t) (shift / 8) * rows] << shift;
+			left &= ~(UINT64_C(0xFF) << shift);
+		}
+	}
+	else
+	{
+		for (int band = 0; band < 8; band++)
+			row |= (uint64_t) byte[(size_t) band * rows] << (8 * band);
+	}
+	return row & among;
+}
+
+/* Which of the slots in "among" are set in a row? */
+static inline renc_mask
+renc_window_row(const uint8_t *window, int width, uint32_t rows, uint32_t row,
+				renc_mask among)
+{
+	if (width == RENC_SLICE_WIDTH)
+	{
+		among.w[0] &= window[row];
+		among.w[1] = 0;
+	}
+	else
+	{
+		among.w[0] = renc_window_half_row(window + row, rows, among.w[0]);
+		among.w[1] = renc_window_half_row(window + (size_t) 8 * rows + row, rows, among.w[1]);
+	}
+	return among;
+}
+
+/*
+ * ORs a window of slice "slice_no" into the same window of the matrix: into its
+ * band of that number.
+ */
 extern void renc_window_interleave(uint8_t *matrix_window,
 								   const uint8_t *slice_window,
 								   unsigned int slice_no, uint32_t rows);
 
-/* Clears the columns of the slots in "slots"; true if a bit was set. */
+/* Is a bit of the slots in "slots" set? */
+extern bool renc_window_any(const uint8_t *window, int width, uint32_t rows,
+							renc_mask slots);
+
+/* Clears the bits of the slots in "slots"; true if one was set. */
 extern bool renc_window_clear(uint8_t *window, int width, uint32_t rows,
 							  renc_mask slots);
 
-/* Adds the set bits of each slot to counts[0 .. 8 * width - 1]. */
+/*
+ * Adds the set bits of each slot to counts[0 .. 8 * width - 1].  Here and above,
+ * the first bands of a window are a window of less width.
+ */
 extern void renc_window_count(const uint8_t *window, int width, uint32_t rows,
 							  uint32_t *counts);
 

@@ -56,14 +56,43 @@ my %ENTRY = (
 	min        => 24,
 	matrix     => 72);
 
-# Pages of the type, in the index file "$data".
-sub pages_of_type
+# Blocks of the index file "$data" by the type of their pages.
+sub blocks_of_type
 {
 	my ($data, $type) = @_;
 
 	return grep {
 		unpack('v', substr($$data, ($_ + 1) * $BLCKSZ - 2, 2)) == $PAGE_ID{$type}
 	} 0 .. length($$data) / $BLCKSZ - 1;
+}
+
+# The same without free pages, which are still what they were.
+sub pages_of_type
+{
+	my ($data, $type) = @_;
+	my %free;
+
+	foreach my $list (blocks_of_type($data, 'free'))
+	{
+		my (undef, $n) = unpack('VV', peek($data, $list, 0, 8));
+
+		foreach my $i (1 .. $n)
+		{
+			my ($start, $npages) = unpack('VV', peek($data, $list, 8 * $i, 8));
+
+			@free{ $start .. $start + $npages - 1 } = ();
+		}
+	}
+	return grep { !exists $free{$_} } blocks_of_type($data, $type);
+}
+
+# The last window page of the growing group, whose last bands are not in use.
+sub growing_page
+{
+	my ($data) = @_;
+	my ($start, $npages) = unpack('VV', peek($data, last_header($data), $HEADER{matrix}, 8));
+
+	return $start + $npages - 1;
 }
 
 sub first_page
@@ -192,7 +221,7 @@ my %damage = (
 	both_states => [ 'v', poke_header('summarizing', "\1"), qr/both summarizing and summarized/ ],
 	no_value    => [ 'v', poke_header('has_value', "\376"), qr/Range 0 of column 1 has bounds but no value/ ],
 	no_bounds   => [ 'v', poke_header('max', "\0" x 8), qr/Range 0 of column 1 has values but no bounds/ ],
-	no_storage  => [ 'v', sub {
+	no_storage  => [ 'few', sub {
 			my ($data) = @_;
 
 			return poke($data, last_header($data), $HEADER{slices}, "\0" x 8);
@@ -230,6 +259,12 @@ my %damage = (
 			return poke($data, sealed_header($data), 232, "\0" x 16);
 		}, qr/holds a null that its summary does not know\./ ],
 	nset        => [ 'v', poke_header('nset', pack('V', 1 << 30)), qr/has more bits set than its filter has/ ],
+
+	# INV-5: what generic WAL would drop.
+	beyond      => [ 'v', sub { poke($_[0], growing_page($_[0]), 8159, "\1") }, qr/A bit is set beyond the bands in use\./ ],
+	lower       => [ 'v', sub { poke($_[0], growing_page($_[0]), 12 - $PAYLOAD, pack('v', 24 + 511)) },
+		qr/free space pointers are wrong/ ],
+	lower_meta  => [ 'v', sub { poke($_[0], 0, 12 - $PAYLOAD, pack('v', 24 + 510)) }, qr/free space pointers are wrong/ ],
 
 	# INV-6: directory and header.
 	bounds      => [ 'v', disagree(poke_entry('min', "\377" x 8)), qr/has bounds outside those of the directory/ ],
@@ -274,8 +309,8 @@ my %damage = (
 	horizon => [ 'v', poke_header('horizon', pack('VV', 0, 1)), qr/trust horizon beyond that of the directory/ ]);
 my @names = sort keys %damage;
 
-# Groups that have grown from slices to a matrix, a growing one, and a list of
-# free pages.
+# Groups that have grown from slices to a matrix, one that grows in place (of a
+# dictionary in slices), and a list of free pages.
 $node->safe_psql('postgres',
 	q{CREATE TABLE t (id int, v int8, few int4, filler text);
 	ALTER TABLE t ALTER filler SET STORAGE plain});

@@ -44,8 +44,8 @@ naive_fill(test_filter *f, unsigned int slot, const renc_shape *shape,
 												f->rows, pos);
 
 		for (int p = 0; p < npos; p++)
-			f->image[((size_t) pos[p].window * f->rows + pos[p].row) * f->width +
-					 slot / 8] |= (uint8_t) (1 << slot % 8);
+			f->image[((size_t) pos[p].window * f->width + slot / 8) * f->rows +
+					 pos[p].row] |= (uint8_t) (1 << slot % 8);
 	}
 }
 
@@ -111,16 +111,45 @@ test_set_and_test(int width)
 	{
 		uint32_t	row = (uint32_t) rnd_below(TEST_ROWS);
 		unsigned int slot = (unsigned int) rnd_below(8 * width);
-		bool		before = renc_window_test(f.image, width, row, slot);
-		bool		in_mask = renc_mask_test(renc_mask_load(f.image + (size_t) row * width,
-															width), slot);
+		bool		before = renc_window_test(f.image, TEST_ROWS, row, slot);
 
-		if (before != in_mask || renc_window_set(f.image, width, row, slot) == before ||
-			!renc_window_test(f.image, width, row, slot))
+		if (renc_window_set(f.image, TEST_ROWS, row, slot) == before ||
+			!renc_window_test(f.image, TEST_ROWS, row, slot))
 			wrong++;
 	}
 	tap_ok(wrong == 0, "width %d: setting and testing single bits, %d wrong", width, wrong);
 	filter_free(&f);
+}
+
+/* Rows as masks, for many candidates and for few, against single bits. */
+static void
+test_rows(int width)
+{
+	int			wrong = 0;
+
+	for (int round = 0; round < 20000; round++)
+	{
+		uint32_t	rows = 1 + (uint32_t) rnd_below(20);
+		test_filter f = filter_new(1, rows, width);
+		uint32_t	row = (uint32_t) rnd_below(rows);
+		renc_mask	among = {{rnd(), rnd()}};
+		renc_mask	found;
+
+		for (uint64_t sparse = rnd_below(8); sparse > 0; sparse--)
+			among = renc_mask_and(among, (renc_mask) {{rnd(), rnd()}});
+		for (size_t i = 0; i < filter_size(&f); i++)
+			f.image[i] = (uint8_t) rnd();
+		found = renc_window_row(f.image, width, rows, row, among);
+		for (int s = 0; s < RENC_GROUP_RANGES; s++)
+		{
+			bool		expected = s < 8 * width && renc_mask_test(among, s) &&
+				renc_window_test(f.image, rows, row, s);
+
+			wrong += renc_mask_test(found, s) != expected;
+		}
+		filter_free(&f);
+	}
+	tap_ok(wrong == 0, "width %d: rows are the bits of the candidates, %d wrong", width, wrong);
 }
 
 static void
@@ -145,7 +174,7 @@ test_count_and_clear(int width)
 		{
 			counts[s] = expected[s] = (uint32_t) rnd_below(1000);
 			for (uint32_t r = 0; r < rows; r++)
-				expected[s] += renc_window_test(f.image, width, r, s);
+				expected[s] += renc_window_test(f.image, rows, r, s);
 		}
 		renc_window_count(f.image, width, rows, counts);
 		if (memcmp(counts, expected, 8 * width * sizeof(counts[0])) != 0)
@@ -153,14 +182,14 @@ test_count_and_clear(int width)
 
 		for (int s = 0; s < 8 * width; s++)
 			for (uint32_t r = 0; r < rows; r++)
-				had_bits |= renc_mask_test(slots, s) && renc_window_test(old.image, width, r, s);
+				had_bits |= renc_mask_test(slots, s) && renc_window_test(old.image, rows, r, s);
 		if (renc_window_clear(f.image, width, rows, slots) != had_bits ||
 			renc_window_clear(f.image, width, rows, slots))
 			wrong_clears++;
 		for (int s = 0; s < 8 * width; s++)
 			for (uint32_t r = 0; r < rows; r++)
-				if (renc_window_test(f.image, width, r, s) !=
-					(!renc_mask_test(slots, s) && renc_window_test(old.image, width, r, s)))
+				if (renc_window_test(f.image, rows, r, s) !=
+					(!renc_mask_test(slots, s) && renc_window_test(old.image, rows, r, s)))
 					wrong_clears++;
 		filter_free(&f);
 		filter_free(&old);
@@ -207,6 +236,7 @@ main(int argc, char **argv)
 	for (int width = RENC_SLICE_WIDTH; width <= RENC_MATRIX_WIDTH; width += 15)
 	{
 		test_set_and_test(width);
+		test_rows(width);
 		test_fill(width);
 		test_count_and_clear(width);
 	}
