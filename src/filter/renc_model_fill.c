@@ -159,7 +159,8 @@ model_choose_thrown(renc_model *m)
 	{
 		int			first = m->nsizes == 1 ? 0 : n * class_end[s] / CLASS_PARTS;
 		int			end = m->nsizes == 1 ? n : n * class_end[s + 1] / CLASS_PARTS;
-		int			most = m->nsizes == 1 ? MODEL_THROWN_ALIKE : MODEL_THROWN;
+		int			most = m->nsizes == 1 && m->in.nwindows < MODEL_MANY_WINDOWS ?
+			MODEL_THROWN_ALIKE : MODEL_THROWN;
 		int			picks = end - first < most ? end - first : most;
 
 		memset(m->distinct[s], 0, sizeof(m->distinct[s]));

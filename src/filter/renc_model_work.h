@@ -15,8 +15,12 @@
 #define MODEL_SIZES			4
 #define MODEL_THROWN		2
 
-/* The same where all are of one class; at most MODEL_SIZES * MODEL_THROWN. */
+/*
+ * The same where all are of one class, at most MODEL_SIZES * MODEL_THROWN; but a few hundred
+ * windows tell their fill well enough.
+ */
 #define MODEL_THROWN_ALIKE	4
+#define MODEL_MANY_WINDOWS	200
 
 /* Points by which a distribution of the window fill is represented. */
 #define MODEL_POINTS		4

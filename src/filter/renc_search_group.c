@@ -21,7 +21,7 @@
  * Work of the first search of a table, for each of its keys: reading and building take
  * some 4 units.
  */
-#define FIRST_WORK		0.4
+#define FIRST_WORK		0.3
 #define LEAST_PREDICTIONS 150
 
 /*
@@ -30,7 +30,7 @@
  */
 #define PAIR_WORK		0.15
 #define PREDICT_WORK	1000.0
-#define THROW_WORK		0.15
+#define THROW_WORK		0.08
 
 /* Samples that the previous shape is checked with when there is no credit left. */
 #define MIN_CHECKED		128
@@ -63,6 +63,7 @@ renc_search_adopt(renc_search *search, const renc_search *from)
 {
 	search->shape = from->shape;
 	search->reference = from->reference;
+	search->fresh = from->fresh;
 	search->last = from->last;
 	search->warm = from->warm;
 	search->due = from->due;
@@ -104,7 +105,14 @@ still_good(renc_search *search, renc_model *model, const renc_model_input *in,
 	choice->best = search->last = choice->now;
 
 	/* So few samples tell a wrong shape from a right one, but not 1.3 from 1. */
-	return choice->now.cost <= (in_debt ? WRONG_SHAPE : RENC_SEARCH_DRIFT) * search->reference;
+	if (choice->now.cost > (in_debt ? WRONG_SHAPE : RENC_SEARCH_DRIFT) * search->reference)
+		return false;
+	if (search->fresh && !in_debt)
+	{
+		search->reference = fmax(search->reference, choice->now.cost);
+		search->fresh = false;
+	}
+	return true;
 }
 
 /*
@@ -190,6 +198,7 @@ renc_search_group(renc_search *search, renc_model *model,
 	choice->predictions = renc_model_predictions(model);
 	search->shape = found.shape;
 	search->reference = found.p.cost;
+	search->fresh = true;
 	search->last = found.p;
 	search->warm = true;
 	search->searches++;
