@@ -4,6 +4,8 @@
  */
 #include "plan.h"
 
+#include <math.h>
+
 #include "common/hashfn.h"
 #include "utils/memutils.h"
 
@@ -11,6 +13,7 @@
 #include "samples.h"
 
 #include "renc_dict.h"
+#include "renc_hash.h"
 #include "renc_window.h"
 #include "renc_zorder.h"
 
@@ -37,6 +40,9 @@
  * take longer to find.
  */
 #define MANY_PREDICTIONS	600
+
+/* One in so many keys is counted to tell whether a dictionary may be smaller. */
+#define HASHED_KEYS			8
 
 /*
  * Real queries that are enough; with fewer, own values count, too.  With more
@@ -166,7 +172,9 @@ rencoder_planner_stamp(RencoderPlanner *planner, int col, uint32 coder)
 /*
  * Distinct keys of an eighth of a group's ranges, which all of them have at
  * least: where hardly a key comes twice, that is too many for a dictionary
- * already, and sorting the keys of all ranges is spared.
+ * already, and sorting the keys of all ranges is spared.  Only the keys that a
+ * hash picks are counted, and what they stand for is lessened by three standard
+ * deviations.
  */
 static size_t
 distinct_of_some(const renc_keys *ranges)
@@ -174,14 +182,25 @@ distinct_of_some(const renc_keys *ranges)
 	renc_keys	some[RENC_GROUP_SLICES];
 	uint64	   *keys;
 	renc_mask  *masks;
-	size_t		n;
+	double		n;
 
 	for (int i = 0; i < RENC_GROUP_SLICES; i++)
-		some[i] = ranges[i * RENC_SLICE_RANGES];
-	n = rencoder_collect_distinct(some, RENC_GROUP_SLICES, &keys, &masks);
+	{
+		const renc_keys *range = &ranges[i * RENC_SLICE_RANGES];
+		uint64	   *picked = palloc(Max(range->n, 1) * sizeof(uint64));
+
+		some[i].key = picked;
+		some[i].n = 0;
+		for (size_t k = 0; k < range->n; k++)
+			if (renc_hash_node(range->key[k], RENC_KEY_BITS).a % HASHED_KEYS == 0)
+				picked[some[i].n++] = range->key[k];
+	}
+	n = (double) rencoder_collect_distinct(some, RENC_GROUP_SLICES, &keys, &masks);
 	pfree(keys);
 	pfree(masks);
-	return n;
+	for (int i = 0; i < RENC_GROUP_SLICES; i++)
+		pfree((void *) some[i].key);
+	return (size_t) Max(0, HASHED_KEYS * (n - 3 * sqrt(n)));
 }
 
 /*
@@ -396,10 +415,12 @@ prepare_model(RencoderPlanner *planner, int col, const ColumnKeys *k,
 	in->capacity = config->capacity;
 	in->pages_per_range = planner->pages_per_range;
 	in->window_cost = WINDOW_COST;
-	if (q->n > q->nreal)
-		in->max_predictions = MANY_PREDICTIONS;
 	in->nsamples = choose_samples(planner, col, q, k);
 	in->sample = planner->sample;
+	in->table_keys = (double) k->total / k->n * planner->table_ranges;
+	in->asked = in->nsamples == q->nreal;
+	if (!in->asked && q->n > q->nreal)
+		in->max_predictions = MANY_PREDICTIONS;
 	return true;
 }
 

@@ -2,7 +2,7 @@
  * accuracy.c
  *		Does the model predict what is measured, and does the search choose well?
  *
- *		accuracy [-s SEED] [-b BITS] [-n KEYS] [-q] [-v] [-c] [-m] [-k KEYS] [-w QUERIES]
+ *		accuracy [-s SEED] [-b BITS] [-n KEYS] [-q] [-v] [-c] [-m] [-r] [-k KEYS] [-w QUERIES]
  *				[-j JOBS] [NAME UNIT FILE]...
  *
  * For each kind of keys (made ones, and the columns given: a name, the unit of
@@ -23,23 +23,22 @@
  * The search minimises windows read * their cost + false positives * heap pages, the
  * table compares rates: so a window is said to cost next to nothing here.
  *
- * The rates of choice, rule and best are measured anew, of made keys with other keys and
- * queries than they were found with, of a column with other queries.  Of the exhaustive
- * search, winner and runner-up are measured so once, and the better one goes on.  That lasts
- * until times is known to be above or below 1.3 by two standard deviations, queries being
- * independent (the ranges that one passes are not), or for some rounds.
+ * choice, rule and best are measured anew, until it is clear whether the choice is within
+ * the limit (judge.h).
  *
  * 128 ranges of KEYS keys each, but for made keys and correlated queries filters of
  * ONE_KEYS keys, each asked only for queries close to a key of its own; the search
  * then sees one of them.
  *
  * BAD: a median not within 0.8 .. 1.25, a choice over 1.3 times the best, or a true
- * match missed.  "few": times is over 1.3, but so few false positives were seen that it
- * may be chance.  The exit status is 1 if a line is BAD.
+ * match missed.  "few": so few false positives were seen that times may as well be on the
+ * other side of 1.3.  The exit status is 1 if a line is BAD.
  *
- * -q: fewer shapes and queries; -v: every shape compared; -c: columns only; -m: made keys
- * only; -k, -w: only this kind of keys, of queries; -j: cells at a time.  What is
- * printed for a cell depends on the seed alone, but for the time.
+ * -q: fewer shapes, unless their median may be on either side of a limit, and fewer queries;
+ * -v: every shape compared; -c: columns only; -m: made keys only; -k, -w: only this kind of
+ * keys, of queries; -j: cells at a time; -r: the rule's shape is judged in place of the
+ * search's, to see what the judgement is worth.  What is printed for a cell depends on the
+ * seed alone, but for the time.
  */
 #include <math.h>
 #include <stdio.h>
@@ -47,7 +46,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "exhaust.h"
+#include "judge.h"
 
 #define SAMPLES			20000	/* as in the Proteus paper; of 2,000 queries none may be
 								 * one of those few that find a key at all */
@@ -59,7 +58,8 @@
 #define ENOUGH_PASSED	50
 #define LEAST_RATE		1e-4	/* lower ones are not judged */
 #define MOST_ROUNDS		40		/* of queries for the comparison with predictions */
-#define LIMIT			1.3
+#define LEAST_RATIO		0.8
+#define MOST_RATIO		1.25
 
 typedef struct cell
 {
@@ -77,10 +77,10 @@ static double bits_per_key = 20;
 static size_t keys_per_range = 1120;
 static uint64_t seed = 1;
 static int	shapes = SHAPES;
-static int	rounds = 30;
-static size_t queries = 8000;
+static judge_effort judging = {30, 8000};
 static exhaust_effort effort = {6000, 200, 4000};
 static bool verbose;
+static bool judge_rule;
 
 /* Other queries of the workload, as samples. */
 static void
@@ -115,7 +115,7 @@ typedef struct comparison
 static double
 independent(const comparison *c)
 {
-	return c->squares > 0 ? c->passed * c->passed / c->squares : 0;
+	return judge_independent(c->passed, c->squares);
 }
 
 static void
@@ -135,10 +135,10 @@ measure(comparison *c, trial *t, double *missed)
  * of each are known.  Returns how many rounds of queries that took.
  */
 static int
-measure_shapes(const trial_source *source, const trial *whole, comparison *c, int *n,
-			   double *missed)
+measure_shapes(const trial_source *source, const trial *whole, comparison *c, int most,
+			   int *n, double *missed)
 {
-	size_t		asked = source->own_range ? ONE_RANGES / 2 * ONE_KEYS : queries;
+	size_t		asked = source->own_range ? ONE_RANGES / 2 * ONE_KEYS : judging.queries;
 	bool		enough = false;
 	int			round;
 	trial		look;
@@ -149,7 +149,7 @@ measure_shapes(const trial_source *source, const trial *whole, comparison *c, in
 	trial_queries(&look, source, 400);
 	trial_part(&t, whole, source->own_range ? ONE_RANGES / 2 : whole->g.nranges);
 	trial_queries(&t, source, asked);
-	for (int i = 0; i < 10 * shapes && *n < shapes; i++)
+	for (int i = 0; i < 10 * most && *n < most; i++)
 	{
 		comparison	one = {exhaust_random_shape(whole->g.capacity, bits_per_key), 0, 0, 0, 0};
 
@@ -177,27 +177,31 @@ measure_shapes(const trial_source *source, const trial *whole, comparison *c, in
 	return round;
 }
 
+/* Ratios of predicted to measured rates. */
+typedef struct ratios
+{
+	double		value[SHAPES];	/* sorted */
+	int			n;
+	int			within;			/* LEAST_RATIO .. MOST_RATIO */
+} ratios;
+
 /*
- * Median of predicted / measured; *n shapes could be compared.  The samples are drawn as
- * often as the queries: else the ratio would be that of two numbers of lucky queries.
+ * Compares so many shapes.  The samples are drawn as often as the queries: else the
+ * ratio would be that of two numbers of lucky queries.
  */
-static double
-compare_predictions(const trial_source *source, const trial *whole, trial *seen,
-					renc_model_input *in, int *n, double *within, double *missed)
+static void
+compare_some(const trial_source *source, const trial *whole, trial *seen,
+			 renc_model_input *in, int most, ratios *r, double *missed)
 {
 	comparison	c[SHAPES];
-	double		ratio[SHAPES];
-	int			nshapes;
-	int			draws = measure_shapes(source, whole, c, &nshapes, missed);
+	int			n;
+	int			draws = measure_shapes(source, whole, c, most, &n, missed);
 
-	*n = 0;
-	*within = 0;
 	for (int draw = 0; draw < draws; draw++)
 	{
-		if (draw > 0)
-			draw_samples(seen, source, (renc_sample *) in->sample);
+		draw_samples(seen, source, (renc_sample *) in->sample);
 		renc_model_init(model, in);
-		for (int i = 0; i < nshapes; i++)
+		for (int i = 0; i < n; i++)
 		{
 			renc_prediction p;
 
@@ -205,7 +209,7 @@ compare_predictions(const trial_source *source, const trial *whole, trial *seen,
 			c[i].predicted += p.fpr / draws;
 		}
 	}
-	for (int i = 0; i < nshapes; i++)
+	for (int i = 0; i < n; i++)
 	{
 		double		fpr = c[i].passed / c[i].empty;
 
@@ -215,113 +219,93 @@ compare_predictions(const trial_source *source, const trial *whole, trial *seen,
 				   independent(&c[i]), draws);
 		if (fpr < LEAST_RATE || independent(&c[i]) < ENOUGH_PASSED)
 			continue;
-		ratio[(*n)++] = c[i].predicted / fpr;
-		*within += c[i].predicted / fpr >= 0.8 && c[i].predicted / fpr <= 1.25;
+		r->value[r->n++] = c[i].predicted / fpr;
+		r->within += c[i].predicted / fpr >= LEAST_RATIO && c[i].predicted / fpr <= MOST_RATIO;
 	}
-	if (*n == 0)
-		return 0;
-	bench_sort_doubles(ratio, *n);
-	*within /= *n;
-	return (ratio[*n / 2] + ratio[(*n - 1) / 2]) / 2;
+	bench_sort_doubles(r->value, r->n);
 }
 
-static void
-add_result(bench_result *sum, const bench_result *r)
-{
-	sum->empty += r->empty;
-	sum->passed += r->passed;
-	sum->missed += r->missed;
-	sum->fpr = sum->empty > 0 ? sum->passed / sum->empty : 0;
-}
-
-typedef struct verdict
-{
-	bench_result choice;
-	bench_result rule;
-	bench_result best;
-	int			which;			/* winner or runner-up */
-	double		times;
-	double		noise;			/* two standard deviations of log(times) */
-} verdict;
-
-/* Sums over queries of the products of what passed under two shapes. */
-typedef struct products
-{
-	double		choice;			/* squares */
-	double		best[EXHAUST_BEST];
-	double		both[EXHAUST_BEST];
-} products;
-
-/* Two standard deviations of the logarithm of choice / best: both met the same queries. */
 static double
-noise_of(const bench_result *choice, const bench_result *best, const products *p, int which)
+median(const ratios *r)
 {
-	double		x = fmax(choice->passed, 1);
-	double		y = fmax(best->passed, 1);
-	double		variance = p->choice / (x * x) - 2 * p->both[which] / (x * y) +
-		p->best[which] / (y * y);
-
-	/* None at all may be chance as well. */
-	if (choice->passed == 0 || best->passed == 0)
-		variance = 1 / x + 1 / y;
-	return 2 * sqrt(fmax(variance, 0));
+	return r->n == 0 ? 0 : (r->value[r->n / 2] + r->value[(r->n - 1) / 2]) / 2;
 }
 
-/* Measures the shapes anew until it is clear which side of LIMIT the choice is. */
-static void
-judge(const trial_source *source, const renc_shape *choice, const renc_shape *rule,
-	  const renc_shape best[EXHAUST_BEST], verdict *v)
+/*
+ * Do the shapes drawn say on which side of the limits the median of all is?  It is between
+ * the k-th least and the k-th greatest of n with 95 %.
+ */
+static bool
+median_is_known(const ratios *r)
 {
-	trial_source fresh = *source;
-	products	p = {0, {0}, {0}};
-	bench_result sum[EXHAUST_BEST];
-	uint8_t    *passed;
+	int			k = (int) ((r->n + 1) / 2.0 - 0.98 * sqrt(r->n));
+	double		least;
+	double		greatest;
 
-	memset(v, 0, sizeof(*v));
-	memset(sum, 0, sizeof(sum));
-	if (fresh.own_range)
-		fresh.nranges = ONE_FRESH;
-	for (int round = 0; round < rounds; round++)
+	if (k < 1)
+		return false;
+	least = r->value[k - 1];
+	greatest = r->value[r->n - k];
+	return greatest < LEAST_RATIO || least > MOST_RATIO ||
+		(least >= LEAST_RATIO && greatest <= MOST_RATIO);
+}
+
+/* Predicted / measured, of twice as many shapes until their median is known. */
+static void
+compare_predictions(const trial_source *source, const trial *whole, trial *seen,
+					renc_model_input *in, ratios *r, double *missed)
+{
+	int			tried = 0;
+
+	memset(r, 0, sizeof(*r));
+	while (tried < SHAPES && !median_is_known(r))
 	{
-		bench_result r;
-		trial		t;
+		int			some = tried == 0 ? shapes : tried;
 
-		trial_make(&t, &fresh);
-		trial_queries(&t, &fresh, fresh.own_range ? ONE_FRESH * ONE_KEYS : queries);
-		r = trial_run(&t, choice, t.nqueries, INFINITY);
-		add_result(&v->choice, &r);
-		passed = (uint8_t *) bench_alloc(t.nqueries);
-		memcpy(passed, t.passed, t.nqueries);
-		for (size_t i = 0; i < t.nqueries; i++)
-			p.choice += (double) passed[i] * passed[i];
-		for (int b = 0; b < EXHAUST_BEST; b++)
-		{
-			/* One of the best is enough. */
-			if (round > 0 && b != v->which)
-				continue;
-			r = trial_run(&t, &best[b], t.nqueries, INFINITY);
-			add_result(&sum[b], &r);
-			for (size_t i = 0; i < t.nqueries; i++)
-			{
-				p.best[b] += (double) t.passed[i] * t.passed[i];
-				p.both[b] += (double) passed[i] * t.passed[i];
-			}
-		}
-		free(passed);
-		if (round == 0)
-		{
-			/* The rule's is only to look at. */
-			v->rule = trial_run(&t, rule, t.nqueries, INFINITY);
-			v->which = sum[1].fpr < sum[0].fpr;
-		}
-		trial_free(&t);
-		v->best = sum[v->which];
-		v->times = v->choice.passed == v->best.passed ? 1 :
-			v->choice.fpr / fmax(v->best.fpr, 1e-12);
-		v->noise = noise_of(&v->choice, &v->best, &p, v->which);
-		if (round > 0 && fabs(log(v->times / LIMIT)) > v->noise)
-			break;
+		if (some > SHAPES - tried)
+			some = SHAPES - tried;
+		compare_some(source, whole, seen, in, some, r, missed);
+		tried += some;
 	}
+}
+
+/* The choice against the best of an exhaustive search. */
+static void
+judge_cell(const trial_source *source, const trial *whole, const renc_shape *choice,
+		   const renc_shape *rule, renc_shape *best, verdict *v)
+{
+	renc_shape	found[EXHAUST_BEST];
+	trial_source fresh = *source;
+	judge_effort how = judging;
+
+	exhaust_search(source, whole, &effort, choice, found);
+	if (fresh.own_range)
+	{
+		fresh.nranges = ONE_FRESH;
+		how.queries = ONE_FRESH * ONE_KEYS;
+	}
+	judge_choice(&fresh, &how, choice, rule, found, v);
+	*best = found[v->which];
+}
+
+/* The search, as a build with samples of these queries does it. */
+static double
+search_cell(const bench_group *g, renc_model_input *in, renc_choice *choice)
+{
+	renc_search search;
+	double		start = bench_seconds();
+
+	in->window_cost = WINDOW_COST;
+	in->asked = true;
+	renc_search_start(&search, bits_per_key);
+	renc_search_group(&search, model, in, choice);
+	start = bench_seconds() - start;
+	if (judge_rule)
+	{
+		renc_rule_shape(g->ranges, g->nranges, bits_per_key, &choice->shape);
+		renc_model_predict(model, &choice->shape, INFINITY, &choice->best);
+	}
+	return start;
 }
 
 /* Prints the line of a cell; false if it is BAD. */
@@ -330,17 +314,14 @@ run_cell(const cell *c)
 {
 	const trial_source *source = &c->source;
 	renc_sample *sample = (renc_sample *) bench_alloc(SAMPLES * sizeof(renc_sample));
-	renc_shape	best[EXHAUST_BEST];
+	renc_shape	best;
 	renc_model_input in;
 	renc_choice choice;
-	renc_search search;
 	renc_shape	rule;
 	trial		whole;
 	trial		seen;			/* by the search */
-	verdict		v = {0};
-	int			n;
-	double		within;
-	double		median;
+	verdict		v;
+	ratios		r;
 	double		seconds;
 	double		missed = 0;
 	bool		bad;
@@ -349,25 +330,20 @@ run_cell(const cell *c)
 	trial_part(&seen, &whole, source->own_range ? 1 : whole.g.nranges);
 	draw_samples(&seen, source, sample);
 	in = bench_input(&seen.g, sample, SAMPLES);
-	in.window_cost = WINDOW_COST;
-	seconds = bench_seconds();
-	renc_search_start(&search, bits_per_key);
-	renc_search_group(&search, model, &in, &choice);
-	seconds = bench_seconds() - seconds;
+	seconds = search_cell(&seen.g, &in, &choice);
 	renc_rule_shape(seen.g.ranges, seen.g.nranges, bits_per_key, &rule);
-	median = compare_predictions(source, &whole, &seen, &in, &n, &within, &missed);
-	exhaust_search(source, &whole, &effort, &choice.shape, best);
-	judge(source, &choice.shape, &rule, best, &v);
-	missed += v.choice.missed + v.rule.missed + v.best.missed;
+	compare_predictions(source, &whole, &seen, &in, &r, &missed);
+	judge_cell(source, &whole, &choice.shape, &rule, &best, &v);
+	missed += v.missed;
 
-	bad = (n > 0 && (median < 0.8 || median > 1.25)) || v.times > LIMIT * exp(v.noise) ||
-		missed > 0;
+	bad = (r.n > 0 && (median(&r) < LEAST_RATIO || median(&r) > MOST_RATIO)) ||
+		(v.decided && v.times > JUDGE_LIMIT) || missed > 0;
 	printf("%-12s %-12s %3d %6.2f %5.0f%% %9.2e %9.2e %9.2e %9.2e %6.2f %6.0f %5d  %s",
-		   c->name, source->kind->name, n, median, 100 * within, choice.best.fpr,
-		   v.choice.fpr, v.rule.fpr, v.best.fpr, v.times, seconds * 1e3, choice.predictions,
-		   bench_describe(&choice.shape));
-	printf(" best %s%s%s\n", bench_describe(&best[v.which]),
-		   bad ? " BAD" : v.times > LIMIT ? " few" : "", missed > 0 ? " MISSED" : "");
+		   c->name, source->kind->name, r.n, median(&r), r.n > 0 ? 100.0 * r.within / r.n : 0,
+		   choice.best.fpr, v.choice.fpr, v.rule.fpr, v.best.fpr, v.times, seconds * 1e3,
+		   choice.predictions, bench_describe(&choice.shape));
+	printf(" best %s%s%s%s\n", bench_describe(&best), v.decided ? "" : " few",
+		   bad ? " BAD" : "", missed > 0 ? " MISSED" : "");
 	fflush(stdout);
 	trial_free(&seen);
 	trial_free(&whole);
@@ -475,7 +451,7 @@ main(int argc, char **argv)
 	int			bad;
 	int			opt;
 
-	while ((opt = getopt(argc, argv, "s:b:n:k:w:j:cmqv")) != -1)
+	while ((opt = getopt(argc, argv, "s:b:n:k:w:j:cmqrv")) != -1)
 	{
 		switch (opt)
 		{
@@ -504,11 +480,14 @@ main(int argc, char **argv)
 				only_made = true;
 				break;
 			case 'q':
-				rounds = 6;
+				judging.rounds = 6;
 				shapes = 9;
 				effort.grid = 300;
 				effort.neighbours = 20;
 				effort.queries = 1500;
+				break;
+			case 'r':
+				judge_rule = true;
 				break;
 			case 'v':
 				verbose = true;

@@ -174,6 +174,7 @@ draw_samples(boxes *b, renc_sample *sample)
 	}
 	in = bench_input(&g, sample, nsamples);
 	in.window_cost = WINDOW_COST;
+	in.asked = true;
 	in.pages_per_range = PAGES;
 	return in;
 }

@@ -105,6 +105,7 @@ run_keys(const char *name, uint64_t unit, uint64_t *keys, size_t n, size_t per_r
 		in = bench_input(&g, sample,
 						 renc_search_own_samples(g.ranges, g.nranges, 0, groups, sample,
 												 RENC_SEARCH_SAMPLES));
+		in.table_keys = (double) per_group * ngroups;
 		renc_search_group(&search, model, &in, &choice);
 		spent = bench_seconds() - start;
 		if (groups == 0)

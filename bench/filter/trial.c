@@ -6,6 +6,9 @@
 
 #include <stdlib.h>
 
+/* More keys in an interval than this: each range is asked for its own. */
+#define FEW_KEYS	256
+
 static renc_program program;
 
 void
@@ -58,6 +61,71 @@ free_queries(trial *t)
 	t->nqueries = 0;
 }
 
+static int
+compare_keys(const void *a, const void *b)
+{
+	const trial_key *x = (const trial_key *) a;
+	const trial_key *y = (const trial_key *) b;
+
+	if (x->key != y->key)
+		return x->key < y->key ? -1 : 1;
+	return x->range - y->range;
+}
+
+static void
+sort_keys(trial *t)
+{
+	size_t		n = 0;
+
+	for (int r = 0; r < t->g.nranges; r++)
+		n += t->g.ranges[r].n;
+	t->sorted = (trial_key *) bench_alloc(n * sizeof(trial_key));
+	t->nsorted = 0;
+	for (int r = 0; r < t->g.nranges; r++)
+	{
+		for (size_t i = 0; i < t->g.ranges[r].n; i++)
+		{
+			trial_key  *k = &t->sorted[t->nsorted++];
+
+			k->key = t->g.ranges[r].key[i];
+			k->range = r;
+		}
+	}
+	qsort(t->sorted, n, sizeof(trial_key), compare_keys);
+}
+
+/* The ranges that have a key in an interval. */
+static renc_mask
+true_ranges(trial *t, const renc_interval *q)
+{
+	renc_mask	truth = renc_mask_none();
+	size_t		first = 0;
+	size_t		end;
+	size_t		i;
+
+	if (t->sorted == NULL)
+		sort_keys(t);
+	end = t->nsorted;
+	while (first < end)
+	{
+		size_t		mid = first + (end - first) / 2;
+
+		if (t->sorted[mid].key < q->lo)
+			first = mid + 1;
+		else
+			end = mid;
+	}
+	for (i = first; i < t->nsorted && t->sorted[i].key <= q->hi && i < first + FEW_KEYS; i++)
+		renc_mask_set(&truth, t->sorted[i].range);
+	if (i == first + FEW_KEYS)
+	{
+		for (int r = 0; r < t->g.nranges; r++)
+			if (bench_has_key(&t->g.ranges[r], q->lo, q->hi))
+				renc_mask_set(&truth, r);
+	}
+	return truth;
+}
+
 void
 trial_queries(trial *t, const trial_source *source, size_t n)
 {
@@ -82,16 +150,16 @@ trial_queries(trial *t, const trial_source *source, size_t n)
 			one.greatest = t->g.greatest;
 			source->kind->query(&one, source->unit, &q->lo, &q->hi);
 			renc_mask_set(&t->asked[i], r);
+			if (bench_has_key(&t->g.ranges[r], q->lo, q->hi))
+				renc_mask_set(&t->truth[i], r);
 		}
 		else
 		{
 			source->kind->query(&t->all, source->unit, &q->lo, &q->hi);
 			for (int r = 0; r < t->g.nranges; r++)
 				renc_mask_set(&t->asked[i], r);
+			t->truth[i] = true_ranges(t, q);
 		}
-		for (int r = 0; r < t->g.nranges; r++)
-			if (renc_mask_test(t->asked[i], r) && bench_has_key(&t->g.ranges[r], q->lo, q->hi))
-				renc_mask_set(&t->truth[i], r);
 	}
 }
 
@@ -100,7 +168,9 @@ trial_free(trial *t)
 {
 	free_queries(t);
 	bench_group_free(&t->g);
+	free(t->sorted);
 	free(t->keys);
+	t->sorted = NULL;
 	t->keys = NULL;
 }
 

@@ -25,12 +25,21 @@ typedef struct trial_source
 	const query_kind *kind;
 } trial_source;
 
+/* A key of the ranges, in the order of all. */
+typedef struct trial_key
+{
+	uint64_t	key;
+	int			range;
+} trial_key;
+
 typedef struct trial
 {
 	bench_group g;
 	bench_group all;			/* the ranges among which queries are placed */
 	bool		own_range;
 	uint64_t   *keys;			/* NULL if another trial's */
+	trial_key  *sorted;			/* of all ranges, NULL until needed */
+	size_t		nsorted;
 	renc_interval *interval;
 	renc_mask  *truth;
 	renc_mask  *asked;			/* ranges that the query is asked of */

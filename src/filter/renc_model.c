@@ -492,6 +492,16 @@ renc_model_predict(renc_model *m, const renc_shape *shape, double limit,
 	sum_reps(m, st, shape->nstoreys, limit, out);
 }
 
+static void
+note_close(renc_model *m)
+{
+	memset(m->close, 0, sizeof(m->close));
+	for (int i = 0; i < m->nreps; i++)
+		for (int size = 0; size < m->nsizes; size++)
+			for (int l = 0; l <= RENC_KEY_BITS; l++)
+				m->close[l] += m->rep[i].deeper[size][l] / m->pair_weight;
+}
+
 size_t
 renc_model_size(void)
 {
@@ -520,20 +530,15 @@ renc_model_init(renc_model *m, const renc_model_input *in)
 	for (int i = 0; i < m->nreps; i++)
 		m->rep_order[i] = (uint8_t) (m->nreps - 1 - i);
 	m->useful = m->pair_weight > 0;
+	if (m->useful)
+		note_close(m);
 	return m->useful;
 }
 
 double
 renc_model_close_share(const renc_model *m, int level)
 {
-	double		close = 0;
-
-	if (!m->useful)
-		return 0;
-	for (int i = 0; i < m->nreps; i++)
-		for (int size = 0; size < m->nsizes; size++)
-			close += m->rep[i].deeper[size][level];
-	return close / m->pair_weight;
+	return m->useful ? m->close[level] : 0;
 }
 
 int

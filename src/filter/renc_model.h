@@ -65,9 +65,13 @@ typedef struct renc_model_input
 	int			max_kw;			/* a search takes no more windows per root; an insert
 								 * writes to all of them.  0 = RENC_SEARCH_KW */
 	int			max_predictions;	/* of a search; 0 = by the number of keys */
+	double		table_keys;		/* of all groups of a table about to be indexed, as far
+								 * as known; 0 = of this one */
 
 	const renc_sample *sample;
 	size_t		nsamples;
+	bool		asked;			/* the samples are queries that were put, not made up: a
+								 * first search takes what it takes */
 	size_t		max_samples;	/* use at most so many; 0 = no limit of one's own */
 } renc_model_input;
 

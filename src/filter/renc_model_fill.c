@@ -12,8 +12,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "renc_hash.h"
-
 /* Ranges whose nodes differ by more than this in number are put in classes. */
 #define SIZE_SPREAD		1.25
 
@@ -65,19 +63,23 @@ fill_table(renc_model *m)
 		m->log_fill_of[i] = (float) fmin(log(-expm1(i * c)), -1e-9);
 }
 
+/* Counters taken in turn: neighbours mostly part at the same few levels. */
+#define TURNS		4
+
 /* The numbers of distinct prefixes of each length. */
 static void
 count_prefixes(const renc_keys *keys, float *distinct)
 {
-	float		parted[MODEL_LEVELS + 1] = {1};
-	float		n = 0;
+	uint32_t	parted[TURNS][MODEL_LEVELS + 1] = {{1}};
+	uint32_t	n = 0;
 
 	for (size_t i = 1; i < keys->n; i++)
-		parted[model_common_prefix(keys->key[i - 1], keys->key[i]) + 1]++;
+		parted[i % TURNS][model_common_prefix(keys->key[i - 1], keys->key[i]) + 1]++;
 	for (int l = 0; l <= RENC_KEY_BITS; l++)
 	{
-		n += parted[l];
-		distinct[l] = n;
+		for (int t = 0; t < TURNS; t++)
+			n += parted[t][l];
+		distinct[l] = (float) n;
 	}
 }
 
@@ -122,6 +124,18 @@ order_ranges(renc_model *m, range_size *sizes)
 	return n;
 }
 
+/* Looks once at what every throw of a range needs. */
+static void
+note_shared(model_thrown *t)
+{
+	t->shared[0] = 0;
+	for (size_t i = 1; i < t->keys->n && i < MODEL_KEPT_KEYS; i++)
+		t->shared[i] = (uint8_t) model_common_prefix(t->keys->key[i - 1], t->keys->key[i]);
+	for (int i = 0; i < RENC_MAX_STOREYS; i++)
+		t->roots[i].level = -1;
+	t->last_roots = 0;
+}
+
 /*
  * Sorts the ranges into classes by their nodes and picks those that are thrown.
  */
@@ -145,7 +159,8 @@ model_choose_thrown(renc_model *m)
 	{
 		int			first = m->nsizes == 1 ? 0 : n * class_end[s] / CLASS_PARTS;
 		int			end = m->nsizes == 1 ? n : n * class_end[s + 1] / CLASS_PARTS;
-		int			most = m->nsizes == 1 ? MODEL_THROWN_ALIKE : MODEL_THROWN;
+		int			most = m->nsizes == 1 && m->in.nwindows < MODEL_MANY_WINDOWS ?
+			MODEL_THROWN_ALIKE : MODEL_THROWN;
 		int			picks = end - first < most ? end - first : most;
 
 		memset(m->distinct[s], 0, sizeof(m->distinct[s]));
@@ -160,41 +175,79 @@ model_choose_thrown(renc_model *m)
 			t->keys = &m->in.ranges[t->range];
 			t->size = s;
 			t->nprobes = 0;
+			note_shared(t);
 			for (int l = 0; l <= RENC_KEY_BITS; l++)
 				m->distinct[s][l] += m->prefixes[t->range][l] / picks;
 		}
 	}
 }
 
-/* Bits that the keys of a run set, counted at each window. */
-static void
-throw_run(renc_model *m, const renc_shape *shape, const uint64_t *key, size_t n,
-		  uint32_t nwindows)
+/* Up to which level does a key of a thrown range share the prefix of the one before? */
+static inline int
+shared_prefix(const model_thrown *t, size_t i)
 {
-	for (int s = 0; s < shape->nstoreys; s++)
+	if (i < MODEL_KEPT_KEYS)
+		return t->shared[i];
+	return model_common_prefix(t->keys->key[i - 1], t->keys->key[i]);
+}
+
+static inline renc_hash
+hash_root(uint64_t key, int level)
+{
+	return renc_hash_root(renc_prefix(key, level), level);
+}
+
+/* The hashes of the roots of a range that is thrown whole; NULL: too many to keep. */
+static const model_roots *
+known_roots(model_thrown *t, int level)
+{
+	model_roots *roots;
+	int			n = 0;
+
+	if (t->keys->n > MODEL_KEPT_KEYS)
+		return NULL;
+	for (int i = 0; i < RENC_MAX_STOREYS; i++)
 	{
-		const renc_storey *st = &shape->storey[s];
-		uint32_t	window[RENC_MAX_KW] = {0};
-
-		for (size_t i = 0; i < n; i++)
+		if (t->roots[i].level == level)
 		{
-			int			shared = i == 0 ? -1 : model_common_prefix(key[i - 1], key[i]);
-			uint64_t	todo = st->levels;
-			uint32_t	bits;
-
-			if (shared < st->root)
-			{
-				renc_hash	h = renc_hash_root(renc_prefix(key[i], st->root), st->root);
-
-				for (uint32_t w = 0; w < st->kw; w++)
-					window[w] = renc_hash_reduce(h, w, nwindows);
-			}
-			if (shared > 0)
-				todo &= shared >= RENC_KEY_BITS ? 0 : ~UINT64_C(0) << shared;
-			bits = (uint32_t) __builtin_popcountll(todo) * st->kr;
-			for (uint32_t w = 0; w < st->kw; w++)
-				m->load[window[w]] += bits;
+			t->last_roots = i;
+			return &t->roots[i];
 		}
+	}
+	t->last_roots = (t->last_roots + 1) % RENC_MAX_STOREYS;
+	roots = &t->roots[t->last_roots];
+	roots->level = level;
+	for (size_t i = 0; i < t->keys->n; i++)
+		if (i == 0 || t->shared[i] < level)
+			roots->hash[n++] = hash_root(t->keys->key[i], level);
+	for (int i = 0; i < t->nprobes; i++)
+		roots->probe[i] = hash_root(t->probe[i], level);
+	return roots;
+}
+
+/*
+ * Bits that the keys of a run set for a storey, counted at each window, root by root.
+ * "known": the hashes of the run's roots, or NULL.
+ */
+static void
+throw_run(renc_model *m, const renc_storey *st, const model_thrown *t, size_t first, size_t n,
+		  const renc_hash *known, uint32_t nwindows)
+{
+	uint32_t	bits_of[MODEL_LEVELS];	/* of a key, by its shared prefix */
+	size_t		end = first + n;
+
+	for (int l = 0; l < RENC_KEY_BITS; l++)
+		bits_of[l] = (uint32_t) __builtin_popcountll(st->levels & ~UINT64_C(0) << l) * st->kr;
+	while (first < end)
+	{
+		renc_hash	h = known != NULL ? *known++ : hash_root(t->keys->key[first], st->root);
+		uint32_t	bits = bits_of[0];
+		int			shared;
+
+		while (++first < end && (shared = shared_prefix(t, first)) >= st->root)
+			bits += bits_of[shared];
+		for (uint32_t w = 0; w < st->kw; w++)
+			m->load[renc_hash_reduce(h, w, nwindows)] += bits;
 	}
 }
 
@@ -228,22 +281,29 @@ plan_throw(const renc_model *m, const renc_keys *keys)
 }
 
 /* The first key of a run. */
-static inline const uint64_t *
+static inline size_t
 run_start(const throw_plan *p, const renc_keys *keys, size_t run)
 {
-	return keys->key + run * (keys->n - p->length) / p->runs;
+	return run * (keys->n - p->length) / p->runs;
 }
 
 /* Throws a range; the windows' fill is in log_fill. */
 static void
 throw_range(renc_model *m, const renc_shape *shape, int thrown)
 {
-	const renc_keys *keys = m->thrown[thrown].keys;
-	throw_plan	p = plan_throw(m, keys);
+	model_thrown *t = &m->thrown[thrown];
+	throw_plan	p = plan_throw(m, t->keys);
 
 	memset(m->load, 0, p.nwindows * sizeof(*m->load));
-	for (size_t r = 0; r < p.runs; r++)
-		throw_run(m, shape, run_start(&p, keys, r), p.length, p.nwindows);
+	for (int s = 0; s < shape->nstoreys; s++)
+	{
+		const renc_storey *st = &shape->storey[s];
+		const model_roots *known = p.whole ? known_roots(t, st->root) : NULL;
+
+		for (size_t r = 0; r < p.runs; r++)
+			throw_run(m, st, t, run_start(&p, t->keys, r), p.length,
+					  known != NULL ? known->hash : NULL, p.nwindows);
+	}
 	for (uint32_t w = 0; w < p.nwindows; w++)
 		m->log_fill[thrown][w] =
 			m->log_fill_of[m->load[w] < MODEL_MAX_LOAD ? m->load[w] : MODEL_MAX_LOAD];
@@ -354,7 +414,7 @@ static void
 draw_root(const float *log_fill, uint32_t nwindows, const renc_storey *st,
 		  uint64_t key, fill_draws *d)
 {
-	draw(d, log_fill, nwindows, renc_hash_root(renc_prefix(key, st->root), st->root), st->kw);
+	draw(d, log_fill, nwindows, hash_root(key, st->root), st->kw);
 }
 
 /*
@@ -363,19 +423,20 @@ draw_root(const float *log_fill, uint32_t nwindows, const renc_storey *st,
  * few, and its windows are the same in all ranges.
  */
 static void
-draw_roots(const renc_model *m, int thrown, const renc_storey *st,
+draw_roots(renc_model *m, int thrown, const renc_storey *st,
 		   fill_draws *absent, fill_draws *present)
 {
-	const model_thrown *t = &m->thrown[thrown];
+	model_thrown *t = &m->thrown[thrown];
 	const float *log_fill = m->log_fill[thrown];
 	throw_plan	p = plan_throw(m, t->keys);
+	const model_roots *known = p.whole ? known_roots(t, st->root) : NULL;
 	int			nabsent = absent->n;
 	int			npresent = present->n;
 	uint32_t	random = 0x9e3779b9;
 
 	for (int i = 0; p.whole && i < t->nprobes; i++)
-		draw_root(log_fill, p.nwindows, st, t->probe[i],
-				  t->depth[i] >= st->root ? present : absent);
+		draw(t->depth[i] >= st->root ? present : absent, log_fill, p.nwindows,
+			 known != NULL ? known->probe[i] : hash_root(t->probe[i], st->root), st->kw);
 
 	while (absent->n - nabsent < ENOUGH_DRAWS)
 	{
@@ -394,7 +455,7 @@ draw_roots(const renc_model *m, int thrown, const renc_storey *st,
 	if (!p.whole)
 	{
 		for (size_t r = 0; r < p.runs; r++)
-			draw_root(log_fill, p.nwindows, st, *run_start(&p, t->keys, r), present);
+			draw_root(log_fill, p.nwindows, st, t->keys->key[run_start(&p, t->keys, r)], present);
 	}
 	else if (present->n - npresent < ENOUGH_PROBES)
 	{

@@ -87,6 +87,22 @@ plan_size(const model_storey *st, int nstoreys, const model_rep *rep, double siz
 	return p;
 }
 
+/*
+ * Is a query far from exceeding the budget?  Deeper levels have more nodes: what the deepest
+ * has stands for all of them.
+ */
+static bool
+fits_easily(const model_storey *st, int nstoreys, const model_rep *rep, double size)
+{
+	const model_storey *last = &st[nstoreys - 1];
+	int			levels = 0;
+
+	for (int s = 0; s < nstoreys; s++)
+		levels += st[s].nlevels;
+	return levels * nodes_of(rep, size, last->stored[last->nlevels]) <= RENC_MAX_NODES / 2 &&
+		nstoreys * nodes_of(rep, size, last->stored[0]) <= RENC_MAX_TREES / 2;
+}
+
 static bool
 same_plan(const model_plan *a, const model_plan *b)
 {
@@ -107,6 +123,13 @@ model_plan_queries(const renc_model *m, const model_storey *st, int nstoreys,
 	uint32_t	fitting = 0;
 	uint32_t	failing = rep->nqueries - 1;
 
+	if (fits_easily(st, nstoreys, rep, size[failing]))
+	{
+		plan[0].always = false;
+		plan[0].limit = RENC_KEY_BITS + 1;
+		plan[0].share = 1;
+		return 1;
+	}
 	plan[0] = plan_size(st, nstoreys, rep, size[fitting]);
 	if (size[failing] == size[fitting])
 		return 1;

@@ -5,6 +5,7 @@
 #ifndef RENC_MODEL_WORK_H
 #define RENC_MODEL_WORK_H
 
+#include "renc_hash.h"
 #include "renc_model.h"
 
 /* Representative queries that the samples are binned to. */
@@ -14,14 +15,21 @@
 #define MODEL_SIZES			4
 #define MODEL_THROWN		2
 
-/* The same where all are of one class; at most MODEL_SIZES * MODEL_THROWN. */
+/*
+ * The same where all are of one class, at most MODEL_SIZES * MODEL_THROWN; but a few hundred
+ * windows tell their fill well enough.
+ */
 #define MODEL_THROWN_ALIKE	4
+#define MODEL_MANY_WINDOWS	200
 
 /* Points by which a distribution of the window fill is represented. */
 #define MODEL_POINTS		4
 
 /* Most windows that a range is thrown into; more are scaled down. */
 #define MODEL_THROW_WINDOWS 8192
+
+/* Keys of a thrown range of which things are kept from throw to throw. */
+#define MODEL_KEPT_KEYS		8192
 
 /* Close queries kept of each thrown range. */
 #define MODEL_PROBES		512
@@ -60,12 +68,27 @@ typedef struct model_rep
 	double		deeper[MODEL_SIZES][MODEL_LEVELS + 1];
 } model_rep;
 
+/*
+ * Hashes of the roots of a thrown range, in order, and of those of its probes: most shapes
+ * that a search looks at have their roots where the one before had them.
+ */
+typedef struct model_roots
+{
+	int			level;			/* -1: none yet */
+	renc_hash	hash[MODEL_KEPT_KEYS];
+	renc_hash	probe[MODEL_PROBES];
+} model_roots;
+
 /* A range thrown into counters, for the windows' fill. */
 typedef struct model_thrown
 {
 	const renc_keys *keys;
 	int			size;			/* class */
 	int			range;			/* its index */
+	uint8_t		shared[MODEL_KEPT_KEYS];	/* levels of a key's prefix that the key
+											 * before it has, too */
+	model_roots roots[RENC_MAX_STOREYS];
+	int			last_roots;		/* which of them were used last */
 	int			nprobes;
 	uint64_t	probe[MODEL_PROBES];	/* key of a query's end .. */
 	uint8_t		depth[MODEL_PROBES];	/* .. and its truly present levels */
@@ -107,6 +130,7 @@ struct renc_model
 	bool		useful;
 	double		query_weight;	/* of all samples */
 	double		pair_weight;	/* of all pairs without a match */
+	double		close[MODEL_LEVELS];	/* renc_model_close_share() */
 
 	int			nreps;
 	model_rep	rep[MODEL_REPS];

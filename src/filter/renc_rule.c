@@ -166,38 +166,50 @@ profile_neighbours(key_profile *p, const double *hist)
 	}
 }
 
+/* The greatest number of levels that two neighbours share. */
+static int
+most_shared(const renc_keys *r)
+{
+	int			most = 0;
+
+	for (size_t k = 1; k < r->n; k++)
+	{
+		int			shared = common_prefix(r->key[k - 1], r->key[k]);
+
+		if (shared > most)
+			most = shared;
+	}
+	return most;
+}
+
 /* Adds a range to the sums of K(l) and S(l). */
 static void
 profile_prefixes(key_profile *p, const renc_keys *r)
 {
 	double		n = (double) r->n;
+	size_t		first[RENC_KEY_BITS + 1] = {0};	/* of the keys that share a prefix */
+	double		prefixes[RENC_KEY_BITS + 1] = {0};
+	double		pairs[RENC_KEY_BITS + 1] = {0};
+	int			deepest = most_shared(r);
 
+	for (size_t k = 1; k <= r->n; k++)
+	{
+		int			shared = k < r->n ? common_prefix(r->key[k - 1], r->key[k]) : -1;
+
+		for (int l = shared + 1; l <= deepest; l++)
+		{
+			double		keys = (double) (k - first[l]);
+
+			prefixes[l]++;
+			pairs[l] += keys * keys;
+			first[l] = k;
+		}
+	}
 	for (int l = 0; l <= RENC_KEY_BITS; l++)
 	{
-		double		prefixes = 0;
-		double		pairs = 0;
-		size_t		first = 0;
-
-		for (size_t k = 1; k <= r->n; k++)
-		{
-			if (k < r->n && common_prefix(r->key[k - 1], r->key[k]) >= l)
-				continue;
-			prefixes++;
-			pairs += (double) (k - first) * (double) (k - first);
-			first = k;
-		}
-		if (prefixes == n)
-		{
-			/* Distinct from here on. */
-			for (; l <= RENC_KEY_BITS; l++)
-			{
-				p->distinct[l] += n;
-				p->same[l] += 1 / n;
-			}
-			break;
-		}
-		p->distinct[l] += prefixes;
-		p->same[l] += pairs / (n * n);
+		/* Distinct below. */
+		p->distinct[l] += l <= deepest ? prefixes[l] : n;
+		p->same[l] += l <= deepest ? pairs[l] / (n * n) : 1 / n;
 	}
 }
 

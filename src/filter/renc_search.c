@@ -389,25 +389,43 @@ offer_grid(hunt *h, const renc_model_input *in, int step)
 				offer_regular(h, deepest, gap, numbers[i], 2, bits, spread);
 }
 
+/* Climbs from the best shapes offered, and from the rule's: hills are many. */
+static void
+climb_all(hunt *h, int nclimbs, search_result *rule)
+{
+	for (int i = 0; i < nclimbs; i++)
+		if (same_shape(&h->best[i].shape, &rule->shape))
+			rule->shape.nstoreys = 0;
+	climb(h, &h->best[0]);
+	if (rule->shape.nstoreys > 0)
+		climb(h, rule);
+	for (int i = 1; i < nclimbs; i++)
+		climb(h, &h->best[i]);
+}
+
 void
 renc_search_model(renc_model *model, const renc_model_input *in, double bits_per_key,
 			 const renc_shape *from, bool grid, int predictions, search_result *result)
 {
 	hunt		h;
-	renc_shape	rule;
-	int			nclimbs;
+	search_result rule;
 
 	memset(&h, 0, sizeof(h));
+	memset(&rule, 0, sizeof(rule));
 	h.model = model;
 	h.left = predictions;
 	h.max_kw = in->max_kw > 0 ? in->max_kw : RENC_SEARCH_KW;
-	if (from != NULL)
-		offer(&h, from);
 	if (from == NULL || grid)
 	{
-		renc_rule_shape(in->ranges, in->nranges, bits_per_key, &rule);
-		offer(&h, &rule);
+		renc_rule_shape(in->ranges, in->nranges, bits_per_key, &rule.shape);
+		offer(&h, &rule.shape);
+		if (h.nstarts > 0)
+			rule.p = h.best[0].p;
+		else
+			rule.shape.nstoreys = 0;
 	}
+	if (from != NULL)
+		offer(&h, from);
 	if (grid)
 	{
 		/* Half of the predictions are left for the steps. */
@@ -415,11 +433,11 @@ renc_search_model(renc_model *model, const renc_model_input *in, double bits_per
 		offer_grid(&h, in, predictions < SEARCH_PREDICTIONS ? 6 : 3);
 		h.left += predictions - predictions / 2;
 	}
-	nclimbs = grid && h.nstarts > 1 ? 2 : 1;
-	for (int i = 0; i < nclimbs; i++)
-		climb(&h, &h.best[i]);
+	climb_all(&h, grid && h.nstarts > 1 ? 2 : 1, &rule);
 	*result = h.best[0];
 	for (int i = 1; i < h.nstarts; i++)
 		if (h.best[i].p.cost < result->p.cost)
 			*result = h.best[i];
+	if (rule.shape.nstoreys > 0 && rule.p.cost < result->p.cost)
+		*result = rule;
 }

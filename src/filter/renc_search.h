@@ -48,6 +48,8 @@ typedef struct renc_search
 	renc_shape	shape;			/* of the previous group */
 	double		reference;		/* its cost, as predicted when it was found; 0: unknown */
 	double		reference_fpr;	/* and its false positive rate; < 0: unknown */
+	bool		fresh;			/* no group but the one it was found for has been
+								 * looked at: there it is the least of many, by luck */
 	renc_prediction last;		/* its latest prediction */
 	bool		warm;			/* there is a previous group */
 	bool		due;			/* improving it did not help enough: a full search is

@@ -18,12 +18,19 @@
 #define MIN_GRID		400
 
 /*
+ * Work of the first search of a table, for each of its keys: reading and building take
+ * some 4 units.
+ */
+#define FIRST_WORK		0.3
+#define LEAST_PREDICTIONS 150
+
+/*
  * Work in units of setting a key's bits (about 100 ns): a pair of a sample and a
  * range, and a prediction beside the throwing of some ranges' keys.
  */
 #define PAIR_WORK		0.15
-#define PREDICT_WORK	500.0
-#define THROW_WORK		0.15
+#define PREDICT_WORK	1000.0
+#define THROW_WORK		0.08
 
 /* Samples that the previous shape is checked with when there is no credit left. */
 #define MIN_CHECKED		128
@@ -58,6 +65,7 @@ renc_search_adopt(renc_search *search, const renc_search *from)
 	search->shape = from->shape;
 	search->reference = from->reference;
 	search->reference_fpr = from->reference_fpr;
+	search->fresh = from->fresh;
 	search->last = from->last;
 	search->warm = from->warm;
 	search->due = from->due;
@@ -114,16 +122,36 @@ still_good(renc_search *search, renc_model *model, const renc_model_input *in,
 	choice->best = search->last = choice->now;
 
 	/* So few samples tell a wrong shape from a right one, but not 1.3 from 1. */
-	return within(search, &choice->now, in_debt ? WRONG_SHAPE : RENC_SEARCH_DRIFT);
+	if (!within(search, &choice->now, in_debt ? WRONG_SHAPE : RENC_SEARCH_DRIFT))
+		return false;
+	if (search->fresh && !in_debt)
+	{
+		search->reference = fmax(search->reference, choice->now.cost);
+		search->reference_fpr = fmax(search->reference_fpr, choice->now.fpr);
+		search->fresh = false;
+	}
+	return true;
 }
 
-/* Predictions of a full search of a group. */
+/*
+ * Predictions of a full search of a group.  Whoever says what is asked wants the index
+ * made for that, however small the table.  Of own values, the first search is what a build
+ * costs at least: it is in proportion to the build.
+ */
 static int
-full_predictions(const renc_model_input *in)
+full_predictions(const renc_search *search, const renc_model_input *in)
 {
+	double		keys = (double) total_keys(in);
+
 	if (in->max_predictions > 0)
 		return in->max_predictions;
-	return (int) fmin(SEARCH_PREDICTIONS, (double) total_keys(in) / KEYS_A_PREDICTION);
+	if (in->asked && search->reference <= 0)
+		return SEARCH_PREDICTIONS;
+	if (search->warm)
+		return (int) fmin(SEARCH_PREDICTIONS, keys / KEYS_A_PREDICTION);
+	keys = fmax(keys, in->table_keys);
+	return (int) fmax(LEAST_PREDICTIONS,
+					  fmin(SEARCH_PREDICTIONS, FIRST_WORK * keys / predict_work(in)));
 }
 
 /*
@@ -151,6 +179,7 @@ renc_search_group(renc_search *search, renc_model *model,
 	search_result found;
 
 	memset(choice, 0, sizeof(*choice));
+	memset(&found, 0, sizeof(found));
 	search->groups++;
 	search->credit += WORK_SHARE * (double) total_keys(in);
 	if (search->warm && !(search->due && search->credit > 0) &&
@@ -171,12 +200,12 @@ renc_search_group(renc_search *search, renc_model *model,
 	if (!search->warm || adapt(search, model, in, &found))
 	{
 		int			before = renc_model_predictions(model);
-		int			predictions = full_predictions(in);
+		int			predictions = full_predictions(search, in);
+		renc_shape	from = found.shape;
 
-		/* A small group's search starts from the rule's shape alone. */
-		renc_search_model(model, in, search->bits_per_key, search->warm ? &search->shape : NULL,
-					 predictions >= MIN_GRID,
-					 predictions > CLIMB_PREDICTIONS ? predictions : CLIMB_PREDICTIONS, &found);
+		/* A small group's search starts from the one shape alone. */
+		renc_search_model(model, in, search->bits_per_key, search->warm ? &from : NULL,
+						  predictions >= MIN_GRID, predictions, &found);
 		if (search->warm)
 			search->credit -= (renc_model_predictions(model) - before) * predict_work(in);
 		search->due = false;
@@ -188,6 +217,7 @@ renc_search_group(renc_search *search, renc_model *model,
 	search->shape = found.shape;
 	search->reference = found.p.cost;
 	search->reference_fpr = found.p.fpr;
+	search->fresh = true;
 	search->last = found.p;
 	search->warm = true;
 	search->searches++;

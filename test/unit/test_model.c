@@ -255,6 +255,7 @@ test_round(const setting *s, ratios *r)
 
 	prepare(s);
 	in = model_input();
+	in.asked = true;
 	renc_search_start(&search, BITS);
 	renc_search_group(&search, model, &in, &choice);
 	best = choice.shape;
@@ -501,6 +502,43 @@ test_warm(void)
 	tap_ok(kept < 1.5, "other keys: the shape kept costs %.2f times the best", kept);
 }
 
+/* The work of a first search: all that may be with queries given, else by the table. */
+static void
+test_effort(void)
+{
+	static const setting s = {"few keys", skewed_key, near_keys};
+	renc_search search;
+	renc_model_input in;
+	renc_choice asked;
+	renc_choice full;
+	renc_choice small;
+	renc_choice large;
+
+	prepare(&s);
+	in = model_input();
+	in.nranges = 8;
+	in.asked = true;
+	renc_search_start(&search, BITS);
+	renc_search_group(&search, model, &in, &asked);
+	renc_search_compare(model, &in, BITS, &asked.shape, &full);
+	tap_ok(asked.predictions > 500 && full.now.cost <= 1.05 * full.best.cost,
+		   "few keys, queries given: %d shapes looked at, %.3f times the cost of a full search",
+		   asked.predictions, full.now.cost / full.best.cost);
+
+	in.asked = false;
+	in.nsamples = (size_t) renc_search_own_samples(ranges, 8, 0, rnd(), sample, SAMPLES);
+	renc_search_start(&search, BITS);
+	renc_search_group(&search, model, &in, &small);
+	tap_ok(small.predictions <= 200, "few keys, own samples: %d shapes looked at",
+		   small.predictions);
+	in.table_keys = 1e9;
+	renc_search_start(&search, BITS);
+	renc_search_group(&search, model, &in, &large);
+	tap_ok(large.predictions > 500 && large.best.cost <= small.best.cost,
+		   "the same in a large table: %d, and %.2f times the cost", large.predictions,
+		   large.best.cost / small.best.cost);
+}
+
 /* The same seed, the same samples; all within reach of the keys. */
 static void
 test_own_samples(void)
@@ -558,6 +596,7 @@ main(int argc, char **argv)
 		   "all settings: windows read, likewise: %.2f", all_reads[nall_reads / 2]);
 	test_predicates();
 	test_own_samples();
+	test_effort();
 	test_warm();
 	test_resume();
 	test_odd();

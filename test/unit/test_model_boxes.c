@@ -84,6 +84,7 @@ model_input(int nranges, const renc_sample *sample, size_t nsamples, double bits
 	in.rows = TEST_ROWS;
 	in.pages_per_range = 8;
 	in.window_cost = 0.02;
+	in.asked = true;
 	in.sample = sample;
 	in.nsamples = nsamples;
 	return in;
