@@ -418,7 +418,7 @@ prepare_model(RencoderPlanner *planner, int col, const ColumnKeys *k,
 	in->nsamples = choose_samples(planner, col, q, k);
 	in->sample = planner->sample;
 	in->table_keys = (double) k->total / k->n * planner->table_ranges;
-	in->asked = in->nsamples == q->nreal;
+	in->asked = in->nsamples == (size_t) q->nreal;
 	if (!in->asked && q->n > q->nreal)
 		in->max_predictions = MANY_PREDICTIONS;
 	return true;
