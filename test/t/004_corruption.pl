@@ -122,7 +122,13 @@ sub peek
 
 # The header of the first (sealed) and of the last (growing) group.
 sub sealed_header { return first_page($_[0], 'header'); }
-sub last_header   { return (pages_of_type($_[0], 'header'))[-1]; }
+sub last_header
+{
+	my ($data) = @_;
+	my %group = map { $_ => unpack('V', peek($data, $_, $HEADER{group}, 4)) } pages_of_type($data, 'header');
+
+	return (sort { $group{$a} <=> $group{$b} } keys %group)[-1];
+}
 
 sub poke_header
 {

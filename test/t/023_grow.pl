@@ -87,7 +87,7 @@ sql(q{
 	CREATE PROCEDURE add_ranges(ranges int, checkpoints bool) LANGUAGE plpgsql AS $$
 	BEGIN
 		FOR i IN 1 .. ranges / 32 LOOP
-			INSERT INTO c SELECT hashint8extended(i, 3), i FROM generate_series(1, 32 * 185) i;
+			INSERT INTO c SELECT hashint8extended(r, 3), r FROM generate_series(1, 32 * 185) r;
 			PERFORM rencoder_summarize_new_values('c_v');
 			IF checkpoints THEN
 				CHECKPOINT;
