@@ -325,7 +325,7 @@ $node->safe_psql('postgres',
   foreach @names;
 $node->safe_psql('postgres',
 	q{INSERT INTO t SELECT i, hashint8extended(i, 1), nullif(i % 29, 7), repeat('x', 200)
-	FROM generate_series(1, 8000) i});
+	FROM generate_series(1, 7000) i});
 $node->safe_psql('postgres',
 	"SELECT rencoder_summarize_range('$_', 0), rencoder_summarize_new_values('$_')")
   foreach @names;
@@ -390,11 +390,11 @@ foreach my $name (grep { /^(zero|copied|windows|header|truncated|magic|rows)/ } 
 
 	foreach my $round (1 .. 12)
 	{
-		my $id = rnd_between(1, 8000);
+		my $id = rnd_between(1, 7000);
 		my ($where, $truth) =
 		  $column eq 'v'
 		  ? ("v = hashint8extended($id, 1)", 1)
-		  : ('few = ' . $id % 29, scalar grep { $_ % 29 == $id % 29 && $_ % 29 != 7 } 1 .. 8000);
+		  : ('few = ' . $id % 29, scalar grep { $_ % 29 == $id % 29 && $_ % 29 != 7 } 1 .. 7000);
 		my ($ret, $out, $err) = query_by_index($name, $where);
 
 		if ($ret != 0)
