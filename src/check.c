@@ -48,7 +48,7 @@ check_header_fields(CheckState *state, BlockNumber blkno,
 {
 	bool		matrix = header->matrix.start != RENCODER_NO_BLOCK;
 
-	rencoder_check_require(state, header->unused == 0, blkno,
+	rencoder_check_require(state, header->unused == 0 && header->unused2 == 0, blkno,
 						   "A field of the header that must be zero is not.");
 
 	/* INV-1: a range is in one state. */

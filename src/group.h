@@ -15,8 +15,8 @@
  *		 | min[]  | max[]  | distinct[]   | nset[] | horizon[] | ..
  *		 4360          4392          4408         5432         6456
  *		 | next_config | next_always | next_min[] | next_max[] | ..
- *		 6456            6464       6472
- *		 | predicted_fpr | best_fpr | sample_stamp |
+ *		 6456            6464       6472           6480   6488          6492
+ *		 | predicted_fpr | best_fpr | sample_stamp | redo | checkpoints | unused |
  *
  * States of a range (INV-1): unsummarized (no bit), summarizing, summarized.
  * Bit j of a 16-byte set is range j of the group.
@@ -60,12 +60,15 @@ typedef struct RencoderHeaderData
 	double		predicted_fpr;	/* of the configuration, when last looked at; < 0: unknown */
 	double		best_fpr;		/* that another would have had then; < 0: unknown */
 	uint64		sample_stamp;	/* of the queries known then; 0: none */
+	uint64		redo;			/* where replay would have begun at the last slice */
+	uint32		checkpoints;	/* how often that was another place than before */
+	uint32		unused2;		/* zero */
 } RencoderHeaderData;
 
 typedef RencoderHeaderData *RencoderHeader;
 
 StaticAssertDecl(offsetof(RencoderHeaderData, min) == 264 &&
-				 sizeof(RencoderHeaderData) == 6480,
+				 sizeof(RencoderHeaderData) == 6496,
 				 "RencoderHeaderData is on disk");
 StaticAssertDecl(sizeof(RencoderHeaderData) <= RENCODER_PAYLOAD_SIZE,
 				 "a group header must fit a page");

@@ -70,13 +70,14 @@ make_header(Relation index, const RencoderMeta *meta, uint32 group,
 /*
  * Is a new column's storage to be a matrix that grows, slice by slice, and so is
  * logged once?  The table's first group does without: a small table should not
- * pay for 128 ranges.  A dictionary cannot grow so, and where there are slices,
- * there will be more.
+ * pay for 128 ranges.  A dictionary cannot grow so, where there are slices there
+ * will be more, and where the group takes long checkpoints make it dear.
  */
 static bool
 grows_in_place(const RencoderSummarizing *s, const RencoderHeaderData *copy)
 {
-	if (s->group == 0 || copy->config.format != RENCODER_FORMAT_FILTER)
+	if (s->group == 0 || copy->config.format != RENCODER_FORMAT_FILTER ||
+		!rencoder_summarizing_is_fast(s))
 		return false;
 	for (int slice = 0; slice < RENC_GROUP_SLICES; slice++)
 	{

@@ -78,6 +78,12 @@ extern renc_mask rencoder_summarizing_publish(RencoderSummarizing *s, int col,
 											  renc_mask always);
 
 /*
+ * Is the group that a new column belongs to likely to become full before many
+ * checkpoints come?  Told by the group before.
+ */
+extern bool rencoder_summarizing_is_fast(const RencoderSummarizing *s);
+
+/*
  * Summarizes all 128 ranges of a group that has no storage yet, and publishes its
  * matrices; returns how many.  None if their keys do not fit into memory
  * (s->too_large is set, and ranges may be "summarizing") or the group has

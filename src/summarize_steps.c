@@ -4,7 +4,16 @@
  */
 #include "summarize_state.h"
 
+#include "access/xlog.h"
 #include "utils/memutils.h"
+
+/*
+ * A slice that is the first after a checkpoint logs every page of a matrix that
+ * grows, as far as it is in use: half of it on average.  Slices that are
+ * interleaved at last are logged twice, whatever comes in between.  So two
+ * checkpoints are not too many; the count begins with the one before the group.
+ */
+#define MAX_CHECKPOINTS		3
 
 void
 rencoder_summarizing_header(const RencoderSummarizing *s, int col, RencoderHeader copy)
@@ -143,6 +152,14 @@ read_previous(const RencoderSummarizing *s, int col, RencoderHeader header)
 	memcpy(header, RencoderPageGetHeader(BufferGetPage(buf)), sizeof(*header));
 	UnlockReleaseBuffer(buf);
 	return true;
+}
+
+bool
+rencoder_summarizing_is_fast(const RencoderSummarizing *s)
+{
+	RencoderHeaderData previous;
+
+	return !read_previous(s, 0, &previous) || previous.checkpoints <= MAX_CHECKPOINTS;
 }
 
 /*
@@ -292,6 +309,11 @@ rencoder_summarizing_publish(RencoderSummarizing *s, int col, const RencoderHead
 		{
 			if (renc_mask_test(done, slot))
 				header->horizon[slot] = s->horizon;
+		}
+		if (header->redo != GetRedoRecPtr())
+		{
+			header->redo = GetRedoRecPtr();
+			header->checkpoints++;
 		}
 		rencoder_group_seal(entry, &s->meta, header);
 	}

@@ -77,6 +77,32 @@ compare_with_seqscan($primary, 'postgres', "SELECT n FROM a WHERE v BETWEEN $_ A
   foreach (-1000000000000000, 5000000000000000);
 
 #
+# Where checkpoints come more often than groups become full, page images make
+# growing in place dear: the next group is made of slices, and the one after it
+# as the times are then.
+#
+sql(q{
+	CREATE TABLE c (v int8, n int4);
+	CREATE INDEX c_v ON c USING rencoder (v) WITH (autosummarize = off, pages_per_range = 1);
+	CREATE PROCEDURE add_ranges(ranges int, checkpoints bool) LANGUAGE plpgsql AS $$
+	BEGIN
+		FOR i IN 1 .. ranges / 32 LOOP
+			INSERT INTO c SELECT hashint8extended(r, 3), r FROM generate_series(1, 32 * 185) r;
+			PERFORM rencoder_summarize_new_values('c_v');
+			IF checkpoints THEN
+				CHECKPOINT;
+			END IF;
+		END LOOP;
+	END $$});
+my $kinds = "SELECT string_agg(storage, ' ' ORDER BY group_no) FROM rencoder_groups('c_v')";
+sql('CALL add_ranges(128, true); CALL add_ranges(32, false)');
+is(sql($kinds), 'matrix slices', 'a group behind one that saw many checkpoints');
+sql('CALL add_ranges(96, false); CALL add_ranges(32, false)');
+is(sql($kinds), 'matrix matrix matrix', 'a group behind one that saw none');
+is(sql("SELECT sealed FROM rencoder_groups('c_v') WHERE group_no = 2"), 'f', 'grows in place');
+sql("SELECT rencoder_index_check('c_v', true)");
+
+#
 # Bits beyond what is in use.  The index expression waits where it is told to;
 # pages have room for more rows.
 #

@@ -183,7 +183,9 @@ test_count_and_clear(int width)
 		for (int s = 0; s < 8 * width; s++)
 			for (uint32_t r = 0; r < rows; r++)
 				had_bits |= renc_mask_test(slots, s) && renc_window_test(old.image, rows, r, s);
-		if (renc_window_clear(f.image, width, rows, slots) != had_bits ||
+		if (renc_window_any(f.image, width, rows, slots) != had_bits ||
+			renc_window_clear(f.image, width, rows, slots) != had_bits ||
+			renc_window_any(f.image, width, rows, slots) ||
 			renc_window_clear(f.image, width, rows, slots))
 			wrong_clears++;
 		for (int s = 0; s < 8 * width; s++)
