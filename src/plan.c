@@ -18,7 +18,7 @@
 #include "renc_zorder.h"
 
 /*
- * A search takes tenths of a second at first.  A group of fewer keys is
+ * A search takes some hundredths of a second at least.  A group of fewer keys is
  * summarized in less and has too few pages to lose; the rule will do.
  */
 #define MIN_SEARCHED_KEYS	20000
@@ -200,7 +200,7 @@ distinct_of_some(const renc_keys *ranges)
 	pfree(masks);
 	for (int i = 0; i < RENC_GROUP_SLICES; i++)
 		pfree((void *) some[i].key);
-	return (size_t) Max(0, HASHED_KEYS * (n - 3 * sqrt(n)));
+	return (size_t) Max(1, HASHED_KEYS * (n - 3 * sqrt(n)));
 }
 
 /*

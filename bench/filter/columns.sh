@@ -1,4 +1,4 @@
-# Sourced by accuracy.sh and defaults.sh: columns of a data directory as files of keys,
+# Sourced by accuracy.sh, defaults.sh and effort.sh: columns of a data directory as files of keys,
 # one per line in the order of the table.
 
 # seconds_to_key: "2013-01-01 05:15:00" -> microseconds since 1970

@@ -15,14 +15,14 @@
 
 /* Those of a full search are fewer where a group has few keys; below MIN_GRID, no grid. */
 #define KEYS_A_PREDICTION 100
-#define MIN_GRID		400
+#define MIN_GRID		200
 
 /*
  * Work of the first search of a table, for each of its keys: reading and building take
  * some 4 units.
  */
 #define FIRST_WORK		0.3
-#define LEAST_PREDICTIONS 150
+#define LEAST_PREDICTIONS 200
 
 /*
  * Work in units of setting a key's bits (about 100 ns): a pair of a sample and a
