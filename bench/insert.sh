@@ -57,8 +57,9 @@ SQL
 # unsummarized when it ended.  The rows are taken away again, with the pages they made.
 copy_once() {
     local tab=$1 what=$2 phase=$3 index=INDEX_$2 left=0 lsn times
-    [[ -z ${!index} ]] || bench_sql -q -c "CREATE INDEX tested ON $tab ${!index}"
+    # No checkpoint between CREATE INDEX and COPY: page images depend on how often there is one.
     bench_sql -q -c 'CHECKPOINT'
+    [[ -z ${!index} ]] || bench_sql -q -c "CREATE INDEX tested ON $tab ${!index}"
     lsn=$(bench_sql -c 'SELECT pg_current_wal_insert_lsn()')
     times=$(bench_sql -q <<SQL
 SELECT clock_timestamp() AS start, cpu_ms() AS cpu \gset

@@ -3,8 +3,9 @@
  *		Building groups of a new index: what each process of a build does.
  *
  * The keys of a group are collected, made distinct per range, and written as
- * a matrix when the group is full; only the last group, which will grow, is
- * written as slices.  When the keys of a group outgrow the memory that the
+ * a matrix when the group is full.  The last group, which will grow, is written
+ * as slices; or as a matrix, too, where that has room for ranges to come and is
+ * small beside the whole index (GROWS_IN_PLACE_FROM).  When the keys of a group outgrow the memory that the
  * process may use, its configuration is chosen from the ranges seen so far, and
  * the filters are filled range by range from then on ("spilled"); a slab is
  * written when its last range is filled.
@@ -21,6 +22,13 @@
 #include "plan.h"
 #include "space.h"
 #include "train.h"
+
+/*
+ * From this group on, an incomplete last group has a matrix at once: filters that
+ * rows to come go into are logged once then, and the room for them is an eighth of
+ * the index at most.
+ */
+#define GROWS_IN_PLACE_FROM	8
 
 struct RencoderGroupBuild
 {
@@ -105,10 +113,20 @@ min_capacity(const RencoderGroupBuild *b, int col)
 		((double) b->meta.pages_per_range / pages);
 }
 
-static int
-slab_width(const RencoderGroupBuild *b)
+static bool
+is_full(const RencoderGroupBuild *b)
 {
-	return group_slots(b) == RENC_GROUP_RANGES ? RENC_MATRIX_WIDTH : RENC_SLICE_WIDTH;
+	return group_slots(b) == RENC_GROUP_RANGES;
+}
+
+/* The width of a column's slabs, when its format is known. */
+static int
+slab_width(const RencoderGroupBuild *b, int col)
+{
+	bool		grows_in_place = b->group >= GROWS_IN_PLACE_FROM &&
+		b->config[col].format == RENCODER_FORMAT_FILTER;
+
+	return is_full(b) || grows_in_place ? RENC_MATRIX_WIDTH : RENC_SLICE_WIDTH;
 }
 
 /* The header pages to be, without ranges and storage. */
@@ -158,7 +176,7 @@ static void
 finish_slab(RencoderGroupBuild *b, int col, int first, const char *image, uint32 npages)
 {
 	RencoderHeader header = b->header[col];
-	RencoderSlab slab = {b->index, &b->config[col], {0, 0}, slab_width(b), false};
+	RencoderSlab slab = {b->index, &b->config[col], {0, 0}, slab_width(b, col), false};
 
 	slab.extent = write_slab(b, col, image, npages);
 	if (slab.width == RENC_MATRIX_WIDTH)
@@ -175,8 +193,9 @@ choose_config(RencoderGroupBuild *b, int col, bool allow_dict)
 
 	INSTR_TIME_SET_CURRENT(start);
 	b->config[col].coder = b->plan->coder[col];
-	rencoder_plan_column(b->planner, b->collector, col, slab_width(b), min_capacity(b, col),
-						 allow_dict, &b->config[col], &b->prediction[col]);
+	rencoder_plan_column(b->planner, b->collector, col,
+						 is_full(b) ? RENC_MATRIX_WIDTH : RENC_SLICE_WIDTH, min_capacity(b, col), allow_dict,
+						 &b->config[col], &b->prediction[col]);
 	add_time(&b->choosing, start);
 }
 
@@ -186,12 +205,13 @@ build_column(RencoderGroupBuild *b, int col)
 {
 	const RencoderFormat *format;
 	int			nslots = group_slots(b);
-	int			width = slab_width(b);
+	int			width;
 	renc_keys	ranges[RENC_GROUP_RANGES] = {{NULL, 0}};
 	char	   *image;
 	uint32		npages;
 
 	choose_config(b, col, true);
+	width = slab_width(b, col);
 	format = rencoder_format_of(&b->config[col]);
 	for (int slot = 0; slot < nslots; slot++)
 		ranges[slot] = keys_that_fit(b, col, slot);
@@ -287,7 +307,7 @@ flush_group(RencoderGroupBuild *b)
 		rencoder_wal_write_fresh(b->index, entry->header + col,
 								 RENCODER_PAGE_HEADER, (char *) b->header[col], false);
 	}
-	if (slab_width(b) == RENC_MATRIX_WIDTH)
+	if (is_full(b))
 		entry->flags |= RENCODER_ENTRY_SEALED;
 	write_entry(b, entry);
 
@@ -303,7 +323,7 @@ static void
 fill_slot(RencoderGroupBuild *b, int col, int slot)
 {
 	const RencoderConfig *config = &b->config[col];
-	int			width = slab_width(b);
+	int			width = slab_width(b, col);
 	int			first = slot - slot % (width * 8);
 	bool		last = slot - first == width * 8 - 1 || slot == group_slots(b) - 1;
 	renc_keys	keys = keys_that_fit(b, col, slot);
