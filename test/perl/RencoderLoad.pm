@@ -27,7 +27,8 @@ my $directory = abs_path(dirname(__FILE__) . '/../load');
 my $GONE = join '|', 'terminat', 'abnormally', 'server closed the connection',
   'connection to server', 'unexpected postmaster exit', 'Run was aborted',
   'the database system is', 'could not receive data', 'perhaps the backend died',
-  'invalid socket', 'no connection to the server', 'could not signal for checkpoint';
+  'invalid socket', 'no connection to the server', 'could not signal for checkpoint',
+  'could not create connection';
 
 sub load_schema
 {
