@@ -447,7 +447,6 @@ test_resume(void)
 	renc_search resumed;
 	renc_model_input in;
 	renc_choice choice;
-	int			searches[3];
 
 	renc_search_start(&search, BITS);
 	for (int i = -1; i < 3; i++)
@@ -462,11 +461,9 @@ test_resume(void)
 		}
 		renc_search_resume(&resumed, BITS, &search.shape, part[i] * search.reference_fpr);
 		renc_search_group(&resumed, model, &in, &choice);
-		searches[i] = resumed.searches;
+		tap_ok(resumed.searches == (i > 0), "resumed with %g times the rate: %d searches",
+			   part[i], resumed.searches);
 	}
-	tap_ok(searches[0] == 0, "resumed with a rate that holds: %d searches", searches[0]);
-	tap_ok(searches[1] == 1, "resumed with a tenth of it: %d searches", searches[1]);
-	tap_ok(searches[2] == 1, "resumed without one: %d searches", searches[2]);
 }
 
 /* Groups alike: one search; then other keys: another. */
