@@ -523,12 +523,12 @@ test_effort(void)
 	in.nsamples = (size_t) renc_search_own_samples(ranges, 8, 0, rnd(), sample, SAMPLES);
 	renc_search_start(&search, BITS);
 	renc_search_group(&search, model, &in, &small);
-	tap_ok(small.predictions <= 200, "few keys, own samples: %d shapes looked at",
+	tap_ok(small.predictions <= 250, "few keys, own samples: %d shapes looked at",
 		   small.predictions);
 	in.table_keys = 1e9;
 	renc_search_start(&search, BITS);
 	renc_search_group(&search, model, &in, &large);
-	tap_ok(large.predictions > 500 && large.best.cost <= small.best.cost,
+	tap_ok(large.predictions > 500 && large.best.cost <= 1.15 * small.best.cost,
 		   "the same in a large table: %d, and %.2f times the cost", large.predictions,
 		   large.best.cost / small.best.cost);
 }
