@@ -413,7 +413,9 @@ renc_search_model(renc_model *model, const renc_model_input *in, double bits_per
 	memset(&h, 0, sizeof(h));
 	memset(&rule, 0, sizeof(rule));
 	h.model = model;
-	h.left = predictions;
+
+	/* There must be a shape in the end: one is looked at, however few are allowed. */
+	h.left = predictions > 0 ? predictions : 1;
 	h.max_kw = in->max_kw > 0 ? in->max_kw : RENC_SEARCH_KW;
 	if (from == NULL || grid)
 	{

@@ -1,7 +1,7 @@
 /*
  * test_model_boxes.c
- *		The model: which pairs of a query and a range are close, boxes, and queries
- *		that just do not fit a program.
+ *		The model: which pairs of a query and a range are close, boxes, queries that
+ *		just do not fit a program, and a search with hardly a key.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -331,6 +331,45 @@ test_not_fitting(void)
 		   "long intervals, few of which do not fit: predicted %.3g, measured %.3g", p.fpr, fpr);
 }
 
+/*
+ * A few keys, as the first slice of a group whose column is mostly null has them, after
+ * a group of which only the shape is known: they pay for no prediction, but there must
+ * be a shape.
+ */
+static void
+test_few_keys(void)
+{
+	int			invalid = 0;
+
+	for (size_t n = 1; n <= 40; n++)
+	{
+		static renc_sample sample[64];
+		renc_model_input in;
+		renc_search search;
+		renc_choice choice;
+		renc_shape	shape;
+
+		for (size_t i = 0; i < 8 * n; i++)
+			keys[i] = rnd();
+		sort_ranges(8, n);
+		for (int i = 0; i < 64; i++)
+		{
+			uint64_t	lo = rnd() / 2;
+			renc_sample s = {lo, lo + 10, NULL, 1, -1};
+
+			sample[i] = s;
+		}
+		in = model_input(8, sample, 64, BITS);
+		in.max_predictions = 0;
+		in.asked = false;
+		renc_rule_shape(ranges, 8, BITS, &shape);
+		renc_search_resume(&search, BITS, &shape, -1);
+		renc_search_group(&search, model, &in, &choice);
+		invalid += !renc_shape_valid(&choice.shape, NULL);
+	}
+	tap_ok(invalid == 0, "resumed with few keys: %d shapes not valid", invalid);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -340,6 +379,7 @@ main(int argc, char **argv)
 	for (int i = 0; i < 3; i++)
 		test_boxes();
 	test_not_fitting();
+	test_few_keys();
 	free(model);
 	return tap_finish();
 }
