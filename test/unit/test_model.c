@@ -301,7 +301,10 @@ test_setting(const setting *s)
 	tap_ok(r.n < 5 || (r.fpr[r.n / 2] > 0.5 && r.fpr[r.n / 2] < 2),
 		   "%s: predicted / measured, median of %d shapes: %.2f", s->name, r.n,
 		   r.n > 0 ? r.fpr[r.n / 2] : 0);
-	tap_ok(r.nreads > 0 && r.reads[r.nreads / 2] > 0.5 && r.reads[r.nreads / 2] < 2,
+
+	/* Storeys count as independent, for long intervals with too many windows (src/README.md). */
+	tap_ok(r.nreads > 0 && r.reads[r.nreads / 2] > 0.5 &&
+		   r.reads[r.nreads / 2] < (s->query == long_intervals ? 4 : 2),
 		   "%s: windows read, likewise: %.2f", s->name,
 		   r.nreads > 0 ? r.reads[r.nreads / 2] : 0);
 	tap_ok(r.missed == 0, "%s: %ld true matches missed", s->name, r.missed);
@@ -434,10 +437,7 @@ test_odd(void)
 	tap_ok(wild == 0, "odd keys and samples: %d predictions out of bounds", wild);
 }
 
-/*
- * A group alike, with nothing known of the one before but its shape and rate: no search
- * while that holds, one if it was better or is not known.
- */
+/* Nothing known but a shape and a rate: no search while that holds, one if not. */
 static void
 test_resume(void)
 {
