@@ -16,7 +16,7 @@ use Test::More;
 our @EXPORT = qw(
   rnd rnd_between rnd_pick
   new_node start_primary_with_standby wait_for_standby
-  compare_with_seqscan compare_many_with_seqscan uses_index
+  compare_with_seqscan compare_many_with_seqscan uses_index interval
 );
 
 # Settings of the two ways to run a query.  In both the plan is a bitmap scan
@@ -61,6 +61,16 @@ sub rnd_between
 	my ($lo, $hi) = @_;
 
 	return $lo + rnd($hi - $lo + 1);
+}
+
+# "lo AND hi" of an interval from the bigint expression lo on, no longer than length:
+# it ends with the domain.
+sub interval
+{
+	my ($lo, $length) = @_;
+	my $max = '9223372036854775807';
+
+	return "$lo AND least($lo, $max - $length) + $length";
 }
 
 sub rnd_pick

@@ -117,7 +117,7 @@ sub verify
 				my $i = rnd_between(1, 15000);
 
 				(   "SELECT v FROM d WHERE v = hashint8extended($i, 1)",
-					"SELECT v FROM d WHERE v BETWEEN hashint8extended($i, 2) AND hashint8extended($i, 2) + 1000")
+					'SELECT v FROM d WHERE v BETWEEN ' . interval("hashint8extended($i, 2)", 1000))
 			} 1 .. 8
 		],
 		$name);

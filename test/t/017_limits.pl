@@ -58,7 +58,7 @@ sub queries_of_m
 
 		push @queries,
 		  "SELECT id FROM m WHERE v = hashint8extended($id, 1)",
-		  "SELECT id FROM m WHERE v BETWEEN hashint8extended($id, 1) AND hashint8extended($id, 1) + " . 10**rnd(15),
+		  'SELECT id FROM m WHERE v BETWEEN ' . interval("hashint8extended($id, 1)", 10**rnd(15)),
 		  "SELECT id FROM m WHERE v IN ($list, hashint8extended($id, 1))",
 		  "SELECT id FROM m WHERE v = ANY (ARRAY(SELECT hashint8extended(i, 1) FROM generate_series($id, $id + 40) i))",
 		  "SELECT id FROM m WHERE s = ANY (ARRAY(SELECT 'https://www.example.com/' || left(md5(i::text), 12) FROM generate_series($id, $id + 60, 2) i))",

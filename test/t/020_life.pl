@@ -41,7 +41,7 @@ sub queries
 
 	return (
 		"SELECT id, v FROM t WHERE v = hashint8extended($id, $seed)",
-		"SELECT id, v FROM t WHERE v BETWEEN hashint8extended($id, $seed) AND hashint8extended($id, $seed) + 10000000000000000",
+		'SELECT id, v FROM t WHERE v BETWEEN ' . interval("hashint8extended($id, $seed)", '10000000000000000'),
 		'SELECT id, few FROM t WHERE few = ' . rnd(120),
 		'SELECT id FROM t WHERE few IS NULL',
 		"SELECT id, s FROM t WHERE s = 'name ' || md5('$id')");

@@ -44,7 +44,7 @@ sub compare
 		my $id = rnd_between(1, 6500);
 
 		push @queries, "SELECT id, v FROM t WHERE v = hashint8extended($id, $seed)",
-		  "SELECT id, v FROM t WHERE v BETWEEN hashint8extended($id, $seed) AND hashint8extended($id, $seed) + 10000000000000000",
+		  'SELECT id, v FROM t WHERE v BETWEEN ' . interval("hashint8extended($id, $seed)", '10000000000000000'),
 		  "SELECT id, s FROM t WHERE s = 'name ' || md5('$id')";
 	}
 	$subscriber->safe_psql('postgres', "SELECT rencoder_index_check('t_v', true), rencoder_index_check('t_s', true)");

@@ -90,7 +90,7 @@ sub queries
 
 	return (
 		"v = hashint8extended($id, $seed)",
-		"v BETWEEN hashint8extended($id, $seed) AND hashint8extended($id, $seed) + 10000000000000000") if $name eq 'i_v';
+		'v BETWEEN ' . interval("hashint8extended($id, $seed)", '10000000000000000')) if $name eq 'i_v';
 	return ("few = $few", "few < 3", 'few IS NULL', "few IN (1, $few, 40)") if $name eq 'i_few';
 	return ("many = $many", "many BETWEEN $many AND $many + 2")             if $name eq 'i_many';
 	return ("s = 'https://www.example.com/' || md5('$id')", "s LIKE 'https://www.example.com/' || left(md5('$id'), 3) || '%'")
