@@ -23,8 +23,7 @@
  */
 #include "rebuild.h"
 
-#include "access/tableam.h"
-
+#include "heapread.h"
 #include "horizon.h"
 #include "space.h"
 
@@ -57,9 +56,8 @@ rencoder_rebuild_collect(RencoderRebuild *r)
 	r->last_block = InvalidBlockNumber;
 	rencoder_collect_reset(r->collector);
 	if (start < end)
-		table_index_build_range_scan(r->heap, r->index, r->indexInfo, false, true, false,
-									 (BlockNumber) start, (BlockNumber) (end - start),
-									 collect_callback, r, NULL);
+		rencoder_heapread(r->heap, r->index, r->indexInfo, true, (BlockNumber) start,
+						  (BlockNumber) (end - start), collect_callback, r);
 	rencoder_collect_close(r->collector, RENC_GROUP_RANGES);
 	return rencoder_horizon(r->heap, oldest, r->indexInfo->ii_BrokenHotChain);
 }

@@ -1,0 +1,248 @@
+/*
+ * heapread.c
+ *		Reading the rows of a table's blocks for an index.
+ *
+ * heapam_index_build_range_scan() locks the page twice for each row, because
+ * its tuples stay where they are, and evaluates the index's columns through an
+ * executor slot: two thirds of the time that a build takes.  A summary of
+ * blocks wants neither places of rows nor HOT chains, so here a page is locked
+ * once, to look at its tuples' visibility and to copy it.
+ */
+#include "heapread.h"
+
+#include "access/heapam.h"
+#include "access/htup_details.h"
+#include "access/xact.h"
+#include "catalog/catalog.h"
+#include "miscadmin.h"
+#include "storage/bufmgr.h"
+#include "storage/procarray.h"
+
+#include "compat.h"
+
+/* A page's tuples that may be visible to anyone, and the page as it was then. */
+typedef struct PageTuples
+{
+	PGAlignedBlock page;
+	int			ntuples;
+	OffsetNumber offset[MaxHeapTuplesPerPage];
+	bool		alive[MaxHeapTuplesPerPage];	/* as in IndexBuildCallback */
+	double		live;			/* counted as ANALYZE does */
+} PageTuples;
+
+typedef struct BlockSource
+{
+	Relation	heap;
+	BufferAccessStrategy strategy;
+	BlockNumber next;
+	BlockNumber end;
+#ifdef RENCODER_HAVE_READ_STREAM
+	ReadStream *stream;
+#endif
+} BlockSource;
+
+/* Are all that the index has of a row plain columns of a heap table? */
+static bool
+is_plain(Relation heap, const IndexInfo *indexInfo)
+{
+	if (heap->rd_tableam != GetHeapamTableAmRoutine() || indexInfo->ii_Concurrent ||
+		indexInfo->ii_Predicate != NIL)
+		return false;
+	for (int i = 0; i < indexInfo->ii_NumIndexAttrs; i++)
+	{
+		if (indexInfo->ii_IndexAttrNumbers[i] <= 0)
+			return false;
+	}
+	return true;
+}
+
+#ifdef RENCODER_HAVE_READ_STREAM
+static BlockNumber
+next_block(ReadStream *stream, void *state, void *per_buffer_data)
+{
+	BlockSource *source = (BlockSource *) state;
+
+	return source->next < source->end ? source->next++ : InvalidBlockNumber;
+}
+#endif
+
+static void
+source_open(BlockSource *source, Relation heap, BlockNumber first, BlockNumber nblocks)
+{
+	source->heap = heap;
+	source->next = first;
+	source->end = first + nblocks;
+
+	/* The rule of heap_beginscan() for when a scan shall not empty the cache. */
+	source->strategy = NULL;
+	if (!RelationUsesLocalBuffers(heap) &&
+		RelationGetNumberOfBlocks(heap) > (BlockNumber) NBuffers / 4)
+		source->strategy = GetAccessStrategy(BAS_BULKREAD);
+#ifdef RENCODER_HAVE_READ_STREAM
+	source->stream = read_stream_begin_relation(READ_STREAM_SEQUENTIAL, source->strategy,
+												heap, MAIN_FORKNUM, next_block, source, 0);
+#endif
+}
+
+/* The next block, pinned, or InvalidBuffer. */
+static Buffer
+source_next(BlockSource *source)
+{
+#ifdef RENCODER_HAVE_READ_STREAM
+	return read_stream_next_buffer(source->stream, NULL);
+#else
+	if (source->next >= source->end)
+		return InvalidBuffer;
+	return ReadBufferExtended(source->heap, MAIN_FORKNUM, source->next++, RBM_NORMAL,
+							  source->strategy);
+#endif
+}
+
+static void
+source_close(BlockSource *source)
+{
+#ifdef RENCODER_HAVE_READ_STREAM
+	read_stream_end(source->stream);
+#endif
+	if (source->strategy != NULL)
+		FreeAccessStrategy(source->strategy);
+}
+
+/* Warns as heapam_index_build_range_scan() does: somebody has no lock. */
+static void
+warn_of_writer(Relation heap, TransactionId xid, bool anyvisible)
+{
+	if (!anyvisible && !IsCatalogRelation(heap) && !TransactionIdIsCurrentTransactionId(xid))
+		elog(WARNING, "concurrent change in progress within table \"%s\"",
+			 RelationGetRelationName(heap));
+}
+
+/*
+ * Takes the tuple into account, unless it is dead to all.  The page is locked.
+ */
+static void
+look_at_tuple(Relation heap, Buffer buffer, HeapTuple tuple, TransactionId oldest_xmin,
+			  bool anyvisible, PageTuples *tuples)
+{
+	HeapTupleHeader header = tuple->t_data;
+	bool		alive = true;
+	bool		counts = true;
+
+	/* Most tuples, without a call. */
+	if (!HeapTupleHeaderXminCommitted(header) || (header->t_infomask & HEAP_XMAX_INVALID) == 0)
+	{
+		switch (HeapTupleSatisfiesVacuum(tuple, oldest_xmin, buffer))
+		{
+			case HEAPTUPLE_DEAD:
+				return;
+			case HEAPTUPLE_LIVE:
+				break;
+			case HEAPTUPLE_RECENTLY_DEAD:
+				alive = counts = false;
+				break;
+			case HEAPTUPLE_INSERT_IN_PROGRESS:
+				counts = TransactionIdIsCurrentTransactionId(HeapTupleHeaderGetXmin(header));
+				warn_of_writer(heap, HeapTupleHeaderGetXmin(header), anyvisible);
+				break;
+			case HEAPTUPLE_DELETE_IN_PROGRESS:
+				alive = false;
+				counts = !TransactionIdIsCurrentTransactionId(HeapTupleHeaderGetUpdateXid(header));
+				warn_of_writer(heap, HeapTupleHeaderGetUpdateXid(header), anyvisible);
+				break;
+		}
+	}
+	tuples->offset[tuples->ntuples] = ItemPointerGetOffsetNumber(&tuple->t_self);
+	tuples->alive[tuples->ntuples] = alive;
+	tuples->ntuples++;
+	tuples->live += counts ? 1 : 0;
+}
+
+/* Locks and unlocks the buffer. */
+static void
+take_page(Relation heap, Buffer buffer, TransactionId oldest_xmin, bool anyvisible,
+		  PageTuples *tuples)
+{
+	BlockNumber block = BufferGetBlockNumber(buffer);
+	HeapTupleData tuple;
+	Page		page;
+	OffsetNumber max;
+
+	tuples->ntuples = 0;
+	LockBuffer(buffer, BUFFER_LOCK_SHARE);
+	page = BufferGetPage(buffer);
+	max = PageGetMaxOffsetNumber(page);
+	tuple.t_tableOid = RelationGetRelid(heap);
+	for (OffsetNumber offset = FirstOffsetNumber; offset <= max; offset++)
+	{
+		ItemId		item = PageGetItemId(page, offset);
+
+		if (!ItemIdIsNormal(item))
+			continue;
+		tuple.t_data = (HeapTupleHeader) PageGetItem(page, item);
+		tuple.t_len = ItemIdGetLength(item);
+		ItemPointerSet(&tuple.t_self, block, offset);
+		look_at_tuple(heap, buffer, &tuple, oldest_xmin, anyvisible, tuples);
+	}
+	if (tuples->ntuples > 0)
+		memcpy(tuples->page.data, page, BLCKSZ);
+	LockBuffer(buffer, BUFFER_LOCK_UNLOCK);
+}
+
+static void
+give_tuples(Relation heap, Relation index, const IndexInfo *indexInfo, BlockNumber block,
+			PageTuples *tuples, IndexBuildCallback callback, void *state)
+{
+	TupleDesc	desc = RelationGetDescr(heap);
+	Page		page = (Page) tuples->page.data;
+	Datum		values[INDEX_MAX_KEYS];
+	bool		isnull[INDEX_MAX_KEYS];
+	HeapTupleData tuple;
+
+	tuple.t_tableOid = RelationGetRelid(heap);
+	for (int i = 0; i < tuples->ntuples; i++)
+	{
+		ItemId		item = PageGetItemId(page, tuples->offset[i]);
+
+		tuple.t_data = (HeapTupleHeader) PageGetItem(page, item);
+		tuple.t_len = ItemIdGetLength(item);
+		ItemPointerSet(&tuple.t_self, block, tuples->offset[i]);
+		for (int col = 0; col < indexInfo->ii_NumIndexAttrs; col++)
+			values[col] = heap_getattr(&tuple, indexInfo->ii_IndexAttrNumbers[col], desc,
+									   &isnull[col]);
+		callback(index, &tuple.t_self, values, isnull, tuples->alive[i], state);
+	}
+}
+
+double
+rencoder_heapread(Relation heap, Relation index, IndexInfo *indexInfo, bool anyvisible,
+				  BlockNumber first, BlockNumber nblocks, IndexBuildCallback callback,
+				  void *state)
+{
+	TransactionId oldest_xmin;
+	PageTuples *tuples;
+	BlockSource source;
+	Buffer		buffer;
+	double		live;
+
+	if (!is_plain(heap, indexInfo))
+		return table_index_build_range_scan(heap, index, indexInfo, false, anyvisible, false,
+											first, nblocks, callback, state, NULL);
+
+	oldest_xmin = GetOldestNonRemovableTransactionId(heap);
+	tuples = palloc(sizeof(PageTuples));
+	tuples->live = 0;
+	source_open(&source, heap, first, nblocks);
+	while ((buffer = source_next(&source)) != InvalidBuffer)
+	{
+		BlockNumber block = BufferGetBlockNumber(buffer);
+
+		CHECK_FOR_INTERRUPTS();
+		take_page(heap, buffer, oldest_xmin, anyvisible, tuples);
+		ReleaseBuffer(buffer);
+		give_tuples(heap, index, indexInfo, block, tuples, callback, state);
+	}
+	source_close(&source);
+	live = tuples->live;
+	pfree(tuples);
+	return live;
+}
