@@ -183,7 +183,7 @@ finish_slab(RencoderGroupBuild *b, int col, int first, const char *image, uint32
 		header->matrix = slab.extent;
 	else
 		header->slice[first / RENC_SLICE_RANGES] = slab.extent;
-	rencoder_format_of(&b->config[col])->count(&slab, header->nset + first);
+	rencoder_format_of(&b->config[col])->count(&slab, renc_mask_all(), header->nset + first);
 }
 
 static void

@@ -28,6 +28,7 @@ typedef struct PageTuples
 	OffsetNumber offset[MaxHeapTuplesPerPage];
 	bool		alive[MaxHeapTuplesPerPage];	/* as in IndexBuildCallback */
 	double		live;			/* counted as ANALYZE does */
+	TransactionId inserting;	/* was in progress when a tuple was looked at */
 } PageTuples;
 
 typedef struct BlockSource
@@ -117,6 +118,22 @@ warn_of_writer(Relation heap, TransactionId xid, bool anyvisible)
 			 RelationGetRelationName(heap));
 }
 
+/* Is it known without looking at any transaction? */
+static inline bool
+is_live(HeapTupleHeader header)
+{
+	return HeapTupleHeaderXminCommitted(header) && (header->t_infomask & HEAP_XMAX_INVALID) != 0;
+}
+
+/* By this transaction, and not deleted? */
+static inline bool
+is_inserted_by(HeapTupleHeader header, TransactionId xid)
+{
+	return TransactionIdIsValid(xid) && HeapTupleHeaderGetRawXmin(header) == xid &&
+		(header->t_infomask & (HEAP_XMAX_INVALID | HEAP_XMIN_COMMITTED | HEAP_XMIN_INVALID)) ==
+		HEAP_XMAX_INVALID;
+}
+
 /*
  * Takes the tuple into account, unless it is dead to all.  The page is locked.
  */
@@ -128,8 +145,17 @@ look_at_tuple(Relation heap, Buffer buffer, HeapTuple tuple, TransactionId oldes
 	bool		alive = true;
 	bool		counts = true;
 
-	/* Most tuples, without a call. */
-	if (!HeapTupleHeaderXminCommitted(header) || (header->t_infomask & HEAP_XMAX_INVALID) == 0)
+	/*
+	 * Most tuples, without a call: of a loaded table; and of one that is being
+	 * loaded, where asking whether the transaction is in progress locks the list of
+	 * all transactions.  If it has ended since, its tuples count as alive, which
+	 * is a reason for a key too many at most.
+	 */
+	if (is_live(header))
+		;
+	else if (is_inserted_by(header, tuples->inserting))
+		counts = TransactionIdIsCurrentTransactionId(tuples->inserting);
+	else
 	{
 		switch (HeapTupleSatisfiesVacuum(tuple, oldest_xmin, buffer))
 		{
@@ -141,8 +167,9 @@ look_at_tuple(Relation heap, Buffer buffer, HeapTuple tuple, TransactionId oldes
 				alive = counts = false;
 				break;
 			case HEAPTUPLE_INSERT_IN_PROGRESS:
-				counts = TransactionIdIsCurrentTransactionId(HeapTupleHeaderGetXmin(header));
-				warn_of_writer(heap, HeapTupleHeaderGetXmin(header), anyvisible);
+				tuples->inserting = HeapTupleHeaderGetXmin(header);
+				counts = TransactionIdIsCurrentTransactionId(tuples->inserting);
+				warn_of_writer(heap, tuples->inserting, anyvisible);
 				break;
 			case HEAPTUPLE_DELETE_IN_PROGRESS:
 				alive = false;
@@ -231,6 +258,7 @@ rencoder_heapread(Relation heap, Relation index, IndexInfo *indexInfo, bool anyv
 	oldest_xmin = GetOldestNonRemovableTransactionId(heap);
 	tuples = palloc(sizeof(PageTuples));
 	tuples->live = 0;
+	tuples->inserting = InvalidTransactionId;
 	source_open(&source, heap, first, nblocks);
 	while ((buffer = source_next(&source)) != InvalidBuffer)
 	{

@@ -291,7 +291,7 @@ switch_column(RencoderRebuild *r, int col, RencoderExtent extent)
 
 	keys_that_fit(r, col, ranges, &always);
 	always = renc_mask_or(always, format->merge(&slab, ranges));
-	format->count(&slab, nset);
+	format->count(&slab, renc_mask_all(), nset);
 
 	freebuf = rencoder_space_prepare_release(r->index, 1);
 	metabuf = rencoder_meta_lock(r->index, BUFFER_LOCK_EXCLUSIVE);
