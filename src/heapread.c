@@ -14,7 +14,6 @@
 #include "access/htup_details.h"
 #include "access/xact.h"
 #include "catalog/catalog.h"
-#include "miscadmin.h"
 #include "storage/bufmgr.h"
 #include "storage/procarray.h"
 
@@ -27,6 +26,7 @@ typedef struct PageTuples
 	int			ntuples;
 	OffsetNumber offset[MaxHeapTuplesPerPage];
 	bool		alive[MaxHeapTuplesPerPage];	/* as in IndexBuildCallback */
+	bool		deleted[MaxHeapTuplesPerPage];	/* by a transaction that has committed */
 	double		live;			/* counted as ANALYZE does */
 	TransactionId inserting;	/* was in progress when a tuple was looked at */
 } PageTuples;
@@ -113,7 +113,7 @@ source_close(BlockSource *source)
 static void
 warn_of_writer(Relation heap, TransactionId xid, bool anyvisible)
 {
-	if (!anyvisible && !IsCatalogRelation(heap) && !TransactionIdIsCurrentTransactionId(xid))
+	if (!anyvisible && !IsSystemRelation(heap) && !TransactionIdIsCurrentTransactionId(xid))
 		elog(WARNING, "concurrent change in progress within table \"%s\"",
 			 RelationGetRelationName(heap));
 }
@@ -143,13 +143,14 @@ look_at_tuple(Relation heap, Buffer buffer, HeapTuple tuple, TransactionId oldes
 {
 	HeapTupleHeader header = tuple->t_data;
 	bool		alive = true;
+	bool		deleted = false;
 	bool		counts = true;
 
 	/*
 	 * Most tuples, without a call: of a loaded table; and of one that is being
 	 * loaded, where asking whether the transaction is in progress locks the list of
-	 * all transactions.  If it has ended since, its tuples count as alive, which
-	 * is a reason for a key too many at most.
+	 * all transactions.  What was true of the page's first such tuple is taken as
+	 * true of the others.
 	 */
 	if (is_live(header))
 		;
@@ -165,6 +166,7 @@ look_at_tuple(Relation heap, Buffer buffer, HeapTuple tuple, TransactionId oldes
 				break;
 			case HEAPTUPLE_RECENTLY_DEAD:
 				alive = counts = false;
+				deleted = true;
 				break;
 			case HEAPTUPLE_INSERT_IN_PROGRESS:
 				tuples->inserting = HeapTupleHeaderGetXmin(header);
@@ -180,6 +182,7 @@ look_at_tuple(Relation heap, Buffer buffer, HeapTuple tuple, TransactionId oldes
 	}
 	tuples->offset[tuples->ntuples] = ItemPointerGetOffsetNumber(&tuple->t_self);
 	tuples->alive[tuples->ntuples] = alive;
+	tuples->deleted[tuples->ntuples] = deleted;
 	tuples->ntuples++;
 	tuples->live += counts ? 1 : 0;
 }
@@ -195,6 +198,12 @@ take_page(Relation heap, Buffer buffer, TransactionId oldest_xmin, bool anyvisib
 	OffsetNumber max;
 
 	tuples->ntuples = 0;
+
+	/*
+	 * Asked for each page anew: when the transaction has been rolled back, what its
+	 * tuples have in TOAST may be gone.
+	 */
+	tuples->inserting = InvalidTransactionId;
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
 	page = BufferGetPage(buffer);
 	max = PageGetMaxOffsetNumber(page);
@@ -215,8 +224,31 @@ take_page(Relation heap, Buffer buffer, TransactionId oldest_xmin, bool anyvisib
 	LockBuffer(buffer, BUFFER_LOCK_UNLOCK);
 }
 
+/* Does a value of the index stand in the TOAST table? */
+static bool
+has_toasted(TupleDesc desc, const IndexInfo *indexInfo, const Datum *values, const bool *isnull)
+{
+	for (int col = 0; col < indexInfo->ii_NumIndexAttrs; col++)
+	{
+		if (!isnull[col] &&
+			TupleDescAttr(desc, indexInfo->ii_IndexAttrNumbers[col] - 1)->attlen == -1 &&
+			VARATT_IS_EXTERNAL_ONDISK(DatumGetPointer(values[col])))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * The block is not locked.
+ *
+ * A deleted tuple may be needed by a snapshot older than ours, which may end at
+ * any time; then our own snapshot does not keep another VACUUM from removing what
+ * the tuple has in TOAST.  So a value there cannot be fetched.  The tuple is left
+ * out, and such snapshots, like those that need a version that
+ * heapam_index_build_range_scan() leaves out, must do without the index.
+ */
 static void
-give_tuples(Relation heap, Relation index, const IndexInfo *indexInfo, BlockNumber block,
+give_tuples(Relation heap, Relation index, IndexInfo *indexInfo, BlockNumber block,
 			PageTuples *tuples, IndexBuildCallback callback, void *state)
 {
 	TupleDesc	desc = RelationGetDescr(heap);
@@ -236,6 +268,11 @@ give_tuples(Relation heap, Relation index, const IndexInfo *indexInfo, BlockNumb
 		for (int col = 0; col < indexInfo->ii_NumIndexAttrs; col++)
 			values[col] = heap_getattr(&tuple, indexInfo->ii_IndexAttrNumbers[col], desc,
 									   &isnull[col]);
+		if (tuples->deleted[i] && has_toasted(desc, indexInfo, values, isnull))
+		{
+			indexInfo->ii_BrokenHotChain = true;
+			continue;
+		}
 		callback(index, &tuple.t_self, values, isnull, tuples->alive[i], state);
 	}
 }
@@ -258,13 +295,13 @@ rencoder_heapread(Relation heap, Relation index, IndexInfo *indexInfo, bool anyv
 	oldest_xmin = GetOldestNonRemovableTransactionId(heap);
 	tuples = palloc(sizeof(PageTuples));
 	tuples->live = 0;
-	tuples->inserting = InvalidTransactionId;
 	source_open(&source, heap, first, nblocks);
 	while ((buffer = source_next(&source)) != InvalidBuffer)
 	{
 		BlockNumber block = BufferGetBlockNumber(buffer);
 
-		CHECK_FOR_INTERRUPTS();
+		/* Sleeps, if at all, before the page is looked at: what is seen should be fresh. */
+		rencoder_vacuum_delay_point();
 		take_page(heap, buffer, oldest_xmin, anyvisible, tuples);
 		ReleaseBuffer(buffer);
 		give_tuples(heap, index, indexInfo, block, tuples, callback, state);

@@ -20,9 +20,12 @@
  * It does what table_index_build_range_scan() does with the same arguments,
  * and calls that for what is not a plain column of a heap table, and with a
  * snapshot (ii_Concurrent).  Where it does not, it also gives the recently dead
- * versions in HOT chains, so it never sets ii_BrokenHotChain; and gives each
- * version with its own place instead of that of its chain's root, which is in the
- * same block.
+ * versions in HOT chains, and gives each version with its own place instead of that
+ * of its chain's root, which is in the same block.  ii_BrokenHotChain is set if a recently
+ * dead version, of a HOT chain or not, was left out because a value of it is in TOAST and
+ * may be gone.  pg_stat_all_tables counts blocks read, but neither scans nor rows.
+ *
+ * Sleeps as VACUUM's cost settings say.
  *
  * The caller has at least RowExclusiveLock on the table; with "anyvisible" false
  * at least ShareLock (then concurrent insertions are warned of).
