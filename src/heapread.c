@@ -14,6 +14,7 @@
 #include "access/htup_details.h"
 #include "access/xact.h"
 #include "catalog/catalog.h"
+#include "executor/tuptable.h"
 #include "storage/bufmgr.h"
 #include "storage/procarray.h"
 
@@ -30,6 +31,21 @@ typedef struct PageTuples
 	double		live;			/* counted as ANALYZE does */
 	TransactionId inserting;	/* was in progress when a tuple was looked at */
 } PageTuples;
+
+/*
+ * How a tuple's columns are found.  Of several, each has all columns before it
+ * to go through, if one of these has no fixed place: a slot does that once for all
+ * (a quarter of the time of reading for 20 columns behind 60 of text).  Of one
+ * column, a slot would note the places of all the others for nothing.
+ */
+typedef struct Columns
+{
+	TupleDesc	desc;
+	int			n;
+	const AttrNumber *number;
+	AttrNumber	last;			/* the greatest of them */
+	TupleTableSlot *slot;		/* or NULL */
+} Columns;
 
 typedef struct BlockSource
 {
@@ -224,14 +240,54 @@ take_page(Relation heap, Buffer buffer, TransactionId oldest_xmin, bool anyvisib
 	LockBuffer(buffer, BUFFER_LOCK_UNLOCK);
 }
 
+static void
+columns_open(Columns *columns, Relation heap, const IndexInfo *indexInfo)
+{
+	columns->desc = RelationGetDescr(heap);
+	columns->n = indexInfo->ii_NumIndexAttrs;
+	columns->number = indexInfo->ii_IndexAttrNumbers;
+	columns->last = 0;
+	for (int col = 0; col < columns->n; col++)
+		columns->last = Max(columns->last, columns->number[col]);
+	columns->slot = columns->n == 1 ? NULL :
+		MakeSingleTupleTableSlot(columns->desc, &TTSOpsHeapTuple);
+}
+
+/* The values of the index; they point into the tuple. */
+static void
+columns_get(const Columns *columns, HeapTuple tuple, Datum *values, bool *isnull)
+{
+	TupleTableSlot *slot = columns->slot;
+
+	if (slot == NULL)
+	{
+		values[0] = heap_getattr(tuple, columns->number[0], columns->desc, &isnull[0]);
+		return;
+	}
+	ExecStoreHeapTuple(tuple, slot, false);
+	slot_getsomeattrs(slot, columns->last);
+	for (int col = 0; col < columns->n; col++)
+	{
+		values[col] = slot->tts_values[columns->number[col] - 1];
+		isnull[col] = slot->tts_isnull[columns->number[col] - 1];
+	}
+}
+
+static void
+columns_close(Columns *columns)
+{
+	if (columns->slot != NULL)
+		ExecDropSingleTupleTableSlot(columns->slot);
+}
+
 /* Does a value of the index stand in the TOAST table? */
 static bool
-has_toasted(TupleDesc desc, const IndexInfo *indexInfo, const Datum *values, const bool *isnull)
+has_toasted(const Columns *columns, const Datum *values, const bool *isnull)
 {
-	for (int col = 0; col < indexInfo->ii_NumIndexAttrs; col++)
+	for (int col = 0; col < columns->n; col++)
 	{
 		if (!isnull[col] &&
-			TupleDescAttr(desc, indexInfo->ii_IndexAttrNumbers[col] - 1)->attlen == -1 &&
+			TupleDescAttr(columns->desc, columns->number[col] - 1)->attlen == -1 &&
 			VARATT_IS_EXTERNAL_ONDISK(DatumGetPointer(values[col])))
 			return true;
 	}
@@ -248,10 +304,9 @@ has_toasted(TupleDesc desc, const IndexInfo *indexInfo, const Datum *values, con
  * heapam_index_build_range_scan() leaves out, must do without the index.
  */
 static void
-give_tuples(Relation heap, Relation index, IndexInfo *indexInfo, BlockNumber block,
-			PageTuples *tuples, IndexBuildCallback callback, void *state)
+give_tuples(Relation heap, Relation index, IndexInfo *indexInfo, const Columns *columns,
+			BlockNumber block, PageTuples *tuples, IndexBuildCallback callback, void *state)
 {
-	TupleDesc	desc = RelationGetDescr(heap);
 	Page		page = (Page) tuples->page.data;
 	Datum		values[INDEX_MAX_KEYS];
 	bool		isnull[INDEX_MAX_KEYS];
@@ -265,16 +320,16 @@ give_tuples(Relation heap, Relation index, IndexInfo *indexInfo, BlockNumber blo
 		tuple.t_data = (HeapTupleHeader) PageGetItem(page, item);
 		tuple.t_len = ItemIdGetLength(item);
 		ItemPointerSet(&tuple.t_self, block, tuples->offset[i]);
-		for (int col = 0; col < indexInfo->ii_NumIndexAttrs; col++)
-			values[col] = heap_getattr(&tuple, indexInfo->ii_IndexAttrNumbers[col], desc,
-									   &isnull[col]);
-		if (tuples->deleted[i] && has_toasted(desc, indexInfo, values, isnull))
+		columns_get(columns, &tuple, values, isnull);
+		if (tuples->deleted[i] && has_toasted(columns, values, isnull))
 		{
 			indexInfo->ii_BrokenHotChain = true;
 			continue;
 		}
 		callback(index, &tuple.t_self, values, isnull, tuples->alive[i], state);
 	}
+	if (columns->slot != NULL)
+		ExecClearTuple(columns->slot);
 }
 
 double
@@ -284,6 +339,7 @@ rencoder_heapread(Relation heap, Relation index, IndexInfo *indexInfo, bool anyv
 {
 	TransactionId oldest_xmin;
 	PageTuples *tuples;
+	Columns		columns;
 	BlockSource source;
 	Buffer		buffer;
 	double		live;
@@ -295,6 +351,7 @@ rencoder_heapread(Relation heap, Relation index, IndexInfo *indexInfo, bool anyv
 	oldest_xmin = GetOldestNonRemovableTransactionId(heap);
 	tuples = palloc(sizeof(PageTuples));
 	tuples->live = 0;
+	columns_open(&columns, heap, indexInfo);
 	source_open(&source, heap, first, nblocks);
 	while ((buffer = source_next(&source)) != InvalidBuffer)
 	{
@@ -304,9 +361,10 @@ rencoder_heapread(Relation heap, Relation index, IndexInfo *indexInfo, bool anyv
 		rencoder_vacuum_delay_point();
 		take_page(heap, buffer, oldest_xmin, anyvisible, tuples);
 		ReleaseBuffer(buffer);
-		give_tuples(heap, index, indexInfo, block, tuples, callback, state);
+		give_tuples(heap, index, indexInfo, &columns, block, tuples, callback, state);
 	}
 	source_close(&source);
+	columns_close(&columns);
 	live = tuples->live;
 	pfree(tuples);
 	return live;
