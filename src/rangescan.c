@@ -31,7 +31,7 @@ rangescan_callback(Relation index, ItemPointer tid, Datum *values, bool *isnull,
 	BlockNumber block = ItemPointerGetBlockNumber(tid);
 	uint64		range = rencoder_range_of_block(&scan->meta, block);
 
-	/* The block is pinned here, but not locked. */
+	/* The block is pinned here at most, not locked. */
 	if (block != scan->last_block)
 		rencoder_vacuum_delay_point();
 	scan->last_block = block;

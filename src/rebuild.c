@@ -35,7 +35,7 @@ collect_callback(Relation index, ItemPointer tid, Datum *values, bool *isnull,
 	BlockNumber block = ItemPointerGetBlockNumber(tid);
 	uint64		range = rencoder_range_of_block(&r->meta, block);
 
-	/* The block is pinned here, but not locked. */
+	/* The block is pinned here at most, not locked. */
 	if (block != r->last_block)
 		rencoder_vacuum_delay_point();
 	r->last_block = block;
