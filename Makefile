@@ -55,6 +55,7 @@ OBJS = $(FILTER_OBJS) \
 	src/groupbuild.o \
 	src/groupcopy.o \
 	src/handler.o \
+	src/heapread.o \
 	src/horizon.o \
 	src/insert.o \
 	src/inspect.o \

@@ -123,6 +123,12 @@ typedef Oid RencoderFileNumber;
 #if PG_VERSION_NUM >= 170000
 #define RENCODER_HAVE_INSERT_CLEANUP 1
 #endif
+
+/* 17: streams of blocks, which read ahead. */
+#if PG_VERSION_NUM >= 170000
+#include "storage/read_stream.h"
+#define RENCODER_HAVE_READ_STREAM 1
+#endif
 #if PG_VERSION_NUM >= 180000
 #define RENCODER_HAVE_STRATEGY_TRANSLATION 1
 #endif

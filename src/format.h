@@ -72,8 +72,11 @@ typedef struct RencoderFormat
 	/* Takes the bits of these slots away.  WAL: one record per page changed. */
 	void		(*clear) (const RencoderSlab *slab, renc_mask slots);
 
-	/* Adds the set bits (or entries) of each slot to counts[8 * width]. */
-	void		(*count) (const RencoderSlab *slab, uint32 *counts);
+	/*
+	 * Adds the set bits (or entries) of each of these slots to counts[8 * width];
+	 * those of other slots may be added or not.
+	 */
+	void		(*count) (const RencoderSlab *slab, renc_mask slots, uint32 *counts);
 
 	/* Raises ERRCODE_INDEX_CORRUPTED unless all pages are well-formed. */
 	void		(*check) (const RencoderSlab *slab);

@@ -250,7 +250,7 @@ dict_clear(const RencoderSlab *slab, renc_mask slots)
 }
 
 static void
-dict_count(const RencoderSlab *slab, uint32 *counts)
+dict_count(const RencoderSlab *slab, renc_mask slots, uint32 *counts)
 {
 	for (uint32 p = 0; p < data_pages(slab); p++)
 	{

@@ -463,7 +463,7 @@ filter_clear(const RencoderSlab *slab, renc_mask slots)
 }
 
 static void
-filter_count(const RencoderSlab *slab, uint32 *counts)
+filter_count(const RencoderSlab *slab, renc_mask slots, uint32 *counts)
 {
 	for (uint32 i = 0; i < slab->extent.npages; i++)
 	{
@@ -477,7 +477,12 @@ filter_count(const RencoderSlab *slab, uint32 *counts)
 								 BUFFER_LOCK_SHARE, RENCODER_PAGE_WINDOWS);
 		page = BufferGetPage(buf);
 		page_as_window(slab, page, &width, &rows);
-		renc_window_count((const uint8_t *) RencoderPageGetPayload(page), width, rows, counts);
+		for (int band = 0; band < width; band++)
+		{
+			if (renc_mask_band(slots, band) != 0)
+				renc_window_count((const uint8_t *) RencoderPageGetPayload(page) + (size_t) band * rows,
+								  1, rows, counts + band * RENC_SLICE_RANGES);
+		}
 		UnlockReleaseBuffer(buf);
 	}
 }

@@ -12,12 +12,12 @@
  */
 #include "groupbuild.h"
 
-#include "access/tableam.h"
 #include "commands/progress.h"
 #include "pgstat.h"
 #include "portability/instr_time.h"
 #include "utils/memutils.h"
 
+#include "heapread.h"
 #include "horizon.h"
 #include "plan.h"
 #include "space.h"
@@ -183,7 +183,7 @@ finish_slab(RencoderGroupBuild *b, int col, int first, const char *image, uint32
 		header->matrix = slab.extent;
 	else
 		header->slice[first / RENC_SLICE_RANGES] = slab.extent;
-	rencoder_format_of(&b->config[col])->count(&slab, header->nset + first);
+	rencoder_format_of(&b->config[col])->count(&slab, renc_mask_all(), header->nset + first);
 }
 
 static void
@@ -461,9 +461,8 @@ rencoder_groupbuild_run(RencoderGroupBuild *b, uint32 group)
 	/* It is of this group only that INV-9 wants to know. */
 	b->indexInfo->ii_BrokenHotChain = false;
 	b->totals.heap_tuples +=
-		table_index_build_range_scan(b->heap, b->index, b->indexInfo, false, false, false,
-									 (BlockNumber) first, (BlockNumber) (end - first),
-									 build_callback, b, NULL);
+		rencoder_heapread(b->heap, b->index, b->indexInfo, false, (BlockNumber) first,
+						  (BlockNumber) (end - first), build_callback, b);
 	b->totals.broken_hot_chain |= b->indexInfo->ii_BrokenHotChain;
 	count_blocks(b, (BlockNumber) end);
 

@@ -263,7 +263,7 @@ interleave_dict(const Interleaving *il, const RencoderHeaderData *copy)
 		rencoder_wal_write_fresh(il->index, slab.extent.start + i, format->page_id,
 								 image + (Size) i * RENCODER_PAYLOAD_SIZE, true);
 	pfree(image);
-	format->count(&slab, new.nset);
+	format->count(&slab, renc_mask_all(), new.nset);
 	new.recounted = true;
 
 	/* The more is done now, the less there is to do under the locks. */

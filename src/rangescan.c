@@ -4,10 +4,10 @@
  */
 #include "rangescan.h"
 
-#include "access/tableam.h"
 #include "catalog/index.h"
 
 #include "group.h"
+#include "heapread.h"
 #include "horizon.h"
 
 void
@@ -31,7 +31,7 @@ rangescan_callback(Relation index, ItemPointer tid, Datum *values, bool *isnull,
 	BlockNumber block = ItemPointerGetBlockNumber(tid);
 	uint64		range = rencoder_range_of_block(&scan->meta, block);
 
-	/* The block is pinned here, but not locked. */
+	/* The block is pinned here at most, not locked. */
 	if (block != scan->last_block)
 		rencoder_vacuum_delay_point();
 	scan->last_block = block;
@@ -61,11 +61,10 @@ rencoder_rangescan(RencoderRangeScan *scan, uint64 first, int nslots, renc_mask 
 			end++;
 		end_block = Min((first + end) * scan->meta.pages_per_range, nblocks);
 		if (end > slot && start_block < end_block)
-			table_index_build_range_scan(scan->heap, scan->index, scan->indexInfo,
-										 false, true, false,
-										 (BlockNumber) start_block,
-										 (BlockNumber) (end_block - start_block),
-										 rangescan_callback, scan, NULL);
+			rencoder_heapread(scan->heap, scan->index, scan->indexInfo, true,
+							  (BlockNumber) start_block,
+							  (BlockNumber) (end_block - start_block),
+							  rangescan_callback, scan);
 		slot = Max(end, slot + 1);
 		if (max_size > 0 && rencoder_collect_size(scan->collector) > max_size)
 			return false;

@@ -23,8 +23,7 @@
  */
 #include "rebuild.h"
 
-#include "access/tableam.h"
-
+#include "heapread.h"
 #include "horizon.h"
 #include "space.h"
 
@@ -36,7 +35,7 @@ collect_callback(Relation index, ItemPointer tid, Datum *values, bool *isnull,
 	BlockNumber block = ItemPointerGetBlockNumber(tid);
 	uint64		range = rencoder_range_of_block(&r->meta, block);
 
-	/* The block is pinned here, but not locked. */
+	/* The block is pinned here at most, not locked. */
 	if (block != r->last_block)
 		rencoder_vacuum_delay_point();
 	r->last_block = block;
@@ -57,9 +56,8 @@ rencoder_rebuild_collect(RencoderRebuild *r)
 	r->last_block = InvalidBlockNumber;
 	rencoder_collect_reset(r->collector);
 	if (start < end)
-		table_index_build_range_scan(r->heap, r->index, r->indexInfo, false, true, false,
-									 (BlockNumber) start, (BlockNumber) (end - start),
-									 collect_callback, r, NULL);
+		rencoder_heapread(r->heap, r->index, r->indexInfo, true, (BlockNumber) start,
+						  (BlockNumber) (end - start), collect_callback, r);
 	rencoder_collect_close(r->collector, RENC_GROUP_RANGES);
 	return rencoder_horizon(r->heap, oldest, r->indexInfo->ii_BrokenHotChain);
 }
@@ -293,7 +291,7 @@ switch_column(RencoderRebuild *r, int col, RencoderExtent extent)
 
 	keys_that_fit(r, col, ranges, &always);
 	always = renc_mask_or(always, format->merge(&slab, ranges));
-	format->count(&slab, nset);
+	format->count(&slab, renc_mask_all(), nset);
 
 	freebuf = rencoder_space_prepare_release(r->index, 1);
 	metabuf = rencoder_meta_lock(r->index, BUFFER_LOCK_EXCLUSIVE);

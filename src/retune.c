@@ -116,7 +116,7 @@ has_outgrown(const Retuning *t, int col)
 
 	if (!t->full)
 		return false;
-	rencoder_format_of(&header->config)->count(&slab, now);
+	rencoder_format_of(&header->config)->count(&slab, renc_mask_all(), now);
 	for (int slot = 0; slot < RENC_GROUP_RANGES; slot++)
 	{
 		set += now[slot];

@@ -167,8 +167,10 @@ write_column(RencoderSummarizing *s, int col, RencoderHeader copy, renc_mask *al
 	else
 		make_storage(s, copy, ranges, &slab);
 	memset(copy->nset, 0, sizeof(copy->nset));
-	format->count(&slab, copy->nset + (slab.width == RENC_MATRIX_WIDTH ? 0 :
-									   s->slice * RENC_SLICE_RANGES));
+	if (slab.width == RENC_MATRIX_WIDTH)
+		format->count(&slab, renc_mask_of_band(s->slice), copy->nset);
+	else
+		format->count(&slab, renc_mask_of_band(0), copy->nset + s->slice * RENC_SLICE_RANGES);
 	return !exists;
 }
 

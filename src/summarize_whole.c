@@ -95,7 +95,7 @@ publish_column(RencoderSummarizing *s, int col, NewColumn *new)
 								 new->image + (Size) i * RENCODER_PAYLOAD_SIZE, true);
 	new->header.matrix = extent;
 	memset(new->header.nset, 0, sizeof(new->header.nset));
-	format->count(&slab, new->header.nset);
+	format->count(&slab, renc_mask_all(), new->header.nset);
 	done = rencoder_summarizing_publish(s, col, &new->header, new->always);
 	RESUME_INTERRUPTS();
 	return done;

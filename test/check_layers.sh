@@ -20,7 +20,7 @@ page
 wal entry
 meta options
 directory space
-coder samples trainer
+coder samples trainer heapread
 group groupcopy horizon
 probe format format_dict format_filter
 key encode encode_geometry encode_net encode_number encode_point encode_text

@@ -111,6 +111,22 @@ renc_mask_clear(renc_mask *m, unsigned int i)
 	m->w[i >> 6] &= ~(UINT64_C(1) << (i & 63));
 }
 
+/* Ranges 8 * band .. 8 * band + 7 as a mask, and of a mask. */
+static inline renc_mask
+renc_mask_of_band(int band)
+{
+	renc_mask	m = {{0, 0}};
+
+	m.w[band / 8] = UINT64_C(0xFF) << (band % 8 * 8);
+	return m;
+}
+
+static inline uint8_t
+renc_mask_band(renc_mask m, int band)
+{
+	return (uint8_t) (m.w[band / 8] >> (band % 8 * 8));
+}
+
 static inline int
 renc_mask_count(renc_mask m)
 {

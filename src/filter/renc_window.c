@@ -93,19 +93,12 @@ renc_window_interleave(uint8_t *matrix_window, const uint8_t *slice_window,
 		band[r] |= slice_window[r];
 }
 
-/* The slots of a band in a mask. */
-static inline uint8_t
-slots_of_band(renc_mask slots, int band)
-{
-	return (uint8_t) (slots.w[band / 8] >> (band % 8 * 8));
-}
-
 bool
 renc_window_any(const uint8_t *window, int width, uint32_t rows, renc_mask slots)
 {
 	for (int b = 0; b < width; b++, window += rows)
 	{
-		uint8_t		asked = slots_of_band(slots, b);
+		uint8_t		asked = renc_mask_band(slots, b);
 		uint8_t		found = 0;
 
 		for (uint32_t r = 0; r < rows && asked != 0; r++)
@@ -123,7 +116,7 @@ renc_window_clear(uint8_t *window, int width, uint32_t rows, renc_mask slots)
 
 	for (int b = 0; b < width; b++, window += rows)
 	{
-		uint8_t		gone = slots_of_band(slots, b);
+		uint8_t		gone = renc_mask_band(slots, b);
 
 		for (uint32_t r = 0; r < rows && gone != 0; r++)
 		{
