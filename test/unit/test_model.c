@@ -533,32 +533,6 @@ test_effort(void)
 		   large.best.cost / small.best.cost);
 }
 
-/* The same seed, the same samples; all within reach of the keys. */
-static void
-test_own_samples(void)
-{
-	static const setting s = {"skewed", skewed_key, anywhere};
-	static renc_sample again[SAMPLES];
-	int			wrong = 0;
-	int			points = 0;
-	int			n;
-
-	prepare(&s);
-	n = renc_search_own_samples(ranges, RANGES, 0, 7, sample, SAMPLES);
-	renc_search_own_samples(ranges, RANGES, 0, 7, again, SAMPLES);
-	for (int i = 0; i < n; i++)
-	{
-		wrong += sample[i].lo != again[i].lo || sample[i].hi != again[i].hi ||
-			sample[i].weight != again[i].weight;
-		wrong += sample[i].lo > sample[i].hi || !(sample[i].weight > 0);
-		wrong += !keys_meet(ranges[sample[i].anchor].key, ranges[sample[i].anchor].n,
-							sample[i].lo, sample[i].lo);
-		points += sample[i].lo == sample[i].hi;
-	}
-	tap_ok(n == SAMPLES && wrong == 0, "own samples: %d, %d wrong", n, wrong);
-	tap_ok(points > n / 3 && points < 2 * n / 3, "own samples: %d points of %d", points, n);
-}
-
 int
 main(int argc, char **argv)
 {
@@ -589,7 +563,6 @@ main(int argc, char **argv)
 	tap_ok(nall_reads > 50 && all_reads[nall_reads / 2] > 0.8 && all_reads[nall_reads / 2] < 1.25,
 		   "all settings: windows read, likewise: %.2f", all_reads[nall_reads / 2]);
 	test_predicates();
-	test_own_samples();
 	test_effort();
 	test_warm();
 	test_resume();
