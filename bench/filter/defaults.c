@@ -6,7 +6,8 @@
  *
  * For each kind of keys (made ones, and columns: one key per line in the order
  * of the table), measured false positive rates of queries that begin at a key of
- * another range, by length: in units, and in parts of the keys' spacing.  Then the
+ * another range, by length: in units, and in parts of the keys' spacing.  "Apart": of 1,024
+ * units at a distance from a key that is spread over the orders of magnitude.  Then the
  * time that searching took over GROUPS groups, relative to sorting their keys and
  * setting their bits.
  */
@@ -45,6 +46,57 @@ spacing_of(const bench_group *g)
 	return exp(sum / g->nranges);
 }
 
+/* The rate of intervals, which are freed. */
+static void
+measure(const bench_group *g, const renc_shape *shape, renc_interval *interval)
+{
+	bench_queries q = bench_queries_make(g, interval, QUERIES);
+	bench_result r = bench_probe(g, g->nranges, shape, &q, QUERIES);
+
+	printf(" %8.1e%s", r.fpr, r.missed > 0 ? " MISSED" : "");
+	bench_queries_free(&q);
+}
+
+static renc_interval *
+draw_at_keys(const bench_group *g, uint64_t more)
+{
+	renc_interval *interval = (renc_interval *) bench_alloc(QUERIES * sizeof(renc_interval));
+
+	for (int k = 0; k < QUERIES; k++)
+	{
+		const renc_keys *keys = &g->ranges[rnd_below(g->nranges)];
+
+		interval[k].lo = keys->key[rnd_below(keys->n)];
+		interval[k].hi = interval[k].lo + more < interval[k].lo ? ~UINT64_C(0) :
+			interval[k].lo + more;
+	}
+	return interval;
+}
+
+/* Between the least and the greatest key, at some distance from one. */
+static renc_interval *
+draw_apart(const bench_group *g, uint64_t length)
+{
+	renc_interval *interval = draw_at_keys(g, 0);
+	double		most = (double) (g->greatest - g->least);
+
+	for (int k = 0; k < QUERIES; k++)
+	{
+		uint64_t	key = interval[k].lo;
+		uint64_t	lo;
+
+		do
+		{
+			uint64_t	distance = (uint64_t) exp2(rnd_unit() * log2(most));
+
+			lo = rnd_below(2) ? key + distance : key - distance;
+		} while (lo < g->least || lo > g->greatest);
+		interval[k].lo = lo;
+		interval[k].hi = g->greatest - lo < length ? g->greatest : lo + (length - 1);
+	}
+	return interval;
+}
+
 static void
 measure_lengths(bench_group *g, uint64_t unit, const renc_shape *shape, const char *what)
 {
@@ -55,24 +107,10 @@ measure_lengths(bench_group *g, uint64_t unit, const renc_shape *shape, const ch
 	for (int i = 0; i < NLENGTHS; i++)
 	{
 		double		length = lengths[i] > 0 ? lengths[i] * (double) unit : -lengths[i] * spacing;
-		uint64_t	more = length > 1 ? (uint64_t) length - 1 : 0;
-		renc_interval *interval = (renc_interval *) bench_alloc(QUERIES * sizeof(renc_interval));
-		bench_queries q;
-		bench_result r;
 
-		for (int k = 0; k < QUERIES; k++)
-		{
-			const renc_keys *keys = &g->ranges[rnd_below(g->nranges)];
-
-			interval[k].lo = keys->key[rnd_below(keys->n)];
-			interval[k].hi = interval[k].lo + more < interval[k].lo ? ~UINT64_C(0) :
-				interval[k].lo + more;
-		}
-		q = bench_queries_make(g, interval, QUERIES);
-		r = bench_probe(g, g->nranges, shape, &q, QUERIES);
-		printf(" %8.1e%s", r.fpr, r.missed > 0 ? " MISSED" : "");
-		bench_queries_free(&q);
+		measure(g, shape, draw_at_keys(g, length > 1 ? (uint64_t) length - 1 : 0));
 	}
+	measure(g, shape, draw_apart(g, 1024 * unit));
 	printf("  %s\n", bench_describe(shape));
 }
 
@@ -167,7 +205,7 @@ main(int argc, char **argv)
 	printf("# seed %llu, %g bits a key; lengths", (unsigned long long) seed, bits_per_key);
 	for (int i = 0; i < NLENGTHS; i++)
 		printf(lengths[i] > 0 ? " %g" : " %g spacings", fabs(lengths[i]));
-	printf("\n");
+	printf(", apart\n");
 	for (const key_kind *kind = key_kinds; kind->name != NULL && !only_columns; kind++)
 	{
 		size_t		n = keys_per_range * RENC_GROUP_RANGES * ngroups;

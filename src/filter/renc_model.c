@@ -313,6 +313,23 @@ rep_passes(const model_storey *st, int nstoreys, const model_rep *rep, int size,
 }
 
 /*
+ * The trees of a storey that a query's program has.  Inside nodes that are leaves link to
+ * none; the border nodes of an interval reach over half of what is below them, in the mean.
+ */
+static double
+trees_of(const model_storey *st, int s, const model_rep *rep, model_plan p)
+{
+	int			root = st[s].stored[0];
+	int			link = s > 0 ? st[s - 1].stored[st[s - 1].nlevels] : 0;
+
+	if (s == 0 || link < p.limit)
+		return rep->partial[root] + rep->inside[root];
+	if (rep->length == 0)
+		return rep->partial[root] + model_new_inside(rep, link, root);
+	return rep->partial[link] * (model_descendants(root - link) + 1) / 2;
+}
+
+/*
  * Windows that a query reads in a group.  "match" is the probability that one
  * of the trees holds a range that stays alive for certain.
  */
@@ -332,7 +349,7 @@ rep_windows(const renc_model *m, const model_storey *st, int nstoreys,
 		const model_fill *f = &st[s].absent[0];
 		int			root = st[s].stored[0];
 		int			deepest = st[s].stored[st[s].nlevels];
-		double		trees = rep->partial[root] + rep->inside[root];
+		double		trees = trees_of(st, s, rep, p);
 		double		alive_for_certain = rep->matches;
 		double		reads = 1;
 		double		mean = 0;
