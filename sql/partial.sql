@@ -49,7 +49,11 @@ END $$;
 SELECT set_config('part.seed', :'seed', false) \gset ignored_
 
 SELECT * FROM part_compare('built', 'open');
+-- Either index would do for this one.
+BEGIN;
+DROP INDEX part_v;
 SELECT * FROM part_compare('built', 'open AND v IS NULL');
+ROLLBACK;
 -- Rows come into the predicate and into the table; two pages each.
 UPDATE part SET open = true WHERE id IN (SELECT id FROM part WHERE NOT open AND id < 2000 ORDER BY id LIMIT 30);
 SELECT count(*) FROM (SELECT part_compare('updated', 'open'), part_compare('updated', 'open AND v IS NULL')) s;
@@ -57,7 +61,10 @@ INSERT INTO part SELECT i, i, i % 2 = 0, repeat('x', 1000) FROM generate_series(
 SELECT count(*) FROM (SELECT part_compare('inserted', 'open')) s;
 SELECT rencoder_summarize_new_values('part_v') > 0 AS summarized;
 SELECT rencoder_summarize_new_values('part_two') > 0 AS summarized;
+BEGIN;
+DROP INDEX part_v;
 SELECT * FROM part_compare('summarized', 'open AND v IS NULL');
+ROLLBACK;
 DELETE FROM part WHERE open;
 SELECT count(*) FROM (SELECT part_compare('deleted', 'open')) s;
 VACUUM ANALYZE part;
