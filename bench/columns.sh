@@ -81,13 +81,27 @@ SQL
 }
 
 try_real_columns() {
-    try_column words_en word "word LIKE 'postgre%'|15" "word = 'no-such-word'|2"
+    try_column words_en word "word LIKE 'postgre%'|15" "word = 'no-such-word'|"
     try_column cities500 name "name LIKE 'Saint-M%'|12"
     try_column asn_ipv4 org "org LIKE 'University of C%'|"
     try_column adsb callsign "callsign LIKE 'BAW4%'|16"
     try_column adsb p "p <@ box(point(8.50,47.43),point(8.60,47.48))|1.15x"
     try_column cities500 p "p <@ box(point(12.2,51.2),point(12.6,51.5))|"
     try_column ipsum ip "ip << '45.154.0.0/16'|" "ip BETWEEN '45.154.0.0' AND '45.154.255.255'|"
+}
+
+# Words that are not there.  One of them alone is a draw: with a mean of 1.1 candidates, one word in ten has more than 2.
+try_absent_words() {
+    bench_sql -q <<SQL
+CREATE TABLE absent_words AS
+SELECT CASE WHEN rank % 2 = 0 THEN 'no-' || word ELSE word || '-' || $SEED % 10 END AS word
+FROM words_en WHERE word ~ '^[a-z]+$' ORDER BY hashint8extended(rank, $SEED) LIMIT 1100;
+DELETE FROM absent_words AS a USING words_en AS w WHERE a.word = w.word;
+CREATE INDEX words_word ON words_en USING rencoder (word) WITH (pages_per_range = 8, bits_per_key = 20);
+SQL
+    bench_limit "words_en: candidates for a word that is not there, mean of 1,000" \
+        "$(bench_sql -c "SELECT round(avg(c.candidates), 2)
+            FROM (SELECT word FROM absent_words LIMIT 1000) AS a, rencoder_candidates('words_word', a.word, a.word) AS c")" '<=' 2
 }
 
 try_uuid() {
@@ -207,6 +221,7 @@ main() {
         "$(bench_sql -c 'SELECT count(*) FILTER (WHERE same IS NOT TRUE) FROM tried')" '<=' 0
     bench_limit "conditions above their limit" \
         "$(bench_sql -c 'SELECT count(*) FROM tried WHERE candidates > most')" '<=' 0
+    try_absent_words
     try_uuid
     try_addresses
     try_two_columns
