@@ -162,3 +162,31 @@ rencoder_group_seal(RencoderEntry entry, const RencoderMeta *meta,
 	for (int slot = 0; slot < RENC_GROUP_RANGES; slot++)
 		entry->horizon = Max(entry->horizon, first->horizon[slot]);
 }
+
+void
+rencoder_group_raise_horizon(Relation index, const RencoderMeta *meta, uint32 group,
+							 uint64 horizon)
+{
+	BlockNumber directory = rencoder_directory_find(index, meta, NULL, group, NULL);
+	BlockNumber header_blkno = rencoder_group_find(index, meta, group);
+	Buffer		dirbuf;
+	Buffer		buf;
+	RencoderWal *wal;
+	RencoderEntry entry;
+	RencoderHeader header;
+
+	if (header_blkno == RENCODER_NO_BLOCK)
+		return;
+	dirbuf = rencoder_page_read(index, directory, BUFFER_LOCK_EXCLUSIVE, RENCODER_PAGE_DIRECTORY);
+	buf = rencoder_header_read(index, header_blkno, group, 0, BUFFER_LOCK_EXCLUSIVE);
+	wal = rencoder_wal_begin(index, true);
+	entry = rencoder_directory_entry(RencoderPageGetPayload(rencoder_wal_register(wal, dirbuf)),
+									 meta, group);
+	header = RencoderPageGetHeader(rencoder_wal_register(wal, buf));
+	entry->horizon = Max(entry->horizon, horizon);
+	for (int slot = 0; slot < RENC_GROUP_RANGES; slot++)
+		header->horizon[slot] = Max(header->horizon[slot], horizon);
+	rencoder_wal_finish(wal);
+	UnlockReleaseBuffer(buf);
+	UnlockReleaseBuffer(dirbuf);
+}

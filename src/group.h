@@ -186,6 +186,14 @@ extern BlockNumber rencoder_group_summarizes(Relation index, const RencoderMeta 
 											 uint64 range);
 
 /*
+ * Raises the trust horizon of a group's ranges to "horizon", where it is lower
+ * (INV-9); nothing, if the group has no header.  The caller has the maintainer
+ * lock.  WAL: one record of directory page and header.
+ */
+extern void rencoder_group_raise_horizon(Relation index, const RencoderMeta *meta,
+										 uint32 group, uint64 horizon);
+
+/*
  * Seals the entry of a group, if all ranges are summarized, according to its
  * first header, and all columns have a matrix, according to the entry.
  */

@@ -196,30 +196,6 @@ rencoder_rebuild_forget(RencoderRebuild *r)
 	}
 }
 
-/*
- * Raises the horizons, before anything is switched: the summaries to come know
- * of no more than the last scan saw.
- */
-static void
-raise_horizons(RencoderRebuild *r, uint64 horizon)
-{
-	Buffer		dirbuf = rencoder_page_read(r->index, r->directory, BUFFER_LOCK_EXCLUSIVE,
-											RENCODER_PAGE_DIRECTORY);
-	Buffer		buf = rencoder_header_read(r->index, r->header, r->group, 0,
-										   BUFFER_LOCK_EXCLUSIVE);
-	RencoderWal *wal = rencoder_wal_begin(r->index, true);
-	RencoderEntry entry = rencoder_directory_entry(RencoderPageGetPayload(rencoder_wal_register(wal, dirbuf)),
-												   &r->meta, r->group);
-	RencoderHeader header = RencoderPageGetHeader(rencoder_wal_register(wal, buf));
-
-	entry->horizon = Max(entry->horizon, horizon);
-	for (int slot = 0; slot < RENC_GROUP_RANGES; slot++)
-		header->horizon[slot] = Max(header->horizon[slot], horizon);
-	rencoder_wal_finish(wal);
-	UnlockReleaseBuffer(buf);
-	UnlockReleaseBuffer(dirbuf);
-}
-
 /* The changes of the switch on the images of header and directory entry. */
 static void
 apply_switch(const RencoderRebuild *r, int col, RencoderHeader header,
@@ -329,7 +305,9 @@ rencoder_rebuild_group(RencoderRebuild *r)
 		publish_next(r, col, extent[col]);
 	}
 	horizon = rencoder_rebuild_collect(r);
-	raise_horizons(r, horizon);
+
+	/* Before anything is switched: the summaries to come know of no more than that. */
+	rencoder_group_raise_horizon(r->index, &r->meta, r->group, horizon);
 	for (int col = r->meta.natts - 1; col >= 0; col--)
 	{
 		CHECK_FOR_INTERRUPTS();

@@ -128,7 +128,49 @@ is( $primary->safe_psql('postgres',
 	0, 'a summary by VACUUM is trusted while a writer goes on that was there before');
 $writer->query_safe('COMMIT');
 
-$_->quit foreach $reader, $elsewhere, $gates, $writer;
+# CREATE INDEX CONCURRENTLY: of a row that came while the table was read, before
+# inserters cared for the index, and went before the second look at the table the
+# index knows nothing.  The primary waits for snapshots that see it; a standby's
+# it does not know.
+$primary->safe_psql(
+	'postgres', q{
+	CREATE TABLE c (id int, v int) WITH (autovacuum_enabled = off);
+	INSERT INTO c SELECT i, CASE i WHEN 5 THEN -1 ELSE i END FROM generate_series(1, 8) i;
+});
+$gates->query_safe('SELECT pg_advisory_lock(1)');
+my $builder = $primary->background_psql('postgres');
+$builder->query_until(qr/started/, "\\echo started
+CREATE INDEX CONCURRENTLY c_key ON c USING rencoder (key(v)) WITH (autosummarize = off, pages_per_range = 1);\n");
+wait_for_gate(1);
+$primary->safe_psql('postgres', 'INSERT INTO c VALUES (100, 100)');
+$holder = $primary->background_psql('postgres');
+$holder->query_safe('BEGIN');
+$holder->query_safe('LOCK TABLE c IN ROW EXCLUSIVE MODE');
+$gates->query_safe('SELECT pg_advisory_unlock(1)');
+$primary->poll_query_until('postgres',
+	"SELECT indisready FROM pg_index WHERE indexrelid = to_regclass('c_key')")
+  or die 'the first look at the table does not end';
+wait_for_standby($primary, $standby);
+$rows = 'SELECT count(*) FROM c WHERE key(v) = 100';
+$reader->query_safe('BEGIN ISOLATION LEVEL REPEATABLE READ');
+is($reader->query_safe("SET enable_seqscan = on; SET enable_bitmapscan = off; $rows"),
+	1, 'the row is there, between the two looks at the table');
+$primary->safe_psql('postgres', 'DELETE FROM c WHERE id = 100');
+$holder->query_safe('COMMIT');
+$builder->query_until(qr/done/, "SELECT 'done';\n");
+$builder->quit;
+wait_for_standby($primary, $standby);
+is($reader->query_safe("$by_index $rows"), 1,
+	'an old snapshot finds it by an index that was created concurrently');
+like($reader->query_safe("$by_index EXPLAIN (COSTS OFF) $rows"),
+	qr/Bitmap Index Scan on c_key/, 'by the index indeed');
+$reader->query_safe('COMMIT');
+wait_for_standby($primary, $standby);
+is($reader->query_safe($rows), 0, 'a new snapshot does not see the row');
+is( $standby->safe_psql('postgres', "SELECT unsummarized, candidates FROM rencoder_candidates('c_key', 100, 100)"),
+	'0|0', 'and trusts the summary');
+
+$_->quit foreach $reader, $elsewhere, $gates, $writer, $holder;
 $standby->stop;
 $primary->stop;
 done_testing();
