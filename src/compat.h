@@ -82,6 +82,18 @@ typedef Oid RencoderFileNumber;
 							  PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false))
 #endif
 
+/*
+ * 17: rows are no longer removed under a snapshot that is older than
+ * old_snapshot_threshold, for it to be told so when it meets a page that changed.
+ */
+#if PG_VERSION_NUM >= 170000
+#define rencoder_test_old_snapshot(snapshot, rel, page) ((void) 0)
+#else
+#include "storage/bufmgr.h"
+#define rencoder_test_old_snapshot(snapshot, rel, page) \
+	TestForOldSnapshot((snapshot), (rel), (page))
+#endif
+
 /* 18: vacuum_delay_point() tells ANALYZE from VACUUM. */
 #if PG_VERSION_NUM >= 180000
 #define rencoder_vacuum_delay_point() vacuum_delay_point(false)

@@ -41,6 +41,7 @@ typedef struct RangeScan
 	const RencoderMeta *meta;
 	RencoderQuery *query;
 	uint64		nranges;		/* of the table */
+	Snapshot	snapshot;		/* or NULL */
 	uint64		xmin;			/* of the snapshot; horizons above are not trusted */
 	ColumnProbe *probes[INDEX_MAX_KEYS];	/* one for each generation of coder met */
 	BlockNumber uncoded;		/* a group whose coder was not found, if any */
@@ -191,6 +192,7 @@ copy_header(RangeScan *s, RencoderEntry entry, uint32 group, int col,
 										   BUFFER_LOCK_SHARE);
 
 	s->npages++;
+	rencoder_test_old_snapshot(s->snapshot, s->index, BufferGetPage(buf));
 	memcpy(copy, RencoderPageGetHeader(BufferGetPage(buf)), sizeof(*copy));
 	UnlockReleaseBuffer(buf);
 }
@@ -346,6 +348,7 @@ scan_groups(RangeScan *s, uint64 since, bool whole)
 												 RENCODER_PAGE_DIRECTORY);
 
 			s->npages++;
+			rencoder_test_old_snapshot(s->snapshot, s->index, BufferGetPage(buf));
 			memcpy(payload, RencoderPageGetPayload(BufferGetPage(buf)),
 				   RENCODER_PAYLOAD_SIZE);
 			UnlockReleaseBuffer(buf);
@@ -430,7 +433,7 @@ scan_to_the_end(RangeScan *s)
 
 static void
 begin_range_scan(RangeScan *s, Relation index, BlockNumber heap_nblocks,
-				 RencoderQuery *query, uint64 xmin, RencoderScanCounts *counts)
+				 RencoderQuery *query, Snapshot snapshot, RencoderScanCounts *counts)
 {
 	memset(s, 0, sizeof(*s));
 	s->index = index;
@@ -438,7 +441,8 @@ begin_range_scan(RangeScan *s, Relation index, BlockNumber heap_nblocks,
 	s->meta = &s->meta_copy;
 	s->query = query;
 	s->nranges = rencoder_range_count(s->meta, heap_nblocks);
-	s->xmin = xmin;
+	s->snapshot = snapshot;
+	s->xmin = snapshot == NULL ? PG_UINT64_MAX : rencoder_snapshot_xmin(snapshot);
 	s->counts = counts;
 	if (counts)
 		memset(counts, 0, sizeof(*counts));
@@ -475,9 +479,7 @@ rencoder_scan_ranges(Relation index, BlockNumber heap_nblocks,
 	RangeScan	s;
 	int64		npages;
 
-	begin_range_scan(&s, index, heap_nblocks, query,
-					 snapshot == NULL ? PG_UINT64_MAX : rencoder_snapshot_xmin(snapshot),
-					 counts);
+	begin_range_scan(&s, index, heap_nblocks, query, snapshot, counts);
 	s.emit = emit;
 	s.arg = arg;
 	scan_to_the_end(&s);
@@ -532,7 +534,7 @@ rencoder_scan_sample(Relation index, BlockNumber heap_nblocks,
 	uint32		ngroups;
 	uint32		n;
 
-	begin_range_scan(&s, index, heap_nblocks, query, PG_UINT64_MAX, counts);
+	begin_range_scan(&s, index, heap_nblocks, query, NULL, counts);
 	s.emit = emit_nothing;
 	entry = palloc(s.meta->entry_size);
 	ngroups = (uint32) ((s.nranges + RENC_GROUP_RANGES - 1) / RENC_GROUP_RANGES);

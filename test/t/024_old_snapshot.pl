@@ -1,0 +1,66 @@
+# old_snapshot_threshold (PostgreSQL 15 and 16) lets VACUUM remove rows that an
+# old snapshot needs, and whoever meets a page that changed since with such a
+# snapshot must be told so.  A summary made after that no longer knows of the
+# rows: a scan by the index must fail as one of the table does, not find nothing.
+use strict;
+use warnings;
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use RencoderTest;
+use Test::More;
+
+my $node = PostgreSQL::Test::Cluster->new('old_snapshot');
+plan skip_all => 'old_snapshot_threshold is gone' if $node->pg_version >= 17;
+$node->init;
+$node->append_conf('postgresql.conf', "autovacuum = off\nold_snapshot_threshold = 0\n");
+$node->start;
+$node->safe_psql(
+	'postgres', q{
+	CREATE EXTENSION rencoder;
+	CREATE TABLE other (i int);
+	CREATE TABLE t (id int, v int8, filler text) WITH (fillfactor = 50);
+	INSERT INTO t SELECT i, i, repeat('x', 100) FROM generate_series(1, 20000) i;
+	CREATE INDEX t_v ON t USING rencoder (v) WITH (autosummarize = off, pages_per_range = 1);
+});
+my $by_index = 'SET enable_seqscan = off; SET enable_bitmapscan = on;';
+my $by_table = 'SET enable_seqscan = on; SET enable_bitmapscan = off;';
+my $gone = 'SELECT count(*) FROM t WHERE v = 5100';
+my $there = 'SELECT count(*) FROM t WHERE v = 100';
+
+# Two snapshots, as the error ends the transaction.
+my @reader = map { $node->background_psql('postgres', on_error_stop => 0) } 1 .. 2;
+foreach my $reader (@reader)
+{
+	$reader->query('BEGIN ISOLATION LEVEL REPEATABLE READ');
+	is($reader->query("$by_index $gone"), 1, 'the row is there');
+}
+$node->safe_psql('postgres', 'DELETE FROM t WHERE v BETWEEN 5000 AND 6000');
+
+# The threshold of 0 leaves old snapshots five seconds.
+foreach my $seconds (6, 0)
+{
+	$node->safe_psql('postgres',
+		"INSERT INTO other VALUES (1); SELECT pg_sleep($seconds); SELECT count(*) FROM other; VACUUM other");
+}
+$node->safe_psql('postgres', 'VACUUM t');
+$node->safe_psql(
+	'postgres', q{
+	SELECT rencoder_desummarize_range('t_v', b)
+	FROM generate_series(0, pg_relation_size('t') / current_setting('block_size')::int - 1) b;
+	SELECT rencoder_summarize_new_values('t_v')});
+is($node->safe_psql('postgres', "$by_index $gone"), 0, 'it is gone');
+
+foreach my $way ([ 'table', $by_table ], [ 'index', $by_index ])
+{
+	my ($name, $settings) = @$way;
+	my $reader = shift @reader;
+
+	$reader->{stderr} = '';
+	$reader->query("$settings $gone");
+	like($reader->{stderr}, qr/snapshot too old/, "an old snapshot is told so, by the $name");
+	$reader->quit;
+}
+is($node->safe_psql('postgres', "$by_index $there"), 1, 'a present snapshot asks as ever');
+$node->stop;
+done_testing();
