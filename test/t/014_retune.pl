@@ -32,12 +32,17 @@ my $TABLE = q{
 		SELECT rencoder_add_query_sample('t_idx', v + k % 2 * 5, v + k % 2 * 12)
 		FROM t WHERE id % 10 = k % 10
 	$$;
-	CREATE FUNCTION write_some() RETURNS void LANGUAGE sql AS $$
+	-- Each transaction locks one row, so that none waits for change() in a circle.
+	CREATE PROCEDURE write_some() LANGUAGE plpgsql AS $$
+	BEGIN
 		INSERT INTO t SELECT nextval('s'), hashint8extended((random() * 1e9)::int8, 9) >> 20, 1000000, 'x' FROM generate_series(1, 3);
+		COMMIT;
 		UPDATE t SET v = hashint8extended((random() * 1e9)::int8, 9) >> 20
-		WHERE id = 12001 + (random() * 1999)::int;
-		DELETE FROM t WHERE id = 20000 + (random() * 100000)::int
-	$$;
+		WHERE id = (SELECT 12001 + (random() * 1999)::int);
+		COMMIT;
+		DELETE FROM t WHERE id = (SELECT 20001 + (random() * (last_value - 20001))::int FROM s);
+		COMMIT;
+	END $$;
 	CREATE PROCEDURE retune(rounds int) LANGUAGE plpgsql AS $$
 	BEGIN
 		FOR k IN 1 .. rounds LOOP
@@ -132,7 +137,7 @@ foreach my $round (1 .. $ROUNDS)
 		'SET vacuum_cost_delay = 3; SET vacuum_cost_limit = 1; SET vacuum_cost_page_hit = 1',
 		map { ("SELECT change($_)", 'VACUUM t') } 1 .. 100)
 	  : start_client($node, 'CALL retune(1000)');
-	my $writer = start_client($node, repeat('PERFORM write_some()'));
+	my $writer = start_client($node, repeat('CALL write_some()'));
 	foreach my $wait (1 .. 3000)
 	{
 		last
@@ -225,7 +230,7 @@ foreach my $server ($primary, $standby)
 		$server->name . ': scans use the index');
 }
 my @clients = (
-	start_client($primary, repeat('PERFORM write_some()')),
+	start_client($primary, repeat('CALL write_some()')),
 	start_client($primary, repeat('PERFORM look()')),
 	start_client($standby, repeat('PERFORM look()')));
 ($ret, $out, $err) = $primary->psql('postgres',

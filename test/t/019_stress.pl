@@ -36,6 +36,7 @@ foreach my $index (@LOAD_INDEXES)
 		'>', 0, "$index was used");
 }
 verify_load($node, 'afterwards');
-unlike(slurp_file($node->logfile), qr/TRAP:|PANIC:|WARNING:/, 'nothing unusual in the log');
+is(join("\n", errors_among(slurp_file($node->logfile), qr/TRAP:|PANIC:|WARNING:/)), '',
+	'nothing unusual in the log');
 $node->stop;
 done_testing();
