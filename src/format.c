@@ -19,6 +19,20 @@ rencoder_format_of(const RencoderConfig *config)
 	return NULL;
 }
 
+const RencoderFormat *
+rencoder_format_needed(Relation index, const RencoderConfig *config)
+{
+	const RencoderFormat *format = rencoder_format_of(config);
+
+	if (format == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("index \"%s\" has a group of an unknown format %d",
+						RelationGetRelationName(index), config->format),
+				 errhint("REINDEX INDEX rebuilds the index in a known format.")));
+	return format;
+}
+
 bool
 rencoder_format_fits(const RencoderConfig *config, uint32 distinct)
 {

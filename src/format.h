@@ -91,6 +91,9 @@ extern const RencoderFormat rencoder_format_dict;
 /* The format of a configuration, or NULL if this version does not know it. */
 extern const RencoderFormat *rencoder_format_of(const RencoderConfig *config);
 
+/* The same for those who cannot do without: raises ERRCODE_FEATURE_NOT_SUPPORTED. */
+extern const RencoderFormat *rencoder_format_needed(Relation index, const RencoderConfig *config);
+
 /*
  * Does a range of so many distinct keys fit the configuration?  If not, its
  * keys are left out and it is marked "always".

@@ -394,9 +394,7 @@ start_some(const RencoderSlab *matrix, int band, const char *image, uint32 first
 		Page		page;
 		char	   *bytes;
 
-		/* The page may hold anything. */
-		buf[i - first] = ReadBufferExtended(matrix->index, MAIN_FORKNUM, blkno,
-											RBM_ZERO_AND_LOCK, NULL);
+		buf[i - first] = rencoder_page_renew(matrix->index, blkno);
 		page = rencoder_wal_register_new(wal, buf[i - first]);
 		rencoder_page_init(page, blkno, RENCODER_PAGE_WINDOWS);
 		rencoder_page_uncover(page);

@@ -118,17 +118,11 @@ cover(uint64 *min, uint64 *max, uint8 *always, unsigned int slot, const InsertKe
 static bool
 set_bits(const Insertion *ins, RencoderHeader header, uint64 key)
 {
-	const RencoderFormat *format = rencoder_format_of(&header->config);
+	const RencoderFormat *format = rencoder_format_needed(ins->index, &header->config);
 	RencoderSlab slab = {ins->index, &header->config, header->matrix,
 	RENC_MATRIX_WIDTH, false};
 	unsigned int slot = ins->slot;
 
-	if (format == NULL)
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("index \"%s\" has a group of an unknown format %d",
-						RelationGetRelationName(ins->index), header->config.format),
-				 errhint("REINDEX INDEX rebuilds the index in a known format.")));
 	if (header->matrix.start == RENCODER_NO_BLOCK)
 	{
 		slab.extent = header->slice[slot / RENC_SLICE_RANGES];
@@ -149,7 +143,8 @@ set_next_bits(const Insertion *ins, RencoderHeader header, uint64 key)
 	const RencoderConfig *config = rebuilt ? &header->next_config : &header->config;
 	RencoderSlab slab = {ins->index, config, header->next, RENC_MATRIX_WIDTH, !rebuilt};
 
-	return rencoder_format_of(config)->insert(&slab, ins->slot, key) != RENCODER_INSERT_REFUSED;
+	return rencoder_format_needed(ins->index, config)->insert(&slab, ins->slot, key) !=
+		RENCODER_INSERT_REFUSED;
 }
 
 /* What is to be done about a value in a column whose keys are there. */

@@ -113,6 +113,15 @@ rencoder_page_corrupted(Relation index, BlockNumber blkno, const char *detail)
 }
 
 Buffer
+rencoder_page_renew(Relation index, BlockNumber blkno)
+{
+	if (blkno >= RelationGetNumberOfBlocks(index))
+		rencoder_page_corrupted(index, blkno,
+								"A page was to be made behind the end of the index.");
+	return ReadBufferExtended(index, MAIN_FORKNUM, blkno, RBM_ZERO_AND_LOCK, NULL);
+}
+
+Buffer
 rencoder_page_try_read(Relation index, BlockNumber blkno, uint16 page_id,
 					   const char **fault)
 {

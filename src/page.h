@@ -116,6 +116,13 @@ rencoder_noreturn extern void rencoder_page_corrupted(Relation index, BlockNumbe
 													  const char *detail);
 
 /*
+ * A page that is to be made anew, whatever it holds: zeroed, pinned and locked
+ * exclusively.  Raises ERRCODE_INDEX_CORRUPTED for a block behind the end of the
+ * index: a damaged extent may name one, and no checkpoint could write it.
+ */
+extern Buffer rencoder_page_renew(Relation index, BlockNumber blkno);
+
+/*
  * Reads, locks (BUFFER_LOCK_SHARE or _EXCLUSIVE) and verifies a page.  The
  * returned buffer is pinned and locked.  Error if the page is not of the type.
  */

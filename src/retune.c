@@ -108,15 +108,16 @@ static bool
 has_outgrown(const Retuning *t, int col)
 {
 	const RencoderHeaderData *header = &t->column[col];
+	const RencoderFormat *format = rencoder_format_of(&header->config);
 	RencoderSlab slab = {t->rebuild.index, &header->config, header->matrix,
 	RENC_MATRIX_WIDTH, false};
 	uint32		now[RENC_GROUP_RANGES] = {0};
 	double		set = 0;
 	double		then = 0;
 
-	if (!t->full)
-		return false;
-	rencoder_format_of(&header->config)->count(&slab, renc_mask_all(), now);
+	if (!t->full || format == NULL)
+		return false;			/* unknown to this version: hands off */
+	format->count(&slab, renc_mask_all(), now);
 	for (int slot = 0; slot < RENC_GROUP_RANGES; slot++)
 	{
 		set += now[slot];

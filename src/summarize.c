@@ -95,7 +95,7 @@ static void
 make_storage(RencoderSummarizing *s, RencoderHeader copy, const renc_keys *ranges,
 			 RencoderSlab *slab)
 {
-	const RencoderFormat *format = rencoder_format_of(&copy->config);
+	const RencoderFormat *format = rencoder_format_needed(s->index, &copy->config);
 	uint32		npages;
 	char	   *image;
 
@@ -142,9 +142,7 @@ write_column(RencoderSummarizing *s, int col, RencoderHeader copy, renc_mask *al
 		copy->config.coder = s->scan.coders.generation[col];
 		rencoder_summarizing_plan(s, col, RENC_SLICE_WIDTH, copy);
 	}
-	format = rencoder_format_of(&copy->config);
-	if (format == NULL)
-		elog(ERROR, "unknown format %d of group %u", copy->config.format, s->group);
+	format = rencoder_format_needed(s->index, &copy->config);
 	for (int slot = 0; slot < RENC_SLICE_RANGES; slot++)
 	{
 		const RencoderRangeSummary *range = &s->scan.collector->column[col].range[slot];

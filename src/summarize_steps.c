@@ -69,8 +69,8 @@ forget_ranges(const RencoderSummarizing *s, int col, renc_mask fresh)
 
 	rencoder_summarizing_header(s, col, &copy);
 	if (rencoder_summarizing_slab(s, &copy, &slab))
-		rencoder_format_of(&copy.config)->clear(&slab,
-												rencoder_summarizing_slots(s, slab.width, fresh));
+		rencoder_format_needed(s->index, &copy.config)->clear(&slab,
+															  rencoder_summarizing_slots(s, slab.width, fresh));
 
 	buf = rencoder_header_read(s->index, s->header, s->group, col, BUFFER_LOCK_EXCLUSIVE);
 	wal = rencoder_wal_begin(s->index, true);

@@ -181,8 +181,7 @@ void
 rencoder_wal_write_fresh(Relation index, BlockNumber blkno, uint16 page_id,
 						 const char *payload, bool log)
 {
-	Buffer		buf = ReadBufferExtended(index, MAIN_FORKNUM, blkno,
-										 RBM_ZERO_AND_LOCK, NULL);
+	Buffer		buf = rencoder_page_renew(index, blkno);
 	Page		page = BufferGetPage(buf);
 
 	START_CRIT_SECTION();

@@ -296,6 +296,11 @@ my %damage = (
 
 			return poke($data, first_page($data, 'free'), 4, pack('V', 5000));
 		}, qr/impossible number of extents/ ],
+	free_beyond => [ 'v', sub {
+			my ($data) = @_;
+
+			return poke($data, first_page($data, 'free'), 4, pack('VVV', 1, 1 << 30, 1 << 20));
+		}, qr/It refers to 1048576 pages from block 1073741824; the index has \d+ blocks\./ ],
 	free_circle => [ 'v', sub {
 			my ($data) = @_;
 			my $block = first_page($data, 'free');
@@ -412,8 +417,21 @@ foreach my $name (grep { /^(zero|copied|windows|header|truncated|magic|rows)/ } 
 	is($wrong, 0, "$name: 12 queries, $errors errors, none wrong");
 }
 
+# Nor does maintenance make pages that no checkpoint could write, or use a format
+# that it does not know.
+my ($ret, $out, $err) = $node->psql('postgres', q{
+	SELECT rencoder_add_query_sample('free_beyond', i << 50, (i << 50) + (1::int8 << 45)) FROM generate_series(1, 300::int8) i;
+	SELECT rencoder_retune('free_beyond')}, extra_params => [ '-v', 'VERBOSITY=verbose' ]);
+like($err, qr/ERROR:  XX002: index "free_beyond" is corrupted at block 1073741824\nDETAIL:  A page was to be made behind the end of the index\.\n/,
+	'free_beyond: nothing is written behind the end');
+$node->safe_psql('postgres', 'CHECKPOINT');
+($ret, $out, $err) = $node->psql('postgres',
+	q{SELECT rencoder_desummarize_range('format', 3); SELECT rencoder_summarize_range('format', 3)});
+like($err, qr/ERROR:  index "format" has a group of an unknown format 9\nHINT:  REINDEX INDEX rebuilds the index in a known format\./,
+	'format: an error of summarization');
+
 # Inserting into a damaged index is an error too, not a lost row.
-my ($ret, $out, $err) = $node->psql('postgres', 'INSERT INTO t VALUES (0, 0, 0)');
+($ret, $out, $err) = $node->psql('postgres', 'INSERT INTO t VALUES (0, 0, 0)');
 like($err, qr/is corrupted at block \d+|could not (open|read)/, 'an insert reports damage');
 
 $node->safe_psql('postgres', 'REINDEX TABLE t; INSERT INTO t VALUES (0, 0, 0)');
@@ -425,6 +443,21 @@ pass('REINDEX heals');
 compare_many_with_seqscan($node, 'postgres',
 	[ map { "SELECT id FROM t WHERE v = hashint8extended($_, 1) OR few = $_" } 0 .. 30 ],
 	'after REINDEX');
+
+# VACUUM leaves a sealed group of an unknown format alone.
+$node->safe_psql('postgres', 'DROP INDEX ' . join ', ', grep { $_ ne 'format' } @names);
+my $path = $node->data_dir . '/' . $node->safe_psql('postgres', q{SELECT pg_relation_filepath('format')});
+$node->stop;
+my $data = slurp_file($path);
+$damage{format}[1]->(\$data);
+open my $file, '>:raw', $path or die "$path: $!";
+print $file $data;
+close $file;
+$node->start;
+($ret, $out, $err) = $node->psql('postgres', 'VACUUM t');
+is($err, '', 'VACUUM leaves a group of an unknown format alone');
+is($node->safe_psql('postgres', 'SET enable_seqscan = off; SELECT count(*) FROM t WHERE v = hashint8extended(77, 1)'),
+	1, 'of which all ranges may match');
 
 $node->stop;
 done_testing();
