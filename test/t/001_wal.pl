@@ -39,13 +39,13 @@ sub some_queries
 	foreach my $i (1 .. 12)
 	{
 		my $id = rnd_between(1, $max_id);
-		my $width = 10**rnd(18);
+		my $width = sprintf '%d', 10**rnd(18);
 
 		push @queries,
 		  "SELECT id FROM t WHERE v = (SELECT v FROM t WHERE id = $id)",
 		  "SELECT id FROM t WHERE v BETWEEN (SELECT v FROM t WHERE id = $id) / 2 AND (SELECT v FROM t WHERE id = $id) / 2 + $width",
 		  "SELECT id FROM t WHERE few = " . rnd(31) . " AND v > 0",
-		  "SELECT id FROM t WHERE few IS NULL AND v < " . -10**(17 + rnd(2));
+		  "SELECT id FROM t WHERE few IS NULL AND v < " . sprintf '%d', -10**(17 + rnd(2));
 	}
 	return \@queries;
 }

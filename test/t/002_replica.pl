@@ -34,12 +34,12 @@ sub some_queries
 
 	foreach my $i (1 .. 10)
 	{
-		my $lo = rnd_between(-9_000_000, 9_000_000) * 10**12;
+		my $lo = sprintf '%d', rnd_between(-9_000_000, 9_000_000) * 10**12;
 
 		push @queries,
 		  "SELECT id FROM t WHERE v = (SELECT v FROM t ORDER BY id OFFSET "
 		  . rnd(5000) . " LIMIT 1)",
-		  "SELECT id FROM t WHERE v BETWEEN $lo AND $lo + " . 10**rnd(18),
+		  "SELECT id FROM t WHERE v BETWEEN $lo AND $lo + " . sprintf('%d', 10**rnd(18)),
 		  "SELECT id FROM t WHERE few = " . rnd(31) . " AND v > $lo",
 		  "SELECT id FROM t WHERE few IS NULL AND v < $lo";
 	}

@@ -66,11 +66,12 @@ my $gates  = $primary->background_psql('postgres');
 $gates->query_safe('SELECT pg_advisory_lock(1), pg_advisory_lock(2)');
 $primary->safe_psql('postgres', 'DELETE FROM t WHERE id = 3');
 
+# Looks from another database: snapshots of this one would hold the horizon back.
 sub wait_for_gate
 {
 	my ($gate) = @_;
 
-	$primary->poll_query_until('postgres',
+	$primary->poll_query_until('other',
 		"SELECT EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory' AND objid = $gate AND NOT granted)")
 	  or die "nobody waits at gate $gate";
 	return;

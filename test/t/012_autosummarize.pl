@@ -120,6 +120,7 @@ my @inserters = map {
 			PERFORM pg_sleep(0.005);
 		END LOOP; END \$\$})
 } 1 .. 3;
+wait_until("SELECT count(*) > 0 FROM pg_stat_activity WHERE query ~ '^DO'", 't', 'the load has begun');
 my ($most, $most_workers, $looks) = (0, 0, 0);
 for (my $inserting = 1; $inserting;)
 {
@@ -174,7 +175,9 @@ sql(q{TRUNCATE t; CREATE INDEX t_fails ON t USING rencoder (of_sessions(v)) WITH
 	DROP INDEX t_v});
 my $log = -s $node->logfile;
 sql("$SESSION SELECT grow(30, $seed)");
-ok($node->poll_query_until('postgres', "SELECT pg_read_file('" . $node->logfile . "') LIKE '%not in a session of the test%'"),
+# The log has this statement too.
+ok($node->poll_query_until('postgres',
+		"SELECT pg_read_file('" . $node->logfile . "', $log, 100000000) LIKE '%ERROR:  not in a ' || 'session of the test%'"),
 	'the worker logs the failure');
 sql('CREATE INDEX t_v ON t USING rencoder (v) WITH (pages_per_range = 1)');
 sql("$SESSION SELECT grow(30, $seed + $_)") foreach 1 .. 5;

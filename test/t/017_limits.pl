@@ -163,6 +163,7 @@ sub outcome
 
 my %outcomes;
 my $number = 0;
+my $odd    = rnd(2);
 foreach my $command (@commands)
 {
 	my $sql = $command =~ s/\bR\b/rnd(1_000_000)/ger;
@@ -184,7 +185,7 @@ foreach my $command (@commands)
 			my $client = start_command($sql, "SET application_name = 'victim'");
 
 			usleep(15_000 + 1000 * $ms);
-			sql('SELECT ' . rnd_pick('pg_cancel_backend', 'pg_terminate_backend')
+			sql('SELECT ' . ('pg_cancel_backend', 'pg_terminate_backend')[ ($number + $odd) % 2 ]
 				  . "(pid) FROM pg_stat_activity WHERE application_name = 'victim'");
 			$result = outcome($client);
 		}
