@@ -2,6 +2,8 @@
 -- must be used, and find what the table holds.
 SET client_min_messages = warning;
 SET max_parallel_workers_per_gather = 0;
+-- Queries are counted below: none is to be recorded by chance.
+SET rencoder.sample_rate = 0;
 
 -- The rows that a condition finds by the index, if they are those of the table.
 CREATE FUNCTION ddl_found(tab text, condition text) RETURNS text LANGUAGE plpgsql AS $$
