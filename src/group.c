@@ -168,17 +168,22 @@ rencoder_group_raise_horizon(Relation index, const RencoderMeta *meta, uint32 gr
 							 uint64 horizon)
 {
 	BlockNumber directory = rencoder_directory_find(index, meta, NULL, group, NULL);
-	BlockNumber header_blkno = rencoder_group_find(index, meta, group);
 	Buffer		dirbuf;
 	Buffer		buf;
 	RencoderWal *wal;
 	RencoderEntry entry;
 	RencoderHeader header;
 
-	if (header_blkno == RENCODER_NO_BLOCK)
+	if (directory == RENCODER_NO_BLOCK)
 		return;
 	dirbuf = rencoder_page_read(index, directory, BUFFER_LOCK_EXCLUSIVE, RENCODER_PAGE_DIRECTORY);
-	buf = rencoder_header_read(index, header_blkno, group, 0, BUFFER_LOCK_EXCLUSIVE);
+	entry = rencoder_directory_entry(RencoderPageGetPayload(BufferGetPage(dirbuf)), meta, group);
+	if (entry->header == RENCODER_NO_BLOCK)
+	{
+		UnlockReleaseBuffer(dirbuf);
+		return;
+	}
+	buf = rencoder_header_read(index, entry->header, group, 0, BUFFER_LOCK_EXCLUSIVE);
 	wal = rencoder_wal_begin(index, true);
 	entry = rencoder_directory_entry(RencoderPageGetPayload(rencoder_wal_register(wal, dirbuf)),
 									 meta, group);

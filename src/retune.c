@@ -115,8 +115,9 @@ has_outgrown(const Retuning *t, int col)
 	double		set = 0;
 	double		then = 0;
 
+	/* A format that is unknown to this version: hands off. */
 	if (!t->full || format == NULL)
-		return false;			/* unknown to this version: hands off */
+		return false;
 	format->count(&slab, renc_mask_all(), now);
 	for (int slot = 0; slot < RENC_GROUP_RANGES; slot++)
 	{

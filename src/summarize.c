@@ -95,7 +95,7 @@ static void
 make_storage(RencoderSummarizing *s, RencoderHeader copy, const renc_keys *ranges,
 			 RencoderSlab *slab)
 {
-	const RencoderFormat *format = rencoder_format_needed(s->index, &copy->config);
+	const RencoderFormat *format = rencoder_format_of(&copy->config);
 	uint32		npages;
 	char	   *image;
 

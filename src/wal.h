@@ -72,7 +72,8 @@ extern void rencoder_wal_set_bits(Relation index, const RencoderBitRecord *recor
 /*
  * Makes block "blkno", which must exist and be referred to by nothing, a page
  * of the type with the payload given (NULL: zeroes).  Takes and releases the
- * buffer's exclusive lock.  WAL: the whole page, unless "log" is false (build
+ * buffer's exclusive lock.  Raises ERRCODE_INDEX_CORRUPTED if the block does not
+ * exist (rencoder_page_renew).  WAL: the whole page, unless "log" is false (build
  * logs the whole index at its end) or the relation needs none.
  */
 extern void rencoder_wal_write_fresh(Relation index, BlockNumber blkno,
