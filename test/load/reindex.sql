@@ -24,7 +24,4 @@ REINDEX INDEX CONCURRENTLY t_s;
 \else
 REINDEX INDEX CONCURRENTLY t_few_v;
 \endif
-\if :alone = 1
-SELECT drop_invalid_indexes();
 SELECT pg_advisory_unlock_all();
-\endif

@@ -342,16 +342,22 @@ my %path = map {
 } @names;
 
 my %block;
-$node->stop;
-foreach my $name (@names)
-{
-	my $data = slurp_file($path{$name});
 
-	$block{$name} = $damage{$name}[1]->(\$data);
-	open my $file, '>:raw', $path{$name} or die "$path{$name}: $!";
+# Damages the file of an index, while the server is down; returns the block.
+sub damage_file
+{
+	my ($name, $path) = @_;
+	my $data  = slurp_file($path);
+	my $block = $damage{$name}[1]->(\$data);
+
+	open my $file, '>:raw', $path or die "$path: $!";
 	print $file $data;
 	close $file;
+	return $block;
 }
+
+$node->stop;
+$block{$_} = damage_file($_, $path{$_}) foreach @names;
 $node->start;
 
 # Only the index named is there to be used.
@@ -448,11 +454,7 @@ compare_many_with_seqscan($node, 'postgres',
 $node->safe_psql('postgres', 'DROP INDEX ' . join ', ', grep { $_ ne 'format' } @names);
 my $path = $node->data_dir . '/' . $node->safe_psql('postgres', q{SELECT pg_relation_filepath('format')});
 $node->stop;
-my $data = slurp_file($path);
-$damage{format}[1]->(\$data);
-open my $file, '>:raw', $path or die "$path: $!";
-print $file $data;
-close $file;
+damage_file('format', $path);
 $node->start;
 ($ret, $out, $err) = $node->psql('postgres', 'VACUUM t');
 is($err, '', 'VACUUM leaves a group of an unknown format alone');

@@ -117,7 +117,7 @@ sub compare
 {
 	my ($name, $recognized) = @_;
 	my $others = join ', ', grep { $_ ne $name } @names;
-	my @queries = map { queries($name) } 1 .. 3;
+	my @queries = map { queries($name) } 1 .. 8;
 	my $script  = "BEGIN; DROP INDEX $others; SET LOCAL max_parallel_workers_per_gather = 0;\n";
 
 	foreach my $i (0 .. $#queries)
@@ -212,9 +212,7 @@ for my $round (1 .. $ROUNDS)
 is(scalar @wrong, 0, sprintf '%d rounds of damage: %d answers, %d of them less than the truth, %d errors',
 	$ROUNDS, $count{answers} || 0, $count{missing} || 0, $count{errors} || 0);
 diag($_) foreach splice @wrong, 0, 20;
-# A damaged metapage or directory fails all queries of its index, so that answers
-# come in lumps: 75 to 129 of the 252 queries of six rounds with eight seeds.
-cmp_ok($count{answers} || 0, '>', 3 * $ROUNDS, 'many queries were answered');
+cmp_ok($count{answers} || 0, '>', 10 * $ROUNDS, 'many queries were answered');
 cmp_ok($count{errors}  || 0, '>', $ROUNDS,      'many damages were found');
 
 # REINDEX heals all of it.
