@@ -1,13 +1,17 @@
 # rencoder: PostgreSQL index access method.  Build with PGXS:
 #   make && make install            (PG_CONFIG=... selects another server)
 #   make OPTFLAGS=-march=native     (opt-in; the default build is portable)
+# Also out of the tree: make -f ../Makefile in an empty directory beside it.
+# PGXS sets $(srcdir), so what is named by it must be expanded late.
 
 # rencoder_postgis is for those who have PostGIS; nothing of it is needed here.
 EXTENSION = rencoder rencoder_postgis
 # The version stands in rencoder.control only.
-EXTVERSION = $(shell sed -n "s/^default_version *= *'\(.*\)'/\1/p" rencoder.control)
+EXTVERSION = $(shell sed -n "s/^default_version *= *'\(.*\)'/\1/p" '$(srcdir)/rencoder.control')
 MODULE_big = rencoder
-DATA = $(wildcard sql/rencoder--*.sql sql/rencoder_postgis--*.sql)
+# files DIRECTORY, PATTERN...: by their paths below $(srcdir).
+files = $(patsubst $(srcdir)/%,%,$(wildcard $(addprefix $(srcdir)/$(1)/,$(2))))
+DATA = $(call files,sql,rencoder--*.sql rencoder_postgis--*.sql)
 
 FILTER_OBJS = \
 	src/filter/renc_dict.o \
@@ -98,28 +102,39 @@ PG_CPPFLAGS = -I$(srcdir)/src -I$(srcdir)/src/filter
 PG_CFLAGS = $(OPTFLAGS) $(WARNFLAGS)
 
 # Inputs of pg_regress are sql/*.sql other than the install scripts.
-REGRESS = $(sort $(filter-out rencoder--% rencoder_postgis--%,$(basename $(notdir $(wildcard sql/*.sql)))))
+REGRESS = $(sort $(filter-out rencoder--% rencoder_postgis--%,$(basename $(notdir $(call files,sql,*.sql)))))
 REGRESS_OPTS = --load-extension=rencoder
-ISOLATION = $(sort $(basename $(notdir $(wildcard test/specs/*.spec))))
-ISOLATION_OPTS = --load-extension=rencoder --inputdir=test --outputdir=test
+ISOLATION = $(sort $(basename $(notdir $(call files,test/specs,*.spec))))
+ISOLATION_OPTS = --load-extension=rencoder --inputdir=$(srcdir)/test --outputdir=test
 TAP_TESTS = 1
 PROVE_TESTS = test/t/*.pl
 PROVE_FLAGS = -I test/perl
 
-# All tests draw their random numbers from it; test/run.sh chooses a new one.
+# All tests draw their random numbers from it.
 RENCODER_SEED ?= 1
 export RENCODER_SEED
 
 PG_CONFIG ?= pg_config
 PGXS := $(shell $(PG_CONFIG) --pgxs)
+ifneq ($(wildcard $(PGXS)),)
 include $(PGXS)
+else
+srcdir = $(patsubst %/,%,$(dir $(firstword $(MAKEFILE_LIST))))
+all install installcheck clean:
+	@echo "no PGXS of $(PG_CONFIG): install PostgreSQL's server development package" >&2; exit 1
+endif
 
-.PHONY: check-unit dist
+# Where objects go, in a build out of the tree, and what isolation tests write.
+$(shell mkdir -p $(sort $(dir $(OBJS))) test)
+
+.PHONY: all install installcheck clean check-unit dist
 
 # Plain C programs of the filter core; no PostgreSQL is needed.
 check-unit:
-	$(MAKE) -C test/unit check
+	$(MAKE) -C '$(srcdir)/test/unit' check
 
 dist:
-	git archive --format zip --prefix=rencoder-$(EXTVERSION)/ \
-		--output rencoder-$(EXTVERSION).zip HEAD
+	@git -C '$(srcdir)' rev-parse --verify -q HEAD > /dev/null || \
+		{ echo "make dist: needs git, and a checkout" >&2; exit 1; }
+	git -C '$(srcdir)' archive --format zip --prefix=rencoder-$(EXTVERSION)/ \
+		--output '$(CURDIR)/rencoder-$(EXTVERSION).zip' HEAD
