@@ -6,6 +6,10 @@
 #   test/check_layers.sh [SOURCE-TREE]
 set -euo pipefail
 
+case ${1:-} in
+	--help | -h) sed -n '2,/^set /{/^#/s/^# \{0,1\}//p}' "$0"; exit 0 ;;
+	-*) echo "${0##*/}: unknown option \"$1\"" >&2; exit 2 ;;
+esac
 cd "${1:-$(dirname "${BASH_SOURCE[0]}")/..}"
 
 MAX_FILE_LINES=600

@@ -7,7 +7,7 @@
 #
 # --pg      a version; may be repeated; default 17
 # --only    comma-separated: static regress isolation tap; default the last three
-# --seed    of the random tests; default: a new one, printed
+# --seed    of the random tests; default: 1; random: a new one, printed
 #
 # The chroots are kept in $RENCODER_CHROOTS (default
 # /var/cache/rencoder-chroots): remove the folder when you no longer need it.
@@ -42,12 +42,44 @@ test_version()
 	fi
 	mkdir -p "$work"
 	copy_tree "$top" "$work/src"
-	if ! in_chroot "$root" "$work" bash /mnt/src/test/stages.sh --work /mnt \
+	if ! run_job in_chroot "$root" "$work" bash /mnt/src/test/stages.sh --work /mnt \
 		--pg-config "/usr/lib/postgresql/$pg/bin/pg_config" "$@"; then
 		result "not ok" "PostgreSQL $pg: the stages did not finish"
 	fi
-	[ ! -e "$work/results" ] || cat "$work/results" >> "$RESULTS"
+	collect_results
 	rm -rf --one-file-system "$work"
+}
+
+collect_results()
+{
+	local file
+
+	for file in "$tmp"/*/results; do
+		[ ! -e "$file" ] || cat "$file" >> "$RESULTS"
+	done
+}
+
+# The end, whatever the reason.  Stages that were stopped have left what they
+# had counted.
+finish()
+{
+	local status=$?
+
+	ignore_signals
+	stop_job
+	forget_chroot_part
+	[ -z "$tmp" ] || collect_results
+	if [ -z "${RENCODER_RESULTS:-}" ]; then
+		if [ -z "$tmp" ]; then
+			echo '0 passed, 1 failed'
+		else
+			[ -n "$finished" ] ||
+				result "not ok" "the run was stopped before its end, exit status $status"
+			print_totals || status=1
+		fi
+	fi
+	[ -z "$tmp" ] || rm -rf --one-file-system "$tmp"
+	exit "$status"
 }
 
 main()
@@ -57,20 +89,26 @@ main()
 
 	while [ $# -gt 0 ]; do
 		case $1 in
-			--pg) versions+=("$2"); shift 2 ;;
-			--only) only=$2; shift 2 ;;
-			--seed) RENCODER_SEED=$2; shift 2 ;;
-			*) die "unknown option \"$1\"" ;;
+			--pg) need_value "$@"; versions+=("$2"); shift 2 ;;
+			--only) need_value "$@"; only=$2; shift 2 ;;
+			--seed) need_value "$@"; RENCODER_SEED=$2; shift 2 ;;
+			--help | -h) usage; exit 0 ;;
+			*) usage_error "unknown option \"$1\"" ;;
 		esac
 	done
+	[ ${#versions[@]} -gt 0 ] || versions=(17)
+	check_words version "$(IFS=,; echo "${versions[*]}")" 15 17 18
+	check_words stage "$only" static regress isolation tap
 	choose_seed
 	[ -n "${RENCODER_RESULTS:-}" ] || echo "seed $RENCODER_SEED"
-	[ ${#versions[@]} -gt 0 ] || versions=(17)
 	IFS=, read -r -a stages <<< "$only"
 
-	tmp=$(mktemp -d "${TMPDIR:-/tmp}/rencoder.XXXXXX")
-	trap 'rm -rf --one-file-system "$tmp"' EXIT
-	trap 'exit 129' HUP INT TERM
+	tmp='' finished=''
+	trap finish EXIT
+	trap 'exit 129' HUP
+	trap 'exit 130' INT
+	trap 'exit 143' TERM
+	make_tmp rencoder
 	if [ -n "${RENCODER_RESULTS:-}" ]; then
 		RESULTS=$RENCODER_RESULTS
 	else
@@ -80,7 +118,7 @@ main()
 	for pg in "${versions[@]}"; do
 		test_version "$pg" "${stages[@]}"
 	done
-	[ -n "${RENCODER_RESULTS:-}" ] || print_totals
+	finished=yes
 }
 
 main "$@"

@@ -6,13 +6,17 @@
 #
 #   test/run.sh [--pg VERSION] [--only STAGES] [--seed N] [--keep]
 #
-# --pg      15, 17, 18, all, or default: 15, 17 and the machine's own
+# --pg      15, 16, 17, 18, all, or default: 15, 17 and the machine's own
 # --only    comma-separated: static unit regress isolation tap
-# --seed    of the random tests; default: a new one, printed
+# --seed    of the random tests; default: 1; random: a new one, printed
 # --keep    keep the temporary directory, to look at logs
 #
 # Versions that the machine does not have run in chroots (as root only).
-# The last line is "N passed, N failed".
+# TMPDIR says where the temporary directory goes (/tmp); RENCODER_JOBS how many
+# TAP files run at a time (2 to 4, as there are CPUs); RENCODER_STAGE_TIMEOUT
+# the seconds after which a stage, or a TAP file, counts as hung.
+# The last line is "N passed, N failed", also when the run is stopped; the exit
+# status is 0 if all passed, and tests were run.
 set -euo pipefail
 
 top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -23,31 +27,28 @@ top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 # shellcheck source=test/lib/packages.sh
 . "$top/test/lib/packages.sh"
 
-usage()
-{
-	sed -n '2,/^set /{/^#/s/^# \{0,1\}//p}' "${BASH_SOURCE[0]}"
-}
-
 parse_options()
 {
 	version=default only=static,unit,regress,isolation,tap keep=
 	while [ $# -gt 0 ]; do
 		case $1 in
-			--pg) version=${2:?}; shift 2 ;;
-			--only) only=${2:?}; shift 2 ;;
-			--seed) RENCODER_SEED=${2:?}; shift 2 ;;
+			--pg) need_value "$@"; version=$2; shift 2 ;;
+			--only) need_value "$@"; only=$2; shift 2 ;;
+			--seed) need_value "$@"; RENCODER_SEED=$2; shift 2 ;;
 			--keep) keep=yes; shift ;;
-			--help) usage; exit 0 ;;
-			*) usage >&2; exit 2 ;;
+			--help | -h) usage; exit 0 ;;
+			*) usage_error "unknown option \"$1\"" ;;
 		esac
 	done
+	check_words version "$version" 15 16 17 18 all default
+	check_words stage "$only" static unit regress isolation tap
 }
 
 # PostgreSQL refuses root.  The packages bring a user; else one is made for the
 # time of the run.
 choose_user()
 {
-	user=$(id -un) user_made=
+	user='' user_made=''
 	[ "$(id -u)" -eq 0 ] || return 0
 	user=postgres
 	id "$user" > /dev/null 2>&1 && return 0
@@ -59,21 +60,41 @@ choose_user()
 
 as_user()
 {
-	if [ "$(id -un)" = "$user" ]; then
+	if [ -z "$user" ]; then
 		"$@"
 	else
 		drop_root "$user" "$@"
 	fi
 }
 
-clean_up()
+# The end, whatever the reason.  Stages that were stopped have left what they
+# had counted.
+finish()
 {
+	local status=$? totals results
+
+	ignore_signals
+	stop_job
+	if [ -n "$tmp" ] && [ -z "$finished" ]; then
+		for results in "$tmp"/*/results; do
+			[ ! -e "$results" ] || cat "$results" >> "$RESULTS"
+		done
+		result "not ok" "the run was stopped before its end, exit status $status"
+	fi
+	[ "$status" -ne 0 ] || status=1
+	if [ -z "$tmp" ]; then
+		totals='0 passed, 1 failed'
+	elif totals=$(print_totals); then
+		status=0
+	fi
 	if [ -n "$keep" ]; then
 		echo "kept: $tmp"
-	else
+	elif [ -n "$tmp" ]; then
 		rm -rf --one-file-system "$tmp"
 	fi
 	[ -z "${user_made:-}" ] || userdel "$user" > /dev/null 2>&1 || true
+	printf '%s\n' "$totals"
+	exit "$status"
 }
 
 # The versions to test, in order: those the machine has or can install come
@@ -82,7 +103,9 @@ choose_versions()
 {
 	local own
 
-	[ -n "$(archive_pg_version)" ] || as_root apt-get update > /dev/null 2>&1 || true
+	if [ -z "$(archive_pg_version)" ] && [ -z "$(packages_obstacle)" ]; then
+		update_lists || warn "apt-get update failed"
+	fi
 	own=$(archive_pg_version)
 	[ -n "$own" ] && [ "$own" -ge 15 ] || own=
 	case $version in
@@ -109,10 +132,13 @@ run_stages()
 	shift
 	mkdir -p "$work"
 	copy_tree "$top" "$work/src"
-	[ "$(id -un)" = "$user" ] || chown -R "$user": "$work"
-	as_user bash "$work/src/test/stages.sh" --work "$work" "$@" ||
+	[ -z "$user" ] || chown -R "$user": "$work"
+	run_job as_user bash "$work/src/test/stages.sh" --work "$work" "$@" ||
 		result "not ok" "${work##*/}: the stages did not finish"
-	[ ! -e "$work/results" ] || cat "$work/results" >> "$RESULTS"
+	if [ -e "$work/results" ]; then
+		cat "$work/results" >> "$RESULTS"
+		rm "$work/results"
+	fi
 	[ -n "$keep" ] || rm -rf "$work"
 }
 
@@ -140,6 +166,10 @@ test_native()
 		result "not ok" "PostgreSQL $1: not installed"
 		return
 	fi
+	if ! id -un > /dev/null 2>&1; then
+		result "not ok" "PostgreSQL $1: user ID $(id -u) has no name, and PostgreSQL wants one"
+		return
+	fi
 	run_stages "$1" --pg-config "$(native_pg_config "$1")" "${todo[@]}"
 }
 
@@ -150,7 +180,7 @@ test_foreign()
 	todo=$(wanted "${static_here[@]}" regress isolation tap | paste -sd,)
 	static_here=()
 	[ -n "$todo" ] || return 0
-	RENCODER_RESULTS=$RESULTS bash "$top/test/matrix.sh" --pg "$1" --only "$todo" \
+	run_job env RENCODER_RESULTS="$RESULTS" bash "$top/test/matrix.sh" --pg "$1" --only "$todo" \
 		--seed "$RENCODER_SEED" ||
 		result "not ok" "PostgreSQL $1: test/matrix.sh did not finish"
 }
@@ -162,13 +192,17 @@ main()
 
 	parse_options "$@"
 	choose_seed
+	[ -z "${PG_CONFIG:-}" ] || command -v "$PG_CONFIG" > /dev/null ||
+		usage_error "PG_CONFIG=$PG_CONFIG: no such program"
 	echo "seed $RENCODER_SEED"
-	tmp=$(mktemp -d "${TMPDIR:-/tmp}/rencoder.XXXXXX")
-	chmod 755 "$tmp"
+	tmp='' finished=''
+	trap finish EXIT
+	trap 'exit 129' HUP
+	trap 'exit 130' INT
+	trap 'exit 143' TERM
+	make_tmp rencoder
 	RESULTS=$tmp/results
 	touch "$RESULTS"
-	trap clean_up EXIT
-	trap 'exit 129' HUP INT TERM
 
 	# What is missing fails the stages that need it, and no others.
 	install_packages tools || result "not ok" "tools that the tests need are missing"
@@ -190,7 +224,7 @@ main()
 	for pg in "${foreign[@]}"; do
 		test_foreign "$pg"
 	done
-	print_totals
+	finished=yes
 }
 
 main "$@"

@@ -122,6 +122,10 @@ call_inside()
 		fi
 		return
 	fi
+	trap 'status=$?; ignore_signals; stop_job; forget_chroot_part; exit "$status"' EXIT
+	trap 'exit 129' HUP
+	trap 'exit 130' INT
+	trap 'exit 143' TERM
 	[ -z "$(chroot_obstacle)" ] || die "PostgreSQL $version is not here, and $(chroot_obstacle)"
 	ensure_chroot "$version" || die "no chroot could be made"
 	CHROOT_LASTING=1 in_chroot "$(chroot_of "$version")" "$work" \
@@ -149,9 +153,12 @@ main()
 	version=
 	case ${1:-} in
 		--inside) shift; inside "$@"; exit ;;
-		--pg) version=$2; shift 2 ;;
+		--pg) need_value "$@"; version=$2; check_words version "$version" 15 16 17 18; shift 2 ;;
+		--help | -h) usage; exit 0 ;;
 	esac
-	command=${1:-help}
+	command=${1:-}
+	[[ " up psql run regress isolation tap accept log stop clean " == *" ${command:-none} "* ]] ||
+		usage_error "unknown command \"$command\""
 	[ $# -eq 0 ] || shift
 	choose_seed
 	[ -n "$version" ] || version=$(pg_major pg_config)
@@ -165,7 +172,6 @@ main()
 		log | stop) call_inside "$command" ;;
 		accept) accept_results ;;
 		clean) call_inside stop; rm -rf --one-file-system "$work" ;;
-		*) sed -n '2,/^set /{/^#/s/^# \{0,1\}//p}' "${BASH_SOURCE[0]}"; exit 2 ;;
 	esac
 }
 

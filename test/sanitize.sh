@@ -23,6 +23,8 @@ top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
 clean_up()
 {
+	ignore_signals
+	stop_job
 	if [ -n "$keep" ]; then
 		echo "kept: $tmp"
 	else
@@ -54,29 +56,32 @@ main()
 	keep=
 	while [ $# -gt 0 ]; do
 		case $1 in
-			--pg-config) pg_config=${2:?}; shift 2 ;;
-			--only) only=${2:?}; shift 2 ;;
-			--seed) RENCODER_SEED=${2:?}; shift 2 ;;
+			--pg-config) need_value "$@"; pg_config=$2; shift 2 ;;
+			--only) need_value "$@"; only=$2; shift 2 ;;
+			--seed) need_value "$@"; RENCODER_SEED=$2; shift 2 ;;
 			--keep) keep=yes; shift ;;
-			*) sed -n '2,/^set /{/^#/s/^# \{0,1\}//p}' "${BASH_SOURCE[0]}" >&2; exit 2 ;;
+			--help | -h) usage; exit 0 ;;
+			*) usage_error "unknown option \"$1\"" ;;
 		esac
 	done
+	check_words stage "$only" regress isolation
 	IFS=, read -r -a stages <<< "$only"
 	pg_config=$(command -v "$pg_config") || die "no such program: $pg_config"
 	choose_seed
 	echo "seed $RENCODER_SEED"
 	sanitizer_settings
-	tmp=$(mktemp -d "${TMPDIR:-/tmp}/rencoder.XXXXXX")
-	trap clean_up EXIT
-	trap 'exit 129' HUP INT TERM
-	chmod 755 "$tmp"
+	make_tmp rencoder
+	trap 'status=$?; clean_up; exit "$status"' EXIT
+	trap 'exit 129' HUP
+	trap 'exit 130' INT
+	trap 'exit 143' TERM
 	RESULTS=$tmp/results
 	copy_tree "$top" "$tmp/src"
 	if [ "$(id -u)" -eq 0 ]; then
 		chown -R postgres: "$tmp"
 		run=(drop_root postgres)
 	fi
-	"${run[@]}" bash "$tmp/src/test/stages.sh" --work "$tmp" --pg-config "$pg_config" \
+	run_job "${run[@]}" bash "$tmp/src/test/stages.sh" --work "$tmp" --pg-config "$pg_config" \
 		"${stages[@]}" || true
 	grep -A12 -E 'ERROR: AddressSanitizer|runtime error:' "$tmp/log/server" || true
 	print_totals

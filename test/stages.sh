@@ -16,32 +16,58 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source=test/lib/server.sh
 . "$here/lib/server.sh"
 
+# TAP files that run at a time.
+JOBS=${RENCODER_JOBS:-$(nproc | awk '{ print $1 < 2 ? 2 : $1 > 4 ? 4 : $1 }')}
+
 # Seconds that one stage, or one TAP file, may take before it counts as hung.
-STAGE_TIMEOUT=${RENCODER_STAGE_TIMEOUT:-1200}
+STAGE_TIMEOUT=${RENCODER_STAGE_TIMEOUT:-3600}
 
-# timeout(1) kills a program that hangs with all its children.  It runs in the
-# background, for the shell takes a signal while it waits, but not while a
-# command runs.
-job=
-run_make()
+# Runs make in the background: start_make VARIABLE=VALUE... TARGET
+# timeout(1) kills a program that hangs with all its children.  The shell takes
+# a signal while it waits, but not while a command runs.
+start_make()
 {
-	local status=0
-
 	timeout --kill-after=20 "$STAGE_TIMEOUT" \
-		make --no-print-directory -C "$WORK/src" "$@" &
-	job=$!
-	wait "$job" || status=$?
-	job=
-	return "$status"
+		make --no-print-directory -C "$WORK/src" "$@" < /dev/null &
+	running[$!]=
 }
 
-# Whatever ends us must not leave a server behind.
+# Status of a job that has ended; 124 where it met the limit, even if it had to
+# be killed.
+job_status()
+{
+	echo "$(($1 == 137 ? 124 : $1))"
+}
+
+run_make()
+{
+	local job status=0
+
+	start_make "$@"
+	job=$!
+	wait "$job" || status=$?
+	unset "running[$job]"
+	return "$(job_status "$status")"
+}
+
+# Whatever ends us must not leave a process or a server behind.  Each job is a
+# process group of its own, which timeout(1) made.
 clean_up()
 {
-	if [ -n "$job" ]; then
-		kill "$job" 2> /dev/null || true
-		wait "$job" || true
-	fi
+	local job try
+
+	trap - EXIT
+	trap '' HUP INT TERM
+	for job in "${!running[@]}"; do
+		kill -TERM "$job" 2> /dev/null || true
+	done
+	for job in "${!running[@]}"; do
+		for try in {1..100}; do
+			kill -0 -- "-$job" 2> /dev/null || break
+			sleep 0.1
+			[ "$try" -lt 100 ] || kill -KILL -- "-$job" 2> /dev/null || true
+		done
+	done
 	[ "$major" = none ] || stop_clusters
 }
 
@@ -74,6 +100,33 @@ static_build()
 		run_make -s -k -j2 PG_CONFIG="$PG_CONFIG" with_llvm=no "$@"
 }
 
+# Out of the tree, as packagers build: below DIR/out, with the sources where they
+# are.
+out_of_tree()
+{
+	mkdir -p "$WORK/out"
+	run_make -s -C "$WORK/out" -f "$WORK/src/Makefile" PG_CONFIG="$PG_CONFIG" with_llvm=no "$@"
+}
+
+# What "make install" and "make installcheck" would take, out of the tree, is
+# all that there is, and nothing was written beside the sources.
+out_of_tree_complete()
+{
+	local file listed
+
+	listed=$(out_of_tree -n install installcheck dist) || return 1
+	for file in $(cd "$WORK/src" && echo ./*.control sql/*--*.sql); do
+		grep -qE "[ /]${file#./}( |\$)" <<< "$listed" || { echo "$file would not be installed"; return 1; }
+	done
+	for file in $(cd "$WORK/src" && echo sql/*.sql test/specs/*.spec); do
+		[[ $file != *--* ]] || continue
+		file=${file##*/}
+		grep -qE " ${file%.*}( |\$)" <<< "$listed" || { echo "$file would not be run"; return 1; }
+	done
+	grep -qE ' --prefix=rencoder-[0-9.]+/' <<< "$listed" || { echo "no version"; return 1; }
+	[ -z "$(find "$WORK/src" -name '*.o' -o -name '*.so')" ] || { echo "objects beside the sources"; return 1; }
+}
+
 stage_static()
 {
 	local clang flags
@@ -81,8 +134,11 @@ stage_static()
 	flags=$(warning_flags)
 
 	heading "builds without a warning, PostgreSQL $major"
-	result_of "build with gcc, PostgreSQL $major" "$WORK/log/static-gcc" \
-		static_build all CC=gcc WARNFLAGS="$flags" || true
+	result_of "build with gcc, out of the tree, PostgreSQL $major" "$WORK/log/static-gcc" \
+		out_of_tree -k -j2 all CC=gcc WARNFLAGS="$flags" || true
+	result_of "installation and tests out of the tree, PostgreSQL $major" "$WORK/log/static-out" \
+		out_of_tree_complete || true
+	rm -rf "$WORK/out"
 	# The server's flags and header settings are gcc's: that clang does not know
 	# one is no fault of the code.  Only compiled: linking with the LTO flags of
 	# a server built by gcc would need clang's plugin.
@@ -161,6 +217,7 @@ regress_run()
 	regress_to_tap "$log" > "$log.tap"
 	result_tap "$label $major" "$log.tap" "$status"
 	grep -E '^(ok|not ok)' "$log.tap" || true
+	[ "$status" -ne 124 ] || timed_out
 	if [ "$status" -ne 0 ]; then
 		show_log "$log" 30
 		show_log "$diffs" 400
@@ -182,38 +239,65 @@ stage_isolation()
 		${RENCODER_ISOLATION:+ISOLATION="$RENCODER_ISOLATION"}
 }
 
-# One run of prove a file, so that results and logs are the file's own.
-tap_run()
+# One run of prove a file, so that results and logs are the file's own, several
+# at a time: most of them wait for servers.  Each has a directory of its own, as
+# if it were built out of the tree.  Prints nothing before its end.
+tap_start()
 {
-	local file=$1 name status=0 log diff
+	local name dir
 
-	name=$(basename "$file" .pl)
+	name=$(basename "$1" .pl)
+	dir=$WORK/tap/$name
+	rm -rf "$dir"
+	mkdir -p "$dir"
+	start_make -C "$dir" -f "$WORK/src/Makefile" PG_CONFIG="$PG_CONFIG" installcheck \
+		REGRESS= ISOLATION= PROVE_TESTS="$1" PROVE_FLAGS="-v -I test/perl" \
+		> "$WORK/log/tap-$name" 2>&1
+	running[$!]=$name
+	started[$!]=$SECONDS
+}
+
+# Waits for one of those that run, and reports it.
+tap_wait()
+{
+	local job='' name status=0 log file
+
+	wait -n -p job "${!running[@]}" || status=$?
+	status=$(job_status "$status")
+	name=${running[$job]}
 	log=$WORK/log/tap-$name
-	installcheck REGRESS= ISOLATION= PROVE_TESTS="$file" \
-		PROVE_FLAGS="-v -I test/perl" > "$log" 2>&1 || status=$?
+	unset "running[$job]"
 	result_tap "tap $major $name" "$log" "$status"
 	printf '%s - %s: %s ok, %s not ok, %d s\n' \
 		"$([ "$status" -eq 0 ] && echo ok || echo not ok)" "$name" \
-		"$(grep -cE '^ok [0-9]' "$log" || true)" "$(grep -c '^not ok' "$log" || true)" "$SECONDS"
+		"$(grep -cE '^ok [0-9]' "$log" || true)" "$(grep -c '^not ok' "$log" || true)" \
+		"$((SECONDS - started[job]))"
 	grep -E '^# seed' "$log" || true
-	if [ "$status" -ne 0 ]; then
-		show_log "$log" 60
-		for diff in "$WORK"/src/tmp_check/log/*; do
-			show_log "$diff" 40
-		done
+	if [ "$status" -eq 0 ]; then
+		rm -rf "$WORK/tap/$name"
+		return
 	fi
+	[ "$status" -ne 124 ] || timed_out
+	show_log "$log" 60
+	for file in "$WORK/tap/$name"/tmp_check/log/*; do
+		show_log "$file" 40
+	done
 }
 
 stage_tap()
 {
 	local file files
+	local -A started=()
 
-	heading "TAP tests, PostgreSQL $major"
+	heading "TAP tests, PostgreSQL $major, $JOBS at a time"
 	files=$(cd "$WORK/src" && compgen -G "${RENCODER_TAP:-test/t/*.pl}" | sort) || true
 	[ -n "$files" ] || result "not ok" "tap $major: no test was run"
 	for file in $files; do
-		SECONDS=0
-		tap_run "$file"
+		[ ${#running[@]} -lt "$JOBS" ] || tap_wait
+		tap_start "$file"
+	done
+	while [ ${#running[@]} -gt 0 ]; do
+		tap_wait
 	done
 }
 
@@ -243,9 +327,10 @@ with_server()
 
 run_stages()
 {
-	local stage built=
+	local stage start built=
 
 	for stage in "$@"; do
+		start=$SECONDS
 		case $stage in
 			layers | unit | static) "stage_$stage" ;;
 			build) stage_build || true ;;
@@ -260,6 +345,7 @@ run_stages()
 				;;
 			*) die "unknown stage \"$stage\"" ;;
 		esac
+		note_time "$stage$([ "$major" = none ] || echo " $major")" $((SECONDS - start))
 	done
 	check_server_log
 }
@@ -267,18 +353,26 @@ run_stages()
 main()
 {
 	local pg_config=
+	local -A running=()
 
 	WORK=
 	while [ $# -gt 0 ]; do
 		case $1 in
-			--work) WORK=$2; shift 2 ;;
-			--pg-config) pg_config=$2; shift 2 ;;
+			--work) need_value "$@"; WORK=$2; shift 2 ;;
+			--pg-config) need_value "$@"; pg_config=$2; shift 2 ;;
+			--help | -h) usage; exit 0 ;;
+			-*) usage_error "unknown option \"$1\"" ;;
 			*) break ;;
 		esac
 	done
-	[ -n "$WORK" ] || die "--work is required"
+	[ -n "$WORK" ] || usage_error "--work is required"
+	[ $# -gt 0 ] || usage_error "no stage was named"
+	check_words stage "$(IFS=,; echo "$*")" layers static unit build regress isolation tap
 	RESULTS=$WORK/results
-	mkdir -p "$WORK/log"
+	mkdir -p "$WORK/log" "$WORK/tmp"
+	# Temporary files of the tests, which vanish with the rest; and the ports that
+	# tests which run beside each other take.
+	export TMPDIR=$WORK/tmp PG_TEST_PORT_DIR=$WORK/ports
 	# The caller's directory may be closed to this user.
 	cd "$WORK"
 	# The tests' server and settings are ours, not the caller's.
@@ -287,7 +381,9 @@ main()
 	unset MAKEFLAGS MAKELEVEL
 	major=none
 	trap clean_up EXIT
-	trap 'exit 129' HUP INT TERM
+	trap 'exit 129' HUP
+	trap 'exit 130' INT
+	trap 'exit 143' TERM
 	if [ -n "$pg_config" ]; then
 		private_server "$pg_config"
 		major=$(pg_major "$PG_CONFIG")

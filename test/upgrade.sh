@@ -228,6 +228,21 @@ inside()
 
 # The part that a person calls.
 
+clean_up()
+{
+	local status=$?
+
+	ignore_signals
+	stop_job
+	forget_chroot_part
+	if [ -n "$keep" ]; then
+		echo "kept: $tmp"
+	else
+		rm -rf --one-file-system "$tmp"
+	fi
+	exit "$status"
+}
+
 # Libraries of the old server's programs that the root does not have.
 copy_libraries()
 {
@@ -247,15 +262,15 @@ as_postgres()
 {
 	if [ "$(id -u)" -eq 0 ]; then
 		chown -R postgres: "$tmp"
-		drop_root postgres "$@"
+		run_job drop_root postgres "$@"
 	else
-		"$@"
+		run_job "$@"
 	fi
 }
 
 main()
 {
-	local from=15 to=17 how=--copy keep= before= obstacle pg_config root
+	local from=15 to=17 how=--copy before='' obstacle pg_config root
 
 	if [ "${1:-}" = --inside ]; then
 		shift
@@ -267,20 +282,24 @@ main()
 		prepare_server "$2/old" "$3"
 		return
 	fi
+	keep=''
 	while [ $# -gt 0 ]; do
 		case $1 in
-			--from) from=${2:?}; shift 2 ;;
-			--to) to=${2:?}; shift 2 ;;
+			--from) need_value "$@"; from=$2; shift 2 ;;
+			--to) need_value "$@"; to=$2; shift 2 ;;
 			--link) how=--link; shift ;;
-			--before) before=${2:?}; shift 2 ;;
+			--before) need_value "$@"; before=$2; shift 2 ;;
 			--keep) keep=yes; shift ;;
-			*) sed -n '2,/^set /{/^#/s/^# \{0,1\}//p}' "${BASH_SOURCE[0]}" >&2; exit 2 ;;
+			--help | -h) usage; exit 0 ;;
+			*) usage_error "unknown option \"$1\"" ;;
 		esac
 	done
-	tmp=$(mktemp -d "${TMPDIR:-/tmp}/rencoder.XXXXXX")
-	chmod 755 "$tmp"
-	# shellcheck disable=SC2064  # as it is now
-	[ -n "$keep" ] && echo "kept: $tmp" || trap "rm -rf --one-file-system '$tmp'" EXIT
+	check_words version "$from,$to" 15 16 17 18
+	make_tmp rencoder
+	trap clean_up EXIT
+	trap 'exit 129' HUP
+	trap 'exit 130' INT
+	trap 'exit 143' TERM
 	RESULTS=$tmp/results
 	touch "$RESULTS"
 	copy_tree "$top" "$tmp/src"
@@ -297,7 +316,7 @@ main()
 		ensure_chroot "$to" || die "no chroot could be made"
 		root=$(chroot_of "$to")
 		copy_libraries "$root"
-		in_chroot "$root" "$tmp" bash /mnt/src/test/upgrade.sh --inside /mnt \
+		run_job in_chroot "$root" "$tmp" bash /mnt/src/test/upgrade.sh --inside /mnt \
 			"/usr/lib/postgresql/$to/bin/pg_config" "$how" "$before" ||
 			result "not ok" "did not finish"
 	fi

@@ -36,6 +36,7 @@ chroot_complete()
 
 	[ -x "$root/usr/lib/postgresql/$pg/bin/postgres" ] &&
 		[ -e "$root/usr/lib/postgresql/$pg/lib/pgxs/src/makefiles/pgxs.mk" ] &&
+		[ -e "$root/usr/include/postgresql/$pg/server/postgres.h" ] &&
 		[ -e "$root/usr/include/xxhash.h" ] &&
 		[ -e "$root/usr/share/perl5/IPC/Run.pm" ] &&
 		[ -x "$root/usr/bin/gcc" ] && [ -x "$root/usr/bin/make" ] &&
@@ -55,29 +56,39 @@ debian_mirror()
 # script of sid.  So it gets a copy of its own directory with the name added.
 run_debootstrap()
 {
-	local suite=$1 root=$2 pg=$3 tmp status=0
+	local suite=$1 root=$2 pg=$3 own=$2.debootstrap status=0
 
-	tmp=$(mktemp -d)
-	cp -a /usr/share/debootstrap "$tmp/lib"
-	[ -e "$tmp/lib/scripts/$suite" ] || ln -s sid "$tmp/lib/scripts/$suite"
+	rm -rf "$own"
+	mkdir -p "$own"
+	cp -a /usr/share/debootstrap "$own/lib"
+	[ -e "$own/lib/scripts/$suite" ] || ln -s sid "$own/lib/scripts/$suite"
 	# In a mount namespace of its own nothing stays mounted when it is stopped.
-	DEBOOTSTRAP_DIR=$tmp/lib unshare --mount \
+	DEBOOTSTRAP_DIR=$own/lib unshare --mount \
 		debootstrap --variant=minbase \
 		--include="postgresql-$pg,postgresql-server-dev-$pg,libxxhash-dev,gcc,make,perl,libipc-run-perl" \
-		"$suite" "$root" "$(debian_mirror)" > "$tmp/log" 2>&1 || status=$?
+		"$suite" "$root" "$(debian_mirror)" > "$own/log" 2>&1 || status=$?
 	if [ "$status" -ne 0 ]; then
-		tail -n 20 "$tmp/log"
+		tail -n 20 "$own/log"
 		tail -n 20 "$root/debootstrap/debootstrap.log" 2> /dev/null || true
 	fi
-	rm -rf "$tmp"
+	rm -rf "$own"
 	return "$status"
 }
 
+# For the end of a script that calls ensure_chroot: an unfinished folder goes.
+chroot_part=
+forget_chroot_part()
+{
+	[ -z "$chroot_part" ] ||
+		rm -rf --one-file-system "$chroot_part" "$chroot_part.debootstrap"
+}
+
 # Makes the folder unless it is there.  It gets its name when it is complete,
-# so that an interrupted run leaves nothing that looks finished.
+# so that an interrupted run leaves nothing that looks finished.  The caller's
+# "trap .. EXIT" is to call stop_job and forget_chroot_part.
 ensure_chroot()
 {
-	local pg=$1 root suite part
+	local pg=$1 root suite
 
 	suite=$(suite_of "$pg") || die "no release is known that ships PostgreSQL $pg"
 	root=$(chroot_of "$pg")
@@ -87,16 +98,19 @@ ensure_chroot()
 	exec 9> "$CHROOTS/.lock"
 	flock 9
 	if ! chroot_complete "$root" "$pg"; then
-		part=$root.part
-		rm -rf --one-file-system "$part" "$root"
-		echo "making $root (kept for the next run; about 1.5 GB)"
-		if ! run_debootstrap "$suite" "$part" "$pg" 9>&- || ! chroot_complete "$part" "$pg"; then
-			rm -rf --one-file-system "$part"
+		chroot_part=$root.part
+		rm -rf --one-file-system "$chroot_part" "$root"
+		echo "making $root (kept for the next run; about 400 MB to fetch, 1.5 GB on the disk)"
+		if ! run_job run_debootstrap "$suite" "$chroot_part" "$pg" 9>&- ||
+			! chroot_complete "$chroot_part" "$pg"; then
+			forget_chroot_part
+			chroot_part=
 			exec 9>&-
 			return 1
 		fi
-		rm -rf "$part"/var/cache/apt/archives/*.deb
-		mv "$part" "$root"
+		rm -rf "$chroot_part"/var/cache/apt/archives/*.deb
+		mv "$chroot_part" "$root"
+		chroot_part=
 	fi
 	exec 9>&-
 }

@@ -1,6 +1,9 @@
 # Installing what is missing, on Debian and its derivatives; sourced by the
-# scripts of test/.
+# scripts of test/ and bench/, after results.sh.
 # shellcheck shell=bash
+
+# What packages and chroots bring is for all users.
+umask 022
 
 # Runs a command as root, if that can be had without asking.
 as_root()
@@ -11,6 +14,16 @@ as_root()
 		sudo -n "$@"
 	else
 		return 1
+	fi
+}
+
+# Why packages cannot be installed here; prints nothing when they can.
+packages_obstacle()
+{
+	if ! command -v apt-get > /dev/null; then
+		echo "this is neither Debian nor Ubuntu"
+	elif ! as_root true > /dev/null 2>&1; then
+		echo "that needs root, or a sudo that does not ask"
 	fi
 }
 
@@ -37,6 +50,7 @@ missing_packages()
 			have_perl_module IPC::Run || echo libipc-run-perl
 			;;
 		sanitizers)
+			command -v clang > /dev/null || return 0
 			echo 'int main(void) { return 0; }' |
 				clang -fsanitize=address,undefined -x c -o /dev/null - 2> /dev/null ||
 				echo "libclang-rt-$(clang -dumpversion | cut -d. -f1)-dev"
@@ -78,15 +92,15 @@ have_postgis()
 postgis_package()
 {
 	have_postgis "$1" ||
-		apt-cache show "postgresql-$1-postgis-3" 2> /dev/null |
+		{ apt-cache show "postgresql-$1-postgis-3" 2> /dev/null || true; } |
 		sed -n 's/^Package: //p' | head -n 1
 }
 
-# Installs what is missing of the groups given.  False, with the names, when
-# that is impossible.
+# Installs what is missing of the groups given.  False, with the names and the
+# reason, when that is impossible.
 install_packages()
 {
-	local group
+	local group obstacle
 	local -a missing=()
 
 	for group in "$@"; do
@@ -94,12 +108,37 @@ install_packages()
 		missing+=($(missing_packages "$group"))
 	done
 	[ ${#missing[@]} -gt 0 ] || return 0
-	echo "installing: ${missing[*]}"
-	if as_root true 2> /dev/null && command -v apt-get > /dev/null; then
+	obstacle=$(packages_obstacle)
+	if [ -z "$obstacle" ]; then
 		apt_install "${missing[@]}" && return 0
+		obstacle="apt-get failed, see above"
 	fi
-	warn "missing, and cannot be installed from here: ${missing[*]}"
+	warn "missing: ${missing[*]}; cannot be installed: $obstacle"
 	return 1
+}
+
+# Fetches the package lists.  False, with apt's own words, when that fails;
+# apt-get itself takes lists that cannot be had for no failure.
+update_lists()
+{
+	local log status=0
+
+	log=$(mktemp)
+	as_root apt-get update > "$log" 2>&1 || status=$?
+	if [ "$status" -ne 0 ] || grep -q '^[WE]: .*[Ff]ailed' "$log"; then
+		status=1
+		grep '^[WE]:' "$log" | tail -n 10 >&2 || tail -n 5 "$log" >&2
+	fi
+	rm -f "$log"
+	return "$status"
+}
+
+# What apt is about to fetch and to unpack, in its own words: sizes_of PACKAGE...
+sizes_of()
+{
+	as_root env LC_ALL=C apt-get install --assume-no --no-install-recommends "$@" 2> /dev/null |
+		sed -nE 's/^ *((Need to get|After this operation|Download size:|Space needed:).*)/\1/p' |
+		paste -sd ' ' | sed '/^$/d'
 }
 
 # The server's package would make and start a cluster of its own; nobody asked
@@ -108,25 +147,30 @@ apt_install()
 {
 	local dir=/etc/postgresql-common/createcluster.d log conf made="" status=0
 
+	# Old lists may do.
+	update_lists || warn "apt-get update failed"
+	echo "installing: $*"
+	sizes_of "$@" || true
+
 	log=$(mktemp)
 	conf=$dir/rencoder-test.conf
 	[ -d "$dir" ] || made=yes
 	as_root mkdir -p "$dir"
 	echo "create_main_cluster = false" | as_root tee "$conf" > /dev/null
-	{
-		as_root apt-get update &&
-			as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y \
-				--no-install-recommends -o DPkg::Lock::Timeout=300 "$@"
-	} > "$log" 2>&1 || status=$?
+	as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y \
+		--no-install-recommends -o DPkg::Lock::Timeout=300 "$@" > "$log" 2>&1 || status=$?
 	as_root rm -f "$conf"
 	[ -z "$made" ] || as_root rmdir --ignore-fail-on-non-empty "$dir"
-	[ "$status" -eq 0 ] || tail -n 30 "$log"
+	if [ "$status" -ne 0 ]; then
+		grep -E '^(E|W|dpkg):' "$log" | tail -n 10 >&2 || tail -n 10 "$log" >&2
+	fi
 	rm -f "$log"
 	return "$status"
 }
 
 # The pg_config of an installed server of the version, complete with what
-# extensions need; false if there is none.
+# extensions need; false if there is none.  Of the development files PGXS comes
+# with the client's package, and some headers with libpq-dev.
 native_pg_config()
 {
 	local candidate
@@ -134,6 +178,7 @@ native_pg_config()
 	for candidate in ${PG_CONFIG:-} "/usr/lib/postgresql/$1/bin/pg_config" pg_config; do
 		command -v "$candidate" > /dev/null || continue
 		if [ "$(pg_major "$candidate")" = "$1" ] && [ -e "$("$candidate" --pgxs)" ] &&
+			[ -e "$("$candidate" --includedir-server)/postgres.h" ] &&
 			[ -x "$("$candidate" --bindir)/postgres" ]; then
 			command -v "$candidate"
 			return 0
@@ -142,9 +187,10 @@ native_pg_config()
 	return 1
 }
 
-# The version that the machine's package archive holds; nothing if none.
+# The version that the machine's package archive holds; nothing if none, or if
+# there are no package lists.
 archive_pg_version()
 {
-	apt-cache show postgresql 2> /dev/null |
+	{ apt-cache show postgresql 2> /dev/null || true; } |
 		sed -nE 's/^Version: ([0-9]+).*/\1/p' | sort -n | tail -n 1
 }

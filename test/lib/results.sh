@@ -1,4 +1,5 @@
-# Test results; sourced by the scripts of test/.
+# Test results, and how scripts start and end; sourced by the scripts of test/
+# and bench/.
 #
 # Every result is one line "ok|not ok|skip <tab> label" of the file $RESULTS,
 # so that stages in other processes, under other users and in other roots can
@@ -6,11 +7,105 @@
 # dies with a subshell.
 # shellcheck shell=bash
 
-# The seed of all random tests of this run.
+# The comment at the beginning of a script is what it says of itself.
+usage()
+{
+	sed -n '2,/^set /{/^#/s/^# \{0,1\}//p}' "$0"
+}
+
+# What was typed is not understood: usage_error MESSAGE
+usage_error()
+{
+	warn "$1"
+	usage >&2
+	exit 2
+}
+
+# value_of OPTION [VALUE]: the value, or the usage if there is none.
+need_value()
+{
+	[ -n "${2:-}" ] || usage_error "$1 needs a value"
+}
+
+# check_words WHAT LIST KNOWN...: each word of a comma-separated list is known.
+check_words()
+{
+	local what=$1 list=$2 word
+	local -a words
+
+	shift 2
+	IFS=, read -r -a words <<< "$list"
+	[ ${#words[@]} -gt 0 ] || usage_error "no $what was named"
+	for word in "${words[@]}"; do
+		[[ " $* " == *" $word "* ]] || usage_error "unknown $what \"$word\"; there are: $*"
+	done
+}
+
+# The seed of all random tests of this run: the same each time, so that a test
+# that passes passes tomorrow, too.  "random" draws one.
 choose_seed()
 {
-	RENCODER_SEED=${RENCODER_SEED:-$((RANDOM * 32768 + RANDOM))}
+	RENCODER_SEED=${RENCODER_SEED:-1}
+	[ "$RENCODER_SEED" != random ] || RENCODER_SEED=$((RANDOM * 32768 + RANDOM))
+	[[ $RENCODER_SEED =~ ^[0-9]{1,9}$ ]] ||
+		usage_error "the seed \"$RENCODER_SEED\" is neither a number of up to 9 digits nor \"random\""
 	export RENCODER_SEED
+}
+
+# A temporary directory for builds and servers, as $tmp: make_tmp NAME
+# Other users read it.
+make_tmp()
+{
+	local place=${TMPDIR:-/tmp}
+
+	# make knows no such file names.
+	[[ $place =~ ^[-A-Za-z0-9/._+@,]+$ ]] ||
+		die "TMPDIR has a blank or another character that make does not take: \"$place\"; set another"
+	# Sockets have short names.
+	[ ${#place} -le 40 ] || die "TMPDIR is too long for a unix socket: \"$place\"; set another"
+	tmp=$(mktemp -d "$place/$1.XXXXXX") || die "nothing can be made in TMPDIR, \"$place\"; set another"
+	chmod 755 "$tmp"
+}
+
+# Runs a command in a process group of its own and waits for it.  A shell takes
+# a signal while it waits, but not while a command runs.
+job=
+run_job()
+{
+	local status=0
+
+	set -m
+	"$@" < /dev/null &
+	job=$!
+	set +m
+	wait "$job" || status=$?
+	job=
+	return "$status"
+}
+
+# Ends the job that runs, with all its processes, when we are ended.  It has
+# half a minute to stop its servers.
+stop_job()
+{
+	local group=$job try
+
+	[ -n "$group" ] || return 0
+	job=
+	kill -TERM -- "-$group" 2> /dev/null || return 0
+	for try in {1..300}; do
+		kill -0 -- "-$group" 2> /dev/null || break
+		[ "$try" -lt 300 ] || kill -KILL -- "-$group" 2> /dev/null || true
+		sleep 0.1
+	done
+	wait "$group" 2> /dev/null || true
+}
+
+# What "trap .. EXIT" of a script is to call before anything else when it has
+# such jobs.  Later signals find nothing to end.
+ignore_signals()
+{
+	trap - EXIT
+	trap '' HUP INT TERM
 }
 
 heading()
@@ -51,27 +146,36 @@ result_tap()
 	elif [ "$status" -eq 0 ]; then
 		result "not ok" "$label: no test was run"
 	fi
-	if [ "$status" -ne 0 ] && ! grep -q '^not ok' <<< "$lines"; then
+	if [ "$status" -eq 124 ]; then
+		result "not ok" "$label: $(timed_out)"
+	elif [ "$status" -ne 0 ] && ! grep -q '^not ok' <<< "$lines"; then
 		result "not ok" "$label: exit status $status"
 	fi
+}
+
+timed_out()
+{
+	echo "stopped after ${STAGE_TIMEOUT:-?} s; RENCODER_STAGE_TIMEOUT sets the limit"
 }
 
 # Runs a command as one test: result_of LABEL LOGFILE COMMAND...
 # The log is shown when it fails.
 result_of()
 {
-	local label=$1 log=$2
+	local label=$1 log=$2 status=0
 
 	shift 2
-	if "$@" > "$log" 2>&1; then
+	"$@" > "$log" 2>&1 || status=$?
+	if [ "$status" -eq 0 ]; then
 		result ok "$label"
 		printf 'ok - %s\n' "$label"
-	else
-		result "not ok" "$label"
-		printf 'not ok - %s\n' "$label"
-		show_log "$log" 60
-		return 1
+		return
 	fi
+	[ "$status" -ne 124 ] || label+=": $(timed_out)"
+	result "not ok" "$label"
+	printf 'not ok - %s\n' "$label"
+	show_log "$log" 60
+	return 1
 }
 
 show_log()
@@ -80,6 +184,12 @@ show_log()
 	printf -- '---- %s (last %s lines)\n' "$1" "$2"
 	tail -n "$2" "$1"
 	printf -- '----\n'
+}
+
+# note_time STAGE SECONDS
+note_time()
+{
+	result time "$(awk -v s="$2" -v stage="$1" 'BEGIN { printf "%s %.1f", stage, s / 60 }')"
 }
 
 count_results()
@@ -95,6 +205,7 @@ print_totals()
 	passed=$(count_results ok)
 	failed=$(count_results "not ok")
 	heading "results"
+	sed -n 's/^time	//p' "$RESULTS" | paste -sd, | sed -E 's/,/, /g; s/.+/minutes: &/; /^$/d'
 	sed -n 's/^skip	/skipped: /p; s/^not ok	/FAILED: /p' "$RESULTS"
 	if [ "$((passed + failed))" -eq 0 ]; then
 		echo "FAILED: no test was run"

@@ -36,15 +36,16 @@ drop_root()
 # The major version of a server.
 pg_major()
 {
-	"$1" --version | sed -E 's/^PostgreSQL ([0-9]+).*/\1/'
+	"$1" --version 2> /dev/null | sed -E 's/^PostgreSQL ([0-9]+).*/\1/'
 }
 
 # A copy of the source tree without what builds and tests leave in it:
-# copy_tree FROM TO.  Keeps the times, so that make can skip what is built.
+# copy_tree FROM TO.  Keeps the times, so that make can skip what is built.  The
+# copy may be written to even if the original may not.
 copy_tree()
 {
 	mkdir -p "$2"
-	tar -C "$1" --exclude=./.git --exclude='*.o' --exclude='*.bc' --exclude='*.so' \
+	tar -C "$1" --mode=u+w --exclude=./.git --exclude='*.o' --exclude='*.bc' --exclude='*.so' \
 		--exclude=./test/unit/bin --exclude=./results --exclude=./test/results \
 		--exclude=./output_iso --exclude=./test/output_iso \
 		--exclude='regression.*' --exclude=tmp_check -cf - . |
@@ -58,6 +59,8 @@ private_server()
 
 	if [ ! -e "$root/complete" ]; then
 		rm -rf "$root"
+		[ -e "$("$original" --includedir-server)/postgres.h" ] ||
+			die "the server of $original lacks its development files"
 		for dir in "$("$original" --bindir)" "$("$original" --pkglibdir)" \
 			"$("$original" --sharedir)"; do
 			[ -e "$root$dir" ] && continue
@@ -67,7 +70,9 @@ private_server()
 		# Headers are only read.  Shortest first: the others are below it.
 		for dir in "$("$original" --includedir)" "$("$original" --pkgincludedir)" \
 			"$("$original" --includedir-server)"; do
-			[ -e "$root$dir" ] && continue
+			if [ ! -e "$dir" ] || [ -e "$root$dir" ]; then
+				continue
+			fi
 			mkdir -p "$root${dir%/*}"
 			ln -s "$dir" "$root$dir"
 		done
