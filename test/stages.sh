@@ -17,7 +17,7 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 . "$here/lib/server.sh"
 
 # TAP files that run at a time.
-JOBS=${RENCODER_JOBS:-$(nproc | awk '{ print $1 < 2 ? 2 : $1 > 4 ? 4 : $1 }')}
+JOBS=${RENCODER_JOBS:-$(nproc | awk '{ print ($1 < 2 ? 2 : $1 > 4 ? 4 : $1) }')}
 
 # Seconds that one stage, or one TAP file, may take before it counts as hung.
 STAGE_TIMEOUT=${RENCODER_STAGE_TIMEOUT:-3600}
