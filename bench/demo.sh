@@ -67,10 +67,12 @@ index_method() {
 build_indexes() {
     local column=$1 type=$2 kind
     for kind in "${INDEXES[@]}"; do
+        printf 'Building %s (%s) .. ' "$kind" "$column"
         bench_sql -q <<SQL
 SELECT clock_timestamp() AS started \gset
 CREATE INDEX $kind ON flights USING $(index_method "$column" "$type" "$kind");
 INSERT INTO built VALUES ('$kind', pg_relation_size('$kind'), extract(epoch FROM clock_timestamp() - :'started') * 1000);
+SELECT to_char(build_ms / 1000, 'FM990.0') || ' s' FROM built WHERE index = '$kind';
 SQL
     done
 }
@@ -104,11 +106,11 @@ SQL
 ask() {
     local title=$1 query=$2 kind wrong
     bench_sql -q -c 'TRUNCATE answer'
+    printf '\n%s\n    %s\n    measuring ..\n' "$title" "$query"
     {
         printf '\\set query %s\n' "'${query//\'/\'\'}'"
         for kind in seq_scan "${INDEXES[@]}"; do measure_alone "$kind"; done
     } | bench_sql -q
-    printf '\n%s\n    %s\n' "$title" "$query"
     bench_sql -q <<SQL
 SELECT format('    %s rows.  With all four indexes there the planner takes: %s',
     (SELECT to_char(rows, 'FM9,999,990') FROM answer WHERE index = 'seq_scan'), bench_choice(\$q\$$query\$q\$));
@@ -154,6 +156,7 @@ CREATE TABLE answer (index text, choice text, uses text, rows bigint, total_page
     planning_pages bigint, ms numeric, checked_uses text, checked_rows bigint, md5 text);
 SQL
 
+    echo
     build_indexes departed timestamp
     ask "1. Ten minutes of departures (timestamp, not correlated)" \
         "SELECT * FROM flights WHERE departed BETWEEN '2006-03-01 08:00' AND '2006-03-01 08:10'"
@@ -161,11 +164,13 @@ SQL
         "SELECT * FROM flights WHERE departed >= '2006-01-01' AND departed < '2008-01-01'"
     drop_indexes
 
+    echo
     build_indexes arr_delay int4
     ask "3. Extreme delays, 10 to 11 hours (integer, few distinct values)" \
         "SELECT * FROM flights WHERE arr_delay BETWEEN 600 AND 660"
     drop_indexes
 
+    echo
     build_indexes booking_ref int8
     ask "4. One booking (int8, synthetic and random)" \
         "SELECT * FROM flights WHERE booking_ref = $(bench_sql -c "SELECT hashint8extended(168388 * 100 + 7, $SEED)")"

@@ -30,6 +30,24 @@ bench_failures=0
 
 # ---------------------------------------------------------------- first process
 
+# What was typed, before anything is done.  What may be typed stands in the script's comment, as in
+# "bash bench/size.sh [SEED]"; all but DATADIR are numbers.
+bench_check_arguments() {
+    local names name value
+    case " $* " in *" --help "* | *" -h "*) usage; exit 0 ;; esac
+    read -ra names < <(sed -nE "s|^# +bash bench/${bench_script##*/}([][A-Z ]*).*|\1|p" "$bench_script" | head -n 1 | tr -d '[]')
+    (($# <= ${#names[@]})) || usage_error "arguments that are not understood: $*"
+    [[ $# -gt 0 || ${names[0]:-} != DATADIR ]] || usage_error "DATADIR is missing"
+    for value; do
+        name=${names[0]} names=("${names[@]:1}")
+        if [[ $name == DATADIR ]]; then
+            [[ -d $value ]] || usage_error "no such directory: $value"
+        else
+            [[ $value =~ ^[0-9]+([.][0-9]+)?$ ]] || usage_error "$name is not a number: $value"
+        fi
+    done
+}
+
 # Prints the pg_config of the server to use; false if there is none that is complete.
 bench_find_server() {
     local version
@@ -57,27 +75,36 @@ bench_server_packages() {
     server_packages "$version"
 }
 
+# What the build needs, and is not there, one a line.
+bench_missing() {
+    local tool
+    command -v gcc >/dev/null || printf 'gcc\nlibc6-dev\n'
+    command -v make >/dev/null || echo make
+    have_header xxhash.h || echo libxxhash-dev
+    for tool in "${bench_tools[@]}"; do command -v "$tool" >/dev/null || echo "$tool"; done
+    bench_find_server >/dev/null || bench_server_packages ||
+        echo "PostgreSQL ${BENCH_PG_VERSIONS[-1]} to ${BENCH_PG_VERSIONS[0]} with its server development files"
+}
+
 bench_install() {
-    local missing=() tool server
-    command -v gcc >/dev/null || missing+=(gcc libc6-dev)
-    command -v make >/dev/null || missing+=(make)
-    have_header xxhash.h || missing+=(libxxhash-dev)
-    for tool in "${bench_tools[@]}"; do command -v "$tool" >/dev/null || missing+=("$tool"); done
-    if ! bench_find_server >/dev/null; then
-        [[ -z ${PG_CONFIG:-} ]] || die "PG_CONFIG=$PG_CONFIG is not a server with its development files"
-        # A fresh machine has no package lists yet.
-        [[ -n $(archive_pg_version) ]] || as_root apt-get update >/dev/null 2>&1 || true
-        server=$(bench_server_packages) ||
-            die "neither this machine nor its package archive has PostgreSQL ${BENCH_PG_VERSIONS[-1]} to ${BENCH_PG_VERSIONS[0]}" \
-                "(see https://wiki.postgresql.org/wiki/Apt)"
-        # shellcheck disable=SC2206  # package names have no blanks
-        missing+=($server)
+    local missing obstacle
+    if [[ -n ${PG_CONFIG:-} ]]; then
+        command -v "$PG_CONFIG" >/dev/null || die "PG_CONFIG=$PG_CONFIG: no such program"
+        bench_find_server >/dev/null || die "PG_CONFIG=$PG_CONFIG is not a server with its development files"
     fi
+    obstacle=$(packages_obstacle)
+    # A fresh machine has no package lists yet.
+    if [[ -z $obstacle && -z $(archive_pg_version) ]] && ! bench_find_server >/dev/null; then
+        update_lists || obstacle="apt-get update failed, see above"
+    fi
+    mapfile -t missing < <(bench_missing)
     [[ ${#missing[@]} -gt 0 ]] || return 0
-    { as_root true && command -v apt-get; } >/dev/null 2>&1 ||
-        die "missing: ${missing[*]}; install them, or run this script as root on Debian or Ubuntu"
-    echo "Installing ${missing[*]} .."
+    if [[ -z $obstacle && ${missing[-1]} == *' '* ]]; then
+        obstacle="the package archive has PostgreSQL $(archive_pg_version) (see https://wiki.postgresql.org/wiki/Apt)"
+    fi
+    [[ -z $obstacle ]] || die "missing: $(printf '%s, ' "${missing[@]}" | sed 's/, $//'); cannot be installed: $obstacle"
     apt_install "${missing[@]}" || die "the packages could not be installed (see above)"
+    bench_find_server >/dev/null || die "the packages are installed, but there is no complete server"
 }
 
 bench_clean_up() {
@@ -99,11 +126,12 @@ bench_clean_up() {
 bench_start_over() {
     local as=() status=0
     bench_install
-    WORK=$(mktemp -d "${TMPDIR:-/tmp}/rencoder-bench.XXXXXX")
+    make_tmp rencoder-bench
+    WORK=$tmp
     trap bench_clean_up EXIT
-    trap 'exit 130' HUP INT TERM
-    ((${#WORK} < 80)) || die "the path is too long for a unix socket, set another TMPDIR: $WORK"
-    chmod 755 "$WORK"
+    trap 'exit 129' HUP
+    trap 'exit 130' INT
+    trap 'exit 143' TERM
     copy_tree "$bench_root" "$WORK/src"
     # Input files may be closed to the other user.
     mkdir "$WORK/input"
@@ -122,6 +150,8 @@ bench_start_over() {
     bench_child=
     exit "$status"
 }
+
+[[ -n ${BENCH_WORK:-} ]] || bench_check_arguments "$@"
 
 # ---------------------------------------------------------------- second process
 

@@ -1,6 +1,10 @@
 #!/usr/bin/env bash
 # Draws what bench/shift.sh printed: bash bench/plot_shift.sh < shift.txt > shift.svg
 set -euo pipefail
+case $# in
+    0) ;;
+    *) sed -n '2,/^set /{/^#/s/^# \{0,1\}//p}' "$0"; [[ $* == --help || $* == -h ]] || exit 2; exit 0 ;;
+esac
 
 # Only the lines of the steps consist of seven numbers.
 awk 'BEGIN { w = 640; h = 300 }

@@ -1,6 +1,20 @@
 # Sourced by accuracy.sh, defaults.sh and effort.sh: columns of a data directory as files of keys,
 # one per line in the order of the table.
 
+# A script that is asked for help does nothing else; the first argument is a directory or empty.
+case ${1:-} in
+	--help | -h)
+		sed -n '2,/^set /{/^#/s/^# \{0,1\}//p}' "${0##*/}"
+		exit 0
+		;;
+	?*)
+		if [ ! -d "$1" ]; then
+			echo "${0##*/}: no such directory: $1" >&2
+			exit 2
+		fi
+		;;
+esac
+
 # seconds_to_key: "2013-01-01 05:15:00" -> microseconds since 1970
 seconds_to_key()
 {

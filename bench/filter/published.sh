@@ -15,6 +15,14 @@
 # where queries are not correlated.
 set -euo pipefail
 cd "$(dirname "$0")"
+if [[ ${1:-} == --help || ${1:-} == -h ]]; then
+	sed -n '2,/^set /{/^#/s/^# \{0,1\}//p}' "${0##*/}"
+	exit 0
+fi
+if [[ ! ${1:-1}${2:-1} =~ ^[0-9]+$ ]]; then
+	echo "${0##*/}: FILTERS and SEED are numbers" >&2
+	exit 2
+fi
 
 filters=${1:-40}
 seed=${2:-1}
