@@ -271,7 +271,7 @@ tap_wait()
 	printf '%s - %s: %s ok, %s not ok, %d s\n' \
 		"$([ "$status" -eq 0 ] && echo ok || echo not ok)" "$name" \
 		"$(grep -cE '^ok [0-9]' "$log" || true)" "$(grep -c '^not ok' "$log" || true)" \
-		"$((SECONDS - started[job]))"
+		"$((SECONDS - ${started[$job]}))"
 	grep -E '^# seed' "$log" || true
 	if [ "$status" -eq 0 ]; then
 		rm -rf "$WORK/tap/$name"
