@@ -43,9 +43,9 @@ SET vacuum_cost_delay = 100; SET vacuum_cost_limit = 1;
 SET vacuum_cost_page_hit = 1; SET vacuum_cost_page_miss = 1; SET vacuum_cost_page_dirty = 0;
 VACUUM (INDEX_CLEANUP on, TRUNCATE off) t;
 });
-$primary->poll_query_until('postgres', "$size >= $before + $windows")
+$primary->poll_query_until('postgres',
+	"SELECT ($size) >= $before + $windows AND (SELECT pages > windows $group)")
   or die 'the index does not grow';
-sleep 1;
 wait_for_standby($primary, $standby);
 is($primary->safe_psql('postgres', "SELECT storage, summarized $group"),
 	'slices|128', 'the matrix is under construction');

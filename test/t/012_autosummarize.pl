@@ -9,7 +9,7 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use RencoderTest;
 use Test::More;
-use Time::HiRes qw(usleep time);
+use Time::HiRes qw(usleep);
 
 # Two batches of 8 block ranges.
 my $LIMIT = 16;
@@ -40,15 +40,13 @@ sub ranges
 
 my $WORKERS = "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'rencoder worker'";
 
-# Until the query gives the result, and how long that took in seconds.
+# Until the query gives the result.
 sub wait_until
 {
 	my ($query, $expected, $name) = @_;
-	my $start = time;
-	my $found = $node->poll_query_until('postgres', $query, $expected);
 
-	ok($found, $name);
-	return time - $start;
+	ok($node->poll_query_until('postgres', $query, $expected), $name);
+	return;
 }
 
 sub wait_for_tail
@@ -101,9 +99,12 @@ my $SCHEMA = q{
 	BEGIN
 		IF current_setting('rencodertest.session', true) IS DISTINCT FROM 'on' THEN
 			PERFORM pg_sleep(0.0125);
+			PERFORM nextval('public.slow_calls');
 		END IF;
 		RETURN v;
 	END $$;
+	-- Unlogged: no transaction gets an id by it.
+	CREATE UNLOGGED SEQUENCE IF NOT EXISTS slow_calls;
 };
 my $SESSION = 'SET rencodertest.session = on;';
 sql($SCHEMA);
@@ -112,30 +113,38 @@ sql($SCHEMA);
 # Steady load from several sessions, in small transactions.
 #
 sql('CREATE INDEX t_v ON t USING rencoder (v) WITH (pages_per_range = 8)');
+# For as long as it takes to look at it often enough.
+sql('CREATE TABLE go (x int); INSERT INTO go VALUES (1)');
 my @inserters = map {
 	start_sql(qq{DO \$\$ BEGIN
-		FOR i IN 1 .. 700 LOOP
+		FOR i IN 1 .. 100000 LOOP
+			EXIT WHEN i > 700 AND NOT EXISTS (SELECT FROM go);
 			PERFORM grow(1 + i % 3, $seed + $_ * 1000 + i);
 			COMMIT;
 			PERFORM pg_sleep(0.005);
 		END LOOP; END \$\$})
 } 1 .. 3;
 wait_until("SELECT count(*) > 0 FROM pg_stat_activity WHERE query ~ '^DO'", 't', 'the load has begun');
-my ($most, $most_workers, $looks) = (0, 0, 0);
+my ($most, $most_workers, $looks, $sum) = (0, 0, 0, 0);
 for (my $inserting = 1; $inserting;)
 {
+	sql('DELETE FROM go') if $looks == 30;
 	(my $left, my $workers, $inserting) = split /\|/,
 	  sql("SELECT unsummarized, ($WORKERS),
 			(SELECT count(*) FROM pg_stat_activity WHERE query ~ '^DO')
 		FROM rencoder_candidates('t_v', 0::int8, 0::int8)");
 	$most = $left if $left > $most;
 	$most_workers = $workers if $workers > $most_workers;
+	$sum += $left;
 	$looks++;
 }
 finish_sql($_, 'inserting session') foreach @inserters;
 cmp_ok(ranges('t_v'), '>', 500, 'there was a load');
-cmp_ok($looks, '>', 20, "looked at often enough: $looks times");
-cmp_ok($most, '<', $LIMIT, "never two batches unsummarized: at most $most ranges");
+cmp_ok($looks, '>', 30, "looked at often enough: $looks times");
+
+# Who holds the maintainer lock may lose the CPU, and the others go on meanwhile.
+cmp_ok($sum / $looks, '<', $LIMIT, sprintf 'not two batches are unsummarized, on average of many looks: %.1f ranges', $sum / $looks);
+cmp_ok($most, '<', 128, "never a group: at most $most ranges");
 is($most_workers, 1, 'one worker');
 my $sealed = sql("SELECT count(*) FROM rencoder_groups('t_v') WHERE sealed AND storage = 'matrix'");
 cmp_ok($sealed, '>=', int((ranges('t_v') - $LIMIT) / 128), "full groups are matrices: $sealed");
@@ -143,8 +152,7 @@ sql("SELECT rencoder_index_check('t_v', true)");
 compare_many_with_seqscan($node, 'postgres',
 	[ map { "SELECT * FROM t WHERE v = hashint8extended(1, $seed + 1000 + $_ * 17)" } 1 .. 20 ],
 	'rows of the steady load');
-my $idle = wait_until($WORKERS, '0', 'the worker ends when idle');
-cmp_ok($idle, '<', 15, sprintf 'after %.1f s', $idle);
+wait_until($WORKERS, '0', 'the worker ends when idle');
 
 #
 # One large statement, over before a worker that has just started is done.
@@ -193,7 +201,7 @@ sql("$SESSION SELECT rencoder_index_check('t_fails', true)");
 sql('DROP INDEX t_fails');
 
 #
-# Cancel, terminate.  A slice takes the worker 0.1 s.
+# Cancel, terminate.  A slice of 8 rows takes the worker 0.1 s.
 #
 my $BUSY = "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'rencoder worker' AND state = 'active' AND wait_event = 'PgSleep'";
 my $WORKER_PID = "SELECT pid FROM pg_stat_activity WHERE backend_type = 'rencoder worker'";
@@ -223,19 +231,21 @@ make_busy('after a termination');
 isnt(sql($WORKER_PID), $pid, 'it is another worker');
 
 #
-# DDL meanwhile waits for a slice at most, and is not in the way of the others.
+# DDL meanwhile waits for a turn of the worker at most, two slices or a group of
+# 128 rows, and is not in the way of the others.  VACUUM does not wait at all.
+# The worker counts the 400 rows.
 #
+my $ROWS = 'SELECT last_value FROM slow_calls';
 foreach my $ddl ('ALTER INDEX t_slow SET (autosummarize = off)',
 	'VACUUM (TRUNCATE off, INDEX_CLEANUP off) t',
 	'TRUNCATE t', 'REINDEX INDEX t_slow', 'DROP INDEX t_slow', 'DROP TABLE t CASCADE')
 {
 	make_busy($ddl);
 	$log = -s $node->logfile;
-	my $start = time;
-	sql("$SESSION SET deadlock_timeout = '10ms'; $ddl") if $ddl !~ /VACUUM/;
-	sql($ddl) if $ddl =~ /VACUUM/;
-	my $took = sprintf '%.1f', time - $start;
-	cmp_ok($took, '<', 5, "$ddl took $took s");
+	my $before = sql($ROWS);
+	my $rows = sql($ddl =~ /VACUUM/ ? "$ddl;\n$ROWS" :
+		  "$SESSION SET deadlock_timeout = '10ms'; BEGIN; $ddl; $ROWS; COMMIT") - $before;
+	cmp_ok($rows, '<', $ddl =~ /VACUUM/ ? 350 : 200, "$ddl: the worker went on for $rows rows");
 	sql("$SESSION SELECT grow(1, $seed)") if $ddl !~ /DROP TABLE/;
 	wait_until($BUSY, '0', "$ddl: the worker leaves it alone") if $ddl !~ /VACUUM/;
 	unlike(slurp_file($node->logfile, $log), qr/ERROR|FATAL|PANIC|WARNING/, "$ddl: no errors");
@@ -261,10 +271,8 @@ foreach my $how ('idle', 'busy')
 		sql("DROP EXTENSION rencoder CASCADE; INSERT INTO t VALUES (1)", 'other');
 		is(sql('SELECT count(*) FROM pg_indexes WHERE tablename = \'t\'', 'other'), '0', 'DROP EXTENSION');
 	}
-	my $start = time;
+	# Fails after 5 seconds with somebody connected.
 	sql('DROP DATABASE other');
-	my $took = sprintf '%.1f', time - $start;
-	cmp_ok($took, '<', 5, "DROP DATABASE took $took s");
 	unlike(slurp_file($node->logfile, $log), qr/ERROR|FATAL|PANIC|WARNING/, "$how: no errors");
 }
 

@@ -126,7 +126,8 @@ my $generation = "SELECT generation FROM rencoder_metapage('t_idx')";
 my $unfinished = "SELECT count(*) FROM rencoder_groups('t_idx')"
   . " WHERE storage = 'matrix' AND format = 'filter' AND pages > windows";
 my $left_over = 0;
-foreach my $round (1 .. $ROUNDS)
+# Rounds more, until a crash has met one that is being rebuilt.
+for (my $round = 1; $round <= $ROUNDS || ($left_over == 0 && $round <= 10 * $ROUNDS); $round++)
 {
 	my $slowly = $round % 2;
 	my $before = $node->safe_psql('postgres', $generation);
@@ -180,13 +181,16 @@ $node->safe_psql(
 	CREATE TABLE wanted AS SELECT array_agg(hashint8extended(i * 8 + 7, 1)) AS list FROM generate_series(0, 1490, 5) i;
 	ANALYZE r;
 	-- Three of eight rows in each group get another value.
-	CREATE PROCEDURE retune_r(rounds int) LANGUAGE plpgsql AS $$
+	CREATE PROCEDURE retune_r(least int) LANGUAGE plpgsql AS $$
 	BEGIN
-		FOR k IN 1 .. rounds LOOP
+		-- Until so many groups were rebuilt: how many a round is worth it for
+		-- depends on what the scans have noted meanwhile.
+		FOR k IN 1 .. 40 LOOP
 			UPDATE r SET v = hashint8extended(id, 1 + k) WHERE id % 8 IN (0, 2, 4);
 			COMMIT;
 			PERFORM rencoder_retune('r_v');
 			COMMIT;
+			EXIT WHEN k >= 4 AND (SELECT generation FROM rencoder_metapage('r_v')) > least;
 		END LOOP;
 	END $$;
 	CREATE FUNCTION look_r() RETURNS void LANGUAGE plpgsql SET enable_seqscan = off AS $$
@@ -203,7 +207,7 @@ ok( uses_index($node, 'postgres', 'SELECT count(*) FROM r WHERE v = ANY (ARRAY[1
 	'the scans use the index');
 $node->safe_psql('postgres', 'INSERT INTO go VALUES (1)');
 my @scanners = map { start_client($node, repeat('PERFORM look_r()')) } 1 .. 2;
-my ($ret, $out, $err) = $node->psql('postgres', 'CALL retune_r(4)');
+my ($ret, $out, $err) = $node->psql('postgres', 'CALL retune_r(60)');
 is($err, '', 'retuning while scans go on');
 $node->safe_psql('postgres', 'DELETE FROM go');
 foreach my $scanner (@scanners)
@@ -236,6 +240,11 @@ my @clients = (
 ($ret, $out, $err) = $primary->psql('postgres',
 	"CALL retune(8); VACUUM t; SELECT rencoder_index_check('t_idx', true)");
 is($err, '', 'retuning goes on');
+foreach my $more (1 .. 10)
+{
+	last if $primary->safe_psql('postgres', $generation) >= 10;
+	$primary->safe_psql('postgres', 'CALL retune(8)');
+}
 $primary->safe_psql('postgres', 'DELETE FROM go');
 foreach my $client (@clients)
 {

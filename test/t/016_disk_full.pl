@@ -161,7 +161,7 @@ sub in_steps
 	my ($name, $step, $command) = @_;
 	my $failures = 0;
 
-	foreach my $try (1 .. 100)
+	foreach my $try (1 .. 10 * $PostgreSQL::Test::Utils::timeout_default)
 	{
 		allow($step, 'd_v');
 		my $err = try_sql($command);

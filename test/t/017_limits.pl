@@ -164,6 +164,36 @@ sub outcome
 my %outcomes;
 my $number = 0;
 my $odd    = rnd(2);
+
+# Cancels a command, or ends its session, at any moment of the time that it takes.
+sub disturb
+{
+	my ($command, $took, $try) = @_;
+	my $sql = $command =~ s/\bR\b/rnd(1_000_000)/ger;
+	my ($name) = $sql =~ /^(.{1,70})/;
+	my $ms = rnd_between(1, int(1000 * $took) + 1);
+	my $result;
+
+	if ($try % 3 == 0)
+	{
+		my $client = start_command($sql, "SET application_name = 'victim'");
+
+		usleep(15_000 + 1000 * $ms);
+		sql('SELECT ' . ('pg_cancel_backend', 'pg_terminate_backend')[ ($number + $odd) % 2 ]
+			  . "(pid) FROM pg_stat_activity WHERE application_name = 'victim'");
+		$result = outcome($client);
+	}
+	else
+	{
+		$result = outcome(start_command($sql, "SET statement_timeout = $ms"));
+	}
+	like($result, qr/^(done|cancelled|terminated)$/, "$name: nothing but that") if $result !~ /^(done|cancelled|terminated)$/;
+	$outcomes{$result}++;
+	sql('DROP INDEX IF EXISTS extra');
+	return;
+}
+
+my $slowest = ['', 0];
 foreach my $command (@commands)
 {
 	my $sql = $command =~ s/\bR\b/rnd(1_000_000)/ger;
@@ -173,32 +203,20 @@ foreach my $command (@commands)
 	my $took = time - $start;
 
 	is($first, 'done', "$name: undisturbed");
+	$slowest = [ $command, $took ] if $took > $slowest->[1];
 	sql('DROP INDEX IF EXISTS extra');
-	foreach my $try (1 .. $TRIES)
-	{
-		my $ms = rnd_between(1, int(1000 * $took) + 1);
-		my $result;
-
-		$sql = $command =~ s/\bR\b/rnd(1_000_000)/ger;
-		if ($try % 3 == 0)
-		{
-			my $client = start_command($sql, "SET application_name = 'victim'");
-
-			usleep(15_000 + 1000 * $ms);
-			sql('SELECT ' . ('pg_cancel_backend', 'pg_terminate_backend')[ ($number + $odd) % 2 ]
-				  . "(pid) FROM pg_stat_activity WHERE application_name = 'victim'");
-			$result = outcome($client);
-		}
-		else
-		{
-			$result = outcome(start_command($sql, "SET statement_timeout = $ms"));
-		}
-		like($result, qr/^(done|cancelled|terminated)$/, "$name: nothing but that") if $result !~ /^(done|cancelled|terminated)$/;
-		$outcomes{$result}++;
-		sql('DROP INDEX IF EXISTS extra');
-	}
+	disturb($command, $took, $_) foreach 1 .. $TRIES;
 	verify_load($node, "$name, disturbed", queries => 22)
 	  if ++$number % 2 == 0 || $command eq $commands[-1];
+}
+
+# How many are over before they can be disturbed is the machine's; so some more,
+# until it has happened.
+foreach my $more (1 .. 100)
+{
+	last if ($outcomes{cancelled} || 0) > $TRIES && ($outcomes{terminated} || 0) > 0;
+	disturb(@$slowest, $more);
+	$number++;
 }
 note(join ', ', map { "$outcomes{$_} $_" } sort keys %outcomes);
 cmp_ok($outcomes{cancelled} || 0, '>', $TRIES, 'commands were cancelled');

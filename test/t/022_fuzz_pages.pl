@@ -28,7 +28,7 @@ my $SPECIAL = 8;
 my $seed    = rnd(1_000_000);
 
 # Checksums off: they would find all of it.  A hanging query is an error.
-my $node = new_node('main', conf => "ignore_checksum_failure = on\nstatement_timeout = '60s'\n"
+my $node = new_node('main', conf => "ignore_checksum_failure = on\nstatement_timeout = '180s'\n"
 	  . "zero_damaged_pages = off\nfull_page_writes = off\nrestart_after_crash = off\n");
 
 # All kinds of pages: filters and dictionaries as matrices and slices, with and
