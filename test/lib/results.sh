@@ -62,7 +62,7 @@ make_tmp()
 	[[ $place =~ ^[-A-Za-z0-9/._+@,]+$ ]] ||
 		die "TMPDIR has a blank or another character that make does not take: \"$place\"; set another"
 	# Sockets have short names.
-	[ ${#place} -le 40 ] || die "TMPDIR is too long for a unix socket: \"$place\"; set another"
+	[ ${#place} -le 55 ] || die "TMPDIR is too long for a unix socket: \"$place\"; set another"
 	tmp=$(mktemp -d "$place/$1.XXXXXX") || die "nothing can be made in TMPDIR, \"$place\"; set another"
 	chmod 755 "$tmp"
 }

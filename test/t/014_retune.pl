@@ -181,7 +181,7 @@ $node->safe_psql(
 	CREATE TABLE wanted AS SELECT array_agg(hashint8extended(i * 8 + 7, 1)) AS list FROM generate_series(0, 1490, 5) i;
 	ANALYZE r;
 	-- Three of eight rows in each group get another value.
-	CREATE PROCEDURE retune_r(least int) LANGUAGE plpgsql AS $$
+	CREATE PROCEDURE retune_r(enough int) LANGUAGE plpgsql AS $$
 	BEGIN
 		-- Until so many groups were rebuilt: how many a round is worth it for
 		-- depends on what the scans have noted meanwhile.
@@ -190,7 +190,7 @@ $node->safe_psql(
 			COMMIT;
 			PERFORM rencoder_retune('r_v');
 			COMMIT;
-			EXIT WHEN k >= 4 AND (SELECT generation FROM rencoder_metapage('r_v')) > least;
+			EXIT WHEN k >= 4 AND (SELECT generation FROM rencoder_metapage('r_v')) > enough;
 		END LOOP;
 	END $$;
 	CREATE FUNCTION look_r() RETURNS void LANGUAGE plpgsql SET enable_seqscan = off AS $$
