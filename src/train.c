@@ -9,10 +9,12 @@
 #include "train.h"
 
 #include "access/tableam.h"
+#include "miscadmin.h"
 #include "storage/proc.h"
 #include "utils/memutils.h"
 #include "utils/sampling.h"
 
+#include "group.h"
 #include "trainer.h"
 
 /* Blocks looked at: 30,000 rows of some 100 bytes. */
@@ -117,6 +119,8 @@ rencoder_train(Relation heap, Relation index, IndexInfo *indexInfo, bool log,
 		t.trainer[col] = rencoder_trainer_create();
 		any = true;
 	}
+	if (any && log)
+		(void) rencoder_coders_check(index, ERROR);
 	if (any)
 		sample_rows(heap, index, indexInfo, &t);
 	for (int col = 0; col < t.natts; col++)
@@ -139,6 +143,77 @@ rencoder_train(Relation heap, Relation index, IndexInfo *indexInfo, bool log,
 	}
 	MemoryContextSwitchTo(caller);
 	MemoryContextDelete(context);
+}
+
+/* The first column of an entry whose coder is missing, or -1. */
+static int
+find_missing(Relation index, const RencoderMeta *meta, RencoderEntry entry,
+			 const uint32 *newest)
+{
+	if (entry->header == RENCODER_NO_BLOCK)
+		return -1;
+	for (int col = 0; col < meta->natts; col++)
+	{
+		uint32		generation = entry->column[col].config.coder;
+
+		/* Mostly it is the newest, or there are no coders at all. */
+		if (generation != 0 && generation != newest[col] &&
+			!rencoder_coder_exists(index, col, generation))
+			return col;
+	}
+	return -1;
+}
+
+/* The entries of a directory page; reports the first whose coder is missing. */
+static bool
+check_directory_page(Relation index, const RencoderMeta *meta, BlockNumber blkno,
+					 const uint32 *newest, int elevel)
+{
+	char	   *payload = palloc(RENCODER_PAYLOAD_SIZE);
+	Buffer		buf = rencoder_page_read(index, blkno, BUFFER_LOCK_SHARE,
+										 RENCODER_PAGE_DIRECTORY);
+	bool		sound = true;
+
+	memcpy(payload, RencoderPageGetPayload(BufferGetPage(buf)), RENCODER_PAYLOAD_SIZE);
+	UnlockReleaseBuffer(buf);
+	for (uint32 i = 0; i < meta->entries_per_page && sound; i++)
+	{
+		RencoderEntry entry = rencoder_directory_entry(payload, meta, i);
+
+		sound = find_missing(index, meta, entry, newest) < 0;
+		if (!sound)
+			rencoder_page_report(elevel, index, entry->header,
+								 "The coder of a group's keys is missing.");
+	}
+	pfree(payload);
+	return sound;
+}
+
+bool
+rencoder_coders_check(Relation index, int elevel)
+{
+	RencoderMeta meta = *rencoder_meta_get(index);
+	RencoderMetaPageData *metadata = rencoder_meta_copy(index);
+	uint64		most = rencoder_range_count(&meta, MaxBlockNumber) / RENC_GROUP_RANGES + 1;
+	uint32		newest[INDEX_MAX_KEYS];
+	bool		coded = false;
+	bool		sound = true;
+
+	for (int col = 0; col < meta.natts; col++)
+	{
+		newest[col] = rencoder_coder_newest(index, col);
+		coded |= rencoder_key_is_coded(index, col);
+	}
+	for (uint64 group = 0; coded && group < most && sound; group += meta.entries_per_page)
+	{
+		BlockNumber blkno = rencoder_directory_find(index, &meta, metadata, (uint32) group, NULL);
+
+		CHECK_FOR_INTERRUPTS();
+		if (blkno != RENCODER_NO_BLOCK)
+			sound = check_directory_page(index, &meta, blkno, newest, elevel);
+	}
+	pfree(metadata);
+	return sound;
 }
 
 void
