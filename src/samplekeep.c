@@ -244,6 +244,56 @@ keep_of_other_indexes(Relation heap, Relation index, bool keep_table)
 	list_free(list);
 }
 
+/* Have two indexes of a table the same definition and options? */
+static bool
+is_twin(Relation index, Relation other)
+{
+	int			natts = RelationGetNumberOfAttributes(index);
+	int			nkeys = IndexRelationGetNumberOfKeyAttributes(index);
+	bytea	   *options = index->rd_options;
+	bytea	   *other_options = other->rd_options;
+
+	return other->rd_index->indisvalid &&
+		other->rd_rel->relam == index->rd_rel->relam &&
+		RelationGetNumberOfAttributes(other) == natts &&
+		memcmp(other->rd_index->indkey.values, index->rd_index->indkey.values,
+			   natts * sizeof(int16)) == 0 &&
+		memcmp(other->rd_opfamily, index->rd_opfamily, nkeys * sizeof(Oid)) == 0 &&
+		memcmp(other->rd_indcollation, index->rd_indcollation, nkeys * sizeof(Oid)) == 0 &&
+		equal(RelationGetIndexExpressions(other), RelationGetIndexExpressions(index)) &&
+		equal(RelationGetIndexPredicate(other), RelationGetIndexPredicate(index)) &&
+		options != NULL && other_options != NULL &&
+		VARSIZE(other_options) == VARSIZE(options) &&
+		memcmp(other_options, options, VARSIZE(options)) == 0;
+}
+
+bool
+rencoder_samplekeep_rebuilds(Relation heap, Relation index)
+{
+	bool		found = ReindexIsProcessingIndex(RelationGetRelid(index));
+	List	   *list;
+	ListCell   *lc;
+
+	/* Only CONCURRENTLY builds an index that is not valid yet. */
+	if (found || index->rd_index->indisvalid)
+		return found;
+	list = RelationGetIndexList(heap);
+	foreach(lc, list)
+	{
+		Oid			other = lfirst_oid(lc);
+		Relation	rel;
+
+		if (found || other == RelationGetRelid(index) ||
+			!ConditionalLockRelationOid(other, AccessShareLock))
+			continue;
+		rel = index_open(other, NoLock);
+		found = is_twin(index, rel);
+		index_close(rel, AccessShareLock);
+	}
+	list_free(list);
+	return found;
+}
+
 void
 rencoder_samplekeep(Relation heap, Relation index, bool keep_table)
 {
