@@ -46,7 +46,9 @@ extern void rencoder_coders_load(Relation index, int col, uint32 generation,
  * Adds a row to the open slot.  "alive": no transaction has deleted it, or may
  * have.  While VACUUM runs, whose snapshot holds nothing back, another one may
  * remove from TOAST what dead rows refer to: such values are not fetched, and
- * their range must always match.  The same if the collector says so.
+ * their range must always match.  The same if the collector says so.  If it says
+ * that the table is in use, so must ranges with a value that is found to be gone
+ * from TOAST when it is fetched, which takes a subtransaction.
  */
 extern void rencoder_collect_row(Relation index, RencoderCollector *collector,
 								 const RencoderColumnCoders *coders,
