@@ -804,7 +804,7 @@ RETURNS SETOF record
 AS 'MODULE_PATHNAME'
 LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
 COMMENT ON FUNCTION rencoder_query_samples(regclass) IS
-	'the query samples of an index (owner, readers of the table; pg_stat_scan_tables without keys)';
+	'the query samples of an index (owner, readers of the table; pg_stat_scan_tables without keys; keys of scans and tables: owner, pg_read_all_stats)';
 
 CREATE FUNCTION rencoder_index_check(index regclass, heapallindexed boolean DEFAULT false)
 RETURNS void

@@ -54,7 +54,13 @@ refuse_collations(Relation index)
 	}
 }
 
-/* The metapage, the coders, the query samples, and what to do next. */
+/*
+ * The metapage, the coders, the query samples, and what to do next.
+ *
+ * Training evaluates expressions of the index, and query samples may come from a
+ * view: functions that may add rows to the table, whose inserter found no
+ * group to put them in.  So the size that counts is read last.
+ */
 static void
 prepare(Relation heap, Relation index, IndexInfo *indexInfo, RencoderBuildPlan *plan)
 {
@@ -62,9 +68,8 @@ prepare(Relation heap, Relation index, IndexInfo *indexInfo, RencoderBuildPlan *
 	RencoderColumnCoders coders;
 
 	memset(plan, 0, sizeof(*plan));
-	plan->nblocks = RelationGetNumberOfBlocks(heap);
 	if (pages_per_range == 0)
-		pages_per_range = choose_pages_per_range(plan->nblocks);
+		pages_per_range = choose_pages_per_range(RelationGetNumberOfBlocks(heap));
 
 	/* TRUNCATE in the table's own transaction leaves the old cache here. */
 	if (index->rd_amcache != NULL)
@@ -72,16 +77,17 @@ prepare(Relation heap, Relation index, IndexInfo *indexInfo, RencoderBuildPlan *
 	index->rd_amcache = NULL;
 	rencoder_meta_create(index, MAIN_FORKNUM, pages_per_range,
 						 rencoder_options_bits_per_key(index));
+	rencoder_train(heap, index, indexInfo, false, &coders);
+	memcpy(plan->coder, coders.generation, sizeof(plan->coder));
+	rencoder_sampling_build(heap, index);
+	plan->oldest_before = rencoder_horizon_before(heap);
+
+	plan->nblocks = RelationGetNumberOfBlocks(heap);
 	plan->nranges = rencoder_range_count(rencoder_meta_get(index), plan->nblocks);
 
 	/* Scanning less than a batch of pages costs less than an index would. */
 	if (rencoder_options_pages_per_range(index) == 0 && plan->nranges < RENC_SLICE_RANGES)
 		plan->nranges = 0;
-
-	rencoder_train(heap, index, indexInfo, false, &coders);
-	memcpy(plan->coder, coders.generation, sizeof(plan->coder));
-	rencoder_sampling_build(heap, index);
-	plan->oldest_before = rencoder_horizon_before(heap);
 }
 
 /* A table too small for an index: but its rows are counted, and may be wrong. */

@@ -201,7 +201,15 @@ rencoder_coder_find(RencoderCoders *coders, Relation index, int col,
 	return true;
 }
 
-/* The newest generation in a list. */
+bool
+rencoder_coder_exists(Relation index, int col, uint32 generation)
+{
+	RencoderCoderEntry entry;
+
+	return find_entry(index, col, generation, &entry);
+}
+
+/* The newest generation in a list: the last one. */
 static uint32
 newest(const RencoderCoderListData *list, int col)
 {
@@ -210,9 +218,22 @@ newest(const RencoderCoderListData *list, int col)
 	for (uint32 i = 0; i < list->n; i++)
 	{
 		if (list->entry[i].attno == col)
-			generation = Max(generation, list->entry[i].generation);
+			generation = list->entry[i].generation;
 	}
 	return generation;
+}
+
+/*
+ * The generation of a new coder.  A number that is counted up would be given again
+ * when the page that it was counted on has been lost, and to a coder that makes
+ * other keys: groups that name the lost one would be asked for those, and rows be
+ * missed.  So it is a checksum of the coder's bytes: what has the same name makes
+ * the same keys.  0 is no coder.
+ */
+static uint32
+name_coder(uint32 crc)
+{
+	return Max(crc, 1);
 }
 
 uint32
@@ -302,10 +323,11 @@ rencoder_coder_store(Relation index, int col, uint16 kind, const void *data,
 	entry.kind = kind;
 	entry.size = size;
 	entry.crc = compute_crc(data, size);
+	entry.generation = name_coder(entry.crc);
 	entry.extent = write_data(index, (const char *) data, size, log);
 
 	/* Nobody else adds to the list: we are the maintainer. */
-	entry.generation = newest(lock_list(index, root, BUFFER_LOCK_EXCLUSIVE, &buf), col) + 1;
+	(void) lock_list(index, root, BUFFER_LOCK_EXCLUSIVE, &buf);
 	wal = rencoder_wal_begin(index, log);
 	list = RencoderPageGetCoders(rencoder_wal_register(wal, buf));
 	list->entry[list->n++] = entry;

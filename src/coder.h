@@ -6,7 +6,9 @@
  * splitters, points the bounds of their axes.  Such a coder is trained when the
  * index is built and stored in it.  Every group notes by which generation of
  * its column's coder its keys were made (RencoderConfig.coder; 0: by none),
- * because a query must be encoded likewise.  A stored coder never changes.
+ * because a query must be encoded likewise.  A stored coder never changes.  Its
+ * generation is a checksum of its bytes (in older indexes a number counted up), so
+ * that no other coder of the index is ever taken for it, whatever becomes of the list.
  *
  *		metapage.coder_root -> list page:
  *		 0   4        8
@@ -27,7 +29,7 @@
 
 typedef struct RencoderCoderEntry
 {
-	uint32		generation;		/* 1 .. */
+	uint32		generation;		/* not 0 */
 	uint16		attno;			/* 0-based */
 	uint16		kind;			/* RENCODER_CODER_xxx */
 	RencoderExtent extent;
@@ -77,7 +79,10 @@ extern RencoderCoders *rencoder_coders_create(void);
 extern bool rencoder_coder_find(RencoderCoders *coders, Relation index, int col,
 								uint32 generation, const RencoderCoder **coder);
 
-/* The newest generation of a column's coder; 0 if none was trained. */
+/* Is it in the list?  Locks: as find. */
+extern bool rencoder_coder_exists(Relation index, int col, uint32 generation);
+
+/* The generation of a column's newest coder, the last in the list; 0 if none was trained. */
 extern uint32 rencoder_coder_newest(Relation index, int col);
 
 /*

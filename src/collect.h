@@ -38,6 +38,7 @@ typedef struct RencoderCollector
 	int			nslots;			/* slots begun */
 	bool		open;			/* is the last of them still being filled? */
 	MemoryContext row_context;	/* for whoever makes keys; reset with each row */
+	bool		in_use;			/* others may change the table meanwhile */
 	bool		no_dead_toast;	/* do not fetch values of dead rows from TOAST */
 	RencoderCollectedColumn *column;
 } RencoderCollector;

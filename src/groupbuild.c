@@ -79,6 +79,21 @@ group_slots(const RencoderGroupBuild *b)
 	return (int) Min(b->plan->nranges - first, RENC_GROUP_RANGES);
 }
 
+/*
+ * Is it a range that the table ended in, and does so no more?  A function of an
+ * expression has added rows, which no inserter could put into the group.  The
+ * second phase of CREATE INDEX CONCURRENTLY puts in what comes meanwhile.
+ */
+static bool
+has_grown(const RencoderGroupBuild *b, int slot)
+{
+	uint64		range = (uint64) b->group * RENC_GROUP_RANGES + slot;
+
+	return range == b->plan->nranges - 1 && !b->indexInfo->ii_Concurrent &&
+		b->plan->nblocks % b->meta.pages_per_range != 0 &&
+		RelationGetNumberOfBlocks(b->heap) > b->plan->nblocks;
+}
+
 /* Distinct keys a range that the group before had its filters made for. */
 static double
 previous_capacity(const RencoderGroupBuild *b, int col)
@@ -250,7 +265,7 @@ finish_column(RencoderGroupBuild *b, int col, uint64 horizon, RencoderEntry entr
 			rencoder_set_add(header->has_value, slot);
 		bounds->min = Min(bounds->min, r->min);
 		bounds->max = Max(bounds->max, r->max);
-		if (col == 0)
+		if (col == 0 && !has_grown(b, slot))
 		{
 			header->horizon[slot] = horizon;
 			rencoder_set_add(header->summarized, slot);
@@ -307,8 +322,7 @@ flush_group(RencoderGroupBuild *b)
 		rencoder_wal_write_fresh(b->index, entry->header + col,
 								 RENCODER_PAGE_HEADER, (char *) b->header[col], false);
 	}
-	if (is_full(b))
-		entry->flags |= RENCODER_ENTRY_SEALED;
+	rencoder_group_seal(entry, &b->meta, b->header[0]);
 	write_entry(b, entry);
 
 	b->ngroups++;

@@ -12,6 +12,7 @@
 
 #include "sampling.h"
 #include "target.h"
+#include "train.h"
 
 PG_FUNCTION_INFO_V1(rencoder_summarize_new_values);
 PG_FUNCTION_INFO_V1(rencoder_summarize_range);
@@ -72,6 +73,7 @@ rencoder_summarize_new_values(PG_FUNCTION_ARGS)
 						 RENCODER_PRIVILEGE_OWNER);
 	if (target_is_valid(&target))
 	{
+		(void) rencoder_coders_check(target.index, ERROR);
 		n = rencoder_summarize(target.index, target.heap, 0, MaxBlockNumber, true);
 		rencoder_sampling_prepare(target.index, RelationGetNumberOfBlocks(target.heap));
 	}
@@ -102,6 +104,7 @@ rencoder_summarize_range(PG_FUNCTION_ARGS)
 		uint64		range = rencoder_range_of_block(rencoder_meta_get(target.index),
 													heap_blkno);
 
+		(void) rencoder_coders_check(target.index, ERROR);
 		n = rencoder_summarize(target.index, target.heap, range, range, true);
 	}
 	rencoder_target_close(&target);
@@ -150,7 +153,10 @@ rencoder_retune_index(PG_FUNCTION_ARGS)
 	rencoder_target_open(&target, PG_GETARG_OID(0), ShareUpdateExclusiveLock,
 						 RENCODER_PRIVILEGE_OWNER);
 	if (target_is_valid(&target))
+	{
+		(void) rencoder_coders_check(target.index, ERROR);
 		n = rencoder_retune(target.index, target.heap);
+	}
 	rencoder_target_close(&target);
 	PG_RETURN_INT32((int32) n);
 }

@@ -101,14 +101,20 @@ rencoder_page_fault(Page page, BlockNumber blkno, uint16 page_id)
 }
 
 void
-rencoder_page_corrupted(Relation index, BlockNumber blkno, const char *detail)
+rencoder_page_report(int elevel, Relation index, BlockNumber blkno, const char *detail)
 {
-	ereport(ERROR,
+	ereport(elevel,
 			(errcode(ERRCODE_INDEX_CORRUPTED),
 			 errmsg("index \"%s\" is corrupted at block %u",
 					RelationGetRelationName(index), blkno),
 			 errdetail("%s", detail),
 			 errhint("REINDEX INDEX rebuilds the index from its table.")));
+}
+
+void
+rencoder_page_corrupted(Relation index, BlockNumber blkno, const char *detail)
+{
+	rencoder_page_report(ERROR, index, blkno, detail);
 	pg_unreachable();
 }
 

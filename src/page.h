@@ -109,9 +109,13 @@ extern bool rencoder_page_cover(Page page, uint32 offset);
 extern const char *rencoder_page_fault(Page page, BlockNumber blkno, uint16 page_id);
 
 /*
- * Raises ERRCODE_INDEX_CORRUPTED for a block of the index; "detail" is a
- * sentence.  The one place for this error.
+ * Reports ERRCODE_INDEX_CORRUPTED for a block of the index at "elevel"; "detail" is a
+ * sentence.  The one place for this message.
  */
+extern void rencoder_page_report(int elevel, Relation index, BlockNumber blkno,
+								 const char *detail);
+
+/* The same as an error. */
 rencoder_noreturn extern void rencoder_page_corrupted(Relation index, BlockNumber blkno,
 													  const char *detail);
 

@@ -245,6 +245,7 @@ retune_group(Retuning *t)
 		return false;
 	}
 	r->collector = rencoder_collect_create(r->meta.natts);
+	r->collector->in_use = true;
 	(void) rencoder_rebuild_collect(r);
 	for (int col = 0; col < r->meta.natts; col++)
 	{

@@ -6,8 +6,10 @@
 #include "samples.h"
 
 #include "access/xlog.h"
+#include "catalog/pg_authid.h"
 #include "fmgr.h"
 #include "funcapi.h"
+#include "utils/acl.h"
 #include "utils/builtins.h"
 
 #include "target.h"
@@ -134,6 +136,23 @@ source_name(const RencoderSample *sample)
 }
 
 /*
+ * May the caller see the keys of a sample?  What others asked for is shown as
+ * pg_stat_activity shows their queries; and a table of samples may be one that
+ * only the index's owner may read.
+ */
+static bool
+may_see_keys(const RencoderTarget *target, const RencoderSample *sample)
+{
+	Oid			caller = target->save_userid;
+
+	if (!target->may_read)
+		return false;
+	return (sample->source != RENCODER_SAMPLE_SCAN && sample->source != RENCODER_SAMPLE_TABLE) ||
+		rencoder_class_ownercheck(RelationGetRelid(target->index), caller) ||
+		has_privs_of_role(caller, ROLE_PG_READ_ALL_STATS);
+}
+
+/*
  * rencoder_query_samples(index regclass) returns setof record
  *
  * AccessShareLock on table and index.
@@ -156,7 +175,8 @@ rencoder_query_samples(PG_FUNCTION_ARGS)
 		for (int i = 0; i < n; i++)
 		{
 			const RencoderSample *s = &samples[i];
-			bool		nulls[6] = {false, !target.may_read, !target.may_read};
+			bool		hidden = !may_see_keys(&target, s);
+			bool		nulls[6] = {false, hidden, hidden};
 			Datum		values[6];
 
 			values[0] = Int16GetDatum(col + 1);

@@ -34,9 +34,13 @@ typedef struct Source
 	BlockNumber root;			/* of the samples */
 } Source;
 
-/* The file number of the index before the present command, or 0. */
+/*
+ * The file number of the index before the present command, or 0, and whether that
+ * file is of a permanent index: ALTER TABLE .. SET UNLOGGED makes another kind of
+ * it.  Both are of one row.
+ */
 static RencoderFileNumber
-previous_file_number(Relation index)
+previous_file(Relation index, bool *permanent)
 {
 	Relation	pg_class = table_open(RelationRelationId, AccessShareLock);
 	Snapshot	snapshot = RegisterSnapshot(GetActiveSnapshot());
@@ -45,12 +49,18 @@ previous_file_number(Relation index)
 	HeapTuple	tuple;
 	ScanKeyData key;
 
+	*permanent = true;
 	ScanKeyInit(&key, Anum_pg_class_oid, BTEqualStrategyNumber, F_OIDEQ,
 				ObjectIdGetDatum(RelationGetRelid(index)));
 	scan = systable_beginscan(pg_class, ClassOidIndexId, true, snapshot, 1, &key);
 	tuple = systable_getnext(scan);
 	if (HeapTupleIsValid(tuple))
-		number = ((Form_pg_class) GETSTRUCT(tuple))->relfilenode;
+	{
+		Form_pg_class form = (Form_pg_class) GETSTRUCT(tuple);
+
+		number = form->relfilenode;
+		*permanent = form->relpersistence == RELPERSISTENCE_PERMANENT;
+	}
 	systable_endscan(scan);
 	UnregisterSnapshot(snapshot);
 	table_close(pg_class, AccessShareLock);
@@ -63,7 +73,7 @@ previous_file_number(Relation index)
  * transaction is to delete it says that it is the right one, and still there.
  */
 static bool
-find_replaced_storage(Relation index, RencoderLocator *old)
+find_replaced_storage(Relation index, RencoderLocator *old, bool *permanent)
 {
 	RencoderLocator *pending;
 	RencoderFileNumber number;
@@ -72,7 +82,7 @@ find_replaced_storage(Relation index, RencoderLocator *old)
 
 	if (!ActiveSnapshotSet() || RelationUsesLocalBuffers(index))
 		return false;
-	number = previous_file_number(index);
+	number = previous_file(index, permanent);
 	npending = smgrGetPendingDeletes(true, &pending);
 	for (int i = 0; i < npending && !found; i++)
 	{
@@ -83,7 +93,14 @@ find_replaced_storage(Relation index, RencoderLocator *old)
 	return found;
 }
 
-/* Reads a page; false if it is not of the type. */
+/*
+ * Reads a page; false if it is not of the type.
+ *
+ * What ReadBufferWithoutRelcache() is told of persistence stays with the buffer as
+ * long as the page is in the pool, also if the command is rolled back and the old
+ * storage goes on being used.  Checkpoints would not write a page of a permanent
+ * index that was read as one of an unlogged index, and a crash would lose its changes.
+ */
 static bool
 copy_page(const Source *source, BlockNumber blkno, uint16 page_id, char *payload)
 {
@@ -158,10 +175,11 @@ keep_of_replaced_storage(Relation index, bool keep_table)
 {
 	int			natts = IndexRelationGetNumberOfKeyAttributes(index);
 	RencoderLocator storage;
+	bool		permanent;
 	Source		source;
 
-	if (!find_replaced_storage(index, &storage) ||
-		!open_source(&source, storage, RelationIsPermanent(index), natts))
+	if (!find_replaced_storage(index, &storage, &permanent) ||
+		!open_source(&source, storage, permanent, natts))
 		return;
 	for (int col = 0; col < natts; col++)
 	{
@@ -224,6 +242,56 @@ keep_of_other_indexes(Relation heap, Relation index, bool keep_table)
 		index_close(rel, AccessShareLock);
 	}
 	list_free(list);
+}
+
+/* Have two indexes of a table the same definition and options? */
+static bool
+is_twin(Relation index, Relation other)
+{
+	int			natts = RelationGetNumberOfAttributes(index);
+	int			nkeys = IndexRelationGetNumberOfKeyAttributes(index);
+	bytea	   *options = index->rd_options;
+	bytea	   *other_options = other->rd_options;
+
+	return other->rd_index->indisvalid &&
+		other->rd_rel->relam == index->rd_rel->relam &&
+		RelationGetNumberOfAttributes(other) == natts &&
+		memcmp(other->rd_index->indkey.values, index->rd_index->indkey.values,
+			   natts * sizeof(int16)) == 0 &&
+		memcmp(other->rd_opfamily, index->rd_opfamily, nkeys * sizeof(Oid)) == 0 &&
+		memcmp(other->rd_indcollation, index->rd_indcollation, nkeys * sizeof(Oid)) == 0 &&
+		equal(RelationGetIndexExpressions(other), RelationGetIndexExpressions(index)) &&
+		equal(RelationGetIndexPredicate(other), RelationGetIndexPredicate(index)) &&
+		options != NULL && other_options != NULL &&
+		VARSIZE(other_options) == VARSIZE(options) &&
+		memcmp(other_options, options, VARSIZE(options)) == 0;
+}
+
+bool
+rencoder_samplekeep_rebuilds(Relation heap, Relation index)
+{
+	bool		found = ReindexIsProcessingIndex(RelationGetRelid(index));
+	List	   *list;
+	ListCell   *lc;
+
+	/* Only CONCURRENTLY builds an index that is not valid yet. */
+	if (found || index->rd_index->indisvalid)
+		return found;
+	list = RelationGetIndexList(heap);
+	foreach(lc, list)
+	{
+		Oid			other = lfirst_oid(lc);
+		Relation	rel;
+
+		if (found || other == RelationGetRelid(index) ||
+			!ConditionalLockRelationOid(other, AccessShareLock))
+			continue;
+		rel = index_open(other, NoLock);
+		found = is_twin(index, rel);
+		index_close(rel, AccessShareLock);
+	}
+	list_free(list);
+	return found;
 }
 
 void

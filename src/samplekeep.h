@@ -20,4 +20,11 @@
  */
 extern void rencoder_samplekeep(Relation heap, Relation index, bool keep_table);
 
+/*
+ * Does the build rebuild an index that is there?  So does REINDEX CONCURRENTLY,
+ * which is told by a valid index of the same definition and options.  Locks: as
+ * above.
+ */
+extern bool rencoder_samplekeep_rebuilds(Relation heap, Relation index);
+
 #endif							/* RENCODER_SAMPLEKEEP_H */

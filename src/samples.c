@@ -52,7 +52,7 @@ rencoder_sample_interval(uint64 lo, uint64 hi, uint32 coder, RencoderSampleSourc
 
 /*
  * The slot for a new entry, or -1 for a default sample that finds none.  What
- * older coders made is of no use to whoever asks for keys of the newest.
+ * another coder made is of no use to whoever asks for keys of the newest.
  */
 static int
 choose_slot(const RencoderSamplePageData *page, const RencoderSample *sample)
@@ -65,7 +65,7 @@ choose_slot(const RencoderSamplePageData *page, const RencoderSample *sample)
 		const RencoderSample *e = &page->entry[slot];
 
 		if (e->kind == RENCODER_SAMPLE_NONE || e->source == RENCODER_SAMPLE_DEFAULT ||
-			e->coder < sample->coder)
+			e->coder != sample->coder)
 			return (int) slot;
 	}
 	return sample->source == RENCODER_SAMPLE_DEFAULT ? -1 : (int) next;

@@ -10,7 +10,7 @@
  *		 | next | unused | entry[339]: lo, hi, coder, kind, source, check |
  *
  * Each page is a ring by itself: a new entry takes the first slot from "next"
- * on that is empty, holds keys of an older coder or a default sample, or else
+ * on that is empty, holds keys of another coder or a default sample, or else
  * the one at "next", which is the oldest (FIFO, as in section 6.1 of the Proteus
  * paper).  Which page: a random one.
  *
@@ -113,7 +113,7 @@ extern int	rencoder_samples_of_page(const char *payload, uint32 coder, bool all,
 
 /*
  * Stores samples of a column for good; nothing if there are no pages for them.
- * Default samples never replace real ones of the same or a newer coder.  Pages
+ * Default samples never replace real ones of the same coder.  Pages
  * that are not valid are made anew.  Locks: sample pages exclusive, one at a
  * time, released; no others are needed.  WAL: changed pages whole, if "log".
  */

@@ -4,17 +4,22 @@
  */
 #include "sampletable.h"
 
-#include "catalog/index.h"
+#include "access/xact.h"
 #include "catalog/namespace.h"
 #include "common/pg_prng.h"
 #include "executor/spi.h"
+#include "storage/lmgr.h"
 #include "utils/builtins.h"
 #include "utils/guc.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
+#include "utils/resowner.h"
 #include "utils/snapmgr.h"
 
 #include "key.h"
+
+/* What a failure to read them means. */
+#define KEPT_DETAIL		"The index is built with the query samples that it has."
 
 /* Rows fetched at a time. */
 #define BATCH_ROWS		1000
@@ -27,7 +32,8 @@ typedef struct SampleTable
 	Relation	index;
 	const char *schema;
 	const char *table;
-	int			elevel;			/* of what is wrong with the table */
+	bool		rebuild;		/* of an index that is there */
+	int			elevel;			/* of what is wrong with the table's form */
 	bool		boxes;			/* not intervals */
 	uint32		generation;		/* of the column's coder */
 	const RencoderCoder *coder;
@@ -103,6 +109,14 @@ check_table(SampleTable *t)
 				 errmsg("query sample table %s does not exist", table_name(t)),
 				 errhint("Create it, or change the parameter \"query_sample\" of index \"%s\".",
 						 RelationGetRelationName(t->index))));
+		return false;
+	}
+	if (t->rebuild && !ConditionalLockRelationOid(relid, AccessShareLock))
+	{
+		ereport(WARNING,
+				(errcode(ERRCODE_LOCK_NOT_AVAILABLE),
+				 errmsg("could not obtain lock on query sample table %s", table_name(t)),
+				 errdetail(KEPT_DETAIL)));
 		return false;
 	}
 	return check_column(t, relid, 0) && check_column(t, relid, 1);
@@ -184,40 +198,103 @@ report_context(void *arg)
 			   RelationGetRelationName(t->index), table_name(t));
 }
 
+/* Looks at the table and reads it, with a safe search path. */
+static bool
+read_table(SampleTable *t)
+{
+	ErrorContextCallback context = {error_context_stack, report_context, t};
+	bool		snapshot = !ActiveSnapshotSet();
+	bool		sound;
+
+	rencoder_restrict_search_path();
+	if (snapshot)
+		PushActiveSnapshot(GetTransactionSnapshot());
+	sound = check_table(t);
+	if (sound)
+	{
+		error_context_stack = &context;
+		read_rows(t);
+		error_context_stack = context.previous;
+	}
+	if (snapshot)
+		PopActiveSnapshot();
+	return sound;
+}
+
+/*
+ * The same where the index is rebuilt: in a subtransaction, so that an error, but
+ * for cancellation, is a warning.  The server reads no table while one of its
+ * indexes is rebuilt, so a view of the indexed table itself ends here, too.
+ *
+ * TRUNCATE and others have AccessExclusiveLock on the indexed table.  Who waited with
+ * that for another table might wait for somebody who waits for it; so no lock is
+ * waited for: check_table() asks for the table's or view's own, and what that refers
+ * to is given a moment.
+ */
+static bool
+try_read_table(SampleTable *t)
+{
+	MemoryContext context = CurrentMemoryContext;
+	ResourceOwner owner = CurrentResourceOwner;
+	ErrorData  *volatile error = NULL;
+	volatile bool sound = false;
+
+	BeginInternalSubTransaction(NULL);
+	MemoryContextSwitchTo(context);
+	PG_TRY();
+	{
+		(void) set_config_option("lock_timeout", "1ms", PGC_USERSET, PGC_S_SESSION,
+								 GUC_ACTION_SAVE, true, 0, false);
+		sound = read_table(t);
+		ReleaseCurrentSubTransaction();
+	}
+	PG_CATCH();
+	{
+		MemoryContextSwitchTo(context);
+		error = CopyErrorData();
+		FlushErrorState();
+		RollbackAndReleaseCurrentSubTransaction();
+	}
+	PG_END_TRY();
+	MemoryContextSwitchTo(context);
+	CurrentResourceOwner = owner;
+	if (error == NULL)
+		return sound;
+
+	if (error->sqlerrcode == ERRCODE_QUERY_CANCELED)
+		ReThrowError(error);
+	ereport(WARNING,
+			(errcode(error->sqlerrcode),
+			 errmsg("could not read the query samples of index \"%s\" from table %s: %s",
+					RelationGetRelationName(t->index), table_name(t), error->message),
+			 errdetail(KEPT_DETAIL)));
+	FreeErrorData(error);
+	return false;
+}
+
 RencoderSample *
-rencoder_sampletable_read(Relation index, const char *schema, const char *table, int *n)
+rencoder_sampletable_read(Relation index, const char *schema, const char *table,
+						  bool rebuild, int *n)
 {
 	SampleTable t = {0};
-	ErrorContextCallback context = {error_context_stack, report_context, &t};
 	int			nestlevel = NewGUCNestLevel();
-	bool		snapshot = !ActiveSnapshotSet();
 	bool		sound;
 
 	t.index = index;
 	t.schema = schema;
 	t.table = table;
-	t.elevel = ReindexIsProcessingIndex(RelationGetRelid(index)) ? WARNING : ERROR;
+	t.rebuild = rebuild;
+	t.elevel = rebuild ? WARNING : ERROR;
 	t.boxes = rencoder_key_is_boxed(index, 0);
 	t.generation = rencoder_coder_newest(index, 0);
 	t.samples = palloc(RENCODER_SAMPLES_MAX * sizeof(RencoderSample));
 	pg_prng_seed(&t.prng, CHOICE_SEED);
 	(void) rencoder_coder_find(rencoder_coders_create(), index, 0, t.generation, &t.coder);
 
-	rencoder_restrict_search_path();
-	if (snapshot)
-		PushActiveSnapshot(GetTransactionSnapshot());
-	sound = check_table(&t);
-	if (sound)
-	{
-		error_context_stack = &context;
-		read_rows(&t);
-		error_context_stack = context.previous;
-	}
-	if (snapshot)
-		PopActiveSnapshot();
+	sound = rebuild ? try_read_table(&t) : read_table(&t);
 	AtEOXact_GUC(false, nestlevel);
 
-	if (t.nbad > 0)
+	if (sound && t.nbad > 0)
 		ereport(WARNING,
 				(errmsg_plural("%llu row of query sample table %s was left out",
 							   "%llu rows of query sample table %s were left out",

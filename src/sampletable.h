@@ -14,10 +14,13 @@
  * greater than hi, are left out.  NULL if the table cannot be read and that is
  * no error.
  *
+ * "rebuild": the index is being rebuilt.  Then no lock is waited for, the table
+ * is read in a subtransaction, and any error but cancellation is a warning.
+ *
  * The table is read as the current user, with a safe search path.  Errors: as
  * rencoder_sampling_build() says.
  */
 extern RencoderSample *rencoder_sampletable_read(Relation index, const char *schema,
-												 const char *table, int *n);
+												 const char *table, bool rebuild, int *n);
 
 #endif							/* RENCODER_SAMPLETABLE_H */

@@ -126,7 +126,8 @@ rencoder_sampling_build(Relation heap, Relation index)
 	if (RelationGetNumberOfBlocks(heap) >= RENCODER_SAMPLE_MIN_HEAP || named)
 		rencoder_samples_make(index, false);
 	if (named)
-		samples = rencoder_sampletable_read(index, schema, table, &n);
+		samples = rencoder_sampletable_read(index, schema, table,
+											rencoder_samplekeep_rebuilds(heap, index), &n);
 
 	/* What was read is newer than what was there. */
 	rencoder_samplekeep(heap, index, samples == NULL);

@@ -33,8 +33,8 @@ extern void rencoder_sampling_prepare(Relation index, BlockNumber heap_nblocks);
  * queries as the current user.
  *
  * Errors: all that reading a table may raise.  If the index is being rebuilt,
- * a table that is missing or not of the form is only a warning: TRUNCATE or
- * VACUUM FULL must not fail for it.
+ * these are warnings, but for cancellation: TRUNCATE or VACUUM FULL must not fail
+ * for what has nothing to do with them.
  */
 extern void rencoder_sampling_build(Relation heap, Relation index);
 

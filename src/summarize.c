@@ -308,6 +308,7 @@ summarize_in_group(RencoderSummarizing *s, uint64 first, uint64 last)
 
 	s->group = rencoder_group_of_range(first);
 	s->scan.collector = rencoder_collect_create(s->meta.natts);
+	s->scan.collector->in_use = true;
 	s->scan.collector->no_dead_toast = s->no_dead_toast;
 	memset(&s->scan.coders, 0, sizeof(s->scan.coders));
 	count = summarize_group(s, first, last);

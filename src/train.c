@@ -9,10 +9,14 @@
 #include "train.h"
 
 #include "access/tableam.h"
+#include "access/xact.h"
+#include "miscadmin.h"
 #include "storage/proc.h"
 #include "utils/memutils.h"
+#include "utils/resowner.h"
 #include "utils/sampling.h"
 
+#include "group.h"
 #include "trainer.h"
 
 /* Blocks looked at: 30,000 rows of some 100 bytes. */
@@ -29,7 +33,87 @@ typedef struct Training
 	RencoderTrainer *trainer[INDEX_MAX_KEYS];	/* NULL: column wants no coder */
 	MemoryContext row_context;
 	int			natts;
+	bool		in_use;			/* the table: others may change it meanwhile */
 } Training;
+
+/* A row's value in a column, and what becomes of it. */
+typedef struct Value
+{
+	Relation	index;
+	int			col;
+	Datum		value;
+	const RencoderCoder *coder; /* to be encoded, or */
+	RencoderTrainer *trainer;	/* to be added to, if not NULL */
+	uint64		key;
+	bool		has_key;
+} Value;
+
+/* Does it stand in the TOAST table? */
+static bool
+is_toasted(const Value *v)
+{
+	return TupleDescAttr(RelationGetDescr(v->index), v->col)->attlen == -1 &&
+		VARATT_IS_EXTERNAL_ONDISK(DatumGetPointer(v->value));
+}
+
+static void
+use_value(Value *v)
+{
+	if (v->trainer == NULL)
+		v->has_key = rencoder_key_encode(v->index, v->col, v->value, v->coder, &v->key);
+	else
+		FunctionCall2Coll(index_getprocinfo(v->index, v->col + 1, RENCODER_PROC_SAMPLE),
+						  v->index->rd_indcollation[v->col], v->value,
+						  PointerGetDatum(v->trainer));
+}
+
+/*
+ * Uses a value of a table that is in use; false if it is gone.
+ *
+ * When the row was looked at its value was in TOAST.  But its transaction may have been
+ * rolled back since, or, while VACUUM runs, whose snapshot holds nothing back, another
+ * one may have deleted it; and then VACUUM of the TOAST table, or whoever comes by
+ * one of its pages, may have removed the value.  That shows when it is fetched only.  So
+ * it is fetched in a subtransaction.  A parallel VACUUM can have none, and may fail.
+ */
+static bool
+use_if_there(Value *v)
+{
+	MemoryContext context = CurrentMemoryContext;
+	ResourceOwner owner = CurrentResourceOwner;
+	ErrorData  *volatile error = NULL;
+
+	if (!is_toasted(v) || IsInParallelMode())
+	{
+		use_value(v);
+		return true;
+	}
+	BeginInternalSubTransaction(NULL);
+	MemoryContextSwitchTo(context);
+	PG_TRY();
+	{
+		use_value(v);
+		ReleaseCurrentSubTransaction();
+	}
+	PG_CATCH();
+	{
+		MemoryContextSwitchTo(context);
+		error = CopyErrorData();
+		FlushErrorState();
+		RollbackAndReleaseCurrentSubTransaction();
+	}
+	PG_END_TRY();
+	MemoryContextSwitchTo(context);
+	CurrentResourceOwner = owner;
+	if (error == NULL)
+		return true;
+
+	/* "missing chunk number", "unexpected chunk number" */
+	if (error->sqlerrcode != ERRCODE_DATA_CORRUPTED)
+		ReThrowError(error);
+	FreeErrorData(error);
+	return false;
+}
 
 static void
 sample_callback(Relation index, ItemPointer tid, Datum *values, bool *isnull,
@@ -44,11 +128,14 @@ sample_callback(Relation index, ItemPointer tid, Datum *values, bool *isnull,
 	old = MemoryContextSwitchTo(t->row_context);
 	for (int col = 0; col < t->natts; col++)
 	{
-		if (t->trainer[col] == NULL || isnull[col])
+		Value		v = {index, col, values[col], NULL, t->trainer[col], 0, false};
+
+		if (v.trainer == NULL || isnull[col])
 			continue;
-		FunctionCall2Coll(index_getprocinfo(index, col + 1, RENCODER_PROC_SAMPLE),
-						  index->rd_indcollation[col], values[col],
-						  PointerGetDatum(t->trainer[col]));
+		if (t->in_use)
+			(void) use_if_there(&v);
+		else
+			use_value(&v);
 	}
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(t->row_context);
@@ -106,6 +193,7 @@ rencoder_train(Relation heap, Relation index, IndexInfo *indexInfo, bool log,
 	memset(coders, 0, sizeof(*coders));
 	MemoryContextSwitchTo(context);
 	t.natts = IndexRelationGetNumberOfKeyAttributes(index);
+	t.in_use = log;
 	t.row_context = AllocSetContextCreate(context, "rencoder sample row",
 										  ALLOCSET_SMALL_SIZES);
 	for (int col = 0; col < t.natts; col++)
@@ -117,6 +205,8 @@ rencoder_train(Relation heap, Relation index, IndexInfo *indexInfo, bool log,
 		t.trainer[col] = rencoder_trainer_create();
 		any = true;
 	}
+	if (any && log)
+		(void) rencoder_coders_check(index, ERROR);
 	if (any)
 		sample_rows(heap, index, indexInfo, &t);
 	for (int col = 0; col < t.natts; col++)
@@ -141,6 +231,77 @@ rencoder_train(Relation heap, Relation index, IndexInfo *indexInfo, bool log,
 	MemoryContextDelete(context);
 }
 
+/* The first column of an entry whose coder is missing, or -1. */
+static int
+find_missing(Relation index, const RencoderMeta *meta, RencoderEntry entry,
+			 const uint32 *newest)
+{
+	if (entry->header == RENCODER_NO_BLOCK)
+		return -1;
+	for (int col = 0; col < meta->natts; col++)
+	{
+		uint32		generation = entry->column[col].config.coder;
+
+		/* Mostly it is the newest, or there are no coders at all. */
+		if (generation != 0 && generation != newest[col] &&
+			!rencoder_coder_exists(index, col, generation))
+			return col;
+	}
+	return -1;
+}
+
+/* The entries of a directory page; reports the first whose coder is missing. */
+static bool
+check_directory_page(Relation index, const RencoderMeta *meta, BlockNumber blkno,
+					 const uint32 *newest, int elevel)
+{
+	char	   *payload = palloc(RENCODER_PAYLOAD_SIZE);
+	Buffer		buf = rencoder_page_read(index, blkno, BUFFER_LOCK_SHARE,
+										 RENCODER_PAGE_DIRECTORY);
+	bool		sound = true;
+
+	memcpy(payload, RencoderPageGetPayload(BufferGetPage(buf)), RENCODER_PAYLOAD_SIZE);
+	UnlockReleaseBuffer(buf);
+	for (uint32 i = 0; i < meta->entries_per_page && sound; i++)
+	{
+		RencoderEntry entry = rencoder_directory_entry(payload, meta, i);
+
+		sound = find_missing(index, meta, entry, newest) < 0;
+		if (!sound)
+			rencoder_page_report(elevel, index, entry->header,
+								 "The coder of a group's keys is missing.");
+	}
+	pfree(payload);
+	return sound;
+}
+
+bool
+rencoder_coders_check(Relation index, int elevel)
+{
+	RencoderMeta meta = *rencoder_meta_get(index);
+	RencoderMetaPageData *metadata = rencoder_meta_copy(index);
+	uint64		most = rencoder_range_count(&meta, MaxBlockNumber) / RENC_GROUP_RANGES + 1;
+	uint32		newest[INDEX_MAX_KEYS];
+	bool		coded = false;
+	bool		sound = true;
+
+	for (int col = 0; col < meta.natts; col++)
+	{
+		newest[col] = rencoder_coder_newest(index, col);
+		coded |= rencoder_key_is_coded(index, col);
+	}
+	for (uint64 group = 0; coded && group < most && sound; group += meta.entries_per_page)
+	{
+		BlockNumber blkno = rencoder_directory_find(index, &meta, metadata, (uint32) group, NULL);
+
+		CHECK_FOR_INTERRUPTS();
+		if (blkno != RENCODER_NO_BLOCK)
+			sound = check_directory_page(index, &meta, blkno, newest, elevel);
+	}
+	pfree(metadata);
+	return sound;
+}
+
 void
 rencoder_coders_load(Relation index, int col, uint32 generation,
 					 RencoderColumnCoders *coders)
@@ -157,33 +318,33 @@ rencoder_coders_load(Relation index, int col, uint32 generation,
 				 errhint("REINDEX INDEX rebuilds the index from its table.")));
 }
 
-/* Does the value stand in the TOAST table? */
-static bool
-is_toasted(Relation index, int col, Datum value)
-{
-	return TupleDescAttr(RelationGetDescr(index), col)->attlen == -1 &&
-		VARATT_IS_EXTERNAL_ONDISK(DatumGetPointer(value));
-}
-
 void
 rencoder_collect_row(Relation index, RencoderCollector *collector,
 					 const RencoderColumnCoders *coders,
 					 const Datum *values, const bool *isnull, bool alive)
 {
-	bool		in_vacuum = (MyProc->statusFlags & PROC_IN_VACUUM) != 0;
+	bool		no_dead_toast = collector->no_dead_toast ||
+		(MyProc->statusFlags & PROC_IN_VACUUM) != 0;
 	MemoryContext old = MemoryContextSwitchTo(collector->row_context);
 
 	for (int col = 0; col < collector->natts; col++)
 	{
-		uint64		key;
+		Value		v = {index, col, values[col], coders->coder[col], NULL, 0, false};
 
 		if (isnull[col])
+		{
 			rencoder_collect_add_null(collector, col);
-		else if (!alive && (in_vacuum || collector->no_dead_toast) &&
-				 is_toasted(index, col, values[col]))
-			rencoder_collect_add_keyless(collector, col);
-		else if (rencoder_key_encode(index, col, values[col], coders->coder[col], &key))
-			rencoder_collect_add(collector, col, key);
+			continue;
+		}
+		if (alive || !no_dead_toast || !is_toasted(&v))
+		{
+			if (!collector->in_use)
+				use_value(&v);
+			else if (!use_if_there(&v))
+				v.has_key = false;
+		}
+		if (v.has_key)
+			rencoder_collect_add(collector, col, v.key);
 		else
 			rencoder_collect_add_keyless(collector, col);
 	}

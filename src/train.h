@@ -23,10 +23,20 @@ typedef struct RencoderColumnCoders
  * Columns without values in the sample get none.  "log" as rencoder_coder_store().
  *
  * Locks: the caller's on heap and index, as for a build or the maintainer.
- * Runs user code of expression indexes.  Errors: those of a heap scan.
+ * Runs user code of expression indexes.  Errors: those of a heap scan; with "log",
+ * those of rencoder_coders_check(): no coder is trained beside one that was lost.
  */
 extern void rencoder_train(Relation heap, Relation index, IndexInfo *indexInfo,
 						   bool log, RencoderColumnCoders *coders);
+
+/*
+ * Are the coders there that the groups of the index name?  If not, the index is
+ * corrupted: that is reported at "elevel", and false if it was no error.  Whoever
+ * changes an index in use asks before: it may be the metapage that is an older one, and
+ * then nothing that it says of free space is true either.  Locks: metapage, list
+ * page, directory pages share, one at a time, released; a page for each 102 groups.
+ */
+extern bool rencoder_coders_check(Relation index, int elevel);
 
 /* Loads the coder of a column, palloc'd, for the maintainer: it must exist. */
 extern void rencoder_coders_load(Relation index, int col, uint32 generation,
@@ -36,7 +46,9 @@ extern void rencoder_coders_load(Relation index, int col, uint32 generation,
  * Adds a row to the open slot.  "alive": no transaction has deleted it, or may
  * have.  While VACUUM runs, whose snapshot holds nothing back, another one may
  * remove from TOAST what dead rows refer to: such values are not fetched, and
- * their range must always match.  The same if the collector says so.
+ * their range must always match.  The same if the collector says so.  If it says
+ * that the table is in use, so must ranges with a value that is found to be gone
+ * from TOAST when it is fetched, which takes a subtransaction.
  */
 extern void rencoder_collect_row(Relation index, RencoderCollector *collector,
 								 const RencoderColumnCoders *coders,

@@ -19,6 +19,7 @@
 #include "sampling.h"
 #include "space.h"
 #include "summarize.h"
+#include "train.h"
 
 /*
  * CREATE INDEX CONCURRENTLY is about to put all rows into the index that its second
@@ -61,12 +62,36 @@ rencoderbulkdelete(IndexVacuumInfo *info, IndexBulkDeleteResult *stats,
 	return stats;
 }
 
+/*
+ * Summarizes and rebuilds.  An index that has lost a coder is left as it is, with a
+ * warning: queries report it, and VACUUM of the table must go on.
+ */
+static void
+maintain(const IndexVacuumInfo *info, Relation heap)
+{
+	Relation	index = info->index;
+	BlockNumber nblocks = RelationGetNumberOfBlocks(heap);
+	uint64		nranges = rencoder_range_count(rencoder_meta_get(index), nblocks);
+	int64		rebuilt;
+
+	if (!rencoder_coders_check(index, WARNING))
+		return;
+
+	/* Scanning less than a batch of ranges costs less than an index would. */
+	if (nranges >= RENC_SLICE_RANGES)
+		(void) rencoder_summarize(index, heap, 0, nranges - 1, true);
+	rencoder_sampling_prepare(index, nblocks);
+	rebuilt = rencoder_retune_some(index, heap);
+	if (rebuilt > 0)
+		ereport(info->message_level,
+				(errmsg("index \"%s\": %lld groups of block ranges were rebuilt",
+						RelationGetRelationName(index), (long long) rebuilt)));
+}
+
 IndexBulkDeleteResult *
 rencodervacuumcleanup(IndexVacuumInfo *info, IndexBulkDeleteResult *stats)
 {
 	Relation	heap;
-	uint64		nranges;
-	int64		rebuilt;
 
 	if (info->analyze_only)
 		return stats;
@@ -75,18 +100,7 @@ rencodervacuumcleanup(IndexVacuumInfo *info, IndexBulkDeleteResult *stats)
 
 	heap = table_open(IndexGetRelation(RelationGetRelid(info->index), false),
 					  AccessShareLock);
-	nranges = rencoder_range_count(rencoder_meta_get(info->index),
-								   RelationGetNumberOfBlocks(heap));
-
-	/* Scanning less than a batch of ranges costs less than an index would. */
-	if (nranges >= RENC_SLICE_RANGES)
-		(void) rencoder_summarize(info->index, heap, 0, nranges - 1, true);
-	rencoder_sampling_prepare(info->index, RelationGetNumberOfBlocks(heap));
-	rebuilt = rencoder_retune_some(info->index, heap);
-	if (rebuilt > 0)
-		ereport(info->message_level,
-				(errmsg("index \"%s\": %lld groups of block ranges were rebuilt",
-						RelationGetRelationName(info->index), (long long) rebuilt)));
+	maintain(info, heap);
 	table_close(heap, AccessShareLock);
 
 	/*
