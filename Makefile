@@ -30,6 +30,7 @@ FILTER_OBJS = \
 OBJS = $(FILTER_OBJS) \
 	src/autosummarize.o \
 	src/bitmap.o \
+	src/bounds.o \
 	src/boxes.o \
 	src/build.o \
 	src/check.o \

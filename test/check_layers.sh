@@ -32,7 +32,7 @@ sampling samplekeep sampletable
 groupbuild
 parallelbuild
 build summarize summarize_state summarize_steps summarize_whole rebuild retune desummarize interleave autosummarize insert scan bitmap vacuum costindex costheap cost validate handler
-target worker maintenance inspect samplefuncs check check_state check_blocks check_heap
+target bounds worker maintenance inspect samplefuncs check check_state check_blocks check_heap
 '
 
 # Words (extended regular expressions) that only the files named may use.
