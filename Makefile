@@ -41,6 +41,7 @@ OBJS = $(FILTER_OBJS) \
 	src/cost.o \
 	src/costheap.o \
 	src/costindex.o \
+	src/costlook.o \
 	src/desummarize.o \
 	src/directory.o \
 	src/encode.o \

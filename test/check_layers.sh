@@ -31,7 +31,7 @@ rangescan
 sampling samplekeep sampletable
 groupbuild
 parallelbuild
-build summarize summarize_state summarize_steps summarize_whole rebuild retune desummarize interleave autosummarize insert scan bitmap vacuum costindex costheap cost validate handler
+build summarize summarize_state summarize_steps summarize_whole rebuild retune desummarize interleave autosummarize insert scan bitmap vacuum costindex costlook costheap cost validate handler
 target bounds worker maintenance inspect samplefuncs check check_state check_blocks check_heap
 '
 
