@@ -34,6 +34,7 @@ FILTER_OBJS = \
 OBJS = $(FILTER_OBJS) \
 	src/autosummarize.o \
 	src/bitmap.o \
+	src/bounds.o \
 	src/boxes.o \
 	src/build.o \
 	src/check.o \
@@ -44,6 +45,7 @@ OBJS = $(FILTER_OBJS) \
 	src/cost.o \
 	src/costheap.o \
 	src/costindex.o \
+	src/costlook.o \
 	src/desummarize.o \
 	src/directory.o \
 	src/encode.o \

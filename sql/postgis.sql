@@ -161,6 +161,32 @@ FROM generate_series(0, 399, 7) i,
 	rencoder_candidates('places_g', ST_MakePoint(x, y), ST_MakePoint(x + 3, y + 5)) c,
 	rencoder_candidates('places_g', ST_MakePoint(x + 3, y), ST_MakePoint(x, y + 5)) b,
 	rencoder_candidates('places_g', box, box) e;
+-- As they are typed.
+SELECT a.candidates > 0 AS found, a = b AS literals, a = c AS typed, a = d AS text, a = e AS mixed, a = f AS corners, a = g AS boxes
+FROM rencoder_candidates('places_g', ST_MakePoint(-1, 40), ST_MakePoint(9, 50)) a,
+	rencoder_candidates('places_g', 'POINT(-1 40)', 'POINT(9 50)') b,
+	rencoder_candidates('places_g', 'POINT(-1 40)', ST_MakePoint(9, 50)) c,
+	rencoder_candidates('places_g', 'POINT(-1 40)'::text, 'SRID=4326;POINT(9 50)'::text) d,
+	rencoder_candidates('places_g', ST_MakePoint(-1, 40), 'POINT(9 50)') e,
+	rencoder_candidates('places_g', 'POINT(9 40)', 'POINT(-1 50)') f,
+	rencoder_candidates('places_g', 'BOX(-1 40,0 41)'::box2d, 'BOX(8 49,9 50)'::box2d) g;
+PREPARE typed AS SELECT candidates > 0 AS found FROM rencoder_candidates('places_g', $1, $2);
+EXECUTE typed('POINT(-1 40)', 'POINT(9 50)');
+DEALLOCATE typed;
+SELECT rencoder_add_query_sample('places_g', 'POINT(-1 40)', 'POINT(9 50)'), rencoder_add_query_sample('places_g', ST_MakePoint(9, 40), 'POINT(-1 50)');
+SELECT count(*), count(DISTINCT (lo_key, hi_key)) FROM rencoder_query_samples('places_g') WHERE kind = 'box' AND source = 'added';
+SELECT * FROM rencoder_candidates('places_g', 'POINT(1', 'POINT(2 2)');
+-- The casts of PostGIS make no other call ambiguous.
+CREATE TABLE typed (b bytea, t text, p point, n int8);
+CREATE INDEX typed_b ON typed USING rencoder (b);
+CREATE INDEX typed_t ON typed USING rencoder (t);
+CREATE INDEX typed_p ON typed USING rencoder (p);
+CREATE INDEX typed_n ON typed USING rencoder (n);
+SELECT a.ranges, b.ranges, c.ranges, d.ranges, e.ranges, f.ranges
+FROM rencoder_candidates('typed_b', '\x00'::bytea, '\x01'::bytea) a, rencoder_candidates('typed_b', '\x00', '\x01'::bytea) b,
+	rencoder_candidates('typed_t', 'a', 'b'::text) c, rencoder_candidates('typed_t', 'a'::varchar, 'b'::text) d,
+	rencoder_candidates('typed_p', '(1,2)', point(2, 1)) e, rencoder_candidates('typed_n', 1, 2::int8) f;
+DROP TABLE typed;
 SELECT candidates FROM rencoder_candidates('places_g', ST_MakePoint(5000, 5000), ST_MakePoint(5001, 5001));
 SELECT skipped FROM rencoder_candidates('places_g', ST_MakePoint(-1e300, -1e300), ST_MakePoint(1e300, 1e300));
 SELECT * FROM rencoder_candidates('places_g', 'POINT EMPTY'::geometry, ST_MakePoint(1, 1));

@@ -783,13 +783,13 @@ COMMENT ON FUNCTION rencoder_retune(regclass) IS
 
 CREATE FUNCTION rencoder_add_query_sample(
 	index regclass,
-	lo anyelement,
-	hi anyelement,
+	lo anycompatible,
+	hi anycompatible,
 	attnum integer DEFAULT 1)
 RETURNS void
 AS 'MODULE_PATHNAME'
-LANGUAGE C VOLATILE STRICT;
-COMMENT ON FUNCTION rencoder_add_query_sample(regclass, anyelement, anyelement, integer) IS
+LANGUAGE C VOLATILE;
+COMMENT ON FUNCTION rencoder_add_query_sample(regclass, anycompatible, anycompatible, integer) IS
 	'adds the interval from lo to hi to the query samples of a column (owner)';
 
 CREATE FUNCTION rencoder_query_samples(
@@ -882,8 +882,8 @@ COMMENT ON FUNCTION rencoder_ranges(regclass) IS
 
 CREATE FUNCTION rencoder_candidates(
 	index regclass,
-	lo anyelement,
-	hi anyelement,
+	lo anycompatible,
+	hi anycompatible,
 	OUT ranges bigint,
 	OUT skipped bigint,
 	OUT candidates bigint,
@@ -891,6 +891,6 @@ CREATE FUNCTION rencoder_candidates(
 	OUT index_pages bigint)
 RETURNS record
 AS 'MODULE_PATHNAME'
-LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
-COMMENT ON FUNCTION rencoder_candidates(regclass, anyelement, anyelement) IS
+LANGUAGE C VOLATILE PARALLEL RESTRICTED;
+COMMENT ON FUNCTION rencoder_candidates(regclass, anycompatible, anycompatible) IS
 	'what a scan for "first column BETWEEN lo AND hi" would visit, of points for "<@ box(lo, hi)" (owner, readers of the table)';

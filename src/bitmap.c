@@ -88,6 +88,8 @@ rencodergetbitmap(IndexScanDesc scan, TIDBitmap *tbm)
 		target.nblocks = RelationGetNumberOfBlocks(heap);
 		table_close(heap, AccessShareLock);
 
+		/* One search: a pass over the groups, for all elements of all arrays. */
+		rencoder_count_search(scan);
 		rencoder_scan_ranges(index, target.nblocks, query, scan->xs_snapshot,
 							 add_ranges, &target, NULL);
 		rencoder_sampling_scan(query, (double) target.npages / Max(target.nblocks, 1));

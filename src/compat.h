@@ -121,6 +121,16 @@ typedef Oid RencoderFileNumber;
 #define rencoder_estimate_array_length(root, node) estimate_array_length(node)
 #endif
 
+/* 18: EXPLAIN ANALYZE shows how many searches of the index a scan made. */
+#if PG_VERSION_NUM >= 180000
+#include "access/genam.h"
+#include "access/relscan.h"
+#define rencoder_count_search(scan) \
+	((scan)->instrument ? (void) (scan)->instrument->nsearches++ : (void) 0)
+#else
+#define rencoder_count_search(scan) ((void) 0)
+#endif
+
 /* 18: pg_noreturn, in front, became the only way to say so. */
 #if PG_VERSION_NUM >= 180000
 #define rencoder_noreturn pg_noreturn

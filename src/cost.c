@@ -177,18 +177,22 @@ all_known(const RencoderCostPath *p)
 
 /*
  * Notes the keys that are asked for, while the index is open.  A pattern such
- * as '%x' asks for all of them: nothing is gained.
+ * as '%x' asks for all of them: nothing is gained.  Coders have been trained on
+ * the rows, so who must not look makes keys without.  These say whether all are
+ * asked for, and no more: shapes are for others.
  */
 static void
-find_known_keys(RencoderCostPath *p)
+find_known_keys(RencoderCostPath *p, Relation index)
 {
 	for (int col = 0; col < p->index->nkeycolumns && !p->query->empty; col++)
 	{
 		RencoderCostColumn *column = &p->column[col];
+		bool		blind;
 
 		if (!p->query->column[col].has_keys || column->unknown)
 			continue;
-		column->known = rencoder_key_set(p->query, col, p->info.config[col].coder);
+		blind = !p->may_look && rencoder_key_is_coded(index, col);
+		column->known = rencoder_key_set(p->query, col, blind ? 0 : p->info.config[col].coder);
 		if (column->known != NULL && !column->known->none &&
 			column->known->query.overlap(column->known->query.arg, 0, PG_UINT64_MAX) == RENC_INSIDE)
 		{
@@ -196,6 +200,8 @@ find_known_keys(RencoderCostPath *p)
 			if (!column->nulls)
 				column->quals = NIL;
 		}
+		if (blind)
+			column->known = NULL;
 	}
 }
 
@@ -212,9 +218,10 @@ analyze_index(RencoderCostPath *p)
 		Relation	index = index_open(p->index->indexoid, NoLock);
 
 		p->query = rencoder_key_query(index, p->keys, p->nkeys);
-		rencoder_cost_index_read(index, heap_pages, p->query, &p->info);
-		find_known_keys(p);
-		if (all_known(p) && !btree_competes(p))
+		p->may_look = rencoder_cost_may_look(p->root, p->index);
+		rencoder_cost_index_read(index, heap_pages, p->query, p->may_look, &p->info);
+		find_known_keys(p, index);
+		if (p->may_look && all_known(p) && !btree_competes(p))
 			rencoder_cost_index_sample(index, heap_pages, p->query, &p->info);
 		index_close(index, NoLock);
 	}

@@ -4,6 +4,7 @@
  *
  *		cost.c			clauses -> ranges and index pages to be read
  *		costindex.c		what the planner learns from an index itself
+ *		costlook.c		whether the planner may look at the keys of rows
  *		costheap.c		telling the planner about the heap pages
  */
 #ifndef RENCODER_COST_H
@@ -55,6 +56,7 @@ typedef struct RencoderCostPath
 	IndexOptInfo *index;
 	double		loop_count;
 	List	   *quals;			/* of all columns */
+	bool		may_look;		/* may constants be compared with keys of rows? */
 	RencoderCostColumn column[INDEX_MAX_KEYS];
 	ScanKeyData *keys;			/* clauses with known bounds */
 	int			nkeys;
@@ -71,17 +73,26 @@ typedef struct RencoderCostPath
 } RencoderCostPath;
 
 /*
+ * May the constants of the query be compared with keys of rows in the index?
+ * Not if row security applies to the table, or the user that its privileges are
+ * checked as may not read the columns, or a view that is a security barrier
+ * stands before them.  No locks.
+ */
+extern bool rencoder_cost_may_look(PlannerInfo *root, const IndexOptInfo *index);
+
+/*
  * Reads what there is to know, for a table of "heap_pages" pages.  "query"
- * has the constants of the clauses and is compared with the groups' bounds.
+ * has the constants of the clauses and is compared with the groups' bounds, if
+ * "may_look".
  *
  * Reads the metapage, some directory pages and few headers.  Only a damaged
  * metapage is an error; of other damages the scan, if any, will complain.
  */
 extern void rencoder_cost_index_read(Relation index, double heap_pages,
-									 RencoderQuery *query,
+									 RencoderQuery *query, bool may_look,
 									 RencoderCostIndex *info);
 
-/* Fills in the sample.  "query" has all clauses. */
+/* Fills in the sample.  "query" has all clauses.  Only if may_look. */
 extern void rencoder_cost_index_sample(Relation index, double heap_pages,
 									   RencoderQuery *query,
 									   RencoderCostIndex *info);

@@ -27,6 +27,7 @@
 /* What a directory scan sums up; each group counts "weight" times. */
 typedef struct GroupSums
 {
+	bool		may_look;
 	double		seen;
 	double		meeting;
 	double		unsummarized;
@@ -113,7 +114,7 @@ look_at_entry(Relation index, RencoderEntry entry, double existing, double weigh
 	sums->seen += weight;
 	if (entry->flags & RENCODER_ENTRY_SEALED)
 	{
-		if (entry_meets(entry, query))
+		if (!sums->may_look || entry_meets(entry, query))
 			sums->meeting += weight;
 		for (int col = 0; col < query->natts; col++)
 			info->config[col] = entry->column[col].config;
@@ -163,12 +164,12 @@ look_at_directory(Relation index, const RencoderMeta *meta,
 
 void
 rencoder_cost_index_read(Relation index, double heap_pages,
-						 RencoderQuery *query, RencoderCostIndex *info)
+						 RencoderQuery *query, bool may_look, RencoderCostIndex *info)
 {
 	RencoderMeta meta_copy = *rencoder_meta_get(index);
 	const RencoderMeta *meta = &meta_copy;
 	RencoderMetaPageData *metadata = rencoder_meta_copy(index);
-	GroupSums	sums = {0};
+	GroupSums	sums = {.may_look = may_look};
 	uint32		ndirpages;
 	uint32		step;
 

@@ -9,18 +9,14 @@
 #include "scan.h"
 
 #include "access/htup_details.h"
-#include "catalog/pg_type.h"
 #include "fmgr.h"
 #include "funcapi.h"
-#include "parser/parse_coerce.h"
 #include "utils/builtins.h"
-#include "utils/fmgrprotos.h"
-#include "utils/geo_decls.h"
-#include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
 #include "utils/xid8.h"
 
+#include "bounds.h"
 #include "groupcopy.h"
 #include "space.h"
 #include "target.h"
@@ -410,153 +406,36 @@ rencoder_ranges(PG_FUNCTION_ARGS)
 	return (Datum) 0;
 }
 
-/* A scan key on the first column, as the planner would make it. */
-static void
-make_bound(ScanKey key, Relation index, StrategyNumber strategy, Oid argtype,
-		   Datum value)
-{
-	Oid			opcintype = index->rd_opcintype[0];
-	Oid			subtype = getBaseType(argtype);
-	Oid			operator;
-
-	if (IsBinaryCoercible(subtype, opcintype))
-		subtype = opcintype;
-	operator = get_opfamily_member(index->rd_opfamily[0], opcintype, subtype, strategy);
-	if (!OidIsValid(operator))
-		ereport(ERROR,
-				(errcode(ERRCODE_DATATYPE_MISMATCH),
-				 errmsg("index \"%s\" cannot compare its first column with type %s",
-						RelationGetRelationName(index), format_type_be(argtype)),
-				 errhint("Cast the bounds to %s.", format_type_be(opcintype))));
-	ScanKeyEntryInitialize(key, 0, 1, strategy,
-						   subtype, index->rd_indcollation[0], get_opcode(operator), value);
-}
-
-/* The function that casts between two types; an error if there is none. */
-static Oid
-find_cast(Oid from, Oid to)
-{
-	Oid			function;
-
-	if (find_coercion_pathway(to, from, COERCION_EXPLICIT, &function) != COERCION_PATH_FUNC)
-		ereport(ERROR,
-				(errcode(ERRCODE_UNDEFINED_FUNCTION),
-				 errmsg("there is no function to cast type %s to %s",
-						format_type_be(from), format_type_be(to))));
-	return function;
-}
-
-/* The bounds of a geometry. */
-static BOX *
-geometry_bounds(Relation index, Oid type, Datum geometry)
-{
-	LOCAL_FCINFO(fcinfo, 1);
-	FmgrInfo	cast;
-	Datum		result;
-
-	fmgr_info(find_cast(type, BOXOID), &cast);
-	InitFunctionCallInfoData(*fcinfo, &cast, 1, InvalidOid, NULL, NULL);
-	fcinfo->args[0].value = geometry;
-	fcinfo->args[0].isnull = false;
-	result = FunctionCallInvoke(fcinfo);
-	if (fcinfo->isnull)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("a bound is an empty geometry, which lies nowhere in index \"%s\"",
-						RelationGetRelationName(index)),
-				 errhint("Give two opposite corners of a box.")));
-	return DatumGetBoxP(result);
-}
-
-/*
- * A geometry whose bounds contain those of two others.  PostGIS has no cast
- * from box to geometry, but one from polygon.
- */
-static Datum
-geometry_around(Relation index, Oid type, Datum a, Datum b)
-{
-	Datum		boxes = DirectFunctionCall2(boxes_bound_box,
-											BoxPGetDatum(geometry_bounds(index, type, a)),
-											BoxPGetDatum(geometry_bounds(index, type, b)));
-
-	return OidFunctionCall1(find_cast(POLYGONOID, type), DirectFunctionCall1(box_poly, boxes));
-}
-
-/*
- * Scan keys for "first column BETWEEN lo AND hi", or "= lo" if both are equal;
- * of points and geometries: in the box whose corners these are.  Returns their
- * number.
- */
-static int
-make_bounds(ScanKey key, Relation index, Oid argtype, Datum lo, Datum hi)
-{
-	Oid			family = index->rd_opfamily[0];
-	Oid			opcintype = index->rd_opcintype[0];
-	Oid			type = getBaseType(argtype);
-	Oid			operator;
-
-	if (type == POINTOID && opcintype == POINTOID)
-	{
-		operator = get_opfamily_member(family, POINTOID, BOXOID, RENCODER_STRATEGY_CONTAINED);
-		if (OidIsValid(operator))
-		{
-			ScanKeyEntryInitialize(key, 0, 1, RENCODER_STRATEGY_CONTAINED, BOXOID,
-								   InvalidOid, get_opcode(operator),
-								   DirectFunctionCall2(points_box, lo, hi));
-			return 1;
-		}
-	}
-	operator = get_opfamily_member(family, opcintype, opcintype, RENCODER_STRATEGY_OVERLAP);
-	if (type == opcintype && OidIsValid(operator) && rencoder_key_is_boxed(index, 0))
-	{
-		ScanKeyEntryInitialize(key, 0, 1, RENCODER_STRATEGY_OVERLAP, type, InvalidOid,
-							   get_opcode(operator), geometry_around(index, type, lo, hi));
-		return 1;
-	}
-	make_bound(&key[0], index, BTGreaterEqualStrategyNumber, argtype, lo);
-	make_bound(&key[1], index, BTLessEqualStrategyNumber, argtype, hi);
-
-	/* Equality prunes under collations, too, under which order does not. */
-	type = key->sk_subtype;
-	operator = get_opfamily_member(family, type, type, BTEqualStrategyNumber);
-	if (!OidIsValid(operator) ||
-		!DatumGetBool(OidFunctionCall2Coll(get_opcode(operator), key->sk_collation, lo, hi)))
-		return 2;
-	make_bound(key, index, BTEqualStrategyNumber, argtype, lo);
-	return 1;
-}
-
 static void
 ignore_candidates(void *arg, uint64 first_range, renc_mask ranges)
 {
 }
 
 /*
- * rencoder_candidates(index regclass, lo anyelement, hi anyelement)
+ * rencoder_candidates(index regclass, lo anycompatible, hi anycompatible)
  *		returns record
  *
  * What a scan for "first column BETWEEN lo AND hi" with the present snapshot
- * would visit; of points, for "first column <@ box(lo, hi)", of geometries for
- * "first column && the box around both".  AccessShareLock on table and index.
+ * would visit; bounds.h says what that means for other types than numbers.
+ * AccessShareLock on table and index.
  */
 Datum
 rencoder_candidates(PG_FUNCTION_ARGS)
 {
-	Oid			argtype = get_fn_expr_argtype(fcinfo->flinfo, 1);
 	RencoderTarget target;
 	RencoderScanCounts counts = {0};
-	ScanKeyData key[2];
+	ScanKeyData keys[RENCODER_BOUND_KEYS];
 	int			nkeys;
 	Row			row = {0};
 
-	if (!OidIsValid(argtype))
-		elog(ERROR, "could not determine the type of the bounds");
+	if (PG_ARGISNULL(0))
+		PG_RETURN_NULL();
 	rencoder_target_open(&target, PG_GETARG_OID(0), AccessShareLock,
 						 RENCODER_PRIVILEGE_READ);
 	rencoder_target_require_valid(&target);
-	nkeys = make_bounds(key, target.index, argtype, PG_GETARG_DATUM(1), PG_GETARG_DATUM(2));
+	nkeys = rencoder_bounds_keys(&target, 0, fcinfo, keys);
 	rencoder_scan_ranges(target.index, RelationGetNumberOfBlocks(target.heap),
-						 rencoder_key_query(target.index, key, nkeys),
+						 rencoder_key_query(target.index, keys, nkeys),
 						 GetActiveSnapshot(), ignore_candidates, NULL, &counts);
 	put(&row, Int64GetDatum(counts.ranges));
 	put(&row, Int64GetDatum(counts.skipped));

@@ -12,6 +12,7 @@
 #include "utils/acl.h"
 #include "utils/builtins.h"
 
+#include "bounds.h"
 #include "target.h"
 
 PG_FUNCTION_INFO_V1(rencoder_add_query_sample);
@@ -31,73 +32,75 @@ column_arg(Relation index, int32 attnum)
 	return attnum - 1;
 }
 
-/* The key of a bound, by the column's newest coder. */
-static uint64
-bound_key(Relation index, int col, Oid argtype, Datum value, const RencoderCoder *coder)
-{
-	Oid			type = rencoder_key_type(index, col, argtype);
-	uint64		key;
-
-	if (!OidIsValid(type))
-		ereport(ERROR,
-				(errcode(ERRCODE_DATATYPE_MISMATCH),
-				 errmsg("index \"%s\" cannot compare its column %d with type %s",
-						RelationGetRelationName(index), col + 1, format_type_be(argtype)),
-				 errhint("Cast the bounds to %s.", format_type_be(index->rd_opcintype[col]))));
-	if (!rencoder_key_encode_as(index, col, type, value, coder, &key))
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("a bound has no key in index \"%s\"", RelationGetRelationName(index)),
-				 errhint("Give bounds that values of the column could have.")));
-	return key;
-}
-
-static void
-add_sample(Relation index, int col, Oid argtype, Datum lo, Datum hi)
+/*
+ * The sample that a scan with these keys on a column would leave, coded by the
+ * column's newest coder.
+ */
+static RencoderSample
+sample_of_keys(Relation index, int col, const ScanKeyData *keys, int nkeys)
 {
 	uint32		generation = rencoder_coder_newest(index, col);
-	const RencoderCoder *coder;
+	RencoderQuery *query = rencoder_key_query(index, keys, nkeys);
+	const RencoderKeySet *set = rencoder_key_set(query, col, generation);
 	RencoderSample sample;
-	uint64		lo_key;
-	uint64		hi_key;
 
-	if (!rencoder_coder_find(rencoder_coders_create(), index, col, generation, &coder))
+	if (set == NULL)
 		elog(ERROR, "coder %u of index \"%s\" is gone", generation,
 			 RelationGetRelationName(index));
-	lo_key = bound_key(index, col, argtype, lo, coder);
-	hi_key = bound_key(index, col, argtype, hi, coder);
-	if (lo_key > hi_key)
+	if (set->none && rencoder_key_is_boxed(index, col))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("the bounds of a query sample are not two corners of a box"),
+				 errhint("Give bounds that values of the column could have.")));
+	if (set->none)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("lower bound of a query sample must not be greater than its upper bound"),
 				 errhint("Exchange the bounds.")));
-	sample = rencoder_sample_interval(lo_key, hi_key, generation, RENCODER_SAMPLE_ADDED);
-	if (rencoder_key_is_boxed(index, col))
-		sample.kind = RENCODER_SAMPLE_BOX;
+	if (set->boxes.n == 0)
+		return rencoder_sample_interval(set->set.interval[0].lo, set->set.interval[0].hi,
+										generation, RENCODER_SAMPLE_ADDED);
+	sample = rencoder_sample_interval(renc_zorder(set->boxes.box[0].xlo, set->boxes.box[0].ylo),
+									  renc_zorder(set->boxes.box[0].xhi, set->boxes.box[0].yhi),
+									  generation, RENCODER_SAMPLE_ADDED);
+	sample.kind = RENCODER_SAMPLE_BOX;
+	return sample;
+}
 
+static void
+store_sample(Relation index, int col, const RencoderSample *sample)
+{
 	if (rencoder_samples_root(index) == RENCODER_NO_BLOCK)
 	{
 		rencoder_meta_lock_maintainer(index);
 		rencoder_samples_make(index, true);
 		rencoder_meta_unlock_maintainer(index);
 	}
-	rencoder_samples_store(index, col, &sample, 1, true);
+	rencoder_samples_store(index, col, sample, 1, true);
 }
 
 /*
- * rencoder_add_query_sample(index regclass, lo anyelement, hi anyelement,
+ * rencoder_add_query_sample(index regclass, lo anycompatible, hi anycompatible,
  *		attnum integer) returns void
  *
- * Adds an interval that users ask for.  RowExclusiveLock on table and index.
+ * Adds an interval that users ask for; bounds.h says what they may be.
+ * RowExclusiveLock on table and index.
  */
 Datum
 rencoder_add_query_sample(PG_FUNCTION_ARGS)
 {
-	Oid			argtype = get_fn_expr_argtype(fcinfo->flinfo, 1);
 	RencoderTarget target;
+	ScanKeyData keys[RENCODER_BOUND_KEYS];
+	RencoderSample sample;
+	int			nkeys;
+	int			col;
 
-	if (!OidIsValid(argtype))
-		elog(ERROR, "could not determine the type of the bounds");
+	if (PG_ARGISNULL(0))
+		PG_RETURN_NULL();
+	if (PG_ARGISNULL(3))
+		ereport(ERROR,
+				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+				 errmsg("the number of the column must not be null")));
 	if (RecoveryInProgress())
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
@@ -106,8 +109,10 @@ rencoder_add_query_sample(PG_FUNCTION_ARGS)
 	rencoder_target_open(&target, PG_GETARG_OID(0), RowExclusiveLock,
 						 RENCODER_PRIVILEGE_OWNER);
 	rencoder_target_require_valid(&target);
-	add_sample(target.index, column_arg(target.index, PG_GETARG_INT32(3)), argtype,
-			   PG_GETARG_DATUM(1), PG_GETARG_DATUM(2));
+	col = column_arg(target.index, PG_GETARG_INT32(3));
+	nkeys = rencoder_bounds_keys(&target, col, fcinfo, keys);
+	sample = sample_of_keys(target.index, col, keys, nkeys);
+	store_sample(target.index, col, &sample);
 	rencoder_target_close(&target);
 	PG_RETURN_VOID();
 }

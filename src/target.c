@@ -110,13 +110,25 @@ check_storage(Relation index)
 				 errhint("Unlogged tables and their indexes exist on the primary only.")));
 }
 
+void
+rencoder_target_as_caller(const RencoderTarget *target)
+{
+	SetUserIdAndSecContext(target->save_userid, target->save_sec_context);
+}
+
+void
+rencoder_target_as_owner(const RencoderTarget *target)
+{
+	SetUserIdAndSecContext(target->heap->rd_rel->relowner,
+						   target->save_sec_context | SECURITY_RESTRICTED_OPERATION);
+}
+
 /* Expressions of the index are evaluated as the table's owner. */
 static void
 become_owner(RencoderTarget *target)
 {
 	GetUserIdAndSecContext(&target->save_userid, &target->save_sec_context);
-	SetUserIdAndSecContext(target->heap->rd_rel->relowner,
-						   target->save_sec_context | SECURITY_RESTRICTED_OPERATION);
+	rencoder_target_as_owner(target);
 	target->save_nestlevel = NewGUCNestLevel();
 	rencoder_restrict_search_path();
 }

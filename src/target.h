@@ -59,6 +59,14 @@ typedef enum RencoderTry
 extern RencoderTry rencoder_target_try_open(RencoderTarget *target, Oid indexoid,
 											LOCKMODE lockmode);
 
+/*
+ * Between opening and closing, for what must not run with the owner's rights,
+ * such as functions of a type that the caller made; and back.  An error puts
+ * back all.
+ */
+extern void rencoder_target_as_caller(const RencoderTarget *target);
+extern void rencoder_target_as_owner(const RencoderTarget *target);
+
 /* Switches back and closes both, releasing the locks. */
 extern void rencoder_target_close(RencoderTarget *target);
 

@@ -35,8 +35,8 @@ rangescan
 sampling samplekeep sampletable
 groupbuild
 parallelbuild
-build summarize summarize_state summarize_steps summarize_whole rebuild retune desummarize interleave autosummarize insert scan bitmap vacuum costindex costheap cost validate handler
-target worker maintenance inspect samplefuncs check check_state check_blocks check_heap
+build summarize summarize_state summarize_steps summarize_whole rebuild retune desummarize interleave autosummarize insert scan bitmap vacuum costindex costlook costheap cost validate handler
+target bounds worker maintenance inspect samplefuncs check check_state check_blocks check_heap
 '
 
 # Words (extended regular expressions) that only the files named may use.
