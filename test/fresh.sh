@@ -108,9 +108,12 @@ layer()
 	touch "$store/$name.complete"
 }
 
-make_systems()
+# make_system SUITE NAME
+make_system()
 {
-	local suite=$1 pg=$2
+	local suite=$1 pg
+
+	pg=$(pg_of "$suite")
 
 	if [ ! -e "$store/base.complete" ]; then
 		echo "making $store (kept for the next run)"
@@ -121,7 +124,9 @@ make_systems()
 		let_in_apt "$store/base" "$suite"
 		touch "$store/base.complete"
 	fi
+	[ "$2" != base ] || return 0
 	layer noheaders "$store/base" "postgresql-$pg" libpq-dev
+	[ "$2" != noheaders ] || return 0
 	layer complete "$store/noheaders:$store/base" "postgresql-server-dev-$pg" gcc libc6-dev make \
 		libxxhash-dev perl libipc-run-perl clang
 }
@@ -301,12 +306,12 @@ main()
 	touch "$RESULTS"
 	for suite in "${suites[@]}"; do
 		store=$CHROOTS/fresh/$suite
-		make_systems "$suite" "$(pg_of "$suite")"
 		while read -r name system user what <&3; do
 			[ -n "$name" ] || continue
 			[ ${#only[@]} -eq 0 ] || [[ " ${only[*]} " == *" $name "* ]] || continue
 			heading "$suite: $what"
 			wrong=
+			make_system "$suite" "$system"
 			run_case "$name" "$system" "$user" "$suite"
 		done 3<<< "$CASES"
 	done
