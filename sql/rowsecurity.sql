@@ -120,6 +120,23 @@ SET ROLE regress_rencoder_tenant;
 SELECT 'closed', sec_alike('secp WHERE a = %s', '500000000', '500500000');
 RESET ROLE;
 
-DROP TABLE sec, secp, sec_queries CASCADE;
+-- What a coder has learnt of hidden strings does not show either.
+CREATE TABLE sec_words (who name, s text COLLATE "C", filler text) WITH (autovacuum_enabled = off);
+INSERT INTO sec_words SELECT CASE WHEN i % 100 = 1 THEN 'regress_rencoder_tenant' ELSE 'other' END, md5((i * 7919 % 4096)::text), repeat('x', 200)
+FROM generate_series(1, 14000) i;
+INSERT INTO sec_words SELECT 'other', 'crowd/' || md5(i::text), repeat('x', 200) FROM generate_series(1, 14000) i;
+CREATE INDEX sec_words_s ON sec_words USING rencoder (s) WITH (pages_per_range = 1, autosummarize = off);
+VACUUM ANALYZE sec_words;
+GRANT SELECT ON sec_words TO regress_rencoder_tenant;
+CREATE POLICY own ON sec_words USING (who = current_user);
+SET ROLE regress_rencoder_tenant;
+SELECT 'open', sec_alike('sec_words WHERE s ^@ %L', 'crowd/123', 'crow1/123');
+RESET ROLE;
+ALTER TABLE sec_words ENABLE ROW LEVEL SECURITY;
+SET ROLE regress_rencoder_tenant;
+SELECT 'closed', sec_alike('sec_words WHERE s ^@ %L', 'crowd/123', 'crow1/123');
+RESET ROLE;
+
+DROP TABLE sec, secp, sec_words, sec_queries CASCADE;
 DROP FUNCTION sec_plan, sec_alike;
 DROP ROLE regress_rencoder_tenant, regress_rencoder_viewer, regress_rencoder_auditor, regress_rencoder_landlord;

@@ -28,7 +28,7 @@ find_named_table(PlannerInfo *root, Index rti, Oid *relid)
 	{
 		RangeTblEntry *rte = planner_rt_fetch(rti, root);
 
-		if (rte->securityQuals != NIL || rte->security_barrier)
+		if (rte->securityQuals != NIL)
 			return false;
 		if (rte->rtekind == RTE_RELATION)
 			*relid = rte->relid;
