@@ -42,6 +42,7 @@ typedef struct RencoderPlanner
 	uint32		share_version[INDEX_MAX_KEYS];	/* of it that is known here */
 	renc_model *model;			/* work space, NULL until needed */
 	renc_sample *sample;		/* room for samples, NULL until needed */
+	renc_own_box *box;			/* and for those that are made, of boxes */
 } RencoderPlanner;
 
 /* What is expected of a configuration. */
