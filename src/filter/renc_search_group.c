@@ -242,7 +242,18 @@ renc_search_group(renc_search *search, renc_model *model,
 		return;
 	}
 	if (search->warm)
+	{
 		renc_model_predict(model, &search->shape, INFINITY, &choice->now);
+
+		/* All samples may say what the few did not. */
+		if (in->draw && !search->due && within(search, &choice->now, DRAWN_DRIFT))
+		{
+			choice->shape = search->shape;
+			choice->best = search->last = choice->now;
+			prefer_rule(search, model, in, choice);
+			return;
+		}
+	}
 
 	/*
 	 * The first search is what a build costs at least.  Later ones may go into
