@@ -4,7 +4,7 @@
  *
  * The shape is the one with the least predicted cost under a sample of queries
  * (src/filter/renc_search.h): those that the index was given or has recorded,
- * or else intervals between the column's own values.
+ * or else intervals between the column's own values, or boxes around its points.
  */
 #ifndef RENCODER_PLAN_H
 #define RENCODER_PLAN_H
