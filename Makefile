@@ -24,6 +24,7 @@ FILTER_OBJS = \
 	src/filter/renc_program.o \
 	src/filter/renc_rule.o \
 	src/filter/renc_search.o \
+	src/filter/renc_search_boxes.o \
 	src/filter/renc_search_group.o \
 	src/filter/renc_search_sample.o \
 	src/filter/renc_shape.o \

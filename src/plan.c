@@ -23,6 +23,9 @@
  */
 #define MIN_SEARCHED_KEYS	20000
 
+/* For boxes it will not: it lets a hundred times as much through as need be. */
+#define MIN_BOXED_KEYS		5000
+
 /* Fixed: the same table makes the same index. */
 #define OWN_SAMPLE_SEED		20220612
 
@@ -53,10 +56,7 @@
  */
 #define ENOUGH_QUERIES		200
 
-/*
- * Own values say nothing of the boxes that are asked for, so there the rule
- * stands in until there are so many.
- */
+/* Of boxes: how large they are is the least that own points can tell. */
 #define ENOUGH_BOXES		50
 
 RencoderPlanner *
@@ -299,6 +299,7 @@ make_room(RencoderPlanner *planner)
 
 	planner->model = palloc(renc_model_size());
 	planner->sample = palloc((RENC_SEARCH_SAMPLES + RENCODER_SAMPLES_MAX) * sizeof(renc_sample));
+	planner->box = palloc(RENC_SEARCH_SAMPLES * sizeof(renc_own_box));
 	MemoryContextSwitchTo(old);
 }
 
@@ -346,27 +347,46 @@ weigh_defaults(const RencoderPlanner *planner, RencoderQueries *q, const ColumnK
 	q->weighed = true;
 }
 
+/* What draw_samples() needs to know. */
+typedef struct SampleDrawing
+{
+	RencoderPlanner *planner;
+	int			col;
+	const ColumnKeys *k;
+} SampleDrawing;
+
+/* The part of the weight of all samples that real queries have. */
+static double
+share_of_real(const RencoderPlanner *planner, int col, const RencoderQueries *q)
+{
+	return Min(1.0, (double) q->nreal / (is_boxed(planner, col) ? ENOUGH_BOXES : ENOUGH_QUERIES));
+}
+
 /*
  * The samples for a group: real queries; while there are not enough of them,
- * also default ones, or intervals between the group's own values.  Together
- * the real ones weigh as much as there are of the number that is enough.
+ * also default ones, or intervals between the group's own values, or boxes around
+ * them, "own" in number.  Together the real ones weigh as much as there are of the number
+ * that is enough.
  */
 static int
-choose_samples(RencoderPlanner *planner, int col, RencoderQueries *q, const ColumnKeys *k)
+choose_samples(RencoderPlanner *planner, int col, RencoderQueries *q, const ColumnKeys *k, int own)
 {
-	double		share = Min(1.0, (double) q->nreal / ENOUGH_QUERIES);
+	double		share = share_of_real(planner, col, q);
 	int			n = q->nreal;
 
 	if (!q->weighed && q->n > q->nreal)
 		weigh_defaults(planner, q, k);
 	memcpy(planner->sample, q->sample, q->n * sizeof(renc_sample));
-	if (share >= 1 || is_boxed(planner, col))
+	if (share >= 1)
 		return n;
 	if (q->n > q->nreal)
 		n = q->n;
+	else if (is_boxed(planner, col))
+		n += renc_search_own_boxes(k->ranges, k->n, planner->table_ranges, OWN_SAMPLE_SEED,
+								   planner->box, planner->sample + n, own);
 	else
 		n += renc_search_own_samples(k->ranges, k->n, planner->table_ranges, OWN_SAMPLE_SEED,
-									 planner->sample + n, RENC_SEARCH_SAMPLES);
+									 planner->sample + n, own);
 	if (q->nreal > 0 && n > q->nreal)
 	{
 		double		others = 0;
@@ -380,6 +400,15 @@ choose_samples(RencoderPlanner *planner, int col, RencoderQueries *q, const Colu
 	return n;
 }
 
+/* Boxes take long to make: to look whether a shape still does, a search wants few. */
+static size_t
+draw_samples(void *arg, size_t own)
+{
+	const SampleDrawing *d = arg;
+
+	return choose_samples(d->planner, d->col, &d->planner->queries[d->col], d->k, (int) own);
+}
+
 /* The shape by rule. */
 static void
 plan_by_rule(const RencoderPlanner *planner, int col, const ColumnKeys *k,
@@ -391,18 +420,27 @@ plan_by_rule(const RencoderPlanner *planner, int col, const ColumnKeys *k,
 		renc_rule_shape(k->ranges, k->n, planner->bits_per_key, shape);
 }
 
+/* Are there so few keys that the rule is to choose, where no queries are known? */
+static bool
+are_few(const RencoderPlanner *planner, int col, const ColumnKeys *k)
+{
+	/* What was found for the group before costs little to look at. */
+	if (is_boxed(planner, col))
+		return k->total < MIN_BOXED_KEYS && !planner->search[col].warm;
+	return k->total < MIN_SEARCHED_KEYS;
+}
+
 /* Prepares the model for a group; false if the rule is to choose. */
 static bool
 prepare_model(RencoderPlanner *planner, int col, const ColumnKeys *k,
-			  const RencoderConfig *config, renc_model_input *in)
+			  const RencoderConfig *config, SampleDrawing *drawing, renc_model_input *in)
 {
 	RencoderQueries *q;
 
 	if (k->total == 0)
 		return false;
 	q = load_queries(planner, col, config->coder);
-	if (is_boxed(planner, col) ? q->nreal < ENOUGH_BOXES :
-		k->total < MIN_SEARCHED_KEYS && q->n == 0)
+	if (q->n == 0 && are_few(planner, col, k))
 		return false;
 	if (planner->model == NULL)
 		make_room(planner);
@@ -415,10 +453,20 @@ prepare_model(RencoderPlanner *planner, int col, const ColumnKeys *k,
 	in->capacity = config->capacity;
 	in->pages_per_range = planner->pages_per_range;
 	in->window_cost = WINDOW_COST;
-	in->nsamples = choose_samples(planner, col, q, k);
 	in->sample = planner->sample;
 	in->table_keys = (double) k->total / k->n * planner->table_ranges;
-	in->asked = in->nsamples == (size_t) q->nreal;
+	in->areal = is_boxed(planner, col);
+	in->asked = share_of_real(planner, col, q) >= 1;
+	if (in->areal && !in->asked)
+	{
+		drawing->planner = planner;
+		drawing->col = col;
+		drawing->k = k;
+		in->draw = draw_samples;
+		in->draw_arg = drawing;
+	}
+	else
+		in->nsamples = choose_samples(planner, col, q, k, RENC_SEARCH_SAMPLES);
 	if (!in->asked && q->n > q->nreal)
 		in->max_predictions = MANY_PREDICTIONS;
 	return true;
@@ -452,8 +500,8 @@ plan_dict(RencoderConfig *config, RencoderPrediction *prediction)
 
 /* The search for a group, from the shape found last by whichever process. */
 static void
-search_group(RencoderPlanner *planner, int col, const ColumnKeys *k,
-			 const renc_model_input *in, renc_choice *choice)
+search_group(RencoderPlanner *planner, int col, const renc_model_input *in,
+			 renc_choice *choice)
 {
 	renc_search *search = &planner->search[col];
 	bool		claimed = false;
@@ -462,14 +510,6 @@ search_group(RencoderPlanner *planner, int col, const ColumnKeys *k,
 		claimed = rencoder_planshare_begin(planner->share, col, search,
 										   &planner->share_version[col]);
 
-	/* The search knows only the rule for intervals. */
-	if (is_boxed(planner, col) && !search->warm)
-	{
-		renc_shape	shape;
-
-		plan_by_rule(planner, col, k, &shape);
-		renc_search_resume(search, planner->bits_per_key, &shape, -1);
-	}
 	renc_search_group(search, planner->model, in, choice);
 	if (planner->share != NULL)
 		rencoder_planshare_end(planner->share, col, search, claimed, choice->searched,
@@ -482,6 +522,7 @@ rencoder_plan_column(RencoderPlanner *planner, const RencoderCollector *c, int c
 					 RencoderConfig *config, RencoderPrediction *prediction)
 {
 	ColumnKeys	k;
+	SampleDrawing drawing;
 	renc_shape	shape;
 	renc_model_input in;
 	renc_choice choice;
@@ -500,9 +541,9 @@ rencoder_plan_column(RencoderPlanner *planner, const RencoderCollector *c, int c
 	}
 	plan_size(planner, &k, min_capacity, config);
 	prediction->fpr = prediction->best_fpr = prediction->cost = -1;
-	if (prepare_model(planner, col, &k, config, &in))
+	if (prepare_model(planner, col, &k, config, &drawing, &in))
 	{
-		search_group(planner, col, &k, &in, &choice);
+		search_group(planner, col, &in, &choice);
 		shape = choice.shape;
 		prediction->fpr = choice.best.fpr;
 		prediction->cost = choice.best.cost;
@@ -522,6 +563,7 @@ rencoder_plan_again(RencoderPlanner *planner, const RencoderCollector *c, int co
 					RencoderPrediction *now, RencoderPrediction *best)
 {
 	ColumnKeys	k;
+	SampleDrawing drawing;
 	renc_shape	shape;
 	renc_model_input in;
 	renc_choice choice;
@@ -538,7 +580,7 @@ rencoder_plan_again(RencoderPlanner *planner, const RencoderCollector *c, int co
 	}
 	plan_size(planner, &k, min_capacity, config);
 	plan_by_rule(planner, col, &k, &shape);
-	if (prepare_model(planner, col, &k, config, &in))
+	if (prepare_model(planner, col, &k, config, &drawing, &in))
 	{
 		bool		filter = present->format == RENCODER_FORMAT_FILTER &&
 			renc_shape_unpack(present->shape, &shape, NULL);

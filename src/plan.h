@@ -4,7 +4,7 @@
  *
  * The shape is the one with the least predicted cost under a sample of queries
  * (src/filter/renc_search.h): those that the index was given or has recorded,
- * or else intervals between the column's own values.
+ * or else intervals between the column's own values, or boxes around its points.
  */
 #ifndef RENCODER_PLAN_H
 #define RENCODER_PLAN_H
@@ -42,6 +42,7 @@ typedef struct RencoderPlanner
 	uint32		share_version[INDEX_MAX_KEYS];	/* of it that is known here */
 	renc_model *model;			/* work space, NULL until needed */
 	renc_sample *sample;		/* room for samples, NULL until needed */
+	renc_own_box *box;			/* and for those that are made, of boxes */
 } RencoderPlanner;
 
 /* What is expected of a configuration. */

@@ -8,7 +8,7 @@
  * 128 ranges of KEYS points that crowd around a thousand places, and small boxes near
  * points.  First the median of predicted / measured of shapes drawn at random, each
  * predicted from DRAWS draws of SAMPLES samples.  Then, for each draw, the shape that the
- * search chooses from the rule's (what a build does) and from that of the draw before
+ * search chooses (what a build does) and what it chooses from that of the draw before
  * (what retuning does): its predicted and measured rate, the latter relative to the
  * least of all of them, and the processor time of the search.  With -v every shape.
  *
@@ -174,6 +174,7 @@ draw_samples(boxes *b, renc_sample *sample)
 	}
 	in = bench_input(&g, sample, nsamples);
 	in.window_cost = WINDOW_COST;
+	in.areal = true;
 	in.asked = true;
 	in.pages_per_range = PAGES;
 	return in;
@@ -257,9 +258,7 @@ compare_choices(const boxes *judges, renc_sample *sample, double *missed)
 		c[i].ms = -1e3 * bench_seconds();
 		if (i % 2 == 0)
 		{
-			renc_rule_shape_areal(g.ranges, g.nranges, bits_per_key, &before);
 			renc_search_start(&search, bits_per_key);
-			renc_search_resume(&search, bits_per_key, &before, -1);
 			renc_search_group(&search, model, &in, &choice);
 		}
 		else

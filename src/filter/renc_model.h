@@ -70,6 +70,11 @@ typedef struct renc_model_input
 
 	const renc_sample *sample;
 	size_t		nsamples;
+	bool		areal;			/* keys in Z-order, asked for by boxes */
+	size_t		(*draw) (void *arg, size_t own);	/* makes so many samples besides those
+								 * that are known, and says how many there are then.
+								 * NULL: they are there.  Only a search draws */
+	void	   *draw_arg;
 	bool		asked;			/* the samples are queries that were put, not made up: a
 								 * first search takes what it takes */
 	size_t		max_samples;	/* use at most so many; 0 = no limit of one's own */

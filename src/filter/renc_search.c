@@ -403,6 +403,16 @@ climb_all(hunt *h, int nclimbs, search_result *rule)
 		climb(h, &h->best[i]);
 }
 
+/* The shape by rule. */
+void
+renc_search_rule(const renc_model_input *in, double bits_per_key, renc_shape *shape)
+{
+	if (in->areal)
+		renc_rule_shape_areal(in->ranges, in->nranges, bits_per_key, shape);
+	else
+		renc_rule_shape(in->ranges, in->nranges, bits_per_key, shape);
+}
+
 void
 renc_search_model(renc_model *model, const renc_model_input *in, double bits_per_key,
 			 const renc_shape *from, bool grid, int predictions, search_result *result)
@@ -419,7 +429,7 @@ renc_search_model(renc_model *model, const renc_model_input *in, double bits_per
 	h.max_kw = in->max_kw > 0 ? in->max_kw : RENC_SEARCH_KW;
 	if (from == NULL || grid)
 	{
-		renc_rule_shape(in->ranges, in->nranges, bits_per_key, &rule.shape);
+		renc_search_rule(in, bits_per_key, &rule.shape);
 		offer(&h, &rule.shape);
 		if (h.nstarts > 0)
 			rule.p = h.best[0].p;

@@ -24,6 +24,7 @@
 #define RENC_SEARCH_H
 
 #include "renc_model.h"
+#include "renc_zorder.h"
 
 /* Search again when the predicted cost is over this times the last search's. */
 #define RENC_SEARCH_DRIFT	1.3
@@ -99,5 +100,21 @@ extern void renc_search_compare(renc_model *model, const renc_model_input *in,
 extern int	renc_search_own_samples(const renc_keys *ranges, int nranges,
 									double table_ranges, uint64_t seed,
 									renc_sample *sample, int n);
+
+/* A sample box, with all that its query needs. */
+typedef struct renc_own_box
+{
+	renc_box	box;
+	renc_box_set set;
+	renc_query	query;
+} renc_own_box;
+
+/*
+ * The same for keys in Z-order: boxes around and beside keys, from points to what
+ * most ranges match.  The samples refer to "box", which has room for n.
+ */
+extern int	renc_search_own_boxes(const renc_keys *ranges, int nranges,
+								  double table_ranges, uint64_t seed,
+								  renc_own_box *box, renc_sample *sample, int n);
 
 #endif							/* RENC_SEARCH_H */

@@ -29,6 +29,7 @@
  * range, and a prediction beside the throwing of some ranges' keys.
  */
 #define PAIR_WORK		0.15
+#define BOX_PAIR_WORK	0.75
 #define PREDICT_WORK	1000.0
 #define THROW_WORK		0.08
 
@@ -37,6 +38,12 @@
 
 /* Costs so many times what was expected: searched for again, whatever that takes. */
 #define WRONG_SHAPE		4.0
+
+/*
+ * Few of the boxes drawn have a key of another range close by, and these decide; so what is
+ * predicted from a part of them tells no less than this from 1.
+ */
+#define DRAWN_DRIFT		2.0
 
 /* Share of the work of a build that checking and searching may take. */
 #define WORK_SHARE		0.08
@@ -82,6 +89,12 @@ total_keys(const renc_model_input *in)
 }
 
 static double
+sample_work(const renc_model_input *in)
+{
+	return (in->areal ? BOX_PAIR_WORK : PAIR_WORK) * in->nranges;
+}
+
+static double
 predict_work(const renc_model_input *in)
 {
 	return PREDICT_WORK + THROW_WORK * 2 * (double) total_keys(in) / in->nranges;
@@ -102,27 +115,52 @@ within(renc_search *search, const renc_prediction *p, double times)
 	return true;
 }
 
+/*
+ * For boxes the rule's shape differs more from group to group than any shape that is kept
+ * can be good for: where it would be better, this group has it.
+ */
+static void
+prefer_rule(const renc_search *search, renc_model *model, const renc_model_input *in,
+			renc_choice *choice)
+{
+	renc_prediction p;
+	renc_shape	rule;
+
+	renc_search_rule(in, search->bits_per_key, &rule);
+	renc_model_predict(model, &rule, choice->now.cost, &p);
+	if (p.complete && p.cost < choice->now.cost)
+	{
+		choice->shape = rule;
+		choice->best = p;
+	}
+}
+
 /* Is the previous shape still good?  Looks at as many samples as work allows. */
 static bool
 still_good(renc_search *search, renc_model *model, const renc_model_input *in,
 		   renc_choice *choice)
 {
 	renc_model_input few = *in;
-	double		samples = (search->credit - predict_work(in)) / (PAIR_WORK * in->nranges);
-	double		limit = fmax(1, (double) in->nsamples);
+	double		samples = (search->credit - predict_work(in)) / sample_work(in);
+	double		limit = in->draw ? RENC_SEARCH_SAMPLES : fmax(1, (double) in->nsamples);
 	bool		in_debt = samples < MIN_CHECKED;
+	double		drift = in->draw ? DRAWN_DRIFT : RENC_SEARCH_DRIFT;
 
 	/* Some are looked at in any case: that costs less than a hundredth of a group. */
 	choice->shape = search->shape;
-	few.max_samples = (size_t) fmin(fmax(samples, MIN_CHECKED), limit);
-	search->credit -= PAIR_WORK * in->nranges * (double) few.max_samples + predict_work(in);
+	samples = fmin(fmax(samples, MIN_CHECKED), limit);
+	if (in->draw)
+		few.nsamples = in->draw(in->draw_arg, (size_t) samples);
+	else
+		few.max_samples = (size_t) samples;
+	search->credit -= sample_work(in) * floor(samples) + predict_work(in);
 	if (!renc_model_init(model, &few))
 		return true;
 	renc_model_predict(model, &search->shape, INFINITY, &choice->now);
 	choice->best = search->last = choice->now;
 
 	/* So few samples tell a wrong shape from a right one, but not 1.3 from 1. */
-	if (!within(search, &choice->now, in_debt ? WRONG_SHAPE : RENC_SEARCH_DRIFT))
+	if (!within(search, &choice->now, in_debt ? WRONG_SHAPE : drift))
 		return false;
 	if (search->fresh && !in_debt)
 	{
@@ -130,6 +168,8 @@ still_good(renc_search *search, renc_model *model, const renc_model_input *in,
 		search->reference_fpr = fmax(search->reference_fpr, choice->now.fpr);
 		search->fresh = false;
 	}
+	if (in->draw)
+		prefer_rule(search, model, &few, choice);
 	return true;
 }
 
@@ -166,17 +206,27 @@ adapt(renc_search *search, renc_model *model, const renc_model_input *in, search
 	renc_search_model(model, in, search->bits_per_key, &search->shape, false,
 				 CLIMB_PREDICTIONS, found);
 	search->credit -= renc_model_predictions(model) * predict_work(in) +
-		PAIR_WORK * in->nranges * (double) in->nsamples;
+		sample_work(in) * (double) in->nsamples;
 	search->due = search->due || found->p.cost > limit;
 	return search->due && (search->credit > 0 || search->reference <= 0 ||
 						   found->p.cost > WRONG_SHAPE * search->reference);
 }
 
+/* All samples that a search is made with. */
+static void
+draw_all(renc_model_input *in)
+{
+	if (in->draw)
+		in->nsamples = in->draw(in->draw_arg, RENC_SEARCH_SAMPLES);
+}
+
 void
 renc_search_group(renc_search *search, renc_model *model,
-				  const renc_model_input *in, renc_choice *choice)
+				  const renc_model_input *given, renc_choice *choice)
 {
 	search_result found;
+	renc_model_input all = *given;
+	const renc_model_input *in = &all;
 
 	memset(choice, 0, sizeof(*choice));
 	memset(&found, 0, sizeof(found));
@@ -185,13 +235,25 @@ renc_search_group(renc_search *search, renc_model *model,
 	if (search->warm && !(search->due && search->credit > 0) &&
 		still_good(search, model, in, choice))
 		return;
+	draw_all(&all);
 	if (!renc_model_init(model, in))
 	{
-		renc_rule_shape(in->ranges, in->nranges, search->bits_per_key, &choice->shape);
+		renc_search_rule(in, search->bits_per_key, &choice->shape);
 		return;
 	}
 	if (search->warm)
+	{
 		renc_model_predict(model, &search->shape, INFINITY, &choice->now);
+
+		/* All samples may say what the few did not. */
+		if (in->draw && !search->due && within(search, &choice->now, DRAWN_DRIFT))
+		{
+			choice->shape = search->shape;
+			choice->best = search->last = choice->now;
+			prefer_rule(search, model, in, choice);
+			return;
+		}
+	}
 
 	/*
 	 * The first search is what a build costs at least.  Later ones may go into
@@ -224,11 +286,14 @@ renc_search_group(renc_search *search, renc_model *model,
 }
 
 void
-renc_search_compare(renc_model *model, const renc_model_input *in,
+renc_search_compare(renc_model *model, const renc_model_input *given,
 					double bits_per_key, const renc_shape *now, renc_choice *choice)
 {
 	search_result found;
+	renc_model_input all = *given;
+	const renc_model_input *in = &all;
 
+	draw_all(&all);
 	memset(choice, 0, sizeof(*choice));
 	choice->shape = *now;
 	if (!renc_model_init(model, in))

@@ -30,7 +30,7 @@
  */
 #include <math.h>
 
-#include "renc_search.h"
+#include "renc_search_work.h"
 
 /* Greatest length in spacings. */
 #define MAX_SPACINGS	4
@@ -70,24 +70,6 @@ typedef struct gaps
 	size_t		found[RENC_KEY_BITS];	/* gaps of each */
 	gap			kept[RENC_KEY_BITS][GAPS_KEPT];	/* some of them, at random */
 } gaps;
-
-/* splitmix64 */
-static uint64_t
-next_random(uint64_t *state)
-{
-	uint64_t	z = (*state += UINT64_C(0x9e3779b97f4a7c15));
-
-	z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-	z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-	return z ^ (z >> 31);
-}
-
-/* In [0, 1). */
-static double
-next_unit(uint64_t *state)
-{
-	return (double) (next_random(state) >> 11) * 0x1p-53;
-}
 
 /* Mean distance between a key and the next, around key i. */
 static double
@@ -147,7 +129,7 @@ find_gaps(const renc_keys *ranges, const int *filled, int nfilled, uint64_t *sta
 			if (at == 0)
 				found->order[found->norders++] = (uint8_t) order;
 			else if (at >= GAPS_KEPT)
-				at = (size_t) (next_random(state) % (at + 1));
+				at = (size_t) (renc_next_random(state) % (at + 1));
 			if (at < GAPS_KEPT)
 				found->kept[order][at] = g;
 		}
@@ -184,7 +166,7 @@ share_matching(const gaps *g, uint64_t lo, uint64_t hi)
 static uint64_t
 log_uniform(uint64_t *state, double least, uint64_t most)
 {
-	double		x = least * pow((double) most / least, next_unit(state));
+	double		x = least * pow((double) most / least, renc_next_unit(state));
 
 	return x >= (double) most ? most : (uint64_t) x;
 }
@@ -204,14 +186,14 @@ sample_gap(const gaps *found, double table_ranges, uint64_t *state, renc_sample 
 
 	if (found->norders == 0)
 		return false;
-	order = found->order[next_random(state) % (uint64_t) found->norders];
+	order = found->order[renc_next_random(state) % (uint64_t) found->norders];
 	kept = found->found[order] < GAPS_KEPT ? found->found[order] : GAPS_KEPT;
-	g = &found->kept[order][next_random(state) % kept];
-	if (next_unit(state) * found->nranges > (double) found->found[order])
+	g = &found->kept[order][renc_next_random(state) % kept];
+	if (renc_next_unit(state) * found->nranges > (double) found->found[order])
 		return false;
 	length = log_uniform(state, g->spacing, g->length);
 	distance = log_uniform(state, 1, g->length - length + 1) - 1;
-	sample->lo = g->lo + (next_random(state) % 2 == 0 ? distance : g->length - length - distance);
+	sample->lo = g->lo + (renc_next_random(state) % 2 == 0 ? distance : g->length - length - distance);
 	sample->hi = sample->lo + (length - 1);
 	sample->anchor = -1;
 	sample->weight = (float) (GAP_WEIGHT /
@@ -241,9 +223,9 @@ renc_search_own_samples(const renc_keys *ranges, int nranges, double table_range
 		/* Every range is asked about, whatever the seed. */
 		int			range = filled[i % nfilled];
 		const renc_keys *keys = &ranges[range];
-		size_t		k = (size_t) (next_random(&state) % keys->n);
+		size_t		k = (size_t) (renc_next_random(&state) % keys->n);
 		double		spacing = spacing_at(keys, k);
-		double		unit = next_unit(&state);
+		double		unit = renc_next_unit(&state);
 		double		more = 0;
 
 		sample[i].query = NULL;

@@ -103,9 +103,8 @@ renc_zorder_split(uint64_t key, uint32_t *x, uint32_t *y)
 	*y = gather_bits(key);
 }
 
-/* How the rectangle of a node, from its first to its last key, meets a box. */
-static renc_overlap
-node_overlap(const renc_box *box, uint64_t lo, uint64_t hi)
+renc_overlap
+renc_box_node(const renc_box *box, uint64_t lo, uint64_t hi)
 {
 	uint32_t	xlo;
 	uint32_t	xhi;
@@ -138,7 +137,7 @@ interval_meets(const renc_box *box, uint64_t lo, uint64_t hi, uint64_t prefix,
 			   uint64_t mask)
 {
 	if (hi < prefix || lo > (prefix | mask) ||
-		node_overlap(box, prefix, prefix | mask) == RENC_DISJOINT)
+		renc_box_node(box, prefix, prefix | mask) == RENC_DISJOINT)
 		return false;
 	if (lo <= prefix && hi >= (prefix | mask))
 		return true;
@@ -152,7 +151,7 @@ box_overlap(const renc_box *box, uint64_t lo, uint64_t hi)
 {
 	uint64_t	mask = differing_bits(lo, hi);
 	uint64_t	prefix = lo & ~mask;
-	renc_overlap overlap = node_overlap(box, prefix, prefix | mask);
+	renc_overlap overlap = renc_box_node(box, prefix, prefix | mask);
 
 	/* Is the interval a node? */
 	if (overlap != RENC_PARTIAL || (prefix == lo && (prefix | mask) == hi))

@@ -74,6 +74,9 @@ extern renc_overlap renc_box_set_overlap(const void *set, uint64_t lo, uint64_t 
 /* The query of a set of boxes; "set" must outlive it. */
 extern renc_query renc_query_boxes(const renc_box_set *set);
 
+/* How the rectangle of a node, from its first to its last key, meets a box. */
+extern renc_overlap renc_box_node(const renc_box *box, uint64_t lo, uint64_t hi);
+
 /* Nodes of a level that meet a box. */
 extern double renc_box_nodes(const renc_box *box, int level);
 

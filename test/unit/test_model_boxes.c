@@ -275,8 +275,8 @@ test_boxes(void)
 		sample[i] = box_sample(&b[i]);
 	in = model_input(RANGES, sample, SAMPLES, BITS);
 	renc_rule_shape_areal(ranges, RANGES, BITS, &rule);
+	in.areal = true;
 	renc_search_start(&search, BITS);
-	renc_search_resume(&search, BITS, &rule, -1);
 	renc_search_group(&search, model, &in, &choice);
 	fpr = measure(&choice.shape, in.nwindows, query, truth, QUERIES, &missed);
 	tap_ok(missed == 0, "boxes: %d true matches missed", missed);
