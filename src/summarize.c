@@ -183,8 +183,7 @@ try_slice(RencoderSummarizing *s)
 	renc_mask	always;
 
 	rencoder_summarizing_begin(s);
-	rencoder_summarizing_coders(s);
-	(void) rencoder_rangescan(&s->scan, first, RENC_SLICE_RANGES, todo, 0, &s->horizon);
+	(void) rencoder_summarizing_scan(s, first, RENC_SLICE_RANGES, todo, 0);
 
 	/*
 	 * The first column's storage is linked last: its absence is what tells
@@ -269,6 +268,7 @@ summarize_group(RencoderSummarizing *s, uint64 first, uint64 last)
 	if (is_sealed(s))
 		return 0;
 	prepare_group(s);
+	rencoder_summarizing_renew_coders(s);
 	if (last - first + 1 == RENC_GROUP_RANGES && !s->too_large)
 		count += rencoder_summarize_whole(s);
 	for (uint64 r = first; r <= last;)

@@ -136,6 +136,72 @@ rencoder_summarizing_coders(RencoderSummarizing *s)
 	}
 }
 
+/* Has the column of the group no configuration yet, which would name a coder? */
+static bool
+is_unconfigured(const RencoderSummarizing *s, int col)
+{
+	RencoderHeaderData copy;
+
+	rencoder_summarizing_header(s, col, &copy);
+	return copy.config.format == RENCODER_FORMAT_NONE;
+}
+
+static void
+train_coders(RencoderSummarizing *s)
+{
+	RencoderColumnCoders trained;
+
+	rencoder_train(s->scan.heap, s->index, s->scan.indexInfo, true, &trained);
+}
+
+void
+rencoder_summarizing_renew_coders(RencoderSummarizing *s)
+{
+	bool		unconfigured = false;
+
+	for (int col = 0; col < s->meta.natts && !unconfigured; col++)
+		unconfigured = rencoder_key_is_coded(s->index, col) && is_unconfigured(s, col);
+	if (unconfigured && rencoder_train_is_due(s->scan.heap, s->index))
+		train_coders(s);
+}
+
+/* Did the scan find values of a column that should have a coder? */
+static bool
+lacks_coder(const RencoderSummarizing *s, int nslots)
+{
+	for (int col = 0; col < s->meta.natts; col++)
+	{
+		if (!rencoder_key_is_coded(s->index, col) || s->scan.coders.generation[col] != 0 ||
+			!is_unconfigured(s, col))
+			continue;
+		for (int slot = 0; slot < nslots; slot++)
+		{
+			if (s->scan.collector->column[col].range[slot].has_value)
+				return true;
+		}
+	}
+	return false;
+}
+
+/*
+ * Without a value there is nothing to train on, so the first look is without a coder.
+ * The sample is of all the table, as it is by now.
+ */
+bool
+rencoder_summarizing_scan(RencoderSummarizing *s, uint64 first, int nslots,
+						  renc_mask todo, Size max_size)
+{
+	rencoder_summarizing_coders(s);
+	if (!rencoder_rangescan(&s->scan, first, nslots, todo, max_size, &s->horizon))
+		return false;
+	if (s->trained || !lacks_coder(s, nslots))
+		return true;
+	s->trained = true;
+	train_coders(s);
+	rencoder_summarizing_coders(s);
+	return rencoder_rangescan(&s->scan, first, nslots, todo, max_size, &s->horizon);
+}
+
 /* The header of a column of the group before; false if there is none. */
 static bool
 read_previous(const RencoderSummarizing *s, int col, RencoderHeader header)

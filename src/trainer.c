@@ -30,6 +30,12 @@
 #define STRAY_SHARE		0.01
 #define OUTSKIRTS		16
 
+/*
+ * A coder is worth a generation of its own if an older one would give this share
+ * of the sample keys, or cells, that tell nothing.
+ */
+#define GAIN_SHARE		0.02
+
 struct RencoderTrainer
 {
 	MemoryContext context;
@@ -212,6 +218,59 @@ rencoder_trainer_finish(RencoderTrainer *t, uint16 *kind, uint32 *size)
 			return bounds;
 	}
 	return NULL;
+}
+
+/* How many different keys the sample's strings have, which are sorted. */
+static size_t
+count_keys(const RencoderTrainer *t, const renc_strings *d)
+{
+	size_t		n = 0;
+	uint64		last = 0;
+
+	for (size_t i = 0; i < t->nstrings; i++)
+	{
+		uint64		key = renc_strings_key(d, t->string[i].data, t->string[i].length);
+
+		if (i == 0 || key != last)
+			n++;
+		last = key;
+	}
+	return n;
+}
+
+/* The greater share of sorted coordinates outside the bounds, of both axes. */
+static double
+share_outside(const RencoderTrainer *t, const double *bounds)
+{
+	size_t		most = 0;
+
+	for (int axis = 0; axis < 2; axis++)
+	{
+		size_t		n = 0;
+
+		for (size_t i = 0; i < t->npoints; i++)
+			n += t->coordinate[axis][i] < bounds[2 * axis] ||
+				t->coordinate[axis][i] > bounds[2 * axis + 1];
+		most = Max(most, n);
+	}
+	return (double) most / t->npoints;
+}
+
+bool
+rencoder_trainer_gains(const RencoderTrainer *t, const void *data, const RencoderCoder *older)
+{
+	if (older->kind != t->kind)
+		return true;
+	switch (t->kind)
+	{
+		case RENCODER_CODER_STRINGS:
+			return count_keys(t, (const renc_strings *) data) >
+				count_keys(t, (const renc_strings *) older->data) + t->nstrings * GAIN_SHARE;
+		case RENCODER_CODER_AXES:
+			return share_outside(t, (const double *) older->data) >
+				share_outside(t, (const double *) data) + GAIN_SHARE;
+	}
+	return false;
 }
 
 /* Does a character of UTF-8 begin here?  In other encodings: perhaps. */

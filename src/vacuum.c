@@ -13,7 +13,7 @@
 #include "miscadmin.h"
 #include "utils/rel.h"
 
-#include "group.h"
+#include "autosummarize.h"
 #include "horizon.h"
 #include "retune.h"
 #include "sampling.h"
@@ -78,8 +78,7 @@ rencodervacuumcleanup(IndexVacuumInfo *info, IndexBulkDeleteResult *stats)
 	nranges = rencoder_range_count(rencoder_meta_get(info->index),
 								   RelationGetNumberOfBlocks(heap));
 
-	/* Scanning less than a batch of ranges costs less than an index would. */
-	if (nranges >= RENC_SLICE_RANGES)
+	if (rencoder_worth_summarizing(rencoder_meta_get(info->index), RelationGetNumberOfBlocks(heap)))
 		(void) rencoder_summarize(info->index, heap, 0, nranges - 1, true);
 	rencoder_sampling_prepare(info->index, RelationGetNumberOfBlocks(heap));
 	rebuilt = rencoder_retune_some(info->index, heap);
