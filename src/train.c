@@ -170,7 +170,7 @@ rencoder_train(Relation heap, Relation index, IndexInfo *indexInfo, bool log,
 	{
 		if (!wants_training(index, col, due))
 			continue;
-		t.trainer[col] = rencoder_trainer_create();
+		t.trainer[col] = rencoder_trainer_create(log);
 		any = true;
 	}
 	if (any)

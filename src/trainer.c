@@ -40,6 +40,7 @@ struct RencoderTrainer
 {
 	MemoryContext context;
 	uint16		kind;			/* 0: nothing added yet */
+	bool		growing;
 
 	/* Every "stride"th string. */
 	renc_string *string;
@@ -53,11 +54,12 @@ struct RencoderTrainer
 };
 
 RencoderTrainer *
-rencoder_trainer_create(void)
+rencoder_trainer_create(bool growing)
 {
 	RencoderTrainer *trainer = palloc0(sizeof(RencoderTrainer));
 
 	trainer->context = CurrentMemoryContext;
+	trainer->growing = growing;
 	return trainer;
 }
 
@@ -163,7 +165,7 @@ rencoder_trainer_add_point(RencoderTrainer *t, double x, double y)
 
 /* Between which coordinates the cells of an axis should lie. */
 static void
-train_axis(double *coordinate, size_t n, double *bounds)
+train_axis(double *coordinate, size_t n, bool growing, double *bounds)
 {
 	size_t		strays = (size_t) (n * STRAY_SHARE);
 	double		lo;
@@ -180,6 +182,13 @@ train_axis(double *coordinate, size_t n, double *bounds)
 	{
 		bounds[0] = Max(bounds[0], lo - margin);
 		bounds[1] = Min(bounds[1], hi + margin);
+	}
+
+	/* Five bits of 32, for a table that comes in the order of places. */
+	if (growing && isfinite(lo - margin) && isfinite(hi + margin))
+	{
+		bounds[0] = lo - margin;
+		bounds[1] = hi + margin;
 	}
 }
 
@@ -214,7 +223,7 @@ rencoder_trainer_finish(RencoderTrainer *t, uint16 *kind, uint32 *size)
 			*size = 4 * sizeof(double);
 			bounds = palloc(*size);
 			for (int axis = 0; axis < 2; axis++)
-				train_axis(t->coordinate[axis], t->npoints, bounds + 2 * axis);
+				train_axis(t->coordinate[axis], t->npoints, t->growing, bounds + 2 * axis);
 			return bounds;
 	}
 	return NULL;

@@ -10,8 +10,11 @@
 
 typedef struct RencoderTrainer RencoderTrainer;
 
-/* Lives in the current memory context; samples are bounded. */
-extern RencoderTrainer *rencoder_trainer_create(void);
+/*
+ * Lives in the current memory context; samples are bounded.  "growing": the sample is
+ * not of all that will come, so room is left around it, where that costs little.
+ */
+extern RencoderTrainer *rencoder_trainer_create(bool growing);
 
 /*
  * Adds a value, for the support functions of operator classes.  All values of
