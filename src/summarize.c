@@ -184,6 +184,8 @@ try_slice(RencoderSummarizing *s)
 
 	rencoder_summarizing_begin(s);
 	(void) rencoder_summarizing_scan(s, first, RENC_SLICE_RANGES, todo, 0);
+	if (s->start_over)
+		return done;
 
 	/*
 	 * The first column's storage is linked last: its absence is what tells
@@ -218,7 +220,7 @@ summarize_slice(RencoderSummarizing *s, renc_mask wanted)
 	int			count = 0;
 
 	s->todo = unsummarized(s, wanted);
-	while (!renc_mask_empty(s->todo))
+	while (!renc_mask_empty(s->todo) && !s->start_over)
 	{
 		renc_mask	done;
 
@@ -259,6 +261,26 @@ prepare_group(RencoderSummarizing *s)
 		s->header = make_header(s->index, &s->meta, s->group, s->directory);
 }
 
+/* Slice by slice. */
+static int
+summarize_slices(RencoderSummarizing *s, uint64 first, uint64 last)
+{
+	int			count = 0;
+
+	for (uint64 r = first; r <= last && !s->start_over;)
+	{
+		uint64		end = Min(last + 1, (r / RENC_SLICE_RANGES + 1) * RENC_SLICE_RANGES);
+		renc_mask	wanted = renc_mask_none();
+
+		rencoder_vacuum_delay_point();
+		s->slice = rencoder_slot_of_range(r) / RENC_SLICE_RANGES;
+		for (; r < end; r++)
+			renc_mask_set(&wanted, rencoder_slot_of_range(r));
+		count += summarize_slice(s, wanted);
+	}
+	return count;
+}
+
 /* Summarizes the ranges [first, last] of s->group; context is the caller's. */
 static int
 summarize_group(RencoderSummarizing *s, uint64 first, uint64 last)
@@ -271,16 +293,11 @@ summarize_group(RencoderSummarizing *s, uint64 first, uint64 last)
 	rencoder_summarizing_renew_coders(s);
 	if (last - first + 1 == RENC_GROUP_RANGES && !s->too_large)
 		count += rencoder_summarize_whole(s);
-	for (uint64 r = first; r <= last;)
+	count += summarize_slices(s, first, last);
+	if (s->start_over)
 	{
-		uint64		end = Min(last + 1, (r / RENC_SLICE_RANGES + 1) * RENC_SLICE_RANGES);
-		renc_mask	wanted = renc_mask_none();
-
-		rencoder_vacuum_delay_point();
-		s->slice = rencoder_slot_of_range(r) / RENC_SLICE_RANGES;
-		for (; r < end; r++)
-			renc_mask_set(&wanted, rencoder_slot_of_range(r));
-		count += summarize_slice(s, wanted);
+		rencoder_summarizing_start_over(s);
+		count = summarize_slices(s, (uint64) s->group * RENC_GROUP_RANGES, last);
 	}
 	(void) rencoder_interleave(s->index, s->group);
 	return count;

@@ -265,6 +265,29 @@ share_outside(const RencoderTrainer *t, const double *bounds)
 	return (double) most / t->npoints;
 }
 
+/*
+ * Will places soon come that lie outside, if they go on coming as they have?  Another look
+ * is taken when there are twice as many.  Bounds that the sample fills were those of all
+ * places, and it has not gone on.
+ */
+static bool
+lacks_room(const RencoderTrainer *t, const double *bounds)
+{
+	size_t		strays = (size_t) (t->npoints * STRAY_SHARE);
+
+	for (int axis = 0; axis < 2; axis++)
+	{
+		double		lo = t->coordinate[axis][strays];
+		double		hi = t->coordinate[axis][t->npoints - 1 - strays];
+		double		from = bounds[2 * axis];
+		double		to = bounds[2 * axis + 1];
+
+		if (to - from > (hi - lo) * 1.5 && (lo - (hi - lo) < from || hi + (hi - lo) > to))
+			return true;
+	}
+	return false;
+}
+
 bool
 rencoder_trainer_gains(const RencoderTrainer *t, const void *data, const RencoderCoder *older)
 {
@@ -277,7 +300,8 @@ rencoder_trainer_gains(const RencoderTrainer *t, const void *data, const Rencode
 				count_keys(t, (const renc_strings *) older->data) + t->nstrings * GAIN_SHARE;
 		case RENCODER_CODER_AXES:
 			return share_outside(t, (const double *) older->data) >
-				share_outside(t, (const double *) data) + GAIN_SHARE;
+				share_outside(t, (const double *) data) + GAIN_SHARE ||
+				lacks_room(t, (const double *) older->data);
 	}
 	return false;
 }

@@ -107,17 +107,16 @@ maintain(const IndexVacuumInfo *info, Relation heap)
 
 /* Leaves it to the worker, where that may do it. */
 static void
-do_without(const IndexVacuumInfo *info)
+do_without(Relation index)
 {
-	Relation	index = info->index;
-
-	ereport(info->message_level,
+	if (rencoder_options_autosummarize(index) &&
+		rencoder_request_put(RelationGetRelid(index), 0, true))
+		return;
+	ereport(NOTICE,
 			(errmsg("index \"%s\" is not summarized by a parallel VACUUM",
 					RelationGetRelationName(index)),
 			 errdetail("It has an expression or predicate that is not parallel safe."),
 			 errhint("VACUUM (PARALLEL 0) summarizes it.")));
-	if (rencoder_options_autosummarize(index))
-		(void) rencoder_request_put(RelationGetRelid(index), 0, true);
 }
 
 IndexBulkDeleteResult *
@@ -135,7 +134,7 @@ rencodervacuumcleanup(IndexVacuumInfo *info, IndexBulkDeleteResult *stats)
 	if (may_evaluate(info->index))
 		maintain(info, heap);
 	else
-		do_without(info);
+		do_without(info->index);
 	table_close(heap, AccessShareLock);
 
 	/*
