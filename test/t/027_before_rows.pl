@@ -110,7 +110,7 @@ sub check_index
 #
 # COPY into tables of some 800 and 5,000 pages.
 #
-my %rows = (small => 24_000, large => 150_000);
+my %rows = (small => 23_900, large => 150_000);
 foreach my $table ('small', 'large')
 {
 	make_table($table);
@@ -134,12 +134,12 @@ is(sql(q{SELECT reindex_pages_per_range FROM rencoder_metapage('large_v')}), 32,
 # A range that is summarized in part is kept so by those who insert into it; the next ones
 # are a tail again.
 #
-sql("INSERT INTO small " . rows(24001, 24010));
+sql("INSERT INTO small " . rows(23901, 23910));
 is(sql(unsummarized('small')), '0', 'rows in the last range: inserters cover them');
-sql("INSERT INTO small " . rows(24011, 25000));
+sql("INSERT INTO small " . rows(23911, 25000));
 wait_until_all_summarized('small', 'another tail');
 compare_many_with_seqscan($node, 'postgres',
-	[ map { my $g = $_; map { "SELECT * FROM small WHERE " . condition($_, $g) } @COLUMNS } 24001, 24010, 24500, 25000 ],
+	[ map { my $g = $_; map { "SELECT * FROM small WHERE " . condition($_, $g) } @COLUMNS } 23901, 23910, 24500, 25000 ],
 	'rows of the tails');
 sql("SELECT rencoder_index_check('small_$_', true)") foreach @COLUMNS;
 sql('DROP TABLE small, large');
