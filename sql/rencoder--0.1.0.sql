@@ -826,7 +826,8 @@ CREATE FUNCTION rencoder_metapage(
 	OUT generation bigint,
 	OUT directory_pages bigint,
 	OUT free_extents bigint,
-	OUT free_pages bigint)
+	OUT free_pages bigint,
+	OUT reindex_pages_per_range integer)
 RETURNS record
 AS 'MODULE_PATHNAME'
 LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;

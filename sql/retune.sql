@@ -158,17 +158,16 @@ SELECT rencoder_retune('retune_more') >= 0 AS done, rencoder_index_check('retune
 DROP INDEX retune_more;
 
 --
--- An index that was made without rows learns the coders of strings and points.
+-- An index that was made without rows learns the coders of strings and points when its
+-- first ranges are summarized.
 --
-CREATE TABLE retune_later (LIKE retune);
+CREATE TABLE retune_later (LIKE retune) WITH (fillfactor = 30);
 CREATE INDEX retune_later_u ON retune_later USING rencoder (u, p) WITH (pages_per_range = 1, autosummarize = off);
 INSERT INTO retune_later SELECT * FROM retune WHERE id <= 9000 ORDER BY id;
 SELECT rencoder_summarize_new_values('retune_later_u') > 128 AS summarized;
-SELECT count(*) FILTER (WHERE candidates > 20) > 0 AS bad FROM
-	(SELECT (rencoder_candidates('retune_later_u', u, u)).candidates FROM retune_later WHERE id % 900 = 1) r;
-SELECT rencoder_retune('retune_later_u') > 0 AS rebuilt, rencoder_retune('retune_later_u') AS again;
 SELECT count(*) FILTER (WHERE candidates > 20) AS bad FROM
 	(SELECT (rencoder_candidates('retune_later_u', u, u)).candidates FROM retune_later WHERE id % 900 = 1) r;
+SELECT rencoder_retune('retune_later_u') >= 0 AS retuned, rencoder_retune('retune_later_u') AS again;
 SELECT rencoder_index_check('retune_later_u', true);
 -- The rows that come now have keys by the new coders.
 INSERT INTO retune_later SELECT * FROM retune WHERE id > 9000;
@@ -177,7 +176,19 @@ SELECT rencoder_summarize_new_values('retune_later_u') > 0 AS summarized, rencod
 TRUNCATE retune_later;
 INSERT INTO retune_later SELECT id, v, few, u, NULL, filler FROM retune WHERE id <= 9000;
 SELECT rencoder_summarize_new_values('retune_later_u') > 0 AS summarized;
+SELECT rencoder_retune('retune_later_u') >= 0 AS retuned, rencoder_retune('retune_later_u') AS again;
+SELECT rencoder_index_check('retune_later_u', true);
+-- Groups that were summarized when there was no value to learn from keep their keys until
+-- they are rebuilt.
+TRUNCATE retune_later;
+INSERT INTO retune_later SELECT id, v, few, NULL, NULL, filler FROM retune WHERE id <= 9000 ORDER BY id;
+SELECT rencoder_summarize_new_values('retune_later_u') > 128 AS summarized;
+UPDATE retune_later l SET u = r.u, p = r.p FROM retune r WHERE r.id = l.id;
+SELECT count(*) FILTER (WHERE candidates > 20) > 0 AS bad FROM
+	(SELECT (rencoder_candidates('retune_later_u', u, u)).candidates FROM retune_later WHERE id % 900 = 1) r;
 SELECT rencoder_retune('retune_later_u') > 0 AS rebuilt, rencoder_retune('retune_later_u') AS again;
+SELECT count(*) FILTER (WHERE candidates > 20) AS bad FROM
+	(SELECT (rencoder_candidates('retune_later_u', u, u)).candidates FROM retune_later WHERE id % 900 = 1) r;
 SELECT rencoder_index_check('retune_later_u', true);
 DROP TABLE retune_later;
 

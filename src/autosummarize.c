@@ -54,6 +54,12 @@ rencoder_complete_slices(const RencoderMeta *meta, uint64 range)
 	return range < slack ? 0 : (range - slack) / RENC_SLICE_RANGES;
 }
 
+bool
+rencoder_worth_summarizing(const RencoderMeta *meta, BlockNumber nblocks)
+{
+	return rencoder_range_count(meta, nblocks) >= RENC_SLICE_RANGES;
+}
+
 uint64
 rencoder_first_gap(Relation index, const RencoderMeta *meta, uint64 first, uint64 end)
 {
@@ -132,6 +138,19 @@ worker_can_see(Relation index)
 	return !RelationUsesLocalBuffers(index) && !rencoder_new_in_transaction(index);
 }
 
+/*
+ * No slice is complete, but the worker should know that the table has grown, and see to
+ * the range of the row when nothing more comes.  A range that is summarized needs
+ * nobody: inserters keep it so.  Without a worker it is left to VACUUM.
+ */
+static void
+ask_for_tail(Relation index, const RencoderMeta *meta, uint64 range)
+{
+	if (worker_can_see(index) &&
+		rencoder_group_summarizes(index, meta, range) == RENCODER_NO_BLOCK)
+		(void) rencoder_request_put(RelationGetRelid(index), 0, false);
+}
+
 static bool
 may_do_it_here(const IndexInfo *indexInfo)
 {
@@ -152,19 +171,20 @@ rencoder_autosummarize(Relation index, Relation heap, IndexInfo *indexInfo,
 	 * Once for each range that the statement comes to: the tail has not grown
 	 * since.  ii_Concurrent: the second phase of CREATE INDEX CONCURRENTLY.
 	 */
-	if (end <= progress->slices || progress->range == progress->looked_range ||
+	if (progress->range < RENC_SLICE_RANGES - 1 || progress->range == progress->looked_range ||
 		indexInfo->ii_Concurrent ||
 		!index->rd_index->indisvalid || !rencoder_options_autosummarize(index))
 		return;
-	if (rencoder_slice_summarized(index, meta, end - 1))
+	progress->looked_range = progress->range;
+	if (end <= progress->slices || rencoder_slice_summarized(index, meta, end - 1))
 	{
-		progress->slices = end;
+		progress->slices = Max(progress->slices, end);
+		ask_for_tail(index, meta, progress->range);
 		return;
 	}
 
-	progress->looked_range = progress->range;
 	asked = worker_can_see(index) &&
-		rencoder_request_put(RelationGetRelid(index), end * RENC_SLICE_RANGES);
+		rencoder_request_put(RelationGetRelid(index), end * RENC_SLICE_RANGES, true);
 	tail = progress->range + 1 -
 		rencoder_first_gap(index, meta, window_start(end), end) * RENC_SLICE_RANGES;
 	if ((!asked || tail >= LATE_RANGES) && may_do_it_here(indexInfo) &&

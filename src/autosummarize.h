@@ -41,7 +41,8 @@ rencoder_autosummarize_due(RencoderProgress *progress, uint64 range, ItemPointer
 
 /*
  * The inserting session's part: if the last complete slice is not summarized,
- * asks the worker, or does it.  Errors of other rows do not get out; those of
+ * asks the worker, or does it.  If it is, but the range of the row is not, tells the
+ * worker that there is a tail.  Errors of other rows do not get out; those of
  * query cancellation do.  Locks: no content lock may be held.
  */
 extern void rencoder_autosummarize(Relation index, Relation heap,
@@ -52,6 +53,11 @@ extern void rencoder_autosummarize(Relation index, Relation heap,
  * Number of slices that are complete when a table's rows have come to "range".
  */
 extern uint64 rencoder_complete_slices(const RencoderMeta *meta, uint64 range);
+
+/*
+ * Is a table large enough for an index?  To scan less than a slice of ranges costs less.
+ */
+extern bool rencoder_worth_summarizing(const RencoderMeta *meta, BlockNumber nblocks);
 
 /*
  * First unsummarized slice of [first, end), or "end".  Locks: headers share,

@@ -19,19 +19,6 @@
 #include "sampling.h"
 #include "train.h"
 
-/* Largest power of two that leaves 128 ranges, at most 32; 32 if empty. */
-static uint32
-choose_pages_per_range(BlockNumber nblocks)
-{
-	uint32		pages = RENCODER_AUTO_MAX_PAGES_PER_RANGE;
-
-	if (nblocks == 0)
-		return pages;
-	while (pages > 1 && nblocks / pages < RENC_GROUP_RANGES)
-		pages /= 2;
-	return pages;
-}
-
 /*
  * Under a nondeterministic collation strings may be equal that are not the
  * same bytes: no key could stand for them.
@@ -64,12 +51,11 @@ refuse_collations(Relation index)
 static void
 prepare(Relation heap, Relation index, IndexInfo *indexInfo, RencoderBuildPlan *plan)
 {
-	uint32		pages_per_range = rencoder_options_pages_per_range(index);
+	uint32		pages_per_range;
 	RencoderColumnCoders coders;
 
 	memset(plan, 0, sizeof(*plan));
-	if (pages_per_range == 0)
-		pages_per_range = choose_pages_per_range(RelationGetNumberOfBlocks(heap));
+	pages_per_range = rencoder_options_build_pages_per_range(index, RelationGetNumberOfBlocks(heap));
 
 	/* TRUNCATE in the table's own transaction leaves the old cache here. */
 	if (index->rd_amcache != NULL)
@@ -143,12 +129,8 @@ rencoderbuild(Relation heap, Relation index, IndexInfo *indexInfo)
 void
 rencoderbuildempty(Relation index)
 {
-	uint32		pages_per_range = rencoder_options_pages_per_range(index);
-
 	refuse_collations(index);
-	if (pages_per_range == 0)
-		pages_per_range = choose_pages_per_range(0);
-	rencoder_meta_create(index, INIT_FORKNUM, pages_per_range,
+	rencoder_meta_create(index, INIT_FORKNUM, rencoder_options_build_pages_per_range(index, 0),
 						 rencoder_options_bits_per_key(index));
 	rencoder_wal_log_fork(index, INIT_FORKNUM);
 }

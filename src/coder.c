@@ -335,3 +335,33 @@ rencoder_coder_store(Relation index, int col, uint16 kind, const void *data,
 	UnlockReleaseBuffer(buf);
 	return entry.generation;
 }
+
+uint32
+rencoder_coder_heap_blocks(Relation index)
+{
+	BlockNumber root = find_list(index);
+	uint32		blocks;
+	Buffer		buf;
+
+	if (root == RENCODER_NO_BLOCK)
+		return 0;
+	blocks = lock_list(index, root, BUFFER_LOCK_SHARE, &buf)->heap_blocks;
+	UnlockReleaseBuffer(buf);
+	return blocks;
+}
+
+void
+rencoder_coder_note_heap_blocks(Relation index, uint32 blocks, bool log)
+{
+	BlockNumber root = find_list(index);
+	RencoderWal *wal;
+	Buffer		buf;
+
+	if (root == RENCODER_NO_BLOCK)
+		return;
+	(void) lock_list(index, root, BUFFER_LOCK_EXCLUSIVE, &buf);
+	wal = rencoder_wal_begin(index, log);
+	RencoderPageGetCoders(rencoder_wal_register(wal, buf))->heap_blocks = blocks;
+	rencoder_wal_finish(wal);
+	UnlockReleaseBuffer(buf);
+}

@@ -4,7 +4,7 @@
  *
  * Some types need more than a function to become keys: strings a dictionary of
  * splitters, points the bounds of their axes.  Such a coder is trained when the
- * index is built and stored in it.  Every group notes by which generation of
+ * index is built, or gets its first keys, and stored in it.  Every group notes by which generation of
  * its column's coder its keys were made (RencoderConfig.coder; 0: by none),
  * because a query must be encoded likewise.  A stored coder never changes.  Its
  * generation is a checksum of its bytes (in older indexes a number counted up), so
@@ -12,7 +12,7 @@
  *
  *		metapage.coder_root -> list page:
  *		 0   4        8
- *		 | n | unused | entry[n]: generation, attno, kind, extent, size, crc |
+ *		 | n | heap_blocks | entry[n]: generation, attno, kind, extent, size, crc |
  *
  *		extent: the coder's bytes, a payload on each page
  */
@@ -42,7 +42,7 @@ StaticAssertDecl(sizeof(RencoderCoderEntry) == 24, "RencoderCoderEntry is on dis
 typedef struct RencoderCoderListData
 {
 	uint32		n;
-	uint32		unused;			/* zero */
+	uint32		heap_blocks;	/* of the table, when coders were trained last */
 	RencoderCoderEntry entry[FLEXIBLE_ARRAY_MEMBER];
 } RencoderCoderListData;
 
@@ -93,5 +93,17 @@ extern uint32 rencoder_coder_newest(Relation index, int col);
  */
 extern uint32 rencoder_coder_store(Relation index, int col, uint16 kind,
 								   const void *data, uint32 size, bool log);
+
+/*
+ * How many blocks the table had when its values were looked at last to train
+ * coders; 0 if there are none.  Locks: metapage and list page share, released.
+ */
+extern uint32 rencoder_coder_heap_blocks(Relation index);
+
+/*
+ * Notes it, if there are coders.  By the maintainer or a build; "log" as above.
+ * WAL: the list page.
+ */
+extern void rencoder_coder_note_heap_blocks(Relation index, uint32 blocks, bool log);
 
 #endif							/* RENCODER_CODER_H */

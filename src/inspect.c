@@ -18,6 +18,7 @@
 
 #include "bounds.h"
 #include "groupcopy.h"
+#include "rencoder.h"
 #include "space.h"
 #include "target.h"
 
@@ -144,6 +145,8 @@ rencoder_metapage(PG_FUNCTION_ARGS)
 	put(&row, Int64GetDatum(count_directory_pages(target.index, &meta, metadata)));
 	put(&row, Int64GetDatum(free_extents));
 	put(&row, Int64GetDatum((int64) free_pages));
+	put(&row, Int32GetDatum(rencoder_options_build_pages_per_range(target.index,
+																	RelationGetNumberOfBlocks(target.heap))));
 	rencoder_target_close(&target);
 	PG_RETURN_DATUM(single_row(fcinfo, &row));
 }

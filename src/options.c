@@ -13,6 +13,8 @@
 #include "utils/rel.h"
 #include "utils/varlena.h"
 
+#include "meta.h"
+
 bool		rencoder_enable_scan = true;
 int			rencoder_sample_rate = RENCODER_DEFAULT_SAMPLE_RATE;
 
@@ -114,6 +116,30 @@ rencoder_options_pages_per_range(Relation index)
 	RencoderOptions *options = (RencoderOptions *) index->rd_options;
 
 	return options ? options->pages_per_range : RENCODER_DEFAULT_PAGES_PER_RANGE;
+}
+
+/*
+ * Largest power of two that leaves 128 ranges, at most 32.  A table that is not large
+ * enough for an index of single pages is one whose rows are yet to come.
+ */
+static uint32
+choose_pages_per_range(BlockNumber nblocks)
+{
+	uint32		pages = RENCODER_AUTO_MAX_PAGES_PER_RANGE;
+
+	if (nblocks < RENC_SLICE_RANGES)
+		return RENCODER_AUTO_EMPTY_PAGES_PER_RANGE;
+	while (pages > 1 && nblocks / pages < RENC_GROUP_RANGES)
+		pages /= 2;
+	return pages;
+}
+
+uint32
+rencoder_options_build_pages_per_range(Relation index, BlockNumber nblocks)
+{
+	int			pages = rencoder_options_pages_per_range(index);
+
+	return pages != 0 ? (uint32) pages : choose_pages_per_range(nblocks);
 }
 
 int

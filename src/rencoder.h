@@ -15,6 +15,12 @@
 #define RENCODER_MAX_PAGES_PER_RANGE		1024
 #define RENCODER_AUTO_MAX_PAGES_PER_RANGE	32
 
+/*
+ * Of a table that is empty when its index is made, whose size is yet to come: in the
+ * middle, on a scale of factors, of what tables that are worth an index would get.
+ */
+#define RENCODER_AUTO_EMPTY_PAGES_PER_RANGE	16
+
 #define RENCODER_DEFAULT_BITS_PER_KEY		20
 #define RENCODER_MIN_BITS_PER_KEY			4
 #define RENCODER_MAX_BITS_PER_KEY			64
@@ -42,6 +48,9 @@ extern int	rencoder_sample_rate;
 extern void rencoder_options_init(void);
 extern bytea *rencoderoptions(Datum reloptions, bool validate);
 extern int	rencoder_options_pages_per_range(Relation index);
+
+/* What a build of the index would choose for a table of "nblocks" pages. */
+extern uint32 rencoder_options_build_pages_per_range(Relation index, BlockNumber nblocks);
 extern int	rencoder_options_bits_per_key(Relation index);
 extern bool rencoder_options_autosummarize(Relation index);
 

@@ -221,7 +221,7 @@ start_worker(void)
 }
 
 bool
-rencoder_request_put(Oid index, uint64 ranges)
+rencoder_request_put(Oid index, uint64 ranges, bool urgent)
 {
 	WorkerEntry *entry;
 	bool		start = false;
@@ -239,7 +239,7 @@ rencoder_request_put(Oid index, uint64 ranges)
 	}
 
 	/* Whoever made the request that is there already has set the latch. */
-	if (entry != NULL && add_request(entry, index, ranges) && entry->pid != 0)
+	if (entry != NULL && add_request(entry, index, ranges) && urgent && entry->pid != 0)
 		SetLatch(entry->latch);
 	LWLockRelease(&shared->lock);
 

@@ -27,10 +27,12 @@ typedef struct RencoderRequest
 
 /*
  * Inserter: asks for the summarization of an index of this database, and for a
- * worker if there is none.  False if none can be had.  Raises no errors but
- * for lack of memory.
+ * worker if there is none.  False if none can be had.  "urgent": it is to look at
+ * once; else the request is for what is there when the table is quiet, and a worker
+ * that runs finds it when it looks around next.  Raises no errors but for lack of
+ * memory.
  */
-extern bool rencoder_request_put(Oid index, uint64 ranges);
+extern bool rencoder_request_put(Oid index, uint64 ranges, bool urgent);
 
 /*
  * Worker: takes over the requests of a database until the process ends, in

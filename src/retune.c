@@ -273,19 +273,13 @@ retune_group(Retuning *t)
 	return any;
 }
 
-/* The newest coders; with "train", new ones where there are none. */
+/* The newest coders; with "train", new ones where there are none, or where they are due. */
 static void
 find_coders(Retuning *t, bool train)
 {
 	RencoderRebuild *r = &t->rebuild;
-	bool		lacking = false;
 
-	for (int col = 0; col < r->meta.natts; col++)
-	{
-		if (rencoder_key_is_coded(r->index, col) && rencoder_coder_newest(r->index, col) == 0)
-			lacking = true;
-	}
-	if (train && lacking)
+	if (train)
 		rencoder_train(r->heap, r->index, r->indexInfo, true, &r->coders);
 	for (int col = 0; col < r->meta.natts; col++)
 		rencoder_coders_load(r->index, col, rencoder_coder_newest(r->index, col), &r->coders);
@@ -446,8 +440,10 @@ rencoder_retune_some(Relation index, Relation heap)
 	Limits		left;
 	uint32		start;
 
+	/* Coders are for the tables that are summarized. */
 	begin_retuning(&t, index, heap,
-				   RelationGetNumberOfBlocks(heap) >= RENCODER_SAMPLE_MIN_HEAP,
+				   rencoder_range_count(rencoder_meta_get(index),
+										RelationGetNumberOfBlocks(heap)) >= RENC_SLICE_RANGES,
 				   RENCODER_VACUUM_MARGIN);
 	left.reads = Max(RENCODER_VACUUM_GROUPS, t.ngroups / RENCODER_VACUUM_READ_SHARE);
 	left.counts = Max(RENCODER_VACUUM_COUNTS, t.ngroups / RENCODER_VACUUM_COUNT_SHARE);

@@ -183,8 +183,9 @@ try_slice(RencoderSummarizing *s)
 	renc_mask	always;
 
 	rencoder_summarizing_begin(s);
-	rencoder_summarizing_coders(s);
-	(void) rencoder_rangescan(&s->scan, first, RENC_SLICE_RANGES, todo, 0, &s->horizon);
+	(void) rencoder_summarizing_scan(s, first, RENC_SLICE_RANGES, todo, 0);
+	if (s->start_over)
+		return done;
 
 	/*
 	 * The first column's storage is linked last: its absence is what tells
@@ -219,7 +220,7 @@ summarize_slice(RencoderSummarizing *s, renc_mask wanted)
 	int			count = 0;
 
 	s->todo = unsummarized(s, wanted);
-	while (!renc_mask_empty(s->todo))
+	while (!renc_mask_empty(s->todo) && !s->start_over)
 	{
 		renc_mask	done;
 
@@ -260,18 +261,13 @@ prepare_group(RencoderSummarizing *s)
 		s->header = make_header(s->index, &s->meta, s->group, s->directory);
 }
 
-/* Summarizes the ranges [first, last] of s->group; context is the caller's. */
+/* Slice by slice. */
 static int
-summarize_group(RencoderSummarizing *s, uint64 first, uint64 last)
+summarize_slices(RencoderSummarizing *s, uint64 first, uint64 last)
 {
 	int			count = 0;
 
-	if (is_sealed(s))
-		return 0;
-	prepare_group(s);
-	if (last - first + 1 == RENC_GROUP_RANGES && !s->too_large)
-		count += rencoder_summarize_whole(s);
-	for (uint64 r = first; r <= last;)
+	for (uint64 r = first; r <= last && !s->start_over;)
 	{
 		uint64		end = Min(last + 1, (r / RENC_SLICE_RANGES + 1) * RENC_SLICE_RANGES);
 		renc_mask	wanted = renc_mask_none();
@@ -281,6 +277,27 @@ summarize_group(RencoderSummarizing *s, uint64 first, uint64 last)
 		for (; r < end; r++)
 			renc_mask_set(&wanted, rencoder_slot_of_range(r));
 		count += summarize_slice(s, wanted);
+	}
+	return count;
+}
+
+/* Summarizes the ranges [first, last] of s->group; context is the caller's. */
+static int
+summarize_group(RencoderSummarizing *s, uint64 first, uint64 last)
+{
+	int			count = 0;
+
+	if (is_sealed(s))
+		return 0;
+	prepare_group(s);
+	rencoder_summarizing_renew_coders(s);
+	if (last - first + 1 == RENC_GROUP_RANGES && !s->too_large)
+		count += rencoder_summarize_whole(s);
+	count += summarize_slices(s, first, last);
+	if (s->start_over)
+	{
+		rencoder_summarizing_start_over(s);
+		count = summarize_slices(s, (uint64) s->group * RENC_GROUP_RANGES, last);
 	}
 	(void) rencoder_interleave(s->index, s->group);
 	return count;

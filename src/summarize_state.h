@@ -23,6 +23,8 @@ typedef struct RencoderSummarizing
 	renc_mask	todo;			/* ranges of the group to summarize */
 	bool		no_dead_toast;	/* see RencoderCollector */
 	bool		too_large;		/* keys of a whole group are too many */
+	bool		trained;		/* coders have been asked for, as far as there can be any */
+	bool		start_over;		/* the group has a column without a coder that could have one */
 	uint64		horizon;
 	MemoryContext context;		/* of what outlives a group: */
 	RencoderPlanner *planner;	/* of whole groups, NULL until needed */
@@ -59,6 +61,29 @@ extern void rencoder_summarizing_begin(const RencoderSummarizing *s);
 
 /* Loads the coders of the group's keys: its own if it has keys, else the newest. */
 extern void rencoder_summarizing_coders(RencoderSummarizing *s);
+
+/*
+ * For a new group, before it gets keys: trains coders anew if the table has grown much
+ * since (train.h).  WAL: of the coders.
+ */
+extern void rencoder_summarizing_renew_coders(RencoderSummarizing *s);
+
+/*
+ * Reads the keys of "nslots" ranges from "first" on, as rencoder_rangescan() does into
+ * the collector, with the coders of the group.  The first ranges with values of a column
+ * that wants a coder and has none have one trained, and are read again.  If the group was
+ * configured without it, s->start_over is set instead.  False if the keys are larger than
+ * max_size.  WAL: of the coders.
+ */
+extern bool rencoder_summarizing_scan(RencoderSummarizing *s, uint64 first, int nslots,
+									  renc_mask todo, Size max_size);
+
+/*
+ * After s->start_over was set: takes the summaries of the group away, and the
+ * configuration of the columns that can have a coder now.  WAL: as
+ * rencoder_rebuild_reset().
+ */
+extern void rencoder_summarizing_start_over(RencoderSummarizing *s);
 
 /*
  * Chooses the configuration of a column of a new group from the keys collected.

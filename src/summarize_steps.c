@@ -7,6 +7,8 @@
 #include "access/xlog.h"
 #include "utils/memutils.h"
 
+#include "rebuild.h"
+
 /*
  * A slice that is the first after a checkpoint logs every page of a matrix that
  * grows, as far as it is in use: half of it on average.  Slices that are
@@ -134,6 +136,124 @@ rencoder_summarizing_coders(RencoderSummarizing *s)
 			rencoder_coder_newest(s->index, col);
 		rencoder_coders_load(s->index, col, generation, &s->scan.coders);
 	}
+}
+
+/* Has the column of the group no configuration yet, which would name a coder? */
+static bool
+is_unconfigured(const RencoderSummarizing *s, int col)
+{
+	RencoderHeaderData copy;
+
+	rencoder_summarizing_header(s, col, &copy);
+	return copy.config.format == RENCODER_FORMAT_NONE;
+}
+
+static void
+train_coders(RencoderSummarizing *s)
+{
+	RencoderColumnCoders trained;
+
+	rencoder_train(s->scan.heap, s->index, s->scan.indexInfo, true, &trained);
+}
+
+void
+rencoder_summarizing_renew_coders(RencoderSummarizing *s)
+{
+	bool		unconfigured = false;
+
+	for (int col = 0; col < s->meta.natts && !unconfigured; col++)
+		unconfigured = rencoder_key_is_coded(s->index, col) && is_unconfigured(s, col);
+	if (unconfigured && rencoder_train_is_due(s->scan.heap, s->index))
+		train_coders(s);
+}
+
+/*
+ * Did the scan find values of a column that should have a coder?  Where a slice of the group
+ * has keys without one, there was nothing to be learnt from them, or little.
+ */
+static bool
+lacks_coder(const RencoderSummarizing *s, int col, int nslots)
+{
+	RencoderHeaderData copy;
+
+	if (!rencoder_key_is_coded(s->index, col) || s->scan.coders.generation[col] != 0)
+		return false;
+	rencoder_summarizing_header(s, col, &copy);
+	if (renc_mask_count(rencoder_set_get(copy.has_value)) > RENC_SLICE_RANGES &&
+		copy.config.format != RENCODER_FORMAT_NONE &&
+		rencoder_coder_newest(s->index, col) == 0)
+		return false;
+	for (int slot = 0; slot < nslots; slot++)
+	{
+		if (s->scan.collector->column[col].range[slot].has_value)
+			return true;
+	}
+	return false;
+}
+
+static bool
+any_lacks_coder(const RencoderSummarizing *s, int nslots)
+{
+	for (int col = 0; col < s->meta.natts; col++)
+	{
+		if (lacks_coder(s, col, nslots))
+			return true;
+	}
+	return false;
+}
+
+/* Could the column have a coder, but for the configuration of the group? */
+static bool
+could_have_coder(const RencoderSummarizing *s, int col)
+{
+	return rencoder_key_is_coded(s->index, col) && s->scan.coders.generation[col] == 0 &&
+		!is_unconfigured(s, col) && rencoder_coder_newest(s->index, col) != 0;
+}
+
+/*
+ * Without a value there is nothing to train on, so the first look is without a coder.
+ * The sample is of all the table, as it is by now.
+ */
+bool
+rencoder_summarizing_scan(RencoderSummarizing *s, uint64 first, int nslots,
+						  renc_mask todo, Size max_size)
+{
+	rencoder_summarizing_coders(s);
+	if (!rencoder_rangescan(&s->scan, first, nslots, todo, max_size, &s->horizon))
+		return false;
+	if (s->trained || !any_lacks_coder(s, nslots))
+		return true;
+	s->trained = true;
+	train_coders(s);
+	rencoder_summarizing_coders(s);
+	for (int col = 0; col < s->meta.natts; col++)
+		s->start_over |= could_have_coder(s, col);
+	if (s->start_over)
+		return true;
+	return rencoder_rangescan(&s->scan, first, nslots, todo, max_size, &s->horizon);
+}
+
+/*
+ * Such a group is one whose first ranges have no values; it is not full yet.
+ */
+void
+rencoder_summarizing_start_over(RencoderSummarizing *s)
+{
+	RencoderRebuild rebuild = {0};
+
+	rebuild.index = s->index;
+	rebuild.heap = s->scan.heap;
+	rebuild.meta = s->meta;
+	rebuild.group = s->group;
+	rebuild.header = s->header;
+	rebuild.directory = s->directory;
+	for (int col = 0; col < s->meta.natts; col++)
+	{
+		rebuild.wanted[col] = could_have_coder(s, col);
+		rebuild.predicted_fpr[col] = -1;
+	}
+	rencoder_rebuild_reset(&rebuild);
+	s->start_over = false;
 }
 
 /* The header of a column of the group before; false if there is none. */

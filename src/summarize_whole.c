@@ -115,9 +115,8 @@ rencoder_summarize_whole(RencoderSummarizing *s)
 	s->whole = true;
 	s->todo = renc_mask_all();
 	rencoder_summarizing_begin(s);
-	rencoder_summarizing_coders(s);
-	if (!rencoder_rangescan(&s->scan, (uint64) s->group * RENC_GROUP_RANGES,
-							RENC_GROUP_RANGES, s->todo, memory, &s->horizon))
+	if (!rencoder_summarizing_scan(s, (uint64) s->group * RENC_GROUP_RANGES,
+								   RENC_GROUP_RANGES, s->todo, memory))
 	{
 		s->too_large = true;
 		s->whole = false;

@@ -8,7 +8,6 @@
  */
 #include "train.h"
 
-#include "access/tableam.h"
 #include "access/xact.h"
 #include "miscadmin.h"
 #include "storage/proc.h"
@@ -17,6 +16,7 @@
 #include "utils/sampling.h"
 
 #include "group.h"
+#include "heapread.h"
 #include "trainer.h"
 
 /* Blocks looked at: 30,000 rows of some 100 bytes. */
@@ -27,6 +27,13 @@
  * is as good as random to whoever filled the table.
  */
 #define SAMPLE_SEED		20220612
+
+/*
+ * Coders that were trained when the table was small are looked at again when it
+ * has grown by this factor: what came first, in the order of a load, may say
+ * little of what came later.
+ */
+#define GROWTH	2
 
 typedef struct Training
 {
@@ -152,10 +159,8 @@ sample_rows(Relation heap, Relation index, IndexInfo *indexInfo, Training *t)
 		CHECK_FOR_INTERRUPTS();
 
 		/* With a snapshot, as CREATE INDEX CONCURRENTLY has it, not all are visible. */
-		(void) table_index_build_range_scan(heap, index, indexInfo, false,
-											!indexInfo->ii_Concurrent, false,
-											BlockSampler_Next(&sampler), 1,
-											sample_callback, t, NULL);
+		(void) rencoder_heapread(heap, index, indexInfo, !indexInfo->ii_Concurrent,
+								 BlockSampler_Next(&sampler), 1, sample_callback, t);
 	}
 }
 
@@ -179,6 +184,57 @@ store_samples(Relation heap, Relation index, int col, uint32 generation,
 	rencoder_samples_store(index, col, samples, n, log);
 }
 
+bool
+rencoder_train_is_due(Relation heap, Relation index)
+{
+	uint32		then = rencoder_coder_heap_blocks(index);
+
+	return then > 0 && RelationGetNumberOfBlocks(heap) / GROWTH >= then;
+}
+
+/* Has the owner said what is asked of the column, in keys of its newest coder? */
+static bool
+has_given_samples(Relation index, int col, uint32 generation)
+{
+	int			n;
+	RencoderSample *samples = rencoder_samples_read(index, col, generation, &n);
+
+	for (int i = 0; i < n; i++)
+	{
+		if (samples[i].source == RENCODER_SAMPLE_TABLE ||
+			samples[i].source == RENCODER_SAMPLE_ADDED)
+			return true;
+	}
+	return false;
+}
+
+/* Is a coder to be trained for the column?  "due": so are later generations. */
+static bool
+wants_training(Relation index, int col, bool due)
+{
+	uint32		newest;
+
+	if (!rencoder_key_is_coded(index, col) ||
+		!OidIsValid(index_getprocid(index, col + 1, RENCODER_PROC_SAMPLE)))
+		return false;
+	newest = rencoder_coder_newest(index, col);
+	return newest == 0 || (due && !has_given_samples(index, col, newest));
+}
+
+/* Is what was trained for the column any better than what it has? */
+static bool
+is_better(Relation index, int col, const RencoderTrainer *trainer, const void *data)
+{
+	uint32		newest = rencoder_coder_newest(index, col);
+	RencoderColumnCoders older;
+
+	if (newest == 0)
+		return true;
+	memset(&older, 0, sizeof(older));
+	rencoder_coders_load(index, col, newest, &older);
+	return rencoder_trainer_gains(trainer, data, older.coder[col]);
+}
+
 void
 rencoder_train(Relation heap, Relation index, IndexInfo *indexInfo, bool log,
 			   RencoderColumnCoders *coders)
@@ -186,6 +242,8 @@ rencoder_train(Relation heap, Relation index, IndexInfo *indexInfo, bool log,
 	MemoryContext caller = CurrentMemoryContext;
 	MemoryContext context = AllocSetContextCreate(caller, "rencoder training",
 												  ALLOCSET_DEFAULT_SIZES);
+	BlockNumber nblocks = RelationGetNumberOfBlocks(heap);
+	bool		due = rencoder_train_is_due(heap, index);
 	Training	t;
 	bool		any = false;
 
@@ -198,11 +256,9 @@ rencoder_train(Relation heap, Relation index, IndexInfo *indexInfo, bool log,
 										  ALLOCSET_SMALL_SIZES);
 	for (int col = 0; col < t.natts; col++)
 	{
-		if (!rencoder_key_is_coded(index, col) ||
-			!OidIsValid(index_getprocid(index, col + 1, RENCODER_PROC_SAMPLE)) ||
-			rencoder_coder_newest(index, col) != 0)
+		if (!wants_training(index, col, due))
 			continue;
-		t.trainer[col] = rencoder_trainer_create();
+		t.trainer[col] = rencoder_trainer_create(log);
 		any = true;
 	}
 	if (any && log)
@@ -219,7 +275,7 @@ rencoder_train(Relation heap, Relation index, IndexInfo *indexInfo, bool log,
 		if (t.trainer[col] == NULL)
 			continue;
 		data = rencoder_trainer_finish(t.trainer[col], &kind, &size);
-		if (data == NULL)
+		if (data == NULL || !is_better(index, col, t.trainer[col], data))
 			continue;
 		generation = rencoder_coder_store(index, col, kind, data, size, log);
 		store_samples(heap, index, col, generation, t.trainer[col], data, log);
@@ -227,6 +283,8 @@ rencoder_train(Relation heap, Relation index, IndexInfo *indexInfo, bool log,
 		rencoder_coders_load(index, col, generation, coders);
 		MemoryContextSwitchTo(context);
 	}
+	if (any && (due || rencoder_coder_heap_blocks(index) == 0))
+		rencoder_coder_note_heap_blocks(index, nblocks, log);
 	MemoryContextSwitchTo(caller);
 	MemoryContextDelete(context);
 }

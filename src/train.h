@@ -22,6 +22,10 @@ typedef struct RencoderColumnCoders
  * the table's values, stores them as the newest and sets *coders, palloc'd.
  * Columns without values in the sample get none.  "log" as rencoder_coder_store().
  *
+ * If the table has grown much since its values were looked at last, columns get
+ * another generation where the present one would serve the sample badly, unless the
+ * owner has given samples of queries, whose keys mean nothing to another coder.
+ *
  * Locks: the caller's on heap and index, as for a build or the maintainer.
  * Runs user code of expression indexes.  Errors: those of a heap scan; with "log",
  * those of rencoder_coders_check(): no coder is trained beside one that was lost.
@@ -37,6 +41,12 @@ extern void rencoder_train(Relation heap, Relation index, IndexInfo *indexInfo,
  * page, directory pages share, one at a time, released; a page for each 102 groups.
  */
 extern bool rencoder_coders_check(Relation index, int elevel);
+
+/*
+ * Has the table grown so much that rencoder_train() would look whether its
+ * columns' coders still serve it?
+ */
+extern bool rencoder_train_is_due(Relation heap, Relation index);
 
 /* Loads the coder of a column, palloc'd, for the maintainer: it must exist. */
 extern void rencoder_coders_load(Relation index, int col, uint32 generation,

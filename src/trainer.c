@@ -30,10 +30,17 @@
 #define STRAY_SHARE		0.01
 #define OUTSKIRTS		16
 
+/*
+ * A coder is worth a generation of its own if an older one would give this share
+ * of the sample keys, or cells, that tell nothing.
+ */
+#define GAIN_SHARE		0.02
+
 struct RencoderTrainer
 {
 	MemoryContext context;
 	uint16		kind;			/* 0: nothing added yet */
+	bool		growing;
 
 	/* Every "stride"th string. */
 	renc_string *string;
@@ -47,11 +54,12 @@ struct RencoderTrainer
 };
 
 RencoderTrainer *
-rencoder_trainer_create(void)
+rencoder_trainer_create(bool growing)
 {
 	RencoderTrainer *trainer = palloc0(sizeof(RencoderTrainer));
 
 	trainer->context = CurrentMemoryContext;
+	trainer->growing = growing;
 	return trainer;
 }
 
@@ -157,7 +165,7 @@ rencoder_trainer_add_point(RencoderTrainer *t, double x, double y)
 
 /* Between which coordinates the cells of an axis should lie. */
 static void
-train_axis(double *coordinate, size_t n, double *bounds)
+train_axis(double *coordinate, size_t n, bool growing, double *bounds)
 {
 	size_t		strays = (size_t) (n * STRAY_SHARE);
 	double		lo;
@@ -174,6 +182,13 @@ train_axis(double *coordinate, size_t n, double *bounds)
 	{
 		bounds[0] = Max(bounds[0], lo - margin);
 		bounds[1] = Min(bounds[1], hi + margin);
+	}
+
+	/* Five bits of 32, for a table that comes in the order of places. */
+	if (growing && isfinite(lo - margin) && isfinite(hi + margin))
+	{
+		bounds[0] = lo - margin;
+		bounds[1] = hi + margin;
 	}
 }
 
@@ -208,10 +223,87 @@ rencoder_trainer_finish(RencoderTrainer *t, uint16 *kind, uint32 *size)
 			*size = 4 * sizeof(double);
 			bounds = palloc(*size);
 			for (int axis = 0; axis < 2; axis++)
-				train_axis(t->coordinate[axis], t->npoints, bounds + 2 * axis);
+				train_axis(t->coordinate[axis], t->npoints, t->growing, bounds + 2 * axis);
 			return bounds;
 	}
 	return NULL;
+}
+
+/* How many different keys the sample's strings have, which are sorted. */
+static size_t
+count_keys(const RencoderTrainer *t, const renc_strings *d)
+{
+	size_t		n = 0;
+	uint64		last = 0;
+
+	for (size_t i = 0; i < t->nstrings; i++)
+	{
+		uint64		key = renc_strings_key(d, t->string[i].data, t->string[i].length);
+
+		if (i == 0 || key != last)
+			n++;
+		last = key;
+	}
+	return n;
+}
+
+/* The greater share of sorted coordinates outside the bounds, of both axes. */
+static double
+share_outside(const RencoderTrainer *t, const double *bounds)
+{
+	size_t		most = 0;
+
+	for (int axis = 0; axis < 2; axis++)
+	{
+		size_t		n = 0;
+
+		for (size_t i = 0; i < t->npoints; i++)
+			n += t->coordinate[axis][i] < bounds[2 * axis] ||
+				t->coordinate[axis][i] > bounds[2 * axis + 1];
+		most = Max(most, n);
+	}
+	return (double) most / t->npoints;
+}
+
+/*
+ * Will places soon come that lie outside, if they go on coming as they have?  Another look
+ * is taken when there are twice as many.  Bounds that the sample fills were those of all
+ * places, and it has not gone on.
+ */
+static bool
+lacks_room(const RencoderTrainer *t, const double *bounds)
+{
+	size_t		strays = (size_t) (t->npoints * STRAY_SHARE);
+
+	for (int axis = 0; axis < 2; axis++)
+	{
+		double		lo = t->coordinate[axis][strays];
+		double		hi = t->coordinate[axis][t->npoints - 1 - strays];
+		double		from = bounds[2 * axis];
+		double		to = bounds[2 * axis + 1];
+
+		if (to - from > (hi - lo) * 1.5 && (lo - (hi - lo) < from || hi + (hi - lo) > to))
+			return true;
+	}
+	return false;
+}
+
+bool
+rencoder_trainer_gains(const RencoderTrainer *t, const void *data, const RencoderCoder *older)
+{
+	if (older->kind != t->kind)
+		return true;
+	switch (t->kind)
+	{
+		case RENCODER_CODER_STRINGS:
+			return count_keys(t, (const renc_strings *) data) >
+				count_keys(t, (const renc_strings *) older->data) + t->nstrings * GAIN_SHARE;
+		case RENCODER_CODER_AXES:
+			return share_outside(t, (const double *) older->data) >
+				share_outside(t, (const double *) data) + GAIN_SHARE ||
+				lacks_room(t, (const double *) older->data);
+	}
+	return false;
 }
 
 /* Does a character of UTF-8 begin here?  In other encodings: perhaps. */

@@ -10,8 +10,11 @@
 
 typedef struct RencoderTrainer RencoderTrainer;
 
-/* Lives in the current memory context; samples are bounded. */
-extern RencoderTrainer *rencoder_trainer_create(void);
+/*
+ * Lives in the current memory context; samples are bounded.  "growing": the sample is
+ * not of all that will come, so room is left around it, where that costs little.
+ */
+extern RencoderTrainer *rencoder_trainer_create(bool growing);
 
 /*
  * Adds a value, for the support functions of operator classes.  All values of
@@ -27,6 +30,13 @@ extern void rencoder_trainer_add_point(RencoderTrainer *trainer, double x, doubl
  */
 extern void *rencoder_trainer_finish(RencoderTrainer *trainer, uint16 *kind,
 									 uint32 *size);
+
+/*
+ * Would this coder, which rencoder_trainer_finish() returned, tell the values
+ * of the sample better apart than an older one of the column?
+ */
+extern bool rencoder_trainer_gains(const RencoderTrainer *trainer, const void *data,
+								   const RencoderCoder *older);
 
 /* Samples that rencoder_trainer_samples() makes at most. */
 #define RENCODER_TRAINER_SAMPLES	1000

@@ -9,12 +9,17 @@
 #include "rencoder.h"
 
 #include "access/table.h"
+#include "access/xact.h"
 #include "catalog/index.h"
+#include "catalog/pg_proc.h"
 #include "miscadmin.h"
+#include "nodes/pathnodes.h"
+#include "optimizer/clauses.h"
 #include "utils/rel.h"
 
-#include "group.h"
+#include "autosummarize.h"
 #include "horizon.h"
+#include "request.h"
 #include "retune.h"
 #include "sampling.h"
 #include "space.h"
@@ -63,29 +68,61 @@ rencoderbulkdelete(IndexVacuumInfo *info, IndexBulkDeleteResult *stats,
 }
 
 /*
- * Summarizes and rebuilds.  An index that has lost a coder is left as it is, with a
- * warning: queries report it, and VACUUM of the table must go on.
+ * May rows be put into expressions of the index here?  In a parallel VACUUM all of its
+ * processes are in parallel mode, the leader included, whatever indexes it cleans up
+ * itself; and a function with an EXCEPTION block, for one, fails there.  One that says
+ * that it is parallel safe is believed, as by any parallel query.
+ */
+static bool
+may_evaluate(Relation index)
+{
+	PlannerInfo *root;
+
+	if (!IsInParallelMode())
+		return true;
+	root = makeNode(PlannerInfo);
+	root->glob = makeNode(PlannerGlobal);
+	root->glob->maxParallelHazard = PROPARALLEL_UNSAFE; /* not known: look */
+	return is_parallel_safe(root, (Node *) RelationGetIndexExpressions(index)) &&
+		is_parallel_safe(root, (Node *) RelationGetIndexPredicate(index));
+}
+
+/*
+ * Summarizes what is not, and retunes.  An index that has lost a coder is left as it is,
+ * with a warning: queries report it, and VACUUM of the table must go on.
  */
 static void
 maintain(const IndexVacuumInfo *info, Relation heap)
 {
 	Relation	index = info->index;
 	BlockNumber nblocks = RelationGetNumberOfBlocks(heap);
-	uint64		nranges = rencoder_range_count(rencoder_meta_get(index), nblocks);
+	RencoderMeta meta = *rencoder_meta_get(index);
 	int64		rebuilt;
 
 	if (!rencoder_coders_check(index, WARNING))
 		return;
-
-	/* Scanning less than a batch of ranges costs less than an index would. */
-	if (nranges >= RENC_SLICE_RANGES)
-		(void) rencoder_summarize(index, heap, 0, nranges - 1, true);
+	if (rencoder_worth_summarizing(&meta, nblocks))
+		(void) rencoder_summarize(index, heap, 0, rencoder_range_count(&meta, nblocks) - 1, true);
 	rencoder_sampling_prepare(index, nblocks);
 	rebuilt = rencoder_retune_some(index, heap);
 	if (rebuilt > 0)
 		ereport(info->message_level,
 				(errmsg("index \"%s\": %lld groups of block ranges were rebuilt",
 						RelationGetRelationName(index), (long long) rebuilt)));
+}
+
+/* Leaves it to the worker, where that may do it. */
+static void
+do_without(Relation index)
+{
+	if (rencoder_options_autosummarize(index) &&
+		rencoder_request_put(RelationGetRelid(index), 0, true))
+		return;
+	ereport(NOTICE,
+			(errmsg("index \"%s\" is not summarized by a parallel VACUUM",
+					RelationGetRelationName(index)),
+			 errdetail("It has an expression or predicate that is not parallel safe."),
+			 errhint("VACUUM (PARALLEL 0) summarizes it.")));
 }
 
 IndexBulkDeleteResult *
@@ -100,7 +137,10 @@ rencodervacuumcleanup(IndexVacuumInfo *info, IndexBulkDeleteResult *stats)
 
 	heap = table_open(IndexGetRelation(RelationGetRelid(info->index), false),
 					  AccessShareLock);
-	maintain(info, heap);
+	if (may_evaluate(info->index))
+		maintain(info, heap);
+	else
+		do_without(info->index);
 	table_close(heap, AccessShareLock);
 
 	/*

@@ -3,7 +3,8 @@
  *		The background worker that summarizes for a database.
  *
  * It is started by the first request, takes requests as they come, and ends
- * when there have been none for a while.  It must not be in anybody's way:
+ * when there have been none for a while and the tables that it was asked for are
+ * quiet.  It must not be in anybody's way:
  *
  *	- it takes RowExclusiveLock on table and index, as an INSERT does, which
  *	  neither VACUUM nor autovacuum minds, without waiting, and for a fifth of
@@ -56,6 +57,15 @@
 /* How long it works on one index, unless a slice, or a group at once, takes longer. */
 #define PIECE_MS			200
 
+/*
+ * A table that has not grown for this long is quiet: then also what is no whole slice
+ * is summarized, the range that the table ends in included.  Before that, rows would go
+ * on coming there, whose bits are dearer one by one; after it they do so, but only in the
+ * rest of this one range.  Rows that fill pages which are there do not count: where they
+ * are so few, it does not matter.
+ */
+#define QUIET_MS			2000
+
 #define RETRY_LOCKED_MS		200
 #define RETRY_FAILED_MS		60000
 
@@ -68,12 +78,16 @@ typedef struct Job
 	Oid			index;			/* hash key */
 	uint64		ranges;			/* complete ones; 0: as the table's size says */
 	TimestampTz due;
+	bool		waiting;		/* for the table to be quiet */
+	BlockNumber nblocks;		/* of the table, when it was looked at last */
+	TimestampTz since;			/* when it was first seen to have so many */
 } Job;
 
 typedef enum JobResult
 {
 	JOB_DONE,
 	JOB_UNFINISHED,
+	JOB_WAITING,				/* for the table to be quiet */
 	JOB_LOCKED
 } JobResult;
 
@@ -107,10 +121,16 @@ add_job(Oid index, uint64 ranges)
 
 	if (!found)
 	{
-		job->ranges = 0;
-		job->due = 0;
+		memset(job, 0, sizeof(*job));
+		job->index = index;
+		job->nblocks = InvalidBlockNumber;
 	}
-	job->ranges = Max(job->ranges, ranges);
+	if (ranges > job->ranges)
+	{
+		job->ranges = ranges;
+		if (job->waiting)
+			job->due = 0;
+	}
 }
 
 /* Jobs for all indexes of the access method in this database. */
@@ -143,9 +163,9 @@ add_all_indexes(void)
 
 /* The slice at which the job ends. */
 static uint64
-job_end(const Job *job, Relation heap, const RencoderMeta *meta)
+job_end(const Job *job, BlockNumber nblocks, const RencoderMeta *meta)
 {
-	uint64		in_table = RelationGetNumberOfBlocks(heap) / meta->pages_per_range;
+	uint64		in_table = nblocks / meta->pages_per_range;
 
 	/* The table may have been truncated since. */
 	if (job->ranges > 0)
@@ -153,23 +173,32 @@ job_end(const Job *job, Relation heap, const RencoderMeta *meta)
 	return rencoder_complete_slices(meta, in_table);
 }
 
-static JobResult
-fill_gaps(const Job *job, Relation index, Relation heap)
+/* Has the table been of this size for a while? */
+static bool
+is_quiet(Job *job, BlockNumber nblocks)
 {
-	RencoderMeta meta = *rencoder_meta_get(index);
+	TimestampTz now = GetCurrentTimestamp();
+
+	if (nblocks != job->nblocks)
+	{
+		job->nblocks = nblocks;
+		job->since = now;
+	}
+	return TimestampDifferenceExceeds(job->since, now, QUIET_MS);
+}
+
+/* Complete slices up to "end", for a while; true if there are no more of them. */
+static bool
+fill_gaps(Relation index, Relation heap, const RencoderMeta *meta, uint64 end)
+{
 	TimestampTz start = GetCurrentTimestamp();
-	uint64		end;
 	uint64		slice;
 	uint64		next;
 
-	if (!rencoder_options_autosummarize(index))
-		return JOB_DONE;
-
 	/* Others hold it for one group of ranges at most. */
 	rencoder_meta_lock_maintainer(index);
-	end = job_end(job, heap, &meta);
 	slice = end < WINDOW_SLICES ? 0 : end - WINDOW_SLICES;
-	while ((slice = rencoder_first_gap(index, &meta, slice, end)) < end &&
+	while ((slice = rencoder_first_gap(index, meta, slice, end)) < end &&
 		   !TimestampDifferenceExceeds(start, GetCurrentTimestamp(), PIECE_MS))
 	{
 		/* A group at once, if it comes so late; it is logged once then, not twice. */
@@ -179,12 +208,36 @@ fill_gaps(const Job *job, Relation index, Relation heap)
 		rencoder_summarize_slices(index, heap, slice, next, false);
 	}
 	rencoder_meta_unlock_maintainer(index);
-	return slice < end ? JOB_UNFINISHED : JOB_DONE;
+	return slice >= end;
+}
+
+/* What is to be done of an index now. */
+static JobResult
+serve_index(Job *job, Relation index, Relation heap)
+{
+	RencoderMeta meta = *rencoder_meta_get(index);
+	BlockNumber nblocks = RelationGetNumberOfBlocks(heap);
+	bool		quiet = is_quiet(job, nblocks);
+	uint64		end;
+
+	if (!rencoder_options_autosummarize(index))
+		return JOB_DONE;
+	end = quiet ? nblocks / meta.pages_per_range / RENC_SLICE_RANGES :
+		job_end(job, nblocks, &meta);
+	if (!fill_gaps(index, heap, &meta, end))
+		return JOB_UNFINISHED;
+	if (!rencoder_worth_summarizing(&meta, nblocks))
+		return JOB_DONE;
+	if (!quiet)
+		return JOB_WAITING;
+	(void) rencoder_summarize(index, heap, end * RENC_SLICE_RANGES,
+							  rencoder_range_count(&meta, nblocks) - 1, true);
+	return JOB_DONE;
 }
 
 /* A piece of the job, in a transaction of its own. */
 static JobResult
-do_job(const Job *job)
+do_job(Job *job)
 {
 	RencoderTarget target;
 	JobResult	result = JOB_DONE;
@@ -203,7 +256,7 @@ do_job(const Job *job)
 			pgstat_report_activity(STATE_RUNNING,
 								   psprintf("rencoder: summarizing \"%s\"",
 											RelationGetRelationName(target.index)));
-			result = fill_gaps(job, target.index, target.heap);
+			result = serve_index(job, target.index, target.heap);
 			rencoder_target_close(&target);
 			break;
 	}
@@ -214,7 +267,7 @@ do_job(const Job *job)
 
 /* An error is reported in the server's log and goes no further. */
 static JobResult
-try_job(const Job *job, bool *failed)
+try_job(Job *job, bool *failed)
 {
 	volatile JobResult result = JOB_DONE;
 
@@ -255,6 +308,26 @@ due_jobs(void)
 	return due;
 }
 
+static void
+put_off(Job *job, int ms)
+{
+	job->due = TimestampTzPlusMilliseconds(GetCurrentTimestamp(), ms);
+}
+
+/* Are there tables to wait for until they are quiet? */
+static bool
+any_waiting(void)
+{
+	HASH_SEQ_STATUS status;
+	Job		   *job;
+	bool		found = false;
+
+	hash_seq_init(&status, jobs);
+	while ((job = hash_seq_search(&status)) != NULL)
+		found |= job->waiting;
+	return found;
+}
+
 /* One round over the jobs that are due; is there more to do at once? */
 static bool
 do_jobs(void)
@@ -274,9 +347,13 @@ do_jobs(void)
 		if (!may_stay())
 			break;
 		result = try_job(job, &failed);
-		if (failed || result == JOB_LOCKED)
-			job->due = TimestampTzPlusMilliseconds(GetCurrentTimestamp(),
-												   failed ? RETRY_FAILED_MS : RETRY_LOCKED_MS);
+		job->waiting = !failed && result == JOB_WAITING;
+		if (failed)
+			put_off(job, RETRY_FAILED_MS);
+		else if (result == JOB_LOCKED)
+			put_off(job, RETRY_LOCKED_MS);
+		else if (result == JOB_WAITING)
+			put_off(job, QUIET_MS);
 		else if (result == JOB_DONE)
 			hash_search(jobs, &job->index, HASH_REMOVE, NULL);
 		else
@@ -332,6 +409,8 @@ serve_database(void)
 		more = do_jobs();
 		if (more)
 			continue;
+		if (any_waiting())
+			last = GetCurrentTimestamp();
 		if (TimestampDifferenceExceeds(last, GetCurrentTimestamp(), LINGER_MS) &&
 			rencoder_request_detach())
 			break;
@@ -349,6 +428,25 @@ create_jobs(void)
 	ctl.keysize = sizeof(Oid);
 	ctl.entrysize = sizeof(Job);
 	jobs = hash_create("rencoder jobs", 64, &ctl, HASH_ELEM | HASH_BLOBS);
+}
+
+/*
+ * Some of them end the session, and it would be asked for again and again.  Not every
+ * version has all of them.
+ */
+static void
+disable_timeouts(void)
+{
+	static const char *const timeouts[] = {
+		"statement_timeout", "transaction_timeout", "lock_timeout",
+		"idle_in_transaction_session_timeout", "idle_session_timeout"
+	};
+
+	for (int i = 0; i < (int) lengthof(timeouts); i++)
+	{
+		if (GetConfigOption(timeouts[i], true, false) != NULL)
+			SetConfigOption(timeouts[i], "0", PGC_SUSET, PGC_S_OVERRIDE);
+	}
 }
 
 /*
@@ -370,7 +468,7 @@ rencoder_worker_main(Datum arg)
 	/* Settings of the database are for its users. */
 	SetConfigOption("default_transaction_isolation", "read committed",
 					PGC_SUSET, PGC_S_OVERRIDE);
-	SetConfigOption("lock_timeout", "0", PGC_SUSET, PGC_S_OVERRIDE);
+	disable_timeouts();
 	SetConfigOption("zero_damaged_pages", "false", PGC_SUSET, PGC_S_OVERRIDE);
 	create_jobs();
 	serve_database();

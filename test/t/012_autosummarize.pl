@@ -288,12 +288,12 @@ sql(q{CREATE TABLE p (part int, v int8, filler text) PARTITION BY LIST (part);
 			EXECUTE format('ALTER TABLE p%s ALTER filler SET STORAGE plain', i);
 		END LOOP; END $$});
 my $small = sql(q{SELECT sum(pg_relation_size(indexrelid)) FROM pg_index WHERE indrelid::regclass::text ~ '^p[0-9]'});
-sql(q{INSERT INTO p SELECT i, n, repeat('x', 7000) FROM generate_series(1, 10) n, generate_series(1, 300) i});
+sql(q{INSERT INTO p SELECT i, n, repeat('x', 7000) FROM generate_series(1, 7) n, generate_series(1, 300) i});
 is(sql(q{SELECT sum(pg_relation_size(indexrelid)) FROM pg_index WHERE indrelid::regclass::text ~ '^p[0-9]'}),
 	$small, 'tables that are too small for a batch have nothing in their indexes');
-sql(q{INSERT INTO p SELECT i, n, repeat('x', 7000) FROM generate_series(1, 10) n, generate_series(1, 300) i});
+sql(q{INSERT INTO p SELECT i, n, repeat('x', 7000) FROM generate_series(1, 13) n, generate_series(1, 300) i});
 wait_until(q{SELECT count(*) FROM pg_index, rencoder_candidates(indexrelid, 0::int8, 0::int8)
-	WHERE indrelid::regclass::text ~ '^p[0-9]' AND unsummarized > 10},
+	WHERE indrelid::regclass::text ~ '^p[0-9]' AND unsummarized > 0},
 	'0', 'all of 300 partitions are summarized');
 sql('DROP TABLE p');
 

@@ -1,0 +1,230 @@
+# Indexes that were made before their rows, as every ORM, migration, partition and shard
+# makes them: no VACUUM, no ANALYZE, and then a while without a write.
+use strict;
+use warnings;
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use RencoderTest;
+use Test::More;
+
+my $node = new_node('main', conf => "max_prepared_transactions = 2\n");
+my $dir = $node->basedir;
+
+sub sql
+{
+	my ($sql) = @_;
+
+	return $node->safe_psql('postgres', $sql);
+}
+
+# Ranges that are not summarized, of all indexes of a table.
+sub unsummarized
+{
+	my ($table) = @_;
+
+	return qq{SELECT count(*) FROM pg_index, rencoder_ranges(indexrelid) r
+		WHERE indrelid = '$table'::regclass AND r.state <> 'summarized'};
+}
+
+sub wait_until_all_summarized
+{
+	my ($table, $name) = @_;
+
+	ok($node->poll_query_until('postgres', unsummarized($table), '0'), $name);
+	return;
+}
+
+# Values of row g: four columns, each with an index.  The strings have a common beginning of 24 bytes.
+my %VALUE = (
+	u => q{('https://www.example.com/' || md5(%1$s::text)) COLLATE "C"},
+	p => q{point(8 + (hashint4extended(%1$s, 1) & 1048575) / 2097152.0, 50 + (hashint4extended(%1$s, 2) & 1048575) / 2097152.0)},
+	v => q{hashint8extended(%1$s, 3)},
+	d => q{md5('u' || %1$s)::uuid});
+my %TYPE = (u => 'text COLLATE "C"', p => 'point', v => 'int8', d => 'uuid');
+my @COLUMNS = sort keys %VALUE;
+
+sub value
+{
+	my ($column, $g) = @_;
+
+	return sprintf $VALUE{$column}, $g;
+}
+
+sub make_table
+{
+	my ($table, $with) = @_;
+	my $columns = join ', ', map { "$_ $TYPE{$_}" } @COLUMNS;
+
+	sql("CREATE TABLE $table (id int, $columns, filler text)");
+	sql("CREATE INDEX ${table}_$_ ON $table USING rencoder ($_) " . ($with // '')) foreach @COLUMNS;
+	return;
+}
+
+sub rows
+{
+	my ($from, $to) = @_;
+
+	return "SELECT g, " . join(', ', map { value($_, 'g') } @COLUMNS)
+	  . ", repeat('x', 120) FROM generate_series($from, $to) g";
+}
+
+# The part of the ranges that queries for 50 values that are not there skip.
+sub skipped_by_absent
+{
+	my ($table, $column) = @_;
+	my $value = value($column, 'g');
+
+	return sql(qq{SELECT sum(c.skipped)::float8 / sum(c.ranges)
+		FROM (SELECT $value AS x FROM generate_series(10000001, 10000050) g) q,
+			rencoder_candidates('${table}_$column', x, x) c});
+}
+
+sub condition
+{
+	my ($column, $g) = @_;
+
+	return "$column " . ($column eq 'p' ? '~=' : '=') . " (" . value($column, "($g)") . ")";
+}
+
+# What an index must be good for without any maintenance.
+sub check_index
+{
+	my ($table, $column, $planned) = @_;
+	my $skipped = skipped_by_absent($table, $column);
+
+	cmp_ok($skipped, '>=', 0.95, "$table, $column: absent values skip $skipped of the ranges");
+	if ($planned)
+	{
+		my $plan = sql("EXPLAIN (COSTS OFF) SELECT * FROM $table WHERE " . condition($column, 10000001));
+
+		like($plan, qr/Bitmap Index Scan on ${table}_$column/, "$table, $column: the planner takes the index by itself");
+	}
+	compare_many_with_seqscan($node, 'postgres',
+		[ map { "SELECT * FROM $table WHERE " . condition($column, $_) } 1, 77, 5000, 11111, 20000, 10000001, 10000002 ],
+		"$table, $column: rows, present and absent");
+	sql("SELECT rencoder_index_check('${table}_$column', true)");
+	return;
+}
+
+#
+# COPY into tables of some 800 and 5,000 pages.
+#
+my %rows = (small => 23_900, large => 150_000);
+foreach my $table ('small', 'large')
+{
+	make_table($table);
+	sql("COPY (" . rows(1, $rows{$table}) . ") TO '$dir/$table'");
+	sql("COPY $table FROM '$dir/$table'");
+}
+foreach my $table ('small', 'large')
+{
+	my $pages = sql("SELECT pg_relation_size('$table') / 8192");
+
+	wait_until_all_summarized($table, "$table: $pages pages, all ranges are summarized");
+	is(sql("SELECT string_agg(DISTINCT pages_per_range::text, ' ')
+			FROM pg_index, rencoder_metapage(indexrelid) WHERE indrelid = '$table'::regclass"),
+		'16', "$table: ranges of an index that was made empty");
+	check_index($table, $_, $pages > 1000) foreach @COLUMNS;
+}
+is(sql(q{SELECT reindex_pages_per_range FROM rencoder_metapage('small_v')}), 4, 'small: what REINDEX would choose');
+is(sql(q{SELECT reindex_pages_per_range FROM rencoder_metapage('large_v')}), 32, 'large: what REINDEX would choose');
+
+#
+# A range that is summarized in part is kept so by those who insert into it; the next ones
+# are a tail again.
+#
+sql("INSERT INTO small " . rows(23901, 23910));
+is(sql(unsummarized('small')), '0', 'rows in the last range: inserters cover them');
+sql("INSERT INTO small " . rows(23911, 25000));
+wait_until_all_summarized('small', 'another tail');
+compare_many_with_seqscan($node, 'postgres',
+	[ map { my $g = $_; map { "SELECT * FROM small WHERE " . condition($_, $g) } @COLUMNS } 23901, 23910, 24500, 25000 ],
+	'rows of the tails');
+sql("SELECT rencoder_index_check('small_$_', true)") foreach @COLUMNS;
+sql('DROP TABLE small, large');
+
+#
+# Partitions, each with a tail of its own; one is too small for an index.
+#
+sql(q{CREATE TABLE part (id int, v int8, u text COLLATE "C", filler text) PARTITION BY RANGE (id);
+	CREATE INDEX ON part USING rencoder (v);
+	CREATE INDEX ON part USING rencoder (u);
+	CREATE TABLE part_0 PARTITION OF part FOR VALUES FROM (0) TO (2000);
+	CREATE TABLE part_1 PARTITION OF part FOR VALUES FROM (2000) TO (12000);
+	CREATE TABLE part_2 PARTITION OF part FOR VALUES FROM (12000) TO (24000);
+	CREATE TABLE part_3 PARTITION OF part FOR VALUES FROM (24000) TO (38000)});
+sql(q{INSERT INTO part SELECT g, hashint8extended(g, 3), 'https://www.example.com/' || md5(g::text), repeat('x', 120)
+	FROM generate_series(1, 37999) g ORDER BY hashint8(g)});
+wait_until_all_summarized("part_$_", "partition $_ has no tail") foreach 1 .. 3;
+is(sql(q{SELECT count(*) FROM pg_index WHERE indrelid = 'part_0'::regclass AND pg_relation_size(indexrelid) > 8192}),
+	'0', 'a table of less than 8 ranges has nothing in its indexes');
+cmp_ok(sql(q{SELECT min(c.skipped::float8 / c.ranges) FROM generate_series(1, 3) i,
+		rencoder_candidates(('part_' || i || '_u_idx')::regclass, 'https://www.example.com/none'::text COLLATE "C", 'https://www.example.com/none'::text COLLATE "C") c}),
+	'>=', 0.95, 'partitions: an absent value');
+compare_many_with_seqscan($node, 'postgres',
+	[ map { "SELECT * FROM part WHERE v = hashint8extended($_, 3)" } 1, 1999, 2000, 11999, 20000, 37999, 50000 ],
+	'partitions: rows');
+sql('DROP TABLE part');
+
+#
+# One long load that has not committed: its rows are all that there is to learn from.
+#
+make_table('open_load');
+sql("BEGIN; INSERT INTO open_load " . rows(1, 20000) . "; PREPARE TRANSACTION 'load'");
+ok($node->poll_query_until('postgres', q{SELECT count(*) >= 4 * 32 FROM pg_index, rencoder_ranges(indexrelid) r
+	WHERE indrelid = 'open_load'::regclass AND r.state = 'summarized'}), 'rows in progress are summarized');
+foreach my $column (@COLUMNS)
+{
+	is(sql("SELECT count(*) FROM open_load WHERE " . condition($column, 7)), '0', "open load, $column: not visible");
+}
+sql("COMMIT PREPARED 'load'; INSERT INTO open_load " . rows(20001, 20700));
+wait_until_all_summarized('open_load', 'the end of the load');
+check_index('open_load', $_, 0) foreach @COLUMNS;
+sql('DROP TABLE open_load');
+
+#
+# The first ranges have no values: later ones must learn all the same, those of the same
+# group, too.
+#
+make_table('late', 'WITH (pages_per_range = 4)');
+sql("INSERT INTO late (id, filler) SELECT g, repeat('x', 120) FROM generate_series(-30000, 0) g");
+wait_until_all_summarized('late', 'only nulls');
+sql("INSERT INTO late " . rows(1, 30000));
+wait_until_all_summarized('late', 'then values');
+foreach my $column ('u', 'p')
+{
+	check_index('late', $column, 0);
+	is(sql("SELECT count(*) FROM late WHERE $column IS NULL"), '30001', "late, $column: nulls");
+}
+sql('DROP TABLE late');
+
+#
+# Places that come one after the other: what the first rows teach says nothing of the later
+# ones, which get coders of their own.  VACUUM gives them to the groups before.
+#
+sql(q{CREATE TABLE places (id int, p point, u text COLLATE "C", filler text);
+	CREATE INDEX places_p ON places USING rencoder (p) WITH (pages_per_range = 4);
+	CREATE INDEX places_u ON places USING rencoder (u) WITH (pages_per_range = 4)});
+sql(q{INSERT INTO places SELECT g, point(g / 1e2, g / 3e2), 'https://host' || g / 5000 || '.example.org/' || md5(g::text),
+	repeat('x', 120) FROM generate_series(1, 100000) g});
+wait_until_all_summarized('places', 'places');
+sub passed_by_boxes
+{
+	return sql(q{SELECT sum(c.candidates)::float8 / sum(c.ranges)
+		FROM places s, rencoder_candidates('places_p', point(p[0] + 0.001, p[1] + 0.0001), point(p[0] + 0.002, p[1] + 0.0002)) c
+		WHERE id % 1000 = 0});
+}
+my $before = passed_by_boxes();
+cmp_ok($before, '<=', 0.05, "boxes that lie along the way pass $before of the ranges");
+my @queries = map { ("SELECT * FROM places WHERE p <@ box(point($_ / 1e2 - 0.1, -1), point($_ / 1e2 + 0.1, 1e9))",
+		"SELECT * FROM places WHERE u LIKE 'https://host" . int($_ / 5000) . ".example.org/a0%'") } 3, 500, 20000, 60000, 99999;
+compare_many_with_seqscan($node, 'postgres', \@queries, 'several generations of coders');
+sql('VACUUM places') foreach 1 .. 8;
+my $after = passed_by_boxes();
+cmp_ok($after, '<=', 0.02, "after VACUUM $after");
+compare_many_with_seqscan($node, 'postgres', \@queries, 'after VACUUM');
+sql("SELECT rencoder_index_check('places_$_', true)") foreach 'p', 'u';
+
+$node->stop;
+done_testing();
