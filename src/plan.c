@@ -291,6 +291,14 @@ gather_keys(const RencoderCollector *c, int col, ColumnKeys *k)
 	}
 }
 
+/* What draw_samples() needs to know. */
+typedef struct SampleDrawing
+{
+	RencoderPlanner *planner;
+	int			col;
+	const ColumnKeys *k;
+} SampleDrawing;
+
 /* Memory for the model and for samples. */
 static void
 make_room(RencoderPlanner *planner)
@@ -347,14 +355,6 @@ weigh_defaults(const RencoderPlanner *planner, RencoderQueries *q, const ColumnK
 	q->weighed = true;
 }
 
-/* What draw_samples() needs to know. */
-typedef struct SampleDrawing
-{
-	RencoderPlanner *planner;
-	int			col;
-	const ColumnKeys *k;
-} SampleDrawing;
-
 /* The part of the weight of all samples that real queries have. */
 static double
 share_of_real(const RencoderPlanner *planner, int col, const RencoderQueries *q)
@@ -363,10 +363,9 @@ share_of_real(const RencoderPlanner *planner, int col, const RencoderQueries *q)
 }
 
 /*
- * The samples for a group: real queries; while there are not enough of them,
- * also default ones, or intervals between the group's own values, or boxes around
- * them, "own" in number.  Together the real ones weigh as much as there are of the number
- * that is enough.
+ * The samples for a group: real queries; while there are not enough of them, also
+ * default ones, or "own" intervals between the group's own values, or boxes around them.
+ * Together the real ones weigh as much as there are of the number that is enough.
  */
 static int
 choose_samples(RencoderPlanner *planner, int col, RencoderQueries *q, const ColumnKeys *k, int own)
@@ -425,9 +424,8 @@ static bool
 are_few(const RencoderPlanner *planner, int col, const ColumnKeys *k)
 {
 	/* What was found for the group before costs little to look at. */
-	if (is_boxed(planner, col))
-		return k->total < MIN_BOXED_KEYS && !planner->search[col].warm;
-	return k->total < MIN_SEARCHED_KEYS;
+	return is_boxed(planner, col) ? k->total < MIN_BOXED_KEYS && !planner->search[col].warm :
+		k->total < MIN_SEARCHED_KEYS;
 }
 
 /* Prepares the model for a group; false if the rule is to choose. */

@@ -19,19 +19,19 @@
  * spread over the orders of magnitude, too.  The latter weigh a tenth, but without them
  * a shape may let through nearly everything for a large box between two crowds.
  *
- * Candidates of a box, expected at 20 bits a key for 20 million points spread evenly (17,900
- * ranges; sides are parts of the plane's), and measured for 934,435 positions of aircraft (1,436
- * ranges; degrees; around positions), with the shapes of the rule and with these samples:
+ * Candidates of a box at 20 bits a key, with the rule's shapes and with these samples: of 20
+ * million points spread evenly (17,858 ranges; sides are parts of the plane's), and of 934,435
+ * positions of aircraft (1,436 ranges; degrees; boxes around positions).
  *
  *		side				0		1e-5	1e-4	1e-3	1e-2
  *		matching			0		0		0.2		20		1880
  *		rule				371		359		373		548		3700
- *		samples				2.2-3.6	2.2-3.8	4.2-5.6	60-83	3630-6210
+ *		samples				3.5		3.7		6.4		62		3960
  *
  *		side				0		0.001	0.01	0.1		0.3		1
  *		matching			1.2		3.7		13.6	63		117		229
  *		rule				3.5		5.7		15.9	69		144		498
- *		samples				3.0		5.0		15.8	71		132		239
+ *		samples				4.3		6.1		15.8	68		132		322
  */
 #include <math.h>
 
