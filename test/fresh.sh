@@ -2,7 +2,7 @@
 # The two commands of README.md on machines as they come: small Debian systems
 # (debootstrap's minbase, no package lists, as in a container), each case in an
 # overlay, so that all that it leaves behind is seen.  Needs root and a network;
-# not part of test/run.sh, for it takes 20 minutes a release.
+# not part of test/run.sh, for it takes half an hour a release.
 #
 #   test/fresh.sh [--suite bookworm|trixie]... [--case NAME]... [--list]
 #

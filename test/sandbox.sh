@@ -110,25 +110,29 @@ sync_tree()
 
 call_inside()
 {
-	local pg_config
+	local pg_config run=
 
-	if pg_config=$(native_pg_config "$version"); then
-		if [ "$(id -u)" -eq 0 ]; then
-			chown -R postgres: "$work"
-			drop_root postgres bash "$work/src/test/sandbox.sh" \
-				--inside "$work" "$pg_config" "$@"
-		else
-			bash "$work/src/test/sandbox.sh" --inside "$work" "$pg_config" "$@"
-		fi
-		return
-	fi
+	# The others may want what is typed.
+	case $1 in
+		regress | isolation | tap) run=run_job ;;
+	esac
 	trap 'status=$?; ignore_signals; stop_job; forget_chroot_part; exit "$status"' EXIT
 	trap 'exit 129' HUP
 	trap 'exit 130' INT
 	trap 'exit 143' TERM
+	if pg_config=$(native_pg_config "$version"); then
+		if [ "$(id -u)" -eq 0 ]; then
+			chown -R postgres: "$work"
+			$run drop_root postgres bash "$work/src/test/sandbox.sh" \
+				--inside "$work" "$pg_config" "$@"
+		else
+			$run bash "$work/src/test/sandbox.sh" --inside "$work" "$pg_config" "$@"
+		fi
+		return
+	fi
 	[ -z "$(chroot_obstacle)" ] || die "PostgreSQL $version is not here, and $(chroot_obstacle)"
 	ensure_chroot "$version" || die "no chroot could be made"
-	CHROOT_LASTING=1 in_chroot "$(chroot_of "$version")" "$work" \
+	CHROOT_LASTING=1 $run in_chroot "$(chroot_of "$version")" "$work" \
 		bash /mnt/src/test/sandbox.sh --inside /mnt \
 		"/usr/lib/postgresql/$version/bin/pg_config" "$@"
 }
