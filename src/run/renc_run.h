@@ -39,10 +39,10 @@
  *		so many zeros and a one.  So entries can be found by counting.
  *	Coding 1, gaps: for each cell that has pages: x = its gap - 1 (first: c) as q = (x
  *		>> parameter) + 1 in Elias' gamma code (as many zeros as q has bits below its
- *		highest, a one, these bits) and the "parameter" low bits of x; pages m of the
- *		cell as m - 1 zeros and a one; then, m < 3: each page in as many bits as W - 1
- *		has; else the gaps - 1 (first: p), with parameter h, each as h low bits, then
- *		the rest as zeros and a one; h is the highest bit of W * 11 / 16 / m, 0 if none.
+ *		highest, a one, these bits) and the "parameter" low bits of x; the number m of
+ *		its pages in gamma code; then, m < 3: each page in as many bits as W - 1 has;
+ *		else the gaps - 1 (first: p), with parameter h, each as h low bits, then the
+ *		rest as zeros and a one; h is the highest bit of W * 11 / 16 / m, 0 if none.
  *
  * A separator is at most the first key of its block and above the last key of the
  * block before (equal if the keys are).  cont: a cell of an earlier block reaches the

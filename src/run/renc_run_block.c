@@ -82,6 +82,12 @@ cell_size(const renc_run_entry *entry, uint32_t i, uint32_t n)
 	return end - i;
 }
 
+static int
+gamma_bits(uint64_t q)
+{
+	return 2 * renc_run_log2(q) + 1;
+}
+
 static uint64_t
 cell_pages_bits(const renc_run_entry *entry, uint32_t m, uint32_t npages)
 {
@@ -118,7 +124,7 @@ renc_run_gap_parameter(const uint32_t *gaps)
 static renc_run_code
 choose_gaps(const renc_run_entry *entry, uint32_t n, uint32_t npages)
 {
-	renc_run_code code = {CODING_GAPS, 0, n};
+	renc_run_code code = {CODING_GAPS, 0, 0};
 	uint32_t	gaps[64] = {0};
 	uint64_t	next = 0;
 
@@ -133,8 +139,8 @@ choose_gaps(const renc_run_entry *entry, uint32_t n, uint32_t npages)
 	{
 		uint32_t	m = cell_size(entry, i, n);
 
-		code.bits += 2 * renc_run_log2(((entry[i].cell - next) >> code.parameter) + 1) + 1 +
-			code.parameter + cell_pages_bits(entry + i, m, npages);
+		code.bits += gamma_bits(((entry[i].cell - next) >> code.parameter) + 1) + code.parameter +
+			gamma_bits(m) + cell_pages_bits(entry + i, m, npages);
 		next = entry[i].cell + 1;
 		i += m;
 	}
@@ -177,14 +183,24 @@ write_rice(uint8_t *to, int low, const renc_run_entry *entry, uint32_t n, uint32
 }
 
 static size_t
+write_gamma(uint8_t *to, size_t at, uint64_t q)
+{
+	int			high = renc_run_log2(q);
+
+	at += high;
+	put_bits(to, at++, 1, 1);
+	put_bits(to, at, low_bits(q, high), high);
+	return at + high;
+}
+
+static size_t
 write_cell_pages(uint8_t *to, size_t at, const renc_run_entry *entry, uint32_t m, uint32_t npages)
 {
 	int			bits = renc_run_page_bits(npages);
 	int			low = renc_run_page_parameter(npages, m);
 	uint32_t	next = 0;
 
-	at += m - 1;
-	put_bits(to, at++, 1, 1);
+	at = write_gamma(to, at, m);
 	for (uint32_t i = 0; i < m; i++)
 	{
 		if (m < 3)
@@ -211,13 +227,8 @@ write_gaps(uint8_t *to, int k, const renc_run_entry *entry, uint32_t n, uint32_t
 	{
 		uint32_t	m = cell_size(entry, i, n);
 		uint64_t	x = entry[i].cell - next;
-		uint64_t	q = (x >> k) + 1;
-		int			high = renc_run_log2(q);
 
-		at += high;
-		put_bits(to, at++, 1, 1);
-		put_bits(to, at, low_bits(q, high), high);
-		at += high;
+		at = write_gamma(to, at, (x >> k) + 1);
 		put_bits(to, at, low_bits(x, k), k);
 		at = write_cell_pages(to, at + k, entry + i, m, npages);
 		next = entry[i].cell + 1;
@@ -377,6 +388,15 @@ read_zeros(bit_reader *r)
 	return SIZE_MAX;
 }
 
+/* A number > 0; 0 if there is none. */
+static uint64_t
+read_gamma(bit_reader *r)
+{
+	size_t		high = read_zeros(r);
+
+	return high > 63 ? 0 : UINT64_C(1) << high | read_bits(r, (int) high);
+}
+
 /* Reads the pages of a cell, and keeps them if "keep". */
 static const char *
 read_cell_pages(bit_reader *r, const renc_run_block *block, uint32_t m, bool keep, renc_run_found *found)
@@ -420,31 +440,27 @@ scan_gaps(const renc_run_block *block, matcher *m, renc_run_found *found)
 		return NULL;
 	for (uint32_t i = 0; i < block->n;)
 	{
-		size_t		high = read_zeros(&r);
-		uint64_t	q;
-		uint64_t	gap;
-		size_t		size;
+		uint64_t	q = read_gamma(&r);
+		uint64_t	size;
 		bool		keep;
 		const char *wrong;
 
-		if (high > 63)
-			return r.at < r.limit ? "a block has a gap that is too large" : TOO_SHORT;
-		q = UINT64_C(1) << high | read_bits(&r, (int) high);
-		gap = ((q - 1) << k) + read_bits(&r, k);
-		cell += gap + (i > 0);
-		size = read_zeros(&r);
-		if (size >= block->n - i)
+		cell += ((q - 1) << k) + read_bits(&r, k) + (i > 0);
+		size = read_gamma(&r);
+		if (q == 0 || size == 0)
+			return TOO_SHORT;
+		if (size > block->n - i)
 			return "a block has too many entries";
 		while (cell > m->hi)
 			if (!match_next(m, block))
 				return NULL;
 		keep = cell >= m->lo;
-		wrong = read_cell_pages(&r, block, (uint32_t) size + 1, keep, found);
+		wrong = read_cell_pages(&r, block, (uint32_t) size, keep, found);
 		if (wrong != NULL)
 			return wrong;
-		for (uint32_t e = 0; keep && e <= size; e++)
+		for (uint32_t e = 0; keep && e < size; e++)
 			found->cell[found->n++] = base + cell;
-		i += (uint32_t) size + 1;
+		i += (uint32_t) size;
 	}
 	found->stop = r.data + (r.at + 7) / 8;
 	return NULL;

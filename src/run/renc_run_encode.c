@@ -16,17 +16,29 @@
 #define MOST_LOOKED_AT	(BUILD_PAIRS - 1)
 
 /*
- * Where keys are evenly spread and a point anywhere meets one page, the queries that
- * the planner counts meet so many: those between neighbours that are close meet more.
+ * What the planner counts where keys are evenly spread and a point anywhere meets one
+ * page: between keys that are close to each other there are more.
  */
 #define EVEN_QUERIES	1.4
 
-/* The price of a false page, times those of a query, where keys are evenly spread: 1 / ln 2. */
-#define EVEN_PRICE		1.4427
-
-/* Of RENC_RUN_BITS. */
+/* Prices of false pages. */
 #define LEAST_PRICE		1e-3
 #define MOST_PRICE		1e5
+
+/* Blocks that the first price is made from. */
+#define FIRST_BLOCKS	4
+
+/* What was expected of some pairs. */
+typedef struct expected
+{
+	double		bits;
+	double		rows;
+	double		keys;
+	double		false_pages;
+	double		own;
+	double		gaps;
+	double		anywhere;
+} expected;
 
 struct renc_run_encoder
 {
@@ -39,11 +51,8 @@ struct renc_run_encoder
 	double		ratio;			/* pairs to an entry */
 	bool		started;
 
-	/* Since the leaf began, and in all. */
-	double		leaf_false;
-	double		leaf_keys;
-	double		all_false;
-	double		all_keys;
+	expected	leaf;			/* since it began */
+	expected	all;			/* before it */
 
 	renc_run_planner planner;
 	renc_run_builder build;
@@ -60,12 +69,6 @@ renc_run_encoder_size(size_t payload)
 {
 	return aligned(sizeof(renc_run_encoder)) + aligned(BUILD_PAIRS * sizeof(renc_run_pair)) +
 		renc_run_build_size(payload);
-}
-
-static double
-wanted_false_pages(const renc_run_options *options)
-{
-	return EVEN_QUERIES * (options->target == RENC_RUN_FALSE_PAGES ? options->wanted : 1);
 }
 
 renc_run_encoder *
@@ -88,26 +91,63 @@ renc_run_encoder_init(void *memory, const renc_run_options *options)
 		e->block = 4;
 	e->ratio = 1;
 	renc_run_plan_init(&e->planner, options);
-	e->planner.price = EVEN_PRICE / wanted_false_pages(options);
 	renc_run_build_init(&e->build, options, rest + aligned(BUILD_PAIRS * sizeof(renc_run_pair)));
 	return e;
 }
 
 /* ---- The price ---- */
 
+/* Adds part of a piece. */
+static void
+expect(expected *sum, const renc_run_piece *piece, double part, double rows)
+{
+	sum->bits += piece->bits * part;
+	sum->rows += rows;
+	sum->keys += piece->keys * part;
+	sum->false_pages += piece->false_pages * part;
+	sum->own += piece->own * part;
+	sum->gaps += piece->gaps * part;
+	sum->anywhere += piece->anywhere * part;
+}
+
 /*
- * Widths are powers of two: with evenly spread keys, all blocks would have half a page
- * too many or too few.  Between 1 / wanted and 2 / wanted lie all prices at which one
- * of them begins to change.
+ * Widths are powers of two: with evenly spread keys, all blocks would have up to half a
+ * page too many or too few.  Between the least and twice the least lie all prices at
+ * which one of them begins to change.
  */
+static double
+least_price(const renc_run_encoder *e)
+{
+	return 1 / (EVEN_QUERIES * e->build.options.wanted);
+}
+
+/*
+ * What evenly spread keys pay for false pages is the most that others do, unless their
+ * rows take fewer bits: by then a false page may cost as much more.
+ */
+static double
+most_price(const renc_run_encoder *e, const expected *x)
+{
+	double		even_bits = 2 + log2(e->build.options.npages);
+
+	return 2 * least_price(e) * fmin(fmax(even_bits * x->rows / x->bits, 1), 32);
+}
+
+/* By how much are there too many false pages?  -1: there are none. */
+static double
+too_many(const renc_run_encoder *e, const expected *x)
+{
+	double		most = fmax(x->own / x->keys, x->gaps > 0 ? x->anywhere / x->gaps : 0);
+
+	return most / e->build.options.wanted - 1;
+}
+
 static void
 correct_for_false_pages(renc_run_encoder *e)
 {
-	double		wanted = wanted_false_pages(&e->build.options);
-	double		mean = e->leaf_keys > 0 ? e->leaf_false / e->leaf_keys : wanted;
-	double		over = fmin(mean / wanted - 1, 1);
+	double		price = e->planner.price * (1 + 0.2 * fmin(too_many(e, &e->leaf), 1));
 
-	e->planner.price = fmin(fmax(e->planner.price * (1 + 0.1 * over), 1 / wanted), 2 / wanted);
+	e->planner.price = fmin(fmax(price, least_price(e)), most_price(e, &e->leaf));
 }
 
 /*
@@ -136,10 +176,9 @@ finish_leaf(renc_run_encoder *e)
 		correct_for_false_pages(e);
 	else if (e->build.options.target == RENC_RUN_BITS)
 		correct_for_bits(e);
-	e->all_false += e->leaf_false;
-	e->all_keys += e->leaf_keys;
-	e->leaf_false = 0;
-	e->leaf_keys = 0;
+	e->all.keys += e->leaf.keys;
+	e->all.false_pages += e->leaf.false_pages;
+	memset(&e->leaf, 0, sizeof(e->leaf));
 }
 
 /* Do the next blocks have so few of the pages that windows pay? */
@@ -156,45 +195,56 @@ choose_windows(renc_run_encoder *e, const renc_run_pair *pair, uint32_t n)
 		e->ratio = 1;
 }
 
-/* Bits of the pairs looked at, at the planner's price. */
-static double
-bits_of(renc_run_encoder *e)
+/* What a price would make of the first pairs. */
+static expected
+try_price(renc_run_encoder *e, double price)
 {
 	renc_run_piece piece[PLAN_PIECES];
-	double		bits = 0;
+	expected	sum = {0, 0, 0, 0, 0, 0, 0};
 
-	for (uint32_t i = 0; i < e->n && i < 4 * e->block; i += e->block)
+	e->planner.price = price;
+	for (uint32_t i = 0; i < e->n && i < FIRST_BLOCKS * e->block; i += e->block)
 	{
-		uint32_t	n = renc_run_plan(&e->planner, e->pair + i, e->n - i < e->block ? e->n - i : e->block, piece);
+		uint32_t	n = e->n - i < e->block ? e->n - i : e->block;
+		uint32_t	npieces = renc_run_plan(&e->planner, e->pair + i, n, piece);
 
+		for (uint32_t j = 0; j < npieces; j++)
+			expect(&sum, &piece[j], 1, 0);
 		for (uint32_t j = 0; j < n; j++)
-			bits += piece[j].bits;
+			sum.rows += e->pair[i + j].rows;
 	}
-	return bits;
+	return sum;
 }
 
 /* The first price comes from the first pairs. */
 static void
 first_price(renc_run_encoder *e)
 {
-	double		lo = log2(LEAST_PRICE);
-	double		hi = log2(MOST_PRICE);
-	double		rows = 0;
+	bool		bits = e->build.options.target == RENC_RUN_BITS;
+	double		lo = LEAST_PRICE;
+	double		hi = MOST_PRICE;
 
 	e->started = true;
-	if (e->build.options.target != RENC_RUN_BITS)
+	if (e->build.options.target == RENC_RUN_EXACT)
 		return;
 	choose_windows(e, e->pair, e->n);
-	for (uint32_t i = 0; i < e->n && i < 4 * e->block; i++)
-		rows += e->pair[i].rows;
-	for (int i = 0; i < 10; i++)
+	if (!bits)
 	{
-		e->planner.price = exp2((lo + hi) / 2);
-		if (bits_of(e) > e->build.options.wanted * rows)
-			hi = (lo + hi) / 2;
-		else
-			lo = (lo + hi) / 2;
+		expected	x = try_price(e, lo = least_price(e));
+
+		hi = most_price(e, &x);
 	}
+	for (int i = 0; i < (bits ? 12 : 6); i++)
+	{
+		double		middle = sqrt(lo * hi);
+		expected	x = try_price(e, middle);
+
+		if (bits ? x.bits > e->build.options.wanted * x.rows : too_many(e, &x) <= 0)
+			hi = middle;
+		else
+			lo = middle;
+	}
+	e->planner.price = hi;
 }
 
 /* ---- Blocks ---- */
@@ -209,13 +259,30 @@ block_pairs(const renc_run_encoder *e)
 }
 
 /*
- * Puts a piece, of "left" pairs that follow, into the leaf: whole, or as much of it as
- * fits.  Returns the pairs taken; fewer than the piece has if the leaf is full.
+ * How many of the first n pairs are best in a block?  If the cell of the last goes on,
+ * keys that crowd there are better off in the next one, with a width of their own: both
+ * blocks would have to be read for each of them.
  */
 static uint32_t
-put_piece(renc_run_encoder *e, const renc_run_pair *pair, const renc_run_piece *piece)
+whole_cells(const renc_run_pair *pair, uint32_t n, int width)
 {
-	uint32_t	n = piece->n;
+	uint64_t	cell = pair[n].key >> width;
+	uint32_t	end = n;
+
+	while (end > n / 2 && pair[end - 1].key >> width == cell)
+		end--;
+	return end > n / 2 ? end : n;
+}
+
+/*
+ * Puts a piece into the leaf: whole, or as much of it as fits or is good.  "more": is
+ * there a pair behind it?  Returns the pairs taken, none if the leaf is full.
+ */
+static uint32_t
+put_piece(renc_run_encoder *e, const renc_run_pair *pair, const renc_run_piece *piece, bool more)
+{
+	uint32_t	n = more ? whole_cells(pair, piece->n, piece->width) : piece->n;
+	double		rows = 0;
 	uint32_t	least = (uint32_t) (e->block / 10 * e->ratio);
 	uint32_t	fit;
 
@@ -233,8 +300,9 @@ put_piece(renc_run_encoder *e, const renc_run_pair *pair, const renc_run_piece *
 		fit = fit > 0 ? fit : 1;
 		n = fit <= 8 ? fit : renc_run_plan_cut(pair, fit - fit / 8, fit);
 	}
-	e->leaf_false += piece->false_pages * n / piece->n;
-	e->leaf_keys += piece->keys * n / piece->n;
+	for (uint32_t i = 0; i < n; i++)
+		rows += pair[i].rows;
+	expect(&e->leaf, piece, (double) n / piece->n, rows);
 	return n;
 }
 
@@ -247,7 +315,7 @@ encode_pairs(renc_run_encoder *e, uint32_t n)
 
 	for (uint32_t i = 0; i < npieces; i++)
 	{
-		uint32_t	taken = put_piece(e, e->pair + e->done, &piece[i]);
+		uint32_t	taken = put_piece(e, e->pair + e->done, &piece[i], e->n - e->done > piece[i].n);
 
 		e->done += taken;
 		if (taken == 0)
@@ -335,6 +403,6 @@ renc_run_finish(renc_run_encoder *e, renc_run *run, double *false_pages)
 	renc_run_build_root(&e->build);
 	*run = e->build.run;
 	if (false_pages != NULL)
-		*false_pages = e->all_keys > 0 ? e->all_false / e->all_keys : 0;
+		*false_pages = e->all.keys > 0 ? e->all.false_pages / e->all.keys : 0;
 	return !e->build.failed;
 }

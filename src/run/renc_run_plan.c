@@ -34,8 +34,11 @@ typedef struct width_cost
 	int			width;
 	double		total;
 	double		bits;
-	double		false_pages;
 	double		keys;
+	double		false_pages;
+	double		own;
+	double		gaps;
+	double		anywhere;
 } width_cost;
 
 /* The cell being looked at, and sums over those before it. */
@@ -43,7 +46,9 @@ typedef struct tally
 {
 	uint64_t	own;			/* false pages of queries for the keys */
 	double		between;		/* of points between two keys */
-	double		saved;			/* bits */
+	double		saved;			/* bits, by coding pages in order */
+	uint32_t	ordered;		/* those pages */
+	uint32_t	counts;			/* bits for the numbers of pages of cells */
 	uint32_t	keys;
 	uint32_t	gaps;			/* between keys, that hold a point */
 	uint32_t	entries;
@@ -54,6 +59,13 @@ typedef struct tally
 	uint32_t	distance[64];	/* to the cell before, by its highest bit */
 } tally;
 
+/* By coding m pages of a cell in order, rather than each for itself. */
+static double
+bits_saved(uint32_t m)
+{
+	return fmax(m * (log2(m) - RICE_BITS), 0);
+}
+
 void
 renc_run_plan_init(renc_run_planner *planner, const renc_run_options *options)
 {
@@ -62,8 +74,8 @@ renc_run_plan_init(renc_run_planner *planner, const renc_run_options *options)
 	planner->exact = options->target == RENC_RUN_EXACT;
 	planner->one_coding = options->one_coding;
 	planner->spread = 1;
-	for (int m = 3; m < PLAN_SAVED; m++)
-		planner->saved[m] = fmax(m * (log2(m) - RICE_BITS), 0);
+	for (uint32_t m = 3; m < PLAN_SAVED; m++)
+		planner->saved[m] = bits_saved(m);
 }
 
 void
@@ -135,8 +147,11 @@ end_cell(const renc_run_planner *planner, tally *t)
 	t->between += t->cell_pages * t->cell_gaps;
 	t->keys += t->cell_keys;
 	t->entries += t->cell_pages;
-	if (t->cell_pages >= 3)
-		t->saved += planner->saved[t->cell_pages < PLAN_SAVED ? t->cell_pages : PLAN_SAVED - 1];
+	t->counts += 2 * renc_run_log2(t->cell_pages) + 1;
+	if (t->cell_pages < 3)
+		return;
+	t->ordered += t->cell_pages;
+	t->saved += t->cell_pages < PLAN_SAVED ? planner->saved[t->cell_pages] : bits_saved(t->cell_pages);
 }
 
 static void
@@ -187,8 +202,9 @@ static double
 gaps_cost(const tally *t, uint32_t npages)
 {
 	int			k = renc_run_gap_parameter(t->distance);
-	double		bits = (double) t->entries * (1 + renc_run_page_bits(npages)) - t->saved;
+	double		bits = t->counts + (double) (t->entries - t->ordered) * renc_run_page_bits(npages);
 
+	bits += t->ordered * log2(npages) - t->saved;
 	for (int high = 0; high < 64; high++)
 		if (t->distance[high] > 0)
 			bits += (double) t->distance[high] * (high > k ? 2 * high - k + 1 : k + 1);
@@ -205,9 +221,10 @@ cost_width(renc_run_planner *planner, const renc_run_pair *pair, uint32_t n, uin
 	tally_cells(planner, pair, n, width, &t);
 	cost.width = width;
 	cost.keys = t.keys;
-	cost.false_pages = (double) t.own;
-	if (t.gaps > 0)
-		cost.false_pages = 0.5 * (cost.false_pages + t.between * t.keys / t.gaps);
+	cost.own = (double) t.own;
+	cost.gaps = t.gaps;
+	cost.anywhere = t.entries / cells * t.gaps;
+	cost.false_pages = t.gaps > 0 ? 0.5 * (cost.own + t.between * t.keys / t.gaps) : cost.own;
 	cost.bits = rice_cost(t.entries, cells * npages);
 	if (!planner->one_coding || cost.bits == INFINITY)
 		cost.bits = fmin(cost.bits, gaps_cost(&t, npages));
@@ -315,8 +332,11 @@ divide(renc_run_planner *planner, const renc_run_pair *pair, uint32_t n, const w
 	piece[start].n = n;
 	piece[start].width = whole->width;
 	piece[start].bits = whole->bits;
-	piece[start].false_pages = whole->false_pages;
 	piece[start].keys = whole->keys;
+	piece[start].false_pages = whole->false_pages;
+	piece[start].own = whole->own;
+	piece[start].gaps = whole->gaps;
+	piece[start].anywhere = whole->anywhere;
 	*npieces = start + 1;
 	return whole->total;
 }

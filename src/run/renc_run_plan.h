@@ -4,8 +4,7 @@
  *
  * Used by the run core only.  What is to be least is bits + price * false pages, the
  * latter expected of as many queries as there are keys: half of them for keys, half for
- * points between two keys.  (With evenly spread keys a block's best cells make
- * 1.44 / price false pages.)
+ * points between two keys.
  */
 #ifndef RENC_RUN_PLAN_H
 #define RENC_RUN_PLAN_H
@@ -47,8 +46,11 @@ typedef struct renc_run_piece
 	uint32_t	n;
 	int			width;
 	double		bits;
-	double		false_pages;	/* of "keys" queries together */
 	double		keys;
+	double		false_pages;	/* of "keys" queries together: */
+	double		own;			/* of queries for keys */
+	double		gaps;			/* between keys, that hold a point */
+	double		anywhere;		/* of "gaps" points anywhere between first and last key */
 } renc_run_piece;
 
 extern void renc_run_plan_init(renc_run_planner *planner, const renc_run_options *options);

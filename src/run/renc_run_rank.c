@@ -4,29 +4,30 @@
  */
 #include "renc_run_block.h"
 
-/* Entries of the block below "key"; the cell that holds it counts by its part below. */
+#include <math.h>
+
+/* Entries of the block up to "last"; the cell that holds it counts by its part below. */
 static const char *
-rank_in_block(const renc_run_block *block, uint64_t key, double *below)
+rank_in_block(const renc_run_block *block, uint64_t last, double *below)
 {
 	uint64_t	cell[RENC_RUN_MAX_BLOCK];
 	uint32_t	page[RENC_RUN_MAX_BLOCK];
 	renc_run_found found = {cell, page, 0, NULL};
-	renc_interval upto = {block->separator, key};
+	renc_interval upto = {block->separator, last};
 	const char *wrong;
-	uint64_t	last = key >> block->width;
+	double		part = ((double) (last - renc_run_floor(last, block->width)) + 1) / ldexp(1, block->width);
 
 	*below = 0;
-	if (key < block->separator)
+	if (last < block->separator)
 		return NULL;
 	wrong = renc_run_scan_block(block, &upto, 1, &found);
 	for (uint32_t i = 0; i < found.n; i++)
-		*below += cell[i] < last ? 1 : (double) (key - renc_run_floor(key, block->width)) /
-			((double) (renc_run_ceiling(0, block->width)) + 1);
+		*below += cell[i] < last >> block->width ? 1 : part;
 	return wrong;
 }
 
 static const char *
-rank_in_leaf(const renc_run *run, const uint8_t *page, uint64_t key, double *entries, double *rows)
+rank_in_leaf(const renc_run *run, const uint8_t *page, uint64_t last_key, double *entries, double *rows)
 {
 	renc_run_leaf leaf;
 	renc_run_block block;
@@ -37,7 +38,7 @@ rank_in_leaf(const renc_run *run, const uint8_t *page, uint64_t key, double *ent
 
 	if (wrong != NULL)
 		return wrong;
-	last = renc_run_find_block(&leaf, key);
+	last = renc_run_find_block(&leaf, last_key);
 	for (uint32_t j = 0; j <= last; j++)
 	{
 		wrong = renc_run_open_block(&block, &leaf, j);
@@ -45,7 +46,7 @@ rank_in_leaf(const renc_run *run, const uint8_t *page, uint64_t key, double *ent
 			return wrong;
 		before += j < last ? block.n : 0;
 	}
-	wrong = rank_in_block(&block, key, &below);
+	wrong = rank_in_block(&block, last_key, &below);
 	if (wrong != NULL)
 		return wrong;
 	before += below;
@@ -65,6 +66,10 @@ renc_run_rank(const renc_run *run, renc_run_read read, void *arg, uint64_t key, 
 	*entries = 0;
 	*rows = 0;
 	*failed_page = number;
+
+	/* What begins at the key itself, perhaps with many leaves, is not before it. */
+	if (key == 0)
+		return NULL;
 	if (run->level < 0 || run->level > RENC_RUN_MAX_LEVEL)
 		return "the level of the root is not valid";
 	for (int level = run->level;; level--)
@@ -77,11 +82,11 @@ renc_run_rank(const renc_run *run, renc_run_read read, void *arg, uint64_t key, 
 		if (page == NULL)
 			return "it cannot be read";
 		if (level == 0)
-			return rank_in_leaf(run, page, key, entries, rows);
+			return rank_in_leaf(run, page, key - 1, entries, rows);
 		wrong = renc_run_open_inner(&step, page, run->payload, level);
 		if (wrong != NULL)
 			return wrong;
-		child = renc_run_find_child(&step, key);
+		child = renc_run_find_child(&step, key - 1);
 		*entries = (double) renc_run_child_entries(&step, child);
 		*rows = (double) renc_run_child_rows(&step, child);
 		number = renc_run_child_page(&step, child);
