@@ -71,9 +71,7 @@ build_run(fuzz_input *in, stored_run *s, uint64_t *key, uint32_t *page)
 		uint64_t	next = k + (step < 64 ? 0 : step < 128 ? step % 4 : fuzz_take64(in) >> (1 + step % 63));
 		uint32_t	p = options.first_page + fuzz_take_below(in, options.npages);
 
-		if (next < k)
-			continue;
-		k = next;
+		k = next < k ? k : next;
 		if (kept > 0 && key[kept - 1] == k && page[kept - 1] > p)
 			continue;
 		fuzz_expect(renc_run_push(encoder, k, p, 1 + step), "a pair is refused");
