@@ -9,6 +9,7 @@
 #include "runlib.h"
 
 #define ROWS		60000
+#define MANY		70000	/* more than 16 bits say */
 #define QUERIES		1500
 #define IN_VALUES	400
 
@@ -394,6 +395,123 @@ test_refusals(void)
 	tap_ok(!test_run_build(&t, &options, two, 1), "nothing wanted");
 }
 
+/* The verifier says of the tree, with one byte of a page changed: */
+static void
+expect_damage(uint8_t *byte, uint8_t value, const char *expected)
+{
+	uint8_t		was = *byte;
+	uint32_t	page;
+	const char *wrong;
+
+	*byte = value;
+	wrong = renc_run_check(&t.run, test_run_read, &t, &page);
+	tap_ok(wrong != NULL && strcmp(wrong, expected) == 0, "damage: %s", wrong != NULL ? wrong : "none");
+	*byte = was;
+}
+
+/* A page that is none of the run is not given to anyone. */
+static void
+expect_no_such_page(uint8_t *window)
+{
+	static renc_run_search s;
+	renc_interval all = {0, UINT64_MAX};
+	renc_interval_set set = {&all, 1};
+	bool		good = true;
+	uint8_t		was = window[3];
+
+	window[3] = 0x7f;
+	renc_run_search_begin(&s, &t.run, test_run_read, &t, &set);
+	while (renc_run_search_next(&s))
+		for (uint32_t i = 0; i < s.n; i++)
+			good &= s.page[i] < t.run.npages;
+	tap_ok(good && s.failure != NULL, "damage: a search ends with: %s", s.failure != NULL ? s.failure : "nothing");
+	window[3] = was;
+}
+
+/* What the verifier finds, and says. */
+static void
+test_damage(void)
+{
+	renc_run_options options = {1000, 0, ROWS / 35 + 1, RENC_RUN_FALSE_PAGES, 1, 0, false, NULL, NULL};
+	uint8_t    *leaf;
+	uint8_t    *root;
+	uint32_t	n;
+	size_t		bytes;
+	bool		cleared = false;
+
+	make_pairs(&kinds[5], 0);
+	if (!tap_ok(test_run_build(&t, &options, pair, npairs) && t.run.level == 1, "a run to be damaged"))
+		return;
+	leaf = t.page[0];
+	root = test_run_page(&t, t.run.root);
+	n = leaf[2] + 256U * leaf[3];
+	bytes = (leaf[1] & 7) + 1U;
+	expect_damage(&leaf[0], 1, "it is not a leaf");
+	expect_damage(&leaf[1], leaf[1] | 0x80, "unknown flags");
+	expect_damage(&leaf[5], 0xff, "the blocks do not fit");
+	expect_damage(&leaf[6], 64, "a shift is too large");
+	expect_damage(&leaf[7], 0, "a cell is wider than the page says");
+	expect_damage(&leaf[8], leaf[8] ^ 0x80, "its first key is not the one that the page above says");
+	expect_damage(&leaf[16], leaf[16] ^ 1, "the number of entries is wrong");
+	expect_damage(&leaf[22], 0xff, "the counts before a child are wrong");
+	expect_damage(&leaf[4], (uint8_t) (leaf[4] - 1), "the last block does not end where the data do");
+	expect_damage(&leaf[24 + n * (bytes + 5) + 3], 0x7f, "a block has pages that are none of the run");
+	expect_no_such_page(&leaf[24 + n * (bytes + 5)]);
+	expect_damage(&root[0], 2, "it is not an inner page of its level");
+	expect_damage(&root[3], 0xff, "the children do not fit");
+	expect_damage(&root[8 + 8 + 7], 0xff, "the children are out of order");
+	n = root[2];
+	expect_damage(&root[8 + 8 * n + 3], 0xff, "it cannot be read");
+	expect_damage(&root[8 + 12 * n], 1, "the counts before a child are wrong");
+
+	/* Equal keys go on from block to block. */
+	make_pairs(&kinds[4], 0);
+	options.npages = ROWS / 7 + 1;
+	options.target = RENC_RUN_EXACT;
+	if (!tap_ok(test_run_build(&t, &options, pair, npairs), "another run to be damaged"))
+		return;
+	for (uint32_t i = 0; i < t.n && !cleared; i++)
+	{
+		leaf = t.page[i];
+		n = leaf[0] == 0 ? leaf[2] + 256U * leaf[3] : 0;
+		for (uint32_t j = 1; j < n && !cleared; j++)
+		{
+			uint8_t    *head = leaf + 24 + n * ((leaf[1] & 7) + 3U) + 3 * j;
+
+			cleared = head[2] >> 6 & 1;
+			if (cleared)
+				expect_damage(&head[2], head[2] ^ 0x40, "a cell reaches into a block that does not say so");
+		}
+	}
+	tap_ok(cleared, "a block is reached into");
+}
+
+/* More entries than 16 bits say, more rows than 32. */
+static void
+test_many_rows(void)
+{
+	renc_run_options options = {8160, 0, MANY, RENC_RUN_EXACT, 0, 0, false, NULL, NULL};
+	test_pair  *many = (test_pair *) test_alloc(MANY * sizeof(test_pair));
+	double		entries;
+	double		rows;
+	uint32_t	page;
+	bool		good;
+
+	for (uint32_t i = 0; i < MANY; i++)
+	{
+		many[i].key = i * UINT64_C(1000000007);
+		many[i].page = i;
+		many[i].rows = UINT32_MAX;
+	}
+	tap_ok(test_run_build(&t, &options, many, MANY) && t.run.level > 0 && t.run.entries == MANY &&
+		   renc_run_check(&t.run, test_run_read, &t, &page) == NULL, "leaves of many rows");
+	good = renc_run_rank(&t.run, test_run_read, &t, UINT64_MAX, &entries, &rows, &page) == NULL;
+	tap_ok(good && entries == MANY && rows == (double) t.run.rows &&
+		   t.run.rows == (uint64_t) t.run.nleaves * UINT32_MAX,
+		   "%.0f entries, %.0f rows before the end", entries, rows);
+	free(many);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -407,6 +525,8 @@ main(int argc, char **argv)
 		test_rule(&kinds[i]);
 	}
 	test_targets();
+	test_damage();
+	test_many_rows();
 	test_run_free(&t);
 	free(t.page);
 	free(t.memory);
