@@ -32,7 +32,17 @@ FILTER_OBJS = \
 	src/filter/renc_window.o \
 	src/filter/renc_zorder.o
 
-OBJS = $(FILTER_OBJS) \
+RUN_OBJS = \
+	src/run/renc_run_block.o \
+	src/run/renc_run_build.o \
+	src/run/renc_run_check.o \
+	src/run/renc_run_encode.o \
+	src/run/renc_run_page.o \
+	src/run/renc_run_plan.o \
+	src/run/renc_run_rank.o \
+	src/run/renc_run_search.o
+
+OBJS = $(FILTER_OBJS) $(RUN_OBJS) \
 	src/autosummarize.o \
 	src/bitmap.o \
 	src/bounds.o \
@@ -101,7 +111,7 @@ OBJS = $(FILTER_OBJS) \
 
 OPTFLAGS =
 WARNFLAGS =
-PG_CPPFLAGS = -I$(srcdir)/src -I$(srcdir)/src/filter
+PG_CPPFLAGS = -I$(srcdir)/src -I$(srcdir)/src/filter -I$(srcdir)/src/run
 PG_CFLAGS = $(OPTFLAGS) $(WARNFLAGS)
 
 # Inputs of pg_regress are sql/*.sql other than the install scripts.
@@ -132,7 +142,7 @@ $(shell mkdir -p $(sort $(dir $(OBJS))) test)
 
 .PHONY: all install installcheck clean check-unit dist
 
-# Plain C programs of the filter core; no PostgreSQL is needed.
+# Plain C programs of the filter core and the run core; no PostgreSQL is needed.
 check-unit:
 	$(MAKE) -C '$(srcdir)/test/unit' check
 

@@ -17,7 +17,7 @@ MAX_FUNCTION_LINES=80
 
 # Layers of src/, lowest first, by file name without suffix.  A file may
 # include headers of its own layer and of those above it in this list.
-# Everything may include the filter core, which stands below all.
+# Everything may include the filter core and the run core, which stand below all.
 LAYERS='
 compat boxes collect intervals rencoder request
 page
@@ -47,8 +47,8 @@ log_newpage                        src/wal.c src/wal.h
 xxhash\.h                          src/filter/renc_hash.c
 '
 
-# What the filter core may include besides its own headers.
-FILTER_MAY='<(stdbool|stddef|stdint|string|assert|limits|math|stdio|stdlib)\.h>|"xxhash\.h"|<xxhash\.h>'
+# What the filter core and the run core may include besides their own headers.
+CORE_MAY='<(stdbool|stddef|stdint|string|assert|limits|math|stdio|stdlib)\.h>|"xxhash\.h"|<xxhash\.h>'
 
 tests=0
 
@@ -100,10 +100,25 @@ check_filter()
 	for file in src/filter/*.[ch]; do
 		while read -r include; do
 			[[ $include =~ ^\"(renc_[a-z0-9_]+\.h)\"$ && -e src/filter/${BASH_REMATCH[1]} ]] && continue
-			[[ $include =~ ^($FILTER_MAY)$ ]] || bad+="$file includes $include"$'\n'
+			[[ $include =~ ^($CORE_MAY)$ ]] || bad+="$file includes $include"$'\n'
 		done < <(includes "$file")
 	done
 	verdict "the filter core includes its own and standard headers only" "${bad%$'\n'}"
+}
+
+# The run core stands above the filter core and uses little of it.
+check_run()
+{
+	local file include bad=
+
+	for file in src/run/*.[ch]; do
+		while read -r include; do
+			[[ $include =~ ^\"(renc_run[a-z0-9_]*\.h)\"$ && -e src/run/${BASH_REMATCH[1]} ]] && continue
+			[[ $include =~ ^\"renc_(config|query)\.h\"$ ]] && continue
+			[[ $include =~ ^($CORE_MAY)$ ]] || bad+="$file includes $include"$'\n'
+		done < <(includes "$file")
+	done
+	verdict "the run core includes its own, the filter core's small and standard headers only" "${bad%$'\n'}"
 }
 
 check_layers()
@@ -135,7 +150,7 @@ check_words()
 	while read -r word owners; do
 		[ -n "$word" ] || continue
 		bad=
-		for file in src/*.[ch] src/filter/*.[ch]; do
+		for file in src/*.[ch] src/filter/*.[ch] src/run/*.[ch]; do
 			[[ " $owners " != *" $file "* ]] || continue
 			if strip_comments "$file" | grep -qE "$word"; then
 				bad+="$file"$'\n'
@@ -168,13 +183,14 @@ report_function_lengths()
 			if (start && FNR - start - 1 > max)
 				printf "# long: %s:%d %s, %d lines\n", FILENAME, start, name, FNR - start - 1
 			start = 0
-		}' src/*.c src/filter/*.c
+		}' src/*.c src/filter/*.c src/run/*.c
 }
 
 main()
 {
 	failed=
 	check_filter
+	check_run
 	check_layers
 	check_words
 	check_file_lengths

@@ -350,7 +350,7 @@ fuzz_filter(const uint8_t *data, size_t size)
 {
 	fuzz_input		in = {data, size};
 
-	switch (fuzz_take8(&in) % 8)
+	switch (fuzz_take8(&in) % 9)
 	{
 		case 0:
 		case 1:
@@ -365,6 +365,9 @@ fuzz_filter(const uint8_t *data, size_t size)
 			break;
 		case 5:
 			fuzz_fence(&in);
+			break;
+		case 6:
+			fuzz_run(&in);
 			break;
 		default:
 			fuzz_strings(&in);

@@ -15,7 +15,7 @@
 #include "../fuzz/fuzz.h"
 
 #define MAX_SIZE	3000
-#define INPUTS		50000
+#define INPUTS		56250
 
 static long at;
 

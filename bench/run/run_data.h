@@ -1,0 +1,29 @@
+/*
+ * run_data.h
+ *		Keys in the order of a table, made or from a file.
+ */
+#ifndef RUN_DATA_H
+#define RUN_DATA_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+extern uint64_t rnd(void);
+extern void rnd_seed(uint64_t seed);
+extern double rnd_unit(void);
+
+/* Memory, or exit. */
+extern void *data_alloc(size_t size);
+
+/*
+ * Keys by the name of their kind (data_kinds[]), or of a file: one string in a line, of
+ * which the first 8 bytes are the key, after "s:"; one number in a line, after "n:".
+ * *n: how many are wanted, then how many there are.  NULL: unknown.
+ */
+extern uint64_t *data_keys(const char *name, size_t *n);
+
+/* Ends in NULL. */
+extern const char *const data_kinds[];
+
+#endif							/* RUN_DATA_H */

@@ -1,0 +1,285 @@
+/*
+ * renc_run.h
+ *		Sorted runs: pairs (cell of a key, heap page), sorted and compressed.
+ *
+ * A run is a tree of immutable pages.  A query descends to the leaf of its lower
+ * bound, as in a B-tree, and reads the heap pages that may hold a match.  A cell
+ * is what is left of a key when its last w bits are cut off; w is chosen for each
+ * block of entries, so that bits are spent where keys crowd together.  There are
+ * no false negatives: whatever is asked, each page with a key in the interval is
+ * among the answers.  The run core (src/run) is plain C: no PostgreSQL header, no
+ * allocation, no global variables.
+ *
+ * Integers are little-endian, bits are counted from the least of the first byte.
+ * Payload of a leaf ("used" bytes of it are in use):
+ *
+ *		 0 u8	level, 0
+ *		 1 u8	bits 0-2: bytes of a separator - 1; bit 3: blocks have windows
+ *		 2 u16	nblocks
+ *		 4 u16	used
+ *		 6 u8	shift of the separators
+ *		 7 u8	wmax: no cell here is wider than 2^wmax, nor any of an earlier leaf
+ *				that reaches into this one
+ *		 8 u64	lo, the separator of block 0
+ *		16 u32	entries
+ *		20 u32	rows
+ *		24 sep[nblocks]		1 to 8 bytes each: (separator - lo) >> shift
+ *		   off[nblocks]		u16: where the block starts, from the first byte of data
+ *		   head[nblocks]	u24: bits 0-5 w, 6-11 parameter, 12-21 entries - 1,
+ *							22 cont, 23 coding
+ *		   window[nblocks]	u32 first page, u32 pages; only if bit 3 of byte 1 is set,
+ *							else all blocks have first page 0 and the run's pages
+ *		   data				blocks, each from a whole byte on
+ *
+ * Entries of a block are (c, p), ascending, no two alike: c = (key >> w) -
+ * (separator >> w), p = page - first page of the window; W = pages of the window.
+ *
+ *	Coding 0, Rice of v = c * W + p: of each v - (the one before) - 1 (of the first:
+ *		v) come first all low parts of "parameter" bits, then all high parts, each as
+ *		so many zeros and a one.  So entries can be found by counting.
+ *	Coding 1, gaps: for each cell that has pages: x = its gap - 1 (first: c) as q = (x
+ *		>> parameter) + 1 in Elias' gamma code (as many zeros as q has bits below its
+ *		highest, a one, these bits) and the "parameter" low bits of x; the number m of
+ *		its pages in gamma code; then, m < 3: each page in as many bits as W - 1 has;
+ *		else the gaps - 1 (first: p), with parameter h, each as h low bits, then the
+ *		rest as zeros and a one; h is the highest bit of W * 11 / 16 / m, 0 if none.
+ *
+ * A separator is at most the first key of its block and above the last key of the
+ * block before (equal if the keys are).  cont: a cell of an earlier block reaches the
+ * separator or lies beyond.
+ *
+ * Payload of an inner page, children i in order of keys:
+ *
+ *		 0 u8	level, 1 above the leaves
+ *		 1 u8	0
+ *		 2 u16	nchildren
+ *		 4 u32	0
+ *		 8 key[nchildren]		u64: separator of its first block
+ *		   child[nchildren]		u32: its page
+ *		   entries[nchildren]	u48: entries of the run in leaves before it
+ *		   rows[nchildren]		u48: rows likewise
+ *		   reach[nchildren]		u8: bit 7: a cell of an earlier leaf reaches its key or
+ *								lies beyond; bits 0-5: no such cell is wider
+ *
+ * What differs from the prototype that was measured, and why:
+ *	- Children are named one by one (4 bytes for 8,160), so pages of a run may lie
+ *	  anywhere and free space of any form can be used.  325 children a page.
+ *	- "reach" in the inner page: a descent finds the first leaf to read at once, the
+ *	  search never goes back to an earlier leaf, and leaves have no siblings to name.
+ *	- Blocks start at a byte (4 bits of 5,000): a u16 does for pages of 32 kB.
+ *	- A parameter of 6 bits for 1,024 entries at most, not 5 bits for 2,048; cells of
+ *	  a block may be any number: the second coding keeps whole keys.
+ */
+#ifndef RENC_RUN_H
+#define RENC_RUN_H
+
+#include "renc_query.h"
+
+#define RENC_RUN_MIN_PAYLOAD	128
+#define RENC_RUN_MAX_PAYLOAD	32768
+#define RENC_RUN_MAX_LEVEL		8	/* of the root; bounds the depth */
+#define RENC_RUN_MAX_BLOCK		1024	/* entries of a block (disk format) */
+
+/* What readers need to know of a run. */
+typedef struct renc_run
+{
+	size_t		payload;		/* bytes of a page */
+	uint32_t	first_page;		/* heap pages first_page .. + npages - 1 */
+	uint32_t	npages;
+	uint32_t	root;			/* page of the root; the leaf, if it is the only one */
+	int			level;			/* of the root; 0: a leaf */
+	uint32_t	nleaves;
+	uint32_t	ninner;
+	uint64_t	entries;
+	uint64_t	rows;
+	uint64_t	least;			/* keys, if there are entries */
+	uint64_t	greatest;
+} renc_run;
+
+/*
+ * Reads a page of the run.  Its payload stays as it is until another page of the same
+ * level is asked for or the caller is done.  NULL: it cannot be read; the search ends.
+ */
+typedef const uint8_t *(*renc_run_read) (void *arg, uint32_t page, int level);
+
+/* ---- Encoder: from sorted pairs to pages ---- */
+
+typedef enum renc_run_target
+{
+	RENC_RUN_FALSE_PAGES,		/* false pages of a query, on average */
+	RENC_RUN_BITS,				/* bits of leaves for a row, on average */
+	RENC_RUN_EXACT				/* whole keys */
+} renc_run_target;
+
+/* A finished page. */
+typedef struct renc_run_page
+{
+	const uint8_t *payload;
+	size_t		used;			/* bytes of it; the others are zero */
+	int			level;
+	uint64_t	key;			/* its separator */
+	uint64_t	entries;		/* of it and what is below */
+	uint64_t	rows;
+} renc_run_page;
+
+/* Stores a page and says where. */
+typedef uint32_t (*renc_run_write) (void *arg, const renc_run_page *page);
+
+typedef struct renc_run_options
+{
+	size_t		payload;
+	uint32_t	first_page;
+	uint32_t	npages;
+	renc_run_target target;
+
+	/*
+	 * Of RENC_RUN_FALSE_PAGES: false pages wanted of this run: its share, if the
+	 * index has several.  Half of the queries ask for keys that exist, half for
+	 * points between two keys, all of them equally often.  Of RENC_RUN_BITS: bits.
+	 */
+	double		wanted;
+	uint32_t	block;			/* entries of a block, nominally; 0: 256 */
+	bool		one_coding;		/* coding 0 only, where it can be (measurements) */
+	renc_run_write write;
+	void	   *arg;
+} renc_run_options;
+
+typedef struct renc_run_encoder renc_run_encoder;
+
+/* Bytes that an encoder of such pages needs: about half a megabyte. */
+extern size_t renc_run_encoder_size(size_t payload);
+
+/* Makes an encoder in "memory", aligned for any type.  NULL: options are not valid. */
+extern renc_run_encoder *renc_run_encoder_init(void *memory, const renc_run_options *options);
+
+/*
+ * Adds a pair that stands for "rows" rows.  Pairs come in order of (key, page); equal
+ * ones become one.  False, from then on always: out of order, not a page of the run, no
+ * rows, or more than the tree can hold.
+ */
+extern bool renc_run_push(renc_run_encoder *encoder, uint64_t key, uint32_t page, uint32_t rows);
+
+/*
+ * Writes what is left and fills in the run.  "false_pages", unless NULL, gets the mean
+ * that the cells chosen make one expect of the queries named above.  False: no pair has
+ * come, or renc_run_push() has said so before.
+ */
+extern bool renc_run_finish(renc_run_encoder *encoder, renc_run *run, double *false_pages);
+
+/* ---- Search: intervals to entries ---- */
+
+/* A page of the path from the root. */
+typedef struct renc_run_step
+{
+	const uint8_t *page;
+	uint32_t	number;
+	uint32_t	n;
+	uint32_t	slot;
+} renc_run_step;
+
+/* A leaf, opened (renc_run_page.h). */
+typedef struct renc_run_leaf
+{
+	const uint8_t *page;
+	const uint8_t *end;			/* of the payload */
+	const uint8_t *offset;
+	const uint8_t *head;
+	const uint8_t *window;		/* NULL: none */
+	const uint8_t *data;
+	uint64_t	lo;
+	uint32_t	nblocks;
+	uint32_t	npages;			/* of the run */
+	uint32_t	entries;
+	uint32_t	rows;
+	int			sepbytes;
+	int			shift;
+	int			wmax;
+} renc_run_leaf;
+
+/*
+ * A search in progress; some 13 kB, meant for the stack.  Of each batch:
+ */
+typedef struct renc_run_search
+{
+	uint32_t	n;				/* entries of the batch, one or more */
+	int			width;			/* of their cells: 2^width keys */
+	uint64_t	separator;		/* no key of them is below */
+	uint32_t	page[RENC_RUN_MAX_BLOCK];	/* heap pages */
+	uint64_t	cell[RENC_RUN_MAX_BLOCK];	/* key >> width */
+
+	/* Once the search is over: NULL, or what is wrong with which page. */
+	const char *failure;
+	uint32_t	failed_page;
+	uint32_t	nread;			/* pages read */
+
+	/* Private. */
+	const renc_run *run;
+	renc_run_read read;
+	void	   *arg;
+	renc_interval_set set;
+	size_t		next;			/* the first interval that is not done with */
+	uint32_t	block;			/* the next of the leaf */
+	uint32_t	leaves;			/* read */
+	bool		open;			/* is there a leaf? */
+	renc_run_step step[RENC_RUN_MAX_LEVEL + 1];
+	renc_run_leaf leaf;
+} renc_run_search;
+
+/* Begins a search of sorted disjoint intervals, which must outlive it. */
+extern void renc_run_search_begin(renc_run_search *search, const renc_run *run,
+								  renc_run_read read, void *arg, const renc_interval_set *set);
+
+/*
+ * Finds the next entries, at most a block's, whose cell meets an interval: false when
+ * there are no more or something failed.  Forward only: a leaf is read once, an entry
+ * comes once, pages may come again.
+ */
+extern bool renc_run_search_next(renc_run_search *search);
+
+/* The least and the greatest key that entry i of the batch may have. */
+static inline uint64_t
+renc_run_entry_lo(const renc_run_search *search, uint32_t i)
+{
+	uint64_t	lo = search->cell[i] << search->width;
+
+	return lo > search->separator ? lo : search->separator;
+}
+
+static inline uint64_t
+renc_run_entry_hi(const renc_run_search *search, uint32_t i)
+{
+	return search->cell[i] << search->width | ((UINT64_C(1) << search->width) - 1);
+}
+
+/*
+ * How many entries and rows have keys below "key", about: exact for all leaves but one,
+ * in which rows are taken to be spread over the entries.  Never falls as keys rise.
+ * NULL, or what is wrong (*failed_page).
+ */
+extern const char *renc_run_rank(const renc_run *run, renc_run_read read, void *arg, uint64_t key,
+								 double *entries, double *rows, uint32_t *failed_page);
+
+/* ---- Verifier: any bytes ---- */
+
+/* What a page that is in order says of itself. */
+typedef struct renc_run_summary
+{
+	uint64_t	key;			/* separator of the first block */
+	uint64_t	last;			/* nothing begins behind: cell of the last entry, last key */
+	uint64_t	reach;			/* the greatest key of all cells; of leaves only */
+	int			widest;			/* cell; of leaves only */
+	uint64_t	entries;		/* inner pages: before the first child */
+	uint64_t	rows;
+} renc_run_summary;
+
+/* NULL, or what is wrong with the payload of a leaf, or of an inner page of "level". */
+extern const char *renc_run_check_leaf(const uint8_t *page, size_t payload, uint32_t npages,
+									   renc_run_summary *summary);
+extern const char *renc_run_check_inner(const uint8_t *page, size_t payload, int level,
+										renc_run_summary *summary);
+
+/* Checks all pages, and that they fit each other; reads each once. */
+extern const char *renc_run_check(const renc_run *run, renc_run_read read, void *arg,
+								  uint32_t *failed_page);
+
+#endif							/* RENC_RUN_H */

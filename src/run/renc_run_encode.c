@@ -1,0 +1,408 @@
+/*
+ * renc_run_encode.c
+ *		From sorted pairs to the pages of a run.
+ *
+ * The encoder looks ahead some blocks of pairs, plans the next blocks, puts them into
+ * the leaf and goes on.  After each leaf it corrects the price of a false page so that
+ * the average comes out as wanted.
+ */
+#include "renc_run_build.h"
+
+#include <math.h>
+
+#define DEFAULT_BLOCK	256
+
+/* Pairs looked ahead: a block and a quarter, and one to compare with. */
+#define MOST_LOOKED_AT	(BUILD_PAIRS - 1)
+
+/*
+ * What the planner counts where keys are evenly spread and a point anywhere meets one
+ * page: between keys that are close to each other there are more.
+ */
+#define EVEN_QUERIES	1.4
+
+/* Prices of false pages. */
+#define LEAST_PRICE		1e-3
+#define MOST_PRICE		1e5
+
+/* Blocks that the first price is made from. */
+#define FIRST_BLOCKS	4
+
+/* What was expected of some pairs. */
+typedef struct expected
+{
+	double		bits;
+	double		rows;
+	double		keys;
+	double		false_pages;
+	double		own;
+	double		gaps;
+	double		anywhere;
+} expected;
+
+struct renc_run_encoder
+{
+	renc_run_pair *pair;		/* BUILD_PAIRS */
+	uint32_t	n;
+	uint32_t	done;			/* pairs in front that are in blocks already */
+	uint64_t	last_key;
+	uint32_t	last_page;
+	uint32_t	block;			/* entries of a block, nominally */
+	double		ratio;			/* pairs to an entry */
+	bool		started;
+
+	expected	leaf;			/* since it began */
+	expected	all;			/* before it */
+
+	renc_run_planner planner;
+	renc_run_builder build;
+};
+
+static size_t
+aligned(size_t size)
+{
+	return (size + 15) / 16 * 16;
+}
+
+size_t
+renc_run_encoder_size(size_t payload)
+{
+	return aligned(sizeof(renc_run_encoder)) + aligned(BUILD_PAIRS * sizeof(renc_run_pair)) +
+		renc_run_build_size(payload);
+}
+
+renc_run_encoder *
+renc_run_encoder_init(void *memory, const renc_run_options *options)
+{
+	renc_run_encoder *e = (renc_run_encoder *) memory;
+	uint8_t    *rest = (uint8_t *) memory + aligned(sizeof(renc_run_encoder));
+
+	if (options->payload < RENC_RUN_MIN_PAYLOAD || options->payload > RENC_RUN_MAX_PAYLOAD ||
+		options->npages == 0 || options->write == NULL ||
+		options->first_page > UINT32_MAX - (options->npages - 1) ||
+		(options->target != RENC_RUN_EXACT && !(options->wanted > 0)))
+		return NULL;
+	memset(memory, 0, renc_run_encoder_size(options->payload));
+	e->pair = (renc_run_pair *) rest;
+	e->block = options->block == 0 ? DEFAULT_BLOCK : options->block;
+	if (e->block > RENC_RUN_MAX_BLOCK / 2)
+		e->block = RENC_RUN_MAX_BLOCK / 2;
+	if (e->block < 4)
+		e->block = 4;
+	e->ratio = 1;
+	renc_run_plan_init(&e->planner, options);
+	renc_run_build_init(&e->build, options, rest + aligned(BUILD_PAIRS * sizeof(renc_run_pair)));
+	return e;
+}
+
+/* ---- The price ---- */
+
+/* Adds part of a piece. */
+static void
+expect(expected *sum, const renc_run_piece *piece, double part, double rows)
+{
+	sum->bits += piece->bits * part;
+	sum->rows += rows;
+	sum->keys += piece->keys * part;
+	sum->false_pages += piece->false_pages * part;
+	sum->own += piece->own * part;
+	sum->gaps += piece->gaps * part;
+	sum->anywhere += piece->anywhere * part;
+}
+
+/*
+ * Widths are powers of two: with evenly spread keys, all blocks would have up to half a
+ * page too many or too few.  Between the least and twice the least lie all prices at
+ * which one of them begins to change.
+ */
+static double
+least_price(const renc_run_encoder *e)
+{
+	return 1 / (EVEN_QUERIES * e->build.options.wanted);
+}
+
+/*
+ * What evenly spread keys pay for false pages is the most that others do, unless their
+ * rows take fewer bits: by then a false page may cost as much more.
+ */
+static double
+most_price(const renc_run_encoder *e, const expected *x)
+{
+	double		even_bits = 2 + log2(e->build.options.npages);
+
+	return 2 * least_price(e) * fmin(fmax(even_bits * x->rows / x->bits, 1), 32);
+}
+
+/* By how much are there too many false pages?  -1: there are none. */
+static double
+too_many(const renc_run_encoder *e, const expected *x)
+{
+	double		most = fmax(x->own / x->keys, x->gaps > 0 ? x->anywhere / x->gaps : 0);
+
+	return most / e->build.options.wanted - 1;
+}
+
+static void
+correct_for_false_pages(renc_run_encoder *e)
+{
+	double		price = e->planner.price * (1 + 0.2 * fmin(too_many(e, &e->leaf), 1));
+
+	e->planner.price = fmin(fmax(price, least_price(e)), most_price(e, &e->leaf));
+}
+
+/*
+ * A bit more or less for each row changes the price by a factor of two where keys are
+ * evenly spread.  One price for all of the run is best: so corrections get small, and
+ * what was missed so far is made up for slowly.
+ */
+static void
+correct_for_bits(renc_run_encoder *e)
+{
+	const renc_run *run = &e->build.run;
+	double		bits = 8.0 * (double) run->payload * run->nleaves / (double) run->rows;
+	double		over = fmin(fmax(bits - e->build.options.wanted, -2), 2);
+	double		gain = fmin(fmax(2.0 / run->nleaves, 0.02), 0.2);
+
+	e->planner.price *= exp2(-gain * over);
+	e->planner.price = fmin(fmax(e->planner.price, LEAST_PRICE), MOST_PRICE);
+}
+
+static void
+finish_leaf(renc_run_encoder *e)
+{
+	if (!renc_run_build_leaf(&e->build))
+		return;
+	if (e->build.options.target == RENC_RUN_FALSE_PAGES)
+		correct_for_false_pages(e);
+	else if (e->build.options.target == RENC_RUN_BITS)
+		correct_for_bits(e);
+	e->all.keys += e->leaf.keys;
+	e->all.false_pages += e->leaf.false_pages;
+	memset(&e->leaf, 0, sizeof(e->leaf));
+}
+
+/* Do the next blocks have so few of the pages that windows pay? */
+static void
+choose_windows(renc_run_encoder *e, const renc_run_pair *pair, uint32_t n)
+{
+	uint32_t	first;
+	uint32_t	npages;
+
+	renc_run_plan_window(pair, n < e->block ? n : e->block, &first, &npages);
+	e->build.windows = npages < e->build.options.npages / 8;
+	e->planner.windows = e->build.windows;
+	if (!e->build.windows)
+		e->ratio = 1;
+}
+
+/* What a price would make of the first pairs. */
+static expected
+try_price(renc_run_encoder *e, double price)
+{
+	renc_run_piece piece[PLAN_PIECES];
+	expected	sum = {0, 0, 0, 0, 0, 0, 0};
+
+	e->planner.price = price;
+	for (uint32_t i = 0; i < e->n && i < FIRST_BLOCKS * e->block; i += e->block)
+	{
+		uint32_t	n = e->n - i < e->block ? e->n - i : e->block;
+		uint32_t	npieces = renc_run_plan(&e->planner, e->pair + i, n, piece);
+
+		for (uint32_t j = 0; j < npieces; j++)
+			expect(&sum, &piece[j], 1, 0);
+		for (uint32_t j = 0; j < n; j++)
+			sum.rows += e->pair[i + j].rows;
+	}
+	return sum;
+}
+
+/* The first price comes from the first pairs. */
+static void
+first_price(renc_run_encoder *e)
+{
+	bool		bits = e->build.options.target == RENC_RUN_BITS;
+	double		lo = LEAST_PRICE;
+	double		hi = MOST_PRICE;
+
+	e->started = true;
+	if (e->build.options.target == RENC_RUN_EXACT)
+		return;
+	choose_windows(e, e->pair, e->n);
+	if (!bits)
+	{
+		expected	x = try_price(e, lo = least_price(e));
+
+		hi = most_price(e, &x);
+	}
+	for (int i = 0; i < (bits ? 12 : 6); i++)
+	{
+		double		middle = sqrt(lo * hi);
+		expected	x = try_price(e, middle);
+
+		if (bits ? x.bits > e->build.options.wanted * x.rows : too_many(e, &x) <= 0)
+			hi = middle;
+		else
+			lo = middle;
+	}
+	e->planner.price = hi;
+}
+
+/* ---- Blocks ---- */
+
+/* Pairs that a block is made of, nominally. */
+static uint32_t
+block_pairs(const renc_run_encoder *e)
+{
+	double		n = e->block * e->ratio;
+
+	return n > MOST_LOOKED_AT * 0.75 ? (uint32_t) (MOST_LOOKED_AT * 0.75) : (uint32_t) n;
+}
+
+/*
+ * How many of the first n pairs are best in a block?  If the cell of the last goes on,
+ * keys that crowd there are better off in the next one, with a width of their own: both
+ * blocks would have to be read for each of them.
+ */
+static uint32_t
+whole_cells(const renc_run_pair *pair, uint32_t n, int width)
+{
+	uint64_t	cell = pair[n].key >> width;
+	uint32_t	end = n;
+
+	while (end > n / 2 && pair[end - 1].key >> width == cell)
+		end--;
+	return end > n / 2 ? end : n;
+}
+
+/*
+ * Puts a piece into the leaf: whole, or as much of it as fits or is good.  "more": is
+ * there a pair behind it?  Returns the pairs taken, none if the leaf is full.
+ */
+static uint32_t
+put_piece(renc_run_encoder *e, const renc_run_pair *pair, const renc_run_piece *piece, bool more)
+{
+	uint32_t	n = more ? whole_cells(pair, piece->n, piece->width) : piece->n;
+	double		rows = 0;
+	uint32_t	least = (uint32_t) (e->block / 10 * e->ratio);
+	uint32_t	fit;
+
+	while (!renc_run_build_block(&e->build, pair, n, piece->width, &fit))
+	{
+		if (e->build.nblocks > 0 && fit < least + 1)
+			return 0;
+		if (n == 1)
+		{
+			/* A single entry fits into an empty page. */
+			if (e->build.nblocks == 0)
+				e->build.failed = true;
+			return 0;
+		}
+		fit = fit > 0 ? fit : 1;
+		n = fit <= 8 ? fit : renc_run_plan_cut(pair, fit - fit / 8, fit);
+	}
+	for (uint32_t i = 0; i < n; i++)
+		rows += pair[i].rows;
+	expect(&e->leaf, piece, (double) n / piece->n, rows);
+	return n;
+}
+
+/* Makes blocks of the first pairs, "n" of them or fewer. */
+static void
+encode_pairs(renc_run_encoder *e, uint32_t n)
+{
+	renc_run_piece piece[PLAN_PIECES];
+	uint32_t	npieces = renc_run_plan(&e->planner, e->pair + e->done, n, piece);
+
+	for (uint32_t i = 0; i < npieces; i++)
+	{
+		uint32_t	taken = put_piece(e, e->pair + e->done, &piece[i], e->n - e->done > piece[i].n);
+
+		e->done += taken;
+		if (taken == 0)
+			finish_leaf(e);
+		if (taken < piece[i].n)
+			return;
+	}
+	if (npieces == 1)
+	{
+		double		ratio = (double) n / e->build.block[e->build.nblocks - 1].n;
+
+		if (e->build.windows)
+			e->ratio = fmax(1, (e->ratio + ratio) / 2);
+	}
+}
+
+/* Encodes until too few pairs are left to choose where to cut; all of them at the end. */
+static void
+drain(renc_run_encoder *e, bool all)
+{
+	if (!e->started && e->n > 0)
+		first_price(e);
+	while (!e->build.failed)
+	{
+		const renc_run_pair *pair = e->pair + e->done;
+		uint32_t	left = e->n - e->done;
+		uint32_t	nominal;
+		uint32_t	most;
+
+		if (e->build.nblocks == 0 && left > 0)
+			choose_windows(e, pair, left);
+		nominal = block_pairs(e);
+		most = nominal + nominal / 4;
+		if (left > most)
+			encode_pairs(e, renc_run_plan_cut(pair, nominal - nominal / 4, most));
+		else if (all && left > 0)
+			encode_pairs(e, left);
+		else
+			break;
+	}
+	memmove(e->pair, e->pair + e->done, (e->n - e->done) * sizeof(renc_run_pair));
+	e->n -= e->done;
+	e->done = 0;
+}
+
+bool
+renc_run_push(renc_run_encoder *e, uint64_t key, uint32_t page, uint32_t rows)
+{
+	renc_run_pair *last = &e->pair[e->n - (e->n > 0)];
+	const renc_run_options *options = &e->build.options;
+	bool		first = e->n == 0;
+
+	if (rows == 0 || page < options->first_page || page - options->first_page >= options->npages ||
+		(!first && (key < e->last_key || (key == e->last_key && page < e->last_page))))
+		e->build.failed = true;
+	if (e->build.failed)
+		return false;
+	if (!first && key == e->last_key && page == e->last_page)
+	{
+		last->rows = rows > UINT32_MAX - last->rows ? UINT32_MAX : last->rows + rows;
+		return true;
+	}
+	if (e->n == BUILD_PAIRS)
+	{
+		drain(e, false);
+		if (e->build.failed)
+			return false;
+	}
+	e->pair[e->n].key = key;
+	e->pair[e->n].share = e->n > 0 && key - e->last_key > 1 ? 1 / (double) (key - e->last_key) : 0;
+	e->pair[e->n].page = page - options->first_page;
+	e->pair[e->n++].rows = rows;
+	e->last_key = key;
+	e->last_page = page;
+	return true;
+}
+
+bool
+renc_run_finish(renc_run_encoder *e, renc_run *run, double *false_pages)
+{
+	drain(e, true);
+	if (e->build.failed || (!e->build.any && e->build.nblocks == 0))
+		return false;
+	finish_leaf(e);
+	renc_run_build_root(&e->build);
+	*run = e->build.run;
+	if (false_pages != NULL)
+		*false_pages = e->all.keys > 0 ? e->all.false_pages / e->all.keys : 0;
+	return !e->build.failed;
+}

@@ -1,0 +1,253 @@
+/*
+ * renc_run_search.c
+ *		From intervals to the entries whose cells meet them.
+ *
+ * One pass over leaves and blocks in order of keys, whatever the number of intervals:
+ * each block is compared with all intervals that are not done with, then those that end
+ * before the next block are done with, and the search goes to where the first of the
+ * others begins, unless that lies behind.
+ */
+#include "renc_run_block.h"
+
+void
+renc_run_search_begin(renc_run_search *s, const renc_run *run, renc_run_read read, void *arg,
+					  const renc_interval_set *set)
+{
+	s->n = 0;
+	s->failure = NULL;
+	s->failed_page = 0;
+	s->nread = 0;
+	s->run = run;
+	s->read = read;
+	s->arg = arg;
+	s->set = *set;
+	s->next = 0;
+	s->block = 0;
+	s->leaves = 0;
+	s->open = false;
+	if (run->level < 0 || run->level > RENC_RUN_MAX_LEVEL)
+		s->failure = "the level of the root is not valid";
+}
+
+static bool
+fail(renc_run_search *s, uint32_t page, const char *failure)
+{
+	s->failure = failure;
+	s->failed_page = page;
+	return false;
+}
+
+static const uint8_t *
+read_page(renc_run_search *s, uint32_t number, int level)
+{
+	const uint8_t *page = s->read(s->arg, number, level);
+
+	s->nread++;
+	s->step[level].number = number;
+	if (page == NULL)
+		(void) fail(s, number, "it cannot be read");
+	return page;
+}
+
+static bool
+open_inner(renc_run_search *s, uint32_t number, int level)
+{
+	const uint8_t *page = read_page(s, number, level);
+	const char *wrong;
+
+	if (page == NULL)
+		return false;
+	wrong = renc_run_open_inner(&s->step[level], page, s->run->payload, level);
+	return wrong == NULL || fail(s, number, wrong);
+}
+
+static bool
+open_leaf(renc_run_search *s, uint32_t number)
+{
+	const uint8_t *page;
+	const char *wrong;
+
+	/* Of a damaged tree there may be no end. */
+	if (s->leaves++ >= s->run->nleaves)
+		return fail(s, number, "the run has more leaves than it says");
+	page = read_page(s, number, 0);
+	if (page == NULL)
+		return false;
+	wrong = renc_run_open_leaf(&s->leaf, page, s->run->payload, s->run->npages);
+	s->open = wrong == NULL;
+	return s->open || fail(s, number, wrong);
+}
+
+/* The child with which a search of "key" begins. */
+static uint32_t
+first_child(const renc_run_step *step, uint64_t key)
+{
+	uint32_t	i = renc_run_find_child(step, key);
+
+	while (i > 0 && renc_run_child_reach(step, i) & REACHED &&
+		   renc_run_reaches(renc_run_child_key(step, i), renc_run_child_reach(step, i) & MAX_WIDTH, key))
+		i--;
+	return i;
+}
+
+/* The block with which a search of "key" begins in the leaf. */
+static uint32_t
+first_block(const renc_run_leaf *leaf, uint64_t key)
+{
+	uint32_t	j = renc_run_find_block(leaf, key);
+
+	while (j > 0 && renc_run_cont(leaf, j) &&
+		   renc_run_reaches(renc_run_separator(leaf, j), leaf->wmax, key))
+		j--;
+	return j;
+}
+
+/* From the root to the inner page above the leaf where "key" begins. */
+static bool
+descend(renc_run_search *s, uint64_t key)
+{
+	uint32_t	number = s->run->root;
+
+	for (int level = s->run->level; level > 0; level--)
+	{
+		if (!open_inner(s, number, level))
+			return false;
+		s->step[level].slot = first_child(&s->step[level], key);
+		number = renc_run_child_page(&s->step[level], s->step[level].slot);
+	}
+	return true;
+}
+
+/*
+ * Moves on "level" to the child where "key" begins, but not before "least"; to the next
+ * page of the level if it may lie there.  False: there is none, or failure.
+ */
+static bool
+seek_child(renc_run_search *s, int level, uint64_t key, uint32_t least)
+{
+	renc_run_step *step = &s->step[level];
+	uint32_t	want = first_child(step, key);
+
+	want = want > least ? want : least;
+	if (want + 1 >= step->n && level < s->run->level)
+	{
+		renc_run_step *up = &s->step[level + 1];
+
+		if (want >= step->n || first_child(up, key) > up->slot)
+		{
+			if (!seek_child(s, level + 1, key, up->slot + 1))
+			{
+				/* The last page of its level, perhaps. */
+				if (s->failure != NULL || want >= step->n)
+					return false;
+			}
+			else
+			{
+				if (!open_inner(s, renc_run_child_page(up, up->slot), level))
+					return false;
+				want = first_child(step, key);
+			}
+		}
+	}
+	if (want >= step->n)
+		return false;
+	step->slot = want;
+	return true;
+}
+
+/* Goes to the next leaf that an interval needs; false if none does. */
+static bool
+next_leaf(renc_run_search *s)
+{
+	renc_run_step *step = &s->step[1];
+	uint32_t	least;
+
+	s->open = false;
+	if (s->run->level == 0)
+		return s->leaves == 0 && s->run->nleaves > 0 && open_leaf(s, s->run->root);
+	if (s->leaves == 0)
+	{
+		if (!descend(s, s->set.interval[s->next].lo))
+			return false;
+	}
+	else
+	{
+		least = step->slot + 1;
+		for (;;)
+		{
+			size_t		next = s->next;
+
+			if (!seek_child(s, 1, s->set.interval[next].lo, least))
+				return false;
+			while (next < s->set.n && s->set.interval[next].hi < renc_run_child_key(step, step->slot))
+				next++;
+			if (next == s->set.n)
+				return false;
+			if (next == s->next)
+				break;
+			s->next = next;
+			least = step->slot;
+		}
+	}
+	return open_leaf(s, renc_run_child_page(step, step->slot));
+}
+
+/*
+ * From s->block on, the next block of the leaf that an interval needs; false if none
+ * does.  Intervals that end before it are done with.
+ */
+static bool
+next_block(renc_run_search *s)
+{
+	while (s->block < s->leaf.nblocks && s->next < s->set.n)
+	{
+		uint32_t	first = first_block(&s->leaf, s->set.interval[s->next].lo);
+
+		if (s->block < first)
+			s->block = first;
+		if (s->set.interval[s->next].hi >= renc_run_separator(&s->leaf, s->block))
+			return true;
+		s->next++;
+	}
+	return false;
+}
+
+bool
+renc_run_search_next(renc_run_search *s)
+{
+	renc_run_block block;
+	renc_run_found found;
+	const char *wrong;
+
+	found.cell = s->cell;
+	found.page = s->page;
+	s->n = 0;
+	while (s->failure == NULL && s->next < s->set.n)
+	{
+		if (!s->open)
+		{
+			if (!next_leaf(s))
+				return false;
+			s->block = 0;
+		}
+		if (!next_block(s))
+		{
+			s->open = false;
+			continue;
+		}
+		wrong = renc_run_open_block(&block, &s->leaf, s->block++);
+		if (wrong == NULL)
+			wrong = renc_run_scan_block(&block, s->set.interval + s->next, s->set.n - s->next, &found);
+		if (wrong != NULL)
+			return fail(s, s->step[0].number, wrong);
+		if (found.n == 0)
+			continue;
+		for (uint32_t i = 0; i < found.n; i++)
+			s->page[i] += s->run->first_page;
+		s->n = found.n;
+		s->width = block.width;
+		s->separator = block.separator;
+		return true;
+	}
+	return false;
+}

@@ -1,0 +1,382 @@
+/*
+ * test_run.c
+ *		Runs over small domains: every interval between interesting points, against
+ *		the truth.
+ *
+ *	test_run [SEED [ROUNDS]]
+ *
+ * Dense, random and extreme keys, duplicates, pages that go with the keys; small pages
+ * so that trees are high; all targets.  What is compared: pages found (none missing; of
+ * whole keys none too many), sets of intervals with their intervals one by one, the
+ * cells of entries with the keys, ranks with the counts.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "runlib.h"
+
+#define ROUNDS		1000
+#define MAX_PAGES	256
+#define MAX_PAIRS	4000
+#define MAX_VALUES	64
+#define MAX_POINTS	(4 * MAX_VALUES + 2)
+
+typedef struct page_set
+{
+	uint64_t	w[MAX_PAGES / 64];
+} page_set;
+
+typedef struct domain
+{
+	test_pair	pair[MAX_PAIRS];
+	size_t		n;
+	uint64_t	point[MAX_POINTS];
+	size_t		npoints;
+	uint32_t	first_page;
+	uint32_t	npages;
+} domain;
+
+static domain d;
+static test_run t;
+static long queries;
+static long false_pages;
+static long trees;
+static long high_trees;
+static long gap_blocks;
+static long windows;
+static long reaching;
+
+static void
+set_page(page_set *set, uint32_t page)
+{
+	set->w[page / 64] |= UINT64_C(1) << page % 64;
+}
+
+static bool
+has_page(const page_set *set, uint32_t page)
+{
+	return set->w[page / 64] >> page % 64 & 1;
+}
+
+static uint64_t
+random_value(int kind, int i)
+{
+	switch (kind)
+	{
+		case 0:
+			return (uint64_t) i;
+		case 1:
+			return rnd();
+		case 2:
+			return rnd_short();
+		case 3:
+			return (rnd_below(4) << 62) + rnd_below(40);
+		case 4:
+			return ~rnd_below(200);
+		case 5:
+			return (UINT64_C(1) << 63) - 30 + (uint64_t) i;
+		default:
+			return rnd_below(2) ? rnd_below(3) : ~rnd_below(3);
+	}
+}
+
+static void
+make_points(const uint64_t *value, int nvalues)
+{
+	d.npoints = 0;
+	for (int i = 0; i < nvalues; i++)
+	{
+		d.point[d.npoints++] = value[i];
+		if (rnd_below(2))
+			d.point[d.npoints++] = value[i] + 1;
+		if (rnd_below(2))
+			d.point[d.npoints++] = value[i] - 1;
+		if (rnd_below(4) == 0)
+			d.point[d.npoints++] = value[i] + rnd_short();
+	}
+	d.point[d.npoints++] = 0;
+	d.point[d.npoints++] = UINT64_MAX;
+	d.npoints = sort_keys(d.point, d.npoints);
+}
+
+static void
+make_domain(void)
+{
+	uint64_t	value[MAX_VALUES];
+	int			nvalues = 1 + (int) rnd_below(MAX_VALUES);
+	int			kind = (int) rnd_below(7);
+	int			skew = (int) rnd_below(3);
+	bool		with_pages = rnd_below(3) == 0;
+
+	for (int i = 0; i < nvalues; i++)
+		value[i] = random_value(kind, i);
+	nvalues = (int) sort_keys(value, nvalues);
+	d.npages = 1 + (uint32_t) rnd_below(rnd_below(2) ? MAX_PAGES : 8);
+	d.first_page = rnd_below(2) ? 0 : rnd_below(2) ? 1000 : UINT32_MAX - d.npages + 1;
+	d.n = 1 + rnd_below(rnd_below(3) ? 200 : MAX_PAIRS);
+	for (size_t i = 0; i < d.n; i++)
+	{
+		int			j = (int) rnd_below(nvalues);
+
+		if (skew == 1 && rnd_below(10) > 0)
+			j = 0;
+		if (skew == 2)
+			j = j * (int) rnd_below(nvalues) / nvalues;
+		d.pair[i].key = value[j];
+		d.pair[i].page = d.first_page +
+			(uint32_t) (with_pages ? (uint64_t) j * d.npages / nvalues : rnd_below(d.npages));
+		d.pair[i].rows = 1 + (uint32_t) rnd_below(3);
+	}
+	d.n = sort_pairs(d.pair, d.n);
+	make_points(value, nvalues);
+}
+
+/* Pages found for a set; false if an entry has nothing to do with it. */
+static bool
+find(const renc_interval_set *set, page_set *found)
+{
+	static renc_run_search search;
+	bool		good = true;
+	uint64_t	entries = 0;
+
+	memset(found, 0, sizeof(*found));
+	memset(t.reads, 0, t.n * sizeof(uint32_t));
+	renc_run_search_begin(&search, &t.run, test_run_read, &t, set);
+	while (renc_run_search_next(&search))
+	{
+		for (uint32_t i = 0; i < search.n; i++)
+		{
+			uint64_t	lo = renc_run_entry_lo(&search, i);
+			uint64_t	hi = renc_run_entry_hi(&search, i);
+
+			good &= lo <= hi && search.page[i] - d.first_page < d.npages;
+			good &= renc_interval_set_overlap(set, lo, hi) != RENC_DISJOINT;
+			if (good)
+				set_page(found, search.page[i] - d.first_page);
+		}
+		good &= search.n > 0;
+		entries += search.n;
+	}
+	queries++;
+
+	/* Each leaf once; each entry once. */
+	for (uint32_t i = 0; i < t.n; i++)
+		good &= t.reads[i] <= 1;
+	return good && search.failure == NULL && entries <= t.run.entries;
+}
+
+static bool
+check_intervals(bool exact)
+{
+	for (size_t i = 0; i < d.npoints; i++)
+	{
+		page_set	truth;
+		size_t		at = find_pair(d.pair, d.n, d.point[i]);
+
+		memset(&truth, 0, sizeof(truth));
+		for (size_t j = i; j < d.npoints; j++)
+		{
+			renc_interval one = {d.point[i], d.point[j]};
+			renc_interval_set set = {&one, 1};
+			page_set	found;
+
+			for (; at < d.n && d.pair[at].key <= one.hi; at++)
+				set_page(&truth, d.pair[at].page - d.first_page);
+			if (!find(&set, &found))
+				return tap_ok(false, "a search fails or finds what it should not");
+			for (uint32_t p = 0; p < d.npages; p++)
+			{
+				if (has_page(&truth, p) && !has_page(&found, p))
+					return tap_ok(false, "page %u of [%llx, %llx] is missing", p,
+								  (unsigned long long) one.lo, (unsigned long long) one.hi);
+				false_pages += has_page(&found, p) && !has_page(&truth, p);
+				if (exact && has_page(&found, p) && !has_page(&truth, p))
+					return tap_ok(false, "whole keys, but page %u of [%llx, %llx] is false", p,
+								  (unsigned long long) one.lo, (unsigned long long) one.hi);
+			}
+		}
+	}
+	return true;
+}
+
+/* Several intervals find what they find one by one. */
+static bool
+check_sets(void)
+{
+	for (int round = 0; round < 20; round++)
+	{
+		renc_interval interval[MAX_POINTS];
+		renc_interval_set all = {interval, 0};
+		size_t		i = rnd_below(d.npoints);
+		uint64_t	step = 1 + rnd_below(rnd_below(2) ? 3 : d.npoints);
+		page_set	together;
+		page_set	united;
+
+		while (i < d.npoints)
+		{
+			size_t		j = i + rnd_below(step);
+
+			interval[all.n].lo = d.point[i];
+			interval[all.n++].hi = d.point[j < d.npoints ? j : d.npoints - 1];
+			i = j + 1 + rnd_below(step);
+		}
+		memset(&united, 0, sizeof(united));
+		for (size_t k = 0; k < all.n; k++)
+		{
+			renc_interval_set one = {&interval[k], 1};
+			page_set	found;
+
+			if (!find(&one, &found))
+				return tap_ok(false, "a search fails or finds what it should not");
+			for (int w = 0; w < MAX_PAGES / 64; w++)
+				united.w[w] |= found.w[w];
+		}
+		if (!find(&all, &together))
+			return tap_ok(false, "a search for %zu intervals fails or finds what it should not", all.n);
+		if (memcmp(&together, &united, sizeof(united)) != 0)
+			return tap_ok(false, "%zu intervals together find other pages than alone", all.n);
+	}
+	return true;
+}
+
+/* Each entry stands for a pair, each pair is in an entry; batches come in order. */
+static bool
+check_entries(void)
+{
+	static renc_run_search search;
+	renc_interval everything = {0, UINT64_MAX};
+	renc_interval_set set = {&everything, 1};
+	static bool named[MAX_PAIRS];
+	uint64_t	entries = 0;
+	uint64_t	last = 0;
+	bool		good = true;
+
+	memset(named, 0, sizeof(named));
+	renc_run_search_begin(&search, &t.run, test_run_read, &t, &set);
+	while (renc_run_search_next(&search))
+	{
+		good &= search.separator >= last;
+		last = search.separator;
+		entries += search.n;
+		for (uint32_t i = 0; i < search.n; i++)
+		{
+			bool		any = false;
+			size_t		at = find_pair(d.pair, d.n, renc_run_entry_lo(&search, i));
+
+			for (; at < d.n && d.pair[at].key <= renc_run_entry_hi(&search, i); at++)
+				if (d.pair[at].page == search.page[i])
+					any = named[at] = true;
+			good &= any;
+		}
+	}
+	for (size_t i = 0; i < d.n; i++)
+		good &= named[i];
+	return good && entries == t.run.entries && t.written == entries ? true :
+		tap_ok(false, "entries and pairs do not belong together");
+}
+
+/*
+ * Ranks rise, are none before the first key and all behind the last, and miss the truth
+ * by the rows of a leaf at most.
+ */
+static bool
+check_ranks(uint64_t rows)
+{
+	double		last_entries = 0;
+	double		last_rows = 0;
+	double		before = 0;
+	size_t		at = 0;
+
+	for (size_t i = 0; i < d.npoints; i++)
+	{
+		double		e;
+		double		r;
+		uint32_t	page;
+		bool		good = renc_run_rank(&t.run, test_run_read, &t, d.point[i], &e, &r, &page) == NULL;
+
+		for (; at < d.n && d.pair[at].key < d.point[i]; at++)
+			before += d.pair[at].rows;
+		good &= e >= last_entries && r >= last_rows;
+		good &= e <= (double) t.run.entries && r <= (double) rows;
+		good &= t.run.level > 0 || (r <= rows && e <= (double) t.run.entries);
+		if (d.point[i] == 0)
+			good &= e == 0 && r == 0;
+		if (!good)
+			return tap_ok(false, "the rank of %llx is wrong: %f of %f rows", (unsigned long long) d.point[i], r, before);
+		last_entries = e;
+		last_rows = r;
+	}
+	return true;
+}
+
+/* What kinds of blocks were met: the tests must have seen all of them. */
+static void
+count_kinds(void)
+{
+	for (uint32_t i = 0; i < t.n; i++)
+	{
+		const uint8_t *page = t.page[i];
+		uint32_t	n = page[2] | page[3] << 8;
+
+		if (page[0] != 0)
+			continue;
+		windows += page[1] >> 3 & 1;
+		for (uint32_t j = 0; j < n; j++)
+		{
+			const uint8_t *head = page + 24 + n * ((page[1] & 7) + 1 + 2) + 3 * j;
+
+			gap_blocks += head[2] >> 7;
+			reaching += head[2] >> 6 & 1;
+		}
+	}
+	trees += t.run.level > 0;
+	high_trees += t.run.level > 1;
+}
+
+static bool
+check_domain(void)
+{
+	static const size_t payloads[] = {128, 160, 160, 400, 8160};
+	renc_run_options options = random_run_options(payloads[rnd_below(5)], d.first_page, d.npages);
+	const char *wrong;
+	uint32_t	page;
+	uint64_t	rows = 0;
+
+	t.strict = rnd_below(8) == 0;
+	for (size_t i = 0; i < d.n; i++)
+		rows += d.pair[i].rows;
+	if (!test_run_build(&t, &options, d.pair, d.n))
+		return tap_ok(false, "%zu pairs are refused", d.n);
+	count_kinds();
+	wrong = renc_run_check(&t.run, test_run_read, &t, &page);
+	if (wrong != NULL)
+		return tap_ok(false, "page %u: %s", page, wrong);
+	if (t.run.rows != rows || t.run.least != d.pair[0].key || t.run.greatest != d.pair[d.n - 1].key ||
+		t.run.entries > d.n || t.run.nleaves + t.run.ninner != t.n)
+		return tap_ok(false, "the run's totals are wrong");
+	return check_entries() && check_ranks(rows) && check_sets() &&
+		check_intervals(options.target == RENC_RUN_EXACT);
+}
+
+int
+main(int argc, char **argv)
+{
+	int			rounds = argc > 2 ? atoi(argv[2]) : ROUNDS;
+	bool		good = true;
+	int			round = 0;
+
+	tap_start(argc, argv, "test_run");
+	for (; good && round < rounds; round++)
+	{
+		make_domain();
+		good = check_domain();
+	}
+	tap_ok(good, "%d runs, %ld queries, %ld false pages: none is missing", round, queries, false_pages);
+	tap_ok(trees > 0 && high_trees > 0 && gap_blocks > 0 && windows > 0 && reaching > 0,
+		   "with %ld trees, %ld of them of more levels, %ld blocks of gaps, %ld leaves of windows, "
+		   "%ld blocks that are reached into", trees, high_trees, gap_blocks, windows, reaching);
+	test_run_free(&t);
+	free(t.page);
+	free(t.memory);
+	return tap_finish();
+}

@@ -1,0 +1,536 @@
+/*
+ * test_run_large.c
+ *		Runs of many rows against sorted arrays: nothing is missed, nothing read twice,
+ *		ranks are near; and what the rule for cells makes of known data.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "runlib.h"
+
+#define ROWS		60000
+#define MANY		70000	/* more than 16 bits say */
+#define QUERIES		1500
+#define IN_VALUES	400
+
+static test_run t;
+static test_pair *pair;
+static size_t npairs;
+static uint32_t *found;			/* the number of the query that found the page last */
+static uint32_t query;
+
+/* The same for all seeds, unless "number" is one. */
+static uint64_t
+mix(uint64_t number)
+{
+	uint64_t	z = number * UINT64_C(0x9e3779b97f4a7c15) + UINT64_C(0x632be59bd9b4e019);
+
+	z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+	z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+	return z ^ (z >> 31);
+}
+
+static uint64_t
+uniform_key(uint64_t seed, uint64_t i)
+{
+	return mix(seed + i);
+}
+
+/* 200 clusters, 2^4 to 2^50 wide, some with many more keys than others. */
+static uint64_t
+cluster_key(uint64_t seed, uint64_t i)
+{
+	uint64_t	r = mix(seed + i);
+	uint64_t	cluster = r % 200 * (r / 200 % 200) / 200;
+
+	return mix(seed + cluster + (UINT64_C(1) << 40)) + (mix(~(seed + i)) >> (60 - mix(cluster) % 47));
+}
+
+static uint64_t
+dense_key(uint64_t seed, uint64_t i)
+{
+	(void) seed;
+	return (UINT64_C(1) << 63) + i * 7919 % ROWS;
+}
+
+static uint64_t
+thousand_key(uint64_t seed, uint64_t i)
+{
+	return mix(seed + i) % 1000 * 7919;
+}
+
+static uint64_t
+hot_key(uint64_t seed, uint64_t i)
+{
+	return mix(seed + i) % 10 > 0 ? UINT64_C(1) << 63 : mix(seed + i);
+}
+
+static uint64_t
+timestamp_key(uint64_t seed, uint64_t i)
+{
+	return UINT64_C(1700000000000000) + i * 50000 + mix(seed + i) % 50000;
+}
+
+static uint64_t
+late_key(uint64_t seed, uint64_t i)
+{
+	return timestamp_key(seed, i) - mix(seed + i + ROWS) % 10000000;
+}
+
+/* What the default rule, one false page, must reach with the seed 0. */
+typedef struct kind
+{
+	const char *name;
+	uint64_t	(*key) (uint64_t seed, uint64_t i);
+	uint32_t	per_page;		/* rows */
+	double		bits;			/* of the leaves for a row, at most */
+	double		existing;		/* false pages of queries for keys, at most */
+	double		gap;			/* of points between two, at most */
+} kind;
+
+static const kind kinds[] = {
+	{"uniform", uniform_key, 4, 15.9, 1.05, 1.75},
+	{"clusters", cluster_key, 4, 16.1, 1.05, 1.75},
+	{"dense", dense_key, 4, 14.8, 1.0, 0},
+	{"thousand", thousand_key, 35, 7.0, 0, 0.7},
+	{"hot", hot_key, 7, 2.1, 0.9, 1.6},
+	{"timestamps", timestamp_key, 35, 2.0, 0.25, 1.15},
+	{"late", late_key, 35, 5.4, 0.9, 1.7}
+};
+#define NKINDS	((int) (sizeof(kinds) / sizeof(kinds[0])))
+
+static void
+make_pairs(const kind *k, uint64_t seed)
+{
+	for (size_t i = 0; i < ROWS; i++)
+	{
+		pair[i].key = k->key(seed, i);
+		pair[i].page = (uint32_t) (i / k->per_page);
+		pair[i].rows = 1;
+	}
+	npairs = sort_pairs(pair, ROWS);
+}
+
+/* Searches; returns the pages found, or UINT64_MAX if something is wrong. */
+static uint64_t
+search(const renc_interval_set *set)
+{
+	static renc_run_search s;
+	uint64_t	pages = 0;
+
+	query++;
+	memset(t.reads, 0, t.n * sizeof(uint32_t));
+	renc_run_search_begin(&s, &t.run, test_run_read, &t, set);
+	while (renc_run_search_next(&s))
+		for (uint32_t i = 0; i < s.n; i++)
+		{
+			pages += found[s.page[i]] != query;
+			found[s.page[i]] = query;
+		}
+	for (uint32_t i = 0; i < t.n; i++)
+		if (t.reads[i] > 1)
+			return UINT64_MAX;
+	return s.failure == NULL ? pages : UINT64_MAX;
+}
+
+/* Pages of the pairs in the interval; UINT64_MAX if one was not found. */
+static uint64_t
+matching(const renc_interval *interval)
+{
+	static uint32_t *seen;
+	static uint32_t mark;
+	uint64_t	pages = 0;
+
+	if (seen == NULL)
+		seen = (uint32_t *) test_alloc(ROWS * sizeof(uint32_t));
+	mark++;
+	for (size_t i = find_pair(pair, npairs, interval->lo); i < npairs && pair[i].key <= interval->hi; i++)
+	{
+		if (found[pair[i].page] != query)
+			return UINT64_MAX;
+		pages += seen[pair[i].page] != mark;
+		seen[pair[i].page] = mark;
+	}
+	return pages;
+}
+
+static renc_interval
+random_interval(void)
+{
+	uint64_t	key = pair[rnd_below(npairs)].key;
+	uint64_t	below = rnd_below(3) > 0 ? 0 : rnd_short();
+	uint64_t	above = rnd_below(3) > 0 ? 0 : rnd_short();
+	renc_interval interval;
+
+	if (rnd_below(4) == 0)
+		key += rnd_short();
+	interval.lo = key < below ? 0 : key - below;
+	interval.hi = key + above < key ? UINT64_MAX : key + above;
+	return interval;
+}
+
+static bool
+check_queries(const char *name, bool exact)
+{
+	for (int i = 0; i < QUERIES; i++)
+	{
+		renc_interval one = random_interval();
+		renc_interval_set set = {&one, 1};
+		uint64_t	pages = search(&set);
+		uint64_t	right = matching(&one);
+
+		if (pages == UINT64_MAX || right == UINT64_MAX || (exact && pages != right))
+			return tap_ok(false, "%s: [%llx, %llx]: %llu pages for %llu", name,
+						  (unsigned long long) one.lo, (unsigned long long) one.hi,
+						  (unsigned long long) pages, (unsigned long long) right);
+	}
+	return true;
+}
+
+/* Many values: each leaf once, and the pages that they find one by one. */
+static bool
+check_in_list(const char *name)
+{
+	uint64_t	key[IN_VALUES];
+	renc_interval interval[IN_VALUES];
+	renc_interval_set set = {interval, 0};
+	uint32_t   *alone = (uint32_t *) test_alloc(ROWS * sizeof(uint32_t));
+	uint64_t	together;
+	uint64_t	united = 0;
+
+	for (int i = 0; i < IN_VALUES; i++)
+		key[i] = random_interval().lo;
+	set.n = sort_keys(key, IN_VALUES);
+	for (size_t i = 0; i < set.n; i++)
+	{
+		renc_interval_set one = {&interval[i], 1};
+
+		interval[i].lo = interval[i].hi = key[i];
+		(void) search(&one);
+		for (uint32_t p = 0; p < ROWS; p++)
+			if (found[p] == query)
+				united += alone[p]++ == 0;
+	}
+	together = search(&set);
+	free(alone);
+	return together == united ? true :
+		tap_ok(false, "%s: %zu values: %llu pages together, %llu alone", name, set.n,
+			   (unsigned long long) together, (unsigned long long) united);
+}
+
+static bool
+check_ranks(const char *name)
+{
+	uint64_t   *sum = (uint64_t *) test_alloc((npairs + 1) * sizeof(uint64_t));
+	double		most = 0;
+
+	for (size_t i = 0; i < npairs; i++)
+		sum[i + 1] = sum[i] + pair[i].rows;
+	for (uint32_t i = 0; i < t.n; i++)
+	{
+		const uint8_t *p = t.page[i];
+		double		rows = p[20] + 256.0 * p[21] + 65536.0 * p[22];
+
+		if (p[0] == 0 && rows > most)
+			most = rows;
+	}
+	for (int i = 0; i < QUERIES; i++)
+	{
+		uint64_t	key = random_interval().lo;
+		double		before = (double) sum[find_pair(pair, npairs, key)];
+		double		entries;
+		double		rows;
+		uint32_t	page;
+
+		if (renc_run_rank(&t.run, test_run_read, &t, key, &entries, &rows, &page) != NULL ||
+			rows > before + most || rows < before - most || entries > (double) t.run.entries)
+			return tap_ok(false, "%s: rank of %llx is %f, should be %f, leaves have %f rows", name,
+						  (unsigned long long) key, rows, before, most);
+	}
+	free(sum);
+	return true;
+}
+
+static void
+test_random(const kind *k)
+{
+	static const size_t payloads[] = {160, 400, 8160};
+	uint64_t	seed = rnd();
+
+	make_pairs(k, seed);
+	for (int i = 0; i < 3; i++)
+	{
+		renc_run_options options = random_run_options(payloads[i], 0, ROWS / k->per_page + 1);
+		const char *wrong;
+		uint32_t	page;
+		bool		good;
+
+		if (!test_run_build(&t, &options, pair, npairs))
+		{
+			tap_ok(false, "%s: refused", k->name);
+			return;
+		}
+		wrong = renc_run_check(&t.run, test_run_read, &t, &page);
+		good = wrong == NULL && check_queries(k->name, options.target == RENC_RUN_EXACT) &&
+			check_in_list(k->name) && check_ranks(k->name);
+		tap_ok(good, "%s, pages of %zu, target %d %.3g: %u leaves, %u others%s%s", k->name, payloads[i],
+			   (int) options.target, options.wanted, t.run.nleaves, t.run.ninner,
+			   wrong != NULL ? ": " : "", wrong != NULL ? wrong : "");
+	}
+}
+
+/* Mean false pages: of all keys, and of a point of each gap. */
+static void
+observe(double *existing, double *gap)
+{
+	double		keys = 0;
+	double		gaps = 0;
+
+	*existing = 0;
+	*gap = 0;
+	for (size_t i = 0; i < npairs; i++)
+	{
+		renc_interval one = {pair[i].key, pair[i].key};
+		renc_interval_set set = {&one, 1};
+
+		if (i > 0 && pair[i].key == pair[i - 1].key)
+			continue;
+		keys++;
+		*existing += (double) (search(&set) - matching(&one));
+		if (i == 0 || pair[i].key - pair[i - 1].key < 2)
+			continue;
+		gaps++;
+		one.lo = one.hi = pair[i - 1].key + 1 + mix(i) % (pair[i].key - pair[i - 1].key - 1);
+		*gap += (double) search(&set);
+	}
+	*existing /= keys;
+	*gap = gaps > 0 ? *gap / gaps : 0;
+}
+
+/* The rule on known data: size, false pages, and that the encoder knows them. */
+static void
+test_rule(const kind *k)
+{
+	renc_run_options options = {8160, 0, ROWS / k->per_page + 1, RENC_RUN_FALSE_PAGES, 1, 0, false, NULL, NULL};
+	double		existing;
+	double		gap;
+	double		bits;
+	double		mean;
+	double		used = 0;
+
+	make_pairs(k, 0);
+	if (!test_run_build(&t, &options, pair, npairs))
+	{
+		tap_ok(false, "%s: refused", k->name);
+		return;
+	}
+	for (uint32_t i = 0; i < t.n; i++)
+		used += t.page[i][0] == 0 ? t.page[i][4] + 256 * t.page[i][5] : 0;
+	bits = 8 * used / ROWS;
+	observe(&existing, &gap);
+	mean = gap > 0 ? (existing + gap) / 2 : existing;
+	tap_ok(bits <= k->bits && existing <= k->existing && gap <= k->gap,
+		   "%s by the rule: %.2f bits a row, %.3f false pages of a key, %.3f between keys", k->name, bits,
+		   existing, gap);
+	tap_ok(mean <= 1.1 * t.false_pages + 0.1 && mean >= 0.9 * t.false_pages - 0.1,
+		   "%s: %.3f false pages, %.3f said", k->name, mean, t.false_pages);
+}
+
+/* Wanted bits come out, wanted false pages too, on evenly spread keys. */
+static void
+test_targets(void)
+{
+	make_pairs(&kinds[0], 0);
+	for (int i = 0; i < 3; i++)
+	{
+		renc_run_options options = {400, 0, ROWS / 4, RENC_RUN_BITS, 16 + 3 * i, 0, false, NULL, NULL};
+		double		existing;
+		double		gap;
+		double		bits;
+		bool		built = test_run_build(&t, &options, pair, npairs);
+
+		bits = 8.0 * 400 * t.run.nleaves / ROWS;
+		tap_ok(built && bits > 0.97 * options.wanted && bits < 1.03 * options.wanted,
+			   "%.0f bits a row are wanted, and get %.2f", options.wanted, bits);
+		options.payload = 8160;
+		options.target = RENC_RUN_FALSE_PAGES;
+		options.wanted = 0.25 * (1 << 2 * i);
+		built = test_run_build(&t, &options, pair, npairs);
+		observe(&existing, &gap);
+		tap_ok(built && existing > 0.75 * options.wanted && existing < 1.25 * options.wanted,
+			   "%.2f false pages are wanted, and are %.3f", options.wanted, existing);
+	}
+}
+
+/* What an encoder refuses. */
+static void
+test_refusals(void)
+{
+	renc_run_options options = {8160, 10, 5, RENC_RUN_EXACT, 0, 0, false, NULL, NULL};
+	test_pair	two[2] = {{5, 10, 1}, {5, 11, 1}};
+
+	tap_ok(test_run_build(&t, &options, two, 2) && t.run.entries == 2 && t.run.level == 0, "two pairs");
+	two[0].rows = UINT32_MAX;
+	two[1].page = 10;
+	tap_ok(test_run_build(&t, &options, two, 2) && t.run.entries == 1 && t.run.rows == UINT32_MAX, "a pair twice");
+	two[1].page = 9;
+	tap_ok(!test_run_build(&t, &options, two, 2), "a page before the first");
+	two[1].page = 15;
+	tap_ok(!test_run_build(&t, &options, two, 2), "a page behind the last");
+	two[1].page = 10;
+	two[1].key = 4;
+	tap_ok(!test_run_build(&t, &options, two, 2), "keys out of order");
+	two[1].key = 5;
+	two[0].page = 11;
+	tap_ok(!test_run_build(&t, &options, two, 2), "pages out of order");
+	two[0].page = 10;
+	two[1].rows = 0;
+	tap_ok(!test_run_build(&t, &options, two, 2), "no rows");
+	tap_ok(!test_run_build(&t, &options, two, 0), "no pairs");
+	options.payload = RENC_RUN_MIN_PAYLOAD - 1;
+	tap_ok(!test_run_build(&t, &options, two, 1), "a small page");
+	options.payload = RENC_RUN_MAX_PAYLOAD;
+	tap_ok(test_run_build(&t, &options, two, 1), "the largest page");
+	options.target = RENC_RUN_BITS;
+	tap_ok(!test_run_build(&t, &options, two, 1), "nothing wanted");
+}
+
+/* The verifier says of the tree, with one byte of a page changed: */
+static void
+expect_damage(uint8_t *byte, uint8_t value, const char *expected)
+{
+	uint8_t		was = *byte;
+	uint32_t	page;
+	const char *wrong;
+
+	*byte = value;
+	wrong = renc_run_check(&t.run, test_run_read, &t, &page);
+	tap_ok(wrong != NULL && strcmp(wrong, expected) == 0, "damage: %s", wrong != NULL ? wrong : "none");
+	*byte = was;
+}
+
+/* A page that is none of the run is not given to anyone. */
+static void
+expect_no_such_page(uint8_t *window)
+{
+	static renc_run_search s;
+	renc_interval all = {0, UINT64_MAX};
+	renc_interval_set set = {&all, 1};
+	bool		good = true;
+	uint8_t		was = window[3];
+
+	window[3] = 0x7f;
+	renc_run_search_begin(&s, &t.run, test_run_read, &t, &set);
+	while (renc_run_search_next(&s))
+		for (uint32_t i = 0; i < s.n; i++)
+			good &= s.page[i] < t.run.npages;
+	tap_ok(good && s.failure != NULL, "damage: a search ends with: %s", s.failure != NULL ? s.failure : "nothing");
+	window[3] = was;
+}
+
+/* What the verifier finds, and says. */
+static void
+test_damage(void)
+{
+	renc_run_options options = {1000, 0, ROWS / 35 + 1, RENC_RUN_FALSE_PAGES, 1, 0, false, NULL, NULL};
+	uint8_t    *leaf;
+	uint8_t    *root;
+	uint32_t	n;
+	size_t		bytes;
+	bool		cleared = false;
+
+	make_pairs(&kinds[5], 0);
+	if (!tap_ok(test_run_build(&t, &options, pair, npairs) && t.run.level == 1, "a run to be damaged"))
+		return;
+	leaf = t.page[0];
+	root = test_run_page(&t, t.run.root);
+	n = leaf[2] + 256U * leaf[3];
+	bytes = (leaf[1] & 7) + 1U;
+	expect_damage(&leaf[0], 1, "it is not a leaf");
+	expect_damage(&leaf[1], leaf[1] | 0x80, "unknown flags");
+	expect_damage(&leaf[5], 0xff, "the blocks do not fit");
+	expect_damage(&leaf[6], 64, "a shift is too large");
+	expect_damage(&leaf[7], 0, "a cell is wider than the page says");
+	expect_damage(&leaf[8], leaf[8] ^ 0x80, "its first key is not the one that the page above says");
+	expect_damage(&leaf[16], leaf[16] ^ 1, "the number of entries is wrong");
+	expect_damage(&leaf[22], 0xff, "the counts before a child are wrong");
+	expect_damage(&leaf[4], (uint8_t) (leaf[4] - 1), "the last block does not end where the data do");
+	expect_damage(&leaf[24 + n * (bytes + 5) + 3], 0x7f, "a block has pages that are none of the run");
+	expect_no_such_page(&leaf[24 + n * (bytes + 5)]);
+	expect_damage(&root[0], 2, "it is not an inner page of its level");
+	expect_damage(&root[3], 0xff, "the children do not fit");
+	expect_damage(&root[8 + 8 + 7], 0xff, "the children are out of order");
+	n = root[2];
+	expect_damage(&root[8 + 8 * n + 3], 0xff, "it cannot be read");
+	expect_damage(&root[8 + 12 * n], 1, "the counts before a child are wrong");
+
+	/* Equal keys go on from block to block. */
+	make_pairs(&kinds[4], 0);
+	options.npages = ROWS / 7 + 1;
+	options.target = RENC_RUN_EXACT;
+	if (!tap_ok(test_run_build(&t, &options, pair, npairs), "another run to be damaged"))
+		return;
+	for (uint32_t i = 0; i < t.n && !cleared; i++)
+	{
+		leaf = t.page[i];
+		n = leaf[0] == 0 ? leaf[2] + 256U * leaf[3] : 0;
+		for (uint32_t j = 1; j < n && !cleared; j++)
+		{
+			uint8_t    *head = leaf + 24 + n * ((leaf[1] & 7) + 3U) + 3 * j;
+
+			cleared = head[2] >> 6 & 1;
+			if (cleared)
+				expect_damage(&head[2], head[2] ^ 0x40, "a cell reaches into a block that does not say so");
+		}
+	}
+	tap_ok(cleared, "a block is reached into");
+}
+
+/* More entries than 16 bits say, more rows than 32. */
+static void
+test_many_rows(void)
+{
+	renc_run_options options = {8160, 0, MANY, RENC_RUN_EXACT, 0, 0, false, NULL, NULL};
+	test_pair  *many = (test_pair *) test_alloc(MANY * sizeof(test_pair));
+	double		entries;
+	double		rows;
+	uint32_t	page;
+	bool		good;
+
+	for (uint32_t i = 0; i < MANY; i++)
+	{
+		many[i].key = i * UINT64_C(1000000007);
+		many[i].page = i;
+		many[i].rows = UINT32_MAX;
+	}
+	tap_ok(test_run_build(&t, &options, many, MANY) && t.run.level > 0 && t.run.entries == MANY &&
+		   renc_run_check(&t.run, test_run_read, &t, &page) == NULL, "leaves of many rows");
+	good = renc_run_rank(&t.run, test_run_read, &t, UINT64_MAX, &entries, &rows, &page) == NULL;
+	tap_ok(good && entries == MANY && rows == (double) t.run.rows &&
+		   t.run.rows == (uint64_t) t.run.nleaves * UINT32_MAX,
+		   "%.0f entries, %.0f rows before the end", entries, rows);
+	free(many);
+}
+
+int
+main(int argc, char **argv)
+{
+	tap_start(argc, argv, "test_run_large");
+	pair = (test_pair *) test_alloc(ROWS * sizeof(test_pair));
+	found = (uint32_t *) test_alloc((ROWS + 1) * sizeof(uint32_t));
+	test_refusals();
+	for (int i = 0; i < NKINDS; i++)
+	{
+		test_random(&kinds[i]);
+		test_rule(&kinds[i]);
+	}
+	test_targets();
+	test_damage();
+	test_many_rows();
+	test_run_free(&t);
+	free(t.page);
+	free(t.memory);
+	free(pair);
+	free(found);
+	return tap_finish();
+}
