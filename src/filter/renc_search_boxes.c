@@ -189,8 +189,11 @@ static void
 set_side(double at, double side, double part, uint32_t *lo, uint32_t *hi)
 {
 	double		more = fmin(floor(side), RENC_AXIS_LAST);
-	double		first = fmax(0, fmin(floor(at - part * side), RENC_AXIS_LAST - more));
+	double		first = floor(at - part * side);
 
+	/* Two roundings must not leave "at" behind; a key may be no place, too. */
+	first = fmax(first, ceil(at - more));
+	first = fmax(0, fmin(first, RENC_AXIS_LAST - more));
 	*lo = (uint32_t) first;
 	*hi = (uint32_t) (first + more);
 }
