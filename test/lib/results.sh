@@ -21,7 +21,7 @@ usage_error()
 	exit 2
 }
 
-# value_of OPTION [VALUE]: the value, or the usage if there is none.
+# need_value OPTION [VALUE]: the value, or the usage if there is none.
 need_value()
 {
 	[ -n "${2:-}" ] || usage_error "$1 needs a value"
