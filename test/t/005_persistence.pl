@@ -44,7 +44,7 @@ sub options
 }
 
 my $options = options();
-is($options, "1|12\n32|20", 'options of indexes on an empty table');
+is($options, "1|12\n16|20", 'options of indexes on an empty table');
 $node->safe_psql('postgres',
 	"SELECT fill(12000, 1); SELECT rencoder_summarize_new_values('u_idx'); SELECT fill(100, 2); VACUUM u");
 verify('unlogged');
