@@ -187,7 +187,7 @@ SELECT count(*), count(DISTINCT (lo_key, hi_key)) FROM rencoder_query_samples('t
 -- owner's.
 --
 CREATE ROLE regress_rencoder_caller;
-GRANT SELECT ON ty TO regress_rencoder_caller;
+GRANT SELECT ON ty, ty_words TO regress_rencoder_caller;
 CREATE SCHEMA ty_own AUTHORIZATION regress_rencoder_caller;
 SET ROLE regress_rencoder_caller;
 CREATE TYPE ty_own.pair AS (v int8);
@@ -198,9 +198,19 @@ BEGIN
 END $$;
 CREATE CAST (ty_own.pair AS int8) WITH FUNCTION ty_own.to_int8(ty_own.pair) AS IMPLICIT;
 SELECT candidates > 0 AS candidates FROM rencoder_candidates('ty_i8', ROW(40000000000)::ty_own.pair, ROW(50000000000)::ty_own.pair);
+-- One that gives NULL, by value and by reference.
+CREATE TYPE ty_own.none AS (v int8);
+CREATE FUNCTION ty_own.to_nothing(ty_own.none) RETURNS int8 LANGUAGE sql AS 'SELECT NULL::int8';
+CREATE CAST (ty_own.none AS int8) WITH FUNCTION ty_own.to_nothing(ty_own.none) AS IMPLICIT;
+CREATE TYPE ty_own.mute AS (v int8);
+CREATE FUNCTION ty_own.to_silence(ty_own.mute) RETURNS text LANGUAGE sql AS 'SELECT NULL::text';
+CREATE CAST (ty_own.mute AS text) WITH FUNCTION ty_own.to_silence(ty_own.mute) AS IMPLICIT;
+SELECT * FROM rencoder_candidates('ty_i8', ROW(1)::ty_own.none, ROW(1)::ty_own.none);
+SELECT * FROM rencoder_candidates('ty_words_w', ROW(1)::ty_own.mute, ROW(1)::ty_own.mute);
 RESET ROLE;
+SELECT rencoder_add_query_sample('ty_words_w', ROW(1)::ty_own.mute, ROW(1)::ty_own.mute);
 DROP SCHEMA ty_own CASCADE;
-REVOKE ALL ON ty FROM regress_rencoder_caller;
+REVOKE ALL ON ty, ty_words FROM regress_rencoder_caller;
 DROP ROLE regress_rencoder_caller;
 
 DROP TABLE ty, ty_words, ty_empty, ty_modified;

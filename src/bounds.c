@@ -18,9 +18,19 @@
 #include "utils/lsyscache.h"
 #include "utils/syscache.h"
 
-/* A cast that the parser could make; NULL if that is what it gives. */
+static void
+report_null(void)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+			 errmsg("bounds must not be null"),
+			 errdetail("No value compares with NULL."),
+			 errhint("For an open end give the least or greatest value of the type.")));
+}
+
+/* A cast that the parser could make; false if it gives NULL. */
 static bool
-cast_value(Oid from, Oid to, CoercionContext context, Datum *value)
+try_cast_value(Oid from, Oid to, CoercionContext context, Datum *value)
 {
 	int16		length;
 	bool		by_value;
@@ -41,6 +51,15 @@ cast_value(Oid from, Oid to, CoercionContext context, Datum *value)
 	result = (Const *) evaluate_expr((Expr *) node, to, -1, get_typcollation(to));
 	*value = result->constvalue;
 	return !result->constisnull;
+}
+
+/* The same where NULL is an error: a cast may be a function of anybody's. */
+static Datum
+cast_value(Oid from, Oid to, CoercionContext context, Datum value)
+{
+	if (!try_cast_value(from, to, context, &value))
+		report_null();
+	return value;
 }
 
 /*
@@ -135,9 +154,9 @@ take_bound(Relation index, int col, Oid type, Oid operand, Datum value)
 
 	if (OidIsValid(operand))
 	{
-		if (!IsBinaryCoercible(type, operand))
-			(void) cast_value(type, operand, COERCION_IMPLICIT, &value);
-		return value;
+		if (IsBinaryCoercible(type, operand))
+			return value;
+		return cast_value(type, operand, COERCION_IMPLICIT, value);
 	}
 
 	/* Without the column's type modifier, which would cut or round. */
@@ -164,7 +183,7 @@ make_key(ScanKey key, Relation index, int col, StrategyNumber strategy, Oid type
 static Datum
 geometry_bounds(Relation index, Oid type, Datum geometry)
 {
-	if (!cast_value(type, BOXOID, COERCION_EXPLICIT, &geometry))
+	if (!try_cast_value(type, BOXOID, COERCION_EXPLICIT, &geometry))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("a bound is an empty geometry, which lies nowhere in index \"%s\"",
@@ -191,8 +210,8 @@ box_keys(ScanKey key, Relation index, int col, Datum lo, Datum hi)
 	box = DirectFunctionCall2(boxes_bound_box, geometry_bounds(index, own, lo),
 							  geometry_bounds(index, own, hi));
 	box = DirectFunctionCall1(box_poly, box);
-	(void) cast_value(POLYGONOID, own, COERCION_EXPLICIT, &box);
-	make_key(key, index, col, RENCODER_STRATEGY_OVERLAP, own, box);
+	make_key(key, index, col, RENCODER_STRATEGY_OVERLAP, own,
+			 cast_value(POLYGONOID, own, COERCION_EXPLICIT, box));
 	return 1;
 }
 
@@ -258,11 +277,7 @@ rencoder_bounds_keys(RencoderTarget *target, int col, FunctionCallInfo fcinfo, S
 	if (!OidIsValid(argtype))
 		elog(ERROR, "could not determine the type of the bounds");
 	if (PG_ARGISNULL(1) || PG_ARGISNULL(2))
-		ereport(ERROR,
-				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-				 errmsg("bounds must not be null"),
-				 errdetail("No value compares with NULL."),
-				 errhint("For an open end give the least or greatest value of the type.")));
+		report_null();
 
 	type = getBaseType(argtype);
 	rencoder_target_as_caller(target);
