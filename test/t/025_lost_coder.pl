@@ -59,7 +59,7 @@ sub ask
 	return \%count;
 }
 
-# A table of two kinds of addresses, with groups that are summarized without a coder.
+# A table whose index has a group, but no coder: there were no values to learn from.
 sub make_table
 {
 	my ($table) = @_;
@@ -68,11 +68,25 @@ sub make_table
 		CREATE TABLE $table (id int, a text, pad text);
 		CREATE INDEX ${table}_a ON $table USING rencoder (a)
 			WITH (pages_per_range = 1, autosummarize = off);
+		INSERT INTO $table SELECT g, NULL, repeat('x', 150) FROM generate_series(1, 400) g;
+		SELECT rencoder_summarize_new_values('${table}_a');
+	SQL
+	is(coder_of($table), '', "$table: no coder yet");
+	return;
+}
+
+# Two kinds of addresses: a coder is trained, and groups name it.
+sub learn
+{
+	my ($table) = @_;
+
+	$node->safe_psql('postgres', <<~"SQL");
 		INSERT INTO $table SELECT g, CASE WHEN g % 4 = 0 THEN 'http://www.example.com/'
 				ELSE 'ftp://files.example.org/pub/' END || md5(g::text), repeat('x', 150)
 			FROM generate_series(1, 40000) g;
 		SELECT rencoder_summarize_new_values('${table}_a');
 	SQL
+	retune($table);
 	return;
 }
 
@@ -144,7 +158,7 @@ $node->safe_psql('postgres', <<~'SQL');
 	BEGIN; ALTER TABLE coded SET UNLOGGED; ROLLBACK;
 SQL
 $node->safe_psql('postgres', "SELECT rencoder_desummarize_range('t_a', 0)");
-retune('coded');
+learn('coded');
 my $coder = coder_of('coded');
 $node->safe_psql('postgres', 'CHECKPOINT');
 is($node->safe_psql('postgres', "SELECT generation FROM rencoder_metapage('t_a')"),
@@ -183,7 +197,7 @@ my %file = map { $_ => index_file($_) } qw(zeroed old unnamed);
 $node->stop;
 my $old = copy_block0($file{old});
 $node->start;
-retune($_) for qw(zeroed old unnamed);
+learn($_) for qw(zeroed old unnamed);
 my %first = map { $_ => coder_of($_) } qw(zeroed old unnamed);
 like($first{$_}, qr/^\d+$/, "$_: has a coder") for qw(zeroed old unnamed);
 is_deeply(ask($_), { right => 40, error => 0, wrong => 0 }, "$_: sound so far") for qw(zeroed old unnamed);
@@ -217,7 +231,8 @@ foreach my $table (qw(zeroed old))
 		isnt($fret, 0, "$table: $call refuses");
 		like($ferr, qr/is corrupted at block \d+.*The coder of a group's keys is missing.*REINDEX/s, "$table: $call says why");
 	}
-	is(coder_of($table), $first{$table}, "$table: nothing was trained");
+	# An old metapage knows nothing of the samples, which tell the coder.
+	like(coder_of($table), qr/^(?:$first{$table})?$/, "$table: nothing was trained");
 	my $answers = ask($table);
 	is($answers->{wrong}, 0, "$table: no wrong answer");
 	cmp_ok($answers->{error}, '>', 0, "$table: but errors");
