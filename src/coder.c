@@ -201,12 +201,19 @@ rencoder_coder_find(RencoderCoders *coders, Relation index, int col,
 	return true;
 }
 
-bool
-rencoder_coder_exists(Relation index, int col, uint32 generation)
+RencoderCoderListData *
+rencoder_coder_list(Relation index)
 {
-	RencoderCoderEntry entry;
+	RencoderCoderListData *copy = palloc0(RENCODER_PAYLOAD_SIZE);
+	BlockNumber root = find_list(index);
+	Buffer		buf;
 
-	return find_entry(index, col, generation, &entry);
+	if (root != RENCODER_NO_BLOCK)
+	{
+		memcpy(copy, lock_list(index, root, BUFFER_LOCK_SHARE, &buf), RENCODER_PAYLOAD_SIZE);
+		UnlockReleaseBuffer(buf);
+	}
+	return copy;
 }
 
 /* The newest generation in a list: the last one. */

@@ -79,8 +79,11 @@ extern RencoderCoders *rencoder_coders_create(void);
 extern bool rencoder_coder_find(RencoderCoders *coders, Relation index, int col,
 								uint32 generation, const RencoderCoder **coder);
 
-/* Is it in the list?  Locks: as find. */
-extern bool rencoder_coder_exists(Relation index, int col, uint32 generation);
+/*
+ * A copy of the list, palloc'd; empty if there is none.  Locks: metapage and list page
+ * share, one at a time, released.
+ */
+extern RencoderCoderListData *rencoder_coder_list(Relation index);
 
 /* The generation of a column's newest coder, the last in the list; 0 if none was trained. */
 extern uint32 rencoder_coder_newest(Relation index, int col);

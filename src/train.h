@@ -38,7 +38,8 @@ extern void rencoder_train(Relation heap, Relation index, IndexInfo *indexInfo,
  * corrupted: that is reported at "elevel", and false if it was no error.  Whoever
  * changes an index in use asks before: it may be the metapage that is an older one, and
  * then nothing that it says of free space is true either.  Locks: metapage, list
- * page, directory pages share, one at a time, released; a page for each 102 groups.
+ * page, directory map and pages share, one at a time, released: a page for each 102
+ * groups that there are, whatever coders they name.
  */
 extern bool rencoder_coders_check(Relation index, int elevel);
 
