@@ -22,6 +22,9 @@
 /* Blocks looked at: 30,000 rows of some 100 bytes. */
 #define SAMPLED_BLOCKS	512
 
+/* By a session that only wants to insert a row. */
+#define SAMPLED_BLOCKS_INLINE	64
+
 /*
  * A fixed one: the same table makes the same index.  Which blocks it chooses
  * is as good as random to whoever filled the table.
@@ -149,11 +152,11 @@ sample_callback(Relation index, ItemPointer tid, Datum *values, bool *isnull,
 }
 
 static void
-sample_rows(Relation heap, Relation index, IndexInfo *indexInfo, Training *t)
+sample_rows(Relation heap, Relation index, IndexInfo *indexInfo, int nblocks, Training *t)
 {
 	BlockSamplerData sampler;
 
-	BlockSampler_Init(&sampler, RelationGetNumberOfBlocks(heap), SAMPLED_BLOCKS, SAMPLE_SEED);
+	BlockSampler_Init(&sampler, RelationGetNumberOfBlocks(heap), nblocks, SAMPLE_SEED);
 	while (BlockSampler_HasMore(&sampler))
 	{
 		CHECK_FOR_INTERRUPTS();
@@ -172,7 +175,7 @@ store_samples(Relation heap, Relation index, int col, uint32 generation,
 	RencoderSample *samples;
 	int			n;
 
-	if (generation == 0 || RelationGetNumberOfBlocks(heap) < RENCODER_SAMPLE_MIN_CODED_HEAP)
+	if (RelationGetNumberOfBlocks(heap) < RENCODER_SAMPLE_MIN_CODED_HEAP)
 		return;
 	samples = palloc(RENCODER_TRAINER_SAMPLES * sizeof(RencoderSample));
 	n = rencoder_trainer_samples(trainer, data, samples);
@@ -237,7 +240,7 @@ is_better(Relation index, int col, const RencoderTrainer *trainer, const void *d
 
 void
 rencoder_train(Relation heap, Relation index, IndexInfo *indexInfo, bool log,
-			   RencoderColumnCoders *coders)
+			   bool hurry, RencoderColumnCoders *coders)
 {
 	MemoryContext caller = CurrentMemoryContext;
 	MemoryContext context = AllocSetContextCreate(caller, "rencoder training",
@@ -264,7 +267,7 @@ rencoder_train(Relation heap, Relation index, IndexInfo *indexInfo, bool log,
 	if (any && log)
 		(void) rencoder_coders_check(index, ERROR);
 	if (any)
-		sample_rows(heap, index, indexInfo, &t);
+		sample_rows(heap, index, indexInfo, hurry ? SAMPLED_BLOCKS_INLINE : SAMPLED_BLOCKS, &t);
 	for (int col = 0; col < t.natts; col++)
 	{
 		uint32		generation;
@@ -278,6 +281,8 @@ rencoder_train(Relation heap, Relation index, IndexInfo *indexInfo, bool log,
 		if (data == NULL || !is_better(index, col, t.trainer[col], data))
 			continue;
 		generation = rencoder_coder_store(index, col, kind, data, size, log);
+		if (generation == 0)
+			continue;			/* the list is full */
 		store_samples(heap, index, col, generation, t.trainer[col], data, log);
 		MemoryContextSwitchTo(caller);
 		rencoder_coders_load(index, col, generation, coders);
