@@ -93,3 +93,33 @@ RESET enable_seqscan;
 DROP TABLE auto_toast;
 
 DROP FUNCTION grow;
+
+-- A group that began without values stays without a coder while sessions fill it: they
+-- neither train for it nor start it over.  A group without keys gets a coder.
+BEGIN;
+CREATE TABLE auto_late (t text COLLATE "C", filler text);
+ALTER TABLE auto_late ALTER filler SET STORAGE plain;
+CREATE INDEX auto_late_t ON auto_late USING rencoder (t) WITH (pages_per_range = 2);
+CREATE FUNCTION late_grow(pages int, prefix text) RETURNS void LANGUAGE sql AS $$
+	INSERT INTO public.auto_late SELECT prefix || md5(i::text), repeat('x', 7000) FROM generate_series(1, pages) i
+$$;
+CREATE FUNCTION late_state(OUT generation bigint, OUT groups text) LANGUAGE sql AS $$
+	SELECT generation, (SELECT string_agg(summarized::text, ', ' ORDER BY group_no) FROM public.rencoder_groups('public.auto_late_t'))
+	FROM public.rencoder_metapage('public.auto_late_t')
+$$;
+SELECT late_grow(20, NULL);
+SELECT * FROM late_state();
+SELECT late_grow(16, 'https://example.com/');
+SELECT * FROM late_state();
+SELECT late_grow(16, 'https://example.com/');
+SELECT late_grow(180, 'https://example.com/');
+SELECT late_grow(60, 'https://example.com/');
+SELECT * FROM late_state();
+-- Now there is a coder; but this group has more than a slice of keys without one.
+SELECT rencoder_summarize_new_values('auto_late_t') > 0 AS summarized;
+SELECT rencoder_desummarize_range('auto_late_t', 100);
+SELECT rencoder_summarize_range('auto_late_t', 100);
+SELECT rencoder_index_check('auto_late_t', true);
+DROP TABLE auto_late;
+DROP FUNCTION late_grow, late_state;
+COMMIT;

@@ -70,6 +70,67 @@ VACUUM qf_grow;
 SELECT count(*) - count(*) FILTER (WHERE state = 'summarized') AS unsummarized FROM rencoder_ranges('qf_grow_number');
 SELECT count(*) FROM qf_grow WHERE qf_number(a) BETWEEN 2000001 AND 2000060;
 DROP TABLE qf_grow;
+
+--
+-- On pages that have been read already: of the same group and of one before, by
+-- a function in SQL or PL/pgSQL, beside a command that is rolled back.  What is
+-- only rolled back does no harm.
+--
+CREATE TABLE qf_back (v int, pad text);
+INSERT INTO qf_back SELECT g, repeat('x', 200) FROM generate_series(1, 20000) g;
+DELETE FROM qf_back WHERE v BETWEEN 100 AND 300;
+VACUUM qf_back;
+CREATE FUNCTION qf_late_plpgsql() RETURNS void LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+	INSERT INTO public.qf_back VALUES (777777, 'late');
+	BEGIN
+		INSERT INTO public.qf_back VALUES (888888, 'rolled back');
+		RAISE division_by_zero;
+	EXCEPTION WHEN division_by_zero THEN NULL;
+	END;
+END $$;
+CREATE FUNCTION qf_late_sql() RETURNS void LANGUAGE sql VOLATILE AS $$
+	INSERT INTO public.qf_back VALUES (777777, 'late')
+$$;
+CREATE FUNCTION qf_late_not() RETURNS void LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+	INSERT INTO public.qf_back VALUES (777777, 'rolled back');
+	RAISE division_by_zero;
+EXCEPTION WHEN division_by_zero THEN NULL;
+END $$;
+CREATE FUNCTION qf_liar(v int) RETURNS int LANGUAGE plpgsql IMMUTABLE AS $$
+BEGIN
+	IF v = current_setting('qf.at')::int AND nextval('public.qf_calls') = 1 THEN
+		EXECUTE 'SELECT public.qf_late_' || current_setting('qf.how') || '()';
+	END IF;
+	RETURN v;
+END $$;
+CREATE PROCEDURE qf_try_late(how text, at int) LANGUAGE plpgsql AS $$
+DECLARE
+	found bigint;
+	groups text;
+BEGIN
+	PERFORM set_config('qf.how', how, false), set_config('qf.at', at::text, false), setval('public.qf_calls', 1, false);
+	CREATE INDEX qf_back_i ON public.qf_back USING rencoder (public.qf_liar(v)) WITH (pages_per_range = 2, autosummarize = off);
+	SELECT count(*) INTO found FROM public.qf_back WHERE public.qf_liar(v) = 777777;
+	SELECT string_agg(format('%s of %s', summarized, n), ', ' ORDER BY g) INTO groups FROM (
+		SELECT range_no / 128 AS g, count(*) AS n, count(*) FILTER (WHERE state = 'summarized') AS summarized
+		FROM public.rencoder_ranges('public.qf_back_i') GROUP BY 1) x;
+	RAISE WARNING '% at %: % rows found, summarized %', how, at, found, groups;
+	PERFORM public.rencoder_index_check('public.qf_back_i', true);
+	DROP INDEX public.qf_back_i;
+	DELETE FROM public.qf_back WHERE v = 777777;
+END $$;
+\set VERBOSITY terse
+CALL qf_try_late('plpgsql', 5000);
+CALL qf_try_late('sql', 5000);
+CALL qf_try_late('not', 5000);
+CALL qf_try_late('plpgsql', 15000);
+CALL qf_try_late('sql', 15000);
+\set VERBOSITY default
+DROP TABLE qf_back;
+DROP PROCEDURE qf_try_late;
+DROP FUNCTION qf_liar, qf_late_plpgsql, qf_late_sql, qf_late_not;
 RESET enable_seqscan;
 
 --

@@ -6,9 +6,9 @@ SET enable_indexscan = off;
 SET max_parallel_workers_per_gather = 0;
 SET rencoder.sample_rate = 0;
 
-CREATE FUNCTION sa_count(index regclass) RETURNS TABLE (attnum smallint, kind text, source text, coder bigint, n bigint)
+CREATE FUNCTION sa_count(index regclass) RETURNS TABLE (attnum smallint, kind text, source text, coders bigint, n bigint)
 LANGUAGE sql AS $$
-	SELECT attnum, kind, source, least(coder, 1), count(*) FROM rencoder_query_samples(index) GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4
+	SELECT attnum, kind, source, count(DISTINCT nullif(coder, 0)), count(*) FROM rencoder_query_samples(index) GROUP BY 1, 2, 3 ORDER BY 1, 2, 3
 $$;
 -- Keys of integers are readable.
 CREATE FUNCTION sa_list(index regclass) RETURNS TABLE (source text, lo bigint, hi bigint) LANGUAGE sql AS $$

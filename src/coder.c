@@ -201,12 +201,19 @@ rencoder_coder_find(RencoderCoders *coders, Relation index, int col,
 	return true;
 }
 
-bool
-rencoder_coder_exists(Relation index, int col, uint32 generation)
+RencoderCoderListData *
+rencoder_coder_list(Relation index)
 {
-	RencoderCoderEntry entry;
+	RencoderCoderListData *copy = palloc0(RENCODER_PAYLOAD_SIZE);
+	BlockNumber root = find_list(index);
+	Buffer		buf;
 
-	return find_entry(index, col, generation, &entry);
+	if (root != RENCODER_NO_BLOCK)
+	{
+		memcpy(copy, lock_list(index, root, BUFFER_LOCK_SHARE, &buf), RENCODER_PAYLOAD_SIZE);
+		UnlockReleaseBuffer(buf);
+	}
+	return copy;
 }
 
 /* The newest generation in a list: the last one. */
@@ -234,6 +241,49 @@ static uint32
 name_coder(uint32 crc)
 {
 	return Max(crc, 1);
+}
+
+/* Is the coder of an entry the same as these bytes? */
+static bool
+is_same(Relation index, const RencoderCoderEntry *entry, const RencoderCoderEntry *other,
+		const void *data)
+{
+	void	   *bytes;
+	bool		same;
+
+	if (entry->kind != other->kind || entry->size != other->size)
+		return false;
+	bytes = read_data(index, entry);
+	if (bytes == NULL)
+		rencoder_page_corrupted(index, entry->extent.start, "A coder of keys is not valid.");
+	same = memcmp(bytes, data, entry->size) == 0;
+	pfree(bytes);
+	return same;
+}
+
+/*
+ * Names a new coder; true if it is there already.  Checksums of different bytes may be
+ * equal: a name that is taken by others is not given, but the next one.
+ */
+static bool
+find_name(Relation index, const RencoderCoderListData *list, RencoderCoderEntry *entry,
+		  const void *data)
+{
+	entry->generation = name_coder(entry->crc);
+	for (uint32 i = 0; i < list->n;)
+	{
+		if (list->entry[i].attno != entry->attno ||
+			list->entry[i].generation != entry->generation)
+		{
+			i++;
+			continue;
+		}
+		if (is_same(index, &list->entry[i], entry, data))
+			return true;
+		entry->generation = name_coder(entry->generation + 1);
+		i = 0;
+	}
+	return false;
 }
 
 uint32
@@ -307,23 +357,22 @@ rencoder_coder_store(Relation index, int col, uint16 kind, const void *data,
 					 uint32 size, bool log)
 {
 	BlockNumber root = make_list(index, log);
-	RencoderCoderListData *list;
+	RencoderCoderListData *list = rencoder_coder_list(index);
 	RencoderCoderEntry entry = {0};
 	RencoderWal *wal;
-	bool		full;
+	bool		found;
+	bool		full = list->n == RENCODER_CODER_ENTRIES;
 	Buffer		buf;
 
 	Assert(size > 0 && size <= RENCODER_CODER_MAX_SIZE);
-	full = lock_list(index, root, BUFFER_LOCK_SHARE, &buf)->n == RENCODER_CODER_ENTRIES;
-	UnlockReleaseBuffer(buf);
-	if (full)
-		return 0;
-
 	entry.attno = (uint16) col;
 	entry.kind = kind;
 	entry.size = size;
 	entry.crc = compute_crc(data, size);
-	entry.generation = name_coder(entry.crc);
+	found = find_name(index, list, &entry, data);
+	pfree(list);
+	if (found || full)
+		return found ? entry.generation : 0;
 	entry.extent = write_data(index, (const char *) data, size, log);
 
 	/* Nobody else adds to the list: we are the maintainer. */

@@ -7,8 +7,9 @@
  * index is built, or gets its first keys, and stored in it.  Every group notes by which generation of
  * its column's coder its keys were made (RencoderConfig.coder; 0: by none),
  * because a query must be encoded likewise.  A stored coder never changes.  Its
- * generation is a checksum of its bytes (in older indexes a number counted up), so
- * that no other coder of the index is ever taken for it, whatever becomes of the list.
+ * generation is a checksum of its bytes (in older indexes a number counted up; where
+ * another coder in the list has that name already, the next one that is free), so that
+ * no other coder of the index is taken for it when the list has been lost.
  *
  *		metapage.coder_root -> list page:
  *		 0   4        8
@@ -79,15 +80,18 @@ extern RencoderCoders *rencoder_coders_create(void);
 extern bool rencoder_coder_find(RencoderCoders *coders, Relation index, int col,
 								uint32 generation, const RencoderCoder **coder);
 
-/* Is it in the list?  Locks: as find. */
-extern bool rencoder_coder_exists(Relation index, int col, uint32 generation);
+/*
+ * A copy of the list, palloc'd; empty if there is none.  Locks: metapage and list page
+ * share, one at a time, released.
+ */
+extern RencoderCoderListData *rencoder_coder_list(Relation index);
 
 /* The generation of a column's newest coder, the last in the list; 0 if none was trained. */
 extern uint32 rencoder_coder_newest(Relation index, int col);
 
 /*
  * Stores a coder as the column's newest and returns its generation, or 0 if
- * the list is full.  By the maintainer or a build.  "log": not in a build,
+ * the list is full.  A coder that is stored already is not stored again.  By the maintainer or a build.  "log": not in a build,
  * which logs the index at its end.  WAL: the coder's pages whole, then the
  * list page (made and linked in the metapage, if it is the first).
  */

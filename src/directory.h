@@ -45,4 +45,11 @@ extern BlockNumber rencoder_directory_make(Relation index,
 										   const RencoderMeta *meta,
 										   uint32 group, bool log);
 
+/*
+ * All directory pages that there are, palloc'd, in the order of their groups: also
+ * those behind the end of a table that has become shorter.  Locks: metapage and map
+ * pages share, one at a time, released.
+ */
+extern BlockNumber *rencoder_directory_pages(Relation index, uint32 *n);
+
 #endif							/* RENCODER_DIRECTORY_H */

@@ -12,6 +12,7 @@
  */
 #include "groupbuild.h"
 
+#include "access/xact.h"
 #include "commands/progress.h"
 #include "pgstat.h"
 #include "portability/instr_time.h"
@@ -43,6 +44,7 @@ struct RencoderGroupBuild
 	RencoderColumnCoders coders;
 
 	uint32		group;			/* under construction */
+	bool		written_to;		/* the table, maybe, by functions, while it was read */
 	BlockNumber counted;		/* blocks before this one are in *progress */
 	BlockNumber block;			/* of the row seen last; its slot is open */
 	RencoderCollector *collector;
@@ -80,18 +82,37 @@ group_slots(const RencoderGroupBuild *b)
 }
 
 /*
- * Is it a range that the table ended in, and does so no more?  A function of an
- * expression has added rows, which no inserter could put into the group.  The
- * second phase of CREATE INDEX CONCURRENTLY puts in what comes meanwhile.
+ * The command that functions run by this process would write in now.  Some leave
+ * their last command open (those in SQL), hence the increment, which does nothing
+ * if there was no writing.  In a parallel operation there can be none.
+ */
+static CommandId
+current_command(void)
+{
+	if (!IsInParallelMode())
+		CommandCounterIncrement();
+	return GetCurrentCommandId(false);
+}
+
+/*
+ * May a range lack rows that came while the build was at work?  A function of the
+ * index, or of its operator class, has added them: those that came while the group
+ * was read found no group, and may be on pages that had been read; those that came
+ * before may be behind the last page that was read, in its range.  Groups that were
+ * there got them by inserters.  The second phase of CREATE INDEX CONCURRENTLY puts
+ * in what comes meanwhile.
  */
 static bool
-has_grown(const RencoderGroupBuild *b, int slot)
+may_lack_rows(const RencoderGroupBuild *b, int slot)
 {
 	uint64		range = (uint64) b->group * RENC_GROUP_RANGES + slot;
 
-	return range == b->plan->nranges - 1 && !b->indexInfo->ii_Concurrent &&
-		b->plan->nblocks % b->meta.pages_per_range != 0 &&
-		RelationGetNumberOfBlocks(b->heap) > b->plan->nblocks;
+	if (b->indexInfo->ii_Concurrent)
+		return false;
+	return b->written_to ||
+		(range == b->plan->nranges - 1 &&
+		 b->plan->nblocks % b->meta.pages_per_range != 0 &&
+		 RelationGetNumberOfBlocks(b->heap) > b->plan->nblocks);
 }
 
 /* Distinct keys a range that the group before had its filters made for. */
@@ -265,7 +286,7 @@ finish_column(RencoderGroupBuild *b, int col, uint64 horizon, RencoderEntry entr
 			rencoder_set_add(header->has_value, slot);
 		bounds->min = Min(bounds->min, r->min);
 		bounds->max = Max(bounds->max, r->max);
-		if (col == 0 && !has_grown(b, slot))
+		if (col == 0 && !may_lack_rows(b, slot))
 		{
 			header->horizon[slot] = horizon;
 			rencoder_set_add(header->summarized, slot);
@@ -464,6 +485,7 @@ rencoder_groupbuild_run(RencoderGroupBuild *b, uint32 group)
 	uint64		end = first + (uint64) RENC_GROUP_RANGES * b->meta.pages_per_range;
 	instr_time	start;
 	instr_time	start_writing;
+	CommandId	command = current_command();
 
 	CHECK_FOR_INTERRUPTS();
 	INSTR_TIME_SET_CURRENT(start);
@@ -478,6 +500,7 @@ rencoder_groupbuild_run(RencoderGroupBuild *b, uint32 group)
 		rencoder_heapread(b->heap, b->index, b->indexInfo, false, (BlockNumber) first,
 						  (BlockNumber) (end - first), build_callback, b);
 	b->totals.broken_hot_chain |= b->indexInfo->ii_BrokenHotChain;
+	b->written_to = current_command() != command;
 	count_blocks(b, (BlockNumber) end);
 
 	INSTR_TIME_SET_CURRENT(start_writing);

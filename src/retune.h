@@ -11,8 +11,9 @@
 /*
  * Looks at all groups and rebuilds those whose predicted cost under the
  * present sample of queries exceeds the best by RENCODER_RETUNE_MARGIN, that
- * have outgrown their filters, or that were made without a coder where there
- * is one now; trains a coder if there is none.  Returns the groups rebuilt.
+ * have outgrown their filters, or whose coder is not the column's newest; trains
+ * coders first: a first one, or, if the table has grown much since, another generation
+ * where the newest serves it badly (rencoder_train()).  Returns the groups rebuilt.
  *
  * Locks: the caller has at least RowExclusiveLock on the heap and on the index,
  * and no content lock; takes the maintainer lock, group by group.  Runs user

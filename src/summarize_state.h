@@ -21,7 +21,7 @@ typedef struct RencoderSummarizing
 	BlockNumber header;			/* first header page of the group */
 	BlockNumber directory;		/* directory page of the group */
 	renc_mask	todo;			/* ranges of the group to summarize */
-	bool		no_dead_toast;	/* see RencoderCollector */
+	bool		no_dead_toast;	/* an inserting session is at work; see RencoderCollector */
 	bool		too_large;		/* keys of a whole group are too many */
 	bool		trained;		/* coders have been asked for, as far as there can be any */
 	bool		start_over;		/* the group has a column without a coder that could have one */
@@ -72,7 +72,8 @@ extern void rencoder_summarizing_renew_coders(RencoderSummarizing *s);
  * Reads the keys of "nslots" ranges from "first" on, as rencoder_rangescan() does into
  * the collector, with the coders of the group.  The first ranges with values of a column
  * that wants a coder and has none have one trained, and are read again.  If the group was
- * configured without it, s->start_over is set instead.  False if the keys are larger than
+ * configured without it, s->start_over is set instead, unless it has more than a slice of
+ * such keys, or a session that inserts is at work: then there is no training either.  False if the keys are larger than
  * max_size.  WAL: of the coders.
  */
 extern bool rencoder_summarizing_scan(RencoderSummarizing *s, uint64 first, int nslots,

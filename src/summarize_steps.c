@@ -153,7 +153,7 @@ train_coders(RencoderSummarizing *s)
 {
 	RencoderColumnCoders trained;
 
-	rencoder_train(s->scan.heap, s->index, s->scan.indexInfo, true, &trained);
+	rencoder_train(s->scan.heap, s->index, s->scan.indexInfo, true, s->no_dead_toast, &trained);
 }
 
 void
@@ -168,8 +168,9 @@ rencoder_summarizing_renew_coders(RencoderSummarizing *s)
 }
 
 /*
- * Did the scan find values of a column that should have a coder?  Where a slice of the group
- * has keys without one, there was nothing to be learnt from them, or little.
+ * Did the scan find values of a column that should have a coder?  Where more than a slice
+ * of the group has keys without one, starting over is left to VACUUM.  A session that
+ * inserts leaves it to others at all: so it trains for a group without keys only.
  */
 static bool
 lacks_coder(const RencoderSummarizing *s, int col, int nslots)
@@ -179,9 +180,9 @@ lacks_coder(const RencoderSummarizing *s, int col, int nslots)
 	if (!rencoder_key_is_coded(s->index, col) || s->scan.coders.generation[col] != 0)
 		return false;
 	rencoder_summarizing_header(s, col, &copy);
-	if (renc_mask_count(rencoder_set_get(copy.has_value)) > RENC_SLICE_RANGES &&
-		copy.config.format != RENCODER_FORMAT_NONE &&
-		rencoder_coder_newest(s->index, col) == 0)
+	if (copy.config.format != RENCODER_FORMAT_NONE &&
+		(s->no_dead_toast ||
+		 renc_mask_count(rencoder_set_get(copy.has_value)) > RENC_SLICE_RANGES))
 		return false;
 	for (int slot = 0; slot < nslots; slot++)
 	{
@@ -226,7 +227,7 @@ rencoder_summarizing_scan(RencoderSummarizing *s, uint64 first, int nslots,
 	s->trained = true;
 	train_coders(s);
 	rencoder_summarizing_coders(s);
-	for (int col = 0; col < s->meta.natts; col++)
+	for (int col = 0; col < s->meta.natts && !s->no_dead_toast; col++)
 		s->start_over |= could_have_coder(s, col);
 	if (s->start_over)
 		return true;

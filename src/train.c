@@ -22,6 +22,9 @@
 /* Blocks looked at: 30,000 rows of some 100 bytes. */
 #define SAMPLED_BLOCKS	512
 
+/* By a session that only wants to insert a row. */
+#define SAMPLED_BLOCKS_INLINE	64
+
 /*
  * A fixed one: the same table makes the same index.  Which blocks it chooses
  * is as good as random to whoever filled the table.
@@ -149,11 +152,11 @@ sample_callback(Relation index, ItemPointer tid, Datum *values, bool *isnull,
 }
 
 static void
-sample_rows(Relation heap, Relation index, IndexInfo *indexInfo, Training *t)
+sample_rows(Relation heap, Relation index, IndexInfo *indexInfo, int nblocks, Training *t)
 {
 	BlockSamplerData sampler;
 
-	BlockSampler_Init(&sampler, RelationGetNumberOfBlocks(heap), SAMPLED_BLOCKS, SAMPLE_SEED);
+	BlockSampler_Init(&sampler, RelationGetNumberOfBlocks(heap), nblocks, SAMPLE_SEED);
 	while (BlockSampler_HasMore(&sampler))
 	{
 		CHECK_FOR_INTERRUPTS();
@@ -172,7 +175,7 @@ store_samples(Relation heap, Relation index, int col, uint32 generation,
 	RencoderSample *samples;
 	int			n;
 
-	if (generation == 0 || RelationGetNumberOfBlocks(heap) < RENCODER_SAMPLE_MIN_CODED_HEAP)
+	if (RelationGetNumberOfBlocks(heap) < RENCODER_SAMPLE_MIN_CODED_HEAP)
 		return;
 	samples = palloc(RENCODER_TRAINER_SAMPLES * sizeof(RencoderSample));
 	n = rencoder_trainer_samples(trainer, data, samples);
@@ -237,7 +240,7 @@ is_better(Relation index, int col, const RencoderTrainer *trainer, const void *d
 
 void
 rencoder_train(Relation heap, Relation index, IndexInfo *indexInfo, bool log,
-			   RencoderColumnCoders *coders)
+			   bool hurry, RencoderColumnCoders *coders)
 {
 	MemoryContext caller = CurrentMemoryContext;
 	MemoryContext context = AllocSetContextCreate(caller, "rencoder training",
@@ -264,7 +267,7 @@ rencoder_train(Relation heap, Relation index, IndexInfo *indexInfo, bool log,
 	if (any && log)
 		(void) rencoder_coders_check(index, ERROR);
 	if (any)
-		sample_rows(heap, index, indexInfo, &t);
+		sample_rows(heap, index, indexInfo, hurry ? SAMPLED_BLOCKS_INLINE : SAMPLED_BLOCKS, &t);
 	for (int col = 0; col < t.natts; col++)
 	{
 		uint32		generation;
@@ -278,6 +281,8 @@ rencoder_train(Relation heap, Relation index, IndexInfo *indexInfo, bool log,
 		if (data == NULL || !is_better(index, col, t.trainer[col], data))
 			continue;
 		generation = rencoder_coder_store(index, col, kind, data, size, log);
+		if (generation == 0)
+			continue;			/* the list is full */
 		store_samples(heap, index, col, generation, t.trainer[col], data, log);
 		MemoryContextSwitchTo(caller);
 		rencoder_coders_load(index, col, generation, coders);
@@ -289,29 +294,41 @@ rencoder_train(Relation heap, Relation index, IndexInfo *indexInfo, bool log,
 	MemoryContextDelete(context);
 }
 
-/* The first column of an entry whose coder is missing, or -1. */
-static int
-find_missing(Relation index, const RencoderMeta *meta, RencoderEntry entry,
-			 const uint32 *newest)
+/* Is it in the list? */
+static bool
+is_listed(const RencoderCoderListData *list, int col, uint32 generation)
+{
+	for (uint32 i = list->n; i > 0; i--)
+	{
+		if (list->entry[i - 1].attno == col && list->entry[i - 1].generation == generation)
+			return true;
+	}
+	return false;
+}
+
+/* Is there a column in an entry whose coder is missing? */
+static bool
+lacks_any(const RencoderMeta *meta, RencoderEntry entry, const RencoderCoderListData *list)
 {
 	if (entry->header == RENCODER_NO_BLOCK)
-		return -1;
+		return false;
 	for (int col = 0; col < meta->natts; col++)
 	{
 		uint32		generation = entry->column[col].config.coder;
 
-		/* Mostly it is the newest, or there are no coders at all. */
-		if (generation != 0 && generation != newest[col] &&
-			!rencoder_coder_exists(index, col, generation))
-			return col;
+		if (generation != 0 && !is_listed(list, col, generation))
+			return true;
 	}
-	return -1;
+	return false;
 }
 
-/* The entries of a directory page; reports the first whose coder is missing. */
+/*
+ * The entries of a directory page; reports the first whose coder is missing.  Where it
+ * seems so, the list is copied anew: others may have stored a coder meanwhile.
+ */
 static bool
 check_directory_page(Relation index, const RencoderMeta *meta, BlockNumber blkno,
-					 const uint32 *newest, int elevel)
+					 RencoderCoderListData **list, int elevel)
 {
 	char	   *payload = palloc(RENCODER_PAYLOAD_SIZE);
 	Buffer		buf = rencoder_page_read(index, blkno, BUFFER_LOCK_SHARE,
@@ -324,7 +341,11 @@ check_directory_page(Relation index, const RencoderMeta *meta, BlockNumber blkno
 	{
 		RencoderEntry entry = rencoder_directory_entry(payload, meta, i);
 
-		sound = find_missing(index, meta, entry, newest) < 0;
+		if (!lacks_any(meta, entry, *list))
+			continue;
+		pfree(*list);
+		*list = rencoder_coder_list(index);
+		sound = !lacks_any(meta, entry, *list);
 		if (!sound)
 			rencoder_page_report(elevel, index, entry->header,
 								 "The coder of a group's keys is missing.");
@@ -337,26 +358,26 @@ bool
 rencoder_coders_check(Relation index, int elevel)
 {
 	RencoderMeta meta = *rencoder_meta_get(index);
-	RencoderMetaPageData *metadata = rencoder_meta_copy(index);
-	uint64		most = rencoder_range_count(&meta, MaxBlockNumber) / RENC_GROUP_RANGES + 1;
-	uint32		newest[INDEX_MAX_KEYS];
+	RencoderCoderListData *list;
+	BlockNumber *page;
+	uint32		npages;
 	bool		coded = false;
 	bool		sound = true;
 
 	for (int col = 0; col < meta.natts; col++)
-	{
-		newest[col] = rencoder_coder_newest(index, col);
 		coded |= rencoder_key_is_coded(index, col);
-	}
-	for (uint64 group = 0; coded && group < most && sound; group += meta.entries_per_page)
-	{
-		BlockNumber blkno = rencoder_directory_find(index, &meta, metadata, (uint32) group, NULL);
+	if (!coded)
+		return true;
 
+	page = rencoder_directory_pages(index, &npages);
+	list = rencoder_coder_list(index);
+	for (uint32 i = 0; i < npages && sound; i++)
+	{
 		CHECK_FOR_INTERRUPTS();
-		if (blkno != RENCODER_NO_BLOCK)
-			sound = check_directory_page(index, &meta, blkno, newest, elevel);
+		sound = check_directory_page(index, &meta, page[i], &list, elevel);
 	}
-	pfree(metadata);
+	pfree(list);
+	pfree(page);
 	return sound;
 }
 

@@ -21,6 +21,7 @@ typedef struct RencoderColumnCoders
  * Trains coders for the columns that want one and have none, on a sample of
  * the table's values, stores them as the newest and sets *coders, palloc'd.
  * Columns without values in the sample get none.  "log" as rencoder_coder_store().
+ * "hurry": a session that inserts does it, so the sample is of an eighth of the blocks.
  *
  * If the table has grown much since its values were looked at last, columns get
  * another generation where the present one would serve the sample badly, unless the
@@ -31,14 +32,15 @@ typedef struct RencoderColumnCoders
  * those of rencoder_coders_check(): no coder is trained beside one that was lost.
  */
 extern void rencoder_train(Relation heap, Relation index, IndexInfo *indexInfo,
-						   bool log, RencoderColumnCoders *coders);
+						   bool log, bool hurry, RencoderColumnCoders *coders);
 
 /*
  * Are the coders there that the groups of the index name?  If not, the index is
  * corrupted: that is reported at "elevel", and false if it was no error.  Whoever
  * changes an index in use asks before: it may be the metapage that is an older one, and
  * then nothing that it says of free space is true either.  Locks: metapage, list
- * page, directory pages share, one at a time, released; a page for each 102 groups.
+ * page, directory map and pages share, one at a time, released: a page for each 102
+ * groups that there are, whatever coders they name.
  */
 extern bool rencoder_coders_check(Relation index, int elevel);
 
