@@ -145,6 +145,15 @@ sql("SELECT rencoder_index_check('small_$_', true)") foreach @COLUMNS;
 sql('DROP TABLE small, large');
 
 #
+# The table is locked for longer than the worker lingers, as by what comes after a load:
+# another index, a foreign key.
+#
+make_table('locked');
+sql("BEGIN; LOCK TABLE locked IN SHARE MODE; INSERT INTO locked " . rows(1, 30000) . "; SELECT pg_sleep(8); COMMIT");
+wait_until_all_summarized('locked', 'locked for 8 seconds');
+sql('DROP TABLE locked');
+
+#
 # Partitions, each with a tail of its own; one is too small for an index.
 #
 sql(q{CREATE TABLE part (id int, v int8, u text COLLATE "C", filler text) PARTITION BY RANGE (id);
