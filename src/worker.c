@@ -428,7 +428,10 @@ take_requests(void)
 
 	while (rencoder_request_take(&request))
 	{
-		add_job(request.index, request.ranges);
+		if (OidIsValid(request.index))
+			add_job(request.index, request.ranges);
+		else
+			add_all_indexes();
 		any = true;
 	}
 	if (rencoder_request_overflowed())
