@@ -245,8 +245,12 @@ rencoder_request_put(Oid index, uint64 ranges, bool urgent)
 		start = true;
 	}
 
-	/* Whoever made the request that is there already has set the latch. */
-	if (entry != NULL && add_request(entry, index, ranges) && urgent && entry->pid != 0)
+	/*
+	 * Whoever made the request that is there already has set the latch.  Those that are
+	 * not urgent must not fill the queue until the worker looks around by itself.
+	 */
+	if (entry != NULL && add_request(entry, index, ranges) && entry->pid != 0 &&
+		(urgent || shared->nrequests >= MAX_REQUESTS / 2))
 		SetLatch(entry->latch);
 	LWLockRelease(&shared->lock);
 
