@@ -140,7 +140,6 @@ for (my $inserting = 1; $inserting;)
 }
 finish_sql($_, 'inserting session') foreach @inserters;
 cmp_ok(ranges('t_v'), '>', 500, 'there was a load');
-cmp_ok($looks, '>', 30, "looked at often enough: $looks times");
 
 # Who holds the maintainer lock may lose the CPU, and the others go on meanwhile.
 cmp_ok($sum / $looks, '<', $LIMIT, sprintf 'not two batches are unsummarized, on average of many looks: %.1f ranges', $sum / $looks);
