@@ -4,7 +4,8 @@
  *
  * A worker does it, if it can be had.  Inserting sessions do it themselves
  * where a worker could not see the rows (temporary tables; tables and indexes
- * that this transaction has created or truncated), where none can be started,
+ * that this transaction has created or truncated; when it commits, it asks the
+ * worker for what is left of them), where none can be started,
  * and where the worker is so late that two batches of ranges would wait.  They
  * do so only
  *
@@ -39,7 +40,14 @@
 /* Though there is a worker, a session helps when so many ranges wait. */
 #define LATE_RANGES				(2 * RENC_SLICE_RANGES - 2)
 
+/* One transaction's new indexes that it asks for by name; else it asks for all there are. */
+#define MAX_NEW_INDEXES			64
+
 static TimestampTz paused_until = 0;
+
+/* Indexes that the worker cannot see before this transaction commits. */
+static Oid	new_indexes[MAX_NEW_INDEXES];
+static int	nnew_indexes = 0;	/* MAX_NEW_INDEXES + 1: there are more */
 
 /*
  * Pages near the end of the table are still being filled, by several sessions
@@ -139,6 +147,49 @@ worker_can_see(Relation index)
 }
 
 /*
+ * The transaction has ended.  When it has committed, the worker can see what is new; it
+ * waits for the locks, and finds nothing of what a subtransaction took back.  Nothing
+ * here may raise an error: rencoder_request_prepare().
+ */
+static void
+ask_after_commit(XactEvent event, void *arg)
+{
+	if (event == XACT_EVENT_PRE_COMMIT || event == XACT_EVENT_PARALLEL_PRE_COMMIT ||
+		event == XACT_EVENT_PRE_PREPARE)
+		return;
+	if (event == XACT_EVENT_COMMIT && nnew_indexes > MAX_NEW_INDEXES)
+		(void) rencoder_request_put(InvalidOid, 0, false);
+	else if (event == XACT_EVENT_COMMIT)
+	{
+		for (int i = 0; i < nnew_indexes; i++)
+			(void) rencoder_request_put(new_indexes[i], 0, false);
+	}
+	nnew_indexes = 0;
+}
+
+/* Whatever is left of an index that is new in this transaction is for the worker then. */
+static void
+remember_new_index(Relation index)
+{
+	static bool registered = false;
+	int			i = Min(nnew_indexes, MAX_NEW_INDEXES);
+
+	if (RelationUsesLocalBuffers(index) || !rencoder_new_in_transaction(index) ||
+		!rencoder_request_prepare())
+		return;
+	while (i > 0 && new_indexes[i - 1] != RelationGetRelid(index))
+		i--;
+	if (i > 0)
+		return;
+	if (!registered)
+		RegisterXactCallback(ask_after_commit, NULL);
+	registered = true;
+	if (nnew_indexes < MAX_NEW_INDEXES)
+		new_indexes[nnew_indexes] = RelationGetRelid(index);
+	nnew_indexes = Min(nnew_indexes + 1, MAX_NEW_INDEXES + 1);
+}
+
+/*
  * No slice is complete, but the worker should know that the table has grown, and see to
  * the range of the row when nothing more comes.  A range that is summarized needs
  * nobody: inserters keep it so.  Without a worker it is left to VACUUM.
@@ -176,6 +227,7 @@ rencoder_autosummarize(Relation index, Relation heap, IndexInfo *indexInfo,
 		!index->rd_index->indisvalid || !rencoder_options_autosummarize(index))
 		return;
 	progress->looked_range = progress->range;
+	remember_new_index(index);
 	if (end <= progress->slices || rencoder_slice_summarized(index, meta, end - 1))
 	{
 		progress->slices = Max(progress->slices, end);

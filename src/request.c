@@ -202,6 +202,7 @@ add_request(WorkerEntry *entry, Oid index, uint64 ranges)
 	return true;
 }
 
+/* Without a handle of the worker nothing is allocated: see rencoder_request_prepare(). */
 static bool
 start_worker(void)
 {
@@ -220,14 +221,20 @@ start_worker(void)
 	return RegisterDynamicBackgroundWorker(&worker, NULL);
 }
 
+/* There are no workers without a postmaster. */
+bool
+rencoder_request_prepare(void)
+{
+	return IsUnderPostmaster && attach_shared();
+}
+
 bool
 rencoder_request_put(Oid index, uint64 ranges, bool urgent)
 {
 	WorkerEntry *entry;
 	bool		start = false;
 
-	/* There are no workers without a postmaster. */
-	if (!IsUnderPostmaster || !attach_shared())
+	if (!rencoder_request_prepare())
 		return false;
 
 	LWLockAcquire(&shared->lock, LW_EXCLUSIVE);
@@ -238,8 +245,12 @@ rencoder_request_put(Oid index, uint64 ranges, bool urgent)
 		start = true;
 	}
 
-	/* Whoever made the request that is there already has set the latch. */
-	if (entry != NULL && add_request(entry, index, ranges) && urgent && entry->pid != 0)
+	/*
+	 * Whoever made the request that is there already has set the latch.  Those that are
+	 * not urgent must not fill the queue until the worker looks around by itself.
+	 */
+	if (entry != NULL && add_request(entry, index, ranges) && entry->pid != 0 &&
+		(urgent || shared->nrequests >= MAX_REQUESTS / 2))
 		SetLatch(entry->latch);
 	LWLockRelease(&shared->lock);
 

@@ -27,12 +27,20 @@ typedef struct RencoderRequest
 
 /*
  * Inserter: asks for the summarization of an index of this database, and for a
- * worker if there is none.  False if none can be had.  "urgent": it is to look at
+ * worker if there is none.  False if none can be had.  InvalidOid stands for all
+ * indexes of the database.  "urgent": it is to look at
  * once; else the request is for what is there when the table is quiet, and a worker
  * that runs finds it when it looks around next.  Raises no errors but for lack of
  * memory.
  */
 extern bool rencoder_request_put(Oid index, uint64 ranges, bool urgent);
+
+/*
+ * Inserter: makes sure that rencoder_request_put() will allocate no memory, so that it
+ * raises no errors at all, after a transaction's commit, say.  False if there is no
+ * shared memory to be had.  Raises no errors but for lack of memory.
+ */
+extern bool rencoder_request_prepare(void);
 
 /*
  * Worker: takes over the requests of a database until the process ends, in

@@ -4,7 +4,7 @@
  *
  * It is started by the first request, takes requests as they come, and ends
  * when there have been none for a while and the tables that it was asked for are
- * quiet.  It must not be in anybody's way:
+ * quiet.  A lock on one of them, or an error, does not make it forget.  It must not be in anybody's way:
  *
  *	- it takes RowExclusiveLock on table and index, as an INSERT does, which
  *	  neither VACUUM nor autovacuum minds, without waiting, and for a fifth of
@@ -66,7 +66,16 @@
  */
 #define QUIET_MS			2000
 
+/*
+ * An index that somebody has locked is tried again, less and less often, and is left to
+ * VACUUM at last.  What comes after a load often locks the table for longer than this
+ * process lingers: another index, a foreign key.
+ */
 #define RETRY_LOCKED_MS		200
+#define RETRY_LOCKED_MAX_MS	5000
+#define GIVE_UP_LOCKED_MS	(10 * 60 * 1000)
+
+/* One with which something went wrong keeps this process once. */
 #define RETRY_FAILED_MS		60000
 
 /* It looks for gaps so many slices back; older ones are for VACUUM. */
@@ -79,6 +88,9 @@ typedef struct Job
 	uint64		ranges;			/* complete ones; 0: as the table's size says */
 	TimestampTz due;
 	bool		waiting;		/* for the table to be quiet */
+	TimestampTz locked_since;	/* 0: it was not, when it was tried last */
+	int			retry_ms;		/* if it was */
+	int			failures;
 	BlockNumber nblocks;		/* of the table, when it was looked at last */
 	TimestampTz since;			/* when it was first seen to have so many */
 } Job;
@@ -314,9 +326,12 @@ put_off(Job *job, int ms)
 	job->due = TimestampTzPlusMilliseconds(GetCurrentTimestamp(), ms);
 }
 
-/* Are there tables to wait for until they are quiet? */
+/*
+ * Are there jobs to stay for: tables that will be quiet, locks that will be released, a
+ * first failure that may not come twice?
+ */
 static bool
-any_waiting(void)
+any_to_stay_for(void)
 {
 	HASH_SEQ_STATUS status;
 	Job		   *job;
@@ -324,8 +339,54 @@ any_waiting(void)
 
 	hash_seq_init(&status, jobs);
 	while ((job = hash_seq_search(&status)) != NULL)
-		found |= job->waiting;
+		found |= job->waiting || job->locked_since != 0 || job->failures == 1;
 	return found;
+}
+
+static void
+remove_job(Job *job)
+{
+	hash_search(jobs, &job->index, HASH_REMOVE, NULL);
+}
+
+/* Puts off a job whose index is locked; after some minutes it is given up. */
+static void
+retry_locked(Job *job)
+{
+	TimestampTz now = GetCurrentTimestamp();
+
+	if (job->locked_since == 0)
+	{
+		job->locked_since = now;
+		job->retry_ms = RETRY_LOCKED_MS;
+	}
+	else
+		job->retry_ms = Min(2 * job->retry_ms, RETRY_LOCKED_MAX_MS);
+	if (TimestampDifferenceExceeds(job->locked_since, now, GIVE_UP_LOCKED_MS))
+		remove_job(job);
+	else
+		put_off(job, job->retry_ms);
+}
+
+/* What becomes of a job; is there more of it to do at once? */
+static bool
+settle(Job *job, JobResult result, bool failed)
+{
+	job->waiting = !failed && result == JOB_WAITING;
+	if (failed || result != JOB_LOCKED)
+		job->locked_since = 0;
+	if (failed)
+	{
+		job->failures++;
+		put_off(job, RETRY_FAILED_MS);
+	}
+	else if (result == JOB_LOCKED)
+		retry_locked(job);
+	else if (result == JOB_WAITING)
+		put_off(job, QUIET_MS);
+	else if (result == JOB_DONE)
+		remove_job(job);
+	return !failed && result == JOB_UNFINISHED;
 }
 
 /* One round over the jobs that are due; is there more to do at once? */
@@ -347,17 +408,7 @@ do_jobs(void)
 		if (!may_stay())
 			break;
 		result = try_job(job, &failed);
-		job->waiting = !failed && result == JOB_WAITING;
-		if (failed)
-			put_off(job, RETRY_FAILED_MS);
-		else if (result == JOB_LOCKED)
-			put_off(job, RETRY_LOCKED_MS);
-		else if (result == JOB_WAITING)
-			put_off(job, QUIET_MS);
-		else if (result == JOB_DONE)
-			hash_search(jobs, &job->index, HASH_REMOVE, NULL);
-		else
-			more = true;
+		more |= settle(job, result, failed);
 	}
 	if (due != NIL)
 	{
@@ -377,7 +428,10 @@ take_requests(void)
 
 	while (rencoder_request_take(&request))
 	{
-		add_job(request.index, request.ranges);
+		if (OidIsValid(request.index))
+			add_job(request.index, request.ranges);
+		else
+			add_all_indexes();
 		any = true;
 	}
 	if (rencoder_request_overflowed())
@@ -409,7 +463,7 @@ serve_database(void)
 		more = do_jobs();
 		if (more)
 			continue;
-		if (any_waiting())
+		if (any_to_stay_for())
 			last = GetCurrentTimestamp();
 		if (TimestampDifferenceExceeds(last, GetCurrentTimestamp(), LINGER_MS) &&
 			rencoder_request_detach())

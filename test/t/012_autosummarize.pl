@@ -140,7 +140,6 @@ for (my $inserting = 1; $inserting;)
 }
 finish_sql($_, 'inserting session') foreach @inserters;
 cmp_ok(ranges('t_v'), '>', 500, 'there was a load');
-cmp_ok($looks, '>', 30, "looked at often enough: $looks times");
 
 # Who holds the maintainer lock may lose the CPU, and the others go on meanwhile.
 cmp_ok($sum / $looks, '<', $LIMIT, sprintf 'not two batches are unsummarized, on average of many looks: %.1f ranges', $sum / $looks);
@@ -217,6 +216,8 @@ sub make_busy
 	return;
 }
 
+# It would stay for another try of the index that fails.
+sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE backend_type = 'rencoder worker'");
 wait_until($WORKERS, '0', 'no worker');
 make_busy('cancel');
 my $pid = sql($WORKER_PID);
@@ -225,6 +226,8 @@ sql("SELECT pg_cancel_backend($pid)");
 wait_until($BUSY, '0', 'canceled');
 like(slurp_file($node->logfile, $log), qr/ERROR:  canceling statement due to user request/, 'the log says so');
 is(sql($WORKER_PID), $pid, 'it is the same worker');
+wait_until($BUSY, '1', 'it stays, and tries again after a minute');
+is(sql($WORKER_PID), $pid, 'it is the same worker still');
 sql("SELECT pg_terminate_backend($pid)");
 wait_until($WORKERS, '0', 'terminated');
 make_busy('after a termination');

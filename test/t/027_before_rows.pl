@@ -145,6 +145,46 @@ sql("SELECT rencoder_index_check('small_$_', true)") foreach @COLUMNS;
 sql('DROP TABLE small, large');
 
 #
+# The table is locked for longer than the worker lingers, as by what comes after a load:
+# another index, a foreign key.
+#
+make_table('locked');
+sql("BEGIN; LOCK TABLE locked IN SHARE MODE; INSERT INTO locked " . rows(1, 30000) . "; SELECT pg_sleep(8); COMMIT");
+wait_until_all_summarized('locked', 'locked for 8 seconds');
+sql('DROP TABLE locked');
+
+#
+# Table, index and rows in one transaction, as in a migration; also a table that is
+# truncated and filled again.  The worker sees none of it before the commit.
+#
+my $IN_ONE = 'CREATE TABLE in_one (id int, v int8, filler text); CREATE INDEX in_one_v ON in_one USING rencoder (v)';
+my $FILL = q{INSERT INTO in_one SELECT g, hashint8extended(g, 3), repeat('x', 120) FROM generate_series(1, 30000) g};
+sql("BEGIN; $IN_ONE; $FILL; COMMIT");
+wait_until_all_summarized('in_one', 'all in one transaction');
+sql("BEGIN; TRUNCATE in_one; $FILL; COMMIT");
+wait_until_all_summarized('in_one', 'truncated and filled in one transaction');
+sql(qq{DROP TABLE in_one; BEGIN; SAVEPOINT s; $IN_ONE; $FILL; ROLLBACK TO s; $IN_ONE; $FILL; COMMIT});
+wait_until_all_summarized('in_one', 'after another that was rolled back to a savepoint');
+compare_many_with_seqscan($node, 'postgres',
+	[ map { "SELECT * FROM in_one WHERE v = hashint8extended($_, 3)" } 1, 29000, 30000, 50000 ], 'rows of one transaction');
+sql(qq{DROP TABLE in_one; BEGIN; $IN_ONE; $FILL; ROLLBACK; BEGIN; $IN_ONE; $FILL; PREPARE TRANSACTION 'one'});
+sql("COMMIT PREPARED 'one'");
+cmp_ok(sql(unsummarized('in_one')), '<', 16, 'prepared: nobody asks for the rest');
+sql('DROP TABLE in_one');
+
+# More of them than a transaction remembers.
+sql(q{DO $$ BEGIN
+	FOR i IN 1 .. 70 LOOP
+		EXECUTE format('CREATE TABLE many_%s (v int8, filler text) WITH (fillfactor = 10)', i);
+		EXECUTE format('ALTER TABLE many_%s ALTER filler SET STORAGE plain', i);
+		EXECUTE format('CREATE INDEX ON many_%s USING rencoder (v) WITH (pages_per_range = 1)', i);
+		EXECUTE format('INSERT INTO many_%s SELECT g, repeat(''x'', 1000) FROM generate_series(1, 13) g', i);
+	END LOOP; END $$});
+ok($node->poll_query_until('postgres', q{SELECT count(*) FROM pg_index, rencoder_ranges(indexrelid) r
+	WHERE indrelid::regclass::text ~ '^many_' AND r.state <> 'summarized'}, '0'), '70 tables made and filled in one transaction');
+sql("DROP TABLE many_$_") foreach 1 .. 70;
+
+#
 # Partitions, each with a tail of its own; one is too small for an index.
 #
 sql(q{CREATE TABLE part (id int, v int8, u text COLLATE "C", filler text) PARTITION BY RANGE (id);
