@@ -63,7 +63,7 @@ prepare(Relation heap, Relation index, IndexInfo *indexInfo, RencoderBuildPlan *
 	index->rd_amcache = NULL;
 	rencoder_meta_create(index, MAIN_FORKNUM, pages_per_range,
 						 rencoder_options_bits_per_key(index));
-	rencoder_train(heap, index, indexInfo, false, false, &coders);
+	rencoder_train(heap, index, indexInfo, false, &coders);
 	memcpy(plan->coder, coders.generation, sizeof(plan->coder));
 	rencoder_sampling_build(heap, index);
 	plan->oldest_before = rencoder_horizon_before(heap);

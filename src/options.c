@@ -119,15 +119,15 @@ rencoder_options_pages_per_range(Relation index)
 }
 
 /*
- * Largest power of two that leaves 128 ranges, at most 32.  A table that is not large
- * enough for an index of single pages is one whose rows are yet to come.
+ * Largest power of two that leaves 128 ranges, at most 32.  A table of next to no pages
+ * is one whose rows are yet to come.
  */
 static uint32
 choose_pages_per_range(BlockNumber nblocks)
 {
 	uint32		pages = RENCODER_AUTO_MAX_PAGES_PER_RANGE;
 
-	if (nblocks < RENC_SLICE_RANGES)
+	if (nblocks < RENCODER_AUTO_EMPTY_PAGES)
 		return RENCODER_AUTO_EMPTY_PAGES_PER_RANGE;
 	while (pages > 1 && nblocks / pages < RENC_GROUP_RANGES)
 		pages /= 2;

@@ -16,10 +16,12 @@
 #define RENCODER_AUTO_MAX_PAGES_PER_RANGE	32
 
 /*
- * Of a table that is empty when its index is made, whose size is yet to come: in the
- * middle, on a scale of factors, of what tables that are worth an index would get.
+ * Of a table that is empty, or nearly so, when its index is made, whose size is yet to
+ * come: in the middle, on a scale of factors, of what tables that are worth an index would
+ * get.  So few pages are scanned anyway.
  */
 #define RENCODER_AUTO_EMPTY_PAGES_PER_RANGE	16
+#define RENCODER_AUTO_EMPTY_PAGES			32
 
 #define RENCODER_DEFAULT_BITS_PER_KEY		20
 #define RENCODER_MIN_BITS_PER_KEY			4

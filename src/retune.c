@@ -280,7 +280,7 @@ find_coders(Retuning *t, bool train)
 	RencoderRebuild *r = &t->rebuild;
 
 	if (train)
-		rencoder_train(r->heap, r->index, r->indexInfo, true, false, &r->coders);
+		rencoder_train(r->heap, r->index, r->indexInfo, true, &r->coders);
 	for (int col = 0; col < r->meta.natts; col++)
 		rencoder_coders_load(r->index, col, rencoder_coder_newest(r->index, col), &r->coders);
 }

@@ -153,7 +153,7 @@ train_coders(RencoderSummarizing *s)
 {
 	RencoderColumnCoders trained;
 
-	rencoder_train(s->scan.heap, s->index, s->scan.indexInfo, true, s->no_dead_toast, &trained);
+	rencoder_train(s->scan.heap, s->index, s->scan.indexInfo, true, &trained);
 }
 
 void

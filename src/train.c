@@ -22,9 +22,6 @@
 /* Blocks looked at: 30,000 rows of some 100 bytes. */
 #define SAMPLED_BLOCKS	512
 
-/* By a session that only wants to insert a row. */
-#define SAMPLED_BLOCKS_INLINE	64
-
 /*
  * A fixed one: the same table makes the same index.  Which blocks it chooses
  * is as good as random to whoever filled the table.
@@ -191,8 +188,17 @@ bool
 rencoder_train_is_due(Relation heap, Relation index)
 {
 	uint32		then = rencoder_coder_heap_blocks(index);
+	RencoderCoderListData *list;
+	bool		due;
 
-	return then > 0 && RelationGetNumberOfBlocks(heap) / GROWTH >= then;
+	if (then > 0)
+		return RelationGetNumberOfBlocks(heap) / GROWTH >= then;
+
+	/* A crash came between a coder and the note of what it was trained on. */
+	list = rencoder_coder_list(index);
+	due = list->n > 0;
+	pfree(list);
+	return due;
 }
 
 /* Has the owner said what is asked of the column, in keys of its newest coder? */
@@ -240,7 +246,7 @@ is_better(Relation index, int col, const RencoderTrainer *trainer, const void *d
 
 void
 rencoder_train(Relation heap, Relation index, IndexInfo *indexInfo, bool log,
-			   bool hurry, RencoderColumnCoders *coders)
+			   RencoderColumnCoders *coders)
 {
 	MemoryContext caller = CurrentMemoryContext;
 	MemoryContext context = AllocSetContextCreate(caller, "rencoder training",
@@ -267,7 +273,7 @@ rencoder_train(Relation heap, Relation index, IndexInfo *indexInfo, bool log,
 	if (any && log)
 		(void) rencoder_coders_check(index, ERROR);
 	if (any)
-		sample_rows(heap, index, indexInfo, hurry ? SAMPLED_BLOCKS_INLINE : SAMPLED_BLOCKS, &t);
+		sample_rows(heap, index, indexInfo, SAMPLED_BLOCKS, &t);
 	for (int col = 0; col < t.natts; col++)
 	{
 		uint32		generation;

@@ -21,7 +21,6 @@ typedef struct RencoderColumnCoders
  * Trains coders for the columns that want one and have none, on a sample of
  * the table's values, stores them as the newest and sets *coders, palloc'd.
  * Columns without values in the sample get none.  "log" as rencoder_coder_store().
- * "hurry": a session that inserts does it, so the sample is of an eighth of the blocks.
  *
  * If the table has grown much since its values were looked at last, columns get
  * another generation where the present one would serve the sample badly, unless the
@@ -32,7 +31,7 @@ typedef struct RencoderColumnCoders
  * those of rencoder_coders_check(): no coder is trained beside one that was lost.
  */
 extern void rencoder_train(Relation heap, Relation index, IndexInfo *indexInfo,
-						   bool log, bool hurry, RencoderColumnCoders *coders);
+						   bool log, RencoderColumnCoders *coders);
 
 /*
  * Are the coders there that the groups of the index name?  If not, the index is
