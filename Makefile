@@ -98,6 +98,7 @@ OBJS = $(FILTER_OBJS) $(RUN_OBJS) \
 	src/sampling.o \
 	src/scan.o \
 	src/space.o \
+	src/subtransaction.o \
 	src/summarize.o \
 	src/summarize_steps.o \
 	src/summarize_whole.o \

@@ -21,11 +21,11 @@
 
 #include "access/parallel.h"
 #include "access/xact.h"
-#include "utils/resowner.h"
 #include "utils/timestamp.h"
 
 #include "rencoder.h"
 #include "request.h"
+#include "subtransaction.h"
 #include "summarize.h"
 
 /* A session that failed does not try again for this long. */
@@ -94,39 +94,38 @@ report_failure(Relation index, const ErrorData *error)
 			 error->hint ? errhint("%s", error->hint) : 0));
 }
 
+/* Slices that are waiting for a session to summarize them. */
+typedef struct InlineWork
+{
+	Relation	index;
+	Relation	heap;
+	const RencoderMeta *meta;
+	uint64		end;
+} InlineWork;
+
+static void
+summarize_gaps(void *arg)
+{
+	const InlineWork *w = (const InlineWork *) arg;
+	uint64		slice = window_start(w->end);
+
+	for (int i = 0; i < INLINE_SLICES; i++)
+	{
+		slice = rencoder_first_gap(w->index, w->meta, slice, w->end);
+		if (slice < w->end)
+			rencoder_summarize_slices(w->index, w->heap, slice, slice + 1, true);
+	}
+}
+
 /* The caller has the maintainer lock; it is released. */
 static void
 summarize_in_subtransaction(Relation index, Relation heap, const RencoderMeta *meta,
 							uint64 end)
 {
-	MemoryContext context = CurrentMemoryContext;
-	ResourceOwner owner = CurrentResourceOwner;
-	ErrorData  *volatile error = NULL;
+	InlineWork	work = {index, heap, meta, end};
+	ErrorData  *error;
 
-	BeginInternalSubTransaction(NULL);
-	MemoryContextSwitchTo(context);
-	PG_TRY();
-	{
-		uint64		slice = window_start(end);
-
-		for (int i = 0; i < INLINE_SLICES; i++)
-		{
-			slice = rencoder_first_gap(index, meta, slice, end);
-			if (slice < end)
-				rencoder_summarize_slices(index, heap, slice, slice + 1, true);
-		}
-		ReleaseCurrentSubTransaction();
-	}
-	PG_CATCH();
-	{
-		MemoryContextSwitchTo(context);
-		error = CopyErrorData();
-		FlushErrorState();
-		RollbackAndReleaseCurrentSubTransaction();
-	}
-	PG_END_TRY();
-	MemoryContextSwitchTo(context);
-	CurrentResourceOwner = owner;
+	error = rencoder_subtransaction(summarize_gaps, &work);
 	rencoder_meta_unlock_maintainer(index);
 	if (error == NULL)
 		return;

@@ -4,7 +4,6 @@
  */
 #include "sampletable.h"
 
-#include "access/xact.h"
 #include "catalog/namespace.h"
 #include "common/pg_prng.h"
 #include "executor/spi.h"
@@ -13,10 +12,10 @@
 #include "utils/guc.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
-#include "utils/resowner.h"
 #include "utils/snapmgr.h"
 
 #include "key.h"
+#include "subtransaction.h"
 
 /* What a failure to read them means. */
 #define KEPT_DETAIL		"The index is built with the query samples that it has."
@@ -34,6 +33,7 @@ typedef struct SampleTable
 	const char *table;
 	bool		rebuild;		/* of an index that is there */
 	int			elevel;			/* of what is wrong with the table's form */
+	bool		sound;			/* was it read? */
 	bool		boxes;			/* not intervals */
 	uint32		generation;		/* of the column's coder */
 	const RencoderCoder *coder;
@@ -221,6 +221,16 @@ read_table(SampleTable *t)
 	return sound;
 }
 
+static void
+read_without_waiting(void *arg)
+{
+	SampleTable *t = (SampleTable *) arg;
+
+	(void) set_config_option("lock_timeout", "1ms", PGC_USERSET, PGC_S_SESSION,
+							 GUC_ACTION_SAVE, true, 0, false);
+	t->sound = read_table(t);
+}
+
 /*
  * The same where the index is rebuilt: in a subtransaction, so that an error, but
  * for cancellation, is a warning.  The server reads no table while one of its
@@ -234,32 +244,11 @@ read_table(SampleTable *t)
 static bool
 try_read_table(SampleTable *t)
 {
-	MemoryContext context = CurrentMemoryContext;
-	ResourceOwner owner = CurrentResourceOwner;
-	ErrorData  *volatile error = NULL;
-	volatile bool sound = false;
+	ErrorData  *error;
 
-	BeginInternalSubTransaction(NULL);
-	MemoryContextSwitchTo(context);
-	PG_TRY();
-	{
-		(void) set_config_option("lock_timeout", "1ms", PGC_USERSET, PGC_S_SESSION,
-								 GUC_ACTION_SAVE, true, 0, false);
-		sound = read_table(t);
-		ReleaseCurrentSubTransaction();
-	}
-	PG_CATCH();
-	{
-		MemoryContextSwitchTo(context);
-		error = CopyErrorData();
-		FlushErrorState();
-		RollbackAndReleaseCurrentSubTransaction();
-	}
-	PG_END_TRY();
-	MemoryContextSwitchTo(context);
-	CurrentResourceOwner = owner;
+	error = rencoder_subtransaction(read_without_waiting, t);
 	if (error == NULL)
-		return sound;
+		return t->sound;
 
 	if (error->sqlerrcode == ERRCODE_QUERY_CANCELED)
 		ReThrowError(error);

@@ -12,11 +12,11 @@
 #include "miscadmin.h"
 #include "storage/proc.h"
 #include "utils/memutils.h"
-#include "utils/resowner.h"
 #include "utils/sampling.h"
 
 #include "group.h"
 #include "heapread.h"
+#include "subtransaction.h"
 #include "trainer.h"
 
 /* Blocks looked at: 30,000 rows of some 100 bytes. */
@@ -64,8 +64,10 @@ is_toasted(const Value *v)
 }
 
 static void
-use_value(Value *v)
+use_value(void *arg)
 {
+	Value	   *v = (Value *) arg;
+
 	if (v->trainer == NULL)
 		v->has_key = rencoder_key_encode(v->index, v->col, v->value, v->coder, &v->key);
 	else
@@ -86,32 +88,14 @@ use_value(Value *v)
 static bool
 use_if_there(Value *v)
 {
-	MemoryContext context = CurrentMemoryContext;
-	ResourceOwner owner = CurrentResourceOwner;
-	ErrorData  *volatile error = NULL;
+	ErrorData  *error;
 
 	if (!is_toasted(v) || IsInParallelMode())
 	{
 		use_value(v);
 		return true;
 	}
-	BeginInternalSubTransaction(NULL);
-	MemoryContextSwitchTo(context);
-	PG_TRY();
-	{
-		use_value(v);
-		ReleaseCurrentSubTransaction();
-	}
-	PG_CATCH();
-	{
-		MemoryContextSwitchTo(context);
-		error = CopyErrorData();
-		FlushErrorState();
-		RollbackAndReleaseCurrentSubTransaction();
-	}
-	PG_END_TRY();
-	MemoryContextSwitchTo(context);
-	CurrentResourceOwner = owner;
+	error = rencoder_subtransaction(use_value, v);
 	if (error == NULL)
 		return true;
 

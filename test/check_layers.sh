@@ -19,7 +19,7 @@ MAX_FUNCTION_LINES=80
 # include headers of its own layer and of those above it in this list.
 # Everything may include the filter core and the run core, which stand below all.
 LAYERS='
-compat boxes collect intervals rencoder request
+compat boxes collect intervals rencoder request subtransaction
 page
 wal entry
 meta options
