@@ -13,106 +13,12 @@ MODULE_big = rencoder
 files = $(patsubst $(srcdir)/%,%,$(wildcard $(addprefix $(srcdir)/$(1)/,$(2))))
 DATA = $(call files,sql,rencoder--*.sql rencoder_postgis--*.sql)
 
-FILTER_OBJS = \
-	src/filter/renc_dict.o \
-	src/filter/renc_hash.o \
-	src/filter/renc_model.o \
-	src/filter/renc_model_fill.o \
-	src/filter/renc_model_bins.o \
-	src/filter/renc_model_pairs.o \
-	src/filter/renc_model_plan.o \
-	src/filter/renc_program.o \
-	src/filter/renc_rule.o \
-	src/filter/renc_search.o \
-	src/filter/renc_search_boxes.o \
-	src/filter/renc_search_group.o \
-	src/filter/renc_search_sample.o \
-	src/filter/renc_shape.o \
-	src/filter/renc_strings.o \
-	src/filter/renc_window.o \
-	src/filter/renc_zorder.o
-
-RUN_OBJS = \
-	src/run/renc_run_block.o \
-	src/run/renc_run_build.o \
-	src/run/renc_run_check.o \
-	src/run/renc_run_encode.o \
-	src/run/renc_run_page.o \
-	src/run/renc_run_plan.o \
-	src/run/renc_run_rank.o \
-	src/run/renc_run_search.o
-
-OBJS = $(FILTER_OBJS) $(RUN_OBJS) \
-	src/autosummarize.o \
-	src/bitmap.o \
-	src/bounds.o \
-	src/boxes.o \
-	src/build.o \
-	src/check.o \
-	src/check_blocks.o \
-	src/check_heap.o \
-	src/coder.o \
-	src/collect.o \
-	src/cost.o \
-	src/costheap.o \
-	src/costindex.o \
-	src/costlook.o \
-	src/desummarize.o \
-	src/directory.o \
-	src/encode.o \
-	src/encode_geometry.o \
-	src/encode_net.o \
-	src/encode_number.o \
-	src/encode_point.o \
-	src/encode_text.o \
-	src/format.o \
-	src/format_dict.o \
-	src/format_filter.o \
-	src/group.o \
-	src/groupbuild.o \
-	src/groupcopy.o \
-	src/handler.o \
-	src/heapread.o \
-	src/horizon.o \
-	src/insert.o \
-	src/inspect.o \
-	src/interleave.o \
-	src/intervals.o \
-	src/key.o \
-	src/maintenance.o \
-	src/meta.o \
-	src/options.o \
-	src/page.o \
-	src/parallelbuild.o \
-	src/plan.o \
-	src/planshare.o \
-	src/probe.o \
-	src/rangescan.o \
-	src/rebuild.o \
-	src/request.o \
-	src/retune.o \
-	src/samplefuncs.o \
-	src/samplekeep.o \
-	src/samples.o \
-	src/sampletable.o \
-	src/sampling.o \
-	src/scan.o \
-	src/space.o \
-	src/subtransaction.o \
-	src/summarize.o \
-	src/summarize_steps.o \
-	src/summarize_whole.o \
-	src/target.o \
-	src/train.o \
-	src/trainer.o \
-	src/vacuum.o \
-	src/validate.o \
-	src/wal.o \
-	src/worker.o
+# Every file of src/ and its folders, which test/check_layers.sh lists.
+OBJS = $(patsubst %.c,%.o,$(call files,src,*.c */*.c))
 
 OPTFLAGS =
 WARNFLAGS =
-PG_CPPFLAGS = -I$(srcdir)/src -I$(srcdir)/src/filter -I$(srcdir)/src/run
+PG_CPPFLAGS = -I$(srcdir)/src
 PG_CFLAGS = $(OPTFLAGS) $(WARNFLAGS)
 
 # Inputs of pg_regress are sql/*.sql other than the install scripts.

@@ -65,10 +65,10 @@ BEGIN
     END LOOP;
 END \$\$;
 SQL
-    # Each switch of a group to another matrix has a generation of its own.
-    rebuilt=$(bench_sql -c "SELECT generation FROM rencoder_metapage('t_v')")
+    # Each switch of a group to another matrix has an epoch of its own.
+    rebuilt=$(bench_sql -c "SELECT epoch FROM rencoder_metapage('t_v')")
     bench_sql -q -c 'VACUUM t'
-    rebuilt=$(($(bench_sql -c "SELECT generation FROM rencoder_metapage('t_v')") - rebuilt))
+    rebuilt=$(($(bench_sql -c "SELECT epoch FROM rencoder_metapage('t_v')") - rebuilt))
     bench_sql -F ' ' -c "SELECT $number, $percent, long, short, round(short * $percent / 100 + long * (100 - $percent) / 100, 2), $rebuilt,
             round(tshort * $percent / 100 + tlong * (100 - $percent) / 100, 2)
         FROM (SELECT round(avg(c.candidates) FILTER (WHERE short), 2), round(avg(c.candidates) FILTER (WHERE NOT short), 2),

@@ -103,8 +103,8 @@ CREATE INDEX auto_late_t ON auto_late USING rencoder (t) WITH (pages_per_range =
 CREATE FUNCTION late_grow(pages int, prefix text) RETURNS void LANGUAGE sql AS $$
 	INSERT INTO public.auto_late SELECT prefix || md5(i::text), repeat('x', 7000) FROM generate_series(1, pages) i
 $$;
-CREATE FUNCTION late_state(OUT generation bigint, OUT groups text) LANGUAGE sql AS $$
-	SELECT generation, (SELECT string_agg(summarized::text, ', ' ORDER BY group_no) FROM public.rencoder_groups('public.auto_late_t'))
+CREATE FUNCTION late_state(OUT epoch bigint, OUT groups text) LANGUAGE sql AS $$
+	SELECT epoch, (SELECT string_agg(summarized::text, ', ' ORDER BY group_no) FROM public.rencoder_groups('public.auto_late_t'))
 	FROM public.rencoder_metapage('public.auto_late_t')
 $$;
 SELECT late_grow(20, NULL);

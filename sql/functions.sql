@@ -71,7 +71,7 @@ SELECT fn_check();
 SELECT fn_fill(72, 1100);
 SELECT rencoder_summarize_new_values('fn_v');
 SELECT group_no, sealed, summarized, storage, fill BETWEEN 0 AND 1 AS fill FROM rencoder_groups('fn_v');
-SELECT generation > 1 AS generation, directory_pages FROM rencoder_metapage('fn_v');
+SELECT epoch > 1 AS epoch, directory_pages FROM rencoder_metapage('fn_v');
 SELECT fn_check();
 VACUUM fn;
 SELECT * FROM fn_states('fn_two');

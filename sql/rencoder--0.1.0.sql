@@ -823,7 +823,7 @@ CREATE FUNCTION rencoder_metapage(
 	OUT pages_per_range integer,
 	OUT bits_per_key integer,
 	OUT natts integer,
-	OUT generation bigint,
+	OUT epoch bigint,
 	OUT directory_pages bigint,
 	OUT free_extents bigint,
 	OUT free_pages bigint,

@@ -75,9 +75,9 @@ CREATE TABLE retune_before AS SELECT retune_candidates('retune_v') AS candidates
 -- Queries are given.
 --
 SELECT count(rencoder_add_query_sample('retune_v', v + 5, v + 12)) FROM retune WHERE id % 12 = 0;
-SELECT generation FROM rencoder_metapage('retune_v') \gset before_
+SELECT epoch FROM rencoder_metapage('retune_v') \gset before_
 SELECT rencoder_retune('retune_v') AS rebuilt;
-SELECT generation > :before_generation AS bumped FROM rencoder_metapage('retune_v');
+SELECT epoch > :before_epoch AS bumped FROM rencoder_metapage('retune_v');
 SELECT rencoder_retune('retune_v') AS again;
 SELECT * FROM retune_groups ORDER BY 1, 2, 3;
 SELECT retune_candidates('retune_v') * 3 < max(candidates) AS fewer FROM retune_before;
@@ -120,9 +120,9 @@ SELECT FROM rencoder_retune('retune_v');
 SELECT rencoder_retune('retune_v') AS nothing_left;
 SELECT rencoder_index_check('retune_v', true);
 -- It does nothing when it knows nothing new.
-SELECT generation FROM rencoder_metapage('retune_v') \gset before_
+SELECT epoch FROM rencoder_metapage('retune_v') \gset before_
 VACUUM retune;
-SELECT generation = :before_generation AS same FROM rencoder_metapage('retune_v');
+SELECT epoch = :before_epoch AS same FROM rencoder_metapage('retune_v');
 -- Filters that have outgrown their size: every row is updated twice.
 DROP INDEX retune_v;
 CREATE INDEX retune_v ON retune USING rencoder (v) WITH (pages_per_range = 1, autosummarize = off);

@@ -2,11 +2,16 @@
  * handler.c
  *		Entry point of the module and of the access method.
  */
-#include "key.h"
 #include "rencoder.h"
 
 #include "commands/vacuum.h"
 #include "fmgr.h"
+
+#include "base/options.h"
+#include "build/build.h"
+#include "key/key.h"
+#include "query/cost.h"
+#include "query/scan.h"
 
 PG_MODULE_MAGIC;
 

@@ -26,9 +26,9 @@
 #include "nodes/execnodes.h"
 #include "utils/memutils.h"
 
-#include "autosummarize.h"
-#include "format.h"
-#include "key.h"
+#include "format/format.h"
+#include "key/key.h"
+#include "worker/autosummarize.h"
 
 /* What a statement remembers between its calls. */
 typedef struct InsertCache
@@ -74,7 +74,7 @@ typedef struct Insertion
 
 	int			col;			/* that the next step is about */
 	uint32		wanted;			/* INSERT_ENCODE: generation of its coder */
-	uint64		missing_at;		/* metapage generation when it was missing */
+	uint64		missing_at;		/* metapage epoch when it was missing */
 	bool		refused;		/* INSERT_WIDEN: its format refused the key, */
 	bool		next_refused;	/* or that of the matrix under construction */
 } Insertion;
@@ -118,7 +118,7 @@ cover(uint64 *min, uint64 *max, uint8 *always, unsigned int slot, const InsertKe
 static bool
 set_bits(const Insertion *ins, RencoderHeader header, uint64 key)
 {
-	const RencoderFormat *format = rencoder_format_needed(ins->index, &header->config);
+	const RencoderFormat *format = rencoder_format_require(ins->index, &header->config);
 	RencoderSlab slab = {ins->index, &header->config, header->matrix,
 	RENC_MATRIX_WIDTH, false};
 	unsigned int slot = ins->slot;
@@ -143,7 +143,7 @@ set_next_bits(const Insertion *ins, RencoderHeader header, uint64 key)
 	const RencoderConfig *config = rebuilt ? &header->next_config : &header->config;
 	RencoderSlab slab = {ins->index, config, header->next, RENC_MATRIX_WIDTH, !rebuilt};
 
-	return rencoder_format_needed(ins->index, config)->insert(&slab, ins->slot, key) !=
+	return rencoder_format_require(ins->index, config)->insert(&slab, ins->slot, key) !=
 		RENCODER_INSERT_REFUSED;
 }
 
@@ -200,7 +200,7 @@ insert_column(Insertion *ins, RencoderHeader header, int col)
 static InsertStep
 try_insert(Insertion *ins)
 {
-	Buffer		buf = rencoder_header_read(ins->index, ins->header, ins->group, 0,
+	Buffer		buf = rencoder_group_read_header(ins->index, ins->header, ins->group, 0,
 										   BUFFER_LOCK_SHARE);
 	RencoderHeader header = RencoderPageGetHeader(BufferGetPage(buf));
 	InsertStep	step = INSERT_DONE;
@@ -216,7 +216,7 @@ try_insert(Insertion *ins)
 	step = insert_column(ins, header, 0);
 	for (int col = 1; col < ins->meta->natts && step == INSERT_DONE; col++)
 	{
-		Buffer		colbuf = rencoder_header_read(ins->index, ins->header, ins->group,
+		Buffer		colbuf = rencoder_group_read_header(ins->index, ins->header, ins->group,
 												  col, BUFFER_LOCK_SHARE);
 
 		step = insert_column(ins, RencoderPageGetHeader(BufferGetPage(colbuf)), col);
@@ -233,10 +233,10 @@ try_insert(Insertion *ins)
 static void
 cancel_summarizing(const Insertion *ins)
 {
-	Buffer		buf = rencoder_header_read(ins->index, ins->header, ins->group, 0,
+	Buffer		buf = rencoder_group_read_header(ins->index, ins->header, ins->group, 0,
 										   BUFFER_LOCK_EXCLUSIVE);
 	Buffer		colbuf = ins->col == 0 ? buf :
-		rencoder_header_read(ins->index, ins->header, ins->group, ins->col,
+		rencoder_group_read_header(ins->index, ins->header, ins->group, ins->col,
 							 BUFFER_LOCK_SHARE);
 	RencoderHeader header = RencoderPageGetHeader(BufferGetPage(buf));
 
@@ -304,10 +304,10 @@ widen(const Insertion *ins)
 	Buffer		dirbuf = rencoder_page_read(ins->index, dir_blkno,
 											BUFFER_LOCK_EXCLUSIVE,
 											RENCODER_PAGE_DIRECTORY);
-	Buffer		firstbuf = rencoder_header_read(ins->index, ins->header, ins->group, 0,
+	Buffer		firstbuf = rencoder_group_read_header(ins->index, ins->header, ins->group, 0,
 												BUFFER_LOCK_EXCLUSIVE);
 	Buffer		colbuf = col == 0 ? firstbuf :
-		rencoder_header_read(ins->index, ins->header, ins->group, col,
+		rencoder_group_read_header(ins->index, ins->header, ins->group, col,
 							 BUFFER_LOCK_EXCLUSIVE);
 	RencoderHeader first = RencoderPageGetHeader(BufferGetPage(firstbuf));
 
@@ -351,12 +351,12 @@ encode_column(Insertion *ins, RencoderCoders *coders)
 	if (!rencoder_coder_find(coders, ins->index, col, ins->wanted, &coder))
 	{
 		/* Removed since: then the group has another one by now. */
-		uint64		generation = rencoder_meta_generation(ins->index);
+		uint64		epoch = rencoder_meta_epoch(ins->index);
 
-		if (ins->missing_at == generation)
+		if (ins->missing_at == epoch)
 			rencoder_page_corrupted(ins->index, ins->header,
 									"The coder of a group's keys is missing.");
-		ins->missing_at = generation;
+		ins->missing_at = epoch;
 		return;
 	}
 	make_key(ins, col, ins->wanted, coder);
@@ -485,7 +485,7 @@ rencoderinsert(Relation index, Datum *values, bool *isnull,
 	record = ProcLastRecPtr;
 
 	/* Most rows go where there is no summary yet, and are none of our business. */
-	header = rencoder_group_summarizes(index, meta, range);
+	header = rencoder_group_header_if_summarized(index, meta, range);
 	if (header != RENCODER_NO_BLOCK)
 	{
 		if (cache->context == NULL)

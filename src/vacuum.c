@@ -17,14 +17,15 @@
 #include "optimizer/clauses.h"
 #include "utils/rel.h"
 
-#include "autosummarize.h"
-#include "horizon.h"
-#include "request.h"
-#include "retune.h"
-#include "sampling.h"
-#include "space.h"
-#include "summarize.h"
-#include "train.h"
+#include "base/options.h"
+#include "maintain/retune.h"
+#include "maintain/summarize.h"
+#include "plan/sample_record.h"
+#include "store/horizon.h"
+#include "store/space.h"
+#include "table/coder_columns.h"
+#include "worker/autosummarize.h"
+#include "worker/worker_queue.h"
 
 /*
  * CREATE INDEX CONCURRENTLY is about to put all rows into the index that its second
@@ -99,11 +100,11 @@ maintain(const IndexVacuumInfo *info, Relation heap)
 	RencoderMeta meta = *rencoder_meta_get(index);
 	int64		rebuilt;
 
-	if (!rencoder_coders_check(index, WARNING))
+	if (!rencoder_columns_check_coders(index, WARNING))
 		return;
-	if (rencoder_worth_summarizing(&meta, nblocks))
+	if (rencoder_autosummarize_is_worth(&meta, nblocks))
 		(void) rencoder_summarize(index, heap, 0, rencoder_range_count(&meta, nblocks) - 1, true);
-	rencoder_sampling_prepare(index, nblocks);
+	rencoder_sample_record_prepare(index, nblocks);
 	rebuilt = rencoder_retune_some(index, heap);
 	if (rebuilt > 0)
 		ereport(info->message_level,
@@ -116,7 +117,7 @@ static void
 do_without(Relation index)
 {
 	if (rencoder_options_autosummarize(index) &&
-		rencoder_request_put(RelationGetRelid(index), 0, true))
+		rencoder_worker_queue_put(RelationGetRelid(index), 0, true))
 		return;
 	ereport(NOTICE,
 			(errmsg("index \"%s\" is not summarized by a parallel VACUUM",

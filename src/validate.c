@@ -8,7 +8,7 @@
  * beyond btree's.  A scan needs function 1 or 4 of every type that one of
  * btree's operators of the family may have on its right-hand side.
  */
-#include "key.h"
+#include "key/key.h"
 #include "rencoder.h"
 
 #include "access/amvalidate.h"

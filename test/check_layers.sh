@@ -15,35 +15,15 @@ cd "${1:-$(dirname "${BASH_SOURCE[0]}")/..}"
 MAX_FILE_LINES=600
 MAX_FUNCTION_LINES=80
 
-# Layers of src/, lowest first, by file name without suffix.  A file may
-# include headers of its own layer and of those above it in this list.
-# Everything may include the filter core and the run core, which stand below all.
-LAYERS='
-compat boxes collect intervals rencoder request subtransaction
-page
-wal entry
-meta options
-directory space
-coder samples trainer heapread
-group groupcopy horizon
-probe format format_dict format_filter
-key encode encode_geometry encode_net encode_number encode_point encode_text
-planshare
-plan
-train
-rangescan
-sampling samplekeep sampletable
-groupbuild
-parallelbuild
-build summarize summarize_state summarize_steps summarize_whole rebuild retune desummarize interleave autosummarize insert scan bitmap vacuum costindex costlook costheap cost validate handler
-target bounds worker maintenance inspect samplefuncs check check_state check_blocks check_heap
-'
+# The folders of src/, lowest first, stand in the map of src/README.md, section 2.
+# "." are the files of src/ itself.
+MAP=src/README.md
 
 # Words (extended regular expressions) that only the files named may use.
 WORDS='
-PG_VERSION_NUM                     src/compat.h
-GenericXLog|generic_xlog\.h        src/wal.c src/wal.h
-log_newpage                        src/wal.c src/wal.h
+PG_VERSION_NUM                     src/base/compat.h
+GenericXLog|generic_xlog\.h        src/store/wal.c src/store/wal.h
+log_newpage                        src/store/wal.c src/store/wal.h
 xxhash\.h                          src/filter/renc_hash.c
 '
 
@@ -87,60 +67,87 @@ includes()
 	sed -nE 's/^[[:space:]]*#[[:space:]]*include[[:space:]]+([<"][^>"]+[>"]).*/\1/p' "$1"
 }
 
-layer_of()
+# The folders, one a line, in the order of the map.
+folders()
 {
-	awk -v name="$1" '{ for (i = 1; i <= NF; i++) if ($i == name) print NR }' \
-		<<< "$LAYERS"
+	sed -nE '/^## 2\. /,/^## 3\. /s,^\| `([a-z]+|\.)/?` .*,\1,p' "$MAP"
 }
 
-check_filter()
+# The folder of a file of src/, "." for those that are in none.
+folder_of()
 {
-	local file include bad=
+	local folder=${1#src/}
 
-	for file in src/filter/*.[ch]; do
+	[[ $folder == */* ]] && echo "${folder%/*}" || echo .
+}
+
+# The place of a folder in the map, nothing if it is not there.
+rank_of()
+{
+	awk -v name="$1" '$1 == name { print NR }' <<< "$order"
+}
+
+# What the pure C folders include.  check_core FOLDER OTHER-FOLDER...
+check_core()
+{
+	local folder=$1 file include name dir bad=
+
+	for file in src/"$folder"/*.[ch]; do
 		while read -r include; do
-			[[ $include =~ ^\"(renc_[a-z0-9_]+\.h)\"$ && -e src/filter/${BASH_REMATCH[1]} ]] && continue
-			[[ $include =~ ^($CORE_MAY)$ ]] || bad+="$file includes $include"$'\n'
+			[[ $include =~ ^($CORE_MAY)$ ]] && continue
+			name=${include//\"/}
+			for dir in "$@"; do
+				[ ! -e "src/$dir/${name#"$dir"/}" ] || continue 2
+			done
+			bad+="$file includes $include"$'\n'
 		done < <(includes "$file")
 	done
-	verdict "the filter core includes its own and standard headers only" "${bad%$'\n'}"
+	verdict "$folder/ includes only $* and standard headers" "${bad%$'\n'}"
 }
 
-# The run core stands above the filter core and uses little of it.
-check_run()
-{
-	local file include bad=
-
-	for file in src/run/*.[ch]; do
-		while read -r include; do
-			[[ $include =~ ^\"(renc_run[a-z0-9_]*\.h)\"$ && -e src/run/${BASH_REMATCH[1]} ]] && continue
-			[[ $include =~ ^\"renc_(config|query)\.h\"$ ]] && continue
-			[[ $include =~ ^($CORE_MAY)$ ]] || bad+="$file includes $include"$'\n'
-		done < <(includes "$file")
-	done
-	verdict "the run core includes its own, the filter core's small and standard headers only" "${bad%$'\n'}"
-}
-
+# Own headers are named by their path below src/, but in the pure C folders.
 check_layers()
 {
-	local file name include layer other bad=
+	local file include rank other bad='' missing='' names
 
-	for file in src/*.[ch]; do
-		name=$(basename "$file" | sed 's/\.[ch]$//')
-		layer=$(layer_of "$name")
-		if [ -z "$layer" ]; then
-			bad+="$file has no layer in ${BASH_SOURCE[0]##*/}"$'\n'
+	order=$(folders)
+	for file in src/*.[ch] src/*/*.[ch]; do
+		rank=$(rank_of "$(folder_of "$file")")
+		if [ -z "$rank" ]; then
+			missing+="$file is in a folder that the map does not name"$'\n'
 			continue
 		fi
 		while read -r include; do
-			include=$(tr -d '"' <<< "$include")
 			[ -e "src/$include" ] || continue
-			other=$(layer_of "${include%.h}")
-			[ -n "$other" ] && [ "$other" -le "$layer" ] ||
-				bad+="$file includes $include"$'\n'
-		done < <(includes "$file" | grep '^"')
+			other=$(rank_of "$(folder_of "src/$include")")
+			[ -n "$other" ] && [ "$other" -le "$rank" ] || bad+="$file includes $include"$'\n'
+		done < <(includes "$file" | grep '^"' | tr -d '"')
 	done
-	verdict "includes point down the layers" "${bad%$'\n'}"
+	for include in $order; do
+		compgen -G "src/$include/*.c" > /dev/null || missing+="the map names $include, where no source is"$'\n'
+	done
+	verdict "the map of $MAP names the folders there are" "${missing%$'\n'}"
+	verdict "includes point down the folders" "${bad%$'\n'}"
+
+	names=$(find src -name '*.[ch]' -printf '%f\n' | sort | uniq -d)
+	verdict "file names are unique over all folders" "$names"
+}
+
+# A unit is a .c file with its header.  Private headers (*_work.h) belong to all who
+# include them.  tsort names what is in a circle.
+check_circles()
+{
+	local file unit include
+
+	for file in src/*.[ch] src/*/*.[ch]; do
+		[[ $file != *_work.h ]] || continue
+		unit=${file#src/}
+		while read -r include; do
+			[ -e "src/$include" ] || include=${unit%/*}/$include
+			[ ! -e "src/$include" ] || echo "${unit%.?} ${include%.h}"
+		done < <(includes "$file" | grep '^"' | tr -d '"')
+	done > "$scratch"
+	verdict "no file includes itself in a circle" "$(tsort "$scratch" 2>&1 > /dev/null || true)"
 }
 
 check_words()
@@ -150,7 +157,7 @@ check_words()
 	while read -r word owners; do
 		[ -n "$word" ] || continue
 		bad=
-		for file in src/*.[ch] src/filter/*.[ch] src/run/*.[ch]; do
+		for file in src/*.[ch] src/*/*.[ch]; do
 			[[ " $owners " != *" $file "* ]] || continue
 			if strip_comments "$file" | grep -qE "$word"; then
 				bad+="$file"$'\n'
@@ -183,15 +190,18 @@ report_function_lengths()
 			if (start && FNR - start - 1 > max)
 				printf "# long: %s:%d %s, %d lines\n", FILENAME, start, name, FNR - start - 1
 			start = 0
-		}' src/*.c src/filter/*.c src/run/*.c
+		}' src/*.c src/*/*.c
 }
 
 main()
 {
 	failed=
-	check_filter
-	check_run
+	scratch=$(mktemp)
+	trap 'rm -f "$scratch"' EXIT
+	check_core filter
+	check_core run filter
 	check_layers
+	check_circles
 	check_words
 	check_file_lengths
 	report_function_lengths

@@ -23,16 +23,16 @@
 
 /* The best of the grid, from which steps are taken; how far from the best. */
 #define STARTS			4
-#define WORTH_A_START	1.5
+#define MAX_START_COST_RATIO	1.5
 
-typedef struct hunt
+typedef struct search_state
 {
 	renc_model *model;
 	int			left;			/* predictions allowed */
 	int			max_kw;
 	int			nstarts;
 	search_result		best[STARTS];	/* ascending in cost */
-} hunt;
+} search_state;
 
 static bool
 same_shape(const renc_shape *a, const renc_shape *b)
@@ -46,7 +46,7 @@ same_shape(const renc_shape *a, const renc_shape *b)
 }
 
 static bool
-usable(const hunt *h, const renc_shape *shape)
+usable(const search_state *h, const renc_shape *shape)
 {
 	if (h->left <= 0 || !renc_shape_valid(shape, NULL))
 		return false;
@@ -58,7 +58,7 @@ usable(const hunt *h, const renc_shape *shape)
 
 /* Adds a shape to the best if it is one of them. */
 static void
-offer(hunt *h, const renc_shape *shape)
+consider(search_state *h, const renc_shape *shape)
 {
 	renc_prediction p;
 	double		limit = INFINITY;
@@ -70,7 +70,7 @@ offer(hunt *h, const renc_shape *shape)
 		if (same_shape(&h->best[i].shape, shape))
 			return;
 	if (h->nstarts > 0)
-		limit = WORTH_A_START * h->best[0].p.cost;
+		limit = MAX_START_COST_RATIO * h->best[0].p.cost;
 	if (h->nstarts == STARTS && h->best[STARTS - 1].p.cost < limit)
 		limit = h->best[STARTS - 1].p.cost;
 	h->left--;
@@ -87,7 +87,7 @@ offer(hunt *h, const renc_shape *shape)
 
 /* Takes a shape if it is better than *s. */
 static bool
-improve(hunt *h, search_result *s, const renc_shape *shape)
+improve(search_state *h, search_result *s, const renc_shape *shape)
 {
 	renc_prediction p;
 
@@ -112,7 +112,7 @@ shift_levels(uint64_t levels, int by)
 
 /* Steps in the numbers of a storey. */
 static bool
-step_numbers(hunt *h, search_result *s, int storey)
+step_numbers(search_state *h, search_result *s, int storey)
 {
 	static const int8_t steps[][4] = {
 		/* root, kw, kr, shift of all levels */
@@ -146,7 +146,7 @@ step_numbers(hunt *h, search_result *s, int storey)
 
 /* Steps in the set of levels: one more, one less, one elsewhere. */
 static bool
-step_levels(hunt *h, search_result *s, int storey)
+step_levels(search_state *h, search_result *s, int storey)
 {
 	bool		better = false;
 	int			first = s->shape.storey[storey].root + 1;
@@ -184,7 +184,7 @@ step_levels(hunt *h, search_result *s, int storey)
 
 /* A first storey of n levels from "base" upwards. */
 static bool
-add_pruning(hunt *h, search_result *s, int base, int n, int gap, int kr)
+add_pruning(search_state *h, search_result *s, int base, int n, int gap, int kr)
 {
 	renc_shape	shape = s->shape;
 	int			top = base - (n - 1) * gap;
@@ -204,7 +204,7 @@ add_pruning(hunt *h, search_result *s, int base, int n, int gap, int kr)
 
 /* A storey above that prunes: clusters have few prefixes, which cost little. */
 static bool
-step_pruning(hunt *h, search_result *s)
+step_pruning(search_state *h, search_result *s)
 {
 	for (int base = s->shape.storey[0].root; base > 1; base -= 5)
 	{
@@ -220,7 +220,7 @@ step_pruning(hunt *h, search_result *s)
  * single step leads there.
  */
 static bool
-step_first_storey(hunt *h, search_result *s)
+step_first_storey(search_state *h, search_result *s)
 {
 	search_result		one = *s;
 
@@ -238,7 +238,7 @@ step_first_storey(hunt *h, search_result *s)
 
 /* Steps between one and two storeys. */
 static bool
-step_storeys(hunt *h, search_result *s)
+step_storeys(search_state *h, search_result *s)
 {
 	bool		better = false;
 
@@ -287,7 +287,7 @@ step_storeys(hunt *h, search_result *s)
 }
 
 static void
-climb(hunt *h, search_result *s)
+climb(search_state *h, search_result *s)
 {
 	bool		better = true;
 
@@ -345,7 +345,7 @@ bits_per_present_key(const renc_model_input *in)
 
 /* Regular shapes: n levels, "gap" apart, from "deepest" upwards. */
 static void
-offer_regular(hunt *h, int deepest, int gap, int nlevels, int kw, double bits,
+offer_regular(search_state *h, int deepest, int gap, int nlevels, int kw, double bits,
 			  int spread)
 {
 	renc_shape	shape;
@@ -362,18 +362,18 @@ offer_regular(hunt *h, int deepest, int gap, int nlevels, int kw, double bits,
 	st->kw = (uint8_t) kw;
 	st->kr = (uint8_t) kr;
 	st->root = (uint8_t) (top - 1);
-	offer(h, &shape);
+	consider(h, &shape);
 
 	/* A short root reads fewer windows for long intervals. */
 	if (spread + 4 < top - 1)
 	{
 		st->root = (uint8_t) (spread + 4);
-		offer(h, &shape);
+		consider(h, &shape);
 	}
 }
 
 static void
-offer_grid(hunt *h, const renc_model_input *in, int step)
+offer_grid(search_state *h, const renc_model_input *in, int step)
 {
 	static const int8_t numbers[] = {1, 2, 3, 5, 7, 10, 14};
 	double		bits = LN2 * bits_per_present_key(in);
@@ -391,7 +391,7 @@ offer_grid(hunt *h, const renc_model_input *in, int step)
 
 /* Climbs from the best shapes offered, and from the rule's: hills are many. */
 static void
-climb_all(hunt *h, int nclimbs, search_result *rule)
+climb_all(search_state *h, int nclimbs, search_result *rule)
 {
 	for (int i = 0; i < nclimbs; i++)
 		if (same_shape(&h->best[i].shape, &rule->shape))
@@ -417,7 +417,7 @@ void
 renc_search_model(renc_model *model, const renc_model_input *in, double bits_per_key,
 			 const renc_shape *from, bool grid, int predictions, search_result *result)
 {
-	hunt		h;
+	search_state		h;
 	search_result rule;
 
 	memset(&h, 0, sizeof(h));
@@ -430,14 +430,14 @@ renc_search_model(renc_model *model, const renc_model_input *in, double bits_per
 	if (from == NULL || grid)
 	{
 		renc_search_rule(in, bits_per_key, &rule.shape);
-		offer(&h, &rule.shape);
+		consider(&h, &rule.shape);
 		if (h.nstarts > 0)
 			rule.p = h.best[0].p;
 		else
 			rule.shape.nstoreys = 0;
 	}
 	if (from != NULL)
-		offer(&h, from);
+		consider(&h, from);
 	if (grid)
 	{
 		/* Half of the predictions are left for the steps. */

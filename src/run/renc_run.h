@@ -73,7 +73,7 @@
 #ifndef RENC_RUN_H
 #define RENC_RUN_H
 
-#include "renc_query.h"
+#include "filter/renc_query.h"
 
 #define RENC_RUN_MIN_PAYLOAD	128
 #define RENC_RUN_MAX_PAYLOAD	32768

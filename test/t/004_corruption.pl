@@ -51,7 +51,7 @@ my %ENTRY = (
 	header     => 0,
 	flags      => 4,
 	width      => 6,
-	generation => 8,
+	epoch => 8,
 	horizon    => 16,
 	min        => 24,
 	matrix     => 72);
@@ -281,8 +281,8 @@ my %damage = (
 	entry_width => [ 'v', poke_entry('width', "\1\0"), qr/unknown width/ ],
 	other_group => [ 'v', poke_header('group', pack('V', 77)), qr/header is that of group 77/ ],
 
-	# INV-7: generations, extents.
-	generation  => [ 'v', poke_entry('generation', pack('VV', 0, 1)), qr/future generation/ ],
+	# INV-7: epochs, extents.
+	epoch  => [ 'v', poke_entry('epoch', pack('VV', 0, 1)), qr/future epoch/ ],
 	overlap     => [ 'v', sub {
 			my ($data) = @_;
 			my $sealed = sealed_header($data);

@@ -120,7 +120,7 @@ my $node = new_node('crash',
 	conf => "shared_buffers = 2MB\nbgwriter_delay = 10ms\nwal_writer_delay = 10ms\n");
 $node->safe_psql('postgres', $TABLE);
 $node->safe_psql('postgres', 'INSERT INTO go VALUES (1)');
-my $generation = "SELECT generation FROM rencoder_metapage('t_idx')";
+my $epoch = "SELECT epoch FROM rencoder_metapage('t_idx')";
 
 # Columns that have a matrix under construction.
 my $unfinished = "SELECT count(*) FROM rencoder_groups('t_idx')"
@@ -130,7 +130,7 @@ my $left_over = 0;
 for (my $round = 1; $round <= $ROUNDS || ($left_over == 0 && $round <= 10 * $ROUNDS); $round++)
 {
 	my $slowly = $round % 2;
-	my $before = $node->safe_psql('postgres', $generation);
+	my $before = $node->safe_psql('postgres', $epoch);
 
 	# At any moment; or, where VACUUM takes its time, when there is one.
 	my $retuner = $slowly
@@ -143,7 +143,7 @@ for (my $round = 1; $round <= $ROUNDS || ($left_over == 0 && $round <= 10 * $ROU
 	{
 		last
 		  if $slowly ? $node->safe_psql('postgres', $unfinished) > 0
-		  : $node->safe_psql('postgres', $generation) > $before;
+		  : $node->safe_psql('postgres', $epoch) > $before;
 		usleep(10_000);
 	}
 	usleep(rnd_between(0, $slowly ? 100_000 : 700_000));
@@ -190,7 +190,7 @@ $node->safe_psql(
 			COMMIT;
 			PERFORM rencoder_retune('r_v');
 			COMMIT;
-			EXIT WHEN k >= 4 AND (SELECT generation FROM rencoder_metapage('r_v')) > enough;
+			EXIT WHEN k >= 4 AND (SELECT epoch FROM rencoder_metapage('r_v')) > enough;
 		END LOOP;
 	END $$;
 	CREATE FUNCTION look_r() RETURNS void LANGUAGE plpgsql SET enable_seqscan = off AS $$
@@ -215,7 +215,7 @@ foreach my $scanner (@scanners)
 	$scanner->{handle}->finish;
 	is(${ $scanner->{err} }, '', 'no scan missed a row');
 }
-cmp_ok($node->safe_psql('postgres', "SELECT generation FROM rencoder_metapage('r_v')"),
+cmp_ok($node->safe_psql('postgres', "SELECT epoch FROM rencoder_metapage('r_v')"),
 	'>', 60, 'groups were rebuilt');
 $node->stop;
 
@@ -242,7 +242,7 @@ my @clients = (
 is($err, '', 'retuning goes on');
 foreach my $more (1 .. 10)
 {
-	last if $primary->safe_psql('postgres', $generation) >= 10;
+	last if $primary->safe_psql('postgres', $epoch) >= 10;
 	$primary->safe_psql('postgres', 'CALL retune(8)');
 }
 $primary->safe_psql('postgres', 'DELETE FROM go');
@@ -251,7 +251,7 @@ foreach my $client (@clients)
 	$client->{handle}->finish;
 	is(${ $client->{err} }, '', 'no client met an error');
 }
-cmp_ok($primary->safe_psql('postgres', $generation), '>=', 10, 'groups were rebuilt');
+cmp_ok($primary->safe_psql('postgres', $epoch), '>=', 10, 'groups were rebuilt');
 wait_for_standby($primary, $standby);
 foreach my $server ($primary, $standby)
 {

@@ -38,7 +38,7 @@ verify_load($standby, 'the standby afterwards', standby => 1);
 # with a matrix under construction have it beside the one that they use.
 my $unfinished = "SELECT count(*) FROM rencoder_groups('t_few_v')"
   . " WHERE storage = 'matrix' AND format = 'filter' AND pages > windows";
-my $generation = "SELECT generation FROM rencoder_metapage('t_few_v')";
+my $epoch = "SELECT epoch FROM rencoder_metapage('t_few_v')";
 $primary->safe_psql('postgres', q{
 	TRUNCATE t; SELECT put(15000, 3);
 	REINDEX INDEX t_few_v;

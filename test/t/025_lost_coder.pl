@@ -161,11 +161,11 @@ $node->safe_psql('postgres', "SELECT rencoder_desummarize_range('t_a', 0)");
 learn('coded');
 my $coder = coder_of('coded');
 $node->safe_psql('postgres', 'CHECKPOINT');
-is($node->safe_psql('postgres', "SELECT generation FROM rencoder_metapage('t_a')"),
+is($node->safe_psql('postgres', "SELECT epoch FROM rencoder_metapage('t_a')"),
 	2, 'a change of the metapage');
 $node->stop('immediate');
 $node->start;
-is($node->safe_psql('postgres', "SELECT generation FROM rencoder_metapage('t_a')"),
+is($node->safe_psql('postgres', "SELECT epoch FROM rencoder_metapage('t_a')"),
 	2, 'the metapage is there after a crash');
 my ($ret, undef, $err) = psql("SELECT rencoder_index_check('t_a', true)");
 is($ret, 0, "no damage: $err");
@@ -188,7 +188,7 @@ SQL
 $node->restart;
 $node->safe_psql('postgres', 'BEGIN; ALTER TABLE u SET LOGGED; ROLLBACK; SELECT rencoder_desummarize_range(\'u_a\', 0); CHECKPOINT');
 $node->restart;
-is($node->safe_psql('postgres', "SELECT generation FROM rencoder_metapage('u_a')"), 2, 'an unlogged index keeps its metapage');
+is($node->safe_psql('postgres', "SELECT epoch FROM rencoder_metapage('u_a')"), 2, 'an unlogged index keeps its metapage');
 
 #
 # A metapage that lost the list of coders: maintenance leaves the index alone.

@@ -1,0 +1,169 @@
+/*
+ * options.c
+ *		Storage parameters of an index, and settings.
+ *
+ * Those that say how the index is built are read then and frozen in its
+ * metapage; ALTER INDEX .. SET takes effect with the next REINDEX.  The others
+ * ("autosummarize") take effect at once.
+ */
+#include "base/options.h"
+
+#include "access/reloptions.h"
+#include "utils/guc.h"
+#include "utils/rel.h"
+#include "utils/varlena.h"
+
+#include "filter/renc_config.h"
+
+bool		rencoder_enable_scan = true;
+int			rencoder_sample_rate = RENCODER_DEFAULT_SAMPLE_RATE;
+
+static relopt_kind rencoder_relopt_kind;
+
+/* Splits "schema.table"; the parts are palloc'd. */
+static bool
+split_table_name(const char *value, char **schema, char **table)
+{
+	List	   *names;
+
+	if (!SplitIdentifierString(pstrdup(value), '.', &names) || list_length(names) != 2)
+		return false;
+	*schema = (char *) linitial(names);
+	*table = (char *) lsecond(names);
+	return true;
+}
+
+/* The table need not exist: it is looked for when the index is built. */
+static void
+validate_query_sample(const char *value)
+{
+	char	   *schema;
+	char	   *table;
+
+	if (value != NULL && !split_table_name(value, &schema, &table))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("invalid value for parameter \"query_sample\": \"%s\"", value),
+				 errhint("Name a table with its schema, such as \"public.queries\".")));
+}
+
+void
+rencoder_options_init(void)
+{
+	rencoder_relopt_kind = add_reloption_kind();
+
+	add_int_reloption(rencoder_relopt_kind, "pages_per_range",
+					  "Heap pages in a block range; 0 chooses by the table's size",
+					  RENCODER_DEFAULT_PAGES_PER_RANGE,
+					  RENCODER_MIN_PAGES_PER_RANGE,
+					  RENCODER_MAX_PAGES_PER_RANGE,
+					  AccessExclusiveLock);
+	add_int_reloption(rencoder_relopt_kind, "bits_per_key",
+					  "Bits of a filter for each distinct key of a block range",
+					  RENCODER_DEFAULT_BITS_PER_KEY,
+					  RENCODER_MIN_BITS_PER_KEY,
+					  RENCODER_MAX_BITS_PER_KEY,
+					  AccessExclusiveLock);
+	add_string_reloption(rencoder_relopt_kind, "query_sample",
+						 "Table of queries, with columns lo and hi, that the filters are made for",
+						 NULL, validate_query_sample, AccessExclusiveLock);
+	add_bool_reloption(rencoder_relopt_kind, "autosummarize",
+					   "Summarizes block ranges as the table grows",
+					   RENCODER_DEFAULT_AUTOSUMMARIZE,
+					   ShareUpdateExclusiveLock);
+
+	DefineCustomBoolVariable("rencoder.enable_scan",
+							 "Enables the planner's use of rencoder indexes.",
+							 NULL,
+							 &rencoder_enable_scan,
+							 true,
+							 PGC_USERSET,
+							 GUC_EXPLAIN,
+							 NULL, NULL, NULL);
+	DefineCustomIntVariable("rencoder.sample_rate",
+							"Records every n-th scan of a session in the index.",
+							"0 records none.",
+							&rencoder_sample_rate,
+							RENCODER_DEFAULT_SAMPLE_RATE,
+							0, INT_MAX,
+							PGC_USERSET,
+							0,
+							NULL, NULL, NULL);
+	MarkGUCPrefixReserved("rencoder");
+}
+
+bytea *
+rencoderoptions(Datum reloptions, bool validate)
+{
+	static const relopt_parse_elt tab[] = {
+		{.optname = "pages_per_range",.opttype = RELOPT_TYPE_INT,
+		.offset = offsetof(RencoderOptions, pages_per_range)},
+		{.optname = "bits_per_key",.opttype = RELOPT_TYPE_INT,
+		.offset = offsetof(RencoderOptions, bits_per_key)},
+		{.optname = "query_sample",.opttype = RELOPT_TYPE_STRING,
+		.offset = offsetof(RencoderOptions, query_sample)},
+		{.optname = "autosummarize",.opttype = RELOPT_TYPE_BOOL,
+		.offset = offsetof(RencoderOptions, autosummarize)},
+	};
+
+	return (bytea *) build_reloptions(reloptions, validate, rencoder_relopt_kind,
+									  sizeof(RencoderOptions), tab, lengthof(tab));
+}
+
+int
+rencoder_options_pages_per_range(Relation index)
+{
+	RencoderOptions *options = (RencoderOptions *) index->rd_options;
+
+	return options ? options->pages_per_range : RENCODER_DEFAULT_PAGES_PER_RANGE;
+}
+
+/*
+ * Largest power of two that leaves 128 ranges, at most 32.  A table of next to no pages
+ * is one whose rows are yet to come.
+ */
+static uint32
+choose_pages_per_range(BlockNumber nblocks)
+{
+	uint32		pages = RENCODER_AUTO_MAX_PAGES_PER_RANGE;
+
+	if (nblocks < RENCODER_AUTO_EMPTY_PAGES)
+		return RENCODER_AUTO_EMPTY_PAGES_PER_RANGE;
+	while (pages > 1 && nblocks / pages < RENC_GROUP_RANGES)
+		pages /= 2;
+	return pages;
+}
+
+uint32
+rencoder_options_build_pages_per_range(Relation index, BlockNumber nblocks)
+{
+	int			pages = rencoder_options_pages_per_range(index);
+
+	return pages != 0 ? (uint32) pages : choose_pages_per_range(nblocks);
+}
+
+int
+rencoder_options_bits_per_key(Relation index)
+{
+	RencoderOptions *options = (RencoderOptions *) index->rd_options;
+
+	return options ? options->bits_per_key : RENCODER_DEFAULT_BITS_PER_KEY;
+}
+
+bool
+rencoder_options_query_sample(Relation index, char **schema, char **table)
+{
+	RencoderOptions *options = (RencoderOptions *) index->rd_options;
+
+	if (options == NULL || options->query_sample == 0)
+		return false;
+	return split_table_name((const char *) options + options->query_sample, schema, table);
+}
+
+bool
+rencoder_options_autosummarize(Relation index)
+{
+	RencoderOptions *options = (RencoderOptions *) index->rd_options;
+
+	return options ? options->autosummarize : RENCODER_DEFAULT_AUTOSUMMARIZE;
+}

@@ -1,0 +1,60 @@
+/*
+ * options.h
+ *		Storage parameters of an index, and settings.
+ */
+#ifndef RENCODER_OPTIONS_H
+#define RENCODER_OPTIONS_H
+
+#include "base/compat.h"
+
+#include "utils/rel.h"
+
+#define RENCODER_DEFAULT_PAGES_PER_RANGE	0	/* 0: chosen at build */
+#define RENCODER_MIN_PAGES_PER_RANGE		0
+#define RENCODER_MAX_PAGES_PER_RANGE		1024
+#define RENCODER_AUTO_MAX_PAGES_PER_RANGE	32
+
+/*
+ * Of a table that is empty, or nearly so, when its index is made, whose size is yet to
+ * come: in the middle, on a scale of factors, of what tables that are worth an index would
+ * get.  So few pages are scanned anyway.
+ */
+#define RENCODER_AUTO_EMPTY_PAGES_PER_RANGE	16
+#define RENCODER_AUTO_EMPTY_PAGES			32
+
+#define RENCODER_DEFAULT_BITS_PER_KEY		20
+#define RENCODER_MIN_BITS_PER_KEY			4
+#define RENCODER_MAX_BITS_PER_KEY			64
+
+#define RENCODER_DEFAULT_AUTOSUMMARIZE		true
+
+typedef struct RencoderOptions
+{
+	int32		vl_len_;		/* varlena header (do not touch directly!) */
+	int			pages_per_range;
+	int			bits_per_key;
+	int			query_sample;	/* offset of a string, 0: none */
+	bool		autosummarize;
+} RencoderOptions;
+
+/* rencoder.enable_scan */
+extern bool rencoder_enable_scan;
+
+/* rencoder.sample_rate: every n-th scan is recorded; 0: none */
+#define RENCODER_DEFAULT_SAMPLE_RATE	10
+
+extern int	rencoder_sample_rate;
+
+extern void rencoder_options_init(void);
+extern bytea *rencoderoptions(Datum reloptions, bool validate);
+extern int	rencoder_options_pages_per_range(Relation index);
+
+/* What a build of the index would choose for a table of "nblocks" pages. */
+extern uint32 rencoder_options_build_pages_per_range(Relation index, BlockNumber nblocks);
+extern int	rencoder_options_bits_per_key(Relation index);
+extern bool rencoder_options_autosummarize(Relation index);
+
+/* Schema and name of the table that query_sample names, palloc'd; false if none. */
+extern bool rencoder_options_query_sample(Relation index, char **schema, char **table);
+
+#endif							/* RENCODER_OPTIONS_H */

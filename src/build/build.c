@@ -1,0 +1,137 @@
+/*
+ * build.c
+ *		CREATE INDEX: group after group, or several at a time.
+ *
+ * Nobody else sees the pages, so nothing is logged until the end, where the
+ * whole fork is (log_newpage_range).
+ */
+#include "build/build.h"
+
+#include "access/tableam.h"
+#include "catalog/index.h"
+#include "commands/progress.h"
+#include "nodes/execnodes.h"
+#include "pgstat.h"
+#include "utils/lsyscache.h"
+
+#include "base/options.h"
+#include "build/build_parallel.h"
+#include "plan/sample_record.h"
+#include "store/horizon.h"
+#include "table/coder_columns.h"
+
+/*
+ * Under a nondeterministic collation strings may be equal that are not the
+ * same bytes: no key could stand for them.
+ */
+static void
+refuse_collations(Relation index)
+{
+	for (int col = 0; col < IndexRelationGetNumberOfKeyAttributes(index); col++)
+	{
+		Oid			collation = index->rd_indcollation[col];
+
+		if (OidIsValid(collation) && !get_collation_isdeterministic(collation))
+			ereport(ERROR,
+					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+					 errmsg("access method \"rencoder\" does not support nondeterministic collations"),
+					 errdetail("Column %d of index \"%s\" has collation \"%s\".",
+							   col + 1, RelationGetRelationName(index),
+							   get_collation_name(collation)),
+					 errhint("Add COLLATE with a deterministic collation, such as \"C\", to the column in CREATE INDEX, and to the clauses that are to use it.")));
+	}
+}
+
+/*
+ * The metapage, the coders, the query samples, and what to do next.
+ *
+ * Training evaluates expressions of the index, and query samples may come from a
+ * view: functions that may add rows to the table, whose inserter found no
+ * group to put them in.  So the size that counts is read last.
+ */
+static void
+prepare(Relation heap, Relation index, IndexInfo *indexInfo, RencoderBuildPlan *plan)
+{
+	uint32		pages_per_range;
+	RencoderColumnCoders coders;
+
+	memset(plan, 0, sizeof(*plan));
+	pages_per_range = rencoder_options_build_pages_per_range(index, RelationGetNumberOfBlocks(heap));
+
+	/* TRUNCATE in the table's own transaction leaves the old cache here. */
+	if (index->rd_amcache != NULL)
+		pfree(index->rd_amcache);
+	index->rd_amcache = NULL;
+	rencoder_meta_create(index, MAIN_FORKNUM, pages_per_range,
+						 rencoder_options_bits_per_key(index));
+	rencoder_columns_train(heap, index, indexInfo, false, &coders);
+	memcpy(plan->coder, coders.generation, sizeof(plan->coder));
+	rencoder_sample_record_build(heap, index);
+	plan->oldest_before = rencoder_horizon_before(heap);
+
+	plan->nblocks = RelationGetNumberOfBlocks(heap);
+	plan->nranges = rencoder_range_count(rencoder_meta_get(index), plan->nblocks);
+
+	/* Scanning less than a batch of pages costs less than an index would. */
+	if (rencoder_options_pages_per_range(index) == 0 && plan->nranges < RENC_SLICE_RANGES)
+		plan->nranges = 0;
+}
+
+/* A table too small for an index: but its rows are counted, and may be wrong. */
+static void
+ignore_row(Relation index, ItemPointer tid, Datum *values, bool *isnull,
+		   bool tupleIsAlive, void *state)
+{
+}
+
+static RencoderBuildTotals
+build_serially(Relation heap, Relation index, IndexInfo *indexInfo, RencoderBuildPlan *plan)
+{
+	RencoderBuildProgress progress;
+	RencoderBuildGroup *build;
+	RencoderBuildTotals totals;
+
+	if (plan->nranges == 0)
+	{
+		memset(&totals, 0, sizeof(totals));
+		totals.heap_tuples = table_index_build_scan(heap, index, indexInfo, false, true,
+													ignore_row, NULL, NULL);
+		totals.broken_hot_chain = indexInfo->ii_BrokenHotChain;
+		return totals;
+	}
+	plan->memory = (Size) maintenance_work_mem * 1024 / 2;
+	pg_atomic_init_u64(&progress.blocks, 0);
+	build = rencoder_build_group_create(heap, index, indexInfo, plan, &progress, NULL, true);
+	for (uint32 group = 0; group < rencoder_groupbuild_ngroups(plan); group++)
+		rencoder_build_group_run(build, group);
+	return rencoder_build_group_finish(build);
+}
+
+IndexBuildResult *
+rencoderbuild(Relation heap, Relation index, IndexInfo *indexInfo)
+{
+	IndexBuildResult *result = palloc0(sizeof(IndexBuildResult));
+	RencoderBuildPlan plan;
+	RencoderBuildTotals totals;
+
+	refuse_collations(index);
+	prepare(heap, index, indexInfo, &plan);
+	pgstat_progress_update_param(PROGRESS_SCAN_BLOCKS_TOTAL, plan.nblocks);
+	if (!rencoder_build_parallel(heap, index, indexInfo, &plan, &totals))
+		totals = build_serially(heap, index, indexInfo, &plan);
+	pgstat_progress_update_param(PROGRESS_SCAN_BLOCKS_DONE, plan.nblocks);
+	indexInfo->ii_BrokenHotChain = totals.broken_hot_chain;
+	rencoder_wal_log_fork(index, MAIN_FORKNUM);
+	result->heap_tuples = totals.heap_tuples;
+	result->index_tuples = totals.index_tuples;
+	return result;
+}
+
+void
+rencoderbuildempty(Relation index)
+{
+	refuse_collations(index);
+	rencoder_meta_create(index, INIT_FORKNUM, rencoder_options_build_pages_per_range(index, 0),
+						 rencoder_options_bits_per_key(index));
+	rencoder_wal_log_fork(index, INIT_FORKNUM);
+}

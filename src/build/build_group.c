@@ -1,0 +1,534 @@
+/*
+ * build_group.c
+ *		Building groups of a new index: what each process of a build does.
+ *
+ * The keys of a group are collected, made distinct per range, and written as
+ * a matrix when the group is full.  The last group, which will grow, is written
+ * as slices; or as a matrix, too, where that has room for ranges to come and is
+ * small beside the whole index (GROWS_IN_PLACE_FROM).  When the keys of a group outgrow the memory that the
+ * process may use, its configuration is chosen from the ranges seen so far, and
+ * the filters are filled range by range from then on ("spilled"); a slab is
+ * written when its last range is filled.
+ */
+#include "build/build_group.h"
+
+#include "access/xact.h"
+#include "commands/progress.h"
+#include "pgstat.h"
+#include "portability/instr_time.h"
+#include "utils/memutils.h"
+
+#include "plan/design.h"
+#include "store/horizon.h"
+#include "store/space.h"
+#include "table/coder_columns.h"
+#include "table/heap_read.h"
+
+/*
+ * From this group on, an incomplete last group has a matrix at once: filters that
+ * rows to come go into are logged once then, and the room for them is an eighth of
+ * the index at most.
+ */
+#define GROWS_IN_PLACE_FROM	8
+
+struct RencoderBuildGroup
+{
+	Relation	heap;
+	Relation	index;
+	IndexInfo  *indexInfo;
+	const RencoderBuildPlan *plan;
+	RencoderBuildProgress *progress;
+	bool		reports;
+	RencoderBuildTotals totals;
+	RencoderMeta meta;
+	RencoderColumnCoders coders;
+
+	uint32		group;			/* under construction */
+	bool		written_to;		/* the table, maybe, by functions, while it was read */
+	BlockNumber counted;		/* blocks before this one are in *progress */
+	BlockNumber block;			/* of the row seen last; its slot is open */
+	RencoderCollector *collector;
+	MemoryContext group_context;	/* reset after each group */
+	bool		spilled;
+	RencoderDesigner *designer;
+	RencoderConfig *config;		/* of the columns of this group */
+	RencoderPrediction prediction[INDEX_MAX_KEYS];	/* what is expected of them */
+	RencoderHeader *header;		/* of the columns of this group */
+	char	  **image;			/* spilled: of the slabs being filled */
+	int			nfilled;		/* spilled: slots filled in */
+
+	uint32		ngroups;		/* built so far, and the time for them */
+	instr_time	total;
+	instr_time	choosing;		/* formats and shapes */
+	instr_time	writing;		/* including choosing */
+};
+
+static void
+add_time(instr_time *sum, instr_time start)
+{
+	instr_time	now;
+
+	INSTR_TIME_SET_CURRENT(now);
+	INSTR_TIME_ACCUM_DIFF(*sum, now, start);
+}
+
+/* Ranges of the group that exist in the table. */
+static int
+group_slots(const RencoderBuildGroup *b)
+{
+	uint64		first = (uint64) b->group * RENC_GROUP_RANGES;
+
+	return (int) Min(b->plan->nranges - first, RENC_GROUP_RANGES);
+}
+
+/*
+ * The command that functions run by this process would write in now.  Some leave
+ * their last command open (those in SQL), hence the increment, which does nothing
+ * if there was no writing.  In a parallel operation there can be none.
+ */
+static CommandId
+current_command(void)
+{
+	if (!IsInParallelMode())
+		CommandCounterIncrement();
+	return GetCurrentCommandId(false);
+}
+
+/*
+ * May a range lack rows that came while the build was at work?  A function of the
+ * index, or of its operator class, has added them: those that came while the group
+ * was read found no group, and may be on pages that had been read; those that came
+ * before may be behind the last page that was read, in its range.  Groups that were
+ * there got them by inserters.  The second phase of CREATE INDEX CONCURRENTLY puts
+ * in what comes meanwhile.
+ */
+static bool
+may_lack_rows(const RencoderBuildGroup *b, int slot)
+{
+	uint64		range = (uint64) b->group * RENC_GROUP_RANGES + slot;
+
+	if (b->indexInfo->ii_Concurrent)
+		return false;
+	return b->written_to ||
+		(range == b->plan->nranges - 1 &&
+		 b->plan->nblocks % b->meta.pages_per_range != 0 &&
+		 RelationGetNumberOfBlocks(b->heap) > b->plan->nblocks);
+}
+
+/* Distinct keys a range that the group before had its filters made for. */
+static double
+previous_capacity(const RencoderBuildGroup *b, int col)
+{
+	BlockNumber blkno = rencoder_directory_find(b->index, &b->meta, NULL, b->group - 1, NULL);
+	Buffer		buf = rencoder_page_read(b->index, blkno, BUFFER_LOCK_SHARE,
+										 RENCODER_PAGE_DIRECTORY);
+	char	   *payload = RencoderPageGetPayload(BufferGetPage(buf));
+	double		capacity;
+
+	capacity = rencoder_directory_entry(payload, &b->meta, b->group - 1)->column[col].config.capacity;
+	UnlockReleaseBuffer(buf);
+	return capacity;
+}
+
+/*
+ * Distinct keys that filters of the group should be made for at least.  Where
+ * the group has few ranges, or none but a partial one, later ranges will hold
+ * what earlier ones do.
+ */
+static double
+min_capacity(const RencoderBuildGroup *b, int col)
+{
+	BlockNumber pages;
+
+	if (!rencoder_groupbuild_is_rest(b->plan, b->group))
+		return 0;
+	if (b->group > 0)
+		return previous_capacity(b, col);
+	pages = Min(b->plan->nblocks, b->meta.pages_per_range);
+	return b->collector->column[col].range[0].distinct *
+		((double) b->meta.pages_per_range / pages);
+}
+
+static bool
+is_full(const RencoderBuildGroup *b)
+{
+	return group_slots(b) == RENC_GROUP_RANGES;
+}
+
+/* The width of a column's slabs, when its format is known. */
+static int
+slab_width(const RencoderBuildGroup *b, int col)
+{
+	bool		grows_in_place = b->group >= GROWS_IN_PLACE_FROM &&
+		b->config[col].format == RENCODER_FORMAT_FILTER;
+
+	return is_full(b) || grows_in_place ? RENC_MATRIX_WIDTH : RENC_SLICE_WIDTH;
+}
+
+/* The header pages to be, without ranges and storage. */
+static void
+begin_headers(RencoderBuildGroup *b)
+{
+	for (int col = 0; col < b->meta.natts; col++)
+	{
+		b->header[col] = palloc0(RENCODER_PAYLOAD_SIZE);
+		rencoder_group_init_header(b->header[col], b->group, col);
+	}
+}
+
+/* The keys of a range, if it fits; none, with the range marked, if not. */
+static renc_keys
+keys_that_fit(const RencoderBuildGroup *b, int col, int slot)
+{
+	const RencoderRangeSummary *range = &b->collector->column[col].range[slot];
+	renc_keys	none = {NULL, 0};
+
+	if (!range->keyless && rencoder_format_fits(&b->config[col], range->distinct))
+		return rencoder_collect_keys(b->collector, col, slot);
+	rencoder_set_add(b->header[col]->always, slot);
+	return none;
+}
+
+/* Writes the pages of a slab; returns its extent. */
+static RencoderExtent
+write_slab(RencoderBuildGroup *b, int col, const char *image, uint32 npages)
+{
+	RencoderExtent extent;
+
+	extent.npages = npages;
+	extent.start = rencoder_space_extend(b->index, npages);
+	for (uint32 i = 0; i < npages; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		rencoder_wal_write_fresh(b->index, extent.start + i,
+								 rencoder_format_of(&b->config[col])->page_id,
+								 image + (Size) i * RENCODER_PAYLOAD_SIZE, false);
+	}
+	return extent;
+}
+
+/* Writes the slab of the slots from "first" on and notes it in the header. */
+static void
+finish_slab(RencoderBuildGroup *b, int col, int first, const char *image, uint32 npages)
+{
+	RencoderHeader header = b->header[col];
+	RencoderSlab slab = {b->index, &b->config[col], {0, 0}, slab_width(b, col), false};
+
+	slab.extent = write_slab(b, col, image, npages);
+	if (slab.width == RENC_MATRIX_WIDTH)
+		header->matrix = slab.extent;
+	else
+		header->slice[first / RENC_SLICE_RANGES] = slab.extent;
+	rencoder_format_of(&b->config[col])->count(&slab, renc_mask_all(), header->nset + first);
+}
+
+static void
+choose_config(RencoderBuildGroup *b, int col, bool allow_dict)
+{
+	instr_time	start;
+
+	INSTR_TIME_SET_CURRENT(start);
+	b->config[col].coder = b->plan->coder[col];
+	rencoder_design_column(b->designer, b->collector, col,
+						 is_full(b) ? RENC_MATRIX_WIDTH : RENC_SLICE_WIDTH, min_capacity(b, col), allow_dict,
+						 &b->config[col], &b->prediction[col]);
+	add_time(&b->choosing, start);
+}
+
+/* Chooses the format of a column and builds its slabs. */
+static void
+build_column(RencoderBuildGroup *b, int col)
+{
+	const RencoderFormat *format;
+	int			nslots = group_slots(b);
+	int			width;
+	renc_keys	ranges[RENC_GROUP_RANGES] = {{NULL, 0}};
+	char	   *image;
+	uint32		npages;
+
+	choose_config(b, col, true);
+	width = slab_width(b, col);
+	format = rencoder_format_of(&b->config[col]);
+	for (int slot = 0; slot < nslots; slot++)
+		ranges[slot] = keys_that_fit(b, col, slot);
+	for (int first = 0; first < nslots; first += width * 8)
+	{
+		image = format->build(&b->config[col], width, ranges + first, &npages);
+		finish_slab(b, col, first, image, npages);
+		pfree(image);
+	}
+}
+
+/* The header page of a column, and its part of the directory entry. */
+static void
+finish_column(RencoderBuildGroup *b, int col, uint64 horizon, RencoderEntry entry)
+{
+	RencoderHeader header = b->header[col];
+	RencoderEntryColumn *bounds = &entry->column[col];
+	int			nslots = group_slots(b);
+
+	header->config = b->config[col];
+	header->predicted_fpr = b->prediction[col].fpr;
+	header->best_fpr = b->prediction[col].best_fpr;
+	header->sample_stamp = rencoder_designer_stamp(b->designer, col, header->config.coder);
+	bounds->min = PG_UINT64_MAX;
+	bounds->max = 0;
+	for (int slot = 0; slot < nslots; slot++)
+	{
+		const RencoderRangeSummary *r = &b->collector->column[col].range[slot];
+
+		header->min[slot] = r->min;
+		header->max[slot] = r->max;
+		header->distinct[slot] = r->distinct;
+		if (r->has_null)
+			rencoder_set_add(header->has_null, slot);
+		if (r->has_value)
+			rencoder_set_add(header->has_value, slot);
+		bounds->min = Min(bounds->min, r->min);
+		bounds->max = Max(bounds->max, r->max);
+		if (col == 0 && !may_lack_rows(b, slot))
+		{
+			header->horizon[slot] = horizon;
+			rencoder_set_add(header->summarized, slot);
+		}
+	}
+	bounds->config = header->config;
+	bounds->matrix = header->matrix;
+	if (!renc_mask_empty(rencoder_set_get(header->always)))
+		entry->flags |= RENCODER_ENTRY_ALWAYS;
+}
+
+static void
+write_entry(RencoderBuildGroup *b, RencoderEntry entry)
+{
+	BlockNumber blkno = rencoder_directory_make(b->index, &b->meta, b->group, false);
+	Buffer		buf = rencoder_page_read(b->index, blkno, BUFFER_LOCK_EXCLUSIVE,
+										 RENCODER_PAGE_DIRECTORY);
+	RencoderWal *wal = rencoder_wal_begin(b->index, false);
+	char	   *payload = RencoderPageGetPayload(rencoder_wal_register(wal, buf));
+
+	memcpy(rencoder_directory_entry(payload, &b->meta, b->group), entry,
+		   b->meta.entry_size);
+	rencoder_wal_finish(wal);
+	UnlockReleaseBuffer(buf);
+}
+
+static void spill(RencoderBuildGroup *b);
+
+/* Writes the group under construction. */
+static void
+flush_group(RencoderBuildGroup *b)
+{
+	MemoryContext old = MemoryContextSwitchTo(b->group_context);
+	RencoderEntry entry = palloc0(b->meta.entry_size);
+	uint64		horizon;
+
+	rencoder_collect_close(b->collector, group_slots(b));
+	if (b->spilled)
+		spill(b);
+	else
+		begin_headers(b);
+	horizon = rencoder_horizon(b->heap, b->plan->oldest_before,
+							   b->indexInfo->ii_BrokenHotChain ||
+							   b->indexInfo->ii_Concurrent);
+	entry->header = rencoder_space_extend(b->index, b->meta.natts);
+	entry->width = RENC_GROUP_RANGES;
+	entry->epoch = 1;
+	entry->horizon = horizon;
+	for (int col = 0; col < b->meta.natts; col++)
+	{
+		if (!b->spilled)
+			build_column(b, col);
+		finish_column(b, col, horizon, entry);
+		rencoder_wal_write_fresh(b->index, entry->header + col,
+								 RENCODER_PAGE_HEADER, (char *) b->header[col], false);
+	}
+	rencoder_group_seal(entry, &b->meta, b->header[0]);
+	write_entry(b, entry);
+
+	b->ngroups++;
+	b->spilled = false;
+	rencoder_collect_reset(b->collector);
+	MemoryContextSwitchTo(old);
+	MemoryContextReset(b->group_context);
+}
+
+/* Fills the keys of a range into its slab, which is written when it is full. */
+static void
+fill_slot(RencoderBuildGroup *b, int col, int slot)
+{
+	const RencoderConfig *config = &b->config[col];
+	int			width = slab_width(b, col);
+	int			first = slot - slot % (width * 8);
+	bool		last = slot - first == width * 8 - 1 || slot == group_slots(b) - 1;
+	renc_keys	keys = keys_that_fit(b, col, slot);
+	uint32		npages = rencoder_filter_npages(config, width);
+
+	if (slot == first)
+		b->image[col] = rencoder_filter_image(config, width, &npages);
+	if (keys.n > 0)
+		rencoder_filter_fill(b->image[col], config, width, slot - first, &keys);
+	if (last)
+	{
+		finish_slab(b, col, first, b->image[col], npages);
+		pfree(b->image[col]);
+	}
+}
+
+/*
+ * The keys collected are too many to be kept: choose the configuration from
+ * them, fill them in and drop them.
+ */
+static void
+spill(RencoderBuildGroup *b)
+{
+	MemoryContext old = MemoryContextSwitchTo(b->group_context);
+	int			nslots = b->collector->nslots;
+
+	rencoder_collect_close(b->collector, nslots);
+	if (!b->spilled)
+	{
+		begin_headers(b);
+		b->image = palloc0(b->meta.natts * sizeof(char *));
+		for (int col = 0; col < b->meta.natts; col++)
+			choose_config(b, col, false);
+		b->spilled = true;
+		b->nfilled = 0;
+	}
+	for (; b->nfilled < nslots; b->nfilled++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		for (int col = 0; col < b->meta.natts; col++)
+			fill_slot(b, col, b->nfilled);
+	}
+	rencoder_collect_drop_keys(b->collector);
+	MemoryContextSwitchTo(old);
+}
+
+/* Blocks up to "end", exclusive, have been read. */
+static void
+count_blocks(RencoderBuildGroup *b, BlockNumber end)
+{
+	pg_atomic_fetch_add_u64(&b->progress->blocks, end - b->counted);
+	b->counted = end;
+	if (b->reports)
+		rencoder_build_group_report(b->progress);
+}
+
+/* The first row of a block: what need not be done for each row. */
+static void
+begin_block(RencoderBuildGroup *b, BlockNumber block)
+{
+	int			slot = rencoder_slot_of_range(rencoder_range_of_block(&b->meta, block));
+
+	if (block > b->counted)
+		count_blocks(b, block);
+
+	/* Between two ranges is the moment to look at the memory. */
+	if (b->collector->open && slot != b->collector->nslots - 1 &&
+		(b->spilled || rencoder_collect_size(b->collector) > b->plan->memory))
+	{
+		instr_time	start;
+
+		INSTR_TIME_SET_CURRENT(start);
+		spill(b);
+		add_time(&b->writing, start);
+	}
+
+	rencoder_collect_open(b->collector, slot);
+	b->block = block;
+}
+
+static void
+build_callback(Relation index, ItemPointer tid, Datum *values, bool *isnull,
+			   bool tupleIsAlive, void *state)
+{
+	RencoderBuildGroup *b = (RencoderBuildGroup *) state;
+	BlockNumber block = ItemPointerGetBlockNumber(tid);
+
+	if (block != b->block)
+		begin_block(b, block);
+	rencoder_columns_collect_row(index, b->collector, &b->coders, values, isnull, tupleIsAlive);
+	b->totals.index_tuples++;
+}
+
+RencoderBuildGroup *
+rencoder_build_group_create(Relation heap, Relation index, IndexInfo *indexInfo,
+						   const RencoderBuildPlan *plan, RencoderBuildProgress *progress,
+						   RencoderDesignShare *share, bool reports)
+{
+	RencoderBuildGroup *b = palloc0(sizeof(RencoderBuildGroup));
+
+	b->heap = heap;
+	b->index = index;
+	b->indexInfo = indexInfo;
+	b->plan = plan;
+	b->progress = progress;
+	b->reports = reports;
+	b->meta = *rencoder_meta_get(index);
+	for (int col = 0; col < b->meta.natts; col++)
+		rencoder_columns_load_coders(index, col, plan->coder[col], &b->coders);
+	b->collector = rencoder_collect_create(b->meta.natts);
+	b->designer = rencoder_designer_create(index, &b->meta, (double) plan->nranges);
+	b->designer->share = share;
+	b->config = palloc0(b->meta.natts * sizeof(RencoderConfig));
+	b->header = palloc0(b->meta.natts * sizeof(RencoderHeader));
+	b->group_context = AllocSetContextCreate(CurrentMemoryContext, "rencoder group",
+											 ALLOCSET_DEFAULT_SIZES);
+	return b;
+}
+
+void
+rencoder_build_group_run(RencoderBuildGroup *b, uint32 group)
+{
+	uint64		first = (uint64) group * RENC_GROUP_RANGES * b->meta.pages_per_range;
+	uint64		end = first + (uint64) RENC_GROUP_RANGES * b->meta.pages_per_range;
+	instr_time	start;
+	instr_time	start_writing;
+	CommandId	command = current_command();
+
+	CHECK_FOR_INTERRUPTS();
+	INSTR_TIME_SET_CURRENT(start);
+	end = Min(end, b->plan->nblocks);
+	b->group = group;
+	b->counted = (BlockNumber) first;
+	b->block = InvalidBlockNumber;
+
+	/* It is of this group only that INV-9 wants to know. */
+	b->indexInfo->ii_BrokenHotChain = false;
+	b->totals.heap_tuples +=
+		rencoder_heap_read(b->heap, b->index, b->indexInfo, false, (BlockNumber) first,
+						  (BlockNumber) (end - first), build_callback, b);
+	b->totals.broken_hot_chain |= b->indexInfo->ii_BrokenHotChain;
+	b->written_to = current_command() != command;
+	count_blocks(b, (BlockNumber) end);
+
+	INSTR_TIME_SET_CURRENT(start_writing);
+	flush_group(b);
+	add_time(&b->writing, start_writing);
+	add_time(&b->total, start);
+}
+
+RencoderBuildTotals
+rencoder_build_group_finish(RencoderBuildGroup *b)
+{
+	double		total = INSTR_TIME_GET_MILLISEC(b->total);
+	double		choosing = INSTR_TIME_GET_MILLISEC(b->choosing);
+	double		writing = INSTR_TIME_GET_MILLISEC(b->writing);
+	int			searches = 0;
+
+	for (int col = 0; col < b->meta.natts; col++)
+		searches += b->designer->search[col].searches;
+	ereport(DEBUG1,
+			(errmsg_internal("index \"%s\": built %u groups; %.0f ms reading, %.0f ms choosing, %.0f ms writing; %d searches",
+							 RelationGetRelationName(b->index), b->ngroups, total - writing,
+							 choosing, writing - choosing, searches)));
+	return b->totals;
+}
+
+void
+rencoder_build_group_report(RencoderBuildProgress *progress)
+{
+	pgstat_progress_update_param(PROGRESS_SCAN_BLOCKS_DONE,
+								 (int64) pg_atomic_read_u64(&progress->blocks));
+}

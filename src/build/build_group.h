@@ -1,0 +1,93 @@
+/*
+ * build_group.h
+ *		Building groups of a new index: what each process of a build does.
+ *
+ * Groups do not know of each other, so they may be built in any order and by
+ * several processes, each of which reads the block ranges of its group and
+ * writes pages that nobody else refers to.  Nothing is logged; the build logs
+ * the whole fork at its end.
+ *
+ * The caller has made the metapage, the coders and the query samples.
+ */
+#ifndef RENCODER_BUILD_GROUP_H
+#define RENCODER_BUILD_GROUP_H
+
+#include "plan/design_share.h"
+#include "store/group.h"
+
+#include "nodes/execnodes.h"
+#include "port/atomics.h"
+
+/* What all processes of a build go by; does not change. */
+typedef struct RencoderBuildPlan
+{
+	BlockNumber nblocks;		/* of the heap that are read */
+	uint64		nranges;		/* that will be summarized */
+	uint64		oldest_before;	/* rencoder_horizon_before() the first scan */
+	Size		memory;			/* bytes of keys that a process keeps at most,
+								 * beside those of one range */
+	uint32		coder[INDEX_MAX_KEYS];	/* generation of each column's, 0: none */
+} RencoderBuildPlan;
+
+typedef struct RencoderBuildProgress
+{
+	pg_atomic_uint64 blocks;	/* read by all processes */
+} RencoderBuildProgress;
+
+typedef struct RencoderBuildTotals
+{
+	double		heap_tuples;
+	double		index_tuples;
+	bool		broken_hot_chain;	/* met in any group */
+} RencoderBuildTotals;
+
+typedef struct RencoderBuildGroup RencoderBuildGroup;
+
+static inline uint32
+rencoder_groupbuild_ngroups(const RencoderBuildPlan *plan)
+{
+	return (uint32) ((plan->nranges + RENC_GROUP_RANGES - 1) / RENC_GROUP_RANGES);
+}
+
+/*
+ * Is a group a rest of a few ranges, whose filters are made for as many keys as
+ * those of the group before?  If there is one before, that is built first.
+ */
+static inline bool
+rencoder_groupbuild_is_rest(const RencoderBuildPlan *plan, uint32 group)
+{
+	return plan->nranges - (uint64) group * RENC_GROUP_RANGES < RENC_SLICE_RANGES;
+}
+
+/*
+ * A builder, in the current memory context.  *plan, *progress and *share (of the
+ * processes of a parallel build; NULL if there are no others) must live on.
+ * "reports": this process is the one whose progress is looked at.
+ */
+extern RencoderBuildGroup *rencoder_build_group_create(Relation heap, Relation index,
+													  IndexInfo *indexInfo,
+													  const RencoderBuildPlan *plan,
+													  RencoderBuildProgress *progress,
+													  RencoderDesignShare *share,
+													  bool reports);
+
+/*
+ * Reads the ranges of a group and writes its pages, header and directory entry;
+ * the directory page is made if it is not there (only if no other process is at
+ * work: make them before).
+ *
+ * Locks: the caller's on heap and index, as for a build; relation extension.
+ * Runs user code of expression indexes.  Errors: those of a heap scan.
+ */
+extern void rencoder_build_group_run(RencoderBuildGroup *build, uint32 group);
+
+/*
+ * No more groups: what was found in them.  Says at DEBUG1 what the time went
+ * into.
+ */
+extern RencoderBuildTotals rencoder_build_group_finish(RencoderBuildGroup *build);
+
+/* Shows pg_stat_progress_create_index how far the build is. */
+extern void rencoder_build_group_report(RencoderBuildProgress *progress);
+
+#endif							/* RENCODER_BUILD_GROUP_H */

@@ -1,0 +1,302 @@
+/*
+ * build_parallel.c
+ *		Building the groups of a new index by several processes.
+ *
+ * The leader makes metapage, coders, samples and the directory's pages.  Then all
+ * processes, the leader too, take group after group from a shared counter and
+ * build it as a serial build does.  There is nothing to merge: pages come from
+ * extending the index, one process at a time (the lock for that holds between
+ * processes of one parallel operation, too), and each group has a directory
+ * entry of its own.
+ *
+ * Which process builds which group depends on chance, and a search for a shape
+ * starts from the one that any process has found last (design_share.h).  So the shapes
+ * may differ from those of a serial build, or of the next one.
+ *
+ * Processes scan the heap each by itself, with snapshots and horizons of their own.  The
+ * worker's xmin is that of the leader's active snapshot, so what horizon.c says
+ * of a process holds.  Under CREATE INDEX CONCURRENTLY the snapshots of the
+ * groups may be later ones than the leader's; what they miss is inserted when
+ * the index is validated, with a snapshot that is later still.
+ */
+#include "build/build_parallel.h"
+
+#include "access/genam.h"
+#include "access/parallel.h"
+#include "access/table.h"
+#include "access/xact.h"
+#include "catalog/index.h"
+#include "executor/instrument.h"
+#include "pgstat.h"
+#include "storage/condition_variable.h"
+#include "storage/spin.h"
+#include "tcop/tcopprot.h"
+#include "utils/snapmgr.h"
+#include "utils/wait_event.h"
+
+#define KEY_SHARED			UINT64CONST(0xFFB0000000000001)
+#define KEY_QUERY_TEXT		UINT64CONST(0xFFB0000000000002)
+#define KEY_WAL_USAGE		UINT64CONST(0xFFB0000000000003)
+#define KEY_BUFFER_USAGE	UINT64CONST(0xFFB0000000000004)
+
+/* How often the leader that waits for the last groups reports progress. */
+#define REPORT_MS			200
+
+typedef struct Shared
+{
+	Oid			heap;
+	Oid			index;
+	bool		concurrent;
+	uint64		query_id;
+	RencoderBuildPlan plan;
+	uint32		ngroups;		/* that are distributed */
+	pg_atomic_uint32 next_group;
+	RencoderBuildProgress progress;
+	RencoderDesignShare share;
+
+	ConditionVariable worker_done;
+	slock_t		mutex;			/* protects what follows */
+	int			workers_done;
+	RencoderBuildTotals totals; /* of the workers that are done */
+} Shared;
+
+/* What the leader keeps of the parallel operation. */
+typedef struct Leader
+{
+	ParallelContext *pcxt;
+	Shared	   *shared;
+	WalUsage   *wal_usage;		/* of each worker */
+	BufferUsage *buffer_usage;
+} Leader;
+
+PGDLLEXPORT void rencoder_parallelbuild_worker(dsm_segment *seg, shm_toc *toc);
+
+static void
+add_totals(RencoderBuildTotals *sum, const RencoderBuildTotals *totals)
+{
+	sum->heap_tuples += totals->heap_tuples;
+	sum->index_tuples += totals->index_tuples;
+	sum->broken_hot_chain |= totals->broken_hot_chain;
+}
+
+/* Groups that workers may build: the last one may need the one before it. */
+static uint32
+distributed_groups(const RencoderBuildPlan *plan)
+{
+	uint32		ngroups = rencoder_groupbuild_ngroups(plan);
+
+	if (ngroups > 0 && rencoder_groupbuild_is_rest(plan, ngroups - 1))
+		ngroups--;
+	return ngroups;
+}
+
+/* Builds groups until there are no more. */
+static void
+build_groups(RencoderBuildGroup *build, Shared *shared)
+{
+	for (;;)
+	{
+		uint32		group = pg_atomic_fetch_add_u32(&shared->next_group, 1);
+
+		if (group >= shared->ngroups)
+			break;
+		rencoder_build_group_run(build, group);
+	}
+}
+
+static void *
+store_chunk(ParallelContext *pcxt, uint64 key, Size size)
+{
+	void	   *chunk = shm_toc_allocate(pcxt->toc, size);
+
+	shm_toc_insert(pcxt->toc, key, chunk);
+	return chunk;
+}
+
+static void
+estimate_chunk(ParallelContext *pcxt, Size size)
+{
+	shm_toc_estimate_chunk(&pcxt->estimator, size);
+	shm_toc_estimate_keys(&pcxt->estimator, 1);
+}
+
+static void
+init_shared(Shared *shared, Relation heap, Relation index, const IndexInfo *indexInfo,
+			const RencoderBuildPlan *plan)
+{
+	memset(shared, 0, sizeof(*shared));
+	shared->heap = RelationGetRelid(heap);
+	shared->index = RelationGetRelid(index);
+	shared->concurrent = indexInfo->ii_Concurrent;
+	shared->query_id = pgstat_get_my_query_id();
+	shared->plan = *plan;
+	shared->ngroups = distributed_groups(plan);
+	pg_atomic_init_u32(&shared->next_group, 0);
+	pg_atomic_init_u64(&shared->progress.blocks, 0);
+	rencoder_design_share_init(&shared->share);
+	ConditionVariableInit(&shared->worker_done);
+	SpinLockInit(&shared->mutex);
+}
+
+/*
+ * Enters parallel mode and launches workers; false if there are none, and
+ * parallel mode is left.
+ */
+static bool
+launch(Leader *leader, int nworkers, Relation heap, Relation index,
+	   const IndexInfo *indexInfo, const RencoderBuildPlan *plan)
+{
+	Size		query_size = debug_query_string ? strlen(debug_query_string) + 1 : 0;
+	ParallelContext *pcxt;
+
+	EnterParallelMode();
+	leader->pcxt = pcxt = CreateParallelContext("rencoder", "rencoder_parallelbuild_worker",
+												nworkers);
+	estimate_chunk(pcxt, sizeof(Shared));
+	estimate_chunk(pcxt, mul_size(sizeof(WalUsage), nworkers));
+	estimate_chunk(pcxt, mul_size(sizeof(BufferUsage), nworkers));
+	if (query_size > 0)
+		estimate_chunk(pcxt, query_size);
+	InitializeParallelDSM(pcxt);
+	if (pcxt->seg != NULL)
+	{
+		leader->shared = store_chunk(pcxt, KEY_SHARED, sizeof(Shared));
+		init_shared(leader->shared, heap, index, indexInfo, plan);
+		leader->wal_usage = store_chunk(pcxt, KEY_WAL_USAGE,
+										mul_size(sizeof(WalUsage), nworkers));
+		leader->buffer_usage = store_chunk(pcxt, KEY_BUFFER_USAGE,
+										   mul_size(sizeof(BufferUsage), nworkers));
+		if (query_size > 0)
+			memcpy(store_chunk(pcxt, KEY_QUERY_TEXT, query_size), debug_query_string,
+				   query_size);
+		LaunchParallelWorkers(pcxt);
+	}
+	if (pcxt->nworkers_launched > 0)
+		return true;
+	DestroyParallelContext(pcxt);
+	ExitParallelMode();
+	return false;
+}
+
+/* Until the workers are done with their last groups. */
+static void
+wait_for_workers(Leader *leader)
+{
+	Shared	   *shared = leader->shared;
+	ParallelContext *pcxt = leader->pcxt;
+
+	/* A worker that could not be started is an error, not waited for. */
+	WaitForParallelWorkersToAttach(pcxt);
+	ConditionVariablePrepareToSleep(&shared->worker_done);
+	for (;;)
+	{
+		int			done;
+
+		SpinLockAcquire(&shared->mutex);
+		done = shared->workers_done;
+		SpinLockRelease(&shared->mutex);
+		rencoder_build_group_report(&shared->progress);
+		if (done == pcxt->nworkers_launched)
+			break;
+		(void) ConditionVariableTimedSleep(&shared->worker_done, REPORT_MS,
+										   WAIT_EVENT_PARALLEL_CREATE_INDEX_SCAN);
+	}
+	ConditionVariableCancelSleep();
+}
+
+/* Adds up what the workers did, and leaves parallel mode. */
+static void
+finish(Leader *leader, RencoderBuildTotals *totals)
+{
+	ParallelContext *pcxt = leader->pcxt;
+
+	WaitForParallelWorkersToFinish(pcxt);
+	for (int i = 0; i < pcxt->nworkers_launched; i++)
+		InstrAccumParallelQuery(&leader->buffer_usage[i], &leader->wal_usage[i]);
+	add_totals(totals, &leader->shared->totals);
+	DestroyParallelContext(pcxt);
+	ExitParallelMode();
+}
+
+/* Makes all directory pages, so that processes need not agree who does. */
+static void
+make_directory(Relation index, const RencoderBuildPlan *plan)
+{
+	const RencoderMeta meta = *rencoder_meta_get(index);
+	uint32		ngroups = rencoder_groupbuild_ngroups(plan);
+
+	for (uint64 group = 0; group < ngroups; group += meta.entries_per_page)
+		rencoder_directory_make(index, &meta, (uint32) group, false);
+}
+
+bool
+rencoder_build_parallel(Relation heap, Relation index, IndexInfo *indexInfo,
+					   RencoderBuildPlan *plan, RencoderBuildTotals *totals)
+{
+	uint32		ngroups = distributed_groups(plan);
+	RencoderBuildGroup *build;
+	Leader		leader;
+	int			nworkers;
+
+	/* Parallel operations hand the active snapshot on. */
+	if (ngroups < 2 || !ActiveSnapshotSet())
+		return false;
+	nworkers = Min(rencoder_build_workers(heap, index, indexInfo), (int) ngroups - 1);
+	if (nworkers <= 0)
+		return false;
+
+	make_directory(index, plan);
+	plan->memory = (Size) maintenance_work_mem * 1024 / 2 / (nworkers + 1);
+	memset(&leader, 0, sizeof(leader));
+	if (!launch(&leader, nworkers, heap, index, indexInfo, plan))
+		return false;
+	build = rencoder_build_group_create(heap, index, indexInfo, plan, &leader.shared->progress,
+									   &leader.shared->share, true);
+	build_groups(build, leader.shared);
+	wait_for_workers(&leader);
+	if (ngroups < rencoder_groupbuild_ngroups(plan))
+		rencoder_build_group_run(build, ngroups);
+	*totals = rencoder_build_group_finish(build);
+	finish(&leader, totals);
+	return true;
+}
+
+void
+rencoder_parallelbuild_worker(dsm_segment *seg, shm_toc *toc)
+{
+	Shared	   *shared = shm_toc_lookup(toc, KEY_SHARED, false);
+	WalUsage   *wal_usage = shm_toc_lookup(toc, KEY_WAL_USAGE, false);
+	BufferUsage *buffer_usage = shm_toc_lookup(toc, KEY_BUFFER_USAGE, false);
+	LOCKMODE	heap_lock = shared->concurrent ? ShareUpdateExclusiveLock : ShareLock;
+	LOCKMODE	index_lock = shared->concurrent ? RowExclusiveLock : AccessExclusiveLock;
+	RencoderBuildGroup *build;
+	RencoderBuildTotals totals;
+	IndexInfo  *indexInfo;
+	Relation	heap;
+	Relation	index;
+
+	debug_query_string = shm_toc_lookup(toc, KEY_QUERY_TEXT, true);
+	pgstat_report_activity(STATE_RUNNING, debug_query_string);
+	pgstat_report_query_id(shared->query_id, false);
+
+	/* The locks that the leader has; so those do not conflict. */
+	heap = table_open(shared->heap, heap_lock);
+	index = index_open(shared->index, index_lock);
+	indexInfo = BuildIndexInfo(index);
+	indexInfo->ii_Concurrent = shared->concurrent;
+
+	InstrStartParallelQuery();
+	build = rencoder_build_group_create(heap, index, indexInfo, &shared->plan,
+									   &shared->progress, &shared->share, false);
+	build_groups(build, shared);
+	totals = rencoder_build_group_finish(build);
+	InstrEndParallelQuery(&buffer_usage[ParallelWorkerNumber], &wal_usage[ParallelWorkerNumber]);
+
+	SpinLockAcquire(&shared->mutex);
+	shared->workers_done++;
+	add_totals(&shared->totals, &totals);
+	SpinLockRelease(&shared->mutex);
+	ConditionVariableSignal(&shared->worker_done);
+	index_close(index, index_lock);
+	table_close(heap, heap_lock);
+}

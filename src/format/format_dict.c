@@ -1,0 +1,455 @@
+/*
+ * format_dict.c
+ *		Group format: exact dictionary, for columns with few distinct values.
+ *
+ * The pages of a slab are those of src/filter/renc_dict.h: one data page, or
+ * a fence page and data pages in key order.
+ */
+#include "format/format.h"
+
+#include "filter/renc_dict.h"
+#include "utils/memutils.h"
+
+/* Has the slab a fence page, and what is its number of data pages? */
+static inline bool
+has_fence(const RencoderSlab *slab)
+{
+	return slab->extent.npages > 1;
+}
+
+static inline uint32
+data_pages(const RencoderSlab *slab)
+{
+	return has_fence(slab) ? slab->extent.npages - 1 : 1;
+}
+
+static inline BlockNumber
+data_block(const RencoderSlab *slab, uint32 page)
+{
+	return slab->extent.start + page + (has_fence(slab) ? 1 : 0);
+}
+
+static char *
+dict_build(const RencoderConfig *config, int width, const renc_keys *ranges,
+		   uint32 *npages)
+{
+	uint64	   *keys;
+	renc_mask  *masks;
+	size_t		nkeys = rencoder_collect_distinct(ranges, width * 8, &keys, &masks);
+	char	   *image;
+
+	*npages = renc_dict_npages(nkeys, RENCODER_PAYLOAD_SIZE, width);
+	if (*npages == 0)
+		elog(ERROR, "dictionary of %zu keys is too large", nkeys);
+	image = MemoryContextAllocHuge(CurrentMemoryContext,
+								   (Size) *npages * RENCODER_PAYLOAD_SIZE);
+	renc_dict_build((uint8 *) image, RENCODER_PAYLOAD_SIZE, width, keys, masks, nkeys);
+	pfree(keys);
+	pfree(masks);
+	return image;
+}
+
+/* A fence or data page for a scan; NULL, with fault set, if it is damaged. */
+static const uint8 *
+probe_dict_page(RencoderProbe *probe, const RencoderSlab *slab, BlockNumber blkno,
+				bool fence)
+{
+	const uint8 *payload = rencoder_probe_page(probe, blkno, RENCODER_PAGE_DICT);
+	const char *reason = NULL;
+
+	if (payload == NULL)
+		return NULL;
+	if (fence ?
+		!renc_dict_check_fence(payload, RENCODER_PAYLOAD_SIZE, data_pages(slab), &reason) :
+		!renc_dict_check_page(payload, RENCODER_PAYLOAD_SIZE, slab->width, &reason))
+	{
+		rencoder_probe_fault(probe, blkno, "A dictionary page is damaged.");
+		return NULL;
+	}
+	return payload;
+}
+
+/* Adds the ranges of one data page to the result; false if it is damaged. */
+static bool
+probe_data_page(RencoderProbe *probe, const RencoderSlab *slab, uint32 p,
+				renc_mask *result)
+{
+	const uint8 *page = probe_dict_page(probe, slab, data_block(slab, p), false);
+
+	if (page == NULL)
+		return false;
+	*result = renc_mask_or(*result,
+						   renc_dict_probe(page, RENCODER_PAYLOAD_SIZE, slab->width,
+										   &probe->query));
+	return true;
+}
+
+static renc_mask
+dict_probe(RencoderProbe *probe, const RencoderSlab *slab, renc_mask candidates)
+{
+	renc_mask	result = renc_mask_none();
+	const uint8 *page;
+	uint8	   *fence;
+	uint32		last;
+
+	rencoder_probe_visit(probe, false); /* no page is asked for twice */
+	if (!has_fence(slab))
+	{
+		if (!probe_data_page(probe, slab, 0, &result))
+			return candidates;
+		rencoder_probe_release(probe);
+		return renc_mask_and(result, candidates);
+	}
+
+	/* The page is given up before the next one is read. */
+	page = probe_dict_page(probe, slab, slab->extent.start, true);
+	if (page == NULL)
+		return candidates;
+	fence = palloc(RENCODER_PAYLOAD_SIZE);
+	memcpy(fence, page, RENCODER_PAYLOAD_SIZE);
+	last = renc_dict_route(fence, probe->query.hull_hi);
+	for (uint32 p = renc_dict_route(fence, probe->query.hull_lo); p <= last; p++)
+	{
+		if (!renc_dict_page_meets(fence, data_pages(slab), p, &probe->query))
+			continue;
+		if (!probe_data_page(probe, slab, p, &result))
+			result = candidates;
+		if (renc_mask_empty(renc_mask_andnot(candidates, result)))
+			break;
+	}
+	pfree(fence);
+	rencoder_probe_release(probe);
+	return renc_mask_and(result, candidates);
+}
+
+/* Reads and locks a dictionary page; raises an error if it is damaged. */
+static Buffer
+read_dict_page(const RencoderSlab *slab, BlockNumber blkno, bool fence, int lockmode)
+{
+	Buffer		buf = rencoder_page_read(slab->index, blkno, lockmode,
+										 RENCODER_PAGE_DICT);
+	const uint8 *payload = (const uint8 *) RencoderPageGetPayload(BufferGetPage(buf));
+	const char *reason;
+
+	if (fence ?
+		!renc_dict_check_fence(payload, RENCODER_PAYLOAD_SIZE, data_pages(slab), &reason) :
+		!renc_dict_check_page(payload, RENCODER_PAYLOAD_SIZE, slab->width, &reason))
+	{
+		UnlockReleaseBuffer(buf);
+		rencoder_page_corrupted(slab->index, blkno, psprintf("The %s.", reason));
+	}
+	return buf;
+}
+
+/* The block that holds or would hold "key". */
+static BlockNumber
+route_block(const RencoderSlab *slab, uint64 key)
+{
+	uint32		page = 0;
+
+	if (has_fence(slab))
+	{
+		Buffer		buf = read_dict_page(slab, slab->extent.start, true,
+										 BUFFER_LOCK_SHARE);
+
+		page = renc_dict_route((const uint8 *) RencoderPageGetPayload(BufferGetPage(buf)),
+							   key);
+		UnlockReleaseBuffer(buf);
+	}
+	return data_block(slab, page);
+}
+
+/* Is the bit of (key, slot) set in a data page? */
+static bool
+is_present(const uint8 *payload, int width, uint64 key, unsigned int slot)
+{
+	renc_interval interval = {key, key};
+	renc_interval_set set = {&interval, 1};
+	renc_query	query = renc_query_intervals(&set);
+
+	return renc_mask_test(renc_dict_probe(payload, RENCODER_PAYLOAD_SIZE, width, &query),
+						  slot);
+}
+
+static RencoderInsertResult
+dict_insert(const RencoderSlab *slab, unsigned int slot, uint64 key)
+{
+	BlockNumber blkno = route_block(slab, key);
+	Buffer		buf = read_dict_page(slab, blkno, false, BUFFER_LOCK_SHARE);
+	RencoderWal *wal;
+	renc_dict_result result;
+	bool		present;
+
+	/* Few distinct values: nearly always it is there. */
+	present = is_present((const uint8 *) RencoderPageGetPayload(BufferGetPage(buf)),
+						 slab->width, key, slot);
+	UnlockReleaseBuffer(buf);
+	if (present)
+		return RENCODER_INSERT_PRESENT;
+
+	buf = read_dict_page(slab, blkno, false, BUFFER_LOCK_EXCLUSIVE);
+	wal = rencoder_wal_begin(slab->index, true);
+	result = renc_dict_set((uint8 *) RencoderPageGetPayload(rencoder_wal_register(wal, buf)),
+						   RENCODER_PAYLOAD_SIZE, slab->width, key, slot);
+	if (result == RENC_DICT_ADDED)
+		rencoder_wal_finish(wal);
+	else
+		rencoder_wal_abort(wal);
+	UnlockReleaseBuffer(buf);
+
+	switch (result)
+	{
+		case RENC_DICT_PRESENT:
+			return RENCODER_INSERT_PRESENT;
+		case RENC_DICT_ADDED:
+			return RENCODER_INSERT_ADDED;
+		case RENC_DICT_FULL:
+			break;
+	}
+	return RENCODER_INSERT_REFUSED;
+}
+
+static renc_mask
+dict_merge(const RencoderSlab *slab, const renc_keys *ranges)
+{
+	renc_mask	refused = renc_mask_none();
+
+	for (int slot = 0; slot < slab->width * 8; slot++)
+	{
+		for (size_t i = 0; i < ranges[slot].n; i++)
+		{
+			CHECK_FOR_INTERRUPTS();
+			if (dict_insert(slab, slot, ranges[slot].key[i]) == RENCODER_INSERT_REFUSED)
+			{
+				renc_mask_set(&refused, slot);
+				break;
+			}
+		}
+	}
+	return refused;
+}
+
+static void
+dict_clear(const RencoderSlab *slab, renc_mask slots)
+{
+	for (uint32 p = 0; p < data_pages(slab); p++)
+	{
+		Buffer		buf;
+		RencoderWal *wal;
+
+		CHECK_FOR_INTERRUPTS();
+		buf = read_dict_page(slab, data_block(slab, p), false, BUFFER_LOCK_EXCLUSIVE);
+		wal = rencoder_wal_begin(slab->index, true);
+		if (renc_dict_clear((uint8 *) RencoderPageGetPayload(rencoder_wal_register(wal, buf)),
+							RENCODER_PAYLOAD_SIZE, slab->width, slots))
+			rencoder_wal_finish(wal);
+		else
+			rencoder_wal_abort(wal);
+		UnlockReleaseBuffer(buf);
+	}
+}
+
+static void
+dict_count(const RencoderSlab *slab, renc_mask slots, uint32 *counts)
+{
+	for (uint32 p = 0; p < data_pages(slab); p++)
+	{
+		const uint8 *payload;
+		Buffer		buf;
+
+		CHECK_FOR_INTERRUPTS();
+		buf = read_dict_page(slab, data_block(slab, p), false, BUFFER_LOCK_SHARE);
+		payload = (const uint8 *) RencoderPageGetPayload(BufferGetPage(buf));
+		for (uint32 i = 0; i < renc_dict_nentries(payload); i++)
+		{
+			renc_mask	mask;
+
+			(void) renc_dict_entry(payload, RENCODER_PAYLOAD_SIZE, slab->width, i, &mask);
+			for (int slot = 0; slot < slab->width * 8; slot++)
+				counts[slot] += renc_mask_test(mask, slot);
+		}
+		UnlockReleaseBuffer(buf);
+	}
+}
+
+/* A copy of a page's payload, read under share lock. */
+static uint8 *
+copy_dict_page(const RencoderSlab *slab, BlockNumber blkno, bool fence)
+{
+	Buffer		buf = read_dict_page(slab, blkno, fence, BUFFER_LOCK_SHARE);
+	uint8	   *copy = palloc(RENCODER_PAYLOAD_SIZE);
+
+	memcpy(copy, RencoderPageGetPayload(BufferGetPage(buf)), RENCODER_PAYLOAD_SIZE);
+	UnlockReleaseBuffer(buf);
+	return copy;
+}
+
+static void
+dict_check(const RencoderSlab *slab)
+{
+	uint8	   *fence = NULL;
+	const char *reason;
+
+	if (has_fence(slab))
+	{
+		fence = copy_dict_page(slab, slab->extent.start, true);
+		if (!renc_dict_check_fence_keys(fence, &reason))
+			rencoder_page_corrupted(slab->index, slab->extent.start,
+									psprintf("The %s.", reason));
+	}
+	for (uint32 p = 0; p < data_pages(slab); p++)
+	{
+		uint8	   *page;
+		uint64		lo = 0;
+		uint64		hi = PG_UINT64_MAX;
+
+		CHECK_FOR_INTERRUPTS();
+		page = copy_dict_page(slab, data_block(slab, p), false);
+		if (fence)
+			renc_dict_page_bounds(fence, data_pages(slab), p, &lo, &hi);
+		if (!renc_dict_check_keys(page, lo, hi, &reason))
+			rencoder_page_corrupted(slab->index, data_block(slab, p),
+									psprintf("The %s.", reason));
+		pfree(page);
+	}
+	if (fence)
+		pfree(fence);
+}
+
+static char *
+dict_describe(const RencoderConfig *config)
+{
+	return pstrdup("exact");
+}
+
+static uint32
+count_bits(const RencoderSlab *slab, const uint8 *page)
+{
+	return renc_dict_nbits(page, RENCODER_PAYLOAD_SIZE, slab->width);
+}
+
+/* The entries of one slice as keys of its 8 ranges. */
+static void
+read_slice(const RencoderSlab *slab, RencoderCollector *c, int slice, uint32 *nbits)
+{
+	uint8	  **page = palloc(data_pages(slab) * sizeof(uint8 *));
+	renc_mask	mask;
+
+	for (uint32 p = 0; p < data_pages(slab); p++)
+	{
+		rencoder_vacuum_delay_point();
+		page[p] = copy_dict_page(slab, data_block(slab, p), false);
+		nbits[p] = count_bits(slab, page[p]);
+	}
+
+	/* The collector wants range after range. */
+	for (int slot = 0; slot < RENC_SLICE_RANGES; slot++)
+	{
+		rencoder_collect_open(c, slice * RENC_SLICE_RANGES + slot);
+		for (uint32 p = 0; p < data_pages(slab); p++)
+		{
+			CHECK_FOR_INTERRUPTS();
+			for (uint32 i = 0; i < renc_dict_nentries(page[p]); i++)
+			{
+				uint64		key = renc_dict_entry(page[p], RENCODER_PAYLOAD_SIZE,
+												  slab->width, i, &mask);
+
+				if (renc_mask_test(mask, slot))
+					rencoder_collect_add(c, 0, key);
+			}
+		}
+	}
+	for (uint32 p = 0; p < data_pages(slab); p++)
+		pfree(page[p]);
+	pfree(page);
+}
+
+RencoderCollector *
+rencoder_dict_read_slices(Relation index, const RencoderConfig *config,
+						  const RencoderExtent *slices, RencoderDictMarks *marks)
+{
+	RencoderCollector *c = rencoder_collect_create(1);
+
+	for (int s = 0; s < RENC_GROUP_SLICES; s++)
+	{
+		RencoderSlab slab = {index, config, slices[s], RENC_SLICE_WIDTH, false};
+
+		marks->nbits[s] = palloc(data_pages(&slab) * sizeof(uint32));
+		read_slice(&slab, c, s, marks->nbits[s]);
+	}
+	rencoder_collect_close(c, RENC_GROUP_RANGES);
+	return c;
+}
+
+/* Adds the entries of a slice's page to the matrix. */
+static void
+insert_page(const RencoderSlab *new, const RencoderSlab *slab, const uint8 *page,
+			int slice, renc_mask *skip)
+{
+	const RencoderFormat *format = rencoder_format_of(new->config);
+
+	for (uint32 i = 0; i < renc_dict_nentries(page); i++)
+	{
+		renc_mask	mask;
+		uint64		key = renc_dict_entry(page, RENCODER_PAYLOAD_SIZE, slab->width, i,
+										  &mask);
+
+		for (int slot = 0; slot < RENC_SLICE_RANGES; slot++)
+		{
+			int			range = slice * RENC_SLICE_RANGES + slot;
+
+			if (renc_mask_test(mask, slot) && !renc_mask_test(*skip, range) &&
+				format->insert(new, range, key) == RENCODER_INSERT_REFUSED)
+				renc_mask_set(skip, range);
+		}
+	}
+}
+
+int
+rencoder_dict_catch_up(const RencoderConfig *config, const RencoderExtent *slices,
+					   RencoderDictMarks *marks, const RencoderSlab *new,
+					   renc_mask *skip)
+{
+	int			changed = 0;
+
+	for (int s = 0; s < RENC_GROUP_SLICES; s++)
+	{
+		RencoderSlab slab = {new->index, config, slices[s], RENC_SLICE_WIDTH, false};
+
+		for (uint32 p = 0; p < data_pages(&slab); p++)
+		{
+			Buffer		buf = read_dict_page(&slab, data_block(&slab, p), false,
+											 BUFFER_LOCK_SHARE);
+			const uint8 *payload = (const uint8 *) RencoderPageGetPayload(BufferGetPage(buf));
+			uint32		nbits = count_bits(&slab, payload);
+			uint8	   *copy = NULL;
+
+			if (nbits != marks->nbits[s][p])
+			{
+				copy = palloc(RENCODER_PAYLOAD_SIZE);
+				memcpy(copy, payload, RENCODER_PAYLOAD_SIZE);
+			}
+			UnlockReleaseBuffer(buf);
+			if (copy == NULL)
+				continue;
+			insert_page(new, &slab, copy, s, skip);
+			pfree(copy);
+			marks->nbits[s][p] = nbits;
+			changed++;
+		}
+	}
+	return changed;
+}
+
+const RencoderFormat rencoder_format_dict = {
+	.name = "dictionary",
+	.page_id = RENCODER_PAGE_DICT,
+	.build = dict_build,
+	.probe = dict_probe,
+	.insert = dict_insert,
+	.merge = dict_merge,
+	.clear = dict_clear,
+	.count = dict_count,
+	.check = dict_check,
+	.describe = dict_describe,
+};

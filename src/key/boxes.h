@@ -1,0 +1,29 @@
+/*
+ * boxes.h
+ *		Sets of keys of points as lists of boxes.
+ */
+#ifndef RENCODER_BOXES_H
+#define RENCODER_BOXES_H
+
+#include "base/compat.h"
+
+#include "filter/renc_zorder.h"
+
+typedef struct RencoderBoxes
+{
+	renc_box   *box;			/* palloc'd, possibly huge; NULL if never used */
+	size_t		n;
+	size_t		capacity;
+} RencoderBoxes;
+
+/* Appends the cells from lo to hi of each axis; nothing if lo > hi in one. */
+extern void rencoder_boxes_add(RencoderBoxes *list, uint32 xlo, uint32 xhi,
+							   uint32 ylo, uint32 yhi);
+
+/*
+ * Leaves of "list" what is also in "other", or more than that if saying it
+ * would take too many boxes.
+ */
+extern void rencoder_boxes_intersect(RencoderBoxes *list, const RencoderBoxes *other);
+
+#endif							/* RENCODER_BOXES_H */

@@ -1,0 +1,253 @@
+/*
+ * collect.c
+ *		Collecting the distinct keys of block ranges during a heap scan.
+ */
+#include "key/collect.h"
+
+#include "utils/memutils.h"
+
+/* sort_uint64: PostgreSQL's own sort, specialized. */
+#define ST_SORT sort_uint64
+#define ST_ELEMENT_TYPE uint64
+#define ST_COMPARE(a, b) (*(a) < *(b) ? -1 : (*(a) > *(b) ? 1 : 0))
+#define ST_SCOPE static
+#define ST_DEFINE
+#include "lib/sort_template.h"
+
+/* A key with the slot that holds it, for merging the slots of a group. */
+typedef struct SlotKey
+{
+	uint64		key;
+	uint32		slot;
+} SlotKey;
+
+#define ST_SORT sort_slot_keys
+#define ST_ELEMENT_TYPE SlotKey
+#define ST_COMPARE(a, b) ((a)->key < (b)->key ? -1 : ((a)->key > (b)->key ? 1 : 0))
+#define ST_SCOPE static
+#define ST_DEFINE
+#include "lib/sort_template.h"
+
+#define INITIAL_KEYS	1024
+
+RencoderCollector *
+rencoder_collect_create(int natts)
+{
+	RencoderCollector *c = palloc0(sizeof(RencoderCollector));
+
+	c->natts = natts;
+	c->row_context = AllocSetContextCreate(CurrentMemoryContext, "rencoder row",
+										   ALLOCSET_SMALL_SIZES);
+	c->column = palloc0(natts * sizeof(RencoderCollectedColumn));
+	for (int col = 0; col < natts; col++)
+	{
+		c->column[col].allocated = INITIAL_KEYS;
+		c->column[col].key = palloc(INITIAL_KEYS * sizeof(uint64));
+	}
+	return c;
+}
+
+void
+rencoder_collect_free(RencoderCollector *c)
+{
+	for (int col = 0; col < c->natts; col++)
+		pfree(c->column[col].key);
+	pfree(c->column);
+	MemoryContextDelete(c->row_context);
+	pfree(c);
+}
+
+void
+rencoder_collect_reset(RencoderCollector *c)
+{
+	c->nslots = 0;
+	c->open = false;
+	for (int col = 0; col < c->natts; col++)
+		c->column[col].nkeys = 0;
+}
+
+static void
+begin_slot(RencoderCollector *c)
+{
+	for (int col = 0; col < c->natts; col++)
+	{
+		RencoderCollectedColumn *column = &c->column[col];
+		RencoderRangeSummary *range = &column->range[c->nslots];
+
+		column->start[c->nslots] = column->nkeys;
+		range->min = PG_UINT64_MAX;
+		range->max = 0;
+		range->distinct = 0;
+		range->has_null = false;
+		range->has_value = false;
+		range->keyless = false;
+	}
+	c->nslots++;
+	c->open = true;
+}
+
+/* Sorts the open slot's keys and drops the duplicates. */
+static void
+end_slot(RencoderCollector *c)
+{
+	for (int col = 0; col < c->natts; col++)
+	{
+		RencoderCollectedColumn *column = &c->column[col];
+		RencoderRangeSummary *range = &column->range[c->nslots - 1];
+		uint64	   *key = column->key + column->start[c->nslots - 1];
+		size_t		n = column->nkeys - column->start[c->nslots - 1];
+		size_t		kept = 0;
+
+		if (n > 0)
+		{
+			sort_uint64(key, n);
+			for (size_t i = 1; i < n; i++)
+			{
+				if (key[i] != key[kept])
+					key[++kept] = key[i];
+			}
+			kept++;
+			range->min = key[0];
+			range->max = key[kept - 1];
+			range->has_value = true;
+		}
+		if (range->keyless)
+		{
+			range->min = 0;
+			range->max = PG_UINT64_MAX;
+			range->has_value = true;
+		}
+		range->distinct = (uint32) kept;
+		column->nkeys = column->start[c->nslots - 1] + kept;
+		column->start[c->nslots] = column->nkeys;
+	}
+	c->open = false;
+}
+
+void
+rencoder_collect_open(RencoderCollector *c, int slot)
+{
+	Assert(slot >= c->nslots - 1 && slot < RENC_GROUP_RANGES);
+	if (c->open && slot == c->nslots - 1)
+		return;
+	if (c->open)
+		end_slot(c);
+	while (c->nslots < slot)
+	{
+		begin_slot(c);
+		end_slot(c);
+	}
+	begin_slot(c);
+}
+
+void
+rencoder_collect_add(RencoderCollector *c, int col, uint64 key)
+{
+	RencoderCollectedColumn *column = &c->column[col];
+
+	Assert(c->open);
+	if (column->nkeys == column->allocated)
+	{
+		column->allocated *= 2;
+		column->key = repalloc_huge(column->key, column->allocated * sizeof(uint64));
+	}
+	column->key[column->nkeys++] = key;
+}
+
+void
+rencoder_collect_add_null(RencoderCollector *c, int col)
+{
+	Assert(c->open);
+	c->column[col].range[c->nslots - 1].has_null = true;
+}
+
+void
+rencoder_collect_add_keyless(RencoderCollector *c, int col)
+{
+	Assert(c->open);
+	c->column[col].range[c->nslots - 1].keyless = true;
+}
+
+void
+rencoder_collect_close(RencoderCollector *c, int nslots)
+{
+	if (c->open)
+		end_slot(c);
+	while (c->nslots < nslots)
+	{
+		begin_slot(c);
+		end_slot(c);
+	}
+}
+
+void
+rencoder_collect_drop_keys(RencoderCollector *c)
+{
+	Assert(!c->open);
+	for (int col = 0; col < c->natts; col++)
+	{
+		c->column[col].nkeys = 0;
+		memset(c->column[col].start, 0, sizeof(c->column[col].start));
+	}
+}
+
+renc_keys
+rencoder_collect_keys(const RencoderCollector *c, int col, int slot)
+{
+	const RencoderCollectedColumn *column = &c->column[col];
+	renc_keys	keys;
+
+	Assert(slot < c->nslots - (c->open ? 1 : 0));
+	keys.key = column->key + column->start[slot];
+	keys.n = column->start[slot + 1] - column->start[slot];
+	return keys;
+}
+
+Size
+rencoder_collect_size(const RencoderCollector *c)
+{
+	Size		size = 0;
+
+	for (int col = 0; col < c->natts; col++)
+		size += c->column[col].nkeys * sizeof(uint64);
+	return size;
+}
+
+size_t
+rencoder_collect_distinct(const renc_keys *ranges, int nranges,
+						  uint64 **keys, renc_mask **masks)
+{
+	size_t		n = 0;
+	size_t		kept = 0;
+	SlotKey    *all;
+
+	for (int r = 0; r < nranges; r++)
+		n += ranges[r].n;
+	all = MemoryContextAllocHuge(CurrentMemoryContext, Max(n, 1) * sizeof(SlotKey));
+	n = 0;
+	for (int r = 0; r < nranges; r++)
+	{
+		for (size_t i = 0; i < ranges[r].n; i++)
+		{
+			all[n].key = ranges[r].key[i];
+			all[n].slot = r;
+			n++;
+		}
+	}
+	sort_slot_keys(all, n);
+
+	*keys = MemoryContextAllocHuge(CurrentMemoryContext, Max(n, 1) * sizeof(uint64));
+	*masks = MemoryContextAllocHuge(CurrentMemoryContext, Max(n, 1) * sizeof(renc_mask));
+	for (size_t i = 0; i < n; i++)
+	{
+		if (i == 0 || all[i].key != all[i - 1].key)
+		{
+			(*keys)[kept] = all[i].key;
+			(*masks)[kept] = renc_mask_none();
+			kept++;
+		}
+		renc_mask_set(&(*masks)[kept - 1], all[i].slot);
+	}
+	pfree(all);
+	return kept;
+}

@@ -1,0 +1,137 @@
+/*
+ * encode.c
+ *		Keys of types that are integers inside: integers, object identifiers,
+ *		dates and times, money, log positions, transaction ids.
+ *
+ * encode.h says what a key function must do.
+ */
+#include "key/encode.h"
+
+#include "datatype/timestamp.h"
+#include "utils/cash.h"
+#include "utils/date.h"
+#include "utils/pg_lsn.h"
+#include "utils/timestamp.h"
+#include "utils/xid8.h"
+
+/* The first day that no timestamp can represent. */
+#define TIMESTAMP_END_DATE	(TIMESTAMP_END_JULIAN - POSTGRES_EPOCH_JDATE)
+
+/*
+ * No zone of PostgreSQL is further from UTC than this: a POSIX-style time zone
+ * may say up to 167:59 hours, and daylight-saving time an hour more.
+ */
+#define MAX_ZONE_OFFSET		(8 * USECS_PER_DAY)
+
+PG_FUNCTION_INFO_V1(rencoder_int2_key);
+PG_FUNCTION_INFO_V1(rencoder_int4_key);
+PG_FUNCTION_INFO_V1(rencoder_int8_key);
+PG_FUNCTION_INFO_V1(rencoder_oid_key);
+PG_FUNCTION_INFO_V1(rencoder_date_key);
+PG_FUNCTION_INFO_V1(rencoder_timestamp_key);
+PG_FUNCTION_INFO_V1(rencoder_timestamptz_key);
+PG_FUNCTION_INFO_V1(rencoder_zone_slack);
+PG_FUNCTION_INFO_V1(rencoder_time_key);
+PG_FUNCTION_INFO_V1(rencoder_money_key);
+PG_FUNCTION_INFO_V1(rencoder_pg_lsn_key);
+PG_FUNCTION_INFO_V1(rencoder_xid8_key);
+
+/* Integers of all widths share one key space. */
+Datum
+rencoder_int2_key(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_KEY(INT64_KEY(PG_GETARG_INT16(0)));
+}
+
+Datum
+rencoder_int4_key(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_KEY(INT64_KEY(PG_GETARG_INT32(0)));
+}
+
+Datum
+rencoder_int8_key(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_KEY(INT64_KEY(PG_GETARG_INT64(0)));
+}
+
+Datum
+rencoder_oid_key(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_KEY((uint64) PG_GETARG_OID(0));
+}
+
+/*
+ * Dates and timestamps share a key space, microseconds since 2000-01-01.
+ *
+ * Dates reach further than timestamps.  The microseconds between the last
+ * timestamp and infinity are enough to number the days that do.
+ */
+Datum
+rencoder_date_key(PG_FUNCTION_ARGS)
+{
+	DateADT		date = PG_GETARG_DATEADT(0);
+	int64		usec;
+
+	if (DATE_IS_NOBEGIN(date))
+		usec = DT_NOBEGIN;
+	else if (DATE_IS_NOEND(date))
+		usec = DT_NOEND;
+	else if (date >= TIMESTAMP_END_DATE)
+		usec = END_TIMESTAMP + ((int64) date - TIMESTAMP_END_DATE);
+	else
+		usec = (int64) date * USECS_PER_DAY;
+	PG_RETURN_KEY(INT64_KEY(usec));
+}
+
+/* Infinities are the ends of int64 already. */
+Datum
+rencoder_timestamp_key(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_KEY(INT64_KEY(PG_GETARG_TIMESTAMP(0)));
+}
+
+Datum
+rencoder_timestamptz_key(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_KEY(INT64_KEY(PG_GETARG_TIMESTAMPTZ(0)));
+}
+
+/*
+ * Support function 2 for a date or timestamp compared with a timestamptz.
+ *
+ * The operators take the date or timestamp as local time of the session's
+ * zone, so that it differs from its key by the zone's offset, whatever that
+ * is when the query runs.  Daylight saving only switches between two offsets.
+ */
+Datum
+rencoder_zone_slack(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_INT64(MAX_ZONE_OFFSET);
+}
+
+/* Microseconds since midnight. */
+Datum
+rencoder_time_key(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_KEY(INT64_KEY(PG_GETARG_TIMEADT(0)));
+}
+
+Datum
+rencoder_money_key(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_KEY(INT64_KEY(PG_GETARG_CASH(0)));
+}
+
+/* The unsigned ones are keys already. */
+Datum
+rencoder_pg_lsn_key(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_KEY(PG_GETARG_LSN(0));
+}
+
+Datum
+rencoder_xid8_key(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_KEY(U64FromFullTransactionId(PG_GETARG_FULLTRANSACTIONID(0)));
+}

@@ -1,0 +1,26 @@
+/*
+ * encode.h
+ *		What the key functions of all types share.
+ *
+ * A key function maps a value to a uint64, returned as the int8 of the same
+ * bits, such that x < y implies key(x) <= key(y), also across the types of an
+ * operator family (support function 1, see key.h).  Keys are on disk: a
+ * function that returns other keys than its last release makes every index on
+ * its type wrong.
+ */
+#ifndef RENCODER_ENCODE_H
+#define RENCODER_ENCODE_H
+
+#include "base/compat.h"
+
+#include "fmgr.h"
+
+/* The middle of the key space: zero of types with a sign. */
+#define RENCODER_KEY_ZERO	(UINT64CONST(1) << 63)
+
+/* The smallest int64 becomes 0, the greatest 2^64 - 1. */
+#define INT64_KEY(value)	((uint64) (int64) (value) ^ RENCODER_KEY_ZERO)
+
+#define PG_RETURN_KEY(key)	PG_RETURN_INT64((int64) (key))
+
+#endif							/* RENCODER_ENCODE_H */

@@ -1,0 +1,167 @@
+/*
+ * encode_number.c
+ *		Keys of float4, float8 and numeric.
+ *
+ * encode.h says what a key function must do.
+ */
+#include "key/encode.h"
+
+#include <math.h>
+
+#include "port/pg_bswap.h"
+#include "utils/builtins.h"
+#include "utils/numeric.h"
+
+PG_FUNCTION_INFO_V1(rencoder_float4_key);
+PG_FUNCTION_INFO_V1(rencoder_float8_key);
+PG_FUNCTION_INFO_V1(rencoder_numeric_key);
+
+/*
+ * The bits of an IEEE number with the sign bit set, or all bits inverted if it
+ * is negative, are in the order of the numbers.  In SQL -0 equals 0, and NaN
+ * equals itself and is greater than all others.
+ */
+static uint64
+float_key(float8 value)
+{
+	uint64		bits;
+
+	if (isnan(value))
+		return PG_UINT64_MAX;
+	if (value == 0)
+		return RENCODER_KEY_ZERO;
+	memcpy(&bits, &value, sizeof(bits));
+	return bits & RENCODER_KEY_ZERO ? ~bits : bits | RENCODER_KEY_ZERO;
+}
+
+/* As float8, which represents every float4: SQL compares them so, too. */
+Datum
+rencoder_float4_key(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_KEY(float_key((float8) PG_GETARG_FLOAT4(0)));
+}
+
+Datum
+rencoder_float8_key(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_KEY(float_key(PG_GETARG_FLOAT8(0)));
+}
+
+/*
+ * Numeric.  A finite number other than zero is +-m * 10^e, 1 <= m < 10:
+ *
+ *		63   62                54 53                             0
+ *		+----+-------------------+-------------------------------+
+ *		| +  | e + EXPONENT_BIAS | first 16 decimal digits of m  |
+ *		+----+-------------------+-------------------------------+
+ *
+ * and a negative one the same distance below zero.  Digits beyond the 16th are
+ * cut off; exponents that do not fit are clamped.  Both shrink or keep the
+ * order of magnitudes.  The largest magnitude, 511 * 2^54 + 10^16 - 1, leaves
+ * room for the infinities and NaN at the ends.
+ */
+#define MANTISSA_DIGITS		16
+#define MANTISSA_BITS		54
+#define MANTISSA_END		INT64CONST(10000000000000000)	/* 10^MANTISSA_DIGITS */
+#define EXPONENT_BIAS		256
+#define EXPONENT_MAX		511 /* biased */
+
+/*
+ * Digits of a numeric are read from its binary external form, which unlike
+ * the internal one is public and stable: five int16s and int16 digits in base
+ * 10000, in network order.
+ */
+#define WIRE_HEADER			8	/* bytes before the first digit */
+#define WIRE_NEGATIVE		0x4000
+#define WIRE_NAN			0xC000
+#define WIRE_INFINITY		0xD000
+#define WIRE_MINUS_INFINITY	0xF000
+#define WIRE_BASE_DIGITS	4	/* decimal digits in one of base 10000 */
+#define WIRE_BASE			10000
+
+static inline uint16
+wire_get(const char *wire, int offset)
+{
+	uint16		v;
+
+	memcpy(&v, wire + offset, sizeof(v));
+	return pg_ntoh16(v);
+}
+
+/*
+ * The distance from zero of a number with "ndigits" digits in base 10000, the
+ * first of which (not zero) counts 10000^weight.
+ */
+static uint64
+numeric_magnitude(const char *digits, int ndigits, int weight)
+{
+	uint64		mantissa = 0;
+	int			first = wire_get(digits, 0);
+	int			decimals = first >= 1000 ? 4 : first >= 100 ? 3 : first >= 10 ? 2 : 1;
+	int			exponent = weight * WIRE_BASE_DIGITS + decimals - 1 + EXPONENT_BIAS;
+	int			missing = WIRE_BASE_DIGITS - decimals;
+	int			last;
+
+	if (exponent < 0)
+		return 0;
+	if (exponent > EXPONENT_MAX)
+		return ((uint64) EXPONENT_MAX << MANTISSA_BITS) | (MANTISSA_END - 1);
+
+	/* Four digits in base 10000 are 16 decimal ones, some of them leading zeros. */
+	for (int i = 0; i < MANTISSA_DIGITS / WIRE_BASE_DIGITS; i++)
+		mantissa = mantissa * WIRE_BASE + (i < ndigits ? wire_get(digits, 2 * i) : 0);
+
+	/* As many come from the fifth digit instead. */
+	last = ndigits > MANTISSA_DIGITS / WIRE_BASE_DIGITS ?
+		wire_get(digits, 2 * (MANTISSA_DIGITS / WIRE_BASE_DIGITS)) : 0;
+	for (int i = 0; i < missing; i++)
+	{
+		mantissa = mantissa * 10 + last / 1000;
+		last = last % 1000 * 10;
+	}
+	return ((uint64) exponent << MANTISSA_BITS) | mantissa;
+}
+
+static uint64
+numeric_wire_key(const char *wire)
+{
+	int			ndigits = wire_get(wire, 0);
+	int			weight = (int16) wire_get(wire, 2);
+	int			sign = wire_get(wire, 4);
+	const char *digits = wire + WIRE_HEADER;
+	uint64		magnitude;
+
+	switch (sign)
+	{
+		case WIRE_NAN:
+			return PG_UINT64_MAX;
+		case WIRE_INFINITY:
+			return PG_UINT64_MAX - 1;
+		case WIRE_MINUS_INFINITY:
+			return 0;
+	}
+
+	/* There are none in numbers that PostgreSQL computed. */
+	while (ndigits > 0 && wire_get(digits, 0) == 0)
+	{
+		digits += 2;
+		ndigits--;
+		weight--;
+	}
+	if (ndigits == 0)
+		return RENCODER_KEY_ZERO;
+	magnitude = numeric_magnitude(digits, ndigits, weight);
+	return sign == WIRE_NEGATIVE ? RENCODER_KEY_ZERO - magnitude :
+		RENCODER_KEY_ZERO + magnitude;
+}
+
+Datum
+rencoder_numeric_key(PG_FUNCTION_ARGS)
+{
+	bytea	   *wire = DatumGetByteaPP(DirectFunctionCall1(numeric_send,
+														   PG_GETARG_DATUM(0)));
+	uint64		key = numeric_wire_key(VARDATA_ANY(wire));
+
+	pfree(wire);
+	PG_RETURN_KEY(key);
+}

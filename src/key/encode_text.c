@@ -1,0 +1,299 @@
+/*
+ * encode_text.c
+ *		Keys of strings: text, char(n), name, bytea.
+ *
+ * Keys follow the order of bytes (renc_strings.h).  So do equality, LIKE, ^@
+ * and the operators of the pattern families under any deterministic collation,
+ * others than these are refused (build.c); and the plain comparisons where the
+ * collation is C, elsewhere they are only rechecked (key.c).
+ *
+ * A key depends on the first bytes of a string only.  Of a value in TOAST no
+ * more than these is fetched.
+ */
+#include "key/encode.h"
+
+#include "access/detoast.h"
+#include "utils/builtins.h"
+
+#include "filter/renc_strings.h"
+#include "key/coder_trainer.h"
+#include "key/key.h"
+
+PG_FUNCTION_INFO_V1(rencoder_text_key);
+PG_FUNCTION_INFO_V1(rencoder_bpchar_key);
+PG_FUNCTION_INFO_V1(rencoder_name_key);
+PG_FUNCTION_INFO_V1(rencoder_text_sample);
+PG_FUNCTION_INFO_V1(rencoder_bpchar_sample);
+PG_FUNCTION_INFO_V1(rencoder_name_sample);
+PG_FUNCTION_INFO_V1(rencoder_text_intervals);
+PG_FUNCTION_INFO_V1(rencoder_bpchar_intervals);
+PG_FUNCTION_INFO_V1(rencoder_bpchar_pattern_intervals);
+
+/* The bytes of a string that its key depends on. */
+static renc_string
+string_head(Datum value)
+{
+	struct varlena *v = (struct varlena *) DatumGetPointer(value);
+	renc_string s;
+
+	if (VARATT_IS_COMPRESSED(v) || VARATT_IS_EXTERNAL(v))
+		v = PG_DETOAST_DATUM_SLICE(value, 0, RENC_STRINGS_HEAD);
+	s.data = (const uint8_t *) VARDATA_ANY(v);
+	s.length = Min(VARSIZE_ANY_EXHDR(v), RENC_STRINGS_HEAD);
+	return s;
+}
+
+/* Blanks at the end of a char(n) do not count. */
+static void
+strip_blanks(renc_string *s)
+{
+	while (s->length > 0 && s->data[s->length - 1] == ' ')
+		s->length--;
+}
+
+/*
+ * The same for char(n).  Blanks at the end of the head are at the end of the
+ * value only if nothing else follows, which takes all of it to know.
+ */
+static renc_string
+bpchar_head(Datum value)
+{
+	renc_string s = string_head(value);
+
+	if (s.length > 0 && s.data[s.length - 1] == ' ')
+	{
+		struct varlena *whole = PG_DETOAST_DATUM_PACKED(value);
+
+		s.data = (const uint8_t *) VARDATA_ANY(whole);
+		s.length = VARSIZE_ANY_EXHDR(whole);
+		strip_blanks(&s);
+		s.length = Min(s.length, RENC_STRINGS_HEAD);
+	}
+	return s;
+}
+
+static renc_string
+name_string(Name name)
+{
+	renc_string s = {(const uint8_t *) NameStr(*name), strlen(NameStr(*name))};
+
+	return s;
+}
+
+/* The dictionary of a coder, or NULL. */
+static const renc_strings *
+dictionary(const RencoderCoder *coder)
+{
+	return coder == NULL ? NULL : (const renc_strings *) coder->data;
+}
+
+static uint64
+string_key(const renc_string *s, const RencoderCoder *coder)
+{
+	return renc_strings_key(dictionary(coder), s->data, s->length);
+}
+
+/* Support function 4; text, varchar and bytea. */
+Datum
+rencoder_text_key(PG_FUNCTION_ARGS)
+{
+	renc_string s = string_head(PG_GETARG_DATUM(0));
+
+	PG_RETURN_KEY(string_key(&s, ((RencoderEncoding *) PG_GETARG_POINTER(1))->coder));
+}
+
+Datum
+rencoder_bpchar_key(PG_FUNCTION_ARGS)
+{
+	renc_string s = bpchar_head(PG_GETARG_DATUM(0));
+
+	PG_RETURN_KEY(string_key(&s, ((RencoderEncoding *) PG_GETARG_POINTER(1))->coder));
+}
+
+Datum
+rencoder_name_key(PG_FUNCTION_ARGS)
+{
+	renc_string s = name_string(PG_GETARG_NAME(0));
+
+	PG_RETURN_KEY(string_key(&s, ((RencoderEncoding *) PG_GETARG_POINTER(1))->coder));
+}
+
+static void
+add_sample(RencoderTrainer *trainer, const renc_string *s)
+{
+	rencoder_trainer_add_string(trainer, (const char *) s->data, s->length);
+}
+
+/* Support function 5. */
+Datum
+rencoder_text_sample(PG_FUNCTION_ARGS)
+{
+	renc_string s = string_head(PG_GETARG_DATUM(0));
+
+	add_sample((RencoderTrainer *) PG_GETARG_POINTER(1), &s);
+	PG_RETURN_VOID();
+}
+
+Datum
+rencoder_bpchar_sample(PG_FUNCTION_ARGS)
+{
+	renc_string s = bpchar_head(PG_GETARG_DATUM(0));
+
+	add_sample((RencoderTrainer *) PG_GETARG_POINTER(1), &s);
+	PG_RETURN_VOID();
+}
+
+Datum
+rencoder_name_sample(PG_FUNCTION_ARGS)
+{
+	renc_string s = name_string(PG_GETARG_NAME(0));
+
+	add_sample((RencoderTrainer *) PG_GETARG_POINTER(1), &s);
+	PG_RETURN_VOID();
+}
+
+/*
+ * What all strings that match a pattern begin with, in "buf" (of
+ * RENC_STRINGS_HEAD bytes).  *exact: no other string matches.  Bytes will do
+ * in all server encodings: no byte of a longer character looks like ASCII.
+ * Source: like_match.c of PostgreSQL for what the wildcards and the escape
+ * mean.  A pattern that ends with an escape is an error once it is matched
+ * with a row; here it ends before.
+ */
+static renc_string
+pattern_prefix(const renc_string *pattern, uint8_t *buf, bool *exact)
+{
+	renc_string prefix = {buf, 0};
+	size_t		i = 0;
+
+	*exact = false;
+	while (i < pattern->length && prefix.length < RENC_STRINGS_HEAD)
+	{
+		uint8_t		byte = pattern->data[i++];
+
+		if (byte == '%' || byte == '_')
+			return prefix;
+		if (byte == '\\')
+		{
+			if (i == pattern->length)
+				return prefix;
+			byte = pattern->data[i++];
+		}
+		buf[prefix.length++] = byte;
+	}
+	*exact = i == pattern->length;
+	return prefix;
+}
+
+static void
+add_prefix(RencoderOperand *operand, const renc_string *prefix)
+{
+	const renc_strings *d = dictionary(operand->coder);
+
+	rencoder_intervals_add(operand->intervals,
+						   renc_strings_key(d, prefix->data, prefix->length),
+						   renc_strings_last(d, prefix->data, prefix->length));
+}
+
+/* Strings that match a pattern; "blanks" at their ends do not count. */
+static void
+add_pattern(RencoderOperand *operand, const renc_string *pattern, bool blanks)
+{
+	uint8_t		buf[RENC_STRINGS_HEAD];
+	bool		exact;
+	renc_string prefix = pattern_prefix(pattern, buf, &exact);
+	uint64		key;
+
+	if (blanks)
+		strip_blanks(&prefix);
+	if (!exact)
+		add_prefix(operand, &prefix);
+	else
+	{
+		key = string_key(&prefix, operand->coder);
+		rencoder_intervals_add(operand->intervals, key, key);
+	}
+}
+
+/* Operators of the pattern families. */
+static void
+add_comparison(RencoderOperand *operand, const renc_string *s, int strategy)
+{
+	uint64		key = string_key(s, operand->coder);
+
+	if (strategy == RENCODER_STRATEGY_PATTERN_LT || strategy == RENCODER_STRATEGY_PATTERN_LE)
+		rencoder_intervals_add(operand->intervals, 0, key);
+	else
+		rencoder_intervals_add(operand->intervals, key, PG_UINT64_MAX);
+}
+
+/* A pattern, whole. */
+static renc_string
+whole_string(Datum value)
+{
+	struct varlena *v = PG_DETOAST_DATUM_PACKED(value);
+	renc_string s = {(const uint8_t *) VARDATA_ANY(v), VARSIZE_ANY_EXHDR(v)};
+
+	return s;
+}
+
+/*
+ * rencoder_text_intervals(text, int2, internal) returns void
+ *
+ * Support function 3; text, varchar and bytea, and name on the left.
+ */
+Datum
+rencoder_text_intervals(PG_FUNCTION_ARGS)
+{
+	renc_string s = whole_string(PG_GETARG_DATUM(0));
+	int			strategy = PG_GETARG_INT16(1);
+	RencoderOperand *operand = (RencoderOperand *) PG_GETARG_POINTER(2);
+
+	switch (strategy)
+	{
+		case RENCODER_STRATEGY_LIKE:
+			add_pattern(operand, &s, false);
+			break;
+		case RENCODER_STRATEGY_PREFIX:
+			add_prefix(operand, &s);
+			break;
+		case RENCODER_STRATEGY_PATTERN_LT:
+		case RENCODER_STRATEGY_PATTERN_LE:
+		case RENCODER_STRATEGY_PATTERN_GE:
+		case RENCODER_STRATEGY_PATTERN_GT:
+			add_comparison(operand, &s, strategy);
+			break;
+		default:
+			elog(ERROR, "unrecognized strategy number: %d", strategy);
+	}
+	PG_RETURN_VOID();
+}
+
+/*
+ * rencoder_bpchar_intervals(bpchar, int2, internal) returns void
+ *
+ * Support function 3: char(n) compared with char(n).
+ */
+Datum
+rencoder_bpchar_intervals(PG_FUNCTION_ARGS)
+{
+	renc_string s = bpchar_head(PG_GETARG_DATUM(0));
+
+	add_comparison((RencoderOperand *) PG_GETARG_POINTER(2), &s, PG_GETARG_INT16(1));
+	PG_RETURN_VOID();
+}
+
+/*
+ * rencoder_bpchar_pattern_intervals(text, int2, internal) returns void
+ *
+ * Support function 3: char(n) LIKE text.  The pattern is matched with the
+ * padded value, of whose blanks the key knows nothing.
+ */
+Datum
+rencoder_bpchar_pattern_intervals(PG_FUNCTION_ARGS)
+{
+	renc_string s = whole_string(PG_GETARG_DATUM(0));
+
+	add_pattern((RencoderOperand *) PG_GETARG_POINTER(2), &s, true);
+	PG_RETURN_VOID();
+}

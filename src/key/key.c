@@ -1,0 +1,456 @@
+/*
+ * key.c
+ *		Values to keys: opclass support functions, scan keys to queries.
+ *
+ * A scan key asks for one interval of keys, or several: of an array, one for
+ * each element.  All scan keys of a column are ANDed, so a column's query is
+ * their intersection.  The same goes for boxes over points.
+ */
+#include "key/key.h"
+
+#include "access/htup_details.h"
+#include "access/stratnum.h"
+#include "catalog/pg_collation.h"
+#include "catalog/pg_database.h"
+#include "miscadmin.h"
+#include "parser/parse_coerce.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/syscache.h"
+
+/* COLLPROVIDER_BUILTIN of 17 and later. */
+#define BUILTIN_PROVIDER	'b'
+
+/* How to turn the right-hand side of a scan key into keys. */
+typedef struct KeyOperator
+{
+	StrategyNumber strategy;
+	Oid			collation;
+	int			procnum;		/* which support function "proc" is */
+	FmgrInfo	proc;
+	uint64		slack;			/* widens bounds of another type */
+} KeyOperator;
+
+bool
+rencoder_key_is_coded(Relation index, int col)
+{
+	return OidIsValid(index_getprocid(index, col + 1, RENCODER_PROC_CODED_KEY));
+}
+
+bool
+rencoder_key_is_boxed(Relation index, int col)
+{
+	Oid			type = index->rd_opcintype[col];
+
+	return rencoder_key_is_coded(index, col) &&
+		!OidIsValid(get_opfamily_member(index->rd_opfamily[col], type, type,
+										BTEqualStrategyNumber));
+}
+
+bool
+rencoder_key_encode(Relation index, int col, Datum value,
+					const RencoderCoder *coder, uint64 *key)
+{
+	RencoderEncoding encoding = {coder, false};
+	Oid			collation = index->rd_indcollation[col];
+
+	if (!rencoder_key_is_coded(index, col))
+		*key = (uint64) DatumGetInt64(FunctionCall1Coll(index_getprocinfo(index, col + 1,
+																		  RENCODER_PROC_KEY),
+														collation, value));
+	else
+		*key = (uint64) DatumGetInt64(FunctionCall2Coll(index_getprocinfo(index, col + 1,
+																		  RENCODER_PROC_CODED_KEY),
+														collation, value,
+														PointerGetDatum(&encoding)));
+	return !encoding.keyless;
+}
+
+/* The support function for a right-hand side, or InvalidOid. */
+static Oid
+find_function(Oid family, Oid left, Oid right, int strategy, int *procnum)
+{
+	Oid			proc;
+
+	if (strategy > RENCODER_NORDER_STRATEGIES)
+	{
+		*procnum = RENCODER_PROC_INTERVALS;
+		return get_opfamily_proc(family, left, right, RENCODER_PROC_INTERVALS);
+	}
+	*procnum = RENCODER_PROC_CODED_KEY;
+	proc = get_opfamily_proc(family, right, right, RENCODER_PROC_CODED_KEY);
+	if (OidIsValid(proc))
+		return proc;
+	*procnum = RENCODER_PROC_KEY;
+	return get_opfamily_proc(family, right, right, RENCODER_PROC_KEY);
+}
+
+Oid
+rencoder_key_type(Relation index, int col, Oid type)
+{
+	Oid			opcintype = index->rd_opcintype[col];
+	int			procnum;
+
+	type = getBaseType(type);
+	if (IsBinaryCoercible(type, opcintype))
+		return opcintype;
+	return OidIsValid(find_function(index->rd_opfamily[col], opcintype, type,
+									BTEqualStrategyNumber, &procnum)) ? type : InvalidOid;
+}
+
+bool
+rencoder_key_encode_as(Relation index, int col, Oid type, Datum value,
+					   const RencoderCoder *coder, uint64 *key)
+{
+	RencoderEncoding encoding = {coder, false};
+	Oid			collation = index->rd_indcollation[col];
+	int			procnum;
+	Oid			proc = find_function(index->rd_opfamily[col], index->rd_opcintype[col], type,
+									 BTEqualStrategyNumber, &procnum);
+
+	if (procnum == RENCODER_PROC_CODED_KEY)
+		*key = (uint64) DatumGetInt64(OidFunctionCall2Coll(proc, collation, value,
+														   PointerGetDatum(&encoding)));
+	else
+		*key = (uint64) DatumGetInt64(OidFunctionCall1Coll(proc, collation, value));
+	return !encoding.keyless;
+}
+
+/* Is this the name of the C locale? */
+static bool
+names_c_locale(HeapTuple tuple, int cache, AttrNumber attno)
+{
+	bool		isnull;
+	Datum		name = SysCacheGetAttr(cache, tuple, attno, &isnull);
+	char	   *locale = isnull ? "" : TextDatumGetCString(name);
+
+	return strcmp(locale, "C") == 0 || strcmp(locale, "POSIX") == 0;
+}
+
+/*
+ * Does a collation order strings as memcmp() does?  As lc_collate_is_c() of
+ * PostgreSQL 15 to 17; looked up here, since the header that tells it wants ICU's,
+ * which need not be installed, and 18 has it no longer.  The builtin provider
+ * (17) has no other order.
+ */
+static bool
+orders_bytes(Oid collation)
+{
+	bool		is_default = collation == DEFAULT_COLLATION_OID;
+	int			cache = is_default ? DATABASEOID : COLLOID;
+	HeapTuple	tuple;
+	char		provider;
+	bool		result;
+
+	if (collation == C_COLLATION_OID)
+		return true;
+	tuple = SearchSysCache1(cache, ObjectIdGetDatum(is_default ? MyDatabaseId : collation));
+	if (!HeapTupleIsValid(tuple))
+		elog(ERROR, "cache lookup failed for collation %u", collation);
+	provider = is_default ? ((Form_pg_database) GETSTRUCT(tuple))->datlocprovider :
+		((Form_pg_collation) GETSTRUCT(tuple))->collprovider;
+	result = provider == BUILTIN_PROVIDER ||
+		(provider == COLLPROVIDER_LIBC &&
+		 names_c_locale(tuple, cache, is_default ? Anum_pg_database_datcollate :
+						Anum_pg_collation_collcollate));
+	ReleaseSysCache(tuple);
+	return result;
+}
+
+bool
+rencoder_key_usable(Oid opfamily, Oid opcintype, int strategy, Oid righttype,
+					Oid collation)
+{
+	int			procnum;
+
+	if (strategy < 1 || strategy > RENCODER_NSTRATEGIES)
+		return false;
+	if (strategy <= RENCODER_NORDER_STRATEGIES && strategy != BTEqualStrategyNumber &&
+		OidIsValid(collation) && !orders_bytes(collation))
+		return false;
+	return OidIsValid(find_function(opfamily, opcintype, righttype, strategy, &procnum));
+}
+
+/* The operator of a scan key, which is usable. */
+static void
+find_operator(Relation index, const ScanKeyData *skey, KeyOperator *op)
+{
+	int			col = skey->sk_attno - 1;
+	Oid			family = index->rd_opfamily[col];
+	Oid			left = index->rd_opcintype[col];
+	Oid			right = OidIsValid(skey->sk_subtype) ? skey->sk_subtype : left;
+	Oid			slack = InvalidOid;
+
+	op->strategy = skey->sk_strategy;
+	op->collation = index->rd_indcollation[col];
+	fmgr_info(find_function(family, left, right, op->strategy, &op->procnum), &op->proc);
+	if (left != right && op->procnum != RENCODER_PROC_INTERVALS)
+		slack = get_opfamily_proc(family, left, right, RENCODER_PROC_SLACK);
+	op->slack = OidIsValid(slack) ?
+		(uint64) DatumGetInt64(OidFunctionCall0Coll(slack, op->collation)) : 0;
+}
+
+/* Adds the keys that one value on the right-hand side asks for. */
+static void
+add_value(KeyOperator *op, Datum value, RencoderOperand *operand)
+{
+	RencoderEncoding encoding = {operand->coder, false};
+	uint64		key;
+	uint64		lo;
+	uint64		hi;
+
+	switch (op->procnum)
+	{
+		case RENCODER_PROC_INTERVALS:
+			FunctionCall3Coll(&op->proc, op->collation, value,
+							  Int16GetDatum(op->strategy), PointerGetDatum(operand));
+			return;
+		case RENCODER_PROC_CODED_KEY:
+			key = (uint64) DatumGetInt64(FunctionCall2Coll(&op->proc, op->collation, value,
+														   PointerGetDatum(&encoding)));
+			break;
+		default:
+			key = (uint64) DatumGetInt64(FunctionCall1Coll(&op->proc, op->collation, value));
+			break;
+	}
+	if (encoding.keyless)
+	{
+		rencoder_intervals_add(operand->intervals, 0, PG_UINT64_MAX);
+		return;
+	}
+
+	/* Saturating, so that infinities stay the ends of the key space. */
+	lo = key < op->slack ? 0 : key - op->slack;
+	hi = key > PG_UINT64_MAX - op->slack ? PG_UINT64_MAX : key + op->slack;
+	switch (op->strategy)
+	{
+		case BTLessStrategyNumber:
+		case BTLessEqualStrategyNumber:
+			lo = 0;
+			break;
+		case BTGreaterEqualStrategyNumber:
+		case BTGreaterStrategyNumber:
+			hi = PG_UINT64_MAX;
+			break;
+	}
+	rencoder_intervals_add(operand->intervals, lo, hi);
+}
+
+/* The same for every element of an array that is not null. */
+static void
+add_array(KeyOperator *op, Datum value, RencoderOperand *operand)
+{
+	ArrayType  *array = DatumGetArrayTypeP(value);
+	int16		elmlen;
+	bool		elmbyval;
+	char		elmalign;
+	Datum	   *elements;
+	bool	   *nulls;
+	int			n;
+
+	/* The element type is the operator's or binary-coercible to it. */
+	get_typlenbyvalalign(ARR_ELEMTYPE(array), &elmlen, &elmbyval, &elmalign);
+	deconstruct_array(array, ARR_ELEMTYPE(array), elmlen, elmbyval, elmalign,
+					  &elements, &nulls, &n);
+	for (int i = 0; i < n; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (!nulls[i])
+			add_value(op, elements[i], operand);
+	}
+	pfree(elements);
+	pfree(nulls);
+}
+
+/* What the scan keys of a column leave of its keys so far. */
+typedef struct KeyLists
+{
+	RencoderIntervals intervals;
+	RencoderBoxes boxes;
+	bool		by_intervals;	/* is it the intervals that restrict them, */
+	bool		by_boxes;		/* or the boxes? */
+	bool		not_keyless;	/* values without a key cannot satisfy all */
+} KeyLists;
+
+/*
+ * Restricts the keys of a column by one scan key.  Where some scan keys ask
+ * for boxes and others for intervals, the boxes alone must do.
+ */
+static void
+apply_key(Relation index, const ScanKeyData *skey, const RencoderCoder *coder,
+		  KeyLists *keys)
+{
+	RencoderIntervals intervals = {0};
+	RencoderBoxes boxes = {0};
+	RencoderOperand operand = {coder, &intervals, &boxes, false};
+	KeyOperator op;
+
+	find_operator(index, skey, &op);
+	if (skey->sk_flags & SK_SEARCHARRAY)
+		add_array(&op, skey->sk_argument, &operand);
+	else
+		add_value(&op, skey->sk_argument, &operand);
+	if (boxes.n > 0 && intervals.n > 0)
+		elog(ERROR, "support function %d of index \"%s\" added both intervals and boxes",
+			 RENCODER_PROC_INTERVALS, RelationGetRelationName(index));
+
+	keys->not_keyless |= !operand.keyless;
+	if (boxes.n > 0)
+	{
+		if (keys->by_boxes)
+			rencoder_boxes_intersect(&keys->boxes, &boxes);
+		else
+			keys->boxes = boxes;
+		keys->by_boxes = true;
+		return;
+	}
+	rencoder_intervals_normalize(&intervals);
+	if (keys->by_intervals)
+		rencoder_intervals_intersect(&keys->intervals, &intervals);
+	else
+		keys->intervals = intervals;
+	keys->by_intervals = true;
+}
+
+/* Is this a comparison with something, by an operator we know how to use? */
+static bool
+compares_keys(Relation index, const ScanKeyData *skey)
+{
+	int			col = skey->sk_attno - 1;
+	Oid			type = index->rd_opcintype[col];
+
+	/* What a function that is not strict makes of NULL is not known. */
+	return !(skey->sk_flags & (SK_SEARCHNULL | SK_SEARCHNOTNULL | SK_ISNULL)) &&
+		skey->sk_func.fn_strict &&
+		rencoder_key_usable(index->rd_opfamily[col], type, skey->sk_strategy,
+							OidIsValid(skey->sk_subtype) ? skey->sk_subtype : type,
+							index->rd_indcollation[col]);
+}
+
+/* A key set of a generation that has been made. */
+typedef struct MadeKeySet
+{
+	uint32		generation;
+	RencoderKeySet keys;
+} MadeKeySet;
+
+static MadeKeySet *
+make_key_set(RencoderQuery *query, int col, uint32 generation,
+			 const RencoderCoder *coder)
+{
+	MadeKeySet *made = palloc0(sizeof(MadeKeySet));
+	RencoderKeySet *set = &made->keys;
+	KeyLists	keys = {0};
+
+	for (int i = 0; i < query->nkeys; i++)
+	{
+		if (query->keys[i].sk_attno - 1 == col && compares_keys(query->index, &query->keys[i]))
+			apply_key(query->index, &query->keys[i], coder, &keys);
+	}
+
+	/* No key is left, but a value without one may lie here and there: ask. */
+	if (keys.by_boxes && keys.boxes.n == 0 && !keys.not_keyless)
+		rencoder_boxes_add(&keys.boxes, RENC_AXIS_NAN, RENC_AXIS_NAN,
+						   RENC_AXIS_NAN, RENC_AXIS_NAN);
+	made->generation = generation;
+	set->none = (keys.by_intervals && keys.intervals.n == 0) ||
+		(keys.by_boxes && keys.boxes.n == 0);
+	if (set->none)
+		return made;
+	if (keys.by_boxes)
+	{
+		set->boxes.box = keys.boxes.box;
+		set->boxes.n = renc_box_set_prepare(keys.boxes.box, keys.boxes.n);
+		set->query = renc_query_boxes(&set->boxes);
+	}
+	else
+	{
+		set->set.interval = keys.intervals.interval;
+		set->set.n = keys.intervals.n;
+		set->query = renc_query_intervals(&set->set);
+	}
+	return made;
+}
+
+const RencoderKeySet *
+rencoder_key_set(RencoderQuery *query, int col, uint32 generation)
+{
+	RencoderColumnQuery *q = &query->column[col];
+	const RencoderCoder *coder;
+	MadeKeySet *made;
+	MemoryContext old;
+	ListCell   *lc;
+
+	Assert(q->has_keys);
+	foreach(lc, q->keysets)
+	{
+		made = (MadeKeySet *) lfirst(lc);
+		if (made->generation == generation)
+			return &made->keys;
+	}
+	if (!rencoder_coder_find(query->coders, query->index, col, generation, &coder))
+		return NULL;
+	old = MemoryContextSwitchTo(query->context);
+	made = make_key_set(query, col, generation, coder);
+	q->keysets = lappend(q->keysets, made);
+	MemoryContextSwitchTo(old);
+	return &made->keys;
+}
+
+const RencoderKeySet *
+rencoder_key_newest_set(const RencoderQuery *query, int col, uint32 *generation)
+{
+	const RencoderKeySet *keys = NULL;
+	ListCell   *lc;
+
+	foreach(lc, query->column[col].keysets)
+	{
+		const MadeKeySet *made = (const MadeKeySet *) lfirst(lc);
+
+		if (keys != NULL && made->generation < *generation)
+			continue;
+		keys = &made->keys;
+		*generation = made->generation;
+	}
+	return keys;
+}
+
+RencoderQuery *
+rencoder_key_query(Relation index, const ScanKeyData *keys, int nkeys)
+{
+	RencoderQuery *query = palloc0(sizeof(RencoderQuery));
+
+	query->natts = IndexRelationGetNumberOfKeyAttributes(index);
+	query->index = index;
+	query->keys = keys;
+	query->nkeys = nkeys;
+	query->context = CurrentMemoryContext;
+	query->coders = rencoder_coders_create();
+	for (int i = 0; i < nkeys; i++)
+	{
+		RencoderColumnQuery *q = &query->column[keys[i].sk_attno - 1];
+
+		if (keys[i].sk_flags & SK_SEARCHNULL)
+			q->is_null = true;
+		else if (keys[i].sk_flags & SK_SEARCHNOTNULL)
+			q->not_null = true;
+		else if (keys[i].sk_func.fn_strict && (keys[i].sk_flags & SK_ISNULL))
+			query->empty = true;
+		else if (compares_keys(index, &keys[i]))
+			q->has_keys = true;
+		else
+			continue;			/* the recheck will do */
+		query->restricted = true;
+	}
+	for (int col = 0; col < query->natts && !query->empty; col++)
+	{
+		RencoderColumnQuery *q = &query->column[col];
+
+		if (q->is_null && (q->not_null || q->has_keys))
+			query->empty = true;
+		else if (q->has_keys && !rencoder_key_is_coded(index, col))
+			query->empty = rencoder_key_set(query, col, 0)->none;
+	}
+	return query;
+}

@@ -1,0 +1,177 @@
+/*
+ * key.h
+ *		Values to keys: opclass support functions, scan keys to queries.
+ */
+#ifndef RENCODER_KEY_H
+#define RENCODER_KEY_H
+
+#include "key/boxes.h"
+#include "key/coder.h"
+#include "key/intervals.h"
+
+#include "access/genam.h"
+#include "access/skey.h"
+#include "nodes/pg_list.h"
+
+/*
+ * Support functions of an operator class.
+ *
+ * 1 (this or 4): value -> key, as int8 holding the bits of a uint64.  Monotone
+ *	 in the type's order: x < y implies key(x) <= key(y).  For another right-hand
+ *	 type of the operator family, (type, type) of that type.
+ * 2 (optional): for operators with another right-hand type, how far a bound of
+ *	 that type must be widened, in key units; () -> int8.
+ * 3 (required for operators beyond btree's, for their operands' types): which
+ *	 keys may satisfy "x operator value"; (type, int2 strategy, internal) ->
+ *	 void, adds to the RencoderOperand that the last argument points to.
+ * 4 (instead of 1): the same for types that want a coder; (type, internal) ->
+ *	 int8, the last argument points to a RencoderEncoding.
+ * 5 (with 4): adds a value to the sample that coders are trained on; (type,
+ *	 internal) -> void, the last argument points to a RencoderTrainer.
+ */
+#define RENCODER_PROC_KEY		1
+#define RENCODER_PROC_SLACK		2
+#define RENCODER_PROC_INTERVALS	3
+#define RENCODER_PROC_CODED_KEY	4
+#define RENCODER_PROC_SAMPLE	5
+#define RENCODER_NPROCS			5
+
+/* Strategies: btree's numbers first. */
+#define RENCODER_NORDER_STRATEGIES		5
+#define RENCODER_STRATEGY_SUB			6	/* inet << inet */
+#define RENCODER_STRATEGY_SUB_EQUAL		7	/* inet <<= inet */
+#define RENCODER_STRATEGY_SUPER			8	/* inet >> inet */
+#define RENCODER_STRATEGY_SUPER_EQUAL	9	/* inet >>= inet */
+#define RENCODER_STRATEGY_OVERLAP		10	/* inet && inet, geometry && geometry */
+#define RENCODER_STRATEGY_LIKE			11	/* text ~~ text */
+#define RENCODER_STRATEGY_PREFIX		12	/* text ^@ text */
+#define RENCODER_STRATEGY_PATTERN_LT	13	/* text ~<~ text */
+#define RENCODER_STRATEGY_PATTERN_LE	14	/* text ~<=~ text */
+#define RENCODER_STRATEGY_PATTERN_GE	15	/* text ~>=~ text */
+#define RENCODER_STRATEGY_PATTERN_GT	16	/* text ~>~ text */
+#define RENCODER_STRATEGY_CONTAINED		17	/* point <@ box, polygon, circle */
+#define RENCODER_STRATEGY_SAME			18	/* point ~= point */
+#define RENCODER_NSTRATEGIES			18
+
+/* Input and output of support function 4. */
+typedef struct RencoderEncoding
+{
+	const RencoderCoder *coder; /* NULL: none */
+	bool		keyless;		/* out: no single key stands for the value */
+} RencoderEncoding;
+
+/* Input and output of support function 3. */
+typedef struct RencoderOperand
+{
+	const RencoderCoder *coder; /* NULL: none */
+
+	/*
+	 * Out: keys are added, to one of the two.  Boxes are for keys in Z-order
+	 * (renc_zorder.h).
+	 */
+	RencoderIntervals *intervals;
+	RencoderBoxes *boxes;
+
+	/*
+	 * Out: values without a key may satisfy it.  They may satisfy several
+	 * scan keys that have no key in common.
+	 */
+	bool		keyless;
+} RencoderOperand;
+
+/* The keys that a query asks of a column, coded by one generation of coder. */
+typedef struct RencoderKeySet
+{
+	bool		none;			/* no key can satisfy it */
+
+	/* Else at least one interval or at least one box. */
+	renc_interval_set set;
+	renc_box_set boxes;
+	renc_query	query;
+} RencoderKeySet;
+
+/* What a query asks of one column. */
+typedef struct RencoderColumnQuery
+{
+	bool		is_null;		/* IS NULL */
+	bool		not_null;		/* IS NOT NULL */
+	bool		has_keys;		/* some comparison restricts the keys */
+	List	   *keysets;		/* of those made so far (private) */
+} RencoderColumnQuery;
+
+typedef struct RencoderQuery
+{
+	bool		empty;			/* contradictory: no row can match */
+	bool		restricted;		/* any column asked for anything */
+	int			natts;
+	Relation	index;
+	const ScanKeyData *keys;	/* as given */
+	int			nkeys;
+	RencoderCoders *coders;
+	MemoryContext context;
+	RencoderColumnQuery column[INDEX_MAX_KEYS];
+} RencoderQuery;
+
+/* Does the operator class of a column (0-based) want a coder? */
+extern bool rencoder_key_is_coded(Relation index, int col);
+
+/*
+ * Do queries ask the column for boxes, not for intervals?  They do, and its keys
+ * are in Z-order, if the operator class wants a coder and its type has no order.
+ */
+extern bool rencoder_key_is_boxed(Relation index, int col);
+
+/*
+ * Can a scan key with this operator restrict the keys of a column of this
+ * operator family?  Not where the order of a collation is not that of bytes,
+ * nor if there is no support function.
+ */
+extern bool rencoder_key_usable(Oid opfamily, Oid opcintype, int strategy,
+								Oid righttype, Oid collation);
+
+/*
+ * The key of a value of the index column (0-based); value is not null.  False
+ * if no single key stands for it: its range must always match.
+ */
+extern bool rencoder_key_encode(Relation index, int col, Datum value,
+								const RencoderCoder *coder, uint64 *key);
+
+/*
+ * As which type values of "type" can be encoded for the column: its own, if
+ * they are binary-coercible to it, another one of its operator family, or
+ * InvalidOid.
+ */
+extern Oid	rencoder_key_type(Relation index, int col, Oid type);
+
+/*
+ * The same as rencoder_key_encode() for a value of a type that
+ * rencoder_key_type() returned.
+ */
+extern bool rencoder_key_encode_as(Relation index, int col, Oid type, Datum value,
+								   const RencoderCoder *coder, uint64 *key);
+
+/*
+ * Turns scan keys, which must live on, into a query, palloc'd in the current
+ * context.  Strict bounds become closed ones, which is safe because keys are
+ * only monotone.  Keys with SK_SEARCHARRAY ask for the union over the array's
+ * elements.
+ */
+extern RencoderQuery *rencoder_key_query(Relation index, const ScanKeyData *keys,
+										 int nkeys);
+
+/*
+ * What the query asks of a column's keys, if it has_keys, coded by a
+ * generation of the column's coder; NULL if that cannot be found (see
+ * rencoder_coder_find()).  Made once, then remembered.
+ */
+extern const RencoderKeySet *rencoder_key_set(RencoderQuery *query, int col,
+											  uint32 generation);
+
+/*
+ * The same for the newest generation that the query was coded by so far, which
+ * *generation tells; reads nothing.  NULL if by none.
+ */
+extern const RencoderKeySet *rencoder_key_newest_set(const RencoderQuery *query, int col,
+													 uint32 *generation);
+
+#endif							/* RENCODER_KEY_H */

@@ -1,0 +1,456 @@
+/*
+ * retune.c
+ *		Finding the groups of an index that another configuration would serve
+ *		better, and rebuilding them.
+ *
+ * Whether a group gains is known only from its keys, so the table is read
+ * once; what has to be rebuilt, twice.
+ */
+#include "maintain/retune.h"
+
+#include "catalog/index.h"
+#include "common/pg_prng.h"
+#include "miscadmin.h"
+#include "utils/memutils.h"
+
+#include "maintain/summarize.h"
+#include "store/sample_pages.h"
+
+/*
+ * Groups looked at last with the same queries that do not gain, after which VACUUM
+ * believes that the others of them would not either; and those of any kind, after
+ * which it stops.
+ */
+#define MAX_UNPROFITABLE	2
+#define MOST_UNPROFITABLE	4
+
+/*
+ * Filters with so many more bits set than when they were made pass many more
+ * ranges: with half of all bits set at first, and 14 tests, a tenth more bits
+ * are nearly four times the false positives.
+ */
+#define OUTGROWN	1.1
+
+typedef struct Retuning
+{
+	RencoderRebuild rebuild;
+	RencoderDesigner *designer;
+	double		margin;			/* of the present cost over the best, to rebuild */
+	RencoderHeaderData *column; /* copies of the header pages */
+	uint32		ngroups;		/* of the table */
+	bool		full;			/* the group is a matrix of 128 summarized ranges */
+	MemoryContext context;		/* reset with each group */
+} Retuning;
+
+/* Are these the first ranges of a group, without a gap? */
+static bool
+is_beginning(renc_mask mask)
+{
+	int			n = renc_mask_count(mask);
+
+	for (int slot = 0; slot < n; slot++)
+	{
+		if (!renc_mask_test(mask, slot))
+			return false;
+	}
+	return true;
+}
+
+/*
+ * Copies the headers of a group; false if it cannot be rebuilt: it has no
+ * summaries, or ranges in the middle of a matrix lost theirs.  Takes away what
+ * an interrupted rebuilding left.
+ */
+static bool
+read_group(Retuning *t, uint32 group)
+{
+	RencoderRebuild *r = &t->rebuild;
+	renc_mask	summarized;
+	bool		slices = false;
+
+	r->group = group;
+	r->header = rencoder_group_find(r->index, &r->meta, group);
+	r->directory = rencoder_directory_find(r->index, &r->meta, NULL, group, NULL);
+	if (r->header == RENCODER_NO_BLOCK)
+		return false;
+	for (int col = 0; col < r->meta.natts; col++)
+	{
+		Buffer		buf = rencoder_group_read_header(r->index, r->header, group, col,
+											   BUFFER_LOCK_SHARE);
+
+		memcpy(&t->column[col], RencoderPageGetHeader(BufferGetPage(buf)),
+			   sizeof(RencoderHeaderData));
+		UnlockReleaseBuffer(buf);
+		slices |= t->column[col].matrix.start == RENCODER_NO_BLOCK;
+	}
+	rencoder_rebuild_forget(r);
+	summarized = rencoder_set_get(t->column[0].summarized);
+	t->full = !slices && renc_mask_count(summarized) == RENC_GROUP_RANGES;
+	return !renc_mask_empty(summarized) && (slices || is_beginning(summarized));
+}
+
+/* Would the keys of the group fit into memory? */
+static bool
+fits_memory(const Retuning *t)
+{
+	double		keys = 0;
+
+	for (int col = 0; col < t->rebuild.meta.natts; col++)
+	{
+		for (int slot = 0; slot < RENC_GROUP_RANGES; slot++)
+			keys += t->column[col].distinct[slot];
+	}
+	return keys * sizeof(uint64) <= maintenance_work_mem * 1024.0;
+}
+
+/* Are many more bits set than when the column was made? */
+static bool
+has_outgrown(const Retuning *t, int col)
+{
+	const RencoderHeaderData *header = &t->column[col];
+	const RencoderFormat *format = rencoder_format_of(&header->config);
+	RencoderSlab slab = {t->rebuild.index, &header->config, header->matrix,
+	RENC_MATRIX_WIDTH, false};
+	uint32		now[RENC_GROUP_RANGES] = {0};
+	double		set = 0;
+	double		then = 0;
+
+	/* A format that is unknown to this version: hands off. */
+	if (!t->full || format == NULL)
+		return false;
+	format->count(&slab, renc_mask_all(), now);
+	for (int slot = 0; slot < RENC_GROUP_RANGES; slot++)
+	{
+		set += now[slot];
+		then += header->nset[slot];
+	}
+	return set > then * OUTGROWN;
+}
+
+/*
+ * Ranges whose keys would not be in storage of this configuration, and those
+ * of them for which that is so with any.
+ */
+static int
+count_unfit(const Retuning *t, int col, const RencoderConfig *config, int *keyless)
+{
+	int			n = 0;
+
+	*keyless = 0;
+	for (int slot = 0; slot < RENC_GROUP_RANGES; slot++)
+	{
+		const RencoderRangeSummary *range = &t->rebuild.collector->column[col].range[slot];
+
+		n += range->keyless || !rencoder_format_fits(config, range->distinct);
+		*keyless += range->keyless;
+	}
+	return n;
+}
+
+/*
+ * Keys a range that a growing group is to be made for at least: its present
+ * ranges tell nothing if they are few.
+ */
+static double
+least_capacity(const Retuning *t, int col)
+{
+	const RencoderRebuild *r = &t->rebuild;
+	uint64		first = (uint64) r->group * RENC_GROUP_RANGES;
+
+	if (t->full || RelationGetNumberOfBlocks(r->heap) >=
+		(first + RENC_SLICE_RANGES) * r->meta.pages_per_range)
+		return 0;
+	return t->column[col].config.capacity;
+}
+
+/*
+ * Is the column to be rebuilt?  Sets how, and what is expected of it as it is
+ * and of the best.  A rebuilding that gains must leave nothing to gain.
+ */
+static bool
+is_wanted(Retuning *t, int col, RencoderPrediction *now, RencoderPrediction *best)
+{
+	RencoderRebuild *r = &t->rebuild;
+	const RencoderHeaderData *header = &t->column[col];
+	RencoderConfig *config = &r->config[col];
+	int			always = renc_mask_count(rencoder_set_get(header->always));
+	bool		recoded = header->config.coder != r->coders.generation[col];
+	RencoderConfig present = header->config;
+	int			unfit;
+	int			keyless;
+
+	memset(config, 0, sizeof(*config));
+	now->fpr = now->cost = best->fpr = best->cost = -1;
+	if (rencoder_format_of(&header->config) == NULL)
+		return false;			/* unknown to this version: hands off */
+	if (recoded)
+	{
+		/* What serves keys of the old coder says nothing of those of the new one. */
+		memset(&present, 0, sizeof(present));
+		present.coder = r->coders.generation[col];
+	}
+	rencoder_design_again(t->designer, r->collector, col, least_capacity(t, col),
+						&present, config, now, best);
+
+	/* Keys may be there no more: VACUUM fetches no dead value from TOAST. */
+	unfit = count_unfit(t, col, config, &keyless);
+	if (keyless > always)
+		return false;
+	if (recoded || unfit < always || has_outgrown(t, col))
+		return true;
+	if (t->full && config->format != header->config.format)
+		return true;
+	return now->cost >= 0 && now->cost > best->cost * t->margin &&
+		memcmp(config, &header->config, sizeof(*config)) != 0;
+}
+
+/* Notes what was predicted for a column that stays as it is. */
+static void
+note_prediction(const Retuning *t, int col, double fpr, double best_fpr)
+{
+	const RencoderRebuild *r = &t->rebuild;
+	const RencoderHeaderData *header = &t->column[col];
+	RencoderWal *wal;
+	RencoderHeader image;
+	Buffer		buf;
+
+	if (header->predicted_fpr == fpr && header->best_fpr == best_fpr &&
+		header->sample_stamp == r->stamp[col])
+		return;
+	buf = rencoder_group_read_header(r->index, r->header, r->group, col, BUFFER_LOCK_EXCLUSIVE);
+	wal = rencoder_wal_begin(r->index, true);
+	image = RencoderPageGetHeader(rencoder_wal_register(wal, buf));
+	image->predicted_fpr = fpr;
+	image->best_fpr = best_fpr;
+	image->sample_stamp = r->stamp[col];
+	rencoder_wal_finish(wal);
+	UnlockReleaseBuffer(buf);
+}
+
+/*
+ * Reads the keys of the group that read_group() was called for, and rebuilds
+ * what gains by it.  True if anything was rebuilt.
+ */
+static bool
+retune_group(Retuning *t)
+{
+	RencoderRebuild *r = &t->rebuild;
+	bool		any = false;
+
+	if (!fits_memory(t))
+	{
+		ereport(DEBUG1,
+				(errmsg_internal("group %u of index \"%s\" is not retuned for want of maintenance_work_mem",
+								 r->group, RelationGetRelationName(r->index))));
+		return false;
+	}
+	r->collector = rencoder_collect_create(r->meta.natts);
+	r->collector->in_use = true;
+	(void) rencoder_rebuild_collect(r);
+	for (int col = 0; col < r->meta.natts; col++)
+	{
+		RencoderPrediction now;
+		RencoderPrediction best;
+
+		CHECK_FOR_INTERRUPTS();
+		r->stamp[col] = rencoder_designer_stamp(t->designer, col, r->coders.generation[col]);
+		r->wanted[col] = is_wanted(t, col, &now, &best);
+		r->predicted_fpr[col] = best.fpr;
+		if (r->wanted[col])
+			any = true;
+		else if (rencoder_format_of(&t->column[col].config) != NULL)
+			note_prediction(t, col, now.fpr, best.fpr);
+	}
+	if (any && t->full)
+		rencoder_rebuild_group(r);
+	else if (any)
+	{
+		uint64		first = (uint64) r->group * RENC_GROUP_RANGES;
+
+		rencoder_rebuild_reset(r);
+		(void) rencoder_summarize(r->index, r->heap, first, first + RENC_GROUP_RANGES - 1, true);
+	}
+	return any;
+}
+
+/* The newest coders; with "train", new ones where there are none, or where they are due. */
+static void
+find_coders(Retuning *t, bool train)
+{
+	RencoderRebuild *r = &t->rebuild;
+
+	if (train)
+		rencoder_columns_train(r->heap, r->index, r->indexInfo, true, &r->coders);
+	for (int col = 0; col < r->meta.natts; col++)
+		rencoder_columns_load_coders(r->index, col, rencoder_coder_newest(r->index, col), &r->coders);
+}
+
+static void
+begin_retuning(Retuning *t, Relation index, Relation heap, bool train, double margin)
+{
+	uint64		nranges;
+
+	memset(t, 0, sizeof(*t));
+	t->margin = margin;
+	t->rebuild.index = index;
+	t->rebuild.heap = heap;
+	t->rebuild.meta = *rencoder_meta_get(index);
+	t->rebuild.indexInfo = BuildIndexInfo(index);
+	t->rebuild.indexInfo->ii_Concurrent = false;
+	t->column = palloc(t->rebuild.meta.natts * sizeof(RencoderHeaderData));
+
+	rencoder_meta_lock_maintainer(index);
+	find_coders(t, train);
+	rencoder_meta_unlock_maintainer(index);
+
+	nranges = rencoder_range_count(&t->rebuild.meta, RelationGetNumberOfBlocks(heap));
+	t->ngroups = (uint32) ((nranges + RENC_GROUP_RANGES - 1) / RENC_GROUP_RANGES);
+	t->designer = rencoder_designer_create(index, &t->rebuild.meta, (double) nranges);
+	t->context = AllocSetContextCreate(CurrentMemoryContext, "rencoder retune",
+									   ALLOCSET_DEFAULT_SIZES);
+}
+
+/* Are other queries known than when the group was looked at last, or another coder? */
+static bool
+samples_changed(Retuning *t)
+{
+	const RencoderRebuild *r = &t->rebuild;
+
+	for (int col = 0; col < r->meta.natts; col++)
+	{
+		uint32		coder = r->coders.generation[col];
+		uint64		stamp = rencoder_designer_stamp(t->designer, col, coder);
+
+		if (t->column[col].config.coder != coder ||
+			(stamp != 0 && t->column[col].sample_stamp != stamp))
+			return true;
+	}
+	return false;
+}
+
+/* What VACUUM may still do. */
+typedef struct Limits
+{
+	uint32		reads;			/* groups whose rows may be read */
+	uint32		counts;			/* groups whose bits may be counted */
+
+	/* Stamps of groups that gained nothing: what they had been looked at with. */
+	uint64		unprofitable_stamp[MOST_UNPROFITABLE];
+	int			n_unprofitable;
+} Limits;
+
+/* The queries that a group was looked at with last, of all columns; 0: none. */
+static uint64
+old_stamp(const Retuning *t)
+{
+	uint64		stamp = 0;
+
+	for (int col = 0; col < t->rebuild.meta.natts; col++)
+		stamp = stamp * 31 + t->column[col].sample_stamp;
+	return stamp;
+}
+
+/*
+ * Have groups that were looked at last with the same queries gained nothing?  Then this
+ * one hardly will, and those that an earlier VACUUM did not come to are worth more.
+ */
+static bool
+is_unprofitable(const Limits *limits, uint64 stamp)
+{
+	int			same = 0;
+
+	for (int i = 0; i < limits->n_unprofitable; i++)
+		same += limits->unprofitable_stamp[i] == stamp;
+	return same >= MAX_UNPROFITABLE || limits->n_unprofitable == MOST_UNPROFITABLE;
+}
+
+/* A group in VACUUM; true if it was rebuilt. */
+static bool
+vacuum_group(Retuning *t, uint32 group, Limits *limits)
+{
+	bool		outgrown = false;
+	bool		done;
+	uint64		stamp;
+
+	/* This also takes away what an interrupted rebuilding left, whatever the limits. */
+	if (!read_group(t, group) || limits->reads == 0)
+		return false;
+	if (t->full && limits->counts > 0)
+	{
+		limits->counts--;
+		for (int col = 0; col < t->rebuild.meta.natts && !outgrown; col++)
+			outgrown = has_outgrown(t, col);
+	}
+	stamp = old_stamp(t);
+	if (!outgrown &&
+		(is_unprofitable(limits, stamp) || !samples_changed(t)))
+		return false;
+	limits->reads--;
+	done = retune_group(t);
+	if (done)
+		limits->n_unprofitable = 0;
+	else if (!outgrown)
+		limits->unprofitable_stamp[limits->n_unprofitable++] = stamp;
+	return done;
+}
+
+/*
+ * Visits all groups, from "start" on; "limits" bounds the work, or is NULL.
+ * Returns how many were rebuilt.
+ */
+static int64
+visit_groups(Retuning *t, uint32 start, Limits *limits)
+{
+	Relation	index = t->rebuild.index;
+	int64		count = 0;
+
+	for (uint32 i = 0; i < t->ngroups; i++)
+	{
+		uint32		group = (start + i) % t->ngroups;
+		MemoryContext old;
+
+		rencoder_vacuum_delay_point();
+		old = MemoryContextSwitchTo(t->context);
+		rencoder_meta_lock_maintainer(index);
+		if (limits != NULL)
+			count += vacuum_group(t, group, limits);
+		else if (read_group(t, group))
+			count += retune_group(t);
+		rencoder_meta_unlock_maintainer(index);
+		MemoryContextSwitchTo(old);
+		MemoryContextReset(t->context);
+	}
+	MemoryContextDelete(t->context);
+	return count;
+}
+
+int64
+rencoder_retune(Relation index, Relation heap)
+{
+	Retuning	t;
+
+	begin_retuning(&t, index, heap, true, RENCODER_RETUNE_MARGIN);
+	return visit_groups(&t, 0, NULL);
+}
+
+int64
+rencoder_retune_some(Relation index, Relation heap)
+{
+	Retuning	t;
+	Limits		limits;
+	uint32		start;
+
+	/* Coders are for the tables that are summarized. */
+	begin_retuning(&t, index, heap,
+				   rencoder_range_count(rencoder_meta_get(index),
+										RelationGetNumberOfBlocks(heap)) >= RENC_SLICE_RANGES,
+				   RENCODER_VACUUM_MARGIN);
+	limits.reads = Max(RENCODER_VACUUM_GROUPS, t.ngroups / RENCODER_VACUUM_READ_SHARE);
+	limits.counts = Max(RENCODER_VACUUM_COUNTS, t.ngroups / RENCODER_VACUUM_COUNT_SHARE);
+	limits.n_unprofitable = 0;
+
+	/* Anywhere, so that all have their turn. */
+	start = t.ngroups == 0 ? 0 :
+		(uint32) pg_prng_uint64_range(&pg_global_prng_state, 0, t.ngroups - 1);
+	return visit_groups(&t, start, &limits);
+}

@@ -1,0 +1,448 @@
+/*
+ * summarize_group.c
+ *		The steps of summarizing that slices and whole groups share.
+ */
+#include "maintain/summarize_group.h"
+
+#include "access/xlog.h"
+#include "utils/memutils.h"
+
+#include "maintain/rebuild.h"
+
+/*
+ * A slice that is the first after a checkpoint logs every page of a matrix that
+ * grows, as far as it is in use: half of it on average.  Slices that are
+ * interleaved at last are logged twice, whatever comes in between.  So two
+ * checkpoints are not too many; the count begins with the one before the group.
+ */
+#define MAX_CHECKPOINTS		3
+
+void
+rencoder_summarize_group_header(const RencoderSummarizing *s, int col, RencoderHeader copy)
+{
+	Buffer		buf = rencoder_group_read_header(s->index, s->header, s->group, col,
+										   BUFFER_LOCK_SHARE);
+
+	memcpy(copy, RencoderPageGetHeader(BufferGetPage(buf)), sizeof(*copy));
+	UnlockReleaseBuffer(buf);
+}
+
+bool
+rencoder_summarize_group_slab(const RencoderSummarizing *s, RencoderHeader header,
+						  RencoderSlab *slab)
+{
+	slab->index = s->index;
+	slab->config = &header->config;
+	slab->unfinished = false;
+	slab->width = RENC_MATRIX_WIDTH;
+	slab->extent = header->matrix;
+	if (slab->extent.start == RENCODER_NO_BLOCK && !s->whole)
+	{
+		slab->width = RENC_SLICE_WIDTH;
+		slab->extent = header->slice[s->slice];
+	}
+	return slab->extent.start != RENCODER_NO_BLOCK;
+}
+
+renc_mask
+rencoder_summarize_group_slots(const RencoderSummarizing *s, int width, renc_mask mask)
+{
+	renc_mask	narrow = renc_mask_none();
+
+	if (width == RENC_MATRIX_WIDTH)
+		return mask;
+	narrow.w[0] = (mask.w[s->slice / 8] >> (s->slice % 8 * RENC_SLICE_RANGES)) & 0xFF;
+	return narrow;
+}
+
+/*
+ * Forgets what a former summary of "fresh" ranges left.  They are
+ * unsummarized, so that nobody writes there; scans that started before they
+ * became so will see another epoch (INV-7).
+ */
+static void
+forget_ranges(const RencoderSummarizing *s, int col, renc_mask fresh)
+{
+	RencoderHeaderData copy;
+	RencoderSlab slab;
+	RencoderHeader header;
+	RencoderWal *wal;
+	Buffer		buf;
+
+	rencoder_summarize_group_header(s, col, &copy);
+	if (rencoder_summarize_group_slab(s, &copy, &slab))
+		rencoder_format_require(s->index, &copy.config)->clear(&slab,
+															  rencoder_summarize_group_slots(s, slab.width, fresh));
+
+	buf = rencoder_group_read_header(s->index, s->header, s->group, col, BUFFER_LOCK_EXCLUSIVE);
+	wal = rencoder_wal_begin(s->index, true);
+	header = RencoderPageGetHeader(rencoder_wal_register(wal, buf));
+	rencoder_set_put(header->always, renc_mask_andnot(rencoder_set_get(header->always), fresh));
+	rencoder_set_put(header->has_null, renc_mask_andnot(rencoder_set_get(header->has_null), fresh));
+	rencoder_set_put(header->has_value, renc_mask_andnot(rencoder_set_get(header->has_value), fresh));
+	for (int slot = 0; slot < RENC_GROUP_RANGES; slot++)
+	{
+		if (!renc_mask_test(fresh, slot))
+			continue;
+		header->min[slot] = PG_UINT64_MAX;
+		header->max[slot] = 0;
+		header->distinct[slot] = 0;
+		header->nset[slot] = 0;
+	}
+	rencoder_wal_finish(wal);
+	UnlockReleaseBuffer(buf);
+}
+
+void
+rencoder_summarize_group_begin(const RencoderSummarizing *s)
+{
+	RencoderHeaderData copy;
+	RencoderHeader header;
+	RencoderWal *wal;
+	renc_mask	fresh;
+	Buffer		buf;
+
+	/* What is "summarizing" was left so by a crash and has writers. */
+	rencoder_summarize_group_header(s, 0, &copy);
+	fresh = renc_mask_andnot(s->todo, rencoder_set_get(copy.summarizing));
+	if (!renc_mask_empty(fresh))
+	{
+		for (int col = 0; col < s->meta.natts; col++)
+			forget_ranges(s, col, fresh);
+	}
+
+	buf = rencoder_group_read_header(s->index, s->header, s->group, 0, BUFFER_LOCK_EXCLUSIVE);
+	wal = rencoder_wal_begin(s->index, true);
+	header = RencoderPageGetHeader(rencoder_wal_register(wal, buf));
+	rencoder_set_put(header->summarizing,
+					 renc_mask_or(rencoder_set_get(header->summarizing), s->todo));
+	rencoder_wal_finish(wal);
+	UnlockReleaseBuffer(buf);
+}
+
+void
+rencoder_summarize_group_coders(RencoderSummarizing *s)
+{
+	RencoderHeaderData copy;
+
+	for (int col = 0; col < s->meta.natts; col++)
+	{
+		uint32		generation;
+
+		if (!rencoder_key_is_coded(s->index, col))
+			continue;
+		rencoder_summarize_group_header(s, col, &copy);
+		generation = copy.config.format != RENCODER_FORMAT_NONE ? copy.config.coder :
+			rencoder_coder_newest(s->index, col);
+		rencoder_columns_load_coders(s->index, col, generation, &s->scan.coders);
+	}
+}
+
+/* Has the column of the group no configuration yet, which would name a coder? */
+static bool
+is_unconfigured(const RencoderSummarizing *s, int col)
+{
+	RencoderHeaderData copy;
+
+	rencoder_summarize_group_header(s, col, &copy);
+	return copy.config.format == RENCODER_FORMAT_NONE;
+}
+
+static void
+train_coders(RencoderSummarizing *s)
+{
+	RencoderColumnCoders trained;
+
+	rencoder_columns_train(s->scan.heap, s->index, s->scan.indexInfo, true, &trained);
+}
+
+void
+rencoder_summarize_group_renew_coders(RencoderSummarizing *s)
+{
+	bool		unconfigured = false;
+
+	for (int col = 0; col < s->meta.natts && !unconfigured; col++)
+		unconfigured = rencoder_key_is_coded(s->index, col) && is_unconfigured(s, col);
+	if (unconfigured && rencoder_columns_train_is_due(s->scan.heap, s->index))
+		train_coders(s);
+}
+
+/*
+ * Did the scan find values of a column that should have a coder?  Where more than a slice
+ * of the group has keys without one, starting over is left to VACUUM.  A session that
+ * inserts leaves it to others at all: so it trains for a group without keys only.
+ */
+static bool
+lacks_coder(const RencoderSummarizing *s, int col, int nslots)
+{
+	RencoderHeaderData copy;
+
+	if (!rencoder_key_is_coded(s->index, col) || s->scan.coders.generation[col] != 0)
+		return false;
+	rencoder_summarize_group_header(s, col, &copy);
+	if (copy.config.format != RENCODER_FORMAT_NONE &&
+		(s->no_dead_toast ||
+		 renc_mask_count(rencoder_set_get(copy.has_value)) > RENC_SLICE_RANGES))
+		return false;
+	for (int slot = 0; slot < nslots; slot++)
+	{
+		if (s->scan.collector->column[col].range[slot].has_value)
+			return true;
+	}
+	return false;
+}
+
+static bool
+any_lacks_coder(const RencoderSummarizing *s, int nslots)
+{
+	for (int col = 0; col < s->meta.natts; col++)
+	{
+		if (lacks_coder(s, col, nslots))
+			return true;
+	}
+	return false;
+}
+
+/* Could the column have a coder, but for the configuration of the group? */
+static bool
+could_have_coder(const RencoderSummarizing *s, int col)
+{
+	return rencoder_key_is_coded(s->index, col) && s->scan.coders.generation[col] == 0 &&
+		!is_unconfigured(s, col) && rencoder_coder_newest(s->index, col) != 0;
+}
+
+/*
+ * Without a value there is nothing to train on, so the first look is without a coder.
+ * The sample is of all the table, as it is by now.
+ */
+bool
+rencoder_summarize_group_scan(RencoderSummarizing *s, uint64 first, int nslots,
+						  renc_mask todo, Size max_size)
+{
+	rencoder_summarize_group_coders(s);
+	if (!rencoder_range_scan(&s->scan, first, nslots, todo, max_size, &s->horizon))
+		return false;
+	if (s->trained || !any_lacks_coder(s, nslots))
+		return true;
+	s->trained = true;
+	train_coders(s);
+	rencoder_summarize_group_coders(s);
+	for (int col = 0; col < s->meta.natts && !s->no_dead_toast; col++)
+		s->start_over |= could_have_coder(s, col);
+	if (s->start_over)
+		return true;
+	return rencoder_range_scan(&s->scan, first, nslots, todo, max_size, &s->horizon);
+}
+
+/*
+ * Such a group is one whose first ranges have no values; it is not full yet.
+ */
+void
+rencoder_summarize_group_start_over(RencoderSummarizing *s)
+{
+	RencoderRebuild rebuild = {0};
+
+	rebuild.index = s->index;
+	rebuild.heap = s->scan.heap;
+	rebuild.meta = s->meta;
+	rebuild.group = s->group;
+	rebuild.header = s->header;
+	rebuild.directory = s->directory;
+	for (int col = 0; col < s->meta.natts; col++)
+	{
+		rebuild.wanted[col] = could_have_coder(s, col);
+		rebuild.predicted_fpr[col] = -1;
+	}
+	rencoder_rebuild_reset(&rebuild);
+	s->start_over = false;
+}
+
+/* The header of a column of the group before; false if there is none. */
+static bool
+read_previous(const RencoderSummarizing *s, int col, RencoderHeader header)
+{
+	BlockNumber block;
+	Buffer		buf;
+
+	if (s->group == 0)
+		return false;
+	block = rencoder_group_find(s->index, &s->meta, s->group - 1);
+	if (block == RENCODER_NO_BLOCK)
+		return false;
+	buf = rencoder_group_read_header(s->index, block, s->group - 1, col, BUFFER_LOCK_SHARE);
+	memcpy(header, RencoderPageGetHeader(BufferGetPage(buf)), sizeof(*header));
+	UnlockReleaseBuffer(buf);
+	return true;
+}
+
+bool
+rencoder_summarize_group_is_fast(const RencoderSummarizing *s)
+{
+	RencoderHeaderData previous;
+
+	return !read_previous(s, 0, &previous) || previous.checkpoints <= MAX_CHECKPOINTS;
+}
+
+/*
+ * Distinct keys a range that a new group's filters should be made for at
+ * least: what the previous group's are, or what a partial range would hold if
+ * it were full.
+ */
+static double
+min_capacity(const RencoderSummarizing *s, int col)
+{
+	BlockNumber nblocks = RelationGetNumberOfBlocks(s->scan.heap);
+	RencoderHeaderData previous;
+	uint64		first = (uint64) s->group * RENC_GROUP_RANGES;
+	BlockNumber block;
+
+	if (nblocks >= (first + RENC_SLICE_RANGES) * s->meta.pages_per_range)
+		return 0;
+	if (read_previous(s, col, &previous) && previous.config.capacity > 0)
+		return previous.config.capacity;
+	block = nblocks - (BlockNumber) (first * s->meta.pages_per_range);
+	return s->scan.collector->column[col].range[0].distinct *
+		Max(1.0, (double) s->meta.pages_per_range / block);
+}
+
+/*
+ * A designer whose search goes on from where it ended for the group before.  That
+ * group's rate says something only if the same queries were known.
+ */
+static RencoderDesigner *
+begin_design(const RencoderSummarizing *s, double table_ranges)
+{
+	RencoderDesigner *designer = rencoder_designer_create(s->index, &s->meta, table_ranges);
+	RencoderHeaderData previous;
+	renc_shape	shape;
+
+	for (int col = 0; col < s->meta.natts; col++)
+	{
+		if (read_previous(s, col, &previous) &&
+			previous.config.format == RENCODER_FORMAT_FILTER &&
+			previous.config.coder == s->scan.coders.generation[col] &&
+			renc_shape_unpack(previous.config.shape, &shape, NULL))
+			renc_search_resume(&designer->search[col], s->meta.bits_per_key, &shape,
+							   previous.sample_stamp ==
+							   rencoder_designer_stamp(designer, col, previous.config.coder) ?
+							   previous.best_fpr : -1);
+	}
+	return designer;
+}
+
+/*
+ * Whole groups share a designer: what a search costs is in proportion to the
+ * groups of a designer, as in a build.
+ */
+void
+rencoder_summarize_group_plan(RencoderSummarizing *s, int col, int width, RencoderHeader copy)
+{
+	RencoderDesigner *designer;
+	RencoderPrediction prediction;
+
+	if (!s->whole)
+		designer = begin_design(s, (s->group + 1.0) * RENC_GROUP_RANGES);
+	else
+	{
+		if (s->designer == NULL)
+		{
+			MemoryContext old = MemoryContextSwitchTo(s->context);
+			BlockNumber nblocks = RelationGetNumberOfBlocks(s->scan.heap);
+
+			s->designer = begin_design(s, (double) rencoder_range_count(&s->meta, nblocks));
+			MemoryContextSwitchTo(old);
+		}
+		designer = s->designer;
+	}
+	rencoder_design_column(designer, s->scan.collector, col, width,
+						 min_capacity(s, col), true, &copy->config, &prediction);
+	copy->predicted_fpr = prediction.fpr;
+	copy->best_fpr = prediction.best_fpr;
+	copy->sample_stamp = rencoder_designer_stamp(designer, col, copy->config.coder);
+}
+
+
+/* Puts what was learnt of a range into the header and the entry's bounds. */
+static void
+publish_range(const RencoderSummarizing *s, int col, RencoderHeader header, RencoderEntry entry,
+			  const RencoderHeaderData *copy, renc_mask always, int slot)
+{
+	const RencoderRangeSummary *r =
+		&s->scan.collector->column[col].range[slot - rencoder_summarize_group_first(s)];
+	RencoderEntryColumn *bounds = &entry->column[col];
+
+	/* Inserters may have widened meanwhile: unite (INV-2). */
+	header->min[slot] = Min(header->min[slot], r->min);
+	header->max[slot] = Max(header->max[slot], r->max);
+	bounds->min = Min(bounds->min, r->min);
+	bounds->max = Max(bounds->max, r->max);
+	header->distinct[slot] = r->distinct;
+	header->nset[slot] = copy->nset[slot];
+	if (r->has_null)
+		rencoder_set_add(header->has_null, slot);
+	if (r->has_value)
+		rencoder_set_add(header->has_value, slot);
+	if (renc_mask_test(always, slot))
+	{
+		rencoder_set_add(header->always, slot);
+		entry->flags |= RENCODER_ENTRY_ALWAYS;
+	}
+}
+
+renc_mask
+rencoder_summarize_group_publish(RencoderSummarizing *s, int col, const RencoderHeaderData *copy,
+							 renc_mask always)
+{
+	Buffer		dirbuf = rencoder_page_read(s->index, s->directory,
+											BUFFER_LOCK_EXCLUSIVE,
+											RENCODER_PAGE_DIRECTORY);
+	Buffer		firstbuf = rencoder_group_read_header(s->index, s->header, s->group, 0,
+												BUFFER_LOCK_EXCLUSIVE);
+	Buffer		colbuf = col == 0 ? firstbuf :
+		rencoder_group_read_header(s->index, s->header, s->group, col, BUFFER_LOCK_EXCLUSIVE);
+	RencoderWal *wal = rencoder_wal_begin(s->index, true);
+	RencoderEntry entry = rencoder_directory_entry(RencoderPageGetPayload(rencoder_wal_register(wal, dirbuf)),
+												   &s->meta, s->group);
+	RencoderHeader header = RencoderPageGetHeader(rencoder_wal_register(wal, colbuf));
+	renc_mask	done = renc_mask_and(s->todo,
+									 rencoder_set_get(RencoderPageGetHeader(BufferGetPage(firstbuf))->summarizing));
+
+	header->config = copy->config;
+	header->predicted_fpr = copy->predicted_fpr;
+	header->best_fpr = copy->best_fpr;
+	header->sample_stamp = copy->sample_stamp;
+	header->matrix = entry->column[col].matrix = copy->matrix;
+	if (!s->whole)
+		header->slice[s->slice] = copy->slice[s->slice];
+	entry->column[col].config = copy->config;
+	for (int slot = 0; slot < RENC_GROUP_RANGES; slot++)
+	{
+		if (renc_mask_test(done, slot))
+			publish_range(s, col, header, entry, copy, always, slot);
+	}
+	if (col == 0)
+	{
+		rencoder_set_put(header->summarizing,
+						 renc_mask_andnot(rencoder_set_get(header->summarizing), done));
+		rencoder_set_put(header->summarized,
+						 renc_mask_or(rencoder_set_get(header->summarized), done));
+		for (int slot = 0; slot < RENC_GROUP_RANGES; slot++)
+		{
+			if (renc_mask_test(done, slot))
+				header->horizon[slot] = s->horizon;
+		}
+		if (header->redo != GetRedoRecPtr())
+		{
+			header->redo = GetRedoRecPtr();
+			header->checkpoints++;
+		}
+		rencoder_group_seal(entry, &s->meta, header);
+	}
+	rencoder_wal_finish(wal);
+	if (colbuf != firstbuf)
+		UnlockReleaseBuffer(colbuf);
+	UnlockReleaseBuffer(firstbuf);
+	UnlockReleaseBuffer(dirbuf);
+	return done;
+}
+

@@ -1,0 +1,137 @@
+/*
+ * summarize_whole.c
+ *		Summarizing all 128 ranges of a group at once.
+ *
+ * After a load without automatic summarization whole groups are waiting.  Their
+ * matrices are made directly, as in a build: the filters are written and
+ * logged once, not in slices first, and the shape is chosen by the keys of all
+ * ranges.
+ *
+ * The protocol is that of the first slice of a group (INV-3): there is no
+ * storage until the first column's is linked, so inserters that meet
+ * "summarizing" take their range back.  Those ranges are not published, and
+ * are done again by slices, which now find the matrix to add to.  The group is
+ * sealed by whoever publishes its last range.
+ */
+#include "maintain/summarize_group.h"
+
+#include "store/space.h"
+
+/* A column's matrix in memory, and its header to be. */
+typedef struct NewColumn
+{
+	RencoderHeaderData header;
+	char	   *image;
+	uint32		npages;
+	renc_mask	always;			/* ranges that are left out */
+} NewColumn;
+
+/* Has the group neither storage nor a configuration in any column? */
+static bool
+is_untouched(const RencoderSummarizing *s)
+{
+	for (int col = 0; col < s->meta.natts; col++)
+	{
+		RencoderHeaderData copy;
+
+		rencoder_summarize_group_header(s, col, &copy);
+		if (copy.config.format != RENCODER_FORMAT_NONE ||
+			copy.matrix.start != RENCODER_NO_BLOCK ||
+			copy.next.start != RENCODER_NO_BLOCK)
+			return false;
+		for (int slice = 0; slice < RENC_GROUP_SLICES; slice++)
+		{
+			if (copy.slice[slice].start != RENCODER_NO_BLOCK)
+				return false;
+		}
+	}
+	return true;
+}
+
+/*
+ * Chooses the configuration of a column and makes its matrix, without the ranges
+ * in "cancelled": whoever does these again finds nothing to clear.
+ */
+static void
+build_column(RencoderSummarizing *s, int col, renc_mask cancelled, NewColumn *new)
+{
+	renc_keys	ranges[RENC_GROUP_RANGES] = {{NULL, 0}};
+	RencoderConfig *config = &new->header.config;
+
+	rencoder_summarize_group_header(s, col, &new->header);
+	config->coder = s->scan.coders.generation[col];
+	rencoder_summarize_group_plan(s, col, RENC_MATRIX_WIDTH, &new->header);
+	new->always = renc_mask_none();
+	for (int slot = 0; slot < RENC_GROUP_RANGES; slot++)
+	{
+		const RencoderRangeSummary *range = &s->scan.collector->column[col].range[slot];
+
+		if (renc_mask_test(cancelled, slot))
+			continue;
+		if (!range->keyless && rencoder_format_fits(config, range->distinct))
+			ranges[slot] = rencoder_collect_keys(s->scan.collector, col, slot);
+		else
+			renc_mask_set(&new->always, slot);
+	}
+	new->image = rencoder_format_of(config)->build(config, RENC_MATRIX_WIDTH, ranges,
+												   &new->npages);
+}
+
+/*
+ * Writes a column's matrix and publishes it, without a chance to be cancelled in
+ * between: the pages would be lost until REINDEX.
+ */
+static renc_mask
+publish_column(RencoderSummarizing *s, int col, NewColumn *new)
+{
+	const RencoderFormat *format = rencoder_format_of(&new->header.config);
+	RencoderExtent extent = rencoder_space_alloc(s->index, new->npages);
+	RencoderSlab slab = {s->index, &new->header.config, extent, RENC_MATRIX_WIDTH, false};
+	renc_mask	done;
+
+	HOLD_INTERRUPTS();
+	for (uint32 i = 0; i < new->npages; i++)
+		rencoder_wal_write_fresh(s->index, extent.start + i, format->page_id,
+								 new->image + (Size) i * RENCODER_PAYLOAD_SIZE, true);
+	new->header.matrix = extent;
+	memset(new->header.nset, 0, sizeof(new->header.nset));
+	format->count(&slab, renc_mask_all(), new->header.nset);
+	done = rencoder_summarize_group_publish(s, col, &new->header, new->always);
+	RESUME_INTERRUPTS();
+	return done;
+}
+
+int
+rencoder_summarize_whole(RencoderSummarizing *s)
+{
+	Size		memory = (Size) maintenance_work_mem * 1024 / 2;
+	NewColumn  *columns;
+	RencoderHeaderData first;
+	renc_mask	done = renc_mask_none();
+	renc_mask	cancelled;
+
+	if (!is_untouched(s))
+		return 0;
+	s->whole = true;
+	s->todo = renc_mask_all();
+	rencoder_summarize_group_begin(s);
+	if (!rencoder_summarize_group_scan(s, (uint64) s->group * RENC_GROUP_RANGES,
+								   RENC_GROUP_RANGES, s->todo, memory))
+	{
+		s->too_large = true;
+		s->whole = false;
+		return 0;
+	}
+
+	rencoder_summarize_group_header(s, 0, &first);
+	cancelled = renc_mask_andnot(s->todo, rencoder_set_get(first.summarizing));
+	columns = palloc(s->meta.natts * sizeof(NewColumn));
+	for (int col = 0; col < s->meta.natts; col++)
+		build_column(s, col, cancelled, &columns[col]);
+
+	/* The absence of the first column's storage tells inserters that there is none. */
+	for (int col = s->meta.natts - 1; col >= 0; col--)
+		done = publish_column(s, col, &columns[col]);
+	s->whole = false;
+	return renc_mask_count(done);
+}

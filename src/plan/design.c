@@ -1,0 +1,600 @@
+/*
+ * design.c
+ *		Choosing format, shape and size for a column of a group.
+ */
+#include "plan/design.h"
+
+#include <math.h>
+
+#include "common/hashfn.h"
+#include "utils/memutils.h"
+
+#include "key/key.h"
+#include "store/sample_pages.h"
+
+#include "filter/renc_dict.h"
+#include "filter/renc_hash.h"
+#include "filter/renc_window.h"
+#include "filter/renc_zorder.h"
+
+/*
+ * A search takes some hundredths of a second at least.  A group of fewer keys is
+ * summarized in less and has too few pages to lose; the rule will do.
+ */
+#define MIN_SEARCHED_KEYS	20000
+
+/* For boxes it will not: it lets a hundred times as much through as need be. */
+#define MIN_BOXED_KEYS		5000
+
+/* Fixed: the same table makes the same index. */
+#define OWN_SAMPLE_SEED		20220612
+
+/* Tables grow: what is matched counts as in a table of so many ranges at least. */
+#define LEAST_RANGES		1024.0
+
+/* Whole strings are looked up more often than all beginnings together. */
+#define EQUALITY_WEIGHT		3.0
+
+/* A window read, in heap pages, both in shared buffers. */
+#define WINDOW_COST			0.02
+
+/*
+ * Strings ask for short and for long intervals at once: shapes that serve both
+ * take longer to find.
+ */
+#define MANY_PREDICTIONS	600
+
+/* One in so many keys is counted to tell whether a dictionary may be smaller. */
+#define HASHED_KEYS			8
+
+/*
+ * Real queries that are enough; with fewer, own values count, too.  With more
+ * they do not, as insurance against other queries to come: on random keys and
+ * queries close to keys, a weight of 0.0003 already doubles the false positives
+ * (2.0e-4, 4.2e-4), 0.01 makes them five times as many, and long intervals still
+ * pass every range.  VACUUM adapts to what is asked instead.
+ */
+#define ENOUGH_QUERIES		200
+
+/* Of boxes: how large they are is the least that own points can tell. */
+#define ENOUGH_BOXES		50
+
+RencoderDesigner *
+rencoder_designer_create(Relation index, const RencoderMeta *meta, double table_ranges)
+{
+	RencoderDesigner *designer = palloc0(sizeof(RencoderDesigner));
+
+	designer->bits_per_key = meta->bits_per_key;
+	designer->pages_per_range = meta->pages_per_range;
+	designer->table_ranges = table_ranges;
+	designer->index = index;
+	designer->context = CurrentMemoryContext;
+	for (int col = 0; col < IndexRelationGetNumberOfKeyAttributes(index); col++)
+		designer->boxed[col] = rencoder_key_is_boxed(index, col);
+	for (int col = 0; col < INDEX_MAX_KEYS; col++)
+		renc_search_start(&designer->search[col], meta->bits_per_key);
+	return designer;
+}
+
+/* Are the keys of a column of the collector in Z-order? */
+static bool
+is_boxed(const RencoderDesigner *designer, int col)
+{
+	return designer->boxed[designer->first_column + col];
+}
+
+/* What a sample asks for, as the model wants it. */
+static void
+take_sample(const RencoderSample *from, renc_sample *to)
+{
+	to->lo = from->lo;
+	to->hi = from->hi;
+	to->weight = 1;
+	to->anchor = -1;
+	to->query = NULL;
+	if (from->kind == RENCODER_SAMPLE_BOX)
+	{
+		renc_box   *box = palloc0(sizeof(renc_box));
+		renc_box_set *set = palloc(sizeof(renc_box_set));
+		renc_query *query = palloc(sizeof(renc_query));
+		uint32		x;
+		uint32		y;
+
+		/* Two opposite corners; which, may be as whoever added it liked. */
+		renc_zorder_split(from->lo, &box->xlo, &box->ylo);
+		renc_zorder_split(from->hi, &x, &y);
+		box->xhi = Max(box->xlo, x);
+		box->xlo = Min(box->xlo, x);
+		box->yhi = Max(box->ylo, y);
+		box->ylo = Min(box->ylo, y);
+		set->box = box;
+		set->n = renc_box_set_prepare(box, 1);
+		*query = renc_query_boxes(set);
+		to->lo = query->hull_lo;
+		to->hi = query->hull_hi;
+		to->query = query;
+	}
+}
+
+/* Reads the samples of a column, unless they are here already. */
+static RencoderKnownQueries *
+load_queries(RencoderDesigner *designer, int col, uint32 generation)
+{
+	RencoderKnownQueries *q = &designer->queries[col];
+	RencoderSampleKind kind = is_boxed(designer, col) ? RENCODER_SAMPLE_BOX : RENCODER_SAMPLE_INTERVAL;
+	MemoryContext old;
+	RencoderSample *samples;
+	int			n;
+
+	if (q->loaded && q->generation == generation)
+		return q;
+	old = MemoryContextSwitchTo(designer->context);
+	samples = rencoder_samples_read(designer->index, designer->first_column + col,
+									generation, &n);
+	q->loaded = true;
+	q->weighed = false;
+	q->generation = generation;
+	q->sample = palloc0(Max(n, 1) * sizeof(renc_sample));
+	q->n = q->nreal = 0;
+	q->stamp = 0;
+
+	/* Real ones first. */
+	for (int pass = 0; pass < 2; pass++)
+	{
+		for (int i = 0; i < n; i++)
+		{
+			if (samples[i].kind != kind ||
+				(samples[i].source == RENCODER_SAMPLE_DEFAULT) != (pass == 1))
+				continue;
+			take_sample(&samples[i], &q->sample[q->n++]);
+
+			/* Samples have no order: a sum does not depend on it. */
+			if (pass == 0)
+				q->stamp += hash_bytes_extended((const unsigned char *) &samples[i],
+												sizeof(samples[i]), 0);
+		}
+		if (pass == 0)
+			q->nreal = q->n;
+	}
+	if (q->nreal > 0 && q->stamp == 0)
+		q->stamp = 1;
+	pfree(samples);
+	MemoryContextSwitchTo(old);
+	return q;
+}
+
+uint64
+rencoder_designer_stamp(RencoderDesigner *designer, int col, uint32 coder)
+{
+	return load_queries(designer, col, coder)->stamp;
+}
+
+/*
+ * Distinct keys of an eighth of a group's ranges, which all of them have at
+ * least: where hardly a key comes twice, that is too many for a dictionary
+ * already, and sorting the keys of all ranges is spared.  Only the keys that a
+ * hash picks are counted, and what they stand for is lessened by three standard
+ * deviations.
+ */
+static size_t
+distinct_of_some(const renc_keys *ranges)
+{
+	renc_keys	some[RENC_GROUP_SLICES];
+	uint64	   *keys;
+	renc_mask  *masks;
+	double		n;
+
+	for (int i = 0; i < RENC_GROUP_SLICES; i++)
+	{
+		const renc_keys *range = &ranges[i * RENC_SLICE_RANGES];
+		uint64	   *picked = palloc(Max(range->n, 1) * sizeof(uint64));
+
+		some[i].key = picked;
+		some[i].n = 0;
+		for (size_t k = 0; k < range->n; k++)
+			if (renc_hash_node(range->key[k], RENC_KEY_BITS).a % HASHED_KEYS == 0)
+				picked[some[i].n++] = range->key[k];
+	}
+	n = (double) rencoder_collect_distinct(some, RENC_GROUP_SLICES, &keys, &masks);
+	pfree(keys);
+	pfree(masks);
+	for (int i = 0; i < RENC_GROUP_SLICES; i++)
+		pfree((void *) some[i].key);
+	return (size_t) Max(1, HASHED_KEYS * (n - 3 * sqrt(n)));
+}
+
+/*
+ * Would exact dictionaries of the collected keys, one for each slab, be
+ * smaller than filters?
+ */
+static bool
+dict_is_smaller(const RencoderCollector *c, int col, int width,
+				uint32 bits_per_key)
+{
+	const RencoderCollectedColumn *column = &c->column[col];
+	int			slab_ranges = width * 8;
+	size_t		distinct = 0;
+	renc_keys	ranges[RENC_GROUP_RANGES];
+
+	/* No range has more distinct keys than its slab: a cheap way to say no. */
+	for (int first = 0; first < c->nslots; first += slab_ranges)
+	{
+		uint32		most = 0;
+
+		for (int slot = first; slot < Min(first + slab_ranges, c->nslots); slot++)
+			most = Max(most, column->range[slot].distinct);
+		distinct += most;
+	}
+	if (!renc_rule_use_dict(distinct, column->nkeys, c->nslots, width, bits_per_key))
+		return false;
+
+	for (int slot = 0; slot < c->nslots; slot++)
+		ranges[slot] = rencoder_collect_keys(c, col, slot);
+	if (width == RENC_MATRIX_WIDTH && c->nslots == RENC_GROUP_RANGES &&
+		!renc_rule_use_dict(distinct_of_some(ranges), column->nkeys, c->nslots, width,
+							bits_per_key))
+		return false;
+
+	distinct = 0;
+	for (int first = 0; first < c->nslots; first += slab_ranges)
+	{
+		uint64	   *keys;
+		renc_mask  *masks;
+		size_t		n;
+
+		n = rencoder_collect_distinct(ranges + first,
+									  Min(slab_ranges, c->nslots - first),
+									  &keys, &masks);
+		pfree(keys);
+		pfree(masks);
+		if (renc_dict_npages(n, RENCODER_PAYLOAD_SIZE, width) == 0)
+			return false;
+		distinct += n;
+	}
+	return renc_rule_use_dict(distinct, column->nkeys, c->nslots, width,
+							  bits_per_key);
+}
+
+/* The keys of a column's ranges, as far as there are any. */
+typedef struct ColumnKeys
+{
+	renc_keys	ranges[RENC_GROUP_RANGES];
+	uint32		counts[RENC_GROUP_RANGES];
+	size_t		total;
+	int			n;
+} ColumnKeys;
+
+static void
+gather_keys(const RencoderCollector *c, int col, ColumnKeys *k)
+{
+	static const uint64 zero = 0;
+
+	memset(k, 0, sizeof(*k));
+	for (int slot = 0; slot < c->nslots; slot++)
+	{
+		renc_keys	keys = rencoder_collect_keys(c, col, slot);
+
+		if (keys.n == 0)
+			continue;
+		k->ranges[k->n] = keys;
+		k->counts[k->n] = (uint32) keys.n;
+		k->total += keys.n;
+		k->n++;
+	}
+	if (k->n == 0)
+	{
+		/* There must be something to make a shape for. */
+		k->ranges[0].key = &zero;
+		k->ranges[0].n = 1;
+		k->counts[0] = 1;
+		k->n = 1;
+	}
+}
+
+/* What draw_samples() needs to know. */
+typedef struct SampleDrawing
+{
+	RencoderDesigner *designer;
+	int			col;
+	const ColumnKeys *k;
+} SampleDrawing;
+
+/* Memory for the model and for samples. */
+static void
+make_room(RencoderDesigner *designer)
+{
+	MemoryContext old = MemoryContextSwitchTo(designer->context);
+
+	designer->model = palloc(renc_model_size());
+	designer->sample = palloc((RENC_SEARCH_SAMPLES + RENCODER_SAMPLES_MAX) * sizeof(renc_sample));
+	designer->box = palloc(RENC_SEARCH_SAMPLES * sizeof(renc_own_box));
+	MemoryContextSwitchTo(old);
+}
+
+/* Is there a key in [lo, hi]? */
+static bool
+has_key(const renc_keys *keys, uint64 lo, uint64 hi)
+{
+	size_t		left = 0;
+	size_t		right = keys->n;
+
+	while (left < right)
+	{
+		size_t		mid = left + (right - left) / 2;
+
+		if (keys->key[mid] < lo)
+			left = mid + 1;
+		else
+			right = mid;
+	}
+	return left < keys->n && keys->key[left] <= hi;
+}
+
+/*
+ * Weighs default samples by one over the ranges of the table that they match,
+ * as renc_search_own_samples() does: what a false positive costs is seen in
+ * proportion to what the query must read.  One range does not count: the value
+ * was taken from there.
+ */
+static void
+weigh_defaults(const RencoderDesigner *designer, RencoderKnownQueries *q, const ColumnKeys *k)
+{
+	double		table_ranges = Max(designer->table_ranges, LEAST_RANGES);
+
+	for (int i = q->nreal; i < q->n; i++)
+	{
+		int			matching = 0;
+
+		for (int r = 0; r < k->n; r++)
+			matching += has_key(&k->ranges[r], q->sample[i].lo, q->sample[i].hi);
+		q->sample[i].weight =
+			(float) (1 / (1 + table_ranges * Max(matching - 1, 0) / k->n));
+		if (q->sample[i].lo == q->sample[i].hi)
+			q->sample[i].weight *= EQUALITY_WEIGHT;
+	}
+	q->weighed = true;
+}
+
+/* The part of the weight of all samples that real queries have. */
+static double
+share_of_real(const RencoderDesigner *designer, int col, const RencoderKnownQueries *q)
+{
+	return Min(1.0, (double) q->nreal / (is_boxed(designer, col) ? ENOUGH_BOXES : ENOUGH_QUERIES));
+}
+
+/*
+ * The samples for a group: real queries; while there are not enough of them, also
+ * default ones, or "own" intervals between the group's own values, or boxes around them.
+ * Together the real ones weigh as much as there are of the number that is enough.
+ */
+static int
+choose_samples(RencoderDesigner *designer, int col, RencoderKnownQueries *q, const ColumnKeys *k, int own)
+{
+	double		share = share_of_real(designer, col, q);
+	int			n = q->nreal;
+
+	if (!q->weighed && q->n > q->nreal)
+		weigh_defaults(designer, q, k);
+	memcpy(designer->sample, q->sample, q->n * sizeof(renc_sample));
+	if (share >= 1)
+		return n;
+	if (q->n > q->nreal)
+		n = q->n;
+	else if (is_boxed(designer, col))
+		n += renc_search_own_boxes(k->ranges, k->n, designer->table_ranges, OWN_SAMPLE_SEED,
+								   designer->box, designer->sample + n, own);
+	else
+		n += renc_search_own_samples(k->ranges, k->n, designer->table_ranges, OWN_SAMPLE_SEED,
+									 designer->sample + n, own);
+	if (q->nreal > 0 && n > q->nreal)
+	{
+		double		others = 0;
+
+		for (int i = q->nreal; i < n; i++)
+			others += designer->sample[i].weight;
+		for (int i = 0; i < q->nreal; i++)
+			designer->sample[i].weight =
+				(float) (share / (1 - share) * others / q->nreal);
+	}
+	return n;
+}
+
+/* Boxes take long to make: to look whether a shape still does, a search wants few. */
+static size_t
+draw_samples(void *arg, size_t own)
+{
+	const SampleDrawing *d = arg;
+
+	return choose_samples(d->designer, d->col, &d->designer->queries[d->col], d->k, (int) own);
+}
+
+/* The shape by rule. */
+static void
+design_by_rule(const RencoderDesigner *designer, int col, const ColumnKeys *k,
+			 renc_shape *shape)
+{
+	if (is_boxed(designer, col))
+		renc_rule_shape_areal(k->ranges, k->n, designer->bits_per_key, shape);
+	else
+		renc_rule_shape(k->ranges, k->n, designer->bits_per_key, shape);
+}
+
+/* Are there so few keys that the rule is to choose, where no queries are known? */
+static bool
+are_few(const RencoderDesigner *designer, int col, const ColumnKeys *k)
+{
+	/* What was found for the group before costs little to look at. */
+	return is_boxed(designer, col) ? k->total < MIN_BOXED_KEYS && !designer->search[col].warm :
+		k->total < MIN_SEARCHED_KEYS;
+}
+
+/* Prepares the model for a group; false if the rule is to choose. */
+static bool
+prepare_model(RencoderDesigner *designer, int col, const ColumnKeys *k,
+			  const RencoderConfig *config, SampleDrawing *drawing, renc_model_input *in)
+{
+	RencoderKnownQueries *q;
+
+	if (k->total == 0)
+		return false;
+	q = load_queries(designer, col, config->coder);
+	if (q->n == 0 && are_few(designer, col, k))
+		return false;
+	if (designer->model == NULL)
+		make_room(designer);
+	memset(in, 0, sizeof(*in));
+	in->ranges = k->ranges;
+	in->nranges = k->n;
+	in->group_ranges = RENC_GROUP_RANGES;
+	in->nwindows = config->nwindows;
+	in->rows = RENCODER_ROWS;
+	in->capacity = config->capacity;
+	in->pages_per_range = designer->pages_per_range;
+	in->window_cost = WINDOW_COST;
+	in->sample = designer->sample;
+	in->table_keys = (double) k->total / k->n * designer->table_ranges;
+	in->areal = is_boxed(designer, col);
+	in->asked = share_of_real(designer, col, q) >= 1;
+	if (in->areal && !in->asked)
+	{
+		drawing->designer = designer;
+		drawing->col = col;
+		drawing->k = k;
+		in->draw = draw_samples;
+		in->draw_arg = drawing;
+	}
+	else
+		in->nsamples = choose_samples(designer, col, q, k, RENC_SEARCH_SAMPLES);
+	if (!in->asked && q->n > q->nreal)
+		in->max_predictions = MANY_PREDICTIONS;
+	return true;
+}
+
+/* Size of filters; config->coder is kept. */
+static void
+plan_size(const RencoderDesigner *designer, ColumnKeys *k, double min_capacity,
+		  RencoderConfig *config)
+{
+	uint32		coder = config->coder;
+	double		capacity = Max(renc_rule_capacity(k->counts, k->n), min_capacity);
+
+	memset(config, 0, sizeof(*config));
+	config->coder = coder;
+	config->format = RENCODER_FORMAT_FILTER;
+	config->nwindows = renc_windows_for(capacity, designer->bits_per_key, RENCODER_ROWS);
+	config->capacity = (uint32) Min(capacity, PG_UINT32_MAX);
+}
+
+static void
+plan_dict(RencoderConfig *config, RencoderPrediction *prediction)
+{
+	uint32		coder = config->coder;
+
+	memset(config, 0, sizeof(*config));
+	config->coder = coder;
+	config->format = RENCODER_FORMAT_DICT;
+	prediction->fpr = prediction->best_fpr = prediction->cost = 0;
+}
+
+/* The search for a group, from the shape found last by whichever process. */
+static void
+search_group(RencoderDesigner *designer, int col, const renc_model_input *in,
+			 renc_choice *choice)
+{
+	renc_search *search = &designer->search[col];
+	bool		claimed = false;
+
+	if (designer->share != NULL)
+		claimed = rencoder_design_share_begin(designer->share, col, search,
+										   &designer->share_version[col]);
+
+	renc_search_group(search, designer->model, in, choice);
+	if (designer->share != NULL)
+		rencoder_design_share_end(designer->share, col, search, claimed, choice->searched,
+							   &designer->share_version[col]);
+}
+
+void
+rencoder_design_column(RencoderDesigner *designer, const RencoderCollector *c, int col,
+					 int width, double min_capacity, bool allow_dict,
+					 RencoderConfig *config, RencoderPrediction *prediction)
+{
+	ColumnKeys	k;
+	SampleDrawing drawing;
+	renc_shape	shape;
+	renc_model_input in;
+	renc_choice choice;
+
+	gather_keys(c, col, &k);
+
+	/*
+	 * Without keys (all null, or deleted) there is nothing to learn from;
+	 * a dictionary takes whatever comes.
+	 */
+	if (allow_dict &&
+		(k.total == 0 || dict_is_smaller(c, col, width, designer->bits_per_key)))
+	{
+		plan_dict(config, prediction);
+		return;
+	}
+	plan_size(designer, &k, min_capacity, config);
+	prediction->fpr = prediction->best_fpr = prediction->cost = -1;
+	if (prepare_model(designer, col, &k, config, &drawing, &in))
+	{
+		search_group(designer, col, &in, &choice);
+		shape = choice.shape;
+		prediction->fpr = choice.best.fpr;
+		prediction->cost = choice.best.cost;
+		prediction->best_fpr = prediction->fpr;
+		if (designer->search[col].reference_fpr >= 0)
+			prediction->best_fpr = Min(prediction->fpr, designer->search[col].reference_fpr);
+	}
+	else
+		design_by_rule(designer, col, &k, &shape);
+	renc_shape_pack(&shape, config->shape);
+}
+
+void
+rencoder_design_again(RencoderDesigner *designer, const RencoderCollector *c, int col,
+					double min_capacity, const RencoderConfig *present,
+					RencoderConfig *config,
+					RencoderPrediction *now, RencoderPrediction *best)
+{
+	ColumnKeys	k;
+	SampleDrawing drawing;
+	renc_shape	shape;
+	renc_model_input in;
+	renc_choice choice;
+
+	now->fpr = now->cost = best->fpr = best->cost = -1;
+	gather_keys(c, col, &k);
+	config->coder = present->coder;
+	if (k.total == 0 || dict_is_smaller(c, col, RENC_MATRIX_WIDTH, designer->bits_per_key))
+	{
+		plan_dict(config, best);
+		if (present->format == RENCODER_FORMAT_DICT)
+			now->fpr = now->cost = 0;
+		return;
+	}
+	plan_size(designer, &k, min_capacity, config);
+	design_by_rule(designer, col, &k, &shape);
+	if (prepare_model(designer, col, &k, config, &drawing, &in))
+	{
+		bool		filter = present->format == RENCODER_FORMAT_FILTER &&
+			renc_shape_unpack(present->shape, &shape, NULL);
+
+		/* The present filters may be smaller or larger than new ones would be. */
+		if (filter && present->nwindows != config->nwindows)
+			in.nwindows = present->nwindows;
+		renc_search_compare(designer->model, &in, designer->bits_per_key, &shape, &choice);
+		if (filter)
+		{
+			now->fpr = choice.now.fpr;
+			now->cost = choice.now.cost;
+		}
+		best->fpr = choice.best.fpr;
+		best->cost = choice.best.cost;
+		shape = choice.shape;
+	}
+	renc_shape_pack(&shape, config->shape);
+}

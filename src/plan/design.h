@@ -1,0 +1,93 @@
+/*
+ * design.h
+ *		Choosing format, shape and size for a column of a group.
+ *
+ * The shape is the one with the least predicted cost under a sample of queries
+ * (src/filter/renc_search.h): those that the index was given or has recorded,
+ * or else intervals between the column's own values, or boxes around its points.
+ */
+#ifndef RENCODER_DESIGN_H
+#define RENCODER_DESIGN_H
+
+#include "format/format.h"
+#include "plan/design_share.h"
+
+#include "filter/renc_search.h"
+
+/* What is known of the queries of a column, in keys of one coder. */
+typedef struct RencoderKnownQueries
+{
+	bool		loaded;
+	bool		weighed;		/* the others by what they match */
+	uint32		generation;
+	renc_sample *sample;		/* real ones first */
+	int			n;
+	int			nreal;			/* others were made of the table's own values */
+	uint64		stamp;			/* of the real ones; 0: none */
+} RencoderKnownQueries;
+
+/* State of planning group after group: each search begins where the last ended. */
+typedef struct RencoderDesigner
+{
+	uint32		bits_per_key;
+	uint32		pages_per_range;
+	MemoryContext context;
+	double		table_ranges;	/* block ranges of the table */
+	Relation	index;
+	int			first_column;	/* which the collector's first one is */
+	bool		boxed[INDEX_MAX_KEYS];	/* by column of the index: keys in Z-order */
+	RencoderKnownQueries queries[INDEX_MAX_KEYS];
+	renc_search search[INDEX_MAX_KEYS];
+	RencoderDesignShare *share;	/* of a parallel build's processes, or NULL */
+	uint32		share_version[INDEX_MAX_KEYS];	/* of it that is known here */
+	renc_model *model;			/* work space, NULL until needed */
+	renc_sample *sample;		/* room for samples, NULL until needed */
+	renc_own_box *box;			/* and for those that are made, of boxes */
+} RencoderDesigner;
+
+/* What is expected of a configuration. */
+typedef struct RencoderPrediction
+{
+	double		fpr;			/* share of ranges without match that pass; -1: unknown */
+	double		best_fpr;		/* that of the shape when it was found, if that was less */
+	double		cost;			/* of a query in the group, in heap pages */
+} RencoderPrediction;
+
+/*
+ * Lives in the current memory context.  Reads the index's query samples when
+ * they are needed first.
+ */
+extern RencoderDesigner *rencoder_designer_create(Relation index,
+												const RencoderMeta *meta,
+												double table_ranges);
+
+/*
+ * Chooses for a column from the collected keys of some of its ranges (all
+ * slots of the collector).  "width" is that of the slab about to be made.
+ * "min_capacity": distinct keys that the filters should be made for at least
+ * (0 if all ranges are full ones).  config->coder says by which coder the keys
+ * are made, and is kept.
+ */
+extern void rencoder_design_column(RencoderDesigner *designer, const RencoderCollector *c,
+								 int col, int width, double min_capacity,
+								 bool allow_dict, RencoderConfig *config,
+								 RencoderPrediction *prediction);
+
+/*
+ * A number that tells the real queries known of a column from others; 0: there
+ * are none.  "coder" is the generation of its keys.
+ */
+extern uint64 rencoder_designer_stamp(RencoderDesigner *designer, int col, uint32 coder);
+
+/*
+ * The same for a group that has a configuration already ("present", of the
+ * same coder): predicts what is to be expected of it and of the one chosen, and
+ * searches as long as it takes.
+ */
+extern void rencoder_design_again(RencoderDesigner *designer, const RencoderCollector *c,
+								int col, double min_capacity,
+								const RencoderConfig *present,
+								RencoderConfig *config, RencoderPrediction *now,
+								RencoderPrediction *best);
+
+#endif							/* RENCODER_DESIGN_H */

@@ -1,0 +1,139 @@
+/*
+ * sample_record.c
+ *		Query samples: what scans ask for, and what an index is built with.
+ */
+#include "plan/sample_record.h"
+
+#include "common/pg_prng.h"
+
+#include "base/options.h"
+#include "plan/sample_keep.h"
+#include "plan/sample_table.h"
+
+/*
+ * Scans that pass up to half of the ranges are all recorded, others the less
+ * the more they pass, but with this probability at least.
+ */
+#define LEAST_PROBABILITY	0.25
+
+/* Scans until the next one is recorded. */
+static int	scans_to_go = -1;
+
+/*
+ * A session begins anywhere in a round, or short sessions would never be
+ * recorded.
+ */
+static bool
+is_its_turn(void)
+{
+	if (rencoder_sample_rate == 0)
+		return false;
+	if (scans_to_go < 0 || scans_to_go >= rencoder_sample_rate)
+		scans_to_go = (int) pg_prng_uint64_range(&pg_global_prng_state, 0,
+												 rencoder_sample_rate - 1);
+	if (scans_to_go > 0)
+	{
+		scans_to_go--;
+		return false;
+	}
+	scans_to_go = rencoder_sample_rate - 1;
+	return true;
+}
+
+static void
+record_column(const RencoderQuery *query, int col)
+{
+	RencoderSample samples[RENCODER_SAMPLING_INTERVALS];
+	const RencoderKeySet *keys;
+	uint32		generation = 0;
+	int			n = 0;
+
+	keys = rencoder_key_newest_set(query, col, &generation);
+	if (keys == NULL || keys->none)
+		return;
+	for (size_t i = 0; i < Min(keys->set.n, RENCODER_SAMPLING_INTERVALS); i++)
+	{
+		const renc_interval *interval = &keys->set.interval[i];
+
+		if (keys->set.n > RENCODER_SAMPLING_INTERVALS)
+			interval = &keys->set.interval[pg_prng_uint64_range(&pg_global_prng_state, 0,
+																keys->set.n - 1)];
+
+		/* "<" and ">" are what min and max are for. */
+		if (interval->lo == 0 || interval->hi == PG_UINT64_MAX)
+			continue;
+		samples[n++] = rencoder_sample_interval(interval->lo, interval->hi, generation,
+												RENCODER_SAMPLE_SCAN);
+	}
+	for (size_t i = 0; i < Min(keys->boxes.n, RENCODER_SAMPLING_INTERVALS); i++)
+	{
+		const renc_box *box = &keys->boxes.box[i];
+
+		if (keys->boxes.n > RENCODER_SAMPLING_INTERVALS)
+			box = &keys->boxes.box[pg_prng_uint64_range(&pg_global_prng_state, 0,
+														keys->boxes.n - 1)];
+
+		/* Points with a NaN are no place. */
+		if (box->xlo == RENC_AXIS_NAN)
+			continue;
+		samples[n] = rencoder_sample_interval(renc_zorder(box->xlo, box->ylo),
+											  renc_zorder(box->xhi, box->yhi), generation,
+											  RENCODER_SAMPLE_SCAN);
+		samples[n++].kind = RENCODER_SAMPLE_BOX;
+	}
+	if (n > 0)
+		rencoder_samples_hint(query->index, col, samples, n);
+}
+
+/*
+ * A query that passes few ranges is one whose false positives count, so it is
+ * preferred.  But one that passes many may do so because the filters suit it
+ * badly, so it is never ruled out.
+ */
+void
+rencoder_sample_record_scan(const RencoderQuery *query, double passed)
+{
+	if (!is_its_turn() ||
+		pg_prng_double(&pg_global_prng_state) > Max(2 * (1 - passed), LEAST_PROBABILITY))
+		return;
+	for (int col = 0; col < query->natts; col++)
+	{
+		if (query->column[col].has_keys)
+			record_column(query, col);
+	}
+}
+
+void
+rencoder_sample_record_prepare(Relation index, BlockNumber heap_nblocks)
+{
+	if (heap_nblocks < RENCODER_SAMPLE_MIN_HEAP ||
+		rencoder_samples_root(index) != RENCODER_NO_BLOCK)
+		return;
+	rencoder_meta_lock_maintainer(index);
+	rencoder_samples_make(index, true);
+	rencoder_meta_unlock_maintainer(index);
+}
+
+void
+rencoder_sample_record_build(Relation heap, Relation index)
+{
+	RencoderSample *samples = NULL;
+	char	   *schema;
+	char	   *table;
+	bool		named = rencoder_options_query_sample(index, &schema, &table);
+	int			n = 0;
+
+	if (RelationGetNumberOfBlocks(heap) >= RENCODER_SAMPLE_MIN_HEAP || named)
+		rencoder_samples_make(index, false);
+	if (named)
+		samples = rencoder_sample_table_read(index, schema, table,
+											rencoder_sample_keep_rebuilds(heap, index), &n);
+
+	/* What was read is newer than what was there. */
+	rencoder_sample_keep(heap, index, samples == NULL);
+	if (samples != NULL)
+	{
+		rencoder_samples_store(index, 0, samples, n, false);
+		pfree(samples);
+	}
+}

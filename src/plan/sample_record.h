@@ -1,0 +1,41 @@
+/*
+ * sample_record.h
+ *		Where the query samples of an index come from.
+ */
+#ifndef RENCODER_SAMPLE_RECORD_H
+#define RENCODER_SAMPLE_RECORD_H
+
+#include "key/key.h"
+#include "store/sample_pages.h"
+
+/* Intervals that are recorded of one column of a scan. */
+#define RENCODER_SAMPLING_INTERVALS	4
+
+/*
+ * Records what a scan asked for, if it is its turn: every n-th scan of the
+ * session (rencoder.sample_rate).  "passed" is the share of the table, 0 .. 1,
+ * that the scan has to visit: the more it is the less likely it is recorded.
+ * Not an error, whatever the sample pages look like.  Cost: as
+ * rencoder_samples_hint().
+ */
+extern void rencoder_sample_record_scan(const RencoderQuery *query, double passed);
+
+/*
+ * Makes the sample pages for an index that is big enough for them now.  Takes
+ * the maintainer's lock if it does.
+ */
+extern void rencoder_sample_record_prepare(Relation index, BlockNumber heap_nblocks);
+
+/*
+ * In a build, once coders are trained: makes the sample pages if the table is
+ * big enough or there are samples, takes over those of the index that this one
+ * replaces (sample_keep.h), and reads the table that query_sample names.  Runs
+ * queries as the current user.
+ *
+ * Errors: all that reading a table may raise.  If the index is being rebuilt,
+ * these are warnings, but for cancellation: TRUNCATE or VACUUM FULL must not fail
+ * for what has nothing to do with them.
+ */
+extern void rencoder_sample_record_build(Relation heap, Relation index);
+
+#endif							/* RENCODER_SAMPLE_RECORD_H */

@@ -1,0 +1,48 @@
+/*
+ * candidates.h
+ *		Finding the block ranges that may hold rows of a query.
+ */
+#ifndef RENCODER_CANDIDATES_H
+#define RENCODER_CANDIDATES_H
+
+#include "format/format.h"
+#include "key/key.h"
+
+#include "utils/snapshot.h"
+
+typedef struct RencoderCandidateCounts
+{
+	int64		ranges;			/* block ranges of the table */
+	int64		skipped;		/* need not be visited */
+	int64		candidates;		/* must be visited */
+	int64		unsummarized;	/* candidates for want of a trusted summary */
+	int64		index_pages;	/* pages of the index read, repeats counted */
+} RencoderCandidateCounts;
+
+/* Called with the candidates of a group, one or more times a group. */
+typedef void (*RencoderEmit) (void *arg, uint64 first_range, renc_mask ranges);
+
+/*
+ * Runs a query over all groups of a table of "heap_nblocks" pages.  A range
+ * whose trust horizon "snapshot" precedes is a candidate (INV-9); a NULL
+ * snapshot trusts all summaries (for inspection).  "counts" may be NULL.
+ *
+ * Locks: shared content locks, one page or (header, windows) at a time; none
+ * on exit.  Errors: ERRCODE_INDEX_CORRUPTED.
+ */
+extern void rencoder_candidates_find(Relation index, BlockNumber heap_nblocks,
+								 RencoderQuery *query, Snapshot snapshot,
+								 RencoderEmit emit, void *arg,
+								 RencoderCandidateCounts *counts);
+
+/*
+ * Counts what the query would find in up to "max_groups" groups, evenly
+ * chosen: for the planner, to which the statistics of the table cannot tell
+ * how the rows of a rare value lie.  All summaries are trusted, groups that
+ * changed meanwhile are not repeated, damaged groups are left out.
+ */
+extern void rencoder_candidates_trial(Relation index, BlockNumber heap_nblocks,
+								 RencoderQuery *query, uint32 max_groups,
+								 RencoderCandidateCounts *counts);
+
+#endif							/* RENCODER_CANDIDATES_H */

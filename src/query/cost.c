@@ -1,0 +1,463 @@
+/*
+ * cost.c
+ *		amcostestimate: from clauses to block ranges and index pages.
+ *
+ *		ranges hit = unsummarized + those that hold a row + false positives
+ */
+#include "query/cost.h"
+
+#include <math.h>
+
+#include "access/stratnum.h"
+#include "catalog/pg_am.h"
+#include "catalog/pg_statistic.h"
+#include "optimizer/optimizer.h"
+#include "parser/parsetree.h"
+#include "utils/lsyscache.h"
+#include "utils/selfuncs.h"
+#include "utils/syscache.h"
+
+#include "base/options.h"
+#include "query/cost_heap.h"
+#include "query/cost_look.h"
+
+/*
+ * With rencoder.enable_scan = off: more than any number of disabled nodes,
+ * and still finite, because infinities may turn into NaN.
+ */
+#define COST_NEVER		1.0e30
+
+/*
+ * Notes a comparison with a column.  False if it does not restrict the keys:
+ * such a clause is only rechecked.
+ */
+static bool
+add_comparison(RencoderCostPath *p, int col, Oid opno, int *strategy, Oid *righttype)
+{
+	Oid			lefttype;
+
+	get_op_opfamily_properties(opno, p->index->opfamily[col], false,
+							   strategy, &lefttype, righttype);
+	if (!rencoder_key_usable(p->index->opfamily[col], p->index->opcintype[col],
+							 *strategy, *righttype, p->index->indexcollations[col]))
+		return false;
+	p->column[col].keys = true;
+	p->column[col].operator = opno;
+	return true;
+}
+
+/* Adds "indexcol op value" to the scan keys if the value is known by now. */
+static bool
+add_operator(RencoderCostPath *p, int col, const OpExpr *op)
+{
+	int			strategy;
+	Oid			righttype;
+	Node	   *value;
+
+	if (!add_comparison(p, col, op->opno, &strategy, &righttype))
+		return false;
+	if (strategy != BTEqualStrategyNumber)
+		p->column[col].range = true;
+
+	value = estimate_expression_value(p->root, lsecond(op->args));
+	if (!IsA(value, Const))
+	{
+		p->column[col].unknown = true;
+		return true;
+	}
+	ScanKeyEntryInitialize(&p->keys[p->nkeys++],
+						   ((Const *) value)->constisnull ? SK_ISNULL : 0,
+						   col + 1, strategy, righttype, op->inputcollid,
+						   get_opcode(op->opno), ((Const *) value)->constvalue);
+	return true;
+}
+
+static bool
+add_array(RencoderCostPath *p, int col, const ScalarArrayOpExpr *op)
+{
+	double		length = rencoder_estimate_array_length(p->root, lsecond(op->args));
+	int			strategy;
+	Oid			righttype;
+
+	if (!add_comparison(p, col, op->opno, &strategy, &righttype))
+		return false;
+	p->column[col].unknown = true;
+	p->column[col].elements = Max(p->column[col].elements, length);
+	return true;
+}
+
+/*
+ * Looks at a clause on column "col"; the column is on its left.  False if it
+ * is only rechecked.
+ */
+static bool
+add_clause(RencoderCostPath *p, int col, Node *clause)
+{
+	if (IsA(clause, OpExpr))
+		return add_operator(p, col, (OpExpr *) clause);
+	if (IsA(clause, ScalarArrayOpExpr))
+		return add_array(p, col, (ScalarArrayOpExpr *) clause);
+	if (IsA(clause, NullTest))
+	{
+		bool		is_null = ((NullTest *) clause)->nulltesttype == IS_NULL;
+
+		p->column[col].nulls = true;
+		ScanKeyEntryInitialize(&p->keys[p->nkeys++],
+							   SK_ISNULL | (is_null ? SK_SEARCHNULL : SK_SEARCHNOTNULL),
+							   col + 1, InvalidStrategy, InvalidOid, InvalidOid,
+							   InvalidOid, (Datum) 0);
+		return true;
+	}
+	p->column[col].keys = p->column[col].unknown = true;
+	return true;
+}
+
+static void
+analyze_clauses(RencoderCostPath *p)
+{
+	ListCell   *lc;
+
+	p->quals = get_quals_from_indexclauses(p->path->indexclauses);
+	for (int col = 0; col < p->index->nkeycolumns; col++)
+		p->column[col].elements = 1;
+	p->keys = palloc(Max(list_length(p->quals), 1) * sizeof(ScanKeyData));
+	foreach(lc, p->path->indexclauses)
+	{
+		IndexClause *iclause = lfirst_node(IndexClause, lc);
+		RencoderCostColumn *column = &p->column[iclause->indexcol];
+		ListCell   *lc2;
+
+		foreach(lc2, iclause->indexquals)
+		{
+			RestrictInfo *qual = lfirst_node(RestrictInfo, lc2);
+
+			if (add_clause(p, iclause->indexcol, (Node *) qual->clause))
+				column->quals = lappend(column->quals, qual);
+		}
+	}
+}
+
+/*
+ * Has the table a btree whose first column is one that is asked for?  It
+ * costs its scan by the statistics.  Knowing better than these would make us
+ * look cheaper than an index that needs fewer pages.
+ */
+static bool
+btree_competes(const RencoderCostPath *p)
+{
+	ListCell   *lc;
+
+	foreach(lc, p->index->rel->indexlist)
+	{
+		IndexOptInfo *other = lfirst_node(IndexOptInfo, lc);
+
+		if (other->relam != BTREE_AM_OID || (other->indpred != NIL && !other->predOK))
+			continue;
+		for (int col = 0; col < p->index->nkeycolumns; col++)
+		{
+			/* An expression counts as equal to any other. */
+			if (p->column[col].quals != NIL &&
+				other->indexkeys[0] == p->index->indexkeys[col])
+				return true;
+		}
+	}
+	return false;
+}
+
+/* Can the query be run as it stands, to see what it finds? */
+static bool
+all_known(const RencoderCostPath *p)
+{
+	if (p->query->empty)
+		return false;
+	for (int col = 0; col < p->index->nkeycolumns; col++)
+	{
+		if (p->column[col].unknown || p->column[col].nulls)
+			return false;
+	}
+	return true;
+}
+
+/*
+ * Notes the keys that are asked for, while the index is open.  A pattern such
+ * as '%x' asks for all of them: nothing is gained.  Coders have been trained on
+ * the rows, so who must not look makes keys without.  These say whether all are
+ * asked for, and no more: shapes are for others.
+ */
+static void
+find_known_keys(RencoderCostPath *p, Relation index)
+{
+	for (int col = 0; col < p->index->nkeycolumns && !p->query->empty; col++)
+	{
+		RencoderCostColumn *column = &p->column[col];
+		bool		blind;
+
+		if (!p->query->column[col].has_keys || column->unknown)
+			continue;
+		blind = !p->may_look && rencoder_key_is_coded(index, col);
+		column->known = rencoder_key_set(p->query, col, blind ? 0 : p->info.config[col].coder);
+		if (column->known != NULL && !column->known->none &&
+			column->known->query.overlap(column->known->query.arg, 0, PG_UINT64_MAX) == RENC_INSIDE)
+		{
+			column->keys = false;
+			if (!column->nulls)
+				column->quals = NIL;
+		}
+		if (blind)
+			column->known = NULL;
+	}
+}
+
+static void
+analyze_index(RencoderCostPath *p)
+{
+	double		heap_pages = p->index->rel->pages;
+
+	if (p->index->hypothetical)
+		rencoder_cost_index_invent(heap_pages, p->index->nkeycolumns, &p->info);
+	else
+	{
+		/* The planner has locked it. */
+		Relation	index = index_open(p->index->indexoid, NoLock);
+
+		p->query = rencoder_key_query(index, p->keys, p->nkeys);
+		p->may_look = rencoder_cost_may_look(p->root, p->index);
+		rencoder_cost_index_read(index, heap_pages, p->query, p->may_look, &p->info);
+		find_known_keys(p, index);
+		if (p->may_look && all_known(p) && !btree_competes(p))
+			rencoder_cost_index_trial(index, heap_pages, p->query, &p->info);
+		index_close(index, NoLock);
+	}
+}
+
+/* The keys that are asked of a column, or NULL if they are not known. */
+static const RencoderKeySet *
+known_keys(const RencoderCostPath *p, int col)
+{
+	static const renc_interval point = {0, 0};
+	static const RencoderKeySet one_key = {.set = {&point, 1}};
+
+	if (p->column[col].known != NULL && !p->column[col].known->none)
+		return p->column[col].known;
+
+	/* All single keys are alike; short intervals are not much different. */
+	return p->column[col].range ? NULL : &one_key;
+}
+
+/* pg_statistic's correlation of an index column with the heap's order. */
+static double
+column_correlation(PlannerInfo *root, IndexOptInfo *index, int col)
+{
+	RangeTblEntry *rte = planner_rt_fetch(index->rel->relid, root);
+	bool		plain = index->indexkeys[col] != 0;
+	Oid			relid = plain ? rte->relid : index->indexoid;
+	AttrNumber	attno = plain ? index->indexkeys[col] : col + 1;
+	VariableStatData vardata = {0};
+	AttStatsSlot slot;
+	double		correlation = 0;
+	bool		hooked;
+
+	hooked = plain ?
+		get_relation_stats_hook && get_relation_stats_hook(root, rte, attno, &vardata) :
+		get_index_stats_hook && get_index_stats_hook(root, relid, attno, &vardata);
+	if (!hooked)
+	{
+		vardata.statsTuple = SearchSysCache3(STATRELATTINH, ObjectIdGetDatum(relid),
+											 Int16GetDatum(attno), BoolGetDatum(false));
+		vardata.freefunc = ReleaseSysCache;
+	}
+	if (HeapTupleIsValid(vardata.statsTuple) &&
+		get_attstatsslot(&slot, vardata.statsTuple, STATISTIC_KIND_CORRELATION,
+						 InvalidOid, ATTSTATSSLOT_NUMBERS))
+	{
+		if (slot.nnumbers > 0)
+			correlation = slot.numbers[0];
+		free_attstatsslot(&slot);
+	}
+	ReleaseVariableStats(vardata);
+	return correlation;
+}
+
+/* Between "scattered" and "together", as cost_index() does. */
+static double
+interpolate(double scattered, double together, double correlation)
+{
+	return scattered + correlation * correlation * (Min(together, scattered) - scattered);
+}
+
+/* The rows that satisfy these clauses and are in the index. */
+static double
+matching_rows(const RencoderCostPath *p, List *quals)
+{
+	RelOptInfo *rel = p->index->rel;
+	Selectivity selectivity;
+
+	quals = add_predicate_to_index_quals(p->index, quals);
+	selectivity = clauselist_selectivity(p->root, quals, rel->relid, JOIN_INNER, NULL);
+	return clamp_row_est(selectivity * rel->tuples);
+}
+
+/*
+ * The share of the reachable ranges that a column lets pass: those that hold
+ * a row that satisfies its clauses, and false positives.
+ */
+static double
+column_pass_rate(RencoderCostPath *p, int col, double reachable)
+{
+	double		rows = matching_rows(p, p->column[col].quals);
+	double		together = ceil(rows / Max(p->index->rel->tuples, 1) * p->info.ranges);
+	double		correlation = column_correlation(p->root, p->index, col);
+	double		hit;
+	double		fpr = 0;		/* null flags are exact */
+
+	hit = interpolate(reachable * (1 - exp(-rows / reachable)), together, correlation);
+	p->groups = Min(p->groups,
+					  interpolate(ceil(reachable / RENC_GROUP_RANGES),
+								  ceil(together / RENC_GROUP_RANGES), correlation));
+	if (p->column[col].keys)
+	{
+		fpr = rencoder_cost_fpr(&p->info.config[col], p->info.bits_per_key,
+								known_keys(p, col));
+		fpr = 1 - pow(1 - fpr, p->column[col].elements);
+		fpr *= Min(1, p->groups * RENC_GROUP_RANGES / reachable);
+	}
+	p->correlation = Max(p->correlation, fabs(correlation));
+	return hit / reachable + fpr * (1 - hit / reachable);
+}
+
+/*
+ * What the query found in a sample of the groups is better than what the
+ * statistics expect: rows of a rare value may be many fewer, or lie together.
+ * In a sample without any, the rate is at most about one in its size.
+ */
+static double
+correct_by_sample(const RencoderCostIndex *info, double reachable, double hit)
+{
+	double		rate;
+
+	if (info->trial_ranges == 0)
+		return hit;
+	rate = info->trial_hits / info->trial_ranges;
+	if (info->trial_all || rate > 0)
+		return rate * (info->ranges - info->unsummarized);
+	return Min(hit, Max(reachable / info->trial_ranges, 1));
+}
+
+static bool
+asks_anything(const RencoderCostPath *p)
+{
+	for (int col = 0; col < p->index->nkeycolumns; col++)
+	{
+		if (p->column[col].quals != NIL)
+			return true;
+	}
+	return false;
+}
+
+/* Sets correlation, heap_pages and groups. */
+static void
+estimate_ranges(RencoderCostPath *p)
+{
+	const RencoderCostIndex *info = &p->info;
+	double		table_pages = p->index->rel->pages;
+	double		reachable = (info->ranges - info->unsummarized) * info->meeting;
+	double		hit = reachable;
+
+	if (p->query != NULL && p->query->empty)
+		return;
+	p->groups = ceil(reachable / RENC_GROUP_RANGES);
+	if (!asks_anything(p))
+	{
+		/*
+		 * A partial index used for its predicate alone, or clauses that are
+		 * only rechecked: the ranges that hold a row of the index.
+		 */
+		double		rows = matching_rows(p, NIL);
+
+		hit = reachable > 0 ? reachable * (1 - exp(-rows / reachable)) : 0;
+	}
+	for (int col = 0; col < p->index->nkeycolumns && reachable > 0; col++)
+	{
+		if (p->column[col].quals != NIL)
+			hit *= column_pass_rate(p, col, reachable);
+	}
+	hit = correct_by_sample(info, reachable, hit);
+	if (reachable > 0)
+		hit = Max(hit, 1);		/* as other index types expect a row at least */
+	p->heap_pages = Min((hit + info->unsummarized) * info->pages_per_range,
+						  table_pages);
+}
+
+/*
+ * Sets index_pages: those of one scan.  The header of a group is read where
+ * null flags are asked for, where nothing else is, or something was found.
+ */
+static void
+estimate_index_pages(RencoderCostPath *p)
+{
+	double		per_group = 0;
+	double		headers = Min(p->groups,
+							  p->heap_pages / p->info.pages_per_range);
+	double		pages;
+
+	if (!asks_anything(p))
+		headers = p->groups;
+
+	for (int col = 0; col < p->index->nkeycolumns; col++)
+	{
+		const RencoderCostColumn *column = &p->column[col];
+		const RencoderConfig *config = &p->info.config[col];
+
+		if (column->nulls)
+			headers = p->groups;
+		if (!column->keys)
+			continue;
+		pages = rencoder_cost_probe_pages(config, known_keys(p, col)) *
+			column->elements;
+		if (config->nwindows > 0)
+			pages = Min(pages, config->nwindows);
+		per_group += pages;
+		p->probes += p->groups * column->elements;
+	}
+	pages = (p->groups + p->info.slices) * per_group + headers;
+	if (p->index->pages > 0)
+		pages = Min(pages, p->index->pages);
+	p->index_pages = p->info.directory_pages + pages;
+}
+
+void
+rencodercostestimate(PlannerInfo *root, IndexPath *path, double loop_count,
+					 Cost *indexStartupCost, Cost *indexTotalCost,
+					 Selectivity *indexSelectivity, double *indexCorrelation,
+					 double *indexPages)
+{
+	RencoderCostPath p = {0};
+
+	if (!rencoder_enable_scan)
+	{
+		/* Without a look at the index, which may be damaged. */
+		*indexStartupCost = 0;
+		*indexTotalCost = COST_NEVER;
+		*indexSelectivity = 1;
+		*indexCorrelation = 0;
+		*indexPages = path->indexinfo->pages;
+		return;
+	}
+
+	p.root = root;
+	p.path = path;
+	p.index = path->indexinfo;
+	p.loop_count = loop_count;
+	analyze_clauses(&p);
+	analyze_index(&p);
+
+	p.rows = matching_rows(&p, p.quals);
+	estimate_ranges(&p);
+	estimate_index_pages(&p);
+
+	rencoder_cost_report(&p, indexTotalCost, indexSelectivity);
+	*indexStartupCost = index_other_operands_eval_cost(root, p.quals);
+	*indexTotalCost += *indexStartupCost;
+	*indexCorrelation = p.correlation;
+	*indexPages = p.index_pages;
+}

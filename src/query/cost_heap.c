@@ -1,0 +1,235 @@
+/*
+ * cost_heap.c
+ *		Telling the planner about the heap pages that a scan visits.
+ *
+ * The heap is visited in whole block ranges, and all rows of them are
+ * rechecked.  The planner has no word for that: cost_bitmap_heap_scan() takes
+ * the selectivity that an index reports for rows scattered over the table.
+ *
+ * Moreover, of several indexes for the same clauses the planner keeps the one
+ * with the least index cost (choose_bitmap_and()), before it has looked at the
+ * heap.  That serves exact indexes, which all need the same heap pages, but
+ * not this one.  The sum of index and heap cost being given, what is reported
+ * as which depends on the rivals:
+ *
+ * - None: indexSelectivity such that the planner arrives at the heap pages;
+ *	 the rows that it does not think of are part of the index cost.
+ *
+ * - An exact index, such as a btree: indexSelectivity as that index has it,
+ *	 and what the heap costs more than that is part of the index cost.
+ *
+ * - BRIN, which reports a small index cost even where it is going to visit the
+ *	 whole table: if this index is better, then all costs are reported as heap
+ *	 pages, so that its index cost is the smaller one.
+ */
+#include "query/cost_heap.h"
+
+#include <math.h>
+
+#include "catalog/pg_am.h"
+#include "optimizer/cost.h"
+#include "optimizer/optimizer.h"
+#include "utils/lsyscache.h"
+#include "utils/spccache.h"
+
+/* Work per group and query, in operators: some rows of some windows. */
+#define OPERATORS_PER_GROUP		10
+
+/* The pages of a range of a BRIN index, unless its owner changed them. */
+#define BRIN_PAGES_PER_RANGE	128
+
+typedef enum Rival
+{
+	RIVAL_NONE,
+	RIVAL_BRIN,
+	RIVAL_EXACT
+} Rival;
+
+/* Heap as cost_bitmap_heap_scan() sees it. */
+typedef struct HeapCosts
+{
+	double		pages;
+	double		rows;
+	double		random_page_cost;
+	double		seq_page_cost;
+	double		cpu_per_row;
+} HeapCosts;
+
+static void
+heap_costs_init(const RencoderCostPath *p, HeapCosts *heap)
+{
+	RelOptInfo *rel = p->index->rel;
+
+	heap->pages = Max(rel->pages, 1);
+	heap->rows = Max(rel->tuples, 1);
+	get_tablespace_page_costs(rel->reltablespace, &heap->random_page_cost,
+							  &heap->seq_page_cost);
+	heap->cpu_per_row = cpu_tuple_cost + rel->baserestrictcost.per_tuple;
+	if (p->path->path.param_info)
+	{
+		QualCost	join_cost;
+
+		cost_qual_eval(&join_cost, p->path->path.param_info->ppi_clauses, p->root);
+		heap->cpu_per_row += join_cost.per_tuple;
+	}
+}
+
+/* Pages that the planner expects for scattered rows, and the inverse. */
+static double
+pages_of_rows(const HeapCosts *heap, double rows)
+{
+	return Min(heap->pages, 2 * heap->pages * rows / (2 * heap->pages + rows));
+}
+
+static double
+rows_of_pages(const HeapCosts *heap, double pages)
+{
+	return 2 * heap->pages * pages / (2 * heap->pages - pages);
+}
+
+/* What the planner makes of visiting so many pages and rows. */
+static Cost
+heap_cost(const HeapCosts *heap, double pages, double rows)
+{
+	double		page_cost = heap->random_page_cost;
+
+	if (pages >= 2)
+		page_cost -= (heap->random_page_cost - heap->seq_page_cost) *
+			sqrt(pages / heap->pages);
+	return pages * page_cost + rows * heap->cpu_per_row;
+}
+
+/* Could "other" answer all the clauses too? */
+static bool
+answers_clauses(const RencoderCostPath *p, const IndexOptInfo *other)
+{
+	if (other->indpred != NIL && !other->predOK)
+		return false;
+	for (int col = 0; col < p->index->nkeycolumns; col++)
+	{
+		const RencoderCostColumn *column = &p->column[col];
+		int			attno = p->index->indexkeys[col];
+		bool		found = false;
+
+		if (column->quals == NIL)
+			continue;
+		for (int i = 0; i < other->nkeycolumns && attno != 0 && !found; i++)
+			found = other->indexkeys[i] == attno &&
+				(column->keys ? op_in_opfamily(column->operator, other->opfamily[i]) :
+				 other->amsearchnulls);
+		if (!found)
+			return false;
+	}
+	return true;
+}
+
+static Rival
+find_rival(const RencoderCostPath *p)
+{
+	Rival		rival = RIVAL_NONE;
+	ListCell   *lc;
+
+	foreach(lc, p->index->rel->indexlist)
+	{
+		IndexOptInfo *other = lfirst_node(IndexOptInfo, lc);
+
+		if (other->relam == p->index->relam || !other->amhasgetbitmap ||
+			!answers_clauses(p, other))
+			continue;
+		if (other->relam != BRIN_AM_OID)
+			return RIVAL_EXACT;
+		rival = RIVAL_BRIN;
+	}
+	return rival;
+}
+
+/*
+ * Heap pages that BRIN is going to visit: all, as far as the column is not
+ * ordered.  (Its own estimate divides by the correlation, so that the little
+ * that any sample of a random column has makes it hopeful.)
+ */
+static double
+brin_heap_pages(const RencoderCostPath *p, const HeapCosts *heap)
+{
+	double		ordered = p->correlation * p->correlation;
+	double		share = 1 - ordered * (1 - p->rows / heap->rows);
+
+	return Min(heap->pages, Max(heap->pages * share, BRIN_PAGES_PER_RANGE));
+}
+
+/* Index pages that really are fetched, caching by repeated scans considered. */
+static double
+index_pages(const RencoderCostPath *p)
+{
+	double		pages = p->index_pages;
+
+	if (p->loop_count > 1)
+		pages = index_pages_fetched(pages * p->loop_count, p->index->pages,
+									p->index->pages, p->root) / p->loop_count;
+	return pages;
+}
+
+/* The selectivity that makes the planner visit "pages"; returns its cost. */
+static Cost
+select_pages(const HeapCosts *heap, double pages, Selectivity *selectivity)
+{
+	/* Less than two rows a page: the formula does not reach the last pages. */
+	double		rows = Min(rows_of_pages(heap, pages), heap->rows);
+
+	*selectivity = rows / heap->rows;
+	return heap_cost(heap, pages_of_rows(heap, rows), rows);
+}
+
+/* The same, choosing as many pages as cost "target"; at most all. */
+static Cost
+select_cost(const HeapCosts *heap, Cost target, Selectivity *selectivity)
+{
+	double		low = 0;
+	double		high = heap->pages;
+
+	for (int i = 0; i < 50; i++)
+	{
+		double		middle = (low + high) / 2;
+
+		if (select_pages(heap, middle, selectivity) < target)
+			low = middle;
+		else
+			high = middle;
+	}
+	return select_pages(heap, low, selectivity);
+}
+
+void
+rencoder_cost_report(const RencoderCostPath *p, Cost *index_cost,
+					 Selectivity *selectivity)
+{
+	HeapCosts	heap;
+	double		random_page_cost;
+	double		brin_pages;
+	Cost		total;
+	Cost		seen;
+	Rival		rival = find_rival(p);
+
+	heap_costs_init(p, &heap);
+	get_tablespace_page_costs(p->index->reltablespace, &random_page_cost, NULL);
+
+	/* The bitmap as for BRIN. */
+	total = index_pages(p) * random_page_cost +
+		p->probes * OPERATORS_PER_GROUP * cpu_operator_cost +
+		0.1 * cpu_operator_cost * p->heap_pages +
+		heap_cost(&heap, p->heap_pages, p->heap_pages / heap.pages * heap.rows);
+	brin_pages = brin_heap_pages(p, &heap);
+
+	if (rival == RIVAL_EXACT)
+	{
+		*selectivity = Min(p->rows / heap.rows, 1);
+		seen = heap_cost(&heap, pages_of_rows(&heap, p->rows), p->rows);
+	}
+	else if (rival == RIVAL_BRIN &&
+			 total <= heap_cost(&heap, brin_pages, brin_pages / heap.pages * heap.rows))
+		seen = select_cost(&heap, total, selectivity);
+	else
+		seen = select_pages(&heap, p->heap_pages, selectivity);
+
+	*index_cost = Max(total - seen, 0);
+}

@@ -1,0 +1,293 @@
+/*
+ * cost_index.c
+ *		What the planner learns from an index itself.
+ *
+ * An index is much smaller than its table, and its directory much smaller
+ * than the index: looking at it makes the estimate better than statistics
+ * alone could, and costs less than a microsecond a page.
+ */
+#include "query/cost_index.h"
+
+#include <math.h>
+
+#include "base/options.h"
+#include "format/format.h"
+#include "query/candidates.h"
+
+/* Directory and header pages looked at, at most. */
+#define MAX_DIRECTORY_PAGES 16
+#define MAX_HEADER_PAGES	4
+
+/*
+ * Groups probed with the query when planning: 2,048 ranges tell a rate of one
+ * in a thousand, for some 50 pages read.
+ */
+#define TRIAL_GROUPS		16
+
+/* What a directory scan sums up; each group counts "weight" times. */
+typedef struct GroupSums
+{
+	bool		may_look;
+	double		seen;
+	double		meeting;
+	double		unsummarized;
+	int			headers_read;
+	bool		have_matrix;	/* is config[] that of a matrix? */
+} GroupSums;
+
+static void
+set_geometry(RencoderCostIndex *info, double heap_pages, double entries_per_page)
+{
+	info->ranges = Max(ceil(heap_pages / info->pages_per_range), 1.0);
+	info->groups = ceil(info->ranges / RENC_GROUP_RANGES);
+	info->directory_pages = 1 + ceil(info->groups / entries_per_page);
+	info->meeting = 1;
+}
+
+/* The most heap pages a range that leave at least one group, as build.c does. */
+void
+rencoder_cost_index_invent(double heap_pages, int natts, RencoderCostIndex *info)
+{
+	memset(info, 0, sizeof(*info));
+	info->pages_per_range = RENCODER_AUTO_MAX_PAGES_PER_RANGE;
+	while (info->pages_per_range > 1 &&
+		   heap_pages / info->pages_per_range < RENC_GROUP_RANGES)
+		info->pages_per_range /= 2;
+	info->bits_per_key = RENCODER_DEFAULT_BITS_PER_KEY;
+	set_geometry(info, heap_pages, RENCODER_PAYLOAD_SIZE / RencoderEntrySize(natts));
+}
+
+/* May a group with these bounds hold a row of the query? */
+static bool
+entry_meets(RencoderEntry entry, RencoderQuery *query)
+{
+	for (int col = 0; col < query->natts; col++)
+	{
+		const RencoderEntryColumn *column = &entry->column[col];
+		const RencoderKeySet *keys;
+
+		if (!query->column[col].has_keys)
+			continue;
+		keys = rencoder_key_set(query, col, column->config.coder);
+		if (keys != NULL &&
+			(keys->none || column->min > column->max ||
+			 keys->query.overlap(keys->query.arg, column->min, column->max) == RENC_DISJOINT))
+			return false;
+	}
+	return true;
+}
+
+/* A group whose state only its header tells. */
+static void
+look_at_header(Relation index, BlockNumber blkno, double existing, double weight,
+			   RencoderCostIndex *info, GroupSums *sums)
+{
+	const char *fault;
+	Buffer		buf;
+	RencoderHeader header;
+	int			summarized;
+
+	if (sums->headers_read++ >= MAX_HEADER_PAGES)
+		return;
+	buf = rencoder_page_try_read(index, blkno, RENCODER_PAGE_HEADER, &fault);
+	if (!BufferIsValid(buf))
+		return;
+	header = RencoderPageGetHeader(BufferGetPage(buf));
+	summarized = renc_mask_count(rencoder_set_get(header->summarized));
+	sums->unsummarized += weight * Max(0, existing - summarized);
+	if (header->matrix.start == RENCODER_NO_BLOCK)
+		info->slices += weight * ceil((double) summarized / RENC_SLICE_RANGES);
+	if (!sums->have_matrix)
+		info->config[0] = header->config;
+	UnlockReleaseBuffer(buf);
+}
+
+static void
+look_at_entry(Relation index, RencoderEntry entry, double existing, double weight,
+			  RencoderQuery *query, RencoderCostIndex *info, GroupSums *sums)
+{
+	if (entry->header == RENCODER_NO_BLOCK)
+	{
+		sums->unsummarized += weight * existing;
+		return;
+	}
+	sums->seen += weight;
+	if (entry->flags & RENCODER_ENTRY_SEALED)
+	{
+		if (!sums->may_look || entry_meets(entry, query))
+			sums->meeting += weight;
+		for (int col = 0; col < query->natts; col++)
+			info->config[col] = entry->column[col].config;
+		sums->have_matrix = true;
+	}
+	else
+	{
+		sums->meeting += weight;
+		look_at_header(index, entry->header, existing, weight, info, sums);
+	}
+}
+
+/* All entries of a directory page, copied because headers are read below. */
+static void
+look_at_directory(Relation index, const RencoderMeta *meta,
+				  const RencoderMetaPageData *metadata, uint32 dirpage,
+				  double weight, RencoderQuery *query,
+				  RencoderCostIndex *info, GroupSums *sums)
+{
+	uint32		first = dirpage * meta->entries_per_page;
+	uint32		end = (uint32) Min(first + (double) meta->entries_per_page, info->groups);
+	BlockNumber blkno = rencoder_directory_find(index, meta, metadata, first, NULL);
+	const char *fault;
+	Buffer		buf = InvalidBuffer;
+	char	   *payload;
+
+	if (blkno != RENCODER_NO_BLOCK)
+		buf = rencoder_page_try_read(index, blkno, RENCODER_PAGE_DIRECTORY, &fault);
+	if (!BufferIsValid(buf))
+	{
+		sums->unsummarized += weight *
+			(Min(info->ranges, (double) end * RENC_GROUP_RANGES) -
+			 (double) first * RENC_GROUP_RANGES);
+		return;
+	}
+	payload = palloc(RENCODER_PAYLOAD_SIZE);
+	memcpy(payload, RencoderPageGetPayload(BufferGetPage(buf)), RENCODER_PAYLOAD_SIZE);
+	UnlockReleaseBuffer(buf);
+
+	for (uint32 group = first; group < end; group++)
+		look_at_entry(index, rencoder_directory_entry(payload, meta, group),
+					  Min(RENC_GROUP_RANGES,
+						  info->ranges - (double) group * RENC_GROUP_RANGES),
+					  weight, query, info, sums);
+	pfree(payload);
+}
+
+void
+rencoder_cost_index_read(Relation index, double heap_pages,
+						 RencoderQuery *query, bool may_look, RencoderCostIndex *info)
+{
+	RencoderMeta meta_copy = *rencoder_meta_get(index);
+	const RencoderMeta *meta = &meta_copy;
+	RencoderMetaPageData *metadata = rencoder_meta_copy(index);
+	GroupSums	sums = {.may_look = may_look};
+	uint32		ndirpages;
+	uint32		step;
+
+	memset(info, 0, sizeof(*info));
+	info->pages_per_range = meta->pages_per_range;
+	info->bits_per_key = meta->bits_per_key;
+	set_geometry(info, heap_pages, meta->entries_per_page);
+	ndirpages = (uint32) info->directory_pages - 1;
+
+	/* The last page for itself: it has the tail.  The others stand for all. */
+	step = (ndirpages + MAX_DIRECTORY_PAGES - 1) / MAX_DIRECTORY_PAGES;
+	for (uint32 dirpage = 0; dirpage + 1 < ndirpages; dirpage += step)
+		look_at_directory(index, meta, metadata, dirpage,
+						  Min(step, ndirpages - 1 - dirpage), query, info, &sums);
+	look_at_directory(index, meta, metadata, ndirpages - 1, 1, query, info, &sums);
+
+	if (sums.seen > 0)
+		info->meeting = sums.meeting / sums.seen;
+	info->unsummarized = Min(sums.unsummarized, info->ranges);
+	pfree(metadata);
+}
+
+void
+rencoder_cost_index_trial(Relation index, double heap_pages,
+						   RencoderQuery *query, RencoderCostIndex *info)
+{
+	RencoderCandidateCounts counts;
+
+	rencoder_candidates_trial(index, (BlockNumber) heap_pages, query, TRIAL_GROUPS, &counts);
+	info->trial_ranges = (double) (counts.ranges - counts.unsummarized);
+	info->trial_hits = (double) (counts.candidates - counts.unsummarized);
+	info->trial_all = info->groups <= TRIAL_GROUPS;
+}
+
+/* Nodes of a level that a query touches. */
+static double
+nodes_of_level(const RencoderKeySet *keys, int level)
+{
+	const renc_interval_set *set = &keys->set;
+	double		nodes = 0;
+
+	for (size_t i = 0; i < set->n; i++)
+	{
+		uint64		lo = level == 0 ? 0 : set->interval[i].lo >> (RENC_KEY_BITS - level);
+		uint64		hi = level == 0 ? 0 : set->interval[i].hi >> (RENC_KEY_BITS - level);
+
+		nodes += (double) (hi - lo) + 1;
+	}
+	for (size_t i = 0; i < keys->boxes.n; i++)
+		nodes += renc_box_nodes(&keys->boxes.box[i], level);
+	return nodes;
+}
+
+/*
+ * Expected number of nodes that pass all tests from the root down, when every
+ * second bit of a filter is set.  A node passes kw * kr tests; below a node
+ * that passed stand as many as the query has there on average.  The descent
+ * ends where the query has more nodes than a probe program would test.
+ *
+ * This is an upper bound for the probability that any passes, and neglects
+ * keys beside the query in its deepest nodes; the shape rule makes those rare.
+ */
+static double
+shape_fpr(const renc_shape *shape, const RencoderKeySet *keys)
+{
+	double		nodes = nodes_of_level(keys, shape->storey[0].root);
+	double		passing = nodes;
+
+	if (nodes > RENC_MAX_TREES)
+		return 1;
+	for (int i = 0; i < shape->nstoreys; i++)
+	{
+		const renc_storey *storey = &shape->storey[i];
+		uint8_t		levels[RENC_KEY_BITS];
+		int			nlevels = renc_storey_levels(storey, levels);
+
+		for (int j = 0; j < nlevels; j++)
+		{
+			double		below = nodes_of_level(keys, levels[j]);
+
+			if (below > RENC_MAX_NODES)
+				return Min(passing, 1);
+			passing *= below / nodes * pow(0.5, storey->kw * storey->kr);
+			nodes = below;
+		}
+	}
+	return Min(passing, 1);
+}
+
+double
+rencoder_cost_fpr(const RencoderConfig *config, double bits_per_key,
+				  const RencoderKeySet *keys)
+{
+	renc_shape	shape;
+
+	if (config->format == RENCODER_FORMAT_DICT)
+		return 0;
+	if (config->format == RENCODER_FORMAT_FILTER && keys != NULL &&
+		renc_shape_unpack(config->shape, &shape, NULL))
+		return shape_fpr(&shape, keys);
+
+	/* A Bloom filter of the best number of hashes. */
+	return pow(0.6185, bits_per_key);
+}
+
+double
+rencoder_cost_probe_pages(const RencoderConfig *config, const RencoderKeySet *keys)
+{
+	renc_shape	shape;
+	double		pages = 2;
+
+	if (config->format == RENCODER_FORMAT_FILTER &&
+		renc_shape_unpack(config->shape, &shape, NULL))
+	{
+		pages = shape.storey[0].kw;
+		if (keys != NULL)
+			pages *= Min(nodes_of_level(keys, shape.storey[0].root), RENC_MAX_TREES);
+		pages = Min(pages, config->nwindows);
+	}
+	return pages;
+}

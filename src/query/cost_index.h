@@ -1,0 +1,64 @@
+/*
+ * cost_index.h
+ *		What the planner learns from an index itself.
+ */
+#ifndef RENCODER_COST_INDEX_H
+#define RENCODER_COST_INDEX_H
+
+#include "key/key.h"
+#include "store/entry.h"
+
+typedef struct RencoderCostIndex
+{
+	uint32		pages_per_range;
+	uint32		bits_per_key;
+	double		ranges;			/* block ranges of the table */
+	double		groups;			/* groups of these */
+	double		directory_pages;	/* metapage included */
+	double		unsummarized;	/* ranges without a summary */
+	double		slices;			/* in groups that are not a matrix yet */
+	double		meeting;		/* share of groups whose bounds meet the query */
+
+	/* A group's configuration, the last found; format 0: unknown. */
+	RencoderConfig config[INDEX_MAX_KEYS];
+
+	/* What the query, if it is known, found in a sample of the groups. */
+	double		trial_ranges; /* summarized ones; 0 if there is no sample */
+	double		trial_hits;	/* of them, that may hold a row */
+	bool		trial_all;	/* the sample is the whole index */
+} RencoderCostIndex;
+
+/*
+ * Reads what there is to know, for a table of "heap_pages" pages.  "query"
+ * has the constants of the clauses and is compared with the groups' bounds, if
+ * "may_look".
+ *
+ * Reads the metapage, some directory pages and few headers.  Only a damaged
+ * metapage is an error; of other damages the scan, if any, will complain.
+ */
+extern void rencoder_cost_index_read(Relation index, double heap_pages,
+									 RencoderQuery *query, bool may_look,
+									 RencoderCostIndex *info);
+
+/* Fills in the sample.  "query" has all clauses.  Only if may_look. */
+extern void rencoder_cost_index_trial(Relation index, double heap_pages,
+									   RencoderQuery *query,
+									   RencoderCostIndex *info);
+
+/* The same for an index that does not exist, as CREATE INDEX would make it. */
+extern void rencoder_cost_index_invent(double heap_pages, int natts,
+									   RencoderCostIndex *info);
+
+/*
+ * False positive rate of a range's filter of this configuration for a query
+ * that no key of the range satisfies.  "keys": what it asks for, or NULL if
+ * that is not known.
+ */
+extern double rencoder_cost_fpr(const RencoderConfig *config, double bits_per_key,
+								const RencoderKeySet *keys);
+
+/* Pages of a matrix that a probe with the query reads. */
+extern double rencoder_cost_probe_pages(const RencoderConfig *config,
+										const RencoderKeySet *keys);
+
+#endif							/* RENCODER_COST_INDEX_H */

@@ -1,0 +1,102 @@
+/*
+ * scan.c
+ *		amgetbitmap: candidate ranges to a bitmap of heap pages.
+ */
+#include "query/scan.h"
+
+#include "access/relscan.h"
+#include "access/table.h"
+#include "catalog/index.h"
+#include "nodes/tidbitmap.h"
+#include "pgstat.h"
+#include "utils/memutils.h"
+
+#include "plan/sample_record.h"
+#include "query/candidates.h"
+
+IndexScanDesc
+rencoderbeginscan(Relation index, int nkeys, int norderbys)
+{
+	IndexScanDesc scan = RelationGetIndexScan(index, nkeys, norderbys);
+
+	/* The executor keeps one context for all rescans of a join. */
+	scan->opaque = AllocSetContextCreate(CurrentMemoryContext, "rencoder scan",
+										 ALLOCSET_DEFAULT_SIZES);
+	return scan;
+}
+
+void
+rencoderrescan(IndexScanDesc scan, ScanKey keys, int nkeys,
+			   ScanKey orderbys, int norderbys)
+{
+	if (keys && scan->numberOfKeys > 0)
+		memmove(scan->keyData, keys, scan->numberOfKeys * sizeof(ScanKeyData));
+}
+
+void
+rencoderendscan(IndexScanDesc scan)
+{
+	MemoryContextDelete((MemoryContext) scan->opaque);
+	scan->opaque = NULL;
+}
+
+typedef struct BitmapTarget
+{
+	TIDBitmap  *tbm;
+	uint32		pages_per_range;
+	BlockNumber nblocks;
+	int64		npages;
+} BitmapTarget;
+
+/* Adds the pages of candidate ranges, lossily: all their rows are rechecked. */
+static void
+add_ranges(void *arg, uint64 first_range, renc_mask ranges)
+{
+	BitmapTarget *target = (BitmapTarget *) arg;
+
+	for (int slot = 0; slot < RENC_GROUP_RANGES; slot++)
+	{
+		uint64		start = (first_range + slot) * target->pages_per_range;
+		uint64		end = Min(start + target->pages_per_range, target->nblocks);
+
+		if (!renc_mask_test(ranges, slot))
+			continue;
+		CHECK_FOR_INTERRUPTS();
+		for (uint64 blkno = start; blkno < end; blkno++)
+		{
+			tbm_add_page(target->tbm, (BlockNumber) blkno);
+			target->npages++;
+		}
+	}
+}
+
+int64
+rencodergetbitmap(IndexScanDesc scan, TIDBitmap *tbm)
+{
+	Relation	index = scan->indexRelation;
+	Relation	heap;
+	RencoderQuery *query;
+	BitmapTarget target = {tbm, 0, 0, 0};
+	MemoryContext caller = MemoryContextSwitchTo((MemoryContext) scan->opaque);
+
+	pgstat_count_index_scan(index);
+	query = rencoder_key_query(index, scan->keyData, scan->numberOfKeys);
+	if (!query->empty)
+	{
+		heap = table_open(IndexGetRelation(RelationGetRelid(index), false), AccessShareLock);
+		target.pages_per_range = rencoder_meta_get(index)->pages_per_range;
+		target.nblocks = RelationGetNumberOfBlocks(heap);
+		table_close(heap, AccessShareLock);
+
+		/* One search: a pass over the groups, for all elements of all arrays. */
+		rencoder_count_search(scan);
+		rencoder_candidates_find(index, target.nblocks, query, scan->xs_snapshot,
+							 add_ranges, &target, NULL);
+		rencoder_sample_record_scan(query, (double) target.npages / Max(target.nblocks, 1));
+	}
+	MemoryContextSwitchTo(caller);
+	MemoryContextReset((MemoryContext) scan->opaque);
+
+	/* As BRIN: the rows of a lossy page are not known; ten is a guess. */
+	return target.npages * 10;
+}

@@ -1,0 +1,19 @@
+/*
+ * scan.h
+ *		Scanning an index: candidates into a bitmap.
+ */
+#ifndef RENCODER_SCAN_H
+#define RENCODER_SCAN_H
+
+#include "base/compat.h"
+
+#include "access/amapi.h"
+
+/* Callbacks of the access method. */
+extern IndexScanDesc rencoderbeginscan(Relation index, int nkeys, int norderbys);
+extern void rencoderrescan(IndexScanDesc scan, ScanKey keys, int nkeys,
+						   ScanKey orderbys, int norderbys);
+extern int64 rencodergetbitmap(IndexScanDesc scan, TIDBitmap *tbm);
+extern void rencoderendscan(IndexScanDesc scan);
+
+#endif							/* RENCODER_SCAN_H */

@@ -1,0 +1,245 @@
+/*
+ * check_blocks.c
+ *		rencoder_index_check: no block of an index may have two uses.
+ */
+#include "sql/check_blocks.h"
+
+#include "miscadmin.h"
+
+#include "store/sample_pages.h"
+
+/* A reference to blocks, for finding blocks that have two. */
+typedef struct BlockReference
+{
+	BlockNumber start;
+	uint32		npages;
+	BlockNumber from;			/* the page that refers to them */
+} BlockReference;
+
+#define ST_SORT sort_references
+#define ST_ELEMENT_TYPE BlockReference
+#define ST_COMPARE(a, b) ((a)->start < (b)->start ? -1 : ((a)->start > (b)->start ? 1 : 0))
+#define ST_SCOPE static
+#define ST_DEFINE
+#include "lib/sort_template.h"
+
+/* All references there are. */
+typedef struct References
+{
+	CheckState *state;
+	BlockReference *reference;
+	size_t		n;
+	size_t		allocated;
+} References;
+
+static void
+refer(References *refs, BlockNumber from, BlockNumber start, uint32 npages)
+{
+	BlockReference *r;
+
+	rencoder_check_extent(refs->state, from, start, npages);
+	if (refs->n == refs->allocated)
+	{
+		refs->allocated *= 2;
+		refs->reference = repalloc_huge(refs->reference,
+										refs->allocated * sizeof(BlockReference));
+	}
+	r = &refs->reference[refs->n++];
+	r->start = start;
+	r->npages = npages;
+	r->from = from;
+}
+
+static void
+refer_extent(References *refs, BlockNumber from, RencoderExtent extent)
+{
+	if (extent.start != RENCODER_NO_BLOCK)
+		refer(refs, from, extent.start, extent.npages);
+}
+
+static void
+refer_group(References *refs)
+{
+	const RencoderGroupCopy *copy = refs->state->copy;
+	BlockNumber first = copy->entry->header;
+
+	refer(refs, copy->directory, first, refs->state->meta.natts);
+	for (int col = 0; col < refs->state->meta.natts; col++)
+	{
+		const RencoderHeaderData *header = copy->header[col];
+
+		refer_extent(refs, first + col, header->matrix);
+		refer_extent(refs, first + col, header->next);
+		for (int s = 0; s < RENC_GROUP_SLICES; s++)
+			refer_extent(refs, first + col, header->slice[s]);
+	}
+}
+
+/* Directory pages and the maps that lead to them. */
+static void
+refer_directory(References *refs, const RencoderMetaPageData *metadata)
+{
+	for (int i = 0; i < RENCODER_META_DIRECT; i++)
+	{
+		if (metadata->direct[i] != RENCODER_NO_BLOCK)
+			refer(refs, RENCODER_META_BLKNO, metadata->direct[i], 1);
+	}
+	for (int i = 0; i < RENCODER_META_MAPS; i++)
+	{
+		Buffer		buf;
+		BlockNumber *blkno;
+
+		if (metadata->map[i] == RENCODER_NO_BLOCK)
+			continue;
+		refer(refs, RENCODER_META_BLKNO, metadata->map[i], 1);
+		buf = rencoder_page_read(refs->state->index, metadata->map[i], BUFFER_LOCK_SHARE,
+								 RENCODER_PAGE_DIRMAP);
+		blkno = palloc(RENCODER_PAYLOAD_SIZE);
+		memcpy(blkno, RencoderPageGetPayload(BufferGetPage(buf)), RENCODER_PAYLOAD_SIZE);
+		UnlockReleaseBuffer(buf);
+		for (size_t j = 0; j < RENCODER_PAYLOAD_SIZE / sizeof(BlockNumber); j++)
+		{
+			if (blkno[j] != RENCODER_NO_BLOCK)
+				refer(refs, metadata->map[i], blkno[j], 1);
+		}
+		pfree(blkno);
+	}
+}
+
+/* The free list; a chain longer than the index has a loop. */
+static void
+refer_free_list(References *refs)
+{
+	RencoderMetaPageData *metadata = rencoder_meta_copy(refs->state->index);
+	RencoderFreePageData *list = palloc(RENCODER_PAYLOAD_SIZE);
+	BlockNumber from = RENCODER_META_BLKNO;
+	BlockNumber blkno = metadata->free_root;
+	BlockNumber visited = 0;
+
+	while (blkno != RENCODER_NO_BLOCK)
+	{
+		Buffer		buf;
+
+		CHECK_FOR_INTERRUPTS();
+		refer(refs, from, blkno, 1);
+		rencoder_check_require(refs->state, ++visited <= refs->state->nblocks, blkno,
+				"The list of free pages runs in a circle.");
+		buf = rencoder_page_read(refs->state->index, blkno, BUFFER_LOCK_SHARE,
+								 RENCODER_PAGE_FREE);
+		memcpy(list, RencoderPageGetFree(BufferGetPage(buf)), RENCODER_PAYLOAD_SIZE);
+		UnlockReleaseBuffer(buf);
+		rencoder_check_require(refs->state, list->n <= RENCODER_FREE_EXTENTS, blkno,
+				"The free list has an impossible number of extents.");
+		for (uint32 i = 0; i < list->n; i++)
+			refer(refs, blkno, list->extent[i].start, list->extent[i].npages);
+		from = blkno;
+		blkno = list->next;
+	}
+	pfree(list);
+	pfree(metadata);
+}
+
+/* The list of coders, and theirs. */
+static void
+refer_coders(References *refs)
+{
+	RencoderMetaPageData *metadata = rencoder_meta_copy(refs->state->index);
+	BlockNumber root = metadata->coder_root;
+	RencoderCoderListData *list = palloc(RENCODER_PAYLOAD_SIZE);
+	Buffer		buf;
+
+	pfree(metadata);
+	if (root == RENCODER_NO_BLOCK)
+		return;
+	refer(refs, RENCODER_META_BLKNO, root, 1);
+	buf = rencoder_page_read(refs->state->index, root, BUFFER_LOCK_SHARE,
+							 RENCODER_PAGE_CODERS);
+	memcpy(list, RencoderPageGetCoders(BufferGetPage(buf)), RENCODER_PAYLOAD_SIZE);
+	UnlockReleaseBuffer(buf);
+	rencoder_check_require(refs->state, list->n <= RENCODER_CODER_ENTRIES, root,
+						   "The list of coders is longer than its page.");
+	for (uint32 i = 0; i < list->n; i++)
+		refer(refs, root, list->entry[i].extent.start, list->entry[i].extent.npages);
+	pfree(list);
+}
+
+/* The sample pages; what stands in them may be anything. */
+static void
+refer_samples(References *refs)
+{
+	BlockNumber root = rencoder_samples_root(refs->state->index);
+	uint32		npages = refs->state->meta.natts * RENCODER_SAMPLE_PAGES;
+
+	if (root == RENCODER_NO_BLOCK)
+		return;
+	refer(refs, RENCODER_META_BLKNO, root, npages);
+	for (uint32 i = 0; i < npages; i++)
+		UnlockReleaseBuffer(rencoder_page_read(refs->state->index, root + i,
+											   BUFFER_LOCK_SHARE, RENCODER_PAGE_SAMPLES));
+}
+
+/*
+ * Collects all references.  Groups come before the free list: a block that
+ * stands in both was then freed in between, which changes the epoch
+ * (INV-7), or is in error.
+ */
+static void
+collect_references(References *refs)
+{
+	RencoderMetaPageData *metadata = rencoder_meta_copy(refs->state->index);
+	uint32		ngroups;
+
+	refs->n = 0;
+	refer_directory(refs, metadata);
+	refer_coders(refs);
+	refer_samples(refs);
+	ngroups = rencoder_group_copy_count(refs->state->index, &refs->state->meta, metadata, 0);
+	pfree(metadata);
+	for (uint32 group = 0; group < ngroups; group++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (rencoder_check_read_group(refs->state, group))
+			refer_group(refs);
+	}
+	refer_free_list(refs);
+}
+
+/* A reference to a block that another one has already, or NULL. */
+static const BlockReference *
+find_overlap(References *refs)
+{
+	BlockReference *r = refs->reference;
+
+	sort_references(r, refs->n);
+	for (size_t i = 1; i < refs->n; i++)
+	{
+		if ((uint64) r[i - 1].start + r[i - 1].npages > r[i].start)
+			return &r[i];
+	}
+	return NULL;
+}
+
+void
+rencoder_check_blocks(CheckState *state)
+{
+	References	refs = {state, NULL, 0, 1024};
+	const BlockReference *overlap;
+	uint64		epoch;
+
+	refs.reference = palloc(refs.allocated * sizeof(BlockReference));
+	rencoder_check_lock_maintainer(state);
+	do
+	{
+		CHECK_FOR_INTERRUPTS();
+		epoch = rencoder_meta_epoch(state->index);
+		collect_references(&refs);
+		overlap = find_overlap(&refs);
+	} while (overlap != NULL &&
+			 epoch != rencoder_meta_epoch(state->index));
+	if (overlap != NULL)
+		rencoder_page_corrupted(state->index, overlap->start,
+								psprintf("Blocks %u and %u both refer to it.",
+										 overlap[-1].from, overlap->from));
+	rencoder_check_unlock_maintainer(state);
+	pfree(refs.reference);
+}

@@ -1,0 +1,333 @@
+/*
+ * check_structure.c
+ *		rencoder_index_check: is the structure of an index sound?
+ *
+ * Every page that can be reached from the metapage is read and verified by
+ * type and content, and no block may be referred to twice.  Pages that
+ * nothing refers to are legal: a crash leaves such.
+ *
+ * Comments name the invariant of src/README.md that a check stands for.  INV-5
+ * is one of rencoder_page_fault() and format_filter.c, INV-3 shows in
+ * check_heap.c; INV-8 (locks) and INV-10 (bytes) cannot be seen here.
+ *
+ * Inserters may widen bounds and set bits all the time; that breaks nothing
+ * that is checked here.  The maintainer would, so it is kept out (primary) or
+ * found out by the epoch (standby).
+ */
+#include "sql/check_structure.h"
+
+#include "access/xlog.h"
+#include "miscadmin.h"
+
+#include "base/options.h"
+#include "format/format.h"
+#include "sql/check_blocks.h"
+
+/* What rencoder_meta_lock() does not look at. */
+static void
+check_metapage(CheckState *state)
+{
+	RencoderMetaPageData *metadata = rencoder_meta_copy(state->index);
+
+	rencoder_check_require(state, metadata->pages_per_range <= RENCODER_MAX_PAGES_PER_RANGE &&
+						   metadata->bits_per_key >= RENCODER_MIN_BITS_PER_KEY &&
+						   metadata->bits_per_key <= RENCODER_MAX_BITS_PER_KEY,
+						   RENCODER_META_BLKNO, "An option of the metapage is out of range.");
+	rencoder_check_require(state, metadata->epoch > 0,
+						   RENCODER_META_BLKNO, "A field of the metapage has an impossible value.");
+	pfree(metadata);
+}
+
+/* Fields of a header page that concern no single range. */
+static void
+check_header_fields(CheckState *state, BlockNumber blkno,
+					const RencoderHeaderData *header, bool first)
+{
+	bool		matrix = header->matrix.start != RENCODER_NO_BLOCK;
+
+	rencoder_check_require(state, header->unused == 0 && header->unused2 == 0, blkno,
+						   "A field of the header that must be zero is not.");
+
+	/* INV-1: a range is in one state. */
+	rencoder_check_require(state, renc_mask_empty(renc_mask_and(rencoder_set_get(header->summarizing),
+						   rencoder_set_get(header->summarized))),
+						   blkno, "A range is both summarizing and summarized.");
+
+	/* States exist once. */
+	rencoder_check_require(state, first ||
+						   (renc_mask_empty(rencoder_set_get(header->summarizing)) &&
+						   renc_mask_empty(rencoder_set_get(header->summarized))),
+						   blkno, "The header of a further column has range states.");
+
+	/* INV-7: slices and matrix change places in one record. */
+	rencoder_check_require(state, !matrix || header->next.start == RENCODER_NO_BLOCK ||
+						   rencoder_is_rebuilt(header), blkno,
+						   "The header has a matrix and another one under construction.");
+	rencoder_check_require(state, !rencoder_is_rebuilt(header) ||
+						   (matrix && header->next.start != RENCODER_NO_BLOCK), blkno,
+						   "The group is being rebuilt, but has not both matrices.");
+	for (int s = 0; s < RENC_GROUP_SLICES; s++)
+	{
+		rencoder_check_require(state, !matrix || header->slice[s].start == RENCODER_NO_BLOCK, blkno,
+							   "The header has both a matrix and slices.");
+		if (header->slice[s].start != RENCODER_NO_BLOCK)
+			rencoder_check_extent(state, blkno, header->slice[s].start, header->slice[s].npages);
+	}
+	if (matrix)
+		rencoder_check_extent(state, blkno, header->matrix.start, header->matrix.npages);
+	if (header->next.start != RENCODER_NO_BLOCK)
+		rencoder_check_extent(state, blkno, header->next.start, header->next.npages);
+}
+
+static void
+check_config(CheckState *state, BlockNumber blkno, const RencoderHeaderData *header)
+{
+	const RencoderConfig *config = &header->config;
+	renc_shape	shape;
+	const RencoderCoder *coder;
+	const char *reason;
+
+	if (config->format == RENCODER_FORMAT_NONE)
+	{
+		bool		storage = header->matrix.start != RENCODER_NO_BLOCK;
+
+		for (int s = 0; s < RENC_GROUP_SLICES; s++)
+			storage |= header->slice[s].start != RENCODER_NO_BLOCK;
+		rencoder_check_require(state, !storage, blkno, "The group has storage of no format.");
+		return;
+	}
+	rencoder_check_require(state, rencoder_format_of(config) != NULL, blkno,
+						   "The format of the group is not known to this version.");
+	rencoder_check_require(state,
+						   rencoder_coder_find(state->coders, state->index, header->attno,
+						   config->coder, &coder),
+						   blkno, "The coder of the group's keys is missing.");
+	if (config->format != RENCODER_FORMAT_FILTER)
+		return;
+	rencoder_check_require(state, config->nwindows > 0, blkno, "The filters have no windows.");
+	if (!renc_shape_unpack(config->shape, &shape, &reason))
+		rencoder_page_corrupted(state->index, blkno,
+								psprintf("The shape of the filters is not valid: %s.",
+										 reason));
+}
+
+/* One range of one column that is being or has been summarized. */
+static void
+check_range(CheckState *state, BlockNumber blkno, int col, unsigned int slot,
+			bool summarized)
+{
+	const RencoderGroupCopy *copy = state->copy;
+	const RencoderHeaderData *header = copy->header[col];
+	const RencoderEntryColumn *bounds = &copy->entry->column[col];
+	bool		always = rencoder_set_test(header->always, slot);
+	bool		has_value = rencoder_set_test(header->has_value, slot);
+	bool		has_bounds = header->min[slot] <= header->max[slot];
+	const char *fault = NULL;
+
+	/* INV-2: these widen together. */
+	if (has_bounds && !has_value)
+		fault = "has bounds but no value";
+	else if (has_value && !has_bounds && !always)
+		fault = "has values but no bounds";
+	/* INV-6: directory bounds cover the header's. */
+	else if (has_bounds &&
+			 (header->min[slot] < bounds->min || header->max[slot] > bounds->max))
+		fault = "has bounds outside those of the directory";
+	else if (always && !(copy->entry->flags & RENCODER_ENTRY_ALWAYS))
+		fault = "is always a candidate, which the directory does not say";
+	/* INV-4: storage is linked before the state is set. */
+	else if (summarized && header->matrix.start == RENCODER_NO_BLOCK &&
+			 header->slice[slot / RENC_SLICE_RANGES].start == RENCODER_NO_BLOCK)
+		fault = "is summarized but has no storage";
+	else if (summarized && header->config.format == RENCODER_FORMAT_FILTER &&
+			 header->nset[slot] > (uint64) header->config.nwindows * RENCODER_ROWS)
+		fault = "has more bits set than its filter has";
+	/* INV-9: a sealed group answers with the greatest horizon. */
+	else if (summarized && (copy->entry->flags & RENCODER_ENTRY_SEALED) &&
+			 copy->header[0]->horizon[slot] > copy->entry->horizon)
+		fault = "has a trust horizon beyond that of the directory";
+
+	if (fault)
+		rencoder_page_corrupted(state->index, blkno,
+								psprintf("Range %llu of column %d %s.",
+										 (unsigned long long) copy->group * RENC_GROUP_RANGES + slot,
+										 col + 1, fault));
+}
+
+/* INV-6: a sealed group can do without its header. */
+static void
+check_sealed(CheckState *state, BlockNumber blkno, int col)
+{
+	const RencoderHeaderData *first = state->copy->header[0];
+	const RencoderHeaderData *header = state->copy->header[col];
+
+	rencoder_check_require(state,
+						   renc_mask_empty(renc_mask_andnot(renc_mask_all(),
+						   rencoder_set_get(first->summarized))),
+						   blkno, "The group is sealed, but not all its ranges are summarized.");
+	rencoder_check_require(state, header->matrix.start != RENCODER_NO_BLOCK, blkno,
+						   "The group is sealed, but has no matrix.");
+}
+
+static void
+check_entry(CheckState *state)
+{
+	const RencoderGroupCopy *copy = state->copy;
+	RencoderEntry entry = copy->entry;
+
+	rencoder_check_require(state, (entry->flags & ~(RENCODER_ENTRY_SEALED | RENCODER_ENTRY_ALWAYS)) == 0,
+						   copy->directory, "A directory entry has unknown flags.");
+	if (entry->header == RENCODER_NO_BLOCK)
+	{
+		rencoder_check_require(state, entry->flags == 0, copy->directory,
+							   "A directory entry without a header has flags.");
+		return;
+	}
+	rencoder_check_require(state, entry->width == RENC_GROUP_RANGES, copy->directory,
+						   "A directory entry has an unknown width.");
+
+	/* INV-7: the metapage has the latest epoch. */
+	rencoder_check_require(state, entry->epoch <= rencoder_meta_epoch(state->index),
+						   copy->directory, "A directory entry is of a future epoch.");
+}
+
+static void
+check_headers(CheckState *state)
+{
+	const RencoderGroupCopy *copy = state->copy;
+	renc_mask	summarized = rencoder_set_get(copy->header[0]->summarized);
+	renc_mask	known = renc_mask_or(summarized,
+									 rencoder_set_get(copy->header[0]->summarizing));
+
+	for (int col = 0; col < state->meta.natts; col++)
+	{
+		const RencoderHeaderData *header = copy->header[col];
+		const RencoderEntryColumn *bounds = &copy->entry->column[col];
+		BlockNumber blkno = copy->entry->header + col;
+
+		check_header_fields(state, blkno, header, col == 0);
+		check_config(state, blkno, header);
+		rencoder_check_require(state,
+							   memcmp(&bounds->config, &header->config, sizeof(RencoderConfig)) == 0 &&
+							   bounds->matrix.start == header->matrix.start &&
+							   bounds->matrix.npages == header->matrix.npages,
+							   blkno, "Header and directory disagree on the group's storage.");
+		if (copy->entry->flags & RENCODER_ENTRY_SEALED)
+			check_sealed(state, blkno, col);
+		for (int slot = 0; slot < RENC_GROUP_RANGES; slot++)
+		{
+			if (renc_mask_test(known, slot))
+				check_range(state, blkno, col, slot, renc_mask_test(summarized, slot));
+		}
+	}
+}
+
+/* The pages of a column's storage. */
+static void
+check_storage(CheckState *state, const RencoderHeaderData *header)
+{
+	const RencoderFormat *format = rencoder_format_of(&header->config);
+	RencoderSlab slab = {state->index, &header->config, header->matrix,
+	RENC_MATRIX_WIDTH, false};
+
+	if (header->matrix.start != RENCODER_NO_BLOCK)
+		format->check(&slab);
+	slab.width = RENC_SLICE_WIDTH;
+	for (int s = 0; s < RENC_GROUP_SLICES; s++)
+	{
+		slab.extent = header->slice[s];
+		if (slab.extent.start != RENCODER_NO_BLOCK)
+			format->check(&slab);
+	}
+
+	/* While slices are interleaved, pages of "next" may not be written yet. */
+	if (rencoder_is_rebuilt(header))
+	{
+		RencoderSlab next = {state->index, &header->next_config, header->next,
+		RENC_MATRIX_WIDTH, false};
+
+		format = rencoder_format_of(&header->next_config);
+		if (format == NULL)
+			rencoder_page_corrupted(state->index, header->next.start,
+									"The format of the group is not known to this version.");
+		format->check(&next);
+	}
+}
+
+/*
+ * On a standby: locks the header and copies it once more, so that the extents
+ * in the copy are those that stay until it is unlocked.
+ */
+static Buffer
+hold_storage(CheckState *state)
+{
+	RencoderGroupCopy *copy = state->copy;
+	Buffer		guard = InvalidBuffer;
+
+	for (int col = 0; col < state->meta.natts; col++)
+	{
+		BlockNumber blkno = copy->entry->header + col;
+		Buffer		buf = rencoder_group_read_header(state->index, copy->entry->header,
+											   copy->group, col, BUFFER_LOCK_SHARE);
+
+		memcpy(copy->header[col], RencoderPageGetHeader(BufferGetPage(buf)),
+			   sizeof(RencoderHeaderData));
+		if (col == 0)
+			guard = buf;
+		else
+			UnlockReleaseBuffer(buf);
+		check_header_fields(state, blkno, copy->header[col], col == 0);
+		check_config(state, blkno, copy->header[col]);
+	}
+	return guard;
+}
+
+/* A group: directory entry, headers, and the pages of its storage. */
+static void
+check_group(CheckState *state, uint32 group)
+{
+	Buffer		guard = InvalidBuffer;
+	bool		exists;
+
+	rencoder_check_lock_maintainer(state);
+	exists = rencoder_check_read_group(state, group);
+	if (state->copy->directory != RENCODER_NO_BLOCK)
+		check_entry(state);
+	if (exists)
+	{
+		check_headers(state);
+		if (!state->primary)
+			guard = hold_storage(state);
+		for (int col = 0; col < state->meta.natts; col++)
+			check_storage(state, state->copy->header[col]);
+		if (BufferIsValid(guard))
+			UnlockReleaseBuffer(guard);
+	}
+	rencoder_check_unlock_maintainer(state);
+}
+
+void
+rencoder_check_structure(Relation index)
+{
+	CheckState	state;
+	RencoderMetaPageData *metadata;
+	uint32		ngroups;
+
+	memset(&state, 0, sizeof(state));
+	state.index = index;
+	state.meta = *rencoder_meta_get(index);
+	state.primary = !RecoveryInProgress();
+	state.nblocks = RelationGetNumberOfBlocks(index);
+	state.copy = rencoder_group_copy_create(&state.meta);
+	state.coders = rencoder_coders_create();
+
+	check_metapage(&state);
+	rencoder_check_blocks(&state);
+	metadata = rencoder_meta_copy(index);
+	ngroups = rencoder_group_copy_count(index, &state.meta, metadata, 0);
+	for (uint32 group = 0; group < ngroups; group++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		check_group(&state, group);
+	}
+}

@@ -1,0 +1,38 @@
+/*
+ * sql_bounds.h
+ *		"From lo to hi", as users type it, as scan keys.
+ */
+#ifndef RENCODER_SQL_BOUNDS_H
+#define RENCODER_SQL_BOUNDS_H
+
+#include "key/key.h"
+#include "store/open_index.h"
+
+#include "fmgr.h"
+
+/* The most scan keys that bounds become. */
+#define RENCODER_BOUND_KEYS		2
+
+/*
+ * Scan keys for "column from lo to hi", both included, palloc'd values and all;
+ * returns their number.  The column (0-based) is one of the target's index;
+ * the bounds are arguments 1 and 2 of the call, both declared anycompatible.
+ *
+ * A bound is taken as the planner takes the right side of "column >= bound",
+ * so it may be of another type of the operator family, or of one that is cast
+ * implicitly.  A string that is neither is read by the input function of the
+ * column's type: a quoted literal arrives as text.
+ *
+ * Of points and geometries lo and hi are opposite corners of a box, either two.
+ * Strings are compared by the order of bytes (as by ~<=~) where that of the
+ * collation is another, which the index cannot serve; the order of all else is
+ * that of the operator class.  Equal bounds become one key with "=".
+ *
+ * Casts and input functions run as the caller, since the type may be his own.
+ * Errors: a bound is NULL; its type cannot be compared; what the input function
+ * says; strings under a collation in the wrong order by their bytes.
+ */
+extern int	rencoder_bounds_keys(RencoderOpenIndex *target, int col, FunctionCallInfo fcinfo,
+								 ScanKey keys);
+
+#endif							/* RENCODER_SQL_BOUNDS_H */

@@ -1,0 +1,450 @@
+/*
+ * sql_inspect.c
+ *		SQL functions that show what is in an index.  All of them only read,
+ *		and work on a standby.
+ *
+ * Keys are shown as 16 hexadecimal digits after "0x": the whole unsigned
+ * range, of one width, so that they sort as text.
+ */
+#include "query/candidates.h"
+
+#include "access/htup_details.h"
+#include "fmgr.h"
+#include "funcapi.h"
+#include "utils/builtins.h"
+#include "utils/memutils.h"
+#include "utils/snapmgr.h"
+#include "utils/xid8.h"
+
+#include "base/options.h"
+#include "sql/sql_bounds.h"
+#include "store/group_copy.h"
+#include "store/open_index.h"
+#include "store/space.h"
+
+PG_FUNCTION_INFO_V1(rencoder_metapage);
+PG_FUNCTION_INFO_V1(rencoder_groups);
+PG_FUNCTION_INFO_V1(rencoder_ranges);
+PG_FUNCTION_INFO_V1(rencoder_candidates);
+
+/* A row under construction. */
+#define ROW_COLUMNS	20
+
+typedef struct Row
+{
+	int			n;
+	Datum		values[ROW_COLUMNS];
+	bool		nulls[ROW_COLUMNS];
+} Row;
+
+static void
+put(Row *row, Datum value)
+{
+	Assert(row->n < ROW_COLUMNS);
+	row->values[row->n] = value;
+	row->nulls[row->n++] = false;
+}
+
+static void
+put_null(Row *row)
+{
+	Assert(row->n < ROW_COLUMNS);
+	row->values[row->n] = (Datum) 0;
+	row->nulls[row->n++] = true;
+}
+
+static void
+put_text(Row *row, const char *text)
+{
+	put(row, CStringGetTextDatum(text));
+}
+
+/* A bound of keys; null if there are no keys or the caller must not see them. */
+static void
+put_key(Row *row, uint64 key, bool show)
+{
+	if (show)
+		put_text(row, psprintf("0x%016llx", (unsigned long long) key));
+	else
+		put_null(row);
+}
+
+static void
+emit(FunctionCallInfo fcinfo, Row *row)
+{
+	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+
+	Assert(row->n == rsinfo->setDesc->natts);
+	tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, row->values, row->nulls);
+	row->n = 0;
+}
+
+/* The result of a function that returns one row. */
+static Datum
+single_row(FunctionCallInfo fcinfo, Row *row)
+{
+	TupleDesc	tupdesc;
+
+	if (get_call_result_type(fcinfo, NULL, &tupdesc) != TYPEFUNC_COMPOSITE)
+		elog(ERROR, "return type must be a row type");
+	Assert(row->n == tupdesc->natts);
+	tupdesc = BlessTupleDesc(tupdesc);
+	return HeapTupleGetDatum(heap_form_tuple(tupdesc, row->values, row->nulls));
+}
+
+/* Directory pages and maps. */
+static uint32
+count_directory_pages(Relation index, const RencoderMeta *meta,
+					  const RencoderMetaPageData *metadata)
+{
+	uint64		most = rencoder_range_count(meta, MaxBlockNumber) / RENC_GROUP_RANGES + 1;
+	uint32		n = 0;
+
+	for (uint64 group = 0; group < most; group += meta->entries_per_page)
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (rencoder_directory_find(index, meta, metadata, (uint32) group,
+									NULL) != RENCODER_NO_BLOCK)
+			n++;
+	}
+	for (int i = 0; i < RENCODER_META_MAPS; i++)
+		n += metadata->map[i] != RENCODER_NO_BLOCK;
+	return n;
+}
+
+/*
+ * rencoder_metapage(index regclass) returns record
+ *
+ * AccessShareLock on table and index.
+ */
+Datum
+rencoder_metapage(PG_FUNCTION_ARGS)
+{
+	RencoderOpenIndex target;
+	RencoderMetaPageData *metadata;
+	RencoderMeta meta;
+	uint64		free_pages;
+	uint32		free_extents;
+	Row			row = {0};
+
+	rencoder_open_index(&target, PG_GETARG_OID(0), AccessShareLock,
+						 RENCODER_PRIVILEGE_INSPECT);
+	meta = *rencoder_meta_get(target.index);
+	metadata = rencoder_meta_copy(target.index);
+	free_pages = rencoder_space_free_pages(target.index, &free_extents);
+
+	put_text(&row, psprintf("0x%08X", metadata->magic));
+	put(&row, Int32GetDatum(metadata->version));
+	put(&row, Int32GetDatum(metadata->hash_id));
+	put(&row, Int32GetDatum(metadata->rows_per_window));
+	put(&row, Int32GetDatum(metadata->group_ranges));
+	put(&row, Int32GetDatum(metadata->pages_per_range));
+	put(&row, Int32GetDatum(metadata->bits_per_key));
+	put(&row, Int32GetDatum(metadata->natts));
+	put(&row, Int64GetDatum((int64) metadata->epoch));
+	put(&row, Int64GetDatum(count_directory_pages(target.index, &meta, metadata)));
+	put(&row, Int64GetDatum(free_extents));
+	put(&row, Int64GetDatum((int64) free_pages));
+	put(&row, Int32GetDatum(rencoder_options_build_pages_per_range(target.index,
+																	RelationGetNumberOfBlocks(target.heap))));
+	rencoder_open_index_close(&target);
+	PG_RETURN_DATUM(single_row(fcinfo, &row));
+}
+
+/* Pages of a column's storage, and what it is called. */
+static const char *
+column_storage(const RencoderHeaderData *header, int64 *npages)
+{
+	bool		slices = false;
+
+	*npages = header->matrix.start != RENCODER_NO_BLOCK ? header->matrix.npages : 0;
+	if (header->next.start != RENCODER_NO_BLOCK)
+		*npages += header->next.npages;
+	for (int s = 0; s < RENC_GROUP_SLICES; s++)
+	{
+		if (header->slice[s].start == RENCODER_NO_BLOCK)
+			continue;
+		slices = true;
+		*npages += header->slice[s].npages;
+	}
+	if (header->matrix.start != RENCODER_NO_BLOCK)
+		return "matrix";
+	return slices ? "slices" : "none";
+}
+
+/* Bits set, as a share of all, in the filters of summarized ranges. */
+static void
+put_fill(Row *row, const RencoderHeaderData *header, renc_mask summarized)
+{
+	renc_mask	filled = renc_mask_andnot(summarized, rencoder_set_get(header->always));
+	double		nset = 0;
+
+	if (header->config.format != RENCODER_FORMAT_FILTER ||
+		header->config.nwindows == 0 || renc_mask_empty(filled))
+	{
+		put_null(row);
+		return;
+	}
+	for (int slot = 0; slot < RENC_GROUP_RANGES; slot++)
+	{
+		if (renc_mask_test(filled, slot))
+			nset += header->nset[slot];
+	}
+	put(row, Float8GetDatum(nset / ((double) renc_mask_count(filled) *
+									header->config.nwindows * RENCODER_ROWS)));
+}
+
+/* A false positive rate, unless it is unknown. */
+static void
+put_rate(Row *row, double rate)
+{
+	if (rate >= 0)
+		put(row, Float8GetDatum(rate));
+	else
+		put_null(row);
+}
+
+static void
+emit_group_column(FunctionCallInfo fcinfo, const RencoderGroupCopy *copy, int col,
+				  bool show_keys)
+{
+	const RencoderHeaderData *first = copy->header[0];
+	const RencoderHeaderData *header = copy->header[col];
+	const RencoderEntryColumn *bounds = &copy->entry->column[col];
+	const RencoderFormat *format = rencoder_format_of(&header->config);
+	renc_mask	summarized = rencoder_set_get(first->summarized);
+	bool		has_keys = bounds->min <= bounds->max;
+	uint64		horizon = 0;
+	const char *storage;
+	int64		npages;
+	Row			row = {0};
+
+	for (int slot = 0; slot < RENC_GROUP_RANGES; slot++)
+	{
+		if (renc_mask_test(summarized, slot))
+			horizon = Max(horizon, first->horizon[slot]);
+	}
+	storage = column_storage(header, &npages);
+
+	put(&row, Int64GetDatum(copy->group));
+	put(&row, Int16GetDatum(col + 1));
+	put(&row, Int64GetDatum((int64) copy->entry->header + col));
+	put(&row, BoolGetDatum((copy->entry->flags & RENCODER_ENTRY_SEALED) != 0));
+	put(&row, Int32GetDatum(renc_mask_count(summarized)));
+	put(&row, Int32GetDatum(renc_mask_count(rencoder_set_get(first->summarizing))));
+	put(&row, Int32GetDatum(renc_mask_count(rencoder_set_get(header->always))));
+	if (format)
+	{
+		put_text(&row, format->name);
+		put_text(&row, format->describe(&header->config));
+	}
+	else
+	{
+		put_null(&row);
+		put_null(&row);
+	}
+	put(&row, Int64GetDatum(header->config.nwindows));
+	put(&row, Int64GetDatum(header->config.capacity));
+	put_text(&row, storage);
+	put(&row, Int64GetDatum(npages));
+	put_key(&row, bounds->min, show_keys && has_keys);
+	put_key(&row, bounds->max, show_keys && has_keys);
+	if (horizon != 0)
+		put(&row, FullTransactionIdGetDatum(FullTransactionIdFromU64(horizon)));
+	else
+		put_null(&row);
+	put_fill(&row, header, summarized);
+	put_rate(&row, header->predicted_fpr);
+	put_rate(&row, header->best_fpr);
+	emit(fcinfo, &row);
+}
+
+/*
+ * rencoder_groups(index regclass) returns setof record
+ *
+ * One row for each group with a header and each column.  AccessShareLock on
+ * table and index.
+ */
+Datum
+rencoder_groups(PG_FUNCTION_ARGS)
+{
+	RencoderOpenIndex target;
+	RencoderMeta meta;
+	RencoderGroupCopy *copy;
+	MemoryContext group_context;
+	MemoryContext old_context;
+	uint32		ngroups;
+
+	InitMaterializedSRF(fcinfo, 0);
+	rencoder_open_index(&target, PG_GETARG_OID(0), AccessShareLock,
+						 RENCODER_PRIVILEGE_INSPECT);
+	meta = *rencoder_meta_get(target.index);
+	copy = rencoder_group_copy_create(&meta);
+	ngroups = rencoder_group_copy_count(target.index, &meta,
+									   rencoder_meta_copy(target.index), 0);
+	group_context = AllocSetContextCreate(CurrentMemoryContext, "rencoder group",
+										  ALLOCSET_DEFAULT_SIZES);
+	old_context = MemoryContextSwitchTo(group_context);
+	for (uint32 group = 0; group < ngroups; group++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		MemoryContextReset(group_context);
+		if (!rencoder_group_copy_read(target.index, &meta, group, copy))
+			continue;
+		for (int col = 0; col < meta.natts; col++)
+			emit_group_column(fcinfo, copy, col, target.may_read);
+	}
+	MemoryContextSwitchTo(old_context);
+	rencoder_open_index_close(&target);
+	return (Datum) 0;
+}
+
+/* Puts what is known of a range that is being or has been summarized. */
+static void
+put_summary(Row *row, const RencoderGroupCopy *copy, uint32 slot, int col,
+			bool show_keys)
+{
+	const RencoderHeaderData *first = copy->header[0];
+	const RencoderHeaderData *header = copy->header[col];
+
+	show_keys = show_keys && header->min[slot] <= header->max[slot];
+	put(row, BoolGetDatum(rencoder_set_test(header->always, slot)));
+	put(row, BoolGetDatum(rencoder_set_test(header->has_null, slot)));
+	put(row, BoolGetDatum(rencoder_set_test(header->has_value, slot)));
+	put_key(row, header->min[slot], show_keys);
+	put_key(row, header->max[slot], show_keys);
+	put(row, Int64GetDatum(header->distinct[slot]));
+	put(row, Int64GetDatum(header->nset[slot]));
+	if (rencoder_set_test(first->summarized, slot))
+		put(row, FullTransactionIdGetDatum(FullTransactionIdFromU64(first->horizon[slot])));
+	else
+		put_null(row);
+}
+
+/*
+ * The ranges of a group: those of the table, which has "nranges", and those
+ * behind its end that have a summary.  "exists": has the group a header?
+ */
+static void
+emit_ranges(FunctionCallInfo fcinfo, const RencoderMeta *meta,
+			const RencoderGroupCopy *copy, bool exists, uint64 nranges,
+			bool show_keys)
+{
+	renc_mask	summarized = renc_mask_none();
+	renc_mask	summarizing = renc_mask_none();
+
+	if (exists)
+	{
+		summarized = rencoder_set_get(copy->header[0]->summarized);
+		summarizing = rencoder_set_get(copy->header[0]->summarizing);
+	}
+	for (int slot = 0; slot < RENC_GROUP_RANGES; slot++)
+	{
+		uint64		range = (uint64) copy->group * RENC_GROUP_RANGES + slot;
+		bool		done = renc_mask_test(summarized, slot);
+		bool		doing = renc_mask_test(summarizing, slot);
+
+		if (range >= nranges && !done && !doing)
+			continue;
+		for (int col = 0; col < meta->natts; col++)
+		{
+			Row			row = {0};
+
+			put(&row, Int64GetDatum((int64) range));
+			put(&row, Int64GetDatum((int64) (range * meta->pages_per_range)));
+			put(&row, Int16GetDatum(col + 1));
+			put_text(&row, done ? "summarized" : doing ? "summarizing" : "unsummarized");
+			if (done || doing)
+				put_summary(&row, copy, slot, col, show_keys);
+			else
+			{
+				/* What an old summary may have left means nothing. */
+				for (int i = 0; i < 8; i++)
+					put_null(&row);
+			}
+			emit(fcinfo, &row);
+		}
+	}
+}
+
+/*
+ * rencoder_ranges(index regclass) returns setof record
+ *
+ * One row for each block range and each column.  AccessShareLock on table and
+ * index.
+ */
+Datum
+rencoder_ranges(PG_FUNCTION_ARGS)
+{
+	RencoderOpenIndex target;
+	RencoderMeta meta;
+	RencoderGroupCopy *copy;
+	MemoryContext group_context;
+	MemoryContext old_context;
+	uint64		nranges;
+	uint32		ngroups;
+
+	InitMaterializedSRF(fcinfo, 0);
+	rencoder_open_index(&target, PG_GETARG_OID(0), AccessShareLock,
+						 RENCODER_PRIVILEGE_INSPECT);
+	meta = *rencoder_meta_get(target.index);
+	copy = rencoder_group_copy_create(&meta);
+	nranges = rencoder_range_count(&meta, RelationGetNumberOfBlocks(target.heap));
+	ngroups = rencoder_group_copy_count(target.index, &meta,
+									   rencoder_meta_copy(target.index), nranges);
+	group_context = AllocSetContextCreate(CurrentMemoryContext, "rencoder group",
+										  ALLOCSET_DEFAULT_SIZES);
+	old_context = MemoryContextSwitchTo(group_context);
+	for (uint32 group = 0; group < ngroups; group++)
+	{
+		bool		exists;
+
+		CHECK_FOR_INTERRUPTS();
+		MemoryContextReset(group_context);
+		exists = rencoder_group_copy_read(target.index, &meta, group, copy);
+		emit_ranges(fcinfo, &meta, copy, exists, nranges, target.may_read);
+	}
+	MemoryContextSwitchTo(old_context);
+	rencoder_open_index_close(&target);
+	return (Datum) 0;
+}
+
+static void
+ignore_candidates(void *arg, uint64 first_range, renc_mask ranges)
+{
+}
+
+/*
+ * rencoder_candidates(index regclass, lo anycompatible, hi anycompatible)
+ *		returns record
+ *
+ * What a scan for "first column BETWEEN lo AND hi" with the present snapshot
+ * would visit; sql_bounds.h says what that means for other types than numbers.
+ * AccessShareLock on table and index.
+ */
+Datum
+rencoder_candidates(PG_FUNCTION_ARGS)
+{
+	RencoderOpenIndex target;
+	RencoderCandidateCounts counts = {0};
+	ScanKeyData keys[RENCODER_BOUND_KEYS];
+	int			nkeys;
+	Row			row = {0};
+
+	if (PG_ARGISNULL(0))
+		PG_RETURN_NULL();
+	rencoder_open_index(&target, PG_GETARG_OID(0), AccessShareLock,
+						 RENCODER_PRIVILEGE_READ);
+	rencoder_open_index_require_valid(&target);
+	nkeys = rencoder_bounds_keys(&target, 0, fcinfo, keys);
+	rencoder_candidates_find(target.index, RelationGetNumberOfBlocks(target.heap),
+						 rencoder_key_query(target.index, keys, nkeys),
+						 GetActiveSnapshot(), ignore_candidates, NULL, &counts);
+	put(&row, Int64GetDatum(counts.ranges));
+	put(&row, Int64GetDatum(counts.skipped));
+	put(&row, Int64GetDatum(counts.candidates));
+	put(&row, Int64GetDatum(counts.unsummarized));
+	put(&row, Int64GetDatum(counts.index_pages));
+	rencoder_open_index_close(&target);
+	PG_RETURN_DATUM(single_row(fcinfo, &row));
+}

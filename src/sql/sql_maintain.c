@@ -1,0 +1,163 @@
+/*
+ * sql_maintain.c
+ *		SQL functions that summarize, desummarize and retune.
+ *
+ * Those that summarize have the names, arguments and results of BRIN's.
+ */
+#include "maintain/desummarize.h"
+#include "maintain/retune.h"
+#include "maintain/summarize.h"
+
+#include "access/xlog.h"
+#include "fmgr.h"
+
+#include "plan/sample_record.h"
+#include "store/open_index.h"
+#include "table/coder_columns.h"
+
+PG_FUNCTION_INFO_V1(rencoder_summarize_new_values);
+PG_FUNCTION_INFO_V1(rencoder_summarize_range);
+PG_FUNCTION_INFO_V1(rencoder_desummarize_range);
+PG_FUNCTION_INFO_V1(rencoder_retune_index);
+
+static void
+reject_recovery(void)
+{
+	if (RecoveryInProgress())
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("recovery is in progress"),
+				 errhint("rencoder control functions cannot be executed during recovery.")));
+}
+
+static BlockNumber
+heap_block_arg(int64 heap_blkno)
+{
+	if (heap_blkno < 0 || heap_blkno > MaxBlockNumber)
+		ereport(ERROR,
+				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+				 errmsg("block number out of range: %lld", (long long) heap_blkno),
+				 errhint("Block numbers of a table go from 0 to %u.", MaxBlockNumber)));
+	return (BlockNumber) heap_blkno;
+}
+
+/*
+ * An index that CREATE INDEX CONCURRENTLY has not finished, or failed to, is
+ * left alone, silently as by VACUUM: nothing relies on its summaries.
+ */
+static bool
+target_is_valid(const RencoderOpenIndex *target)
+{
+	if (target->index->rd_index->indisvalid)
+		return true;
+	ereport(DEBUG1,
+			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+			 errmsg("index \"%s\" is not valid",
+					RelationGetRelationName(target->index))));
+	return false;
+}
+
+/*
+ * rencoder_summarize_new_values(index regclass) returns integer
+ *
+ * Summarizes every unsummarized block range, the partial last one included,
+ * and returns their number.  ShareUpdateExclusiveLock on table and index.
+ */
+Datum
+rencoder_summarize_new_values(PG_FUNCTION_ARGS)
+{
+	RencoderOpenIndex target;
+	double		n = 0;
+
+	reject_recovery();
+	rencoder_open_index(&target, PG_GETARG_OID(0), ShareUpdateExclusiveLock,
+						 RENCODER_PRIVILEGE_OWNER);
+	if (target_is_valid(&target))
+	{
+		(void) rencoder_columns_check_coders(target.index, ERROR);
+		n = rencoder_summarize(target.index, target.heap, 0, MaxBlockNumber, true);
+		rencoder_sample_record_prepare(target.index, RelationGetNumberOfBlocks(target.heap));
+	}
+	rencoder_open_index_close(&target);
+	PG_RETURN_INT32((int32) n);
+}
+
+/*
+ * rencoder_summarize_range(index regclass, heap_block bigint) returns integer
+ *
+ * Summarizes the block range of one table page if it is not; returns 1 if it
+ * did.  ShareUpdateExclusiveLock on table and index.
+ */
+Datum
+rencoder_summarize_range(PG_FUNCTION_ARGS)
+{
+	int64		heap_block = PG_GETARG_INT64(1);
+	RencoderOpenIndex target;
+	BlockNumber heap_blkno;
+	double		n = 0;
+
+	reject_recovery();
+	heap_blkno = heap_block_arg(heap_block);
+	rencoder_open_index(&target, PG_GETARG_OID(0), ShareUpdateExclusiveLock,
+						 RENCODER_PRIVILEGE_OWNER);
+	if (target_is_valid(&target))
+	{
+		uint64		range = rencoder_range_of_block(rencoder_meta_get(target.index),
+													heap_blkno);
+
+		(void) rencoder_columns_check_coders(target.index, ERROR);
+		n = rencoder_summarize(target.index, target.heap, range, range, true);
+	}
+	rencoder_open_index_close(&target);
+	PG_RETURN_INT32((int32) n);
+}
+
+/*
+ * rencoder_desummarize_range(index regclass, heap_block bigint) returns void
+ *
+ * Takes away the summary of the block range of one table page, so that scans
+ * visit it always.  ShareUpdateExclusiveLock on table and index.
+ */
+Datum
+rencoder_desummarize_range(PG_FUNCTION_ARGS)
+{
+	int64		heap_block = PG_GETARG_INT64(1);
+	RencoderOpenIndex target;
+	BlockNumber heap_blkno;
+
+	reject_recovery();
+	heap_blkno = heap_block_arg(heap_block);
+	rencoder_open_index(&target, PG_GETARG_OID(0), ShareUpdateExclusiveLock,
+						 RENCODER_PRIVILEGE_OWNER);
+	if (target_is_valid(&target))
+		(void) rencoder_desummarize(target.index,
+									rencoder_range_of_block(rencoder_meta_get(target.index),
+															heap_blkno));
+	rencoder_open_index_close(&target);
+	PG_RETURN_VOID();
+}
+
+/*
+ * rencoder_retune(index regclass) returns integer
+ *
+ * Rebuilds the groups that another configuration would serve better, and
+ * returns their number.  ShareUpdateExclusiveLock on table and index: reads
+ * and writes go on.
+ */
+Datum
+rencoder_retune_index(PG_FUNCTION_ARGS)
+{
+	RencoderOpenIndex target;
+	int64		n = 0;
+
+	reject_recovery();
+	rencoder_open_index(&target, PG_GETARG_OID(0), ShareUpdateExclusiveLock,
+						 RENCODER_PRIVILEGE_OWNER);
+	if (target_is_valid(&target))
+	{
+		(void) rencoder_columns_check_coders(target.index, ERROR);
+		n = rencoder_retune(target.index, target.heap);
+	}
+	rencoder_open_index_close(&target);
+	PG_RETURN_INT32((int32) n);
+}

@@ -1,0 +1,199 @@
+/*
+ * directory.c
+ *		The directory: finding and making directory pages.
+ */
+#include "store/directory.h"
+
+#include "store/space.h"
+
+/* Block numbers in a directory map page. */
+#define MAP_ENTRIES		(RENCODER_PAYLOAD_SIZE / sizeof(BlockNumber))
+
+uint64
+rencoder_directory_max_groups(const RencoderMeta *meta)
+{
+	return (RENCODER_META_DIRECT + (uint64) RENCODER_META_MAPS * MAP_ENTRIES) *
+		meta->entries_per_page;
+}
+
+/* Where in the maps directory page "dirpage" (>= RENCODER_META_DIRECT) stands. */
+static void
+locate_in_maps(uint64 dirpage, uint32 *map, uint32 *slot)
+{
+	uint64		i = dirpage - RENCODER_META_DIRECT;
+
+	*map = (uint32) (i / MAP_ENTRIES);
+	*slot = (uint32) (i % MAP_ENTRIES);
+}
+
+static BlockNumber
+read_map(Relation index, BlockNumber map_blkno, uint32 slot)
+{
+	Buffer		buf = rencoder_page_read(index, map_blkno, BUFFER_LOCK_SHARE,
+										 RENCODER_PAGE_DIRMAP);
+	BlockNumber blkno;
+
+	blkno = ((BlockNumber *) RencoderPageGetPayload(BufferGetPage(buf)))[slot];
+	UnlockReleaseBuffer(buf);
+	return blkno;
+}
+
+BlockNumber
+rencoder_directory_find(Relation index, const RencoderMeta *meta,
+						const RencoderMetaPageData *metadata, uint32 group,
+						int64 *npages)
+{
+	uint64		dirpage = group / meta->entries_per_page;
+	BlockNumber blkno;
+	Buffer		buf = InvalidBuffer;
+	uint32		map = 0;
+	uint32		slot = 0;
+
+	if (dirpage >= RENCODER_META_DIRECT)
+	{
+		locate_in_maps(dirpage, &map, &slot);
+		if (map >= RENCODER_META_MAPS)
+			return RENCODER_NO_BLOCK;
+	}
+	if (metadata == NULL)
+	{
+		buf = rencoder_meta_lock(index, BUFFER_LOCK_SHARE);
+		metadata = RencoderPageGetMeta(BufferGetPage(buf));
+		if (npages)
+			(*npages)++;
+	}
+	blkno = dirpage < RENCODER_META_DIRECT ? metadata->direct[dirpage] :
+		metadata->map[map];
+	if (BufferIsValid(buf))
+		UnlockReleaseBuffer(buf);
+
+	if (dirpage >= RENCODER_META_DIRECT && blkno != RENCODER_NO_BLOCK)
+	{
+		blkno = read_map(index, blkno, slot);
+		if (npages)
+			(*npages)++;
+	}
+	return blkno;
+}
+
+BlockNumber *
+rencoder_directory_pages(Relation index, uint32 *n)
+{
+	RencoderMetaPageData *metadata = rencoder_meta_copy(index);
+	BlockNumber *pages = palloc(RENCODER_META_DIRECT * sizeof(BlockNumber));
+	uint32		count = 0;
+
+	for (int i = 0; i < RENCODER_META_DIRECT; i++)
+	{
+		if (metadata->direct[i] != RENCODER_NO_BLOCK)
+			pages[count++] = metadata->direct[i];
+	}
+	for (int map = 0; map < RENCODER_META_MAPS; map++)
+	{
+		Buffer		buf;
+		const BlockNumber *entries;
+
+		if (metadata->map[map] == RENCODER_NO_BLOCK)
+			continue;
+		pages = repalloc(pages, (count + MAP_ENTRIES) * sizeof(BlockNumber));
+		buf = rencoder_page_read(index, metadata->map[map], BUFFER_LOCK_SHARE,
+								 RENCODER_PAGE_DIRMAP);
+		entries = (const BlockNumber *) RencoderPageGetPayload(BufferGetPage(buf));
+		for (uint32 i = 0; i < MAP_ENTRIES; i++)
+		{
+			if (entries[i] != RENCODER_NO_BLOCK)
+				pages[count++] = entries[i];
+		}
+		UnlockReleaseBuffer(buf);
+	}
+	pfree(metadata);
+	*n = count;
+	return pages;
+}
+
+/* A zeroed page of the type, logged, that nothing refers to yet. */
+static BlockNumber
+fresh_page(Relation index, uint16 page_id, bool log)
+{
+	BlockNumber blkno = log ? rencoder_space_alloc(index, 1).start :
+		rencoder_space_extend(index, 1);
+
+	rencoder_wal_write_fresh(index, blkno, page_id, NULL, log);
+	return blkno;
+}
+
+/* Stores a block number in a page of block numbers, in a record of its own. */
+static void
+link_block(Relation index, Buffer buf, BlockNumber *(*slot_of) (Page, uint32),
+		   uint32 slot, BlockNumber blkno, bool log)
+{
+	RencoderWal *wal = rencoder_wal_begin(index, log);
+	Page		page = rencoder_wal_register(wal, buf);
+
+	*slot_of(page, slot) = blkno;
+	rencoder_wal_finish(wal);
+	UnlockReleaseBuffer(buf);
+}
+
+static BlockNumber *
+direct_slot(Page page, uint32 slot)
+{
+	return &RencoderPageGetMeta(page)->direct[slot];
+}
+
+static BlockNumber *
+map_slot(Page page, uint32 slot)
+{
+	return &RencoderPageGetMeta(page)->map[slot];
+}
+
+static BlockNumber *
+payload_slot(Page page, uint32 slot)
+{
+	return &((BlockNumber *) RencoderPageGetPayload(page))[slot];
+}
+
+BlockNumber
+rencoder_directory_make(Relation index, const RencoderMeta *meta, uint32 group,
+						bool log)
+{
+	uint64		dirpage = group / meta->entries_per_page;
+	BlockNumber blkno = rencoder_directory_find(index, meta, NULL, group, NULL);
+	RencoderMetaPageData *metadata;
+	BlockNumber map_blkno;
+	uint32		map;
+	uint32		slot;
+
+	if (blkno != RENCODER_NO_BLOCK)
+		return blkno;
+	if (group >= rencoder_directory_max_groups(meta))
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("index \"%s\" cannot have more than %llu groups of block ranges",
+						RelationGetRelationName(index),
+						(unsigned long long) rencoder_directory_max_groups(meta)),
+				 errhint("Create the index with a larger \"pages_per_range\".")));
+
+	blkno = fresh_page(index, RENCODER_PAGE_DIRECTORY, log);
+	if (dirpage < RENCODER_META_DIRECT)
+	{
+		link_block(index, rencoder_meta_lock(index, BUFFER_LOCK_EXCLUSIVE),
+				   direct_slot, (uint32) dirpage, blkno, log);
+		return blkno;
+	}
+
+	locate_in_maps(dirpage, &map, &slot);
+	metadata = rencoder_meta_copy(index);
+	map_blkno = metadata->map[map];
+	pfree(metadata);
+	if (map_blkno == RENCODER_NO_BLOCK)
+	{
+		map_blkno = fresh_page(index, RENCODER_PAGE_DIRMAP, log);
+		link_block(index, rencoder_meta_lock(index, BUFFER_LOCK_EXCLUSIVE),
+				   map_slot, map, map_blkno, log);
+	}
+	link_block(index, rencoder_page_read(index, map_blkno, BUFFER_LOCK_EXCLUSIVE,
+										 RENCODER_PAGE_DIRMAP),
+			   payload_slot, slot, blkno, log);
+	return blkno;
+}

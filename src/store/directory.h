@@ -1,0 +1,55 @@
+/*
+ * directory.h
+ *		The directory: one entry per group, found by arithmetic.
+ *
+ *		metapage.direct[] --------------------> directory page 0, 1, ..
+ *		metapage.map[] --> directory map -----> directory page 256, ..
+ *
+ * Directory page p holds the entries of the groups p * entries_per_page and
+ * following; entry i describes the block ranges 128 i .. 128 i + 127.  A
+ * directory page, once there, never moves.
+ */
+#ifndef RENCODER_DIRECTORY_H
+#define RENCODER_DIRECTORY_H
+
+#include "store/entry.h"
+#include "store/meta.h"
+
+/* The entry of "group" in a directory page's payload. */
+static inline RencoderEntry
+rencoder_directory_entry(char *payload, const RencoderMeta *meta, uint32 group)
+{
+	return (RencoderEntry) (payload +
+							(group % meta->entries_per_page) * meta->entry_size);
+}
+
+/* The most groups an index of this many columns can have. */
+extern uint64 rencoder_directory_max_groups(const RencoderMeta *meta);
+
+/*
+ * Block of the directory page that holds the entry of "group", or
+ * RENCODER_NO_BLOCK.  With "metadata" (a copy), the metapage is not read.
+ * Locks: metapage or map page share, released.  *npages (if not NULL) is
+ * increased by the pages read.
+ */
+extern BlockNumber rencoder_directory_find(Relation index,
+										   const RencoderMeta *meta,
+										   const RencoderMetaPageData *metadata,
+										   uint32 group, int64 *npages);
+
+/*
+ * As find, making the directory page (and map) if it is not there.  Maintainer
+ * or build only.  WAL: the new page, then its link.
+ */
+extern BlockNumber rencoder_directory_make(Relation index,
+										   const RencoderMeta *meta,
+										   uint32 group, bool log);
+
+/*
+ * All directory pages that there are, palloc'd, in the order of their groups: also
+ * those behind the end of a table that has become shorter.  Locks: metapage and map
+ * pages share, one at a time, released.
+ */
+extern BlockNumber *rencoder_directory_pages(Relation index, uint32 *n);
+
+#endif							/* RENCODER_DIRECTORY_H */

@@ -1,0 +1,197 @@
+/*
+ * group.c
+ *		Group header pages.
+ */
+#include "store/group.h"
+
+void
+rencoder_group_init_header(RencoderHeader header, uint32 group, int attno)
+{
+	memset(header, 0, sizeof(*header));
+	header->group = group;
+	header->attno = (uint16) attno;
+	header->predicted_fpr = header->best_fpr = -1;
+	for (int i = 0; i < RENC_GROUP_RANGES; i++)
+		header->min[i] = PG_UINT64_MAX;
+}
+
+/* The header in a locked page; error if it is another one. */
+static RencoderHeader
+verify_header(Relation index, Buffer buf, BlockNumber first, uint32 group, int attno)
+{
+	RencoderHeader header = RencoderPageGetHeader(BufferGetPage(buf));
+
+	if (header->group != group || header->attno != attno)
+	{
+		char	   *detail = psprintf("The header is that of group %u, column %d; expected group %u, column %d.",
+									  header->group, header->attno + 1,
+									  group, attno + 1);
+
+		UnlockReleaseBuffer(buf);
+		rencoder_page_corrupted(index, first + attno, detail);
+	}
+	return header;
+}
+
+Buffer
+rencoder_group_read_header(Relation index, BlockNumber first, uint32 group,
+					 int attno, int lockmode)
+{
+	Buffer		buf = rencoder_page_read(index, first + attno, lockmode,
+										 RENCODER_PAGE_HEADER);
+
+	(void) verify_header(index, buf, first, group, attno);
+	return buf;
+}
+
+BlockNumber
+rencoder_group_find(Relation index, const RencoderMeta *meta, uint32 group)
+{
+	BlockNumber dir_blkno = rencoder_directory_find(index, meta, NULL, group, NULL);
+	BlockNumber header;
+	Buffer		buf;
+
+	if (dir_blkno == RENCODER_NO_BLOCK)
+		return RENCODER_NO_BLOCK;
+	buf = rencoder_page_read(index, dir_blkno, BUFFER_LOCK_SHARE,
+							 RENCODER_PAGE_DIRECTORY);
+	header = rencoder_directory_entry(RencoderPageGetPayload(BufferGetPage(buf)),
+									  meta, group)->header;
+	UnlockReleaseBuffer(buf);
+	return header;
+}
+
+/* The directory page of a group, by way of what the session remembers. */
+static BlockNumber
+find_directory(Relation index, const RencoderMeta *meta, uint32 group, RencoderPath *path)
+{
+	uint32		dirpage = group / meta->entries_per_page;
+	Buffer		buf;
+
+	if (path->directory != RENCODER_NO_BLOCK && path->dirpage == dirpage)
+		return path->directory;
+	path->dirpage = dirpage;
+	if (dirpage >= RENCODER_META_DIRECT)
+		path->directory = rencoder_directory_find(index, meta, NULL, group, NULL);
+	else
+	{
+		buf = rencoder_page_read_recent(index, RENCODER_META_BLKNO, RENCODER_PAGE_META,
+										&path->meta_buffer);
+		path->directory = RencoderPageGetMeta(BufferGetPage(buf))->direct[dirpage];
+		UnlockReleaseBuffer(buf);
+	}
+	return path->directory;
+}
+
+/* The first header block of a group, in the same way. */
+static BlockNumber
+find_header(Relation index, const RencoderMeta *meta, uint32 group, RencoderPath *path)
+{
+	BlockNumber directory;
+	Buffer		buf;
+
+	if (path->header != RENCODER_NO_BLOCK && path->group == group)
+		return path->header;
+	path->group = group;
+	path->header = RENCODER_NO_BLOCK;
+	directory = find_directory(index, meta, group, path);
+	if (directory != RENCODER_NO_BLOCK)
+	{
+		buf = rencoder_page_read_recent(index, directory, RENCODER_PAGE_DIRECTORY,
+										&path->directory_buffer);
+		path->header = rencoder_directory_entry(RencoderPageGetPayload(BufferGetPage(buf)),
+												meta, group)->header;
+		UnlockReleaseBuffer(buf);
+	}
+	return path->header;
+}
+
+BlockNumber
+rencoder_group_header_if_summarized(Relation index, const RencoderMeta *meta, uint64 range)
+{
+	RencoderPath path = rencoder_meta_path(index);
+	uint32		group = rencoder_group_of_range(range);
+	unsigned int slot = rencoder_slot_of_range(range);
+	BlockNumber first = find_header(index, meta, group, &path);
+	bool		summarizes = false;
+
+	if (first != RENCODER_NO_BLOCK)
+	{
+		Buffer		buf = rencoder_page_read_recent(index, first, RENCODER_PAGE_HEADER,
+													&path.header_buffer);
+		RencoderHeader header = verify_header(index, buf, first, group, 0);
+
+		summarizes = rencoder_set_test(header->summarizing, slot) ||
+			rencoder_set_test(header->summarized, slot);
+		UnlockReleaseBuffer(buf);
+	}
+	rencoder_meta_keep_path(index, &path);
+	return summarizes ? first : RENCODER_NO_BLOCK;
+}
+
+bool
+rencoder_group_slice_summarized(Relation index, const RencoderMeta *meta, uint64 slice)
+{
+	uint32		group = (uint32) (slice / RENC_GROUP_SLICES);
+	BlockNumber header = rencoder_group_find(index, meta, group);
+	uint8		summarized;
+	Buffer		buf;
+
+	if (header == RENCODER_NO_BLOCK)
+		return false;
+	buf = rencoder_group_read_header(index, header, group, 0, BUFFER_LOCK_SHARE);
+	summarized = RencoderPageGetHeader(BufferGetPage(buf))->summarized[slice % RENC_GROUP_SLICES];
+	UnlockReleaseBuffer(buf);
+	return summarized == 0xFF;
+}
+
+void
+rencoder_group_seal(RencoderEntry entry, const RencoderMeta *meta,
+					const RencoderHeaderData *first)
+{
+	if (!renc_mask_empty(renc_mask_andnot(renc_mask_all(),
+										  rencoder_set_get(first->summarized))))
+		return;
+	for (int col = 0; col < meta->natts; col++)
+	{
+		if (entry->column[col].matrix.start == RENCODER_NO_BLOCK)
+			return;
+	}
+	entry->flags |= RENCODER_ENTRY_SEALED;
+	entry->horizon = 0;
+	for (int slot = 0; slot < RENC_GROUP_RANGES; slot++)
+		entry->horizon = Max(entry->horizon, first->horizon[slot]);
+}
+
+void
+rencoder_group_raise_horizon(Relation index, const RencoderMeta *meta, uint32 group,
+							 uint64 horizon)
+{
+	BlockNumber directory = rencoder_directory_find(index, meta, NULL, group, NULL);
+	Buffer		dirbuf;
+	Buffer		buf;
+	RencoderWal *wal;
+	RencoderEntry entry;
+	RencoderHeader header;
+
+	if (directory == RENCODER_NO_BLOCK)
+		return;
+	dirbuf = rencoder_page_read(index, directory, BUFFER_LOCK_EXCLUSIVE, RENCODER_PAGE_DIRECTORY);
+	entry = rencoder_directory_entry(RencoderPageGetPayload(BufferGetPage(dirbuf)), meta, group);
+	if (entry->header == RENCODER_NO_BLOCK)
+	{
+		UnlockReleaseBuffer(dirbuf);
+		return;
+	}
+	buf = rencoder_group_read_header(index, entry->header, group, 0, BUFFER_LOCK_EXCLUSIVE);
+	wal = rencoder_wal_begin(index, true);
+	entry = rencoder_directory_entry(RencoderPageGetPayload(rencoder_wal_register(wal, dirbuf)),
+									 meta, group);
+	header = RencoderPageGetHeader(rencoder_wal_register(wal, buf));
+	entry->horizon = Max(entry->horizon, horizon);
+	for (int slot = 0; slot < RENC_GROUP_RANGES; slot++)
+		header->horizon[slot] = Max(header->horizon[slot], horizon);
+	rencoder_wal_finish(wal);
+	UnlockReleaseBuffer(buf);
+	UnlockReleaseBuffer(dirbuf);
+}

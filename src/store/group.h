@@ -1,0 +1,210 @@
+/*
+ * group.h
+ *		Groups of 128 block ranges and their header pages.
+ *
+ * A group has one header page per column, in consecutive blocks; the range
+ * states and trust horizons exist once, in the first.  "The header's lock"
+ * means the first header page's content lock.
+ *
+ *		payload of a header page
+ *		 0       4       6        8        40       48          176
+ *		 | group | attno | unused | config | matrix | slice[16] | next ..
+ *		 184           200          216      232        248         264
+ *		 | summarizing | summarized | always | has_null | has_value | ..
+ *		 264      1288     2312           2824     3336        4360
+ *		 | min[]  | max[]  | distinct[]   | nset[] | horizon[] | ..
+ *		 4360          4392          4408         5432         6456
+ *		 | next_config | next_always | next_min[] | next_max[] | ..
+ *		 6456            6464       6472           6480   6488          6492
+ *		 | predicted_fpr | best_fpr | sample_stamp | redo | checkpoints | unused |
+ *
+ * States of a range (INV-1): unsummarized (no bit), summarizing, summarized.
+ * Bit j of a 16-byte set is range j of the group.
+ *
+ * Storage of a column: slices of 8 ranges, each an extent of its own, until
+ * the group is full; then one matrix of all 128 ranges.  Or a matrix from the
+ * first slice on, which grows (summarize.c); columns of a group may differ.
+ * "next" is a matrix under construction; inserters set bits in both.  While slices are
+ * interleaved it is of the same configuration.  While the group is rebuilt it
+ * has a configuration of its own, and bounds of its own, since its keys may be
+ * made by another coder (next_config.format is not NONE).
+ */
+#ifndef RENCODER_GROUP_H
+#define RENCODER_GROUP_H
+
+#include "store/directory.h"
+
+typedef struct RencoderHeaderData
+{
+	uint32		group;
+	uint16		attno;			/* 0-based */
+	uint16		unused;			/* zero */
+	RencoderConfig config;
+	RencoderExtent matrix;
+	RencoderExtent slice[RENC_GROUP_SLICES];
+	RencoderExtent next;
+	uint8		summarizing[RENC_MATRIX_WIDTH]; /* first header page only */
+	uint8		summarized[RENC_MATRIX_WIDTH];	/* first header page only */
+	uint8		always[RENC_MATRIX_WIDTH];	/* keys unknown: may match all */
+	uint8		has_null[RENC_MATRIX_WIDTH];
+	uint8		has_value[RENC_MATRIX_WIDTH];
+	uint64		min[RENC_GROUP_RANGES]; /* min > max: no key */
+	uint64		max[RENC_GROUP_RANGES];
+	uint32		distinct[RENC_GROUP_RANGES];	/* distinct keys at summarization */
+	uint32		nset[RENC_GROUP_RANGES];	/* bits set at summarization */
+	uint64		horizon[RENC_GROUP_RANGES]; /* first header page only */
+	RencoderConfig next_config; /* of "next", while the group is rebuilt */
+	uint8		next_always[RENC_MATRIX_WIDTH];
+	uint64		next_min[RENC_GROUP_RANGES];
+	uint64		next_max[RENC_GROUP_RANGES];
+	double		predicted_fpr;	/* of the configuration, when last looked at; < 0: unknown */
+	double		best_fpr;		/* that another would have had then; < 0: unknown */
+	uint64		sample_stamp;	/* of the queries known then; 0: none */
+	uint64		redo;			/* where replay would have begun at the last slice */
+	uint32		checkpoints;	/* how often that was another place than before */
+	uint32		unused2;		/* zero */
+} RencoderHeaderData;
+
+typedef RencoderHeaderData *RencoderHeader;
+
+StaticAssertDecl(offsetof(RencoderHeaderData, min) == 264 &&
+				 sizeof(RencoderHeaderData) == 6496,
+				 "RencoderHeaderData is on disk");
+StaticAssertDecl(sizeof(RencoderHeaderData) <= RENCODER_PAYLOAD_SIZE,
+				 "a group header must fit a page");
+
+#define RencoderPageGetHeader(page) \
+	((RencoderHeader) RencoderPageGetPayload(page))
+
+static inline bool
+rencoder_is_rebuilt(const RencoderHeaderData *header)
+{
+	return header->next_config.format != 0;
+}
+
+/* Arithmetic of block ranges. */
+static inline uint64
+rencoder_range_of_block(const RencoderMeta *meta, BlockNumber heap_blkno)
+{
+	return heap_blkno / meta->pages_per_range;
+}
+
+static inline uint32
+rencoder_group_of_range(uint64 range)
+{
+	return (uint32) (range / RENC_GROUP_RANGES);
+}
+
+static inline uint32
+rencoder_slot_of_range(uint64 range)
+{
+	return (uint32) (range % RENC_GROUP_RANGES);
+}
+
+/* Block ranges of a table of "nblocks" pages, the partial last one included. */
+static inline uint64
+rencoder_range_count(const RencoderMeta *meta, BlockNumber nblocks)
+{
+	return ((uint64) nblocks + meta->pages_per_range - 1) / meta->pages_per_range;
+}
+
+/* Sets of ranges in a header. */
+static inline renc_mask
+rencoder_set_get(const uint8 *set)
+{
+	return renc_mask_load(set, RENC_MATRIX_WIDTH);
+}
+
+static inline void
+rencoder_set_put(uint8 *set, renc_mask mask)
+{
+	renc_mask_store(set, RENC_MATRIX_WIDTH, mask);
+}
+
+/* One range of such a set. */
+static inline bool
+rencoder_set_test(const uint8 *set, unsigned int slot)
+{
+	return (set[slot / 8] >> (slot % 8)) & 1;
+}
+
+static inline void
+rencoder_set_add(uint8 *set, unsigned int slot)
+{
+	set[slot / 8] |= (uint8) (1 << (slot % 8));
+}
+
+static inline void
+rencoder_set_remove(uint8 *set, unsigned int slot)
+{
+	set[slot / 8] &= (uint8) ~(1 << (slot % 8));
+}
+
+/* Has a column storage for a range? */
+static inline bool
+rencoder_has_storage(const RencoderHeaderData *header, unsigned int slot)
+{
+	return header->matrix.start != RENCODER_NO_BLOCK ||
+		header->slice[slot / RENC_SLICE_RANGES].start != RENCODER_NO_BLOCK;
+}
+
+/* The 128-bit mask of the 8 ranges of a slice. */
+static inline renc_mask
+rencoder_slice_mask(int slice)
+{
+	renc_mask	m = renc_mask_none();
+
+	m.w[slice / 8] = UINT64CONST(0xFF) << (slice % 8 * 8);
+	return m;
+}
+
+/* Makes the payload of a header page: all ranges unsummarized, no keys. */
+extern void rencoder_group_init_header(RencoderHeader header, uint32 group, int attno);
+
+/*
+ * Reads and locks a header page of a group; "first" is the group's first
+ * header block.  Error if it is not the header of this group and column.
+ */
+extern Buffer rencoder_group_read_header(Relation index, BlockNumber first,
+								   uint32 group, int attno, int lockmode);
+
+/* The first header block of a group, or RENCODER_NO_BLOCK.  Locks: directory share, released. */
+extern BlockNumber rencoder_group_find(Relation index, const RencoderMeta *meta,
+									   uint32 group);
+
+/*
+ * The first header block of the range's group, if the range is summarizing or
+ * summarized; RENCODER_NO_BLOCK if it is unsummarized.
+ *
+ * The state is read at each call, under the content lock of the page that says
+ * it (INV-3): the first header page, or, if the group has none, the directory
+ * page, or the metapage if there is no such page.  When the session asks for
+ * the same group again, no other page is read.  Locks: these pages share, one
+ * after the other, released.
+ */
+extern BlockNumber rencoder_group_header_if_summarized(Relation index, const RencoderMeta *meta,
+											 uint64 range);
+
+/*
+ * Raises the trust horizon of a group's ranges to "horizon", where it is lower
+ * (INV-9); nothing, if the group has no header.  The caller has the maintainer
+ * lock.  WAL: one record of directory page and header.
+ */
+extern void rencoder_group_raise_horizon(Relation index, const RencoderMeta *meta,
+										 uint32 group, uint64 horizon);
+
+/*
+ * Seals the entry of a group, if all ranges are summarized, according to its
+ * first header, and all columns have a matrix, according to the entry.
+ */
+extern void rencoder_group_seal(RencoderEntry entry, const RencoderMeta *meta,
+								const RencoderHeaderData *first);
+
+/*
+ * Are the 8 ranges of a slice of the index (not of a group) all summarized?
+ * Locks: directory share, header share, released.
+ */
+extern bool rencoder_group_slice_summarized(Relation index, const RencoderMeta *meta,
+									  uint64 slice);
+
+#endif							/* RENCODER_GROUP_H */

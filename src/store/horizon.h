@@ -1,0 +1,45 @@
+/*
+ * horizon.h
+ *		Trust horizons: which snapshots may trust a summary (INV-9).
+ *
+ * A build or summarizing scan does not see every row version that an old
+ * snapshot may need: it skips recently dead versions that were HOT-updated
+ * (the chain's members may differ in the indexed column, on 16 and later) or have
+ * values in TOAST (heap_read.c says which), and dead ones that a snapshot on a
+ * standby still sees.  So each range notes a
+ * 64-bit transaction id, and a snapshot whose xmin precedes it does not trust
+ * the range's summary.
+ */
+#ifndef RENCODER_HORIZON_H
+#define RENCODER_HORIZON_H
+
+#include "base/compat.h"
+
+#include "utils/rel.h"
+#include "utils/snapshot.h"
+
+/* A transaction id as a 64-bit one; it must not be in the future. */
+extern uint64 rencoder_horizon_full_xid(TransactionId xid);
+
+/*
+ * To be called before a scan of the heap: the oldest transaction id in use in
+ * any database, or the next one.
+ */
+extern uint64 rencoder_horizon_before(Relation heap);
+
+/*
+ * The trust horizon for a scan that has just ended: "oldest_before" is
+ * rencoder_horizon_before() from before it; a snapshot that was active then,
+ * if any, is so still.  With a broken HOT chain, or a scan that used an MVCC
+ * snapshot, only snapshots yet to come may trust it.
+ */
+extern uint64 rencoder_horizon(Relation heap, uint64 oldest_before,
+							   bool broken_hot_chain);
+
+/*
+ * The xmin of a snapshot as a 64-bit transaction id; 0 (trusts nothing) for a
+ * snapshot that is not an MVCC one.
+ */
+extern uint64 rencoder_horizon_of_snapshot(Snapshot snapshot);
+
+#endif							/* RENCODER_HORIZON_H */

@@ -1,0 +1,168 @@
+/*
+ * meta.c
+ *		The metapage.
+ */
+#include "store/meta.h"
+
+#include "storage/lmgr.h"
+#include "storage/lock.h"
+
+#include "filter/renc_hash.h"
+#include "store/entry.h"
+
+void
+rencoder_meta_create(Relation index, ForkNumber fork, uint32 pages_per_range,
+					 uint32 bits_per_key)
+{
+	Buffer		buf;
+	Page		page;
+	RencoderMetaPageData *meta;
+
+	/* Nobody else can see the fork yet, but extension asks for its lock. */
+	if (RelationGetNumberOfBlocksInFork(index, fork) != 0)
+		elog(ERROR, "index \"%s\" already contains data",
+			 RelationGetRelationName(index));
+	LockRelationForExtension(index, ExclusiveLock);
+	buf = ReadBufferExtended(index, fork, P_NEW, RBM_ZERO_AND_LOCK, NULL);
+	UnlockRelationForExtension(index, ExclusiveLock);
+	Assert(BufferGetBlockNumber(buf) == RENCODER_META_BLKNO);
+	page = BufferGetPage(buf);
+
+	START_CRIT_SECTION();
+	rencoder_page_init(page, RENCODER_META_BLKNO, RENCODER_PAGE_META);
+	meta = RencoderPageGetMeta(page);
+	meta->magic = RENCODER_MAGIC;
+	meta->version = RENCODER_VERSION;
+	meta->hash_id = RENC_HASH_ID_XXH3;
+	meta->rows_per_window = RENCODER_ROWS;
+	meta->group_ranges = RENC_GROUP_RANGES;
+	meta->slice_ranges = RENC_SLICE_RANGES;
+	meta->pages_per_range = pages_per_range;
+	meta->bits_per_key = bits_per_key;
+	meta->natts = IndexRelationGetNumberOfKeyAttributes(index);
+	meta->epoch = 1;
+	MarkBufferDirty(buf);
+	END_CRIT_SECTION();
+	UnlockReleaseBuffer(buf);
+}
+
+Buffer
+rencoder_meta_lock(Relation index, int lockmode)
+{
+	Buffer		buf = rencoder_page_read(index, RENCODER_META_BLKNO, lockmode,
+										 RENCODER_PAGE_META);
+	RencoderMetaPageData *meta = RencoderPageGetMeta(BufferGetPage(buf));
+
+	if (meta->magic != RENCODER_MAGIC)
+		rencoder_page_corrupted(index, RENCODER_META_BLKNO,
+								"The metapage has a wrong magic number.");
+	if (meta->version != RENCODER_VERSION || meta->hash_id != RENC_HASH_ID_XXH3)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("index \"%s\" has format version %u with hash %u",
+						RelationGetRelationName(index), meta->version,
+						meta->hash_id),
+				 errdetail("This version of rencoder reads format version %d with hash %d.",
+						   RENCODER_VERSION, RENC_HASH_ID_XXH3),
+				 errhint("REINDEX INDEX rebuilds the index in the present format.")));
+	if (meta->rows_per_window != RENCODER_ROWS ||
+		meta->group_ranges != RENC_GROUP_RANGES ||
+		meta->slice_ranges != RENC_SLICE_RANGES ||
+		meta->pages_per_range == 0 || meta->bits_per_key == 0 ||
+		meta->natts != (uint32) IndexRelationGetNumberOfKeyAttributes(index))
+		rencoder_page_corrupted(index, RENCODER_META_BLKNO,
+								"The metapage describes another geometry.");
+	return buf;
+}
+
+const RencoderMeta *
+rencoder_meta_get(Relation index)
+{
+	if (index->rd_amcache == NULL)
+	{
+		Buffer		buf = rencoder_meta_lock(index, BUFFER_LOCK_SHARE);
+		RencoderMetaPageData *data = RencoderPageGetMeta(BufferGetPage(buf));
+		RencoderCache *cache = MemoryContextAllocZero(index->rd_indexcxt,
+													  sizeof(RencoderCache));
+		RencoderMeta *meta = &cache->meta;
+
+		meta->pages_per_range = data->pages_per_range;
+		meta->bits_per_key = data->bits_per_key;
+		meta->natts = data->natts;
+		meta->entry_size = RencoderEntrySize(data->natts);
+		meta->entries_per_page = RENCODER_PAYLOAD_SIZE / meta->entry_size;
+		UnlockReleaseBuffer(buf);
+		index->rd_amcache = cache;
+	}
+	return &((const RencoderCache *) index->rd_amcache)->meta;
+}
+
+RencoderPath
+rencoder_meta_path(Relation index)
+{
+	RencoderPath none = {0};
+
+	if (index->rd_amcache == NULL)
+		return none;
+	return ((const RencoderCache *) index->rd_amcache)->path;
+}
+
+void
+rencoder_meta_keep_path(Relation index, const RencoderPath *path)
+{
+	if (index->rd_amcache != NULL)
+		((RencoderCache *) index->rd_amcache)->path = *path;
+}
+
+RencoderMetaPageData *
+rencoder_meta_copy(Relation index)
+{
+	Buffer		buf = rencoder_meta_lock(index, BUFFER_LOCK_SHARE);
+	RencoderMetaPageData *copy = palloc(sizeof(RencoderMetaPageData));
+
+	memcpy(copy, RencoderPageGetMeta(BufferGetPage(buf)), sizeof(*copy));
+	UnlockReleaseBuffer(buf);
+	return copy;
+}
+
+uint64
+rencoder_meta_epoch(Relation index)
+{
+	Buffer		buf = rencoder_meta_lock(index, BUFFER_LOCK_SHARE);
+	uint64		epoch = RencoderPageGetMeta(BufferGetPage(buf))->epoch;
+
+	UnlockReleaseBuffer(buf);
+	return epoch;
+}
+
+void
+rencoder_meta_lock_maintainer(Relation index)
+{
+	LockPage(index, RENCODER_META_BLKNO, ExclusiveLock);
+}
+
+bool
+rencoder_meta_try_maintainer(Relation index)
+{
+	LOCKTAG		tag;
+
+	SET_LOCKTAG_PAGE(tag, index->rd_lockInfo.lockRelId.dbId,
+					 index->rd_lockInfo.lockRelId.relId, RENCODER_META_BLKNO);
+	switch (LockAcquire(&tag, ExclusiveLock, false, true))
+	{
+		case LOCKACQUIRE_NOT_AVAIL:
+			return false;
+		case LOCKACQUIRE_ALREADY_HELD:
+			/* An expression of the index modifies the table it is of. */
+			LockRelease(&tag, ExclusiveLock, false);
+			return false;
+		default:
+			return true;
+	}
+}
+
+void
+rencoder_meta_unlock_maintainer(Relation index)
+{
+	UnlockPage(index, RENCODER_META_BLKNO, ExclusiveLock);
+}

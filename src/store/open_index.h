@@ -1,0 +1,76 @@
+/*
+ * open_index.h
+ *		The index that an SQL function was called for.
+ *
+ * Every SQL function of the extension, and the worker, opens its index here, so that kind,
+ * privileges and locks are checked in one order: what needs no lock first,
+ * and all of it again once the locks are held.
+ */
+#ifndef RENCODER_OPEN_INDEX_H
+#define RENCODER_OPEN_INDEX_H
+
+#include "base/compat.h"
+
+#include "storage/lockdefs.h"
+#include "utils/rel.h"
+
+/* What the caller must be allowed. */
+typedef enum RencoderPrivilege
+{
+	RENCODER_PRIVILEGE_OWNER,	/* owner of the index */
+	RENCODER_PRIVILEGE_READ,	/* owner, or may read all rows of the table */
+	RENCODER_PRIVILEGE_INSPECT	/* the same, or member of pg_stat_scan_tables */
+} RencoderPrivilege;
+
+typedef struct RencoderOpenIndex
+{
+	Relation	heap;
+	Relation	index;
+	LOCKMODE	lockmode;
+	bool		may_read;		/* may the caller see values of the table? */
+
+	/* The caller's, put back by close (and by an error). */
+	Oid			save_userid;
+	int			save_sec_context;
+	int			save_nestlevel;
+} RencoderOpenIndex;
+
+/*
+ * Opens table and index, in this order, with the lock, and switches to the
+ * table owner's user id with a safe search path, because expressions of the
+ * index may be evaluated.  Errors: not an index of this access method, not
+ * allowed, temporary table of another session, unlogged index on a standby.
+ */
+extern void rencoder_open_index(RencoderOpenIndex *target, Oid indexoid,
+								 LOCKMODE lockmode, RencoderPrivilege privilege);
+
+/* What became of an attempt to open. */
+typedef enum RencoderTry
+{
+	RENCODER_TRY_OPENED,
+	RENCODER_TRY_LOCKED,		/* by another session */
+	RENCODER_TRY_GONE			/* no valid index of ours, or not to be had here */
+} RencoderTry;
+
+/*
+ * The same for the worker: waits for no lock, asks for no privileges, and what
+ * is wrong with the index is an answer, not an error.
+ */
+extern RencoderTry rencoder_open_index_try(RencoderOpenIndex *target, Oid indexoid,
+											LOCKMODE lockmode);
+
+/*
+ * Between opening and closing, for what must not run with the owner's rights,
+ * such as functions of a type that the caller made; and back.  An error puts
+ * back all.
+ */
+extern void rencoder_open_index_as_caller(const RencoderOpenIndex *target);
+extern void rencoder_open_index_as_owner(const RencoderOpenIndex *target);
+
+/* Switches back and closes both, releasing the locks. */
+extern void rencoder_open_index_close(RencoderOpenIndex *target);
+
+/* Error unless the index is valid. */
+extern void rencoder_open_index_require_valid(const RencoderOpenIndex *target);
+
+#endif							/* RENCODER_OPEN_INDEX_H */

@@ -1,0 +1,189 @@
+/*
+ * page.c
+ *		Pages of an index: initialization, verification, reading.
+ */
+#include "store/page.h"
+
+#include "pgstat.h"
+
+const char *
+rencoder_page_type_name(uint16 page_id)
+{
+	switch (page_id)
+	{
+		case RENCODER_PAGE_META:
+			return "metapage";
+		case RENCODER_PAGE_DIRMAP:
+			return "directory map";
+		case RENCODER_PAGE_DIRECTORY:
+			return "directory";
+		case RENCODER_PAGE_HEADER:
+			return "group header";
+		case RENCODER_PAGE_WINDOWS:
+			return "window";
+		case RENCODER_PAGE_DICT:
+			return "dictionary";
+		case RENCODER_PAGE_FREE:
+			return "free list";
+		case RENCODER_PAGE_CODERS:
+			return "coder list";
+		case RENCODER_PAGE_CODER:
+			return "coder";
+		case RENCODER_PAGE_SAMPLES:
+			return "query sample";
+	}
+	return "unknown";
+}
+
+void
+rencoder_page_init(Page page, BlockNumber blkno, uint16 page_id)
+{
+	RencoderPageOpaque opaque;
+
+	PageInit(page, BLCKSZ, sizeof(RencoderPageOpaqueData));
+	((PageHeader) page)->pd_lower = ((PageHeader) page)->pd_upper;
+	opaque = RencoderPageGetOpaque(page);
+	opaque->blkno = blkno;
+	opaque->unused = 0;
+	opaque->page_id = page_id;
+}
+
+void
+rencoder_page_uncover(Page page)
+{
+	((PageHeader) page)->pd_lower = MAXALIGN(SizeOfPageHeaderData);
+}
+
+bool
+rencoder_page_cover(Page page, uint32 offset)
+{
+	PageHeader	phdr = (PageHeader) page;
+	uint32		start = MAXALIGN(SizeOfPageHeaderData);
+
+	if (offset < phdr->pd_lower)
+		return false;
+	phdr->pd_lower = (LocationIndex)
+		(start + ((offset - start) / RENCODER_BAND_SIZE + 1) * RENCODER_BAND_SIZE);
+	Assert(phdr->pd_lower <= phdr->pd_upper);
+	return true;
+}
+
+/* Does pd_lower stand where it may in a page of the type? */
+static bool
+is_lower_valid(PageHeader phdr, uint16 page_id)
+{
+	uint32		start = MAXALIGN(SizeOfPageHeaderData);
+
+	if (phdr->pd_lower == phdr->pd_special)
+		return true;
+	return page_id == RENCODER_PAGE_WINDOWS && phdr->pd_lower >= start &&
+		phdr->pd_lower < phdr->pd_special &&
+		(phdr->pd_lower - start) % RENCODER_BAND_SIZE == 0;
+}
+
+const char *
+rencoder_page_fault(Page page, BlockNumber blkno, uint16 page_id)
+{
+	PageHeader	phdr = (PageHeader) page;
+
+	if (PageIsNew(page))
+		return "The page is empty.";
+	if (PageGetSpecialSize(page) != sizeof(RencoderPageOpaqueData) ||
+		phdr->pd_special != BLCKSZ - sizeof(RencoderPageOpaqueData))
+		return "The page has a special area of another size.";
+	if (RencoderPageGetOpaque(page)->page_id != page_id)
+		return "The page is of another type.";
+	if (RencoderPageGetOpaque(page)->blkno != blkno)
+		return "The page belongs to another block.";
+	if (!is_lower_valid(phdr, page_id) || phdr->pd_upper != phdr->pd_special)
+		return "The page's free space pointers are wrong.";
+	return NULL;
+}
+
+void
+rencoder_page_report(int elevel, Relation index, BlockNumber blkno, const char *detail)
+{
+	ereport(elevel,
+			(errcode(ERRCODE_INDEX_CORRUPTED),
+			 errmsg("index \"%s\" is corrupted at block %u",
+					RelationGetRelationName(index), blkno),
+			 errdetail("%s", detail),
+			 errhint("REINDEX INDEX rebuilds the index from its table.")));
+}
+
+void
+rencoder_page_corrupted(Relation index, BlockNumber blkno, const char *detail)
+{
+	rencoder_page_report(ERROR, index, blkno, detail);
+	pg_unreachable();
+}
+
+Buffer
+rencoder_page_renew(Relation index, BlockNumber blkno)
+{
+	if (blkno >= RelationGetNumberOfBlocks(index))
+		rencoder_page_corrupted(index, blkno,
+								"A page was to be made behind the end of the index.");
+	return ReadBufferExtended(index, MAIN_FORKNUM, blkno, RBM_ZERO_AND_LOCK, NULL);
+}
+
+Buffer
+rencoder_page_try_read(Relation index, BlockNumber blkno, uint16 page_id,
+					   const char **fault)
+{
+	Buffer		buf = ReadBuffer(index, blkno);
+
+	LockBuffer(buf, BUFFER_LOCK_SHARE);
+	*fault = rencoder_page_fault(BufferGetPage(buf), blkno, page_id);
+	if (*fault != NULL)
+	{
+		UnlockReleaseBuffer(buf);
+		return InvalidBuffer;
+	}
+	return buf;
+}
+
+/* Locks a pinned page and verifies it. */
+static void
+lock_page(Relation index, Buffer buf, BlockNumber blkno, int lockmode, uint16 page_id)
+{
+	const char *fault;
+
+	LockBuffer(buf, lockmode);
+	fault = rencoder_page_fault(BufferGetPage(buf), blkno, page_id);
+	if (fault != NULL)
+	{
+		char	   *detail = psprintf("Expected a %s page. %s",
+									  rencoder_page_type_name(page_id), fault);
+
+		UnlockReleaseBuffer(buf);
+		rencoder_page_corrupted(index, blkno, detail);
+	}
+}
+
+Buffer
+rencoder_page_read(Relation index, BlockNumber blkno, int lockmode,
+				   uint16 page_id)
+{
+	Buffer		buf = ReadBuffer(index, blkno);
+
+	lock_page(index, buf, blkno, lockmode, page_id);
+	return buf;
+}
+
+Buffer
+rencoder_page_read_recent(Relation index, BlockNumber blkno, uint16 page_id,
+						  Buffer *recent)
+{
+	if (BufferIsValid(*recent) &&
+		ReadRecentBuffer(rencoder_relation_locator(index), MAIN_FORKNUM, blkno, *recent))
+	{
+		/* As ReadBuffer() does, for pg_statio_all_indexes. */
+		pgstat_count_buffer_read(index);
+		pgstat_count_buffer_hit(index);
+	}
+	else
+		*recent = ReadBuffer(index, blkno);
+	lock_page(index, *recent, blkno, BUFFER_LOCK_SHARE, page_id);
+	return *recent;
+}

@@ -1,0 +1,155 @@
+/*
+ * page.h
+ *		Pages of an index: types, special area, verification.
+ *
+ * Every page, whatever its type:
+ *
+ *		0      24                                        BLCKSZ - 8    BLCKSZ
+ *		+------+--------------------------------------------+------------+
+ *		| page | payload (RENCODER_PAYLOAD_SIZE bytes,      | special:   |
+ *		| head | 8160 at BLCKSZ 8192); pd_lower = its end   | blkno, id  |
+ *		+------+--------------------------------------------+------------+
+ *
+ * pd_lower stands at the end of the payload, or generic WAL and full page
+ * images would drop it as a "hole" (INV-5).  Only in a window page of a matrix
+ * that grows it stands at the end of the last band in use; what lies above is
+ * zero, and who sets a bit there raises it (rencoder_page_cover).  The special
+ * area repeats the page's own block number, so that a page written to a wrong
+ * place is found.
+ */
+#ifndef RENCODER_PAGE_H
+#define RENCODER_PAGE_H
+
+#include "base/compat.h"
+
+#include "storage/bufmgr.h"
+#include "storage/bufpage.h"
+#include "utils/rel.h"
+
+/* Page ids, the last half-word of a page, for pg_filedump and similar. */
+#define RENCODER_PAGE_META		0xFFB0
+#define RENCODER_PAGE_DIRMAP	0xFFB1	/* block numbers of directory pages */
+#define RENCODER_PAGE_DIRECTORY	0xFFB2	/* directory entries */
+#define RENCODER_PAGE_HEADER	0xFFB3	/* group header, one per column */
+#define RENCODER_PAGE_WINDOWS	0xFFB4	/* windows of filters */
+#define RENCODER_PAGE_DICT		0xFFB5	/* exact dictionary of a group */
+#define RENCODER_PAGE_FREE		0xFFB6	/* list of free extents */
+#define RENCODER_PAGE_CODERS	0xFFB7	/* list of coders */
+#define RENCODER_PAGE_CODER		0xFFB8	/* bytes of a coder */
+#define RENCODER_PAGE_SAMPLES	0xFFB9	/* query samples */
+
+typedef struct RencoderPageOpaqueData
+{
+	BlockNumber blkno;			/* this page's own block number */
+	uint16		unused;			/* zero */
+	uint16		page_id;		/* RENCODER_PAGE_xxx */
+} RencoderPageOpaqueData;
+
+typedef RencoderPageOpaqueData *RencoderPageOpaque;
+
+StaticAssertDecl(sizeof(RencoderPageOpaqueData) == 8,
+				 "special area must leave room for (BLCKSZ - 32) / 16 rows");
+
+#define RencoderPageGetOpaque(page) \
+	((RencoderPageOpaque) PageGetSpecialPointer(page))
+
+#define RENCODER_PAYLOAD_SIZE \
+	(BLCKSZ - MAXALIGN(SizeOfPageHeaderData) - sizeof(RencoderPageOpaqueData))
+
+#define RencoderPageGetPayload(page) ((char *) PageGetContents(page))
+
+/* A window page is 16 bands of so many bytes: 510 at BLCKSZ 8192. */
+#define RENCODER_PAGE_BANDS		16
+#define RENCODER_BAND_SIZE		(RENCODER_PAYLOAD_SIZE / RENCODER_PAGE_BANDS)
+
+StaticAssertDecl(RENCODER_BAND_SIZE * RENCODER_PAGE_BANDS == RENCODER_PAYLOAD_SIZE,
+				 "bands must fill the payload");
+
+#define RENCODER_META_BLKNO		0
+
+/*
+ * "No block": block 0 is the metapage, which nothing refers to, so that
+ * zero-filled arrays of block numbers refer to nothing.
+ */
+#define RENCODER_NO_BLOCK		0
+
+/* A run of consecutive blocks; start = RENCODER_NO_BLOCK: none. */
+typedef struct RencoderExtent
+{
+	BlockNumber start;
+	uint32		npages;
+} RencoderExtent;
+
+/* Makes an empty page of the type, payload zeroed. */
+extern void rencoder_page_init(Page page, BlockNumber blkno, uint16 page_id);
+
+/* The bands of a window page that pd_lower covers; the others are zero. */
+static inline int
+rencoder_page_bands(Page page)
+{
+	return (int) ((((PageHeader) page)->pd_lower - MAXALIGN(SizeOfPageHeaderData)) /
+				  RENCODER_BAND_SIZE);
+}
+
+/* Notes that a window page just made has no band in use yet. */
+extern void rencoder_page_uncover(Page page);
+
+/*
+ * Raises pd_lower, if need be, to the end of the band that the byte at "offset"
+ * from the start of the page belongs to; true if it did.  To be done in the
+ * record that sets a bit there, which replay would take for a hole else
+ * (INV-5).
+ */
+extern bool rencoder_page_cover(Page page, uint32 offset);
+
+/*
+ * Is this a page of the type, in its place?  Returns NULL if so, else a
+ * static text that says what is wrong.
+ */
+extern const char *rencoder_page_fault(Page page, BlockNumber blkno, uint16 page_id);
+
+/*
+ * Reports ERRCODE_INDEX_CORRUPTED for a block of the index at "elevel"; "detail" is a
+ * sentence.  The one place for this message.
+ */
+extern void rencoder_page_report(int elevel, Relation index, BlockNumber blkno,
+								 const char *detail);
+
+/* The same as an error. */
+rencoder_noreturn extern void rencoder_page_corrupted(Relation index, BlockNumber blkno,
+													  const char *detail);
+
+/*
+ * A page that is to be made anew, whatever it holds: zeroed, pinned and locked
+ * exclusively.  Raises ERRCODE_INDEX_CORRUPTED for a block behind the end of the
+ * index: a damaged extent may name one, and no checkpoint could write it.
+ */
+extern Buffer rencoder_page_renew(Relation index, BlockNumber blkno);
+
+/*
+ * Reads, locks (BUFFER_LOCK_SHARE or _EXCLUSIVE) and verifies a page.  The
+ * returned buffer is pinned and locked.  Error if the page is not of the type.
+ */
+extern Buffer rencoder_page_read(Relation index, BlockNumber blkno,
+								 int lockmode, uint16 page_id);
+
+/*
+ * The same with share lock, for a page that is read again and again.  *recent is
+ * the buffer that it was in last time, or InvalidBuffer: a guess that saves
+ * looking for it, and is set right.  Nothing else is taken on trust.
+ */
+extern Buffer rencoder_page_read_recent(Relation index, BlockNumber blkno,
+										uint16 page_id, Buffer *recent);
+
+/*
+ * The same with share lock, but returns InvalidBuffer (nothing pinned) for a
+ * page of another type, with *fault set.  For scans, which may meet a page
+ * that was reused after they started (INV-7) and find out at their end.
+ */
+extern Buffer rencoder_page_try_read(Relation index, BlockNumber blkno,
+									 uint16 page_id, const char **fault);
+
+/* Name of a page type for messages. */
+extern const char *rencoder_page_type_name(uint16 page_id);
+
+#endif							/* RENCODER_PAGE_H */

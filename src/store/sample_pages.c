@@ -1,0 +1,248 @@
+/*
+ * sample_pages.c
+ *		Query samples: what was asked of a column, kept in the index.
+ */
+#include "store/sample_pages.h"
+
+#include "access/xlog.h"
+#include "common/pg_prng.h"
+#include "port/pg_crc32c.h"
+
+BlockNumber
+rencoder_samples_root(Relation index)
+{
+	Buffer		buf = rencoder_meta_lock(index, BUFFER_LOCK_SHARE);
+	BlockNumber root = RencoderPageGetMeta(BufferGetPage(buf))->sample_root;
+
+	UnlockReleaseBuffer(buf);
+	return root;
+}
+
+/* CRC-32C of an entry, folded. */
+static uint16
+entry_check(const RencoderSample *entry)
+{
+	pg_crc32c	crc;
+
+	INIT_CRC32C(crc);
+	COMP_CRC32C(crc, entry, offsetof(RencoderSample, check));
+	FIN_CRC32C(crc);
+	return (uint16) (crc ^ (crc >> 16));
+}
+
+static bool
+entry_is_valid(const RencoderSample *entry)
+{
+	return (entry->kind == RENCODER_SAMPLE_INTERVAL || entry->kind == RENCODER_SAMPLE_BOX) &&
+		entry->lo <= entry->hi && entry->check == entry_check(entry);
+}
+
+RencoderSample
+rencoder_sample_interval(uint64 lo, uint64 hi, uint32 coder, RencoderSampleSource source)
+{
+	RencoderSample sample = {0};
+
+	sample.lo = lo;
+	sample.hi = hi;
+	sample.coder = coder;
+	sample.kind = RENCODER_SAMPLE_INTERVAL;
+	sample.source = source;
+	return sample;
+}
+
+/*
+ * The slot for a new entry, or -1 for a default sample that finds none.  What
+ * another coder made is of no use to whoever asks for keys of the newest.
+ */
+static int
+choose_slot(const RencoderSamplePageData *page, const RencoderSample *sample)
+{
+	uint32		next = page->next % RENCODER_SAMPLE_SLOTS;
+
+	for (uint32 i = 0; i < RENCODER_SAMPLE_SLOTS; i++)
+	{
+		uint32		slot = (next + i) % RENCODER_SAMPLE_SLOTS;
+		const RencoderSample *e = &page->entry[slot];
+
+		if (e->kind == RENCODER_SAMPLE_NONE || e->source == RENCODER_SAMPLE_DEFAULT ||
+			e->coder != sample->coder)
+			return (int) slot;
+	}
+	return sample->source == RENCODER_SAMPLE_DEFAULT ? -1 : (int) next;
+}
+
+static void
+put_samples(Page image, const RencoderSample *samples, int n)
+{
+	RencoderSamplePageData *page = RencoderPageGetSamples(image);
+
+	for (int i = 0; i < n; i++)
+	{
+		int			slot = choose_slot(page, &samples[i]);
+
+		if (slot < 0)
+			return;
+		page->entry[slot] = samples[i];
+		page->entry[slot].check = entry_check(&samples[i]);
+		page->next = (uint32) ((slot + 1) % RENCODER_SAMPLE_SLOTS);
+	}
+}
+
+/*
+ * Reads a sample page, which may be none, without an error.  A page whose
+ * checksum is wrong is seen as an empty one (with a warning: the disk is at
+ * fault).  The block numbers are the metapage's, which may be damaged too.
+ */
+static Buffer
+read_quietly(Relation index, BlockNumber blkno)
+{
+	if (blkno >= RelationGetNumberOfBlocks(index))
+		return InvalidBuffer;
+	return ReadBufferExtended(index, MAIN_FORKNUM, blkno, RBM_ZERO_ON_ERROR, NULL);
+}
+
+static bool
+is_sample_page(Buffer buf)
+{
+	return rencoder_page_fault(BufferGetPage(buf), BufferGetBlockNumber(buf),
+							   RENCODER_PAGE_SAMPLES) == NULL;
+}
+
+void
+rencoder_samples_make(Relation index, bool log)
+{
+	uint32		npages = IndexRelationGetNumberOfKeyAttributes(index) * RENCODER_SAMPLE_PAGES;
+	BlockNumber root;
+	RencoderWal *wal;
+	Buffer		buf;
+
+	if (rencoder_samples_root(index) != RENCODER_NO_BLOCK)
+		return;
+	root = log ? rencoder_space_alloc(index, npages).start :
+		rencoder_space_extend(index, npages);
+	for (uint32 i = 0; i < npages; i++)
+		rencoder_wal_write_fresh(index, root + i, RENCODER_PAGE_SAMPLES, NULL, log);
+	buf = rencoder_meta_lock(index, BUFFER_LOCK_EXCLUSIVE);
+	wal = rencoder_wal_begin(index, log);
+	RencoderPageGetMeta(rencoder_wal_register(wal, buf))->sample_root = root;
+	rencoder_wal_finish(wal);
+	UnlockReleaseBuffer(buf);
+}
+
+int
+rencoder_samples_of_page(const char *payload, uint32 coder, bool all,
+						 RencoderSample *samples)
+{
+	const RencoderSamplePageData *page = (const RencoderSamplePageData *) payload;
+	int			n = 0;
+
+	for (size_t slot = 0; slot < RENCODER_SAMPLE_SLOTS; slot++)
+	{
+		if ((all || page->entry[slot].coder == coder) && entry_is_valid(&page->entry[slot]))
+			samples[n++] = page->entry[slot];
+	}
+	return n;
+}
+
+/* Reads the samples of one coder, or of "all". */
+static RencoderSample *
+read_samples(Relation index, int col, uint32 coder, bool all, int *n)
+{
+	BlockNumber root = rencoder_samples_root(index);
+	RencoderSample *samples = palloc(RENCODER_SAMPLES_MAX * sizeof(RencoderSample));
+
+	*n = 0;
+	for (int i = 0; i < RENCODER_SAMPLE_PAGES && root != RENCODER_NO_BLOCK; i++)
+	{
+		Buffer		buf = read_quietly(index, root + col * RENCODER_SAMPLE_PAGES + i);
+
+		if (!BufferIsValid(buf))
+			break;
+		LockBuffer(buf, BUFFER_LOCK_SHARE);
+		if (is_sample_page(buf))
+			*n += rencoder_samples_of_page(RencoderPageGetPayload(BufferGetPage(buf)),
+										   coder, all, samples + *n);
+		UnlockReleaseBuffer(buf);
+	}
+	return samples;
+}
+
+RencoderSample *
+rencoder_samples_read(Relation index, int col, uint32 coder, int *n)
+{
+	return read_samples(index, col, coder, false, n);
+}
+
+RencoderSample *
+rencoder_samples_read_all(Relation index, int col, int *n)
+{
+	return read_samples(index, col, 0, true, n);
+}
+
+/* One of a column's pages. */
+static int
+random_page(void)
+{
+	return (int) pg_prng_uint64_range(&pg_global_prng_state, 0, RENCODER_SAMPLE_PAGES - 1);
+}
+
+void
+rencoder_samples_store(Relation index, int col, const RencoderSample *samples,
+					   int n, bool log)
+{
+	BlockNumber root = rencoder_samples_root(index);
+	int			first = log ? random_page() : 0;
+
+	if (root == RENCODER_NO_BLOCK)
+		return;
+	for (int i = 0; i < RENCODER_SAMPLE_PAGES && n > 0; i++)
+	{
+		BlockNumber blkno = root + col * RENCODER_SAMPLE_PAGES +
+			(first + i) % RENCODER_SAMPLE_PAGES;
+		int			share = (n + RENCODER_SAMPLE_PAGES - i - 1) / (RENCODER_SAMPLE_PAGES - i);
+		Buffer		buf = read_quietly(index, blkno);
+		RencoderWal *wal;
+		Page		image;
+
+		if (!BufferIsValid(buf))
+			rencoder_page_corrupted(index, RENCODER_META_BLKNO,
+									"It refers to sample pages behind the end of the index.");
+		LockBuffer(buf, BUFFER_LOCK_EXCLUSIVE);
+		wal = rencoder_wal_begin(index, log);
+		image = rencoder_wal_register_new(wal, buf);
+		if (!is_sample_page(buf))
+			rencoder_page_init(image, blkno, RENCODER_PAGE_SAMPLES);
+		put_samples(image, samples, share);
+		rencoder_wal_finish(wal);
+		UnlockReleaseBuffer(buf);
+		samples += share;
+		n -= share;
+	}
+}
+
+void
+rencoder_samples_hint(Relation index, int col, const RencoderSample *samples, int n)
+{
+	BlockNumber root;
+	Buffer		buf;
+
+	if (RecoveryInProgress())
+		return;
+	root = rencoder_samples_root(index);
+	if (root == RENCODER_NO_BLOCK)
+		return;
+	buf = read_quietly(index, root + col * RENCODER_SAMPLE_PAGES + random_page());
+	if (!BufferIsValid(buf))
+		return;
+	if (!ConditionalLockBuffer(buf))
+	{
+		ReleaseBuffer(buf);
+		return;
+	}
+	if (is_sample_page(buf))
+	{
+		put_samples(BufferGetPage(buf), samples, n);
+		MarkBufferDirtyHint(buf, true);
+	}
+	UnlockReleaseBuffer(buf);
+}

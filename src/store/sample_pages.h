@@ -1,0 +1,132 @@
+/*
+ * sample_pages.h
+ *		Query samples: what was asked of a column, kept in the index.
+ *
+ * Each key column has a ring of sample entries on pages of its own, which are
+ * allocated once, all together, and never move:
+ *
+ *		metapage.sample_root -> pages of column 0, of column 1, ...
+ *		 0      4        8
+ *		 | next | unused | entry[339]: lo, hi, coder, kind, source, check |
+ *
+ * Each page is a ring by itself: a new entry takes the first slot from "next"
+ * on that is empty, holds keys of another coder or a default sample, or else
+ * the one at "next", which is the oldest (FIFO, as in section 6.1 of the Proteus
+ * paper).  Which page: a random one.
+ *
+ * Scans write entries as hints: not logged, under a lock obtained at once or
+ * not at all.  So a crash may lose or tear entries; every entry carries a
+ * check value and is ignored if that is wrong, as is a page that is not what
+ * it should be.  Wherever such a page is logged, it is logged whole: a delta
+ * would be against bytes that the standby never got.
+ */
+#ifndef RENCODER_SAMPLE_PAGES_H
+#define RENCODER_SAMPLE_PAGES_H
+
+#include "store/space.h"
+
+/* Pages of a column (disk format). */
+#define RENCODER_SAMPLE_PAGES	4
+
+/*
+ * Tables of fewer pages are not worth sample pages: their share of the index
+ * would be felt.  A column with a coder has that many pages more already.
+ */
+#define RENCODER_SAMPLE_MIN_HEAP		1024
+#define RENCODER_SAMPLE_MIN_CODED_HEAP	128
+
+typedef enum RencoderSampleKind
+{
+	RENCODER_SAMPLE_NONE = 0,	/* an empty slot */
+	RENCODER_SAMPLE_INTERVAL,	/* keys from lo to hi */
+	RENCODER_SAMPLE_BOX			/* lo and hi are Z-order keys of two corners */
+} RencoderSampleKind;
+
+typedef enum RencoderSampleSource
+{
+	RENCODER_SAMPLE_DEFAULT = 1,	/* made of the table's own values */
+	RENCODER_SAMPLE_TABLE,		/* read from the table that an option names */
+	RENCODER_SAMPLE_ADDED,		/* rencoder_add_query_sample() */
+	RENCODER_SAMPLE_SCAN		/* recorded by a scan */
+} RencoderSampleSource;
+
+typedef struct RencoderSample
+{
+	uint64		lo;				/* lo <= hi */
+	uint64		hi;
+	uint32		coder;			/* generation of the coder that made the keys */
+	uint8		kind;			/* RencoderSampleKind */
+	uint8		source;			/* RencoderSampleSource */
+	uint16		check;			/* of all bytes before (private) */
+} RencoderSample;
+
+StaticAssertDecl(sizeof(RencoderSample) == 24, "RencoderSample is on disk");
+
+typedef struct RencoderSamplePageData
+{
+	uint32		next;			/* slot; any number will do */
+	uint32		unused;			/* zero */
+	RencoderSample entry[FLEXIBLE_ARRAY_MEMBER];
+} RencoderSamplePageData;
+
+#define RENCODER_SAMPLE_SLOTS \
+	((RENCODER_PAYLOAD_SIZE - offsetof(RencoderSamplePageData, entry)) / sizeof(RencoderSample))
+
+/* The most samples that a column can have. */
+#define RENCODER_SAMPLES_MAX	(RENCODER_SAMPLE_PAGES * RENCODER_SAMPLE_SLOTS)
+
+#define RencoderPageGetSamples(page) \
+	((RencoderSamplePageData *) RencoderPageGetPayload(page))
+
+/* An interval of keys as a sample. */
+extern RencoderSample rencoder_sample_interval(uint64 lo, uint64 hi, uint32 coder,
+											   RencoderSampleSource source);
+
+/* The first sample page of the index, or RENCODER_NO_BLOCK. */
+extern BlockNumber rencoder_samples_root(Relation index);
+
+/*
+ * Makes the sample pages of all columns, if there are none.  By the maintainer
+ * or a build ("log" as rencoder_coder_store()).  WAL: each page whole, then the
+ * metapage.
+ */
+extern void rencoder_samples_make(Relation index, bool log);
+
+/*
+ * The samples of a column (0-based) whose keys were made by this generation of
+ * its coder (0: by none), palloc'd; *n is their number, which may be 0.
+ * Entries and pages that are not valid are skipped.  Locks: metapage and
+ * sample pages share, one at a time, released.  Works on a standby.
+ */
+extern RencoderSample *rencoder_samples_read(Relation index, int col,
+											 uint32 coder, int *n);
+
+/* The same for keys of all coders. */
+extern RencoderSample *rencoder_samples_read_all(Relation index, int col, int *n);
+
+/*
+ * The same for the payload of one sample page: of one coder, or of all.  Copies
+ * them to "samples", with room for RENCODER_SAMPLE_SLOTS; returns their number.
+ */
+extern int	rencoder_samples_of_page(const char *payload, uint32 coder, bool all,
+									 RencoderSample *samples);
+
+/*
+ * Stores samples of a column for good; nothing if there are no pages for them.
+ * Default samples never replace real ones of the same coder.  Pages
+ * that are not valid are made anew.  Locks: sample pages exclusive, one at a
+ * time, released; no others are needed.  WAL: changed pages whole, if "log".
+ */
+extern void rencoder_samples_store(Relation index, int col,
+								   const RencoderSample *samples, int n, bool log);
+
+/*
+ * Stores some samples of a column as a hint: they may be lost, without notice,
+ * at once or in a crash.  Never on a standby, never waits for a lock, never an
+ * error but one of the operating system.  WAL: with data checksums or
+ * wal_log_hints, the page whole, once after each checkpoint.
+ */
+extern void rencoder_samples_hint(Relation index, int col,
+								  const RencoderSample *samples, int n);
+
+#endif							/* RENCODER_SAMPLE_PAGES_H */

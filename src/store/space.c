@@ -1,0 +1,248 @@
+/*
+ * space.c
+ *		Allocation of extents.
+ */
+#include "store/space.h"
+
+#include "storage/lmgr.h"
+
+BlockNumber
+rencoder_space_extend(Relation index, uint32 npages)
+{
+	BlockNumber first = InvalidBlockNumber;
+
+	LockRelationForExtension(index, ExclusiveLock);
+	for (uint32 i = 0; i < npages; i++)
+	{
+		Buffer		buf = ReadBuffer(index, P_NEW);
+
+		if (i == 0)
+			first = BufferGetBlockNumber(buf);
+		Assert(BufferGetBlockNumber(buf) == first + i);
+		ReleaseBuffer(buf);
+	}
+	UnlockRelationForExtension(index, ExclusiveLock);
+	return first;
+}
+
+/*
+ * Takes "npages" blocks off the first extent of the page that is large
+ * enough.  The page is locked and stays so.
+ */
+static bool
+take_from_page(Relation index, Buffer buf, uint32 npages, RencoderExtent *taken)
+{
+	RencoderFreePageData *list = RencoderPageGetFree(BufferGetPage(buf));
+	RencoderWal *wal;
+
+	for (uint32 i = 0; i < list->n; i++)
+	{
+		RencoderExtent *e = &list->extent[i];
+
+		if (e->npages < npages)
+			continue;
+		taken->start = e->start;
+		taken->npages = npages;
+
+		wal = rencoder_wal_begin(index, true);
+		list = RencoderPageGetFree(rencoder_wal_register(wal, buf));
+		e = &list->extent[i];
+		e->start += npages;
+		e->npages -= npages;
+		if (e->npages == 0)
+		{
+			*e = list->extent[list->n - 1];
+			list->extent[list->n - 1].start = RENCODER_NO_BLOCK;
+			list->n--;
+		}
+		rencoder_wal_finish(wal);
+		return true;
+	}
+	return false;
+}
+
+static void
+check_list(Relation index, Buffer buf)
+{
+	if (RencoderPageGetFree(BufferGetPage(buf))->n > RENCODER_FREE_EXTENTS)
+		rencoder_page_corrupted(index, BufferGetBlockNumber(buf),
+								"The free list has an impossible number of extents.");
+}
+
+/* The first page of the list, or RENCODER_NO_BLOCK. */
+static BlockNumber
+free_root(Relation index)
+{
+	Buffer		buf = rencoder_meta_lock(index, BUFFER_LOCK_SHARE);
+	BlockNumber root = RencoderPageGetMeta(BufferGetPage(buf))->free_root;
+
+	UnlockReleaseBuffer(buf);
+	return root;
+}
+
+/*
+ * How many of the last "max" pages of the file are zero?  Nothing refers to
+ * these: who refers to an extent has written all of it before, or at least its
+ * last page (rencoder_space_secure).  They are what an extension was good for
+ * before the disk was full, or what a crash or cancellation left unwritten;
+ * left alone, each new attempt would add to them.
+ */
+static uint32
+count_unused_tail(Relation index, BlockNumber nblocks, uint32 max)
+{
+	uint32		n = 0;
+
+	while (n < max && n < nblocks)
+	{
+		Buffer		buf = ReadBuffer(index, nblocks - 1 - n);
+		bool		is_new;
+
+		CHECK_FOR_INTERRUPTS();
+		LockBuffer(buf, BUFFER_LOCK_SHARE);
+		is_new = PageIsNew(BufferGetPage(buf));
+		UnlockReleaseBuffer(buf);
+		if (!is_new)
+			break;
+		n++;
+	}
+	return n;
+}
+
+RencoderExtent
+rencoder_space_alloc(Relation index, uint32 npages)
+{
+	RencoderExtent extent;
+	BlockNumber blkno = free_root(index);
+	BlockNumber nblocks;
+	uint32		tail;
+
+	while (blkno != RENCODER_NO_BLOCK)
+	{
+		Buffer		buf;
+		bool		done;
+
+		CHECK_FOR_INTERRUPTS();
+		buf = rencoder_page_read(index, blkno, BUFFER_LOCK_EXCLUSIVE,
+								 RENCODER_PAGE_FREE);
+		check_list(index, buf);
+		done = take_from_page(index, buf, npages, &extent);
+		blkno = RencoderPageGetFree(BufferGetPage(buf))->next;
+		UnlockReleaseBuffer(buf);
+		if (done)
+			return extent;
+	}
+
+	nblocks = RelationGetNumberOfBlocks(index);
+	tail = count_unused_tail(index, nblocks, npages);
+
+	/* Only a maintainer extends the index (INV-6); two extents must never overlap. */
+	if (tail < npages && rencoder_space_extend(index, npages - tail) != nblocks)
+		elog(ERROR, "index \"%s\" was extended by someone else",
+			 RelationGetRelationName(index));
+	extent.start = nblocks - tail;
+	extent.npages = npages;
+	return extent;
+}
+
+void
+rencoder_space_secure(Relation index, RencoderExtent extent)
+{
+	rencoder_wal_write_fresh(index, extent.start + extent.npages - 1,
+							 RENCODER_PAGE_FREE, NULL, true);
+}
+
+Buffer
+rencoder_space_prepare_release(Relation index, uint32 n)
+{
+	BlockNumber root = free_root(index);
+	BlockNumber blkno;
+	Buffer		buf;
+	Buffer		metabuf;
+	RencoderWal *wal;
+
+	if (root != RENCODER_NO_BLOCK)
+	{
+		bool		room;
+
+		buf = rencoder_page_read(index, root, BUFFER_LOCK_SHARE, RENCODER_PAGE_FREE);
+		check_list(index, buf);
+		room = RencoderPageGetFree(BufferGetPage(buf))->n + n <= RENCODER_FREE_EXTENTS;
+		LockBuffer(buf, BUFFER_LOCK_UNLOCK);
+		if (room)
+			return buf;
+		ReleaseBuffer(buf);
+	}
+
+	/* Put a new page at the head. */
+	blkno = rencoder_space_extend(index, 1);
+	rencoder_wal_write_fresh(index, blkno, RENCODER_PAGE_FREE, NULL, true);
+	metabuf = rencoder_meta_lock(index, BUFFER_LOCK_EXCLUSIVE);
+	buf = rencoder_page_read(index, blkno, BUFFER_LOCK_EXCLUSIVE, RENCODER_PAGE_FREE);
+	wal = rencoder_wal_begin(index, true);
+	RencoderPageGetMeta(rencoder_wal_register(wal, metabuf))->free_root = blkno;
+	RencoderPageGetFree(rencoder_wal_register(wal, buf))->next = root;
+	rencoder_wal_finish(wal);
+	LockBuffer(buf, BUFFER_LOCK_UNLOCK);
+	UnlockReleaseBuffer(metabuf);
+	return buf;
+}
+
+void
+rencoder_space_release(Page image, RencoderExtent extent)
+{
+	RencoderFreePageData *list = RencoderPageGetFree(image);
+	uint32		kept = 0;
+
+	/*
+	 * It swallows its neighbours, before and behind, so that larger requests
+	 * fit later.  No two extents of the page are neighbours, so these are all.
+	 */
+	for (uint32 i = 0; i < list->n; i++)
+	{
+		RencoderExtent *e = &list->extent[i];
+
+		if (e->start + e->npages == extent.start)
+			extent.start = e->start;
+		else if (extent.start + extent.npages != e->start)
+		{
+			list->extent[kept++] = *e;
+			continue;
+		}
+		extent.npages += e->npages;
+	}
+	Assert(kept < RENCODER_FREE_EXTENTS);
+	list->extent[kept++] = extent;
+	for (uint32 i = kept; i < list->n; i++)
+	{
+		list->extent[i].start = RENCODER_NO_BLOCK;
+		list->extent[i].npages = 0;
+	}
+	list->n = kept;
+}
+
+uint64
+rencoder_space_free_pages(Relation index, uint32 *nextents)
+{
+	BlockNumber blkno = free_root(index);
+	uint64		npages = 0;
+
+	if (nextents)
+		*nextents = 0;
+	while (blkno != RENCODER_NO_BLOCK)
+	{
+		Buffer		buf;
+		RencoderFreePageData *list;
+
+		CHECK_FOR_INTERRUPTS();
+		buf = rencoder_page_read(index, blkno, BUFFER_LOCK_SHARE, RENCODER_PAGE_FREE);
+		check_list(index, buf);
+		list = RencoderPageGetFree(BufferGetPage(buf));
+		for (uint32 i = 0; i < list->n; i++)
+			npages += list->extent[i].npages;
+		if (nextents)
+			*nextents += list->n;
+		blkno = list->next;
+		UnlockReleaseBuffer(buf);
+	}
+	return npages;
+}

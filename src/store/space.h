@@ -1,0 +1,61 @@
+/*
+ * space.h
+ *		Allocation of extents: the free-extent list and relation extension.
+ *
+ * Only the maintainer (INV-6) or a build calls these.  The list is a chain of
+ * pages from the metapage:
+ *
+ *		 0      4   8
+ *		 | next | n | extent[n] (start, npages: 8 bytes each) |
+ */
+#ifndef RENCODER_SPACE_H
+#define RENCODER_SPACE_H
+
+#include "store/meta.h"
+
+typedef struct RencoderFreePageData
+{
+	BlockNumber next;
+	uint32		n;
+	RencoderExtent extent[FLEXIBLE_ARRAY_MEMBER];
+} RencoderFreePageData;
+
+#define RENCODER_FREE_EXTENTS \
+	((RENCODER_PAYLOAD_SIZE - offsetof(RencoderFreePageData, extent)) / sizeof(RencoderExtent))
+
+#define RencoderPageGetFree(page) \
+	((RencoderFreePageData *) RencoderPageGetPayload(page))
+
+/*
+ * Takes "npages" consecutive blocks, from the list, or from the end of the
+ * file: zero pages there, and extension.  They may hold anything; the caller
+ * writes them with rencoder_wal_write_fresh(), or calls rencoder_space_secure(),
+ * before it links them or allocates others.  A crash in between loses them, but
+ * for zero pages at the end of the file, until REINDEX.  WAL: the list.
+ */
+extern RencoderExtent rencoder_space_alloc(Relation index, uint32 npages);
+
+/*
+ * Makes sure that an allocated extent lies within the file on standbys and
+ * after a crash, because its blocks will be referred to (as "next", or in the
+ * free list) before they are written: extension is not logged, so the last
+ * page is.  WAL: this page.
+ */
+extern void rencoder_space_secure(Relation index, RencoderExtent extent);
+
+/* Extends the relation by "npages" zeroed consecutive blocks. */
+extern BlockNumber rencoder_space_extend(Relation index, uint32 npages);
+
+/*
+ * Prepares to free up to "n" extents within a record of the caller: makes sure
+ * that a page with room for them heads the list, and returns it pinned but not
+ * locked.  The caller locks it after all others, registers it and calls
+ * rencoder_space_release() on the image.
+ */
+extern Buffer rencoder_space_prepare_release(Relation index, uint32 n);
+extern void rencoder_space_release(Page image, RencoderExtent extent);
+
+/* Pages in the list; extents in it if not NULL. */
+extern uint64 rencoder_space_free_pages(Relation index, uint32 *nextents);
+
+#endif							/* RENCODER_SPACE_H */

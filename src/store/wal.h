@@ -1,0 +1,86 @@
+/*
+ * wal.h
+ *		Logging of page changes.  The only user of generic WAL.
+ *
+ * Three ways to change pages:
+ *
+ *	- rencoder_wal_begin .. register .. finish: one atomic record for up to
+ *	  RENCODER_WAL_MAX_PAGES pages that exist;
+ *	- rencoder_wal_set_bits: the same for a few bits, without copies of the
+ *	  pages;
+ *	- rencoder_wal_write_fresh: a page nobody refers to yet, logged whole.
+ *
+ * All locks on the buffers are the caller's, who holds them exclusively from
+ * register to finish.
+ */
+#ifndef RENCODER_WAL_H
+#define RENCODER_WAL_H
+
+#include "store/page.h"
+
+#include "access/generic_xlog.h"
+
+#include "filter/renc_config.h"
+
+/* MAX_GENERIC_XLOG_PAGES: pages of one record. */
+#define RENCODER_WAL_MAX_PAGES	MAX_GENERIC_XLOG_PAGES
+
+typedef struct RencoderWal RencoderWal;
+
+/*
+ * Begins a record.  Without "log", pages are changed in place and nothing is
+ * logged: for builds, whose pages nobody else sees and which log the whole
+ * fork at their end.  (A delta against a page that was never logged could not
+ * be replayed.)
+ */
+extern RencoderWal *rencoder_wal_begin(Relation index, bool log);
+
+/* Returns the image to change; it becomes the page at finish. */
+extern Page rencoder_wal_register(RencoderWal *wal, Buffer buffer);
+
+/* Same for a page that is to be made anew: logged whole. */
+extern Page rencoder_wal_register_new(RencoderWal *wal, Buffer buffer);
+
+extern void rencoder_wal_finish(RencoderWal *wal);
+extern void rencoder_wal_abort(RencoderWal *wal);
+
+/* Bits to set in one byte of a page. */
+typedef struct RencoderBits
+{
+	uint16		offset;			/* of the byte, from the start of the page */
+	uint8		bits;
+} RencoderBits;
+
+/* Bits to set on some pages, in one record. */
+typedef struct RencoderBitRecord
+{
+	int			nbuffers;
+	Buffer		buffer[RENCODER_WAL_MAX_PAGES]; /* pinned, locked exclusively */
+	int			end[RENCODER_WAL_MAX_PAGES];	/* buffer i: bits[end[i - 1] .. end[i] - 1] */
+	RencoderBits bits[RENC_MAX_POSITIONS];	/* ascending within a page */
+} RencoderBitRecord;
+
+/*
+ * Sets them, which the caller has found not to be set, and marks the buffers
+ * dirty.  Several may be in one byte.  Raises pd_lower where a bit lies above it
+ * (INV-5).  WAL: one record of the generic resource
+ * manager, the same that begin .. register .. finish would write; none if the
+ * relation needs none.
+ */
+extern void rencoder_wal_set_bits(Relation index, const RencoderBitRecord *record);
+
+/*
+ * Makes block "blkno", which must exist and be referred to by nothing, a page
+ * of the type with the payload given (NULL: zeroes).  Takes and releases the
+ * buffer's exclusive lock.  Raises ERRCODE_INDEX_CORRUPTED if the block does not
+ * exist (rencoder_page_renew).  WAL: the whole page, unless "log" is false (build
+ * logs the whole index at its end) or the relation needs none.
+ */
+extern void rencoder_wal_write_fresh(Relation index, BlockNumber blkno,
+									 uint16 page_id, const char *payload,
+									 bool log);
+
+/* Logs all pages of a fork, at the end of a build. */
+extern void rencoder_wal_log_fork(Relation index, ForkNumber fork);
+
+#endif							/* RENCODER_WAL_H */

@@ -1,0 +1,422 @@
+/*
+ * coder_columns.c
+ *		The coders of all columns of an index: trained, loaded, applied.
+ *
+ * The sample is the rows of some hundred random blocks, as ANALYZE takes it,
+ * read by the same function as a build reads the table, so that expressions
+ * and predicates are those of the index.
+ */
+#include "table/coder_columns.h"
+
+#include "access/xact.h"
+#include "miscadmin.h"
+#include "storage/proc.h"
+#include "utils/memutils.h"
+#include "utils/sampling.h"
+
+#include "base/subtransaction.h"
+#include "key/coder_trainer.h"
+#include "store/group.h"
+#include "table/heap_read.h"
+
+/* Blocks looked at: 30,000 rows of some 100 bytes. */
+#define SAMPLED_BLOCKS	512
+
+/*
+ * A fixed one: the same table makes the same index.  Which blocks it chooses
+ * is as good as random to whoever filled the table.
+ */
+#define SAMPLE_SEED		20220612
+
+/*
+ * Coders that were trained when the table was small are looked at again when it
+ * has grown by this factor: what came first, in the order of a load, may say
+ * little of what came later.
+ */
+#define GROWTH	2
+
+typedef struct Training
+{
+	RencoderTrainer *trainer[INDEX_MAX_KEYS];	/* NULL: column wants no coder */
+	MemoryContext row_context;
+	int			natts;
+	bool		in_use;			/* the table: others may change it meanwhile */
+} Training;
+
+/* A row's value in a column, and what becomes of it. */
+typedef struct Value
+{
+	Relation	index;
+	int			col;
+	Datum		value;
+	const RencoderCoder *coder; /* to be encoded, or */
+	RencoderTrainer *trainer;	/* to be added to, if not NULL */
+	uint64		key;
+	bool		has_key;
+} Value;
+
+/* Does it stand in the TOAST table? */
+static bool
+is_toasted(const Value *v)
+{
+	return TupleDescAttr(RelationGetDescr(v->index), v->col)->attlen == -1 &&
+		VARATT_IS_EXTERNAL_ONDISK(DatumGetPointer(v->value));
+}
+
+static void
+use_value(void *arg)
+{
+	Value	   *v = (Value *) arg;
+
+	if (v->trainer == NULL)
+		v->has_key = rencoder_key_encode(v->index, v->col, v->value, v->coder, &v->key);
+	else
+		FunctionCall2Coll(index_getprocinfo(v->index, v->col + 1, RENCODER_PROC_SAMPLE),
+						  v->index->rd_indcollation[v->col], v->value,
+						  PointerGetDatum(v->trainer));
+}
+
+/*
+ * Uses a value of a table that is in use; false if it is gone.
+ *
+ * When the row was looked at its value was in TOAST.  But its transaction may have been
+ * rolled back since, or, while VACUUM runs, whose snapshot holds nothing back, another
+ * one may have deleted it; and then VACUUM of the TOAST table, or whoever comes by
+ * one of its pages, may have removed the value.  That shows when it is fetched only.  So
+ * it is fetched in a subtransaction.  A parallel VACUUM can have none, and may fail.
+ */
+static bool
+use_if_there(Value *v)
+{
+	ErrorData  *error;
+
+	if (!is_toasted(v) || IsInParallelMode())
+	{
+		use_value(v);
+		return true;
+	}
+	error = rencoder_subtransaction(use_value, v);
+	if (error == NULL)
+		return true;
+
+	/* "missing chunk number", "unexpected chunk number" */
+	if (error->sqlerrcode != ERRCODE_DATA_CORRUPTED)
+		ReThrowError(error);
+	FreeErrorData(error);
+	return false;
+}
+
+static void
+sample_callback(Relation index, ItemPointer tid, Datum *values, bool *isnull,
+				bool tupleIsAlive, void *state)
+{
+	Training   *t = (Training *) state;
+	MemoryContext old;
+
+	/* What dead rows refer to in TOAST may be gone any moment. */
+	if (!tupleIsAlive)
+		return;
+	old = MemoryContextSwitchTo(t->row_context);
+	for (int col = 0; col < t->natts; col++)
+	{
+		Value		v = {index, col, values[col], NULL, t->trainer[col], 0, false};
+
+		if (v.trainer == NULL || isnull[col])
+			continue;
+		if (t->in_use)
+			(void) use_if_there(&v);
+		else
+			use_value(&v);
+	}
+	MemoryContextSwitchTo(old);
+	MemoryContextReset(t->row_context);
+}
+
+static void
+sample_rows(Relation heap, Relation index, IndexInfo *indexInfo, int nblocks, Training *t)
+{
+	BlockSamplerData sampler;
+
+	BlockSampler_Init(&sampler, RelationGetNumberOfBlocks(heap), nblocks, SAMPLE_SEED);
+	while (BlockSampler_HasMore(&sampler))
+	{
+		CHECK_FOR_INTERRUPTS();
+
+		/* With a snapshot, as CREATE INDEX CONCURRENTLY has it, not all are visible. */
+		(void) rencoder_heap_read(heap, index, indexInfo, !indexInfo->ii_Concurrent,
+								 BlockSampler_Next(&sampler), 1, sample_callback, t);
+	}
+}
+
+/* Default samples of queries for a column whose coder was stored. */
+static void
+store_samples(Relation heap, Relation index, int col, uint32 generation,
+			  const RencoderTrainer *trainer, const void *data, bool log)
+{
+	RencoderSample *samples;
+	int			n;
+
+	if (RelationGetNumberOfBlocks(heap) < RENCODER_SAMPLE_MIN_CODED_HEAP)
+		return;
+	samples = palloc(RENCODER_TRAINER_SAMPLES * sizeof(RencoderSample));
+	n = rencoder_trainer_samples(trainer, data, samples);
+	if (n == 0)
+		return;
+	for (int i = 0; i < n; i++)
+		samples[i].coder = generation;
+	rencoder_samples_make(index, log);
+	rencoder_samples_store(index, col, samples, n, log);
+}
+
+bool
+rencoder_columns_train_is_due(Relation heap, Relation index)
+{
+	uint32		then = rencoder_coder_heap_blocks(index);
+	RencoderCoderListData *list;
+	bool		due;
+
+	if (then > 0)
+		return RelationGetNumberOfBlocks(heap) / GROWTH >= then;
+
+	/* A crash came between a coder and the note of what it was trained on. */
+	list = rencoder_coder_list(index);
+	due = list->n > 0;
+	pfree(list);
+	return due;
+}
+
+/* Has the owner said what is asked of the column, in keys of its newest coder? */
+static bool
+has_given_samples(Relation index, int col, uint32 generation)
+{
+	int			n;
+	RencoderSample *samples = rencoder_samples_read(index, col, generation, &n);
+
+	for (int i = 0; i < n; i++)
+	{
+		if (samples[i].source == RENCODER_SAMPLE_TABLE ||
+			samples[i].source == RENCODER_SAMPLE_ADDED)
+			return true;
+	}
+	return false;
+}
+
+/* Is a coder to be trained for the column?  "due": so are later generations. */
+static bool
+wants_training(Relation index, int col, bool due)
+{
+	uint32		newest;
+
+	if (!rencoder_key_is_coded(index, col) ||
+		!OidIsValid(index_getprocid(index, col + 1, RENCODER_PROC_SAMPLE)))
+		return false;
+	newest = rencoder_coder_newest(index, col);
+	return newest == 0 || (due && !has_given_samples(index, col, newest));
+}
+
+/* Is what was trained for the column any better than what it has? */
+static bool
+is_better(Relation index, int col, const RencoderTrainer *trainer, const void *data)
+{
+	uint32		newest = rencoder_coder_newest(index, col);
+	RencoderColumnCoders older;
+
+	if (newest == 0)
+		return true;
+	memset(&older, 0, sizeof(older));
+	rencoder_columns_load_coders(index, col, newest, &older);
+	return rencoder_trainer_gains(trainer, data, older.coder[col]);
+}
+
+void
+rencoder_columns_train(Relation heap, Relation index, IndexInfo *indexInfo, bool log,
+			   RencoderColumnCoders *coders)
+{
+	MemoryContext caller = CurrentMemoryContext;
+	MemoryContext context = AllocSetContextCreate(caller, "rencoder training",
+												  ALLOCSET_DEFAULT_SIZES);
+	BlockNumber nblocks = RelationGetNumberOfBlocks(heap);
+	bool		due = rencoder_columns_train_is_due(heap, index);
+	Training	t;
+	bool		any = false;
+
+	memset(&t, 0, sizeof(t));
+	memset(coders, 0, sizeof(*coders));
+	MemoryContextSwitchTo(context);
+	t.natts = IndexRelationGetNumberOfKeyAttributes(index);
+	t.in_use = log;
+	t.row_context = AllocSetContextCreate(context, "rencoder sample row",
+										  ALLOCSET_SMALL_SIZES);
+	for (int col = 0; col < t.natts; col++)
+	{
+		if (!wants_training(index, col, due))
+			continue;
+		t.trainer[col] = rencoder_trainer_create(log);
+		any = true;
+	}
+	if (any && log)
+		(void) rencoder_columns_check_coders(index, ERROR);
+	if (any)
+		sample_rows(heap, index, indexInfo, SAMPLED_BLOCKS, &t);
+	for (int col = 0; col < t.natts; col++)
+	{
+		uint32		generation;
+		uint16		kind;
+		uint32		size;
+		void	   *data;
+
+		if (t.trainer[col] == NULL)
+			continue;
+		data = rencoder_trainer_finish(t.trainer[col], &kind, &size);
+		if (data == NULL || !is_better(index, col, t.trainer[col], data))
+			continue;
+		generation = rencoder_coder_store(index, col, kind, data, size, log);
+		if (generation == 0)
+			continue;			/* the list is full */
+		store_samples(heap, index, col, generation, t.trainer[col], data, log);
+		MemoryContextSwitchTo(caller);
+		rencoder_columns_load_coders(index, col, generation, coders);
+		MemoryContextSwitchTo(context);
+	}
+	if (any && (due || rencoder_coder_heap_blocks(index) == 0))
+		rencoder_coder_note_heap_blocks(index, nblocks, log);
+	MemoryContextSwitchTo(caller);
+	MemoryContextDelete(context);
+}
+
+/* Is it in the list? */
+static bool
+is_listed(const RencoderCoderListData *list, int col, uint32 generation)
+{
+	for (uint32 i = list->n; i > 0; i--)
+	{
+		if (list->entry[i - 1].attno == col && list->entry[i - 1].generation == generation)
+			return true;
+	}
+	return false;
+}
+
+/* Is there a column in an entry whose coder is missing? */
+static bool
+lacks_any(const RencoderMeta *meta, RencoderEntry entry, const RencoderCoderListData *list)
+{
+	if (entry->header == RENCODER_NO_BLOCK)
+		return false;
+	for (int col = 0; col < meta->natts; col++)
+	{
+		uint32		generation = entry->column[col].config.coder;
+
+		if (generation != 0 && !is_listed(list, col, generation))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * The entries of a directory page; reports the first whose coder is missing.  Where it
+ * seems so, the list is copied anew: others may have stored a coder meanwhile.
+ */
+static bool
+check_directory_page(Relation index, const RencoderMeta *meta, BlockNumber blkno,
+					 RencoderCoderListData **list, int elevel)
+{
+	char	   *payload = palloc(RENCODER_PAYLOAD_SIZE);
+	Buffer		buf = rencoder_page_read(index, blkno, BUFFER_LOCK_SHARE,
+										 RENCODER_PAGE_DIRECTORY);
+	bool		sound = true;
+
+	memcpy(payload, RencoderPageGetPayload(BufferGetPage(buf)), RENCODER_PAYLOAD_SIZE);
+	UnlockReleaseBuffer(buf);
+	for (uint32 i = 0; i < meta->entries_per_page && sound; i++)
+	{
+		RencoderEntry entry = rencoder_directory_entry(payload, meta, i);
+
+		if (!lacks_any(meta, entry, *list))
+			continue;
+		pfree(*list);
+		*list = rencoder_coder_list(index);
+		sound = !lacks_any(meta, entry, *list);
+		if (!sound)
+			rencoder_page_report(elevel, index, entry->header,
+								 "The coder of a group's keys is missing.");
+	}
+	pfree(payload);
+	return sound;
+}
+
+bool
+rencoder_columns_check_coders(Relation index, int elevel)
+{
+	RencoderMeta meta = *rencoder_meta_get(index);
+	RencoderCoderListData *list;
+	BlockNumber *page;
+	uint32		npages;
+	bool		coded = false;
+	bool		sound = true;
+
+	for (int col = 0; col < meta.natts; col++)
+		coded |= rencoder_key_is_coded(index, col);
+	if (!coded)
+		return true;
+
+	page = rencoder_directory_pages(index, &npages);
+	list = rencoder_coder_list(index);
+	for (uint32 i = 0; i < npages && sound; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		sound = check_directory_page(index, &meta, page[i], &list, elevel);
+	}
+	pfree(list);
+	pfree(page);
+	return sound;
+}
+
+void
+rencoder_columns_load_coders(Relation index, int col, uint32 generation,
+					 RencoderColumnCoders *coders)
+{
+	if (generation != 0 && coders->coder[col] != NULL && coders->generation[col] == generation)
+		return;
+	coders->generation[col] = generation;
+	if (!rencoder_coder_find(rencoder_coders_create(), index, col, generation,
+							 &coders->coder[col]))
+		ereport(ERROR,
+				(errcode(ERRCODE_INDEX_CORRUPTED),
+				 errmsg("index \"%s\" lacks coder %u of column %d",
+						RelationGetRelationName(index), generation, col + 1),
+				 errhint("REINDEX INDEX rebuilds the index from its table.")));
+}
+
+void
+rencoder_columns_collect_row(Relation index, RencoderCollector *collector,
+					 const RencoderColumnCoders *coders,
+					 const Datum *values, const bool *isnull, bool alive)
+{
+	bool		no_dead_toast = collector->no_dead_toast ||
+		(MyProc->statusFlags & PROC_IN_VACUUM) != 0;
+	MemoryContext old = MemoryContextSwitchTo(collector->row_context);
+
+	for (int col = 0; col < collector->natts; col++)
+	{
+		Value		v = {index, col, values[col], coders->coder[col], NULL, 0, false};
+
+		if (isnull[col])
+		{
+			rencoder_collect_add_null(collector, col);
+			continue;
+		}
+		if (alive || !no_dead_toast || !is_toasted(&v))
+		{
+			if (!collector->in_use)
+				use_value(&v);
+			else if (!use_if_there(&v))
+				v.has_key = false;
+		}
+		if (v.has_key)
+			rencoder_collect_add(collector, col, v.key);
+		else
+			rencoder_collect_add_keyless(collector, col);
+	}
+	MemoryContextSwitchTo(old);
+	MemoryContextReset(collector->row_context);
+}

@@ -1,0 +1,68 @@
+/*
+ * coder_columns.h
+ *		The coders of all columns of an index: trained, loaded, applied.
+ */
+#ifndef RENCODER_CODER_COLUMNS_H
+#define RENCODER_CODER_COLUMNS_H
+
+#include "key/collect.h"
+#include "key/key.h"
+
+#include "nodes/execnodes.h"
+
+/* A coder for each column; those without have generation 0. */
+typedef struct RencoderColumnCoders
+{
+	uint32		generation[INDEX_MAX_KEYS];
+	const RencoderCoder *coder[INDEX_MAX_KEYS];
+} RencoderColumnCoders;
+
+/*
+ * Trains coders for the columns that want one and have none, on a sample of
+ * the table's values, stores them as the newest and sets *coders, palloc'd.
+ * Columns without values in the sample get none.  "log" as rencoder_coder_store().
+ *
+ * If the table has grown much since its values were looked at last, columns get
+ * another generation where the present one would serve the sample badly, unless the
+ * owner has given samples of queries, whose keys mean nothing to another coder.
+ *
+ * Locks: the caller's on heap and index, as for a build or the maintainer.
+ * Runs user code of expression indexes.  Errors: those of a heap scan; with "log",
+ * those of rencoder_columns_check_coders(): no coder is trained beside one that was lost.
+ */
+extern void rencoder_columns_train(Relation heap, Relation index, IndexInfo *indexInfo,
+						   bool log, RencoderColumnCoders *coders);
+
+/*
+ * Are the coders there that the groups of the index name?  If not, the index is
+ * corrupted: that is reported at "elevel", and false if it was no error.  Whoever
+ * changes an index in use asks before: it may be the metapage that is an older one, and
+ * then nothing that it says of free space is true either.  Locks: metapage, list
+ * page, directory map and pages share, one at a time, released: a page for each 102
+ * groups that there are, whatever coders they name.
+ */
+extern bool rencoder_columns_check_coders(Relation index, int elevel);
+
+/*
+ * Has the table grown so much that rencoder_columns_train() would look whether its
+ * columns' coders still serve it?
+ */
+extern bool rencoder_columns_train_is_due(Relation heap, Relation index);
+
+/* Loads the coder of a column, palloc'd, for the maintainer: it must exist. */
+extern void rencoder_columns_load_coders(Relation index, int col, uint32 generation,
+								 RencoderColumnCoders *coders);
+
+/*
+ * Adds a row to the open slot.  "alive": no transaction has deleted it, or may
+ * have.  While VACUUM runs, whose snapshot holds nothing back, another one may
+ * remove from TOAST what dead rows refer to: such values are not fetched, and
+ * their range must always match.  The same if the collector says so.  If it says
+ * that the table is in use, so must ranges with a value that is found to be gone
+ * from TOAST when it is fetched, which takes a subtransaction.
+ */
+extern void rencoder_columns_collect_row(Relation index, RencoderCollector *collector,
+								 const RencoderColumnCoders *coders,
+								 const Datum *values, const bool *isnull, bool alive);
+
+#endif							/* RENCODER_CODER_COLUMNS_H */

@@ -1,0 +1,37 @@
+/*
+ * heap_read.h
+ *		Reading the rows of a table's blocks for an index.
+ */
+#ifndef RENCODER_HEAP_READ_H
+#define RENCODER_HEAP_READ_H
+
+#include "base/compat.h"
+
+#include "access/tableam.h"
+#include "nodes/execnodes.h"
+
+/*
+ * Calls "callback" for each row version in "nblocks" blocks from "first" on
+ * that may be visible to anyone, block by block in ascending order, and
+ * returns the number of rows that ANALYZE would count as live.  While it is
+ * called the block is pinned at most, never locked.  The values are valid until
+ * it returns.
+ *
+ * It does what table_index_build_range_scan() does with the same arguments,
+ * and calls that for what is not a plain column of a heap table, and with a
+ * snapshot (ii_Concurrent).  Where it does not, it also gives the recently dead
+ * versions in HOT chains, and gives each version with its own place instead of that
+ * of its chain's root, which is in the same block.  ii_BrokenHotChain is set if a recently
+ * dead version, of a HOT chain or not, was left out because a value of it is in TOAST and
+ * may be gone.  pg_stat_all_tables counts blocks read, but neither scans nor rows.
+ *
+ * Sleeps as VACUUM's cost settings say.
+ *
+ * The caller has at least RowExclusiveLock on the table; with "anyvisible" false
+ * at least ShareLock (then concurrent insertions are warned of).
+ */
+extern double rencoder_heap_read(Relation heap, Relation index, IndexInfo *indexInfo,
+								bool anyvisible, BlockNumber first, BlockNumber nblocks,
+								IndexBuildCallback callback, void *state);
+
+#endif							/* RENCODER_HEAP_READ_H */

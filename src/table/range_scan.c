@@ -1,0 +1,75 @@
+/*
+ * range_scan.c
+ *		Reading the keys of block ranges of a table in use.
+ */
+#include "table/range_scan.h"
+
+#include "catalog/index.h"
+
+#include "store/group.h"
+#include "store/horizon.h"
+#include "table/heap_read.h"
+
+void
+rencoder_range_scan_init(RencoderRangeScan *scan, Relation index, Relation heap)
+{
+	memset(scan, 0, sizeof(*scan));
+	scan->index = index;
+	scan->heap = heap;
+	scan->meta = *rencoder_meta_get(index);
+	scan->last_block = InvalidBlockNumber;
+	scan->indexInfo = BuildIndexInfo(index);
+	scan->indexInfo->ii_Concurrent = false; /* any version visible, not a snapshot */
+}
+
+static void
+rangescan_callback(Relation index, ItemPointer tid, Datum *values, bool *isnull,
+				   bool tupleIsAlive, void *state)
+{
+	RencoderRangeScan *scan = (RencoderRangeScan *) state;
+	RencoderCollector *collector = scan->collector;
+	BlockNumber block = ItemPointerGetBlockNumber(tid);
+	uint64		range = rencoder_range_of_block(&scan->meta, block);
+
+	/* The block is pinned here at most, not locked. */
+	if (block != scan->last_block)
+		rencoder_vacuum_delay_point();
+	scan->last_block = block;
+
+	rencoder_collect_open(collector, (int) (range - scan->first));
+	rencoder_columns_collect_row(index, collector, &scan->coders, values, isnull, tupleIsAlive);
+}
+
+bool
+rencoder_range_scan(RencoderRangeScan *scan, uint64 first, int nslots, renc_mask todo,
+				   Size max_size, uint64 *horizon)
+{
+	BlockNumber nblocks = RelationGetNumberOfBlocks(scan->heap);
+	uint64		oldest = rencoder_horizon_before(scan->heap);
+
+	scan->first = first;
+	scan->indexInfo->ii_BrokenHotChain = false;
+	rencoder_collect_reset(scan->collector);
+	for (int slot = 0; slot < nslots;)
+	{
+		int			end = slot;
+		uint64		start_block = (first + slot) * scan->meta.pages_per_range;
+		uint64		end_block;
+
+		/* One scan for ranges that are neighbours. */
+		while (end < nslots && end - slot < RENC_SLICE_RANGES && renc_mask_test(todo, end))
+			end++;
+		end_block = Min((first + end) * scan->meta.pages_per_range, nblocks);
+		if (end > slot && start_block < end_block)
+			rencoder_heap_read(scan->heap, scan->index, scan->indexInfo, true,
+							  (BlockNumber) start_block,
+							  (BlockNumber) (end_block - start_block),
+							  rangescan_callback, scan);
+		slot = Max(end, slot + 1);
+		if (max_size > 0 && rencoder_collect_size(scan->collector) > max_size)
+			return false;
+	}
+	rencoder_collect_close(scan->collector, nslots);
+	*horizon = rencoder_horizon(scan->heap, oldest, scan->indexInfo->ii_BrokenHotChain);
+	return true;
+}

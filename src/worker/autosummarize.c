@@ -1,0 +1,244 @@
+/*
+ * autosummarize.c
+ *		The inserting session's part in automatic summarization.
+ *
+ * A worker does it, if it can be had.  Inserting sessions do it themselves
+ * where a worker could not see the rows (temporary tables; tables and indexes
+ * that this transaction has created or truncated; when it commits, it asks the
+ * worker for what is left of them), where none can be started,
+ * and where the worker is so late that two batches of ranges would wait.  They
+ * do so only
+ *
+ *	- under the maintainer lock, if they get it without waiting;
+ *	- for plain columns: a function of an expression or predicate that fails
+ *	  for another session's row must not fail this session's;
+ *	- within a subtransaction, so that no damaged page, full disk or other
+ *	  misfortune on the way fails the INSERT, which has nothing to do with it;
+ *	- for two slices at a time, so that an INSERT does not take as long as the
+ *	  work of hours that was left undone.
+ */
+#include "worker/autosummarize.h"
+
+#include "access/parallel.h"
+#include "access/xact.h"
+#include "utils/timestamp.h"
+
+#include "base/options.h"
+#include "base/subtransaction.h"
+#include "maintain/summarize.h"
+#include "worker/worker_queue.h"
+
+/* A session that failed does not try again for this long. */
+#define PAUSE_AFTER_ERROR_MS	60000
+
+/* Slices a session summarizes in one go. */
+#define INLINE_SLICES			2
+
+/* It looks for them so many slices back: one group. */
+#define INLINE_WINDOW			RENC_GROUP_SLICES
+
+/* Though there is a worker, a session helps when so many ranges wait. */
+#define LATE_RANGES				(2 * RENC_SLICE_RANGES - 2)
+
+/* One transaction's new indexes that it asks for by name; else it asks for all there are. */
+#define MAX_NEW_INDEXES			64
+
+static TimestampTz paused_until = 0;
+
+/* Indexes that the worker cannot see before this transaction commits. */
+static Oid	new_indexes[MAX_NEW_INDEXES];
+static int	nnew_indexes = 0;	/* MAX_NEW_INDEXES + 1: there are more */
+
+/*
+ * Pages near the end of the table are still being filled, by several sessions
+ * each its own, and bits set one by one cost more than in bulk.  So a range or
+ * two behind the last row do not count as complete.
+ */
+uint64
+rencoder_autosummarize_complete_slices(const RencoderMeta *meta, uint64 range)
+{
+	uint64		slack = meta->pages_per_range >= 32 ? 1 : 2;
+
+	return range < slack ? 0 : (range - slack) / RENC_SLICE_RANGES;
+}
+
+bool
+rencoder_autosummarize_is_worth(const RencoderMeta *meta, BlockNumber nblocks)
+{
+	return rencoder_range_count(meta, nblocks) >= RENC_SLICE_RANGES;
+}
+
+uint64
+rencoder_autosummarize_first_gap(Relation index, const RencoderMeta *meta, uint64 first, uint64 end)
+{
+	while (first < end && rencoder_group_slice_summarized(index, meta, first))
+		first++;
+	return first;
+}
+
+/* How far back a session looks for slices to summarize. */
+static uint64
+window_start(uint64 end)
+{
+	return end < INLINE_WINDOW ? 0 : end - INLINE_WINDOW;
+}
+
+static void
+report_failure(Relation index, const ErrorData *error)
+{
+	ereport(LOG,
+			(errcode(error->sqlerrcode),
+			 errmsg("could not summarize block ranges of index \"%s\": %s",
+					RelationGetRelationName(index), error->message),
+			 error->detail ? errdetail_internal("%s", error->detail) : 0,
+			 error->hint ? errhint("%s", error->hint) : 0));
+}
+
+/* Slices that are waiting for a session to summarize them. */
+typedef struct InlineWork
+{
+	Relation	index;
+	Relation	heap;
+	const RencoderMeta *meta;
+	uint64		end;
+} InlineWork;
+
+static void
+summarize_gaps(void *arg)
+{
+	const InlineWork *w = (const InlineWork *) arg;
+	uint64		slice = window_start(w->end);
+
+	for (int i = 0; i < INLINE_SLICES; i++)
+	{
+		slice = rencoder_autosummarize_first_gap(w->index, w->meta, slice, w->end);
+		if (slice < w->end)
+			rencoder_summarize_slices(w->index, w->heap, slice, slice + 1, true);
+	}
+}
+
+/* The caller has the maintainer lock; it is released. */
+static void
+summarize_in_subtransaction(Relation index, Relation heap, const RencoderMeta *meta,
+							uint64 end)
+{
+	InlineWork	work = {index, heap, meta, end};
+	ErrorData  *error;
+
+	error = rencoder_subtransaction(summarize_gaps, &work);
+	rencoder_meta_unlock_maintainer(index);
+	if (error == NULL)
+		return;
+
+	if (error->sqlerrcode == ERRCODE_QUERY_CANCELED)
+		ReThrowError(error);
+	paused_until = TimestampTzPlusMilliseconds(GetCurrentTimestamp(),
+											   PAUSE_AFTER_ERROR_MS);
+	report_failure(index, error);
+	FreeErrorData(error);
+}
+
+/* Can the worker of the database see the index' pages, and has it a right to? */
+static bool
+worker_can_see(Relation index)
+{
+	return !RelationUsesLocalBuffers(index) && !rencoder_new_in_transaction(index);
+}
+
+/*
+ * The transaction has ended.  When it has committed, the worker can see what is new; it
+ * waits for the locks, and finds nothing of what a subtransaction took back.  Nothing
+ * here may raise an error: rencoder_worker_queue_prepare().
+ */
+static void
+ask_after_commit(XactEvent event, void *arg)
+{
+	if (event == XACT_EVENT_PRE_COMMIT || event == XACT_EVENT_PARALLEL_PRE_COMMIT ||
+		event == XACT_EVENT_PRE_PREPARE)
+		return;
+	if (event == XACT_EVENT_COMMIT && nnew_indexes > MAX_NEW_INDEXES)
+		(void) rencoder_worker_queue_put(InvalidOid, 0, false);
+	else if (event == XACT_EVENT_COMMIT)
+	{
+		for (int i = 0; i < nnew_indexes; i++)
+			(void) rencoder_worker_queue_put(new_indexes[i], 0, false);
+	}
+	nnew_indexes = 0;
+}
+
+/* Whatever is left of an index that is new in this transaction is for the worker then. */
+static void
+remember_new_index(Relation index)
+{
+	static bool registered = false;
+	int			i = Min(nnew_indexes, MAX_NEW_INDEXES);
+
+	if (RelationUsesLocalBuffers(index) || !rencoder_new_in_transaction(index) ||
+		!rencoder_worker_queue_prepare())
+		return;
+	while (i > 0 && new_indexes[i - 1] != RelationGetRelid(index))
+		i--;
+	if (i > 0)
+		return;
+	if (!registered)
+		RegisterXactCallback(ask_after_commit, NULL);
+	registered = true;
+	if (nnew_indexes < MAX_NEW_INDEXES)
+		new_indexes[nnew_indexes] = RelationGetRelid(index);
+	nnew_indexes = Min(nnew_indexes + 1, MAX_NEW_INDEXES + 1);
+}
+
+/*
+ * No slice is complete, but the worker should know that the table has grown, and see to
+ * the range of the row when nothing more comes.  A range that is summarized needs
+ * nobody: inserters keep it so.  Without a worker it is left to VACUUM.
+ */
+static void
+ask_for_tail(Relation index, const RencoderMeta *meta, uint64 range)
+{
+	if (worker_can_see(index) &&
+		rencoder_group_header_if_summarized(index, meta, range) == RENCODER_NO_BLOCK)
+		(void) rencoder_worker_queue_put(RelationGetRelid(index), 0, false);
+}
+
+static bool
+may_do_it_here(const IndexInfo *indexInfo)
+{
+	return indexInfo->ii_Expressions == NIL && indexInfo->ii_Predicate == NIL &&
+		!IsInParallelMode() &&
+		(paused_until == 0 || GetCurrentTimestamp() > paused_until);
+}
+
+void
+rencoder_autosummarize(Relation index, Relation heap, IndexInfo *indexInfo,
+					   const RencoderMeta *meta, RencoderProgress *progress)
+{
+	uint64		end = rencoder_autosummarize_complete_slices(meta, progress->range);
+	bool		asked;
+	uint64		tail;
+
+	/*
+	 * Once for each range that the statement comes to: the tail has not grown
+	 * since.  ii_Concurrent: the second phase of CREATE INDEX CONCURRENTLY.
+	 */
+	if (progress->range < RENC_SLICE_RANGES - 1 || progress->range == progress->looked_range ||
+		indexInfo->ii_Concurrent ||
+		!index->rd_index->indisvalid || !rencoder_options_autosummarize(index))
+		return;
+	progress->looked_range = progress->range;
+	remember_new_index(index);
+	if (end <= progress->slices || rencoder_group_slice_summarized(index, meta, end - 1))
+	{
+		progress->slices = Max(progress->slices, end);
+		ask_for_tail(index, meta, progress->range);
+		return;
+	}
+
+	asked = worker_can_see(index) &&
+		rencoder_worker_queue_put(RelationGetRelid(index), end * RENC_SLICE_RANGES, true);
+	tail = progress->range + 1 -
+		rencoder_autosummarize_first_gap(index, meta, window_start(end), end) * RENC_SLICE_RANGES;
+	if ((!asked || tail >= LATE_RANGES) && may_do_it_here(indexInfo) &&
+		rencoder_meta_try_maintainer(index))
+		summarize_in_subtransaction(index, heap, meta, end);
+}
