@@ -44,7 +44,8 @@ typedef struct InsertCache
 typedef enum InsertStep
 {
 	INSERT_DONE,
-	INSERT_ENCODE,				/* a key is needed, by another coder than before */
+	INSERT_ENCODE,				/* a key is needed, by another coder than
+								 * before */
 	INSERT_CANCEL,				/* the range must go back to unsummarized */
 	INSERT_WIDEN				/* bounds or flags of a column must widen */
 } InsertStep;
@@ -201,7 +202,7 @@ static InsertStep
 try_insert(Insertion *ins)
 {
 	Buffer		buf = rencoder_group_read_header(ins->index, ins->header, ins->group, 0,
-										   BUFFER_LOCK_SHARE);
+												 BUFFER_LOCK_SHARE);
 	RencoderHeader header = RencoderPageGetHeader(BufferGetPage(buf));
 	InsertStep	step = INSERT_DONE;
 	bool		summarizing = rencoder_set_test(header->summarizing, ins->slot);
@@ -217,7 +218,7 @@ try_insert(Insertion *ins)
 	for (int col = 1; col < ins->meta->natts && step == INSERT_DONE; col++)
 	{
 		Buffer		colbuf = rencoder_group_read_header(ins->index, ins->header, ins->group,
-												  col, BUFFER_LOCK_SHARE);
+														col, BUFFER_LOCK_SHARE);
 
 		step = insert_column(ins, RencoderPageGetHeader(BufferGetPage(colbuf)), col);
 		UnlockReleaseBuffer(colbuf);
@@ -234,10 +235,10 @@ static void
 cancel_summarizing(const Insertion *ins)
 {
 	Buffer		buf = rencoder_group_read_header(ins->index, ins->header, ins->group, 0,
-										   BUFFER_LOCK_EXCLUSIVE);
+												 BUFFER_LOCK_EXCLUSIVE);
 	Buffer		colbuf = ins->col == 0 ? buf :
 		rencoder_group_read_header(ins->index, ins->header, ins->group, ins->col,
-							 BUFFER_LOCK_SHARE);
+								   BUFFER_LOCK_SHARE);
 	RencoderHeader header = RencoderPageGetHeader(BufferGetPage(buf));
 
 	if (rencoder_set_test(header->summarizing, ins->slot) &&
@@ -270,8 +271,8 @@ apply_widening(const Insertion *ins, RencoderHeader header, RencoderEntry entry)
 
 	/*
 	 * If one is missing, the group has got another coder meanwhile, and the
-	 * next round makes it.  The formats that refused may be others by now, too;
-	 * then "always" is set without need.
+	 * next round makes it.  The formats that refused may be others by now,
+	 * too; then "always" is set without need.
 	 */
 	rencoder_set_add(header->has_value, ins->slot);
 	key = find_key(ins, col, header->config.coder);
@@ -305,10 +306,10 @@ widen(const Insertion *ins)
 											BUFFER_LOCK_EXCLUSIVE,
 											RENCODER_PAGE_DIRECTORY);
 	Buffer		firstbuf = rencoder_group_read_header(ins->index, ins->header, ins->group, 0,
-												BUFFER_LOCK_EXCLUSIVE);
+													  BUFFER_LOCK_EXCLUSIVE);
 	Buffer		colbuf = col == 0 ? firstbuf :
 		rencoder_group_read_header(ins->index, ins->header, ins->group, col,
-							 BUFFER_LOCK_EXCLUSIVE);
+								   BUFFER_LOCK_EXCLUSIVE);
 	RencoderHeader first = RencoderPageGetHeader(BufferGetPage(firstbuf));
 
 	if (rencoder_set_test(first->summarizing, ins->slot) ||
@@ -484,7 +485,10 @@ rencoderinsert(Relation index, Datum *values, bool *isnull,
 	cache->looked_at = InvalidXLogRecPtr;
 	record = ProcLastRecPtr;
 
-	/* Most rows go where there is no summary yet, and are none of our business. */
+	/*
+	 * Most rows go where there is no summary yet, and are none of our
+	 * business.
+	 */
 	header = rencoder_group_header_if_summarized(index, meta, range);
 	if (header != RENCODER_NO_BLOCK)
 	{

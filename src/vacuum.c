@@ -58,7 +58,10 @@ IndexBulkDeleteResult *
 rencoderbulkdelete(IndexVacuumInfo *info, IndexBulkDeleteResult *stats,
 				   IndexBulkDeleteCallback callback, void *callback_state)
 {
-	/* Or VACUUM has come to what an interrupted CREATE INDEX CONCURRENTLY left: no harm. */
+	/*
+	 * Or VACUUM has come to what an interrupted CREATE INDEX CONCURRENTLY
+	 * left: no harm.
+	 */
 	if (!info->index->rd_index->indisvalid)
 		distrust_first_look(info->index);
 

@@ -100,6 +100,7 @@ build_serially(Relation heap, Relation index, IndexInfo *indexInfo, RencoderBuil
 		return totals;
 	}
 	plan->memory = (Size) maintenance_work_mem * 1024 / 2;
+
 	pg_atomic_init_u64(&progress.blocks, 0);
 	build = rencoder_build_group_create(heap, index, indexInfo, plan, &progress, NULL, true);
 	for (uint32 group = 0; group < rencoder_groupbuild_ngroups(plan); group++)

@@ -44,7 +44,8 @@ struct RencoderBuildGroup
 	RencoderColumnCoders coders;
 
 	uint32		group;			/* under construction */
-	bool		written_to;		/* the table, maybe, by functions, while it was read */
+	bool		written_to;		/* the table, maybe, by functions, while it
+								 * was read */
 	BlockNumber counted;		/* blocks before this one are in *progress */
 	BlockNumber block;			/* of the row seen last; its slot is open */
 	RencoderCollector *collector;
@@ -52,7 +53,8 @@ struct RencoderBuildGroup
 	bool		spilled;
 	RencoderDesigner *designer;
 	RencoderConfig *config;		/* of the columns of this group */
-	RencoderPrediction prediction[INDEX_MAX_KEYS];	/* what is expected of them */
+	RencoderPrediction prediction[INDEX_MAX_KEYS];	/* what is expected of
+													 * them */
 	RencoderHeader *header;		/* of the columns of this group */
 	char	  **image;			/* spilled: of the slabs being filled */
 	int			nfilled;		/* spilled: slots filled in */
@@ -230,8 +232,8 @@ choose_config(RencoderBuildGroup *b, int col, bool allow_dict)
 	INSTR_TIME_SET_CURRENT(start);
 	b->config[col].coder = b->plan->coder[col];
 	rencoder_design_column(b->designer, b->collector, col,
-						 is_full(b) ? RENC_MATRIX_WIDTH : RENC_SLICE_WIDTH, min_capacity(b, col), allow_dict,
-						 &b->config[col], &b->prediction[col]);
+						   is_full(b) ? RENC_MATRIX_WIDTH : RENC_SLICE_WIDTH, min_capacity(b, col), allow_dict,
+						   &b->config[col], &b->prediction[col]);
 	add_time(&b->choosing, start);
 }
 
@@ -454,8 +456,8 @@ build_callback(Relation index, ItemPointer tid, Datum *values, bool *isnull,
 
 RencoderBuildGroup *
 rencoder_build_group_create(Relation heap, Relation index, IndexInfo *indexInfo,
-						   const RencoderBuildPlan *plan, RencoderBuildProgress *progress,
-						   RencoderDesignShare *share, bool reports)
+							const RencoderBuildPlan *plan, RencoderBuildProgress *progress,
+							RencoderDesignShare *share, bool reports)
 {
 	RencoderBuildGroup *b = palloc0(sizeof(RencoderBuildGroup));
 
@@ -463,6 +465,7 @@ rencoder_build_group_create(Relation heap, Relation index, IndexInfo *indexInfo,
 	b->index = index;
 	b->indexInfo = indexInfo;
 	b->plan = plan;
+
 	b->progress = progress;
 	b->reports = reports;
 	b->meta = *rencoder_meta_get(index);
@@ -498,7 +501,7 @@ rencoder_build_group_run(RencoderBuildGroup *b, uint32 group)
 	b->indexInfo->ii_BrokenHotChain = false;
 	b->totals.heap_tuples +=
 		rencoder_heap_read(b->heap, b->index, b->indexInfo, false, (BlockNumber) first,
-						  (BlockNumber) (end - first), build_callback, b);
+						   (BlockNumber) (end - first), build_callback, b);
 	b->totals.broken_hot_chain |= b->indexInfo->ii_BrokenHotChain;
 	b->written_to = current_command() != command;
 	count_blocks(b, (BlockNumber) end);

@@ -26,7 +26,8 @@ typedef struct RencoderBuildPlan
 	uint64		oldest_before;	/* rencoder_horizon_before() the first scan */
 	Size		memory;			/* bytes of keys that a process keeps at most,
 								 * beside those of one range */
-	uint32		coder[INDEX_MAX_KEYS];	/* generation of each column's, 0: none */
+	uint32		coder[INDEX_MAX_KEYS];	/* generation of each column's, 0:
+										 * none */
 } RencoderBuildPlan;
 
 typedef struct RencoderBuildProgress
@@ -65,11 +66,11 @@ rencoder_groupbuild_is_rest(const RencoderBuildPlan *plan, uint32 group)
  * "reports": this process is the one whose progress is looked at.
  */
 extern RencoderBuildGroup *rencoder_build_group_create(Relation heap, Relation index,
-													  IndexInfo *indexInfo,
-													  const RencoderBuildPlan *plan,
-													  RencoderBuildProgress *progress,
-													  RencoderDesignShare *share,
-													  bool reports);
+													   IndexInfo *indexInfo,
+													   const RencoderBuildPlan *plan,
+													   RencoderBuildProgress *progress,
+													   RencoderDesignShare *share,
+													   bool reports);
 
 /*
  * Reads the ranges of a group and writes its pages, header and directory entry;

@@ -231,7 +231,7 @@ make_directory(Relation index, const RencoderBuildPlan *plan)
 
 bool
 rencoder_build_parallel(Relation heap, Relation index, IndexInfo *indexInfo,
-					   RencoderBuildPlan *plan, RencoderBuildTotals *totals)
+						RencoderBuildPlan *plan, RencoderBuildTotals *totals)
 {
 	uint32		ngroups = distributed_groups(plan);
 	RencoderBuildGroup *build;
@@ -247,11 +247,12 @@ rencoder_build_parallel(Relation heap, Relation index, IndexInfo *indexInfo,
 
 	make_directory(index, plan);
 	plan->memory = (Size) maintenance_work_mem * 1024 / 2 / (nworkers + 1);
+
 	memset(&leader, 0, sizeof(leader));
 	if (!launch(&leader, nworkers, heap, index, indexInfo, plan))
 		return false;
 	build = rencoder_build_group_create(heap, index, indexInfo, plan, &leader.shared->progress,
-									   &leader.shared->share, true);
+										&leader.shared->share, true);
 	build_groups(build, leader.shared);
 	wait_for_workers(&leader);
 	if (ngroups < rencoder_groupbuild_ngroups(plan))
@@ -287,7 +288,7 @@ rencoder_parallelbuild_worker(dsm_segment *seg, shm_toc *toc)
 
 	InstrStartParallelQuery();
 	build = rencoder_build_group_create(heap, index, indexInfo, &shared->plan,
-									   &shared->progress, &shared->share, false);
+										&shared->progress, &shared->share, false);
 	build_groups(build, shared);
 	totals = rencoder_build_group_finish(build);
 	InstrEndParallelQuery(&buffer_usage[ParallelWorkerNumber], &wal_usage[ParallelWorkerNumber]);

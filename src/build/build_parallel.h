@@ -17,6 +17,6 @@
  * a worker is raised here, and an error here ends the workers.
  */
 extern bool rencoder_build_parallel(Relation heap, Relation index, IndexInfo *indexInfo,
-								   RencoderBuildPlan *plan, RencoderBuildTotals *totals);
+									RencoderBuildPlan *plan, RencoderBuildTotals *totals);
 
 #endif							/* RENCODER_BUILD_PARALLEL_H */

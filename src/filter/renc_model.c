@@ -74,8 +74,9 @@ typedef struct chain
 {
 	double		absent_tree;	/* pass probability of a tree over the border */
 	double		inside_tree;	/* and of one inside */
-	double		path[MODEL_LEVELS]; /* for j: sum up to j of what present nodes add */
-} chain;
+	double		path[MODEL_LEVELS]; /* for j: sum up to j of what present
+									 * nodes add */
+} node_chain;
 
 /* Means over the distribution, of one storey; y is -log(1 - probability). */
 typedef struct storey_result
@@ -83,7 +84,7 @@ typedef struct storey_result
 	double		absent_y;		/* of a tree with absent root over the border */
 	double		inside_y;
 	double		node_pass;		/* mean of p^k: a path to the last level */
-	chain		present[MODEL_POINTS];
+	node_chain	present[MODEL_POINTS];
 } storey_result;
 
 /*
@@ -119,10 +120,10 @@ typedef struct branching
 	double		inside[MODEL_LEVELS];	/* inside ones of a partial node, c */
 	double		all[MODEL_LEVELS];	/* of an inside node */
 	double		present[MODEL_LEVELS];	/* truly present nodes, T */
-} branching;
+} tree_branching;
 
 static void
-count_branches(const model_storey *st, const model_rep *rep, branching *b)
+count_branches(const model_storey *st, const model_rep *rep, tree_branching *b)
 {
 	for (int j = 0; j <= st->nlevels; j++)
 	{
@@ -146,8 +147,8 @@ count_branches(const model_storey *st, const model_rep *rep, branching *b)
  * of the second storey.
  */
 static void
-run_chain(const model_storey *st, const branching *b, int limit, double p,
-		  double below_absent, double below_inside, bool want_path, chain *c)
+run_chain(const model_storey *st, const tree_branching *b, int limit, double p,
+		  double below_absent, double below_inside, bool want_path, node_chain *c)
 {
 	double		x_absent = below_absent;
 	double		x_inside = below_inside;
@@ -185,8 +186,8 @@ run_storey(const model_storey *st, const model_rep *rep, int size, int limit,
 	double		x_absent = 0;
 	double		x_inside = 0;
 	double		path;
-	branching	b;
-	chain		c;
+	tree_branching b;
+	node_chain	c;
 
 	count_branches(st, rep, &b);
 	r->node_pass = 0;
@@ -340,7 +341,7 @@ rep_windows(const renc_model *m, const model_storey *st, int nstoreys,
 	double		ranges = m->in.group_ranges;
 	double		sum = 0;
 	double		reach = 1;		/* that a tree is read at all */
-	branching	b;
+	tree_branching b;
 
 	if (p.always)
 		return 0;
@@ -364,7 +365,7 @@ rep_windows(const renc_model *m, const model_storey *st, int nstoreys,
 			count_branches(&st[s], rep, &b);
 		for (int w = 1; w < st[s].kw; w++)
 		{
-			chain		c;
+			node_chain	c;
 			double		x;
 
 			run_chain(&st[s], &b, p.limit, exp(mean * w * st[s].kr / st[s].kw), 1, 1, false, &c);
@@ -498,7 +499,10 @@ renc_model_predict(renc_model *m, const renc_shape *shape, double limit,
 		if (!out->complete)
 			return;
 
-		/* Nor does what would be too expensive if no window were fuller than others. */
+		/*
+		 * Nor does what would be too expensive if no window were fuller than
+		 * others.
+		 */
 		model_even_fill(m, shape, st);
 		sum_reps(m, st, shape->nstoreys, limit * EVEN_MARGIN, out);
 		if (!out->complete)

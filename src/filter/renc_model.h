@@ -62,32 +62,38 @@ typedef struct renc_model_input
 								 * four times that do not count; 0 = no limit */
 	double		pages_per_range;
 	double		window_cost;	/* of a window read, in heap pages */
-	int			max_kw;			/* a search takes no more windows per root; an insert
-								 * writes to all of them.  0 = RENC_SEARCH_KW */
+	int			max_kw;			/* a search takes no more windows per root; an
+								 * insert writes to all of them.  0 =
+								 * RENC_SEARCH_KW */
 	int			max_predictions;	/* of a search; 0 = by the number of keys */
-	double		table_keys;		/* of all groups of a table about to be indexed, as far
-								 * as known; 0 = of this one */
+	double		table_keys;		/* of all groups of a table about to be
+								 * indexed, as far as known; 0 = of this one */
 
 	const renc_sample *sample;
 	size_t		nsamples;
 	bool		areal;			/* keys in Z-order, asked for by boxes */
-	size_t		(*draw) (void *arg, size_t own);	/* makes so many samples besides those
-								 * that are known, and says how many there are then.
-								 * NULL: they are there.  Only a search draws */
+	size_t		(*draw) (void *arg, size_t own);	/* makes so many samples
+													 * besides those that are
+													 * known, and says how
+													 * many there are then.
+													 * NULL: they are there.
+													 * Only a search draws */
 	void	   *draw_arg;
-	bool		asked;			/* the samples are queries that were put, not made up: a
-								 * first search takes what it takes */
-	size_t		max_samples;	/* use at most so many; 0 = no limit of one's own */
+	bool		asked;			/* the samples are queries that were put, not
+								 * made up: a first search takes what it takes */
+	size_t		max_samples;	/* use at most so many; 0 = no limit of one's
+								 * own */
 } renc_model_input;
 
 typedef struct renc_prediction
 {
-	double		fpr;			/* share of the ranges without a match that pass */
+	double		fpr;			/* share of the ranges without a match that
+								 * pass */
 	double		windows;		/* windows read per query and group */
 	double		cost;			/* windows * window_cost + fpr * heap pages of
 								 * the group; in heap pages */
-	bool		complete;		/* false: given up early, "cost" tells only that it is
-								 * above the limit */
+	bool		complete;		/* false: given up early, "cost" tells only
+								 * that it is above the limit */
 } renc_prediction;
 
 typedef struct renc_model renc_model;

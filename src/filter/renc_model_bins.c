@@ -90,7 +90,11 @@ profile_query(renc_model *m, model_rep *rep, const renc_query *query)
 					case RENC_DISJOINT:
 						break;
 					case RENC_PARTIAL:
-						/* A single key that may match is looked up as one that does. */
+
+						/*
+						 * A single key that may match is looked up as one
+						 * that does.
+						 */
 						if (l + 1 < RENC_KEY_BITS)
 							to[next++] = prefix;
 						else

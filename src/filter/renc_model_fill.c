@@ -38,7 +38,8 @@
 
 typedef struct range_size
 {
-	double		nodes;			/* beside those of other ranges, see weigh_range() */
+	double		nodes;			/* beside those of other ranges, see
+								 * weigh_range() */
 	int			range;
 } range_size;
 

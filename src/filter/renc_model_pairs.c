@@ -112,7 +112,10 @@ walk_hull(box_walk *w, const renc_sample *s, const renc_keys *keys, size_t first
 	for (int l = 0; l < level; l++)
 		w->present[l] = 1;
 
-	/* The key before the hull, and the one behind it, may share deeper nodes with it. */
+	/*
+	 * The key before the hull, and the one behind it, may share deeper nodes
+	 * with it.
+	 */
 	if (first > 0 && model_common_prefix(keys->key[first - 1], s->lo) >= level)
 		first--;
 	if (end < keys->n && model_common_prefix(keys->key[end], s->hi) >= level)
@@ -126,12 +129,13 @@ typedef struct pair
 	bool		match;
 	int			depth;			/* of the deepest node truly present */
 	int			second;			/* that of another one beside it, or 0 */
-	uint64_t	probe;			/* a key that meets, or nearly, the query's nodes */
-} pair;
+	uint64_t	probe;			/* a key that meets, or nearly, the query's
+								 * nodes */
+} key_pair;
 
 /* A box, and a range with keys in its hull, the first of them at "at". */
 static void
-compare_hull(const renc_sample *s, const renc_keys *keys, size_t at, box_walk *w, pair *p)
+compare_hull(const renc_sample *s, const renc_keys *keys, size_t at, box_walk *w, key_pair *p)
 {
 	size_t		end = seek(keys->key, keys->n, at, s->hi);
 
@@ -152,7 +156,7 @@ compare_hull(const renc_sample *s, const renc_keys *keys, size_t at, box_walk *w
  * that meets the query, either end of the hull is the point closest to such keys.
  */
 static void
-compare_neighbours(const renc_sample *s, const renc_keys *keys, size_t at, pair *p)
+compare_neighbours(const renc_sample *s, const renc_keys *keys, size_t at, key_pair *p)
 {
 	int			left = at > 0 ? model_common_prefix(keys->key[at - 1], s->lo) : 0;
 	int			right = at < keys->n ? model_common_prefix(keys->key[at], s->hi) : 0;
@@ -179,7 +183,7 @@ static void
 count_range(renc_model *m, uint32_t n, int range, uint32_t step, model_thrown *thrown)
 {
 	const renc_keys *keys = &m->in.ranges[range];
-	double	   (*depth_weight)[MODEL_LEVELS] = m->depth_weight[m->size_of[range]];
+	double		(*depth_weight)[MODEL_LEVELS] = m->depth_weight[m->size_of[range]];
 	uint32_t	probe_step = n / MODEL_PROBES + 1;
 	size_t		at = 0;
 
@@ -191,7 +195,7 @@ count_range(renc_model *m, uint32_t n, int range, uint32_t step, model_thrown *t
 		double		weight = s->weight;
 		bool		walked = false;
 		box_walk	w;
-		pair		p;
+		key_pair	p;
 
 		at = seek(keys->key, keys->n, at, s->lo);
 		if (s->query != NULL)
@@ -262,7 +266,7 @@ choose_step(const renc_model *m)
 			if (at < keys->n && keys->key[at] <= s->hi)
 			{
 				box_walk	w;
-				pair		p;
+				key_pair	p;
 
 				compare_hull(s, keys, at, &w, &p);
 				nodes += w.nodes;

@@ -5,6 +5,8 @@
 #ifndef RENC_MODEL_WORK_H
 #define RENC_MODEL_WORK_H
 
+#include <math.h>
+
 #include "renc_hash.h"
 #include "renc_model.h"
 
@@ -85,8 +87,8 @@ typedef struct model_thrown
 	const renc_keys *keys;
 	int			size;			/* class */
 	int			range;			/* its index */
-	uint8_t		shared[MODEL_KEPT_KEYS];	/* levels of a key's prefix that the key
-											 * before it has, too */
+	uint8_t		shared[MODEL_KEPT_KEYS];	/* levels of a key's prefix that
+											 * the key before it has, too */
 	model_roots roots[RENC_MAX_STOREYS];
 	int			last_roots;		/* which of them were used last */
 	int			nprobes;
@@ -99,7 +101,7 @@ typedef struct model_fill
 {
 	int			n;
 	double		log_fill[MODEL_POINTS];
-	double		pass[MODEL_POINTS];	/* probability that an absent node passes */
+	double		pass[MODEL_POINTS]; /* probability that an absent node passes */
 	double		share[MODEL_POINTS];
 } model_fill;
 
@@ -119,7 +121,8 @@ typedef struct model_plan
 {
 	bool		always;
 	int			limit;			/* inside nodes from this level on are leaves */
-	double		share;			/* of the queries that a representative stands for */
+	double		share;			/* of the queries that a representative stands
+								 * for */
 } model_plan;
 
 struct renc_model
@@ -145,7 +148,7 @@ struct renc_model
 	model_thrown thrown[MODEL_SIZES * MODEL_THROWN];
 	int8_t		size_of[RENC_GROUP_RANGES]; /* -1: does not count */
 	double		distinct[MODEL_SIZES][MODEL_LEVELS];	/* mean prefixes of a
-													 * thrown range */
+														 * thrown range */
 
 	/* log(1 - (1 - 1/rows)^load) */
 	float		log_fill_of[MODEL_MAX_LOAD + 1];
@@ -153,9 +156,9 @@ struct renc_model
 	/* Scratch. */
 	float		prefixes[RENC_GROUP_RANGES][MODEL_LEVELS];	/* distinct ones */
 	uint32_t	order[RENC_MODEL_MAX_SAMPLES];	/* samples in order of lo */
-	uint8_t		rep_of[RENC_MODEL_MAX_SAMPLES];	/* indexed like "picked" */
+	uint8_t		rep_of[RENC_MODEL_MAX_SAMPLES]; /* indexed like "picked" */
 	uint8_t		split_of[RENC_MODEL_MAX_SAMPLES];
-	uint32_t	picked[RENC_MODEL_MAX_SAMPLES];	/* samples used */
+	uint32_t	picked[RENC_MODEL_MAX_SAMPLES]; /* samples used */
 	uint32_t	npicked;
 	struct
 	{
@@ -185,7 +188,7 @@ model_not_negative(double x)
 static inline double
 model_descendants(int levels)
 {
-	return levels < RENC_KEY_BITS ? (double) (UINT64_C(1) << levels) : 0x1p64;
+	return levels < RENC_KEY_BITS ? (double) (UINT64_C(1) << levels) : ldexp(1, 64);
 }
 
 /* Inside nodes of level "to" whose ancestor of level "from" is not inside. */

@@ -17,17 +17,17 @@ typedef struct compiler
 	int			limit;			/* nodes from this level on are leaves: inside
 								 * ones, or all if the query is areal */
 	bool		full;			/* out of trees or nodes */
-} compiler;
+} program_compiler;
 
 /* What an enumeration does with each node of the target level. */
-typedef void (*visit_fn) (compiler *c, uint64_t prefix, bool inside, void *arg);
+typedef void (*visit_fn) (program_compiler *c, uint64_t prefix, bool inside, void *arg);
 
 /*
  * Visits the nodes of level "to" below the node (prefix, from) that meet the
  * query, in key order.  Halves the node, so that disjoint parts cost nothing.
  */
 static void
-enumerate(compiler *c, uint64_t prefix, int from, int to, bool inside,
+enumerate(program_compiler *c, uint64_t prefix, int from, int to, bool inside,
 		  visit_fn visit, void *arg)
 {
 	if (c->full)
@@ -67,7 +67,7 @@ typedef struct node_context
 } node_context;
 
 static void
-add_node(compiler *c, uint64_t prefix, bool inside, void *arg)
+add_node(program_compiler *c, uint64_t prefix, bool inside, void *arg)
 {
 	const node_context *ctx = (const node_context *) arg;
 	renc_program *prog = c->prog;
@@ -111,11 +111,11 @@ typedef struct tree_context
 	int32_t		link;
 } tree_context;
 
-static void add_trees(compiler *c, uint64_t prefix, int from, bool inside,
+static void add_trees(program_compiler *c, uint64_t prefix, int from, bool inside,
 					  int storey, int32_t link);
 
 static void
-add_tree(compiler *c, uint64_t prefix, bool inside, void *arg)
+add_tree(program_compiler *c, uint64_t prefix, bool inside, void *arg)
 {
 	const tree_context *ctx = (const tree_context *) arg;
 	renc_program *prog = c->prog;
@@ -156,7 +156,7 @@ add_tree(compiler *c, uint64_t prefix, bool inside, void *arg)
 }
 
 static void
-add_trees(compiler *c, uint64_t prefix, int from, bool inside, int storey,
+add_trees(program_compiler *c, uint64_t prefix, int from, bool inside, int storey,
 		  int32_t link)
 {
 	tree_context ctx = {storey, link};
@@ -168,7 +168,7 @@ add_trees(compiler *c, uint64_t prefix, int from, bool inside, int storey,
 static bool
 try_compile(renc_program *prog, const renc_query *query, int limit)
 {
-	compiler	c = {prog, query, limit, false};
+	program_compiler c = {prog, query, limit, false};
 
 	prog->ntrees = 0;
 	prog->nnodes = 0;

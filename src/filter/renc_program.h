@@ -26,7 +26,8 @@
 #include "renc_shape.h"
 
 #define RENC_NODE_RESULT	0x01	/* leaf: its mask goes to the result */
-#define RENC_NODE_LINK		0x02	/* trees of the second storey go on below it */
+#define RENC_NODE_LINK		0x02	/* trees of the second storey go on below
+									 * it */
 #define RENC_NODE_INSIDE	0x04	/* all keys of the node satisfy the query */
 
 typedef struct renc_node

@@ -187,7 +187,8 @@ static void
 profile_prefixes(key_profile *p, const renc_keys *r)
 {
 	double		n = (double) r->n;
-	size_t		first[RENC_KEY_BITS + 1] = {0};	/* of the keys that share a prefix */
+	size_t		first[RENC_KEY_BITS + 1] = {0}; /* of the keys that share a
+												 * prefix */
 	double		prefixes[RENC_KEY_BITS + 1] = {0};
 	double		pairs[RENC_KEY_BITS + 1] = {0};
 	int			deepest = most_shared(r);

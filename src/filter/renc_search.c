@@ -31,7 +31,7 @@ typedef struct search_state
 	int			left;			/* predictions allowed */
 	int			max_kw;
 	int			nstarts;
-	search_result		best[STARTS];	/* ascending in cost */
+	search_result best[STARTS]; /* ascending in cost */
 } search_state;
 
 static bool
@@ -222,7 +222,7 @@ step_pruning(search_state *h, search_result *s)
 static bool
 step_first_storey(search_state *h, search_result *s)
 {
-	search_result		one = *s;
+	search_result one = *s;
 
 	if (s->shape.nstoreys < 2)
 		return false;
@@ -415,16 +415,19 @@ renc_search_rule(const renc_model_input *in, double bits_per_key, renc_shape *sh
 
 void
 renc_search_model(renc_model *model, const renc_model_input *in, double bits_per_key,
-			 const renc_shape *from, bool grid, int predictions, search_result *result)
+				  const renc_shape *from, bool grid, int predictions, search_result *result)
 {
-	search_state		h;
+	search_state h;
 	search_result rule;
 
 	memset(&h, 0, sizeof(h));
 	memset(&rule, 0, sizeof(rule));
 	h.model = model;
 
-	/* There must be a shape in the end: one is looked at, however few are allowed. */
+	/*
+	 * There must be a shape in the end: one is looked at, however few are
+	 * allowed.
+	 */
 	h.left = predictions > 0 ? predictions : 1;
 	h.max_kw = in->max_kw > 0 ? in->max_kw : RENC_SEARCH_KW;
 	if (from == NULL || grid)

@@ -35,8 +35,8 @@
 typedef struct renc_choice
 {
 	renc_shape	shape;			/* the best */
-	renc_prediction best;		/* of it; for a shape kept without a look, that of
-								 * the group looked at last */
+	renc_prediction best;		/* of it; for a shape kept without a look,
+								 * that of the group looked at last */
 	renc_prediction now;		/* of the shape that the search started from */
 	bool		searched;		/* false: the previous group's shape was kept */
 	int			predictions;	/* shapes looked at */
@@ -47,14 +47,16 @@ typedef struct renc_search
 {
 	double		bits_per_key;
 	renc_shape	shape;			/* of the previous group */
-	double		reference;		/* its cost, as predicted when it was found; 0: unknown */
+	double		reference;		/* its cost, as predicted when it was found;
+								 * 0: unknown */
 	double		reference_fpr;	/* and its false positive rate; < 0: unknown */
-	bool		fresh;			/* no group but the one it was found for has been
-								 * looked at: there it is the least of many, by luck */
+	bool		fresh;			/* no group but the one it was found for has
+								 * been looked at: there it is the least of
+								 * many, by luck */
 	renc_prediction last;		/* its latest prediction */
 	bool		warm;			/* there is a previous group */
-	bool		due;			/* improving it did not help enough: a full search is
-								 * due when there is credit for one */
+	bool		due;			/* improving it did not help enough: a full
+								 * search is due when there is credit for one */
 	double		credit;			/* work allowed, in keys set in a filter */
 	int			searches;
 	int			groups;

@@ -72,7 +72,7 @@ typedef struct drawing
 	int			nfilled;
 	double		table_ranges;
 	uint64_t	state;			/* of the random numbers */
-} drawing;
+} box_drawing;
 
 /* A box about to be made: where, in cells, and how large. */
 typedef struct plan
@@ -80,21 +80,23 @@ typedef struct plan
 	int			range;			/* of the point that it is made for */
 	double		x;
 	double		y;
-	double		spacing;		/* area for each point of the range, about there */
+	double		spacing;		/* area for each point of the range, about
+								 * there */
 	double		least;			/* area */
 	double		most;
 	double		area;
 	double		aspect;
 	double		part[2];		/* of the sides, before the point */
 	double		angle;			/* beside the point: in this direction, */
-	double		distance;		/* and, in [0, 1), how far; < 0: around the point */
-} plan;
+	double		distance;		/* and, in [0, 1), how far; < 0: around the
+								 * point */
+} box_plan;
 
 /* Area for a key of a range, on the denser side of key i; in Z-order keys differ by areas. */
 static double
 spacing_at(const renc_keys *keys, size_t i)
 {
-	double		least = 0x1p63;
+	double		least = ldexp(1, 63);
 
 	if (i >= NEIGHBOURS)
 		least = (double) (keys->key[i] - keys->key[i - NEIGHBOURS]) / NEIGHBOURS;
@@ -163,7 +165,7 @@ has_point(const renc_box *box, const uint64_t *key, size_t first, size_t end)
 
 /* Share of some of the ranges, without one of them, that have a point in a box. */
 static double
-count_matching(const drawing *d, const renc_box *box, int but)
+count_matching(const box_drawing *d, const renc_box *box, int but)
 {
 	int			step = (d->nfilled + COUNTED_RANGES - 1) / COUNTED_RANGES;
 	int			counted = 0;
@@ -208,7 +210,7 @@ move(double from, double by)
 }
 
 static void
-set_box(const plan *p, renc_box *box)
+set_box(const box_plan *p, renc_box *box)
 {
 	double		x = p->x;
 	double		y = p->y;
@@ -228,7 +230,7 @@ set_box(const plan *p, renc_box *box)
 
 /* What none of the ranges counted has a point in: by what larger boxes have. */
 static double
-guess_matching(const drawing *d, const plan *p, const renc_box *box)
+guess_matching(const box_drawing *d, const box_plan *p, const renc_box *box)
 {
 	double		x = box->xlo / 2.0 + box->xhi / 2.0;
 	double		y = box->ylo / 2.0 + box->yhi / 2.0;
@@ -255,7 +257,7 @@ guess_matching(const drawing *d, const plan *p, const renc_box *box)
 
 /* What the sample of a range is to be. */
 static void
-draw_plan(drawing *d, int range, plan *p)
+draw_plan(box_drawing *d, int range, box_plan *p)
 {
 	const renc_keys *keys = &d->ranges[range];
 	size_t		k = (size_t) (renc_next_random(&d->state) % keys->n);
@@ -282,9 +284,9 @@ draw_plan(drawing *d, int range, plan *p)
 }
 
 static void
-draw_box(drawing *d, int range, renc_own_box *own, renc_sample *sample)
+draw_box(box_drawing *d, int range, renc_own_box *own, renc_sample *sample)
 {
-	plan		p;
+	box_plan	p;
 	double		share;
 
 	draw_plan(d, range, &p);
@@ -312,7 +314,7 @@ int
 renc_search_own_boxes(const renc_keys *ranges, int nranges, double table_ranges,
 					  uint64_t seed, renc_own_box *box, renc_sample *sample, int n)
 {
-	drawing		d;
+	box_drawing d;
 
 	d.ranges = ranges;
 	d.nfilled = 0;

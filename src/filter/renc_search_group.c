@@ -146,7 +146,10 @@ still_good(renc_search *search, renc_model *model, const renc_model_input *in,
 	bool		in_debt = samples < MIN_CHECKED;
 	double		drift = in->draw ? DRAWN_DRIFT : RENC_SEARCH_DRIFT;
 
-	/* Some are looked at in any case: that costs less than a hundredth of a group. */
+	/*
+	 * Some are looked at in any case: that costs less than a hundredth of a
+	 * group.
+	 */
 	choice->shape = search->shape;
 	samples = fmin(fmax(samples, MIN_CHECKED), limit);
 	if (in->draw)
@@ -204,7 +207,7 @@ adapt(renc_search *search, renc_model *model, const renc_model_input *in, search
 	double		limit = RENC_SEARCH_DRIFT * search->reference;
 
 	renc_search_model(model, in, search->bits_per_key, &search->shape, false,
-				 CLIMB_PREDICTIONS, found);
+					  CLIMB_PREDICTIONS, found);
 	search->credit -= renc_model_predictions(model) * predict_work(in) +
 		sample_work(in) * (double) in->nsamples;
 	search->due = search->due || found->p.cost > limit;
@@ -256,8 +259,8 @@ renc_search_group(renc_search *search, renc_model *model,
 	}
 
 	/*
-	 * The first search is what a build costs at least.  Later ones may go into
-	 * debt, but until that is paid back nothing is looked at.
+	 * The first search is what a build costs at least.  Later ones may go
+	 * into debt, but until that is paid back nothing is looked at.
 	 */
 	if (!search->warm || adapt(search, model, in, &found))
 	{

@@ -59,17 +59,18 @@ typedef struct gap
 	uint64_t	lo;				/* no key from here on, for */
 	uint64_t	length;			/* so many values */
 	double		spacing;		/* of the keys of the denser side */
-} gap;
+} key_gap;
 
 typedef struct gaps
 {
 	const renc_keys *range[GAP_RANGES];
 	int			nranges;
-	int			norders;		/* orders of magnitude that there are: log2 of the */
+	int			norders;		/* orders of magnitude that there are: log2 of
+								 * the */
 	uint8_t		order[RENC_KEY_BITS];	/* length, rounded down */
 	size_t		found[RENC_KEY_BITS];	/* gaps of each */
-	gap			kept[RENC_KEY_BITS][GAPS_KEPT];	/* some of them, at random */
-} gaps;
+	key_gap		kept[RENC_KEY_BITS][GAPS_KEPT]; /* some of them, at random */
+} key_gaps;
 
 /* Mean distance between a key and the next, around key i. */
 static double
@@ -79,7 +80,7 @@ spacing_at(const renc_keys *keys, size_t i)
 	size_t		last = i + NEIGHBOURS < keys->n ? i + NEIGHBOURS : keys->n - 1;
 
 	if (first == last)
-		return 0x1p63;
+		return ldexp(1, 63);
 	return (double) (keys->key[last] - keys->key[first]) / (double) (last - first);
 }
 
@@ -88,7 +89,7 @@ spacing_at(const renc_keys *keys, size_t i)
  * is taken for one, so that what is made for them stays as it is.
  */
 static bool
-is_gap(const renc_keys *keys, size_t i, gap *g)
+is_gap(const renc_keys *keys, size_t i, key_gap *g)
 {
 	const uint64_t *key = keys->key;
 	uint64_t	crowd = ~UINT64_C(0);
@@ -104,10 +105,10 @@ is_gap(const renc_keys *keys, size_t i, gap *g)
 }
 
 static void
-find_gaps(const renc_keys *ranges, const int *filled, int nfilled, uint64_t *state, gaps *found)
+find_gaps(const renc_keys *ranges, const int *filled, int nfilled, uint64_t *state, key_gaps *found)
 {
 	int			step = (nfilled + GAP_RANGES - 1) / GAP_RANGES;
-	gap			g;
+	key_gap		g;
 
 	found->nranges = 0;
 	found->norders = 0;
@@ -138,7 +139,7 @@ find_gaps(const renc_keys *ranges, const int *filled, int nfilled, uint64_t *sta
 
 /* Share of the ranges looked at that have a key in an interval. */
 static double
-share_matching(const gaps *g, uint64_t lo, uint64_t hi)
+share_matching(const key_gaps *g, uint64_t lo, uint64_t hi)
 {
 	int			matching = 0;
 
@@ -176,11 +177,11 @@ log_uniform(uint64_t *state, double least, uint64_t most)
  * gaps.  Of one that not every range has, there are fewer, in proportion: false, too.
  */
 static bool
-sample_gap(const gaps *found, double table_ranges, uint64_t *state, renc_sample *sample)
+sample_gap(const key_gaps *found, double table_ranges, uint64_t *state, renc_sample *sample)
 {
 	int			order;
 	size_t		kept;
-	const gap  *g;
+	const key_gap *g;
 	uint64_t	length;
 	uint64_t	distance;
 
@@ -208,7 +209,7 @@ renc_search_own_samples(const renc_keys *ranges, int nranges, double table_range
 	uint64_t	state = seed;
 	int			filled[RENC_GROUP_RANGES];
 	int			nfilled = 0;
-	gaps		found;
+	key_gaps	found;
 
 	for (int r = 0; r < nranges; r++)
 		if (ranges[r].n > 0)

@@ -5,6 +5,8 @@
 #ifndef RENC_SEARCH_WORK_H
 #define RENC_SEARCH_WORK_H
 
+#include <math.h>
+
 #include "renc_search.h"
 
 /* Predictions of a full search. */
@@ -32,7 +34,7 @@ renc_next_random(uint64_t *state)
 static inline double
 renc_next_unit(uint64_t *state)
 {
-	return (double) (renc_next_random(state) >> 11) * 0x1p-53;
+	return (double) (renc_next_random(state) >> 11) * ldexp(1, -53);
 }
 
 /* renc_search.c: the shape by rule for "in". */
@@ -43,7 +45,7 @@ extern void renc_search_rule(const renc_model_input *in, double bits_per_key, re
  * (or NULL) is a shape to start from; "grid": look at regular shapes, too.
  */
 extern void renc_search_model(renc_model *model, const renc_model_input *in,
-						 double bits_per_key, const renc_shape *from, bool grid,
-						 int predictions, search_result *result);
+							  double bits_per_key, const renc_shape *from, bool grid,
+							  int predictions, search_result *result);
 
 #endif							/* RENC_SEARCH_WORK_H */

@@ -247,7 +247,10 @@ encode(const renc_strings *d, const uint8_t *s, size_t length, bool open)
 		context = first_context(d, interval);
 	}
 
-	/* A prefix may be shorter than what all strings of the interval begin with. */
+	/*
+	 * A prefix may be shorter than what all strings of the interval begin
+	 * with.
+	 */
 	if (skip < length)
 		low = encode_tail(d, context, s + skip, length - skip, outside, &width);
 	if (open)
@@ -336,11 +339,11 @@ typedef struct layout
 	size_t		prefix;			/* bytes that all splitters begin with */
 	size_t		count;			/* splitters so far */
 	size_t		used;			/* their bytes behind the prefix */
-} layout;
+} string_layout;
 
 /* Places "wanted" splitters, less those that turn out the same. */
 static void
-place_splitters(layout *out, const renc_string *sample, size_t n, size_t wanted)
+place_splitters(string_layout *out, const renc_string *sample, size_t n, size_t wanted)
 {
 	renc_string previous = {NULL, 0};
 
@@ -378,7 +381,7 @@ lay_out(renc_strings *d, const renc_string *sample, size_t n, size_t wanted,
 {
 	renc_string first = splitter_at(sample, 0);
 	renc_string last = splitter_at(sample, n - 1);
-	layout		out = {0};
+	string_layout out = {0};
 
 	/* All strings between two that begin with the same bytes do so, too. */
 	out.prefix = common_length(first.data, first.length, last.data, last.length);
@@ -559,7 +562,10 @@ renc_strings_valid(const void *data, size_t size)
 	if (d->offset[0] != 0 || d->offset[d->n] != space)
 		return false;
 
-	/* Of an interval with one end, nothing is in common; the last has no splitter to hold it. */
+	/*
+	 * Of an interval with one end, nothing is in common; the last has no
+	 * splitter to hold it.
+	 */
 	if (shared_of(d)[0] != 0 || shared_of(d)[d->n] != 0)
 		return false;
 	for (uint32_t i = 0; i < d->n; i++)

@@ -36,7 +36,10 @@ fill_storey(uint8_t *band, size_t window_size, uint8_t bit,
 			const renc_storey *st, uint32_t nwindows, uint32_t rows,
 			uint64_t key, int shared)
 {
-	/* Not read again after each bit set, which might change them for all C knows. */
+	/*
+	 * Not read again after each bit set, which might change them for all C
+	 * knows.
+	 */
 	const uint32_t kw = st->kw;
 	const uint32_t kr = st->kr;
 	uint64_t	todo = st->levels;
@@ -131,7 +134,10 @@ renc_window_clear(uint8_t *window, int width, uint32_t rows, renc_mask slots)
 static void
 count_band(const uint8_t *band, uint32_t rows, uint32_t *counts)
 {
-	/* Byte k of sums[j] counts bit j of each eighth byte, which it can do for 255. */
+	/*
+	 * Byte k of sums[j] counts bit j of each eighth byte, which it can do for
+	 * 255.
+	 */
 	for (uint32_t r = 0; r < rows;)
 	{
 		uint64_t	sums[8] = {0};

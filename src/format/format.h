@@ -48,8 +48,8 @@ typedef struct RencoderFormat
 
 	/*
 	 * Payloads of the pages of a new slab for the keys of 8 * width ranges,
-	 * one after the other, palloc'd (possibly huge).  Ranges to leave out have
-	 * no keys.
+	 * one after the other, palloc'd (possibly huge).  Ranges to leave out
+	 * have no keys.
 	 */
 	char	   *(*build) (const RencoderConfig *config, int width,
 						  const renc_keys *ranges, uint32 *npages);
@@ -73,8 +73,8 @@ typedef struct RencoderFormat
 	void		(*clear) (const RencoderSlab *slab, renc_mask slots);
 
 	/*
-	 * Adds the set bits (or entries) of each of these slots to counts[8 * width];
-	 * those of other slots may be added or not.
+	 * Adds the set bits (or entries) of each of these slots to counts[8 *
+	 * width]; those of other slots may be added or not.
 	 */
 	void		(*count) (const RencoderSlab *slab, renc_mask slots, uint32 *counts);
 

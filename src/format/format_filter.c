@@ -262,8 +262,8 @@ static char *
 build_bands(const RencoderConfig *config, const renc_keys *ranges, int nbands)
 {
 	char	   *image = MemoryContextAllocExtended(CurrentMemoryContext,
-												  config->nwindows * WINDOW_SIZE(nbands),
-												  MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+												   config->nwindows * WINDOW_SIZE(nbands),
+												   MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
 
 	fill_bands(image, config, nbands, ranges);
 	return image;

@@ -107,7 +107,10 @@ numeric_magnitude(const char *digits, int ndigits, int weight)
 	if (exponent > EXPONENT_MAX)
 		return ((uint64) EXPONENT_MAX << MANTISSA_BITS) | (MANTISSA_END - 1);
 
-	/* Four digits in base 10000 are 16 decimal ones, some of them leading zeros. */
+	/*
+	 * Four digits in base 10000 are 16 decimal ones, some of them leading
+	 * zeros.
+	 */
 	for (int i = 0; i < MANTISSA_DIGITS / WIRE_BASE_DIGITS; i++)
 		mantissa = mantissa * WIRE_BASE + (i < ndigits ? wire_get(digits, 2 * i) : 0);
 

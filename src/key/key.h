@@ -42,7 +42,8 @@
 #define RENCODER_STRATEGY_SUB_EQUAL		7	/* inet <<= inet */
 #define RENCODER_STRATEGY_SUPER			8	/* inet >> inet */
 #define RENCODER_STRATEGY_SUPER_EQUAL	9	/* inet >>= inet */
-#define RENCODER_STRATEGY_OVERLAP		10	/* inet && inet, geometry && geometry */
+#define RENCODER_STRATEGY_OVERLAP		10	/* inet && inet, geometry &&
+											 * geometry */
 #define RENCODER_STRATEGY_LIKE			11	/* text ~~ text */
 #define RENCODER_STRATEGY_PREFIX		12	/* text ^@ text */
 #define RENCODER_STRATEGY_PATTERN_LT	13	/* text ~<~ text */

@@ -47,7 +47,7 @@ static void
 set_next(const Interleaving *il, RencoderExtent extent)
 {
 	Buffer		firstbuf = rencoder_group_read_header(il->index, il->header, il->group, 0,
-												BUFFER_LOCK_EXCLUSIVE);
+													  BUFFER_LOCK_EXCLUSIVE);
 	Buffer		buf = il->col == 0 ? firstbuf : lock_column(il, BUFFER_LOCK_EXCLUSIVE);
 	RencoderWal *wal = rencoder_wal_begin(il->index, true);
 
@@ -122,7 +122,7 @@ lock_for_switch(const Interleaving *il, SwitchLocks *locks)
 										  BUFFER_LOCK_EXCLUSIVE,
 										  RENCODER_PAGE_DIRECTORY);
 	locks->first = rencoder_group_read_header(il->index, il->header, il->group, 0,
-										BUFFER_LOCK_EXCLUSIVE);
+											  BUFFER_LOCK_EXCLUSIVE);
 	locks->column = il->col == 0 ? locks->first :
 		lock_column(il, BUFFER_LOCK_EXCLUSIVE);
 }
@@ -212,7 +212,7 @@ rewrite_dict(const Interleaving *il, const RencoderHeaderData *copy,
 
 	new->config.coder = copy->config.coder; /* the keys are the same */
 	designer = rencoder_designer_create(il->index, il->meta,
-									  (il->group + 1.0) * RENC_GROUP_RANGES);
+										(il->group + 1.0) * RENC_GROUP_RANGES);
 	designer->first_column = il->col;
 	rencoder_design_column(designer, c, 0, RENC_MATRIX_WIDTH, 0, fits_memory, &new->config, &prediction);
 	new->predicted_fpr = prediction.fpr;
@@ -254,9 +254,9 @@ interleave_dict(const Interleaving *il, const RencoderHeaderData *copy)
 	new.matrix = slab.extent = rencoder_space_alloc(il->index, npages);
 
 	/*
-	 * Nobody refers to the new pages until the switch: if this was cancelled, they
-	 * would be lost until REINDEX.  What took time is done; from here on pages are
-	 * only copied.
+	 * Nobody refers to the new pages until the switch: if this was cancelled,
+	 * they would be lost until REINDEX.  What took time is done; from here on
+	 * pages are only copied.
 	 */
 	HOLD_INTERRUPTS();
 	for (uint32 i = 0; i < npages; i++)

@@ -57,7 +57,7 @@ rencoder_rebuild_collect(RencoderRebuild *r)
 	rencoder_collect_reset(r->collector);
 	if (start < end)
 		rencoder_heap_read(r->heap, r->index, r->indexInfo, true, (BlockNumber) start,
-						  (BlockNumber) (end - start), collect_callback, r);
+						   (BlockNumber) (end - start), collect_callback, r);
 	rencoder_collect_close(r->collector, RENC_GROUP_RANGES);
 	return rencoder_horizon(r->heap, oldest, r->indexInfo->ii_BrokenHotChain);
 }
@@ -187,7 +187,7 @@ rencoder_rebuild_forget(RencoderRebuild *r)
 	for (int col = 0; col < r->meta.natts; col++)
 	{
 		Buffer		buf = rencoder_group_read_header(r->index, r->header, r->group, col,
-											   BUFFER_LOCK_SHARE);
+													 BUFFER_LOCK_SHARE);
 		bool		rebuilt = rencoder_is_rebuilt(RencoderPageGetHeader(BufferGetPage(buf)));
 
 		UnlockReleaseBuffer(buf);
@@ -306,7 +306,10 @@ rencoder_rebuild_group(RencoderRebuild *r)
 	}
 	horizon = rencoder_rebuild_collect(r);
 
-	/* Before anything is switched: the summaries to come know of no more than that. */
+	/*
+	 * Before anything is switched: the summaries to come know of no more than
+	 * that.
+	 */
 	rencoder_group_raise_horizon(r->index, &r->meta, r->group, horizon);
 	for (int col = r->meta.natts - 1; col >= 0; col--)
 	{
@@ -324,7 +327,7 @@ unsummarize_group(RencoderRebuild *r)
 	Buffer		dirbuf = rencoder_page_read(r->index, r->directory, BUFFER_LOCK_EXCLUSIVE,
 											RENCODER_PAGE_DIRECTORY);
 	Buffer		buf = rencoder_group_read_header(r->index, r->header, r->group, 0,
-										   BUFFER_LOCK_EXCLUSIVE);
+												 BUFFER_LOCK_EXCLUSIVE);
 	RencoderWal *wal = rencoder_wal_begin(r->index, true);
 	RencoderMetaPageData *metadata = RencoderPageGetMeta(rencoder_wal_register(wal, metabuf));
 	RencoderEntry entry = rencoder_directory_entry(RencoderPageGetPayload(rencoder_wal_register(wal, dirbuf)),

@@ -35,10 +35,12 @@ typedef struct Retuning
 {
 	RencoderRebuild rebuild;
 	RencoderDesigner *designer;
-	double		margin;			/* of the present cost over the best, to rebuild */
+	double		margin;			/* of the present cost over the best, to
+								 * rebuild */
 	RencoderHeaderData *column; /* copies of the header pages */
 	uint32		ngroups;		/* of the table */
-	bool		full;			/* the group is a matrix of 128 summarized ranges */
+	bool		full;			/* the group is a matrix of 128 summarized
+								 * ranges */
 	MemoryContext context;		/* reset with each group */
 } Retuning;
 
@@ -76,7 +78,7 @@ read_group(Retuning *t, uint32 group)
 	for (int col = 0; col < r->meta.natts; col++)
 	{
 		Buffer		buf = rencoder_group_read_header(r->index, r->header, group, col,
-											   BUFFER_LOCK_SHARE);
+													 BUFFER_LOCK_SHARE);
 
 		memcpy(&t->column[col], RencoderPageGetHeader(BufferGetPage(buf)),
 			   sizeof(RencoderHeaderData));
@@ -185,12 +187,15 @@ is_wanted(Retuning *t, int col, RencoderPrediction *now, RencoderPrediction *bes
 		return false;			/* unknown to this version: hands off */
 	if (recoded)
 	{
-		/* What serves keys of the old coder says nothing of those of the new one. */
+		/*
+		 * What serves keys of the old coder says nothing of those of the new
+		 * one.
+		 */
 		memset(&present, 0, sizeof(present));
 		present.coder = r->coders.generation[col];
 	}
 	rencoder_design_again(t->designer, r->collector, col, least_capacity(t, col),
-						&present, config, now, best);
+						  &present, config, now, best);
 
 	/* Keys may be there no more: VACUUM fetches no dead value from TOAST. */
 	unfit = count_unfit(t, col, config, &keyless);
@@ -334,7 +339,10 @@ typedef struct Limits
 	uint32		reads;			/* groups whose rows may be read */
 	uint32		counts;			/* groups whose bits may be counted */
 
-	/* Stamps of groups that gained nothing: what they had been looked at with. */
+	/*
+	 * Stamps of groups that gained nothing: what they had been looked at
+	 * with.
+	 */
 	uint64		unprofitable_stamp[MOST_UNPROFITABLE];
 	int			n_unprofitable;
 } Limits;
@@ -372,7 +380,10 @@ vacuum_group(Retuning *t, uint32 group, Limits *limits)
 	bool		done;
 	uint64		stamp;
 
-	/* This also takes away what an interrupted rebuilding left, whatever the limits. */
+	/*
+	 * This also takes away what an interrupted rebuilding left, whatever the
+	 * limits.
+	 */
 	if (!read_group(t, group) || limits->reads == 0)
 		return false;
 	if (t->full && limits->counts > 0)

@@ -21,7 +21,7 @@ void
 rencoder_summarize_group_header(const RencoderSummarizing *s, int col, RencoderHeader copy)
 {
 	Buffer		buf = rencoder_group_read_header(s->index, s->header, s->group, col,
-										   BUFFER_LOCK_SHARE);
+												 BUFFER_LOCK_SHARE);
 
 	memcpy(copy, RencoderPageGetHeader(BufferGetPage(buf)), sizeof(*copy));
 	UnlockReleaseBuffer(buf);
@@ -29,7 +29,7 @@ rencoder_summarize_group_header(const RencoderSummarizing *s, int col, RencoderH
 
 bool
 rencoder_summarize_group_slab(const RencoderSummarizing *s, RencoderHeader header,
-						  RencoderSlab *slab)
+							  RencoderSlab *slab)
 {
 	slab->index = s->index;
 	slab->config = &header->config;
@@ -72,7 +72,7 @@ forget_ranges(const RencoderSummarizing *s, int col, renc_mask fresh)
 	rencoder_summarize_group_header(s, col, &copy);
 	if (rencoder_summarize_group_slab(s, &copy, &slab))
 		rencoder_format_require(s->index, &copy.config)->clear(&slab,
-															  rencoder_summarize_group_slots(s, slab.width, fresh));
+															   rencoder_summarize_group_slots(s, slab.width, fresh));
 
 	buf = rencoder_group_read_header(s->index, s->header, s->group, col, BUFFER_LOCK_EXCLUSIVE);
 	wal = rencoder_wal_begin(s->index, true);
@@ -217,7 +217,7 @@ could_have_coder(const RencoderSummarizing *s, int col)
  */
 bool
 rencoder_summarize_group_scan(RencoderSummarizing *s, uint64 first, int nslots,
-						  renc_mask todo, Size max_size)
+							  renc_mask todo, Size max_size)
 {
 	rencoder_summarize_group_coders(s);
 	if (!rencoder_range_scan(&s->scan, first, nslots, todo, max_size, &s->horizon))
@@ -355,7 +355,7 @@ rencoder_summarize_group_plan(RencoderSummarizing *s, int col, int width, Rencod
 		designer = s->designer;
 	}
 	rencoder_design_column(designer, s->scan.collector, col, width,
-						 min_capacity(s, col), true, &copy->config, &prediction);
+						   min_capacity(s, col), true, &copy->config, &prediction);
 	copy->predicted_fpr = prediction.fpr;
 	copy->best_fpr = prediction.best_fpr;
 	copy->sample_stamp = rencoder_designer_stamp(designer, col, copy->config.coder);
@@ -391,13 +391,13 @@ publish_range(const RencoderSummarizing *s, int col, RencoderHeader header, Renc
 
 renc_mask
 rencoder_summarize_group_publish(RencoderSummarizing *s, int col, const RencoderHeaderData *copy,
-							 renc_mask always)
+								 renc_mask always)
 {
 	Buffer		dirbuf = rencoder_page_read(s->index, s->directory,
 											BUFFER_LOCK_EXCLUSIVE,
 											RENCODER_PAGE_DIRECTORY);
 	Buffer		firstbuf = rencoder_group_read_header(s->index, s->header, s->group, 0,
-												BUFFER_LOCK_EXCLUSIVE);
+													  BUFFER_LOCK_EXCLUSIVE);
 	Buffer		colbuf = col == 0 ? firstbuf :
 		rencoder_group_read_header(s->index, s->header, s->group, col, BUFFER_LOCK_EXCLUSIVE);
 	RencoderWal *wal = rencoder_wal_begin(s->index, true);
@@ -445,4 +445,3 @@ rencoder_summarize_group_publish(RencoderSummarizing *s, int col, const Rencoder
 	UnlockReleaseBuffer(dirbuf);
 	return done;
 }
-

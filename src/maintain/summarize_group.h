@@ -20,13 +20,16 @@ typedef struct RencoderSummarizing
 	BlockNumber header;			/* first header page of the group */
 	BlockNumber directory;		/* directory page of the group */
 	renc_mask	todo;			/* ranges of the group to summarize */
-	bool		no_dead_toast;	/* an inserting session is at work; see RencoderCollector */
+	bool		no_dead_toast;	/* an inserting session is at work; see
+								 * RencoderCollector */
 	bool		too_large;		/* keys of a whole group are too many */
-	bool		trained;		/* coders have been asked for, as far as there can be any */
-	bool		start_over;		/* the group has a column without a coder that could have one */
+	bool		trained;		/* coders have been asked for, as far as there
+								 * can be any */
+	bool		start_over;		/* the group has a column without a coder that
+								 * could have one */
 	uint64		horizon;
 	MemoryContext context;		/* of what outlives a group: */
-	RencoderDesigner *designer;	/* of whole groups, NULL until needed */
+	RencoderDesigner *designer; /* of whole groups, NULL until needed */
 } RencoderSummarizing;
 
 /* Slot of the group that the collector's first one is. */
@@ -38,18 +41,18 @@ rencoder_summarize_group_first(const RencoderSummarizing *s)
 
 /* A copy of a column's header.  Locks: the header share, released. */
 extern void rencoder_summarize_group_header(const RencoderSummarizing *s, int col,
-										RencoderHeader copy);
+											RencoderHeader copy);
 
 /*
  * The storage of the slice's ranges in a column, according to its header, which
  * must live as long as the slab; false if there is none.
  */
 extern bool rencoder_summarize_group_slab(const RencoderSummarizing *s, RencoderHeader header,
-									  RencoderSlab *slab);
+										  RencoderSlab *slab);
 
 /* A mask of the group's ranges as slots of a slab of the given width. */
 extern renc_mask rencoder_summarize_group_slots(const RencoderSummarizing *s, int width,
-											renc_mask mask);
+												renc_mask mask);
 
 /*
  * Takes away what a former life left of the ranges to do, except of those that
@@ -76,7 +79,7 @@ extern void rencoder_summarize_group_renew_coders(RencoderSummarizing *s);
  * max_size.  WAL: of the coders.
  */
 extern bool rencoder_summarize_group_scan(RencoderSummarizing *s, uint64 first, int nslots,
-									  renc_mask todo, Size max_size);
+										  renc_mask todo, Size max_size);
 
 /*
  * After s->start_over was set: takes the summaries of the group away, and the
@@ -90,7 +93,7 @@ extern void rencoder_summarize_group_start_over(RencoderSummarizing *s);
  * "width" is that of the slab about to be made.
  */
 extern void rencoder_summarize_group_plan(RencoderSummarizing *s, int col, int width,
-									  RencoderHeader copy);
+										  RencoderHeader copy);
 
 /*
  * Links a column's storage, as "copy" says, and publishes its ranges; for the
@@ -99,8 +102,8 @@ extern void rencoder_summarize_group_plan(RencoderSummarizing *s, int col, int w
  * header page, the column's.  WAL: directory and header, one record.
  */
 extern renc_mask rencoder_summarize_group_publish(RencoderSummarizing *s, int col,
-											  const RencoderHeaderData *copy,
-											  renc_mask always);
+												  const RencoderHeaderData *copy,
+												  renc_mask always);
 
 /*
  * Is the group that a new column belongs to likely to become full before many

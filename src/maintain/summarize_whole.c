@@ -116,7 +116,7 @@ rencoder_summarize_whole(RencoderSummarizing *s)
 	s->todo = renc_mask_all();
 	rencoder_summarize_group_begin(s);
 	if (!rencoder_summarize_group_scan(s, (uint64) s->group * RENC_GROUP_RANGES,
-								   RENC_GROUP_RANGES, s->todo, memory))
+									   RENC_GROUP_RANGES, s->todo, memory))
 	{
 		s->too_large = true;
 		s->whole = false;
@@ -129,7 +129,10 @@ rencoder_summarize_whole(RencoderSummarizing *s)
 	for (int col = 0; col < s->meta.natts; col++)
 		build_column(s, col, cancelled, &columns[col]);
 
-	/* The absence of the first column's storage tells inserters that there is none. */
+	/*
+	 * The absence of the first column's storage tells inserters that there is
+	 * none.
+	 */
 	for (int col = s->meta.natts - 1; col >= 0; col--)
 		done = publish_column(s, col, &columns[col]);
 	s->whole = false;

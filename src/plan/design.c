@@ -6,7 +6,6 @@
 
 #include <math.h>
 
-#include "common/hashfn.h"
 #include "utils/memutils.h"
 
 #include "key/key.h"
@@ -83,84 +82,14 @@ is_boxed(const RencoderDesigner *designer, int col)
 	return designer->boxed[designer->first_column + col];
 }
 
-/* What a sample asks for, as the model wants it. */
-static void
-take_sample(const RencoderSample *from, renc_sample *to)
-{
-	to->lo = from->lo;
-	to->hi = from->hi;
-	to->weight = 1;
-	to->anchor = -1;
-	to->query = NULL;
-	if (from->kind == RENCODER_SAMPLE_BOX)
-	{
-		renc_box   *box = palloc0(sizeof(renc_box));
-		renc_box_set *set = palloc(sizeof(renc_box_set));
-		renc_query *query = palloc(sizeof(renc_query));
-		uint32		x;
-		uint32		y;
-
-		/* Two opposite corners; which, may be as whoever added it liked. */
-		renc_zorder_split(from->lo, &box->xlo, &box->ylo);
-		renc_zorder_split(from->hi, &x, &y);
-		box->xhi = Max(box->xlo, x);
-		box->xlo = Min(box->xlo, x);
-		box->yhi = Max(box->ylo, y);
-		box->ylo = Min(box->ylo, y);
-		set->box = box;
-		set->n = renc_box_set_prepare(box, 1);
-		*query = renc_query_boxes(set);
-		to->lo = query->hull_lo;
-		to->hi = query->hull_hi;
-		to->query = query;
-	}
-}
-
-/* Reads the samples of a column, unless they are here already. */
+/* The known queries of a column, read if they are not here already. */
 static RencoderKnownQueries *
 load_queries(RencoderDesigner *designer, int col, uint32 generation)
 {
-	RencoderKnownQueries *q = &designer->queries[col];
-	RencoderSampleKind kind = is_boxed(designer, col) ? RENCODER_SAMPLE_BOX : RENCODER_SAMPLE_INTERVAL;
-	MemoryContext old;
-	RencoderSample *samples;
-	int			n;
-
-	if (q->loaded && q->generation == generation)
-		return q;
-	old = MemoryContextSwitchTo(designer->context);
-	samples = rencoder_samples_read(designer->index, designer->first_column + col,
-									generation, &n);
-	q->loaded = true;
-	q->weighed = false;
-	q->generation = generation;
-	q->sample = palloc0(Max(n, 1) * sizeof(renc_sample));
-	q->n = q->nreal = 0;
-	q->stamp = 0;
-
-	/* Real ones first. */
-	for (int pass = 0; pass < 2; pass++)
-	{
-		for (int i = 0; i < n; i++)
-		{
-			if (samples[i].kind != kind ||
-				(samples[i].source == RENCODER_SAMPLE_DEFAULT) != (pass == 1))
-				continue;
-			take_sample(&samples[i], &q->sample[q->n++]);
-
-			/* Samples have no order: a sum does not depend on it. */
-			if (pass == 0)
-				q->stamp += hash_bytes_extended((const unsigned char *) &samples[i],
-												sizeof(samples[i]), 0);
-		}
-		if (pass == 0)
-			q->nreal = q->n;
-	}
-	if (q->nreal > 0 && q->stamp == 0)
-		q->stamp = 1;
-	pfree(samples);
-	MemoryContextSwitchTo(old);
-	return q;
+	rencoder_known_queries_load(&designer->queries[col], designer->index,
+								designer->first_column + col, is_boxed(designer, col),
+								generation, designer->context);
+	return &designer->queries[col];
 }
 
 uint64
@@ -411,7 +340,7 @@ draw_samples(void *arg, size_t own)
 /* The shape by rule. */
 static void
 design_by_rule(const RencoderDesigner *designer, int col, const ColumnKeys *k,
-			 renc_shape *shape)
+			   renc_shape *shape)
 {
 	if (is_boxed(designer, col))
 		renc_rule_shape_areal(k->ranges, k->n, designer->bits_per_key, shape);
@@ -431,7 +360,7 @@ are_few(const RencoderDesigner *designer, int col, const ColumnKeys *k)
 /* Prepares the model for a group; false if the rule is to choose. */
 static bool
 prepare_model(RencoderDesigner *designer, int col, const ColumnKeys *k,
-			  const RencoderConfig *config, SampleDrawing *drawing, renc_model_input *in)
+			  const RencoderConfig *config, SampleDrawing *draw, renc_model_input *in)
 {
 	RencoderKnownQueries *q;
 
@@ -457,11 +386,11 @@ prepare_model(RencoderDesigner *designer, int col, const ColumnKeys *k,
 	in->asked = share_of_real(designer, col, q) >= 1;
 	if (in->areal && !in->asked)
 	{
-		drawing->designer = designer;
-		drawing->col = col;
-		drawing->k = k;
+		draw->designer = designer;
+		draw->col = col;
+		draw->k = k;
 		in->draw = draw_samples;
-		in->draw_arg = drawing;
+		in->draw_arg = draw;
 	}
 	else
 		in->nsamples = choose_samples(designer, col, q, k, RENC_SEARCH_SAMPLES);
@@ -506,21 +435,21 @@ search_group(RencoderDesigner *designer, int col, const renc_model_input *in,
 
 	if (designer->share != NULL)
 		claimed = rencoder_design_share_begin(designer->share, col, search,
-										   &designer->share_version[col]);
+											  &designer->share_version[col]);
 
 	renc_search_group(search, designer->model, in, choice);
 	if (designer->share != NULL)
 		rencoder_design_share_end(designer->share, col, search, claimed, choice->searched,
-							   &designer->share_version[col]);
+								  &designer->share_version[col]);
 }
 
 void
 rencoder_design_column(RencoderDesigner *designer, const RencoderCollector *c, int col,
-					 int width, double min_capacity, bool allow_dict,
-					 RencoderConfig *config, RencoderPrediction *prediction)
+					   int width, double min_capacity, bool allow_dict,
+					   RencoderConfig *config, RencoderPrediction *prediction)
 {
 	ColumnKeys	k;
-	SampleDrawing drawing;
+	SampleDrawing draw;
 	renc_shape	shape;
 	renc_model_input in;
 	renc_choice choice;
@@ -528,8 +457,8 @@ rencoder_design_column(RencoderDesigner *designer, const RencoderCollector *c, i
 	gather_keys(c, col, &k);
 
 	/*
-	 * Without keys (all null, or deleted) there is nothing to learn from;
-	 * a dictionary takes whatever comes.
+	 * Without keys (all null, or deleted) there is nothing to learn from; a
+	 * dictionary takes whatever comes.
 	 */
 	if (allow_dict &&
 		(k.total == 0 || dict_is_smaller(c, col, width, designer->bits_per_key)))
@@ -539,7 +468,7 @@ rencoder_design_column(RencoderDesigner *designer, const RencoderCollector *c, i
 	}
 	plan_size(designer, &k, min_capacity, config);
 	prediction->fpr = prediction->best_fpr = prediction->cost = -1;
-	if (prepare_model(designer, col, &k, config, &drawing, &in))
+	if (prepare_model(designer, col, &k, config, &draw, &in))
 	{
 		search_group(designer, col, &in, &choice);
 		shape = choice.shape;
@@ -556,12 +485,12 @@ rencoder_design_column(RencoderDesigner *designer, const RencoderCollector *c, i
 
 void
 rencoder_design_again(RencoderDesigner *designer, const RencoderCollector *c, int col,
-					double min_capacity, const RencoderConfig *present,
-					RencoderConfig *config,
-					RencoderPrediction *now, RencoderPrediction *best)
+					  double min_capacity, const RencoderConfig *present,
+					  RencoderConfig *config,
+					  RencoderPrediction *now, RencoderPrediction *best)
 {
 	ColumnKeys	k;
-	SampleDrawing drawing;
+	SampleDrawing draw;
 	renc_shape	shape;
 	renc_model_input in;
 	renc_choice choice;
@@ -578,12 +507,15 @@ rencoder_design_again(RencoderDesigner *designer, const RencoderCollector *c, in
 	}
 	plan_size(designer, &k, min_capacity, config);
 	design_by_rule(designer, col, &k, &shape);
-	if (prepare_model(designer, col, &k, config, &drawing, &in))
+	if (prepare_model(designer, col, &k, config, &draw, &in))
 	{
 		bool		filter = present->format == RENCODER_FORMAT_FILTER &&
 			renc_shape_unpack(present->shape, &shape, NULL);
 
-		/* The present filters may be smaller or larger than new ones would be. */
+		/*
+		 * The present filters may be smaller or larger than new ones would
+		 * be.
+		 */
 		if (filter && present->nwindows != config->nwindows)
 			in.nwindows = present->nwindows;
 		renc_search_compare(designer->model, &in, designer->bits_per_key, &shape, &choice);

@@ -11,22 +11,11 @@
 
 #include "format/format.h"
 #include "plan/design_share.h"
+#include "plan/known_queries.h"
 
 #include "filter/renc_search.h"
 
-/* What is known of the queries of a column, in keys of one coder. */
-typedef struct RencoderKnownQueries
-{
-	bool		loaded;
-	bool		weighed;		/* the others by what they match */
-	uint32		generation;
-	renc_sample *sample;		/* real ones first */
-	int			n;
-	int			nreal;			/* others were made of the table's own values */
-	uint64		stamp;			/* of the real ones; 0: none */
-} RencoderKnownQueries;
-
-/* State of planning group after group: each search begins where the last ended. */
+/* State of designing group after group: each search begins where the last ended. */
 typedef struct RencoderDesigner
 {
 	uint32		bits_per_key;
@@ -35,10 +24,11 @@ typedef struct RencoderDesigner
 	double		table_ranges;	/* block ranges of the table */
 	Relation	index;
 	int			first_column;	/* which the collector's first one is */
-	bool		boxed[INDEX_MAX_KEYS];	/* by column of the index: keys in Z-order */
+	bool		boxed[INDEX_MAX_KEYS];	/* by column of the index: keys in
+										 * Z-order */
 	RencoderKnownQueries queries[INDEX_MAX_KEYS];
 	renc_search search[INDEX_MAX_KEYS];
-	RencoderDesignShare *share;	/* of a parallel build's processes, or NULL */
+	RencoderDesignShare *share; /* of a parallel build's processes, or NULL */
 	uint32		share_version[INDEX_MAX_KEYS];	/* of it that is known here */
 	renc_model *model;			/* work space, NULL until needed */
 	renc_sample *sample;		/* room for samples, NULL until needed */
@@ -48,8 +38,10 @@ typedef struct RencoderDesigner
 /* What is expected of a configuration. */
 typedef struct RencoderPrediction
 {
-	double		fpr;			/* share of ranges without match that pass; -1: unknown */
-	double		best_fpr;		/* that of the shape when it was found, if that was less */
+	double		fpr;			/* share of ranges without match that pass;
+								 * -1: unknown */
+	double		best_fpr;		/* that of the shape when it was found, if
+								 * that was less */
 	double		cost;			/* of a query in the group, in heap pages */
 } RencoderPrediction;
 
@@ -58,8 +50,8 @@ typedef struct RencoderPrediction
  * they are needed first.
  */
 extern RencoderDesigner *rencoder_designer_create(Relation index,
-												const RencoderMeta *meta,
-												double table_ranges);
+												  const RencoderMeta *meta,
+												  double table_ranges);
 
 /*
  * Chooses for a column from the collected keys of some of its ranges (all
@@ -69,9 +61,9 @@ extern RencoderDesigner *rencoder_designer_create(Relation index,
  * are made, and is kept.
  */
 extern void rencoder_design_column(RencoderDesigner *designer, const RencoderCollector *c,
-								 int col, int width, double min_capacity,
-								 bool allow_dict, RencoderConfig *config,
-								 RencoderPrediction *prediction);
+								   int col, int width, double min_capacity,
+								   bool allow_dict, RencoderConfig *config,
+								   RencoderPrediction *prediction);
 
 /*
  * A number that tells the real queries known of a column from others; 0: there
@@ -85,9 +77,9 @@ extern uint64 rencoder_designer_stamp(RencoderDesigner *designer, int col, uint3
  * searches as long as it takes.
  */
 extern void rencoder_design_again(RencoderDesigner *designer, const RencoderCollector *c,
-								int col, double min_capacity,
-								const RencoderConfig *present,
-								RencoderConfig *config, RencoderPrediction *now,
-								RencoderPrediction *best);
+								  int col, double min_capacity,
+								  const RencoderConfig *present,
+								  RencoderConfig *config, RencoderPrediction *now,
+								  RencoderPrediction *best);
 
 #endif							/* RENCODER_DESIGN_H */

@@ -18,7 +18,7 @@ rencoder_design_share_init(RencoderDesignShare *share)
 
 bool
 rencoder_design_share_begin(RencoderDesignShare *share, int col, renc_search *search,
-						 uint32 *version)
+							uint32 *version)
 {
 	RencoderSharedSearch *shared = &share->column[col];
 	bool		claimed;
@@ -52,7 +52,7 @@ rencoder_design_share_begin(RencoderDesignShare *share, int col, renc_search *se
 
 void
 rencoder_design_share_end(RencoderDesignShare *share, int col, const renc_search *search,
-					   bool claimed, bool searched, uint32 *version)
+						  bool claimed, bool searched, uint32 *version)
 {
 	RencoderSharedSearch *shared = &share->column[col];
 

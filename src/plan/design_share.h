@@ -20,7 +20,8 @@
 typedef struct RencoderSharedSearch
 {
 	bool		claimed;		/* a process searches from nothing */
-	uint32		version;		/* searches that ended with a shape; 0: none yet */
+	uint32		version;		/* searches that ended with a shape; 0: none
+								 * yet */
 	renc_search search;			/* the last of them */
 } RencoderSharedSearch;
 
@@ -46,14 +47,14 @@ extern void rencoder_design_share_init(RencoderDesignShare *share);
  * with it.
  */
 extern bool rencoder_design_share_begin(RencoderDesignShare *share, int col,
-									 renc_search *search, uint32 *version);
+										renc_search *search, uint32 *version);
 
 /*
  * After it: publishes the shape if "searched".  "claimed" is what _begin() has
  * returned; without a shape the next process will search from nothing.
  */
 extern void rencoder_design_share_end(RencoderDesignShare *share, int col,
-								   const renc_search *search, bool claimed,
-								   bool searched, uint32 *version);
+									  const renc_search *search, bool claimed,
+									  bool searched, uint32 *version);
 
 #endif							/* RENCODER_DESIGN_SHARE_H */

@@ -127,7 +127,7 @@ rencoder_sample_record_build(Relation heap, Relation index)
 		rencoder_samples_make(index, false);
 	if (named)
 		samples = rencoder_sample_table_read(index, schema, table,
-											rencoder_sample_keep_rebuilds(heap, index), &n);
+											 rencoder_sample_keep_rebuilds(heap, index), &n);
 
 	/* What was read is newer than what was there. */
 	rencoder_sample_keep(heap, index, samples == NULL);

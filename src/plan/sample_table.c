@@ -167,6 +167,7 @@ read_rows(SampleTable *t)
 
 	SPI_connect();
 	plan = SPI_prepare(query, 0, NULL);
+
 	if (plan == NULL)
 		elog(ERROR, "SPI_prepare failed: %s", SPI_result_code_string(SPI_result));
 	portal = SPI_cursor_open(NULL, plan, NULL, NULL, true);
@@ -263,7 +264,7 @@ try_read_table(SampleTable *t)
 
 RencoderSample *
 rencoder_sample_table_read(Relation index, const char *schema, const char *table,
-						  bool rebuild, int *n)
+						   bool rebuild, int *n)
 {
 	SampleTable t = {0};
 	int			nestlevel = NewGUCNestLevel();

@@ -21,6 +21,6 @@
  * rencoder_sample_record_build() says.
  */
 extern RencoderSample *rencoder_sample_table_read(Relation index, const char *schema,
-												 const char *table, bool rebuild, int *n);
+												  const char *table, bool rebuild, int *n);
 
 #endif							/* RENCODER_SAMPLE_TABLE_H */

@@ -42,8 +42,10 @@ typedef struct RangeScan
 	RencoderQuery *query;
 	uint64		nranges;		/* of the table */
 	Snapshot	snapshot;		/* or NULL */
-	uint64		xmin;			/* of the snapshot; horizons above are not trusted */
-	ColumnProbe *probes[INDEX_MAX_KEYS];	/* one for each generation of coder met */
+	uint64		xmin;			/* of the snapshot; horizons above are not
+								 * trusted */
+	ColumnProbe *probes[INDEX_MAX_KEYS];	/* one for each generation of
+											 * coder met */
 	BlockNumber uncoded;		/* a group whose coder was not found, if any */
 	bool		asks_nulls;		/* IS NULL or IS NOT NULL somewhere */
 	int64		npages;			/* index pages read other than by probes */
@@ -189,7 +191,7 @@ copy_header(RangeScan *s, RencoderEntry entry, uint32 group, int col,
 			RencoderHeader copy)
 {
 	Buffer		buf = rencoder_group_read_header(s->index, entry->header, group, col,
-										   BUFFER_LOCK_SHARE);
+												 BUFFER_LOCK_SHARE);
 
 	s->npages++;
 	rencoder_test_old_snapshot(s->snapshot, s->index, BufferGetPage(buf));
@@ -473,8 +475,8 @@ end_range_scan(RangeScan *s)
 
 void
 rencoder_candidates_find(Relation index, BlockNumber heap_nblocks,
-					 RencoderQuery *query, Snapshot snapshot,
-					 RencoderEmit emit, void *arg, RencoderCandidateCounts *counts)
+						 RencoderQuery *query, Snapshot snapshot,
+						 RencoderEmit emit, void *arg, RencoderCandidateCounts *counts)
 {
 	RangeScan	s;
 	int64		npages;
@@ -525,8 +527,8 @@ copy_sound_entry(RangeScan *s, const RencoderMetaPageData *metadata, uint32 grou
 
 void
 rencoder_candidates_trial(Relation index, BlockNumber heap_nblocks,
-					 RencoderQuery *query, uint32 max_groups,
-					 RencoderCandidateCounts *counts)
+						  RencoderQuery *query, uint32 max_groups,
+						  RencoderCandidateCounts *counts)
 {
 	RangeScan	s;
 	RencoderMetaPageData *metadata = rencoder_meta_copy(index);

@@ -31,9 +31,9 @@ typedef void (*RencoderEmit) (void *arg, uint64 first_range, renc_mask ranges);
  * on exit.  Errors: ERRCODE_INDEX_CORRUPTED.
  */
 extern void rencoder_candidates_find(Relation index, BlockNumber heap_nblocks,
-								 RencoderQuery *query, Snapshot snapshot,
-								 RencoderEmit emit, void *arg,
-								 RencoderCandidateCounts *counts);
+									 RencoderQuery *query, Snapshot snapshot,
+									 RencoderEmit emit, void *arg,
+									 RencoderCandidateCounts *counts);
 
 /*
  * Counts what the query would find in up to "max_groups" groups, evenly
@@ -42,7 +42,7 @@ extern void rencoder_candidates_find(Relation index, BlockNumber heap_nblocks,
  * changed meanwhile are not repeated, damaged groups are left out.
  */
 extern void rencoder_candidates_trial(Relation index, BlockNumber heap_nblocks,
-								 RencoderQuery *query, uint32 max_groups,
-								 RencoderCandidateCounts *counts);
+									  RencoderQuery *query, uint32 max_groups,
+									  RencoderCandidateCounts *counts);
 
 #endif							/* RENCODER_CANDIDATES_H */

@@ -312,8 +312,8 @@ column_pass_rate(RencoderCostPath *p, int col, double reachable)
 
 	hit = interpolate(reachable * (1 - exp(-rows / reachable)), together, correlation);
 	p->groups = Min(p->groups,
-					  interpolate(ceil(reachable / RENC_GROUP_RANGES),
-								  ceil(together / RENC_GROUP_RANGES), correlation));
+					interpolate(ceil(reachable / RENC_GROUP_RANGES),
+								ceil(together / RENC_GROUP_RANGES), correlation));
 	if (p->column[col].keys)
 	{
 		fpr = rencoder_cost_fpr(&p->info.config[col], p->info.bits_per_key,
@@ -385,7 +385,7 @@ estimate_ranges(RencoderCostPath *p)
 	if (reachable > 0)
 		hit = Max(hit, 1);		/* as other index types expect a row at least */
 	p->heap_pages = Min((hit + info->unsummarized) * info->pages_per_range,
-						  table_pages);
+						table_pages);
 }
 
 /*

@@ -194,7 +194,7 @@ rencoder_cost_index_read(Relation index, double heap_pages,
 
 void
 rencoder_cost_index_trial(Relation index, double heap_pages,
-						   RencoderQuery *query, RencoderCostIndex *info)
+						  RencoderQuery *query, RencoderCostIndex *info)
 {
 	RencoderCandidateCounts counts;
 

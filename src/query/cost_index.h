@@ -23,9 +23,9 @@ typedef struct RencoderCostIndex
 	RencoderConfig config[INDEX_MAX_KEYS];
 
 	/* What the query, if it is known, found in a sample of the groups. */
-	double		trial_ranges; /* summarized ones; 0 if there is no sample */
-	double		trial_hits;	/* of them, that may hold a row */
-	bool		trial_all;	/* the sample is the whole index */
+	double		trial_ranges;	/* summarized ones; 0 if there is no sample */
+	double		trial_hits;		/* of them, that may hold a row */
+	bool		trial_all;		/* the sample is the whole index */
 } RencoderCostIndex;
 
 /*
@@ -42,8 +42,8 @@ extern void rencoder_cost_index_read(Relation index, double heap_pages,
 
 /* Fills in the sample.  "query" has all clauses.  Only if may_look. */
 extern void rencoder_cost_index_trial(Relation index, double heap_pages,
-									   RencoderQuery *query,
-									   RencoderCostIndex *info);
+									  RencoderQuery *query,
+									  RencoderCostIndex *info);
 
 /* The same for an index that does not exist, as CREATE INDEX would make it. */
 extern void rencoder_cost_index_invent(double heap_pages, int natts,

@@ -12,7 +12,8 @@
 /* What the index clauses ask of a column. */
 typedef struct RencoderCostColumn
 {
-	List	   *quals;			/* RestrictInfos that restrict its keys or nulls */
+	List	   *quals;			/* RestrictInfos that restrict its keys or
+								 * nulls */
 	Oid			operator;		/* of one of the comparisons, or InvalidOid */
 	bool		keys;			/* some comparison */
 	bool		nulls;			/* IS NULL or IS NOT NULL */
@@ -30,7 +31,8 @@ typedef struct RencoderCostPath
 	IndexOptInfo *index;
 	double		loop_count;
 	List	   *quals;			/* of all columns */
-	bool		may_look;		/* may constants be compared with keys of rows? */
+	bool		may_look;		/* may constants be compared with keys of
+								 * rows? */
 	RencoderCostColumn column[INDEX_MAX_KEYS];
 	ScanKeyData *keys;			/* clauses with known bounds */
 	int			nkeys;

@@ -91,7 +91,7 @@ rencodergetbitmap(IndexScanDesc scan, TIDBitmap *tbm)
 		/* One search: a pass over the groups, for all elements of all arrays. */
 		rencoder_count_search(scan);
 		rencoder_candidates_find(index, target.nblocks, query, scan->xs_snapshot,
-							 add_ranges, &target, NULL);
+								 add_ranges, &target, NULL);
 		rencoder_sample_record_scan(query, (double) target.npages / Max(target.nblocks, 1));
 	}
 	MemoryContextSwitchTo(caller);

@@ -86,7 +86,8 @@ typedef struct renc_run
 	size_t		payload;		/* bytes of a page */
 	uint32_t	first_page;		/* heap pages first_page .. + npages - 1 */
 	uint32_t	npages;
-	uint32_t	root;			/* page of the root; the leaf, if it is the only one */
+	uint32_t	root;			/* page of the root; the leaf, if it is the
+								 * only one */
 	int			level;			/* of the root; 0: a leaf */
 	uint32_t	nleaves;
 	uint32_t	ninner;
@@ -133,13 +134,15 @@ typedef struct renc_run_options
 	renc_run_target target;
 
 	/*
-	 * Of RENC_RUN_FALSE_PAGES: false pages wanted of this run: its share, if the
-	 * index has several.  Half of the queries ask for keys that exist, half for
-	 * points between two keys, all of them equally often.  Of RENC_RUN_BITS: bits.
+	 * Of RENC_RUN_FALSE_PAGES: false pages wanted of this run: its share, if
+	 * the index has several.  Half of the queries ask for keys that exist,
+	 * half for points between two keys, all of them equally often.  Of
+	 * RENC_RUN_BITS: bits.
 	 */
 	double		wanted;
 	uint32_t	block;			/* entries of a block, nominally; 0: 256 */
-	bool		one_coding;		/* coding 0 only, where it can be (measurements) */
+	bool		one_coding;		/* coding 0 only, where it can be
+								 * (measurements) */
 	renc_run_write write;
 	void	   *arg;
 } renc_run_options;
@@ -265,8 +268,10 @@ extern const char *renc_run_rank(const renc_run *run, renc_run_read read, void *
 typedef struct renc_run_summary
 {
 	uint64_t	key;			/* separator of the first block */
-	uint64_t	last;			/* nothing begins behind: cell of the last entry, last key */
-	uint64_t	reach;			/* the greatest key of all cells; of leaves only */
+	uint64_t	last;			/* nothing begins behind: cell of the last
+								 * entry, last key */
+	uint64_t	reach;			/* the greatest key of all cells; of leaves
+								 * only */
 	int			widest;			/* cell; of leaves only */
 	uint64_t	entries;		/* inner pages: before the first child */
 	uint64_t	rows;

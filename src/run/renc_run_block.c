@@ -255,11 +255,11 @@ typedef struct matcher
 	const renc_interval *end;
 	uint64_t	lo;
 	uint64_t	hi;
-} matcher;
+} block_matcher;
 
 /* Goes on to the next interval; false if there is none. */
 static bool
-match_next(matcher *m, const renc_run_block *block)
+match_next(block_matcher *m, const renc_run_block *block)
 {
 	uint64_t	base = block->separator >> block->width;
 
@@ -273,7 +273,7 @@ match_next(matcher *m, const renc_run_block *block)
 
 /* The same as composites lo <= v < end, of at most "limit" cells; none if lo = end. */
 static bool
-match_next_composite(matcher *m, const renc_run_block *block, uint64_t limit)
+match_next_composite(block_matcher *m, const renc_run_block *block, uint64_t limit)
 {
 	if (!match_next(m, block) || m->lo >= limit)
 		return false;
@@ -283,7 +283,7 @@ match_next_composite(matcher *m, const renc_run_block *block, uint64_t limit)
 }
 
 static const char *
-scan_rice(const renc_run_block *block, matcher *m, renc_run_found *found)
+scan_rice(const renc_run_block *block, block_matcher *m, renc_run_found *found)
 {
 	const uint64_t limit = UINT64_MAX / block->npages;
 	const uint64_t base = block->separator >> block->width;
@@ -428,7 +428,7 @@ read_cell_pages(bit_reader *r, const renc_run_block *block, uint32_t m, bool kee
 }
 
 static const char *
-scan_gaps(const renc_run_block *block, matcher *m, renc_run_found *found)
+scan_gaps(const renc_run_block *block, block_matcher *m, renc_run_found *found)
 {
 	const uint64_t base = block->separator >> block->width;
 	const int	k = block->parameter;
@@ -470,7 +470,7 @@ const char *
 renc_run_scan_block(const renc_run_block *block, const renc_interval *interval, size_t n,
 					renc_run_found *found)
 {
-	matcher		m = {interval, interval + n, 0, 0};
+	block_matcher m = {interval, interval + n, 0, 0};
 
 	found->n = 0;
 	found->stop = block->data;

@@ -235,7 +235,8 @@ renc_run_check(const renc_run *run, renc_run_read read, void *arg, uint32_t *fai
 {
 	tree_check	t = {run, read, arg, failed_page, 0, 0, 0, 0, 0, 0};
 	renc_run_step step[RENC_RUN_MAX_LEVEL + 1];
-	uint64_t	end[RENC_RUN_MAX_LEVEL + 1];	/* keys of the level's page end there */
+	uint64_t	end[RENC_RUN_MAX_LEVEL + 1];	/* keys of the level's page
+												 * end there */
 	child_claim claim = {run->root, false, 0, 0};
 	int			level = run->level;
 	const char *wrong;

@@ -38,7 +38,7 @@ typedef struct expected
 	double		own;
 	double		gaps;
 	double		anywhere;
-} expected;
+} expected_cost;
 
 struct renc_run_encoder
 {
@@ -51,8 +51,8 @@ struct renc_run_encoder
 	double		ratio;			/* pairs to an entry */
 	bool		started;
 
-	expected	leaf;			/* since it began */
-	expected	all;			/* before it */
+	expected_cost leaf;			/* since it began */
+	expected_cost all;			/* before it */
 
 	renc_run_planner planner;
 	renc_run_builder build;
@@ -99,7 +99,7 @@ renc_run_encoder_init(void *memory, const renc_run_options *options)
 
 /* Adds part of a piece. */
 static void
-expect(expected *sum, const renc_run_piece *piece, double part, double rows)
+expect(expected_cost *sum, const renc_run_piece *piece, double part, double rows)
 {
 	sum->bits += piece->bits * part;
 	sum->rows += rows;
@@ -126,7 +126,7 @@ least_price(const renc_run_encoder *e)
  * rows take fewer bits: by then a false page may cost as much more.
  */
 static double
-most_price(const renc_run_encoder *e, const expected *x)
+most_price(const renc_run_encoder *e, const expected_cost *x)
 {
 	double		even_bits = 2 + log2(e->build.options.npages);
 
@@ -135,7 +135,7 @@ most_price(const renc_run_encoder *e, const expected *x)
 
 /* By how much are there too many false pages?  -1: there are none. */
 static double
-too_many(const renc_run_encoder *e, const expected *x)
+too_many(const renc_run_encoder *e, const expected_cost *x)
 {
 	double		most = fmax(x->own / x->keys, x->gaps > 0 ? x->anywhere / x->gaps : 0);
 
@@ -196,11 +196,11 @@ choose_windows(renc_run_encoder *e, const renc_run_pair *pair, uint32_t n)
 }
 
 /* What a price would make of the first pairs. */
-static expected
+static expected_cost
 try_price(renc_run_encoder *e, double price)
 {
 	renc_run_piece piece[PLAN_PIECES];
-	expected	sum = {0, 0, 0, 0, 0, 0, 0};
+	expected_cost sum = {0, 0, 0, 0, 0, 0, 0};
 
 	e->planner.price = price;
 	for (uint32_t i = 0; i < e->n && i < FIRST_BLOCKS * e->block; i += e->block)
@@ -230,14 +230,14 @@ first_price(renc_run_encoder *e)
 	choose_windows(e, e->pair, e->n);
 	if (!bits)
 	{
-		expected	x = try_price(e, lo = least_price(e));
+		expected_cost x = try_price(e, lo = least_price(e));
 
 		hi = most_price(e, &x);
 	}
 	for (int i = 0; i < (bits ? 12 : 6); i++)
 	{
 		double		middle = sqrt(lo * hi);
-		expected	x = try_price(e, middle);
+		expected_cost x = try_price(e, middle);
 
 		if (bits ? x.bits > e->build.options.wanted * x.rows : too_many(e, &x) <= 0)
 			hi = middle;

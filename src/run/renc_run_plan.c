@@ -57,7 +57,7 @@ typedef struct tally
 	uint32_t	cell_pages;
 	double		cell_gaps;		/* in the cell; parts of those at its ends */
 	uint32_t	distance[64];	/* to the cell before, by its highest bit */
-} tally;
+} width_tally;
 
 /* By coding m pages of a cell in order, rather than each for itself. */
 static double
@@ -127,7 +127,7 @@ first_seen(renc_run_planner *planner, uint32_t page)
 }
 
 static inline void
-begin_cell(renc_run_planner *planner, tally *t, uint32_t page, double share)
+begin_cell(renc_run_planner *planner, width_tally *t, uint32_t page, double share)
 {
 	t->cell_keys = 1;
 	t->cell_pairs = 1;
@@ -141,7 +141,7 @@ begin_cell(renc_run_planner *planner, tally *t, uint32_t page, double share)
 }
 
 static inline void
-end_cell(const renc_run_planner *planner, tally *t)
+end_cell(const renc_run_planner *planner, width_tally *t)
 {
 	t->own += (uint64_t) t->cell_keys * t->cell_pages - t->cell_pairs;
 	t->between += t->cell_pages * t->cell_gaps;
@@ -155,7 +155,7 @@ end_cell(const renc_run_planner *planner, tally *t)
 }
 
 static void
-tally_cells(renc_run_planner *planner, const renc_run_pair *pair, uint32_t n, int width, tally *t)
+tally_cells(renc_run_planner *planner, const renc_run_pair *pair, uint32_t n, int width, width_tally *t)
 {
 	const uint64_t mask = (UINT64_C(1) << width) - 1;
 	uint64_t	last = pair[0].key;
@@ -191,7 +191,7 @@ rice_cost(double entries, double composites)
 {
 	double		mean = composites / entries;
 
-	if (composites >= 0x1p62)
+	if (composites >= ldexp(1, 62))
 		return INFINITY;
 	if (mean <= 2)
 		return entries * fmax(mean, 1);
@@ -199,7 +199,7 @@ rice_cost(double entries, double composites)
 }
 
 static double
-gaps_cost(const tally *t, uint32_t npages)
+gaps_cost(const width_tally *t, uint32_t npages)
 {
 	int			k = renc_run_gap_parameter(t->distance);
 	double		bits = t->counts + (double) (t->entries - t->ordered) * renc_run_page_bits(npages);
@@ -214,7 +214,7 @@ gaps_cost(const tally *t, uint32_t npages)
 static width_cost
 cost_width(renc_run_planner *planner, const renc_run_pair *pair, uint32_t n, uint32_t npages, int width)
 {
-	tally		t = {0};
+	width_tally t = {0};
 	width_cost	cost;
 	double		cells = (double) ((pair[n - 1].key >> width) - (pair[0].key >> width)) + 1;
 

@@ -21,7 +21,8 @@
 typedef struct renc_run_pair
 {
 	uint64_t	key;
-	double		share;			/* 1 / (key - the one before); 0: no point is between */
+	double		share;			/* 1 / (key - the one before); 0: no point is
+								 * between */
 	uint32_t	page;			/* from the run's first */
 	uint32_t	rows;
 } renc_run_pair;
@@ -50,7 +51,8 @@ typedef struct renc_run_piece
 	double		false_pages;	/* of "keys" queries together: */
 	double		own;			/* of queries for keys */
 	double		gaps;			/* between keys, that hold a point */
-	double		anywhere;		/* of "gaps" points anywhere between first and last key */
+	double		anywhere;		/* of "gaps" points anywhere between first and
+								 * last key */
 } renc_run_piece;
 
 extern void renc_run_plan_init(renc_run_planner *planner, const renc_run_options *options);

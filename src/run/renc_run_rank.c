@@ -67,7 +67,10 @@ renc_run_rank(const renc_run *run, renc_run_read read, void *arg, uint64_t key, 
 	*rows = 0;
 	*failed_page = number;
 
-	/* What begins at the key itself, perhaps with many leaves, is not before it. */
+	/*
+	 * What begins at the key itself, perhaps with many leaves, is not before
+	 * it.
+	 */
 	if (key == 0)
 		return NULL;
 	if (run->level < 0 || run->level > RENC_RUN_MAX_LEVEL)

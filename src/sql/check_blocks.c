@@ -123,13 +123,13 @@ refer_free_list(References *refs)
 		CHECK_FOR_INTERRUPTS();
 		refer(refs, from, blkno, 1);
 		rencoder_check_require(refs->state, ++visited <= refs->state->nblocks, blkno,
-				"The list of free pages runs in a circle.");
+							   "The list of free pages runs in a circle.");
 		buf = rencoder_page_read(refs->state->index, blkno, BUFFER_LOCK_SHARE,
 								 RENCODER_PAGE_FREE);
 		memcpy(list, RencoderPageGetFree(BufferGetPage(buf)), RENCODER_PAYLOAD_SIZE);
 		UnlockReleaseBuffer(buf);
 		rencoder_check_require(refs->state, list->n <= RENCODER_FREE_EXTENTS, blkno,
-				"The free list has an impossible number of extents.");
+							   "The free list has an impossible number of extents.");
 		for (uint32 i = 0; i < list->n; i++)
 			refer(refs, blkno, list->extent[i].start, list->extent[i].npages);
 		from = blkno;

@@ -50,13 +50,13 @@ check_header_fields(CheckState *state, BlockNumber blkno,
 
 	/* INV-1: a range is in one state. */
 	rencoder_check_require(state, renc_mask_empty(renc_mask_and(rencoder_set_get(header->summarizing),
-						   rencoder_set_get(header->summarized))),
+																rencoder_set_get(header->summarized))),
 						   blkno, "A range is both summarizing and summarized.");
 
 	/* States exist once. */
 	rencoder_check_require(state, first ||
 						   (renc_mask_empty(rencoder_set_get(header->summarizing)) &&
-						   renc_mask_empty(rencoder_set_get(header->summarized))),
+							renc_mask_empty(rencoder_set_get(header->summarized))),
 						   blkno, "The header of a further column has range states.");
 
 	/* INV-7: slices and matrix change places in one record. */
@@ -100,7 +100,7 @@ check_config(CheckState *state, BlockNumber blkno, const RencoderHeaderData *hea
 						   "The format of the group is not known to this version.");
 	rencoder_check_require(state,
 						   rencoder_coder_find(state->coders, state->index, header->attno,
-						   config->coder, &coder),
+											   config->coder, &coder),
 						   blkno, "The coder of the group's keys is missing.");
 	if (config->format != RENCODER_FORMAT_FILTER)
 		return;
@@ -163,7 +163,7 @@ check_sealed(CheckState *state, BlockNumber blkno, int col)
 
 	rencoder_check_require(state,
 						   renc_mask_empty(renc_mask_andnot(renc_mask_all(),
-						   rencoder_set_get(first->summarized))),
+															rencoder_set_get(first->summarized))),
 						   blkno, "The group is sealed, but not all its ranges are summarized.");
 	rencoder_check_require(state, header->matrix.start != RENCODER_NO_BLOCK, blkno,
 						   "The group is sealed, but has no matrix.");
@@ -268,7 +268,7 @@ hold_storage(CheckState *state)
 	{
 		BlockNumber blkno = copy->entry->header + col;
 		Buffer		buf = rencoder_group_read_header(state->index, copy->entry->header,
-											   copy->group, col, BUFFER_LOCK_SHARE);
+													 copy->group, col, BUFFER_LOCK_SHARE);
 
 		memcpy(copy->header[col], RencoderPageGetHeader(BufferGetPage(buf)),
 			   sizeof(RencoderHeaderData));

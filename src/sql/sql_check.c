@@ -25,7 +25,7 @@ rencoder_index_check(PG_FUNCTION_ARGS)
 	RencoderOpenIndex target;
 
 	rencoder_open_index(&target, PG_GETARG_OID(0), AccessShareLock,
-						 RENCODER_PRIVILEGE_OWNER);
+						RENCODER_PRIVILEGE_OWNER);
 	rencoder_open_index_require_valid(&target);
 	rencoder_check_structure(target.index);
 	if (heapallindexed)

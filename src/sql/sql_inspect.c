@@ -128,7 +128,7 @@ rencoder_metapage(PG_FUNCTION_ARGS)
 	Row			row = {0};
 
 	rencoder_open_index(&target, PG_GETARG_OID(0), AccessShareLock,
-						 RENCODER_PRIVILEGE_INSPECT);
+						RENCODER_PRIVILEGE_INSPECT);
 	meta = *rencoder_meta_get(target.index);
 	metadata = rencoder_meta_copy(target.index);
 	free_pages = rencoder_space_free_pages(target.index, &free_extents);
@@ -146,7 +146,7 @@ rencoder_metapage(PG_FUNCTION_ARGS)
 	put(&row, Int64GetDatum(free_extents));
 	put(&row, Int64GetDatum((int64) free_pages));
 	put(&row, Int32GetDatum(rencoder_options_build_pages_per_range(target.index,
-																	RelationGetNumberOfBlocks(target.heap))));
+																   RelationGetNumberOfBlocks(target.heap))));
 	rencoder_open_index_close(&target);
 	PG_RETURN_DATUM(single_row(fcinfo, &row));
 }
@@ -277,11 +277,11 @@ rencoder_groups(PG_FUNCTION_ARGS)
 
 	InitMaterializedSRF(fcinfo, 0);
 	rencoder_open_index(&target, PG_GETARG_OID(0), AccessShareLock,
-						 RENCODER_PRIVILEGE_INSPECT);
+						RENCODER_PRIVILEGE_INSPECT);
 	meta = *rencoder_meta_get(target.index);
 	copy = rencoder_group_copy_create(&meta);
 	ngroups = rencoder_group_copy_count(target.index, &meta,
-									   rencoder_meta_copy(target.index), 0);
+										rencoder_meta_copy(target.index), 0);
 	group_context = AllocSetContextCreate(CurrentMemoryContext, "rencoder group",
 										  ALLOCSET_DEFAULT_SIZES);
 	old_context = MemoryContextSwitchTo(group_context);
@@ -386,12 +386,12 @@ rencoder_ranges(PG_FUNCTION_ARGS)
 
 	InitMaterializedSRF(fcinfo, 0);
 	rencoder_open_index(&target, PG_GETARG_OID(0), AccessShareLock,
-						 RENCODER_PRIVILEGE_INSPECT);
+						RENCODER_PRIVILEGE_INSPECT);
 	meta = *rencoder_meta_get(target.index);
 	copy = rencoder_group_copy_create(&meta);
 	nranges = rencoder_range_count(&meta, RelationGetNumberOfBlocks(target.heap));
 	ngroups = rencoder_group_copy_count(target.index, &meta,
-									   rencoder_meta_copy(target.index), nranges);
+										rencoder_meta_copy(target.index), nranges);
 	group_context = AllocSetContextCreate(CurrentMemoryContext, "rencoder group",
 										  ALLOCSET_DEFAULT_SIZES);
 	old_context = MemoryContextSwitchTo(group_context);
@@ -434,12 +434,12 @@ rencoder_candidates(PG_FUNCTION_ARGS)
 	if (PG_ARGISNULL(0))
 		PG_RETURN_NULL();
 	rencoder_open_index(&target, PG_GETARG_OID(0), AccessShareLock,
-						 RENCODER_PRIVILEGE_READ);
+						RENCODER_PRIVILEGE_READ);
 	rencoder_open_index_require_valid(&target);
 	nkeys = rencoder_bounds_keys(&target, 0, fcinfo, keys);
 	rencoder_candidates_find(target.index, RelationGetNumberOfBlocks(target.heap),
-						 rencoder_key_query(target.index, keys, nkeys),
-						 GetActiveSnapshot(), ignore_candidates, NULL, &counts);
+							 rencoder_key_query(target.index, keys, nkeys),
+							 GetActiveSnapshot(), ignore_candidates, NULL, &counts);
 	put(&row, Int64GetDatum(counts.ranges));
 	put(&row, Int64GetDatum(counts.skipped));
 	put(&row, Int64GetDatum(counts.candidates));

@@ -71,7 +71,7 @@ rencoder_summarize_new_values(PG_FUNCTION_ARGS)
 
 	reject_recovery();
 	rencoder_open_index(&target, PG_GETARG_OID(0), ShareUpdateExclusiveLock,
-						 RENCODER_PRIVILEGE_OWNER);
+						RENCODER_PRIVILEGE_OWNER);
 	if (target_is_valid(&target))
 	{
 		(void) rencoder_columns_check_coders(target.index, ERROR);
@@ -99,7 +99,7 @@ rencoder_summarize_range(PG_FUNCTION_ARGS)
 	reject_recovery();
 	heap_blkno = heap_block_arg(heap_block);
 	rencoder_open_index(&target, PG_GETARG_OID(0), ShareUpdateExclusiveLock,
-						 RENCODER_PRIVILEGE_OWNER);
+						RENCODER_PRIVILEGE_OWNER);
 	if (target_is_valid(&target))
 	{
 		uint64		range = rencoder_range_of_block(rencoder_meta_get(target.index),
@@ -128,7 +128,7 @@ rencoder_desummarize_range(PG_FUNCTION_ARGS)
 	reject_recovery();
 	heap_blkno = heap_block_arg(heap_block);
 	rencoder_open_index(&target, PG_GETARG_OID(0), ShareUpdateExclusiveLock,
-						 RENCODER_PRIVILEGE_OWNER);
+						RENCODER_PRIVILEGE_OWNER);
 	if (target_is_valid(&target))
 		(void) rencoder_desummarize(target.index,
 									rencoder_range_of_block(rencoder_meta_get(target.index),
@@ -152,7 +152,7 @@ rencoder_retune_index(PG_FUNCTION_ARGS)
 
 	reject_recovery();
 	rencoder_open_index(&target, PG_GETARG_OID(0), ShareUpdateExclusiveLock,
-						 RENCODER_PRIVILEGE_OWNER);
+						RENCODER_PRIVILEGE_OWNER);
 	if (target_is_valid(&target))
 	{
 		(void) rencoder_columns_check_coders(target.index, ERROR);

@@ -107,7 +107,7 @@ rencoder_add_query_sample(PG_FUNCTION_ARGS)
 				 errmsg("recovery is in progress"),
 				 errhint("rencoder control functions cannot be executed during recovery.")));
 	rencoder_open_index(&target, PG_GETARG_OID(0), RowExclusiveLock,
-						 RENCODER_PRIVILEGE_OWNER);
+						RENCODER_PRIVILEGE_OWNER);
 	rencoder_open_index_require_valid(&target);
 	col = column_arg(target.index, PG_GETARG_INT32(3));
 	nkeys = rencoder_bounds_keys(&target, col, fcinfo, keys);
@@ -171,7 +171,7 @@ rencoder_query_samples(PG_FUNCTION_ARGS)
 	InitMaterializedSRF(fcinfo, 0);
 	rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
 	rencoder_open_index(&target, PG_GETARG_OID(0), AccessShareLock,
-						 RENCODER_PRIVILEGE_INSPECT);
+						RENCODER_PRIVILEGE_INSPECT);
 	for (int col = 0; col < IndexRelationGetNumberOfKeyAttributes(target.index); col++)
 	{
 		int			n;

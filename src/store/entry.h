@@ -47,7 +47,7 @@ typedef struct RencoderEntryData
 	BlockNumber header;			/* first header page, or RENCODER_NO_BLOCK */
 	uint16		flags;			/* RENCODER_ENTRY_xxx */
 	uint16		width;			/* ranges of the group: 128 */
-	uint64		epoch;		/* metapage epoch of the last removal */
+	uint64		epoch;			/* metapage epoch of the last removal */
 	uint64		horizon;		/* sealed: greatest trust horizon */
 	RencoderEntryColumn column[FLEXIBLE_ARRAY_MEMBER];
 } RencoderEntryData;

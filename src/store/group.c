@@ -35,7 +35,7 @@ verify_header(Relation index, Buffer buf, BlockNumber first, uint32 group, int a
 
 Buffer
 rencoder_group_read_header(Relation index, BlockNumber first, uint32 group,
-					 int attno, int lockmode)
+						   int attno, int lockmode)
 {
 	Buffer		buf = rencoder_page_read(index, first + attno, lockmode,
 										 RENCODER_PAGE_HEADER);

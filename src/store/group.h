@@ -50,18 +50,23 @@ typedef struct RencoderHeaderData
 	uint8		has_value[RENC_MATRIX_WIDTH];
 	uint64		min[RENC_GROUP_RANGES]; /* min > max: no key */
 	uint64		max[RENC_GROUP_RANGES];
-	uint32		distinct[RENC_GROUP_RANGES];	/* distinct keys at summarization */
+	uint32		distinct[RENC_GROUP_RANGES];	/* distinct keys at
+												 * summarization */
 	uint32		nset[RENC_GROUP_RANGES];	/* bits set at summarization */
 	uint64		horizon[RENC_GROUP_RANGES]; /* first header page only */
 	RencoderConfig next_config; /* of "next", while the group is rebuilt */
 	uint8		next_always[RENC_MATRIX_WIDTH];
 	uint64		next_min[RENC_GROUP_RANGES];
 	uint64		next_max[RENC_GROUP_RANGES];
-	double		predicted_fpr;	/* of the configuration, when last looked at; < 0: unknown */
-	double		best_fpr;		/* that another would have had then; < 0: unknown */
+	double		predicted_fpr;	/* of the configuration, when last looked at;
+								 * < 0: unknown */
+	double		best_fpr;		/* that another would have had then; < 0:
+								 * unknown */
 	uint64		sample_stamp;	/* of the queries known then; 0: none */
-	uint64		redo;			/* where replay would have begun at the last slice */
-	uint32		checkpoints;	/* how often that was another place than before */
+	uint64		redo;			/* where replay would have begun at the last
+								 * slice */
+	uint32		checkpoints;	/* how often that was another place than
+								 * before */
 	uint32		unused2;		/* zero */
 } RencoderHeaderData;
 
@@ -166,7 +171,7 @@ extern void rencoder_group_init_header(RencoderHeader header, uint32 group, int 
  * header block.  Error if it is not the header of this group and column.
  */
 extern Buffer rencoder_group_read_header(Relation index, BlockNumber first,
-								   uint32 group, int attno, int lockmode);
+										 uint32 group, int attno, int lockmode);
 
 /* The first header block of a group, or RENCODER_NO_BLOCK.  Locks: directory share, released. */
 extern BlockNumber rencoder_group_find(Relation index, const RencoderMeta *meta,
@@ -183,7 +188,7 @@ extern BlockNumber rencoder_group_find(Relation index, const RencoderMeta *meta,
  * after the other, released.
  */
 extern BlockNumber rencoder_group_header_if_summarized(Relation index, const RencoderMeta *meta,
-											 uint64 range);
+													   uint64 range);
 
 /*
  * Raises the trust horizon of a group's ranges to "horizon", where it is lower
@@ -205,6 +210,6 @@ extern void rencoder_group_seal(RencoderEntry entry, const RencoderMeta *meta,
  * Locks: directory share, header share, released.
  */
 extern bool rencoder_group_slice_summarized(Relation index, const RencoderMeta *meta,
-									  uint64 slice);
+											uint64 slice);
 
 #endif							/* RENCODER_GROUP_H */

@@ -27,7 +27,7 @@ copy_headers(Relation index, const RencoderMeta *meta, RencoderGroupCopy *copy)
 	for (int col = 0; col < meta->natts; col++)
 	{
 		Buffer		buf = rencoder_group_read_header(index, copy->entry->header,
-											   copy->group, col, BUFFER_LOCK_SHARE);
+													 copy->group, col, BUFFER_LOCK_SHARE);
 
 		memcpy(copy->header[col], RencoderPageGetHeader(BufferGetPage(buf)),
 			   sizeof(RencoderHeaderData));
@@ -41,7 +41,7 @@ copy_headers(Relation index, const RencoderMeta *meta, RencoderGroupCopy *copy)
 
 bool
 rencoder_group_copy_read(Relation index, const RencoderMeta *meta, uint32 group,
-						RencoderGroupCopy *copy)
+						 RencoderGroupCopy *copy)
 {
 	Buffer		buf;
 	bool		exists;
@@ -65,8 +65,8 @@ rencoder_group_copy_read(Relation index, const RencoderMeta *meta, uint32 group,
 
 uint32
 rencoder_group_copy_count(Relation index, const RencoderMeta *meta,
-						 const RencoderMetaPageData *metadata,
-						 uint64 table_ranges)
+						  const RencoderMetaPageData *metadata,
+						  uint64 table_ranges)
 {
 	uint64		most = rencoder_range_count(meta, MaxBlockNumber) / RENC_GROUP_RANGES + 1;
 	uint64		n = (table_ranges + RENC_GROUP_RANGES - 1) / RENC_GROUP_RANGES;

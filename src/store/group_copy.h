@@ -27,7 +27,7 @@ extern RencoderGroupCopy *rencoder_group_copy_create(const RencoderMeta *meta);
  * Locks: directory and header pages share, released.
  */
 extern bool rencoder_group_copy_read(Relation index, const RencoderMeta *meta,
-									uint32 group, RencoderGroupCopy *copy);
+									 uint32 group, RencoderGroupCopy *copy);
 
 /*
  * One more than the last group that may exist: those of a table of
@@ -35,7 +35,7 @@ extern bool rencoder_group_copy_read(Relation index, const RencoderMeta *meta,
  * became shorter.  "metadata" is a copy of the metapage.
  */
 extern uint32 rencoder_group_copy_count(Relation index, const RencoderMeta *meta,
-									   const RencoderMetaPageData *metadata,
-									   uint64 table_ranges);
+										const RencoderMetaPageData *metadata,
+										uint64 table_ranges);
 
 #endif							/* RENCODER_GROUP_COPY_H */

@@ -5,7 +5,7 @@
  *		payload of block 0
  *		+------------------------------------------------------------+
  *		| magic | version | hash id | geometry | options             |
- *		| epoch (INV-7)                                         |
+ *		| epoch (INV-7)                                              |
  *		| roots of the free-extent list and of the list of coders    |
  *		| direct[]: blocks of the first directory pages              |
  *		| map[]:    blocks of directory maps for all further ones    |
@@ -42,11 +42,12 @@ typedef struct RencoderMetaPageData
 	uint32		bits_per_key;
 	uint32		natts;
 	BlockNumber coder_root;		/* list of coders, or RENCODER_NO_BLOCK */
-	uint64		epoch;		/* bumped before anything is taken away */
+	uint64		epoch;			/* bumped before anything is taken away */
 	BlockNumber free_root;		/* first page of the free-extent list */
 	BlockNumber direct[RENCODER_META_DIRECT];
 	BlockNumber map[RENCODER_META_MAPS];
-	BlockNumber sample_root;	/* first page of query samples, or RENCODER_NO_BLOCK */
+	BlockNumber sample_root;	/* first page of query samples, or
+								 * RENCODER_NO_BLOCK */
 } RencoderMetaPageData;
 
 StaticAssertDecl(sizeof(RencoderMetaPageData) <= RENCODER_PAYLOAD_SIZE,

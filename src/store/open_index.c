@@ -136,7 +136,7 @@ become_owner(RencoderOpenIndex *target)
 
 void
 rencoder_open_index(RencoderOpenIndex *target, Oid indexoid, LOCKMODE lockmode,
-					 RencoderPrivilege privilege)
+					RencoderPrivilege privilege)
 {
 	Oid			heapoid;
 

@@ -42,14 +42,15 @@ typedef struct RencoderOpenIndex
  * allowed, temporary table of another session, unlogged index on a standby.
  */
 extern void rencoder_open_index(RencoderOpenIndex *target, Oid indexoid,
-								 LOCKMODE lockmode, RencoderPrivilege privilege);
+								LOCKMODE lockmode, RencoderPrivilege privilege);
 
 /* What became of an attempt to open. */
 typedef enum RencoderTry
 {
 	RENCODER_TRY_OPENED,
 	RENCODER_TRY_LOCKED,		/* by another session */
-	RENCODER_TRY_GONE			/* no valid index of ours, or not to be had here */
+	RENCODER_TRY_GONE			/* no valid index of ours, or not to be had
+								 * here */
 } RencoderTry;
 
 /*
@@ -57,7 +58,7 @@ typedef enum RencoderTry
  * is wrong with the index is an answer, not an error.
  */
 extern RencoderTry rencoder_open_index_try(RencoderOpenIndex *target, Oid indexoid,
-											LOCKMODE lockmode);
+										   LOCKMODE lockmode);
 
 /*
  * Between opening and closing, for what must not run with the owner's rights,

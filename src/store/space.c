@@ -135,7 +135,10 @@ rencoder_space_alloc(Relation index, uint32 npages)
 	nblocks = RelationGetNumberOfBlocks(index);
 	tail = count_unused_tail(index, nblocks, npages);
 
-	/* Only a maintainer extends the index (INV-6); two extents must never overlap. */
+	/*
+	 * Only a maintainer extends the index (INV-6); two extents must never
+	 * overlap.
+	 */
 	if (tail < npages && rencoder_space_extend(index, npages - tail) != nblocks)
 		elog(ERROR, "index \"%s\" was extended by someone else",
 			 RelationGetRelationName(index));
@@ -195,7 +198,8 @@ rencoder_space_release(Page image, RencoderExtent extent)
 
 	/*
 	 * It swallows its neighbours, before and behind, so that larger requests
-	 * fit later.  No two extents of the page are neighbours, so these are all.
+	 * fit later.  No two extents of the page are neighbours, so these are
+	 * all.
 	 */
 	for (uint32 i = 0; i < list->n; i++)
 	{

@@ -56,7 +56,8 @@ typedef struct RencoderBitRecord
 {
 	int			nbuffers;
 	Buffer		buffer[RENCODER_WAL_MAX_PAGES]; /* pinned, locked exclusively */
-	int			end[RENCODER_WAL_MAX_PAGES];	/* buffer i: bits[end[i - 1] .. end[i] - 1] */
+	int			end[RENCODER_WAL_MAX_PAGES];	/* buffer i: bits[end[i - 1]
+												 * .. end[i] - 1] */
 	RencoderBits bits[RENC_MAX_POSITIONS];	/* ascending within a page */
 } RencoderBitRecord;
 

@@ -142,9 +142,12 @@ sample_rows(Relation heap, Relation index, IndexInfo *indexInfo, int nblocks, Tr
 	{
 		CHECK_FOR_INTERRUPTS();
 
-		/* With a snapshot, as CREATE INDEX CONCURRENTLY has it, not all are visible. */
+		/*
+		 * With a snapshot, as CREATE INDEX CONCURRENTLY has it, not all are
+		 * visible.
+		 */
 		(void) rencoder_heap_read(heap, index, indexInfo, !indexInfo->ii_Concurrent,
-								 BlockSampler_Next(&sampler), 1, sample_callback, t);
+								  BlockSampler_Next(&sampler), 1, sample_callback, t);
 	}
 }
 
@@ -230,7 +233,7 @@ is_better(Relation index, int col, const RencoderTrainer *trainer, const void *d
 
 void
 rencoder_columns_train(Relation heap, Relation index, IndexInfo *indexInfo, bool log,
-			   RencoderColumnCoders *coders)
+					   RencoderColumnCoders *coders)
 {
 	MemoryContext caller = CurrentMemoryContext;
 	MemoryContext context = AllocSetContextCreate(caller, "rencoder training",
@@ -373,7 +376,7 @@ rencoder_columns_check_coders(Relation index, int elevel)
 
 void
 rencoder_columns_load_coders(Relation index, int col, uint32 generation,
-					 RencoderColumnCoders *coders)
+							 RencoderColumnCoders *coders)
 {
 	if (generation != 0 && coders->coder[col] != NULL && coders->generation[col] == generation)
 		return;
@@ -389,8 +392,8 @@ rencoder_columns_load_coders(Relation index, int col, uint32 generation,
 
 void
 rencoder_columns_collect_row(Relation index, RencoderCollector *collector,
-					 const RencoderColumnCoders *coders,
-					 const Datum *values, const bool *isnull, bool alive)
+							 const RencoderColumnCoders *coders,
+							 const Datum *values, const bool *isnull, bool alive)
 {
 	bool		no_dead_toast = collector->no_dead_toast ||
 		(MyProc->statusFlags & PROC_IN_VACUUM) != 0;

@@ -31,7 +31,7 @@ typedef struct RencoderColumnCoders
  * those of rencoder_columns_check_coders(): no coder is trained beside one that was lost.
  */
 extern void rencoder_columns_train(Relation heap, Relation index, IndexInfo *indexInfo,
-						   bool log, RencoderColumnCoders *coders);
+								   bool log, RencoderColumnCoders *coders);
 
 /*
  * Are the coders there that the groups of the index name?  If not, the index is
@@ -51,7 +51,7 @@ extern bool rencoder_columns_train_is_due(Relation heap, Relation index);
 
 /* Loads the coder of a column, palloc'd, for the maintainer: it must exist. */
 extern void rencoder_columns_load_coders(Relation index, int col, uint32 generation,
-								 RencoderColumnCoders *coders);
+										 RencoderColumnCoders *coders);
 
 /*
  * Adds a row to the open slot.  "alive": no transaction has deleted it, or may
@@ -62,7 +62,7 @@ extern void rencoder_columns_load_coders(Relation index, int col, uint32 generat
  * from TOAST when it is fetched, which takes a subtransaction.
  */
 extern void rencoder_columns_collect_row(Relation index, RencoderCollector *collector,
-								 const RencoderColumnCoders *coders,
-								 const Datum *values, const bool *isnull, bool alive);
+										 const RencoderColumnCoders *coders,
+										 const Datum *values, const bool *isnull, bool alive);
 
 #endif							/* RENCODER_CODER_COLUMNS_H */

@@ -27,7 +27,8 @@ typedef struct PageTuples
 	int			ntuples;
 	OffsetNumber offset[MaxHeapTuplesPerPage];
 	bool		alive[MaxHeapTuplesPerPage];	/* as in IndexBuildCallback */
-	bool		deleted[MaxHeapTuplesPerPage];	/* by a transaction that has committed */
+	bool		deleted[MaxHeapTuplesPerPage];	/* by a transaction that has
+												 * committed */
 	double		live;			/* counted as ANALYZE does */
 	TransactionId inserting;	/* was in progress when a tuple was looked at */
 } PageTuples;
@@ -163,10 +164,10 @@ look_at_tuple(Relation heap, Buffer buffer, HeapTuple tuple, TransactionId oldes
 	bool		counts = true;
 
 	/*
-	 * Most tuples, without a call: of a loaded table; and of one that is being
-	 * loaded, where asking whether the transaction is in progress locks the list of
-	 * all transactions.  What was true of the page's first such tuple is taken as
-	 * true of the others.
+	 * Most tuples, without a call: of a loaded table; and of one that is
+	 * being loaded, where asking whether the transaction is in progress locks
+	 * the list of all transactions.  What was true of the page's first such
+	 * tuple is taken as true of the others.
 	 */
 	if (is_live(header))
 		;
@@ -221,8 +222,8 @@ take_page(Relation heap, Buffer buffer, TransactionId oldest_xmin, bool anyvisib
 	tuples->ntuples = 0;
 
 	/*
-	 * Asked for each page anew: when the transaction has been rolled back, what its
-	 * tuples have in TOAST may be gone.
+	 * Asked for each page anew: when the transaction has been rolled back,
+	 * what its tuples have in TOAST may be gone.
 	 */
 	tuples->inserting = InvalidTransactionId;
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
@@ -339,8 +340,8 @@ give_tuples(Relation heap, Relation index, IndexInfo *indexInfo, const Columns *
 
 double
 rencoder_heap_read(Relation heap, Relation index, IndexInfo *indexInfo, bool anyvisible,
-				  BlockNumber first, BlockNumber nblocks, IndexBuildCallback callback,
-				  void *state)
+				   BlockNumber first, BlockNumber nblocks, IndexBuildCallback callback,
+				   void *state)
 {
 	TransactionId oldest_xmin;
 	PageTuples *tuples;
@@ -362,7 +363,10 @@ rencoder_heap_read(Relation heap, Relation index, IndexInfo *indexInfo, bool any
 	{
 		BlockNumber block = BufferGetBlockNumber(buffer);
 
-		/* Sleeps, if at all, before the page is looked at: what is seen should be fresh. */
+		/*
+		 * Sleeps, if at all, before the page is looked at: what is seen
+		 * should be fresh.
+		 */
 		rencoder_vacuum_delay_point();
 		take_page(heap, buffer, oldest_xmin, anyvisible, tuples);
 		ReleaseBuffer(buffer);

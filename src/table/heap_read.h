@@ -31,7 +31,7 @@
  * at least ShareLock (then concurrent insertions are warned of).
  */
 extern double rencoder_heap_read(Relation heap, Relation index, IndexInfo *indexInfo,
-								bool anyvisible, BlockNumber first, BlockNumber nblocks,
-								IndexBuildCallback callback, void *state);
+								 bool anyvisible, BlockNumber first, BlockNumber nblocks,
+								 IndexBuildCallback callback, void *state);
 
 #endif							/* RENCODER_HEAP_READ_H */

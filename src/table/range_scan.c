@@ -19,7 +19,8 @@ rencoder_range_scan_init(RencoderRangeScan *scan, Relation index, Relation heap)
 	scan->meta = *rencoder_meta_get(index);
 	scan->last_block = InvalidBlockNumber;
 	scan->indexInfo = BuildIndexInfo(index);
-	scan->indexInfo->ii_Concurrent = false; /* any version visible, not a snapshot */
+	scan->indexInfo->ii_Concurrent = false; /* any version visible, not a
+											 * snapshot */
 }
 
 static void
@@ -42,7 +43,7 @@ rangescan_callback(Relation index, ItemPointer tid, Datum *values, bool *isnull,
 
 bool
 rencoder_range_scan(RencoderRangeScan *scan, uint64 first, int nslots, renc_mask todo,
-				   Size max_size, uint64 *horizon)
+					Size max_size, uint64 *horizon)
 {
 	BlockNumber nblocks = RelationGetNumberOfBlocks(scan->heap);
 	uint64		oldest = rencoder_horizon_before(scan->heap);
@@ -62,9 +63,9 @@ rencoder_range_scan(RencoderRangeScan *scan, uint64 first, int nslots, renc_mask
 		end_block = Min((first + end) * scan->meta.pages_per_range, nblocks);
 		if (end > slot && start_block < end_block)
 			rencoder_heap_read(scan->heap, scan->index, scan->indexInfo, true,
-							  (BlockNumber) start_block,
-							  (BlockNumber) (end_block - start_block),
-							  rangescan_callback, scan);
+							   (BlockNumber) start_block,
+							   (BlockNumber) (end_block - start_block),
+							   rangescan_callback, scan);
 		slot = Max(end, slot + 1);
 		if (max_size > 0 && rencoder_collect_size(scan->collector) > max_size)
 			return false;

@@ -25,7 +25,7 @@ typedef struct RencoderRangeScan
 
 /* Collector and coders are the caller's to set. */
 extern void rencoder_range_scan_init(RencoderRangeScan *scan, Relation index,
-									Relation heap);
+									 Relation heap);
 
 /*
  * Collects the keys of those of the "nslots" ranges from "first" on that are in
@@ -39,6 +39,6 @@ extern void rencoder_range_scan_init(RencoderRangeScan *scan, Relation index,
  * caller has at least RowExclusiveLock on the table.
  */
 extern bool rencoder_range_scan(RencoderRangeScan *scan, uint64 first, int nslots,
-							   renc_mask todo, Size max_size, uint64 *horizon);
+								renc_mask todo, Size max_size, uint64 *horizon);
 
 #endif							/* RENCODER_RANGE_SCAN_H */

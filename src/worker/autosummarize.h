@@ -19,7 +19,8 @@ typedef struct RencoderProgress
 {
 	uint64		range;			/* greatest one a row was inserted into */
 	uint64		slices;			/* all before this one need no attention */
-	uint64		looked_range;	/* when this was reached, something was done about it */
+	uint64		looked_range;	/* when this was reached, something was done
+								 * about it */
 } RencoderProgress;
 
 /*
@@ -64,6 +65,6 @@ extern bool rencoder_autosummarize_is_worth(const RencoderMeta *meta, BlockNumbe
  * one after the other.
  */
 extern uint64 rencoder_autosummarize_first_gap(Relation index, const RencoderMeta *meta,
-								 uint64 first, uint64 end);
+											   uint64 first, uint64 end);
 
 #endif							/* RENCODER_AUTOSUMMARIZE_H */

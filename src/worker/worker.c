@@ -213,7 +213,10 @@ fill_gaps(Relation index, Relation heap, const RencoderMeta *meta, uint64 end)
 	while ((slice = rencoder_autosummarize_first_gap(index, meta, slice, end)) < end &&
 		   !TimestampDifferenceExceeds(start, GetCurrentTimestamp(), PIECE_MS))
 	{
-		/* A group at once, if it comes so late; it is logged once then, not twice. */
+		/*
+		 * A group at once, if it comes so late; it is logged once then, not
+		 * twice.
+		 */
 		next = slice + 1;
 		if (slice % RENC_GROUP_SLICES == 0 && slice + RENC_GROUP_SLICES <= end)
 			next = slice + RENC_GROUP_SLICES;

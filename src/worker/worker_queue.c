@@ -246,8 +246,9 @@ rencoder_worker_queue_put(Oid index, uint64 ranges, bool urgent)
 	}
 
 	/*
-	 * Whoever made the request that is there already has set the latch.  Those that are
-	 * not urgent must not fill the queue until the worker looks around by itself.
+	 * Whoever made the request that is there already has set the latch. Those
+	 * that are not urgent must not fill the queue until the worker looks
+	 * around by itself.
 	 */
 	if (entry != NULL && add_request(entry, index, ranges) && entry->pid != 0 &&
 		(urgent || shared->nrequests >= MAX_REQUESTS / 2))
