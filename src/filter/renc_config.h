@@ -26,6 +26,13 @@
 /* Bits of a key.  Levels are numbered 1 (topmost) .. 64 (whole keys). */
 #define RENC_KEY_BITS		64
 
+/* Levels shared by two keys: the length of their common prefix. */
+static inline int
+renc_common_prefix(uint64_t a, uint64_t b)
+{
+	return a == b ? RENC_KEY_BITS : __builtin_clzll(a ^ b);
+}
+
 #define RENC_MAX_STOREYS	2
 #define RENC_MAX_KW			8	/* windows per root; bounded by page reads */
 #define RENC_MAX_KR			8	/* rows per level and window */

@@ -251,7 +251,7 @@ size_of(const renc_model *m, uint32_t k)
 }
 
 static int
-compare_sizes(const void *a, const void *b)
+compare_floats(const void *a, const void *b)
 {
 	float		x = *(const float *) a;
 	float		y = *(const float *) b;
@@ -275,7 +275,7 @@ represent(renc_model *m, uint32_t first, uint32_t end)
 		m->rep_of[m->sort[k].index] = (uint8_t) (m->nreps - 1);
 		m->size[m->nqueries++] = (float) (size_of(m, k) / size_of(m, at));
 	}
-	qsort(&m->size[rep->first_size], rep->nqueries, sizeof(m->size[0]), compare_sizes);
+	qsort(&m->size[rep->first_size], rep->nqueries, sizeof(m->size[0]), compare_floats);
 	if (s->query != NULL)
 		profile_query(m, rep, s->query);
 	else

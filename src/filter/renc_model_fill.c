@@ -44,7 +44,7 @@ typedef struct range_size
 } range_size;
 
 static int
-compare_sizes(const void *a, const void *b)
+compare_range_sizes(const void *a, const void *b)
 {
 	const range_size *x = (const range_size *) a;
 	const range_size *y = (const range_size *) b;
@@ -121,7 +121,7 @@ order_ranges(renc_model *m, range_size *sizes)
 	}
 	for (int i = 0; i < n; i++)
 		sizes[i].nodes = weigh_range(m->prefixes[sizes[i].range], mean);
-	qsort(sizes, n, sizeof(*sizes), compare_sizes);
+	qsort(sizes, n, sizeof(*sizes), compare_range_sizes);
 	return n;
 }
 

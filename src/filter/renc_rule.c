@@ -106,12 +106,6 @@ typedef struct key_profile
 	bool		aligned;		/* and the values are multiples of them */
 } key_profile;
 
-static int
-common_prefix(uint64_t a, uint64_t b)
-{
-	return a == b ? RENC_KEY_BITS : __builtin_clzll(a ^ b);
-}
-
 /* Adds, for each key of "b" that "a" lacks, its longest prefix shared with a. */
 static void
 count_neighbours(const renc_keys *a, const renc_keys *b, double *hist)
@@ -128,9 +122,9 @@ count_neighbours(const renc_keys *a, const renc_keys *b, double *hist)
 		if (p < a->n && a->key[p] == key)
 			continue;
 		if (p < a->n)
-			shared = common_prefix(a->key[p], key);
-		if (p > 0 && common_prefix(a->key[p - 1], key) > shared)
-			shared = common_prefix(a->key[p - 1], key);
+			shared = renc_common_prefix(a->key[p], key);
+		if (p > 0 && renc_common_prefix(a->key[p - 1], key) > shared)
+			shared = renc_common_prefix(a->key[p - 1], key);
 		hist[shared]++;
 	}
 }
@@ -144,9 +138,9 @@ count_own_neighbours(const renc_keys *a, double *hist)
 		int			shared = 0;
 
 		if (i > 0)
-			shared = common_prefix(a->key[i - 1], a->key[i]);
-		if (i + 1 < a->n && common_prefix(a->key[i], a->key[i + 1]) > shared)
-			shared = common_prefix(a->key[i], a->key[i + 1]);
+			shared = renc_common_prefix(a->key[i - 1], a->key[i]);
+		if (i + 1 < a->n && renc_common_prefix(a->key[i], a->key[i + 1]) > shared)
+			shared = renc_common_prefix(a->key[i], a->key[i + 1]);
 		hist[shared]++;
 	}
 }
@@ -174,7 +168,7 @@ most_shared(const renc_keys *r)
 
 	for (size_t k = 1; k < r->n; k++)
 	{
-		int			shared = common_prefix(r->key[k - 1], r->key[k]);
+		int			shared = renc_common_prefix(r->key[k - 1], r->key[k]);
 
 		if (shared > most)
 			most = shared;
@@ -195,7 +189,7 @@ profile_prefixes(key_profile *p, const renc_keys *r)
 
 	for (size_t k = 1; k <= r->n; k++)
 	{
-		int			shared = k < r->n ? common_prefix(r->key[k - 1], r->key[k]) : -1;
+		int			shared = k < r->n ? renc_common_prefix(r->key[k - 1], r->key[k]) : -1;
 
 		for (int l = shared + 1; l <= deepest; l++)
 		{

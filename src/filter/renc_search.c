@@ -287,7 +287,7 @@ step_storeys(search_state *h, search_result *s)
 }
 
 static void
-climb(search_state *h, search_result *s)
+climb_from(search_state *h, search_result *s)
 {
 	bool		better = true;
 
@@ -396,11 +396,11 @@ climb_all(search_state *h, int nclimbs, search_result *rule)
 	for (int i = 0; i < nclimbs; i++)
 		if (same_shape(&h->best[i].shape, &rule->shape))
 			rule->shape.nstoreys = 0;
-	climb(h, &h->best[0]);
+	climb_from(h, &h->best[0]);
 	if (rule->shape.nstoreys > 0)
-		climb(h, rule);
+		climb_from(h, rule);
 	for (int i = 1; i < nclimbs; i++)
-		climb(h, &h->best[i]);
+		climb_from(h, &h->best[i]);
 }
 
 /* The shape by rule. */

@@ -94,7 +94,7 @@ typedef struct plan
 
 /* Area for a key of a range, on the denser side of key i; in Z-order keys differ by areas. */
 static double
-spacing_at(const renc_keys *keys, size_t i)
+area_spacing_at(const renc_keys *keys, size_t i)
 {
 	double		least = ldexp(1, 63);
 
@@ -270,7 +270,7 @@ draw_plan(box_drawing *d, int range, box_plan *p)
 	p->range = range;
 	p->x = x;
 	p->y = y;
-	p->spacing = spacing_at(keys, k);
+	p->spacing = area_spacing_at(keys, k);
 	p->least = p->spacing / d->table_ranges / LEAST_PARTS;
 	p->most = fmax(p->least, (double) (keys->key[keys->n - 1] - keys->key[0]) + 1);
 	p->area = kind < POINT_SHARE ? 0 : p->least * pow(p->most / p->least, order);

@@ -20,7 +20,7 @@
  * in a gap between a range's keys, longer than the spacing of the crowd beside it.  Short
  * gaps are many and large ones few, so the orders of magnitude of gaps are asked about
  * alike; distance from the crowd and length are spread over the orders of magnitude, too.
- * What a gap is, is_gap() says: keys that are spread at random have none.  A sample in
+ * What a gap is, is_key_gap() says: keys that are spread at random have none.  A sample in
  * a gap weighs a tenth of a point.
  *
  * Measured by bench/filter/defaults.sh, at 3,520 and 880 rows a range: of AS numbers,
@@ -89,7 +89,7 @@ spacing_at(const renc_keys *keys, size_t i)
  * is taken for one, so that what is made for them stays as it is.
  */
 static bool
-is_gap(const renc_keys *keys, size_t i, key_gap *g)
+is_key_gap(const renc_keys *keys, size_t i, key_gap *g)
 {
 	const uint64_t *key = keys->key;
 	uint64_t	crowd = ~UINT64_C(0);
@@ -123,7 +123,7 @@ find_gaps(const renc_keys *ranges, const int *filled, int nfilled, uint64_t *sta
 			int			order;
 			size_t		at;
 
-			if (!is_gap(keys, i, &g))
+			if (!is_key_gap(keys, i, &g))
 				continue;
 			order = RENC_KEY_BITS - 1 - __builtin_clzll(g.length);
 			at = found->found[order]++;

@@ -60,7 +60,7 @@ fixed_size(const renc_strings *d, size_t n)
 }
 
 static inline bool
-is_gap(const renc_strings *d, uint8_t byte)
+is_gap_byte(const renc_strings *d, uint8_t byte)
 {
 	return (d->gap[byte / 8] >> (byte % 8)) & 1;
 }
@@ -110,7 +110,7 @@ encode_tail(const renc_strings *d, uint8_t context, const uint8_t *s, size_t len
 		range /= RENC_STRINGS_SCALE;
 		low += begin * range;
 		range *= end - begin;
-		if (is_gap(d, s[i]))
+		if (is_gap_byte(d, s[i]))
 			break;
 		context = d->context[s[i]];
 	}
@@ -497,7 +497,7 @@ train_frequencies(renc_strings *d, const renc_string *sample, size_t n)
 		}
 	}
 	for (int b = 0; b < 256; b++)
-		gap[d->digit[b]] |= is_gap(d, (uint8_t) b);
+		gap[d->digit[b]] |= is_gap_byte(d, (uint8_t) b);
 	for (uint32_t c = 0; c < d->contexts; c++)
 		scale_context(below + c * d->radix, seen[c], anywhere, total, d->radix, gap);
 }

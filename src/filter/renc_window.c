@@ -20,13 +20,6 @@ renc_windows_for(double nkeys, double bits_per_key, uint32_t rows)
 	return n < windows ? n + 1 : n;
 }
 
-/* Levels shared by two keys: the length of their common prefix. */
-static int
-common_prefix(uint64_t a, uint64_t b)
-{
-	return a == b ? RENC_KEY_BITS : __builtin_clzll(a ^ b);
-}
-
 /*
  * The nodes of a storey; "shared": those that the previous key of the sorted list
  * has set already.  "band": the slot's band of the image's first window.
@@ -76,7 +69,7 @@ renc_fill(uint8_t *image, int width, unsigned int slot,
 
 	for (size_t i = 0; i < n; i++)
 	{
-		int			shared = i == 0 ? 0 : common_prefix(keys[i - 1], keys[i]);
+		int			shared = i == 0 ? 0 : renc_common_prefix(keys[i - 1], keys[i]);
 
 		if (shared == RENC_KEY_BITS)
 			continue;

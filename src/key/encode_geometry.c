@@ -81,7 +81,7 @@ geometry_box(FmgrInfo *flinfo, Datum geometry, BOX *box)
 }
 
 static bool
-has_nan(const BOX *box)
+box_has_nan(const BOX *box)
 {
 	return isnan(box->low.x) || isnan(box->low.y) || isnan(box->high.x) || isnan(box->high.y);
 }
@@ -107,7 +107,7 @@ rencoder_geometry_key(PG_FUNCTION_ARGS)
 
 	if (!geometry_box(fcinfo->flinfo, PG_GETARG_DATUM(0), &box))
 		PG_RETURN_KEY(RENC_POINT_NAN);
-	if (has_nan(&box))
+	if (box_has_nan(&box))
 	{
 		encoding->keyless = true;
 		PG_RETURN_KEY(0);
@@ -158,7 +158,7 @@ rencoder_geometry_intervals(PG_FUNCTION_ARGS)
 	operand->keyless = true;
 	if (strategy != RENCODER_STRATEGY_OVERLAP && strategy != RENCODER_STRATEGY_CONTAINED)
 		elog(ERROR, "unrecognized strategy number: %d", strategy);
-	if (!geometry_box(fcinfo->flinfo, PG_GETARG_DATUM(0), &box) || has_nan(&box))
+	if (!geometry_box(fcinfo->flinfo, PG_GETARG_DATUM(0), &box) || box_has_nan(&box))
 	{
 		/* Rare enough to leave it to PostGIS what that matches. */
 		rencoder_boxes_add(operand->boxes, 0, RENC_AXIS_NAN, 0, RENC_AXIS_NAN);

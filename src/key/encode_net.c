@@ -87,7 +87,7 @@ rencoder_macaddr8_key(PG_FUNCTION_ARGS)
 
 /* The last "n" bits of a number, none if n <= 0, all if n >= 64. */
 static inline uint64
-low_bits(int n)
+low_bits_mask(int n)
 {
 	return n <= 0 ? 0 : n >= 64 ? PG_UINT64_MAX : (UINT64CONST(1) << n) - 1;
 }
@@ -113,13 +113,13 @@ inet_address(const inet *addr)
 static inline uint64
 inet_first(const inet *addr, int masklen)
 {
-	return inet_address(addr) & ~low_bits((is_inet4(addr) ? INET4_BITS : INET6_BITS) - masklen);
+	return inet_address(addr) & ~low_bits_mask((is_inet4(addr) ? INET4_BITS : INET6_BITS) - masklen);
 }
 
 static inline uint64
 inet_last(const inet *addr, int masklen)
 {
-	return inet_address(addr) | low_bits((is_inet4(addr) ? INET4_BITS : INET6_BITS) - masklen);
+	return inet_address(addr) | low_bits_mask((is_inet4(addr) ? INET4_BITS : INET6_BITS) - masklen);
 }
 
 static inline uint64

@@ -50,7 +50,7 @@ axis_bounds(const RencoderCoder *coder, int axis)
 }
 
 static bool
-has_nan(const Point *p)
+point_has_nan(const Point *p)
 {
 	return isnan(p->x) || isnan(p->y);
 }
@@ -62,7 +62,7 @@ rencoder_point_key(PG_FUNCTION_ARGS)
 	Point	   *p = PG_GETARG_POINT_P(0);
 	const RencoderCoder *coder = ((RencoderEncoding *) PG_GETARG_POINTER(1))->coder;
 
-	if (has_nan(p))
+	if (point_has_nan(p))
 		PG_RETURN_KEY(RENC_POINT_NAN);
 	PG_RETURN_KEY(renc_zorder(renc_axis_cell(axis_bounds(coder, 0), p->x),
 							  renc_axis_cell(axis_bounds(coder, 1), p->y)));
@@ -136,7 +136,7 @@ rencoder_point_intervals(PG_FUNCTION_ARGS)
 	RencoderOperand *operand = (RencoderOperand *) PG_GETARG_POINTER(2);
 
 	check_strategy(PG_GETARG_INT16(1), RENCODER_STRATEGY_SAME);
-	if (has_nan(p))
+	if (point_has_nan(p))
 		add_nan(operand);
 	else
 	{
@@ -154,7 +154,7 @@ rencoder_point_box_intervals(PG_FUNCTION_ARGS)
 	BOX		   *box = PG_GETARG_BOX_P(0);
 
 	check_strategy(PG_GETARG_INT16(1), RENCODER_STRATEGY_CONTAINED);
-	if (!has_nan(&box->low) && !has_nan(&box->high))
+	if (!point_has_nan(&box->low) && !point_has_nan(&box->high))
 		add_box((RencoderOperand *) PG_GETARG_POINTER(2),
 				box->low.x, box->high.x, box->low.y, box->high.y);
 	PG_RETURN_VOID();

@@ -217,7 +217,7 @@ add_pattern(RencoderOperand *operand, const renc_string *pattern, bool blanks)
 
 /* Operators of the pattern families. */
 static void
-add_comparison(RencoderOperand *operand, const renc_string *s, int strategy)
+add_text_comparison(RencoderOperand *operand, const renc_string *s, int strategy)
 {
 	uint64		key = string_key(s, operand->coder);
 
@@ -261,7 +261,7 @@ rencoder_text_intervals(PG_FUNCTION_ARGS)
 		case RENCODER_STRATEGY_PATTERN_LE:
 		case RENCODER_STRATEGY_PATTERN_GE:
 		case RENCODER_STRATEGY_PATTERN_GT:
-			add_comparison(operand, &s, strategy);
+			add_text_comparison(operand, &s, strategy);
 			break;
 		default:
 			elog(ERROR, "unrecognized strategy number: %d", strategy);
@@ -279,7 +279,7 @@ rencoder_bpchar_intervals(PG_FUNCTION_ARGS)
 {
 	renc_string s = bpchar_head(PG_GETARG_DATUM(0));
 
-	add_comparison((RencoderOperand *) PG_GETARG_POINTER(2), &s, PG_GETARG_INT16(1));
+	add_text_comparison((RencoderOperand *) PG_GETARG_POINTER(2), &s, PG_GETARG_INT16(1));
 	PG_RETURN_VOID();
 }
 

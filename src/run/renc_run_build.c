@@ -13,19 +13,13 @@
 /* The least that a block takes in the directory. */
 #define MIN_BLOCK			(BLOCK_HEADER + 1)
 
-static size_t
-aligned(size_t size)
-{
-	return (size + 15) / 16 * 16;
-}
-
 size_t
 renc_run_build_size(size_t payload)
 {
-	return aligned((payload / MIN_BLOCK + 1) * sizeof(renc_run_new_block)) +
-		aligned(payload + SPARE) + aligned(payload) +
-		aligned(BUILD_PAIRS * sizeof(renc_run_entry)) +
-		aligned(renc_run_fanout(payload) * sizeof(renc_run_child)) * RENC_RUN_MAX_LEVEL;
+	return renc_run_aligned((payload / MIN_BLOCK + 1) * sizeof(renc_run_new_block)) +
+		renc_run_aligned(payload + SPARE) + renc_run_aligned(payload) +
+		renc_run_aligned(BUILD_PAIRS * sizeof(renc_run_entry)) +
+		renc_run_aligned(renc_run_fanout(payload) * sizeof(renc_run_child)) * RENC_RUN_MAX_LEVEL;
 }
 
 static void *
@@ -33,7 +27,7 @@ take(uint8_t **memory, size_t size)
 {
 	void	   *p = *memory;
 
-	*memory += aligned(size);
+	*memory += renc_run_aligned(size);
 	return p;
 }
 

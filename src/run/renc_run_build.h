@@ -13,6 +13,13 @@
 /* Pairs that the encoder looks ahead. */
 #define BUILD_PAIRS		8192
 
+/* The size of a piece of the caller's memory, so that the next one is aligned, too. */
+static inline size_t
+renc_run_aligned(size_t size)
+{
+	return (size + 15) / 16 * 16;
+}
+
 typedef struct renc_run_new_block
 {
 	uint64_t	separator;

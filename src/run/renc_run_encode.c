@@ -58,16 +58,10 @@ struct renc_run_encoder
 	renc_run_builder build;
 };
 
-static size_t
-aligned(size_t size)
-{
-	return (size + 15) / 16 * 16;
-}
-
 size_t
 renc_run_encoder_size(size_t payload)
 {
-	return aligned(sizeof(renc_run_encoder)) + aligned(BUILD_PAIRS * sizeof(renc_run_pair)) +
+	return renc_run_aligned(sizeof(renc_run_encoder)) + renc_run_aligned(BUILD_PAIRS * sizeof(renc_run_pair)) +
 		renc_run_build_size(payload);
 }
 
@@ -75,7 +69,7 @@ renc_run_encoder *
 renc_run_encoder_init(void *memory, const renc_run_options *options)
 {
 	renc_run_encoder *e = (renc_run_encoder *) memory;
-	uint8_t    *rest = (uint8_t *) memory + aligned(sizeof(renc_run_encoder));
+	uint8_t    *rest = (uint8_t *) memory + renc_run_aligned(sizeof(renc_run_encoder));
 
 	if (options->payload < RENC_RUN_MIN_PAYLOAD || options->payload > RENC_RUN_MAX_PAYLOAD ||
 		options->npages == 0 || options->write == NULL ||
@@ -91,7 +85,7 @@ renc_run_encoder_init(void *memory, const renc_run_options *options)
 		e->block = 4;
 	e->ratio = 1;
 	renc_run_plan_init(&e->planner, options);
-	renc_run_build_init(&e->build, options, rest + aligned(BUILD_PAIRS * sizeof(renc_run_pair)));
+	renc_run_build_init(&e->build, options, rest + renc_run_aligned(BUILD_PAIRS * sizeof(renc_run_pair)));
 	return e;
 }
 

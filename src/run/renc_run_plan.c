@@ -235,7 +235,7 @@ cost_width(renc_run_planner *planner, const renc_run_pair *pair, uint32_t n, uin
 
 /* Wider as long as that is better, else narrower. */
 static width_cost
-climb(renc_run_planner *planner, const renc_run_pair *pair, uint32_t n, uint32_t npages, width_cost best)
+try_widths(renc_run_planner *planner, const renc_run_pair *pair, uint32_t n, uint32_t npages, width_cost best)
 {
 	bool		wider = false;
 
@@ -281,7 +281,7 @@ choose_width(renc_run_planner *planner, const renc_run_pair *pair, uint32_t n)
 		return cost_width(planner, pair, n, npages, 0);
 	start = log2((double) span / (n * planner->spread));
 	best = cost_width(planner, pair, n, npages, start < 0 ? 0 : start > MAX_WIDTH ? MAX_WIDTH : (int) start);
-	best = climb(planner, pair, n, npages, best);
+	best = try_widths(planner, pair, n, npages, best);
 
 	/* Keys of several scales have several hills. */
 	if (is_stuck(planner, &best))
@@ -298,7 +298,7 @@ choose_width(renc_run_planner *planner, const renc_run_pair *pair, uint32_t n)
 					other = next;
 			}
 		if (other.width != stuck)
-			best = climb(planner, pair, n, npages, other);
+			best = try_widths(planner, pair, n, npages, other);
 	}
 	planner->spread = fmax(((double) span / n) / ldexp(1, best.width), 1e-4);
 	return best;

@@ -76,7 +76,7 @@ is_plain(Relation heap, const IndexInfo *indexInfo)
 
 #ifdef RENCODER_HAVE_READ_STREAM
 static BlockNumber
-next_block(ReadStream *stream, void *state, void *per_buffer_data)
+next_stream_block(ReadStream *stream, void *state, void *per_buffer_data)
 {
 	BlockSource *source = (BlockSource *) state;
 
@@ -98,7 +98,7 @@ source_open(BlockSource *source, Relation heap, BlockNumber first, BlockNumber n
 		source->strategy = GetAccessStrategy(BAS_BULKREAD);
 #ifdef RENCODER_HAVE_READ_STREAM
 	source->stream = read_stream_begin_relation(READ_STREAM_SEQUENTIAL, source->strategy,
-												heap, MAIN_FORKNUM, next_block, source, 0);
+												heap, MAIN_FORKNUM, next_stream_block, source, 0);
 #endif
 }
 

@@ -58,7 +58,7 @@ static bool shared_unavailable = false;
 static WorkerEntry *my_entry = NULL;
 
 static void
-init_shared(void)
+init_queue(void)
 {
 	bool		found;
 
@@ -90,7 +90,7 @@ attach_shared(void)
 		return shared != NULL;
 	PG_TRY();
 	{
-		init_shared();
+		init_queue();
 	}
 	PG_CATCH();
 	{
@@ -118,7 +118,7 @@ attach_shared(void)
 }
 
 static WorkerEntry *
-find_entry(Oid database)
+find_request(Oid database)
 {
 	for (int i = 0; i < MAX_WORKERS; i++)
 	{
@@ -162,7 +162,7 @@ make_entry(Oid database)
 		if (is_expired(&shared->worker[i]))
 			free_entry(&shared->worker[i]);
 	}
-	entry = find_entry(InvalidOid);
+	entry = find_request(InvalidOid);
 	if (entry != NULL)
 	{
 		entry->database = database;
@@ -238,7 +238,7 @@ rencoder_worker_queue_put(Oid index, uint64 ranges, bool urgent)
 		return false;
 
 	LWLockAcquire(&shared->lock, LW_EXCLUSIVE);
-	entry = find_entry(MyDatabaseId);
+	entry = find_request(MyDatabaseId);
 	if (entry == NULL || is_expired(entry))
 	{
 		entry = make_entry(MyDatabaseId);
@@ -261,7 +261,7 @@ rencoder_worker_queue_put(Oid index, uint64 ranges, bool urgent)
 		return true;
 
 	LWLockAcquire(&shared->lock, LW_EXCLUSIVE);
-	entry = find_entry(MyDatabaseId);
+	entry = find_request(MyDatabaseId);
 	if (entry != NULL && entry->pid == 0)
 		free_entry(entry);
 	LWLockRelease(&shared->lock);
@@ -290,7 +290,7 @@ rencoder_worker_queue_attach(Oid database)
 		return false;
 	before_shmem_exit(free_my_entry, (Datum) 0);
 	LWLockAcquire(&shared->lock, LW_EXCLUSIVE);
-	entry = find_entry(database);
+	entry = find_request(database);
 	if (entry == NULL)
 		entry = make_entry(database);
 	if (entry != NULL && entry->pid == 0)
