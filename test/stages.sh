@@ -186,6 +186,17 @@ stage_unit()
 	fi
 }
 
+# Belongs to the stage "layers".
+texts()
+{
+	local status=0
+
+	heading "the texts"
+	perl "$WORK/src/test/check_texts.pl" > "$WORK/log/texts" 2>&1 || status=$?
+	cat "$WORK/log/texts"
+	result_tap texts "$WORK/log/texts" "$status"
+}
+
 # Where the server brings pgindent.
 indentation()
 {
@@ -342,6 +353,7 @@ run_stages()
 	local stage start built=
 
 	for stage in "$@"; do
+		[ "$stage" != layers ] || texts
 		start=$SECONDS
 		case $stage in
 			layers | unit | static) "stage_$stage" ;;
