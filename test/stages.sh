@@ -186,6 +186,28 @@ stage_unit()
 	fi
 }
 
+# Belongs to the stage "layers".
+texts()
+{
+	local status=0
+
+	heading "the texts"
+	perl "$WORK/src/test/check_texts.pl" > "$WORK/log/texts" 2>&1 || status=$?
+	cat "$WORK/log/texts"
+	result_tap texts "$WORK/log/texts" "$status"
+}
+
+# Where the server brings pgindent.
+indentation()
+{
+	local status=0
+
+	[ -x "$("$PG_CONFIG" --bindir)/pgindent" ] || return 0
+	bash "$WORK/src/test/check_indent.sh" "$PG_CONFIG" > "$WORK/log/indent" 2>&1 || status=$?
+	cat "$WORK/log/indent"
+	result_tap "indentation $major" "$WORK/log/indent" "$status"
+}
+
 # Builds once, before the first stage that needs it.  $built: yes, no, or
 # nothing yet.
 stage_build()
@@ -195,6 +217,7 @@ stage_build()
 		built=yes
 		result_of "build and install, PostgreSQL $major" "$WORK/log/build" \
 			build_extension || built=no
+		indentation
 	fi
 	[ "$built" = yes ]
 }
@@ -330,6 +353,7 @@ run_stages()
 	local stage start built=
 
 	for stage in "$@"; do
+		[ "$stage" != layers ] || texts
 		start=$SECONDS
 		case $stage in
 			layers | unit | static) "stage_$stage" ;;

@@ -6,7 +6,7 @@
  * type and content, and no block may be referred to twice.  Pages that
  * nothing refers to are legal: a crash leaves such.
  *
- * Comments name the invariant of src/README.md that a check stands for.  INV-5
+ * Comments name the invariant of src/INVARIANTS.md that a check stands for.  INV-5
  * is one of rencoder_page_fault() and format_filter.c, INV-3 shows in
  * check_heap.c; INV-8 (locks) and INV-10 (bytes) cannot be seen here.
  *
