@@ -6,7 +6,8 @@
 #
 #   test/run.sh [--quick] [--pg VERSION] [--only STAGES] [--seed N] [--keep]
 #
-# --quick   layers, unit, regress and isolation, on the machine's own version
+# --quick   layers, unit without its longest program, regress and isolation, on
+#           the machine's own version
 # --pg      15, 16, 17, 18, all, own, or default: 15, 17 and the machine's own
 # --only    comma-separated: layers static unit sanitized regress isolation tap;
 #           static has layers in it
@@ -35,7 +36,11 @@ parse_options()
 	version=default only=static,unit,sanitized,regress,isolation,tap keep=
 	while [ $# -gt 0 ]; do
 		case $1 in
-			--quick) version=own only=layers,unit,regress,isolation; shift ;;
+			--quick)
+				version=own only=layers,unit,regress,isolation
+				export RENCODER_QUICK=yes
+				shift
+				;;
 			--pg) need_value "$@"; version=$2; shift 2 ;;
 			--only) need_value "$@"; only=$2; shift 2 ;;
 			--seed) need_value "$@"; RENCODER_SEED=$2; shift 2 ;;

@@ -21,7 +21,7 @@ JOBS=${RENCODER_JOBS:-$(nproc | awk '{ print ($1 < 2 ? 2 : $1 > 4 ? 4 : $1) }')}
 
 # Those that take longest are begun first.
 LONGEST=(differential strings retune types_more opclass_order points arrays
-	test/t/{014_retune,001_wal,006_pitr,008_strings,012_autosummarize,022_fuzz_pages,027_before_rows}.pl)
+	test/t/{014_retune,034_worker_meanwhile,031_strings,001_wal,006_pitr,022_fuzz_pages}.pl)
 
 # Seconds that one stage, or one file of these, may take before it counts as hung.
 STAGE_TIMEOUT=${RENCODER_STAGE_TIMEOUT:-3600}
@@ -83,12 +83,15 @@ find_clang()
 
 stage_layers()
 {
-	local status=0
+	local script status
 
-	heading "include directions, file and function lengths"
-	bash "$WORK/src/test/check_layers.sh" > "$WORK/log/layers" 2>&1 || status=$?
-	cat "$WORK/log/layers"
-	result_tap layers "$WORK/log/layers" "$status"
+	heading "structure of the source and of the tests"
+	for script in check_layers check_tests; do
+		status=0
+		bash "$WORK/src/test/$script.sh" > "$WORK/log/$script" 2>&1 || status=$?
+		cat "$WORK/log/$script"
+		result_tap "$script" "$WORK/log/$script" "$status"
+	done
 }
 
 # The build as users get it, every warning an error.  No bitcode: it is the
@@ -115,7 +118,8 @@ out_of_tree_complete()
 
 	listed=$(out_of_tree -n install installcheck dist) || return 1
 	for file in $(cd "$WORK/src" && echo ./*.control sql/*--*.sql); do
-		grep -qE "[ /]${file#./}( |\$)" <<< "$listed" || { echo "$file would not be installed"; return 1; }
+		grep -qE "[ /]${file#./}( |\$)" <<< "$listed" ||
+			{ echo "$file would not be installed"; return 1; }
 	done
 	for file in $(cd "$WORK/src" && echo sql/*.sql test/specs/*.spec); do
 		[[ $file != *--* ]] || continue
@@ -123,7 +127,8 @@ out_of_tree_complete()
 		grep -qE " ${file%.*}( |\$)" <<< "$listed" || { echo "$file would not be run"; return 1; }
 	done
 	grep -qE ' --prefix=rencoder-[0-9.]+/' <<< "$listed" || { echo "no version"; return 1; }
-	[ -z "$(find "$WORK/src" -name '*.o' -o -name '*.so')" ] || { echo "objects beside the sources"; return 1; }
+	[ -z "$(find "$WORK/src" -name '*.o' -o -name '*.so')" ] ||
+		{ echo "objects beside the sources"; return 1; }
 }
 
 stage_static()
@@ -173,7 +178,7 @@ unit_run()
 stage_unit()
 {
 	heading "unit programs, gcc"
-	unit_run gcc CC=gcc
+	unit_run gcc CC=gcc ${RENCODER_QUICK:+QUICK=1}
 }
 
 stage_sanitized()
@@ -304,7 +309,7 @@ stage_regress()
 	heading "pg_regress, PostgreSQL $major, $JOBS at a time"
 	read -r -a files <<< "${RENCODER_REGRESS:-}"
 	if [ ${#files[@]} -eq 0 ]; then
-		mapfile -t files < <(cd "$WORK/src/sql" && compgen -G '*.sql' | grep -v -e -- | sed 's/\.sql$//')
+		mapfile -t files < <(cd "$WORK/src/sql" && basename -s .sql -- *.sql | grep -v -e --)
 	fi
 	[ ${#files[@]} -gt 0 ] || result "not ok" "regress $major: no test was run"
 	for ((number = 1; number <= JOBS; number++)); do
