@@ -7,7 +7,8 @@ SET max_parallel_workers_per_gather = 0;
 CREATE TABLE always (id int, v int8, filler text) WITH (fillfactor = 50);
 ALTER TABLE always ALTER filler SET STORAGE plain;
 INSERT INTO always
-SELECT i, CASE WHEN i / 36 = 9 THEN 1000000 + i * 7919 ELSE hashint8(i / 18) + 3000000000 END, repeat('x', 70)
+SELECT i, CASE WHEN i / 36 = 9 THEN 1000000 + i * 7919 ELSE hashint8(i / 18) + 3000000000 END,
+	repeat('x', 70)
 FROM generate_series(0, 36 * 150 - 1) i;
 CREATE INDEX always_v ON always USING rencoder (v) WITH (pages_per_range = 1);
 SELECT range_no, min_key, max_key FROM rencoder_ranges('always_v') WHERE always;
@@ -31,7 +32,8 @@ END $$;
 -- that very page.
 UPDATE always SET v = -5 WHERE ctid = '(9,1)' RETURNING (ctid::text::point)[0] AS block;
 UPDATE always SET v = 2500000000 WHERE ctid = '(9,2)' RETURNING (ctid::text::point)[0] AS block;
-UPDATE always SET v = 9000000000000000000 WHERE ctid = '(9,3)' RETURNING (ctid::text::point)[0] AS block;
+UPDATE always SET v = 9000000000000000000
+	WHERE ctid = '(9,3)' RETURNING (ctid::text::point)[0] AS block;
 UPDATE always SET v = NULL WHERE ctid = '(9,4)' RETURNING (ctid::text::point)[0] AS block;
 SELECT condition, always_count(condition)
 FROM unnest('{v = -5,v < 0,v = 2500000000,v > 8999999999999999999,v IS NULL,v = 1000000 + 7919 * 330}'::text[]) condition;

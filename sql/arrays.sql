@@ -1,10 +1,6 @@
 -- column operator ANY (array), one scan for all elements: the same rows with
 -- the index as without, and few pages read.
 \getenv seed RENCODER_SEED
-\if :{?seed}
-\else
-\set seed 1
-\endif
 SET client_min_messages = warning;
 -- Recording a scan reads pages too.
 SET rencoder.sample_rate = 0;
@@ -23,8 +19,10 @@ SET max_parallel_workers_per_gather = 0;
 
 -- 500 pages: three full groups of block ranges and one that grows.
 CREATE TABLE t (id int, v int8, small int4, few int2, medium int4, at timestamp, filler text);
-INSERT INTO t SELECT i, CASE WHEN i % 50 <> 0 THEN floor(random() * 9e18)::int8 END, floor(random() * 100000)::int4,
-	floor(random() * 40)::int2, floor(random() * 600)::int4, timestamp '2024-01-01' + floor(random() * 1e6) * interval '1 minute', repeat('x', 70)
+INSERT INTO t SELECT i, CASE WHEN i % 50 <> 0 THEN floor(random() * 9e18)::int8 END,
+	floor(random() * 100000)::int4,
+	floor(random() * 40)::int2, floor(random() * 600)::int4,
+	timestamp '2024-01-01' + floor(random() * 1e6) * interval '1 minute', repeat('x', 70)
 FROM generate_series(1, 30000) i;
 CREATE INDEX t_v ON t USING rencoder (v) WITH (pages_per_range = 1);
 CREATE INDEX t_small ON t USING rencoder (small) WITH (pages_per_range = 1);
@@ -45,7 +43,8 @@ DECLARE
 BEGIN
 	SET LOCAL enable_seqscan = off;
 	SET LOCAL enable_bitmapscan = on;
-	EXECUTE 'EXPLAIN (ANALYZE, BUFFERS, FORMAT json, TIMING OFF, SUMMARY OFF) SELECT * FROM t WHERE ' || condition INTO plan;
+	EXECUTE 'EXPLAIN (ANALYZE, BUFFERS, FORMAT json, TIMING OFF, SUMMARY OFF) SELECT * FROM t WHERE '
+		|| condition INTO plan;
 	scan := plan->0->'Plan';
 	heap := scan->>'Lossy Heap Blocks';
 	scan := scan->'Plans'->0;
@@ -124,32 +123,42 @@ BEGIN
 	EXECUTE format('SELECT array_agg(e)::text FROM (
 		(SELECT %1$I::int8 AS e FROM t ORDER BY random() LIMIT %2$s / 2)
 		UNION ALL SELECT floor(random() * %3$s)::int8 FROM generate_series(1, (%2$s + 1) / 2)) s',
-		col, n, CASE col WHEN 'v' THEN 9e18 WHEN 'few' THEN 60 WHEN 'medium' THEN 700 ELSE 110000 END) INTO list;
+		col, n,
+		CASE col WHEN 'v' THEN 9e18 WHEN 'few' THEN 60 WHEN 'medium' THEN 700 ELSE 110000 END) INTO list;
 	RETURN list;
 END $$;
-SELECT col, n, string_agg(DISTINCT compare(format('%s = ANY (%L::int8[])', col, random_list(col, n))), ' ') AS rows
-FROM unnest('{v,small,few,medium}'::text[]) col, unnest('{1,2,3,10,100,256,257,300,1000}'::int[]) n, generate_series(1, 3)
+SELECT col, n, string_agg(DISTINCT compare(format('%s = ANY (%L::int8[])', col,
+	random_list(col, n))), ' ') AS rows
+FROM unnest('{v,small,few,medium}'::text[]) col, unnest('{1,2,3,10,100,256,257,300,1000}'::int[]) n,
+	generate_series(1, 3)
 GROUP BY col, n ORDER BY col, n;
 -- Every value of the dictionary alone, so that also the first ones of its pages.
-SELECT count(*) AS values, count(*) FILTER (WHERE rows_of(format('medium = ANY (''{%s}'')', medium), true) <> expected) AS differences
-FROM (SELECT medium, count(*) || ' rows, ' || sum(id::int8 * id) AS expected FROM t GROUP BY medium OFFSET 0) s;
-SELECT col, compare(format('%s = ANY (%L::int8[])', col, random_list(col, 10000))) FROM unnest('{v,small,few,medium}'::text[]) col;
+SELECT count(*) AS values, count(*) FILTER (WHERE rows_of(format('medium = ANY (''{%s}'')', medium),
+	true) <> expected) AS differences
+FROM (SELECT medium, count(*) || ' rows, ' || sum(id::int8 * id) AS expected FROM t
+	GROUP BY medium OFFSET 0) s;
+SELECT col, compare(format('%s = ANY (%L::int8[])', col, random_list(col, 10000)))
+FROM unnest('{v,small,few,medium}'::text[]) col;
 -- More than programs are kept for: every range that its bounds admit.
-SELECT compare(format('v = ANY (%L::int8[])', (SELECT array_agg(floor(random() * 9e18)::int8) FROM generate_series(1, 70000))));
+SELECT compare(format('v = ANY (%L::int8[])',
+	(SELECT array_agg(floor(random() * 9e18)::int8) FROM generate_series(1, 70000))));
 
 -- Values that are there are found in few pages; absent ones in fewer.
 SELECT (pages_of(format('v = ANY (%L)', array_agg(v)))).heap <= 10 + 8 AS few_pages
 FROM (SELECT v FROM t WHERE v IS NOT NULL ORDER BY random() LIMIT 10) s;
-SELECT (pages_of(format('v = ANY (%L::int8[])', array_agg(floor(random() * 9e18)::int8)))).heap <= 20 AS few_pages
+SELECT (pages_of(format('v = ANY (%L::int8[])',
+	array_agg(floor(random() * 9e18)::int8)))).heap <= 20 AS few_pages
 FROM generate_series(1, 100);
 -- Long lists do not blunt the filters: a thousand absent values leave few of
 -- the 500 pages.
-SELECT (pages_of(format('v = ANY (%L::int8[])', array_agg(floor(random() * 9e18)::int8)))).heap < 250 AS pruned
+SELECT (pages_of(format('v = ANY (%L::int8[])',
+	array_agg(floor(random() * 9e18)::int8)))).heap < 250 AS pruned
 FROM generate_series(1, 1000);
 
 -- A list reads metapage, directory and headers once, and no more windows than
 -- its elements would one by one.  A value below all others reads no window.
-CREATE FUNCTION list_reads(n int, OUT fixed int, OUT at_once int, OUT one_by_one int) LANGUAGE plpgsql AS $$
+CREATE FUNCTION list_reads(n int, OUT fixed int, OUT at_once int, OUT one_by_one int)
+	LANGUAGE plpgsql AS $$
 DECLARE
 	list int8[] := (SELECT array_agg(floor(random() * 9e18)::int8) FROM generate_series(1, n));
 BEGIN

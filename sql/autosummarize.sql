@@ -4,10 +4,13 @@
 -- A worker cannot see a table that is not committed yet, nor temporary ones,
 -- so the session itself summarizes what is complete: slices of 8 ranges, when
 -- the table has grown 2 ranges beyond (1 from 32 pages on).
-CREATE FUNCTION grow(tab regclass, pages int, OUT all_ranges bigint, OUT left_over bigint) LANGUAGE plpgsql AS $$
+CREATE FUNCTION grow(tab regclass, pages int, OUT all_ranges bigint, OUT left_over bigint)
+	LANGUAGE plpgsql AS $$
 BEGIN
-	EXECUTE format('INSERT INTO %s SELECT i, repeat(''x'', 7000) FROM generate_series(1, %s) i', tab, pages);
-	SELECT ranges, unsummarized INTO all_ranges, left_over FROM rencoder_candidates((tab || '_v')::regclass, 0::int8, 0::int8);
+	EXECUTE format('INSERT INTO %s SELECT i, repeat(''x'', 7000) FROM generate_series(1, %s) i',
+		tab, pages);
+	SELECT ranges, unsummarized INTO all_ranges, left_over
+	FROM rencoder_candidates((tab || '_v')::regclass, 0::int8, 0::int8);
 END $$;
 
 BEGIN;
@@ -60,7 +63,8 @@ CREATE TEMPORARY TABLE auto_temp (v int8, filler text);
 ALTER TABLE auto_temp ALTER filler SET STORAGE plain;
 CREATE INDEX auto_temp_v ON auto_temp USING rencoder (v) WITH (pages_per_range = 1);
 CREATE INDEX auto_temp_expression ON auto_temp USING rencoder ((v + 1)) WITH (pages_per_range = 1);
-CREATE INDEX auto_temp_partial ON auto_temp USING rencoder (v) WITH (pages_per_range = 1) WHERE v > 0;
+CREATE INDEX auto_temp_partial ON auto_temp USING rencoder (v) WITH (pages_per_range = 1)
+	WHERE v > 0;
 DO $$
 BEGIN
 	FOR i IN 1 .. 50 LOOP
@@ -68,7 +72,8 @@ BEGIN
 	END LOOP;
 END $$;
 SELECT i, ranges, unsummarized
-FROM unnest('{auto_temp_v,auto_temp_expression,auto_temp_partial}'::text[]) i, rencoder_candidates(i, 0::int8, 0::int8);
+FROM unnest('{auto_temp_v,auto_temp_expression,auto_temp_partial}'::text[]) i,
+	rencoder_candidates(i, 0::int8, 0::int8);
 SELECT rencoder_index_check('auto_temp_v', true);
 DROP TABLE auto_temp;
 
@@ -78,7 +83,8 @@ CREATE TEMPORARY TABLE auto_toast (v numeric, filler text);
 ALTER TABLE auto_toast ALTER filler SET STORAGE plain, ALTER v SET STORAGE external;
 CREATE INDEX auto_toast_v ON auto_toast USING rencoder (v) WITH (pages_per_range = 1);
 INSERT INTO auto_toast
-SELECT CASE WHEN i IN (2, 3) THEN repeat(i::text, 9000)::numeric WHEN i <> 5 THEN i END, repeat('x', 7000)
+SELECT CASE WHEN i IN (2, 3) THEN repeat(i::text, 9000)::numeric WHEN i <> 5 THEN i END,
+	repeat('x', 7000)
 FROM generate_series(1, 10) i;
 BEGIN;
 DELETE FROM auto_toast WHERE v > 1e8999 * 3;
@@ -101,10 +107,12 @@ CREATE TABLE auto_late (t text COLLATE "C", filler text);
 ALTER TABLE auto_late ALTER filler SET STORAGE plain;
 CREATE INDEX auto_late_t ON auto_late USING rencoder (t) WITH (pages_per_range = 2);
 CREATE FUNCTION late_grow(pages int, prefix text) RETURNS void LANGUAGE sql AS $$
-	INSERT INTO public.auto_late SELECT prefix || md5(i::text), repeat('x', 7000) FROM generate_series(1, pages) i
+	INSERT INTO public.auto_late SELECT prefix || md5(i::text), repeat('x', 7000)
+	FROM generate_series(1, pages) i
 $$;
 CREATE FUNCTION late_state(OUT epoch bigint, OUT groups text) LANGUAGE sql AS $$
-	SELECT epoch, (SELECT string_agg(summarized::text, ', ' ORDER BY group_no) FROM public.rencoder_groups('public.auto_late_t'))
+	SELECT epoch, (SELECT string_agg(summarized::text, ', ' ORDER BY group_no)
+		FROM public.rencoder_groups('public.auto_late_t'))
 	FROM public.rencoder_metapage('public.auto_late_t')
 $$;
 SELECT late_grow(20, NULL);

@@ -8,26 +8,32 @@ SET rencoder.sample_rate = 0;
 -- The rows that a condition finds by the index, if they are those of the table.
 CREATE FUNCTION ddl_found(tab text, condition text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
-	query text := format('SELECT count(*) || '' rows '' || coalesce(sum(hashtext(x::text)), 0) FROM (SELECT * FROM %s WHERE %s) x', tab, condition);
+	query text := format('SELECT count(*) || '' rows '' || coalesce(sum(hashtext(x::text)), 0) FROM (SELECT * FROM %s WHERE %s) x',
+		tab, condition);
 	plan json;
 	by_index text;
 	by_table text;
 BEGIN
-	PERFORM set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'on', true), set_config('enable_indexscan', 'off', true),
+	PERFORM set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'on', true),
+		set_config('enable_indexscan', 'off', true),
 		set_config('enable_indexonlyscan', 'off', true);
 	EXECUTE 'EXPLAIN (FORMAT json) ' || query INTO plan;
 	EXECUTE query INTO by_index;
-	PERFORM set_config('enable_seqscan', 'on', true), set_config('enable_bitmapscan', 'off', true), set_config('rencoder.enable_scan', 'off', true);
+	PERFORM set_config('enable_seqscan', 'on', true), set_config('enable_bitmapscan', 'off', true),
+		set_config('rencoder.enable_scan', 'off', true);
 	EXECUTE query INTO by_table;
-	PERFORM set_config('enable_bitmapscan', 'on', true), set_config('enable_indexscan', 'on', true), set_config('enable_indexonlyscan', 'on', true),
+	PERFORM set_config('enable_bitmapscan', 'on', true), set_config('enable_indexscan', 'on', true),
+		set_config('enable_indexonlyscan', 'on', true),
 		set_config('rencoder.enable_scan', 'on', true);
 	RETURN CASE WHEN plan::text !~ 'Bitmap Index Scan' THEN 'index not used, ' ELSE '' END ||
-		CASE WHEN by_index = by_table THEN split_part(by_index, ' ', 1) ELSE format('by the index %s, by the table %s', by_index, by_table) END;
+		CASE WHEN by_index = by_table THEN split_part(by_index, ' ',
+			1) ELSE format('by the index %s, by the table %s', by_index, by_table) END;
 END $$;
 -- The same after all indexes of the table have been checked.
 CREATE FUNCTION ddl_check(tab text, condition text) RETURNS text LANGUAGE plpgsql AS $$
 BEGIN
-	PERFORM rencoder_index_check(indexrelid, true) FROM pg_index JOIN pg_class c ON c.oid = indexrelid JOIN pg_am ON relam = pg_am.oid
+	PERFORM rencoder_index_check(indexrelid, true) FROM pg_index
+		JOIN pg_class c ON c.oid = indexrelid JOIN pg_am ON relam = pg_am.oid
 	WHERE indrelid = tab::regclass AND amname = 'rencoder' AND indisvalid AND c.relkind = 'i';
 	RETURN ddl_found(tab, condition);
 END $$;
@@ -35,9 +41,11 @@ END $$;
 -- 300 pages: two sealed groups and a growing one.
 CREATE TABLE ddl (id int, v int8, s text, filler text);
 ALTER TABLE ddl ALTER filler SET STORAGE plain;
-INSERT INTO ddl SELECT i, i * 7919 % 10007, 'name ' || i * 7919 % 10007, repeat('x', 1000) FROM generate_series(1, 2100) i;
+INSERT INTO ddl SELECT i, i * 7919 % 10007, 'name ' || i * 7919 % 10007, repeat('x', 1000)
+FROM generate_series(1, 2100) i;
 CREATE INDEX ddl_v ON ddl USING rencoder (v) WITH (autosummarize = off, pages_per_range = 1);
-CREATE INDEX ddl_s ON ddl USING rencoder (s COLLATE "C") WITH (autosummarize = off, pages_per_range = 1);
+CREATE INDEX ddl_s ON ddl USING rencoder (s COLLATE "C")
+	WITH (autosummarize = off, pages_per_range = 1);
 SELECT ddl_check('ddl', 'v BETWEEN 100 AND 200'), ddl_check('ddl', $$s COLLATE "C" = 'name 7919'$$);
 
 --
@@ -75,7 +83,8 @@ ALTER TABLE ddl RENAME TO ddl_t;
 COMMENT ON INDEX ddl_renamed IS 'an index';
 SELECT ddl_check('ddl_t', 'v BETWEEN 100 AND 200'), rencoder_summarize_new_values('ddl_renamed');
 CREATE TABLE ddl (LIKE ddl_t INCLUDING ALL);
-SELECT indexdef FROM pg_indexes WHERE tablename = 'ddl' AND indexdef LIKE '%rencoder%' ORDER BY indexdef;
+SELECT indexdef FROM pg_indexes WHERE tablename = 'ddl' AND indexdef LIKE '%rencoder%'
+ORDER BY indexdef;
 INSERT INTO ddl SELECT * FROM ddl_t;
 SELECT rencoder_summarize_new_values('ddl_v_idx'), rencoder_summarize_new_values('ddl_s_idx');
 SELECT ddl_check('ddl', 'v BETWEEN 100 AND 200'), ddl_check('ddl', $$s COLLATE "C" = 'name 7919'$$);
@@ -85,30 +94,37 @@ DROP TABLE ddl_t;
 -- Columns.
 --
 CREATE TABLE ddl_c (gone int, a int4, gone_too text, b varchar(20), c timestamp, d int4);
-INSERT INTO ddl_c SELECT 1, i, 'x', i, timestamp '2024-01-01' + i * interval '1 minute', i FROM generate_series(1, 5000) i;
+INSERT INTO ddl_c SELECT 1, i, 'x', i, timestamp '2024-01-01' + i * interval '1 minute', i
+FROM generate_series(1, 5000) i;
 CREATE INDEX ddl_c_acb ON ddl_c USING rencoder (a, c, b) WITH (pages_per_range = 1);
 CREATE INDEX ddl_c_d ON ddl_c USING rencoder (d) WITH (pages_per_range = 1);
 CREATE INDEX ddl_c_both ON ddl_c USING rencoder (d, gone) WITH (pages_per_range = 1);
 ALTER TABLE ddl_c DROP COLUMN gone, DROP COLUMN gone_too;
 ALTER TABLE ddl_c ADD COLUMN e int8 DEFAULT 7;
 CREATE INDEX ddl_c_e ON ddl_c USING rencoder (e) WITH (pages_per_range = 1);
-INSERT INTO ddl_c SELECT i, i, timestamp '2024-01-01' + i * interval '1 minute', i, i FROM generate_series(5001, 6000) i;
+INSERT INTO ddl_c SELECT i, i, timestamp '2024-01-01' + i * interval '1 minute', i, i
+FROM generate_series(5001, 6000) i;
 SELECT relname FROM pg_class WHERE relname ~ '^ddl_c_' ORDER BY 1;
 SELECT ddl_check('ddl_c', 'a BETWEEN 4990 AND 5010'), ddl_check('ddl_c', $$b = '5500'$$),
-	ddl_check('ddl_c', $$c = '2024-01-02'$$), ddl_check('ddl_c', 'd < 3'), ddl_check('ddl_c', 'e > 5990'), ddl_check('ddl_c', 'e = 7');
+	ddl_check('ddl_c', $$c = '2024-01-02'$$), ddl_check('ddl_c', 'd < 3'),
+	ddl_check('ddl_c', 'e > 5990'), ddl_check('ddl_c', 'e = 7');
 -- Without a rewrite, where the index is kept, and with one.
 SELECT pg_relation_filenode('ddl_c_acb') AS acb, pg_relation_filenode('ddl_c') AS heap \gset
 ALTER TABLE ddl_c ALTER b TYPE varchar(40);
-SELECT pg_relation_filenode('ddl_c_acb') = :acb AS index_kept, pg_relation_filenode('ddl_c') = :heap AS table_kept;
+SELECT pg_relation_filenode('ddl_c_acb') = :acb AS index_kept,
+	pg_relation_filenode('ddl_c') = :heap AS table_kept;
 ALTER TABLE ddl_c ALTER b TYPE text;
-SELECT pg_relation_filenode('ddl_c_acb') = :acb AS index_kept, pg_relation_filenode('ddl_c') = :heap AS table_kept;
+SELECT pg_relation_filenode('ddl_c_acb') = :acb AS index_kept,
+	pg_relation_filenode('ddl_c') = :heap AS table_kept;
 SET timezone = 'UTC';
 ALTER TABLE ddl_c ALTER c TYPE timestamptz;
 SELECT pg_relation_filenode('ddl_c') = :heap AS table_kept;
-SELECT ddl_check('ddl_c', 'a BETWEEN 4990 AND 5010'), ddl_check('ddl_c', $$b = '5500'$$), ddl_check('ddl_c', $$c = '2024-01-02'$$);
+SELECT ddl_check('ddl_c', 'a BETWEEN 4990 AND 5010'), ddl_check('ddl_c', $$b = '5500'$$),
+	ddl_check('ddl_c', $$c = '2024-01-02'$$);
 ALTER TABLE ddl_c ALTER a TYPE numeric USING a / 4.0, ALTER d TYPE int8;
 INSERT INTO ddl_c VALUES (0.125, 'x', 'infinity', 5000000000);
-SELECT ddl_check('ddl_c', 'a BETWEEN 0.1 AND 0.5'), ddl_check('ddl_c', 'd > 5999'), ddl_check('ddl_c', $$c > '2024-01-05 03:50'$$);
+SELECT ddl_check('ddl_c', 'a BETWEEN 0.1 AND 0.5'), ddl_check('ddl_c', 'd > 5999'),
+	ddl_check('ddl_c', $$c > '2024-01-05 03:50'$$);
 ALTER TABLE ddl_c ALTER a TYPE tsvector USING a::text::tsvector;
 ALTER TABLE ddl_c DROP COLUMN c;
 SELECT relname FROM pg_class WHERE relname ~ '^ddl_c_' ORDER BY 1;
@@ -118,13 +134,15 @@ CREATE TABLE ddl_g (a int, g int GENERATED ALWAYS AS (a * 2) STORED, d ddl_domai
 INSERT INTO ddl_g (a, d) SELECT i, i FROM generate_series(1, 5000) i;
 CREATE INDEX ddl_g_g ON ddl_g USING rencoder (g, d) WITH (pages_per_range = 1);
 UPDATE ddl_g SET a = 1000000 WHERE a = 77;
-SELECT ddl_check('ddl_g', 'g = 2000000'), ddl_check('ddl_g', 'g < 10'), ddl_check('ddl_g', 'd BETWEEN 70 AND 80');
+SELECT ddl_check('ddl_g', 'g = 2000000'), ddl_check('ddl_g', 'g < 10'),
+	ddl_check('ddl_g', 'd BETWEEN 70 AND 80');
 
 --
 -- Partitions.
 --
 CREATE TABLE ddl_p (part int, v int8, filler text) PARTITION BY LIST (part);
-CREATE INDEX ddl_p_v ON ddl_p USING rencoder (v) WITH (autosummarize = off, pages_per_range = 1, bits_per_key = 12);
+CREATE INDEX ddl_p_v ON ddl_p USING rencoder (v)
+	WITH (autosummarize = off, pages_per_range = 1, bits_per_key = 12);
 CREATE TABLE ddl_p1 PARTITION OF ddl_p FOR VALUES IN (1);
 CREATE TABLE ddl_p2 (filler text, dropped int, v int8, part int);
 ALTER TABLE ddl_p2 DROP COLUMN dropped;
@@ -137,12 +155,15 @@ CREATE TABLE ddl_p3 (part int, v int8, filler text);
 INSERT INTO ddl_p3 SELECT 3, i, repeat('x', 100) FROM generate_series(1, 3000) i;
 -- It has none.
 ALTER TABLE ddl_p ATTACH PARTITION ddl_p3 FOR VALUES IN (3);
-SELECT inhrelid::regclass, bits_per_key FROM pg_inherits, rencoder_metapage(inhrelid) WHERE inhparent = 'ddl_p_v'::regclass ORDER BY inhrelid::regclass::text;
-SELECT inhrelid::regclass, rencoder_summarize_new_values(inhrelid) FROM pg_inherits WHERE inhparent = 'ddl_p_v'::regclass ORDER BY inhrelid::regclass::text;
+SELECT inhrelid::regclass, bits_per_key FROM pg_inherits, rencoder_metapage(inhrelid)
+WHERE inhparent = 'ddl_p_v'::regclass ORDER BY inhrelid::regclass::text;
+SELECT inhrelid::regclass, rencoder_summarize_new_values(inhrelid) FROM pg_inherits
+WHERE inhparent = 'ddl_p_v'::regclass ORDER BY inhrelid::regclass::text;
 -- Rows that go to another partition.
 UPDATE ddl_p SET part = part % 3 + 1 WHERE v BETWEEN 100 AND 105;
 SELECT ddl_check('ddl_p', 'v BETWEEN 100 AND 110'), ddl_check('ddl_p', 'part = 2 AND v < 10');
-SELECT ddl_check('ddl_p1', 'v < 103'), ddl_check('ddl_p2', 'v < 103'), ddl_check('ddl_p3', 'v < 103');
+SELECT ddl_check('ddl_p1', 'v < 103'), ddl_check('ddl_p2', 'v < 103'),
+	ddl_check('ddl_p3', 'v < 103');
 SET enable_seqscan = off;
 EXPLAIN (COSTS OFF) SELECT * FROM ddl_p WHERE part = 2 AND v < 10;
 RESET enable_seqscan;
@@ -175,7 +196,8 @@ DO $$ BEGIN
 END $$;
 INSERT INTO ddl_many SELECT i % 1000, i FROM generate_series(1, 30000) i;
 VACUUM (ANALYZE off) ddl_many;
-SELECT count(*), sum(pg_relation_size(inhrelid) / current_setting('block_size')::int) AS pages FROM pg_inherits WHERE inhparent = 'ddl_many_v'::regclass;
+SELECT count(*), sum(pg_relation_size(inhrelid) / current_setting('block_size')::int) AS pages
+FROM pg_inherits WHERE inhparent = 'ddl_many_v'::regclass;
 SELECT * FROM ddl_many WHERE v = 12345;
 SET client_min_messages = error;
 DROP TABLE ddl_many;
@@ -188,7 +210,8 @@ SET allow_in_place_tablespaces = on;
 CREATE TABLESPACE ddl_space LOCATION '';
 SELECT pg_relation_filenode('ddl_v_idx') AS node \gset
 ALTER INDEX ddl_v_idx SET TABLESPACE ddl_space;
-SELECT pg_relation_filenode('ddl_v_idx') <> :node AS moved, spcname FROM pg_class JOIN pg_tablespace t ON t.oid = reltablespace WHERE relname = 'ddl_v_idx';
+SELECT pg_relation_filenode('ddl_v_idx') <> :node AS moved, spcname FROM pg_class
+	JOIN pg_tablespace t ON t.oid = reltablespace WHERE relname = 'ddl_v_idx';
 -- What the session remembers of the way to a group was in the other file.
 INSERT INTO ddl VALUES (-1, 150, 'name x', 'x');
 SELECT ddl_check('ddl', 'v BETWEEN 100 AND 200');
@@ -216,13 +239,15 @@ INSERT INTO ddl_rows SELECT i, repeat('x', 1000) FROM generate_series(1, 1000) i
 SELECT rencoder_summarize_new_values('ddl_rows_v') > 0 AS summarized;
 SELECT ddl_check('ddl_rows', 'v < 20');
 COMMIT;
-SELECT ddl_check('ddl_rows', 'v < 20'), pg_relation_size('ddl_rows_v') / current_setting('block_size')::int AS pages;
+SELECT ddl_check('ddl_rows', 'v < 20'),
+	pg_relation_size('ddl_rows_v') / current_setting('block_size')::int AS pages;
 BEGIN;
 INSERT INTO ddl_rows SELECT i, repeat('x', 1000) FROM generate_series(1, 1000) i;
 SELECT ddl_check('ddl_rows', 'v BETWEEN 10 AND 20');
 COMMIT;
 BEGIN;
-CREATE TEMP TABLE ddl_drop ON COMMIT DROP AS SELECT i AS v, repeat('x', 1000) AS filler FROM generate_series(1, 1000) i;
+CREATE TEMP TABLE ddl_drop ON COMMIT DROP AS SELECT i AS v, repeat('x', 1000) AS filler
+FROM generate_series(1, 1000) i;
 CREATE INDEX ddl_drop_v ON ddl_drop USING rencoder (v) WITH (pages_per_range = 1);
 INSERT INTO ddl_drop SELECT i, repeat('x', 1000) FROM generate_series(1, 200) i;
 SELECT ddl_check('ddl_drop', 'v BETWEEN 10 AND 20');
@@ -238,8 +263,10 @@ ANALYZE ddl_keys;
 SET enable_hashjoin = off;
 SET enable_mergejoin = off;
 SET enable_material = off;
-EXPLAIN (COSTS OFF) SELECT count(*) FROM ddl_keys LEFT JOIN LATERAL (SELECT * FROM ddl WHERE v BETWEEN k AND k + 5) d ON true;
-SELECT count(*), count(d.v), sum(d.id) FROM ddl_keys LEFT JOIN LATERAL (SELECT * FROM ddl WHERE v BETWEEN k AND k + 5) d ON true;
+EXPLAIN (COSTS OFF) SELECT count(*) FROM ddl_keys
+	LEFT JOIN LATERAL (SELECT * FROM ddl WHERE v BETWEEN k AND k + 5) d ON true;
+SELECT count(*), count(d.v), sum(d.id) FROM ddl_keys
+	LEFT JOIN LATERAL (SELECT * FROM ddl WHERE v BETWEEN k AND k + 5) d ON true;
 SELECT k, (SELECT count(*) FROM ddl WHERE v = k + 1) FROM ddl_keys ORDER BY k LIMIT 5;
 RESET enable_hashjoin;
 RESET enable_mergejoin;
@@ -278,9 +305,11 @@ RESET plan_cache_mode;
 DEALLOCATE ddl_query;
 -- INSERT ON CONFLICT, MERGE.
 CREATE UNIQUE INDEX ddl_unique ON ddl (id) WHERE id > 0;
-INSERT INTO ddl VALUES (3, 99999, 'x', 'x'), (5000, 99998, 'x', 'x') ON CONFLICT (id) WHERE id > 0 DO UPDATE SET v = 99997;
+INSERT INTO ddl VALUES (3, 99999, 'x', 'x'), (5000, 99998, 'x', 'x') ON CONFLICT (id)
+WHERE id > 0 DO UPDATE SET v = 99997;
 MERGE INTO ddl USING (VALUES (5, 99996), (5001, 99995)) n (id, v) ON ddl.id = n.id
-	WHEN MATCHED THEN UPDATE SET v = n.v WHEN NOT MATCHED THEN INSERT VALUES (n.id, n.v, 'merged', 'x');
+	WHEN MATCHED THEN UPDATE SET v = n.v WHEN NOT MATCHED THEN INSERT
+		VALUES (n.id, n.v, 'merged', 'x');
 SELECT ddl_check('ddl', 'v > 99990'), ddl_check('ddl', $$s COLLATE "C" = 'merged'$$);
 SELECT id, v FROM ddl WHERE v > 99990 ORDER BY v;
 -- Parallel workers read the table, one process the index.
@@ -309,7 +338,8 @@ BEGIN
 		RAISE NOTICE '% %', c.command_tag, c.object_identity;
 	END LOOP;
 END $$;
-CREATE EVENT TRIGGER ddl_event ON ddl_command_end WHEN TAG IN ('CREATE INDEX', 'ALTER INDEX') EXECUTE FUNCTION ddl_event();
+CREATE EVENT TRIGGER ddl_event ON ddl_command_end WHEN TAG IN ('CREATE INDEX',
+	'ALTER INDEX') EXECUTE FUNCTION ddl_event();
 CREATE INDEX ddl_again ON ddl USING rencoder (v) WITH (autosummarize = off);
 ALTER INDEX ddl_again SET (autosummarize = on);
 DROP EVENT TRIGGER ddl_event;

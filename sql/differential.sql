@@ -3,7 +3,6 @@
 --
 -- RENCODER_SEED=n in the environment gives other data and queries.  Output is
 -- the same for all seeds; a difference is reported with its seed and query.
-\set seed 1
 \getenv seed RENCODER_SEED
 SELECT set_config('diff.seed', :'seed', false) \gset ignored_
 SET client_min_messages = warning;
@@ -19,7 +18,8 @@ CREATE TABLE diff_types (typ text PRIMARY KEY, others text[], edges text[]);
 INSERT INTO diff_types VALUES
 	('int2', '{int4,int8}', '{-32768,-32767,32766,32767,0,-1,1}'),
 	('int4', '{int2,int8}', '{-2147483648,2147483647,0,-1,1,32768,-32769}'),
-	('int8', '{int2,int4}', '{-9223372036854775808,-9223372036854775807,9223372036854775807,0,-1,1,2147483648,-2147483649}'),
+	('int8', '{int2,int4}',
+	'{-9223372036854775808,-9223372036854775807,9223372036854775807,0,-1,1,2147483648,-2147483649}'),
 	('oid', '{}', '{0,1,2147483647,2147483648,4294967295}'),
 	('date', '{timestamp,timestamptz}',
 	 '{-infinity,infinity,4713-01-01 BC,5874897-12-31,294276-12-31,294277-01-01,1999-12-31,2000-01-01}'),
@@ -56,7 +56,8 @@ BEGIN
 	CASE typ
 		WHEN 'int2' THEN RETURN (diff_number(kind, 65535) - 32768)::text;
 		WHEN 'int4' THEN RETURN (diff_number(kind, 4294967295) - 2147483648)::text;
-		WHEN 'int8' THEN RETURN (diff_number(kind, 18446744073709551615) - 9223372036854775808)::text;
+		WHEN 'int8' THEN RETURN (diff_number(kind,
+			18446744073709551615) - 9223372036854775808)::text;
 		WHEN 'oid' THEN RETURN diff_number(kind, 4294967295)::text;
 		WHEN 'date' THEN
 			-- Half of the dates within the years of timestamps.
@@ -138,7 +139,8 @@ END $$;
 
 -- A literal to compare with: of the type or another of its family; a value of
 -- the table, as the time zone has it, one beside it, an edge or a random one.
-CREATE FUNCTION diff_literal(t diff_tables, zone text, cross_type bool) RETURNS text LANGUAGE plpgsql AS $$
+CREATE FUNCTION diff_literal(t diff_tables, zone text, cross_type bool) RETURNS text
+	LANGUAGE plpgsql AS $$
 DECLARE
 	types diff_types;
 	target text;
@@ -153,13 +155,16 @@ BEGIN
 	ELSIF r < 0.5 THEN
 		val := diff_pick(types.edges);
 	END IF;
-	val := coalesce(val, diff_value(t.typ, CASE WHEN random() < 0.2 THEN 'uniform' ELSE t.kind END));
+	val := coalesce(val, diff_value(t.typ,
+		CASE WHEN random() < 0.2 THEN 'uniform' ELSE t.kind END));
 	target := t.typ;
 	bound := format('%L::%s', val, t.typ);
 	IF random() < 0.3 THEN
 		bound := bound || CASE
-			WHEN t.typ LIKE 'int_' OR t.typ = 'date' THEN ' + ' || diff_pick('{-40,-2,-1,1,2,40}'::text[])
-			WHEN t.typ LIKE 'timestamp%' THEN format(' + interval %L', diff_pick('{-20 h,-1 us,1 us,1 s,20 h}'::text[]))
+			WHEN t.typ LIKE 'int_' OR t.typ = 'date' THEN ' + '
+				|| diff_pick('{-40,-2,-1,1,2,40}'::text[])
+			WHEN t.typ LIKE 'timestamp%' THEN format(' + interval %L',
+				diff_pick('{-20 h,-1 us,1 us,1 s,20 h}'::text[]))
 			ELSE '' END;
 	END IF;
 	IF cross_type AND random() < 0.3 AND types.others <> '{}' THEN
@@ -254,12 +259,14 @@ DECLARE
 	plan text := '';
 BEGIN
 	FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || query LOOP
-		IF line ~ ('Bitmap Index Scan on ' || t.name || '_v') OR line ~ 'One-Time Filter: false' THEN
+		IF line ~ ('Bitmap Index Scan on ' || t.name || '_v')
+			OR line ~ 'One-Time Filter: false' THEN
 			RETURN true;
 		END IF;
 		plan := plan || E'\n' || line;
 	END LOOP;
-	RAISE WARNING 'seed %: the index is not used by: % %', current_setting('diff.seed'), query, plan;
+	RAISE WARNING 'seed %: the index is not used by: % %', current_setting('diff.seed'), query,
+		plan;
 	RETURN false;
 END $$;
 
@@ -278,7 +285,8 @@ BEGIN
 	IF args <> '{}' AND random() < 0.3 THEN
 		-- A prepared statement with a generic plan.
 		prepare := format('PREPARE diff_query (%s) AS %s',
-						  (SELECT string_agg(split_part(arg, '::', 2), ', ') FROM unnest(args) arg), query);
+						  (SELECT string_agg(split_part(arg, '::', 2), ', ') FROM unnest(args) arg),
+						  query);
 		EXECUTE prepare;
 		run := format('EXECUTE diff_query(%s)', array_to_string(args, ', '));
 	ELSE
@@ -314,9 +322,11 @@ DECLARE
 	vals text;
 	join_on text := diff_pick('{t.v = p.a,t.v <= p.a AND t.v >= p.a,t.v = p.a AND t.v IS NOT NULL}'::text[]);
 BEGIN
-	SELECT string_agg(format('(%L::%s)', CASE WHEN i = 3 THEN NULL ELSE diff_value(t.typ, t.kind) END, t.typ), ', ')
+	SELECT string_agg(format('(%L::%s)',
+		CASE WHEN i = 3 THEN NULL ELSE diff_value(t.typ, t.kind) END, t.typ), ', ')
 		INTO vals FROM generate_series(1, 6) i;
-	RETURN diff_compare(t, 'UTC', format('FROM (VALUES %s) p(a) JOIN %I t ON %s', vals, t.name, join_on), '{}');
+	RETURN diff_compare(t, 'UTC',
+		format('FROM (VALUES %s) p(a) JOIN %I t ON %s', vals, t.name, join_on), '{}');
 END $$;
 
 -- Runs "n" queries on each table and checks the index; returns what failed.
@@ -334,7 +344,8 @@ BEGIN
 				diff_pick('{UTC,America/New_York,Asia/Kolkata,Pacific/Kiritimati,<+150>-150,<-150>+150,AAA-167:59BBB}'::text[])
 				ELSE 'UTC' END;
 			p := diff_predicate(t, zone);
-			IF NOT diff_compare(t, zone, format('FROM %I t WHERE %s', t.name, p.predicate), p.args) THEN
+			IF NOT diff_compare(t, zone, format('FROM %I t WHERE %s', t.name, p.predicate),
+				p.args) THEN
 				bad := bad + 1;
 			END IF;
 		END LOOP;
@@ -366,11 +377,13 @@ SELECT * FROM diff_run('built', 25);
 
 -- Rows that no summary knows, in new ranges and, after the first DELETE and
 -- VACUUM, in old ones.
-SELECT diff_fill(t, t.rows + 1, t.rows + 100 + t.rows / 2) FROM diff_tables t WHERE name <> 'diff_no_row' ORDER BY name \g /dev/null
+SELECT diff_fill(t, t.rows + 1, t.rows + 100 + t.rows / 2) FROM diff_tables t
+WHERE name <> 'diff_no_row' ORDER BY name \g /dev/null
 UPDATE diff_tables SET rows = rows + 100 + rows / 2 WHERE name <> 'diff_no_row';
 SELECT * FROM diff_run('inserted', 12);
 
-SELECT sum(rencoder_summarize_new_values((name || '_v')::regclass)) > 100 AS summarized FROM diff_tables;
+SELECT sum(rencoder_summarize_new_values((name || '_v')::regclass)) > 100 AS summarized
+FROM diff_tables;
 SELECT * FROM diff_run('summarized', 12);
 
 SELECT diff_each('UPDATE %1$I SET v = (SELECT v FROM %1$I o WHERE o.id = 1 + %1$I.id %% %2$s) WHERE id %% 7 = 3');
@@ -383,12 +396,14 @@ SELECT * FROM diff_run('deleted', 12);
 VACUUM :tables;
 SELECT * FROM diff_run('vacuumed', 12);
 
-SELECT diff_fill(t, t.rows + 1, t.rows + 1 + t.rows / 4) FROM diff_tables t ORDER BY name \g /dev/null
+SELECT diff_fill(t, t.rows + 1, t.rows + 1 + t.rows / 4) FROM diff_tables t
+ORDER BY name \g /dev/null
 UPDATE diff_tables SET rows = rows + 1 + rows / 4;
 SELECT * FROM diff_run('filled up', 12);
 
 SELECT rencoder_desummarize_range((name || '_v')::regclass, 0),
-	rencoder_desummarize_range((name || '_v')::regclass, pg_relation_size(name::regclass) / 3 / current_setting('block_size')::int)
+	rencoder_desummarize_range((name || '_v')::regclass,
+	pg_relation_size(name::regclass) / 3 / current_setting('block_size')::int)
 FROM diff_tables WHERE pg_relation_size(name::regclass) > 0 ORDER BY name \g /dev/null
 SELECT * FROM diff_run('desummarized', 12);
 

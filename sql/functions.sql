@@ -10,7 +10,8 @@ CREATE INDEX fn_btree ON fn (v);
 CREATE VIEW fn_view AS SELECT * FROM fn;
 -- Seven rows a page.
 CREATE FUNCTION fn_fill(first int, last int) RETURNS void LANGUAGE sql AS $$
-	INSERT INTO fn SELECT i, (i::int8 * 2654435761) % 4294967296, nullif(i % 10, 3), repeat('x', 1000)
+	INSERT INTO fn SELECT i, (i::int8 * 2654435761) % 4294967296, nullif(i % 10, 3),
+		repeat('x', 1000)
 	FROM generate_series(first, last) i
 $$;
 -- Both indexes, structure and coverage of all rows.
@@ -20,8 +21,10 @@ BEGIN
 	PERFORM rencoder_index_check('fn_two', heapallindexed => true);
 	RETURN 'checked';
 END $$;
-CREATE FUNCTION fn_states(index regclass) RETURNS TABLE (state text, ranges bigint) LANGUAGE sql AS $$
-	SELECT state, count(*) FROM rencoder_ranges(index) WHERE attnum = 1 GROUP BY state ORDER BY state
+CREATE FUNCTION fn_states(index regclass) RETURNS TABLE (state text, ranges bigint)
+	LANGUAGE sql AS $$
+	SELECT state, count(*) FROM rencoder_ranges(index) WHERE attnum = 1 GROUP BY state
+	ORDER BY state
 $$;
 
 --
@@ -45,7 +48,8 @@ SELECT skipped = ranges AS contradictory FROM rencoder_candidates('fn_v', 2::int
 SELECT fn_check();
 SELECT rencoder_summarize_range('fn_v', 4);
 SELECT rencoder_summarize_range('fn_v', 4);
-SELECT range_no, first_block, attnum, state, always, has_null, has_value, min_key, max_key, distinct_keys,
+SELECT range_no, first_block, attnum, state, always, has_null, has_value, min_key, max_key,
+	distinct_keys,
 	nset > 0 AS bits, horizon IS NOT NULL AS horizon
 FROM rencoder_ranges('fn_v') WHERE range_no BETWEEN 3 AND 5;
 SELECT fn_check();
@@ -58,10 +62,12 @@ SELECT * FROM fn_states('fn_v');
 SELECT fn_check();
 -- Two columns.
 SELECT rencoder_summarize_new_values('fn_two');
-SELECT range_no, first_block, attnum, state, always, has_null, has_value, min_key, max_key, distinct_keys
+SELECT range_no, first_block, attnum, state, always, has_null, has_value, min_key, max_key,
+	distinct_keys
 FROM rencoder_ranges('fn_two') WHERE range_no < 2;
 SELECT group_no, attnum, header_block > 0 AS header, sealed, summarized, summarizing, always,
-	format IS NOT NULL AS format, shape IS NOT NULL AS shape, storage, pages, min_key, max_key, horizon IS NOT NULL AS horizon
+	format IS NOT NULL AS format, shape IS NOT NULL AS shape, storage, pages, min_key, max_key,
+	horizon IS NOT NULL AS horizon
 FROM rencoder_groups('fn_two');
 SELECT fn_check();
 
@@ -70,7 +76,8 @@ SELECT fn_check();
 --
 SELECT fn_fill(72, 1100);
 SELECT rencoder_summarize_new_values('fn_v');
-SELECT group_no, sealed, summarized, storage, fill BETWEEN 0 AND 1 AS fill FROM rencoder_groups('fn_v');
+SELECT group_no, sealed, summarized, storage, fill BETWEEN 0 AND 1 AS fill
+FROM rencoder_groups('fn_v');
 SELECT epoch > 1 AS epoch, directory_pages FROM rencoder_metapage('fn_v');
 SELECT fn_check();
 VACUUM fn;
@@ -82,10 +89,12 @@ SELECT fn_check();
 --
 SELECT rencoder_desummarize_range('fn_v', 4);
 SELECT rencoder_desummarize_range('fn_v', 4);
-SELECT range_no, first_block, attnum, state, always, has_null, has_value, min_key, max_key, distinct_keys, nset, horizon
+SELECT range_no, first_block, attnum, state, always, has_null, has_value, min_key, max_key,
+	distinct_keys, nset, horizon
 FROM rencoder_ranges('fn_v') WHERE range_no = 4;
 SELECT group_no, sealed, summarized, storage FROM rencoder_groups('fn_v');
-SELECT unsummarized, candidates >= 1 AS visited FROM rencoder_candidates('fn_v', -2::int8, -1::int8);
+SELECT unsummarized, candidates >= 1 AS visited
+FROM rencoder_candidates('fn_v', -2::int8, -1::int8);
 SELECT fn_check();
 UPDATE fn SET v = -1 WHERE ctid = '(4,1)';
 SELECT fn_check();
@@ -100,7 +109,8 @@ SELECT fn_check();
 DELETE FROM fn WHERE id % 2 = 0;
 VACUUM fn;
 SELECT fn_check();
-INSERT INTO fn VALUES (1, NULL, NULL, 'x'), (2, 9223372036854775807, 2147483647, 'x'), (3, -9223372036854775808, -2147483648, 'x');
+INSERT INTO fn VALUES (1, NULL, NULL, 'x'), (2, 9223372036854775807, 2147483647, 'x'),
+	(3, -9223372036854775808, -2147483648, 'x');
 SELECT fn_check();
 UPDATE fn SET few = 77 WHERE id % 7 = 0;
 SELECT fn_check();
@@ -129,13 +139,17 @@ SELECT fn_check();
 --
 -- Bounds of other types.
 --
-SELECT skipped + candidates = ranges AS adds_up, unsummarized FROM rencoder_candidates('fn_v', 1::int2, 5::int2);
-SELECT skipped + candidates = ranges AS adds_up, unsummarized FROM rencoder_candidates('fn_v', 1, 5);
+SELECT skipped + candidates = ranges AS adds_up, unsummarized
+FROM rencoder_candidates('fn_v', 1::int2, 5::int2);
+SELECT skipped + candidates = ranges AS adds_up, unsummarized
+FROM rencoder_candidates('fn_v', 1, 5);
 CREATE DOMAIN fn_domain AS int8;
-SELECT skipped + candidates = ranges AS adds_up, unsummarized FROM rencoder_candidates('fn_v', 1::fn_domain, 5::fn_domain);
+SELECT skipped + candidates = ranges AS adds_up, unsummarized
+FROM rencoder_candidates('fn_v', 1::fn_domain, 5::fn_domain);
 -- Contradictory, and beyond all values.
 SELECT skipped, candidates FROM rencoder_candidates('fn_v', 5::int8, 1::int8);
-SELECT skipped, candidates FROM rencoder_candidates('fn_v', 4294967297::int8, 9223372036854775807::int8);
+SELECT skipped, candidates FROM rencoder_candidates('fn_v', 4294967297::int8,
+	9223372036854775807::int8);
 SELECT * FROM rencoder_candidates('fn_v', 1.5, 2.5);
 SELECT * FROM rencoder_candidates('fn_v', 'one'::text, 'two'::text);
 
@@ -145,7 +159,8 @@ SELECT * FROM rencoder_candidates('fn_v', 'one'::text, 'two'::text);
 SELECT rencoder_summarize_new_values(NULL);
 SELECT rencoder_summarize_range(NULL, 1), rencoder_summarize_range('fn_v', NULL);
 SELECT rencoder_desummarize_range('fn_v', NULL) IS NULL AS is_null;
-SELECT rencoder_index_check(NULL) IS NULL AS is_null, rencoder_index_check('fn_v', NULL) IS NULL AS is_null;
+SELECT rencoder_index_check(NULL) IS NULL AS is_null,
+	rencoder_index_check('fn_v', NULL) IS NULL AS is_null;
 SELECT * FROM rencoder_metapage(NULL);
 SELECT * FROM rencoder_groups(NULL);
 SELECT * FROM rencoder_ranges(NULL);
@@ -261,7 +276,8 @@ END $$;
 GRANT CREATE ON SCHEMA public TO regress_rencoder_owner;
 SET ROLE regress_rencoder_owner;
 CREATE TABLE fn_expression (v int8);
-CREATE INDEX fn_expression_idx ON fn_expression USING rencoder (fn_who(v)) WITH (autosummarize = off, pages_per_range = 1);
+CREATE INDEX fn_expression_idx ON fn_expression USING rencoder (fn_who(v))
+	WITH (autosummarize = off, pages_per_range = 1);
 RESET ROLE;
 INSERT INTO fn_expression VALUES (1), (2), (3);
 SELECT rencoder_summarize_new_values('fn_expression_idx');
@@ -285,7 +301,8 @@ SELECT rencoder_index_check('fn_concurrent', true);
 -- Temporary tables.
 --
 CREATE TEMP TABLE fn_temp (v int8);
-CREATE INDEX fn_temp_v ON fn_temp USING rencoder (v) WITH (autosummarize = off, pages_per_range = 1);
+CREATE INDEX fn_temp_v ON fn_temp USING rencoder (v)
+	WITH (autosummarize = off, pages_per_range = 1);
 INSERT INTO fn_temp SELECT generate_series(1, 3000);
 SELECT rencoder_summarize_new_values('fn_temp_v') > 0 AS summarized;
 SELECT rencoder_index_check('fn_temp_v', true);
@@ -297,7 +314,8 @@ SELECT count(*) > 0 AS some FROM rencoder_ranges('fn_v');
 ROLLBACK;
 
 DROP OWNED BY regress_rencoder_owner, regress_rencoder_reader, regress_rencoder_monitor;
-DROP ROLE regress_rencoder_owner, regress_rencoder_reader, regress_rencoder_monitor, regress_rencoder_nobody;
+DROP ROLE regress_rencoder_owner, regress_rencoder_reader, regress_rencoder_monitor,
+	regress_rencoder_nobody;
 DROP TABLE fn, fn_part, fn_temp CASCADE;
 DROP FUNCTION fn_fill, fn_check, fn_states, fn_who;
 DROP DOMAIN fn_domain;

@@ -5,34 +5,45 @@ SET client_min_messages = warning;
 \getenv seed RENCODER_SEED
 CREATE FUNCTION heapread_seed() RETURNS int8 IMMUTABLE RETURN :seed;
 
-CREATE TABLE heapread (id int NOT NULL, dropped text, v int8, s text, filler text) WITH (fillfactor = 70, autovacuum_enabled = off);
+CREATE TABLE heapread (id int NOT NULL, dropped text, v int8, s text, filler text)
+	WITH (fillfactor = 70, autovacuum_enabled = off);
 ALTER TABLE heapread ALTER s SET STORAGE external;
 INSERT INTO heapread
 SELECT i, 'dropped ' || i, nullif(hashint8extended(i, heapread_seed()) >> (i % 60), 0),
-	CASE i % 7 WHEN 0 THEN NULL WHEN 1 THEN i || repeat('long', 700) ELSE 'name ' || hashint8(i) END, repeat('x', i % 90)
+	CASE i % 7 WHEN 0 THEN NULL WHEN 1 THEN i || repeat('long', 700) ELSE 'name '
+		|| hashint8(i) END, repeat('x', i % 90)
 FROM generate_series(1, 20000) i;
 ALTER TABLE heapread DROP dropped;
 -- Rows of before have no place for these.
 ALTER TABLE heapread ADD late int4 DEFAULT 4711, ADD empty int4;
-INSERT INTO heapread SELECT i, hashint8extended(i, heapread_seed()), 'late ' || i, '', i % 3000, i FROM generate_series(20001, 24000) i;
+INSERT INTO heapread SELECT i, hashint8extended(i, heapread_seed()), 'late ' || i, '', i % 3000, i
+FROM generate_series(20001, 24000) i;
 
 -- Builds both and says in how many ranges they differ.
-CREATE FUNCTION heapread_twins(pages int, columns text DEFAULT 'v, s, late, empty', OUT "column" smallint, OUT ranges int8, OUT differ int8, OUT unfiltered int8)
+CREATE FUNCTION heapread_twins(pages int, columns text DEFAULT 'v, s, late, empty',
+	OUT "column" smallint, OUT ranges int8, OUT differ int8, OUT unfiltered int8)
 RETURNS SETOF record LANGUAGE plpgsql AS $$
 BEGIN
 	DROP INDEX IF EXISTS heapread_page, heapread_row;
-	EXECUTE format('CREATE INDEX heapread_page ON heapread USING rencoder (%s) WITH (autosummarize = off, pages_per_range = %s)', columns, pages);
-	EXECUTE format('CREATE INDEX heapread_row ON heapread USING rencoder (%s) WITH (autosummarize = off, pages_per_range = %s) WHERE id > 0', columns, pages);
+	EXECUTE format('CREATE INDEX heapread_page ON heapread USING rencoder (%s) WITH (autosummarize = off, pages_per_range = %s)',
+		columns, pages);
+	EXECUTE format('CREATE INDEX heapread_row ON heapread USING rencoder (%s) WITH (autosummarize = off, pages_per_range = %s) WHERE id > 0',
+		columns, pages);
 	PERFORM rencoder_index_check('heapread_page', true), rencoder_index_check('heapread_row', true);
 	RETURN QUERY SELECT * FROM heapread_compare();
 END $$;
-CREATE FUNCTION heapread_compare(OUT "column" smallint, OUT ranges int8, OUT differ int8, OUT unfiltered int8)
+CREATE FUNCTION heapread_compare(OUT "column" smallint, OUT ranges int8, OUT differ int8,
+	OUT unfiltered int8)
 RETURNS SETOF record LANGUAGE plpgsql AS $$
 BEGIN
-	RETURN QUERY SELECT a.attnum, count(*), count(*) FILTER (WHERE (a.has_null, a.has_value, a.min_key, a.max_key, a.distinct_keys, a.nset)
-			IS DISTINCT FROM (b.has_null, b.has_value, b.min_key, b.max_key, b.distinct_keys, b.nset)),
+	RETURN QUERY SELECT a.attnum, count(*),
+		count(*) FILTER (WHERE (a.has_null, a.has_value, a.min_key, a.max_key, a.distinct_keys,
+		a.nset)
+			IS DISTINCT FROM (b.has_null, b.has_value, b.min_key, b.max_key, b.distinct_keys,
+				b.nset)),
 		count(*) FILTER (WHERE a.state <> 'summarized' AND a.state <> 'sealed')
-	FROM rencoder_ranges('heapread_page'::regclass) a FULL JOIN rencoder_ranges('heapread_row'::regclass) b USING (range_no, attnum)
+	FROM rencoder_ranges('heapread_page'::regclass) a
+		FULL JOIN rencoder_ranges('heapread_row'::regclass) b USING (range_no, attnum)
 	GROUP BY a.attnum ORDER BY a.attnum;
 END $$;
 -- Until what is deleted by now is dead to all sessions: versions that are not quite dead are where the twins may differ.
@@ -45,7 +56,8 @@ BEGIN
 		PERFORM pg_stat_clear_snapshot();
 		EXIT WHEN pg_snapshot_xmin(pg_current_snapshot()) >= next AND NOT EXISTS (
 			SELECT FROM pg_stat_activity
-			WHERE pid <> pg_backend_pid() AND backend_xmin::text::int8 < next::text::int8 % (1::int8 << 32));
+			WHERE pid <> pg_backend_pid()
+				AND backend_xmin::text::int8 < next::text::int8 % (1::int8 << 32));
 		PERFORM pg_sleep(0.05);
 	END LOOP;
 END $$;
@@ -59,7 +71,8 @@ SELECT * FROM heapread_twins(2, 's');
 SELECT * FROM heapread_twins(2, 'late');
 SELECT * FROM heapread_twins(3);
 -- Range by range instead of in a build.
-SELECT count(rencoder_desummarize_range(i::regclass, b)) FROM generate_series(0, pg_relation_size('heapread') / current_setting('block_size')::int - 1) b,
+SELECT count(rencoder_desummarize_range(i::regclass, b))
+FROM generate_series(0, pg_relation_size('heapread') / current_setting('block_size')::int - 1) b,
 	unnest(ARRAY['heapread_page', 'heapread_row']) i \g /dev/null
 SELECT rencoder_summarize_new_values('heapread_page') = rencoder_summarize_new_values('heapread_row') AS same_number;
 SELECT * FROM heapread_compare();
@@ -108,9 +121,12 @@ DECLARE
 BEGIN
 	FOR i IN 1 .. 90 LOOP
 		asked := hashint8extended((i * 157) % 24000, heapread_seed()) >> ((i * 157) % 60);
-		query := CASE i % 3 WHEN 0 THEN format('v BETWEEN %s AND %s', asked, least(asked, 9000000000000000000) + 100)
-			WHEN 1 THEN format('late = %s', i * 31) ELSE format('s = %L', 'name ' || hashint8(i * 7)) END;
-		query := 'SELECT md5(string_agg(h::text, '','' ORDER BY id)) FROM heapread h WHERE id > 0 AND ' || query;
+		query := CASE i % 3 WHEN 0 THEN format('v BETWEEN %s AND %s', asked,
+			least(asked, 9000000000000000000) + 100)
+			WHEN 1 THEN format('late = %s', i * 31) ELSE format('s = %L', 'name '
+				|| hashint8(i * 7)) END;
+		query := 'SELECT md5(string_agg(h::text, '','' ORDER BY id)) FROM heapread h WHERE id > 0 AND '
+			|| query;
 		SET LOCAL enable_seqscan = on;
 		SET LOCAL enable_bitmapscan = off;
 		EXECUTE query INTO a;

@@ -14,9 +14,11 @@ FROM pg_amop o JOIN pg_am a ON a.oid = amopmethod JOIN pg_opfamily f ON f.oid = 
 WHERE amname = 'rencoder'
 GROUP BY opfname, amoplefttype, amoprighttype ORDER BY opfname, amoplefttype, amoprighttype;
 SELECT count(*) AS unlike_btree
-FROM (SELECT opfname, amoplefttype, amoprighttype, amopstrategy, amopopr, array_agg(amname ORDER BY amname) ams
+FROM (SELECT opfname, amoplefttype, amoprighttype, amopstrategy, amopopr,
+	array_agg(amname ORDER BY amname) ams
 	  FROM pg_amop o JOIN pg_am a ON a.oid = amopmethod JOIN pg_opfamily f ON f.oid = amopfamily
-	  WHERE amname IN ('rencoder', 'btree') AND opfname IN ('integer_ops', 'oid_ops', 'datetime_ops')
+	  WHERE amname IN ('rencoder', 'btree')
+	  	AND opfname IN ('integer_ops', 'oid_ops', 'datetime_ops')
 	  GROUP BY opfname, amoplefttype, amoprighttype, amopstrategy, amopopr) x
 WHERE ams <> '{btree,rencoder}';
 
@@ -58,35 +60,46 @@ SELECT setseed(0.1);
 CREATE TEMP TABLE ints AS
 	SELECT (random() * 65535 - 32768)::int8 AS v FROM generate_series(1, 1000)
 	UNION ALL SELECT (random() * 4294967295 - 2147483648)::int8 FROM generate_series(1, 1000)
-	UNION ALL SELECT ((random()::numeric - 0.5) * 18446744073709551614)::int8 FROM generate_series(1, 1000)
-	UNION ALL SELECT unnest('{-9223372036854775808,-9223372036854775807,-1,0,1,9223372036854775806,9223372036854775807}'::int8[]);
+	UNION ALL SELECT ((random()::numeric - 0.5) * 18446744073709551614)::int8
+		FROM generate_series(1, 1000)
+	UNION ALL
+		SELECT unnest('{-9223372036854775808,-9223372036854775807,-1,0,1,9223372036854775806,9223372036854775807}'::int8[]);
 SELECT count(*) AS wrong_order
 FROM (SELECT v, unsigned(rencoder_int8_key(v)) AS key, lag(v) OVER w AS pv,
 		unsigned(rencoder_int8_key(lag(v) OVER w)) AS pkey FROM ints WINDOW w AS (ORDER BY v)) x
 WHERE (pv = v) <> (pkey = key) OR (pv < v) <> (pkey < key);
 SELECT count(*) FILTER (WHERE v BETWEEN -32768 AND 32767) > 1000 AS some_int2,
-	bool_and(rencoder_int2_key(v::int2) = rencoder_int8_key(v)) FILTER (WHERE v BETWEEN -32768 AND 32767) AS int2,
-	bool_and(rencoder_int4_key(v::int4) = rencoder_int8_key(v)) FILTER (WHERE v BETWEEN -2147483648 AND 2147483647) AS int4
+	bool_and(rencoder_int2_key(v::int2) = rencoder_int8_key(v)) FILTER (WHERE v BETWEEN -32768
+	AND 32767) AS int2,
+	bool_and(rencoder_int4_key(v::int4) = rencoder_int8_key(v)) FILTER (WHERE v BETWEEN -2147483648
+	AND 2147483647) AS int4
 FROM ints;
 
 -- (Days of the whole range of dates, and instants of that of timestamps.)
 CREATE TEMP TABLE times AS
 	SELECT d, NULL::timestamp AS t
-	FROM (SELECT date '2000-01-01' + (random() * 2147483493 - 2451545)::int FROM generate_series(1, 1000)
+	FROM (SELECT date '2000-01-01' + (random() * 2147483493 - 2451545)::int
+		FROM generate_series(1, 1000)
 		  UNION ALL SELECT date '2000-01-01' + (random() * 1000)::int FROM generate_series(1, 300)
-		  UNION ALL SELECT unnest('{-infinity,4713-01-01 BC,2000-01-01,294276-12-31,294277-01-01,5874897-12-31,infinity}'::date[])) x(d)
+		  UNION ALL
+		  	SELECT unnest('{-infinity,4713-01-01 BC,2000-01-01,294276-12-31,294277-01-01,5874897-12-31,infinity}'::date[])) x(d)
 	UNION ALL
 	SELECT NULL, t
-	FROM (SELECT timestamp '2000-01-01' + (random() * 106700000 - 2451544) * interval '1 day' FROM generate_series(1, 1000)
-		  UNION ALL SELECT timestamp '2000-01-01' + random() * interval '1000 days' FROM generate_series(1, 300)
-		  UNION ALL SELECT unnest('{-infinity,4713-01-01 00:00 BC,2000-01-01,294276-12-31 23:59:59.999999,infinity}'::timestamp[])) x(t);
-SELECT count(*) AS compared, count(*) FILTER (WHERE (a.t < b.d) AND unsigned(rencoder_timestamp_key(a.t)) >= unsigned(rencoder_date_key(b.d))
+	FROM (SELECT timestamp '2000-01-01' + (random() * 106700000 - 2451544) * interval '1 day'
+		FROM generate_series(1, 1000)
+		  UNION ALL SELECT timestamp '2000-01-01' + random() * interval '1000 days'
+		  	FROM generate_series(1, 300)
+		  UNION ALL
+		  	SELECT unnest('{-infinity,4713-01-01 00:00 BC,2000-01-01,294276-12-31 23:59:59.999999,infinity}'::timestamp[])) x(t);
+SELECT count(*) AS compared, count(*) FILTER (WHERE (a.t < b.d)
+	AND unsigned(rencoder_timestamp_key(a.t)) >= unsigned(rencoder_date_key(b.d))
 		OR (a.t > b.d) AND unsigned(rencoder_timestamp_key(a.t)) <= unsigned(rencoder_date_key(b.d))
 		OR (a.t = b.d) AND rencoder_timestamp_key(a.t) <> rencoder_date_key(b.d)) AS wrong_order
 FROM times a, times b WHERE a.t IS NOT NULL AND b.d IS NOT NULL;
 SELECT count(*) AS wrong_order
 FROM (SELECT d, unsigned(rencoder_date_key(d)) AS key, lag(d) OVER w AS pd,
-		unsigned(rencoder_date_key(lag(d) OVER w)) AS pkey FROM times WHERE d IS NOT NULL WINDOW w AS (ORDER BY d)) x
+		unsigned(rencoder_date_key(lag(d) OVER w)) AS pkey FROM times
+		WHERE d IS NOT NULL WINDOW w AS (ORDER BY d)) x
 WHERE (pd = d) <> (pkey = key) OR (pd < d) <> (pkey < key);
 
 -- No zone that can be set is further from UTC than the slack.
@@ -149,11 +162,13 @@ SELECT opc_validate('opc_other_function');
 CREATE OPERATOR CLASS opc_points FOR TYPE point USING rencoder AS
 	OPERATOR 17 <@ (point, box), OPERATOR 18 ~=,
 	FUNCTION 3 (point, box) rencoder_point_box_intervals(box, int2, internal),
-	FUNCTION 3 rencoder_point_intervals(point, int2, internal), FUNCTION 4 rencoder_point_key(point, internal);
+	FUNCTION 3 rencoder_point_intervals(point, int2, internal),
+	FUNCTION 4 rencoder_point_key(point, internal);
 SELECT opc_validate('opc_points');
 CREATE OPERATOR CLASS opc_boxless FOR TYPE point USING rencoder AS
 	OPERATOR 17 <@ (point, box), OPERATOR 18 ~=,
-	FUNCTION 3 rencoder_point_intervals(point, int2, internal), FUNCTION 4 rencoder_point_key(point, internal);
+	FUNCTION 3 rencoder_point_intervals(point, int2, internal),
+	FUNCTION 4 rencoder_point_key(point, internal);
 SELECT opc_validate('opc_boxless');
 -- Numbers and purposes that the access method does not have.
 CREATE OPERATOR CLASS opc_number FOR TYPE int4 USING rencoder AS OPERATOR 19 <>;

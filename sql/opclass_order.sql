@@ -5,10 +5,6 @@
 \getenv abs_srcdir PG_ABS_SRCDIR
 \set values :abs_srcdir '/sql/include/values.sql'
 \getenv seed RENCODER_SEED
-\if :{?seed}
-\else
-\set seed 1
-\endif
 SET client_min_messages = warning;
 CREATE SCHEMA opclass_order;
 SET search_path = opclass_order, public;
@@ -35,7 +31,8 @@ BEGIN
 	IF FOUND THEN
 		RAISE WARNING '%: % has key %, % has key %, seed %', name, r.v0, r.key0, r.v, r.key, seed;
 	END IF;
-	SELECT count(*) AS n, count(DISTINCT v) AS values, count(DISTINCT key) AS keys INTO r FROM ordered;
+	SELECT count(*) AS n, count(DISTINCT v) AS values, count(DISTINCT key) AS keys INTO r
+	FROM ordered;
 	DROP TABLE ordered;
 	IF r.keys < resolution * r.values THEN
 		RAISE WARNING '%: % values have only % keys, seed %', name, r.values, r.keys, seed;
@@ -54,13 +51,16 @@ SELECT set_config('opclass_order.seed', :'seed', false) = :'seed' AS set;
 SELECT check_order(type, type_query(type), resolution)
 FROM (VALUES ('int2', 1), ('int4', 1), ('int8', 1), ('oid', 1), ('date', 1), ('timestamp', 1),
 	('timestamptz', 1), ('time', 1), ('money', 1), ('pg_lsn', 1), ('xid8', 1), ('float4', 1),
-	('float8', 1), ('numeric', 0.7), ('uuid', 0.5), ('macaddr', 1), ('macaddr8', 1), ('inet', 0.7)) t (type, resolution);
-SELECT check_order('integers', format('SELECT v::int8 AS v, key FROM (%s) a UNION ALL SELECT v::int8, key FROM (%s) b UNION ALL %s',
+	('float8', 1), ('numeric', 0.7), ('uuid', 0.5), ('macaddr', 1), ('macaddr8', 1),
+	('inet', 0.7)) t (type, resolution);
+SELECT check_order('integers',
+	format('SELECT v::int8 AS v, key FROM (%s) a UNION ALL SELECT v::int8, key FROM (%s) b UNION ALL %s',
 	type_query('int2'), type_query('int4'), type_query('int8')), 1);
 SELECT check_order('floats', format('SELECT v::float8 AS v, key FROM (%s) a UNION ALL %s',
 	type_query('float4'), type_query('float8')), 1);
 -- A timestamp cannot hold every date.
-SELECT check_order('dates', format('SELECT v::timestamp AS v, key FROM (%s) a WHERE v = ''infinity'' OR v < ''294277-01-01'' UNION ALL %s',
+SELECT check_order('dates',
+	format('SELECT v::timestamp AS v, key FROM (%s) a WHERE v = ''infinity'' OR v < ''294277-01-01'' UNION ALL %s',
 	type_query('date'), type_query('timestamp')), 1);
 
 -- The same order when the difference is in the last place.
@@ -68,18 +68,24 @@ SELECT rencoder_numeric_key(9999999999999999) < rencoder_numeric_key(10000000000
 	rencoder_numeric_key(12345678.90123456) < rencoder_numeric_key(12345678.90123457) AS sixteen_digits,
 	rencoder_numeric_key('NaN') > rencoder_numeric_key('Infinity') AS nan_last,
 	rencoder_numeric_key('Infinity') > rencoder_numeric_key(1e131071) AS infinity_after_all,
-	rencoder_float8_key('NaN') = -1 AS nan, rencoder_float8_key('-0') = rencoder_float8_key('0') AS zeros,
+	rencoder_float8_key('NaN') = -1 AS nan,
+	rencoder_float8_key('-0') = rencoder_float8_key('0') AS zeros,
 	rencoder_float4_key('0.1') = rencoder_float8_key('0.1'::float4::float8) AS widened;
 
 -- Keys are on disk: these must never change.
 SELECT to_hex(rencoder_numeric_key(1)) AS one, to_hex(rencoder_numeric_key(-123.45)) AS negative,
-	to_hex(rencoder_numeric_key(0)) AS zero, to_hex(rencoder_numeric_key(98765432109876543210)) AS long,
+	to_hex(rencoder_numeric_key(0)) AS zero,
+	to_hex(rencoder_numeric_key(98765432109876543210)) AS long,
 	to_hex(rencoder_numeric_key(1e-300)) AS tiny, to_hex(rencoder_numeric_key(1e300)) AS huge;
-SELECT to_hex(rencoder_float8_key(1)) AS one, to_hex(rencoder_float8_key(-1.5)) AS negative, to_hex(rencoder_float4_key(1.5)) AS single;
-SELECT to_hex(rencoder_inet_key('10.1.2.3/8')) AS host, to_hex(rencoder_inet_key('10.1.2.3')) AS address,
-	to_hex(rencoder_inet_key('255.255.255.255/0')) AS nothing, to_hex(rencoder_inet_key('2001:db8:1:2:3:4:5:6/56')) AS v6;
+SELECT to_hex(rencoder_float8_key(1)) AS one, to_hex(rencoder_float8_key(-1.5)) AS negative,
+	to_hex(rencoder_float4_key(1.5)) AS single;
+SELECT to_hex(rencoder_inet_key('10.1.2.3/8')) AS host,
+	to_hex(rencoder_inet_key('10.1.2.3')) AS address,
+	to_hex(rencoder_inet_key('255.255.255.255/0')) AS nothing,
+	to_hex(rencoder_inet_key('2001:db8:1:2:3:4:5:6/56')) AS v6;
 SELECT to_hex(rencoder_uuid_key('01234567-89ab-cdef-0123-456789abcdef')) AS uuid,
-	to_hex(rencoder_macaddr_key('01:23:45:67:89:ab')) AS mac, to_hex(rencoder_macaddr8_key('01:23:45:67:89:ab:cd:ef')) AS mac8,
+	to_hex(rencoder_macaddr_key('01:23:45:67:89:ab')) AS mac,
+	to_hex(rencoder_macaddr8_key('01:23:45:67:89:ab:cd:ef')) AS mac8,
 	to_hex(rencoder_time_key('00:00:01')) AS time, to_hex(rencoder_money_key('-0.01')) AS money,
 	to_hex(rencoder_pg_lsn_key('1/2')) AS lsn, to_hex(rencoder_xid8_key('3')) AS xid;
 
@@ -104,7 +110,8 @@ BEGIN
 		SELECT (%2$s)::%3$s AS v FROM generate_series(1, %4$s)
 		UNION ALL SELECT unnest(value_edges(%3$L))::%3$s) q ORDER BY v %5$s', width, value_random(type), type, n, coll);
 	-- INSERT may fill up a page further back, unless a row takes more than half of one.
-	EXECUTE format('CREATE TABLE o AS %s %s', rows, CASE WHEN width > 4000 THEN 'LIMIT 0' ELSE '' END);
+	EXECUTE format('CREATE TABLE o AS %s %s', rows,
+		CASE WHEN width > 4000 THEN 'LIMIT 0' ELSE '' END);
 	ALTER TABLE o ALTER filler SET STORAGE plain;
 	CREATE INDEX o_v ON o USING rencoder (v) WITH (pages_per_range = 1);
 	IF width > 4000 THEN
@@ -117,31 +124,41 @@ BEGIN
 	END IF;
 	-- As a table grows it may learn again: then only keys of one group of ranges are of one coder.
 	CREATE TEMP TABLE bounds AS SELECT range_no, min_key, max_key, lag(max_key) OVER (
-			PARTITION BY CASE WHEN learnt THEN 0 ELSE range_no / 128 END ORDER BY range_no) AS max_before
+			PARTITION BY CASE WHEN learnt THEN 0 ELSE range_no / 128 END
+			ORDER BY range_no) AS max_before
 		FROM rencoder_ranges('o_v');
-	FOR r IN SELECT * FROM bounds WHERE min_key COLLATE "C" < max_before COLLATE "C" OR min_key COLLATE "C" > max_key COLLATE "C" LIMIT 3 LOOP
-		RAISE WARNING '%: range % has keys % .. %, the one before up to %, seed %', what, r.range_no, r.min_key, r.max_key, r.max_before, seed;
+	FOR r IN SELECT * FROM bounds WHERE min_key COLLATE "C" < max_before COLLATE "C"
+		OR min_key COLLATE "C" > max_key COLLATE "C" LIMIT 3 LOOP
+		RAISE WARNING '%: range % has keys % .. %, the one before up to %, seed %', what,
+			r.range_no, r.min_key, r.max_key, r.max_before, seed;
 	END LOOP;
 	-- The first row of each page and the last of the page before.
 	CREATE TEMP TABLE ends AS SELECT page, v, v0 FROM (
-		SELECT (ctid::text::point)[0]::int AS page, v, lag(v) OVER (ORDER BY ctid) AS v0, (ctid::text::point)[1] = 1 AS first FROM o) s
+		SELECT (ctid::text::point)[0]::int AS page, v, lag(v) OVER (ORDER BY ctid) AS v0,
+			(ctid::text::point)[1] = 1 AS first FROM o) s
 		WHERE first AND page > 0;
 	IF EXISTS (SELECT FROM ends WHERE v < v0) THEN
 		RAISE WARNING '%: rows are not in order', what;
 	END IF;
-	FOR r IN SELECT e.* FROM ends e JOIN bounds ON range_no = page WHERE v = v0 AND min_key <> max_before LIMIT 3 LOOP
-		RAISE WARNING '%: page % and the one before share %, but no key, seed %', what, r.page, r.v, seed;
+	FOR r IN SELECT e.* FROM ends e JOIN bounds ON range_no = page WHERE v = v0
+		AND min_key <> max_before LIMIT 3 LOOP
+		RAISE WARNING '%: page % and the one before share %, but no key, seed %', what, r.page, r.v,
+			seed;
 	END LOOP;
-	SELECT count(DISTINCT v) AS values, count(DISTINCT min_key) AS keys INTO r FROM ends JOIN bounds ON range_no = page;
+	SELECT count(DISTINCT v) AS values, count(DISTINCT min_key) AS keys INTO r FROM ends
+		JOIN bounds ON range_no = page;
 	IF r.keys < resolution * r.values THEN
 		RAISE WARNING '%: % values have only % keys, seed %', what, r.values, r.keys, seed;
 	END IF;
 	DROP TABLE o, bounds, ends;
 	RETURN what || CASE WHEN r.values > 500 THEN ' checked' ELSE ' has few values' END;
 END $$;
-SELECT check_string_order(type, 2000, 4100, true, 0.65) FROM unnest('{text,varchar,bpchar,name,bytea}'::text[]) type;
-SELECT check_string_order(type, 1500, 4100, false, 0.3) FROM unnest('{text,varchar,bpchar,name,bytea}'::text[]) type;
-SELECT check_string_order(type, 100000, 250, true, 0.5) FROM unnest('{text,varchar,bpchar,name,bytea}'::text[]) type;
+SELECT check_string_order(type, 2000, 4100, true, 0.65)
+FROM unnest('{text,varchar,bpchar,name,bytea}'::text[]) type;
+SELECT check_string_order(type, 1500, 4100, false, 0.3)
+FROM unnest('{text,varchar,bpchar,name,bytea}'::text[]) type;
+SELECT check_string_order(type, 100000, 250, true, 0.5)
+FROM unnest('{text,varchar,bpchar,name,bytea}'::text[]) type;
 
 SET client_min_messages = error;
 DROP SCHEMA opclass_order CASCADE;

@@ -2,14 +2,17 @@
 SET client_min_messages = warning;
 CREATE TABLE opt (v int8, t tsvector, filler text);
 ALTER TABLE opt ALTER filler SET STORAGE plain;
-INSERT INTO opt SELECT i * 7919 % 10007, i::text::tsvector, repeat('x', 1000) FROM generate_series(1, 140) i;
+INSERT INTO opt SELECT i * 7919 % 10007, i::text::tsvector, repeat('x', 1000)
+FROM generate_series(1, 140) i;
 
 -- What an index was built with, and whether it finds its rows.
-CREATE FUNCTION opt_index() RETURNS TABLE (pages_per_range int, bits_per_key int, found bigint) LANGUAGE plpgsql AS $$
+CREATE FUNCTION opt_index() RETURNS TABLE (pages_per_range int, bits_per_key int, found bigint)
+	LANGUAGE plpgsql AS $$
 BEGIN
 	PERFORM rencoder_index_check('opt_v', true);
 	SET LOCAL enable_seqscan = off;
-	RETURN QUERY SELECT m.pages_per_range, m.bits_per_key, (SELECT count(*) FROM opt WHERE v BETWEEN 1000 AND 5000)
+	RETURN QUERY SELECT m.pages_per_range, m.bits_per_key,
+		(SELECT count(*) FROM opt WHERE v BETWEEN 1000 AND 5000)
 		FROM rencoder_metapage('opt_v') m;
 END $$;
 
@@ -72,7 +75,8 @@ CREATE INDEX opt_v ON opt USING rencoder (v) WITH (pages_per_range = 2, bits_per
 SELECT reloptions FROM pg_class WHERE relname = 'opt_v';
 ALTER INDEX opt_v SET (pages_per_range = 4, bits_per_key = 8);
 SELECT * FROM opt_index();
-INSERT INTO opt SELECT i * 7919 % 10007, i::text::tsvector, repeat('x', 1000) FROM generate_series(141, 170) i;
+INSERT INTO opt SELECT i * 7919 % 10007, i::text::tsvector, repeat('x', 1000)
+FROM generate_series(141, 170) i;
 SELECT rencoder_summarize_new_values('opt_v');
 SELECT * FROM opt_index();
 REINDEX INDEX opt_v;
@@ -101,11 +105,14 @@ CREATE INDEX opt_c ON opt USING rencoder (v COLLATE "C");
 ALTER TABLE opt ADD EXCLUDE USING rencoder (v WITH =);
 CREATE INDEX opt_v ON opt USING rencoder (v);
 CLUSTER opt USING opt_v;
-SELECT amname, pg_indexam_has_property(oid, 'can_order') AS can_order, pg_indexam_has_property(oid, 'can_unique') AS can_unique,
-	pg_indexam_has_property(oid, 'can_multi_col') AS can_multi_col, pg_indexam_has_property(oid, 'can_exclude') AS can_exclude,
+SELECT amname, pg_indexam_has_property(oid, 'can_order') AS can_order,
+	pg_indexam_has_property(oid, 'can_unique') AS can_unique,
+	pg_indexam_has_property(oid, 'can_multi_col') AS can_multi_col,
+	pg_indexam_has_property(oid, 'can_exclude') AS can_exclude,
 	pg_indexam_has_property(oid, 'can_include') AS can_include
 FROM pg_am WHERE amname = 'rencoder';
-SELECT property, pg_index_has_property('opt_v', property) AS index, pg_index_column_has_property('opt_v', 1, property) AS "column"
+SELECT property, pg_index_has_property('opt_v', property) AS index,
+	pg_index_column_has_property('opt_v', 1, property) AS "column"
 FROM unnest('{clusterable,index_scan,bitmap_scan,backward_scan,asc,orderable,distance_orderable,returnable,search_array,search_nulls}'::text[]) property;
 
 --
@@ -113,7 +120,8 @@ FROM unnest('{clusterable,index_scan,bitmap_scan,backward_scan,asc,orderable,dis
 --
 SHOW rencoder.enable_scan;
 SELECT name, setting, vartype, context, boot_val FROM pg_settings WHERE name LIKE 'rencoder.%';
-INSERT INTO opt SELECT i * 7919 % 10007, i::text::tsvector, repeat('x', 1000) FROM generate_series(1, 3000) i;
+INSERT INTO opt SELECT i * 7919 % 10007, i::text::tsvector, repeat('x', 1000)
+FROM generate_series(1, 3000) i;
 VACUUM ANALYZE opt;
 EXPLAIN (COSTS OFF) SELECT * FROM opt WHERE v BETWEEN 100 AND 101;
 SET rencoder.enable_scan = off;

@@ -23,7 +23,8 @@ BEGIN
 	PERFORM set_config('enable_seqscan', 'off', true);
 	-- The first run fills the catalog caches.
 	FOR i IN 1 .. 2 LOOP
-		EXECUTE 'EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) SELECT count(*) FROM pages WHERE ' || condition INTO plan;
+		EXECUTE 'EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) SELECT count(*) FROM pages WHERE '
+			|| condition INTO plan;
 	END LOOP;
 	node := plan->0->'Plan'->'Plans'->0->'Plans'->0;
 	IF node->>'Index Name' IS DISTINCT FROM 'pages_v' THEN
@@ -33,10 +34,12 @@ BEGIN
 END $$;
 
 CREATE TEMP TABLE group_pages AS
-SELECT count(*) AS groups, sum(pages) AS storage, max(windows) AS windows FROM rencoder_groups('pages_v');
+SELECT count(*) AS groups, sum(pages) AS storage, max(windows) AS windows
+FROM rencoder_groups('pages_v');
 SELECT groups, windows FROM group_pages;
 -- The executor and rencoder_candidates() count alike.
-SELECT pages_read('v BETWEEN 1 AND 1000000') = index_pages AS alike FROM rencoder_candidates('pages_v', 1::int8, 1000000::int8);
+SELECT pages_read('v BETWEEN 1 AND 1000000') = index_pages AS alike
+FROM rencoder_candidates('pages_v', 1::int8, 1000000::int8);
 
 -- Values that are not there.
 SELECT array_agg(v) AS absent
@@ -48,7 +51,8 @@ SELECT cardinality(:'absent'::int8[]) AS values;
 SELECT pages_read(format('v = %s', (:'absent'::int8[])[1])) <= fixed + 2 * groups AS one
 FROM group_pages, LATERAL (SELECT 4 + groups AS fixed) f;
 -- ... and a list of them each page of storage and each header once.
-SELECT pages_read(format('v = ANY (%L)', :'absent')) <= 4 + groups + storage AS list FROM group_pages;
+SELECT pages_read(format('v = ANY (%L)', :'absent')) <= 4 + groups + storage AS list
+FROM group_pages;
 -- Intervals that take many windows.
 SELECT count(*) AS too_many
 FROM group_pages, generate_series(30, 60) bits,

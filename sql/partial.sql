@@ -15,12 +15,14 @@ SELECT i, CASE WHEN i % 3 > 0 THEN hashint8extended(i, :seed) END,
 	random() < CASE WHEN i > 7 * 380 THEN 0.5 ELSE 1.0 / 140 END, repeat('x', 1000)
 FROM generate_series(1, 7 * 400) i;
 CREATE INDEX part_v ON part USING rencoder (v) WITH (pages_per_range = 1) WHERE open;
-CREATE INDEX part_two ON part USING rencoder (id, v) WITH (pages_per_range = 1) WHERE open AND v IS NULL;
+CREATE INDEX part_two ON part USING rencoder (id, v) WITH (pages_per_range = 1) WHERE open
+	AND v IS NULL;
 VACUUM ANALYZE part;
 
 -- Compares index and table; what the index visits beside the pages that have
 -- such rows, and whether the planner, left alone, takes the index.
-CREATE FUNCTION part_compare(phase text, predicate text) RETURNS TABLE (result text) LANGUAGE plpgsql AS $$
+CREATE FUNCTION part_compare(phase text, predicate text) RETURNS TABLE (result text)
+	LANGUAGE plpgsql AS $$
 DECLARE
 	query text := 'SELECT count(*), sum(id), bit_xor(hashint4(id)) FROM part WHERE ' || predicate;
 	by_index record;
@@ -35,11 +37,14 @@ BEGIN
 	EXECUTE 'EXPLAIN (ANALYZE, FORMAT JSON) ' || query INTO plan;
 	PERFORM set_config('enable_seqscan', 'on', true);
 	plan := plan->0->'Plan'->'Plans'->0;
-	EXECUTE 'SELECT count(DISTINCT (ctid::text::point)[0]) FROM part WHERE ' || predicate INTO pages;
+	EXECUTE 'SELECT count(DISTINCT (ctid::text::point)[0]) FROM part WHERE '
+		|| predicate INTO pages;
 	IF by_index IS DISTINCT FROM by_heap THEN
-		RAISE WARNING 'seed %: % by the index, % by the heap', current_setting('part.seed'), by_index, by_heap;
+		RAISE WARNING 'seed %: % by the index, % by the heap', current_setting('part.seed'),
+			by_index, by_heap;
 	END IF;
-	result := format('%s, %s: %s, %s pages more than necessary', phase, predicate, coalesce(plan->'Plans'->0->>'Index Name', 'no index'),
+	result := format('%s, %s: %s, %s pages more than necessary', phase, predicate,
+		coalesce(plan->'Plans'->0->>'Index Name', 'no index'),
 					 (plan->>'Lossy Heap Blocks')::int8 - pages);
 	RETURN NEXT;
 	EXECUTE 'EXPLAIN (FORMAT JSON) ' || query INTO plan;
@@ -55,8 +60,10 @@ DROP INDEX part_v;
 SELECT * FROM part_compare('built', 'open AND v IS NULL');
 ROLLBACK;
 -- Rows come into the predicate and into the table; two pages each.
-UPDATE part SET open = true WHERE id IN (SELECT id FROM part WHERE NOT open AND id < 2000 ORDER BY id LIMIT 30);
-SELECT count(*) FROM (SELECT part_compare('updated', 'open'), part_compare('updated', 'open AND v IS NULL')) s;
+UPDATE part SET open = true WHERE id IN (SELECT id FROM part WHERE NOT open AND id < 2000
+	ORDER BY id LIMIT 30);
+SELECT count(*) FROM (SELECT part_compare('updated', 'open'),
+	part_compare('updated', 'open AND v IS NULL')) s;
 INSERT INTO part SELECT i, i, i % 2 = 0, repeat('x', 1000) FROM generate_series(3000, 3300) i;
 SELECT count(*) FROM (SELECT part_compare('inserted', 'open')) s;
 SELECT rencoder_summarize_new_values('part_v') > 0 AS summarized;

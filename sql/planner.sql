@@ -4,9 +4,11 @@ SET max_parallel_workers_per_gather = 0;
 SET jit = off;
 
 -- x is not correlated with the order of rows, n is; few has 20 values.
-CREATE TABLE pl (n int8, x int8, few int4, d timestamptz, filler text) WITH (autovacuum_enabled = off);
+CREATE TABLE pl (n int8, x int8, few int4, d timestamptz, filler text)
+	WITH (autovacuum_enabled = off);
 INSERT INTO pl SELECT i, (i * 2654435761) % 4294967296, (i * 7919) % 20,
-	'2020-01-01 00:00+00'::timestamptz + ((i * 2654435761) % 4294967296) % 100000007 * interval '1 s', repeat('x', 200)
+	'2020-01-01 00:00+00'::timestamptz + ((i * 2654435761) % 4294967296) % 100000007 * interval '1 s',
+	repeat('x', 200)
 FROM generate_series(1, 100000) i;
 CREATE INDEX pl_x ON pl USING rencoder (x) WITH (autosummarize = off);
 CREATE INDEX pl_n ON pl USING rencoder (n) WITH (autosummarize = off);
@@ -27,7 +29,8 @@ BEGIN
 	END LOOP;
 	RETURN plan;
 END $$;
-CREATE FUNCTION pl_plans(VARIADIC predicates text[]) RETURNS TABLE (predicate text, plan text) LANGUAGE sql AS $$
+CREATE FUNCTION pl_plans(VARIADIC predicates text[]) RETURNS TABLE (predicate text, plan text)
+	LANGUAGE sql AS $$
 	SELECT p, pl_plan('SELECT * FROM pl WHERE ' || p) FROM unnest(predicates) p
 $$;
 
@@ -35,15 +38,19 @@ $$;
 -- Alone: for narrow predicates, not for wide ones.
 --
 EXPLAIN (COSTS OFF) SELECT * FROM pl WHERE x BETWEEN 1000000 AND 1000064;
-SELECT * FROM pl_plans('x = 2654435761', 'x BETWEEN 1000000 AND 1000064', 'x > 1000000 AND x < 1100000', 'x < 1000',
-	'x IN (1, 2, 3, 5000)', 'x IS NULL', 'x = 5 AND few = 3', 'n = 5', 'n BETWEEN 1000 AND 2000', 'n < 20000',
+SELECT * FROM pl_plans('x = 2654435761', 'x BETWEEN 1000000 AND 1000064',
+	'x > 1000000 AND x < 1100000', 'x < 1000',
+	'x IN (1, 2, 3, 5000)', 'x IS NULL', 'x = 5 AND few = 3', 'n = 5', 'n BETWEEN 1000 AND 2000',
+	'n < 20000',
 	'd BETWEEN ''2021-01-01 00:00+00'' AND ''2021-01-01 00:01+00''', 'few = 21');
-SELECT * FROM pl_plans('x < 2000000000', 'x > 1000000', 'x BETWEEN 1000000 AND 300000000', 'x IS NOT NULL', 'few = 3', 'n > 500',
+SELECT * FROM pl_plans('x < 2000000000', 'x > 1000000', 'x BETWEEN 1000000 AND 300000000',
+	'x IS NOT NULL', 'few = 3', 'n > 500',
 	'd < ''2022-01-01''');
 -- Never for what is not an operator of the index.
 SELECT * FROM pl_plans('x <> 5', 'NOT x = 5', 'x + 0 = 5', 'x IS DISTINCT FROM 5', 'x = 5.0');
 -- Nothing to visit: outside the bounds of all groups.
-SELECT * FROM pl_plans('x = -5', 'x > 5000000000', 'n BETWEEN 200000 AND 300000', 'x < 5 AND x > 7');
+SELECT * FROM pl_plans('x = -5', 'x > 5000000000', 'n BETWEEN 200000 AND 300000',
+	'x < 5 AND x > 7');
 
 -- Parameters that the planner does not know.
 SET plan_cache_mode = force_generic_plan;
@@ -62,7 +69,8 @@ INSERT INTO pl_needles SELECT (i * 2654435761) % 4294967296 FROM generate_series
 ANALYZE pl_needles;
 SELECT pl_plan('SELECT * FROM pl_needles JOIN pl ON x = a');
 SELECT count(*) FROM pl_needles JOIN pl ON x = a;
-SELECT * FROM pl_plans('x = 5 OR d = ''2021-01-01''', 'x BETWEEN 0 AND 20000000 AND n BETWEEN 500 AND 1500');
+SELECT * FROM pl_plans('x = 5 OR d = ''2021-01-01''',
+	'x BETWEEN 0 AND 20000000 AND n BETWEEN 500 AND 1500');
 
 -- More rows than the index has summarized: they must all be visited.
 SELECT pl_plan('SELECT * FROM pl WHERE x = 77');
@@ -77,7 +85,8 @@ SELECT pl_plan('SELECT * FROM pl WHERE x = 77');
 --
 CREATE INDEX pl_brin_x ON pl USING brin (x);
 CREATE INDEX pl_brin_multi ON pl USING brin (x int8_minmax_multi_ops);
-SELECT * FROM pl_plans('x = 2654435761', 'x BETWEEN 1000000 AND 1000064', 'x IN (1, 2, 3, 5000)', 'x < 2000000000');
+SELECT * FROM pl_plans('x = 2654435761', 'x BETWEEN 1000000 AND 1000064', 'x IN (1, 2, 3, 5000)',
+	'x < 2000000000');
 SELECT pl_plan('SELECT * FROM pl_needles JOIN pl ON x = a');
 CREATE INDEX pl_brin_n ON pl USING brin (n);
 SELECT pl_plan('SELECT * FROM pl WHERE n BETWEEN 1000 AND 2000') LIKE 'Bitmap Heap Scan on pl / Bitmap Index Scan on pl_%n' AS either;
@@ -88,10 +97,12 @@ DROP INDEX pl_brin_x, pl_brin_multi, pl_brin_n;
 --
 CREATE INDEX pl_btree ON pl (x);
 VACUUM pl;
-SELECT * FROM pl_plans('x = 2654435761', 'x BETWEEN 1000000 AND 1000064', 'x BETWEEN 1000000 AND 4000000', 'x IN (1, 2, 3, 5000)', 'x < 2000000000');
+SELECT * FROM pl_plans('x = 2654435761', 'x BETWEEN 1000000 AND 1000064',
+	'x BETWEEN 1000000 AND 4000000', 'x IN (1, 2, 3, 5000)', 'x < 2000000000');
 SELECT pl_plan('SELECT * FROM pl_needles JOIN pl ON x = a');
 SET enable_indexscan = off;
-SELECT * FROM pl_plans('x = 2654435761', 'x BETWEEN 1000000 AND 1000064', 'x BETWEEN 1000000 AND 30000000', 'x IN (1, 2, 3, 5000)', 'x < 2000000000');
+SELECT * FROM pl_plans('x = 2654435761', 'x BETWEEN 1000000 AND 1000064',
+	'x BETWEEN 1000000 AND 30000000', 'x IN (1, 2, 3, 5000)', 'x < 2000000000');
 RESET enable_indexscan;
 DROP INDEX pl_btree;
 
@@ -100,7 +111,8 @@ DROP INDEX pl_btree;
 --
 DROP INDEX pl_few, pl_d, pl_n, pl_x;
 CREATE INDEX pl_columns ON pl USING rencoder (x, few, n);
-SELECT * FROM pl_plans('x = 5', 'few = 3', 'few = 21', 'n = 3 AND few = 3', 'few = 3 AND x > 0', 'few = 3 AND x BETWEEN 5 AND 10', 'few IS NULL');
+SELECT * FROM pl_plans('x = 5', 'few = 3', 'few = 21', 'n = 3 AND few = 3', 'few = 3 AND x > 0',
+	'few = 3 AND x BETWEEN 5 AND 10', 'few IS NULL');
 DROP INDEX pl_columns;
 CREATE INDEX pl_partial ON pl USING rencoder (x) WHERE few = 3;
 SELECT * FROM pl_plans('x = 5', 'x = 5 AND few = 3', 'x = 5 AND few = 4', 'few = 3');
@@ -116,18 +128,28 @@ SELECT pl_plan('SELECT * FROM pl_small WHERE x = 5');
 -- C.utf8 of libc stands for collations other than C.
 --
 CREATE TABLE pl_text (v text COLLATE "C", w text COLLATE "C.utf8", filler text);
-INSERT INTO pl_text SELECT 'https://www.example.com/' || md5(i::text), md5(i::text), repeat('x', 200) FROM generate_series(1, 100000) i;
+INSERT INTO pl_text SELECT 'https://www.example.com/' || md5(i::text), md5(i::text),
+	repeat('x', 200) FROM generate_series(1, 100000) i;
 CREATE INDEX pl_text_v ON pl_text USING rencoder (v);
 CREATE INDEX pl_text_w ON pl_text USING rencoder (w);
 VACUUM ANALYZE pl_text;
 SELECT p AS predicate, pl_plan('SELECT * FROM pl_text WHERE ' || p) FROM unnest(ARRAY[
-	$$v = 'https://www.example.com/abcd'$$, $$v LIKE 'https://www.example.com/abcdef%'$$, $$v LIKE 'https://www.example.com/abcdef%e'$$, $$v LIKE 'https://www.example.com/abcdef_0%'$$, $$v ^@ 'https://www.example.com/abcdef'$$,
-	$$v < 'https://www.example.com/0001'$$, $$v BETWEEN 'https://www.example.com/123456' AND 'https://www.example.com/123457'$$, $$v ~<~ 'https://www.example.com/0001'$$, $$v IN ('a', 'b')$$, $$v LIKE ANY (ARRAY['https://www.example.com/abcd%', 'https://www.example.com/1234%'])$$,
-	$$w = 'abcd'$$, $$w LIKE 'abcdef%'$$, $$w ^@ 'abcdef'$$, $$w IN ('a', 'b')$$, $$w < '0001' AND w LIKE '0000%'$$]) p;
+	$$v = 'https://www.example.com/abcd'$$, $$v LIKE 'https://www.example.com/abcdef%'$$,
+	$$v LIKE 'https://www.example.com/abcdef%e'$$, $$v LIKE 'https://www.example.com/abcdef_0%'$$,
+	$$v ^@ 'https://www.example.com/abcdef'$$,
+	$$v < 'https://www.example.com/0001'$$,
+	$$v BETWEEN 'https://www.example.com/123456' AND 'https://www.example.com/123457'$$,
+	$$v ~<~ 'https://www.example.com/0001'$$, $$v IN ('a', 'b')$$,
+	$$v LIKE ANY (ARRAY['https://www.example.com/abcd%', 'https://www.example.com/1234%'])$$,
+	$$w = 'abcd'$$, $$w LIKE 'abcdef%'$$, $$w ^@ 'abcdef'$$, $$w IN ('a', 'b')$$,
+	$$w < '0001' AND w LIKE '0000%'$$]) p;
 -- Not where nothing is gained.
 SELECT p AS predicate, pl_plan('SELECT * FROM pl_text WHERE ' || p) FROM unnest(ARRAY[
-	$$v LIKE '%abcd'$$, $$v LIKE '_bcd%'$$, $$v LIKE '%'$$, $$v LIKE 'https://www.example.com/%'$$, $$v LIKE 'https%abcd'$$, $$v NOT LIKE 'a%'$$, $$v ILIKE 'a%'$$, $$v > 'https://www.example.com/0001'$$, $$v ~>=~ ''$$,
-	$$w LIKE '%abcd'$$, $$w < '0001'$$, $$w > 'ffff'$$, $$w BETWEEN '1234' AND '1235'$$, $$v COLLATE "C.utf8" = 'a'$$, $$w COLLATE "C" = 'a'$$, $$v COLLATE "C.utf8" < 'a'$$]) p;
+	$$v LIKE '%abcd'$$, $$v LIKE '_bcd%'$$, $$v LIKE '%'$$, $$v LIKE 'https://www.example.com/%'$$,
+	$$v LIKE 'https%abcd'$$, $$v NOT LIKE 'a%'$$, $$v ILIKE 'a%'$$,
+	$$v > 'https://www.example.com/0001'$$, $$v ~>=~ ''$$,
+	$$w LIKE '%abcd'$$, $$w < '0001'$$, $$w > 'ffff'$$, $$w BETWEEN '1234' AND '1235'$$,
+	$$v COLLATE "C.utf8" = 'a'$$, $$w COLLATE "C" = 'a'$$, $$v COLLATE "C.utf8" < 'a'$$]) p;
 SET plan_cache_mode = force_generic_plan;
 PREPARE pl_text_eq(text) AS SELECT * FROM pl_text WHERE v = $1;
 EXPLAIN (COSTS OFF) EXECUTE pl_text_eq('a');

@@ -1,10 +1,6 @@
 -- Points: the same rows with the index as without, for random and edge values
 -- in the table and in the queries.
 \getenv seed RENCODER_SEED
-\if :{?seed}
-\else
-\set seed 1
-\endif
 SET client_min_messages = warning;
 CREATE SCHEMA points;
 SET search_path = points, public;
@@ -39,7 +35,8 @@ $$;
 -- that lie far outside of what it was trained on, rows that are not summarized.
 CREATE TABLE t (id int, p point, few point, filler text);
 CREATE FUNCTION fill(first int, last int, far float8) RETURNS void LANGUAGE sql AS $$
-	INSERT INTO t SELECT i, CASE WHEN i % 50 <> 0 THEN point(coordinate() * far, coordinate() * far) END,
+	INSERT INTO t SELECT i, CASE WHEN i % 50 <> 0 THEN point(coordinate() * far,
+		coordinate() * far) END,
 		point((i % 3) * far, (i / 700) % 5), repeat('x', 180)
 	FROM generate_series(first, last) i;
 	INSERT INTO t SELECT first, point(x, y), point(x, y), repeat('x', 180)
@@ -49,13 +46,15 @@ SELECT fill(1, 4500, 1);
 CREATE INDEX t_p ON t USING rencoder (p) WITH (pages_per_range = 1, autosummarize = off);
 CREATE INDEX t_few ON t USING rencoder (few) WITH (pages_per_range = 1, autosummarize = off);
 SELECT fill(4501, 5000, 1000);
-SELECT rencoder_summarize_new_values('t_p') > 10 AS p, rencoder_summarize_new_values('t_few') > 10 AS few;
+SELECT rencoder_summarize_new_values('t_p') > 10 AS p,
+	rencoder_summarize_new_values('t_few') > 10 AS few;
 SELECT fill(5001, 5500, -3);
 -- Values that come to ranges that are summarized, with their keys.
 DELETE FROM t WHERE id BETWEEN 1000 AND 1100;
 VACUUM t;
 SELECT fill(5501, 5600, -1e6);
-INSERT INTO t SELECT 5700, p, p FROM unnest('{"(1,1)","(NaN,1)","(1.1,3)","(5,4)","(15.2,15.2)"}'::point[]) p;
+INSERT INTO t SELECT 5700, p, p
+FROM unnest('{"(1,1)","(NaN,1)","(1.1,3)","(5,4)","(15.2,15.2)"}'::point[]) p;
 ANALYZE t;
 
 CREATE FUNCTION rows_or_null(condition text, indexed boolean) RETURNS text LANGUAGE plpgsql AS $$
@@ -91,7 +90,8 @@ BEGIN
 	CASE floor(random() * 3)
 	WHEN 0 THEN RETURN polygon(b);
 	WHEN 1 THEN RETURN format('(%s,%s,%s)', b[0], b[1], some_point())::polygon;
-	ELSE RETURN format('(%s,%s,%s,%s)', b[0], point((b[0])[0], (b[1])[1]), point(((b[0])[0] + (b[1])[0]) / 2, (b[0])[1]), b[1])::polygon;
+	ELSE RETURN format('(%s,%s,%s,%s)', b[0], point((b[0])[0], (b[1])[1]),
+		point(((b[0])[0] + (b[1])[0]) / 2, (b[0])[1]), b[1])::polygon;
 	END CASE;
 END $$;
 
@@ -121,17 +121,20 @@ BEGIN
 			with_index := rows_or_null(condition, true);
 			IF with_index <> without THEN
 				different := different + 1;
-				RAISE WARNING '%: % with the index, % without, seed %', condition, with_index, without, current_setting('points.seed');
+				RAISE WARNING '%: % with the index, % without, seed %', condition, with_index,
+					without, current_setting('points.seed');
 			END IF;
 			INSERT INTO compared VALUES (what, col, without);
 			unused := unused + (NOT uses_index(condition))::int;
 		END LOOP;
 	END LOOP;
-	RETURN format('%s: %s different%s', what, different, CASE WHEN unused > n / 2 THEN format(', %s unused', unused) ELSE '' END);
+	RETURN format('%s: %s different%s', what, different,
+		CASE WHEN unused > n / 2 THEN format(', %s unused', unused) ELSE '' END);
 END $$;
 SELECT compare(what, 150) FROM unnest('{point,box,circle,polygon}'::text[]) what;
 -- Not all of nothing.
-SELECT operator, col, count(*) > 50 AS compared, count(*) FILTER (WHERE rows NOT LIKE '0 %') > 10 AS found,
+SELECT operator, col, count(*) > 50 AS compared,
+	count(*) FILTER (WHERE rows NOT LIKE '0 %') > 10 AS found,
 	count(DISTINCT rows) > 5 AS various
 FROM compared GROUP BY operator, col ORDER BY operator, col;
 
@@ -158,11 +161,13 @@ BEGIN
 			compared := compared + 1;
 			IF rows_or_null(condition, true) IS DISTINCT FROM without THEN
 				different := different + 1;
-				RAISE WARNING '%: % with the index, % without, seed %', condition, rows_or_null(condition, true), without, current_setting('points.seed');
+				RAISE WARNING '%: % with the index, % without, seed %', condition,
+					rows_or_null(condition, true), without, current_setting('points.seed');
 			END IF;
 		END LOOP;
 	END LOOP;
-	RETURN format('%s: %s different%s', template, different, CASE WHEN compared < 100 THEN ', too few' ELSE '' END);
+	RETURN format('%s: %s different%s', template, different,
+		CASE WHEN compared < 100 THEN ', too few' ELSE '' END);
 END $$;
 SELECT compare_edges(template) FROM unnest(ARRAY[
 	$$p ~= '(%1$s,%2$s)'::point$$,
@@ -201,8 +206,10 @@ FROM unnest(ARRAY[
 	$$p <@ box '(1,1),(5,5)' AND few ~= point '(1,1)'$$,
 	$$p IS NULL$$, $$p IS NOT NULL AND p <@ box '(1,1),(1.2,5)'$$]) condition;
 -- Many boxes.
-SELECT rows_or_null(condition, true) = rows_or_null(condition, false) AS same, uses_index(condition) AS indexed
-FROM (SELECT format('p <@ ANY (%L::box[])', array_agg(box(point(i % 97, i / 97), point(i % 97 + 0.01, i / 97 + 0.01)))) AS condition
+SELECT rows_or_null(condition, true) = rows_or_null(condition, false) AS same,
+	uses_index(condition) AS indexed
+FROM (SELECT format('p <@ ANY (%L::box[])',
+	array_agg(box(point(i % 97, i / 97), point(i % 97 + 0.01, i / 97 + 0.01)))) AS condition
 	  FROM generate_series(1, 5000) i) x;
 
 -- Operands that are known at run time only.
@@ -218,7 +225,8 @@ SELECT i.count = t.count AS same, i.count > 0 AS found FROM by_index i, by_table
 RESET enable_bitmapscan;
 RESET plan_cache_mode;
 SET enable_seqscan = off;
-EXPLAIN (COSTS OFF) SELECT count(*) FROM unnest('{(1,1),(2,2);(3,3),(4,4)}'::box[]) b JOIN t ON p <@ b;
+EXPLAIN (COSTS OFF) SELECT count(*) FROM unnest('{(1,1),(2,2);(3,3),(4,4)}'::box[]) b
+	JOIN t ON p <@ b;
 RESET enable_seqscan;
 
 -- What the index holds is right, also when it is made anew.
@@ -240,7 +248,8 @@ TRUNCATE t;
 REINDEX INDEX t_p;
 CREATE INDEX t_few ON t USING rencoder (few) WITH (pages_per_range = 1, autosummarize = off);
 INSERT INTO t SELECT * FROM saved;
-SELECT rencoder_summarize_new_values('t_p') > 128 AS p, rencoder_summarize_new_values('t_few') > 128 AS few;
+SELECT rencoder_summarize_new_values('t_p') > 128 AS p,
+	rencoder_summarize_new_values('t_few') > 128 AS few;
 ANALYZE t;
 SELECT compare(what, 30) FROM unnest('{point,box,circle,polygon}'::text[]) what;
 SELECT compare_edges($$p <@ '(%1$s,%2$s),(10,10)'::box$$);
@@ -257,19 +266,23 @@ FROM unnest(ARRAY[
 	$$id = 77 AND p IS NULL$$]) condition;
 SELECT rencoder_index_check('t_all', true);
 DROP INDEX t_all;
-CREATE INDEX t_part ON t USING rencoder (point(p[1], p[0])) WITH (pages_per_range = 1) WHERE id > 1000;
-SELECT rows_or_null(condition, true) = rows_or_null(condition, false) AS same, uses_index(condition) AS indexed
+CREATE INDEX t_part ON t USING rencoder (point(p[1], p[0])) WITH (pages_per_range = 1)
+	WHERE id > 1000;
+SELECT rows_or_null(condition, true) = rows_or_null(condition, false) AS same,
+	uses_index(condition) AS indexed
 FROM unnest(ARRAY[$$point(p[1], p[0]) <@ box '(1,1),(2,2)' AND id > 1000$$]) condition;
 DROP INDEX t_part;
 
 -- It tells ranges apart: of 400 places with 40 rows each, in the order of the
 -- places, a box around one is visited.
-CREATE TABLE places AS SELECT i / 40 AS place, point(sin(i / 40) * 90, cos((i / 40) * 7) * 90 + random() / 10) AS p, repeat('x', 150) AS filler
+CREATE TABLE places AS SELECT i / 40 AS place,
+	point(sin(i / 40) * 90, cos((i / 40) * 7) * 90 + random() / 10) AS p, repeat('x', 150) AS filler
 	FROM generate_series(0, 15999) i;
 CREATE INDEX places_p ON places USING rencoder (p) WITH (pages_per_range = 1);
 SELECT count(*) > 300 AS several, max(candidates) < 20 AS selective, min(candidates) > 0 AS found
 FROM generate_series(0, 399) i,
-	rencoder_candidates('places_p', point(sin(i) * 90, cos(i * 7) * 90), point(sin(i) * 90, cos(i * 7) * 90 + 0.1));
+	rencoder_candidates('places_p', point(sin(i) * 90, cos(i * 7) * 90),
+	point(sin(i) * 90, cos(i * 7) * 90 + 0.1));
 -- The corners may be any two.
 SELECT a.candidates = b.candidates AS same
 FROM rencoder_candidates('places_p', point(1, 50), point(3, 20)) a,
@@ -281,7 +294,8 @@ INSERT INTO places SELECT -1, point(1e200, -1e200), repeat('x', 150) FROM genera
 REINDEX INDEX places_p;
 SELECT max(candidates) < 20 AS selective, min(candidates) > 0 AS found
 FROM generate_series(0, 399, 7) i,
-	rencoder_candidates('places_p', point(sin(i) * 90, cos(i * 7) * 90), point(sin(i) * 90, cos(i * 7) * 90 + 0.1));
+	rencoder_candidates('places_p', point(sin(i) * 90, cos(i * 7) * 90),
+	point(sin(i) * 90, cos(i * 7) * 90 + 0.1));
 -- The planner sees what it is good for.
 VACUUM (FULL, ANALYZE) places;
 EXPLAIN (COSTS OFF) SELECT * FROM places WHERE p <@ box '(1,20),(3,21)';
@@ -292,5 +306,6 @@ EXPLAIN (COSTS OFF) SELECT * FROM places WHERE NOT p <@ box '(1,20),(3,21)';
 SET enable_seqscan = off;
 SELECT plan_of($$SELECT * FROM places WHERE p << point '(1,1)'$$);
 -- Points have no other default operator class.
-SELECT amname FROM pg_opclass c JOIN pg_am a ON a.oid = opcmethod WHERE opcintype = 'point'::regtype AND opcdefault AND amname = 'rencoder';
+SELECT amname FROM pg_opclass c JOIN pg_am a ON a.oid = opcmethod WHERE opcintype = 'point'::regtype
+	AND opcdefault AND amname = 'rencoder';
 DROP SCHEMA points CASCADE;

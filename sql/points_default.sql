@@ -11,12 +11,15 @@ $$;
 CREATE TABLE t (p point, filler text);
 ALTER TABLE t ALTER filler SET STORAGE plain;
 CREATE FUNCTION fill(first int, last int) RETURNS void LANGUAGE sql AS $$
-	INSERT INTO t SELECT point(unit(i, 1), unit(i, 2)), repeat('x', 180) FROM generate_series(first, last) i
+	INSERT INTO t SELECT point(unit(i, 1), unit(i, 2)), repeat('x', 180)
+	FROM generate_series(first, last) i
 $$;
 -- Ranges that 200 boxes of a side visit, of those that are summarized.
 CREATE FUNCTION visited(index regclass, side float8) RETURNS bigint LANGUAGE sql AS $$
 	SELECT sum(c.candidates - c.unsummarized)::bigint
-	FROM generate_series(1, 200) i, rencoder_candidates(index, point(unit(i, 3), unit(i, 4)), point(unit(i, 3) + side, unit(i, 4) + side)) c
+	FROM generate_series(1, 200) i,
+		rencoder_candidates(index, point(unit(i, 3), unit(i, 4)),
+		point(unit(i, 3) + side, unit(i, 4) + side)) c
 $$;
 
 -- Two groups, one of them growing; made before its rows, and after.  By the rule's shape some
@@ -27,9 +30,13 @@ SELECT rencoder_summarize_new_values('t_before') > 0 AS some;
 SELECT fill(12001, 200000);
 SELECT rencoder_summarize_new_values('t_before') > 0 AS more;
 CREATE INDEX t_after ON t USING rencoder (p) WITH (pages_per_range = 32, autosummarize = off);
-SELECT index, side, visited(index, side) < 150 AS few, (SELECT max(ranges) FROM rencoder_candidates(index, point(0, 0), point(0, 0))) > 170 AS all_ranges
-FROM unnest('{t_before,t_after}'::regclass[]) index, unnest('{0,1e-6,1e-5,1e-4}'::float8[]) side ORDER BY index::text, side;
-SELECT count(*) > 1 AS groups, bool_and(format = 'filter') AS filters, bool_and(predicted_fpr BETWEEN 0 AND 0.05) AS predicted
+SELECT index, side, visited(index, side) < 150 AS few,
+	(SELECT max(ranges) FROM rencoder_candidates(index, point(0, 0),
+	point(0, 0))) > 170 AS all_ranges
+FROM unnest('{t_before,t_after}'::regclass[]) index, unnest('{0,1e-6,1e-5,1e-4}'::float8[]) side
+	ORDER BY index::text, side;
+SELECT count(*) > 1 AS groups, bool_and(format = 'filter') AS filters,
+	bool_and(predicted_fpr BETWEEN 0 AND 0.05) AS predicted
 FROM rencoder_groups('t_after') WHERE storage = 'matrix' OR summarized < 128;
 
 -- Large boxes are not given up.

@@ -4,10 +4,6 @@ SELECT count(*) = 0 AS missing FROM pg_available_extensions WHERE name = 'postgi
 \quit
 \endif
 \getenv seed RENCODER_SEED
-\if :{?seed}
-\else
-\set seed 1
-\endif
 SET client_min_messages = warning;
 CREATE SCHEMA gis;
 CREATE EXTENSION postgis SCHEMA gis;
@@ -58,11 +54,15 @@ CREATE TABLE t (id int, g geometry, filler text);
 CREATE FUNCTION fill(first int, last int, far float8) RETURNS void LANGUAGE sql AS $$
 	INSERT INTO t SELECT i, CASE WHEN i % 50 = 0 THEN NULL
 			WHEN i BETWEEN 1500 AND 2000 AND i % 20 = 0 THEN
-				(ARRAY['POINT EMPTY'::geometry, 'POLYGON EMPTY', 'GEOMETRYCOLLECTION EMPTY', 'POINT Z EMPTY'])[i / 20 % 4 + 1]
+				(ARRAY['POINT EMPTY'::geometry, 'POLYGON EMPTY', 'GEOMETRYCOLLECTION EMPTY',
+					'POINT Z EMPTY'])[i / 20 % 4 + 1]
 			WHEN i BETWEEN 2100 AND 2500 AND i % 20 = 0 THEN
-				(ARRAY[ST_MakeEnvelope(i / 200, 3, i / 100, 15), 'LINESTRING(1 1,5 5)', 'MULTIPOINT(1 1,15 15)', 'MULTIPOINT(3 4)',
-					   'LINESTRING(7 7,7 7)', 'LINESTRING(3 3,3 3.00000000001)', ST_Buffer(ST_MakePoint(9, 9), 1)])[i / 20 % 7 + 1]
-			WHEN far = 1 THEN some_geometry() ELSE ST_MakePoint(coordinate() * far, coordinate() * far) END, repeat('x', 180)
+				(ARRAY[ST_MakeEnvelope(i / 200, 3, i / 100, 15), 'LINESTRING(1 1,5 5)',
+					'MULTIPOINT(1 1,15 15)', 'MULTIPOINT(3 4)',
+					   'LINESTRING(7 7,7 7)', 'LINESTRING(3 3,3 3.00000000001)',
+					   ST_Buffer(ST_MakePoint(9, 9), 1)])[i / 20 % 7 + 1]
+			WHEN far = 1 THEN some_geometry() ELSE ST_MakePoint(coordinate() * far,
+				coordinate() * far) END, repeat('x', 180)
 	FROM generate_series(first, last) i
 $$;
 SELECT fill(1, 4500, 1);
@@ -75,16 +75,20 @@ DELETE FROM t WHERE id BETWEEN 1000 AND 1100;
 VACUUM t;
 SELECT fill(2100, 2200, 1);
 ANALYZE t;
-SELECT count(*) > 5 AS of_lines, count(*) < 60 AS not_of_points FROM rencoder_ranges('t_g') WHERE always;
+SELECT count(*) > 5 AS of_lines, count(*) < 60 AS not_of_points FROM rencoder_ranges('t_g')
+WHERE always;
 
 CREATE FUNCTION some_query() RETURNS geometry LANGUAGE sql VOLATILE AS $$
 	SELECT CASE floor(random() * 8)
 		WHEN 0 THEN some_geometry()
-		WHEN 1 THEN (SELECT g FROM t WHERE g IS NOT NULL AND id >= random() * 5600 ORDER BY id LIMIT 1)
-		WHEN 2 THEN ST_MakeLine(ST_MakePoint(coordinate(), coordinate()), ST_MakePoint(coordinate(), coordinate()))
+		WHEN 1 THEN (SELECT g FROM t WHERE g IS NOT NULL AND id >= random() * 5600
+			ORDER BY id LIMIT 1)
+		WHEN 2 THEN ST_MakeLine(ST_MakePoint(coordinate(), coordinate()),
+			ST_MakePoint(coordinate(), coordinate()))
 		WHEN 3 THEN ST_MakePoint(edge(), edge())
 		ELSE (SELECT ST_MakeEnvelope(x, y, x + s, y + s * random(), 4326)
-			  FROM coordinate() x, coordinate() y, LATERAL (SELECT power(10::float8, floor(random() * 12) - 9) AS s) z) END
+			  FROM coordinate() x, coordinate() y,
+			  	LATERAL (SELECT power(10::float8, floor(random() * 12) - 9) AS s) z) END
 $$;
 CREATE TABLE compared (op text, rows text);
 CREATE FUNCTION compare(op text, n int) RETURNS text LANGUAGE plpgsql AS $$
@@ -99,20 +103,26 @@ BEGIN
 		without := rows_of(condition, false);
 		IF rows_of(condition, true) <> without THEN
 			different := different + 1;
-			RAISE WARNING '%: % with the index, % without, seed %', condition, rows_of(condition, true), without, current_setting('gis.seed');
+			RAISE WARNING '%: % with the index, % without, seed %', condition,
+				rows_of(condition, true), without, current_setting('gis.seed');
 		END IF;
 		INSERT INTO compared VALUES (op, without);
 		unused := unused + (NOT uses_index(condition))::int;
 	END LOOP;
-	RETURN format('%s: %s different%s', op, different, CASE WHEN unused > 0.4 * n THEN format(', %s unused', unused) ELSE '' END);
+	RETURN format('%s: %s different%s', op, different,
+		CASE WHEN unused > 0.4 * n THEN format(', %s unused', unused) ELSE '' END);
 END $$;
 SELECT compare(op, 250) FROM unnest('{&&,@}'::text[]) op;
-SELECT op, count(*) FILTER (WHERE rows NOT LIKE '0 %') > 50 AS found, count(DISTINCT rows) > 50 AS various
+SELECT op, count(*) FILTER (WHERE rows NOT LIKE '0 %') > 50 AS found,
+	count(DISTINCT rows) > 50 AS various
 FROM compared GROUP BY op ORDER BY op;
 -- Every edge with every other one.
-SELECT op, count(*) FILTER (WHERE rows_of(condition, true) <> rows_of(condition, false)) AS different
+SELECT op, count(*) FILTER (WHERE rows_of(condition, true) <> rows_of(condition,
+	false)) AS different
 FROM unnest('{&&,@}'::text[]) op, unnest(edges()) x, unnest(edges()) y,
-	LATERAL (SELECT format('g %s %L::geometry', op, CASE WHEN x < y THEN ST_MakeLine(ST_MakePoint(x, 0), ST_MakePoint(10, y)) ELSE ST_MakePoint(x, y) END) AS condition) c
+	LATERAL (SELECT format('g %s %L::geometry', op,
+	CASE WHEN x < y THEN ST_MakeLine(ST_MakePoint(x, 0), ST_MakePoint(10, y)) ELSE ST_MakePoint(x,
+	y) END) AS condition) c
 GROUP BY op ORDER BY op;
 SELECT condition, rows_of(condition, true) = rows_of(condition, false) AS same,
 	rows_of(condition, false) NOT LIKE '0 %' AS found, uses_index(condition) AS indexed
@@ -133,7 +143,9 @@ SELECT compare('&&', 50);
 SELECT rencoder_index_check('t_g', true);
 
 -- It tells ranges apart, also beside others.
-CREATE TABLE places AS SELECT i / 40 AS place, ST_SetSRID(ST_MakePoint(sin(i / 40) * 90, cos((i / 40) * 7) * 90 + random() / 10), 4326) AS g, repeat('x', 150) AS filler
+CREATE TABLE places AS SELECT i / 40 AS place,
+	ST_SetSRID(ST_MakePoint(sin(i / 40) * 90, cos((i / 40) * 7) * 90 + random() / 10), 4326) AS g,
+	repeat('x', 150) AS filler
 	FROM generate_series(0, 15999) i;
 CREATE INDEX places_g ON places USING rencoder (g) WITH (pages_per_range = 1);
 VACUUM ANALYZE places;
@@ -142,19 +154,22 @@ CREATE FUNCTION heap_pages(query text) RETURNS int LANGUAGE plpgsql AS $$
 DECLARE
 	plan json;
 BEGIN
-	EXECUTE 'EXPLAIN (ANALYZE, FORMAT json, COSTS OFF, TIMING OFF, SUMMARY OFF) ' || query INTO plan;
+	EXECUTE 'EXPLAIN (ANALYZE, FORMAT json, COSTS OFF, TIMING OFF, SUMMARY OFF) '
+		|| query INTO plan;
 	RETURN plan #>> '{0,Plan,Lossy Heap Blocks}';
 END $$;
 SELECT max(pages) < 20 AS selective, min(pages) > 0 AS found
 FROM generate_series(0, 399, 7) i,
-	heap_pages(format('SELECT * FROM places WHERE g && %L::geometry', ST_Expand(ST_MakePoint(sin(i) * 90, cos(i * 7) * 90), 0.05))) pages;
+	heap_pages(format('SELECT * FROM places WHERE g && %L::geometry',
+	ST_Expand(ST_MakePoint(sin(i) * 90, cos(i * 7) * 90), 0.05))) pages;
 
 -- rencoder_candidates() looks for the box around two geometries.
 SELECT max(c.candidates) < 20 AS selective, min(c.candidates) > 0 AS found
 FROM generate_series(0, 399, 7) i,
 	LATERAL (SELECT sin(i) * 90 AS x, cos(i * 7) * 90 AS y) place,
 	rencoder_candidates('places_g', ST_MakePoint(x, y), ST_MakePoint(x + 0.05, y + 0.1)) c;
-SELECT count(*) FILTER (WHERE c.candidates <> b.candidates OR c.candidates <> e.candidates) AS different
+SELECT count(*) FILTER (WHERE c.candidates <> b.candidates
+	OR c.candidates <> e.candidates) AS different
 FROM generate_series(0, 399, 7) i,
 	LATERAL (SELECT sin(i) * 90 AS x, cos(i * 7) * 90 AS y) place,
 	LATERAL (SELECT ST_MakeEnvelope(x, y, x + 3, y + 5, 4326) AS box) around,
@@ -162,7 +177,8 @@ FROM generate_series(0, 399, 7) i,
 	rencoder_candidates('places_g', ST_MakePoint(x + 3, y), ST_MakePoint(x, y + 5)) b,
 	rencoder_candidates('places_g', box, box) e;
 -- As they are typed.
-SELECT a.candidates > 0 AS found, a = b AS literals, a = c AS typed, a = d AS text, a = e AS mixed, a = f AS corners, a = g AS boxes
+SELECT a.candidates > 0 AS found, a = b AS literals, a = c AS typed, a = d AS text, a = e AS mixed,
+	a = f AS corners, a = g AS boxes
 FROM rencoder_candidates('places_g', ST_MakePoint(-1, 40), ST_MakePoint(9, 50)) a,
 	rencoder_candidates('places_g', 'POINT(-1 40)', 'POINT(9 50)') b,
 	rencoder_candidates('places_g', 'POINT(-1 40)', ST_MakePoint(9, 50)) c,
@@ -173,8 +189,10 @@ FROM rencoder_candidates('places_g', ST_MakePoint(-1, 40), ST_MakePoint(9, 50)) 
 PREPARE typed AS SELECT candidates > 0 AS found FROM rencoder_candidates('places_g', $1, $2);
 EXECUTE typed('POINT(-1 40)', 'POINT(9 50)');
 DEALLOCATE typed;
-SELECT rencoder_add_query_sample('places_g', 'POINT(-1 40)', 'POINT(9 50)'), rencoder_add_query_sample('places_g', ST_MakePoint(9, 40), 'POINT(-1 50)');
-SELECT count(*), count(DISTINCT (lo_key, hi_key)) FROM rencoder_query_samples('places_g') WHERE kind = 'box' AND source = 'added';
+SELECT rencoder_add_query_sample('places_g', 'POINT(-1 40)', 'POINT(9 50)'),
+	rencoder_add_query_sample('places_g', ST_MakePoint(9, 40), 'POINT(-1 50)');
+SELECT count(*), count(DISTINCT (lo_key, hi_key)) FROM rencoder_query_samples('places_g')
+WHERE kind = 'box' AND source = 'added';
 SELECT * FROM rencoder_candidates('places_g', 'POINT(1', 'POINT(2 2)');
 -- The casts of PostGIS make no other call ambiguous.
 CREATE TABLE typed (b bytea, t text, p point, n int8);
@@ -183,12 +201,17 @@ CREATE INDEX typed_t ON typed USING rencoder (t);
 CREATE INDEX typed_p ON typed USING rencoder (p);
 CREATE INDEX typed_n ON typed USING rencoder (n);
 SELECT a.ranges, b.ranges, c.ranges, d.ranges, e.ranges, f.ranges
-FROM rencoder_candidates('typed_b', '\x00'::bytea, '\x01'::bytea) a, rencoder_candidates('typed_b', '\x00', '\x01'::bytea) b,
-	rencoder_candidates('typed_t', 'a', 'b'::text) c, rencoder_candidates('typed_t', 'a'::varchar, 'b'::text) d,
-	rencoder_candidates('typed_p', '(1,2)', point(2, 1)) e, rencoder_candidates('typed_n', 1, 2::int8) f;
+FROM rencoder_candidates('typed_b', '\x00'::bytea, '\x01'::bytea) a,
+	rencoder_candidates('typed_b', '\x00', '\x01'::bytea) b,
+	rencoder_candidates('typed_t', 'a', 'b'::text) c,
+	rencoder_candidates('typed_t', 'a'::varchar, 'b'::text) d,
+	rencoder_candidates('typed_p', '(1,2)', point(2, 1)) e,
+	rencoder_candidates('typed_n', 1, 2::int8) f;
 DROP TABLE typed;
-SELECT candidates FROM rencoder_candidates('places_g', ST_MakePoint(5000, 5000), ST_MakePoint(5001, 5001));
-SELECT skipped FROM rencoder_candidates('places_g', ST_MakePoint(-1e300, -1e300), ST_MakePoint(1e300, 1e300));
+SELECT candidates FROM rencoder_candidates('places_g', ST_MakePoint(5000, 5000),
+	ST_MakePoint(5001, 5001));
+SELECT skipped FROM rencoder_candidates('places_g', ST_MakePoint(-1e300, -1e300),
+	ST_MakePoint(1e300, 1e300));
 SELECT * FROM rencoder_candidates('places_g', 'POINT EMPTY'::geometry, ST_MakePoint(1, 1));
 SELECT * FROM rencoder_candidates('places_g', 1, 2);
 SELECT * FROM rencoder_candidates('places_g', point(1, 1), point(2, 2));

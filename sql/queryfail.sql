@@ -27,7 +27,8 @@ CREATE INDEX qf_grow_a ON qf_grow USING rencoder (a)
 SET enable_seqscan = off;
 SELECT count(*) FROM qf_grow WHERE a BETWEEN 1000030 AND 1000060;
 SELECT rencoder_index_check('qf_grow_a', true);
-SELECT count(*), count(*) FILTER (WHERE state = 'summarized') AS summarized FROM rencoder_ranges('qf_grow_a');
+SELECT count(*), count(*) FILTER (WHERE state = 'summarized') AS summarized
+FROM rencoder_ranges('qf_grow_a');
 DROP INDEX qf_grow_a;
 DROP VIEW qf_adding;
 RESET enable_seqscan;
@@ -40,7 +41,8 @@ CREATE SEQUENCE qf_calls;
 CREATE FUNCTION qf_add_once(calls bigint) RETURNS void LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
 	IF nextval('public.qf_calls') = calls THEN
-		INSERT INTO public.qf_grow SELECT 2000000 + g, repeat('y', 200) FROM generate_series(1, 60) g;
+		INSERT INTO public.qf_grow SELECT 2000000 + g, repeat('y', 200)
+		FROM generate_series(1, 60) g;
 	END IF;
 END $$;
 CREATE FUNCTION qf_text(a bigint) RETURNS text LANGUAGE plpgsql IMMUTABLE AS $$
@@ -53,21 +55,26 @@ BEGIN
 	PERFORM public.qf_add_once(1500);
 	RETURN a;
 END $$;
-CREATE INDEX qf_grow_text ON qf_grow USING rencoder (qf_text(a)) WITH (pages_per_range = 16, autosummarize = off);
+CREATE INDEX qf_grow_text ON qf_grow USING rencoder (qf_text(a))
+	WITH (pages_per_range = 16, autosummarize = off);
 SET enable_seqscan = off;
-SELECT count(*) FROM qf_grow WHERE qf_text(a) IN ('number 2000001', 'number 2000059', 'number 2000060');
+SELECT count(*) FROM qf_grow WHERE qf_text(a) IN ('number 2000001', 'number 2000059',
+	'number 2000060');
 SELECT rencoder_index_check('qf_grow_text', true);
 DROP INDEX qf_grow_text;
 DELETE FROM qf_grow WHERE a > 2000000;
 VACUUM FULL qf_grow;
 SELECT setval('qf_calls', 1);
-CREATE INDEX qf_grow_number ON qf_grow USING rencoder (qf_number(a)) WITH (pages_per_range = 16, autosummarize = off);
+CREATE INDEX qf_grow_number ON qf_grow USING rencoder (qf_number(a))
+	WITH (pages_per_range = 16, autosummarize = off);
 SELECT count(*) FROM qf_grow WHERE qf_number(a) BETWEEN 2000001 AND 2000060;
 SELECT rencoder_index_check('qf_grow_number', true);
 -- The range that the table ended in is left to VACUUM.
-SELECT count(*) - count(*) FILTER (WHERE state = 'summarized') AS unsummarized FROM rencoder_ranges('qf_grow_number');
+SELECT count(*) - count(*) FILTER (WHERE state = 'summarized') AS unsummarized
+FROM rencoder_ranges('qf_grow_number');
 VACUUM qf_grow;
-SELECT count(*) - count(*) FILTER (WHERE state = 'summarized') AS unsummarized FROM rencoder_ranges('qf_grow_number');
+SELECT count(*) - count(*) FILTER (WHERE state = 'summarized') AS unsummarized
+FROM rencoder_ranges('qf_grow_number');
 SELECT count(*) FROM qf_grow WHERE qf_number(a) BETWEEN 2000001 AND 2000060;
 DROP TABLE qf_grow;
 
@@ -110,11 +117,14 @@ DECLARE
 	found bigint;
 	groups text;
 BEGIN
-	PERFORM set_config('qf.how', how, false), set_config('qf.at', at::text, false), setval('public.qf_calls', 1, false);
-	CREATE INDEX qf_back_i ON public.qf_back USING rencoder (public.qf_liar(v)) WITH (pages_per_range = 2, autosummarize = off);
+	PERFORM set_config('qf.how', how, false), set_config('qf.at', at::text, false),
+		setval('public.qf_calls', 1, false);
+	CREATE INDEX qf_back_i ON public.qf_back USING rencoder (public.qf_liar(v))
+		WITH (pages_per_range = 2, autosummarize = off);
 	SELECT count(*) INTO found FROM public.qf_back WHERE public.qf_liar(v) = 777777;
 	SELECT string_agg(format('%s of %s', summarized, n), ', ' ORDER BY g) INTO groups FROM (
-		SELECT range_no / 128 AS g, count(*) AS n, count(*) FILTER (WHERE state = 'summarized') AS summarized
+		SELECT range_no / 128 AS g, count(*) AS n,
+			count(*) FILTER (WHERE state = 'summarized') AS summarized
 		FROM public.rencoder_ranges('public.qf_back_i') GROUP BY 1) x;
 	RAISE WARNING '% at %: % rows found, summarized %', how, at, found, groups;
 	PERFORM public.rencoder_index_check('public.qf_back_i', true);
@@ -142,10 +152,13 @@ INSERT INTO qf SELECT g, repeat('x', 200) FROM generate_series(1, 3000) g;
 CREATE INDEX qf_pad ON qf (pad);
 CREATE TABLE qf_base (x bigint);
 INSERT INTO qf_base SELECT generate_series(1, 10);
-CREATE FUNCTION qf_gone(x bigint) RETURNS bigint LANGUAGE plpgsql AS $$ BEGIN RETURN public.qf_missing(x); END $$;
-CREATE FUNCTION qf_slow(x bigint) RETURNS bigint LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(600); RETURN x; END $$;
+CREATE FUNCTION qf_gone(x bigint) RETURNS bigint
+	LANGUAGE plpgsql AS $$ BEGIN RETURN public.qf_missing(x); END $$;
+CREATE FUNCTION qf_slow(x bigint) RETURNS bigint
+	LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(600); RETURN x; END $$;
 CREATE VIEW qf_view AS SELECT x AS lo, x AS hi FROM public.qf_base;
-CREATE INDEX qf_a ON qf USING rencoder (a) WITH (pages_per_range = 4, query_sample = 'public.qf_view');
+CREATE INDEX qf_a ON qf USING rencoder (a)
+	WITH (pages_per_range = 4, query_sample = 'public.qf_view');
 SELECT * FROM qf_count('qf_a');
 
 CREATE PROCEDURE qf_try(command text) LANGUAGE plpgsql AS $$
@@ -169,7 +182,8 @@ ALTER TABLE qf SET LOGGED;
 REINDEX INDEX CONCURRENTLY qf_a;
 REINDEX TABLE CONCURRENTLY qf;
 SELECT * FROM qf_count('qf_a');
-SELECT relname, indisvalid FROM pg_index JOIN pg_class ON oid = indexrelid WHERE indrelid = 'qf'::regclass ORDER BY 1;
+SELECT relname, indisvalid FROM pg_index JOIN pg_class ON oid = indexrelid
+WHERE indrelid = 'qf'::regclass ORDER BY 1;
 BEGIN;
 TRUNCATE qf;
 SELECT * FROM qf_count('qf_a');
@@ -209,14 +223,16 @@ TRUNCATE qf;
 SELECT * FROM qf_count('qf_a');
 ROLLBACK;
 DROP INDEX qf_a;
-CREATE INDEX qf_a ON qf USING rencoder (a) WITH (pages_per_range = 4, query_sample = 'public.qf_view');
+CREATE INDEX qf_a ON qf USING rencoder (a)
+	WITH (pages_per_range = 4, query_sample = 'public.qf_view');
 SELECT * FROM qf_count('qf_a');
 -- Or a partition of what the view reads.
 CREATE TABLE qf_parts (a bigint, pad text) PARTITION BY RANGE (a);
 CREATE TABLE qf_part1 PARTITION OF qf_parts FOR VALUES FROM (0) TO (1000);
 INSERT INTO qf_parts SELECT g, repeat('x', 200) FROM generate_series(1, 900) g;
 CREATE OR REPLACE VIEW qf_view AS SELECT a AS lo, a + 10 AS hi FROM public.qf_parts WHERE a <= 30;
-CREATE INDEX qf_parts_a ON qf_parts USING rencoder (a) WITH (pages_per_range = 4, query_sample = 'public.qf_view');
+CREATE INDEX qf_parts_a ON qf_parts USING rencoder (a)
+	WITH (pages_per_range = 4, query_sample = 'public.qf_view');
 SELECT * FROM qf_count('qf_part1_a_idx');
 BEGIN;
 TRUNCATE qf_parts;
@@ -264,7 +280,8 @@ GRANT SELECT ON qf TO regress_rencoder_qf_reader, regress_rencoder_qf_stats;
 ALTER INDEX qf_a RESET (query_sample);
 DROP INDEX qf_a;
 DELETE FROM qf_base WHERE x > 1;
-CREATE INDEX qf_a ON qf USING rencoder (a) WITH (pages_per_range = 4, query_sample = 'public.qf_view');
+CREATE INDEX qf_a ON qf USING rencoder (a)
+	WITH (pages_per_range = 4, query_sample = 'public.qf_view');
 SELECT rencoder_add_query_sample('qf_a', 12, 13);
 SET rencoder.sample_rate = 1;
 SET enable_seqscan = off;
@@ -277,7 +294,8 @@ BEGIN
 	END LOOP;
 END $$;
 SET rencoder.sample_rate = 0;
-CREATE VIEW qf_samples AS SELECT DISTINCT source, lo_key, hi_key FROM rencoder_query_samples('qf_a');
+CREATE VIEW qf_samples AS SELECT DISTINCT source, lo_key, hi_key
+	FROM rencoder_query_samples('qf_a');
 GRANT SELECT ON qf_samples TO PUBLIC;
 SELECT * FROM qf_samples ORDER BY source;
 SET ROLE regress_rencoder_qf_reader;
@@ -292,4 +310,5 @@ DROP TABLE qf, qf_base CASCADE;
 DROP PROCEDURE qf_try;
 DROP FUNCTION qf_count, qf_gone, qf_slow, qf_add, qf_add_once, qf_text, qf_number;
 DROP SEQUENCE qf_calls;
-DROP ROLE regress_rencoder_qf, regress_rencoder_qf_view, regress_rencoder_qf_reader, regress_rencoder_qf_stats;
+DROP ROLE regress_rencoder_qf, regress_rencoder_qf_view, regress_rencoder_qf_reader,
+	regress_rencoder_qf_stats;

@@ -12,8 +12,10 @@ CREATE ROLE regress_rencoder_landlord;
 -- Multiples of a million have 10 rows each, in as many places, which most often
 -- are not the tenant's; other values none.  All are equally common, so statistics
 -- cannot tell.  n tells groups of ranges apart by their bounds.
-CREATE TABLE sec (who name, a int8, s text, u uuid, n int8, filler text) WITH (autovacuum_enabled = off);
-INSERT INTO sec SELECT CASE WHEN i % 100 = 1 THEN 'regress_rencoder_tenant' ELSE 'other' END, i % 2000 * 1000000, 'value ' || i % 2000 * 1000000,
+CREATE TABLE sec (who name, a int8, s text, u uuid, n int8, filler text)
+	WITH (autovacuum_enabled = off);
+INSERT INTO sec SELECT CASE WHEN i % 100 = 1 THEN 'regress_rencoder_tenant' ELSE 'other' END,
+	i % 2000 * 1000000, 'value ' || i % 2000 * 1000000,
 	md5((i % 2000 * 1000000)::text)::uuid, i / 2944 * 3 % 7 * 100000 + i % 2944, repeat('x', 200)
 FROM generate_series(1, 20000) i WHERE i % 100 = 1 OR i % 2000 > 0;
 CREATE INDEX sec_a ON sec USING rencoder (a, n) WITH (pages_per_range = 1, autosummarize = off);
@@ -27,12 +29,14 @@ ALTER TABLE sec ENABLE ROW LEVEL SECURITY;
 
 CREATE VIEW sec_barrier WITH (security_barrier) AS SELECT * FROM sec WHERE who = 'viewer';
 CREATE VIEW sec_plain AS SELECT * FROM sec WHERE who = 'viewer';
-CREATE VIEW sec_both WITH (security_barrier) AS SELECT a, n FROM sec WHERE who = 'viewer' UNION ALL SELECT a, n FROM sec WHERE who = 'viewer too';
+CREATE VIEW sec_both WITH (security_barrier) AS SELECT a, n FROM sec WHERE who = 'viewer' UNION ALL
+	SELECT a, n FROM sec WHERE who = 'viewer too';
 CREATE VIEW sec_invoker WITH (security_invoker) AS SELECT * FROM sec;
 ALTER VIEW sec_barrier OWNER TO regress_rencoder_landlord;
 ALTER VIEW sec_plain OWNER TO regress_rencoder_landlord;
 ALTER VIEW sec_both OWNER TO regress_rencoder_landlord;
-GRANT SELECT, UPDATE ON sec_barrier, sec_plain, sec_both, sec_invoker TO regress_rencoder_viewer, regress_rencoder_auditor, regress_rencoder_tenant;
+GRANT SELECT, UPDATE ON sec_barrier, sec_plain, sec_both, sec_invoker TO regress_rencoder_viewer,
+	regress_rencoder_auditor, regress_rencoder_tenant;
 
 -- The plan with its costs, but for the constant.
 CREATE FUNCTION sec_plan(query text, value text) RETURNS text LANGUAGE plpgsql AS $$
@@ -45,19 +49,22 @@ BEGIN
 	END LOOP;
 	RETURN plan;
 END $$;
-CREATE FUNCTION sec_alike(from_where text, there text, nowhere text, OUT by_index boolean, OUT alike boolean) LANGUAGE plpgsql AS $$
+CREATE FUNCTION sec_alike(from_where text, there text, nowhere text, OUT by_index boolean,
+	OUT alike boolean) LANGUAGE plpgsql AS $$
 DECLARE
 	query text := 'SELECT * FROM ' || from_where;
 BEGIN
 	IF from_where ~ '^UPDATE' THEN
 		query := from_where;
 	END IF;
-	by_index := sec_plan(query, there) ~ 'Bitmap Index Scan on sec' AND sec_plan(query, nowhere) ~ 'Bitmap Index Scan on sec';
+	by_index := sec_plan(query, there) ~ 'Bitmap Index Scan on sec'
+		AND sec_plan(query, nowhere) ~ 'Bitmap Index Scan on sec';
 	alike := sec_plan(query, there) = sec_plan(query, nowhere);
 END $$;
 CREATE TABLE sec_queries (source text, there text, nowhere text);
 INSERT INTO sec_queries VALUES ('sec WHERE a = %s', '500000000', '500500000'),
-	('sec WHERE s = ''value %s''', '500000000', '500500000'), ('sec WHERE u = %L', md5('500000000')::uuid, md5('500500000')::uuid),
+	('sec WHERE s = ''value %s''', '500000000', '500500000'),
+	('sec WHERE u = %L', md5('500000000')::uuid, md5('500500000')::uuid),
 	('sec WHERE n = %s AND a = (SELECT 500000000::int8)', '501234', '577777'),
 	('(SELECT a FROM sec WHERE a = %s LIMIT 5) x', '500000000', '500500000'),
 	('sec x JOIN sec_queries y ON y.there = x.s WHERE x.a = %s', '500000000', '500500000');
@@ -70,7 +77,8 @@ SET ROLE regress_rencoder_auditor;
 SELECT q.source, e.* FROM sec_queries q, sec_alike(source, there, nowhere) e;
 SET ROLE regress_rencoder_tenant;
 SELECT q.source, e.* FROM sec_queries q, sec_alike(source, there, nowhere) e;
-SELECT sec_alike('UPDATE sec SET filler = NULL WHERE a = %s', '500000000', '500500000'), sec_alike('sec_invoker WHERE a = %s', '500000000', '500500000');
+SELECT sec_alike('UPDATE sec SET filler = NULL WHERE a = %s', '500000000', '500500000'),
+	sec_alike('sec_invoker WHERE a = %s', '500000000', '500500000');
 -- The plan is one that finds the tenant's rows.
 SELECT count(*) FROM sec WHERE a = 201000000;
 SELECT count(*) FROM sec WHERE a = 500000000;
@@ -83,11 +91,13 @@ ALTER TABLE sec DISABLE ROW LEVEL SECURITY;
 
 -- Views: with security_barrier, for whom the table is closed, not for others.
 SET ROLE regress_rencoder_viewer;
-SELECT 'sec_barrier', sec_alike('sec_barrier WHERE a = %s', '500000000', '500500000'), sec_alike('sec_barrier WHERE n = %s AND a = (SELECT 500000000::int8)', '501234', '577777'),
+SELECT 'sec_barrier', sec_alike('sec_barrier WHERE a = %s', '500000000', '500500000'),
+	sec_alike('sec_barrier WHERE n = %s AND a = (SELECT 500000000::int8)', '501234', '577777'),
 	sec_alike('UPDATE sec_barrier SET filler = NULL WHERE a = %s', '500000000', '500500000'),
 	sec_alike('(SELECT max(n) FROM sec_barrier WHERE a = %s) x', '500000000', '500500000'),
 	sec_alike('sec_both WHERE a = %s', '500000000', '500500000');
-SELECT 'sec_plain', sec_alike('sec_plain WHERE a = %s', '500000000', '500500000'), sec_alike('sec_plain WHERE n = %s AND a = (SELECT 500000000::int8)', '501234', '577777');
+SELECT 'sec_plain', sec_alike('sec_plain WHERE a = %s', '500000000', '500500000'),
+	sec_alike('sec_plain WHERE n = %s AND a = (SELECT 500000000::int8)', '501234', '577777');
 SET ROLE regress_rencoder_auditor;
 SELECT 'sec_barrier', sec_alike('sec_barrier WHERE a = %s', '500000000', '500500000');
 RESET ROLE;
@@ -122,10 +132,13 @@ RESET ROLE;
 
 -- What a coder has learnt of hidden strings does not show either.
 CREATE TABLE sec_words (who name, s text COLLATE "C", filler text) WITH (autovacuum_enabled = off);
-INSERT INTO sec_words SELECT CASE WHEN i % 100 = 1 THEN 'regress_rencoder_tenant' ELSE 'other' END, md5((i * 7919 % 4096)::text), repeat('x', 200)
+INSERT INTO sec_words SELECT CASE WHEN i % 100 = 1 THEN 'regress_rencoder_tenant' ELSE 'other' END,
+	md5((i * 7919 % 4096)::text), repeat('x', 200)
 FROM generate_series(1, 14000) i;
-INSERT INTO sec_words SELECT 'other', 'crowd/' || md5(i::text), repeat('x', 200) FROM generate_series(1, 14000) i;
-CREATE INDEX sec_words_s ON sec_words USING rencoder (s) WITH (pages_per_range = 1, autosummarize = off);
+INSERT INTO sec_words SELECT 'other', 'crowd/' || md5(i::text), repeat('x', 200)
+FROM generate_series(1, 14000) i;
+CREATE INDEX sec_words_s ON sec_words USING rencoder (s)
+	WITH (pages_per_range = 1, autosummarize = off);
 VACUUM ANALYZE sec_words;
 GRANT SELECT ON sec_words TO regress_rencoder_tenant;
 CREATE POLICY own ON sec_words USING (who = current_user);
@@ -139,4 +152,5 @@ RESET ROLE;
 
 DROP TABLE sec, secp, sec_words, sec_queries CASCADE;
 DROP FUNCTION sec_plan, sec_alike;
-DROP ROLE regress_rencoder_tenant, regress_rencoder_viewer, regress_rencoder_auditor, regress_rencoder_landlord;
+DROP ROLE regress_rencoder_tenant, regress_rencoder_viewer, regress_rencoder_auditor,
+	regress_rencoder_landlord;

@@ -6,12 +6,15 @@ SET enable_indexscan = off;
 SET max_parallel_workers_per_gather = 0;
 SET rencoder.sample_rate = 0;
 
-CREATE FUNCTION sa_count(index regclass) RETURNS TABLE (attnum smallint, kind text, source text, coders bigint, n bigint)
+CREATE FUNCTION sa_count(index regclass)
+	RETURNS TABLE (attnum smallint, kind text, source text, coders bigint, n bigint)
 LANGUAGE sql AS $$
-	SELECT attnum, kind, source, count(DISTINCT nullif(coder, 0)), count(*) FROM rencoder_query_samples(index) GROUP BY 1, 2, 3 ORDER BY 1, 2, 3
+	SELECT attnum, kind, source, count(DISTINCT nullif(coder, 0)), count(*)
+	FROM rencoder_query_samples(index) GROUP BY 1, 2, 3 ORDER BY 1, 2, 3
 $$;
 -- Keys of integers are readable.
-CREATE FUNCTION sa_list(index regclass) RETURNS TABLE (source text, lo bigint, hi bigint) LANGUAGE sql AS $$
+CREATE FUNCTION sa_list(index regclass) RETURNS TABLE (source text, lo bigint, hi bigint)
+	LANGUAGE sql AS $$
 	SELECT source, ('x' || substr(lo_key, 3))::bit(64)::bigint # (1::bigint << 63),
 		('x' || substr(hi_key, 3))::bit(64)::bigint # (1::bigint << 63)
 	FROM rencoder_query_samples(index) WHERE attnum = 1 ORDER BY 2, 3, 1
@@ -20,7 +23,8 @@ $$;
 -- Seven rows a page: a thousand pages and a little more.
 CREATE TABLE sa (id int, v int8, u text, filler text);
 ALTER TABLE sa ALTER filler SET STORAGE plain;
-INSERT INTO sa SELECT i, i * 10, 'https://example.org/' || md5(i::text), repeat('x', 1000) FROM generate_series(1, 7280) i;
+INSERT INTO sa SELECT i, i * 10, 'https://example.org/' || md5(i::text), repeat('x', 1000)
+FROM generate_series(1, 7280) i;
 CREATE INDEX sa_v ON sa USING rencoder (v);
 VACUUM ANALYZE sa;
 SELECT * FROM sa_count('sa_v');
@@ -65,7 +69,8 @@ SELECT count(*) FROM generate_series(1, 40) i, LATERAL (SELECT FROM sa WHERE v =
 SELECT count(*) FROM sa_list('sa_v') WHERE lo <= -1000;
 -- A scan that passes everything is recorded less often, but it is.
 SET rencoder.sample_rate = 1;
-SELECT count(*) > 0 AS found FROM generate_series(1, 200) i, LATERAL (SELECT v FROM sa WHERE v BETWEEN i AND 1000000 LIMIT 1) x;
+SELECT count(*) > 0 AS found FROM generate_series(1, 200) i,
+	LATERAL (SELECT v FROM sa WHERE v BETWEEN i AND 1000000 LIMIT 1) x;
 SELECT count(*) BETWEEN 20 AND 90 AS some FROM sa_list('sa_v') WHERE hi = 1000000;
 SET rencoder.sample_rate = 0;
 SELECT rencoder_index_check('sa_v', true);
@@ -76,7 +81,8 @@ SET rencoder.sample_rate = -1;
 --
 SELECT rencoder_add_query_sample('sa_v', 123456789::int8, 123456799::int8);
 SELECT rencoder_add_query_sample('sa_v', 5::int2, 7::int2);
-SELECT rencoder_add_query_sample('sa_v', 6, 7), rencoder_add_query_sample('sa_v', 6, 6, attnum => 1);
+SELECT rencoder_add_query_sample('sa_v', 6, 7),
+	rencoder_add_query_sample('sa_v', 6, 6, attnum => 1);
 SELECT * FROM sa_list('sa_v') WHERE source = 'added';
 SELECT rencoder_add_query_sample('sa_v', 7, 6);
 SELECT rencoder_add_query_sample('sa_v', '6'::text, '7'::text);
@@ -84,9 +90,11 @@ SELECT rencoder_add_query_sample('sa_v', 6.5, 7.5);
 SELECT rencoder_add_query_sample('sa_v', 6, 7, 0);
 SELECT rencoder_add_query_sample('sa_v', 6, 7, 2);
 SELECT rencoder_add_query_sample('sa', 6, 7);
-SELECT rencoder_add_query_sample(NULL, 6, 7) IS NULL AS is_null, rencoder_add_query_sample('sa_v', NULL::int, 7) IS NULL AS is_null;
+SELECT rencoder_add_query_sample(NULL, 6, 7) IS NULL AS is_null,
+	rencoder_add_query_sample('sa_v', NULL::int, 7) IS NULL AS is_null;
 -- The ring is full; the oldest go.
-SELECT count(rencoder_add_query_sample('sa_v', 1000000 + i, 1000000 + i)) FROM generate_series(1, 2000) i;
+SELECT count(rencoder_add_query_sample('sa_v', 1000000 + i, 1000000 + i))
+FROM generate_series(1, 2000) i;
 SELECT source, count(*), min(lo) > 1000100 AS the_newest FROM sa_list('sa_v') GROUP BY source;
 SELECT rencoder_index_check('sa_v', true);
 
@@ -122,20 +130,26 @@ SELECT * FROM sa_count('sa_v');
 --
 CREATE INDEX sa_u ON sa USING rencoder (id, u);
 SELECT * FROM sa_count('sa_u');
-SELECT count(*) FILTER (WHERE lo_key = hi_key) >= 500 AS equality, count(DISTINCT lo_key) > 600 AS many,
+SELECT count(*) FILTER (WHERE lo_key = hi_key) >= 500 AS equality,
+	count(DISTINCT lo_key) > 600 AS many,
 	bool_and(lo_key <= hi_key) AS sound
 FROM rencoder_query_samples('sa_u') WHERE source = 'default';
 SET rencoder.sample_rate = 1;
 SELECT count(*) FROM sa WHERE u = 'https://example.org/' || md5('17');
 SET rencoder.sample_rate = 0;
 SELECT count(*) FROM sa WHERE u LIKE 'https://example.org/c%';
-SELECT rencoder_add_query_sample('sa_u', 'https://example.org/' || md5('17'), 'https://example.org/' || md5('17'), 2);
+SELECT rencoder_add_query_sample('sa_u', 'https://example.org/' || md5('17'), 'https://example.org/'
+	|| md5('17'), 2);
 SELECT source, lo_key = hi_key AS equality, count(*), count(DISTINCT lo_key)
-FROM rencoder_query_samples('sa_u') WHERE attnum = 2 AND source <> 'default' GROUP BY 1, 2 ORDER BY 1, 2;
-SELECT count(DISTINCT lo_key) FROM rencoder_query_samples('sa_u') WHERE attnum = 2 AND source <> 'default' AND lo_key = hi_key;
-SELECT count(rencoder_add_query_sample('sa_u', md5(i::text), md5(i::text) || 'x', 2)) FROM generate_series(1, 300) i;
+FROM rencoder_query_samples('sa_u') WHERE attnum = 2 AND source <> 'default' GROUP BY 1, 2
+	ORDER BY 1, 2;
+SELECT count(DISTINCT lo_key) FROM rencoder_query_samples('sa_u') WHERE attnum = 2
+	AND source <> 'default' AND lo_key = hi_key;
+SELECT count(rencoder_add_query_sample('sa_u', md5(i::text), md5(i::text) || 'x', 2))
+FROM generate_series(1, 300) i;
 SELECT * FROM sa_count('sa_u') WHERE source <> 'default';
-SELECT count(rencoder_add_query_sample('sa_u', md5(i::text), md5(i::text) || 'x', 2)) FROM generate_series(1, 2000) i;
+SELECT count(rencoder_add_query_sample('sa_u', md5(i::text), md5(i::text) || 'x', 2))
+FROM generate_series(1, 2000) i;
 SELECT * FROM sa_count('sa_u');
 -- Their keys mean nothing to another dictionary.
 REINDEX INDEX sa_u;
@@ -166,7 +180,8 @@ ALTER TABLE sa_queries ALTER lo TYPE int8;
 INSERT INTO sa_queries SELECT -i, i FROM generate_series(1, 20000) i;
 SELECT count(*) FROM sa_list('sa_t');
 REINDEX INDEX sa_t;
-SELECT source, count(*), avg(hi) BETWEEN 9000 AND 11000 AS all_parts FROM sa_list('sa_t') GROUP BY 1;
+SELECT source, count(*), avg(hi) BETWEEN 9000 AND 11000 AS all_parts FROM sa_list('sa_t')
+GROUP BY 1;
 -- What is rebuilt for other reasons must not fail for it.
 SET client_min_messages = warning;
 DROP TABLE sa_queries;
@@ -178,7 +193,8 @@ ROLLBACK;
 DROP INDEX sa_t;
 -- Columns of a view, of the owner's rights.
 CREATE VIEW sa_queries AS SELECT id AS lo, id + 5 AS hi FROM sa WHERE id <= 10;
-CREATE INDEX sa_t ON sa USING rencoder (v) WITH (query_sample = 'public.sa_queries', pages_per_range = 16);
+CREATE INDEX sa_t ON sa USING rencoder (v)
+	WITH (query_sample = 'public.sa_queries', pages_per_range = 16);
 SELECT count(*) FROM sa_list('sa_t') WHERE source = 'table';
 SELECT reloptions FROM pg_class WHERE relname = 'sa_t';
 DROP INDEX sa_t;
@@ -220,7 +236,8 @@ CREATE TEMPORARY TABLE sa_temporary AS SELECT * FROM sa;
 CREATE INDEX sa_temporary_v ON sa_temporary USING rencoder (v);
 SELECT count(*) FROM sa_unlogged WHERE v = 5;
 SELECT count(*) FROM sa_temporary WHERE v = 5;
-SELECT rencoder_add_query_sample('sa_unlogged_v', 1, 2), rencoder_add_query_sample('sa_temporary_v', 1, 2);
+SELECT rencoder_add_query_sample('sa_unlogged_v', 1, 2),
+	rencoder_add_query_sample('sa_temporary_v', 1, 2);
 SELECT * FROM sa_list('sa_unlogged_v');
 SELECT * FROM sa_list('sa_temporary_v');
 REINDEX INDEX sa_unlogged_v;
@@ -264,7 +281,8 @@ GRANT SELECT (lo, hi) ON sa_secret TO regress_rencoder_owner;
 REINDEX INDEX sa_private_v;
 SELECT * FROM sa_list('sa_private_v');
 DROP TABLE sa_private, sa_secret;
-DROP ROLE regress_rencoder_owner, regress_rencoder_reader, regress_rencoder_monitor, regress_rencoder_nobody;
+DROP ROLE regress_rencoder_owner, regress_rencoder_reader, regress_rencoder_monitor,
+	regress_rencoder_nobody;
 
 DROP TABLE sa;
 DROP FUNCTION sa_count, sa_list;

@@ -9,7 +9,8 @@ SET enable_memoize = off;
 SET max_parallel_workers_per_gather = 0;
 CREATE TABLE searched (v int8, w int8, filler text) WITH (autovacuum_enabled = off);
 INSERT INTO searched SELECT i, i % 50, repeat('x', 200) FROM generate_series(1, 20000) i;
-CREATE INDEX searched_v ON searched USING rencoder (v, w) WITH (pages_per_range = 1, autosummarize = off);
+CREATE INDEX searched_v ON searched USING rencoder (v, w)
+	WITH (pages_per_range = 1, autosummarize = off);
 CREATE TABLE asked (a int8);
 INSERT INTO asked VALUES (7), (NULL), (1), (7), (20001);
 VACUUM ANALYZE searched, asked;
@@ -33,7 +34,8 @@ BEGIN
 	IF scans = 0 THEN
 		RETURN NULL;
 	END IF;
-	RETURN CASE WHEN current_setting('server_version_num')::int >= 180000 THEN shown = scans AND n = expected ELSE shown = 0 END;
+	RETURN CASE WHEN current_setting('server_version_num')::int >= 180000 THEN shown = scans
+		AND n = expected ELSE shown = 0 END;
 END $$;
 SELECT searches_are(n, 'SELECT * FROM ' || query) AS as_expected, query FROM (VALUES
 	(1, 'searched WHERE v = 7'),
@@ -56,9 +58,11 @@ SET parallel_tuple_cost = 0;
 SET min_parallel_table_scan_size = 0;
 SET min_parallel_index_scan_size = 0;
 EXPLAIN (COSTS OFF) SELECT count(*) FROM searched WHERE v BETWEEN 100 AND 15000;
-SELECT searches_are(1, 'SELECT count(*) FROM searched WHERE v BETWEEN 100 AND 15000') AS as_expected;
+SELECT searches_are(1,
+	'SELECT count(*) FROM searched WHERE v BETWEEN 100 AND 15000') AS as_expected;
 SET parallel_leader_participation = off;
-SELECT searches_are(1, 'SELECT count(*) FROM searched WHERE v BETWEEN 100 AND 15000') AS as_expected;
+SELECT searches_are(1,
+	'SELECT count(*) FROM searched WHERE v BETWEEN 100 AND 15000') AS as_expected;
 
 DROP TABLE searched, asked;
 DROP FUNCTION searches_are;

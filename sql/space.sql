@@ -7,7 +7,8 @@ CREATE TABLE space (v int8, filler text);
 ALTER TABLE space ALTER filler SET STORAGE plain;
 CREATE INDEX space_v ON space USING rencoder (v) WITH (pages_per_range = 1);
 -- Seven rows a page, one group of 128 block ranges and a bit.
-INSERT INTO space SELECT hashint8extended(i, :seed), repeat('x', 1000) FROM generate_series(1, 7 * 130) i;
+INSERT INTO space SELECT hashint8extended(i, :seed), repeat('x', 1000)
+FROM generate_series(1, 7 * 130) i;
 
 -- The group's 16 slices are made in the order in which their first ranges are
 -- summarized, one after the other in the file, and freed in their own order.

@@ -9,21 +9,25 @@ SELECT setseed(mod(:seed, 1000003) / 1000003.0);
 -- many that they are left out.
 CREATE TABLE spill (v int8, few int4);
 INSERT INTO spill
-SELECT CASE WHEN i BETWEEN 20000 AND 23000 THEN NULL WHEN i < 105000 THEN hashint8extended(i, :seed) % 50
+SELECT CASE WHEN i BETWEEN 20000
+	AND 23000 THEN NULL WHEN i < 105000 THEN hashint8extended(i, :seed) % 50
 	ELSE hashint8extended(i, :seed) END,
 	abs(hashint4extended(i, :seed)) % 3000
 FROM generate_series(1, 111000) i;
 VACUUM ANALYZE spill;
 
 -- What an index is like, whether it is sound and covers all rows.
-CREATE FUNCTION spill_build(memory text, pages int) RETURNS TABLE (groups text, size_kept bool) LANGUAGE plpgsql AS $$
+CREATE FUNCTION spill_build(memory text, pages int) RETURNS TABLE (groups text, size_kept bool)
+	LANGUAGE plpgsql AS $$
 DECLARE
 	keys text;
 BEGIN
 	PERFORM set_config('maintenance_work_mem', memory, true);
-	EXECUTE format('CREATE INDEX spill_idx ON spill USING rencoder (v, few) WITH (autosummarize = off, pages_per_range = %s)', pages);
+	EXECUTE format('CREATE INDEX spill_idx ON spill USING rencoder (v, few) WITH (autosummarize = off, pages_per_range = %s)',
+		pages);
 	PERFORM rencoder_index_check('spill_idx', true);
-	SELECT string_agg(format('%s.%s %s %s%s', group_no, attnum, storage, format, CASE WHEN always > 0 THEN ' always' ELSE '' END),
+	SELECT string_agg(format('%s.%s %s %s%s', group_no, attnum, storage, format,
+		CASE WHEN always > 0 THEN ' always' ELSE '' END),
 					  ', ' ORDER BY group_no, attnum) INTO groups FROM rencoder_groups('spill_idx');
 	size_kept := pg_relation_size('spill_idx') < pg_relation_size('spill') / 2;
 	RETURN NEXT;
@@ -54,14 +58,18 @@ CREATE FUNCTION spill_query(condition text, by_index bool) RETURNS text LANGUAGE
 DECLARE
 	result text;
 BEGIN
-	PERFORM set_config('enable_seqscan', (NOT by_index)::text, true), set_config('enable_bitmapscan', by_index::text, true);
-	EXECUTE 'SELECT count(*) || '' '' || coalesce(sum(hashint8(v)::int8 + few), 0) FROM spill WHERE ' || condition INTO result;
+	PERFORM set_config('enable_seqscan', (NOT by_index)::text, true),
+		set_config('enable_bitmapscan', by_index::text, true);
+	EXECUTE 'SELECT count(*) || '' '' || coalesce(sum(hashint8(v)::int8 + few), 0) FROM spill WHERE '
+		|| condition INTO result;
 	RETURN result;
 END $$;
 SELECT condition AS wrong
-FROM (SELECT CASE i % 3 WHEN 0 THEN format('v BETWEEN %s AND %1$s + 50', floor(random() * 600 - 300))
+FROM (SELECT CASE i % 3 WHEN 0 THEN format('v BETWEEN %s AND %1$s + 50',
+	floor(random() * 600 - 300))
 			 WHEN 1 THEN format('v = hashint8extended(%s, %s)', floor(random() * 400000), :'seed')
-			 ELSE format('few = %s AND v > %s', floor(random() * 3100), (random() - 0.5) * 1e19::float8) END
+			 ELSE format('few = %s AND v > %s', floor(random() * 3100),
+			 	(random() - 0.5) * 1e19::float8) END
 	  FROM generate_series(1, 30) i) AS conditions (condition)
 WHERE spill_query(condition, true) <> spill_query(condition, false);
 

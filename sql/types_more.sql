@@ -4,10 +4,6 @@
 \set values :abs_srcdir '/sql/include/values.sql'
 \set compare :abs_srcdir '/sql/include/compare.sql'
 \getenv seed RENCODER_SEED
-\if :{?seed}
-\else
-\set seed 1
-\endif
 SET client_min_messages = warning;
 CREATE SCHEMA types_more;
 SET search_path = types_more, public;
@@ -61,8 +57,10 @@ DECLARE
 	compared int := 0;
 BEGIN
 	-- Edge values; values of the table; others.
-	EXECUTE format('SELECT array_agg((%s)::text) FROM generate_series(1, 12)', value_random(rhs)) INTO constants;
-	SELECT array_agg(v::text) INTO extra FROM (SELECT v FROM t TABLESAMPLE bernoulli (20) REPEATABLE (1) WHERE v IS NOT NULL LIMIT 12) s;
+	EXECUTE format('SELECT array_agg((%s)::text) FROM generate_series(1, 12)',
+		value_random(rhs)) INTO constants;
+	SELECT array_agg(v::text) INTO extra
+	FROM (SELECT v FROM t TABLESAMPLE bernoulli (20) REPEATABLE (1) WHERE v IS NOT NULL LIMIT 12) s;
 	BEGIN
 		EXECUTE format('SELECT %L::%s[]', extra, rhs);
 		constants := constants || extra;
@@ -77,7 +75,8 @@ BEGIN
 				compared := compared + 1;
 				IF rows_of(condition, true) <> rows_of(condition, false) THEN
 					RAISE WARNING '%: % with the index, % without, seed %', condition,
-						rows_of(condition, true), rows_of(condition, false), current_setting('types_more.seed');
+						rows_of(condition, true), rows_of(condition, false),
+						current_setting('types_more.seed');
 				END IF;
 			END LOOP;
 			IF NOT uses_index(condition) THEN
@@ -97,11 +96,13 @@ BEGIN
 	PERFORM rencoder_index_check('t_v', true), rencoder_index_check('t_few', true);
 END $$;
 
-SELECT check_type(type) FROM unnest('{time,money,pg_lsn,xid8,numeric,uuid,macaddr,macaddr8}'::text[]) type;
+SELECT check_type(type)
+FROM unnest('{time,money,pg_lsn,xid8,numeric,uuid,macaddr,macaddr8}'::text[]) type;
 
 -- Both formats are in use.
 SELECT attnum, format, count(*) > 0 AS present FROM rencoder_groups('t_v') GROUP BY attnum, format;
-SELECT attnum, format, count(*) > 0 AS present FROM rencoder_groups('t_few') GROUP BY attnum, format;
+SELECT attnum, format, count(*) > 0 AS present FROM rencoder_groups('t_few') GROUP BY attnum,
+	format;
 
 -- Floating point, of either width on either side.
 SELECT check_type('float4');
@@ -123,14 +124,16 @@ INSERT INTO nets SELECT set_masklen(a::inet, masklen)
 TRUNCATE t;
 INSERT INTO t SELECT row_number() OVER (), n, n, repeat('x', 2500) FROM nets;
 SELECT rencoder_summarize_new_values('t_v') > 0 AS summarized;
-SELECT op, count(*) AS networks, count(*) FILTER (WHERE rows_of(condition, true) <> rows_of(condition, false)) AS differences
+SELECT op, count(*) AS networks,
+	count(*) FILTER (WHERE rows_of(condition, true) <> rows_of(condition, false)) AS differences
 FROM unnest('{<,<=,=,>=,>,<<,<<=,>>,>>=,&&}'::text[]) op, nets, format('v %s %L', op, n) condition
 GROUP BY op ORDER BY op;
 
 -- cidr is served by inet's operator class, the other way round the operators
 -- have commutators, and parameters are as good as constants.
 CREATE TABLE routes (id int, net cidr, filler text);
-INSERT INTO routes SELECT i, network(set_masklen(inet '10.0.0.0' + ((i * 2654435761) % 16777216), (16 + i % 17)::int)), repeat('x', 200)
+INSERT INTO routes SELECT i, network(set_masklen(inet '10.0.0.0' + ((i * 2654435761) % 16777216),
+	(16 + i % 17)::int)), repeat('x', 200)
 	FROM generate_series(1, 8000::int8) i;
 INSERT INTO routes VALUES (8001, '10.0.0.0/8'), (8002, '0.0.0.0/0'), (8003, '::/0');
 CREATE INDEX routes_net ON routes USING rencoder (net) WITH (pages_per_range = 1);
@@ -148,15 +151,19 @@ RESET plan_cache_mode;
 SET enable_bitmapscan = off;
 SET enable_seqscan = on;
 SELECT count(*) FROM routes WHERE net >>= '10.10.0.1' \gset without_
-SELECT :with_count = :without_count AS same, :generic_count = :without_count AS generic_same, :with_count >= 2 AS found;
+SELECT :with_count = :without_count AS same, :generic_count = :without_count AS generic_same,
+	:with_count >= 2 AS found;
 RESET enable_bitmapscan;
 -- What a network query skips.
-SELECT candidates < ranges / 10 AS skips FROM rencoder_candidates('routes_net', inet '10.10.0.0', inet '10.10.0.7');
+SELECT candidates < ranges / 10 AS skips
+FROM rencoder_candidates('routes_net', inet '10.10.0.0', inet '10.10.0.7');
 
 -- Numbers beyond float8, and rows that only a NaN condition finds.
 CREATE TABLE far (v numeric, f float8, filler text);
-INSERT INTO far SELECT i::numeric * 1e400, i * 1e300, repeat('x', 200) FROM generate_series(-500, 500) i;
-INSERT INTO far SELECT i::numeric / 1e400, i / 1e300 / 1e20, repeat('x', 200) FROM generate_series(-500, 500) i;
+INSERT INTO far SELECT i::numeric * 1e400, i * 1e300, repeat('x', 200)
+FROM generate_series(-500, 500) i;
+INSERT INTO far SELECT i::numeric / 1e400, i / 1e300 / 1e20, repeat('x', 200)
+FROM generate_series(-500, 500) i;
 INSERT INTO far VALUES ('NaN', 'NaN'), ('Infinity', 'Infinity'), ('-Infinity', '-Infinity');
 CREATE INDEX far_v ON far USING rencoder (v, f) WITH (pages_per_range = 1);
 SET enable_seqscan = off;

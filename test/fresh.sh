@@ -265,7 +265,7 @@ finish()
 	local status=$? totals='0 passed, 1 failed'
 
 	ignore_signals
-	stop_job
+	stop_jobs
 	if [ -n "$tmp" ]; then
 		[ -n "$finished" ] || result "not ok" "the run was stopped before its end, exit status $status"
 		[ "$status" -ne 0 ] || status=1

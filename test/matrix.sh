@@ -66,7 +66,7 @@ finish()
 	local status=$?
 
 	ignore_signals
-	stop_job
+	stop_jobs
 	forget_chroot_part
 	[ -z "$tmp" ] || collect_results
 	if [ -z "${RENCODER_RESULTS:-}" ]; then

@@ -4,17 +4,21 @@
 # copy, tests in temporary clusters of private server copies, and leaves
 # nothing behind but packages and the chroots of test/matrix.sh.
 #
-#   test/run.sh [--pg VERSION] [--only STAGES] [--seed N] [--keep]
+#   test/run.sh [--quick] [--pg VERSION] [--only STAGES] [--seed N] [--keep]
 #
-# --pg      15, 16, 17, 18, all, or default: 15, 17 and the machine's own
-# --only    comma-separated: static unit regress isolation tap
+# --quick   layers, unit without its longest program, regress and isolation, on
+#           the machine's own version
+# --pg      15, 16, 17, 18, all, own, or default: 15, 17 and the machine's own
+# --only    comma-separated: layers static unit sanitized regress isolation tap;
+#           static has layers in it
 # --seed    of the random tests; default: 1; random: a new one, printed
 # --keep    keep the temporary directory, to look at logs
 #
 # Versions that the machine does not have run in chroots (as root only).
 # TMPDIR says where the temporary directory goes (/tmp); RENCODER_JOBS how many
-# TAP files run at a time (2 to 4, as there are CPUs); RENCODER_STAGE_TIMEOUT
-# the seconds after which a stage, or a TAP file, counts as hung.
+# files of regress and tap run at a time (2 to 4, as there are CPUs);
+# RENCODER_STAGE_TIMEOUT the seconds after which a stage, or such a file, counts
+# as hung.
 # The last line is "N passed, N failed", also when the run is stopped; the exit
 # status is 0 if all passed, and tests were run.
 set -euo pipefail
@@ -29,9 +33,14 @@ top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
 parse_options()
 {
-	version=default only=static,unit,regress,isolation,tap keep=
+	version=default only=static,unit,sanitized,regress,isolation,tap keep=
 	while [ $# -gt 0 ]; do
 		case $1 in
+			--quick)
+				version=own only=layers,unit,regress,isolation
+				export RENCODER_QUICK=yes
+				shift
+				;;
 			--pg) need_value "$@"; version=$2; shift 2 ;;
 			--only) need_value "$@"; only=$2; shift 2 ;;
 			--seed) need_value "$@"; RENCODER_SEED=$2; shift 2 ;;
@@ -40,8 +49,8 @@ parse_options()
 			*) usage_error "unknown option \"$1\"" ;;
 		esac
 	done
-	check_words version "$version" 15 16 17 18 all default
-	check_words stage "$only" static unit regress isolation tap
+	check_words version "$version" 15 16 17 18 all own default
+	check_words stage "$only" layers static unit sanitized regress isolation tap
 }
 
 # PostgreSQL refuses root.  The packages bring a user; else one is made for the
@@ -74,8 +83,9 @@ finish()
 	local status=$? totals results
 
 	ignore_signals
-	stop_job
+	stop_jobs
 	if [ -n "$tmp" ] && [ -z "$finished" ]; then
+		[ ! -e "$tmp/plain.log" ] || cat "$tmp/plain.log"
 		for results in "$tmp"/*/results; do
 			[ ! -e "$results" ] || cat "$results" >> "$RESULTS"
 		done
@@ -111,6 +121,10 @@ choose_versions()
 	case $version in
 		default) versions=(15 17 ${own:+"$own"}) ;;
 		all) versions=(15 17 18 ${own:+"$own"}) ;;
+		own)
+			[ -n "$own" ] || own=$(pg_major "${PG_CONFIG:-pg_config}")
+			versions=("${own:-17}")
+			;;
 		*) versions=("$version") ;;
 	esac
 	mapfile -t versions < <(printf '%s\n' "${versions[@]}" | sort -nu)
@@ -124,8 +138,8 @@ choose_versions()
 	done
 }
 
-# Stages in a work directory of their own: run_stages NAME [--pg-config FILE] STAGE...
-run_stages()
+# Stages in a work directory of their own, as a job: start_stages NAME [--pg-config FILE] STAGE...
+start_stages()
 {
 	local work=$tmp/$1
 
@@ -133,13 +147,40 @@ run_stages()
 	mkdir -p "$work"
 	copy_tree "$top" "$work/src"
 	[ -z "$user" ] || chown -R "$user": "$work"
-	run_job as_user bash "$work/src/test/stages.sh" --work "$work" "$@" ||
-		result "not ok" "${work##*/}: the stages did not finish"
+	start_job as_user "${nice[@]}" bash "$work/src/test/stages.sh" --work "$work" "$@"
+}
+
+# Its end: end_stages NAME JOB
+end_stages()
+{
+	local work=$tmp/$1
+
+	wait_job "$2" || result "not ok" "$1: the stages did not finish"
 	if [ -e "$work/results" ]; then
 		cat "$work/results" >> "$RESULTS"
 		rm "$work/results"
 	fi
 	[ -n "$keep" ] || rm -rf "$work"
+}
+
+# What needs no server runs beside the rest, in the time that servers leave.
+start_plain()
+{
+	local -a todo=() nice=(nice -n 5)
+
+	[[ ,$only, != *,static,* && ,$only, != *,layers,* ]] || todo=(layers)
+	mapfile -t -O "${#todo[@]}" todo < <(wanted unit sanitized)
+	[ ${#todo[@]} -gt 0 ] || return 0
+	start_stages plain "${todo[@]}" > "$tmp/plain.log" 2>&1
+	plain_job=$started_job
+}
+
+end_plain()
+{
+	[ -n "$plain_job" ] || return 0
+	end_stages plain "$plain_job"
+	cat "$tmp/plain.log"
+	rm "$tmp/plain.log"
 }
 
 # The stages asked for among those given.
@@ -170,7 +211,8 @@ test_native()
 		result "not ok" "PostgreSQL $1: user ID $(id -u) has no name, and PostgreSQL wants one"
 		return
 	fi
-	run_stages "$1" --pg-config "$(native_pg_config "$1")" "${todo[@]}"
+	start_stages "$1" --pg-config "$(native_pg_config "$1")" "${todo[@]}"
+	end_stages "$1" "$started_job"
 }
 
 test_foreign()
@@ -187,8 +229,8 @@ test_foreign()
 
 main()
 {
-	local -a static_here=(static) plain=()
-	local pg
+	local -a static_here=(static) nice=()
+	local pg plain_job='' begin=$SECONDS
 
 	parse_options "$@"
 	choose_seed
@@ -215,15 +257,15 @@ main()
 	done
 	choose_user
 
-	[[ ,$only, != *,static,* ]] || plain+=(layers)
-	[[ ,$only, != *,unit,* ]] || plain+=(unit)
-	[ ${#plain[@]} -eq 0 ] || run_stages plain "${plain[@]}"
+	start_plain
 	for pg in "${native[@]}"; do
 		test_native "$pg"
 	done
 	for pg in "${foreign[@]}"; do
 		test_foreign "$pg"
 	done
+	end_plain
+	note_time all $((SECONDS - begin))
 	finished=yes
 }
 

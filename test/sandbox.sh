@@ -57,7 +57,7 @@ inside_up()
 	before=$(stat -c %Y "$WORK/src/rencoder.so" 2> /dev/null || true)
 	build_changed
 	[ "$before" = "$(stat -c %Y "$WORK/src/rencoder.so")" ] || stop_clusters
-	start_cluster
+	start_cluster ''
 	psql -qX -d postgres -c "SET client_min_messages = warning" \
 		-c "CREATE EXTENSION IF NOT EXISTS rencoder"
 }
@@ -92,7 +92,7 @@ inside_stage()
 	build_changed
 	stop_clusters
 	RESULTS=$WORK/results
-	rm -f "$RESULTS" "$WORK/log/server"
+	rm -f "$RESULTS" "$WORK"/log/server*
 	bash "$WORK/src/test/stages.sh" --work "$WORK" --pg-config "$pg_config" "$1"
 	print_totals
 }
@@ -116,7 +116,7 @@ call_inside()
 	case $1 in
 		regress | isolation | tap) run=run_job ;;
 	esac
-	trap 'status=$?; ignore_signals; stop_job; forget_chroot_part; exit "$status"' EXIT
+	trap 'status=$?; ignore_signals; stop_jobs; forget_chroot_part; exit "$status"' EXIT
 	trap 'exit 129' HUP
 	trap 'exit 130' INT
 	trap 'exit 143' TERM
@@ -139,14 +139,13 @@ call_inside()
 
 accept_results()
 {
-	local from to file
+	local file to
 
-	for from in results test/results test/output_iso/results; do
-		to=expected
-		[ "$from" = results ] || to=test/expected
-		for file in "$work/src/$from"/*.out; do
-			[ ! -e "$file" ] || cp -v --no-preserve=ownership,mode "$file" "$top/$to/"
-		done
+	for file in "$work"/regress/*/results/*.out "$work"/src/test/results/*.out \
+		"$work"/src/test/output_iso/results/*.out; do
+		to=test/expected
+		[[ $file != "$work"/regress/* ]] || to=expected
+		[ ! -e "$file" ] || cp -v --no-preserve=ownership,mode "$file" "$top/$to/"
 	done
 }
 

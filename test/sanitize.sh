@@ -24,7 +24,7 @@ top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 clean_up()
 {
 	ignore_signals
-	stop_job
+	stop_jobs
 	if [ -n "$keep" ]; then
 		echo "kept: $tmp"
 	else
@@ -83,7 +83,7 @@ main()
 	fi
 	run_job "${run[@]}" bash "$tmp/src/test/stages.sh" --work "$tmp" --pg-config "$pg_config" \
 		"${stages[@]}" || true
-	grep -A12 -E 'ERROR: AddressSanitizer|runtime error:' "$tmp/log/server" || true
+	grep -A12 -E 'ERROR: AddressSanitizer|runtime error:' "$tmp"/log/server* || true
 	print_totals
 }
 

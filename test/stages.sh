@@ -6,8 +6,8 @@
 #   test/stages.sh --work DIR [--pg-config FILE] STAGE...
 #
 # DIR/src holds a copy of the tree; everything that is made stays below DIR and
-# the results are appended to DIR/results.  Stages: layers static unit build
-# regress isolation tap.
+# the results are appended to DIR/results.  Stages: layers unit sanitized static
+# build regress isolation tap.
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -16,10 +16,14 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source=test/lib/server.sh
 . "$here/lib/server.sh"
 
-# TAP files that run at a time.
+# Files of regress and tap that run at a time.
 JOBS=${RENCODER_JOBS:-$(nproc | awk '{ print ($1 < 2 ? 2 : $1 > 4 ? 4 : $1) }')}
 
-# Seconds that one stage, or one TAP file, may take before it counts as hung.
+# Those that take longest are begun first.
+LONGEST=(differential strings retune types_more opclass_order points arrays
+	test/t/{014_retune,034_worker_meanwhile,031_strings,001_wal,006_pitr,022_fuzz_pages}.pl)
+
+# Seconds that one stage, or one file of these, may take before it counts as hung.
 STAGE_TIMEOUT=${RENCODER_STAGE_TIMEOUT:-3600}
 
 # Runs make in the background: start_make VARIABLE=VALUE... TARGET
@@ -71,11 +75,6 @@ clean_up()
 	[ "$major" = none ] || stop_clusters
 }
 
-installcheck()
-{
-	run_make PG_CONFIG="$PG_CONFIG" installcheck "$@"
-}
-
 find_clang()
 {
 	command -v clang ||
@@ -84,12 +83,15 @@ find_clang()
 
 stage_layers()
 {
-	local status=0
+	local script status
 
-	heading "include directions, file and function lengths"
-	bash "$WORK/src/test/check_layers.sh" > "$WORK/log/layers" 2>&1 || status=$?
-	cat "$WORK/log/layers"
-	result_tap layers "$WORK/log/layers" "$status"
+	heading "structure of the source and of the tests"
+	for script in check_layers check_tests; do
+		status=0
+		bash "$WORK/src/test/$script.sh" > "$WORK/log/$script" 2>&1 || status=$?
+		cat "$WORK/log/$script"
+		result_tap "$script" "$WORK/log/$script" "$status"
+	done
 }
 
 # The build as users get it, every warning an error.  No bitcode: it is the
@@ -116,7 +118,8 @@ out_of_tree_complete()
 
 	listed=$(out_of_tree -n install installcheck dist) || return 1
 	for file in $(cd "$WORK/src" && echo ./*.control sql/*--*.sql); do
-		grep -qE "[ /]${file#./}( |\$)" <<< "$listed" || { echo "$file would not be installed"; return 1; }
+		grep -qE "[ /]${file#./}( |\$)" <<< "$listed" ||
+			{ echo "$file would not be installed"; return 1; }
 	done
 	for file in $(cd "$WORK/src" && echo sql/*.sql test/specs/*.spec); do
 		[[ $file != *--* ]] || continue
@@ -124,7 +127,8 @@ out_of_tree_complete()
 		grep -qE " ${file%.*}( |\$)" <<< "$listed" || { echo "$file would not be run"; return 1; }
 	done
 	grep -qE ' --prefix=rencoder-[0-9.]+/' <<< "$listed" || { echo "no version"; return 1; }
-	[ -z "$(find "$WORK/src" -name '*.o' -o -name '*.so')" ] || { echo "objects beside the sources"; return 1; }
+	[ -z "$(find "$WORK/src" -name '*.o' -o -name '*.so')" ] ||
+		{ echo "objects beside the sources"; return 1; }
 }
 
 stage_static()
@@ -173,10 +177,14 @@ unit_run()
 
 stage_unit()
 {
+	heading "unit programs, gcc"
+	unit_run gcc CC=gcc ${RENCODER_QUICK:+QUICK=1}
+}
+
+stage_sanitized()
+{
 	local clang
 
-	heading "unit programs, gcc"
-	unit_run gcc CC=gcc
 	heading "unit programs, clang with address and undefined behaviour sanitizers"
 	clang=$(find_clang) || clang=
 	if [ -z "$clang" ]; then
@@ -229,42 +237,126 @@ regress_to_tap()
 		-e 's/^(test| ) +([^ ]+) +\.\.\. FAILED\b.*/not ok - \2/' "$1"
 }
 
-# regress_run LABEL DIFFS VARIABLES...
-regress_run()
+# Results of pg_regress or pg_isolation_regress: regress_results STAGE STATUS LOG DIFFS SERVER-LOG
+regress_results()
 {
-	local label=$1 diffs=$WORK/src/$2 status=0 log=$WORK/log/$1
+	local stage=$1 status=$2 log=$3
 
-	shift 2
-	rm -f "$diffs"
-	installcheck "$@" > "$log" 2>&1 || status=$?
 	regress_to_tap "$log" > "$log.tap"
-	result_tap "$label $major" "$log.tap" "$status"
-	grep -E '^(ok|not ok)' "$log.tap" || true
+	result_tap "$stage $major" "$log.tap" "$status"
+	[ "$status" -ne 0 ] || return 0
 	[ "$status" -ne 124 ] || timed_out
-	if [ "$status" -ne 0 ]; then
-		show_log "$log" 30
-		show_log "$diffs" 400
-		show_log "$WORK/log/server" 60
-	fi
+	show_log "$log" 30
+	show_log "$4" 400
+	show_log "$5" 60
+}
+
+# The names, those of LONGEST first.
+longest_first()
+{
+	local name
+
+	for name in "${LONGEST[@]}"; do
+		[[ " $* " != *" $name "* ]] || echo "$name"
+	done
+	for name in "$@"; do
+		[[ " ${LONGEST[*]} " == *" $name "* ]] || echo "$name"
+	done
+}
+
+# One job for each name, several at a time: run_beside STAGE NAME...
+# STAGE_start NAME begins one, STAGE_report NAME STATUS SECONDS says how it ended.
+run_beside()
+{
+	local stage=$1 name
+	local -a names
+	local -A started=()
+
+	shift
+	mapfile -t names < <(longest_first "$@")
+	for name in "${names[@]}"; do
+		[ ${#running[@]} -lt "$JOBS" ] || report_one "$stage"
+		"${stage}_start" "$name"
+		running[$!]=$name
+		started[$!]=$SECONDS
+	done
+	while [ ${#running[@]} -gt 0 ]; do
+		report_one "$stage"
+	done
+}
+
+# Waits for one of those that run, and reports it.
+report_one()
+{
+	local job='' name status=0
+
+	wait -n -p job "${!running[@]}" || status=$?
+	name=${running[$job]}
+	unset "running[$job]"
+	"$1_report" "$name" "$(job_status "$status")" $((SECONDS - ${started[$job]}))
+}
+
+# Each file of sql/ has a directory of its own, as if it were built out of the
+# tree, and a server for itself while it runs: what a transaction of another
+# database does to trust horizons would change what is counted.
+regress_start()
+{
+	local name=$1 dir=$WORK/regress/$1 number=${idle[-1]}
+
+	unset "idle[-1]"
+	server_of[$name]=$number
+	rm -rf "$dir"
+	mkdir -p "$dir"
+	PGHOST=$WORK/sock$number start_make -C "$dir" -f "$WORK/src/Makefile" \
+		PG_CONFIG="$PG_CONFIG" installcheck REGRESS="$name" ISOLATION= TAP_TESTS= \
+		> "$WORK/log/regress-$name" 2>&1
+}
+
+# regress_report NAME STATUS SECONDS
+regress_report()
+{
+	local number=${server_of[$1]}
+
+	idle+=("$number")
+	printf '%s - %s, %d s\n' "$([ "$2" -eq 0 ] && echo ok || echo not ok)" "$1" "$3"
+	regress_results regress "$2" "$WORK/log/regress-$1" "$WORK/regress/$1/regression.diffs" \
+		"$WORK/log/server$number"
 }
 
 stage_regress()
 {
-	heading "pg_regress, PostgreSQL $major"
-	regress_run regress regression.diffs ISOLATION= TAP_TESTS= \
-		${RENCODER_REGRESS:+REGRESS="$RENCODER_REGRESS"}
+	local number
+	local -a files=() idle=()
+	local -A server_of=()
+
+	heading "pg_regress, PostgreSQL $major, $JOBS at a time"
+	read -r -a files <<< "${RENCODER_REGRESS:-}"
+	if [ ${#files[@]} -eq 0 ]; then
+		mapfile -t files < <(cd "$WORK/src/sql" && basename -s .sql -- *.sql | grep -v -e --)
+	fi
+	[ ${#files[@]} -gt 0 ] || result "not ok" "regress $major: no test was run"
+	for ((number = 1; number <= JOBS; number++)); do
+		with_server "$number" || return 0
+		idle+=("$number")
+	done
+	run_beside regress "${files[@]}"
 }
 
 stage_isolation()
 {
+	local status=0 log=$WORK/log/isolation diffs=$WORK/src/test/regression.diffs
+
 	heading "isolation tests, PostgreSQL $major"
-	regress_run isolation test/regression.diffs REGRESS= TAP_TESTS= \
-		${RENCODER_ISOLATION:+ISOLATION="$RENCODER_ISOLATION"}
+	with_server 1 || return 0
+	rm -f "$diffs"
+	run_make PG_CONFIG="$PG_CONFIG" installcheck REGRESS= TAP_TESTS= \
+		${RENCODER_ISOLATION:+ISOLATION="$RENCODER_ISOLATION"} > "$log" 2>&1 || status=$?
+	regress_results isolation "$status" "$log" "$diffs" "$WORK/log/server1"
+	grep -E '^(ok|not ok)' "$log.tap" || true
 }
 
-# One run of prove a file, so that results and logs are the file's own, several
-# at a time: most of them wait for servers.  Each has a directory of its own, as
-# if it were built out of the tree.  Prints nothing before its end.
+# One run of prove a file, so that results and logs are the file's own: most of
+# them wait for servers.  Each has a directory of its own, too.
 tap_start()
 {
 	local name dir
@@ -276,25 +368,19 @@ tap_start()
 	start_make -C "$dir" -f "$WORK/src/Makefile" PG_CONFIG="$PG_CONFIG" installcheck \
 		REGRESS= ISOLATION= PROVE_TESTS="$1" PROVE_FLAGS="-v -I test/perl" \
 		> "$WORK/log/tap-$name" 2>&1
-	running[$!]=$name
-	started[$!]=$SECONDS
 }
 
-# Waits for one of those that run, and reports it.
-tap_wait()
+# tap_report FILE STATUS SECONDS
+tap_report()
 {
-	local job='' name status=0 log file
+	local status=$2 name log file
 
-	wait -n -p job "${!running[@]}" || status=$?
-	status=$(job_status "$status")
-	name=${running[$job]}
+	name=$(basename "$1" .pl)
 	log=$WORK/log/tap-$name
-	unset "running[$job]"
 	result_tap "tap $major $name" "$log" "$status"
 	printf '%s - %s: %s ok, %s not ok, %d s\n' \
 		"$([ "$status" -eq 0 ] && echo ok || echo not ok)" "$name" \
-		"$(grep -cE '^ok [0-9]' "$log" || true)" "$(grep -c '^not ok' "$log" || true)" \
-		"$((SECONDS - ${started[$job]}))"
+		"$(grep -cE '^ok [0-9]' "$log" || true)" "$(grep -c '^not ok' "$log" || true)" "$3"
 	grep -E '^# seed' "$log" || true
 	if [ "$status" -eq 0 ]; then
 		rm -rf "$WORK/tap/$name"
@@ -309,43 +395,39 @@ tap_wait()
 
 stage_tap()
 {
-	local file files
-	local -A started=()
+	local -a files=()
 
 	heading "TAP tests, PostgreSQL $major, $JOBS at a time"
-	files=$(cd "$WORK/src" && compgen -G "${RENCODER_TAP:-test/t/*.pl}" | sort) || true
-	[ -n "$files" ] || result "not ok" "tap $major: no test was run"
-	for file in $files; do
-		[ ${#running[@]} -lt "$JOBS" ] || tap_wait
-		tap_start "$file"
-	done
-	while [ ${#running[@]} -gt 0 ]; do
-		tap_wait
-	done
+	mapfile -t files < <(cd "$WORK/src" && compgen -G "${RENCODER_TAP:-test/t/*.pl}" | sort)
+	[ ${#files[@]} -gt 0 ] || result "not ok" "tap $major: no test was run"
+	run_beside tap "${files[@]}"
 }
 
 # A crash that the test did not notice is still a failure.
 check_server_log()
 {
-	local label="no crash in the server's log, PostgreSQL $major"
+	local label="no crash in the servers' logs, PostgreSQL $major" log
+	local -a logs
 
-	[ -e "$WORK/log/server" ] || return 0
-	if grep -E 'TRAP:|PANIC:|was terminated by signal' "$WORK/log/server"; then
+	mapfile -t logs < <(compgen -G "$WORK/log/server*")
+	[ ${#logs[@]} -gt 0 ] || return 0
+	if grep -hE 'TRAP:|PANIC:|was terminated by signal' "${logs[@]}"; then
 		result "not ok" "$label"
-		show_log "$WORK/log/server" 60
+		for log in "${logs[@]}"; do
+			show_log "$log" 60
+		done
 	else
 		result ok "$label"
 	fi
 }
 
+# Starts a cluster: with_server NUMBER
 with_server()
 {
-	if ! start_cluster; then
-		result "not ok" "start a server, PostgreSQL $major"
-		show_log "$WORK/log/server" 40
-		return
-	fi
-	"$@"
+	start_cluster "$1" && return
+	result "not ok" "start a server, PostgreSQL $major"
+	show_log "$WORK/log/server$1" 40
+	return 1
 }
 
 run_stages()
@@ -356,15 +438,13 @@ run_stages()
 		[ "$stage" != layers ] || texts
 		start=$SECONDS
 		case $stage in
-			layers | unit | static) "stage_$stage" ;;
+			layers | unit | sanitized | static) "stage_$stage" ;;
 			build) stage_build || true ;;
 			regress | isolation | tap)
 				if ! stage_build; then
 					result "not ok" "$stage $major: not run, the build failed"
-				elif [ "$stage" = tap ]; then
-					stage_tap
 				else
-					with_server "stage_$stage"
+					"stage_$stage"
 				fi
 				;;
 			*) die "unknown stage \"$stage\"" ;;
@@ -391,7 +471,7 @@ main()
 	done
 	[ -n "$WORK" ] || usage_error "--work is required"
 	[ $# -gt 0 ] || usage_error "no stage was named"
-	check_words stage "$(IFS=,; echo "$*")" layers static unit build regress isolation tap
+	check_words stage "$(IFS=,; echo "$*")" layers unit sanitized static build regress isolation tap
 	RESULTS=$WORK/results
 	mkdir -p "$WORK/log" "$WORK/tmp"
 	# Temporary files of the tests, which vanish with the rest; and the ports that

@@ -233,7 +233,7 @@ clean_up()
 	local status=$?
 
 	ignore_signals
-	stop_job
+	stop_jobs
 	forget_chroot_part
 	if [ -n "$keep" ]; then
 		echo "kept: $tmp"

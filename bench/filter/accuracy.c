@@ -222,7 +222,7 @@ compare_some(const trial_source *source, const trial *whole, trial *seen,
 		r->value[r->n++] = c[i].predicted / fpr;
 		r->within += c[i].predicted / fpr >= LEAST_RATIO && c[i].predicted / fpr <= MOST_RATIO;
 	}
-	bench_sort_doubles(r->value, r->n);
+	sort_doubles(r->value, r->n);
 }
 
 static double
@@ -313,7 +313,7 @@ static bool
 run_cell(const cell *c)
 {
 	const trial_source *source = &c->source;
-	renc_sample *sample = (renc_sample *) bench_alloc(SAMPLES * sizeof(renc_sample));
+	renc_sample *sample = (renc_sample *) test_alloc(SAMPLES * sizeof(renc_sample));
 	renc_shape	best;
 	renc_model_input in;
 	renc_choice choice;
@@ -385,7 +385,7 @@ work(int tickets)
 	unsigned char number;
 	int			bad = 0;
 
-	model = (renc_model *) bench_alloc(renc_model_size());
+	model = (renc_model *) test_alloc(renc_model_size());
 	while (read(tickets, &number, 1) == 1)
 	{
 		cell	   *c = &cells[number];

@@ -8,49 +8,12 @@
 #include <stdlib.h>
 #include <time.h>
 
-static uint64_t rnd_state;
 static renc_program program;
 
-void
-rnd_seed(uint64_t seed)
-{
-	rnd_state = seed;
-}
-
-/* splitmix64: one state word, good for any seed. */
 uint64_t
-rnd(void)
-{
-	uint64_t	z = (rnd_state += UINT64_C(0x9e3779b97f4a7c15));
-
-	z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-	z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-	return z ^ (z >> 31);
-}
-
-uint64_t
-rnd_below(uint64_t n)
+bench_below(uint64_t n)
 {
 	return (uint64_t) (((unsigned __int128) rnd() * n) >> 64);
-}
-
-double
-rnd_unit(void)
-{
-	return (double) (rnd() >> 11) * 0x1p-53;
-}
-
-void *
-bench_alloc(size_t size)
-{
-	void	   *p = calloc(1, size > 0 ? size : 1);
-
-	if (p == NULL)
-	{
-		fprintf(stderr, "out of memory\n");
-		exit(EXIT_FAILURE);
-	}
-	return p;
 }
 
 double
@@ -62,48 +25,12 @@ bench_seconds(void)
 	return (double) t.tv_sec + t.tv_nsec * 1e-9;
 }
 
-static int
-compare_keys(const void *a, const void *b)
-{
-	uint64_t	x = *(const uint64_t *) a;
-	uint64_t	y = *(const uint64_t *) b;
-
-	return (x > y) - (x < y);
-}
-
-size_t
-bench_sort(uint64_t *keys, size_t n)
-{
-	size_t		kept = 0;
-
-	qsort(keys, n, sizeof(*keys), compare_keys);
-	for (size_t i = 0; i < n; i++)
-		if (kept == 0 || keys[kept - 1] != keys[i])
-			keys[kept++] = keys[i];
-	return kept;
-}
-
-static int
-compare_doubles(const void *a, const void *b)
-{
-	double		x = *(const double *) a;
-	double		y = *(const double *) b;
-
-	return (x > y) - (x < y);
-}
-
-void
-bench_sort_doubles(double *values, size_t n)
-{
-	qsort(values, n, sizeof(double), compare_doubles);
-}
-
 uint64_t *
 bench_read_column(const char *file, size_t *n)
 {
 	FILE	   *f = fopen(file, "r");
 	size_t		room = 1 << 20;
-	uint64_t   *keys = (uint64_t *) bench_alloc(room * sizeof(uint64_t));
+	uint64_t   *keys = (uint64_t *) test_alloc(room * sizeof(uint64_t));
 	char		line[64];
 
 	if (f == NULL)
@@ -138,7 +65,7 @@ bench_group_init(bench_group *g, uint64_t *keys, size_t n, size_t per_range,
 		renc_keys  *r = &g->ranges[g->nranges];
 
 		r->key = keys + first;
-		r->n = bench_sort(keys + first, n - first < per_range ? n - first : per_range);
+		r->n = sort_keys(keys + first, n - first < per_range ? n - first : per_range);
 		counts[g->nranges++] = (uint32_t) r->n;
 		if (first == 0 || r->key[0] < g->least)
 			g->least = r->key[0];
@@ -149,7 +76,7 @@ bench_group_init(bench_group *g, uint64_t *keys, size_t n, size_t per_range,
 	g->capacity = renc_rule_capacity(counts, g->nranges);
 	g->nwindows = renc_windows_for(g->capacity, bits_per_key, BENCH_ROWS);
 	g->width = g->nranges <= RENC_SLICE_RANGES ? RENC_SLICE_WIDTH : RENC_MATRIX_WIDTH;
-	g->image = (uint8_t *) bench_alloc(renc_image_size(g->nwindows, BENCH_ROWS, g->width));
+	g->image = (uint8_t *) test_alloc(renc_image_size(g->nwindows, BENCH_ROWS, g->width));
 }
 
 void
@@ -178,24 +105,6 @@ bench_input(const bench_group *g, const renc_sample *sample, size_t nsamples)
 	return in;
 }
 
-bool
-bench_has_key(const renc_keys *keys, uint64_t lo, uint64_t hi)
-{
-	size_t		left = 0;
-	size_t		right = keys->n;
-
-	while (left < right)
-	{
-		size_t		mid = left + (right - left) / 2;
-
-		if (keys->key[mid] < lo)
-			left = mid + 1;
-		else
-			right = mid;
-	}
-	return left < keys->n && keys->key[left] <= hi;
-}
-
 bench_queries
 bench_queries_make(const bench_group *g, renc_interval *interval, size_t n)
 {
@@ -203,10 +112,10 @@ bench_queries_make(const bench_group *g, renc_interval *interval, size_t n)
 
 	q.n = n;
 	q.interval = interval;
-	q.truth = (renc_mask *) bench_alloc(n * sizeof(renc_mask));
+	q.truth = (renc_mask *) test_alloc(n * sizeof(renc_mask));
 	for (size_t i = 0; i < n; i++)
 		for (int r = 0; r < g->nranges; r++)
-			if (bench_has_key(&g->ranges[r], interval[i].lo, interval[i].hi))
+			if (keys_meet(g->ranges[r].key, g->ranges[r].n, interval[i].lo, interval[i].hi))
 				renc_mask_set(&q.truth[i], r);
 	return q;
 }

@@ -6,6 +6,8 @@
 #ifndef BENCHLIB_H
 #define BENCHLIB_H
 
+#include "basics.h"
+
 #include "renc_model.h"
 #include "renc_program.h"
 #include "renc_search.h"
@@ -14,22 +16,11 @@
 /* Rows of a window on a page of 8192 bytes. */
 #define BENCH_ROWS	510
 
-extern void rnd_seed(uint64_t seed);
-extern uint64_t rnd(void);
-extern uint64_t rnd_below(uint64_t n);
-extern double rnd_unit(void);	/* [0, 1) */
-
-/* Memory (zeroed) or exit. */
-extern void *bench_alloc(size_t size);
+/* 0 <= bench_below(n) < n, without the bias of a remainder. */
+extern uint64_t bench_below(uint64_t n);
 
 /* Seconds of processor time: what else the machine does matters less. */
 extern double bench_seconds(void);
-
-/* Sorts, drops duplicates; returns the number left. */
-extern size_t bench_sort(uint64_t *keys, size_t n);
-
-/* Sorts, ascending. */
-extern void bench_sort_doubles(double *values, size_t n);
 
 /* Keys of a text file, one per line in decimal; exits on error. */
 extern uint64_t *bench_read_column(const char *file, size_t *n);
@@ -83,9 +74,6 @@ typedef struct bench_result
 /* Builds the first "nranges" filters of a shape and probes all queries. */
 extern bench_result bench_measure(bench_group *g, int nranges, const renc_shape *shape,
 								  const bench_queries *q, size_t nqueries);
-
-/* Is a key in [lo, hi]? */
-extern bool bench_has_key(const renc_keys *keys, uint64_t lo, uint64_t hi);
 
 /* The windows of what was filled last. */
 extern renc_windows bench_windows(const bench_group *g);

@@ -68,9 +68,9 @@ static void
 make_points(void)
 {
 	size_t		n = keys_per_range * RENC_GROUP_RANGES;
-	uint64_t   *keys = (uint64_t *) bench_alloc(n * sizeof(uint64_t));
+	uint64_t   *keys = (uint64_t *) test_alloc(n * sizeof(uint64_t));
 
-	point = (double (*)[2]) bench_alloc(n * sizeof(*point));
+	point = (double (*)[2]) test_alloc(n * sizeof(*point));
 	for (int i = 0; i < PLACES; i++)
 	{
 		place[i][0] = 1000 * rnd_unit();
@@ -78,7 +78,7 @@ make_points(void)
 	}
 	for (size_t i = 0; i < n; i++)
 	{
-		const double *at = place[rnd_below(PLACES)];
+		const double *at = place[bench_below(PLACES)];
 
 		for (int axis = 0; axis < 2; axis++)
 			point[i][axis] = at[axis] + exp(5 * rnd_unit()) / 30;
@@ -92,13 +92,13 @@ static void
 make_boxes(boxes *b, size_t n, bool truth)
 {
 	b->n = n;
-	b->box = (renc_box *) bench_alloc(n * sizeof(renc_box));
-	b->set = (renc_box_set *) bench_alloc(n * sizeof(renc_box_set));
-	b->query = (renc_query *) bench_alloc(n * sizeof(renc_query));
-	b->truth = (renc_mask *) bench_alloc(n * sizeof(renc_mask));
+	b->box = (renc_box *) test_alloc(n * sizeof(renc_box));
+	b->set = (renc_box_set *) test_alloc(n * sizeof(renc_box_set));
+	b->query = (renc_query *) test_alloc(n * sizeof(renc_query));
+	b->truth = (renc_mask *) test_alloc(n * sizeof(renc_mask));
 	for (size_t i = 0; i < n; i++)
 	{
-		const double *at = point[rnd_below(keys_per_range * RENC_GROUP_RANGES)];
+		const double *at = point[bench_below(keys_per_range * RENC_GROUP_RANGES)];
 		double		x = at[0] + 0.25 * rnd_unit();
 		double		y = at[1] + 0.25 * rnd_unit();
 
@@ -221,7 +221,7 @@ compare_predictions(const boxes *judges, renc_sample *sample, double *missed)
 				   predicted[i], predicted[i] / fpr[i]);
 		predicted[i] /= fpr[i];
 	}
-	bench_sort_doubles(predicted, n);
+	sort_doubles(predicted, n);
 	printf("predicted / measured of %d shapes: median %.2f, nine tenths within %.2f .. %.2f\n", n,
 		   predicted[n / 2], predicted[n / 20], predicted[n - 1 - n / 20]);
 	return predicted[n / 2];
@@ -323,8 +323,8 @@ main(int argc, char **argv)
 	rnd_seed(seed);
 	make_points();
 	make_boxes(&judges, BOXES, true);
-	model = (renc_model *) bench_alloc(renc_model_size());
-	sample = (renc_sample *) bench_alloc(nsamples * sizeof(renc_sample));
+	model = (renc_model *) test_alloc(renc_model_size());
+	sample = (renc_sample *) test_alloc(nsamples * sizeof(renc_sample));
 	median = compare_predictions(&judges, sample, &missed);
 	times = compare_choices(&judges, sample, &missed);
 	printf("median %.2f, worst choice / best %.2f, missed %.0f\n", median, times, missed);

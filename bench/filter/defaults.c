@@ -60,13 +60,13 @@ measure(const bench_group *g, const renc_shape *shape, renc_interval *interval)
 static renc_interval *
 draw_at_keys(const bench_group *g, uint64_t more)
 {
-	renc_interval *interval = (renc_interval *) bench_alloc(QUERIES * sizeof(renc_interval));
+	renc_interval *interval = (renc_interval *) test_alloc(QUERIES * sizeof(renc_interval));
 
 	for (int k = 0; k < QUERIES; k++)
 	{
-		const renc_keys *keys = &g->ranges[rnd_below(g->nranges)];
+		const renc_keys *keys = &g->ranges[bench_below(g->nranges)];
 
-		interval[k].lo = keys->key[rnd_below(keys->n)];
+		interval[k].lo = keys->key[bench_below(keys->n)];
 		interval[k].hi = interval[k].lo + more < interval[k].lo ? ~UINT64_C(0) :
 			interval[k].lo + more;
 	}
@@ -89,7 +89,7 @@ draw_apart(const bench_group *g, uint64_t length)
 		{
 			uint64_t	distance = (uint64_t) exp2(rnd_unit() * log2(most));
 
-			lo = rnd_below(2) ? key + distance : key - distance;
+			lo = bench_below(2) ? key + distance : key - distance;
 		} while (lo < g->least || lo > g->greatest);
 		interval[k].lo = lo;
 		interval[k].hi = g->greatest - lo < length ? g->greatest : lo + (length - 1);
@@ -117,7 +117,7 @@ measure_lengths(bench_group *g, uint64_t unit, const renc_shape *shape, const ch
 static void
 run_keys(const char *name, uint64_t unit, uint64_t *keys, size_t n, size_t per_range)
 {
-	renc_sample *sample = (renc_sample *) bench_alloc(RENC_SEARCH_SAMPLES * sizeof(renc_sample));
+	renc_sample *sample = (renc_sample *) test_alloc(RENC_SEARCH_SAMPLES * sizeof(renc_sample));
 	size_t		per_group = per_range * RENC_GROUP_RANGES;
 	renc_search search;
 	double		build = 0;
@@ -201,7 +201,7 @@ main(int argc, char **argv)
 		}
 	}
 	rnd_seed(seed);
-	model = (renc_model *) bench_alloc(renc_model_size());
+	model = (renc_model *) test_alloc(renc_model_size());
 	printf("# seed %llu, %g bits a key; lengths", (unsigned long long) seed, bits_per_key);
 	for (int i = 0; i < NLENGTHS; i++)
 		printf(lengths[i] > 0 ? " %g" : " %g spacings", fabs(lengths[i]));
@@ -209,7 +209,7 @@ main(int argc, char **argv)
 	for (const key_kind *kind = key_kinds; kind->name != NULL && !only_columns; kind++)
 	{
 		size_t		n = keys_per_range * RENC_GROUP_RANGES * ngroups;
-		uint64_t   *keys = (uint64_t *) bench_alloc(n * sizeof(uint64_t));
+		uint64_t   *keys = (uint64_t *) test_alloc(n * sizeof(uint64_t));
 
 		for (size_t i = 0; i < n; i++)
 			keys[i] = kind->key(i);

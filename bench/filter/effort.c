@@ -149,7 +149,7 @@ main(int argc, char **argv)
 		}
 	}
 	rnd_seed(seed);
-	model = (renc_model *) bench_alloc(renc_model_size());
+	model = (renc_model *) test_alloc(renc_model_size());
 	printf("# seed %llu, %d ranges of %zu keys\n%-12s %9s", (unsigned long long) seed, nranges,
 		   keys_per_range, "keys", "least");
 	for (int i = 0; i < NTRIED; i++)
@@ -158,7 +158,7 @@ main(int argc, char **argv)
 	for (const key_kind *made = key_kinds; made->name != NULL; made++)
 	{
 		size_t		n = keys_per_range * nranges;
-		uint64_t   *keys = (uint64_t *) bench_alloc(n * sizeof(uint64_t));
+		uint64_t   *keys = (uint64_t *) test_alloc(n * sizeof(uint64_t));
 
 		for (size_t i = 0; i < n; i++)
 			keys[i] = made->key(i);

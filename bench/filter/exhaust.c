@@ -34,7 +34,7 @@ random_levels(int from, int to, int n)
 	uint64_t	levels = 0;
 
 	/* Half of the sets have no gaps. */
-	if (rnd_below(2))
+	if (bench_below(2))
 	{
 		for (int l = to; l > from && l > to - n; l--)
 			levels |= RENC_LEVEL_BIT(l);
@@ -42,7 +42,7 @@ random_levels(int from, int to, int n)
 	}
 	levels = RENC_LEVEL_BIT(to);
 	for (int i = 1; i < n && i < to - from; i++)
-		levels |= RENC_LEVEL_BIT(from + 1 + (int) rnd_below(to - from));
+		levels |= RENC_LEVEL_BIT(from + 1 + (int) bench_below(to - from));
 	return levels;
 }
 
@@ -55,9 +55,9 @@ exhaust_random_shape(double n, double bits_per_key)
 
 	do
 	{
-		int			first = log2n - 4 + (int) rnd_below(20);
-		int			deepest = first + 2 + (int) rnd_below(45);
-		int			storeys = 1 + (rnd_below(3) == 0);
+		int			first = log2n - 4 + (int) bench_below(20);
+		int			deepest = first + 2 + (int) bench_below(45);
+		int			storeys = 1 + (bench_below(3) == 0);
 
 		memset(&shape, 0, sizeof(shape));
 		if (deepest > RENC_KEY_BITS)
@@ -70,12 +70,12 @@ exhaust_random_shape(double n, double bits_per_key)
 			renc_storey *st = &shape.storey[s];
 			int			from = s == 0 ? first : renc_storey_deepest(&shape.storey[0]);
 			int			to = s + 1 == storeys ? deepest :
-				first + 1 + (int) rnd_below((deepest - first) / 2);
+				first + 1 + (int) bench_below((deepest - first) / 2);
 			double		bits = 0.69 * bits_per_key * (0.5 + rnd_unit()) / storeys;
 
 			st->root = (uint8_t) from;
-			st->kw = (uint8_t) (1 + rnd_below(4));
-			st->kr = (uint8_t) (1 + rnd_below(4));
+			st->kw = (uint8_t) (1 + bench_below(4));
+			st->kr = (uint8_t) (1 + bench_below(4));
 			st->levels = random_levels(from, to, (int) fmax(1, bits / (st->kw * st->kr)));
 		}
 	} while (shape.nstoreys == 0 || !renc_shape_valid(&shape, NULL));
@@ -140,19 +140,19 @@ add_neighbours(grid_shape *grid, int n, const renc_shape *centre, int tries)
 	while (tries-- > 0)
 	{
 		renc_shape	shape = *centre;
-		renc_storey *st = &shape.storey[rnd_below(shape.nstoreys)];
-		int			shift = (int) rnd_below(3) - 1;
+		renc_storey *st = &shape.storey[bench_below(shape.nstoreys)];
+		int			shift = (int) bench_below(3) - 1;
 
-		if (rnd_below(2))
-			st->root = (uint8_t) (st->root + rnd_below(7) - 3);
-		if (rnd_below(2))
+		if (bench_below(2))
+			st->root = (uint8_t) (st->root + bench_below(7) - 3);
+		if (bench_below(2))
 			st->levels = shift > 0 ? st->levels << 1 : shift < 0 ? st->levels >> 1 : st->levels;
-		if (rnd_below(2))
-			st->levels ^= RENC_LEVEL_BIT(1 + rnd_below(64)) & ~((UINT64_C(1) << st->root) - 1);
-		if (rnd_below(2))
-			st->kw = (uint8_t) (st->kw + rnd_below(3) - 1);
-		if (rnd_below(2))
-			st->kr = (uint8_t) (st->kr + rnd_below(3) - 1);
+		if (bench_below(2))
+			st->levels ^= RENC_LEVEL_BIT(1 + bench_below(64)) & ~((UINT64_C(1) << st->root) - 1);
+		if (bench_below(2))
+			st->kw = (uint8_t) (st->kw + bench_below(3) - 1);
+		if (bench_below(2))
+			st->kr = (uint8_t) (st->kr + bench_below(3) - 1);
 		if (st->kw <= RENC_SEARCH_KW && renc_shape_valid(&shape, NULL))
 			grid[n++].shape = shape;
 	}
@@ -174,10 +174,10 @@ make_grid(grid_shape *grid, double log2n, double bits_per_key)
 						if (kr <= 2 || gap == 1)
 							n = add_grid(grid, n, deepest - depth, deepest, gap, kw, kr,
 										 (int) lround(h / (kw * kr)),
-										 rnd_below(3) == 0 ? 2 + (int) rnd_below(8) : 0);
+										 bench_below(3) == 0 ? 2 + (int) bench_below(8) : 0);
 	for (int i = n - 1; i > 0; i--)
 	{
-		int			k = (int) rnd_below(i + 1);
+		int			k = (int) bench_below(i + 1);
 		grid_shape	swap = grid[i];
 
 		grid[i] = grid[k];

@@ -139,7 +139,7 @@ judge_choice(const trial_source *source, const judge_effort *effort, const renc_
 
 		draw_round(source, effort->queries * (more ? JUDGE_LARGER : 1), &t);
 		add_run(&chosen, &t, choice);
-		passed = (uint8_t *) bench_alloc(t.nqueries);
+		passed = (uint8_t *) test_alloc(t.nqueries);
 		memcpy(passed, t.passed, t.nqueries);
 		add_run(&other, &t, &best[v->which]);
 		for (size_t i = 0; i < t.nqueries; i++)

@@ -51,8 +51,8 @@ write_queries(const char *name, long n, bool correlated, uint64_t distance,
 		exit(EXIT_FAILURE);
 	while (n > 0)
 	{
-		uint64_t	lo = correlated ? sorted[rnd_below(nkeys)] + distance : rnd();
-		uint64_t	hi = lo + 1 + rnd_below(31);
+		uint64_t	lo = correlated ? sorted[bench_below(nkeys)] + distance : rnd();
+		uint64_t	hi = lo + 1 + bench_below(31);
 
 		if (hi < lo || lo < distance || matches(sorted, nkeys, lo, hi))
 			continue;
@@ -78,7 +78,7 @@ main(int argc, char **argv)
 	nkeys = strtoull(argv[2], NULL, 10) * strtoull(argv[3], NULL, 10);
 	correlated = strcmp(argv[5], "correlated") == 0;
 	distance = strtoull(argv[6], NULL, 10);
-	keys = (uint64_t *) bench_alloc(nkeys * sizeof(uint64_t));
+	keys = (uint64_t *) test_alloc(nkeys * sizeof(uint64_t));
 	f = fopen(argv[7], "wb");
 	if (f == NULL)
 		return EXIT_FAILURE;
@@ -88,7 +88,7 @@ main(int argc, char **argv)
 		write_integer(f, keys[i]);
 	}
 	fclose(f);
-	nkeys = bench_sort(keys, nkeys);
+	nkeys = sort_keys(keys, nkeys);
 	write_queries(argv[8], atol(argv[4]), correlated, distance, keys, nkeys);
 	write_queries(argv[9], 20000, correlated, distance, keys, nkeys);
 	return EXIT_SUCCESS;

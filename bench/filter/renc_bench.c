@@ -94,8 +94,8 @@ read_integers(const char *name, size_t *n)
 	if (size % 8 != 0)
 		fail("not a file of 64-bit integers", name);
 	*n = (size_t) size / 8;
-	bytes = (uint8_t *) bench_alloc(size);
-	integer = (uint64_t *) bench_alloc(size);
+	bytes = (uint8_t *) test_alloc(size);
+	integer = (uint64_t *) test_alloc(size);
 	if (fread(bytes, 1, size, f) != (size_t) size)
 		fail("cannot read", name);
 	fclose(f);
@@ -115,7 +115,7 @@ read_intervals(const char *name, size_t *n)
 	if (*n % 2 != 0)
 		fail("an interval has no end", name);
 	*n /= 2;
-	interval = (renc_interval *) bench_alloc(*n * sizeof(renc_interval));
+	interval = (renc_interval *) test_alloc(*n * sizeof(renc_interval));
 	for (size_t i = 0; i < *n; i++)
 	{
 		interval[i].lo = integer[2 * i];
@@ -288,7 +288,7 @@ time_group(const bench_group *g, const renc_shape *shape, const bench_queries *q
 {
 	renc_windows windows = {g->nwindows, g->width, counted_window, (void *) g};
 	size_t		n = q->n < TIMED ? q->n : TIMED;
-	uint8_t    *flat = (uint8_t *) bench_alloc(renc_flat_size(g->nwindows, BENCH_ROWS));
+	uint8_t    *flat = (uint8_t *) test_alloc(renc_flat_size(g->nwindows, BENCH_ROWS));
 	double		start;
 	double		compile = 0;
 	double		run = 0;
@@ -332,7 +332,7 @@ main(int argc, char **argv)
 	renc_interval *interval;
 	renc_interval *given = NULL;
 	renc_sample *sample;
-	renc_model *model = (renc_model *) bench_alloc(renc_model_size());
+	renc_model *model = (renc_model *) test_alloc(renc_model_size());
 	renc_search search;
 	renc_shape	fixed;
 	renc_shape	shape;
@@ -349,7 +349,7 @@ main(int argc, char **argv)
 		fixed = parse_shape(o.shape);
 	if (nkeys == 0 || nqueries == 0)
 		fail("no keys or no queries", NULL);
-	sample = (renc_sample *) bench_alloc(nsamples * sizeof(renc_sample));
+	sample = (renc_sample *) test_alloc(nsamples * sizeof(renc_sample));
 	renc_search_start(&search, o.bits);
 
 	for (size_t at = 0; at < nkeys; at += o.n * RENC_GROUP_RANGES)

@@ -23,7 +23,7 @@ trial_make(trial *t, const trial_source *source)
 						 source->bits_per_key);
 	else
 	{
-		t->keys = (uint64_t *) bench_alloc(n * sizeof(uint64_t));
+		t->keys = (uint64_t *) test_alloc(n * sizeof(uint64_t));
 		for (size_t i = 0; i < n; i++)
 			t->keys[i] = source->made->key(i);
 		bench_group_init(&t->g, t->keys, n, source->per_range, source->bits_per_key);
@@ -48,7 +48,7 @@ trial_part(trial *t, const trial *whole, int nranges)
 	for (int i = 0; i < nranges; i++)
 		g->ranges[i] = whole->g.ranges[i * step + step / 2];
 	g->width = nranges <= RENC_SLICE_RANGES ? RENC_SLICE_WIDTH : RENC_MATRIX_WIDTH;
-	g->image = (uint8_t *) bench_alloc(renc_image_size(g->nwindows, BENCH_ROWS, g->width));
+	g->image = (uint8_t *) test_alloc(renc_image_size(g->nwindows, BENCH_ROWS, g->width));
 }
 
 static void
@@ -73,13 +73,13 @@ compare_keys(const void *a, const void *b)
 }
 
 static void
-sort_keys(trial *t)
+sort_trial(trial *t)
 {
 	size_t		n = 0;
 
 	for (int r = 0; r < t->g.nranges; r++)
 		n += t->g.ranges[r].n;
-	t->sorted = (trial_key *) bench_alloc(n * sizeof(trial_key));
+	t->sorted = (trial_key *) test_alloc(n * sizeof(trial_key));
 	t->nsorted = 0;
 	for (int r = 0; r < t->g.nranges; r++)
 	{
@@ -104,7 +104,7 @@ true_ranges(trial *t, const renc_interval *q)
 	size_t		i;
 
 	if (t->sorted == NULL)
-		sort_keys(t);
+		sort_trial(t);
 	end = t->nsorted;
 	while (first < end)
 	{
@@ -120,7 +120,7 @@ true_ranges(trial *t, const renc_interval *q)
 	if (i == first + FEW_KEYS)
 	{
 		for (int r = 0; r < t->g.nranges; r++)
-			if (bench_has_key(&t->g.ranges[r], q->lo, q->hi))
+			if (keys_meet(t->g.ranges[r].key, t->g.ranges[r].n, q->lo, q->hi))
 				renc_mask_set(&truth, r);
 	}
 	return truth;
@@ -131,10 +131,10 @@ trial_queries(trial *t, const trial_source *source, size_t n)
 {
 	free_queries(t);
 	t->nqueries = n;
-	t->interval = (renc_interval *) bench_alloc(n * sizeof(renc_interval));
-	t->truth = (renc_mask *) bench_alloc(n * sizeof(renc_mask));
-	t->asked = (renc_mask *) bench_alloc(n * sizeof(renc_mask));
-	t->passed = (uint8_t *) bench_alloc(n);
+	t->interval = (renc_interval *) test_alloc(n * sizeof(renc_interval));
+	t->truth = (renc_mask *) test_alloc(n * sizeof(renc_mask));
+	t->asked = (renc_mask *) test_alloc(n * sizeof(renc_mask));
+	t->passed = (uint8_t *) test_alloc(n);
 	for (size_t i = 0; i < n; i++)
 	{
 		renc_interval *q = &t->interval[i];
@@ -150,7 +150,7 @@ trial_queries(trial *t, const trial_source *source, size_t n)
 			one.greatest = t->g.greatest;
 			source->kind->query(&one, source->unit, &q->lo, &q->hi);
 			renc_mask_set(&t->asked[i], r);
-			if (bench_has_key(&t->g.ranges[r], q->lo, q->hi))
+			if (keys_meet(t->g.ranges[r].key, t->g.ranges[r].n, q->lo, q->hi))
 				renc_mask_set(&t->truth[i], r);
 		}
 		else

@@ -35,7 +35,7 @@ static uint64_t
 skewed_key(size_t i)
 {
 	(void) i;
-	return rnd_below(100) == 0 ? rnd() : HALF / 3 + rnd_below(~UINT64_C(0) / 100);
+	return bench_below(100) == 0 ? rnd() : HALF / 3 + bench_below(~UINT64_C(0) / 100);
 }
 
 /* Bursts of 80 within ten minutes, anywhere in a year; microseconds. */
@@ -45,8 +45,8 @@ burst_key(size_t i)
 	static uint64_t start;
 
 	if (i % 80 == 0)
-		start = HALF + rnd_below(YEAR);
-	return start + rnd_below(600 * SECOND);
+		start = HALF + bench_below(YEAR);
+	return start + bench_below(600 * SECOND);
 }
 
 /* Integers from a domain of 2^31. */
@@ -54,7 +54,7 @@ static uint64_t
 dense_key(size_t i)
 {
 	(void) i;
-	return HALF + rnd_below(UINT64_C(1) << 31);
+	return HALF + bench_below(UINT64_C(1) << 31);
 }
 
 const key_kind key_kinds[] = {
@@ -69,9 +69,9 @@ const key_kind key_kinds[] = {
 static uint64_t
 some_key(const bench_group *g)
 {
-	const renc_keys *r = &g->ranges[rnd_below(g->nranges)];
+	const renc_keys *r = &g->ranges[bench_below(g->nranges)];
 
-	return r->key[rnd_below(r->n)];
+	return r->key[bench_below(r->n)];
 }
 
 /* "Uniform" queries: anywhere between the least and the greatest key. */
@@ -81,7 +81,7 @@ place(const bench_group *g, uint64_t length, uint64_t *lo, uint64_t *hi)
 	uint64_t	least = g->least;
 	uint64_t	most = g->greatest;
 
-	*lo = most - least > length ? least + rnd_below(most - least - length) : least;
+	*lo = most - least > length ? least + bench_below(most - least - length) : least;
 	*hi = *lo + (length - 1);
 }
 
@@ -107,37 +107,37 @@ points(const bench_group *g, uint64_t unit, uint64_t *lo, uint64_t *hi)
 static void
 lengths_32(const bench_group *g, uint64_t unit, uint64_t *lo, uint64_t *hi)
 {
-	place(g, (2 + rnd_below(31)) * unit, lo, hi);
+	place(g, (2 + bench_below(31)) * unit, lo, hi);
 }
 
 static void
 lengths_1024(const bench_group *g, uint64_t unit, uint64_t *lo, uint64_t *hi)
 {
-	place(g, (2 + rnd_below(1023)) * unit, lo, hi);
+	place(g, (2 + bench_below(1023)) * unit, lo, hi);
 }
 
 static void
 lengths_2_20(const bench_group *g, uint64_t unit, uint64_t *lo, uint64_t *hi)
 {
-	place(g, (2 + rnd_below((1 << 20) - 1)) * unit, lo, hi);
+	place(g, (2 + bench_below((1 << 20) - 1)) * unit, lo, hi);
 }
 
 static void
 key_32(const bench_group *g, uint64_t unit, uint64_t *lo, uint64_t *hi)
 {
-	near_key(g, 32 * unit, (2 + rnd_below(31)) * unit, lo, hi);
+	near_key(g, 32 * unit, (2 + bench_below(31)) * unit, lo, hi);
 }
 
 static void
 key_1024(const bench_group *g, uint64_t unit, uint64_t *lo, uint64_t *hi)
 {
-	near_key(g, (1 + rnd_below(1024)) * unit, (2 + rnd_below(31)) * unit, lo, hi);
+	near_key(g, (1 + bench_below(1024)) * unit, (2 + bench_below(31)) * unit, lo, hi);
 }
 
 static void
 split(const bench_group *g, uint64_t unit, uint64_t *lo, uint64_t *hi)
 {
-	if (rnd_below(2))
+	if (bench_below(2))
 		lengths_2_20(g, unit, lo, hi);
 	else
 		key_1024(g, unit, lo, hi);
@@ -147,7 +147,7 @@ split(const bench_group *g, uint64_t unit, uint64_t *lo, uint64_t *hi)
 static void
 own_values(const bench_group *g, uint64_t unit, uint64_t *lo, uint64_t *hi)
 {
-	near_key(g, 0, (1 + rnd_below(rnd_below(2) ? 1 : 64)) * unit, lo, hi);
+	near_key(g, 0, (1 + bench_below(bench_below(2) ? 1 : 64)) * unit, lo, hi);
 }
 
 const query_kind query_kinds[] = {

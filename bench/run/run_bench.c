@@ -73,7 +73,7 @@ store(void *arg, const renc_run_page *page)
 		capacity = capacity * 2 + 1024;
 		stored = (uint8_t **) realloc(stored, capacity * sizeof(*stored));
 	}
-	stored[nstored] = (uint8_t *) data_alloc(PAYLOAD);
+	stored[nstored] = (uint8_t *) test_alloc(PAYLOAD);
 	memcpy(stored[nstored], page->payload, PAYLOAD);
 	if (page->level == 0)
 		used += page->used;
@@ -108,7 +108,7 @@ share_of_gap_blocks(void)
 static void
 build(const char *name, renc_run_options *options, renc_run *run)
 {
-	void	   *memory = data_alloc(renc_run_encoder_size(PAYLOAD));
+	void	   *memory = test_alloc(renc_run_encoder_size(PAYLOAD));
 	renc_run_encoder *encoder;
 	double		predicted;
 	double		start = cpu_time();
@@ -260,8 +260,8 @@ static void
 ask(const renc_run *run, int kind, size_t wanted)
 {
 	static renc_run_search search;
-	double	   *wrong = (double *) data_alloc(wanted * sizeof(double));
-	renc_interval *asked = (renc_interval *) data_alloc(wanted * sizeof(renc_interval));
+	double	   *wrong = (double *) test_alloc(wanted * sizeof(double));
+	renc_interval *asked = (renc_interval *) test_alloc(wanted * sizeof(renc_interval));
 	size_t		n = 0;
 	double		sum = 0;
 	double		right = 0;
@@ -342,7 +342,7 @@ measure(const char *name, renc_run_options *options, size_t nrows, size_t per_pa
 	}
 	npairs = n;
 	npages = (uint32_t) ((n + per_page - 1) / per_page);
-	pairs = (pair *) data_alloc(n * sizeof(pair));
+	pairs = (pair *) test_alloc(n * sizeof(pair));
 	for (size_t i = 0; i < n; i++)
 	{
 		pairs[i].key = key[i];
@@ -350,7 +350,7 @@ measure(const char *name, renc_run_options *options, size_t nrows, size_t per_pa
 	}
 	free(key);
 	qsort(pairs, n, sizeof(pair), compare);
-	stamp = (uint32_t *) data_alloc(npages * sizeof(uint32_t));
+	stamp = (uint32_t *) test_alloc(npages * sizeof(uint32_t));
 	mark = 0;
 	options->npages = npages;
 	build(name, options, &run);

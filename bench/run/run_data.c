@@ -11,43 +11,6 @@
 
 #define HALF	(UINT64_C(1) << 63)
 
-static uint64_t state = 1;
-
-void
-rnd_seed(uint64_t seed)
-{
-	state = seed;
-}
-
-uint64_t
-rnd(void)
-{
-	uint64_t	z = (state += UINT64_C(0x9e3779b97f4a7c15));
-
-	z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-	z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-	return z ^ (z >> 31);
-}
-
-double
-rnd_unit(void)
-{
-	return (double) (rnd() >> 11) * 0x1p-53;
-}
-
-void *
-data_alloc(size_t size)
-{
-	void	   *p = calloc(1, size > 0 ? size : 1);
-
-	if (p == NULL)
-	{
-		fprintf(stderr, "out of memory\n");
-		exit(EXIT_FAILURE);
-	}
-	return p;
-}
-
 static double
 exponential(double mean)
 {
@@ -102,8 +65,8 @@ static void
 tens(uint64_t *key, size_t n)
 {
 	size_t		nclusters = n / 10;
-	uint64_t   *start = (uint64_t *) data_alloc(nclusters * sizeof(uint64_t));
-	uint8_t    *width = (uint8_t *) data_alloc(nclusters);
+	uint64_t   *start = (uint64_t *) test_alloc(nclusters * sizeof(uint64_t));
+	uint8_t    *width = (uint8_t *) test_alloc(nclusters);
 
 	for (size_t c = 0; c < nclusters; c++)
 	{
@@ -198,7 +161,7 @@ keys_of_file(const char *path, bool strings, size_t *n)
 	FILE	   *f = fopen(path, "r");
 	char		line[4096];
 	size_t		capacity = 1 << 20;
-	uint64_t   *key = (uint64_t *) data_alloc(capacity * sizeof(uint64_t));
+	uint64_t   *key = (uint64_t *) test_alloc(capacity * sizeof(uint64_t));
 
 	if (f == NULL)
 	{
@@ -223,7 +186,7 @@ data_keys(const char *name, size_t *n)
 	for (int i = 0; kinds[i].name != NULL; i++)
 		if (strcmp(kinds[i].name, name) == 0)
 		{
-			uint64_t   *key = (uint64_t *) data_alloc(*n * sizeof(uint64_t));
+			uint64_t   *key = (uint64_t *) test_alloc(*n * sizeof(uint64_t));
 
 			kinds[i].make(key, *n);
 			return key;

@@ -5,16 +5,7 @@
 #ifndef RUN_DATA_H
 #define RUN_DATA_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-extern uint64_t rnd(void);
-extern void rnd_seed(uint64_t seed);
-extern double rnd_unit(void);
-
-/* Memory, or exit. */
-extern void *data_alloc(size_t size);
+#include "basics.h"
 
 /*
  * Keys by the name of their kind (data_kinds[]), or of a file: one string in a line, of

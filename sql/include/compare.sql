@@ -1,12 +1,14 @@
 -- What tests compare: the rows of a table that a condition finds by the index,
 -- and by a sequential scan.
-CREATE FUNCTION rows_of(condition text, indexed boolean, relation text DEFAULT 't') RETURNS text LANGUAGE plpgsql AS $$
+CREATE FUNCTION rows_of(condition text, indexed boolean, relation text DEFAULT 't') RETURNS text
+	LANGUAGE plpgsql AS $$
 DECLARE
 	result text;
 BEGIN
 	PERFORM set_config('enable_seqscan', (NOT indexed)::text, true),
 		set_config('enable_bitmapscan', indexed::text, true);
-	EXECUTE format('SELECT count(*) || '' rows, '' || coalesce(sum(id::int8 * id), 0) FROM %I WHERE ', relation) || condition INTO result;
+	EXECUTE format('SELECT count(*) || '' rows, '' || coalesce(sum(id::int8 * id), 0) FROM %I WHERE ',
+		relation) || condition INTO result;
 	RETURN result;
 END $$;
 -- Does the planner use an index for it, if it can?

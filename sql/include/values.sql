@@ -65,7 +65,8 @@ CREATE FUNCTION value_random(type text) RETURNS text LANGUAGE sql AS $fn$
 		WHEN 5 THEN value_hex(2) || chr(1 + floor(random() * 50)::int) || value_hex(floor(random() * 3)::int)
 		ELSE translate(value_hex(1 + floor(random() * 5)::int), '0123456789abcdef', E'%_\\ ~aeiou\t\u00e9\u00fc\u4e2dxz') END$$
 	WHEN 'varchar' THEN value_random('text')
-	WHEN 'bpchar' THEN format($$(%s) || repeat(' ', floor(random() * 4)::int)$$, value_random('text'))
+	WHEN 'bpchar' THEN format($$(%s) || repeat(' ', floor(random() * 4)::int)$$,
+		value_random('text'))
 	WHEN 'name' THEN format($$left(%s, 15)$$, value_random('text'))
 	WHEN 'bytea' THEN $$CASE floor(random() * 4)
 		WHEN 0 THEN decode(value_hex(2 * floor(random() * 13)::int), 'hex')
@@ -104,13 +105,21 @@ CREATE FUNCTION value_edges(type text) RETURNS text[] LANGUAGE sql AS $fn$
 		|| ',10.0.0.255/24,10.0.1.0/24,10.0.1.0/23,10.0.0.0/7,11.255.255.255/7,1.2.3.4/6,3.255.255.255/6,127.255.255.255,128.0.0.0,255.255.255.255,255.255.255.255/8'
 		|| ',::/0,::,::1,::/64,::1/64,::ffff:10.0.0.1,::ffff:10.0.0.1/96,2001:db8::/32,2001:db8::1/32,2001:db8::/63,2001:db8::/64,2001:db8:0:1::/64,2001:db8::1,2001:db8::2/127'
 		|| ',8000::/1,8000::/2,ffff::/16,ffff:ffff:ffff:ffff::/64,ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff,ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff/0}')
-	WHEN 'text' THEN (ARRAY['', ' ', 'a', 'a ', 'a' || chr(1), 'aa', 'b', '%', '_', '\', chr(1), chr(127), chr(128), chr(55295), chr(57344), chr(65535), chr(65536), chr(1114111),
-		'https://www.example.com', 'https://www.example.com/', 'https://www.example.com/~', 'https://www.example.com0', 'http', 'https://www.example.com/' || chr(1114111)]::text[]
-		|| ARRAY[repeat('a', 8), repeat('a', 9), repeat('a', 255), repeat('a', 256), repeat('a', 257), repeat('a', 307), repeat('a', 308), repeat('a', 309), repeat('a', 308) || 'b', repeat('z', 1000)])::text
+	WHEN 'text' THEN (ARRAY['', ' ', 'a', 'a ', 'a' || chr(1), 'aa', 'b', '%', '_', '\', chr(1),
+		chr(127), chr(128), chr(55295), chr(57344), chr(65535), chr(65536), chr(1114111),
+		'https://www.example.com', 'https://www.example.com/', 'https://www.example.com/~',
+		'https://www.example.com0', 'http', 'https://www.example.com/' || chr(1114111)]::text[]
+		|| ARRAY[repeat('a', 8), repeat('a', 9), repeat('a', 255), repeat('a', 256),
+			repeat('a', 257), repeat('a', 307), repeat('a', 308), repeat('a', 309), repeat('a', 308)
+			|| 'b', repeat('z', 1000)])::text
 	WHEN 'varchar' THEN value_edges('text')::text
-	WHEN 'bpchar' THEN (value_edges('text') || ARRAY['  ', 'a  ', 'a' || repeat(' ', 306) || 'b', 'a' || repeat(' ', 307) || 'b', 'a' || repeat(' ', 308) || 'b', 'a' || repeat(' ', 308), repeat(' ', 400) || 'x'])::text
-	WHEN 'name' THEN (SELECT array_agg(DISTINCT e::name::text)::text FROM unnest(value_edges('text')) e)
+	WHEN 'bpchar' THEN (value_edges('text')
+		|| ARRAY['  ', 'a  ', 'a' || repeat(' ', 306) || 'b', 'a' || repeat(' ', 307) || 'b', 'a'
+		|| repeat(' ', 308) || 'b', 'a' || repeat(' ', 308), repeat(' ', 400) || 'x'])::text
+	WHEN 'name' THEN (SELECT array_agg(DISTINCT e::name::text)::text
+		FROM unnest(value_edges('text')) e)
 	WHEN 'bytea' THEN ('{"","\\x00","\\x0000","\\x01","\\x61","\\x6100","\\x610000","\\x6101","\\x7f","\\x80","\\xff","\\xff00","\\xffff","\\x5c","\\x25"}'::text[]
-		|| ARRAY['\x' || repeat('00', 308), '\x' || repeat('00', 309), '\x' || repeat('ff', 308), '\x' || repeat('ff', 309), '\x' || repeat('00', 308) || '01'])::text
+		|| ARRAY['\x' || repeat('00', 308), '\x' || repeat('00', 309), '\x' || repeat('ff', 308),
+			'\x' || repeat('ff', 309), '\x' || repeat('00', 308) || '01'])::text
 	END::text[]
 $fn$;

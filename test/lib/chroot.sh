@@ -85,7 +85,7 @@ forget_chroot_part()
 
 # Makes the folder unless it is there.  It gets its name when it is complete,
 # so that an interrupted run leaves nothing that looks finished.  The caller's
-# "trap .. EXIT" is to call stop_job and forget_chroot_part.
+# "trap .. EXIT" is to call stop_jobs and forget_chroot_part.
 ensure_chroot()
 {
 	local pg=$1 root suite

@@ -67,37 +67,56 @@ make_tmp()
 	chmod 755 "$tmp"
 }
 
-# Runs a command in a process group of its own and waits for it.  A shell takes
-# a signal while it waits, but not while a command runs.
-job=
-run_job()
+# Begins a command in a process group of its own, whose id is $started_job then.
+declare -A jobs=()
+started_job=
+start_job()
+{
+	set -m
+	"$@" < /dev/null &
+	started_job=$!
+	set +m
+	jobs[$started_job]=running
+}
+
+# Waits for a job and returns its status: wait_job ID
+# A shell takes a signal while it waits, but not while a command runs.
+wait_job()
 {
 	local status=0
 
-	set -m
-	"$@" < /dev/null &
-	job=$!
-	set +m
-	wait "$job" || status=$?
-	job=
+	wait "$1" || status=$?
+	unset "jobs[$1]"
 	return "$status"
 }
 
-# Ends the job that runs, with all its processes, when we are ended.  It has
-# half a minute to stop its servers.
-stop_job()
+run_job()
 {
-	local group=$job try
+	start_job "$@"
+	wait_job "$started_job"
+}
 
-	[ -n "$group" ] || return 0
-	job=
-	kill -TERM -- "-$group" 2> /dev/null || return 0
+# Ends the jobs that run, with all their processes, when we are ended.  They have
+# half a minute to stop their servers.
+stop_jobs()
+{
+	local group try
+
+	for group in "${!jobs[@]}"; do
+		kill -TERM -- "-$group" 2> /dev/null || unset "jobs[$group]"
+	done
 	for try in {1..300}; do
-		kill -0 -- "-$group" 2> /dev/null || break
-		[ "$try" -lt 300 ] || kill -KILL -- "-$group" 2> /dev/null || true
+		for group in "${!jobs[@]}"; do
+			if ! kill -0 -- "-$group" 2> /dev/null; then
+				wait "$group" 2> /dev/null || true
+				unset "jobs[$group]"
+			elif [ "$try" -eq 300 ]; then
+				kill -KILL -- "-$group" 2> /dev/null || true
+			fi
+		done
+		[ ${#jobs[@]} -gt 0 ] || return 0
 		sleep 0.1
 	done
-	wait "$group" 2> /dev/null || true
 }
 
 # What "trap .. EXIT" of a script is to call before anything else when it has

@@ -9,6 +9,7 @@
 #   src/     copy of the source tree, built here
 #   server/  private root: server/usr/lib/postgresql/15/bin/postgres, ...
 #   data/    cluster; sock/ its socket; log/ what programs wrote
+#   data1/   further clusters, beside each other, with sock1/ and log/server1
 # shellcheck shell=bash
 
 # Flags of every build that is tested.  The server's own headers count as
@@ -94,20 +95,22 @@ build_extension()
 		make -s -C "$WORK/src" PG_CONFIG="$PG_CONFIG" install
 }
 
-# Starts the cluster of $WORK, making it first.  It listens on a socket below
-# $WORK only.  RENCODER_PRELOAD: a library that the server is to load first.
+# Starts a cluster of $WORK, making it first: start_cluster [NUMBER]
+# It listens on a socket below $WORK only.  RENCODER_PRELOAD: a library that the
+# server is to load first.
 start_cluster()
 {
-	local bindir
+	local number=${1:-} bindir data sock
 
 	bindir=$("$PG_CONFIG" --bindir)
-	mkdir -p "$WORK/sock" "$WORK/log"
-	if [ ! -e "$WORK/data/PG_VERSION" ]; then
-		"$bindir/initdb" -D "$WORK/data" -U postgres -A trust -N \
-			--locale=C --encoding=UTF8 > "$WORK/log/initdb" || return 1
-		cat >> "$WORK/data/postgresql.conf" <<-CONF
+	data=$WORK/data$number sock=$WORK/sock$number
+	mkdir -p "$sock" "$WORK/log"
+	if [ ! -e "$data/PG_VERSION" ]; then
+		"$bindir/initdb" -D "$data" -U postgres -A trust -N \
+			--locale=C --encoding=UTF8 > "$WORK/log/initdb$number" || return 1
+		cat >> "$data/postgresql.conf" <<-CONF
 			listen_addresses = ''
-			unix_socket_directories = '$WORK/sock'
+			unix_socket_directories = '$sock'
 			fsync = off
 			log_line_prefix = '%m [%p] %q%a '
 			log_min_messages = warning
@@ -115,13 +118,13 @@ start_cluster()
 			autovacuum = off
 		CONF
 	fi
-	"$bindir/pg_ctl" -D "$WORK/data" status > /dev/null ||
+	"$bindir/pg_ctl" -D "$data" status > /dev/null ||
 		env ${RENCODER_PRELOAD:+LD_PRELOAD="$RENCODER_PRELOAD"} \
-			"$bindir/pg_ctl" -D "$WORK/data" -w -l "$WORK/log/server" start > /dev/null
-	export PGHOST=$WORK/sock PGPORT=5432 PGUSER=postgres
+			"$bindir/pg_ctl" -D "$data" -w -l "$WORK/log/server$number" start > /dev/null
+	export PGHOST=$sock PGPORT=5432 PGUSER=postgres
 }
 
-# Stops whatever still runs below $WORK: our cluster, or what an interrupted
+# Stops whatever still runs below $WORK: our clusters, or what an interrupted
 # TAP test left.
 stop_clusters()
 {

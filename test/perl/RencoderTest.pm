@@ -9,6 +9,7 @@ use strict;
 use warnings;
 
 use Exporter 'import';
+use IPC::Run;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -17,6 +18,7 @@ our @EXPORT = qw(
   rnd rnd_between rnd_pick
   new_node start_primary_with_standby wait_for_standby
   compare_with_seqscan compare_many_with_seqscan uses_index interval
+  start_sql finish_sql
 );
 
 # Settings of the two ways to run a query.  In both the plan is a bitmap scan
@@ -126,6 +128,31 @@ sub wait_for_standby
 
 	$primary->safe_psql('postgres', "SELECT pg_logical_emit_message(true, 'rencoder', '')");
 	$primary->wait_for_catchup($standby, 'replay', $primary->lsn('flush'));
+	return;
+}
+
+# start_sql(NODE, SQL, DBNAME)
+# A session that runs in the background, as one command.
+sub start_sql
+{
+	my ($node, $sql, $dbname) = @_;
+	my ($in, $out, $err) = ('', '', '');
+
+	return {
+		err    => \$err,
+		handle => IPC::Run::start(
+			[ 'psql', '-XqAt', '-v', 'ON_ERROR_STOP=1', '-d', $node->connstr($dbname // 'postgres'), '-c', $sql ],
+			'<', \$in, '>', \$out, '2>', \$err)
+	};
+}
+
+# Waits for its end.  One test: there was no error.
+sub finish_sql
+{
+	my ($session, $name) = @_;
+
+	$session->{handle}->finish;
+	is(${ $session->{err} }, '', $name);
 	return;
 }
 

@@ -8,26 +8,15 @@ use warnings;
 
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
+use RencoderDamage;
 use RencoderTest;
 use Test::More;
-
-my $BLCKSZ  = 8192;
-my $PAYLOAD = 24;
-
-# Page ids, in the last two bytes of a page (src/page.h).
-my %PAGE_ID = (
-	meta      => 0xFFB0,
-	directory => 0xFFB2,
-	header    => 0xFFB3,
-	windows   => 0xFFB4,
-	dict      => 0xFFB5,
-	free      => 0xFFB6);
 
 # Clusters of PostgreSQL 18 have checksums; we want to see our own errors.
 my $node = new_node('main', conf => "ignore_checksum_failure = on\n");
 
-# Offsets in a header's payload (src/group.h) and a directory entry
-# (src/directory.h) of a one-column index.
+# Offsets in a header's payload (src/store/group.h) and a directory
+# entry (src/store/entry.h) of a one-column index.
 my %HEADER = (
 	group       => 0,
 	attno       => 4,
@@ -56,36 +45,6 @@ my %ENTRY = (
 	min        => 24,
 	matrix     => 72);
 
-# Blocks of the index file "$data" by the type of their pages.
-sub blocks_of_type
-{
-	my ($data, $type) = @_;
-
-	return grep {
-		unpack('v', substr($$data, ($_ + 1) * $BLCKSZ - 2, 2)) == $PAGE_ID{$type}
-	} 0 .. length($$data) / $BLCKSZ - 1;
-}
-
-# The same without free pages, which are still what they were.
-sub pages_of_type
-{
-	my ($data, $type) = @_;
-	my %free;
-
-	foreach my $list (blocks_of_type($data, 'free'))
-	{
-		my (undef, $n) = unpack('VV', peek($data, $list, 0, 8));
-
-		foreach my $i (1 .. $n)
-		{
-			my ($start, $npages) = unpack('VV', peek($data, $list, 8 * $i, 8));
-
-			@free{ $start .. $start + $npages - 1 } = ();
-		}
-	}
-	return grep { !exists $free{$_} } blocks_of_type($data, $type);
-}
-
 # The last window page of the growing group, whose last bands are not in use.
 sub growing_page
 {
@@ -95,33 +54,9 @@ sub growing_page
 	return $start + $npages - 1;
 }
 
-sub first_page
-{
-	my ($data, $type) = @_;
-	my ($block) = pages_of_type($data, $type);
-
-	die "no $type page" if !defined $block;
-	return $block;
-}
-
-# Overwrites bytes of a page's payload; returns the block.
-sub poke
-{
-	my ($data, $block, $offset, $bytes) = @_;
-
-	substr($$data, $block * $BLCKSZ + $PAYLOAD + $offset, length $bytes) = $bytes;
-	return $block;
-}
-
-sub peek
-{
-	my ($data, $block, $offset, $length) = @_;
-
-	return substr($$data, $block * $BLCKSZ + $PAYLOAD + $offset, $length);
-}
-
 # The header of the first (sealed) and of the last (growing) group.
 sub sealed_header { return first_page($_[0], 'header'); }
+
 sub last_header
 {
 	my ($data) = @_;
@@ -145,39 +80,7 @@ sub poke_entry
 {
 	my ($field, $bytes) = @_;
 
-	return sub {
-		my ($data) = @_;
-
-		return poke($data, first_page($data, 'directory'), $ENTRY{$field}, $bytes);
-	};
-}
-
-sub zero_page
-{
-	my ($type) = @_;
-
-	return sub {
-		my ($data) = @_;
-		my $block = rnd_pick(pages_of_type($data, $type));
-
-		substr($$data, $block * $BLCKSZ, $BLCKSZ) = "\0" x $BLCKSZ;
-		return $block;
-	};
-}
-
-sub copy_page
-{
-	my ($from, $to) = @_;
-
-	return sub {
-		my ($data) = @_;
-		my $target = rnd_pick(pages_of_type($data, $to));
-		my $source = rnd_pick(grep { $_ != $target } pages_of_type($data, $from));
-
-		substr($$data, $target * $BLCKSZ, $BLCKSZ) =
-		  substr($$data, $source * $BLCKSZ, $BLCKSZ);
-		return $target;
-	};
+	return poke_first('directory', $ENTRY{$field}, $bytes);
 }
 
 # The header is what the error names where the two disagree.
@@ -336,28 +239,11 @@ $node->safe_psql('postgres',
   foreach @names;
 $node->safe_psql('postgres', "SELECT rencoder_index_check('$_', true)")
   foreach @names;
-my %path = map {
-	$_ => $node->data_dir . '/'
-	  . $node->safe_psql('postgres', "SELECT pg_relation_filepath('$_')")
-} @names;
-
+my %path = map { $_ => index_path($node, $_) } @names;
 my %block;
 
-# Damages the file of an index, while the server is down; returns the block.
-sub damage_file
-{
-	my ($name, $path) = @_;
-	my $data  = slurp_file($path);
-	my $block = $damage{$name}[1]->(\$data);
-
-	open my $file, '>:raw', $path or die "$path: $!";
-	print $file $data;
-	close $file;
-	return $block;
-}
-
 $node->stop;
-$block{$_} = damage_file($_, $path{$_}) foreach @names;
+$block{$_} = damage_file($path{$_}, $damage{$_}[1]) foreach @names;
 $node->start;
 
 # Only the index named is there to be used.
@@ -423,21 +309,8 @@ foreach my $name (grep { /^(zero|copied|windows|header|truncated|magic|rows)/ } 
 	is($wrong, 0, "$name: 12 queries, $errors errors, none wrong");
 }
 
-# Nor does maintenance make pages that no checkpoint could write, or use a format
-# that it does not know.
-my ($ret, $out, $err) = $node->psql('postgres', q{
-	SELECT rencoder_add_query_sample('free_beyond', i << 50, (i << 50) + (1::int8 << 45)) FROM generate_series(1, 300::int8) i;
-	SELECT rencoder_retune('free_beyond')}, extra_params => [ '-v', 'VERBOSITY=verbose' ]);
-like($err, qr/ERROR:  XX002: index "free_beyond" is corrupted at block 1073741824\nDETAIL:  A page was to be made behind the end of the index\.\n/,
-	'free_beyond: nothing is written behind the end');
-$node->safe_psql('postgres', 'CHECKPOINT');
-($ret, $out, $err) = $node->psql('postgres',
-	q{SELECT rencoder_desummarize_range('format', 3); SELECT rencoder_summarize_range('format', 3)});
-like($err, qr/ERROR:  index "format" has a group of an unknown format 9\nHINT:  REINDEX INDEX rebuilds the index in a known format\./,
-	'format: an error of summarization');
-
 # Inserting into a damaged index is an error too, not a lost row.
-($ret, $out, $err) = $node->psql('postgres', 'INSERT INTO t VALUES (0, 0, 0)');
+my ($ret, $out, $err) = $node->psql('postgres', 'INSERT INTO t VALUES (0, 0, 0)');
 like($err, qr/is corrupted at block \d+|could not (open|read)/, 'an insert reports damage');
 
 $node->safe_psql('postgres', 'REINDEX TABLE t; INSERT INTO t VALUES (0, 0, 0)');
@@ -449,17 +322,6 @@ pass('REINDEX heals');
 compare_many_with_seqscan($node, 'postgres',
 	[ map { "SELECT id FROM t WHERE v = hashint8extended($_, 1) OR few = $_" } 0 .. 30 ],
 	'after REINDEX');
-
-# VACUUM leaves a sealed group of an unknown format alone.
-$node->safe_psql('postgres', 'DROP INDEX ' . join ', ', grep { $_ ne 'format' } @names);
-my $path = $node->data_dir . '/' . $node->safe_psql('postgres', q{SELECT pg_relation_filepath('format')});
-$node->stop;
-damage_file('format', $path);
-$node->start;
-($ret, $out, $err) = $node->psql('postgres', 'VACUUM t');
-is($err, '', 'VACUUM leaves a group of an unknown format alone');
-is($node->safe_psql('postgres', 'SET enable_seqscan = off; SELECT count(*) FROM t WHERE v = hashint8extended(77, 1)'),
-	1, 'of which all ranges may match');
 
 $node->stop;
 done_testing();

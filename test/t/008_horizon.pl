@@ -23,8 +23,11 @@ $primary->safe_psql(
 		IF v IN (-1, -2) THEN
 			PERFORM pg_advisory_lock(-v);
 			PERFORM pg_advisory_unlock(-v);
-			-- Whoever opened the gate has gone home.
-			PERFORM pg_sleep(1);
+			-- Until whoever opened the gate has no snapshot any more.
+			WHILE EXISTS (SELECT FROM pg_stat_activity
+				WHERE application_name = 'gates' AND state <> 'idle') LOOP
+				PERFORM pg_sleep(0.01), pg_stat_clear_snapshot();
+			END LOOP;
 		END IF;
 		RETURN v;
 	END $$;
@@ -63,6 +66,7 @@ sub hold_back
 }
 my $holder = hold_back();
 my $gates  = $primary->background_psql('postgres');
+$gates->query_safe(q{SET application_name = 'gates'});
 $gates->query_safe('SELECT pg_advisory_lock(1), pg_advisory_lock(2)');
 $primary->safe_psql('postgres', 'DELETE FROM t WHERE id = 3');
 

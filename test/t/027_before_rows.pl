@@ -148,9 +148,17 @@ sql('DROP TABLE small, large');
 # The table is locked for longer than the worker lingers, as by what comes after a load:
 # another index, a foreign key.
 #
+my $WORKERS = "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'rencoder worker'";
 make_table('locked');
-sql("BEGIN; LOCK TABLE locked IN SHARE MODE; INSERT INTO locked " . rows(1, 30000) . "; SELECT pg_sleep(8); COMMIT");
-wait_until_all_summarized('locked', 'locked for 8 seconds');
+my $session = $node->background_psql('postgres');
+$session->query_safe('BEGIN; LOCK TABLE locked IN SHARE MODE; INSERT INTO locked ' . rows(1, 30000));
+ok($node->poll_query_until('postgres', $WORKERS, '1'), 'locked: the worker has come');
+# LINGER_MS of src/worker/worker.c is 5 s.
+sql('SELECT pg_sleep(6)');
+is(sql($WORKERS), '1', 'locked: it waits for its turn');
+$session->query_safe('COMMIT');
+$session->quit;
+wait_until_all_summarized('locked', 'locked: after that');
 sql('DROP TABLE locked');
 
 #
@@ -243,12 +251,23 @@ sql('DROP TABLE late');
 # Places that come one after the other: what the first rows teach says nothing of the later
 # ones, which get coders of their own.  VACUUM gives them to the groups before.
 #
+# Summarized by hand, in portions of 5,000 rows, so that the coders learn from the same
+# rows each time.
 sql(q{CREATE TABLE places (id int, p point, u text COLLATE "C", filler text);
-	CREATE INDEX places_p ON places USING rencoder (p) WITH (pages_per_range = 4);
-	CREATE INDEX places_u ON places USING rencoder (u) WITH (pages_per_range = 4)});
-sql(q{INSERT INTO places SELECT g, point(g / 1e2, g / 3e2), 'https://host' || g / 5000 || '.example.org/' || md5(g::text),
-	repeat('x', 120) FROM generate_series(1, 100000) g});
-wait_until_all_summarized('places', 'places');
+	CREATE INDEX places_p ON places USING rencoder (p)
+		WITH (pages_per_range = 4, autosummarize = off);
+	CREATE INDEX places_u ON places USING rencoder (u)
+		WITH (pages_per_range = 4, autosummarize = off)});
+foreach my $portion (0 .. 19)
+{
+	sql(qq{INSERT INTO places SELECT g, point(g / 1e2, g / 3e2),
+			'https://host' || g / 5000 || '.example.org/' || md5(g::text), repeat('x', 120)
+		FROM generate_series($portion * 5000 + 1, $portion * 5000 + 5000) g});
+	sql(q{SELECT rencoder_summarize_new_values('places_p'),
+		rencoder_summarize_new_values('places_u')});
+}
+is(sql(unsummarized('places')), '0', 'places');
+
 sub passed_by_boxes
 {
 	return sql(q{SELECT sum(c.candidates)::float8 / sum(c.ranges)

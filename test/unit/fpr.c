@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "testlib.h"
+#include "runlib.h"
 
 #include "renc_dict.h"
 
@@ -27,6 +27,8 @@ typedef struct group
 	int			nranges;
 	double		mean_keys;
 	renc_keys	ranges[RENC_GROUP_RANGES];
+	test_pair  *holder;			/* all keys, in order; "page" is the range */
+	size_t		nholders;
 } group;
 
 typedef uint64_t (*key_fn) (int range, size_t i);
@@ -51,6 +53,12 @@ group_new(group *g, int nranges, size_t n, key_fn key)
 		total += (double) g->ranges[i].n;
 	}
 	g->mean_keys = total / nranges;
+	g->holder = (test_pair *) test_alloc((size_t) total * sizeof(test_pair));
+	g->nholders = 0;
+	for (int i = 0; i < nranges; i++)
+		for (size_t k = 0; k < g->ranges[i].n; k++)
+			g->holder[g->nholders++] = (test_pair) {g->ranges[i].key[k], (uint32_t) i, 1};
+	g->nholders = sort_pairs(g->holder, g->nholders);
 }
 
 static void
@@ -58,6 +66,19 @@ group_free(group *g)
 {
 	for (int i = 0; i < g->nranges; i++)
 		free((void *) g->ranges[i].key);
+	free(g->holder);
+}
+
+/* What true_ranges() says, faster where few keys are in the interval. */
+static renc_mask
+holders_of(const group *g, uint64_t lo, uint64_t hi)
+{
+	renc_mask	m = renc_mask_none();
+
+	for (size_t i = find_pair(g->holder, g->nholders, lo);
+		 i < g->nholders && g->holder[i].key <= hi; i++)
+		renc_mask_set(&m, (int) g->holder[i].page);
+	return m;
 }
 
 /* Share of the ranges without a key in the interval that pass nevertheless. */
@@ -87,7 +108,7 @@ measure(const group *g, int nranges, double bits_per_key, const renc_shape *shap
 		query = renc_query_intervals(&set);
 		renc_program_compile(&program, shape, TEST_ROWS, &query);
 		result = renc_program_run(&program, &windows, some);
-		truth = true_ranges(g->ranges, nranges, interval.lo, interval.hi);
+		truth = renc_mask_and(holders_of(g, interval.lo, interval.hi), some);
 		passed += renc_mask_count(renc_mask_andnot(result, truth));
 		empty += nranges - renc_mask_count(truth);
 		*false_negatives += renc_mask_count(renc_mask_andnot(truth, result));

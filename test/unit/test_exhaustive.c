@@ -1,240 +1,9 @@
 /*
  * test_exhaustive.c
- *		All intervals of small key domains: no false negative, and the same
- *		answers as the flat oracle, from the matrix and from its slices.
- *
- * The 8 or 10 bits of a small key stand at the top, at the bottom or in the
- * middle of the 64-bit key.  The filters are small on purpose, so that false
- * positives are frequent: equal answers then mean equal bits.
+ *		All intervals of domains of 8 bits: shapes of every kind, keys at all
+ *		places of the 64 bits.
  */
-#include <stdlib.h>
-
-#include "testlib.h"
-
-#include "renc_flat.h"
-
-typedef struct placement
-{
-	const char *name;
-	int			above;			/* constant bits above the small key */
-	uint64_t	base;			/* their value */
-} placement;
-
-/* The filters of a group in all forms, and their keys. */
-typedef struct group
-{
-	renc_keys	ranges[RENC_GROUP_RANGES];
-	renc_mask	holders[1024];	/* ranges that hold each small key */
-	renc_shape	shape;
-	test_filter matrix;
-	test_filter slice[RENC_GROUP_SLICES];
-	uint8_t    *flat[RENC_GROUP_RANGES];
-} group;
-
-/* What a sweep has found; the tests are on the counters being zero. */
-typedef struct findings
-{
-	long		intervals;
-	long		cut;			/* where the node budget was exceeded */
-	long		false_negatives;
-	long		false_positives;
-	long		oracle_differs;
-	long		slices_differ;
-} findings;
-
-static renc_program program;
-
-static uint64_t
-small_key(const placement *at, int bits, uint64_t v)
-{
-	int			shift = RENC_KEY_BITS - at->above - bits;
-
-	/* Any value below the small key: keys need not be multiples. */
-	return at->base | v << shift | (shift > 0 ? rnd() >> (RENC_KEY_BITS - shift) : 0);
-}
-
-static void
-make_keys(group *g, const placement *at, int bits)
-{
-	memset(g->holders, 0, sizeof(g->holders));
-	for (int i = 0; i < RENC_GROUP_RANGES; i++)
-	{
-		/* Also empty ranges, and one that is nearly full. */
-		size_t		n = i == 7 ? (size_t) 1 << bits : rnd_below(10 + i % 40);
-		uint64_t   *keys = (uint64_t *) test_alloc(n * sizeof(uint64_t));
-
-		for (size_t k = 0; k < n; k++)
-		{
-			uint64_t	v = rnd_below(UINT64_C(1) << bits);
-
-			keys[k] = small_key(at, bits, v);
-			renc_mask_set(&g->holders[v], i);
-		}
-		g->ranges[i].n = sort_keys(keys, n);
-		g->ranges[i].key = keys;
-	}
-}
-
-static void
-make_filters(group *g, uint32_t nwindows, uint32_t rows)
-{
-	g->matrix = filter_new(nwindows, rows, RENC_MATRIX_WIDTH);
-	filter_fill(&g->matrix, &g->shape, g->ranges, RENC_GROUP_RANGES);
-	for (int s = 0; s < RENC_GROUP_SLICES; s++)
-	{
-		g->slice[s] = filter_new(nwindows, rows, RENC_SLICE_WIDTH);
-		filter_fill(&g->slice[s], &g->shape, &g->ranges[s * RENC_SLICE_RANGES],
-					RENC_SLICE_RANGES);
-	}
-	for (int i = 0; i < RENC_GROUP_RANGES; i++)
-	{
-		g->flat[i] = (uint8_t *) test_alloc(renc_flat_size(nwindows, rows));
-		renc_flat_fill(g->flat[i], &g->shape, nwindows, rows,
-					   g->ranges[i].key, g->ranges[i].n);
-	}
-}
-
-static void
-free_filters(group *g)
-{
-	filter_free(&g->matrix);
-	for (int s = 0; s < RENC_GROUP_SLICES; s++)
-		filter_free(&g->slice[s]);
-	for (int i = 0; i < RENC_GROUP_RANGES; i++)
-		free(g->flat[i]);
-}
-
-static void
-free_keys(group *g)
-{
-	for (int i = 0; i < RENC_GROUP_RANGES; i++)
-		free((void *) g->ranges[i].key);
-}
-
-/* Interleaving the slices gives the bytes of the matrix built at once. */
-static bool
-interleaves(const group *g)
-{
-	test_filter m = filter_new(g->matrix.nwindows, g->matrix.rows, RENC_MATRIX_WIDTH);
-	bool		same;
-
-	for (int s = 0; s < RENC_GROUP_SLICES; s++)
-		for (uint32_t w = 0; w < m.nwindows; w++)
-			renc_window_interleave(m.image + (size_t) w * m.rows * RENC_MATRIX_WIDTH,
-								   g->slice[s].image + (size_t) w * m.rows,
-								   s, m.rows);
-	same = memcmp(m.image, g->matrix.image, filter_size(&m)) == 0;
-	filter_free(&m);
-	return same;
-}
-
-/* Did the node budget stop the descent anywhere? */
-static bool
-was_cut(const renc_program *p)
-{
-	int			deepest = renc_storey_deepest(&p->shape.storey[p->shape.nstoreys - 1]);
-
-	for (int i = 0; i < p->nnodes; i++)
-		if ((p->node[i].flags & RENC_NODE_RESULT) && p->node[i].level != deepest)
-			return true;
-	return p->always;
-}
-
-/* Runs the program over the 16 slices, and compares. */
-static void
-check_slices(const group *g, renc_mask result, findings *f)
-{
-	renc_mask	sliced = renc_mask_none();
-
-	for (int s = 0; s < RENC_GROUP_SLICES; s++)
-	{
-		renc_mask	all = {{0xff, 0}};
-		renc_windows windows = filter_windows(&g->slice[s]);
-		renc_mask	m = renc_program_run(&program, &windows, all);
-
-		sliced.w[s / 8] |= m.w[0] << (s % 8 * 8);
-		if (m.w[0] > 0xff || m.w[1] != 0)
-			f->slices_differ++;
-	}
-	if (!mask_equal(sliced, result))
-		f->slices_differ++;
-}
-
-/* Asks the oracle for some of the ranges, from a random one on. */
-static void
-check_oracle(const group *g, uint64_t lo, uint64_t hi, int nranges,
-			 renc_mask result, findings *f)
-{
-	int			first = (int) rnd_below(RENC_GROUP_RANGES);
-
-	for (int i = first; i < first + nranges; i++)
-	{
-		int			r = i % RENC_GROUP_RANGES;
-
-		if (renc_flat_may_contain(g->flat[r], &g->shape, g->matrix.nwindows,
-								  g->matrix.rows, lo, hi) != renc_mask_test(result, r))
-			f->oracle_differs++;
-	}
-}
-
-/*
- * All intervals [lo, hi] of small keys against the truth; every step-th also
- * against the slices and, for some ranges, the oracle.
- */
-static void
-sweep(const group *g, const placement *at, int bits, int step, int oracle, findings *f)
-{
-	int			shift = RENC_KEY_BITS - at->above - bits;
-	renc_windows windows = filter_windows(&g->matrix);
-	renc_interval interval;
-	renc_interval_set set = {&interval, 1};
-
-	for (uint64_t lo = 0; lo >> bits == 0; lo++)
-	{
-		renc_mask	truth = renc_mask_none();
-
-		for (uint64_t hi = lo; hi >> bits == 0; hi++)
-		{
-			renc_query	query;
-			renc_mask	result;
-
-			interval.lo = at->base | lo << shift;
-			interval.hi = at->base | hi << shift | ((UINT64_C(1) << shift) - 1);
-			query = renc_query_intervals(&set);
-			truth = renc_mask_or(truth, g->holders[hi]);
-			renc_program_compile(&program, &g->shape, g->matrix.rows, &query);
-			result = renc_program_run(&program, &windows, renc_mask_all());
-
-			f->false_negatives += renc_mask_count(renc_mask_andnot(truth, result));
-			f->false_positives += renc_mask_count(renc_mask_andnot(result, truth));
-			if (f->intervals++ % step == 0)
-				check_slices(g, result, f);
-			if (was_cut(&program))
-				f->cut++;
-			else if (f->intervals % step == 0)
-				check_oracle(g, interval.lo, interval.hi, oracle, result, f);
-		}
-	}
-}
-
-static bool
-report(const group *g, const placement *at, int bits, const findings *f, bool bytes,
-	   bool may_cut)
-{
-	char		shape[400];
-
-	renc_shape_describe(&g->shape, shape, sizeof(shape));
-	return tap_ok(f->false_negatives == 0 && f->oracle_differs == 0 &&
-				  f->slices_differ == 0 && bytes &&
-				  (may_cut ? f->cut < f->intervals : f->cut == 0),
-				  "%d-bit keys at the %s, %s: %ld intervals, %ld cut, "
-				  "%ld false negatives, %ld other than the oracle, "
-				  "%ld slices differ, fpr %.3f%s",
-				  bits, at->name, shape, f->intervals, f->cut,
-				  f->false_negatives, f->oracle_differs, f->slices_differ,
-				  (double) f->false_positives / f->intervals / RENC_GROUP_RANGES,
-				  bytes ? "" : ", interleaved bytes differ");
-}
+#include "sweep.h"
 
 /* Shapes for small keys; levels and roots count from the top of the domain. */
 static const struct
@@ -274,58 +43,37 @@ place_shape(int i, const placement *at)
 	return shape;
 }
 
-static void
-run(group *g, const placement *at, int bits, int step, int oracle, bool may_cut)
-{
-	findings	f = {0};
-	bool		bytes;
-
-	make_keys(g, at, bits);
-	make_filters(g, 1 + (uint32_t) rnd_below(4), 40 + (uint32_t) rnd_below(60));
-	bytes = interleaves(g);
-	sweep(g, at, bits, step, oracle, &f);
-	report(g, at, bits, &f, bytes, may_cut);
-	free_filters(g);
-	free_keys(g);
-}
-
 int
 main(int argc, char **argv)
 {
-	static group g;
 	const placement places[] = {
 		{"top", 0, 0},
 		{"bottom", 56, 0},
 		{"middle", 27, 0},
 		{"middle, other bits set", 29, UINT64_C(0xa5a5a5a5) << 35}
 	};
-	const placement bottom10 = {"bottom", 54, UINT64_C(0x9249249249249) << 12};
+	const sweep_plan some = {8, 8, 16, false};
+	const sweep_plan more = {8, 2, RENC_GROUP_RANGES, false};
+	const sweep_plan below = {8, 8, 16, true};
 	int			nshapes = (int) (sizeof(small_shapes) / sizeof(small_shapes[0]));
+	renc_shape	shape;
 
 	tap_start(argc, argv, "test_exhaustive");
-
 	for (int p = 0; p < 4; p++)
 	{
 		for (int i = p == 3 ? 5 : 0; i < nshapes; i++)
 		{
 			/* At most 511 nodes of the tree's 8 levels: within the budget. */
-			g.shape = place_shape(i, &places[p]);
-			run(&g, &places[p], 8, i % 4 == 0 ? 2 : 8, i % 4 == 0 ? RENC_GROUP_RANGES : 16, false);
+			shape = place_shape(i, &places[p]);
+			test_sweep(&shape, &places[p], i % 4 == 0 ? &more : &some);
 		}
 	}
 	for (int p = 0; p < 4; p++)
 	{
 		/* Levels below the small keys too: some descents exceed the budget. */
-		random_shape(&g.shape, places[p].above + 1,
+		random_shape(&shape, places[p].above + 1,
 					 p == 1 ? RENC_KEY_BITS : places[p].above + 11);
-		run(&g, &places[p], 8, 8, 16, true);
-	}
-	for (int p = 0; p < 3; p++)
-	{
-		const placement *at = p == 1 ? &bottom10 : &places[p];
-
-		random_shape(&g.shape, at->above + 1, at->above + 10);
-		run(&g, at, 10, 64, 32, true);
+		test_sweep(&shape, &places[p], &below);
 	}
 	return tap_finish();
 }

@@ -9,6 +9,8 @@
 #ifndef TESTLIB_H
 #define TESTLIB_H
 
+#include "basics.h"
+
 #include "renc_program.h"
 #include "renc_rule.h"
 #include "renc_shape.h"
@@ -29,21 +31,6 @@ extern void tap_diag(const char *fmt,...) __attribute__((format(printf, 1, 2)));
 
 /* Prints the plan; the exit status of the program. */
 extern int	tap_finish(void);
-
-extern uint64_t rnd(void);
-extern uint64_t rnd_below(uint64_t n);
-
-/* Memory, or exit. */
-extern void *test_alloc(size_t size);
-
-/* Sorts keys and removes the equal ones; returns how many are left. */
-extern size_t sort_keys(uint64_t *keys, size_t n);
-
-/* Sorts, ascending. */
-extern void sort_doubles(double *values, size_t n);
-
-/* Does one of the n sorted keys lie in [lo, hi]? */
-extern bool keys_meet(const uint64_t *keys, size_t n, uint64_t lo, uint64_t hi);
 
 /* Ranges (at most 128) with a key in [lo, hi]. */
 extern renc_mask true_ranges(const renc_keys *ranges, int nranges,

@@ -1,0 +1,72 @@
+# Maintenance of damaged indexes makes no pages that no checkpoint could write, and
+# neither uses nor changes a group of a format that it does not know.
+use strict;
+use warnings;
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use RencoderDamage;
+use RencoderTest;
+use Test::More;
+
+# Clusters of PostgreSQL 18 have checksums; we want to see our own errors.
+my $node = new_node('main', conf => "ignore_checksum_failure = on\n");
+
+# A list of free extents with one far behind the end of the index.  A format that is
+# not known, in the first entry of the directory (src/store/entry.h) and its header
+# (src/store/group.h).
+my %damage = (
+	free_beyond => poke_first('free', 4, pack('VVV', 1, 1 << 30, 1 << 20)),
+	format      => sub {
+		my ($data) = @_;
+
+		poke($data, first_page($data, 'directory'), 40 + 24, "\11");
+		return poke($data, first_page($data, 'header'), 32, "\11");
+	});
+
+$node->safe_psql('postgres', q{
+	CREATE TABLE t (id int, v int8, filler text);
+	ALTER TABLE t ALTER filler SET STORAGE plain;
+	CREATE INDEX free_beyond ON t USING rencoder (v)
+		WITH (autosummarize = off, pages_per_range = 1);
+	CREATE INDEX format ON t USING rencoder (v) WITH (autosummarize = off, pages_per_range = 1);
+	INSERT INTO t SELECT i, hashint8extended(i, 1), repeat('x', 200) FROM generate_series(1, 7000) i;
+	SELECT rencoder_summarize_range(i, 0), rencoder_summarize_new_values(i)
+	FROM unnest('{free_beyond,format}'::regclass[]) i});
+
+sub damage_all
+{
+	my %path = map { $_ => index_path($node, $_) } @_;
+
+	$node->stop;
+	damage_file($path{$_}, $damage{$_}) foreach @_;
+	$node->start;
+	return;
+}
+
+damage_all('free_beyond', 'format');
+my ($ret, $out, $err) = $node->psql('postgres', q{
+	SELECT rencoder_add_query_sample('free_beyond', i << 50, (i << 50) + (1::int8 << 45))
+	FROM generate_series(1, 300::int8) i;
+	SELECT rencoder_retune('free_beyond')}, extra_params => [ '-v', 'VERBOSITY=verbose' ]);
+like($err, qr/ERROR:  XX002: index "free_beyond" is corrupted at block 1073741824\nDETAIL:  A page was to be made behind the end of the index\.\n/,
+	'free_beyond: nothing is written behind the end');
+$node->safe_psql('postgres', 'CHECKPOINT');
+
+($ret, $out, $err) = $node->psql('postgres',
+	q{SELECT rencoder_desummarize_range('format', 3); SELECT rencoder_summarize_range('format', 3)});
+like($err, qr/ERROR:  index "format" has a group of an unknown format 9\nHINT:  REINDEX INDEX rebuilds the index in a known format\./,
+	'format: an error of summarization');
+
+# A sealed group, which VACUUM leaves alone.
+$node->safe_psql('postgres', 'DROP INDEX free_beyond; REINDEX INDEX format');
+$node->safe_psql('postgres', q{SELECT rencoder_index_check('format', true)});
+damage_all('format');
+($ret, $out, $err) = $node->psql('postgres', 'VACUUM t');
+is($err, '', 'VACUUM leaves a group of an unknown format alone');
+is($node->safe_psql('postgres',
+		'SET enable_seqscan = off; SELECT count(*) FROM t WHERE v = hashint8extended(77, 1)'),
+	1, 'of which all ranges may match');
+
+$node->stop;
+done_testing();
