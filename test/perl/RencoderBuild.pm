@@ -1,0 +1,91 @@
+# RencoderBuild.pm
+#		For tests of CREATE INDEX by several processes: a server with two tables, and
+#		builds that say who has built what.
+package RencoderBuild;
+
+use strict;
+use warnings;
+
+use Exporter 'import';
+use List::Util qw(sum);
+use RencoderTest;
+use Test::More;
+
+our @EXPORT = qw($LIMITS start_node build searches);
+
+our $LIMITS = 'autosummarize = off, pages_per_range = 1';
+
+# 8 rows a page.  Four groups and three ranges of a fifth, which is the leader's.
+# What slow() does is said by a setting, which workers are handed on.  Of the
+# narrow table's groups of 23,000 keys the last one is made of slices.
+my $TABLES = q{
+	CREATE TABLE t (id int, v int8, few int4, word text, filler text)
+	WITH (fillfactor = 80, parallel_workers = 2, autovacuum_enabled = off);
+	ALTER TABLE t ALTER filler SET STORAGE plain;
+	INSERT INTO t SELECT i, hashint8extended(i, 1) >> 20,
+		nullif(abs(hashint4extended(i, 1)) % 30, 7), md5(i::text), repeat('x', 700)
+	FROM generate_series(1, 4120) i;
+	CREATE TABLE narrow (v int8, n int4) WITH (parallel_workers = 2, autovacuum_enabled = off);
+	INSERT INTO narrow SELECT hashint8extended(i, 2) >> 10, i FROM generate_series(1, 60000) i;
+	CREATE FUNCTION is_worker() RETURNS bool LANGUAGE sql AS
+		'SELECT backend_type = ''parallel worker'' FROM pg_stat_activity WHERE pid = pg_backend_pid()';
+	CREATE FUNCTION slow(id int, v int8) RETURNS int8 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+	SET search_path = public AS $$
+	DECLARE
+		mode text := current_setting('test.mode', true);
+	BEGIN
+		IF id % 8 = 0 AND mode = 'slow leader' AND NOT is_worker() THEN
+			PERFORM pg_sleep(0.002);
+		ELSIF id % 8 = 0 AND (mode = 'slow' OR mode = 'slow workers' AND is_worker()) THEN
+			PERFORM pg_sleep(1);
+		ELSIF id % 8 = 0 AND mode = 'all a little slow' THEN
+			PERFORM pg_sleep(0.02);
+		ELSIF id % 8 = 0 AND mode = 'workers fail' THEN
+			IF is_worker() THEN
+				RETURN v / (id - id);
+			END IF;
+			PERFORM pg_sleep(0.002);
+		END IF;
+		RETURN v;
+	END $$;
+	VACUUM ANALYZE t, narrow;
+};
+
+my ($node, $searches);
+
+# Makes the server, with the tables in database postgres.
+sub start_node
+{
+	$node = new_node('main',
+		conf => "max_worker_processes = 8\nmax_parallel_workers = 8\nlog_min_messages = warning\n");
+	$node->safe_psql('postgres', $TABLES);
+	is( $node->safe_psql('postgres', "SELECT pg_relation_size('t') / 8192"),
+		4 * 128 + 3, 'pages of the table');
+	return $node;
+}
+
+# Runs a command with "workers" workers; returns the groups that each process has built,
+# as it says itself.
+sub build
+{
+	my ($workers, $command, $mode) = @_;
+	my ($ret, $out, $err) = $node->psql(
+		'postgres', "
+		SET client_min_messages = debug1;
+		SET max_parallel_maintenance_workers = $workers;
+		SET test.mode = '" . ($mode // '') . "';
+		$command");
+
+	is($ret, 0, "$workers workers: $command") or diag($err);
+	my @groups = $err =~ /built (\d+) groups/g;
+	$searches = sum($err =~ /; (\d+) searches/g);
+	return @groups;
+}
+
+# Searches for a shape by all processes of the last build.
+sub searches
+{
+	return $searches;
+}
+
+1;
