@@ -111,8 +111,10 @@ maintain(const IndexVacuumInfo *info, Relation heap)
 	rebuilt = rencoder_retune_some(index, heap);
 	if (rebuilt > 0)
 		ereport(info->message_level,
-				(errmsg("index \"%s\": %lld groups of block ranges were rebuilt",
-						RelationGetRelationName(index), (long long) rebuilt)));
+				(errmsg_plural("index \"%s\": %lld group of block ranges was rebuilt",
+							   "index \"%s\": %lld groups of block ranges were rebuilt",
+							   (unsigned long) rebuilt,
+							   RelationGetRelationName(index), (long long) rebuilt)));
 }
 
 /* Leaves it to the worker, where that may do it. */
@@ -126,7 +128,7 @@ do_without(Relation index)
 			(errmsg("index \"%s\" is not summarized by a parallel VACUUM",
 					RelationGetRelationName(index)),
 			 errdetail("It has an expression or predicate that is not parallel safe."),
-			 errhint("VACUUM (PARALLEL 0) summarizes it.")));
+			 errhint("Use VACUUM (PARALLEL 0) to summarize it.")));
 }
 
 IndexBulkDeleteResult *

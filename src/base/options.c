@@ -44,7 +44,7 @@ validate_query_sample(const char *value)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("invalid value for parameter \"query_sample\": \"%s\"", value),
-				 errhint("Name a table with its schema, such as \"public.queries\".")));
+				 errhint("Specify a table with its schema, for example \"public.queries\".")));
 }
 
 void
@@ -82,7 +82,7 @@ rencoder_options_init(void)
 							 NULL, NULL, NULL);
 	DefineCustomIntVariable("rencoder.sample_rate",
 							"Records every n-th scan of a session in the index.",
-							"0 records none.",
+							"Zero records none.",
 							&rencoder_sample_rate,
 							RENCODER_DEFAULT_SAMPLE_RATE,
 							0, INT_MAX,

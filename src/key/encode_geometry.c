@@ -54,7 +54,7 @@ cast_to_box(FmgrInfo *flinfo)
 							  &function) != COERCION_PATH_FUNC)
 		ereport(ERROR,
 				(errcode(ERRCODE_UNDEFINED_FUNCTION),
-				 errmsg("there is no function to cast type %s to box",
+				 errmsg("could not find a cast from type %s to box",
 						format_type_be(argtypes[0])),
 				 errhint("It is part of PostGIS.")));
 	cast = MemoryContextAlloc(flinfo->fn_mcxt, sizeof(FmgrInfo));

@@ -123,7 +123,7 @@ refer_free_list(References *refs)
 		CHECK_FOR_INTERRUPTS();
 		refer(refs, from, blkno, 1);
 		rencoder_check_require(refs->state, ++visited <= refs->state->nblocks, blkno,
-							   "The list of free pages runs in a circle.");
+							   "The list of free pages is circular.");
 		buf = rencoder_page_read(refs->state->index, blkno, BUFFER_LOCK_SHARE,
 								 RENCODER_PAGE_FREE);
 		memcpy(list, RencoderPageGetFree(BufferGetPage(buf)), RENCODER_PAYLOAD_SIZE);

@@ -65,7 +65,7 @@ check_header_fields(CheckState *state, BlockNumber blkno,
 						   "The header has a matrix and another one under construction.");
 	rencoder_check_require(state, !rencoder_is_rebuilt(header) ||
 						   (matrix && header->next.start != RENCODER_NO_BLOCK), blkno,
-						   "The group is being rebuilt, but has not both matrices.");
+						   "The group is being rebuilt, but does not have both matrices.");
 	for (int s = 0; s < RENC_GROUP_SLICES; s++)
 	{
 		rencoder_check_require(state, !matrix || header->slice[s].start == RENCODER_NO_BLOCK, blkno,
@@ -93,7 +93,7 @@ check_config(CheckState *state, BlockNumber blkno, const RencoderHeaderData *hea
 
 		for (int s = 0; s < RENC_GROUP_SLICES; s++)
 			storage |= header->slice[s].start != RENCODER_NO_BLOCK;
-		rencoder_check_require(state, !storage, blkno, "The group has storage of no format.");
+		rencoder_check_require(state, !storage, blkno, "The group has storage but no format.");
 		return;
 	}
 	rencoder_check_require(state, rencoder_format_of(config) != NULL, blkno,

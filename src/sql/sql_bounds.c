@@ -25,7 +25,7 @@ report_null(void)
 			(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
 			 errmsg("bounds must not be null"),
 			 errdetail("No value compares with NULL."),
-			 errhint("For an open end give the least or greatest value of the type.")));
+			 errhint("For an open end, give the least or greatest value of the type.")));
 }
 
 /* A cast that the parser could make; false if it gives NULL. */
@@ -46,7 +46,7 @@ try_cast_value(Oid from, Oid to, CoercionContext context, Datum *value)
 	if (node == NULL)
 		ereport(ERROR,
 				(errcode(ERRCODE_UNDEFINED_FUNCTION),
-				 errmsg("there is no function to cast type %s to %s",
+				 errmsg("could not find a cast from type %s to %s",
 						format_type_be(from), format_type_be(to))));
 	result = (Const *) evaluate_expr((Expr *) node, to, -1, get_typcollation(to));
 	*value = result->constvalue;

@@ -100,7 +100,7 @@ rencoder_add_query_sample(PG_FUNCTION_ARGS)
 	if (PG_ARGISNULL(3))
 		ereport(ERROR,
 				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-				 errmsg("the number of the column must not be null")));
+				 errmsg("column number must not be null")));
 	if (RecoveryInProgress())
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),

@@ -89,7 +89,7 @@ check_privilege(Oid indexoid, Oid heapoid, Oid userid, RencoderPrivilege privile
 				 errmsg("permission denied for index %s", get_rel_name(indexoid)),
 				 privilege == RENCODER_PRIVILEGE_INSPECT ?
 				 errhint("Only the owner, roles that may read the whole table, and members of pg_stat_scan_tables may inspect the index.") :
-				 errhint("Only the owner and roles that may read the whole table may do this.")));
+				 errhint("Only the owner and roles that may read the whole table may call this function.")));
 	return false;
 }
 

@@ -200,7 +200,7 @@ look_at_tuple(Relation heap, Buffer buffer, HeapTuple tuple, TransactionId oldes
 	if (tuples->ntuples == MaxHeapTuplesPerPage)
 		ereport(ERROR,
 				(errcode(ERRCODE_DATA_CORRUPTED),
-				 errmsg("block %u of table \"%s\" has more tuples than fit a page",
+				 errmsg("block %u of table \"%s\" has more tuples than fit on a page",
 						ItemPointerGetBlockNumber(&tuple->t_self), RelationGetRelationName(heap))));
 	tuples->offset[tuples->ntuples] = ItemPointerGetOffsetNumber(&tuple->t_self);
 	tuples->alive[tuples->ntuples] = alive;
