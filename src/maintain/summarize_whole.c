@@ -30,7 +30,7 @@ typedef struct NewColumn
 static bool
 is_untouched(const RencoderSummarizing *s)
 {
-	for (int col = 0; col < s->meta.natts; col++)
+	for (int col = 0; col < s->scan.meta.natts; col++)
 	{
 		RencoderHeaderData copy;
 
@@ -85,13 +85,13 @@ static renc_mask
 publish_column(RencoderSummarizing *s, int col, NewColumn *new)
 {
 	const RencoderFormat *format = rencoder_format_of(&new->header.config);
-	RencoderExtent extent = rencoder_space_alloc(s->index, new->npages);
-	RencoderSlab slab = {s->index, &new->header.config, extent, RENC_MATRIX_WIDTH, false};
+	RencoderExtent extent = rencoder_space_alloc(s->scan.index, new->npages);
+	RencoderSlab slab = {s->scan.index, &new->header.config, extent, RENC_MATRIX_WIDTH, false};
 	renc_mask	done;
 
 	HOLD_INTERRUPTS();
 	for (uint32 i = 0; i < new->npages; i++)
-		rencoder_wal_write_fresh(s->index, extent.start + i, format->page_id,
+		rencoder_wal_write_fresh(s->scan.index, extent.start + i, format->page_id,
 								 new->image + (Size) i * RENCODER_PAYLOAD_SIZE, true);
 	new->header.matrix = extent;
 	memset(new->header.nset, 0, sizeof(new->header.nset));
@@ -115,7 +115,7 @@ rencoder_summarize_whole(RencoderSummarizing *s)
 	s->whole = true;
 	s->todo = renc_mask_all();
 	rencoder_summarize_group_begin(s);
-	if (!rencoder_summarize_group_scan(s, (uint64) s->group * RENC_GROUP_RANGES,
+	if (!rencoder_summarize_group_scan(s, (uint64) s->group.number * RENC_GROUP_RANGES,
 									   RENC_GROUP_RANGES, s->todo, memory))
 	{
 		s->too_large = true;
@@ -125,15 +125,15 @@ rencoder_summarize_whole(RencoderSummarizing *s)
 
 	rencoder_summarize_group_header(s, 0, &first);
 	cancelled = renc_mask_andnot(s->todo, rencoder_set_get(first.summarizing));
-	columns = palloc(s->meta.natts * sizeof(NewColumn));
-	for (int col = 0; col < s->meta.natts; col++)
+	columns = palloc(s->scan.meta.natts * sizeof(NewColumn));
+	for (int col = 0; col < s->scan.meta.natts; col++)
 		build_column(s, col, cancelled, &columns[col]);
 
 	/*
 	 * The absence of the first column's storage tells inserters that there is
 	 * none.
 	 */
-	for (int col = s->meta.natts - 1; col >= 0; col--)
+	for (int col = s->scan.meta.natts - 1; col >= 0; col--)
 		done = publish_column(s, col, &columns[col]);
 	s->whole = false;
 	return renc_mask_count(done);

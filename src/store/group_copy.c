@@ -29,8 +29,7 @@ copy_headers(Relation index, const RencoderMeta *meta, RencoderGroupCopy *copy)
 		Buffer		buf = rencoder_group_read_header(index, copy->entry->header,
 													 copy->group, col, BUFFER_LOCK_SHARE);
 
-		memcpy(copy->header[col], RencoderPageGetHeader(BufferGetPage(buf)),
-			   sizeof(RencoderHeaderData));
+		rencoder_header_copy(copy->header[col], buf);
 		if (col == 0)
 			first = buf;
 		else
@@ -69,7 +68,7 @@ rencoder_group_copy_count(Relation index, const RencoderMeta *meta,
 						  uint64 table_ranges)
 {
 	uint64		most = rencoder_range_count(meta, MaxBlockNumber) / RENC_GROUP_RANGES + 1;
-	uint64		n = (table_ranges + RENC_GROUP_RANGES - 1) / RENC_GROUP_RANGES;
+	uint64		n = rencoder_group_count(table_ranges);
 
 	for (uint64 group = 0; group < most; group += meta->entries_per_page)
 	{
