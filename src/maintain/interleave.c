@@ -20,6 +20,7 @@
 
 #include "miscadmin.h"
 
+#include "base/options.h"
 #include "plan/design.h"
 #include "store/group_edit.h"
 #include "store/space.h"
@@ -123,8 +124,7 @@ rewrite_dict(const RencoderGroup *group, int col, const RencoderHeaderData *copy
 {
 	RencoderCollector *c = rencoder_dict_read_slices(group->index, &copy->config,
 													 copy->slice, marks);
-	bool		fits_memory = rencoder_collect_size(c) <=
-		(Size) maintenance_work_mem * 1024 / 2;
+	bool		fits_memory = rencoder_collect_size(c) <= rencoder_options_key_memory();
 	renc_mask	already = rencoder_set_get(copy->always);
 	renc_keys	ranges[RENC_GROUP_RANGES] = {{NULL, 0}};
 	RencoderDesigner *designer;

@@ -83,7 +83,11 @@ read_group(Retuning *t, uint32 group)
 	return !renc_mask_empty(summarized) && (slices || is_beginning(summarized));
 }
 
-/* Would the keys of the group fit into memory? */
+/*
+ * Would the keys of the group fit into memory?  All of maintenance_work_mem is the limit here, not
+ * rencoder_options_key_memory(): this is an estimate by what the headers say, and a group that was
+ * built within the half is not to drop out because it has got some keys more.
+ */
 static bool
 fits_memory(const Retuning *t)
 {

@@ -33,7 +33,6 @@
 
 #include "maintain/interleave.h"
 #include "maintain/summarize_group.h"
-#include "store/group_edit.h"
 #include "store/space.h"
 
 /* Makes and links the header pages of a group. */
@@ -42,8 +41,7 @@ make_header(RencoderGroup *group)
 {
 	char	   *payload = palloc0(RENCODER_PAYLOAD_SIZE);
 	RencoderExtent extent = rencoder_space_alloc(group->index, group->meta->natts);
-	RencoderGroupEdit edit;
-	RencoderEntry entry;
+	RencoderEntry entry = palloc0(group->meta->entry_size);
 
 	for (int col = 0; col < group->meta->natts; col++)
 	{
@@ -53,14 +51,12 @@ make_header(RencoderGroup *group)
 	}
 	pfree(payload);
 
-	rencoder_group_edit_begin(&edit, group, 0, RENCODER_EDIT_ENTRY, 0);
-	entry = rencoder_group_edit_entry(&edit);
-	memset(entry, 0, group->meta->entry_size);
 	entry->header = extent.start;
 	entry->width = RENC_GROUP_RANGES;
 	for (int col = 0; col < group->meta->natts; col++)
 		entry->column[col].min = PG_UINT64_MAX;
-	rencoder_group_edit_finish(&edit);
+	rencoder_directory_put(group->index, group->meta, group->number, entry, true);
+	pfree(entry);
 	group->header = extent.start;
 }
 

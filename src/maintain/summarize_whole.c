@@ -15,6 +15,7 @@
  */
 #include "maintain/summarize_group.h"
 
+#include "base/options.h"
 #include "store/space.h"
 
 /* A column's matrix in memory, and its header to be. */
@@ -104,7 +105,6 @@ publish_column(RencoderSummarizing *s, int col, NewColumn *new)
 int
 rencoder_summarize_whole(RencoderSummarizing *s)
 {
-	Size		memory = (Size) maintenance_work_mem * 1024 / 2;
 	NewColumn  *columns;
 	RencoderHeaderData first;
 	renc_mask	done = renc_mask_none();
@@ -116,7 +116,8 @@ rencoder_summarize_whole(RencoderSummarizing *s)
 	s->todo = renc_mask_all();
 	rencoder_summarize_group_begin(s);
 	if (!rencoder_summarize_group_scan(s, (uint64) s->group.number * RENC_GROUP_RANGES,
-									   RENC_GROUP_RANGES, s->todo, memory))
+									   RENC_GROUP_RANGES, s->todo,
+									   rencoder_options_key_memory()))
 	{
 		s->too_large = true;
 		s->whole = false;

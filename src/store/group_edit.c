@@ -3,7 +3,7 @@
  *		Changing what is said of a group, in one record.
  *
  * The only place that locks several of these pages exclusively, but for directory.c, which links
- * directory pages, and space.c, which links pages of the free list.
+ * directory pages and puts a new group's entry there, and space.c, which links pages of the free list.
  */
 #include "store/group_edit.h"
 
@@ -34,8 +34,6 @@ rencoder_group_edit_begin(RencoderGroupEdit *edit, const RencoderGroup *group, i
 		edit->directory_buffer = rencoder_page_read(group->index, group->directory,
 													BUFFER_LOCK_EXCLUSIVE,
 													RENCODER_PAGE_DIRECTORY);
-	if (group->header == RENCODER_NO_BLOCK)
-		return;
 	edit->first_buffer = lock_header(group, 0);
 	edit->column_buffer = col == 0 ? edit->first_buffer : lock_header(group, col);
 	edit->first = RencoderPageGetHeader(BufferGetPage(edit->first_buffer));
@@ -92,13 +90,6 @@ rencoder_group_edit_new_epoch(RencoderGroupEdit *edit)
 	rencoder_group_edit_entry(edit)->epoch = ++metadata->epoch;
 }
 
-static void
-unlock(Buffer buf)
-{
-	if (BufferIsValid(buf))
-		UnlockReleaseBuffer(buf);
-}
-
 void
 rencoder_group_edit_finish(RencoderGroupEdit *edit)
 {
@@ -109,10 +100,12 @@ rencoder_group_edit_finish(RencoderGroupEdit *edit)
 	if (BufferIsValid(edit->free_buffer))
 		ReleaseBuffer(edit->free_buffer);
 	if (edit->column_buffer != edit->first_buffer)
-		unlock(edit->column_buffer);
-	unlock(edit->first_buffer);
-	unlock(edit->directory_buffer);
-	unlock(edit->meta_buffer);
+		UnlockReleaseBuffer(edit->column_buffer);
+	UnlockReleaseBuffer(edit->first_buffer);
+	if (BufferIsValid(edit->directory_buffer))
+		UnlockReleaseBuffer(edit->directory_buffer);
+	if (BufferIsValid(edit->meta_buffer))
+		UnlockReleaseBuffer(edit->meta_buffer);
 }
 
 void

@@ -44,7 +44,7 @@ typedef struct RencoderGroupEdit
 	const RencoderGroup *group;
 	int			col;
 
-	/* To look at, not to change; NULL if the group has no header. */
+	/* To look at, not to change. */
 	const RencoderHeaderData *first;	/* the group's first header */
 	const RencoderHeaderData *header;	/* that of the column, maybe the same */
 
@@ -60,7 +60,7 @@ typedef struct RencoderGroupEdit
 
 /*
  * Pins and locks the pages of the scope, and prepares to release up to "nextents" extents.  The
- * group's blocks must be known; without a header block, no header is locked.  Only a maintainer may
+ * group has a header; its blocks, as far as the scope goes, must be known.  Only a maintainer may
  * release, or begin with RENCODER_EDIT_EPOCH (INV-6).  Locks: none of these pages on entry.  WAL:
  * none, but for a new page of the free list where no room is left.
  */
