@@ -74,13 +74,13 @@ typedef struct Insertion
 	const Datum *values;
 	const bool *isnull;
 
-	/* A column needs two while its group is rebuilt with another coder. */
+	/* By different coders, while the group is rebuilt with another one. */
 	InsertKey	keys[INDEX_MAX_KEYS][MAX_STORAGES];
 
 	int			col;			/* that the next step is about */
 	uint32		wanted;			/* INSERT_ENCODE: generation of its coder */
 	uint64		missing_at;		/* metapage epoch when it was missing */
-	bool		refused[MAX_STORAGES];	/* INSERT_WIDEN: its format refused the key */
+	bool		refused[MAX_STORAGES];	/* INSERT_WIDEN: by their formats */
 } Insertion;
 
 /* The key of a column by a generation of its coder; NULL: not made yet. */
@@ -118,9 +118,11 @@ find_storages(const Insertion *ins, int col, RencoderHeader header, InsertStorag
 	InsertStorage *next = &storage[1];
 	int			n = header->next.start == RENCODER_NO_BLOCK ? 1 : 2;
 
-	present->slab = (RencoderSlab) {
-		ins->group.index, &header->config, header->matrix, RENC_MATRIX_WIDTH, false
-	};
+	memset(present, 0, sizeof(*present));
+	present->slab.index = ins->group.index;
+	present->slab.config = &header->config;
+	present->slab.extent = header->matrix;
+	present->slab.width = RENC_MATRIX_WIDTH;
 	present->slot = ins->slot;
 	present->min = header->min;
 	present->max = header->max;
@@ -233,7 +235,8 @@ insert_column(Insertion *ins, RencoderHeader header, int col)
 static InsertStep
 try_insert(Insertion *ins)
 {
-	Buffer		buf = rencoder_group_read_header(ins->group.index, ins->group.header, ins->group.number, 0,
+	const RencoderGroup *group = &ins->group;
+	Buffer		buf = rencoder_group_read_header(group->index, group->header, group->number, 0,
 												 BUFFER_LOCK_SHARE);
 	RencoderHeader header = RencoderPageGetHeader(BufferGetPage(buf));
 	InsertStep	step = INSERT_DONE;
@@ -249,7 +252,7 @@ try_insert(Insertion *ins)
 	step = insert_column(ins, header, 0);
 	for (int col = 1; col < ins->group.meta->natts && step == INSERT_DONE; col++)
 	{
-		Buffer		colbuf = rencoder_group_read_header(ins->group.index, ins->group.header, ins->group.number,
+		Buffer		colbuf = rencoder_group_read_header(group->index, group->header, group->number,
 														col, BUFFER_LOCK_SHARE);
 
 		step = insert_column(ins, RencoderPageGetHeader(BufferGetPage(colbuf)), col);

@@ -52,8 +52,8 @@ typedef struct NewStorage
 } NewStorage;
 
 /*
- * Turns a column over to its new storage and frees the slices.  One record: metapage, directory,
- * header, free list.
+ * Turns a column over to its new storage and frees the slices.  One record: metapage, directory
+ * page, header, free list.
  */
 static void
 switch_to_matrix(RencoderGroupEdit *edit, const NewStorage *new)
@@ -81,7 +81,6 @@ switch_to_matrix(RencoderGroupEdit *edit, const NewStorage *new)
 	entry->column[edit->col].matrix = new->matrix;
 	rencoder_group_edit_new_epoch(edit);
 	rencoder_group_seal(entry, edit->group->meta, edit->first);
-	rencoder_group_edit_finish(edit);
 }
 
 static void
@@ -112,6 +111,7 @@ interleave_filter(const RencoderGroup *group, int col, const RencoderHeaderData 
 	new.matrix = matrix.extent;
 	rencoder_group_edit_begin(&edit, group, col, RENCODER_EDIT_EPOCH, RENC_GROUP_SLICES);
 	switch_to_matrix(&edit, &new);
+	rencoder_group_edit_finish(&edit);
 }
 
 /*
@@ -196,6 +196,7 @@ interleave_dict(const RencoderGroup *group, int col, const RencoderHeaderData *c
 	rencoder_group_edit_begin(&edit, group, col, RENCODER_EDIT_EPOCH, RENC_GROUP_SLICES);
 	(void) rencoder_dict_catch_up(&copy->config, copy->slice, &marks, &slab, &new.always);
 	switch_to_matrix(&edit, &new);
+	rencoder_group_edit_finish(&edit);
 	RESUME_INTERRUPTS();
 }
 

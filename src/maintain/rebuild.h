@@ -8,11 +8,15 @@
 #include "plan/design.h"
 #include "table/range_scan.h"
 
-/* What is to become of the columns of a group.  The scan is for who rebuilds, not for who resets. */
+/*
+ * What is to become of the columns of a group.  The scan is for rencoder_rebuild_collect() and
+ * rencoder_rebuild_group().
+ */
 typedef struct RencoderRebuild
 {
 	RencoderGroup group;
-	RencoderRangeScan scan;		/* coders: by which keys are to be made; collector: of 128 slots */
+	RencoderRangeScan scan;		/* coders: by which keys are to be made;
+								 * collector: of 128 slots */
 
 	/* For each column: is it to be rebuilt, and how? */
 	bool		wanted[INDEX_MAX_KEYS];

@@ -182,7 +182,7 @@ summarize_column(RencoderSummarizing *s, int col)
 	RencoderHeaderData copy;
 	RencoderSlab slab;
 
-	rencoder_summarize_group_header(s, col, &copy);
+	rencoder_group_copy_header(&s->group, col, &copy);
 	if (copy.config.format == RENCODER_FORMAT_NONE)
 	{
 		copy.config.coder = s->scan.coders.generation[col];
@@ -221,7 +221,7 @@ unsummarized(const RencoderSummarizing *s, renc_mask wanted)
 {
 	RencoderHeaderData copy;
 
-	rencoder_summarize_group_header(s, 0, &copy);
+	rencoder_group_copy_header(&s->group, 0, &copy);
 	return renc_mask_andnot(wanted, rencoder_set_get(copy.summarized));
 }
 
@@ -291,7 +291,7 @@ summarize_slices(RencoderSummarizing *s, uint64 first, uint64 last)
 	return count;
 }
 
-/* Summarizes the ranges [first, last] of s->group.number; context is the caller's. */
+/* Summarizes the ranges [first, last] of s->group; context is the caller's. */
 static int
 summarize_group(RencoderSummarizing *s, uint64 first, uint64 last)
 {

@@ -18,12 +18,6 @@
  */
 #define MAX_CHECKPOINTS		3
 
-void
-rencoder_summarize_group_header(const RencoderSummarizing *s, int col, RencoderHeader copy)
-{
-	rencoder_group_copy_header(&s->group, col, copy);
-}
-
 bool
 rencoder_summarize_group_slab(const RencoderSummarizing *s, RencoderHeader header,
 							  RencoderSlab *slab)
@@ -65,16 +59,20 @@ forget_ranges(const RencoderSummarizing *s, int col, renc_mask fresh)
 	RencoderGroupEdit edit;
 	RencoderHeader header;
 
-	rencoder_summarize_group_header(s, col, &copy);
+	rencoder_group_copy_header(&s->group, col, &copy);
 	if (rencoder_summarize_group_slab(s, &copy, &slab))
-		rencoder_format_require(s->scan.index, &copy.config)->clear(&slab,
-															   rencoder_summarize_group_slots(s, slab.width, fresh));
+	{
+		renc_mask	slots = rencoder_summarize_group_slots(s, slab.width, fresh);
+
+		rencoder_format_require(s->scan.index, &copy.config)->clear(&slab, slots);
+	}
 
 	rencoder_group_edit_begin(&edit, &s->group, col, RENCODER_EDIT_HEADERS, 0);
 	header = rencoder_group_edit_header(&edit);
 	rencoder_set_put(header->always, renc_mask_andnot(rencoder_set_get(header->always), fresh));
 	rencoder_set_put(header->has_null, renc_mask_andnot(rencoder_set_get(header->has_null), fresh));
-	rencoder_set_put(header->has_value, renc_mask_andnot(rencoder_set_get(header->has_value), fresh));
+	rencoder_set_put(header->has_value,
+					 renc_mask_andnot(rencoder_set_get(header->has_value), fresh));
 	for (int slot = 0; slot < RENC_GROUP_RANGES; slot++)
 	{
 		if (!renc_mask_test(fresh, slot))
@@ -96,7 +94,7 @@ rencoder_summarize_group_begin(const RencoderSummarizing *s)
 	renc_mask	fresh;
 
 	/* What is "summarizing" was left so by a crash and has writers. */
-	rencoder_summarize_group_header(s, 0, &copy);
+	rencoder_group_copy_header(&s->group, 0, &copy);
 	fresh = renc_mask_andnot(s->todo, rencoder_set_get(copy.summarizing));
 	if (!renc_mask_empty(fresh))
 	{
@@ -122,7 +120,7 @@ rencoder_summarize_group_coders(RencoderSummarizing *s)
 
 		if (!rencoder_key_is_coded(s->scan.index, col))
 			continue;
-		rencoder_summarize_group_header(s, col, &copy);
+		rencoder_group_copy_header(&s->group, col, &copy);
 		generation = copy.config.format != RENCODER_FORMAT_NONE ? copy.config.coder :
 			rencoder_coder_newest(s->scan.index, col);
 		rencoder_columns_load_coders(s->scan.index, col, generation, &s->scan.coders);
@@ -135,7 +133,7 @@ is_unconfigured(const RencoderSummarizing *s, int col)
 {
 	RencoderHeaderData copy;
 
-	rencoder_summarize_group_header(s, col, &copy);
+	rencoder_group_copy_header(&s->group, col, &copy);
 	return copy.config.format == RENCODER_FORMAT_NONE;
 }
 
@@ -170,7 +168,7 @@ lacks_coder(const RencoderSummarizing *s, int col, int nslots)
 
 	if (!rencoder_key_is_coded(s->scan.index, col) || s->scan.coders.generation[col] != 0)
 		return false;
-	rencoder_summarize_group_header(s, col, &copy);
+	rencoder_group_copy_header(&s->group, col, &copy);
 	if (copy.config.format != RENCODER_FORMAT_NONE &&
 		(s->no_dead_toast ||
 		 renc_mask_count(rencoder_set_get(copy.has_value)) > RENC_SLICE_RANGES))

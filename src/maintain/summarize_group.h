@@ -36,10 +36,6 @@ rencoder_summarize_group_first(const RencoderSummarizing *s)
 	return s->whole ? 0 : s->slice * RENC_SLICE_RANGES;
 }
 
-/* A copy of a column's header.  Locks: the header share, released. */
-extern void rencoder_summarize_group_header(const RencoderSummarizing *s, int col,
-											RencoderHeader copy);
-
 /*
  * The storage of the slice's ranges in a column, according to its header, which
  * must live as long as the slab; false if there is none.

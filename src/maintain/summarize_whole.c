@@ -35,7 +35,7 @@ is_untouched(const RencoderSummarizing *s)
 	{
 		RencoderHeaderData copy;
 
-		rencoder_summarize_group_header(s, col, &copy);
+		rencoder_group_copy_header(&s->group, col, &copy);
 		if (copy.config.format != RENCODER_FORMAT_NONE ||
 			copy.matrix.start != RENCODER_NO_BLOCK ||
 			copy.next.start != RENCODER_NO_BLOCK)
@@ -59,7 +59,7 @@ build_column(RencoderSummarizing *s, int col, renc_mask cancelled, NewColumn *ne
 	renc_keys	ranges[RENC_GROUP_RANGES] = {{NULL, 0}};
 	RencoderConfig *config = &new->header.config;
 
-	rencoder_summarize_group_header(s, col, &new->header);
+	rencoder_group_copy_header(&s->group, col, &new->header);
 	config->coder = s->scan.coders.generation[col];
 	rencoder_summarize_group_plan(s, col, RENC_MATRIX_WIDTH, &new->header);
 	new->always = renc_mask_none();
@@ -124,7 +124,7 @@ rencoder_summarize_whole(RencoderSummarizing *s)
 		return 0;
 	}
 
-	rencoder_summarize_group_header(s, 0, &first);
+	rencoder_group_copy_header(&s->group, 0, &first);
 	cancelled = renc_mask_andnot(s->todo, rencoder_set_get(first.summarizing));
 	columns = palloc(s->scan.meta.natts * sizeof(NewColumn));
 	for (int col = 0; col < s->scan.meta.natts; col++)

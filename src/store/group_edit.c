@@ -2,8 +2,8 @@
  * group_edit.c
  *		Changing what is said of a group, in one record.
  *
- * The only place that locks several of these pages exclusively, but for directory.c, which links
- * directory pages and puts a new group's entry there, and space.c, which links pages of the free list.
+ * The only place that locks several of these pages exclusively.  Directory.c links pages of the
+ * directory and puts the entries of new groups there, space.c links pages of the free list.
  */
 #include "store/group_edit.h"
 
@@ -24,7 +24,10 @@ rencoder_group_edit_begin(RencoderGroupEdit *edit, const RencoderGroup *group, i
 	edit->group = group;
 	edit->col = col;
 
-	/* This may lock the metapage and make a page, so it comes before all locks. */
+	/*
+	 * This may lock the metapage and make a page, so it comes before all
+	 * locks.
+	 */
 	if (nextents > 0)
 		edit->free_buffer = rencoder_space_prepare_release(group->index, nextents);
 
