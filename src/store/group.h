@@ -177,16 +177,6 @@ rencoder_has_storage(const RencoderHeaderData *header, unsigned int slot)
 		header->slice[slot / RENC_SLICE_RANGES].start != RENCODER_NO_BLOCK;
 }
 
-/* The 128-bit mask of the 8 ranges of a slice. */
-static inline renc_mask
-rencoder_slice_mask(int slice)
-{
-	renc_mask	m = renc_mask_none();
-
-	m.w[slice / 8] = UINT64CONST(0xFF) << (slice % 8 * 8);
-	return m;
-}
-
 /* Makes the payload of a header page: all ranges unsummarized, no keys. */
 extern void rencoder_group_init_header(RencoderHeader header, uint32 group, int attno);
 
