@@ -300,21 +300,6 @@ finish_column(RencoderBuildGroup *b, int col, uint64 horizon, RencoderEntry entr
 		entry->flags |= RENCODER_ENTRY_ALWAYS;
 }
 
-static void
-write_entry(RencoderBuildGroup *b, RencoderEntry entry)
-{
-	BlockNumber blkno = rencoder_directory_make(b->index, &b->meta, b->group, false);
-	Buffer		buf = rencoder_page_read(b->index, blkno, BUFFER_LOCK_EXCLUSIVE,
-										 RENCODER_PAGE_DIRECTORY);
-	RencoderWal *wal = rencoder_wal_begin(b->index, false);
-	char	   *payload = RencoderPageGetPayload(rencoder_wal_register(wal, buf));
-
-	memcpy(rencoder_directory_entry(payload, &b->meta, b->group), entry,
-		   b->meta.entry_size);
-	rencoder_wal_finish(wal);
-	UnlockReleaseBuffer(buf);
-}
-
 static void spill(RencoderBuildGroup *b);
 
 /* Writes the group under construction. */
@@ -346,7 +331,7 @@ flush_group(RencoderBuildGroup *b)
 								 RENCODER_PAGE_HEADER, (char *) b->header[col], false);
 	}
 	rencoder_group_seal(entry, &b->meta, b->header[0]);
-	write_entry(b, entry);
+	rencoder_directory_put(b->index, &b->meta, b->group, entry, false);
 
 	b->ngroups++;
 	b->spilled = false;

@@ -170,7 +170,7 @@ probe_storage(RangeScan *s, RencoderProbe *probe, const RencoderHeaderData *head
 	slab.width = RENC_SLICE_WIDTH;
 	for (int slice = 0; slice < RENC_GROUP_SLICES; slice++)
 	{
-		renc_mask	part = renc_mask_and(ask, rencoder_slice_mask(slice));
+		renc_mask	part = renc_mask_and(ask, renc_mask_of_band(slice));
 		renc_mask	narrow = renc_mask_none();
 		int			word = slice / 8;
 		int			shift = slice % 8 * RENC_SLICE_RANGES;
@@ -195,7 +195,7 @@ copy_header(RangeScan *s, RencoderEntry entry, uint32 group, int col,
 
 	s->npages++;
 	rencoder_test_old_snapshot(s->snapshot, s->index, BufferGetPage(buf));
-	memcpy(copy, RencoderPageGetHeader(BufferGetPage(buf)), sizeof(*copy));
+	rencoder_header_copy(copy, buf);
 	UnlockReleaseBuffer(buf);
 }
 
@@ -331,7 +331,7 @@ scan_group(RangeScan *s, RencoderEntry entry, uint32 group)
 static void
 scan_groups(RangeScan *s, uint64 since, bool whole)
 {
-	uint32		ngroups = (uint32) ((s->nranges + RENC_GROUP_RANGES - 1) / RENC_GROUP_RANGES);
+	uint32		ngroups = rencoder_group_count(s->nranges);
 	RencoderMetaPageData *metadata = rencoder_meta_copy(s->index);
 	char	   *payload = palloc(RENCODER_PAYLOAD_SIZE);
 
@@ -509,8 +509,7 @@ copy_sound_entry(RangeScan *s, const RencoderMetaPageData *metadata, uint32 grou
 	buf = rencoder_page_try_read(s->index, blkno, RENCODER_PAGE_DIRECTORY, &fault);
 	if (!BufferIsValid(buf))
 		return false;
-	memcpy(entry, rencoder_directory_entry(RencoderPageGetPayload(BufferGetPage(buf)),
-										   s->meta, group), s->meta->entry_size);
+	rencoder_directory_copy_entry(entry, buf, s->meta, group);
 	UnlockReleaseBuffer(buf);
 	if (entry->header == RENCODER_NO_BLOCK)
 		return false;
@@ -539,7 +538,7 @@ rencoder_candidates_trial(Relation index, BlockNumber heap_nblocks,
 	begin_range_scan(&s, index, heap_nblocks, query, NULL, counts);
 	s.emit = emit_nothing;
 	entry = palloc(s.meta->entry_size);
-	ngroups = (uint32) ((s.nranges + RENC_GROUP_RANGES - 1) / RENC_GROUP_RANGES);
+	ngroups = rencoder_group_count(s.nranges);
 	n = Min(ngroups, max_groups);
 	for (uint32 i = 0; i < n; i++)
 	{

@@ -28,6 +28,7 @@
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
 
+#include "base/options.h"
 #include "format/format.h"
 #include "store/group_copy.h"
 #include "store/horizon.h"
@@ -306,7 +307,7 @@ heap_callback(Relation index, ItemPointer tid, Datum *values, bool *isnull,
 	uint64		range = rencoder_range_of_block(&hc->meta, ItemPointerGetBlockNumber(tid));
 
 	if (rencoder_group_of_range(range) != hc->group ||
-		rencoder_collect_size(hc->collector) > (Size) maintenance_work_mem * 1024 / 2)
+		rencoder_collect_size(hc->collector) > rencoder_options_key_memory())
 	{
 		check_collected(hc);
 		if (hc->group != rencoder_group_of_range(range))

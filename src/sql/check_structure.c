@@ -270,8 +270,7 @@ hold_storage(CheckState *state)
 		Buffer		buf = rencoder_group_read_header(state->index, copy->entry->header,
 													 copy->group, col, BUFFER_LOCK_SHARE);
 
-		memcpy(copy->header[col], RencoderPageGetHeader(BufferGetPage(buf)),
-			   sizeof(RencoderHeaderData));
+		rencoder_header_copy(copy->header[col], buf);
 		if (col == 0)
 			guard = buf;
 		else

@@ -81,6 +81,23 @@ StaticAssertDecl(sizeof(RencoderHeaderData) <= RENCODER_PAYLOAD_SIZE,
 #define RencoderPageGetHeader(page) \
 	((RencoderHeader) RencoderPageGetPayload(page))
 
+/* A group of an index, and where its pages are: these never move. */
+typedef struct RencoderGroup
+{
+	Relation	index;
+	const RencoderMeta *meta;
+	uint32		number;
+	BlockNumber directory;		/* directory page, or RENCODER_NO_BLOCK */
+	BlockNumber header;			/* first header page, or RENCODER_NO_BLOCK */
+} RencoderGroup;
+
+/* Copies the header in a page that is locked. */
+static inline void
+rencoder_header_copy(RencoderHeader copy, Buffer buf)
+{
+	*copy = *RencoderPageGetHeader(BufferGetPage(buf));
+}
+
 static inline bool
 rencoder_is_rebuilt(const RencoderHeaderData *header)
 {
@@ -111,6 +128,13 @@ static inline uint64
 rencoder_range_count(const RencoderMeta *meta, BlockNumber nblocks)
 {
 	return ((uint64) nblocks + meta->pages_per_range - 1) / meta->pages_per_range;
+}
+
+/* Groups of so many ranges, the partial last one included. */
+static inline uint32
+rencoder_group_count(uint64 nranges)
+{
+	return (uint32) ((nranges + RENC_GROUP_RANGES - 1) / RENC_GROUP_RANGES);
 }
 
 /* Sets of ranges in a header. */
@@ -153,16 +177,6 @@ rencoder_has_storage(const RencoderHeaderData *header, unsigned int slot)
 		header->slice[slot / RENC_SLICE_RANGES].start != RENCODER_NO_BLOCK;
 }
 
-/* The 128-bit mask of the 8 ranges of a slice. */
-static inline renc_mask
-rencoder_slice_mask(int slice)
-{
-	renc_mask	m = renc_mask_none();
-
-	m.w[slice / 8] = UINT64CONST(0xFF) << (slice % 8 * 8);
-	return m;
-}
-
 /* Makes the payload of a header page: all ranges unsummarized, no keys. */
 extern void rencoder_group_init_header(RencoderHeader header, uint32 group, int attno);
 
@@ -173,7 +187,17 @@ extern void rencoder_group_init_header(RencoderHeader header, uint32 group, int 
 extern Buffer rencoder_group_read_header(Relation index, BlockNumber first,
 										 uint32 group, int attno, int lockmode);
 
-/* The first header block of a group, or RENCODER_NO_BLOCK.  Locks: directory share, released. */
+/*
+ * Finds the pages of a group; false if it has no header.  "meta" must live as long as *group.
+ * Locks: metapage or map page share, then directory page share, released.
+ */
+extern bool rencoder_group_locate(RencoderGroup *group, Relation index, const RencoderMeta *meta,
+								  uint32 number);
+
+/* A copy of a header page of a group that has one.  Locks: the page share, released. */
+extern void rencoder_group_copy_header(const RencoderGroup *group, int attno, RencoderHeader copy);
+
+/* The first header block of a group, or RENCODER_NO_BLOCK.  Locks: as rencoder_group_locate(). */
 extern BlockNumber rencoder_group_find(Relation index, const RencoderMeta *meta,
 									   uint32 group);
 
@@ -189,14 +213,6 @@ extern BlockNumber rencoder_group_find(Relation index, const RencoderMeta *meta,
  */
 extern BlockNumber rencoder_group_header_if_summarized(Relation index, const RencoderMeta *meta,
 													   uint64 range);
-
-/*
- * Raises the trust horizon of a group's ranges to "horizon", where it is lower
- * (INV-9); nothing, if the group has no header.  The caller has the maintainer
- * lock.  WAL: one record of directory page and header.
- */
-extern void rencoder_group_raise_horizon(Relation index, const RencoderMeta *meta,
-										 uint32 group, uint64 horizon);
 
 /*
  * Seals the entry of a group, if all ranges are summarized, according to its
