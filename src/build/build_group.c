@@ -127,7 +127,8 @@ previous_capacity(const RencoderBuildGroup *b, int col)
 	char	   *payload = RencoderPageGetPayload(BufferGetPage(buf));
 	double		capacity;
 
-	capacity = rencoder_directory_entry(payload, &b->meta, b->group - 1)->column[col].config.capacity;
+	capacity = rencoder_format_capacity(&rencoder_directory_entry(payload, &b->meta,
+																  b->group - 1)->column[col].config);
 	UnlockReleaseBuffer(buf);
 	return capacity;
 }
@@ -319,7 +320,7 @@ flush_group(RencoderBuildGroup *b)
 							   b->indexInfo->ii_BrokenHotChain ||
 							   b->indexInfo->ii_Concurrent);
 	entry->header = rencoder_space_extend(b->index, b->meta.natts);
-	entry->width = RENC_GROUP_RANGES;
+	entry->nranges = RENC_GROUP_RANGES;
 	entry->epoch = 1;
 	entry->horizon = horizon;
 	for (int col = 0; col < b->meta.natts; col++)

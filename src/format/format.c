@@ -37,10 +37,16 @@ bool
 rencoder_format_fits(const RencoderConfig *config, uint32 distinct)
 {
 	if (config->format == RENCODER_FORMAT_FILTER)
-		return !renc_rule_overfull(distinct, config->capacity);
+		return !renc_rule_overfull(distinct, rencoder_filter_config(config)->capacity);
 
 	/* All ranges of a slice must find room below one fence page. */
 	return distinct <= renc_dict_max_pages(RENCODER_PAYLOAD_SIZE) *
 		(renc_dict_capacity(RENCODER_PAYLOAD_SIZE, RENC_SLICE_WIDTH) / 2) /
 		RENC_SLICE_RANGES;
+}
+
+uint32
+rencoder_format_capacity(const RencoderConfig *config)
+{
+	return config->format == RENCODER_FORMAT_FILTER ? rencoder_filter_config(config)->capacity : 0;
 }

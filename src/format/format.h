@@ -13,12 +13,9 @@
 #ifndef RENCODER_FORMAT_H
 #define RENCODER_FORMAT_H
 
+#include "format/filter_config.h"
 #include "format/probe.h"
 #include "key/collect.h"
-
-#define RENCODER_FORMAT_NONE	0
-#define RENCODER_FORMAT_FILTER	1	/* bit-sliced range filters */
-#define RENCODER_FORMAT_DICT	2	/* exact dictionary: key -> ranges */
 
 typedef struct RencoderSlab
 {
@@ -99,6 +96,9 @@ extern const RencoderFormat *rencoder_format_require(Relation index, const Renco
  * keys are left out and it is marked "always".
  */
 extern bool rencoder_format_fits(const RencoderConfig *config, uint32 distinct);
+
+/* Distinct keys a range that a configuration is made for; 0: it does not matter. */
+extern uint32 rencoder_format_capacity(const RencoderConfig *config);
 
 /* Pages of a slab of filters. */
 extern uint32 rencoder_filter_npages(const RencoderConfig *config, int width);

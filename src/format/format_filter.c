@@ -24,7 +24,7 @@
 uint32
 rencoder_filter_npages(const RencoderConfig *config, int width)
 {
-	return (config->nwindows + WINDOWS_PER_PAGE(width) - 1) / WINDOWS_PER_PAGE(width);
+	return (rencoder_filter_config(config)->nwindows + WINDOWS_PER_PAGE(width) - 1) / WINDOWS_PER_PAGE(width);
 }
 
 static void
@@ -32,7 +32,7 @@ unpack_shape(const RencoderConfig *config, renc_shape *shape)
 {
 	const char *reason;
 
-	if (!renc_shape_unpack(config->shape, shape, &reason))
+	if (!renc_shape_unpack(rencoder_filter_config(config)->shape, shape, &reason))
 		ereport(ERROR,
 				(errcode(ERRCODE_INDEX_CORRUPTED),
 				 errmsg("shape of a filter is not valid: %s", reason),
@@ -55,7 +55,7 @@ rencoder_filter_fill(char *image, const RencoderConfig *config, int width,
 	renc_shape	shape;
 
 	unpack_shape(config, &shape);
-	renc_fill((uint8 *) image, width, slot, &shape, config->nwindows,
+	renc_fill((uint8 *) image, width, slot, &shape, rencoder_filter_config(config)->nwindows,
 			  RENCODER_ROWS, keys->key, keys->n);
 }
 
@@ -111,10 +111,10 @@ filter_probe(RencoderProbe *probe, const RencoderSlab *slab,
 	const RencoderPrograms *programs;
 	renc_mask	result = renc_mask_none();
 
-	programs = rencoder_probe_programs(probe, slab->config->shape, slab->extent.start);
-	if (programs == NULL || programs->always || slab->config->nwindows == 0)
+	programs = rencoder_probe_programs(probe, rencoder_filter_config(slab->config)->shape, slab->extent.start);
+	if (programs == NULL || programs->always || rencoder_filter_config(slab->config)->nwindows == 0)
 		return candidates;
-	windows.nwindows = slab->config->nwindows;
+	windows.nwindows = rencoder_filter_config(slab->config)->nwindows;
 	windows.width = slab->width;
 	windows.window = read_window;
 	windows.arg = &source;
@@ -164,7 +164,7 @@ bits_of_key(const RencoderSlab *slab, unsigned int slot, uint64 key, PageBit *bi
 	int			n;
 
 	unpack_shape(slab->config, &shape);
-	n = renc_shape_positions(&shape, key, slab->config->nwindows, RENCODER_ROWS, pos);
+	n = renc_shape_positions(&shape, key, rencoder_filter_config(slab->config)->nwindows, RENCODER_ROWS, pos);
 	for (int i = 0; i < n; i++)
 	{
 		bits[i].pageno = pos[i].window / windows_per_page;
@@ -262,7 +262,7 @@ static char *
 build_bands(const RencoderConfig *config, const renc_keys *ranges, int nbands)
 {
 	char	   *image = MemoryContextAllocExtended(CurrentMemoryContext,
-												   config->nwindows * WINDOW_SIZE(nbands),
+												   rencoder_filter_config(config)->nwindows * WINDOW_SIZE(nbands),
 												   MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
 
 	fill_bands(image, config, nbands, ranges);
@@ -516,13 +516,13 @@ filter_check(const RencoderSlab *slab)
 	renc_shape	shape;
 	const char *reason;
 
-	if (!renc_shape_unpack(slab->config->shape, &shape, &reason))
+	if (!renc_shape_unpack(rencoder_filter_config(slab->config)->shape, &shape, &reason))
 		rencoder_page_corrupted(slab->index, slab->extent.start,
 								psprintf("The shape of the filters is not valid: %s.", reason));
 	if (slab->extent.npages != rencoder_filter_npages(slab->config, slab->width))
 		rencoder_page_corrupted(slab->index, slab->extent.start,
 								psprintf("The extent has %u pages; %u windows need %u.",
-										 slab->extent.npages, slab->config->nwindows,
+										 slab->extent.npages, rencoder_filter_config(slab->config)->nwindows,
 										 rencoder_filter_npages(slab->config, slab->width)));
 	for (uint32 i = 0; i < slab->extent.npages; i++)
 	{
@@ -538,7 +538,7 @@ filter_describe(const RencoderConfig *config)
 	const char *reason;
 	char		buf[512];
 
-	if (!renc_shape_unpack(config->shape, &shape, &reason))
+	if (!renc_shape_unpack(rencoder_filter_config(config)->shape, &shape, &reason))
 		return psprintf("invalid: %s", reason);
 	renc_shape_describe(&shape, buf, sizeof(buf));
 	return pstrdup(buf);

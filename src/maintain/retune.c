@@ -158,7 +158,7 @@ least_capacity(const Retuning *t, int col)
 	if (t->full || RelationGetNumberOfBlocks(r->scan.heap) >=
 		(first + RENC_SLICE_RANGES) * r->scan.meta.pages_per_range)
 		return 0;
-	return t->column[col].config.capacity;
+	return rencoder_format_capacity(&t->column[col].config);
 }
 
 /*

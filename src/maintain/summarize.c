@@ -52,7 +52,7 @@ make_header(RencoderGroup *group)
 	pfree(payload);
 
 	entry->header = extent.start;
-	entry->width = RENC_GROUP_RANGES;
+	entry->nranges = RENC_GROUP_RANGES;
 	for (int col = 0; col < group->meta->natts; col++)
 		entry->column[col].min = PG_UINT64_MAX;
 	rencoder_directory_put(group->index, group->meta, group->number, entry, true);

@@ -277,8 +277,8 @@ min_capacity(const RencoderSummarizing *s, int col)
 
 	if (nblocks >= (first + RENC_SLICE_RANGES) * s->scan.meta.pages_per_range)
 		return 0;
-	if (read_previous(s, col, &previous) && previous.config.capacity > 0)
-		return previous.config.capacity;
+	if (read_previous(s, col, &previous) && rencoder_format_capacity(&previous.config) > 0)
+		return rencoder_format_capacity(&previous.config);
 	block = nblocks - (BlockNumber) (first * s->scan.meta.pages_per_range);
 	return s->scan.collector->column[col].range[0].distinct *
 		Max(1.0, (double) s->scan.meta.pages_per_range / block);
@@ -293,18 +293,13 @@ begin_design(const RencoderSummarizing *s, double table_ranges)
 {
 	RencoderDesigner *designer = rencoder_designer_create(s->scan.index, &s->scan.meta, table_ranges);
 	RencoderHeaderData previous;
-	renc_shape	shape;
 
 	for (int col = 0; col < s->scan.meta.natts; col++)
 	{
 		if (read_previous(s, col, &previous) &&
-			previous.config.format == RENCODER_FORMAT_FILTER &&
-			previous.config.coder == s->scan.coders.generation[col] &&
-			renc_shape_unpack(previous.config.shape, &shape, NULL))
-			renc_search_resume(&designer->search[col], s->scan.meta.bits_per_key, &shape,
-							   previous.sample_stamp ==
-							   rencoder_designer_stamp(designer, col, previous.config.coder) ?
-							   previous.best_fpr : -1);
+			previous.config.coder == s->scan.coders.generation[col])
+			rencoder_designer_resume(designer, col, &previous.config,
+									 previous.sample_stamp, previous.best_fpr);
 	}
 	return designer;
 }

@@ -75,6 +75,19 @@ rencoder_designer_create(Relation index, const RencoderMeta *meta, double table_
 	return designer;
 }
 
+void
+rencoder_designer_resume(RencoderDesigner *designer, int col, const RencoderConfig *previous,
+						 uint64 stamp, double best_fpr)
+{
+	renc_shape	shape;
+
+	if (previous->format == RENCODER_FORMAT_FILTER &&
+		renc_shape_unpack(rencoder_filter_config(previous)->shape, &shape, NULL))
+		renc_search_resume(&designer->search[col], designer->bits_per_key, &shape,
+						   stamp == rencoder_designer_stamp(designer, col, previous->coder) ?
+						   best_fpr : -1);
+}
+
 /* Are the keys of a column of the collector in Z-order? */
 static bool
 is_boxed(const RencoderDesigner *designer, int col)
@@ -375,9 +388,9 @@ prepare_model(RencoderDesigner *designer, int col, const ColumnKeys *k,
 	in->ranges = k->ranges;
 	in->nranges = k->n;
 	in->group_ranges = RENC_GROUP_RANGES;
-	in->nwindows = config->nwindows;
+	in->nwindows = rencoder_filter_config(config)->nwindows;
 	in->rows = RENCODER_ROWS;
-	in->capacity = config->capacity;
+	in->capacity = rencoder_filter_config(config)->capacity;
 	in->pages_per_range = designer->pages_per_range;
 	in->window_cost = WINDOW_COST;
 	in->sample = designer->sample;
@@ -406,12 +419,13 @@ plan_size(const RencoderDesigner *designer, ColumnKeys *k, double min_capacity,
 {
 	uint32		coder = config->coder;
 	double		capacity = Max(renc_rule_capacity(k->counts, k->n), min_capacity);
+	RencoderFilterConfig *own = (RencoderFilterConfig *) config->own;
 
 	memset(config, 0, sizeof(*config));
 	config->coder = coder;
 	config->format = RENCODER_FORMAT_FILTER;
-	config->nwindows = renc_windows_for(capacity, designer->bits_per_key, RENCODER_ROWS);
-	config->capacity = (uint32) Min(capacity, PG_UINT32_MAX);
+	own->nwindows = renc_windows_for(capacity, designer->bits_per_key, RENCODER_ROWS);
+	own->capacity = (uint32) Min(capacity, PG_UINT32_MAX);
 }
 
 static void
@@ -480,7 +494,7 @@ rencoder_design_column(RencoderDesigner *designer, const RencoderCollector *c, i
 	}
 	else
 		design_by_rule(designer, col, &k, &shape);
-	renc_shape_pack(&shape, config->shape);
+	renc_shape_pack(&shape, ((RencoderFilterConfig *) config->own)->shape);
 }
 
 void
@@ -510,14 +524,14 @@ rencoder_design_again(RencoderDesigner *designer, const RencoderCollector *c, in
 	if (prepare_model(designer, col, &k, config, &draw, &in))
 	{
 		bool		filter = present->format == RENCODER_FORMAT_FILTER &&
-			renc_shape_unpack(present->shape, &shape, NULL);
+			renc_shape_unpack(rencoder_filter_config(present)->shape, &shape, NULL);
 
 		/*
 		 * The present filters may be smaller or larger than new ones would
 		 * be.
 		 */
-		if (filter && present->nwindows != config->nwindows)
-			in.nwindows = present->nwindows;
+		if (filter)
+			in.nwindows = rencoder_filter_config(present)->nwindows;
 		renc_search_compare(designer->model, &in, designer->bits_per_key, &shape, &choice);
 		if (filter)
 		{
@@ -528,5 +542,5 @@ rencoder_design_again(RencoderDesigner *designer, const RencoderCollector *c, in
 		best->cost = choice.best.cost;
 		shape = choice.shape;
 	}
-	renc_shape_pack(&shape, config->shape);
+	renc_shape_pack(&shape, ((RencoderFilterConfig *) config->own)->shape);
 }

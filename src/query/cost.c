@@ -18,6 +18,7 @@
 #include "utils/syscache.h"
 
 #include "base/options.h"
+#include "format/filter_config.h"
 #include "query/cost_heap.h"
 #include "query/cost_look.h"
 
@@ -414,8 +415,8 @@ estimate_index_pages(RencoderCostPath *p)
 			continue;
 		pages = rencoder_cost_probe_pages(config, known_keys(p, col)) *
 			column->elements;
-		if (config->nwindows > 0)
-			pages = Min(pages, config->nwindows);
+		if (rencoder_filter_config(config)->nwindows > 0)
+			pages = Min(pages, rencoder_filter_config(config)->nwindows);
 		per_group += pages;
 		p->probes += p->groups * column->elements;
 	}

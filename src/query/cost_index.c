@@ -268,7 +268,7 @@ rencoder_cost_fpr(const RencoderConfig *config, double bits_per_key,
 	if (config->format == RENCODER_FORMAT_DICT)
 		return 0;
 	if (config->format == RENCODER_FORMAT_FILTER && keys != NULL &&
-		renc_shape_unpack(config->shape, &shape, NULL))
+		renc_shape_unpack(rencoder_filter_config(config)->shape, &shape, NULL))
 		return shape_fpr(&shape, keys);
 
 	/* A Bloom filter of the best number of hashes. */
@@ -282,12 +282,12 @@ rencoder_cost_probe_pages(const RencoderConfig *config, const RencoderKeySet *ke
 	double		pages = 2;
 
 	if (config->format == RENCODER_FORMAT_FILTER &&
-		renc_shape_unpack(config->shape, &shape, NULL))
+		renc_shape_unpack(rencoder_filter_config(config)->shape, &shape, NULL))
 	{
 		pages = shape.storey[0].kw;
 		if (keys != NULL)
 			pages *= Min(nodes_of_level(keys, shape.storey[0].root), RENC_MAX_TREES);
-		pages = Min(pages, config->nwindows);
+		pages = Min(pages, rencoder_filter_config(config)->nwindows);
 	}
 	return pages;
 }

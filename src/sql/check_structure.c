@@ -47,6 +47,10 @@ check_header_fields(CheckState *state, BlockNumber blkno,
 
 	rencoder_check_require(state, header->unused == 0 && header->unused2 == 0, blkno,
 						   "A field of the header that must be zero is not.");
+	rencoder_check_require(state, header->run == 0 && header->cut == 0 && header->flushing_run == 0 &&
+						   renc_mask_empty(rencoder_set_get(header->covered)) &&
+						   renc_mask_empty(rencoder_set_get(header->flushing)), blkno,
+						   "The header names a run, and there are none yet.");
 
 	/* INV-1: a range is in one state. */
 	rencoder_check_require(state, renc_mask_empty(renc_mask_and(rencoder_set_get(header->summarizing),
@@ -104,8 +108,8 @@ check_config(CheckState *state, BlockNumber blkno, const RencoderHeaderData *hea
 						   blkno, "The coder of the group's keys is missing.");
 	if (config->format != RENCODER_FORMAT_FILTER)
 		return;
-	rencoder_check_require(state, config->nwindows > 0, blkno, "The filters have no windows.");
-	if (!renc_shape_unpack(config->shape, &shape, &reason))
+	rencoder_check_require(state, rencoder_filter_config(config)->nwindows > 0, blkno, "The filters have no windows.");
+	if (!renc_shape_unpack(rencoder_filter_config(config)->shape, &shape, &reason))
 		rencoder_page_corrupted(state->index, blkno,
 								psprintf("The shape of the filters is not valid: %s.",
 										 reason));
@@ -140,7 +144,7 @@ check_range(CheckState *state, BlockNumber blkno, int col, unsigned int slot,
 			 header->slice[slot / RENC_SLICE_RANGES].start == RENCODER_NO_BLOCK)
 		fault = "is summarized but has no storage";
 	else if (summarized && header->config.format == RENCODER_FORMAT_FILTER &&
-			 header->nset[slot] > (uint64) header->config.nwindows * RENCODER_ROWS)
+			 header->nset[slot] > (uint64) rencoder_filter_config(&header->config)->nwindows * RENCODER_ROWS)
 		fault = "has more bits set than its filter has";
 	/* INV-9: a sealed group answers with the greatest horizon. */
 	else if (summarized && (copy->entry->flags & RENCODER_ENTRY_SEALED) &&
@@ -177,14 +181,16 @@ check_entry(CheckState *state)
 
 	rencoder_check_require(state, (entry->flags & ~(RENCODER_ENTRY_SEALED | RENCODER_ENTRY_ALWAYS)) == 0,
 						   copy->directory, "A directory entry has unknown flags.");
+	rencoder_check_require(state, entry->run == 0 && entry->cut == 0 && entry->unused == 0,
+						   copy->directory, "A directory entry names a run, and there are none yet.");
 	if (entry->header == RENCODER_NO_BLOCK)
 	{
 		rencoder_check_require(state, entry->flags == 0, copy->directory,
 							   "A directory entry without a header has flags.");
 		return;
 	}
-	rencoder_check_require(state, entry->width == RENC_GROUP_RANGES, copy->directory,
-						   "A directory entry has an unknown width.");
+	rencoder_check_require(state, entry->nranges == RENC_GROUP_RANGES, copy->directory,
+						   "A directory entry is of an unknown number of ranges.");
 
 	/* INV-7: the metapage has the latest epoch. */
 	rencoder_check_require(state, entry->epoch <= rencoder_meta_epoch(state->index),

@@ -180,7 +180,7 @@ put_fill(Row *row, const RencoderHeaderData *header, renc_mask summarized)
 	double		nset = 0;
 
 	if (header->config.format != RENCODER_FORMAT_FILTER ||
-		header->config.nwindows == 0 || renc_mask_empty(filled))
+		rencoder_filter_config(&header->config)->nwindows == 0 || renc_mask_empty(filled))
 	{
 		put_null(row);
 		return;
@@ -191,7 +191,7 @@ put_fill(Row *row, const RencoderHeaderData *header, renc_mask summarized)
 			nset += header->nset[slot];
 	}
 	put(row, Float8GetDatum(nset / ((double) renc_mask_count(filled) *
-									header->config.nwindows * RENCODER_ROWS)));
+									rencoder_filter_config(&header->config)->nwindows * RENCODER_ROWS)));
 }
 
 /* A false positive rate, unless it is unknown. */
@@ -243,8 +243,8 @@ emit_group_column(FunctionCallInfo fcinfo, const RencoderGroupCopy *copy, int co
 		put_null(&row);
 		put_null(&row);
 	}
-	put(&row, Int64GetDatum(header->config.nwindows));
-	put(&row, Int64GetDatum(header->config.capacity));
+	put(&row, Int64GetDatum(rencoder_filter_config(&header->config)->nwindows));
+	put(&row, Int64GetDatum(rencoder_format_capacity(&header->config)));
 	put_text(&row, storage);
 	put(&row, Int64GetDatum(npages));
 	put_key(&row, bounds->min, show_keys && has_keys);

@@ -16,7 +16,9 @@
  *		 4360          4392          4408         5432         6456
  *		 | next_config | next_always | next_min[] | next_max[] | ..
  *		 6456            6464       6472           6480   6488          6492
- *		 | predicted_fpr | best_fpr | sample_stamp | redo | checkpoints | unused |
+ *		 | predicted_fpr | best_fpr | sample_stamp | redo | checkpoints | run | ..
+ *		 6496  6504      6520       6536           6540
+ *		 | cut | covered | flushing | flushing_run | unused |
  *
  * States of a range (INV-1): unsummarized (no bit), summarizing, summarized.
  * Bit j of a 16-byte set is range j of the group.
@@ -67,13 +69,21 @@ typedef struct RencoderHeaderData
 								 * slice */
 	uint32		checkpoints;	/* how often that was another place than
 								 * before */
+
+	/* Reserved for runs, all zero. */
+	uint32		run;			/* that has the keys of ... */
+	uint64		cut;			/* of its keys and later ones */
+	uint8		covered[RENC_MATRIX_WIDTH]; /* ... these ranges */
+	uint8		flushing[RENC_MATRIX_WIDTH];	/* being read for ... */
+	uint32		flushing_run;	/* ... this run */
 	uint32		unused2;		/* zero */
 } RencoderHeaderData;
 
 typedef RencoderHeaderData *RencoderHeader;
 
 StaticAssertDecl(offsetof(RencoderHeaderData, min) == 264 &&
-				 sizeof(RencoderHeaderData) == 6496,
+				 offsetof(RencoderHeaderData, covered) == 6504 &&
+				 sizeof(RencoderHeaderData) == 6544,
 				 "RencoderHeaderData is on disk");
 StaticAssertDecl(sizeof(RencoderHeaderData) <= RENCODER_PAYLOAD_SIZE,
 				 "a group header must fit a page");
@@ -101,7 +111,7 @@ rencoder_header_copy(RencoderHeader copy, Buffer buf)
 static inline bool
 rencoder_is_rebuilt(const RencoderHeaderData *header)
 {
-	return header->next_config.format != 0;
+	return header->next_config.format != RENCODER_FORMAT_NONE;
 }
 
 /* Arithmetic of block ranges. */
