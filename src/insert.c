@@ -119,32 +119,23 @@ find_storages(const Insertion *ins, int col, RencoderHeader header, InsertStorag
 	int			n = header->next.start == RENCODER_NO_BLOCK ? 1 : 2;
 
 	memset(present, 0, sizeof(*present));
-	present->slab.index = ins->group.index;
-	present->slab.config = &header->config;
-	present->slab.extent = header->matrix;
-	present->slab.width = RENC_MATRIX_WIDTH;
-	present->slot = ins->slot;
+	(void) rencoder_slab_of(ins->group.index, header, ins->slot, &present->slab, &present->slot);
 	present->min = header->min;
 	present->max = header->max;
 	present->always = header->always;
 
 	*next = *present;
-	next->slab.extent = header->next;
+	next->slab = rencoder_slab_whole(ins->group.index,
+									 rebuilt ? &header->next_config : &header->config, header->next);
 	next->slab.unfinished = !rebuilt;
+	next->slot = ins->slot;
 	if (rebuilt)
 	{
-		next->slab.config = &header->next_config;
 		next->min = header->next_min;
 		next->max = header->next_max;
 		next->always = header->next_always;
 	}
 
-	if (header->matrix.start == RENCODER_NO_BLOCK)
-	{
-		present->slab.extent = header->slice[ins->slot / RENC_SLICE_RANGES];
-		present->slab.width = RENC_SLICE_WIDTH;
-		present->slot = ins->slot % RENC_SLICE_RANGES;
-	}
 	for (int i = 0; i < n; i++)
 		storage[i].key = find_key(ins, col, storage[i].slab.config->coder);
 	return n;

@@ -84,26 +84,24 @@ switch_to_matrix(RencoderGroupEdit *edit, const NewStorage *new)
 }
 
 static void
-interleave_filter(const RencoderGroup *group, int col, const RencoderHeaderData *copy)
+interleave_by_copy(const RencoderGroup *group, int col, const RencoderHeaderData *copy)
 {
-	RencoderSlab matrix = {group->index, &copy->config, {0, 0}, RENC_MATRIX_WIDTH, true};
+	RencoderSlab matrix = rencoder_slab_whole(group->index, &copy->config, copy->next);
 	NewStorage	new;
 	RencoderGroupEdit edit;
 
 	/* A crash may have left one behind; its pages are as good as any. */
-	matrix.extent = copy->next;
 	if (matrix.extent.start == RENCODER_NO_BLOCK)
 	{
 		matrix.extent = rencoder_space_alloc(group->index,
-											 rencoder_filter_npages(&copy->config,
-																	RENC_MATRIX_WIDTH));
+											 rencoder_format_npages(&copy->config));
 		rencoder_space_secure(group->index, matrix.extent);
 		set_next(group, col, matrix.extent);
 	}
 	for (uint32 page = 0; page < matrix.extent.npages; page++)
 	{
 		rencoder_vacuum_delay_point();
-		rencoder_filter_interleave_page(&matrix, copy->slice, page);
+		rencoder_format_of(&copy->config)->seal_page(&matrix, copy->slice, page);
 	}
 
 	memset(&new, 0, sizeof(new));
@@ -115,16 +113,16 @@ interleave_filter(const RencoderGroup *group, int col, const RencoderHeaderData 
 }
 
 /*
- * The matrix image of a dictionary column, in the format that suits it best;
- * filters, as in a build, where the keys are too many to look for the other.
+ * The matrix image of a column of which the keys can be read from its slices, in the
+ * format that suits it best.
  */
 static char *
-rewrite_dict(const RencoderGroup *group, int col, const RencoderHeaderData *copy,
-			 RencoderDictMarks *marks, NewStorage *new, uint32 *npages)
+read_slices(const RencoderGroup *group, int col, const RencoderHeaderData *copy,
+			 RencoderSealMarks **marks, NewStorage *new, uint32 *npages)
 {
-	RencoderCollector *c = rencoder_dict_read_slices(group->index, &copy->config,
-													 copy->slice, marks);
-	bool		fits_memory = rencoder_collect_size(c) <= rencoder_options_key_memory();
+	RencoderCollector *c = rencoder_format_of(&copy->config)->seal_read(group->index, &copy->config,
+																		copy->slice, marks);
+	bool		spills = rencoder_collect_size(c) > rencoder_options_key_memory();
 	renc_mask	already = rencoder_set_get(copy->always);
 	renc_keys	ranges[RENC_GROUP_RANGES] = {{NULL, 0}};
 	RencoderDesigner *designer;
@@ -135,21 +133,12 @@ rewrite_dict(const RencoderGroup *group, int col, const RencoderHeaderData *copy
 	designer = rencoder_designer_create(group->index, group->meta,
 										(group->number + 1.0) * RENC_GROUP_RANGES);
 	designer->first_column = col;
-	rencoder_design_column(designer, c, 0, RENC_MATRIX_WIDTH, 0, fits_memory, &new->config, &prediction);
+	rencoder_design_column(designer, c, 0, RENC_MATRIX_WIDTH, 0, spills, &new->config, &prediction);
 	new->predicted_fpr = prediction.fpr;
 	new->sample_stamp = rencoder_designer_stamp(designer, 0, new->config.coder);
-	new->always = already;
-	for (int slot = 0; slot < RENC_GROUP_RANGES; slot++)
-	{
-		renc_keys	keys = rencoder_collect_keys(c, 0, slot);
-
-		if (renc_mask_test(already, slot))
-			continue;
-		if (rencoder_format_fits(&new->config, (uint32) keys.n))
-			ranges[slot] = keys;
-		else
-			renc_mask_set(&new->always, slot);
-	}
+	new->always = rencoder_format_keys(&new->config, c, 0,
+									   renc_mask_andnot(renc_mask_all(), already), ranges);
+	new->always = renc_mask_or(new->always, already);
 	image = rencoder_format_of(&new->config)->build(&new->config, RENC_MATRIX_WIDTH,
 													ranges, npages);
 	rencoder_collect_free(c);
@@ -157,21 +146,21 @@ rewrite_dict(const RencoderGroup *group, int col, const RencoderHeaderData *copy
 }
 
 static void
-interleave_dict(const RencoderGroup *group, int col, const RencoderHeaderData *copy)
+interleave_anew(const RencoderGroup *group, int col, const RencoderHeaderData *copy)
 {
 	NewStorage	new;
-	RencoderSlab slab = {group->index, &new.config, {0, 0}, RENC_MATRIX_WIDTH, false};
-	RencoderDictMarks marks;
-	const RencoderFormat *format;
+	const RencoderFormat *slices = rencoder_format_of(&copy->config);
+	RencoderSlab slab;
+	RencoderSealMarks *marks;
 	RencoderGroupEdit edit;
 	uint32		npages;
 	char	   *image;
 
 	memset(&new, 0, sizeof(new));
-	image = rewrite_dict(group, col, copy, &marks, &new, &npages);
-	format = rencoder_format_of(&new.config);
+	image = read_slices(group, col, copy, &marks, &new, &npages);
 	rencoder_vacuum_delay_point();
-	new.matrix = slab.extent = rencoder_space_alloc(group->index, npages);
+	new.matrix = rencoder_space_alloc(group->index, npages);
+	slab = rencoder_slab_whole(group->index, &new.config, new.matrix);
 
 	/*
 	 * Nobody refers to the new pages until the switch: if this was cancelled,
@@ -179,22 +168,20 @@ interleave_dict(const RencoderGroup *group, int col, const RencoderHeaderData *c
 	 * pages are only copied.
 	 */
 	HOLD_INTERRUPTS();
-	for (uint32 i = 0; i < npages; i++)
-		rencoder_wal_write_fresh(group->index, slab.extent.start + i, format->page_id,
-								 image + (Size) i * RENCODER_PAYLOAD_SIZE, true);
+	rencoder_format_write(&slab, image, true);
 	pfree(image);
-	format->count(&slab, renc_mask_all(), new.nset);
+	rencoder_format_of(&new.config)->count(&slab, renc_mask_all(), new.nset);
 	new.recounted = true;
 
 	/* The more is done now, the less there is to do under the locks. */
 	for (int round = 0; round < CATCH_UP_ROUNDS; round++)
 	{
-		if (rencoder_dict_catch_up(&copy->config, copy->slice, &marks, &slab,
-								   &new.always) == 0)
+		if (slices->seal_catch_up(&copy->config, copy->slice, marks, &slab,
+								  &new.always) == 0)
 			break;
 	}
 	rencoder_group_edit_begin(&edit, group, col, RENCODER_EDIT_EPOCH, RENC_GROUP_SLICES);
-	(void) rencoder_dict_catch_up(&copy->config, copy->slice, &marks, &slab, &new.always);
+	(void) slices->seal_catch_up(&copy->config, copy->slice, marks, &slab, &new.always);
 	switch_to_matrix(&edit, &new);
 	rencoder_group_edit_finish(&edit);
 	RESUME_INTERRUPTS();
@@ -233,10 +220,10 @@ rencoder_interleave(Relation index, uint32 number)
 		rencoder_group_copy_header(&group, col, &copy);
 		if (!is_ready(&first, &copy))
 			continue;
-		if (copy.config.format == RENCODER_FORMAT_DICT)
-			interleave_dict(&group, col, &copy);
+		if (rencoder_format_require(index, &copy.config)->seal_page != NULL)
+			interleave_by_copy(&group, col, &copy);
 		else
-			interleave_filter(&group, col, &copy);
+			interleave_anew(&group, col, &copy);
 		done = true;
 	}
 	return done;

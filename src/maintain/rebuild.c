@@ -37,27 +37,6 @@ rencoder_rebuild_collect(RencoderRebuild *r)
 }
 
 /*
- * The keys of the ranges that fit the new configuration; the others go to
- * "always".
- */
-static void
-keys_that_fit(const RencoderRebuild *r, int col, renc_keys *ranges, renc_mask *always)
-{
-	*always = renc_mask_none();
-	for (int slot = 0; slot < RENC_GROUP_RANGES; slot++)
-	{
-		const RencoderRangeSummary *range = &r->scan.collector->column[col].range[slot];
-
-		ranges[slot].key = NULL;
-		ranges[slot].n = 0;
-		if (!range->keyless && rencoder_format_fits(&r->config[col], range->distinct))
-			ranges[slot] = rencoder_collect_keys(r->scan.collector, col, slot);
-		else
-			renc_mask_set(always, slot);
-	}
-}
-
-/*
  * Makes the matrix of a column, to which nothing refers yet.  The caller
  * publishes it without a chance to be cancelled in between: its pages would be
  * lost until REINDEX.
@@ -67,17 +46,16 @@ make_matrix(RencoderRebuild *r, int col)
 {
 	const RencoderFormat *format = rencoder_format_of(&r->config[col]);
 	renc_keys	ranges[RENC_GROUP_RANGES];
-	renc_mask	always;
+	RencoderSlab slab;
 	RencoderExtent extent;
 	uint32		npages;
 	char	   *image;
 
-	keys_that_fit(r, col, ranges, &always);
+	(void) rencoder_format_keys(&r->config[col], r->scan.collector, col, renc_mask_all(), ranges);
 	image = format->build(&r->config[col], RENC_MATRIX_WIDTH, ranges, &npages);
 	extent = rencoder_space_alloc(r->group.index, npages);
-	for (uint32 i = 0; i < npages; i++)
-		rencoder_wal_write_fresh(r->group.index, extent.start + i, format->page_id,
-								 image + (Size) i * RENCODER_PAYLOAD_SIZE, true);
+	slab = rencoder_slab_whole(r->group.index, &r->config[col], extent);
+	rencoder_format_write(&slab, image, true);
 	pfree(image);
 	return extent;
 }
@@ -91,7 +69,7 @@ publish_next(const RencoderRebuild *r, int col, RencoderExtent extent)
 	RencoderGroupEdit edit;
 	RencoderHeader header;
 
-	keys_that_fit(r, col, ranges, &always);
+	always = rencoder_format_keys(&r->config[col], r->scan.collector, col, renc_mask_all(), ranges);
 	rencoder_group_edit_begin(&edit, &r->group, col, RENCODER_EDIT_HEADERS, 0);
 	header = rencoder_group_edit_header(&edit);
 	header->next = extent;
@@ -195,14 +173,14 @@ static void
 switch_column(RencoderRebuild *r, int col, RencoderExtent extent)
 {
 	const RencoderFormat *format = rencoder_format_of(&r->config[col]);
-	RencoderSlab slab = {r->group.index, &r->config[col], extent, RENC_MATRIX_WIDTH, false};
+	RencoderSlab slab = rencoder_slab_whole(r->group.index, &r->config[col], extent);
 	uint32		nset[RENC_GROUP_RANGES] = {0};
 	renc_keys	ranges[RENC_GROUP_RANGES];
 	renc_mask	always;
 	RencoderGroupEdit edit;
 	RencoderHeader header;
 
-	keys_that_fit(r, col, ranges, &always);
+	always = rencoder_format_keys(&r->config[col], r->scan.collector, col, renc_mask_all(), ranges);
 	always = renc_mask_or(always, format->merge(&slab, ranges));
 	format->count(&slab, renc_mask_all(), nset);
 

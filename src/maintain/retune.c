@@ -107,8 +107,7 @@ has_outgrown(const Retuning *t, int col)
 {
 	const RencoderHeaderData *header = &t->column[col];
 	const RencoderFormat *format = rencoder_format_of(&header->config);
-	RencoderSlab slab = {t->rebuild.scan.index, &header->config, header->matrix,
-	RENC_MATRIX_WIDTH, false};
+	RencoderSlab slab = rencoder_slab_whole(t->rebuild.scan.index, &header->config, header->matrix);
 	uint32		now[RENC_GROUP_RANGES] = {0};
 	double		set = 0;
 	double		then = 0;
@@ -132,17 +131,13 @@ has_outgrown(const Retuning *t, int col)
 static int
 count_unfit(const Retuning *t, int col, const RencoderConfig *config, int *keyless)
 {
-	int			n = 0;
+	const RencoderCollector *c = t->rebuild.scan.collector;
+	renc_keys	ranges[RENC_GROUP_RANGES];
 
 	*keyless = 0;
 	for (int slot = 0; slot < RENC_GROUP_RANGES; slot++)
-	{
-		const RencoderRangeSummary *range = &t->rebuild.scan.collector->column[col].range[slot];
-
-		n += range->keyless || !rencoder_format_fits(config, range->distinct);
-		*keyless += range->keyless;
-	}
-	return n;
+		*keyless += c->column[col].range[slot].keyless;
+	return renc_mask_count(rencoder_format_keys(config, c, col, renc_mask_all(), ranges));
 }
 
 /*

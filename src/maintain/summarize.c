@@ -63,13 +63,13 @@ make_header(RencoderGroup *group)
 /*
  * Is a new column's storage to be a matrix that grows, slice by slice, and so is
  * logged once?  The table's first group does without: a small table should not
- * pay for 128 ranges.  A dictionary cannot grow so, where there are slices there
+ * pay for 128 ranges.  Not all formats can grow so, where there are slices there
  * will be more, and where the group takes long checkpoints make it dear.
  */
 static bool
 grows_in_place(const RencoderSummarizing *s, const RencoderHeaderData *copy)
 {
-	if (s->group.number == 0 || copy->config.format != RENCODER_FORMAT_FILTER ||
+	if (s->group.number == 0 || rencoder_format_of(&copy->config)->grow_image == NULL ||
 		!rencoder_summarize_group_is_fast(s))
 		return false;
 	for (int slice = 0; slice < RENC_GROUP_SLICES; slice++)
@@ -80,20 +80,15 @@ grows_in_place(const RencoderSummarizing *s, const RencoderHeaderData *copy)
 	return true;
 }
 
-/* The keys of the slice's ranges as slots of a slab; those that do not fit it go to *always. */
-static void
-keys_of_slice(const RencoderSummarizing *s, int col, const RencoderConfig *config, int shift,
-			  renc_keys *ranges, renc_mask *always)
+/* The keys of the slice's ranges, and those ranges whose keys do not fit, as ranges of the group. */
+static renc_mask
+keys_of_slice(const RencoderSummarizing *s, int col, const RencoderConfig *config,
+			  renc_keys *ranges)
 {
-	for (int slot = 0; slot < RENC_SLICE_RANGES; slot++)
-	{
-		const RencoderRangeSummary *range = &s->scan.collector->column[col].range[slot];
+	renc_mask	always = rencoder_format_keys(config, s->scan.collector, col,
+											  renc_mask_all(), ranges);
 
-		if (!range->keyless && rencoder_format_fits(config, range->distinct))
-			ranges[shift + slot] = rencoder_collect_keys(s->scan.collector, col, slot);
-		else
-			renc_mask_set(always, s->slice * RENC_SLICE_RANGES + slot);
-	}
+	return renc_mask_from_slice(always, s->slice);
 }
 
 /* Publishes the slice's ranges, whose keys are in the slab. */
@@ -104,7 +99,7 @@ publish_slice(RencoderSummarizing *s, int col, RencoderHeader copy, const Rencod
 	const RencoderFormat *format = rencoder_format_of(&copy->config);
 
 	memset(copy->nset, 0, sizeof(copy->nset));
-	if (slab->width == RENC_MATRIX_WIDTH)
+	if (rencoder_slab_is_whole(slab))
 		format->count(slab, renc_mask_of_band(s->slice), copy->nset);
 	else
 		format->count(slab, renc_mask_of_band(0), copy->nset + s->slice * RENC_SLICE_RANGES);
@@ -116,19 +111,14 @@ static renc_mask
 merge_column(RencoderSummarizing *s, int col, RencoderHeader copy, const RencoderSlab *slab)
 {
 	const RencoderFormat *format = rencoder_format_require(s->scan.index, &copy->config);
-	int			shift = slab->width == RENC_MATRIX_WIDTH ? s->slice * RENC_SLICE_RANGES : 0;
+	int			first = rencoder_slab_is_whole(slab) ? s->slice * RENC_SLICE_RANGES : 0;
 	renc_keys	ranges[RENC_GROUP_RANGES] = {{NULL, 0}};
-	renc_mask	always = renc_mask_none();
-	renc_mask	refused;
+	renc_mask	always = keys_of_slice(s, col, &copy->config, ranges + first);
+	renc_mask	refused = format->merge(slab, ranges);
 
-	keys_of_slice(s, col, &copy->config, shift, ranges, &always);
-	refused = format->merge(slab, ranges);
-	for (int slot = 0; slot < RENC_SLICE_RANGES; slot++)
-	{
-		if (renc_mask_test(refused, shift + slot))
-			renc_mask_set(&always, s->slice * RENC_SLICE_RANGES + slot);
-	}
-	return publish_slice(s, col, copy, slab, always);
+	if (!rencoder_slab_is_whole(slab))
+		refused = renc_mask_from_slice(refused, s->slice);
+	return publish_slice(s, col, copy, slab, renc_mask_or(always, refused));
 }
 
 /*
@@ -139,36 +129,31 @@ static renc_mask
 make_column(RencoderSummarizing *s, int col, RencoderHeader copy)
 {
 	const RencoderFormat *format = rencoder_format_require(s->scan.index, &copy->config);
-	RencoderSlab slab = {s->scan.index, &copy->config, {0, 0}, RENC_SLICE_WIDTH, false};
 	bool		grows = grows_in_place(s, copy);
 	renc_keys	ranges[RENC_GROUP_RANGES] = {{NULL, 0}};
-	renc_mask	always = renc_mask_none();
+	renc_mask	always = keys_of_slice(s, col, &copy->config, ranges);
 	renc_mask	done;
+	RencoderSlab slab;
 	uint32		npages;
 	char	   *image;
 
-	keys_of_slice(s, col, &copy->config, 0, ranges, &always);
 	if (grows)
 	{
-		image = rencoder_filter_band_image(&copy->config, ranges);
-		npages = rencoder_filter_npages(&copy->config, RENC_MATRIX_WIDTH);
-		slab.width = RENC_MATRIX_WIDTH;
-		slab.extent = copy->matrix = rencoder_space_alloc(s->scan.index, npages);
+		image = format->grow_image(&copy->config, ranges, &npages);
+		copy->matrix = rencoder_space_alloc(s->scan.index, npages);
+		slab = rencoder_slab_whole(s->scan.index, &copy->config, copy->matrix);
 	}
 	else
 	{
 		image = format->build(&copy->config, RENC_SLICE_WIDTH, ranges, &npages);
-		slab.extent = copy->slice[s->slice] = rencoder_space_alloc(s->scan.index, npages);
+		copy->slice[s->slice] = rencoder_space_alloc(s->scan.index, npages);
+		slab = rencoder_slab_of_slice(s->scan.index, copy, s->slice);
 	}
 	HOLD_INTERRUPTS();
 	if (grows)
-		rencoder_filter_start_matrix(&slab, s->slice, image);
+		format->grow_start(&slab, s->slice, image);
 	else
-	{
-		for (uint32 i = 0; i < npages; i++)
-			rencoder_wal_write_fresh(s->scan.index, slab.extent.start + i, format->page_id,
-									 image + (Size) i * RENCODER_PAYLOAD_SIZE, true);
-	}
+		rencoder_format_write(&slab, image, true);
 	done = publish_slice(s, col, copy, &slab, always);
 	RESUME_INTERRUPTS();
 	pfree(image);

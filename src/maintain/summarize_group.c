@@ -22,28 +22,17 @@ bool
 rencoder_summarize_group_slab(const RencoderSummarizing *s, RencoderHeader header,
 							  RencoderSlab *slab)
 {
-	slab->index = s->scan.index;
-	slab->config = &header->config;
-	slab->unfinished = false;
-	slab->width = RENC_MATRIX_WIDTH;
-	slab->extent = header->matrix;
-	if (slab->extent.start == RENCODER_NO_BLOCK && !s->whole)
-	{
-		slab->width = RENC_SLICE_WIDTH;
-		slab->extent = header->slice[s->slice];
-	}
+	if (header->matrix.start != RENCODER_NO_BLOCK || s->whole)
+		*slab = rencoder_slab_whole(s->scan.index, &header->config, header->matrix);
+	else
+		*slab = rencoder_slab_of_slice(s->scan.index, header, s->slice);
 	return slab->extent.start != RENCODER_NO_BLOCK;
 }
 
 renc_mask
 rencoder_summarize_group_slots(const RencoderSummarizing *s, int width, renc_mask mask)
 {
-	renc_mask	narrow = renc_mask_none();
-
-	if (width == RENC_MATRIX_WIDTH)
-		return mask;
-	narrow.w[0] = (mask.w[s->slice / 8] >> (s->slice % 8 * RENC_SLICE_RANGES)) & 0xFF;
-	return narrow;
+	return width == RENC_MATRIX_WIDTH ? mask : renc_mask_to_slice(mask, s->slice);
 }
 
 /*
@@ -329,7 +318,7 @@ rencoder_summarize_group_plan(RencoderSummarizing *s, int col, int width, Rencod
 		designer = s->designer;
 	}
 	rencoder_design_column(designer, s->scan.collector, col, width,
-						   min_capacity(s, col), true, &copy->config, &prediction);
+						   min_capacity(s, col), false, &copy->config, &prediction);
 	copy->predicted_fpr = prediction.fpr;
 	copy->best_fpr = prediction.best_fpr;
 	copy->sample_stamp = rencoder_designer_stamp(designer, col, copy->config.coder);

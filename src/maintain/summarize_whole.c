@@ -62,18 +62,8 @@ build_column(RencoderSummarizing *s, int col, renc_mask cancelled, NewColumn *ne
 	rencoder_group_copy_header(&s->group, col, &new->header);
 	config->coder = s->scan.coders.generation[col];
 	rencoder_summarize_group_plan(s, col, RENC_MATRIX_WIDTH, &new->header);
-	new->always = renc_mask_none();
-	for (int slot = 0; slot < RENC_GROUP_RANGES; slot++)
-	{
-		const RencoderRangeSummary *range = &s->scan.collector->column[col].range[slot];
-
-		if (renc_mask_test(cancelled, slot))
-			continue;
-		if (!range->keyless && rencoder_format_fits(config, range->distinct))
-			ranges[slot] = rencoder_collect_keys(s->scan.collector, col, slot);
-		else
-			renc_mask_set(&new->always, slot);
-	}
+	new->always = rencoder_format_keys(config, s->scan.collector, col,
+									   renc_mask_andnot(renc_mask_all(), cancelled), ranges);
 	new->image = rencoder_format_of(config)->build(config, RENC_MATRIX_WIDTH, ranges,
 												   &new->npages);
 }
@@ -87,13 +77,11 @@ publish_column(RencoderSummarizing *s, int col, NewColumn *new)
 {
 	const RencoderFormat *format = rencoder_format_of(&new->header.config);
 	RencoderExtent extent = rencoder_space_alloc(s->scan.index, new->npages);
-	RencoderSlab slab = {s->scan.index, &new->header.config, extent, RENC_MATRIX_WIDTH, false};
+	RencoderSlab slab = rencoder_slab_whole(s->scan.index, &new->header.config, extent);
 	renc_mask	done;
 
 	HOLD_INTERRUPTS();
-	for (uint32 i = 0; i < new->npages; i++)
-		rencoder_wal_write_fresh(s->scan.index, extent.start + i, format->page_id,
-								 new->image + (Size) i * RENCODER_PAYLOAD_SIZE, true);
+	rencoder_format_write(&slab, new->image, true);
 	new->header.matrix = extent;
 	memset(new->header.nset, 0, sizeof(new->header.nset));
 	format->count(&slab, renc_mask_all(), new->header.nset);

@@ -54,7 +54,7 @@ typedef struct RangeScan
 	RencoderCandidateCounts *counts;
 } RangeScan;
 
-/* A group as the directory and its header describe it. */
+/* What the search of a group leaves of its ranges, column by column. */
 typedef struct GroupMasks
 {
 	renc_mask	untrusted;		/* candidates whatever the filters say */
@@ -156,33 +156,29 @@ probe_storage(RangeScan *s, RencoderProbe *probe, const RencoderHeaderData *head
 			  renc_mask mask)
 {
 	const RencoderFormat *format = rencoder_format_of(&header->config);
-	RencoderSlab slab = {s->index, &header->config, header->matrix,
-	RENC_MATRIX_WIDTH, false};
 	renc_mask	always = renc_mask_and(mask, rencoder_set_get(header->always));
 	renc_mask	ask = renc_mask_andnot(mask, always);
-	renc_mask	result = renc_mask_none();
+	renc_mask	result = always;
 
 	if (format == NULL)			/* unknown to this version: may match */
 		return mask;
 	if (header->matrix.start != RENCODER_NO_BLOCK)
-		return renc_mask_or(always, format->probe(probe, &slab, ask));
+	{
+		RencoderSlab slab = rencoder_slab_whole(s->index, &header->config, header->matrix);
 
-	slab.width = RENC_SLICE_WIDTH;
+		return renc_mask_or(result, format->probe(probe, &slab, ask));
+	}
 	for (int slice = 0; slice < RENC_GROUP_SLICES; slice++)
 	{
-		renc_mask	part = renc_mask_and(ask, renc_mask_of_band(slice));
-		renc_mask	narrow = renc_mask_none();
-		int			word = slice / 8;
-		int			shift = slice % 8 * RENC_SLICE_RANGES;
+		RencoderSlab slab = rencoder_slab_of_slice(s->index, header, slice);
+		renc_mask	part = renc_mask_to_slice(ask, slice);
 
 		if (renc_mask_empty(part))
 			continue;
-		slab.extent = header->slice[slice];
-		narrow.w[0] = part.w[word] >> shift;
-		narrow = format->probe(probe, &slab, narrow);
-		result.w[word] |= narrow.w[0] << shift;
+		part = format->probe(probe, &slab, part);
+		result = renc_mask_or(result, renc_mask_from_slice(part, slice));
 	}
-	return renc_mask_or(always, result);
+	return result;
 }
 
 /* Copies a header page. */
@@ -269,8 +265,7 @@ scan_sealed(RangeScan *s, RencoderEntry entry, uint32 group, GroupMasks *state)
 	for (int col = 0; col < s->meta->natts && !renc_mask_empty(state->mask); col++)
 	{
 		RencoderEntryColumn *column = &entry->column[col];
-		RencoderSlab slab = {s->index, &column->config, column->matrix,
-		RENC_MATRIX_WIDTH, false};
+		RencoderSlab slab = rencoder_slab_whole(s->index, &column->config, column->matrix);
 		const RencoderFormat *format = rencoder_format_of(&column->config);
 
 		if (!s->query->column[col].has_keys)

@@ -32,6 +32,7 @@
 #define RENCODER_FORMAT_NONE	0	/* not at all yet */
 #define RENCODER_FORMAT_FILTER	1	/* bit-sliced range filters */
 #define RENCODER_FORMAT_DICT	2	/* exact dictionary: key -> ranges */
+#define RENCODER_FORMATS			3	/* numbers in use */
 
 /* Words of a configuration that are the format's own. */
 #define RENCODER_CONFIG_WORDS	3

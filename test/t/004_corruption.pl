@@ -174,7 +174,7 @@ my %damage = (
 
 			return poke($data, sealed_header($data), 232, "\0" x 16);
 		}, qr/holds a null that its summary does not know\./ ],
-	nset        => [ 'v', poke_header('nset', pack('V', 1 << 30)), qr/has more bits set than its filter has/ ],
+	nset        => [ 'v', poke_header('nset', pack('V', 1 << 30)), qr/has more entries than there is room for/ ],
 
 	# INV-5: what generic WAL would drop.
 	beyond      => [ 'v', sub { poke($_[0], growing_page($_[0]), 8159, "\1") }, qr/A bit is set beyond the bands in use\./ ],
