@@ -54,12 +54,12 @@ typedef struct RangeScan
 	RencoderCandidateCounts *counts;
 } RangeScan;
 
-/* What the search of a group leaves of its ranges, column by column. */
-typedef struct GroupMasks
+/* What the columns asked so far leave of a group. */
+typedef struct GroupCandidates
 {
-	renc_mask	untrusted;		/* candidates whatever the filters say */
-	renc_mask	mask;			/* trusted ranges that are still candidates */
-} GroupMasks;
+	renc_mask	untrusted;		/* ranges, whatever the columns' storage says */
+	renc_candidates left;		/* of the other ranges */
+} GroupCandidates;
 
 /* Ranges of the group that exist in the table. */
 static renc_mask
@@ -76,11 +76,29 @@ existing_ranges(const RangeScan *s, uint32 group)
 }
 
 static void
-emit_group(RangeScan *s, uint32 group, renc_mask candidates)
+emit_group(RangeScan *s, uint32 group, renc_candidates *candidates)
 {
-	candidates = renc_mask_and(candidates, existing_ranges(s, group));
-	if (!renc_mask_empty(candidates))
+	renc_candidates_keep(candidates, existing_ranges(s, group));
+	if (!renc_mask_empty(candidates->ranges))
 		s->emit(s->arg, (uint64) group * RENC_GROUP_RANGES, candidates);
+}
+
+/* All ranges of a group. */
+static void
+emit_whole_group(RangeScan *s, uint32 group)
+{
+	renc_candidates all = renc_candidates_of_ranges(renc_mask_all(), s->meta->pages_per_range);
+
+	emit_group(s, group, &all);
+}
+
+/* Another column leaves these ranges of the group. */
+static void
+and_ranges(GroupCandidates *state, renc_mask ranges)
+{
+	renc_candidates answer = renc_candidates_of_ranges(ranges, state->left.pages_per_range);
+
+	renc_candidates_and(&state->left, &answer);
 }
 
 /*
@@ -211,7 +229,7 @@ trusted_ranges(const RangeScan *s, const RencoderHeaderData *header)
 
 /* The general way through a group. */
 static void
-scan_by_header(RangeScan *s, RencoderEntry entry, uint32 group, GroupMasks *state)
+scan_by_header(RangeScan *s, RencoderEntry entry, uint32 group, GroupCandidates *state)
 {
 	RencoderHeaderData header;
 
@@ -221,15 +239,15 @@ scan_by_header(RangeScan *s, RencoderEntry entry, uint32 group, GroupMasks *stat
 		bool		asked = q->has_keys || q->is_null || q->not_null;
 		ColumnProbe *p = NULL;
 
-		if (col > 0 && (!asked || renc_mask_empty(state->mask)))
+		if (col > 0 && (!asked || renc_mask_empty(state->left.ranges)))
 			continue;
 		copy_header(s, entry, group, col, &header);
 		if (col == 0)
 		{
 			renc_mask	existing = existing_ranges(s, group);
 
-			state->mask = renc_mask_and(existing, trusted_ranges(s, &header));
-			state->untrusted = renc_mask_andnot(existing, state->mask);
+			state->left.ranges = renc_mask_and(existing, trusted_ranges(s, &header));
+			state->untrusted = renc_mask_andnot(existing, state->left.ranges);
 
 			/*
 			 * Every row in the index has a value or a null here.  Ranges with
@@ -237,16 +255,15 @@ scan_by_header(RangeScan *s, RencoderEntry entry, uint32 group, GroupMasks *stat
 			 * may be all that the query wants.
 			 */
 			if (!s->query->restricted)
-				state->mask = renc_mask_and(state->mask,
-											renc_mask_or(rencoder_set_get(header.has_value),
-														 rencoder_set_get(header.has_null)));
+				and_ranges(state, renc_mask_or(rencoder_set_get(header.has_value),
+											   rencoder_set_get(header.has_null)));
 		}
-		if (q->has_keys && !renc_mask_empty(state->mask))
+		if (q->has_keys && !renc_mask_empty(state->left.ranges))
 			p = column_probe(s, col, &header.config, entry->header);
 		if (asked)
-			state->mask = prune_by_header(s, &header, col, p, state->mask);
-		if (p != NULL && !renc_mask_empty(state->mask))
-			state->mask = probe_storage(s, p->probe, &header, state->mask);
+			and_ranges(state, prune_by_header(s, &header, col, p, state->left.ranges));
+		if (p != NULL && !renc_mask_empty(state->left.ranges))
+			and_ranges(state, probe_storage(s, p->probe, &header, state->left.ranges));
 	}
 }
 
@@ -255,14 +272,14 @@ scan_by_header(RangeScan *s, RencoderEntry entry, uint32 group, GroupMasks *stat
  * null flags.  The header is read last, if at all.
  */
 static void
-scan_sealed(RangeScan *s, RencoderEntry entry, uint32 group, GroupMasks *state)
+scan_sealed(RangeScan *s, RencoderEntry entry, uint32 group, GroupCandidates *state)
 {
 	ColumnProbe *probes[INDEX_MAX_KEYS] = {NULL};
 	RencoderHeaderData header;
 
 	state->untrusted = renc_mask_none();
-	state->mask = existing_ranges(s, group);
-	for (int col = 0; col < s->meta->natts && !renc_mask_empty(state->mask); col++)
+	state->left.ranges = existing_ranges(s, group);
+	for (int col = 0; col < s->meta->natts && !renc_mask_empty(state->left.ranges); col++)
 	{
 		RencoderEntryColumn *column = &entry->column[col];
 		RencoderSlab slab = rencoder_slab_whole(s->index, &column->config, column->matrix);
@@ -274,11 +291,11 @@ scan_sealed(RangeScan *s, RencoderEntry entry, uint32 group, GroupMasks *state)
 		if (probes[col] == NULL)
 			continue;
 		if (!bounds_meet(probes[col]->keys, column->min, column->max))
-			state->mask = renc_mask_none();
+			and_ranges(state, renc_mask_none());
 		else if (format != NULL)
-			state->mask = format->probe(probes[col]->probe, &slab, state->mask);
+			and_ranges(state, format->probe(probes[col]->probe, &slab, state->left.ranges));
 	}
-	for (int col = 0; col < s->meta->natts && !renc_mask_empty(state->mask); col++)
+	for (int col = 0; col < s->meta->natts && !renc_mask_empty(state->left.ranges); col++)
 	{
 		if (probes[col] == NULL)
 			continue;
@@ -286,16 +303,19 @@ scan_sealed(RangeScan *s, RencoderEntry entry, uint32 group, GroupMasks *state)
 
 		/* Its configuration may have changed since the entry was read. */
 		if (header.config.coder == probes[col]->generation)
-			state->mask = prune_by_header(s, &header, col, probes[col], state->mask);
+			and_ranges(state, prune_by_header(s, &header, col, probes[col], state->left.ranges));
 	}
 }
 
 static void
 scan_group(RangeScan *s, RencoderEntry entry, uint32 group)
 {
-	GroupMasks	state = {renc_mask_none(), renc_mask_none()};
+	GroupCandidates state;
 	renc_mask	existing = existing_ranges(s, group);
-	renc_mask	candidates;
+	renc_mask	ranges;
+
+	state.untrusted = renc_mask_none();
+	state.left = renc_candidates_of_ranges(renc_mask_none(), s->meta->pages_per_range);
 
 	if (s->query->empty)
 		;						/* no row can match, wherever it is */
@@ -307,15 +327,16 @@ scan_group(RangeScan *s, RencoderEntry entry, uint32 group)
 		scan_sealed(s, entry, group, &state);
 	else
 		scan_by_header(s, entry, group, &state);
-	candidates = renc_mask_or(state.untrusted, state.mask);
+	renc_candidates_add(&state.left, state.untrusted);
+	ranges = state.left.ranges;
 	if (s->counts)
 	{
 		s->counts->ranges += renc_mask_count(existing);
-		s->counts->candidates += renc_mask_count(candidates);
+		s->counts->candidates += renc_mask_count(ranges);
 		s->counts->unsummarized += renc_mask_count(state.untrusted);
-		s->counts->skipped += renc_mask_count(renc_mask_andnot(existing, candidates));
+		s->counts->skipped += renc_mask_count(renc_mask_andnot(existing, ranges));
 	}
-	emit_group(s, group, candidates);
+	emit_group(s, group, &state.left);
 }
 
 /*
@@ -361,7 +382,7 @@ scan_groups(RangeScan *s, uint64 since, bool whole)
 			else if (entry != NULL && entry->epoch > since)
 			{
 				if (whole)
-					emit_group(s, group, renc_mask_all());
+					emit_whole_group(s, group);
 				else
 					scan_group(s, entry, group);
 			}
@@ -486,7 +507,7 @@ rencoder_candidates_find(Relation index, BlockNumber heap_nblocks,
 }
 
 static void
-emit_nothing(void *arg, uint64 first_range, renc_mask ranges)
+emit_nothing(void *arg, uint64 first_range, const renc_candidates *candidates)
 {
 }
 

@@ -410,7 +410,7 @@ rencoder_ranges(PG_FUNCTION_ARGS)
 }
 
 static void
-ignore_candidates(void *arg, uint64 first_range, renc_mask ranges)
+ignore_candidates(void *arg, uint64 first_range, const renc_candidates *candidates)
 {
 }
 
