@@ -28,6 +28,7 @@
 
 #include "format/format.h"
 #include "key/key.h"
+#include "store/group_edit.h"
 #include "worker/autosummarize.h"
 
 /* What a statement remembers between its calls. */
@@ -50,6 +51,12 @@ typedef enum InsertStep
 	INSERT_WIDEN				/* bounds or flags of a column must widen */
 } InsertStep;
 
+/*
+ * Where keys of a column go: into its present storage, and into the matrix under construction, if
+ * there is one.
+ */
+#define MAX_STORAGES	2
+
 /* The key of a column by one generation of its coder. */
 typedef struct InsertKey
 {
@@ -62,29 +69,25 @@ typedef struct InsertKey
 /* A tuple on its way into the index. */
 typedef struct Insertion
 {
-	Relation	index;
-	const RencoderMeta *meta;
-	uint32		group;
+	RencoderGroup group;
 	unsigned int slot;
-	BlockNumber header;			/* first header page of the group */
 	const Datum *values;
 	const bool *isnull;
 
-	/* A column needs two while its group is rebuilt with another coder. */
-	InsertKey	keys[INDEX_MAX_KEYS][2];
+	/* By different coders, while the group is rebuilt with another one. */
+	InsertKey	keys[INDEX_MAX_KEYS][MAX_STORAGES];
 
 	int			col;			/* that the next step is about */
 	uint32		wanted;			/* INSERT_ENCODE: generation of its coder */
 	uint64		missing_at;		/* metapage epoch when it was missing */
-	bool		refused;		/* INSERT_WIDEN: its format refused the key, */
-	bool		next_refused;	/* or that of the matrix under construction */
+	bool		refused[MAX_STORAGES];	/* INSERT_WIDEN: by their formats */
 } Insertion;
 
 /* The key of a column by a generation of its coder; NULL: not made yet. */
 static const InsertKey *
 find_key(const Insertion *ins, int col, uint32 generation)
 {
-	for (int i = 0; i < 2; i++)
+	for (int i = 0; i < MAX_STORAGES; i++)
 	{
 		if (ins->keys[col][i].made && ins->keys[col][i].generation == generation)
 			return &ins->keys[col][i];
@@ -92,107 +95,129 @@ find_key(const Insertion *ins, int col, uint32 generation)
 	return NULL;
 }
 
-/* Do the bounds and the flag of a range cover a key? */
-static bool
-covers(const uint64 *min, const uint64 *max, const uint8 *always, unsigned int slot,
-	   const InsertKey *key)
+/* A storage of the range in a column, and what its header says of the range's keys there. */
+typedef struct InsertStorage
 {
-	if (key->keyless)
-		return rencoder_set_test(always, slot) && min[slot] == 0 && max[slot] == PG_UINT64_MAX;
-	return key->key >= min[slot] && key->key <= max[slot];
+	RencoderSlab slab;
+	unsigned int slot;			/* of the slab */
+	uint64	   *min;
+	uint64	   *max;
+	uint8	   *always;
+	const InsertKey *key;		/* NULL: not made yet */
+} InsertStorage;
+
+/*
+ * The storages of the range in a column, in the order in which bits are set: those in the matrix
+ * under construction come last (INV-7).  Returns how many.
+ */
+static int
+find_storages(const Insertion *ins, int col, RencoderHeader header, InsertStorage *storage)
+{
+	bool		rebuilt = rencoder_is_rebuilt(header);
+	InsertStorage *present = &storage[0];
+	InsertStorage *next = &storage[1];
+	int			n = header->next.start == RENCODER_NO_BLOCK ? 1 : 2;
+
+	memset(present, 0, sizeof(*present));
+	(void) rencoder_slab_of(ins->group.index, header, ins->slot, &present->slab, &present->slot);
+	present->min = header->min;
+	present->max = header->max;
+	present->always = header->always;
+
+	*next = *present;
+	next->slab = rencoder_slab_whole(ins->group.index,
+									 rebuilt ? &header->next_config : &header->config, header->next);
+	next->slab.unfinished = !rebuilt;
+	next->slot = ins->slot;
+	if (rebuilt)
+	{
+		next->min = header->next_min;
+		next->max = header->next_max;
+		next->always = header->next_always;
+	}
+
+	for (int i = 0; i < n; i++)
+		storage[i].key = find_key(ins, col, storage[i].slab.config->coder);
+	return n;
+}
+
+/* Do the bounds and the flag of a range cover the key? */
+static bool
+covers(const Insertion *ins, const InsertStorage *storage)
+{
+	uint64		min = storage->min[ins->slot];
+	uint64		max = storage->max[ins->slot];
+
+	if (storage->key->keyless)
+		return rencoder_set_test(storage->always, ins->slot) && min == 0 && max == PG_UINT64_MAX;
+	return storage->key->key >= min && storage->key->key <= max;
 }
 
 /* Widens them. */
 static void
-cover(uint64 *min, uint64 *max, uint8 *always, unsigned int slot, const InsertKey *key,
-	  bool refused)
+cover(const Insertion *ins, const InsertStorage *storage, bool refused)
 {
-	min[slot] = Min(min[slot], key->keyless ? 0 : key->key);
-	max[slot] = Max(max[slot], key->keyless ? PG_UINT64_MAX : key->key);
+	const InsertKey *key = storage->key;
+	uint64	   *min = &storage->min[ins->slot];
+	uint64	   *max = &storage->max[ins->slot];
+
+	*min = Min(*min, key->keyless ? 0 : key->key);
+	*max = Max(*max, key->keyless ? PG_UINT64_MAX : key->key);
 	if (refused || key->keyless)
-		rencoder_set_add(always, slot);
+		rencoder_set_add(storage->always, ins->slot);
 }
 
-/*
- * Sets the bits of a key in the present storage; false if it was refused.
- */
+/* Sets the bits of the key; false if it was refused. */
 static bool
-set_bits(const Insertion *ins, RencoderHeader header, uint64 key)
+set_bits(const Insertion *ins, const InsertStorage *storage)
 {
-	const RencoderFormat *format = rencoder_format_require(ins->index, &header->config);
-	RencoderSlab slab = {ins->index, &header->config, header->matrix,
-	RENC_MATRIX_WIDTH, false};
-	unsigned int slot = ins->slot;
+	const RencoderFormat *format = rencoder_format_require(ins->group.index, storage->slab.config);
 
-	if (header->matrix.start == RENCODER_NO_BLOCK)
-	{
-		slab.extent = header->slice[slot / RENC_SLICE_RANGES];
-		slab.width = RENC_SLICE_WIDTH;
-		slot %= RENC_SLICE_RANGES;
-	}
-	return format->insert(&slab, slot, key) != RENCODER_INSERT_REFUSED;
-}
-
-/*
- * The same in the matrix under construction.  That comes after the present
- * storage (INV-7).
- */
-static bool
-set_next_bits(const Insertion *ins, RencoderHeader header, uint64 key)
-{
-	bool		rebuilt = rencoder_is_rebuilt(header);
-	const RencoderConfig *config = rebuilt ? &header->next_config : &header->config;
-	RencoderSlab slab = {ins->index, config, header->next, RENC_MATRIX_WIDTH, !rebuilt};
-
-	return rencoder_format_require(ins->index, config)->insert(&slab, ins->slot, key) !=
+	return format->insert(&storage->slab, storage->slot, storage->key->key) !=
 		RENCODER_INSERT_REFUSED;
 }
 
-/* What is to be done about a value in a column whose keys are there. */
+/* What is to be done about a value in a column. */
 static InsertStep
-insert_key(Insertion *ins, RencoderHeader header, const InsertKey *key,
-		   const InsertKey *next_key)
+insert_value(Insertion *ins, RencoderHeader header, int col)
 {
-	unsigned int slot = ins->slot;
+	InsertStorage storage[MAX_STORAGES];
+	int			n = find_storages(ins, col, header, storage);
+	InsertStep	step = INSERT_DONE;
 
-	if (!rencoder_set_test(header->has_value, slot) ||
-		!covers(header->min, header->max, header->always, slot, key) ||
-		(next_key && !covers(header->next_min, header->next_max, header->next_always,
-							 slot, next_key)))
+	for (int i = 0; i < n; i++)
+	{
+		ins->wanted = storage[i].slab.config->coder;
+		if (storage[i].key == NULL)
+			return INSERT_ENCODE;
+	}
+	if (!rencoder_set_test(header->has_value, ins->slot))
 		return INSERT_WIDEN;
-	if (!rencoder_set_test(header->always, slot) && !set_bits(ins, header, key->key))
-		ins->refused = true;
-	if (next_key != NULL)
-		ins->next_refused = !rencoder_set_test(header->next_always, slot) &&
-			!set_next_bits(ins, header, next_key->key);
-	else if (header->next.start != RENCODER_NO_BLOCK && !rencoder_set_test(header->always, slot))
-		(void) set_next_bits(ins, header, key->key);
-	return ins->refused || ins->next_refused ? INSERT_WIDEN : INSERT_DONE;
+	for (int i = 0; i < n; i++)
+	{
+		if (!covers(ins, &storage[i]))
+			return INSERT_WIDEN;
+	}
+	for (int i = 0; i < n; i++)
+	{
+		ins->refused[i] = !rencoder_set_test(storage[i].always, ins->slot) &&
+			!set_bits(ins, &storage[i]);
+		if (ins->refused[i])
+			step = INSERT_WIDEN;
+	}
+	return step;
 }
 
 static InsertStep
 insert_column(Insertion *ins, RencoderHeader header, int col)
 {
-	bool		rebuilt = rencoder_is_rebuilt(header);
-	const InsertKey *key;
-	const InsertKey *next_key = NULL;
-
 	ins->col = col;
-	ins->refused = ins->next_refused = false;
+	memset(ins->refused, 0, sizeof(ins->refused));
 	if (!rencoder_has_storage(header, ins->slot))
 		return INSERT_CANCEL;
-	if (ins->isnull[col])
-		return rencoder_set_test(header->has_null, ins->slot) ? INSERT_DONE : INSERT_WIDEN;
-	ins->wanted = header->config.coder;
-	key = find_key(ins, col, ins->wanted);
-	if (key != NULL && rebuilt)
-	{
-		ins->wanted = header->next_config.coder;
-		next_key = find_key(ins, col, ins->wanted);
-	}
-	if (key == NULL || (rebuilt && next_key == NULL))
-		return INSERT_ENCODE;
-	return insert_key(ins, header, key, next_key);
+	if (!ins->isnull[col])
+		return insert_value(ins, header, col);
+	return rencoder_set_test(header->has_null, ins->slot) ? INSERT_DONE : INSERT_WIDEN;
 }
 
 /*
@@ -201,7 +226,8 @@ insert_column(Insertion *ins, RencoderHeader header, int col)
 static InsertStep
 try_insert(Insertion *ins)
 {
-	Buffer		buf = rencoder_group_read_header(ins->index, ins->header, ins->group, 0,
+	const RencoderGroup *group = &ins->group;
+	Buffer		buf = rencoder_group_read_header(group->index, group->header, group->number, 0,
 												 BUFFER_LOCK_SHARE);
 	RencoderHeader header = RencoderPageGetHeader(BufferGetPage(buf));
 	InsertStep	step = INSERT_DONE;
@@ -215,9 +241,9 @@ try_insert(Insertion *ins)
 	}
 
 	step = insert_column(ins, header, 0);
-	for (int col = 1; col < ins->meta->natts && step == INSERT_DONE; col++)
+	for (int col = 1; col < ins->group.meta->natts && step == INSERT_DONE; col++)
 	{
-		Buffer		colbuf = rencoder_group_read_header(ins->index, ins->header, ins->group,
+		Buffer		colbuf = rencoder_group_read_header(group->index, group->header, group->number,
 														col, BUFFER_LOCK_SHARE);
 
 		step = insert_column(ins, RencoderPageGetHeader(BufferGetPage(colbuf)), col);
@@ -225,7 +251,7 @@ try_insert(Insertion *ins)
 	}
 	UnlockReleaseBuffer(buf);
 	if (step == INSERT_CANCEL && summarized)
-		rencoder_page_corrupted(ins->index, ins->header + ins->col,
+		rencoder_page_corrupted(ins->group.index, ins->group.header + ins->col,
 								"A summarized range has no storage.");
 	return step;
 }
@@ -234,61 +260,45 @@ try_insert(Insertion *ins)
 static void
 cancel_summarizing(const Insertion *ins)
 {
-	Buffer		buf = rencoder_group_read_header(ins->index, ins->header, ins->group, 0,
-												 BUFFER_LOCK_EXCLUSIVE);
-	Buffer		colbuf = ins->col == 0 ? buf :
-		rencoder_group_read_header(ins->index, ins->header, ins->group, ins->col,
-								   BUFFER_LOCK_SHARE);
-	RencoderHeader header = RencoderPageGetHeader(BufferGetPage(buf));
+	RencoderGroupEdit edit;
 
-	if (rencoder_set_test(header->summarizing, ins->slot) &&
-		!rencoder_has_storage(RencoderPageGetHeader(BufferGetPage(colbuf)), ins->slot))
-	{
-		RencoderWal *wal = rencoder_wal_begin(ins->index, true);
-
-		header = RencoderPageGetHeader(rencoder_wal_register(wal, buf));
-		rencoder_set_remove(header->summarizing, ins->slot);
-		rencoder_wal_finish(wal);
-	}
-	if (colbuf != buf)
-		UnlockReleaseBuffer(colbuf);
-	UnlockReleaseBuffer(buf);
+	rencoder_group_edit_begin(&edit, &ins->group, ins->col, RENCODER_EDIT_HEADERS, 0);
+	if (rencoder_set_test(edit.first->summarizing, ins->slot) &&
+		!rencoder_has_storage(edit.header, ins->slot))
+		rencoder_set_remove(rencoder_group_edit_first(&edit)->summarizing, ins->slot);
+	rencoder_group_edit_finish(&edit);
 }
 
 /* Widens bounds and flags on the images of the pages. */
 static void
 apply_widening(const Insertion *ins, RencoderHeader header, RencoderEntry entry)
 {
-	int			col = ins->col;
-	const InsertKey *key;
-	const InsertKey *next_key;
+	RencoderEntryColumn *bounds = &entry->column[ins->col];
+	InsertStorage storage[MAX_STORAGES];
+	int			n;
 
-	if (ins->isnull[col])
+	if (ins->isnull[ins->col])
 	{
 		rencoder_set_add(header->has_null, ins->slot);
 		return;
 	}
 
 	/*
-	 * If one is missing, the group has got another coder meanwhile, and the
+	 * If a key is missing, the group has got another coder meanwhile, and the
 	 * next round makes it.  The formats that refused may be others by now,
 	 * too; then "always" is set without need.
 	 */
 	rencoder_set_add(header->has_value, ins->slot);
-	key = find_key(ins, col, header->config.coder);
-	next_key = rencoder_is_rebuilt(header) ?
-		find_key(ins, col, header->next_config.coder) : NULL;
-	if (key != NULL)
+	n = find_storages(ins, ins->col, header, storage);
+	for (int i = 0; i < n; i++)
 	{
-		cover(header->min, header->max, header->always, ins->slot, key, ins->refused);
-		entry->column[col].min = Min(entry->column[col].min, header->min[ins->slot]);
-		entry->column[col].max = Max(entry->column[col].max, header->max[ins->slot]);
-		if (rencoder_set_test(header->always, ins->slot))
-			entry->flags |= RENCODER_ENTRY_ALWAYS;
+		if (storage[i].key != NULL)
+			cover(ins, &storage[i], ins->refused[i]);
 	}
-	if (next_key != NULL)
-		cover(header->next_min, header->next_max, header->next_always, ins->slot,
-			  next_key, ins->next_refused);
+	bounds->min = Min(bounds->min, header->min[ins->slot]);
+	bounds->max = Max(bounds->max, header->max[ins->slot]);
+	if (rencoder_set_test(header->always, ins->slot))
+		entry->flags |= RENCODER_ENTRY_ALWAYS;
 }
 
 /*
@@ -297,47 +307,28 @@ apply_widening(const Insertion *ins, RencoderHeader header, RencoderEntry entry)
  * on entry and exit.
  */
 static void
-widen(const Insertion *ins)
+widen(Insertion *ins)
 {
-	int			col = ins->col;
-	BlockNumber dir_blkno = rencoder_directory_find(ins->index, ins->meta, NULL,
-													ins->group, NULL);
-	Buffer		dirbuf = rencoder_page_read(ins->index, dir_blkno,
-											BUFFER_LOCK_EXCLUSIVE,
-											RENCODER_PAGE_DIRECTORY);
-	Buffer		firstbuf = rencoder_group_read_header(ins->index, ins->header, ins->group, 0,
-													  BUFFER_LOCK_EXCLUSIVE);
-	Buffer		colbuf = col == 0 ? firstbuf :
-		rencoder_group_read_header(ins->index, ins->header, ins->group, col,
-								   BUFFER_LOCK_EXCLUSIVE);
-	RencoderHeader first = RencoderPageGetHeader(BufferGetPage(firstbuf));
+	RencoderGroupEdit edit;
 
-	if (rencoder_set_test(first->summarizing, ins->slot) ||
-		rencoder_set_test(first->summarized, ins->slot))
-	{
-		RencoderWal *wal = rencoder_wal_begin(ins->index, true);
-		Page		dirpage = rencoder_wal_register(wal, dirbuf);
-		Page		colpage = rencoder_wal_register(wal, colbuf);
-
-		apply_widening(ins, RencoderPageGetHeader(colpage),
-					   rencoder_directory_entry(RencoderPageGetPayload(dirpage),
-												ins->meta, ins->group));
-		rencoder_wal_finish(wal);
-	}
-	if (colbuf != firstbuf)
-		UnlockReleaseBuffer(colbuf);
-	UnlockReleaseBuffer(firstbuf);
-	UnlockReleaseBuffer(dirbuf);
+	if (ins->group.directory == RENCODER_NO_BLOCK)
+		ins->group.directory = rencoder_directory_find(ins->group.index, ins->group.meta, NULL,
+													   ins->group.number, NULL);
+	rencoder_group_edit_begin(&edit, &ins->group, ins->col, RENCODER_EDIT_ENTRY, 0);
+	if (rencoder_set_test(edit.first->summarizing, ins->slot) ||
+		rencoder_set_test(edit.first->summarized, ins->slot))
+		apply_widening(ins, rencoder_group_edit_header(&edit), rencoder_group_edit_entry(&edit));
+	rencoder_group_edit_finish(&edit);
 }
 
-/* Makes a key; it replaces the older of two. */
+/* Makes a key; it takes the place of the oldest. */
 static void
 make_key(Insertion *ins, int col, uint32 generation, const RencoderCoder *coder)
 {
 	InsertKey  *key = &ins->keys[col][0];
 
-	ins->keys[col][1] = *key;
-	key->keyless = !rencoder_key_encode(ins->index, col, ins->values[col], coder, &key->key);
+	memmove(key + 1, key, (MAX_STORAGES - 1) * sizeof(InsertKey));
+	key->keyless = !rencoder_key_encode(ins->group.index, col, ins->values[col], coder, &key->key);
 	key->generation = generation;
 	key->made = true;
 }
@@ -349,13 +340,13 @@ encode_column(Insertion *ins, RencoderCoders *coders)
 	int			col = ins->col;
 	const RencoderCoder *coder;
 
-	if (!rencoder_coder_find(coders, ins->index, col, ins->wanted, &coder))
+	if (!rencoder_coder_find(coders, ins->group.index, col, ins->wanted, &coder))
 	{
 		/* Removed since: then the group has another one by now. */
-		uint64		epoch = rencoder_meta_epoch(ins->index);
+		uint64		epoch = rencoder_meta_epoch(ins->group.index);
 
 		if (ins->missing_at == epoch)
-			rencoder_page_corrupted(ins->index, ins->header,
+			rencoder_page_corrupted(ins->group.index, ins->group.header,
 									"The coder of a group's keys is missing.");
 		ins->missing_at = epoch;
 		return;
@@ -363,7 +354,18 @@ encode_column(Insertion *ins, RencoderCoders *coders)
 	make_key(ins, col, ins->wanted, coder);
 }
 
-/* Each round sees more of the tuple covered, so the loop ends. */
+/*
+ * Rounds end, because what one mends comes back only by the hand of a maintainer, who reads the
+ * table, or part of it, in between:
+ *
+ *	- A key that was made is there for as long as the group's coders are the same.
+ *	- A cancelled range is unsummarized, which is the end, until it is "summarizing" again.
+ *	- Bounds and flags that were widened stay so, and a range whose key was refused is "always",
+ *	  until it is summarized again, or the group rebuilt (INV-2).
+ *
+ * So while nobody maintains the group, a column takes MAX_STORAGES keys, a widening for its bounds,
+ * one for what was refused, and one cancellation ends it all.
+ */
 static void
 insert_tuple(Insertion *ins, RencoderCoders *coders)
 {
@@ -407,11 +409,11 @@ insert_values(Relation index, const RencoderMeta *meta, BlockNumber header, uint
 	Insertion	ins;
 
 	memset(&ins, 0, sizeof(ins));
-	ins.index = index;
-	ins.meta = meta;
-	ins.group = rencoder_group_of_range(range);
+	ins.group.index = index;
+	ins.group.meta = meta;
+	ins.group.number = rencoder_group_of_range(range);
+	ins.group.header = header;
 	ins.slot = rencoder_slot_of_range(range);
-	ins.header = header;
 	ins.values = values;
 	ins.isnull = isnull;
 

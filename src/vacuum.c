@@ -21,6 +21,7 @@
 #include "maintain/retune.h"
 #include "maintain/summarize.h"
 #include "plan/sample_record.h"
+#include "store/group_edit.h"
 #include "store/horizon.h"
 #include "store/space.h"
 #include "table/coder_columns.h"
@@ -39,6 +40,7 @@ static void
 distrust_first_look(Relation index)
 {
 	RencoderMeta meta = *rencoder_meta_get(index);
+	RencoderGroup group;
 	Relation	heap = table_open(IndexGetRelation(RelationGetRelid(index), false),
 								  AccessShareLock);
 	uint64		nranges = rencoder_range_count(&meta, RelationGetNumberOfBlocks(heap));
@@ -48,7 +50,8 @@ distrust_first_look(Relation index)
 	for (uint64 range = 0; range < nranges; range += RENC_GROUP_RANGES)
 	{
 		CHECK_FOR_INTERRUPTS();
-		rencoder_group_raise_horizon(index, &meta, rencoder_group_of_range(range), horizon);
+		if (rencoder_group_locate(&group, index, &meta, rencoder_group_of_range(range)))
+			rencoder_group_edit_raise_horizon(&group, horizon);
 	}
 	rencoder_meta_unlock_maintainer(index);
 	table_close(heap, AccessShareLock);

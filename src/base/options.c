@@ -9,6 +9,7 @@
 #include "base/options.h"
 
 #include "access/reloptions.h"
+#include "miscadmin.h"
 #include "utils/guc.h"
 #include "utils/rel.h"
 #include "utils/varlena.h"
@@ -148,6 +149,12 @@ rencoder_options_bits_per_key(Relation index)
 	RencoderOptions *options = (RencoderOptions *) index->rd_options;
 
 	return options ? options->bits_per_key : RENCODER_DEFAULT_BITS_PER_KEY;
+}
+
+Size
+rencoder_options_key_memory(void)
+{
+	return (Size) maintenance_work_mem * 1024 / 2;
 }
 
 bool

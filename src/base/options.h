@@ -54,6 +54,12 @@ extern uint32 rencoder_options_build_pages_per_range(Relation index, BlockNumber
 extern int	rencoder_options_bits_per_key(Relation index);
 extern bool rencoder_options_autosummarize(Relation index);
 
+/*
+ * Bytes that the keys of ranges may take while they are collected: half of
+ * maintenance_work_mem, for what is made of them takes memory, too.
+ */
+extern Size rencoder_options_key_memory(void);
+
 /* Schema and name of the table that query_sample names, palloc'd; false if none. */
 extern bool rencoder_options_query_sample(Relation index, char **schema, char **table);
 

@@ -99,7 +99,7 @@ build_serially(Relation heap, Relation index, IndexInfo *indexInfo, RencoderBuil
 		totals.broken_hot_chain = indexInfo->ii_BrokenHotChain;
 		return totals;
 	}
-	plan->memory = (Size) maintenance_work_mem * 1024 / 2;
+	plan->memory = rencoder_options_key_memory();
 
 	pg_atomic_init_u64(&progress.blocks, 0);
 	build = rencoder_build_group_create(heap, index, indexInfo, plan, &progress, NULL, true);

@@ -7,7 +7,7 @@
  * as slices; or as a matrix, too, where that has room for ranges to come and is
  * small beside the whole index (GROWS_IN_PLACE_FROM).  When the keys of a group outgrow the memory that the
  * process may use, its configuration is chosen from the ranges seen so far, and
- * the filters are filled range by range from then on ("spilled"); a slab is
+ * the slabs are filled range by range from then on ("spilled"); a slab is
  * written when its last range is filled.
  */
 #include "build/build_group.h"
@@ -56,7 +56,7 @@ struct RencoderBuildGroup
 	RencoderPrediction prediction[INDEX_MAX_KEYS];	/* what is expected of
 													 * them */
 	RencoderHeader *header;		/* of the columns of this group */
-	char	  **image;			/* spilled: of the slabs being filled */
+	void	  **filling;		/* spilled: the slabs being filled */
 	int			nfilled;		/* spilled: slots filled in */
 
 	uint32		ngroups;		/* built so far, and the time for them */
@@ -127,7 +127,8 @@ previous_capacity(const RencoderBuildGroup *b, int col)
 	char	   *payload = RencoderPageGetPayload(BufferGetPage(buf));
 	double		capacity;
 
-	capacity = rencoder_directory_entry(payload, &b->meta, b->group - 1)->column[col].config.capacity;
+	capacity = rencoder_format_capacity(&rencoder_directory_entry(payload, &b->meta,
+																  b->group - 1)->column[col].config);
 	UnlockReleaseBuffer(buf);
 	return capacity;
 }
@@ -162,7 +163,7 @@ static int
 slab_width(const RencoderBuildGroup *b, int col)
 {
 	bool		grows_in_place = b->group >= GROWS_IN_PLACE_FROM &&
-		b->config[col].format == RENCODER_FORMAT_FILTER;
+		rencoder_format_of(&b->config[col])->grow_image != NULL;
 
 	return is_full(b) || grows_in_place ? RENC_MATRIX_WIDTH : RENC_SLICE_WIDTH;
 }
@@ -178,46 +179,17 @@ begin_headers(RencoderBuildGroup *b)
 	}
 }
 
-/* The keys of a range, if it fits; none, with the range marked, if not. */
-static renc_keys
-keys_that_fit(const RencoderBuildGroup *b, int col, int slot)
-{
-	const RencoderRangeSummary *range = &b->collector->column[col].range[slot];
-	renc_keys	none = {NULL, 0};
-
-	if (!range->keyless && rencoder_format_fits(&b->config[col], range->distinct))
-		return rencoder_collect_keys(b->collector, col, slot);
-	rencoder_set_add(b->header[col]->always, slot);
-	return none;
-}
-
-/* Writes the pages of a slab; returns its extent. */
-static RencoderExtent
-write_slab(RencoderBuildGroup *b, int col, const char *image, uint32 npages)
-{
-	RencoderExtent extent;
-
-	extent.npages = npages;
-	extent.start = rencoder_space_extend(b->index, npages);
-	for (uint32 i = 0; i < npages; i++)
-	{
-		CHECK_FOR_INTERRUPTS();
-		rencoder_wal_write_fresh(b->index, extent.start + i,
-								 rencoder_format_of(&b->config[col])->page_id,
-								 image + (Size) i * RENCODER_PAYLOAD_SIZE, false);
-	}
-	return extent;
-}
-
 /* Writes the slab of the slots from "first" on and notes it in the header. */
 static void
 finish_slab(RencoderBuildGroup *b, int col, int first, const char *image, uint32 npages)
 {
 	RencoderHeader header = b->header[col];
-	RencoderSlab slab = {b->index, &b->config[col], {0, 0}, slab_width(b, col), false};
+	RencoderExtent extent = {rencoder_space_extend(b->index, npages), npages};
+	RencoderSlab slab = rencoder_slab(b->index, &b->config[col], extent, slab_width(b, col));
 
-	slab.extent = write_slab(b, col, image, npages);
-	if (slab.width == RENC_MATRIX_WIDTH)
+	CHECK_FOR_INTERRUPTS();
+	rencoder_format_write(&slab, image, false);
+	if (rencoder_slab_is_whole(&slab))
 		header->matrix = slab.extent;
 	else
 		header->slice[first / RENC_SLICE_RANGES] = slab.extent;
@@ -225,14 +197,15 @@ finish_slab(RencoderBuildGroup *b, int col, int first, const char *image, uint32
 }
 
 static void
-choose_config(RencoderBuildGroup *b, int col, bool allow_dict)
+choose_config(RencoderBuildGroup *b, int col)
 {
 	instr_time	start;
 
 	INSTR_TIME_SET_CURRENT(start);
 	b->config[col].coder = b->plan->coder[col];
 	rencoder_design_column(b->designer, b->collector, col,
-						   is_full(b) ? RENC_MATRIX_WIDTH : RENC_SLICE_WIDTH, min_capacity(b, col), allow_dict,
+						   is_full(b) ? RENC_MATRIX_WIDTH : RENC_SLICE_WIDTH,
+						   min_capacity(b, col), b->spilled,
 						   &b->config[col], &b->prediction[col]);
 	add_time(&b->choosing, start);
 }
@@ -245,15 +218,16 @@ build_column(RencoderBuildGroup *b, int col)
 	int			nslots = group_slots(b);
 	int			width;
 	renc_keys	ranges[RENC_GROUP_RANGES] = {{NULL, 0}};
+	renc_mask	always;
 	char	   *image;
 	uint32		npages;
 
-	choose_config(b, col, true);
+	choose_config(b, col);
 	width = slab_width(b, col);
 	format = rencoder_format_of(&b->config[col]);
-	for (int slot = 0; slot < nslots; slot++)
-		ranges[slot] = keys_that_fit(b, col, slot);
-	for (int first = 0; first < nslots; first += width * 8)
+	always = rencoder_format_keys(&b->config[col], b->collector, col, renc_mask_all(), ranges);
+	rencoder_set_put(b->header[col]->always, always);
+	for (int first = 0; first < nslots; first += RENC_SLICE_RANGES * width)
 	{
 		image = format->build(&b->config[col], width, ranges + first, &npages);
 		finish_slab(b, col, first, image, npages);
@@ -300,21 +274,6 @@ finish_column(RencoderBuildGroup *b, int col, uint64 horizon, RencoderEntry entr
 		entry->flags |= RENCODER_ENTRY_ALWAYS;
 }
 
-static void
-write_entry(RencoderBuildGroup *b, RencoderEntry entry)
-{
-	BlockNumber blkno = rencoder_directory_make(b->index, &b->meta, b->group, false);
-	Buffer		buf = rencoder_page_read(b->index, blkno, BUFFER_LOCK_EXCLUSIVE,
-										 RENCODER_PAGE_DIRECTORY);
-	RencoderWal *wal = rencoder_wal_begin(b->index, false);
-	char	   *payload = RencoderPageGetPayload(rencoder_wal_register(wal, buf));
-
-	memcpy(rencoder_directory_entry(payload, &b->meta, b->group), entry,
-		   b->meta.entry_size);
-	rencoder_wal_finish(wal);
-	UnlockReleaseBuffer(buf);
-}
-
 static void spill(RencoderBuildGroup *b);
 
 /* Writes the group under construction. */
@@ -334,7 +293,7 @@ flush_group(RencoderBuildGroup *b)
 							   b->indexInfo->ii_BrokenHotChain ||
 							   b->indexInfo->ii_Concurrent);
 	entry->header = rencoder_space_extend(b->index, b->meta.natts);
-	entry->width = RENC_GROUP_RANGES;
+	entry->nranges = RENC_GROUP_RANGES;
 	entry->epoch = 1;
 	entry->horizon = horizon;
 	for (int col = 0; col < b->meta.natts; col++)
@@ -346,7 +305,7 @@ flush_group(RencoderBuildGroup *b)
 								 RENCODER_PAGE_HEADER, (char *) b->header[col], false);
 	}
 	rencoder_group_seal(entry, &b->meta, b->header[0]);
-	write_entry(b, entry);
+	rencoder_directory_put(b->index, &b->meta, b->group, entry, false);
 
 	b->ngroups++;
 	b->spilled = false;
@@ -359,21 +318,28 @@ flush_group(RencoderBuildGroup *b)
 static void
 fill_slot(RencoderBuildGroup *b, int col, int slot)
 {
-	const RencoderConfig *config = &b->config[col];
+	const RencoderFormat *format = rencoder_format_of(&b->config[col]);
 	int			width = slab_width(b, col);
-	int			first = slot - slot % (width * 8);
-	bool		last = slot - first == width * 8 - 1 || slot == group_slots(b) - 1;
-	renc_keys	keys = keys_that_fit(b, col, slot);
-	uint32		npages = rencoder_filter_npages(config, width);
+	int			nslots = RENC_SLICE_RANGES * width;
+	int			first = slot - slot % nslots;
+	renc_keys	ranges[RENC_GROUP_RANGES];
+	renc_mask	mask = renc_mask_none();
 
+	renc_mask_set(&mask, slot);
+	mask = rencoder_format_keys(&b->config[col], b->collector, col, mask, ranges);
+	if (renc_mask_test(mask, slot))
+		rencoder_set_add(b->header[col]->always, slot);
 	if (slot == first)
-		b->image[col] = rencoder_filter_image(config, width, &npages);
-	if (keys.n > 0)
-		rencoder_filter_fill(b->image[col], config, width, slot - first, &keys);
-	if (last)
+		b->filling[col] = format->begin(&b->config[col], width);
+	if (ranges[slot].n > 0)
+		format->fill(b->filling[col], slot - first, &ranges[slot]);
+	if (slot == first + nslots - 1 || slot == group_slots(b) - 1)
 	{
-		finish_slab(b, col, first, b->image[col], npages);
-		pfree(b->image[col]);
+		uint32		npages;
+		char	   *image = format->end(b->filling[col], &npages);
+
+		finish_slab(b, col, first, image, npages);
+		pfree(image);
 	}
 }
 
@@ -391,11 +357,11 @@ spill(RencoderBuildGroup *b)
 	if (!b->spilled)
 	{
 		begin_headers(b);
-		b->image = palloc0(b->meta.natts * sizeof(char *));
-		for (int col = 0; col < b->meta.natts; col++)
-			choose_config(b, col, false);
+		b->filling = palloc0(b->meta.natts * sizeof(void *));
 		b->spilled = true;
 		b->nfilled = 0;
+		for (int col = 0; col < b->meta.natts; col++)
+			choose_config(b, col);
 	}
 	for (; b->nfilled < nslots; b->nfilled++)
 	{

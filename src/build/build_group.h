@@ -47,7 +47,7 @@ typedef struct RencoderBuildGroup RencoderBuildGroup;
 static inline uint32
 rencoder_groupbuild_ngroups(const RencoderBuildPlan *plan)
 {
-	return (uint32) ((plan->nranges + RENC_GROUP_RANGES - 1) / RENC_GROUP_RANGES);
+	return rencoder_group_count(plan->nranges);
 }
 
 /*

@@ -34,6 +34,8 @@
 #include "utils/snapmgr.h"
 #include "utils/wait_event.h"
 
+#include "base/options.h"
+
 #define KEY_SHARED			UINT64CONST(0xFFB0000000000001)
 #define KEY_QUERY_TEXT		UINT64CONST(0xFFB0000000000002)
 #define KEY_WAL_USAGE		UINT64CONST(0xFFB0000000000003)
@@ -246,7 +248,7 @@ rencoder_build_parallel(Relation heap, Relation index, IndexInfo *indexInfo,
 		return false;
 
 	make_directory(index, plan);
-	plan->memory = (Size) maintenance_work_mem * 1024 / 2 / (nworkers + 1);
+	plan->memory = rencoder_options_key_memory() / (nworkers + 1);
 
 	memset(&leader, 0, sizeof(leader));
 	if (!launch(&leader, nworkers, heap, index, indexInfo, plan))

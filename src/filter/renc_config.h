@@ -128,6 +128,27 @@ renc_mask_of_band(int band)
 	return m;
 }
 
+/*
+ * The eight ranges of a slice of "m" as ranges 0 .. 7, where a slice's storage has
+ * them, and back.
+ */
+static inline renc_mask
+renc_mask_to_slice(renc_mask m, int slice)
+{
+	renc_mask	narrow = {{(m.w[slice / 8] >> (slice % 8 * 8)) & 0xFF, 0}};
+
+	return narrow;
+}
+
+static inline renc_mask
+renc_mask_from_slice(renc_mask narrow, int slice)
+{
+	renc_mask	m = {{0, 0}};
+
+	m.w[slice / 8] = (narrow.w[0] & 0xFF) << (slice % 8 * 8);
+	return m;
+}
+
 static inline uint8_t
 renc_mask_band(renc_mask m, int band)
 {

@@ -547,20 +547,17 @@ renc_rule_capacity(uint32_t *counts, int nranges)
 	return capacity;
 }
 
-bool
-renc_rule_use_dict(size_t ndistinct, size_t total, int nranges, int width,
-				   double bits_per_key)
+double
+renc_rule_dict_bits(size_t ndistinct, int nranges, int width)
 {
 	/* A tenth of the entries is left free. */
-	double		dict_bits = ndistinct * 8.0 * (8 + width) / 0.9;
-	double		filter_bits = total * bits_per_key;
+	double		bits = ndistinct * 8.0 * (8 + width) / 0.9;
 
 	/*
-	 * A slice's dictionary may take twice the filter's bits, because the
-	 * group's, which it becomes, is so much smaller: 16 times the ranges, at
-	 * 24 in place of 9 bytes a key.
+	 * A slice's dictionary counts half, because the group's, which it becomes, is
+	 * so much smaller: 16 times the ranges, at 24 in place of 9 bytes a key.
 	 */
 	if (width == RENC_SLICE_WIDTH && nranges > 1)
-		filter_bits *= 2;
-	return ndistinct > 0 && dict_bits <= filter_bits;
+		bits /= 2;
+	return bits;
 }

@@ -48,10 +48,10 @@ renc_rule_overfull(double nkeys, double capacity)
 }
 
 /*
- * Is an exact dictionary smaller than filters for a group (width 16) or slice
- * (width 1) with "ndistinct" keys in all and "total" summed over its ranges?
+ * What an exact dictionary for a group (width 16) or slice (width 1) with
+ * "ndistinct" keys in all counts against filters, whose keys, summed over the
+ * ranges, have bits_per_key each.
  */
-extern bool renc_rule_use_dict(size_t ndistinct, size_t total, int nranges,
-							   int width, double bits_per_key);
+extern double renc_rule_dict_bits(size_t ndistinct, int nranges, int width);
 
 #endif							/* RENC_RULE_H */

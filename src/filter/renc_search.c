@@ -19,11 +19,48 @@
 
 #include <math.h>
 
+/*
+ * The numbers below were found by trying.  What others do, to shapes and to the number of
+ * predictions, bench/filter/accuracy.sh and bench/filter/effort.sh show.
+ */
 #define LN2				0.6931471805599453
 
 /* The best of the grid, from which steps are taken; how far from the best. */
 #define STARTS			4
 #define MAX_START_COST_RATIO	1.5
+
+/* Of them, those from which steps are taken after a grid. */
+#define CLIMBS			2
+
+/* A thousandth is not worth another round. */
+#define WORTH_A_ROUND	0.999
+
+/*
+ * The grid: every so many levels as the deepest one, where few predictions are allowed
+ * and where many are; as many windows a root as most good shapes have.
+ */
+#define COARSE_GRID		6
+#define FINE_GRID		3
+#define GRID_KW			2
+#define GRID_GAPS		3
+
+/* A level is tried as the deepest if no more of the queries have a key in their node. */
+#define MAX_CLOSE_SHARE	0.5
+
+/*
+ * From some level on so many of the prefixes of a range's keys are distinct; a short
+ * root is so many levels below it, where each tree still has few keys.
+ */
+#define DISTINCT_SHARE	0.9
+#define BELOW_DISTINCT	4
+
+/*
+ * A storey that prunes: at every so many levels, of 1, 3 .. levels at most, with its root
+ * so far above the topmost.
+ */
+#define PRUNING_STRIDE	5
+#define PRUNING_LEVELS	5
+#define PRUNING_ROOT	6
 
 typedef struct search_state
 {
@@ -33,6 +70,19 @@ typedef struct search_state
 	int			nstarts;
 	search_result best[STARTS]; /* ascending in cost */
 } search_state;
+
+/* A result without a storey is none. */
+static bool
+has_shape(const search_result *s)
+{
+	return s->shape.nstoreys > 0;
+}
+
+static void
+forget_shape(search_result *s)
+{
+	s->shape.nstoreys = 0;
+}
 
 static bool
 same_shape(const renc_shape *a, const renc_shape *b)
@@ -51,8 +101,10 @@ usable(const search_state *h, const renc_shape *shape)
 	if (h->left <= 0 || !renc_shape_valid(shape, NULL))
 		return false;
 	for (int s = 0; s < shape->nstoreys; s++)
+	{
 		if (shape->storey[s].kw > h->max_kw)
 			return false;
+	}
 	return true;
 }
 
@@ -67,8 +119,10 @@ consider(search_state *h, const renc_shape *shape)
 	if (!usable(h, shape))
 		return;
 	for (int i = 0; i < h->nstarts; i++)
+	{
 		if (same_shape(&h->best[i].shape, shape))
 			return;
+	}
 	if (h->nstarts > 0)
 		limit = MAX_START_COST_RATIO * h->best[0].p.cost;
 	if (h->nstarts == STARTS && h->best[STARTS - 1].p.cost < limit)
@@ -95,9 +149,8 @@ improve(search_state *h, search_result *s, const renc_shape *shape)
 		return false;
 	h->left--;
 
-	/* A thousandth is not worth another round. */
-	renc_model_predict(h->model, shape, s->p.cost * 0.999, &p);
-	if (!p.complete || p.cost >= s->p.cost * 0.999)
+	renc_model_predict(h->model, shape, s->p.cost * WORTH_A_ROUND, &p);
+	if (!p.complete || p.cost >= s->p.cost * WORTH_A_ROUND)
 		return false;
 	s->shape = *shape;
 	s->p = p;
@@ -115,7 +168,7 @@ static bool
 step_numbers(search_state *h, search_result *s, int storey)
 {
 	static const int8_t steps[][4] = {
-		/* root, kw, kr, shift of all levels */
+		/* root, kw, kr, shift of all levels: each number alone, and what goes together */
 		{0, 1, 0, 0}, {0, -1, 0, 0}, {0, 0, 1, 0}, {0, 0, -1, 0},
 		{0, 1, -1, 0}, {0, -1, 1, 0}, {0, 1, -2, 0}, {0, -1, 2, 0},
 		{0, 2, -1, 0}, {0, -2, 1, 0}, {0, 3, -1, 0}, {0, -3, 1, 0},
@@ -198,7 +251,7 @@ add_pruning(search_state *h, search_result *s, int base, int n, int gap, int kr)
 	shape.storey[0].levels = 0;
 	for (int i = 0; i < n; i++)
 		shape.storey[0].levels |= RENC_LEVEL_BIT(base - i * gap);
-	shape.storey[0].root = (uint8_t) (top > 6 ? top - 6 : 0);
+	shape.storey[0].root = (uint8_t) (top > PRUNING_ROOT ? top - PRUNING_ROOT : 0);
 	return improve(h, s, &shape);
 }
 
@@ -206,11 +259,13 @@ add_pruning(search_state *h, search_result *s, int base, int n, int gap, int kr)
 static bool
 step_pruning(search_state *h, search_result *s)
 {
-	for (int base = s->shape.storey[0].root; base > 1; base -= 5)
+	for (int base = s->shape.storey[0].root; base > 1; base -= PRUNING_STRIDE)
 	{
-		for (int n = 1; n <= 5; n += 2)
+		for (int n = 1; n <= PRUNING_LEVELS; n += 2)
+		{
 			if (add_pruning(h, s, base, n, 2, 1) || add_pruning(h, s, base, n, 1, 3))
 				return true;
+		}
 	}
 	return false;
 }
@@ -314,14 +369,16 @@ distinct_level(const renc_model_input *in)
 	int			l = 0;
 
 	for (int r = 1; r < in->nranges; r++)
+	{
 		if (in->ranges[r].n > keys->n)
 			keys = &in->ranges[r];
+	}
 	for (size_t i = 1; i < keys->n; i++)
 		parted[__builtin_clzll(keys->key[i - 1] ^ keys->key[i]) + 1]++;
 	for (l = 1; l < RENC_KEY_BITS; l++)
 	{
 		prefixes += parted[l];
-		if (prefixes >= keys->n * 0.9)
+		if (prefixes >= keys->n * DISTINCT_SHARE)
 			break;
 	}
 	return l;
@@ -365,9 +422,9 @@ offer_regular(search_state *h, int deepest, int gap, int nlevels, int kw, double
 	consider(h, &shape);
 
 	/* A short root reads fewer windows for long intervals. */
-	if (spread + 4 < top - 1)
+	if (spread + BELOW_DISTINCT < top - 1)
 	{
-		st->root = (uint8_t) (spread + 4);
+		st->root = (uint8_t) (spread + BELOW_DISTINCT);
 		consider(h, &shape);
 	}
 }
@@ -381,12 +438,16 @@ offer_grid(search_state *h, const renc_model_input *in, int step)
 	int			first = 1;
 
 	/* The deepest level must tell most queries from the keys. */
-	while (first < RENC_KEY_BITS && renc_model_close_share(h->model, first) > 0.5)
+	while (first < RENC_KEY_BITS && renc_model_close_share(h->model, first) > MAX_CLOSE_SHARE)
 		first++;
 	for (int deepest = first; deepest <= RENC_KEY_BITS; deepest += step)
+	{
 		for (size_t i = 0; i < sizeof(numbers); i++)
-			for (int gap = 1; gap <= (numbers[i] == 1 ? 1 : 3); gap++)
-				offer_regular(h, deepest, gap, numbers[i], 2, bits, spread);
+		{
+			for (int gap = 1; gap <= (numbers[i] == 1 ? 1 : GRID_GAPS); gap++)
+				offer_regular(h, deepest, gap, numbers[i], GRID_KW, bits, spread);
+		}
+	}
 }
 
 /* Climbs from the best shapes offered, and from the rule's: hills are many. */
@@ -394,10 +455,12 @@ static void
 climb_all(search_state *h, int nclimbs, search_result *rule)
 {
 	for (int i = 0; i < nclimbs; i++)
+	{
 		if (same_shape(&h->best[i].shape, &rule->shape))
-			rule->shape.nstoreys = 0;
+			forget_shape(rule);
+	}
 	climb_from(h, &h->best[0]);
-	if (rule->shape.nstoreys > 0)
+	if (has_shape(rule))
 		climb_from(h, rule);
 	for (int i = 1; i < nclimbs; i++)
 		climb_from(h, &h->best[i]);
@@ -437,7 +500,7 @@ renc_search_model(renc_model *model, const renc_model_input *in, double bits_per
 		if (h.nstarts > 0)
 			rule.p = h.best[0].p;
 		else
-			rule.shape.nstoreys = 0;
+			forget_shape(&rule);
 	}
 	if (from != NULL)
 		consider(&h, from);
@@ -445,14 +508,16 @@ renc_search_model(renc_model *model, const renc_model_input *in, double bits_per
 	{
 		/* Half of the predictions are left for the steps. */
 		h.left = predictions / 2;
-		offer_grid(&h, in, predictions < SEARCH_PREDICTIONS ? 6 : 3);
+		offer_grid(&h, in, predictions < SEARCH_PREDICTIONS ? COARSE_GRID : FINE_GRID);
 		h.left += predictions - predictions / 2;
 	}
-	climb_all(&h, grid && h.nstarts > 1 ? 2 : 1, &rule);
+	climb_all(&h, grid && h.nstarts > 1 ? CLIMBS : 1, &rule);
 	*result = h.best[0];
 	for (int i = 1; i < h.nstarts; i++)
+	{
 		if (h.best[i].p.cost < result->p.cost)
 			*result = h.best[i];
-	if (rule.shape.nstoreys > 0 && rule.p.cost < result->p.cost)
+	}
+	if (has_shape(&rule) && rule.p.cost < result->p.cost)
 		*result = rule;
 }

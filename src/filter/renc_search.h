@@ -18,7 +18,7 @@
  *		-- choice.now.cost against choice.best.cost
  *
  * Whether an exact dictionary is better than any filter is not decided here but
- * by renc_rule_use_dict(), before.
+ * before, by renc_rule_dict_bits().
  */
 #ifndef RENC_SEARCH_H
 #define RENC_SEARCH_H

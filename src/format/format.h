@@ -1,10 +1,10 @@
 /*
  * format.h
- *		The interface of group formats: how the keys of a column are stored.
+ *		The interface of formats: how the keys of a column of a group are stored.
  *
- * A slab is the storage of 8 ranges (slice, width 1) or 128 ranges (matrix,
- * width 16) of one column of a group.  A format knows how to lay out a slab
- * and how to ask it; nothing outside format_*.c does.
+ * A format knows how to lay out a slab (slab.h), how to ask it and how to change
+ * it; nothing outside format/ does.  What it wants to know is in the configuration,
+ * which the designer makes (plan/).
  *
  * Locks: functions that read or change a slab take its pages' content locks
  * themselves, ascending, while the caller holds the header's lock or knows
@@ -14,25 +14,9 @@
 #define RENCODER_FORMAT_H
 
 #include "format/probe.h"
+#include "format/slab.h"
 #include "key/collect.h"
-
-#define RENCODER_FORMAT_NONE	0
-#define RENCODER_FORMAT_FILTER	1	/* bit-sliced range filters */
-#define RENCODER_FORMAT_DICT	2	/* exact dictionary: key -> ranges */
-
-typedef struct RencoderSlab
-{
-	Relation	index;
-	const RencoderConfig *config;
-	RencoderExtent extent;
-	int			width;			/* RENC_SLICE_WIDTH or RENC_MATRIX_WIDTH */
-
-	/*
-	 * Under construction: pages may not have been written yet.  An insert
-	 * skips those; the maintainer copies its bits from the slices.
-	 */
-	bool		unfinished;
-} RencoderSlab;
+#include "key/key.h"
 
 typedef enum RencoderInsertResult
 {
@@ -41,10 +25,72 @@ typedef enum RencoderInsertResult
 	RENCODER_INSERT_REFUSED		/* no room: the range must become "always" */
 } RencoderInsertResult;
 
+/* What a format asks for the keys of a column. */
+typedef struct RencoderOffer
+{
+	double		bits;			/* in all; see offer */
+	double		fpr;			/* false positive rate; -1: not known before the
+								 * design is made */
+} RencoderOffer;
+
+/* What is to be expected of probing storage of all ranges. */
+typedef struct RencoderEstimate
+{
+	double		fpr;			/* share of the ranges without a match that pass */
+	double		pages;			/* read */
+} RencoderEstimate;
+
+/* A key that a slab lacks, or a page that cannot be read. */
+typedef struct RencoderMissing
+{
+	BlockNumber blkno;
+	const char *fault;			/* of the page, or NULL: */
+	unsigned int slot;			/* the slab's range that lacks something there */
+} RencoderMissing;
+
+/* Up to where slices have been read; a format's own matter. */
+typedef struct RencoderSealMarks RencoderSealMarks;
+
 typedef struct RencoderFormat
 {
 	const char *name;
-	uint16		page_id;
+
+	/* The configuration. */
+
+	/*
+	 * Offers to store the keys of a column, as collected, in slabs of this width, in
+	 * "limit" bits at most; false: it does not.  Slices may count less than they take,
+	 * for the sake of what they become when the group is full.
+	 */
+	bool		(*offer) (const RencoderCollector *c, int col, int width,
+						  double bits_per_key, double limit, RencoderOffer *offer);
+
+	/* What is wrong with it, or NULL; a palloc'd sentence. */
+	const char *(*check_config) (const RencoderConfig *config);
+
+	/* Text about it for people, palloc'd. */
+	char	   *(*describe) (const RencoderConfig *config);
+
+	/* Distinct keys a range that it is made for; 0: any number. */
+	uint32		(*capacity) (const RencoderConfig *config);
+
+	/* Is there room for a range of so many distinct keys? */
+	bool		(*fits) (const RencoderConfig *config, uint32 distinct);
+
+	/* Entries that a range can have, 0: that depends; see count. */
+	uint64		(*max_entries) (const RencoderConfig *config);
+
+	/* Pages of a slab, if the configuration alone says it, else 0. */
+	uint32		(*npages) (const RencoderConfig *config, int width);
+
+	/* "keys": what the query asks for, NULL if that is not known. */
+	void		(*estimate) (const RencoderConfig *config, const RencoderKeySet *keys,
+							 RencoderEstimate *estimate);
+
+	/* Making storage. */
+
+	/* Type of a page (page.h) of a slab of so many pages. */
+	uint16		(*page_id) (uint32 npages, uint32 pageno);
 
 	/*
 	 * Payloads of the pages of a new slab for the keys of 8 * width ranges,
@@ -53,6 +99,51 @@ typedef struct RencoderFormat
 	 */
 	char	   *(*build) (const RencoderConfig *config, int width,
 						  const renc_keys *ranges, uint32 *npages);
+
+	/*
+	 * The same range by range, for keys that do not fit into memory together: begin,
+	 * fill for each slot, end, which returns what build does.  NULL: the format must
+	 * see all keys at once.
+	 */
+	void	   *(*begin) (const RencoderConfig *config, int width);
+	void		(*fill) (void *filling, unsigned int slot, const renc_keys *keys);
+	char	   *(*end) (void *filling, uint32 *npages);
+
+	/*
+	 * Storage of all ranges that takes slice after slice: grow_image makes the first
+	 * slice, *npages is what all of it needs, grow_start makes the pages, to which
+	 * nothing refers yet, with that slice's part.  Further slices come by merge.  WAL:
+	 * each page as far as it is in use, several a record.  NULL: it cannot grow.
+	 */
+	char	   *(*grow_image) (const RencoderConfig *config, const renc_keys *ranges,
+							   uint32 *npages);
+	void		(*grow_start) (const RencoderSlab *whole, int slice, const char *image);
+
+	/*
+	 * Making one slab of a full group's 16 slices, in one of two ways.
+	 *
+	 * By copying, while inserters set bits in the slices first and in the new slab
+	 * after: under the exclusive lock of page "pageno" of "whole", makes it of what the
+	 * slices have and logs it whole.  The configuration stays.
+	 */
+	void		(*seal_page) (const RencoderSlab *whole, const RencoderExtent *slices,
+							  uint32 pageno);
+
+	/*
+	 * Or by reading all keys and making storage anew, in any format, while inserters
+	 * add to the slices only: all keys, and the marks, palloc'd.  Then what has come
+	 * since the marks, which move on, is added to "new", to which nobody else refers
+	 * yet.  Ranges in *skip are left out; those that "new" has no room for are added to
+	 * it.  Returns the pages that had changed.  Nothing is missing if nobody can insert
+	 * meanwhile, that is, under the header's exclusive lock; else call again.
+	 */
+	RencoderCollector *(*seal_read) (Relation index, const RencoderConfig *config,
+									 const RencoderExtent *slices, RencoderSealMarks **marks);
+	int			(*seal_catch_up) (const RencoderConfig *config, const RencoderExtent *slices,
+								  RencoderSealMarks *marks, const RencoderSlab *new,
+								  renc_mask *skip);
+
+	/* Asking and changing it. */
 
 	/* Which of "candidates" may hold a key that satisfies the probe's query? */
 	renc_mask	(*probe) (RencoderProbe *probe, const RencoderSlab *slab,
@@ -69,100 +160,68 @@ typedef struct RencoderFormat
 	 */
 	renc_mask	(*merge) (const RencoderSlab *slab, const renc_keys *ranges);
 
-	/* Takes the bits of these slots away.  WAL: one record per page changed. */
+	/* Takes the entries of these slots away.  WAL: one record per page changed. */
 	void		(*clear) (const RencoderSlab *slab, renc_mask slots);
 
 	/*
-	 * Adds the set bits (or entries) of each of these slots to counts[8 *
-	 * width]; those of other slots may be added or not.
+	 * Adds the entries of each of these slots to counts[]; those of other slots
+	 * may be added or not.  An entry is what inserting a key may add: how many there
+	 * are more than at first says how far the storage has outgrown its design.
 	 */
 	void		(*count) (const RencoderSlab *slab, renc_mask slots, uint32 *counts);
+
+	/* Verification. */
 
 	/* Raises ERRCODE_INDEX_CORRUPTED unless all pages are well-formed. */
 	void		(*check) (const RencoderSlab *slab);
 
-	/* Text about the configuration for people, palloc'd. */
-	char	   *(*describe) (const RencoderConfig *config);
+	/*
+	 * Does the slab lack anything of these keys?  NULL: only probing for each key can
+	 * tell.  A page that cannot be read is no error here: it may have been freed.
+	 */
+	bool		(*missing) (const RencoderSlab *slab, const renc_keys *ranges,
+							RencoderMissing *missing);
 } RencoderFormat;
 
-extern const RencoderFormat rencoder_format_filter;
-extern const RencoderFormat rencoder_format_dict;
-
-/* The format of a configuration, or NULL if this version does not know it. */
+/* The format of a configuration, or NULL: none yet, or this version does not know it. */
 extern const RencoderFormat *rencoder_format_of(const RencoderConfig *config);
 
 /* The same for those who cannot do without: raises ERRCODE_FEATURE_NOT_SUPPORTED. */
 extern const RencoderFormat *rencoder_format_require(Relation index, const RencoderConfig *config);
 
-/*
- * Does a range of so many distinct keys fit the configuration?  If not, its
- * keys are left out and it is marked "always".
- */
-extern bool rencoder_format_fits(const RencoderConfig *config, uint32 distinct);
-
-/* Pages of a slab of filters. */
-extern uint32 rencoder_filter_npages(const RencoderConfig *config, int width);
-
-/* Filter image of some slots at once, used by builds that run out of memory. */
-extern char *rencoder_filter_image(const RencoderConfig *config, int width,
-								   uint32 *npages);
-extern void rencoder_filter_fill(char *image, const RencoderConfig *config,
-								 int width, unsigned int slot,
-								 const renc_keys *keys);
+/* A format by its number, or NULL. */
+extern const RencoderFormat *rencoder_format_number(uint8 number);
 
 /*
- * The band of a slice, as an image of windows of width 1, for the keys of its
- * eight ranges; palloc'd, possibly huge.
+ * The keys of these slots of a column of the collector, as far as they fit the
+ * configuration; of all other slots none.  Returns those that do not, whose ranges are
+ * "always".  ranges[] has room for all slots of the collector.
  */
-extern char *rencoder_filter_band_image(const RencoderConfig *config,
-										const renc_keys *ranges);
+extern renc_mask rencoder_format_keys(const RencoderConfig *config, const RencoderCollector *c,
+									  int col, renc_mask slots, renc_keys *ranges);
+
+/* Distinct keys a range that a configuration is made for; 0: any number, or none yet. */
+extern uint32 rencoder_format_capacity(const RencoderConfig *config);
+
+/* Pages of storage of all ranges; 0: not known by the configuration. */
+extern uint32 rencoder_format_npages(const RencoderConfig *config);
 
 /*
- * Makes the pages of a matrix that is to grow, to which nothing refers yet, with
- * the band of one slice.  Further bands come by merge.  WAL: each page as far as
- * it is in use, several a record.
+ * What is to be expected of a configuration.  Of one that is not there yet, or that
+ * this version does not know: what filters of the best number of hashes would do.
  */
-extern void rencoder_filter_start_matrix(const RencoderSlab *matrix, int slice,
-										 const char *image);
+extern RencoderEstimate rencoder_format_estimate(const RencoderConfig *config,
+												 double bits_per_key,
+												 const RencoderKeySet *keys);
 
 /*
- * One page of interleaving: under the exclusive lock of the matrix page
- * "pageno" of "matrix", ORs the 16 slices' windows and logs the page whole.
+ * Writes the pages of a slab that build, or end, has made an image of.  Nothing refers
+ * to them yet.  Locks, WAL and errors: as rencoder_wal_write_fresh().
  */
-extern void rencoder_filter_interleave_page(const RencoderSlab *matrix,
-											const RencoderExtent *slices,
-											uint32 pageno);
+extern void rencoder_format_write(const RencoderSlab *slab, const char *image, bool log);
 
-/*
- * Turning the slices of a dictionary group, which is exact, into something
- * else while inserters go on adding keys to them; nothing takes any away.
- * The marks say up to where the slices' pages have been read: the bits set in
- * each.
- */
-typedef struct RencoderDictMarks
-{
-	uint32	   *nbits[RENC_GROUP_SLICES];	/* of each data page */
-} RencoderDictMarks;
-
-/*
- * All keys of the 16 slices, as collected from the heap, and the marks.
- * Locks: a slice's page, share.
- */
-extern RencoderCollector *rencoder_dict_read_slices(Relation index,
-													const RencoderConfig *config,
-													const RencoderExtent *slices,
-													RencoderDictMarks *marks);
-
-/*
- * Adds to the matrix "new", to which nobody else refers yet, what has come into
- * the slices since the marks, which move on.  Ranges in *skip are left out;
- * those that the matrix has no room for are added to it.  Returns the pages
- * that had changed.  Nothing is missing if nobody can insert meanwhile, that
- * is, under the header's exclusive lock; else call again.
- */
-extern int	rencoder_dict_catch_up(const RencoderConfig *config,
-								   const RencoderExtent *slices,
-								   RencoderDictMarks *marks,
-								   const RencoderSlab *new, renc_mask *skip);
+/* The formats, for format.c. */
+extern const RencoderFormat rencoder_format_filter;
+extern const RencoderFormat rencoder_format_dict;
 
 #endif							/* RENCODER_FORMAT_H */

@@ -5,7 +5,7 @@
  * The pages of a slab are those of src/filter/renc_dict.h: one data page, or
  * a fence page and data pages in key order.
  */
-#include "format/format.h"
+#include "format/format_dict_work.h"
 
 #include "filter/renc_dict.h"
 #include "utils/memutils.h"
@@ -29,13 +29,66 @@ data_block(const RencoderSlab *slab, uint32 page)
 	return slab->extent.start + page + (has_fence(slab) ? 1 : 0);
 }
 
+static const char *
+dict_check_config(const RencoderConfig *config)
+{
+	for (int i = 0; i < RENCODER_CONFIG_WORDS; i++)
+	{
+		if (config->own[i] != 0)
+			return "The configuration of the dictionary is not empty.";
+	}
+	return NULL;
+}
+
+static uint32
+dict_capacity(const RencoderConfig *config)
+{
+	return 0;
+}
+
+/* All ranges of a slice must find room below one fence page. */
+static bool
+dict_fits(const RencoderConfig *config, uint32 distinct)
+{
+	return distinct <= renc_dict_max_pages(RENCODER_PAYLOAD_SIZE) *
+		(renc_dict_capacity(RENCODER_PAYLOAD_SIZE, RENC_SLICE_WIDTH) / 2) /
+		RENC_SLICE_RANGES;
+}
+
+static uint64
+dict_max_entries(const RencoderConfig *config)
+{
+	return 0;
+}
+
+static uint32
+dict_npages(const RencoderConfig *config, int width)
+{
+	return 0;
+}
+
+/* A fence page and a data page, mostly. */
+static void
+dict_estimate(const RencoderConfig *config, const RencoderKeySet *keys,
+			  RencoderEstimate *estimate)
+{
+	estimate->fpr = 0;
+	estimate->pages = 2;
+}
+
+static uint16
+dict_page_id(uint32 npages, uint32 pageno)
+{
+	return RENCODER_PAGE_DICT;
+}
+
 static char *
 dict_build(const RencoderConfig *config, int width, const renc_keys *ranges,
 		   uint32 *npages)
 {
 	uint64	   *keys;
 	renc_mask  *masks;
-	size_t		nkeys = rencoder_collect_distinct(ranges, width * 8, &keys, &masks);
+	size_t		nkeys = rencoder_collect_distinct(ranges, RENC_SLICE_RANGES * width, &keys, &masks);
 	char	   *image;
 
 	*npages = renc_dict_npages(nkeys, RENCODER_PAYLOAD_SIZE, width);
@@ -214,7 +267,7 @@ dict_merge(const RencoderSlab *slab, const renc_keys *ranges)
 {
 	renc_mask	refused = renc_mask_none();
 
-	for (int slot = 0; slot < slab->width * 8; slot++)
+	for (int slot = 0; slot < rencoder_slab_ranges(slab); slot++)
 	{
 		for (size_t i = 0; i < ranges[slot].n; i++)
 		{
@@ -265,7 +318,7 @@ dict_count(const RencoderSlab *slab, renc_mask slots, uint32 *counts)
 			renc_mask	mask;
 
 			(void) renc_dict_entry(payload, RENCODER_PAYLOAD_SIZE, slab->width, i, &mask);
-			for (int slot = 0; slot < slab->width * 8; slot++)
+			for (int slot = 0; slot < rencoder_slab_ranges(slab); slot++)
 				counts[slot] += renc_mask_test(mask, slot);
 		}
 		UnlockReleaseBuffer(buf);
@@ -364,20 +417,28 @@ read_slice(const RencoderSlab *slab, RencoderCollector *c, int slice, uint32 *nb
 	pfree(page);
 }
 
-RencoderCollector *
-rencoder_dict_read_slices(Relation index, const RencoderConfig *config,
-						  const RencoderExtent *slices, RencoderDictMarks *marks)
+/* The bits set in each data page of each slice when it was read. */
+struct RencoderSealMarks
+{
+	uint32	   *nbits[RENC_GROUP_SLICES];
+};
+
+static RencoderCollector *
+dict_seal_read(Relation index, const RencoderConfig *config, const RencoderExtent *slices,
+			   RencoderSealMarks **result)
 {
 	RencoderCollector *c = rencoder_collect_create(1);
+	RencoderSealMarks *marks = palloc(sizeof(RencoderSealMarks));
 
 	for (int s = 0; s < RENC_GROUP_SLICES; s++)
 	{
-		RencoderSlab slab = {index, config, slices[s], RENC_SLICE_WIDTH, false};
+		RencoderSlab slab = rencoder_slab_part(index, config, slices[s]);
 
 		marks->nbits[s] = palloc(data_pages(&slab) * sizeof(uint32));
 		read_slice(&slab, c, s, marks->nbits[s]);
 	}
 	rencoder_collect_close(c, RENC_GROUP_RANGES);
+	*result = marks;
 	return c;
 }
 
@@ -405,16 +466,15 @@ insert_page(const RencoderSlab *new, const RencoderSlab *slab, const uint8 *page
 	}
 }
 
-int
-rencoder_dict_catch_up(const RencoderConfig *config, const RencoderExtent *slices,
-					   RencoderDictMarks *marks, const RencoderSlab *new,
-					   renc_mask *skip)
+static int
+dict_seal_catch_up(const RencoderConfig *config, const RencoderExtent *slices,
+				   RencoderSealMarks *marks, const RencoderSlab *new, renc_mask *skip)
 {
 	int			changed = 0;
 
 	for (int s = 0; s < RENC_GROUP_SLICES; s++)
 	{
-		RencoderSlab slab = {new->index, config, slices[s], RENC_SLICE_WIDTH, false};
+		RencoderSlab slab = rencoder_slab_part(new->index, config, slices[s]);
 
 		for (uint32 p = 0; p < data_pages(&slab); p++)
 		{
@@ -443,13 +503,22 @@ rencoder_dict_catch_up(const RencoderConfig *config, const RencoderExtent *slice
 
 const RencoderFormat rencoder_format_dict = {
 	.name = "dictionary",
-	.page_id = RENCODER_PAGE_DICT,
+	.offer = rencoder_dict_offer,
+	.check_config = dict_check_config,
+	.describe = dict_describe,
+	.capacity = dict_capacity,
+	.fits = dict_fits,
+	.max_entries = dict_max_entries,
+	.npages = dict_npages,
+	.estimate = dict_estimate,
+	.page_id = dict_page_id,
 	.build = dict_build,
+	.seal_read = dict_seal_read,
+	.seal_catch_up = dict_seal_catch_up,
 	.probe = dict_probe,
 	.insert = dict_insert,
 	.merge = dict_merge,
 	.clear = dict_clear,
 	.count = dict_count,
 	.check = dict_check,
-	.describe = dict_describe,
 };

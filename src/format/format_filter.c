@@ -1,30 +1,51 @@
 /*
  * format_filter.c
  *		Group format: bit-sliced range filters.
- *
- *		matrix: page i is window i			| band 0: 510 B | band 1 | .. | band 15 |
- *		slice:	page i is windows 16 i ..	| window 16 i: 510 B | window 16 i + 1 | ..
- *
- * Byte r of a band is row r of the window, for eight ranges of the group
- * (renc_window.h).  Every key sets kw * kr * |L| bits (src/filter/renc_shape.h);
- * those of the 128 ranges of a group are in one page, so that one page read
- * tests them all.
  */
-#include "format/format.h"
+#include "format/format_filter_work.h"
 
 #include "filter/renc_window.h"
 #include "utils/memutils.h"
 
-/* Windows in a page of a slab. */
-#define WINDOWS_PER_PAGE(width)		(RENC_MATRIX_WIDTH / (width))
-
-/* Bytes of a window. */
-#define WINDOW_SIZE(width)			((size_t) RENCODER_ROWS * (width))
-
 uint32
 rencoder_filter_npages(const RencoderConfig *config, int width)
 {
-	return (config->nwindows + WINDOWS_PER_PAGE(width) - 1) / WINDOWS_PER_PAGE(width);
+	return (rencoder_filter_nwindows(config) + WINDOWS_PER_PAGE(width) - 1) / WINDOWS_PER_PAGE(width);
+}
+
+/* Filters can store anything, in the bits that are wanted. */
+static bool
+filter_offer(const RencoderCollector *c, int col, int width, double bits_per_key,
+			 double limit, RencoderOffer *offer)
+{
+	offer->bits = c->column[col].nkeys * bits_per_key;
+	offer->fpr = -1;
+	return offer->bits <= limit;
+}
+
+static uint32
+filter_capacity(const RencoderConfig *config)
+{
+	return rencoder_filter_config(config)->capacity;
+}
+
+static bool
+filter_fits(const RencoderConfig *config, uint32 distinct)
+{
+	return !renc_rule_overfull(distinct, filter_capacity(config));
+}
+
+/* An entry is a bit. */
+static uint64
+filter_max_entries(const RencoderConfig *config)
+{
+	return (uint64) rencoder_filter_nwindows(config) * RENCODER_ROWS;
+}
+
+static uint16
+filter_page_id(uint32 npages, uint32 pageno)
+{
+	return RENCODER_PAGE_WINDOWS;
 }
 
 static void
@@ -32,107 +53,89 @@ unpack_shape(const RencoderConfig *config, renc_shape *shape)
 {
 	const char *reason;
 
-	if (!renc_shape_unpack(config->shape, shape, &reason))
+	if (!renc_shape_unpack(rencoder_filter_config(config)->shape, shape, &reason))
 		ereport(ERROR,
 				(errcode(ERRCODE_INDEX_CORRUPTED),
 				 errmsg("shape of a filter is not valid: %s", reason),
 				 errhint("REINDEX INDEX rebuilds the index from its table.")));
 }
 
-char *
-rencoder_filter_image(const RencoderConfig *config, int width, uint32 *npages)
+/* A slab that is made range by range. */
+typedef struct Filling
 {
-	*npages = rencoder_filter_npages(config, width);
-	return MemoryContextAllocExtended(CurrentMemoryContext,
-									  (Size) *npages * RENCODER_PAYLOAD_SIZE,
-									  MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
-}
-
-void
-rencoder_filter_fill(char *image, const RencoderConfig *config, int width,
-					 unsigned int slot, const renc_keys *keys)
-{
+	const RencoderConfig *config;
+	int			width;
 	renc_shape	shape;
+	char	   *image;
+} Filling;
 
-	unpack_shape(config, &shape);
-	renc_fill((uint8 *) image, width, slot, &shape, config->nwindows,
-			  RENCODER_ROWS, keys->key, keys->n);
+static void *
+filter_begin(const RencoderConfig *config, int width)
+{
+	Filling    *f = palloc(sizeof(Filling));
+
+	f->config = config;
+	f->width = width;
+	unpack_shape(config, &f->shape);
+	f->image = MemoryContextAllocExtended(CurrentMemoryContext,
+										  (Size) rencoder_filter_npages(config, width) * RENCODER_PAYLOAD_SIZE,
+										  MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+	return f;
 }
 
-/* Fills in the keys of 8 * width ranges. */
 static void
-fill_bands(char *image, const RencoderConfig *config, int width, const renc_keys *ranges)
+filter_fill(void *filling, unsigned int slot, const renc_keys *keys)
 {
+	Filling    *f = (Filling *) filling;
+
+	renc_fill((uint8 *) f->image, f->width, slot, &f->shape,
+			  rencoder_filter_nwindows(f->config), RENCODER_ROWS, keys->key, keys->n);
+}
+
+static char *
+filter_end(void *filling, uint32 *npages)
+{
+	Filling    *f = (Filling *) filling;
+	char	   *image = f->image;
+
+	*npages = rencoder_filter_npages(f->config, f->width);
+	pfree(f);
+	return image;
+}
+
+char *
+rencoder_filter_build(const RencoderConfig *config, int width, const renc_keys *ranges,
+					  uint32 *npages)
+{
+	void	   *filling = filter_begin(config, width);
+
 	for (int slot = 0; slot < RENC_SLICE_RANGES * width; slot++)
 	{
 		CHECK_FOR_INTERRUPTS();
 		if (ranges[slot].n > 0)
-			rencoder_filter_fill(image, config, width, slot, &ranges[slot]);
+			filter_fill(filling, slot, &ranges[slot]);
 	}
+	return filter_end(filling, npages);
 }
 
-static char *
-filter_build(const RencoderConfig *config, int width, const renc_keys *ranges,
-			 uint32 *npages)
+char *
+rencoder_filter_bands(const RencoderConfig *config, const renc_keys *ranges, int nbands)
 {
-	char	   *image = rencoder_filter_image(config, width, npages);
+	uint32		nwindows = rencoder_filter_nwindows(config);
+	char	   *image = MemoryContextAllocExtended(CurrentMemoryContext,
+												   nwindows * WINDOW_SIZE(nbands),
+												   MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+	renc_shape	shape;
 
-	fill_bands(image, config, width, ranges);
-	return image;
-}
-
-typedef struct window_source
-{
-	RencoderProbe *probe;
-	const RencoderSlab *slab;
-} window_source;
-
-static const uint8_t *
-read_window(void *arg, uint32_t window)
-{
-	const window_source *source = (const window_source *) arg;
-	int			width = source->slab->width;
-	const uint8 *payload;
-
-	payload = rencoder_probe_page(source->probe,
-								  source->slab->extent.start + window / WINDOWS_PER_PAGE(width),
-								  RENCODER_PAGE_WINDOWS);
-	if (payload == NULL)
-		return NULL;
-	return payload + (window % WINDOWS_PER_PAGE(width)) * WINDOW_SIZE(width);
-}
-
-static renc_mask
-filter_probe(RencoderProbe *probe, const RencoderSlab *slab,
-			 renc_mask candidates)
-{
-	window_source source = {probe, slab};
-	renc_windows windows;
-	const RencoderPrograms *programs;
-	renc_mask	result = renc_mask_none();
-
-	programs = rencoder_probe_programs(probe, slab->config->shape, slab->extent.start);
-	if (programs == NULL || programs->always || slab->config->nwindows == 0)
-		return candidates;
-	windows.nwindows = slab->config->nwindows;
-	windows.width = slab->width;
-	windows.window = read_window;
-	windows.arg = &source;
-
-	/* Of v windows drawn from n pages, about v^2 / 2n pairs are on one page. */
-	rencoder_probe_visit(probe, programs->visits * programs->visits >
-						 rencoder_filter_npages(slab->config, slab->width));
-	for (int i = 0; i < programs->n; i++)
+	unpack_shape(config, &shape);
+	for (int slot = 0; slot < RENC_SLICE_RANGES * nbands; slot++)
 	{
-		/* Ranges that are in the result already need no further test. */
-		renc_mask	left = renc_mask_andnot(candidates, result);
-
-		if (renc_mask_empty(left))
-			break;
-		result = renc_mask_or(result, renc_program_run(programs->program[i], &windows, left));
+		CHECK_FOR_INTERRUPTS();
+		if (ranges[slot].n > 0)
+			renc_fill((uint8 *) image, nbands, slot, &shape, nwindows, RENCODER_ROWS,
+					  ranges[slot].key, ranges[slot].n);
 	}
-	rencoder_probe_release(probe);
-	return result;
+	return image;
 }
 
 /* A bit of a key: its page in the slab, and where it is there. */
@@ -164,7 +167,7 @@ bits_of_key(const RencoderSlab *slab, unsigned int slot, uint64 key, PageBit *bi
 	int			n;
 
 	unpack_shape(slab->config, &shape);
-	n = renc_shape_positions(&shape, key, slab->config->nwindows, RENCODER_ROWS, pos);
+	n = renc_shape_positions(&shape, key, rencoder_filter_nwindows(slab->config), RENCODER_ROWS, pos);
 	for (int i = 0; i < n; i++)
 	{
 		bits[i].pageno = pos[i].window / windows_per_page;
@@ -252,173 +255,6 @@ filter_insert(const RencoderSlab *slab, unsigned int slot, uint64 key)
 	while (done < n)
 		done += set_some(slab, renc_window_bit(slot), bits + done, n - done, &changed);
 	return changed ? RENCODER_INSERT_ADDED : RENCODER_INSERT_PRESENT;
-}
-
-/*
- * The image of some bands of a matrix: windows of "nbands" bands, for the keys
- * of 8 * nbands ranges.
- */
-static char *
-build_bands(const RencoderConfig *config, const renc_keys *ranges, int nbands)
-{
-	char	   *image = MemoryContextAllocExtended(CurrentMemoryContext,
-												   config->nwindows * WINDOW_SIZE(nbands),
-												   MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
-
-	fill_bands(image, config, nbands, ranges);
-	return image;
-}
-
-/*
- * Bits for all pages of a slab: of each page's payload "length" bytes from
- * "offset" on, those of page i from image + i * length on.
- */
-typedef struct Addition
-{
-	char	   *image;			/* palloc'd; NULL: none */
-	size_t		offset;
-	size_t		length;
-} Addition;
-
-/* The bits of the keys of several ranges; only the bands that have any. */
-static Addition
-plan_addition(const RencoderSlab *slab, const renc_keys *ranges)
-{
-	Addition	add = {NULL, 0, RENCODER_PAYLOAD_SIZE};
-	int			first = RENC_GROUP_SLICES;
-	int			last = -1;
-	uint32		npages;
-
-	if (slab->width == RENC_SLICE_WIDTH)
-	{
-		add.image = filter_build(slab->config, slab->width, ranges, &npages);
-		return add;
-	}
-	for (int slot = 0; slot < RENC_GROUP_RANGES; slot++)
-	{
-		if (ranges[slot].n == 0)
-			continue;
-		last = slot / RENC_SLICE_RANGES;
-		first = Min(first, last);
-	}
-	if (last < 0)
-		return add;
-	add.image = build_bands(slab->config, ranges + first * RENC_SLICE_RANGES, last - first + 1);
-	add.offset = (size_t) first * RENCODER_BAND_SIZE;
-	add.length = (size_t) (last - first + 1) * RENCODER_BAND_SIZE;
-	return add;
-}
-
-/* ORs an image into bytes of a page; true if that sets, or would set, a new bit. */
-static bool
-adds_bits(const char *bytes, const char *image, size_t length)
-{
-	for (size_t i = 0; i < length; i++)
-	{
-		if (image[i] & ~bytes[i])
-			return true;
-	}
-	return false;
-}
-
-/*
- * Adds to the pages from "first" on, as many as fit one record; returns the page
- * after them.
- */
-static uint32
-add_to_some(const RencoderSlab *slab, const Addition *add, uint32 first)
-{
-	uint32		end = Min(first + RENCODER_WAL_MAX_PAGES, slab->extent.npages);
-	Buffer		changed[RENCODER_WAL_MAX_PAGES];
-	RencoderWal *wal = NULL;
-	int			n = 0;
-
-	CHECK_FOR_INTERRUPTS();
-	for (uint32 i = first; i < end; i++)
-	{
-		const char *image = add->image + i * add->length;
-		Buffer		buf = rencoder_page_read(slab->index, slab->extent.start + i,
-											 BUFFER_LOCK_EXCLUSIVE, RENCODER_PAGE_WINDOWS);
-		Page		page = BufferGetPage(buf);
-		char	   *bytes;
-
-		if (!adds_bits(RencoderPageGetPayload(page) + add->offset, image, add->length))
-		{
-			UnlockReleaseBuffer(buf);
-			continue;
-		}
-		if (wal == NULL)
-			wal = rencoder_wal_begin(slab->index, true);
-		changed[n++] = buf;
-		page = rencoder_wal_register(wal, buf);
-		bytes = RencoderPageGetPayload(page) + add->offset;
-		for (size_t b = 0; b < add->length; b++)
-			bytes[b] |= image[b];
-		rencoder_page_cover(page, (uint32) (bytes - page + add->length - 1));
-	}
-	if (wal != NULL)
-		rencoder_wal_finish(wal);
-	for (int i = 0; i < n; i++)
-		UnlockReleaseBuffer(changed[i]);
-	return end;
-}
-
-static renc_mask
-filter_merge(const RencoderSlab *slab, const renc_keys *ranges)
-{
-	Addition	add = plan_addition(slab, ranges);
-
-	if (add.image != NULL)
-	{
-		for (uint32 i = 0; i < slab->extent.npages;)
-			i = add_to_some(slab, &add, i);
-		pfree(add.image);
-	}
-	return renc_mask_none();
-}
-
-/*
- * Makes pages from "first" on, as many as fit one record, each with one band;
- * returns the page after them.
- */
-static uint32
-start_some(const RencoderSlab *matrix, int band, const char *image, uint32 first)
-{
-	uint32		end = Min(first + RENCODER_WAL_MAX_PAGES, matrix->extent.npages);
-	RencoderWal *wal = rencoder_wal_begin(matrix->index, true);
-	Buffer		buf[RENCODER_WAL_MAX_PAGES];
-
-	for (uint32 i = first; i < end; i++)
-	{
-		BlockNumber blkno = matrix->extent.start + i;
-		Page		page;
-		char	   *bytes;
-
-		buf[i - first] = rencoder_page_renew(matrix->index, blkno);
-		page = rencoder_wal_register_new(wal, buf[i - first]);
-		rencoder_page_init(page, blkno, RENCODER_PAGE_WINDOWS);
-		rencoder_page_uncover(page);
-		bytes = RencoderPageGetPayload(page) + (size_t) band * RENCODER_BAND_SIZE;
-		memcpy(bytes, image + (size_t) i * RENCODER_BAND_SIZE, RENCODER_BAND_SIZE);
-		rencoder_page_cover(page, (uint32) (bytes - page));
-	}
-	rencoder_wal_finish(wal);
-	for (uint32 i = first; i < end; i++)
-		UnlockReleaseBuffer(buf[i - first]);
-	return end;
-}
-
-void
-rencoder_filter_start_matrix(const RencoderSlab *matrix, int slice, const char *image)
-{
-	for (uint32 i = 0; i < matrix->extent.npages;)
-		i = start_some(matrix, slice, image, i);
-}
-
-char *
-rencoder_filter_band_image(const RencoderConfig *config, const renc_keys *ranges)
-{
-	return build_bands(config, ranges, 1);
 }
 
 /*
@@ -510,25 +346,89 @@ check_page(const RencoderSlab *slab, BlockNumber blkno)
 		rencoder_page_corrupted(slab->index, blkno, fault);
 }
 
-static void
-filter_check(const RencoderSlab *slab)
+static const char *
+filter_check_config(const RencoderConfig *config)
 {
 	renc_shape	shape;
 	const char *reason;
 
-	if (!renc_shape_unpack(slab->config->shape, &shape, &reason))
-		rencoder_page_corrupted(slab->index, slab->extent.start,
-								psprintf("The shape of the filters is not valid: %s.", reason));
-	if (slab->extent.npages != rencoder_filter_npages(slab->config, slab->width))
+	if (rencoder_filter_nwindows(config) == 0)
+		return "The filters have no windows.";
+	if (!renc_shape_unpack(rencoder_filter_config(config)->shape, &shape, &reason))
+		return psprintf("The shape of the filters is not valid: %s.", reason);
+	return NULL;
+}
+
+static void
+filter_check(const RencoderSlab *slab)
+{
+	uint32		npages = rencoder_filter_npages(slab->config, slab->width);
+	const char *fault = filter_check_config(slab->config);
+
+	if (fault != NULL)
+		rencoder_page_corrupted(slab->index, slab->extent.start, fault);
+	if (slab->extent.npages != npages)
 		rencoder_page_corrupted(slab->index, slab->extent.start,
 								psprintf("The extent has %u pages; %u windows need %u.",
-										 slab->extent.npages, slab->config->nwindows,
-										 rencoder_filter_npages(slab->config, slab->width)));
+										 slab->extent.npages,
+										 rencoder_filter_nwindows(slab->config), npages));
 	for (uint32 i = 0; i < slab->extent.npages; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
 		check_page(slab, slab->extent.start + i);
 	}
+}
+
+/* The first byte of a page that lacks a bit of the image, or the payload's size. */
+static size_t
+find_missing(const char *image, const char *payload)
+{
+	size_t		b = 0;
+
+	while (b < RENCODER_PAYLOAD_SIZE && (image[b] & ~payload[b]) == 0)
+		b++;
+	return b;
+}
+
+/* The slab is made anew from the keys; each bit of that must be set in its pages. */
+static bool
+filter_missing(const RencoderSlab *slab, const renc_keys *ranges, RencoderMissing *missing)
+{
+	uint32		npages;
+	char	   *image = rencoder_filter_build(slab->config, slab->width, ranges, &npages);
+	bool		found = false;
+
+	for (uint32 i = 0; i < npages && !found; i++)
+	{
+		const char *built = image + (Size) i * RENCODER_PAYLOAD_SIZE;
+		const char *payload;
+		size_t		at;
+		Buffer		buf;
+
+		CHECK_FOR_INTERRUPTS();
+		missing->blkno = slab->extent.start + i;
+		buf = rencoder_page_try_read(slab->index, missing->blkno, RENCODER_PAGE_WINDOWS,
+									 &missing->fault);
+		if (!BufferIsValid(buf))
+		{
+			found = true;
+			break;
+		}
+		missing->fault = NULL;
+		payload = RencoderPageGetPayload(BufferGetPage(buf));
+		at = find_missing(built, payload);
+		if (at < RENCODER_PAYLOAD_SIZE)
+		{
+			/* In a matrix the band says which slots. */
+			missing->slot = rencoder_slab_is_whole(slab) ?
+				(unsigned int) (at / RENCODER_ROWS) * RENC_SLICE_RANGES : 0;
+			missing->slot += __builtin_ctz((uint8) (built[at] & ~payload[at]));
+			found = true;
+		}
+		UnlockReleaseBuffer(buf);
+	}
+	pfree(image);
+	return found;
 }
 
 static char *
@@ -538,59 +438,35 @@ filter_describe(const RencoderConfig *config)
 	const char *reason;
 	char		buf[512];
 
-	if (!renc_shape_unpack(config->shape, &shape, &reason))
+	if (!renc_shape_unpack(rencoder_filter_config(config)->shape, &shape, &reason))
 		return psprintf("invalid: %s", reason);
 	renc_shape_describe(&shape, buf, sizeof(buf));
 	return pstrdup(buf);
 }
 
-void
-rencoder_filter_interleave_page(const RencoderSlab *matrix,
-								const RencoderExtent *slices, uint32 pageno)
-{
-	BlockNumber blkno = matrix->extent.start + pageno;
-	uint32		slice_page = pageno / WINDOWS_PER_PAGE(RENC_SLICE_WIDTH);
-	size_t		offset = (pageno % WINDOWS_PER_PAGE(RENC_SLICE_WIDTH)) *
-		WINDOW_SIZE(RENC_SLICE_WIDTH);
-	RencoderWal *wal;
-	Page		page;
-	Buffer		buf;
-
-	/*
-	 * The page may hold anything.  Its lock is held while the slices are
-	 * read: an inserter sets its bit in the slice first and here after, so
-	 * either the bit is read below or it is set after this page is done.
-	 */
-	buf = ReadBuffer(matrix->index, blkno);
-	LockBuffer(buf, BUFFER_LOCK_EXCLUSIVE);
-	wal = rencoder_wal_begin(matrix->index, true);
-	page = rencoder_wal_register_new(wal, buf);
-	rencoder_page_init(page, blkno, RENCODER_PAGE_WINDOWS);
-	for (int s = 0; s < RENC_GROUP_SLICES; s++)
-	{
-		Buffer		slice = rencoder_page_read(matrix->index,
-											   slices[s].start + slice_page,
-											   BUFFER_LOCK_SHARE,
-											   RENCODER_PAGE_WINDOWS);
-
-		renc_window_interleave((uint8 *) RencoderPageGetPayload(page),
-							   (const uint8 *) RencoderPageGetPayload(BufferGetPage(slice)) + offset,
-							   s, RENCODER_ROWS);
-		UnlockReleaseBuffer(slice);
-	}
-	rencoder_wal_finish(wal);
-	UnlockReleaseBuffer(buf);
-}
-
 const RencoderFormat rencoder_format_filter = {
 	.name = "filter",
-	.page_id = RENCODER_PAGE_WINDOWS,
-	.build = filter_build,
-	.probe = filter_probe,
+	.offer = filter_offer,
+	.check_config = filter_check_config,
+	.describe = filter_describe,
+	.capacity = filter_capacity,
+	.fits = filter_fits,
+	.max_entries = filter_max_entries,
+	.npages = rencoder_filter_npages,
+	.estimate = rencoder_filter_estimate,
+	.page_id = filter_page_id,
+	.build = rencoder_filter_build,
+	.begin = filter_begin,
+	.fill = filter_fill,
+	.end = filter_end,
+	.grow_image = rencoder_filter_grow_image,
+	.grow_start = rencoder_filter_grow_start,
+	.seal_page = rencoder_filter_seal_page,
+	.probe = rencoder_filter_probe,
 	.insert = filter_insert,
-	.merge = filter_merge,
+	.merge = rencoder_filter_merge,
 	.clear = filter_clear,
 	.count = filter_count,
 	.check = filter_check,
-	.describe = filter_describe,
+	.missing = filter_missing,
 };

@@ -2,37 +2,25 @@
  * probe.h
  *		State of probing one column of an index with one query.
  *
- * Holds the compiled programs of the shapes met and the page that is being
- * looked at, and counts index pages read.
+ * Holds the page that is being looked at and what formats keep from slab to
+ * slab, and counts index pages read.
  */
 #ifndef RENCODER_PROBE_H
 #define RENCODER_PROBE_H
 
-#include "filter/renc_program.h"
+#include "filter/renc_query.h"
 #include "filter/renc_zorder.h"
 #include "store/group.h"
-
-/* Shapes whose programs are kept, and programs kept in all (90 kB each). */
-#define RENCODER_PROBE_SHAPES		4
-#define RENCODER_PROBE_PROGRAMS		256
 
 /* Pages of a slab that are kept during a visit: 1 MB. */
 #define RENCODER_PROBE_PAGES		128
 
-/*
- * The programs of a query for one shape.  A set of intervals or boxes that is
- * too much for one program is cut into several, each for some of them, whose
- * results are to be ORed.
- */
-typedef struct RencoderPrograms
+/* What a format keeps for a probe, its own matter; NULL: nothing yet. */
+typedef struct RencoderProbeState
 {
-	uint8		packed[RENC_SHAPE_PACKED_SIZE];
-	bool		always;			/* too much to test: every range may match */
-	double		visits;			/* windows that they look at, at most */
-	int			n;
-	int			capacity;
-	renc_program **program;
-} RencoderPrograms;
+	void	   *state;
+	void		(*free_state) (void *state);
+} RencoderProbeState;
 
 /* A page kept for another look. */
 typedef struct RencoderProbePage
@@ -57,8 +45,7 @@ typedef struct RencoderProbe
 	const char *fault;
 	BlockNumber fault_blkno;
 
-	/* Compiled programs, the most recently used shape first. */
-	RencoderPrograms *programs[RENCODER_PROBE_SHAPES];
+	RencoderProbeState state[RENCODER_FORMATS]; /* by format */
 
 	Buffer		buffer;			/* pinned and share-locked, or invalid */
 	BlockNumber blkno;			/* its block */
@@ -80,14 +67,6 @@ extern RencoderProbe *rencoder_probe_begin(Relation index, const renc_query *que
 										   const renc_interval_set *set,
 										   const renc_box_set *boxes);
 extern void rencoder_probe_end(RencoderProbe *probe);
-
-/*
- * The programs for a packed shape, valid until the next call; NULL with fault
- * set if it is not a shape.
- */
-extern const RencoderPrograms *rencoder_probe_programs(RencoderProbe *probe,
-													   const uint8 *packed,
-													   BlockNumber blkno);
 
 /*
  * Begins a visit of a slab.  With "keep", pages are copied, so that each is

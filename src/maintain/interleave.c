@@ -20,42 +20,23 @@
 
 #include "miscadmin.h"
 
+#include "base/options.h"
 #include "plan/design.h"
+#include "store/group_edit.h"
 #include "store/space.h"
 
 /* Rounds of catching up with inserters before they are locked out. */
 #define CATCH_UP_ROUNDS	3
 
-typedef struct Interleaving
-{
-	Relation	index;
-	const RencoderMeta *meta;
-	uint32		group;
-	BlockNumber header;
-	BlockNumber directory;
-	int			col;
-} Interleaving;
-
-static Buffer
-lock_column(const Interleaving *il, int lockmode)
-{
-	return rencoder_group_read_header(il->index, il->header, il->group, il->col, lockmode);
-}
-
-/* Notes (or forgets) the matrix under construction in the column's header. */
+/* Notes the matrix under construction in the column's header. */
 static void
-set_next(const Interleaving *il, RencoderExtent extent)
+set_next(const RencoderGroup *group, int col, RencoderExtent extent)
 {
-	Buffer		firstbuf = rencoder_group_read_header(il->index, il->header, il->group, 0,
-													  BUFFER_LOCK_EXCLUSIVE);
-	Buffer		buf = il->col == 0 ? firstbuf : lock_column(il, BUFFER_LOCK_EXCLUSIVE);
-	RencoderWal *wal = rencoder_wal_begin(il->index, true);
+	RencoderGroupEdit edit;
 
-	RencoderPageGetHeader(rencoder_wal_register(wal, buf))->next = extent;
-	rencoder_wal_finish(wal);
-	if (buf != firstbuf)
-		UnlockReleaseBuffer(buf);
-	UnlockReleaseBuffer(firstbuf);
+	rencoder_group_edit_begin(&edit, group, col, RENCODER_EDIT_HEADERS, 0);
+	rencoder_group_edit_header(&edit)->next = extent;
+	rencoder_group_edit_finish(&edit);
 }
 
 /* What a column is to be after the switch. */
@@ -71,20 +52,17 @@ typedef struct NewStorage
 } NewStorage;
 
 /*
- * The changes of the switch on the images of its four pages; "first" is the
- * group's first header.
+ * Turns a column over to its new storage and frees the slices.  One record: metapage, directory
+ * page, header, free list.
  */
 static void
-apply_switch(const Interleaving *il, RencoderMetaPageData *metadata,
-			 RencoderEntry entry, const RencoderHeaderData *first, RencoderHeader header,
-			 Page freepage, const NewStorage *new)
+switch_to_matrix(RencoderGroupEdit *edit, const NewStorage *new)
 {
+	RencoderEntry entry = rencoder_group_edit_entry(edit);
+	RencoderHeader header = rencoder_group_edit_header(edit);
+
 	for (int s = 0; s < RENC_GROUP_SLICES; s++)
-	{
-		rencoder_space_release(freepage, header->slice[s]);
-		header->slice[s].start = RENCODER_NO_BLOCK;
-		header->slice[s].npages = 0;
-	}
+		rencoder_group_edit_release(edit, &header->slice[s]);
 	header->config = new->config;
 	header->matrix = new->matrix;
 	header->next.start = RENCODER_NO_BLOCK;
@@ -99,111 +77,52 @@ apply_switch(const Interleaving *il, RencoderMetaPageData *metadata,
 					 renc_mask_or(rencoder_set_get(header->always), new->always));
 	if (!renc_mask_empty(new->always))
 		entry->flags |= RENCODER_ENTRY_ALWAYS;
-	entry->column[il->col].config = new->config;
-	entry->column[il->col].matrix = new->matrix;
-	entry->epoch = ++metadata->epoch;
-	rencoder_group_seal(entry, il->meta, first);
-}
-
-/* The pages that a switch changes, locked in the order of INV-8. */
-typedef struct SwitchLocks
-{
-	Buffer		meta;
-	Buffer		directory;
-	Buffer		first;			/* first header page */
-	Buffer		column;			/* the column's header page, maybe the same */
-} SwitchLocks;
-
-static void
-lock_for_switch(const Interleaving *il, SwitchLocks *locks)
-{
-	locks->meta = rencoder_meta_lock(il->index, BUFFER_LOCK_EXCLUSIVE);
-	locks->directory = rencoder_page_read(il->index, il->directory,
-										  BUFFER_LOCK_EXCLUSIVE,
-										  RENCODER_PAGE_DIRECTORY);
-	locks->first = rencoder_group_read_header(il->index, il->header, il->group, 0,
-											  BUFFER_LOCK_EXCLUSIVE);
-	locks->column = il->col == 0 ? locks->first :
-		lock_column(il, BUFFER_LOCK_EXCLUSIVE);
+	entry->column[edit->col].config = new->config;
+	entry->column[edit->col].matrix = new->matrix;
+	rencoder_group_edit_new_epoch(edit);
+	rencoder_group_seal(entry, edit->group->meta, edit->first);
 }
 
 static void
-unlock_after_switch(const SwitchLocks *locks)
+interleave_by_copy(const RencoderGroup *group, int col, const RencoderHeaderData *copy)
 {
-	if (locks->column != locks->first)
-		UnlockReleaseBuffer(locks->column);
-	UnlockReleaseBuffer(locks->first);
-	UnlockReleaseBuffer(locks->directory);
-	UnlockReleaseBuffer(locks->meta);
-}
-
-/* One record: metapage, directory, header, free list. */
-static void
-switch_column(const Interleaving *il, const SwitchLocks *locks, Buffer freebuf,
-			  const NewStorage *new)
-{
-	RencoderWal *wal = rencoder_wal_begin(il->index, true);
-	Page		metapage = rencoder_wal_register(wal, locks->meta);
-	Page		dirpage = rencoder_wal_register(wal, locks->directory);
-	Page		colpage = rencoder_wal_register(wal, locks->column);
-	Page		freepage;
-
-	LockBuffer(freebuf, BUFFER_LOCK_EXCLUSIVE);
-	freepage = rencoder_wal_register(wal, freebuf);
-	apply_switch(il, RencoderPageGetMeta(metapage),
-				 rencoder_directory_entry(RencoderPageGetPayload(dirpage), il->meta,
-										  il->group),
-				 RencoderPageGetHeader(BufferGetPage(locks->first)),
-				 RencoderPageGetHeader(colpage), freepage, new);
-	rencoder_wal_finish(wal);
-	UnlockReleaseBuffer(freebuf);
-}
-
-static void
-interleave_filter(const Interleaving *il, const RencoderHeaderData *copy)
-{
-	RencoderSlab matrix = {il->index, &copy->config, {0, 0}, RENC_MATRIX_WIDTH, true};
+	RencoderSlab matrix = rencoder_slab_whole(group->index, &copy->config, copy->next);
 	NewStorage	new;
-	SwitchLocks locks;
-	Buffer		freebuf;
+	RencoderGroupEdit edit;
 
 	/* A crash may have left one behind; its pages are as good as any. */
-	matrix.extent = copy->next;
 	if (matrix.extent.start == RENCODER_NO_BLOCK)
 	{
-		matrix.extent = rencoder_space_alloc(il->index,
-											 rencoder_filter_npages(&copy->config,
-																	RENC_MATRIX_WIDTH));
-		rencoder_space_secure(il->index, matrix.extent);
-		set_next(il, matrix.extent);
+		matrix.extent = rencoder_space_alloc(group->index,
+											 rencoder_format_npages(&copy->config));
+		rencoder_space_secure(group->index, matrix.extent);
+		set_next(group, col, matrix.extent);
 	}
 	for (uint32 page = 0; page < matrix.extent.npages; page++)
 	{
 		rencoder_vacuum_delay_point();
-		rencoder_filter_interleave_page(&matrix, copy->slice, page);
+		rencoder_format_of(&copy->config)->seal_page(&matrix, copy->slice, page);
 	}
 
 	memset(&new, 0, sizeof(new));
 	new.config = copy->config;
 	new.matrix = matrix.extent;
-	freebuf = rencoder_space_prepare_release(il->index, RENC_GROUP_SLICES);
-	lock_for_switch(il, &locks);
-	switch_column(il, &locks, freebuf, &new);
-	unlock_after_switch(&locks);
+	rencoder_group_edit_begin(&edit, group, col, RENCODER_EDIT_EPOCH, RENC_GROUP_SLICES);
+	switch_to_matrix(&edit, &new);
+	rencoder_group_edit_finish(&edit);
 }
 
 /*
- * The matrix image of a dictionary column, in the format that suits it best;
- * filters, as in a build, where the keys are too many to look for the other.
+ * The matrix image of a column of which the keys can be read from its slices, in the
+ * format that suits it best.
  */
 static char *
-rewrite_dict(const Interleaving *il, const RencoderHeaderData *copy,
-			 RencoderDictMarks *marks, NewStorage *new, uint32 *npages)
+read_slices(const RencoderGroup *group, int col, const RencoderHeaderData *copy,
+			 RencoderSealMarks **marks, NewStorage *new, uint32 *npages)
 {
-	RencoderCollector *c = rencoder_dict_read_slices(il->index, &copy->config,
-													 copy->slice, marks);
-	bool		fits_memory = rencoder_collect_size(c) <=
-		(Size) maintenance_work_mem * 1024 / 2;
+	RencoderCollector *c = rencoder_format_of(&copy->config)->seal_read(group->index, &copy->config,
+																		copy->slice, marks);
+	bool		spills = rencoder_collect_size(c) > rencoder_options_key_memory();
 	renc_mask	already = rencoder_set_get(copy->always);
 	renc_keys	ranges[RENC_GROUP_RANGES] = {{NULL, 0}};
 	RencoderDesigner *designer;
@@ -211,24 +130,15 @@ rewrite_dict(const Interleaving *il, const RencoderHeaderData *copy,
 	char	   *image;
 
 	new->config.coder = copy->config.coder; /* the keys are the same */
-	designer = rencoder_designer_create(il->index, il->meta,
-										(il->group + 1.0) * RENC_GROUP_RANGES);
-	designer->first_column = il->col;
-	rencoder_design_column(designer, c, 0, RENC_MATRIX_WIDTH, 0, fits_memory, &new->config, &prediction);
+	designer = rencoder_designer_create(group->index, group->meta,
+										(group->number + 1.0) * RENC_GROUP_RANGES);
+	designer->first_column = col;
+	rencoder_design_column(designer, c, 0, RENC_MATRIX_WIDTH, 0, spills, &new->config, &prediction);
 	new->predicted_fpr = prediction.fpr;
 	new->sample_stamp = rencoder_designer_stamp(designer, 0, new->config.coder);
-	new->always = already;
-	for (int slot = 0; slot < RENC_GROUP_RANGES; slot++)
-	{
-		renc_keys	keys = rencoder_collect_keys(c, 0, slot);
-
-		if (renc_mask_test(already, slot))
-			continue;
-		if (rencoder_format_fits(&new->config, (uint32) keys.n))
-			ranges[slot] = keys;
-		else
-			renc_mask_set(&new->always, slot);
-	}
+	new->always = rencoder_format_keys(&new->config, c, 0,
+									   renc_mask_andnot(renc_mask_all(), already), ranges);
+	new->always = renc_mask_or(new->always, already);
 	image = rencoder_format_of(&new->config)->build(&new->config, RENC_MATRIX_WIDTH,
 													ranges, npages);
 	rencoder_collect_free(c);
@@ -236,22 +146,21 @@ rewrite_dict(const Interleaving *il, const RencoderHeaderData *copy,
 }
 
 static void
-interleave_dict(const Interleaving *il, const RencoderHeaderData *copy)
+interleave_anew(const RencoderGroup *group, int col, const RencoderHeaderData *copy)
 {
 	NewStorage	new;
-	RencoderSlab slab = {il->index, &new.config, {0, 0}, RENC_MATRIX_WIDTH, false};
-	RencoderDictMarks marks;
-	const RencoderFormat *format;
-	SwitchLocks locks;
-	Buffer		freebuf;
+	const RencoderFormat *slices = rencoder_format_of(&copy->config);
+	RencoderSlab slab;
+	RencoderSealMarks *marks;
+	RencoderGroupEdit edit;
 	uint32		npages;
 	char	   *image;
 
 	memset(&new, 0, sizeof(new));
-	image = rewrite_dict(il, copy, &marks, &new, &npages);
-	format = rencoder_format_of(&new.config);
+	image = read_slices(group, col, copy, &marks, &new, &npages);
 	rencoder_vacuum_delay_point();
-	new.matrix = slab.extent = rencoder_space_alloc(il->index, npages);
+	new.matrix = rencoder_space_alloc(group->index, npages);
+	slab = rencoder_slab_whole(group->index, &new.config, new.matrix);
 
 	/*
 	 * Nobody refers to the new pages until the switch: if this was cancelled,
@@ -259,25 +168,22 @@ interleave_dict(const Interleaving *il, const RencoderHeaderData *copy)
 	 * pages are only copied.
 	 */
 	HOLD_INTERRUPTS();
-	for (uint32 i = 0; i < npages; i++)
-		rencoder_wal_write_fresh(il->index, slab.extent.start + i, format->page_id,
-								 image + (Size) i * RENCODER_PAYLOAD_SIZE, true);
+	rencoder_format_write(&slab, image, true);
 	pfree(image);
-	format->count(&slab, renc_mask_all(), new.nset);
+	rencoder_format_of(&new.config)->count(&slab, renc_mask_all(), new.nset);
 	new.recounted = true;
 
 	/* The more is done now, the less there is to do under the locks. */
 	for (int round = 0; round < CATCH_UP_ROUNDS; round++)
 	{
-		if (rencoder_dict_catch_up(&copy->config, copy->slice, &marks, &slab,
-								   &new.always) == 0)
+		if (slices->seal_catch_up(&copy->config, copy->slice, marks, &slab,
+								  &new.always) == 0)
 			break;
 	}
-	freebuf = rencoder_space_prepare_release(il->index, RENC_GROUP_SLICES);
-	lock_for_switch(il, &locks);
-	(void) rencoder_dict_catch_up(&copy->config, copy->slice, &marks, &slab, &new.always);
-	switch_column(il, &locks, freebuf, &new);
-	unlock_after_switch(&locks);
+	rencoder_group_edit_begin(&edit, group, col, RENCODER_EDIT_EPOCH, RENC_GROUP_SLICES);
+	(void) slices->seal_catch_up(&copy->config, copy->slice, marks, &slab, &new.always);
+	switch_to_matrix(&edit, &new);
+	rencoder_group_edit_finish(&edit);
 	RESUME_INTERRUPTS();
 }
 
@@ -298,38 +204,26 @@ is_ready(const RencoderHeaderData *first, const RencoderHeaderData *column)
 }
 
 bool
-rencoder_interleave(Relation index, uint32 group)
+rencoder_interleave(Relation index, uint32 number)
 {
 	RencoderMeta meta = *rencoder_meta_get(index);
-	Interleaving il;
+	RencoderGroup group;
 	RencoderHeaderData first;
 	RencoderHeaderData copy;
-	Buffer		buf;
 	bool		done = false;
 
-	memset(&il, 0, sizeof(il));
-	il.index = index;
-	il.meta = &meta;
-	il.group = group;
-	il.directory = rencoder_directory_find(index, il.meta, NULL, group, NULL);
-	il.header = rencoder_group_find(index, il.meta, group);
-	if (il.header == RENCODER_NO_BLOCK)
+	if (!rencoder_group_locate(&group, index, &meta, number))
 		return false;
-	buf = lock_column(&il, BUFFER_LOCK_SHARE);
-	memcpy(&first, RencoderPageGetHeader(BufferGetPage(buf)), sizeof(first));
-	UnlockReleaseBuffer(buf);
-
-	for (il.col = il.meta->natts - 1; il.col >= 0; il.col--)
+	rencoder_group_copy_header(&group, 0, &first);
+	for (int col = meta.natts - 1; col >= 0; col--)
 	{
-		buf = lock_column(&il, BUFFER_LOCK_SHARE);
-		memcpy(&copy, RencoderPageGetHeader(BufferGetPage(buf)), sizeof(copy));
-		UnlockReleaseBuffer(buf);
+		rencoder_group_copy_header(&group, col, &copy);
 		if (!is_ready(&first, &copy))
 			continue;
-		if (copy.config.format == RENCODER_FORMAT_DICT)
-			interleave_dict(&il, &copy);
+		if (rencoder_format_require(index, &copy.config)->seal_page != NULL)
+			interleave_by_copy(&group, col, &copy);
 		else
-			interleave_filter(&il, &copy);
+			interleave_anew(&group, col, &copy);
 		done = true;
 	}
 	return done;

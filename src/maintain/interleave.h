@@ -10,9 +10,9 @@
 #include "utils/rel.h"
 
 /*
- * Interleaves the slices of a full group; false if there is nothing to do.  The
+ * Interleaves the slices of group "number", if it is full; false if there is nothing to do.  The
  * caller has the maintainer lock.
  */
-extern bool rencoder_interleave(Relation index, uint32 group);
+extern bool rencoder_interleave(Relation index, uint32 number);
 
 #endif							/* RENCODER_INTERLEAVE_H */

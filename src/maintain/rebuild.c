@@ -23,64 +23,17 @@
  */
 #include "maintain/rebuild.h"
 
-#include "store/horizon.h"
+#include "store/group_edit.h"
 #include "store/space.h"
-#include "table/heap_read.h"
-
-static void
-collect_callback(Relation index, ItemPointer tid, Datum *values, bool *isnull,
-				 bool tupleIsAlive, void *state)
-{
-	RencoderRebuild *r = (RencoderRebuild *) state;
-	BlockNumber block = ItemPointerGetBlockNumber(tid);
-	uint64		range = rencoder_range_of_block(&r->meta, block);
-
-	/* The block is pinned here at most, not locked. */
-	if (block != r->last_block)
-		rencoder_vacuum_delay_point();
-	r->last_block = block;
-
-	rencoder_collect_open(r->collector, (int) rencoder_slot_of_range(range));
-	rencoder_columns_collect_row(index, r->collector, &r->coders, values, isnull, tupleIsAlive);
-}
 
 uint64
 rencoder_rebuild_collect(RencoderRebuild *r)
 {
-	uint64		oldest = rencoder_horizon_before(r->heap);
-	uint64		start = (uint64) r->group * RENC_GROUP_RANGES * r->meta.pages_per_range;
-	uint64		end = start + (uint64) RENC_GROUP_RANGES * r->meta.pages_per_range;
+	uint64		horizon;
 
-	end = Min(end, RelationGetNumberOfBlocks(r->heap));
-	r->indexInfo->ii_BrokenHotChain = false;
-	r->last_block = InvalidBlockNumber;
-	rencoder_collect_reset(r->collector);
-	if (start < end)
-		rencoder_heap_read(r->heap, r->index, r->indexInfo, true, (BlockNumber) start,
-						   (BlockNumber) (end - start), collect_callback, r);
-	rencoder_collect_close(r->collector, RENC_GROUP_RANGES);
-	return rencoder_horizon(r->heap, oldest, r->indexInfo->ii_BrokenHotChain);
-}
-
-/*
- * The keys of the ranges that fit the new configuration; the others go to
- * "always".
- */
-static void
-keys_that_fit(const RencoderRebuild *r, int col, renc_keys *ranges, renc_mask *always)
-{
-	*always = renc_mask_none();
-	for (int slot = 0; slot < RENC_GROUP_RANGES; slot++)
-	{
-		const RencoderRangeSummary *range = &r->collector->column[col].range[slot];
-
-		ranges[slot].key = NULL;
-		ranges[slot].n = 0;
-		if (!range->keyless && rencoder_format_fits(&r->config[col], range->distinct))
-			ranges[slot] = rencoder_collect_keys(r->collector, col, slot);
-		else
-			renc_mask_set(always, slot);
-	}
+	(void) rencoder_range_scan(&r->scan, (uint64) r->group.number * RENC_GROUP_RANGES,
+							   RENC_GROUP_RANGES, renc_mask_all(), 0, &horizon);
+	return horizon;
 }
 
 /*
@@ -93,60 +46,41 @@ make_matrix(RencoderRebuild *r, int col)
 {
 	const RencoderFormat *format = rencoder_format_of(&r->config[col]);
 	renc_keys	ranges[RENC_GROUP_RANGES];
-	renc_mask	always;
+	RencoderSlab slab;
 	RencoderExtent extent;
 	uint32		npages;
 	char	   *image;
 
-	keys_that_fit(r, col, ranges, &always);
+	(void) rencoder_format_keys(&r->config[col], r->scan.collector, col, renc_mask_all(), ranges);
 	image = format->build(&r->config[col], RENC_MATRIX_WIDTH, ranges, &npages);
-	extent = rencoder_space_alloc(r->index, npages);
-	for (uint32 i = 0; i < npages; i++)
-		rencoder_wal_write_fresh(r->index, extent.start + i, format->page_id,
-								 image + (Size) i * RENCODER_PAYLOAD_SIZE, true);
+	extent = rencoder_space_alloc(r->group.index, npages);
+	slab = rencoder_slab_whole(r->group.index, &r->config[col], extent);
+	rencoder_format_write(&slab, image, true);
 	pfree(image);
 	return extent;
 }
 
-/* Locks the first header page of the group and that of a column. */
-static Buffer
-lock_headers(const RencoderRebuild *r, int col, Buffer *first)
-{
-	*first = rencoder_group_read_header(r->index, r->header, r->group, 0, BUFFER_LOCK_EXCLUSIVE);
-	return col == 0 ? *first :
-		rencoder_group_read_header(r->index, r->header, r->group, col, BUFFER_LOCK_EXCLUSIVE);
-}
-
-static void
-unlock_headers(Buffer first, Buffer column)
-{
-	if (column != first)
-		UnlockReleaseBuffer(column);
-	UnlockReleaseBuffer(first);
-}
-
 /* Notes the matrix under construction: inserters use it from now on. */
 static void
-publish_next(RencoderRebuild *r, int col, RencoderExtent extent)
+publish_next(const RencoderRebuild *r, int col, RencoderExtent extent)
 {
-	Buffer		first;
-	Buffer		buf = lock_headers(r, col, &first);
-	RencoderWal *wal = rencoder_wal_begin(r->index, true);
-	RencoderHeader header = RencoderPageGetHeader(rencoder_wal_register(wal, buf));
 	renc_keys	ranges[RENC_GROUP_RANGES];
 	renc_mask	always;
+	RencoderGroupEdit edit;
+	RencoderHeader header;
 
-	keys_that_fit(r, col, ranges, &always);
+	always = rencoder_format_keys(&r->config[col], r->scan.collector, col, renc_mask_all(), ranges);
+	rencoder_group_edit_begin(&edit, &r->group, col, RENCODER_EDIT_HEADERS, 0);
+	header = rencoder_group_edit_header(&edit);
 	header->next = extent;
 	header->next_config = r->config[col];
 	rencoder_set_put(header->next_always, always);
 	for (int slot = 0; slot < RENC_GROUP_RANGES; slot++)
 	{
-		header->next_min[slot] = r->collector->column[col].range[slot].min;
-		header->next_max[slot] = r->collector->column[col].range[slot].max;
+		header->next_min[slot] = r->scan.collector->column[col].range[slot].min;
+		header->next_max[slot] = r->scan.collector->column[col].range[slot].max;
 	}
-	rencoder_wal_finish(wal);
-	unlock_headers(first, buf);
+	rencoder_group_edit_finish(&edit);
 }
 
 static void
@@ -164,35 +98,23 @@ clear_next(RencoderHeader header)
  * No scan reads "next", and inserters do so under the header's lock: the
  * epoch stays.
  */
-static void
-forget_column(RencoderRebuild *r, int col)
-{
-	Buffer		freebuf = rencoder_space_prepare_release(r->index, 1);
-	Buffer		first;
-	Buffer		buf = lock_headers(r, col, &first);
-	RencoderWal *wal = rencoder_wal_begin(r->index, true);
-	RencoderHeader header = RencoderPageGetHeader(rencoder_wal_register(wal, buf));
-
-	LockBuffer(freebuf, BUFFER_LOCK_EXCLUSIVE);
-	rencoder_space_release(rencoder_wal_register(wal, freebuf), header->next);
-	clear_next(header);
-	rencoder_wal_finish(wal);
-	UnlockReleaseBuffer(freebuf);
-	unlock_headers(first, buf);
-}
-
 void
-rencoder_rebuild_forget(RencoderRebuild *r)
+rencoder_rebuild_forget(const RencoderGroup *group)
 {
-	for (int col = 0; col < r->meta.natts; col++)
+	for (int col = 0; col < group->meta->natts; col++)
 	{
-		Buffer		buf = rencoder_group_read_header(r->index, r->header, r->group, col,
-													 BUFFER_LOCK_SHARE);
-		bool		rebuilt = rencoder_is_rebuilt(RencoderPageGetHeader(BufferGetPage(buf)));
+		RencoderHeaderData copy;
+		RencoderGroupEdit edit;
+		RencoderHeader header;
 
-		UnlockReleaseBuffer(buf);
-		if (rebuilt)
-			forget_column(r, col);
+		rencoder_group_copy_header(group, col, &copy);
+		if (!rencoder_is_rebuilt(&copy))
+			continue;
+		rencoder_group_edit_begin(&edit, group, col, RENCODER_EDIT_HEADERS, 1);
+		header = rencoder_group_edit_header(&edit);
+		rencoder_group_edit_release(&edit, &header->next);
+		clear_next(header);
+		rencoder_group_edit_finish(&edit);
 	}
 }
 
@@ -207,7 +129,7 @@ apply_switch(const RencoderRebuild *r, int col, RencoderHeader header,
 	bounds->max = 0;
 	for (int slot = 0; slot < RENC_GROUP_RANGES; slot++)
 	{
-		const RencoderRangeSummary *range = &r->collector->column[col].range[slot];
+		const RencoderRangeSummary *range = &r->scan.collector->column[col].range[slot];
 
 		/* Inserters have widened them, the second scan may know more. */
 		header->min[slot] = Min(header->next_min[slot], range->min);
@@ -242,7 +164,7 @@ apply_switch(const RencoderRebuild *r, int col, RencoderHeader header,
 	/* Other columns may have some, too; the flag only says: look. */
 	if (!renc_mask_empty(rencoder_set_get(header->always)))
 		entry->flags |= RENCODER_ENTRY_ALWAYS;
-	else if (r->meta.natts == 1)
+	else if (r->group.meta->natts == 1)
 		entry->flags &= ~RENCODER_ENTRY_ALWAYS;
 }
 
@@ -251,43 +173,23 @@ static void
 switch_column(RencoderRebuild *r, int col, RencoderExtent extent)
 {
 	const RencoderFormat *format = rencoder_format_of(&r->config[col]);
-	RencoderSlab slab = {r->index, &r->config[col], extent, RENC_MATRIX_WIDTH, false};
+	RencoderSlab slab = rencoder_slab_whole(r->group.index, &r->config[col], extent);
 	uint32		nset[RENC_GROUP_RANGES] = {0};
 	renc_keys	ranges[RENC_GROUP_RANGES];
 	renc_mask	always;
-	Buffer		metabuf;
-	Buffer		dirbuf;
-	Buffer		first;
-	Buffer		buf;
-	Buffer		freebuf;
-	RencoderWal *wal;
-	RencoderMetaPageData *metadata;
-	RencoderEntry entry;
+	RencoderGroupEdit edit;
 	RencoderHeader header;
 
-	keys_that_fit(r, col, ranges, &always);
+	always = rencoder_format_keys(&r->config[col], r->scan.collector, col, renc_mask_all(), ranges);
 	always = renc_mask_or(always, format->merge(&slab, ranges));
 	format->count(&slab, renc_mask_all(), nset);
 
-	freebuf = rencoder_space_prepare_release(r->index, 1);
-	metabuf = rencoder_meta_lock(r->index, BUFFER_LOCK_EXCLUSIVE);
-	dirbuf = rencoder_page_read(r->index, r->directory, BUFFER_LOCK_EXCLUSIVE,
-								RENCODER_PAGE_DIRECTORY);
-	buf = lock_headers(r, col, &first);
-	LockBuffer(freebuf, BUFFER_LOCK_EXCLUSIVE);
-	wal = rencoder_wal_begin(r->index, true);
-	metadata = RencoderPageGetMeta(rencoder_wal_register(wal, metabuf));
-	entry = rencoder_directory_entry(RencoderPageGetPayload(rencoder_wal_register(wal, dirbuf)),
-									 &r->meta, r->group);
-	header = RencoderPageGetHeader(rencoder_wal_register(wal, buf));
-	rencoder_space_release(rencoder_wal_register(wal, freebuf), header->matrix);
-	apply_switch(r, col, header, entry, always, nset);
-	entry->epoch = ++metadata->epoch;
-	rencoder_wal_finish(wal);
-	UnlockReleaseBuffer(freebuf);
-	unlock_headers(first, buf);
-	UnlockReleaseBuffer(dirbuf);
-	UnlockReleaseBuffer(metabuf);
+	rencoder_group_edit_begin(&edit, &r->group, col, RENCODER_EDIT_EPOCH, 1);
+	header = rencoder_group_edit_header(&edit);
+	rencoder_group_edit_release(&edit, &header->matrix);
+	apply_switch(r, col, header, rencoder_group_edit_entry(&edit), always, nset);
+	rencoder_group_edit_new_epoch(&edit);
+	rencoder_group_edit_finish(&edit);
 }
 
 void
@@ -296,7 +198,7 @@ rencoder_rebuild_group(RencoderRebuild *r)
 	RencoderExtent extent[INDEX_MAX_KEYS];
 	uint64		horizon;
 
-	for (int col = 0; col < r->meta.natts; col++)
+	for (int col = 0; col < r->group.meta->natts; col++)
 	{
 		if (!r->wanted[col])
 			continue;
@@ -310,8 +212,8 @@ rencoder_rebuild_group(RencoderRebuild *r)
 	 * Before anything is switched: the summaries to come know of no more than
 	 * that.
 	 */
-	rencoder_group_raise_horizon(r->index, &r->meta, r->group, horizon);
-	for (int col = r->meta.natts - 1; col >= 0; col--)
+	rencoder_group_edit_raise_horizon(&r->group, horizon);
+	for (int col = r->group.meta->natts - 1; col >= 0; col--)
 	{
 		CHECK_FOR_INTERRUPTS();
 		if (r->wanted[col])
@@ -321,27 +223,18 @@ rencoder_rebuild_group(RencoderRebuild *r)
 
 /* All ranges become unsummarized: from here on nobody writes to the storage. */
 static void
-unsummarize_group(RencoderRebuild *r)
+unsummarize_group(const RencoderGroup *group)
 {
-	Buffer		metabuf = rencoder_meta_lock(r->index, BUFFER_LOCK_EXCLUSIVE);
-	Buffer		dirbuf = rencoder_page_read(r->index, r->directory, BUFFER_LOCK_EXCLUSIVE,
-											RENCODER_PAGE_DIRECTORY);
-	Buffer		buf = rencoder_group_read_header(r->index, r->header, r->group, 0,
-												 BUFFER_LOCK_EXCLUSIVE);
-	RencoderWal *wal = rencoder_wal_begin(r->index, true);
-	RencoderMetaPageData *metadata = RencoderPageGetMeta(rencoder_wal_register(wal, metabuf));
-	RencoderEntry entry = rencoder_directory_entry(RencoderPageGetPayload(rencoder_wal_register(wal, dirbuf)),
-												   &r->meta, r->group);
-	RencoderHeader header = RencoderPageGetHeader(rencoder_wal_register(wal, buf));
+	RencoderGroupEdit edit;
+	RencoderHeader first;
 
-	rencoder_set_put(header->summarizing, renc_mask_none());
-	rencoder_set_put(header->summarized, renc_mask_none());
-	entry->flags = 0;
-	entry->epoch = ++metadata->epoch;
-	rencoder_wal_finish(wal);
-	UnlockReleaseBuffer(buf);
-	UnlockReleaseBuffer(dirbuf);
-	UnlockReleaseBuffer(metabuf);
+	rencoder_group_edit_begin(&edit, group, 0, RENCODER_EDIT_EPOCH, 0);
+	first = rencoder_group_edit_first(&edit);
+	rencoder_set_put(first->summarizing, renc_mask_none());
+	rencoder_set_put(first->summarized, renc_mask_none());
+	rencoder_group_edit_entry(&edit)->flags = 0;
+	rencoder_group_edit_new_epoch(&edit);
+	rencoder_group_edit_finish(&edit);
 }
 
 /*
@@ -350,35 +243,20 @@ unsummarize_group(RencoderRebuild *r)
  * crash may have left the column a "next", too.
  */
 static void
-free_storage(RencoderRebuild *r, int col)
+free_storage(const RencoderRebuild *r, int col)
 {
-	Buffer		freebuf = rencoder_space_prepare_release(r->index, RENC_GROUP_SLICES + 2);
-	Buffer		dirbuf = rencoder_page_read(r->index, r->directory, BUFFER_LOCK_EXCLUSIVE,
-											RENCODER_PAGE_DIRECTORY);
-	Buffer		first;
-	Buffer		buf = lock_headers(r, col, &first);
-	RencoderWal *wal = rencoder_wal_begin(r->index, true);
-	RencoderEntry entry = rencoder_directory_entry(RencoderPageGetPayload(rencoder_wal_register(wal, dirbuf)),
-												   &r->meta, r->group);
-	RencoderHeader header = RencoderPageGetHeader(rencoder_wal_register(wal, buf));
-	Page		freepage;
+	RencoderGroupEdit edit;
+	RencoderHeader header;
+	RencoderEntry entry;
 
-	LockBuffer(freebuf, BUFFER_LOCK_EXCLUSIVE);
-	freepage = rencoder_wal_register(wal, freebuf);
+	rencoder_group_edit_begin(&edit, &r->group, col, RENCODER_EDIT_ENTRY, RENC_GROUP_SLICES + 2);
+	entry = rencoder_group_edit_entry(&edit);
+	header = rencoder_group_edit_header(&edit);
 	for (int s = 0; s < RENC_GROUP_SLICES; s++)
-	{
-		if (header->slice[s].start != RENCODER_NO_BLOCK)
-			rencoder_space_release(freepage, header->slice[s]);
-		header->slice[s].start = RENCODER_NO_BLOCK;
-		header->slice[s].npages = 0;
-	}
-	if (header->next.start != RENCODER_NO_BLOCK)
-		rencoder_space_release(freepage, header->next);
+		rencoder_group_edit_release(&edit, &header->slice[s]);
+	rencoder_group_edit_release(&edit, &header->next);
 	clear_next(header);
-	if (header->matrix.start != RENCODER_NO_BLOCK)
-		rencoder_space_release(freepage, header->matrix);
-	header->matrix.start = RENCODER_NO_BLOCK;
-	header->matrix.npages = 0;
+	rencoder_group_edit_release(&edit, &header->matrix);
 	if (r->wanted[col])
 	{
 		header->config = r->config[col];
@@ -389,21 +267,18 @@ free_storage(RencoderRebuild *r, int col)
 	entry->column[col].matrix = header->matrix;
 	entry->column[col].min = PG_UINT64_MAX;
 	entry->column[col].max = 0;
-	rencoder_wal_finish(wal);
-	UnlockReleaseBuffer(freebuf);
-	unlock_headers(first, buf);
-	UnlockReleaseBuffer(dirbuf);
+	rencoder_group_edit_finish(&edit);
 }
 
 void
-rencoder_rebuild_reset(RencoderRebuild *r)
+rencoder_rebuild_reset(const RencoderRebuild *r)
 {
-	unsummarize_group(r);
+	unsummarize_group(&r->group);
 
 	/*
 	 * The first column comes first: that it has no storage tells inserters
 	 * that there is none, should a crash leave the others theirs.
 	 */
-	for (int col = 0; col < r->meta.natts; col++)
+	for (int col = 0; col < r->group.meta->natts; col++)
 		free_storage(r, col);
 }

@@ -6,28 +6,23 @@
 #define RENCODER_REBUILD_H
 
 #include "plan/design.h"
-#include "table/coder_columns.h"
+#include "table/range_scan.h"
 
-/* What is to become of the columns of a sealed group. */
+/*
+ * What is to become of the columns of a group.  The scan is for rencoder_rebuild_collect() and
+ * rencoder_rebuild_group().
+ */
 typedef struct RencoderRebuild
 {
-	Relation	index;
-	Relation	heap;
-	IndexInfo  *indexInfo;		/* BuildIndexInfo(), ii_Concurrent off */
-	RencoderMeta meta;
-	uint32		group;
-	BlockNumber header;			/* first header page */
-	BlockNumber directory;
-	RencoderColumnCoders coders;	/* by which keys are to be made */
-	RencoderCollector *collector;	/* of 128 slots */
+	RencoderGroup group;
+	RencoderRangeScan scan;		/* coders: by which keys are to be made;
+								 * collector: of 128 slots */
 
 	/* For each column: is it to be rebuilt, and how? */
 	bool		wanted[INDEX_MAX_KEYS];
 	RencoderConfig config[INDEX_MAX_KEYS];
 	double		predicted_fpr[INDEX_MAX_KEYS];
 	uint64		stamp[INDEX_MAX_KEYS];	/* rencoder_designer_stamp() */
-
-	BlockNumber last_block;		/* of the scan that goes on */
 } RencoderRebuild;
 
 /*
@@ -51,7 +46,7 @@ extern void rencoder_rebuild_group(RencoderRebuild *rebuild);
  * Gives back what a crash left of a rebuilding that was not finished.  Locks as
  * above.
  */
-extern void rencoder_rebuild_forget(RencoderRebuild *rebuild);
+extern void rencoder_rebuild_forget(const RencoderGroup *group);
 
 /*
  * Takes away all summaries and the storage of a group that is not full yet, and
@@ -60,6 +55,6 @@ extern void rencoder_rebuild_forget(RencoderRebuild *rebuild);
  * above.  WAL: metapage, directory, header; then for each column directory,
  * header and free list.
  */
-extern void rencoder_rebuild_reset(RencoderRebuild *rebuild);
+extern void rencoder_rebuild_reset(const RencoderRebuild *rebuild);
 
 #endif							/* RENCODER_REBUILD_H */

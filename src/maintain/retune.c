@@ -8,12 +8,12 @@
  */
 #include "maintain/retune.h"
 
-#include "catalog/index.h"
 #include "common/pg_prng.h"
 #include "miscadmin.h"
 #include "utils/memutils.h"
 
 #include "maintain/summarize.h"
+#include "store/group_edit.h"
 #include "store/sample_pages.h"
 
 /*
@@ -70,34 +70,30 @@ read_group(Retuning *t, uint32 group)
 	renc_mask	summarized;
 	bool		slices = false;
 
-	r->group = group;
-	r->header = rencoder_group_find(r->index, &r->meta, group);
-	r->directory = rencoder_directory_find(r->index, &r->meta, NULL, group, NULL);
-	if (r->header == RENCODER_NO_BLOCK)
+	if (!rencoder_group_locate(&r->group, r->scan.index, &r->scan.meta, group))
 		return false;
-	for (int col = 0; col < r->meta.natts; col++)
+	for (int col = 0; col < r->scan.meta.natts; col++)
 	{
-		Buffer		buf = rencoder_group_read_header(r->index, r->header, group, col,
-													 BUFFER_LOCK_SHARE);
-
-		memcpy(&t->column[col], RencoderPageGetHeader(BufferGetPage(buf)),
-			   sizeof(RencoderHeaderData));
-		UnlockReleaseBuffer(buf);
+		rencoder_group_copy_header(&r->group, col, &t->column[col]);
 		slices |= t->column[col].matrix.start == RENCODER_NO_BLOCK;
 	}
-	rencoder_rebuild_forget(r);
+	rencoder_rebuild_forget(&r->group);
 	summarized = rencoder_set_get(t->column[0].summarized);
 	t->full = !slices && renc_mask_count(summarized) == RENC_GROUP_RANGES;
 	return !renc_mask_empty(summarized) && (slices || is_beginning(summarized));
 }
 
-/* Would the keys of the group fit into memory? */
+/*
+ * Would the keys of the group fit into memory?  All of maintenance_work_mem is the limit here, not
+ * rencoder_options_key_memory(): this is an estimate by what the headers say, and a group that was
+ * built within the half is not to drop out because it has got some keys more.
+ */
 static bool
 fits_memory(const Retuning *t)
 {
 	double		keys = 0;
 
-	for (int col = 0; col < t->rebuild.meta.natts; col++)
+	for (int col = 0; col < t->rebuild.scan.meta.natts; col++)
 	{
 		for (int slot = 0; slot < RENC_GROUP_RANGES; slot++)
 			keys += t->column[col].distinct[slot];
@@ -111,8 +107,7 @@ has_outgrown(const Retuning *t, int col)
 {
 	const RencoderHeaderData *header = &t->column[col];
 	const RencoderFormat *format = rencoder_format_of(&header->config);
-	RencoderSlab slab = {t->rebuild.index, &header->config, header->matrix,
-	RENC_MATRIX_WIDTH, false};
+	RencoderSlab slab = rencoder_slab_whole(t->rebuild.scan.index, &header->config, header->matrix);
 	uint32		now[RENC_GROUP_RANGES] = {0};
 	double		set = 0;
 	double		then = 0;
@@ -136,17 +131,13 @@ has_outgrown(const Retuning *t, int col)
 static int
 count_unfit(const Retuning *t, int col, const RencoderConfig *config, int *keyless)
 {
-	int			n = 0;
+	const RencoderCollector *c = t->rebuild.scan.collector;
+	renc_keys	ranges[RENC_GROUP_RANGES];
 
 	*keyless = 0;
 	for (int slot = 0; slot < RENC_GROUP_RANGES; slot++)
-	{
-		const RencoderRangeSummary *range = &t->rebuild.collector->column[col].range[slot];
-
-		n += range->keyless || !rencoder_format_fits(config, range->distinct);
-		*keyless += range->keyless;
-	}
-	return n;
+		*keyless += c->column[col].range[slot].keyless;
+	return renc_mask_count(rencoder_format_keys(config, c, col, renc_mask_all(), ranges));
 }
 
 /*
@@ -157,12 +148,12 @@ static double
 least_capacity(const Retuning *t, int col)
 {
 	const RencoderRebuild *r = &t->rebuild;
-	uint64		first = (uint64) r->group * RENC_GROUP_RANGES;
+	uint64		first = (uint64) r->group.number * RENC_GROUP_RANGES;
 
-	if (t->full || RelationGetNumberOfBlocks(r->heap) >=
-		(first + RENC_SLICE_RANGES) * r->meta.pages_per_range)
+	if (t->full || RelationGetNumberOfBlocks(r->scan.heap) >=
+		(first + RENC_SLICE_RANGES) * r->scan.meta.pages_per_range)
 		return 0;
-	return t->column[col].config.capacity;
+	return rencoder_format_capacity(&t->column[col].config);
 }
 
 /*
@@ -176,7 +167,7 @@ is_wanted(Retuning *t, int col, RencoderPrediction *now, RencoderPrediction *bes
 	const RencoderHeaderData *header = &t->column[col];
 	RencoderConfig *config = &r->config[col];
 	int			always = renc_mask_count(rencoder_set_get(header->always));
-	bool		recoded = header->config.coder != r->coders.generation[col];
+	bool		recoded = header->config.coder != r->scan.coders.generation[col];
 	RencoderConfig present = header->config;
 	int			unfit;
 	int			keyless;
@@ -192,9 +183,9 @@ is_wanted(Retuning *t, int col, RencoderPrediction *now, RencoderPrediction *bes
 		 * one.
 		 */
 		memset(&present, 0, sizeof(present));
-		present.coder = r->coders.generation[col];
+		present.coder = r->scan.coders.generation[col];
 	}
-	rencoder_design_again(t->designer, r->collector, col, least_capacity(t, col),
+	rencoder_design_again(t->designer, r->scan.collector, col, least_capacity(t, col),
 						  &present, config, now, best);
 
 	/* Keys may be there no more: VACUUM fetches no dead value from TOAST. */
@@ -215,21 +206,18 @@ note_prediction(const Retuning *t, int col, double fpr, double best_fpr)
 {
 	const RencoderRebuild *r = &t->rebuild;
 	const RencoderHeaderData *header = &t->column[col];
-	RencoderWal *wal;
+	RencoderGroupEdit edit;
 	RencoderHeader image;
-	Buffer		buf;
 
 	if (header->predicted_fpr == fpr && header->best_fpr == best_fpr &&
 		header->sample_stamp == r->stamp[col])
 		return;
-	buf = rencoder_group_read_header(r->index, r->header, r->group, col, BUFFER_LOCK_EXCLUSIVE);
-	wal = rencoder_wal_begin(r->index, true);
-	image = RencoderPageGetHeader(rencoder_wal_register(wal, buf));
+	rencoder_group_edit_begin(&edit, &r->group, col, RENCODER_EDIT_HEADERS, 0);
+	image = rencoder_group_edit_header(&edit);
 	image->predicted_fpr = fpr;
 	image->best_fpr = best_fpr;
 	image->sample_stamp = r->stamp[col];
-	rencoder_wal_finish(wal);
-	UnlockReleaseBuffer(buf);
+	rencoder_group_edit_finish(&edit);
 }
 
 /*
@@ -246,19 +234,19 @@ retune_group(Retuning *t)
 	{
 		ereport(DEBUG1,
 				(errmsg_internal("group %u of index \"%s\" is not retuned for want of maintenance_work_mem",
-								 r->group, RelationGetRelationName(r->index))));
+								 r->group.number, RelationGetRelationName(r->scan.index))));
 		return false;
 	}
-	r->collector = rencoder_collect_create(r->meta.natts);
-	r->collector->in_use = true;
+	r->scan.collector = rencoder_collect_create(r->scan.meta.natts);
+	r->scan.collector->in_use = true;
 	(void) rencoder_rebuild_collect(r);
-	for (int col = 0; col < r->meta.natts; col++)
+	for (int col = 0; col < r->scan.meta.natts; col++)
 	{
 		RencoderPrediction now;
 		RencoderPrediction best;
 
 		CHECK_FOR_INTERRUPTS();
-		r->stamp[col] = rencoder_designer_stamp(t->designer, col, r->coders.generation[col]);
+		r->stamp[col] = rencoder_designer_stamp(t->designer, col, r->scan.coders.generation[col]);
 		r->wanted[col] = is_wanted(t, col, &now, &best);
 		r->predicted_fpr[col] = best.fpr;
 		if (r->wanted[col])
@@ -270,10 +258,10 @@ retune_group(Retuning *t)
 		rencoder_rebuild_group(r);
 	else if (any)
 	{
-		uint64		first = (uint64) r->group * RENC_GROUP_RANGES;
+		uint64		first = (uint64) r->group.number * RENC_GROUP_RANGES;
 
 		rencoder_rebuild_reset(r);
-		(void) rencoder_summarize(r->index, r->heap, first, first + RENC_GROUP_RANGES - 1, true);
+		(void) rencoder_summarize(r->scan.index, r->scan.heap, first, first + RENC_GROUP_RANGES - 1, true);
 	}
 	return any;
 }
@@ -285,9 +273,9 @@ find_coders(Retuning *t, bool train)
 	RencoderRebuild *r = &t->rebuild;
 
 	if (train)
-		rencoder_columns_train(r->heap, r->index, r->indexInfo, true, &r->coders);
-	for (int col = 0; col < r->meta.natts; col++)
-		rencoder_columns_load_coders(r->index, col, rencoder_coder_newest(r->index, col), &r->coders);
+		rencoder_columns_train(r->scan.heap, r->scan.index, r->scan.indexInfo, true, &r->scan.coders);
+	for (int col = 0; col < r->scan.meta.natts; col++)
+		rencoder_columns_load_coders(r->scan.index, col, rencoder_coder_newest(r->scan.index, col), &r->scan.coders);
 }
 
 static void
@@ -297,20 +285,16 @@ begin_retuning(Retuning *t, Relation index, Relation heap, bool train, double ma
 
 	memset(t, 0, sizeof(*t));
 	t->margin = margin;
-	t->rebuild.index = index;
-	t->rebuild.heap = heap;
-	t->rebuild.meta = *rencoder_meta_get(index);
-	t->rebuild.indexInfo = BuildIndexInfo(index);
-	t->rebuild.indexInfo->ii_Concurrent = false;
-	t->column = palloc(t->rebuild.meta.natts * sizeof(RencoderHeaderData));
+	rencoder_range_scan_init(&t->rebuild.scan, index, heap);
+	t->column = palloc(t->rebuild.scan.meta.natts * sizeof(RencoderHeaderData));
 
 	rencoder_meta_lock_maintainer(index);
 	find_coders(t, train);
 	rencoder_meta_unlock_maintainer(index);
 
-	nranges = rencoder_range_count(&t->rebuild.meta, RelationGetNumberOfBlocks(heap));
-	t->ngroups = (uint32) ((nranges + RENC_GROUP_RANGES - 1) / RENC_GROUP_RANGES);
-	t->designer = rencoder_designer_create(index, &t->rebuild.meta, (double) nranges);
+	nranges = rencoder_range_count(&t->rebuild.scan.meta, RelationGetNumberOfBlocks(heap));
+	t->ngroups = rencoder_group_count(nranges);
+	t->designer = rencoder_designer_create(index, &t->rebuild.scan.meta, (double) nranges);
 	t->context = AllocSetContextCreate(CurrentMemoryContext, "rencoder retune",
 									   ALLOCSET_DEFAULT_SIZES);
 }
@@ -321,9 +305,9 @@ samples_changed(Retuning *t)
 {
 	const RencoderRebuild *r = &t->rebuild;
 
-	for (int col = 0; col < r->meta.natts; col++)
+	for (int col = 0; col < r->scan.meta.natts; col++)
 	{
-		uint32		coder = r->coders.generation[col];
+		uint32		coder = r->scan.coders.generation[col];
 		uint64		stamp = rencoder_designer_stamp(t->designer, col, coder);
 
 		if (t->column[col].config.coder != coder ||
@@ -353,7 +337,7 @@ old_stamp(const Retuning *t)
 {
 	uint64		stamp = 0;
 
-	for (int col = 0; col < t->rebuild.meta.natts; col++)
+	for (int col = 0; col < t->rebuild.scan.meta.natts; col++)
 		stamp = stamp * 31 + t->column[col].sample_stamp;
 	return stamp;
 }
@@ -389,7 +373,7 @@ vacuum_group(Retuning *t, uint32 group, Limits *limits)
 	if (t->full && limits->counts > 0)
 	{
 		limits->counts--;
-		for (int col = 0; col < t->rebuild.meta.natts && !outgrown; col++)
+		for (int col = 0; col < t->rebuild.scan.meta.natts && !outgrown; col++)
 			outgrown = has_outgrown(t, col);
 	}
 	stamp = old_stamp(t);
@@ -412,7 +396,7 @@ vacuum_group(Retuning *t, uint32 group, Limits *limits)
 static int64
 visit_groups(Retuning *t, uint32 start, Limits *limits)
 {
-	Relation	index = t->rebuild.index;
+	Relation	index = t->rebuild.scan.index;
 	int64		count = 0;
 
 	for (uint32 i = 0; i < t->ngroups; i++)

@@ -36,49 +36,40 @@
 #include "store/space.h"
 
 /* Makes and links the header pages of a group. */
-static BlockNumber
-make_header(Relation index, const RencoderMeta *meta, uint32 group,
-			BlockNumber directory)
+static void
+make_header(RencoderGroup *group)
 {
 	char	   *payload = palloc0(RENCODER_PAYLOAD_SIZE);
-	RencoderExtent extent = rencoder_space_alloc(index, meta->natts);
-	RencoderEntry entry;
-	RencoderWal *wal;
-	Buffer		buf;
+	RencoderExtent extent = rencoder_space_alloc(group->index, group->meta->natts);
+	RencoderEntry entry = palloc0(group->meta->entry_size);
 
-	for (int col = 0; col < meta->natts; col++)
+	for (int col = 0; col < group->meta->natts; col++)
 	{
-		rencoder_group_init_header((RencoderHeader) payload, group, col);
-		rencoder_wal_write_fresh(index, extent.start + col, RENCODER_PAGE_HEADER,
+		rencoder_group_init_header((RencoderHeader) payload, group->number, col);
+		rencoder_wal_write_fresh(group->index, extent.start + col, RENCODER_PAGE_HEADER,
 								 payload, true);
 	}
 	pfree(payload);
 
-	buf = rencoder_page_read(index, directory, BUFFER_LOCK_EXCLUSIVE,
-							 RENCODER_PAGE_DIRECTORY);
-	wal = rencoder_wal_begin(index, true);
-	entry = rencoder_directory_entry(RencoderPageGetPayload(rencoder_wal_register(wal, buf)),
-									 meta, group);
-	memset(entry, 0, meta->entry_size);
 	entry->header = extent.start;
-	entry->width = RENC_GROUP_RANGES;
-	for (int col = 0; col < meta->natts; col++)
+	entry->nranges = RENC_GROUP_RANGES;
+	for (int col = 0; col < group->meta->natts; col++)
 		entry->column[col].min = PG_UINT64_MAX;
-	rencoder_wal_finish(wal);
-	UnlockReleaseBuffer(buf);
-	return extent.start;
+	rencoder_directory_put(group->index, group->meta, group->number, entry, true);
+	pfree(entry);
+	group->header = extent.start;
 }
 
 /*
  * Is a new column's storage to be a matrix that grows, slice by slice, and so is
  * logged once?  The table's first group does without: a small table should not
- * pay for 128 ranges.  A dictionary cannot grow so, where there are slices there
+ * pay for 128 ranges.  Not all formats can grow so, where there are slices there
  * will be more, and where the group takes long checkpoints make it dear.
  */
 static bool
 grows_in_place(const RencoderSummarizing *s, const RencoderHeaderData *copy)
 {
-	if (s->group == 0 || copy->config.format != RENCODER_FORMAT_FILTER ||
+	if (s->group.number == 0 || rencoder_format_of(&copy->config)->grow_image == NULL ||
 		!rencoder_summarize_group_is_fast(s))
 		return false;
 	for (int slice = 0; slice < RENC_GROUP_SLICES; slice++)
@@ -89,100 +80,111 @@ grows_in_place(const RencoderSummarizing *s, const RencoderHeaderData *copy)
 	return true;
 }
 
-/*
- * Makes storage for the keys of the slice's ranges, noted in "copy" and *slab.
- * Interrupts are held from then on: until it is linked, its pages would be lost.
- */
-static void
-make_storage(RencoderSummarizing *s, RencoderHeader copy, const renc_keys *ranges,
-			 RencoderSlab *slab)
+/* The keys of the slice's ranges, and those ranges whose keys do not fit, as ranges of the group. */
+static renc_mask
+keys_of_slice(const RencoderSummarizing *s, int col, const RencoderConfig *config,
+			  renc_keys *ranges)
+{
+	renc_mask	always = rencoder_format_keys(config, s->scan.collector, col,
+											  renc_mask_all(), ranges);
+
+	return renc_mask_from_slice(always, s->slice);
+}
+
+/* Publishes the slice's ranges, whose keys are in the slab. */
+static renc_mask
+publish_slice(RencoderSummarizing *s, int col, RencoderHeader copy, const RencoderSlab *slab,
+			  renc_mask always)
 {
 	const RencoderFormat *format = rencoder_format_of(&copy->config);
+
+	memset(copy->nset, 0, sizeof(copy->nset));
+	if (rencoder_slab_is_whole(slab))
+		format->count(slab, renc_mask_of_band(s->slice), copy->nset);
+	else
+		format->count(slab, renc_mask_of_band(0), copy->nset + s->slice * RENC_SLICE_RANGES);
+	return rencoder_summarize_group_publish(s, col, copy, always);
+}
+
+/* Merges the keys of the slice's ranges into the column's storage, and publishes them. */
+static renc_mask
+merge_column(RencoderSummarizing *s, int col, RencoderHeader copy, const RencoderSlab *slab)
+{
+	const RencoderFormat *format = rencoder_format_require(s->scan.index, &copy->config);
+	int			first = rencoder_slab_is_whole(slab) ? s->slice * RENC_SLICE_RANGES : 0;
+	renc_keys	ranges[RENC_GROUP_RANGES] = {{NULL, 0}};
+	renc_mask	always = keys_of_slice(s, col, &copy->config, ranges + first);
+	renc_mask	refused = format->merge(slab, ranges);
+
+	if (!rencoder_slab_is_whole(slab))
+		refused = renc_mask_from_slice(refused, s->slice);
+	return publish_slice(s, col, copy, slab, renc_mask_or(always, refused));
+}
+
+/*
+ * Makes storage for the keys of the slice's ranges, notes it in "copy", and publishes both.
+ * From its allocation until it is linked nothing may be cancelled: its pages would be lost.
+ */
+static renc_mask
+make_column(RencoderSummarizing *s, int col, RencoderHeader copy)
+{
+	const RencoderFormat *format = rencoder_format_require(s->scan.index, &copy->config);
+	bool		grows = grows_in_place(s, copy);
+	renc_keys	ranges[RENC_GROUP_RANGES] = {{NULL, 0}};
+	renc_mask	always = keys_of_slice(s, col, &copy->config, ranges);
+	renc_mask	done;
+	RencoderSlab slab;
 	uint32		npages;
 	char	   *image;
 
-	if (grows_in_place(s, copy))
+	if (grows)
 	{
-		image = rencoder_filter_band_image(&copy->config, ranges);
-		npages = rencoder_filter_npages(&copy->config, RENC_MATRIX_WIDTH);
-		slab->width = RENC_MATRIX_WIDTH;
-		slab->extent = copy->matrix = rencoder_space_alloc(s->index, npages);
-		HOLD_INTERRUPTS();
-		rencoder_filter_start_matrix(slab, s->slice, image);
+		image = format->grow_image(&copy->config, ranges, &npages);
+		copy->matrix = rencoder_space_alloc(s->scan.index, npages);
+		slab = rencoder_slab_whole(s->scan.index, &copy->config, copy->matrix);
 	}
 	else
 	{
 		image = format->build(&copy->config, RENC_SLICE_WIDTH, ranges, &npages);
-		slab->width = RENC_SLICE_WIDTH;
-		slab->extent = copy->slice[s->slice] = rencoder_space_alloc(s->index, npages);
-		HOLD_INTERRUPTS();
-		for (uint32 i = 0; i < npages; i++)
-			rencoder_wal_write_fresh(s->index, slab->extent.start + i, format->page_id,
-									 image + (Size) i * RENCODER_PAYLOAD_SIZE, true);
+		copy->slice[s->slice] = rencoder_space_alloc(s->scan.index, npages);
+		slab = rencoder_slab_of_slice(s->scan.index, copy, s->slice);
 	}
+	HOLD_INTERRUPTS();
+	if (grows)
+		format->grow_start(&slab, s->slice, image);
+	else
+		rencoder_format_write(&slab, image, true);
+	done = publish_slice(s, col, copy, &slab, always);
+	RESUME_INTERRUPTS();
 	pfree(image);
+	return done;
 }
 
-/*
- * Writes the keys of a column: into the storage that is there (copy->config
- * and extents), or into new storage, noted in "copy"; returns whether it made
- * some, with interrupts held.
- */
-static bool
-write_column(RencoderSummarizing *s, int col, RencoderHeader copy, renc_mask *always)
+/* Writes the keys of a column and publishes them; returns the ranges published. */
+static renc_mask
+summarize_column(RencoderSummarizing *s, int col)
 {
-	renc_keys	ranges[RENC_GROUP_RANGES] = {{NULL, 0}};
-	renc_mask	refused;
-	const RencoderFormat *format;
+	RencoderHeaderData copy;
 	RencoderSlab slab;
-	bool		exists = rencoder_summarize_group_slab(s, copy, &slab);
-	int			shift = slab.width == RENC_MATRIX_WIDTH ? s->slice * RENC_SLICE_RANGES : 0;
 
-	*always = renc_mask_none();
-	if (copy->config.format == RENCODER_FORMAT_NONE)
+	rencoder_group_copy_header(&s->group, col, &copy);
+	if (copy.config.format == RENCODER_FORMAT_NONE)
 	{
-		copy->config.coder = s->scan.coders.generation[col];
-		rencoder_summarize_group_plan(s, col, RENC_SLICE_WIDTH, copy);
+		copy.config.coder = s->scan.coders.generation[col];
+		rencoder_summarize_group_plan(s, col, RENC_SLICE_WIDTH, &copy);
 	}
-	format = rencoder_format_require(s->index, &copy->config);
-	for (int slot = 0; slot < RENC_SLICE_RANGES; slot++)
-	{
-		const RencoderRangeSummary *range = &s->scan.collector->column[col].range[slot];
-
-		if (!range->keyless && rencoder_format_fits(&copy->config, range->distinct))
-			ranges[shift + slot] = rencoder_collect_keys(s->scan.collector, col, slot);
-		else
-			renc_mask_set(always, s->slice * RENC_SLICE_RANGES + slot);
-	}
-
-	if (exists)
-	{
-		refused = format->merge(&slab, ranges);
-		for (int slot = 0; slot < RENC_SLICE_RANGES; slot++)
-		{
-			if (renc_mask_test(refused, shift + slot))
-				renc_mask_set(always, s->slice * RENC_SLICE_RANGES + slot);
-		}
-	}
-	else
-		make_storage(s, copy, ranges, &slab);
-	memset(copy->nset, 0, sizeof(copy->nset));
-	if (slab.width == RENC_MATRIX_WIDTH)
-		format->count(&slab, renc_mask_of_band(s->slice), copy->nset);
-	else
-		format->count(&slab, renc_mask_of_band(0), copy->nset + s->slice * RENC_SLICE_RANGES);
-	return !exists;
+	if (rencoder_summarize_group_slab(s, &copy, &slab))
+		return merge_column(s, col, &copy, &slab);
+	return make_column(s, col, &copy);
 }
 
 /* One attempt at the ranges to do; returns those that were published. */
 static renc_mask
 try_slice(RencoderSummarizing *s)
 {
-	uint64		first = (uint64) s->group * RENC_GROUP_RANGES + rencoder_summarize_group_first(s);
-	RencoderHeaderData copy;
+	uint64		first = (uint64) s->group.number * RENC_GROUP_RANGES + rencoder_summarize_group_first(s);
 	renc_mask	done = renc_mask_none();
 	renc_mask	todo = rencoder_summarize_group_slots(s, RENC_SLICE_WIDTH, s->todo);
-	renc_mask	always;
 
 	rencoder_summarize_group_begin(s);
 	(void) rencoder_summarize_group_scan(s, first, RENC_SLICE_RANGES, todo, 0);
@@ -193,16 +195,8 @@ try_slice(RencoderSummarizing *s)
 	 * The first column's storage is linked last: its absence is what tells
 	 * inserters that there is none.
 	 */
-	for (int col = s->meta.natts - 1; col >= 0; col--)
-	{
-		bool		made;
-
-		rencoder_summarize_group_header(s, col, &copy);
-		made = write_column(s, col, &copy, &always);
-		done = rencoder_summarize_group_publish(s, col, &copy, always);
-		if (made)
-			RESUME_INTERRUPTS();
-	}
+	for (int col = s->scan.meta.natts - 1; col >= 0; col--)
+		done = summarize_column(s, col);
 	return done;
 }
 
@@ -212,7 +206,7 @@ unsummarized(const RencoderSummarizing *s, renc_mask wanted)
 {
 	RencoderHeaderData copy;
 
-	rencoder_summarize_group_header(s, 0, &copy);
+	rencoder_group_copy_header(&s->group, 0, &copy);
 	return renc_mask_andnot(wanted, rencoder_set_get(copy.summarized));
 }
 
@@ -238,16 +232,16 @@ summarize_slice(RencoderSummarizing *s, renc_mask wanted)
 static bool
 is_sealed(const RencoderSummarizing *s)
 {
-	BlockNumber blkno = rencoder_directory_find(s->index, &s->meta, NULL, s->group, NULL);
+	BlockNumber blkno = rencoder_directory_find(s->scan.index, &s->scan.meta, NULL, s->group.number, NULL);
 	RencoderEntry entry;
 	Buffer		buf;
 	bool		sealed;
 
 	if (blkno == RENCODER_NO_BLOCK)
 		return false;
-	buf = rencoder_page_read(s->index, blkno, BUFFER_LOCK_SHARE, RENCODER_PAGE_DIRECTORY);
+	buf = rencoder_page_read(s->scan.index, blkno, BUFFER_LOCK_SHARE, RENCODER_PAGE_DIRECTORY);
 	entry = rencoder_directory_entry(RencoderPageGetPayload(BufferGetPage(buf)),
-									 &s->meta, s->group);
+									 &s->scan.meta, s->group.number);
 	sealed = (entry->flags & RENCODER_ENTRY_SEALED) != 0;
 	UnlockReleaseBuffer(buf);
 	return sealed;
@@ -257,10 +251,9 @@ is_sealed(const RencoderSummarizing *s)
 static void
 prepare_group(RencoderSummarizing *s)
 {
-	s->directory = rencoder_directory_make(s->index, &s->meta, s->group, true);
-	s->header = rencoder_group_find(s->index, &s->meta, s->group);
-	if (s->header == RENCODER_NO_BLOCK)
-		s->header = make_header(s->index, &s->meta, s->group, s->directory);
+	(void) rencoder_directory_make(s->scan.index, &s->scan.meta, s->group.number, true);
+	if (!rencoder_group_locate(&s->group, s->scan.index, &s->scan.meta, s->group.number))
+		make_header(&s->group);
 }
 
 /* Slice by slice. */
@@ -299,9 +292,9 @@ summarize_group(RencoderSummarizing *s, uint64 first, uint64 last)
 	if (s->start_over)
 	{
 		rencoder_summarize_group_start_over(s);
-		count = summarize_slices(s, (uint64) s->group * RENC_GROUP_RANGES, last);
+		count = summarize_slices(s, (uint64) s->group.number * RENC_GROUP_RANGES, last);
 	}
-	(void) rencoder_interleave(s->index, s->group);
+	(void) rencoder_interleave(s->scan.index, s->group.number);
 	return count;
 }
 
@@ -310,8 +303,6 @@ init_summarizing(RencoderSummarizing *s, Relation index, Relation heap)
 {
 	memset(s, 0, sizeof(*s));
 	rencoder_range_scan_init(&s->scan, index, heap);
-	s->index = index;
-	s->meta = s->scan.meta;
 	s->context = CurrentMemoryContext;
 }
 
@@ -325,8 +316,8 @@ summarize_in_group(RencoderSummarizing *s, uint64 first, uint64 last)
 	MemoryContext old = MemoryContextSwitchTo(context);
 	int			count;
 
-	s->group = rencoder_group_of_range(first);
-	s->scan.collector = rencoder_collect_create(s->meta.natts);
+	s->group.number = rencoder_group_of_range(first);
+	s->scan.collector = rencoder_collect_create(s->scan.meta.natts);
 	s->scan.collector->in_use = true;
 	s->scan.collector->no_dead_toast = s->no_dead_toast;
 	memset(&s->scan.coders, 0, sizeof(s->scan.coders));
@@ -346,8 +337,8 @@ rencoder_summarize(Relation index, Relation heap, uint64 first, uint64 last,
 	double		count = 0;
 
 	init_summarizing(&s, index, heap);
-	nranges = partial ? rencoder_range_count(&s.meta, nblocks) :
-		nblocks / s.meta.pages_per_range;
+	nranges = partial ? rencoder_range_count(&s.scan.meta, nblocks) :
+		nblocks / s.scan.meta.pages_per_range;
 	for (uint64 r = first; r <= last && r < nranges;)
 	{
 		uint64		end = Min(nranges, (r / RENC_GROUP_RANGES + 1) * RENC_GROUP_RANGES);

@@ -8,6 +8,7 @@
 #include "utils/memutils.h"
 
 #include "maintain/rebuild.h"
+#include "store/group_edit.h"
 
 /*
  * A slice that is the first after a checkpoint logs every page of a matrix that
@@ -17,42 +18,21 @@
  */
 #define MAX_CHECKPOINTS		3
 
-void
-rencoder_summarize_group_header(const RencoderSummarizing *s, int col, RencoderHeader copy)
-{
-	Buffer		buf = rencoder_group_read_header(s->index, s->header, s->group, col,
-												 BUFFER_LOCK_SHARE);
-
-	memcpy(copy, RencoderPageGetHeader(BufferGetPage(buf)), sizeof(*copy));
-	UnlockReleaseBuffer(buf);
-}
-
 bool
 rencoder_summarize_group_slab(const RencoderSummarizing *s, RencoderHeader header,
 							  RencoderSlab *slab)
 {
-	slab->index = s->index;
-	slab->config = &header->config;
-	slab->unfinished = false;
-	slab->width = RENC_MATRIX_WIDTH;
-	slab->extent = header->matrix;
-	if (slab->extent.start == RENCODER_NO_BLOCK && !s->whole)
-	{
-		slab->width = RENC_SLICE_WIDTH;
-		slab->extent = header->slice[s->slice];
-	}
+	if (header->matrix.start != RENCODER_NO_BLOCK || s->whole)
+		*slab = rencoder_slab_whole(s->scan.index, &header->config, header->matrix);
+	else
+		*slab = rencoder_slab_of_slice(s->scan.index, header, s->slice);
 	return slab->extent.start != RENCODER_NO_BLOCK;
 }
 
 renc_mask
 rencoder_summarize_group_slots(const RencoderSummarizing *s, int width, renc_mask mask)
 {
-	renc_mask	narrow = renc_mask_none();
-
-	if (width == RENC_MATRIX_WIDTH)
-		return mask;
-	narrow.w[0] = (mask.w[s->slice / 8] >> (s->slice % 8 * RENC_SLICE_RANGES)) & 0xFF;
-	return narrow;
+	return width == RENC_MATRIX_WIDTH ? mask : renc_mask_to_slice(mask, s->slice);
 }
 
 /*
@@ -65,21 +45,23 @@ forget_ranges(const RencoderSummarizing *s, int col, renc_mask fresh)
 {
 	RencoderHeaderData copy;
 	RencoderSlab slab;
+	RencoderGroupEdit edit;
 	RencoderHeader header;
-	RencoderWal *wal;
-	Buffer		buf;
 
-	rencoder_summarize_group_header(s, col, &copy);
+	rencoder_group_copy_header(&s->group, col, &copy);
 	if (rencoder_summarize_group_slab(s, &copy, &slab))
-		rencoder_format_require(s->index, &copy.config)->clear(&slab,
-															   rencoder_summarize_group_slots(s, slab.width, fresh));
+	{
+		renc_mask	slots = rencoder_summarize_group_slots(s, slab.width, fresh);
 
-	buf = rencoder_group_read_header(s->index, s->header, s->group, col, BUFFER_LOCK_EXCLUSIVE);
-	wal = rencoder_wal_begin(s->index, true);
-	header = RencoderPageGetHeader(rencoder_wal_register(wal, buf));
+		rencoder_format_require(s->scan.index, &copy.config)->clear(&slab, slots);
+	}
+
+	rencoder_group_edit_begin(&edit, &s->group, col, RENCODER_EDIT_HEADERS, 0);
+	header = rencoder_group_edit_header(&edit);
 	rencoder_set_put(header->always, renc_mask_andnot(rencoder_set_get(header->always), fresh));
 	rencoder_set_put(header->has_null, renc_mask_andnot(rencoder_set_get(header->has_null), fresh));
-	rencoder_set_put(header->has_value, renc_mask_andnot(rencoder_set_get(header->has_value), fresh));
+	rencoder_set_put(header->has_value,
+					 renc_mask_andnot(rencoder_set_get(header->has_value), fresh));
 	for (int slot = 0; slot < RENC_GROUP_RANGES; slot++)
 	{
 		if (!renc_mask_test(fresh, slot))
@@ -89,35 +71,31 @@ forget_ranges(const RencoderSummarizing *s, int col, renc_mask fresh)
 		header->distinct[slot] = 0;
 		header->nset[slot] = 0;
 	}
-	rencoder_wal_finish(wal);
-	UnlockReleaseBuffer(buf);
+	rencoder_group_edit_finish(&edit);
 }
 
 void
 rencoder_summarize_group_begin(const RencoderSummarizing *s)
 {
 	RencoderHeaderData copy;
-	RencoderHeader header;
-	RencoderWal *wal;
+	RencoderGroupEdit edit;
+	RencoderHeader first;
 	renc_mask	fresh;
-	Buffer		buf;
 
 	/* What is "summarizing" was left so by a crash and has writers. */
-	rencoder_summarize_group_header(s, 0, &copy);
+	rencoder_group_copy_header(&s->group, 0, &copy);
 	fresh = renc_mask_andnot(s->todo, rencoder_set_get(copy.summarizing));
 	if (!renc_mask_empty(fresh))
 	{
-		for (int col = 0; col < s->meta.natts; col++)
+		for (int col = 0; col < s->scan.meta.natts; col++)
 			forget_ranges(s, col, fresh);
 	}
 
-	buf = rencoder_group_read_header(s->index, s->header, s->group, 0, BUFFER_LOCK_EXCLUSIVE);
-	wal = rencoder_wal_begin(s->index, true);
-	header = RencoderPageGetHeader(rencoder_wal_register(wal, buf));
-	rencoder_set_put(header->summarizing,
-					 renc_mask_or(rencoder_set_get(header->summarizing), s->todo));
-	rencoder_wal_finish(wal);
-	UnlockReleaseBuffer(buf);
+	rencoder_group_edit_begin(&edit, &s->group, 0, RENCODER_EDIT_HEADERS, 0);
+	first = rencoder_group_edit_first(&edit);
+	rencoder_set_put(first->summarizing,
+					 renc_mask_or(rencoder_set_get(first->summarizing), s->todo));
+	rencoder_group_edit_finish(&edit);
 }
 
 void
@@ -125,16 +103,16 @@ rencoder_summarize_group_coders(RencoderSummarizing *s)
 {
 	RencoderHeaderData copy;
 
-	for (int col = 0; col < s->meta.natts; col++)
+	for (int col = 0; col < s->scan.meta.natts; col++)
 	{
 		uint32		generation;
 
-		if (!rencoder_key_is_coded(s->index, col))
+		if (!rencoder_key_is_coded(s->scan.index, col))
 			continue;
-		rencoder_summarize_group_header(s, col, &copy);
+		rencoder_group_copy_header(&s->group, col, &copy);
 		generation = copy.config.format != RENCODER_FORMAT_NONE ? copy.config.coder :
-			rencoder_coder_newest(s->index, col);
-		rencoder_columns_load_coders(s->index, col, generation, &s->scan.coders);
+			rencoder_coder_newest(s->scan.index, col);
+		rencoder_columns_load_coders(s->scan.index, col, generation, &s->scan.coders);
 	}
 }
 
@@ -144,7 +122,7 @@ is_unconfigured(const RencoderSummarizing *s, int col)
 {
 	RencoderHeaderData copy;
 
-	rencoder_summarize_group_header(s, col, &copy);
+	rencoder_group_copy_header(&s->group, col, &copy);
 	return copy.config.format == RENCODER_FORMAT_NONE;
 }
 
@@ -153,7 +131,7 @@ train_coders(RencoderSummarizing *s)
 {
 	RencoderColumnCoders trained;
 
-	rencoder_columns_train(s->scan.heap, s->index, s->scan.indexInfo, true, &trained);
+	rencoder_columns_train(s->scan.heap, s->scan.index, s->scan.indexInfo, true, &trained);
 }
 
 void
@@ -161,9 +139,9 @@ rencoder_summarize_group_renew_coders(RencoderSummarizing *s)
 {
 	bool		unconfigured = false;
 
-	for (int col = 0; col < s->meta.natts && !unconfigured; col++)
-		unconfigured = rencoder_key_is_coded(s->index, col) && is_unconfigured(s, col);
-	if (unconfigured && rencoder_columns_train_is_due(s->scan.heap, s->index))
+	for (int col = 0; col < s->scan.meta.natts && !unconfigured; col++)
+		unconfigured = rencoder_key_is_coded(s->scan.index, col) && is_unconfigured(s, col);
+	if (unconfigured && rencoder_columns_train_is_due(s->scan.heap, s->scan.index))
 		train_coders(s);
 }
 
@@ -177,9 +155,9 @@ lacks_coder(const RencoderSummarizing *s, int col, int nslots)
 {
 	RencoderHeaderData copy;
 
-	if (!rencoder_key_is_coded(s->index, col) || s->scan.coders.generation[col] != 0)
+	if (!rencoder_key_is_coded(s->scan.index, col) || s->scan.coders.generation[col] != 0)
 		return false;
-	rencoder_summarize_group_header(s, col, &copy);
+	rencoder_group_copy_header(&s->group, col, &copy);
 	if (copy.config.format != RENCODER_FORMAT_NONE &&
 		(s->no_dead_toast ||
 		 renc_mask_count(rencoder_set_get(copy.has_value)) > RENC_SLICE_RANGES))
@@ -195,7 +173,7 @@ lacks_coder(const RencoderSummarizing *s, int col, int nslots)
 static bool
 any_lacks_coder(const RencoderSummarizing *s, int nslots)
 {
-	for (int col = 0; col < s->meta.natts; col++)
+	for (int col = 0; col < s->scan.meta.natts; col++)
 	{
 		if (lacks_coder(s, col, nslots))
 			return true;
@@ -207,8 +185,8 @@ any_lacks_coder(const RencoderSummarizing *s, int nslots)
 static bool
 could_have_coder(const RencoderSummarizing *s, int col)
 {
-	return rencoder_key_is_coded(s->index, col) && s->scan.coders.generation[col] == 0 &&
-		!is_unconfigured(s, col) && rencoder_coder_newest(s->index, col) != 0;
+	return rencoder_key_is_coded(s->scan.index, col) && s->scan.coders.generation[col] == 0 &&
+		!is_unconfigured(s, col) && rencoder_coder_newest(s->scan.index, col) != 0;
 }
 
 /*
@@ -227,7 +205,7 @@ rencoder_summarize_group_scan(RencoderSummarizing *s, uint64 first, int nslots,
 	s->trained = true;
 	train_coders(s);
 	rencoder_summarize_group_coders(s);
-	for (int col = 0; col < s->meta.natts && !s->no_dead_toast; col++)
+	for (int col = 0; col < s->scan.meta.natts && !s->no_dead_toast; col++)
 		s->start_over |= could_have_coder(s, col);
 	if (s->start_over)
 		return true;
@@ -242,13 +220,8 @@ rencoder_summarize_group_start_over(RencoderSummarizing *s)
 {
 	RencoderRebuild rebuild = {0};
 
-	rebuild.index = s->index;
-	rebuild.heap = s->scan.heap;
-	rebuild.meta = s->meta;
 	rebuild.group = s->group;
-	rebuild.header = s->header;
-	rebuild.directory = s->directory;
-	for (int col = 0; col < s->meta.natts; col++)
+	for (int col = 0; col < s->scan.meta.natts; col++)
 	{
 		rebuild.wanted[col] = could_have_coder(s, col);
 		rebuild.predicted_fpr[col] = -1;
@@ -261,17 +234,12 @@ rencoder_summarize_group_start_over(RencoderSummarizing *s)
 static bool
 read_previous(const RencoderSummarizing *s, int col, RencoderHeader header)
 {
-	BlockNumber block;
-	Buffer		buf;
+	RencoderGroup previous;
 
-	if (s->group == 0)
+	if (s->group.number == 0 ||
+		!rencoder_group_locate(&previous, s->scan.index, &s->scan.meta, s->group.number - 1))
 		return false;
-	block = rencoder_group_find(s->index, &s->meta, s->group - 1);
-	if (block == RENCODER_NO_BLOCK)
-		return false;
-	buf = rencoder_group_read_header(s->index, block, s->group - 1, col, BUFFER_LOCK_SHARE);
-	memcpy(header, RencoderPageGetHeader(BufferGetPage(buf)), sizeof(*header));
-	UnlockReleaseBuffer(buf);
+	rencoder_group_copy_header(&previous, col, header);
 	return true;
 }
 
@@ -293,16 +261,16 @@ min_capacity(const RencoderSummarizing *s, int col)
 {
 	BlockNumber nblocks = RelationGetNumberOfBlocks(s->scan.heap);
 	RencoderHeaderData previous;
-	uint64		first = (uint64) s->group * RENC_GROUP_RANGES;
+	uint64		first = (uint64) s->group.number * RENC_GROUP_RANGES;
 	BlockNumber block;
 
-	if (nblocks >= (first + RENC_SLICE_RANGES) * s->meta.pages_per_range)
+	if (nblocks >= (first + RENC_SLICE_RANGES) * s->scan.meta.pages_per_range)
 		return 0;
-	if (read_previous(s, col, &previous) && previous.config.capacity > 0)
-		return previous.config.capacity;
-	block = nblocks - (BlockNumber) (first * s->meta.pages_per_range);
+	if (read_previous(s, col, &previous) && rencoder_format_capacity(&previous.config) > 0)
+		return rencoder_format_capacity(&previous.config);
+	block = nblocks - (BlockNumber) (first * s->scan.meta.pages_per_range);
 	return s->scan.collector->column[col].range[0].distinct *
-		Max(1.0, (double) s->meta.pages_per_range / block);
+		Max(1.0, (double) s->scan.meta.pages_per_range / block);
 }
 
 /*
@@ -312,20 +280,15 @@ min_capacity(const RencoderSummarizing *s, int col)
 static RencoderDesigner *
 begin_design(const RencoderSummarizing *s, double table_ranges)
 {
-	RencoderDesigner *designer = rencoder_designer_create(s->index, &s->meta, table_ranges);
+	RencoderDesigner *designer = rencoder_designer_create(s->scan.index, &s->scan.meta, table_ranges);
 	RencoderHeaderData previous;
-	renc_shape	shape;
 
-	for (int col = 0; col < s->meta.natts; col++)
+	for (int col = 0; col < s->scan.meta.natts; col++)
 	{
 		if (read_previous(s, col, &previous) &&
-			previous.config.format == RENCODER_FORMAT_FILTER &&
-			previous.config.coder == s->scan.coders.generation[col] &&
-			renc_shape_unpack(previous.config.shape, &shape, NULL))
-			renc_search_resume(&designer->search[col], s->meta.bits_per_key, &shape,
-							   previous.sample_stamp ==
-							   rencoder_designer_stamp(designer, col, previous.config.coder) ?
-							   previous.best_fpr : -1);
+			previous.config.coder == s->scan.coders.generation[col])
+			rencoder_designer_resume(designer, col, &previous.config,
+									 previous.sample_stamp, previous.best_fpr);
 	}
 	return designer;
 }
@@ -341,7 +304,7 @@ rencoder_summarize_group_plan(RencoderSummarizing *s, int col, int width, Rencod
 	RencoderPrediction prediction;
 
 	if (!s->whole)
-		designer = begin_design(s, (s->group + 1.0) * RENC_GROUP_RANGES);
+		designer = begin_design(s, (s->group.number + 1.0) * RENC_GROUP_RANGES);
 	else
 	{
 		if (s->designer == NULL)
@@ -349,18 +312,17 @@ rencoder_summarize_group_plan(RencoderSummarizing *s, int col, int width, Rencod
 			MemoryContext old = MemoryContextSwitchTo(s->context);
 			BlockNumber nblocks = RelationGetNumberOfBlocks(s->scan.heap);
 
-			s->designer = begin_design(s, (double) rencoder_range_count(&s->meta, nblocks));
+			s->designer = begin_design(s, (double) rencoder_range_count(&s->scan.meta, nblocks));
 			MemoryContextSwitchTo(old);
 		}
 		designer = s->designer;
 	}
 	rencoder_design_column(designer, s->scan.collector, col, width,
-						   min_capacity(s, col), true, &copy->config, &prediction);
+						   min_capacity(s, col), false, &copy->config, &prediction);
 	copy->predicted_fpr = prediction.fpr;
 	copy->best_fpr = prediction.best_fpr;
 	copy->sample_stamp = rencoder_designer_stamp(designer, col, copy->config.coder);
 }
-
 
 /* Puts what was learnt of a range into the header and the entry's bounds. */
 static void
@@ -389,24 +351,39 @@ publish_range(const RencoderSummarizing *s, int col, RencoderHeader header, Renc
 	}
 }
 
+/* The states of the ranges that are done, in the group's first header. */
+static void
+publish_states(const RencoderSummarizing *s, RencoderHeader first, renc_mask done)
+{
+	rencoder_set_put(first->summarizing,
+					 renc_mask_andnot(rencoder_set_get(first->summarizing), done));
+	rencoder_set_put(first->summarized,
+					 renc_mask_or(rencoder_set_get(first->summarized), done));
+	for (int slot = 0; slot < RENC_GROUP_RANGES; slot++)
+	{
+		if (renc_mask_test(done, slot))
+			first->horizon[slot] = s->horizon;
+	}
+	if (first->redo != GetRedoRecPtr())
+	{
+		first->redo = GetRedoRecPtr();
+		first->checkpoints++;
+	}
+}
+
 renc_mask
 rencoder_summarize_group_publish(RencoderSummarizing *s, int col, const RencoderHeaderData *copy,
 								 renc_mask always)
 {
-	Buffer		dirbuf = rencoder_page_read(s->index, s->directory,
-											BUFFER_LOCK_EXCLUSIVE,
-											RENCODER_PAGE_DIRECTORY);
-	Buffer		firstbuf = rencoder_group_read_header(s->index, s->header, s->group, 0,
-													  BUFFER_LOCK_EXCLUSIVE);
-	Buffer		colbuf = col == 0 ? firstbuf :
-		rencoder_group_read_header(s->index, s->header, s->group, col, BUFFER_LOCK_EXCLUSIVE);
-	RencoderWal *wal = rencoder_wal_begin(s->index, true);
-	RencoderEntry entry = rencoder_directory_entry(RencoderPageGetPayload(rencoder_wal_register(wal, dirbuf)),
-												   &s->meta, s->group);
-	RencoderHeader header = RencoderPageGetHeader(rencoder_wal_register(wal, colbuf));
-	renc_mask	done = renc_mask_and(s->todo,
-									 rencoder_set_get(RencoderPageGetHeader(BufferGetPage(firstbuf))->summarizing));
+	RencoderGroupEdit edit;
+	RencoderEntry entry;
+	RencoderHeader header;
+	renc_mask	done;
 
+	rencoder_group_edit_begin(&edit, &s->group, col, RENCODER_EDIT_ENTRY, 0);
+	entry = rencoder_group_edit_entry(&edit);
+	header = rencoder_group_edit_header(&edit);
+	done = renc_mask_and(s->todo, rencoder_set_get(edit.first->summarizing));
 	header->config = copy->config;
 	header->predicted_fpr = copy->predicted_fpr;
 	header->best_fpr = copy->best_fpr;
@@ -422,26 +399,9 @@ rencoder_summarize_group_publish(RencoderSummarizing *s, int col, const Rencoder
 	}
 	if (col == 0)
 	{
-		rencoder_set_put(header->summarizing,
-						 renc_mask_andnot(rencoder_set_get(header->summarizing), done));
-		rencoder_set_put(header->summarized,
-						 renc_mask_or(rencoder_set_get(header->summarized), done));
-		for (int slot = 0; slot < RENC_GROUP_RANGES; slot++)
-		{
-			if (renc_mask_test(done, slot))
-				header->horizon[slot] = s->horizon;
-		}
-		if (header->redo != GetRedoRecPtr())
-		{
-			header->redo = GetRedoRecPtr();
-			header->checkpoints++;
-		}
-		rencoder_group_seal(entry, &s->meta, header);
+		publish_states(s, header, done);
+		rencoder_group_seal(entry, &s->scan.meta, header);
 	}
-	rencoder_wal_finish(wal);
-	if (colbuf != firstbuf)
-		UnlockReleaseBuffer(colbuf);
-	UnlockReleaseBuffer(firstbuf);
-	UnlockReleaseBuffer(dirbuf);
+	rencoder_group_edit_finish(&edit);
 	return done;
 }

@@ -6,19 +6,16 @@
 #define RENCODER_SUMMARIZE_GROUP_H
 
 #include "plan/design.h"
+#include "store/group.h"
 #include "table/range_scan.h"
 
 /* Ranges of one group that are being summarized: of one slice, or all at once. */
 typedef struct RencoderSummarizing
 {
-	Relation	index;
-	RencoderMeta meta;
 	RencoderRangeScan scan;
-	uint32		group;
+	RencoderGroup group;
 	bool		whole;			/* all at once, into a matrix */
 	int			slice;			/* of the group, unless "whole" */
-	BlockNumber header;			/* first header page of the group */
-	BlockNumber directory;		/* directory page of the group */
 	renc_mask	todo;			/* ranges of the group to summarize */
 	bool		no_dead_toast;	/* an inserting session is at work; see
 								 * RencoderCollector */
@@ -38,10 +35,6 @@ rencoder_summarize_group_first(const RencoderSummarizing *s)
 {
 	return s->whole ? 0 : s->slice * RENC_SLICE_RANGES;
 }
-
-/* A copy of a column's header.  Locks: the header share, released. */
-extern void rencoder_summarize_group_header(const RencoderSummarizing *s, int col,
-											RencoderHeader copy);
 
 /*
  * The storage of the slice's ranges in a column, according to its header, which

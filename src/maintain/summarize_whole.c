@@ -15,6 +15,7 @@
  */
 #include "maintain/summarize_group.h"
 
+#include "base/options.h"
 #include "store/space.h"
 
 /* A column's matrix in memory, and its header to be. */
@@ -30,11 +31,11 @@ typedef struct NewColumn
 static bool
 is_untouched(const RencoderSummarizing *s)
 {
-	for (int col = 0; col < s->meta.natts; col++)
+	for (int col = 0; col < s->scan.meta.natts; col++)
 	{
 		RencoderHeaderData copy;
 
-		rencoder_summarize_group_header(s, col, &copy);
+		rencoder_group_copy_header(&s->group, col, &copy);
 		if (copy.config.format != RENCODER_FORMAT_NONE ||
 			copy.matrix.start != RENCODER_NO_BLOCK ||
 			copy.next.start != RENCODER_NO_BLOCK)
@@ -58,21 +59,11 @@ build_column(RencoderSummarizing *s, int col, renc_mask cancelled, NewColumn *ne
 	renc_keys	ranges[RENC_GROUP_RANGES] = {{NULL, 0}};
 	RencoderConfig *config = &new->header.config;
 
-	rencoder_summarize_group_header(s, col, &new->header);
+	rencoder_group_copy_header(&s->group, col, &new->header);
 	config->coder = s->scan.coders.generation[col];
 	rencoder_summarize_group_plan(s, col, RENC_MATRIX_WIDTH, &new->header);
-	new->always = renc_mask_none();
-	for (int slot = 0; slot < RENC_GROUP_RANGES; slot++)
-	{
-		const RencoderRangeSummary *range = &s->scan.collector->column[col].range[slot];
-
-		if (renc_mask_test(cancelled, slot))
-			continue;
-		if (!range->keyless && rencoder_format_fits(config, range->distinct))
-			ranges[slot] = rencoder_collect_keys(s->scan.collector, col, slot);
-		else
-			renc_mask_set(&new->always, slot);
-	}
+	new->always = rencoder_format_keys(config, s->scan.collector, col,
+									   renc_mask_andnot(renc_mask_all(), cancelled), ranges);
 	new->image = rencoder_format_of(config)->build(config, RENC_MATRIX_WIDTH, ranges,
 												   &new->npages);
 }
@@ -85,14 +76,12 @@ static renc_mask
 publish_column(RencoderSummarizing *s, int col, NewColumn *new)
 {
 	const RencoderFormat *format = rencoder_format_of(&new->header.config);
-	RencoderExtent extent = rencoder_space_alloc(s->index, new->npages);
-	RencoderSlab slab = {s->index, &new->header.config, extent, RENC_MATRIX_WIDTH, false};
+	RencoderExtent extent = rencoder_space_alloc(s->scan.index, new->npages);
+	RencoderSlab slab = rencoder_slab_whole(s->scan.index, &new->header.config, extent);
 	renc_mask	done;
 
 	HOLD_INTERRUPTS();
-	for (uint32 i = 0; i < new->npages; i++)
-		rencoder_wal_write_fresh(s->index, extent.start + i, format->page_id,
-								 new->image + (Size) i * RENCODER_PAYLOAD_SIZE, true);
+	rencoder_format_write(&slab, new->image, true);
 	new->header.matrix = extent;
 	memset(new->header.nset, 0, sizeof(new->header.nset));
 	format->count(&slab, renc_mask_all(), new->header.nset);
@@ -104,7 +93,6 @@ publish_column(RencoderSummarizing *s, int col, NewColumn *new)
 int
 rencoder_summarize_whole(RencoderSummarizing *s)
 {
-	Size		memory = (Size) maintenance_work_mem * 1024 / 2;
 	NewColumn  *columns;
 	RencoderHeaderData first;
 	renc_mask	done = renc_mask_none();
@@ -115,25 +103,26 @@ rencoder_summarize_whole(RencoderSummarizing *s)
 	s->whole = true;
 	s->todo = renc_mask_all();
 	rencoder_summarize_group_begin(s);
-	if (!rencoder_summarize_group_scan(s, (uint64) s->group * RENC_GROUP_RANGES,
-									   RENC_GROUP_RANGES, s->todo, memory))
+	if (!rencoder_summarize_group_scan(s, (uint64) s->group.number * RENC_GROUP_RANGES,
+									   RENC_GROUP_RANGES, s->todo,
+									   rencoder_options_key_memory()))
 	{
 		s->too_large = true;
 		s->whole = false;
 		return 0;
 	}
 
-	rencoder_summarize_group_header(s, 0, &first);
+	rencoder_group_copy_header(&s->group, 0, &first);
 	cancelled = renc_mask_andnot(s->todo, rencoder_set_get(first.summarizing));
-	columns = palloc(s->meta.natts * sizeof(NewColumn));
-	for (int col = 0; col < s->meta.natts; col++)
+	columns = palloc(s->scan.meta.natts * sizeof(NewColumn));
+	for (int col = 0; col < s->scan.meta.natts; col++)
 		build_column(s, col, cancelled, &columns[col]);
 
 	/*
 	 * The absence of the first column's storage tells inserters that there is
 	 * none.
 	 */
-	for (int col = s->meta.natts - 1; col >= 0; col--)
+	for (int col = s->scan.meta.natts - 1; col >= 0; col--)
 		done = publish_column(s, col, &columns[col]);
 	s->whole = false;
 	return renc_mask_count(done);

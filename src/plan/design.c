@@ -9,10 +9,9 @@
 #include "utils/memutils.h"
 
 #include "key/key.h"
+#include "format/filter_config.h"
 #include "store/sample_pages.h"
 
-#include "filter/renc_dict.h"
-#include "filter/renc_hash.h"
 #include "filter/renc_window.h"
 #include "filter/renc_zorder.h"
 
@@ -43,9 +42,6 @@
  */
 #define MANY_PREDICTIONS	600
 
-/* One in so many keys is counted to tell whether a dictionary may be smaller. */
-#define HASHED_KEYS			8
-
 /*
  * Real queries that are enough; with fewer, own values count, too.  With more
  * they do not, as insurance against other queries to come: on random keys and
@@ -75,6 +71,19 @@ rencoder_designer_create(Relation index, const RencoderMeta *meta, double table_
 	return designer;
 }
 
+void
+rencoder_designer_resume(RencoderDesigner *designer, int col, const RencoderConfig *previous,
+						 uint64 stamp, double best_fpr)
+{
+	renc_shape	shape;
+
+	if (previous->format == RENCODER_FORMAT_FILTER &&
+		renc_shape_unpack(rencoder_filter_config(previous)->shape, &shape, NULL))
+		renc_search_resume(&designer->search[col], designer->bits_per_key, &shape,
+						   stamp == rencoder_designer_stamp(designer, col, previous->coder) ?
+						   best_fpr : -1);
+}
+
 /* Are the keys of a column of the collector in Z-order? */
 static bool
 is_boxed(const RencoderDesigner *designer, int col)
@@ -99,89 +108,30 @@ rencoder_designer_stamp(RencoderDesigner *designer, int col, uint32 coder)
 }
 
 /*
- * Distinct keys of an eighth of a group's ranges, which all of them have at
- * least: where hardly a key comes twice, that is too many for a dictionary
- * already, and sorting the keys of all ranges is spared.  Only the keys that a
- * hash picks are counted, and what they stand for is lessened by three standard
- * deviations.
+ * The format that asks for the fewest bits, and its configuration so far; config->coder is
+ * kept.  "spills": the keys do not fit into memory together.  Filters come first, and ask
+ * nothing for their offer; of equals the last.
  */
-static size_t
-distinct_of_some(const renc_keys *ranges)
+static void
+choose_format(const RencoderDesigner *designer, const RencoderCollector *c, int col,
+			  int width, bool spills, RencoderConfig *config, RencoderOffer *best)
 {
-	renc_keys	some[RENC_GROUP_SLICES];
-	uint64	   *keys;
-	renc_mask  *masks;
-	double		n;
+	uint32		coder = config->coder;
 
-	for (int i = 0; i < RENC_GROUP_SLICES; i++)
+	memset(config, 0, sizeof(*config));
+	config->coder = coder;
+	best->bits = INFINITY;
+	for (int i = 0; i < RENCODER_FORMATS; i++)
 	{
-		const renc_keys *range = &ranges[i * RENC_SLICE_RANGES];
-		uint64	   *picked = palloc(Max(range->n, 1) * sizeof(uint64));
+		const RencoderFormat *format = rencoder_format_number((uint8) i);
+		RencoderOffer offer;
 
-		some[i].key = picked;
-		some[i].n = 0;
-		for (size_t k = 0; k < range->n; k++)
-			if (renc_hash_node(range->key[k], RENC_KEY_BITS).a % HASHED_KEYS == 0)
-				picked[some[i].n++] = range->key[k];
+		if (format == NULL || (spills && format->begin == NULL) ||
+			!format->offer(c, col, width, designer->bits_per_key, best->bits, &offer))
+			continue;
+		*best = offer;
+		config->format = (uint8) i;
 	}
-	n = (double) rencoder_collect_distinct(some, RENC_GROUP_SLICES, &keys, &masks);
-	pfree(keys);
-	pfree(masks);
-	for (int i = 0; i < RENC_GROUP_SLICES; i++)
-		pfree((void *) some[i].key);
-	return (size_t) Max(1, HASHED_KEYS * (n - 3 * sqrt(n)));
-}
-
-/*
- * Would exact dictionaries of the collected keys, one for each slab, be
- * smaller than filters?
- */
-static bool
-dict_is_smaller(const RencoderCollector *c, int col, int width,
-				uint32 bits_per_key)
-{
-	const RencoderCollectedColumn *column = &c->column[col];
-	int			slab_ranges = width * 8;
-	size_t		distinct = 0;
-	renc_keys	ranges[RENC_GROUP_RANGES];
-
-	/* No range has more distinct keys than its slab: a cheap way to say no. */
-	for (int first = 0; first < c->nslots; first += slab_ranges)
-	{
-		uint32		most = 0;
-
-		for (int slot = first; slot < Min(first + slab_ranges, c->nslots); slot++)
-			most = Max(most, column->range[slot].distinct);
-		distinct += most;
-	}
-	if (!renc_rule_use_dict(distinct, column->nkeys, c->nslots, width, bits_per_key))
-		return false;
-
-	for (int slot = 0; slot < c->nslots; slot++)
-		ranges[slot] = rencoder_collect_keys(c, col, slot);
-	if (width == RENC_MATRIX_WIDTH && c->nslots == RENC_GROUP_RANGES &&
-		!renc_rule_use_dict(distinct_of_some(ranges), column->nkeys, c->nslots, width,
-							bits_per_key))
-		return false;
-
-	distinct = 0;
-	for (int first = 0; first < c->nslots; first += slab_ranges)
-	{
-		uint64	   *keys;
-		renc_mask  *masks;
-		size_t		n;
-
-		n = rencoder_collect_distinct(ranges + first,
-									  Min(slab_ranges, c->nslots - first),
-									  &keys, &masks);
-		pfree(keys);
-		pfree(masks);
-		if (renc_dict_npages(n, RENCODER_PAYLOAD_SIZE, width) == 0)
-			return false;
-		distinct += n;
-	}
-	return renc_rule_use_dict(distinct, column->nkeys, c->nslots, width,
-							  bits_per_key);
 }
 
 /* The keys of a column's ranges, as far as there are any. */
@@ -375,9 +325,9 @@ prepare_model(RencoderDesigner *designer, int col, const ColumnKeys *k,
 	in->ranges = k->ranges;
 	in->nranges = k->n;
 	in->group_ranges = RENC_GROUP_RANGES;
-	in->nwindows = config->nwindows;
+	in->nwindows = rencoder_filter_config(config)->nwindows;
 	in->rows = RENCODER_ROWS;
-	in->capacity = config->capacity;
+	in->capacity = rencoder_filter_config(config)->capacity;
 	in->pages_per_range = designer->pages_per_range;
 	in->window_cost = WINDOW_COST;
 	in->sample = designer->sample;
@@ -399,30 +349,16 @@ prepare_model(RencoderDesigner *designer, int col, const ColumnKeys *k,
 	return true;
 }
 
-/* Size of filters; config->coder is kept. */
+/* Size of filters. */
 static void
 plan_size(const RencoderDesigner *designer, ColumnKeys *k, double min_capacity,
 		  RencoderConfig *config)
 {
-	uint32		coder = config->coder;
 	double		capacity = Max(renc_rule_capacity(k->counts, k->n), min_capacity);
+	RencoderFilterConfig *own = (RencoderFilterConfig *) config->own;
 
-	memset(config, 0, sizeof(*config));
-	config->coder = coder;
-	config->format = RENCODER_FORMAT_FILTER;
-	config->nwindows = renc_windows_for(capacity, designer->bits_per_key, RENCODER_ROWS);
-	config->capacity = (uint32) Min(capacity, PG_UINT32_MAX);
-}
-
-static void
-plan_dict(RencoderConfig *config, RencoderPrediction *prediction)
-{
-	uint32		coder = config->coder;
-
-	memset(config, 0, sizeof(*config));
-	config->coder = coder;
-	config->format = RENCODER_FORMAT_DICT;
-	prediction->fpr = prediction->best_fpr = prediction->cost = 0;
+	own->nwindows = renc_windows_for(capacity, designer->bits_per_key, RENCODER_ROWS);
+	own->capacity = (uint32) Min(capacity, PG_UINT32_MAX);
 }
 
 /* The search for a group, from the shape found last by whichever process. */
@@ -445,7 +381,7 @@ search_group(RencoderDesigner *designer, int col, const renc_model_input *in,
 
 void
 rencoder_design_column(RencoderDesigner *designer, const RencoderCollector *c, int col,
-					   int width, double min_capacity, bool allow_dict,
+					   int width, double min_capacity, bool spills,
 					   RencoderConfig *config, RencoderPrediction *prediction)
 {
 	ColumnKeys	k;
@@ -453,21 +389,14 @@ rencoder_design_column(RencoderDesigner *designer, const RencoderCollector *c, i
 	renc_shape	shape;
 	renc_model_input in;
 	renc_choice choice;
+	RencoderOffer offer;
 
-	gather_keys(c, col, &k);
-
-	/*
-	 * Without keys (all null, or deleted) there is nothing to learn from; a
-	 * dictionary takes whatever comes.
-	 */
-	if (allow_dict &&
-		(k.total == 0 || dict_is_smaller(c, col, width, designer->bits_per_key)))
-	{
-		plan_dict(config, prediction);
+	choose_format(designer, c, col, width, spills, config, &offer);
+	prediction->fpr = prediction->best_fpr = prediction->cost = offer.fpr;
+	if (config->format != RENCODER_FORMAT_FILTER)
 		return;
-	}
+	gather_keys(c, col, &k);
 	plan_size(designer, &k, min_capacity, config);
-	prediction->fpr = prediction->best_fpr = prediction->cost = -1;
 	if (prepare_model(designer, col, &k, config, &draw, &in))
 	{
 		search_group(designer, col, &in, &choice);
@@ -480,7 +409,7 @@ rencoder_design_column(RencoderDesigner *designer, const RencoderCollector *c, i
 	}
 	else
 		design_by_rule(designer, col, &k, &shape);
-	renc_shape_pack(&shape, config->shape);
+	renc_shape_pack(&shape, ((RencoderFilterConfig *) config->own)->shape);
 }
 
 void
@@ -494,30 +423,32 @@ rencoder_design_again(RencoderDesigner *designer, const RencoderCollector *c, in
 	renc_shape	shape;
 	renc_model_input in;
 	renc_choice choice;
+	RencoderOffer offer;
 
-	now->fpr = now->cost = best->fpr = best->cost = -1;
-	gather_keys(c, col, &k);
 	config->coder = present->coder;
-	if (k.total == 0 || dict_is_smaller(c, col, RENC_MATRIX_WIDTH, designer->bits_per_key))
+	choose_format(designer, c, col, RENC_MATRIX_WIDTH, false, config, &offer);
+	now->fpr = now->cost = -1;
+	best->fpr = best->best_fpr = best->cost = offer.fpr;
+	if (config->format != RENCODER_FORMAT_FILTER)
 	{
-		plan_dict(config, best);
-		if (present->format == RENCODER_FORMAT_DICT)
-			now->fpr = now->cost = 0;
+		if (present->format == config->format)
+			now->fpr = now->cost = offer.fpr;
 		return;
 	}
+	gather_keys(c, col, &k);
 	plan_size(designer, &k, min_capacity, config);
 	design_by_rule(designer, col, &k, &shape);
 	if (prepare_model(designer, col, &k, config, &draw, &in))
 	{
 		bool		filter = present->format == RENCODER_FORMAT_FILTER &&
-			renc_shape_unpack(present->shape, &shape, NULL);
+			renc_shape_unpack(rencoder_filter_config(present)->shape, &shape, NULL);
 
 		/*
 		 * The present filters may be smaller or larger than new ones would
 		 * be.
 		 */
-		if (filter && present->nwindows != config->nwindows)
-			in.nwindows = present->nwindows;
+		if (filter)
+			in.nwindows = rencoder_filter_config(present)->nwindows;
 		renc_search_compare(designer->model, &in, designer->bits_per_key, &shape, &choice);
 		if (filter)
 		{
@@ -528,5 +459,5 @@ rencoder_design_again(RencoderDesigner *designer, const RencoderCollector *c, in
 		best->cost = choice.best.cost;
 		shape = choice.shape;
 	}
-	renc_shape_pack(&shape, config->shape);
+	renc_shape_pack(&shape, ((RencoderFilterConfig *) config->own)->shape);
 }

@@ -54,15 +54,25 @@ extern RencoderDesigner *rencoder_designer_create(Relation index,
 												  double table_ranges);
 
 /*
+ * The search for a column goes on from the configuration of the group before, of the
+ * same coder.  Its best rate then, "best_fpr", says something only if the same queries
+ * were known ("stamp").
+ */
+extern void rencoder_designer_resume(RencoderDesigner *designer, int col,
+									 const RencoderConfig *previous, uint64 stamp,
+									 double best_fpr);
+
+/*
  * Chooses for a column from the collected keys of some of its ranges (all
  * slots of the collector).  "width" is that of the slab about to be made.
  * "min_capacity": distinct keys that the filters should be made for at least
- * (0 if all ranges are full ones).  config->coder says by which coder the keys
- * are made, and is kept.
+ * (0 if all ranges are full ones).  "spills": the keys do not fit into memory
+ * together, so the format must take them range by range.  config->coder says by
+ * which coder the keys are made, and is kept.
  */
 extern void rencoder_design_column(RencoderDesigner *designer, const RencoderCollector *c,
 								   int col, int width, double min_capacity,
-								   bool allow_dict, RencoderConfig *config,
+								   bool spills, RencoderConfig *config,
 								   RencoderPrediction *prediction);
 
 /*

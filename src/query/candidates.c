@@ -54,12 +54,12 @@ typedef struct RangeScan
 	RencoderCandidateCounts *counts;
 } RangeScan;
 
-/* A group as the directory and its header describe it. */
-typedef struct GroupMasks
+/* What the columns asked so far leave of a group. */
+typedef struct GroupCandidates
 {
-	renc_mask	untrusted;		/* candidates whatever the filters say */
-	renc_mask	mask;			/* trusted ranges that are still candidates */
-} GroupMasks;
+	renc_mask	untrusted;		/* ranges, whatever the columns' storage says */
+	renc_candidates left;		/* of the other ranges */
+} GroupCandidates;
 
 /* Ranges of the group that exist in the table. */
 static renc_mask
@@ -76,11 +76,29 @@ existing_ranges(const RangeScan *s, uint32 group)
 }
 
 static void
-emit_group(RangeScan *s, uint32 group, renc_mask candidates)
+emit_group(RangeScan *s, uint32 group, renc_candidates *candidates)
 {
-	candidates = renc_mask_and(candidates, existing_ranges(s, group));
-	if (!renc_mask_empty(candidates))
+	renc_candidates_keep(candidates, existing_ranges(s, group));
+	if (!renc_mask_empty(candidates->ranges))
 		s->emit(s->arg, (uint64) group * RENC_GROUP_RANGES, candidates);
+}
+
+/* All ranges of a group. */
+static void
+emit_whole_group(RangeScan *s, uint32 group)
+{
+	renc_candidates all = renc_candidates_of_ranges(renc_mask_all(), s->meta->pages_per_range);
+
+	emit_group(s, group, &all);
+}
+
+/* Another column leaves these ranges of the group. */
+static void
+and_ranges(GroupCandidates *state, renc_mask ranges)
+{
+	renc_candidates answer = renc_candidates_of_ranges(ranges, state->left.pages_per_range);
+
+	renc_candidates_and(&state->left, &answer);
 }
 
 /*
@@ -156,33 +174,29 @@ probe_storage(RangeScan *s, RencoderProbe *probe, const RencoderHeaderData *head
 			  renc_mask mask)
 {
 	const RencoderFormat *format = rencoder_format_of(&header->config);
-	RencoderSlab slab = {s->index, &header->config, header->matrix,
-	RENC_MATRIX_WIDTH, false};
 	renc_mask	always = renc_mask_and(mask, rencoder_set_get(header->always));
 	renc_mask	ask = renc_mask_andnot(mask, always);
-	renc_mask	result = renc_mask_none();
+	renc_mask	result = always;
 
 	if (format == NULL)			/* unknown to this version: may match */
 		return mask;
 	if (header->matrix.start != RENCODER_NO_BLOCK)
-		return renc_mask_or(always, format->probe(probe, &slab, ask));
+	{
+		RencoderSlab slab = rencoder_slab_whole(s->index, &header->config, header->matrix);
 
-	slab.width = RENC_SLICE_WIDTH;
+		return renc_mask_or(result, format->probe(probe, &slab, ask));
+	}
 	for (int slice = 0; slice < RENC_GROUP_SLICES; slice++)
 	{
-		renc_mask	part = renc_mask_and(ask, rencoder_slice_mask(slice));
-		renc_mask	narrow = renc_mask_none();
-		int			word = slice / 8;
-		int			shift = slice % 8 * RENC_SLICE_RANGES;
+		RencoderSlab slab = rencoder_slab_of_slice(s->index, header, slice);
+		renc_mask	part = renc_mask_to_slice(ask, slice);
 
 		if (renc_mask_empty(part))
 			continue;
-		slab.extent = header->slice[slice];
-		narrow.w[0] = part.w[word] >> shift;
-		narrow = format->probe(probe, &slab, narrow);
-		result.w[word] |= narrow.w[0] << shift;
+		part = format->probe(probe, &slab, part);
+		result = renc_mask_or(result, renc_mask_from_slice(part, slice));
 	}
-	return renc_mask_or(always, result);
+	return result;
 }
 
 /* Copies a header page. */
@@ -195,7 +209,7 @@ copy_header(RangeScan *s, RencoderEntry entry, uint32 group, int col,
 
 	s->npages++;
 	rencoder_test_old_snapshot(s->snapshot, s->index, BufferGetPage(buf));
-	memcpy(copy, RencoderPageGetHeader(BufferGetPage(buf)), sizeof(*copy));
+	rencoder_header_copy(copy, buf);
 	UnlockReleaseBuffer(buf);
 }
 
@@ -215,7 +229,7 @@ trusted_ranges(const RangeScan *s, const RencoderHeaderData *header)
 
 /* The general way through a group. */
 static void
-scan_by_header(RangeScan *s, RencoderEntry entry, uint32 group, GroupMasks *state)
+scan_by_header(RangeScan *s, RencoderEntry entry, uint32 group, GroupCandidates *state)
 {
 	RencoderHeaderData header;
 
@@ -225,15 +239,15 @@ scan_by_header(RangeScan *s, RencoderEntry entry, uint32 group, GroupMasks *stat
 		bool		asked = q->has_keys || q->is_null || q->not_null;
 		ColumnProbe *p = NULL;
 
-		if (col > 0 && (!asked || renc_mask_empty(state->mask)))
+		if (col > 0 && (!asked || renc_mask_empty(state->left.ranges)))
 			continue;
 		copy_header(s, entry, group, col, &header);
 		if (col == 0)
 		{
 			renc_mask	existing = existing_ranges(s, group);
 
-			state->mask = renc_mask_and(existing, trusted_ranges(s, &header));
-			state->untrusted = renc_mask_andnot(existing, state->mask);
+			state->left.ranges = renc_mask_and(existing, trusted_ranges(s, &header));
+			state->untrusted = renc_mask_andnot(existing, state->left.ranges);
 
 			/*
 			 * Every row in the index has a value or a null here.  Ranges with
@@ -241,16 +255,15 @@ scan_by_header(RangeScan *s, RencoderEntry entry, uint32 group, GroupMasks *stat
 			 * may be all that the query wants.
 			 */
 			if (!s->query->restricted)
-				state->mask = renc_mask_and(state->mask,
-											renc_mask_or(rencoder_set_get(header.has_value),
-														 rencoder_set_get(header.has_null)));
+				and_ranges(state, renc_mask_or(rencoder_set_get(header.has_value),
+											   rencoder_set_get(header.has_null)));
 		}
-		if (q->has_keys && !renc_mask_empty(state->mask))
+		if (q->has_keys && !renc_mask_empty(state->left.ranges))
 			p = column_probe(s, col, &header.config, entry->header);
 		if (asked)
-			state->mask = prune_by_header(s, &header, col, p, state->mask);
-		if (p != NULL && !renc_mask_empty(state->mask))
-			state->mask = probe_storage(s, p->probe, &header, state->mask);
+			and_ranges(state, prune_by_header(s, &header, col, p, state->left.ranges));
+		if (p != NULL && !renc_mask_empty(state->left.ranges))
+			and_ranges(state, probe_storage(s, p->probe, &header, state->left.ranges));
 	}
 }
 
@@ -259,18 +272,17 @@ scan_by_header(RangeScan *s, RencoderEntry entry, uint32 group, GroupMasks *stat
  * null flags.  The header is read last, if at all.
  */
 static void
-scan_sealed(RangeScan *s, RencoderEntry entry, uint32 group, GroupMasks *state)
+scan_sealed(RangeScan *s, RencoderEntry entry, uint32 group, GroupCandidates *state)
 {
 	ColumnProbe *probes[INDEX_MAX_KEYS] = {NULL};
 	RencoderHeaderData header;
 
 	state->untrusted = renc_mask_none();
-	state->mask = existing_ranges(s, group);
-	for (int col = 0; col < s->meta->natts && !renc_mask_empty(state->mask); col++)
+	state->left.ranges = existing_ranges(s, group);
+	for (int col = 0; col < s->meta->natts && !renc_mask_empty(state->left.ranges); col++)
 	{
 		RencoderEntryColumn *column = &entry->column[col];
-		RencoderSlab slab = {s->index, &column->config, column->matrix,
-		RENC_MATRIX_WIDTH, false};
+		RencoderSlab slab = rencoder_slab_whole(s->index, &column->config, column->matrix);
 		const RencoderFormat *format = rencoder_format_of(&column->config);
 
 		if (!s->query->column[col].has_keys)
@@ -279,11 +291,11 @@ scan_sealed(RangeScan *s, RencoderEntry entry, uint32 group, GroupMasks *state)
 		if (probes[col] == NULL)
 			continue;
 		if (!bounds_meet(probes[col]->keys, column->min, column->max))
-			state->mask = renc_mask_none();
+			and_ranges(state, renc_mask_none());
 		else if (format != NULL)
-			state->mask = format->probe(probes[col]->probe, &slab, state->mask);
+			and_ranges(state, format->probe(probes[col]->probe, &slab, state->left.ranges));
 	}
-	for (int col = 0; col < s->meta->natts && !renc_mask_empty(state->mask); col++)
+	for (int col = 0; col < s->meta->natts && !renc_mask_empty(state->left.ranges); col++)
 	{
 		if (probes[col] == NULL)
 			continue;
@@ -291,16 +303,19 @@ scan_sealed(RangeScan *s, RencoderEntry entry, uint32 group, GroupMasks *state)
 
 		/* Its configuration may have changed since the entry was read. */
 		if (header.config.coder == probes[col]->generation)
-			state->mask = prune_by_header(s, &header, col, probes[col], state->mask);
+			and_ranges(state, prune_by_header(s, &header, col, probes[col], state->left.ranges));
 	}
 }
 
 static void
 scan_group(RangeScan *s, RencoderEntry entry, uint32 group)
 {
-	GroupMasks	state = {renc_mask_none(), renc_mask_none()};
+	GroupCandidates state;
 	renc_mask	existing = existing_ranges(s, group);
-	renc_mask	candidates;
+	renc_mask	ranges;
+
+	state.untrusted = renc_mask_none();
+	state.left = renc_candidates_of_ranges(renc_mask_none(), s->meta->pages_per_range);
 
 	if (s->query->empty)
 		;						/* no row can match, wherever it is */
@@ -312,15 +327,16 @@ scan_group(RangeScan *s, RencoderEntry entry, uint32 group)
 		scan_sealed(s, entry, group, &state);
 	else
 		scan_by_header(s, entry, group, &state);
-	candidates = renc_mask_or(state.untrusted, state.mask);
+	renc_candidates_add(&state.left, state.untrusted);
+	ranges = state.left.ranges;
 	if (s->counts)
 	{
 		s->counts->ranges += renc_mask_count(existing);
-		s->counts->candidates += renc_mask_count(candidates);
+		s->counts->candidates += renc_mask_count(ranges);
 		s->counts->unsummarized += renc_mask_count(state.untrusted);
-		s->counts->skipped += renc_mask_count(renc_mask_andnot(existing, candidates));
+		s->counts->skipped += renc_mask_count(renc_mask_andnot(existing, ranges));
 	}
-	emit_group(s, group, candidates);
+	emit_group(s, group, &state.left);
 }
 
 /*
@@ -331,7 +347,7 @@ scan_group(RangeScan *s, RencoderEntry entry, uint32 group)
 static void
 scan_groups(RangeScan *s, uint64 since, bool whole)
 {
-	uint32		ngroups = (uint32) ((s->nranges + RENC_GROUP_RANGES - 1) / RENC_GROUP_RANGES);
+	uint32		ngroups = rencoder_group_count(s->nranges);
 	RencoderMetaPageData *metadata = rencoder_meta_copy(s->index);
 	char	   *payload = palloc(RENCODER_PAYLOAD_SIZE);
 
@@ -366,7 +382,7 @@ scan_groups(RangeScan *s, uint64 since, bool whole)
 			else if (entry != NULL && entry->epoch > since)
 			{
 				if (whole)
-					emit_group(s, group, renc_mask_all());
+					emit_whole_group(s, group);
 				else
 					scan_group(s, entry, group);
 			}
@@ -491,7 +507,7 @@ rencoder_candidates_find(Relation index, BlockNumber heap_nblocks,
 }
 
 static void
-emit_nothing(void *arg, uint64 first_range, renc_mask ranges)
+emit_nothing(void *arg, uint64 first_range, const renc_candidates *candidates)
 {
 }
 
@@ -509,8 +525,7 @@ copy_sound_entry(RangeScan *s, const RencoderMetaPageData *metadata, uint32 grou
 	buf = rencoder_page_try_read(s->index, blkno, RENCODER_PAGE_DIRECTORY, &fault);
 	if (!BufferIsValid(buf))
 		return false;
-	memcpy(entry, rencoder_directory_entry(RencoderPageGetPayload(BufferGetPage(buf)),
-										   s->meta, group), s->meta->entry_size);
+	rencoder_directory_copy_entry(entry, buf, s->meta, group);
 	UnlockReleaseBuffer(buf);
 	if (entry->header == RENCODER_NO_BLOCK)
 		return false;
@@ -539,7 +554,7 @@ rencoder_candidates_trial(Relation index, BlockNumber heap_nblocks,
 	begin_range_scan(&s, index, heap_nblocks, query, NULL, counts);
 	s.emit = emit_nothing;
 	entry = palloc(s.meta->entry_size);
-	ngroups = (uint32) ((s.nranges + RENC_GROUP_RANGES - 1) / RENC_GROUP_RANGES);
+	ngroups = rencoder_group_count(s.nranges);
 	n = Min(ngroups, max_groups);
 	for (uint32 i = 0; i < n; i++)
 	{

@@ -5,6 +5,7 @@
 #ifndef RENCODER_CANDIDATES_H
 #define RENCODER_CANDIDATES_H
 
+#include "filter/renc_candidates.h"
 #include "format/format.h"
 #include "key/key.h"
 
@@ -19,8 +20,11 @@ typedef struct RencoderCandidateCounts
 	int64		index_pages;	/* pages of the index read, repeats counted */
 } RencoderCandidateCounts;
 
-/* Called with the candidates of a group, one or more times a group. */
-typedef void (*RencoderEmit) (void *arg, uint64 first_range, renc_mask ranges);
+/*
+ * Called with the candidates of a group, ranges or pages of them, one or more times a
+ * group.
+ */
+typedef void (*RencoderEmit) (void *arg, uint64 first_range, const renc_candidates *candidates);
 
 /*
  * Runs a query over all groups of a table of "heap_nblocks" pages.  A range

@@ -18,6 +18,7 @@
 #include "utils/syscache.h"
 
 #include "base/options.h"
+#include "format/format.h"
 #include "query/cost_heap.h"
 #include "query/cost_look.h"
 
@@ -72,6 +73,7 @@ add_operator(RencoderCostPath *p, int col, const OpExpr *op)
 	return true;
 }
 
+/* The same for "indexcol op ANY (array)", whose elements are not looked at. */
 static bool
 add_array(RencoderCostPath *p, int col, const ScalarArrayOpExpr *op)
 {
@@ -112,6 +114,7 @@ add_clause(RencoderCostPath *p, int col, Node *clause)
 	return true;
 }
 
+/* Notes what the index clauses ask of each column, and the bounds that are known. */
 static void
 analyze_clauses(RencoderCostPath *p)
 {
@@ -208,6 +211,7 @@ find_known_keys(RencoderCostPath *p, Relation index)
 	}
 }
 
+/* Asks the index what it can tell: once it is open, all that a plan wants of it. */
 static void
 analyze_index(RencoderCostPath *p)
 {
@@ -297,32 +301,41 @@ matching_rows(const RencoderCostPath *p, List *quals)
 	return clamp_row_est(selectivity * rel->tuples);
 }
 
+/* What the clauses of a column leave of the index. */
+typedef struct ColumnRate
+{
+	double		pass;			/* share of the reachable ranges that it lets pass */
+	double		groups;			/* that hold a row which satisfies its clauses */
+	double		correlation;	/* of its values with the table's order */
+} ColumnRate;
+
 /*
- * The share of the reachable ranges that a column lets pass: those that hold
- * a row that satisfies its clauses, and false positives.
+ * The ranges that pass are those that hold a row that satisfies the column's clauses,
+ * and false positives, which can be in "groups" groups at most.
  */
-static double
-column_pass_rate(RencoderCostPath *p, int col, double reachable)
+static ColumnRate
+column_rate(const RencoderCostPath *p, int col, double reachable, double groups)
 {
 	double		rows = matching_rows(p, p->column[col].quals);
 	double		together = ceil(rows / Max(p->index->rel->tuples, 1) * p->info.ranges);
-	double		correlation = column_correlation(p->root, p->index, col);
+	ColumnRate	rate;
 	double		hit;
 	double		fpr = 0;		/* null flags are exact */
 
-	hit = interpolate(reachable * (1 - exp(-rows / reachable)), together, correlation);
-	p->groups = Min(p->groups,
-					interpolate(ceil(reachable / RENC_GROUP_RANGES),
-								ceil(together / RENC_GROUP_RANGES), correlation));
+	rate.correlation = column_correlation(p->root, p->index, col);
+	hit = interpolate(reachable * (1 - exp(-rows / reachable)), together, rate.correlation);
+	rate.groups = Min(groups,
+					  interpolate(ceil(reachable / RENC_GROUP_RANGES),
+								  ceil(together / RENC_GROUP_RANGES), rate.correlation));
 	if (p->column[col].keys)
 	{
-		fpr = rencoder_cost_fpr(&p->info.config[col], p->info.bits_per_key,
-								known_keys(p, col));
+		fpr = rencoder_format_estimate(&p->info.config[col], p->info.bits_per_key,
+									   known_keys(p, col)).fpr;
 		fpr = 1 - pow(1 - fpr, p->column[col].elements);
-		fpr *= Min(1, p->groups * RENC_GROUP_RANGES / reachable);
+		fpr *= Min(1, rate.groups * RENC_GROUP_RANGES / reachable);
 	}
-	p->correlation = Max(p->correlation, fabs(correlation));
-	return hit / reachable + fpr * (1 - hit / reachable);
+	rate.pass = hit / reachable + fpr * (1 - hit / reachable);
+	return rate;
 }
 
 /*
@@ -378,8 +391,14 @@ estimate_ranges(RencoderCostPath *p)
 	}
 	for (int col = 0; col < p->index->nkeycolumns && reachable > 0; col++)
 	{
-		if (p->column[col].quals != NIL)
-			hit *= column_pass_rate(p, col, reachable);
+		ColumnRate	rate;
+
+		if (p->column[col].quals == NIL)
+			continue;
+		rate = column_rate(p, col, reachable, p->groups);
+		hit *= rate.pass;
+		p->groups = rate.groups;
+		p->correlation = Max(p->correlation, fabs(rate.correlation));
 	}
 	hit = correct_by_sample(info, reachable, hit);
 	if (reachable > 0)
@@ -412,10 +431,10 @@ estimate_index_pages(RencoderCostPath *p)
 			headers = p->groups;
 		if (!column->keys)
 			continue;
-		pages = rencoder_cost_probe_pages(config, known_keys(p, col)) *
-			column->elements;
-		if (config->nwindows > 0)
-			pages = Min(pages, config->nwindows);
+		pages = rencoder_format_estimate(config, p->info.bits_per_key,
+										 known_keys(p, col)).pages * column->elements;
+		if (rencoder_format_npages(config) > 0)
+			pages = Min(pages, rencoder_format_npages(config));
 		per_group += pages;
 		p->probes += p->groups * column->elements;
 	}

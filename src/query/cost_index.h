@@ -49,16 +49,4 @@ extern void rencoder_cost_index_trial(Relation index, double heap_pages,
 extern void rencoder_cost_index_invent(double heap_pages, int natts,
 									   RencoderCostIndex *info);
 
-/*
- * False positive rate of a range's filter of this configuration for a query
- * that no key of the range satisfies.  "keys": what it asks for, or NULL if
- * that is not known.
- */
-extern double rencoder_cost_fpr(const RencoderConfig *config, double bits_per_key,
-								const RencoderKeySet *keys);
-
-/* Pages of a matrix that a probe with the query reads. */
-extern double rencoder_cost_probe_pages(const RencoderConfig *config,
-										const RencoderKeySet *keys);
-
 #endif							/* RENCODER_COST_INDEX_H */

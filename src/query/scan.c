@@ -48,9 +48,9 @@ typedef struct BitmapTarget
 	int64		npages;
 } BitmapTarget;
 
-/* Adds the pages of candidate ranges, lossily: all their rows are rechecked. */
+/* Adds candidate pages, lossily: all their rows are rechecked. */
 static void
-add_ranges(void *arg, uint64 first_range, renc_mask ranges)
+add_pages(void *arg, uint64 first_range, const renc_candidates *candidates)
 {
 	BitmapTarget *target = (BitmapTarget *) arg;
 
@@ -59,11 +59,13 @@ add_ranges(void *arg, uint64 first_range, renc_mask ranges)
 		uint64		start = (first_range + slot) * target->pages_per_range;
 		uint64		end = Min(start + target->pages_per_range, target->nblocks);
 
-		if (!renc_mask_test(ranges, slot))
+		if (!renc_mask_test(candidates->ranges, slot))
 			continue;
 		CHECK_FOR_INTERRUPTS();
 		for (uint64 blkno = start; blkno < end; blkno++)
 		{
+			if (!renc_candidates_has(candidates, slot, (uint32) (blkno - start)))
+				continue;
 			tbm_add_page(target->tbm, (BlockNumber) blkno);
 			target->npages++;
 		}
@@ -91,7 +93,7 @@ rencodergetbitmap(IndexScanDesc scan, TIDBitmap *tbm)
 		/* One search: a pass over the groups, for all elements of all arrays. */
 		rencoder_count_search(scan);
 		rencoder_candidates_find(index, target.nblocks, query, scan->xs_snapshot,
-								 add_ranges, &target, NULL);
+								 add_pages, &target, NULL);
 		rencoder_sample_record_scan(query, (double) target.npages / Max(target.nblocks, 1));
 	}
 	MemoryContextSwitchTo(caller);

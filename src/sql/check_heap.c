@@ -7,10 +7,9 @@
  * a value by has_value, min and max, and the storage.  The rows' keys are
  * collected group by group and held against the index:
  *
- *	- a filter's image is built anew from them, and all its bits must be set
- *	  in the index;
- *	- of the distinct keys up to PROBES_PER_SLAB, or all that a dictionary
- *	  should have, are asked for as a query would.
+ *	- what they set in storage must be there, if the format can tell;
+ *	- of the distinct keys up to PROBES_PER_SLAB, or all where it cannot, are
+ *	  asked for as a query would.
  *
  * Nothing is locked out meanwhile.  A row that the snapshot sees was inserted,
  * and its insertion into the index complete, before the snapshot was taken,
@@ -28,12 +27,13 @@
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
 
+#include "base/options.h"
 #include "format/format.h"
 #include "store/group_copy.h"
 #include "store/horizon.h"
 #include "table/coder_columns.h"
 
-/* Keys of a filter slab that are asked for one by one. */
+/* Keys of a slab that are asked for one by one, where that is only one of two tests. */
 #define PROBES_PER_SLAB		1000
 
 typedef struct HeapCheck
@@ -119,52 +119,20 @@ note_fault(Violation *v, BlockNumber blkno, const char *fault)
 	v->detail = fault;
 }
 
-/*
- * All bits that the keys of these ranges set in filters must be set in the
- * slab.  "first_slot": of the slab in the group.
- */
+/* What the keys of these ranges set in the slab must be there. */
 static void
-check_filter_bits(HeapCheck *hc, int col, const RencoderSlab *slab,
-				  int first_slot, const renc_keys *ranges, Violation *v)
+check_entries(HeapCheck *hc, int col, const RencoderSlab *slab, int first_slot,
+			  const renc_keys *ranges, Violation *v)
 {
-	uint32		npages;
-	char	   *image = rencoder_format_filter.build(slab->config, slab->width, ranges,
-													 &npages);
+	RencoderMissing missing;
 
-	for (uint32 i = 0; i < npages && v->detail == NULL; i++)
-	{
-		const char *built = image + (Size) i * RENCODER_PAYLOAD_SIZE;
-		const char *payload;
-		const char *fault;
-		Buffer		buf;
-
-		CHECK_FOR_INTERRUPTS();
-		buf = rencoder_page_try_read(hc->index, slab->extent.start + i,
-									 RENCODER_PAGE_WINDOWS, &fault);
-		if (!BufferIsValid(buf))
-		{
-			note_fault(v, slab->extent.start + i, fault);
-			break;
-		}
-		payload = RencoderPageGetPayload(BufferGetPage(buf));
-		for (size_t b = 0; b < RENCODER_PAYLOAD_SIZE; b++)
-		{
-			uint8		missing = (uint8) (built[b] & ~payload[b]);
-
-			if (missing == 0)
-				continue;
-
-			/* In a matrix the band says which slots. */
-			if (slab->width == RENC_MATRIX_WIDTH)
-				first_slot += (int) (b / RENCODER_ROWS) * RENC_SLICE_RANGES;
-			note_violation(hc, v, col, first_slot + __builtin_ctz(missing),
-						   psprintf("a value of which block %u lacks a bit",
-									slab->extent.start + i));
-			break;
-		}
-		UnlockReleaseBuffer(buf);
-	}
-	pfree(image);
+	if (!rencoder_format_of(slab->config)->missing(slab, ranges, &missing))
+		return;
+	if (missing.fault)
+		note_fault(v, missing.blkno, missing.fault);
+	else
+		note_violation(hc, v, col, first_slot + missing.slot,
+					   psprintf("a value of which block %u lacks a bit", missing.blkno));
 }
 
 /* Asks the slab for one key, which the ranges in "expected" hold. */
@@ -197,14 +165,14 @@ static void
 check_slab(HeapCheck *hc, int col, const RencoderSlab *slab, int first_slot,
 		   const renc_keys *ranges, Violation *v)
 {
-	bool		filter = slab->config->format == RENCODER_FORMAT_FILTER;
+	bool		tells = rencoder_format_of(slab->config)->missing != NULL;
 	uint64	   *keys;
 	renc_mask  *masks;
-	size_t		n = rencoder_collect_distinct(ranges, slab->width * 8, &keys, &masks);
-	size_t		step = filter ? Max(n / PROBES_PER_SLAB, 1) : 1;
+	size_t		n = rencoder_collect_distinct(ranges, rencoder_slab_ranges(slab), &keys, &masks);
+	size_t		step = tells ? Max(n / PROBES_PER_SLAB, 1) : 1;
 
-	if (filter)
-		check_filter_bits(hc, col, slab, first_slot, ranges, v);
+	if (tells)
+		check_entries(hc, col, slab, first_slot, ranges, v);
 	for (size_t i = 0; i < n && v->detail == NULL; i += step)
 	{
 		CHECK_FOR_INTERRUPTS();
@@ -219,8 +187,7 @@ check_column(HeapCheck *hc, int col, renc_mask trusted, Violation *v)
 {
 	const RencoderHeaderData *header = hc->copy->header[col];
 	renc_keys	ranges[RENC_GROUP_RANGES] = {{NULL, 0}};
-	RencoderSlab slab = {hc->index, &header->config, header->matrix,
-	RENC_MATRIX_WIDTH, false};
+	RencoderSlab slab;
 	bool		any[RENC_GROUP_SLICES] = {false};
 
 	if (header->config.coder != hc->coders.generation[col])
@@ -234,15 +201,15 @@ check_column(HeapCheck *hc, int col, renc_mask trusted, Violation *v)
 	}
 	if (header->matrix.start != RENCODER_NO_BLOCK)
 	{
+		slab = rencoder_slab_whole(hc->index, &header->config, header->matrix);
 		check_slab(hc, col, &slab, 0, ranges, v);
 		return;
 	}
-	slab.width = RENC_SLICE_WIDTH;
 	for (int s = 0; s < RENC_GROUP_SLICES; s++)
 	{
 		if (!any[s])
 			continue;
-		slab.extent = header->slice[s];
+		slab = rencoder_slab_of_slice(hc->index, header, s);
 		if (slab.extent.start == RENCODER_NO_BLOCK)
 			note_violation(hc, v, col, s * RENC_SLICE_RANGES,
 						   "values, but its slice has no storage");
@@ -306,7 +273,7 @@ heap_callback(Relation index, ItemPointer tid, Datum *values, bool *isnull,
 	uint64		range = rencoder_range_of_block(&hc->meta, ItemPointerGetBlockNumber(tid));
 
 	if (rencoder_group_of_range(range) != hc->group ||
-		rencoder_collect_size(hc->collector) > (Size) maintenance_work_mem * 1024 / 2)
+		rencoder_collect_size(hc->collector) > rencoder_options_key_memory())
 	{
 		check_collected(hc);
 		if (hc->group != rencoder_group_of_range(range))

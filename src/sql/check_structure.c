@@ -47,6 +47,10 @@ check_header_fields(CheckState *state, BlockNumber blkno,
 
 	rencoder_check_require(state, header->unused == 0 && header->unused2 == 0, blkno,
 						   "A field of the header that must be zero is not.");
+	rencoder_check_require(state, header->run == 0 && header->cut == 0 && header->flushing_run == 0 &&
+						   renc_mask_empty(rencoder_set_get(header->covered)) &&
+						   renc_mask_empty(rencoder_set_get(header->flushing)), blkno,
+						   "The header names a run, and there are none yet.");
 
 	/* INV-1: a range is in one state. */
 	rencoder_check_require(state, renc_mask_empty(renc_mask_and(rencoder_set_get(header->summarizing),
@@ -83,9 +87,9 @@ static void
 check_config(CheckState *state, BlockNumber blkno, const RencoderHeaderData *header)
 {
 	const RencoderConfig *config = &header->config;
-	renc_shape	shape;
+	const RencoderFormat *format = rencoder_format_of(config);
 	const RencoderCoder *coder;
-	const char *reason;
+	const char *fault;
 
 	if (config->format == RENCODER_FORMAT_NONE)
 	{
@@ -96,19 +100,15 @@ check_config(CheckState *state, BlockNumber blkno, const RencoderHeaderData *hea
 		rencoder_check_require(state, !storage, blkno, "The group has storage but no format.");
 		return;
 	}
-	rencoder_check_require(state, rencoder_format_of(config) != NULL, blkno,
+	rencoder_check_require(state, format != NULL, blkno,
 						   "The format of the group is not known to this version.");
 	rencoder_check_require(state,
 						   rencoder_coder_find(state->coders, state->index, header->attno,
 											   config->coder, &coder),
 						   blkno, "The coder of the group's keys is missing.");
-	if (config->format != RENCODER_FORMAT_FILTER)
-		return;
-	rencoder_check_require(state, config->nwindows > 0, blkno, "The filters have no windows.");
-	if (!renc_shape_unpack(config->shape, &shape, &reason))
-		rencoder_page_corrupted(state->index, blkno,
-								psprintf("The shape of the filters is not valid: %s.",
-										 reason));
+	fault = format->check_config(config);
+	if (fault != NULL)
+		rencoder_page_corrupted(state->index, blkno, fault);
 }
 
 /* One range of one column that is being or has been summarized. */
@@ -122,6 +122,8 @@ check_range(CheckState *state, BlockNumber blkno, int col, unsigned int slot,
 	bool		always = rencoder_set_test(header->always, slot);
 	bool		has_value = rencoder_set_test(header->has_value, slot);
 	bool		has_bounds = header->min[slot] <= header->max[slot];
+	const RencoderFormat *format = rencoder_format_of(&header->config);
+	uint64		max_entries = format == NULL ? 0 : format->max_entries(&header->config);
 	const char *fault = NULL;
 
 	/* INV-2: these widen together. */
@@ -139,9 +141,8 @@ check_range(CheckState *state, BlockNumber blkno, int col, unsigned int slot,
 	else if (summarized && header->matrix.start == RENCODER_NO_BLOCK &&
 			 header->slice[slot / RENC_SLICE_RANGES].start == RENCODER_NO_BLOCK)
 		fault = "is summarized but has no storage";
-	else if (summarized && header->config.format == RENCODER_FORMAT_FILTER &&
-			 header->nset[slot] > (uint64) header->config.nwindows * RENCODER_ROWS)
-		fault = "has more bits set than its filter has";
+	else if (summarized && max_entries > 0 && header->nset[slot] > max_entries)
+		fault = "has more entries than there is room for";
 	/* INV-9: a sealed group answers with the greatest horizon. */
 	else if (summarized && (copy->entry->flags & RENCODER_ENTRY_SEALED) &&
 			 copy->header[0]->horizon[slot] > copy->entry->horizon)
@@ -177,14 +178,16 @@ check_entry(CheckState *state)
 
 	rencoder_check_require(state, (entry->flags & ~(RENCODER_ENTRY_SEALED | RENCODER_ENTRY_ALWAYS)) == 0,
 						   copy->directory, "A directory entry has unknown flags.");
+	rencoder_check_require(state, entry->run == 0 && entry->cut == 0 && entry->unused == 0,
+						   copy->directory, "A directory entry names a run, and there are none yet.");
 	if (entry->header == RENCODER_NO_BLOCK)
 	{
 		rencoder_check_require(state, entry->flags == 0, copy->directory,
 							   "A directory entry without a header has flags.");
 		return;
 	}
-	rencoder_check_require(state, entry->width == RENC_GROUP_RANGES, copy->directory,
-						   "A directory entry has an unknown width.");
+	rencoder_check_require(state, entry->nranges == RENC_GROUP_RANGES, copy->directory,
+						   "A directory entry is of an unknown number of ranges.");
 
 	/* INV-7: the metapage has the latest epoch. */
 	rencoder_check_require(state, entry->epoch <= rencoder_meta_epoch(state->index),
@@ -227,15 +230,13 @@ static void
 check_storage(CheckState *state, const RencoderHeaderData *header)
 {
 	const RencoderFormat *format = rencoder_format_of(&header->config);
-	RencoderSlab slab = {state->index, &header->config, header->matrix,
-	RENC_MATRIX_WIDTH, false};
+	RencoderSlab slab = rencoder_slab_whole(state->index, &header->config, header->matrix);
 
 	if (header->matrix.start != RENCODER_NO_BLOCK)
 		format->check(&slab);
-	slab.width = RENC_SLICE_WIDTH;
 	for (int s = 0; s < RENC_GROUP_SLICES; s++)
 	{
-		slab.extent = header->slice[s];
+		slab = rencoder_slab_of_slice(state->index, header, s);
 		if (slab.extent.start != RENCODER_NO_BLOCK)
 			format->check(&slab);
 	}
@@ -243,8 +244,7 @@ check_storage(CheckState *state, const RencoderHeaderData *header)
 	/* While slices are interleaved, pages of "next" may not be written yet. */
 	if (rencoder_is_rebuilt(header))
 	{
-		RencoderSlab next = {state->index, &header->next_config, header->next,
-		RENC_MATRIX_WIDTH, false};
+		RencoderSlab next = rencoder_slab_whole(state->index, &header->next_config, header->next);
 
 		format = rencoder_format_of(&header->next_config);
 		if (format == NULL)
@@ -270,8 +270,7 @@ hold_storage(CheckState *state)
 		Buffer		buf = rencoder_group_read_header(state->index, copy->entry->header,
 													 copy->group, col, BUFFER_LOCK_SHARE);
 
-		memcpy(copy->header[col], RencoderPageGetHeader(BufferGetPage(buf)),
-			   sizeof(RencoderHeaderData));
+		rencoder_header_copy(copy->header[col], buf);
 		if (col == 0)
 			guard = buf;
 		else

@@ -172,15 +172,16 @@ column_storage(const RencoderHeaderData *header, int64 *npages)
 	return slices ? "slices" : "none";
 }
 
-/* Bits set, as a share of all, in the filters of summarized ranges. */
+/* Entries, as a share of those that there is room for, of summarized ranges. */
 static void
-put_fill(Row *row, const RencoderHeaderData *header, renc_mask summarized)
+put_fill(Row *row, const RencoderHeaderData *header, const RencoderFormat *format,
+		 renc_mask summarized)
 {
 	renc_mask	filled = renc_mask_andnot(summarized, rencoder_set_get(header->always));
-	double		nset = 0;
+	uint64		max_entries = format == NULL ? 0 : format->max_entries(&header->config);
+	double		entries = 0;
 
-	if (header->config.format != RENCODER_FORMAT_FILTER ||
-		header->config.nwindows == 0 || renc_mask_empty(filled))
+	if (max_entries == 0 || renc_mask_empty(filled))
 	{
 		put_null(row);
 		return;
@@ -188,10 +189,9 @@ put_fill(Row *row, const RencoderHeaderData *header, renc_mask summarized)
 	for (int slot = 0; slot < RENC_GROUP_RANGES; slot++)
 	{
 		if (renc_mask_test(filled, slot))
-			nset += header->nset[slot];
+			entries += header->nset[slot];
 	}
-	put(row, Float8GetDatum(nset / ((double) renc_mask_count(filled) *
-									header->config.nwindows * RENCODER_ROWS)));
+	put(row, Float8GetDatum(entries / ((double) renc_mask_count(filled) * max_entries)));
 }
 
 /* A false positive rate, unless it is unknown. */
@@ -243,8 +243,8 @@ emit_group_column(FunctionCallInfo fcinfo, const RencoderGroupCopy *copy, int co
 		put_null(&row);
 		put_null(&row);
 	}
-	put(&row, Int64GetDatum(header->config.nwindows));
-	put(&row, Int64GetDatum(header->config.capacity));
+	put(&row, Int64GetDatum(rencoder_format_npages(&header->config)));
+	put(&row, Int64GetDatum(rencoder_format_capacity(&header->config)));
 	put_text(&row, storage);
 	put(&row, Int64GetDatum(npages));
 	put_key(&row, bounds->min, show_keys && has_keys);
@@ -253,7 +253,7 @@ emit_group_column(FunctionCallInfo fcinfo, const RencoderGroupCopy *copy, int co
 		put(&row, FullTransactionIdGetDatum(FullTransactionIdFromU64(horizon)));
 	else
 		put_null(&row);
-	put_fill(&row, header, summarized);
+	put_fill(&row, header, format, summarized);
 	put_rate(&row, header->predicted_fpr);
 	put_rate(&row, header->best_fpr);
 	emit(fcinfo, &row);
@@ -410,7 +410,7 @@ rencoder_ranges(PG_FUNCTION_ARGS)
 }
 
 static void
-ignore_candidates(void *arg, uint64 first_range, renc_mask ranges)
+ignore_candidates(void *arg, uint64 first_range, const renc_candidates *candidates)
 {
 }
 

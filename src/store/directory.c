@@ -197,3 +197,18 @@ rencoder_directory_make(Relation index, const RencoderMeta *meta, uint32 group,
 			   payload_slot, slot, blkno, log);
 	return blkno;
 }
+
+void
+rencoder_directory_put(Relation index, const RencoderMeta *meta, uint32 group,
+					   const RencoderEntryData *entry, bool log)
+{
+	BlockNumber blkno = rencoder_directory_make(index, meta, group, log);
+	Buffer		buf = rencoder_page_read(index, blkno, BUFFER_LOCK_EXCLUSIVE,
+										 RENCODER_PAGE_DIRECTORY);
+	RencoderWal *wal = rencoder_wal_begin(index, log);
+	char	   *payload = RencoderPageGetPayload(rencoder_wal_register(wal, buf));
+
+	memcpy(rencoder_directory_entry(payload, meta, group), entry, meta->entry_size);
+	rencoder_wal_finish(wal);
+	UnlockReleaseBuffer(buf);
+}

@@ -23,6 +23,15 @@ rencoder_directory_entry(char *payload, const RencoderMeta *meta, uint32 group)
 							(group % meta->entries_per_page) * meta->entry_size);
 }
 
+/* Copies the entry of "group" from a directory page that is locked; "copy" has meta->entry_size. */
+static inline void
+rencoder_directory_copy_entry(RencoderEntry copy, Buffer buf, const RencoderMeta *meta,
+							  uint32 group)
+{
+	memcpy(copy, rencoder_directory_entry(RencoderPageGetPayload(BufferGetPage(buf)), meta, group),
+		   meta->entry_size);
+}
+
 /* The most groups an index of this many columns can have. */
 extern uint64 rencoder_directory_max_groups(const RencoderMeta *meta);
 
@@ -44,6 +53,13 @@ extern BlockNumber rencoder_directory_find(Relation index,
 extern BlockNumber rencoder_directory_make(Relation index,
 										   const RencoderMeta *meta,
 										   uint32 group, bool log);
+
+/*
+ * Writes the entry of a new group, and makes its directory page if it is not there.  Maintainer or
+ * build only.  Locks: directory page exclusive, released.  WAL: what making takes, then the entry.
+ */
+extern void rencoder_directory_put(Relation index, const RencoderMeta *meta, uint32 group,
+								   const RencoderEntryData *entry, bool log);
 
 /*
  * All directory pages that there are, palloc'd, in the order of their groups: also

@@ -2,32 +2,48 @@
  * entry.h
  *		On-disk form of a group's directory entry.
  *
- *		 0        4       6       8            16        24
- *		 | header | flags | width | epoch | horizon | column 0 | column 1 ..
+ *		 0        4       6         8       16        24    32    36       40
+ *		 | header | flags | nranges | epoch | horizon | cut | run | unused | column 0 | ..
  *
- * and per column min, max, the configuration and the matrix extent: all that
- * a scan needs to probe a sealed group without reading its header.
+ *		a column
+ *		 0     8     16       48
+ *		 | min | max | config | matrix |
+ *
+ *		a configuration
+ *		 0        1        4       8
+ *		 | format | unused | coder | what the format wants to know |
+ *
+ * So an entry has all that a scan needs to probe a sealed group without reading
+ * its header.
  */
 #ifndef RENCODER_ENTRY_H
 #define RENCODER_ENTRY_H
 
-#include "filter/renc_shape.h"
 #include "store/page.h"
 
 /* All 128 ranges are summarized and the storage is a matrix. */
 #define RENCODER_ENTRY_SEALED	0x0001
 /* Some range of some column is marked "always": read the header. */
 #define RENCODER_ENTRY_ALWAYS	0x0002
+/* The keys of all 128 ranges are in the run.  Reserved: there are no runs yet. */
+#define RENCODER_ENTRY_COVERED	0x0004
+
+/* How keys are stored: the formats that format/ has. */
+#define RENCODER_FORMAT_NONE	0	/* not at all yet */
+#define RENCODER_FORMAT_FILTER	1	/* bit-sliced range filters */
+#define RENCODER_FORMAT_DICT	2	/* exact dictionary: key -> ranges */
+#define RENCODER_FORMATS			3	/* numbers in use */
+
+/* Words of a configuration that are the format's own. */
+#define RENCODER_CONFIG_WORDS	3
 
 /* How the keys of a column of a group are stored. */
 typedef struct RencoderConfig
 {
-	uint8		shape[RENC_SHAPE_PACKED_SIZE];	/* filters: packed shape */
-	uint32		nwindows;		/* filters: windows of each */
-	uint32		capacity;		/* distinct keys a range that it is made for */
-	uint8		format;			/* RENCODER_FORMAT_xxx, 0 = none yet */
+	uint8		format;			/* RENCODER_FORMAT_xxx */
 	uint8		unused[3];		/* zero */
 	uint32		coder;			/* generation of the column's key coder */
+	uint64		own[RENCODER_CONFIG_WORDS]; /* only the format looks at them */
 } RencoderConfig;
 
 StaticAssertDecl(sizeof(RencoderConfig) == 32, "RencoderConfig is on disk");
@@ -46,11 +62,16 @@ typedef struct RencoderEntryData
 {
 	BlockNumber header;			/* first header page, or RENCODER_NO_BLOCK */
 	uint16		flags;			/* RENCODER_ENTRY_xxx */
-	uint16		width;			/* ranges of the group: 128 */
+	uint16		nranges;		/* of the group: 128 */
 	uint64		epoch;			/* metapage epoch of the last removal */
 	uint64		horizon;		/* sealed: greatest trust horizon */
+	uint64		cut;			/* reserved for runs, zero */
+	uint32		run;			/* likewise */
+	uint32		unused;			/* zero */
 	RencoderEntryColumn column[FLEXIBLE_ARRAY_MEMBER];
 } RencoderEntryData;
+
+StaticAssertDecl(offsetof(RencoderEntryData, column) == 40, "RencoderEntryData is on disk");
 
 typedef RencoderEntryData *RencoderEntry;
 

@@ -44,21 +44,43 @@ rencoder_group_read_header(Relation index, BlockNumber first, uint32 group,
 	return buf;
 }
 
+void
+rencoder_group_copy_header(const RencoderGroup *group, int attno, RencoderHeader copy)
+{
+	Buffer		buf = rencoder_group_read_header(group->index, group->header, group->number, attno,
+												 BUFFER_LOCK_SHARE);
+
+	rencoder_header_copy(copy, buf);
+	UnlockReleaseBuffer(buf);
+}
+
+bool
+rencoder_group_locate(RencoderGroup *group, Relation index, const RencoderMeta *meta, uint32 number)
+{
+	Buffer		buf;
+
+	group->index = index;
+	group->meta = meta;
+	group->number = number;
+	group->header = RENCODER_NO_BLOCK;
+	group->directory = rencoder_directory_find(index, meta, NULL, number, NULL);
+	if (group->directory == RENCODER_NO_BLOCK)
+		return false;
+	buf = rencoder_page_read(index, group->directory, BUFFER_LOCK_SHARE,
+							 RENCODER_PAGE_DIRECTORY);
+	group->header = rencoder_directory_entry(RencoderPageGetPayload(BufferGetPage(buf)),
+											 meta, number)->header;
+	UnlockReleaseBuffer(buf);
+	return group->header != RENCODER_NO_BLOCK;
+}
+
 BlockNumber
 rencoder_group_find(Relation index, const RencoderMeta *meta, uint32 group)
 {
-	BlockNumber dir_blkno = rencoder_directory_find(index, meta, NULL, group, NULL);
-	BlockNumber header;
-	Buffer		buf;
+	RencoderGroup found;
 
-	if (dir_blkno == RENCODER_NO_BLOCK)
-		return RENCODER_NO_BLOCK;
-	buf = rencoder_page_read(index, dir_blkno, BUFFER_LOCK_SHARE,
-							 RENCODER_PAGE_DIRECTORY);
-	header = rencoder_directory_entry(RencoderPageGetPayload(BufferGetPage(buf)),
-									  meta, group)->header;
-	UnlockReleaseBuffer(buf);
-	return header;
+	(void) rencoder_group_locate(&found, index, meta, group);
+	return found.header;
 }
 
 /* The directory page of a group, by way of what the session remembers. */
@@ -161,37 +183,4 @@ rencoder_group_seal(RencoderEntry entry, const RencoderMeta *meta,
 	entry->horizon = 0;
 	for (int slot = 0; slot < RENC_GROUP_RANGES; slot++)
 		entry->horizon = Max(entry->horizon, first->horizon[slot]);
-}
-
-void
-rencoder_group_raise_horizon(Relation index, const RencoderMeta *meta, uint32 group,
-							 uint64 horizon)
-{
-	BlockNumber directory = rencoder_directory_find(index, meta, NULL, group, NULL);
-	Buffer		dirbuf;
-	Buffer		buf;
-	RencoderWal *wal;
-	RencoderEntry entry;
-	RencoderHeader header;
-
-	if (directory == RENCODER_NO_BLOCK)
-		return;
-	dirbuf = rencoder_page_read(index, directory, BUFFER_LOCK_EXCLUSIVE, RENCODER_PAGE_DIRECTORY);
-	entry = rencoder_directory_entry(RencoderPageGetPayload(BufferGetPage(dirbuf)), meta, group);
-	if (entry->header == RENCODER_NO_BLOCK)
-	{
-		UnlockReleaseBuffer(dirbuf);
-		return;
-	}
-	buf = rencoder_group_read_header(index, entry->header, group, 0, BUFFER_LOCK_EXCLUSIVE);
-	wal = rencoder_wal_begin(index, true);
-	entry = rencoder_directory_entry(RencoderPageGetPayload(rencoder_wal_register(wal, dirbuf)),
-									 meta, group);
-	header = RencoderPageGetHeader(rencoder_wal_register(wal, buf));
-	entry->horizon = Max(entry->horizon, horizon);
-	for (int slot = 0; slot < RENC_GROUP_RANGES; slot++)
-		header->horizon[slot] = Max(header->horizon[slot], horizon);
-	rencoder_wal_finish(wal);
-	UnlockReleaseBuffer(buf);
-	UnlockReleaseBuffer(dirbuf);
 }

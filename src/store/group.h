@@ -16,7 +16,9 @@
  *		 4360          4392          4408         5432         6456
  *		 | next_config | next_always | next_min[] | next_max[] | ..
  *		 6456            6464       6472           6480   6488          6492
- *		 | predicted_fpr | best_fpr | sample_stamp | redo | checkpoints | unused |
+ *		 | predicted_fpr | best_fpr | sample_stamp | redo | checkpoints | run | ..
+ *		 6496  6504      6520       6536           6540
+ *		 | cut | covered | flushing | flushing_run | unused |
  *
  * States of a range (INV-1): unsummarized (no bit), summarizing, summarized.
  * Bit j of a 16-byte set is range j of the group.
@@ -67,13 +69,21 @@ typedef struct RencoderHeaderData
 								 * slice */
 	uint32		checkpoints;	/* how often that was another place than
 								 * before */
+
+	/* Reserved for runs, all zero. */
+	uint32		run;			/* that has the keys of ... */
+	uint64		cut;			/* of its keys and later ones */
+	uint8		covered[RENC_MATRIX_WIDTH]; /* ... these ranges */
+	uint8		flushing[RENC_MATRIX_WIDTH];	/* being read for ... */
+	uint32		flushing_run;	/* ... this run */
 	uint32		unused2;		/* zero */
 } RencoderHeaderData;
 
 typedef RencoderHeaderData *RencoderHeader;
 
 StaticAssertDecl(offsetof(RencoderHeaderData, min) == 264 &&
-				 sizeof(RencoderHeaderData) == 6496,
+				 offsetof(RencoderHeaderData, covered) == 6504 &&
+				 sizeof(RencoderHeaderData) == 6544,
 				 "RencoderHeaderData is on disk");
 StaticAssertDecl(sizeof(RencoderHeaderData) <= RENCODER_PAYLOAD_SIZE,
 				 "a group header must fit a page");
@@ -81,10 +91,27 @@ StaticAssertDecl(sizeof(RencoderHeaderData) <= RENCODER_PAYLOAD_SIZE,
 #define RencoderPageGetHeader(page) \
 	((RencoderHeader) RencoderPageGetPayload(page))
 
+/* A group of an index, and where its pages are: these never move. */
+typedef struct RencoderGroup
+{
+	Relation	index;
+	const RencoderMeta *meta;
+	uint32		number;
+	BlockNumber directory;		/* directory page, or RENCODER_NO_BLOCK */
+	BlockNumber header;			/* first header page, or RENCODER_NO_BLOCK */
+} RencoderGroup;
+
+/* Copies the header in a page that is locked. */
+static inline void
+rencoder_header_copy(RencoderHeader copy, Buffer buf)
+{
+	*copy = *RencoderPageGetHeader(BufferGetPage(buf));
+}
+
 static inline bool
 rencoder_is_rebuilt(const RencoderHeaderData *header)
 {
-	return header->next_config.format != 0;
+	return header->next_config.format != RENCODER_FORMAT_NONE;
 }
 
 /* Arithmetic of block ranges. */
@@ -111,6 +138,13 @@ static inline uint64
 rencoder_range_count(const RencoderMeta *meta, BlockNumber nblocks)
 {
 	return ((uint64) nblocks + meta->pages_per_range - 1) / meta->pages_per_range;
+}
+
+/* Groups of so many ranges, the partial last one included. */
+static inline uint32
+rencoder_group_count(uint64 nranges)
+{
+	return (uint32) ((nranges + RENC_GROUP_RANGES - 1) / RENC_GROUP_RANGES);
 }
 
 /* Sets of ranges in a header. */
@@ -153,16 +187,6 @@ rencoder_has_storage(const RencoderHeaderData *header, unsigned int slot)
 		header->slice[slot / RENC_SLICE_RANGES].start != RENCODER_NO_BLOCK;
 }
 
-/* The 128-bit mask of the 8 ranges of a slice. */
-static inline renc_mask
-rencoder_slice_mask(int slice)
-{
-	renc_mask	m = renc_mask_none();
-
-	m.w[slice / 8] = UINT64CONST(0xFF) << (slice % 8 * 8);
-	return m;
-}
-
 /* Makes the payload of a header page: all ranges unsummarized, no keys. */
 extern void rencoder_group_init_header(RencoderHeader header, uint32 group, int attno);
 
@@ -173,7 +197,17 @@ extern void rencoder_group_init_header(RencoderHeader header, uint32 group, int 
 extern Buffer rencoder_group_read_header(Relation index, BlockNumber first,
 										 uint32 group, int attno, int lockmode);
 
-/* The first header block of a group, or RENCODER_NO_BLOCK.  Locks: directory share, released. */
+/*
+ * Finds the pages of a group; false if it has no header.  "meta" must live as long as *group.
+ * Locks: metapage or map page share, then directory page share, released.
+ */
+extern bool rencoder_group_locate(RencoderGroup *group, Relation index, const RencoderMeta *meta,
+								  uint32 number);
+
+/* A copy of a header page of a group that has one.  Locks: the page share, released. */
+extern void rencoder_group_copy_header(const RencoderGroup *group, int attno, RencoderHeader copy);
+
+/* The first header block of a group, or RENCODER_NO_BLOCK.  Locks: as rencoder_group_locate(). */
 extern BlockNumber rencoder_group_find(Relation index, const RencoderMeta *meta,
 									   uint32 group);
 
@@ -189,14 +223,6 @@ extern BlockNumber rencoder_group_find(Relation index, const RencoderMeta *meta,
  */
 extern BlockNumber rencoder_group_header_if_summarized(Relation index, const RencoderMeta *meta,
 													   uint64 range);
-
-/*
- * Raises the trust horizon of a group's ranges to "horizon", where it is lower
- * (INV-9); nothing, if the group has no header.  The caller has the maintainer
- * lock.  WAL: one record of directory page and header.
- */
-extern void rencoder_group_raise_horizon(Relation index, const RencoderMeta *meta,
-										 uint32 group, uint64 horizon);
 
 /*
  * Seals the entry of a group, if all ranges are summarized, according to its

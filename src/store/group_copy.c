@@ -29,8 +29,7 @@ copy_headers(Relation index, const RencoderMeta *meta, RencoderGroupCopy *copy)
 		Buffer		buf = rencoder_group_read_header(index, copy->entry->header,
 													 copy->group, col, BUFFER_LOCK_SHARE);
 
-		memcpy(copy->header[col], RencoderPageGetHeader(BufferGetPage(buf)),
-			   sizeof(RencoderHeaderData));
+		rencoder_header_copy(copy->header[col], buf);
 		if (col == 0)
 			first = buf;
 		else
@@ -52,10 +51,7 @@ rencoder_group_copy_read(Relation index, const RencoderMeta *meta, uint32 group,
 		return false;
 	buf = rencoder_page_read(index, copy->directory, BUFFER_LOCK_SHARE,
 							 RENCODER_PAGE_DIRECTORY);
-	memcpy(copy->entry,
-		   rencoder_directory_entry(RencoderPageGetPayload(BufferGetPage(buf)),
-									meta, group),
-		   meta->entry_size);
+	rencoder_directory_copy_entry(copy->entry, buf, meta, group);
 	exists = copy->entry->header != RENCODER_NO_BLOCK;
 	if (exists)
 		copy_headers(index, meta, copy);
@@ -69,7 +65,7 @@ rencoder_group_copy_count(Relation index, const RencoderMeta *meta,
 						  uint64 table_ranges)
 {
 	uint64		most = rencoder_range_count(meta, MaxBlockNumber) / RENC_GROUP_RANGES + 1;
-	uint64		n = (table_ranges + RENC_GROUP_RANGES - 1) / RENC_GROUP_RANGES;
+	uint64		n = rencoder_group_count(table_ranges);
 
 	for (uint64 group = 0; group < most; group += meta->entries_per_page)
 	{

@@ -22,8 +22,7 @@ my %HEADER = (
 	attno       => 4,
 	unused      => 6,
 	config      => 8,
-	windows     => 24,
-	format      => 32,
+	format      => 8,
 	matrix      => 40,
 	slices      => 48,
 	next        => 176,
@@ -34,16 +33,24 @@ my %HEADER = (
 	min         => 264,
 	max         => 1288,
 	nset        => 2824,
-	horizon     => 3336);
+	horizon     => 3336,
+	run         => 6492,
+	cut         => 6496,
+	covered     => 6504,
+	flushing    => 6520,
+	flushing_run => 6536);
 my %ENTRY = (
-	size       => 80,
+	size       => 96,
 	header     => 0,
 	flags      => 4,
-	width      => 6,
-	epoch => 8,
+	nranges    => 6,
+	epoch      => 8,
 	horizon    => 16,
-	min        => 24,
-	matrix     => 72);
+	cut        => 24,
+	run        => 32,
+	min        => 40,
+	config     => 56,
+	matrix     => 88);
 
 # The last window page of the growing group, whose last bands are not in use.
 sub growing_page
@@ -167,7 +174,7 @@ my %damage = (
 
 			return poke($data, sealed_header($data), 232, "\0" x 16);
 		}, qr/holds a null that its summary does not know\./ ],
-	nset        => [ 'v', poke_header('nset', pack('V', 1 << 30)), qr/has more bits set than its filter has/ ],
+	nset        => [ 'v', poke_header('nset', pack('V', 1 << 30)), qr/has more entries than there is room for/ ],
 
 	# INV-5: what generic WAL would drop.
 	beyond      => [ 'v', sub { poke($_[0], growing_page($_[0]), 8159, "\1") }, qr/A bit is set beyond the bands in use\./ ],
@@ -181,7 +188,14 @@ my %damage = (
 	unsealed    => [ 'v', poke_header('summarized', "\0"), qr/sealed, but not all its ranges are summarized/ ],
 	matrix      => [ 'v', disagree(poke_entry('matrix', pack('VV', 5, 5))), qr/disagree on the group's storage/ ],
 	entry_flags => [ 'v', poke_entry('flags', "\377\377"), qr/unknown flags/ ],
-	entry_width => [ 'v', poke_entry('width', "\1\0"), qr/unknown width/ ],
+	entry_nranges => [ 'v', poke_entry('nranges', "\1\0"), qr/unknown number of ranges/ ],
+	entry_run   => [ 'v', poke_entry('run', "\1"), qr/A directory entry names a run/ ],
+	entry_cut   => [ 'v', poke_entry('cut', "\1"), qr/A directory entry names a run/ ],
+	run         => [ 'v', poke_header('run', "\1"), qr/The header names a run/ ],
+	cut         => [ 'v', poke_header('cut', "\1"), qr/The header names a run/ ],
+	covered     => [ 'v', poke_header('covered', "\1", 15), qr/The header names a run/ ],
+	flushing    => [ 'v', poke_header('flushing', "\1"), qr/The header names a run/ ],
+	flushing_run => [ 'v', poke_header('flushing_run', "\1"), qr/The header names a run/ ],
 	other_group => [ 'v', poke_header('group', pack('V', 77)), qr/header is that of group 77/ ],
 
 	# INV-7: epochs, extents.
@@ -215,7 +229,7 @@ my %damage = (
 			my ($data) = @_;
 			my $block = sealed_header($data);
 
-			poke($data, first_page($data, 'directory'), 40 + 24, "\11");
+			poke($data, first_page($data, 'directory'), $ENTRY{config}, "\11");
 			return poke($data, $block, $HEADER{format}, "\11");
 		}, qr/format of the group is not known/ ],
 

@@ -68,21 +68,28 @@ test_capacity_random(void)
 	tap_ok(too_many == 0, "at most two ranges of a group are overfull, %d wrong", too_many);
 }
 
-static void
-test_use_dict(void)
+/* Does a dictionary take fewer bits than filters of so many keys? */
+static bool
+dict_is_smaller(size_t ndistinct, size_t total, int nranges, int width, double bits_per_key)
 {
-	tap_ok(renc_rule_use_dict(20, 128 * 20, 128, RENC_MATRIX_WIDTH, 20),
+	return renc_rule_dict_bits(ndistinct, nranges, width) <= total * bits_per_key;
+}
+
+static void
+test_dict_bits(void)
+{
+	tap_ok(dict_is_smaller(20, 128 * 20, 128, RENC_MATRIX_WIDTH, 20),
 		   "20 values in all ranges: a dictionary");
-	tap_ok(renc_rule_use_dict(1000, 128 * 600, 128, RENC_MATRIX_WIDTH, 20),
+	tap_ok(dict_is_smaller(1000, 128 * 600, 128, RENC_MATRIX_WIDTH, 20),
 		   "1000 values, 600 in a range: a dictionary");
-	tap_ok(!renc_rule_use_dict(128 * 4800, 128 * 4800, 128, RENC_MATRIX_WIDTH, 20),
+	tap_ok(!dict_is_smaller(128 * 4800, 128 * 4800, 128, RENC_MATRIX_WIDTH, 20),
 		   "all keys distinct: a filter");
-	tap_ok(!renc_rule_use_dict(0, 0, 128, RENC_MATRIX_WIDTH, 20), "no keys: no dictionary");
-	tap_ok(!renc_rule_use_dict(8 * 4800, 8 * 4800, 8, RENC_SLICE_WIDTH, 20),
+	tap_ok(renc_rule_dict_bits(0, 128, RENC_MATRIX_WIDTH) == 0, "no keys take nothing");
+	tap_ok(!dict_is_smaller(8 * 4800, 8 * 4800, 8, RENC_SLICE_WIDTH, 20),
 		   "a slice of distinct keys: a filter");
-	tap_ok(renc_rule_use_dict(1000, 8 * 600, 8, RENC_SLICE_WIDTH, 20),
+	tap_ok(dict_is_smaller(1000, 8 * 600, 8, RENC_SLICE_WIDTH, 20),
 		   "a slice of few values: a dictionary");
-	tap_ok(!renc_rule_use_dict(1000, 128 * 600, 128, RENC_MATRIX_WIDTH, 2),
+	tap_ok(!dict_is_smaller(1000, 128 * 600, 128, RENC_MATRIX_WIDTH, 2),
 		   "fewer bits than the dictionary takes: a filter");
 }
 
@@ -222,7 +229,7 @@ main(int argc, char **argv)
 	tap_start(argc, argv, "test_rule");
 	test_capacity();
 	test_capacity_random();
-	test_use_dict();
+	test_dict_bits();
 	test_shapes();
 	test_repeatable();
 	return tap_finish();

@@ -1,0 +1,45 @@
+/*
+ * renc_candidates.c
+ *		What of a group may hold rows of a query: block ranges, or single heap pages.
+ */
+#include "renc_candidates.h"
+
+/* Leaves the pages of a range that both have; false if there is none. */
+static bool
+refine_range(renc_candidates *c, const renc_candidates *other, unsigned int slot)
+{
+	bool		any = false;
+
+	for (uint32_t page = 0; page < c->pages_per_range; page++)
+	{
+		size_t		bit = (size_t) slot * c->pages_per_range + page;
+		uint64_t	mask = UINT64_C(1) << (bit % 64);
+
+		if (renc_candidates_has(c, slot, page) && renc_candidates_has(other, slot, page))
+		{
+			c->page[bit / 64] |= mask;
+			any = true;
+		}
+		else
+			c->page[bit / 64] &= ~mask;
+	}
+	return any;
+}
+
+void
+renc_candidates_and(renc_candidates *c, const renc_candidates *other)
+{
+	renc_mask	both = renc_mask_and(c->ranges, other->ranges);
+	renc_mask	refined = renc_mask_and(both, renc_mask_or(c->refined, other->refined));
+
+	for (unsigned int slot = 0; slot < RENC_GROUP_RANGES && !renc_mask_empty(refined); slot++)
+	{
+		if (renc_mask_test(refined, slot) && !refine_range(c, other, slot))
+		{
+			renc_mask_clear(&both, slot);
+			renc_mask_clear(&refined, slot);
+		}
+	}
+	c->ranges = both;
+	c->refined = refined;
+}

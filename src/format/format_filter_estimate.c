@@ -1,0 +1,80 @@
+/*
+ * format_filter_estimate.c
+ *		Filters: what the planner may expect of a shape.
+ */
+#include "format/format_filter_work.h"
+
+#include <math.h>
+
+/* Nodes of a level that a query touches. */
+static double
+nodes_of_level(const RencoderKeySet *keys, int level)
+{
+	const renc_interval_set *set = &keys->set;
+	double		nodes = 0;
+
+	for (size_t i = 0; i < set->n; i++)
+	{
+		uint64		lo = level == 0 ? 0 : set->interval[i].lo >> (RENC_KEY_BITS - level);
+		uint64		hi = level == 0 ? 0 : set->interval[i].hi >> (RENC_KEY_BITS - level);
+
+		nodes += (double) (hi - lo) + 1;
+	}
+	for (size_t i = 0; i < keys->boxes.n; i++)
+		nodes += renc_box_nodes(&keys->boxes.box[i], level);
+	return nodes;
+}
+
+/*
+ * Expected number of nodes that pass all tests from the root down, when every
+ * second bit of a filter is set.  A node passes kw * kr tests; below a node
+ * that passed stand as many as the query has there on average.  The descent
+ * ends where the query has more nodes than a probe program would test.
+ *
+ * This is an upper bound for the probability that any passes, and neglects
+ * keys beside the query in its deepest nodes; the shape rule makes those rare.
+ */
+static double
+shape_fpr(const renc_shape *shape, const RencoderKeySet *keys)
+{
+	double		nodes = nodes_of_level(keys, shape->storey[0].root);
+	double		passing = nodes;
+
+	if (nodes > RENC_MAX_TREES)
+		return 1;
+	for (int i = 0; i < shape->nstoreys; i++)
+	{
+		const renc_storey *storey = &shape->storey[i];
+		uint8_t		levels[RENC_KEY_BITS];
+		int			nlevels = renc_storey_levels(storey, levels);
+
+		for (int j = 0; j < nlevels; j++)
+		{
+			double		below = nodes_of_level(keys, levels[j]);
+
+			if (below > RENC_MAX_NODES)
+				return Min(passing, 1);
+			passing *= below / nodes * pow(0.5, storey->kw * storey->kr);
+			nodes = below;
+		}
+	}
+	return Min(passing, 1);
+}
+
+/* Only "estimate" of what can be told is set. */
+void
+rencoder_filter_estimate(const RencoderConfig *config, const RencoderKeySet *keys,
+						 RencoderEstimate *estimate)
+{
+	renc_shape	shape;
+
+	if (!renc_shape_unpack(rencoder_filter_config(config)->shape, &shape, NULL))
+		return;
+	estimate->pages = shape.storey[0].kw;
+	if (keys != NULL)
+	{
+		estimate->fpr = shape_fpr(&shape, keys);
+		estimate->pages *= Min(nodes_of_level(keys, shape.storey[0].root), RENC_MAX_TREES);
+	}
+	estimate->pages = Min(estimate->pages, rencoder_filter_nwindows(config));
+}

@@ -1,0 +1,199 @@
+/*
+ * format_filter_grow.c
+ *		Filters: a matrix that grows by bands, and slices that become one.
+ */
+#include "format/format_filter_work.h"
+
+#include "filter/renc_window.h"
+#include "utils/memutils.h"
+
+/*
+ * Bits for all pages of a slab: of each page's payload "length" bytes from
+ * "offset" on, those of page i from image + i * length on.
+ */
+typedef struct Addition
+{
+	char	   *image;			/* palloc'd; NULL: none */
+	size_t		offset;
+	size_t		length;
+} Addition;
+
+/* The bits of the keys of several ranges; only the bands that have any. */
+static Addition
+plan_addition(const RencoderSlab *slab, const renc_keys *ranges)
+{
+	Addition	add = {NULL, 0, RENCODER_PAYLOAD_SIZE};
+	int			first = RENC_GROUP_SLICES;
+	int			last = -1;
+	uint32		npages;
+
+	if (slab->width == RENC_SLICE_WIDTH)
+	{
+		add.image = rencoder_filter_build(slab->config, slab->width, ranges, &npages);
+		return add;
+	}
+	for (int slot = 0; slot < RENC_GROUP_RANGES; slot++)
+	{
+		if (ranges[slot].n == 0)
+			continue;
+		last = slot / RENC_SLICE_RANGES;
+		first = Min(first, last);
+	}
+	if (last < 0)
+		return add;
+	add.image = rencoder_filter_bands(slab->config, ranges + first * RENC_SLICE_RANGES, last - first + 1);
+	add.offset = (size_t) first * RENCODER_BAND_SIZE;
+	add.length = (size_t) (last - first + 1) * RENCODER_BAND_SIZE;
+	return add;
+}
+
+/* Would an image, ORed into bytes of a page, set a bit there? */
+static bool
+adds_bits(const char *bytes, const char *image, size_t length)
+{
+	for (size_t i = 0; i < length; i++)
+	{
+		if (image[i] & ~bytes[i])
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Adds to the pages from "first" on, as many as fit one record; returns the page
+ * after them.
+ */
+static uint32
+add_to_some(const RencoderSlab *slab, const Addition *add, uint32 first)
+{
+	uint32		end = Min(first + RENCODER_WAL_MAX_PAGES, slab->extent.npages);
+	Buffer		changed[RENCODER_WAL_MAX_PAGES];
+	RencoderWal *wal = NULL;
+	int			n = 0;
+
+	CHECK_FOR_INTERRUPTS();
+	for (uint32 i = first; i < end; i++)
+	{
+		const char *image = add->image + i * add->length;
+		Buffer		buf = rencoder_page_read(slab->index, slab->extent.start + i,
+											 BUFFER_LOCK_EXCLUSIVE, RENCODER_PAGE_WINDOWS);
+		Page		page = BufferGetPage(buf);
+		char	   *bytes;
+
+		if (!adds_bits(RencoderPageGetPayload(page) + add->offset, image, add->length))
+		{
+			UnlockReleaseBuffer(buf);
+			continue;
+		}
+		if (wal == NULL)
+			wal = rencoder_wal_begin(slab->index, true);
+		changed[n++] = buf;
+		page = rencoder_wal_register(wal, buf);
+		bytes = RencoderPageGetPayload(page) + add->offset;
+		for (size_t b = 0; b < add->length; b++)
+			bytes[b] |= image[b];
+		rencoder_page_cover(page, (uint32) (bytes - page + add->length - 1));
+	}
+	if (wal != NULL)
+		rencoder_wal_finish(wal);
+	for (int i = 0; i < n; i++)
+		UnlockReleaseBuffer(changed[i]);
+	return end;
+}
+
+renc_mask
+rencoder_filter_merge(const RencoderSlab *slab, const renc_keys *ranges)
+{
+	Addition	add = plan_addition(slab, ranges);
+
+	if (add.image != NULL)
+	{
+		for (uint32 i = 0; i < slab->extent.npages;)
+			i = add_to_some(slab, &add, i);
+		pfree(add.image);
+	}
+	return renc_mask_none();
+}
+
+/*
+ * Makes pages from "first" on, as many as fit one record, each with one band;
+ * returns the page after them.
+ */
+static uint32
+start_some(const RencoderSlab *matrix, int band, const char *image, uint32 first)
+{
+	uint32		end = Min(first + RENCODER_WAL_MAX_PAGES, matrix->extent.npages);
+	RencoderWal *wal = rencoder_wal_begin(matrix->index, true);
+	Buffer		buf[RENCODER_WAL_MAX_PAGES];
+
+	for (uint32 i = first; i < end; i++)
+	{
+		BlockNumber blkno = matrix->extent.start + i;
+		Page		page;
+		char	   *bytes;
+
+		buf[i - first] = rencoder_page_renew(matrix->index, blkno);
+		page = rencoder_wal_register_new(wal, buf[i - first]);
+		rencoder_page_init(page, blkno, RENCODER_PAGE_WINDOWS);
+		rencoder_page_uncover(page);
+		bytes = RencoderPageGetPayload(page) + (size_t) band * RENCODER_BAND_SIZE;
+		memcpy(bytes, image + (size_t) i * RENCODER_BAND_SIZE, RENCODER_BAND_SIZE);
+		rencoder_page_cover(page, (uint32) (bytes - page));
+	}
+	rencoder_wal_finish(wal);
+	for (uint32 i = first; i < end; i++)
+		UnlockReleaseBuffer(buf[i - first]);
+	return end;
+}
+
+char *
+rencoder_filter_grow_image(const RencoderConfig *config, const renc_keys *ranges, uint32 *npages)
+{
+	*npages = rencoder_filter_npages(config, RENC_MATRIX_WIDTH);
+	return rencoder_filter_bands(config, ranges, 1);
+}
+
+void
+rencoder_filter_grow_start(const RencoderSlab *matrix, int slice, const char *image)
+{
+	for (uint32 i = 0; i < matrix->extent.npages;)
+		i = start_some(matrix, slice, image, i);
+}
+
+void
+rencoder_filter_seal_page(const RencoderSlab *matrix, const RencoderExtent *slices,
+						  uint32 pageno)
+{
+	BlockNumber blkno = matrix->extent.start + pageno;
+	uint32		slice_page = pageno / WINDOWS_PER_PAGE(RENC_SLICE_WIDTH);
+	size_t		offset = (pageno % WINDOWS_PER_PAGE(RENC_SLICE_WIDTH)) *
+		WINDOW_SIZE(RENC_SLICE_WIDTH);
+	RencoderWal *wal;
+	Page		page;
+	Buffer		buf;
+
+	/*
+	 * The page may hold anything.  Its lock is held while the slices are
+	 * read: an inserter sets its bit in the slice first and here after, so
+	 * either the bit is read below or it is set after this page is done.
+	 */
+	buf = ReadBuffer(matrix->index, blkno);
+	LockBuffer(buf, BUFFER_LOCK_EXCLUSIVE);
+	wal = rencoder_wal_begin(matrix->index, true);
+	page = rencoder_wal_register_new(wal, buf);
+	rencoder_page_init(page, blkno, RENCODER_PAGE_WINDOWS);
+	for (int s = 0; s < RENC_GROUP_SLICES; s++)
+	{
+		Buffer		slice = rencoder_page_read(matrix->index,
+											   slices[s].start + slice_page,
+											   BUFFER_LOCK_SHARE,
+											   RENCODER_PAGE_WINDOWS);
+
+		renc_window_interleave((uint8 *) RencoderPageGetPayload(page),
+							   (const uint8 *) RencoderPageGetPayload(BufferGetPage(slice)) + offset,
+							   s, RENCODER_ROWS);
+		UnlockReleaseBuffer(slice);
+	}
+	rencoder_wal_finish(wal);
+	UnlockReleaseBuffer(buf);
+}

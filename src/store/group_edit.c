@@ -1,0 +1,128 @@
+/*
+ * group_edit.c
+ *		Changing what is said of a group, in one record.
+ *
+ * The only place that locks several of these pages exclusively.  Directory.c links pages of the
+ * directory and puts the entries of new groups there, space.c links pages of the free list.
+ */
+#include "store/group_edit.h"
+
+#include "store/space.h"
+
+static Buffer
+lock_header(const RencoderGroup *group, int col)
+{
+	return rencoder_group_read_header(group->index, group->header, group->number, col,
+									  BUFFER_LOCK_EXCLUSIVE);
+}
+
+void
+rencoder_group_edit_begin(RencoderGroupEdit *edit, const RencoderGroup *group, int col,
+						  RencoderEditScope scope, uint32 nextents)
+{
+	memset(edit, 0, sizeof(*edit));
+	edit->group = group;
+	edit->col = col;
+
+	/*
+	 * This may lock the metapage and make a page, so it comes before all
+	 * locks.
+	 */
+	if (nextents > 0)
+		edit->free_buffer = rencoder_space_prepare_release(group->index, nextents);
+
+	if (scope >= RENCODER_EDIT_EPOCH)
+		edit->meta_buffer = rencoder_meta_lock(group->index, BUFFER_LOCK_EXCLUSIVE);
+	if (scope >= RENCODER_EDIT_ENTRY)
+		edit->directory_buffer = rencoder_page_read(group->index, group->directory,
+													BUFFER_LOCK_EXCLUSIVE,
+													RENCODER_PAGE_DIRECTORY);
+	edit->first_buffer = lock_header(group, 0);
+	edit->column_buffer = col == 0 ? edit->first_buffer : lock_header(group, col);
+	edit->first = RencoderPageGetHeader(BufferGetPage(edit->first_buffer));
+	edit->header = RencoderPageGetHeader(BufferGetPage(edit->column_buffer));
+}
+
+/* The image of a page, the same each time. */
+static Page
+image_of(RencoderGroupEdit *edit, Buffer buf)
+{
+	Assert(BufferIsValid(buf));
+	if (edit->wal == NULL)
+		edit->wal = rencoder_wal_begin(edit->group->index, true);
+	return rencoder_wal_register(edit->wal, buf);
+}
+
+RencoderEntry
+rencoder_group_edit_entry(RencoderGroupEdit *edit)
+{
+	return rencoder_directory_entry(RencoderPageGetPayload(image_of(edit, edit->directory_buffer)),
+									edit->group->meta, edit->group->number);
+}
+
+RencoderHeader
+rencoder_group_edit_first(RencoderGroupEdit *edit)
+{
+	return RencoderPageGetHeader(image_of(edit, edit->first_buffer));
+}
+
+RencoderHeader
+rencoder_group_edit_header(RencoderGroupEdit *edit)
+{
+	return RencoderPageGetHeader(image_of(edit, edit->column_buffer));
+}
+
+void
+rencoder_group_edit_release(RencoderGroupEdit *edit, RencoderExtent *extent)
+{
+	if (extent->start == RENCODER_NO_BLOCK)
+		return;
+	if (!edit->free_locked)
+		LockBuffer(edit->free_buffer, BUFFER_LOCK_EXCLUSIVE);
+	edit->free_locked = true;
+	rencoder_space_release(image_of(edit, edit->free_buffer), *extent);
+	extent->start = RENCODER_NO_BLOCK;
+	extent->npages = 0;
+}
+
+void
+rencoder_group_edit_new_epoch(RencoderGroupEdit *edit)
+{
+	RencoderMetaPageData *metadata = RencoderPageGetMeta(image_of(edit, edit->meta_buffer));
+
+	rencoder_group_edit_entry(edit)->epoch = ++metadata->epoch;
+}
+
+void
+rencoder_group_edit_finish(RencoderGroupEdit *edit)
+{
+	if (edit->wal != NULL)
+		rencoder_wal_finish(edit->wal);
+	if (edit->free_locked)
+		LockBuffer(edit->free_buffer, BUFFER_LOCK_UNLOCK);
+	if (BufferIsValid(edit->free_buffer))
+		ReleaseBuffer(edit->free_buffer);
+	if (edit->column_buffer != edit->first_buffer)
+		UnlockReleaseBuffer(edit->column_buffer);
+	UnlockReleaseBuffer(edit->first_buffer);
+	if (BufferIsValid(edit->directory_buffer))
+		UnlockReleaseBuffer(edit->directory_buffer);
+	if (BufferIsValid(edit->meta_buffer))
+		UnlockReleaseBuffer(edit->meta_buffer);
+}
+
+void
+rencoder_group_edit_raise_horizon(const RencoderGroup *group, uint64 horizon)
+{
+	RencoderGroupEdit edit;
+	RencoderEntry entry;
+	RencoderHeader first;
+
+	rencoder_group_edit_begin(&edit, group, 0, RENCODER_EDIT_ENTRY, 0);
+	entry = rencoder_group_edit_entry(&edit);
+	first = rencoder_group_edit_first(&edit);
+	entry->horizon = Max(entry->horizon, horizon);
+	for (int slot = 0; slot < RENC_GROUP_RANGES; slot++)
+		first->horizon[slot] = Max(first->horizon[slot], horizon);
+	rencoder_group_edit_finish(&edit);
+}
