@@ -138,21 +138,15 @@ typedef Oid RencoderFileNumber;
 #define rencoder_noreturn pg_attribute_noreturn()
 #endif
 
-/* 17: callbacks of parallel and summarizing index AMs. */
+/* 16: summarizing index AMs. */
 #if PG_VERSION_NUM >= 160000
 #define RENCODER_HAVE_SUMMARIZING 1
-#endif
-#if PG_VERSION_NUM >= 170000
-#define RENCODER_HAVE_INSERT_CLEANUP 1
 #endif
 
 /* 17: streams of blocks, which read ahead. */
 #if PG_VERSION_NUM >= 170000
 #include "storage/read_stream.h"
 #define RENCODER_HAVE_READ_STREAM 1
-#endif
-#if PG_VERSION_NUM >= 180000
-#define RENCODER_HAVE_STRATEGY_TRANSLATION 1
 #endif
 
 #endif							/* RENCODER_COMPAT_H */

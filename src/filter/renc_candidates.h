@@ -18,8 +18,8 @@ typedef struct renc_candidates
 	uint32_t	pages_per_range;
 
 	/*
-	 * Bit p: page p of the group.  Means something in refined ranges only; NULL if
-	 * there is no room for pages.
+	 * Bit p: page p of the group.  Means something in refined ranges only;
+	 * NULL if there is no room for pages.
 	 */
 	uint64_t   *page;
 } renc_candidates;

@@ -22,9 +22,6 @@
 /* Samples used; of more, as many are taken at even distances. */
 #define RENC_MODEL_MAX_SAMPLES	20480
 
-/* Fewer miss the rare queries close to a key that decide about the depth. */
-#define RENC_MODEL_MIN_SAMPLES	1000
-
 /*
  * What reading a window costs, in heap pages.  From shared buffers it takes 60 ..
  * 90 ns, and visiting a heap page 3.5 us at 35 rows a page and 8.5 us at 185: 0.01

@@ -55,24 +55,6 @@ renc_window_bit(unsigned int slot)
 	return (uint8_t) (1 << (slot % 8));
 }
 
-/* Is the bit of (row, slot) set in a window?  Sets it; true if it was not. */
-static inline bool
-renc_window_test(const uint8_t *window, uint32_t rows, uint32_t row, unsigned int slot)
-{
-	return (window[renc_window_byte(rows, row, slot)] & renc_window_bit(slot)) != 0;
-}
-
-static inline bool
-renc_window_set(uint8_t *window, uint32_t rows, uint32_t row, unsigned int slot)
-{
-	uint8_t    *byte = &window[renc_window_byte(rows, row, slot)];
-
-	if (*byte & renc_window_bit(slot))
-		return false;
-	*byte |= renc_window_bit(slot);
-	return true;
-}
-
 /* Half a row: those of "among" that are set in eight bands from "byte" on. */
 static inline uint64_t
 renc_window_half_row(const uint8_t *byte, uint32_t rows, uint64_t among)

@@ -15,7 +15,8 @@ typedef struct RencoderFilterConfig
 {
 	uint8		shape[RENC_SHAPE_PACKED_SIZE];
 	uint32		nwindows;		/* of a matrix and of each slice */
-	uint32		capacity;		/* distinct keys a range that they are made for */
+	uint32		capacity;		/* distinct keys a range that they are made
+								 * for */
 } RencoderFilterConfig;
 
 StaticAssertDecl(sizeof(RencoderFilterConfig) == RENCODER_CONFIG_WORDS * sizeof(uint64),

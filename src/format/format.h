@@ -29,14 +29,15 @@ typedef enum RencoderInsertResult
 typedef struct RencoderOffer
 {
 	double		bits;			/* in all; see offer */
-	double		fpr;			/* false positive rate; -1: not known before the
-								 * design is made */
+	double		fpr;			/* false positive rate; -1: not known before
+								 * the design is made */
 } RencoderOffer;
 
 /* What is to be expected of probing storage of all ranges. */
 typedef struct RencoderEstimate
 {
-	double		fpr;			/* share of the ranges without a match that pass */
+	double		fpr;			/* share of the ranges without a match that
+								 * pass */
 	double		pages;			/* read */
 } RencoderEstimate;
 
@@ -58,9 +59,10 @@ typedef struct RencoderFormat
 	/* The configuration. */
 
 	/*
-	 * Offers to store the keys of a column, as collected, in slabs of this width, in
-	 * "limit" bits at most; false: it does not.  Slices may count less than they take,
-	 * for the sake of what they become when the group is full.
+	 * Offers to store the keys of a column, as collected, in slabs of this
+	 * width, in "limit" bits at most; false: it does not.  Slices may count
+	 * less than they take, for the sake of what they become when the group is
+	 * full.
 	 */
 	bool		(*offer) (const RencoderCollector *c, int col, int width,
 						  double bits_per_key, double limit, RencoderOffer *offer);
@@ -101,19 +103,20 @@ typedef struct RencoderFormat
 						  const renc_keys *ranges, uint32 *npages);
 
 	/*
-	 * The same range by range, for keys that do not fit into memory together: begin,
-	 * fill for each slot, end, which returns what build does.  NULL: the format must
-	 * see all keys at once.
+	 * The same range by range, for keys that do not fit into memory together:
+	 * begin, fill for each slot, end, which returns what build does.  NULL:
+	 * the format must see all keys at once.
 	 */
 	void	   *(*begin) (const RencoderConfig *config, int width);
 	void		(*fill) (void *filling, unsigned int slot, const renc_keys *keys);
 	char	   *(*end) (void *filling, uint32 *npages);
 
 	/*
-	 * Storage of all ranges that takes slice after slice: grow_image makes the first
-	 * slice, *npages is what all of it needs, grow_start makes the pages, to which
-	 * nothing refers yet, with that slice's part.  Further slices come by merge.  WAL:
-	 * each page as far as it is in use, several a record.  NULL: it cannot grow.
+	 * Storage of all ranges that takes slice after slice: grow_image makes
+	 * the first slice, *npages is what all of it needs, grow_start makes the
+	 * pages, to which nothing refers yet, with that slice's part.  Further
+	 * slices come by merge.  WAL: each page as far as it is in use, several a
+	 * record.  NULL: it cannot grow.
 	 */
 	char	   *(*grow_image) (const RencoderConfig *config, const renc_keys *ranges,
 							   uint32 *npages);
@@ -122,20 +125,21 @@ typedef struct RencoderFormat
 	/*
 	 * Making one slab of a full group's 16 slices, in one of two ways.
 	 *
-	 * By copying, while inserters set bits in the slices first and in the new slab
-	 * after: under the exclusive lock of page "pageno" of "whole", makes it of what the
-	 * slices have and logs it whole.  The configuration stays.
+	 * By copying, while inserters set bits in the slices first and in the new
+	 * slab after: under the exclusive lock of page "pageno" of "whole", makes
+	 * it of what the slices have and logs it whole.  The configuration stays.
 	 */
 	void		(*seal_page) (const RencoderSlab *whole, const RencoderExtent *slices,
 							  uint32 pageno);
 
 	/*
-	 * Or by reading all keys and making storage anew, in any format, while inserters
-	 * add to the slices only: all keys, and the marks, palloc'd.  Then what has come
-	 * since the marks, which move on, is added to "new", to which nobody else refers
-	 * yet.  Ranges in *skip are left out; those that "new" has no room for are added to
-	 * it.  Returns the pages that had changed.  Nothing is missing if nobody can insert
-	 * meanwhile, that is, under the header's exclusive lock; else call again.
+	 * Or by reading all keys and making storage anew, in any format, while
+	 * inserters add to the slices only: all keys, and the marks, palloc'd.
+	 * Then what has come since the marks, which move on, is added to "new",
+	 * to which nobody else refers yet.  Ranges in *skip are left out; those
+	 * that "new" has no room for are added to it.  Returns the pages that had
+	 * changed.  Nothing is missing if nobody can insert meanwhile, that is,
+	 * under the header's exclusive lock; else call again.
 	 */
 	RencoderCollector *(*seal_read) (Relation index, const RencoderConfig *config,
 									 const RencoderExtent *slices, RencoderSealMarks **marks);
@@ -160,13 +164,17 @@ typedef struct RencoderFormat
 	 */
 	renc_mask	(*merge) (const RencoderSlab *slab, const renc_keys *ranges);
 
-	/* Takes the entries of these slots away.  WAL: one record per page changed. */
+	/*
+	 * Takes the entries of these slots away.  WAL: one record per page
+	 * changed.
+	 */
 	void		(*clear) (const RencoderSlab *slab, renc_mask slots);
 
 	/*
-	 * Adds the entries of each of these slots to counts[]; those of other slots
-	 * may be added or not.  An entry is what inserting a key may add: how many there
-	 * are more than at first says how far the storage has outgrown its design.
+	 * Adds the entries of each of these slots to counts[]; those of other
+	 * slots may be added or not.  An entry is what inserting a key may add:
+	 * how many there are more than at first says how far the storage has
+	 * outgrown its design.
 	 */
 	void		(*count) (const RencoderSlab *slab, renc_mask slots, uint32 *counts);
 
@@ -176,8 +184,9 @@ typedef struct RencoderFormat
 	void		(*check) (const RencoderSlab *slab);
 
 	/*
-	 * Does the slab lack anything of these keys?  NULL: only probing for each key can
-	 * tell.  A page that cannot be read is no error here: it may have been freed.
+	 * Does the slab lack anything of these keys?  NULL: only probing for each
+	 * key can tell.  A page that cannot be read is no error here: it may have
+	 * been freed.
 	 */
 	bool		(*missing) (const RencoderSlab *slab, const renc_keys *ranges,
 							RencoderMissing *missing);

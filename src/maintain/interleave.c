@@ -118,7 +118,7 @@ interleave_by_copy(const RencoderGroup *group, int col, const RencoderHeaderData
  */
 static char *
 read_slices(const RencoderGroup *group, int col, const RencoderHeaderData *copy,
-			 RencoderSealMarks **marks, NewStorage *new, uint32 *npages)
+			RencoderSealMarks **marks, NewStorage *new, uint32 *npages)
 {
 	RencoderCollector *c = rencoder_format_of(&copy->config)->seal_read(group->index, &copy->config,
 																		copy->slice, marks);

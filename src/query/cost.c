@@ -304,7 +304,8 @@ matching_rows(const RencoderCostPath *p, List *quals)
 /* What the clauses of a column leave of the index. */
 typedef struct ColumnRate
 {
-	double		pass;			/* share of the reachable ranges that it lets pass */
+	double		pass;			/* share of the reachable ranges that it lets
+								 * pass */
 	double		groups;			/* that hold a row which satisfies its clauses */
 	double		correlation;	/* of its values with the table's order */
 } ColumnRate;

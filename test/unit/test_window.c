@@ -7,6 +7,24 @@
 
 #include "testlib.h"
 
+/* Is the bit of (row, slot) set in a window?  Sets it; true if it was not. */
+static bool
+window_test(const uint8_t *window, uint32_t rows, uint32_t row, unsigned int slot)
+{
+	return (window[renc_window_byte(rows, row, slot)] & renc_window_bit(slot)) != 0;
+}
+
+static bool
+window_set(uint8_t *window, uint32_t rows, uint32_t row, unsigned int slot)
+{
+	uint8_t    *byte = &window[renc_window_byte(rows, row, slot)];
+
+	if (*byte & renc_window_bit(slot))
+		return false;
+	*byte |= renc_window_bit(slot);
+	return true;
+}
+
 static void
 test_windows_for(void)
 {
@@ -111,10 +129,10 @@ test_set_and_test(int width)
 	{
 		uint32_t	row = (uint32_t) rnd_below(TEST_ROWS);
 		unsigned int slot = (unsigned int) rnd_below(8 * width);
-		bool		before = renc_window_test(f.image, TEST_ROWS, row, slot);
+		bool		before = window_test(f.image, TEST_ROWS, row, slot);
 
-		if (renc_window_set(f.image, TEST_ROWS, row, slot) == before ||
-			!renc_window_test(f.image, TEST_ROWS, row, slot))
+		if (window_set(f.image, TEST_ROWS, row, slot) == before ||
+			!window_test(f.image, TEST_ROWS, row, slot))
 			wrong++;
 	}
 	tap_ok(wrong == 0, "width %d: setting and testing single bits, %d wrong", width, wrong);
@@ -143,7 +161,7 @@ test_rows(int width)
 		for (int s = 0; s < RENC_GROUP_RANGES; s++)
 		{
 			bool		expected = s < 8 * width && renc_mask_test(among, s) &&
-				renc_window_test(f.image, rows, row, s);
+				window_test(f.image, rows, row, s);
 
 			wrong += renc_mask_test(found, s) != expected;
 		}
@@ -174,7 +192,7 @@ test_count_and_clear(int width)
 		{
 			counts[s] = expected[s] = (uint32_t) rnd_below(1000);
 			for (uint32_t r = 0; r < rows; r++)
-				expected[s] += renc_window_test(f.image, rows, r, s);
+				expected[s] += window_test(f.image, rows, r, s);
 		}
 		renc_window_count(f.image, width, rows, counts);
 		if (memcmp(counts, expected, 8 * width * sizeof(counts[0])) != 0)
@@ -182,7 +200,7 @@ test_count_and_clear(int width)
 
 		for (int s = 0; s < 8 * width; s++)
 			for (uint32_t r = 0; r < rows; r++)
-				had_bits |= renc_mask_test(slots, s) && renc_window_test(old.image, rows, r, s);
+				had_bits |= renc_mask_test(slots, s) && window_test(old.image, rows, r, s);
 		if (renc_window_any(f.image, width, rows, slots) != had_bits ||
 			renc_window_clear(f.image, width, rows, slots) != had_bits ||
 			renc_window_any(f.image, width, rows, slots) ||
@@ -190,8 +208,8 @@ test_count_and_clear(int width)
 			wrong_clears++;
 		for (int s = 0; s < 8 * width; s++)
 			for (uint32_t r = 0; r < rows; r++)
-				if (renc_window_test(f.image, rows, r, s) !=
-					(!renc_mask_test(slots, s) && renc_window_test(old.image, rows, r, s)))
+				if (window_test(f.image, rows, r, s) !=
+					(!renc_mask_test(slots, s) && window_test(old.image, rows, r, s)))
 					wrong_clears++;
 		filter_free(&f);
 		filter_free(&old);
