@@ -168,10 +168,7 @@ static bool
 step_numbers(search_state *h, search_result *s, int storey)
 {
 	static const int8_t steps[][4] = {
-		/*
-		 * root, kw, kr, shift of all levels: each number alone, and what goes
-		 * together
-		 */
+		/* root, kw, kr, shift of all levels: alone, and what goes together */
 		{0, 1, 0, 0}, {0, -1, 0, 0}, {0, 0, 1, 0}, {0, 0, -1, 0},
 		{0, 1, -1, 0}, {0, -1, 1, 0}, {0, 1, -2, 0}, {0, -1, 2, 0},
 		{0, 2, -1, 0}, {0, -2, 1, 0}, {0, 3, -1, 0}, {0, -3, 1, 0},

@@ -10,7 +10,9 @@
 uint32
 rencoder_filter_npages(const RencoderConfig *config, int width)
 {
-	return (rencoder_filter_nwindows(config) + WINDOWS_PER_PAGE(width) - 1) / WINDOWS_PER_PAGE(width);
+	uint32		nwindows = rencoder_filter_nwindows(config);
+
+	return (nwindows + WINDOWS_PER_PAGE(width) - 1) / WINDOWS_PER_PAGE(width);
 }
 
 /* Filters can store anything, in the bits that are wanted. */
@@ -73,12 +75,12 @@ static void *
 filter_begin(const RencoderConfig *config, int width)
 {
 	Filling    *f = palloc(sizeof(Filling));
+	Size		size = (Size) rencoder_filter_npages(config, width) * RENCODER_PAYLOAD_SIZE;
 
 	f->config = config;
 	f->width = width;
 	unpack_shape(config, &f->shape);
-	f->image = MemoryContextAllocExtended(CurrentMemoryContext,
-										  (Size) rencoder_filter_npages(config, width) * RENCODER_PAYLOAD_SIZE,
+	f->image = MemoryContextAllocExtended(CurrentMemoryContext, size,
 										  MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
 	return f;
 }
@@ -167,7 +169,8 @@ bits_of_key(const RencoderSlab *slab, unsigned int slot, uint64 key, PageBit *bi
 	int			n;
 
 	unpack_shape(slab->config, &shape);
-	n = renc_shape_positions(&shape, key, rencoder_filter_nwindows(slab->config), RENCODER_ROWS, pos);
+	n = renc_shape_positions(&shape, key, rencoder_filter_nwindows(slab->config),
+							 RENCODER_ROWS, pos);
 	for (int i = 0; i < n; i++)
 	{
 		bits[i].pageno = pos[i].window / windows_per_page;

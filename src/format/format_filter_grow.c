@@ -41,7 +41,8 @@ plan_addition(const RencoderSlab *slab, const renc_keys *ranges)
 	}
 	if (last < 0)
 		return add;
-	add.image = rencoder_filter_bands(slab->config, ranges + first * RENC_SLICE_RANGES, last - first + 1);
+	add.image = rencoder_filter_bands(slab->config, ranges + first * RENC_SLICE_RANGES,
+									  last - first + 1);
 	add.offset = (size_t) first * RENCODER_BAND_SIZE;
 	add.length = (size_t) (last - first + 1) * RENCODER_BAND_SIZE;
 	return add;

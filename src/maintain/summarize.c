@@ -80,7 +80,7 @@ grows_in_place(const RencoderSummarizing *s, const RencoderHeaderData *copy)
 	return true;
 }
 
-/* The keys of the slice's ranges, and those ranges whose keys do not fit, as ranges of the group. */
+/* The keys of the slice's ranges; returns those that do not fit, as ranges of the group. */
 static renc_mask
 keys_of_slice(const RencoderSummarizing *s, int col, const RencoderConfig *config,
 			  renc_keys *ranges)

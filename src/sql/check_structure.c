@@ -47,10 +47,11 @@ check_header_fields(CheckState *state, BlockNumber blkno,
 
 	rencoder_check_require(state, header->unused == 0 && header->unused2 == 0, blkno,
 						   "A field of the header that must be zero is not.");
-	rencoder_check_require(state, header->run == 0 && header->cut == 0 && header->flushing_run == 0 &&
+	rencoder_check_require(state, header->run == 0 && header->cut == 0 &&
+						   header->flushing_run == 0 &&
 						   renc_mask_empty(rencoder_set_get(header->covered)) &&
 						   renc_mask_empty(rencoder_set_get(header->flushing)), blkno,
-						   "The header names a run, and there are none yet.");
+						   "The header names a run; there are none yet.");
 
 	/* INV-1: a range is in one state. */
 	rencoder_check_require(state, renc_mask_empty(renc_mask_and(rencoder_set_get(header->summarizing),
@@ -179,7 +180,7 @@ check_entry(CheckState *state)
 	rencoder_check_require(state, (entry->flags & ~(RENCODER_ENTRY_SEALED | RENCODER_ENTRY_ALWAYS)) == 0,
 						   copy->directory, "A directory entry has unknown flags.");
 	rencoder_check_require(state, entry->run == 0 && entry->cut == 0 && entry->unused == 0,
-						   copy->directory, "A directory entry names a run, and there are none yet.");
+						   copy->directory, "A directory entry names a run; there are none yet.");
 	if (entry->header == RENCODER_NO_BLOCK)
 	{
 		rencoder_check_require(state, entry->flags == 0, copy->directory,
