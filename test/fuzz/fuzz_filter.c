@@ -14,6 +14,7 @@
 #include "fuzz.h"
 
 #include "renc_zorder.h"
+#include "window_bits.h"
 
 #define MAX_WINDOWS	48
 #define MAX_KEYS	6			/* of a range */
@@ -332,16 +333,16 @@ fuzz_window(fuzz_input *in)
 
 	fuzz_take_bytes(in, matrix, (size_t) rows * RENC_MATRIX_WIDTH);
 	fuzz_take_bytes(in, slice, rows);
-	was = renc_window_test(matrix, rows, row, slot);
-	expected = was || (slot / 8 == slice_no && renc_window_test(slice, rows, row, slot % 8));
+	was = window_test(matrix, rows, row, slot);
+	expected = was || (slot / 8 == slice_no && window_test(slice, rows, row, slot % 8));
 	renc_window_interleave(matrix, slice, slice_no, rows);
-	fuzz_expect(renc_window_test(matrix, rows, row, slot) == expected, "interleaving");
+	fuzz_expect(window_test(matrix, rows, row, slot) == expected, "interleaving");
 	(void) renc_window_clear(matrix, RENC_MATRIX_WIDTH, rows, gone);
 	expected = expected && !renc_mask_test(gone, slot);
-	fuzz_expect(renc_window_test(matrix, rows, row, slot) == expected, "clearing");
+	fuzz_expect(window_test(matrix, rows, row, slot) == expected, "clearing");
 	renc_window_count(matrix, RENC_MATRIX_WIDTH, rows, counts);
 	for (uint32_t r = 0; r < rows; r++)
-		counts[slot] -= renc_window_test(matrix, rows, r, slot);
+		counts[slot] -= window_test(matrix, rows, r, slot);
 	fuzz_expect(counts[slot] == 0, "counting");
 }
 

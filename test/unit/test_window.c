@@ -6,24 +6,7 @@
 #include <stdlib.h>
 
 #include "testlib.h"
-
-/* Is the bit of (row, slot) set in a window?  Sets it; true if it was not. */
-static bool
-window_test(const uint8_t *window, uint32_t rows, uint32_t row, unsigned int slot)
-{
-	return (window[renc_window_byte(rows, row, slot)] & renc_window_bit(slot)) != 0;
-}
-
-static bool
-window_set(uint8_t *window, uint32_t rows, uint32_t row, unsigned int slot)
-{
-	uint8_t    *byte = &window[renc_window_byte(rows, row, slot)];
-
-	if (*byte & renc_window_bit(slot))
-		return false;
-	*byte |= renc_window_bit(slot);
-	return true;
-}
+#include "window_bits.h"
 
 static void
 test_windows_for(void)
