@@ -42,6 +42,7 @@ foreach my $ddl ('ALTER INDEX t_slow SET (autosummarize = off)',
 	make_busy($ddl);
 	$log = -s $node->logfile;
 	$gate->query_safe('SELECT pg_advisory_lock(1)');
+	wait_until("$WORKERS AND wait_event = 'advisory'", '1', "$ddl: the worker stands still");
 	sql('CREATE TABLE rows_then (n bigint)');
 	my $session = start_sql($node, "$SESSION SET deadlock_timeout = '10ms';
 		BEGIN; $ddl; INSERT INTO rows_then $ROWS; COMMIT");
