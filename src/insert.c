@@ -3,7 +3,8 @@
  *		aminsert: keeping the summary of a range true to its new tuple.
  *
  * The heap tuple is in place before we are called, and the range's state is
- * read here under the header's content lock, every time (INV-3).  So:
+ * read here under the header's content lock, in every call that cannot rely on
+ * an earlier one (INV-3; see state_is_known()).  So:
  *
  *	- unsummarized: nothing to do; this has cost the reading of one page.
  *	  Whoever summarizes the range later sets "summarizing" first and scans the

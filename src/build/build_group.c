@@ -143,7 +143,7 @@ min_capacity(const RencoderBuildGroup *b, int col)
 {
 	BlockNumber pages;
 
-	if (!rencoder_groupbuild_is_rest(b->plan, b->group))
+	if (!rencoder_build_group_is_rest(b->plan, b->group))
 		return 0;
 	if (b->group > 0)
 		return previous_capacity(b, col);

@@ -45,7 +45,7 @@ typedef struct RencoderBuildTotals
 typedef struct RencoderBuildGroup RencoderBuildGroup;
 
 static inline uint32
-rencoder_groupbuild_ngroups(const RencoderBuildPlan *plan)
+rencoder_build_group_count(const RencoderBuildPlan *plan)
 {
 	return rencoder_group_count(plan->nranges);
 }
@@ -55,7 +55,7 @@ rencoder_groupbuild_ngroups(const RencoderBuildPlan *plan)
  * those of the group before?  If there is one before, that is built first.
  */
 static inline bool
-rencoder_groupbuild_is_rest(const RencoderBuildPlan *plan, uint32 group)
+rencoder_build_group_is_rest(const RencoderBuildPlan *plan, uint32 group)
 {
 	return plan->nranges - (uint64) group * RENC_GROUP_RANGES < RENC_SLICE_RANGES;
 }

@@ -71,7 +71,7 @@ typedef struct Leader
 	BufferUsage *buffer_usage;
 } Leader;
 
-PGDLLEXPORT void rencoder_parallelbuild_worker(dsm_segment *seg, shm_toc *toc);
+PGDLLEXPORT void rencoder_build_parallel_worker(dsm_segment *seg, shm_toc *toc);
 
 static void
 add_totals(RencoderBuildTotals *sum, const RencoderBuildTotals *totals)
@@ -85,9 +85,9 @@ add_totals(RencoderBuildTotals *sum, const RencoderBuildTotals *totals)
 static uint32
 distributed_groups(const RencoderBuildPlan *plan)
 {
-	uint32		ngroups = rencoder_groupbuild_ngroups(plan);
+	uint32		ngroups = rencoder_build_group_count(plan);
 
-	if (ngroups > 0 && rencoder_groupbuild_is_rest(plan, ngroups - 1))
+	if (ngroups > 0 && rencoder_build_group_is_rest(plan, ngroups - 1))
 		ngroups--;
 	return ngroups;
 }
@@ -152,7 +152,7 @@ launch(Leader *leader, int nworkers, Relation heap, Relation index,
 	ParallelContext *pcxt;
 
 	EnterParallelMode();
-	leader->pcxt = pcxt = CreateParallelContext("rencoder", "rencoder_parallelbuild_worker",
+	leader->pcxt = pcxt = CreateParallelContext("rencoder", "rencoder_build_parallel_worker",
 												nworkers);
 	estimate_chunk(pcxt, sizeof(Shared));
 	estimate_chunk(pcxt, mul_size(sizeof(WalUsage), nworkers));
@@ -225,7 +225,7 @@ static void
 make_directory(Relation index, const RencoderBuildPlan *plan)
 {
 	const RencoderMeta meta = *rencoder_meta_get(index);
-	uint32		ngroups = rencoder_groupbuild_ngroups(plan);
+	uint32		ngroups = rencoder_build_group_count(plan);
 
 	for (uint64 group = 0; group < ngroups; group += meta.entries_per_page)
 		rencoder_directory_make(index, &meta, (uint32) group, false);
@@ -257,7 +257,7 @@ rencoder_build_parallel(Relation heap, Relation index, IndexInfo *indexInfo,
 										&leader.shared->share, true);
 	build_groups(build, leader.shared);
 	wait_for_workers(&leader);
-	if (ngroups < rencoder_groupbuild_ngroups(plan))
+	if (ngroups < rencoder_build_group_count(plan))
 		rencoder_build_group_run(build, ngroups);
 	*totals = rencoder_build_group_finish(build);
 	finish(&leader, totals);
@@ -265,7 +265,7 @@ rencoder_build_parallel(Relation heap, Relation index, IndexInfo *indexInfo,
 }
 
 void
-rencoder_parallelbuild_worker(dsm_segment *seg, shm_toc *toc)
+rencoder_build_parallel_worker(dsm_segment *seg, shm_toc *toc)
 {
 	Shared	   *shared = shm_toc_lookup(toc, KEY_SHARED, false);
 	WalUsage   *wal_usage = shm_toc_lookup(toc, KEY_WAL_USAGE, false);

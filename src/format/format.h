@@ -9,6 +9,10 @@
  * Locks: functions that read or change a slab take its pages' content locks
  * themselves, ascending, while the caller holds the header's lock or knows
  * otherwise that the extent stays (scans: INV-7).
+ *
+ * A format has all functions but these, which may be NULL: begin, fill and end
+ * together; grow_image and grow_start together; seal_page, if seal_read and
+ * seal_catch_up are there, or these two, if seal_page is; missing.
  */
 #ifndef RENCODER_FORMAT_H
 #define RENCODER_FORMAT_H
@@ -123,7 +127,8 @@ typedef struct RencoderFormat
 	void		(*grow_start) (const RencoderSlab *whole, int slice, const char *image);
 
 	/*
-	 * Making one slab of a full group's 16 slices, in one of two ways.
+	 * Making one slab of a full group's 16 slices, in one of two ways; where
+	 * a format has both, the first is taken.
 	 *
 	 * By copying, while inserters set bits in the slices first and in the new
 	 * slab after: under the exclusive lock of page "pageno" of "whole", makes

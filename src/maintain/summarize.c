@@ -15,8 +15,9 @@
  *	4. Write the bits: merge them into existing storage, or write a new slab
  *	   that nobody refers to yet.  In groups behind the first, a column of
  *	   filters has its matrix from its first slice on, and each further slice
- *	   is merged into that; other columns, and the first group, get a slab for
- *	   each slice, which interleave.c turns into a matrix when the group is full.
+ *	   is merged into that, unless the group before met too many checkpoints
+ *	   (grows_in_place()).  All others get a slab for each slice, which
+ *	   interleave.c turns into a matrix when the group is full.
  *	5. Publish: one record per column links the slab and widens the bounds; the
  *	   last one sets "summarized" for the ranges that are still "summarizing"
  *	   (INV-4: it follows the records of all bits it vouches for).

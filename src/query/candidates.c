@@ -5,9 +5,10 @@
  * A scan walks the directory and, group by group, ANDs the masks of the
  * columns that the query restricts.  Two ways through a group:
  *
- *	- sealed (all 128 ranges summarized, stored as a matrix, trusted by the
- *	  snapshot): directory entry, then windows; the header is read only if
- *	  some range is left, to compare it with the range's min and max;
+ *	- sealed (all 128 ranges summarized, stored as a matrix), trusted by the
+ *	  snapshot, no range "always", and nulls are not asked for: directory entry,
+ *	  then windows; the header is read only if some range is left, to compare it
+ *	  with the range's min and max;
  *	- otherwise: header first, for the states of the ranges; then the matrix or
  *	  the slices.
  *

@@ -43,7 +43,8 @@ typedef struct RencoderConfig
 	uint8		format;			/* RENCODER_FORMAT_xxx */
 	uint8		unused[3];		/* zero */
 	uint32		coder;			/* generation of the column's key coder */
-	uint64		own[RENCODER_CONFIG_WORDS]; /* only the format looks at them */
+	uint64		own[RENCODER_CONFIG_WORDS]; /* what the format wants to know;
+											 * plan/ fills it in */
 } RencoderConfig;
 
 StaticAssertDecl(sizeof(RencoderConfig) == 32, "RencoderConfig is on disk");

@@ -47,7 +47,7 @@ typedef struct RencoderHeaderData
 	RencoderExtent next;
 	uint8		summarizing[RENC_MATRIX_WIDTH]; /* first header page only */
 	uint8		summarized[RENC_MATRIX_WIDTH];	/* first header page only */
-	uint8		always[RENC_MATRIX_WIDTH];	/* keys unknown: may match all */
+	uint8		always[RENC_MATRIX_WIDTH];	/* keys are not asked */
 	uint8		has_null[RENC_MATRIX_WIDTH];
 	uint8		has_value[RENC_MATRIX_WIDTH];
 	uint64		min[RENC_GROUP_RANGES]; /* min > max: no key */

@@ -2,8 +2,9 @@
  * group_edit.c
  *		Changing what is said of a group, in one record.
  *
- * The only place that locks several of these pages exclusively.  Directory.c links pages of the
- * directory and puts the entries of new groups there, space.c links pages of the free list.
+ * The only place that locks several of these pages exclusively.  Besides, directory.c links pages
+ * of the directory and puts the entries of new groups there, and space.c links new pages of the
+ * free list, which nobody else knows yet.
  */
 #include "store/group_edit.h"
 

@@ -118,7 +118,7 @@ attach_shared(void)
 }
 
 static WorkerEntry *
-find_request(Oid database)
+find_queue_entry(Oid database)
 {
 	for (int i = 0; i < MAX_WORKERS; i++)
 	{
@@ -162,7 +162,7 @@ make_entry(Oid database)
 		if (is_expired(&shared->worker[i]))
 			free_entry(&shared->worker[i]);
 	}
-	entry = find_request(InvalidOid);
+	entry = find_queue_entry(InvalidOid);
 	if (entry != NULL)
 	{
 		entry->database = database;
@@ -238,7 +238,7 @@ rencoder_worker_queue_put(Oid index, uint64 ranges, bool urgent)
 		return false;
 
 	LWLockAcquire(&shared->lock, LW_EXCLUSIVE);
-	entry = find_request(MyDatabaseId);
+	entry = find_queue_entry(MyDatabaseId);
 	if (entry == NULL || is_expired(entry))
 	{
 		entry = make_entry(MyDatabaseId);
@@ -261,7 +261,7 @@ rencoder_worker_queue_put(Oid index, uint64 ranges, bool urgent)
 		return true;
 
 	LWLockAcquire(&shared->lock, LW_EXCLUSIVE);
-	entry = find_request(MyDatabaseId);
+	entry = find_queue_entry(MyDatabaseId);
 	if (entry != NULL && entry->pid == 0)
 		free_entry(entry);
 	LWLockRelease(&shared->lock);
@@ -290,7 +290,7 @@ rencoder_worker_queue_attach(Oid database)
 		return false;
 	before_shmem_exit(free_my_entry, (Datum) 0);
 	LWLockAcquire(&shared->lock, LW_EXCLUSIVE);
-	entry = find_request(database);
+	entry = find_queue_entry(database);
 	if (entry == NULL)
 		entry = make_entry(database);
 	if (entry != NULL && entry->pid == 0)
