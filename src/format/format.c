@@ -4,6 +4,8 @@
  */
 #include "format/format.h"
 
+#include "miscadmin.h"
+
 #include <math.h>
 
 /* A Bloom filter of the best number of hashes: its false positive rate, per bit of a key. */
@@ -100,7 +102,10 @@ rencoder_format_write(const RencoderSlab *slab, const char *image, bool log)
 	const RencoderFormat *format = rencoder_format_of(slab->config);
 
 	for (uint32 i = 0; i < slab->extent.npages; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
 		rencoder_wal_write_fresh(slab->index, slab->extent.start + i,
 								 format->page_id(slab->extent.npages, i),
 								 image + (Size) i * RENCODER_PAYLOAD_SIZE, log);
+	}
 }

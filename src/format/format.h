@@ -230,7 +230,8 @@ extern RencoderEstimate rencoder_format_estimate(const RencoderConfig *config,
 
 /*
  * Writes the pages of a slab that build, or end, has made an image of.  Nothing refers
- * to them yet.  Locks, WAL and errors: as rencoder_wal_write_fresh().
+ * to them yet.  Locks, WAL and errors: as rencoder_wal_write_fresh().  Can be
+ * cancelled unless interrupts are held.
  */
 extern void rencoder_format_write(const RencoderSlab *slab, const char *image, bool log);
 

@@ -230,6 +230,16 @@ retune_group(Retuning *t)
 	RencoderRebuild *r = &t->rebuild;
 	bool		any = false;
 
+	/*
+	 * What is unknown to this version is left alone, and all that is beside
+	 * it.
+	 */
+	for (int col = 0; col < r->scan.meta.natts; col++)
+	{
+		if (t->column[col].config.format != RENCODER_FORMAT_NONE &&
+			rencoder_format_of(&t->column[col].config) == NULL)
+			return false;
+	}
 	if (!fits_memory(t))
 	{
 		ereport(DEBUG1,

@@ -44,13 +44,24 @@ rencoder_group_edit_begin(RencoderGroupEdit *edit, const RencoderGroup *group, i
 	edit->header = RencoderPageGetHeader(BufferGetPage(edit->column_buffer));
 }
 
-/* The image of a page, the same each time. */
+/*
+ * The image of a page, the same each time.  Replay locks the pages of a record
+ * in the order in which they were registered, and readers of a standby lock in
+ * that of INV-8; so what comes first there is registered first.  All who begin
+ * with the metapage or the directory page change it.
+ */
 static Page
 image_of(RencoderGroupEdit *edit, Buffer buf)
 {
 	Assert(BufferIsValid(buf));
 	if (edit->wal == NULL)
+	{
 		edit->wal = rencoder_wal_begin(edit->group->index, true);
+		if (BufferIsValid(edit->meta_buffer))
+			(void) rencoder_wal_register(edit->wal, edit->meta_buffer);
+		if (BufferIsValid(edit->directory_buffer))
+			(void) rencoder_wal_register(edit->wal, edit->directory_buffer);
+	}
 	return rencoder_wal_register(edit->wal, buf);
 }
 

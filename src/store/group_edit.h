@@ -15,8 +15,9 @@
  *		                           :      (here the caller may have a format lock storage)
  *		                        free list: with the first extent that is released
  *
- * The caller looks at edit.first and edit.header, which are as all see them, and decides.  Only a
- * page that it then asks to change goes into the record; if it asks for none, nothing is logged.
+ * The caller looks at edit.first and edit.header, which are as all see them, and decides.  If it
+ * asks for nothing to change, nothing is logged.  Else the record names the metapage and the
+ * directory page, as far as the scope has them, and what it asks for.
  *
  * What takes something away that a scan may trust starts a new epoch in the same record (INV-7).
  * What makes ranges "summarized" comes after the records of all that it vouches for (INV-4).

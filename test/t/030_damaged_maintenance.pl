@@ -20,8 +20,8 @@ my %damage = (
 	format      => sub {
 		my ($data) = @_;
 
-		poke($data, first_page($data, 'directory'), 40 + 24, "\11");
-		return poke($data, first_page($data, 'header'), 32, "\11");
+		poke($data, first_page($data, 'directory'), 56, "\11");
+		return poke($data, first_page($data, 'header'), 8, "\11");
 	});
 
 $node->safe_psql('postgres', q{
