@@ -53,7 +53,10 @@ foreach my $type ('meta', 'directory', 'header')
 
 my ($relation) = $path =~ m{/(\d+)$};
 my ($out, $err) = run_command(
-	[ 'pg_waldump', '-p', $node->data_dir . '/pg_wal', '-r', 'Generic', '-s', $from, '-e', $until ]);
+	[
+		'pg_waldump', '-p', $node->data_dir . '/pg_wal',
+		'-r', 'Generic', '-s', $from, '-e', $until
+	]);
 my (%seen, @wrong);
 foreach my $record (split /\n/, $out)
 {
