@@ -169,8 +169,8 @@ has_key_function(List *groups, Oid type)
  * function are complained of once, at their own pair if they have one.
  */
 static void
-check_group(const char *opfamily, List *groups, OpFamilyOpFuncGroup *group,
-			bool *valid)
+check_opclass_group(const char *opfamily, List *groups, OpFamilyOpFuncGroup *group,
+					bool *valid)
 {
 	Oid			left = group->lefttype;
 	Oid			right = group->righttype;
@@ -214,7 +214,7 @@ check_family(const char *opfamily, const char *opclass, Oid opcintype,
 
 	groups = identify_opfamily_groups(operators, functions);
 	foreach(lc, groups)
-		check_group(opfamily, groups, (OpFamilyOpFuncGroup *) lfirst(lc), valid);
+		check_opclass_group(opfamily, groups, (OpFamilyOpFuncGroup *) lfirst(lc), valid);
 
 	/* If it is there, it is complete or was complained of above. */
 	if (find_group(groups, opcintype, opcintype) == NULL)

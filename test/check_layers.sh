@@ -174,6 +174,19 @@ check_words()
 	done <<< "$WORDS"
 }
 
+# Static functions, too: a name is looked for in all files.
+check_function_names()
+{
+	verdict "function names are unique over all files" "$(awk '
+		/^[a-z][a-z0-9_]*\(/ {
+			name = $0
+			sub(/\(.*/, "", name)
+			if (!((FILENAME, name) in seen))
+				print name
+			seen[FILENAME, name]
+		}' src/*.c src/*/*.c | sort | uniq -d)"
+}
+
 check_file_lengths()
 {
 	local file bad=
@@ -210,6 +223,7 @@ main()
 	check_layers
 	check_circles
 	check_words
+	check_function_names
 	check_file_lengths
 	report_function_lengths
 	echo "1..$tests"

@@ -139,7 +139,7 @@ previous_capacity(const RencoderBuildGroup *b, int col)
  * what earlier ones do.
  */
 static double
-min_capacity(const RencoderBuildGroup *b, int col)
+rest_capacity(const RencoderBuildGroup *b, int col)
 {
 	BlockNumber pages;
 
@@ -205,7 +205,7 @@ choose_config(RencoderBuildGroup *b, int col)
 	b->config[col].coder = b->plan->coder[col];
 	rencoder_design_column(b->designer, b->collector, col,
 						   is_full(b) ? RENC_MATRIX_WIDTH : RENC_SLICE_WIDTH,
-						   min_capacity(b, col), b->spilled,
+						   rest_capacity(b, col), b->spilled,
 						   &b->config[col], &b->prediction[col]);
 	add_time(&b->choosing, start);
 }

@@ -18,7 +18,7 @@ has_fence(const RencoderSlab *slab)
 }
 
 static inline uint32
-data_pages(const RencoderSlab *slab)
+slab_data_pages(const RencoderSlab *slab)
 {
 	return has_fence(slab) ? slab->extent.npages - 1 : 1;
 }
@@ -113,7 +113,7 @@ probe_dict_page(RencoderProbe *probe, const RencoderSlab *slab, BlockNumber blkn
 	if (payload == NULL)
 		return NULL;
 	if (fence ?
-		!renc_dict_check_fence(payload, RENCODER_PAYLOAD_SIZE, data_pages(slab), &reason) :
+		!renc_dict_check_fence(payload, RENCODER_PAYLOAD_SIZE, slab_data_pages(slab), &reason) :
 		!renc_dict_check_page(payload, RENCODER_PAYLOAD_SIZE, slab->width, &reason))
 	{
 		rencoder_probe_fault(probe, blkno, "A dictionary page is damaged.");
@@ -163,7 +163,7 @@ dict_probe(RencoderProbe *probe, const RencoderSlab *slab, renc_mask candidates)
 	last = renc_dict_route(fence, probe->query.hull_hi);
 	for (uint32 p = renc_dict_route(fence, probe->query.hull_lo); p <= last; p++)
 	{
-		if (!renc_dict_page_meets(fence, data_pages(slab), p, &probe->query))
+		if (!renc_dict_page_meets(fence, slab_data_pages(slab), p, &probe->query))
 			continue;
 		if (!probe_data_page(probe, slab, p, &result))
 			result = candidates;
@@ -185,7 +185,7 @@ read_dict_page(const RencoderSlab *slab, BlockNumber blkno, bool fence, int lock
 	const char *reason;
 
 	if (fence ?
-		!renc_dict_check_fence(payload, RENCODER_PAYLOAD_SIZE, data_pages(slab), &reason) :
+		!renc_dict_check_fence(payload, RENCODER_PAYLOAD_SIZE, slab_data_pages(slab), &reason) :
 		!renc_dict_check_page(payload, RENCODER_PAYLOAD_SIZE, slab->width, &reason))
 	{
 		UnlockReleaseBuffer(buf);
@@ -285,7 +285,7 @@ dict_merge(const RencoderSlab *slab, const renc_keys *ranges)
 static void
 dict_clear(const RencoderSlab *slab, renc_mask slots)
 {
-	for (uint32 p = 0; p < data_pages(slab); p++)
+	for (uint32 p = 0; p < slab_data_pages(slab); p++)
 	{
 		Buffer		buf;
 		RencoderWal *wal;
@@ -305,7 +305,7 @@ dict_clear(const RencoderSlab *slab, renc_mask slots)
 static void
 dict_count(const RencoderSlab *slab, renc_mask slots, uint32 *counts)
 {
-	for (uint32 p = 0; p < data_pages(slab); p++)
+	for (uint32 p = 0; p < slab_data_pages(slab); p++)
 	{
 		const uint8 *payload;
 		Buffer		buf;
@@ -350,7 +350,7 @@ dict_check(const RencoderSlab *slab)
 			rencoder_page_corrupted(slab->index, slab->extent.start,
 									psprintf("The %s.", reason));
 	}
-	for (uint32 p = 0; p < data_pages(slab); p++)
+	for (uint32 p = 0; p < slab_data_pages(slab); p++)
 	{
 		uint8	   *page;
 		uint64		lo = 0;
@@ -359,7 +359,7 @@ dict_check(const RencoderSlab *slab)
 		CHECK_FOR_INTERRUPTS();
 		page = copy_dict_page(slab, data_block(slab, p), false);
 		if (fence)
-			renc_dict_page_bounds(fence, data_pages(slab), p, &lo, &hi);
+			renc_dict_page_bounds(fence, slab_data_pages(slab), p, &lo, &hi);
 		if (!renc_dict_check_keys(page, lo, hi, &reason))
 			rencoder_page_corrupted(slab->index, data_block(slab, p),
 									psprintf("The %s.", reason));
@@ -385,10 +385,10 @@ count_bits(const RencoderSlab *slab, const uint8 *page)
 static void
 read_slice(const RencoderSlab *slab, RencoderCollector *c, int slice, uint32 *nbits)
 {
-	uint8	  **page = palloc(data_pages(slab) * sizeof(uint8 *));
+	uint8	  **page = palloc(slab_data_pages(slab) * sizeof(uint8 *));
 	renc_mask	mask;
 
-	for (uint32 p = 0; p < data_pages(slab); p++)
+	for (uint32 p = 0; p < slab_data_pages(slab); p++)
 	{
 		rencoder_vacuum_delay_point();
 		page[p] = copy_dict_page(slab, data_block(slab, p), false);
@@ -399,7 +399,7 @@ read_slice(const RencoderSlab *slab, RencoderCollector *c, int slice, uint32 *nb
 	for (int slot = 0; slot < RENC_SLICE_RANGES; slot++)
 	{
 		rencoder_collect_open(c, slice * RENC_SLICE_RANGES + slot);
-		for (uint32 p = 0; p < data_pages(slab); p++)
+		for (uint32 p = 0; p < slab_data_pages(slab); p++)
 		{
 			CHECK_FOR_INTERRUPTS();
 			for (uint32 i = 0; i < renc_dict_nentries(page[p]); i++)
@@ -412,7 +412,7 @@ read_slice(const RencoderSlab *slab, RencoderCollector *c, int slice, uint32 *nb
 			}
 		}
 	}
-	for (uint32 p = 0; p < data_pages(slab); p++)
+	for (uint32 p = 0; p < slab_data_pages(slab); p++)
 		pfree(page[p]);
 	pfree(page);
 }
@@ -434,7 +434,7 @@ dict_seal_read(Relation index, const RencoderConfig *config, const RencoderExten
 	{
 		RencoderSlab slab = rencoder_slab_part(index, config, slices[s]);
 
-		marks->nbits[s] = palloc(data_pages(&slab) * sizeof(uint32));
+		marks->nbits[s] = palloc(slab_data_pages(&slab) * sizeof(uint32));
 		read_slice(&slab, c, s, marks->nbits[s]);
 	}
 	rencoder_collect_close(c, RENC_GROUP_RANGES);
@@ -476,7 +476,7 @@ dict_seal_catch_up(const RencoderConfig *config, const RencoderExtent *slices,
 	{
 		RencoderSlab slab = rencoder_slab_part(new->index, config, slices[s]);
 
-		for (uint32 p = 0; p < data_pages(&slab); p++)
+		for (uint32 p = 0; p < slab_data_pages(&slab); p++)
 		{
 			Buffer		buf = read_dict_page(&slab, data_block(&slab, p), false,
 											 BUFFER_LOCK_SHARE);

@@ -329,7 +329,7 @@ filter_count(const RencoderSlab *slab, renc_mask slots, uint32 *counts)
  * pd_lower.
  */
 static void
-check_page(const RencoderSlab *slab, BlockNumber blkno)
+check_filter_page(const RencoderSlab *slab, BlockNumber blkno)
 {
 	Buffer		buf = rencoder_page_read(slab->index, blkno, BUFFER_LOCK_SHARE,
 										 RENCODER_PAGE_WINDOWS);
@@ -378,7 +378,7 @@ filter_check(const RencoderSlab *slab)
 	for (uint32 i = 0; i < slab->extent.npages; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
-		check_page(slab, slab->extent.start + i);
+		check_filter_page(slab, slab->extent.start + i);
 	}
 }
 

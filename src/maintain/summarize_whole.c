@@ -54,7 +54,7 @@ is_untouched(const RencoderSummarizing *s)
  * in "cancelled": whoever does these again finds nothing to clear.
  */
 static void
-build_column(RencoderSummarizing *s, int col, renc_mask cancelled, NewColumn *new)
+build_whole_column(RencoderSummarizing *s, int col, renc_mask cancelled, NewColumn *new)
 {
 	renc_keys	ranges[RENC_GROUP_RANGES] = {{NULL, 0}};
 	RencoderConfig *config = &new->header.config;
@@ -116,7 +116,7 @@ rencoder_summarize_whole(RencoderSummarizing *s)
 	cancelled = renc_mask_andnot(s->todo, rencoder_set_get(first.summarizing));
 	columns = palloc(s->scan.meta.natts * sizeof(NewColumn));
 	for (int col = 0; col < s->scan.meta.natts; col++)
-		build_column(s, col, cancelled, &columns[col]);
+		build_whole_column(s, col, cancelled, &columns[col]);
 
 	/*
 	 * The absence of the first column's storage tells inserters that there is

@@ -351,8 +351,8 @@ prepare_model(RencoderDesigner *designer, int col, const ColumnKeys *k,
 
 /* Size of filters. */
 static void
-plan_size(const RencoderDesigner *designer, ColumnKeys *k, double min_capacity,
-		  RencoderConfig *config)
+design_size(const RencoderDesigner *designer, ColumnKeys *k, double min_capacity,
+			RencoderConfig *config)
 {
 	double		capacity = Max(renc_rule_capacity(k->counts, k->n), min_capacity);
 	RencoderFilterConfig *own = (RencoderFilterConfig *) config->own;
@@ -396,7 +396,7 @@ rencoder_design_column(RencoderDesigner *designer, const RencoderCollector *c, i
 	if (config->format != RENCODER_FORMAT_FILTER)
 		return;
 	gather_keys(c, col, &k);
-	plan_size(designer, &k, min_capacity, config);
+	design_size(designer, &k, min_capacity, config);
 	if (prepare_model(designer, col, &k, config, &draw, &in))
 	{
 		search_group(designer, col, &in, &choice);
@@ -436,7 +436,7 @@ rencoder_design_again(RencoderDesigner *designer, const RencoderCollector *c, in
 		return;
 	}
 	gather_keys(c, col, &k);
-	plan_size(designer, &k, min_capacity, config);
+	design_size(designer, &k, min_capacity, config);
 	design_by_rule(designer, col, &k, &shape);
 	if (prepare_model(designer, col, &k, config, &draw, &in))
 	{

@@ -55,7 +55,7 @@ table_name(const SampleTable *t)
  * reports it; false if that was no error.
  */
 static bool
-check_column(SampleTable *t, Oid relid, int which)
+check_bound_column(SampleTable *t, Oid relid, int which)
 {
 	const char *column = which == 0 ? "lo" : "hi";
 	AttrNumber	attnum = get_attnum(relid, column);
@@ -119,7 +119,7 @@ check_table(SampleTable *t)
 				 errdetail(KEPT_DETAIL)));
 		return false;
 	}
-	return check_column(t, relid, 0) && check_column(t, relid, 1);
+	return check_bound_column(t, relid, 0) && check_bound_column(t, relid, 1);
 }
 
 /* Takes a row, or not: each of those seen is kept with the same probability. */

@@ -75,7 +75,7 @@ add_operator(RencoderCostPath *p, int col, const OpExpr *op)
 
 /* The same for "indexcol op ANY (array)", whose elements are not looked at. */
 static bool
-add_array(RencoderCostPath *p, int col, const ScalarArrayOpExpr *op)
+add_array_clause(RencoderCostPath *p, int col, const ScalarArrayOpExpr *op)
 {
 	double		length = rencoder_estimate_array_length(p->root, lsecond(op->args));
 	int			strategy;
@@ -98,7 +98,7 @@ add_clause(RencoderCostPath *p, int col, Node *clause)
 	if (IsA(clause, OpExpr))
 		return add_operator(p, col, (OpExpr *) clause);
 	if (IsA(clause, ScalarArrayOpExpr))
-		return add_array(p, col, (ScalarArrayOpExpr *) clause);
+		return add_array_clause(p, col, (ScalarArrayOpExpr *) clause);
 	if (IsA(clause, NullTest))
 	{
 		bool		is_null = ((NullTest *) clause)->nulltesttype == IS_NULL;

@@ -70,7 +70,7 @@ note_violation(HeapCheck *hc, Violation *v, int col, unsigned int slot,
 
 /* Ranges whose summaries the snapshot trusts, as a scan decides it. */
 static renc_mask
-trusted_ranges(const HeapCheck *hc)
+ranges_to_check(const HeapCheck *hc)
 {
 	const RencoderHeaderData *first = hc->copy->header[0];
 	renc_mask	trusted = rencoder_set_get(first->summarized);
@@ -237,7 +237,7 @@ check_collected(HeapCheck *hc)
 		if (!rencoder_group_copy_read(hc->index, &hc->meta, hc->group, hc->copy))
 			break;
 		for (int col = 0; col < hc->meta.natts && v.detail == NULL; col++)
-			check_column(hc, col, trusted_ranges(hc), &v);
+			check_column(hc, col, ranges_to_check(hc), &v);
 	} while (v.detail != NULL && epoch != rencoder_meta_epoch(hc->index));
 
 	if (v.detail != NULL)

@@ -167,7 +167,7 @@ take_bound(Relation index, int col, Oid type, Oid operand, Datum value)
 }
 
 static void
-make_key(ScanKey key, Relation index, int col, StrategyNumber strategy, Oid type, Datum value)
+make_bound_key(ScanKey key, Relation index, int col, StrategyNumber strategy, Oid type, Datum value)
 {
 	Oid			operator = get_opfamily_member(index->rd_opfamily[col],
 											   index->rd_opcintype[col], type, strategy);
@@ -201,8 +201,8 @@ box_keys(ScanKey key, Relation index, int col, Datum lo, Datum hi)
 
 	if (own == POINTOID)
 	{
-		make_key(key, index, col, RENCODER_STRATEGY_CONTAINED, BOXOID,
-				 DirectFunctionCall2(points_box, lo, hi));
+		make_bound_key(key, index, col, RENCODER_STRATEGY_CONTAINED, BOXOID,
+					   DirectFunctionCall2(points_box, lo, hi));
 		return 1;
 	}
 
@@ -210,8 +210,8 @@ box_keys(ScanKey key, Relation index, int col, Datum lo, Datum hi)
 	box = DirectFunctionCall2(boxes_bound_box, geometry_bounds(index, own, lo),
 							  geometry_bounds(index, own, hi));
 	box = DirectFunctionCall1(box_poly, box);
-	make_key(key, index, col, RENCODER_STRATEGY_OVERLAP, own,
-			 cast_value(POLYGONOID, own, COERCION_EXPLICIT, box));
+	make_bound_key(key, index, col, RENCODER_STRATEGY_OVERLAP, own,
+				   cast_value(POLYGONOID, own, COERCION_EXPLICIT, box));
 	return 1;
 }
 
@@ -234,13 +234,13 @@ interval_keys(ScanKey keys, Relation index, int col, Oid type, Datum lo, Datum h
 	/* Equality prunes under collations, too, under which order does not. */
 	if (holds(index, col, BTEqualStrategyNumber, type, lo, hi))
 	{
-		make_key(&keys[0], index, col, BTEqualStrategyNumber, type, lo);
+		make_bound_key(&keys[0], index, col, BTEqualStrategyNumber, type, lo);
 		return 1;
 	}
 	if (serves_order(index, col, type))
 	{
-		make_key(&keys[0], index, col, BTGreaterEqualStrategyNumber, type, lo);
-		make_key(&keys[1], index, col, BTLessEqualStrategyNumber, type, hi);
+		make_bound_key(&keys[0], index, col, BTGreaterEqualStrategyNumber, type, lo);
+		make_bound_key(&keys[1], index, col, BTLessEqualStrategyNumber, type, hi);
 		return 2;
 	}
 	if (!OidIsValid(pattern_operator(index, col, RENCODER_STRATEGY_PATTERN_GE)))
@@ -258,8 +258,8 @@ interval_keys(ScanKey keys, Relation index, int col, Oid type, Datum lo, Datum h
 				 errdetail("Index \"%s\" serves no other order of its column %d, whose collation is \"%s\".",
 						   RelationGetRelationName(index), col + 1, get_collation_name(collation)),
 				 errhint("Exchange the bounds.")));
-	make_key(&keys[0], index, col, RENCODER_STRATEGY_PATTERN_GE, type, lo);
-	make_key(&keys[1], index, col, RENCODER_STRATEGY_PATTERN_LE, type, hi);
+	make_bound_key(&keys[0], index, col, RENCODER_STRATEGY_PATTERN_GE, type, lo);
+	make_bound_key(&keys[1], index, col, RENCODER_STRATEGY_PATTERN_LE, type, hi);
 	return 2;
 }
 

@@ -95,7 +95,7 @@ check_privilege(Oid indexoid, Oid heapoid, Oid userid, RencoderPrivilege privile
 
 /* Can its pages be read here at all? */
 static void
-check_storage(Relation index)
+check_has_storage(Relation index)
 {
 	if (RELATION_IS_OTHER_TEMP(index))
 		ereport(ERROR,
@@ -162,7 +162,7 @@ rencoder_open_index(RencoderOpenIndex *target, Oid indexoid, LOCKMODE lockmode,
 				(errcode(ERRCODE_UNDEFINED_TABLE),
 				 errmsg("could not open parent table of index \"%s\"",
 						RelationGetRelationName(target->index))));
-	check_storage(target->index);
+	check_has_storage(target->index);
 }
 
 /* Is the relation, which is locked, an index that can be worked on? */
