@@ -21,6 +21,13 @@ int			rencoder_sample_rate = RENCODER_DEFAULT_SAMPLE_RATE;
 
 static relopt_kind rencoder_relopt_kind;
 
+static relopt_enum_elt_def storage_values[] = {
+	{"auto", RENCODER_STORAGE_AUTO},
+	{"filter", RENCODER_STORAGE_FILTER},
+	{"run", RENCODER_STORAGE_RUN},
+	{NULL, 0}
+};
+
 /* Splits "schema.table"; the parts are palloc'd. */
 static bool
 split_table_name(const char *value, char **schema, char **table)
@@ -72,6 +79,11 @@ rencoder_options_init(void)
 					   "Summarizes block ranges as the table grows",
 					   RENCODER_DEFAULT_AUTOSUMMARIZE,
 					   ShareUpdateExclusiveLock);
+	add_enum_reloption(rencoder_relopt_kind, "storage",
+					   "Keeps keys in filters or in sorted runs",
+					   storage_values, RENCODER_STORAGE_AUTO,
+					   gettext_noop("Valid values are \"auto\", \"filter\" and \"run\"."),
+					   AccessExclusiveLock);
 
 	DefineCustomBoolVariable("rencoder.enable_scan",
 							 "Enables the planner's use of rencoder indexes.",
@@ -105,6 +117,8 @@ rencoderoptions(Datum reloptions, bool validate)
 		.offset = offsetof(RencoderOptions, query_sample)},
 		{.optname = "autosummarize",.opttype = RELOPT_TYPE_BOOL,
 		.offset = offsetof(RencoderOptions, autosummarize)},
+		{.optname = "storage",.opttype = RELOPT_TYPE_ENUM,
+		.offset = offsetof(RencoderOptions, storage)},
 	};
 
 	return (bytea *) build_reloptions(reloptions, validate, rencoder_relopt_kind,
@@ -173,4 +187,12 @@ rencoder_options_autosummarize(Relation index)
 	RencoderOptions *options = (RencoderOptions *) index->rd_options;
 
 	return options ? options->autosummarize : RENCODER_DEFAULT_AUTOSUMMARIZE;
+}
+
+bool
+rencoder_options_use_runs(Relation index)
+{
+	RencoderOptions *options = (RencoderOptions *) index->rd_options;
+
+	return options != NULL && options->storage == RENCODER_STORAGE_RUN;
 }

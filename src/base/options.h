@@ -28,6 +28,14 @@
 
 #define RENCODER_DEFAULT_AUTOSUMMARIZE		true
 
+/* Where the keys of ranges go that are summarized when the index is built. */
+typedef enum RencoderStorage
+{
+	RENCODER_STORAGE_AUTO,		/* filters, for the time being */
+	RENCODER_STORAGE_FILTER,	/* filters of groups */
+	RENCODER_STORAGE_RUN		/* a sorted run */
+} RencoderStorage;
+
 typedef struct RencoderOptions
 {
 	int32		vl_len_;		/* varlena header (do not touch directly!) */
@@ -35,6 +43,7 @@ typedef struct RencoderOptions
 	int			bits_per_key;
 	int			query_sample;	/* offset of a string, 0: none */
 	bool		autosummarize;
+	RencoderStorage storage;
 } RencoderOptions;
 
 /* rencoder.enable_scan */
@@ -53,6 +62,9 @@ extern int	rencoder_options_pages_per_range(Relation index);
 extern uint32 rencoder_options_build_pages_per_range(Relation index, BlockNumber nblocks);
 extern int	rencoder_options_bits_per_key(Relation index);
 extern bool rencoder_options_autosummarize(Relation index);
+
+/* Is a build of the index to make a run? */
+extern bool rencoder_options_use_runs(Relation index);
 
 /*
  * Bytes that the keys of ranges may take while they are collected: half of

@@ -25,7 +25,7 @@
 #define RENCODER_ENTRY_SEALED	0x0001
 /* Some range of some column is marked "always": read the header. */
 #define RENCODER_ENTRY_ALWAYS	0x0002
-/* The keys of all 128 ranges are in the run.  Reserved: there are no runs yet. */
+/* All 128 ranges are summarized, and the run has their keys. */
 #define RENCODER_ENTRY_COVERED	0x0004
 
 /* How keys are stored: the formats that format/ has. */
@@ -65,9 +65,9 @@ typedef struct RencoderEntryData
 	uint16		flags;			/* RENCODER_ENTRY_xxx */
 	uint16		nranges;		/* of the group: 128 */
 	uint64		epoch;			/* metapage epoch of the last removal */
-	uint64		horizon;		/* sealed: greatest trust horizon */
-	uint64		cut;			/* reserved for runs, zero */
-	uint32		run;			/* likewise */
+	uint64		horizon;		/* sealed or covered: greatest trust horizon */
+	uint64		cut;			/* pending pages up to it are in the run */
+	uint32		run;			/* the base run of the group, 0: none */
 	uint32		unused;			/* zero */
 	RencoderEntryColumn column[FLEXIBLE_ARRAY_MEMBER];
 } RencoderEntryData;

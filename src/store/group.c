@@ -174,12 +174,22 @@ rencoder_group_seal(RencoderEntry entry, const RencoderMeta *meta,
 	if (!renc_mask_empty(renc_mask_andnot(renc_mask_all(),
 										  rencoder_set_get(first->summarized))))
 		return;
-	for (int col = 0; col < meta->natts; col++)
+	if (first->run != 0)
 	{
-		if (entry->column[col].matrix.start == RENCODER_NO_BLOCK)
+		if (!renc_mask_empty(renc_mask_andnot(renc_mask_all(),
+											  rencoder_set_get(first->covered))))
 			return;
+		entry->flags |= RENCODER_ENTRY_COVERED;
 	}
-	entry->flags |= RENCODER_ENTRY_SEALED;
+	else
+	{
+		for (int col = 0; col < meta->natts; col++)
+		{
+			if (entry->column[col].matrix.start == RENCODER_NO_BLOCK)
+				return;
+		}
+		entry->flags |= RENCODER_ENTRY_SEALED;
+	}
 	entry->horizon = 0;
 	for (int slot = 0; slot < RENC_GROUP_RANGES; slot++)
 		entry->horizon = Max(entry->horizon, first->horizon[slot]);

@@ -70,12 +70,13 @@ typedef struct RencoderHeaderData
 	uint32		checkpoints;	/* how often that was another place than
 								 * before */
 
-	/* Reserved for runs, all zero. */
-	uint32		run;			/* that has the keys of ... */
-	uint64		cut;			/* of its keys and later ones */
-	uint8		covered[RENC_MATRIX_WIDTH]; /* ... these ranges */
-	uint8		flushing[RENC_MATRIX_WIDTH];	/* being read for ... */
-	uint32		flushing_run;	/* ... this run */
+	/* Runs; first header page only. */
+	uint32		run;			/* that has the keys of the covered ranges,
+								 * 0: none */
+	uint64		cut;			/* pending pages up to it are in the run */
+	uint8		covered[RENC_MATRIX_WIDTH]; /* subset of summarized */
+	uint8		flushing[RENC_MATRIX_WIDTH];	/* reserved, zero */
+	uint32		flushing_run;	/* reserved, zero */
 	uint32		unused2;		/* zero */
 } RencoderHeaderData;
 
@@ -226,7 +227,8 @@ extern BlockNumber rencoder_group_header_if_summarized(Relation index, const Ren
 
 /*
  * Seals the entry of a group, if all ranges are summarized, according to its
- * first header, and all columns have a matrix, according to the entry.
+ * first header, and all columns have a matrix, according to the entry.  Of a group that
+ * names a run, marks the entry as covered if all ranges are.
  */
 extern void rencoder_group_seal(RencoderEntry entry, const RencoderMeta *meta,
 								const RencoderHeaderData *first);

@@ -10,6 +10,7 @@
  *		| direct[]: blocks of the first directory pages              |
  *		| map[]:    blocks of directory maps for all further ones    |
  *		| root of the query samples                                  |
+ *		| run list, pending list (run_list.h, pending.h)             |
  *		+------------------------------------------------------------+
  */
 #ifndef RENCODER_META_H
@@ -18,7 +19,7 @@
 #include "store/wal.h"
 
 #define RENCODER_MAGIC		0x5245434F	/* "RECO" */
-#define RENCODER_VERSION	3
+#define RENCODER_VERSION	4
 
 /* Rows in a window, which are bytes of a band: 510 at BLCKSZ 8192. */
 #define RENCODER_ROWS		RENCODER_BAND_SIZE
@@ -48,6 +49,14 @@ typedef struct RencoderMetaPageData
 	BlockNumber map[RENCODER_META_MAPS];
 	BlockNumber sample_root;	/* first page of query samples, or
 								 * RENCODER_NO_BLOCK */
+	BlockNumber run_list;		/* its page, or RENCODER_NO_BLOCK */
+	uint32		next_run;		/* number of the next run, from 1 on */
+	BlockNumber pending_first;	/* oldest pending page, or RENCODER_NO_BLOCK */
+	BlockNumber pending_last;	/* the tail, likewise */
+	BlockNumber pending_spare;	/* pages to be used again, a chain */
+	uint64		pending_first_number;
+	uint64		pending_last_number;
+	uint64		run_changes;	/* rises when a run or a pending page goes */
 } RencoderMetaPageData;
 
 StaticAssertDecl(sizeof(RencoderMetaPageData) <= RENCODER_PAYLOAD_SIZE,

@@ -31,6 +31,14 @@ rencoder_page_type_name(uint16 page_id)
 			return "coder";
 		case RENCODER_PAGE_SAMPLES:
 			return "query sample";
+		case RENCODER_PAGE_RUN_LIST:
+			return "run list";
+		case RENCODER_PAGE_RUN_INFO:
+			return "run description";
+		case RENCODER_PAGE_RUN:
+			return "run";
+		case RENCODER_PAGE_PENDING:
+			return "pending list";
 	}
 	return "unknown";
 }
@@ -76,6 +84,8 @@ is_lower_valid(PageHeader phdr, uint16 page_id)
 
 	if (phdr->pd_lower == phdr->pd_special)
 		return true;
+	if (page_id == RENCODER_PAGE_PENDING)
+		return phdr->pd_lower >= start && phdr->pd_lower < phdr->pd_special;
 	return page_id == RENCODER_PAGE_WINDOWS && phdr->pd_lower >= start &&
 		phdr->pd_lower < phdr->pd_special &&
 		(phdr->pd_lower - start) % RENCODER_BAND_SIZE == 0;

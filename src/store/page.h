@@ -13,7 +13,8 @@
  * pd_lower stands at the end of the payload, or generic WAL and full page
  * images would drop it as a "hole" (INV-5).  Only in a window page of a matrix
  * that grows it stands at the end of the last band in use; what lies above is
- * zero, and who sets a bit there raises it (rencoder_page_cover).  The special
+ * zero, and who sets a bit there raises it (rencoder_page_cover).  In a page of the
+ * pending list it stands behind the last entry (rencoder_wal_append).  The special
  * area repeats the page's own block number, so that a page written to a wrong
  * place is found.
  */
@@ -37,6 +38,10 @@
 #define RENCODER_PAGE_CODERS	0xFFB7	/* list of coders */
 #define RENCODER_PAGE_CODER		0xFFB8	/* bytes of a coder */
 #define RENCODER_PAGE_SAMPLES	0xFFB9	/* query samples */
+#define RENCODER_PAGE_RUN_LIST	0xFFBA	/* list of runs */
+#define RENCODER_PAGE_RUN_INFO	0xFFBB	/* what a run is */
+#define RENCODER_PAGE_RUN		0xFFBC	/* leaves and inner pages of runs */
+#define RENCODER_PAGE_PENDING	0xFFBD	/* pending list */
 
 typedef struct RencoderPageOpaqueData
 {

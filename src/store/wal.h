@@ -2,12 +2,13 @@
  * wal.h
  *		Logging of page changes.  The only user of generic WAL.
  *
- * Three ways to change pages:
+ * Four ways to change pages:
  *
  *	- rencoder_wal_begin .. register .. finish: one atomic record for up to
  *	  RENCODER_WAL_MAX_PAGES pages that exist;
  *	- rencoder_wal_set_bits: the same for a few bits, without copies of the
  *	  pages;
+ *	- rencoder_wal_append: the same for an entry at the end of a page;
  *	- rencoder_wal_write_fresh: a page nobody refers to yet, logged whole.
  *
  * All locks on the buffers are the caller's, who holds them exclusively from
@@ -69,6 +70,12 @@ typedef struct RencoderBitRecord
  * relation needs none.
  */
 extern void rencoder_wal_set_bits(Relation index, const RencoderBitRecord *record);
+
+/*
+ * Appends bytes to a page at its pd_lower, which rises behind them (INV-5).  There must be
+ * room.  The buffer is locked exclusively.  WAL: one record, as that of bits.
+ */
+extern void rencoder_wal_append(Relation index, Buffer buffer, const void *data, uint16 size);
 
 /*
  * Makes block "blkno", which must exist and be referred to by nothing, a page

@@ -1,0 +1,42 @@
+/*
+ * run_sorter.h
+ *		Sorting pairs of key and heap page, for runs.
+ *
+ * Chunks that fill the memory are sorted (lib/sort_template.h) and, if there are several,
+ * spilled (BufFile) and merged (lib/binaryheap.h).
+ */
+#ifndef RENCODER_RUN_SORTER_H
+#define RENCODER_RUN_SORTER_H
+
+#include "postgres.h"
+
+#include "storage/block.h"
+
+typedef struct RencoderRunPair
+{
+	uint64		key;
+	BlockNumber page;
+	uint32		rows;			/* that have the key on the page */
+} RencoderRunPair;
+
+typedef struct RencoderRunSorter RencoderRunSorter;
+
+/* In the current memory context; "memory": bytes that it may take. */
+extern RencoderRunSorter *rencoder_run_sorter_begin(Size memory);
+
+/* Adds a row. */
+extern void rencoder_run_sorter_add(RencoderRunSorter *sorter, uint64 key, BlockNumber page);
+
+/* Adds what another has found already. */
+extern void rencoder_run_sorter_add_pair(RencoderRunSorter *sorter, const RencoderRunPair *pair);
+
+/* No more to come. */
+extern void rencoder_run_sorter_sort(RencoderRunSorter *sorter);
+
+/* The next pair in order of (key, page), equal ones united; false: no more. */
+extern bool rencoder_run_sorter_next(RencoderRunSorter *sorter, RencoderRunPair *pair);
+
+/* Frees memory and files. */
+extern void rencoder_run_sorter_end(RencoderRunSorter *sorter);
+
+#endif							/* RENCODER_RUN_SORTER_H */

@@ -1,0 +1,114 @@
+/*
+ * pending.h
+ *		The pending list: keys that came to covered ranges after their run.
+ *
+ * A chain of pages from the metapage, numbered one after the other for ever:
+ *
+ *		metapage.pending_first -> page n -> page n + 1 -> .. -> metapage.pending_last
+ *		metapage.pending_spare -> page -> page ..       to be used again
+ *
+ *		payload
+ *		 0        8      12       16
+ *		 | number | next | unused | entry, entry, ..          up to pd_lower
+ *
+ *		an entry, a multiple of 8 bytes
+ *		 0           4       8             8 + 8 * natts
+ *		 | heap page | nulls | key[natts]  | coder[natts] |
+ *
+ * Bit c of "nulls": column c is null, or its value has no key (its range is "always"); key and
+ * coder are zero then.  The number of an entry is its page's.
+ *
+ * The page without a next one is the tail, the only one that is appended to.  Closing it
+ * links the next page.  Pages whose entries have become a delta (run_list.h) are put onto the spare
+ * chain as they are, in the record that makes the delta LIVE.
+ *
+ * Locks: a reader holds one page, share.  Who links a page holds the linker's lock, a
+ * heavyweight one, then metapage, old tail and new page, exclusively.
+ */
+#ifndef RENCODER_PENDING_H
+#define RENCODER_PENDING_H
+
+#include "store/space.h"
+
+typedef struct RencoderPendingPageData
+{
+	uint64		number;			/* from 1 on */
+	BlockNumber next;			/* RENCODER_NO_BLOCK: this is the tail */
+	uint32		unused;			/* zero */
+	char		entries[FLEXIBLE_ARRAY_MEMBER];
+} RencoderPendingPageData;
+
+#define RencoderPageGetPending(page) \
+	((RencoderPendingPageData *) RencoderPageGetPayload(page))
+
+typedef struct RencoderPendingEntry
+{
+	BlockNumber page;			/* of the heap */
+	uint32		nulls;
+	uint64		key[FLEXIBLE_ARRAY_MEMBER];
+	/* uint32 coder[natts] follows */
+} RencoderPendingEntry;
+
+/* Bytes of an entry. */
+static inline Size
+rencoder_pending_entry_size(int natts)
+{
+	return MAXALIGN(offsetof(RencoderPendingEntry, key) + natts * (sizeof(uint64) + sizeof(uint32)));
+}
+
+static inline uint32 *
+rencoder_pending_coders(const RencoderPendingEntry *entry, int natts)
+{
+	return (uint32 *) &entry->key[natts];
+}
+
+/* ---- Appending ---- */
+
+/*
+ * Appends an entry to the page that *tail says, a guess; false if that is not the tail or
+ * full: then rencoder_pending_find_tail(), without any content lock, and again.  May be
+ * called with share locks of headers held (INV-8).  Locks: the page exclusive, released.
+ * WAL: one record of about 80 bytes.
+ */
+extern bool rencoder_pending_append(Relation index, const RencoderPendingEntry *entry,
+									BlockNumber tail);
+
+/*
+ * The tail, which had room when it was looked at; links a new page if need be.  *closed, if
+ * not NULL, says whether it did, and *npages how many pages the list has.  Locks: no content
+ * locks on entry and exit.  WAL: a new page whole; metapage, old tail, new tail.
+ */
+extern BlockNumber rencoder_pending_find_tail(Relation index, bool *closed, uint64 *npages);
+
+/*
+ * Closes the tail unless it is empty, so that all entries up to now are on closed pages;
+ * returns the number of the last page that is closed, 0 if there are no entries.  Locks and
+ * WAL as rencoder_pending_find_tail().
+ */
+extern uint64 rencoder_pending_close(Relation index);
+
+/* ---- Reading ---- */
+
+/* A copy of a page. */
+typedef struct RencoderPendingCopy
+{
+	RencoderPendingPageData *page;	/* a payload, palloc'd at the first copy */
+	int			nentries;
+	Size		entry_size;
+} RencoderPendingCopy;
+
+/*
+ * Copies the page of that number; false, with *fault, if the block holds something else, which
+ * is corruption only if run_changes is what it was when the block was learnt of.  Locks: the
+ * page share, released.
+ */
+extern bool rencoder_pending_read(Relation index, BlockNumber blkno, uint64 number,
+								  RencoderPendingCopy *copy, const char **fault);
+
+static inline const RencoderPendingEntry *
+rencoder_pending_entry(const RencoderPendingCopy *copy, int i)
+{
+	return (const RencoderPendingEntry *) (copy->page->entries + i * copy->entry_size);
+}
+
+#endif							/* RENCODER_PENDING_H */

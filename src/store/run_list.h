@@ -1,0 +1,115 @@
+/*
+ * run_list.h
+ *		The list of runs, and changes of it.
+ *
+ * One page, named by the metapage and made when first needed:
+ *
+ *		 0   4       8
+ *		 | n | unused | entry[n] |
+ *
+ *		an entry, 48 bytes
+ *		 0        4      5       6        8             12        16     20       24
+ *		 | number | kind | state | unused | first group | groups  | info | npages | upto | ..
+ *		 32       48
+ *		 | unused |
+ *
+ * Life of a run: BUILDING, with its extents noted as they are allocated; LIVE, from when
+ * on it never changes; FREEING, while its extents go to the free list.  Maintenance
+ * throws BUILDING ones away that it finds: their builder is gone.
+ *
+ * What scans may read goes only in a change that raises run_changes of the metapage: a
+ * LIVE run that becomes FREEING, and pending pages whose entries a new delta has.  Pages
+ * of runs and of the pending list bear numbers, so a scan that meets another page than it
+ * expected looks at the list again.
+ */
+#ifndef RENCODER_RUN_LIST_H
+#define RENCODER_RUN_LIST_H
+
+#include "store/space.h"
+
+#define RENCODER_RUN_BASE		1	/* of the groups that name it */
+#define RENCODER_RUN_DELTA		2	/* keys that came later to covered ranges */
+
+#define RENCODER_RUN_BUILDING	1
+#define RENCODER_RUN_LIVE		2
+#define RENCODER_RUN_FREEING	3
+
+#define RENCODER_MAX_RUNS		64
+
+typedef struct RencoderRunEntry
+{
+	uint32		number;			/* from 1 on, never used again */
+	uint8		kind;			/* RENCODER_RUN_BASE or _DELTA */
+	uint8		state;			/* RENCODER_RUN_BUILDING .. */
+	uint16		unused;			/* zero */
+	uint32		first_group;	/* base runs: groups that it was made of */
+	uint32		ngroups;
+	BlockNumber info;			/* run_pages.h */
+	uint32		npages;			/* LIVE: pages in all, info included */
+	uint64		upto;			/* deltas: number of the last pending page of
+								 * its keys */
+	uint64		unused2[2];		/* zero */
+} RencoderRunEntry;
+
+StaticAssertDecl(sizeof(RencoderRunEntry) == 48, "RencoderRunEntry is on disk");
+
+typedef struct RencoderRunListData
+{
+	uint32		n;
+	uint32		unused;			/* zero */
+	RencoderRunEntry entry[RENCODER_MAX_RUNS];
+} RencoderRunListData;
+
+StaticAssertDecl(sizeof(RencoderRunListData) <= RENCODER_PAYLOAD_SIZE, "the run list is a page");
+
+#define RencoderPageGetRunList(page) \
+	((RencoderRunListData *) RencoderPageGetPayload(page))
+
+/* Runs and pending pages at one moment. */
+typedef struct RencoderRuns
+{
+	uint64		changes;		/* run_changes of the metapage */
+	BlockNumber pending_first;	/* RENCODER_NO_BLOCK: none */
+	BlockNumber pending_last;
+	uint64		pending_first_number;
+	uint64		pending_last_number;
+	RencoderRunListData list;	/* n is 0 if there is none */
+} RencoderRuns;
+
+/*
+ * Copies it all.  Locks: metapage share and, while it is held, the list share; released.
+ * *npages, if not NULL, is increased by the pages read.  Error if the list is damaged.
+ */
+extern void rencoder_runs_look(Relation index, RencoderRuns *runs, int64 *npages);
+
+/* The entry of a run, or NULL. */
+extern const RencoderRunEntry *rencoder_runs_find(const RencoderRuns *runs, uint32 number);
+
+/*
+ * Puts a run into the list, BUILDING, its info page made and empty, and returns its
+ * number; *info is that page.  The caller is a maintainer or a build ("log" false).
+ * 0: the list is full.  WAL: info page whole; a new list: the page whole; metapage and list.
+ */
+extern uint32 rencoder_run_list_add(Relation index, uint8 kind, uint32 first_group,
+									uint32 ngroups, bool log, BlockNumber *info);
+
+/*
+ * Makes a run LIVE, of so many pages.  A delta takes the place of the pending pages up to
+ * number "upto" (0: of none; if not 0, all these are closed), which become spare, and of
+ * "nreplaced" LIVE runs, which become FREEING.  One record: metapage, list, and the last of the
+ * pending pages.  The caller is a maintainer or a build ("log" false).
+ */
+extern void rencoder_run_list_publish(Relation index, uint32 number, uint32 npages, uint64 upto,
+									  const uint32 *replaced, int nreplaced, bool log);
+
+/* Makes a LIVE run FREEING; nothing may name it.  Maintainer.  WAL: metapage and list. */
+extern void rencoder_run_list_retire(Relation index, uint32 number);
+
+/*
+ * Frees the pages of all runs that are FREEING, and of those BUILDING that are not "keep"
+ * (0: none is to be kept), and takes them off the list.  Maintainer.  WAL: for each extent a
+ * record of info page and free list; at last list and free list.
+ */
+extern void rencoder_run_list_free(Relation index, uint32 keep);
+
+#endif							/* RENCODER_RUN_LIST_H */

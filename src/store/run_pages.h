@@ -1,0 +1,161 @@
+/*
+ * run_pages.h
+ *		Runs as pages of an index: writing them and reading them.
+ *
+ * A run has a tree (run/renc_run.h) for each column of the index.  Its info page says
+ * where:
+ *
+ *		 0        4       6        8         12
+ *		 | number | natts | unused | extents | unused | column[natts] | extent[] |
+ *
+ * A page of a tree:
+ *
+ *		 0        4     6       8
+ *		 | number | col | level | payload of the run core, RENCODER_RUN_PAYLOAD bytes |
+ *
+ * so that a page that was freed and used again since is found.  Pages of a run never
+ * change once it is LIVE.
+ */
+#ifndef RENCODER_RUN_PAGES_H
+#define RENCODER_RUN_PAGES_H
+
+#include "run/renc_run.h"
+#include "store/run_list.h"
+
+typedef struct RencoderRunPageData
+{
+	uint32		number;			/* of the run */
+	uint16		col;			/* 0-based */
+	uint16		level;			/* 0: leaf */
+	uint8		payload[FLEXIBLE_ARRAY_MEMBER];
+} RencoderRunPageData;
+
+#define RENCODER_RUN_PAYLOAD \
+	(RENCODER_PAYLOAD_SIZE - offsetof(RencoderRunPageData, payload))
+
+#define RencoderPageGetRunPage(page) \
+	((RencoderRunPageData *) RencoderPageGetPayload(page))
+
+/* The tree of a column. */
+typedef struct RencoderRunColumn
+{
+	uint32		coder;			/* generation that made its keys, 0: none */
+	BlockNumber root;			/* RENCODER_NO_BLOCK: it has no entries */
+	uint32		level;			/* of the root */
+	uint32		nleaves;
+	uint32		ninner;
+	uint32		first_page;		/* of the heap */
+	uint32		npages;			/* likewise */
+	uint32		unused;			/* zero */
+	uint64		entries;
+	uint64		rows;
+	uint64		least;			/* keys, if there are entries */
+	uint64		greatest;
+	double		false_pages;	/* expected of a query (renc_run_finish) */
+} RencoderRunColumn;
+
+StaticAssertDecl(sizeof(RencoderRunColumn) == 72, "RencoderRunColumn is on disk");
+
+typedef struct RencoderRunInfoData
+{
+	uint32		number;
+	uint16		natts;
+	uint16		unused;			/* zero */
+	uint32		nextents;
+	uint32		unused2;		/* zero */
+	RencoderRunColumn column[FLEXIBLE_ARRAY_MEMBER];
+	/* RencoderExtent extent[nextents] follows */
+} RencoderRunInfoData;
+
+typedef RencoderRunInfoData *RencoderRunInfo;
+
+#define RencoderPageGetRunInfo(page) \
+	((RencoderRunInfo) RencoderPageGetPayload(page))
+
+/* Its extents, and how many there is room for. */
+static inline RencoderExtent *
+rencoder_run_extents(RencoderRunInfo info)
+{
+	return (RencoderExtent *) &info->column[info->natts];
+}
+
+static inline uint32
+rencoder_run_max_extents(int natts)
+{
+	return (RENCODER_PAYLOAD_SIZE - offsetof(RencoderRunInfoData, column) -
+			natts * sizeof(RencoderRunColumn)) / sizeof(RencoderExtent);
+}
+
+/* ---- Writing ---- */
+
+typedef struct RencoderRunWriter RencoderRunWriter;
+
+/*
+ * A new run in the list, BUILDING; NULL if the list is full.  Memory comes from the
+ * current context, half a megabyte.  "log": not a build, whose fork is logged at its end.
+ * The caller is a maintainer or a build.
+ */
+extern RencoderRunWriter *rencoder_run_writer_begin(Relation index, uint8 kind, uint32 first_group,
+													uint32 ngroups, bool log);
+extern uint32 rencoder_run_writer_number(const RencoderRunWriter *writer);
+
+/*
+ * Begins the tree of a column, whose keys are made by that coder and whose heap pages are
+ * first_page .. first_page + npages - 1.  "wanted": see renc_run.h.
+ */
+extern void rencoder_run_writer_begin_column(RencoderRunWriter *writer, int col, uint32 coder,
+											 BlockNumber first_page, uint32 npages,
+											 renc_run_target target, double wanted);
+
+/* Adds a pair, in order of (key, page); equal ones become one. */
+extern void rencoder_run_writer_push(RencoderRunWriter *writer, uint64 key, BlockNumber page,
+									 uint32 rows);
+extern void rencoder_run_writer_end_column(RencoderRunWriter *writer);
+
+/*
+ * Completes the run, columns without a tree being empty, and returns its pages.  It still
+ * is BUILDING: see rencoder_run_list_publish().  Frees the writer.  WAL of all of it: each
+ * page whole, each allocation, the info page.
+ */
+extern uint32 rencoder_run_writer_finish(RencoderRunWriter *writer);
+
+/* ---- Reading ---- */
+
+/*
+ * A copy of the info page of a run, palloc'd; NULL, with *fault, if it is not there, which is
+ * corruption only if run_changes is what it was when the list was read.
+ */
+extern RencoderRunInfo rencoder_run_info(Relation index, const RencoderRunEntry *entry,
+										 const char **fault);
+
+typedef struct RencoderRunReader
+{
+	renc_run	run;			/* for renc_run_search_begin() and the like */
+	int64		npages;			/* index pages read */
+
+	/* Set when rencoder_run_read() has returned NULL. */
+	const char *fault;
+	BlockNumber fault_blkno;
+
+	/* Private. */
+	Relation	index;
+	uint32		number;
+	int			col;
+	uint8	   *copy[RENC_RUN_MAX_LEVEL + 1];
+} RencoderRunReader;
+
+/*
+ * Prepares reading the tree of a column; false if it is empty.  "info" is only looked at
+ * here.
+ */
+extern bool rencoder_run_reader_begin(RencoderRunReader *reader, Relation index,
+									  const RencoderRunInfoData *info, int col);
+
+/*
+ * A renc_run_read; "arg" is the reader.  Copies the page: a run may be freed while it is read.
+ * Locks: the page share, released.
+ */
+extern const uint8_t *rencoder_run_read(void *arg, uint32_t page, int level);
+extern void rencoder_run_reader_end(RencoderRunReader *reader);
+
+#endif							/* RENCODER_RUN_PAGES_H */
