@@ -17,6 +17,7 @@
 #include "utils/xid8.h"
 
 #include "base/options.h"
+#include "format/format.h"
 #include "sql/sql_bounds.h"
 #include "store/group_copy.h"
 #include "store/open_index.h"
