@@ -112,9 +112,7 @@ maintain(const IndexVacuumInfo *info, Relation heap)
 	if (rencoder_autosummarize_is_worth(&meta, nblocks))
 		(void) rencoder_summarize(index, heap, 0, rencoder_range_count(&meta, nblocks) - 1, true);
 	rencoder_sample_record_prepare(index, nblocks);
-	rencoder_meta_lock_maintainer(index);
-	(void) rencoder_delta_make(index, true);
-	rencoder_meta_unlock_maintainer(index);
+	(void) rencoder_delta_make_of_all(index);
 	rebuilt = rencoder_retune_some(index, heap);
 	if (rebuilt > 0)
 		ereport(info->message_level,

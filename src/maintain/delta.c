@@ -256,7 +256,7 @@ choose_deltas(Merge *m)
 
 /* Writes the tree of a column. */
 static void
-write_column(Merge *m, RencoderRunWriter *writer, int col)
+write_merged_column(Merge *m, RencoderRunWriter *writer, int col)
 {
 	Target		target;
 	RencoderRunPair pair;
@@ -293,7 +293,7 @@ write_merged(Merge *m)
 	for (int col = 0; col < m->natts; col++)
 	{
 		if (m->entries[col] > 0)
-			write_column(m, writer, col);
+			write_merged_column(m, writer, col);
 	}
 	npages = rencoder_run_writer_finish(writer);
 	rencoder_run_list_publish(m->index, number, npages, m->upto, m->merged, m->nmerged, true);
@@ -319,15 +319,11 @@ rencoder_delta_is_due(Relation index)
 
 /* Looks what there is, and decides what is to be made of it; false: nothing. */
 static bool
-prepare_merge(Merge *m, bool force)
+prepare_merge(Merge *m, uint64 least)
 {
-	uint64		last = 0;
-
-	if (force)
-		last = rencoder_pending_close(m->index);
 	rencoder_runs_look(m->index, &m->runs, NULL);
-	if (force || closed_pages(&m->runs) >= RENCODER_DELTA_PAGES)
-		m->upto = force ? last : m->runs.pending_last_number - 1;
+	if (closed_pages(&m->runs) >= least)
+		m->upto = m->runs.pending_last_number - 1;
 	choose_deltas(m);
 	if (m->upto == 0 && m->nmerged == 0)
 		return false;
@@ -355,7 +351,7 @@ has_leftovers(const RencoderRuns *runs)
 }
 
 bool
-rencoder_delta_make(Relation index, bool force)
+rencoder_delta_make(Relation index, uint64 least)
 {
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "rencoder delta",
 												  ALLOCSET_DEFAULT_SIZES);
@@ -368,11 +364,23 @@ rencoder_delta_make(Relation index, bool force)
 	rencoder_runs_look(index, &m->runs, NULL);
 	if (has_leftovers(&m->runs))
 		rencoder_run_list_free(index, 0);
-	if (prepare_merge(m, force))
+	if (prepare_merge(m, least))
 		done = write_merged(m);
 	if (done && m->nmerged > 0)
 		rencoder_run_list_free(index, 0);
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(context);
+	return done;
+}
+
+bool
+rencoder_delta_make_of_all(Relation index)
+{
+	bool		done;
+
+	(void) rencoder_pending_close(index);
+	rencoder_meta_lock_maintainer(index);
+	done = rencoder_delta_make(index, 1);
+	rencoder_meta_unlock_maintainer(index);
 	return done;
 }

@@ -128,7 +128,7 @@ summarize_gaps(void *arg)
 static void
 make_delta(void *arg)
 {
-	(void) rencoder_delta_make((Relation) arg, false);
+	(void) rencoder_delta_make((Relation) arg, RENCODER_DELTA_PAGES);
 }
 
 /* The caller has the maintainer lock; it is released. */
