@@ -914,6 +914,7 @@ CREATE FUNCTION rencoder_candidates(
 	OUT skipped bigint,
 	OUT candidates bigint,
 	OUT unsummarized bigint,
+	OUT pages bigint,
 	OUT index_pages bigint)
 RETURNS record
 AS 'MODULE_PATHNAME'

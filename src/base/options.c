@@ -67,8 +67,8 @@ rencoder_options_init(void)
 					  RENCODER_MAX_PAGES_PER_RANGE,
 					  AccessExclusiveLock);
 	add_int_reloption(rencoder_relopt_kind, "bits_per_key",
-					  "Bits of a filter for each distinct key of a block range",
-					  RENCODER_DEFAULT_BITS_PER_KEY,
+					  "Bits of a filter for each distinct key of a block range, or of a run for each row",
+					  0,
 					  RENCODER_MIN_BITS_PER_KEY,
 					  RENCODER_MAX_BITS_PER_KEY,
 					  AccessExclusiveLock);
@@ -157,18 +157,31 @@ rencoder_options_build_pages_per_range(Relation index, BlockNumber nblocks)
 	return pages != 0 ? (uint32) pages : choose_pages_per_range(nblocks);
 }
 
-int
-rencoder_options_bits_per_key(Relation index)
+bool
+rencoder_options_bits_are_given(Relation index)
 {
 	RencoderOptions *options = (RencoderOptions *) index->rd_options;
 
-	return options ? options->bits_per_key : RENCODER_DEFAULT_BITS_PER_KEY;
+	return options != NULL && options->bits_per_key != 0;
+}
+
+int
+rencoder_options_bits_per_key(Relation index)
+{
+	return rencoder_options_bits_are_given(index) ?
+		((RencoderOptions *) index->rd_options)->bits_per_key : RENCODER_DEFAULT_BITS_PER_KEY;
 }
 
 Size
 rencoder_options_key_memory(void)
 {
 	return (Size) maintenance_work_mem * 1024 / 2;
+}
+
+Size
+rencoder_options_sort_memory(void)
+{
+	return (Size) maintenance_work_mem * 1024;
 }
 
 bool

@@ -22,7 +22,7 @@
 #define RENCODER_AUTO_EMPTY_PAGES_PER_RANGE	16
 #define RENCODER_AUTO_EMPTY_PAGES			32
 
-#define RENCODER_DEFAULT_BITS_PER_KEY		20
+#define RENCODER_DEFAULT_BITS_PER_KEY		20	/* of filters */
 #define RENCODER_MIN_BITS_PER_KEY			4
 #define RENCODER_MAX_BITS_PER_KEY			64
 
@@ -40,7 +40,7 @@ typedef struct RencoderOptions
 {
 	int32		vl_len_;		/* varlena header (do not touch directly!) */
 	int			pages_per_range;
-	int			bits_per_key;
+	int			bits_per_key;	/* 0: not given */
 	int			query_sample;	/* offset of a string, 0: none */
 	bool		autosummarize;
 	RencoderStorage storage;
@@ -60,7 +60,10 @@ extern int	rencoder_options_pages_per_range(Relation index);
 
 /* What a build of the index would choose for a table of "nblocks" pages. */
 extern uint32 rencoder_options_build_pages_per_range(Relation index, BlockNumber nblocks);
+
+/* Bits of a filter for each key; and has the owner said so? */
 extern int	rencoder_options_bits_per_key(Relation index);
+extern bool rencoder_options_bits_are_given(Relation index);
 extern bool rencoder_options_autosummarize(Relation index);
 
 /* Is a build of the index to make a run? */
@@ -71,6 +74,9 @@ extern bool rencoder_options_use_runs(Relation index);
  * maintenance_work_mem, for what is made of them takes memory, too.
  */
 extern Size rencoder_options_key_memory(void);
+
+/* Bytes that sorting may take: maintenance_work_mem. */
+extern Size rencoder_options_sort_memory(void);
 
 /* Schema and name of the table that query_sample names, palloc'd; false if none. */
 extern bool rencoder_options_query_sample(Relation index, char **schema, char **table);

@@ -16,6 +16,7 @@
 
 #include "base/options.h"
 #include "build/build_parallel.h"
+#include "build/build_run.h"
 #include "plan/sample_record.h"
 #include "store/horizon.h"
 #include "table/coder_columns.h"
@@ -84,9 +85,12 @@ ignore_row(Relation index, ItemPointer tid, Datum *values, bool *isnull,
 {
 }
 
+/* "run": NULL if the index is to have none. */
 static RencoderBuildTotals
-build_serially(Relation heap, Relation index, IndexInfo *indexInfo, RencoderBuildPlan *plan)
+build_serially(Relation heap, Relation index, IndexInfo *indexInfo, RencoderBuildPlan *plan,
+			   RencoderBuildRun *run)
 {
+	RencoderRunSorter *sorter[INDEX_MAX_KEYS];
 	RencoderBuildProgress progress;
 	RencoderBuildGroup *build;
 	RencoderBuildTotals totals;
@@ -101,11 +105,18 @@ build_serially(Relation heap, Relation index, IndexInfo *indexInfo, RencoderBuil
 	}
 	plan->memory = rencoder_options_key_memory();
 
+	if (run != NULL)
+		rencoder_build_run_sorters(sorter, rencoder_meta_get(index)->natts,
+								   rencoder_options_sort_memory());
 	pg_atomic_init_u64(&progress.blocks, 0);
-	build = rencoder_build_group_create(heap, index, indexInfo, plan, &progress, NULL, true);
+	build = rencoder_build_group_create(heap, index, indexInfo, plan, &progress, NULL, sorter,
+										true);
 	for (uint32 group = 0; group < rencoder_build_group_count(plan); group++)
 		rencoder_build_group_run(build, group);
-	return rencoder_build_group_finish(build);
+	totals = rencoder_build_group_finish(build);
+	if (run != NULL)
+		rencoder_build_run_finish(run, sorter);
+	return totals;
 }
 
 IndexBuildResult *
@@ -114,12 +125,14 @@ rencoderbuild(Relation heap, Relation index, IndexInfo *indexInfo)
 	IndexBuildResult *result = palloc0(sizeof(IndexBuildResult));
 	RencoderBuildPlan plan;
 	RencoderBuildTotals totals;
+	RencoderBuildRun *run;
 
 	refuse_collations(index);
 	prepare(heap, index, indexInfo, &plan);
 	pgstat_progress_update_param(PROGRESS_SCAN_BLOCKS_TOTAL, plan.nblocks);
-	if (!rencoder_build_parallel(heap, index, indexInfo, &plan, &totals))
-		totals = build_serially(heap, index, indexInfo, &plan);
+	run = rencoder_build_run_begin(index, &plan);
+	if (run != NULL || !rencoder_build_parallel(heap, index, indexInfo, &plan, &totals))
+		totals = build_serially(heap, index, indexInfo, &plan, run);
 	pgstat_progress_update_param(PROGRESS_SCAN_BLOCKS_DONE, plan.nblocks);
 	indexInfo->ii_BrokenHotChain = totals.broken_hot_chain;
 	rencoder_wal_log_fork(index, MAIN_FORKNUM);

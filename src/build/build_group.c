@@ -9,6 +9,8 @@
  * process may use, its configuration is chosen from the ranges seen so far, and
  * the slabs are filled range by range from then on ("spilled"); a slab is
  * written when its last range is filled.
+ *
+ * If the build makes a run, keys go to sorters at once, and groups have no storage.
  */
 #include "build/build_group.h"
 
@@ -48,6 +50,7 @@ struct RencoderBuildGroup
 								 * was read */
 	BlockNumber counted;		/* blocks before this one are in *progress */
 	BlockNumber block;			/* of the row seen last; its slot is open */
+	RencoderRunSorter *const *sorter;	/* of the columns, if there is a run */
 	RencoderCollector *collector;
 	MemoryContext group_context;	/* reset after each group */
 	bool		spilled;
@@ -235,7 +238,31 @@ build_column(RencoderBuildGroup *b, int col)
 	}
 }
 
-/* The header page of a column, and its part of the directory entry. */
+/* Says of a column whose keys went into the run what its storage would say of others. */
+static void
+leave_to_run(RencoderBuildGroup *b, int col)
+{
+	b->header[col]->config.coder = b->plan->coder[col];
+	for (int slot = 0; slot < group_slots(b); slot++)
+	{
+		if (b->collector->column[col].range[slot].keyless)
+			rencoder_set_add(b->header[col]->always, slot);
+	}
+}
+
+/* Notes what was chosen for a column that has storage. */
+static void
+note_choice(RencoderBuildGroup *b, int col)
+{
+	RencoderHeader header = b->header[col];
+
+	header->config = b->config[col];
+	header->predicted_fpr = b->prediction[col].fpr;
+	header->best_fpr = b->prediction[col].best_fpr;
+	header->sample_stamp = rencoder_designer_stamp(b->designer, col, header->config.coder);
+}
+
+/* What is known of a column's ranges, and its part of the directory entry. */
 static void
 finish_column(RencoderBuildGroup *b, int col, uint64 horizon, RencoderEntry entry)
 {
@@ -243,10 +270,6 @@ finish_column(RencoderBuildGroup *b, int col, uint64 horizon, RencoderEntry entr
 	RencoderEntryColumn *bounds = &entry->column[col];
 	int			nslots = group_slots(b);
 
-	header->config = b->config[col];
-	header->predicted_fpr = b->prediction[col].fpr;
-	header->best_fpr = b->prediction[col].best_fpr;
-	header->sample_stamp = rencoder_designer_stamp(b->designer, col, header->config.coder);
 	bounds->min = PG_UINT64_MAX;
 	bounds->max = 0;
 	for (int slot = 0; slot < nslots; slot++)
@@ -274,6 +297,18 @@ finish_column(RencoderBuildGroup *b, int col, uint64 horizon, RencoderEntry entr
 		entry->flags |= RENCODER_ENTRY_ALWAYS;
 }
 
+/* All ranges that are summarized are covered by the run of the build. */
+static void
+cover_ranges(RencoderBuildGroup *b, RencoderEntry entry)
+{
+	RencoderHeader first = b->header[0];
+
+	if (renc_mask_empty(rencoder_set_get(first->summarized)))
+		return;
+	memcpy(first->covered, first->summarized, sizeof(first->covered));
+	first->run = entry->run = b->plan->run;
+}
+
 static void spill(RencoderBuildGroup *b);
 
 /* Writes the group under construction. */
@@ -298,9 +333,17 @@ flush_group(RencoderBuildGroup *b)
 	entry->horizon = horizon;
 	for (int col = 0; col < b->meta.natts; col++)
 	{
-		if (!b->spilled)
-			build_column(b, col);
+		if (b->plan->run != 0)
+			leave_to_run(b, col);
+		else
+		{
+			if (!b->spilled)
+				build_column(b, col);
+			note_choice(b, col);
+		}
 		finish_column(b, col, horizon, entry);
+		if (col == 0 && b->plan->run != 0)
+			cover_ranges(b, entry);
 		rencoder_wal_write_fresh(b->index, entry->header + col,
 								 RENCODER_PAGE_HEADER, (char *) b->header[col], false);
 	}
@@ -420,10 +463,20 @@ build_callback(Relation index, ItemPointer tid, Datum *values, bool *isnull,
 	b->totals.index_tuples++;
 }
 
+/* A key of the row that is read. */
+static void
+sort_key(void *arg, int col, uint64 key)
+{
+	RencoderBuildGroup *b = (RencoderBuildGroup *) arg;
+
+	rencoder_run_sorter_add(b->sorter[col], key, b->block);
+}
+
 RencoderBuildGroup *
 rencoder_build_group_create(Relation heap, Relation index, IndexInfo *indexInfo,
 							const RencoderBuildPlan *plan, RencoderBuildProgress *progress,
-							RencoderDesignShare *share, bool reports)
+							RencoderDesignShare *share, RencoderRunSorter *const *sorter,
+							bool reports)
 {
 	RencoderBuildGroup *b = palloc0(sizeof(RencoderBuildGroup));
 
@@ -438,6 +491,12 @@ rencoder_build_group_create(Relation heap, Relation index, IndexInfo *indexInfo,
 	for (int col = 0; col < b->meta.natts; col++)
 		rencoder_columns_load_coders(index, col, plan->coder[col], &b->coders);
 	b->collector = rencoder_collect_create(b->meta.natts);
+	if (plan->run != 0)
+	{
+		b->sorter = sorter;
+		b->collector->sink = sort_key;
+		b->collector->sink_arg = b;
+	}
 	b->designer = rencoder_designer_create(index, &b->meta, (double) plan->nranges);
 	b->designer->share = share;
 	b->config = palloc0(b->meta.natts * sizeof(RencoderConfig));

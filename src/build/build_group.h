@@ -12,6 +12,7 @@
 #ifndef RENCODER_BUILD_GROUP_H
 #define RENCODER_BUILD_GROUP_H
 
+#include "build/run_sorter.h"
 #include "plan/design_share.h"
 #include "store/group.h"
 
@@ -28,6 +29,8 @@ typedef struct RencoderBuildPlan
 								 * beside those of one range */
 	uint32		coder[INDEX_MAX_KEYS];	/* generation of each column's, 0:
 										 * none */
+	uint32		run;			/* number of the run that all keys go into, 0:
+								 * they go into storage of their groups */
 } RencoderBuildPlan;
 
 typedef struct RencoderBuildProgress
@@ -63,6 +66,7 @@ rencoder_build_group_is_rest(const RencoderBuildPlan *plan, uint32 group)
 /*
  * A builder, in the current memory context.  *plan, *progress and *share (of the
  * processes of a parallel build; NULL if there are no others) must live on.
+ * "sorter": if the plan has a run, those of the columns, which get the keys.
  * "reports": this process is the one whose progress is looked at.
  */
 extern RencoderBuildGroup *rencoder_build_group_create(Relation heap, Relation index,
@@ -70,6 +74,7 @@ extern RencoderBuildGroup *rencoder_build_group_create(Relation heap, Relation i
 													   const RencoderBuildPlan *plan,
 													   RencoderBuildProgress *progress,
 													   RencoderDesignShare *share,
+													   RencoderRunSorter *const *sorter,
 													   bool reports);
 
 /*

@@ -254,7 +254,7 @@ rencoder_build_parallel(Relation heap, Relation index, IndexInfo *indexInfo,
 	if (!launch(&leader, nworkers, heap, index, indexInfo, plan))
 		return false;
 	build = rencoder_build_group_create(heap, index, indexInfo, plan, &leader.shared->progress,
-										&leader.shared->share, true);
+										&leader.shared->share, NULL, true);
 	build_groups(build, leader.shared);
 	wait_for_workers(&leader);
 	if (ngroups < rencoder_build_group_count(plan))
@@ -290,7 +290,7 @@ rencoder_build_parallel_worker(dsm_segment *seg, shm_toc *toc)
 
 	InstrStartParallelQuery();
 	build = rencoder_build_group_create(heap, index, indexInfo, &shared->plan,
-										&shared->progress, &shared->share, false);
+										&shared->progress, &shared->share, NULL, false);
 	build_groups(build, shared);
 	totals = rencoder_build_group_finish(build);
 	InstrEndParallelQuery(&buffer_usage[ParallelWorkerNumber], &wal_usage[ParallelWorkerNumber]);

@@ -146,6 +146,16 @@ rencoder_collect_add(RencoderCollector *c, int col, uint64 key)
 	RencoderCollectedColumn *column = &c->column[col];
 
 	Assert(c->open);
+	if (c->sink != NULL)
+	{
+		RencoderRangeSummary *range = &column->range[c->nslots - 1];
+
+		range->min = Min(range->min, key);
+		range->max = Max(range->max, key);
+		range->has_value = true;
+		c->sink(c->sink_arg, col, key);
+		return;
+	}
 	if (column->nkeys == column->allocated)
 	{
 		column->allocated *= 2;

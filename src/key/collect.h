@@ -32,6 +32,12 @@ typedef struct RencoderCollectedColumn
 	RencoderRangeSummary range[RENC_GROUP_RANGES];
 } RencoderCollectedColumn;
 
+/*
+ * Takes keys instead of the collector, which keeps min and max, but no keys and no count
+ * of them.
+ */
+typedef void (*RencoderKeySink) (void *arg, int col, uint64 key);
+
 typedef struct RencoderCollector
 {
 	int			natts;
@@ -40,6 +46,9 @@ typedef struct RencoderCollector
 	MemoryContext row_context;	/* for whoever makes keys; reset with each row */
 	bool		in_use;			/* others may change the table meanwhile */
 	bool		no_dead_toast;	/* do not fetch values of dead rows from TOAST */
+	RencoderKeySink sink;		/* where keys go, the creator's to set; NULL:
+								 * they are kept */
+	void	   *sink_arg;
 	RencoderCollectedColumn *column;
 } RencoderCollector;
 

@@ -570,6 +570,7 @@ rencoder_candidates(PG_FUNCTION_ARGS)
 	put(&row, Int64GetDatum(counts.skipped));
 	put(&row, Int64GetDatum(counts.candidates));
 	put(&row, Int64GetDatum(counts.unsummarized));
+	put(&row, Int64GetDatum(counts.pages));
 	put(&row, Int64GetDatum(counts.index_pages));
 	rencoder_open_index_close(&target);
 	PG_RETURN_DATUM(single_row(fcinfo, &row));

@@ -50,7 +50,7 @@ typedef struct RencoderMetaPageData
 	BlockNumber sample_root;	/* first page of query samples, or
 								 * RENCODER_NO_BLOCK */
 	BlockNumber run_list;		/* its page, or RENCODER_NO_BLOCK */
-	uint32		next_run;		/* number of the next run, from 1 on */
+	uint32		last_run;		/* number given last */
 	BlockNumber pending_first;	/* oldest pending page, or RENCODER_NO_BLOCK */
 	BlockNumber pending_last;	/* the tail, likewise */
 	BlockNumber pending_spare;	/* pages to be used again, a chain */

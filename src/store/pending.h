@@ -9,7 +9,7 @@
  *
  *		payload
  *		 0        8      12       16
- *		 | number | next | unused | entry, entry, ..          up to pd_lower
+ *		 | number | next | open   | entry, entry, ..          up to pd_lower
  *
  *		an entry, a multiple of 8 bytes
  *		 0           4       8             8 + 8 * natts
@@ -18,7 +18,7 @@
  * Bit c of "nulls": column c is null, or its value has no key (its range is "always"); key and
  * coder are zero then.  The number of an entry is its page's.
  *
- * The page without a next one is the tail, the only one that is appended to.  Closing it
+ * The tail is open, which no other page is, and the only one that is appended to.  Closing it
  * links the next page.  Pages whose entries have become a delta (run_list.h) are put onto the spare
  * chain as they are, in the record that makes the delta LIVE.
  *
@@ -33,8 +33,8 @@
 typedef struct RencoderPendingPageData
 {
 	uint64		number;			/* from 1 on */
-	BlockNumber next;			/* RENCODER_NO_BLOCK: this is the tail */
-	uint32		unused;			/* zero */
+	BlockNumber next;			/* RENCODER_NO_BLOCK: none */
+	uint32		open;			/* 1: the tail, else 0 */
 	char		entries[FLEXIBLE_ARRAY_MEMBER];
 } RencoderPendingPageData;
 

@@ -6,12 +6,12 @@
 
 #include "storage/lmgr.h"
 
-BlockNumber
-rencoder_space_extend(Relation index, uint32 npages)
+/* The caller has the extension lock. */
+static BlockNumber
+extend(Relation index, uint32 npages)
 {
 	BlockNumber first = InvalidBlockNumber;
 
-	LockRelationForExtension(index, ExclusiveLock);
 	for (uint32 i = 0; i < npages; i++)
 	{
 		Buffer		buf = ReadBuffer(index, P_NEW);
@@ -21,8 +21,30 @@ rencoder_space_extend(Relation index, uint32 npages)
 		Assert(BufferGetBlockNumber(buf) == first + i);
 		ReleaseBuffer(buf);
 	}
+	return first;
+}
+
+BlockNumber
+rencoder_space_extend(Relation index, uint32 npages)
+{
+	BlockNumber first;
+
+	LockRelationForExtension(index, ExclusiveLock);
+	first = extend(index, npages);
 	UnlockRelationForExtension(index, ExclusiveLock);
 	return first;
+}
+
+BlockNumber
+rencoder_space_extend_made(Relation index, uint16 page_id)
+{
+	BlockNumber blkno;
+
+	LockRelationForExtension(index, ExclusiveLock);
+	blkno = extend(index, 1);
+	rencoder_wal_write_fresh(index, blkno, page_id, NULL, true);
+	UnlockRelationForExtension(index, ExclusiveLock);
+	return blkno;
 }
 
 /*
@@ -108,13 +130,33 @@ count_unused_tail(Relation index, BlockNumber nblocks, uint32 max)
 	return n;
 }
 
+/*
+ * From the end of the file.  Counting zero pages there and extension are one step, because
+ * others extend, too (rencoder_space_extend_made).
+ */
+static RencoderExtent
+take_from_end(Relation index, uint32 npages)
+{
+	RencoderExtent extent;
+	BlockNumber nblocks;
+	uint32		tail;
+
+	LockRelationForExtension(index, ExclusiveLock);
+	nblocks = RelationGetNumberOfBlocks(index);
+	tail = count_unused_tail(index, nblocks, npages);
+	if (tail < npages)
+		(void) extend(index, npages - tail);
+	UnlockRelationForExtension(index, ExclusiveLock);
+	extent.start = nblocks - tail;
+	extent.npages = npages;
+	return extent;
+}
+
 RencoderExtent
 rencoder_space_alloc(Relation index, uint32 npages)
 {
 	RencoderExtent extent;
 	BlockNumber blkno = free_root(index);
-	BlockNumber nblocks;
-	uint32		tail;
 
 	while (blkno != RENCODER_NO_BLOCK)
 	{
@@ -132,19 +174,7 @@ rencoder_space_alloc(Relation index, uint32 npages)
 			return extent;
 	}
 
-	nblocks = RelationGetNumberOfBlocks(index);
-	tail = count_unused_tail(index, nblocks, npages);
-
-	/*
-	 * Only a maintainer extends the index (INV-6); two extents must never
-	 * overlap.
-	 */
-	if (tail < npages && rencoder_space_extend(index, npages - tail) != nblocks)
-		elog(ERROR, "index \"%s\" was extended by someone else",
-			 RelationGetRelationName(index));
-	extent.start = nblocks - tail;
-	extent.npages = npages;
-	return extent;
+	return take_from_end(index, npages);
 }
 
 void

@@ -2,7 +2,7 @@
  * space.h
  *		Allocation of extents: the free-extent list and relation extension.
  *
- * Only the maintainer (INV-6) or a build calls these.  The list is a chain of
+ * Only the maintainer (INV-6) or a build calls these, but for rencoder_space_extend_made().  The list is a chain of
  * pages from the metapage:
  *
  *		 0      4   8
@@ -45,6 +45,12 @@ extern void rencoder_space_secure(Relation index, RencoderExtent extent);
 
 /* Extends the relation by "npages" zeroed consecutive blocks. */
 extern BlockNumber rencoder_space_extend(Relation index, uint32 npages);
+
+/*
+ * Extends the relation by a page of the type, its payload zeroed.  Not only the maintainer may do
+ * so: the page is never zero for others, who would take it for unused.  WAL: the page whole.
+ */
+extern BlockNumber rencoder_space_extend_made(Relation index, uint16 page_id);
 
 /*
  * Prepares to free up to "n" extents within a record of the caller: makes sure

@@ -178,6 +178,36 @@ rencoder_wal_set_bits(Relation index, const RencoderBitRecord *record)
 }
 
 void
+rencoder_wal_append(Relation index, Buffer buffer, const void *data, uint16 size)
+{
+	Page		page = BufferGetPage(buffer);
+	PageHeader	phdr = (PageHeader) page;
+	LocationIndex start = phdr->pd_lower;
+	char	   *delta = palloc(2 * FRAGMENT_HEADER_SIZE + sizeof(LocationIndex) + size);
+	char	   *end;
+	bool		log = RelationNeedsWAL(index);
+
+	Assert((uint32) start + size <= phdr->pd_upper);
+	if (log)
+		XLogBeginInsert();
+	START_CRIT_SECTION();
+	memcpy((char *) page + start, data, size);
+	phdr->pd_lower = start + size;
+	MarkBufferDirty(buffer);
+	if (log)
+	{
+		end = write_fragment(delta, page, offsetof(PageHeaderData, pd_lower),
+							 offsetof(PageHeaderData, pd_lower) + sizeof(LocationIndex));
+		end = write_fragment(end, page, start, start + size);
+		XLogRegisterBuffer(0, buffer, REGBUF_STANDARD);
+		XLogRegisterBufData(0, delta, end - delta);
+		PageSetLSN(page, XLogInsert(RM_GENERIC_ID, 0));
+	}
+	END_CRIT_SECTION();
+	pfree(delta);
+}
+
+void
 rencoder_wal_write_fresh(Relation index, BlockNumber blkno, uint16 page_id,
 						 const char *payload, bool log)
 {

@@ -1,0 +1,84 @@
+/*
+ * build_run.c
+ *		The run of a new index: where its keys go instead of filters.
+ */
+#include "build/build_run.h"
+
+#include "base/options.h"
+#include "store/run_pages.h"
+
+/* False pages that a query is to find, unless the owner says how many bits a row may take. */
+#define FALSE_PAGES	1.0
+
+struct RencoderBuildRun
+{
+	Relation	index;
+	const RencoderBuildPlan *plan;
+	int			natts;
+	RencoderRunWriter *writer;
+};
+
+RencoderBuildRun *
+rencoder_build_run_begin(Relation index, RencoderBuildPlan *plan)
+{
+	RencoderBuildRun *run;
+
+	if (!rencoder_options_use_runs(index) || plan->nranges < RENC_SLICE_RANGES)
+		return NULL;
+	run = palloc(sizeof(RencoderBuildRun));
+	run->index = index;
+	run->plan = plan;
+	run->natts = rencoder_meta_get(index)->natts;
+	run->writer = rencoder_run_writer_begin(index, RENCODER_RUN_BASE, 0,
+											rencoder_build_group_count(plan), false);
+	if (run->writer == NULL)
+		elog(ERROR, "the list of runs of new index \"%s\" is full",
+			 RelationGetRelationName(index));
+	plan->run = rencoder_run_writer_number(run->writer);
+	return run;
+}
+
+void
+rencoder_build_run_sorters(RencoderRunSorter **sorter, int natts, Size memory)
+{
+	for (int col = 0; col < natts; col++)
+		sorter[col] = rencoder_run_sorter_begin(memory / natts);
+}
+
+/* Writes the tree of a column; one without keys has none. */
+static void
+write_column(RencoderBuildRun *run, int col, RencoderRunSorter *sorter)
+{
+	bool		bits = rencoder_options_bits_are_given(run->index);
+	RencoderRunPair pair;
+
+	rencoder_run_sorter_sort(sorter);
+	if (!rencoder_run_sorter_next(sorter, &pair))
+		return;
+	rencoder_run_writer_begin_column(run->writer, col, run->plan->coder[col],
+									 0, run->plan->nblocks,
+									 bits ? RENC_RUN_BITS : RENC_RUN_FALSE_PAGES,
+									 bits ? rencoder_options_bits_per_key(run->index) :
+									 FALSE_PAGES);
+	do
+	{
+		CHECK_FOR_INTERRUPTS();
+		rencoder_run_writer_push(run->writer, pair.key, pair.page, pair.rows);
+	} while (rencoder_run_sorter_next(sorter, &pair));
+	rencoder_run_writer_end_column(run->writer);
+}
+
+void
+rencoder_build_run_finish(RencoderBuildRun *run, RencoderRunSorter **sorter)
+{
+	uint32		npages;
+
+	for (int col = 0; col < run->natts; col++)
+	{
+		write_column(run, col, sorter[col]);
+		rencoder_run_sorter_end(sorter[col]);
+	}
+	npages = rencoder_run_writer_finish(run->writer);
+	rencoder_run_list_publish(run->index, run->plan->run, npages, 0, NULL, 0, false);
+	pfree(run);
+}

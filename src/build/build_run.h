@@ -1,0 +1,31 @@
+/*
+ * build_run.h
+ *		The run of a new index: where its keys go instead of filters.
+ */
+#ifndef RENCODER_BUILD_RUN_H
+#define RENCODER_BUILD_RUN_H
+
+#include "build/build_group.h"
+
+typedef struct RencoderBuildRun RencoderBuildRun;
+
+/*
+ * Begins the run of all groups of the plan and sets plan->run; NULL, and nothing is done,
+ * if the index is to have none: its owner does not want one, or the table has less than 8
+ * ranges.  In the current memory context.
+ */
+extern RencoderBuildRun *rencoder_build_run_begin(Relation index, RencoderBuildPlan *plan);
+
+/*
+ * Begins a sorter for each of "natts" columns, which share "memory" bytes; in the current
+ * memory context.
+ */
+extern void rencoder_build_run_sorters(RencoderRunSorter **sorter, int natts, Size memory);
+
+/*
+ * Sorts what the sorters were given, writes it and makes the run LIVE.  Ends the sorters
+ * and frees *run.  WAL: none; the build logs the fork.
+ */
+extern void rencoder_build_run_finish(RencoderBuildRun *run, RencoderRunSorter **sorter);
+
+#endif							/* RENCODER_BUILD_RUN_H */

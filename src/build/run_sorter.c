@@ -1,0 +1,294 @@
+/*
+ * run_sorter.c
+ *		Sorting pairs of key and heap page, for runs.
+ *
+ * Chunks of the input lie one after the other in one temporary file, sorted, and are
+ * merged from there: a file for each chunk would need a buffer for each while it is
+ * written to, and there may be thousands where memory is short.  Where equal pairs leave
+ * half of the memory, a chunk is not spilled, but goes on: rows of few values take no file.
+ */
+#include "build/run_sorter.h"
+
+#include "commands/tablespace.h"
+#include "lib/binaryheap.h"
+#include "miscadmin.h"
+#include "storage/buffile.h"
+#include "utils/memutils.h"
+
+/* Pairs that there is room for at first, and at least at last. */
+#define FIRST_PAIRS	1024
+
+/* Pairs of a chunk that are read at once, at least. */
+#define READ_PAIRS	(BLCKSZ / (int) sizeof(RencoderRunPair))
+
+#define COMPARE_NUMBERS(a, b) (((a) > (b)) - ((a) < (b)))
+#define COMPARE_PAIRS(a, b) \
+	((a)->key != (b)->key ? COMPARE_NUMBERS((a)->key, (b)->key) : \
+	 COMPARE_NUMBERS((a)->page, (b)->page))
+
+/* sort_pairs: PostgreSQL's own sort, specialized. */
+#define ST_SORT sort_pairs
+#define ST_ELEMENT_TYPE RencoderRunPair
+#define ST_COMPARE(a, b) COMPARE_PAIRS(a, b)
+#define ST_SCOPE static
+#define ST_CHECK_FOR_INTERRUPTS
+#define ST_DEFINE
+#include "lib/sort_template.h"
+
+/* Sorted pairs in the file. */
+typedef struct Chunk
+{
+	int			fileno;			/* where the next ones are that are not read */
+	off_t		offset;
+	uint64		left;			/* how many these are */
+	RencoderRunPair *pair;		/* those that are read */
+	size_t		n;
+	size_t		next;			/* the first that is not given out */
+} Chunk;
+
+struct RencoderRunSorter
+{
+	MemoryContext context;
+	RencoderRunPair *pair;
+	size_t		n;
+	size_t		next;			/* nothing spilled: the first not given out */
+	size_t		allocated;
+	size_t		max;			/* that may be allocated */
+
+	BufFile    *file;			/* NULL: nothing was spilled */
+	Chunk	   *chunk;
+	size_t		nchunks;
+	size_t		max_chunks;		/* allocated */
+	size_t		share;			/* of "pair" that a chunk gets in the merge */
+	binaryheap *heap;			/* the merge: chunks that have pairs */
+};
+
+RencoderRunSorter *
+rencoder_run_sorter_begin(Size memory)
+{
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "rencoder run sorter",
+												  ALLOCSET_DEFAULT_SIZES);
+	RencoderRunSorter *s = MemoryContextAllocZero(context, sizeof(RencoderRunSorter));
+
+	s->context = context;
+	s->max = Max(memory / sizeof(RencoderRunPair), FIRST_PAIRS);
+	s->allocated = FIRST_PAIRS;
+	s->pair = MemoryContextAlloc(context, s->allocated * sizeof(RencoderRunPair));
+	return s;
+}
+
+static inline bool
+is_same(const RencoderRunPair *a, const RencoderRunPair *b)
+{
+	return a->key == b->key && a->page == b->page;
+}
+
+/* Sorts what is in memory and unites the equal ones. */
+static void
+sort_chunk(RencoderRunSorter *s)
+{
+	size_t		kept = 0;
+
+	if (s->n == 0)
+		return;
+	sort_pairs(s->pair, s->n);
+	for (size_t i = 1; i < s->n; i++)
+	{
+		if (is_same(&s->pair[kept], &s->pair[i]))
+			s->pair[kept].rows += s->pair[i].rows;
+		else
+			s->pair[++kept] = s->pair[i];
+	}
+	s->n = kept + 1;
+}
+
+/* Makes a chunk of the file of what is in memory, sorted. */
+static void
+spill_chunk(RencoderRunSorter *s)
+{
+	MemoryContext old = MemoryContextSwitchTo(s->context);
+	Chunk	   *chunk;
+
+	if (s->file == NULL)
+	{
+		PrepareTempTablespaces();
+		s->file = BufFileCreateTemp(false);
+	}
+	if (s->nchunks == s->max_chunks)
+	{
+		s->max_chunks = Max(2 * s->max_chunks, 16);
+		s->chunk = s->chunk == NULL ? palloc(s->max_chunks * sizeof(Chunk)) :
+			repalloc(s->chunk, s->max_chunks * sizeof(Chunk));
+	}
+	chunk = &s->chunk[s->nchunks++];
+	memset(chunk, 0, sizeof(Chunk));
+	BufFileTell(s->file, &chunk->fileno, &chunk->offset);
+	chunk->left = s->n;
+	for (size_t i = 0; i < s->n; i += READ_PAIRS)
+	{
+		CHECK_FOR_INTERRUPTS();
+		BufFileWrite(s->file, s->pair + i, Min(READ_PAIRS, s->n - i) * sizeof(RencoderRunPair));
+	}
+	s->n = 0;
+	MemoryContextSwitchTo(old);
+}
+
+static void
+allocate_pairs(RencoderRunSorter *s, size_t n)
+{
+	s->pair = repalloc_huge(s->pair, n * sizeof(RencoderRunPair));
+	s->allocated = n;
+}
+
+static void
+make_room(RencoderRunSorter *s)
+{
+	if (s->allocated < s->max)
+	{
+		allocate_pairs(s, Min(2 * s->allocated, s->max));
+		return;
+	}
+	sort_chunk(s);
+	if (s->n > s->max / 2)
+		spill_chunk(s);
+}
+
+void
+rencoder_run_sorter_add_pair(RencoderRunSorter *s, const RencoderRunPair *pair)
+{
+	if (s->n > 0 && is_same(&s->pair[s->n - 1], pair))
+	{
+		s->pair[s->n - 1].rows += pair->rows;
+		return;
+	}
+	if (s->n == s->allocated)
+		make_room(s);
+	s->pair[s->n++] = *pair;
+}
+
+void
+rencoder_run_sorter_add(RencoderRunSorter *s, uint64 key, BlockNumber page)
+{
+	RencoderRunPair pair = {key, page, 1};
+
+	rencoder_run_sorter_add_pair(s, &pair);
+}
+
+/* Reads the next pairs of a chunk; false: there are no more. */
+static bool
+read_chunk(RencoderRunSorter *s, Chunk *chunk)
+{
+	size_t		n = Min(s->share, chunk->left);
+
+	CHECK_FOR_INTERRUPTS();
+	if (n == 0)
+		return false;
+	if (BufFileSeek(s->file, chunk->fileno, chunk->offset, SEEK_SET) != 0)
+		ereport(ERROR,
+				(errcode_for_file_access(),
+				 errmsg("could not seek in a temporary file of an index build")));
+	if (BufFileRead(s->file, chunk->pair, n * sizeof(RencoderRunPair)) !=
+		n * sizeof(RencoderRunPair))
+		ereport(ERROR,
+				(errcode_for_file_access(),
+				 errmsg("could not read from a temporary file of an index build")));
+	BufFileTell(s->file, &chunk->fileno, &chunk->offset);
+	chunk->left -= n;
+	chunk->n = n;
+	chunk->next = 0;
+	return true;
+}
+
+/* The least pair is to come first, but binaryheap has the greatest there. */
+static int
+compare_chunks(Datum a, Datum b, void *arg)
+{
+	const Chunk *left = (const Chunk *) DatumGetPointer(a);
+	const Chunk *right = (const Chunk *) DatumGetPointer(b);
+
+	return COMPARE_PAIRS(&right->pair[right->next], &left->pair[left->next]);
+}
+
+static void
+begin_merge(RencoderRunSorter *s)
+{
+	MemoryContext old = MemoryContextSwitchTo(s->context);
+
+	/* The pairs' memory serves as buffers. */
+	s->share = Max(s->max / s->nchunks, READ_PAIRS);
+	if (s->allocated < s->nchunks * s->share)
+		allocate_pairs(s, s->nchunks * s->share);
+	s->heap = binaryheap_allocate((int) s->nchunks, compare_chunks, NULL);
+	for (size_t i = 0; i < s->nchunks; i++)
+	{
+		s->chunk[i].pair = s->pair + i * s->share;
+		if (read_chunk(s, &s->chunk[i]))
+			binaryheap_add_unordered(s->heap, PointerGetDatum(&s->chunk[i]));
+	}
+	binaryheap_build(s->heap);
+	MemoryContextSwitchTo(old);
+}
+
+void
+rencoder_run_sorter_sort(RencoderRunSorter *s)
+{
+	sort_chunk(s);
+	if (s->nchunks == 0)
+		return;
+	if (s->n > 0)
+		spill_chunk(s);
+	begin_merge(s);
+}
+
+static Chunk *
+least_chunk(const RencoderRunSorter *s)
+{
+	return (Chunk *) DatumGetPointer(binaryheap_first(s->heap));
+}
+
+/* The least pair has been taken. */
+static void
+advance_merge(RencoderRunSorter *s)
+{
+	Chunk	   *chunk = least_chunk(s);
+
+	chunk->next++;
+	if (chunk->next < chunk->n || read_chunk(s, chunk))
+		binaryheap_replace_first(s->heap, PointerGetDatum(chunk));
+	else
+		(void) binaryheap_remove_first(s->heap);
+}
+
+bool
+rencoder_run_sorter_next(RencoderRunSorter *s, RencoderRunPair *pair)
+{
+	if (s->heap == NULL)
+	{
+		if (s->next == s->n)
+			return false;
+		*pair = s->pair[s->next++];
+		return true;
+	}
+	if (binaryheap_empty(s->heap))
+		return false;
+	*pair = least_chunk(s)->pair[least_chunk(s)->next];
+	advance_merge(s);
+	while (!binaryheap_empty(s->heap))
+	{
+		const RencoderRunPair *other = &least_chunk(s)->pair[least_chunk(s)->next];
+
+		if (!is_same(pair, other))
+			break;
+		pair->rows += other->rows;
+		advance_merge(s);
+	}
+	return true;
+}
+
+void
+rencoder_run_sorter_end(RencoderRunSorter *s)
+{
+	if (s->file != NULL)
+		BufFileClose(s->file);
+	MemoryContextDelete(s->context);
+}

@@ -1,0 +1,244 @@
+/*
+ * pending.c
+ *		The pending list.
+ */
+#include "store/pending.h"
+
+#include "storage/lmgr.h"
+
+/* Bytes of a page that entries may take. */
+#define PENDING_ROOM \
+	(RENCODER_PAYLOAD_SIZE - offsetof(RencoderPendingPageData, entries))
+
+/* Where the list begins and ends. */
+typedef struct Bounds
+{
+	BlockNumber first;
+	BlockNumber last;
+	uint64		first_number;
+	uint64		last_number;
+} Bounds;
+
+static Bounds
+read_bounds(Relation index)
+{
+	Buffer		buf = rencoder_meta_lock(index, BUFFER_LOCK_SHARE);
+	const RencoderMetaPageData *meta = RencoderPageGetMeta(BufferGetPage(buf));
+	Bounds		bounds = {meta->pending_first, meta->pending_last,
+	meta->pending_first_number, meta->pending_last_number};
+
+	UnlockReleaseBuffer(buf);
+	return bounds;
+}
+
+/* Bytes of entries on a page. */
+static Size
+used_bytes(Page page)
+{
+	return ((PageHeader) page)->pd_lower - MAXALIGN(SizeOfPageHeaderData) -
+		offsetof(RencoderPendingPageData, entries);
+}
+
+static bool
+has_room(Page page, Size size)
+{
+	return used_bytes(page) + size <= PENDING_ROOM;
+}
+
+/*
+ * The linker's lock: who links a page, one at a time.  A tuple lock, since no other lock may
+ * be asked for while one holds a page lock, but for that of extension.
+ */
+static void
+lock_linker(Relation index, bool lock)
+{
+	ItemPointerData tid;
+
+	ItemPointerSet(&tid, RENCODER_META_BLKNO, FirstOffsetNumber);
+	if (lock)
+		LockTuple(index, &tid, ExclusiveLock);
+	else
+		UnlockTuple(index, &tid, ExclusiveLock);
+}
+
+/* Makes the image of a page that becomes the tail. */
+static void
+init_tail(Page page, BlockNumber blkno, uint64 number)
+{
+	RencoderPendingPageData *pending;
+
+	rencoder_page_init(page, blkno, RENCODER_PAGE_PENDING);
+	((PageHeader) page)->pd_lower = (LocationIndex)
+		(MAXALIGN(SizeOfPageHeaderData) + offsetof(RencoderPendingPageData, entries));
+	pending = RencoderPageGetPending(page);
+	pending->number = number;
+	pending->open = 1;
+}
+
+/*
+ * Links a page behind "tail" (RENCODER_NO_BLOCK: the first of all), unless that is not the
+ * tail any more.
+ *
+ * Only a holder of the linker's lock takes pages off the spare chain, so what is spare
+ * stays so until the metapage is locked.  A crash after extension loses the page.
+ */
+static void
+link_page(Relation index, BlockNumber tail)
+{
+	Buffer		metabuf;
+	Buffer		tailbuf = InvalidBuffer;
+	Buffer		newbuf;
+	RencoderMetaPageData *meta;
+	RencoderWal *wal;
+	BlockNumber spare;
+	BlockNumber blkno;
+
+	lock_linker(index, true);
+	metabuf = rencoder_meta_lock(index, BUFFER_LOCK_SHARE);
+	meta = RencoderPageGetMeta(BufferGetPage(metabuf));
+	spare = meta->pending_spare;
+	if (meta->pending_last != tail)
+	{
+		UnlockReleaseBuffer(metabuf);
+		lock_linker(index, false);
+		return;
+	}
+	UnlockReleaseBuffer(metabuf);
+	blkno = spare != RENCODER_NO_BLOCK ? spare :
+		rencoder_space_extend_made(index, RENCODER_PAGE_PENDING);
+
+	metabuf = rencoder_meta_lock(index, BUFFER_LOCK_EXCLUSIVE);
+	if (spare != RENCODER_NO_BLOCK)
+		blkno = spare = RencoderPageGetMeta(BufferGetPage(metabuf))->pending_spare;
+	if (tail != RENCODER_NO_BLOCK)
+		tailbuf = rencoder_page_read(index, tail, BUFFER_LOCK_EXCLUSIVE, RENCODER_PAGE_PENDING);
+	newbuf = rencoder_page_read(index, blkno, BUFFER_LOCK_EXCLUSIVE, RENCODER_PAGE_PENDING);
+	wal = rencoder_wal_begin(index, true);
+	meta = RencoderPageGetMeta(rencoder_wal_register(wal, metabuf));
+	if (spare != RENCODER_NO_BLOCK)
+		meta->pending_spare = RencoderPageGetPending(BufferGetPage(newbuf))->next;
+	if (tail != RENCODER_NO_BLOCK)
+	{
+		RencoderPendingPageData *old =
+			RencoderPageGetPending(rencoder_wal_register(wal, tailbuf));
+
+		old->next = blkno;
+		old->open = 0;
+	}
+	else
+	{
+		meta->pending_first = blkno;
+		meta->pending_first_number = meta->pending_last_number + 1;
+	}
+	meta->pending_last = blkno;
+	meta->pending_last_number++;
+	init_tail(rencoder_wal_register_new(wal, newbuf), blkno, meta->pending_last_number);
+	rencoder_wal_finish(wal);
+	UnlockReleaseBuffer(newbuf);
+	if (tail != RENCODER_NO_BLOCK)
+		UnlockReleaseBuffer(tailbuf);
+	UnlockReleaseBuffer(metabuf);
+	lock_linker(index, false);
+}
+
+bool
+rencoder_pending_append(Relation index, const RencoderPendingEntry *entry, BlockNumber tail)
+{
+	Size		size = rencoder_pending_entry_size(IndexRelationGetNumberOfKeyAttributes(index));
+	Buffer		buf;
+	Page		page;
+	bool		appends;
+
+	if (tail == RENCODER_NO_BLOCK)
+		return false;
+	buf = ReadBuffer(index, tail);
+	LockBuffer(buf, BUFFER_LOCK_EXCLUSIVE);
+	page = BufferGetPage(buf);
+	appends = rencoder_page_fault(page, tail, RENCODER_PAGE_PENDING) == NULL &&
+		RencoderPageGetPending(page)->open == 1 && has_room(page, size);
+	if (appends)
+		rencoder_wal_append(index, buf, entry, size);
+	UnlockReleaseBuffer(buf);
+	return appends;
+}
+
+/* Bytes of entries on the tail; SIZE_MAX if it is closed by now. */
+static Size
+tail_bytes(Relation index, BlockNumber tail)
+{
+	Buffer		buf = rencoder_page_read(index, tail, BUFFER_LOCK_SHARE, RENCODER_PAGE_PENDING);
+	Page		page = BufferGetPage(buf);
+	Size		used = RencoderPageGetPending(page)->open == 1 ? used_bytes(page) : SIZE_MAX;
+
+	UnlockReleaseBuffer(buf);
+	return used;
+}
+
+BlockNumber
+rencoder_pending_find_tail(Relation index, bool *closed, uint64 *npages)
+{
+	Size		size = rencoder_pending_entry_size(IndexRelationGetNumberOfKeyAttributes(index));
+	bool		linked = false;
+	Bounds		bounds;
+
+	for (;;)
+	{
+		Size		used = SIZE_MAX;
+
+		CHECK_FOR_INTERRUPTS();
+		bounds = read_bounds(index);
+		if (bounds.last != RENCODER_NO_BLOCK)
+			used = tail_bytes(index, bounds.last);
+		if (used != SIZE_MAX && used + size <= PENDING_ROOM)
+			break;
+		link_page(index, bounds.last);
+		linked = true;
+	}
+	if (closed != NULL)
+		*closed = linked;
+	if (npages != NULL)
+		*npages = bounds.last_number - bounds.first_number + 1;
+	return bounds.last;
+}
+
+uint64
+rencoder_pending_close(Relation index)
+{
+	Bounds		bounds = read_bounds(index);
+
+	if (bounds.last == RENCODER_NO_BLOCK)
+		return 0;
+	if (tail_bytes(index, bounds.last) > 0)
+		link_page(index, bounds.last);
+	bounds = read_bounds(index);
+	return bounds.last_number > bounds.first_number ? bounds.last_number - 1 : 0;
+}
+
+bool
+rencoder_pending_read(Relation index, BlockNumber blkno, uint64 number,
+					  RencoderPendingCopy *copy, const char **fault)
+{
+	Buffer		buf = rencoder_page_try_read(index, blkno, RENCODER_PAGE_PENDING, fault);
+	Page		page;
+	bool		expected;
+
+	if (!BufferIsValid(buf))
+		return false;
+	page = BufferGetPage(buf);
+	expected = RencoderPageGetPending(page)->number == number &&
+		((PageHeader) page)->pd_lower >= MAXALIGN(SizeOfPageHeaderData) +
+		offsetof(RencoderPendingPageData, entries);
+	if (!expected)
+		*fault = "The page of the pending list has another number.";
+	else
+	{
+		if (copy->page == NULL)
+			copy->page = palloc(RENCODER_PAYLOAD_SIZE);
+		memcpy(copy->page, RencoderPageGetPayload(page), RENCODER_PAYLOAD_SIZE);
+		copy->entry_size =
+			rencoder_pending_entry_size(IndexRelationGetNumberOfKeyAttributes(index));
+		copy->nentries = (int) (used_bytes(page) / copy->entry_size);
+	}
+	UnlockReleaseBuffer(buf);
+	return expected;
+}

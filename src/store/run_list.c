@@ -1,0 +1,364 @@
+/*
+ * run_list.c
+ *		The list of runs.
+ */
+#include "store/run_list.h"
+
+#include "store/pending.h"
+#include "store/run_format.h"
+
+static void
+check_run_list(Relation index, Buffer buf)
+{
+	if (RencoderPageGetRunList(BufferGetPage(buf))->n > RENCODER_MAX_RUNS)
+		rencoder_page_corrupted(index, BufferGetBlockNumber(buf),
+								"The list of runs has an impossible length.");
+}
+
+static Buffer
+lock_run_list(Relation index, BlockNumber blkno, int lockmode)
+{
+	Buffer		buf = rencoder_page_read(index, blkno, lockmode, RENCODER_PAGE_RUN_LIST);
+
+	check_run_list(index, buf);
+	return buf;
+}
+
+void
+rencoder_runs_look(Relation index, RencoderRuns *runs, int64 *npages)
+{
+	Buffer		metabuf = rencoder_meta_lock(index, BUFFER_LOCK_SHARE);
+	const RencoderMetaPageData *meta = RencoderPageGetMeta(BufferGetPage(metabuf));
+	int64		nread = 1;
+
+	runs->changes = meta->run_changes;
+	runs->pending_first = meta->pending_first;
+	runs->pending_last = meta->pending_last;
+	runs->pending_first_number = meta->pending_first_number;
+	runs->pending_last_number = meta->pending_last_number;
+	runs->list.n = 0;
+	if (meta->run_list != RENCODER_NO_BLOCK)
+	{
+		Buffer		buf = lock_run_list(index, meta->run_list, BUFFER_LOCK_SHARE);
+		const RencoderRunListData *list = RencoderPageGetRunList(BufferGetPage(buf));
+
+		memcpy(&runs->list, list,
+			   offsetof(RencoderRunListData, entry) + list->n * sizeof(RencoderRunEntry));
+		UnlockReleaseBuffer(buf);
+		nread++;
+	}
+	UnlockReleaseBuffer(metabuf);
+	if (npages != NULL)
+		*npages += nread;
+}
+
+static int
+find_run(const RencoderRunListData *list, uint32 number)
+{
+	for (uint32 i = 0; i < list->n; i++)
+	{
+		if (list->entry[i].number == number)
+			return (int) i;
+	}
+	return -1;
+}
+
+const RencoderRunEntry *
+rencoder_runs_find(const RencoderRuns *runs, uint32 number)
+{
+	int			i = find_run(&runs->list, number);
+
+	return i < 0 ? NULL : &runs->list.entry[i];
+}
+
+/* ---- Changes ---- */
+
+/* Metapage and list, locked exclusively and in a record. */
+typedef struct ListEdit
+{
+	Relation	index;
+	Buffer		meta_buffer;
+	Buffer		list_buffer;
+	RencoderWal *wal;
+	RencoderMetaPageData *meta;
+	RencoderRunListData *list;
+} ListEdit;
+
+static void
+begin_edit(ListEdit *edit, Relation index, bool log)
+{
+	edit->index = index;
+	edit->meta_buffer = rencoder_meta_lock(index, BUFFER_LOCK_EXCLUSIVE);
+	edit->list_buffer = lock_run_list(index, RencoderPageGetMeta(BufferGetPage(edit->meta_buffer))->run_list,
+								  BUFFER_LOCK_EXCLUSIVE);
+	edit->wal = rencoder_wal_begin(index, log);
+	edit->meta = RencoderPageGetMeta(rencoder_wal_register(edit->wal, edit->meta_buffer));
+	edit->list = RencoderPageGetRunList(rencoder_wal_register(edit->wal, edit->list_buffer));
+}
+
+static void
+finish_edit(ListEdit *edit)
+{
+	rencoder_wal_finish(edit->wal);
+	UnlockReleaseBuffer(edit->list_buffer);
+	UnlockReleaseBuffer(edit->meta_buffer);
+}
+
+/* The entry of a run that must be there in this state. */
+static RencoderRunEntry *
+edit_entry(ListEdit *edit, uint32 number, uint8 state)
+{
+	int			i = find_run(edit->list, number);
+
+	if (i < 0 || edit->list->entry[i].state != state)
+		elog(ERROR, "run %u of index \"%s\" is in another state than expected",
+			 number, RelationGetRelationName(edit->index));
+	return &edit->list->entry[i];
+}
+
+/* A page, written by the caller before it is referred to. */
+static BlockNumber
+alloc_page(Relation index, bool log)
+{
+	return log ? rencoder_space_alloc(index, 1).start : rencoder_space_extend(index, 1);
+}
+
+/* Makes the list, if there is none. */
+static void
+make_run_list(Relation index, bool log)
+{
+	Buffer		metabuf = rencoder_meta_lock(index, BUFFER_LOCK_SHARE);
+	bool		exists = RencoderPageGetMeta(BufferGetPage(metabuf))->run_list != RENCODER_NO_BLOCK;
+	BlockNumber blkno;
+	RencoderWal *wal;
+
+	UnlockReleaseBuffer(metabuf);
+	if (exists)
+		return;
+	blkno = alloc_page(index, log);
+	rencoder_wal_write_fresh(index, blkno, RENCODER_PAGE_RUN_LIST, NULL, log);
+	metabuf = rencoder_meta_lock(index, BUFFER_LOCK_EXCLUSIVE);
+	wal = rencoder_wal_begin(index, log);
+	RencoderPageGetMeta(rencoder_wal_register(wal, metabuf))->run_list = blkno;
+	rencoder_wal_finish(wal);
+	UnlockReleaseBuffer(metabuf);
+}
+
+/* Writes an info page without trees and extents. */
+static BlockNumber
+make_info(Relation index, uint32 number, bool log)
+{
+	BlockNumber blkno = alloc_page(index, log);
+	RencoderRunInfo info = palloc0(RENCODER_PAYLOAD_SIZE);
+
+	info->number = number;
+	info->natts = (uint16) IndexRelationGetNumberOfKeyAttributes(index);
+	rencoder_wal_write_fresh(index, blkno, RENCODER_PAGE_RUN_INFO, (char *) info, log);
+	pfree(info);
+	return blkno;
+}
+
+uint32
+rencoder_run_list_add(Relation index, uint8 kind, uint32 first_group, uint32 ngroups, bool log,
+					  BlockNumber *info)
+{
+	RencoderMetaPageData *metadata;
+	RencoderRuns runs;
+	RencoderRunEntry *entry;
+	ListEdit	edit;
+	uint32		number;
+
+	make_run_list(index, log);
+	rencoder_runs_look(index, &runs, NULL);
+	if (runs.list.n == RENCODER_MAX_RUNS)
+		return 0;
+	metadata = rencoder_meta_copy(index);
+	number = metadata->last_run + 1;
+	pfree(metadata);
+	*info = make_info(index, number, log);
+
+	begin_edit(&edit, index, log);
+	edit.meta->last_run = number;
+	entry = &edit.list->entry[edit.list->n++];
+	memset(entry, 0, sizeof(*entry));
+	entry->number = number;
+	entry->kind = kind;
+	entry->state = RENCODER_RUN_BUILDING;
+	entry->first_group = first_group;
+	entry->ngroups = ngroups;
+	entry->info = *info;
+	finish_edit(&edit);
+	return number;
+}
+
+/* The block of the closed pending page of that number, and which comes after it. */
+static BlockNumber
+find_pending(Relation index, uint64 number, BlockNumber *next)
+{
+	RencoderPendingCopy copy = {0};
+	RencoderRuns runs;
+	BlockNumber blkno;
+	const char *fault;
+
+	rencoder_runs_look(index, &runs, NULL);
+	blkno = runs.pending_first;
+	for (uint64 n = runs.pending_first_number;; n++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (n > number || blkno == RENCODER_NO_BLOCK)
+			elog(ERROR, "pending page %llu of index \"%s\" is not in the list",
+				 (unsigned long long) number, RelationGetRelationName(index));
+		if (!rencoder_pending_read(index, blkno, n, &copy, &fault))
+			rencoder_page_corrupted(index, blkno, fault);
+		if (n == number)
+			break;
+		blkno = copy.page->next;
+	}
+	*next = copy.page->next;
+	if (copy.page->open != 0 || *next == RENCODER_NO_BLOCK)
+		elog(ERROR, "pending page %llu of index \"%s\" is open",
+			 (unsigned long long) number, RelationGetRelationName(index));
+	pfree(copy.page);
+	return blkno;
+}
+
+void
+rencoder_run_list_publish(Relation index, uint32 number, uint32 npages, uint64 upto,
+						  const uint32 *replaced, int nreplaced, bool log)
+{
+	BlockNumber last = RENCODER_NO_BLOCK;
+	BlockNumber next = RENCODER_NO_BLOCK;
+	Buffer		lastbuf = InvalidBuffer;
+	RencoderRunEntry *entry;
+	ListEdit	edit;
+
+	if (upto != 0)
+		last = find_pending(index, upto, &next);
+	begin_edit(&edit, index, log);
+	if (upto != 0)
+		lastbuf = rencoder_page_read(index, last, BUFFER_LOCK_EXCLUSIVE, RENCODER_PAGE_PENDING);
+	entry = edit_entry(&edit, number, RENCODER_RUN_BUILDING);
+	entry->state = RENCODER_RUN_LIVE;
+	entry->npages = npages;
+	entry->upto = upto;
+	for (int i = 0; i < nreplaced; i++)
+	{
+		RencoderRunEntry *source = edit_entry(&edit, replaced[i], RENCODER_RUN_LIVE);
+
+		source->state = RENCODER_RUN_FREEING;
+		entry->upto = Max(entry->upto, source->upto);
+	}
+	if (upto != 0)
+	{
+		/* The chain up to "last" becomes the beginning of the spare one. */
+		RencoderPageGetPending(rencoder_wal_register(edit.wal, lastbuf))->next =
+			edit.meta->pending_spare;
+		edit.meta->pending_spare = edit.meta->pending_first;
+		edit.meta->pending_first = next;
+		edit.meta->pending_first_number = upto + 1;
+	}
+	if (upto != 0 || nreplaced > 0)
+		edit.meta->run_changes++;
+	rencoder_wal_finish(edit.wal);
+	if (upto != 0)
+		UnlockReleaseBuffer(lastbuf);
+	UnlockReleaseBuffer(edit.list_buffer);
+	UnlockReleaseBuffer(edit.meta_buffer);
+}
+
+void
+rencoder_run_list_retire(Relation index, uint32 number)
+{
+	ListEdit	edit;
+
+	begin_edit(&edit, index, true);
+	edit_entry(&edit, number, RENCODER_RUN_LIVE)->state = RENCODER_RUN_FREEING;
+	edit.meta->run_changes++;
+	finish_edit(&edit);
+}
+
+/* ---- Freeing ---- */
+
+/* Does an extent lie within the index? */
+static void
+check_extent(Relation index, BlockNumber info, RencoderExtent extent)
+{
+	if (extent.start == RENCODER_NO_BLOCK || extent.npages == 0 ||
+		(uint64) extent.start + extent.npages > RelationGetNumberOfBlocks(index))
+		rencoder_page_corrupted(index, info, "A run has an extent that is not in the index.");
+}
+
+/* Frees the last of the extents that the info page names; false: it names none. */
+static bool
+free_last_extent(Relation index, const RencoderRunEntry *run)
+{
+	Buffer		freebuf = rencoder_space_prepare_release(index, 1);
+	Buffer		infobuf = rencoder_page_read(index, run->info, BUFFER_LOCK_EXCLUSIVE,
+											 RENCODER_PAGE_RUN_INFO);
+	RencoderRunInfo info = RencoderPageGetRunInfo(BufferGetPage(infobuf));
+	bool		frees;
+
+	if (info->number != run->number ||
+		info->natts != IndexRelationGetNumberOfKeyAttributes(index) ||
+		info->nextents > rencoder_run_max_extents(info->natts))
+		rencoder_page_corrupted(index, run->info, "The page describes another run.");
+	frees = info->nextents > 0;
+	if (frees)
+	{
+		RencoderExtent extent = rencoder_run_extents(info)[info->nextents - 1];
+		RencoderWal *wal;
+
+		check_extent(index, run->info, extent);
+		LockBuffer(freebuf, BUFFER_LOCK_EXCLUSIVE);
+		wal = rencoder_wal_begin(index, true);
+		RencoderPageGetRunInfo(rencoder_wal_register(wal, infobuf))->nextents--;
+		rencoder_space_release(rencoder_wal_register(wal, freebuf), extent);
+		rencoder_wal_finish(wal);
+		LockBuffer(freebuf, BUFFER_LOCK_UNLOCK);
+	}
+	UnlockReleaseBuffer(infobuf);
+	ReleaseBuffer(freebuf);
+	return frees;
+}
+
+/* Takes a run without extents off the list, and frees its info page. */
+static void
+remove_entry(Relation index, const RencoderRunEntry *run)
+{
+	Buffer		freebuf = rencoder_space_prepare_release(index, 1);
+	RencoderExtent extent = {run->info, 1};
+	ListEdit	edit;
+	int			i;
+
+	begin_edit(&edit, index, true);
+	LockBuffer(freebuf, BUFFER_LOCK_EXCLUSIVE);
+	i = find_run(edit.list, run->number);
+	Assert(i >= 0);
+	edit.list->n--;
+	edit.list->entry[i] = edit.list->entry[edit.list->n];
+	memset(&edit.list->entry[edit.list->n], 0, sizeof(RencoderRunEntry));
+	rencoder_space_release(rencoder_wal_register(edit.wal, freebuf), extent);
+	rencoder_wal_finish(edit.wal);
+	UnlockReleaseBuffer(freebuf);
+	UnlockReleaseBuffer(edit.list_buffer);
+	UnlockReleaseBuffer(edit.meta_buffer);
+}
+
+void
+rencoder_run_list_free(Relation index, uint32 keep)
+{
+	RencoderRuns runs;
+
+	rencoder_runs_look(index, &runs, NULL);
+	for (uint32 i = 0; i < runs.list.n; i++)
+	{
+		const RencoderRunEntry *run = &runs.list.entry[i];
+
+		if (run->state == RENCODER_RUN_LIVE ||
+			(run->state == RENCODER_RUN_BUILDING && run->number == keep))
+			continue;
+		while (free_last_extent(index, run))
+			CHECK_FOR_INTERRUPTS();
+		remove_entry(index, run);
+	}
+}

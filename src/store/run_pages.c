@@ -1,0 +1,326 @@
+/*
+ * run_pages.c
+ *		Runs as pages of an index.
+ */
+#include "store/run_pages.h"
+
+#include "miscadmin.h"
+
+/* ---- Writing ---- */
+
+/* Extents of a run in use are a quarter of what it has, so that few do. */
+#define FIRST_EXTENT	4
+#define LARGEST_EXTENT	4096
+
+struct RencoderRunWriter
+{
+	Relation	index;
+	uint32		number;
+	bool		log;
+	BlockNumber info_page;
+	RencoderRunInfo info;		/* to be */
+	uint32		npages;			/* written, and the info page */
+	uint32		unwritten;		/* at the end of the last extent */
+	void	   *memory;
+	renc_run_encoder *encoder;	/* of the column, or NULL */
+	int			col;
+	RencoderRunPageData *page;
+};
+
+RencoderRunWriter *
+rencoder_run_writer_begin(Relation index, uint8 kind, uint32 first_group, uint32 ngroups, bool log)
+{
+	BlockNumber info_page;
+	uint32		number = rencoder_run_list_add(index, kind, first_group, ngroups, log, &info_page);
+	RencoderRunWriter *w;
+
+	if (number == 0)
+		return NULL;
+	w = palloc0(sizeof(*w));
+	w->index = index;
+	w->number = number;
+	w->log = log;
+	w->info_page = info_page;
+	w->info = palloc0(RENCODER_PAYLOAD_SIZE);
+	w->info->number = number;
+	w->info->natts = (uint16) IndexRelationGetNumberOfKeyAttributes(index);
+	w->npages = 1;
+	w->memory = palloc(renc_run_encoder_size(RENCODER_RUN_PAYLOAD));
+	w->page = palloc0(RENCODER_PAYLOAD_SIZE);
+	return w;
+}
+
+uint32
+rencoder_run_writer_number(const RencoderRunWriter *w)
+{
+	return w->number;
+}
+
+/* Adds an extent to those of the run; one that begins where the last ends is united with it. */
+static void
+add_extent(RencoderRunWriter *w, RencoderExtent extent)
+{
+	RencoderExtent *extents = rencoder_run_extents(w->info);
+	uint32		n = w->info->nextents;
+
+	if (n > 0 && extents[n - 1].start + extents[n - 1].npages == extent.start)
+	{
+		extents[n - 1].npages += extent.npages;
+		return;
+	}
+	if (n == rencoder_run_max_extents(w->info->natts))
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("a run of index \"%s\" would have too many extents",
+						RelationGetRelationName(w->index)),
+				 errhint("REINDEX INDEX gathers free space.")));
+	extents[n] = extent;
+	w->info->nextents++;
+}
+
+/* Writes the info page as it stands. */
+static void
+log_info(RencoderRunWriter *w)
+{
+	Buffer		buf = rencoder_page_read(w->index, w->info_page, BUFFER_LOCK_EXCLUSIVE,
+										 RENCODER_PAGE_RUN_INFO);
+	RencoderWal *wal = rencoder_wal_begin(w->index, w->log);
+
+	memcpy(RencoderPageGetPayload(rencoder_wal_register(wal, buf)), w->info, RENCODER_PAYLOAD_SIZE);
+	rencoder_wal_finish(wal);
+	UnlockReleaseBuffer(buf);
+}
+
+/*
+ * More room.  In an index in use an extent must be in the file, also after a crash, before
+ * the info page names it, since whoever finds the run BUILDING frees it.
+ */
+static void
+add_room(RencoderRunWriter *w)
+{
+	RencoderExtent extent;
+
+	if (w->log)
+	{
+		uint32		n = Max(FIRST_EXTENT, w->npages / 4);
+
+		extent = rencoder_space_alloc(w->index, Min(n, LARGEST_EXTENT));
+		rencoder_space_secure(w->index, extent);
+	}
+	else
+	{
+		extent.start = rencoder_space_extend(w->index, 1);
+		extent.npages = 1;
+	}
+	add_extent(w, extent);
+	w->unwritten = extent.npages;
+	if (w->log)
+		log_info(w);
+}
+
+/* A renc_run_write. */
+static uint32_t
+write_run_page(void *arg, const renc_run_page *page)
+{
+	RencoderRunWriter *w = (RencoderRunWriter *) arg;
+	const RencoderExtent *last;
+	BlockNumber blkno;
+
+	CHECK_FOR_INTERRUPTS();
+	if (w->unwritten == 0)
+		add_room(w);
+	last = &rencoder_run_extents(w->info)[w->info->nextents - 1];
+	blkno = last->start + last->npages - w->unwritten--;
+	w->page->number = w->number;
+	w->page->col = (uint16) w->col;
+	w->page->level = (uint16) page->level;
+	memcpy(w->page->payload, page->payload, page->used);
+	memset(w->page->payload + page->used, 0, RENCODER_RUN_PAYLOAD - page->used);
+	rencoder_wal_write_fresh(w->index, blkno, RENCODER_PAGE_RUN, (char *) w->page, w->log);
+	w->npages++;
+	return blkno;
+}
+
+void
+rencoder_run_writer_begin_column(RencoderRunWriter *w, int col, uint32 coder,
+								 BlockNumber first_page, uint32 npages,
+								 renc_run_target target, double wanted)
+{
+	renc_run_options options = {0};
+
+	Assert(w->encoder == NULL);
+	options.payload = RENCODER_RUN_PAYLOAD;
+	options.first_page = first_page;
+	options.npages = npages;
+	options.target = target;
+	options.wanted = wanted;
+	options.write = write_run_page;
+	options.arg = w;
+	w->encoder = renc_run_encoder_init(w->memory, &options);
+	if (w->encoder == NULL)
+		elog(ERROR, "options of a run of index \"%s\" are not valid",
+			 RelationGetRelationName(w->index));
+	w->col = col;
+	w->info->column[col].coder = coder;
+	w->info->column[col].first_page = first_page;
+	w->info->column[col].npages = npages;
+}
+
+void
+rencoder_run_writer_push(RencoderRunWriter *w, uint64 key, BlockNumber page, uint32 rows)
+{
+	if (!renc_run_push(w->encoder, key, page, rows))
+		elog(ERROR, "pairs of a run of index \"%s\" are not in order, or too many",
+			 RelationGetRelationName(w->index));
+}
+
+void
+rencoder_run_writer_end_column(RencoderRunWriter *w)
+{
+	RencoderRunColumn *column = &w->info->column[w->col];
+	renc_run	run;
+	double		false_pages;
+
+	if (renc_run_finish(w->encoder, &run, &false_pages))
+	{
+		column->root = run.root;
+		column->level = (uint32) run.level;
+		column->nleaves = run.nleaves;
+		column->ninner = run.ninner;
+		column->entries = run.entries;
+		column->rows = run.rows;
+		column->least = run.least;
+		column->greatest = run.greatest;
+		column->false_pages = false_pages;
+	}
+	w->encoder = NULL;
+}
+
+/* Gives back what is not written of the last extent, in one record with the final info page. */
+static void
+log_final_info(RencoderRunWriter *w)
+{
+	RencoderExtent *last = &rencoder_run_extents(w->info)[w->info->nextents - 1];
+	RencoderExtent rest = {last->start + last->npages - w->unwritten, w->unwritten};
+	Buffer		freebuf = rencoder_space_prepare_release(w->index, 1);
+	Buffer		buf = rencoder_page_read(w->index, w->info_page, BUFFER_LOCK_EXCLUSIVE,
+										 RENCODER_PAGE_RUN_INFO);
+	RencoderWal *wal;
+
+	last->npages -= w->unwritten;
+	LockBuffer(freebuf, BUFFER_LOCK_EXCLUSIVE);
+	wal = rencoder_wal_begin(w->index, true);
+	memcpy(RencoderPageGetPayload(rencoder_wal_register(wal, buf)), w->info, RENCODER_PAYLOAD_SIZE);
+	rencoder_space_release(rencoder_wal_register(wal, freebuf), rest);
+	rencoder_wal_finish(wal);
+	UnlockReleaseBuffer(freebuf);
+	UnlockReleaseBuffer(buf);
+}
+
+uint32
+rencoder_run_writer_finish(RencoderRunWriter *w)
+{
+	uint32		npages = w->npages;
+
+	Assert(w->encoder == NULL);
+	if (w->unwritten > 0)
+		log_final_info(w);
+	else
+		log_info(w);
+	pfree(w->page);
+	pfree(w->memory);
+	pfree(w->info);
+	pfree(w);
+	return npages;
+}
+
+/* ---- Reading ---- */
+
+RencoderRunInfo
+rencoder_run_info(Relation index, const RencoderRunEntry *entry, const char **fault)
+{
+	Buffer		buf = rencoder_page_try_read(index, entry->info, RENCODER_PAGE_RUN_INFO, fault);
+	RencoderRunInfo page;
+	RencoderRunInfo copy = NULL;
+
+	if (!BufferIsValid(buf))
+		return NULL;
+	page = RencoderPageGetRunInfo(BufferGetPage(buf));
+	if (page->number != entry->number ||
+		page->natts != IndexRelationGetNumberOfKeyAttributes(index) ||
+		page->nextents > rencoder_run_max_extents(page->natts))
+		*fault = "The page describes another run.";
+	else
+	{
+		copy = palloc(RENCODER_PAYLOAD_SIZE);
+		memcpy(copy, page, RENCODER_PAYLOAD_SIZE);
+	}
+	UnlockReleaseBuffer(buf);
+	return copy;
+}
+
+bool
+rencoder_run_reader_begin(RencoderRunReader *reader, Relation index,
+						  const RencoderRunInfoData *info, int col)
+{
+	const RencoderRunColumn *column = &info->column[col];
+
+	memset(reader, 0, sizeof(*reader));
+	if (column->root == RENCODER_NO_BLOCK)
+		return false;
+	reader->run.payload = RENCODER_RUN_PAYLOAD;
+	reader->run.first_page = column->first_page;
+	reader->run.npages = column->npages;
+	reader->run.root = column->root;
+
+	/* What is not valid the run core says. */
+	reader->run.level = (int) Min(column->level, RENC_RUN_MAX_LEVEL + 1);
+	reader->run.nleaves = column->nleaves;
+	reader->run.ninner = column->ninner;
+	reader->run.entries = column->entries;
+	reader->run.rows = column->rows;
+	reader->run.least = column->least;
+	reader->run.greatest = column->greatest;
+	reader->index = index;
+	reader->number = info->number;
+	reader->col = col;
+	return true;
+}
+
+const uint8_t *
+rencoder_run_read(void *arg, uint32_t page, int level)
+{
+	RencoderRunReader *reader = (RencoderRunReader *) arg;
+	Buffer		buf;
+	const RencoderRunPageData *data;
+	const uint8_t *payload = NULL;
+
+	CHECK_FOR_INTERRUPTS();
+	reader->npages++;
+	reader->fault_blkno = page;
+	buf = rencoder_page_try_read(reader->index, page, RENCODER_PAGE_RUN, &reader->fault);
+	if (!BufferIsValid(buf))
+		return NULL;
+	data = RencoderPageGetRunPage(BufferGetPage(buf));
+	if (data->number != reader->number || data->col != reader->col || data->level != level)
+		reader->fault = "The page is of another run.";
+	else
+	{
+		if (reader->copy[level] == NULL)
+			reader->copy[level] = palloc(RENCODER_RUN_PAYLOAD);
+		memcpy(reader->copy[level], data->payload, RENCODER_RUN_PAYLOAD);
+		payload = reader->copy[level];
+	}
+	UnlockReleaseBuffer(buf);
+	return payload;
+}
+
+void
+rencoder_run_reader_end(RencoderRunReader *reader)
+{
+	for (int level = 0; level <= RENC_RUN_MAX_LEVEL; level++)
+	{
+		if (reader->copy[level] != NULL)
+			pfree(reader->copy[level]);
+	}
+}
