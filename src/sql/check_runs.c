@@ -34,7 +34,7 @@ check_list(const RencoderMetaPageData *metadata, const RencoderRunListData *list
 	{
 		const RencoderRunEntry *entry = &list->entry[i];
 
-		note_run_fault(fault, entry->number > 0 && entry->number < metadata->next_run,
+		note_run_fault(fault, entry->number > 0 && entry->number <= metadata->last_run,
 					   metadata->run_list, "The number of a run is out of range.");
 		for (uint32 j = 0; j < i; j++)
 			note_run_fault(fault, list->entry[j].number != entry->number,
@@ -234,9 +234,11 @@ check_pending(CheckState *state, const RencoderRuns *runs, RunFault *fault)
 	rencoder_pending_walk_begin(&walk, state->index, runs);
 	while (rencoder_pending_walk_next(&walk))
 	{
-		note_run_fault(fault, walk.copy.page->unused == 0, walk.blkno,
-					   "A field of the pending list that must be zero is not.");
-		if (walk.number == walk.last_number)
+		bool		last = walk.number == walk.last_number;
+
+		note_run_fault(fault, walk.copy.page->open == (last ? 1 : 0), walk.blkno,
+					   "The pending list is not open at its last page, and only there.");
+		if (last)
 			note_run_fault(fault, walk.blkno == runs->pending_last &&
 						   walk.copy.page->next == RENCODER_NO_BLOCK, walk.blkno,
 						   "The last page of the pending list is not its end.");

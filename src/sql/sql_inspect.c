@@ -18,6 +18,7 @@
 #include "utils/xid8.h"
 
 #include "base/options.h"
+#include "format/format.h"
 #include "sql/pending_walk.h"
 #include "sql/sql_bounds.h"
 #include "store/group_copy.h"
