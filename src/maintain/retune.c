@@ -60,8 +60,8 @@ is_beginning(renc_mask mask)
 
 /*
  * Copies the headers of a group; false if it cannot be rebuilt: it has no
- * summaries, or ranges in the middle of a matrix lost theirs.  Takes away what
- * an interrupted rebuilding left.
+ * summaries, ranges in the middle of a matrix lost theirs, or it names a run,
+ * whose keys no rebuilding would replace.  Takes away what an interrupted rebuilding left.
  */
 static bool
 read_group(Retuning *t, uint32 group)
@@ -78,6 +78,8 @@ read_group(Retuning *t, uint32 group)
 		slices |= t->column[col].matrix.start == RENCODER_NO_BLOCK;
 	}
 	rencoder_rebuild_forget(&r->group);
+	if (t->column[0].run != 0)
+		return false;
 	summarized = rencoder_set_get(t->column[0].summarized);
 	t->full = !slices && renc_mask_count(summarized) == RENC_GROUP_RANGES;
 	return !renc_mask_empty(summarized) && (slices || is_beginning(summarized));

@@ -98,6 +98,16 @@ rencoder_summarize_group_begin(const RencoderSummarizing *s)
 	rencoder_group_edit_finish(&edit);
 }
 
+/*
+ * Is it settled which coder makes the keys of a column of the group?  A run that the group names
+ * has settled it, whatever the format of ranges that it does not cover.
+ */
+static bool
+is_configured(const RencoderSummarizing *s, const RencoderHeaderData *header)
+{
+	return s->names_run || header->config.format != RENCODER_FORMAT_NONE;
+}
+
 void
 rencoder_summarize_group_coders(RencoderSummarizing *s)
 {
@@ -110,7 +120,7 @@ rencoder_summarize_group_coders(RencoderSummarizing *s)
 		if (!rencoder_key_is_coded(s->scan.index, col))
 			continue;
 		rencoder_group_copy_header(&s->group, col, &copy);
-		generation = copy.config.format != RENCODER_FORMAT_NONE ? copy.config.coder :
+		generation = is_configured(s, &copy) ? copy.config.coder :
 			rencoder_coder_newest(s->scan.index, col);
 		rencoder_columns_load_coders(s->scan.index, col, generation, &s->scan.coders);
 	}
@@ -123,7 +133,7 @@ is_unconfigured(const RencoderSummarizing *s, int col)
 	RencoderHeaderData copy;
 
 	rencoder_group_copy_header(&s->group, col, &copy);
-	return copy.config.format == RENCODER_FORMAT_NONE;
+	return !is_configured(s, &copy);
 }
 
 static void
@@ -148,14 +158,16 @@ rencoder_summarize_group_renew_coders(RencoderSummarizing *s)
 /*
  * Did the scan find values of a column that should have a coder?  Where more than a slice
  * of the group has keys without one, starting over is left to VACUUM.  A session that
- * inserts leaves it to others at all: so it trains for a group without keys only.
+ * inserts leaves it to others at all: so it trains for a group without keys only.  A
+ * group that names a run cannot start over.
  */
 static bool
 lacks_coder(const RencoderSummarizing *s, int col, int nslots)
 {
 	RencoderHeaderData copy;
 
-	if (!rencoder_key_is_coded(s->scan.index, col) || s->scan.coders.generation[col] != 0)
+	if (!rencoder_key_is_coded(s->scan.index, col) || s->scan.coders.generation[col] != 0 ||
+		s->names_run)
 		return false;
 	rencoder_group_copy_header(&s->group, col, &copy);
 	if (copy.config.format != RENCODER_FORMAT_NONE &&
