@@ -42,7 +42,8 @@ DECLARE
 BEGIN
 	SET LOCAL enable_seqscan = off;
 	SET LOCAL enable_bitmapscan = on;
-	EXECUTE 'EXPLAIN (ANALYZE, BUFFERS, FORMAT json, TIMING OFF, SUMMARY OFF) SELECT * FROM t WHERE '
+	EXECUTE 'EXPLAIN (ANALYZE, BUFFERS, FORMAT json, TIMING OFF, SUMMARY OFF) '
+		'SELECT * FROM t WHERE '
 		|| condition INTO plan;
 	scan := plan->0->'Plan';
 	heap := scan->>'Lossy Heap Blocks';
@@ -83,7 +84,8 @@ SELECT condition, compare(condition) FROM unnest(ARRAY[
 	$$v <= ANY ('{2000000000000000000,1000000000000000000}')$$,
 	$$v > ANY ('{8000000000000000000,7000000000000000000}')$$,
 	$$v >= ANY ('{8000000000000000000,NULL,7000000000000000000}')$$,
-	$$v >= ANY ('{8000000000000000000,7000000000000000000}') AND v < ANY ('{7500000000000000000,1}')$$,
+	$$v >= ANY ('{8000000000000000000,7000000000000000000}')$$
+		|| $$ AND v < ANY ('{7500000000000000000,1}')$$,
 	$$v = ALL ('{1,2}')$$,
 	$$v < ALL ('{1000000000000000000,2000000000000000000}')$$,
 	$$v <> ANY ('{1,2}')$$,
@@ -119,7 +121,8 @@ BEGIN
 		(SELECT %1$I::int8 AS e FROM t ORDER BY random() LIMIT %2$s / 2)
 		UNION ALL SELECT floor(random() * %3$s)::int8 FROM generate_series(1, (%2$s + 1) / 2)) s',
 		col, n,
-		CASE col WHEN 'v' THEN 9e18 WHEN 'few' THEN 60 WHEN 'medium' THEN 700 ELSE 110000 END) INTO list;
+		CASE col WHEN 'v' THEN 9e18 WHEN 'few' THEN 60 WHEN 'medium' THEN 700 ELSE 110000 END)
+			INTO list;
 	RETURN list;
 END $$;
 SELECT col, n, string_agg(DISTINCT compare(format('%s = ANY (%L::int8[])', col,

@@ -19,7 +19,8 @@ SELECT setseed(mod(:'seed'::numeric, 1000003) / 1000003);
 -- Coordinates where something may go wrong.  The square of the greatest still
 -- is finite: PostgreSQL's operators raise errors where numbers overflow.
 CREATE FUNCTION edges() RETURNS float8[] LANGUAGE sql IMMUTABLE AS $$
-	SELECT '{NaN,-Infinity,Infinity,-1e150,1e150,-0,0,5e-324,-5e-324,1e-300,1e-6,0.9999999e-6,1.0000001e-6,-1e-6,1,-1,10,9.999999,10.000001,180,1e15}'::float8[]
+	SELECT '{NaN,-Infinity,Infinity,-1e150,1e150,-0,0,5e-324,-5e-324,1e-300,1e-6,0.9999999e-6,'
+		'1.0000001e-6,-1e-6,1,-1,10,9.999999,10.000001,180,1e15}'::float8[]
 $$;
 CREATE FUNCTION edge() RETURNS float8 LANGUAGE sql VOLATILE AS
 	'SELECT (edges())[1 + floor(random() * cardinality(edges()))::int]';
@@ -70,7 +71,8 @@ CREATE FUNCTION some_point() RETURNS point LANGUAGE sql VOLATILE AS $$
 		ELSE (SELECT p FROM t WHERE p IS NOT NULL AND id >= random() * 5600 ORDER BY id LIMIT 1) END
 $$;
 CREATE FUNCTION size() RETURNS float8 LANGUAGE sql VOLATILE AS
-	'SELECT CASE WHEN random() < 0.1 THEN edge() ELSE power(10::float8, floor(random() * 12) - 8) * random() END';
+	'SELECT CASE WHEN random() < 0.1 THEN edge() '
+		'ELSE power(10::float8, floor(random() * 12) - 8) * random() END';
 CREATE FUNCTION some_box() RETURNS box LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
 	a point := some_point();
