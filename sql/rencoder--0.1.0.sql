@@ -827,7 +827,10 @@ CREATE FUNCTION rencoder_metapage(
 	OUT directory_pages bigint,
 	OUT free_extents bigint,
 	OUT free_pages bigint,
-	OUT reindex_pages_per_range integer)
+	OUT reindex_pages_per_range integer,
+	OUT runs integer,
+	OUT pending_pages bigint,
+	OUT spare_pages bigint)
 RETURNS record
 AS 'MODULE_PATHNAME'
 LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
@@ -854,7 +857,9 @@ CREATE FUNCTION rencoder_groups(
 	OUT horizon xid8,
 	OUT fill double precision,
 	OUT predicted_fpr double precision,
-	OUT best_fpr double precision)
+	OUT best_fpr double precision,
+	OUT run bigint,
+	OUT covered integer)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME'
 LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
@@ -874,12 +879,32 @@ CREATE FUNCTION rencoder_ranges(
 	OUT max_key text,
 	OUT distinct_keys bigint,
 	OUT nset bigint,
-	OUT horizon xid8)
+	OUT horizon xid8,
+	OUT covered boolean)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME'
 LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
 COMMENT ON FUNCTION rencoder_ranges(regclass) IS
 	'the block ranges of an index, a row for each column (owner, readers of the table; pg_stat_scan_tables without keys)';
+
+CREATE FUNCTION rencoder_runs(
+	index regclass,
+	OUT run bigint,
+	OUT attnum smallint,
+	OUT kind text,
+	OUT state text,
+	OUT first_group bigint,
+	OUT groups bigint,
+	OUT entries bigint,
+	OUT rows bigint,
+	OUT pages bigint,
+	OUT bits_per_entry double precision,
+	OUT false_pages double precision)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME'
+LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
+COMMENT ON FUNCTION rencoder_runs(regclass) IS
+	'the sorted runs of an index, a row for each column (owner, readers of the table, pg_stat_scan_tables)';
 
 CREATE FUNCTION rencoder_candidates(
 	index regclass,
@@ -889,6 +914,7 @@ CREATE FUNCTION rencoder_candidates(
 	OUT skipped bigint,
 	OUT candidates bigint,
 	OUT unsummarized bigint,
+	OUT pages bigint,
 	OUT index_pages bigint)
 RETURNS record
 AS 'MODULE_PATHNAME'

@@ -19,8 +19,10 @@
  *	- summarizing, but some column has no storage for it yet: the range goes back
  *	  to unsummarized.  The summarizer notices when it publishes its work, and
  *	  tries again, this time with the storage in place.
+ *	- covered: there is no storage.  Bounds and flags are kept as above; the key goes to
+ *	  the pending list, last (insert_late.c).
  */
-#include "rencoder.h"
+#include "insert_late.h"
 
 #include "access/xlog.h"
 #include "catalog/pg_am.h"
@@ -39,8 +41,10 @@ typedef struct InsertCache
 	XLogRecPtr	looked_at;		/* see state_is_known() */
 	uint64		looked_range;
 	BlockNumber looked_block;	/* of this range; the last one that had a row */
+	MemoryContext statement;	/* it lives there, and what it refers to */
 	MemoryContext context;		/* reset after each tuple; NULL until needed */
 	RencoderCoders *coders;
+	RencoderLateCache late;
 } InsertCache;
 
 typedef enum InsertStep
@@ -49,7 +53,9 @@ typedef enum InsertStep
 	INSERT_ENCODE,				/* a key is needed, by another coder than
 								 * before */
 	INSERT_CANCEL,				/* the range must go back to unsummarized */
-	INSERT_WIDEN				/* bounds or flags of a column must widen */
+	INSERT_WIDEN,				/* bounds or flags of a column must widen */
+	INSERT_SEARCH,				/* the run may have the keys already */
+	INSERT_TAIL					/* the pending list has another tail */
 } InsertStep;
 
 /*
@@ -72,6 +78,7 @@ typedef struct Insertion
 {
 	RencoderGroup group;
 	unsigned int slot;
+	BlockNumber page;			/* of the table */
 	const Datum *values;
 	const bool *isnull;
 
@@ -82,6 +89,8 @@ typedef struct Insertion
 	uint32		wanted;			/* INSERT_ENCODE: generation of its coder */
 	uint64		missing_at;		/* metapage epoch when it was missing */
 	bool		refused[MAX_STORAGES];	/* INSERT_WIDEN: by their formats */
+	RencoderLateRow late;		/* in a covered range */
+	uint32		run;			/* INSERT_SEARCH: to be searched */
 } Insertion;
 
 /* The key of a column by a generation of its coder; NULL: not made yet. */
@@ -178,9 +187,9 @@ set_bits(const Insertion *ins, const InsertStorage *storage)
 		RENCODER_INSERT_REFUSED;
 }
 
-/* What is to be done about a value in a column. */
+/* What is to be done about a value in a column; its bits are set, unless the range is covered. */
 static InsertStep
-insert_value(Insertion *ins, RencoderHeader header, int col)
+insert_value(Insertion *ins, RencoderHeader header, int col, bool covered)
 {
 	InsertStorage storage[MAX_STORAGES];
 	int			n = find_storages(ins, col, header, storage);
@@ -199,6 +208,13 @@ insert_value(Insertion *ins, RencoderHeader header, int col)
 		if (!covers(ins, &storage[i]))
 			return INSERT_WIDEN;
 	}
+	if (covered)
+	{
+		if (!storage[0].key->keyless)
+			rencoder_late_add(&ins->late, ins->group.meta->natts, col, storage[0].key->key,
+							  storage[0].key->generation);
+		return INSERT_DONE;
+	}
 	for (int i = 0; i < n; i++)
 	{
 		ins->refused[i] = !rencoder_set_test(storage[i].always, ins->slot) &&
@@ -210,49 +226,77 @@ insert_value(Insertion *ins, RencoderHeader header, int col)
 }
 
 static InsertStep
-insert_column(Insertion *ins, RencoderHeader header, int col)
+insert_column(Insertion *ins, RencoderHeader header, int col, bool covered)
 {
 	ins->col = col;
 	memset(ins->refused, 0, sizeof(ins->refused));
-	if (!rencoder_has_storage(header, ins->slot))
+	if (!covered && !rencoder_has_storage(header, ins->slot))
 		return INSERT_CANCEL;
 	if (!ins->isnull[col])
-		return insert_value(ins, header, col);
+		return insert_value(ins, header, col, covered);
 	return rencoder_set_test(header->has_null, ins->slot) ? INSERT_DONE : INSERT_WIDEN;
+}
+
+/* The pending entry of a row in a covered range, whose columns are done. */
+static InsertStep
+put_late(Insertion *ins, const RencoderHeaderData *first, const RencoderLateCache *cache)
+{
+	ins->run = first->run;
+	switch (rencoder_late_put(ins->group.index, &ins->late, first->run, cache))
+	{
+		case RENCODER_LATE_DONE:
+			break;
+		case RENCODER_LATE_SEARCH:
+			return INSERT_SEARCH;
+		case RENCODER_LATE_TAIL:
+			return INSERT_TAIL;
+	}
+	return INSERT_DONE;
+}
+
+/* All columns of a range that is summarizing or summarized, under the first header's lock. */
+static InsertStep
+insert_columns(Insertion *ins, RencoderHeader first, const RencoderLateCache *cache)
+{
+	const RencoderGroup *group = &ins->group;
+	bool		covered = rencoder_set_test(first->covered, ins->slot);
+	InsertStep	step;
+
+	if (covered)
+		rencoder_late_begin(&ins->late, ins->page, group->meta->natts);
+	step = insert_column(ins, first, 0, covered);
+	for (int col = 1; col < group->meta->natts && step == INSERT_DONE; col++)
+	{
+		Buffer		buf = rencoder_group_read_header(group->index, group->header, group->number, col,
+													 BUFFER_LOCK_SHARE);
+
+		step = insert_column(ins, RencoderPageGetHeader(BufferGetPage(buf)), col, covered);
+		UnlockReleaseBuffer(buf);
+	}
+	if (covered && step == INSERT_DONE)
+		step = put_late(ins, first, cache);
+	return step;
 }
 
 /*
  * One attempt under the header's share lock.  Locks: none on entry and exit.
  */
 static InsertStep
-try_insert(Insertion *ins)
+try_insert(Insertion *ins, const RencoderLateCache *cache)
 {
 	const RencoderGroup *group = &ins->group;
 	Buffer		buf = rencoder_group_read_header(group->index, group->header, group->number, 0,
 												 BUFFER_LOCK_SHARE);
-	RencoderHeader header = RencoderPageGetHeader(BufferGetPage(buf));
+	RencoderHeader first = RencoderPageGetHeader(BufferGetPage(buf));
+	bool		summarizing = rencoder_set_test(first->summarizing, ins->slot);
+	bool		summarized = rencoder_set_test(first->summarized, ins->slot);
 	InsertStep	step = INSERT_DONE;
-	bool		summarizing = rencoder_set_test(header->summarizing, ins->slot);
-	bool		summarized = rencoder_set_test(header->summarized, ins->slot);
 
-	if (!summarizing && !summarized)
-	{
-		UnlockReleaseBuffer(buf);
-		return INSERT_DONE;
-	}
-
-	step = insert_column(ins, header, 0);
-	for (int col = 1; col < ins->group.meta->natts && step == INSERT_DONE; col++)
-	{
-		Buffer		colbuf = rencoder_group_read_header(group->index, group->header, group->number,
-														col, BUFFER_LOCK_SHARE);
-
-		step = insert_column(ins, RencoderPageGetHeader(BufferGetPage(colbuf)), col);
-		UnlockReleaseBuffer(colbuf);
-	}
+	if (summarizing || summarized)
+		step = insert_columns(ins, first, cache);
 	UnlockReleaseBuffer(buf);
 	if (step == INSERT_CANCEL && summarized)
-		rencoder_page_corrupted(ins->group.index, ins->group.header + ins->col,
+		rencoder_page_corrupted(group->index, group->header + ins->col,
 								"A summarized range has no storage.");
 	return step;
 }
@@ -363,28 +407,39 @@ encode_column(Insertion *ins, RencoderCoders *coders)
  *	- A cancelled range is unsummarized, which is the end, until it is "summarizing" again.
  *	- Bounds and flags that were widened stay so, and a range whose key was refused is "always",
  *	  until it is summarized again, or the group rebuilt (INV-2).
+ *	- A run that was searched is the group's as long as nobody gives it another one.
  *
  * So while nobody maintains the group, a column takes MAX_STORAGES keys, a widening for its bounds,
- * one for what was refused, and one cancellation ends it all.
+ * one for what was refused, and one cancellation ends it all.  A tail that was found had room; if
+ * it has none any more, others have put their entries there.
  */
 static void
-insert_tuple(Insertion *ins, RencoderCoders *coders)
+insert_tuple(Insertion *ins, InsertCache *cache)
 {
+	Relation	index = ins->group.index;
+
 	for (;;)
 	{
 		CHECK_FOR_INTERRUPTS();
-		switch (try_insert(ins))
+		switch (try_insert(ins, &cache->late))
 		{
 			case INSERT_DONE:
 				return;
 			case INSERT_ENCODE:
-				encode_column(ins, coders);
+				encode_column(ins, cache->coders);
 				break;
 			case INSERT_CANCEL:
 				cancel_summarizing(ins);
 				break;
 			case INSERT_WIDEN:
 				widen(ins);
+				break;
+			case INSERT_SEARCH:
+				rencoder_late_search(index, &ins->late, ins->group.meta->natts, ins->run,
+									 &cache->late, cache->statement);
+				break;
+			case INSERT_TAIL:
+				rencoder_late_find_tail(index, &ins->late, &cache->late);
 				break;
 		}
 	}
@@ -395,18 +450,23 @@ prepare_cache(InsertCache *cache, MemoryContext context)
 {
 	MemoryContext old = MemoryContextSwitchTo(context);
 
+	cache->statement = context;
 	cache->coders = rencoder_coders_create();
 	cache->context = AllocSetContextCreate(context, "rencoder insert",
 										   ALLOCSET_SMALL_SIZES);
 	MemoryContextSwitchTo(old);
 }
 
-/* Covers a tuple of a range that has a summary, or is getting one. */
-static void
-insert_values(Relation index, const RencoderMeta *meta, BlockNumber header, uint64 range,
-			  const Datum *values, const bool *isnull, InsertCache *cache)
+/*
+ * Covers a tuple of a range that has a summary, or is getting one.  "may_be_named": see
+ * insert_late.h.  Returns how long the pending list has become by it, 0 if it has not.
+ */
+static uint64
+insert_values(Relation index, const RencoderMeta *meta, BlockNumber header, BlockNumber page,
+			  const Datum *values, const bool *isnull, bool may_be_named, InsertCache *cache)
 {
 	MemoryContext old = MemoryContextSwitchTo(cache->context);
+	uint64		range = rencoder_range_of_block(meta, page);
 	Insertion	ins;
 
 	memset(&ins, 0, sizeof(ins));
@@ -415,8 +475,10 @@ insert_values(Relation index, const RencoderMeta *meta, BlockNumber header, uint
 	ins.group.number = rencoder_group_of_range(range);
 	ins.group.header = header;
 	ins.slot = rencoder_slot_of_range(range);
+	ins.page = page;
 	ins.values = values;
 	ins.isnull = isnull;
+	ins.late.may_be_named = may_be_named;
 
 	/* Most keys want no coder: they are there before any lock is taken. */
 	for (int col = 0; col < meta->natts; col++)
@@ -424,9 +486,10 @@ insert_values(Relation index, const RencoderMeta *meta, BlockNumber header, uint
 		if (!isnull[col] && !rencoder_key_is_coded(index, col))
 			make_key(&ins, col, 0, NULL);
 	}
-	insert_tuple(&ins, cache->coders);
+	insert_tuple(&ins, cache);
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(cache->context);
+	return ins.late.npages;
 }
 
 /*
@@ -495,9 +558,14 @@ rencoderinsert(Relation index, Datum *values, bool *isnull,
 	header = rencoder_group_header_if_summarized(index, meta, range);
 	if (header != RENCODER_NO_BLOCK)
 	{
+		uint64		npending;
+
 		if (cache->context == NULL)
 			prepare_cache(cache, indexInfo->ii_Context);
-		insert_values(index, meta, header, range, values, isnull, cache);
+		npending = insert_values(index, meta, header, block, values, isnull,
+								 indexUnchanged || indexInfo->ii_Concurrent, cache);
+		if (npending > 0)
+			rencoder_autosummarize_pending(index, indexInfo, npending);
 	}
 	else
 	{

@@ -1,7 +1,7 @@
 /*
  * vacuum.c
- *		VACUUM: summarizes what is left, and rebuilds what has come to suit
- *		the rows or the queries badly.
+ *		VACUUM: summarizes what is left, rebuilds what has come to suit the
+ *		rows or the queries badly, and makes a delta of the pending list.
  *
  * Deleted rows leave their bits behind; that only costs time, until their
  * group is rebuilt.
@@ -18,6 +18,7 @@
 #include "utils/rel.h"
 
 #include "base/options.h"
+#include "maintain/delta.h"
 #include "maintain/retune.h"
 #include "maintain/summarize.h"
 #include "plan/sample_record.h"
@@ -95,7 +96,7 @@ may_evaluate(Relation index)
 }
 
 /*
- * Summarizes what is not, and retunes.  An index that has lost a coder is left as it is,
+ * Summarizes what is not, makes a delta of what is pending, and retunes.  An index that has lost a coder is left as it is,
  * with a warning: queries report it, and VACUUM of the table must go on.
  */
 static void
@@ -111,6 +112,7 @@ maintain(const IndexVacuumInfo *info, Relation heap)
 	if (rencoder_autosummarize_is_worth(&meta, nblocks))
 		(void) rencoder_summarize(index, heap, 0, rencoder_range_count(&meta, nblocks) - 1, true);
 	rencoder_sample_record_prepare(index, nblocks);
+	(void) rencoder_delta_make_of_all(index);
 	rebuilt = rencoder_retune_some(index, heap);
 	if (rebuilt > 0)
 		ereport(info->message_level,

@@ -67,6 +67,9 @@ renc_candidates_add(renc_candidates *c, renc_mask ranges)
 	c->refined = renc_mask_andnot(c->refined, ranges);
 }
 
+/* Adds a page.  There must be room for pages. */
+extern void renc_candidates_add_page(renc_candidates *c, unsigned int slot, uint32_t page);
+
 /*
  * Leaves what both say.  A range without a page left is no candidate any more.  Both
  * are of groups with as many pages a range; if "other" has refined ranges, c->page must

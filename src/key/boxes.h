@@ -8,6 +8,7 @@
 #include "base/compat.h"
 
 #include "filter/renc_zorder.h"
+#include "key/intervals.h"
 
 typedef struct RencoderBoxes
 {
@@ -25,5 +26,11 @@ extern void rencoder_boxes_add(RencoderBoxes *list, uint32 xlo, uint32 xhi,
  * would take too many boxes.
  */
 extern void rencoder_boxes_intersect(RencoderBoxes *list, const RencoderBoxes *other);
+
+/*
+ * Adds intervals that hold all keys of the boxes, and others: of one box at most 32, of
+ * each of many 4.  Normalized.
+ */
+extern void rencoder_boxes_cover(const renc_box_set *boxes, RencoderIntervals *intervals);
 
 #endif							/* RENCODER_BOXES_H */

@@ -91,6 +91,16 @@ typedef struct RencoderKeySet
 	renc_query	query;
 } RencoderKeySet;
 
+/* May a key from min to max satisfy it?  There is none if min > max. */
+static inline bool
+rencoder_keys_meet(const RencoderKeySet *keys, uint64 min, uint64 max)
+{
+	const renc_query *query = &keys->query;
+
+	return !keys->none && min <= max && query->hull_lo <= max && query->hull_hi >= min &&
+		query->overlap(query->arg, min, max) != RENC_DISJOINT;
+}
+
 /* What a query asks of one column. */
 typedef struct RencoderColumnQuery
 {

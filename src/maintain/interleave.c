@@ -187,11 +187,14 @@ interleave_anew(const RencoderGroup *group, int col, const RencoderHeaderData *c
 	RESUME_INTERRUPTS();
 }
 
-/* Is the group full, and is the column still in slices? */
+/*
+ * Is the group full, and is the column still in slices?  A group that names a run keeps its
+ * slices: a scan that finds a seal or a matrix would not ask for the run.
+ */
 static bool
 is_ready(const RencoderHeaderData *first, const RencoderHeaderData *column)
 {
-	if (column->matrix.start != RENCODER_NO_BLOCK ||
+	if (first->run != 0 || column->matrix.start != RENCODER_NO_BLOCK ||
 		!renc_mask_empty(renc_mask_andnot(renc_mask_all(),
 										  rencoder_set_get(first->summarized))))
 		return false;

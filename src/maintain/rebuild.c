@@ -230,6 +230,7 @@ unsummarize_group(const RencoderGroup *group)
 
 	rencoder_group_edit_begin(&edit, group, 0, RENCODER_EDIT_EPOCH, 0);
 	first = rencoder_group_edit_first(&edit);
+	Assert(first->run == 0);
 	rencoder_set_put(first->summarizing, renc_mask_none());
 	rencoder_set_put(first->summarized, renc_mask_none());
 	rencoder_group_edit_entry(&edit)->flags = 0;

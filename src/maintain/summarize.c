@@ -22,6 +22,9 @@
  *	   last one sets "summarized" for the ranges that are still "summarizing"
  *	   (INV-4: it follows the records of all bits it vouches for).
  *
+ * Ranges of a group that names a run, whose other ranges are covered by it, get slices: with the
+ * coder that the group has, and never a matrix.
+ *
  * Ranges that were cancelled meanwhile are done again; now the storage is
  * there, so they cannot be cancelled twice.
  *
@@ -65,12 +68,13 @@ make_header(RencoderGroup *group)
  * Is a new column's storage to be a matrix that grows, slice by slice, and so is
  * logged once?  The table's first group does without: a small table should not
  * pay for 128 ranges.  Not all formats can grow so, where there are slices there
- * will be more, and where the group takes long checkpoints make it dear.
+ * will be more, and where the group takes long checkpoints make it dear.  In a group
+ * that names a run most ranges want no storage.
  */
 static bool
 grows_in_place(const RencoderSummarizing *s, const RencoderHeaderData *copy)
 {
-	if (s->group.number == 0 || rencoder_format_of(&copy->config)->grow_image == NULL ||
+	if (s->group.number == 0 || s->names_run || rencoder_format_of(&copy->config)->grow_image == NULL ||
 		!rencoder_summarize_group_is_fast(s))
 		return false;
 	for (int slice = 0; slice < RENC_GROUP_SLICES; slice++)
@@ -229,32 +233,36 @@ summarize_slice(RencoderSummarizing *s, renc_mask wanted)
 	return count;
 }
 
-/* Is the group all done: every range summarized, and a matrix? */
+/* Is the group all done: every range summarized, and a matrix, or covered? */
 static bool
-is_sealed(const RencoderSummarizing *s)
+is_complete(const RencoderSummarizing *s)
 {
 	BlockNumber blkno = rencoder_directory_find(s->scan.index, &s->scan.meta, NULL, s->group.number, NULL);
 	RencoderEntry entry;
 	Buffer		buf;
-	bool		sealed;
+	bool		complete;
 
 	if (blkno == RENCODER_NO_BLOCK)
 		return false;
 	buf = rencoder_page_read(s->scan.index, blkno, BUFFER_LOCK_SHARE, RENCODER_PAGE_DIRECTORY);
 	entry = rencoder_directory_entry(RencoderPageGetPayload(BufferGetPage(buf)),
 									 &s->scan.meta, s->group.number);
-	sealed = (entry->flags & RENCODER_ENTRY_SEALED) != 0;
+	complete = (entry->flags & (RENCODER_ENTRY_SEALED | RENCODER_ENTRY_COVERED)) != 0;
 	UnlockReleaseBuffer(buf);
-	return sealed;
+	return complete;
 }
 
-/* Makes sure that the group has a header. */
+/* Makes sure that the group has a header, and looks whether it names a run. */
 static void
 prepare_group(RencoderSummarizing *s)
 {
+	RencoderHeaderData first;
+
 	(void) rencoder_directory_make(s->scan.index, &s->scan.meta, s->group.number, true);
 	if (!rencoder_group_locate(&s->group, s->scan.index, &s->scan.meta, s->group.number))
 		make_header(&s->group);
+	rencoder_group_copy_header(&s->group, 0, &first);
+	s->names_run = first.run != 0;
 }
 
 /* Slice by slice. */
@@ -283,7 +291,7 @@ summarize_group(RencoderSummarizing *s, uint64 first, uint64 last)
 {
 	int			count = 0;
 
-	if (is_sealed(s))
+	if (is_complete(s))
 		return 0;
 	prepare_group(s);
 	rencoder_summarize_group_renew_coders(s);

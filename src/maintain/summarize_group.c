@@ -98,6 +98,16 @@ rencoder_summarize_group_begin(const RencoderSummarizing *s)
 	rencoder_group_edit_finish(&edit);
 }
 
+/*
+ * Is it settled which coder makes the keys of a column of the group?  A run that the group names
+ * has settled it, whatever the format of ranges that it does not cover.
+ */
+static bool
+is_configured(const RencoderSummarizing *s, const RencoderHeaderData *header)
+{
+	return s->names_run || header->config.format != RENCODER_FORMAT_NONE;
+}
+
 void
 rencoder_summarize_group_coders(RencoderSummarizing *s)
 {
@@ -110,7 +120,7 @@ rencoder_summarize_group_coders(RencoderSummarizing *s)
 		if (!rencoder_key_is_coded(s->scan.index, col))
 			continue;
 		rencoder_group_copy_header(&s->group, col, &copy);
-		generation = copy.config.format != RENCODER_FORMAT_NONE ? copy.config.coder :
+		generation = is_configured(s, &copy) ? copy.config.coder :
 			rencoder_coder_newest(s->scan.index, col);
 		rencoder_columns_load_coders(s->scan.index, col, generation, &s->scan.coders);
 	}
@@ -123,7 +133,7 @@ is_unconfigured(const RencoderSummarizing *s, int col)
 	RencoderHeaderData copy;
 
 	rencoder_group_copy_header(&s->group, col, &copy);
-	return copy.config.format == RENCODER_FORMAT_NONE;
+	return !is_configured(s, &copy);
 }
 
 static void
@@ -148,14 +158,16 @@ rencoder_summarize_group_renew_coders(RencoderSummarizing *s)
 /*
  * Did the scan find values of a column that should have a coder?  Where more than a slice
  * of the group has keys without one, starting over is left to VACUUM.  A session that
- * inserts leaves it to others at all: so it trains for a group without keys only.
+ * inserts leaves it to others at all: so it trains for a group without keys only.  A
+ * group that names a run cannot start over.
  */
 static bool
 lacks_coder(const RencoderSummarizing *s, int col, int nslots)
 {
 	RencoderHeaderData copy;
 
-	if (!rencoder_key_is_coded(s->scan.index, col) || s->scan.coders.generation[col] != 0)
+	if (!rencoder_key_is_coded(s->scan.index, col) || s->scan.coders.generation[col] != 0 ||
+		s->names_run)
 		return false;
 	rencoder_group_copy_header(&s->group, col, &copy);
 	if (copy.config.format != RENCODER_FORMAT_NONE &&
@@ -252,25 +264,24 @@ rencoder_summarize_group_is_fast(const RencoderSummarizing *s)
 }
 
 /*
- * Distinct keys a range that a new group's filters should be made for at
- * least: what the previous group's are, or what a partial range would hold if
- * it were full.
+ * Distinct keys a range that filters of a new group of few ranges should be made for
+ * at least: what those of the group before are, if it has any, or what the first
+ * range would hold if it were full.
  */
 static double
-min_capacity(const RencoderSummarizing *s, int col)
+min_capacity_of_new(const RencoderSummarizing *s, int col)
 {
+	const RencoderMeta *meta = &s->scan.meta;
 	BlockNumber nblocks = RelationGetNumberOfBlocks(s->scan.heap);
+	BlockNumber first = s->group.number * RENC_GROUP_RANGES * meta->pages_per_range;
 	RencoderHeaderData previous;
-	uint64		first = (uint64) s->group.number * RENC_GROUP_RANGES;
-	BlockNumber block;
 
-	if (nblocks >= (first + RENC_SLICE_RANGES) * s->scan.meta.pages_per_range)
+	if (!rencoder_design_few_ranges(meta, s->group.number, nblocks))
 		return 0;
 	if (read_previous(s, col, &previous) && rencoder_format_capacity(&previous.config) > 0)
 		return rencoder_format_capacity(&previous.config);
-	block = nblocks - (BlockNumber) (first * s->scan.meta.pages_per_range);
-	return s->scan.collector->column[col].range[0].distinct *
-		Max(1.0, (double) s->scan.meta.pages_per_range / block);
+	return rencoder_design_full_range(meta, s->scan.collector->column[col].range[0].distinct,
+									  nblocks - first);
 }
 
 /*
@@ -318,7 +329,7 @@ rencoder_summarize_group_plan(RencoderSummarizing *s, int col, int width, Rencod
 		designer = s->designer;
 	}
 	rencoder_design_column(designer, s->scan.collector, col, width,
-						   min_capacity(s, col), false, &copy->config, &prediction);
+						   min_capacity_of_new(s, col), false, &copy->config, &prediction);
 	copy->predicted_fpr = prediction.fpr;
 	copy->best_fpr = prediction.best_fpr;
 	copy->sample_stamp = rencoder_designer_stamp(designer, col, copy->config.coder);

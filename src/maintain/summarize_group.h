@@ -14,6 +14,7 @@ typedef struct RencoderSummarizing
 {
 	RencoderRangeScan scan;
 	RencoderGroup group;
+	bool		names_run;		/* the group: other ranges of it may be covered */
 	bool		whole;			/* all at once, into a matrix */
 	int			slice;			/* of the group, unless "whole" */
 	renc_mask	todo;			/* ranges of the group to summarize */
@@ -54,7 +55,7 @@ extern renc_mask rencoder_summarize_group_slots(const RencoderSummarizing *s, in
  */
 extern void rencoder_summarize_group_begin(const RencoderSummarizing *s);
 
-/* Loads the coders of the group's keys: its own if it has keys, else the newest. */
+/* Loads the coders of the group's keys: its own if it has any keys, also in a run; else the newest. */
 extern void rencoder_summarize_group_coders(RencoderSummarizing *s);
 
 /*

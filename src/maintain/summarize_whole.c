@@ -27,10 +27,12 @@ typedef struct NewColumn
 	renc_mask	always;			/* ranges that are left out */
 } NewColumn;
 
-/* Has the group neither storage nor a configuration in any column? */
+/* Has the group neither a run, nor storage or a configuration in any column? */
 static bool
 is_untouched(const RencoderSummarizing *s)
 {
+	if (s->names_run)
+		return false;
 	for (int col = 0; col < s->scan.meta.natts; col++)
 	{
 		RencoderHeaderData copy;

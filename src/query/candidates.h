@@ -1,12 +1,11 @@
 /*
  * candidates.h
- *		Finding the block ranges that may hold rows of a query.
+ *		Finding the heap pages that may hold rows of a query.
  */
 #ifndef RENCODER_CANDIDATES_H
 #define RENCODER_CANDIDATES_H
 
 #include "filter/renc_candidates.h"
-#include "format/format.h"
 #include "key/key.h"
 
 #include "utils/snapshot.h"
@@ -17,6 +16,8 @@ typedef struct RencoderCandidateCounts
 	int64		skipped;		/* need not be visited */
 	int64		candidates;		/* must be visited */
 	int64		unsummarized;	/* candidates for want of a trusted summary */
+	int64		pages;			/* heap pages of candidates: a range may be
+								 * one with some of its pages */
 	int64		index_pages;	/* pages of the index read, repeats counted */
 } RencoderCandidateCounts;
 
@@ -43,7 +44,8 @@ extern void rencoder_candidates_find(Relation index, BlockNumber heap_nblocks,
  * Counts what the query would find in up to "max_groups" groups, evenly
  * chosen: for the planner, to which the statistics of the table cannot tell
  * how the rows of a rare value lie.  All summaries are trusted, groups that
- * changed meanwhile are not repeated, damaged groups are left out.
+ * changed meanwhile are not repeated, damaged groups and those that name a run are
+ * left out.
  */
 extern void rencoder_candidates_trial(Relation index, BlockNumber heap_nblocks,
 									  RencoderQuery *query, uint32 max_groups,

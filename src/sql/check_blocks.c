@@ -6,6 +6,8 @@
 
 #include "miscadmin.h"
 
+#include "sql/pending_walk.h"
+#include "store/run_pages.h"
 #include "store/sample_pages.h"
 
 /* A reference to blocks, for finding blocks that have two. */
@@ -30,6 +32,10 @@ typedef struct References
 	BlockReference *reference;
 	size_t		n;
 	size_t		allocated;
+
+	/* A page that is not what it should be, unless it has been freed since. */
+	const char *fault;
+	BlockNumber fault_blkno;
 } References;
 
 static void
@@ -178,34 +184,101 @@ refer_samples(References *refs)
 											   BUFFER_LOCK_SHARE, RENCODER_PAGE_SAMPLES));
 }
 
+static void
+note_reference_fault(References *refs, BlockNumber blkno, const char *fault)
+{
+	if (refs->fault == NULL)
+	{
+		refs->fault = fault;
+		refs->fault_blkno = blkno;
+	}
+}
+
+/* The run list, and what its runs consist of, whatever their state. */
+static void
+refer_runs(References *refs, BlockNumber list, const RencoderRuns *runs)
+{
+	if (list != RENCODER_NO_BLOCK)
+		refer(refs, RENCODER_META_BLKNO, list, 1);
+	for (uint32 i = 0; i < runs->list.n; i++)
+	{
+		const RencoderRunEntry *entry = &runs->list.entry[i];
+		const char *fault = NULL;
+		RencoderRunInfo info;
+
+		refer(refs, list, entry->info, 1);
+		info = rencoder_run_info(refs->state->index, entry, &fault);
+		if (info == NULL)
+		{
+			note_reference_fault(refs, entry->info, fault);
+			continue;
+		}
+		for (uint32 e = 0; e < info->nextents; e++)
+			refer(refs, entry->info, rencoder_run_extents(info)[e].start,
+				  rencoder_run_extents(info)[e].npages);
+		pfree(info);
+	}
+}
+
+/* Pages of the pending list and spare ones; chains longer than the index have a loop. */
+static void
+refer_pending(References *refs, const RencoderRuns *runs, BlockNumber spare)
+{
+	RencoderPendingWalk walk;
+	BlockNumber from = RENCODER_META_BLKNO;
+	BlockNumber visited = 0;
+	const char *fault = NULL;
+
+	rencoder_pending_walk_begin(&walk, refs->state->index, runs);
+	while (rencoder_pending_walk_next(&walk))
+		refer(refs, walk.from, walk.blkno, 1);
+	if (walk.fault != NULL)
+		note_reference_fault(refs, walk.blkno, walk.fault);
+	while (spare != RENCODER_NO_BLOCK && fault == NULL)
+	{
+		CHECK_FOR_INTERRUPTS();
+		refer(refs, from, spare, 1);
+		from = spare;
+		if (++visited > refs->state->nblocks)
+			fault = "The list of spare pages is circular.";
+		else
+			spare = rencoder_spare_next(refs->state->index, spare, &fault);
+	}
+	if (fault != NULL)
+		note_reference_fault(refs, from, fault);
+}
+
 /*
  * Collects all references.  Groups come before the free list: a block that
  * stands in both was then freed in between, which changes the epoch
  * (INV-7), or is in error.
  */
 static void
-collect_references(References *refs)
+collect_references(References *refs, const RencoderMetaPageData *metadata)
 {
-	RencoderMetaPageData *metadata = rencoder_meta_copy(refs->state->index);
+	RencoderRuns runs;
 	uint32		ngroups;
 
 	refs->n = 0;
+	refs->fault = NULL;
 	refer_directory(refs, metadata);
 	refer_coders(refs);
 	refer_samples(refs);
 	ngroups = rencoder_group_copy_count(refs->state->index, &refs->state->meta, metadata, 0);
-	pfree(metadata);
 	for (uint32 group = 0; group < ngroups; group++)
 	{
 		CHECK_FOR_INTERRUPTS();
 		if (rencoder_check_read_group(refs->state, group))
 			refer_group(refs);
 	}
+	rencoder_runs_look(refs->state->index, &runs, NULL);
+	refer_runs(refs, metadata->run_list, &runs);
+	refer_pending(refs, &runs, metadata->pending_spare);
 	refer_free_list(refs);
 }
 
-/* A reference to a block that another one has already, or NULL. */
-static const BlockReference *
+/* Looks for a block that two references name. */
+static void
 find_overlap(References *refs)
 {
 	BlockReference *r = refs->reference;
@@ -214,32 +287,44 @@ find_overlap(References *refs)
 	for (size_t i = 1; i < refs->n; i++)
 	{
 		if ((uint64) r[i - 1].start + r[i - 1].npages > r[i].start)
-			return &r[i];
+		{
+			note_reference_fault(refs, r[i].start,
+								 psprintf("Blocks %u and %u both refer to it.",
+										  r[i - 1].from, r[i].from));
+			return;
+		}
 	}
-	return NULL;
 }
 
+/*
+ * A fault is one if nothing has moved meanwhile, and if it is found once more: pages of a run
+ * that is freed or built on the primary move one extent at a time, which shows in no number.
+ */
 void
 rencoder_check_blocks(CheckState *state)
 {
-	References	refs = {state, NULL, 0, 1024};
-	const BlockReference *overlap;
-	uint64		epoch;
+	References	refs = {.state = state, .allocated = 1024};
+	BlockNumber seen = InvalidBlockNumber;
+	bool		again;
 
 	refs.reference = palloc(refs.allocated * sizeof(BlockReference));
 	rencoder_check_lock_maintainer(state);
 	do
 	{
+		RencoderMetaPageData *metadata = rencoder_meta_copy(state->index);
+
 		CHECK_FOR_INTERRUPTS();
-		epoch = rencoder_meta_epoch(state->index);
-		collect_references(&refs);
-		overlap = find_overlap(&refs);
-	} while (overlap != NULL &&
-			 epoch != rencoder_meta_epoch(state->index));
-	if (overlap != NULL)
-		rencoder_page_corrupted(state->index, overlap->start,
-								psprintf("Blocks %u and %u both refer to it.",
-										 overlap[-1].from, overlap->from));
+		collect_references(&refs, metadata);
+		find_overlap(&refs);
+		again = refs.fault != NULL &&
+			(refs.fault_blkno != seen ||
+			 metadata->epoch != rencoder_meta_epoch(state->index) ||
+			 rencoder_pending_moved(state->index, metadata));
+		seen = refs.fault_blkno;
+		pfree(metadata);
+	} while (again);
+	if (refs.fault != NULL)
+		rencoder_page_corrupted(state->index, refs.fault_blkno, refs.fault);
 	rencoder_check_unlock_maintainer(state);
 	pfree(refs.reference);
 }

@@ -9,7 +9,8 @@
  *
  *	- what they set in storage must be there, if the format can tell;
  *	- of the distinct keys up to PROBES_PER_SLAB, or all where it cannot, are
- *	  asked for as a query would.
+ *	  asked for as a query would;
+ *	- those of covered ranges are looked for in runs (check_covered.c).
  *
  * Nothing is locked out meanwhile.  A row that the snapshot sees was inserted,
  * and its insertion into the index complete, before the snapshot was taken,
@@ -29,8 +30,10 @@
 
 #include "base/options.h"
 #include "format/format.h"
+#include "sql/check_covered.h"
 #include "store/group_copy.h"
 #include "store/horizon.h"
+#include "store/run_list.h"
 #include "table/coder_columns.h"
 
 /* Keys of a slab that are asked for one by one, where that is only one of two tests. */
@@ -45,6 +48,7 @@ typedef struct HeapCheck
 	RencoderCollector *collector;
 	RencoderColumnCoders coders;	/* by which its keys are made */
 	RencoderGroupCopy *copy;
+	RencoderCoveredCheck *covered;	/* NULL: there are no runs */
 	MemoryContext coder_context;	/* reset with each group */
 	MemoryContext context;		/* reset after each look at a group */
 } HeapCheck;
@@ -196,6 +200,8 @@ check_column(HeapCheck *hc, int col, renc_mask trusted, Violation *v)
 	{
 		if (!renc_mask_test(trusted, slot) || !check_bounds(hc, col, slot, v))
 			continue;
+		if (rencoder_set_test(hc->copy->header[0]->covered, slot))
+			continue;
 		ranges[slot] = rencoder_collect_keys(hc->collector, col, slot);
 		any[slot / RENC_SLICE_RANGES] = true;
 	}
@@ -277,10 +283,17 @@ heap_callback(Relation index, ItemPointer tid, Datum *values, bool *isnull,
 	{
 		check_collected(hc);
 		if (hc->group != rencoder_group_of_range(range))
+		{
+			if (hc->covered != NULL)
+				rencoder_check_covered_flush(hc->covered, &hc->coders);
 			begin_group(hc, rencoder_group_of_range(range));
+		}
 	}
 	rencoder_collect_open(hc->collector, rencoder_slot_of_range(range));
 	rencoder_columns_collect_row(index, hc->collector, &hc->coders, values, isnull, true);
+	if (hc->covered != NULL)
+		rencoder_check_covered_row(hc->covered, ItemPointerGetBlockNumber(tid), &hc->coders,
+								   values, isnull);
 }
 
 void
@@ -289,6 +302,7 @@ rencoder_check_heap(Relation heap, Relation index)
 	IndexInfo  *indexInfo = BuildIndexInfo(index);
 	Snapshot	snapshot = RegisterSnapshot(GetTransactionSnapshot());
 	HeapCheck	hc;
+	RencoderRuns runs;
 
 	memset(&hc, 0, sizeof(hc));
 	hc.index = index;
@@ -301,6 +315,9 @@ rencoder_check_heap(Relation heap, Relation index)
 	begin_group(&hc, 0);
 	hc.context = AllocSetContextCreate(CurrentMemoryContext, "rencoder index check",
 									   ALLOCSET_DEFAULT_SIZES);
+	rencoder_runs_look(index, &runs, NULL);
+	if (runs.list.n > 0)
+		hc.covered = rencoder_check_covered_begin(index, &hc.meta, hc.xmin);
 
 	/* As the first scan of CREATE INDEX CONCURRENTLY: what the snapshot sees. */
 	indexInfo->ii_Concurrent = true;
@@ -309,5 +326,7 @@ rencoder_check_heap(Relation heap, Relation index)
 								  table_beginscan_strat(heap, snapshot, 0, NULL,
 														true, false));
 	check_collected(&hc);
+	if (hc.covered != NULL)
+		rencoder_check_covered_flush(hc.covered, &hc.coders);
 	UnregisterSnapshot(snapshot);
 }

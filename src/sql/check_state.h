@@ -7,6 +7,7 @@
 
 #include "key/coder.h"
 #include "store/group_copy.h"
+#include "store/run_pages.h"
 
 typedef struct CheckState
 {
@@ -16,6 +17,11 @@ typedef struct CheckState
 	BlockNumber nblocks;		/* of the index, when last looked at */
 	RencoderGroupCopy *copy;
 	RencoderCoders *coders;
+
+	/* The run that the group in "copy" names, if any. */
+	uint32		run;			/* its number, 0: none was looked at yet */
+	RencoderRunEntry run_entry;
+	RencoderRunInfo run_info;
 } CheckState;
 
 /* On a standby nobody can be locked out. */

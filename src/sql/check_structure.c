@@ -22,6 +22,7 @@
 #include "base/options.h"
 #include "format/format.h"
 #include "sql/check_blocks.h"
+#include "sql/check_runs.h"
 
 /* What rencoder_meta_lock() does not look at. */
 static void
@@ -47,12 +48,9 @@ check_header_fields(CheckState *state, BlockNumber blkno,
 
 	rencoder_check_require(state, header->unused == 0 && header->unused2 == 0, blkno,
 						   "A field of the header that must be zero is not.");
-	rencoder_check_require(state, header->run == 0 && header->cut == 0 &&
-						   header->flushing_run == 0 &&
-						   renc_mask_empty(rencoder_set_get(header->covered)) &&
+	rencoder_check_require(state, header->flushing_run == 0 &&
 						   renc_mask_empty(rencoder_set_get(header->flushing)), blkno,
-						   "The header names a run; there are none yet.");
-
+						   "A field of the header that must be zero is not.");
 	/* INV-1: a range is in one state. */
 	rencoder_check_require(state, renc_mask_empty(renc_mask_and(rencoder_set_get(header->summarizing),
 																rencoder_set_get(header->summarized))),
@@ -61,8 +59,18 @@ check_header_fields(CheckState *state, BlockNumber blkno,
 	/* States exist once. */
 	rencoder_check_require(state, first ||
 						   (renc_mask_empty(rencoder_set_get(header->summarizing)) &&
-							renc_mask_empty(rencoder_set_get(header->summarized))),
+							renc_mask_empty(rencoder_set_get(header->summarized)) &&
+							renc_mask_empty(rencoder_set_get(header->covered)) &&
+							header->run == 0 && header->cut == 0),
 						   blkno, "The header of a further column has range states.");
+
+	/* INV-1: the run has the keys of summarized ranges only. */
+	rencoder_check_require(state, renc_mask_empty(renc_mask_andnot(rencoder_set_get(header->covered),
+																   rencoder_set_get(header->summarized))),
+						   blkno, "A range is covered, but not summarized.");
+	rencoder_check_require(state, header->run != 0 ||
+						   (header->cut == 0 && renc_mask_empty(rencoder_set_get(header->covered))),
+						   blkno, "Ranges are covered, but by no run.");
 
 	/* INV-7: slices and matrix change places in one record. */
 	rencoder_check_require(state, !matrix || header->next.start == RENCODER_NO_BLOCK ||
@@ -125,6 +133,7 @@ check_range(CheckState *state, BlockNumber blkno, int col, unsigned int slot,
 	bool		has_bounds = header->min[slot] <= header->max[slot];
 	const RencoderFormat *format = rencoder_format_of(&header->config);
 	uint64		max_entries = format == NULL ? 0 : format->max_entries(&header->config);
+	bool		stored = summarized && !rencoder_set_test(copy->header[0]->covered, slot);
 	const char *fault = NULL;
 
 	/* INV-2: these widen together. */
@@ -138,14 +147,15 @@ check_range(CheckState *state, BlockNumber blkno, int col, unsigned int slot,
 		fault = "has bounds outside those of the directory";
 	else if (always && !(copy->entry->flags & RENCODER_ENTRY_ALWAYS))
 		fault = "is always a candidate, which the directory does not say";
-	/* INV-4: storage is linked before the state is set. */
-	else if (summarized && header->matrix.start == RENCODER_NO_BLOCK &&
+	/* INV-4: storage is linked before the state is set; a covered range needs none. */
+	else if (stored && header->matrix.start == RENCODER_NO_BLOCK &&
 			 header->slice[slot / RENC_SLICE_RANGES].start == RENCODER_NO_BLOCK)
 		fault = "is summarized but has no storage";
-	else if (summarized && max_entries > 0 && header->nset[slot] > max_entries)
+	else if (stored && max_entries > 0 && header->nset[slot] > max_entries)
 		fault = "has more entries than there is room for";
-	/* INV-9: a sealed group answers with the greatest horizon. */
-	else if (summarized && (copy->entry->flags & RENCODER_ENTRY_SEALED) &&
+	/* INV-9: a sealed or covered group answers with the greatest horizon. */
+	else if (summarized &&
+			 (copy->entry->flags & (RENCODER_ENTRY_SEALED | RENCODER_ENTRY_COVERED)) &&
 			 copy->header[0]->horizon[slot] > copy->entry->horizon)
 		fault = "has a trust horizon beyond that of the directory";
 
@@ -169,6 +179,7 @@ check_sealed(CheckState *state, BlockNumber blkno, int col)
 						   blkno, "The group is sealed, but not all its ranges are summarized.");
 	rencoder_check_require(state, header->matrix.start != RENCODER_NO_BLOCK, blkno,
 						   "The group is sealed, but has no matrix.");
+	rencoder_check_require(state, first->run == 0, blkno, "The group is sealed, but names a run.");
 }
 
 static void
@@ -177,14 +188,18 @@ check_entry(CheckState *state)
 	const RencoderGroupCopy *copy = state->copy;
 	RencoderEntry entry = copy->entry;
 
-	rencoder_check_require(state, (entry->flags & ~(RENCODER_ENTRY_SEALED | RENCODER_ENTRY_ALWAYS)) == 0,
+	rencoder_check_require(state,
+						   (entry->flags & ~(RENCODER_ENTRY_SEALED | RENCODER_ENTRY_ALWAYS |
+											 RENCODER_ENTRY_COVERED)) == 0,
 						   copy->directory, "A directory entry has unknown flags.");
-	rencoder_check_require(state, entry->run == 0 && entry->cut == 0 && entry->unused == 0,
-						   copy->directory, "A directory entry names a run; there are none yet.");
+	rencoder_check_require(state, entry->unused == 0, copy->directory,
+						   "A field of a directory entry that must be zero is not.");
 	if (entry->header == RENCODER_NO_BLOCK)
 	{
 		rencoder_check_require(state, entry->flags == 0, copy->directory,
 							   "A directory entry without a header has flags.");
+		rencoder_check_require(state, entry->run == 0 && entry->cut == 0, copy->directory,
+							   "A directory entry without a header names a run.");
 		return;
 	}
 	rencoder_check_require(state, entry->nranges == RENC_GROUP_RANGES, copy->directory,
@@ -296,6 +311,7 @@ check_group(CheckState *state, uint32 group)
 	if (exists)
 	{
 		check_headers(state);
+		rencoder_check_run_of_group(state);
 		if (!state->primary)
 			guard = hold_storage(state);
 		for (int col = 0; col < state->meta.natts; col++)
@@ -323,6 +339,7 @@ rencoder_check_structure(Relation index)
 
 	check_metapage(&state);
 	rencoder_check_blocks(&state);
+	rencoder_check_runs(&state);
 	metadata = rencoder_meta_copy(index);
 	ngroups = rencoder_group_copy_count(index, &state.meta, metadata, 0);
 	for (uint32 group = 0; group < ngroups; group++)

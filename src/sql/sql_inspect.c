@@ -11,24 +11,32 @@
 #include "access/htup_details.h"
 #include "fmgr.h"
 #include "funcapi.h"
+#include "miscadmin.h"
 #include "utils/builtins.h"
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
 #include "utils/xid8.h"
 
 #include "base/options.h"
+#include "format/format.h"
+#include "sql/pending_walk.h"
 #include "sql/sql_bounds.h"
 #include "store/group_copy.h"
 #include "store/open_index.h"
+#include "store/run_pages.h"
 #include "store/space.h"
 
 PG_FUNCTION_INFO_V1(rencoder_metapage);
 PG_FUNCTION_INFO_V1(rencoder_groups);
 PG_FUNCTION_INFO_V1(rencoder_ranges);
+PG_FUNCTION_INFO_V1(rencoder_runs);
 PG_FUNCTION_INFO_V1(rencoder_candidates);
 
 /* A row under construction. */
-#define ROW_COLUMNS	20
+#define ROW_COLUMNS	24
+
+/* Of rencoder_runs(). */
+#define RUN_COLUMNS	11
 
 typedef struct Row
 {
@@ -123,6 +131,7 @@ rencoder_metapage(PG_FUNCTION_ARGS)
 	RencoderOpenIndex target;
 	RencoderMetaPageData *metadata;
 	RencoderMeta meta;
+	RencoderRuns runs;
 	uint64		free_pages;
 	uint32		free_extents;
 	Row			row = {0};
@@ -131,6 +140,7 @@ rencoder_metapage(PG_FUNCTION_ARGS)
 						RENCODER_PRIVILEGE_INSPECT);
 	meta = *rencoder_meta_get(target.index);
 	metadata = rencoder_meta_copy(target.index);
+	rencoder_runs_look(target.index, &runs, NULL);
 	free_pages = rencoder_space_free_pages(target.index, &free_extents);
 
 	put_text(&row, psprintf("0x%08X", metadata->magic));
@@ -147,6 +157,10 @@ rencoder_metapage(PG_FUNCTION_ARGS)
 	put(&row, Int64GetDatum((int64) free_pages));
 	put(&row, Int32GetDatum(rencoder_options_build_pages_per_range(target.index,
 																   RelationGetNumberOfBlocks(target.heap))));
+	put(&row, Int32GetDatum(runs.list.n));
+	put(&row, Int64GetDatum(runs.pending_first == RENCODER_NO_BLOCK ? 0 :
+							(int64) (runs.pending_last_number - runs.pending_first_number + 1)));
+	put(&row, Int64GetDatum((int64) rencoder_spare_count(target.index)));
 	rencoder_open_index_close(&target);
 	PG_RETURN_DATUM(single_row(fcinfo, &row));
 }
@@ -256,6 +270,11 @@ emit_group_column(FunctionCallInfo fcinfo, const RencoderGroupCopy *copy, int co
 	put_fill(&row, header, format, summarized);
 	put_rate(&row, header->predicted_fpr);
 	put_rate(&row, header->best_fpr);
+	if (first->run != 0)
+		put(&row, Int64GetDatum(first->run));
+	else
+		put_null(&row);
+	put(&row, Int32GetDatum(renc_mask_count(rencoder_set_get(first->covered))));
 	emit(fcinfo, &row);
 }
 
@@ -319,6 +338,7 @@ put_summary(Row *row, const RencoderGroupCopy *copy, uint32 slot, int col,
 		put(row, FullTransactionIdGetDatum(FullTransactionIdFromU64(first->horizon[slot])));
 	else
 		put_null(row);
+	put(row, BoolGetDatum(rencoder_set_test(first->covered, slot)));
 }
 
 /*
@@ -359,7 +379,7 @@ emit_ranges(FunctionCallInfo fcinfo, const RencoderMeta *meta,
 			else
 			{
 				/* What an old summary may have left means nothing. */
-				for (int i = 0; i < 8; i++)
+				for (int i = 0; i < 9; i++)
 					put_null(&row);
 			}
 			emit(fcinfo, &row);
@@ -409,6 +429,113 @@ rencoder_ranges(PG_FUNCTION_ARGS)
 	return (Datum) 0;
 }
 
+static const char *
+run_kind_name(uint8 kind)
+{
+	return kind == RENCODER_RUN_BASE ? "base" : kind == RENCODER_RUN_DELTA ? "delta" : "unknown";
+}
+
+static const char *
+run_state_name(uint8 state)
+{
+	switch (state)
+	{
+		case RENCODER_RUN_BUILDING:
+			return "building";
+		case RENCODER_RUN_LIVE:
+			return "live";
+		case RENCODER_RUN_FREEING:
+			return "freeing";
+	}
+	return "unknown";
+}
+
+/* A column of a run; "column" is NULL if the run is not live. */
+static void
+emit_run_column(FunctionCallInfo fcinfo, const RencoderRunEntry *entry, int col,
+				const RencoderRunColumn *column)
+{
+	Row			row = {0};
+	int64		npages;
+
+	put(&row, Int64GetDatum(entry->number));
+	put(&row, Int16GetDatum(col + 1));
+	put_text(&row, run_kind_name(entry->kind));
+	put_text(&row, run_state_name(entry->state));
+	put(&row, Int64GetDatum(entry->first_group));
+	put(&row, Int64GetDatum(entry->ngroups));
+	if (column == NULL)
+	{
+		while (row.n < RUN_COLUMNS)
+			put_null(&row);
+	}
+	else
+	{
+		npages = (int64) column->nleaves + column->ninner;
+		put(&row, Int64GetDatum((int64) column->entries));
+		put(&row, Int64GetDatum((int64) column->rows));
+		put(&row, Int64GetDatum(npages));
+		if (column->entries > 0)
+			put(&row, Float8GetDatum((double) npages * BLCKSZ * 8 / column->entries));
+		else
+			put_null(&row);
+		put(&row, Float8GetDatum(column->false_pages));
+	}
+	emit(fcinfo, &row);
+}
+
+/* Is the run, as it was in the list once, still there? */
+static bool
+run_is_listed(Relation index, const RencoderRunEntry *entry)
+{
+	RencoderRuns runs;
+	const RencoderRunEntry *now;
+
+	rencoder_runs_look(index, &runs, NULL);
+	now = rencoder_runs_find(&runs, entry->number);
+	return now != NULL && now->state == entry->state;
+}
+
+/*
+ * rencoder_runs(index regclass) returns setof record
+ *
+ * One row for each run in the list and each column.  AccessShareLock on table and
+ * index.
+ */
+Datum
+rencoder_runs(PG_FUNCTION_ARGS)
+{
+	RencoderOpenIndex target;
+	RencoderRuns runs;
+	int			natts;
+
+	InitMaterializedSRF(fcinfo, 0);
+	rencoder_open_index(&target, PG_GETARG_OID(0), AccessShareLock,
+						RENCODER_PRIVILEGE_INSPECT);
+	natts = rencoder_meta_get(target.index)->natts;
+	rencoder_runs_look(target.index, &runs, NULL);
+	for (uint32 i = 0; i < runs.list.n; i++)
+	{
+		const RencoderRunEntry *entry = &runs.list.entry[i];
+		RencoderRunInfo info = NULL;
+		const char *fault = NULL;
+
+		CHECK_FOR_INTERRUPTS();
+		if (entry->state == RENCODER_RUN_LIVE)
+		{
+			info = rencoder_run_info(target.index, entry, &fault);
+			if (info == NULL && !run_is_listed(target.index, entry))
+				continue;
+			if (info == NULL)
+				rencoder_page_corrupted(target.index, entry->info, fault);
+		}
+		for (int col = 0; col < natts; col++)
+			emit_run_column(fcinfo, entry, col, info == NULL ? NULL : &info->column[col]);
+	}
+	rencoder_open_index_close(&target);
+	return (Datum) 0;
+}
+
 static void
 ignore_candidates(void *arg, uint64 first_range, const renc_candidates *candidates)
 {
@@ -444,6 +571,7 @@ rencoder_candidates(PG_FUNCTION_ARGS)
 	put(&row, Int64GetDatum(counts.skipped));
 	put(&row, Int64GetDatum(counts.candidates));
 	put(&row, Int64GetDatum(counts.unsummarized));
+	put(&row, Int64GetDatum(counts.pages));
 	put(&row, Int64GetDatum(counts.index_pages));
 	rencoder_open_index_close(&target);
 	PG_RETURN_DATUM(single_row(fcinfo, &row));

@@ -89,6 +89,8 @@ typedef struct RencoderPath
 	uint32		group;
 	BlockNumber header;			/* its first header block; likewise */
 	Buffer		header_buffer;
+	BlockNumber tail;			/* of the pending list: a guess, or
+								 * RENCODER_NO_BLOCK */
 } RencoderPath;
 
 /* What a session keeps of an index in rd_amcache. */

@@ -196,12 +196,17 @@ rencoder_wal_append(Relation index, Buffer buffer, const void *data, uint16 size
 	MarkBufferDirty(buffer);
 	if (log)
 	{
+		XLogRecPtr	lsn;
+
 		end = write_fragment(delta, page, offsetof(PageHeaderData, pd_lower),
 							 offsetof(PageHeaderData, pd_lower) + sizeof(LocationIndex));
 		end = write_fragment(end, page, start, start + size);
 		XLogRegisterBuffer(0, buffer, REGBUF_STANDARD);
 		XLogRegisterBufData(0, delta, end - delta);
-		PageSetLSN(page, XLogInsert(RM_GENERIC_ID, 0));
+
+		/* A macro, which looks at its argument twice. */
+		lsn = XLogInsert(RM_GENERIC_ID, 0);
+		PageSetLSN(page, lsn);
 	}
 	END_CRIT_SECTION();
 	pfree(delta);

@@ -25,6 +25,7 @@
 
 #include "base/options.h"
 #include "base/subtransaction.h"
+#include "maintain/delta.h"
 #include "maintain/summarize.h"
 #include "worker/worker_queue.h"
 
@@ -39,6 +40,13 @@
 
 /* Though there is a worker, a session helps when so many ranges wait. */
 #define LATE_RANGES				(2 * RENC_SLICE_RANGES - 2)
+
+/*
+ * A session makes a delta itself when so many pages are pending and there is no worker to be
+ * had, or many times as many though there is one.
+ */
+#define INLINE_PENDING			32
+#define LATE_PENDING			128
 
 /* One transaction's new indexes that it asks for by name; else it asks for all there are. */
 #define MAX_NEW_INDEXES			64
@@ -84,12 +92,12 @@ window_start(uint64 end)
 }
 
 static void
-report_failure(Relation index, const ErrorData *error)
+report_failure(Relation index, const char *what, const ErrorData *error)
 {
 	ereport(LOG,
 			(errcode(error->sqlerrcode),
-			 errmsg("could not summarize block ranges of index \"%s\": %s",
-					RelationGetRelationName(index), error->message),
+			 errmsg("could not %s of index \"%s\": %s",
+					what, RelationGetRelationName(index), error->message),
 			 error->detail ? errdetail_internal("%s", error->detail) : 0,
 			 error->hint ? errhint("%s", error->hint) : 0));
 }
@@ -117,15 +125,19 @@ summarize_gaps(void *arg)
 	}
 }
 
+static void
+make_delta(void *arg)
+{
+	(void) rencoder_delta_make((Relation) arg, RENCODER_DELTA_PAGES);
+}
+
 /* The caller has the maintainer lock; it is released. */
 static void
-summarize_in_subtransaction(Relation index, Relation heap, const RencoderMeta *meta,
-							uint64 end)
+do_inline(Relation index, void (*work) (void *arg), void *arg, const char *what)
 {
-	InlineWork	work = {index, heap, meta, end};
 	ErrorData  *error;
 
-	error = rencoder_subtransaction(summarize_gaps, &work);
+	error = rencoder_subtransaction(work, arg);
 	rencoder_meta_unlock_maintainer(index);
 	if (error == NULL)
 		return;
@@ -134,7 +146,7 @@ summarize_in_subtransaction(Relation index, Relation heap, const RencoderMeta *m
 		ReThrowError(error);
 	paused_until = TimestampTzPlusMilliseconds(GetCurrentTimestamp(),
 											   PAUSE_AFTER_ERROR_MS);
-	report_failure(index, error);
+	report_failure(index, what, error);
 	FreeErrorData(error);
 }
 
@@ -201,12 +213,18 @@ ask_for_tail(Relation index, const RencoderMeta *meta, uint64 range)
 		(void) rencoder_worker_queue_put(RelationGetRelid(index), 0, false);
 }
 
+/* May the session do more here than what it is asked for? */
+static bool
+may_do_more(void)
+{
+	return !IsInParallelMode() &&
+		(paused_until == 0 || GetCurrentTimestamp() > paused_until);
+}
+
 static bool
 may_do_it_here(const IndexInfo *indexInfo)
 {
-	return indexInfo->ii_Expressions == NIL && indexInfo->ii_Predicate == NIL &&
-		!IsInParallelMode() &&
-		(paused_until == 0 || GetCurrentTimestamp() > paused_until);
+	return indexInfo->ii_Expressions == NIL && indexInfo->ii_Predicate == NIL && may_do_more();
 }
 
 void
@@ -240,5 +258,29 @@ rencoder_autosummarize(Relation index, Relation heap, IndexInfo *indexInfo,
 		rencoder_autosummarize_first_gap(index, meta, window_start(end), end) * RENC_SLICE_RANGES;
 	if ((!asked || tail >= LATE_RANGES) && may_do_it_here(indexInfo) &&
 		rencoder_meta_try_maintainer(index))
-		summarize_in_subtransaction(index, heap, meta, end);
+	{
+		InlineWork	work = {index, heap, meta, end};
+
+		do_inline(index, summarize_gaps, &work, "summarize block ranges");
+	}
+}
+
+/*
+ * No rows are read, so expressions and predicates do not matter.  The worker is asked each time
+ * that another page is linked: it may have failed.  Where automatic summarization is off the
+ * list must not grow for ever, either: each scan reads it.
+ */
+void
+rencoder_autosummarize_pending(Relation index, const IndexInfo *indexInfo, uint64 npages)
+{
+	bool		asked;
+
+	if (npages <= RENCODER_DELTA_PAGES || indexInfo->ii_Concurrent)
+		return;
+	asked = index->rd_index->indisvalid && rencoder_options_autosummarize(index) &&
+		worker_can_see(index) &&
+		rencoder_worker_queue_put(RelationGetRelid(index), 0, true);
+	if (npages >= (asked ? LATE_PENDING : INLINE_PENDING) && may_do_more() &&
+		rencoder_meta_try_maintainer(index))
+		do_inline(index, make_delta, index, "make a delta");
 }

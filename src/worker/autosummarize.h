@@ -51,6 +51,14 @@ extern void rencoder_autosummarize(Relation index, Relation heap,
 								   RencoderProgress *progress);
 
 /*
+ * The inserting session's part in making deltas, when it has linked a page of the pending
+ * list, which has so many pages now: if these are enough, asks the worker, or makes a delta.
+ * Errors and locks as rencoder_autosummarize().
+ */
+extern void rencoder_autosummarize_pending(Relation index, const IndexInfo *indexInfo,
+										   uint64 npages);
+
+/*
  * Number of slices that are complete when a table's rows have come to "range".
  */
 extern uint64 rencoder_autosummarize_complete_slices(const RencoderMeta *meta, uint64 range);

@@ -43,6 +43,7 @@
 #include "utils/timestamp.h"
 
 #include "base/options.h"
+#include "maintain/delta.h"
 #include "maintain/summarize.h"
 #include "store/open_index.h"
 #include "worker/autosummarize.h"
@@ -226,6 +227,17 @@ fill_gaps(Relation index, Relation heap, const RencoderMeta *meta, uint64 end)
 	return slice >= end;
 }
 
+/* A delta of the pending list, if that is long enough. */
+static void
+shorten_pending(Relation index)
+{
+	if (!rencoder_delta_is_due(index))
+		return;
+	rencoder_meta_lock_maintainer(index);
+	(void) rencoder_delta_make(index, RENCODER_DELTA_PAGES);
+	rencoder_meta_unlock_maintainer(index);
+}
+
 /* What is to be done of an index now. */
 static JobResult
 serve_index(Job *job, Relation index, Relation heap)
@@ -237,6 +249,7 @@ serve_index(Job *job, Relation index, Relation heap)
 
 	if (!rencoder_options_autosummarize(index))
 		return JOB_DONE;
+	shorten_pending(index);
 	end = quiet ? nblocks / meta.pages_per_range / RENC_SLICE_RANGES :
 		job_end(job, nblocks, &meta);
 	if (!fill_gaps(index, heap, &meta, end))

@@ -139,6 +139,37 @@ test_ranges(void)
 	tap_ok(wrong == 0, "500 times ranges taken away and added, %d pages wrong", wrong);
 }
 
+/* Pages added one by one, beside pages and whole ranges, and to ranges taken away. */
+static void
+test_add_page(void)
+{
+	static uint64_t room[RENC_GROUP_RANGES * MAX_PAGES_PER_RANGE / 64];
+	static naive all;
+	int			wrong = 0;
+
+	for (int i = 0; i < 500; i++)
+	{
+		renc_mask	keep = {{rnd(), rnd()}};
+		renc_candidates c;
+
+		draw(&c, room, (uint32_t) (1 + rnd_below(MAX_PAGES_PER_RANGE)), true, &all);
+		renc_candidates_keep(&c, keep);
+		for (int slot = 0; slot < RENC_GROUP_RANGES; slot++)
+			for (uint32_t page = 0; page < c.pages_per_range; page++)
+				all.page[slot][page] &= renc_mask_test(keep, slot);
+		for (uint64_t n = rnd_below(200); n > 0; n--)
+		{
+			unsigned int slot = (unsigned int) rnd_below(RENC_GROUP_RANGES);
+			uint32_t	page = (uint32_t) rnd_below(c.pages_per_range);
+
+			renc_candidates_add_page(&c, slot, page);
+			all.page[slot][page] = true;
+		}
+		wrong += count_wrong(&c, &all);
+	}
+	tap_ok(wrong == 0, "500 times pages added, %d pages wrong", wrong);
+}
+
 /* Without room for pages, as formats that know ranges only leave it. */
 static void
 test_no_room(void)
@@ -159,6 +190,7 @@ main(int argc, char **argv)
 	tap_start(argc, argv, "test_candidates");
 	test_and();
 	test_ranges();
+	test_add_page();
 	test_no_room();
 	return tap_finish();
 }

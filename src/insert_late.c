@@ -1,0 +1,145 @@
+/*
+ * insert_late.c
+ *		Keys of rows that come to covered ranges, whose keys are in a run.
+ *
+ * A run never changes, so they go to the pending list, from which maintenance makes deltas
+ * (maintain/delta.c).  One entry stands for the row in all columns.  It is appended as the
+ * last thing that is done for the row, under the header's share lock: as long as that is held
+ * the range stays covered, by the same run.  Whoever takes that away holds the header
+ * exclusively, and after it either finds the entry on the list, or the inserter finds another
+ * state.
+ *
+ * Rows that need no entry: those without any key (null and "always" say all of them), and those
+ * whose keys stand in the run with their page already.  The latter is looked up only where it
+ * is likely: an update that changed no column of the index, whose new version is on the same
+ * page, and the second phase of CREATE INDEX CONCURRENTLY.
+ *
+ * Why nothing is lost by leaving such a row out (INV-1): in each column with a key k, an entry
+ * of the run has the row's page and a cell that k is in.  A query that asks for k asks for
+ * that cell, so it finds the page in the run, in each of these columns, as it would by the
+ * entry; and the run is asked as long as the header names it and the range is covered.  Both
+ * are looked at under the header's share lock after the search.  A range that is not covered any
+ * more is unsummarized first, and whoever makes it anything else reads the table, where the
+ * row has been since before we looked (INV-3).
+ */
+#include "insert_late.h"
+
+void
+rencoder_late_begin(RencoderLateRow *row, BlockNumber page, int natts)
+{
+	if (row->entry == NULL)
+		row->entry = palloc(rencoder_pending_entry_size(natts));
+	memset(row->entry, 0, rencoder_pending_entry_size(natts));
+	row->entry->page = page;
+	row->entry->nulls = PG_UINT32_MAX >> (32 - natts);
+	row->nkeys = 0;
+}
+
+void
+rencoder_late_add(RencoderLateRow *row, int natts, int col, uint64 key, uint32 coder)
+{
+	row->entry->key[col] = key;
+	row->entry->nulls &= ~((uint32) 1 << col);
+	rencoder_pending_coders(row->entry, natts)[col] = coder;
+	row->nkeys++;
+}
+
+RencoderLateStep
+rencoder_late_put(Relation index, RencoderLateRow *row, uint32 run, const RencoderLateCache *cache)
+{
+	if (row->nkeys == 0)
+		return RENCODER_LATE_DONE;
+	if (row->may_be_named && row->searched != run)
+		return RENCODER_LATE_SEARCH;
+	if (row->may_be_named && row->named)
+		return RENCODER_LATE_DONE;
+	if (cache->tail == RENCODER_NO_BLOCK || !rencoder_pending_append(index, row->entry, cache->tail))
+		return RENCODER_LATE_TAIL;
+	return RENCODER_LATE_DONE;
+}
+
+/* Remembers what the info page of the run says. */
+static void
+look_up_run(Relation index, uint32 run, RencoderLateCache *cache, MemoryContext statement)
+{
+	MemoryContext old = MemoryContextSwitchTo(statement);
+	RencoderRuns *runs = palloc(sizeof(RencoderRuns));
+	const RencoderRunEntry *entry;
+	const char *fault;
+
+	if (cache->info != NULL)
+		pfree(cache->info);
+	cache->info = NULL;
+	cache->run = run;
+	rencoder_runs_look(index, runs, NULL);
+	entry = rencoder_runs_find(runs, run);
+	if (entry != NULL)
+		cache->info = rencoder_run_info(index, entry, &fault);
+	pfree(runs);
+	MemoryContextSwitchTo(old);
+}
+
+/* Does the run have the key of a column, with the row's page? */
+static bool
+has_pair(Relation index, const RencoderRunInfoData *info, int col, uint64 key, BlockNumber page)
+{
+	renc_interval point = {key, key};
+	renc_interval_set set = {&point, 1};
+	RencoderRunReader reader;
+	renc_run_search search;
+	bool		found = false;
+
+	if (!rencoder_run_reader_begin(&reader, index, info, col))
+		return false;
+	renc_run_search_begin(&search, &reader.run, rencoder_run_read, &reader, &set);
+	while (!found && renc_run_search_next(&search))
+	{
+		for (uint32 i = 0; i < search.n && !found; i++)
+			found = search.page[i] == page;
+	}
+	rencoder_run_reader_end(&reader);
+	return found;
+}
+
+/*
+ * A run that cannot be read does not fail the row, which gets its entry then; scans report the
+ * damage.
+ */
+void
+rencoder_late_search(Relation index, RencoderLateRow *row, int natts, uint32 run,
+					 RencoderLateCache *cache, MemoryContext statement)
+{
+	const RencoderPendingEntry *entry = row->entry;
+	const uint32 *coder = rencoder_pending_coders(entry, natts);
+
+	if (cache->run != run)
+		look_up_run(index, run, cache, statement);
+	row->searched = run;
+	row->named = cache->info != NULL;
+	for (int col = 0; col < natts && row->named; col++)
+	{
+		if ((entry->nulls >> col) & 1)
+			continue;
+		row->named = cache->info->column[col].coder == coder[col] &&
+			has_pair(index, cache->info, col, entry->key[col], entry->page);
+	}
+}
+
+void
+rencoder_late_find_tail(Relation index, RencoderLateRow *row, RencoderLateCache *cache)
+{
+	RencoderPath path = rencoder_meta_path(index);
+	bool		closed;
+	uint64		npages;
+
+	/* Maybe what the session inserted into last, or another statement of it. */
+	if (path.tail != RENCODER_NO_BLOCK && path.tail != cache->tail)
+		cache->tail = path.tail;
+	else
+	{
+		cache->tail = path.tail = rencoder_pending_find_tail(index, &closed, &npages);
+		rencoder_meta_keep_path(index, &path);
+		if (closed)
+			row->npages = npages;
+	}
+}

@@ -1,0 +1,386 @@
+/*
+ * delta.c
+ *		Deltas: runs of the keys that came to covered ranges after their base run.
+ *
+ * Each scan reads the pending list from one end to the other.  So its entries are sorted and
+ * written as a run, of whole keys, which takes their place in one record.  Each scan also
+ * searches each delta; so deltas of about the same size are merged, which makes each entry be written
+ * once for each power of TIER_FACTOR that the largest delta is of the smallest.
+ *
+ * One run is made each time, of both: the pages that are closed and the deltas to be merged.  All
+ * that it is made of is read as often as the index has columns, and sorted column by column.  Closed
+ * pages and LIVE runs do not change, and go only by the hand of the maintainer, whom the caller is.
+ *
+ * Entries of ranges that are no longer covered are kept: they add pages to what scans visit,
+ * where they need not look at them, since no storage but a covered range's is asked so.
+ *
+ * A run has one coder for each column.  All covered ranges of an index have the same: only a build
+ * makes base runs, and the coder of a group stays as long as it names one.  So there is nothing to be
+ * done about entries of different generations, but to leave them where they are.
+ */
+#include "maintain/delta.h"
+
+#include "miscadmin.h"
+#include "utils/memutils.h"
+
+#include "base/options.h"
+#include "build/run_sorter.h"
+#include "store/pending.h"
+#include "store/run_pages.h"
+
+/* Deltas of a tier: their pages are between two powers of TIER_FACTOR. */
+#define TIER_FACTOR		4
+
+/* Many of one tier, the new one included, become one. */
+#define TIER_RUNS		4
+
+/* With more runs than this in the list, all deltas become one. */
+#define CROWDED			48
+
+/* What a delta is made of. */
+typedef struct Merge
+{
+	Relation	index;
+	int			natts;
+	RencoderRuns runs;			/* as they are before */
+	uint64		upto;			/* the last pending page to take, 0: none */
+	int			nmerged;
+	uint32		merged[RENCODER_MAX_RUNS];	/* numbers of deltas to merge */
+	RencoderRunInfo info[RENCODER_MAX_RUNS];
+
+	/* What was found there, column by column. */
+	uint64		entries[INDEX_MAX_KEYS];
+	uint32		coder[INDEX_MAX_KEYS];	/* of the entries */
+	bool		mixed;			/* not all of one generation */
+	uint64		npages;			/* of the heap: number of the last + 1 */
+} Merge;
+
+/* ---- The pending list ---- */
+
+typedef void (*EntryVisitor) (Merge *m, const RencoderPendingEntry *entry, void *arg);
+
+/* Visits the entries of the pages to take, from the oldest on. */
+static void
+visit_pending(Merge *m, EntryVisitor visit, void *arg)
+{
+	RencoderPendingCopy copy = {NULL};
+	BlockNumber blkno = m->runs.pending_first;
+
+	if (m->upto == 0)
+		return;
+	for (uint64 number = m->runs.pending_first_number; number <= m->upto; number++)
+	{
+		const char *fault = "The pending list ends too early.";
+
+		rencoder_vacuum_delay_point();
+		if (blkno == RENCODER_NO_BLOCK ||
+			!rencoder_pending_read(m->index, blkno, number, &copy, &fault))
+			rencoder_page_corrupted(m->index, blkno, fault);
+		for (int i = 0; i < copy.nentries; i++)
+			visit(m, rencoder_pending_entry(&copy, i), arg);
+		blkno = copy.page->next;
+	}
+	if (copy.page != NULL)
+		pfree(copy.page);
+}
+
+/* Notes that a column has entries, of that generation, on heap pages before "npages". */
+static void
+note_entries(Merge *m, int col, uint64 n, uint32 coder, uint64 npages)
+{
+	m->mixed |= m->entries[col] > 0 && m->coder[col] != coder;
+	m->coder[col] = coder;
+	m->entries[col] += n;
+	m->npages = Max(m->npages, npages);
+}
+
+static void
+note_entry(Merge *m, const RencoderPendingEntry *entry, void *arg)
+{
+	const uint32 *coder = rencoder_pending_coders(entry, m->natts);
+
+	for (int col = 0; col < m->natts; col++)
+	{
+		if (!((entry->nulls >> col) & 1))
+			note_entries(m, col, 1, coder[col], (uint64) entry->page + 1);
+	}
+}
+
+/* What add_entry() adds to. */
+typedef struct Target
+{
+	RencoderRunSorter *sorter;
+	int			col;
+} Target;
+
+static void
+add_entry(Merge *m, const RencoderPendingEntry *entry, void *arg)
+{
+	const Target *target = (const Target *) arg;
+
+	if (!((entry->nulls >> target->col) & 1))
+		rencoder_run_sorter_add(target->sorter, entry->key[target->col], entry->page);
+}
+
+/* ---- Deltas that are merged ---- */
+
+static void
+read_info(Merge *m, int i)
+{
+	const char *fault;
+	const RencoderRunEntry *entry = rencoder_runs_find(&m->runs, m->merged[i]);
+
+	m->info[i] = rencoder_run_info(m->index, entry, &fault);
+	if (m->info[i] == NULL)
+		rencoder_page_corrupted(m->index, entry->info, fault);
+	for (int col = 0; col < m->natts; col++)
+	{
+		const RencoderRunColumn *column = &m->info[i]->column[col];
+
+		if (column->entries > 0)
+			note_entries(m, col, column->entries, column->coder,
+						 (uint64) column->first_page + column->npages);
+	}
+}
+
+/* Adds the entries of a batch. */
+static void
+add_batch(Merge *m, const renc_run_search *search, const Target *target)
+{
+	for (uint32 i = 0; i < search->n; i++)
+		rencoder_run_sorter_add(target->sorter, search->cell[i], search->page[i]);
+}
+
+/*
+ * Adds the entries of a delta.  Of how many rows each of them stands for only sums are kept,
+ * which are for estimates: each counts for one.
+ */
+static void
+add_delta(Merge *m, const RencoderRunInfoData *info, const Target *target)
+{
+	static const renc_interval everything = {0, PG_UINT64_MAX};
+	renc_interval_set set = {&everything, 1};
+	RencoderRunReader reader;
+	renc_run_search search;
+
+	if (!rencoder_run_reader_begin(&reader, m->index, info, target->col))
+		return;
+	renc_run_search_begin(&search, &reader.run, rencoder_run_read, &reader, &set);
+	while (renc_run_search_next(&search))
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (search.width != 0)
+			rencoder_page_corrupted(m->index, reader.run.root, "A delta has cells of several keys.");
+		add_batch(m, &search, target);
+	}
+	if (search.failure != NULL)
+		rencoder_page_corrupted(m->index,
+								reader.fault != NULL ? reader.fault_blkno : search.failed_page,
+								reader.fault != NULL ? reader.fault : search.failure);
+	rencoder_run_reader_end(&reader);
+}
+
+/* The tier of a delta of so many pages; -1: none. */
+static int
+tier_of(double npages)
+{
+	int			tier = -1;
+
+	for (; npages >= 1; npages /= TIER_FACTOR)
+		tier++;
+	return tier;
+}
+
+static bool
+is_delta(const RencoderRunEntry *entry)
+{
+	return entry->kind == RENCODER_RUN_DELTA && entry->state == RENCODER_RUN_LIVE;
+}
+
+/* Pages of all deltas up to a tier; *n is how many are in that tier itself. */
+static double
+pages_up_to(const RencoderRunListData *list, int tier, int *n)
+{
+	double		npages = 0;
+
+	*n = 0;
+	for (uint32 i = 0; i < list->n; i++)
+	{
+		int			own = tier_of(list->entry[i].npages);
+
+		if (!is_delta(&list->entry[i]) || own > tier)
+			continue;
+		npages += list->entry[i].npages;
+		*n += own == tier;
+	}
+	return npages;
+}
+
+/* Chooses the deltas to merge. */
+static void
+choose_deltas(Merge *m)
+{
+	const RencoderRunListData *list = &m->runs.list;
+	double		pending = m->upto == 0 ? 0 : (double) (m->upto - m->runs.pending_first_number + 1);
+	int			result = tier_of(pending);	/* tier of the new run */
+	int			highest = -1;	/* tier that is merged, with all below */
+	int			greatest = -1;	/* that there is */
+
+	for (uint32 i = 0; i < list->n; i++)
+	{
+		if (is_delta(&list->entry[i]))
+			greatest = Max(greatest, tier_of(list->entry[i].npages));
+	}
+	for (int tier = 0; tier <= greatest; tier++)
+	{
+		int			n;
+		double		npages = pages_up_to(list, tier, &n);
+
+		if (n + (result == tier) < TIER_RUNS && list->n <= CROWDED)
+			continue;
+		highest = tier;
+		result = tier_of(pending + npages);
+	}
+	for (uint32 i = 0; i < list->n; i++)
+	{
+		if (is_delta(&list->entry[i]) && tier_of(list->entry[i].npages) <= highest)
+			m->merged[m->nmerged++] = list->entry[i].number;
+	}
+
+	/* One alone is as it was. */
+	if (m->upto == 0 && m->nmerged < 2)
+		m->nmerged = 0;
+}
+
+/* ---- Making one ---- */
+
+/* Writes the tree of a column. */
+static void
+write_merged_column(Merge *m, RencoderRunWriter *writer, int col)
+{
+	Target		target;
+	RencoderRunPair pair;
+
+	target.sorter = rencoder_run_sorter_begin(rencoder_options_key_memory());
+	target.col = col;
+	visit_pending(m, add_entry, &target);
+	for (int i = 0; i < m->nmerged; i++)
+		add_delta(m, m->info[i], &target);
+	rencoder_run_sorter_sort(target.sorter);
+
+	rencoder_run_writer_begin_column(writer, col, m->coder[col], 0, (uint32) m->npages,
+									 RENC_RUN_EXACT, 0);
+	while (rencoder_run_sorter_next(target.sorter, &pair))
+	{
+		CHECK_FOR_INTERRUPTS();
+		rencoder_run_writer_push(writer, pair.key, pair.page, pair.rows);
+	}
+	rencoder_run_writer_end_column(writer);
+	rencoder_run_sorter_end(target.sorter);
+}
+
+/* Writes the run and puts it in the place of what it is made of; false if the list is full. */
+static bool
+write_merged(Merge *m)
+{
+	RencoderRunWriter *writer = rencoder_run_writer_begin(m->index, RENCODER_RUN_DELTA, 0, 0, true);
+	uint32		number;
+	uint32		npages;
+
+	if (writer == NULL)
+		return false;
+	number = rencoder_run_writer_number(writer);
+	for (int col = 0; col < m->natts; col++)
+	{
+		if (m->entries[col] > 0)
+			write_merged_column(m, writer, col);
+	}
+	npages = rencoder_run_writer_finish(writer);
+	rencoder_run_list_publish(m->index, number, npages, m->upto, m->merged, m->nmerged, true);
+	return true;
+}
+
+/* Pages of the pending list that are not the tail. */
+static uint64
+closed_pages(const RencoderRuns *runs)
+{
+	return runs->pending_first == RENCODER_NO_BLOCK ? 0 :
+		runs->pending_last_number - runs->pending_first_number;
+}
+
+bool
+rencoder_delta_is_due(Relation index)
+{
+	RencoderRuns runs;
+
+	rencoder_runs_look(index, &runs, NULL);
+	return closed_pages(&runs) >= RENCODER_DELTA_PAGES;
+}
+
+/* Looks what there is, and decides what is to be made of it; false: nothing. */
+static bool
+prepare_merge(Merge *m, uint64 least)
+{
+	rencoder_runs_look(m->index, &m->runs, NULL);
+	if (closed_pages(&m->runs) >= least)
+		m->upto = m->runs.pending_last_number - 1;
+	choose_deltas(m);
+	if (m->upto == 0 && m->nmerged == 0)
+		return false;
+
+	visit_pending(m, note_entry, NULL);
+	for (int i = 0; i < m->nmerged; i++)
+		read_info(m, i);
+	if (m->mixed)
+		ereport(DEBUG1,
+				(errmsg_internal("pending keys of index \"%s\" are of different coders",
+								 RelationGetRelationName(m->index))));
+	return !m->mixed;
+}
+
+/* Are there runs that nobody makes or reads any more? */
+static bool
+has_leftovers(const RencoderRuns *runs)
+{
+	for (uint32 i = 0; i < runs->list.n; i++)
+	{
+		if (runs->list.entry[i].state != RENCODER_RUN_LIVE)
+			return true;
+	}
+	return false;
+}
+
+bool
+rencoder_delta_make(Relation index, uint64 least)
+{
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "rencoder delta",
+												  ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(context);
+	Merge	   *m = palloc0(sizeof(Merge));
+	bool		done = false;
+
+	m->index = index;
+	m->natts = rencoder_meta_get(index)->natts;
+	rencoder_runs_look(index, &m->runs, NULL);
+	if (has_leftovers(&m->runs))
+		rencoder_run_list_free(index, 0);
+	if (prepare_merge(m, least))
+		done = write_merged(m);
+	if (done && m->nmerged > 0)
+		rencoder_run_list_free(index, 0);
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(context);
+	return done;
+}
+
+bool
+rencoder_delta_make_of_all(Relation index)
+{
+	bool		done;
+
+	(void) rencoder_pending_close(index);
+	rencoder_meta_lock_maintainer(index);
+	done = rencoder_delta_make(index, 1);
+	rencoder_meta_unlock_maintainer(index);
+	return done;
+}

@@ -1,0 +1,35 @@
+/*
+ * delta.h
+ *		Deltas: runs of the keys that came to covered ranges after their base run.
+ */
+#ifndef RENCODER_DELTA_H
+#define RENCODER_DELTA_H
+
+#include "store/run_list.h"
+
+/* Closed pages of the pending list that are worth a delta. */
+#define RENCODER_DELTA_PAGES	8
+
+/* Are so many closed?  Locks: metapage and run list share, released. */
+extern bool rencoder_delta_is_due(Relation index);
+
+/*
+ * Makes a delta of the closed pages of the pending list, if there are "least" of them; merges it
+ * with deltas that are about as large, if there are several; and frees what crashes and earlier
+ * changes left.  False if no run was made: nothing to do, no room in the list of runs, or keys
+ * of different coders.
+ *
+ * The caller has the maintainer lock and no content lock.  Memory: maintenance_work_mem.  If it is
+ * cancelled, what is done so far is freed the next time.  WAL: of the run (run_pages.h), then of
+ * the list of runs.
+ */
+extern bool rencoder_delta_make(Relation index, uint64 least);
+
+/*
+ * Closes the tail and makes a delta of all entries there are now, if there are any.  Takes and
+ * releases the maintainer lock, after that of the linker (pending.h): who has the former may ask
+ * for no other heavyweight lock.
+ */
+extern bool rencoder_delta_make_of_all(Relation index);
+
+#endif							/* RENCODER_DELTA_H */

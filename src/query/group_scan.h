@@ -1,0 +1,101 @@
+/*
+ * group_scan.h
+ *		What a query leaves of one group: block ranges, or single heap pages.
+ *
+ * Three ways through a group:
+ *
+ *	- sealed (all 128 ranges summarized, stored as a matrix), trusted by the
+ *	  snapshot, no range "always", and nulls are not asked for: directory entry,
+ *	  then windows; the header is read only if some range is left, to compare it
+ *	  with the range's min and max;
+ *	- covered (all 128 ranges, by a run), the rest alike: directory entry and the pages
+ *	  that were found in runs and in the pending list (run_scan.h);
+ *	- otherwise: header first, for the states of the ranges; then the pages found, the
+ *	  matrix or the slices.
+ */
+#ifndef RENCODER_GROUP_SCAN_H
+#define RENCODER_GROUP_SCAN_H
+
+#include "filter/renc_candidates.h"
+#include "format/format.h"
+#include "query/run_scan.h"
+
+#include "utils/snapshot.h"
+
+/* What is asked of a column in groups of one generation of its coder (private). */
+typedef struct RencoderColumnProbe
+{
+	uint32		generation;
+	const RencoderKeySet *keys;
+	RencoderProbe *probe;		/* NULL if there are no keys to ask for */
+	struct RencoderColumnProbe *next;
+} RencoderColumnProbe;
+
+typedef struct RencoderGroupScan
+{
+	Relation	index;
+	RencoderMeta meta;			/* a copy: an invalidation may free rd_amcache */
+	RencoderQuery *query;
+	BlockNumber nblocks;		/* of the table */
+	uint64		nranges;		/* likewise */
+	Snapshot	snapshot;		/* or NULL */
+	uint64		xmin;			/* of the snapshot; horizons above are not
+								 * trusted */
+	bool		asks_keys;		/* of some column */
+	bool		asks_nulls;		/* IS NULL or IS NOT NULL somewhere */
+	int64		npages;			/* index pages read other than by probes and
+								 * runs */
+
+	/* Private. */
+	RencoderColumnProbe *probes[INDEX_MAX_KEYS];	/* one for each generation of
+													 * coder met */
+	BlockNumber uncoded;		/* a group whose coder was not found, if any */
+	RencoderRunScan *runs;		/* NULL: not needed so far */
+	uint64	   *page[2];		/* room for pages of candidates: of the
+								 * result, of a column */
+} RencoderGroupScan;
+
+/* What is left of a group. */
+typedef struct RencoderGroupCandidates
+{
+	renc_mask	untrusted;		/* ranges, whatever the columns' storage says */
+	renc_candidates left;		/* of all ranges, until the next group is
+								 * scanned */
+} RencoderGroupCandidates;
+
+/*
+ * Begins a scan of a table of "nblocks" pages.  A range whose trust horizon
+ * "snapshot" precedes is a candidate (INV-9); NULL trusts all.
+ */
+extern void rencoder_group_scan_begin(RencoderGroupScan *scan, Relation index, BlockNumber nblocks,
+									  RencoderQuery *query, Snapshot snapshot);
+
+/*
+ * Searches the runs and the pending list.  To be done before the first group, if there are
+ * any, so that what they say is no older than what groups say of them.
+ */
+extern void rencoder_group_scan_search_runs(RencoderGroupScan *scan);
+
+/* Begins a round over groups, which are scanned in ascending order. */
+extern void rencoder_group_scan_rewind(RencoderGroupScan *scan);
+
+/* Ranges of the group that exist in the table. */
+extern renc_mask rencoder_group_scan_existing(const RencoderGroupScan *scan, uint32 group);
+
+/*
+ * What is left of a group with this entry, a copy, or NULL.  Locks: shared content locks,
+ * one page or (header, windows) at a time, released.
+ */
+extern void rencoder_group_scan_ask(RencoderGroupScan *scan, RencoderEntry entry, uint32 group,
+									RencoderGroupCandidates *result);
+
+/*
+ * Text and block of the first page that was found damaged, which made ranges
+ * candidates, or NULL; forgets it.  An error if the epoch did not change (INV-7).
+ */
+extern const char *rencoder_group_scan_fault(RencoderGroupScan *scan, BlockNumber *blkno);
+
+/* Returns the index pages read. */
+extern int64 rencoder_group_scan_end(RencoderGroupScan *scan);
+
+#endif							/* RENCODER_GROUP_SCAN_H */

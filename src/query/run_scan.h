@@ -1,0 +1,94 @@
+/*
+ * run_scan.h
+ *		What the runs and the pending list of an index say of a query: heap pages.
+ *
+ * They answer for covered ranges.  A page of such a range may hold a row of the query
+ * only if, in each column that the query restricts by keys, the base run that the range's
+ * group names found it, or it is among the late pages: those found by deltas and the
+ * pending list.
+ *
+ * Nothing is locked from page to page, and pages of runs and of the pending list are used
+ * again.  They bear numbers, so a scan that meets another page than it expected notices.
+ * It looks at the list again, searches the runs that are new, and reads the pending list
+ * anew.  Why that finds all: nothing is taken away but in a record that raises run_changes
+ * and leaves the same keys in a newer run.  So what was on a pending page or in a run when
+ * the search began is there, or in a newer run, when it is looked for.  What comes later
+ * belongs to rows that no snapshot of the scan sees.
+ */
+#ifndef RENCODER_RUN_SCAN_H
+#define RENCODER_RUN_SCAN_H
+
+#include "key/key.h"
+#include "query/page_set.h"
+#include "store/run_list.h"
+
+/* What a query asks of a column, by keys of one generation of its coder. */
+typedef struct RencoderRunKeys
+{
+	uint32		generation;
+	const RencoderKeySet *keys; /* NULL: the coder was not found */
+	renc_interval_set set;		/* that hold all keys asked for */
+	struct RencoderRunKeys *next;
+} RencoderRunKeys;
+
+/* A run that was searched. */
+typedef struct RencoderSearchedRun
+{
+	uint32		number;
+	uint8		kind;			/* RENCODER_RUN_BASE or _DELTA */
+	bool		complete;		/* is the search? */
+	struct RencoderSearchedRun *next;
+	RencoderPageSet column[FLEXIBLE_ARRAY_MEMBER];	/* pages found, if it is a
+													 * base run */
+} RencoderSearchedRun;
+
+typedef struct RencoderRunScan
+{
+	Relation	index;
+	RencoderQuery *query;
+	int64		npages;			/* index pages read */
+	RencoderPageSet late[INDEX_MAX_KEYS];	/* by column */
+
+	/* Private. */
+	RencoderRuns runs;			/* when it was looked at last */
+	RencoderSearchedRun *searched;
+	RencoderRunKeys *keys[INDEX_MAX_KEYS];
+	uint32		unknown;		/* a run that is not in the list, 0: none */
+
+	/*
+	 * What is wrong with a page; corruption only if nothing was taken away
+	 * since "fault_changes".
+	 */
+	const char *fault;
+	BlockNumber fault_blkno;
+	uint64		fault_changes;
+} RencoderRunScan;
+
+/* In the current memory context.  Reads nothing yet. */
+extern RencoderRunScan *rencoder_run_scan_begin(Relation index, RencoderQuery *query);
+
+/*
+ * Searches all runs and reads the pending list.  Locks: those of reading a page, one at a
+ * time (of the list, two), released.  Error: ERRCODE_INDEX_CORRUPTED.
+ */
+extern void rencoder_run_scan_search(RencoderRunScan *scan);
+
+/*
+ * What was found in a base run, which is searched if it has not been; NULL if it is not in
+ * the list: its ranges may match.  "named_by" is the block that names it.
+ */
+extern RencoderSearchedRun *rencoder_run_scan_base(RencoderRunScan *scan, uint32 number,
+												   BlockNumber named_by);
+
+/* Goes back to the first page of all sets, for another round over the groups. */
+extern void rencoder_run_scan_rewind(RencoderRunScan *scan);
+
+/*
+ * Text and block of what is wrong, if something was met that made ranges candidates and no
+ * change of runs explains it; else NULL.  Reads metapage and list if there was anything.
+ */
+extern const char *rencoder_run_scan_fault(RencoderRunScan *scan, BlockNumber *blkno);
+
+extern void rencoder_run_scan_end(RencoderRunScan *scan);
+
+#endif							/* RENCODER_RUN_SCAN_H */

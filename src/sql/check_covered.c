@@ -1,0 +1,285 @@
+/*
+ * check_covered.c
+ *		rencoder_index_check(heapallindexed): are the rows of covered ranges in runs?
+ *
+ * Rows are collected for 128 heap pages at a time, of one group.  Each distinct key of a
+ * page must be in the base run that the group names, in a delta run or in the pending list
+ * (flags and bounds of its range are checked in check_heap.c).  A base run is searched once
+ * for all keys of the pages; the others are only asked for keys that it has not got.
+ *
+ * Whatever was in one of these when the snapshot was taken is in one of them later; a run
+ * or a pending page goes only in a record that raises run_changes.  So what is missing
+ * is looked for again if that, or the epoch, has risen.
+ */
+#include "sql/check_covered.h"
+
+#include "miscadmin.h"
+#include "utils/memutils.h"
+
+#include "sql/pending_walk.h"
+#include "store/run_pages.h"
+
+/* Heap pages that are held against the index together. */
+#define WINDOW_PAGES	RENC_GROUP_RANGES
+
+struct RencoderCoveredCheck
+{
+	Relation	index;
+	RencoderMeta meta;
+	uint64		xmin;
+	bool		begun;
+	BlockNumber first_page;		/* of the window */
+	RencoderCollector *collector;	/* a slot for each page */
+	RencoderGroupCopy *copy;
+	MemoryContext context;		/* reset after each look */
+};
+
+/* The distinct keys of a column in the window, and the pages that are yet to be found. */
+typedef struct WantedKeys
+{
+	const RencoderCoveredCheck *check;
+	int			col;
+	size_t		n;
+	uint64	   *key;
+	renc_mask  *pages;
+	size_t		left;			/* keys with pages to be found */
+	BlockNumber blkno;			/* a fault, if "detail" is not NULL */
+	const char *detail;
+} WantedKeys;
+
+RencoderCoveredCheck *
+rencoder_check_covered_begin(Relation index, const RencoderMeta *meta, uint64 xmin)
+{
+	RencoderCoveredCheck *check = palloc0(sizeof(RencoderCoveredCheck));
+
+	check->index = index;
+	check->meta = *meta;
+	check->xmin = xmin;
+	check->collector = rencoder_collect_create(meta->natts);
+	check->copy = rencoder_group_copy_create(meta);
+	check->context = AllocSetContextCreate(CurrentMemoryContext, "rencoder covered rows",
+										   ALLOCSET_DEFAULT_SIZES);
+	return check;
+}
+
+/* Notes what is wrong with a page of the index; false. */
+static bool
+note_wanted_fault(WantedKeys *wanted, BlockNumber blkno, const char *detail)
+{
+	if (wanted->detail == NULL)
+	{
+		wanted->blkno = blkno;
+		wanted->detail = detail;
+	}
+	return false;
+}
+
+/* The heap page has a key from lo to hi, as far as can be known. */
+static void
+found(WantedKeys *wanted, BlockNumber page, uint64 lo, uint64 hi)
+{
+	size_t		left = 0;
+	size_t		right = wanted->n;
+
+	if (page < wanted->check->first_page || page - wanted->check->first_page >= WINDOW_PAGES)
+		return;
+	while (left < right)
+	{
+		size_t		middle = left + (right - left) / 2;
+
+		if (wanted->key[middle] < lo)
+			left = middle + 1;
+		else
+			right = middle;
+	}
+	for (; left < wanted->n && wanted->key[left] <= hi; left++)
+	{
+		if (renc_mask_empty(wanted->pages[left]))
+			continue;
+		renc_mask_clear(&wanted->pages[left], page - wanted->check->first_page);
+		wanted->left -= renc_mask_empty(wanted->pages[left]);
+	}
+}
+
+/* Searches a run for all keys that are wanted. */
+static bool
+search_run(WantedKeys *wanted, const RencoderRunEntry *entry)
+{
+	const char *fault = NULL;
+	RencoderRunInfo info = rencoder_run_info(wanted->check->index, entry, &fault);
+	renc_interval *interval = palloc_extended(wanted->n * sizeof(renc_interval), MCXT_ALLOC_HUGE);
+	renc_interval_set set = {interval, 0};
+	renc_run_search *search = palloc(sizeof(renc_run_search));
+	RencoderRunReader reader;
+
+	if (info == NULL)
+		return note_wanted_fault(wanted, entry->info, fault);
+	for (size_t i = 0; i < wanted->n; i++)
+	{
+		if (!renc_mask_empty(wanted->pages[i]))
+			interval[set.n++] = (renc_interval) {wanted->key[i], wanted->key[i]};
+	}
+	if (!rencoder_run_reader_begin(&reader, wanted->check->index, info, wanted->col))
+		return true;
+	renc_run_search_begin(search, &reader.run, rencoder_run_read, &reader, &set);
+	while (renc_run_search_next(search))
+	{
+		CHECK_FOR_INTERRUPTS();
+		for (uint32 i = 0; i < search->n; i++)
+			found(wanted, search->page[i], renc_run_entry_lo(search, i),
+				  renc_run_entry_hi(search, i));
+	}
+	if (reader.fault != NULL)
+		note_wanted_fault(wanted, reader.fault_blkno, reader.fault);
+	else if (search->failure != NULL)
+		note_wanted_fault(wanted, search->failed_page,
+						  psprintf("Run %u, column %d: %s.", entry->number, wanted->col + 1,
+								   search->failure));
+	rencoder_run_reader_end(&reader);
+	return wanted->detail == NULL;
+}
+
+/* Deltas and pending entries. */
+static bool
+search_late(WantedKeys *wanted, const RencoderRuns *runs, uint32 coder)
+{
+	int			natts = wanted->check->meta.natts;
+	RencoderPendingWalk walk;
+
+	for (uint32 i = 0; i < runs->list.n && wanted->left > 0; i++)
+	{
+		const RencoderRunEntry *entry = &runs->list.entry[i];
+
+		if (entry->kind == RENCODER_RUN_DELTA && entry->state == RENCODER_RUN_LIVE &&
+			!search_run(wanted, entry))
+			return false;
+	}
+	rencoder_pending_walk_begin(&walk, wanted->check->index, runs);
+	while (wanted->left > 0 && rencoder_pending_walk_next(&walk))
+	{
+		for (int i = 0; i < walk.copy.nentries; i++)
+		{
+			const RencoderPendingEntry *entry = rencoder_pending_entry(&walk.copy, i);
+
+			if (!((entry->nulls >> wanted->col) & 1) &&
+				rencoder_pending_coders(entry, natts)[wanted->col] == coder)
+				found(wanted, entry->page, entry->key[wanted->col], entry->key[wanted->col]);
+		}
+	}
+	if (walk.fault != NULL)
+		return note_wanted_fault(wanted, walk.blkno, walk.fault);
+	return true;
+}
+
+/* A key that was not found. */
+static void
+note_missing(WantedKeys *wanted)
+{
+	for (size_t i = 0; i < wanted->n; i++)
+	{
+		renc_mask	pages = wanted->pages[i];
+		int			slot = pages.w[0] != 0 ? __builtin_ctzll(pages.w[0]) :
+			64 + (pages.w[1] != 0 ? __builtin_ctzll(pages.w[1]) : 0);
+
+		if (renc_mask_empty(pages))
+			continue;
+		note_wanted_fault(wanted, wanted->check->copy->entry->header + wanted->col,
+						  psprintf("Page %u of the table holds key 0x%016llx of column %d, which is "
+								   "in no run.", wanted->check->first_page + slot,
+								   (unsigned long long) wanted->key[i], wanted->col + 1));
+		return;
+	}
+}
+
+/* Is the page in a covered range whose summary the snapshot trusts, and keys are asked? */
+static bool
+is_page_covered(const RencoderCoveredCheck *check, int col, BlockNumber page)
+{
+	const RencoderHeaderData *first = check->copy->header[0];
+	uint32		slot = rencoder_slot_of_range(rencoder_range_of_block(&check->meta, page));
+
+	return rencoder_set_test(first->covered, slot) && first->horizon[slot] <= check->xmin &&
+		!rencoder_set_test(check->copy->header[col]->always, slot);
+}
+
+/* One column of the window; "wanted" gets a fault, if any. */
+static void
+check_covered_column(RencoderCoveredCheck *check, int col, const RencoderRuns *runs,
+					 const RencoderColumnCoders *coders, WantedKeys *wanted)
+{
+	renc_keys	pages[WINDOW_PAGES] = {{NULL, 0}};
+	const RencoderRunEntry *base = rencoder_runs_find(runs, check->copy->header[0]->run);
+
+	wanted->check = check;
+	wanted->col = col;
+	if (check->copy->header[col]->config.coder != coders->generation[col])
+		return;
+	for (int slot = 0; slot < check->collector->nslots; slot++)
+	{
+		if (is_page_covered(check, col, check->first_page + slot))
+			pages[slot] = rencoder_collect_keys(check->collector, col, slot);
+	}
+	wanted->n = wanted->left = rencoder_collect_distinct(pages, check->collector->nslots,
+														 &wanted->key, &wanted->pages);
+	if (wanted->left == 0)
+		return;
+	if (base == NULL || base->state != RENCODER_RUN_LIVE)
+		note_wanted_fault(wanted, check->copy->entry->header,
+						  "The group names a run that is not there.");
+	else if (search_run(wanted, base) && wanted->left > 0 &&
+			 search_late(wanted, runs, coders->generation[col]) && wanted->left > 0)
+		note_missing(wanted);
+}
+
+void
+rencoder_check_covered_flush(RencoderCoveredCheck *check, const RencoderColumnCoders *coders)
+{
+	MemoryContext old;
+	uint64		range = rencoder_range_of_block(&check->meta, check->first_page);
+	WantedKeys	wanted;
+	RencoderRuns runs;
+	uint64		epoch;
+	uint64		changes;
+
+	if (!check->begun)
+		return;
+	old = MemoryContextSwitchTo(check->context);
+	rencoder_collect_close(check->collector, check->collector->nslots);
+	do
+	{
+		CHECK_FOR_INTERRUPTS();
+		MemoryContextReset(check->context);
+		memset(&wanted, 0, sizeof(wanted));
+		epoch = rencoder_meta_epoch(check->index);
+		rencoder_runs_look(check->index, &runs, NULL);
+		changes = runs.changes;
+		if (!rencoder_group_copy_read(check->index, &check->meta, rencoder_group_of_range(range),
+									  check->copy) || check->copy->header[0]->run == 0)
+			break;
+		for (int col = 0; col < check->meta.natts && wanted.detail == NULL; col++)
+			check_covered_column(check, col, &runs, coders, &wanted);
+		rencoder_runs_look(check->index, &runs, NULL);
+	} while (wanted.detail != NULL &&
+			 (epoch != rencoder_meta_epoch(check->index) || changes != runs.changes));
+	if (wanted.detail != NULL)
+		rencoder_page_corrupted(check->index, wanted.blkno, wanted.detail);
+	MemoryContextSwitchTo(old);
+	MemoryContextReset(check->context);
+	rencoder_collect_reset(check->collector);
+	check->begun = false;
+}
+
+void
+rencoder_check_covered_row(RencoderCoveredCheck *check, BlockNumber page,
+						   const RencoderColumnCoders *coders,
+						   const Datum *values, const bool *isnull)
+{
+	BlockNumber first_page = page - page % WINDOW_PAGES;
+
+	if (check->begun && check->first_page != first_page)
+		rencoder_check_covered_flush(check, coders);
+	check->begun = true;
+	check->first_page = first_page;
+	rencoder_collect_open(check->collector, page % WINDOW_PAGES);
+	rencoder_columns_collect_row(check->index, check->collector, coders, values, isnull, true);
+}

@@ -1,0 +1,346 @@
+/*
+ * check_runs.c
+ *		rencoder_index_check: are the runs and the pending list of an index sound?
+ *
+ * LIVE runs never change, and their trees are verified by the run core.  Faults are
+ * noted, and believed if the lists have not moved since they were looked at.
+ */
+#include "sql/check_runs.h"
+
+#include "miscadmin.h"
+
+#include "sql/pending_walk.h"
+
+/* The first thing found wrong; "detail" is NULL if nothing was. */
+typedef struct RunFault
+{
+	BlockNumber blkno;
+	const char *detail;
+} RunFault;
+
+static void
+note_run_fault(RunFault *fault, bool sound, BlockNumber blkno, const char *detail)
+{
+	if (sound || fault->detail != NULL)
+		return;
+	fault->blkno = blkno;
+	fault->detail = detail;
+}
+
+static void
+check_list(const RencoderMetaPageData *metadata, const RencoderRunListData *list, RunFault *fault)
+{
+	for (uint32 i = 0; i < list->n; i++)
+	{
+		const RencoderRunEntry *entry = &list->entry[i];
+
+		note_run_fault(fault, entry->number > 0 && entry->number <= metadata->last_run,
+					   metadata->run_list, "The number of a run is out of range.");
+		for (uint32 j = 0; j < i; j++)
+			note_run_fault(fault, list->entry[j].number != entry->number,
+						   metadata->run_list, "Two runs have the same number.");
+		note_run_fault(fault, entry->kind == RENCODER_RUN_BASE || entry->kind == RENCODER_RUN_DELTA,
+					   metadata->run_list, "The kind of a run is not known.");
+		note_run_fault(fault, entry->state == RENCODER_RUN_BUILDING ||
+					   entry->state == RENCODER_RUN_LIVE || entry->state == RENCODER_RUN_FREEING,
+					   metadata->run_list, "The state of a run is not known.");
+		note_run_fault(fault, entry->unused == 0 && entry->unused2[0] == 0 && entry->unused2[1] == 0,
+					   metadata->run_list, "A field of the run list that must be zero is not.");
+	}
+}
+
+/* What the info page says of a column. */
+static void
+check_column_info(CheckState *state, const RencoderRunEntry *entry, int col,
+				  const RencoderRunColumn *column, RunFault *fault)
+{
+	bool		empty = column->root == RENCODER_NO_BLOCK;
+	const RencoderCoder *coder;
+
+	note_run_fault(fault, column->unused == 0, entry->info,
+				   "A field of the run that must be zero is not.");
+	note_run_fault(fault, empty == (column->entries == 0), entry->info,
+				   psprintf("Column %d of run %u has entries or pages, but not both.",
+							col + 1, entry->number));
+	if (empty)
+		return;
+	note_run_fault(fault, column->level <= RENC_RUN_MAX_LEVEL, entry->info,
+				   psprintf("The tree of column %d of run %u is too high.", col + 1, entry->number));
+	note_run_fault(fault, column->least <= column->greatest && column->rows >= column->entries &&
+				   column->false_pages >= 0, entry->info,
+				   psprintf("What is said of column %d of run %u is impossible.",
+							col + 1, entry->number));
+	note_run_fault(fault, rencoder_coder_find(state->coders, state->index, col, column->coder, &coder),
+				   entry->info,
+				   psprintf("The coder of column %d of run %u is missing.", col + 1, entry->number));
+}
+
+static void
+check_info(CheckState *state, const RencoderRunEntry *entry, RencoderRunInfo info, RunFault *fault)
+{
+	uint64		npages = 1;
+
+	note_run_fault(fault, info->natts == state->meta.natts, entry->info,
+				   "The run has not as many columns as the index.");
+	if (fault->detail != NULL)
+		return;
+	note_run_fault(fault, info->unused == 0 && info->unused2 == 0, entry->info,
+				   "A field of the run that must be zero is not.");
+	note_run_fault(fault, info->nextents <= rencoder_run_max_extents(info->natts), entry->info,
+				   "The run has an impossible number of extents.");
+	for (int col = 0; col < info->natts; col++)
+	{
+		const RencoderRunColumn *column = &info->column[col];
+
+		npages += (uint64) column->nleaves + column->ninner;
+		check_column_info(state, entry, col, column, fault);
+	}
+	note_run_fault(fault, npages == entry->npages, entry->info,
+				   psprintf("Run %u has %llu pages, but the run list says %u.", entry->number,
+							(unsigned long long) npages, entry->npages));
+}
+
+/* A reader that accepts pages of the run's extents only. */
+typedef struct CheckedReader
+{
+	RencoderRunReader reader;
+	RencoderRunInfo info;
+	bool		outside;		/* a page was not */
+} CheckedReader;
+
+static const uint8_t *
+read_checked(void *arg, uint32_t page, int level)
+{
+	CheckedReader *checked = (CheckedReader *) arg;
+	const RencoderExtent *extent = rencoder_run_extents(checked->info);
+
+	CHECK_FOR_INTERRUPTS();
+	for (uint32 i = 0; i < checked->info->nextents; i++)
+	{
+		if (page >= extent[i].start && page - extent[i].start < extent[i].npages)
+			return rencoder_run_read(&checked->reader, page, level);
+	}
+	checked->outside = true;
+	return NULL;
+}
+
+/* Notes what the run core has found wrong. */
+static void
+note_tree_fault(const CheckedReader *checked, const RencoderRunEntry *entry, int col,
+				const char *wrong, BlockNumber blkno, RunFault *fault)
+{
+	if (checked->outside)
+		wrong = "it is not in the extents of the run";
+	else if (checked->reader.fault != NULL)
+	{
+		wrong = checked->reader.fault;
+		blkno = checked->reader.fault_blkno;
+	}
+	note_run_fault(fault, false, blkno,
+				   psprintf("Run %u, column %d: %s.", entry->number, col + 1, wrong));
+}
+
+/* A delta has whole keys. */
+static void
+check_whole_keys(CheckedReader *checked, const RencoderRunEntry *entry, int col, RunFault *fault)
+{
+	renc_interval all = {0, PG_UINT64_MAX};
+	renc_interval_set set = {&all, 1};
+	renc_run_search *search = palloc(sizeof(renc_run_search));
+
+	renc_run_search_begin(search, &checked->reader.run, read_checked, checked, &set);
+	while (renc_run_search_next(search))
+		note_run_fault(fault, search->width == 0, entry->info,
+					   psprintf("Run %u, column %d: a delta has cells of more than a key.",
+								entry->number, col + 1));
+	if (search->failure != NULL)
+		note_tree_fault(checked, entry, col, search->failure, search->failed_page, fault);
+	pfree(search);
+}
+
+/* The tree of a column. */
+static void
+check_tree(CheckState *state, const RencoderRunEntry *entry, RencoderRunInfo info, int col,
+		   RunFault *fault)
+{
+	CheckedReader checked = {.info = info};
+	const char *wrong;
+	uint32_t	failed = entry->info;
+
+	if (!rencoder_run_reader_begin(&checked.reader, state->index, info, col))
+		return;
+	wrong = renc_run_check(&checked.reader.run, read_checked, &checked, &failed);
+	if (wrong != NULL)
+		note_tree_fault(&checked, entry, col, wrong, failed, fault);
+	else if (entry->kind == RENCODER_RUN_DELTA)
+		check_whole_keys(&checked, entry, col, fault);
+	rencoder_run_reader_end(&checked.reader);
+}
+
+static void
+check_run(CheckState *state, const RencoderRunEntry *entry, RunFault *fault)
+{
+	const char *missing = NULL;
+	RencoderRunInfo info = rencoder_run_info(state->index, entry, &missing);
+
+	note_run_fault(fault, info != NULL, entry->info, missing);
+	if (info == NULL)
+		return;
+	check_info(state, entry, info, fault);
+	for (int col = 0; col < info->natts && fault->detail == NULL; col++)
+		check_tree(state, entry, info, col, fault);
+	pfree(info);
+}
+
+/* An entry of the pending list. */
+static void
+check_pending_entry(CheckState *state, const RencoderPendingEntry *entry, BlockNumber blkno,
+					RunFault *fault)
+{
+	int			natts = state->meta.natts;
+	const uint32 *coders = rencoder_pending_coders((RencoderPendingEntry *) entry, natts);
+	uint32		all = natts == 32 ? PG_UINT32_MAX : (1U << natts) - 1;
+	const RencoderCoder *coder;
+
+	note_run_fault(fault, entry->page <= MaxBlockNumber, blkno,
+				   "An entry of the pending list is of an impossible page.");
+	note_run_fault(fault, (entry->nulls & ~all) == 0 && entry->nulls != all, blkno,
+				   "An entry of the pending list has impossible null flags.");
+	for (int col = 0; col < natts; col++)
+	{
+		if ((entry->nulls >> col) & 1)
+			note_run_fault(fault, entry->key[col] == 0 && coders[col] == 0, blkno,
+						   "An entry of the pending list has a key where it has none.");
+		else
+			note_run_fault(fault, rencoder_coder_find(state->coders, state->index, col,
+													  coders[col], &coder), blkno,
+						   psprintf("A coder of column %d that the pending list names is missing.",
+									col + 1));
+	}
+}
+
+static void
+check_pending(CheckState *state, const RencoderRuns *runs, RunFault *fault)
+{
+	RencoderPendingWalk walk;
+
+	note_run_fault(fault, (runs->pending_first == RENCODER_NO_BLOCK) ==
+				   (runs->pending_last == RENCODER_NO_BLOCK) &&
+				   (runs->pending_first == RENCODER_NO_BLOCK ||
+					runs->pending_first_number <= runs->pending_last_number),
+				   RENCODER_META_BLKNO, "The ends of the pending list do not fit.");
+	if (fault->detail != NULL)
+		return;
+	rencoder_pending_walk_begin(&walk, state->index, runs);
+	while (rencoder_pending_walk_next(&walk))
+	{
+		bool		last = walk.number == walk.last_number;
+
+		note_run_fault(fault, walk.copy.page->open == (last ? 1 : 0), walk.blkno,
+					   "The pending list is not open at its last page, and only there.");
+		if (last)
+			note_run_fault(fault, walk.blkno == runs->pending_last &&
+						   walk.copy.page->next == RENCODER_NO_BLOCK, walk.blkno,
+						   "The last page of the pending list is not its end.");
+		for (int i = 0; i < walk.copy.nentries && fault->detail == NULL; i++)
+			check_pending_entry(state, rencoder_pending_entry(&walk.copy, i), walk.blkno, fault);
+	}
+	note_run_fault(fault, walk.fault == NULL, walk.blkno, walk.fault);
+}
+
+void
+rencoder_check_runs(CheckState *state)
+{
+	RunFault	fault;
+	bool		moved;
+
+	do
+	{
+		RencoderRuns runs;
+		RencoderMetaPageData *metadata;
+
+		memset(&fault, 0, sizeof(fault));
+		rencoder_runs_look(state->index, &runs, NULL);
+		metadata = rencoder_meta_copy(state->index);
+		check_list(metadata, &runs.list, &fault);
+		for (uint32 i = 0; i < runs.list.n && fault.detail == NULL; i++)
+		{
+			if (runs.list.entry[i].state == RENCODER_RUN_LIVE)
+				check_run(state, &runs.list.entry[i], &fault);
+		}
+		check_pending(state, &runs, &fault);
+
+		/* Looked at the lists before the metapage: either may be the older. */
+		moved = metadata->run_changes != runs.changes ||
+			metadata->pending_last_number != runs.pending_last_number ||
+			rencoder_pending_moved(state->index, metadata);
+		pfree(metadata);
+	} while (fault.detail != NULL && moved);
+	if (fault.detail != NULL)
+		rencoder_page_corrupted(state->index, fault.blkno, fault.detail);
+}
+
+/* Remembers the run; NULL, or what is wrong with it. */
+static const char *
+load_run(CheckState *state, uint32 number)
+{
+	RencoderRuns runs;
+	const RencoderRunEntry *entry;
+	const char *fault = NULL;
+
+	if (state->run == number)
+		return NULL;
+	rencoder_runs_look(state->index, &runs, NULL);
+	entry = rencoder_runs_find(&runs, number);
+	if (entry == NULL || entry->state != RENCODER_RUN_LIVE)
+		return "The group names a run that is not there.";
+	if (state->run_info != NULL)
+		pfree(state->run_info);
+	state->run = 0;
+	state->run_entry = *entry;
+	state->run_info = rencoder_run_info(state->index, entry, &fault);
+	if (state->run_info == NULL)
+		return fault;
+	state->run = number;
+	return NULL;
+}
+
+void
+rencoder_check_run_of_group(CheckState *state)
+{
+	const RencoderGroupCopy *copy = state->copy;
+	const RencoderHeaderData *first = copy->header[0];
+	BlockNumber header = copy->entry->header;
+	bool		all = renc_mask_empty(renc_mask_andnot(renc_mask_all(),
+													   rencoder_set_get(first->covered)));
+	uint32		number = first->run;
+	const char *fault;
+
+	rencoder_check_require(state, copy->entry->run == number && copy->entry->cut == first->cut,
+						   header, "Header and directory disagree on the group's run.");
+	rencoder_check_require(state, ((copy->entry->flags & RENCODER_ENTRY_COVERED) != 0) ==
+						   (number != 0 && all), header,
+						   "Header and directory disagree on whether the group is covered.");
+	if (number == 0)
+		return;
+
+	/* On a standby it may have gone since the group was copied; then the group says so now. */
+	fault = load_run(state, number);
+	if (fault != NULL && !state->primary &&
+		(!rencoder_check_read_group(state, copy->group) || first->run != number))
+		return;
+	rencoder_check_require(state, fault == NULL, header, fault);
+	rencoder_check_require(state, state->run_entry.kind == RENCODER_RUN_BASE, header,
+						   "The group names a run that is not a base run.");
+	rencoder_check_require(state, copy->group >= state->run_entry.first_group &&
+						   copy->group - state->run_entry.first_group < state->run_entry.ngroups,
+						   header, "The group names a run that is of other groups.");
+	for (int col = 0; col < state->meta.natts; col++)
+	{
+		const RencoderRunColumn *column = &state->run_info->column[col];
+
+		rencoder_check_require(state, column->root == RENCODER_NO_BLOCK ||
+							   column->coder == copy->header[col]->config.coder,
+							   header + col, "The keys of the group's run are made by another coder.");
+	}
+}
