@@ -303,7 +303,7 @@ find_overlap(References *refs)
 void
 rencoder_check_blocks(CheckState *state)
 {
-	References	refs = {state, NULL, 0, 1024};
+	References	refs = {state, NULL, 0, 1024, NULL, RENCODER_NO_BLOCK};
 	BlockNumber seen = InvalidBlockNumber;
 	bool		again;
 
