@@ -36,7 +36,8 @@ UPDATE always SET v = 9000000000000000000
 	WHERE ctid = '(9,3)' RETURNING (ctid::text::point)[0] AS block;
 UPDATE always SET v = NULL WHERE ctid = '(9,4)' RETURNING (ctid::text::point)[0] AS block;
 SELECT condition, always_count(condition)
-FROM unnest('{v = -5,v < 0,v = 2500000000,v > 8999999999999999999,v IS NULL,v = 1000000 + 7919 * 330}'::text[]) condition;
+FROM unnest('{v = -5,v < 0,v = 2500000000,v > 8999999999999999999,v IS NULL,'
+	'v = 1000000 + 7919 * 330}'::text[]) condition;
 SELECT range_no, has_null, min_key, max_key FROM rencoder_ranges('always_v') WHERE always;
 SELECT rencoder_index_check('always_v', true);
 

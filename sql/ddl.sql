@@ -8,7 +8,8 @@ SET rencoder.sample_rate = 0;
 -- The rows that a condition finds by the index, if they are those of the table.
 CREATE FUNCTION ddl_found(tab text, condition text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
-	query text := format('SELECT count(*) || '' rows '' || coalesce(sum(hashtext(x::text)), 0) FROM (SELECT * FROM %s WHERE %s) x',
+	query text := format('SELECT count(*) || '' rows '' || coalesce(sum(hashtext(x::text)), 0) '
+		'FROM (SELECT * FROM %s WHERE %s) x',
 		tab, condition);
 	plan json;
 	by_index text;
@@ -191,7 +192,8 @@ CREATE TABLE ddl_many (part int, v int8) PARTITION BY RANGE (part);
 CREATE INDEX ddl_many_v ON ddl_many USING rencoder (v);
 DO $$ BEGIN
 	FOR i IN 0 .. 999 LOOP
-		EXECUTE format('CREATE TABLE ddl_many_%s PARTITION OF ddl_many FOR VALUES FROM (%s) TO (%s)', i, i, i + 1);
+		EXECUTE format('CREATE TABLE ddl_many_%s PARTITION OF ddl_many '
+			'FOR VALUES FROM (%s) TO (%s)', i, i, i + 1);
 	END LOOP;
 END $$;
 INSERT INTO ddl_many SELECT i % 1000, i FROM generate_series(1, 30000) i;

@@ -19,14 +19,18 @@ INSERT INTO diff_types VALUES
 	('int2', '{int4,int8}', '{-32768,-32767,32766,32767,0,-1,1}'),
 	('int4', '{int2,int8}', '{-2147483648,2147483647,0,-1,1,32768,-32769}'),
 	('int8', '{int2,int4}',
-	'{-9223372036854775808,-9223372036854775807,9223372036854775807,0,-1,1,2147483648,-2147483649}'),
+	'{-9223372036854775808,-9223372036854775807,9223372036854775807,0,-1,1,2147483648,'
+		'-2147483649}'),
 	('oid', '{}', '{0,1,2147483647,2147483648,4294967295}'),
 	('date', '{timestamp,timestamptz}',
-	 '{-infinity,infinity,4713-01-01 BC,5874897-12-31,294276-12-31,294277-01-01,1999-12-31,2000-01-01}'),
+	 '{-infinity,infinity,4713-01-01 BC,5874897-12-31,294276-12-31,294277-01-01,1999-12-31,'
+	 '2000-01-01}'),
 	('timestamp', '{date,timestamptz}',
-	 '{-infinity,infinity,4713-01-01 00:00:00 BC,294276-12-31 23:59:59.999999,1999-12-31 23:59:59.999999,2000-01-01 00:00:00}'),
+	 '{-infinity,infinity,4713-01-01 00:00:00 BC,294276-12-31 23:59:59.999999,'
+	 '1999-12-31 23:59:59.999999,2000-01-01 00:00:00}'),
 	('timestamptz', '{date,timestamp}',
-	 '{-infinity,infinity,4713-01-01 00:00:00+00 BC,294276-12-31 23:59:59.999999+00,2000-01-01 00:00:00+00}');
+	 '{-infinity,infinity,4713-01-01 00:00:00+00 BC,294276-12-31 23:59:59.999999+00,'
+	 '2000-01-01 00:00:00+00}');
 
 CREATE FUNCTION diff_pick(anyarray) RETURNS anyelement LANGUAGE sql VOLATILE
 AS 'SELECT $1[1 + floor(random() * cardinality($1))::int]';
@@ -40,7 +44,8 @@ BEGIN
 	RETURN CASE kind
 		WHEN 'uniform' THEN trunc((random()::numeric + random()::numeric / 1e15) * domain)
 		WHEN 'narrow' THEN trunc(domain / 2 + (random()::numeric - 0.5) * spread)
-		WHEN 'clusters' THEN trunc(domain / 9 * (1 + floor(random() * 8))::numeric + random()::numeric * 20)
+		WHEN 'clusters' THEN trunc(domain / 9 * (1 + floor(random() * 8))::numeric
+			+ random()::numeric * 20)
 		WHEN 'few' THEN trunc(domain / 21 * (1 + floor(random() * 20))::numeric)
 		ELSE trunc(domain / 3) END;
 END $$;
@@ -92,7 +97,8 @@ DECLARE
 BEGIN
 	EXECUTE format(
 		'INSERT INTO %I SELECT i,
-			CASE WHEN i BETWEEN %s AND %s OR random() < 0.02 THEN NULL ELSE diff_value(%L, %L) END::%s,
+			CASE WHEN i BETWEEN %s AND %s OR random() < 0.02 THEN NULL
+				ELSE diff_value(%L, %L) END::%s,
 			CASE WHEN random() < 0.1 THEN NULL ELSE (random() * 100)::int END,
 			CASE WHEN %L THEN repeat(''x'', (1400 + random() * 6500)::int) END
 		 FROM generate_series(%s, %s) i',
@@ -123,11 +129,13 @@ BEGIN
 		('diff_no_row', 'int4', 'uniform', false, 0, 2, 20, false),
 		('diff_later', 'timestamptz', 'narrow', true, 0, 1, 20, true);
 	FOR t IN SELECT * FROM diff_tables ORDER BY name LOOP
-		EXECUTE format('CREATE TABLE %I (id int PRIMARY KEY, v %s, w int4, filler text) WITH (autovacuum_enabled = off)',
+		EXECUTE format('CREATE TABLE %I (id int PRIMARY KEY, v %s, w int4, filler text) '
+			'WITH (autovacuum_enabled = off)',
 					   t.name, t.typ);
 		EXECUTE format('ALTER TABLE %I ALTER filler SET STORAGE plain', t.name);
 		PERFORM diff_fill(t, 1, t.rows);
-		EXECUTE format('CREATE INDEX %I ON %I USING rencoder (v %s) WITH (pages_per_range = %s, bits_per_key = %s, autosummarize = %s)',
+		EXECUTE format('CREATE INDEX %I ON %I USING rencoder (v %s) '
+			'WITH (pages_per_range = %s, bits_per_key = %s, autosummarize = %s)',
 					   t.name || '_v', t.name, CASE WHEN t.two THEN ', w' ELSE '' END,
 					   t.pages_per_range, t.bits, t.bits <> 20);
 	END LOOP;
@@ -150,7 +158,8 @@ DECLARE
 BEGIN
 	SELECT * INTO types FROM diff_types d WHERE d.typ = t.typ;
 	IF r < 0.4 AND t.rows > 0 THEN
-		EXECUTE format('SELECT v::text FROM %I WHERE id >= %s AND v IS NOT NULL ORDER BY id LIMIT 1',
+		EXECUTE format('SELECT v::text FROM %I WHERE id >= %s AND v IS NOT NULL '
+			'ORDER BY id LIMIT 1',
 					   t.name, floor(random() * t.rows)) INTO val;
 	ELSIF r < 0.5 THEN
 		val := diff_pick(types.edges);
@@ -320,7 +329,8 @@ END $$;
 CREATE FUNCTION diff_join(t diff_tables) RETURNS bool LANGUAGE plpgsql AS $$
 DECLARE
 	vals text;
-	join_on text := diff_pick('{t.v = p.a,t.v <= p.a AND t.v >= p.a,t.v = p.a AND t.v IS NOT NULL}'::text[]);
+	join_on text := diff_pick('{t.v = p.a,t.v <= p.a AND t.v >= p.a,'
+		't.v = p.a AND t.v IS NOT NULL}'::text[]);
 BEGIN
 	SELECT string_agg(format('(%L::%s)',
 		CASE WHEN i = 3 THEN NULL ELSE diff_value(t.typ, t.kind) END, t.typ), ', ')
@@ -341,7 +351,8 @@ BEGIN
 	FOR t IN SELECT * FROM diff_tables ORDER BY name LOOP
 		FOR i IN 1..n LOOP
 			zone := CASE WHEN t.typ ~ 'date|time' THEN
-				diff_pick('{UTC,America/New_York,Asia/Kolkata,Pacific/Kiritimati,<+150>-150,<-150>+150,AAA-167:59BBB}'::text[])
+				diff_pick('{UTC,America/New_York,Asia/Kolkata,Pacific/Kiritimati,<+150>-150,'
+					'<-150>+150,AAA-167:59BBB}'::text[])
 				ELSE 'UTC' END;
 			p := diff_predicate(t, zone);
 			IF NOT diff_compare(t, zone, format('FROM %I t WHERE %s', t.name, p.predicate),
@@ -386,7 +397,8 @@ SELECT sum(rencoder_summarize_new_values((name || '_v')::regclass)) > 100 AS sum
 FROM diff_tables;
 SELECT * FROM diff_run('summarized', 12);
 
-SELECT diff_each('UPDATE %1$I SET v = (SELECT v FROM %1$I o WHERE o.id = 1 + %1$I.id %% %2$s) WHERE id %% 7 = 3');
+SELECT diff_each('UPDATE %1$I SET v = (SELECT v FROM %1$I o WHERE o.id = 1 + %1$I.id %% %2$s) '
+	'WHERE id %% 7 = 3');
 SELECT * FROM diff_run('updated', 12);
 
 -- Whole ranges become empty.

@@ -25,9 +25,11 @@ CREATE FUNCTION heapread_twins(pages int, columns text DEFAULT 'v, s, late, empt
 RETURNS SETOF record LANGUAGE plpgsql AS $$
 BEGIN
 	DROP INDEX IF EXISTS heapread_page, heapread_row;
-	EXECUTE format('CREATE INDEX heapread_page ON heapread USING rencoder (%s) WITH (autosummarize = off, pages_per_range = %s)',
+	EXECUTE format('CREATE INDEX heapread_page ON heapread USING rencoder (%s) '
+		'WITH (autosummarize = off, pages_per_range = %s)',
 		columns, pages);
-	EXECUTE format('CREATE INDEX heapread_row ON heapread USING rencoder (%s) WITH (autosummarize = off, pages_per_range = %s) WHERE id > 0',
+	EXECUTE format('CREATE INDEX heapread_row ON heapread USING rencoder (%s) '
+		'WITH (autosummarize = off, pages_per_range = %s) WHERE id > 0',
 		columns, pages);
 	PERFORM rencoder_index_check('heapread_page', true), rencoder_index_check('heapread_row', true);
 	RETURN QUERY SELECT * FROM heapread_compare();
@@ -46,7 +48,8 @@ BEGIN
 		FULL JOIN rencoder_ranges('heapread_row'::regclass) b USING (range_no, attnum)
 	GROUP BY a.attnum ORDER BY a.attnum;
 END $$;
--- Until what is deleted by now is dead to all sessions: versions that are not quite dead are where the twins may differ.
+-- Until what is deleted by now is dead to all sessions: versions that are not quite
+-- dead are where the twins may differ.
 CREATE PROCEDURE heapread_wait() LANGUAGE plpgsql AS $$
 DECLARE
 	next xid8 := pg_snapshot_xmax(pg_current_snapshot());
@@ -74,7 +77,8 @@ SELECT * FROM heapread_twins(3);
 SELECT count(rencoder_desummarize_range(i::regclass, b))
 FROM generate_series(0, pg_relation_size('heapread') / current_setting('block_size')::int - 1) b,
 	unnest(ARRAY['heapread_page', 'heapread_row']) i \g /dev/null
-SELECT rencoder_summarize_new_values('heapread_page') = rencoder_summarize_new_values('heapread_row') AS same_number;
+SELECT rencoder_summarize_new_values('heapread_page')
+	= rencoder_summarize_new_values('heapread_row') AS same_number;
 SELECT * FROM heapread_compare();
 -- A group rebuilt.
 SELECT rencoder_retune('heapread_page') = rencoder_retune('heapread_row') AS same_number;
@@ -125,7 +129,8 @@ BEGIN
 			least(asked, 9000000000000000000) + 100)
 			WHEN 1 THEN format('late = %s', i * 31) ELSE format('s = %L', 'name '
 				|| hashint8(i * 7)) END;
-		query := 'SELECT md5(string_agg(h::text, '','' ORDER BY id)) FROM heapread h WHERE id > 0 AND '
+		query := 'SELECT md5(string_agg(h::text, '','' ORDER BY id)) FROM heapread h '
+			'WHERE id > 0 AND '
 			|| query;
 		SET LOCAL enable_seqscan = on;
 		SET LOCAL enable_bitmapscan = off;

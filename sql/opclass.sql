@@ -49,11 +49,14 @@ FROM unnest('{0,1,2147483647,2147483648,4294967295}'::oid[]) v;
 SET datestyle = 'ISO';
 SET timezone = 'UTC';
 SELECT v, unsigned(rencoder_date_key(v)) AS key
-FROM unnest('{-infinity,4713-01-01 BC,1999-12-31,2000-01-01,294276-12-31,294277-01-01,5874897-12-31,infinity}'::date[]) v;
+FROM unnest('{-infinity,4713-01-01 BC,1999-12-31,2000-01-01,294276-12-31,294277-01-01,'
+	'5874897-12-31,infinity}'::date[]) v;
 SELECT v, unsigned(rencoder_timestamp_key(v)) AS key
-FROM unnest('{-infinity,4713-01-01 00:00 BC,1999-12-31 23:59:59.999999,2000-01-01,294276-12-31 23:59:59.999999,infinity}'::timestamp[]) v;
+FROM unnest('{-infinity,4713-01-01 00:00 BC,1999-12-31 23:59:59.999999,2000-01-01,'
+	'294276-12-31 23:59:59.999999,infinity}'::timestamp[]) v;
 SELECT v, unsigned(rencoder_timestamptz_key(v)) AS key
-FROM unnest('{-infinity,4713-01-01 00:00+00 BC,2000-01-01 00:00+00,294276-12-31 23:59:59.999999+00,infinity}'::timestamptz[]) v;
+FROM unnest('{-infinity,4713-01-01 00:00+00 BC,2000-01-01 00:00+00,'
+	'294276-12-31 23:59:59.999999+00,infinity}'::timestamptz[]) v;
 
 -- Monotone, over edges and random values, also from type to type.
 SELECT setseed(0.1);
@@ -63,7 +66,8 @@ CREATE TEMP TABLE ints AS
 	UNION ALL SELECT ((random()::numeric - 0.5) * 18446744073709551614)::int8
 		FROM generate_series(1, 1000)
 	UNION ALL
-		SELECT unnest('{-9223372036854775808,-9223372036854775807,-1,0,1,9223372036854775806,9223372036854775807}'::int8[]);
+		SELECT unnest('{-9223372036854775808,-9223372036854775807,-1,0,1,9223372036854775806,'
+			'9223372036854775807}'::int8[]);
 SELECT count(*) AS wrong_order
 FROM (SELECT v, unsigned(rencoder_int8_key(v)) AS key, lag(v) OVER w AS pv,
 		unsigned(rencoder_int8_key(lag(v) OVER w)) AS pkey FROM ints WINDOW w AS (ORDER BY v)) x
@@ -82,7 +86,8 @@ CREATE TEMP TABLE times AS
 		FROM generate_series(1, 1000)
 		  UNION ALL SELECT date '2000-01-01' + (random() * 1000)::int FROM generate_series(1, 300)
 		  UNION ALL
-		  	SELECT unnest('{-infinity,4713-01-01 BC,2000-01-01,294276-12-31,294277-01-01,5874897-12-31,infinity}'::date[])) x(d)
+		  	SELECT unnest('{-infinity,4713-01-01 BC,2000-01-01,294276-12-31,294277-01-01,'
+		  		'5874897-12-31,infinity}'::date[])) x(d)
 	UNION ALL
 	SELECT NULL, t
 	FROM (SELECT timestamp '2000-01-01' + (random() * 106700000 - 2451544) * interval '1 day'
@@ -90,7 +95,8 @@ CREATE TEMP TABLE times AS
 		  UNION ALL SELECT timestamp '2000-01-01' + random() * interval '1000 days'
 		  	FROM generate_series(1, 300)
 		  UNION ALL
-		  	SELECT unnest('{-infinity,4713-01-01 00:00 BC,2000-01-01,294276-12-31 23:59:59.999999,infinity}'::timestamp[])) x(t);
+		  	SELECT unnest('{-infinity,4713-01-01 00:00 BC,2000-01-01,'
+		  		'294276-12-31 23:59:59.999999,infinity}'::timestamp[])) x(t);
 SELECT count(*) AS compared, count(*) FILTER (WHERE (a.t < b.d)
 	AND unsigned(rencoder_timestamp_key(a.t)) >= unsigned(rencoder_date_key(b.d))
 		OR (a.t > b.d) AND unsigned(rencoder_timestamp_key(a.t)) <= unsigned(rencoder_date_key(b.d))
@@ -105,8 +111,10 @@ WHERE (pd = d) <> (pkey = key) OR (pd < d) <> (pkey < key);
 -- No zone that can be set is further from UTC than the slack.
 SELECT rencoder_zone_slack() / 3600000000.0 AS hours;
 SET timezone = 'AAA+167BBB-167,M1.1.0,M2.1.0';
-SELECT abs(rencoder_timestamptz_key(t::timestamptz) - rencoder_timestamp_key(t)) <= rencoder_zone_slack() AS within,
-	abs(rencoder_timestamptz_key(t::timestamptz) - rencoder_timestamp_key(t)) / 3600000000.0 AS hours
+SELECT abs(rencoder_timestamptz_key(t::timestamptz) - rencoder_timestamp_key(t))
+		<= rencoder_zone_slack() AS within,
+	abs(rencoder_timestamptz_key(t::timestamptz) - rencoder_timestamp_key(t)) / 3600000000.0
+		AS hours
 FROM unnest('{2020-01-15,2020-06-15}'::timestamp[]) t;
 SET timezone = 'UTC';
 

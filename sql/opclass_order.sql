@@ -54,18 +54,21 @@ FROM (VALUES ('int2', 1), ('int4', 1), ('int8', 1), ('oid', 1), ('date', 1), ('t
 	('float8', 1), ('numeric', 0.7), ('uuid', 0.5), ('macaddr', 1), ('macaddr8', 1),
 	('inet', 0.7)) t (type, resolution);
 SELECT check_order('integers',
-	format('SELECT v::int8 AS v, key FROM (%s) a UNION ALL SELECT v::int8, key FROM (%s) b UNION ALL %s',
+	format('SELECT v::int8 AS v, key FROM (%s) a UNION ALL SELECT v::int8, key FROM (%s) b '
+		'UNION ALL %s',
 	type_query('int2'), type_query('int4'), type_query('int8')), 1);
 SELECT check_order('floats', format('SELECT v::float8 AS v, key FROM (%s) a UNION ALL %s',
 	type_query('float4'), type_query('float8')), 1);
 -- A timestamp cannot hold every date.
 SELECT check_order('dates',
-	format('SELECT v::timestamp AS v, key FROM (%s) a WHERE v = ''infinity'' OR v < ''294277-01-01'' UNION ALL %s',
+	format('SELECT v::timestamp AS v, key FROM (%s) a WHERE v = ''infinity'' '
+		'OR v < ''294277-01-01'' UNION ALL %s',
 	type_query('date'), type_query('timestamp')), 1);
 
 -- The same order when the difference is in the last place.
 SELECT rencoder_numeric_key(9999999999999999) < rencoder_numeric_key(10000000000000000) AS up,
-	rencoder_numeric_key(12345678.90123456) < rencoder_numeric_key(12345678.90123457) AS sixteen_digits,
+	rencoder_numeric_key(12345678.90123456) < rencoder_numeric_key(12345678.90123457)
+		AS sixteen_digits,
 	rencoder_numeric_key('NaN') > rencoder_numeric_key('Infinity') AS nan_last,
 	rencoder_numeric_key('Infinity') > rencoder_numeric_key(1e131071) AS infinity_after_all,
 	rencoder_float8_key('NaN') = -1 AS nan,
@@ -108,7 +111,8 @@ DECLARE
 BEGIN
 	rows := format('SELECT v %5$s AS v, repeat(''x'', %1$s) AS filler FROM (
 		SELECT (%2$s)::%3$s AS v FROM generate_series(1, %4$s)
-		UNION ALL SELECT unnest(value_edges(%3$L))::%3$s) q ORDER BY v %5$s', width, value_random(type), type, n, coll);
+		UNION ALL SELECT unnest(value_edges(%3$L))::%3$s) q ORDER BY v %5$s', width,
+			value_random(type), type, n, coll);
 	-- INSERT may fill up a page further back, unless a row takes more than half of one.
 	EXECUTE format('CREATE TABLE o AS %s %s', rows,
 		CASE WHEN width > 4000 THEN 'LIMIT 0' ELSE '' END);

@@ -113,7 +113,8 @@ SELECT amname, pg_indexam_has_property(oid, 'can_order') AS can_order,
 FROM pg_am WHERE amname = 'rencoder';
 SELECT property, pg_index_has_property('opt_v', property) AS index,
 	pg_index_column_has_property('opt_v', 1, property) AS "column"
-FROM unnest('{clusterable,index_scan,bitmap_scan,backward_scan,asc,orderable,distance_orderable,returnable,search_array,search_nulls}'::text[]) property;
+FROM unnest('{clusterable,index_scan,bitmap_scan,backward_scan,asc,orderable,distance_orderable,'
+	'returnable,search_array,search_nulls}'::text[]) property;
 
 --
 -- Settings.

@@ -7,7 +7,8 @@ SET jit = off;
 CREATE TABLE pl (n int8, x int8, few int4, d timestamptz, filler text)
 	WITH (autovacuum_enabled = off);
 INSERT INTO pl SELECT i, (i * 2654435761) % 4294967296, (i * 7919) % 20,
-	'2020-01-01 00:00+00'::timestamptz + ((i * 2654435761) % 4294967296) % 100000007 * interval '1 s',
+	'2020-01-01 00:00+00'::timestamptz
+		+ ((i * 2654435761) % 4294967296) % 100000007 * interval '1 s',
 	repeat('x', 200)
 FROM generate_series(1, 100000) i;
 CREATE INDEX pl_x ON pl USING rencoder (x) WITH (autosummarize = off);
@@ -89,7 +90,8 @@ SELECT * FROM pl_plans('x = 2654435761', 'x BETWEEN 1000000 AND 1000064', 'x IN 
 	'x < 2000000000');
 SELECT pl_plan('SELECT * FROM pl_needles JOIN pl ON x = a');
 CREATE INDEX pl_brin_n ON pl USING brin (n);
-SELECT pl_plan('SELECT * FROM pl WHERE n BETWEEN 1000 AND 2000') LIKE 'Bitmap Heap Scan on pl / Bitmap Index Scan on pl_%n' AS either;
+SELECT pl_plan('SELECT * FROM pl WHERE n BETWEEN 1000 AND 2000')
+	LIKE 'Bitmap Heap Scan on pl / Bitmap Index Scan on pl_%n' AS either;
 DROP INDEX pl_brin_x, pl_brin_multi, pl_brin_n;
 
 --

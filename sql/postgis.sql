@@ -19,7 +19,6 @@ SET random_page_cost = 1.1;
 SET jit = off;
 SET max_parallel_workers_per_gather = 0;
 SELECT setseed(mod(:'seed'::numeric, 1000003) / 1000003);
-SELECT set_config('gis.seed', :'seed', false) = :'seed' AS set;
 
 SELECT opcname, amvalidate(c.oid) FROM pg_opclass c JOIN pg_am a ON a.oid = opcmethod
 WHERE amname = 'rencoder' AND opcintype = 'geometry'::regtype;
@@ -30,7 +29,8 @@ WHERE refclassid = 'pg_extension'::regclass AND deptype = 'e'
 	AND obj_description(objid, classid::regclass::name) IS NULL;
 
 CREATE FUNCTION edges() RETURNS float8[] LANGUAGE sql IMMUTABLE AS $$
-	SELECT '{NaN,-Infinity,Infinity,-1e300,1e39,3.4028234663852886e38,3.4028235e38,-1e39,-0,0,1e-45,-1e-50,5e-324,1e-300,1,1.00000001,1.0000001,0.99999999,180,16777217}'::float8[]
+	SELECT '{NaN,-Infinity,Infinity,-1e300,1e39,3.4028234663852886e38,3.4028235e38,-1e39,-0,0,'
+		'1e-45,-1e-50,5e-324,1e-300,1,1.00000001,1.0000001,0.99999999,180,16777217}'::float8[]
 $$;
 CREATE FUNCTION edge() RETURNS float8 LANGUAGE sql VOLATILE AS
 	'SELECT (edges())[1 + floor(random() * cardinality(edges()))::int]';
@@ -101,11 +101,7 @@ BEGIN
 	FOR i IN 1 .. n LOOP
 		condition := format('g %s %L::geometry', op, some_query());
 		without := rows_of(condition, false);
-		IF rows_of(condition, true) <> without THEN
-			different := different + 1;
-			RAISE WARNING '%: % with the index, % without, seed %', condition,
-				rows_of(condition, true), without, current_setting('gis.seed');
-		END IF;
+		different := different + (NOT index_finds(without, condition))::int;
 		INSERT INTO compared VALUES (op, without);
 		unused := unused + (NOT uses_index(condition))::int;
 	END LOOP;
@@ -129,8 +125,10 @@ SELECT condition, rows_of(condition, true) = rows_of(condition, false) AS same,
 FROM unnest(ARRAY[
 	$$g && ST_MakeEnvelope(1, 1, 2, 2)$$, $$ST_MakeEnvelope(1, 1, 2, 2) && g$$,
 	$$g && ANY (ARRAY[ST_MakeEnvelope(1, 1, 2, 2), ST_MakePoint(3, 4)])$$,
-	$$g && ST_MakeEnvelope(1, 1, 2, 2) AND ST_Intersects(ST_SetSRID(g, 0), ST_MakeEnvelope(1, 1, 1.5, 3))$$,
-	$$g && ST_Expand(ST_MakePoint(3, 4), 0.1) AND ST_DWithin(ST_SetSRID(g, 0), ST_MakePoint(3, 4), 0.1)$$,
+	$$g && ST_MakeEnvelope(1, 1, 2, 2)$$
+		|| $$ AND ST_Intersects(ST_SetSRID(g, 0), ST_MakeEnvelope(1, 1, 1.5, 3))$$,
+	$$g && ST_Expand(ST_MakePoint(3, 4), 0.1)$$
+		|| $$ AND ST_DWithin(ST_SetSRID(g, 0), ST_MakePoint(3, 4), 0.1)$$,
 	$$g && ST_MakeEnvelope(1, 1, 2, 2) AND g && ST_MakeEnvelope(5, 5, 6, 6)$$,
 	$$g && ST_MakeEnvelope(1, 1, 2, 2) AND g @ ST_MakeEnvelope(5, 5, 6, 6)$$,
 	$$g && 'POINT EMPTY'$$, $$g @ 'POINT EMPTY'$$, $$g IS NULL$$]) condition;

@@ -170,7 +170,8 @@ END $$;
 
 -- A division by zero.
 CREATE OR REPLACE VIEW qf_view AS SELECT x / (x - x) AS lo, x AS hi FROM public.qf_base;
-CALL qf_try('CREATE INDEX qf_other ON qf USING rencoder (a) WITH (query_sample = ''public.qf_view'')');
+CALL qf_try('CREATE INDEX qf_other ON qf USING rencoder (a) '
+	'WITH (query_sample = ''public.qf_view'')');
 REINDEX INDEX qf_a;
 \set VERBOSITY terse
 REINDEX TABLE qf;

@@ -23,7 +23,8 @@ DECLARE
 	keys text;
 BEGIN
 	PERFORM set_config('maintenance_work_mem', memory, true);
-	EXECUTE format('CREATE INDEX spill_idx ON spill USING rencoder (v, few) WITH (autosummarize = off, pages_per_range = %s)',
+	EXECUTE format('CREATE INDEX spill_idx ON spill USING rencoder (v, few) '
+		'WITH (autosummarize = off, pages_per_range = %s)',
 		pages);
 	PERFORM rencoder_index_check('spill_idx', true);
 	SELECT string_agg(format('%s.%s %s %s%s', group_no, attnum, storage, format,
@@ -60,7 +61,8 @@ DECLARE
 BEGIN
 	PERFORM set_config('enable_seqscan', (NOT by_index)::text, true),
 		set_config('enable_bitmapscan', by_index::text, true);
-	EXECUTE 'SELECT count(*) || '' '' || coalesce(sum(hashint8(v)::int8 + few), 0) FROM spill WHERE '
+	EXECUTE 'SELECT count(*) || '' '' || coalesce(sum(hashint8(v)::int8 + few), 0) '
+		'FROM spill WHERE '
 		|| condition INTO result;
 	RETURN result;
 END $$;

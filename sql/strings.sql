@@ -659,7 +659,8 @@ DECLARE
 	t st_tables;
 BEGIN
 	FOR t IN SELECT * FROM st_tables ORDER BY name LOOP
-		EXECUTE format('CREATE TABLE %I (id int, v %s %s, filler text) WITH (autovacuum_enabled = off)',
+		EXECUTE format('CREATE TABLE %I (id int, v %s %s, filler text) '
+			'WITH (autovacuum_enabled = off)',
 			t.name, t.typ, 'COLLATE ' || quote_ident(t.coll));
 		EXECUTE format('ALTER TABLE %I ALTER filler SET STORAGE plain', t.name);
 		IF NOT t.empty THEN

@@ -39,7 +39,8 @@ DECLARE
 	plan json;
 BEGIN
 	EXECUTE 'EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON, TIMING OFF, SUMMARY OFF) ' || query INTO plan;
-	RETURN (plan->0->'Plan'->>'Shared Hit Blocks')::int + (plan->0->'Plan'->>'Shared Read Blocks')::int;
+	RETURN (plan->0->'Plan'->>'Shared Hit Blocks')::int
+		+ (plan->0->'Plan'->>'Shared Read Blocks')::int;
 END $$;
 SELECT pages_read($$SELECT rencoder_summarize_range('old_groups_t', 0)$$) > 0 AS warm;
 SELECT pages_read($$SELECT rencoder_summarize_range('old_groups_t', 0)$$) AS pages;

@@ -59,7 +59,8 @@ DECLARE
 	matching bigint;
 	condition text := CASE WHEN type = 'point' THEN 'BOX' ELSE 'BETWEEN' END;
 BEGIN
-	EXECUTE format('CREATE INDEX %I ON ty USING rencoder (%I) WITH (pages_per_range = 1, autosummarize = off)',
+	EXECUTE format('CREATE INDEX %I ON ty USING rencoder (%I) '
+		'WITH (pages_per_range = 1, autosummarize = off)',
 		index, col);
 	FOREACH form IN ARRAY ARRAY['%1$L::%3$s, %2$L::%3$s', '%1$L, %2$L', '%1$L, %2$L::%3$s',
 		'%1$L::%3$s, %2$L',
@@ -73,12 +74,13 @@ BEGIN
 	END LOOP;
 
 	-- Columns of a table.
-	EXECUTE format('SELECT c.candidates, c.ranges FROM (SELECT $1::%s AS lo, $2::%1$s AS hi) q, rencoder_candidates($3, lo, hi) c',
+	EXECUTE format('SELECT c.candidates, c.ranges '
+		'FROM (SELECT $1::%s AS lo, $2::%1$s AS hi) q, rencoder_candidates($3, lo, hi) c',
 		type)
 		INTO STRICT found, total USING lo, hi, index::regclass;
 	counts := counts || found;
-	EXECUTE 'SELECT c.candidates FROM (SELECT $1 AS lo, $2 AS hi) q, rencoder_candidates($3, lo, hi) c' INTO STRICT found
-		USING lo, hi, index::regclass;
+	EXECUTE 'SELECT c.candidates FROM (SELECT $1 AS lo, $2 AS hi) q, '
+		'rencoder_candidates($3, lo, hi) c' INTO STRICT found USING lo, hi, index::regclass;
 	counts := counts || found;
 
 	-- A parameter that nothing gives a type is text.
@@ -92,9 +94,10 @@ BEGIN
 	EXECUTE format('EXECUTE ty_sample(%L, %L)', lo, hi);
 	DEALLOCATE ty_sample;
 
-	EXECUTE format(CASE WHEN type = 'point' THEN 'SELECT count(DISTINCT (ctid::text::point)[0]) FROM ty WHERE %I <@ box(%L::%4$s, %3$L::%4$s)'
-		ELSE 'SELECT count(DISTINCT (ctid::text::point)[0]) FROM ty WHERE %I BETWEEN %L::%4$s AND %3$L::%4$s' END,
-			col, lo, hi, type)
+	EXECUTE format('SELECT count(DISTINCT (ctid::text::point)[0]) FROM ty WHERE '
+		|| CASE WHEN type = 'point' THEN '%I <@ box(%L::%4$s, %3$L::%4$s)'
+			ELSE '%I BETWEEN %L::%4$s AND %3$L::%4$s' END,
+		col, lo, hi, type)
 		INTO STRICT matching;
 	RETURN QUERY SELECT col || ' ' || type, (SELECT count(DISTINCT a) FROM unnest(counts) a),
 		counts[1] >= matching AND matching > 0,

@@ -83,7 +83,8 @@ SELECT * FROM ty_operators('ty_int4', '(-2147483648)', '0', '2147483647', 'NULL:
 	'9223372036854775807::int8');
 
 SELECT ty_table('int8',
-	'{-9223372036854775808,-9223372036854775807,-4294967296,-1,0,1,100,4294967296,9223372036854775806,9223372036854775807}');
+	'{-9223372036854775808,-9223372036854775807,-4294967296,-1,0,1,100,4294967296,'
+		'9223372036854775806,9223372036854775807}');
 SELECT * FROM ty_operators('ty_int8', '(-9223372036854775808)::int8', '0::int8',
 	'9223372036854775807::int8', 'NULL::int8',
 	'(-32768)::int2', '100::int2', '(-2147483648)::int4', '100::int4', '2147483647::int4',
@@ -98,7 +99,8 @@ SELECT * FROM ty_operators('ty_oid', '0::oid', '16384::oid', '2147483648::oid', 
 -- as local time, so that results depend on the setting.
 --
 SELECT ty_table('date',
-	'{-infinity,4713-01-01 BC,1970-01-01,1999-12-31,2000-01-01,2024-02-29,294276-12-31,294277-01-01,5874897-12-31,infinity}');
+	'{-infinity,4713-01-01 BC,1970-01-01,1999-12-31,2000-01-01,2024-02-29,294276-12-31,'
+		'294277-01-01,5874897-12-31,infinity}');
 SELECT * FROM ty_operators('ty_date', $$'-infinity'::date$$, $$'4713-01-01 BC'::date$$,
 	$$'2000-01-01'::date$$, $$'5874897-12-31'::date$$, $$'infinity'::date$$, 'NULL::date');
 SELECT * FROM ty_operators('ty_date', $$'-infinity'::timestamp$$, $$'1999-12-31 12:00'::timestamp$$,
@@ -109,7 +111,8 @@ SELECT * FROM ty_operators('ty_date', $$'-infinity'::timestamptz$$,
 	$$'294276-12-31 23:59:59.999999Z'::timestamptz$$, $$'infinity'::timestamptz$$);
 
 SELECT ty_table('timestamp',
-	'{-infinity,4713-01-01 00:00 BC,1970-01-01,1999-12-31 23:59:59.999999,2000-01-01,2024-02-29 12:00:00,294276-12-31 23:59:59.999999,infinity}');
+	'{-infinity,4713-01-01 00:00 BC,1970-01-01,1999-12-31 23:59:59.999999,2000-01-01,'
+		'2024-02-29 12:00:00,294276-12-31 23:59:59.999999,infinity}');
 SELECT * FROM ty_operators('ty_timestamp', $$'-infinity'::timestamp$$,
 	$$'4713-01-01 BC'::timestamp$$, $$'2000-01-01'::timestamp$$,
 	$$'294276-12-31 23:59:59.999999'::timestamp$$, $$'infinity'::timestamp$$, 'NULL::timestamp');
@@ -120,7 +123,8 @@ SELECT * FROM ty_operators('ty_timestamp', $$'-infinity'::timestamptz$$,
 	$$'294276-12-31 23:59:59.999999Z'::timestamptz$$, $$'infinity'::timestamptz$$);
 
 SELECT ty_table('timestamptz',
-	'{-infinity,4713-01-01 00:00Z BC,1970-01-01 00:00Z,1999-12-31 23:59:59.999999Z,2000-01-01 00:00Z,2024-02-29 12:00:00Z,294276-12-31 23:59:59.999999Z,infinity}');
+	'{-infinity,4713-01-01 00:00Z BC,1970-01-01 00:00Z,1999-12-31 23:59:59.999999Z,'
+		'2000-01-01 00:00Z,2024-02-29 12:00:00Z,294276-12-31 23:59:59.999999Z,infinity}');
 SELECT * FROM ty_operators('ty_timestamptz', $$'-infinity'::timestamptz$$,
 	$$'4713-01-01 00:00Z BC'::timestamptz$$, $$'2000-01-01 00:00Z'::timestamptz$$,
 	$$'294276-12-31 23:59:59.999999Z'::timestamptz$$, $$'infinity'::timestamptz$$,

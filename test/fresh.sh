@@ -70,7 +70,8 @@ in_overlay()
 		mount -t tmpfs -o mode=1777 tmpfs dev/shm
 		shift 2
 		exec chroot . "$@"
-	' bash "$layers" "$upper" env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
+	' bash "$layers" "$upper" \
+		env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
 		${http_proxy:+http_proxy="$http_proxy"} ${https_proxy:+https_proxy="$https_proxy"} "$@"
 }
 
@@ -101,9 +102,11 @@ layer()
 	run_job in_overlay "$below" "$store/$name" sh -c '
 		mkdir -p /etc/postgresql-common/createcluster.d
 		echo "create_main_cluster = false" > /etc/postgresql-common/createcluster.d/no.conf
-		{ apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "$@"; } > /log 2>&1 ||
+		export DEBIAN_FRONTEND=noninteractive
+		{ apt-get update && apt-get install -y --no-install-recommends "$@"; } > /log 2>&1 ||
 			{ tail -n 20 /log; exit 1; }
-		rm -rf /log /etc/postgresql-common/createcluster.d/no.conf /var/lib/apt/lists/* /var/cache/apt/archives/*.deb
+		rm -rf /log /etc/postgresql-common/createcluster.d/no.conf \
+			/var/lib/apt/lists/* /var/cache/apt/archives/*.deb
 	' sh "$@"
 	touch "$store/$name.complete"
 }
@@ -119,8 +122,9 @@ make_system()
 		echo "making $store (kept for the next run)"
 		rm -rf --one-file-system "$store"
 		mkdir -p "$store"
-		run_job unshare --mount debootstrap --variant=minbase "$suite" "$store/base" "$(debian_mirror)" \
-			> "$tmp/debootstrap" 2>&1 || { tail -n 20 "$tmp/debootstrap"; die "debootstrap failed"; }
+		run_job unshare --mount debootstrap --variant=minbase \
+			"$suite" "$store/base" "$(debian_mirror)" > "$tmp/debootstrap" 2>&1 ||
+			{ tail -n 20 "$tmp/debootstrap"; die "debootstrap failed"; }
 		let_in_apt "$store/base" "$suite"
 		touch "$store/base.complete"
 	fi
@@ -141,7 +145,9 @@ case_command()
 		run-offline) echo 'bash test/run.sh --only unit' ;;
 		run-user) echo "bash test/run.sh --pg $pg --only isolation" ;;
 		run-complete) echo "bash test/run.sh --pg $pg --only static,isolation" ;;
-		run-readonly) echo "umask 077; RENCODER_ISOLATION=drop bash test/run.sh --pg $pg --only isolation" ;;
+		run-readonly)
+			echo "umask 077; RENCODER_ISOLATION=drop bash test/run.sh --pg $pg --only isolation"
+			;;
 		run-nameless) echo "bash test/run.sh --pg $pg --only static,isolation" ;;
 		run-late) echo "RENCODER_STAGE_TIMEOUT=3 bash test/run.sh --pg $pg --only isolation" ;;
 		tmpdir-blank)
@@ -157,8 +163,14 @@ case_command()
 			# In the middle of a test: of an initdb that is killed PostgreSQL leaves
 			# segments in /dev/shm.
 			cat <<-SH
-				RENCODER_TAP=test/t/009_invalidation.pl bash test/run.sh --pg $pg --only tap > /tmp/run.out 2>&1 &
-				until find /tmp -path '*tmp_check*' -name postmaster.pid -exec grep -qs ^ready {} \; -print 2> /dev/null | grep -q .; do sleep 0.1; done
+				RENCODER_TAP=test/t/009_invalidation.pl \
+					bash test/run.sh --pg $pg --only tap > /tmp/run.out 2>&1 &
+				ready()
+				{
+					find /tmp -path '*tmp_check*' -name postmaster.pid \
+						-exec grep -qs ^ready {} \; -print 2> /dev/null | grep -q .
+				}
+				until ready; do sleep 0.1; done
 				kill -TERM \$!; wait \$!; status=\$?
 				cat /tmp/run.out; rm /tmp/run.out; exit \$status
 			SH
@@ -166,22 +178,32 @@ case_command()
 	esac
 }
 
+lines()
+{
+	printf '%s\n' "$@"
+}
+
 # What it has to end with: exit status, then patterns that its output has.
 case_expected()
 {
+	local needs_root='gcc, libc6-dev, make, libxxhash-dev, PostgreSQL .*needs root'
+	local failed='^[0-9]+ passed, [1-9][0-9]* failed$'
+
 	case $1 in
-		demo-root | demo-headers) printf '%s\n' 0 '^All answers are identical' ;;
-		demo-headers-user) printf '%s\n' 1 "^demo.sh: missing: .*postgresql-server-dev-$2.*needs root" ;;
-		demo-user) printf '%s\n' 1 '^demo.sh: missing: gcc, libc6-dev, make, libxxhash-dev, PostgreSQL .*needs root' ;;
-		demo-offline) printf '%s\n' 1 '^[WE]: ' '^demo.sh: missing: gcc, .*apt-get update failed' ;;
-		run-offline) printf '%s\n' 1 '^[WE]: ' '^run.sh: missing: .*apt-get failed' '^[0-9]+ passed, [1-9][0-9]* failed$' ;;
-		run-user) printf '%s\n' 1 '^run.sh: missing: .*needs root' '^[0-9]+ passed, [1-9][0-9]* failed$' ;;
-		run-complete) printf '%s\n' 0 '^[1-9][0-9]+ passed, 0 failed$' ;;
-		run-readonly) printf '%s\n' 0 '^[1-9][0-9]* passed, 0 failed$' ;;
-		run-nameless) printf '%s\n' 1 '^FAILED: .*user ID 12345 has no name' '^[0-9]+ passed, [1-9][0-9]* failed$' ;;
-		run-stopped) printf '%s\n' 143 '^FAILED: the run was stopped' '^[1-9][0-9]* passed, [1-9][0-9]* failed$' ;;
-		run-late) printf '%s\n' 1 'stopped after 3 s; RENCODER_STAGE_TIMEOUT' '^[0-9]+ passed, [1-9][0-9]* failed$' ;;
-		tmpdir-blank) printf '%s\n' 1 '^run.sh: TMPDIR has a blank' '^demo.sh: TMPDIR has a blank' ;;
+		demo-root | demo-headers) lines 0 '^All answers are identical' ;;
+		demo-headers-user) lines 1 "^demo.sh: missing: .*postgresql-server-dev-$2.*needs root" ;;
+		demo-user) lines 1 "^demo.sh: missing: $needs_root" ;;
+		demo-offline) lines 1 '^[WE]: ' '^demo.sh: missing: gcc, .*apt-get update failed' ;;
+		run-offline) lines 1 '^[WE]: ' '^run.sh: missing: .*apt-get failed' "$failed" ;;
+		run-user) lines 1 '^run.sh: missing: .*needs root' "$failed" ;;
+		run-complete) lines 0 '^[1-9][0-9]+ passed, 0 failed$' ;;
+		run-readonly) lines 0 '^[1-9][0-9]* passed, 0 failed$' ;;
+		run-nameless) lines 1 '^FAILED: .*user ID 12345 has no name' "$failed" ;;
+		run-stopped)
+			lines 143 '^FAILED: the run was stopped' '^[1-9][0-9]* passed, [1-9][0-9]* failed$'
+			;;
+		run-late) lines 1 'stopped after 3 s; RENCODER_STAGE_TIMEOUT' "$failed" ;;
+		tmpdir-blank) lines 1 '^run.sh: TMPDIR has a blank' '^demo.sh: TMPDIR has a blank' ;;
 	esac
 }
 
@@ -208,7 +230,12 @@ run_case()
 	# A snapshot of what there is before, and of the processes that run on.
 	# shellcheck disable=SC2016  # expanded by the inner shell
 	run_job in_overlay "$layers" "$tmp/upper" bash -c '
-		list() { find /tmp /var/tmp /root /home /src /dev/shm /var/lib/postgresql /etc/passwd /etc/postgresql -xdev -printf "%p %s\n" 2> /dev/null | grep -v "^/[a-z/]* [0-9]*$" | sort; }
+		list()
+		{
+			find /tmp /var/tmp /root /home /src /dev/shm /var/lib/postgresql /etc/passwd \
+				/etc/postgresql -xdev -printf "%p %s\n" 2> /dev/null |
+				grep -v "^/[a-z/]* [0-9]*$" | sort
+		}
 		if [ "$2" = root ]; then packages=/etc/passwd; fi
 		list > /before
 		as=()
@@ -217,10 +244,16 @@ run_case()
 		status=0
 		(cd /src && exec "${as[@]}" env HOME=/nonexistent bash /command) < /dev/null || status=$?
 		list | diff /before - | grep "^>" > /left || true
-		if [ -n "${packages:-}" ]; then sed -i -e "\|/etc/p|d" /left; grep ^rencoder /etc/passwd >> /left; fi
+		if [ -n "${packages:-}" ]; then
+			sed -i -e "\|/etc/p|d" /left
+			grep ^rencoder /etc/passwd >> /left
+		fi
 		for process in /proc/[0-9]*; do
 			[ "${process#/proc/}" = $$ ] || [ ! -s "$process/cmdline" ] ||
-				case $(tr "\0" " " < "$process/cmdline" 2> /dev/null) in *bash\ -c*list* | "") ;; *) tr "\0" " " < "$process/cmdline" >> /left ;; esac
+				case $(tr "\0" " " < "$process/cmdline" 2> /dev/null) in
+					*bash\ -c*list* | "") ;;
+					*) tr "\0" " " < "$process/cmdline" >> /left ;;
+				esac
 		done 2> /dev/null
 		exit "$status"
 	' bash "$name" "$user" > "$tmp/output" 2>&1 || status=$?
@@ -235,13 +268,15 @@ judge()
 	local -a expected
 
 	mapfile -t expected <<< "$3"
-	verdict "$label: exit status $status" "$([ "$status" = "${expected[0]}" ] || echo "not ${expected[0]}")"
+	verdict "$label: exit status $status" \
+		"$([ "$status" = "${expected[0]}" ] || echo "not ${expected[0]}")"
 	for pattern in "${expected[@]:1}"; do
 		verdict "$label: says $pattern" "$(grep -qE "$pattern" "$tmp/output" || echo no)"
 	done
 	if [[ $label == run-* ]]; then
 		verdict "$label: the total line is the last one" \
-			"$(tail -n 1 "$tmp/output" | grep -qE '^[0-9]+ passed, [0-9]+ failed$' || tail -n 1 "$tmp/output")"
+			"$(tail -n 1 "$tmp/output" | grep -qE '^[0-9]+ passed, [0-9]+ failed$' ||
+				tail -n 1 "$tmp/output")"
 	fi
 	verdict "$label: leaves nothing behind" "$(head -n 20 "$tmp/upper/left")"
 	[ -z "$wrong" ] || show_log "$tmp/output" 60
@@ -267,7 +302,8 @@ finish()
 	ignore_signals
 	stop_jobs
 	if [ -n "$tmp" ]; then
-		[ -n "$finished" ] || result "not ok" "the run was stopped before its end, exit status $status"
+		[ -n "$finished" ] ||
+			result "not ok" "the run was stopped before its end, exit status $status"
 		[ "$status" -ne 0 ] || status=1
 		totals=$(print_totals) && status=0
 		rm -rf --one-file-system "$tmp"
@@ -285,7 +321,12 @@ main()
 
 	while [ $# -gt 0 ]; do
 		case $1 in
-			--suite) need_value "$@"; check_words release "$2" bookworm trixie; suites+=("$2"); shift 2 ;;
+			--suite)
+				need_value "$@"
+				check_words release "$2" bookworm trixie
+				suites+=("$2")
+				shift 2
+				;;
 			--case) need_value "$@"; check_words case "$2" "${cases[@]}"; only+=("$2"); shift 2 ;;
 			--list) echo "${CASES//$'\n\n'/}"; exit 0 ;;
 			--help | -h) usage; exit 0 ;;

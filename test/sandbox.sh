@@ -165,7 +165,8 @@ main()
 	[ $# -eq 0 ] || shift
 	choose_seed
 	[ -n "$version" ] || version=$(pg_major pg_config)
-	work=${RENCODER_SANDBOX:-/tmp/rencoder-sandbox-$(id -u)-$(cksum <<< "$top" | cut -d' ' -f1)}/$version
+	of_tree=$(id -u)-$(cksum <<< "$top" | cut -d' ' -f1)
+	work=${RENCODER_SANDBOX:-/tmp/rencoder-sandbox-$of_tree}/$version
 	mkdir -p "$work"
 	case $command in
 		up | psql | run | regress | isolation | tap)

@@ -40,7 +40,8 @@ prepare_server()
 	copy_tree "${SOURCE:?}" "$WORK/src"
 	private_server "$2"
 	# No bitcode: the same source once more.
-	MAKEFLAGS=with_llvm=no build_extension > "$WORK/log/build" 2>&1 || die "the build failed: $(tail -n 5 "$WORK/log/build")"
+	MAKEFLAGS=with_llvm=no build_extension > "$WORK/log/build" 2>&1 ||
+		die "the build failed: $(tail -n 5 "$WORK/log/build")"
 }
 
 # Programs of the old server find the libraries that came with them.
@@ -81,15 +82,19 @@ fill_sql()
 		ALTER TABLE t ALTER filler SET STORAGE plain;
 		CREATE FUNCTION fill(first int, last int) RETURNS void LANGUAGE sql AS $$
 			INSERT INTO t SELECT i, hashint8extended(i, 1), nullif(i % 29, 7), i / 7.0,
-				'https://www.example.com/' || md5(i::text), point(i % 100, i / 100), repeat('x', 300)
+				'https://www.example.com/' || md5(i::text), point(i % 100, i / 100),
+				repeat('x', 300)
 			FROM generate_series(first, last) i
 		$$;
 		SELECT fill(1, 6000);
-		CREATE INDEX t_v ON t USING rencoder (v, few) WITH (autosummarize = off, pages_per_range = 1, bits_per_key = 24);
-		CREATE INDEX t_few ON t USING rencoder (few) WITH (autosummarize = off, pages_per_range = 1);
+		CREATE INDEX t_v ON t USING rencoder (v, few)
+			WITH (autosummarize = off, pages_per_range = 1, bits_per_key = 24);
+		CREATE INDEX t_few ON t USING rencoder (few)
+			WITH (autosummarize = off, pages_per_range = 1);
 		CREATE INDEX t_s ON t USING rencoder (s) WITH (autosummarize = off, pages_per_range = 1);
 		CREATE INDEX t_p ON t USING rencoder (p) WITH (autosummarize = off, pages_per_range = 1);
-		CREATE INDEX t_n ON t USING rencoder ((n + 1)) WITH (autosummarize = off, pages_per_range = 1) WHERE id > 100;
+		CREATE INDEX t_n ON t USING rencoder ((n + 1))
+			WITH (autosummarize = off, pages_per_range = 1) WHERE id > 100;
 		SELECT rencoder_add_query_sample('t_v', 17, 19);
 		SELECT fill(6001, 8000);
 		SELECT rencoder_summarize_new_values(i) FROM unnest('{t_v,t_s}'::regclass[]) i;
@@ -113,13 +118,20 @@ answers_sql()
 		SET enable_seqscan = $([ "$1" = on ] && echo off || echo on);
 		SET enable_bitmapscan = $1;
 		SET max_parallel_workers_per_gather = 0;
-		SELECT i, (SELECT count(*) || ' ' || coalesce(sum(id), 0) FROM t WHERE v BETWEEN hashint8extended(i, 1) AND hashint8extended(i, 1) + 1000000000000000),
+		SELECT i, (SELECT count(*) || ' ' || coalesce(sum(id), 0) FROM t
+				WHERE v BETWEEN hashint8extended(i, 1)
+					AND hashint8extended(i, 1) + 1000000000000000),
 			(SELECT count(*) || ' ' || coalesce(sum(id), 0) FROM t WHERE few = i % 31),
-			(SELECT count(*) || ' ' || coalesce(sum(id), 0) FROM t WHERE s LIKE 'https://www.example.com/' || left(md5(i::text), 4) || '%'),
-			(SELECT count(*) || ' ' || coalesce(sum(id), 0) FROM t WHERE p <@ box(point(i % 100, i / 100), point(i % 100 + 1, i / 100 + 1))),
-			(SELECT count(*) || ' ' || coalesce(sum(id), 0) FROM t WHERE n + 1 BETWEEN i AND i + 1 AND id > 100),
-			(SELECT count(*) || ' ' || coalesce(sum(id), 0) FROM u WHERE v = hashint8extended(i, 1)),
-			(SELECT count(*) || ' ' || coalesce(sum(id), 0) FROM parts WHERE v = hashint8extended(i, 1))
+			(SELECT count(*) || ' ' || coalesce(sum(id), 0) FROM t
+				WHERE s LIKE 'https://www.example.com/' || left(md5(i::text), 4) || '%'),
+			(SELECT count(*) || ' ' || coalesce(sum(id), 0) FROM t
+				WHERE p <@ box(point(i % 100, i / 100), point(i % 100 + 1, i / 100 + 1))),
+			(SELECT count(*) || ' ' || coalesce(sum(id), 0) FROM t
+				WHERE n + 1 BETWEEN i AND i + 1 AND id > 100),
+			(SELECT count(*) || ' ' || coalesce(sum(id), 0) FROM u
+				WHERE v = hashint8extended(i, 1)),
+			(SELECT count(*) || ' ' || coalesce(sum(id), 0) FROM parts
+				WHERE v = hashint8extended(i, 1))
 		FROM generate_series(1, 8100, 137) i;
 		SELECT count(*) FROM t WHERE few IS NULL;
 	SQL
@@ -146,7 +158,8 @@ compare()
 	if ask "$2" on > "$base/answers" && cmp -s "$base/answers" "$3" &&
 		[ -n "$(sql "$2" "SELECT rencoder_index_check(indexrelid, true) FROM pg_index
 			JOIN pg_class c ON c.oid = indexrelid JOIN pg_am a ON a.oid = relam
-			WHERE amname = 'rencoder' AND relkind = 'i'" > "$base/log/check" 2>&1 && echo sound)" ]; then
+			WHERE amname = 'rencoder' AND relkind = 'i'" \
+			> "$base/log/check" 2>&1 && echo sound)" ]; then
 		result ok "$1"
 		echo "ok - $1"
 	else
@@ -174,12 +187,14 @@ inside()
 
 	new_cluster old initdb "$base/old/data"
 	server old "$base/old/data" start
-	fill_sql | old psql -XqAt -v ON_ERROR_STOP=1 -h "$base/sock" -U postgres -d postgres > "$base/log/fill"
+	fill_sql | old psql -XqAt -v ON_ERROR_STOP=1 -h "$base/sock" -U postgres -d postgres \
+		> "$base/log/fill"
 	ask old off > "$base/truth"
 	compare "before, PostgreSQL $(sql old 'SHOW server_version')" old "$base/truth"
 	[ -z "${4:-}" ] || sql old "$4" > "$base/log/before"
 	# Scans note what they ask for, so only what the test has given can be told.
-	taken_over="SELECT indexrelid::regclass, pg_relation_size(indexrelid), (SELECT count(*) FROM rencoder_query_samples(indexrelid) WHERE source = 'added')
+	taken_over="SELECT indexrelid::regclass, pg_relation_size(indexrelid),
+			(SELECT count(*) FROM rencoder_query_samples(indexrelid) WHERE source = 'added')
 		FROM pg_index WHERE indexrelid::regclass::text ~ '^t_' ORDER BY 1"
 	sizes=$(sql old "$taken_over")
 	server old "$base/old/data" stop
@@ -213,9 +228,11 @@ inside()
 		sql new "$taken_over" | diff - <(echo "$sizes") || true
 	fi
 	# It goes on as if nothing had happened.
-	sql new "SELECT fill(8101, 9000); UPDATE t SET v = v - 1, few = few + 1 WHERE id % 10 = 5; DELETE FROM u WHERE id % 3 = 1;
+	sql new "SELECT fill(8101, 9000); UPDATE t SET v = v - 1, few = few + 1 WHERE id % 10 = 5;
+		DELETE FROM u WHERE id % 3 = 1;
 		INSERT INTO parts SELECT id, v FROM t WHERE id > 8100" > /dev/null
-	sql new "SELECT rencoder_summarize_new_values(i) FROM unnest('{t_v,t_few,t_s,t_p,t_n}'::regclass[]) i" > /dev/null
+	sql new "SELECT rencoder_summarize_new_values(i)
+		FROM unnest('{t_v,t_few,t_s,t_p,t_n}'::regclass[]) i" > /dev/null
 	ask new off > "$base/truth"
 	compare 'rows and summaries of the new server' new "$base/truth"
 	sql new 'VACUUM t'
@@ -250,7 +267,10 @@ copy_libraries()
 
 	mkdir -p "$tmp/old/libs"
 	# ldd complains of scripts.
-	{ find "$tmp/old/server" -type f \( -perm -100 -o -name '*.so' \) -exec ldd {} + 2> /dev/null || true; } |
+	{
+		find "$tmp/old/server" -type f \( -perm -100 -o -name '*.so' \) -exec ldd {} + \
+			2> /dev/null || true
+	} |
 		awk '$2 == "=>" && $3 ~ /^\// { print $3 }' | sort -u |
 		while read -r library; do
 			[ -e "$root$library" ] || [ -e "$root/usr/lib/${library#/lib/}" ] ||

@@ -7,9 +7,24 @@ DECLARE
 BEGIN
 	PERFORM set_config('enable_seqscan', (NOT indexed)::text, true),
 		set_config('enable_bitmapscan', indexed::text, true);
-	EXECUTE format('SELECT count(*) || '' rows, '' || coalesce(sum(id::int8 * id), 0) FROM %I WHERE ',
-		relation) || condition INTO result;
+	EXECUTE format('SELECT count(*) || '' rows, '' || coalesce(sum(id::int8 * id), 0) FROM %I',
+		relation) || ' WHERE ' || condition INTO result;
 	RETURN result;
+END $$;
+-- Does the index find the rows that the sequential scan has found?  If not, a warning
+-- says with which seed.
+SELECT set_config('compare.seed', :'seed', false) \gset ignored_
+CREATE FUNCTION index_finds(without text, condition text, relation text DEFAULT 't')
+	RETURNS boolean LANGUAGE plpgsql AS $$
+DECLARE
+	with_index text := rows_of(condition, true, relation);
+BEGIN
+	IF with_index = without THEN
+		RETURN true;
+	END IF;
+	RAISE WARNING '%: % with the index, % without, seed %', left(condition, 1000), with_index,
+		without, current_setting('compare.seed');
+	RETURN false;
 END $$;
 -- Does the planner use an index for it, if it can?
 CREATE FUNCTION uses_index(condition text) RETURNS boolean LANGUAGE plpgsql AS $$

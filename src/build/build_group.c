@@ -137,22 +137,19 @@ previous_capacity(const RencoderBuildGroup *b, int col)
 }
 
 /*
- * Distinct keys that filters of the group should be made for at least.  Where
- * the group has few ranges, or none but a partial one, later ranges will hold
- * what earlier ones do.
+ * Distinct keys a range that filters of a rest should be made for at least: what
+ * those of the group before are, or in the first group what its first range would
+ * hold if it were full.
  */
 static double
-rest_capacity(const RencoderBuildGroup *b, int col)
+min_capacity_of_rest(const RencoderBuildGroup *b, int col)
 {
-	BlockNumber pages;
-
 	if (!rencoder_build_group_is_rest(b->plan, b->group))
 		return 0;
 	if (b->group > 0)
 		return previous_capacity(b, col);
-	pages = Min(b->plan->nblocks, b->meta.pages_per_range);
-	return b->collector->column[col].range[0].distinct *
-		((double) b->meta.pages_per_range / pages);
+	return rencoder_design_full_range(&b->meta, b->collector->column[col].range[0].distinct,
+									  b->plan->nblocks);
 }
 
 static bool
@@ -208,7 +205,7 @@ choose_config(RencoderBuildGroup *b, int col)
 	b->config[col].coder = b->plan->coder[col];
 	rencoder_design_column(b->designer, b->collector, col,
 						   is_full(b) ? RENC_MATRIX_WIDTH : RENC_SLICE_WIDTH,
-						   rest_capacity(b, col), b->spilled,
+						   min_capacity_of_rest(b, col), b->spilled,
 						   &b->config[col], &b->prediction[col]);
 	add_time(&b->choosing, start);
 }

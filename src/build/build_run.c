@@ -38,11 +38,47 @@ rencoder_build_run_begin(Relation index, RencoderBuildPlan *plan)
 	return run;
 }
 
+/* The name of what a worker has sorted of a column. */
+static void
+name_file(char *name, int worker, int col)
+{
+	snprintf(name, MAXPGPATH, "rencoder.%d.%d", worker, col);
+}
+
 void
-rencoder_build_run_sorters(RencoderRunSorter **sorter, int natts, Size memory)
+rencoder_build_run_sorters(RencoderRunSorter **sorter, int natts, Size memory,
+						   FileSet *fileset, int worker)
+{
+	char		name[MAXPGPATH];
+
+	for (int col = 0; col < natts; col++)
+	{
+		name_file(name, worker, col);
+		sorter[col] = fileset == NULL ? rencoder_run_sorter_begin(memory / natts) :
+			rencoder_run_sorter_begin_shared(memory / natts, fileset, name);
+	}
+}
+
+void
+rencoder_build_run_export(RencoderRunSorter **sorter, int natts)
 {
 	for (int col = 0; col < natts; col++)
-		sorter[col] = rencoder_run_sorter_begin(memory / natts);
+		rencoder_run_sorter_export(sorter[col]);
+}
+
+void
+rencoder_build_run_import(RencoderRunSorter **sorter, int natts, FileSet *fileset, int nworkers)
+{
+	char		name[MAXPGPATH];
+
+	for (int worker = 0; worker < nworkers; worker++)
+	{
+		for (int col = 0; col < natts; col++)
+		{
+			name_file(name, worker, col);
+			rencoder_run_sorter_import(sorter[col], fileset, name);
+		}
+	}
 }
 
 /* Writes the tree of a column; one without keys has none. */

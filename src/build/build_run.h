@@ -18,9 +18,17 @@ extern RencoderBuildRun *rencoder_build_run_begin(Relation index, RencoderBuildP
 
 /*
  * Begins a sorter for each of "natts" columns, which share "memory" bytes; in the current
- * memory context.
+ * memory context.  With a file set, those of a worker, whose work another process takes over.
  */
-extern void rencoder_build_run_sorters(RencoderRunSorter **sorter, int natts, Size memory);
+extern void rencoder_build_run_sorters(RencoderRunSorter **sorter, int natts, Size memory,
+									   FileSet *fileset, int worker);
+
+/* A worker leaves what it has sorted in files, and its sorters end. */
+extern void rencoder_build_run_export(RencoderRunSorter **sorter, int natts);
+
+/* Takes over what workers 0 .. nworkers - 1 have left. */
+extern void rencoder_build_run_import(RencoderRunSorter **sorter, int natts, FileSet *fileset,
+									  int nworkers);
 
 /*
  * Sorts what the sorters were given, writes it and makes the run LIVE.  Ends the sorters

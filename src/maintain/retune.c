@@ -143,17 +143,16 @@ count_unfit(const Retuning *t, int col, const RencoderConfig *config, int *keyle
 }
 
 /*
- * Keys a range that a growing group is to be made for at least: its present
- * ranges tell nothing if they are few.
+ * Distinct keys a range that filters of a group of few ranges should be made for at
+ * least: what its present ones are.
  */
 static double
-least_capacity(const Retuning *t, int col)
+min_capacity_of_present(const Retuning *t, int col)
 {
 	const RencoderRebuild *r = &t->rebuild;
-	uint64		first = (uint64) r->group.number * RENC_GROUP_RANGES;
 
-	if (t->full || RelationGetNumberOfBlocks(r->scan.heap) >=
-		(first + RENC_SLICE_RANGES) * r->scan.meta.pages_per_range)
+	if (t->full || !rencoder_design_few_ranges(&r->scan.meta, r->group.number,
+											   RelationGetNumberOfBlocks(r->scan.heap)))
 		return 0;
 	return rencoder_format_capacity(&t->column[col].config);
 }
@@ -187,8 +186,8 @@ is_wanted(Retuning *t, int col, RencoderPrediction *now, RencoderPrediction *bes
 		memset(&present, 0, sizeof(present));
 		present.coder = r->scan.coders.generation[col];
 	}
-	rencoder_design_again(t->designer, r->scan.collector, col, least_capacity(t, col),
-						  &present, config, now, best);
+	rencoder_design_again(t->designer, r->scan.collector, col,
+						  min_capacity_of_present(t, col), &present, config, now, best);
 
 	/* Keys may be there no more: VACUUM fetches no dead value from TOAST. */
 	unfit = count_unfit(t, col, config, &keyless);

@@ -264,25 +264,24 @@ rencoder_summarize_group_is_fast(const RencoderSummarizing *s)
 }
 
 /*
- * Distinct keys a range that a new group's filters should be made for at
- * least: what the previous group's are, or what a partial range would hold if
- * it were full.
+ * Distinct keys a range that filters of a new group of few ranges should be made for
+ * at least: what those of the group before are, if it has any, or what the first
+ * range would hold if it were full.
  */
 static double
-min_capacity(const RencoderSummarizing *s, int col)
+min_capacity_of_new(const RencoderSummarizing *s, int col)
 {
+	const RencoderMeta *meta = &s->scan.meta;
 	BlockNumber nblocks = RelationGetNumberOfBlocks(s->scan.heap);
+	BlockNumber first = s->group.number * RENC_GROUP_RANGES * meta->pages_per_range;
 	RencoderHeaderData previous;
-	uint64		first = (uint64) s->group.number * RENC_GROUP_RANGES;
-	BlockNumber block;
 
-	if (nblocks >= (first + RENC_SLICE_RANGES) * s->scan.meta.pages_per_range)
+	if (!rencoder_design_few_ranges(meta, s->group.number, nblocks))
 		return 0;
 	if (read_previous(s, col, &previous) && rencoder_format_capacity(&previous.config) > 0)
 		return rencoder_format_capacity(&previous.config);
-	block = nblocks - (BlockNumber) (first * s->scan.meta.pages_per_range);
-	return s->scan.collector->column[col].range[0].distinct *
-		Max(1.0, (double) s->scan.meta.pages_per_range / block);
+	return rencoder_design_full_range(meta, s->scan.collector->column[col].range[0].distinct,
+									  nblocks - first);
 }
 
 /*
@@ -330,7 +329,7 @@ rencoder_summarize_group_plan(RencoderSummarizing *s, int col, int width, Rencod
 		designer = s->designer;
 	}
 	rencoder_design_column(designer, s->scan.collector, col, width,
-						   min_capacity(s, col), false, &copy->config, &prediction);
+						   min_capacity_of_new(s, col), false, &copy->config, &prediction);
 	copy->predicted_fpr = prediction.fpr;
 	copy->best_fpr = prediction.best_fpr;
 	copy->sample_stamp = rencoder_designer_stamp(designer, col, copy->config.coder);

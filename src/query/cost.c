@@ -3,6 +3,8 @@
  *		amcostestimate: from clauses to block ranges and index pages.
  *
  *		ranges hit = unsummarized + those that hold a row + false positives
+ *
+ * Of covered ranges, whose keys are in runs, not ranges but pages are hit.
  */
 #include "query/cost.h"
 
@@ -216,6 +218,7 @@ static void
 analyze_index(RencoderCostPath *p)
 {
 	double		heap_pages = p->index->rel->pages;
+	bool		known;
 
 	if (p->index->hypothetical)
 		rencoder_cost_index_invent(heap_pages, p->index->nkeycolumns, &p->info);
@@ -228,7 +231,10 @@ analyze_index(RencoderCostPath *p)
 		p->may_look = rencoder_cost_may_look(p->root, p->index);
 		rencoder_cost_index_read(index, heap_pages, p->query, p->may_look, &p->info);
 		find_known_keys(p, index);
-		if (p->may_look && all_known(p) && !btree_competes(p))
+		known = p->may_look && all_known(p) && !btree_competes(p);
+		if (p->info.covered > 0)
+			rencoder_cost_runs_read(index, p->query, known, &p->runs);
+		else if (known)
 			rencoder_cost_index_trial(index, heap_pages, p->query, &p->info);
 		index_close(index, NoLock);
 	}
@@ -312,12 +318,13 @@ typedef struct ColumnRate
 
 /*
  * The ranges that pass are those that hold a row that satisfies the column's clauses,
- * and false positives, which can be in "groups" groups at most.
+ * and false positives, which can be in "groups" groups at most.  "share" is the part of
+ * the table that the ranges are of.
  */
 static ColumnRate
-column_rate(const RencoderCostPath *p, int col, double reachable, double groups)
+column_rate(const RencoderCostPath *p, int col, double reachable, double groups, double share)
 {
-	double		rows = matching_rows(p, p->column[col].quals);
+	double		rows = matching_rows(p, p->column[col].quals) * share;
 	double		together = ceil(rows / Max(p->index->rel->tuples, 1) * p->info.ranges);
 	ColumnRate	rate;
 	double		hit;
@@ -368,13 +375,70 @@ asks_anything(const RencoderCostPath *p)
 	return false;
 }
 
+/* The share of the covered pages that a column's clauses on keys let pass. */
+static double
+covered_rate(RencoderCostPath *p, int col, double pages, double share)
+{
+	const RencoderCostColumn *column = &p->column[col];
+	const RencoderCostRunColumn *run = &p->runs.column[col];
+	double		rows = matching_rows(p, column->quals) * share;
+	double		entries = run->between;
+	double		scattered;
+	double		together;
+	double		correlation = column_correlation(p->root, p->index, col);
+
+	/* Rows of one value in one page are one entry. */
+	if (entries < 0)
+		entries = Min(rows * run->entries / Max(run->rows, 1), run->entries);
+	p->run_entries += entries;
+	p->run_pages += rencoder_cost_runs_search(&p->runs, col, entries, column->elements);
+	p->correlation = Max(p->correlation, fabs(correlation));
+
+	/* So are those of one value in as many pages. */
+	scattered = column->range || column->elements > 1 ? pages * (1 - exp(-entries / pages)) : entries;
+	together = ceil(entries / Max(run->entries, 1) * pages);
+	return Min((interpolate(scattered, together, correlation) +
+				run->false_pages * column->elements) / pages, 1);
+}
+
+/*
+ * Adds to heap_pages those of covered ranges.  Clauses on keys are answered for pages, all
+ * others for ranges.
+ */
+static void
+estimate_covered(RencoderCostPath *p)
+{
+	const RencoderCostIndex *info = &p->info;
+	double		share = info->covered / info->ranges;
+	double		pages = Min(info->covered * info->pages_per_range, p->index->rel->pages);
+	double		groups = ceil(info->covered / RENC_GROUP_RANGES);
+	double		hit = pages;
+
+	if (info->covered <= 0 || pages <= 0)
+		return;
+	p->run_pages = p->runs.fixed_pages;
+	if (!asks_anything(p))
+		hit *= 1 - exp(-matching_rows(p, NIL) / info->ranges);
+	for (int col = 0; col < p->index->nkeycolumns; col++)
+	{
+		if (p->column[col].quals == NIL)
+			continue;
+		if (p->column[col].keys)
+			hit *= covered_rate(p, col, pages, share);
+		else
+			hit *= column_rate(p, col, info->covered, groups, share).pass;
+	}
+	p->heap_pages += Max(hit, 1);
+}
+
 /* Sets correlation, heap_pages and groups. */
 static void
 estimate_ranges(RencoderCostPath *p)
 {
 	const RencoderCostIndex *info = &p->info;
 	double		table_pages = p->index->rel->pages;
-	double		reachable = (info->ranges - info->unsummarized) * info->meeting;
+	double		filtered = info->ranges - info->covered;
+	double		reachable = (filtered - info->unsummarized) * info->meeting;
 	double		hit = reachable;
 
 	if (p->query != NULL && p->query->empty)
@@ -396,16 +460,17 @@ estimate_ranges(RencoderCostPath *p)
 
 		if (p->column[col].quals == NIL)
 			continue;
-		rate = column_rate(p, col, reachable, p->groups);
+		rate = column_rate(p, col, reachable, p->groups, filtered / info->ranges);
 		hit *= rate.pass;
 		p->groups = rate.groups;
 		p->correlation = Max(p->correlation, fabs(rate.correlation));
 	}
 	hit = correct_by_sample(info, reachable, hit);
-	if (reachable > 0)
+	if (reachable > 0 && info->covered == 0)
 		hit = Max(hit, 1);		/* as other index types expect a row at least */
-	p->heap_pages = Min((hit + info->unsummarized) * info->pages_per_range,
-						table_pages);
+	p->heap_pages = (hit + info->unsummarized) * info->pages_per_range;
+	estimate_covered(p);
+	p->heap_pages = Min(p->heap_pages, table_pages);
 }
 
 /*
@@ -439,7 +504,7 @@ estimate_index_pages(RencoderCostPath *p)
 		per_group += pages;
 		p->probes += p->groups * column->elements;
 	}
-	pages = (p->groups + p->info.slices) * per_group + headers;
+	pages = (p->groups + p->info.slices) * per_group + headers + p->run_pages;
 	if (p->index->pages > 0)
 		pages = Min(pages, p->index->pages);
 	p->index_pages = p->info.directory_pages + pages;

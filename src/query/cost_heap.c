@@ -215,7 +215,7 @@ rencoder_cost_report(const RencoderCostPath *p, Cost *index_cost,
 
 	/* The bitmap as for BRIN. */
 	total = index_pages(p) * random_page_cost +
-		p->probes * OPERATORS_PER_GROUP * cpu_operator_cost +
+		(p->probes * OPERATORS_PER_GROUP + p->run_entries) * cpu_operator_cost +
 		0.1 * cpu_operator_cost * p->heap_pages +
 		heap_cost(&heap, p->heap_pages, p->heap_pages / heap.pages * heap.rows);
 	brin_pages = brin_heap_pages(p, &heap);

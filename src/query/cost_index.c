@@ -18,6 +18,10 @@
 #define MAX_DIRECTORY_PAGES 16
 #define MAX_HEADER_PAGES	4
 
+/* The same of an index with runs, which tell more: the first page stands for most. */
+#define MAX_DIRECTORY_PAGES_OF_RUNS	2
+#define MAX_HEADER_PAGES_OF_RUNS	1
+
 /*
  * Groups probed with the query when planning: 2,048 ranges tell a rate of one
  * in a thousand, for some 50 pages read.
@@ -31,6 +35,8 @@ typedef struct GroupSums
 	double		seen;
 	double		meeting;
 	double		unsummarized;
+	double		covered;
+	int			max_headers;
 	int			headers_read;
 	bool		have_matrix;	/* is config[] that of a matrix? */
 } GroupSums;
@@ -77,26 +83,31 @@ entry_meets(RencoderEntry entry, RencoderQuery *query)
 	return true;
 }
 
-/* A group whose state only its header tells. */
+/* A group whose state only its header tells.  If it is not read, all is taken to be done. */
 static void
-look_at_header(Relation index, BlockNumber blkno, double existing, double weight,
+look_at_header(Relation index, RencoderEntry entry, double existing, double weight,
 			   RencoderCostIndex *info, GroupSums *sums)
 {
 	const char *fault;
-	Buffer		buf;
+	Buffer		buf = InvalidBuffer;
 	RencoderHeader header;
 	int			summarized;
+	int			covered;
 
-	if (sums->headers_read++ >= MAX_HEADER_PAGES)
-		return;
-	buf = rencoder_page_try_read(index, blkno, RENCODER_PAGE_HEADER, &fault);
+	if (sums->headers_read++ < sums->max_headers)
+		buf = rencoder_page_try_read(index, entry->header, RENCODER_PAGE_HEADER, &fault);
 	if (!BufferIsValid(buf))
+	{
+		sums->covered += entry->run != 0 ? weight * existing : 0;
 		return;
+	}
 	header = RencoderPageGetHeader(BufferGetPage(buf));
 	summarized = renc_mask_count(rencoder_set_get(header->summarized));
+	covered = renc_mask_count(rencoder_set_get(header->covered));
 	sums->unsummarized += weight * Max(0, existing - summarized);
+	sums->covered += weight * Min(existing, covered);
 	if (header->matrix.start == RENCODER_NO_BLOCK)
-		info->slices += weight * ceil((double) summarized / RENC_SLICE_RANGES);
+		info->slices += weight * ceil((double) Max(0, summarized - covered) / RENC_SLICE_RANGES);
 	if (!sums->have_matrix)
 		info->config[0] = header->config;
 	UnlockReleaseBuffer(buf);
@@ -111,6 +122,13 @@ look_at_entry(Relation index, RencoderEntry entry, double existing, double weigh
 		sums->unsummarized += weight * existing;
 		return;
 	}
+	if (entry->flags & RENCODER_ENTRY_COVERED)
+	{
+		sums->covered += weight * existing;
+		for (int col = 0; col < query->natts && !sums->have_matrix; col++)
+			info->config[col] = entry->column[col].config;
+		return;
+	}
 	sums->seen += weight;
 	if (entry->flags & RENCODER_ENTRY_SEALED)
 	{
@@ -123,7 +141,7 @@ look_at_entry(Relation index, RencoderEntry entry, double existing, double weigh
 	else
 	{
 		sums->meeting += weight;
-		look_at_header(index, entry->header, existing, weight, info, sums);
+		look_at_header(index, entry, existing, weight, info, sums);
 	}
 }
 
@@ -170,9 +188,11 @@ rencoder_cost_index_read(Relation index, double heap_pages,
 	const RencoderMeta *meta = &meta_copy;
 	RencoderMetaPageData *metadata = rencoder_meta_copy(index);
 	GroupSums	sums = {.may_look = may_look};
+	bool		runs = metadata->run_list != RENCODER_NO_BLOCK;
 	uint32		ndirpages;
 	uint32		step;
 
+	sums.max_headers = runs ? MAX_HEADER_PAGES_OF_RUNS : MAX_HEADER_PAGES;
 	memset(info, 0, sizeof(*info));
 	info->pages_per_range = meta->pages_per_range;
 	info->bits_per_key = meta->bits_per_key;
@@ -180,7 +200,8 @@ rencoder_cost_index_read(Relation index, double heap_pages,
 	ndirpages = (uint32) info->directory_pages - 1;
 
 	/* The last page for itself: it has the tail.  The others stand for all. */
-	step = (ndirpages + MAX_DIRECTORY_PAGES - 1) / MAX_DIRECTORY_PAGES;
+	step = runs ? Max(ndirpages / (MAX_DIRECTORY_PAGES_OF_RUNS - 1), 1) :
+		(ndirpages + MAX_DIRECTORY_PAGES - 1) / MAX_DIRECTORY_PAGES;
 	for (uint32 dirpage = 0; dirpage + 1 < ndirpages; dirpage += step)
 		look_at_directory(index, meta, metadata, dirpage,
 						  Min(step, ndirpages - 1 - dirpage), query, info, &sums);
@@ -189,6 +210,7 @@ rencoder_cost_index_read(Relation index, double heap_pages,
 	if (sums.seen > 0)
 		info->meeting = sums.meeting / sums.seen;
 	info->unsummarized = Min(sums.unsummarized, info->ranges);
+	info->covered = Min(sums.covered, info->ranges - info->unsummarized);
 	pfree(metadata);
 }
 

@@ -16,6 +16,7 @@ typedef struct RencoderCostIndex
 	double		groups;			/* groups of these */
 	double		directory_pages;	/* metapage included */
 	double		unsummarized;	/* ranges without a summary */
+	double		covered;		/* ranges whose keys are in runs */
 	double		slices;			/* in groups that are not a matrix yet */
 	double		meeting;		/* share of groups whose bounds meet the query */
 

@@ -6,6 +6,7 @@
 #define RENCODER_COST_PATH_H
 
 #include "query/cost_index.h"
+#include "query/cost_runs.h"
 
 #include "nodes/pathnodes.h"
 
@@ -38,6 +39,7 @@ typedef struct RencoderCostPath
 	int			nkeys;
 	RencoderQuery *query;		/* made from them; NULL if hypothetical */
 	RencoderCostIndex info;
+	RencoderCostRuns runs;
 
 	/* Results. */
 	double		rows;			/* that satisfy the clauses */
@@ -45,6 +47,8 @@ typedef struct RencoderCostPath
 	double		heap_pages;		/* to be visited */
 	double		groups;			/* to be probed, by one scan */
 	double		probes;			/* of a column and group by an array's element */
+	double		run_pages;		/* of them, of runs and the pending list */
+	double		run_entries;	/* of runs to be looked at, by one scan */
 	double		index_pages;	/* to be read, by one scan */
 } RencoderCostPath;
 

@@ -57,6 +57,7 @@ debian_mirror()
 run_debootstrap()
 {
 	local suite=$1 root=$2 pg=$3 own=$2.debootstrap status=0
+	local needed=libxxhash-dev,gcc,make,perl,libipc-run-perl
 
 	rm -rf "$own"
 	mkdir -p "$own"
@@ -65,7 +66,7 @@ run_debootstrap()
 	# In a mount namespace of its own nothing stays mounted when it is stopped.
 	DEBOOTSTRAP_DIR=$own/lib unshare --mount \
 		debootstrap --variant=minbase \
-		--include="postgresql-$pg,postgresql-server-dev-$pg,libxxhash-dev,gcc,make,perl,libipc-run-perl" \
+		--include="postgresql-$pg,postgresql-server-dev-$pg,$needed" \
 		"$suite" "$root" "$(debian_mirror)" > "$own/log" 2>&1 || status=$?
 	if [ "$status" -ne 0 ]; then
 		tail -n 20 "$own/log"

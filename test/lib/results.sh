@@ -16,7 +16,7 @@ usage()
 # What was typed is not understood: usage_error MESSAGE
 usage_error()
 {
-	warn "$1"
+	warn "$*"
 	usage >&2
 	exit 2
 }
@@ -48,7 +48,8 @@ choose_seed()
 	RENCODER_SEED=${RENCODER_SEED:-1}
 	[ "$RENCODER_SEED" != random ] || RENCODER_SEED=$((RANDOM * 32768 + RANDOM))
 	[[ $RENCODER_SEED =~ ^[0-9]{1,9}$ ]] ||
-		usage_error "the seed \"$RENCODER_SEED\" is neither a number of up to 9 digits nor \"random\""
+		usage_error "the seed \"$RENCODER_SEED\" is neither a number of up to 9 digits" \
+			'nor "random"'
 	export RENCODER_SEED
 }
 
@@ -60,10 +61,12 @@ make_tmp()
 
 	# make knows no such file names.
 	[[ $place =~ ^[-A-Za-z0-9/._+@,]+$ ]] ||
-		die "TMPDIR has a blank or another character that make does not take: \"$place\"; set another"
+		die "TMPDIR has a blank or another character that make does not take:" \
+			"\"$place\"; set another"
 	# Sockets have short names.
 	[ ${#place} -le 55 ] || die "TMPDIR is too long for a unix socket: \"$place\"; set another"
-	tmp=$(mktemp -d "$place/$1.XXXXXX") || die "nothing can be made in TMPDIR, \"$place\"; set another"
+	tmp=$(mktemp -d "$place/$1.XXXXXX") ||
+		die "nothing can be made in TMPDIR, \"$place\"; set another"
 	chmod 755 "$tmp"
 }
 

@@ -5,7 +5,8 @@
 -- A row is made of a number k below 30000, so that what is looked for is mostly there.
 CREATE EXTENSION IF NOT EXISTS rencoder;
 CREATE SEQUENCE t_id;
-CREATE TABLE t (id int8 DEFAULT nextval('t_id'), v int8, few int4, s varchar(60), p point, filler varchar(60)) WITH (fillfactor = 80);
+CREATE TABLE t (id int8 DEFAULT nextval('t_id'), v int8, few int4, s varchar(60), p point,
+	filler varchar(60)) WITH (fillfactor = 80);
 
 CREATE FUNCTION v_of(k int8) RETURNS int8 LANGUAGE sql IMMUTABLE AS
 	'SELECT hashint8extended(k, 1) >> 20';
@@ -13,10 +14,12 @@ CREATE FUNCTION s_of(k int8) RETURNS text LANGUAGE sql IMMUTABLE AS
 	$$SELECT 'https://www.example.com/' || left(md5(k::text), 4) || '/' || k$$;
 CREATE FUNCTION p_of(k int8) RETURNS point LANGUAGE sql IMMUTABLE AS $$
 	SELECT CASE WHEN k % 97 = 3 THEN point('NaN', k)
-		ELSE point(hashint8extended(k, 2) % 10000 / 100.0, hashint8extended(k, 3) % 10000 / 100.0) END
+		ELSE point(hashint8extended(k, 2) % 10000 / 100.0,
+			hashint8extended(k, 3) % 10000 / 100.0) END
 $$;
 -- n rows; every 50th is different in all columns from those of k alone.
-CREATE FUNCTION make_rows(n int, first int8) RETURNS TABLE (v int8, few int4, s text, p point, filler text)
+CREATE FUNCTION make_rows(n int, first int8)
+	RETURNS TABLE (v int8, few int4, s text, p point, filler text)
 LANGUAGE sql AS $$
 	SELECT CASE WHEN k % 50 = 0 THEN v_of(k) + first ELSE v_of(k) END,
 		nullif((k % 41)::int, 7),
@@ -41,13 +44,16 @@ CREATE FUNCTION condition(r int8) RETURNS text LANGUAGE sql AS $$
 	SELECT CASE r % 11
 		WHEN 0 THEN format('v = %s', v_of(k))
 		WHEN 1 THEN format('v BETWEEN %s AND %s', v_of(k) - 1, v_of(k) + power(10, r % 13)::int8)
-		WHEN 2 THEN format('v IN (%s)', (SELECT string_agg(v_of(k + i * 31)::text, ',') FROM generate_series(1, 30) i))
+		WHEN 2 THEN format('v IN (%s)', (SELECT string_agg(v_of(k + i * 31)::text, ',')
+			FROM generate_series(1, 30) i))
 		WHEN 3 THEN format('s = %L', s_of(k))
 		WHEN 4 THEN format('s LIKE %L', left(s_of(k), 26 + (r % 3)::int) || '%')
-		WHEN 5 THEN format('p <@ box(%L::point, %L::point)', p_of(k) - point(0.5, 0.5), p_of(k) + point(1, 1))
+		WHEN 5 THEN format('p <@ box(%L::point, %L::point)', p_of(k) - point(0.5, 0.5),
+			p_of(k) + point(1, 1))
 		WHEN 6 THEN format('few = %s AND v > %s', r % 41, v_of(k))
 		WHEN 7 THEN format('few IS NULL AND v < %s', v_of(k))
-		WHEN 8 THEN format('few BETWEEN %s AND %s AND v BETWEEN %s AND %s', r % 41, r % 41 + 2, v_of(k) - 1000000000000, v_of(k))
+		WHEN 8 THEN format('few BETWEEN %s AND %s AND v BETWEEN %s AND %s', r % 41, r % 41 + 2,
+			v_of(k) - 1000000000000, v_of(k))
 		WHEN 9 THEN format('v / 2 = %s AND few IS NOT NULL', v_of(k) / 2)
 		ELSE format('p ~= %L::point', p_of(k))
 		END
@@ -59,13 +65,15 @@ CREATE FUNCTION rows_by_index(condition text, OUT result text) LANGUAGE plpgsql
 SET max_parallel_workers_per_gather = 0 SET jit = off
 SET enable_seqscan = off SET enable_bitmapscan = on SET rencoder.enable_scan = on AS $$
 BEGIN
-	EXECUTE 'SELECT count(*) || '' rows, '' || coalesce(sum(id * id), 0) FROM t WHERE ' || condition INTO result;
+	EXECUTE 'SELECT count(*) || '' rows, '' || coalesce(sum(id * id), 0) FROM t WHERE ' || condition
+		INTO result;
 END $$;
 CREATE FUNCTION rows_by_heap(condition text, OUT result text) LANGUAGE plpgsql
 SET max_parallel_workers_per_gather = 0 SET jit = off
 SET enable_seqscan = on SET enable_bitmapscan = off SET rencoder.enable_scan = off AS $$
 BEGIN
-	EXECUTE 'SELECT count(*) || '' rows, '' || coalesce(sum(id * id), 0) FROM t WHERE ' || condition INTO result;
+	EXECUTE 'SELECT count(*) || '' rows, '' || coalesce(sum(id * id), 0) FROM t WHERE ' || condition
+		INTO result;
 END $$;
 -- Compares them; within a transaction of one snapshot.
 CREATE FUNCTION look(r int8) RETURNS void LANGUAGE plpgsql AS $$
@@ -95,7 +103,8 @@ BEGIN
 END $$;
 -- Queries to tune for, of a kind that changes.
 CREATE FUNCTION ask(r int8) RETURNS void LANGUAGE sql AS $$
-	SELECT rencoder_add_query_sample('t_v', v_of(k) + r % 3 * 1000, v_of(k) + r % 3 * 1000 + power(10, r % 7)::int8),
+	SELECT rencoder_add_query_sample('t_v', v_of(k) + r % 3 * 1000,
+		v_of(k) + r % 3 * 1000 + power(10, r % 7)::int8),
 		rencoder_add_query_sample('t_s', left(s_of(k), 30), left(s_of(k), 30) || '~')
 	FROM generate_series(r % 100, r % 100 + 60) k
 $$;

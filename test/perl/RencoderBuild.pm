@@ -28,7 +28,8 @@ my $TABLES = q{
 	CREATE TABLE narrow (v int8, n int4) WITH (parallel_workers = 2, autovacuum_enabled = off);
 	INSERT INTO narrow SELECT hashint8extended(i, 2) >> 10, i FROM generate_series(1, 60000) i;
 	CREATE FUNCTION is_worker() RETURNS bool LANGUAGE sql AS
-		'SELECT backend_type = ''parallel worker'' FROM pg_stat_activity WHERE pid = pg_backend_pid()';
+		'SELECT backend_type = ''parallel worker'' FROM pg_stat_activity
+			WHERE pid = pg_backend_pid()';
 	CREATE FUNCTION slow(id int, v int8) RETURNS int8 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 	SET search_path = public AS $$
 	DECLARE

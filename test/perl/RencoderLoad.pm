@@ -17,7 +17,8 @@ use PostgreSQL::Test::Utils;
 use RencoderTest;
 use Test::More;
 
-our @EXPORT = qw(load_schema start_pgbench start_load wait_for_load errors_of_load verify_load @LOAD_INDEXES);
+our @EXPORT = qw(load_schema start_pgbench start_load wait_for_load errors_of_load verify_load
+  @LOAD_INDEXES);
 
 our @LOAD_INDEXES = qw(t_v t_s t_p t_few_v t_half);
 
@@ -102,7 +103,8 @@ sub verify_load
 	$node->safe_psql('postgres', 'SELECT drop_invalid_indexes()')
 	  if !$params{standby};
 	my ($ret, $out, $err) = $node->psql('postgres',
-		"SELECT rencoder_index_check(indexrelid, true) FROM pg_index WHERE indrelid = 't'::regclass");
+		"SELECT rencoder_index_check(indexrelid, true) FROM pg_index "
+		  . "WHERE indrelid = 't'::regclass");
 	is($err, '', "$name: the indexes are sound and cover all rows");
 	($ret, $out, $err) = $node->psql('postgres',
 		"SELECT count(look($first + i * 997)) FROM generate_series(1, $n) i");

@@ -141,7 +141,8 @@ sub start_sql
 	return {
 		err    => \$err,
 		handle => IPC::Run::start(
-			[ 'psql', '-XqAt', '-v', 'ON_ERROR_STOP=1', '-d', $node->connstr($dbname // 'postgres'), '-c', $sql ],
+			[ 'psql', '-XqAt', '-v', 'ON_ERROR_STOP=1', '-d',
+				$node->connstr($dbname // 'postgres'), '-c', $sql ],
 			'<', \$in, '>', \$out, '2>', \$err)
 	};
 }

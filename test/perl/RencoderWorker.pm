@@ -110,7 +110,9 @@ sub wait_for_tail
 {
 	my ($index, $name) = @_;
 
-	return wait_until("SELECT unsummarized < $LIMIT FROM rencoder_candidates('$index', 0::int8, 0::int8)",
+	return wait_until(
+		"SELECT unsummarized < $LIMIT "
+		  . "FROM rencoder_candidates('$index', 0::int8, 0::int8)",
 		't', $name);
 }
 

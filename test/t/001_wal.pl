@@ -43,7 +43,8 @@ sub some_queries
 
 		push @queries,
 		  "SELECT id FROM t WHERE v = (SELECT v FROM t WHERE id = $id)",
-		  "SELECT id FROM t WHERE v BETWEEN (SELECT v FROM t WHERE id = $id) / 2 AND (SELECT v FROM t WHERE id = $id) / 2 + $width",
+		  "SELECT id FROM t WHERE v BETWEEN (SELECT v FROM t WHERE id = $id) / 2 "
+		  . "AND (SELECT v FROM t WHERE id = $id) / 2 + $width",
 		  "SELECT id FROM t WHERE few = " . rnd(31) . " AND v > 0",
 		  "SELECT id FROM t WHERE few IS NULL AND v < " . sprintf '%d', -10**(17 + rnd(2));
 	}
@@ -138,7 +139,8 @@ $node->safe_psql(
 		RETURN v;
 	END $$;
 	CREATE TABLE w (v int8, filler text) WITH (fillfactor = 10);
-	CREATE INDEX w_idx ON w USING rencoder (waits(v)) WITH (autosummarize = off, pages_per_range = 1);
+	CREATE INDEX w_idx ON w USING rencoder (waits(v))
+		WITH (autosummarize = off, pages_per_range = 1);
 	INSERT INTO w SELECT i, repeat('x', 300) FROM generate_series(1, 40) i;
 });
 foreach my $round (1 .. 2)
@@ -148,7 +150,8 @@ foreach my $round (1 .. 2)
 	my $summarizer = start_client(
 		"SET rencodertest.wait = on; SELECT rencoder_summarize_new_values('w_idx')");
 	$node->poll_query_until('postgres',
-		"SELECT count(*) > 0 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND wait_event = 'advisory'")
+		"SELECT count(*) > 0 FROM pg_stat_activity WHERE wait_event_type = 'Lock' "
+		  . "AND wait_event = 'advisory'")
 	  or die 'the summarizer does not wait';
 	is( $node->safe_psql('postgres',
 			"SELECT count(*) > 0 FROM rencoder_ranges('w_idx') WHERE state = 'summarizing'"),
@@ -202,10 +205,12 @@ foreach my $round (1 .. $ROUNDS)
 {
 	# A fresh index grows slices, and turns them into matrices, again.
 	$node->safe_psql('postgres',
-		'DROP INDEX t_idx; CREATE INDEX t_idx ON t USING rencoder (v, few) WITH (autosummarize = off, pages_per_range = 1)')
+		'DROP INDEX t_idx; CREATE INDEX t_idx ON t USING rencoder (v, few) '
+		  . 'WITH (autosummarize = off, pages_per_range = 1)')
 	  if $round == 3;
 	$node->safe_psql('postgres',
-		'BEGIN; CREATE TABLE kept AS SELECT * FROM t LIMIT 3000; TRUNCATE t; INSERT INTO t SELECT * FROM kept; DROP TABLE kept; COMMIT')
+		'BEGIN; CREATE TABLE kept AS SELECT * FROM t LIMIT 3000; TRUNCATE t; '
+		  . 'INSERT INTO t SELECT * FROM kept; DROP TABLE kept; COMMIT')
 	  if $round == 5;
 	my @clients = map { start_client($_) } ($churn, $insert);
 	usleep(rnd(700_000));

@@ -100,6 +100,7 @@ verify('rewritten');
 is( $standby->safe_psql('postgres',
 		"SELECT count(*) > 100 FROM rencoder_ranges('t_v')"),
 	't', 'rencoder_ranges reads on a standby');
+my $HINT = qr/HINT:  rencoder control functions cannot be executed during recovery\./;
 foreach my $call (
 	"rencoder_summarize_new_values('t_v')",
 	"rencoder_summarize_range('t_v', 0)",
@@ -107,10 +108,7 @@ foreach my $call (
 {
 	my ($ret, $out, $err) = $standby->psql('postgres', "SELECT $call");
 
-	like(
-		$err,
-		qr/ERROR:  recovery is in progress\nHINT:  rencoder control functions cannot be executed during recovery\./,
-		"$call is refused");
+	like($err, qr/ERROR:  recovery is in progress\n$HINT/, "$call is refused");
 }
 
 # A snapshot on the standby that the primary knows nothing of.  There the old
@@ -121,7 +119,8 @@ $primary->safe_psql(
 	'postgres', q{
 	CREATE TABLE o (id int, v int8, filler text) WITH (fillfactor = 40);
 	ALTER TABLE o ALTER filler SET STORAGE plain;
-	INSERT INTO o SELECT i, hashint8extended(i, 1), repeat('x', 1400) FROM generate_series(1, 600) i;
+	INSERT INTO o SELECT i, hashint8extended(i, 1), repeat('x', 1400)
+		FROM generate_series(1, 600) i;
 	ALTER TABLE o SET (fillfactor = 100);
 	CREATE INDEX o_v ON o USING rencoder (v) WITH (autosummarize = off, pages_per_range = 1);
 });
@@ -204,7 +203,8 @@ my $churn = q{
 	BEGIN
 		FOR i IN 1 .. 1000 LOOP
 			PERFORM rencoder_desummarize_range('t_v', b)
-			FROM generate_series(i, pg_relation_size('t') / current_setting('block_size')::int - 1, 5) b;
+			FROM generate_series(i, pg_relation_size('t') / current_setting('block_size')::int
+				- 1, 5) b;
 			PERFORM rencoder_summarize_new_values('t_v');
 			PERFORM fill(50, 100 + i);
 			COMMIT;
@@ -243,7 +243,8 @@ $primary->stop('immediate');
 $standby->promote;
 $standby->safe_psql('postgres',
 	"SELECT fill(3000, 9); SELECT rencoder_summarize_new_values('t_v'); VACUUM t");
-is($standby->safe_psql('postgres', "SELECT rencoder_index_check(i, true) FROM unnest('{t_v,t_few}'::regclass[]) i"),
+is($standby->safe_psql('postgres', "SELECT rencoder_index_check(i, true) "
+  . "FROM unnest('{t_v,t_few}'::regclass[]) i"),
 	"\n", 'sound after promotion');
 compare_many_with_seqscan($standby, 'postgres', some_queries(), 'promoted');
 

@@ -28,12 +28,17 @@ $primary->safe_psql(
 # Header, slices, directory; then matrices and the free list; then inserts
 # with and without new bounds, clearing, merging, VACUUM.
 my @steps = (
-	[ 'slices', q{SELECT fill(3000, 1); SELECT rencoder_summarize_new_values('t_v'), rencoder_summarize_new_values('t_few')} ],
-	[ 'matrices', q{SELECT fill(20000, 2); SELECT rencoder_summarize_new_values('t_v'), rencoder_summarize_new_values('t_few')} ],
+	[ 'slices', q{SELECT fill(3000, 1);
+		SELECT rencoder_summarize_new_values('t_v'), rencoder_summarize_new_values('t_few')} ],
+	[ 'matrices', q{SELECT fill(20000, 2);
+		SELECT rencoder_summarize_new_values('t_v'), rencoder_summarize_new_values('t_few')} ],
 	[ 'inserts', q{DELETE FROM t WHERE id % 4 = 0; VACUUM t; SELECT fill(4000, 3)} ],
-	[ 'bounds', q{UPDATE t SET v = CASE WHEN id % 2 = 0 THEN 9223372036854775807 ELSE -9223372036854775808 END, few = 1000000 + id WHERE id % 9 = 1} ],
-	[ 'desummarize', q{SELECT rencoder_desummarize_range('t_v', b), rencoder_desummarize_range('t_few', b) FROM generate_series(0, 300, 3) b} ],
-	[ 'summarize', q{SELECT rencoder_summarize_new_values('t_v'), rencoder_summarize_new_values('t_few')} ],
+	[ 'bounds', q{UPDATE t SET v = CASE WHEN id % 2 = 0 THEN 9223372036854775807
+		ELSE -9223372036854775808 END, few = 1000000 + id WHERE id % 9 = 1} ],
+	[ 'desummarize', q{SELECT rencoder_desummarize_range('t_v', b),
+		rencoder_desummarize_range('t_few', b) FROM generate_series(0, 300, 3) b} ],
+	[ 'summarize', q{SELECT rencoder_summarize_new_values('t_v'),
+		rencoder_summarize_new_values('t_few')} ],
 	[ 'many keys', q{INSERT INTO t SELECT i, i, i FROM generate_series(1, 20000) i; VACUUM t} ],
 	[ 'rebuild', q{REINDEX TABLE t} ],
 	[ 'tail', q{TRUNCATE t; SELECT fill(100, 5); VACUUM t; SELECT fill(5000, 6); VACUUM t} ]);
@@ -64,7 +69,8 @@ my $end_lsn = $primary->lsn('flush');
 $primary->safe_psql('postgres', 'CREATE EXTENSION pg_walinspect');
 cmp_ok(
 	$primary->safe_psql('postgres',
-		"SELECT count(*) FROM pg_get_wal_records_info('$start_lsn', '$end_lsn') WHERE resource_manager = 'Generic'"),
+		"SELECT count(*) FROM pg_get_wal_records_info('$start_lsn', '$end_lsn') "
+		  . "WHERE resource_manager = 'Generic'"),
 	'>', 1000, 'generic WAL was written');
 
 $standby->stop;

@@ -67,7 +67,8 @@ sub sealed_header { return first_page($_[0], 'header'); }
 sub last_header
 {
 	my ($data) = @_;
-	my %group = map { $_ => unpack('V', peek($data, $_, $HEADER{group}, 4)) } pages_of_type($data, 'header');
+	my %group = map { $_ => unpack('V', peek($data, $_, $HEADER{group}, 4)) }
+	  pages_of_type($data, 'header');
 
 	return (sort { $group{$a} <=> $group{$b} } keys %group)[-1];
 }
@@ -103,19 +104,28 @@ sub disagree
 	};
 }
 
+my $KEY       = qr/0x[0-9a-f]{16}/;
+my $NOT_FOUND = qr/key $KEY, which a query does not find/;
+
 # Name => [column of the index, damage, what the check says].  The damage
 # returns the block that the error must name, undef if any.
 my %damage = (
 
 	# Pages lost or in a wrong place.
-	zero_meta      => [ 'v', zero_page('meta'),      qr/Expected a metapage page\. The page is empty\./ ],
-	zero_directory => [ 'v', zero_page('directory'), qr/Expected a directory page\. The page is empty\./ ],
-	zero_header    => [ 'v', zero_page('header'),    qr/Expected a group header page\. The page is empty\./ ],
+	zero_meta      => [ 'v', zero_page('meta'),
+		qr/Expected a metapage page\. The page is empty\./ ],
+	zero_directory => [ 'v', zero_page('directory'),
+		qr/Expected a directory page\. The page is empty\./ ],
+	zero_header    => [ 'v', zero_page('header'),
+		qr/Expected a group header page\. The page is empty\./ ],
 	zero_windows   => [ 'v', zero_page('windows'),   qr/The page is empty\./ ],
 	zero_dict      => [ 'few', zero_page('dict'),    qr/The page is empty\./ ],
-	zero_free      => [ 'v', zero_page('free'),      qr/Expected a free list page\. The page is empty\./ ],
-	copied_windows => [ 'v', copy_page('windows', 'windows'), qr/The page belongs to another block\./ ],
-	copied_header  => [ 'v', copy_page('header', 'header'),   qr/The page belongs to another block\./ ],
+	zero_free      => [ 'v', zero_page('free'),
+		qr/Expected a free list page\. The page is empty\./ ],
+	copied_windows => [ 'v', copy_page('windows', 'windows'),
+		qr/The page belongs to another block\./ ],
+	copied_header  => [ 'v', copy_page('header', 'header'),
+		qr/The page belongs to another block\./ ],
 	windows_header => [ 'v', copy_page('windows', 'header'),  qr/The page is of another type\./ ],
 	header_windows => [ 'v', copy_page('header', 'windows'),  qr/The page is of another type\./ ],
 	windows_meta   => [ 'v', copy_page('windows', 'meta'),    qr/The page is of another type\./ ],
@@ -129,14 +139,19 @@ my %damage = (
 	# Metapage.
 	magic      => [ 'v', sub { poke($_[0], 0, 0, pack('V', 1)) }, qr/magic/ ],
 	rows       => [ 'v', sub { poke($_[0], 0, 12, pack('V', 511)) }, qr/geometry/ ],
-	bits       => [ 'v', sub { poke($_[0], 0, 28, pack('V', 99)) }, qr/option of the metapage is out of range/ ],
-	free_root  => [ 'v', sub { poke($_[0], 0, 48, pack('V', 1 << 30)) }, qr/It refers to 1 pages from block 1073741824/ ],
-	direct     => [ 'v', sub { poke($_[0], 0, 52, pack('V', 1 << 30)) }, qr/It refers to 1 pages from block 1073741824/ ],
+	bits       => [ 'v', sub { poke($_[0], 0, 28, pack('V', 99)) },
+		qr/option of the metapage is out of range/ ],
+	free_root  => [ 'v', sub { poke($_[0], 0, 48, pack('V', 1 << 30)) },
+		qr/It refers to 1 pages from block 1073741824/ ],
+	direct     => [ 'v', sub { poke($_[0], 0, 52, pack('V', 1 << 30)) },
+		qr/It refers to 1 pages from block 1073741824/ ],
 
 	# INV-1, INV-2, INV-4: states and what they vouch for.
 	both_states => [ 'v', poke_header('summarizing', "\1"), qr/both summarizing and summarized/ ],
-	no_value    => [ 'v', poke_header('has_value', "\376"), qr/Range 0 of column 1 has bounds but no value/ ],
-	no_bounds   => [ 'v', poke_header('max', "\0" x 8), qr/Range 0 of column 1 has values but no bounds/ ],
+	no_value    => [ 'v', poke_header('has_value', "\376"),
+		qr/Range 0 of column 1 has bounds but no value/ ],
+	no_bounds   => [ 'v', poke_header('max', "\0" x 8),
+		qr/Range 0 of column 1 has values but no bounds/ ],
 	no_storage  => [ 'few', sub {
 			my ($data) = @_;
 
@@ -148,7 +163,7 @@ my %damage = (
 
 			poke($data, $block, 0, "\0" x 8160);
 			return undef;
-		}, qr/holds (a value of which block \d+ lacks a bit|key 0x[0-9a-f]{16}, which a query does not find)\./ ],
+		}, qr/holds (a value of which block \d+ lacks a bit|$NOT_FOUND)\./ ],
 	lost_key    => [ 'few', sub {
 			my ($data) = @_;
 			my $block = first_page($data, 'dict');
@@ -156,7 +171,7 @@ my %damage = (
 			# All masks of ranges, behind the keys.
 			poke($data, $block, 4096, "\0" x 4064);
 			return undef;
-		}, qr/holds key 0x[0-9a-f]{16}, which a query does not find\./ ],
+		}, qr/holds $NOT_FOUND\./ ],
 	lost_order  => [ 'few', sub {
 			my ($data) = @_;
 
@@ -168,25 +183,33 @@ my %damage = (
 
 			return poke($data, $block, $HEADER{max} + 8 * 3,
 				peek($data, $block, $HEADER{min} + 8 * 3, 8));
-		}, qr/Range 3 of column 1 holds keys from 0x[0-9a-f]{16} to 0x[0-9a-f]{16}, which its bounds do not cover\./ ],
+		}, qr/Range 3 of column 1 holds keys from $KEY to $KEY, which its bounds do not cover\./ ],
 	lost_null   => [ 'few', sub {
 			my ($data) = @_;
 
 			return poke($data, sealed_header($data), 232, "\0" x 16);
 		}, qr/holds a null that its summary does not know\./ ],
-	nset        => [ 'v', poke_header('nset', pack('V', 1 << 30)), qr/has more entries than there is room for/ ],
+	nset        => [ 'v', poke_header('nset', pack('V', 1 << 30)),
+		qr/has more entries than there is room for/ ],
 
 	# INV-5: what generic WAL would drop.
-	beyond      => [ 'v', sub { poke($_[0], growing_page($_[0]), 8159, "\1") }, qr/A bit is set beyond the bands in use\./ ],
-	lower       => [ 'v', sub { poke($_[0], growing_page($_[0]), 12 - $PAYLOAD, pack('v', 24 + 511)) },
+	beyond      => [ 'v', sub { poke($_[0], growing_page($_[0]), 8159, "\1") },
+		qr/A bit is set beyond the bands in use\./ ],
+	lower       => [ 'v', sub {
+			poke($_[0], growing_page($_[0]), 12 - $PAYLOAD, pack('v', 24 + 511)) },
 		qr/free space pointers are wrong/ ],
-	lower_meta  => [ 'v', sub { poke($_[0], 0, 12 - $PAYLOAD, pack('v', 24 + 510)) }, qr/free space pointers are wrong/ ],
+	lower_meta  => [ 'v', sub { poke($_[0], 0, 12 - $PAYLOAD, pack('v', 24 + 510)) },
+		qr/free space pointers are wrong/ ],
 
 	# INV-6: directory and header.
-	bounds      => [ 'v', disagree(poke_entry('min', "\377" x 8)), qr/has bounds outside those of the directory/ ],
-	always      => [ 'v', poke_header('always', "\1"), qr/is always a candidate, which the directory does not say/ ],
-	unsealed    => [ 'v', poke_header('summarized', "\0"), qr/sealed, but not all its ranges are summarized/ ],
-	matrix      => [ 'v', disagree(poke_entry('matrix', pack('VV', 5, 5))), qr/disagree on the group's storage/ ],
+	bounds      => [ 'v', disagree(poke_entry('min', "\377" x 8)),
+		qr/has bounds outside those of the directory/ ],
+	always      => [ 'v', poke_header('always', "\1"),
+		qr/is always a candidate, which the directory does not say/ ],
+	unsealed    => [ 'v', poke_header('summarized', "\0"),
+		qr/sealed, but not all its ranges are summarized/ ],
+	matrix      => [ 'v', disagree(poke_entry('matrix', pack('VV', 5, 5))),
+		qr/disagree on the group's storage/ ],
 	entry_flags => [ 'v', poke_entry('flags', "\377\377"), qr/unknown flags/ ],
 	entry_nranges => [ 'v', poke_entry('nranges', "\1\0"), qr/unknown number of ranges/ ],
 	entry_run   => [ 'v', poke_entry('run', "\1"), qr/A directory entry names a run/ ],
@@ -234,7 +257,8 @@ my %damage = (
 		}, qr/format of the group is not known/ ],
 
 	# INV-9: a sealed group carries the greatest trust horizon.
-	horizon => [ 'v', poke_header('horizon', pack('VV', 0, 1)), qr/trust horizon beyond that of the directory/ ]);
+	horizon => [ 'v', poke_header('horizon', pack('VV', 0, 1)),
+		qr/trust horizon beyond that of the directory/ ]);
 my @names = sort keys %damage;
 
 # Groups that have grown from slices to a matrix, one that grows in place (of a
@@ -243,7 +267,8 @@ $node->safe_psql('postgres',
 	q{CREATE TABLE t (id int, v int8, few int4, filler text);
 	ALTER TABLE t ALTER filler SET STORAGE plain});
 $node->safe_psql('postgres',
-	"CREATE INDEX $_ ON t USING rencoder ($damage{$_}[0]) WITH (autosummarize = off, pages_per_range = 1)")
+	"CREATE INDEX $_ ON t USING rencoder ($damage{$_}[0]) "
+	  . "WITH (autosummarize = off, pages_per_range = 1)")
   foreach @names;
 $node->safe_psql('postgres',
 	q{INSERT INTO t SELECT i, hashint8extended(i, 1), nullif(i % 29, 7), repeat('x', 200)

@@ -14,7 +14,8 @@ $node->safe_psql(
 	'postgres', q{
 	CREATE UNLOGGED TABLE u (id int, v int8, filler text);
 	ALTER TABLE u ALTER filler SET STORAGE plain;
-	CREATE INDEX u_idx ON u USING rencoder (v) WITH (autosummarize = off, pages_per_range = 1, bits_per_key = 12);
+	CREATE INDEX u_idx ON u USING rencoder (v)
+		WITH (autosummarize = off, pages_per_range = 1, bits_per_key = 12);
 	CREATE INDEX u_auto ON u USING rencoder (id) WITH (autosummarize = off);
 	CREATE FUNCTION fill(n int, seed int) RETURNS void LANGUAGE sql AS $$
 		INSERT INTO u SELECT i, hashint8extended(i, seed), repeat('x', 60)
@@ -40,13 +41,15 @@ sub verify
 sub options
 {
 	return $node->safe_psql('postgres',
-		"SELECT pages_per_range, bits_per_key FROM rencoder_metapage('u_idx') UNION ALL SELECT pages_per_range, bits_per_key FROM rencoder_metapage('u_auto')");
+		"SELECT pages_per_range, bits_per_key FROM rencoder_metapage('u_idx') "
+		  . "UNION ALL SELECT pages_per_range, bits_per_key FROM rencoder_metapage('u_auto')");
 }
 
 my $options = options();
 is($options, "1|12\n16|20", 'options of indexes on an empty table');
 $node->safe_psql('postgres',
-	"SELECT fill(12000, 1); SELECT rencoder_summarize_new_values('u_idx'); SELECT fill(100, 2); VACUUM u");
+	"SELECT fill(12000, 1); SELECT rencoder_summarize_new_values('u_idx'); "
+	  . "SELECT fill(100, 2); VACUUM u");
 verify('unlogged');
 $node->stop('fast');
 $node->start;
@@ -96,12 +99,14 @@ $session->query_safe('SET client_min_messages = error');
 $session->query_safe(
 	q{CREATE TEMP TABLE tt (id int, v int8, filler text) WITH (fillfactor = 50);
 	CREATE INDEX tt_idx ON tt USING rencoder (v) WITH (autosummarize = off, pages_per_range = 1);
-	INSERT INTO tt SELECT i, hashint8extended(i, 5), repeat('x', 60) FROM generate_series(1, 5000) i;
+	INSERT INTO tt SELECT i, hashint8extended(i, 5), repeat('x', 60)
+		FROM generate_series(1, 5000) i;
 	SELECT rencoder_summarize_new_values('tt_idx');
 	UPDATE tt SET v = v + 1 WHERE id % 10 = 0;
 	DELETE FROM tt WHERE id % 10 = 1;
 	VACUUM tt;
-	INSERT INTO tt SELECT i, hashint8extended(i, 6), repeat('x', 60) FROM generate_series(1, 500) i;});
+	INSERT INTO tt SELECT i, hashint8extended(i, 6), repeat('x', 60)
+		FROM generate_series(1, 500) i;});
 is($session->query_safe("SELECT rencoder_index_check('tt_idx', true)"),
 	'', 'temporary table');
 my $rows =

@@ -49,16 +49,22 @@ sub lsn
 # Name, number of targets, statement.  Between the LSNs before and after it are
 # its records.
 my @steps = (
-	[ 'insert', 1, 'INSERT INTO t SELECT 0, 9223372036854775807, 1000 FROM generate_series(1, 300)' ],
+	[ 'insert', 1, 'INSERT INTO t SELECT 0, 9223372036854775807, 1000 '
+	  . 'FROM generate_series(1, 300)' ],
 	[ 'delete', 1, "DELETE FROM t WHERE ctid < '(20,1)'; VACUUM t; SELECT fill(500, 2)" ],
-	[ 'desummarize', 1, q{SELECT rencoder_desummarize_range(i, b) FROM unnest('{t_v,t_few}'::regclass[]) i, generate_series(200, 240) b} ],
-	[ 'summarize', 1, q{SELECT rencoder_summarize_new_values(i) FROM unnest('{t_v,t_few}'::regclass[]) i} ],
-	[ 'new group', 2, q{SELECT fill(24000, 3); SELECT rencoder_summarize_new_values(i) FROM unnest('{t_v,t_few}'::regclass[]) i} ],
-	[ 'room', 0, "DELETE FROM t WHERE ctid < '(128,1)' AND id % 2 = 0; VACUUM (INDEX_CLEANUP off) t" ],
+	[ 'desummarize', 1, q{SELECT rencoder_desummarize_range(i, b)
+		FROM unnest('{t_v,t_few}'::regclass[]) i, generate_series(200, 240) b} ],
+	[ 'summarize', 1, q{SELECT rencoder_summarize_new_values(i)
+		FROM unnest('{t_v,t_few}'::regclass[]) i} ],
+	[ 'new group', 2, q{SELECT fill(24000, 3); SELECT rencoder_summarize_new_values(i)
+		FROM unnest('{t_v,t_few}'::regclass[]) i} ],
+	[ 'room', 0, "DELETE FROM t WHERE ctid < '(128,1)' "
+	  . "AND id % 2 = 0; VACUUM (INDEX_CLEANUP off) t" ],
 	[ 'one insert', 1, 'INSERT INTO t VALUES (0, -9223372036854775808, -1)' ],
 	[ 'one desummarize', 0, q{SELECT rencoder_desummarize_range('t_v', 140)} ],
 	[ 'one summarize', 1, q{SELECT rencoder_summarize_range('t_v', 140)} ],
-	[ 'other queries', 0, "SELECT count(rencoder_add_query_sample('t_v', v + 5, v + 12)) FROM t WHERE id % 40 = 1 AND id > 0" ],
+	[ 'other queries', 0, "SELECT count(rencoder_add_query_sample('t_v', v + 5, v + 12)) FROM t "
+	  . "WHERE id % 40 = 1 AND id > 0" ],
 	[ 'one retune', 2, "SELECT rencoder_retune('t_v')" ]);
 my $all = $ENV{RENCODER_ALL_RECORDS};
 my @targets;
@@ -71,7 +77,8 @@ foreach my $step (@steps)
 	my $after = lsn();
 	my @records = split /\n/,
 	  $primary->safe_psql('postgres',
-		"SELECT end_lsn, fpi_length > 0 FROM pg_get_wal_records_info('$before', '$after') WHERE resource_manager = 'Generic' ORDER BY 1");
+		"SELECT end_lsn, fpi_length > 0 FROM pg_get_wal_records_info('$before', '$after') "
+		  . "WHERE resource_manager = 'Generic' ORDER BY 1");
 
 	cmp_ok(scalar @records, '>', 1, "$name: " . @records . ' records')
 	  if $ntargets > 0;
@@ -109,7 +116,8 @@ my $queries = [
 			"SELECT id FROM t WHERE v = hashint8extended($id, 3)",
 			"SELECT id FROM t WHERE few = $id % 50 AND v > 0",
 			"SELECT id FROM t WHERE v = hashint8extended($id, 1) / 3",
-			'SELECT id FROM t WHERE v IN (9223372036854775807, -9223372036854775808) OR few IN (1000, -1)')
+			'SELECT id FROM t WHERE v IN (9223372036854775807, -9223372036854775808) '
+			  . 'OR few IN (1000, -1)')
 	} 1 .. ($all ? 2 : 5)
 ];
 my $number = 0;
@@ -134,7 +142,8 @@ foreach my $target (@targets)
 
 	($ret, $out, $err) = $node->psql(
 		'postgres',
-		q{SELECT fill(1000, 3); SELECT rencoder_summarize_new_values('t_v'); VACUUM t; SELECT rencoder_retune('t_v'); }
+		q{SELECT fill(1000, 3); SELECT rencoder_summarize_new_values('t_v'); VACUUM t;
+			SELECT rencoder_retune('t_v'); }
 		  . ($all ? '' : 'SELECT fill(30000, 4); VACUUM t; ')
 		  . $check,
 		on_error_stop => 1);

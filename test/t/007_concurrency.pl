@@ -15,7 +15,8 @@ $node->safe_psql(
 	'postgres', q{
 	CREATE TABLE go (x int);
 	CREATE TABLE t (id int, v int8, few int4) WITH (fillfactor = 70);
-	CREATE INDEX t_v ON t USING rencoder (v) WITH (autosummarize = off, pages_per_range = 8, bits_per_key = 36);
+	CREATE INDEX t_v ON t USING rencoder (v)
+		WITH (autosummarize = off, pages_per_range = 8, bits_per_key = 36);
 	CREATE INDEX t_few ON t USING rencoder (few) WITH (autosummarize = off, pages_per_range = 8);
 	CREATE FUNCTION fill(n int) RETURNS void LANGUAGE sql AS $$
 		INSERT INTO t SELECT i, hashint8extended(i, 1), i % 1000 FROM generate_series(1, n) i
@@ -30,7 +31,8 @@ sub start_client
 	return {
 		err    => \$err,
 		handle => IPC::Run::start(
-			[ 'psql', '-XqAt', '-v', 'ON_ERROR_STOP=1', '-d', $node->connstr('postgres'), '-c', $sql ],
+			[ 'psql', '-XqAt', '-v', 'ON_ERROR_STOP=1', '-d',
+				$node->connstr('postgres'), '-c', $sql ],
 			'<', \$in, '>', \$out, '2>', \$err)
 	};
 }
@@ -73,7 +75,8 @@ sub run_meanwhile
 $node->safe_psql(
 	'postgres', q{
 	CREATE FUNCTION update_some() RETURNS void LANGUAGE sql AS $$
-		UPDATE t SET v = hashint8extended(id, (random() * 1000000)::int8), few = 1000 + random() * 1000000
+		UPDATE t SET v = hashint8extended(id, (random() * 1000000)::int8),
+			few = 1000 + random() * 1000000
 		WHERE ctid = ANY (ARRAY(
 			SELECT format('(%s,%s)', (random() * 230)::int * 8, 1 + (random() * 150)::int)::tid
 			FROM generate_series(1, 10)));
@@ -94,7 +97,8 @@ foreach my $round ('groups at once', 'slices')
 		VACUUM t;
 		SELECT rencoder_index_check('t_v', true), rencoder_index_check('t_few', true)},
 		'PERFORM update_some()');
-	$node->safe_psql('postgres', q{SELECT rencoder_index_check('t_v', true), rencoder_index_check('t_few', true)});
+	$node->safe_psql('postgres',
+		q{SELECT rencoder_index_check('t_v', true), rencoder_index_check('t_few', true)});
 	is( $node->safe_psql('postgres',
 			"SELECT DISTINCT storage || ' ' || format FROM rencoder_groups('t_few') WHERE sealed"),
 		'matrix dictionary', "updates, $round: dictionaries as matrices");
@@ -185,7 +189,8 @@ foreach my $try (1 .. 12)
 }
 cmp_ok($share[-1], '<', 0.1,
 	"no query waits for a tenth of the time it takes to summarize a group (@share)");
-is($node->safe_psql('postgres', "SELECT storage || ' ' || format FROM rencoder_groups('n_v') WHERE group_no = 0"),
+is($node->safe_psql('postgres', "SELECT storage || ' ' || format FROM rencoder_groups('n_v') "
+  . "WHERE group_no = 0"),
 	'matrix filter', 'the group was rewritten as filters');
 $node->safe_psql('postgres', q{SELECT rencoder_index_check('n_v', true)});
 

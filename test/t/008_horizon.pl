@@ -40,7 +40,8 @@ $primary->safe_psql(
 	SELECT rencoder_desummarize_range('t_key', b) FROM unnest('{0,2,4}'::int[]) b;
 });
 is( $primary->safe_psql('postgres',
-		"SELECT string_agg(range_no::text, ',') FROM rencoder_ranges('t_key') WHERE state = 'unsummarized'"),
+		"SELECT string_agg(range_no::text, ',') FROM rencoder_ranges('t_key') "
+		  . "WHERE state = 'unsummarized'"),
 	'0,2,4', 'three ranges to summarize');
 
 # The oldest transaction runs in another database.
@@ -76,7 +77,8 @@ sub wait_for_gate
 	my ($gate) = @_;
 
 	$primary->poll_query_until('other',
-		"SELECT EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory' AND objid = $gate AND NOT granted)")
+		"SELECT EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory' "
+		  . "AND objid = $gate AND NOT granted)")
 	  or die "nobody waits at gate $gate";
 	return;
 }
@@ -145,7 +147,8 @@ $primary->safe_psql(
 $gates->query_safe('SELECT pg_advisory_lock(1)');
 my $builder = $primary->background_psql('postgres');
 $builder->query_until(qr/started/, "\\echo started
-CREATE INDEX CONCURRENTLY c_key ON c USING rencoder (key(v)) WITH (autosummarize = off, pages_per_range = 1);\n");
+CREATE INDEX CONCURRENTLY c_key ON c USING rencoder (key(v))
+	WITH (autosummarize = off, pages_per_range = 1);\n");
 wait_for_gate(1);
 $primary->safe_psql('postgres', 'INSERT INTO c VALUES (100, 100)');
 $holder = $primary->background_psql('postgres');
@@ -172,7 +175,8 @@ like($reader->query_safe("$by_index EXPLAIN (COSTS OFF) $rows"),
 $reader->query_safe('COMMIT');
 wait_for_standby($primary, $standby);
 is($reader->query_safe($rows), 0, 'a new snapshot does not see the row');
-is( $standby->safe_psql('postgres', "SELECT unsummarized, candidates FROM rencoder_candidates('c_key', 100, 100)"),
+is( $standby->safe_psql('postgres', "SELECT unsummarized, candidates "
+  . "FROM rencoder_candidates('c_key', 100, 100)"),
 	'0|0', 'and trusts the summary');
 
 $_->quit foreach $reader, $elsewhere, $gates, $writer, $holder;

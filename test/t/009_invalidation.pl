@@ -17,7 +17,8 @@ use Test::More;
 my $node = new_node('main');
 my ($ret) = $node->psql('postgres', 'SET debug_discard_caches = 1');
 my $discard = $ret == 0 ? 'SET debug_discard_caches = 1;' : '';
-note($discard ? 'caches are discarded all the time' : 'the server cannot discard its caches all the time');
+note($discard ? 'caches are discarded all the time'
+  : 'the server cannot discard its caches all the time');
 
 # Seven rows a page, a sealed group and a growing one.
 $node->safe_psql(
@@ -29,8 +30,10 @@ $node->safe_psql(
 		FROM generate_series(first, last) i
 	$$;
 	SELECT fill(1, 1000);
-	CREATE INDEX t_v ON t USING rencoder (v) WITH (autosummarize = off, pages_per_range = 1) WHERE id > 0;
-	CREATE INDEX t_ns ON t USING rencoder (n, (s || 'x')) WITH (autosummarize = off, pages_per_range = 1);
+	CREATE INDEX t_v ON t USING rencoder (v) WITH (autosummarize = off, pages_per_range = 1)
+		WHERE id > 0;
+	CREATE INDEX t_ns ON t USING rencoder (n, (s || 'x'))
+		WITH (autosummarize = off, pages_per_range = 1);
 });
 my $check = q{SELECT rencoder_index_check(i, true) FROM unnest('{t_v,t_ns}'::regclass[]) i};
 
@@ -49,7 +52,8 @@ foreach my $i (2001 .. 2003)
 	$insert->query_until(
 		qr/started/, qq{\\echo started
 		INSERT INTO t
-		SELECT i + CASE WHEN i > 0 THEN length(pg_advisory_xact_lock(1)::text) ELSE 0 END, i * 1000003::int8, i, 'new'
+		SELECT i + CASE WHEN i > 0 THEN length(pg_advisory_xact_lock(1)::text) ELSE 0 END,
+			i * 1000003::int8, i, 'new'
 		FROM (VALUES (-1), ($i)) new (i);
 	});
 	$node->poll_query_until('postgres',
@@ -71,10 +75,13 @@ is($node->safe_psql('postgres', $check), "\n", 'sound');
 foreach my $step (
 	[ 'insert', 'SELECT fill(3001, 3020)' ],
 	[ 'update', "UPDATE t SET v = v + 1, n = n + 1, s = s || 'y' WHERE id % 100 = 7" ],
-	[ 'summarize', "SELECT rencoder_summarize_new_values('t_v'), rencoder_summarize_new_values('t_ns')" ],
-	[ 'desummarize', "SELECT rencoder_desummarize_range('t_v', 3), rencoder_desummarize_range('t_ns', 3)" ],
+	[ 'summarize', "SELECT rencoder_summarize_new_values('t_v'), "
+	  . "rencoder_summarize_new_values('t_ns')" ],
+	[ 'desummarize', "SELECT rencoder_desummarize_range('t_v', 3), "
+	  . "rencoder_desummarize_range('t_ns', 3)" ],
 	[ 'vacuum', 'VACUUM t' ],
-	[ 'inspect', "SELECT count(*) FROM rencoder_groups('t_ns'), rencoder_candidates('t_v', 1::int8, 1000::int8)" ],
+	[ 'inspect', "SELECT count(*) "
+	  . "FROM rencoder_groups('t_ns'), rencoder_candidates('t_v', 1::int8, 1000::int8)" ],
 	[ 'check', $check ],
 	[ 'reindex', 'REINDEX INDEX t_ns' ])
 {
@@ -85,7 +92,8 @@ foreach my $step (
 }
 is($node->safe_psql('postgres', $check), "\n", 'still sound');
 foreach my $condition ('id > 0 AND v BETWEEN 1 AND 1000000000000000',
-	'n BETWEEN 10 AND 12', "n > 100 AND s || 'x' = md5('700') || 'x'", '(id > 0 AND v IS NULL) OR n = 2001')
+	'n BETWEEN 10 AND 12', "n > 100 AND s || 'x' = md5('700') || 'x'",
+	'(id > 0 AND v IS NULL) OR n = 2001')
 {
 	my $query = "SELECT count(*), sum(id) FROM t WHERE $condition";
 

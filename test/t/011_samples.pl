@@ -24,7 +24,8 @@ my $TABLE = q{
 	CREATE TABLE t (id int, v int8, filler text);
 	ALTER TABLE t ALTER filler SET STORAGE plain;
 	CREATE FUNCTION fill(n int, seed int) RETURNS void LANGUAGE sql AS $$
-		INSERT INTO t SELECT i, hashint8extended(i, seed), repeat('x', 1000) FROM generate_series(1, n) i
+		INSERT INTO t SELECT i, hashint8extended(i, seed), repeat('x', 1000)
+			FROM generate_series(1, n) i
 	$$;
 	SELECT fill(7500, 1);
 	CREATE INDEX t_v ON t USING rencoder (v);
@@ -36,7 +37,8 @@ sub scan_for
 	my ($node, $first, $last) = @_;
 
 	return $node->safe_psql('postgres',
-		"$RECORD SELECT count(*) FROM generate_series($first, $last) i, LATERAL (SELECT FROM t WHERE v = i) x"
+		"$RECORD SELECT count(*) FROM generate_series($first, $last) i, "
+		  . "LATERAL (SELECT FROM t WHERE v = i) x"
 	);
 }
 
@@ -73,7 +75,8 @@ sub compare
 	$node->safe_psql('postgres', 'ALTER SYSTEM SET rencoder.sample_rate = 1');
 	$node->reload;
 	compare_many_with_seqscan($node, 'postgres',
-		[ map { "SELECT id FROM t WHERE v = hashint8extended(" . rnd_between(1, 9000) . ', 1)' } 1 .. 30 ],
+		[ map { "SELECT id FROM t WHERE v = hashint8extended(" . rnd_between(1, 9000)
+		  . ', 1)' } 1 .. 30 ],
 		$name);
 	$node->safe_psql('postgres', 'ALTER SYSTEM SET rencoder.sample_rate = 0');
 	$node->reload;
@@ -91,7 +94,8 @@ foreach my $round (1 .. 5)
 {
 	scan_for($primary, $round * 1000, $round * 1000 + 300);
 	$primary->safe_psql('postgres',
-		"SELECT rencoder_add_query_sample('t_v', -i, -i) FROM generate_series($round * 100, $round * 100 + 20) i");
+		"SELECT rencoder_add_query_sample('t_v', -i, -i) "
+		  . "FROM generate_series($round * 100, $round * 100 + 20) i");
 	$primary->safe_psql('postgres', 'CHECKPOINT') if $round == 3;
 	$primary->safe_psql('postgres', "SELECT fill(200, $round + 10); VACUUM t");
 }
@@ -146,7 +150,8 @@ my $end_lsn = $node->safe_psql('postgres', 'SELECT pg_switch_wal()');
 $node->safe_psql('postgres', "SELECT pg_logical_emit_message(true, 'rencoder', '')");
 my $file = $node->safe_psql('postgres', "SELECT split_part(pg_relation_filepath('t_v'), '/', 3)");
 my $images = $node->safe_psql('postgres',
-	"SELECT count(*) FROM pg_get_wal_records_info('$start_lsn', '$end_lsn') WHERE record_type = 'FPI_FOR_HINT' AND block_ref LIKE '%/$file %'");
+	"SELECT count(*) FROM pg_get_wal_records_info('$start_lsn', '$end_lsn') "
+	  . "WHERE record_type = 'FPI_FOR_HINT' AND block_ref LIKE '%/$file %'");
 cmp_ok($images, '>=', 1, 'with checksums a scan may log a page');
 cmp_ok($images, '<=', $PAGES, 'each page once after a checkpoint');
 is(count_samples($node), 1000, 'all scans are recorded');
@@ -210,7 +215,8 @@ $node->stop;
 #
 $node = new_node('damaged', conf => "rencoder.sample_rate = 0\nignore_checksum_failure = on\n");
 $node->safe_psql('postgres', $TABLE);
-$node->safe_psql('postgres', "SELECT count(rencoder_add_query_sample('t_v', i, i)) FROM generate_series(1, 3000) i");
+$node->safe_psql('postgres', "SELECT count(rencoder_add_query_sample('t_v', i, i)) "
+  . "FROM generate_series(1, 3000) i");
 my $full = count_samples($node);
 my $per_page = $full / $PAGES;
 is($per_page, int(($BLCKSZ - 32 - $ENTRIES) / $ENTRY), 'all slots are taken');
@@ -251,7 +257,8 @@ is(scan_for($node, 1, 100), 0, 'scans go on');
 compare($node, 'with damaged pages');
 ($ret, $out, $err) = $node->psql('postgres', "SELECT rencoder_index_check('t_v')");
 like($err, qr/is corrupted at block \d+\n.*Expected a query sample page\./, 'the check finds them');
-$node->safe_psql('postgres', "SELECT rencoder_add_query_sample('t_v', 1, 1) FROM generate_series(1, 100)");
+$node->safe_psql('postgres', "SELECT rencoder_add_query_sample('t_v', 1, 1) "
+  . "FROM generate_series(1, 100)");
 check_index($node, 'made anew by the next that is added');
 
 # A reference to nowhere.
@@ -282,12 +289,15 @@ $node->safe_psql('postgres', q{
 	CREATE INDEX viewed_v ON viewed USING rencoder (v) WITH (query_sample = 'public.asked')});
 my $locker = $node->background_psql('postgres');
 $locker->query_safe('BEGIN; LOCK TABLE ONLY base');
-($ret, $out, $err) = $node->psql('postgres', 'TRUNCATE viewed', timeout => 180, timed_out => \my $timed_out);
+($ret, $out, $err) = $node->psql('postgres', 'TRUNCATE viewed', timeout => 180,
+	timed_out => \my $timed_out);
 is($ret, 0, 'TRUNCATE beside a locked table of query samples');
-like($err, qr/^psql:\S+ WARNING:  could not read the query samples .* lock timeout$/m, 'with a warning');
+like($err, qr/^psql:\S+ WARNING:  could not read the query samples .* lock timeout$/m,
+	'with a warning');
 $locker->query_safe('COMMIT');
 $locker->quit;
-is($node->safe_psql('postgres', q{SELECT count(*) FROM rencoder_query_samples('viewed_v')}), 1, 'and the samples that it had');
+is($node->safe_psql('postgres', q{SELECT count(*) FROM rencoder_query_samples('viewed_v')}), 1,
+	'and the samples that it had');
 $node->stop;
 
 done_testing();

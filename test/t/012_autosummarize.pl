@@ -26,8 +26,10 @@ sql(qq{CREATE PROCEDURE load(n int, seed int) LANGUAGE plpgsql AS \$\$
 		FOR i IN 1 .. n LOOP
 			PERFORM grow(1 + i % 3, seed + i);
 			COMMIT;
-			patience := clock_timestamp() + $PostgreSQL::Test::Utils::timeout_default * interval '1 s';
-			WHILE (SELECT unsummarized >= $LIMIT FROM rencoder_candidates('t_v', 0::int8, 0::int8)) LOOP
+			patience := clock_timestamp()
+				+ $PostgreSQL::Test::Utils::timeout_default * interval '1 s';
+			WHILE (SELECT unsummarized >= $LIMIT
+				FROM rencoder_candidates('t_v', 0::int8, 0::int8)) LOOP
 				IF clock_timestamp() > patience THEN
 					RAISE EXCEPTION 'nobody summarizes';
 				END IF;
@@ -88,20 +90,23 @@ sql("SELECT rencoder_index_check('t_v', true)");
 #
 # A function that fails.
 #
-sql(q{TRUNCATE t; CREATE INDEX t_fails ON t USING rencoder (of_sessions(v)) WITH (pages_per_range = 1);
+sql(q{TRUNCATE t; CREATE INDEX t_fails ON t USING rencoder (of_sessions(v))
+	WITH (pages_per_range = 1);
 	DROP INDEX t_v});
 my $log = -s $node->logfile;
 sql("$SESSION SELECT grow(30, $seed)");
 # The log has this statement too.
 ok($node->poll_query_until('postgres',
-		"SELECT pg_read_file('" . $node->logfile . "', $log, 100000000) LIKE '%ERROR:  not in a ' || 'session of the test%'"),
+		"SELECT pg_read_file('" . $node->logfile
+		  . "', $log, 100000000) LIKE '%ERROR:  not in a ' || 'session of the test%'"),
 	'the worker logs the failure');
 sql('CREATE INDEX t_v ON t USING rencoder (v) WITH (pages_per_range = 1)');
 sql("$SESSION SELECT grow(30, $seed + $_)") foreach 1 .. 5;
 wait_for_tail('t_v', 'other indexes are served');
 is(unsummarized('t_fails'), ranges('t_fails'), 'nothing was summarized of the one that fails');
 my $messages = slurp_file($node->logfile, $log);
-is(scalar(() = $messages =~ /ERROR:  not in a session of the test/g), 1, 'it is not tried again at once');
+is(scalar(() = $messages =~ /ERROR:  not in a session of the test/g), 1,
+	'it is not tried again at once');
 like($messages, qr/CONTEXT:.*automatic summarization of index with OID/s, 'context of the error');
 is(sql('SELECT count(*) FROM t'), '180', 'all rows were inserted');
 sql("$SESSION VACUUM t");
@@ -119,11 +124,15 @@ sql(q{CREATE TABLE p (part int, v int8, filler text) PARTITION BY LIST (part);
 			EXECUTE format('CREATE TABLE p%s PARTITION OF p FOR VALUES IN (%s)', i, i);
 			EXECUTE format('ALTER TABLE p%s ALTER filler SET STORAGE plain', i);
 		END LOOP; END $$});
-my $small = sql(q{SELECT sum(pg_relation_size(indexrelid)) FROM pg_index WHERE indrelid::regclass::text ~ '^p[0-9]'});
-sql(q{INSERT INTO p SELECT i, n, repeat('x', 7000) FROM generate_series(1, 7) n, generate_series(1, 300) i});
-is(sql(q{SELECT sum(pg_relation_size(indexrelid)) FROM pg_index WHERE indrelid::regclass::text ~ '^p[0-9]'}),
+my $small = sql(q{SELECT sum(pg_relation_size(indexrelid)) FROM pg_index
+	WHERE indrelid::regclass::text ~ '^p[0-9]'});
+sql(q{INSERT INTO p SELECT i, n, repeat('x', 7000)
+	FROM generate_series(1, 7) n, generate_series(1, 300) i});
+is(sql(q{SELECT sum(pg_relation_size(indexrelid)) FROM pg_index
+	WHERE indrelid::regclass::text ~ '^p[0-9]'}),
 	$small, 'tables that are too small for a batch have nothing in their indexes');
-sql(q{INSERT INTO p SELECT i, n, repeat('x', 7000) FROM generate_series(1, 13) n, generate_series(1, 300) i});
+sql(q{INSERT INTO p SELECT i, n, repeat('x', 7000)
+	FROM generate_series(1, 13) n, generate_series(1, 300) i});
 wait_until(q{SELECT count(*) FROM pg_index, rencoder_candidates(indexrelid, 0::int8, 0::int8)
 	WHERE indrelid::regclass::text ~ '^p[0-9]' AND unsummarized > 0},
 	'0', 'all of 300 partitions are summarized');

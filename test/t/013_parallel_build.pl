@@ -19,7 +19,8 @@ sub contents
 	return $node->safe_psql('postgres', "
 		SELECT md5(string_agg(r::text, ' ' ORDER BY range_no, attnum)), count(*),
 			count(*) FILTER (WHERE state <> 'summarized')
-		FROM (SELECT range_no, attnum, state, always, has_null, has_value, min_key, max_key, distinct_keys
+		FROM (SELECT range_no, attnum, state, always, has_null, has_value, min_key, max_key,
+			distinct_keys
 			FROM rencoder_ranges('$index')) AS r");
 }
 
@@ -90,7 +91,8 @@ foreach my $definition (@definitions)
 	@parallel = build(2, "$memory REINDEX INDEX parallel");
 	is(scalar @parallel, 3, 'three processes built the groups again');
 	is(contents('parallel'), $truth, 'the same ranges');
-	$node->safe_psql('postgres', "SELECT rencoder_index_check('parallel', true); DROP INDEX parallel");
+	$node->safe_psql('postgres',
+		"SELECT rencoder_index_check('parallel', true); DROP INDEX parallel");
 }
 
 # Random keys are alike in all groups: the first search does for all processes,
@@ -105,7 +107,8 @@ $node->safe_psql('postgres', "SELECT rencoder_index_check('searched', true); DRO
 is( scalar build(2, "CREATE TEMP TABLE tmp WITH (parallel_workers = 2) AS SELECT * FROM t;
 	CREATE INDEX ON tmp USING rencoder (v) WITH ($LIMITS);"), 1, 'a temporary table');
 $node->safe_psql('postgres', 'ALTER FUNCTION slow PARALLEL RESTRICTED');
-is( scalar build(2, "CREATE INDEX x ON t USING rencoder (slow(id, v)) WITH ($LIMITS); DROP INDEX x"),
+is( scalar build(2, "CREATE INDEX x ON t USING rencoder (slow(id, v)) WITH ($LIMITS); "
+  . "DROP INDEX x"),
 	1, 'an expression that is not parallel safe');
 $node->safe_psql('postgres', 'ALTER FUNCTION slow PARALLEL SAFE');
 
@@ -116,21 +119,25 @@ $session->query_safe('SET max_parallel_maintenance_workers = 2');
 $session->query_until(qr/started/, "\\echo started
 	CREATE INDEX CONCURRENTLY concurrent ON t USING rencoder (slow(id, v)) WITH ($LIMITS);\n");
 $node->poll_query_until('postgres',
-	"SELECT count(*) = 2 FROM pg_stat_activity WHERE backend_type = 'parallel worker' AND wait_event = 'PgSleep'")
+	"SELECT count(*) = 2 FROM pg_stat_activity WHERE backend_type = 'parallel worker' "
+	  . "AND wait_event = 'PgSleep'")
   or die 'no workers';
 $node->safe_psql('postgres', "
-	INSERT INTO t SELECT i, hashint8extended(i, 1) >> 20, 1, 'new', repeat('x', 700) FROM generate_series(4121, 4140) i;
+	INSERT INTO t SELECT i, hashint8extended(i, 1) >> 20, 1, 'new', repeat('x', 700)
+		FROM generate_series(4121, 4140) i;
 	UPDATE t SET v = v + 1 WHERE id % 100 = 1;
 	DELETE FROM t WHERE id % 100 = 2;");
 $session->query_until(qr/finished/, "\\echo finished\n");
 $session->quit;
-is($node->safe_psql('postgres', "SELECT indisvalid FROM pg_index WHERE indexrelid = 'concurrent'::regclass"),
+is($node->safe_psql('postgres', "SELECT indisvalid FROM pg_index "
+  . "WHERE indexrelid = 'concurrent'::regclass"),
 	't', 'built concurrently');
 $node->safe_psql('postgres', "SELECT rencoder_index_check('concurrent', true)");
 compare_many_with_seqscan($node, 'postgres', queries('t', '(slow(id, v))'), 'concurrently');
 my @concurrently = build(2, 'REINDEX INDEX CONCURRENTLY concurrent', 'slow leader');
 is(scalar @concurrently, 3, 'by three processes');
-$node->safe_psql('postgres', "SELECT rencoder_index_check('concurrent', true); DROP INDEX concurrent");
+$node->safe_psql('postgres', "SELECT rencoder_index_check('concurrent', true); "
+  . "DROP INDEX concurrent");
 
 $node->stop;
 done_testing();

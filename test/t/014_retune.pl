@@ -35,7 +35,8 @@ my $TABLE = q{
 	-- Each transaction locks one row, so that none waits for change() in a circle.
 	CREATE PROCEDURE write_some() LANGUAGE plpgsql AS $$
 	BEGIN
-		INSERT INTO t SELECT nextval('s'), hashint8extended((random() * 1e9)::int8, 9) >> 20, 1000000, 'x' FROM generate_series(1, 3);
+		INSERT INTO t SELECT nextval('s'), hashint8extended((random() * 1e9)::int8, 9) >> 20,
+			1000000, 'x' FROM generate_series(1, 3);
 		COMMIT;
 		UPDATE t SET v = hashint8extended((random() * 1e9)::int8, 9) >> 20
 		WHERE id = (SELECT 12001 + (random() * 1999)::int);
@@ -71,7 +72,8 @@ sub start_client
 	return {
 		err    => \$err,
 		handle => IPC::Run::start(
-			[ 'psql', '-XqAt', '-v', 'ON_ERROR_STOP=1', '-d', $node->connstr('postgres'), map { ('-c', $_) } @sql ],
+			[ 'psql', '-XqAt', '-v', 'ON_ERROR_STOP=1', '-d', $node->connstr('postgres'),
+				map { ('-c', $_) } @sql ],
 			'<', \$in, '>', \$out, '2>', \$err)
 	};
 }
@@ -170,15 +172,18 @@ $node->stop;
 # another group's by then.  Many small groups, long lists and few buffers make
 # scans last.
 #
-$node = new_node('overtaken', conf => "shared_buffers = 1MB\nmax_wal_size = 4GB\nsynchronous_commit = off\n");
+$node = new_node('overtaken', conf => "shared_buffers = 1MB\nmax_wal_size = 4GB\n"
+  . "synchronous_commit = off\n");
 $node->safe_psql(
 	'postgres', q{
 	CREATE TABLE go (x int);
 	CREATE TABLE r (id int, v int8, filler text) WITH (fillfactor = 60);
 	ALTER TABLE r ALTER filler SET STORAGE plain;
-	INSERT INTO r SELECT i, hashint8extended(i, 1), repeat('x', 2000) FROM generate_series(1, 12000) i;
+	INSERT INTO r SELECT i, hashint8extended(i, 1), repeat('x', 2000)
+		FROM generate_series(1, 12000) i;
 	CREATE INDEX r_v ON r USING rencoder (v) WITH (autosummarize = off, pages_per_range = 1);
-	CREATE TABLE wanted AS SELECT array_agg(hashint8extended(i * 8 + 7, 1)) AS list FROM generate_series(0, 1490, 5) i;
+	CREATE TABLE wanted AS SELECT array_agg(hashint8extended(i * 8 + 7, 1)) AS list
+		FROM generate_series(0, 1490, 5) i;
 	ANALYZE r;
 	-- Three of eight rows in each group get another value.
 	CREATE PROCEDURE retune_r(enough int) LANGUAGE plpgsql AS $$
@@ -223,7 +228,8 @@ $node->stop;
 # Queries on both sides of replication meanwhile.
 #
 my ($primary, $standby) = start_primary_with_standby(
-	conf         => "wal_consistency_checking = 'generic'\nsynchronous_commit = off\nmax_wal_size = 4GB\n",
+	conf         => "wal_consistency_checking = 'generic'\nsynchronous_commit = off\n"
+	  . "max_wal_size = 4GB\n",
 	standby_conf => "max_standby_streaming_delay = -1\n");
 $primary->safe_psql('postgres', $TABLE);
 $primary->safe_psql('postgres', 'INSERT INTO go VALUES (1)');

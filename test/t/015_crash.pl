@@ -68,7 +68,8 @@ sub kill_child
 	my ($load) = @_;
 	my ($pid, $type) = split /\|/, $node->safe_psql('postgres',
 		q{SELECT pid, backend_type FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND
-			backend_type IN ('client backend', 'rencoder worker', 'checkpointer', 'background writer')
+			backend_type IN ('client backend', 'rencoder worker', 'checkpointer',
+				'background writer')
 			ORDER BY backend_type <> 'rencoder worker' AND random() < 0.5, random() LIMIT 1});
 
 	kill 'KILL', $pid;
@@ -96,7 +97,8 @@ sub crash
 }
 
 my $states = q{SELECT coalesce(string_agg(state || ' ' || n, ' ' ORDER BY state), '') FROM (
-	SELECT state, count(*) AS n FROM pg_index i, rencoder_ranges(i.indexrelid) WHERE indrelid = 't'::regclass AND indisvalid AND attnum = 1 GROUP BY state) s};
+	SELECT state, count(*) AS n FROM pg_index i, rencoder_ranges(i.indexrelid)
+		WHERE indrelid = 't'::regclass AND indisvalid AND attnum = 1 GROUP BY state) s};
 my %seen;
 foreach my $round (1 .. $CRASHES)
 {

@@ -19,7 +19,8 @@ use Time::HiRes qw(usleep);
 
 my $MB       = 1048576;
 my $small_fs = $ENV{RENCODER_SMALL_FS};
-my $FULL     = qr/could not (?:extend|write)[^\n]*: (?:No space left on device|File too large|wrote only)/;
+my $REASON   = qr/No space left on device|File too large|wrote only/;
+my $FULL     = qr/could not (?:extend|write)[^\n]*: $REASON/;
 
 plan skip_all => 'prlimit(1) is missing; give RENCODER_SMALL_FS'
   if !$small_fs && system('prlimit --version > /dev/null 2>&1') != 0;
@@ -102,13 +103,15 @@ sql(q{
 		'INSERT INTO d SELECT hashint8extended(i, seed) FROM generate_series(1, n) i';
 });
 
-my $UNSUMMARIZED = "SELECT count(*) FROM rencoder_ranges('d_v') WHERE attnum = 1 AND state <> 'summarized'";
+my $UNSUMMARIZED = "SELECT count(*) FROM rencoder_ranges('d_v') WHERE attnum = 1 "
+  . "AND state <> 'summarized'";
 
 sub verify
 {
 	my ($name) = @_;
 
-	is(try_sql("SELECT rencoder_index_check('d_v', true)"), '', "$name: the index is sound and covers all rows");
+	is(try_sql("SELECT rencoder_index_check('d_v', true)"), '',
+		"$name: the index is sound and covers all rows");
 	compare_many_with_seqscan(
 		$node,
 		'postgres',
@@ -132,13 +135,15 @@ sql($create);
 my $size = sql("SELECT pg_relation_size('d_v')");
 cmp_ok($size, '>', 1.5 * $MB, "an index of $size bytes");
 sql('DROP INDEX d_v; CHECKPOINT');
-my $files = sql("SELECT count(*) FROM pg_ls_dir('base/' || (SELECT oid FROM pg_database WHERE datname = 'postgres')) f WHERE f ~ '^[0-9]'");
+my $files = sql("SELECT count(*) FROM pg_ls_dir('base/' || "
+  . "(SELECT oid FROM pg_database WHERE datname = 'postgres')) f WHERE f ~ '^[0-9]'");
 allow($size * 0.9);
 like(try_sql($create), $FULL, 'CREATE INDEX says what is wrong');
 is(sql("SELECT count(*) FROM pg_class WHERE relname = 'd_v'"), '0', 'and leaves no index');
 allow_all();
 sql('CHECKPOINT');
-is(sql("SELECT count(*) FROM pg_ls_dir('base/' || (SELECT oid FROM pg_database WHERE datname = 'postgres')) f WHERE f ~ '^[0-9]'"),
+is(sql("SELECT count(*) FROM pg_ls_dir('base/' || "
+  . "(SELECT oid FROM pg_database WHERE datname = 'postgres')) f WHERE f ~ '^[0-9]'"),
 	$files, 'nor a file');
 is(try_sql($create), '', 'the next CREATE INDEX succeeds');
 verify('built');
@@ -187,7 +192,8 @@ sub in_steps
 
 # Slices, then matrices: a group that has been begun is not made at once.  How
 # large does the index become undisturbed?
-my $begin = q{SELECT fill(15000, 1); SELECT rencoder_summarize_range('d_v', b) FROM generate_series(0, 7) b};
+my $begin = q{SELECT fill(15000, 1); SELECT rencoder_summarize_range('d_v', b)
+	FROM generate_series(0, 7) b};
 sql('DROP INDEX d_v; TRUNCATE d');
 sql($create);
 sql("$begin; SELECT rencoder_summarize_new_values('d_v')");
@@ -198,7 +204,8 @@ sql($begin);
 in_steps('summarize', rnd_between(400, 900) * 1024, "SELECT rencoder_summarize_new_values('d_v')");
 is(sql($UNSUMMARIZED), '0', 'summarize: all ranges');
 my $now = sql("SELECT pg_relation_size('d_v')");
-cmp_ok($now, '<=', $size + 16384, "summarize: what the failures left is used, $now bytes instead of $size");
+cmp_ok($now, '<=', $size + 16384,
+	"summarize: what the failures left is used, $now bytes instead of $size");
 
 # The group at once.
 sql('DROP INDEX d_v; TRUNCATE d');
@@ -218,9 +225,11 @@ sql('TRUNCATE d; SELECT fill(15000, 1); DROP INDEX d_v');
 sql($create);
 is(sql("SELECT count(*) FROM rencoder_query_samples('d_v')"), '0', 'no samples');
 allow(0, 'd_v');
-like(try_sql("SELECT rencoder_add_query_sample('d_v', 1::int8, 2::int8)"), $FULL, 'samples: says what is wrong');
+like(try_sql("SELECT rencoder_add_query_sample('d_v', 1::int8, 2::int8)"), $FULL,
+	'samples: says what is wrong');
 allow_all();
-is(try_sql("SELECT rencoder_add_query_sample('d_v', 1::int8, 2::int8)"), '', 'samples: the next one is added');
+is(try_sql("SELECT rencoder_add_query_sample('d_v', 1::int8, 2::int8)"), '',
+	'samples: the next one is added');
 cmp_ok(sql("SELECT count(*) FROM rencoder_query_samples('d_v')"), '>', 0, 'samples: it is there');
 verify('samples');
 
@@ -230,7 +239,9 @@ verify('samples');
 my $auto = $OPTIONS =~ s/ = off/ = on/r;
 foreach my $who ('worker', 'session')
 {
-	my $line = $who eq 'worker' ? qr/ERROR:  could not.*?CONTEXT:[^\n]*automatic summarization of index with OID/s :
+	my $line =
+	  $who eq 'worker'
+	  ? qr/ERROR:  could not.*?CONTEXT:[^\n]*automatic summarization of index with OID/s :
 	  qr/LOG:  could not summarize block ranges of index "d_v": could not/;
 
 	if ($who eq 'session')

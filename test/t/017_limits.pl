@@ -15,7 +15,8 @@ use Time::HiRes qw(usleep time);
 my $TRIES = $ENV{RENCODER_CANCELS} || 3;
 
 my $node = new_node('main',
-	conf => "log_statement = none\nsynchronous_commit = off\nmax_worker_processes = 1\nwork_mem = 64kB\n");
+	conf => "log_statement = none\nsynchronous_commit = off\nmax_worker_processes = 1\n"
+	  . "work_mem = 64kB\n");
 my $version = $node->safe_psql('postgres', 'SHOW server_version_num');
 
 # The least that there is.
@@ -36,7 +37,8 @@ $node->reload;
 sql(q{
 	CREATE TABLE m (id int, v int8, s text, few int4);
 	CREATE FUNCTION m_fill(first int, last int) RETURNS void LANGUAGE sql AS $$
-		INSERT INTO m SELECT i, hashint8extended(i, 1), 'https://www.example.com/' || left(md5(i::text), 12), i % 1000
+		INSERT INTO m SELECT i, hashint8extended(i, 1),
+			'https://www.example.com/' || left(md5(i::text), 12), i % 1000
 		FROM generate_series(first, last) i
 	$$;
 	SELECT m_fill(1, 80000);
@@ -60,9 +62,12 @@ sub queries_of_m
 		  "SELECT id FROM m WHERE v = hashint8extended($id, 1)",
 		  'SELECT id FROM m WHERE v BETWEEN ' . interval("hashint8extended($id, 1)", 10**rnd(15)),
 		  "SELECT id FROM m WHERE v IN ($list, hashint8extended($id, 1))",
-		  "SELECT id FROM m WHERE v = ANY (ARRAY(SELECT hashint8extended(i, 1) FROM generate_series($id, $id + 40) i))",
-		  "SELECT id FROM m WHERE s = ANY (ARRAY(SELECT 'https://www.example.com/' || left(md5(i::text), 12) FROM generate_series($id, $id + 60, 2) i))",
-		  "SELECT id FROM m WHERE s LIKE 'https://www.example.com/" . sprintf('%03x', rnd(4096)) . "%'",
+		  "SELECT id FROM m WHERE v = ANY (ARRAY(SELECT hashint8extended(i, 1) "
+		  . "FROM generate_series($id, $id + 40) i))",
+		  "SELECT id FROM m WHERE s = ANY (ARRAY(SELECT 'https://www.example.com/' || "
+		  . "left(md5(i::text), 12) FROM generate_series($id, $id + 60, 2) i))",
+		  "SELECT id FROM m WHERE s LIKE 'https://www.example.com/"
+		  . sprintf('%03x', rnd(4096)) . "%'",
 		  "SELECT id FROM m WHERE few = " . rnd(1000) . " AND v > hashint8extended($id, 1)";
 	}
 	return \@queries;
@@ -72,7 +77,8 @@ sub verify_m
 {
 	my ($name, $max) = @_;
 	my ($ret, $out, $err) = $node->psql('postgres',
-		"SELECT rencoder_index_check(indexrelid, true) FROM pg_index WHERE indrelid = 'm'::regclass");
+		"SELECT rencoder_index_check(indexrelid, true) FROM pg_index "
+		  . "WHERE indrelid = 'm'::regclass");
 
 	is($err, '', "$name: the indexes are sound and cover all rows");
 	compare_many_with_seqscan($node, 'postgres', queries_of_m($max), $name);
@@ -83,10 +89,12 @@ sql("CREATE INDEX $_ ON m USING rencoder $index{$_}") foreach sort keys %index;
 verify_m("built with $memory", 80000);
 sql('SELECT m_fill(80001, 95000)');
 sql("SELECT rencoder_summarize_new_values('$_')") foreach sort keys %index;
-is( sql(q{SELECT count(*) FROM pg_index, rencoder_ranges(indexrelid) WHERE indrelid = 'm'::regclass AND state <> 'summarized'}),
+is( sql(q{SELECT count(*) FROM pg_index, rencoder_ranges(indexrelid)
+	WHERE indrelid = 'm'::regclass AND state <> 'summarized'}),
 	0, 'all ranges are summarized');
 verify_m('summarized', 95000);
-sql("SELECT rencoder_add_query_sample('m_v', i * 800000000000000::int8, i * 800000000000000::int8 + 5) FROM generate_series(-900, 900, 15) i");
+sql("SELECT rencoder_add_query_sample('m_v', i * 800000000000000::int8, "
+  . "i * 800000000000000::int8 + 5) FROM generate_series(-900, 900, 15) i");
 sql("SELECT rencoder_retune('$_')") foreach sort keys %index;
 verify_m('retuned', 95000);
 sql('UPDATE m SET v = v + 7 WHERE id % 20 = 3; VACUUM m');
@@ -102,7 +110,8 @@ load_schema($node);
 sql("SELECT put(40, $_)") foreach 1 .. 40;
 my $tail = sql("SELECT unsummarized FROM rencoder_candidates('t_v', 0::int8, 0::int8)");
 cmp_ok($tail, '<', 16, "no worker: $tail ranges wait");
-is(sql("SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'rencoder worker'"), 0, 'there was none');
+is(sql("SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'rencoder worker'"), 0,
+	'there was none');
 verify_load($node, 'no worker');
 
 #
@@ -119,7 +128,8 @@ my @commands = (
 	'REINDEX TABLE t',
 	'REINDEX INDEX CONCURRENTLY t_s',
 	'REINDEX INDEX CONCURRENTLY t_v',
-	"SELECT rencoder_desummarize_range(i, b) FROM unnest('{t_v,t_s,t_few_v}'::regclass[]) i, generate_series(0, $blocks, 2) b",
+	"SELECT rencoder_desummarize_range(i, b) "
+	  . "FROM unnest('{t_v,t_s,t_few_v}'::regclass[]) i, generate_series(0, $blocks, 2) b",
 	"SELECT rencoder_summarize_new_values(i) FROM unnest('{t_v,t_s,t_few_v}'::regclass[]) i",
 	"SELECT ask(R); SELECT rencoder_retune('t_v')",
 	"SELECT ask(R); SELECT rencoder_retune('t_s')",
@@ -130,8 +140,10 @@ my @commands = (
 	'UPDATE t SET v = v + 1, s = s || 1 WHERE few = 5',
 	"SELECT ask(R)",
 	"SELECT rencoder_index_check('t_v', true)",
-	'BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(look(R + i)) FROM generate_series(1, 10) i; COMMIT',
-	"SELECT rencoder_candidates('t_v', 0::int8, i * 800000000::int8) FROM generate_series(1, 200) i",
+	'BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(look(R + i)) '
+	  . 'FROM generate_series(1, 10) i; COMMIT',
+	"SELECT rencoder_candidates('t_v', 0::int8, i * 800000000::int8) "
+	  . "FROM generate_series(1, 200) i",
 	'TRUNCATE t; SELECT put(12000, R); VACUUM t');
 
 sub start_command
@@ -187,7 +199,8 @@ sub disturb
 	{
 		$result = outcome(start_command($sql, "SET statement_timeout = $ms"));
 	}
-	like($result, qr/^(done|cancelled|terminated)$/, "$name: nothing but that") if $result !~ /^(done|cancelled|terminated)$/;
+	like($result, qr/^(done|cancelled|terminated)$/, "$name: nothing but that")
+	  if $result !~ /^(done|cancelled|terminated)$/;
 	$outcomes{$result}++;
 	sql('DROP INDEX IF EXISTS extra');
 	return;
@@ -221,9 +234,11 @@ foreach my $more (1 .. 100)
 note(join ', ', map { "$outcomes{$_} $_" } sort keys %outcomes);
 cmp_ok($outcomes{cancelled} || 0, '>', $TRIES, 'commands were cancelled');
 cmp_ok($outcomes{terminated} || 0, '>', 0, 'sessions were terminated');
-sql("SELECT rencoder_summarize_new_values(i), rencoder_retune(i) FROM unnest('{t_v,t_s,t_few_v,t_p,t_half}'::regclass[]) i; VACUUM t");
+sql("SELECT rencoder_summarize_new_values(i), rencoder_retune(i) "
+  . "FROM unnest('{t_v,t_s,t_few_v,t_p,t_half}'::regclass[]) i; VACUUM t");
 verify_load($node, 'maintained at the end');
-is(sql(q{SELECT count(*) FROM pg_index, rencoder_ranges(indexrelid) WHERE indrelid = 't'::regclass AND state <> 'summarized'}),
+is(sql(q{SELECT count(*) FROM pg_index, rencoder_ranges(indexrelid)
+	WHERE indrelid = 't'::regclass AND state <> 'summarized'}),
 	0, 'nothing is left to do');
 unlike(slurp_file($node->logfile), qr/TRAP:|PANIC:|was terminated by signal/, 'no crash');
 $node->stop;

@@ -18,8 +18,10 @@ my $SECONDS = $ENV{RENCODER_STRESS_SECONDS} || 6;
 # for its queries.
 my ($primary, $standby) = start_primary_with_standby(
 	checksums    => 1,
-	conf         => "log_statement = none\nshared_buffers = 8MB\ndeadlock_timeout = 100ms\nwal_keep_size = '2GB'\n",
-	standby_conf => "hot_standby_feedback = off\nmax_standby_streaming_delay = -1\nfull_page_writes = on\n");
+	conf         => "log_statement = none\nshared_buffers = 8MB\ndeadlock_timeout = 100ms\n"
+	  . "wal_keep_size = '2GB'\n",
+	standby_conf => "hot_standby_feedback = off\nmax_standby_streaming_delay = -1\n"
+	  . "full_page_writes = on\n");
 load_schema($primary);
 wait_for_standby($primary, $standby);
 is($standby->safe_psql('postgres', 'SHOW data_checksums'), 'on', 'checksums');
@@ -66,13 +68,16 @@ $standby->promote;
 $left_over = $standby->safe_psql('postgres', $unfinished);
 note("$left_over columns are under construction");
 verify_load($standby, 'promoted', standby => 1);
-$standby->safe_psql('postgres', 'SELECT put(300, 5); UPDATE t SET few = few + 1, v = v - 1 WHERE id % 7 = 1');
+$standby->safe_psql('postgres', 'SELECT put(300, 5); UPDATE t SET few = few + 1, v = v - 1 '
+  . 'WHERE id % 7 = 1');
 verify_load($standby, 'promoted, rows changed');
 $standby->safe_psql('postgres', $_)
-  foreach ("SELECT rencoder_summarize_new_values('t_few_v'), rencoder_retune('t_few_v')", 'VACUUM t');
+  foreach ("SELECT rencoder_summarize_new_values('t_few_v'), rencoder_retune('t_few_v')",
+	  'VACUUM t');
 is($standby->safe_psql('postgres', $unfinished), 0, 'nothing is left under construction');
 verify_load($standby, 'retuned after promotion');
-unlike(slurp_file($_->logfile), qr/TRAP:|PANIC:|invalid page in block/, $_->name . ': nothing unusual in the log')
+unlike(slurp_file($_->logfile), qr/TRAP:|PANIC:|invalid page in block/,
+	$_->name . ': nothing unusual in the log')
   foreach ($primary, $standby);
 $standby->stop;
 done_testing();

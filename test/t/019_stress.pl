@@ -15,7 +15,8 @@ use Test::More;
 my $SECONDS = $ENV{RENCODER_STRESS_SECONDS} || 12;
 
 my $node = new_node('main',
-	conf => "shared_buffers = 8MB\nsynchronous_commit = off\nlog_statement = none\ndeadlock_timeout = 100ms\n");
+	conf => "shared_buffers = 8MB\nsynchronous_commit = off\nlog_statement = none\n"
+	  . "deadlock_timeout = 100ms\n");
 load_schema($node);
 my @load = start_load($node, $SECONDS);
 wait_for_load(@load);
@@ -32,7 +33,8 @@ my ($looks) = ${ $load[0]{out} } =~ /look\.sql\n.*\n - (\d+) transactions/;
 cmp_ok($looks || 0, '>', 0, ($looks || 0) . ' times were answers compared');
 foreach my $index (@LOAD_INDEXES)
 {
-	cmp_ok($node->safe_psql('postgres', "SELECT coalesce(sum(idx_scan), 0) FROM pg_stat_user_indexes WHERE indexrelname = '$index'"),
+	cmp_ok($node->safe_psql('postgres', "SELECT coalesce(sum(idx_scan), 0) "
+	  . "FROM pg_stat_user_indexes WHERE indexrelname = '$index'"),
 		'>', 0, "$index was used");
 }
 verify_load($node, 'afterwards');

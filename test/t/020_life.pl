@@ -23,16 +23,19 @@ sub sql
 
 # Sealed groups, a growing one, and rows that are not summarized.
 sql(qq{
-	CREATE TABLE t (id int, v int8, few int4, s text, other int, filler text) WITH (fillfactor = 50);
+	CREATE TABLE t (id int, v int8, few int4, s text, other int, filler text)
+		WITH (fillfactor = 50);
 	ALTER TABLE t ALTER filler SET STORAGE plain;
 	CREATE FUNCTION fill(first int, last int) RETURNS void LANGUAGE sql AS \$\$
-		INSERT INTO t SELECT i, hashint8extended(i, $seed), nullif(abs(hashint4extended(i, $seed)) % 100, 7),
+		INSERT INTO t SELECT i, hashint8extended(i, $seed),
+			nullif(abs(hashint4extended(i, $seed)) % 100, 7),
 			'name ' || md5(i::text), 0, repeat('x', 300)
 		FROM generate_series(first, last) i
 	\$\$;
 	SELECT fill(1, 4000);
 	CREATE INDEX t_v ON t USING rencoder (v, few) WITH (autosummarize = off, pages_per_range = 1);
-	CREATE INDEX t_s ON t USING rencoder (s) WITH (autosummarize = off, pages_per_range = 2, bits_per_key = 24);
+	CREATE INDEX t_s ON t USING rencoder (s)
+		WITH (autosummarize = off, pages_per_range = 2, bits_per_key = 24);
 	SELECT fill(4001, 4100)});
 
 sub queries
@@ -41,7 +44,8 @@ sub queries
 
 	return (
 		"SELECT id, v FROM t WHERE v = hashint8extended($id, $seed)",
-		'SELECT id, v FROM t WHERE v BETWEEN ' . interval("hashint8extended($id, $seed)", '10000000000000000'),
+		'SELECT id, v FROM t WHERE v BETWEEN '
+		  . interval("hashint8extended($id, $seed)", '10000000000000000'),
 		'SELECT id, few FROM t WHERE few = ' . rnd(120),
 		'SELECT id FROM t WHERE few IS NULL',
 		"SELECT id, s FROM t WHERE s = 'name ' || md5('$id')");
@@ -53,7 +57,8 @@ sub compare
 
 	$where  //= $node;
 	$dbname //= 'postgres';
-	$where->safe_psql($dbname, "SELECT rencoder_index_check('t_v', true), rencoder_index_check('t_s', true)");
+	$where->safe_psql($dbname,
+		"SELECT rencoder_index_check('t_v', true), rencoder_index_check('t_s', true)");
 	compare_many_with_seqscan($where, $dbname, [ map { queries() } 1 .. 20 ], $name);
 	return;
 }
@@ -68,7 +73,8 @@ sub prepare
 {
 	my ($name, $first) = @_;
 
-	sql("BEGIN; SELECT fill($first, $first + 49); UPDATE t SET v = -$first, few = 115 WHERE id = $first - 4000;
+	sql("BEGIN; SELECT fill($first, $first + 49); UPDATE t SET v = -$first, few = 115
+		WHERE id = $first - 4000;
 		DELETE FROM t WHERE id = $first - 3999; PREPARE TRANSACTION '$name'");
 	return;
 }
@@ -102,8 +108,10 @@ sub hot_share
 	# A session reports when it ends.
 	sql('SELECT pg_stat_reset_single_table_counters(\'t\'::regclass)');
 	sql($update);
-	$node->poll_query_until('postgres', 'SELECT n_tup_upd > 0 FROM pg_stat_user_tables WHERE relname = \'t\'');
-	return sql('SELECT round(n_tup_hot_upd / n_tup_upd::numeric, 1) FROM pg_stat_user_tables WHERE relname = \'t\'');
+	$node->poll_query_until('postgres',
+		'SELECT n_tup_upd > 0 FROM pg_stat_user_tables WHERE relname = \'t\'');
+	return sql('SELECT round(n_tup_hot_upd / n_tup_upd::numeric, 1) FROM pg_stat_user_tables '
+	  . 'WHERE relname = \'t\'');
 }
 sql('TRUNCATE t; SELECT fill(1, 2000); VACUUM t');
 my $share = hot_share('UPDATE t SET other = other + 1 WHERE id % 3 = 0');
@@ -122,10 +130,14 @@ else
 compare('after updates of indexed columns');
 foreach my $round (1 .. 3)
 {
-	sql("UPDATE t SET v = hashint8extended(id + 1000 * $round, $seed), few = few - 1, s = 'name ' || md5((id + $round)::text)
+	sql("UPDATE t SET v = hashint8extended(id + 1000 * $round, $seed), few = few - 1,
+		s = 'name ' || md5((id + $round)::text)
 		WHERE id % 5 = $round");
-	sql(rnd_pick('VACUUM t', q{SELECT rencoder_desummarize_range('t_v', b), rencoder_desummarize_range('t_s', b) FROM generate_series(0, 100) b},
-			q{SELECT rencoder_summarize_new_values('t_v')}, q{SELECT rencoder_retune('t_v')}, 'REINDEX INDEX t_s'));
+	sql(rnd_pick('VACUUM t',
+			q{SELECT rencoder_desummarize_range('t_v', b), rencoder_desummarize_range('t_s', b)
+				FROM generate_series(0, 100) b},
+			q{SELECT rencoder_summarize_new_values('t_v')}, q{SELECT rencoder_retune('t_v')},
+			'REINDEX INDEX t_s'));
 	compare("after more of them, round $round");
 }
 # A btree beside it on another column, which is updated: not HOT, and all
@@ -147,7 +159,8 @@ $node->start;
 compare('in another tablespace, after a crash');
 wait_for_standby($node, $standby);
 compare('in another tablespace, on the standby', $standby);
-sql('ALTER TABLE t SET TABLESPACE space; ALTER INDEX t_s SET TABLESPACE space; SELECT fill(2501, 2600)');
+sql('ALTER TABLE t SET TABLESPACE space; ALTER INDEX t_s SET TABLESPACE space; '
+  . 'SELECT fill(2501, 2600)');
 wait_for_standby($node, $standby);
 compare('table and indexes there, on the standby', $standby);
 sql('ALTER INDEX t_v SET TABLESPACE pg_default');
@@ -157,7 +170,8 @@ sql('ALTER INDEX t_v SET TABLESPACE pg_default');
 # (With -j, pg_restore may build it before the table of queries has its rows.)
 #
 sql(q{CREATE TABLE asked AS SELECT i::int8 AS lo, i + 5::int8 AS hi FROM generate_series(1, 100) i;
-	CREATE INDEX t_sampled ON t USING rencoder (v) WITH (query_sample = 'public.asked', bits_per_key = 12);
+	CREATE INDEX t_sampled ON t USING rencoder (v)
+		WITH (query_sample = 'public.asked', bits_per_key = 12);
 	CREATE INDEX t_part ON t USING rencoder ((few + 1)) WHERE id > 100;
 	CREATE TABLE p (part int, v int8) PARTITION BY LIST (part);
 	CREATE TABLE p1 PARTITION OF p FOR VALUES IN (1);
@@ -165,29 +179,37 @@ sql(q{CREATE TABLE asked AS SELECT i::int8 AS lo, i + 5::int8 AS hi FROM generat
 	INSERT INTO p SELECT 1, i FROM generate_series(1, 10000) i;
 	CREATE MATERIALIZED VIEW m AS SELECT id, v FROM t;
 	CREATE INDEX m_v ON m USING rencoder (v) WITH (pages_per_range = 1)});
-my $definitions = q{SELECT string_agg(indexdef, E'\n' ORDER BY indexname) FROM pg_indexes WHERE schemaname = 'public'};
+my $definitions = q{SELECT string_agg(indexdef, E'\n' ORDER BY indexname) FROM pg_indexes
+	WHERE schemaname = 'public'};
 my $dump = $PostgreSQL::Test::Utils::tmp_check . '/dump';
 foreach my $format ('p', 'c')
 {
 	my $db = "restored_$format";
 
-	$node->command_ok([ 'pg_dump', '-d', $node->connstr('postgres'), '-F', $format, '--no-tablespaces', '-f', "$dump.$format" ],
+	$node->command_ok([ 'pg_dump', '-d', $node->connstr('postgres'), '-F', $format,
+		'--no-tablespaces', '-f', "$dump.$format" ],
 		"pg_dump, format $format");
 	sql("CREATE DATABASE $db");
 	$node->command_ok(
 		$format eq 'p'
-		? [ 'psql', '-XqAt', '-v', 'ON_ERROR_STOP=1', '-o', "$dump.log", '-d', $node->connstr($db), '-f', "$dump.p" ]
+		? [ 'psql', '-XqAt', '-v', 'ON_ERROR_STOP=1', '-o', "$dump.log", '-d',
+			$node->connstr($db), '-f', "$dump.p" ]
 		: [ 'pg_restore', '-d', $node->connstr($db), "$dump.c" ],
 		"restored, format $format");
 	is(sql($definitions, $db), sql($definitions), 'the same indexes');
-	is(sql(q{SELECT bits_per_key || ' ' || (SELECT count(*) > 0 FROM rencoder_query_samples('t_sampled') WHERE source = 'table') FROM rencoder_metapage('t_sampled')}, $db),
+	is(sql(q{SELECT bits_per_key || ' ' || (SELECT count(*) > 0
+		FROM rencoder_query_samples('t_sampled') WHERE source = 'table')
+		FROM rencoder_metapage('t_sampled')}, $db),
 		'12 true', 'with their options, and queries of a table');
-	is(sql('SELECT count(*) || \' \' || sum(id) FROM t', $db), sql('SELECT count(*) || \' \' || sum(id) FROM t'), 'the same rows');
+	is(sql('SELECT count(*) || \' \' || sum(id) FROM t', $db),
+		sql('SELECT count(*) || \' \' || sum(id) FROM t'), 'the same rows');
 	compare("restored, format $format", $node, $db);
 	sql(q{REFRESH MATERIALIZED VIEW m; SELECT rencoder_index_check(indexrelid, true) FROM pg_index
 		WHERE indexrelid::regclass::text IN ('m_v', 'p1_v_idx', 't_part', 't_sampled')}, $db);
-	compare_with_seqscan($node, $db, 'SELECT * FROM m WHERE v BETWEEN 0 AND 10000000000000000', index => 'm_v');
-	compare_with_seqscan($node, $db, 'SELECT * FROM p WHERE v BETWEEN 50 AND 60', index => 'p1_v_idx');
+	compare_with_seqscan($node, $db, 'SELECT * FROM m WHERE v BETWEEN 0 AND 10000000000000000',
+		index => 'm_v');
+	compare_with_seqscan($node, $db,
+		'SELECT * FROM p WHERE v BETWEEN 50 AND 60', index => 'p1_v_idx');
 }
 # A copy of a database, files and all.
 sql('CREATE DATABASE copied TEMPLATE restored_p');

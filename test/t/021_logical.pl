@@ -16,12 +16,14 @@ $publisher->start;
 my $subscriber = new_node('subscriber');
 my $seed = rnd(1_000_000);
 
-my $table = q{CREATE TABLE t (id int PRIMARY KEY, v int8, s text, filler text) WITH (fillfactor = 70);
+my $table = q{CREATE TABLE t (id int PRIMARY KEY, v int8, s text, filler text)
+	WITH (fillfactor = 70);
 	ALTER TABLE t ALTER filler SET STORAGE plain};
 # Rows of the publisher are not indexed at all, and come in another order.
 $publisher->safe_psql('postgres', qq{$table;
 	CREATE FUNCTION fill(first int, last int) RETURNS void LANGUAGE sql AS \$\$
-		INSERT INTO t SELECT i, hashint8extended(i, $seed), 'name ' || md5(i::text), repeat('x', 300)
+		INSERT INTO t SELECT i, hashint8extended(i, $seed), 'name ' || md5(i::text),
+			repeat('x', 300)
 		FROM generate_series(first, last) i
 	\$\$;
 	SELECT fill(1, 3000);
@@ -44,28 +46,35 @@ sub compare
 		my $id = rnd_between(1, 6500);
 
 		push @queries, "SELECT id, v FROM t WHERE v = hashint8extended($id, $seed)",
-		  'SELECT id, v FROM t WHERE v BETWEEN ' . interval("hashint8extended($id, $seed)", '10000000000000000'),
+		  'SELECT id, v FROM t WHERE v BETWEEN '
+		  . interval("hashint8extended($id, $seed)", '10000000000000000'),
 		  "SELECT id, s FROM t WHERE s = 'name ' || md5('$id')";
 	}
-	$subscriber->safe_psql('postgres', "SELECT rencoder_index_check('t_v', true), rencoder_index_check('t_s', true)");
+	$subscriber->safe_psql('postgres',
+		"SELECT rencoder_index_check('t_v', true), rencoder_index_check('t_s', true)");
 	compare_many_with_seqscan($subscriber, 'postgres', \@queries, $name);
 	my $rows = 'SELECT count(*) || \' \' || sum(hashtext(t::text)) FROM t';
-	is($subscriber->safe_psql('postgres', $rows), $publisher->safe_psql('postgres', $rows), "$name: the rows of the publisher");
+	is($subscriber->safe_psql('postgres', $rows), $publisher->safe_psql('postgres', $rows),
+		"$name: the rows of the publisher");
 	return;
 }
 
-$subscriber->poll_query_until('postgres', "SELECT count(*) = 1 FROM pg_subscription_rel WHERE srsubstate = 'r'")
+$subscriber->poll_query_until('postgres',
+	"SELECT count(*) = 1 FROM pg_subscription_rel WHERE srsubstate = 'r'")
   or die 'the initial copy did not finish';
 compare('initial copy');
 # From PostgreSQL 16 on COPY extends a table by up to 64 pages at once; the last
 # ones are empty, and with a page a range they are ranges that wait for rows.
-ok( $subscriber->poll_query_until('postgres', "SELECT unsummarized < 16 + 64 FROM rencoder_candidates('t_v', 1::int8, 2::int8)"),
+ok( $subscriber->poll_query_until('postgres', "SELECT unsummarized < 16 + 64 "
+  . "FROM rencoder_candidates('t_v', 1::int8, 2::int8)"),
 	'the worker summarizes what was copied');
 $subscriber->safe_psql('postgres', "SELECT rencoder_summarize_new_values('t_s')");
 $publisher->safe_psql('postgres', 'SELECT fill(3001, 3200)');
-$publisher->safe_psql('postgres', "UPDATE t SET v = hashint8extended(id + 1, $seed), s = 'name ' || md5((id + 3000)::text) WHERE id % 7 = 1");
+$publisher->safe_psql('postgres', "UPDATE t SET v = hashint8extended(id + 1, $seed), "
+  . "s = 'name ' || md5((id + 3000)::text) WHERE id % 7 = 1");
 $publisher->safe_psql('postgres', 'DELETE FROM t WHERE id % 11 = 3');
-$publisher->safe_psql('postgres', 'BEGIN; SELECT fill(6001, 6100); SAVEPOINT a; UPDATE t SET v = 0; ROLLBACK TO a; DELETE FROM t WHERE id = 5; COMMIT');
+$publisher->safe_psql('postgres', 'BEGIN; SELECT fill(6001, 6100); SAVEPOINT a; '
+  . 'UPDATE t SET v = 0; ROLLBACK TO a; DELETE FROM t WHERE id = 5; COMMIT');
 compare('inserts, updates, deletes');
 
 # Maintenance while they come, in many small transactions.
@@ -78,7 +87,8 @@ $client->query_until(qr/started/, qq{\\echo started
 			COMMIT;
 		END LOOP; END \$\$;
 });
-foreach my $maintenance ('VACUUM t', "SELECT rencoder_summarize_new_values('t_s')", "SELECT rencoder_retune('t_v')",
+foreach my $maintenance ('VACUUM t', "SELECT rencoder_summarize_new_values('t_s')",
+	"SELECT rencoder_retune('t_v')",
 	'REINDEX INDEX CONCURRENTLY t_v', 'REINDEX INDEX t_s')
 {
 	$subscriber->safe_psql('postgres', $maintenance);

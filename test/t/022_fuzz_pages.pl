@@ -27,6 +27,12 @@ my $HEADER  = 24;
 my $SPECIAL = 8;
 my $seed    = rnd(1_000_000);
 
+# Errors that say what is damaged, and those that follow from others.
+my $DAMAGE     = qr/is corrupted at block|has format version|has a group of an unknown format/;
+my $RECOGNIZED = qr/index "\w+" (?:$DAMAGE)/;
+my $ELSEWHERE  = qr/could not (read|open)|invalid page in block/;
+my $FOLLOWS    = qr/current transaction is aborted|canceling statement/;
+
 # Checksums off: they would find all of it.  A hanging query is an error.
 my $node = new_node('main', conf => "ignore_checksum_failure = on\nstatement_timeout = '180s'\n"
 	  . "zero_damaged_pages = off\nfull_page_writes = off\nrestart_after_crash = off\n");
@@ -51,13 +57,16 @@ $node->safe_psql('postgres', qq{
 		FROM generate_series(first, last) i
 	\$\$;
 	SELECT fill(1, 2000)});
-$node->safe_psql('postgres', "CREATE INDEX $_ ON t USING rencoder ($column{$_}) WITH (autosummarize = off, pages_per_range = 1)")
+$node->safe_psql('postgres', "CREATE INDEX $_ ON t USING rencoder ($column{$_}) "
+  . "WITH (autosummarize = off, pages_per_range = 1)")
   foreach @names;
 $node->safe_psql('postgres', q{SELECT fill(2001, 4200)});
-$node->safe_psql('postgres', "SELECT rencoder_add_query_sample('i_v', 1, 5); SELECT rencoder_summarize_new_values('$_')")
+$node->safe_psql('postgres', "SELECT rencoder_add_query_sample('i_v', 1, 5); "
+  . "SELECT rencoder_summarize_new_values('$_')")
   foreach @names;
 $node->safe_psql('postgres', "SELECT rencoder_index_check('$_', true)") foreach @names;
-my %path = map { $_ => $node->data_dir . '/' . $node->safe_psql('postgres', "SELECT pg_relation_filepath('$_')") } @names;
+my %path = map { $_ => $node->data_dir . '/'
+  . $node->safe_psql('postgres', "SELECT pg_relation_filepath('$_')") } @names;
 $node->stop;
 my %sound = map { $_ => slurp_file($path{$_}) } @names;
 note(join ', ', map { "$_: " . length($sound{$_}) / $BLCKSZ . ' pages' } @names);
@@ -69,11 +78,17 @@ my %damage = (
 	# The type and the block's number; the layout.
 	type    => sub { substr($_[0], $BLCKSZ - 2, 2) = pack('v', 0xFFB0 + rnd(12)); return 1; },
 	place   => sub { substr($_[0], $BLCKSZ - $SPECIAL, 4) = pack('V', rnd(100)); return 1; },
-	layout  => sub { substr($_[0], 12, 6) = pack('vvv', rnd(9000), rnd(9000), rnd(9000)); return 1; },
+	layout  => sub {
+		substr($_[0], 12, 6) = pack('vvv', rnd(9000), rnd(9000), rnd(9000));
+		return 1;
+	},
 	# One byte, some, or a stretch of what the page holds; mostly near its beginning,
 	# where counts, extents and shapes are.
 	byte    => sub { substr($_[0], $HEADER + place(), 1) = chr rnd(256); return 0; },
-	bytes   => sub { substr($_[0], $HEADER + place(), 1) = chr rnd(256) foreach 1 .. 30; return 0; },
+	bytes   => sub {
+		substr($_[0], $HEADER + place(), 1) = chr rnd(256) foreach 1 .. 30;
+		return 0;
+	},
 	ones    => sub { my $at = place(); substr($_[0], $HEADER + $at, 16) = "\xFF" x 16; return 0; },
 	zeros   => sub { my $at = place(); substr($_[0], $HEADER + $at, 64) = "\0" x 64; return 0; },
 	content => sub { substr($_[0], $HEADER, $BLCKSZ - $HEADER - $SPECIAL) =
@@ -90,13 +105,16 @@ sub queries
 
 	return (
 		"v = hashint8extended($id, $seed)",
-		'v BETWEEN ' . interval("hashint8extended($id, $seed)", '10000000000000000')) if $name eq 'i_v';
+		'v BETWEEN ' . interval("hashint8extended($id, $seed)", '10000000000000000'))
+		  if $name eq 'i_v';
 	return ("few = $few", "few < 3", 'few IS NULL', "few IN (1, $few, 40)") if $name eq 'i_few';
 	return ("many = $many", "many BETWEEN $many AND $many + 2")             if $name eq 'i_many';
-	return ("s = 'https://www.example.com/' || md5('$id')", "s LIKE 'https://www.example.com/' || left(md5('$id'), 3) || '%'")
+	return ("s = 'https://www.example.com/' || md5('$id')",
+		"s LIKE 'https://www.example.com/' || left(md5('$id'), 3) || '%'")
 	  if $name eq 'i_s';
 	return ("p <\@ box(point($x, $y), point($x + 1, $y + 1))") if $name eq 'i_p';
-	return ("few = $few", "v = hashint8extended($id, $seed)", "few = $few AND v = hashint8extended($id, $seed)");
+	return ("few = $few", "v = hashint8extended($id, $seed)",
+		"few = $few AND v = hashint8extended($id, $seed)");
 }
 
 my %count;
@@ -108,7 +126,8 @@ sub run_all
 	my ($sql) = @_;
 	my ($ret, $out, $err) = $node->psql('postgres', $sql, on_error_stop => 0);
 
-	push @wrong, "the server is gone: $sql" if $ret == 2 || $err =~ /server closed the connection|server process/;
+	push @wrong, "the server is gone: $sql"
+	  if $ret == 2 || $err =~ /server closed the connection|server process/;
 	return ($out, $err);
 }
 
@@ -123,9 +142,11 @@ sub compare
 	foreach my $i (0 .. $#queries)
 	{
 		$script .= qq{SAVEPOINT q;
-			SET LOCAL enable_seqscan = on; SET LOCAL enable_bitmapscan = off; SET LOCAL rencoder.enable_scan = off;
+			SET LOCAL enable_seqscan = on; SET LOCAL enable_bitmapscan = off;
+			SET LOCAL rencoder.enable_scan = off;
 			CREATE TEMP TABLE truth AS SELECT id FROM t WHERE $queries[$i];
-			SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = on; SET LOCAL rencoder.enable_scan = on;
+			SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = on;
+			SET LOCAL rencoder.enable_scan = on;
 			CREATE TEMP TABLE found AS SELECT id FROM t WHERE $queries[$i];
 			SELECT 'answer $i', (SELECT count(*) FROM truth),
 				(SELECT count(*) FROM (SELECT id FROM truth EXCEPT ALL SELECT id FROM found) m),
@@ -147,9 +168,7 @@ sub compare
 	$count{errors} += @queries - @answers;
 	foreach my $line (grep { /ERROR:/ } split /\n/, $err)
 	{
-		push @wrong, $line
-		  if $line !~ /index "\w+" (is corrupted at block|has format version|lacks coder|has a group of an unknown format)/
-		  && $line !~ /could not (read|open)|invalid page in block|current transaction is aborted|canceling statement/;
+		push @wrong, $line if $line !~ /$RECOGNIZED|$ELSEWHERE|$FOLLOWS/;
 	}
 	return;
 }
@@ -188,11 +207,15 @@ for my $round (1 .. $ROUNDS)
 	foreach my $name (@names)
 	{
 		my $script = qq{SELECT rencoder_index_check('$name', true);
-			SELECT count(*) FROM rencoder_groups('$name'); SELECT count(*) FROM rencoder_ranges('$name');
-			SELECT count(*) FROM rencoder_query_samples('$name'); SELECT rencoder_metapage('$name');\n};
+			SELECT count(*) FROM rencoder_groups('$name');
+			SELECT count(*) FROM rencoder_ranges('$name');
+			SELECT count(*) FROM rencoder_query_samples('$name');
+			SELECT rencoder_metapage('$name');\n};
 
-		$script .= qq{SELECT rencoder_summarize_new_values('$name'); SELECT rencoder_desummarize_range('$name', 3);
-			SELECT rencoder_summarize_range('$name', 3); SELECT rencoder_retune('$name');\n} if $round % 2;
+		$script .= qq{SELECT rencoder_summarize_new_values('$name');
+			SELECT rencoder_desummarize_range('$name', 3);
+			SELECT rencoder_summarize_range('$name', 3); SELECT rencoder_retune('$name');\n}
+			  if $round % 2;
 		run_all($script);
 	}
 	# An insert and VACUUM see all of them; the table stays what it is.
@@ -209,7 +232,9 @@ for my $round (1 .. $ROUNDS)
 	$node->stop;
 }
 
-is(scalar @wrong, 0, sprintf '%d rounds of damage: %d answers, %d of them less than the truth, %d errors',
+is(scalar @wrong, 0,
+	sprintf '%d rounds of damage: %d answers, '
+	  . '%d of them less than the truth, %d errors',
 	$ROUNDS, $count{answers} || 0, $count{missing} || 0, $count{errors} || 0);
 diag($_) foreach splice @wrong, 0, 20;
 cmp_ok($count{answers} || 0, '>', 10 * $ROUNDS, 'many queries were answered');

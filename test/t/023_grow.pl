@@ -40,32 +40,37 @@ sql(qq{
 		plan json;
 	BEGIN
 		SET LOCAL wal_consistency_checking = '';
-		EXECUTE 'EXPLAIN (ANALYZE, WAL, FORMAT JSON) SELECT rencoder_summarize_new_values(''a_v'')' INTO plan;
+		EXECUTE 'EXPLAIN (ANALYZE, WAL, FORMAT JSON) SELECT rencoder_summarize_new_values(''a_v'')'
+			INTO plan;
 		bytes := (plan->0->'Plan'->>'WAL Bytes')::numeric;
 		ranges := (SELECT sum(summarized) FROM rencoder_groups('a_v')) - coalesce(before, 0);
 	END \$\$;
 	SELECT add_slices(16), rencoder_summarize_new_values('a_v');
 });
-is(sql("SELECT summarized, storage, sealed FROM rencoder_groups('a_v')"), '128|matrix|t', 'the first group');
+is(sql("SELECT summarized, storage, sealed FROM rencoder_groups('a_v')"),
+	'128|matrix|t', 'the first group');
 
 my $windows = 0;
 my $wal = 0;
 my $group = "FROM rencoder_groups('a_v') WHERE group_no = 1";
 foreach my $slice (1 .. 16)
 {
-	my ($ranges, $bytes) = split /\|/, sql("SELECT add_slices(1); SELECT * FROM summarize_logged()") =~ s/^\n//r;
+	my ($ranges, $bytes) = split /\|/,
+		sql("SELECT add_slices(1); SELECT * FROM summarize_logged()") =~ s/^\n//r;
 
 	is($ranges, 8, "slice $slice: 8 ranges, $bytes bytes of WAL");
 	$wal += $bytes;
 	is( sql("SELECT summarized, storage, sealed, format, pages = windows $group"),
-		8 * $slice . '|matrix|' . ($slice == 16 ? 't' : 'f') . '|filter|t', "slice $slice: a band of a matrix");
+		8 * $slice . '|matrix|' . ($slice == 16 ? 't' : 'f') . '|filter|t',
+		"slice $slice: a band of a matrix");
 	next if $slice != 1 && $slice != 10;
 
 	# Metapage and directory are four reads; of each group two windows (kw 2), a
 	# header where it is not sealed or something is found.
 	is( sql(qq{
 			SELECT bool_and(index_pages <= 4 + 2 * (1 + 2)) FROM generate_series(1, 200) i,
-				LATERAL rencoder_candidates('a_v', hashint8extended(i, $seed) + 1, hashint8extended(i, $seed) + 1)}),
+				LATERAL rencoder_candidates('a_v', hashint8extended(i, $seed) + 1,
+					hashint8extended(i, $seed) + 1)}),
 		't', "slice $slice: each window is read once");
 }
 $windows = sql("SELECT windows $group");
@@ -73,7 +78,8 @@ cmp_ok($windows, '>', 50, "$windows windows");
 my $ratio = $wal / ($windows * 8160);
 cmp_ok($ratio, '<=', 1.2, sprintf 'the WAL of the group is %.3f times its filters', $ratio);
 sql("SELECT rencoder_index_check('a_v', true)");
-compare_with_seqscan($primary, 'postgres', "SELECT n FROM a WHERE v BETWEEN $_ AND $_ + 100000000000000", index => 'a_v')
+compare_with_seqscan($primary, 'postgres',
+	"SELECT n FROM a WHERE v BETWEEN $_ AND $_ + 100000000000000", index => 'a_v')
   foreach (-1000000000000000, 5000000000000000);
 
 #
@@ -119,11 +125,15 @@ sql(q{
 	CREATE TABLE w (id serial, v int8, few int4, filler text) WITH (fillfactor = 50);
 	ALTER TABLE w ALTER filler SET STORAGE plain;
 	CREATE INDEX w_v ON w USING rencoder (waits(v)) WITH (autosummarize = off, pages_per_range = 1);
-	CREATE INDEX w_two ON w USING rencoder (waits(v), few) WITH (autosummarize = off, pages_per_range = 1);
+	CREATE INDEX w_two ON w USING rencoder (waits(v), few)
+		WITH (autosummarize = off, pages_per_range = 1);
 	-- Rows that fill so many pages: 30 each.
 	CREATE FUNCTION add_pages(pages int, nulls bool DEFAULT false) RETURNS void LANGUAGE sql AS $$
-		INSERT INTO w (v, few, filler) SELECT CASE WHEN NOT nulls THEN hashint8extended(i, 7) END, i % 3, repeat('x', CASE WHEN nulls THEN 88 ELSE 76 END)
-		FROM coalesce((SELECT max(id) FROM w), 0) AS first, generate_series(first + 1, first + pages * 30) i
+		INSERT INTO w (v, few, filler)
+			SELECT CASE WHEN NOT nulls THEN hashint8extended(i, 7) END, i % 3,
+				repeat('x', CASE WHEN nulls THEN 88 ELSE 76 END)
+			FROM coalesce((SELECT max(id) FROM w), 0) AS first,
+				generate_series(first + 1, first + pages * 30) i
 	$$;
 	-- Ends of window pages that are not all in use, in bands.
 	CREATE FUNCTION ends(index regclass) RETURNS text LANGUAGE sql AS $$
@@ -132,13 +142,17 @@ sql(q{
 			LATERAL get_raw_page(index::text, b::int) AS p, LATERAL page_header(p)
 		WHERE substr(p, 8191, 2) = '\xb4ff' AND lower <> special
 	$$;
-	SELECT add_pages(128), rencoder_summarize_new_values('w_v'), rencoder_summarize_new_values('w_two');
-	SELECT add_pages(16), rencoder_summarize_new_values('w_v'), rencoder_summarize_new_values('w_two');
+	SELECT add_pages(128), rencoder_summarize_new_values('w_v'),
+		rencoder_summarize_new_values('w_two');
+	SELECT add_pages(16), rencoder_summarize_new_values('w_v'),
+		rencoder_summarize_new_values('w_two');
 });
 is(sql("SELECT pg_relation_size('w') / 8192"), 144, '30 rows a page');
-is(sql("SELECT storage || ' ' || summarized FROM rencoder_groups('w_v') WHERE group_no = 1"), 'matrix 16', 'a group that grows');
+is(sql("SELECT storage || ' ' || summarized FROM rencoder_groups('w_v') WHERE group_no = 1"),
+	'matrix 16', 'a group that grows');
 is(sql("SELECT ends('w_v')"), 2, 'two bands are in use');
-is(sql("SELECT string_agg(storage || ' ' || format, ', ' ORDER BY attnum) FROM rencoder_groups('w_two') WHERE group_no = 1"),
+is(sql("SELECT string_agg(storage || ' ' || format, ', ' ORDER BY attnum) "
+  . "FROM rencoder_groups('w_two') WHERE group_no = 1"),
 	'matrix filter, slices dictionary', 'columns of a group may differ');
 
 my @QUERIES = (
@@ -152,7 +166,8 @@ sub verify
 
 	foreach my $index ('w_v', 'w_two')
 	{
-		my ($ret, $out, $err) = $node->psql('postgres', "SELECT rencoder_index_check('$index', true)");
+		my ($ret, $out, $err) =
+		  $node->psql('postgres', "SELECT rencoder_index_check('$index', true)");
 
 		is($err, '', "$name: $index is sound and covers all rows");
 	}
@@ -180,14 +195,16 @@ sub verify_everywhere
 
 # Of ranges without values no bit is set when they are summarized; those that
 # come later are set by inserters alone.
-sql(q{SELECT add_pages(8, true), rencoder_summarize_new_values('w_v'), rencoder_summarize_new_values('w_two')});
+sql(q{SELECT add_pages(8, true), rencoder_summarize_new_values('w_v'),
+	rencoder_summarize_new_values('w_two')});
 is(sql("SELECT ends('w_v')"), 2, 'a slice of nulls uses no band');
 sql("UPDATE w SET v = 1, few = 77 WHERE ctid = '(147,3)'");
 like(sql("SELECT ends('w_v')"), qr/3/, 'an inserter uses one');
 verify_everywhere('values in a summarized range of nulls');
 
 # The first change after a checkpoint logs a page whole; the next ones do not.
-sql(q{SELECT add_pages(8, true), rencoder_summarize_new_values('w_v'), rencoder_summarize_new_values('w_two')});
+sql(q{SELECT add_pages(8, true), rencoder_summarize_new_values('w_v'),
+	rencoder_summarize_new_values('w_two')});
 sql('CHECKPOINT');
 sql("UPDATE w SET v = 2, few = 77 WHERE ctid = '(153,3)'");
 sql("UPDATE w SET v = 3 WHERE ctid = '(2,3)'");
@@ -207,7 +224,8 @@ sub stop_summarizing
 			"SET rencodertest.wait = on; SELECT rencoder_summarize_new_values('$index')" ],
 		'<', \$in, '>', \$out, '2>', \$out);
 	$primary->poll_query_until('postgres',
-		"SELECT count(*) > 0 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND wait_event = 'advisory'")
+		"SELECT count(*) > 0 FROM pg_stat_activity WHERE wait_event_type = 'Lock' "
+		  . "AND wait_event = 'advisory'")
 	  or die 'the summarizer does not wait';
 	return ($stopper, $handle);
 }
@@ -216,7 +234,8 @@ sub state_of
 {
 	my ($index, $range) = @_;
 
-	return sql("SELECT string_agg(DISTINCT state, ',') FROM rencoder_ranges('$index') WHERE range_no = $range AND attnum = 1");
+	return sql("SELECT string_agg(DISTINCT state, ',') FROM rencoder_ranges('$index') "
+	  . "WHERE range_no = $range AND attnum = 1");
 }
 
 sql('SELECT add_pages(8)');
@@ -252,8 +271,10 @@ is(state_of('w_two', 162), 'summarized', 'summarized in the end');
 verify_everywhere('two columns');
 
 # To the end: the last slice of the dictionary makes the group full.
-sql(q{SELECT add_pages(88), rencoder_summarize_new_values('w_v'), rencoder_summarize_new_values('w_two')});
-is( sql("SELECT string_agg(storage || ' ' || format || ' ' || sealed, ', ' ORDER BY attnum) FROM rencoder_groups('w_two') WHERE group_no = 1"),
+sql(q{SELECT add_pages(88), rencoder_summarize_new_values('w_v'),
+	rencoder_summarize_new_values('w_two')});
+is( sql("SELECT string_agg(storage || ' ' || format || ' ' || sealed, ', ' ORDER BY attnum) "
+  . "FROM rencoder_groups('w_two') WHERE group_no = 1"),
 	'matrix filter true, matrix dictionary true', 'the group is full');
 sql("UPDATE w SET v = 6, few = 77 WHERE ctid IN ('(129,3)', '(200,1)', '(255,7)')");
 verify_everywhere('full');

@@ -46,7 +46,8 @@ $node->safe_psql('postgres', 'DELETE FROM t WHERE v BETWEEN 5000 AND 6000');
 foreach my $seconds (6, 0)
 {
 	$node->safe_psql('postgres',
-		"INSERT INTO other VALUES (1); SELECT pg_sleep($seconds); SELECT count(*) FROM other; VACUUM other");
+		"INSERT INTO other VALUES (1); SELECT pg_sleep($seconds); "
+		  . "SELECT count(*) FROM other; VACUUM other");
 }
 $node->safe_psql('postgres', 'VACUUM t');
 $node->safe_psql(

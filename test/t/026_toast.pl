@@ -31,10 +31,13 @@ $node->safe_psql('postgres', <<~'SQL');
 		DROP TABLE IF EXISTS t;
 		CREATE TABLE t (id int, w int8, v text, pad text);
 		ALTER TABLE t ALTER v SET STORAGE external, ALTER pad SET STORAGE plain;
-		INSERT INTO t SELECT g, 0, 'key ' || g || repeat('x', 5000), repeat('y', 1000) FROM generate_series(1, 100) g;
-		EXECUTE 'CREATE INDEX t_i ON t USING rencoder (w wait_ops, v) WITH (pages_per_range = 1, autosummarize = off)' ||
+		INSERT INTO t SELECT g, 0, 'key ' || g || repeat('x', 5000), repeat('y', 1000)
+		FROM generate_series(1, 100) g;
+		EXECUTE 'CREATE INDEX t_i ON t USING rencoder (w wait_ops, v)
+			WITH (pages_per_range = 1, autosummarize = off)' ||
 			CASE WHEN partial THEN ' WHERE id > 0' ELSE '' END;
-		INSERT INTO t SELECT g, 0, 'key ' || g || repeat('x', 5000), repeat('y', 1000) FROM generate_series(101, 150) g;
+		INSERT INTO t SELECT g, 0, 'key ' || g || repeat('x', 5000), repeat('y', 1000)
+		FROM generate_series(101, 150) g;
 	END $$;
 SQL
 
@@ -66,7 +69,8 @@ sub lose_value
 	$session->query_safe("SET test.wait = 'on'");
 	$session->query_until(qr/starting/, "\\echo starting\n$command;\n\\echo ended\n");
 	$node->poll_query_until('postgres',
-		q{SELECT count(*) = 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND wait_event = 'advisory'})
+		q{SELECT count(*) = 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock'
+			AND wait_event = 'advisory'})
 	  or die 'the command does not wait';
 	if ($deleted)
 	{
@@ -84,7 +88,8 @@ sub lose_value
 	is( $node->safe_psql('postgres',
 			q{SELECT count(*) FROM rencoder_ranges('t_i') WHERE attnum = 2 AND always}),
 		1, "$name: the range always matches");
-	is( $node->safe_psql('postgres', q{SELECT count(*) FROM rencoder_ranges('t_i') WHERE state <> 'summarized'}),
+	is( $node->safe_psql('postgres', q{SELECT count(*) FROM rencoder_ranges('t_i')
+			WHERE state <> 'summarized'}),
 		0, "$name: all ranges are summarized");
 	$node->safe_psql('postgres', q{SELECT rencoder_index_check('t_i', true)});
 	compare_many_with_seqscan($node, 'postgres',
@@ -96,7 +101,8 @@ foreach my $partial ('false', 'true')
 {
 	my $of = $partial eq 'true' ? 'a partial index' : 'plain columns';
 
-	lose_value("summarizing, rolled back, $of", $partial, q{SELECT rencoder_summarize_new_values('t_i')}, 0);
+	lose_value("summarizing, rolled back, $of", $partial,
+		q{SELECT rencoder_summarize_new_values('t_i')}, 0);
 	lose_value("VACUUM, rolled back, $of", $partial, 'VACUUM t', 0);
 	lose_value("VACUUM, deleted, $of", $partial, 'VACUUM t', 1);
 }

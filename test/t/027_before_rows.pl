@@ -35,10 +35,12 @@ sub wait_until_all_summarized
 	return;
 }
 
-# Values of row g: four columns, each with an index.  The strings have a common beginning of 24 bytes.
+# Values of row g: four columns, each with an index.  The strings have a common beginning
+# of 24 bytes.
 my %VALUE = (
 	u => q{('https://www.example.com/' || md5(%1$s::text)) COLLATE "C"},
-	p => q{point(8 + (hashint4extended(%1$s, 1) & 1048575) / 2097152.0, 50 + (hashint4extended(%1$s, 2) & 1048575) / 2097152.0)},
+	p => q{point(8 + (hashint4extended(%1$s, 1) & 1048575) / 2097152.0,
+		50 + (hashint4extended(%1$s, 2) & 1048575) / 2097152.0)},
 	v => q{hashint8extended(%1$s, 3)},
 	d => q{md5('u' || %1$s)::uuid});
 my %TYPE = (u => 'text COLLATE "C"', p => 'point', v => 'int8', d => 'uuid');
@@ -96,12 +98,15 @@ sub check_index
 	cmp_ok($skipped, '>=', 0.95, "$table, $column: absent values skip $skipped of the ranges");
 	if ($planned)
 	{
-		my $plan = sql("EXPLAIN (COSTS OFF) SELECT * FROM $table WHERE " . condition($column, 10000001));
+		my $plan = sql("EXPLAIN (COSTS OFF) SELECT * FROM $table WHERE "
+		  . condition($column, 10000001));
 
-		like($plan, qr/Bitmap Index Scan on ${table}_$column/, "$table, $column: the planner takes the index by itself");
+		like($plan, qr/Bitmap Index Scan on ${table}_$column/,
+			"$table, $column: the planner takes the index by itself");
 	}
 	compare_many_with_seqscan($node, 'postgres',
-		[ map { "SELECT * FROM $table WHERE " . condition($column, $_) } 1, 77, 5000, 11111, 20000, 10000001, 10000002 ],
+		[ map { "SELECT * FROM $table WHERE " . condition($column, $_) }
+			1, 77, 5000, 11111, 20000, 10000001, 10000002 ],
 		"$table, $column: rows, present and absent");
 	sql("SELECT rencoder_index_check('${table}_$column', true)");
 	return;
@@ -127,8 +132,10 @@ foreach my $table ('small', 'large')
 		'16', "$table: ranges of an index that was made empty");
 	check_index($table, $_, $pages > 1000) foreach @COLUMNS;
 }
-is(sql(q{SELECT reindex_pages_per_range FROM rencoder_metapage('small_v')}), 4, 'small: what REINDEX would choose');
-is(sql(q{SELECT reindex_pages_per_range FROM rencoder_metapage('large_v')}), 32, 'large: what REINDEX would choose');
+is(sql(q{SELECT reindex_pages_per_range FROM rencoder_metapage('small_v')}), 4,
+	'small: what REINDEX would choose');
+is(sql(q{SELECT reindex_pages_per_range FROM rencoder_metapage('large_v')}), 32,
+	'large: what REINDEX would choose');
 
 #
 # A range that is summarized in part is kept so by those who insert into it; the next ones
@@ -139,7 +146,8 @@ is(sql(unsummarized('small')), '0', 'rows in the last range: inserters cover the
 sql("INSERT INTO small " . rows(23911, 25000));
 wait_until_all_summarized('small', 'another tail');
 compare_many_with_seqscan($node, 'postgres',
-	[ map { my $g = $_; map { "SELECT * FROM small WHERE " . condition($_, $g) } @COLUMNS } 23901, 23910, 24500, 25000 ],
+	[ map { my $g = $_; map { "SELECT * FROM small WHERE " . condition($_, $g) } @COLUMNS }
+		23901, 23910, 24500, 25000 ],
 	'rows of the tails');
 sql("SELECT rencoder_index_check('small_$_', true)") foreach @COLUMNS;
 sql('DROP TABLE small, large');
@@ -151,7 +159,8 @@ sql('DROP TABLE small, large');
 my $WORKERS = "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'rencoder worker'";
 make_table('locked');
 my $session = $node->background_psql('postgres');
-$session->query_safe('BEGIN; LOCK TABLE locked IN SHARE MODE; INSERT INTO locked ' . rows(1, 30000));
+$session->query_safe('BEGIN; LOCK TABLE locked IN SHARE MODE; INSERT INTO locked '
+  . rows(1, 30000));
 ok($node->poll_query_until('postgres', $WORKERS, '1'), 'locked: the worker has come');
 # LINGER_MS of src/worker/worker.c is 5 s.
 sql('SELECT pg_sleep(6)');
@@ -165,17 +174,22 @@ sql('DROP TABLE locked');
 # Table, index and rows in one transaction, as in a migration; also a table that is
 # truncated and filled again.  The worker sees none of it before the commit.
 #
-my $IN_ONE = 'CREATE TABLE in_one (id int, v int8, filler text); CREATE INDEX in_one_v ON in_one USING rencoder (v)';
-my $FILL = q{INSERT INTO in_one SELECT g, hashint8extended(g, 3), repeat('x', 120) FROM generate_series(1, 30000) g};
+my $IN_ONE = 'CREATE TABLE in_one (id int, v int8, filler text); '
+  . 'CREATE INDEX in_one_v ON in_one USING rencoder (v)';
+my $FILL = q{INSERT INTO in_one SELECT g, hashint8extended(g, 3), repeat('x', 120)
+	FROM generate_series(1, 30000) g};
 sql("BEGIN; $IN_ONE; $FILL; COMMIT");
 wait_until_all_summarized('in_one', 'all in one transaction');
 sql("BEGIN; TRUNCATE in_one; $FILL; COMMIT");
 wait_until_all_summarized('in_one', 'truncated and filled in one transaction');
-sql(qq{DROP TABLE in_one; BEGIN; SAVEPOINT s; $IN_ONE; $FILL; ROLLBACK TO s; $IN_ONE; $FILL; COMMIT});
+sql(qq{DROP TABLE in_one; BEGIN; SAVEPOINT s; $IN_ONE; $FILL; ROLLBACK TO s; $IN_ONE; $FILL;
+	COMMIT});
 wait_until_all_summarized('in_one', 'after another that was rolled back to a savepoint');
 compare_many_with_seqscan($node, 'postgres',
-	[ map { "SELECT * FROM in_one WHERE v = hashint8extended($_, 3)" } 1, 29000, 30000, 50000 ], 'rows of one transaction');
-sql(qq{DROP TABLE in_one; BEGIN; $IN_ONE; $FILL; ROLLBACK; BEGIN; $IN_ONE; $FILL; PREPARE TRANSACTION 'one'});
+	[ map { "SELECT * FROM in_one WHERE v = hashint8extended($_, 3)" } 1, 29000, 30000, 50000 ],
+	'rows of one transaction');
+sql(qq{DROP TABLE in_one; BEGIN; $IN_ONE; $FILL; ROLLBACK; BEGIN; $IN_ONE; $FILL;
+	PREPARE TRANSACTION 'one'});
 sql("COMMIT PREPARED 'one'");
 cmp_ok(sql(unsummarized('in_one')), '<', 16, 'prepared: nobody asks for the rest');
 sql('DROP TABLE in_one');
@@ -186,10 +200,13 @@ sql(q{DO $$ BEGIN
 		EXECUTE format('CREATE TABLE many_%s (v int8, filler text) WITH (fillfactor = 10)', i);
 		EXECUTE format('ALTER TABLE many_%s ALTER filler SET STORAGE plain', i);
 		EXECUTE format('CREATE INDEX ON many_%s USING rencoder (v) WITH (pages_per_range = 1)', i);
-		EXECUTE format('INSERT INTO many_%s SELECT g, repeat(''x'', 1000) FROM generate_series(1, 13) g', i);
+		EXECUTE format('INSERT INTO many_%s
+			SELECT g, repeat(''x'', 1000) FROM generate_series(1, 13) g', i);
 	END LOOP; END $$});
-ok($node->poll_query_until('postgres', q{SELECT count(*) FROM pg_index, rencoder_ranges(indexrelid) r
-	WHERE indrelid::regclass::text ~ '^many_' AND r.state <> 'summarized'}, '0'), '70 tables made and filled in one transaction');
+ok($node->poll_query_until('postgres', q{SELECT count(*)
+		FROM pg_index, rencoder_ranges(indexrelid) r
+		WHERE indrelid::regclass::text ~ '^many_' AND r.state <> 'summarized'}, '0'),
+	'70 tables made and filled in one transaction');
 sql("DROP TABLE many_$_") foreach 1 .. 70;
 
 #
@@ -202,16 +219,21 @@ sql(q{CREATE TABLE part (id int, v int8, u text COLLATE "C", filler text) PARTIT
 	CREATE TABLE part_1 PARTITION OF part FOR VALUES FROM (2000) TO (12000);
 	CREATE TABLE part_2 PARTITION OF part FOR VALUES FROM (12000) TO (24000);
 	CREATE TABLE part_3 PARTITION OF part FOR VALUES FROM (24000) TO (38000)});
-sql(q{INSERT INTO part SELECT g, hashint8extended(g, 3), 'https://www.example.com/' || md5(g::text), repeat('x', 120)
+sql(q{INSERT INTO part SELECT g, hashint8extended(g, 3), 'https://www.example.com/' || md5(g::text),
+	repeat('x', 120)
 	FROM generate_series(1, 37999) g ORDER BY hashint8(g)});
 wait_until_all_summarized("part_$_", "partition $_ has no tail") foreach 1 .. 3;
-is(sql(q{SELECT count(*) FROM pg_index WHERE indrelid = 'part_0'::regclass AND pg_relation_size(indexrelid) > 8192}),
+is(sql(q{SELECT count(*) FROM pg_index WHERE indrelid = 'part_0'::regclass
+	AND pg_relation_size(indexrelid) > 8192}),
 	'0', 'a table of less than 8 ranges has nothing in its indexes');
 cmp_ok(sql(q{SELECT min(c.skipped::float8 / c.ranges) FROM generate_series(1, 3) i,
-		rencoder_candidates(('part_' || i || '_u_idx')::regclass, 'https://www.example.com/none'::text COLLATE "C", 'https://www.example.com/none'::text COLLATE "C") c}),
+		rencoder_candidates(('part_' || i || '_u_idx')::regclass,
+			'https://www.example.com/none'::text COLLATE "C",
+			'https://www.example.com/none'::text COLLATE "C") c}),
 	'>=', 0.95, 'partitions: an absent value');
 compare_many_with_seqscan($node, 'postgres',
-	[ map { "SELECT * FROM part WHERE v = hashint8extended($_, 3)" } 1, 1999, 2000, 11999, 20000, 37999, 50000 ],
+	[ map { "SELECT * FROM part WHERE v = hashint8extended($_, 3)" }
+		1, 1999, 2000, 11999, 20000, 37999, 50000 ],
 	'partitions: rows');
 sql('DROP TABLE part');
 
@@ -220,11 +242,14 @@ sql('DROP TABLE part');
 #
 make_table('open_load');
 sql("BEGIN; INSERT INTO open_load " . rows(1, 20000) . "; PREPARE TRANSACTION 'load'");
-ok($node->poll_query_until('postgres', q{SELECT count(*) >= 4 * 32 FROM pg_index, rencoder_ranges(indexrelid) r
-	WHERE indrelid = 'open_load'::regclass AND r.state = 'summarized'}), 'rows in progress are summarized');
+ok($node->poll_query_until('postgres', q{SELECT count(*) >= 4 * 32
+		FROM pg_index, rencoder_ranges(indexrelid) r
+		WHERE indrelid = 'open_load'::regclass AND r.state = 'summarized'}),
+	'rows in progress are summarized');
 foreach my $column (@COLUMNS)
 {
-	is(sql("SELECT count(*) FROM open_load WHERE " . condition($column, 7)), '0', "open load, $column: not visible");
+	is(sql("SELECT count(*) FROM open_load WHERE " . condition($column, 7)), '0',
+		"open load, $column: not visible");
 }
 sql("COMMIT PREPARED 'load'; INSERT INTO open_load " . rows(20001, 20700));
 wait_until_all_summarized('open_load', 'the end of the load');
@@ -271,13 +296,18 @@ is(sql(unsummarized('places')), '0', 'places');
 sub passed_by_boxes
 {
 	return sql(q{SELECT sum(c.candidates)::float8 / sum(c.ranges)
-		FROM places s, rencoder_candidates('places_p', point(p[0] + 0.001, p[1] + 0.0001), point(p[0] + 0.002, p[1] + 0.0002)) c
+		FROM places s, rencoder_candidates('places_p', point(p[0] + 0.001, p[1] + 0.0001),
+			point(p[0] + 0.002, p[1] + 0.0002)) c
 		WHERE id % 1000 = 0});
 }
 my $before = passed_by_boxes();
 cmp_ok($before, '<=', 0.05, "boxes that lie along the way pass $before of the ranges");
-my @queries = map { ("SELECT * FROM places WHERE p <@ box(point($_ / 1e2 - 0.1, -1), point($_ / 1e2 + 0.1, 1e9))",
-		"SELECT * FROM places WHERE u LIKE 'https://host" . int($_ / 5000) . ".example.org/a0%'") } 3, 500, 20000, 60000, 99999;
+my @queries = map {
+	my $host = int($_ / 5000);
+	(   "SELECT * FROM places "
+		  . "WHERE p <@ box(point($_ / 1e2 - 0.1, -1), point($_ / 1e2 + 0.1, 1e9))",
+		"SELECT * FROM places WHERE u LIKE 'https://host$host.example.org/a0%'")
+} 3, 500, 20000, 60000, 99999;
 compare_many_with_seqscan($node, 'postgres', \@queries, 'several generations of coders');
 sql('VACUUM places') foreach 1 .. 8;
 my $after = passed_by_boxes();

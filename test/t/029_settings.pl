@@ -50,35 +50,47 @@ sub gives
 my $get = q{SELECT setting || ' ' || source FROM pg_settings WHERE name = 'rencoder.sample_rate'};
 
 # What a session does not know before.
-refused('SHOW rencoder.sample_rate', qr/unrecognized configuration parameter "rencoder.sample_rate"/, 'SHOW');
-refused('ALTER DATABASE d SET rencoder.sample_rate = 0', qr/permission denied to set parameter "rencoder.sample_rate"/,
+refused('SHOW rencoder.sample_rate',
+	qr/unrecognized configuration parameter "rencoder.sample_rate"/, 'SHOW');
+refused('ALTER DATABASE d SET rencoder.sample_rate = 0',
+	qr/permission denied to set parameter "rencoder.sample_rate"/,
 	'ALTER DATABASE');
-refused('ALTER ROLE owner SET rencoder.sample_rate = 0', qr/permission denied to set parameter "rencoder.sample_rate"/,
+refused('ALTER ROLE owner SET rencoder.sample_rate = 0',
+	qr/permission denied to set parameter "rencoder.sample_rate"/,
 	'ALTER ROLE');
 refused(q{LOAD 'rencoder'}, qr/access to library "rencoder" is not allowed/, 'LOAD');
-gives('SET rencoder.typo = 1; SHOW rencoder.typo', '1', 'SET of a name that is wrong is not noticed');
+gives('SET rencoder.typo = 1; SHOW rencoder.typo', '1',
+	'SET of a name that is wrong is not noticed');
 
 # SET is remembered until the library is there.
-gives("SET rencoder.sample_rate = 3; SELECT count(*) FROM t WHERE v = 5; $get", "1\n3 session", 'SET works before');
-like((as_owner("SET rencoder.sample_rate = -7; SELECT 1 FROM t LIMIT 0; SHOW rencoder.sample_rate"))[1],
+gives("SET rencoder.sample_rate = 3; SELECT count(*) FROM t WHERE v = 5; $get",
+	"1\n3 session", 'SET works before');
+like((as_owner("SET rencoder.sample_rate = -7; "
+  . "SELECT 1 FROM t LIMIT 0; SHOW rencoder.sample_rate"))[1],
 	qr/WARNING:  -7 is outside the valid range/, 'and is looked at when the library comes');
 
 # First way: use the index, whichever way.
-for my $use ('SELECT 1 FROM t LIMIT 0', 'SELECT rencoder_candidates(NULL, 0, 0)', q{SELECT version FROM rencoder_metapage('t_v')})
+for my $use ('SELECT 1 FROM t LIMIT 0', 'SELECT rencoder_candidates(NULL, 0, 0)',
+	q{SELECT version FROM rencoder_metapage('t_v')})
 {
 	gives("$use \\g /dev/null\n SHOW rencoder.sample_rate", '10', "known after: $use");
-	refused("$use \\g /dev/null\n SET rencoder.typo = 1", qr/invalid configuration parameter name "rencoder.typo"/,
+	refused("$use \\g /dev/null\n SET rencoder.typo = 1",
+		qr/invalid configuration parameter name "rencoder.typo"/,
 		"a wrong name after: $use");
 }
-gives("SELECT 1 FROM t LIMIT 0; ALTER DATABASE d SET rencoder.sample_rate = 2; ALTER ROLE owner SET rencoder.enable_scan = off",
+gives("SELECT 1 FROM t LIMIT 0; ALTER DATABASE d SET rencoder.sample_rate = 2; "
+  . "ALTER ROLE owner SET rencoder.enable_scan = off",
 	'', 'ALTER DATABASE and ALTER ROLE by their owner after use');
-gives("SELECT 1 FROM t LIMIT 0; $get; SHOW rencoder.enable_scan", "2 database\noff", 'hold in the next session');
-gives('SELECT 1 FROM t LIMIT 0; ALTER DATABASE d RESET rencoder.sample_rate; ALTER ROLE owner RESET ALL', '', 'and are reset');
+gives("SELECT 1 FROM t LIMIT 0; $get; SHOW rencoder.enable_scan", "2 database\noff",
+	'hold in the next session');
+gives('SELECT 1 FROM t LIMIT 0; ALTER DATABASE d RESET rencoder.sample_rate; '
+  . 'ALTER ROLE owner RESET ALL', '', 'and are reset');
 gives("SELECT 1 FROM t LIMIT 0; $get", '10 default', 'and are gone in the next session');
 
 # Second way: the right to set a parameter.
 $node->safe_psql('d', 'GRANT SET ON PARAMETER rencoder.sample_rate TO owner');
-gives('ALTER DATABASE d SET rencoder.sample_rate = 4', '', 'ALTER DATABASE with the right to set the parameter');
+gives('ALTER DATABASE d SET rencoder.sample_rate = 4', '',
+	'ALTER DATABASE with the right to set the parameter');
 gives("SELECT 1 FROM t LIMIT 0; $get", '4 database', 'holds');
 gives('ALTER DATABASE d RESET rencoder.sample_rate', '', 'and is reset');
 $node->safe_psql('d', 'REVOKE SET ON PARAMETER rencoder.sample_rate FROM owner');
@@ -92,16 +104,21 @@ for my $whom ('DATABASE d', 'ROLE owner')
 {
 	$node->safe_psql('postgres', "ALTER $whom SET session_preload_libraries = 'rencoder'");
 	gives('SHOW rencoder.sample_rate', '10', "$whom: SHOW in a new session");
-	refused('SET rencoder.typo = 1', qr/invalid configuration parameter name "rencoder.typo"/, "$whom: a wrong name");
-	gives('ALTER DATABASE d SET rencoder.sample_rate = 5; ALTER ROLE owner SET rencoder.enable_scan = off', '', "$whom: ALTER");
+	refused('SET rencoder.typo = 1', qr/invalid configuration parameter name "rencoder.typo"/,
+		"$whom: a wrong name");
+	gives('ALTER DATABASE d SET rencoder.sample_rate = 5; '
+	  . 'ALTER ROLE owner SET rencoder.enable_scan = off', '', "$whom: ALTER");
 	gives("$get; SHOW rencoder.enable_scan", "5 database\noff", "$whom: holds");
-	gives('ALTER DATABASE d RESET rencoder.sample_rate; ALTER ROLE owner RESET rencoder.enable_scan', '', "$whom: reset");
+	gives('ALTER DATABASE d RESET rencoder.sample_rate; '
+	  . 'ALTER ROLE owner RESET rencoder.enable_scan', '', "$whom: reset");
 	$node->safe_psql('postgres', "ALTER $whom RESET session_preload_libraries");
 }
 
 # local_preload_libraries is for $libdir/plugins only.
-like((as_owner(q{ALTER ROLE owner SET local_preload_libraries = 'rencoder'}))[1], qr/^$/, 'local_preload_libraries can be set');
-my ($ret, $out, $err) = $node->psql('d', 'SELECT 1', extra_params => [ '-U', 'owner' ], on_error_die => 0);
+like((as_owner(q{ALTER ROLE owner SET local_preload_libraries = 'rencoder'}))[1], qr/^$/,
+	'local_preload_libraries can be set');
+my ($ret, $out, $err) = $node->psql('d', 'SELECT 1',
+	extra_params => [ '-U', 'owner' ], on_error_die => 0);
 isnt($ret, 0, 'but no session begins with it');
 $node->safe_psql('postgres', 'ALTER ROLE owner RESET local_preload_libraries');
 gives("SELECT 1 FROM t LIMIT 0; $get", '10 default', 'and then they do again');

@@ -21,7 +21,8 @@ my $setup = q{
 	$$;
 	CREATE TABLE t (id int, v text, b bytea, c char(40), few varchar(40));
 	CREATE FUNCTION fill(a int, z int) RETURNS void LANGUAGE sql AS $$
-		INSERT INTO t SELECT i, word(i), convert_to(word(i), 'UTF8'), left(word(i), 40), 'https://www.example.com/' || i % 13
+		INSERT INTO t SELECT i, word(i), convert_to(word(i), 'UTF8'), left(word(i), 40),
+			'https://www.example.com/' || i % 13
 		FROM generate_series(a, z) i
 	$$;
 	SELECT fill(1, 8000);
@@ -53,7 +54,8 @@ sub some_queries
 		  "SELECT id FROM t WHERE b > convert_to(word($i), 'UTF8') AND id % 5 = 0",
 		  "SELECT id FROM t WHERE c = left(word($i), 40)::bpchar",
 		  "SELECT id FROM t WHERE c LIKE left(word($i), $length) || '%' AND few <> 'x'",
-		  "SELECT id FROM t WHERE c = left(word($i), 40)::bpchar AND few = 'https://www.example.com/' || $i % 15";
+		  "SELECT id FROM t WHERE c = left(word($i), 40)::bpchar "
+		  . "AND few = 'https://www.example.com/' || $i % 15";
 	}
 	return \@queries;
 }
@@ -124,7 +126,8 @@ foreach my $locale (
 		# The order is not that of bytes, and must not prune; the others must.
 		my %pages = map {
 			$_ => $node->safe_psql($name,
-				"SET enable_seqscan = off; EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) SELECT * FROM t WHERE v $_") =~ /lossy=(\d+)/ ? $1 : 0
+				"SET enable_seqscan = off; EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) "
+				  . "SELECT * FROM t WHERE v $_") =~ /lossy=(\d+)/ ? $1 : 0
 		} "LIKE '1f%'", "= word(77)", "< '0'", "COLLATE \"C\" < '0'";
 
 		my $all = $node->safe_psql($name,
@@ -164,9 +167,11 @@ $node->safe_psql(
 });
 my @clients = map { start_sql($node, $_) } (
 	q{DO $$ DECLARE i int := 20000; BEGIN
-		WHILE (SELECT count(*) FROM go) > 0 LOOP PERFORM fill(i, i + 50); i := i + 51; COMMIT; END LOOP; END $$},
+		WHILE (SELECT count(*) FROM go) > 0 LOOP PERFORM fill(i, i + 50); i := i + 51; COMMIT;
+		END LOOP; END $$},
 	q{DO $$ BEGIN WHILE (SELECT count(*) FROM go) > 0 LOOP
-		UPDATE t SET v = word((random() * 50000)::int), c = left(v, 20) WHERE ctid = format('(%s,%s)', (random() * 200)::int, 1 + (random() * 40)::int)::tid;
+		UPDATE t SET v = word((random() * 50000)::int), c = left(v, 20)
+			WHERE ctid = format('(%s,%s)', (random() * 200)::int, 1 + (random() * 40)::int)::tid;
 		COMMIT; END LOOP; END $$});
 my ($ret, $out, $err) = $node->psql('postgres', 'CALL summarize_again(600)');
 is($err, '', 'ranges are forgotten and summarized');

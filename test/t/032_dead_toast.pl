@@ -20,9 +20,11 @@ $node->safe_psql(
 	'postgres', q{
 	CREATE TABLE toasted (id int, v text, filler text);
 	ALTER TABLE toasted ALTER v SET STORAGE external;
-	INSERT INTO toasted SELECT i, 'key ' || i || repeat('x', 3000), repeat('y', 1000) FROM generate_series(1, 100) i;
+	INSERT INTO toasted SELECT i, 'key ' || i || repeat('x', 3000), repeat('y', 1000)
+		FROM generate_series(1, 100) i;
 	CREATE INDEX toasted_v ON toasted USING rencoder (v) WITH (pages_per_range = 1);
-	CREATE INDEX toasted_partial ON toasted USING rencoder (v) WITH (pages_per_range = 1) WHERE id > 0;
+	CREATE INDEX toasted_partial ON toasted USING rencoder (v) WITH (pages_per_range = 1)
+		WHERE id > 0;
 	SELECT rencoder_desummarize_range(i::regclass, b)
 	FROM generate_series(0, 20) b, unnest('{toasted_v,toasted_partial}'::text[]) i;
 });
@@ -35,7 +37,8 @@ SKIP:
 		q{SELECT count(*) FROM pg_available_extensions WHERE name = 'pg_surgery'}) == 0;
 	my @chunks = map {
 		$node->safe_psql('postgres',
-			"SELECT array_agg(ctid) FROM $toast WHERE chunk_id = (SELECT DISTINCT chunk_id FROM $toast ORDER BY 1 OFFSET $_ LIMIT 1)")
+			"SELECT array_agg(ctid) FROM $toast WHERE chunk_id = "
+			  . "(SELECT DISTINCT chunk_id FROM $toast ORDER BY 1 OFFSET $_ LIMIT 1)")
 	} 4, 5;
 	$node->safe_psql('postgres',
 		"CREATE EXTENSION pg_surgery; SELECT heap_force_kill('$toast', '$chunks[0]'::tid[])");
@@ -50,7 +53,8 @@ SKIP:
 	my ($ret, $out, $err) = $node->psql('postgres', 'VACUUM toasted');
 	is($err, '', 'VACUUM leaves values of dead rows alone');
 	is( $node->safe_psql('postgres',
-			q{SELECT count(*) FROM unnest('{toasted_v,toasted_partial}'::text[]) i, rencoder_ranges(i::regclass)
+			q{SELECT count(*) FROM unnest('{toasted_v,toasted_partial}'::text[]) i,
+				rencoder_ranges(i::regclass)
 				WHERE state <> 'summarized'}),
 		0, 'and has summarized all ranges');
 	is( $node->safe_psql('postgres',
@@ -66,7 +70,8 @@ SKIP:
 		UPDATE toasted SET v = 'key new' WHERE id = 6;
 		SELECT heap_force_kill('$toast', '$chunks[1]'::tid[])});
 	foreach my $command (
-		q{DO $$BEGIN PERFORM rencoder_desummarize_range('toasted_v', b) FROM generate_series(0, 20) b;
+		q{DO $$BEGIN PERFORM rencoder_desummarize_range('toasted_v', b)
+			FROM generate_series(0, 20) b;
 			PERFORM rencoder_summarize_new_values('toasted_v'); END$$},
 		'REINDEX INDEX toasted_v',
 		'CREATE INDEX toasted_again ON toasted USING rencoder (v) WITH (pages_per_range = 1)')
@@ -74,7 +79,8 @@ SKIP:
 		($ret, $out, $err) = $node->psql('postgres', $command);
 		is($err, '', "$command leaves such values alone");
 	}
-	my $visited = q{SELECT candidates > 0 FROM rencoder_candidates('toasted_v', 'nowhere'::text, 'nowhere'::text)};
+	my $visited = q{SELECT candidates > 0
+		FROM rencoder_candidates('toasted_v', 'nowhere'::text, 'nowhere'::text)};
 	$node->safe_psql('postgres', "COMMIT PREPARED 'old'");
 	is($node->safe_psql('postgres', $visited), 'f', 'the range is trusted ..');
 	is($reader->query_safe($visited), 't', '.. but not by an old snapshot');

@@ -20,7 +20,8 @@ my $pid = sql($WORKER_PID);
 my $log = -s $node->logfile;
 sql("SELECT pg_cancel_backend($pid)");
 wait_until($BUSY, '0', 'canceled');
-like(slurp_file($node->logfile, $log), qr/ERROR:  canceling statement due to user request/, 'the log says so');
+like(slurp_file($node->logfile, $log), qr/ERROR:  canceling statement due to user request/,
+	'the log says so');
 is(sql($WORKER_PID), $pid, 'it is the same worker');
 wait_until($BUSY, '1', 'it stays, and tries again after a minute');
 is(sql($WORKER_PID), $pid, 'it is the same worker still');
@@ -75,17 +76,20 @@ foreach my $how ('idle', 'busy')
 {
 	sql('CREATE DATABASE other');
 	sql("CREATE EXTENSION rencoder; $SCHEMA", 'other');
-	sql('CREATE INDEX t_v ON t USING rencoder (slow_in_worker(v)) WITH (pages_per_range = 1)', 'other');
+	sql('CREATE INDEX t_v ON t USING rencoder (slow_in_worker(v)) WITH (pages_per_range = 1)',
+		'other');
 	sql("$SESSION SELECT grow(" . ($how eq 'idle' ? 80 : 400) . ", $seed)", 'other');
 	wait_until($BUSY, '1', "$how: there is a worker");
 	wait_until($BUSY, '0', "$how: it has nothing to do") if $how eq 'idle';
-	is(sql("SELECT count(*) FROM pg_stat_activity WHERE datname = 'other' AND backend_type = 'rencoder worker'"),
+	is(sql("SELECT count(*) FROM pg_stat_activity WHERE datname = 'other' "
+	  . "AND backend_type = 'rencoder worker'"),
 		'1', "$how: it is connected");
 	$log = -s $node->logfile;
 	if ($how eq 'idle')
 	{
 		sql("DROP EXTENSION rencoder CASCADE; INSERT INTO t VALUES (1)", 'other');
-		is(sql('SELECT count(*) FROM pg_indexes WHERE tablename = \'t\'', 'other'), '0', 'DROP EXTENSION');
+		is(sql('SELECT count(*) FROM pg_indexes WHERE tablename = \'t\'', 'other'), '0',
+			'DROP EXTENSION');
 	}
 	# Fails after 5 seconds with somebody connected.
 	sql('DROP DATABASE other');

@@ -16,9 +16,11 @@ my $node = start_node();
 sub orphans
 {
 	return $node->safe_psql('postgres', "
-		SELECT string_agg(f, ' ') FROM pg_ls_dir((SELECT 'base/' || oid FROM pg_database WHERE datname = 'postgres')) f
+		SELECT string_agg(f, ' ') FROM pg_ls_dir((SELECT 'base/' || oid FROM pg_database
+			WHERE datname = 'postgres')) f
 		WHERE f ~ '^[0-9]+\$' AND pg_filenode_relation(0, f::oid) IS NULL AND
-			EXISTS (SELECT FROM pg_stat_file((SELECT 'base/' || oid FROM pg_database WHERE datname = 'postgres') || '/' || f, true)
+			EXISTS (SELECT FROM pg_stat_file((SELECT 'base/' || oid FROM pg_database
+				WHERE datname = 'postgres') || '/' || f, true)
 					WHERE size > 0)");
 }
 
@@ -58,7 +60,8 @@ sub disturb
 	my $start = time;
 	$node->safe_psql('postgres', $what);
 	$node->poll_query_until('postgres', "SELECT count(*) = 0 FROM pg_stat_activity
-		WHERE backend_type = 'parallel worker' OR query LIKE '%CREATE INDEX disturbed%' AND state = 'active' AND pid <> pg_backend_pid()")
+		WHERE backend_type = 'parallel worker' OR query LIKE '%CREATE INDEX disturbed%'
+			AND state = 'active' AND pid <> pg_backend_pid()")
 	  or die 'it goes on';
 	# Each of three processes would read on for 1 s a block.
 	my $rest = (4 * 128 + 3 - $done[1]) / 3;
@@ -74,7 +77,8 @@ disturb('cancelled', 'slow', "SELECT pg_cancel_backend(pid) FROM pg_stat_progres
 disturb('cancelled while waiting',
 	'slow workers', "SELECT pg_cancel_backend(pid) FROM pg_stat_progress_create_index");
 disturb('a worker is terminated', 'slow',
-	"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE backend_type = 'parallel worker' LIMIT 1");
+	"SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+	  . "WHERE backend_type = 'parallel worker' LIMIT 1");
 
 my ($ret, $out, $err) = $node->psql('postgres', "SET test.mode = 'workers fail';
 	CREATE INDEX disturbed ON t USING rencoder (slow(id, v)) WITH ($LIMITS);");
