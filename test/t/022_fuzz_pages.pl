@@ -58,7 +58,7 @@ $node->safe_psql('postgres', qq{
 	\$\$;
 	SELECT fill(1, 2000)});
 $node->safe_psql('postgres', "CREATE INDEX $_ ON t USING rencoder ($column{$_}) "
-  . "WITH (autosummarize = off, pages_per_range = 1)")
+  . "WITH (autosummarize = off, pages_per_range = 1, storage = filter)")
   foreach @names;
 $node->safe_psql('postgres', q{SELECT fill(2001, 4200)});
 $node->safe_psql('postgres', "SELECT rencoder_add_query_sample('i_v', 1, 5); "
