@@ -15,14 +15,14 @@ SET search_path = runs_flush, public;
 SELECT setseed(mod(:'seed'::numeric, 1000003) / 1000003);
 SELECT set_config('runs_flush.seed', :'seed', false) = :'seed' AS set;
 
--- Some 17 rows a page, half of which is free.
+-- Four rows a page, half of which is free: 512 rows a group.
 CREATE TABLE t (id int, v int8, s text COLLATE "C", few int, filler text)
 	WITH (fillfactor = 50, autovacuum_enabled = off);
 ALTER TABLE t ALTER filler SET STORAGE plain;
 CREATE FUNCTION fill(first int, last int) RETURNS void LANGUAGE sql AS $$
 	INSERT INTO t SELECT i, nullif(hashint8extended(i, 1) >> 24, 0),
 		CASE WHEN i % 11 <> 0 THEN 'https://example.org/' || md5((i / 3)::text) END,
-		nullif(abs(hashint4(i)) % 40, 3), repeat('x', 140)
+		nullif(abs(hashint4(i)) % 40, 3), repeat('x', 850)
 	FROM generate_series(first, last) i
 $$;
 CREATE FUNCTION change(k int) RETURNS void LANGUAGE sql AS $$
@@ -60,6 +60,10 @@ BEGIN
 	PERFORM rencoder_index_check('t_idx', true);
 	RETURN format('%s differ, %s have rows', differ, CASE WHEN found > 50 THEN 'most' ELSE 'few' END);
 END $$;
+-- The build makes a run, of which the last group is not full.
+SELECT fill(1, 700);
+CREATE INDEX t_idx ON t USING rencoder (v, s, few)
+	WITH (storage = run, pages_per_range = 1, autosummarize = off);
 -- Runs from the first group on, and the groups that name them.
 CREATE VIEW bases AS
 	SELECT string_agg(n::text, ' ' ORDER BY first) AS groups_of_runs
@@ -69,70 +73,96 @@ CREATE VIEW state AS
 	SELECT (SELECT count(DISTINCT run) FROM rencoder_runs('t_idx') WHERE kind = 'base') AS base,
 		(SELECT count(DISTINCT run) FROM rencoder_runs('t_idx') WHERE kind = 'delta') AS deltas,
 		(SELECT pending_pages FROM rencoder_metapage('t_idx')) > 1 AS pages_pending,
-		(SELECT bool_or(storage <> '') FROM rencoder_groups('t_idx') WHERE covered = 128) AS covered_with_storage,
+		(SELECT string_agg(DISTINCT storage, ' ') FROM rencoder_groups('t_idx') WHERE covered = 128) AS storage_of_covered,
 		(SELECT count(*) FROM rencoder_groups('t_idx') WHERE attnum = 1 AND sealed) AS sealed,
 		(SELECT count(*) FROM rencoder_groups('t_idx') WHERE attnum = 1 AND covered > 0 AND covered < 128) AS partial;
-
--- The build makes a run, of which the last group is not full.
-SELECT fill(1, 3000);
-CREATE INDEX t_idx ON t USING rencoder (v, s, few)
-	WITH (storage = run, pages_per_range = 1, autosummarize = off);
 SELECT uses_index('v = 5'), uses_index('s = ''a'' AND few = 1');
 SELECT * FROM state;
 SELECT compare();
 
 -- The table grows: groups of filters until VACUUM makes a run of those that are full, the last one
 -- of the build among them.
-SELECT fill(3001, 9000);
+SELECT fill(701, 2200);
 SELECT rencoder_summarize_new_values('t_idx') > 0 AS summarized;
 SELECT * FROM state;
 SELECT compare();
 SELECT change(1);
 VACUUM t;
 SELECT * FROM state, bases;
-SELECT group_no, attnum, sealed, summarized, covered, storage <> '' AS has_storage, run > 0 AS has_run
+SELECT group_no, attnum, sealed, summarized, covered, storage, run > 0 AS has_run
 FROM rencoder_groups('t_idx') ORDER BY 1, 2;
 SELECT compare();
 SELECT change(2);
 SELECT compare();
 
--- Group by group: eight runs of one become one.
-DO $$
-BEGIN
-	FOR i IN 0 .. 20 LOOP
-		PERFORM fill(9001 + i * 1100, 9000 + (i + 1) * 1100);
-		PERFORM change(3 + i);
-	END LOOP;
-END $$;
-VACUUM t;
-SELECT * FROM state, bases;
-SELECT fill(32101, 34000);
-VACUUM t;
-SELECT fill(34001, 36000);
-VACUUM t;
-SELECT fill(36001, 38000);
-VACUUM t;
-SELECT fill(38001, 40000);
-SELECT change(25);
+-- VACUUM flushes eight groups at most.
+SELECT fill(2201, 7400);
+SELECT change(3);
 VACUUM t;
 SELECT * FROM state, bases;
 SELECT compare();
-SELECT change(26);
-SELECT fill(40001, 42000);
-VACUUM t;
-SELECT fill(42001, 44000);
-VACUUM t;
-SELECT fill(44001, 46000);
 VACUUM t;
 SELECT * FROM state, bases;
 SELECT compare();
 
--- Whatever there is, one run, and no deltas.
-SELECT change(27);
-SELECT rencoder_compact('t_idx') > 15 AS compacted;
+-- Group by group: of eight neighbours of about a size one is made.
+SELECT step FROM generate_series(0, 6) i, unnest(ARRAY[
+	format('DO $a$ BEGIN PERFORM fill(%s, %s); PERFORM change(%s); END $a$', 7401 + i * 512, 7912 + i * 512, 4 + i),
+	'VACUUM t']) step
+\gexec
 SELECT * FROM state, bases;
 SELECT compare();
-SELECT change(28);
+SELECT fill(10985, 11500);
+VACUUM t;
+SELECT * FROM state, bases;
 SELECT compare();
+SELECT change(12);
+SELECT compare();
+
+-- A range of a run that is desummarized, and summarized again, has storage until the group is
+-- flushed.
+SELECT rencoder_desummarize_range('t_idx', 300);
+SELECT compare();
+SELECT rencoder_summarize_range('t_idx', 300);
+SELECT group_no, summarized, covered, storage FROM rencoder_groups('t_idx') WHERE attnum = 1 AND group_no = 2;
+SELECT compare();
+VACUUM t;
+SELECT * FROM state, bases;
+SELECT group_no, summarized, covered, storage FROM rencoder_groups('t_idx') WHERE attnum = 1 AND group_no = 2;
+SELECT compare();
+
+-- Whatever there is, one run, and no deltas.
+SELECT change(13);
+SELECT rencoder_compact('t_idx');
+SELECT * FROM state, bases;
+SELECT compare();
+SELECT change(14);
+SELECT compare();
+-- Also of a table that is smaller than the run's groups.
+DELETE FROM t WHERE id > 5000 OR id % 5 = 0;
+VACUUM t;
+SELECT rencoder_compact('t_idx') > 0 AS compacted;
+SELECT * FROM state;
+SELECT compare();
+
+-- What has no runs is not compacted, nor what is not one's own.
+CREATE INDEX t_few ON t USING rencoder (few) WITH (pages_per_range = 1);
+SELECT rencoder_compact('t_few');
+DROP INDEX t_few;
+DO $$ BEGIN PERFORM rencoder_compact('pg_class_oid_index'); EXCEPTION WHEN OTHERS THEN RAISE WARNING '%', SQLERRM; END $$;
+CREATE ROLE runs_flush_other;
+GRANT USAGE ON SCHEMA runs_flush TO runs_flush_other;
+SET ROLE runs_flush_other;
+SELECT rencoder_compact('t_idx');
+RESET ROLE;
+REVOKE ALL ON SCHEMA runs_flush FROM runs_flush_other;
+DROP ROLE runs_flush_other;
+
+-- An index of filters that is to have runs from now on.
+CREATE INDEX t_later ON t USING rencoder (v) WITH (pages_per_range = 1, storage = filter, autosummarize = off);
+ALTER INDEX t_later SET (storage = run);
+SELECT rencoder_compact('t_later') > 0 AS compacted;
+SELECT rencoder_index_check('t_later', true);
+DROP INDEX t_later;
 
 DROP SCHEMA runs_flush CASCADE;
