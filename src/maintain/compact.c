@@ -202,7 +202,7 @@ look_for_work(Relation index, const Task *task)
 }
 
 static bool
-has_room(Relation index, const Task *task)
+list_has_room(Relation index, const Task *task)
 {
 	RencoderRuns runs;
 
@@ -227,7 +227,7 @@ make_one(Relation index, Relation heap, const Task *task, Choice *choice)
 	rencoder_meta_lock_maintainer(index);
 	rencoder_run_groups_tidy(index);
 	*choice = look_for_work(index, task);
-	if (choice->n > 0 && has_room(index, task))
+	if (choice->n > 0 && list_has_room(index, task))
 	{
 		result = rencoder_flush(index, heap, choice->first, choice->n, cut, task->gives_way) ?
 			RENCODER_COMPACT_DONE : RENCODER_COMPACT_WAITED_FOR;

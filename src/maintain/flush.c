@@ -64,7 +64,7 @@ typedef struct Flush
 
 /* Sets "flushing" in a group. */
 static void
-begin_group(Flush *f, FlushedGroup *g, uint32 number)
+begin_flushing(Flush *f, FlushedGroup *g, uint32 number)
 {
 	RencoderGroupEdit edit;
 	RencoderHeader first;
@@ -230,7 +230,7 @@ flush_groups(Flush *f)
 	f->number = rencoder_run_writer_number(f->writer);
 	f->groups = MemoryContextAllocHuge(CurrentMemoryContext, f->ngroups * sizeof(FlushedGroup));
 	for (uint32 i = 0; i < f->ngroups; i++)
-		begin_group(f, &f->groups[i], f->first + i);
+		begin_flushing(f, &f->groups[i], f->first + i);
 	load_coders(f);
 	if (!read_flushed_groups(f))
 		return false;
