@@ -33,6 +33,7 @@ $$;
 SELECT * FROM rencoder_metapage('fn_v');
 SELECT * FROM rencoder_groups('fn_v');
 SELECT * FROM rencoder_ranges('fn_v');
+SELECT * FROM rencoder_runs('fn_v');
 SELECT ranges, skipped, candidates, unsummarized FROM rencoder_candidates('fn_v', 1::int8, 2::int8);
 SELECT rencoder_summarize_new_values('fn_v');
 SELECT fn_check();
@@ -164,6 +165,7 @@ SELECT rencoder_index_check(NULL) IS NULL AS is_null,
 SELECT * FROM rencoder_metapage(NULL);
 SELECT * FROM rencoder_groups(NULL);
 SELECT * FROM rencoder_ranges(NULL);
+SELECT * FROM rencoder_runs(NULL);
 SELECT * FROM rencoder_candidates('fn_v', NULL::int8, 1::int8);
 
 --
@@ -206,6 +208,8 @@ SELECT * FROM rencoder_groups('fn');
 SELECT * FROM rencoder_groups('fn_btree');
 SELECT * FROM rencoder_ranges('fn');
 SELECT * FROM rencoder_ranges('fn_btree');
+SELECT * FROM rencoder_runs('fn');
+SELECT * FROM rencoder_runs('fn_btree');
 SELECT * FROM rencoder_candidates('fn', 1::int8, 2::int8);
 SELECT * FROM rencoder_candidates('fn_btree', 1::int8, 2::int8);
 SELECT * FROM rencoder_candidates('fn_part_v', 1::int8, 2::int8);
@@ -234,6 +238,7 @@ SELECT rencoder_index_check('fn_private_v');
 SELECT * FROM rencoder_metapage('fn_private_v');
 SELECT * FROM rencoder_groups('fn_private_v');
 SELECT * FROM rencoder_ranges('fn_private_v');
+SELECT * FROM rencoder_runs('fn_private_v');
 SELECT * FROM rencoder_candidates('fn_private_v', 1::int8, 2::int8);
 -- Who asks for a block out of range is told so first, as by BRIN.
 SELECT rencoder_desummarize_range('fn_private_v', -1);

@@ -2,22 +2,23 @@
  * delta.c
  *		Deltas: runs of the keys that came to covered ranges after their base run.
  *
- * Each scan reads the pending list from one end to the other.  So its entries are sorted and
- * written as a run, of whole keys, which takes their place in one record.  Each scan also
- * searches each delta; so deltas of about the same size are merged, which makes each entry be written
- * once for each power of TIER_FACTOR that the largest delta is of the smallest.
+ * Each scan reads the pending list from one end to the other.  So its entries are sorted
+ * and written as a run, of whole keys, which takes their place in one record.  Each scan
+ * also searches each delta; so deltas of about the same size are merged, which makes each
+ * entry be written once for each power of TIER_FACTOR that the largest delta is of the
+ * smallest.
  *
- * One run is made each time, of both: the pages that are closed and the deltas to be merged.  All
- * that it is made of is read as often as the index has columns, and sorted column by column.  Closed
- * pages and LIVE runs do not change, and go only by the hand of the maintainer, whom the caller is.
+ * One run is made each time, of both: the pages that are closed and the deltas to be
+ * merged.  All that it is made of is read as often as the index has columns, and sorted
+ * column by column.  Closed pages and LIVE runs do not change, and go only by the hand of
+ * the maintainer, whom the caller is.
  *
- * Entries of ranges that are no longer covered are kept: they add pages to what scans visit,
- * where they need not look at them, since no storage but a covered range's is asked so.  They
+ * Entries of ranges that are no longer covered are kept: no scan asks for them there.  They
  * go when all base runs have a later cut (run_groups.c).
  *
- * A run has one coder for each column, but groups under different base runs may have different
- * ones.  So there are as many deltas as a column has generations of keys: the first has the
- * first generation of each column, and so on.  Columns are searched each by itself.
+ * A run has one coder for each column, but groups under different base runs may have
+ * different ones.  So there are as many deltas as a column has generations of keys: the first
+ * has the first generation of each column, and so on.  Columns are searched each by itself.
  */
 #include "maintain/delta.h"
 
@@ -220,9 +221,9 @@ pages_up_to(const RencoderRunListData *list, int tier, int *n)
 	return npages;
 }
 
-/* Chooses the deltas to merge. */
+/* Chooses the deltas to merge, of "most" pages in all unless the list is crowded. */
 static void
-choose_deltas(Merge *m)
+choose_deltas(Merge *m, double most)
 {
 	const RencoderRunListData *list = &m->runs.list;
 	double		pending = m->upto == 0 ? 0 : (double) (m->upto - m->runs.pending_first_number + 1);
@@ -240,7 +241,7 @@ choose_deltas(Merge *m)
 		int			n;
 		double		npages = pages_up_to(list, tier, &n);
 
-		if (n + (result == tier) < TIER_RUNS && list->n <= CROWDED)
+		if ((n + (result == tier) < TIER_RUNS || npages > most) && list->n <= CROWDED)
 			continue;
 		highest = tier;
 		result = tier_of(pending + npages);
@@ -336,12 +337,12 @@ rencoder_delta_is_due(Relation index)
 
 /* Looks what there is, and decides what is to be made of it; false: nothing. */
 static bool
-prepare_merge(Merge *m, uint64 least)
+prepare_merge(Merge *m, uint64 least, double most)
 {
 	rencoder_runs_look(m->index, &m->runs, NULL);
 	if (closed_pages(&m->runs) >= least)
 		m->upto = m->runs.pending_last_number - 1;
-	choose_deltas(m);
+	choose_deltas(m, most);
 	if (m->upto == 0 && m->nmerged == 0)
 		return false;
 
@@ -366,7 +367,7 @@ has_leftovers(const RencoderRuns *runs)
 }
 
 bool
-rencoder_delta_make(Relation index, uint64 least)
+rencoder_delta_make(Relation index, uint64 least, uint32 most)
 {
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "rencoder delta",
 												  ALLOCSET_DEFAULT_SIZES);
@@ -379,7 +380,7 @@ rencoder_delta_make(Relation index, uint64 least)
 	rencoder_runs_look(index, &m->runs, NULL);
 	if (has_leftovers(&m->runs))
 		rencoder_run_groups_tidy(index);
-	if (prepare_merge(m, least))
+	if (prepare_merge(m, least, most))
 		done = write_merged(m);
 	if (done && m->nmerged > 0)
 		rencoder_run_list_free(index, 0);
@@ -395,7 +396,7 @@ rencoder_delta_make_of_all(Relation index)
 
 	(void) rencoder_pending_close(index);
 	rencoder_meta_lock_maintainer(index);
-	done = rencoder_delta_make(index, 1);
+	done = rencoder_delta_make(index, 1, PG_UINT32_MAX);
 	rencoder_meta_unlock_maintainer(index);
 	return done;
 }

@@ -236,7 +236,7 @@ shorten_pending(Relation index)
 	if (!rencoder_delta_is_due(index))
 		return;
 	rencoder_meta_lock_maintainer(index);
-	(void) rencoder_delta_make(index, RENCODER_DELTA_PAGES);
+	(void) rencoder_delta_make(index, RENCODER_DELTA_PAGES, PG_UINT32_MAX);
 	rencoder_meta_unlock_maintainer(index);
 }
 

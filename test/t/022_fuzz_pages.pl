@@ -29,7 +29,7 @@ my $seed    = rnd(1_000_000);
 
 # Errors that say what is damaged, and those that follow from others.
 my $DAMAGE     = qr/is corrupted at block|has format version|has a group of an unknown format/;
-my $RECOGNIZED = qr/index "\w+" (?:$DAMAGE|lacks coder)/;
+my $RECOGNIZED = qr/index "\w+" (?:$DAMAGE)/;
 my $ELSEWHERE  = qr/could not (read|open)|invalid page in block/;
 my $FOLLOWS    = qr/current transaction is aborted|canceling statement/;
 
