@@ -73,7 +73,7 @@ check_header_fields(CheckState *state, BlockNumber blkno,
 						   "Ranges are being read for a run, but for none.");
 	rencoder_check_require(state, header->run != 0 ||
 						   (header->cut == 0 && renc_mask_empty(rencoder_set_get(header->covered))),
-						   blkno, "Ranges are covered, but by no run.");
+						   blkno, "The group has covered ranges, or a cut, but no run.");
 
 	/* INV-7: slices and matrix change places in one record. */
 	rencoder_check_require(state, !matrix || header->next.start == RENCODER_NO_BLOCK ||
