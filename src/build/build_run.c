@@ -29,7 +29,7 @@ rencoder_build_run_begin(Relation index, RencoderBuildPlan *plan)
 	run->plan = plan;
 	run->natts = rencoder_meta_get(index)->natts;
 	run->writer = rencoder_run_writer_begin(index, RENCODER_RUN_BASE, 0,
-											rencoder_build_group_count(plan), false);
+											rencoder_group_count(plan->nranges), false);
 	if (run->writer == NULL)
 		elog(ERROR, "the list of runs of new index \"%s\" is full",
 			 RelationGetRelationName(index));
