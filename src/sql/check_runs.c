@@ -305,6 +305,26 @@ load_run(CheckState *state, uint32 number)
 	return NULL;
 }
 
+/* The run that ranges of the group are read for: it may be LIVE, but not be named yet. */
+static void
+check_flushing(CheckState *state)
+{
+	uint32		number = state->copy->header[0]->flushing_run;
+	RencoderRuns runs;
+	const RencoderRunEntry *entry;
+
+	if (number == 0)
+		return;
+	rencoder_runs_look(state->index, &runs, NULL);
+	entry = rencoder_runs_find(&runs, number);
+
+	/* On a standby it may have gone since the group was copied. */
+	rencoder_check_require(state, !state->primary ||
+						   (entry != NULL && entry->kind == RENCODER_RUN_BASE &&
+							entry->state != RENCODER_RUN_FREEING),
+						   state->copy->entry->header, "The group is read for a run that is not there.");
+}
+
 void
 rencoder_check_run_of_group(CheckState *state)
 {
@@ -321,6 +341,7 @@ rencoder_check_run_of_group(CheckState *state)
 	rencoder_check_require(state, ((copy->entry->flags & RENCODER_ENTRY_COVERED) != 0) ==
 						   (number != 0 && all), header,
 						   "Header and directory disagree on whether the group is covered.");
+	check_flushing(state);
 	if (number == 0)
 		return;
 
