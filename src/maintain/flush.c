@@ -12,7 +12,7 @@
  *	2. The table is read, any version visible, group by group, each with a trust horizon of its
  *	   own.  A row came before "flushing" was set, and is found, or after, and its inserter sees
  *	   "flushing": the same race, and the same reason why nothing is lost, as between insert and
- *	   summarize (INV-3).
+ *	   summarize (INV-3, INV-13).
  *	3. The run is written and becomes LIVE.  Scans search it from now on, but nobody names it.
  *	4. Group by group: ranges with values without a key become "always"; then one record makes
  *	   the group name the run, its ranges covered, frees the first column's storage and starts
@@ -20,7 +20,8 @@
  *
  * The cut comes before all of this.  An entry of a pending page up to the cut was put there
  * before that page was closed, so its row was in the table before that was read, and the run has
- * its keys.  All others stay on the list, or in deltas, until the group has got a later cut.
+ * its keys (INV-13).  All others stay on the list, or in deltas, until the group has got a later
+ * cut.
  *
  * Bounds and flags stay as they are: inserters keep them (INV-2).
  *
