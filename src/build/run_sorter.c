@@ -175,7 +175,7 @@ allocate_pairs(RencoderRunSorter *s, size_t n)
 }
 
 static void
-make_pair_room(RencoderRunSorter *s)
+make_room_for_pair(RencoderRunSorter *s)
 {
 	if (s->allocated < s->max)
 	{
@@ -196,7 +196,7 @@ rencoder_run_sorter_add_pair(RencoderRunSorter *s, const RencoderRunPair *pair)
 		return;
 	}
 	if (s->n == s->allocated)
-		make_pair_room(s);
+		make_room_for_pair(s);
 	s->pair[s->n++] = *pair;
 }
 
