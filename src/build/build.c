@@ -107,11 +107,11 @@ build_serially(Relation heap, Relation index, IndexInfo *indexInfo, RencoderBuil
 
 	if (run != NULL)
 		rencoder_build_run_sorters(sorter, rencoder_meta_get(index)->natts,
-								   rencoder_options_sort_memory());
+								   rencoder_options_sort_memory(), NULL, 0);
 	pg_atomic_init_u64(&progress.blocks, 0);
 	build = rencoder_build_group_create(heap, index, indexInfo, plan, &progress, NULL, sorter,
 										true);
-	for (uint32 group = 0; group < rencoder_build_group_count(plan); group++)
+	for (uint32 group = 0; group < rencoder_group_count(plan->nranges); group++)
 		rencoder_build_group_run(build, group);
 	totals = rencoder_build_group_finish(build);
 	if (run != NULL)
@@ -131,7 +131,7 @@ rencoderbuild(Relation heap, Relation index, IndexInfo *indexInfo)
 	prepare(heap, index, indexInfo, &plan);
 	pgstat_progress_update_param(PROGRESS_SCAN_BLOCKS_TOTAL, plan.nblocks);
 	run = rencoder_build_run_begin(index, &plan);
-	if (run != NULL || !rencoder_build_parallel(heap, index, indexInfo, &plan, &totals))
+	if (!rencoder_build_parallel(heap, index, indexInfo, &plan, run, &totals))
 		totals = build_serially(heap, index, indexInfo, &plan, run);
 	pgstat_progress_update_param(PROGRESS_SCAN_BLOCKS_DONE, plan.nblocks);
 	indexInfo->ii_BrokenHotChain = totals.broken_hot_chain;

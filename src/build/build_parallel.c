@@ -4,10 +4,11 @@
  *
  * The leader makes metapage, coders, samples and the directory's pages.  Then all
  * processes, the leader too, take group after group from a shared counter and
- * build it as a serial build does.  There is nothing to merge: pages come from
- * extending the index, one process at a time (the lock for that holds between
+ * build it as a serial build does.  Of groups there is nothing to merge: pages come
+ * from extending the index, one process at a time (the lock for that holds between
  * processes of one parallel operation, too), and each group has a directory
- * entry of its own.
+ * entry of its own.  The keys of a run are sorted by the process that reads them; workers
+ * leave them in files, which the leader merges.
  *
  * Which process builds which group depends on chance, and a search for a shape
  * starts from the one that any process has found last (design_share.h).  So the shapes
@@ -29,6 +30,7 @@
 #include "executor/instrument.h"
 #include "pgstat.h"
 #include "storage/condition_variable.h"
+#include "storage/sharedfileset.h"
 #include "storage/spin.h"
 #include "tcop/tcopprot.h"
 #include "utils/snapmgr.h"
@@ -55,6 +57,8 @@ typedef struct Shared
 	pg_atomic_uint32 next_group;
 	RencoderBuildProgress progress;
 	RencoderDesignShare share;
+	Size		sort_memory;	/* of a process, in bytes */
+	SharedFileSet sorted;		/* what workers leave of a run */
 
 	ConditionVariable worker_done;
 	slock_t		mutex;			/* protects what follows */
@@ -85,7 +89,7 @@ add_totals(RencoderBuildTotals *sum, const RencoderBuildTotals *totals)
 static uint32
 distributed_groups(const RencoderBuildPlan *plan)
 {
-	uint32		ngroups = rencoder_build_group_count(plan);
+	uint32		ngroups = rencoder_group_count(plan->nranges);
 
 	if (ngroups > 0 && rencoder_build_group_is_rest(plan, ngroups - 1))
 		ngroups--;
@@ -140,6 +144,14 @@ init_shared(Shared *shared, Relation heap, Relation index, const IndexInfo *inde
 	SpinLockInit(&shared->mutex);
 }
 
+/* What processes need to sort keys of a run. */
+static void
+share_sorting(Shared *shared, dsm_segment *seg, int nprocesses)
+{
+	shared->sort_memory = rencoder_options_sort_memory() / nprocesses;
+	SharedFileSetInit(&shared->sorted, seg);
+}
+
 /*
  * Enters parallel mode and launches workers; false if there are none, and
  * parallel mode is left.
@@ -164,6 +176,8 @@ launch(Leader *leader, int nworkers, Relation heap, Relation index,
 	{
 		leader->shared = store_chunk(pcxt, KEY_SHARED, sizeof(Shared));
 		init_shared(leader->shared, heap, index, indexInfo, plan);
+		if (plan->run != 0)
+			share_sorting(leader->shared, pcxt->seg, nworkers + 1);
 		leader->wal_usage = store_chunk(pcxt, KEY_WAL_USAGE,
 										mul_size(sizeof(WalUsage), nworkers));
 		leader->buffer_usage = store_chunk(pcxt, KEY_BUFFER_USAGE,
@@ -206,9 +220,9 @@ wait_for_workers(Leader *leader)
 	ConditionVariableCancelSleep();
 }
 
-/* Adds up what the workers did, and leaves parallel mode. */
+/* Adds up what the workers did, and waits for their end. */
 static void
-finish(Leader *leader, RencoderBuildTotals *totals)
+gather(Leader *leader, RencoderBuildTotals *totals)
 {
 	ParallelContext *pcxt = leader->pcxt;
 
@@ -216,8 +230,6 @@ finish(Leader *leader, RencoderBuildTotals *totals)
 	for (int i = 0; i < pcxt->nworkers_launched; i++)
 		InstrAccumParallelQuery(&leader->buffer_usage[i], &leader->wal_usage[i]);
 	add_totals(totals, &leader->shared->totals);
-	DestroyParallelContext(pcxt);
-	ExitParallelMode();
 }
 
 /* Makes all directory pages, so that processes need not agree who does. */
@@ -225,7 +237,7 @@ static void
 make_directory(Relation index, const RencoderBuildPlan *plan)
 {
 	const RencoderMeta meta = *rencoder_meta_get(index);
-	uint32		ngroups = rencoder_build_group_count(plan);
+	uint32		ngroups = rencoder_group_count(plan->nranges);
 
 	for (uint64 group = 0; group < ngroups; group += meta.entries_per_page)
 		rencoder_directory_make(index, &meta, (uint32) group, false);
@@ -233,8 +245,11 @@ make_directory(Relation index, const RencoderBuildPlan *plan)
 
 bool
 rencoder_build_parallel(Relation heap, Relation index, IndexInfo *indexInfo,
-						RencoderBuildPlan *plan, RencoderBuildTotals *totals)
+						RencoderBuildPlan *plan, RencoderBuildRun *run,
+						RencoderBuildTotals *totals)
 {
+	RencoderRunSorter *sorter[INDEX_MAX_KEYS];
+	int			natts = rencoder_meta_get(index)->natts;
 	uint32		ngroups = distributed_groups(plan);
 	RencoderBuildGroup *build;
 	Leader		leader;
@@ -253,14 +268,24 @@ rencoder_build_parallel(Relation heap, Relation index, IndexInfo *indexInfo,
 	memset(&leader, 0, sizeof(leader));
 	if (!launch(&leader, nworkers, heap, index, indexInfo, plan))
 		return false;
+	if (run != NULL)
+		rencoder_build_run_sorters(sorter, natts, leader.shared->sort_memory, NULL, 0);
 	build = rencoder_build_group_create(heap, index, indexInfo, plan, &leader.shared->progress,
-										&leader.shared->share, NULL, true);
+										&leader.shared->share, sorter, true);
 	build_groups(build, leader.shared);
 	wait_for_workers(&leader);
-	if (ngroups < rencoder_build_group_count(plan))
+	if (ngroups < rencoder_group_count(plan->nranges))
 		rencoder_build_group_run(build, ngroups);
 	*totals = rencoder_build_group_finish(build);
-	finish(&leader, totals);
+	gather(&leader, totals);
+	if (run != NULL)
+	{
+		rencoder_build_run_import(sorter, natts, &leader.shared->sorted.fs,
+								  leader.pcxt->nworkers_launched);
+		rencoder_build_run_finish(run, sorter);
+	}
+	DestroyParallelContext(leader.pcxt);
+	ExitParallelMode();
 	return true;
 }
 
@@ -272,9 +297,11 @@ rencoder_build_parallel_worker(dsm_segment *seg, shm_toc *toc)
 	BufferUsage *buffer_usage = shm_toc_lookup(toc, KEY_BUFFER_USAGE, false);
 	LOCKMODE	heap_lock = shared->concurrent ? ShareUpdateExclusiveLock : ShareLock;
 	LOCKMODE	index_lock = shared->concurrent ? RowExclusiveLock : AccessExclusiveLock;
+	RencoderRunSorter *sorter[INDEX_MAX_KEYS];
 	RencoderBuildGroup *build;
 	RencoderBuildTotals totals;
 	IndexInfo  *indexInfo;
+	int			natts;
 	Relation	heap;
 	Relation	index;
 
@@ -289,9 +316,18 @@ rencoder_build_parallel_worker(dsm_segment *seg, shm_toc *toc)
 	indexInfo->ii_Concurrent = shared->concurrent;
 
 	InstrStartParallelQuery();
+	natts = rencoder_meta_get(index)->natts;
+	if (shared->plan.run != 0)
+	{
+		SharedFileSetAttach(&shared->sorted, seg);
+		rencoder_build_run_sorters(sorter, natts, shared->sort_memory, &shared->sorted.fs,
+								   ParallelWorkerNumber);
+	}
 	build = rencoder_build_group_create(heap, index, indexInfo, &shared->plan,
-										&shared->progress, &shared->share, NULL, false);
+										&shared->progress, &shared->share, sorter, false);
 	build_groups(build, shared);
+	if (shared->plan.run != 0)
+		rencoder_build_run_export(sorter, natts);
 	totals = rencoder_build_group_finish(build);
 	InstrEndParallelQuery(&buffer_usage[ParallelWorkerNumber], &wal_usage[ParallelWorkerNumber]);
 

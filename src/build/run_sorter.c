@@ -6,17 +6,25 @@
  * merged from there: a file for each chunk would need a buffer for each while it is
  * written to, and there may be thousands where memory is short.  Where equal pairs leave
  * half of the memory, a chunk is not spilled, but goes on: rows of few values take no file.
+ *
+ * A chunk in a file is the number of its pairs, a uint64, and the pairs.
  */
 #include "build/run_sorter.h"
+
+#include <fcntl.h>
 
 #include "commands/tablespace.h"
 #include "lib/binaryheap.h"
 #include "miscadmin.h"
+#include "nodes/pg_list.h"
 #include "storage/buffile.h"
 #include "utils/memutils.h"
 
 /* Pairs that there is room for at first, and at least at last. */
 #define FIRST_PAIRS	1024
+
+/* Chunks likewise. */
+#define FIRST_CHUNKS	16
 
 /* Pairs of a chunk that are read at once, at least. */
 #define READ_PAIRS	(BLCKSZ / (int) sizeof(RencoderRunPair))
@@ -35,9 +43,10 @@
 #define ST_DEFINE
 #include "lib/sort_template.h"
 
-/* Sorted pairs in the file. */
+/* Sorted pairs in a file. */
 typedef struct Chunk
 {
+	BufFile    *file;
 	int			fileno;			/* where the next ones are that are not read */
 	off_t		offset;
 	uint64		left;			/* how many these are */
@@ -55,7 +64,10 @@ struct RencoderRunSorter
 	size_t		allocated;
 	size_t		max;			/* that may be allocated */
 
+	FileSet    *fileset;		/* shared: where the file is to be */
+	char	   *name;			/* and what it is called */
 	BufFile    *file;			/* NULL: nothing was spilled */
+	List	   *imported;		/* other files */
 	Chunk	   *chunk;
 	size_t		nchunks;
 	size_t		max_chunks;		/* allocated */
@@ -74,11 +86,13 @@ rencoder_run_sorter_begin(Size memory)
 	s->max = Max(memory / sizeof(RencoderRunPair), FIRST_PAIRS);
 	s->allocated = FIRST_PAIRS;
 	s->pair = MemoryContextAlloc(context, s->allocated * sizeof(RencoderRunPair));
+	s->max_chunks = FIRST_CHUNKS;
+	s->chunk = MemoryContextAlloc(context, s->max_chunks * sizeof(Chunk));
 	return s;
 }
 
 static inline bool
-is_same(const RencoderRunPair *a, const RencoderRunPair *b)
+is_same_pair(const RencoderRunPair *a, const RencoderRunPair *b)
 {
 	return a->key == b->key && a->page == b->page;
 }
@@ -94,7 +108,7 @@ sort_chunk(RencoderRunSorter *s)
 	sort_pairs(s->pair, s->n);
 	for (size_t i = 1; i < s->n; i++)
 	{
-		if (is_same(&s->pair[kept], &s->pair[i]))
+		if (is_same_pair(&s->pair[kept], &s->pair[i]))
 			s->pair[kept].rows += s->pair[i].rows;
 		else
 			s->pair[++kept] = s->pair[i];
@@ -102,35 +116,55 @@ sort_chunk(RencoderRunSorter *s)
 	s->n = kept + 1;
 }
 
-/* Makes a chunk of the file of what is in memory, sorted. */
 static void
-spill_chunk(RencoderRunSorter *s)
+create_file(RencoderRunSorter *s)
 {
 	MemoryContext old = MemoryContextSwitchTo(s->context);
-	Chunk	   *chunk;
 
-	if (s->file == NULL)
+	if (s->fileset != NULL)
+		s->file = BufFileCreateFileSet(s->fileset, s->name);
+	else
 	{
 		PrepareTempTablespaces();
 		s->file = BufFileCreateTemp(false);
 	}
+	MemoryContextSwitchTo(old);
+}
+
+/* Notes a chunk of "n" pairs that begins where the file stands. */
+static void
+add_chunk(RencoderRunSorter *s, BufFile *file, uint64 n)
+{
+	Chunk	   *chunk;
+
 	if (s->nchunks == s->max_chunks)
 	{
-		s->max_chunks = Max(2 * s->max_chunks, 16);
-		s->chunk = s->chunk == NULL ? palloc(s->max_chunks * sizeof(Chunk)) :
-			repalloc(s->chunk, s->max_chunks * sizeof(Chunk));
+		s->max_chunks *= 2;
+		s->chunk = repalloc_huge(s->chunk, s->max_chunks * sizeof(Chunk));
 	}
 	chunk = &s->chunk[s->nchunks++];
 	memset(chunk, 0, sizeof(Chunk));
-	BufFileTell(s->file, &chunk->fileno, &chunk->offset);
-	chunk->left = s->n;
+	chunk->file = file;
+	BufFileTell(file, &chunk->fileno, &chunk->offset);
+	chunk->left = n;
+}
+
+/* Makes a chunk of the file of what is in memory, sorted. */
+static void
+spill_chunk(RencoderRunSorter *s)
+{
+	uint64		n = s->n;
+
+	if (s->file == NULL)
+		create_file(s);
+	BufFileWrite(s->file, &n, sizeof(n));
+	add_chunk(s, s->file, n);
 	for (size_t i = 0; i < s->n; i += READ_PAIRS)
 	{
 		CHECK_FOR_INTERRUPTS();
 		BufFileWrite(s->file, s->pair + i, Min(READ_PAIRS, s->n - i) * sizeof(RencoderRunPair));
 	}
 	s->n = 0;
-	MemoryContextSwitchTo(old);
 }
 
 static void
@@ -141,7 +175,7 @@ allocate_pairs(RencoderRunSorter *s, size_t n)
 }
 
 static void
-make_room(RencoderRunSorter *s)
+make_room_for_pair(RencoderRunSorter *s)
 {
 	if (s->allocated < s->max)
 	{
@@ -156,13 +190,13 @@ make_room(RencoderRunSorter *s)
 void
 rencoder_run_sorter_add_pair(RencoderRunSorter *s, const RencoderRunPair *pair)
 {
-	if (s->n > 0 && is_same(&s->pair[s->n - 1], pair))
+	if (s->n > 0 && is_same_pair(&s->pair[s->n - 1], pair))
 	{
 		s->pair[s->n - 1].rows += pair->rows;
 		return;
 	}
 	if (s->n == s->allocated)
-		make_room(s);
+		make_room_for_pair(s);
 	s->pair[s->n++] = *pair;
 }
 
@@ -174,6 +208,25 @@ rencoder_run_sorter_add(RencoderRunSorter *s, uint64 key, BlockNumber page)
 	rencoder_run_sorter_add_pair(s, &pair);
 }
 
+/* Reads all of "size" bytes. */
+static void
+read_file(BufFile *file, void *to, size_t size)
+{
+	if (BufFileRead(file, to, size) != size)
+		ereport(ERROR,
+				(errcode_for_file_access(),
+				 errmsg("temporary file of an index build is too short")));
+}
+
+static void
+seek_file(BufFile *file, int fileno, off_t offset, int whence)
+{
+	if (BufFileSeek(file, fileno, offset, whence) != 0)
+		ereport(ERROR,
+				(errcode_for_file_access(),
+				 errmsg("could not seek in temporary file of an index build")));
+}
+
 /* Reads the next pairs of a chunk; false: there are no more. */
 static bool
 read_chunk(RencoderRunSorter *s, Chunk *chunk)
@@ -183,16 +236,9 @@ read_chunk(RencoderRunSorter *s, Chunk *chunk)
 	CHECK_FOR_INTERRUPTS();
 	if (n == 0)
 		return false;
-	if (BufFileSeek(s->file, chunk->fileno, chunk->offset, SEEK_SET) != 0)
-		ereport(ERROR,
-				(errcode_for_file_access(),
-				 errmsg("could not seek in a temporary file of an index build")));
-	if (BufFileRead(s->file, chunk->pair, n * sizeof(RencoderRunPair)) !=
-		n * sizeof(RencoderRunPair))
-		ereport(ERROR,
-				(errcode_for_file_access(),
-				 errmsg("could not read from a temporary file of an index build")));
-	BufFileTell(s->file, &chunk->fileno, &chunk->offset);
+	seek_file(chunk->file, chunk->fileno, chunk->offset, SEEK_SET);
+	read_file(chunk->file, chunk->pair, n * sizeof(RencoderRunPair));
+	BufFileTell(chunk->file, &chunk->fileno, &chunk->offset);
 	chunk->left -= n;
 	chunk->n = n;
 	chunk->next = 0;
@@ -277,7 +323,7 @@ rencoder_run_sorter_next(RencoderRunSorter *s, RencoderRunPair *pair)
 	{
 		const RencoderRunPair *other = &least_chunk(s)->pair[least_chunk(s)->next];
 
-		if (!is_same(pair, other))
+		if (!is_same_pair(pair, other))
 			break;
 		pair->rows += other->rows;
 		advance_merge(s);
@@ -288,7 +334,56 @@ rencoder_run_sorter_next(RencoderRunSorter *s, RencoderRunPair *pair)
 void
 rencoder_run_sorter_end(RencoderRunSorter *s)
 {
+	ListCell   *cell;
+
 	if (s->file != NULL)
 		BufFileClose(s->file);
+	foreach(cell, s->imported)
+		BufFileClose((BufFile *) lfirst(cell));
 	MemoryContextDelete(s->context);
+}
+
+RencoderRunSorter *
+rencoder_run_sorter_begin_shared(Size memory, FileSet *fileset, const char *name)
+{
+	RencoderRunSorter *s = rencoder_run_sorter_begin(memory);
+
+	s->fileset = fileset;
+	s->name = MemoryContextStrdup(s->context, name);
+	return s;
+}
+
+void
+rencoder_run_sorter_export(RencoderRunSorter *s)
+{
+	sort_chunk(s);
+	if (s->n > 0)
+		spill_chunk(s);
+
+	/* There is a file even if there are no pairs: a missing one is an error. */
+	if (s->file == NULL)
+		create_file(s);
+	BufFileExportFileSet(s->file);
+	rencoder_run_sorter_end(s);
+}
+
+void
+rencoder_run_sorter_import(RencoderRunSorter *s, FileSet *fileset, const char *name)
+{
+	MemoryContext old = MemoryContextSwitchTo(s->context);
+	BufFile    *file = BufFileOpenFileSet(fileset, name, O_RDONLY, false);
+	int64		left = BufFileSize(file);
+
+	s->imported = lappend(s->imported, file);
+	while (left > 0)
+	{
+		uint64		n;
+
+		CHECK_FOR_INTERRUPTS();
+		read_file(file, &n, sizeof(n));
+		add_chunk(s, file, n);
+		seek_file(file, 0, (off_t) (n * sizeof(RencoderRunPair)), SEEK_CUR);
+		left -= sizeof(n) + n * sizeof(RencoderRunPair);
+	}
+	MemoryContextSwitchTo(old);
 }

@@ -3,7 +3,7 @@
  *		Sorting pairs of key and heap page, for runs.
  *
  * Chunks that fill the memory are sorted (lib/sort_template.h) and, if there are several,
- * spilled (BufFile) and merged (lib/binaryheap.h).
+ * spilled (BufFile) and merged (lib/binaryheap.h).  Files vanish at an error.
  */
 #ifndef RENCODER_RUN_SORTER_H
 #define RENCODER_RUN_SORTER_H
@@ -11,6 +11,7 @@
 #include "postgres.h"
 
 #include "storage/block.h"
+#include "storage/fileset.h"
 
 typedef struct RencoderRunPair
 {
@@ -38,5 +39,16 @@ extern bool rencoder_run_sorter_next(RencoderRunSorter *sorter, RencoderRunPair 
 
 /* Frees memory and files. */
 extern void rencoder_run_sorter_end(RencoderRunSorter *sorter);
+
+/*
+ * Several processes: one begins a sorter that spills into a file of that name, and exports
+ * it when no more is to come, which also ends it.  Another, when that is done, imports the
+ * file into a sorter of its own, before it sorts.
+ */
+extern RencoderRunSorter *rencoder_run_sorter_begin_shared(Size memory, FileSet *fileset,
+														   const char *name);
+extern void rencoder_run_sorter_export(RencoderRunSorter *sorter);
+extern void rencoder_run_sorter_import(RencoderRunSorter *sorter, FileSet *fileset,
+									   const char *name);
 
 #endif							/* RENCODER_RUN_SORTER_H */

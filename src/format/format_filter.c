@@ -50,16 +50,25 @@ filter_page_id(uint32 npages, uint32 pageno)
 	return RENCODER_PAGE_WINDOWS;
 }
 
-static void
-unpack_shape(const RencoderConfig *config, renc_shape *shape)
+/* Returns NULL, or what is wrong with the shape of a configuration that was read. */
+static const char *
+shape_fault(const RencoderConfig *config, renc_shape *shape)
 {
 	const char *reason;
 
-	if (!renc_shape_unpack(rencoder_filter_config(config)->shape, shape, &reason))
-		ereport(ERROR,
-				(errcode(ERRCODE_INDEX_CORRUPTED),
-				 errmsg("shape of a filter is not valid: %s", reason),
-				 errhint("REINDEX INDEX rebuilds the index from its table.")));
+	if (renc_shape_unpack(rencoder_filter_config(config)->shape, shape, &reason))
+		return NULL;
+	return psprintf("The shape of the filters is not valid: %s.", reason);
+}
+
+/* The shape of a configuration that was made here or has been checked. */
+static void
+unpack_shape(const RencoderConfig *config, renc_shape *shape)
+{
+	const char *fault = shape_fault(config, shape);
+
+	if (fault != NULL)
+		elog(ERROR, "%s", fault);
 }
 
 /* A slab that is made range by range. */
@@ -166,9 +175,11 @@ bits_of_key(const RencoderSlab *slab, unsigned int slot, uint64 key, PageBit *bi
 	uint32		payload = MAXALIGN(SizeOfPageHeaderData);
 	renc_position pos[RENC_MAX_POSITIONS];
 	renc_shape	shape;
+	const char *fault = shape_fault(slab->config, &shape);
 	int			n;
 
-	unpack_shape(slab->config, &shape);
+	if (fault != NULL)
+		rencoder_page_corrupted(slab->index, slab->extent.start, fault);
 	n = renc_shape_positions(&shape, key, rencoder_filter_nwindows(slab->config),
 							 RENCODER_ROWS, pos);
 	for (int i = 0; i < n; i++)
@@ -353,13 +364,10 @@ static const char *
 filter_check_config(const RencoderConfig *config)
 {
 	renc_shape	shape;
-	const char *reason;
 
 	if (rencoder_filter_nwindows(config) == 0)
 		return "The filters have no windows.";
-	if (!renc_shape_unpack(rencoder_filter_config(config)->shape, &shape, &reason))
-		return psprintf("The shape of the filters is not valid: %s.", reason);
-	return NULL;
+	return shape_fault(config, &shape);
 }
 
 static void

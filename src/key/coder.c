@@ -201,6 +201,19 @@ rencoder_coder_find(RencoderCoders *coders, Relation index, int col,
 	return true;
 }
 
+const RencoderCoder *
+rencoder_coder_require(RencoderCoders *coders, Relation index, int col, uint32 generation)
+{
+	const RencoderCoder *coder;
+
+	/* Without a list it is block 0, the metapage, that should name one. */
+	if (!rencoder_coder_find(coders, index, col, generation, &coder))
+		rencoder_page_corrupted(index, find_list(index),
+								psprintf("Coder %u of column %d is missing.",
+										 generation, col + 1));
+	return coder;
+}
+
 RencoderCoderListData *
 rencoder_coder_list(Relation index)
 {

@@ -81,6 +81,13 @@ extern bool rencoder_coder_find(RencoderCoders *coders, Relation index, int col,
 								uint32 generation, const RencoderCoder **coder);
 
 /*
+ * The same where the coder must be there: nobody removes it meanwhile.  Raises
+ * ERRCODE_INDEX_CORRUPTED for the page that lacks it.
+ */
+extern const RencoderCoder *rencoder_coder_require(RencoderCoders *coders, Relation index,
+												   int col, uint32 generation);
+
+/*
  * A copy of the list, palloc'd; empty if there is none.  Locks: metapage and list page
  * share, one at a time, released.
  */

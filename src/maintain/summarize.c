@@ -171,6 +171,7 @@ summarize_column(RencoderSummarizing *s, int col)
 {
 	RencoderHeaderData copy;
 	RencoderSlab slab;
+	const char *fault;
 
 	rencoder_group_copy_header(&s->group, col, &copy);
 	if (copy.config.format == RENCODER_FORMAT_NONE)
@@ -178,6 +179,9 @@ summarize_column(RencoderSummarizing *s, int col)
 		copy.config.coder = s->scan.coders.generation[col];
 		rencoder_summarize_group_plan(s, col, RENC_SLICE_WIDTH, &copy);
 	}
+	fault = rencoder_format_require(s->scan.index, &copy.config)->check_config(&copy.config);
+	if (fault != NULL)
+		rencoder_page_corrupted(s->scan.index, s->group.header + col, fault);
 	if (rencoder_summarize_group_slab(s, &copy, &slab))
 		return merge_column(s, col, &copy, &slab);
 	return make_column(s, col, &copy);

@@ -194,12 +194,10 @@ note_reference_fault(References *refs, BlockNumber blkno, const char *fault)
 	}
 }
 
-/* The run list, and what its runs consist of, whatever their state. */
+/* What the runs of the list consist of, whatever their state. */
 static void
 refer_runs(References *refs, BlockNumber list, const RencoderRuns *runs)
 {
-	if (list != RENCODER_NO_BLOCK)
-		refer(refs, RENCODER_META_BLKNO, list, 1);
 	for (uint32 i = 0; i < runs->list.n; i++)
 	{
 		const RencoderRunEntry *entry = &runs->list.entry[i];
@@ -271,6 +269,8 @@ collect_references(References *refs, const RencoderMetaPageData *metadata)
 		if (rencoder_check_read_group(refs->state, group))
 			refer_group(refs);
 	}
+	if (metadata->run_list != RENCODER_NO_BLOCK)
+		refer(refs, RENCODER_META_BLKNO, metadata->run_list, 1);
 	rencoder_runs_look(refs->state->index, &runs, NULL);
 	refer_runs(refs, metadata->run_list, &runs);
 	refer_pending(refs, &runs, metadata->pending_spare);

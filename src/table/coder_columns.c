@@ -381,13 +381,7 @@ rencoder_columns_load_coders(Relation index, int col, uint32 generation,
 	if (generation != 0 && coders->coder[col] != NULL && coders->generation[col] == generation)
 		return;
 	coders->generation[col] = generation;
-	if (!rencoder_coder_find(rencoder_coders_create(), index, col, generation,
-							 &coders->coder[col]))
-		ereport(ERROR,
-				(errcode(ERRCODE_INDEX_CORRUPTED),
-				 errmsg("index \"%s\" lacks coder %u of column %d",
-						RelationGetRelationName(index), generation, col + 1),
-				 errhint("REINDEX INDEX rebuilds the index from its table.")));
+	coders->coder[col] = rencoder_coder_require(rencoder_coders_create(), index, col, generation);
 }
 
 void

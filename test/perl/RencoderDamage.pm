@@ -32,7 +32,11 @@ my %PAGE_ID = (
 	dict      => 0xFFB5,
 	free      => 0xFFB6,
 	coders    => 0xFFB7,
-	coder     => 0xFFB8);
+	coder     => 0xFFB8,
+	run_list  => 0xFFBA,
+	run_info  => 0xFFBB,
+	run       => 0xFFBC,
+	pending   => 0xFFBD);
 
 sub blocks_of_type
 {

@@ -1,0 +1,232 @@
+-- Changes of an index whose groups name a run: rows that come later stand on the pending
+-- list, then in deltas; ranges are desummarized and summarized again.  Nothing is lost by any
+-- of it, and groups with a run stay as they are.
+\getenv seed RENCODER_SEED
+SET client_min_messages = warning;
+SET max_parallel_workers_per_gather = 0;
+SET jit = off;
+SET rencoder.sample_rate = 0;
+CREATE SCHEMA runs_change;
+SET search_path = runs_change, public;
+\getenv abs_srcdir PG_ABS_SRCDIR
+\set compare :abs_srcdir '/sql/include/compare.sql'
+\set ECHO none
+\i :compare
+\set ECHO all
+SELECT setseed(mod(:'seed'::numeric, 1000003) / 1000003);
+SELECT set_config('runs_change.seed', :'seed', false) = :'seed' AS set;
+
+-- Half of each page is free.  "other" has an index of its own, so that updates of it are not HOT.
+CREATE TABLE t (id int, v int8, s text COLLATE "C", few int, p point, other int, filler text)
+	WITH (fillfactor = 50, autovacuum_enabled = off);
+ALTER TABLE t ALTER filler SET STORAGE plain;
+CREATE FUNCTION fill(first int, last int) RETURNS void LANGUAGE sql AS $$
+	INSERT INTO t SELECT i, nullif(hashint8extended(i, 1) >> 24, 0),
+		CASE WHEN i % 11 <> 0 THEN CASE WHEN i <= 6000 THEN 'https://example.org/' ELSE 'ZZTOP:' || i % 7 END || md5((i / 3)::text) END,
+		nullif(abs(hashint4(i)) % 40, 3),
+		point(mod(hashint8extended(i, 2), 1000000) / 1000.0, mod(hashint8extended(i, 3), 1000000) / 1000.0),
+		i, repeat('x', 60)
+	FROM generate_series(first, last) i
+$$;
+SELECT fill(1, 6000);
+CREATE INDEX t_other ON t (other);
+CREATE INDEX t_idx ON t USING rencoder (v, s, few, p)
+	WITH (storage = run, pages_per_range = 1, autosummarize = off);
+
+-- How many of 60 random conditions give other rows by the index than by the table?
+CREATE FUNCTION compare() RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	r t;
+	c text;
+	by_index text;
+	by_heap text;
+	differ int := 0;
+	found int := 0;
+BEGIN
+	FOR i IN 1 .. 10 LOOP
+		SELECT * INTO r FROM t WHERE id >= random() * (SELECT max(id) FROM t) AND v IS NOT NULL
+			AND s IS NOT NULL AND few IS NOT NULL AND p IS NOT NULL LIMIT 1;
+		FOREACH c IN ARRAY ARRAY[format('v = %s', r.v),
+			format('v BETWEEN %s AND %s::int8', r.v, r.v + (random() * 1e9)::int8),
+			format('s = %L AND few = %s', r.s, r.few),
+			format('s BETWEEN %L AND %L', left(r.s, 23), left(r.s, 23) || '~'),
+			format('p <@ %L::box', box(point(r.p[0] + random(), r.p[1] + 1), r.p)),
+			format('few = %s AND v < %s', r.few, r.v) ||
+				(ARRAY['', ' AND s IS NULL', ' OR v IS NULL', ' AND s > ''https://example.org/8'''])[1 + floor(random() * 4)::int]]
+		LOOP
+			by_index := rows_of(c, true);
+			by_heap := rows_of(c, false);
+			IF by_index <> by_heap THEN
+				differ := differ + 1;
+				RAISE WARNING 'seed %: % (index) and % (table) for %', current_setting('runs_change.seed'),
+					by_index, by_heap, c;
+			END IF;
+			found := found + (by_heap !~ '^0 ')::int;
+		END LOOP;
+	END LOOP;
+	RETURN format('%s differ, %s have rows', differ, CASE WHEN found > 30 THEN 'most' ELSE 'few' END);
+END $$;
+-- "pending": are there entries on the list?
+CREATE VIEW state AS
+	SELECT (SELECT count(DISTINCT run) FROM rencoder_runs('t_idx') WHERE kind = 'base') AS base,
+		(SELECT count(DISTINCT run) FROM rencoder_runs('t_idx') WHERE kind = 'delta') AS deltas,
+		(SELECT coalesce(sum(entries), 0) FROM rencoder_runs('t_idx') WHERE kind = 'delta' AND attnum = 1) AS entries,
+		(SELECT pending_pages FROM rencoder_metapage('t_idx')) > 1 AS pages_pending;
+SELECT uses_index('v = 5'), uses_index('s = ''a'' AND few = 1'), uses_index('p <@ box ''1,1,2,2''');
+SELECT * FROM state;
+SELECT count(*), bool_and(run = 1) AS by_the_run, bool_and(covered = summarized) AS all_covered, bool_or(sealed) AS sealed
+FROM rencoder_groups('t_idx');
+SELECT compare();
+
+-- Rows of which the index has all already: HOT, and with another index' column changed.
+-- The new versions are on the same pages.
+UPDATE t SET filler = repeat('y', 60) WHERE id % 40 = 0;
+UPDATE t SET other = -id WHERE id % 40 = 1;
+SELECT pending_pages FROM rencoder_metapage('t_idx');
+SELECT count(*) FROM t a JOIN t b ON b.id = a.id + 1 WHERE a.id % 40 = 1 AND (a.ctid::text::point)[0] = (b.ctid::text::point)[0];
+SELECT rencoder_index_check('t_idx', true);
+
+-- On other pages they are not; nor are those of which a single column changes.
+INSERT INTO t SELECT id, v, s, few, p, other, filler FROM t WHERE id = 77;
+SELECT pending_pages FROM rencoder_metapage('t_idx');
+VACUUM t;
+SELECT * FROM state;
+
+-- Nulls: a row without any key has no entry.
+UPDATE t SET v = NULL, s = NULL, few = NULL, p = NULL WHERE id IN (5, 705, 5005);
+VACUUM t;
+SELECT * FROM state;
+UPDATE t SET v = NULL, s = NULL, few = NULL WHERE id IN (6, 706, 5006);
+UPDATE t SET v = -id WHERE id IN (7, 707, 5007);
+VACUUM t;
+SELECT * FROM state;
+SELECT run, attnum, entries FROM rencoder_runs('t_idx') WHERE kind = 'delta' ORDER BY 1, 2;
+SELECT rows_of('v = -707', true), rows_of('v < 0 AND v > -6000', true), rows_of('v < 0 AND v > -6000', false);
+SELECT rencoder_index_check('t_idx', true);
+SELECT compare();
+
+-- Many rows: pages are pending, VACUUM makes a delta of them, and four of a size become one.
+CREATE FUNCTION change(k int) RETURNS void LANGUAGE sql AS $$
+	UPDATE t SET v = hashint8extended(id, k) >> 24, p = point(p[0] + k, p[1]),
+		s = CASE WHEN id % 3 = 0 THEN 'https://example.org/' || md5(k || s) ELSE s END
+	WHERE id % 10 = k % 10
+$$;
+SELECT change(1);
+SELECT * FROM state;
+SELECT compare();
+VACUUM t;
+SELECT * FROM state;
+SELECT compare();
+SELECT change(2);
+VACUUM t;
+SELECT change(3);
+VACUUM t;
+SELECT * FROM state;
+SELECT change(4);
+VACUUM t;
+SELECT * FROM state;
+SELECT spare_pages > 0 AS spare, free_pages > 0 AS free FROM rencoder_metapage('t_idx');
+SELECT rencoder_index_check('t_idx', true);
+SELECT compare();
+-- Nothing is pending: VACUUM makes none.
+VACUUM t;
+SELECT * FROM state;
+
+-- Desummarized: not covered any more, and visited by all scans.  The ranges around them are
+-- as before.
+SELECT count(rencoder_desummarize_range('t_idx', b)) FROM generate_series(3, 200, 13) b;
+SELECT range_no % 13 = 3 AND range_no <= 200 AS taken, state, covered, count(*)
+FROM rencoder_ranges('t_idx') WHERE attnum = 1 GROUP BY 1, 2, 3 ORDER BY 1;
+SELECT compare();
+SELECT change(5);
+SELECT compare();
+SELECT rencoder_index_check('t_idx', true);
+-- Summarized again, into slices; the coders are those of the run.
+SELECT rencoder_summarize_new_values('t_idx') > 0 AS summarized;
+SELECT group_no, attnum, sealed, storage <> 'none' AS has_storage, run, covered = 0 AS none, summarized - covered > 0 AS others
+FROM rencoder_groups('t_idx') g ORDER BY 1, 2;
+SELECT range_no % 13 = 3 AND range_no <= 200 AS taken, state, covered, count(*)
+FROM rencoder_ranges('t_idx') WHERE attnum = 1 AND range_no < 230 GROUP BY 1, 2, 3 ORDER BY 1;
+SELECT compare();
+SELECT change(6);
+SELECT rencoder_index_check('t_idx', true);
+SELECT compare();
+
+-- All of a group: its slices become no matrix while it names the run.
+SELECT count(rencoder_desummarize_range('t_idx', b)) FROM generate_series(0, 127) b;
+SELECT compare();
+SELECT rencoder_summarize_new_values('t_idx');
+SELECT group_no, attnum, sealed, summarized, run, covered FROM rencoder_groups('t_idx') WHERE group_no = 0 ORDER BY 2;
+SELECT rencoder_index_check('t_idx', true);
+SELECT compare();
+SELECT change(7);
+SELECT compare();
+
+-- Nor is such a group rebuilt, whatever is asked of it, or how it has grown.
+SELECT rencoder_add_query_sample('t_idx', v, v + 5) FROM t WHERE id % 100 = 0 AND v IS NOT NULL \g /dev/null
+SELECT rencoder_retune('t_idx');
+VACUUM t;
+SELECT group_no, run, bool_or(sealed) AS sealed FROM rencoder_groups('t_idx') GROUP BY 1, 2 ORDER BY 1;
+SELECT rencoder_index_check('t_idx', true);
+SELECT compare();
+
+-- A table that grows: the rest of the last group gets slices, later ones are groups of filters.
+SELECT fill(6001, 16000);
+SELECT rencoder_summarize_new_values('t_idx') > 0 AS summarized;
+SELECT max(group_no) > 3 AS more, bool_or(sealed AND run > 0) AS wrong, bool_or(sealed AND run IS NULL) AS filters
+FROM rencoder_groups('t_idx');
+-- There is another coder now, which is for these; the others keep theirs.
+SELECT rencoder_retune('t_idx') > 0 AS rebuilt;
+SELECT count(rencoder_desummarize_range('t_idx', b)) FROM generate_series(140, 280, 20) b;
+SELECT rencoder_summarize_new_values('t_idx');
+SELECT change(8);
+SELECT rencoder_index_check('t_idx', true);
+SELECT compare();
+
+-- One run of it all again.  Without a worker the session makes a delta when the list gets long.
+VACUUM t;
+REINDEX INDEX t_idx;
+SELECT * FROM state;
+SELECT compare();
+UPDATE t SET v = v + 1 WHERE id % 3 <> 0;
+SELECT runs > 1 AS made, pending_pages < 64 AS short FROM rencoder_metapage('t_idx');
+SELECT rencoder_index_check('t_idx', true);
+SELECT compare();
+-- Also in a subtransaction that is rolled back, whose entries only cost time.
+BEGIN;
+SAVEPOINT a;
+UPDATE t SET v = v + 1 WHERE id % 3 <> 0;
+ROLLBACK TO a;
+SELECT compare();
+COMMIT;
+SELECT pending_pages < 64 AS short FROM rencoder_metapage('t_idx');
+SELECT rencoder_index_check('t_idx', true);
+
+-- The second phase of CREATE INDEX CONCURRENTLY inserts all rows, which it finds in the run.  A
+-- table that was truncated is too small for one.
+CREATE INDEX CONCURRENTLY t_conc ON t USING rencoder (v, few) WITH (storage = run, pages_per_range = 1, autosummarize = off);
+SELECT pending_pages FROM rencoder_metapage('t_conc');
+SELECT rencoder_index_check('t_conc', true);
+TRUNCATE t;
+SELECT fill(1, 3000);
+SELECT * FROM state;
+SELECT rencoder_index_check('t_idx', true);
+
+-- Tables that are not logged.
+CREATE TEMP TABLE run_temp (id int, v int8, filler text) WITH (fillfactor = 20);
+CREATE UNLOGGED TABLE run_unlogged (LIKE run_temp) WITH (fillfactor = 20);
+CREATE FUNCTION unlogged(name text) RETURNS TABLE (made boolean, same boolean) LANGUAGE plpgsql AS $$
+BEGIN
+	EXECUTE format('INSERT INTO %I SELECT i, i, repeat(''x'', 30) FROM generate_series(1, 6000) i', name);
+	EXECUTE format('CREATE INDEX %I ON %I USING rencoder (v) WITH (storage = run, pages_per_range = 1, autosummarize = off)',
+		name || '_v', name);
+	EXECUTE format('UPDATE %I SET v = v + 10000', name);
+	EXECUTE format('UPDATE %I SET v = v + 10000', name);
+	PERFORM rencoder_index_check((name || '_v')::regclass, true);
+	RETURN QUERY SELECT runs > 1, rows_of('v BETWEEN 20100 AND 20200', true, name) = rows_of('v BETWEEN 20100 AND 20200', false, name)
+	FROM rencoder_metapage((name || '_v')::regclass);
+END $$;
+SELECT * FROM unlogged('run_temp');
+SELECT * FROM unlogged('run_unlogged');
+
+DROP SCHEMA runs_change CASCADE;
