@@ -13,19 +13,22 @@
  * column by column.  Closed pages and LIVE runs do not change, and go only by the hand of
  * the maintainer, whom the caller is.
  *
- * Entries of ranges that are no longer covered are kept: no scan asks for them there.
+ * Entries of ranges that are no longer covered are kept: no scan asks for them there.  They
+ * go when all base runs have a later cut (run_groups.c).
  *
- * A run has one coder for each column.  All covered ranges of an index have the same: only a
- * build makes base runs, and the coder of a group stays as long as it names one.  So there is
- * nothing to be done about entries of different generations, but to leave them where they are.
+ * A run has one coder for each column, but groups under different base runs may have
+ * different ones.  So there are as many deltas as a column has generations of keys: the first
+ * has the first generation of each column, and so on.  Columns are searched each by itself.
  */
 #include "maintain/delta.h"
 
 #include "miscadmin.h"
+#include "nodes/pg_list.h"
 #include "utils/memutils.h"
 
 #include "base/options.h"
 #include "build/run_sorter.h"
+#include "maintain/run_groups.h"
 #include "store/pending.h"
 #include "store/run_pages.h"
 
@@ -49,10 +52,9 @@ typedef struct Merge
 	uint32		merged[RENCODER_MAX_RUNS];	/* numbers of deltas to merge */
 	RencoderRunInfo info[RENCODER_MAX_RUNS];
 
-	/* What was found there, column by column. */
-	uint64		entries[INDEX_MAX_KEYS];
-	uint32		coder[INDEX_MAX_KEYS];	/* of the entries */
-	bool		mixed;			/* not all of one generation */
+	/* What was found there. */
+	List	   *coders[INDEX_MAX_KEYS]; /* of each column: its generations */
+	int			ngenerations;	/* of the column that has the most */
 	uint64		npages;			/* of the heap: number of the last + 1 */
 } Merge;
 
@@ -85,13 +87,12 @@ visit_pending(Merge *m, EntryVisitor visit, void *arg)
 		pfree(copy.page);
 }
 
-/* Notes that a column has entries, of that generation, on heap pages before "npages". */
+/* Notes that a column has entries of that generation, on heap pages before "npages". */
 static void
-note_entries(Merge *m, int col, uint64 n, uint32 coder, uint64 npages)
+note_entries(Merge *m, int col, uint32 coder, uint64 npages)
 {
-	m->mixed |= m->entries[col] > 0 && m->coder[col] != coder;
-	m->coder[col] = coder;
-	m->entries[col] += n;
+	m->coders[col] = list_append_unique_oid(m->coders[col], coder);
+	m->ngenerations = Max(m->ngenerations, list_length(m->coders[col]));
 	m->npages = Max(m->npages, npages);
 }
 
@@ -103,7 +104,7 @@ note_entry(Merge *m, const RencoderPendingEntry *entry, void *arg)
 	for (int col = 0; col < m->natts; col++)
 	{
 		if (!((entry->nulls >> col) & 1))
-			note_entries(m, col, 1, coder[col], (uint64) entry->page + 1);
+			note_entries(m, col, coder[col], (uint64) entry->page + 1);
 	}
 }
 
@@ -112,6 +113,7 @@ typedef struct Target
 {
 	RencoderRunSorter *sorter;
 	int			col;
+	uint32		coder;			/* keys of this generation */
 } Target;
 
 static void
@@ -119,7 +121,8 @@ add_entry(Merge *m, const RencoderPendingEntry *entry, void *arg)
 {
 	const Target *target = (const Target *) arg;
 
-	if (!((entry->nulls >> target->col) & 1))
+	if (!((entry->nulls >> target->col) & 1) &&
+		rencoder_pending_coders(entry, m->natts)[target->col] == target->coder)
 		rencoder_run_sorter_add(target->sorter, entry->key[target->col], entry->page);
 }
 
@@ -139,7 +142,7 @@ read_info(Merge *m, int i)
 		const RencoderRunColumn *column = &m->info[i]->column[col];
 
 		if (column->entries > 0)
-			note_entries(m, col, column->entries, column->coder,
+			note_entries(m, col, column->coder,
 						 (uint64) column->first_page + column->npages);
 	}
 }
@@ -164,7 +167,8 @@ add_delta(Merge *m, const RencoderRunInfoData *info, const Target *target)
 	RencoderRunReader reader;
 	renc_run_search search;
 
-	if (!rencoder_run_reader_begin(&reader, m->index, info, target->col))
+	if (info->column[target->col].coder != target->coder ||
+		!rencoder_run_reader_begin(&reader, m->index, info, target->col))
 		return;
 	renc_run_search_begin(&search, &reader.run, rencoder_run_read, &reader, &set);
 	while (renc_run_search_next(&search))
@@ -255,21 +259,22 @@ choose_deltas(Merge *m, double most)
 
 /* ---- Making one ---- */
 
-/* Writes the tree of a column. */
+/* Writes the tree of a column, with its keys of one generation. */
 static void
-write_merged_column(Merge *m, RencoderRunWriter *writer, int col)
+write_merged_column(Merge *m, RencoderRunWriter *writer, int col, uint32 coder)
 {
 	Target		target;
 	RencoderRunPair pair;
 
 	target.sorter = rencoder_run_sorter_begin(rencoder_options_key_memory());
 	target.col = col;
+	target.coder = coder;
 	visit_pending(m, add_entry, &target);
 	for (int i = 0; i < m->nmerged; i++)
 		add_delta(m, m->info[i], &target);
 	rencoder_run_sorter_sort(target.sorter);
 
-	rencoder_run_writer_begin_column(writer, col, m->coder[col], 0, (uint32) m->npages,
+	rencoder_run_writer_begin_column(writer, col, coder, 0, (uint32) m->npages,
 									 RENC_RUN_EXACT, 0);
 	while (rencoder_run_sorter_next(target.sorter, &pair))
 	{
@@ -280,24 +285,36 @@ write_merged_column(Merge *m, RencoderRunWriter *writer, int col)
 	rencoder_run_sorter_end(target.sorter);
 }
 
-/* Writes the run and puts it in the place of what it is made of; false if the list is full. */
+/* Writes the i-th run; false if the list is full. */
 static bool
-write_merged(Merge *m)
+write_delta_run(Merge *m, int i, RencoderNewRun *made)
 {
 	RencoderRunWriter *writer = rencoder_run_writer_begin(m->index, RENCODER_RUN_DELTA, 0, 0, true);
-	uint32		number;
-	uint32		npages;
 
 	if (writer == NULL)
 		return false;
-	number = rencoder_run_writer_number(writer);
+	made->number = rencoder_run_writer_number(writer);
 	for (int col = 0; col < m->natts; col++)
 	{
-		if (m->entries[col] > 0)
-			write_merged_column(m, writer, col);
+		if (i < list_length(m->coders[col]))
+			write_merged_column(m, writer, col, list_nth_oid(m->coders[col], i));
 	}
-	npages = rencoder_run_writer_finish(writer);
-	rencoder_run_list_publish(m->index, number, npages, m->upto, m->merged, m->nmerged, true);
+	made->npages = rencoder_run_writer_finish(writer);
+	return true;
+}
+
+/* Writes the runs and puts them in the place of what they are made of; false if the list is full. */
+static bool
+write_merged(Merge *m)
+{
+	RencoderNewRun *made = palloc0(m->ngenerations * sizeof(RencoderNewRun));
+
+	for (int i = 0; i < m->ngenerations; i++)
+	{
+		if (!write_delta_run(m, i, &made[i]))
+			return false;
+	}
+	rencoder_run_list_publish(m->index, made, m->ngenerations, m->upto, m->merged, m->nmerged, true);
 	return true;
 }
 
@@ -332,11 +349,9 @@ prepare_merge(Merge *m, uint64 least, double most)
 	visit_pending(m, note_entry, NULL);
 	for (int i = 0; i < m->nmerged; i++)
 		read_info(m, i);
-	if (m->mixed)
-		ereport(DEBUG1,
-				(errmsg_internal("pending keys of index \"%s\" are of different coders",
-								 RelationGetRelationName(m->index))));
-	return !m->mixed;
+
+	/* Deltas of different generations do not become fewer. */
+	return m->upto > 0 || m->ngenerations < m->nmerged;
 }
 
 /* Are there runs that nobody makes or reads any more? */
@@ -364,7 +379,7 @@ rencoder_delta_make(Relation index, uint64 least, uint32 most)
 	m->natts = rencoder_meta_get(index)->natts;
 	rencoder_runs_look(index, &m->runs, NULL);
 	if (has_leftovers(&m->runs))
-		rencoder_run_list_free(index, 0);
+		rencoder_run_groups_tidy(index);
 	if (prepare_merge(m, least, most))
 		done = write_merged(m);
 	if (done && m->nmerged > 0)

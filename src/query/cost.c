@@ -382,14 +382,14 @@ covered_rate(RencoderCostPath *p, int col, double pages, double share)
 	const RencoderCostColumn *column = &p->column[col];
 	const RencoderCostRunColumn *run = &p->runs.column[col];
 	double		rows = matching_rows(p, column->quals) * share;
-	double		entries = run->between;
+	double		entries = Min(rows * run->entries / Max(run->rows, 1), run->entries);
 	double		scattered;
 	double		together;
 	double		correlation = column_correlation(p->root, p->index, col);
 
-	/* Rows of one value in one page are one entry. */
-	if (entries < 0)
-		entries = Min(rows * run->entries / Max(run->rows, 1), run->entries);
+	/* Rows of one value in one page are one entry.  The run knows better, if asked. */
+	if (run->between >= 0)
+		entries = run->at_most ? Min(entries, run->between) : run->between;
 	p->run_entries += entries;
 	p->run_pages += rencoder_cost_runs_search(&p->runs, col, entries, column->elements);
 	p->correlation = Max(p->correlation, fabs(correlation));

@@ -18,6 +18,9 @@
  */
 #define MAX_RUN_PAGES	6
 
+/* Intervals asked for one by one; of more, and of boxes, the outer bounds are. */
+#define MAX_INTERVALS	2
+
 /* Children of an inner page, about. */
 #define FANOUT			300
 
@@ -70,19 +73,21 @@ rank_column(Relation index, RencoderQuery *query, const RencoderRunInfoData *inf
 {
 	const RencoderKeySet *keys = rencoder_key_set(query, col, info->column[col].coder);
 	RankReader	r = {.index = index, .pages_left = pages_left};
+	renc_interval hull;
+	renc_interval_set set = {&hull, 1};
 
-	if (keys != NULL && keys->none)
+	if (keys == NULL)
+		column->between = -1;
+	if (keys == NULL || keys->none || !rencoder_run_reader_begin(&r.reader, index, info, col))
 		return;
-	if (keys == NULL || keys->set.n == 0)
+	hull = (renc_interval) {keys->query.hull_lo, keys->query.hull_hi};
+	if (keys->set.n > 0 && keys->set.n <= MAX_INTERVALS)
+		set = keys->set;
+	else
+		column->at_most = true;
+	for (size_t i = 0; i < set.n && column->between >= 0; i++)
 	{
-		column->between = -1;	/* boxes are none of its business */
-		return;
-	}
-	if (!rencoder_run_reader_begin(&r.reader, index, info, col))
-		return;
-	for (size_t i = 0; i < keys->set.n && column->between >= 0; i++)
-	{
-		double		between = rank_interval(&r, keys->set.interval[i]);
+		double		between = rank_interval(&r, set.interval[i]);
 
 		column->between = between < 0 ? -1 : column->between + between;
 	}

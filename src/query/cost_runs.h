@@ -16,6 +16,7 @@ typedef struct RencoderCostRunColumn
 	double		descent;		/* pages from the roots to a leaf of each */
 	double		false_pages;	/* heap pages that a query finds by accident */
 	double		between;		/* entries whose keys are asked for; < 0: unknown */
+	bool		at_most;		/* so many at most: they lie between the outer bounds */
 } RencoderCostRunColumn;
 
 typedef struct RencoderCostRuns

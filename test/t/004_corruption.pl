@@ -212,13 +212,13 @@ my %damage = (
 		qr/disagree on the group's storage/ ],
 	entry_flags => [ 'v', poke_entry('flags', "\377\377"), qr/unknown flags/ ],
 	entry_nranges => [ 'v', poke_entry('nranges', "\1\0"), qr/unknown number of ranges/ ],
-	entry_run   => [ 'v', poke_entry('run', "\1"), qr/A directory entry names a run/ ],
-	entry_cut   => [ 'v', poke_entry('cut', "\1"), qr/A directory entry names a run/ ],
-	run         => [ 'v', poke_header('run', "\1"), qr/The header names a run/ ],
-	cut         => [ 'v', poke_header('cut', "\1"), qr/The header names a run/ ],
-	covered     => [ 'v', poke_header('covered', "\1", 15), qr/The header names a run/ ],
-	flushing    => [ 'v', poke_header('flushing', "\1"), qr/The header names a run/ ],
-	flushing_run => [ 'v', poke_header('flushing_run', "\1"), qr/The header names a run/ ],
+	entry_run   => [ 'v', disagree(poke_entry('run', "\1")), qr/Header and directory disagree on the group's run/ ],
+	entry_cut   => [ 'v', disagree(poke_entry('cut', "\1")), qr/Header and directory disagree on the group's run/ ],
+	run         => [ 'v', poke_header('run', "\1"), qr/The group is sealed, but names a run/ ],
+	cut         => [ 'v', poke_header('cut', "\1"), qr/The group has covered ranges, or a cut, but no run/ ],
+	covered     => [ 'v', poke_header('covered', "\1", 15), qr/The group has covered ranges, or a cut, but no run/ ],
+	flushing    => [ 'v', poke_header('flushing', "\1"), qr/A field of the header that must be zero is not/ ],
+	flushing_run => [ 'v', poke_header('flushing_run', "\1"), qr/A field of the header that must be zero is not/ ],
 	other_group => [ 'v', poke_header('group', pack('V', 77)), qr/header is that of group 77/ ],
 
 	# INV-7: epochs, extents.
@@ -268,7 +268,7 @@ $node->safe_psql('postgres',
 	ALTER TABLE t ALTER filler SET STORAGE plain});
 $node->safe_psql('postgres',
 	"CREATE INDEX $_ ON t USING rencoder ($damage{$_}[0]) "
-	  . "WITH (autosummarize = off, pages_per_range = 1)")
+	  . "WITH (autosummarize = off, pages_per_range = 1, storage = filter)")
   foreach @names;
 $node->safe_psql('postgres',
 	q{INSERT INTO t SELECT i, hashint8extended(i, 1), nullif(i % 29, 7), repeat('x', 200)

@@ -38,13 +38,15 @@ my $node = new_node('main', conf => "ignore_checksum_failure = on\nstatement_tim
 	  . "zero_damaged_pages = off\nfull_page_writes = off\nrestart_after_crash = off\n");
 
 # All kinds of pages: filters and dictionaries as matrices and slices, with and
-# without a fence, a coder of strings and one of points, free pages, samples.
+# without a fence, a coder of strings and one of points, free pages, samples; a run, a delta
+# run and a pending list.
 my %column = (
 	i_v    => 'v',
 	i_few  => 'few',
 	i_many => 'many',
 	i_s    => 's',
 	i_p    => 'p',
+	i_run  => 'v',
 	i_two  => 'few, v');
 my @names = sort keys %column;
 
@@ -58,12 +60,22 @@ $node->safe_psql('postgres', qq{
 	\$\$;
 	SELECT fill(1, 2000)});
 $node->safe_psql('postgres', "CREATE INDEX $_ ON t USING rencoder ($column{$_}) "
-  . "WITH (autosummarize = off, pages_per_range = 1)")
+  . "WITH (autosummarize = off, pages_per_range = 1, storage = "
+	  . ($_ eq 'i_run' ? 'run)' : 'filter)'))
   foreach @names;
+# Rows that come to where others were: of a delta, and of the pending list.
+foreach my $rest (9, 29)
+{
+	$node->safe_psql('postgres', "DELETE FROM t WHERE id % 100 = $rest");
+	$node->safe_psql('postgres', 'VACUUM t');
+	$node->safe_psql('postgres', "SELECT fill(i, i) FROM generate_series($rest, 2000, 100) i");
+}
 $node->safe_psql('postgres', q{SELECT fill(2001, 4200)});
 $node->safe_psql('postgres', "SELECT rencoder_add_query_sample('i_v', 1, 5); "
   . "SELECT rencoder_summarize_new_values('$_')")
   foreach @names;
+is($node->safe_psql('postgres', "SELECT runs, pending_pages > 0, spare_pages > 0 FROM rencoder_metapage('i_run')"),
+	'2|t|t', 'a base run, a delta, the pending list and spare pages');
 $node->safe_psql('postgres', "SELECT rencoder_index_check('$_', true)") foreach @names;
 my %path = map { $_ => $node->data_dir . '/'
   . $node->safe_psql('postgres', "SELECT pg_relation_filepath('$_')") } @names;
@@ -76,7 +88,7 @@ my %damage = (
 	empty   => sub { $_[0] = "\0" x $BLCKSZ; return 1; },
 	noise   => sub { $_[0] = join '', map { chr rnd(256) } 1 .. $BLCKSZ; return 1; },
 	# The type and the block's number; the layout.
-	type    => sub { substr($_[0], $BLCKSZ - 2, 2) = pack('v', 0xFFB0 + rnd(12)); return 1; },
+	type    => sub { substr($_[0], $BLCKSZ - 2, 2) = pack('v', 0xFFB0 + rnd(14)); return 1; },
 	place   => sub { substr($_[0], $BLCKSZ - $SPECIAL, 4) = pack('V', rnd(100)); return 1; },
 	layout  => sub {
 		substr($_[0], 12, 6) = pack('vvv', rnd(9000), rnd(9000), rnd(9000));
@@ -106,7 +118,7 @@ sub queries
 	return (
 		"v = hashint8extended($id, $seed)",
 		'v BETWEEN ' . interval("hashint8extended($id, $seed)", '10000000000000000'))
-		  if $name eq 'i_v';
+		  if $name eq 'i_v' || $name eq 'i_run';
 	return ("few = $few", "few < 3", 'few IS NULL', "few IN (1, $few, 40)") if $name eq 'i_few';
 	return ("many = $many", "many BETWEEN $many AND $many + 2")             if $name eq 'i_many';
 	return ("s = 'https://www.example.com/' || md5('$id')",
@@ -210,7 +222,8 @@ for my $round (1 .. $ROUNDS)
 			SELECT count(*) FROM rencoder_groups('$name');
 			SELECT count(*) FROM rencoder_ranges('$name');
 			SELECT count(*) FROM rencoder_query_samples('$name');
-			SELECT rencoder_metapage('$name');\n};
+			SELECT rencoder_metapage('$name');
+			SELECT count(*) FROM rencoder_runs('$name');\n};
 
 		$script .= qq{SELECT rencoder_summarize_new_values('$name');
 			SELECT rencoder_desummarize_range('$name', 3);
