@@ -212,6 +212,20 @@ SELECT fill(1, 3000);
 SELECT * FROM state;
 SELECT rencoder_index_check('t_idx', true);
 
+-- Updates that change nothing of the index, but whose rows move to other covered pages: the run has
+-- their keys, with other pages.
+CREATE TABLE run_moves (id int, v int8, other int, filler text) WITH (autovacuum_enabled = off);
+ALTER TABLE run_moves ALTER filler SET STORAGE plain;
+INSERT INTO run_moves SELECT i, i, i, repeat('x', 300) FROM generate_series(1, 2000) i;
+CREATE INDEX run_moves_other ON run_moves (other);
+CREATE INDEX run_moves_v ON run_moves USING rencoder (v) WITH (storage = run, pages_per_range = 1, autosummarize = off);
+DELETE FROM run_moves WHERE (ctid::text::point)[0] BETWEEN 10 AND 29;
+VACUUM run_moves;
+UPDATE run_moves SET other = -other WHERE id BETWEEN 1501 AND 1700;
+SELECT count(*) > 100 AS moved FROM run_moves WHERE id > 1500 AND (ctid::text::point)[0] BETWEEN 10 AND 29;
+SELECT rencoder_index_check('run_moves_v', true);
+SELECT rows_of('v BETWEEN 1600 AND 1650', true, 'run_moves'), rows_of('v BETWEEN 1600 AND 1650', false, 'run_moves');
+
 -- Tables that are not logged.
 CREATE TEMP TABLE run_temp (id int, v int8, filler text) WITH (fillfactor = 20);
 CREATE UNLOGGED TABLE run_unlogged (LIKE run_temp) WITH (fillfactor = 20);
