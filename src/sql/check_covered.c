@@ -76,7 +76,7 @@ note_wanted_fault(WantedKeys *wanted, BlockNumber blkno, const char *detail)
 
 /* The heap page has a key from lo to hi, as far as can be known. */
 static void
-found(WantedKeys *wanted, BlockNumber page, uint64 lo, uint64 hi)
+found_keys(WantedKeys *wanted, BlockNumber page, uint64 lo, uint64 hi)
 {
 	size_t		left = 0;
 	size_t		right = wanted->n;
@@ -103,7 +103,7 @@ found(WantedKeys *wanted, BlockNumber page, uint64 lo, uint64 hi)
 
 /* Searches a run for all keys that are wanted. */
 static bool
-search_run(WantedKeys *wanted, const RencoderRunEntry *entry)
+find_in_run(WantedKeys *wanted, const RencoderRunEntry *entry)
 {
 	const char *fault = NULL;
 	RencoderRunInfo info = rencoder_run_info(wanted->check->index, entry, &fault);
@@ -126,7 +126,7 @@ search_run(WantedKeys *wanted, const RencoderRunEntry *entry)
 	{
 		CHECK_FOR_INTERRUPTS();
 		for (uint32 i = 0; i < search->n; i++)
-			found(wanted, search->page[i], renc_run_entry_lo(search, i),
+			found_keys(wanted, search->page[i], renc_run_entry_lo(search, i),
 				  renc_run_entry_hi(search, i));
 	}
 	if (reader.fault != NULL)
@@ -151,7 +151,7 @@ search_late(WantedKeys *wanted, const RencoderRuns *runs, uint32 coder)
 		const RencoderRunEntry *entry = &runs->list.entry[i];
 
 		if (entry->kind == RENCODER_RUN_DELTA && entry->state == RENCODER_RUN_LIVE &&
-			!search_run(wanted, entry))
+			!find_in_run(wanted, entry))
 			return false;
 	}
 	rencoder_pending_walk_begin(&walk, wanted->check->index, runs);
@@ -163,7 +163,7 @@ search_late(WantedKeys *wanted, const RencoderRuns *runs, uint32 coder)
 
 			if (!((entry->nulls >> wanted->col) & 1) &&
 				rencoder_pending_coders(entry, natts)[wanted->col] == coder)
-				found(wanted, entry->page, entry->key[wanted->col], entry->key[wanted->col]);
+				found_keys(wanted, entry->page, entry->key[wanted->col], entry->key[wanted->col]);
 		}
 	}
 	if (walk.fault != NULL)
@@ -173,7 +173,7 @@ search_late(WantedKeys *wanted, const RencoderRuns *runs, uint32 coder)
 
 /* A key that was not found. */
 static void
-note_missing(WantedKeys *wanted)
+note_not_found(WantedKeys *wanted)
 {
 	for (size_t i = 0; i < wanted->n; i++)
 	{
@@ -226,9 +226,9 @@ check_covered_column(RencoderCoveredCheck *check, int col, const RencoderRuns *r
 	if (base == NULL || base->state != RENCODER_RUN_LIVE)
 		note_wanted_fault(wanted, check->copy->entry->header,
 						  "The group names a run that is not there.");
-	else if (search_run(wanted, base) && wanted->left > 0 &&
+	else if (find_in_run(wanted, base) && wanted->left > 0 &&
 			 search_late(wanted, runs, coders->generation[col]) && wanted->left > 0)
-		note_missing(wanted);
+		note_not_found(wanted);
 }
 
 void
