@@ -21,8 +21,8 @@ ROWS=$((MILLIONS * 1000000))
 CASE_btree='0 USING btree (k)'
 CASE_btree_par='1 USING btree (k)'
 CASE_brin='0 USING brin (k) WITH (pages_per_range = 32)'
-CASE_rencoder='0 USING rencoder (k)'
-CASE_rencoder_par='1 USING rencoder (k)'
+CASE_rencoder='0 USING rencoder (k) WITH (storage = filter)'
+CASE_rencoder_par='1 USING rencoder (k) WITH (storage = filter)'
 
 make_tables() {
     bench_sql -q <<SQL

@@ -71,7 +71,7 @@ SQL
 try_column() {
     local table=$1 column=$2 condition
     shift 2
-    bench_sql -q -c "CREATE INDEX tried_index ON $table USING rencoder ($column) WITH (pages_per_range = 8, bits_per_key = 20)"
+    bench_sql -q -c "CREATE INDEX tried_index ON $table USING rencoder ($column) WITH (pages_per_range = 8, bits_per_key = 20, storage = filter)"
     for condition in "$@"; do
         bench_sql -q -v condition="${condition%|*}" -v most="${condition##*|}" >/dev/null <<SQL
 SELECT try_condition('$table', :'condition', 8, nullif(:'most', ''));
@@ -97,7 +97,7 @@ CREATE TABLE absent_words AS
 SELECT CASE WHEN rank % 2 = 0 THEN 'no-' || word ELSE word || '-' || $SEED % 10 END AS word
 FROM words_en WHERE word ~ '^[a-z]+$' ORDER BY hashint8extended(rank, $SEED) LIMIT 1100;
 DELETE FROM absent_words AS a USING words_en AS w WHERE a.word = w.word;
-CREATE INDEX words_word ON words_en USING rencoder (word) WITH (pages_per_range = 8, bits_per_key = 20);
+CREATE INDEX words_word ON words_en USING rencoder (word) WITH (pages_per_range = 8, bits_per_key = 20, storage = filter);
 SQL
     bench_limit "words_en: candidates for a word that is not there, mean of 1,000" \
         "$(bench_sql -c "SELECT round(avg(c.candidates), 2)
@@ -108,7 +108,7 @@ try_uuid() {
     bench_sql -q <<SQL
 CREATE TABLE ids AS
 SELECT md5(i || '-$SEED')::uuid AS id, repeat('x', 60) AS filler FROM generate_series(1, 2000000) AS i;
-CREATE INDEX ids_id ON ids USING rencoder (id) WITH (pages_per_range = 8);
+CREATE INDEX ids_id ON ids USING rencoder (id) WITH (pages_per_range = 8, storage = filter);
 SQL
     bench_limit "uuid: % of the ranges visited for a value that is not there, mean of 1,000" \
         "$(bench_sql -c "SELECT round(100 * false_positives('ids_id', array(SELECT md5('absent' || i || '-$SEED')::uuid FROM generate_series(1, 1000) i)), 5)")" '<' 0.05
@@ -135,9 +135,9 @@ FROM generate_series(1, 4000) AS i
     JOIN address_words AS b ON b.rank = 1 + abs(hashint8extended(i, $SEED + 8) % 300000);
 CREATE TABLE asked_urls AS SELECT url AS lo, url AS hi FROM asked;
 CREATE TABLE asked_numbers AS SELECT number AS lo, number AS hi FROM asked;
-CREATE INDEX pages_any_url ON pages USING rencoder (url) WITH (pages_per_range = 8);
-CREATE INDEX pages_url ON pages USING rencoder (url) WITH (pages_per_range = 8, query_sample = 'public.asked_urls');
-CREATE INDEX pages_number ON pages USING rencoder (number) WITH (pages_per_range = 8, query_sample = 'public.asked_numbers');
+CREATE INDEX pages_any_url ON pages USING rencoder (url) WITH (pages_per_range = 8, storage = filter);
+CREATE INDEX pages_url ON pages USING rencoder (url) WITH (pages_per_range = 8, query_sample = 'public.asked_urls', storage = filter);
+CREATE INDEX pages_number ON pages USING rencoder (number) WITH (pages_per_range = 8, query_sample = 'public.asked_numbers', storage = filter);
 CREATE TABLE absent AS
 SELECT 'https://www.example.com/' || a.word || '/' || b.word AS url
 FROM generate_series(1, 2000) AS i
@@ -162,9 +162,9 @@ CREATE TABLE readings AS
 SELECT (abs(hashint8extended(i, $SEED)) % 200000)::int AS device_id, timestamp '2024-01-01' + i * interval '1 second' AS ts,
     repeat('x', 100) AS filler
 FROM generate_series(1, 1000000) AS i;
-CREATE INDEX readings_both ON readings USING rencoder (device_id, ts) WITH (pages_per_range = 8);
-CREATE INDEX readings_device ON readings USING rencoder (device_id) WITH (pages_per_range = 8);
-CREATE INDEX readings_ts ON readings USING rencoder (ts) WITH (pages_per_range = 8);
+CREATE INDEX readings_both ON readings USING rencoder (device_id, ts) WITH (pages_per_range = 8, storage = filter);
+CREATE INDEX readings_device ON readings USING rencoder (device_id) WITH (pages_per_range = 8, storage = filter);
+CREATE INDEX readings_ts ON readings USING rencoder (ts) WITH (pages_per_range = 8, storage = filter);
 VACUUM ANALYZE readings;
 -- Pages visited with one index, the others out of the way.
 CREATE FUNCTION visited(query text, index text) RETURNS bigint LANGUAGE plpgsql AS \$\$

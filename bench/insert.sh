@@ -23,8 +23,8 @@ UPDATE_ROWS=500000
 UPDATE_ROUNDS=5
 UPDATES=20000
 INDEX_none=''
-INDEX_worker='USING rencoder (id)'
-INDEX_off='USING rencoder (id) WITH (autosummarize = off)'
+INDEX_worker='USING rencoder (id) WITH (storage = filter)'
+INDEX_off='USING rencoder (id) WITH (autosummarize = off, storage = filter)'
 INDEX_inline=$INDEX_worker
 INDEX_btree='USING btree (id)'
 
@@ -142,7 +142,7 @@ CREATE TABLE single_rencoder (id int8, n int4, filler text);
 ALTER TABLE single_brin ALTER filler SET STORAGE plain;
 ALTER TABLE single_rencoder ALTER filler SET STORAGE plain;
 CREATE INDEX ON single_brin USING brin (id) WITH (pages_per_range = 32);
-CREATE INDEX single_rencoder_id ON single_rencoder USING rencoder (id) WITH (pages_per_range = 32);
+CREATE INDEX single_rencoder_id ON single_rencoder USING rencoder (id) WITH (pages_per_range = 32, storage = filter);
 CREATE TABLE rates (what text, round int, tps numeric);
 SQL
     for what in brin rencoder; do
@@ -177,7 +177,7 @@ INSERT INTO upd_rencoder SELECT i, hashint8extended(i, $SEED) FROM generate_seri
 INSERT INTO upd_btree TABLE upd_rencoder;
 CREATE UNIQUE INDEX ON upd_rencoder (n);
 CREATE UNIQUE INDEX ON upd_btree (n);
-CREATE INDEX upd_rencoder_id ON upd_rencoder USING rencoder (id);
+CREATE INDEX upd_rencoder_id ON upd_rencoder USING rencoder (id) WITH (storage = filter);
 CREATE INDEX upd_btree_id ON upd_btree USING btree (id);
 CREATE TABLE updates (what text, round int, pages text, tps numeric, wal numeric);
 SQL

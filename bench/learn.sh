@@ -119,7 +119,7 @@ try_workload() {
     local same='t.v BETWEEN %s - 1000000000000 AND %s'
     [[ $column == v ]] || same='t.p <@ box(%L::point, %L::point + point(0.1, 0.1))'
     local before after right seconds groups rebuilt pid errors=0
-    bench_sql -q -c "CREATE INDEX learned ON $table USING rencoder ($column) WITH (autosummarize = on$options)"
+    bench_sql -q -c "CREATE INDEX learned ON $table USING rencoder ($column) WITH (autosummarize = on, storage = filter$options)"
     # Rows that clients look for.
     bench_sql -q -c "DROP TABLE IF EXISTS known" -c "CREATE TABLE known AS
         SELECT row_number() OVER () AS n, id, v, p FROM (SELECT * FROM $table TABLESAMPLE bernoulli (20) REPEATABLE ($SEED) LIMIT 5000) AS r" \
@@ -147,7 +147,7 @@ try_workload() {
     [[ $(bench_sql -q -c "SET rencoder.sample_rate = 0" -c "SELECT bool_and((bench_same_rows(format('SELECT t.id FROM $table AS t WHERE $same', $column, $column), 'learned')).same)
         FROM known WHERE n <= 5") == t ]] || errors=3
     bench_sql -q -c "DROP INDEX learned" \
-        -c "CREATE INDEX taught ON $table USING rencoder ($column) WITH (query_sample = 'public.sample'$options)"
+        -c "CREATE INDEX taught ON $table USING rencoder ($column) WITH (query_sample = 'public.sample', storage = filter$options)"
     right=$(candidates taught)
     echo "candidates of an empty query: $before at first, $after retuned, $right with the right sample" \
         "($rebuilt of $groups groups in $seconds s, $(($(wc -l <"$WORK/rounds") * 200)) transactions meanwhile)"

@@ -21,7 +21,7 @@ CREATE TABLE points (p point, filler text);
 ALTER TABLE points ALTER filler SET STORAGE plain;
 INSERT INTO points SELECT point(unit(i, $SEED), unit(i, $SEED + 1)), repeat('x', 180) FROM generate_series(1, $ROWS) AS i;
 COMMIT;
-CREATE INDEX points_p ON points USING rencoder (p) WITH (pages_per_range = 32);
+CREATE INDEX points_p ON points USING rencoder (p) WITH (pages_per_range = 32, storage = filter);
 -- Share of the ranges that boxes visit.
 CREATE FUNCTION visited(side float8, boxes int) RETURNS numeric LANGUAGE sql AS \$\$
     SELECT avg(c.candidates::numeric / c.ranges) FROM generate_series(1, boxes) AS i,

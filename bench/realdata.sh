@@ -64,7 +64,7 @@ try_column() {
     local table=$1 column=$2 per_range interval
     shift 2
     for per_range in "${PAGES_PER_RANGE[@]}"; do
-        bench_sql -q -c "CREATE INDEX tried ON $table USING rencoder ($column) WITH (pages_per_range = $per_range)"
+        bench_sql -q -c "CREATE INDEX tried ON $table USING rencoder ($column) WITH (pages_per_range = $per_range, storage = filter)"
         for interval in "$@"; do
             bench_sql -q -c "SELECT try_interval('$table', '$column', ${interval% *}, ${interval#* }, $per_range)" >/dev/null
         done
@@ -89,7 +89,7 @@ SQL
 SET enable_seqscan = off;
 CREATE FUNCTION pg_temp.query(i intervals) RETURNS text LANGUAGE sql AS
     \$\$ SELECT format('SELECT * FROM flights3m WHERE dep_time BETWEEN %L AND %L', i.lo, i.hi) \$\$;
-CREATE INDEX tried ON flights3m USING rencoder (dep_time) WITH (pages_per_range = $per_range);
+CREATE INDEX tried ON flights3m USING rencoder (dep_time) WITH (pages_per_range = $per_range, storage = filter);
 INSERT INTO sorted
 SELECT $per_range, lo, length, s.rows, s.same, bench_heap_blocks(pg_temp.query(i), 'tried')
 FROM intervals AS i, bench_same_rows(pg_temp.query(i), 'tried') AS s;

@@ -35,8 +35,8 @@ CREATE FUNCTION asked(short boolean, r int8, OUT lo int8, OUT hi int8) LANGUAGE 
     SELECT CASE WHEN short THEN hashint8extended(1 + mod(abs(r / 2), ($MILLIONS * 1000000)::int8), $SEED) + 5 ELSE r / 2 END,
            CASE WHEN short THEN hashint8extended(1 + mod(abs(r / 2), ($MILLIONS * 1000000)::int8), $SEED) + 12 ELSE r / 2 + (1::int8 << 42) END
 \$\$;
-CREATE INDEX t_v ON t USING rencoder (v);
-CREATE INDEX twin_v ON twin USING rencoder (v);
+CREATE INDEX t_v ON t USING rencoder (v) WITH (storage = filter);
+CREATE INDEX twin_v ON twin USING rencoder (v) WITH (storage = filter);
 CREATE TABLE judges (short boolean, lo int8, hi int8);
 SET enable_seqscan = off;
 SET rencoder.sample_rate = 0;

@@ -13,7 +13,7 @@ set -euo pipefail
 SEED=${1:-1}
 PAGES_PER_RANGE=32
 BITS_PER_KEY=20
-WITH="pages_per_range = $PAGES_PER_RANGE, bits_per_key = $BITS_PER_KEY"
+WITH="pages_per_range = $PAGES_PER_RANGE, bits_per_key = $BITS_PER_KEY, storage = filter"
 
 # Prints one expression over the sizes of a table, of its rencoder index r and its btree b.
 size_of() { bench_sql -c "SELECT $1"; }

@@ -69,7 +69,7 @@ main() {
     bench_random_table random5m 5000000 "$SEED"
     draw_intervals
     bench_sql -q -c "CREATE INDEX random5m_r ON random5m USING rencoder (id)
-        WITH (pages_per_range = $PAGES_PER_RANGE, bits_per_key = $BITS_PER_KEY)" -c 'VACUUM random5m'
+        WITH (pages_per_range = $PAGES_PER_RANGE, bits_per_key = $BITS_PER_KEY, storage = filter)" -c 'VACUUM random5m'
     run_queries
 
     pages=$(bench_sql -c "SELECT pg_relation_size('random5m') / current_setting('block_size')::bigint")

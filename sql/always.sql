@@ -10,7 +10,7 @@ INSERT INTO always
 SELECT i, CASE WHEN i / 36 = 9 THEN 1000000 + i * 7919 ELSE hashint8(i / 18) + 3000000000 END,
 	repeat('x', 70)
 FROM generate_series(0, 36 * 150 - 1) i;
-CREATE INDEX always_v ON always USING rencoder (v) WITH (pages_per_range = 1);
+CREATE INDEX always_v ON always USING rencoder (v) WITH (pages_per_range = 1, storage = filter);
 SELECT range_no, min_key, max_key FROM rencoder_ranges('always_v') WHERE always;
 
 CREATE FUNCTION always_count(condition text) RETURNS text LANGUAGE plpgsql AS $$

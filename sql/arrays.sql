@@ -23,11 +23,11 @@ INSERT INTO t SELECT i, CASE WHEN i % 50 <> 0 THEN floor(random() * 9e18)::int8 
 	floor(random() * 40)::int2, floor(random() * 600)::int4,
 	timestamp '2024-01-01' + floor(random() * 1e6) * interval '1 minute', repeat('x', 70)
 FROM generate_series(1, 30000) i;
-CREATE INDEX t_v ON t USING rencoder (v) WITH (pages_per_range = 1);
-CREATE INDEX t_small ON t USING rencoder (small) WITH (pages_per_range = 1);
-CREATE INDEX t_few ON t USING rencoder (few) WITH (pages_per_range = 1);
-CREATE INDEX t_medium ON t USING rencoder (medium) WITH (pages_per_range = 1);
-CREATE INDEX t_at ON t USING rencoder (at) WITH (pages_per_range = 1);
+CREATE INDEX t_v ON t USING rencoder (v) WITH (pages_per_range = 1, storage = filter);
+CREATE INDEX t_small ON t USING rencoder (small) WITH (pages_per_range = 1, storage = filter);
+CREATE INDEX t_few ON t USING rencoder (few) WITH (pages_per_range = 1, storage = filter);
+CREATE INDEX t_medium ON t USING rencoder (medium) WITH (pages_per_range = 1, storage = filter);
+CREATE INDEX t_at ON t USING rencoder (at) WITH (pages_per_range = 1, storage = filter);
 VACUUM ANALYZE t;
 -- Filters; exact dictionaries of one page and of several.
 SELECT index, format, max(pages) > 1 AS several_pages
@@ -167,7 +167,7 @@ END $$;
 SELECT at_once - fixed <= one_by_one - 100 * fixed AS fixed_part_once FROM list_reads(100);
 
 -- Several columns: the masks of all lists.
-CREATE INDEX t_all ON t USING rencoder (small, few, v) WITH (pages_per_range = 2);
+CREATE INDEX t_all ON t USING rencoder (small, few, v) WITH (pages_per_range = 2, storage = filter);
 DROP INDEX t_small, t_few, t_v;
 SELECT condition, compare(condition) FROM unnest(ARRAY[
 	$$small = ANY ('{1,5,9,77,1234,4321,99999}') AND few = ANY ('{1,2,3,4,5,6,7,8,9,10,NULL}')$$,

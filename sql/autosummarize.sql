@@ -16,7 +16,7 @@ END $$;
 BEGIN;
 CREATE TABLE auto_new (v int8, filler text);
 ALTER TABLE auto_new ALTER filler SET STORAGE plain;
-CREATE INDEX auto_new_v ON auto_new USING rencoder (v) WITH (pages_per_range = 2);
+CREATE INDEX auto_new_v ON auto_new USING rencoder (v) WITH (pages_per_range = 2, storage = filter);
 SELECT * FROM grow('auto_new', 20);
 SELECT * FROM grow('auto_new', 1);
 SELECT * FROM grow('auto_new', 15);
@@ -61,9 +61,12 @@ DROP TABLE auto_new;
 -- insertion of others, so expressions and predicates are left alone.
 CREATE TEMPORARY TABLE auto_temp (v int8, filler text);
 ALTER TABLE auto_temp ALTER filler SET STORAGE plain;
-CREATE INDEX auto_temp_v ON auto_temp USING rencoder (v) WITH (pages_per_range = 1);
-CREATE INDEX auto_temp_expression ON auto_temp USING rencoder ((v + 1)) WITH (pages_per_range = 1);
-CREATE INDEX auto_temp_partial ON auto_temp USING rencoder (v) WITH (pages_per_range = 1)
+CREATE INDEX auto_temp_v ON auto_temp USING rencoder (v)
+	WITH (pages_per_range = 1, storage = filter);
+CREATE INDEX auto_temp_expression ON auto_temp USING rencoder ((v + 1))
+	WITH (pages_per_range = 1, storage = filter);
+CREATE INDEX auto_temp_partial ON auto_temp USING rencoder (v)
+	WITH (pages_per_range = 1, storage = filter)
 	WHERE v > 0;
 DO $$
 BEGIN
@@ -81,7 +84,8 @@ DROP TABLE auto_temp;
 -- may be, which may be gone.  Their ranges are always visited.
 CREATE TEMPORARY TABLE auto_toast (v numeric, filler text);
 ALTER TABLE auto_toast ALTER filler SET STORAGE plain, ALTER v SET STORAGE external;
-CREATE INDEX auto_toast_v ON auto_toast USING rencoder (v) WITH (pages_per_range = 1);
+CREATE INDEX auto_toast_v ON auto_toast USING rencoder (v)
+	WITH (pages_per_range = 1, storage = filter);
 INSERT INTO auto_toast
 SELECT CASE WHEN i IN (2, 3) THEN repeat(i::text, 9000)::numeric WHEN i <> 5 THEN i END,
 	repeat('x', 7000)
@@ -105,7 +109,8 @@ DROP FUNCTION grow;
 BEGIN;
 CREATE TABLE auto_late (t text COLLATE "C", filler text);
 ALTER TABLE auto_late ALTER filler SET STORAGE plain;
-CREATE INDEX auto_late_t ON auto_late USING rencoder (t) WITH (pages_per_range = 2);
+CREATE INDEX auto_late_t ON auto_late USING rencoder (t)
+	WITH (pages_per_range = 2, storage = filter);
 CREATE FUNCTION late_grow(pages int, prefix text) RETURNS void LANGUAGE sql AS $$
 	INSERT INTO public.auto_late SELECT prefix || md5(i::text), repeat('x', 7000)
 	FROM generate_series(1, pages) i

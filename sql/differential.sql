@@ -135,7 +135,7 @@ BEGIN
 		EXECUTE format('ALTER TABLE %I ALTER filler SET STORAGE plain', t.name);
 		PERFORM diff_fill(t, 1, t.rows);
 		EXECUTE format('CREATE INDEX %I ON %I USING rencoder (v %s) '
-			'WITH (pages_per_range = %s, bits_per_key = %s, autosummarize = %s)',
+			'WITH (pages_per_range = %s, bits_per_key = %s, autosummarize = %s, storage = filter)',
 					   t.name || '_v', t.name, CASE WHEN t.two THEN ', w' ELSE '' END,
 					   t.pages_per_range, t.bits, t.bits <> 20);
 	END LOOP;

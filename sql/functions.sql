@@ -4,8 +4,10 @@ SET client_min_messages = warning;
 
 CREATE TABLE fn (id int, v int8, few int4, filler text);
 ALTER TABLE fn ALTER filler SET STORAGE plain;
-CREATE INDEX fn_v ON fn USING rencoder (v) WITH (autosummarize = off, pages_per_range = 1);
-CREATE INDEX fn_two ON fn USING rencoder (few, v) WITH (autosummarize = off, pages_per_range = 2);
+CREATE INDEX fn_v ON fn USING rencoder (v)
+	WITH (autosummarize = off, pages_per_range = 1, storage = filter);
+CREATE INDEX fn_two ON fn USING rencoder (few, v)
+	WITH (autosummarize = off, pages_per_range = 2, storage = filter);
 CREATE INDEX fn_btree ON fn (v);
 CREATE VIEW fn_view AS SELECT * FROM fn;
 -- Seven rows a page.
@@ -187,7 +189,7 @@ SELECT fn_check();
 --
 CREATE TABLE fn_part (v int8) PARTITION BY RANGE (v);
 CREATE TABLE fn_part_1 PARTITION OF fn_part FOR VALUES FROM (0) TO (1000);
-CREATE INDEX fn_part_v ON fn_part USING rencoder (v) WITH (autosummarize = off);
+CREATE INDEX fn_part_v ON fn_part USING rencoder (v) WITH (autosummarize = off, storage = filter);
 SELECT rencoder_summarize_new_values('fn');
 SELECT rencoder_summarize_new_values('fn_btree');
 SELECT rencoder_summarize_new_values('fn_view');
@@ -226,7 +228,8 @@ CREATE ROLE regress_rencoder_monitor IN ROLE pg_stat_scan_tables;
 CREATE ROLE regress_rencoder_nobody;
 CREATE TABLE fn_private (v int8);
 INSERT INTO fn_private SELECT generate_series(1, 1000);
-CREATE INDEX fn_private_v ON fn_private USING rencoder (v) WITH (pages_per_range = 1);
+CREATE INDEX fn_private_v ON fn_private USING rencoder (v)
+	WITH (pages_per_range = 1, storage = filter);
 ALTER TABLE fn_private OWNER TO regress_rencoder_owner;
 GRANT SELECT ON fn_private TO regress_rencoder_reader;
 
@@ -282,7 +285,7 @@ GRANT CREATE ON SCHEMA public TO regress_rencoder_owner;
 SET ROLE regress_rencoder_owner;
 CREATE TABLE fn_expression (v int8);
 CREATE INDEX fn_expression_idx ON fn_expression USING rencoder (fn_who(v))
-	WITH (autosummarize = off, pages_per_range = 1);
+	WITH (autosummarize = off, pages_per_range = 1, storage = filter);
 RESET ROLE;
 INSERT INTO fn_expression VALUES (1), (2), (3);
 SELECT rencoder_summarize_new_values('fn_expression_idx');
@@ -292,14 +295,15 @@ SELECT current_user = session_user AS myself, current_setting('search_path') AS 
 --
 -- An index that CREATE INDEX CONCURRENTLY did not finish.
 --
-CREATE INDEX CONCURRENTLY fn_invalid ON fn USING rencoder ((1 / (id - 5)));
+CREATE INDEX CONCURRENTLY fn_invalid ON fn USING rencoder ((1 / (id - 5))) WITH (storage = filter);
 SELECT rencoder_summarize_new_values('fn_invalid');
 SELECT rencoder_summarize_range('fn_invalid', 0);
 SELECT rencoder_desummarize_range('fn_invalid', 0);
 SELECT rencoder_index_check('fn_invalid');
 SELECT * FROM rencoder_candidates('fn_invalid', 1, 2);
 DROP INDEX fn_invalid;
-CREATE INDEX CONCURRENTLY fn_concurrent ON fn USING rencoder (v) WHERE few IS NULL;
+CREATE INDEX CONCURRENTLY fn_concurrent ON fn USING rencoder (v)
+	WITH (storage = filter) WHERE few IS NULL;
 SELECT rencoder_index_check('fn_concurrent', true);
 
 --
@@ -307,7 +311,7 @@ SELECT rencoder_index_check('fn_concurrent', true);
 --
 CREATE TEMP TABLE fn_temp (v int8);
 CREATE INDEX fn_temp_v ON fn_temp USING rencoder (v)
-	WITH (autosummarize = off, pages_per_range = 1);
+	WITH (autosummarize = off, pages_per_range = 1, storage = filter);
 INSERT INTO fn_temp SELECT generate_series(1, 3000);
 SELECT rencoder_summarize_new_values('fn_temp_v') > 0 AS summarized;
 SELECT rencoder_index_check('fn_temp_v', true);

@@ -26,10 +26,10 @@ RETURNS SETOF record LANGUAGE plpgsql AS $$
 BEGIN
 	DROP INDEX IF EXISTS heapread_page, heapread_row;
 	EXECUTE format('CREATE INDEX heapread_page ON heapread USING rencoder (%s) '
-		'WITH (autosummarize = off, pages_per_range = %s)',
+		'WITH (autosummarize = off, pages_per_range = %s, storage = filter)',
 		columns, pages);
 	EXECUTE format('CREATE INDEX heapread_row ON heapread USING rencoder (%s) '
-		'WITH (autosummarize = off, pages_per_range = %s) WHERE id > 0',
+		'WITH (autosummarize = off, pages_per_range = %s, storage = filter) WHERE id > 0',
 		columns, pages);
 	PERFORM rencoder_index_check('heapread_page', true), rencoder_index_check('heapread_row', true);
 	RETURN QUERY SELECT * FROM heapread_compare();

@@ -117,7 +117,7 @@ BEGIN
 	EXECUTE format('CREATE TABLE o AS %s %s', rows,
 		CASE WHEN width > 4000 THEN 'LIMIT 0' ELSE '' END);
 	ALTER TABLE o ALTER filler SET STORAGE plain;
-	CREATE INDEX o_v ON o USING rencoder (v) WITH (pages_per_range = 1);
+	CREATE INDEX o_v ON o USING rencoder (v) WITH (pages_per_range = 1, storage = filter);
 	IF width > 4000 THEN
 		EXECUTE 'INSERT INTO o ' || rows;
 	END IF;

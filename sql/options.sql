@@ -23,23 +23,23 @@ CREATE INDEX opt_v ON opt USING rencoder (v);
 SELECT * FROM opt_index();
 DROP INDEX opt_v;
 CREATE INDEX opt_v ON opt USING rencoder (v) WITH (pages_per_range = -1);
-CREATE INDEX opt_v ON opt USING rencoder (v) WITH (pages_per_range = 0);
+CREATE INDEX opt_v ON opt USING rencoder (v) WITH (pages_per_range = 0, storage = filter);
 SELECT * FROM opt_index();
 DROP INDEX opt_v;
-CREATE INDEX opt_v ON opt USING rencoder (v) WITH (pages_per_range = 1);
+CREATE INDEX opt_v ON opt USING rencoder (v) WITH (pages_per_range = 1, storage = filter);
 SELECT * FROM opt_index();
 DROP INDEX opt_v;
-CREATE INDEX opt_v ON opt USING rencoder (v) WITH (pages_per_range = 3);
+CREATE INDEX opt_v ON opt USING rencoder (v) WITH (pages_per_range = 3, storage = filter);
 SELECT * FROM opt_index();
 DROP INDEX opt_v;
-CREATE INDEX opt_v ON opt USING rencoder (v) WITH (pages_per_range = 1024);
+CREATE INDEX opt_v ON opt USING rencoder (v) WITH (pages_per_range = 1024, storage = filter);
 SELECT * FROM opt_index();
 DROP INDEX opt_v;
 CREATE INDEX opt_v ON opt USING rencoder (v) WITH (pages_per_range = 1025);
 CREATE INDEX opt_v ON opt USING rencoder (v) WITH (pages_per_range = 5000);
 CREATE INDEX opt_v ON opt USING rencoder (v) WITH (pages_per_range = 99999999999);
 CREATE INDEX opt_v ON opt USING rencoder (v) WITH (pages_per_range = 'many');
-CREATE INDEX opt_v ON opt USING rencoder (v) WITH (pages_per_range = 1.5);
+CREATE INDEX opt_v ON opt USING rencoder (v) WITH (pages_per_range = 1.5, storage = filter);
 SELECT * FROM opt_index();
 DROP INDEX opt_v;
 CREATE INDEX opt_v ON opt USING rencoder (v) WITH (pages_per_range);
@@ -48,10 +48,12 @@ CREATE INDEX opt_v ON opt USING rencoder (v) WITH (pages_per_range);
 -- bits_per_key: 4 to 64.
 --
 CREATE INDEX opt_v ON opt USING rencoder (v) WITH (bits_per_key = 3);
-CREATE INDEX opt_v ON opt USING rencoder (v) WITH (pages_per_range = 1, bits_per_key = 4);
+CREATE INDEX opt_v ON opt USING rencoder (v)
+	WITH (pages_per_range = 1, bits_per_key = 4, storage = filter);
 SELECT * FROM opt_index();
 DROP INDEX opt_v;
-CREATE INDEX opt_v ON opt USING rencoder (v) WITH (pages_per_range = 1, bits_per_key = 64);
+CREATE INDEX opt_v ON opt USING rencoder (v)
+	WITH (pages_per_range = 1, bits_per_key = 64, storage = filter);
 SELECT * FROM opt_index();
 DROP INDEX opt_v;
 CREATE INDEX opt_v ON opt USING rencoder (v) WITH (bits_per_key = 65);
@@ -71,7 +73,8 @@ CREATE INDEX opt_v ON opt USING rencoder (v) WITH (colour = 'red');
 --
 -- They take effect when the index is built.
 --
-CREATE INDEX opt_v ON opt USING rencoder (v) WITH (pages_per_range = 2, bits_per_key = 16);
+CREATE INDEX opt_v ON opt USING rencoder (v)
+	WITH (pages_per_range = 2, bits_per_key = 16, storage = filter);
 SELECT reloptions FROM pg_class WHERE relname = 'opt_v';
 ALTER INDEX opt_v SET (pages_per_range = 4, bits_per_key = 8);
 SELECT * FROM opt_index();
@@ -103,7 +106,7 @@ CREATE INDEX opt_d ON opt USING rencoder (v DESC);
 CREATE INDEX opt_n ON opt USING rencoder (v NULLS FIRST);
 CREATE INDEX opt_c ON opt USING rencoder (v COLLATE "C");
 ALTER TABLE opt ADD EXCLUDE USING rencoder (v WITH =);
-CREATE INDEX opt_v ON opt USING rencoder (v);
+CREATE INDEX opt_v ON opt USING rencoder (v) WITH (storage = filter);
 CLUSTER opt USING opt_v;
 SELECT amname, pg_indexam_has_property(oid, 'can_order') AS can_order,
 	pg_indexam_has_property(oid, 'can_unique') AS can_unique,

@@ -11,7 +11,7 @@ SET rencoder.sample_rate = 0;
 CREATE TABLE pages (v int8, filler text);
 ALTER TABLE pages ALTER filler SET STORAGE plain;
 INSERT INTO pages SELECT hashint8extended(i, :seed), 'x' FROM generate_series(1, 150000) i;
-CREATE INDEX pages_v ON pages USING rencoder (v) WITH (pages_per_range = 1);
+CREATE INDEX pages_v ON pages USING rencoder (v) WITH (pages_per_range = 1, storage = filter);
 VACUUM ANALYZE pages;
 
 -- Pages that a bitmap index scan reads, by what the executor counts.

@@ -14,8 +14,10 @@ INSERT INTO part
 SELECT i, CASE WHEN i % 3 > 0 THEN hashint8extended(i, :seed) END,
 	random() < CASE WHEN i > 7 * 380 THEN 0.5 ELSE 1.0 / 140 END, repeat('x', 1000)
 FROM generate_series(1, 7 * 400) i;
-CREATE INDEX part_v ON part USING rencoder (v) WITH (pages_per_range = 1) WHERE open;
-CREATE INDEX part_two ON part USING rencoder (id, v) WITH (pages_per_range = 1) WHERE open
+CREATE INDEX part_v ON part USING rencoder (v)
+	WITH (pages_per_range = 1, storage = filter) WHERE open;
+CREATE INDEX part_two ON part USING rencoder (id, v)
+	WITH (pages_per_range = 1, storage = filter) WHERE open
 	AND v IS NULL;
 VACUUM ANALYZE part;
 

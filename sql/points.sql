@@ -43,8 +43,10 @@ CREATE FUNCTION fill(first int, last int, far float8) RETURNS void LANGUAGE sql 
 	FROM unnest(edges()) x, unnest(edges()) y WHERE random() < 0.4
 $$;
 SELECT fill(1, 4500, 1);
-CREATE INDEX t_p ON t USING rencoder (p) WITH (pages_per_range = 1, autosummarize = off);
-CREATE INDEX t_few ON t USING rencoder (few) WITH (pages_per_range = 1, autosummarize = off);
+CREATE INDEX t_p ON t USING rencoder (p)
+	WITH (pages_per_range = 1, autosummarize = off, storage = filter);
+CREATE INDEX t_few ON t USING rencoder (few)
+	WITH (pages_per_range = 1, autosummarize = off, storage = filter);
 SELECT fill(4501, 5000, 1000);
 SELECT rencoder_summarize_new_values('t_p') > 10 AS p,
 	rencoder_summarize_new_values('t_few') > 10 AS few;
@@ -237,7 +239,8 @@ CREATE TABLE saved AS SELECT * FROM t;
 DROP INDEX t_few;
 TRUNCATE t;
 REINDEX INDEX t_p;
-CREATE INDEX t_few ON t USING rencoder (few) WITH (pages_per_range = 1, autosummarize = off);
+CREATE INDEX t_few ON t USING rencoder (few)
+	WITH (pages_per_range = 1, autosummarize = off, storage = filter);
 INSERT INTO t SELECT * FROM saved;
 SELECT rencoder_summarize_new_values('t_p') > 128 AS p,
 	rencoder_summarize_new_values('t_few') > 128 AS few;
@@ -248,7 +251,7 @@ SELECT rencoder_index_check('t_p', true), rencoder_index_check('t_few', true);
 DROP INDEX t_p, t_few;
 
 -- Several columns; a predicate; an expression.
-CREATE INDEX t_all ON t USING rencoder (id, p, few) WITH (pages_per_range = 1);
+CREATE INDEX t_all ON t USING rencoder (id, p, few) WITH (pages_per_range = 1, storage = filter);
 SELECT condition, rows_or_null(condition, true) = rows_or_null(condition, false) AS same,
 	rows_or_null(condition, false) NOT LIKE '0 %' AS found, uses_index(condition) AS indexed
 FROM unnest(ARRAY[
@@ -257,7 +260,8 @@ FROM unnest(ARRAY[
 	$$id = 77 AND p IS NULL$$]) condition;
 SELECT rencoder_index_check('t_all', true);
 DROP INDEX t_all;
-CREATE INDEX t_part ON t USING rencoder (point(p[1], p[0])) WITH (pages_per_range = 1)
+CREATE INDEX t_part ON t USING rencoder (point(p[1], p[0]))
+	WITH (pages_per_range = 1, storage = filter)
 	WHERE id > 1000;
 SELECT rows_or_null(condition, true) = rows_or_null(condition, false) AS same,
 	uses_index(condition) AS indexed
@@ -269,7 +273,7 @@ DROP INDEX t_part;
 CREATE TABLE places AS SELECT i / 40 AS place,
 	point(sin(i / 40) * 90, cos((i / 40) * 7) * 90 + random() / 10) AS p, repeat('x', 150) AS filler
 	FROM generate_series(0, 15999) i;
-CREATE INDEX places_p ON places USING rencoder (p) WITH (pages_per_range = 1);
+CREATE INDEX places_p ON places USING rencoder (p) WITH (pages_per_range = 1, storage = filter);
 SELECT count(*) > 300 AS several, max(candidates) < 20 AS selective, min(candidates) > 0 AS found
 FROM generate_series(0, 399) i,
 	rencoder_candidates('places_p', point(sin(i) * 90, cos(i * 7) * 90),

@@ -24,12 +24,14 @@ $$;
 
 -- Two groups, one of them growing; made before its rows, and after.  By the rule's shape some
 -- 700 ranges of 36,000 were visited.
-CREATE INDEX t_before ON t USING rencoder (p) WITH (pages_per_range = 32, autosummarize = off);
+CREATE INDEX t_before ON t USING rencoder (p)
+	WITH (pages_per_range = 32, autosummarize = off, storage = filter);
 SELECT fill(1, 12000);
 SELECT rencoder_summarize_new_values('t_before') > 0 AS some;
 SELECT fill(12001, 200000);
 SELECT rencoder_summarize_new_values('t_before') > 0 AS more;
-CREATE INDEX t_after ON t USING rencoder (p) WITH (pages_per_range = 32, autosummarize = off);
+CREATE INDEX t_after ON t USING rencoder (p)
+	WITH (pages_per_range = 32, autosummarize = off, storage = filter);
 SELECT index, side, visited(index, side) < 150 AS few,
 	(SELECT max(ranges) FROM rencoder_candidates(index, point(0, 0),
 	point(0, 0))) > 170 AS all_ranges

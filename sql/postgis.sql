@@ -66,7 +66,8 @@ CREATE FUNCTION fill(first int, last int, far float8) RETURNS void LANGUAGE sql 
 	FROM generate_series(first, last) i
 $$;
 SELECT fill(1, 4500, 1);
-CREATE INDEX t_g ON t USING rencoder (g) WITH (pages_per_range = 1, autosummarize = off);
+CREATE INDEX t_g ON t USING rencoder (g)
+	WITH (pages_per_range = 1, autosummarize = off, storage = filter);
 SELECT fill(4501, 5000, 1000);
 SELECT rencoder_summarize_new_values('t_g') > 10 AS summarized;
 SELECT fill(5001, 5500, -3);
@@ -145,7 +146,7 @@ CREATE TABLE places AS SELECT i / 40 AS place,
 	ST_SetSRID(ST_MakePoint(sin(i / 40) * 90, cos((i / 40) * 7) * 90 + random() / 10), 4326) AS g,
 	repeat('x', 150) AS filler
 	FROM generate_series(0, 15999) i;
-CREATE INDEX places_g ON places USING rencoder (g) WITH (pages_per_range = 1);
+CREATE INDEX places_g ON places USING rencoder (g) WITH (pages_per_range = 1, storage = filter);
 VACUUM ANALYZE places;
 EXPLAIN (COSTS OFF) SELECT * FROM places WHERE g && ST_MakeEnvelope(1, 20, 3, 21, 4326);
 CREATE FUNCTION heap_pages(query text) RETURNS int LANGUAGE plpgsql AS $$
@@ -194,10 +195,10 @@ WHERE kind = 'box' AND source = 'added';
 SELECT * FROM rencoder_candidates('places_g', 'POINT(1', 'POINT(2 2)');
 -- The casts of PostGIS make no other call ambiguous.
 CREATE TABLE typed (b bytea, t text, p point, n int8);
-CREATE INDEX typed_b ON typed USING rencoder (b);
-CREATE INDEX typed_t ON typed USING rencoder (t);
-CREATE INDEX typed_p ON typed USING rencoder (p);
-CREATE INDEX typed_n ON typed USING rencoder (n);
+CREATE INDEX typed_b ON typed USING rencoder (b) WITH (storage = filter);
+CREATE INDEX typed_t ON typed USING rencoder (t) WITH (storage = filter);
+CREATE INDEX typed_p ON typed USING rencoder (p) WITH (storage = filter);
+CREATE INDEX typed_n ON typed USING rencoder (n) WITH (storage = filter);
 SELECT a.ranges, b.ranges, c.ranges, d.ranges, e.ranges, f.ranges
 FROM rencoder_candidates('typed_b', '\x00'::bytea, '\x01'::bytea) a,
 	rencoder_candidates('typed_b', '\x00', '\x01'::bytea) b,

@@ -23,7 +23,8 @@ BEGIN
 END $$;
 CREATE VIEW qf_adding AS SELECT public.qf_add() AS lo, 5::bigint AS hi;
 CREATE INDEX qf_grow_a ON qf_grow USING rencoder (a)
-	WITH (pages_per_range = 16, autosummarize = off, query_sample = 'public.qf_adding');
+	WITH (pages_per_range = 16, autosummarize = off, query_sample = 'public.qf_adding',
+		storage = filter);
 SET enable_seqscan = off;
 SELECT count(*) FROM qf_grow WHERE a BETWEEN 1000030 AND 1000060;
 SELECT rencoder_index_check('qf_grow_a', true);
@@ -56,7 +57,7 @@ BEGIN
 	RETURN a;
 END $$;
 CREATE INDEX qf_grow_text ON qf_grow USING rencoder (qf_text(a))
-	WITH (pages_per_range = 16, autosummarize = off);
+	WITH (pages_per_range = 16, autosummarize = off, storage = filter);
 SET enable_seqscan = off;
 SELECT count(*) FROM qf_grow WHERE qf_text(a) IN ('number 2000001', 'number 2000059',
 	'number 2000060');
@@ -66,7 +67,7 @@ DELETE FROM qf_grow WHERE a > 2000000;
 VACUUM FULL qf_grow;
 SELECT setval('qf_calls', 1);
 CREATE INDEX qf_grow_number ON qf_grow USING rencoder (qf_number(a))
-	WITH (pages_per_range = 16, autosummarize = off);
+	WITH (pages_per_range = 16, autosummarize = off, storage = filter);
 SELECT count(*) FROM qf_grow WHERE qf_number(a) BETWEEN 2000001 AND 2000060;
 SELECT rencoder_index_check('qf_grow_number', true);
 -- The range that the table ended in is left to VACUUM.
@@ -120,7 +121,7 @@ BEGIN
 	PERFORM set_config('qf.how', how, false), set_config('qf.at', at::text, false),
 		setval('public.qf_calls', 1, false);
 	CREATE INDEX qf_back_i ON public.qf_back USING rencoder (public.qf_liar(v))
-		WITH (pages_per_range = 2, autosummarize = off);
+		WITH (pages_per_range = 2, autosummarize = off, storage = filter);
 	SELECT count(*) INTO found FROM public.qf_back WHERE public.qf_liar(v) = 777777;
 	SELECT string_agg(format('%s of %s', summarized, n), ', ' ORDER BY g) INTO groups FROM (
 		SELECT range_no / 128 AS g, count(*) AS n,
@@ -158,7 +159,7 @@ CREATE FUNCTION qf_slow(x bigint) RETURNS bigint
 	LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(600); RETURN x; END $$;
 CREATE VIEW qf_view AS SELECT x AS lo, x AS hi FROM public.qf_base;
 CREATE INDEX qf_a ON qf USING rencoder (a)
-	WITH (pages_per_range = 4, query_sample = 'public.qf_view');
+	WITH (pages_per_range = 4, query_sample = 'public.qf_view', storage = filter);
 SELECT * FROM qf_count('qf_a');
 
 CREATE PROCEDURE qf_try(command text) LANGUAGE plpgsql AS $$
@@ -171,7 +172,7 @@ END $$;
 -- A division by zero.
 CREATE OR REPLACE VIEW qf_view AS SELECT x / (x - x) AS lo, x AS hi FROM public.qf_base;
 CALL qf_try('CREATE INDEX qf_other ON qf USING rencoder (a) '
-	'WITH (query_sample = ''public.qf_view'')');
+	'WITH (query_sample = ''public.qf_view'', storage = filter)');
 REINDEX INDEX qf_a;
 \set VERBOSITY terse
 REINDEX TABLE qf;
@@ -225,7 +226,7 @@ SELECT * FROM qf_count('qf_a');
 ROLLBACK;
 DROP INDEX qf_a;
 CREATE INDEX qf_a ON qf USING rencoder (a)
-	WITH (pages_per_range = 4, query_sample = 'public.qf_view');
+	WITH (pages_per_range = 4, query_sample = 'public.qf_view', storage = filter);
 SELECT * FROM qf_count('qf_a');
 -- Or a partition of what the view reads.
 CREATE TABLE qf_parts (a bigint, pad text) PARTITION BY RANGE (a);
@@ -233,7 +234,7 @@ CREATE TABLE qf_part1 PARTITION OF qf_parts FOR VALUES FROM (0) TO (1000);
 INSERT INTO qf_parts SELECT g, repeat('x', 200) FROM generate_series(1, 900) g;
 CREATE OR REPLACE VIEW qf_view AS SELECT a AS lo, a + 10 AS hi FROM public.qf_parts WHERE a <= 30;
 CREATE INDEX qf_parts_a ON qf_parts USING rencoder (a)
-	WITH (pages_per_range = 4, query_sample = 'public.qf_view');
+	WITH (pages_per_range = 4, query_sample = 'public.qf_view', storage = filter);
 SELECT * FROM qf_count('qf_part1_a_idx');
 BEGIN;
 TRUNCATE qf_parts;
@@ -282,7 +283,7 @@ ALTER INDEX qf_a RESET (query_sample);
 DROP INDEX qf_a;
 DELETE FROM qf_base WHERE x > 1;
 CREATE INDEX qf_a ON qf USING rencoder (a)
-	WITH (pages_per_range = 4, query_sample = 'public.qf_view');
+	WITH (pages_per_range = 4, query_sample = 'public.qf_view', storage = filter);
 SELECT rencoder_add_query_sample('qf_a', 12, 13);
 SET rencoder.sample_rate = 1;
 SET enable_seqscan = off;

@@ -781,6 +781,13 @@ LANGUAGE C VOLATILE STRICT;
 COMMENT ON FUNCTION rencoder_retune(regclass) IS
 	'rebuilds the groups that another configuration would serve better; returns their number (owner)';
 
+CREATE FUNCTION rencoder_compact(index regclass)
+RETURNS integer
+AS 'MODULE_PATHNAME', 'rencoder_compact_index'
+LANGUAGE C VOLATILE STRICT;
+COMMENT ON FUNCTION rencoder_compact(regclass) IS
+	'makes one sorted run of all groups that are full, or in a run already; returns their number (owner)';
+
 CREATE FUNCTION rencoder_add_query_sample(
 	index regclass,
 	lo anycompatible,

@@ -22,7 +22,8 @@ CREATE FUNCTION retune_fill(first int, last int) RETURNS void LANGUAGE sql AS $$
 	FROM generate_series(first, last) i
 $$;
 SELECT retune_fill(1, 12000);
-CREATE INDEX retune_v ON retune USING rencoder (v) WITH (pages_per_range = 1, autosummarize = off);
+CREATE INDEX retune_v ON retune USING rencoder (v)
+	WITH (pages_per_range = 1, autosummarize = off, storage = filter);
 
 EXPLAIN (COSTS OFF) SELECT id FROM retune WHERE v = 5;
 -- Random queries with the index and without: how many differ, have rows?
@@ -126,7 +127,8 @@ VACUUM retune;
 SELECT epoch = :before_epoch AS same FROM rencoder_metapage('retune_v');
 -- Filters that have outgrown their size: every row is updated twice.
 DROP INDEX retune_v;
-CREATE INDEX retune_v ON retune USING rencoder (v) WITH (pages_per_range = 1, autosummarize = off);
+CREATE INDEX retune_v ON retune USING rencoder (v)
+	WITH (pages_per_range = 1, autosummarize = off, storage = filter);
 SELECT avg(fill) AS fill, sum(nset) AS nset FROM rencoder_groups('retune_v') g,
 	LATERAL (SELECT sum(nset) AS nset FROM rencoder_ranges('retune_v')) r WHERE sealed \gset before_
 UPDATE retune SET v = v + 1000000;
@@ -148,7 +150,7 @@ DROP INDEX retune_v;
 -- Several columns: an exact dictionary, filters, strings.
 --
 CREATE INDEX retune_more ON retune USING rencoder (few, v, u)
-	WITH (pages_per_range = 1, autosummarize = off);
+	WITH (pages_per_range = 1, autosummarize = off, storage = filter);
 SELECT count(rencoder_add_query_sample('retune_more', v + 5, v + 12, 2)) FROM retune
 WHERE id % 12 = 0;
 SELECT rencoder_retune('retune_more') > 0 AS rebuilt, rencoder_retune('retune_more') AS again;
@@ -171,7 +173,7 @@ DROP INDEX retune_more;
 --
 CREATE TABLE retune_later (LIKE retune) WITH (fillfactor = 30);
 CREATE INDEX retune_later_u ON retune_later USING rencoder (u, p)
-	WITH (pages_per_range = 1, autosummarize = off);
+	WITH (pages_per_range = 1, autosummarize = off, storage = filter);
 INSERT INTO retune_later SELECT * FROM retune WHERE id <= 9000 ORDER BY id;
 SELECT rencoder_summarize_new_values('retune_later_u') > 128 AS summarized;
 SELECT count(*) FILTER (WHERE candidates > 20) AS bad FROM
@@ -211,7 +213,8 @@ DROP TABLE retune_later;
 --
 -- Points: boxes that are asked for.
 --
-CREATE INDEX retune_p ON retune USING rencoder (p) WITH (pages_per_range = 1, autosummarize = off);
+CREATE INDEX retune_p ON retune USING rencoder (p)
+	WITH (pages_per_range = 1, autosummarize = off, storage = filter);
 SELECT rencoder_retune('retune_p');
 SELECT count(rencoder_add_query_sample('retune_p', p + point(0.2, 0.2), p + point(0.5, 0.6)))
 FROM retune WHERE id % 12 = 1;
@@ -236,7 +239,8 @@ INSERT INTO retune_always
 SELECT i, CASE WHEN i / 36 = 9 THEN 1000000 + i * 7919 ELSE hashint8(i / 18) + 3000000000 END,
 	repeat('x', 70)
 FROM generate_series(0, 36 * 150 - 1) i;
-CREATE INDEX retune_always_v ON retune_always USING rencoder (v) WITH (pages_per_range = 1);
+CREATE INDEX retune_always_v ON retune_always USING rencoder (v)
+	WITH (pages_per_range = 1, storage = filter);
 SELECT sum(always) AS always FROM rencoder_groups('retune_always_v');
 SELECT rencoder_retune('retune_always_v') AS nothing;
 UPDATE retune_always SET v = v + id * 7919;
@@ -250,7 +254,8 @@ DROP TABLE retune_always;
 -- A column that nothing but nulls has, an empty table, a table without groups.
 --
 CREATE TABLE retune_null (v int8, filler text);
-CREATE INDEX retune_null_v ON retune_null USING rencoder (v) WITH (pages_per_range = 1);
+CREATE INDEX retune_null_v ON retune_null USING rencoder (v)
+	WITH (pages_per_range = 1, storage = filter);
 SELECT rencoder_retune('retune_null_v');
 INSERT INTO retune_null SELECT NULL, repeat('x', 1000) FROM generate_series(1, 1500);
 SELECT rencoder_summarize_new_values('retune_null_v') > 0 AS summarized;
@@ -264,7 +269,8 @@ DROP TABLE retune_null;
 --
 -- Desummarized ranges of a full group wait for their summaries.
 --
-CREATE INDEX retune_v ON retune USING rencoder (v) WITH (pages_per_range = 1, autosummarize = off);
+CREATE INDEX retune_v ON retune USING rencoder (v)
+	WITH (pages_per_range = 1, autosummarize = off, storage = filter);
 SELECT count(rencoder_add_query_sample('retune_v', v + 5, v + 12)) FROM retune WHERE id % 12 = 0;
 SELECT rencoder_desummarize_range('retune_v', 7);
 SELECT rencoder_retune('retune_v') > 0 AS others;
@@ -282,7 +288,8 @@ SELECT rencoder_retune('retune_v') AS done_all_the_same, rencoder_index_check('r
 --
 -- Expressions and predicates.
 --
-CREATE INDEX retune_expression ON retune USING rencoder ((v * 2)) WITH (pages_per_range = 1)
+CREATE INDEX retune_expression ON retune USING rencoder ((v * 2))
+	WITH (pages_per_range = 1, storage = filter)
 	WHERE few < 10;
 SELECT count(rencoder_add_query_sample('retune_expression', v * 2 + 11, v * 2 + 25)) FROM retune
 WHERE id % 12 = 0;
@@ -328,7 +335,8 @@ ALTER TABLE retune_few ALTER filler SET STORAGE plain;
 INSERT INTO retune_few SELECT hashint8extended(i, 1), repeat('x', 900)
 FROM generate_series(1, 1024) i;
 CREATE INDEX retune_few_v ON retune_few USING rencoder (v)
-	WITH (pages_per_range = 1, query_sample = 'public.retune_few_asked', autosummarize = off);
+	WITH (pages_per_range = 1, query_sample = 'public.retune_few_asked', autosummarize = off,
+		storage = filter);
 INSERT INTO retune_few SELECT hashint8extended(i, 2), repeat('x', 900)
 FROM generate_series(1, 64) i;
 SELECT rencoder_add_query_sample('retune_few_v', 77777, 77784);

@@ -18,9 +18,12 @@ INSERT INTO sec SELECT CASE WHEN i % 100 = 1 THEN 'regress_rencoder_tenant' ELSE
 	i % 2000 * 1000000, 'value ' || i % 2000 * 1000000,
 	md5((i % 2000 * 1000000)::text)::uuid, i / 2944 * 3 % 7 * 100000 + i % 2944, repeat('x', 200)
 FROM generate_series(1, 20000) i WHERE i % 100 = 1 OR i % 2000 > 0;
-CREATE INDEX sec_a ON sec USING rencoder (a, n) WITH (pages_per_range = 1, autosummarize = off);
-CREATE INDEX sec_s ON sec USING rencoder (s) WITH (pages_per_range = 1, autosummarize = off);
-CREATE INDEX sec_u ON sec USING rencoder (u) WITH (pages_per_range = 1, autosummarize = off);
+CREATE INDEX sec_a ON sec USING rencoder (a, n)
+	WITH (pages_per_range = 1, autosummarize = off, storage = filter);
+CREATE INDEX sec_s ON sec USING rencoder (s)
+	WITH (pages_per_range = 1, autosummarize = off, storage = filter);
+CREATE INDEX sec_u ON sec USING rencoder (u)
+	WITH (pages_per_range = 1, autosummarize = off, storage = filter);
 VACUUM ANALYZE sec;
 ALTER TABLE sec OWNER TO regress_rencoder_landlord;
 GRANT SELECT, UPDATE ON sec TO regress_rencoder_tenant, regress_rencoder_auditor;
@@ -115,7 +118,8 @@ CREATE TABLE secp (LIKE sec) PARTITION BY RANGE (n);
 CREATE TABLE secp_1 (filler text, n int8, a int8, who name, s text, u uuid);
 ALTER TABLE secp ATTACH PARTITION secp_1 FOR VALUES FROM (0) TO (1000000);
 INSERT INTO secp SELECT * FROM sec;
-CREATE INDEX secp_a ON secp USING rencoder (a) WITH (pages_per_range = 1, autosummarize = off);
+CREATE INDEX secp_a ON secp USING rencoder (a)
+	WITH (pages_per_range = 1, autosummarize = off, storage = filter);
 VACUUM ANALYZE secp, secp_1;
 GRANT SELECT ON secp TO regress_rencoder_tenant;
 GRANT SELECT (a, who) ON secp TO regress_rencoder_viewer;
@@ -138,7 +142,7 @@ FROM generate_series(1, 14000) i;
 INSERT INTO sec_words SELECT 'other', 'crowd/' || md5(i::text), repeat('x', 200)
 FROM generate_series(1, 14000) i;
 CREATE INDEX sec_words_s ON sec_words USING rencoder (s)
-	WITH (pages_per_range = 1, autosummarize = off);
+	WITH (pages_per_range = 1, autosummarize = off, storage = filter);
 VACUUM ANALYZE sec_words;
 GRANT SELECT ON sec_words TO regress_rencoder_tenant;
 CREATE POLICY own ON sec_words USING (who = current_user);

@@ -25,7 +25,7 @@ CREATE TABLE sa (id int, v int8, u text, filler text);
 ALTER TABLE sa ALTER filler SET STORAGE plain;
 INSERT INTO sa SELECT i, i * 10, 'https://example.org/' || md5(i::text), repeat('x', 1000)
 FROM generate_series(1, 7280) i;
-CREATE INDEX sa_v ON sa USING rencoder (v);
+CREATE INDEX sa_v ON sa USING rencoder (v) WITH (storage = filter);
 VACUUM ANALYZE sa;
 SELECT * FROM sa_count('sa_v');
 
@@ -115,20 +115,20 @@ ROLLBACK;
 SELECT * FROM sa_count('sa_v');
 REINDEX INDEX CONCURRENTLY sa_v;
 SELECT * FROM sa_count('sa_v');
-CREATE INDEX sa_new ON sa USING rencoder (id, v) WITH (pages_per_range = 4);
+CREATE INDEX sa_new ON sa USING rencoder (id, v) WITH (pages_per_range = 4, storage = filter);
 SELECT * FROM sa_count('sa_new');
 DROP INDEX sa_v;
 REINDEX TABLE sa;
 SELECT * FROM sa_count('sa_new');
 SELECT rencoder_index_check('sa_new', true);
 DROP INDEX sa_new;
-CREATE INDEX sa_v ON sa USING rencoder (v);
+CREATE INDEX sa_v ON sa USING rencoder (v) WITH (storage = filter);
 SELECT * FROM sa_count('sa_v');
 
 --
 -- Strings: default samples, which others replace first.
 --
-CREATE INDEX sa_u ON sa USING rencoder (id, u);
+CREATE INDEX sa_u ON sa USING rencoder (id, u) WITH (storage = filter);
 SELECT * FROM sa_count('sa_u');
 SELECT count(*) FILTER (WHERE lo_key = hi_key) >= 500 AS equality,
 	count(DISTINCT lo_key) > 600 AS many,
@@ -163,16 +163,21 @@ DROP INDEX sa_u;
 CREATE INDEX sa_t ON sa USING rencoder (v) WITH (query_sample = 'queries');
 CREATE INDEX sa_t ON sa USING rencoder (v) WITH (query_sample = 'a.b.c');
 CREATE INDEX sa_t ON sa USING rencoder (v) WITH (query_sample = '');
-CREATE INDEX sa_t ON sa USING rencoder (v) WITH (query_sample = 'public.sa_queries');
-CREATE INDEX sa_t ON sa USING rencoder (v) WITH (query_sample = 'no_such_schema.sa_queries');
+CREATE INDEX sa_t ON sa USING rencoder (v)
+	WITH (query_sample = 'public.sa_queries', storage = filter);
+CREATE INDEX sa_t ON sa USING rencoder (v)
+	WITH (query_sample = 'no_such_schema.sa_queries', storage = filter);
 CREATE TABLE sa_queries (lo int8, upper int8);
-CREATE INDEX sa_t ON sa USING rencoder (v) WITH (query_sample = 'public.sa_queries');
+CREATE INDEX sa_t ON sa USING rencoder (v)
+	WITH (query_sample = 'public.sa_queries', storage = filter);
 ALTER TABLE sa_queries RENAME upper TO hi;
 ALTER TABLE sa_queries ALTER lo TYPE date USING NULL;
-CREATE INDEX sa_t ON sa USING rencoder (v) WITH (query_sample = 'public.sa_queries');
+CREATE INDEX sa_t ON sa USING rencoder (v)
+	WITH (query_sample = 'public.sa_queries', storage = filter);
 ALTER TABLE sa_queries ALTER lo TYPE int2 USING NULL;
 INSERT INTO sa_queries VALUES (1, 10), (2, 2), (NULL, 1), (1, NULL), (10, 1);
-CREATE INDEX sa_t ON sa USING rencoder (v) WITH (query_sample = 'PUBLIC."sa_queries"');
+CREATE INDEX sa_t ON sa USING rencoder (v)
+	WITH (query_sample = 'PUBLIC."sa_queries"', storage = filter);
 SELECT * FROM sa_list('sa_t');
 ALTER INDEX sa_t SET (query_sample = 'nowhere');
 DELETE FROM sa_queries;
@@ -194,7 +199,7 @@ DROP INDEX sa_t;
 -- Columns of a view, of the owner's rights.
 CREATE VIEW sa_queries AS SELECT id AS lo, id + 5 AS hi FROM sa WHERE id <= 10;
 CREATE INDEX sa_t ON sa USING rencoder (v)
-	WITH (query_sample = 'public.sa_queries', pages_per_range = 16);
+	WITH (query_sample = 'public.sa_queries', pages_per_range = 16, storage = filter);
 SELECT count(*) FROM sa_list('sa_t') WHERE source = 'table';
 SELECT reloptions FROM pg_class WHERE relname = 'sa_t';
 DROP INDEX sa_t;
@@ -205,7 +210,7 @@ DROP VIEW sa_queries;
 --
 CREATE TABLE sa_small (v int8, filler text);
 INSERT INTO sa_small SELECT i, repeat('x', 500) FROM generate_series(1, 3000) i;
-CREATE INDEX sa_small_v ON sa_small USING rencoder (v);
+CREATE INDEX sa_small_v ON sa_small USING rencoder (v) WITH (storage = filter);
 VACUUM sa_small;
 SELECT pg_relation_size('sa_small_v') AS before \gset
 SET rencoder.sample_rate = 1;
@@ -219,7 +224,7 @@ SELECT rencoder_index_check('sa_small_v', true);
 DROP TABLE sa_small;
 -- VACUUM makes them when the table has grown.
 CREATE TABLE sa_grown (v int8, filler text);
-CREATE INDEX sa_grown_v ON sa_grown USING rencoder (v);
+CREATE INDEX sa_grown_v ON sa_grown USING rencoder (v) WITH (storage = filter);
 INSERT INTO sa_grown SELECT i, repeat('x', 1500) FROM generate_series(1, 6000) i;
 VACUUM sa_grown;
 SELECT count(*) FROM sa_grown WHERE v = 5;
@@ -231,9 +236,9 @@ DROP TABLE sa_grown;
 -- Unlogged and temporary tables.
 --
 CREATE UNLOGGED TABLE sa_unlogged AS SELECT * FROM sa;
-CREATE INDEX sa_unlogged_v ON sa_unlogged USING rencoder (v);
+CREATE INDEX sa_unlogged_v ON sa_unlogged USING rencoder (v) WITH (storage = filter);
 CREATE TEMPORARY TABLE sa_temporary AS SELECT * FROM sa;
-CREATE INDEX sa_temporary_v ON sa_temporary USING rencoder (v);
+CREATE INDEX sa_temporary_v ON sa_temporary USING rencoder (v) WITH (storage = filter);
 SELECT count(*) FROM sa_unlogged WHERE v = 5;
 SELECT count(*) FROM sa_temporary WHERE v = 5;
 SELECT rencoder_add_query_sample('sa_unlogged_v', 1, 2),
@@ -257,7 +262,7 @@ CREATE ROLE regress_rencoder_monitor IN ROLE pg_stat_scan_tables;
 CREATE ROLE regress_rencoder_nobody;
 CREATE TABLE sa_private AS SELECT id, v FROM sa;
 ALTER TABLE sa_private OWNER TO regress_rencoder_owner;
-CREATE INDEX sa_private_v ON sa_private USING rencoder (v);
+CREATE INDEX sa_private_v ON sa_private USING rencoder (v) WITH (storage = filter);
 GRANT SELECT ON sa_private TO regress_rencoder_reader;
 CREATE TABLE sa_secret (lo int8, hi int8);
 INSERT INTO sa_secret VALUES (7, 8);
@@ -276,7 +281,8 @@ RESET ROLE;
 -- The owner's rights count, also where a superuser builds the index.
 ALTER INDEX sa_private_v SET (query_sample = 'public.sa_secret');
 REINDEX INDEX sa_private_v;
-CREATE INDEX sa_private_2 ON sa_private USING rencoder (v) WITH (query_sample = 'public.sa_secret');
+CREATE INDEX sa_private_2 ON sa_private USING rencoder (v)
+	WITH (query_sample = 'public.sa_secret', storage = filter);
 GRANT SELECT (lo, hi) ON sa_secret TO regress_rencoder_owner;
 REINDEX INDEX sa_private_v;
 SELECT * FROM sa_list('sa_private_v');

@@ -24,7 +24,7 @@ DECLARE
 BEGIN
 	PERFORM set_config('maintenance_work_mem', memory, true);
 	EXECUTE format('CREATE INDEX spill_idx ON spill USING rencoder (v, few) '
-		'WITH (autosummarize = off, pages_per_range = %s)',
+		'WITH (autosummarize = off, pages_per_range = %s, storage = filter)',
 		pages);
 	PERFORM rencoder_index_check('spill_idx', true);
 	SELECT string_agg(format('%s.%s %s %s%s', group_no, attnum, storage, format,

@@ -63,7 +63,8 @@ BEGIN
 	EXECUTE format('INSERT INTO %I SELECT n, v::%s, repeat(''x'', 4100)
 		FROM unnest($1) WITH ORDINALITY u(v, n)',
 		tab, regexp_replace(typ, ' COLLATE.*', '')) USING vals;
-	EXECUTE format('CREATE INDEX %I ON %I USING rencoder (v) WITH (pages_per_range = 1)', tab
+	EXECUTE format('CREATE INDEX %I ON %I USING rencoder (v)
+		WITH (pages_per_range = 1, storage = filter)', tab
 		|| '_v', tab);
 	RETURN (SELECT count(*) FROM rencoder_ranges((tab || '_v')::regclass));
 END $$;
@@ -295,7 +296,7 @@ SELECT p AS predicate, st_pages('SELECT * FROM t_icu WHERE v ' || p) AS pages FR
 	$$BETWEEN 'a' AND 'b'$$]) p;
 
 -- An index of another collation than the clause's is not for it.
-CREATE INDEX t_like_c ON t_icu USING rencoder (v COLLATE "C");
+CREATE INDEX t_like_c ON t_icu USING rencoder (v COLLATE "C") WITH (storage = filter);
 DROP INDEX t_icu_v;
 SELECT * FROM st_counts('t_icu', $$v = 'a'$$, $$v < 'b'$$, $$v LIKE 'a%'$$, $$v COLLATE "C" = 'a'$$,
 	$$v COLLATE "C" < 'b'$$, $$v COLLATE "C" LIKE 'A%'$$, $$v COLLATE "C" IN ('a', 'ä')$$);
@@ -308,11 +309,11 @@ CREATE INDEX ON t_refused USING rencoder (w, (lower(v)));
 CREATE INDEX ON t_refused USING rencoder (w COLLATE st_ignore_case);
 CREATE UNLOGGED TABLE t_refused_unlogged (v text COLLATE st_ignore_case);
 CREATE INDEX ON t_refused_unlogged USING rencoder (v);
-CREATE INDEX t_refused_c ON t_refused USING rencoder (v COLLATE "C");
+CREATE INDEX t_refused_c ON t_refused USING rencoder (v COLLATE "C") WITH (storage = filter);
 INSERT INTO t_refused SELECT 'A' FROM generate_series(1, 100);
 SELECT * FROM st_counts('t_refused', $$v = 'a'$$, $$v COLLATE "C" = 'a'$$, $$v COLLATE "C" = 'A'$$);
 ALTER TABLE t_refused ALTER w TYPE text COLLATE st_ignore_case;
-CREATE INDEX t_refused_w ON t_refused USING rencoder (w COLLATE "C");
+CREATE INDEX t_refused_w ON t_refused USING rencoder (w COLLATE "C") WITH (storage = filter);
 
 --
 -- Expressions, predicates, several columns.
@@ -322,7 +323,8 @@ ALTER TABLE t_more ALTER filler SET STORAGE plain;
 INSERT INTO t_more SELECT i, CASE WHEN i % 10 <> 0 THEN initcap(value_hex(1 + i % 12)) END, i % 50,
 	'https://www.example.com/' || (i % 100), repeat('x', 400)
 FROM generate_series(1, 3000) i;
-CREATE INDEX t_more_lower ON t_more USING rencoder (lower(a), (a || b)) WITH (pages_per_range = 1);
+CREATE INDEX t_more_lower ON t_more USING rencoder (lower(a), (a || b))
+	WITH (pages_per_range = 1, storage = filter);
 SELECT predicate, verdict FROM st_counts('t_more', $$lower(a) = 'ab'$$, $$lower(a) LIKE 'a%'$$,
 	$$lower(a) LIKE '%a'$$, $$lower(a) < '5'$$, $$lower(a) IS NULL$$, $$a || b ^@ 'A'$$,
 	$$a || b LIKE '1https%5'$$, $$lower(a) LIKE 'a%' AND a || b > 'B'$$);
@@ -330,7 +332,8 @@ INSERT INTO t_more VALUES (3001, 'ÄÖ', 1, 'x'), (3002, '', 1, '');
 SELECT predicate, verdict FROM st_counts('t_more', $$lower(a) = 'ÄÖ'$$, $$lower(a) = ''$$,
 	$$a || b = ''$$, $$a || b = 'ÄÖx'$$);
 DROP INDEX t_more_lower;
-CREATE INDEX t_more_partial ON t_more USING rencoder (a) WITH (pages_per_range = 1) WHERE n < 5
+CREATE INDEX t_more_partial ON t_more USING rencoder (a)
+	WITH (pages_per_range = 1, storage = filter) WHERE n < 5
 	AND b LIKE 'https%';
 SELECT * FROM st_counts('t_more', $$a = 'zz' AND n < 5 AND b LIKE 'https%'$$,
 	$$a LIKE 'z%' AND n < 5$$);
@@ -340,7 +343,8 @@ UPDATE t_more SET n = 1 WHERE id % 7 = 0;
 SELECT predicate, verdict FROM st_counts('t_more', $$a LIKE 'A%' AND n < 5 AND b LIKE 'https%'$$,
 	$$a > 'A' AND n < 5 AND b LIKE 'https%'$$);
 DROP INDEX t_more_partial;
-CREATE INDEX t_more_columns ON t_more USING rencoder (n, a, b) WITH (pages_per_range = 1);
+CREATE INDEX t_more_columns ON t_more USING rencoder (n, a, b)
+	WITH (pages_per_range = 1, storage = filter);
 SELECT predicate, verdict FROM st_counts('t_more', $$a = 'zz'$$, $$n = 7 AND a LIKE 'A%'$$,
 	$$b = 'https://www.example.com/7'$$, $$b LIKE '%/7' AND n = 7$$,
 	$$n < 5 AND a < 'A' AND b ^@ 'https://www.example.com/1'$$,
@@ -393,9 +397,9 @@ SELECT bool_or(pg_column_size(v) < length(v) / 2) AS compressed,
 	bool_or(pg_column_size(v) BETWEEN 9000 AND 11000 AND pg_column_size(v) >= length(v)) AS plain,
 	pg_relation_size(reltoastrelid) > 1000000 AS toasted
 FROM t_toast, pg_class WHERE oid = 't_toast'::regclass GROUP BY reltoastrelid;
-CREATE INDEX t_toast_v ON t_toast USING rencoder (v) WITH (pages_per_range = 1);
-CREATE INDEX t_toast_b ON t_toast USING rencoder (b) WITH (pages_per_range = 1);
-CREATE INDEX t_toast_c ON t_toast USING rencoder (c) WITH (pages_per_range = 1);
+CREATE INDEX t_toast_v ON t_toast USING rencoder (v) WITH (pages_per_range = 1, storage = filter);
+CREATE INDEX t_toast_b ON t_toast USING rencoder (b) WITH (pages_per_range = 1, storage = filter);
+CREATE INDEX t_toast_c ON t_toast USING rencoder (c) WITH (pages_per_range = 1, storage = filter);
 CREATE FUNCTION st_toast_queries() RETURNS TABLE (wrong text) LANGUAGE plpgsql AS $$
 DECLARE
 	p text;
@@ -667,7 +671,7 @@ BEGIN
 			PERFORM st_fill(t, 1, 600);
 		END IF;
 		EXECUTE format('CREATE INDEX %I ON %I USING rencoder (v)
-			WITH (pages_per_range = 1, bits_per_key = %s)',
+			WITH (pages_per_range = 1, bits_per_key = %s, storage = filter)',
 			t.name || '_v', t.name, (ARRAY[10, 20, 30])[1 + floor(random() * 3)::int]);
 		IF t.empty THEN
 			PERFORM st_fill(t, 1, 600);
@@ -710,7 +714,8 @@ SELECT st_each('DROP TABLE %1$I');
 -- learn from, and few values that become a dictionary's matrix.
 --
 CREATE TABLE t_grow (id int, v text, few text);
-CREATE INDEX t_grow_v ON t_grow USING rencoder (v, few) WITH (pages_per_range = 1);
+CREATE INDEX t_grow_v ON t_grow USING rencoder (v, few)
+	WITH (pages_per_range = 1, storage = filter);
 CREATE FUNCTION st_grow(first int, last int) RETURNS void LANGUAGE sql AS $$
 	INSERT INTO t_grow SELECT i, 'https://www.example.com/' || md5(i::text),
 		'https://www.example.com/' || i % 20 FROM generate_series(first, last) i

@@ -4,7 +4,8 @@ SET client_min_messages = warning;
 
 CREATE TABLE grow (t text);
 INSERT INTO grow SELECT 'https://www.example.com/' || md5(i::text) FROM generate_series(1, 2000) i;
-CREATE INDEX grow_t ON grow USING rencoder (t) WITH (autosummarize = off, pages_per_range = 1);
+CREATE INDEX grow_t ON grow USING rencoder (t)
+	WITH (autosummarize = off, pages_per_range = 1, storage = filter);
 -- The second group grows from slices, the third is made at once.
 INSERT INTO grow SELECT 'https://www.example.com/' || md5((i % 60)::text)
 FROM generate_series(1, 18000) i;
@@ -30,7 +31,7 @@ ALTER TABLE old_groups ALTER pad SET STORAGE plain;
 INSERT INTO old_groups SELECT g, 'first/' || md5(g::text), repeat('x', 1900)
 FROM generate_series(1, 6400) g;
 CREATE INDEX old_groups_t ON old_groups USING rencoder (t)
-	WITH (autosummarize = off, pages_per_range = 1);
+	WITH (autosummarize = off, pages_per_range = 1, storage = filter);
 INSERT INTO old_groups SELECT g, 'second and longer/' || md5(g::text), repeat('x', 1900)
 FROM generate_series(6401, 14000) g;
 SELECT rencoder_summarize_new_values('old_groups_t') > 1000 AS summarized;

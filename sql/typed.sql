@@ -60,7 +60,7 @@ DECLARE
 	condition text := CASE WHEN type = 'point' THEN 'BOX' ELSE 'BETWEEN' END;
 BEGIN
 	EXECUTE format('CREATE INDEX %I ON ty USING rencoder (%I) '
-		'WITH (pages_per_range = 1, autosummarize = off)',
+		'WITH (pages_per_range = 1, autosummarize = off, storage = filter)',
 		index, col);
 	FOREACH form IN ARRAY ARRAY['%1$L::%3$s, %2$L::%3$s', '%1$L, %2$L', '%1$L, %2$L::%3$s',
 		'%1$L::%3$s, %2$L',
@@ -196,7 +196,7 @@ FROM rencoder_candidates('ty_tstz', '2026-02-20', 'infinity');
 -- The column's type modifier neither cuts nor rounds: these are other keys.
 --
 CREATE TABLE ty_modified (v varchar(3), ch char(3), num numeric(4, 1), ts timestamp(0));
-CREATE INDEX ty_modified_all ON ty_modified USING rencoder (v, ch, num, ts);
+CREATE INDEX ty_modified_all ON ty_modified USING rencoder (v, ch, num, ts) WITH (storage = filter);
 SELECT count(rencoder_add_query_sample('ty_modified_all', bound, bound, attnum))
 FROM (VALUES (1, 'abc'), (1, 'abcd'), (2, 'abc'), (2, 'abcd'), (2, 'abc  '), (3, '0.5'),
 	(3, '0.54'), (3, '0.540'),
@@ -216,11 +216,11 @@ FROM (SELECT chr(ascii('A') + k % 26) || k / 26 AS word FROM generate_series(0, 
 		generate_series(1, 4)
 ORDER BY word COLLATE "C";
 CREATE INDEX ty_words_w ON ty_words USING rencoder (w)
-	WITH (pages_per_range = 1, autosummarize = off);
+	WITH (pages_per_range = 1, autosummarize = off, storage = filter);
 CREATE INDEX ty_words_l ON ty_words USING rencoder (l)
-	WITH (pages_per_range = 1, autosummarize = off);
+	WITH (pages_per_range = 1, autosummarize = off, storage = filter);
 CREATE INDEX ty_words_n ON ty_words USING rencoder (n)
-	WITH (pages_per_range = 1, autosummarize = off);
+	WITH (pages_per_range = 1, autosummarize = off, storage = filter);
 SELECT lo, hi, ty_candidates('ty_words_w', format('%L, %L', lo, hi)) AS by_icu,
 	ty_candidates('ty_words_l', format('%L, %L', lo, hi)) AS by_c,
 	(SELECT count(DISTINCT (ctid::text::point)[0]) FROM ty_words WHERE w ~>=~ lo
@@ -237,7 +237,7 @@ SELECT rencoder_add_query_sample('ty_words_n', 'b', 'c');
 
 -- An index that has learnt nothing yet.
 CREATE TABLE ty_empty (u text, p point);
-CREATE INDEX ty_empty_u ON ty_empty USING rencoder (u, p);
+CREATE INDEX ty_empty_u ON ty_empty USING rencoder (u, p) WITH (storage = filter);
 SELECT * FROM rencoder_candidates('ty_empty_u', 'a', 'b');
 SELECT rencoder_add_query_sample('ty_empty_u', 'a', 'b'),
 	rencoder_add_query_sample('ty_empty_u', '(1,2)', '(2,1)', 2);

@@ -30,8 +30,10 @@ BEGIN
 			INSERT INTO t SELECT first, e, e, repeat(''x'', 180) FROM unnest(%3$L::%1$s[]) e
 		$fn$;', type, value_random(type), value_edges(type));
 	PERFORM pg_temp.fill(1, 4000);
-	CREATE INDEX t_v ON t USING rencoder (v) WITH (autosummarize = off, pages_per_range = 1);
-	CREATE INDEX t_few ON t USING rencoder (few) WITH (autosummarize = off, pages_per_range = 1);
+	CREATE INDEX t_v ON t USING rencoder (v)
+		WITH (autosummarize = off, pages_per_range = 1, storage = filter);
+	CREATE INDEX t_few ON t USING rencoder (few)
+		WITH (autosummarize = off, pages_per_range = 1, storage = filter);
 	PERFORM pg_temp.fill(4001, 5000);
 	PERFORM rencoder_summarize_new_values('t_v'), rencoder_summarize_new_values('t_few');
 	PERFORM pg_temp.fill(5001, 6000);
@@ -128,7 +130,7 @@ INSERT INTO routes SELECT i, network(set_masklen(inet '10.0.0.0' + ((i * 2654435
 	(16 + i % 17)::int)), repeat('x', 200)
 	FROM generate_series(1, 8000::int8) i;
 INSERT INTO routes VALUES (8001, '10.0.0.0/8'), (8002, '0.0.0.0/0'), (8003, '::/0');
-CREATE INDEX routes_net ON routes USING rencoder (net) WITH (pages_per_range = 1);
+CREATE INDEX routes_net ON routes USING rencoder (net) WITH (pages_per_range = 1, storage = filter);
 VACUUM ANALYZE routes;
 SET enable_seqscan = off;
 EXPLAIN (COSTS OFF) SELECT * FROM routes WHERE net >>= '10.10.0.1';
@@ -157,7 +159,7 @@ FROM generate_series(-500, 500) i;
 INSERT INTO far SELECT i::numeric / 1e400, i / 1e300 / 1e20, repeat('x', 200)
 FROM generate_series(-500, 500) i;
 INSERT INTO far VALUES ('NaN', 'NaN'), ('Infinity', 'Infinity'), ('-Infinity', '-Infinity');
-CREATE INDEX far_v ON far USING rencoder (v, f) WITH (pages_per_range = 1);
+CREATE INDEX far_v ON far USING rencoder (v, f) WITH (pages_per_range = 1, storage = filter);
 SET enable_seqscan = off;
 SELECT count(*) FROM far WHERE v = 3e400;
 SELECT count(*) FROM far WHERE v > 3e400;

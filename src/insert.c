@@ -21,6 +21,8 @@
  *	  tries again, this time with the storage in place.
  *	- covered: there is no storage.  Bounds and flags are kept as above; the key goes to
  *	  the pending list, last (insert_late.c).
+ *	- flushing: its keys are being read for another run.  Bits are set if it is not
+ *	  covered, and the key goes to the pending list.
  */
 #include "insert_late.h"
 
@@ -89,7 +91,9 @@ typedef struct Insertion
 	uint32		wanted;			/* INSERT_ENCODE: generation of its coder */
 	uint64		missing_at;		/* metapage epoch when it was missing */
 	bool		refused[MAX_STORAGES];	/* INSERT_WIDEN: by their formats */
-	RencoderLateRow late;		/* in a covered range */
+	bool		covered;		/* the range has no storage */
+	bool		flushing;
+	RencoderLateRow late;		/* if it is covered or flushing */
 	uint32		run;			/* INSERT_SEARCH: to be searched */
 } Insertion;
 
@@ -189,7 +193,7 @@ set_bits(const Insertion *ins, const InsertStorage *storage)
 
 /* What is to be done about a value in a column; its bits are set, unless the range is covered. */
 static InsertStep
-insert_value(Insertion *ins, RencoderHeader header, int col, bool covered)
+insert_value(Insertion *ins, RencoderHeader header, int col)
 {
 	InsertStorage storage[MAX_STORAGES];
 	int			n = find_storages(ins, col, header, storage);
@@ -208,13 +212,11 @@ insert_value(Insertion *ins, RencoderHeader header, int col, bool covered)
 		if (!covers(ins, &storage[i]))
 			return INSERT_WIDEN;
 	}
-	if (covered)
-	{
-		if (!storage[0].key->keyless)
-			rencoder_late_add(&ins->late, ins->group.meta->natts, col, storage[0].key->key,
-							  storage[0].key->generation);
+	if ((ins->covered || ins->flushing) && !storage[0].key->keyless)
+		rencoder_late_add(&ins->late, ins->group.meta->natts, col, storage[0].key->key,
+						  storage[0].key->generation);
+	if (ins->covered)
 		return INSERT_DONE;
-	}
 	for (int i = 0; i < n; i++)
 	{
 		ins->refused[i] = !rencoder_set_test(storage[i].always, ins->slot) &&
@@ -226,22 +228,27 @@ insert_value(Insertion *ins, RencoderHeader header, int col, bool covered)
 }
 
 static InsertStep
-insert_column(Insertion *ins, RencoderHeader header, int col, bool covered)
+insert_column(Insertion *ins, RencoderHeader header, int col)
 {
 	ins->col = col;
 	memset(ins->refused, 0, sizeof(ins->refused));
-	if (!covered && !rencoder_has_storage(header, ins->slot))
+	if (!ins->covered && !rencoder_has_storage(header, ins->slot))
 		return INSERT_CANCEL;
 	if (!ins->isnull[col])
-		return insert_value(ins, header, col, covered);
+		return insert_value(ins, header, col);
 	return rencoder_set_test(header->has_null, ins->slot) ? INSERT_DONE : INSERT_WIDEN;
 }
 
-/* The pending entry of a row in a covered range, whose columns are done. */
+/*
+ * The pending entry of a row, whose columns are done.  While the range is flushing a run that has
+ * the keys already does not help: the one that takes its place may have been made of the page
+ * before the row came.
+ */
 static InsertStep
 put_late(Insertion *ins, const RencoderHeaderData *first, const RencoderLateCache *cache)
 {
 	ins->run = first->run;
+	ins->late.may_be_named &= ins->covered && !ins->flushing;
 	switch (rencoder_late_put(ins->group.index, &ins->late, first->run, cache))
 	{
 		case RENCODER_LATE_DONE:
@@ -259,21 +266,22 @@ static InsertStep
 insert_columns(Insertion *ins, RencoderHeader first, const RencoderLateCache *cache)
 {
 	const RencoderGroup *group = &ins->group;
-	bool		covered = rencoder_set_test(first->covered, ins->slot);
 	InsertStep	step;
 
-	if (covered)
+	ins->covered = rencoder_set_test(first->covered, ins->slot);
+	ins->flushing = rencoder_set_test(first->flushing, ins->slot);
+	if (ins->covered || ins->flushing)
 		rencoder_late_begin(&ins->late, ins->page, group->meta->natts);
-	step = insert_column(ins, first, 0, covered);
+	step = insert_column(ins, first, 0);
 	for (int col = 1; col < group->meta->natts && step == INSERT_DONE; col++)
 	{
 		Buffer		buf = rencoder_group_read_header(group->index, group->header, group->number, col,
 													 BUFFER_LOCK_SHARE);
 
-		step = insert_column(ins, RencoderPageGetHeader(BufferGetPage(buf)), col, covered);
+		step = insert_column(ins, RencoderPageGetHeader(BufferGetPage(buf)), col);
 		UnlockReleaseBuffer(buf);
 	}
-	if (covered && step == INSERT_DONE)
+	if ((ins->covered || ins->flushing) && step == INSERT_DONE)
 		step = put_late(ins, first, cache);
 	return step;
 }

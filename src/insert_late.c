@@ -1,6 +1,7 @@
 /*
  * insert_late.c
- *		Keys of rows that come to covered ranges, whose keys are in a run.
+ *		Keys of rows that come to covered ranges, whose keys are in a run, or to flushing
+ *		ones, whose keys are being read for a run.
  *
  * A run never changes, so they go to the pending list, from which maintenance makes deltas
  * (maintain/delta.c).  One entry stands for the row in all columns.  It is appended as the
@@ -20,7 +21,8 @@
  * entry; and the run is asked as long as the header names it and the range is covered.  Both
  * are looked at under the header's share lock after the search.  A range that is not covered any
  * more is unsummarized first, and whoever makes it anything else reads the table, where the
- * row has been since before we looked (INV-3).
+ * row has been since before we looked (INV-3).  So does whoever makes the header name another
+ * run: he sets "flushing" before he reads the table, and rows are not left out from then on.
  */
 #include "insert_late.h"
 

@@ -1,6 +1,6 @@
 /*
  * insert_late.h
- *		Keys of rows that come to covered ranges, whose keys are in a run.
+ *		Keys of rows that come to covered or flushing ranges, for runs.
  */
 #ifndef RENCODER_INSERT_LATE_H
 #define RENCODER_INSERT_LATE_H
@@ -49,7 +49,7 @@ extern void rencoder_late_add(RencoderLateRow *row, int natts, int col, uint64 k
 /*
  * Puts the row's keys on the pending list, unless they need not stand there; or says what has to
  * be done, without any content lock, before it is tried again.  "run" is that of the first
- * header, whose share lock is held, and the row's range is covered.  Locks: the tail exclusive,
+ * header, whose share lock is held, and the row's range is covered or flushing.  Locks: the tail exclusive,
  * released.  WAL: one record.
  */
 extern RencoderLateStep rencoder_late_put(Relation index, RencoderLateRow *row, uint32 run,

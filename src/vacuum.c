@@ -1,7 +1,7 @@
 /*
  * vacuum.c
  *		VACUUM: summarizes what is left, rebuilds what has come to suit the
- *		rows or the queries badly, and makes a delta of the pending list.
+ *		rows or the queries badly, makes a delta of the pending list, and runs of full groups.
  *
  * Deleted rows leave their bits behind; that only costs time, until their
  * group is rebuilt.
@@ -15,9 +15,11 @@
 #include "miscadmin.h"
 #include "nodes/pathnodes.h"
 #include "optimizer/clauses.h"
+#include "storage/proc.h"
 #include "utils/rel.h"
 
 #include "base/options.h"
+#include "maintain/compact.h"
 #include "maintain/delta.h"
 #include "maintain/retune.h"
 #include "maintain/summarize.h"
@@ -96,8 +98,19 @@ may_evaluate(Relation index)
 }
 
 /*
- * Summarizes what is not, makes a delta of what is pending, and retunes.  An index that has lost a coder is left as it is,
- * with a warning: queries report it, and VACUUM of the table must go on.
+ * Does somebody wait for this VACUUM, because transaction ids run short?  Then what can be done
+ * later is left to the next one.
+ */
+static bool
+is_urgent(void)
+{
+	return (MyProc->statusFlags & PROC_VACUUM_FOR_WRAPAROUND) != 0;
+}
+
+/*
+ * Summarizes what is not, makes a delta of what is pending and runs of what is full, and retunes.
+ * An index that has lost a coder is left as it is, with a warning: queries report it, and VACUUM of
+ * the table must go on.
  */
 static void
 maintain(const IndexVacuumInfo *info, Relation heap)
@@ -113,6 +126,8 @@ maintain(const IndexVacuumInfo *info, Relation heap)
 		(void) rencoder_summarize(index, heap, 0, rencoder_range_count(&meta, nblocks) - 1, true);
 	rencoder_sample_record_prepare(index, nblocks);
 	(void) rencoder_delta_make_of_all(index);
+	if (!is_urgent())
+		rencoder_compact_vacuum(index, heap);
 	rebuilt = rencoder_retune_some(index, heap);
 	if (rebuilt > 0)
 		ereport(info->message_level,

@@ -26,7 +26,7 @@ PG_VERSION_NUM                     src/base/compat.h
 GenericXLog|generic_xlog\.h        src/store/wal.c src/store/wal.h
 log_newpage                        src/store/wal.c src/store/wal.h
 rencoder_wal_begin                 src/store/*.[ch] src/format/*.c src/key/coder.c
-rencoder_space_(prepare_)?release  src/store/space.[ch] src/store/group_edit.c src/store/run_list.c src/store/run_pages.c
+rencoder_space_(prepare_)?release  src/store/*.[ch]
 xxhash\.h                          src/filter/renc_hash.c
 RENCODER_FORMAT_(FILTER|DICT)      src/format/* src/plan/* src/store/entry.h
 renc_shape|nwindows|rencoder_(filter|dict)_  src/format/* src/plan/* src/filter/* src/run/*

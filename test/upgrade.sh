@@ -88,13 +88,15 @@ fill_sql()
 		$$;
 		SELECT fill(1, 6000);
 		CREATE INDEX t_v ON t USING rencoder (v, few)
-			WITH (autosummarize = off, pages_per_range = 1, bits_per_key = 24);
+			WITH (autosummarize = off, pages_per_range = 1, bits_per_key = 24, storage = filter);
 		CREATE INDEX t_few ON t USING rencoder (few)
-			WITH (autosummarize = off, pages_per_range = 1);
-		CREATE INDEX t_s ON t USING rencoder (s) WITH (autosummarize = off, pages_per_range = 1);
-		CREATE INDEX t_p ON t USING rencoder (p) WITH (autosummarize = off, pages_per_range = 1);
+			WITH (autosummarize = off, pages_per_range = 1, storage = filter);
+		CREATE INDEX t_s ON t USING rencoder (s)
+			WITH (autosummarize = off, pages_per_range = 1, storage = filter);
+		CREATE INDEX t_p ON t USING rencoder (p)
+			WITH (autosummarize = off, pages_per_range = 1, storage = filter);
 		CREATE INDEX t_n ON t USING rencoder ((n + 1))
-			WITH (autosummarize = off, pages_per_range = 1) WHERE id > 100;
+			WITH (autosummarize = off, pages_per_range = 1, storage = filter) WHERE id > 100;
 		SELECT rencoder_add_query_sample('t_v', 17, 19);
 		SELECT fill(6001, 8000);
 		SELECT rencoder_summarize_new_values(i) FROM unnest('{t_v,t_s}'::regclass[]) i;
@@ -102,10 +104,11 @@ fill_sql()
 		DELETE FROM t WHERE id % 10 = 4;
 		SELECT fill(8001, 8100);
 		CREATE UNLOGGED TABLE u AS SELECT id, v FROM t;
-		CREATE INDEX u_v ON u USING rencoder (v) WITH (pages_per_range = 1);
+		CREATE INDEX u_v ON u USING rencoder (v) WITH (pages_per_range = 1, storage = filter);
 		CREATE TABLE parts (id int, v int8) PARTITION BY RANGE (id);
 		CREATE TABLE parts_1 PARTITION OF parts FOR VALUES FROM (0) TO (100000);
-		CREATE INDEX parts_v ON parts USING rencoder (v) WITH (pages_per_range = 1);
+		CREATE INDEX parts_v ON parts USING rencoder (v)
+			WITH (pages_per_range = 1, storage = filter);
 		INSERT INTO parts SELECT id, v FROM t;
 		CHECKPOINT;
 	SQL

@@ -111,7 +111,7 @@ build_serially(Relation heap, Relation index, IndexInfo *indexInfo, RencoderBuil
 	pg_atomic_init_u64(&progress.blocks, 0);
 	build = rencoder_build_group_create(heap, index, indexInfo, plan, &progress, NULL, sorter,
 										true);
-	for (uint32 group = 0; group < rencoder_build_group_count(plan); group++)
+	for (uint32 group = 0; group < rencoder_group_count(plan->nranges); group++)
 		rencoder_build_group_run(build, group);
 	totals = rencoder_build_group_finish(build);
 	if (run != NULL)

@@ -47,12 +47,6 @@ typedef struct RencoderBuildTotals
 
 typedef struct RencoderBuildGroup RencoderBuildGroup;
 
-static inline uint32
-rencoder_build_group_count(const RencoderBuildPlan *plan)
-{
-	return rencoder_group_count(plan->nranges);
-}
-
 /*
  * Is a group a rest of a few ranges, whose filters are made for as many keys as
  * those of the group before?  If there is one before, that is built first.

@@ -89,7 +89,7 @@ add_totals(RencoderBuildTotals *sum, const RencoderBuildTotals *totals)
 static uint32
 distributed_groups(const RencoderBuildPlan *plan)
 {
-	uint32		ngroups = rencoder_build_group_count(plan);
+	uint32		ngroups = rencoder_group_count(plan->nranges);
 
 	if (ngroups > 0 && rencoder_build_group_is_rest(plan, ngroups - 1))
 		ngroups--;
@@ -237,7 +237,7 @@ static void
 make_directory(Relation index, const RencoderBuildPlan *plan)
 {
 	const RencoderMeta meta = *rencoder_meta_get(index);
-	uint32		ngroups = rencoder_build_group_count(plan);
+	uint32		ngroups = rencoder_group_count(plan->nranges);
 
 	for (uint64 group = 0; group < ngroups; group += meta.entries_per_page)
 		rencoder_directory_make(index, &meta, (uint32) group, false);
@@ -274,7 +274,7 @@ rencoder_build_parallel(Relation heap, Relation index, IndexInfo *indexInfo,
 										&leader.shared->share, sorter, true);
 	build_groups(build, leader.shared);
 	wait_for_workers(&leader);
-	if (ngroups < rencoder_build_group_count(plan))
+	if (ngroups < rencoder_group_count(plan->nranges))
 		rencoder_build_group_run(build, ngroups);
 	*totals = rencoder_build_group_finish(build);
 	gather(&leader, totals);

@@ -5,9 +5,8 @@
 #include "build/build_run.h"
 
 #include "base/options.h"
-#include "store/run_pages.h"
 
-/* False pages that a query is to find, unless the owner says how many bits a row may take. */
+/* False pages that a query is to find in all runs, unless the owner says how many bits a row may take. */
 #define FALSE_PAGES	1.0
 
 struct RencoderBuildRun
@@ -30,7 +29,7 @@ rencoder_build_run_begin(Relation index, RencoderBuildPlan *plan)
 	run->plan = plan;
 	run->natts = rencoder_meta_get(index)->natts;
 	run->writer = rencoder_run_writer_begin(index, RENCODER_RUN_BASE, 0,
-											rencoder_build_group_count(plan), false);
+											rencoder_group_count(plan->nranges), false);
 	if (run->writer == NULL)
 		elog(ERROR, "the list of runs of new index \"%s\" is full",
 			 RelationGetRelationName(index));
@@ -81,40 +80,41 @@ rencoder_build_run_import(RencoderRunSorter **sorter, int natts, FileSet *filese
 	}
 }
 
-/* Writes the tree of a column; one without keys has none. */
-static void
-write_column(RencoderBuildRun *run, int col, RencoderRunSorter *sorter)
+void
+rencoder_build_run_column(RencoderRunWriter *writer, Relation index, RencoderRunSorter *sorter,
+						  int col, uint32 coder, BlockNumber first_page, uint32 npages,
+						  double share)
 {
-	bool		bits = rencoder_options_bits_are_given(run->index);
+	bool		bits = rencoder_options_bits_are_given(index);
 	RencoderRunPair pair;
 
 	rencoder_run_sorter_sort(sorter);
 	if (!rencoder_run_sorter_next(sorter, &pair))
 		return;
-	rencoder_run_writer_begin_column(run->writer, col, run->plan->coder[col],
-									 0, run->plan->nblocks,
+	rencoder_run_writer_begin_column(writer, col, coder, first_page, npages,
 									 bits ? RENC_RUN_BITS : RENC_RUN_FALSE_PAGES,
-									 bits ? rencoder_options_bits_per_key(run->index) :
-									 FALSE_PAGES);
+									 bits ? rencoder_options_bits_per_key(index) :
+									 FALSE_PAGES * share);
 	do
 	{
 		CHECK_FOR_INTERRUPTS();
-		rencoder_run_writer_push(run->writer, pair.key, pair.page, pair.rows);
+		rencoder_run_writer_push(writer, pair.key, pair.page, pair.rows);
 	} while (rencoder_run_sorter_next(sorter, &pair));
-	rencoder_run_writer_end_column(run->writer);
+	rencoder_run_writer_end_column(writer);
 }
 
 void
 rencoder_build_run_finish(RencoderBuildRun *run, RencoderRunSorter **sorter)
 {
-	uint32		npages;
+	RencoderNewRun made = {.number = run->plan->run};
 
 	for (int col = 0; col < run->natts; col++)
 	{
-		write_column(run, col, sorter[col]);
+		rencoder_build_run_column(run->writer, run->index, sorter[col], col,
+								  run->plan->coder[col], 0, run->plan->nblocks, 1);
 		rencoder_run_sorter_end(sorter[col]);
 	}
-	npages = rencoder_run_writer_finish(run->writer);
-	rencoder_run_list_publish(run->index, run->plan->run, npages, 0, NULL, 0, false);
+	made.npages = rencoder_run_writer_finish(run->writer);
+	rencoder_run_list_publish(run->index, &made, 1, 0, NULL, 0, false);
 	pfree(run);
 }

@@ -6,6 +6,7 @@
 #define RENCODER_BUILD_RUN_H
 
 #include "build/build_group.h"
+#include "store/run_pages.h"
 
 typedef struct RencoderBuildRun RencoderBuildRun;
 
@@ -29,6 +30,15 @@ extern void rencoder_build_run_export(RencoderRunSorter **sorter, int natts);
 /* Takes over what workers 0 .. nworkers - 1 have left. */
 extern void rencoder_build_run_import(RencoderRunSorter **sorter, int natts, FileSet *fileset,
 									  int nworkers);
+
+/*
+ * Sorts what a sorter was given and writes the tree of a column; one without keys has none.
+ * "share": of the pages of the table that the run is of, which is its share of the pages that
+ * queries may find in vain.
+ */
+extern void rencoder_build_run_column(RencoderRunWriter *writer, Relation index,
+									  RencoderRunSorter *sorter, int col, uint32 coder,
+									  BlockNumber first_page, uint32 npages, double share);
 
 /*
  * Sorts what the sorters were given, writes it and makes the run LIVE.  Ends the sorters

@@ -92,7 +92,7 @@ rencoder_run_sorter_begin(Size memory)
 }
 
 static inline bool
-is_same(const RencoderRunPair *a, const RencoderRunPair *b)
+is_same_pair(const RencoderRunPair *a, const RencoderRunPair *b)
 {
 	return a->key == b->key && a->page == b->page;
 }
@@ -108,7 +108,7 @@ sort_chunk(RencoderRunSorter *s)
 	sort_pairs(s->pair, s->n);
 	for (size_t i = 1; i < s->n; i++)
 	{
-		if (is_same(&s->pair[kept], &s->pair[i]))
+		if (is_same_pair(&s->pair[kept], &s->pair[i]))
 			s->pair[kept].rows += s->pair[i].rows;
 		else
 			s->pair[++kept] = s->pair[i];
@@ -175,7 +175,7 @@ allocate_pairs(RencoderRunSorter *s, size_t n)
 }
 
 static void
-make_room(RencoderRunSorter *s)
+make_room_for_pair(RencoderRunSorter *s)
 {
 	if (s->allocated < s->max)
 	{
@@ -190,13 +190,13 @@ make_room(RencoderRunSorter *s)
 void
 rencoder_run_sorter_add_pair(RencoderRunSorter *s, const RencoderRunPair *pair)
 {
-	if (s->n > 0 && is_same(&s->pair[s->n - 1], pair))
+	if (s->n > 0 && is_same_pair(&s->pair[s->n - 1], pair))
 	{
 		s->pair[s->n - 1].rows += pair->rows;
 		return;
 	}
 	if (s->n == s->allocated)
-		make_room(s);
+		make_room_for_pair(s);
 	s->pair[s->n++] = *pair;
 }
 
@@ -323,7 +323,7 @@ rencoder_run_sorter_next(RencoderRunSorter *s, RencoderRunPair *pair)
 	{
 		const RencoderRunPair *other = &least_chunk(s)->pair[least_chunk(s)->next];
 
-		if (!is_same(pair, other))
+		if (!is_same_pair(pair, other))
 			break;
 		pair->rows += other->rows;
 		advance_merge(s);

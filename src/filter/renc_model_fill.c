@@ -331,8 +331,8 @@ draw(fill_draws *d, const float *log_fill, uint32_t nwindows, renc_hash h, int k
  * whose fills have the product exp(log_fill).  Two rows of a window may be the
  * same, which is one test less.
  */
-double
-model_node_pass(const renc_model *m, double log_fill, int kw, int kr)
+static double
+node_pass(const renc_model *m, double log_fill, int kw, int kr)
 {
 	double		fill = exp(log_fill / kw);
 	double		same = 0.5 * kr * (kr - 1) / m->in.rows;
@@ -404,7 +404,7 @@ reduce_draws(const renc_model *m, const fill_draws *d, const renc_storey *st, mo
 		{
 			f->share[f->n] = group_count / d->n;
 			f->log_fill[f->n] = most + log(group_power / group_count) / exponent;
-			f->pass[f->n] = model_node_pass(m, f->log_fill[f->n], st->kw, st->kr);
+			f->pass[f->n] = node_pass(m, f->log_fill[f->n], st->kw, st->kr);
 			f->n++;
 			group_count = group_power = 0;
 		}
@@ -491,7 +491,7 @@ model_even_fill(const renc_model *m, const renc_shape *shape, model_storey *stor
 			f->n = 1;
 			f->share[0] = 1;
 			f->log_fill[0] = log_fill * storeys[s].kw;
-			f->pass[0] = model_node_pass(m, f->log_fill[0], storeys[s].kw, storeys[s].kr);
+			f->pass[0] = node_pass(m, f->log_fill[0], storeys[s].kw, storeys[s].kr);
 			storeys[s].present[size] = *f;
 		}
 	}

@@ -198,8 +198,6 @@ model_new_inside(const model_rep *rep, int from, int to)
 	return model_not_negative(rep->inside[to] - rep->inside[from] * model_descendants(to - from));
 }
 
-extern double model_node_pass(const renc_model *m, double log_fill, int kw, int kr);
-
 /* renc_model_bins.c: representatives of the samples. */
 extern void model_bin_samples(renc_model *m);
 extern int	model_compare_ranks(const void *a, const void *b);	/* for m->sort */

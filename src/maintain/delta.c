@@ -2,29 +2,33 @@
  * delta.c
  *		Deltas: runs of the keys that came to covered ranges after their base run.
  *
- * Each scan reads the pending list from one end to the other.  So its entries are sorted and
- * written as a run, of whole keys, which takes their place in one record.  Each scan also
- * searches each delta; so deltas of about the same size are merged, which makes each entry be written
- * once for each power of TIER_FACTOR that the largest delta is of the smallest.
+ * Each scan reads the pending list from one end to the other.  So its entries are sorted
+ * and written as a run, of whole keys, which takes their place in one record.  Each scan
+ * also searches each delta; so deltas of about the same size are merged, which makes each
+ * entry be written once for each power of TIER_FACTOR that the largest delta is of the
+ * smallest.
  *
- * One run is made each time, of both: the pages that are closed and the deltas to be merged.  All
- * that it is made of is read as often as the index has columns, and sorted column by column.  Closed
- * pages and LIVE runs do not change, and go only by the hand of the maintainer, whom the caller is.
+ * One run is made each time, of both: the pages that are closed and the deltas to be
+ * merged.  All that it is made of is read as often as the index has columns, and sorted
+ * column by column.  Closed pages and LIVE runs do not change, and go only by the hand of
+ * the maintainer, whom the caller is.
  *
- * Entries of ranges that are no longer covered are kept: they add pages to what scans visit,
- * where they need not look at them, since no storage but a covered range's is asked so.
+ * Entries of ranges that are no longer covered are kept: no scan asks for them there.  They
+ * go when all base runs have a later cut (run_groups.c).
  *
- * A run has one coder for each column.  All covered ranges of an index have the same: only a build
- * makes base runs, and the coder of a group stays as long as it names one.  So there is nothing to be
- * done about entries of different generations, but to leave them where they are.
+ * A run has one coder for each column, but groups under different base runs may have
+ * different ones.  So there are as many deltas as a column has generations of keys: the first
+ * has the first generation of each column, and so on.  Columns are searched each by itself.
  */
 #include "maintain/delta.h"
 
 #include "miscadmin.h"
+#include "nodes/pg_list.h"
 #include "utils/memutils.h"
 
 #include "base/options.h"
 #include "build/run_sorter.h"
+#include "maintain/run_groups.h"
 #include "store/pending.h"
 #include "store/run_pages.h"
 
@@ -48,10 +52,9 @@ typedef struct Merge
 	uint32		merged[RENCODER_MAX_RUNS];	/* numbers of deltas to merge */
 	RencoderRunInfo info[RENCODER_MAX_RUNS];
 
-	/* What was found there, column by column. */
-	uint64		entries[INDEX_MAX_KEYS];
-	uint32		coder[INDEX_MAX_KEYS];	/* of the entries */
-	bool		mixed;			/* not all of one generation */
+	/* What was found there. */
+	List	   *coders[INDEX_MAX_KEYS]; /* of each column: its generations */
+	int			ngenerations;	/* of the column that has the most */
 	uint64		npages;			/* of the heap: number of the last + 1 */
 } Merge;
 
@@ -84,13 +87,12 @@ visit_pending(Merge *m, EntryVisitor visit, void *arg)
 		pfree(copy.page);
 }
 
-/* Notes that a column has entries, of that generation, on heap pages before "npages". */
+/* Notes that a column has entries of that generation, on heap pages before "npages". */
 static void
-note_entries(Merge *m, int col, uint64 n, uint32 coder, uint64 npages)
+note_entries(Merge *m, int col, uint32 coder, uint64 npages)
 {
-	m->mixed |= m->entries[col] > 0 && m->coder[col] != coder;
-	m->coder[col] = coder;
-	m->entries[col] += n;
+	m->coders[col] = list_append_unique_oid(m->coders[col], coder);
+	m->ngenerations = Max(m->ngenerations, list_length(m->coders[col]));
 	m->npages = Max(m->npages, npages);
 }
 
@@ -102,7 +104,7 @@ note_entry(Merge *m, const RencoderPendingEntry *entry, void *arg)
 	for (int col = 0; col < m->natts; col++)
 	{
 		if (!((entry->nulls >> col) & 1))
-			note_entries(m, col, 1, coder[col], (uint64) entry->page + 1);
+			note_entries(m, col, coder[col], (uint64) entry->page + 1);
 	}
 }
 
@@ -111,6 +113,7 @@ typedef struct Target
 {
 	RencoderRunSorter *sorter;
 	int			col;
+	uint32		coder;			/* keys of this generation */
 } Target;
 
 static void
@@ -118,7 +121,8 @@ add_entry(Merge *m, const RencoderPendingEntry *entry, void *arg)
 {
 	const Target *target = (const Target *) arg;
 
-	if (!((entry->nulls >> target->col) & 1))
+	if (!((entry->nulls >> target->col) & 1) &&
+		rencoder_pending_coders(entry, m->natts)[target->col] == target->coder)
 		rencoder_run_sorter_add(target->sorter, entry->key[target->col], entry->page);
 }
 
@@ -138,7 +142,7 @@ read_info(Merge *m, int i)
 		const RencoderRunColumn *column = &m->info[i]->column[col];
 
 		if (column->entries > 0)
-			note_entries(m, col, column->entries, column->coder,
+			note_entries(m, col, column->coder,
 						 (uint64) column->first_page + column->npages);
 	}
 }
@@ -163,7 +167,8 @@ add_delta(Merge *m, const RencoderRunInfoData *info, const Target *target)
 	RencoderRunReader reader;
 	renc_run_search search;
 
-	if (!rencoder_run_reader_begin(&reader, m->index, info, target->col))
+	if (info->column[target->col].coder != target->coder ||
+		!rencoder_run_reader_begin(&reader, m->index, info, target->col))
 		return;
 	renc_run_search_begin(&search, &reader.run, rencoder_run_read, &reader, &set);
 	while (renc_run_search_next(&search))
@@ -216,9 +221,9 @@ pages_up_to(const RencoderRunListData *list, int tier, int *n)
 	return npages;
 }
 
-/* Chooses the deltas to merge. */
+/* Chooses the deltas to merge, of "most" pages in all unless the list is crowded. */
 static void
-choose_deltas(Merge *m)
+choose_deltas(Merge *m, double most)
 {
 	const RencoderRunListData *list = &m->runs.list;
 	double		pending = m->upto == 0 ? 0 : (double) (m->upto - m->runs.pending_first_number + 1);
@@ -236,7 +241,7 @@ choose_deltas(Merge *m)
 		int			n;
 		double		npages = pages_up_to(list, tier, &n);
 
-		if (n + (result == tier) < TIER_RUNS && list->n <= CROWDED)
+		if ((n + (result == tier) < TIER_RUNS || npages > most) && list->n <= CROWDED)
 			continue;
 		highest = tier;
 		result = tier_of(pending + npages);
@@ -254,21 +259,22 @@ choose_deltas(Merge *m)
 
 /* ---- Making one ---- */
 
-/* Writes the tree of a column. */
+/* Writes the tree of a column, with its keys of one generation. */
 static void
-write_merged_column(Merge *m, RencoderRunWriter *writer, int col)
+write_merged_column(Merge *m, RencoderRunWriter *writer, int col, uint32 coder)
 {
 	Target		target;
 	RencoderRunPair pair;
 
 	target.sorter = rencoder_run_sorter_begin(rencoder_options_key_memory());
 	target.col = col;
+	target.coder = coder;
 	visit_pending(m, add_entry, &target);
 	for (int i = 0; i < m->nmerged; i++)
 		add_delta(m, m->info[i], &target);
 	rencoder_run_sorter_sort(target.sorter);
 
-	rencoder_run_writer_begin_column(writer, col, m->coder[col], 0, (uint32) m->npages,
+	rencoder_run_writer_begin_column(writer, col, coder, 0, (uint32) m->npages,
 									 RENC_RUN_EXACT, 0);
 	while (rencoder_run_sorter_next(target.sorter, &pair))
 	{
@@ -279,24 +285,36 @@ write_merged_column(Merge *m, RencoderRunWriter *writer, int col)
 	rencoder_run_sorter_end(target.sorter);
 }
 
-/* Writes the run and puts it in the place of what it is made of; false if the list is full. */
+/* Writes the i-th run; false if the list is full. */
 static bool
-write_merged(Merge *m)
+write_delta_run(Merge *m, int i, RencoderNewRun *made)
 {
 	RencoderRunWriter *writer = rencoder_run_writer_begin(m->index, RENCODER_RUN_DELTA, 0, 0, true);
-	uint32		number;
-	uint32		npages;
 
 	if (writer == NULL)
 		return false;
-	number = rencoder_run_writer_number(writer);
+	made->number = rencoder_run_writer_number(writer);
 	for (int col = 0; col < m->natts; col++)
 	{
-		if (m->entries[col] > 0)
-			write_merged_column(m, writer, col);
+		if (i < list_length(m->coders[col]))
+			write_merged_column(m, writer, col, list_nth_oid(m->coders[col], i));
 	}
-	npages = rencoder_run_writer_finish(writer);
-	rencoder_run_list_publish(m->index, number, npages, m->upto, m->merged, m->nmerged, true);
+	made->npages = rencoder_run_writer_finish(writer);
+	return true;
+}
+
+/* Writes the runs and puts them in the place of what they are made of; false if the list is full. */
+static bool
+write_merged(Merge *m)
+{
+	RencoderNewRun *made = palloc0(m->ngenerations * sizeof(RencoderNewRun));
+
+	for (int i = 0; i < m->ngenerations; i++)
+	{
+		if (!write_delta_run(m, i, &made[i]))
+			return false;
+	}
+	rencoder_run_list_publish(m->index, made, m->ngenerations, m->upto, m->merged, m->nmerged, true);
 	return true;
 }
 
@@ -319,23 +337,21 @@ rencoder_delta_is_due(Relation index)
 
 /* Looks what there is, and decides what is to be made of it; false: nothing. */
 static bool
-prepare_merge(Merge *m, uint64 least)
+prepare_merge(Merge *m, uint64 least, double most)
 {
 	rencoder_runs_look(m->index, &m->runs, NULL);
 	if (closed_pages(&m->runs) >= least)
 		m->upto = m->runs.pending_last_number - 1;
-	choose_deltas(m);
+	choose_deltas(m, most);
 	if (m->upto == 0 && m->nmerged == 0)
 		return false;
 
 	visit_pending(m, note_entry, NULL);
 	for (int i = 0; i < m->nmerged; i++)
 		read_info(m, i);
-	if (m->mixed)
-		ereport(DEBUG1,
-				(errmsg_internal("pending keys of index \"%s\" are of different coders",
-								 RelationGetRelationName(m->index))));
-	return !m->mixed;
+
+	/* Deltas of different generations do not become fewer. */
+	return m->upto > 0 || m->ngenerations < m->nmerged;
 }
 
 /* Are there runs that nobody makes or reads any more? */
@@ -351,7 +367,7 @@ has_leftovers(const RencoderRuns *runs)
 }
 
 bool
-rencoder_delta_make(Relation index, uint64 least)
+rencoder_delta_make(Relation index, uint64 least, uint32 most)
 {
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "rencoder delta",
 												  ALLOCSET_DEFAULT_SIZES);
@@ -363,8 +379,8 @@ rencoder_delta_make(Relation index, uint64 least)
 	m->natts = rencoder_meta_get(index)->natts;
 	rencoder_runs_look(index, &m->runs, NULL);
 	if (has_leftovers(&m->runs))
-		rencoder_run_list_free(index, 0);
-	if (prepare_merge(m, least))
+		rencoder_run_groups_tidy(index);
+	if (prepare_merge(m, least, most))
 		done = write_merged(m);
 	if (done && m->nmerged > 0)
 		rencoder_run_list_free(index, 0);
@@ -380,7 +396,7 @@ rencoder_delta_make_of_all(Relation index)
 
 	(void) rencoder_pending_close(index);
 	rencoder_meta_lock_maintainer(index);
-	done = rencoder_delta_make(index, 1);
+	done = rencoder_delta_make(index, 1, PG_UINT32_MAX);
 	rencoder_meta_unlock_maintainer(index);
 	return done;
 }

@@ -14,16 +14,17 @@
 extern bool rencoder_delta_is_due(Relation index);
 
 /*
- * Makes a delta of the closed pages of the pending list, if there are "least" of them; merges it
- * with deltas that are about as large, if there are several; and frees what crashes and earlier
- * changes left.  False if no run was made: nothing to do, no room in the list of runs, or keys
- * of different coders.
+ * Makes a delta of the closed pages of the pending list, if there are "least" of them (several, if
+ * they have keys of several generations of a coder); merges it with deltas that are about as
+ * large, if there are several, and they have "most" pages in all or the list is nearly full; and
+ * frees what crashes and earlier changes left.  False if no run was made: nothing to do, or no
+ * room in the list of runs.
  *
  * The caller has the maintainer lock and no content lock.  Memory: maintenance_work_mem.  If it is
  * cancelled, what is done so far is freed the next time.  WAL: of the run (run_pages.h), then of
  * the list of runs.
  */
-extern bool rencoder_delta_make(Relation index, uint64 least);
+extern bool rencoder_delta_make(Relation index, uint64 least, uint32 most);
 
 /*
  * Closes the tail and makes a delta of all entries there are now, if there are any.  Takes and

@@ -23,6 +23,7 @@ desummarize_slot(const RencoderGroup *group, unsigned int slot)
 		rencoder_set_remove(first->summarized, slot);
 		rencoder_set_remove(first->summarizing, slot);
 		rencoder_set_remove(first->covered, slot);
+		rencoder_set_remove(first->flushing, slot);
 		rencoder_group_edit_entry(&edit)->flags &= ~(RENCODER_ENTRY_SEALED | RENCODER_ENTRY_COVERED);
 		rencoder_group_edit_new_epoch(&edit);
 	}

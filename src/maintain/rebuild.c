@@ -83,17 +83,6 @@ publish_next(const RencoderRebuild *r, int col, RencoderExtent extent)
 	rencoder_group_edit_finish(&edit);
 }
 
-static void
-clear_next(RencoderHeader header)
-{
-	header->next.start = RENCODER_NO_BLOCK;
-	header->next.npages = 0;
-	memset(&header->next_config, 0, sizeof(header->next_config));
-	memset(header->next_always, 0, sizeof(header->next_always));
-	memset(header->next_min, 0, sizeof(header->next_min));
-	memset(header->next_max, 0, sizeof(header->next_max));
-}
-
 /*
  * No scan reads "next", and inserters do so under the header's lock: the
  * epoch stays.
@@ -113,7 +102,7 @@ rencoder_rebuild_forget(const RencoderGroup *group)
 		rencoder_group_edit_begin(&edit, group, col, RENCODER_EDIT_HEADERS, 1);
 		header = rencoder_group_edit_header(&edit);
 		rencoder_group_edit_release(&edit, &header->next);
-		clear_next(header);
+		rencoder_group_clear_next(header);
 		rencoder_group_edit_finish(&edit);
 	}
 }
@@ -159,7 +148,7 @@ apply_switch(const RencoderRebuild *r, int col, RencoderHeader header,
 	header->sample_stamp = r->stamp[col];
 	bounds->config = header->config;
 	bounds->matrix = header->matrix;
-	clear_next(header);
+	rencoder_group_clear_next(header);
 
 	/* Other columns may have some, too; the flag only says: look. */
 	if (!renc_mask_empty(rencoder_set_get(header->always)))
@@ -233,6 +222,7 @@ unsummarize_group(const RencoderGroup *group)
 	Assert(first->run == 0);
 	rencoder_set_put(first->summarizing, renc_mask_none());
 	rencoder_set_put(first->summarized, renc_mask_none());
+	rencoder_set_put(first->flushing, renc_mask_none());
 	rencoder_group_edit_entry(&edit)->flags = 0;
 	rencoder_group_edit_new_epoch(&edit);
 	rencoder_group_edit_finish(&edit);
@@ -250,14 +240,10 @@ free_storage(const RencoderRebuild *r, int col)
 	RencoderHeader header;
 	RencoderEntry entry;
 
-	rencoder_group_edit_begin(&edit, &r->group, col, RENCODER_EDIT_ENTRY, RENC_GROUP_SLICES + 2);
+	rencoder_group_edit_begin(&edit, &r->group, col, RENCODER_EDIT_ENTRY, RENCODER_EDIT_STORAGE);
 	entry = rencoder_group_edit_entry(&edit);
 	header = rencoder_group_edit_header(&edit);
-	for (int s = 0; s < RENC_GROUP_SLICES; s++)
-		rencoder_group_edit_release(&edit, &header->slice[s]);
-	rencoder_group_edit_release(&edit, &header->next);
-	clear_next(header);
-	rencoder_group_edit_release(&edit, &header->matrix);
+	rencoder_group_edit_release_storage(&edit);
 	if (r->wanted[col])
 	{
 		header->config = r->config[col];
@@ -265,7 +251,6 @@ free_storage(const RencoderRebuild *r, int col)
 		header->sample_stamp = r->stamp[col];
 	}
 	entry->column[col].config = header->config;
-	entry->column[col].matrix = header->matrix;
 	entry->column[col].min = PG_UINT64_MAX;
 	entry->column[col].max = 0;
 	rencoder_group_edit_finish(&edit);

@@ -108,8 +108,9 @@ is_configured(const RencoderSummarizing *s, const RencoderHeaderData *header)
 	return s->names_run || header->config.format != RENCODER_FORMAT_NONE;
 }
 
-void
-rencoder_summarize_group_coders(RencoderSummarizing *s)
+/* Loads the coders of the group's keys: its own if it has any keys, also in a run; else the newest. */
+static void
+load_coders(RencoderSummarizing *s)
 {
 	RencoderHeaderData copy;
 
@@ -209,14 +210,14 @@ bool
 rencoder_summarize_group_scan(RencoderSummarizing *s, uint64 first, int nslots,
 							  renc_mask todo, Size max_size)
 {
-	rencoder_summarize_group_coders(s);
+	load_coders(s);
 	if (!rencoder_range_scan(&s->scan, first, nslots, todo, max_size, &s->horizon))
 		return false;
 	if (s->trained || !any_lacks_coder(s, nslots))
 		return true;
 	s->trained = true;
 	train_coders(s);
-	rencoder_summarize_group_coders(s);
+	load_coders(s);
 	for (int col = 0; col < s->scan.meta.natts && !s->no_dead_toast; col++)
 		s->start_over |= could_have_coder(s, col);
 	if (s->start_over)

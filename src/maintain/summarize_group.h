@@ -55,9 +55,6 @@ extern renc_mask rencoder_summarize_group_slots(const RencoderSummarizing *s, in
  */
 extern void rencoder_summarize_group_begin(const RencoderSummarizing *s);
 
-/* Loads the coders of the group's keys: its own if it has any keys, also in a run; else the newest. */
-extern void rencoder_summarize_group_coders(RencoderSummarizing *s);
-
 /*
  * For a new group, before it gets keys: trains coders anew if the table has grown much
  * since (coder_columns.h).  WAL: of the coders.

@@ -19,7 +19,7 @@ rencoder_run_scan_begin(Relation index, RencoderQuery *query)
 
 /* Notes what is wrong, if it is the first. */
 static void
-note_run_fault(RencoderRunScan *scan, BlockNumber blkno, const char *fault)
+note_scan_fault(RencoderRunScan *scan, BlockNumber blkno, const char *fault)
 {
 	if (scan->fault != NULL)
 		return;
@@ -44,7 +44,7 @@ column_keys(RencoderRunScan *scan, int col, uint32 generation, BlockNumber named
 	k->generation = generation;
 	k->keys = rencoder_key_set(scan->query, col, generation);
 	if (k->keys == NULL)
-		note_run_fault(scan, named_by, "The coder of its keys is missing.");
+		note_scan_fault(scan, named_by, "The coder of its keys is missing.");
 	else if (k->keys->boxes.n > 0)
 	{
 		rencoder_boxes_cover(&k->keys->boxes, &intervals);
@@ -102,9 +102,9 @@ search_column(RencoderRunScan *scan, const RencoderRunEntry *entry, const Rencod
 		add_found(&search, k->keys, pages);
 	}
 	if (reader.fault != NULL)
-		note_run_fault(scan, reader.fault_blkno, reader.fault);
+		note_scan_fault(scan, reader.fault_blkno, reader.fault);
 	else if (search.failure != NULL)
-		note_run_fault(scan, search.failed_page, psprintf("In a run: %s.", search.failure));
+		note_scan_fault(scan, search.failed_page, psprintf("In a run: %s.", search.failure));
 	scan->npages += reader.npages;
 	rencoder_run_reader_end(&reader);
 	return search.failure == NULL;
@@ -112,7 +112,7 @@ search_column(RencoderRunScan *scan, const RencoderRunEntry *entry, const Rencod
 
 /* Searches a run, unless that was done.  False: a page was not what it should be. */
 static bool
-search_run(RencoderRunScan *scan, const RencoderRunEntry *entry)
+search_trees(RencoderRunScan *scan, const RencoderRunEntry *entry)
 {
 	int			natts = scan->query->natts;
 	RencoderSearchedRun *run = scan->searched;
@@ -136,7 +136,7 @@ search_run(RencoderRunScan *scan, const RencoderRunEntry *entry)
 	scan->npages++;
 	if (info == NULL)
 	{
-		note_run_fault(scan, entry->info, fault);
+		note_scan_fault(scan, entry->info, fault);
 		return false;
 	}
 	for (int col = 0; col < natts && complete; col++)
@@ -159,7 +159,7 @@ search_list(RencoderRunScan *scan, bool base_only)
 		const RencoderRunEntry *entry = &scan->runs.list.entry[i];
 
 		if (entry->state == RENCODER_RUN_LIVE &&
-			(!base_only || entry->kind == RENCODER_RUN_BASE) && !search_run(scan, entry))
+			(!base_only || entry->kind == RENCODER_RUN_BASE) && !search_trees(scan, entry))
 			return false;
 	}
 	return true;
@@ -221,7 +221,7 @@ read_pending(RencoderRunScan *scan)
 	if (copy.page != NULL)
 		pfree(copy.page);
 	if (fault != NULL)
-		note_run_fault(scan, blkno, fault);
+		note_scan_fault(scan, blkno, fault);
 	return fault == NULL;
 }
 
@@ -272,7 +272,7 @@ rencoder_run_scan_base(RencoderRunScan *scan, uint32 number, BlockNumber named_b
 	if (run == NULL)
 	{
 		scan->unknown = number;
-		note_run_fault(scan, named_by, "It names a run that is not in the list of runs.");
+		note_scan_fault(scan, named_by, "It names a run that is not in the list of runs.");
 	}
 	return run;
 }

@@ -76,7 +76,7 @@ note_wanted_fault(WantedKeys *wanted, BlockNumber blkno, const char *detail)
 
 /* The heap page has a key from lo to hi, as far as can be known. */
 static void
-found_keys(WantedKeys *wanted, BlockNumber page, uint64 lo, uint64 hi)
+found(WantedKeys *wanted, BlockNumber page, uint64 lo, uint64 hi)
 {
 	size_t		left = 0;
 	size_t		right = wanted->n;
@@ -103,7 +103,7 @@ found_keys(WantedKeys *wanted, BlockNumber page, uint64 lo, uint64 hi)
 
 /* Searches a run for all keys that are wanted. */
 static bool
-find_in_run(WantedKeys *wanted, const RencoderRunEntry *entry)
+look_in_run(WantedKeys *wanted, const RencoderRunEntry *entry)
 {
 	const char *fault = NULL;
 	RencoderRunInfo info = rencoder_run_info(wanted->check->index, entry, &fault);
@@ -126,7 +126,7 @@ find_in_run(WantedKeys *wanted, const RencoderRunEntry *entry)
 	{
 		CHECK_FOR_INTERRUPTS();
 		for (uint32 i = 0; i < search->n; i++)
-			found_keys(wanted, search->page[i], renc_run_entry_lo(search, i),
+			found(wanted, search->page[i], renc_run_entry_lo(search, i),
 				  renc_run_entry_hi(search, i));
 	}
 	if (reader.fault != NULL)
@@ -151,7 +151,7 @@ search_late(WantedKeys *wanted, const RencoderRuns *runs, uint32 coder)
 		const RencoderRunEntry *entry = &runs->list.entry[i];
 
 		if (entry->kind == RENCODER_RUN_DELTA && entry->state == RENCODER_RUN_LIVE &&
-			!find_in_run(wanted, entry))
+			!look_in_run(wanted, entry))
 			return false;
 	}
 	rencoder_pending_walk_begin(&walk, wanted->check->index, runs);
@@ -163,7 +163,7 @@ search_late(WantedKeys *wanted, const RencoderRuns *runs, uint32 coder)
 
 			if (!((entry->nulls >> wanted->col) & 1) &&
 				rencoder_pending_coders(entry, natts)[wanted->col] == coder)
-				found_keys(wanted, entry->page, entry->key[wanted->col], entry->key[wanted->col]);
+				found(wanted, entry->page, entry->key[wanted->col], entry->key[wanted->col]);
 		}
 	}
 	if (walk.fault != NULL)
@@ -226,7 +226,7 @@ check_covered_column(RencoderCoveredCheck *check, int col, const RencoderRuns *r
 	if (base == NULL || base->state != RENCODER_RUN_LIVE)
 		note_wanted_fault(wanted, check->copy->entry->header,
 						  "The group names a run that is not there.");
-	else if (find_in_run(wanted, base) && wanted->left > 0 &&
+	else if (look_in_run(wanted, base) && wanted->left > 0 &&
 			 search_late(wanted, runs, coders->generation[col]) && wanted->left > 0)
 		note_not_found(wanted);
 }

@@ -19,7 +19,7 @@ typedef struct RunFault
 } RunFault;
 
 static void
-note_unsound(RunFault *fault, bool sound, BlockNumber blkno, const char *detail)
+note_list_fault(RunFault *fault, bool sound, BlockNumber blkno, const char *detail)
 {
 	if (sound || fault->detail != NULL)
 		return;
@@ -28,23 +28,23 @@ note_unsound(RunFault *fault, bool sound, BlockNumber blkno, const char *detail)
 }
 
 static void
-check_list_entries(const RencoderMetaPageData *metadata, const RencoderRunListData *list, RunFault *fault)
+check_run_entries(const RencoderMetaPageData *metadata, const RencoderRunListData *list, RunFault *fault)
 {
 	for (uint32 i = 0; i < list->n; i++)
 	{
 		const RencoderRunEntry *entry = &list->entry[i];
 
-		note_unsound(fault, entry->number > 0 && entry->number <= metadata->last_run,
+		note_list_fault(fault, entry->number > 0 && entry->number <= metadata->last_run,
 					   metadata->run_list, "The number of a run is out of range.");
 		for (uint32 j = 0; j < i; j++)
-			note_unsound(fault, list->entry[j].number != entry->number,
+			note_list_fault(fault, list->entry[j].number != entry->number,
 						   metadata->run_list, "Two runs have the same number.");
-		note_unsound(fault, entry->kind == RENCODER_RUN_BASE || entry->kind == RENCODER_RUN_DELTA,
+		note_list_fault(fault, entry->kind == RENCODER_RUN_BASE || entry->kind == RENCODER_RUN_DELTA,
 					   metadata->run_list, "The kind of a run is not known.");
-		note_unsound(fault, entry->state == RENCODER_RUN_BUILDING ||
+		note_list_fault(fault, entry->state == RENCODER_RUN_BUILDING ||
 					   entry->state == RENCODER_RUN_LIVE || entry->state == RENCODER_RUN_FREEING,
 					   metadata->run_list, "The state of a run is not known.");
-		note_unsound(fault, entry->unused == 0 && entry->unused2[0] == 0 && entry->unused2[1] == 0,
+		note_list_fault(fault, entry->unused == 0 && entry->unused2[0] == 0 && entry->unused2[1] == 0,
 					   metadata->run_list, "A field of the run list that must be zero is not.");
 	}
 }
@@ -57,20 +57,20 @@ check_column_info(CheckState *state, const RencoderRunEntry *entry, int col,
 	bool		empty = column->root == RENCODER_NO_BLOCK;
 	const RencoderCoder *coder;
 
-	note_unsound(fault, column->unused == 0, entry->info,
+	note_list_fault(fault, column->unused == 0, entry->info,
 				   "A field of the run that must be zero is not.");
-	note_unsound(fault, empty == (column->entries == 0), entry->info,
+	note_list_fault(fault, empty == (column->entries == 0), entry->info,
 				   psprintf("Column %d of run %u has entries or pages, but not both.",
 							col + 1, entry->number));
 	if (empty)
 		return;
-	note_unsound(fault, column->level <= RENC_RUN_MAX_LEVEL, entry->info,
+	note_list_fault(fault, column->level <= RENC_RUN_MAX_LEVEL, entry->info,
 				   psprintf("The tree of column %d of run %u is too high.", col + 1, entry->number));
-	note_unsound(fault, column->least <= column->greatest && column->rows >= column->entries &&
+	note_list_fault(fault, column->least <= column->greatest && column->rows >= column->entries &&
 				   column->false_pages >= 0, entry->info,
 				   psprintf("What is said of column %d of run %u is impossible.",
 							col + 1, entry->number));
-	note_unsound(fault, rencoder_coder_find(state->coders, state->index, col, column->coder, &coder),
+	note_list_fault(fault, rencoder_coder_find(state->coders, state->index, col, column->coder, &coder),
 				   entry->info,
 				   psprintf("The coder of column %d of run %u is missing.", col + 1, entry->number));
 }
@@ -80,13 +80,13 @@ check_info(CheckState *state, const RencoderRunEntry *entry, RencoderRunInfo inf
 {
 	uint64		npages = 1;
 
-	note_unsound(fault, info->natts == state->meta.natts, entry->info,
+	note_list_fault(fault, info->natts == state->meta.natts, entry->info,
 				   "The run has not as many columns as the index.");
 	if (fault->detail != NULL)
 		return;
-	note_unsound(fault, info->unused == 0 && info->unused2 == 0, entry->info,
+	note_list_fault(fault, info->unused == 0 && info->unused2 == 0, entry->info,
 				   "A field of the run that must be zero is not.");
-	note_unsound(fault, info->nextents <= rencoder_run_max_extents(info->natts), entry->info,
+	note_list_fault(fault, info->nextents <= rencoder_run_max_extents(info->natts), entry->info,
 				   "The run has an impossible number of extents.");
 	for (int col = 0; col < info->natts; col++)
 	{
@@ -95,7 +95,7 @@ check_info(CheckState *state, const RencoderRunEntry *entry, RencoderRunInfo inf
 		npages += (uint64) column->nleaves + column->ninner;
 		check_column_info(state, entry, col, column, fault);
 	}
-	note_unsound(fault, npages == entry->npages, entry->info,
+	note_list_fault(fault, npages == entry->npages, entry->info,
 				   psprintf("Run %u has %llu pages, but the run list says %u.", entry->number,
 							(unsigned long long) npages, entry->npages));
 }
@@ -136,7 +136,7 @@ note_tree_fault(const CheckedReader *checked, const RencoderRunEntry *entry, int
 		wrong = checked->reader.fault;
 		blkno = checked->reader.fault_blkno;
 	}
-	note_unsound(fault, false, blkno,
+	note_list_fault(fault, false, blkno,
 				   psprintf("Run %u, column %d: %s.", entry->number, col + 1, wrong));
 }
 
@@ -150,7 +150,7 @@ check_whole_keys(CheckedReader *checked, const RencoderRunEntry *entry, int col,
 
 	renc_run_search_begin(search, &checked->reader.run, read_checked, checked, &set);
 	while (renc_run_search_next(search))
-		note_unsound(fault, search->width == 0, entry->info,
+		note_list_fault(fault, search->width == 0, entry->info,
 					   psprintf("Run %u, column %d: a delta has cells of more than a key.",
 								entry->number, col + 1));
 	if (search->failure != NULL)
@@ -183,7 +183,7 @@ check_run(CheckState *state, const RencoderRunEntry *entry, RunFault *fault)
 	const char *missing = NULL;
 	RencoderRunInfo info = rencoder_run_info(state->index, entry, &missing);
 
-	note_unsound(fault, info != NULL, entry->info, missing);
+	note_list_fault(fault, info != NULL, entry->info, missing);
 	if (info == NULL)
 		return;
 	check_info(state, entry, info, fault);
@@ -202,17 +202,17 @@ check_pending_entry(CheckState *state, const RencoderPendingEntry *entry, BlockN
 	uint32		all = natts == 32 ? PG_UINT32_MAX : (1U << natts) - 1;
 	const RencoderCoder *coder;
 
-	note_unsound(fault, entry->page <= MaxBlockNumber, blkno,
+	note_list_fault(fault, entry->page <= MaxBlockNumber, blkno,
 				   "An entry of the pending list is of an impossible page.");
-	note_unsound(fault, (entry->nulls & ~all) == 0 && entry->nulls != all, blkno,
+	note_list_fault(fault, (entry->nulls & ~all) == 0 && entry->nulls != all, blkno,
 				   "An entry of the pending list has impossible null flags.");
 	for (int col = 0; col < natts; col++)
 	{
 		if ((entry->nulls >> col) & 1)
-			note_unsound(fault, entry->key[col] == 0 && coders[col] == 0, blkno,
+			note_list_fault(fault, entry->key[col] == 0 && coders[col] == 0, blkno,
 						   "An entry of the pending list has a key where it has none.");
 		else
-			note_unsound(fault, rencoder_coder_find(state->coders, state->index, col,
+			note_list_fault(fault, rencoder_coder_find(state->coders, state->index, col,
 													  coders[col], &coder), blkno,
 						   psprintf("A coder of column %d that the pending list names is missing.",
 									col + 1));
@@ -224,7 +224,7 @@ check_pending(CheckState *state, const RencoderRuns *runs, RunFault *fault)
 {
 	RencoderPendingWalk walk;
 
-	note_unsound(fault, (runs->pending_first == RENCODER_NO_BLOCK) ==
+	note_list_fault(fault, (runs->pending_first == RENCODER_NO_BLOCK) ==
 				   (runs->pending_last == RENCODER_NO_BLOCK) &&
 				   (runs->pending_first == RENCODER_NO_BLOCK ||
 					runs->pending_first_number <= runs->pending_last_number),
@@ -236,16 +236,16 @@ check_pending(CheckState *state, const RencoderRuns *runs, RunFault *fault)
 	{
 		bool		last = walk.number == walk.last_number;
 
-		note_unsound(fault, walk.copy.page->open == (last ? 1 : 0), walk.blkno,
+		note_list_fault(fault, walk.copy.page->open == (last ? 1 : 0), walk.blkno,
 					   "The pending list is not open at its last page, and only there.");
 		if (last)
-			note_unsound(fault, walk.blkno == runs->pending_last &&
+			note_list_fault(fault, walk.blkno == runs->pending_last &&
 						   walk.copy.page->next == RENCODER_NO_BLOCK, walk.blkno,
 						   "The last page of the pending list is not its end.");
 		for (int i = 0; i < walk.copy.nentries && fault->detail == NULL; i++)
 			check_pending_entry(state, rencoder_pending_entry(&walk.copy, i), walk.blkno, fault);
 	}
-	note_unsound(fault, walk.fault == NULL, walk.blkno, walk.fault);
+	note_list_fault(fault, walk.fault == NULL, walk.blkno, walk.fault);
 }
 
 void
@@ -262,7 +262,7 @@ rencoder_check_runs(CheckState *state)
 		memset(&fault, 0, sizeof(fault));
 		rencoder_runs_look(state->index, &runs, NULL);
 		metadata = rencoder_meta_copy(state->index);
-		check_list_entries(metadata, &runs.list, &fault);
+		check_run_entries(metadata, &runs.list, &fault);
 		for (uint32 i = 0; i < runs.list.n && fault.detail == NULL; i++)
 		{
 			if (runs.list.entry[i].state == RENCODER_RUN_LIVE)
@@ -305,6 +305,26 @@ load_run(CheckState *state, uint32 number)
 	return NULL;
 }
 
+/* The run that ranges of the group are read for: it may be LIVE, but not be named yet. */
+static void
+check_flushing(CheckState *state)
+{
+	uint32		number = state->copy->header[0]->flushing_run;
+	RencoderRuns runs;
+	const RencoderRunEntry *entry;
+
+	if (number == 0)
+		return;
+	rencoder_runs_look(state->index, &runs, NULL);
+	entry = rencoder_runs_find(&runs, number);
+
+	/* On a standby it may have gone since the group was copied. */
+	rencoder_check_require(state, !state->primary ||
+						   (entry != NULL && entry->kind == RENCODER_RUN_BASE &&
+							entry->state != RENCODER_RUN_FREEING),
+						   state->copy->entry->header, "The group is read for a run that is not there.");
+}
+
 void
 rencoder_check_run_of_group(CheckState *state)
 {
@@ -321,6 +341,7 @@ rencoder_check_run_of_group(CheckState *state)
 	rencoder_check_require(state, ((copy->entry->flags & RENCODER_ENTRY_COVERED) != 0) ==
 						   (number != 0 && all), header,
 						   "Header and directory disagree on whether the group is covered.");
+	check_flushing(state);
 	if (number == 0)
 		return;
 

@@ -48,9 +48,6 @@ check_header_fields(CheckState *state, BlockNumber blkno,
 
 	rencoder_check_require(state, header->unused == 0 && header->unused2 == 0, blkno,
 						   "A field of the header that must be zero is not.");
-	rencoder_check_require(state, header->flushing_run == 0 &&
-						   renc_mask_empty(rencoder_set_get(header->flushing)), blkno,
-						   "A field of the header that must be zero is not.");
 	/* INV-1: a range is in one state. */
 	rencoder_check_require(state, renc_mask_empty(renc_mask_and(rencoder_set_get(header->summarizing),
 																rencoder_set_get(header->summarized))),
@@ -68,6 +65,12 @@ check_header_fields(CheckState *state, BlockNumber blkno,
 	rencoder_check_require(state, renc_mask_empty(renc_mask_andnot(rencoder_set_get(header->covered),
 																   rencoder_set_get(header->summarized))),
 						   blkno, "A range is covered, but not summarized.");
+	rencoder_check_require(state, renc_mask_empty(renc_mask_andnot(rencoder_set_get(header->flushing),
+																   rencoder_set_get(header->summarized))),
+						   blkno, "A range is being read for a run, but is not summarized.");
+	rencoder_check_require(state, header->flushing_run != 0 ||
+						   renc_mask_empty(rencoder_set_get(header->flushing)), blkno,
+						   "Ranges are being read for a run, but for none.");
 	rencoder_check_require(state, header->run != 0 ||
 						   (header->cut == 0 && renc_mask_empty(rencoder_set_get(header->covered))),
 						   blkno, "The group has covered ranges, or a cut, but no run.");

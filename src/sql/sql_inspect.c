@@ -278,46 +278,6 @@ emit_group_column(FunctionCallInfo fcinfo, const RencoderGroupCopy *copy, int co
 	emit(fcinfo, &row);
 }
 
-/*
- * rencoder_groups(index regclass) returns setof record
- *
- * One row for each group with a header and each column.  AccessShareLock on
- * table and index.
- */
-Datum
-rencoder_groups(PG_FUNCTION_ARGS)
-{
-	RencoderOpenIndex target;
-	RencoderMeta meta;
-	RencoderGroupCopy *copy;
-	MemoryContext group_context;
-	MemoryContext old_context;
-	uint32		ngroups;
-
-	InitMaterializedSRF(fcinfo, 0);
-	rencoder_open_index(&target, PG_GETARG_OID(0), AccessShareLock,
-						RENCODER_PRIVILEGE_INSPECT);
-	meta = *rencoder_meta_get(target.index);
-	copy = rencoder_group_copy_create(&meta);
-	ngroups = rencoder_group_copy_count(target.index, &meta,
-										rencoder_meta_copy(target.index), 0);
-	group_context = AllocSetContextCreate(CurrentMemoryContext, "rencoder group",
-										  ALLOCSET_DEFAULT_SIZES);
-	old_context = MemoryContextSwitchTo(group_context);
-	for (uint32 group = 0; group < ngroups; group++)
-	{
-		CHECK_FOR_INTERRUPTS();
-		MemoryContextReset(group_context);
-		if (!rencoder_group_copy_read(target.index, &meta, group, copy))
-			continue;
-		for (int col = 0; col < meta.natts; col++)
-			emit_group_column(fcinfo, copy, col, target.may_read);
-	}
-	MemoryContextSwitchTo(old_context);
-	rencoder_open_index_close(&target);
-	return (Datum) 0;
-}
-
 /* Puts what is known of a range that is being or has been summarized. */
 static void
 put_summary(Row *row, const RencoderGroupCopy *copy, uint32 slot, int col,
@@ -387,14 +347,9 @@ emit_ranges(FunctionCallInfo fcinfo, const RencoderMeta *meta,
 	}
 }
 
-/*
- * rencoder_ranges(index regclass) returns setof record
- *
- * One row for each block range and each column.  AccessShareLock on table and
- * index.
- */
-Datum
-rencoder_ranges(PG_FUNCTION_ARGS)
+/* The rows of all groups, those of one group at a time in memory. */
+static Datum
+list_groups(FunctionCallInfo fcinfo, bool by_range)
 {
 	RencoderOpenIndex target;
 	RencoderMeta meta;
@@ -409,7 +364,8 @@ rencoder_ranges(PG_FUNCTION_ARGS)
 						RENCODER_PRIVILEGE_INSPECT);
 	meta = *rencoder_meta_get(target.index);
 	copy = rencoder_group_copy_create(&meta);
-	nranges = rencoder_range_count(&meta, RelationGetNumberOfBlocks(target.heap));
+	nranges = by_range ?
+		rencoder_range_count(&meta, RelationGetNumberOfBlocks(target.heap)) : 0;
 	ngroups = rencoder_group_copy_count(target.index, &meta,
 										rencoder_meta_copy(target.index), nranges);
 	group_context = AllocSetContextCreate(CurrentMemoryContext, "rencoder group",
@@ -422,7 +378,10 @@ rencoder_ranges(PG_FUNCTION_ARGS)
 		CHECK_FOR_INTERRUPTS();
 		MemoryContextReset(group_context);
 		exists = rencoder_group_copy_read(target.index, &meta, group, copy);
-		emit_ranges(fcinfo, &meta, copy, exists, nranges, target.may_read);
+		if (by_range)
+			emit_ranges(fcinfo, &meta, copy, exists, nranges, target.may_read);
+		for (int col = 0; col < meta.natts && exists && !by_range; col++)
+			emit_group_column(fcinfo, copy, col, target.may_read);
 	}
 	MemoryContextSwitchTo(old_context);
 	rencoder_open_index_close(&target);
@@ -534,6 +493,30 @@ rencoder_runs(PG_FUNCTION_ARGS)
 	}
 	rencoder_open_index_close(&target);
 	return (Datum) 0;
+}
+
+/*
+ * rencoder_groups(index regclass) returns setof record
+ *
+ * One row for each group with a header and each column.  AccessShareLock on
+ * table and index.
+ */
+Datum
+rencoder_groups(PG_FUNCTION_ARGS)
+{
+	return list_groups(fcinfo, false);
+}
+
+/*
+ * rencoder_ranges(index regclass) returns setof record
+ *
+ * One row for each block range and each column.  AccessShareLock on table and
+ * index.
+ */
+Datum
+rencoder_ranges(PG_FUNCTION_ARGS)
+{
+	return list_groups(fcinfo, true);
 }
 
 static void

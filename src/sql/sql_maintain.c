@@ -1,9 +1,10 @@
 /*
  * sql_maintain.c
- *		SQL functions that summarize, desummarize and retune.
+ *		SQL functions that summarize, desummarize, retune and compact.
  *
  * Those that summarize have the names, arguments and results of BRIN's.
  */
+#include "maintain/compact.h"
 #include "maintain/desummarize.h"
 #include "maintain/retune.h"
 #include "maintain/summarize.h"
@@ -11,6 +12,7 @@
 #include "access/xlog.h"
 #include "fmgr.h"
 
+#include "base/options.h"
 #include "plan/sample_record.h"
 #include "store/open_index.h"
 #include "table/coder_columns.h"
@@ -19,6 +21,7 @@ PG_FUNCTION_INFO_V1(rencoder_summarize_new_values);
 PG_FUNCTION_INFO_V1(rencoder_summarize_range);
 PG_FUNCTION_INFO_V1(rencoder_desummarize_range);
 PG_FUNCTION_INFO_V1(rencoder_retune_index);
+PG_FUNCTION_INFO_V1(rencoder_compact_index);
 
 static void
 reject_recovery(void)
@@ -157,6 +160,36 @@ rencoder_retune_index(PG_FUNCTION_ARGS)
 	{
 		(void) rencoder_columns_check_coders(target.index, ERROR);
 		n = rencoder_retune(target.index, target.heap);
+	}
+	rencoder_open_index_close(&target);
+	PG_RETURN_INT32((int32) n);
+}
+
+/*
+ * rencoder_compact(index regclass) returns integer
+ *
+ * Makes one run of all groups that are full, or in a run already, and returns their number.
+ * ShareUpdateExclusiveLock on table and index: reads and writes go on.
+ */
+Datum
+rencoder_compact_index(PG_FUNCTION_ARGS)
+{
+	RencoderOpenIndex target;
+	uint32		n = 0;
+
+	reject_recovery();
+	rencoder_open_index(&target, PG_GETARG_OID(0), ShareUpdateExclusiveLock,
+						RENCODER_PRIVILEGE_OWNER);
+	if (!rencoder_options_use_runs(target.index))
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("index \"%s\" does not keep its keys in runs",
+						RelationGetRelationName(target.index)),
+				 errhint("Set its storage parameter \"storage\" to \"run\".")));
+	if (target_is_valid(&target))
+	{
+		(void) rencoder_columns_check_coders(target.index, ERROR);
+		n = rencoder_compact(target.index, target.heap);
 	}
 	rencoder_open_index_close(&target);
 	PG_RETURN_INT32((int32) n);

@@ -9,8 +9,9 @@
 /* Block numbers in a directory map page. */
 #define MAP_ENTRIES		(RENCODER_PAYLOAD_SIZE / sizeof(BlockNumber))
 
-uint64
-rencoder_directory_max_groups(const RencoderMeta *meta)
+/* The most groups an index of this many columns can have. */
+static uint64
+max_groups(const RencoderMeta *meta)
 {
 	return (RENCODER_META_DIRECT + (uint64) RENCODER_META_MAPS * MAP_ENTRIES) *
 		meta->entries_per_page;
@@ -166,12 +167,12 @@ rencoder_directory_make(Relation index, const RencoderMeta *meta, uint32 group,
 
 	if (blkno != RENCODER_NO_BLOCK)
 		return blkno;
-	if (group >= rencoder_directory_max_groups(meta))
+	if (group >= max_groups(meta))
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 				 errmsg("index \"%s\" cannot have more than %llu groups of block ranges",
 						RelationGetRelationName(index),
-						(unsigned long long) rencoder_directory_max_groups(meta)),
+						(unsigned long long) max_groups(meta)),
 				 errhint("Create the index with a larger \"pages_per_range\".")));
 
 	blkno = fresh_page(index, RENCODER_PAGE_DIRECTORY, log);

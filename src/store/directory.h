@@ -32,9 +32,6 @@ rencoder_directory_copy_entry(RencoderEntry copy, Buffer buf, const RencoderMeta
 		   meta->entry_size);
 }
 
-/* The most groups an index of this many columns can have. */
-extern uint64 rencoder_directory_max_groups(const RencoderMeta *meta);
-
 /*
  * Block of the directory page that holds the entry of "group", or
  * RENCODER_NO_BLOCK.  With "metadata" (a copy), the metapage is not read.

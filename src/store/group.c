@@ -15,6 +15,17 @@ rencoder_group_init_header(RencoderHeader header, uint32 group, int attno)
 		header->min[i] = PG_UINT64_MAX;
 }
 
+void
+rencoder_group_clear_next(RencoderHeader header)
+{
+	header->next.start = RENCODER_NO_BLOCK;
+	header->next.npages = 0;
+	memset(&header->next_config, 0, sizeof(header->next_config));
+	memset(header->next_always, 0, sizeof(header->next_always));
+	memset(header->next_min, 0, sizeof(header->next_min));
+	memset(header->next_max, 0, sizeof(header->next_max));
+}
+
 /* The header in a locked page; error if it is another one. */
 static RencoderHeader
 verify_header(Relation index, Buffer buf, BlockNumber first, uint32 group, int attno)

@@ -75,8 +75,9 @@ typedef struct RencoderHeaderData
 								 * 0: none */
 	uint64		cut;			/* pending pages up to it are in the run */
 	uint8		covered[RENC_MATRIX_WIDTH]; /* subset of summarized */
-	uint8		flushing[RENC_MATRIX_WIDTH];	/* reserved, zero */
-	uint32		flushing_run;	/* reserved, zero */
+	uint8		flushing[RENC_MATRIX_WIDTH];	/* whose keys are being read for
+												 * a run; subset of summarized */
+	uint32		flushing_run;	/* that run, 0: none */
 	uint32		unused2;		/* zero */
 } RencoderHeaderData;
 
@@ -190,6 +191,9 @@ rencoder_has_storage(const RencoderHeaderData *header, unsigned int slot)
 
 /* Makes the payload of a header page: all ranges unsummarized, no keys. */
 extern void rencoder_group_init_header(RencoderHeader header, uint32 group, int attno);
+
+/* Forgets the matrix under construction, whose extent was released or is that of another. */
+extern void rencoder_group_clear_next(RencoderHeader header);
 
 /*
  * Reads and locks a header page of a group; "first" is the group's first

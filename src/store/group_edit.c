@@ -98,6 +98,20 @@ rencoder_group_edit_release(RencoderGroupEdit *edit, RencoderExtent *extent)
 }
 
 void
+rencoder_group_edit_release_storage(RencoderGroupEdit *edit)
+{
+	RencoderEntryColumn *column = &rencoder_group_edit_entry(edit)->column[edit->col];
+	RencoderHeader header = rencoder_group_edit_header(edit);
+
+	for (int s = 0; s < RENC_GROUP_SLICES; s++)
+		rencoder_group_edit_release(edit, &header->slice[s]);
+	rencoder_group_edit_release(edit, &header->next);
+	rencoder_group_edit_release(edit, &header->matrix);
+	rencoder_group_clear_next(header);
+	column->matrix = header->matrix;
+}
+
+void
 rencoder_group_edit_new_epoch(RencoderGroupEdit *edit)
 {
 	RencoderMetaPageData *metadata = RencoderPageGetMeta(image_of(edit, edit->meta_buffer));

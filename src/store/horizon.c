@@ -10,8 +10,9 @@
 #include "storage/procarray.h"
 #include "utils/snapmgr.h"
 
-uint64
-rencoder_horizon_full_xid(TransactionId xid)
+/* A transaction id as a 64-bit one; it must not be in the future. */
+static uint64
+full_xid(TransactionId xid)
 {
 	FullTransactionId next = ReadNextFullTransactionId();
 	TransactionId next_xid = XidFromFullTransactionId(next);
@@ -30,7 +31,7 @@ rencoder_horizon_before(Relation heap)
 	 */
 	if (RelationUsesLocalBuffers(heap))
 		return 0;
-	return rencoder_horizon_full_xid(GetOldestActiveTransactionId());
+	return full_xid(GetOldestActiveTransactionId());
 }
 
 /*
@@ -88,7 +89,7 @@ rencoder_horizon(Relation heap, uint64 oldest_before, bool broken_hot_chain)
 			return 0;
 		if (ActiveSnapshotSet() && TransactionIdIsNormal(MyProc->xmin) &&
 			!(MyProc->statusFlags & PROC_IN_VACUUM))
-			return rencoder_horizon_full_xid(MyProc->xmin);
+			return full_xid(MyProc->xmin);
 		if (holds_back((TransactionId) oldest_before))
 			return oldest_before;
 	}
@@ -100,5 +101,5 @@ rencoder_horizon_of_snapshot(Snapshot snapshot)
 {
 	if (snapshot == NULL || !IsMVCCSnapshot(snapshot))
 		return 0;
-	return rencoder_horizon_full_xid(snapshot->xmin);
+	return full_xid(snapshot->xmin);
 }

@@ -18,9 +18,6 @@
 #include "utils/rel.h"
 #include "utils/snapshot.h"
 
-/* A transaction id as a 64-bit one; it must not be in the future. */
-extern uint64 rencoder_horizon_full_xid(TransactionId xid);
-
 /*
  * To be called before a scan of the heap: the oldest transaction id in use in
  * any database, or the next one.

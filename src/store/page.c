@@ -6,8 +6,9 @@
 
 #include "pgstat.h"
 
-const char *
-rencoder_page_type_name(uint16 page_id)
+/* For messages. */
+static const char *
+page_type_name(uint16 page_id)
 {
 	switch (page_id)
 	{
@@ -164,7 +165,7 @@ lock_page(Relation index, Buffer buf, BlockNumber blkno, int lockmode, uint16 pa
 	if (fault != NULL)
 	{
 		char	   *detail = psprintf("Expected a %s page. %s",
-									  rencoder_page_type_name(page_id), fault);
+									  page_type_name(page_id), fault);
 
 		UnlockReleaseBuffer(buf);
 		rencoder_page_corrupted(index, blkno, detail);

@@ -154,7 +154,4 @@ extern Buffer rencoder_page_read_recent(Relation index, BlockNumber blkno,
 extern Buffer rencoder_page_try_read(Relation index, BlockNumber blkno,
 									 uint16 page_id, const char **fault);
 
-/* Name of a page type for messages. */
-extern const char *rencoder_page_type_name(uint16 page_id);
-
 #endif							/* RENCODER_PAGE_H */

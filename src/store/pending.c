@@ -210,8 +210,7 @@ rencoder_pending_close(Relation index)
 		return 0;
 	if (tail_bytes(index, bounds.last) > 0)
 		link_page(index, bounds.last);
-	bounds = read_bounds(index);
-	return bounds.last_number > bounds.first_number ? bounds.last_number - 1 : 0;
+	return read_bounds(index).last_number - 1;
 }
 
 bool

@@ -82,8 +82,9 @@ extern BlockNumber rencoder_pending_find_tail(Relation index, bool *closed, uint
 
 /*
  * Closes the tail unless it is empty, so that all entries up to now are on closed pages;
- * returns the number of the last page that is closed, 0 if there are no entries.  Locks and
- * WAL as rencoder_pending_find_tail().
+ * returns the number of the last page that is closed, whether it is still in the list or not;
+ * 0 if there never was one.  Locks and WAL as rencoder_pending_find_tail(); not to be called by
+ * a maintainer, since the linker's lock is a heavyweight one.
  */
 extern uint64 rencoder_pending_close(Relation index);
 

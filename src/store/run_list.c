@@ -222,59 +222,92 @@ find_pending(Relation index, uint64 number, BlockNumber *next)
 	return blkno;
 }
 
-void
-rencoder_run_list_publish(Relation index, uint32 number, uint32 npages, uint64 upto,
-						  const uint32 *replaced, int nreplaced, bool log)
+/* Pending pages to be taken away: up to number "upto", 0: none. */
+typedef struct PendingCut
 {
-	BlockNumber last = RENCODER_NO_BLOCK;
-	BlockNumber next = RENCODER_NO_BLOCK;
-	Buffer		lastbuf = InvalidBuffer;
-	RencoderRunEntry *entry;
-	ListEdit	edit;
+	uint64		upto;
+	BlockNumber last;			/* its block */
+	BlockNumber next;			/* and the one that comes after it */
+	Buffer		buffer;			/* of "last" */
+} PendingCut;
 
+static void
+find_cut(PendingCut *cut, Relation index, uint64 upto)
+{
+	cut->upto = upto;
 	if (upto != 0)
-		last = find_pending(index, upto, &next);
-	begin_edit(&edit, index, log);
-	if (upto != 0)
-		lastbuf = rencoder_page_read(index, last, BUFFER_LOCK_EXCLUSIVE, RENCODER_PAGE_PENDING);
-	entry = edit_entry(&edit, number, RENCODER_RUN_BUILDING);
-	entry->state = RENCODER_RUN_LIVE;
-	entry->npages = npages;
-	entry->upto = upto;
-	for (int i = 0; i < nreplaced; i++)
-	{
-		RencoderRunEntry *source = edit_entry(&edit, replaced[i], RENCODER_RUN_LIVE);
+		cut->last = find_pending(index, upto, &cut->next);
+}
 
-		source->state = RENCODER_RUN_FREEING;
-		entry->upto = Max(entry->upto, source->upto);
-	}
-	if (upto != 0)
+/* Metapage and list are locked. */
+static void
+lock_cut(PendingCut *cut, Relation index)
+{
+	if (cut->upto != 0)
+		cut->buffer = rencoder_page_read(index, cut->last, BUFFER_LOCK_EXCLUSIVE,
+										 RENCODER_PAGE_PENDING);
+}
+
+/*
+ * Takes pages and LIVE runs away, logs the edit and ends it.  The chain of pages becomes the
+ * beginning of the spare one.
+ */
+static void
+finish_removal(ListEdit *edit, PendingCut *cut, const uint32 *removed, int nremoved)
+{
+	for (int i = 0; i < nremoved; i++)
+		edit_entry(edit, removed[i], RENCODER_RUN_LIVE)->state = RENCODER_RUN_FREEING;
+	if (cut->upto != 0)
 	{
-		/* The chain up to "last" becomes the beginning of the spare one. */
-		RencoderPageGetPending(rencoder_wal_register(edit.wal, lastbuf))->next =
-			edit.meta->pending_spare;
-		edit.meta->pending_spare = edit.meta->pending_first;
-		edit.meta->pending_first = next;
-		edit.meta->pending_first_number = upto + 1;
+		RencoderPageGetPending(rencoder_wal_register(edit->wal, cut->buffer))->next =
+			edit->meta->pending_spare;
+		edit->meta->pending_spare = edit->meta->pending_first;
+		edit->meta->pending_first = cut->next;
+		edit->meta->pending_first_number = cut->upto + 1;
 	}
-	if (upto != 0 || nreplaced > 0)
-		edit.meta->run_changes++;
-	rencoder_wal_finish(edit.wal);
-	if (upto != 0)
-		UnlockReleaseBuffer(lastbuf);
-	UnlockReleaseBuffer(edit.list_buffer);
-	UnlockReleaseBuffer(edit.meta_buffer);
+	if (cut->upto != 0 || nremoved > 0)
+		edit->meta->run_changes++;
+	rencoder_wal_finish(edit->wal);
+	if (cut->upto != 0)
+		UnlockReleaseBuffer(cut->buffer);
+	UnlockReleaseBuffer(edit->list_buffer);
+	UnlockReleaseBuffer(edit->meta_buffer);
 }
 
 void
-rencoder_run_list_retire(Relation index, uint32 number)
+rencoder_run_list_publish(Relation index, const RencoderNewRun *made, int nmade, uint64 upto,
+						  const uint32 *replaced, int nreplaced, bool log)
 {
+	uint64		latest = upto;
+	PendingCut	cut;
 	ListEdit	edit;
 
+	find_cut(&cut, index, upto);
+	begin_edit(&edit, index, log);
+	lock_cut(&cut, index);
+	for (int i = 0; i < nreplaced; i++)
+		latest = Max(latest, edit_entry(&edit, replaced[i], RENCODER_RUN_LIVE)->upto);
+	for (int i = 0; i < nmade; i++)
+	{
+		RencoderRunEntry *entry = edit_entry(&edit, made[i].number, RENCODER_RUN_BUILDING);
+
+		entry->state = RENCODER_RUN_LIVE;
+		entry->npages = made[i].npages;
+		entry->upto = latest;
+	}
+	finish_removal(&edit, &cut, replaced, nreplaced);
+}
+
+void
+rencoder_run_list_drop(Relation index, uint64 upto, const uint32 *dropped, int ndropped)
+{
+	PendingCut	cut;
+	ListEdit	edit;
+
+	find_cut(&cut, index, upto);
 	begin_edit(&edit, index, true);
-	edit_entry(&edit, number, RENCODER_RUN_LIVE)->state = RENCODER_RUN_FREEING;
-	edit.meta->run_changes++;
-	finish_edit(&edit);
+	lock_cut(&cut, index);
+	finish_removal(&edit, &cut, dropped, ndropped);
 }
 
 /* ---- Freeing ---- */

@@ -93,17 +93,28 @@ extern const RencoderRunEntry *rencoder_runs_find(const RencoderRuns *runs, uint
 extern uint32 rencoder_run_list_add(Relation index, uint8 kind, uint32 first_group,
 									uint32 ngroups, bool log, BlockNumber *info);
 
-/*
- * Makes a run LIVE, of so many pages.  A delta takes the place of the pending pages up to
- * number "upto" (0: of none; if not 0, all these are closed), which become spare, and of
- * "nreplaced" LIVE runs, which become FREEING.  One record: metapage, list, and the last of the
- * pending pages.  The caller is a maintainer or a build ("log" false).
- */
-extern void rencoder_run_list_publish(Relation index, uint32 number, uint32 npages, uint64 upto,
-									  const uint32 *replaced, int nreplaced, bool log);
+/* A run that is complete. */
+typedef struct RencoderNewRun
+{
+	uint32		number;
+	uint32		npages;
+} RencoderNewRun;
 
-/* Makes a LIVE run FREEING; nothing may name it.  Maintainer.  WAL: metapage and list. */
-extern void rencoder_run_list_retire(Relation index, uint32 number);
+/*
+ * Makes runs LIVE.  Deltas take the place of the pending pages up to number "upto" (0: of
+ * none; if not 0, all these are closed), which become spare, and of "nreplaced" LIVE runs,
+ * which become FREEING.  One record: metapage, list, and the last of the pending pages.  The
+ * caller is a maintainer or a build ("log" false).
+ */
+extern void rencoder_run_list_publish(Relation index, const RencoderNewRun *made, int nmade,
+									  uint64 upto, const uint32 *replaced, int nreplaced, bool log);
+
+/*
+ * Makes LIVE runs FREEING, and the pending pages up to number "upto" spare (0: none; if not
+ * 0, all these are closed): nothing may name such a base run, and base runs that are named have
+ * all that is needed of such deltas and pages.  Maintainer.  WAL: as of publishing.
+ */
+extern void rencoder_run_list_drop(Relation index, uint64 upto, const uint32 *dropped, int ndropped);
 
 /*
  * Frees the pages of all runs that are FREEING, and of those BUILDING that are not "keep"

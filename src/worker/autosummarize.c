@@ -48,6 +48,9 @@
 #define INLINE_PENDING			32
 #define LATE_PENDING			128
 
+/* It merges so many pages of deltas with it. */
+#define INLINE_MERGED			1024
+
 /* One transaction's new indexes that it asks for by name; else it asks for all there are. */
 #define MAX_NEW_INDEXES			64
 
@@ -128,7 +131,7 @@ summarize_gaps(void *arg)
 static void
 make_delta(void *arg)
 {
-	(void) rencoder_delta_make((Relation) arg, RENCODER_DELTA_PAGES);
+	(void) rencoder_delta_make((Relation) arg, RENCODER_DELTA_PAGES, INLINE_MERGED);
 }
 
 /* The caller has the maintainer lock; it is released. */

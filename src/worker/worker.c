@@ -8,7 +8,8 @@
  *
  *	- it takes RowExclusiveLock on table and index, as an INSERT does, which
  *	  neither VACUUM nor autovacuum minds, without waiting, and for a fifth of
- *	  a second, one slice or one group at a time;
+ *	  a second, one slice or one group at a time.  A run of full groups takes longer; it is
+ *	  given up when somebody waits for the table;
  *	- DROP DATABASE and others that need a database without sessions give up
  *	  after 5 seconds and have no way to end this one; so it looks whether
  *	  anybody has locked the database, and leaves;
@@ -43,6 +44,7 @@
 #include "utils/timestamp.h"
 
 #include "base/options.h"
+#include "maintain/compact.h"
 #include "maintain/delta.h"
 #include "maintain/summarize.h"
 #include "store/open_index.h"
@@ -234,7 +236,7 @@ shorten_pending(Relation index)
 	if (!rencoder_delta_is_due(index))
 		return;
 	rencoder_meta_lock_maintainer(index);
-	(void) rencoder_delta_make(index, RENCODER_DELTA_PAGES);
+	(void) rencoder_delta_make(index, RENCODER_DELTA_PAGES, PG_UINT32_MAX);
 	rencoder_meta_unlock_maintainer(index);
 }
 
@@ -254,6 +256,15 @@ serve_index(Job *job, Relation index, Relation heap)
 		job_end(job, nblocks, &meta);
 	if (!fill_gaps(index, heap, &meta, end))
 		return JOB_UNFINISHED;
+	switch (rencoder_compact_some(index, heap))
+	{
+		case RENCODER_COMPACT_DONE:
+			return JOB_UNFINISHED;
+		case RENCODER_COMPACT_WAITED_FOR:
+			return JOB_LOCKED;
+		case RENCODER_COMPACT_NOTHING:
+			break;
+	}
 	if (!rencoder_autosummarize_is_worth(&meta, nblocks))
 		return JOB_DONE;
 	if (!quiet)

@@ -13,7 +13,7 @@ use Test::More;
 
 our @EXPORT = qw($LIMITS start_node build searches);
 
-our $LIMITS = 'autosummarize = off, pages_per_range = 1';
+our $LIMITS = 'autosummarize = off, pages_per_range = 1, storage = filter';
 
 # 8 rows a page.  Four groups and three ranges of a fifth, which is the leader's.
 # What slow() does is said by a setting, which workers are handed on.  Of the

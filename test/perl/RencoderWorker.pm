@@ -122,7 +122,8 @@ sub make_busy
 	my ($name) = @_;
 
 	sql("$SESSION TRUNCATE t; DROP INDEX IF EXISTS t_slow;
-		CREATE INDEX t_slow ON t USING rencoder (slow_in_worker(v)) WITH (pages_per_range = 1)");
+		CREATE INDEX t_slow ON t USING rencoder (slow_in_worker(v))
+			WITH (pages_per_range = 1, storage = filter)");
 	sql("$SESSION SELECT grow(400, $seed)");
 	wait_until($BUSY, '1', "$name: the worker is busy");
 	return;

@@ -22,7 +22,8 @@ $node->safe_psql(
 	'postgres', q{
 	CREATE TABLE t (id int, v int8, few int4, filler text);
 	ALTER TABLE t ALTER filler SET STORAGE plain;
-	CREATE INDEX t_idx ON t USING rencoder (v, few) WITH (autosummarize = off, pages_per_range = 1);
+	CREATE INDEX t_idx ON t USING rencoder (v, few)
+		WITH (autosummarize = off, pages_per_range = 1, storage = filter);
 	CREATE SEQUENCE s;
 	CREATE FUNCTION fill(n int, seed int) RETURNS void LANGUAGE sql AS $$
 		INSERT INTO t SELECT nextval('s'), hashint8extended(i, seed),
@@ -140,7 +141,7 @@ $node->safe_psql(
 	END $$;
 	CREATE TABLE w (v int8, filler text) WITH (fillfactor = 10);
 	CREATE INDEX w_idx ON w USING rencoder (waits(v))
-		WITH (autosummarize = off, pages_per_range = 1);
+		WITH (autosummarize = off, pages_per_range = 1, storage = filter);
 	INSERT INTO w SELECT i, repeat('x', 300) FROM generate_series(1, 40) i;
 });
 foreach my $round (1 .. 2)
@@ -206,7 +207,7 @@ foreach my $round (1 .. $ROUNDS)
 	# A fresh index grows slices, and turns them into matrices, again.
 	$node->safe_psql('postgres',
 		'DROP INDEX t_idx; CREATE INDEX t_idx ON t USING rencoder (v, few) '
-		  . 'WITH (autosummarize = off, pages_per_range = 1)')
+		  . 'WITH (autosummarize = off, pages_per_range = 1, storage = filter)')
 	  if $round == 3;
 	$node->safe_psql('postgres',
 		'BEGIN; CREATE TABLE kept AS SELECT * FROM t LIMIT 3000; TRUNCATE t; '

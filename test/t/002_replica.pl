@@ -24,8 +24,10 @@ $primary->safe_psql(
 		FROM generate_series(1, n) i
 	$$;
 	SELECT fill(12000, 1);
-	CREATE INDEX t_v ON t USING rencoder (v) WITH (autosummarize = off, pages_per_range = 1);
-	CREATE INDEX t_few ON t USING rencoder (few, v) WITH (autosummarize = off, pages_per_range = 1);
+	CREATE INDEX t_v ON t USING rencoder (v)
+		WITH (autosummarize = off, pages_per_range = 1, storage = filter);
+	CREATE INDEX t_few ON t USING rencoder (few, v)
+		WITH (autosummarize = off, pages_per_range = 1, storage = filter);
 });
 
 sub some_queries
@@ -122,7 +124,8 @@ $primary->safe_psql(
 	INSERT INTO o SELECT i, hashint8extended(i, 1), repeat('x', 1400)
 		FROM generate_series(1, 600) i;
 	ALTER TABLE o SET (fillfactor = 100);
-	CREATE INDEX o_v ON o USING rencoder (v) WITH (autosummarize = off, pages_per_range = 1);
+	CREATE INDEX o_v ON o USING rencoder (v)
+		WITH (autosummarize = off, pages_per_range = 1, storage = filter);
 });
 wait_for_standby($primary, $standby);
 

@@ -21,8 +21,10 @@ $primary->safe_psql(
 			nullif(abs(hashint4extended(i, seed)) % 30, 7), repeat('x', 60)
 		FROM generate_series(1, n) i
 	$$;
-	CREATE INDEX t_v ON t USING rencoder (v, few) WITH (autosummarize = off, pages_per_range = 1);
-	CREATE INDEX t_few ON t USING rencoder (few) WITH (autosummarize = off, pages_per_range = 2);
+	CREATE INDEX t_v ON t USING rencoder (v, few)
+		WITH (autosummarize = off, pages_per_range = 1, storage = filter);
+	CREATE INDEX t_few ON t USING rencoder (few)
+		WITH (autosummarize = off, pages_per_range = 2, storage = filter);
 });
 
 # Header, slices, directory; then matrices and the free list; then inserts

@@ -268,7 +268,7 @@ $node->safe_psql('postgres',
 	ALTER TABLE t ALTER filler SET STORAGE plain});
 $node->safe_psql('postgres',
 	"CREATE INDEX $_ ON t USING rencoder ($damage{$_}[0]) "
-	  . "WITH (autosummarize = off, pages_per_range = 1)")
+	  . "WITH (autosummarize = off, pages_per_range = 1, storage = filter)")
   foreach @names;
 $node->safe_psql('postgres',
 	q{INSERT INTO t SELECT i, hashint8extended(i, 1), nullif(i % 29, 7), repeat('x', 200)

@@ -15,8 +15,8 @@ $node->safe_psql(
 	CREATE UNLOGGED TABLE u (id int, v int8, filler text);
 	ALTER TABLE u ALTER filler SET STORAGE plain;
 	CREATE INDEX u_idx ON u USING rencoder (v)
-		WITH (autosummarize = off, pages_per_range = 1, bits_per_key = 12);
-	CREATE INDEX u_auto ON u USING rencoder (id) WITH (autosummarize = off);
+		WITH (autosummarize = off, pages_per_range = 1, bits_per_key = 12, storage = filter);
+	CREATE INDEX u_auto ON u USING rencoder (id) WITH (autosummarize = off, storage = filter);
 	CREATE FUNCTION fill(n int, seed int) RETURNS void LANGUAGE sql AS $$
 		INSERT INTO u SELECT i, hashint8extended(i, seed), repeat('x', 60)
 		FROM generate_series(1, n) i
@@ -98,7 +98,8 @@ my $session = $node->background_psql('postgres');
 $session->query_safe('SET client_min_messages = error');
 $session->query_safe(
 	q{CREATE TEMP TABLE tt (id int, v int8, filler text) WITH (fillfactor = 50);
-	CREATE INDEX tt_idx ON tt USING rencoder (v) WITH (autosummarize = off, pages_per_range = 1);
+	CREATE INDEX tt_idx ON tt USING rencoder (v)
+		WITH (autosummarize = off, pages_per_range = 1, storage = filter);
 	INSERT INTO tt SELECT i, hashint8extended(i, 5), repeat('x', 60)
 		FROM generate_series(1, 5000) i;
 	SELECT rencoder_summarize_new_values('tt_idx');

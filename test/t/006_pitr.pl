@@ -29,8 +29,10 @@ $primary->safe_psql(
 		INSERT INTO t SELECT i, hashint8extended(i, seed), i % 50
 		FROM generate_series(1, n) i
 	$$;
-	CREATE INDEX t_v ON t USING rencoder (v) WITH (autosummarize = off, pages_per_range = 1);
-	CREATE INDEX t_few ON t USING rencoder (few) WITH (autosummarize = off, pages_per_range = 1);
+	CREATE INDEX t_v ON t USING rencoder (v)
+		WITH (autosummarize = off, pages_per_range = 1, storage = filter);
+	CREATE INDEX t_few ON t USING rencoder (few)
+		WITH (autosummarize = off, pages_per_range = 1, storage = filter);
 	SELECT fill(47000, 1);
 	SELECT rencoder_summarize_new_values('t_v'), rencoder_summarize_new_values('t_few');
 });

@@ -16,8 +16,9 @@ $node->safe_psql(
 	CREATE TABLE go (x int);
 	CREATE TABLE t (id int, v int8, few int4) WITH (fillfactor = 70);
 	CREATE INDEX t_v ON t USING rencoder (v)
-		WITH (autosummarize = off, pages_per_range = 8, bits_per_key = 36);
-	CREATE INDEX t_few ON t USING rencoder (few) WITH (autosummarize = off, pages_per_range = 8);
+		WITH (autosummarize = off, pages_per_range = 8, bits_per_key = 36, storage = filter);
+	CREATE INDEX t_few ON t USING rencoder (few)
+		WITH (autosummarize = off, pages_per_range = 8, storage = filter);
 	CREATE FUNCTION fill(n int) RETURNS void LANGUAGE sql AS $$
 		INSERT INTO t SELECT i, hashint8extended(i, 1), i % 1000 FROM generate_series(1, n) i
 	$$;
@@ -114,7 +115,8 @@ $node->safe_psql(
 	CREATE TABLE s (few int4, filler text);
 	ALTER TABLE s ALTER filler SET STORAGE plain;
 	INSERT INTO s SELECT 1 + i % 2, repeat('x', 3500) FROM generate_series(1, 15360) i;
-	CREATE INDEX s_few ON s USING rencoder (few) WITH (autosummarize = off, pages_per_range = 1);
+	CREATE INDEX s_few ON s USING rencoder (few)
+		WITH (autosummarize = off, pages_per_range = 1, storage = filter);
 	CREATE FUNCTION look() RETURNS void LANGUAGE plpgsql
 	SET enable_seqscan = off SET max_parallel_workers_per_gather = 0 AS $$
 	DECLARE
@@ -161,7 +163,8 @@ sub longest_query
 $node->safe_psql(
 	'postgres', q{
 	CREATE UNLOGGED TABLE n (v int8);
-	CREATE INDEX n_v ON n USING rencoder (v) WITH (autosummarize = off, pages_per_range = 32);
+	CREATE INDEX n_v ON n USING rencoder (v)
+		WITH (autosummarize = off, pages_per_range = 32, storage = filter);
 	CREATE UNLOGGED TABLE waited (whole bool, ms float8);
 	CREATE FUNCTION fill_n() RETURNS void LANGUAGE sql AS $$
 		INSERT INTO n SELECT CASE WHEN i > 8 * 32 * 300 THEN hashint8extended(i, 1) END

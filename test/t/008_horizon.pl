@@ -35,7 +35,8 @@ $primary->safe_psql(
 	ALTER TABLE t ALTER filler SET STORAGE plain;
 	INSERT INTO t SELECT i, CASE i WHEN 1 THEN -1 WHEN 5 THEN -2 ELSE i END, repeat('x', 4000)
 	FROM generate_series(1, 8) i;
-	CREATE INDEX t_key ON t USING rencoder (key(v)) WITH (autosummarize = off, pages_per_range = 1);
+	CREATE INDEX t_key ON t USING rencoder (key(v))
+		WITH (autosummarize = off, pages_per_range = 1, storage = filter);
 	-- Ranges 0, 2 and 4 are to be done: three scans.
 	SELECT rencoder_desummarize_range('t_key', b) FROM unnest('{0,2,4}'::int[]) b;
 });
@@ -148,7 +149,7 @@ $gates->query_safe('SELECT pg_advisory_lock(1)');
 my $builder = $primary->background_psql('postgres');
 $builder->query_until(qr/started/, "\\echo started
 CREATE INDEX CONCURRENTLY c_key ON c USING rencoder (key(v))
-	WITH (autosummarize = off, pages_per_range = 1);\n");
+	WITH (autosummarize = off, pages_per_range = 1, storage = filter);\n");
 wait_for_gate(1);
 $primary->safe_psql('postgres', 'INSERT INTO c VALUES (100, 100)');
 $holder = $primary->background_psql('postgres');

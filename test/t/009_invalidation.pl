@@ -30,10 +30,11 @@ $node->safe_psql(
 		FROM generate_series(first, last) i
 	$$;
 	SELECT fill(1, 1000);
-	CREATE INDEX t_v ON t USING rencoder (v) WITH (autosummarize = off, pages_per_range = 1)
+	CREATE INDEX t_v ON t USING rencoder (v)
+		WITH (autosummarize = off, pages_per_range = 1, storage = filter)
 		WHERE id > 0;
 	CREATE INDEX t_ns ON t USING rencoder (n, (s || 'x'))
-		WITH (autosummarize = off, pages_per_range = 1);
+		WITH (autosummarize = off, pages_per_range = 1, storage = filter);
 });
 my $check = q{SELECT rencoder_index_check(i, true) FROM unnest('{t_v,t_ns}'::regclass[]) i};
 

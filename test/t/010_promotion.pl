@@ -19,8 +19,10 @@ $primary->safe_psql(
 	CREATE FUNCTION fill(n int, seed int) RETURNS void LANGUAGE sql AS $$
 		INSERT INTO t SELECT i, hashint8extended(i, seed), i % 50 FROM generate_series(1, n) i
 	$$;
-	CREATE INDEX t_v ON t USING rencoder (v) WITH (autosummarize = off, pages_per_range = 4);
-	CREATE INDEX t_few ON t USING rencoder (few) WITH (autosummarize = off, pages_per_range = 4);
+	CREATE INDEX t_v ON t USING rencoder (v)
+		WITH (autosummarize = off, pages_per_range = 4, storage = filter);
+	CREATE INDEX t_few ON t USING rencoder (few)
+		WITH (autosummarize = off, pages_per_range = 4, storage = filter);
 	SELECT fill(90000, 1);
 	-- VACUUM shall have nothing to do but the end of it.
 	VACUUM (INDEX_CLEANUP off) t;

@@ -28,7 +28,7 @@ my $TABLE = q{
 			FROM generate_series(1, n) i
 	$$;
 	SELECT fill(7500, 1);
-	CREATE INDEX t_v ON t USING rencoder (v);
+	CREATE INDEX t_v ON t USING rencoder (v) WITH (storage = filter);
 	VACUUM ANALYZE t};
 
 # Scans for keys $first .. $last (small numbers, which no row has).
@@ -286,7 +286,8 @@ $node->safe_psql('postgres', q{
 	INSERT INTO base VALUES (1, 2);
 	CREATE VIEW asked AS SELECT * FROM base;
 	CREATE TABLE viewed AS SELECT * FROM t;
-	CREATE INDEX viewed_v ON viewed USING rencoder (v) WITH (query_sample = 'public.asked')});
+	CREATE INDEX viewed_v ON viewed USING rencoder (v)
+		WITH (query_sample = 'public.asked', storage = filter)});
 my $locker = $node->background_psql('postgres');
 $locker->query_safe('BEGIN; LOCK TABLE ONLY base');
 ($ret, $out, $err) = $node->psql('postgres', 'TRUNCATE viewed', timeout => 180,

@@ -18,7 +18,7 @@ my $seed = seed();
 # Steady load from several sessions, in small transactions.  Each goes on when not two
 # batches are left to do, which somebody must have seen to: however slow the machine is.
 #
-sql('CREATE INDEX t_v ON t USING rencoder (v) WITH (pages_per_range = 8)');
+sql('CREATE INDEX t_v ON t USING rencoder (v) WITH (pages_per_range = 8, storage = filter)');
 sql(qq{CREATE PROCEDURE load(n int, seed int) LANGUAGE plpgsql AS \$\$
 	DECLARE
 		patience timestamptz;
@@ -63,7 +63,8 @@ wait_until($WORKERS, '0', 'the worker ends when idle');
 #
 # One large statement, over before a worker that has just started is done.
 #
-sql('DROP INDEX t_v; CREATE INDEX t_v ON t USING rencoder (v) WITH (pages_per_range = 1)');
+sql('DROP INDEX t_v; CREATE INDEX t_v ON t USING rencoder (v)
+	WITH (pages_per_range = 1, storage = filter)');
 sql("SELECT grow(3000, $seed)");
 wait_for_tail('t_v', 'after one large statement');
 sql("SELECT rencoder_index_check('t_v', true)");
@@ -77,7 +78,7 @@ sql("SELECT grow(100, $seed)");
 # A worker that comes for something else takes requests in their order.
 sql(q{CREATE TABLE other (v int8, filler text) WITH (fillfactor = 10);
 	ALTER TABLE other ALTER filler SET STORAGE plain;
-	CREATE INDEX other_v ON other USING rencoder (v) WITH (pages_per_range = 1)});
+	CREATE INDEX other_v ON other USING rencoder (v) WITH (pages_per_range = 1, storage = filter)});
 sql("INSERT INTO other SELECT v, filler FROM t");
 wait_for_tail('other_v', 'another table is summarized');
 wait_until($WORKERS, '0', 'the worker ends when nothing is left');
@@ -91,7 +92,7 @@ sql("SELECT rencoder_index_check('t_v', true)");
 # A function that fails.
 #
 sql(q{TRUNCATE t; CREATE INDEX t_fails ON t USING rencoder (of_sessions(v))
-	WITH (pages_per_range = 1);
+	WITH (pages_per_range = 1, storage = filter);
 	DROP INDEX t_v});
 my $log = -s $node->logfile;
 sql("$SESSION SELECT grow(30, $seed)");
@@ -100,7 +101,7 @@ ok($node->poll_query_until('postgres',
 		"SELECT pg_read_file('" . $node->logfile
 		  . "', $log, 100000000) LIKE '%ERROR:  not in a ' || 'session of the test%'"),
 	'the worker logs the failure');
-sql('CREATE INDEX t_v ON t USING rencoder (v) WITH (pages_per_range = 1)');
+sql('CREATE INDEX t_v ON t USING rencoder (v) WITH (pages_per_range = 1, storage = filter)');
 sql("$SESSION SELECT grow(30, $seed + $_)") foreach 1 .. 5;
 wait_for_tail('t_v', 'other indexes are served');
 is(unsummarized('t_fails'), ranges('t_fails'), 'nothing was summarized of the one that fails');
@@ -118,7 +119,7 @@ sql('DROP INDEX t_fails');
 # Many tables: more than there is room for requests.
 #
 sql(q{CREATE TABLE p (part int, v int8, filler text) PARTITION BY LIST (part);
-	CREATE INDEX p_v ON p USING rencoder (v) WITH (pages_per_range = 1);
+	CREATE INDEX p_v ON p USING rencoder (v) WITH (pages_per_range = 1, storage = filter);
 	DO $$ BEGIN
 		FOR i IN 1 .. 300 LOOP
 			EXECUTE format('CREATE TABLE p%s PARTITION OF p FOR VALUES IN (%s)', i, i);

@@ -17,10 +17,11 @@ sub contents
 	my ($index) = @_;
 
 	return $node->safe_psql('postgres', "
-		SELECT md5(string_agg(r::text, ' ' ORDER BY range_no, attnum)), count(*),
+		SELECT (SELECT string_agg(r::text, ' ') FROM rencoder_runs('$index') AS r),
+			md5(string_agg(r::text, ' ' ORDER BY range_no, attnum)), count(*),
 			count(*) FILTER (WHERE state <> 'summarized')
 		FROM (SELECT range_no, attnum, state, always, has_null, has_value, min_key, max_key,
-			distinct_keys
+			distinct_keys, covered
 			FROM rencoder_ranges('$index')) AS r");
 }
 
@@ -30,7 +31,10 @@ my @definitions = (
 	[ 't', '(word)' ],
 	[ 't', '(few)', 'WHERE few > 10' ],
 	[ 't', '(slow(id, v))' ],
-	[ 'narrow', '(v, n)' ]);
+	[ 'narrow', '(v, n)' ],
+	[ 't', '(v, few, word)', '', ', storage = run' ],
+	[ 't', '(slow(id, v))', '', ', storage = run' ],
+	[ 'narrow', '(v, n)', '', ', storage = run' ]);
 my %groups = (t => 5, narrow => 3);
 
 # Conditions of each, seeded, about half of them with rows.
@@ -66,8 +70,9 @@ sub queries
 
 foreach my $definition (@definitions)
 {
-	my ($table, $columns, $where) = @$definition;
-	my $create = "ON $table USING rencoder $columns WITH ($LIMITS) " . ($where // '');
+	my ($table, $columns, $where, $options) = @$definition;
+	my $create = "ON $table USING rencoder $columns WITH ($LIMITS" . ($options // '') . ') '
+	  . ($where // '');
 	my $memory = $table eq 'narrow' ? "SET maintenance_work_mem = '1MB';" : '';
 	my @serial = build(0, "$memory CREATE INDEX serial $create");
 	my @parallel;

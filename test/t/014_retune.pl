@@ -24,7 +24,8 @@ my $TABLE = q{
 		FROM generate_series(first, last) i
 	$$;
 	SELECT fill(1, 14000);
-	CREATE INDEX t_idx ON t USING rencoder (v, few) WITH (autosummarize = off, pages_per_range = 1);
+	CREATE INDEX t_idx ON t USING rencoder (v, few)
+		WITH (autosummarize = off, pages_per_range = 1, storage = filter);
 	CREATE SEQUENCE s START 20001;
 	-- All groups outgrow their filters, or other queries are asked.
 	CREATE FUNCTION change(k int) RETURNS void LANGUAGE sql AS $$
@@ -181,7 +182,8 @@ $node->safe_psql(
 	ALTER TABLE r ALTER filler SET STORAGE plain;
 	INSERT INTO r SELECT i, hashint8extended(i, 1), repeat('x', 2000)
 		FROM generate_series(1, 12000) i;
-	CREATE INDEX r_v ON r USING rencoder (v) WITH (autosummarize = off, pages_per_range = 1);
+	CREATE INDEX r_v ON r USING rencoder (v)
+		WITH (autosummarize = off, pages_per_range = 1, storage = filter);
 	CREATE TABLE wanted AS SELECT array_agg(hashint8extended(i * 8 + 7, 1)) AS list
 		FROM generate_series(0, 1490, 5) i;
 	ANALYZE r;

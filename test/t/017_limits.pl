@@ -44,9 +44,9 @@ sql(q{
 	SELECT m_fill(1, 80000);
 });
 my %index = (
-	m_v    => '(v) WITH (pages_per_range = 32, autosummarize = off)',
-	m_huge => '(v, few) WITH (pages_per_range = 1024, autosummarize = off)',
-	m_s    => '(s) WITH (pages_per_range = 16, autosummarize = off)');
+	m_v    => '(v) WITH (pages_per_range = 32, autosummarize = off, storage = filter)',
+	m_huge => '(v, few) WITH (pages_per_range = 1024, autosummarize = off, storage = filter)',
+	m_s    => '(s) WITH (pages_per_range = 16, autosummarize = off, storage = filter)');
 
 sub queries_of_m
 {
@@ -123,8 +123,10 @@ $node->restart;
 my $copy = $node->data_dir . '/rows.copy';
 my $blocks = "pg_relation_size('t') / current_setting('block_size')::int - 1";
 my @commands = (
-	'CREATE INDEX extra ON t USING rencoder (s, v) WITH (pages_per_range = 1); DROP INDEX extra',
-	'CREATE INDEX CONCURRENTLY extra ON t USING rencoder (p, few) WITH (pages_per_range = 1)',
+	'CREATE INDEX extra ON t USING rencoder (s, v)
+		WITH (pages_per_range = 1, storage = filter); DROP INDEX extra',
+	'CREATE INDEX CONCURRENTLY extra ON t USING rencoder (p, few)
+		WITH (pages_per_range = 1, storage = filter)',
 	'REINDEX TABLE t',
 	'REINDEX INDEX CONCURRENTLY t_s',
 	'REINDEX INDEX CONCURRENTLY t_v',

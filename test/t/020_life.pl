@@ -33,9 +33,10 @@ sql(qq{
 		FROM generate_series(first, last) i
 	\$\$;
 	SELECT fill(1, 4000);
-	CREATE INDEX t_v ON t USING rencoder (v, few) WITH (autosummarize = off, pages_per_range = 1);
+	CREATE INDEX t_v ON t USING rencoder (v, few)
+		WITH (autosummarize = off, pages_per_range = 1, storage = filter);
 	CREATE INDEX t_s ON t USING rencoder (s)
-		WITH (autosummarize = off, pages_per_range = 2, bits_per_key = 24);
+		WITH (autosummarize = off, pages_per_range = 2, bits_per_key = 24, storage = filter);
 	SELECT fill(4001, 4100)});
 
 sub queries
@@ -171,14 +172,14 @@ sql('ALTER INDEX t_v SET TABLESPACE pg_default');
 #
 sql(q{CREATE TABLE asked AS SELECT i::int8 AS lo, i + 5::int8 AS hi FROM generate_series(1, 100) i;
 	CREATE INDEX t_sampled ON t USING rencoder (v)
-		WITH (query_sample = 'public.asked', bits_per_key = 12);
-	CREATE INDEX t_part ON t USING rencoder ((few + 1)) WHERE id > 100;
+		WITH (query_sample = 'public.asked', bits_per_key = 12, storage = filter);
+	CREATE INDEX t_part ON t USING rencoder ((few + 1)) WITH (storage = filter) WHERE id > 100;
 	CREATE TABLE p (part int, v int8) PARTITION BY LIST (part);
 	CREATE TABLE p1 PARTITION OF p FOR VALUES IN (1);
-	CREATE INDEX p_v ON p USING rencoder (v) WITH (pages_per_range = 1);
+	CREATE INDEX p_v ON p USING rencoder (v) WITH (pages_per_range = 1, storage = filter);
 	INSERT INTO p SELECT 1, i FROM generate_series(1, 10000) i;
 	CREATE MATERIALIZED VIEW m AS SELECT id, v FROM t;
-	CREATE INDEX m_v ON m USING rencoder (v) WITH (pages_per_range = 1)});
+	CREATE INDEX m_v ON m USING rencoder (v) WITH (pages_per_range = 1, storage = filter)});
 my $definitions = q{SELECT string_agg(indexdef, E'\n' ORDER BY indexname) FROM pg_indexes
 	WHERE schemaname = 'public'};
 my $dump = $PostgreSQL::Test::Utils::tmp_check . '/dump';

@@ -30,8 +30,9 @@ $publisher->safe_psql('postgres', qq{$table;
 	CREATE PUBLICATION p FOR TABLE t});
 # One index without a worker, so that what is summarized is what the test says.
 $subscriber->safe_psql('postgres', qq{$table;
-	CREATE INDEX t_v ON t USING rencoder (v) WITH (pages_per_range = 1);
-	CREATE INDEX t_s ON t USING rencoder (s) WITH (autosummarize = off, pages_per_range = 1)});
+	CREATE INDEX t_v ON t USING rencoder (v) WITH (pages_per_range = 1, storage = filter);
+	CREATE INDEX t_s ON t USING rencoder (s)
+		WITH (autosummarize = off, pages_per_range = 1, storage = filter)});
 my $connstr = $publisher->connstr . ' dbname=postgres';
 $subscriber->safe_psql('postgres', "CREATE SUBSCRIPTION s CONNECTION '$connstr' PUBLICATION p");
 

@@ -60,8 +60,8 @@ $node->safe_psql('postgres', qq{
 	\$\$;
 	SELECT fill(1, 2000)});
 $node->safe_psql('postgres', "CREATE INDEX $_ ON t USING rencoder ($column{$_}) "
-  . "WITH (autosummarize = off, pages_per_range = 1"
-	  . ($_ eq 'i_run' ? ', storage = run)' : ')'))
+  . "WITH (autosummarize = off, pages_per_range = 1, storage = "
+	  . ($_ eq 'i_run' ? 'run)' : 'filter)'))
   foreach @names;
 # Rows that come to where others were: of a delta, and of the pending list.
 foreach my $rest (9, 29)

@@ -27,7 +27,8 @@ sub sql
 my $seed = rnd(1_000_000);
 sql(qq{
 	CREATE TABLE a (v int8, n int4);
-	CREATE INDEX a_v ON a USING rencoder (v) WITH (autosummarize = off, pages_per_range = 8);
+	CREATE INDEX a_v ON a USING rencoder (v)
+		WITH (autosummarize = off, pages_per_range = 8, storage = filter);
 	CREATE FUNCTION add_slices(slices int) RETURNS void LANGUAGE sql AS \$\$
 		INSERT INTO a SELECT hashint8extended(i, $seed), i
 		FROM coalesce((SELECT max(n) FROM a), 0) AS first,
@@ -89,7 +90,8 @@ compare_with_seqscan($primary, 'postgres',
 #
 sql(q{
 	CREATE TABLE c (v int8, n int4);
-	CREATE INDEX c_v ON c USING rencoder (v) WITH (autosummarize = off, pages_per_range = 1);
+	CREATE INDEX c_v ON c USING rencoder (v)
+		WITH (autosummarize = off, pages_per_range = 1, storage = filter);
 	CREATE PROCEDURE add_ranges(ranges int, checkpoints bool) LANGUAGE plpgsql AS $$
 	BEGIN
 		FOR i IN 1 .. ranges / 32 LOOP
@@ -124,9 +126,10 @@ sql(q{
 	END $$;
 	CREATE TABLE w (id serial, v int8, few int4, filler text) WITH (fillfactor = 50);
 	ALTER TABLE w ALTER filler SET STORAGE plain;
-	CREATE INDEX w_v ON w USING rencoder (waits(v)) WITH (autosummarize = off, pages_per_range = 1);
+	CREATE INDEX w_v ON w USING rencoder (waits(v))
+		WITH (autosummarize = off, pages_per_range = 1, storage = filter);
 	CREATE INDEX w_two ON w USING rencoder (waits(v), few)
-		WITH (autosummarize = off, pages_per_range = 1);
+		WITH (autosummarize = off, pages_per_range = 1, storage = filter);
 	-- Rows that fill so many pages: 30 each.
 	CREATE FUNCTION add_pages(pages int, nulls bool DEFAULT false) RETURNS void LANGUAGE sql AS $$
 		INSERT INTO w (v, few, filler)

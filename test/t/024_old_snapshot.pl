@@ -26,7 +26,8 @@ $node->safe_psql(
 	CREATE TABLE other (i int);
 	CREATE TABLE t (id int, v int8, filler text) WITH (fillfactor = 50);
 	INSERT INTO t SELECT i, i, repeat('x', 100) FROM generate_series(1, 20000) i;
-	CREATE INDEX t_v ON t USING rencoder (v) WITH (autosummarize = off, pages_per_range = 1);
+	CREATE INDEX t_v ON t USING rencoder (v)
+		WITH (autosummarize = off, pages_per_range = 1, storage = filter);
 });
 my $by_index = 'SET enable_seqscan = off; SET enable_bitmapscan = on;';
 my $by_table = 'SET enable_seqscan = on; SET enable_bitmapscan = off;';

@@ -67,7 +67,7 @@ sub make_table
 	$node->safe_psql('postgres', <<~"SQL");
 		CREATE TABLE $table (id int, a text, pad text);
 		CREATE INDEX ${table}_a ON $table USING rencoder (a)
-			WITH (pages_per_range = 1, autosummarize = off);
+			WITH (pages_per_range = 1, autosummarize = off, storage = filter);
 		INSERT INTO $table SELECT g, NULL, repeat('x', 150) FROM generate_series(1, 400) g;
 		SELECT rencoder_summarize_new_values('${table}_a');
 	SQL
@@ -147,7 +147,8 @@ sub copy_block0
 $node->safe_psql('postgres', <<~'SQL');
 	CREATE TABLE t (a bigint, pad text);
 	INSERT INTO t SELECT (g * 7919) % 1000003, repeat('x', 200) FROM generate_series(1, 50000) g;
-	CREATE INDEX t_a ON t USING rencoder (a) WITH (pages_per_range = 4, autosummarize = off);
+	CREATE INDEX t_a ON t USING rencoder (a)
+		WITH (pages_per_range = 4, autosummarize = off, storage = filter);
 SQL
 make_table($_) for qw(coded zeroed old unnamed);
 $node->safe_psql('postgres', 'CHECKPOINT');
@@ -186,7 +187,8 @@ is(ask('coded')->{wrong}, 0, 'no wrong answer after VACUUM');
 # The other way round: the storage of an unlogged index, replaced by a permanent one.
 $node->safe_psql('postgres', <<~'SQL');
 	CREATE UNLOGGED TABLE u AS SELECT * FROM t;
-	CREATE INDEX u_a ON u USING rencoder (a) WITH (pages_per_range = 4, autosummarize = off);
+	CREATE INDEX u_a ON u USING rencoder (a)
+		WITH (pages_per_range = 4, autosummarize = off, storage = filter);
 SQL
 $node->restart;
 $node->safe_psql('postgres', 'BEGIN; ALTER TABLE u SET LOGGED; ROLLBACK; '

@@ -34,7 +34,7 @@ $node->safe_psql('postgres', <<~'SQL');
 		INSERT INTO t SELECT g, 0, 'key ' || g || repeat('x', 5000), repeat('y', 1000)
 		FROM generate_series(1, 100) g;
 		EXECUTE 'CREATE INDEX t_i ON t USING rencoder (w wait_ops, v)
-			WITH (pages_per_range = 1, autosummarize = off)' ||
+			WITH (pages_per_range = 1, autosummarize = off, storage = filter)' ||
 			CASE WHEN partial THEN ' WHERE id > 0' ELSE '' END;
 		INSERT INTO t SELECT g, 0, 'key ' || g || repeat('x', 5000), repeat('y', 1000)
 		FROM generate_series(101, 150) g;

@@ -55,11 +55,12 @@ sub value
 
 sub make_table
 {
-	my ($table, $with) = @_;
+	my ($table, $more) = @_;
 	my $columns = join ', ', map { "$_ $TYPE{$_}" } @COLUMNS;
 
 	sql("CREATE TABLE $table (id int, $columns, filler text)");
-	sql("CREATE INDEX ${table}_$_ ON $table USING rencoder ($_) " . ($with // '')) foreach @COLUMNS;
+	sql("CREATE INDEX ${table}_$_ ON $table USING rencoder ($_) "
+	  . "WITH (" . ($more // '') . "storage = filter)") foreach @COLUMNS;
 	return;
 }
 
@@ -175,7 +176,7 @@ sql('DROP TABLE locked');
 # truncated and filled again.  The worker sees none of it before the commit.
 #
 my $IN_ONE = 'CREATE TABLE in_one (id int, v int8, filler text); '
-  . 'CREATE INDEX in_one_v ON in_one USING rencoder (v)';
+  . 'CREATE INDEX in_one_v ON in_one USING rencoder (v) WITH (storage = filter)';
 my $FILL = q{INSERT INTO in_one SELECT g, hashint8extended(g, 3), repeat('x', 120)
 	FROM generate_series(1, 30000) g};
 sql("BEGIN; $IN_ONE; $FILL; COMMIT");
@@ -199,7 +200,8 @@ sql(q{DO $$ BEGIN
 	FOR i IN 1 .. 70 LOOP
 		EXECUTE format('CREATE TABLE many_%s (v int8, filler text) WITH (fillfactor = 10)', i);
 		EXECUTE format('ALTER TABLE many_%s ALTER filler SET STORAGE plain', i);
-		EXECUTE format('CREATE INDEX ON many_%s USING rencoder (v) WITH (pages_per_range = 1)', i);
+		EXECUTE format('CREATE INDEX ON many_%s USING rencoder (v)
+			WITH (pages_per_range = 1, storage = filter)', i);
 		EXECUTE format('INSERT INTO many_%s
 			SELECT g, repeat(''x'', 1000) FROM generate_series(1, 13) g', i);
 	END LOOP; END $$});
@@ -213,8 +215,8 @@ sql("DROP TABLE many_$_") foreach 1 .. 70;
 # Partitions, each with a tail of its own; one is too small for an index.
 #
 sql(q{CREATE TABLE part (id int, v int8, u text COLLATE "C", filler text) PARTITION BY RANGE (id);
-	CREATE INDEX ON part USING rencoder (v);
-	CREATE INDEX ON part USING rencoder (u);
+	CREATE INDEX ON part USING rencoder (v) WITH (storage = filter);
+	CREATE INDEX ON part USING rencoder (u) WITH (storage = filter);
 	CREATE TABLE part_0 PARTITION OF part FOR VALUES FROM (0) TO (2000);
 	CREATE TABLE part_1 PARTITION OF part FOR VALUES FROM (2000) TO (12000);
 	CREATE TABLE part_2 PARTITION OF part FOR VALUES FROM (12000) TO (24000);
@@ -260,7 +262,7 @@ sql('DROP TABLE open_load');
 # The first ranges have no values: later ones must learn all the same, those of the same
 # group, too.
 #
-make_table('late', 'WITH (pages_per_range = 4)');
+make_table('late', 'pages_per_range = 4, ');
 sql("INSERT INTO late (id, filler) SELECT g, repeat('x', 120) FROM generate_series(-30000, 0) g");
 wait_until_all_summarized('late', 'only nulls');
 sql("INSERT INTO late " . rows(1, 30000));
@@ -280,9 +282,9 @@ sql('DROP TABLE late');
 # rows each time.
 sql(q{CREATE TABLE places (id int, p point, u text COLLATE "C", filler text);
 	CREATE INDEX places_p ON places USING rencoder (p)
-		WITH (pages_per_range = 4, autosummarize = off);
+		WITH (pages_per_range = 4, autosummarize = off, storage = filter);
 	CREATE INDEX places_u ON places USING rencoder (u)
-		WITH (pages_per_range = 4, autosummarize = off)});
+		WITH (pages_per_range = 4, autosummarize = off, storage = filter)});
 foreach my $portion (0 .. 19)
 {
 	sql(qq{INSERT INTO places SELECT g, point(g / 1e2, g / 3e2),

@@ -43,7 +43,8 @@ sql(q{CREATE TABLE t (v int8, filler text) WITH (fillfactor = 10);
 		END IF;
 		RETURN v;
 	END $$;
-	CREATE INDEX t_slow ON t USING rencoder (slow_in_worker(v)) WITH (pages_per_range = 1)});
+	CREATE INDEX t_slow ON t USING rencoder (slow_in_worker(v))
+		WITH (pages_per_range = 1, storage = filter)});
 my $log = -s $node->logfile;
 # In one session, which began without them.
 sql(join "\n", (map { "ALTER DATABASE postgres SET $_ = '50ms';" } @timeouts),
@@ -74,12 +75,14 @@ sql(q{CREATE FUNCTION number(x text) RETURNS bigint LANGUAGE plpgsql IMMUTABLE A
 	CREATE TABLE e (a text, b bigint, filler text);
 	INSERT INTO e SELECT g::text, g, repeat('x', 500) FROM generate_series(1, 3000) g;
 	CREATE INDEX e_number ON e USING rencoder (number(a))
-		WITH (pages_per_range = 1, autosummarize = off);
-	CREATE INDEX e_part ON e USING rencoder (b) WITH (pages_per_range = 1, autosummarize = off)
+		WITH (pages_per_range = 1, autosummarize = off, storage = filter);
+	CREATE INDEX e_part ON e USING rencoder (b)
+		WITH (pages_per_range = 1, autosummarize = off, storage = filter)
 		WHERE number(a) > 10;
 	CREATE INDEX e_safe ON e USING rencoder ((b + 1))
-		WITH (pages_per_range = 1, autosummarize = off);
-	CREATE INDEX e_b ON e USING rencoder (b) WITH (pages_per_range = 1, autosummarize = off);
+		WITH (pages_per_range = 1, autosummarize = off, storage = filter);
+	CREATE INDEX e_b ON e USING rencoder (b)
+		WITH (pages_per_range = 1, autosummarize = off, storage = filter);
 	INSERT INTO e SELECT g::text, g, repeat('x', 500) FROM generate_series(3001, 6000) g});
 my ($out, $err);
 $node->psql('postgres', 'VACUUM (PARALLEL 4, VERBOSE) e', stdout => \$out,

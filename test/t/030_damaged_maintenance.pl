@@ -35,9 +35,11 @@ $node->safe_psql('postgres', q{
 	CREATE TABLE t (id int, v int8, filler text);
 	ALTER TABLE t ALTER filler SET STORAGE plain;
 	CREATE INDEX free_beyond ON t USING rencoder (v)
-		WITH (autosummarize = off, pages_per_range = 1);
-	CREATE INDEX format ON t USING rencoder (v) WITH (autosummarize = off, pages_per_range = 1);
-	CREATE INDEX shape ON t USING rencoder (v) WITH (autosummarize = off, pages_per_range = 1);
+		WITH (autosummarize = off, pages_per_range = 1, storage = filter);
+	CREATE INDEX format ON t USING rencoder (v)
+		WITH (autosummarize = off, pages_per_range = 1, storage = filter);
+	CREATE INDEX shape ON t USING rencoder (v)
+		WITH (autosummarize = off, pages_per_range = 1, storage = filter);
 	INSERT INTO t SELECT i, hashint8extended(i, 1), repeat('x', 200)
 		FROM generate_series(1, 7000) i;
 	SELECT rencoder_summarize_range(i, 0), rencoder_summarize_new_values(i)

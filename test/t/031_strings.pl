@@ -26,9 +26,9 @@ my $setup = q{
 		FROM generate_series(a, z) i
 	$$;
 	SELECT fill(1, 8000);
-	CREATE INDEX t_v ON t USING rencoder (v) WITH (pages_per_range = 1);
-	CREATE INDEX t_b ON t USING rencoder (b) WITH (pages_per_range = 1);
-	CREATE INDEX t_c ON t USING rencoder (c, few) WITH (pages_per_range = 1);
+	CREATE INDEX t_v ON t USING rencoder (v) WITH (pages_per_range = 1, storage = filter);
+	CREATE INDEX t_b ON t USING rencoder (b) WITH (pages_per_range = 1, storage = filter);
+	CREATE INDEX t_c ON t USING rencoder (c, few) WITH (pages_per_range = 1, storage = filter);
 };
 my @indexes = ('t_v', 't_b', 't_c');
 $node->safe_psql('postgres', $setup);

@@ -22,8 +22,10 @@ $node->safe_psql(
 	ALTER TABLE toasted ALTER v SET STORAGE external;
 	INSERT INTO toasted SELECT i, 'key ' || i || repeat('x', 3000), repeat('y', 1000)
 		FROM generate_series(1, 100) i;
-	CREATE INDEX toasted_v ON toasted USING rencoder (v) WITH (pages_per_range = 1);
-	CREATE INDEX toasted_partial ON toasted USING rencoder (v) WITH (pages_per_range = 1)
+	CREATE INDEX toasted_v ON toasted USING rencoder (v)
+		WITH (pages_per_range = 1, storage = filter);
+	CREATE INDEX toasted_partial ON toasted USING rencoder (v)
+		WITH (pages_per_range = 1, storage = filter)
 		WHERE id > 0;
 	SELECT rencoder_desummarize_range(i::regclass, b)
 	FROM generate_series(0, 20) b, unnest('{toasted_v,toasted_partial}'::text[]) i;
@@ -74,7 +76,8 @@ SKIP:
 			FROM generate_series(0, 20) b;
 			PERFORM rencoder_summarize_new_values('toasted_v'); END$$},
 		'REINDEX INDEX toasted_v',
-		'CREATE INDEX toasted_again ON toasted USING rencoder (v) WITH (pages_per_range = 1)')
+		'CREATE INDEX toasted_again ON toasted USING rencoder (v)
+			WITH (pages_per_range = 1, storage = filter)')
 	{
 		($ret, $out, $err) = $node->psql('postgres', $command);
 		is($err, '', "$command leaves such values alone");

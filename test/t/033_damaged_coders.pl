@@ -59,7 +59,8 @@ $node->safe_psql('postgres', q{
 });
 $node->safe_psql('postgres', 'CREATE TABLE d (id int, v text) WITH (fillfactor = 60); '
   . 'INSERT INTO d SELECT i, word(i) FROM generate_series(1, 6000) i');
-$node->safe_psql('postgres', "CREATE INDEX $_ ON d USING rencoder (v) WITH (pages_per_range = 1)")
+$node->safe_psql('postgres', "CREATE INDEX $_ ON d USING rencoder (v) "
+  . "WITH (pages_per_range = 1, storage = filter)")
   foreach @names;
 my %path = map { $_ => index_path($node, $_) } @names;
 my %truth = map { $_ => $node->safe_psql('postgres', "SELECT count(*) FROM d WHERE v = word($_)") }

@@ -76,7 +76,8 @@ foreach my $how ('idle', 'busy')
 {
 	sql('CREATE DATABASE other');
 	sql("CREATE EXTENSION rencoder; $SCHEMA", 'other');
-	sql('CREATE INDEX t_v ON t USING rencoder (slow_in_worker(v)) WITH (pages_per_range = 1)',
+	sql('CREATE INDEX t_v ON t USING rencoder (slow_in_worker(v))
+		WITH (pages_per_range = 1, storage = filter)',
 		'other');
 	sql("$SESSION SELECT grow(" . ($how eq 'idle' ? 80 : 400) . ", $seed)", 'other');
 	wait_until($BUSY, '1', "$how: there is a worker");

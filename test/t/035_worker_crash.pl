@@ -15,7 +15,7 @@ my $seed = seed();
 #
 # Crashes while the worker works.
 #
-sql(q{CREATE INDEX t_v ON t USING rencoder (v) WITH (pages_per_range = 1)});
+sql(q{CREATE INDEX t_v ON t USING rencoder (v) WITH (pages_per_range = 1, storage = filter)});
 foreach my $round (1 .. 4)
 {
 	my $client = start_sql($node, "DO \$\$ BEGIN FOR i IN 1 .. 100000 LOOP "
@@ -38,7 +38,8 @@ wait_for_tail('t_v', 'the ranges of the crash are made up for');
 # range is not the INSERT's concern.
 #
 my $path = sql(q{CREATE TABLE d (v int8, filler text); ALTER TABLE d ALTER filler SET STORAGE plain;
-	CREATE INDEX d_v ON d USING rencoder (v) WITH (pages_per_range = 1, autosummarize = off);
+	CREATE INDEX d_v ON d USING rencoder (v)
+		WITH (pages_per_range = 1, autosummarize = off, storage = filter);
 	INSERT INTO d SELECT i, repeat('x', 7000) FROM generate_series(1, 11) i;
 	CHECKPOINT;
 	SELECT pg_relation_filepath('d')});
@@ -67,7 +68,8 @@ my @failures =
 is(scalar @failures, 1,
 	'the failure is logged, and not tried again at once');
 sql("$SESSION DROP INDEX t_v; TRUNCATE t; "
-  . "CREATE INDEX t_fails ON t USING rencoder (of_sessions(v)) WITH (pages_per_range = 1)");
+  . "CREATE INDEX t_fails ON t USING rencoder (of_sessions(v)) "
+  . "WITH (pages_per_range = 1, storage = filter)");
 sql(join ';', $SESSION, map { "SELECT grow(1, $seed + $_)" } 1 .. 150);
 is(unsummarized('t_fails'), ranges('t_fails'), 'no session calls functions for rows of others');
 

@@ -28,14 +28,14 @@ sub orphans
 # nobody goes on.  Returns what was seen of the progress.
 sub disturb
 {
-	my ($name, $mode, $what, $error) = @_;
+	my ($name, $mode, $what, $options) = (@_, '');
 	my $session = $node->background_psql('postgres', on_error_stop => 0);
 	my @done;
 
 	$session->query_safe("SET client_min_messages = error");
 	$session->query_safe("SET test.mode = '$mode'");
 	$session->query_until(qr/started/, "\\echo started
-		CREATE INDEX disturbed ON t USING rencoder (slow(id, v)) WITH ($LIMITS);\n");
+		CREATE INDEX disturbed ON t USING rencoder (slow(id, v)) WITH ($LIMITS$options);\n");
 	$node->poll_query_until('postgres', "SELECT count(*) = 2 FROM pg_stat_activity
 		WHERE backend_type = 'parallel worker' AND wait_event = 'PgSleep'")
 	  or die 'the workers do not sleep';
@@ -76,9 +76,12 @@ sub disturb
 disturb('cancelled', 'slow', "SELECT pg_cancel_backend(pid) FROM pg_stat_progress_create_index");
 disturb('cancelled while waiting',
 	'slow workers', "SELECT pg_cancel_backend(pid) FROM pg_stat_progress_create_index");
-disturb('a worker is terminated', 'slow',
-	"SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
-	  . "WHERE backend_type = 'parallel worker' LIMIT 1");
+foreach my $options ('', ', storage = run')
+{
+	disturb("a worker is terminated$options", 'slow',
+		"SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+		  . "WHERE backend_type = 'parallel worker' LIMIT 1", $options);
+}
 
 my ($ret, $out, $err) = $node->psql('postgres', "SET test.mode = 'workers fail';
 	CREATE INDEX disturbed ON t USING rencoder (slow(id, v)) WITH ($LIMITS);");
@@ -86,6 +89,23 @@ isnt($ret, 0, 'a worker fails');
 like($err, qr/ERROR:  division by zero/, 'with its own error');
 like($err, qr/parallel worker/, 'in a worker');
 is(orphans(), '', 'a worker fails: no file');
+
+# The last row fails, when keys have been spilled.  The session that asks is the same: its
+# end would remove files, too.
+foreach my $workers (0, 2)
+{
+	($ret, $out, $err) = $node->psql('postgres', "
+		SET maintenance_work_mem = '1MB';
+		SET max_parallel_maintenance_workers = $workers;
+		SET log_temp_files = 0;
+		SET client_min_messages = log;
+		CREATE INDEX disturbed ON narrow USING rencoder ((v / (60000 - n)), v)
+			WITH ($LIMITS, storage = run);
+		SELECT count(*) FROM pg_ls_dir('base/pgsql_tmp', true, false);", on_error_stop => 0);
+	like($err, qr/ERROR:  division by zero/, "$workers workers: the build fails");
+	like($err, qr/temporary file: path .*pgsql_tmp/, "$workers workers: when it has spilled keys");
+	is($out, 0, "$workers workers: no temporary file");
+}
 
 $node->stop;
 done_testing();

@@ -23,7 +23,8 @@ $node->safe_psql(
 			nullif(abs(hashint4extended(i, seed)) % 30, 7), repeat('x', 200)
 		FROM generate_series(1, n) i
 	$$;
-	CREATE INDEX i ON t USING rencoder (v, few) WITH (autosummarize = off, pages_per_range = 1);
+	CREATE INDEX i ON t USING rencoder (v, few)
+		WITH (autosummarize = off, pages_per_range = 1, storage = filter);
 });
 my $from = $node->lsn('insert');
 my @steps = (

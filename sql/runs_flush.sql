@@ -1,0 +1,168 @@
+-- Groups that become full in use go into base runs: VACUUM makes runs of what waits and merges
+-- neighbours, rencoder_compact() makes one of all.  Nothing is lost by any of it.
+\getenv seed RENCODER_SEED
+SET client_min_messages = warning;
+SET max_parallel_workers_per_gather = 0;
+SET jit = off;
+SET rencoder.sample_rate = 0;
+CREATE SCHEMA runs_flush;
+SET search_path = runs_flush, public;
+\getenv abs_srcdir PG_ABS_SRCDIR
+\set compare :abs_srcdir '/sql/include/compare.sql'
+\set ECHO none
+\i :compare
+\set ECHO all
+SELECT setseed(mod(:'seed'::numeric, 1000003) / 1000003);
+SELECT set_config('runs_flush.seed', :'seed', false) = :'seed' AS set;
+
+-- Four rows a page, half of which is free: 512 rows a group.
+CREATE TABLE t (id int, v int8, s text COLLATE "C", few int, filler text)
+	WITH (fillfactor = 50, autovacuum_enabled = off);
+ALTER TABLE t ALTER filler SET STORAGE plain;
+CREATE FUNCTION fill(first int, last int) RETURNS void LANGUAGE sql AS $$
+	INSERT INTO t SELECT i, nullif(hashint8extended(i, 1) >> 24, 0),
+		CASE WHEN i % 11 <> 0 THEN 'https://example.org/' || md5((i / 3)::text) END,
+		nullif(abs(hashint4(i)) % 40, 3), repeat('x', 850)
+	FROM generate_series(first, last) i
+$$;
+CREATE FUNCTION change(k int) RETURNS void LANGUAGE sql AS $$
+	UPDATE t SET v = hashint8extended(id, k) >> 24,
+		s = CASE WHEN id % 3 = 0 THEN 'https://example.org/' || md5(k || s) ELSE s END
+	WHERE id % 29 = k % 29
+$$;
+
+-- How many of 100 random conditions give other rows by the index than by the table?
+CREATE FUNCTION compare() RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	r t;
+	c text;
+	differ int := 0;
+	found int := 0;
+BEGIN
+	FOR i IN 1 .. 20 LOOP
+		SELECT * INTO r FROM t WHERE id >= random() * (SELECT max(id) FROM t) AND v IS NOT NULL
+			AND s IS NOT NULL AND few IS NOT NULL LIMIT 1;
+		FOREACH c IN ARRAY ARRAY[format('v = %s', r.v),
+			format('v BETWEEN %s AND %s::int8', r.v, r.v + (random() * 1e9)::int8),
+			format('s = %L AND few = %s', r.s, r.few),
+			format('s BETWEEN %L AND %L', left(r.s, 23), left(r.s, 23) || '~'),
+			format('few = %s AND v < %s', r.few, r.v) ||
+				(ARRAY['', ' AND s IS NULL', ' OR v IS NULL', ' AND s > ''https://example.org/8'''])[1 + floor(random() * 4)::int]]
+		LOOP
+			IF rows_of(c, true) <> rows_of(c, false) THEN
+				differ := differ + 1;
+				RAISE WARNING 'seed %: % (index) and % (table) for %', current_setting('runs_flush.seed'),
+					rows_of(c, true), rows_of(c, false), c;
+			END IF;
+			found := found + (rows_of(c, true) !~ '^0 ')::int;
+		END LOOP;
+	END LOOP;
+	PERFORM rencoder_index_check('t_idx', true);
+	RETURN format('%s differ, %s have rows', differ, CASE WHEN found > 50 THEN 'most' ELSE 'few' END);
+END $$;
+-- The build makes a run, of which the last group is not full.
+SELECT fill(1, 700);
+CREATE INDEX t_idx ON t USING rencoder (v, s, few)
+	WITH (storage = run, pages_per_range = 1, autosummarize = off);
+-- Runs from the first group on, and the groups that name them.
+CREATE VIEW bases AS
+	SELECT string_agg(n::text, ' ' ORDER BY first) AS groups_of_runs
+	FROM (SELECT run, min(group_no) AS first, count(*) AS n FROM rencoder_groups('t_idx')
+		WHERE attnum = 1 AND run > 0 GROUP BY run) q;
+CREATE VIEW state AS
+	SELECT (SELECT count(DISTINCT run) FROM rencoder_runs('t_idx') WHERE kind = 'base') AS base,
+		(SELECT count(DISTINCT run) FROM rencoder_runs('t_idx') WHERE kind = 'delta') AS deltas,
+		(SELECT pending_pages FROM rencoder_metapage('t_idx')) > 1 AS pages_pending,
+		(SELECT string_agg(DISTINCT storage, ' ') FROM rencoder_groups('t_idx') WHERE covered = 128) AS storage_of_covered,
+		(SELECT count(*) FROM rencoder_groups('t_idx') WHERE attnum = 1 AND sealed) AS sealed,
+		(SELECT count(*) FROM rencoder_groups('t_idx') WHERE attnum = 1 AND covered > 0 AND covered < 128) AS partial;
+SELECT uses_index('v = 5'), uses_index('s = ''a'' AND few = 1');
+SELECT * FROM state;
+SELECT compare();
+
+-- The table grows: groups of filters until VACUUM makes a run of those that are full, the last one
+-- of the build among them.
+SELECT fill(701, 2200);
+SELECT rencoder_summarize_new_values('t_idx') > 0 AS summarized;
+SELECT * FROM state;
+SELECT compare();
+SELECT change(1);
+VACUUM t;
+SELECT * FROM state, bases;
+SELECT group_no, attnum, sealed, summarized, covered, storage, run > 0 AS has_run
+FROM rencoder_groups('t_idx') ORDER BY 1, 2;
+SELECT compare();
+SELECT change(2);
+SELECT compare();
+
+-- VACUUM flushes eight groups at most.
+SELECT fill(2201, 7400);
+SELECT change(3);
+VACUUM t;
+SELECT * FROM state, bases;
+SELECT compare();
+VACUUM t;
+SELECT * FROM state, bases;
+SELECT compare();
+
+-- Group by group: of eight neighbours of about a size one is made.
+SELECT step FROM generate_series(0, 6) i, unnest(ARRAY[
+	format('DO $a$ BEGIN PERFORM fill(%s, %s); PERFORM change(%s); END $a$', 7401 + i * 512, 7912 + i * 512, 4 + i),
+	'VACUUM t']) step
+\gexec
+SELECT * FROM state, bases;
+SELECT compare();
+SELECT fill(10985, 11500);
+VACUUM t;
+SELECT * FROM state, bases;
+SELECT compare();
+SELECT change(12);
+SELECT compare();
+
+-- A range of a run that is desummarized, and summarized again, has storage until the group is
+-- flushed.
+SELECT rencoder_desummarize_range('t_idx', 300);
+SELECT compare();
+SELECT rencoder_summarize_range('t_idx', 300);
+SELECT group_no, summarized, covered, storage FROM rencoder_groups('t_idx') WHERE attnum = 1 AND group_no = 2;
+SELECT compare();
+VACUUM t;
+SELECT * FROM state, bases;
+SELECT group_no, summarized, covered, storage FROM rencoder_groups('t_idx') WHERE attnum = 1 AND group_no = 2;
+SELECT compare();
+
+-- Whatever there is, one run, and no deltas.
+SELECT change(13);
+SELECT rencoder_compact('t_idx');
+SELECT * FROM state, bases;
+SELECT compare();
+SELECT change(14);
+SELECT compare();
+-- Also of a table that is smaller than the run's groups.
+DELETE FROM t WHERE id > 5000 OR id % 5 = 0;
+VACUUM t;
+SELECT rencoder_compact('t_idx') > 0 AS compacted;
+SELECT * FROM state;
+SELECT compare();
+
+-- What has no runs is not compacted, nor what is not one's own.
+CREATE INDEX t_few ON t USING rencoder (few) WITH (pages_per_range = 1);
+SELECT rencoder_compact('t_few');
+DROP INDEX t_few;
+DO $$ BEGIN PERFORM rencoder_compact('pg_class_oid_index'); EXCEPTION WHEN OTHERS THEN RAISE WARNING '%', SQLERRM; END $$;
+CREATE ROLE runs_flush_other;
+GRANT USAGE ON SCHEMA runs_flush TO runs_flush_other;
+SET ROLE runs_flush_other;
+SELECT rencoder_compact('t_idx');
+RESET ROLE;
+REVOKE ALL ON SCHEMA runs_flush FROM runs_flush_other;
+DROP ROLE runs_flush_other;
+
+-- An index of filters that is to have runs from now on.
+CREATE INDEX t_later ON t USING rencoder (v) WITH (pages_per_range = 1, storage = filter, autosummarize = off);
+ALTER INDEX t_later SET (storage = run);
+SELECT rencoder_compact('t_later') > 0 AS compacted;
+SELECT rencoder_index_check('t_later', true);
+DROP INDEX t_later;
+
+DROP SCHEMA runs_flush CASCADE;

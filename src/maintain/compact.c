@@ -1,0 +1,312 @@
+/*
+ * compact.c
+ *		Which groups of an index become base runs, and when.
+ *
+ * Full groups are flushed soon: a run costs a query a descent, a group of filters some pages.  But
+ * each run costs a descent, too.  So where MERGE_RUNS runs of about the same size are neighbours,
+ * one takes their place, which is made of the table, since cells do not have whole keys: each row
+ * is read again once for each power of MERGE_RUNS that the table is of a first run.
+ */
+#include "maintain/compact.h"
+
+#include "utils/memutils.h"
+
+#include "base/options.h"
+#include "maintain/flush.h"
+#include "maintain/run_groups.h"
+#include "store/pending.h"
+
+/* So many runs become one, if the largest is not more than SIZES times the smallest. */
+#define MERGE_RUNS		8
+#define MERGE_SIZES		4
+
+/* VACUUM and the worker merge no more groups, or a share of all there are. */
+#define MERGE_GROUPS	256
+#define MERGE_SHARE		8
+
+/* With more base runs than this, the smallest neighbours are merged, however different. */
+#define MANY_BASE_RUNS	32
+
+/* With more runs than this, only merges make others: deltas want room, too. */
+#define MOST_RUNS		56
+
+/* The worker waits for so many full groups. */
+#define WORTH_FLUSHING	4
+
+/* Neighbouring groups to make a run of. */
+typedef struct Choice
+{
+	uint32		first;
+	uint32		n;				/* 0: nothing to do */
+} Choice;
+
+/* What is looked for. */
+typedef struct Task
+{
+	Choice		(*choose) (const RencoderRunGroups *groups, const struct Task *task);
+	uint32		least;			/* groups */
+	uint32		most;
+	uint32		from;			/* groups before this one are done with */
+	bool		gives_way;
+} Task;
+
+/* Do the groups of a stretch go on where those before end, with the same coders? */
+static bool
+continues(const Choice *choice, const RencoderStretch *s)
+{
+	return choice->n > 0 && s->same_coders && s->first == choice->first + choice->n;
+}
+
+/* Full groups whose keys are not in a run. */
+static Choice
+choose_waiting(const RencoderRunGroups *groups, const Task *task)
+{
+	Choice		choice = {0, 0};
+
+	for (int i = 0; i < groups->n; i++)
+	{
+		const RencoderStretch *s = &groups->stretch[i];
+
+		if (s->kind != RENCODER_STRETCH_WAITING || s->first < task->from)
+			continue;
+		if (!continues(&choice, s))
+		{
+			if (choice.n >= task->least)
+				break;
+			choice.first = s->first;
+			choice.n = 0;
+		}
+		choice.n += s->n;
+	}
+	choice.n = choice.n < task->least ? 0 : Min(choice.n, task->most);
+	return choice;
+}
+
+/* All groups that may be in a run. */
+static Choice
+choose_all(const RencoderRunGroups *groups, const Task *task)
+{
+	Choice		choice = {0, 0};
+
+	for (int i = 0; i < groups->n; i++)
+	{
+		const RencoderStretch *s = &groups->stretch[i];
+
+		if (s->first < task->from)
+			continue;
+		if (choice.n > 0 && (s->kind == RENCODER_STRETCH_OTHER || !continues(&choice, s)))
+			break;
+		if (s->kind == RENCODER_STRETCH_OTHER)
+			continue;
+		if (choice.n == 0)
+			choice.first = s->first;
+		choice.n += s->n;
+	}
+	return choice;
+}
+
+/* The next base run from stretch *i on, as far as its groups are neighbours. */
+static Choice
+next_run(const RencoderRunGroups *groups, int *i, bool *continued)
+{
+	Choice		run = {0, 0};
+	uint32		number = 0;
+
+	*continued = true;
+	for (; *i < groups->n; (*i)++)
+	{
+		const RencoderStretch *s = &groups->stretch[*i];
+		bool		in_run = s->kind == RENCODER_STRETCH_COVERED || s->kind == RENCODER_STRETCH_PARTIAL;
+
+		if (run.n > 0 && (!in_run || s->run != number || !continues(&run, s)))
+			break;
+		if (!in_run || !s->same_coders)
+			*continued = false;
+		if (!in_run)
+			continue;
+		if (run.n == 0)
+			run.first = s->first;
+		number = s->run;
+		run.n += s->n;
+	}
+	return run;
+}
+
+/* Are these runs worth merging? */
+static bool
+is_tier(const Choice *run, uint32 most)
+{
+	uint32		least = run[0].n;
+	uint32		greatest = run[0].n;
+	uint64		sum = 0;
+
+	for (int i = 0; i < MERGE_RUNS; i++)
+	{
+		least = Min(least, run[i].n);
+		greatest = Max(greatest, run[i].n);
+		sum += run[i].n;
+	}
+	return greatest <= (uint64) least * MERGE_SIZES && sum <= most;
+}
+
+/* Neighbouring runs. */
+static Choice
+choose_merge(const RencoderRunGroups *groups, const Task *task)
+{
+	Choice	   *run = palloc(Max(groups->n, 1) * sizeof(Choice));
+	Choice		smallest = {0, 0};	/* or the tier that was found */
+	int			nruns = 0;		/* in all */
+	int			n = 0;			/* neighbours */
+	bool		found = false;
+	bool		continued;
+
+	for (int i = 0; i < groups->n && !found;)
+	{
+		Choice		merged = {0, 0};
+
+		run[n] = next_run(groups, &i, &continued);
+		if (run[n].n == 0)
+			break;
+		if (!continued)
+		{
+			run[0] = run[n];
+			n = 0;
+		}
+		n++;
+		nruns++;
+		if (n < MERGE_RUNS)
+			continue;
+		merged.first = run[n - MERGE_RUNS].first;
+		merged.n = run[n - 1].first + run[n - 1].n - merged.first;
+		found = is_tier(&run[n - MERGE_RUNS], task->most);
+		if (found || smallest.n == 0 || merged.n < smallest.n)
+			smallest = merged;
+	}
+	if (!found && nruns <= MANY_BASE_RUNS)
+		smallest.n = 0;
+	pfree(run);
+	return smallest;
+}
+
+/* What is to be done now. */
+static Choice
+look_for_work(Relation index, const Task *task)
+{
+	RencoderRunGroups groups;
+	Choice		choice;
+
+	rencoder_run_groups_look(index, &groups);
+	choice = task->choose(&groups, task);
+	pfree(groups.stretch);
+	return choice;
+}
+
+static bool
+list_has_room(Relation index, const Task *task)
+{
+	RencoderRuns runs;
+
+	rencoder_runs_look(index, &runs, NULL);
+	return runs.list.n < (task->choose == choose_waiting ? MOST_RUNS : RENCODER_MAX_RUNS);
+}
+
+/*
+ * Makes one run.  The tail of the pending list is closed before the maintainer lock is asked
+ * for (pending.h), and not if nothing is to be done, which is why it is looked for twice.
+ */
+static RencoderCompactResult
+make_one(Relation index, Relation heap, const Task *task, Choice *choice)
+{
+	RencoderCompactResult result = RENCODER_COMPACT_NOTHING;
+	uint64		cut;
+
+	*choice = look_for_work(index, task);
+	if (choice->n == 0)
+		return RENCODER_COMPACT_NOTHING;
+	cut = rencoder_pending_close(index);
+	rencoder_meta_lock_maintainer(index);
+	rencoder_run_groups_tidy(index);
+	*choice = look_for_work(index, task);
+	if (choice->n > 0 && list_has_room(index, task))
+	{
+		result = rencoder_flush(index, heap, choice->first, choice->n, cut, task->gives_way) ?
+			RENCODER_COMPACT_DONE : RENCODER_COMPACT_WAITED_FOR;
+		rencoder_run_groups_tidy(index);
+	}
+	rencoder_meta_unlock_maintainer(index);
+	return result;
+}
+
+static uint32
+count_index_groups(Relation index)
+{
+	RencoderRunGroups groups;
+
+	rencoder_run_groups_look(index, &groups);
+	pfree(groups.stretch);
+	return groups.ngroups;
+}
+
+static Task
+merge_task(uint32 ngroups)
+{
+	return (Task) {.choose = choose_merge,.most = Max(MERGE_GROUPS, ngroups / MERGE_SHARE)};
+}
+
+void
+rencoder_compact_vacuum(Relation index, Relation heap)
+{
+	Task		flush = {.choose = choose_waiting,.least = 1};
+	Task		merge;
+	Choice		choice;
+	uint32		ngroups;
+
+	rencoder_meta_lock_maintainer(index);
+	rencoder_run_groups_tidy(index);
+	rencoder_meta_unlock_maintainer(index);
+	if (!rencoder_options_use_runs(index))
+		return;
+	ngroups = count_index_groups(index);
+	flush.most = Max(RENCODER_VACUUM_FLUSH, ngroups / MERGE_SHARE);
+	while (flush.most > 0 && make_one(index, heap, &flush, &choice) == RENCODER_COMPACT_DONE)
+		flush.most -= choice.n;
+	merge = merge_task(ngroups);
+	while (make_one(index, heap, &merge, &choice) == RENCODER_COMPACT_DONE)
+		;
+}
+
+RencoderCompactResult
+rencoder_compact_some(Relation index, Relation heap)
+{
+	Task		flush = {.choose = choose_waiting,.least = WORTH_FLUSHING,
+	.most = RENCODER_WORKER_FLUSH,.gives_way = true};
+	Task		merge;
+	Choice		choice;
+	RencoderCompactResult result;
+
+	if (!rencoder_options_use_runs(index))
+		return RENCODER_COMPACT_NOTHING;
+	result = make_one(index, heap, &flush, &choice);
+	if (result != RENCODER_COMPACT_NOTHING)
+		return result;
+	merge = merge_task(count_index_groups(index));
+	merge.gives_way = true;
+	return make_one(index, heap, &merge, &choice);
+}
+
+uint32
+rencoder_compact(Relation index, Relation heap)
+{
+	Task		task = {.choose = choose_all};
+	Choice		choice;
+	uint32		n = 0;
+
+	if (!rencoder_options_use_runs(index))
+		return 0;
+	while (make_one(index, heap, &task, &choice) == RENCODER_COMPACT_DONE)
+	{
+		n += choice.n;
+		task.from = choice.first + choice.n;
+	}
+	return n;
+}

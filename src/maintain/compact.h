@@ -1,0 +1,50 @@
+/*
+ * compact.h
+ *		Which groups of an index become base runs, and when.
+ */
+#ifndef RENCODER_COMPACT_H
+#define RENCODER_COMPACT_H
+
+#include "base/compat.h"
+
+#include "utils/rel.h"
+
+/*
+ * All of these are for indexes that are to keep their keys in runs, and do nothing with others.
+ *
+ * Locks: the caller has at least RowExclusiveLock on the heap and on the index, and no content
+ * lock; take the maintainer lock for each run that is made.  Run user code of expression indexes:
+ * the caller sets the table owner's user id.  WAL: as rencoder_flush() and
+ * rencoder_run_groups_tidy().
+ */
+
+/*
+ * In VACUUM: tidies up, makes runs of full groups, of an eighth of all groups at most, but of
+ * RENCODER_VACUUM_FLUSH, and merges neighbouring runs of about the same size.
+ */
+extern void rencoder_compact_vacuum(Relation index, Relation heap);
+
+#define RENCODER_VACUUM_FLUSH	8
+
+typedef enum RencoderCompactResult
+{
+	RENCODER_COMPACT_NOTHING,	/* to do */
+	RENCODER_COMPACT_DONE,		/* one run; there may be more to do */
+	RENCODER_COMPACT_WAITED_FOR /* somebody waits for a lock on the table */
+} RencoderCompactResult;
+
+/*
+ * In the worker: makes a run of up to RENCODER_WORKER_FLUSH groups, if several are full, or
+ * merges some.  Gives way to others who wait for a lock on the table.
+ */
+extern RencoderCompactResult rencoder_compact_some(Relation index, Relation heap);
+
+#define RENCODER_WORKER_FLUSH	16
+
+/*
+ * Makes one run of all groups, as far as they are full or name one already: one of each
+ * sequence of neighbouring groups with the same coders.  Returns the groups in them.
+ */
+extern uint32 rencoder_compact(Relation index, Relation heap);
+
+#endif							/* RENCODER_COMPACT_H */

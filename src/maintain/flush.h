@@ -1,0 +1,30 @@
+/*
+ * flush.h
+ *		Making a base run of groups of an index in use.
+ */
+#ifndef RENCODER_FLUSH_H
+#define RENCODER_FLUSH_H
+
+#include "base/compat.h"
+
+#include "utils/rel.h"
+
+/*
+ * Reads the rows of neighbouring groups and puts their keys into a new base run, which the
+ * groups name from then on; their storage is freed.  The groups are full, or name a run
+ * already, and have the same coders.  Inserts and scans go on meanwhile.
+ *
+ * "cut" is what rencoder_pending_close() returned before: rows whose keys are on pending pages up
+ * to it are in the table by now.  False if there is no room in the list of runs, or, with
+ * "gives_way", if somebody waits for a lock on the table; what was begun is to be tidied up
+ * (run_groups.h), also after an error.
+ *
+ * The caller has the maintainer lock, at least RowExclusiveLock on the heap, and no content lock.
+ * Memory: maintenance_work_mem.  WAL: header (flushing) of each group; of the run (run_pages.h);
+ * metapage and list; then for each group, where ranges become "always", directory and header for
+ * each such column, and for each column metapage, directory, header and free list.
+ */
+extern bool rencoder_flush(Relation index, Relation heap, uint32 first, uint32 ngroups, uint64 cut,
+						   bool gives_way);
+
+#endif							/* RENCODER_FLUSH_H */

@@ -1,0 +1,79 @@
+/*
+ * run_groups.h
+ *		Which groups of an index name which runs, and what has to be tidied up.
+ */
+#ifndef RENCODER_RUN_GROUPS_H
+#define RENCODER_RUN_GROUPS_H
+
+#include "store/group.h"
+#include "store/run_list.h"
+
+typedef enum RencoderStretchKind
+{
+	RENCODER_STRETCH_OTHER,		/* growing, or with gaps, or unknown */
+	RENCODER_STRETCH_WAITING,	/* full, but with keys in storage */
+	RENCODER_STRETCH_COVERED,	/* full, and all in the run */
+	RENCODER_STRETCH_PARTIAL	/* not full, but some ranges are in the run */
+} RencoderStretchKind;
+
+/* Neighbouring groups that are alike. */
+typedef struct RencoderStretch
+{
+	uint32		first;
+	uint32		n;
+	RencoderStretchKind kind;
+	uint32		run;			/* that they name, 0: none */
+	uint64		cut;			/* the least, if they name one */
+	bool		same_coders;	/* as the group before has */
+	bool		leftover;		/* COVERED, but with storage in some column */
+} RencoderStretch;
+
+typedef struct RencoderRunGroups
+{
+	uint32		ngroups;
+	int			n;
+	int			allocated;
+	RencoderStretch *stretch;	/* palloc'd */
+} RencoderRunGroups;
+
+/*
+ * Looks at all groups.  What it says may be old when it returns, unless the caller has the
+ * maintainer lock.  Locks: directory pages share, one at a time, and first headers of groups that
+ * name a run but are not covered; released.
+ */
+extern void rencoder_run_groups_look(Relation index, RencoderRunGroups *groups);
+
+/*
+ * Takes back and frees what crashes and cancelled commands left of runs, and what is not needed
+ * any more:
+ *
+ *	- "flushing" of ranges whose run was never finished, or whose group was not switched to it;
+ *	- storage that was left behind in a covered group;
+ *	- base runs that no group names;
+ *	- deltas and pending pages whose keys are in the base runs of all groups that name one;
+ *	- pages of runs that are BUILDING or FREEING.
+ *
+ * Maintainer.  WAL: for each header a record; for storage, of metapage, directory, header and free
+ * list; then as rencoder_run_list_drop() and rencoder_run_list_free().
+ */
+extern void rencoder_run_groups_tidy(Relation index);
+
+/*
+ * Frees the storage of a column of a group that is covered; its configuration keeps only the
+ * coder.  Maintainer.  WAL: metapage, directory, header, free list, one record.
+ */
+extern void rencoder_run_groups_free_storage(const RencoderGroup *group, int col);
+
+/* The configuration of a column whose keys are in a run. */
+static inline void
+rencoder_run_groups_config(RencoderHeader header, RencoderEntryColumn *column)
+{
+	uint32		coder = header->config.coder;
+
+	memset(&header->config, 0, sizeof(header->config));
+	header->config.coder = coder;
+	header->predicted_fpr = header->best_fpr = -1;
+	column->config = header->config;
+}
+
+#endif							/* RENCODER_RUN_GROUPS_H */
