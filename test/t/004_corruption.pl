@@ -222,7 +222,7 @@ my %damage = (
 	covered     => [ 'v', poke_header('covered', "\1", 15),
 		qr/The group has covered ranges, or a cut, but no run/ ],
 	flushing    => [ 'v', poke_header('flushing', "\1"),
-		qr/A field of the header that must be zero is not/ ],
+		qr/Ranges are being read for a run, but for none/ ],
 	flushing_run => [ 'v', poke_header('flushing_run', "\1"),
 		qr/The group is read for a run that is not there/ ],
 	other_group => [ 'v', poke_header('group', pack('V', 77)), qr/header is that of group 77/ ],
