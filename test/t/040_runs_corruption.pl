@@ -362,8 +362,8 @@ $node->safe_psql('postgres', 'UPDATE t SET v = hashint8extended(id, 2) WHERE id 
 $node->safe_psql('postgres', 'VACUUM t');
 $node->safe_psql('postgres', 'UPDATE t SET v = hashint8extended(id, 3) WHERE id % 15 = 7');
 is($node->safe_psql('postgres',
-		q(SELECT DISTINCT runs, pending_pages, spare_pages > 0 FROM unnest(ARRAY[')
-		  . join(q(', '), @names) . q(']::regclass[]) i, rencoder_metapage(i))),
+		"SELECT DISTINCT runs, pending_pages, spare_pages > 0 FROM unnest('{"
+		  . join(',', @names) . "}'::regclass[]) i, rencoder_metapage(i)"),
 	'2|2|t', 'a base run, a delta, pending pages and spare ones');
 $node->safe_psql('postgres', "SELECT rencoder_index_check('$_', true)") foreach @names;
 my %truth = map { split /\|/ } split /\n/, $node->safe_psql('postgres', 'SELECT id, v FROM t');
