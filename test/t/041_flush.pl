@@ -11,7 +11,7 @@ use RencoderTest;
 use Test::More;
 use Time::HiRes qw(usleep);
 
-my $ROUNDS = 6;
+my $ROUNDS = 4;
 
 # Four rows a page, half of which is free, so 512 rows a group.  Rows up to 1000 keep their v.
 my $TABLE = q{
@@ -130,7 +130,7 @@ for (my $round = 1; $round <= $ROUNDS || ($met == 0 && $round <= 6 * $ROUNDS); $
 	verify($node, "after crash $round, tidied up");
 }
 cmp_ok($met, '>', 0, 'crashes have met base runs that were being made or freed');
-$node->safe_psql('postgres', q{VACUUM t; SELECT rencoder_compact('t_idx')}) =~ /^[0-9]+$/;
+$node->safe_psql('postgres', $_) foreach 'VACUUM t', q{SELECT rencoder_compact('t_idx')};
 is($node->safe_psql('postgres', $BASES), '1', 'one base run of all');
 verify($node, 'compacted');
 unlike(slurp_file($node->logfile), qr/TRAP:|PANIC:|invalid page in block/, 'no panic, no damaged page');
@@ -148,7 +148,7 @@ wait_for_standby($primary, $standby);
 my $writer = start_sql($primary, 'CALL write_some()');
 my $maintenance = start_maintenance($primary);
 my $wrong = 0;
-foreach my $look (1 .. 15)
+foreach my $look (1 .. 5)
 {
 	foreach my $server ($primary, $standby)
 	{
