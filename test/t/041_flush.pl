@@ -17,22 +17,26 @@ my $ROUNDS = 4;
 my $TABLE = q{
 	CREATE TABLE go (x int);
 	CREATE SEQUENCE ids START 3001;
-	CREATE TABLE t (id int, v int8, s text COLLATE "C", few int, filler text) WITH (fillfactor = 50);
+	CREATE TABLE t (id int, v int8, s text COLLATE "C", few int, filler text)
+		WITH (fillfactor = 50);
 	ALTER TABLE t ALTER filler SET STORAGE plain;
 	CREATE FUNCTION fill(first int, last int) RETURNS void LANGUAGE sql AS $$
-		INSERT INTO t SELECT i, hashint8extended(i, 1) >> 20, 'https://example.org/' || md5((i / 3)::text),
+		INSERT INTO t SELECT i, hashint8extended(i, 1) >> 20,
+			'https://example.org/' || md5((i / 3)::text),
 			nullif(abs(hashint4(i)) % 30, 7), repeat('x', 850) FROM generate_series(first, last) i
 	$$;
 	SELECT fill(1, 3000);
 	CREATE FUNCTION change(k int) RETURNS void LANGUAGE sql AS $$
-		UPDATE t SET v = hashint8extended(id, k) >> 20, few = CASE WHEN id % 7 = 0 THEN NULL ELSE (few + 1) % 30 END,
+		UPDATE t SET v = hashint8extended(id, k) >> 20,
+			few = CASE WHEN id % 7 = 0 THEN NULL ELSE (few + 1) % 30 END,
 			s = CASE WHEN id % 5 = 0 THEN 'https://example.org/' || md5(s || k) ELSE s END
 		WHERE id > 1000 AND id % 97 = k % 97
 	$$;
 	CREATE PROCEDURE write_some() LANGUAGE plpgsql AS $$
 	BEGIN
 		FOR k IN 1 .. 1000000 LOOP
-			PERFORM change(k), fill(i, i + 24) FROM (SELECT nextval('ids') * 25 AS i) q WHERE i < 400000;
+			PERFORM change(k), fill(i, i + 24)
+				FROM (SELECT nextval('ids') * 25 AS i) q WHERE i < 400000;
 			COMMIT;
 			PERFORM pg_sleep(0.02);
 		END LOOP;
@@ -72,7 +76,8 @@ sub start_maintenance
 		handle => IPC::Run::start(
 			[
 				'psql', '-XqAt', '-d', $node->connstr('postgres'),
-				map { ('-c', 'VACUUM t', '-c', $_ % 3 ? 'SELECT 1' : "SELECT rencoder_compact('t_idx')") } 1 .. 1000
+				map { ('-c', 'VACUUM t',
+					'-c', $_ % 3 ? 'SELECT 1' : "SELECT rencoder_compact('t_idx')") } 1 .. 1000
 			],
 			'<', \$in, '>', \$out, '2>', \$err)
 	};
@@ -133,7 +138,8 @@ cmp_ok($met, '>', 0, 'crashes have met base runs that were being made or freed')
 $node->safe_psql('postgres', $_) foreach 'VACUUM t', q{SELECT rencoder_compact('t_idx')};
 is($node->safe_psql('postgres', $BASES), '1', 'one base run of all');
 verify($node, 'compacted');
-unlike(slurp_file($node->logfile), qr/TRAP:|PANIC:|invalid page in block/, 'no panic, no damaged page');
+unlike(slurp_file($node->logfile), qr/TRAP:|PANIC:|invalid page in block/,
+	'no panic, no damaged page');
 $node->stop;
 
 #
