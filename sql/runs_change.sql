@@ -173,13 +173,14 @@ SELECT compare();
 SELECT change(7);
 SELECT compare();
 
--- Nor is such a group rebuilt, whatever is asked of it, or how it has grown.
+-- Nor is such a group rebuilt, whatever is asked of it, or how it has grown; VACUUM makes another
+-- run of it.
 SELECT rencoder_add_query_sample('t_idx', v, v + 5) FROM t WHERE id % 100 = 0 AND v IS NOT NULL
 	\g /dev/null
 SELECT rencoder_retune('t_idx');
 VACUUM t;
-SELECT group_no, run, bool_or(sealed) AS sealed FROM rencoder_groups('t_idx') GROUP BY 1, 2
-	ORDER BY 1;
+SELECT group_no, run > 1 AS other_run, bool_or(sealed) AS sealed FROM rencoder_groups('t_idx')
+	GROUP BY 1, 2 ORDER BY 1;
 SELECT rencoder_index_check('t_idx', true);
 SELECT compare();
 
