@@ -31,7 +31,7 @@
 #include "maintain/flush.h"
 
 #include "miscadmin.h"
-#include "storage/lmgr.h"
+#include "storage/lock.h"
 #include "utils/memutils.h"
 
 #include "base/options.h"
@@ -119,10 +119,24 @@ read_flushed_group(Flush *f, FlushedGroup *g)
 	}
 }
 
+/*
+ * How many locks on the table were asked for, granted or not, that are in the lock table: those of
+ * readers and writers are not, until somebody wants one that conflicts with theirs.
+ */
+static int
+count_lock_requests(Relation heap)
+{
+	LOCKTAG		tag;
+
+	SET_LOCKTAG_RELATION(tag, heap->rd_lockInfo.lockRelId.dbId, heap->rd_lockInfo.lockRelId.relId);
+	return LockWaiterCount(&tag);
+}
+
 /* Reads all groups; false if it is to give way: then there are no sorters. */
 static bool
 read_flushed_groups(Flush *f)
 {
+	int			requests = count_lock_requests(f->scan.heap);
 	bool		waited_for = false;
 
 	rencoder_build_run_sorters(f->sorter, f->scan.meta.natts, rencoder_options_sort_memory(), NULL, 0);
@@ -134,7 +148,7 @@ read_flushed_groups(Flush *f)
 	{
 		CHECK_FOR_INTERRUPTS();
 		read_flushed_group(f, &f->groups[i]);
-		waited_for = f->gives_way && LockHasWaitersRelation(f->scan.heap, RowExclusiveLock);
+		waited_for = f->gives_way && count_lock_requests(f->scan.heap) > requests;
 	}
 	for (int col = 0; waited_for && col < f->scan.meta.natts; col++)
 		rencoder_run_sorter_end(f->sorter[col]);
