@@ -2,8 +2,9 @@
  * options.c
  *		Storage parameters of an index, and settings.
  *
- * Those that say how the index is built are read then and frozen in its
- * metapage; ALTER INDEX .. SET takes effect with the next REINDEX.  The others
+ * Those that say how filters are made are read when the index is built and frozen in its
+ * metapage; ALTER INDEX .. SET takes effect with the next REINDEX.  Those of runs ("storage",
+ * and "bits_per_key", if given) are read whenever a run is to be made.  The others
  * ("autosummarize") take effect at once.
  */
 #include "base/options.h"

@@ -66,7 +66,7 @@ extern int	rencoder_options_bits_per_key(Relation index);
 extern bool rencoder_options_bits_are_given(Relation index);
 extern bool rencoder_options_autosummarize(Relation index);
 
-/* Is a build of the index to make a run? */
+/* Are keys to go into runs, as far as they can, when the index is built and later? */
 extern bool rencoder_options_use_runs(Relation index);
 
 /*
