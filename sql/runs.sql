@@ -243,7 +243,7 @@ FROM unnest('{t_v,t_many,t_s,t_p,t_part}'::regclass[]) i;
 SELECT fill(31501, 31600);
 SELECT (compare(conditions(3))).*;
 SELECT compared - same AS lost FROM find_rows(31501, 31520);
--- Ranges that hold a value without a key pass whole, but by min and max.
+-- A value far longer than keys, a point that lies nowhere.
 INSERT INTO t SELECT 32000, 5, 5, 5, 'name/' || repeat('0', 400), point('NaN', 1), '';
 SELECT (compare(ARRAY['s = ''name/' || repeat('0', 400) || '''', 's LIKE ''name/000%''',
 	'p ~= point(''NaN'', 1)', 'p <@ box ''(0,0),(3,3)''', 'p <@ circle ''<(1,1),5>''',

@@ -122,13 +122,15 @@ REINDEX INDEX CONCURRENTLY runs_kind;
 SELECT runs_groups('runs_kind'), runs_trees('runs_kind');
 SELECT * FROM runs_wrong('runs', 'few = 4', 'few = 51', 'v < 0');
 DROP INDEX runs_kind;
-CREATE UNLOGGED TABLE runs_unlogged AS SELECT * FROM runs;
+CREATE UNLOGGED TABLE runs_unlogged (LIKE runs);
+INSERT INTO runs_unlogged SELECT * FROM runs;
 CREATE INDEX runs_kind ON runs_unlogged USING rencoder (few)
 	WITH (storage = run, pages_per_range = 1);
 SELECT runs_groups('runs_kind'), runs_trees('runs_kind');
 SELECT * FROM runs_wrong('runs_unlogged', 'few = 4', 'few = 51');
 DROP TABLE runs_unlogged;
-CREATE TEMP TABLE runs_temp AS SELECT * FROM runs;
+CREATE TEMP TABLE runs_temp (LIKE runs);
+INSERT INTO runs_temp SELECT * FROM runs;
 CREATE INDEX runs_kind ON runs_temp USING rencoder (few) WITH (storage = run, pages_per_range = 1);
 SELECT runs_groups('runs_kind'), runs_trees('runs_kind');
 SELECT * FROM runs_wrong('runs_temp', 'few = 4', 'few = 51');
@@ -158,9 +160,9 @@ DROP TABLE runs_log;
 --
 -- Size: false pages are few, or the owner says how many bits a row takes.
 --
-CREATE TABLE runs_large AS
-SELECT i AS id, hashint8extended(i, :seed) AS v,
-	(hashint4extended(i, :seed) % 3)::int4 AS few
+CREATE TABLE runs_large (id int4, v int8, few int4);
+INSERT INTO runs_large
+SELECT i, hashint8extended(i, :seed), (hashint4extended(i, :seed) % 3)::int4
 FROM generate_series(1, 120000) i;
 CREATE FUNCTION runs_size(options text) RETURNS TABLE (bits float8, false_pages float8)
 	LANGUAGE plpgsql AS $$

@@ -47,18 +47,21 @@ BEGIN
 			format('s = %L AND few = %s', r.s, r.few),
 			format('s BETWEEN %L AND %L', left(r.s, 23), left(r.s, 23) || '~'),
 			format('few = %s AND v < %s', r.few, r.v) ||
-				(ARRAY['', ' AND s IS NULL', ' OR v IS NULL', ' AND s > ''https://example.org/8'''])[1 + floor(random() * 4)::int]]
+				(ARRAY['', ' AND s IS NULL', ' OR v IS NULL',
+					' AND s > ''https://example.org/8'''])[1 + floor(random() * 4)::int]]
 		LOOP
 			IF rows_of(c, true) <> rows_of(c, false) THEN
 				differ := differ + 1;
-				RAISE WARNING 'seed %: % (index) and % (table) for %', current_setting('runs_flush.seed'),
+				RAISE WARNING 'seed %: % (index) and % (table) for %',
+					current_setting('runs_flush.seed'),
 					rows_of(c, true), rows_of(c, false), c;
 			END IF;
 			found := found + (rows_of(c, true) !~ '^0 ')::int;
 		END LOOP;
 	END LOOP;
 	PERFORM rencoder_index_check('t_idx', true);
-	RETURN format('%s differ, %s have rows', differ, CASE WHEN found > 50 THEN 'most' ELSE 'few' END);
+	RETURN format('%s differ, %s have rows', differ,
+		CASE WHEN found > 50 THEN 'most' ELSE 'few' END);
 END $$;
 -- The build makes a run, of which the last group is not full.
 SELECT fill(1, 700);
@@ -73,9 +76,11 @@ CREATE VIEW state AS
 	SELECT (SELECT count(DISTINCT run) FROM rencoder_runs('t_idx') WHERE kind = 'base') AS base,
 		(SELECT count(DISTINCT run) FROM rencoder_runs('t_idx') WHERE kind = 'delta') AS deltas,
 		(SELECT pending_pages FROM rencoder_metapage('t_idx')) > 1 AS pages_pending,
-		(SELECT string_agg(DISTINCT storage, ' ') FROM rencoder_groups('t_idx') WHERE covered = 128) AS storage_of_covered,
+		(SELECT string_agg(DISTINCT storage, ' ') FROM rencoder_groups('t_idx') WHERE covered =
+			128) AS storage_of_covered,
 		(SELECT count(*) FROM rencoder_groups('t_idx') WHERE attnum = 1 AND sealed) AS sealed,
-		(SELECT count(*) FROM rencoder_groups('t_idx') WHERE attnum = 1 AND covered > 0 AND covered < 128) AS partial;
+		(SELECT count(*) FROM rencoder_groups('t_idx') WHERE attnum = 1 AND covered > 0 AND
+			covered < 128) AS partial;
 SELECT uses_index('v = 5'), uses_index('s = ''a'' AND few = 1');
 SELECT * FROM state;
 SELECT compare();
@@ -107,7 +112,8 @@ SELECT compare();
 
 -- Group by group: of eight neighbours of about a size one is made.
 SELECT step FROM generate_series(0, 6) i, unnest(ARRAY[
-	format('DO $a$ BEGIN PERFORM fill(%s, %s); PERFORM change(%s); END $a$', 7401 + i * 512, 7912 + i * 512, 4 + i),
+	format('DO $a$ BEGIN PERFORM fill(%s, %s); PERFORM change(%s); END $a$', 7401 + i * 512,
+		7912 + i * 512, 4 + i),
 	'VACUUM t']) step
 \gexec
 SELECT * FROM state, bases;
@@ -124,11 +130,13 @@ SELECT compare();
 SELECT rencoder_desummarize_range('t_idx', 300);
 SELECT compare();
 SELECT rencoder_summarize_range('t_idx', 300);
-SELECT group_no, summarized, covered, storage FROM rencoder_groups('t_idx') WHERE attnum = 1 AND group_no = 2;
+SELECT group_no, summarized, covered, storage FROM rencoder_groups('t_idx') WHERE attnum = 1 AND
+	group_no = 2;
 SELECT compare();
 VACUUM t;
 SELECT * FROM state, bases;
-SELECT group_no, summarized, covered, storage FROM rencoder_groups('t_idx') WHERE attnum = 1 AND group_no = 2;
+SELECT group_no, summarized, covered, storage FROM rencoder_groups('t_idx') WHERE attnum = 1 AND
+	group_no = 2;
 SELECT compare();
 
 -- Whatever there is, one run, and no deltas.
@@ -146,10 +154,12 @@ SELECT * FROM state;
 SELECT compare();
 
 -- What has no runs is not compacted, nor what is not one's own.
-CREATE INDEX t_few ON t USING rencoder (few) WITH (pages_per_range = 1);
+CREATE INDEX t_few ON t USING rencoder (few)
+	WITH (pages_per_range = 1, storage = filter);
 SELECT rencoder_compact('t_few');
 DROP INDEX t_few;
-DO $$ BEGIN PERFORM rencoder_compact('pg_class_oid_index'); EXCEPTION WHEN OTHERS THEN RAISE WARNING '%', SQLERRM; END $$;
+DO $$ BEGIN PERFORM rencoder_compact('pg_class_oid_index'); EXCEPTION WHEN OTHERS THEN RAISE
+	WARNING '%', SQLERRM; END $$;
 CREATE ROLE runs_flush_other;
 GRANT USAGE ON SCHEMA runs_flush TO runs_flush_other;
 SET ROLE runs_flush_other;
@@ -159,7 +169,8 @@ REVOKE ALL ON SCHEMA runs_flush FROM runs_flush_other;
 DROP ROLE runs_flush_other;
 
 -- An index of filters that is to have runs from now on.
-CREATE INDEX t_later ON t USING rencoder (v) WITH (pages_per_range = 1, storage = filter, autosummarize = off);
+CREATE INDEX t_later ON t USING rencoder (v) WITH (pages_per_range = 1, storage = filter,
+	autosummarize = off);
 ALTER INDEX t_later SET (storage = run);
 SELECT rencoder_compact('t_later') > 0 AS compacted;
 SELECT rencoder_index_check('t_later', true);

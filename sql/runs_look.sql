@@ -22,11 +22,12 @@ SELECT relpages FROM pg_class WHERE relname = 'look';
 SELECT run, attnum, kind, state, first_group, groups, entries, rows, pages,
 	round(bits_per_entry::numeric, 1) AS bits, false_pages >= 0 AS predicted
 FROM rencoder_runs('look_v');
-SELECT run, attnum, kind, state, first_group, groups, entries > 0 AS entries, rows, pages > 0 AS pages
+SELECT run, attnum, kind, state, first_group, groups, entries > 0 AS entries, rows,
+	pages > 0 AS pages
 FROM rencoder_runs('look_two');
 -- Pages of few values: exactly the pairs that there are.
-SELECT entries = (SELECT count(DISTINCT (few, (ctid::text::point)[0])) FROM look WHERE few IS NOT NULL)
-	AS pairs FROM rencoder_runs('look_two') WHERE attnum = 1;
+SELECT entries = (SELECT count(DISTINCT (few, (ctid::text::point)[0])) FROM look
+	WHERE few IS NOT NULL) AS pairs FROM rencoder_runs('look_two') WHERE attnum = 1;
 SELECT runs, pending_pages, spare_pages, free_pages FROM rencoder_metapage('look_v');
 SELECT group_no, attnum, sealed, summarized, format, storage, pages, run, covered
 FROM rencoder_groups('look_two');
@@ -51,14 +52,16 @@ END $$;
 CREATE TABLE look_needles (condition text);
 INSERT INTO look_needles VALUES ('v = 2654435761'), ('v = 5'), ('v BETWEEN 5 AND 100000'),
 	('v IN (1, 2, 2654435761)'), ('id = 77'), ('id BETWEEN 1000 AND 2000'), ('s = ''key 5'''),
-	('s LIKE ''key 55%'''), ('few = 5 AND s = ''key 5'''), ('few = 51'), ('v < 0'), ('v = -5 AND id > 5');
+	('s LIKE ''key 55%'''), ('few = 5 AND s = ''key 5'''), ('few = 51'), ('v < 0'),
+	('v = -5 AND id > 5');
 SELECT condition, look_plan(condition) FROM look_needles;
 BEGIN;
 SET LOCAL max_parallel_workers_per_gather = 2;
 SET LOCAL min_parallel_table_scan_size = 0;
 SET LOCAL parallel_setup_cost = 0;
 SET LOCAL parallel_tuple_cost = 0;
-SELECT count(*) FROM look_needles WHERE look_plan(condition) ~ '^Bitmap Heap Scan on look / Bitmap Index Scan';
+SELECT count(*) FROM look_needles
+WHERE look_plan(condition) ~ '^Bitmap Heap Scan on look / Bitmap Index Scan';
 COMMIT;
 SELECT c AS condition, look_plan(c)
 FROM unnest(ARRAY['v > 1000', 'v < 2000000000', 'few IS NULL', 'id > 3000', 's > ''key 2''']) c;
@@ -76,7 +79,8 @@ CREATE FUNCTION look_pages(condition text, OUT expected float8, OUT visited floa
 DECLARE
 	plan json;
 BEGIN
-	EXECUTE 'EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) SELECT * FROM look WHERE ' || condition INTO plan;
+	EXECUTE 'EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) SELECT * FROM look WHERE ' || condition
+		INTO plan;
 	-- Nearly one row a page is what the bitmap scan of scattered rows stands for.
 	expected := (plan->0->'Plan'->'Plans'->0->>'Plan Rows')::float8;
 	visited := (plan->0->'Plan'->>'Lossy Heap Blocks')::float8;
@@ -91,9 +95,11 @@ DECLARE
 	plan json;
 BEGIN
 	FOR i IN 1 .. 3 LOOP
-		EXECUTE 'EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) SELECT * FROM look WHERE ' || condition INTO plan;
+		EXECUTE 'EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) SELECT * FROM look WHERE ' || condition
+			INTO plan;
 	END LOOP;
-	RETURN (plan->0->'Planning'->>'Shared Hit Blocks')::int + (plan->0->'Planning'->>'Shared Read Blocks')::int;
+	RETURN (plan->0->'Planning'->>'Shared Hit Blocks')::int +
+		(plan->0->'Planning'->>'Shared Read Blocks')::int;
 END $$;
 SELECT max(look_planning(condition)) BETWEEN 1 AND 12 AS few_pages FROM look_needles
 WHERE condition ~ '^(v|id)' AND condition !~ 'AND id';
@@ -101,9 +107,11 @@ WHERE condition ~ '^(v|id)' AND condition !~ 'AND id';
 -- What statistics cannot tell: of a value that many rows have, in as many places.  Whoever
 -- may not see all rows learns nothing of it from costs.
 CREATE TABLE look_secret (id int, v int8, filler text) WITH (autovacuum_enabled = off);
-INSERT INTO look_secret SELECT i, CASE WHEN i % 100 = 0 THEN 5000 ELSE i * 2 + 1 END, repeat('x', 190)
+INSERT INTO look_secret SELECT i, CASE WHEN i % 100 = 0 THEN 5000 ELSE i * 2 + 1 END,
+	repeat('x', 190)
 FROM generate_series(1, 32000) i;
-CREATE INDEX look_secret_v ON look_secret USING rencoder (v) WITH (storage = run, autosummarize = off);
+CREATE INDEX look_secret_v ON look_secret USING rencoder (v)
+	WITH (storage = run, autosummarize = off);
 CREATE ROLE regress_rencoder_look;
 GRANT SELECT ON look, look_secret TO regress_rencoder_look;
 CREATE FUNCTION look_cost(value int8) RETURNS float8 LANGUAGE plpgsql AS $$
@@ -133,7 +141,8 @@ INSERT INTO look SELECT i, -i, 3, 'late ' || i, repeat('x', 190) FROM generate_s
 SELECT runs, pending_pages, spare_pages FROM rencoder_metapage('look_v');
 SELECT rencoder_index_check('look_v', true), rencoder_index_check('look_two', true);
 VACUUM look;
-SELECT run, kind, state, first_group, groups, entries, rows, false_pages FROM rencoder_runs('look_v')
+SELECT run, kind, state, first_group, groups, entries, rows, false_pages
+FROM rencoder_runs('look_v')
 WHERE kind = 'delta';
 SELECT runs, pending_pages, spare_pages FROM rencoder_metapage('look_v');
 SELECT rencoder_index_check('look_v', true), rencoder_index_check('look_two', true);
@@ -143,7 +152,8 @@ SELECT rencoder_index_check('look_v', true);
 SELECT look_plan('v = 5');
 SELECT rencoder_summarize_range('look_v', 100);
 SELECT range_no, state, covered FROM rencoder_ranges('look_v') WHERE NOT covered AND range_no < 128;
-SELECT group_no, sealed, summarized, storage, run, covered FROM rencoder_groups('look_v') WHERE group_no = 0;
+SELECT group_no, sealed, summarized, storage, run, covered
+FROM rencoder_groups('look_v') WHERE group_no = 0;
 SELECT rencoder_index_check('look_v', true);
 SELECT look_plan('v = 5');
 SELECT count(*) FROM look WHERE v = -5;

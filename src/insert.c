@@ -20,9 +20,9 @@
  *	  to unsummarized.  The summarizer notices when it publishes its work, and
  *	  tries again, this time with the storage in place.
  *	- covered: there is no storage.  Bounds and flags are kept as above; the key goes to
- *	  the pending list, last (insert_late.c).
+ *	  the pending list, last (insert_late.c, INV-11).
  *	- flushing: its keys are being read for another run.  Bits are set if it is not
- *	  covered, and the key goes to the pending list.
+ *	  covered, and the key goes to the pending list (INV-13).
  */
 #include "insert_late.h"
 
@@ -242,7 +242,7 @@ insert_column(Insertion *ins, RencoderHeader header, int col)
 /*
  * The pending entry of a row, whose columns are done.  While the range is flushing a run that has
  * the keys already does not help: the one that takes its place may have been made of the page
- * before the row came.
+ * before the row came (INV-14).
  */
 static InsertStep
 put_late(Insertion *ins, const RencoderHeaderData *first, const RencoderLateCache *cache)

@@ -8,14 +8,14 @@
  * last thing that is done for the row, under the header's share lock: as long as that is held
  * the range stays covered, by the same run.  Whoever takes that away holds the header
  * exclusively, and after it either finds the entry on the list, or the inserter finds another
- * state.
+ * state (INV-11).
  *
  * Rows that need no entry: those without any key (null and "always" say all of them), and those
  * whose keys stand in the run with their page already.  The latter is looked up only where it
  * is likely: an update that changed no column of the index, whose new version is on the same
  * page, and the second phase of CREATE INDEX CONCURRENTLY.
  *
- * Why nothing is lost by leaving such a row out (INV-1): in each column with a key k, an entry
+ * Why nothing is lost by leaving such a row out (INV-14): in each column with a key k, an entry
  * of the run has the row's page and a cell that k is in.  A query that asks for k asks for
  * that cell, so it finds the page in the run, in each of these columns, as it would by the
  * entry; and the run is asked as long as the header names it and the range is covered.  Both

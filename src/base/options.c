@@ -207,5 +207,5 @@ rencoder_options_use_runs(Relation index)
 {
 	RencoderOptions *options = (RencoderOptions *) index->rd_options;
 
-	return options != NULL && options->storage == RENCODER_STORAGE_RUN;
+	return options == NULL || options->storage != RENCODER_STORAGE_FILTER;
 }

@@ -28,10 +28,10 @@
 
 #define RENCODER_DEFAULT_AUTOSUMMARIZE		true
 
-/* Where the keys of ranges go that are summarized when the index is built. */
+/* Where the keys of full groups go, and of what is summarized when the index is built. */
 typedef enum RencoderStorage
 {
-	RENCODER_STORAGE_AUTO,		/* filters, for the time being */
+	RENCODER_STORAGE_AUTO,		/* as "run" */
 	RENCODER_STORAGE_FILTER,	/* filters of groups */
 	RENCODER_STORAGE_RUN		/* a sorted run */
 } RencoderStorage;

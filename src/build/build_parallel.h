@@ -13,8 +13,9 @@
  * its parallel_workers, parallel-safe expressions) and sets *totals.  False, and
  * nothing is done, if there are none to be had or too few groups.
  *
- * Sets plan->memory, and finishes the run, if there is to be one.  Locks and errors as rencoder_build_group_run(); an error of
- * a worker is raised here, and an error here ends the workers.
+ * Sets plan->memory, and finishes the run, if there is to be one.  Locks and errors as
+ * rencoder_build_group_run(); an error of a worker is raised here, and an error here ends
+ * the workers.
  */
 extern bool rencoder_build_parallel(Relation heap, Relation index, IndexInfo *indexInfo,
 									RencoderBuildPlan *plan, RencoderBuildRun *run,

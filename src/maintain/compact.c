@@ -212,7 +212,9 @@ list_has_room(Relation index, const Task *task)
 
 /*
  * Makes one run.  The tail of the pending list is closed before the maintainer lock is asked
- * for (pending.h), and not if nothing is to be done, which is why it is looked for twice.
+ * for (pending.h), and not if nothing is to be done, which is why it is looked for twice.  That
+ * other pages are closed before the table is read does no harm: the cut is lower than it might
+ * be (INV-13).
  */
 static RencoderCompactResult
 make_one(Relation index, Relation heap, const Task *task, Choice *choice)

@@ -30,7 +30,7 @@ typedef enum RencoderCompactResult
 {
 	RENCODER_COMPACT_NOTHING,	/* to do */
 	RENCODER_COMPACT_DONE,		/* one run; there may be more to do */
-	RENCODER_COMPACT_WAITED_FOR /* somebody waits for a lock on the table */
+	RENCODER_COMPACT_WAITED_FOR /* somebody wants a lock on the table */
 } RencoderCompactResult;
 
 /*

@@ -11,7 +11,7 @@
  * One run is made each time, of both: the pages that are closed and the deltas to be
  * merged.  All that it is made of is read as often as the index has columns, and sorted
  * column by column.  Closed pages and LIVE runs do not change, and go only by the hand of
- * the maintainer, whom the caller is.
+ * the maintainer, whom the caller is (INV-12).
  *
  * Entries of ranges that are no longer covered are kept: no scan asks for them there.  They
  * go when all base runs have a later cut (run_groups.c).

@@ -6,7 +6,7 @@
 
 #include "store/group_edit.h"
 
-/* Takes it back to unsummarized; false if it is so already. */
+/* Takes it back to unsummarized, and from covered (INV-11); false if it is so already. */
 static bool
 desummarize_slot(const RencoderGroup *group, unsigned int slot)
 {

@@ -12,7 +12,7 @@
  *	2. The table is read, any version visible, group by group, each with a trust horizon of its
  *	   own.  A row came before "flushing" was set, and is found, or after, and its inserter sees
  *	   "flushing": the same race, and the same reason why nothing is lost, as between insert and
- *	   summarize (INV-3).
+ *	   summarize (INV-3, INV-13).
  *	3. The run is written and becomes LIVE.  Scans search it from now on, but nobody names it.
  *	4. Group by group: ranges with values without a key become "always"; then one record makes
  *	   the group name the run, its ranges covered, frees the first column's storage and starts
@@ -20,7 +20,8 @@
  *
  * The cut comes before all of this.  An entry of a pending page up to the cut was put there
  * before that page was closed, so its row was in the table before that was read, and the run has
- * its keys.  All others stay on the list, or in deltas, until the group has got a later cut.
+ * its keys (INV-13).  All others stay on the list, or in deltas, until the group has got a later
+ * cut.
  *
  * Bounds and flags stay as they are: inserters keep them (INV-2).
  *
@@ -30,7 +31,7 @@
 #include "maintain/flush.h"
 
 #include "miscadmin.h"
-#include "storage/lmgr.h"
+#include "storage/lock.h"
 #include "utils/memutils.h"
 
 #include "base/options.h"
@@ -118,10 +119,24 @@ read_flushed_group(Flush *f, FlushedGroup *g)
 	}
 }
 
+/*
+ * How many locks on the table were asked for, granted or not, that are in the lock table: those of
+ * readers and writers are not, until somebody wants one that conflicts with theirs.
+ */
+static int
+count_lock_requests(Relation heap)
+{
+	LOCKTAG		tag;
+
+	SET_LOCKTAG_RELATION(tag, heap->rd_lockInfo.lockRelId.dbId, heap->rd_lockInfo.lockRelId.relId);
+	return LockWaiterCount(&tag);
+}
+
 /* Reads all groups; false if it is to give way: then there are no sorters. */
 static bool
 read_flushed_groups(Flush *f)
 {
+	int			requests = count_lock_requests(f->scan.heap);
 	bool		waited_for = false;
 
 	rencoder_build_run_sorters(f->sorter, f->scan.meta.natts, rencoder_options_sort_memory(), NULL, 0);
@@ -133,7 +148,7 @@ read_flushed_groups(Flush *f)
 	{
 		CHECK_FOR_INTERRUPTS();
 		read_flushed_group(f, &f->groups[i]);
-		waited_for = f->gives_way && LockHasWaitersRelation(f->scan.heap, RowExclusiveLock);
+		waited_for = f->gives_way && count_lock_requests(f->scan.heap) > requests;
 	}
 	for (int col = 0; waited_for && col < f->scan.meta.natts; col++)
 		rencoder_run_sorter_end(f->sorter[col]);

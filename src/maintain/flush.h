@@ -16,8 +16,8 @@
  *
  * "cut" is what rencoder_pending_close() returned before: rows whose keys are on pending pages up
  * to it are in the table by now.  False if there is no room in the list of runs, or, with
- * "gives_way", if somebody waits for a lock on the table; what was begun is to be tidied up
- * (run_groups.h), also after an error.
+ * "gives_way", if somebody asks for a lock on the table, but to read or write.  What was begun is
+ * to be tidied up then (run_groups.h), also after an error.
  *
  * The caller has the maintainer lock, at least RowExclusiveLock on the heap, and no content lock.
  * Memory: maintenance_work_mem.  WAL: header (flushing) of each group; of the run (run_pages.h);

@@ -189,7 +189,7 @@ interleave_anew(const RencoderGroup *group, int col, const RencoderHeaderData *c
 
 /*
  * Is the group full, and is the column still in slices?  A group that names a run keeps its
- * slices: a scan that finds a seal or a matrix would not ask for the run.
+ * slices: a scan that finds a seal or a matrix would not ask for the run (INV-11).
  */
 static bool
 is_ready(const RencoderHeaderData *first, const RencoderHeaderData *column)

@@ -146,7 +146,7 @@ rencoder_run_groups_look(Relation index, RencoderRunGroups *groups)
 
 /* ---- Tidying up ---- */
 
-/* Takes "flushing" for a run back from a group. */
+/* Takes "flushing" for a run back from a group: nobody is at work on that, as the maintainer is us. */
 static void
 take_back(const RencoderGroup *group, uint32 run)
 {
@@ -234,7 +234,7 @@ is_named(const RencoderRunGroups *groups, uint32 run)
 /*
  * Base runs that no group names; deltas and pending pages that end before the cuts of all groups
  * that name one: only covered ranges are looked for there, whose keys up to the cut are in their
- * base runs.
+ * base runs (INV-13).
  */
 static void
 drop_needless(Relation index, const RencoderRunGroups *groups, const RencoderRuns *runs)

@@ -10,7 +10,7 @@
  * Nothing is locked from page to page, and pages of runs and of the pending list are used
  * again.  They bear numbers, so a scan that meets another page than it expected notices.
  * It looks at the list again, searches the runs that are new, and reads the pending list
- * anew.  Why that finds all: nothing is taken away but in a record that raises run_changes
+ * anew.  Why that finds all (INV-12): nothing is taken away but in a record that raises run_changes
  * and leaves the same keys in a newer run.  So what was on a pending page or in a run when
  * the search began is there, or in a newer run, when it is looked for.  What comes later
  * belongs to rows that no snapshot of the scan sees.

@@ -4,11 +4,11 @@
  *
  * Rows are collected for 128 heap pages at a time, of one group.  Each distinct key of a
  * page must be in the base run that the group names, in a delta run or in the pending list
- * (flags and bounds of its range are checked in check_heap.c).  A base run is searched once
+ * (INV-11; flags and bounds of its range are checked in check_heap.c).  A base run is searched once
  * for all keys of the pages; the others are only asked for keys that it has not got.
  *
  * Whatever was in one of these when the snapshot was taken is in one of them later; a run
- * or a pending page goes only in a record that raises run_changes.  So what is missing
+ * or a pending page goes only in a record that raises run_changes (INV-12).  So what is missing
  * is looked for again if that, or the epoch, has risen.
  */
 #include "sql/check_covered.h"

@@ -3,7 +3,7 @@
  *		rencoder_index_check: are the runs and the pending list of an index sound?
  *
  * LIVE runs never change, and their trees are verified by the run core.  Faults are
- * noted, and believed if the lists have not moved since they were looked at.
+ * noted, and believed if the lists have not moved since they were looked at (INV-12).
  */
 #include "sql/check_runs.h"
 
@@ -305,7 +305,7 @@ load_run(CheckState *state, uint32 number)
 	return NULL;
 }
 
-/* The run that ranges of the group are read for: it may be LIVE, but not be named yet. */
+/* INV-13: the run that ranges of the group are read for may be LIVE, but not be named yet. */
 static void
 check_flushing(CheckState *state)
 {
@@ -325,6 +325,7 @@ check_flushing(CheckState *state)
 						   state->copy->entry->header, "The group is read for a run that is not there.");
 }
 
+/* INV-11: header, entry and run agree. */
 void
 rencoder_check_run_of_group(CheckState *state)
 {

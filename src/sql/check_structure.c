@@ -61,7 +61,7 @@ check_header_fields(CheckState *state, BlockNumber blkno,
 							header->run == 0 && header->cut == 0),
 						   blkno, "The header of a further column has range states.");
 
-	/* INV-1: the run has the keys of summarized ranges only. */
+	/* INV-11: covered and flushing ranges are summarized. */
 	rencoder_check_require(state, renc_mask_empty(renc_mask_andnot(rencoder_set_get(header->covered),
 																   rencoder_set_get(header->summarized))),
 						   blkno, "A range is covered, but not summarized.");

@@ -30,6 +30,9 @@
  * interleaved it is of the same configuration.  While the group is rebuilt it
  * has a configuration of its own, and bounds of its own, since its keys may be
  * made by another coder (next_config.format is not NONE).
+ *
+ * Keys of "covered" ranges are in runs (INV-11), those of "flushing" ones are being read for
+ * one (INV-13).
  */
 #ifndef RENCODER_GROUP_H
 #define RENCODER_GROUP_H

@@ -20,7 +20,7 @@
  * What scans may read goes only in a change that raises run_changes of the metapage: a
  * LIVE run that becomes FREEING, and pending pages whose entries a new delta has.  Pages
  * of runs and of the pending list bear numbers, so a scan that meets another page than it
- * expected looks at the list again.
+ * expected looks at the list again (INV-12).
  */
 #ifndef RENCODER_RUN_LIST_H
 #define RENCODER_RUN_LIST_H
@@ -119,7 +119,7 @@ extern void rencoder_run_list_drop(Relation index, uint64 upto, const uint32 *dr
 /*
  * Frees the pages of all runs that are FREEING, and of those BUILDING that are not "keep"
  * (0: none is to be kept), and takes them off the list.  Maintainer.  WAL: for each extent a
- * record of info page and free list; at last list and free list.
+ * record of info page and free list; at last metapage, list and free list.
  */
 extern void rencoder_run_list_free(Relation index, uint32 keep);
 

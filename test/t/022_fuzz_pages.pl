@@ -74,7 +74,8 @@ $node->safe_psql('postgres', q{SELECT fill(2001, 4200)});
 $node->safe_psql('postgres', "SELECT rencoder_add_query_sample('i_v', 1, 5); "
   . "SELECT rencoder_summarize_new_values('$_')")
   foreach @names;
-is($node->safe_psql('postgres', "SELECT runs, pending_pages > 0, spare_pages > 0 FROM rencoder_metapage('i_run')"),
+is($node->safe_psql('postgres',
+		"SELECT runs, pending_pages > 0, spare_pages > 0 FROM rencoder_metapage('i_run')"),
 	'2|t|t', 'a base run, a delta, the pending list and spare pages');
 $node->safe_psql('postgres', "SELECT rencoder_index_check('$_', true)") foreach @names;
 my %path = map { $_ => $node->data_dir . '/'

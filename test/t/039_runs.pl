@@ -16,14 +16,17 @@ my $ROUNDS = 6;
 # Rows up to 3000 keep their v for ever; half of each page is free.
 my $TABLE = q{
 	CREATE TABLE go (x int);
-	CREATE TABLE t (id int, v int8, s text COLLATE "C", few int, filler text) WITH (fillfactor = 50);
+	CREATE TABLE t (id int, v int8, s text COLLATE "C", few int, filler text)
+		WITH (fillfactor = 50);
 	ALTER TABLE t ALTER filler SET STORAGE plain;
-	INSERT INTO t SELECT i, hashint8extended(i, 1) >> 20, 'https://example.org/' || md5((i / 3)::text),
+	INSERT INTO t SELECT i, hashint8extended(i, 1) >> 20,
+		'https://example.org/' || md5((i / 3)::text),
 		nullif(abs(hashint4(i)) % 30, 7), repeat('x', 60) FROM generate_series(1, 12000) i;
 	CREATE INDEX t_idx ON t USING rencoder (v, s, few)
 		WITH (storage = run, autosummarize = off, pages_per_range = 2);
 	CREATE FUNCTION change(k int) RETURNS void LANGUAGE sql AS $$
-		UPDATE t SET v = hashint8extended(id, k) >> 20, few = CASE WHEN id % 7 = 0 THEN NULL ELSE (few + 1) % 30 END,
+		UPDATE t SET v = hashint8extended(id, k) >> 20,
+			few = CASE WHEN id % 7 = 0 THEN NULL ELSE (few + 1) % 30 END,
 			s = CASE WHEN id % 5 = 0 THEN 'https://example.org/' || md5(s || k) ELSE s END
 		WHERE id > 3000 AND id % 25 = k % 25
 	$$;
@@ -66,7 +69,8 @@ sub start_vacuum
 	return {
 		err    => \$err,
 		handle => IPC::Run::start(
-			[ 'psql', '-XqAt', '-d', $node->connstr('postgres'), map { ('-c', 'VACUUM t') } 1 .. 1000 ],
+			[ 'psql', '-XqAt', '-d', $node->connstr('postgres'),
+				map { ('-c', 'VACUUM t') } 1 .. 1000 ],
 			'<', \$in, '>', \$out, '2>', \$err)
 	};
 }
@@ -122,7 +126,8 @@ for (my $round = 1; $round <= $ROUNDS || ($left_over == 0 && $round <= 10 * $ROU
 	$node->stop('immediate');
 	$_->{handle}->finish foreach ($writer, $vacuum);
 	$node->start;
-	$left_over += $node->safe_psql('postgres', "SELECT count(*) FROM deltas() WHERE state <> 'live'");
+	$left_over += $node->safe_psql('postgres',
+		"SELECT count(*) FROM deltas() WHERE state <> 'live'");
 	$merged = $node->safe_psql('postgres', 'SELECT coalesce(max(run), 0) FROM deltas()');
 	verify($node, "crash $round");
 	$node->safe_psql('postgres', "VACUUM t");
@@ -140,7 +145,8 @@ $node->stop;
 # A standby: the same pages, and scans beside replay.
 #
 my ($primary, $standby) = start_primary_with_standby(
-	conf => "wal_consistency_checking = 'generic'\nwal_keep_size = '2GB'\nmax_standby_streaming_delay = -1\n");
+	conf => "wal_consistency_checking = 'generic'\nwal_keep_size = '2GB'\n" .
+		"max_standby_streaming_delay = -1\n");
 $primary->safe_psql('postgres', $TABLE);
 $primary->safe_psql('postgres', 'INSERT INTO go VALUES (1)');
 my $state = q{SELECT string_agg(r::text, ' ' ORDER BY r::text) FROM rencoder_runs('t_idx') r
@@ -149,9 +155,12 @@ my @steps = (
 	[ 'pending', 'SELECT change(1)' ],
 	[ 'a delta', 'SELECT change(2); VACUUM t' ],
 	[ 'more', join('; ', map { ("SELECT change($_)", 'VACUUM t') } 3 .. 8) ],
-	[ 'desummarized', q{SELECT count(rencoder_desummarize_range('t_idx', b)) FROM generate_series(5, 300, 9) b; SELECT change(9)} ],
+	[ 'desummarized',
+		q{SELECT count(rencoder_desummarize_range('t_idx', b)) FROM generate_series(5, 300, 9) b;
+			SELECT change(9)} ],
 	[ 'slices', q{SELECT rencoder_summarize_new_values('t_idx'); SELECT change(10); VACUUM t} ],
-	[ 'by sessions', q{UPDATE t SET v = v + 1 WHERE id > 3000; UPDATE t SET few = few + 1 WHERE id > 3000} ],
+	[ 'by sessions',
+		q{UPDATE t SET v = v + 1 WHERE id > 3000; UPDATE t SET few = few + 1 WHERE id > 3000} ],
 	[ 'again', 'VACUUM t; REINDEX INDEX t_idx; SELECT change(11)' ]);
 foreach my $step (@steps)
 {
@@ -176,7 +185,8 @@ foreach my $i (1 .. 2)
 	($ret, $out, $err) = $primary->psql('postgres', 'SELECT look()');
 	is("$out$err", 60, "primary: likewise, $i");
 }
-cmp_ok($primary->safe_psql('postgres', "SELECT max(run) FROM rencoder_runs('t_idx')"), '>', $before + 3,
+cmp_ok($primary->safe_psql('postgres', "SELECT max(run) FROM rencoder_runs('t_idx')"),
+	'>', $before + 3,
 	'deltas came meanwhile');
 $primary->safe_psql('postgres', q{SELECT pg_terminate_backend(pid) FROM pg_stat_activity
 	WHERE query LIKE 'CALL write\_some%'});
