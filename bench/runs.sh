@@ -231,7 +231,7 @@ CREATE TABLE empty_dense AS
 SELECT lo, lo AS hi, 0 AS matching
 FROM (SELECT (hashint8extended(i, $SEED + 3) & 9223372036854775807) % $SMALL AS lo
       FROM generate_series(1, 10 * $QUERIES) AS i) AS drawn
-WHERE lo NOT IN (SELECT dense FROM others) LIMIT $QUERIES;
+WHERE NOT EXISTS (SELECT FROM others WHERE dense = lo) LIMIT $QUERIES;
 CREATE TABLE empty_thousand AS
 SELECT i * 1000 + 500 AS lo, i * 1000 + 500 AS hi, 0 AS matching FROM generate_series(1, 999) AS i;
 ALTER TABLE empty_thousand ALTER lo TYPE int8, ALTER hi TYPE int8;
@@ -289,7 +289,7 @@ FROM (SELECT coordinate(i, $SEED + 5) AS x, coordinate(i, $SEED + 6) AS y,
 CREATE TABLE empty_name AS
 SELECT name AS lo, name AS hi, 0 AS matching
 FROM (SELECT name($SMALL + i) FROM generate_series(1, $QUERIES::int8) AS i) AS s
-WHERE name NOT IN (SELECT name FROM spots);
+WHERE NOT EXISTS (SELECT FROM spots WHERE spots.name = s.name);
 SQL
     tell 'points: bits a row' "$(bits spots_p "$SMALL")"
     limit_pages 'points, empty box' spots_p empty_p 30 10
