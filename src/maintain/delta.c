@@ -66,7 +66,7 @@ typedef void (*EntryVisitor) (Merge *m, const RencoderPendingEntry *entry, void 
 static void
 visit_pending(Merge *m, EntryVisitor visit, void *arg)
 {
-	RencoderPendingCopy copy = {NULL};
+	RencoderPendingCopy copy = {0};
 	BlockNumber blkno = m->runs.pending_first;
 
 	if (m->upto == 0)

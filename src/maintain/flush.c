@@ -84,7 +84,7 @@ begin_flushing(Flush *f, FlushedGroup *g, uint32 number)
 
 /* The coders of the groups, which are those of the first. */
 static void
-load_flush_coders(Flush *f)
+load_group_coders(Flush *f)
 {
 	RencoderHeaderData copy;
 
@@ -246,7 +246,7 @@ flush_groups(Flush *f)
 	f->groups = MemoryContextAllocHuge(CurrentMemoryContext, f->ngroups * sizeof(FlushedGroup));
 	for (uint32 i = 0; i < f->ngroups; i++)
 		begin_flushing(f, &f->groups[i], f->first + i);
-	load_flush_coders(f);
+	load_group_coders(f);
 	if (!read_flushed_groups(f))
 		return false;
 	write_base_run(f);
