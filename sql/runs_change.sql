@@ -245,6 +245,34 @@ SELECT rencoder_index_check('run_moves_v', true);
 SELECT rows_of('v BETWEEN 1600 AND 1650', true, 'run_moves'), rows_of('v BETWEEN 1600 AND 1650',
 	false, 'run_moves');
 
+-- The same with keys that the run has not got, just outside of its least and greatest ones, but in
+-- their cells, and on their pages.
+CREATE TABLE run_ends (id int, v int8, other int, filler text) WITH (autovacuum_enabled = off);
+ALTER TABLE run_ends ALTER filler SET STORAGE plain;
+INSERT INTO run_ends
+	SELECT i, CASE WHEN i IN (700, 1300) THEN 3000 WHEN i IN (701, 1301) THEN -3000 ELSE i %
+		1000 END * (1::int8 << 40),
+		i, repeat('x', 300)
+	FROM generate_series(1, 2000) i;
+CREATE INDEX run_ends_other ON run_ends (other);
+CREATE INDEX run_ends_v ON run_ends USING rencoder (v)
+	WITH (storage = run, pages_per_range = 1, autosummarize = off, bits_per_key = 4);
+INSERT INTO run_ends
+	SELECT i, CASE i % 2 WHEN 0 THEN (3000::int8 << 40) + 1 ELSE (-3000::int8 << 40) - 1 END, i,
+		repeat('x', 300)
+	FROM generate_series(2001, 2050) i;
+DELETE FROM run_ends a USING run_ends b
+	WHERE b.id IN (700, 1300) AND a.id NOT IN (700, 701, 1300, 1301) AND
+		(a.ctid::text::point)[0] = (b.ctid::text::point)[0];
+VACUUM (INDEX_CLEANUP on) run_ends;
+UPDATE run_ends SET other = -other, filler = repeat('x', 7000) WHERE id = 2001;
+UPDATE run_ends SET other = -other, filler = repeat('x', 7000) WHERE id = 2050;
+SELECT count(DISTINCT (ctid::text::point)[0]) AS pages FROM run_ends WHERE id IN (700, 701,
+	1300, 1301, 2001, 2050);
+SELECT rencoder_index_check('run_ends_v', true);
+SELECT rows_of(c, true, 'run_ends') AS indexed, rows_of(c, false, 'run_ends') AS sequential
+FROM unnest(ARRAY['v > 3000::int8 << 40', 'v = (-3000::int8 << 40) - 1']) c;
+
 -- Tables that are not logged.
 CREATE TEMP TABLE run_temp (id int, v int8, filler text) WITH (fillfactor = 20);
 CREATE UNLOGGED TABLE run_unlogged (LIKE run_temp) WITH (fillfactor = 20);

@@ -15,14 +15,15 @@
  * is likely: an update that changed no column of the index, whose new version is on the same
  * page, and the second phase of CREATE INDEX CONCURRENTLY.
  *
- * Why nothing is lost by leaving such a row out (INV-14): in each column with a key k, an entry
- * of the run has the row's page and a cell that k is in.  A query that asks for k asks for
- * that cell, so it finds the page in the run, in each of these columns, as it would by the
- * entry; and the run is asked as long as the header names it and the range is covered.  Both
- * are looked at under the header's share lock after the search.  A range that is not covered any
- * more is unsummarized first, and whoever makes it anything else reads the table, where the
- * row has been since before we looked (INV-3).  So does whoever makes the header name another
- * run: he sets "flushing" before he reads the table, and rows are not left out from then on.
+ * Why nothing is lost by leaving such a row out (INV-14): in each column with a key k, which is
+ * between the least and the greatest key of the run, an entry of the run has the row's page and a
+ * cell that k is in.  A query that asks for k asks for that cell, so it finds the page in the run,
+ * in each of these columns, as it would by the entry; and the run is asked as long as the header
+ * names it and the range is covered.  Both are looked at under the header's share lock after the
+ * search.  A range that is not covered any more is unsummarized first, and whoever makes it
+ * anything else reads the table, where the row has been since before we looked (INV-3).  So does
+ * whoever makes the header name another run: he sets "flushing" before he reads the table, and rows
+ * are not left out from then on.
  */
 #include "insert_late.h"
 
@@ -81,7 +82,10 @@ look_up_run(Relation index, uint32 run, RencoderLateCache *cache, MemoryContext 
 	MemoryContextSwitchTo(old);
 }
 
-/* Does the run have the key of a column, with the row's page? */
+/*
+ * Does the run have the key of a column, with the row's page?  Cells reach farther than the keys of
+ * the run, and a scan that asks for nothing between these does not look at cells.
+ */
 static bool
 has_pair(Relation index, const RencoderRunInfoData *info, int col, uint64 key, BlockNumber page)
 {
@@ -91,7 +95,8 @@ has_pair(Relation index, const RencoderRunInfoData *info, int col, uint64 key, B
 	renc_run_search search;
 	bool		found = false;
 
-	if (!rencoder_run_reader_begin(&reader, index, info, col))
+	if (key < info->column[col].least || key > info->column[col].greatest ||
+		!rencoder_run_reader_begin(&reader, index, info, col))
 		return false;
 	renc_run_search_begin(&search, &reader.run, rencoder_run_read, &reader, &set);
 	while (!found && renc_run_search_next(&search))

@@ -101,7 +101,10 @@ found(WantedKeys *wanted, BlockNumber page, uint64 lo, uint64 hi)
 	}
 }
 
-/* Searches a run for all keys that are wanted. */
+/*
+ * Searches a run for all keys that are wanted.  Of a cell that reaches farther than the keys of the
+ * run a scan finds no more than these.
+ */
 static bool
 look_in_run(WantedKeys *wanted, const RencoderRunEntry *entry)
 {
@@ -126,8 +129,8 @@ look_in_run(WantedKeys *wanted, const RencoderRunEntry *entry)
 	{
 		CHECK_FOR_INTERRUPTS();
 		for (uint32 i = 0; i < search->n; i++)
-			found(wanted, search->page[i], renc_run_entry_lo(search, i),
-				  renc_run_entry_hi(search, i));
+			found(wanted, search->page[i], Max(renc_run_entry_lo(search, i), reader.run.least),
+				  Min(renc_run_entry_hi(search, i), reader.run.greatest));
 	}
 	if (reader.fault != NULL)
 		note_wanted_fault(wanted, reader.fault_blkno, reader.fault);
