@@ -17,7 +17,7 @@ ROWS=$((MILLIONS * 1000000))
 SMALL=$((MILLIONS < 20 ? ROWS / 4 : 5000000))
 QUERIES=1000
 LENGTH=64
-ROUNDS=5            # of pgbench
+ROUNDS=3            # of pgbench
 ROUND_SECONDS=2
 COPY_ROWS=1000000
 IDLE_SECONDS=10
@@ -116,8 +116,10 @@ SELECT lo, (SELECT id FROM t WHERE id >= lo ORDER BY id OFFSET 99 LIMIT 1) AS hi
 FROM (SELECT id AS lo FROM empty, LATERAL (SELECT id FROM t WHERE id >= empty.lo ORDER BY id
                                            LIMIT 1) AS next) AS drawn;
 SQL
-    [[ $(value "least((SELECT count(*) FROM empty), (SELECT count(*) FROM one))") == "$QUERIES" ]] ||
-        die 'too few queries were found'
+    local table
+    for table in empty one; do
+        [[ $(value "count(*) FROM $table") == "$QUERIES" ]] || die 'too few queries were found'
+    done
 }
 
 # Pages that the planner reads, the second time in a session.
@@ -169,8 +171,9 @@ times() {
     local -A maximum=([prepared]=1.5 [simple]=2)
     heading 'Time beside the btree, average latency of one client'
     cat >"$WORK/empty.pgbench" <<SQL
-\set lo random(-9000000000000000000, 9000000000000000000)
-SELECT * FROM t WHERE id BETWEEN :lo AND :lo + $LENGTH - 1;
+\set lo random(0, 9000000000000000000)
+\set hi :lo + $LENGTH - 1
+SELECT * FROM t WHERE id BETWEEN :lo AND :hi;
 SQL
     cat >"$WORK/one.pgbench" <<SQL
 \set i random(1, $ROWS)
@@ -228,7 +231,7 @@ CREATE TABLE empty_dense AS
 SELECT lo, lo AS hi, 0 AS matching
 FROM (SELECT (hashint8extended(i, $SEED + 3) & 9223372036854775807) % $SMALL AS lo
       FROM generate_series(1, 10 * $QUERIES) AS i) AS drawn
-WHERE lo NOT IN (SELECT dense FROM others) LIMIT $QUERIES;
+WHERE NOT EXISTS (SELECT FROM others WHERE dense = lo) LIMIT $QUERIES;
 CREATE TABLE empty_thousand AS
 SELECT i * 1000 + 500 AS lo, i * 1000 + 500 AS hi, 0 AS matching FROM generate_series(1, 999) AS i;
 ALTER TABLE empty_thousand ALTER lo TYPE int8, ALTER hi TYPE int8;
@@ -286,7 +289,7 @@ FROM (SELECT coordinate(i, $SEED + 5) AS x, coordinate(i, $SEED + 6) AS y,
 CREATE TABLE empty_name AS
 SELECT name AS lo, name AS hi, 0 AS matching
 FROM (SELECT name($SMALL + i) FROM generate_series(1, $QUERIES::int8) AS i) AS s
-WHERE name NOT IN (SELECT name FROM spots);
+WHERE NOT EXISTS (SELECT FROM spots WHERE spots.name = s.name);
 SQL
     tell 'points: bits a row' "$(bits spots_p "$SMALL")"
     limit_pages 'points, empty box' spots_p empty_p 30 10
