@@ -177,3 +177,28 @@ SELECT rencoder_index_check('t_later', true);
 DROP INDEX t_later;
 
 DROP SCHEMA runs_flush CASCADE;
+
+-- Deltas do not pile up: VACUUM makes base runs anew when there are many keys in them.
+CREATE TABLE renewed (id int, v int8, filler text)
+	WITH (fillfactor = 50, autovacuum_enabled = off);
+INSERT INTO renewed SELECT i, hashint8extended(i, 1), repeat('x', 60)
+	FROM generate_series(1, 30000) i;
+CREATE INDEX renewed_v ON renewed USING rencoder (v)
+	WITH (storage = run, pages_per_range = 1, autosummarize = off);
+UPDATE renewed SET v = hashint8extended(id, 2);
+VACUUM renewed;
+UPDATE renewed SET v = hashint8extended(id, 3);
+VACUUM renewed;
+UPDATE renewed SET v = hashint8extended(id, 4);
+VACUUM renewed;
+UPDATE renewed SET v = hashint8extended(id, 5);
+VACUUM renewed;
+SELECT coalesce(sum(entries) FILTER (WHERE kind = 'delta'), 0) < 70000 AS few_late,
+	sum(entries) FILTER (WHERE kind = 'base') > 20000 AS base
+FROM rencoder_runs('renewed_v');
+SELECT rencoder_index_check('renewed_v', true);
+SET enable_seqscan = off;
+SELECT count(*) FROM generate_series(1, 30000, 200) i, LATERAL
+	(SELECT 1 FROM renewed WHERE v = hashint8extended(i, 5) AND id = i) r;
+RESET enable_seqscan;
+DROP TABLE renewed;

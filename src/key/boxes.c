@@ -73,7 +73,8 @@ typedef struct BoxCover
 	const renc_box *box;
 	int			n;
 	renc_interval node[COVER_INTERVALS];
-	bool		partly[COVER_INTERVALS];	/* has it keys that are not in the box? */
+	bool		partly[COVER_INTERVALS];	/* has it keys that are not in the
+											 * box? */
 } BoxCover;
 
 /* Adds a node, if it meets the box. */

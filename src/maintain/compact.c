@@ -30,6 +30,13 @@
 /* With more runs than this, only merges make others: deltas want room, too. */
 #define MOST_RUNS		56
 
+/*
+ * Deltas go when all groups have a later cut.  If they have more than this part of the pages of
+ * the base runs, and more than a few, VACUUM renews the groups that have the earliest.
+ */
+#define RENEWAL_PART	3
+#define RENEWAL_PAGES	64
+
 /* The worker waits for so many full groups. */
 #define WORTH_FLUSHING	4
 
@@ -103,6 +110,59 @@ choose_all(const RencoderRunGroups *groups, const Task *task)
 		choice.n += s->n;
 	}
 	return choice;
+}
+
+/* Has a group keys in a run? */
+static bool
+is_in_run(const RencoderStretch *s)
+{
+	return s->run != 0 && s->kind != RENCODER_STRETCH_OTHER;
+}
+
+/* The groups whose cut is the earliest, and those that follow them. */
+static Choice
+choose_earliest(const RencoderRunGroups *groups, const Task *task)
+{
+	Choice		choice = {0, 0};
+	int			earliest = -1;
+
+	for (int i = 0; i < groups->n; i++)
+	{
+		if (is_in_run(&groups->stretch[i]) &&
+			(earliest < 0 || groups->stretch[i].cut < groups->stretch[earliest].cut))
+			earliest = i;
+	}
+	for (int i = Max(earliest, 0); earliest >= 0 && i < groups->n; i++)
+	{
+		const RencoderStretch *s = &groups->stretch[i];
+
+		if (i > earliest && (!is_in_run(s) || !continues(&choice, s)))
+			break;
+		if (i == earliest)
+			choice.first = s->first;
+		choice.n += s->n;
+	}
+	choice.n = Min(choice.n, task->most);
+	return choice;
+}
+
+/* Are there so many keys in deltas that base runs are to be made anew? */
+static bool
+renewal_is_due(Relation index)
+{
+	RencoderRuns runs;
+	uint64		npages[RENCODER_RUN_DELTA + 1] = {0};
+
+	rencoder_runs_look(index, &runs, NULL);
+	for (uint32 i = 0; i < runs.list.n; i++)
+	{
+		const RencoderRunEntry *run = &runs.list.entry[i];
+
+		if (run->state == RENCODER_RUN_LIVE && run->kind <= RENCODER_RUN_DELTA)
+			npages[run->kind] += run->npages;
+	}
+	return npages[RENCODER_RUN_DELTA] > RENEWAL_PAGES &&
+		npages[RENCODER_RUN_DELTA] > npages[RENCODER_RUN_BASE] / RENEWAL_PART;
 }
 
 /* The next base run from stretch *i on, as far as its groups are neighbours. */
@@ -252,7 +312,10 @@ count_index_groups(Relation index)
 static Task
 merge_task(uint32 ngroups)
 {
-	return (Task) {.choose = choose_merge,.most = Max(MERGE_GROUPS, ngroups / MERGE_SHARE)};
+	return (Task)
+	{
+		.choose = choose_merge,.most = Max(MERGE_GROUPS, ngroups / MERGE_SHARE)
+	};
 }
 
 void
@@ -275,6 +338,12 @@ rencoder_compact_vacuum(Relation index, Relation heap)
 	merge = merge_task(ngroups);
 	while (make_one(index, heap, &merge, &choice) == RENCODER_COMPACT_DONE)
 		;
+	if (renewal_is_due(index))
+	{
+		Task		renew = {.choose = choose_earliest,.most = merge.most};
+
+		(void) make_one(index, heap, &renew, &choice);
+	}
 }
 
 RencoderCompactResult

@@ -246,7 +246,8 @@ drop_needless(Relation index, const RencoderRunGroups *groups, const RencoderRun
 
 	for (int i = 0; i < groups->n; i++)
 	{
-		if (groups->stretch[i].run != 0)
+		/* A group without a summarized range has none that is covered. */
+		if (groups->stretch[i].run != 0 && groups->stretch[i].kind != RENCODER_STRETCH_OTHER)
 			least = Min(least, groups->stretch[i].cut);
 	}
 	for (uint32 i = 0; i < runs->list.n; i++)

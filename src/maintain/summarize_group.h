@@ -14,7 +14,8 @@ typedef struct RencoderSummarizing
 {
 	RencoderRangeScan scan;
 	RencoderGroup group;
-	bool		names_run;		/* the group: other ranges of it may be covered */
+	bool		names_run;		/* the group: other ranges of it may be
+								 * covered */
 	bool		whole;			/* all at once, into a matrix */
 	int			slice;			/* of the group, unless "whole" */
 	renc_mask	todo;			/* ranges of the group to summarize */

@@ -387,7 +387,10 @@ covered_rate(RencoderCostPath *p, int col, double pages, double share)
 	double		together;
 	double		correlation = column_correlation(p->root, p->index, col);
 
-	/* Rows of one value in one page are one entry.  The run knows better, if asked. */
+	/*
+	 * Rows of one value in one page are one entry.  The run knows better, if
+	 * asked.
+	 */
 	if (run->between >= 0)
 		entries = run->at_most ? Min(entries, run->between) : run->between;
 	p->run_entries += entries;

@@ -72,7 +72,7 @@ rank_column(Relation index, RencoderQuery *query, const RencoderRunInfoData *inf
 			int *pages_left, RencoderCostRunColumn *column)
 {
 	const RencoderKeySet *keys = rencoder_key_set(query, col, info->column[col].coder);
-	RankReader	r = {.index = index, .pages_left = pages_left};
+	RankReader	r = {.index = index,.pages_left = pages_left};
 	renc_interval hull;
 	renc_interval_set set = {&hull, 1};
 
@@ -80,7 +80,10 @@ rank_column(Relation index, RencoderQuery *query, const RencoderRunInfoData *inf
 		column->between = -1;
 	if (keys == NULL || keys->none || !rencoder_run_reader_begin(&r.reader, index, info, col))
 		return;
-	hull = (renc_interval) {keys->query.hull_lo, keys->query.hull_hi};
+	hull = (renc_interval)
+	{
+		keys->query.hull_lo, keys->query.hull_hi
+	};
 	if (keys->set.n > 0 && keys->set.n <= MAX_INTERVALS)
 		set = keys->set;
 	else

@@ -15,16 +15,19 @@ typedef struct RencoderCostRunColumn
 	double		leaves;
 	double		descent;		/* pages from the roots to a leaf of each */
 	double		false_pages;	/* heap pages that a query finds by accident */
-	double		between;		/* entries whose keys are asked for; < 0: unknown */
-	bool		at_most;		/* so many at most: they lie between the outer bounds */
+	double		between;		/* entries whose keys are asked for; < 0:
+								 * unknown */
+	bool		at_most;		/* so many at most: they lie between the outer
+								 * bounds */
 } RencoderCostRunColumn;
 
 typedef struct RencoderCostRuns
 {
 	bool		any;			/* is there a base run? */
-	double		fixed_pages;	/* read by every scan: list, pages that describe runs,
-								 * pending list */
-	double		delta_descent;	/* pages of all delta runs that one search reads */
+	double		fixed_pages;	/* read by every scan: list, pages that
+								 * describe runs, pending list */
+	double		delta_descent;	/* pages of all delta runs that one search
+								 * reads */
 	RencoderCostRunColumn column[INDEX_MAX_KEYS];
 } RencoderCostRuns;
 

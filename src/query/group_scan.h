@@ -47,8 +47,8 @@ typedef struct RencoderGroupScan
 								 * runs */
 
 	/* Private. */
-	RencoderColumnProbe *probes[INDEX_MAX_KEYS];	/* one for each generation of
-													 * coder met */
+	RencoderColumnProbe *probes[INDEX_MAX_KEYS];	/* one for each generation
+													 * of coder met */
 	BlockNumber uncoded;		/* a group whose coder was not found, if any */
 	RencoderRunScan *runs;		/* NULL: not needed so far */
 	uint64	   *page[2];		/* room for pages of candidates: of the

@@ -210,7 +210,10 @@ read_pending(RencoderRunScan *scan)
 		if (number >= scan->runs.pending_last_number)
 			break;
 
-		/* The last page of those that a delta has taken over may have no next one. */
+		/*
+		 * The last page of those that a delta has taken over may have no next
+		 * one.
+		 */
 		if (copy.page->next == RENCODER_NO_BLOCK)
 		{
 			fault = "The pending list ends too early.";
@@ -264,7 +267,10 @@ rencoder_run_scan_base(RencoderRunScan *scan, uint32 number, BlockNumber named_b
 	if (run != NULL || number == scan->unknown)
 		return run;
 
-	/* Late pages are complete: what came since belongs to rows that nobody sees here. */
+	/*
+	 * Late pages are complete: what came since belongs to rows that nobody
+	 * sees here.
+	 */
 	rencoder_runs_look(scan->index, &scan->runs, &scan->npages);
 	while (!search_list(scan, true))
 		look_again(scan);

@@ -303,7 +303,7 @@ find_overlap(References *refs)
 void
 rencoder_check_blocks(CheckState *state)
 {
-	References	refs = {.state = state, .allocated = 1024};
+	References	refs = {.state = state,.allocated = 1024};
 	BlockNumber seen = InvalidBlockNumber;
 	bool		again;
 

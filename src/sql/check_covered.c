@@ -120,7 +120,10 @@ look_in_run(WantedKeys *wanted, const RencoderRunEntry *entry)
 	for (size_t i = 0; i < wanted->n; i++)
 	{
 		if (!renc_mask_empty(wanted->pages[i]))
-			interval[set.n++] = (renc_interval) {wanted->key[i], wanted->key[i]};
+			interval[set.n++] = (renc_interval)
+		{
+			wanted->key[i], wanted->key[i]
+		};
 	}
 	if (!rencoder_run_reader_begin(&reader, wanted->check->index, info, wanted->col))
 		return true;

@@ -35,17 +35,17 @@ check_run_entries(const RencoderMetaPageData *metadata, const RencoderRunListDat
 		const RencoderRunEntry *entry = &list->entry[i];
 
 		note_list_fault(fault, entry->number > 0 && entry->number <= metadata->last_run,
-					   metadata->run_list, "The number of a run is out of range.");
+						metadata->run_list, "The number of a run is out of range.");
 		for (uint32 j = 0; j < i; j++)
 			note_list_fault(fault, list->entry[j].number != entry->number,
-						   metadata->run_list, "Two runs have the same number.");
+							metadata->run_list, "Two runs have the same number.");
 		note_list_fault(fault, entry->kind == RENCODER_RUN_BASE || entry->kind == RENCODER_RUN_DELTA,
-					   metadata->run_list, "The kind of a run is not known.");
+						metadata->run_list, "The kind of a run is not known.");
 		note_list_fault(fault, entry->state == RENCODER_RUN_BUILDING ||
-					   entry->state == RENCODER_RUN_LIVE || entry->state == RENCODER_RUN_FREEING,
-					   metadata->run_list, "The state of a run is not known.");
+						entry->state == RENCODER_RUN_LIVE || entry->state == RENCODER_RUN_FREEING,
+						metadata->run_list, "The state of a run is not known.");
 		note_list_fault(fault, entry->unused == 0 && entry->unused2[0] == 0 && entry->unused2[1] == 0,
-					   metadata->run_list, "A field of the run list that must be zero is not.");
+						metadata->run_list, "A field of the run list that must be zero is not.");
 	}
 }
 
@@ -58,21 +58,21 @@ check_column_info(CheckState *state, const RencoderRunEntry *entry, int col,
 	const RencoderCoder *coder;
 
 	note_list_fault(fault, column->unused == 0, entry->info,
-				   "A field of the run that must be zero is not.");
+					"A field of the run that must be zero is not.");
 	note_list_fault(fault, empty == (column->entries == 0), entry->info,
-				   psprintf("Column %d of run %u has entries or pages, but not both.",
-							col + 1, entry->number));
+					psprintf("Column %d of run %u has entries or pages, but not both.",
+							 col + 1, entry->number));
 	if (empty)
 		return;
 	note_list_fault(fault, column->level <= RENC_RUN_MAX_LEVEL, entry->info,
-				   psprintf("The tree of column %d of run %u is too high.", col + 1, entry->number));
+					psprintf("The tree of column %d of run %u is too high.", col + 1, entry->number));
 	note_list_fault(fault, column->least <= column->greatest && column->rows >= column->entries &&
-				   column->false_pages >= 0, entry->info,
-				   psprintf("What is said of column %d of run %u is impossible.",
-							col + 1, entry->number));
+					column->false_pages >= 0, entry->info,
+					psprintf("What is said of column %d of run %u is impossible.",
+							 col + 1, entry->number));
 	note_list_fault(fault, rencoder_coder_find(state->coders, state->index, col, column->coder, &coder),
-				   entry->info,
-				   psprintf("The coder of column %d of run %u is missing.", col + 1, entry->number));
+					entry->info,
+					psprintf("The coder of column %d of run %u is missing.", col + 1, entry->number));
 }
 
 static void
@@ -81,13 +81,13 @@ check_info(CheckState *state, const RencoderRunEntry *entry, RencoderRunInfo inf
 	uint64		npages = 1;
 
 	note_list_fault(fault, info->natts == state->meta.natts, entry->info,
-				   "The run has not as many columns as the index.");
+					"The run has not as many columns as the index.");
 	if (fault->detail != NULL)
 		return;
 	note_list_fault(fault, info->unused == 0 && info->unused2 == 0, entry->info,
-				   "A field of the run that must be zero is not.");
+					"A field of the run that must be zero is not.");
 	note_list_fault(fault, info->nextents <= rencoder_run_max_extents(info->natts), entry->info,
-				   "The run has an impossible number of extents.");
+					"The run has an impossible number of extents.");
 	for (int col = 0; col < info->natts; col++)
 	{
 		const RencoderRunColumn *column = &info->column[col];
@@ -96,8 +96,8 @@ check_info(CheckState *state, const RencoderRunEntry *entry, RencoderRunInfo inf
 		check_column_info(state, entry, col, column, fault);
 	}
 	note_list_fault(fault, npages == entry->npages, entry->info,
-				   psprintf("Run %u has %llu pages, but the run list says %u.", entry->number,
-							(unsigned long long) npages, entry->npages));
+					psprintf("Run %u has %llu pages, but the run list says %u.", entry->number,
+							 (unsigned long long) npages, entry->npages));
 }
 
 /* A reader that accepts pages of the run's extents only. */
@@ -137,7 +137,7 @@ note_tree_fault(const CheckedReader *checked, const RencoderRunEntry *entry, int
 		blkno = checked->reader.fault_blkno;
 	}
 	note_list_fault(fault, false, blkno,
-				   psprintf("Run %u, column %d: %s.", entry->number, col + 1, wrong));
+					psprintf("Run %u, column %d: %s.", entry->number, col + 1, wrong));
 }
 
 /* A delta has whole keys. */
@@ -151,8 +151,8 @@ check_whole_keys(CheckedReader *checked, const RencoderRunEntry *entry, int col,
 	renc_run_search_begin(search, &checked->reader.run, read_checked, checked, &set);
 	while (renc_run_search_next(search))
 		note_list_fault(fault, search->width == 0, entry->info,
-					   psprintf("Run %u, column %d: a delta has cells of more than a key.",
-								entry->number, col + 1));
+						psprintf("Run %u, column %d: a delta has cells of more than a key.",
+								 entry->number, col + 1));
 	if (search->failure != NULL)
 		note_tree_fault(checked, entry, col, search->failure, search->failed_page, fault);
 	pfree(search);
@@ -203,19 +203,19 @@ check_pending_entry(CheckState *state, const RencoderPendingEntry *entry, BlockN
 	const RencoderCoder *coder;
 
 	note_list_fault(fault, entry->page <= MaxBlockNumber, blkno,
-				   "An entry of the pending list is of an impossible page.");
+					"An entry of the pending list is of an impossible page.");
 	note_list_fault(fault, (entry->nulls & ~all) == 0 && entry->nulls != all, blkno,
-				   "An entry of the pending list has impossible null flags.");
+					"An entry of the pending list has impossible null flags.");
 	for (int col = 0; col < natts; col++)
 	{
 		if ((entry->nulls >> col) & 1)
 			note_list_fault(fault, entry->key[col] == 0 && coders[col] == 0, blkno,
-						   "An entry of the pending list has a key where it has none.");
+							"An entry of the pending list has a key where it has none.");
 		else
 			note_list_fault(fault, rencoder_coder_find(state->coders, state->index, col,
-													  coders[col], &coder), blkno,
-						   psprintf("A coder of column %d that the pending list names is missing.",
-									col + 1));
+													   coders[col], &coder), blkno,
+							psprintf("A coder of column %d that the pending list names is missing.",
+									 col + 1));
 	}
 }
 
@@ -225,10 +225,10 @@ check_pending(CheckState *state, const RencoderRuns *runs, RunFault *fault)
 	RencoderPendingWalk walk;
 
 	note_list_fault(fault, (runs->pending_first == RENCODER_NO_BLOCK) ==
-				   (runs->pending_last == RENCODER_NO_BLOCK) &&
-				   (runs->pending_first == RENCODER_NO_BLOCK ||
-					runs->pending_first_number <= runs->pending_last_number),
-				   RENCODER_META_BLKNO, "The ends of the pending list do not fit.");
+					(runs->pending_last == RENCODER_NO_BLOCK) &&
+					(runs->pending_first == RENCODER_NO_BLOCK ||
+					 runs->pending_first_number <= runs->pending_last_number),
+					RENCODER_META_BLKNO, "The ends of the pending list do not fit.");
 	if (fault->detail != NULL)
 		return;
 	rencoder_pending_walk_begin(&walk, state->index, runs);
@@ -237,11 +237,11 @@ check_pending(CheckState *state, const RencoderRuns *runs, RunFault *fault)
 		bool		last = walk.number == walk.last_number;
 
 		note_list_fault(fault, walk.copy.page->open == (last ? 1 : 0), walk.blkno,
-					   "The pending list is not open at its last page, and only there.");
+						"The pending list is not open at its last page, and only there.");
 		if (last)
 			note_list_fault(fault, walk.blkno == runs->pending_last &&
-						   walk.copy.page->next == RENCODER_NO_BLOCK, walk.blkno,
-						   "The last page of the pending list is not its end.");
+							walk.copy.page->next == RENCODER_NO_BLOCK, walk.blkno,
+							"The last page of the pending list is not its end.");
 		for (int i = 0; i < walk.copy.nentries && fault->detail == NULL; i++)
 			check_pending_entry(state, rencoder_pending_entry(&walk.copy, i), walk.blkno, fault);
 	}
@@ -346,7 +346,10 @@ rencoder_check_run_of_group(CheckState *state)
 	if (number == 0)
 		return;
 
-	/* On a standby it may have gone since the group was copied; then the group says so now. */
+	/*
+	 * On a standby it may have gone since the group was copied; then the
+	 * group says so now.
+	 */
 	fault = load_run(state, number);
 	if (fault != NULL && !state->primary &&
 		(!rencoder_check_read_group(state, copy->group) || first->run != number))

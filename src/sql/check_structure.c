@@ -150,7 +150,11 @@ check_range(CheckState *state, BlockNumber blkno, int col, unsigned int slot,
 		fault = "has bounds outside those of the directory";
 	else if (always && !(copy->entry->flags & RENCODER_ENTRY_ALWAYS))
 		fault = "is always a candidate, which the directory does not say";
-	/* INV-4: storage is linked before the state is set; a covered range needs none. */
+
+	/*
+	 * INV-4: storage is linked before the state is set; a covered range needs
+	 * none.
+	 */
 	else if (stored && header->matrix.start == RENCODER_NO_BLOCK &&
 			 header->slice[slot / RENC_SLICE_RANGES].start == RENCODER_NO_BLOCK)
 		fault = "is summarized but has no storage";

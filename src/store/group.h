@@ -74,12 +74,13 @@ typedef struct RencoderHeaderData
 								 * before */
 
 	/* Runs; first header page only. */
-	uint32		run;			/* that has the keys of the covered ranges,
-								 * 0: none */
+	uint32		run;			/* that has the keys of the covered ranges, 0:
+								 * none */
 	uint64		cut;			/* pending pages up to it are in the run */
 	uint8		covered[RENC_MATRIX_WIDTH]; /* subset of summarized */
-	uint8		flushing[RENC_MATRIX_WIDTH];	/* whose keys are being read for
-												 * a run; subset of summarized */
+	uint8		flushing[RENC_MATRIX_WIDTH];	/* whose keys are being read
+												 * for a run; subset of
+												 * summarized */
 	uint32		flushing_run;	/* that run, 0: none */
 	uint32		unused2;		/* zero */
 } RencoderHeaderData;

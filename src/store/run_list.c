@@ -90,7 +90,7 @@ begin_edit(ListEdit *edit, Relation index, bool log)
 	edit->index = index;
 	edit->meta_buffer = rencoder_meta_lock(index, BUFFER_LOCK_EXCLUSIVE);
 	edit->list_buffer = lock_run_list(index, RencoderPageGetMeta(BufferGetPage(edit->meta_buffer))->run_list,
-								  BUFFER_LOCK_EXCLUSIVE);
+									  BUFFER_LOCK_EXCLUSIVE);
 	edit->wal = rencoder_wal_begin(index, log);
 	edit->meta = RencoderPageGetMeta(rencoder_wal_register(edit->wal, edit->meta_buffer));
 	edit->list = RencoderPageGetRunList(rencoder_wal_register(edit->wal, edit->list_buffer));
