@@ -219,25 +219,25 @@ rencoder_pending_read(Relation index, BlockNumber blkno, uint64 number,
 {
 	Buffer		buf = rencoder_page_try_read(index, blkno, RENCODER_PAGE_PENDING, fault);
 	Page		page;
-	bool		expected;
 
 	if (!BufferIsValid(buf))
 		return false;
 	page = BufferGetPage(buf);
-	expected = RencoderPageGetPending(page)->number == number &&
-		((PageHeader) page)->pd_lower >= MAXALIGN(SizeOfPageHeaderData) +
-		offsetof(RencoderPendingPageData, entries);
-	if (!expected)
+	copy->entry_size = rencoder_pending_entry_size(IndexRelationGetNumberOfKeyAttributes(index));
+	if (RencoderPageGetPending(page)->number != number)
 		*fault = "The page of the pending list has another number.";
+	else if (((PageHeader) page)->pd_lower < MAXALIGN(SizeOfPageHeaderData) +
+			 offsetof(RencoderPendingPageData, entries) ||
+			 used_bytes(page) % copy->entry_size != 0)
+		*fault = "The page's free space pointers are wrong.";
 	else
 	{
 		if (copy->page == NULL)
 			copy->page = palloc(RENCODER_PAYLOAD_SIZE);
 		memcpy(copy->page, RencoderPageGetPayload(page), RENCODER_PAYLOAD_SIZE);
-		copy->entry_size =
-			rencoder_pending_entry_size(IndexRelationGetNumberOfKeyAttributes(index));
 		copy->nentries = (int) (used_bytes(page) / copy->entry_size);
+		*fault = NULL;
 	}
 	UnlockReleaseBuffer(buf);
-	return expected;
+	return *fault == NULL;
 }

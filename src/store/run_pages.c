@@ -236,12 +236,31 @@ rencoder_run_writer_finish(RencoderRunWriter *w)
 
 /* ---- Reading ---- */
 
+/*
+ * What is wrong with the trees that an info page describes, or NULL.  A tree without a root is
+ * taken for empty, so it must say that it is.
+ */
+static const char *
+tree_fault(RencoderRunInfo info)
+{
+	for (int col = 0; col < info->natts; col++)
+	{
+		const RencoderRunColumn *column = &info->column[col];
+
+		if ((column->root == RENCODER_NO_BLOCK) != (column->entries == 0))
+			return psprintf("Column %d of run %u has entries or pages, but not both.",
+							col + 1, info->number);
+	}
+	return NULL;
+}
+
 RencoderRunInfo
 rencoder_run_info(Relation index, const RencoderRunEntry *entry, const char **fault)
 {
 	Buffer		buf = rencoder_page_try_read(index, entry->info, RENCODER_PAGE_RUN_INFO, fault);
 	RencoderRunInfo page;
 	RencoderRunInfo copy = NULL;
+	const char *wrong;
 
 	if (!BufferIsValid(buf))
 		return NULL;
@@ -250,6 +269,8 @@ rencoder_run_info(Relation index, const RencoderRunEntry *entry, const char **fa
 		page->natts != IndexRelationGetNumberOfKeyAttributes(index) ||
 		page->nextents > rencoder_run_max_extents(page->natts))
 		*fault = "The page describes another run.";
+	else if ((wrong = tree_fault(page)) != NULL)
+		*fault = wrong;
 	else
 	{
 		copy = palloc(RENCODER_PAYLOAD_SIZE);

@@ -246,7 +246,7 @@ my %damage = (
 				return poke($data, $info, $INFO{extent}, pack('V', first_page($data, 'run_list')));
 			}), qr/Blocks \d+ and \d+ both refer to it\./, 1 ],
 	info_root    => [ poke_info('root', pack('V', 0)),
-		qr/Column 1 of run 1 has entries or pages, but not both\./, 1 ],
+		qr/Column 1 of run 1 has entries or pages, but not both\./ ],
 	info_leaf    => [ named(\&base_leaf, sub {
 				my ($data) = @_;
 
