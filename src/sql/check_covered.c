@@ -102,11 +102,11 @@ found(WantedKeys *wanted, BlockNumber page, uint64 lo, uint64 hi)
 }
 
 /*
- * Searches a run for all keys that are wanted.  Of a cell that reaches farther than the keys of the
+ * Searches a run for all keys that are wanted, unless another coder made its keys.  Of a cell that reaches farther than the keys of the
  * run a scan finds no more than these.
  */
 static bool
-look_in_run(WantedKeys *wanted, const RencoderRunEntry *entry)
+look_in_run(WantedKeys *wanted, const RencoderRunEntry *entry, uint32 coder)
 {
 	const char *fault = NULL;
 	RencoderRunInfo info = rencoder_run_info(wanted->check->index, entry, &fault);
@@ -125,7 +125,8 @@ look_in_run(WantedKeys *wanted, const RencoderRunEntry *entry)
 			wanted->key[i], wanted->key[i]
 		};
 	}
-	if (!rencoder_run_reader_begin(&reader, wanted->check->index, info, wanted->col))
+	if (info->column[wanted->col].coder != coder ||
+		!rencoder_run_reader_begin(&reader, wanted->check->index, info, wanted->col))
 		return true;
 	renc_run_search_begin(search, &reader.run, rencoder_run_read, &reader, &set);
 	while (renc_run_search_next(search))
@@ -157,7 +158,7 @@ search_late(WantedKeys *wanted, const RencoderRuns *runs, uint32 coder)
 		const RencoderRunEntry *entry = &runs->list.entry[i];
 
 		if (entry->kind == RENCODER_RUN_DELTA && entry->state == RENCODER_RUN_LIVE &&
-			!look_in_run(wanted, entry))
+			!look_in_run(wanted, entry, coder))
 			return false;
 	}
 	rencoder_pending_walk_begin(&walk, wanted->check->index, runs);
@@ -232,7 +233,7 @@ check_covered_column(RencoderCoveredCheck *check, int col, const RencoderRuns *r
 	if (base == NULL || base->state != RENCODER_RUN_LIVE)
 		note_wanted_fault(wanted, check->copy->entry->header,
 						  "The group names a run that is not there.");
-	else if (look_in_run(wanted, base) && wanted->left > 0 &&
+	else if (look_in_run(wanted, base, coders->generation[col]) && wanted->left > 0 &&
 			 search_late(wanted, runs, coders->generation[col]) && wanted->left > 0)
 		note_not_found(wanted);
 }
