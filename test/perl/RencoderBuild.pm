@@ -11,9 +11,10 @@ use List::Util qw(sum);
 use RencoderTest;
 use Test::More;
 
-our @EXPORT = qw($LIMITS start_node build searches);
+our @EXPORT = qw($LIMITS $FILTER start_node build searches);
 
-our $LIMITS = 'autosummarize = off, pages_per_range = 1, storage = filter';
+our $LIMITS = 'autosummarize = off, pages_per_range = 1';
+our $FILTER = "$LIMITS, storage = filter";
 
 # 8 rows a page.  Four groups and three ranges of a fifth, which is the leader's.
 # What slow() does is said by a setting, which workers are handed on.  Of the

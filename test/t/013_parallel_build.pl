@@ -32,9 +32,9 @@ my @definitions = (
 	[ 't', '(few)', 'WHERE few > 10' ],
 	[ 't', '(slow(id, v))' ],
 	[ 'narrow', '(v, n)' ],
-	[ 't', '(v, few, word)', '', ', storage = run' ],
-	[ 't', '(slow(id, v))', '', ', storage = run' ],
-	[ 'narrow', '(v, n)', '', ', storage = run' ]);
+	[ 't', '(v, few, word)', '', 'run' ],
+	[ 't', '(slow(id, v))', '', 'run' ],
+	[ 'narrow', '(v, n)', '', 'run' ]);
 my %groups = (t => 5, narrow => 3);
 
 # Conditions of each, seeded, about half of them with rows.
@@ -70,8 +70,10 @@ sub queries
 
 foreach my $definition (@definitions)
 {
-	my ($table, $columns, $where, $options) = @$definition;
-	my $create = "ON $table USING rencoder $columns WITH ($LIMITS" . ($options // '') . ') '
+	my ($table, $columns, $where, $storage) = @$definition;
+	my $create =
+		"ON $table USING rencoder $columns WITH ($LIMITS, storage = "
+		. ($storage // 'filter') . ') '
 	  . ($where // '');
 	my $memory = $table eq 'narrow' ? "SET maintenance_work_mem = '1MB';" : '';
 	my @serial = build(0, "$memory CREATE INDEX serial $create");
@@ -103,16 +105,16 @@ foreach my $definition (@definitions)
 # Random keys are alike in all groups: the first search does for all processes,
 # although all need a shape at about the same time.
 my @searched = build(2, "CREATE INDEX searched ON narrow USING rencoder
-	(slow(CASE WHEN n % 1000 = 0 THEN 8 ELSE 1 END, v)) WITH ($LIMITS)", 'all a little slow');
+	(slow(CASE WHEN n % 1000 = 0 THEN 8 ELSE 1 END, v)) WITH ($FILTER)", 'all a little slow');
 is_deeply(\@searched, [ 1, 1, 1 ], 'each process builds a group');
 is(searches(), 1, 'one search for all of them');
 $node->safe_psql('postgres', "SELECT rencoder_index_check('searched', true); DROP INDEX searched");
 
 # No workers: a temporary table; an expression that must not run there.
 is( scalar build(2, "CREATE TEMP TABLE tmp WITH (parallel_workers = 2) AS SELECT * FROM t;
-	CREATE INDEX ON tmp USING rencoder (v) WITH ($LIMITS);"), 1, 'a temporary table');
+	CREATE INDEX ON tmp USING rencoder (v) WITH ($FILTER);"), 1, 'a temporary table');
 $node->safe_psql('postgres', 'ALTER FUNCTION slow PARALLEL RESTRICTED');
-is( scalar build(2, "CREATE INDEX x ON t USING rencoder (slow(id, v)) WITH ($LIMITS); "
+is( scalar build(2, "CREATE INDEX x ON t USING rencoder (slow(id, v)) WITH ($FILTER); "
   . "DROP INDEX x"),
 	1, 'an expression that is not parallel safe');
 $node->safe_psql('postgres', 'ALTER FUNCTION slow PARALLEL SAFE');
@@ -122,7 +124,7 @@ my $session = $node->background_psql('postgres', on_error_stop => 0);
 $session->query_safe("SET test.mode = 'all a little slow'");
 $session->query_safe('SET max_parallel_maintenance_workers = 2');
 $session->query_until(qr/started/, "\\echo started
-	CREATE INDEX CONCURRENTLY concurrent ON t USING rencoder (slow(id, v)) WITH ($LIMITS);\n");
+	CREATE INDEX CONCURRENTLY concurrent ON t USING rencoder (slow(id, v)) WITH ($FILTER);\n");
 $node->poll_query_until('postgres',
 	"SELECT count(*) = 2 FROM pg_stat_activity WHERE backend_type = 'parallel worker' "
 	  . "AND wait_event = 'PgSleep'")

@@ -28,14 +28,15 @@ sub orphans
 # nobody goes on.  Returns what was seen of the progress.
 sub disturb
 {
-	my ($name, $mode, $what, $options) = (@_, '');
+	my ($name, $mode, $what, $storage) = (@_, 'filter');
 	my $session = $node->background_psql('postgres', on_error_stop => 0);
 	my @done;
 
 	$session->query_safe("SET client_min_messages = error");
 	$session->query_safe("SET test.mode = '$mode'");
 	$session->query_until(qr/started/, "\\echo started
-		CREATE INDEX disturbed ON t USING rencoder (slow(id, v)) WITH ($LIMITS$options);\n");
+		CREATE INDEX disturbed ON t USING rencoder (slow(id, v))
+			WITH ($LIMITS, storage = $storage);\n");
 	$node->poll_query_until('postgres', "SELECT count(*) = 2 FROM pg_stat_activity
 		WHERE backend_type = 'parallel worker' AND wait_event = 'PgSleep'")
 	  or die 'the workers do not sleep';
@@ -76,15 +77,15 @@ sub disturb
 disturb('cancelled', 'slow', "SELECT pg_cancel_backend(pid) FROM pg_stat_progress_create_index");
 disturb('cancelled while waiting',
 	'slow workers', "SELECT pg_cancel_backend(pid) FROM pg_stat_progress_create_index");
-foreach my $options ('', ', storage = run')
+foreach my $storage ('filter', 'run')
 {
-	disturb("a worker is terminated$options", 'slow',
+	disturb("a worker is terminated, storage = $storage", 'slow',
 		"SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
-		  . "WHERE backend_type = 'parallel worker' LIMIT 1", $options);
+		  . "WHERE backend_type = 'parallel worker' LIMIT 1", $storage);
 }
 
 my ($ret, $out, $err) = $node->psql('postgres', "SET test.mode = 'workers fail';
-	CREATE INDEX disturbed ON t USING rencoder (slow(id, v)) WITH ($LIMITS);");
+	CREATE INDEX disturbed ON t USING rencoder (slow(id, v)) WITH ($FILTER);");
 isnt($ret, 0, 'a worker fails');
 like($err, qr/ERROR:  division by zero/, 'with its own error');
 like($err, qr/parallel worker/, 'in a worker');

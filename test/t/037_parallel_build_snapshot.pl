@@ -42,7 +42,7 @@ sub old_snapshot
 
 $node->safe_psql('postgres', 'VACUUM t');
 old_snapshot('broken HOT chains', 'UPDATE t SET few = 34 WHERE few = 3',
-	"CREATE INDEX old ON t USING rencoder (few, slow(id, v)) WITH ($LIMITS)");
+	"CREATE INDEX old ON t USING rencoder (few, slow(id, v)) WITH ($FILTER)");
 is( $node->safe_psql('postgres', "SELECT indcheckxmin FROM pg_index "
   . "WHERE indexrelid = 'old'::regclass"),
 	't', 'broken HOT chains: noticed');
