@@ -96,6 +96,7 @@ typedef struct Job
 	int			failures;
 	BlockNumber nblocks;		/* of the table, when it was looked at last */
 	TimestampTz since;			/* when it was first seen to have so many */
+	uint64		settled;		/* full groups of which none is to be flushed */
 } Job;
 
 typedef enum JobResult
@@ -240,6 +241,25 @@ shorten_pending(Relation index)
 	rencoder_meta_unlock_maintainer(index);
 }
 
+/*
+ * Makes base runs of full groups.  To look for them takes as long as the directory is, so it is
+ * done when there is another.
+ */
+static RencoderCompactResult
+flush_full_groups(Job *job, Relation index, Relation heap, const RencoderMeta *meta,
+				  BlockNumber nblocks)
+{
+	uint64		full = nblocks / meta->pages_per_range / RENC_GROUP_RANGES;
+	RencoderCompactResult result;
+
+	if (full == job->settled)
+		return RENCODER_COMPACT_NOTHING;
+	result = rencoder_compact_some(index, heap);
+	if (result == RENCODER_COMPACT_NOTHING)
+		job->settled = full;
+	return result;
+}
+
 /* What is to be done of an index now. */
 static JobResult
 serve_index(Job *job, Relation index, Relation heap)
@@ -256,7 +276,7 @@ serve_index(Job *job, Relation index, Relation heap)
 		job_end(job, nblocks, &meta);
 	if (!fill_gaps(index, heap, &meta, end))
 		return JOB_UNFINISHED;
-	switch (rencoder_compact_some(index, heap))
+	switch (flush_full_groups(job, index, heap, &meta, nblocks))
 	{
 		case RENCODER_COMPACT_DONE:
 			return JOB_UNFINISHED;
