@@ -260,13 +260,16 @@ sql('DROP TABLE open_load');
 
 #
 # The first ranges have no values: later ones must learn all the same, those of the same
-# group, too.
+# group, too.  Few rows come at first, for the worker to summarize: in a group that has
+# summaries, an inserting session leaves it to VACUUM to begin anew with a coder.
 #
 make_table('late', 'pages_per_range = 4, ');
 sql("INSERT INTO late (id, filler) SELECT g, repeat('x', 120) FROM generate_series(-30000, 0) g");
 wait_until_all_summarized('late', 'only nulls');
-sql("INSERT INTO late " . rows(1, 30000));
-wait_until_all_summarized('late', 'then values');
+sql("INSERT INTO late " . rows(1, 600));
+wait_until_all_summarized('late', 'then some values');
+sql("INSERT INTO late " . rows(601, 30000));
+wait_until_all_summarized('late', 'then many');
 foreach my $column ('u', 'p')
 {
 	check_index('late', $column, 0);
