@@ -22,6 +22,7 @@
 typedef struct RangeScan
 {
 	RencoderGroupScan groups;
+	RencoderMetaPageData metadata;	/* when it was looked at last */
 	RencoderEmit emit;
 	void	   *arg;
 	RencoderCandidateCounts *counts;
@@ -80,6 +81,19 @@ scan_group(RangeScan *s, RencoderEntry entry, uint32 group)
 	emit_group(s, group, &found.left);
 }
 
+/* A group of which nothing is left. */
+static void
+count_skipped(RangeScan *s, uint32 group)
+{
+	int			n;
+
+	if (s->counts == NULL)
+		return;
+	n = renc_mask_count(rencoder_group_scan_existing(&s->groups, group));
+	s->counts->ranges += n;
+	s->counts->skipped += n;
+}
+
 /*
  * Visits the groups of the table, or those that changed after "since", all of
  * whose ranges are candidates if "whole".  A page that is not what it should
@@ -91,16 +105,15 @@ scan_groups(RangeScan *s, uint64 since, bool whole)
 	Relation	index = s->groups.index;
 	const RencoderMeta *meta = &s->groups.meta;
 	uint32		ngroups = rencoder_group_count(s->groups.nranges);
-	RencoderMetaPageData *metadata = rencoder_meta_copy(index);
-	char	   *payload = palloc(RENCODER_PAYLOAD_SIZE);
+	PGAlignedBlock copy;
+	char	   *payload = copy.data;
 
-	s->groups.npages++;
 	rencoder_group_scan_rewind(&s->groups);
 	for (uint32 group = 0; group < ngroups;)
 	{
 		uint32		end = Min(ngroups, group - group % meta->entries_per_page +
 							  meta->entries_per_page);
-		BlockNumber blkno = rencoder_directory_find(index, meta, metadata, group,
+		BlockNumber blkno = rencoder_directory_find(index, meta, &s->metadata, group,
 													&s->groups.npages);
 
 		/* One copy serves all entries of the page: no lock is held below. */
@@ -122,7 +135,12 @@ scan_groups(RangeScan *s, uint64 since, bool whole)
 
 			CHECK_FOR_INTERRUPTS();
 			if (since == 0)
-				scan_group(s, entry, group);
+			{
+				if (entry != NULL && rencoder_group_scan_passes_over(&s->groups, entry, group))
+					count_skipped(s, group);
+				else
+					scan_group(s, entry, group);
+			}
 			else if (entry != NULL && entry->epoch > since)
 			{
 				if (whole)
@@ -132,44 +150,31 @@ scan_groups(RangeScan *s, uint64 since, bool whole)
 			}
 		}
 	}
-	pfree(payload);
-	pfree(metadata);
-}
-
-/* The present epoch, and whether there are runs or pending pages. */
-static uint64
-look_at_meta(RangeScan *s, bool *runs)
-{
-	Buffer		buf = rencoder_meta_lock(s->groups.index, BUFFER_LOCK_SHARE);
-	const RencoderMetaPageData *data = RencoderPageGetMeta(BufferGetPage(buf));
-	uint64		epoch = data->epoch;
-
-	*runs = data->run_list != RENCODER_NO_BLOCK || data->pending_first != RENCODER_NO_BLOCK;
-	UnlockReleaseBuffer(buf);
-	s->groups.npages++;
-	return epoch;
 }
 
 /* Repeats the groups that changed while they were visited. */
 static void
 scan_to_the_end(RangeScan *s)
 {
-	bool		runs;
-	uint64		start = look_at_meta(s, &runs);
+	RencoderRuns runs;
+	uint64		start;
 
-	if (runs)
-		rencoder_group_scan_search_runs(&s->groups);
+	rencoder_runs_look_with_meta(s->groups.index, &runs, &s->metadata, &s->groups.npages);
+	start = s->metadata.epoch;
+	rencoder_group_scan_search_runs(&s->groups, &runs);
 	scan_groups(s, 0, false);
 
 	/* The groups were counted once; repeats only add candidates. */
 	s->counts = NULL;
 	for (int round = 1;; round++)
 	{
-		uint64		now = look_at_meta(s, &runs);
 		BlockNumber blkno = InvalidBlockNumber;
-		const char *fault = rencoder_group_scan_fault(&s->groups, &blkno);
+		const char *fault;
 
-		if (now == start)
+		rencoder_meta_copy_to(s->groups.index, &s->metadata);
+		s->groups.npages++;
+		fault = rencoder_group_scan_fault(&s->groups, &blkno);
+		if (s->metadata.epoch == start)
 		{
 			if (fault != NULL)
 				rencoder_page_corrupted(s->groups.index, blkno, fault);
@@ -178,7 +183,7 @@ scan_to_the_end(RangeScan *s)
 		scan_groups(s, start, round >= MAX_ROUNDS);
 		if (round >= MAX_ROUNDS)
 			return;
-		start = now;
+		start = s->metadata.epoch;
 	}
 }
 

@@ -218,6 +218,7 @@ static void
 analyze_index(RencoderCostPath *p)
 {
 	double		heap_pages = p->index->rel->pages;
+	RencoderRuns runs;
 	bool		known;
 
 	if (p->index->hypothetical)
@@ -229,11 +230,11 @@ analyze_index(RencoderCostPath *p)
 
 		p->query = rencoder_key_query(index, p->keys, p->nkeys);
 		p->may_look = rencoder_cost_may_look(p->root, p->index);
-		rencoder_cost_index_read(index, heap_pages, p->query, p->may_look, &p->info);
+		rencoder_cost_index_read(index, heap_pages, p->query, p->may_look, &p->info, &runs);
 		find_known_keys(p, index);
 		known = p->may_look && all_known(p) && !btree_competes(p);
 		if (p->info.covered > 0)
-			rencoder_cost_runs_read(index, p->query, known, &p->runs);
+			rencoder_cost_runs_read(index, &runs, p->query, known, &p->runs);
 		else if (known)
 			rencoder_cost_index_trial(index, heap_pages, p->query, &p->info);
 		index_close(index, NoLock);

@@ -157,7 +157,7 @@ look_at_directory(Relation index, const RencoderMeta *meta,
 	BlockNumber blkno = rencoder_directory_find(index, meta, metadata, first, NULL);
 	const char *fault;
 	Buffer		buf = InvalidBuffer;
-	char	   *payload;
+	PGAlignedBlock copy;
 
 	if (blkno != RENCODER_NO_BLOCK)
 		buf = rencoder_page_try_read(index, blkno, RENCODER_PAGE_DIRECTORY, &fault);
@@ -168,31 +168,32 @@ look_at_directory(Relation index, const RencoderMeta *meta,
 			 (double) first * RENC_GROUP_RANGES);
 		return;
 	}
-	payload = palloc(RENCODER_PAYLOAD_SIZE);
-	memcpy(payload, RencoderPageGetPayload(BufferGetPage(buf)), RENCODER_PAYLOAD_SIZE);
+	memcpy(copy.data, RencoderPageGetPayload(BufferGetPage(buf)), RENCODER_PAYLOAD_SIZE);
 	UnlockReleaseBuffer(buf);
 
 	for (uint32 group = first; group < end; group++)
-		look_at_entry(index, rencoder_directory_entry(payload, meta, group),
+		look_at_entry(index, rencoder_directory_entry(copy.data, meta, group),
 					  Min(RENC_GROUP_RANGES,
 						  info->ranges - (double) group * RENC_GROUP_RANGES),
 					  weight, query, info, sums);
-	pfree(payload);
 }
 
 void
 rencoder_cost_index_read(Relation index, double heap_pages,
-						 RencoderQuery *query, bool may_look, RencoderCostIndex *info)
+						 RencoderQuery *query, bool may_look, RencoderCostIndex *info,
+						 RencoderRuns *runs)
 {
 	RencoderMeta meta_copy = *rencoder_meta_get(index);
 	const RencoderMeta *meta = &meta_copy;
-	RencoderMetaPageData *metadata = rencoder_meta_copy(index);
+	RencoderMetaPageData metadata;
 	GroupSums	sums = {.may_look = may_look};
-	bool		runs = metadata->run_list != RENCODER_NO_BLOCK;
+	bool		any_runs;
 	uint32		ndirpages;
 	uint32		step;
 
-	sums.max_headers = runs ? MAX_HEADER_PAGES_OF_RUNS : MAX_HEADER_PAGES;
+	rencoder_runs_look_with_meta(index, runs, &metadata, NULL);
+	any_runs = runs->list.n > 0;
+	sums.max_headers = any_runs ? MAX_HEADER_PAGES_OF_RUNS : MAX_HEADER_PAGES;
 	memset(info, 0, sizeof(*info));
 	info->pages_per_range = meta->pages_per_range;
 	info->bits_per_key = meta->bits_per_key;
@@ -200,18 +201,17 @@ rencoder_cost_index_read(Relation index, double heap_pages,
 	ndirpages = (uint32) info->directory_pages - 1;
 
 	/* The last page for itself: it has the tail.  The others stand for all. */
-	step = runs ? Max(ndirpages / (MAX_DIRECTORY_PAGES_OF_RUNS - 1), 1) :
+	step = any_runs ? Max(ndirpages / (MAX_DIRECTORY_PAGES_OF_RUNS - 1), 1) :
 		(ndirpages + MAX_DIRECTORY_PAGES - 1) / MAX_DIRECTORY_PAGES;
 	for (uint32 dirpage = 0; dirpage + 1 < ndirpages; dirpage += step)
-		look_at_directory(index, meta, metadata, dirpage,
+		look_at_directory(index, meta, &metadata, dirpage,
 						  Min(step, ndirpages - 1 - dirpage), query, info, &sums);
-	look_at_directory(index, meta, metadata, ndirpages - 1, 1, query, info, &sums);
+	look_at_directory(index, meta, &metadata, ndirpages - 1, 1, query, info, &sums);
 
 	if (sums.seen > 0)
 		info->meeting = sums.meeting / sums.seen;
 	info->unsummarized = Min(sums.unsummarized, info->ranges);
 	info->covered = Min(sums.covered, info->ranges - info->unsummarized);
-	pfree(metadata);
 }
 
 void

@@ -7,6 +7,7 @@
 
 #include "key/key.h"
 #include "store/entry.h"
+#include "store/run_list.h"
 
 typedef struct RencoderCostIndex
 {
@@ -32,14 +33,14 @@ typedef struct RencoderCostIndex
 /*
  * Reads what there is to know, for a table of "heap_pages" pages.  "query"
  * has the constants of the clauses and is compared with the groups' bounds, if
- * "may_look".
+ * "may_look".  *runs are the runs that there are.
  *
- * Reads the metapage, some directory pages and few headers.  Only a damaged
- * metapage is an error; of other damages the scan, if any, will complain.
+ * Reads the metapage, the list of runs, some directory pages and few headers.  Only damage of
+ * the first two is an error; of other damages the scan, if any, will complain.
  */
 extern void rencoder_cost_index_read(Relation index, double heap_pages,
 									 RencoderQuery *query, bool may_look,
-									 RencoderCostIndex *info);
+									 RencoderCostIndex *info, RencoderRuns *runs);
 
 /* Fills in the sample.  "query" has all clauses.  Only if may_look. */
 extern void rencoder_cost_index_trial(Relation index, double heap_pages,

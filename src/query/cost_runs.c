@@ -24,15 +24,30 @@
 /* Children of an inner page, about. */
 #define FANOUT			300
 
-/* Reads a tree, within what is left of the pages, and remembers the last of each level. */
+/* What may be read. */
+typedef struct ReadLimit
+{
+	BlockNumber nblocks;		/* of the index */
+	int			pages_left;
+} ReadLimit;
+
+/* Reads a tree, within the limit, and remembers the last page of each level. */
 typedef struct RankReader
 {
 	RencoderRunReader reader;
-	Relation	index;
-	int		   *pages_left;
+	ReadLimit  *limit;
 	BlockNumber blkno[RENC_RUN_MAX_LEVEL + 1];
 	const uint8_t *payload[RENC_RUN_MAX_LEVEL + 1];
 } RankReader;
+
+static bool
+may_read(ReadLimit *limit, BlockNumber blkno)
+{
+	if (limit->pages_left <= 0 || blkno >= limit->nblocks)
+		return false;
+	limit->pages_left--;
+	return true;
+}
 
 static const uint8_t *
 read_for_rank(void *arg, uint32_t page, int level)
@@ -41,9 +56,8 @@ read_for_rank(void *arg, uint32_t page, int level)
 
 	if (r->payload[level] != NULL && r->blkno[level] == page)
 		return r->payload[level];
-	if (*r->pages_left <= 0 || page >= RelationGetNumberOfBlocks(r->index))
+	if (!may_read(r->limit, page))
 		return NULL;
-	(*r->pages_left)--;
 	r->blkno[level] = page;
 	r->payload[level] = rencoder_run_read(&r->reader, page, level);
 	return r->payload[level];
@@ -69,10 +83,10 @@ rank_interval(RankReader *r, renc_interval interval)
 /* Adds what the run has between the bounds of the query. */
 static void
 rank_column(Relation index, RencoderQuery *query, const RencoderRunInfoData *info, int col,
-			int *pages_left, RencoderCostRunColumn *column)
+			ReadLimit *limit, RencoderCostRunColumn *column)
 {
 	const RencoderKeySet *keys = rencoder_key_set(query, col, info->column[col].coder);
-	RankReader	r = {.index = index,.pages_left = pages_left};
+	RankReader	r = {.limit = limit};
 	renc_interval hull;
 	renc_interval_set set = {&hull, 1};
 
@@ -99,16 +113,13 @@ rank_column(Relation index, RencoderQuery *query, const RencoderRunInfoData *inf
 
 static void
 add_base_run(Relation index, const RencoderRunEntry *entry, RencoderQuery *query,
-			 int *pages_left, RencoderCostRuns *runs)
+			 ReadLimit *limit, RencoderCostRuns *runs)
 {
 	RencoderRunInfo info = NULL;
 	const char *fault;
 
-	if (*pages_left > 0 && entry->info < RelationGetNumberOfBlocks(index))
-	{
-		(*pages_left)--;
+	if (may_read(limit, entry->info))
 		info = rencoder_run_info(index, entry, &fault);
-	}
 	for (int col = 0; col < IndexRelationGetNumberOfKeyAttributes(index); col++)
 	{
 		RencoderCostRunColumn *column = &runs->column[col];
@@ -125,25 +136,24 @@ add_base_run(Relation index, const RencoderRunEntry *entry, RencoderQuery *query
 		if (info->column[col].false_pages > 0)	/* not if it is NaN */
 			column->false_pages += info->column[col].false_pages;
 		if (query != NULL && query->column[col].has_keys && column->between >= 0)
-			rank_column(index, query, info, col, pages_left, column);
+			rank_column(index, query, info, col, limit, column);
 	}
 	if (info != NULL)
 		pfree(info);
 }
 
 void
-rencoder_cost_runs_read(Relation index, RencoderQuery *query, bool may_rank, RencoderCostRuns *runs)
+rencoder_cost_runs_read(Relation index, const RencoderRuns *lists, RencoderQuery *query,
+						bool may_rank, RencoderCostRuns *runs)
 {
-	int			pages_left = MAX_RUN_PAGES;
-	RencoderRuns lists;
+	ReadLimit	limit = {RelationGetNumberOfBlocks(index), MAX_RUN_PAGES};
 
 	memset(runs, 0, sizeof(*runs));
-	rencoder_runs_look(index, &lists, NULL);
 	for (int col = 0; col < INDEX_MAX_KEYS; col++)
 		runs->column[col].between = may_rank ? 0 : -1;
-	for (uint32 i = 0; i < lists.list.n; i++)
+	for (uint32 i = 0; i < lists->list.n; i++)
 	{
-		const RencoderRunEntry *entry = &lists.list.entry[i];
+		const RencoderRunEntry *entry = &lists->list.entry[i];
 
 		if (entry->state != RENCODER_RUN_LIVE)
 			continue;
@@ -151,15 +161,15 @@ rencoder_cost_runs_read(Relation index, RencoderQuery *query, bool may_rank, Ren
 		if (entry->kind == RENCODER_RUN_BASE)
 		{
 			runs->any = true;
-			add_base_run(index, entry, may_rank ? query : NULL, &pages_left, runs);
+			add_base_run(index, entry, may_rank ? query : NULL, &limit, runs);
 		}
 		else
 			runs->delta_descent += 1 + ceil(log(Max(entry->npages, 1.0)) / log(FANOUT));
 	}
-	if (lists.list.n > 0)
+	if (lists->list.n > 0)
 		runs->fixed_pages++;
-	if (lists.pending_first != RENCODER_NO_BLOCK)
-		runs->fixed_pages += (double) (lists.pending_last_number - lists.pending_first_number) + 1;
+	if (lists->pending_first != RENCODER_NO_BLOCK)
+		runs->fixed_pages += (double) (lists->pending_last_number - lists->pending_first_number) + 1;
 }
 
 double

@@ -6,6 +6,7 @@
 #define RENCODER_COST_RUNS_H
 
 #include "key/key.h"
+#include "store/run_list.h"
 
 /* The trees of a column, of all base runs together. */
 typedef struct RencoderCostRunColumn
@@ -32,13 +33,13 @@ typedef struct RencoderCostRuns
 } RencoderCostRuns;
 
 /*
- * Reads the list of runs and what base runs say of themselves.  If "may_rank", base runs are
+ * Reads what the base runs of a list say of themselves.  If "may_rank", base runs are
  * also asked how many entries lie between the bounds of the query, which all must be
- * known; where that takes more than a few pages, it stays unknown.  Locks: metapage and list
- * share, pages of runs share, released.  Only a damaged metapage or list is an error.
+ * known; where that takes more than a few pages, it stays unknown.  Locks: pages of
+ * runs share, one at a time, released.  No error if a page is damaged.
  */
-extern void rencoder_cost_runs_read(Relation index, RencoderQuery *query, bool may_rank,
-									RencoderCostRuns *runs);
+extern void rencoder_cost_runs_read(Relation index, const RencoderRuns *list, RencoderQuery *query,
+									bool may_rank, RencoderCostRuns *runs);
 
 /*
  * Pages of a column's trees that a search reads which finds "entries" of them, in

@@ -347,6 +347,42 @@ scan_covered(RencoderGroupScan *s, RencoderEntry entry, uint32 group,
 	}
 }
 
+/* May the entry speak for all ranges of its group? */
+static bool
+takes_short_way(const RencoderGroupScan *s, RencoderEntry entry)
+{
+	return entry->horizon <= s->xmin && !(entry->flags & RENCODER_ENTRY_ALWAYS) &&
+		!s->asks_nulls && s->query->restricted;
+}
+
+/* Has the set a page of the group? */
+static bool
+set_meets(const RencoderGroupScan *s, uint32 group, RencoderPageSet *set)
+{
+	uint64		ngroup = (uint64) RENC_GROUP_RANGES * s->meta.pages_per_range;
+	BlockNumber page = rencoder_page_set_seek(set, (BlockNumber) (group * ngroup));
+
+	return set->all || (page != InvalidBlockNumber && page < (group + 1) * ngroup);
+}
+
+bool
+rencoder_group_scan_passes_over(RencoderGroupScan *s, RencoderEntry entry, uint32 group)
+{
+	RencoderSearchedRun *run;
+
+	if (s->runs == NULL || s->query->empty || !(entry->flags & RENCODER_ENTRY_COVERED) ||
+		(entry->flags & RENCODER_ENTRY_SEALED) || !takes_short_way(s, entry))
+		return false;
+	run = rencoder_run_scan_searched(s->runs, entry->run);
+	for (int col = 0; col < s->meta.natts && run != NULL; col++)
+	{
+		if (s->query->column[col].has_keys && !set_meets(s, group, &run->column[col]) &&
+			!set_meets(s, group, &s->runs->late[col]))
+			return true;
+	}
+	return false;
+}
+
 void
 rencoder_group_scan_ask(RencoderGroupScan *s, RencoderEntry entry, uint32 group,
 						RencoderGroupCandidates *state)
@@ -363,8 +399,7 @@ rencoder_group_scan_ask(RencoderGroupScan *s, RencoderEntry entry, uint32 group,
 		state->left.ranges = state->untrusted;
 		return;
 	}
-	trusted = entry->horizon <= s->xmin && !(entry->flags & RENCODER_ENTRY_ALWAYS) &&
-		!s->asks_nulls && s->query->restricted;
+	trusted = takes_short_way(s, entry);
 	if (trusted && (entry->flags & RENCODER_ENTRY_SEALED))
 		scan_sealed(s, entry, group, state);
 	else if (trusted && (entry->flags & RENCODER_ENTRY_COVERED))
@@ -424,12 +459,12 @@ rencoder_group_scan_begin(RencoderGroupScan *s, Relation index, BlockNumber nblo
 }
 
 void
-rencoder_group_scan_search_runs(RencoderGroupScan *s)
+rencoder_group_scan_search_runs(RencoderGroupScan *s, const RencoderRuns *runs)
 {
-	if (!s->asks_keys)
+	if (!s->asks_keys || (runs->list.n == 0 && runs->pending_first == RENCODER_NO_BLOCK))
 		return;
 	s->runs = rencoder_run_scan_begin(s->index, s->query);
-	rencoder_run_scan_search(s->runs);
+	rencoder_run_scan_search(s->runs, runs);
 }
 
 void

@@ -71,16 +71,23 @@ extern void rencoder_group_scan_begin(RencoderGroupScan *scan, Relation index, B
 									  RencoderQuery *query, Snapshot snapshot);
 
 /*
- * Searches the runs and the pending list.  To be done before the first group, if there are
- * any, so that what they say is no older than what groups say of them.
+ * Searches the runs and the pending list, if there are any.  To be done before the first group,
+ * so that what they say is no older than what groups say of them.
  */
-extern void rencoder_group_scan_search_runs(RencoderGroupScan *scan);
+extern void rencoder_group_scan_search_runs(RencoderGroupScan *scan, const RencoderRuns *runs);
 
 /* Begins a round over groups, which are scanned in ascending order. */
 extern void rencoder_group_scan_rewind(RencoderGroupScan *scan);
 
 /* Ranges of the group that exist in the table. */
 extern renc_mask rencoder_group_scan_existing(const RencoderGroupScan *scan, uint32 group);
+
+/*
+ * Is nothing left of a group with this entry, as is plain from the entry and from the pages
+ * that were found?  Of a large table that is so of nearly all groups.
+ */
+extern bool rencoder_group_scan_passes_over(RencoderGroupScan *scan, RencoderEntry entry,
+											uint32 group);
 
 /*
  * What is left of a group with this entry, a copy, or NULL.  Locks: shared content locks,

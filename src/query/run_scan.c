@@ -240,16 +240,15 @@ look_again(RencoderRunScan *scan)
 }
 
 void
-rencoder_run_scan_search(RencoderRunScan *scan)
+rencoder_run_scan_search(RencoderRunScan *scan, const RencoderRuns *runs)
 {
-	rencoder_runs_look(scan->index, &scan->runs, &scan->npages);
+	memcpy(&scan->runs, runs, RencoderRunsSize(runs));
 	while (!search_list(scan, false) || !read_pending(scan))
 		look_again(scan);
 }
 
-/* A base run that has been searched, or NULL. */
-static RencoderSearchedRun *
-find_base(RencoderRunScan *scan, uint32 number)
+RencoderSearchedRun *
+rencoder_run_scan_searched(const RencoderRunScan *scan, uint32 number)
 {
 	for (RencoderSearchedRun *run = scan->searched; run != NULL; run = run->next)
 	{
@@ -262,7 +261,7 @@ find_base(RencoderRunScan *scan, uint32 number)
 RencoderSearchedRun *
 rencoder_run_scan_base(RencoderRunScan *scan, uint32 number, BlockNumber named_by)
 {
-	RencoderSearchedRun *run = find_base(scan, number);
+	RencoderSearchedRun *run = rencoder_run_scan_searched(scan, number);
 
 	if (run != NULL || number == scan->unknown)
 		return run;
@@ -274,7 +273,7 @@ rencoder_run_scan_base(RencoderRunScan *scan, uint32 number, BlockNumber named_b
 	rencoder_runs_look(scan->index, &scan->runs, &scan->npages);
 	while (!search_list(scan, true))
 		look_again(scan);
-	run = find_base(scan, number);
+	run = rencoder_run_scan_searched(scan, number);
 	if (run == NULL)
 	{
 		scan->unknown = number;

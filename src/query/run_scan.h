@@ -68,10 +68,13 @@ typedef struct RencoderRunScan
 extern RencoderRunScan *rencoder_run_scan_begin(Relation index, RencoderQuery *query);
 
 /*
- * Searches all runs and reads the pending list.  Locks: those of reading a page, one at a
- * time (of the list, two), released.  Error: ERRCODE_INDEX_CORRUPTED.
+ * Searches all runs and reads the pending list, which are copied to "runs".  Locks: those of
+ * reading a page, one at a time (of the list, two), released.  Error: ERRCODE_INDEX_CORRUPTED.
  */
-extern void rencoder_run_scan_search(RencoderRunScan *scan);
+extern void rencoder_run_scan_search(RencoderRunScan *scan, const RencoderRuns *runs);
+
+/* What was found in a base run that has been searched; NULL: it has not been. */
+extern RencoderSearchedRun *rencoder_run_scan_searched(const RencoderRunScan *scan, uint32 number);
 
 /*
  * What was found in a base run, which is searched if it has not been; NULL if it is not in

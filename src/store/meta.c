@@ -114,14 +114,21 @@ rencoder_meta_keep_path(Relation index, const RencoderPath *path)
 		((RencoderCache *) index->rd_amcache)->path = *path;
 }
 
-RencoderMetaPageData *
-rencoder_meta_copy(Relation index)
+void
+rencoder_meta_copy_to(Relation index, RencoderMetaPageData *copy)
 {
 	Buffer		buf = rencoder_meta_lock(index, BUFFER_LOCK_SHARE);
-	RencoderMetaPageData *copy = palloc(sizeof(RencoderMetaPageData));
 
 	memcpy(copy, RencoderPageGetMeta(BufferGetPage(buf)), sizeof(*copy));
 	UnlockReleaseBuffer(buf);
+}
+
+RencoderMetaPageData *
+rencoder_meta_copy(Relation index)
+{
+	RencoderMetaPageData *copy = palloc(sizeof(RencoderMetaPageData));
+
+	rencoder_meta_copy_to(index, copy);
 	return copy;
 }
 

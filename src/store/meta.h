@@ -121,8 +121,9 @@ extern const RencoderMeta *rencoder_meta_get(Relation index);
 extern RencoderPath rencoder_meta_path(Relation index);
 extern void rencoder_meta_keep_path(Relation index, const RencoderPath *path);
 
-/* A copy of the metapage's data (palloc'd), read under share lock. */
+/* A copy of the metapage's data (palloc'd, or where the caller has room), read under share lock. */
 extern RencoderMetaPageData *rencoder_meta_copy(Relation index);
+extern void rencoder_meta_copy_to(Relation index, RencoderMetaPageData *copy);
 
 /* The present epoch.  Locks: metapage share, released. */
 extern uint64 rencoder_meta_epoch(Relation index);

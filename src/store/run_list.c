@@ -27,10 +27,19 @@ lock_run_list(Relation index, BlockNumber blkno, int lockmode)
 void
 rencoder_runs_look(Relation index, RencoderRuns *runs, int64 *npages)
 {
+	rencoder_runs_look_with_meta(index, runs, NULL, npages);
+}
+
+void
+rencoder_runs_look_with_meta(Relation index, RencoderRuns *runs, RencoderMetaPageData *metadata,
+							 int64 *npages)
+{
 	Buffer		metabuf = rencoder_meta_lock(index, BUFFER_LOCK_SHARE);
 	const RencoderMetaPageData *meta = RencoderPageGetMeta(BufferGetPage(metabuf));
 	int64		nread = 1;
 
+	if (metadata != NULL)
+		memcpy(metadata, meta, sizeof(*metadata));
 	runs->changes = meta->run_changes;
 	runs->pending_first = meta->pending_first;
 	runs->pending_last = meta->pending_last;

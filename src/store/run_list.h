@@ -76,11 +76,19 @@ typedef struct RencoderRuns
 	RencoderRunListData list;	/* n is 0 if there is none */
 } RencoderRuns;
 
+/* Bytes of it that are in use. */
+#define RencoderRunsSize(runs) \
+	(offsetof(RencoderRuns, list.entry) + (runs)->list.n * sizeof(RencoderRunEntry))
+
 /*
  * Copies it all.  Locks: metapage share and, while it is held, the list share; released.
  * *npages, if not NULL, is increased by the pages read.  Error if the list is damaged.
  */
 extern void rencoder_runs_look(Relation index, RencoderRuns *runs, int64 *npages);
+
+/* The same, and a copy of the metapage's data, of the same moment. */
+extern void rencoder_runs_look_with_meta(Relation index, RencoderRuns *runs,
+										 RencoderMetaPageData *metadata, int64 *npages);
 
 /* The entry of a run, or NULL. */
 extern const RencoderRunEntry *rencoder_runs_find(const RencoderRuns *runs, uint32 number);

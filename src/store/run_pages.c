@@ -273,8 +273,10 @@ rencoder_run_info(Relation index, const RencoderRunEntry *entry, const char **fa
 		*fault = wrong;
 	else
 	{
-		copy = palloc(RENCODER_PAYLOAD_SIZE);
-		memcpy(copy, page, RENCODER_PAYLOAD_SIZE);
+		Size		size = (char *) (rencoder_run_extents(page) + page->nextents) - (char *) page;
+
+		copy = palloc(size);
+		memcpy(copy, page, size);
 	}
 	UnlockReleaseBuffer(buf);
 	return copy;
