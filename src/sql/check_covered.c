@@ -16,7 +16,7 @@
 #include "miscadmin.h"
 #include "utils/memutils.h"
 
-#include "sql/pending_walk.h"
+#include "store/pending.h"
 #include "store/run_pages.h"
 
 /* Heap pages that are held against the index together. */
@@ -161,7 +161,8 @@ search_late(WantedKeys *wanted, const RencoderRuns *runs, uint32 coder)
 			!look_in_run(wanted, entry, coder))
 			return false;
 	}
-	rencoder_pending_walk_begin(&walk, wanted->check->index, runs);
+	rencoder_pending_walk_begin(&walk, wanted->check->index, runs->pending_first,
+								runs->pending_first_number, runs->pending_last_number);
 	while (wanted->left > 0 && rencoder_pending_walk_next(&walk))
 	{
 		for (int i = 0; i < walk.copy.nentries; i++)
@@ -173,6 +174,7 @@ search_late(WantedKeys *wanted, const RencoderRuns *runs, uint32 coder)
 				found(wanted, entry->page, entry->key[wanted->col], entry->key[wanted->col]);
 		}
 	}
+	rencoder_pending_walk_end(&walk);
 	if (walk.fault != NULL)
 		return note_wanted_fault(wanted, walk.blkno, walk.fault);
 	return true;

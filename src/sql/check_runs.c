@@ -9,7 +9,7 @@
 
 #include "miscadmin.h"
 
-#include "sql/pending_walk.h"
+#include "store/pending.h"
 
 /* The first thing found wrong; "detail" is NULL if nothing was. */
 typedef struct RunFault
@@ -231,7 +231,8 @@ check_pending(CheckState *state, const RencoderRuns *runs, RunFault *fault)
 					RENCODER_META_BLKNO, "The ends of the pending list do not fit.");
 	if (fault->detail != NULL)
 		return;
-	rencoder_pending_walk_begin(&walk, state->index, runs);
+	rencoder_pending_walk_begin(&walk, state->index, runs->pending_first,
+								runs->pending_first_number, runs->pending_last_number);
 	while (rencoder_pending_walk_next(&walk))
 	{
 		bool		last = walk.number == walk.last_number;
@@ -246,6 +247,7 @@ check_pending(CheckState *state, const RencoderRuns *runs, RunFault *fault)
 			check_pending_entry(state, rencoder_pending_entry(&walk.copy, i), walk.blkno, fault);
 	}
 	note_list_fault(fault, walk.fault == NULL, walk.blkno, walk.fault);
+	rencoder_pending_walk_end(&walk);
 }
 
 void

@@ -195,31 +195,26 @@ rencoder_run_list_add(Relation index, uint8 kind, uint32 first_group, uint32 ngr
 static BlockNumber
 find_pending(Relation index, uint64 number, BlockNumber *next)
 {
-	RencoderPendingCopy copy = {0};
+	RencoderPendingWalk walk;
 	RencoderRuns runs;
-	BlockNumber blkno;
-	const char *fault;
 
 	rencoder_runs_look(index, &runs, NULL);
-	blkno = runs.pending_first;
-	for (uint64 n = runs.pending_first_number;; n++)
-	{
-		CHECK_FOR_INTERRUPTS();
-		if (n > number || blkno == RENCODER_NO_BLOCK)
-			elog(ERROR, "pending page %llu of index \"%s\" is not in the list",
-				 (unsigned long long) number, RelationGetRelationName(index));
-		if (!rencoder_pending_read(index, blkno, n, &copy, &fault))
-			rencoder_page_corrupted(index, blkno, fault);
-		if (n == number)
-			break;
-		blkno = copy.page->next;
-	}
-	*next = copy.page->next;
-	if (copy.page->open != 0 || *next == RENCODER_NO_BLOCK)
-		elog(ERROR, "pending page %llu of index \"%s\" is open",
+	if (runs.pending_first == RENCODER_NO_BLOCK ||
+		number < runs.pending_first_number || number >= runs.pending_last_number)
+		elog(ERROR, "pending page %llu of index \"%s\" is open, or not in the list",
 			 (unsigned long long) number, RelationGetRelationName(index));
-	pfree(copy.page);
-	return blkno;
+	rencoder_pending_walk_begin(&walk, index, runs.pending_first, runs.pending_first_number,
+								number);
+	while (rencoder_pending_walk_next(&walk))
+		;
+	if (walk.fault != NULL)
+		rencoder_page_corrupted(index, walk.blkno, walk.fault);
+	*next = walk.copy.page->next;
+	if (walk.copy.page->open != 0 || *next == RENCODER_NO_BLOCK)
+		rencoder_page_corrupted(index, walk.blkno,
+								"The pending list is not open at its last page, and only there.");
+	rencoder_pending_walk_end(&walk);
+	return walk.blkno;
 }
 
 /* Pending pages to be taken away: up to number "upto", 0: none. */
