@@ -175,9 +175,11 @@ add_delta(Merge *m, const RencoderRunInfoData *info, const Target *target)
 		add_batch(m, &search, target);
 	}
 	if (search.failure != NULL)
-		rencoder_page_corrupted(m->index,
-								reader.fault != NULL ? reader.fault_blkno : search.failed_page,
-								reader.fault != NULL ? reader.fault : search.failure);
+	{
+		const char *fault = rencoder_run_reader_fault(&reader, search.failure, &search.failed_page);
+
+		rencoder_page_corrupted(m->index, search.failed_page, fault);
+	}
 	rencoder_run_reader_end(&reader);
 }
 

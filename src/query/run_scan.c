@@ -101,10 +101,12 @@ search_column(RencoderRunScan *scan, const RencoderRunEntry *entry, const Rencod
 		CHECK_FOR_INTERRUPTS();
 		add_found(&search, k->keys, pages);
 	}
-	if (reader.fault != NULL)
-		note_scan_fault(scan, reader.fault_blkno, reader.fault);
-	else if (search.failure != NULL)
-		note_scan_fault(scan, search.failed_page, psprintf("In a run: %s.", search.failure));
+	if (search.failure != NULL)
+	{
+		const char *fault = rencoder_run_reader_fault(&reader, search.failure, &search.failed_page);
+
+		note_scan_fault(scan, search.failed_page, fault);
+	}
 	scan->npages += reader.npages;
 	rencoder_run_reader_end(&reader);
 	return search.failure == NULL;

@@ -136,12 +136,13 @@ look_in_run(WantedKeys *wanted, const RencoderRunEntry *entry, uint32 coder)
 			found(wanted, search->page[i], Max(renc_run_entry_lo(search, i), reader.run.least),
 				  Min(renc_run_entry_hi(search, i), reader.run.greatest));
 	}
-	if (reader.fault != NULL)
-		note_wanted_fault(wanted, reader.fault_blkno, reader.fault);
-	else if (search->failure != NULL)
-		note_wanted_fault(wanted, search->failed_page,
-						  psprintf("Run %u, column %d: %s.", entry->number, wanted->col + 1,
-								   search->failure));
+	if (search->failure != NULL)
+	{
+		const char *fault = rencoder_run_reader_fault(&reader, search->failure,
+													  &search->failed_page);
+
+		note_wanted_fault(wanted, search->failed_page, fault);
+	}
 	rencoder_run_reader_end(&reader);
 	return wanted->detail == NULL;
 }

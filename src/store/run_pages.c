@@ -336,6 +336,15 @@ rencoder_run_read(void *arg, uint32_t page, int level)
 	return payload;
 }
 
+const char *
+rencoder_run_reader_fault(const RencoderRunReader *reader, const char *failure, BlockNumber *blkno)
+{
+	if (reader->fault == NULL)
+		return psprintf("Run %u, column %d: %s.", reader->number, reader->col + 1, failure);
+	*blkno = reader->fault_blkno;
+	return psprintf("Run %u, column %d: %s", reader->number, reader->col + 1, reader->fault);
+}
+
 void
 rencoder_run_reader_end(RencoderRunReader *reader)
 {
