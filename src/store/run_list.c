@@ -79,6 +79,8 @@ typedef struct ListEdit
 	Relation	index;
 	Buffer		meta_buffer;
 	Buffer		list_buffer;
+	Buffer		other_buffer;	/* of another page that the record changes, or
+								 * invalid */
 	RencoderWal *wal;
 	RencoderMetaPageData *meta;
 	RencoderRunListData *list;
@@ -91,6 +93,7 @@ begin_edit(ListEdit *edit, Relation index, bool log)
 	edit->meta_buffer = rencoder_meta_lock(index, BUFFER_LOCK_EXCLUSIVE);
 	edit->list_buffer = lock_run_list(index, RencoderPageGetMeta(BufferGetPage(edit->meta_buffer))->run_list,
 									  BUFFER_LOCK_EXCLUSIVE);
+	edit->other_buffer = InvalidBuffer;
 	edit->wal = rencoder_wal_begin(index, log);
 	edit->meta = RencoderPageGetMeta(rencoder_wal_register(edit->wal, edit->meta_buffer));
 	edit->list = RencoderPageGetRunList(rencoder_wal_register(edit->wal, edit->list_buffer));
@@ -100,6 +103,8 @@ static void
 finish_edit(ListEdit *edit)
 {
 	rencoder_wal_finish(edit->wal);
+	if (BufferIsValid(edit->other_buffer))
+		UnlockReleaseBuffer(edit->other_buffer);
 	UnlockReleaseBuffer(edit->list_buffer);
 	UnlockReleaseBuffer(edit->meta_buffer);
 }
@@ -223,7 +228,6 @@ typedef struct PendingCut
 	uint64		upto;
 	BlockNumber last;			/* its block */
 	BlockNumber next;			/* and the one that comes after it */
-	Buffer		buffer;			/* of "last" */
 } PendingCut;
 
 static void
@@ -234,13 +238,12 @@ find_cut(PendingCut *cut, Relation index, uint64 upto)
 		cut->last = find_pending(index, upto, &cut->next);
 }
 
-/* Metapage and list are locked. */
 static void
-lock_cut(PendingCut *cut, Relation index)
+lock_cut(ListEdit *edit, const PendingCut *cut)
 {
 	if (cut->upto != 0)
-		cut->buffer = rencoder_page_read(index, cut->last, BUFFER_LOCK_EXCLUSIVE,
-										 RENCODER_PAGE_PENDING);
+		edit->other_buffer = rencoder_page_read(edit->index, cut->last, BUFFER_LOCK_EXCLUSIVE,
+												RENCODER_PAGE_PENDING);
 }
 
 /*
@@ -248,13 +251,13 @@ lock_cut(PendingCut *cut, Relation index)
  * beginning of the spare one.
  */
 static void
-finish_removal(ListEdit *edit, PendingCut *cut, const uint32 *removed, int nremoved)
+finish_removal(ListEdit *edit, const PendingCut *cut, const uint32 *removed, int nremoved)
 {
 	for (int i = 0; i < nremoved; i++)
 		edit_entry(edit, removed[i], RENCODER_RUN_LIVE)->state = RENCODER_RUN_FREEING;
 	if (cut->upto != 0)
 	{
-		RencoderPageGetPending(rencoder_wal_register(edit->wal, cut->buffer))->next =
+		RencoderPageGetPending(rencoder_wal_register(edit->wal, edit->other_buffer))->next =
 			edit->meta->pending_spare;
 		edit->meta->pending_spare = edit->meta->pending_first;
 		edit->meta->pending_first = cut->next;
@@ -262,11 +265,7 @@ finish_removal(ListEdit *edit, PendingCut *cut, const uint32 *removed, int nremo
 	}
 	if (cut->upto != 0 || nremoved > 0)
 		edit->meta->run_changes++;
-	rencoder_wal_finish(edit->wal);
-	if (cut->upto != 0)
-		UnlockReleaseBuffer(cut->buffer);
-	UnlockReleaseBuffer(edit->list_buffer);
-	UnlockReleaseBuffer(edit->meta_buffer);
+	finish_edit(edit);
 }
 
 void
@@ -279,7 +278,7 @@ rencoder_run_list_publish(Relation index, const RencoderNewRun *made, int nmade,
 
 	find_cut(&cut, index, upto);
 	begin_edit(&edit, index, log);
-	lock_cut(&cut, index);
+	lock_cut(&edit, &cut);
 	for (int i = 0; i < nreplaced; i++)
 		latest = Max(latest, edit_entry(&edit, replaced[i], RENCODER_RUN_LIVE)->upto);
 	for (int i = 0; i < nmade; i++)
@@ -301,7 +300,7 @@ rencoder_run_list_drop(Relation index, uint64 upto, const uint32 *dropped, int n
 
 	find_cut(&cut, index, upto);
 	begin_edit(&edit, index, true);
-	lock_cut(&cut, index);
+	lock_cut(&edit, &cut);
 	finish_removal(&edit, &cut, dropped, ndropped);
 }
 
@@ -326,9 +325,7 @@ free_last_extent(Relation index, const RencoderRunEntry *run)
 	RencoderRunInfo info = RencoderPageGetRunInfo(BufferGetPage(infobuf));
 	bool		frees;
 
-	if (info->number != run->number ||
-		info->natts != IndexRelationGetNumberOfKeyAttributes(index) ||
-		info->nextents > rencoder_run_max_extents(info->natts))
+	if (!rencoder_run_info_is_of(info, run->number, IndexRelationGetNumberOfKeyAttributes(index)))
 		rencoder_page_corrupted(index, run->info, "The page describes another run.");
 	frees = info->nextents > 0;
 	if (frees)
@@ -359,6 +356,7 @@ remove_entry(Relation index, const RencoderRunEntry *run)
 	int			i;
 
 	begin_edit(&edit, index, true);
+	edit.other_buffer = freebuf;
 	LockBuffer(freebuf, BUFFER_LOCK_EXCLUSIVE);
 	i = find_run(edit.list, run->number);
 	Assert(i >= 0);
@@ -366,10 +364,7 @@ remove_entry(Relation index, const RencoderRunEntry *run)
 	edit.list->entry[i] = edit.list->entry[edit.list->n];
 	memset(&edit.list->entry[edit.list->n], 0, sizeof(RencoderRunEntry));
 	rencoder_space_release(rencoder_wal_register(edit.wal, freebuf), extent);
-	rencoder_wal_finish(edit.wal);
-	UnlockReleaseBuffer(freebuf);
-	UnlockReleaseBuffer(edit.list_buffer);
-	UnlockReleaseBuffer(edit.meta_buffer);
+	finish_edit(&edit);
 }
 
 void
