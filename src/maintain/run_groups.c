@@ -146,7 +146,7 @@ rencoder_run_groups_look(Relation index, RencoderRunGroups *groups)
 
 /* ---- Tidying up ---- */
 
-/* Takes "flushing" for a run back from a group: nobody is at work on that, as the maintainer is us. */
+/* Takes "flushing" for a run back from a group: we are the maintainer, so nobody is at work. */
 static void
 take_back(const RencoderGroup *group, uint32 run)
 {

@@ -102,8 +102,8 @@ found(WantedKeys *wanted, BlockNumber page, uint64 lo, uint64 hi)
 }
 
 /*
- * Searches a run for all keys that are wanted, unless another coder made its keys.  Of a cell that reaches farther than the keys of the
- * run a scan finds no more than these.
+ * Searches a run for all keys that are wanted, unless another coder made its keys.  Of a cell
+ * that reaches farther than the keys of the run a scan finds no more than these.
  */
 static bool
 look_in_run(WantedKeys *wanted, const RencoderRunEntry *entry, uint32 coder)
