@@ -14,7 +14,6 @@ SET search_path = runs_change, public;
 \i :compare
 \set ECHO all
 SELECT setseed(mod(:'seed'::numeric, 1000003) / 1000003);
-SELECT set_config('runs_change.seed', :'seed', false) = :'seed' AS set;
 
 -- Half of each page is free.  "other" has an index of its own, so that updates of it are not HOT.
 CREATE TABLE t (id int, v int8, s text COLLATE "C", few int, p point, other int, filler text)
@@ -40,7 +39,6 @@ CREATE FUNCTION compare() RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	r t;
 	c text;
-	by_index text;
 	by_heap text;
 	differ int := 0;
 	found int := 0;
@@ -57,14 +55,8 @@ BEGIN
 				(ARRAY['', ' AND s IS NULL', ' OR v IS NULL',
 					' AND s > ''https://example.org/8'''])[1 + floor(random() * 4)::int]]
 		LOOP
-			by_index := rows_of(c, true);
 			by_heap := rows_of(c, false);
-			IF by_index <> by_heap THEN
-				differ := differ + 1;
-				RAISE WARNING 'seed %: % (index) and % (table) for %',
-					current_setting('runs_change.seed'),
-					by_index, by_heap, c;
-			END IF;
+			differ := differ + (NOT index_finds(by_heap, c))::int;
 			found := found + (by_heap !~ '^0 ')::int;
 		END LOOP;
 	END LOOP;

@@ -49,8 +49,8 @@ extern void rencoder_late_add(RencoderLateRow *row, int natts, int col, uint64 k
 /*
  * Puts the row's keys on the pending list, unless they need not stand there; or says what has to
  * be done, without any content lock, before it is tried again.  "run" is that of the first
- * header, whose share lock is held, and the row's range is covered or flushing.  Locks: the tail exclusive,
- * released.  WAL: one record.
+ * header, whose share lock is held, and the row's range is covered or flushing.  Locks: the tail
+ * exclusive, released.  WAL: one record.
  */
 extern RencoderLateStep rencoder_late_put(Relation index, RencoderLateRow *row, uint32 run,
 										  const RencoderLateCache *cache);

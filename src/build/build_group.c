@@ -5,10 +5,10 @@
  * The keys of a group are collected, made distinct per range, and written as
  * a matrix when the group is full.  The last group, which will grow, is written
  * as slices; or as a matrix, too, where that has room for ranges to come and is
- * small beside the whole index (GROWS_IN_PLACE_FROM).  When the keys of a group outgrow the memory that the
- * process may use, its configuration is chosen from the ranges seen so far, and
- * the slabs are filled range by range from then on ("spilled"); a slab is
- * written when its last range is filled.
+ * small beside the whole index (GROWS_IN_PLACE_FROM).  When the keys of a group outgrow the
+ * memory that the process may use, its configuration is chosen from the ranges seen so far, and
+ * the slabs are filled range by range from then on ("spilled"); a slab is written when its last
+ * range is filled.
  *
  * If the build makes a run, keys go to sorters at once, and groups have no storage.
  */

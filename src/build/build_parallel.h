@@ -9,9 +9,9 @@
 
 /*
  * Builds all groups with as many workers as the planner allows for this index
- * (max_parallel_maintenance_workers, maintenance_work_mem, the table's size and
- * its parallel_workers, parallel-safe expressions) and sets *totals.  False, and
- * nothing is done, if there are none to be had or too few groups.
+ * (max_parallel_maintenance_workers, maintenance_work_mem, the table's size and its
+ * parallel_workers, parallel-safe expressions) and sets *totals.  False, and nothing is done, if
+ * there are none to be had or too few groups.
  *
  * Sets plan->memory, and finishes the run, if there is to be one.  Locks and errors as
  * rencoder_build_group_run(); an error of a worker is raised here, and an error here ends

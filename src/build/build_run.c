@@ -6,7 +6,7 @@
 
 #include "base/options.h"
 
-/* False pages that a query is to find in all runs, unless the owner says how many bits a row may take. */
+/* False pages that a query is to find in all runs, unless the owner gives bits_per_key. */
 #define FALSE_PAGES	1.0
 
 struct RencoderBuildRun

@@ -14,6 +14,7 @@
 #include "base/options.h"
 #include "maintain/flush.h"
 #include "maintain/run_groups.h"
+#include "store/group_copy.h"
 #include "store/pending.h"
 
 /* So many runs become one, if the largest is not more than SIZES times the smallest. */
@@ -302,11 +303,12 @@ make_one(Relation index, Relation heap, const Task *task, Choice *choice)
 static uint32
 count_index_groups(Relation index)
 {
-	RencoderRunGroups groups;
+	RencoderMeta meta = *rencoder_meta_get(index);
+	RencoderMetaPageData *metadata = rencoder_meta_copy(index);
+	uint32		ngroups = rencoder_group_copy_count(index, &meta, metadata, 0);
 
-	rencoder_run_groups_look(index, &groups);
-	pfree(groups.stretch);
-	return groups.ngroups;
+	pfree(metadata);
+	return ngroups;
 }
 
 static Task

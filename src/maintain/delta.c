@@ -66,25 +66,21 @@ typedef void (*EntryVisitor) (Merge *m, const RencoderPendingEntry *entry, void 
 static void
 visit_pending(Merge *m, EntryVisitor visit, void *arg)
 {
-	RencoderPendingCopy copy = {0};
-	BlockNumber blkno = m->runs.pending_first;
+	RencoderPendingWalk walk;
 
 	if (m->upto == 0)
 		return;
-	for (uint64 number = m->runs.pending_first_number; number <= m->upto; number++)
+	rencoder_pending_walk_begin(&walk, m->index, m->runs.pending_first,
+								m->runs.pending_first_number, m->upto);
+	while (rencoder_pending_walk_next(&walk))
 	{
-		const char *fault = "The pending list ends too early.";
-
 		rencoder_vacuum_delay_point();
-		if (blkno == RENCODER_NO_BLOCK ||
-			!rencoder_pending_read(m->index, blkno, number, &copy, &fault))
-			rencoder_page_corrupted(m->index, blkno, fault);
-		for (int i = 0; i < copy.nentries; i++)
-			visit(m, rencoder_pending_entry(&copy, i), arg);
-		blkno = copy.page->next;
+		for (int i = 0; i < walk.copy.nentries; i++)
+			visit(m, rencoder_pending_entry(&walk.copy, i), arg);
 	}
-	if (copy.page != NULL)
-		pfree(copy.page);
+	if (walk.fault != NULL)
+		rencoder_page_corrupted(m->index, walk.blkno, walk.fault);
+	rencoder_pending_walk_end(&walk);
 }
 
 /* Notes that a column has entries of that generation, on heap pages before "npages". */
@@ -179,9 +175,11 @@ add_delta(Merge *m, const RencoderRunInfoData *info, const Target *target)
 		add_batch(m, &search, target);
 	}
 	if (search.failure != NULL)
-		rencoder_page_corrupted(m->index,
-								reader.fault != NULL ? reader.fault_blkno : search.failed_page,
-								reader.fault != NULL ? reader.fault : search.failure);
+	{
+		const char *fault = rencoder_run_reader_fault(&reader, search.failure, &search.failed_page);
+
+		rencoder_page_corrupted(m->index, search.failed_page, fault);
+	}
 	rencoder_run_reader_end(&reader);
 }
 

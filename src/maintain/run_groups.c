@@ -108,12 +108,12 @@ rencoder_run_groups_look(Relation index, RencoderRunGroups *groups)
 	RencoderEntry entry = palloc0(meta.entry_size);
 	RencoderEntry previous = palloc0(meta.entry_size);
 	char	   *payload = palloc0(RENCODER_PAYLOAD_SIZE);
+	uint32		ngroups = rencoder_group_copy_count(index, &meta, metadata, 0);
 
 	groups->n = 0;
 	groups->allocated = 16;
 	groups->stretch = palloc(groups->allocated * sizeof(RencoderStretch));
-	groups->ngroups = rencoder_group_copy_count(index, &meta, metadata, 0);
-	for (uint32 group = 0; group < groups->ngroups; group++)
+	for (uint32 group = 0; group < ngroups; group++)
 	{
 		RencoderStretch s;
 
@@ -146,7 +146,7 @@ rencoder_run_groups_look(Relation index, RencoderRunGroups *groups)
 
 /* ---- Tidying up ---- */
 
-/* Takes "flushing" for a run back from a group: nobody is at work on that, as the maintainer is us. */
+/* Takes "flushing" for a run back from a group: we are the maintainer, so nobody is at work. */
 static void
 take_back(const RencoderGroup *group, uint32 run)
 {

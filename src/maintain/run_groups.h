@@ -30,7 +30,6 @@ typedef struct RencoderStretch
 
 typedef struct RencoderRunGroups
 {
-	uint32		ngroups;
 	int			n;
 	int			allocated;
 	RencoderStretch *stretch;	/* palloc'd */

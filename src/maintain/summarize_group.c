@@ -108,7 +108,7 @@ is_configured(const RencoderSummarizing *s, const RencoderHeaderData *header)
 	return s->names_run || header->config.format != RENCODER_FORMAT_NONE;
 }
 
-/* Loads the coders of the group's keys: its own if it has any keys, also in a run; else the newest. */
+/* Loads the coders of the group's keys: its own if it has any, also in a run; else the newest. */
 static void
 load_coders(RencoderSummarizing *s)
 {

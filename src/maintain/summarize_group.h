@@ -67,8 +67,8 @@ extern void rencoder_summarize_group_renew_coders(RencoderSummarizing *s);
  * the collector, with the coders of the group.  The first ranges with values of a column
  * that wants a coder and has none have one trained, and are read again.  If the group was
  * configured without it, s->start_over is set instead, unless it has more than a slice of
- * such keys, or a session that inserts is at work: then there is no training either.  False if the keys are larger than
- * max_size.  WAL: of the coders.
+ * such keys, or a session that inserts is at work: then there is no training either.  False if
+ * the keys are larger than max_size.  WAL: of the coders.
  */
 extern bool rencoder_summarize_group_scan(RencoderSummarizing *s, uint64 first, int nslots,
 										  renc_mask todo, Size max_size);

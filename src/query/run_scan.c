@@ -101,10 +101,12 @@ search_column(RencoderRunScan *scan, const RencoderRunEntry *entry, const Rencod
 		CHECK_FOR_INTERRUPTS();
 		add_found(&search, k->keys, pages);
 	}
-	if (reader.fault != NULL)
-		note_scan_fault(scan, reader.fault_blkno, reader.fault);
-	else if (search.failure != NULL)
-		note_scan_fault(scan, search.failed_page, psprintf("In a run: %s.", search.failure));
+	if (search.failure != NULL)
+	{
+		const char *fault = rencoder_run_reader_fault(&reader, search.failure, &search.failed_page);
+
+		note_scan_fault(scan, search.failed_page, fault);
+	}
 	scan->npages += reader.npages;
 	rencoder_run_reader_end(&reader);
 	return search.failure == NULL;
@@ -193,39 +195,20 @@ add_pending(RencoderRunScan *scan, const RencoderPendingEntry *entry, BlockNumbe
 static bool
 read_pending(RencoderRunScan *scan)
 {
-	BlockNumber blkno = scan->runs.pending_first;
-	RencoderPendingCopy copy = {0};
-	const char *fault = NULL;
+	RencoderPendingWalk walk;
 
-	if (blkno == RENCODER_NO_BLOCK)
-		return true;
-	for (uint64 number = scan->runs.pending_first_number;; number++)
+	rencoder_pending_walk_begin(&walk, scan->index, scan->runs.pending_first,
+								scan->runs.pending_first_number, scan->runs.pending_last_number);
+	while (rencoder_pending_walk_next(&walk))
 	{
-		CHECK_FOR_INTERRUPTS();
-		scan->npages++;
-		if (!rencoder_pending_read(scan->index, blkno, number, &copy, &fault))
-			break;
-		for (int i = 0; i < copy.nentries; i++)
-			add_pending(scan, rencoder_pending_entry(&copy, i), blkno);
-		if (number >= scan->runs.pending_last_number)
-			break;
-
-		/*
-		 * The last page of those that a delta has taken over may have no next
-		 * one.
-		 */
-		if (copy.page->next == RENCODER_NO_BLOCK)
-		{
-			fault = "The pending list ends too early.";
-			break;
-		}
-		blkno = copy.page->next;
+		for (int i = 0; i < walk.copy.nentries; i++)
+			add_pending(scan, rencoder_pending_entry(&walk.copy, i), walk.blkno);
 	}
-	if (copy.page != NULL)
-		pfree(copy.page);
-	if (fault != NULL)
-		note_scan_fault(scan, blkno, fault);
-	return fault == NULL;
+	scan->npages += walk.npages;
+	rencoder_pending_walk_end(&walk);
+	if (walk.fault != NULL)
+		note_scan_fault(scan, walk.blkno, walk.fault);
+	return walk.fault == NULL;
 }
 
 /* A fault that the list as it is now explains is forgotten; else it is an error. */

@@ -6,7 +6,7 @@
 
 #include "miscadmin.h"
 
-#include "sql/pending_walk.h"
+#include "sql/spare_pages.h"
 #include "store/run_pages.h"
 #include "store/sample_pages.h"
 
@@ -227,11 +227,13 @@ refer_pending(References *refs, const RencoderRuns *runs, BlockNumber spare)
 	BlockNumber visited = 0;
 	const char *fault = NULL;
 
-	rencoder_pending_walk_begin(&walk, refs->state->index, runs);
+	rencoder_pending_walk_begin(&walk, refs->state->index, runs->pending_first,
+								runs->pending_first_number, runs->pending_last_number);
 	while (rencoder_pending_walk_next(&walk))
 		refer(refs, walk.from, walk.blkno, 1);
 	if (walk.fault != NULL)
 		note_reference_fault(refs, walk.blkno, walk.fault);
+	rencoder_pending_walk_end(&walk);
 	while (spare != RENCODER_NO_BLOCK && fault == NULL)
 	{
 		CHECK_FOR_INTERRUPTS();

@@ -16,7 +16,7 @@
 #include "miscadmin.h"
 #include "utils/memutils.h"
 
-#include "sql/pending_walk.h"
+#include "store/pending.h"
 #include "store/run_pages.h"
 
 /* Heap pages that are held against the index together. */
@@ -102,8 +102,8 @@ found(WantedKeys *wanted, BlockNumber page, uint64 lo, uint64 hi)
 }
 
 /*
- * Searches a run for all keys that are wanted, unless another coder made its keys.  Of a cell that reaches farther than the keys of the
- * run a scan finds no more than these.
+ * Searches a run for all keys that are wanted, unless another coder made its keys.  Of a cell
+ * that reaches farther than the keys of the run a scan finds no more than these.
  */
 static bool
 look_in_run(WantedKeys *wanted, const RencoderRunEntry *entry, uint32 coder)
@@ -136,12 +136,13 @@ look_in_run(WantedKeys *wanted, const RencoderRunEntry *entry, uint32 coder)
 			found(wanted, search->page[i], Max(renc_run_entry_lo(search, i), reader.run.least),
 				  Min(renc_run_entry_hi(search, i), reader.run.greatest));
 	}
-	if (reader.fault != NULL)
-		note_wanted_fault(wanted, reader.fault_blkno, reader.fault);
-	else if (search->failure != NULL)
-		note_wanted_fault(wanted, search->failed_page,
-						  psprintf("Run %u, column %d: %s.", entry->number, wanted->col + 1,
-								   search->failure));
+	if (search->failure != NULL)
+	{
+		const char *fault = rencoder_run_reader_fault(&reader, search->failure,
+													  &search->failed_page);
+
+		note_wanted_fault(wanted, search->failed_page, fault);
+	}
 	rencoder_run_reader_end(&reader);
 	return wanted->detail == NULL;
 }
@@ -161,7 +162,8 @@ search_late(WantedKeys *wanted, const RencoderRuns *runs, uint32 coder)
 			!look_in_run(wanted, entry, coder))
 			return false;
 	}
-	rencoder_pending_walk_begin(&walk, wanted->check->index, runs);
+	rencoder_pending_walk_begin(&walk, wanted->check->index, runs->pending_first,
+								runs->pending_first_number, runs->pending_last_number);
 	while (wanted->left > 0 && rencoder_pending_walk_next(&walk))
 	{
 		for (int i = 0; i < walk.copy.nentries; i++)
@@ -173,6 +175,7 @@ search_late(WantedKeys *wanted, const RencoderRuns *runs, uint32 coder)
 				found(wanted, entry->page, entry->key[wanted->col], entry->key[wanted->col]);
 		}
 	}
+	rencoder_pending_walk_end(&walk);
 	if (walk.fault != NULL)
 		return note_wanted_fault(wanted, walk.blkno, walk.fault);
 	return true;

@@ -9,7 +9,7 @@
 
 #include "miscadmin.h"
 
-#include "sql/pending_walk.h"
+#include "store/pending.h"
 
 /* The first thing found wrong; "detail" is NULL if nothing was. */
 typedef struct RunFault
@@ -126,18 +126,13 @@ read_checked(void *arg, uint32_t page, int level)
 
 /* Notes what the run core has found wrong. */
 static void
-note_tree_fault(const CheckedReader *checked, const RencoderRunEntry *entry, int col,
-				const char *wrong, BlockNumber blkno, RunFault *fault)
+note_tree_fault(const CheckedReader *checked, const char *wrong, BlockNumber blkno,
+				RunFault *fault)
 {
 	if (checked->outside)
 		wrong = "it is not in the extents of the run";
-	else if (checked->reader.fault != NULL)
-	{
-		wrong = checked->reader.fault;
-		blkno = checked->reader.fault_blkno;
-	}
-	note_list_fault(fault, false, blkno,
-					psprintf("Run %u, column %d: %s.", entry->number, col + 1, wrong));
+	wrong = rencoder_run_reader_fault(&checked->reader, wrong, &blkno);
+	note_list_fault(fault, false, blkno, wrong);
 }
 
 /* A delta has whole keys. */
@@ -154,7 +149,7 @@ check_whole_keys(CheckedReader *checked, const RencoderRunEntry *entry, int col,
 						psprintf("Run %u, column %d: a delta has cells of more than a key.",
 								 entry->number, col + 1));
 	if (search->failure != NULL)
-		note_tree_fault(checked, entry, col, search->failure, search->failed_page, fault);
+		note_tree_fault(checked, search->failure, search->failed_page, fault);
 	pfree(search);
 }
 
@@ -171,7 +166,7 @@ check_tree(CheckState *state, const RencoderRunEntry *entry, RencoderRunInfo inf
 		return;
 	wrong = renc_run_check(&checked.reader.run, read_checked, &checked, &failed);
 	if (wrong != NULL)
-		note_tree_fault(&checked, entry, col, wrong, failed, fault);
+		note_tree_fault(&checked, wrong, failed, fault);
 	else if (entry->kind == RENCODER_RUN_DELTA)
 		check_whole_keys(&checked, entry, col, fault);
 	rencoder_run_reader_end(&checked.reader);
@@ -231,7 +226,8 @@ check_pending(CheckState *state, const RencoderRuns *runs, RunFault *fault)
 					RENCODER_META_BLKNO, "The ends of the pending list do not fit.");
 	if (fault->detail != NULL)
 		return;
-	rencoder_pending_walk_begin(&walk, state->index, runs);
+	rencoder_pending_walk_begin(&walk, state->index, runs->pending_first,
+								runs->pending_first_number, runs->pending_last_number);
 	while (rencoder_pending_walk_next(&walk))
 	{
 		bool		last = walk.number == walk.last_number;
@@ -246,6 +242,7 @@ check_pending(CheckState *state, const RencoderRuns *runs, RunFault *fault)
 			check_pending_entry(state, rencoder_pending_entry(&walk.copy, i), walk.blkno, fault);
 	}
 	note_list_fault(fault, walk.fault == NULL, walk.blkno, walk.fault);
+	rencoder_pending_walk_end(&walk);
 }
 
 void

@@ -19,7 +19,7 @@
 
 #include "base/options.h"
 #include "format/format.h"
-#include "sql/pending_walk.h"
+#include "sql/spare_pages.h"
 #include "sql/sql_bounds.h"
 #include "store/group_copy.h"
 #include "store/open_index.h"

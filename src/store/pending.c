@@ -241,3 +241,70 @@ rencoder_pending_read(Relation index, BlockNumber blkno, uint64 number,
 	UnlockReleaseBuffer(buf);
 	return *fault == NULL;
 }
+
+void
+rencoder_pending_walk_begin(RencoderPendingWalk *walk, Relation index, BlockNumber first,
+							uint64 first_number, uint64 last_number)
+{
+	memset(walk, 0, sizeof(*walk));
+	walk->index = index;
+	walk->blkno = RENCODER_META_BLKNO;
+	walk->next = first;
+	walk->next_number = first_number;
+	walk->last_number = last_number;
+
+	/*
+	 * Pages up to the last one are in the file by now, wherever they are
+	 * linked.
+	 */
+	if (first != RENCODER_NO_BLOCK)
+		walk->nblocks = RelationGetNumberOfBlocks(index);
+}
+
+bool
+rencoder_pending_walk_next(RencoderPendingWalk *walk)
+{
+	if (walk->next == RENCODER_NO_BLOCK)
+		return false;
+	CHECK_FOR_INTERRUPTS();
+	walk->from = walk->blkno;
+	walk->blkno = walk->next;
+	walk->number = walk->next_number++;
+	if (walk->blkno >= walk->nblocks)
+	{
+		walk->fault = "The pending list goes on behind the end of the index.";
+		return false;
+	}
+	walk->npages++;
+	if (!rencoder_pending_read(walk->index, walk->blkno, walk->number, &walk->copy, &walk->fault))
+		return false;
+	walk->next = walk->copy.page->next;
+	if (walk->number >= walk->last_number)
+		walk->next = RENCODER_NO_BLOCK; /* what was linked since is not ours */
+	else if (walk->next == RENCODER_NO_BLOCK)
+	{
+		/* Or it is the last of those that a delta has taken over. */
+		walk->fault = "The pending list ends before its last page.";
+		return false;
+	}
+	return true;
+}
+
+void
+rencoder_pending_walk_end(RencoderPendingWalk *walk)
+{
+	if (walk->copy.page != NULL)
+		pfree(walk->copy.page);
+}
+
+bool
+rencoder_pending_moved(Relation index, const RencoderMetaPageData *metadata)
+{
+	RencoderMetaPageData *now = rencoder_meta_copy(index);
+	bool		moved = now->run_changes != metadata->run_changes ||
+		now->pending_last_number != metadata->pending_last_number ||
+		now->pending_spare != metadata->pending_spare;
+
+	pfree(now);
+	return moved;
+}

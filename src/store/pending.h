@@ -112,4 +112,44 @@ rencoder_pending_entry(const RencoderPendingCopy *copy, int i)
 	return (const RencoderPendingEntry *) (copy->page->entries + i * copy->entry_size);
 }
 
+/*
+ * A walk over the pages of the list.  Inserters link pages meanwhile, and a maintainer whom the
+ * caller does not keep out takes some away.
+ */
+typedef struct RencoderPendingWalk
+{
+	Relation	index;
+	BlockNumber from;			/* the page that refers to this one */
+	BlockNumber blkno;			/* the page that was read last */
+	uint64		number;			/* likewise */
+	uint64		last_number;
+	RencoderPendingCopy copy;	/* likewise */
+	int64		npages;			/* index pages read */
+	const char *fault;			/* of "blkno", with the proviso of
+								 * rencoder_pending_read() */
+
+	/* Private. */
+	BlockNumber next;
+	uint64		next_number;
+	BlockNumber nblocks;		/* of the index */
+} RencoderPendingWalk;
+
+/*
+ * Begins at block "first" (RENCODER_NO_BLOCK: there is no list), which is the page of number
+ * "first_number", and ends at that of "last_number", both from one look at the list.
+ */
+extern void rencoder_pending_walk_begin(RencoderPendingWalk *walk, Relation index,
+										BlockNumber first, uint64 first_number,
+										uint64 last_number);
+
+/*
+ * Reads the next page; false behind the last one, or if "fault" is set.  Locks: the page share,
+ * released.
+ */
+extern bool rencoder_pending_walk_next(RencoderPendingWalk *walk);
+extern void rencoder_pending_walk_end(RencoderPendingWalk *walk);
+
+/* Have run list, pending list or spare pages moved since the metapage was copied? */
+extern bool rencoder_pending_moved(Relation index, const RencoderMetaPageData *metadata);
+
 #endif							/* RENCODER_PENDING_H */

@@ -85,4 +85,12 @@ rencoder_run_max_extents(int natts)
 			natts * sizeof(RencoderRunColumn)) / sizeof(RencoderExtent);
 }
 
+/* Is it of that run, of an index with so many columns? */
+static inline bool
+rencoder_run_info_is_of(const RencoderRunInfoData *info, uint32 number, int natts)
+{
+	return info->number == number && info->natts == natts &&
+		info->nextents <= rencoder_run_max_extents(natts);
+}
+
 #endif							/* RENCODER_RUN_FORMAT_H */

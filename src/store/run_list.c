@@ -88,6 +88,8 @@ typedef struct ListEdit
 	Relation	index;
 	Buffer		meta_buffer;
 	Buffer		list_buffer;
+	Buffer		other_buffer;	/* of another page that the record changes, or
+								 * invalid */
 	RencoderWal *wal;
 	RencoderMetaPageData *meta;
 	RencoderRunListData *list;
@@ -100,6 +102,7 @@ begin_edit(ListEdit *edit, Relation index, bool log)
 	edit->meta_buffer = rencoder_meta_lock(index, BUFFER_LOCK_EXCLUSIVE);
 	edit->list_buffer = lock_run_list(index, RencoderPageGetMeta(BufferGetPage(edit->meta_buffer))->run_list,
 									  BUFFER_LOCK_EXCLUSIVE);
+	edit->other_buffer = InvalidBuffer;
 	edit->wal = rencoder_wal_begin(index, log);
 	edit->meta = RencoderPageGetMeta(rencoder_wal_register(edit->wal, edit->meta_buffer));
 	edit->list = RencoderPageGetRunList(rencoder_wal_register(edit->wal, edit->list_buffer));
@@ -109,6 +112,8 @@ static void
 finish_edit(ListEdit *edit)
 {
 	rencoder_wal_finish(edit->wal);
+	if (BufferIsValid(edit->other_buffer))
+		UnlockReleaseBuffer(edit->other_buffer);
 	UnlockReleaseBuffer(edit->list_buffer);
 	UnlockReleaseBuffer(edit->meta_buffer);
 }
@@ -204,31 +209,26 @@ rencoder_run_list_add(Relation index, uint8 kind, uint32 first_group, uint32 ngr
 static BlockNumber
 find_pending(Relation index, uint64 number, BlockNumber *next)
 {
-	RencoderPendingCopy copy = {0};
+	RencoderPendingWalk walk;
 	RencoderRuns runs;
-	BlockNumber blkno;
-	const char *fault;
 
 	rencoder_runs_look(index, &runs, NULL);
-	blkno = runs.pending_first;
-	for (uint64 n = runs.pending_first_number;; n++)
-	{
-		CHECK_FOR_INTERRUPTS();
-		if (n > number || blkno == RENCODER_NO_BLOCK)
-			elog(ERROR, "pending page %llu of index \"%s\" is not in the list",
-				 (unsigned long long) number, RelationGetRelationName(index));
-		if (!rencoder_pending_read(index, blkno, n, &copy, &fault))
-			rencoder_page_corrupted(index, blkno, fault);
-		if (n == number)
-			break;
-		blkno = copy.page->next;
-	}
-	*next = copy.page->next;
-	if (copy.page->open != 0 || *next == RENCODER_NO_BLOCK)
-		elog(ERROR, "pending page %llu of index \"%s\" is open",
+	if (runs.pending_first == RENCODER_NO_BLOCK ||
+		number < runs.pending_first_number || number >= runs.pending_last_number)
+		elog(ERROR, "pending page %llu of index \"%s\" is open, or not in the list",
 			 (unsigned long long) number, RelationGetRelationName(index));
-	pfree(copy.page);
-	return blkno;
+	rencoder_pending_walk_begin(&walk, index, runs.pending_first, runs.pending_first_number,
+								number);
+	while (rencoder_pending_walk_next(&walk))
+		;
+	if (walk.fault != NULL)
+		rencoder_page_corrupted(index, walk.blkno, walk.fault);
+	*next = walk.copy.page->next;
+	if (walk.copy.page->open != 0 || *next == RENCODER_NO_BLOCK)
+		rencoder_page_corrupted(index, walk.blkno,
+								"The pending list is not open at its last page, and only there.");
+	rencoder_pending_walk_end(&walk);
+	return walk.blkno;
 }
 
 /* Pending pages to be taken away: up to number "upto", 0: none. */
@@ -237,7 +237,6 @@ typedef struct PendingCut
 	uint64		upto;
 	BlockNumber last;			/* its block */
 	BlockNumber next;			/* and the one that comes after it */
-	Buffer		buffer;			/* of "last" */
 } PendingCut;
 
 static void
@@ -248,13 +247,12 @@ find_cut(PendingCut *cut, Relation index, uint64 upto)
 		cut->last = find_pending(index, upto, &cut->next);
 }
 
-/* Metapage and list are locked. */
 static void
-lock_cut(PendingCut *cut, Relation index)
+lock_cut(ListEdit *edit, const PendingCut *cut)
 {
 	if (cut->upto != 0)
-		cut->buffer = rencoder_page_read(index, cut->last, BUFFER_LOCK_EXCLUSIVE,
-										 RENCODER_PAGE_PENDING);
+		edit->other_buffer = rencoder_page_read(edit->index, cut->last, BUFFER_LOCK_EXCLUSIVE,
+												RENCODER_PAGE_PENDING);
 }
 
 /*
@@ -262,13 +260,13 @@ lock_cut(PendingCut *cut, Relation index)
  * beginning of the spare one.
  */
 static void
-finish_removal(ListEdit *edit, PendingCut *cut, const uint32 *removed, int nremoved)
+finish_removal(ListEdit *edit, const PendingCut *cut, const uint32 *removed, int nremoved)
 {
 	for (int i = 0; i < nremoved; i++)
 		edit_entry(edit, removed[i], RENCODER_RUN_LIVE)->state = RENCODER_RUN_FREEING;
 	if (cut->upto != 0)
 	{
-		RencoderPageGetPending(rencoder_wal_register(edit->wal, cut->buffer))->next =
+		RencoderPageGetPending(rencoder_wal_register(edit->wal, edit->other_buffer))->next =
 			edit->meta->pending_spare;
 		edit->meta->pending_spare = edit->meta->pending_first;
 		edit->meta->pending_first = cut->next;
@@ -276,11 +274,7 @@ finish_removal(ListEdit *edit, PendingCut *cut, const uint32 *removed, int nremo
 	}
 	if (cut->upto != 0 || nremoved > 0)
 		edit->meta->run_changes++;
-	rencoder_wal_finish(edit->wal);
-	if (cut->upto != 0)
-		UnlockReleaseBuffer(cut->buffer);
-	UnlockReleaseBuffer(edit->list_buffer);
-	UnlockReleaseBuffer(edit->meta_buffer);
+	finish_edit(edit);
 }
 
 void
@@ -293,7 +287,7 @@ rencoder_run_list_publish(Relation index, const RencoderNewRun *made, int nmade,
 
 	find_cut(&cut, index, upto);
 	begin_edit(&edit, index, log);
-	lock_cut(&cut, index);
+	lock_cut(&edit, &cut);
 	for (int i = 0; i < nreplaced; i++)
 		latest = Max(latest, edit_entry(&edit, replaced[i], RENCODER_RUN_LIVE)->upto);
 	for (int i = 0; i < nmade; i++)
@@ -315,7 +309,7 @@ rencoder_run_list_drop(Relation index, uint64 upto, const uint32 *dropped, int n
 
 	find_cut(&cut, index, upto);
 	begin_edit(&edit, index, true);
-	lock_cut(&cut, index);
+	lock_cut(&edit, &cut);
 	finish_removal(&edit, &cut, dropped, ndropped);
 }
 
@@ -340,9 +334,7 @@ free_last_extent(Relation index, const RencoderRunEntry *run)
 	RencoderRunInfo info = RencoderPageGetRunInfo(BufferGetPage(infobuf));
 	bool		frees;
 
-	if (info->number != run->number ||
-		info->natts != IndexRelationGetNumberOfKeyAttributes(index) ||
-		info->nextents > rencoder_run_max_extents(info->natts))
+	if (!rencoder_run_info_is_of(info, run->number, IndexRelationGetNumberOfKeyAttributes(index)))
 		rencoder_page_corrupted(index, run->info, "The page describes another run.");
 	frees = info->nextents > 0;
 	if (frees)
@@ -373,6 +365,7 @@ remove_entry(Relation index, const RencoderRunEntry *run)
 	int			i;
 
 	begin_edit(&edit, index, true);
+	edit.other_buffer = freebuf;
 	LockBuffer(freebuf, BUFFER_LOCK_EXCLUSIVE);
 	i = find_run(edit.list, run->number);
 	Assert(i >= 0);
@@ -380,10 +373,7 @@ remove_entry(Relation index, const RencoderRunEntry *run)
 	edit.list->entry[i] = edit.list->entry[edit.list->n];
 	memset(&edit.list->entry[edit.list->n], 0, sizeof(RencoderRunEntry));
 	rencoder_space_release(rencoder_wal_register(edit.wal, freebuf), extent);
-	rencoder_wal_finish(edit.wal);
-	UnlockReleaseBuffer(freebuf);
-	UnlockReleaseBuffer(edit.list_buffer);
-	UnlockReleaseBuffer(edit.meta_buffer);
+	finish_edit(&edit);
 }
 
 void

@@ -265,9 +265,7 @@ rencoder_run_info(Relation index, const RencoderRunEntry *entry, const char **fa
 	if (!BufferIsValid(buf))
 		return NULL;
 	page = RencoderPageGetRunInfo(BufferGetPage(buf));
-	if (page->number != entry->number ||
-		page->natts != IndexRelationGetNumberOfKeyAttributes(index) ||
-		page->nextents > rencoder_run_max_extents(page->natts))
+	if (!rencoder_run_info_is_of(page, entry->number, IndexRelationGetNumberOfKeyAttributes(index)))
 		*fault = "The page describes another run.";
 	else if ((wrong = tree_fault(page)) != NULL)
 		*fault = wrong;
@@ -336,6 +334,15 @@ rencoder_run_read(void *arg, uint32_t page, int level)
 	}
 	UnlockReleaseBuffer(buf);
 	return payload;
+}
+
+const char *
+rencoder_run_reader_fault(const RencoderRunReader *reader, const char *failure, BlockNumber *blkno)
+{
+	if (reader->fault == NULL)
+		return psprintf("Run %u, column %d: %s.", reader->number, reader->col + 1, failure);
+	*blkno = reader->fault_blkno;
+	return psprintf("Run %u, column %d: %s", reader->number, reader->col + 1, reader->fault);
 }
 
 void

@@ -79,6 +79,13 @@ extern bool rencoder_run_reader_begin(RencoderRunReader *reader, Relation index,
  * Locks: the page share, released.
  */
 extern const uint8_t *rencoder_run_read(void *arg, uint32_t page, int level);
+
+/*
+ * What is wrong with a tree of which the run core says "failure" of *blkno: that, or what
+ * rencoder_run_read() has found, palloc'd; *blkno is where.
+ */
+extern const char *rencoder_run_reader_fault(const RencoderRunReader *reader, const char *failure,
+											 BlockNumber *blkno);
 extern void rencoder_run_reader_end(RencoderRunReader *reader);
 
 #endif							/* RENCODER_RUN_PAGES_H */

@@ -2,8 +2,8 @@
  * space.h
  *		Allocation of extents: the free-extent list and relation extension.
  *
- * Only the maintainer (INV-6) or a build calls these, but for rencoder_space_extend_made().  The list is a chain of
- * pages from the metapage:
+ * Only the maintainer (INV-6) or a build calls these, but for rencoder_space_extend_made().  The
+ * list is a chain of pages from the metapage:
  *
  *		 0      4   8
  *		 | next | n | extent[n] (start, npages: 8 bytes each) |
