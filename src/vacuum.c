@@ -26,6 +26,7 @@
 #include "plan/sample_record.h"
 #include "store/group_edit.h"
 #include "store/horizon.h"
+#include "store/pending.h"
 #include "store/space.h"
 #include "table/coder_columns.h"
 #include "worker/autosummarize.h"
@@ -128,6 +129,9 @@ maintain(const IndexVacuumInfo *info, Relation heap)
 	(void) rencoder_delta_make_of_all(index);
 	if (!is_urgent())
 		rencoder_compact_vacuum(index, heap);
+	rencoder_meta_lock_maintainer(index);
+	rencoder_pending_free_spares(index);
+	rencoder_meta_unlock_maintainer(index);
 	rebuilt = rencoder_retune_some(index, heap);
 	if (rebuilt > 0)
 		ereport(info->message_level,
