@@ -1,5 +1,5 @@
--- Ranges that had too many keys for their group's filters are "always"; a run has all of their keys,
--- so that they are asked for again as soon as the group names one.
+-- Ranges that had too many keys for their group's filters are "always"; a run has all of their
+-- keys, so that they are asked for again as soon as the group names one.
 SET client_min_messages = warning;
 SET max_parallel_workers_per_gather = 0;
 SET rencoder.sample_rate = 0;
@@ -12,7 +12,7 @@ SET search_path = runs_always, public;
 \i :compare
 \set ECHO all
 
--- 150 pages with room in each; the tenth has a key a row, the others two.  Of w so has the hundredth.
+-- 150 pages with room in each; the tenth has a key a row, the others two.  Of w so has the 100th.
 CREATE TABLE t (id int, v int8, w int8, filler text)
 	WITH (fillfactor = 50, autovacuum_enabled = off);
 ALTER TABLE t ALTER filler SET STORAGE plain;
