@@ -44,6 +44,7 @@ typedef struct Merge
 	Relation	index;
 	int			natts;
 	RencoderRuns runs;			/* as they are before */
+	uint64		since;			/* deltas up to this pending page stay */
 	uint64		upto;			/* the last pending page to take, 0: none */
 	int			nmerged;
 	uint32		merged[RENCODER_MAX_RUNS];	/* numbers of deltas to merge */
@@ -217,7 +218,7 @@ choose_deltas(Merge *m, double most, double factor)
 
 	for (uint32 i = 0; i < list->n; i++)
 	{
-		if (is_delta(&list->entry[i]))
+		if (is_delta(&list->entry[i]) && list->entry[i].upto > m->since)
 			delta[n++] = list->entry[i];
 	}
 	qsort(delta, n, sizeof(RencoderRunEntry), compare_pages);
@@ -346,8 +347,12 @@ has_leftovers(const RencoderRuns *runs)
 	return false;
 }
 
-bool
-rencoder_delta_make(Relation index, uint64 least, uint32 most, double factor)
+/*
+ * Makes a delta; deltas up to pending page "since" stay.  A run that the caller is making does, too;
+ * 0: whatever is not LIVE is left over.
+ */
+static bool
+make_delta(Relation index, uint64 least, uint32 most, double factor, uint64 since, uint32 making)
 {
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "rencoder delta",
 												  ALLOCSET_DEFAULT_SIZES);
@@ -357,16 +362,30 @@ rencoder_delta_make(Relation index, uint64 least, uint32 most, double factor)
 
 	m->index = index;
 	m->natts = rencoder_meta_get(index)->natts;
+	m->since = since;
 	rencoder_runs_look(index, &m->runs, NULL);
-	if (has_leftovers(&m->runs))
+	if (making == 0 && has_leftovers(&m->runs))
 		rencoder_run_groups_tidy(index);
 	if (prepare_merge(m, least, most, factor))
 		done = write_merged(m);
 	if (done && m->nmerged > 0)
-		rencoder_run_list_free(index, 0);
+		rencoder_run_list_free(index, making);
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(context);
 	return done;
+}
+
+bool
+rencoder_delta_make(Relation index, uint64 least, uint32 most, double factor)
+{
+	return make_delta(index, least, most, factor, 0, 0);
+}
+
+void
+rencoder_delta_make_meanwhile(Relation index, uint64 cut, uint32 making)
+{
+	if (rencoder_delta_is_due(index, RENCODER_DELTA_PAGES))
+		(void) make_delta(index, RENCODER_DELTA_PAGES, PG_UINT32_MAX, RENCODER_DELTA_BUSY, cut, making);
 }
 
 bool

@@ -34,6 +34,12 @@ extern bool rencoder_delta_is_due(Relation index, uint64 least);
 extern bool rencoder_delta_make(Relation index, uint64 least, uint32 most, double factor);
 
 /*
+ * The same for a maintainer who makes a base run, number "making", of groups whose cut is to be
+ * "cut": if 8 pages are closed.  Older deltas stay as they are: they go when that run is made.
+ */
+extern void rencoder_delta_make_meanwhile(Relation index, uint64 cut, uint32 making);
+
+/*
  * Closes the tail and makes a delta of all entries there are now, if there are any; merges as for
  * an index at rest.  Takes and
  * releases the maintainer lock, after that of the linker (pending.h): who has the former may ask

@@ -24,6 +24,9 @@
  * its keys (INV-13).  All others stay on the list, or in deltas, until the group has got a later
  * cut.
  *
+ * The maintainer lock is held all the time, so nobody else can make a delta, and the pending list
+ * would get longer and longer while rows come.  So deltas are made between two groups.
+ *
  * Bounds and flags stay as they are: inserters keep them (INV-2).
  *
  * A crash or an error leaves ranges "flushing", which costs inserters an entry for each row, and a
@@ -37,6 +40,7 @@
 
 #include "base/options.h"
 #include "build/build_run.h"
+#include "maintain/delta.h"
 #include "maintain/run_groups.h"
 #include "store/group_edit.h"
 #include "store/run_pages.h"
@@ -149,6 +153,7 @@ read_flushed_groups(Flush *f)
 	{
 		CHECK_FOR_INTERRUPTS();
 		read_flushed_group(f, &f->groups[i]);
+		rencoder_delta_make_meanwhile(f->scan.index, f->cut, f->number);
 		waited_for = f->gives_way && count_lock_requests(f->scan.heap) > requests;
 	}
 	for (int col = 0; waited_for && col < f->scan.meta.natts; col++)
