@@ -106,7 +106,7 @@ SELECT rows_of('v = -707', true), rows_of('v < 0 AND v > -6000', true),
 SELECT rencoder_index_check('t_idx', true);
 SELECT compare();
 
--- Many rows: pages are pending, VACUUM makes a delta of them, and four of a size become one.
+-- Many rows: pages are pending, VACUUM makes a delta of them, and merges it with others.
 CREATE FUNCTION change(k int) RETURNS void LANGUAGE sql AS $$
 	UPDATE t SET v = hashint8extended(id, k) >> 24, p = point(p[0] + k, p[1]),
 		s = CASE WHEN id % 3 = 0 THEN 'https://example.org/' || md5(k || s) ELSE s END

@@ -26,6 +26,7 @@
 #include "plan/sample_record.h"
 #include "store/group_edit.h"
 #include "store/horizon.h"
+#include "store/pending.h"
 #include "store/space.h"
 #include "table/coder_columns.h"
 #include "worker/autosummarize.h"
@@ -118,7 +119,7 @@ maintain(const IndexVacuumInfo *info, Relation heap)
 	Relation	index = info->index;
 	BlockNumber nblocks = RelationGetNumberOfBlocks(heap);
 	RencoderMeta meta = *rencoder_meta_get(index);
-	int64		rebuilt;
+	int64		rebuilt = 0;
 
 	if (!rencoder_columns_check_coders(index, WARNING))
 		return;
@@ -127,8 +128,15 @@ maintain(const IndexVacuumInfo *info, Relation heap)
 	rencoder_sample_record_prepare(index, nblocks);
 	(void) rencoder_delta_make_of_all(index);
 	if (!is_urgent())
+	{
+		if (rencoder_options_use_runs(index))
+			rebuilt += rencoder_retune_coders(index, heap);
 		rencoder_compact_vacuum(index, heap);
-	rebuilt = rencoder_retune_some(index, heap);
+	}
+	rencoder_meta_lock_maintainer(index);
+	rencoder_pending_free_spares(index);
+	rencoder_meta_unlock_maintainer(index);
+	rebuilt += rencoder_retune_some(index, heap);
 	if (rebuilt > 0)
 		ereport(info->message_level,
 				(errmsg_plural("index \"%s\": %lld group of block ranges was rebuilt",

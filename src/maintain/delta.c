@@ -4,9 +4,9 @@
  *
  * Each scan reads the pending list from one end to the other.  So its entries are sorted
  * and written as a run, of whole keys, which takes their place in one record.  Each scan
- * also searches each delta; so deltas of about the same size are merged, which makes each
- * entry be written once for each power of TIER_FACTOR that the largest delta is of the
- * smallest.
+ * also searches each delta; so a new one takes in those that are not much larger than itself.
+ * How many there are, and how often an entry is written, grows with the logarithm of their size
+ * (choose_deltas()).
  *
  * One run is made each time, of both: the pages that are closed and the deltas to be
  * merged.  All that it is made of is read as often as the index has columns, and sorted
@@ -32,11 +32,8 @@
 #include "store/pending.h"
 #include "store/run_pages.h"
 
-/* Deltas of a tier: their pages are between two powers of TIER_FACTOR. */
-#define TIER_FACTOR		4
-
-/* Many of one tier, the new one included, become one. */
-#define TIER_RUNS		4
+/* Pages of a delta that a page of the pending list makes. */
+#define PENDING_PART	0.5
 
 /* With more runs than this in the list, all deltas become one. */
 #define CROWDED			48
@@ -47,6 +44,7 @@ typedef struct Merge
 	Relation	index;
 	int			natts;
 	RencoderRuns runs;			/* as they are before */
+	uint64		since;			/* deltas up to this pending page stay */
 	uint64		upto;			/* the last pending page to take, 0: none */
 	int			nmerged;
 	uint32		merged[RENCODER_MAX_RUNS];	/* numbers of deltas to merge */
@@ -183,72 +181,55 @@ add_delta(Merge *m, const RencoderRunInfoData *info, const Target *target)
 	rencoder_run_reader_end(&reader);
 }
 
-/* The tier of a delta of so many pages; -1: none. */
-static int
-tier_of(double npages)
-{
-	int			tier = -1;
-
-	for (; npages >= 1; npages /= TIER_FACTOR)
-		tier++;
-	return tier;
-}
-
 static bool
 is_delta(const RencoderRunEntry *entry)
 {
 	return entry->kind == RENCODER_RUN_DELTA && entry->state == RENCODER_RUN_LIVE;
 }
 
-/* Pages of all deltas up to a tier; *n is how many are in that tier itself. */
-static double
-pages_up_to(const RencoderRunListData *list, int tier, int *n)
+static int
+compare_pages(const void *a, const void *b)
 {
-	double		npages = 0;
+	uint32		x = ((const RencoderRunEntry *) a)->npages;
+	uint32		y = ((const RencoderRunEntry *) b)->npages;
 
-	*n = 0;
-	for (uint32 i = 0; i < list->n; i++)
-	{
-		int			own = tier_of(list->entry[i].npages);
-
-		if (!is_delta(&list->entry[i]) || own > tier)
-			continue;
-		npages += list->entry[i].npages;
-		*n += own == tier;
-	}
-	return npages;
+	return x < y ? -1 : x > y;
 }
 
-/* Chooses the deltas to merge, of "most" pages in all unless the list is crowded. */
+/*
+ * Chooses the deltas to merge, of "most" pages in all unless the list is crowded: the largest that
+ * has not more than "factor" times the pages of the new entries and of all smaller deltas, and
+ * these.
+ *
+ * So of the deltas that are there then, each is more than "factor" times as large as all smaller
+ * ones together, and whenever an entry is written again, it is in a delta 1 + 1 / factor times as
+ * large as before, or more.
+ */
 static void
-choose_deltas(Merge *m, double most)
+choose_deltas(Merge *m, double most, double factor)
 {
 	const RencoderRunListData *list = &m->runs.list;
-	double		pending = m->upto == 0 ? 0 : (double) (m->upto - m->runs.pending_first_number + 1);
-	int			result = tier_of(pending);	/* tier of the new run */
-	int			highest = -1;	/* tier that is merged, with all below */
-	int			greatest = -1;	/* that there is */
+	RencoderRunEntry delta[RENCODER_MAX_RUNS];
+	int			n = 0;
+	double		sum = m->upto == 0 ? 0 :
+		PENDING_PART * (m->upto - m->runs.pending_first_number + 1);
 
 	for (uint32 i = 0; i < list->n; i++)
 	{
-		if (is_delta(&list->entry[i]))
-			greatest = Max(greatest, tier_of(list->entry[i].npages));
+		if (is_delta(&list->entry[i]) && list->entry[i].upto > m->since)
+			delta[n++] = list->entry[i];
 	}
-	for (int tier = 0; tier <= greatest; tier++)
+	qsort(delta, n, sizeof(RencoderRunEntry), compare_pages);
+	for (int i = 0; i < n; i++)
 	{
-		int			n;
-		double		npages = pages_up_to(list, tier, &n);
+		bool		fits = delta[i].npages <= factor * sum;
 
-		if ((n + (result == tier) < TIER_RUNS || npages > most) && list->n <= CROWDED)
-			continue;
-		highest = tier;
-		result = tier_of(pending + npages);
+		sum += delta[i].npages;
+		if ((fits && sum <= most) || list->n > CROWDED)
+			m->nmerged = i + 1;
 	}
-	for (uint32 i = 0; i < list->n; i++)
-	{
-		if (is_delta(&list->entry[i]) && tier_of(list->entry[i].npages) <= highest)
-			m->merged[m->nmerged++] = list->entry[i].number;
-	}
+	for (int i = 0; i < m->nmerged; i++)
+		m->merged[i] = delta[i].number;
 
 	/* One alone is as it was. */
 	if (m->upto == 0 && m->nmerged < 2)
@@ -325,22 +306,22 @@ closed_pages(const RencoderRuns *runs)
 }
 
 bool
-rencoder_delta_is_due(Relation index)
+rencoder_delta_is_due(Relation index, uint64 least)
 {
 	RencoderRuns runs;
 
 	rencoder_runs_look(index, &runs, NULL);
-	return closed_pages(&runs) >= RENCODER_DELTA_PAGES;
+	return closed_pages(&runs) >= least;
 }
 
 /* Looks what there is, and decides what is to be made of it; false: nothing. */
 static bool
-prepare_merge(Merge *m, uint64 least, double most)
+prepare_merge(Merge *m, uint64 least, double most, double factor)
 {
 	rencoder_runs_look(m->index, &m->runs, NULL);
 	if (closed_pages(&m->runs) >= least)
 		m->upto = m->runs.pending_last_number - 1;
-	choose_deltas(m, most);
+	choose_deltas(m, most, factor);
 	if (m->upto == 0 && m->nmerged == 0)
 		return false;
 
@@ -364,8 +345,12 @@ has_leftovers(const RencoderRuns *runs)
 	return false;
 }
 
-bool
-rencoder_delta_make(Relation index, uint64 least, uint32 most)
+/*
+ * Makes a delta; deltas up to pending page "since" stay.  A run that the caller is making does, too;
+ * 0: whatever is not LIVE is left over.
+ */
+static bool
+make_delta(Relation index, uint64 least, uint32 most, double factor, uint64 since, uint32 making)
 {
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "rencoder delta",
 												  ALLOCSET_DEFAULT_SIZES);
@@ -375,16 +360,30 @@ rencoder_delta_make(Relation index, uint64 least, uint32 most)
 
 	m->index = index;
 	m->natts = rencoder_meta_get(index)->natts;
+	m->since = since;
 	rencoder_runs_look(index, &m->runs, NULL);
-	if (has_leftovers(&m->runs))
+	if (making == 0 && has_leftovers(&m->runs))
 		rencoder_run_groups_tidy(index);
-	if (prepare_merge(m, least, most))
+	if (prepare_merge(m, least, most, factor))
 		done = write_merged(m);
 	if (done && m->nmerged > 0)
-		rencoder_run_list_free(index, 0);
+		rencoder_run_list_free(index, making);
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(context);
 	return done;
+}
+
+bool
+rencoder_delta_make(Relation index, uint64 least, uint32 most, double factor)
+{
+	return make_delta(index, least, most, factor, 0, 0);
+}
+
+void
+rencoder_delta_make_meanwhile(Relation index, uint64 cut, uint32 making)
+{
+	if (rencoder_delta_is_due(index, RENCODER_DELTA_PAGES))
+		(void) make_delta(index, RENCODER_DELTA_PAGES, PG_UINT32_MAX, RENCODER_DELTA_BUSY, cut, making);
 }
 
 bool
@@ -394,7 +393,20 @@ rencoder_delta_make_of_all(Relation index)
 
 	(void) rencoder_pending_close(index);
 	rencoder_meta_lock_maintainer(index);
-	done = rencoder_delta_make(index, 1, PG_UINT32_MAX);
+	done = rencoder_delta_make(index, 1, PG_UINT32_MAX, RENCODER_DELTA_AT_REST);
 	rencoder_meta_unlock_maintainer(index);
 	return done;
+}
+
+void
+rencoder_delta_settle(Relation index)
+{
+	if (rencoder_delta_is_due(index, 1))
+	{
+		(void) rencoder_delta_make_of_all(index);
+		return;
+	}
+	rencoder_meta_lock_maintainer(index);
+	(void) rencoder_delta_make(index, 1, PG_UINT32_MAX, RENCODER_DELTA_AT_REST);
+	rencoder_meta_unlock_maintainer(index);
 }

@@ -10,27 +10,47 @@
 /* Closed pages of the pending list that are worth a delta. */
 #define RENCODER_DELTA_PAGES	8
 
-/* Are so many closed?  Locks: metapage and run list share, released. */
-extern bool rencoder_delta_is_due(Relation index);
+/*
+ * So many times as large as what is new may be a delta that a new one takes in: while rows come,
+ * and when none do.
+ */
+#define RENCODER_DELTA_BUSY		1
+#define RENCODER_DELTA_AT_REST	8
+
+/* Are "least" pages closed?  Locks: metapage and run list share, released. */
+extern bool rencoder_delta_is_due(Relation index, uint64 least);
 
 /*
  * Makes a delta of the closed pages of the pending list, if there are "least" of them (several, if
- * they have keys of several generations of a coder); merges it with deltas that are about as
- * large, if there are several, and they have "most" pages in all or the list is nearly full; and
- * frees what crashes and earlier changes left.  False if no run was made: nothing to do, or no
- * room in the list of runs.
+ * they have keys of several generations of a coder); merges it with deltas that are not larger
+ * than "factor" times it, of "most" pages in all unless the list is nearly full; and frees what
+ * crashes and earlier changes left.  False if no run was made: nothing to do, or no room in the
+ * list of runs.
  *
  * The caller has the maintainer lock and no content lock.  Memory: maintenance_work_mem.  If it is
  * cancelled, what is done so far is freed the next time.  WAL: of the run (run_pages.h), then of
  * the list of runs.
  */
-extern bool rencoder_delta_make(Relation index, uint64 least, uint32 most);
+extern bool rencoder_delta_make(Relation index, uint64 least, uint32 most, double factor);
 
 /*
- * Closes the tail and makes a delta of all entries there are now, if there are any.  Takes and
+ * The same for a maintainer who makes a base run, number "making", of groups whose cut is to be
+ * "cut": if 8 pages are closed.  Older deltas stay as they are: they go when that run is made.
+ */
+extern void rencoder_delta_make_meanwhile(Relation index, uint64 cut, uint32 making);
+
+/*
+ * Closes the tail and makes a delta of all entries there are now, if there are any; merges as for
+ * an index at rest.  Takes and
  * releases the maintainer lock, after that of the linker (pending.h): who has the former may ask
  * for no other heavyweight lock.
  */
 extern bool rencoder_delta_make_of_all(Relation index);
+
+/*
+ * For an index that no rows come to: the same if a page is closed; else merges deltas as far as is
+ * worth it.  Locks: likewise.
+ */
+extern void rencoder_delta_settle(Relation index);
 
 #endif							/* RENCODER_DELTA_H */

@@ -16,12 +16,16 @@
  *	3. The run is written and becomes LIVE.  Scans search it from now on, but nobody names it.
  *	4. Group by group: ranges with values without a key become "always"; then one record makes
  *	   the group name the run, its ranges covered, frees the first column's storage and starts
- *	   a new epoch (INV-7); then the storage of further columns is freed.
+ *	   a new epoch (INV-7); then the storage of further columns is freed.  Ranges that were
+ *	   "always" because a filter had no room for their keys are so no more.
  *
  * The cut comes before all of this.  An entry of a pending page up to the cut was put there
  * before that page was closed, so its row was in the table before that was read, and the run has
  * its keys (INV-13).  All others stay on the list, or in deltas, until the group has got a later
  * cut.
+ *
+ * The maintainer lock is held all the time, so nobody else can make a delta, and the pending list
+ * would get longer and longer while rows come.  So deltas are made between two groups.
  *
  * Bounds and flags stay as they are: inserters keep them (INV-2).
  *
@@ -36,6 +40,7 @@
 
 #include "base/options.h"
 #include "build/build_run.h"
+#include "maintain/delta.h"
 #include "maintain/run_groups.h"
 #include "store/group_edit.h"
 #include "store/run_pages.h"
@@ -148,6 +153,7 @@ read_flushed_groups(Flush *f)
 	{
 		CHECK_FOR_INTERRUPTS();
 		read_flushed_group(f, &f->groups[i]);
+		rencoder_delta_make_meanwhile(f->scan.index, f->cut, f->number);
 		waited_for = f->gives_way && count_lock_requests(f->scan.heap) > requests;
 	}
 	for (int col = 0; waited_for && col < f->scan.meta.natts; col++)
@@ -224,16 +230,106 @@ name_run(const Flush *f, const FlushedGroup *g)
 	rencoder_group_edit_finish(&edit);
 }
 
+/*
+ * Covered ranges that are "always" in vain: those of filters that had no room for their keys, which
+ * the run has.  A value without a key has made the bounds as wide as can be, in the record that made
+ * the range "always" (INV-11).
+ */
+static renc_mask
+needless_always(const RencoderHeaderData *first, const RencoderHeaderData *header)
+{
+	renc_mask	needless = renc_mask_and(rencoder_set_get(header->always),
+										 rencoder_set_get(first->covered));
+
+	for (int slot = 0; slot < RENC_GROUP_RANGES; slot++)
+	{
+		if (header->min[slot] > header->max[slot] ||
+			(header->min[slot] == 0 && header->max[slot] == PG_UINT64_MAX))
+			renc_mask_clear(&needless, slot);
+	}
+	return needless;
+}
+
+/* Takes "always" from such ranges of a column; true if none is left that is. */
+static bool
+forget_always(const FlushedGroup *g, int col)
+{
+	RencoderGroupEdit edit;
+	renc_mask	always;
+	renc_mask	needless;
+
+	rencoder_group_edit_begin(&edit, &g->group, col, RENCODER_EDIT_EPOCH, 0);
+	always = rencoder_set_get(edit.header->always);
+	needless = needless_always(edit.first, edit.header);
+	if (!renc_mask_empty(needless))
+	{
+		rencoder_set_put(rencoder_group_edit_header(&edit)->always,
+						 renc_mask_andnot(always, needless));
+		rencoder_group_edit_new_epoch(&edit);
+	}
+	rencoder_group_edit_finish(&edit);
+	return renc_mask_empty(renc_mask_andnot(always, needless));
+}
+
+/*
+ * Has the entry say that no range is "always", if that is so of all columns.  Inserters set it in
+ * entry and header, which they lock in this order, so that none does while we look.
+ */
+static void
+forget_always_of_entry(const Flush *f, const FlushedGroup *g)
+{
+	const RencoderGroup *group = &g->group;
+	RencoderGroupEdit edit;
+	bool		none;
+
+	rencoder_group_edit_begin(&edit, group, 0, RENCODER_EDIT_ENTRY, 0);
+	none = renc_mask_empty(rencoder_set_get(edit.header->always));
+	for (int col = 1; col < f->scan.meta.natts && none; col++)
+	{
+		Buffer		buf = rencoder_group_read_header(group->index, group->header, group->number, col,
+													 BUFFER_LOCK_SHARE);
+
+		none = renc_mask_empty(rencoder_set_get(RencoderPageGetHeader(BufferGetPage(buf))->always));
+		UnlockReleaseBuffer(buf);
+	}
+	if (none)
+		rencoder_group_edit_entry(&edit)->flags &= ~RENCODER_ENTRY_ALWAYS;
+	rencoder_group_edit_finish(&edit);
+}
+
+static bool
+has_always(const FlushedGroup *g, int natts)
+{
+	RencoderHeaderData copy;
+
+	for (int col = 0; col < natts; col++)
+	{
+		rencoder_group_copy_header(&g->group, col, &copy);
+		if (!renc_mask_empty(rencoder_set_get(copy.always)))
+			return true;
+	}
+	return false;
+}
+
 /* Switches a group to the run. */
 static void
 switch_group(const Flush *f, const FlushedGroup *g)
 {
+	int			natts = f->scan.meta.natts;
+	bool		none = true;
+
 	CHECK_FOR_INTERRUPTS();
-	for (int col = 0; col < f->scan.meta.natts; col++)
+	for (int col = 0; col < natts; col++)
 		note_keyless(g, col);
 	name_run(f, g);
-	for (int col = 1; col < f->scan.meta.natts; col++)
+	for (int col = 1; col < natts; col++)
 		rencoder_run_groups_free_storage(&g->group, col);
+	if (!has_always(g, natts))
+		return;
+	for (int col = 0; col < natts; col++)
+		none &= forget_always(g, col);
+	if (none)
+		forget_always_of_entry(f, g);
 }
 
 static bool

@@ -12,6 +12,7 @@
 #include "miscadmin.h"
 #include "utils/memutils.h"
 
+#include "key/key.h"
 #include "maintain/summarize.h"
 #include "store/group_edit.h"
 #include "store/sample_pages.h"
@@ -310,6 +311,17 @@ begin_retuning(Retuning *t, Relation index, Relation heap, bool train, double ma
 									   ALLOCSET_DEFAULT_SIZES);
 }
 
+static bool
+has_old_coder(const Retuning *t)
+{
+	for (int col = 0; col < t->rebuild.scan.meta.natts; col++)
+	{
+		if (t->column[col].config.coder != t->rebuild.scan.coders.generation[col])
+			return true;
+	}
+	return false;
+}
+
 /* Are other queries known than when the group was looked at last, or another coder? */
 static bool
 samples_changed(Retuning *t)
@@ -321,11 +333,10 @@ samples_changed(Retuning *t)
 		uint32		coder = r->scan.coders.generation[col];
 		uint64		stamp = rencoder_designer_stamp(t->designer, col, coder);
 
-		if (t->column[col].config.coder != coder ||
-			(stamp != 0 && t->column[col].sample_stamp != stamp))
+		if (stamp != 0 && t->column[col].sample_stamp != stamp)
 			return true;
 	}
-	return false;
+	return has_old_coder(t);
 }
 
 /* What VACUUM may still do. */
@@ -333,6 +344,7 @@ typedef struct Limits
 {
 	uint32		reads;			/* groups whose rows may be read */
 	uint32		counts;			/* groups whose bits may be counted */
+	bool		coders_only;	/* only full groups whose coders are outdated */
 
 	/*
 	 * Stamps of groups that gained nothing: what they had been looked at
@@ -379,7 +391,8 @@ vacuum_group(Retuning *t, uint32 group, Limits *limits)
 	 * This also takes away what an interrupted rebuilding left, whatever the
 	 * limits.
 	 */
-	if (!read_group(t, group) || limits->reads == 0)
+	if (!read_group(t, group) || limits->reads == 0 ||
+		(limits->coders_only && !(t->full && has_old_coder(t))))
 		return false;
 	if (t->full && limits->counts > 0)
 	{
@@ -439,8 +452,8 @@ rencoder_retune(Relation index, Relation heap)
 	return visit_groups(&t, 0, NULL);
 }
 
-int64
-rencoder_retune_some(Relation index, Relation heap)
+static int64
+retune_within_limits(Relation index, Relation heap, bool coders_only)
 {
 	Retuning	t;
 	Limits		limits;
@@ -453,10 +466,28 @@ rencoder_retune_some(Relation index, Relation heap)
 				   RENCODER_VACUUM_MARGIN);
 	limits.reads = Max(RENCODER_VACUUM_GROUPS, t.ngroups / RENCODER_VACUUM_READ_SHARE);
 	limits.counts = Max(RENCODER_VACUUM_COUNTS, t.ngroups / RENCODER_VACUUM_COUNT_SHARE);
+	limits.coders_only = coders_only;
 	limits.n_unprofitable = 0;
 
 	/* Anywhere, so that all have their turn. */
 	start = t.ngroups == 0 ? 0 :
 		(uint32) pg_prng_uint64_range(&pg_global_prng_state, 0, t.ngroups - 1);
 	return visit_groups(&t, start, &limits);
+}
+
+int64
+rencoder_retune_some(Relation index, Relation heap)
+{
+	return retune_within_limits(index, heap, false);
+}
+
+int64
+rencoder_retune_coders(Relation index, Relation heap)
+{
+	for (int col = 0; col < IndexRelationGetNumberOfKeyAttributes(index); col++)
+	{
+		if (rencoder_key_is_coded(index, col))
+			return retune_within_limits(index, heap, true);
+	}
+	return 0;
 }

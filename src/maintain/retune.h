@@ -39,6 +39,13 @@ extern int64 rencoder_retune(Relation index, Relation heap);
  */
 extern int64 rencoder_retune_some(Relation index, Relation heap);
 
+/*
+ * In VACUUM, before full groups become runs: the same of those only that have a matrix and a coder
+ * that is not the column's newest, since a run keeps the coders of its groups.  Does nothing with
+ * an index without columns that want coders.
+ */
+extern int64 rencoder_retune_coders(Relation index, Relation heap);
+
 #define RENCODER_VACUUM_MARGIN		1.3
 #define RENCODER_VACUUM_GROUPS		4
 #define RENCODER_VACUUM_READ_SHARE	8

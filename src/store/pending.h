@@ -88,6 +88,15 @@ extern BlockNumber rencoder_pending_find_tail(Relation index, bool *closed, uint
  */
 extern uint64 rencoder_pending_close(Relation index);
 
+/*
+ * Frees spare pages but for RENCODER_SPARE_PAGES; none if somebody is linking pages.  The caller has
+ * the maintainer lock.  WAL: for up to 64 of them a record of metapage, the spare page before them,
+ * free list.
+ */
+extern void rencoder_pending_free_spares(Relation index);
+
+#define RENCODER_SPARE_PAGES	32
+
 /* ---- Reading ---- */
 
 /* A copy of a page. */

@@ -61,7 +61,7 @@
 #define PIECE_MS			200
 
 /*
- * A table that has not grown for this long is quiet: then also what is no whole slice
+ * A table that has not grown for this long, nor its pending list, is quiet: then also what is no whole slice
  * is summarized, the range that the table ends in included.  Before that, rows would go
  * on coming there, whose bits are dearer one by one; after it they do so, but only in the
  * rest of this one range.  Rows that fill pages which are there do not count: where they
@@ -95,7 +95,8 @@ typedef struct Job
 	int			retry_ms;		/* if it was */
 	int			failures;
 	BlockNumber nblocks;		/* of the table, when it was looked at last */
-	TimestampTz since;			/* when it was first seen to have so many */
+	uint64		pending;		/* last page of the pending list, likewise */
+	TimestampTz since;			/* when both were first seen so */
 	uint64		settled;		/* full groups of which none is to be flushed */
 } Job;
 
@@ -189,15 +190,18 @@ job_end(const Job *job, BlockNumber nblocks, const RencoderMeta *meta)
 	return rencoder_autosummarize_complete_slices(meta, in_table);
 }
 
-/* Has the table been of this size for a while? */
+/* Has the table been of this size for a while, and the pending list of these pages? */
 static bool
-is_quiet(Job *job, BlockNumber nblocks)
+is_quiet(Job *job, Relation index, BlockNumber nblocks)
 {
 	TimestampTz now = GetCurrentTimestamp();
+	RencoderRuns runs;
 
-	if (nblocks != job->nblocks)
+	rencoder_runs_look(index, &runs, NULL);
+	if (nblocks != job->nblocks || runs.pending_last_number != job->pending)
 	{
 		job->nblocks = nblocks;
+		job->pending = runs.pending_last_number;
 		job->since = now;
 	}
 	return TimestampDifferenceExceeds(job->since, now, QUIET_MS);
@@ -234,10 +238,10 @@ fill_gaps(Relation index, Relation heap, const RencoderMeta *meta, uint64 end)
 static void
 shorten_pending(Relation index)
 {
-	if (!rencoder_delta_is_due(index))
+	if (!rencoder_delta_is_due(index, RENCODER_DELTA_PAGES))
 		return;
 	rencoder_meta_lock_maintainer(index);
-	(void) rencoder_delta_make(index, RENCODER_DELTA_PAGES, PG_UINT32_MAX);
+	(void) rencoder_delta_make(index, RENCODER_DELTA_PAGES, PG_UINT32_MAX, RENCODER_DELTA_BUSY);
 	rencoder_meta_unlock_maintainer(index);
 }
 
@@ -266,7 +270,7 @@ serve_index(Job *job, Relation index, Relation heap)
 {
 	RencoderMeta meta = *rencoder_meta_get(index);
 	BlockNumber nblocks = RelationGetNumberOfBlocks(heap);
-	bool		quiet = is_quiet(job, nblocks);
+	bool		quiet = is_quiet(job, index, nblocks);
 	uint64		end;
 
 	if (!rencoder_options_autosummarize(index))
@@ -285,12 +289,12 @@ serve_index(Job *job, Relation index, Relation heap)
 		case RENCODER_COMPACT_NOTHING:
 			break;
 	}
-	if (!rencoder_autosummarize_is_worth(&meta, nblocks))
-		return JOB_DONE;
 	if (!quiet)
 		return JOB_WAITING;
-	(void) rencoder_summarize(index, heap, end * RENC_SLICE_RANGES,
-							  rencoder_range_count(&meta, nblocks) - 1, true);
+	rencoder_delta_settle(index);
+	if (rencoder_autosummarize_is_worth(&meta, nblocks))
+		(void) rencoder_summarize(index, heap, end * RENC_SLICE_RANGES,
+								  rencoder_range_count(&meta, nblocks) - 1, true);
 	return JOB_DONE;
 }
 

@@ -1,0 +1,82 @@
+-- How many deltas there are, and what is left of the pending list when they have its keys.
+SET client_min_messages = warning;
+SET max_parallel_workers_per_gather = 0;
+SET jit = off;
+SET rencoder.sample_rate = 0;
+CREATE SCHEMA runs_deltas;
+SET search_path = runs_deltas, public;
+\getenv seed RENCODER_SEED
+\getenv abs_srcdir PG_ABS_SRCDIR
+\set compare :abs_srcdir '/sql/include/compare.sql'
+\set ECHO none
+\i :compare
+\set ECHO all
+
+CREATE TABLE t (id int, v int8) WITH (fillfactor = 45, autovacuum_enabled = off);
+INSERT INTO t SELECT i, hashint8extended(i, 0) FROM generate_series(1, 40000) i;
+CREATE INDEX t_idx ON t USING rencoder (v) WITH (storage = run, autosummarize = off);
+CREATE FUNCTION change(k int, step int) RETURNS void LANGUAGE sql AS
+	'UPDATE t SET v = hashint8extended(id, k) WHERE id % step = 0';
+-- Pages of the deltas, that where a run is described included, and of all that are smaller.
+CREATE VIEW deltas AS
+	SELECT run, pages + 1 AS pages,
+		coalesce(sum(pages + 1) OVER (ORDER BY pages, run ROWS BETWEEN UNBOUNDED PRECEDING AND 1
+			PRECEDING), 0) AS smaller
+	FROM rencoder_runs('t_idx') WHERE kind = 'delta';
+
+-- A session that makes them itself, without a worker, takes in those that are not larger than what
+-- is new; so each is larger than all smaller ones together.
+CREATE TABLE made (i int, run int8, pages int8, smaller int8);
+DO $$
+BEGIN
+	FOR i IN 1 .. 12 LOOP
+		PERFORM change(i, 7);
+		INSERT INTO made SELECT i, d.* FROM deltas d;
+	END LOOP;
+END $$;
+SELECT bool_and(pages > smaller) AS larger_than_smaller_ones,
+	bool_and(pages > 8 * smaller) AS much_larger, max(n) > 1 AS several, max(n) <= 5 AS few
+FROM (SELECT *, count(*) OVER (PARTITION BY i) AS n FROM made) q;
+-- How often an entry was written, on average.
+SELECT sum(pages) < 4 * max(last) AS seldom
+FROM (SELECT run, max(pages) AS pages FROM made GROUP BY run) q,
+	(SELECT sum(pages) AS last FROM deltas) l;
+
+-- VACUUM takes in more of them: each is more than eight times as large as all smaller ones.
+REINDEX INDEX t_idx;
+TRUNCATE made;
+SELECT change(21, 1);
+VACUUM t;
+SELECT count(*) FROM deltas;
+\set ECHO none
+SELECT step FROM generate_series(22, 41) i, unnest(ARRAY[format('UPDATE t SET v = '
+	'hashint8extended(id, %s) WHERE id %% 200 = 0', i), 'VACUUM t',
+	format('INSERT INTO made SELECT %s, d.* FROM deltas d', i)]) step
+\gexec
+\set ECHO all
+SELECT bool_and(pages > 8 * smaller) AS much_larger, max(n) AS most
+FROM (SELECT *, count(*) OVER (PARTITION BY i) AS n FROM made) q;
+SELECT count(DISTINCT run) < 5 AS large_one_is_kept FROM made WHERE pages > 20;
+
+-- While the table is locked the worker cannot make a delta, and many pages are pending.  VACUUM
+-- makes one of all, and leaves some of the pages for later ones; the others are free.
+ALTER INDEX t_idx SET (autosummarize = on);
+BEGIN;
+LOCK TABLE t IN SHARE ROW EXCLUSIVE MODE;
+SELECT change(50, 1);
+SELECT pending_pages > 100 AS many FROM rencoder_metapage('t_idx');
+COMMIT;
+ALTER INDEX t_idx SET (autosummarize = off);
+VACUUM t;
+SELECT pending_pages, spare_pages, free_pages > 60 AS free FROM rencoder_metapage('t_idx');
+SELECT rencoder_index_check('t_idx', true);
+SELECT rows_of('v > 0', true) = rows_of('v > 0', false) AS same;
+-- They are used again, for whatever.
+SELECT pg_relation_size('t_idx') AS size \gset
+SELECT change(51, 2);
+SELECT change(52, 3);
+VACUUM t;
+SELECT spare_pages, pg_relation_size('t_idx') <= :size AS no_larger FROM rencoder_metapage('t_idx');
+SELECT rencoder_index_check('t_idx', true);
+SELECT rows_of('v > 0', true) = rows_of('v > 0', false) AS same;
+DROP SCHEMA runs_deltas CASCADE;
