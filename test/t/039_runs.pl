@@ -6,7 +6,7 @@ use warnings;
 
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
-use RencoderRuns;
+use RencoderRunsInUse;
 use RencoderTest;
 use Test::More;
 

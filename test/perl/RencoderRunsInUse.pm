@@ -1,7 +1,7 @@
-# RencoderRuns.pm
+# RencoderRunsInUse.pm
 #		For tests of runs: a table whose rows change and come while an index of runs is
 #		maintained, crashes in the middle of it, and looks for rows that stay.
-package RencoderRuns;
+package RencoderRunsInUse;
 
 use strict;
 use warnings;
