@@ -1,0 +1,134 @@
+-- Values for which no single key stands, in ranges that a run covers: a range that has one is
+-- always a candidate, whoever has put it there and whatever becomes of its run.  Polygons take the
+-- place of PostGIS's geometries, whose support functions want a type that has a box.
+\getenv seed RENCODER_SEED
+SET client_min_messages = warning;
+SET max_parallel_workers_per_gather = 0;
+SET jit = off;
+SET rencoder.sample_rate = 0;
+CREATE SCHEMA runs_keyless;
+SET search_path = runs_keyless, public;
+\getenv abs_srcdir PG_ABS_SRCDIR
+\set compare :abs_srcdir '/sql/include/compare.sql'
+\set ECHO none
+\i :compare
+\set ECHO all
+SELECT setseed(mod(:'seed'::numeric, 1000003) / 1000003);
+
+CREATE FUNCTION polygon_key(polygon, internal) RETURNS int8
+AS '$libdir/rencoder', 'rencoder_geometry_key' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION polygon_sample(polygon, internal) RETURNS void
+AS '$libdir/rencoder', 'rencoder_geometry_sample' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION polygon_intervals(polygon, int2, internal) RETURNS void
+AS '$libdir/rencoder', 'rencoder_geometry_intervals' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE OPERATOR CLASS polygon_ops DEFAULT FOR TYPE polygon USING rencoder AS
+	OPERATOR 10 &&, OPERATOR 17 <@,
+	FUNCTION 3 polygon_intervals(polygon, int2, internal),
+	FUNCTION 4 polygon_key(polygon, internal), FUNCTION 5 polygon_sample(polygon, internal);
+
+-- A point has a key, an area has none.  Each page has four rows and room for as many.
+CREATE FUNCTION point_at(x int, y int) RETURNS polygon LANGUAGE sql IMMUTABLE AS
+	$$SELECT format('((%s,%s))', x, y)::polygon$$;
+CREATE FUNCTION area_at(x int, y int) RETURNS polygon LANGUAGE sql IMMUTABLE AS
+	$$SELECT polygon(box(point(x, y), point(x + 3, y + 3)))$$;
+CREATE TABLE t (id int, g polygon, v int8, filler text)
+	WITH (fillfactor = 50, autovacuum_enabled = off);
+ALTER TABLE t ALTER filler SET STORAGE plain;
+-- All points lie between 0 and 1000, the area of row i where no point and no other area is.
+CREATE FUNCTION fill(first int, last int, areas int) RETURNS void LANGUAGE sql AS $$
+	INSERT INTO t SELECT i, CASE WHEN i % areas = 3 THEN area_at(2000 + i * 10, -i * 10)
+			WHEN i % 17 <> 0 THEN point_at(abs(hashint4(i)) % 1000, abs(hashint4(-i)) % 1000) END,
+		nullif(hashint8extended(i, 1) >> 24, 0), repeat('x', 850)
+	FROM generate_series(first, last) i
+$$;
+-- Of row i: the area that it has, or has not, and of rows of points; how many have other rows by
+-- the index?
+CREATE FUNCTION compare() RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	r t;
+	c text;
+	compared int := 0;
+	lost int := 0;
+	found int := 0;
+BEGIN
+	FOR r IN (SELECT * FROM t WHERE area(box(g)) > 0 ORDER BY random() LIMIT 12)
+		UNION ALL (SELECT * FROM t WHERE area(box(g)) = 0 ORDER BY random() LIMIT 6)
+	LOOP
+		FOREACH c IN ARRAY ARRAY[
+			format('g && %L::polygon', r.g),
+			format('g && %L::polygon AND v = %s', r.g, r.v),
+			format('v BETWEEN %s AND %s AND g && %L::polygon', r.v - 1000, r.v + 1000, r.g),
+			format('g <@ %L::polygon', polygon(box(point(box(r.g)) - point(20, 20),
+				point(box(r.g)) + point(21, 21)))),
+			format('g && %L::polygon', polygon(box(r.g) + point(0.5, 0.5)))]
+		LOOP
+			compared := compared + 1;
+			found := found + (rows_of(c, false) !~ '^0 ')::int;
+			lost := lost + (NOT index_finds(rows_of(c, false), c))::int;
+		END LOOP;
+	END LOOP;
+	PERFORM rencoder_index_check(indexrelid, true) FROM pg_index WHERE indrelid = 't'::regclass;
+	RETURN format('%s compared, %s%s', compared, CASE WHEN lost = 0 THEN 'none is lost'
+		ELSE lost || ' lost' END, CASE WHEN found > compared / 2 THEN ', most are there' END);
+END $$;
+
+-- CREATE INDEX: of two columns either is the one with such values.
+SELECT fill(1, 2048, 40);
+CREATE INDEX t_g ON t USING rencoder (g)
+	WITH (storage = run, pages_per_range = 1, autosummarize = off);
+CREATE INDEX t_v ON t USING rencoder (v, g)
+	WITH (storage = run, pages_per_range = 1, autosummarize = off);
+CREATE VIEW state AS
+	SELECT i::regclass AS index, attnum, sum(covered) AS covered, sum(summarized) AS summarized,
+		sum(always) > 0 AS always, count(*) FILTER (WHERE sealed) > 0 AS sealed
+	FROM unnest('{t_g,t_v}'::regclass[]) i, rencoder_groups(i) GROUP BY 1, 2 ORDER BY 1, 2;
+SELECT * FROM state;
+SELECT uses_index('g && ''((1,1),(2,2),(3,1))''');
+SELECT compare();
+
+-- They come to covered ranges, with the row or in the place of a key, and stay on the page.
+UPDATE t SET g = area_at(2000 + id * 10, -id * 10) WHERE id % 31 = 5;
+SELECT compare();
+INSERT INTO t SELECT -i, area_at(2000 - i * 10, i * 10), i FROM generate_series(1, 10) i;
+SELECT compare();
+-- Deltas have the key of the other column only.
+VACUUM t;
+SELECT count(DISTINCT run) > 0 AS deltas FROM rencoder_runs('t_v') WHERE kind = 'delta';
+SELECT compare();
+
+-- Groups of filters, which become runs, and runs that are merged.
+SELECT fill(3001, 5200, 40);
+SELECT rencoder_summarize_new_values('t_g') > 0 AS summarized,
+	rencoder_summarize_new_values('t_v') > 0 AS summarized;
+SELECT index, sealed FROM state;
+UPDATE t SET g = area_at(2000 + id * 10, -id * 10) WHERE id > 3000 AND id % 31 = 9;
+SELECT compare();
+VACUUM t;
+SELECT index, attnum, always, sealed FROM state;
+SELECT compare();
+UPDATE t SET g = area_at(2000 + id * 10, -id * 10) WHERE id % 31 = 12;
+SELECT rencoder_compact('t_g') > 0 AS compacted, rencoder_compact('t_v') > 0 AS compacted;
+SELECT index, attnum, always FROM state;
+SELECT compare();
+
+-- A range that is summarized again has storage beside the run of its group, until it is flushed.
+SELECT count(rencoder_desummarize_range(i, b)) AS desummarized
+FROM unnest('{t_g,t_v}'::regclass[]) i, generate_series(7, 500, 41) b;
+SELECT compare();
+SELECT rencoder_summarize_new_values('t_g') > 0 AS summarized,
+	rencoder_summarize_new_values('t_v') > 0 AS summarized;
+SELECT compare();
+UPDATE t SET g = area_at(2000 + id * 10, -id * 10) WHERE id % 31 = 20;
+SELECT compare();
+SELECT rencoder_compact('t_g') > 0 AS compacted, rencoder_compact('t_v') > 0 AS compacted;
+SELECT compare();
+
+-- None of them is left: ranges that have been told so ask again once they are made anew.
+UPDATE t SET g = point_at(id % 1000, id % 900) WHERE area(box(g)) > 0;
+VACUUM t;
+SELECT compare();
+REINDEX TABLE t;
+SELECT index, attnum, always FROM state;
+SELECT compare();
+
+DROP SCHEMA runs_keyless CASCADE;
