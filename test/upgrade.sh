@@ -40,7 +40,7 @@ prepare_server()
 	copy_tree "${SOURCE:?}" "$WORK/src"
 	private_server "$2"
 	# No bitcode: the same source once more.
-	MAKEFLAGS=with_llvm=no build_extension > "$WORK/log/build" 2>&1 ||
+	build_extension > "$WORK/log/build" 2>&1 ||
 		die "the build failed: $(tail -n 5 "$WORK/log/build")"
 }
 

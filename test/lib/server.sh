@@ -87,12 +87,13 @@ private_server()
 }
 
 # Builds the copied tree with assertions and installs it into the copy; with
-# other flags, if RENCODER_OPTFLAGS has any (test/sanitize.sh).
+# other flags, if RENCODER_OPTFLAGS has any (test/sanitize.sh).  No bitcode:
+# that clang compiles it all is seen in the static stage.
 build_extension()
 {
-	make -s -C "$WORK/src" -j2 PG_CONFIG="$PG_CONFIG" OPTFLAGS="${RENCODER_OPTFLAGS:-}" \
-		WARNFLAGS="$(warning_flags) $ASSERT_FLAGS" all &&
-		make -s -C "$WORK/src" PG_CONFIG="$PG_CONFIG" install
+	make -s -C "$WORK/src" -j2 PG_CONFIG="$PG_CONFIG" with_llvm=no \
+		OPTFLAGS="${RENCODER_OPTFLAGS:-}" WARNFLAGS="$(warning_flags) $ASSERT_FLAGS" all &&
+		make -s -C "$WORK/src" PG_CONFIG="$PG_CONFIG" with_llvm=no install
 }
 
 # Starts a cluster of $WORK, making it first: start_cluster [NUMBER]
