@@ -321,7 +321,11 @@ free_spares(Relation index, SpareChain *chain, uint32 n)
 		RencoderPageGetPending(rencoder_wal_register(wal, lastbuf))->next = RENCODER_NO_BLOCK;
 		freepage = rencoder_wal_register(wal, freebuf);
 		for (uint32 i = 0; i < n; i++)
-			rencoder_space_release(freepage, (RencoderExtent){chain->blkno[first + i], 1});
+		{
+			RencoderExtent extent = {chain->blkno[first + i], 1};
+
+			rencoder_space_release(freepage, extent);
+		}
 		rencoder_wal_finish(wal);
 		LockBuffer(freebuf, BUFFER_LOCK_UNLOCK);
 	}
