@@ -55,7 +55,7 @@ verify('one delta');
 # What comes after the worker's delta is too little for another one, until nothing comes any more.
 # If the worker has left before it came, nobody asks for it: once more.
 my ($late, $left) = (0, 0);
-for (my $round = 1; $round <= 30 && $left != 1; $round++)
+for (my $round = 1; $round <= 8 && $left != 1; $round++)
 {
 	$node->safe_psql('postgres', "$LOCK " . change(3500, 10 + $round) . ' COMMIT');
 	$node->poll_query_until('postgres', 'SELECT pending_pages < 9 FROM rencoder_metapage(\'t_v\')');
