@@ -213,35 +213,6 @@ rencoder_pending_close(Relation index)
 	return read_bounds(index).last_number - 1;
 }
 
-bool
-rencoder_pending_read(Relation index, BlockNumber blkno, uint64 number,
-					  RencoderPendingCopy *copy, const char **fault)
-{
-	Buffer		buf = rencoder_page_try_read(index, blkno, RENCODER_PAGE_PENDING, fault);
-	Page		page;
-
-	if (!BufferIsValid(buf))
-		return false;
-	page = BufferGetPage(buf);
-	copy->entry_size = rencoder_pending_entry_size(IndexRelationGetNumberOfKeyAttributes(index));
-	if (RencoderPageGetPending(page)->number != number)
-		*fault = "The page of the pending list has another number.";
-	else if (((PageHeader) page)->pd_lower < MAXALIGN(SizeOfPageHeaderData) +
-			 offsetof(RencoderPendingPageData, entries) ||
-			 used_bytes(page) % copy->entry_size != 0)
-		*fault = "The page's free space pointers are wrong.";
-	else
-	{
-		if (copy->page == NULL)
-			copy->page = palloc(RENCODER_PAYLOAD_SIZE);
-		memcpy(copy->page, RencoderPageGetPayload(page), RENCODER_PAYLOAD_SIZE);
-		copy->nentries = (int) (used_bytes(page) / copy->entry_size);
-		*fault = NULL;
-	}
-	UnlockReleaseBuffer(buf);
-	return *fault == NULL;
-}
-
 /* ---- Spare pages ---- */
 
 /* So many are freed in a record. */
@@ -353,4 +324,35 @@ rencoder_pending_free_spares(Relation index)
 	}
 	pfree(chain.blkno);
 	pfree(chain.number);
+}
+
+/* ---- Reading ---- */
+
+bool
+rencoder_pending_read(Relation index, BlockNumber blkno, uint64 number,
+					  RencoderPendingCopy *copy, const char **fault)
+{
+	Buffer		buf = rencoder_page_try_read(index, blkno, RENCODER_PAGE_PENDING, fault);
+	Page		page;
+
+	if (!BufferIsValid(buf))
+		return false;
+	page = BufferGetPage(buf);
+	copy->entry_size = rencoder_pending_entry_size(IndexRelationGetNumberOfKeyAttributes(index));
+	if (RencoderPageGetPending(page)->number != number)
+		*fault = "The page of the pending list has another number.";
+	else if (((PageHeader) page)->pd_lower < MAXALIGN(SizeOfPageHeaderData) +
+			 offsetof(RencoderPendingPageData, entries) ||
+			 used_bytes(page) % copy->entry_size != 0)
+		*fault = "The page's free space pointers are wrong.";
+	else
+	{
+		if (copy->page == NULL)
+			copy->page = palloc(RENCODER_PAYLOAD_SIZE);
+		memcpy(copy->page, RencoderPageGetPayload(page), RENCODER_PAYLOAD_SIZE);
+		copy->nentries = (int) (used_bytes(page) / copy->entry_size);
+		*fault = NULL;
+	}
+	UnlockReleaseBuffer(buf);
+	return *fault == NULL;
 }
