@@ -350,7 +350,7 @@ has_leftovers(const RencoderRuns *runs)
  * 0: whatever is not LIVE is left over.
  */
 static bool
-make_delta(Relation index, uint64 least, uint32 most, double factor, uint64 since, uint32 making)
+make_delta_since(Relation index, uint64 least, uint32 most, double factor, uint64 since, uint32 making)
 {
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "rencoder delta",
 												  ALLOCSET_DEFAULT_SIZES);
@@ -376,14 +376,14 @@ make_delta(Relation index, uint64 least, uint32 most, double factor, uint64 sinc
 bool
 rencoder_delta_make(Relation index, uint64 least, uint32 most, double factor)
 {
-	return make_delta(index, least, most, factor, 0, 0);
+	return make_delta_since(index, least, most, factor, 0, 0);
 }
 
 void
 rencoder_delta_make_meanwhile(Relation index, uint64 cut, uint32 making)
 {
 	if (rencoder_delta_is_due(index, RENCODER_DELTA_PAGES))
-		(void) make_delta(index, RENCODER_DELTA_PAGES, PG_UINT32_MAX, RENCODER_DELTA_BUSY, cut, making);
+		(void) make_delta_since(index, RENCODER_DELTA_PAGES, PG_UINT32_MAX, RENCODER_DELTA_BUSY, cut, making);
 }
 
 bool

@@ -213,6 +213,121 @@ rencoder_pending_close(Relation index)
 	return read_bounds(index).last_number - 1;
 }
 
+/* ---- Spare pages ---- */
+
+/* So many are freed in a record. */
+#define SPARE_BATCH		64
+
+/* The spare pages, from the one to be used next on. */
+typedef struct SpareChain
+{
+	BlockNumber *blkno;
+	uint64	   *number;
+	uint64		n;
+	uint64		allocated;
+} SpareChain;
+
+/*
+ * Reads the chain; false if it is damaged, which rencoder_index_check reports, or if pages have been
+ * linked meanwhile.  Whatever else could stand there has a number that is in the list, or none.
+ */
+static bool
+read_spares(Relation index, SpareChain *chain)
+{
+	RencoderMetaPageData *meta = rencoder_meta_copy(index);
+	BlockNumber nblocks = RelationGetNumberOfBlocks(index);
+	BlockNumber blkno = meta->pending_spare;
+	bool		sound = true;
+
+	while (blkno != RENCODER_NO_BLOCK && sound)
+	{
+		const char *fault = NULL;
+		Buffer		buf = blkno >= nblocks || chain->n > nblocks ? InvalidBuffer :
+			rencoder_page_try_read(index, blkno, RENCODER_PAGE_PENDING, &fault);
+		RencoderPendingPageData *page;
+
+		CHECK_FOR_INTERRUPTS();
+		if (!BufferIsValid(buf))
+			return false;
+		page = RencoderPageGetPending(BufferGetPage(buf));
+		sound = page->open == 0 && page->number < meta->pending_first_number;
+		if (chain->n == chain->allocated)
+		{
+			chain->allocated *= 2;
+			chain->blkno = repalloc_huge(chain->blkno, chain->allocated * sizeof(BlockNumber));
+			chain->number = repalloc_huge(chain->number, chain->allocated * sizeof(uint64));
+		}
+		chain->blkno[chain->n] = blkno;
+		chain->number[chain->n++] = page->number;
+		blkno = page->next;
+		UnlockReleaseBuffer(buf);
+	}
+	pfree(meta);
+	return sound;
+}
+
+/*
+ * Frees the last "n" spare pages.  The one before them stays what it is, and all behind it, unless it
+ * has been linked, which takes the metapage and gives it another number.  run_changes rises: whoever
+ * walks over spare pages is to look again (INV-12).
+ */
+static bool
+free_spares(Relation index, SpareChain *chain, uint32 n)
+{
+	uint64		first = chain->n - n;
+	Buffer		freebuf = rencoder_space_prepare_release(index, n);
+	Buffer		metabuf = rencoder_meta_lock(index, BUFFER_LOCK_EXCLUSIVE);
+	Buffer		lastbuf = rencoder_page_read(index, chain->blkno[first - 1], BUFFER_LOCK_EXCLUSIVE,
+											 RENCODER_PAGE_PENDING);
+	RencoderPendingPageData *last = RencoderPageGetPending(BufferGetPage(lastbuf));
+	bool		unchanged = last->number == chain->number[first - 1];
+
+	if (unchanged)
+	{
+		RencoderWal *wal = rencoder_wal_begin(index, true);
+		Page		freepage;
+
+		LockBuffer(freebuf, BUFFER_LOCK_EXCLUSIVE);
+		RencoderPageGetMeta(rencoder_wal_register(wal, metabuf))->run_changes++;
+		RencoderPageGetPending(rencoder_wal_register(wal, lastbuf))->next = RENCODER_NO_BLOCK;
+		freepage = rencoder_wal_register(wal, freebuf);
+		for (uint32 i = 0; i < n; i++)
+		{
+			RencoderExtent extent = {chain->blkno[first + i], 1};
+
+			rencoder_space_release(freepage, extent);
+		}
+		rencoder_wal_finish(wal);
+		LockBuffer(freebuf, BUFFER_LOCK_UNLOCK);
+	}
+	UnlockReleaseBuffer(lastbuf);
+	UnlockReleaseBuffer(metabuf);
+	ReleaseBuffer(freebuf);
+	chain->n = first;
+	return unchanged;
+}
+
+void
+rencoder_pending_free_spares(Relation index)
+{
+	SpareChain	chain = {.allocated = SPARE_BATCH};
+	bool		unchanged;
+
+	chain.blkno = palloc(chain.allocated * sizeof(BlockNumber));
+	chain.number = palloc(chain.allocated * sizeof(uint64));
+	unchanged = read_spares(index, &chain);
+	while (unchanged && chain.n > RENCODER_SPARE_PAGES)
+	{
+		CHECK_FOR_INTERRUPTS();
+		unchanged = free_spares(index, &chain,
+								(uint32) Min(chain.n - RENCODER_SPARE_PAGES, SPARE_BATCH));
+	}
+	pfree(chain.blkno);
+	pfree(chain.number);
+}
+
+/* ---- Reading ---- */
+
 bool
 rencoder_pending_read(Relation index, BlockNumber blkno, uint64 number,
 					  RencoderPendingCopy *copy, const char **fault)
@@ -307,113 +422,4 @@ rencoder_pending_moved(Relation index, const RencoderMetaPageData *metadata)
 
 	pfree(now);
 	return moved;
-}
-
-/* ---- Spare pages ---- */
-
-/* So many are freed in a record. */
-#define SPARE_BATCH		64
-
-/* The spare pages, from the one to be used next on. */
-typedef struct SpareChain
-{
-	BlockNumber *blkno;
-	uint64	   *number;
-	uint64		n;
-	uint64		allocated;
-} SpareChain;
-
-/*
- * Reads the chain; false if it is damaged, which rencoder_index_check reports, or if pages have been
- * linked meanwhile.  Whatever else could stand there has a number that is in the list, or none.
- */
-static bool
-read_spares(Relation index, SpareChain *chain)
-{
-	RencoderMetaPageData *meta = rencoder_meta_copy(index);
-	BlockNumber nblocks = RelationGetNumberOfBlocks(index);
-	BlockNumber blkno = meta->pending_spare;
-	bool		sound = true;
-
-	while (blkno != RENCODER_NO_BLOCK && sound)
-	{
-		const char *fault = NULL;
-		Buffer		buf = blkno >= nblocks || chain->n > nblocks ? InvalidBuffer :
-			rencoder_page_try_read(index, blkno, RENCODER_PAGE_PENDING, &fault);
-		RencoderPendingPageData *page;
-
-		CHECK_FOR_INTERRUPTS();
-		if (!BufferIsValid(buf))
-			return false;
-		page = RencoderPageGetPending(BufferGetPage(buf));
-		sound = page->open == 0 && page->number < meta->pending_first_number;
-		if (chain->n == chain->allocated)
-		{
-			chain->allocated *= 2;
-			chain->blkno = repalloc_huge(chain->blkno, chain->allocated * sizeof(BlockNumber));
-			chain->number = repalloc_huge(chain->number, chain->allocated * sizeof(uint64));
-		}
-		chain->blkno[chain->n] = blkno;
-		chain->number[chain->n++] = page->number;
-		blkno = page->next;
-		UnlockReleaseBuffer(buf);
-	}
-	pfree(meta);
-	return sound;
-}
-
-/*
- * Frees the last "n" spare pages.  The one before them stays what it is, and all behind it, unless it
- * has been linked, which takes the metapage and gives it another number.  run_changes rises: whoever
- * walks over spare pages is to look again (INV-12).
- */
-static bool
-free_spares(Relation index, SpareChain *chain, uint32 n)
-{
-	uint64		first = chain->n - n;
-	Buffer		freebuf = rencoder_space_prepare_release(index, n);
-	Buffer		metabuf = rencoder_meta_lock(index, BUFFER_LOCK_EXCLUSIVE);
-	Buffer		lastbuf = rencoder_page_read(index, chain->blkno[first - 1], BUFFER_LOCK_EXCLUSIVE,
-											 RENCODER_PAGE_PENDING);
-	RencoderPendingPageData *last = RencoderPageGetPending(BufferGetPage(lastbuf));
-	bool		unchanged = last->number == chain->number[first - 1];
-
-	if (unchanged)
-	{
-		RencoderWal *wal = rencoder_wal_begin(index, true);
-		Page		freepage;
-
-		LockBuffer(freebuf, BUFFER_LOCK_EXCLUSIVE);
-		RencoderPageGetMeta(rencoder_wal_register(wal, metabuf))->run_changes++;
-		RencoderPageGetPending(rencoder_wal_register(wal, lastbuf))->next = RENCODER_NO_BLOCK;
-		freepage = rencoder_wal_register(wal, freebuf);
-		for (uint32 i = 0; i < n; i++)
-			rencoder_space_release(freepage, (RencoderExtent){chain->blkno[first + i], 1});
-		rencoder_wal_finish(wal);
-		LockBuffer(freebuf, BUFFER_LOCK_UNLOCK);
-	}
-	UnlockReleaseBuffer(lastbuf);
-	UnlockReleaseBuffer(metabuf);
-	ReleaseBuffer(freebuf);
-	chain->n = first;
-	return unchanged;
-}
-
-void
-rencoder_pending_free_spares(Relation index)
-{
-	SpareChain	chain = {.allocated = SPARE_BATCH};
-	bool		unchanged;
-
-	chain.blkno = palloc(chain.allocated * sizeof(BlockNumber));
-	chain.number = palloc(chain.allocated * sizeof(uint64));
-	unchanged = read_spares(index, &chain);
-	while (unchanged && chain.n > RENCODER_SPARE_PAGES)
-	{
-		CHECK_FOR_INTERRUPTS();
-		unchanged = free_spares(index, &chain,
-								(uint32) Min(chain.n - RENCODER_SPARE_PAGES, SPARE_BATCH));
-	}
-	pfree(chain.blkno);
-	pfree(chain.number);
 }

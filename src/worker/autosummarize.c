@@ -132,7 +132,7 @@ static void
 make_delta(void *arg)
 {
 	(void) rencoder_delta_make((Relation) arg, RENCODER_DELTA_PAGES, INLINE_MERGED,
-								RENCODER_DELTA_BUSY);
+							   RENCODER_DELTA_BUSY);
 }
 
 /* The caller has the maintainer lock; it is released. */

@@ -65,8 +65,8 @@ my @steps = (
 	[ 'spare pages are freed',
 		q{ALTER INDEX t_idx SET (autosummarize = on); BEGIN;
 			LOCK TABLE t IN SHARE ROW EXCLUSIVE MODE;
-			UPDATE t SET v = v + 1 WHERE id > 3000; UPDATE t SET few = few + 1 WHERE id > 3000; COMMIT;
-			ALTER INDEX t_idx SET (autosummarize = off); VACUUM t} ],
+			UPDATE t SET v = v + 1 WHERE id > 3000; UPDATE t SET few = few + 1 WHERE id > 3000;
+			COMMIT; ALTER INDEX t_idx SET (autosummarize = off); VACUUM t} ],
 	[ 'again', 'VACUUM t; REINDEX INDEX t_idx; SELECT change(11)' ]);
 foreach my $step (@steps)
 {

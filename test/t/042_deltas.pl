@@ -1,5 +1,6 @@
 # Deltas by the worker: when nothing comes any more it makes one of what is left on the pending
-# list, however little that is, and merges it with larger ones than while rows come.
+# list, however little that is, and merges it with larger ones than while rows come.  And by whoever
+# makes a base run, while he does.
 use strict;
 use warnings;
 
@@ -54,7 +55,7 @@ verify('one delta');
 # What comes after the worker's delta is too little for another one, until nothing comes any more.
 # If the worker has left before it came, nobody asks for it: once more.
 my ($late, $left) = (0, 0);
-for (my $round = 1; $round <= 30 && $left != 1; $round++)
+for (my $round = 1; $round <= 8 && $left != 1; $round++)
 {
 	$node->safe_psql('postgres', "$LOCK " . change(3500, 10 + $round) . ' COMMIT');
 	$node->poll_query_until('postgres', 'SELECT pending_pages < 9 FROM rencoder_metapage(\'t_v\')');
@@ -66,6 +67,46 @@ for (my $round = 1; $round <= 30 && $left != 1; $round++)
 cmp_ok($late, '>', 1, "$late pages came late");
 is($left, 1, 'the worker has made a delta of them, too');
 verify('late pages');
+
+# Many rows come while a base run is made: its session makes a delta of them, and keeps the older
+# one apart, which goes when the run is there.  Its reading stops at a row until we let it go on.
+$node->safe_psql('postgres', q{
+	CREATE FUNCTION f(v int8) RETURNS int8 LANGUAGE plpgsql IMMUTABLE AS $$
+	BEGIN
+		IF v = -1 AND current_setting('deltas.wait', true) = 'on' THEN
+			PERFORM pg_advisory_lock_shared(1), pg_advisory_unlock_shared(1);
+		END IF;
+		RETURN v;
+	END $$;
+	CREATE TABLE u (id int, v int8) WITH (fillfactor = 30, autovacuum_enabled = off);
+	INSERT INTO u SELECT i, CASE i WHEN 5000 THEN -1 ELSE hashint8extended(i, 0) END
+		FROM generate_series(1, 20000) i;
+	CREATE INDEX u_v ON u USING rencoder (f(v)) WITH (storage = run, autosummarize = off);
+	UPDATE u SET v = v + 1 WHERE id > 18000;
+	VACUUM u});
+my $entries = "SELECT count(*) || ' ' || coalesce(sum(entries), 0)
+	FROM rencoder_runs('u_v') WHERE kind = 'delta'";
+is($node->safe_psql('postgres', $entries), '1 2000', 'a delta before');
+my $stopper = $node->background_psql('postgres');
+$stopper->query_safe('SELECT pg_advisory_lock(1)');
+my $compact = start_sql($node, q{SET deltas.wait = on; SELECT rencoder_compact('u_v')});
+ok($node->poll_query_until('postgres', q{SELECT count(*) = 1 FROM pg_locks
+	WHERE locktype = 'advisory' AND NOT granted}), 'rows are being read');
+$node->safe_psql('postgres', 'UPDATE u SET v = v + 1 WHERE id > 16000');
+cmp_ok($node->safe_psql('postgres', "SELECT pending_pages FROM rencoder_metapage('u_v')"), '>', 10,
+	'many pages are pending');
+$stopper->query_safe('SELECT pg_advisory_unlock(1)');
+$stopper->quit;
+finish_sql($compact, 'rencoder_compact');
+cmp_ok($node->safe_psql('postgres', "SELECT pending_pages FROM rencoder_metapage('u_v')"), '<', 3,
+	'few are left');
+like($node->safe_psql('postgres', $entries), qr/^1 3\d\d\d$/, 'they are in a delta of their own');
+is($node->safe_psql('postgres', "SELECT count(DISTINCT run) FROM rencoder_runs('u_v')"), 2,
+	'beside the new base run');
+$node->safe_psql('postgres', "SELECT rencoder_index_check('u_v', true)");
+compare_many_with_seqscan($node, 'postgres', [ map {
+		"SELECT id FROM u WHERE f(v) = (SELECT v FROM u WHERE id = $_)" } 3, 15500, 16500, 19999 ],
+	'rows that came before and while a base run was made');
 
 $node->stop;
 done_testing();
