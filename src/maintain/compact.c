@@ -28,7 +28,7 @@
 /* With more base runs than this, the smallest neighbours are merged, however different. */
 #define MANY_BASE_RUNS	32
 
-/* With more runs than this, only merges make others: deltas want room, too. */
+/* With so many runs, others are made only in the place of some: deltas want room, too. */
 #define MOST_RUNS		56
 
 /*
@@ -166,7 +166,10 @@ renewal_is_due(Relation index)
 		npages[RENCODER_RUN_DELTA] > npages[RENCODER_RUN_BASE] / RENEWAL_PART;
 }
 
-/* The next base run from stretch *i on, as far as its groups are neighbours. */
+/*
+ * The next base run from stretch *i on, as far as its groups are neighbours.  "continued": it may
+ * be merged with the one before; full groups between them are taken along.
+ */
 static Choice
 next_run(const RencoderRunGroups *groups, int *i, bool *continued)
 {
@@ -181,7 +184,7 @@ next_run(const RencoderRunGroups *groups, int *i, bool *continued)
 
 		if (run.n > 0 && (!in_run || s->run != number || !continues(&run, s)))
 			break;
-		if (!in_run || !s->same_coders)
+		if (!s->same_coders || (!in_run && s->kind != RENCODER_STRETCH_WAITING))
 			*continued = false;
 		if (!in_run)
 			continue;
@@ -262,13 +265,25 @@ look_for_work(Relation index, const Task *task)
 	return choice;
 }
 
+/*
+ * Has the list room for a run of these groups?  Where it takes the place of others the list gets no
+ * longer, so that a crowded one can still become shorter.
+ */
 static bool
-list_has_room(Relation index, const Task *task)
+list_has_room(Relation index, const Choice *choice)
 {
 	RencoderRuns runs;
+	int			replaced = 0;
 
 	rencoder_runs_look(index, &runs, NULL);
-	return runs.list.n < (task->choose == choose_waiting ? MOST_RUNS : RENCODER_MAX_RUNS);
+	for (uint32 i = 0; i < runs.list.n; i++)
+	{
+		const RencoderRunEntry *run = &runs.list.entry[i];
+
+		replaced += run->kind == RENCODER_RUN_BASE && run->first_group >= choice->first &&
+			run->first_group + run->ngroups <= choice->first + choice->n;
+	}
+	return runs.list.n < (replaced > 0 ? RENCODER_MAX_RUNS : MOST_RUNS);
 }
 
 /*
@@ -290,7 +305,7 @@ make_one(Relation index, Relation heap, const Task *task, Choice *choice)
 	rencoder_meta_lock_maintainer(index);
 	rencoder_run_groups_tidy(index);
 	*choice = look_for_work(index, task);
-	if (choice->n > 0 && list_has_room(index, task))
+	if (choice->n > 0 && list_has_room(index, choice))
 	{
 		result = rencoder_flush(index, heap, choice->first, choice->n, cut, task->gives_way) ?
 			RENCODER_COMPACT_DONE : RENCODER_COMPACT_WAITED_FOR;

@@ -69,6 +69,9 @@ for (my $round = 1; $round <= $CRASHES || (!%met && $round <= 10 * $CRASHES); $r
 	my $writer = start_sql($node, 'CALL write_some()');
 	my $maintenance = start_repeatedly($node, @commands);
 
+	# A session that connects after the crash would not end.
+	$node->poll_query_until('postgres', q{SELECT count(*) >= 3 FROM pg_stat_activity
+		WHERE backend_type = 'client backend'}) or die 'the sessions do not start';
 	usleep(rnd_between(150_000, 800_000));
 	my $how = crash($writer, $maintenance);
 	my $name = "crash $round, $what, $how";
@@ -79,8 +82,8 @@ for (my $round = 1; $round <= $CRASHES || (!%met && $round <= 10 * $CRASHES); $r
 	$met{'unnamed'}++ if $node->safe_psql('postgres', $unnamed) > 0;
 	verify_runs($node, $name, 3);
 
-	# Half of the time all goes on from there.
-	next if rnd(2) == 0 && $round < $CRASHES;
+	# Half of the time all goes on from there, unless there is something to tidy up.
+	next if rnd(2) == 0 && $round < $CRASHES && !grep { !/^live/ } keys %state;
 	$node->safe_psql('postgres', "DELETE FROM t WHERE id > 100000 AND id % 10 > 0")
 	  if $node->safe_psql('postgres', 'SELECT count(*) FROM t') > $MAX_ROWS;
 	$node->safe_psql('postgres', $_) foreach 'VACUUM t', rnd(3) > 0 ? 'SELECT 1' :

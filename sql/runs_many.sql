@@ -1,0 +1,74 @@
+-- So many runs that the list is as full as it may become: no row is lost, and there is room to make
+-- them fewer.
+\getenv seed RENCODER_SEED
+SET client_min_messages = warning;
+SET max_parallel_workers_per_gather = 0;
+SET jit = off;
+SET rencoder.sample_rate = 0;
+CREATE SCHEMA runs_many;
+SET search_path = runs_many, public;
+\getenv abs_srcdir PG_ABS_SRCDIR
+\set compare :abs_srcdir '/sql/include/compare.sql'
+\set ECHO none
+\i :compare
+\set ECHO all
+
+-- A row a page, 128 pages a group: groups that may be in a run, and behind each one that may not,
+-- because a range of it is not summarized.
+CREATE TABLE t (id int, v int8, filler text)
+	WITH (fillfactor = 10, autovacuum_enabled = off);
+ALTER TABLE t ALTER filler SET STORAGE plain;
+INSERT INTO t SELECT i, hashint8extended(i, 1) >> 20, repeat('x', 780)
+FROM generate_series(1, 132 * 128) i;
+CREATE INDEX t_v ON t USING rencoder (v)
+	WITH (storage = filter, pages_per_range = 1, autosummarize = off);
+SELECT count(rencoder_desummarize_range('t_v', g * 128)) AS desummarized
+FROM generate_series(1, 131, 2) g;
+ALTER INDEX t_v SET (storage = run);
+CREATE VIEW state AS
+	SELECT (SELECT count(DISTINCT run) FROM rencoder_runs('t_v') WHERE kind = 'base') AS base,
+		(SELECT count(DISTINCT run) > 0 FROM rencoder_runs('t_v') WHERE kind = 'delta') AS deltas,
+		(SELECT pending_pages > 1 FROM rencoder_metapage('t_v')) AS pages_pending,
+		count(*) FILTER (WHERE covered = 128) AS covered,
+		count(*) FILTER (WHERE summarized = 128) AS full
+	FROM rencoder_groups('t_v');
+-- Of 30 rows how many are lost?
+CREATE FUNCTION compare() RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	c text;
+	lost int := 0;
+BEGIN
+	FOR c IN SELECT format('v = %s', v) FROM t WHERE id % 563 = 1 LOOP
+		lost := lost + (NOT index_finds(rows_of(c, false), c))::int;
+	END LOOP;
+	PERFORM rencoder_index_check('t_v', true);
+	RETURN lost || ' lost';
+END $$;
+
+SELECT rencoder_compact('t_v') AS compacted;
+SELECT * FROM state;
+SELECT compare();
+-- No more of them, but what is there may be made anew.
+SELECT rencoder_compact('t_v') AS compacted;
+SELECT * FROM state;
+
+-- Deltas still have room.
+UPDATE t SET v = v + 1 WHERE id % 3 = 0;
+SELECT pages_pending FROM state;
+SELECT compare();
+SELECT rencoder_summarize_range('t_v', 131 * 128) AS summarized;
+SELECT compare();
+
+-- VACUUM makes the groups between the runs full, and fewer runs of all.
+VACUUM t;
+SELECT * FROM state;
+SELECT compare();
+UPDATE t SET v = v + 1 WHERE id % 3 = 1;
+VACUUM t;
+SELECT * FROM state;
+SELECT compare();
+SELECT rencoder_compact('t_v') AS compacted;
+SELECT * FROM state;
+SELECT compare();
+
+DROP SCHEMA runs_many CASCADE;
