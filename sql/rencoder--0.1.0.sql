@@ -613,6 +613,7 @@ DEFAULT FOR TYPE text USING rencoder FAMILY text_ops AS
 	OPERATOR	14	~<=~,
 	OPERATOR	15	~>=~,
 	OPERATOR	16	~>~,
+	OPERATOR	19	~,
 	FUNCTION	3	rencoder_text_intervals(text, int2, internal),
 	FUNCTION	4	rencoder_text_key(text, internal),
 	FUNCTION	5	rencoder_text_sample(text, internal);
