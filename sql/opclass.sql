@@ -179,7 +179,7 @@ CREATE OPERATOR CLASS opc_boxless FOR TYPE point USING rencoder AS
 	FUNCTION 4 rencoder_point_key(point, internal);
 SELECT opc_validate('opc_boxless');
 -- Numbers and purposes that the access method does not have.
-CREATE OPERATOR CLASS opc_number FOR TYPE int4 USING rencoder AS OPERATOR 19 <>;
+CREATE OPERATOR CLASS opc_number FOR TYPE int4 USING rencoder AS OPERATOR 20 <>;
 CREATE OPERATOR CLASS opc_number FOR TYPE int4 USING rencoder AS FUNCTION 6 rencoder_int4_key(int4);
 CREATE OPERATOR CLASS opc_order FOR TYPE int4 USING rencoder AS
 	OPERATOR 1 < (int4, int4) FOR ORDER BY integer_ops;

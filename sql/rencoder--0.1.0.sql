@@ -613,6 +613,7 @@ DEFAULT FOR TYPE text USING rencoder FAMILY text_ops AS
 	OPERATOR	14	~<=~,
 	OPERATOR	15	~>=~,
 	OPERATOR	16	~>~,
+	OPERATOR	19	~,
 	FUNCTION	3	rencoder_text_intervals(text, int2, internal),
 	FUNCTION	4	rencoder_text_key(text, internal),
 	FUNCTION	5	rencoder_text_sample(text, internal);
@@ -953,3 +954,29 @@ AS 'MODULE_PATHNAME'
 LANGUAGE C VOLATILE PARALLEL RESTRICTED;
 COMMENT ON FUNCTION rencoder_estimate_count(regclass, anycompatible, anycompatible) IS
 	'about how many rows "first column BETWEEN lo AND hi" has, of points "<@ box(lo, hi)" (owner, readers of the table)';
+
+CREATE FUNCTION rencoder_index_stats(
+	index regclass,
+	OUT scans bigint,
+	OUT table_pages bigint,
+	OUT pages bigint,
+	OUT ranges bigint,
+	OUT skipped bigint,
+	OUT index_pages bigint,
+	OUT checked_scans bigint,
+	OUT checked_pages bigint,
+	OUT false_pages bigint,
+	OUT predicted_false_pages double precision,
+	OUT since timestamptz)
+RETURNS record
+AS 'MODULE_PATHNAME'
+LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
+COMMENT ON FUNCTION rencoder_index_stats(regclass) IS
+	'what scans of an index have read and skipped (owner, readers of the table, pg_stat_scan_tables)';
+
+CREATE FUNCTION rencoder_index_stats_reset(index regclass)
+RETURNS void
+AS 'MODULE_PATHNAME'
+LANGUAGE C VOLATILE STRICT;
+COMMENT ON FUNCTION rencoder_index_stats_reset(regclass) IS
+	'begins to count the scans of an index, or begins anew (owner)';

@@ -12,6 +12,8 @@
 #include "key/key.h"
 #include "query/cost.h"
 #include "query/scan.h"
+#include "query/scan_observe.h"
+#include "query/scan_stats.h"
 
 PG_MODULE_MAGIC;
 
@@ -23,6 +25,8 @@ void
 _PG_init(void)
 {
 	rencoder_options_init();
+	rencoder_scan_stats_init();
+	rencoder_scan_observe_init();
 }
 
 /*

@@ -168,6 +168,14 @@ rencoder_bitmap_next_page(RencoderBitmapIterator *iterator)
 #define rencoder_noreturn pg_attribute_noreturn()
 #endif
 
+/* 18: what a bitmap heap scan counts has a struct of its own. */
+#if PG_VERSION_NUM >= 180000
+#define rencoder_bitmap_heap_pages(state) \
+	((int64) ((state)->stats.exact_pages + (state)->stats.lossy_pages))
+#else
+#define rencoder_bitmap_heap_pages(state) ((int64) ((state)->exact_pages + (state)->lossy_pages))
+#endif
+
 /* 16: summarizing index AMs. */
 #if PG_VERSION_NUM >= 160000
 #define RENCODER_HAVE_SUMMARIZING 1

@@ -2,8 +2,8 @@
  * encode_text.c
  *		Keys of strings: text, char(n), name, bytea.
  *
- * Keys follow the order of bytes (renc_strings.h).  So do equality, LIKE, ^@
- * and the operators of the pattern families under any deterministic collation,
+ * Keys follow the order of bytes (renc_strings.h).  So do equality, LIKE, ^@, what a regular
+ * expression begins with, and the operators of the pattern families under any deterministic collation,
  * others than these are refused (build.c); and the plain comparisons where the
  * collation is C, elsewhere they are only rechecked (key.c).
  *
@@ -238,6 +238,24 @@ whole_string(Datum value)
 }
 
 /*
+ * What all strings that match a regular expression begin with, as far as PostgreSQL can tell:
+ * nothing, if it is not anchored.  Bytes will do under any collation, since none changes what a
+ * character matches, but for those under which regular expressions are an error.
+ */
+static void
+add_regex(RencoderOperand *operand, Datum regex, Oid collation)
+{
+	bool		exact;
+	char	   *prefix = regexp_fixed_prefix(DatumGetTextPP(regex), false, collation, &exact);
+	renc_string s = {(const uint8_t *) (prefix == NULL ? "" : prefix), 0};
+
+	s.length = strlen((const char *) s.data);
+	add_prefix(operand, &s);
+	if (prefix != NULL)
+		pfree(prefix);
+}
+
+/*
  * rencoder_text_intervals(text, int2, internal) returns void
  *
  * Support function 3; text, varchar and bytea, and name on the left.
@@ -256,6 +274,9 @@ rencoder_text_intervals(PG_FUNCTION_ARGS)
 			break;
 		case RENCODER_STRATEGY_PREFIX:
 			add_prefix(operand, &s);
+			break;
+		case RENCODER_STRATEGY_REGEX:
+			add_regex(operand, PG_GETARG_DATUM(0), PG_GET_COLLATION());
 			break;
 		case RENCODER_STRATEGY_PATTERN_LT:
 		case RENCODER_STRATEGY_PATTERN_LE:

@@ -52,7 +52,8 @@
 #define RENCODER_STRATEGY_PATTERN_GT	16	/* text ~>~ text */
 #define RENCODER_STRATEGY_CONTAINED		17	/* point <@ box, polygon, circle */
 #define RENCODER_STRATEGY_SAME			18	/* point ~= point */
-#define RENCODER_NSTRATEGIES			18
+#define RENCODER_STRATEGY_REGEX			19	/* text ~ text */
+#define RENCODER_NSTRATEGIES			19
 
 /* Input and output of support function 4. */
 typedef struct RencoderEncoding

@@ -9,6 +9,7 @@
 #include "base/options.h"
 #include "plan/sample_keep.h"
 #include "plan/sample_table.h"
+#include "store/stats_page.h"
 
 /*
  * Scans that pass up to half of the ranges are all recorded, others the less
@@ -107,10 +108,12 @@ void
 rencoder_sample_record_prepare(Relation index, BlockNumber heap_nblocks)
 {
 	if (heap_nblocks < RENCODER_SAMPLE_MIN_HEAP ||
-		rencoder_samples_root(index) != RENCODER_NO_BLOCK)
+		(rencoder_samples_root(index) != RENCODER_NO_BLOCK &&
+		 rencoder_stats_page(index) != RENCODER_NO_BLOCK))
 		return;
 	rencoder_meta_lock_maintainer(index);
 	rencoder_samples_make(index, true);
+	rencoder_stats_make(index, true);
 	rencoder_meta_unlock_maintainer(index);
 }
 
@@ -123,6 +126,8 @@ rencoder_sample_record_build(Relation heap, Relation index)
 	bool		named = rencoder_options_query_sample(index, &schema, &table);
 	int			n = 0;
 
+	if (RelationGetNumberOfBlocks(heap) >= RENCODER_SAMPLE_MIN_HEAP)
+		rencoder_stats_make(index, false);
 	if (RelationGetNumberOfBlocks(heap) >= RENCODER_SAMPLE_MIN_HEAP || named)
 		rencoder_samples_make(index, false);
 	if (named)

@@ -198,7 +198,7 @@ begin_range_scan(RangeScan *s, Relation index, BlockNumber heap_nblocks, Rencode
 		memset(counts, 0, sizeof(*counts));
 }
 
-void
+int64
 rencoder_candidates_find(Relation index, BlockNumber heap_nblocks,
 						 RencoderQuery *query, Snapshot snapshot,
 						 RencoderEmit emit, void *arg, RencoderCandidateCounts *counts)
@@ -213,6 +213,7 @@ rencoder_candidates_find(Relation index, BlockNumber heap_nblocks,
 	npages = rencoder_group_scan_end(&s.groups);
 	if (counts)
 		counts->index_pages = npages;
+	return npages;
 }
 
 static void

@@ -30,15 +30,16 @@ typedef void (*RencoderEmit) (void *arg, uint64 first_range, const renc_candidat
 /*
  * Runs a query over all groups of a table of "heap_nblocks" pages.  A range
  * whose trust horizon "snapshot" precedes is a candidate (INV-9); a NULL
- * snapshot trusts all summaries (for inspection).  "counts" may be NULL.
+ * snapshot trusts all summaries (for inspection).  "counts" may be NULL.  Returns the index
+ * pages read.
  *
  * Locks: shared content locks, one page or (header, windows) at a time; none
  * on exit.  Errors: ERRCODE_INDEX_CORRUPTED.
  */
-extern void rencoder_candidates_find(Relation index, BlockNumber heap_nblocks,
-									 RencoderQuery *query, Snapshot snapshot,
-									 RencoderEmit emit, void *arg,
-									 RencoderCandidateCounts *counts);
+extern int64 rencoder_candidates_find(Relation index, BlockNumber heap_nblocks,
+									  RencoderQuery *query, Snapshot snapshot,
+									  RencoderEmit emit, void *arg,
+									  RencoderCandidateCounts *counts);
 
 /*
  * Counts what the query would find in up to "max_groups" groups, evenly

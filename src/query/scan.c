@@ -13,6 +13,7 @@
 
 #include "plan/sample_record.h"
 #include "query/candidates.h"
+#include "query/scan_stats.h"
 
 IndexScanDesc
 rencoderbeginscan(Relation index, int nkeys, int norderbys)
@@ -46,6 +47,7 @@ typedef struct BitmapTarget
 	uint32		pages_per_range;
 	BlockNumber nblocks;
 	int64		npages;
+	int64		nranges;
 } BitmapTarget;
 
 /* Adds candidate pages, lossily: all their rows are rechecked. */
@@ -62,6 +64,7 @@ add_pages(void *arg, uint64 first_range, const renc_candidates *candidates)
 		if (!renc_mask_test(candidates->ranges, slot))
 			continue;
 		CHECK_FOR_INTERRUPTS();
+		target->nranges++;
 		for (uint64 blkno = start; blkno < end; blkno++)
 		{
 			if (!renc_candidates_has(candidates, slot, (uint32) (blkno - start)))
@@ -72,13 +75,29 @@ add_pages(void *arg, uint64 first_range, const renc_candidates *candidates)
 	}
 }
 
+static void
+count_scan(Relation index, const BitmapTarget *target, int64 index_pages)
+{
+	RencoderStats stats = {0};
+	int64		ranges = ((int64) target->nblocks + target->pages_per_range - 1) / target->pages_per_range;
+
+	stats.count[RENCODER_STATS_SCANS] = 1;
+	stats.count[RENCODER_STATS_TABLE_PAGES] = target->nblocks;
+	stats.count[RENCODER_STATS_PAGES] = target->npages;
+	stats.count[RENCODER_STATS_RANGES] = ranges;
+	stats.count[RENCODER_STATS_SKIPPED] = Max(ranges - target->nranges, 0);
+	stats.count[RENCODER_STATS_INDEX_PAGES] = index_pages;
+	rencoder_scan_stats_add(RelationGetRelid(index), &stats);
+}
+
 int64
 rencodergetbitmap(IndexScanDesc scan, TIDBitmap *tbm)
 {
 	Relation	index = scan->indexRelation;
 	Relation	heap;
 	RencoderQuery *query;
-	BitmapTarget target = {tbm, 0, 0, 0};
+	int64		index_pages;
+	BitmapTarget target = {tbm, 0, 0, 0, 0};
 	MemoryContext caller = MemoryContextSwitchTo((MemoryContext) scan->opaque);
 
 	pgstat_count_index_scan(index);
@@ -92,8 +111,9 @@ rencodergetbitmap(IndexScanDesc scan, TIDBitmap *tbm)
 
 		/* One search: a pass over the groups, for all elements of all arrays. */
 		rencoder_count_search(scan);
-		rencoder_candidates_find(index, target.nblocks, query, scan->xs_snapshot,
-								 add_pages, &target, NULL);
+		index_pages = rencoder_candidates_find(index, target.nblocks, query, scan->xs_snapshot,
+											   add_pages, &target, NULL);
+		count_scan(index, &target, index_pages);
 		rencoder_sample_record_scan(query, (double) target.npages / Max(target.nblocks, 1));
 	}
 	MemoryContextSwitchTo(caller);

@@ -9,6 +9,7 @@
 #include "sql/spare_pages.h"
 #include "store/run_pages.h"
 #include "store/sample_pages.h"
+#include "store/stats_page.h"
 
 /* A reference to blocks, for finding blocks that have two. */
 typedef struct BlockReference
@@ -184,6 +185,19 @@ refer_samples(References *refs)
 											   BUFFER_LOCK_SHARE, RENCODER_PAGE_SAMPLES));
 }
 
+/* The page of counts; what stands in it may be anything. */
+static void
+refer_stats(References *refs)
+{
+	BlockNumber blkno = rencoder_stats_page(refs->state->index);
+
+	if (blkno == RENCODER_NO_BLOCK)
+		return;
+	refer(refs, RENCODER_META_BLKNO, blkno, 1);
+	UnlockReleaseBuffer(rencoder_page_read(refs->state->index, blkno, BUFFER_LOCK_SHARE,
+										   RENCODER_PAGE_STATS));
+}
+
 static void
 note_reference_fault(References *refs, BlockNumber blkno, const char *fault)
 {
@@ -264,6 +278,7 @@ collect_references(References *refs, const RencoderMetaPageData *metadata)
 	refer_directory(refs, metadata);
 	refer_coders(refs);
 	refer_samples(refs);
+	refer_stats(refs);
 	ngroups = rencoder_group_copy_count(refs->state->index, &refs->state->meta, metadata, 0);
 	for (uint32 group = 0; group < ngroups; group++)
 	{

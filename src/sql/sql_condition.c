@@ -189,8 +189,8 @@ scan_index(BitmapIndexScanState *state, Snapshot snapshot, FoundPages *found)
 	ExecReScan(&state->ss.ps);
 	scan = state->biss_ScanDesc;
 	query = rencoder_key_query(index, scan->keyData, scan->numberOfKeys);
-	rencoder_candidates_find(index, (BlockNumber) found->nblocks, query, snapshot,
-							 collect_pages, found, &found->counts);
+	(void) rencoder_candidates_find(index, (BlockNumber) found->nblocks, query, snapshot,
+									collect_pages, found, &found->counts);
 }
 
 static FoundPages *

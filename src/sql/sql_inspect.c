@@ -547,9 +547,9 @@ rencoder_candidates(PG_FUNCTION_ARGS)
 						RENCODER_PRIVILEGE_READ);
 	rencoder_open_index_require_valid(&target);
 	nkeys = rencoder_bounds_keys(&target, 0, fcinfo, keys);
-	rencoder_candidates_find(target.index, RelationGetNumberOfBlocks(target.heap),
-							 rencoder_key_query(target.index, keys, nkeys),
-							 GetActiveSnapshot(), ignore_candidates, NULL, &counts);
+	(void) rencoder_candidates_find(target.index, RelationGetNumberOfBlocks(target.heap),
+									rencoder_key_query(target.index, keys, nkeys),
+									GetActiveSnapshot(), ignore_candidates, NULL, &counts);
 	put(&row, Int64GetDatum(counts.ranges));
 	put(&row, Int64GetDatum(counts.skipped));
 	put(&row, Int64GetDatum(counts.candidates));

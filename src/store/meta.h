@@ -11,6 +11,7 @@
  *		| map[]:    blocks of directory maps for all further ones    |
  *		| root of the query samples                                  |
  *		| run list, pending list (run_list.h, pending.h)             |
+ *		| page of the counts of scans                                |
  *		+------------------------------------------------------------+
  */
 #ifndef RENCODER_META_H
@@ -57,6 +58,7 @@ typedef struct RencoderMetaPageData
 	uint64		pending_first_number;
 	uint64		pending_last_number;
 	uint64		run_changes;	/* rises when a run or a pending page goes */
+	BlockNumber stats_page;		/* counts of scans, or RENCODER_NO_BLOCK */
 } RencoderMetaPageData;
 
 StaticAssertDecl(sizeof(RencoderMetaPageData) <= RENCODER_PAYLOAD_SIZE,

@@ -40,6 +40,8 @@ page_type_name(uint16 page_id)
 			return "run";
 		case RENCODER_PAGE_PENDING:
 			return "pending list";
+		case RENCODER_PAGE_STATS:
+			return "scan statistics";
 	}
 	return "unknown";
 }

@@ -42,6 +42,7 @@
 #define RENCODER_PAGE_RUN_INFO	0xFFBB	/* what a run is */
 #define RENCODER_PAGE_RUN		0xFFBC	/* leaves and inner pages of runs */
 #define RENCODER_PAGE_PENDING	0xFFBD	/* pending list */
+#define RENCODER_PAGE_STATS		0xFFBE	/* counts of scans */
 
 typedef struct RencoderPageOpaqueData
 {

@@ -1,0 +1,181 @@
+/*
+ * scan_observe.c
+ *		On how many of the pages that an index let pass was nothing found?
+ *
+ * An index access method is not told.  The executor's bitmap heap scan knows how many pages it
+ * has read, and each row that it returns has a page.  So the rows of those scans go through a
+ * function that counts their pages, if the bitmap is that of one of our indexes alone and all
+ * conditions of the scan are the index's: others would hide rows that were found.  A page of which
+ * the snapshot sees no row counts as one without.
+ */
+#include "query/scan_observe.h"
+
+#include "base/compat.h"
+
+#include "access/amapi.h"
+#include "executor/executor.h"
+#include "nodes/nodeFuncs.h"
+#include "utils/memutils.h"
+
+#include "base/options.h"
+#include "query/scan_stats.h"
+
+typedef struct ObservedScan
+{
+	BitmapHeapScanState *node;
+	ExecProcNodeMtd next_row;	/* of the executor */
+	Oid			indexoid;
+	BlockNumber page;			/* of the last row */
+	int64		scans;
+	int64		hits;			/* pages with a row */
+	EState	   *estate;
+	MemoryContextCallback forget;
+	struct ObservedScan *next;
+} ObservedScan;
+
+/* Of all queries that are being executed; the one asked for last is the first. */
+static ObservedScan *observed = NULL;
+
+static ExecutorStart_hook_type next_executor_start = NULL;
+static ExecutorEnd_hook_type next_executor_end = NULL;
+
+static ObservedScan *
+find_observed(PlanState *node)
+{
+	ObservedScan **link = &observed;
+	ObservedScan *scan;
+
+	while ((scan = *link) != NULL && &scan->node->ss.ps != node)
+		link = &scan->next;
+	if (scan == NULL)
+		elog(ERROR, "bitmap heap scan is not observed");
+	*link = scan->next;
+	scan->next = observed;
+	observed = scan;
+	return scan;
+}
+
+static TupleTableSlot *
+observe_row(PlanState *node)
+{
+	ObservedScan *scan = observed != NULL && &observed->node->ss.ps == node ? observed :
+		find_observed(node);
+	TupleTableSlot *slot;
+
+	/* It begins, or begins again. */
+	if (!scan->node->initialized)
+	{
+		scan->scans++;
+		scan->page = InvalidBlockNumber;
+	}
+	slot = scan->next_row(node);
+	if (!TupIsNull(slot))
+	{
+		BlockNumber page = ItemPointerGetBlockNumber(&scan->node->ss.ss_ScanTupleSlot->tts_tid);
+
+		scan->hits += page != scan->page;
+		scan->page = page;
+	}
+	return slot;
+}
+
+/* The memory of the query goes, whether it ends or fails. */
+static void
+forget_observed(void *arg)
+{
+	ObservedScan **link = &observed;
+
+	while (*link != NULL && *link != (ObservedScan *) arg)
+		link = &(*link)->next;
+	if (*link != NULL)
+		*link = (*link)->next;
+}
+
+/* The only index of the scan, if it is one of ours and all conditions are its own. */
+static Relation
+index_of_scan(BitmapHeapScanState *node)
+{
+	PlanState  *child = outerPlanState(node);
+	Relation	index;
+
+	if (node->ss.ps.qual != NULL || child == NULL || !IsA(child, BitmapIndexScanState))
+		return NULL;
+	index = ((BitmapIndexScanState *) child)->biss_RelationDesc;
+	return index != NULL && index->rd_indam->amoptions == rencoderoptions ? index : NULL;
+}
+
+static void
+observe_scan(BitmapHeapScanState *node, Relation index)
+{
+	EState	   *estate = node->ss.ps.state;
+	ObservedScan *scan = MemoryContextAllocZero(estate->es_query_cxt, sizeof(ObservedScan));
+
+	scan->node = node;
+	scan->next_row = node->ss.ps.ExecProcNodeReal;
+	scan->indexoid = RelationGetRelid(index);
+	scan->page = InvalidBlockNumber;
+	scan->estate = estate;
+	scan->forget.func = forget_observed;
+	scan->forget.arg = scan;
+	MemoryContextRegisterResetCallback(estate->es_query_cxt, &scan->forget);
+	scan->next = observed;
+	observed = scan;
+	ExecSetExecProcNode(&node->ss.ps, observe_row);
+}
+
+static bool
+observe_plan(PlanState *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, BitmapHeapScanState))
+	{
+		Relation	index = index_of_scan((BitmapHeapScanState *) node);
+
+		if (index != NULL)
+			observe_scan((BitmapHeapScanState *) node, index);
+	}
+	return planstate_tree_walker(node, observe_plan, context);
+}
+
+static void
+observe_start(QueryDesc *desc, int eflags)
+{
+	if (next_executor_start)
+		next_executor_start(desc, eflags);
+	else
+		standard_ExecutorStart(desc, eflags);
+	if (!(eflags & EXEC_FLAG_EXPLAIN_ONLY))
+		(void) observe_plan(desc->planstate, NULL);
+}
+
+static void
+observe_end(QueryDesc *desc)
+{
+	for (ObservedScan *scan = observed; scan != NULL; scan = scan->next)
+	{
+		RencoderStats stats = {0};
+		int64		pages;
+
+		if (scan->estate != desc->estate || scan->scans == 0)
+			continue;
+		pages = rencoder_bitmap_heap_pages(scan->node);
+		stats.count[RENCODER_STATS_CHECKED_SCANS] = scan->scans;
+		stats.count[RENCODER_STATS_CHECKED_PAGES] = pages;
+		stats.count[RENCODER_STATS_FALSE_PAGES] = Max(pages - scan->hits, 0);
+		rencoder_scan_stats_add(scan->indexoid, &stats);
+	}
+	if (next_executor_end)
+		next_executor_end(desc);
+	else
+		standard_ExecutorEnd(desc);
+}
+
+void
+rencoder_scan_observe_init(void)
+{
+	next_executor_start = ExecutorStart_hook;
+	ExecutorStart_hook = observe_start;
+	next_executor_end = ExecutorEnd_hook;
+	ExecutorEnd_hook = observe_end;
+}

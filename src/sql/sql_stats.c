@@ -1,0 +1,112 @@
+/*
+ * sql_stats.c
+ *		SQL functions that show and reset the counts of scans.
+ */
+#include "query/scan_stats.h"
+
+#include "access/htup_details.h"
+#include "access/xlog.h"
+#include "fmgr.h"
+#include "funcapi.h"
+#include "utils/timestamp.h"
+
+#include "store/open_index.h"
+#include "store/run_pages.h"
+
+PG_FUNCTION_INFO_V1(rencoder_index_stats);
+PG_FUNCTION_INFO_V1(rencoder_index_stats_reset);
+
+/* Of rencoder_index_stats(): counts, what is predicted, and since when. */
+#define STATS_COLUMNS	(RENCODER_STATS_COUNTS + 2)
+
+/* False pages that base runs expect of a query of the first column; false: there are none. */
+static bool
+predict_false_pages(Relation index, double *pages)
+{
+	RencoderRuns runs;
+	bool		any = false;
+
+	*pages = 0;
+	rencoder_runs_look(index, &runs, NULL);
+	for (uint32 i = 0; i < runs.list.n; i++)
+	{
+		const RencoderRunEntry *entry = &runs.list.entry[i];
+		const char *fault;
+		RencoderRunInfo info;
+
+		if (entry->state != RENCODER_RUN_LIVE || entry->kind != RENCODER_RUN_BASE)
+			continue;
+		info = rencoder_run_info(index, entry, &fault);
+		if (info == NULL)
+			continue;			/* gone meanwhile */
+		if (info->column[0].false_pages > 0)
+			*pages += info->column[0].false_pages;
+		any = true;
+		pfree(info);
+	}
+	return any;
+}
+
+/*
+ * rencoder_index_stats(index regclass) returns record
+ *
+ * Those of this session are added first.  AccessShareLock on table and index.
+ */
+Datum
+rencoder_index_stats(PG_FUNCTION_ARGS)
+{
+	RencoderOpenIndex target;
+	RencoderStats stats = {0};
+	TupleDesc	tupdesc;
+	Datum		values[STATS_COLUMNS];
+	bool		nulls[STATS_COLUMNS] = {false};
+	double		predicted;
+	bool		kept;
+
+	if (get_call_result_type(fcinfo, NULL, &tupdesc) != TYPEFUNC_COMPOSITE)
+		elog(ERROR, "return type must be a row type");
+	rencoder_open_index(&target, PG_GETARG_OID(0), AccessShareLock, RENCODER_PRIVILEGE_INSPECT);
+	rencoder_scan_stats_flush(target.index);
+	kept = rencoder_stats_read(target.index, &stats);
+	for (int i = 0; i < RENCODER_STATS_COUNTS; i++)
+	{
+		values[i] = Int64GetDatum(stats.count[i]);
+		nulls[i] = !kept;
+	}
+	nulls[RENCODER_STATS_COUNTS] = !predict_false_pages(target.index, &predicted);
+	values[RENCODER_STATS_COUNTS] = Float8GetDatum(predicted);
+	nulls[RENCODER_STATS_COUNTS + 1] = stats.since == 0;
+	values[RENCODER_STATS_COUNTS + 1] = TimestampTzGetDatum(stats.since);
+	rencoder_open_index_close(&target);
+	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(tupdesc), values, nulls)));
+}
+
+/*
+ * rencoder_index_stats_reset(index regclass) returns void
+ *
+ * What other sessions have not written yet counts as later.  RowExclusiveLock on table and
+ * index.
+ */
+Datum
+rencoder_index_stats_reset(PG_FUNCTION_ARGS)
+{
+	RencoderOpenIndex target;
+
+	if (RecoveryInProgress())
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("recovery is in progress"),
+				 errhint("rencoder control functions cannot be executed during recovery.")));
+	rencoder_open_index(&target, PG_GETARG_OID(0), RowExclusiveLock, RENCODER_PRIVILEGE_OWNER);
+	rencoder_open_index_require_valid(&target);
+	rencoder_scan_stats_flush(target.index);
+	if (rencoder_stats_page(target.index) == RENCODER_NO_BLOCK)
+	{
+		rencoder_meta_lock_maintainer(target.index);
+		rencoder_stats_make(target.index, true);
+		rencoder_meta_unlock_maintainer(target.index);
+	}
+	rencoder_stats_reset(target.index);
+	rencoder_open_index_close(&target);
+	PG_RETURN_VOID();
+}

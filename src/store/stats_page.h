@@ -1,0 +1,73 @@
+/*
+ * stats_page.h
+ *		Counts of scans, kept in the index.
+ *
+ * One page, named by the metapage:
+ *
+ *		 0          72      80
+ *		 | count[9] | since | check |
+ *
+ * Counts are added as hints, as query samples are (sample_pages.h): not logged, so a crash or a
+ * standby has older ones.  A torn page has a wrong check value and begins anew.
+ */
+#ifndef RENCODER_STATS_PAGE_H
+#define RENCODER_STATS_PAGE_H
+
+#include "store/space.h"
+
+#include "datatype/timestamp.h"
+
+typedef enum RencoderStatsCount
+{
+	RENCODER_STATS_SCANS,
+	RENCODER_STATS_TABLE_PAGES, /* that the table had at each scan */
+	RENCODER_STATS_PAGES,		/* of the table that the index let pass */
+	RENCODER_STATS_RANGES,		/* likewise of block ranges: all, and those */
+	RENCODER_STATS_SKIPPED,		/* without a page that passed */
+	RENCODER_STATS_INDEX_PAGES,
+	RENCODER_STATS_CHECKED_SCANS,	/* of which it is known what they found on */
+	RENCODER_STATS_CHECKED_PAGES,	/* the pages that passed and were read, */
+	RENCODER_STATS_FALSE_PAGES, /* and on which of them nothing */
+	RENCODER_STATS_COUNTS
+}			RencoderStatsCount;
+
+typedef struct RencoderStats
+{
+	int64		count[RENCODER_STATS_COUNTS];
+	TimestampTz since;			/* 0: nothing was counted yet */
+} RencoderStats;
+
+typedef struct RencoderStatsPageData
+{
+	RencoderStats stats;
+	uint32		check;			/* of all bytes before */
+	uint32		unused;			/* zero */
+} RencoderStatsPageData;
+
+StaticAssertDecl(sizeof(RencoderStatsPageData) == 88, "RencoderStatsPageData is on disk");
+
+#define RencoderPageGetStats(page) \
+	((RencoderStatsPageData *) RencoderPageGetPayload(page))
+
+/* The page, or RENCODER_NO_BLOCK.  Locks: metapage share, released. */
+extern BlockNumber rencoder_stats_page(Relation index);
+
+/*
+ * Makes it, if there is none.  By the maintainer or a build ("log" false).  WAL: the page
+ * whole, then the metapage.
+ */
+extern void rencoder_stats_make(Relation index, bool log);
+
+/* What was counted; false if there is no page.  Locks: metapage and page share, released. */
+extern bool rencoder_stats_read(Relation index, RencoderStats *stats);
+
+/*
+ * Adds counts as a hint; false if somebody had the page, which is waited for only if "wait".  With
+ * no page, or on a standby, they are forgotten.  WAL: as query samples of scans.
+ */
+extern bool rencoder_stats_add(Relation index, const RencoderStats *stats, bool wait);
+
+/* Begins anew; nothing if there is no page.  WAL: the page whole. */
+extern void rencoder_stats_reset(Relation index);
+
+#endif							/* RENCODER_STATS_PAGE_H */
