@@ -149,6 +149,43 @@ uniform() {
     limit 'pages read while planning, the second time' "$(planning_pages)" '<=' 12
 }
 
+# A list of values is one pass: no leaf is read twice.
+lists() {
+    local index heap
+    read -r index heap < <(bench_sql -F ' ' -c "SELECT c.index_pages, c.pages
+        FROM (SELECT format('id = ANY (%L)', array_agg(lo)) FROM empty) AS q (condition),
+            rencoder_candidates('t_r', condition) AS c")
+    limit "a list of $QUERIES absent values: index pages" "$index" '<=' "$((QUERIES + 25))"
+    tell "a list of $QUERIES absent values: heap pages" "$heap"
+}
+
+more_bits() {
+    local index heap
+    bench_sql -q -c "CREATE INDEX t_24 ON t USING rencoder (id) WITH ($WITH, bits_per_key = 24)"
+    limit 'bits_per_key = 24: bits a row' "$(bits t_24 "$ROWS")" '<=' 25.2
+    read -r index heap _ < <(pages t_24 empty)
+    tell 'bits_per_key = 24, empty interval: index pages' "$index"
+    limit 'bits_per_key = 24, empty interval: heap pages' "$heap" '<=' 0.3
+    bench_sql -q -c 'DROP INDEX t_24'
+}
+
+# The first rows of the table, without anything else in them.
+growth() {
+    local part index heap least='' most=''
+    heading 'The same keys in narrow rows'
+    for part in 8 4 2 1; do
+        bench_sql -q -c "CREATE TABLE narrow AS SELECT id FROM t LIMIT $((ROWS / part))" \
+            -c "CREATE INDEX narrow_r ON narrow USING rencoder (id) WITH ($WITH)"
+        read -r index heap _ < <(pages narrow_r empty)
+        tell "$((ROWS / part)) rows, empty interval: index pages" "$index"
+        tell "$((ROWS / part)) rows, empty interval: heap pages" "$heap"
+        most=$index least=${least:-$index}
+        ((part > 1)) || limit 'size, bits a row' "$(bits narrow_r "$ROWS")" '<=' 19.6
+        bench_sql -q -c 'DROP TABLE narrow'
+    done
+    limit "index pages of $ROWS rows more than of an eighth" "$(value "$most - $least")" '<=' 3
+}
+
 # ---------------------------------------------------------------- times
 
 # For the planner there is only one of the two; this cluster is thrown away.
@@ -260,6 +297,35 @@ SQL
     bench_sql -q -c 'DROP TABLE others'
 }
 
+# Keys crowd in 20,000 places, of 2^4 to 2^50 integers each, the first more than the last.  Absent
+# values are drawn in the same way.
+clusters() {
+    local index heap
+    heading "$SMALL int8 in clusters, 35 rows a page"
+    bench_sql -q <<SQL
+CREATE FUNCTION part(i int8, seed int8) RETURNS float8 LANGUAGE sql IMMUTABLE AS
+    'SELECT (hashint8extended(i, seed) >> 11 & 9007199254740991) / 9007199254740992.0::float8';
+CREATE FUNCTION clustered(i int8) RETURNS int8 LANGUAGE sql IMMUTABLE AS \$\$
+    SELECT hashint8extended(c, $SEED + 9) / 2
+        + (2 ^ (4 + 46 * part(c, $SEED + 10)) * part(i, $SEED + 11))::int8
+    FROM CAST(floor(20000 * part(i, $SEED + 12) ^ 2) AS int8) AS c
+\$\$;
+CREATE TABLE places (k int8, filler text);
+ALTER TABLE places ALTER filler SET STORAGE plain;
+INSERT INTO places SELECT clustered(i), repeat('x', 184) FROM generate_series(1, $SMALL::int8) AS i;
+CREATE INDEX places_k ON places USING rencoder (k) WITH ($WITH);
+CREATE TABLE empty_clustered AS
+SELECT lo, lo AS hi, 0 AS matching
+FROM (SELECT clustered(-i) AS lo FROM generate_series(1, 5 * $QUERIES::int8) AS i) AS drawn
+WHERE NOT EXISTS (SELECT FROM places WHERE k = lo) LIMIT $QUERIES;
+SQL
+    tell 'clusters: bits a row' "$(bits places_k "$SMALL")"
+    read -r index heap _ < <(pages places_k empty_clustered)
+    tell 'clusters, absent value: index pages' "$index"
+    limit 'clusters, absent value: false pages' "$heap" '<=' 5
+    bench_sql -q -c 'DROP TABLE places'
+}
+
 # Boxes of a fiftieth of the mean distance between points: one in 2,500 is not empty.  Names of
 # letters that are not equally frequent, of 8 to 16 letters and with one of four endings.
 points_and_text() {
@@ -297,6 +363,14 @@ SQL
     read -r index heap _ < <(pages spots_name empty_name)
     tell 'names, absent: index pages' "$index"
     limit 'names, absent: false pages' "$heap" '<=' 6
+    limit 'names LIKE, 80 to 125 matches: pages more than 1.2 times the matching' "$(bench_sql <<SQL
+WITH prefixes AS (
+    SELECT left(name, 4) AS prefix, count(DISTINCT (ctid::text::point)[0]) AS matching FROM spots
+    GROUP BY 1 HAVING count(*) BETWEEN 80 AND 125 ORDER BY 1 LIMIT 50)
+SELECT round(avg(c.pages - 1.2 * matching), 2)
+FROM prefixes, rencoder_candidates('spots_name', format('name LIKE %L', prefix || '%')) AS c
+SQL
+    )" '<=' 10
     bench_sql -q -c 'DROP TABLE spots'
 }
 
@@ -368,8 +442,12 @@ main() {
     echo "Seed: $SEED.  WITH ($WITH).  shared_buffers $(value "current_setting('shared_buffers')")."
     make_table
     uniform
+    lists
+    more_bits
     times
+    growth
     other_integers
+    clusters
     points_and_text
     updates
     copy

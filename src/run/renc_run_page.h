@@ -1,6 +1,7 @@
 /*
  * renc_run_page.h
  *		Pages of a run as bytes: opening leaves, their blocks and inner pages.
+ *		Their layout is drawn in renc_run.h.
  *
  * Used by the run core only.  Opening checks as much as the readers need to stay
  * within the page, whatever its bytes are.
