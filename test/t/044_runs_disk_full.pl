@@ -1,5 +1,5 @@
-# No space left while runs are made: CREATE INDEX, pending pages, deltas, flushes, compaction.  A
-# clear error, nothing lost, the next try succeeds and uses what the failures left.
+# No space left while runs are made: CREATE INDEX, pending pages, deltas, flushes,
+# compaction.  A clear error, nothing lost, the next try succeeds.
 #
 # The limit is that of the size of files (RLIMIT_FSIZE), as in 016_disk_full.pl.
 use strict;
@@ -10,7 +10,8 @@ use PostgreSQL::Test::Utils;
 use RencoderTest;
 use Test::More;
 
-my $FULL = qr/could not (?:extend|write)[^\n]*: (?:No space left on device|File too large|wrote only)/;
+my $REASON = qr/No space left on device|File too large|wrote only/;
+my $FULL   = qr/could not (?:extend|write)[^\n]*: $REASON/;
 
 plan skip_all => 'prlimit(1) is missing'
   if system('prlimit --version > /dev/null 2>&1') != 0;
@@ -74,7 +75,8 @@ sub verify
 				my $row = 'SELECT v FROM d ORDER BY v OFFSET ' . rnd(14000) . ' LIMIT 1';
 
 				(   "SELECT v FROM d WHERE v = ($row)",
-					"SELECT v FROM d WHERE v BETWEEN greatest(($row), -9e18::int8) - 1000000 AND ($row)")
+					"SELECT v FROM d WHERE v BETWEEN greatest(($row), -9e18::int8) - 1000000 "
+					  . "AND ($row)")
 			} 1 .. 8
 		],
 		$name);
