@@ -101,6 +101,25 @@ SELECT * FROM rencoder_candidates('cond_v', NULL);
 -- The same plans as before are made afterwards.
 EXPLAIN (COSTS OFF) SELECT * FROM cond WHERE v = 5;
 
+-- The planner may evaluate a function that asks the same.
+CREATE FUNCTION cond_nested(index_name text, condition text) RETURNS int8 LANGUAGE plpgsql IMMUTABLE
+AS $$
+BEGIN
+	PERFORM rencoder_candidates(index_name::regclass, condition);
+	RETURN 2654435761;
+END $$;
+SELECT index_name, asked.pages = plain.pages AS same
+FROM (VALUES ('cond_v', 'v = 5'), ('cond_two', 'few = 1')) AS other (index_name, condition),
+	rencoder_candidates('cond_v', 'v = 2654435761') AS plain,
+	rencoder_candidates('cond_v',
+		format('v = cond_nested(%L, %L)', index_name, condition)) AS asked;
+SELECT count(*) FROM cond WHERE v = 2654435761;
+
+-- Conditions of which the plan tests a part before it begins.
+SELECT asked.pages = plain.pages AS same
+FROM rencoder_candidates('cond_v', 'v = 5') AS plain,
+	rencoder_candidates('cond_v', 'v = 5 AND now() > ''2000-01-01''') AS asked;
+
 -- Who may ask: whoever may read all rows; and no function runs as the table's owner.
 CREATE ROLE regress_rencoder_cond;
 CREATE FUNCTION cond_who(int8) RETURNS int8 LANGUAGE plpgsql STABLE AS $$
@@ -129,5 +148,5 @@ RESET ROLE;
 -- The owner is bound by policies only if he wants to, and then as in a query.
 SELECT pages > 0 AS pages FROM rencoder_candidates('cond_v', 'v = 5');
 DROP TABLE cond, cond_list;
-DROP FUNCTION cond_visits, cond_who;
+DROP FUNCTION cond_visits, cond_who, cond_nested;
 DROP ROLE regress_rencoder_cond;

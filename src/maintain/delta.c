@@ -329,6 +329,10 @@ prepare_merge(Merge *m, uint64 least, double most, double factor)
 	for (int i = 0; i < m->nmerged; i++)
 		read_info(m, i);
 
+	/* Not to be found out when some are written. */
+	if (m->runs.list.n + (uint32) m->ngenerations > RENCODER_MAX_RUNS)
+		return false;
+
 	/* Deltas of different generations do not become fewer. */
 	return m->upto > 0 || m->ngenerations < m->nmerged;
 }

@@ -201,12 +201,13 @@ note_keyless(const FlushedGroup *g, int col)
 }
 
 /* The record by which a group names the run. */
-static void
+static bool
 name_run(const Flush *f, const FlushedGroup *g)
 {
 	RencoderGroupEdit edit;
 	RencoderEntry entry;
 	RencoderHeader first;
+	bool		always;
 
 	rencoder_group_edit_begin(&edit, &g->group, 0, RENCODER_EDIT_EPOCH, RENCODER_EDIT_STORAGE);
 	entry = rencoder_group_edit_entry(&edit);
@@ -227,7 +228,9 @@ name_run(const Flush *f, const FlushedGroup *g)
 	entry->flags &= ~(RENCODER_ENTRY_SEALED | RENCODER_ENTRY_COVERED);
 	rencoder_group_seal(entry, &f->scan.meta, first);
 	rencoder_group_edit_new_epoch(&edit);
+	always = (entry->flags & RENCODER_ENTRY_ALWAYS) != 0;
 	rencoder_group_edit_finish(&edit);
+	return always;
 }
 
 /*
@@ -297,34 +300,21 @@ forget_always_of_entry(const Flush *f, const FlushedGroup *g)
 	rencoder_group_edit_finish(&edit);
 }
 
-static bool
-has_always(const FlushedGroup *g, int natts)
-{
-	RencoderHeaderData copy;
-
-	for (int col = 0; col < natts; col++)
-	{
-		rencoder_group_copy_header(&g->group, col, &copy);
-		if (!renc_mask_empty(rencoder_set_get(copy.always)))
-			return true;
-	}
-	return false;
-}
-
 /* Switches a group to the run. */
 static void
 switch_group(const Flush *f, const FlushedGroup *g)
 {
 	int			natts = f->scan.meta.natts;
 	bool		none = true;
+	bool		always;
 
 	CHECK_FOR_INTERRUPTS();
 	for (int col = 0; col < natts; col++)
 		note_keyless(g, col);
-	name_run(f, g);
+	always = name_run(f, g);
 	for (int col = 1; col < natts; col++)
 		rencoder_run_groups_free_storage(&g->group, col);
-	if (!has_always(g, natts))
+	if (!always)
 		return;
 	for (int col = 0; col < natts; col++)
 		none &= forget_always(g, col);

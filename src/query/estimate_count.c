@@ -253,24 +253,20 @@ count_pending_entry(RowCount *c, const RencoderPendingEntry *entry, uint64 numbe
 static bool
 count_pending(RowCount *c)
 {
-	BlockNumber blkno = c->runs.pending_first;
-	RencoderPendingCopy copy = {0};
-	const char *fault = NULL;
+	RencoderPendingWalk walk;
 
-	for (uint64 number = c->runs.pending_first_number;
-		 blkno != RENCODER_NO_BLOCK && number <= c->runs.pending_last_number; number++)
+	rencoder_pending_walk_begin(&walk, c->index, c->runs.pending_first,
+								c->runs.pending_first_number, c->runs.pending_last_number);
+	while (rencoder_pending_walk_next(&walk))
 	{
-		CHECK_FOR_INTERRUPTS();
-		if (!rencoder_pending_read(c->index, blkno, number, &copy, &fault))
-			return note_count_fault(c, blkno, fault);
-		for (int i = 0; i < copy.nentries; i++)
+		for (int i = 0; i < walk.copy.nentries; i++)
 		{
-			if (!count_pending_entry(c, rencoder_pending_entry(&copy, i), number, blkno))
+			if (!count_pending_entry(c, rencoder_pending_entry(&walk.copy, i), walk.number, walk.blkno))
 				return false;
 		}
-		blkno = copy.page->next;
 	}
-	return true;
+	rencoder_pending_walk_end(&walk);
+	return walk.fault == NULL || note_count_fault(c, walk.blkno, walk.fault);
 }
 
 /* ---- What is not covered ---- */

@@ -38,14 +38,26 @@ typedef struct FoundPages
 	uint8	   *bits;
 	uint64		nblocks;
 	uint32		pages_per_range;
+	Oid			indexoid;
 	RencoderCandidateCounts counts;
 } FoundPages;
 
 /* ---- The plan ---- */
 
-/* The planner is to see this index only, for this query only. */
-static const Query *planned_query = NULL;
-static Oid	planned_index = InvalidOid;
+/*
+ * Of this table the planner is to see this index only, while a condition is planned.  That may
+ * happen within itself, by a function that the planner evaluates.
+ */
+typedef struct PlannedIndex
+{
+	Oid			heapoid;
+	Oid			indexoid;
+}			PlannedIndex;
+
+static PlannedIndex planned =
+{
+	InvalidOid, InvalidOid
+};
 static get_relation_info_hook_type next_relation_info = NULL;
 
 static void
@@ -55,18 +67,31 @@ hide_other_indexes(PlannerInfo *root, Oid relationOid, bool inhparent, RelOptInf
 
 	if (next_relation_info != NULL)
 		next_relation_info(root, relationOid, inhparent, rel);
-	if (root->parse != planned_query)
+	if (relationOid != planned.heapoid)
 		return;
 	foreach(lc, rel->indexlist)
 	{
-		if (((IndexOptInfo *) lfirst(lc))->indexoid != planned_index)
+		if (((IndexOptInfo *) lfirst(lc))->indexoid != planned.indexoid)
 			rel->indexlist = foreach_delete_current(rel->indexlist, lc);
 	}
 }
 
+/* For the life of the session: another library may have put its hook before ours since. */
+static void
+hook_planner(void)
+{
+	static bool hooked = false;
+
+	if (hooked)
+		return;
+	next_relation_info = get_relation_info_hook;
+	get_relation_info_hook = hide_other_indexes;
+	hooked = true;
+}
+
 /* Plans so that a bitmap scan of the index is made if one can be. */
 static PlannedStmt *
-plan_query(Query *query, Oid indexoid, const char *text)
+plan_query(Query *query, Oid heapoid, Oid indexoid, const char *text)
 {
 	static const char *const settings[][2] = {
 		{"enable_seqscan", "off"}, {"enable_tidscan", "off"}, {"enable_bitmapscan", "on"},
@@ -74,22 +99,21 @@ plan_query(Query *query, Oid indexoid, const char *text)
 	};
 	int			nestlevel = NewGUCNestLevel();
 	PlannedStmt *plan = NULL;
+	PlannedIndex outer = planned;
 
+	hook_planner();
 	for (size_t i = 0; i < lengthof(settings); i++)
 		(void) set_config_option(settings[i][0], settings[i][1], PGC_USERSET, PGC_S_SESSION,
 								 GUC_ACTION_SAVE, true, 0, false);
-	next_relation_info = get_relation_info_hook;
-	get_relation_info_hook = hide_other_indexes;
-	planned_query = query;
-	planned_index = indexoid;
+	planned.heapoid = heapoid;
+	planned.indexoid = indexoid;
 	PG_TRY();
 	{
 		plan = pg_plan_query(query, text, 0, NULL);
 	}
 	PG_FINALLY();
 	{
-		get_relation_info_hook = next_relation_info;
-		planned_query = NULL;
+		planned = outer;
 	}
 	PG_END_TRY();
 	AtEOXact_GUC(true, nestlevel);
@@ -120,11 +144,17 @@ analyze_condition(Oid heapoid, const char *condition)
 {
 	SelectStmt *select = makeNode(SelectStmt);
 	RawStmt    *raw = makeNode(RawStmt);
-	RangeVar   *table = makeRangeVar(get_namespace_name(get_rel_namespace(heapoid)),
-									 get_rel_name(heapoid), -1);
+	char	   *schema = get_namespace_name(get_rel_namespace(heapoid));
+	char	   *name = get_rel_name(heapoid);
+	RangeVar   *table;
 	List	   *queries;
 	Query	   *query;
 
+	if (schema == NULL || name == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_TABLE),
+				 errmsg("table with OID %u was dropped meanwhile", heapoid)));
+	table = makeRangeVar(schema, name, -1);
 	table->inh = false;
 	select->fromClause = list_make1(table);
 	select->whereClause = parse_condition(condition);
@@ -185,6 +215,10 @@ scan_index(BitmapIndexScanState *state, Snapshot snapshot, FoundPages *found)
 	IndexScanDesc scan;
 	RencoderQuery *query;
 
+	if (RelationGetRelid(index) != found->indexoid)
+		elog(ERROR, "condition was planned with another index than \"%s\"",
+			 get_rel_name(found->indexoid));
+
 	/* Keys that are no constants, such as now(), get their values here. */
 	ExecReScan(&state->ss.ps);
 	scan = state->biss_ScanDesc;
@@ -215,6 +249,7 @@ combine_pages(PlanState **states, int n, bool all, Snapshot snapshot, const Foun
 	{
 		FoundPages *other = find_pages(states[i], snapshot, like);
 
+		CHECK_FOR_INTERRUPTS();
 		for (uint64 byte = 0; byte <= found->nblocks / 8; byte++)
 			found->bits[byte] = all ? found->bits[byte] & other->bits[byte] :
 				found->bits[byte] | other->bits[byte];
@@ -261,6 +296,7 @@ count_found(const FoundPages *found)
 	{
 		if (!(found->bits[blkno / 8] & (1 << blkno % 8)))
 			continue;
+		CHECK_FOR_INTERRUPTS();
 		counts.pages++;
 		counts.candidates += blkno / found->pages_per_range != last;
 		last = blkno / found->pages_per_range;
@@ -276,8 +312,9 @@ count_candidates(PlannedStmt *plan, const char *text, Oid heapoid, Oid indexoid)
 	Snapshot	snapshot = GetActiveSnapshot();
 	QueryDesc  *desc = CreateQueryDesc(plan, text, snapshot, InvalidSnapshot, None_Receiver, NULL,
 									   NULL, 0);
-	FoundPages	like = {0};
+	FoundPages	like = {.indexoid = indexoid};
 	RencoderCandidateCounts counts;
+	PlanState  *top;
 	Relation	heap;
 	Relation	index;
 
@@ -286,7 +323,10 @@ count_candidates(PlannedStmt *plan, const char *text, Oid heapoid, Oid indexoid)
 	index = index_open(indexoid, AccessShareLock);
 	like.nblocks = RelationGetNumberOfBlocks(heap);
 	like.pages_per_range = rencoder_meta_get(index)->pages_per_range;
-	counts = count_found(find_pages(outerPlanState(desc->planstate), snapshot, &like));
+	top = desc->planstate;
+	if (IsA(top, ResultState))
+		top = outerPlanState(top);
+	counts = count_found(find_pages(outerPlanState(top), snapshot, &like));
 	index_close(index, AccessShareLock);
 	table_close(heap, NoLock);
 	ExecutorFinish(desc);
@@ -298,9 +338,17 @@ count_candidates(PlannedStmt *plan, const char *text, Oid heapoid, Oid indexoid)
 static void
 require_index_scan(const PlannedStmt *plan, Oid indexoid)
 {
-	if (IsA(plan->planTree, BitmapHeapScan))
+	const Plan *top = plan->planTree;
+
+	/*
+	 * A Result may stand above, for conditions that hold of all rows or of
+	 * none.
+	 */
+	if (IsA(top, Result) && outerPlan(top) != NULL)
+		top = outerPlan(top);
+	if (IsA(top, BitmapHeapScan))
 		return;
-	if (IsA(plan->planTree, Result))
+	if (IsA(top, Result))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("condition is never true, whatever the rows of the table"),
@@ -341,7 +389,7 @@ rencoder_candidates_condition(PG_FUNCTION_ARGS)
 
 	callback.previous = error_context_stack;
 	error_context_stack = &callback;
-	plan = plan_query(analyze_condition(heapoid, condition), indexoid, condition);
+	plan = plan_query(analyze_condition(heapoid, condition), heapoid, indexoid, condition);
 	require_index_scan(plan, indexoid);
 	counts = count_candidates(plan, condition, heapoid, indexoid);
 	error_context_stack = callback.previous;

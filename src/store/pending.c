@@ -152,8 +152,20 @@ rencoder_pending_append(Relation index, const RencoderPendingEntry *entry, Block
 	if (tail == RENCODER_NO_BLOCK)
 		return false;
 	buf = ReadBuffer(index, tail);
-	LockBuffer(buf, BUFFER_LOCK_EXCLUSIVE);
 	page = BufferGetPage(buf);
+
+	/*
+	 * The guess may be old, and the page freed and used again: for a header
+	 * that we hold, or a directory page that is locked before it.  Those of
+	 * our group are what they are since before we came, so what is a pending
+	 * page now is neither, whatever becomes of it.
+	 */
+	if (rencoder_page_fault(page, tail, RENCODER_PAGE_PENDING) != NULL)
+	{
+		ReleaseBuffer(buf);
+		return false;
+	}
+	LockBuffer(buf, BUFFER_LOCK_EXCLUSIVE);
 	appends = rencoder_page_fault(page, tail, RENCODER_PAGE_PENDING) == NULL &&
 		RencoderPageGetPending(page)->open == 1 && has_room(page, size);
 	if (appends)
@@ -162,14 +174,21 @@ rencoder_pending_append(Relation index, const RencoderPendingEntry *entry, Block
 	return appends;
 }
 
-/* Bytes of entries on the tail; SIZE_MAX if it is closed by now. */
+/*
+ * Bytes of entries on the tail; SIZE_MAX if it is closed by now, or even freed: who links
+ * a page looks for damage.
+ */
 static Size
 tail_bytes(Relation index, BlockNumber tail)
 {
-	Buffer		buf = rencoder_page_read(index, tail, BUFFER_LOCK_SHARE, RENCODER_PAGE_PENDING);
-	Page		page = BufferGetPage(buf);
-	Size		used = RencoderPageGetPending(page)->open == 1 ? used_bytes(page) : SIZE_MAX;
+	const char *fault;
+	Buffer		buf = rencoder_page_try_read(index, tail, RENCODER_PAGE_PENDING, &fault);
+	Size		used = SIZE_MAX;
 
+	if (!BufferIsValid(buf))
+		return used;
+	if (RencoderPageGetPending(BufferGetPage(buf))->open == 1)
+		used = used_bytes(BufferGetPage(buf));
 	UnlockReleaseBuffer(buf);
 	return used;
 }
