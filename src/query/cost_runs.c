@@ -29,7 +29,7 @@ typedef struct ReadLimit
 {
 	BlockNumber nblocks;		/* of the index */
 	int			pages_left;
-}			ReadLimit;
+} ReadLimit;
 
 /* Reads a tree, within the limit, and remembers the last page of each level. */
 typedef struct RankReader
@@ -41,7 +41,7 @@ typedef struct RankReader
 } RankReader;
 
 static bool
-may_read(ReadLimit * limit, BlockNumber blkno)
+may_read(ReadLimit *limit, BlockNumber blkno)
 {
 	if (limit->pages_left <= 0 || blkno >= limit->nblocks)
 		return false;
@@ -83,7 +83,7 @@ rank_interval(RankReader *r, renc_interval interval)
 /* Adds what the run has between the bounds of the query. */
 static void
 rank_column(Relation index, RencoderQuery *query, const RencoderRunInfoData *info, int col,
-			ReadLimit * limit, RencoderCostRunColumn *column)
+			ReadLimit *limit, RencoderCostRunColumn *column)
 {
 	const RencoderKeySet *keys = rencoder_key_set(query, col, info->column[col].coder);
 	RankReader	r = {.limit = limit};
@@ -113,7 +113,7 @@ rank_column(Relation index, RencoderQuery *query, const RencoderRunInfoData *inf
 
 static void
 add_base_run(Relation index, const RencoderRunEntry *entry, RencoderQuery *query,
-			 ReadLimit * limit, RencoderCostRuns *runs)
+			 ReadLimit *limit, RencoderCostRuns *runs)
 {
 	RencoderRunInfo info = NULL;
 	const char *fault;

@@ -52,7 +52,7 @@ typedef struct PlannedIndex
 {
 	Oid			heapoid;
 	Oid			indexoid;
-}			PlannedIndex;
+} PlannedIndex;
 
 static PlannedIndex planned =
 {
