@@ -190,11 +190,17 @@ SELECT privileges.call_all() > 20 AS many_called;
 SELECT attnum, lo_key, hi_key FROM rencoder_query_samples('privileges.open_filter')
 WHERE source = 'table';
 SELECT rencoder_index_check('privileges.open_twice', true);
--- Maintenance by PostgreSQL, and inserts, too.  Before PostgreSQL 17 these, for any kind of
--- index, evaluate expressions with the path of the session.
-DROP INDEX privileges.open_twice;
+-- Nor by VACUUM, on any version.
+DELETE FROM privileges.open WHERE v % 2 = 0;
+INSERT INTO privileges.open SELECT i, 'text ' || i, i FROM generate_series(4001, 6000) i;
 SET search_path = trap, pg_catalog, public;
 VACUUM privileges.open;
+SET search_path = public;
+SELECT rencoder_index_check('privileges.open_twice', true);
+-- REINDEX before PostgreSQL 17, and INSERT, evaluate expressions with the path of the session,
+-- for indexes of any kind; there is none now.
+DROP INDEX privileges.open_twice;
+SET search_path = trap, pg_catalog, public;
 INSERT INTO privileges.open VALUES (1, 'text', 1);
 REINDEX TABLE privileges.open;
 SET search_path = public;
