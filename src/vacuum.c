@@ -16,6 +16,7 @@
 #include "nodes/pathnodes.h"
 #include "optimizer/clauses.h"
 #include "storage/proc.h"
+#include "utils/guc.h"
 #include "utils/rel.h"
 
 #include "base/options.h"
@@ -145,6 +146,20 @@ maintain(const IndexVacuumInfo *info, Relation heap)
 							   RelationGetRelationName(index), (long long) rebuilt)));
 }
 
+/*
+ * With a search path that nobody can put anything in front of, as the worker and the SQL functions
+ * have it: before version 17, VACUUM goes by that of the session.
+ */
+static void
+maintain_safely(const IndexVacuumInfo *info, Relation heap)
+{
+	int			nestlevel = NewGUCNestLevel();
+
+	rencoder_restrict_search_path();
+	maintain(info, heap);
+	AtEOXact_GUC(false, nestlevel);
+}
+
 /* Leaves it to the worker, where that may do it. */
 static void
 do_without(Relation index)
@@ -172,7 +187,7 @@ rencodervacuumcleanup(IndexVacuumInfo *info, IndexBulkDeleteResult *stats)
 	heap = table_open(IndexGetRelation(RelationGetRelid(info->index), false),
 					  AccessShareLock);
 	if (may_evaluate(info->index))
-		maintain(info, heap);
+		maintain_safely(info, heap);
 	else
 		do_without(info->index);
 	table_close(heap, AccessShareLock);

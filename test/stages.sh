@@ -197,12 +197,15 @@ stage_sanitized()
 # Belongs to the stage "layers".
 texts()
 {
-	local status=0
+	local name status
 
-	heading "the texts"
-	perl "$WORK/src/test/check_texts.pl" > "$WORK/log/texts" 2>&1 || status=$?
-	cat "$WORK/log/texts"
-	result_tap texts "$WORK/log/texts" "$status"
+	heading "the texts, and what releases are made of"
+	for name in texts release; do
+		status=0
+		perl "$WORK/src/test/check_$name.pl" > "$WORK/log/$name" 2>&1 || status=$?
+		cat "$WORK/log/$name"
+		result_tap "$name" "$WORK/log/$name" "$status"
+	done
 }
 
 # Where the server brings pgindent.

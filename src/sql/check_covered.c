@@ -138,9 +138,7 @@ look_in_run(WantedKeys *wanted, const RencoderRunEntry *entry, uint32 coder)
 	}
 	if (search->failure != NULL)
 	{
-		const char *fault = rencoder_run_reader_fault(&reader, search->failure,
-													  &search->failed_page);
-
+		fault = rencoder_run_reader_fault(&reader, search->failure, &search->failed_page);
 		note_wanted_fault(wanted, search->failed_page, fault);
 	}
 	rencoder_run_reader_end(&reader);

@@ -60,6 +60,13 @@ missing_packages()
 			[ -e /usr/share/keyrings/debian-archive-keyring.gpg ] || echo debian-archive-keyring
 			command -v gpgv > /dev/null || echo gpgv
 			;;
+		packaging)
+			command -v dpkg-buildpackage > /dev/null || echo dpkg-dev
+			dpkg-query --show build-essential > /dev/null 2>&1 || echo build-essential
+			command -v dh > /dev/null || echo debhelper
+			command -v dh_pgxs_test > /dev/null || echo postgresql-server-dev-all
+			have_header xxhash.h || echo libxxhash-dev
+			;;
 		postgis-*)
 			postgis_package "${1#postgis-}"
 			;;

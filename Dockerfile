@@ -1,0 +1,19 @@
+# An image of PostgreSQL with rencoder.  Not built by any test.
+#
+#   docker build --build-arg PG_MAJOR=17 -t postgres-rencoder .
+#
+# The image is Debian's variant of "postgres"; the one on Alpine has other packages.
+ARG PG_MAJOR=17
+
+FROM postgres:${PG_MAJOR} AS build
+RUN apt-get update && \
+    apt-get install -y --no-install-recommends \
+        gcc libc6-dev make libxxhash-dev postgresql-server-dev-${PG_MAJOR}
+COPY . /src
+# No bitcode for JIT: expressions of queries do not call much of an index.
+RUN make -C /src with_llvm=no PG_CONFIG=/usr/lib/postgresql/${PG_MAJOR}/bin/pg_config && \
+    make -C /src with_llvm=no PG_CONFIG=/usr/lib/postgresql/${PG_MAJOR}/bin/pg_config \
+        install DESTDIR=/installed
+
+FROM postgres:${PG_MAJOR}
+COPY --from=build /installed/ /
