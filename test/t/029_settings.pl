@@ -1,5 +1,5 @@
-# Settings in sessions that have not used the index yet, as README describes: a
-# database owner without further rights.
+# Settings in sessions that have not used the index yet, as docs/tuning.md describes:
+# a database owner without further rights.
 use strict;
 use warnings;
 
