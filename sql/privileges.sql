@@ -230,7 +230,9 @@ SELECT opcname, opcintype::regtype FROM pg_opclass
 WHERE amname = 'rencoder' AND typnamespace <> 'pg_catalog'::regnamespace;
 DROP EXTENSION rencoder;
 CREATE FUNCTION trap.rencoder_metapage(regclass) RETURNS int LANGUAGE sql RETURN 1;
+\set SHOW_CONTEXT never
 CREATE EXTENSION rencoder SCHEMA trap;
+\set SHOW_CONTEXT errors
 \c :old
 SET client_min_messages = warning;
 DROP DATABASE regress_rencoder_trap;

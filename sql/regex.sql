@@ -46,3 +46,4 @@ EXECUTE by_regex(NULL);
 EXECUTE by_regex('^ab[');
 SELECT count(*) FROM t WHERE u ~ '^ab[';
 DROP TABLE t, regexes;
+DROP FUNCTION rows_of, index_finds, uses_index;

@@ -322,7 +322,7 @@ DROP ROLE regress_rencoder_retuner;
 
 DROP VIEW retune_groups;
 DROP TABLE retune, retune_before;
-DROP FUNCTION retune_fill, rows_of, uses_index, retune_compare, retune_conditions,
+DROP FUNCTION retune_fill, rows_of, index_finds, uses_index, retune_compare, retune_conditions,
 	retune_candidates;
 
 -- A new group with fewer keys than a look at a shape costs, summarized in slices
