@@ -14,7 +14,8 @@ SELECT setseed(:seed / 2147483647.0) \gset ignored_
 CREATE TABLE es (id int, v int8, skewed int8, few int, gone int, s text COLLATE "C", p point,
 	j json) WITH (autovacuum_enabled = off);
 INSERT INTO es SELECT i, (i::int8 * 2654435761) % 4294967296, (1e9 * random() ^ 5)::int8, i % 50,
-	nullif(i % 4, 0), 'key ' || (i * 7919::int8) % 60000, point(random() * 100, random() * 100), NULL
+	nullif(i % 4, 0), 'key ' || (i * 7919::int8) % 60000,
+	point(random() * 100, random() * 100), NULL
 FROM generate_series(1, 120000) i;
 VACUUM ANALYZE es;
 
@@ -23,7 +24,8 @@ CREATE FUNCTION es_visited(condition text) RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
 	plan json;
 BEGIN
-	EXECUTE 'EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) SELECT FROM es WHERE ' || condition INTO plan;
+	EXECUTE 'EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) SELECT FROM es WHERE ' || condition
+		INTO plan;
 	plan := plan -> 0 -> 'Plan';
 	IF plan ->> 'Node Type' <> 'Bitmap Heap Scan' THEN
 		RAISE 'not a bitmap scan: %', plan;
