@@ -2,8 +2,8 @@
  * table_sample.c
  *		A sample of a table's pages: the keys of a column that stand on them.
  *
- * Whole pages are read, since an entry of a run stands for a page.  They are scans of a
- * range of TIDs, so what is seen is what a query sees.
+ * Whole pages are read, since an entry of a run stands for a page.  They are scans of
+ * ranges of TIDs: what is seen is what a query sees, and any server has them.
  */
 #include "table/table_sample.h"
 
