@@ -955,6 +955,23 @@ LANGUAGE C VOLATILE PARALLEL RESTRICTED;
 COMMENT ON FUNCTION rencoder_estimate_count(regclass, anycompatible, anycompatible) IS
 	'about how many rows "first column BETWEEN lo AND hi" has, of points "<@ box(lo, hi)" (owner, readers of the table)';
 
+CREATE FUNCTION rencoder_estimate(
+	"table" regclass,
+	"column" name,
+	lo anycompatible,
+	hi anycompatible,
+	OUT method text,
+	OUT size bigint,
+	OUT index_pages bigint,
+	OUT heap_pages bigint,
+	OUT false_pages double precision,
+	OUT advice text)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME'
+LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 3;
+COMMENT ON FUNCTION rencoder_estimate(regclass, name, anycompatible, anycompatible) IS
+	'size of an index on a column before it exists, and what "column BETWEEN lo AND hi" would read, beside btree and BRIN (readers of the column)';
+
 CREATE FUNCTION rencoder_index_stats(
 	index regclass,
 	OUT scans bigint,

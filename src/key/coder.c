@@ -33,6 +33,18 @@ rencoder_coders_create(void)
 	return coders;
 }
 
+void
+rencoder_coders_add(RencoderCoders *coders, int col, const RencoderCoder *coder)
+{
+	MemoryContext old = MemoryContextSwitchTo(coders->context);
+	LoadedCoder *loaded = palloc(sizeof(LoadedCoder));
+
+	loaded->col = col;
+	loaded->coder = *coder;
+	coders->loaded = lappend(coders->loaded, loaded);
+	MemoryContextSwitchTo(old);
+}
+
 /* The list page, or RENCODER_NO_BLOCK. */
 static BlockNumber
 find_list(Relation index)

@@ -70,6 +70,9 @@ typedef struct RencoderCoders RencoderCoders;
 
 extern RencoderCoders *rencoder_coders_create(void);
 
+/* Adds one that need not be stored anywhere, and must live on, for a column (0-based). */
+extern void rencoder_coders_add(RencoderCoders *coders, int col, const RencoderCoder *coder);
+
 /*
  * Is a coder of this generation there, or can be read?  Returns false if the
  * index has none such: it was removed (then the metapage's epoch has

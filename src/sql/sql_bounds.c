@@ -264,23 +264,21 @@ interval_keys(ScanKey keys, Relation index, int col, Oid type, Datum lo, Datum h
 }
 
 int
-rencoder_bounds_keys(RencoderOpenIndex *target, int col, FunctionCallInfo fcinfo, ScanKey keys)
+rencoder_bounds_keys_of(Relation index, int col, FunctionCallInfo fcinfo, int first,
+						ScanKey keys)
 {
-	Relation	index = target->index;
-	Oid			argtype = get_fn_expr_argtype(fcinfo->flinfo, 1);
+	Oid			argtype = get_fn_expr_argtype(fcinfo->flinfo, first);
 	Oid			type;
 	Oid			operand;
 	Datum		lo;
 	Datum		hi;
-	int			nkeys;
 
 	if (!OidIsValid(argtype))
 		elog(ERROR, "could not determine the type of the bounds");
-	if (PG_ARGISNULL(1) || PG_ARGISNULL(2))
+	if (PG_ARGISNULL(first) || PG_ARGISNULL(first + 1))
 		report_null();
 
 	type = getBaseType(argtype);
-	rencoder_open_index_as_caller(target);
 	operand = operand_type(index, col, type);
 	if (!OidIsValid(operand) && !is_string(type))
 		ereport(ERROR,
@@ -288,14 +286,22 @@ rencoder_bounds_keys(RencoderOpenIndex *target, int col, FunctionCallInfo fcinfo
 				 errmsg("index \"%s\" cannot compare its column %d with type %s",
 						RelationGetRelationName(index), col + 1, format_type_be(argtype)),
 				 errhint("Cast the bounds to %s.", format_type_be(index->rd_opcintype[col]))));
-	lo = take_bound(index, col, type, operand, PG_GETARG_DATUM(1));
-	hi = take_bound(index, col, type, operand, PG_GETARG_DATUM(2));
+	lo = take_bound(index, col, type, operand, PG_GETARG_DATUM(first));
+	hi = take_bound(index, col, type, operand, PG_GETARG_DATUM(first + 1));
 	if (!OidIsValid(operand))
 		operand = index->rd_opcintype[col];
 	if (rencoder_key_is_boxed(index, col))
-		nkeys = box_keys(keys, index, col, lo, hi);
-	else
-		nkeys = interval_keys(keys, index, col, operand, lo, hi);
+		return box_keys(keys, index, col, lo, hi);
+	return interval_keys(keys, index, col, operand, lo, hi);
+}
+
+int
+rencoder_bounds_keys(RencoderOpenIndex *target, int col, FunctionCallInfo fcinfo, ScanKey keys)
+{
+	int			nkeys;
+
+	rencoder_open_index_as_caller(target);
+	nkeys = rencoder_bounds_keys_of(target->index, col, fcinfo, 1, keys);
 	rencoder_open_index_as_owner(target);
 	return nkeys;
 }

@@ -35,4 +35,11 @@
 extern int	rencoder_bounds_keys(RencoderOpenIndex *target, int col, FunctionCallInfo fcinfo,
 								 ScanKey keys);
 
+/*
+ * The same for any index, and arguments "first" and the next one, as the present user:
+ * he must be the caller.
+ */
+extern int	rencoder_bounds_keys_of(Relation index, int col, FunctionCallInfo fcinfo, int first,
+									ScanKey keys);
+
 #endif							/* RENCODER_SQL_BOUNDS_H */

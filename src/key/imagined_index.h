@@ -1,0 +1,21 @@
+/*
+ * imagined_index.h
+ *		An index on a column that nobody has created: enough of one to make keys.
+ */
+#ifndef RENCODER_IMAGINED_INDEX_H
+#define RENCODER_IMAGINED_INDEX_H
+
+#include "base/compat.h"
+
+#include "utils/rel.h"
+
+/*
+ * What CREATE INDEX .. USING rencoder (column) would make, without options, as far as
+ * the functions of key.h look at it: type, operator class, collation, support functions,
+ * a name for messages.  It has no pages, and is in no cache.  Palloc'd in the current
+ * context.  Errors: the type has no default operator class, the collation is not
+ * deterministic.
+ */
+extern Relation rencoder_imagine_index(Relation heap, AttrNumber attnum);
+
+#endif							/* RENCODER_IMAGINED_INDEX_H */

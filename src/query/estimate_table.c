@@ -1,0 +1,357 @@
+/*
+ * estimate_table.c
+ *		What a rencoder index on a column would take, told from a sample of the table.
+ *
+ * The pages of the sample are numbered without gaps and encoded as a run of their own, by
+ * the encoder that the index would use.  A run of the whole table differs from that:
+ *
+ * An entry takes about 2 + log2(cells * pages / entries) bits.  Pages and entries become
+ * more by the same factor, which leaves the bits as they are.  The cells become more as far
+ * as the rule of one false page needs finer ones, and there are more keys to tell apart:
+ *
+ * - keys without order and without equals: as many cells as rows, so each doubling of the
+ *	 table costs a bit a row;
+ * - few values: there are no more cells than values, which the sample has all of: none;
+ * - keys in the order of the table: an entry stands for a page, and a page's neighbours are
+ *	 its neighbours in the order of keys, too: none, as a block names the pages of a window.
+ *
+ * What lies between is measured: a quarter of the sample is encoded, too.  The bits that it
+ * takes less, for each doubling of the number of distinct keys between it and the sample,
+ * are taken to go on for each doubling up to the distinct keys of the table.  How many
+ * these are says the estimator of Haas and Stokes (Duj1), which ANALYZE uses for rows; here
+ * what is sampled is pairs of key and stretch, so that keys which crowd on a page do not pass
+ * for common ones.
+ */
+#include "query/estimate_table.h"
+
+#include <math.h>
+
+#include "common/hashfn.h"
+#include "miscadmin.h"
+
+#include "base/options.h"
+#include "run/renc_run.h"
+#include "store/entry.h"
+#include "store/run_format.h"
+
+/* False pages of a run by default (build_run.c). */
+#define FALSE_PAGES		1.0
+
+/* The part of the sample that is encoded for comparison: one in so many stretches. */
+#define PART			4
+
+/* Keys beside the query that say how dense they are, where it finds few. */
+#define NEIGHBOURS		32
+
+/*
+ * Pages of a new index beside those of trees, directory, groups and coder: metapage, run
+ * list, description of the run, query samples, counts of scans.
+ */
+#define OTHER_PAGES		9
+
+/* Pages that a scan reads, some twice, beside those of trees and directory; with a coder. */
+#define OTHER_PAGES_READ	5
+#define CODER_PAGES_READ	3
+
+/* Children of an inner page: renc_run.h. */
+#define FANOUT			((RENCODER_RUN_PAYLOAD - 8) / 25)
+
+/* A run of a sample. */
+typedef struct SampleRun
+{
+	double		rows;
+	double		distinct;		/* keys */
+	double		used;			/* bytes of leaves */
+	double		full;			/* of these, of all leaves but the last */
+	double		last;
+	double		false_pages;
+	renc_run	run;
+} SampleRun;
+
+/* A renc_run_write that only counts. */
+static uint32_t
+count_page(void *arg, const renc_run_page *page)
+{
+	SampleRun  *run = (SampleRun *) arg;
+
+	CHECK_FOR_INTERRUPTS();
+	if (page->level == 0)
+	{
+		run->full += run->last;
+		run->last = page->used;
+		run->used += page->used;
+	}
+	return 0;
+}
+
+/* Encodes the keys of the pages that have a number in "number", PG_UINT32_MAX being none. */
+static void
+encode_pages(const RencoderTableSample *sample, const uint32 *number, uint32 npages,
+			 double wanted, SampleRun *run)
+{
+	renc_run_options options = {
+		.payload = RENCODER_RUN_PAYLOAD,
+		.npages = npages,
+		.target = RENC_RUN_FALSE_PAGES,
+		.wanted = wanted,
+		.write = count_page,
+		.arg = run
+	};
+	void	   *memory = palloc(renc_run_encoder_size(options.payload));
+	renc_run_encoder *encoder = renc_run_encoder_init(memory, &options);
+	uint64		last = 0;
+
+	if (encoder == NULL)
+		elog(ERROR, "could not begin to encode a sample");
+	for (size_t i = 0; i < sample->nkeys; i++)
+	{
+		const RencoderSampledKey *k = &sample->key[i];
+
+		if (number[k->page] == PG_UINT32_MAX)
+			continue;
+		if (!renc_run_push(encoder, k->key, number[k->page], k->rows))
+			elog(ERROR, "could not encode a sample");
+		run->distinct += run->rows == 0 || k->key != last;
+		run->rows += k->rows;
+		last = k->key;
+	}
+	if (run->rows > 0 && !renc_run_finish(encoder, &run->run, &run->false_pages))
+		elog(ERROR, "could not finish the run of a sample");
+	pfree(memory);
+}
+
+/* The stretch of a page of the sample. */
+static BlockNumber
+stretch_of(const RencoderTableSample *sample, uint32 page)
+{
+	return sample->page[page].blkno / RENCODER_SAMPLE_STRETCH;
+}
+
+/*
+ * Encodes one stretch of "each" of the sample; 1: all of it.
+ *
+ * Where there are few values and many rows of each, a cell that has one too many costs pages
+ * in proportion to the table, not the one page of the rule: so much less of them is wanted
+ * here.
+ */
+static void
+encode_part(const RencoderTableSample *sample, const RencoderTableEstimate *table, uint32 each,
+			double distinct, SampleRun *run)
+{
+	uint32	   *number = palloc_extended(Max(sample->npages, 1) * sizeof(uint32), MCXT_ALLOC_HUGE);
+	double		wanted;
+	uint32		n = 0;
+
+	for (uint32 page = 0; page < sample->npages; page++)
+	{
+		uint64		hash = hash_bytes_uint32(stretch_of(sample, page));
+
+		number[page] = hash % each == 0 ? n++ : PG_UINT32_MAX;
+	}
+	wanted = FALSE_PAGES * table->distinct / Max(distinct, 1) * n / Max(sample->nblocks, 1);
+	memset(run, 0, sizeof(*run));
+	if (n > 0)
+		encode_pages(sample, number, n, Min(wanted, FALSE_PAGES), run);
+	pfree(number);
+}
+
+/* ---- Rows ---- */
+
+/* Counts keys of the sample, and those that one stretch has, and pairs of key and stretch. */
+static void
+count_sampled_keys(const RencoderTableSample *sample, double *distinct, double *single, double *pairs)
+{
+	*distinct = *single = *pairs = 0;
+	for (size_t i = 0; i < sample->nkeys;)
+	{
+		BlockNumber last = stretch_of(sample, sample->key[i].page);
+		uint64		key = sample->key[i].key;
+		double		n = 1;
+
+		for (; i < sample->nkeys && sample->key[i].key == key; i++)
+		{
+			n += stretch_of(sample, sample->key[i].page) != last;
+			last = stretch_of(sample, sample->key[i].page);
+		}
+		*distinct += 1;
+		*single += n == 1;
+		*pairs += n;
+	}
+}
+
+/* Distinct keys of the table, at least 1. */
+static double
+estimate_distinct(const RencoderTableSample *sample)
+{
+	double		distinct;
+	double		single;
+	double		pairs;
+
+	count_sampled_keys(sample, &distinct, &single, &pairs);
+	return distinct == 0 ? 1 :
+		pairs * distinct / (pairs - single + single * rencoder_sample_fraction(sample));
+}
+
+/*
+ * Rows in an interval in which the sample has none or few: keys beside it tell how dense
+ * they are.  A single key is taken for one that exists.
+ */
+static void
+look_beside(const RencoderTableSample *sample, const renc_query *query,
+			RencoderTableEstimate *table)
+{
+	double		fraction = rencoder_sample_fraction(sample);
+	size_t		lo = 0;
+	size_t		hi = sample->nkeys;
+	size_t		from;
+	size_t		to;
+	double		rows = 0;
+	double		density;
+
+	while (lo < hi)
+	{
+		size_t		mid = lo + (hi - lo) / 2;
+
+		if (sample->key[mid].key < query->hull_lo)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	from = lo > NEIGHBOURS ? lo - NEIGHBOURS : 0;
+	to = Min(lo + NEIGHBOURS, sample->nkeys - 1);
+	for (size_t i = from; i < to; i++)
+		rows += sample->key[i].rows;
+	density = rows / fraction / Max(1.0, (double) (sample->key[to].key - sample->key[from].key));
+	table->found = query->hull_lo == query->hull_hi ? table->rows / table->distinct :
+		density * ((double) (query->hull_hi - query->hull_lo) + 1);
+
+	/* As many rows on a page as there. */
+	table->found_pages = ceil(table->found * Max(to - from, 1) / Max(rows, 1) - 0.5);
+	if (table->found >= 0.5)
+		table->found_pages = Max(table->found_pages, 1);
+}
+
+void
+rencoder_estimate_rows(const RencoderTableSample *sample, const RencoderKeySet *keys,
+					   RencoderTableEstimate *table)
+{
+	double		fraction = rencoder_sample_fraction(sample);
+	bool	   *on_page = palloc0(Max(sample->npages, 1));
+	double		entries = 0;
+	double		rows = 0;
+	double		pages = 0;
+
+	for (size_t i = 0; i < sample->nkeys; i++)
+	{
+		const RencoderSampledKey *k = &sample->key[i];
+
+		if (!rencoder_keys_meet(keys, k->key, k->key))
+			continue;
+		entries++;
+		rows += k->rows;
+		pages += !on_page[k->page];
+		on_page[k->page] = true;
+	}
+	memset(table, 0, sizeof(*table));
+	table->rows = Max(sample->rows - sample->nulls, 0) / fraction;
+	table->nulls = sample->nulls / fraction;
+	table->distinct = estimate_distinct(sample);
+	table->found = rows / fraction;
+	table->found_pages = pages / fraction;
+	if (fraction < 1 && entries < NEIGHBOURS && sample->nkeys > 1 && !keys->none &&
+		keys->set.n == 1)
+		look_beside(sample, &keys->query, table);
+	table->found = Min(table->found, table->rows);
+	table->found_pages = Min(table->found_pages, sample->nblocks);
+	pfree(on_page);
+}
+
+/* ---- The index ---- */
+
+/* Bytes of leaves for a row of the table, whose sample takes so many. */
+static double
+extrapolate(const RencoderTableSample *sample, const RencoderTableEstimate *table,
+			const SampleRun *whole)
+{
+	double		bytes = whole->used / whole->rows;
+	SampleRun	part;
+	double		doublings;
+	double		slope;
+
+	encode_part(sample, table, PART, whole->distinct / PART, &part);
+	if (part.rows == 0 || part.distinct >= whole->distinct)
+		return bytes;
+	doublings = log2(whole->distinct / part.distinct);
+	slope = (bytes - part.used / part.rows) / Max(doublings, 0.1);
+
+	/* A bit a row, at most. */
+	slope = Min(Max(slope, 0), 1.0 / 8);
+	return bytes + slope * log2(Max(table->distinct / whole->distinct, 1));
+}
+
+/* Leaves of the index, of whose sample this is the run. */
+static double
+expected_leaves(const RencoderTableSample *sample, const RencoderTableEstimate *table,
+				const SampleRun *whole)
+{
+	double		leaf = whole->run.nleaves < 2 ? RENCODER_RUN_PAYLOAD :
+		whole->full / (whole->run.nleaves - 1);
+
+	if (sample->npages == sample->nblocks)
+		return whole->run.nleaves;
+	return Max(1, ceil(extrapolate(sample, table, whole) * table->rows / leaf));
+}
+
+/* Pages of coder and list of coders. */
+static double
+coder_pages(const RencoderTableSample *sample)
+{
+	if (sample->coder.generation == 0)
+		return 0;
+	return 1 + ceil((double) sample->coder.size / RENCODER_PAYLOAD_SIZE);
+}
+
+void
+rencoder_estimate_own(const RencoderTableSample *sample, const RencoderTableEstimate *table,
+					  const RencoderKeySet *keys, RencoderMethodEstimate *estimate)
+{
+	uint32		per_range = rencoder_options_build_pages_per_range(sample->index, sample->nblocks);
+	double		ranges = ceil((double) sample->nblocks / per_range);
+	double		groups = ceil(ranges / RENC_GROUP_RANGES);
+	double		directory = ceil(groups * RencoderEntrySize(1) / RENCODER_PAYLOAD_SIZE);
+	double		always = sample->keyless / rencoder_sample_fraction(sample) * per_range;
+	double		distinct;
+	double		single;
+	double		pairs;
+	double		leaves;
+	SampleRun	run;
+
+	memset(estimate, 0, sizeof(*estimate));
+	estimate->possible = true;
+	count_sampled_keys(sample, &distinct, &single, &pairs);
+	encode_part(sample, table, 1, distinct, &run);
+	estimate->size_pages = 1;
+	estimate->index_pages = 1;
+	estimate->heap_pages = sample->nblocks;
+	estimate->false_pages = sample->nblocks - table->found_pages;
+	if (ranges < RENC_SLICE_RANGES || run.rows == 0)
+		return;
+
+	leaves = expected_leaves(sample, table, &run);
+	estimate->size_pages = OTHER_PAGES + directory + groups + coder_pages(sample) + leaves;
+	estimate->index_pages = OTHER_PAGES_READ + directory +
+		ceil(leaves * table->found / table->rows);
+	if (sample->coder.generation != 0)
+		estimate->index_pages += CODER_PAGES_READ + coder_pages(sample);
+	for (double level = leaves; level > 1;)
+	{
+		level = ceil(level / FANOUT);
+		estimate->size_pages += level;
+		estimate->index_pages++;
+	}
+	estimate->false_pages = always;
+	if (rencoder_keys_meet(keys, sample->key[0].key, sample->key[sample->nkeys - 1].key))
+		estimate->false_pages += run.false_pages;
+	estimate->false_pages = Min(estimate->false_pages, sample->nblocks - table->found_pages);
+	estimate->heap_pages = table->found_pages + estimate->false_pages;
+}

@@ -1,0 +1,39 @@
+/*
+ * estimate_table.h
+ *		What a rencoder index on a column would take, told from a sample of the table.
+ */
+#ifndef RENCODER_ESTIMATE_TABLE_H
+#define RENCODER_ESTIMATE_TABLE_H
+
+#include "table/table_sample.h"
+
+/* What a query would read by an index, and how large that is. */
+typedef struct RencoderMethodEstimate
+{
+	bool		possible;		/* else nothing below is set */
+	double		size_pages;
+	double		index_pages;	/* read by the query */
+	double		heap_pages;		/* likewise */
+	double		false_pages;	/* of these: without a row of it */
+} RencoderMethodEstimate;
+
+/* What the sample says of the table, and of what the query asks for. */
+typedef struct RencoderTableEstimate
+{
+	double		rows;			/* of the table, with a value */
+	double		nulls;			/* rows without */
+	double		distinct;		/* keys */
+	double		found;			/* rows that the query finds */
+	double		found_pages;	/* pages with such a row */
+} RencoderTableEstimate;
+
+/* "keys": of the query. */
+extern void rencoder_estimate_rows(const RencoderTableSample *sample, const RencoderKeySet *keys,
+								   RencoderTableEstimate *table);
+
+/* Of an index with the default options, right after CREATE INDEX. */
+extern void rencoder_estimate_own(const RencoderTableSample *sample,
+								  const RencoderTableEstimate *table, const RencoderKeySet *keys,
+								  RencoderMethodEstimate *estimate);
+
+#endif							/* RENCODER_ESTIMATE_TABLE_H */

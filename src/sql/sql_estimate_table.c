@@ -1,0 +1,220 @@
+/*
+ * sql_estimate_table.c
+ *		rencoder_estimate(): what an index would be like that does not exist yet.
+ */
+#include "query/estimate_others.h"
+
+#include <math.h>
+
+#include "access/htup_details.h"
+#include "access/relation.h"
+#include "access/tableam.h"
+#include "catalog/pg_class.h"
+#include "fmgr.h"
+#include "funcapi.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/rls.h"
+
+#include "key/imagined_index.h"
+#include "sql/sql_bounds.h"
+
+PG_FUNCTION_INFO_V1(rencoder_estimate);
+
+/* Columns of a row: method, size, index_pages, heap_pages, false_pages, advice. */
+#define ESTIMATE_COLUMNS	6
+
+/* BRIN reads pages side by side: so many more cost no more than an index to maintain. */
+#define BRIN_PAGES		256
+
+/* A btree that reads less than a third, or is not even twice as large, is the better one. */
+#define BTREE_READS		3
+#define BTREE_SIZE		2
+
+/* A query that reads so much of the table needs no index. */
+#define SCAN_PART		0.3
+
+enum
+{
+	METHOD_OWN,
+	METHOD_BTREE,
+	METHOD_BRIN,
+	NMETHODS,
+	METHOD_NONE = NMETHODS
+};
+
+static const char *const method_name[NMETHODS] = {"rencoder", "btree", "brin"};
+
+/* Error unless it is a table whose pages can be read. */
+static void
+check_estimated_table(Relation heap)
+{
+	const char *name = RelationGetRelationName(heap);
+
+	if (heap->rd_rel->relkind == RELKIND_PARTITIONED_TABLE)
+		ereport(ERROR,
+				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
+				 errmsg("\"%s\" is a partitioned table", name),
+				 errhint("Call the function for a partition.")));
+	if (heap->rd_rel->relkind != RELKIND_RELATION && heap->rd_rel->relkind != RELKIND_MATVIEW)
+		ereport(ERROR,
+				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
+				 errmsg("\"%s\" is not a table or materialized view", name),
+				 errdetail("No index can be created on it.")));
+	if (RELATION_IS_OTHER_TEMP(heap))
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("cannot access temporary table \"%s\" of another session", name)));
+	if (heap->rd_tableam->scan_getnextslot_tidrange == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("cannot sample the pages of table \"%s\"", name),
+				 errdetail("Its access method does not scan ranges of TIDs.")));
+}
+
+/* The column; error unless the user may read all of it. */
+static AttrNumber
+check_estimated_column(Oid heapoid, const char *column)
+{
+	AttrNumber	attnum = get_attnum(heapoid, column);
+
+	if (attnum == InvalidAttrNumber)
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_COLUMN),
+				 errmsg("column \"%s\" of relation \"%s\" does not exist",
+						column, get_rel_name(heapoid))));
+	if (attnum < 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("index creation on system columns is not supported")));
+	if (pg_class_aclcheck(heapoid, GetUserId(), ACL_SELECT) != ACLCHECK_OK &&
+		pg_attribute_aclcheck(heapoid, attnum, GetUserId(), ACL_SELECT) != ACLCHECK_OK)
+		aclcheck_error(ACLCHECK_NO_PRIV, OBJECT_TABLE, get_rel_name(heapoid));
+	if (check_enable_rls(heapoid, InvalidOid, true) == RLS_ENABLED)
+		ereport(ERROR,
+				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+				 errmsg("row security of table \"%s\" applies to you", get_rel_name(heapoid)),
+				 errhint("Only those who may read the whole column may call this function.")));
+	return attnum;
+}
+
+/* What the query asks for, of keys as those of the sample. */
+static const RencoderKeySet *
+make_keys(const RencoderTableSample *sample, FunctionCallInfo fcinfo)
+{
+	ScanKey		keys = palloc(RENCODER_BOUND_KEYS * sizeof(ScanKeyData));
+	int			nkeys = rencoder_bounds_keys_of(sample->index, 0, fcinfo, 2, keys);
+	RencoderQuery *query = rencoder_key_query(sample->index, keys, nkeys);
+
+	if (sample->coder.generation != 0)
+		rencoder_coders_add(query->coders, 0, &sample->coder);
+	return rencoder_key_set(query, 0, sample->coder.generation);
+}
+
+static double
+pages_read(const RencoderMethodEstimate *estimate)
+{
+	return estimate->index_pages + estimate->heap_pages;
+}
+
+/* Which to take. */
+static int
+choose_method(const RencoderMethodEstimate *method, const RencoderTableSample *sample,
+			  const RencoderTableEstimate *table)
+{
+	const RencoderMethodEstimate *own = &method[METHOD_OWN];
+	const RencoderMethodEstimate *btree = &method[METHOD_BTREE];
+	const RencoderMethodEstimate *brin = &method[METHOD_BRIN];
+
+	if (own->size_pages <= 1 || table->found_pages > SCAN_PART * sample->nblocks)
+		return METHOD_NONE;
+	if (brin->possible && brin->size_pages < own->size_pages &&
+		pages_read(brin) <= pages_read(own) + BRIN_PAGES &&
+		brin->heap_pages <= SCAN_PART * sample->nblocks)
+		return METHOD_BRIN;
+	if (btree->possible && (pages_read(btree) * BTREE_READS < pages_read(own) ||
+							btree->size_pages < own->size_pages * BTREE_SIZE))
+		return METHOD_BTREE;
+	return METHOD_OWN;
+}
+
+/* A sentence for a method, if "chosen" is the one to take. */
+static char *
+advise(int i, int chosen, const RencoderMethodEstimate *method,
+	   const RencoderTableSample *sample, const RencoderTableEstimate *table)
+{
+	const RencoderMethodEstimate *m = &method[i];
+	static const char *const use[NMETHODS] = {"use rencoder", "use a btree", "use BRIN"};
+	static const char *const plain[NMETHODS] = {"rencoder", "btree", "BRIN"};
+	char	   *bits;
+
+	if (!m->possible)
+		return psprintf("%s: not for this type", plain[i]);
+	if (chosen == METHOD_NONE && i == METHOD_OWN && m->size_pages <= 1)
+		return pstrdup("use no index: the table is so small that a scan is as fast");
+	if (chosen == METHOD_NONE && i == METHOD_OWN)
+		return psprintf("use no index: the query finds rows on %.0f %% of the table's pages",
+						100 * table->found_pages / sample->nblocks);
+	bits = psprintf("%.*f", i == METHOD_BRIN ? 2 : 0,
+					m->size_pages * BLCKSZ * 8 / Max(1, table->rows + table->nulls));
+	return psprintf("%s: %s bits a row, reads %.0f pages", i == chosen ? use[i] : plain[i],
+					bits, pages_read(m));
+}
+
+static void
+put_row(ReturnSetInfo *result, int i, const RencoderMethodEstimate *m, char *advice)
+{
+	Datum		values[ESTIMATE_COLUMNS] = {0};
+	bool		nulls[ESTIMATE_COLUMNS] = {0};
+
+	values[0] = CStringGetTextDatum(method_name[i]);
+	values[1] = Int64GetDatum((int64) (m->size_pages * BLCKSZ));
+	values[2] = Int64GetDatum((int64) rint(m->index_pages));
+	values[3] = Int64GetDatum((int64) rint(m->heap_pages));
+	values[4] = Float8GetDatum(rint(100 * m->false_pages) / 100);
+	for (int col = 1; col <= 4; col++)
+		nulls[col] = !m->possible;
+	values[5] = CStringGetTextDatum(advice);
+	tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
+}
+
+/*
+ * rencoder_estimate("table" regclass, "column" name, lo anycompatible, hi anycompatible)
+ *		returns setof record
+ *
+ * A row for rencoder, btree and BRIN each.  AccessShareLock on the table; reads
+ * its pages only, so it works on a standby.
+ */
+Datum
+rencoder_estimate(PG_FUNCTION_ARGS)
+{
+	Relation	heap;
+	AttrNumber	attnum;
+	RencoderTableSample sample;
+	RencoderTableEstimate table;
+	RencoderMethodEstimate method[NMETHODS];
+	const RencoderKeySet *keys;
+	int			chosen;
+
+	InitMaterializedSRF(fcinfo, 0);
+	if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
+		return (Datum) 0;
+
+	/* Looked at again under the lock: the OID may be another one's by then. */
+	(void) check_estimated_column(PG_GETARG_OID(0), NameStr(*PG_GETARG_NAME(1)));
+	heap = relation_open(PG_GETARG_OID(0), AccessShareLock);
+	check_estimated_table(heap);
+	attnum = check_estimated_column(RelationGetRelid(heap), NameStr(*PG_GETARG_NAME(1)));
+	rencoder_table_sample(heap, rencoder_imagine_index(heap, attnum), attnum, &sample);
+	keys = make_keys(&sample, fcinfo);
+	rencoder_estimate_rows(&sample, keys, &table);
+	rencoder_estimate_own(&sample, &table, keys, &method[METHOD_OWN]);
+	rencoder_estimate_btree(&sample, &table, &method[METHOD_BTREE]);
+	rencoder_estimate_brin(&sample, &table, keys, &method[METHOD_BRIN]);
+	chosen = choose_method(method, &sample, &table);
+	for (int i = 0; i < NMETHODS; i++)
+		put_row((ReturnSetInfo *) fcinfo->resultinfo, i, &method[i],
+				advise(i, chosen, method, &sample, &table));
+	relation_close(heap, AccessShareLock);
+	return (Datum) 0;
+}

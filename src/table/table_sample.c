@@ -1,0 +1,231 @@
+/*
+ * table_sample.c
+ *		A sample of a table's pages: the keys of a column that stand on them.
+ *
+ * Whole pages are read, since an entry of a run stands for a page.  They are scans of
+ * ranges of TIDs: what is seen is what a query sees, and any server has them.
+ */
+#include "table/table_sample.h"
+
+#include "access/detoast.h"
+#include "access/itup.h"
+#include "access/tableam.h"
+#include "executor/tuptable.h"
+#include "miscadmin.h"
+#include "optimizer/plancat.h"
+#include "utils/memutils.h"
+#include "utils/sampling.h"
+#include "utils/snapmgr.h"
+
+#include "key/coder_trainer.h"
+
+/* Rows wanted: a fourth of them is enough to see how keys of the column crowd. */
+#define SAMPLE_ROWS		400000
+#define SAMPLE_PAGES	1000	/* at least, if there are */
+#define SAMPLE_MAX_PAGES	30000
+
+/* Pages that a build trains coders on (coder_columns.c), and its seed. */
+#define TRAINED_PAGES	512
+#define SAMPLE_SEED		20220612
+
+typedef struct Reading
+{
+	Relation	heap;
+	AttrNumber	attnum;
+	RencoderTableSample *sample;
+	RencoderTrainer *trainer;	/* values are for it, else for the sample */
+	MemoryContext row_context;
+	size_t		capacity;		/* of the sample's keys */
+} Reading;
+
+/* Bytes of a value in an index tuple. */
+static Size
+value_size(const Reading *r, Datum value)
+{
+	Form_pg_attribute attribute = TupleDescAttr(RelationGetDescr(r->heap), r->attnum - 1);
+
+	if (attribute->attlen != -1)
+		return attribute->attlen > 0 ? (Size) attribute->attlen : strlen(DatumGetCString(value)) + 1;
+	if (VARATT_IS_EXTERNAL(DatumGetPointer(value)))
+		return toast_datum_size(value);
+	return VARSIZE_ANY(DatumGetPointer(value));
+}
+
+static void
+add_key(Reading *r, uint64 key)
+{
+	RencoderTableSample *sample = r->sample;
+	RencoderSampledPage *page = &sample->page[sample->npages - 1];
+
+	if (sample->nkeys == r->capacity)
+	{
+		r->capacity *= 2;
+		sample->key = repalloc_huge(sample->key, r->capacity * sizeof(RencoderSampledKey));
+	}
+	sample->key[sample->nkeys].key = key;
+	sample->key[sample->nkeys].page = sample->npages - 1;
+	sample->key[sample->nkeys++].rows = 1;
+	page->min = Min(page->min, key);
+	page->max = Max(page->max, key);
+}
+
+static void
+add_sampled_value(Reading *r, Datum value)
+{
+	RencoderTableSample *sample = r->sample;
+	uint64		key;
+	bool		has_key;
+	MemoryContext old = MemoryContextSwitchTo(r->row_context);
+
+	if (r->trainer != NULL)
+		FunctionCall2Coll(index_getprocinfo(sample->index, 1, RENCODER_PROC_SAMPLE),
+						  sample->index->rd_indcollation[0], value, PointerGetDatum(r->trainer));
+	else
+	{
+		sample->bytes += value_size(r, value);
+		has_key = rencoder_key_encode(sample->index, 0, value,
+									  sample->coder.generation == 0 ? NULL : &sample->coder, &key);
+		if (has_key)
+			add_key(r, key);
+		else
+			sample->keyless++;
+	}
+	MemoryContextSwitchTo(old);
+	MemoryContextReset(r->row_context);
+}
+
+static void
+add_rows(Reading *r, TableScanDesc scan, TupleTableSlot *slot)
+{
+	while (table_scan_getnextslot_tidrange(scan, ForwardScanDirection, slot))
+	{
+		bool		isnull;
+		Datum		value = slot_getattr(slot, r->attnum, &isnull);
+
+		if (r->trainer == NULL)
+			r->sample->rows++;
+		if (!isnull)
+			add_sampled_value(r, value);
+		else if (r->trainer == NULL)
+			r->sample->nulls++;
+	}
+}
+
+/* Adds a page. */
+static void
+read_sampled_page(Reading *r, TableScanDesc *scan, TupleTableSlot *slot, BlockNumber blkno)
+{
+	RencoderTableSample *sample = r->sample;
+	ItemPointerData first;
+	ItemPointerData last;
+
+	CHECK_FOR_INTERRUPTS();
+	ItemPointerSet(&first, blkno, 1);
+	ItemPointerSet(&last, blkno, PG_UINT16_MAX);
+	if (*scan == NULL)
+		*scan = table_beginscan_tidrange(r->heap, GetActiveSnapshot(), &first, &last);
+	else
+		table_rescan_tidrange(*scan, &first, &last);
+	if (r->trainer == NULL)
+	{
+		RencoderSampledPage page = {blkno, PG_UINT64_MAX, 0};
+
+		sample->page[sample->npages++] = page;
+	}
+	add_rows(r, *scan, slot);
+}
+
+/* Reads random stretches of so many pages each, in ascending order. */
+static void
+read_stretches(Reading *r, BlockNumber nstretches, BlockNumber stretch)
+{
+	BlockNumber nblocks = r->sample->nblocks;
+	TupleTableSlot *slot = table_slot_create(r->heap, NULL);
+	TableScanDesc scan = NULL;
+	BlockSamplerData sampler;
+
+	BlockSampler_Init(&sampler, nblocks / stretch + (nblocks % stretch != 0), nstretches,
+					  SAMPLE_SEED);
+	while (BlockSampler_HasMore(&sampler))
+	{
+		BlockNumber first = BlockSampler_Next(&sampler) * stretch;
+
+		for (BlockNumber i = 0; i < stretch && first + i < nblocks; i++)
+			read_sampled_page(r, &scan, slot, first + i);
+	}
+	if (scan != NULL)
+		table_endscan(scan);
+	ExecDropSingleTupleTableSlot(slot);
+}
+
+/* As rencoder_columns_train(), of an index that has no page to store it on. */
+static void
+train(Reading *r)
+{
+	RencoderCoder *coder = &r->sample->coder;
+
+	if (!rencoder_key_is_coded(r->sample->index, 0) ||
+		!OidIsValid(index_getprocid(r->sample->index, 1, RENCODER_PROC_SAMPLE)))
+		return;
+	r->trainer = rencoder_trainer_create(false);
+	read_stretches(r, TRAINED_PAGES, 1);
+	coder->data = rencoder_trainer_finish(r->trainer, &coder->kind, &coder->size);
+	coder->generation = coder->data == NULL ? 0 : 1;
+	r->trainer = NULL;
+}
+
+static int
+compare_keys(const void *a, const void *b)
+{
+	const RencoderSampledKey *x = (const RencoderSampledKey *) a;
+	const RencoderSampledKey *y = (const RencoderSampledKey *) b;
+
+	if (x->key != y->key)
+		return x->key < y->key ? -1 : 1;
+	return x->page < y->page ? -1 : x->page > y->page;
+}
+
+/* Equal ones become one. */
+static void
+unite_keys(RencoderTableSample *sample)
+{
+	size_t		n = 0;
+
+	for (size_t i = 0; i < sample->nkeys; i++)
+	{
+		if (n > 0 && compare_keys(&sample->key[n - 1], &sample->key[i]) == 0)
+			sample->key[n - 1].rows++;
+		else
+			sample->key[n++] = sample->key[i];
+	}
+	sample->nkeys = n;
+}
+
+void
+rencoder_table_sample(Relation heap, Relation index, AttrNumber attnum,
+					  RencoderTableSample *sample)
+{
+	Reading		r = {.heap = heap,.attnum = attnum,.sample = sample,.capacity = 1024};
+	BlockNumber pages;
+	double		tuples;
+	double		allvisible;
+	BlockNumber wanted;
+
+	memset(sample, 0, sizeof(*sample));
+	sample->index = index;
+	r.row_context = AllocSetContextCreate(CurrentMemoryContext, "rencoder sample row",
+										  ALLOCSET_SMALL_SIZES);
+	estimate_rel_size(heap, NULL, &pages, &tuples, &allvisible);
+	sample->nblocks = RelationGetNumberOfBlocks(heap);
+	wanted = (BlockNumber) Min(SAMPLE_MAX_PAGES,
+							   Max(SAMPLE_PAGES, SAMPLE_ROWS * (double) pages / Max(tuples, 1)));
+	wanted = Min(wanted, sample->nblocks);
+	wanted = TYPEALIGN(RENCODER_SAMPLE_STRETCH, wanted);
+	sample->page = palloc_extended(Max(wanted, 1) * sizeof(RencoderSampledPage), MCXT_ALLOC_HUGE);
+	sample->key = palloc(r.capacity * sizeof(RencoderSampledKey));
+	train(&r);
+	read_stretches(&r, wanted / RENCODER_SAMPLE_STRETCH, RENCODER_SAMPLE_STRETCH);
+	qsort(sample->key, sample->nkeys, sizeof(RencoderSampledKey), compare_keys);
+	unite_keys(sample);
+	MemoryContextDelete(r.row_context);
+}
