@@ -20,11 +20,12 @@ my $LEFT = q{SELECT count(*) FROM rencoder_runs('t_idx') WHERE kind = 'base' AND
 
 #
 # Crashes.  Pages reach the disk early, late or not at all.  Rounds more, until a crash has met
-# a base run that was being made or freed.
+# a base run that was being made or freed; so many rows that it takes longer to make one than WAL
+# takes to reach the disk.
 #
 my $node = new_node('crash',
 	conf => "shared_buffers = 2MB\nbgwriter_delay = 10ms\nwal_writer_delay = 10ms\n");
-make_table($node, @TABLE);
+make_table($node, @TABLE, rows => 12_000);
 ok(uses_index($node, 'postgres', 'SELECT id FROM t WHERE v = 5', 't_idx'), 'queries use the index');
 my $met = 0;
 for (my $round = 1; $round <= $ROUNDS || ($met == 0 && $round <= 6 * $ROUNDS); $round++)
