@@ -6,11 +6,12 @@
  * Deleted rows leave their bits behind; that only costs time, until their
  * group is rebuilt.
  */
-#include "rencoder.h"
+#include "named_rows.h"
 
 #include "access/table.h"
 #include "access/xact.h"
 #include "catalog/index.h"
+#include "catalog/pg_am.h"
 #include "catalog/pg_proc.h"
 #include "miscadmin.h"
 #include "nodes/pathnodes.h"
@@ -42,12 +43,10 @@
  * present may trust what the first look has found (INV-9).
  */
 static void
-distrust_first_look(Relation index)
+distrust_first_look(Relation index, Relation heap)
 {
 	RencoderMeta meta = *rencoder_meta_get(index);
 	RencoderGroup group;
-	Relation	heap = table_open(IndexGetRelation(RelationGetRelid(index), false),
-								  AccessShareLock);
 	uint64		nranges = rencoder_range_count(&meta, RelationGetNumberOfBlocks(heap));
 	uint64		horizon = rencoder_horizon(heap, 0, true);
 
@@ -59,7 +58,6 @@ distrust_first_look(Relation index)
 			rencoder_group_edit_raise_horizon(&group, horizon);
 	}
 	rencoder_meta_unlock_maintainer(index);
-	table_close(heap, AccessShareLock);
 }
 
 IndexBulkDeleteResult *
@@ -68,10 +66,19 @@ rencoderbulkdelete(IndexVacuumInfo *info, IndexBulkDeleteResult *stats,
 {
 	/*
 	 * Or VACUUM has come to what an interrupted CREATE INDEX CONCURRENTLY
-	 * left: no harm.
+	 * left: no harm, but it has no use for rows that are in the index.
 	 */
 	if (!info->index->rd_index->indisvalid)
-		distrust_first_look(info->index);
+	{
+		Relation	heap = table_open(IndexGetRelation(RelationGetRelid(info->index), false),
+									  AccessShareLock);
+
+		distrust_first_look(info->index, heap);
+		if ((MyProc->statusFlags & PROC_IN_VACUUM) == 0 &&
+			heap->rd_rel->relam == HEAP_TABLE_AM_OID)
+			rencoder_named_rows_report(info->index, heap, callback, callback_state);
+		table_close(heap, AccessShareLock);
+	}
 
 	/* Nothing refers to single rows. */
 	if (stats == NULL)

@@ -378,3 +378,15 @@ rencoder_heap_read(Relation heap, Relation index, IndexInfo *indexInfo, bool any
 	pfree(tuples);
 	return live;
 }
+
+OffsetNumber
+rencoder_heap_last_place(Relation heap, BlockNumber block, BufferAccessStrategy strategy)
+{
+	Buffer		buffer = ReadBufferExtended(heap, MAIN_FORKNUM, block, RBM_NORMAL, strategy);
+	OffsetNumber last;
+
+	LockBuffer(buffer, BUFFER_LOCK_SHARE);
+	last = PageGetMaxOffsetNumber(BufferGetPage(buffer));
+	UnlockReleaseBuffer(buffer);
+	return last;
+}

@@ -34,4 +34,11 @@ extern double rencoder_heap_read(Relation heap, Relation index, IndexInfo *index
 								 bool anyvisible, BlockNumber first, BlockNumber nblocks,
 								 IndexBuildCallback callback, void *state);
 
+/*
+ * The last place of a row that a block of a heap table has, used or not; InvalidOffsetNumber: none.
+ * "strategy" may be NULL.  Locks: the block share, released.
+ */
+extern OffsetNumber rencoder_heap_last_place(Relation heap, BlockNumber block,
+											 BufferAccessStrategy strategy);
+
 #endif							/* RENCODER_HEAP_READ_H */
