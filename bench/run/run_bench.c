@@ -213,6 +213,19 @@ gap(renc_interval *q)
 	return true;
 }
 
+/* A value anywhere among the 100 keys before a key and the 100 after it. */
+static bool
+absent(renc_interval *q)
+{
+	size_t		i = some_key();
+	size_t		lo = i < 100 ? 0 : i - 100;
+	size_t		hi = npairs - i <= 100 ? npairs - 1 : i + 100;
+	uint64_t	span = pairs[hi].key - pairs[lo].key;
+
+	q->lo = q->hi = pairs[lo].key + (span == UINT64_MAX ? rnd() : rnd() % (span + 1));
+	return true;
+}
+
 static bool
 near(renc_interval *q)
 {
@@ -242,6 +255,7 @@ static const struct
 }			kinds[] = {
 	{"empty 64", empty_64, true},
 	{"existing", existing, false},
+	{"absent", absent, true},
 	{"gap", gap, true},
 	{"key+1..32", near, true},
 	{"100 rows", hundred, false}

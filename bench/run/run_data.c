@@ -36,6 +36,14 @@ dense(uint64_t *key, size_t n)
 	}
 }
 
+/* As bench/runs.sh has them: two thirds of the integers below n, each once or a few times. */
+static void
+drawn(uint64_t *key, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		key[i] = HALF + rnd() % n;
+}
+
 /* Few large clusters and many small ones, 2^4 to 2^50 wide. */
 static void
 clusters(uint64_t *key, size_t n)
@@ -122,6 +130,14 @@ late(uint64_t *key, size_t n)
 		key[i] -= (uint64_t) exponential(5e6);
 }
 
+/* Microseconds, one row each second. */
+static void
+seconds(uint64_t *key, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		key[i] = HALF + UINT64_C(789004800000000) + (i + 1) * 1000000;
+}
+
 static const struct
 {
 	const char *name;
@@ -131,16 +147,19 @@ static const struct
 	{"clusters", clusters},
 	{"tens", tens},
 	{"dense", dense},
+	{"drawn", drawn},
 	{"thousand", thousand},
 	{"million", million},
 	{"hot", hot},
 	{"timestamps", timestamps},
+	{"seconds", seconds},
 	{"late", late},
 	{NULL, NULL}
 };
 
 const char *const data_kinds[] = {
-	"uniform", "clusters", "tens", "dense", "thousand", "million", "hot", "timestamps", "late", NULL
+	"uniform", "clusters", "tens", "dense", "drawn", "thousand", "million", "hot", "timestamps", "seconds", "late",
+	NULL
 };
 
 static uint64_t

@@ -134,10 +134,10 @@ typedef struct renc_run_options
 	renc_run_target target;
 
 	/*
-	 * Of RENC_RUN_FALSE_PAGES: false pages wanted of this run: its share, if
-	 * the index has several.  Half of the queries ask for keys that exist,
-	 * half for points between two keys, all of them equally often.  Of
-	 * RENC_RUN_BITS: bits.
+	 * Of RENC_RUN_FALSE_PAGES: false pages at most of this run: its share, if
+	 * the index has several.  Queries ask for keys that exist, all equally
+	 * often, or for values anywhere among a block's keys.  Of RENC_RUN_BITS:
+	 * bits.
 	 */
 	double		wanted;
 	uint32_t	block;			/* entries of a block, nominally; 0: 256 */
@@ -164,8 +164,8 @@ extern bool renc_run_push(renc_run_encoder *encoder, uint64_t key, uint32_t page
 
 /*
  * Writes what is left and fills in the run.  "false_pages", unless NULL, gets the mean
- * that the cells chosen make one expect of the queries named above.  False: no pair has
- * come, or renc_run_push() has said so before.
+ * that the cells chosen make one expect of the queries named above, of whichever meet
+ * more.  False: no pair has come, or renc_run_push() has said so before.
  */
 extern bool renc_run_finish(renc_run_encoder *encoder, renc_run *run, double *false_pages);
 

@@ -3,12 +3,14 @@
  *		From sorted pairs to the pages of a run.
  *
  * The encoder looks ahead some blocks of pairs, plans the next blocks, puts them into
- * the leaf and goes on.  After each leaf it corrects the price of a false page so that
- * the average comes out as wanted.
+ * the leaf and goes on.  After each block, or leaf, it corrects the price of a false page
+ * so that the average comes out as wanted.
  */
 #include "renc_run_build.h"
 
 #include <math.h>
+
+#include "renc_run_expect.h"
 
 #define DEFAULT_BLOCK	256
 
@@ -21,6 +23,9 @@
  */
 #define EVEN_QUERIES	1.4
 
+/* What blocks of false pages that stay dear pay, times the least price. */
+#define DEARER			2.5
+
 /* Prices of false pages. */
 #define LEAST_PRICE		1e-3
 #define MOST_PRICE		1e5
@@ -28,17 +33,22 @@
 /* Blocks that the first price is made from. */
 #define FIRST_BLOCKS	4
 
-/* What was expected of some pairs. */
-typedef struct expected
-{
-	double		bits;
-	double		rows;
-	double		keys;
-	double		false_pages;
-	double		own;
-	double		gaps;
-	double		anywhere;
-} expected_cost;
+/*
+ * What is wanted is a limit, also of the mean of some hundred queries, which varies.  So the
+ * mean that is expected is to stay below.
+ */
+#define AIM				0.9
+
+/* Where keys have more rows than this, bits of a key are few for a row. */
+#define MANY_ROWS		16
+
+/*
+ * The last pieces, eight or so, say by how much false pages are too many.  The price then
+ * takes ten blocks to follow.
+ */
+#define KEPT			0.875
+#define MOST_OVER		4.0
+#define GAIN			0.1
 
 struct renc_run_encoder
 {
@@ -51,8 +61,10 @@ struct renc_run_encoder
 	double		ratio;			/* pairs to an entry */
 	bool		started;
 
-	expected_cost leaf;			/* since it began */
-	expected_cost all;			/* before it */
+	double		aim;			/* false pages */
+	renc_run_expected all;
+	renc_run_expected recent;	/* the last pieces */
+	renc_run_tails tails;
 
 	renc_run_planner planner;
 	renc_run_builder build;
@@ -84,6 +96,7 @@ renc_run_encoder_init(void *memory, const renc_run_options *options)
 	if (e->block < 4)
 		e->block = 4;
 	e->ratio = 1;
+	e->aim = AIM * options->wanted;
 	renc_run_plan_init(&e->planner, options);
 	renc_run_build_init(&e->build, options, rest + renc_run_aligned(BUILD_PAIRS * sizeof(renc_run_pair)));
 	return e;
@@ -91,28 +104,18 @@ renc_run_encoder_init(void *memory, const renc_run_options *options)
 
 /* ---- The price ---- */
 
-/* Adds part of a piece. */
-static void
-expect(expected_cost *sum, const renc_run_piece *piece, double part, double rows)
-{
-	sum->bits += piece->bits * part;
-	sum->rows += rows;
-	sum->keys += piece->keys * part;
-	sum->false_pages += piece->false_pages * part;
-	sum->own += piece->own * part;
-	sum->gaps += piece->gaps * part;
-	sum->anywhere += piece->anywhere * part;
-}
-
 /*
  * Widths are powers of two: with evenly spread keys, all blocks would have up to half a
  * page too many or too few.  Between the least and twice the least lie all prices at
- * which one of them begins to change.
+ * which one of them begins to change.  Where keys have many rows each, narrow cells cost
+ * a row next to nothing, so a false page is worth more.
  */
 static double
-least_price(const renc_run_encoder *e)
+least_price(const renc_run_encoder *e, const renc_run_expected *x)
 {
-	return 1 / (EVEN_QUERIES * e->build.options.wanted);
+	double		many = x->keys > 0 ? x->rows / x->keys / MANY_ROWS : 1;
+
+	return fmax(many, 1) / (EVEN_QUERIES * e->aim);
 }
 
 /*
@@ -120,28 +123,25 @@ least_price(const renc_run_encoder *e)
  * rows take fewer bits: by then a false page may cost as much more.
  */
 static double
-most_price(const renc_run_encoder *e, const expected_cost *x)
+most_price(const renc_run_encoder *e, const renc_run_expected *x)
 {
 	double		even_bits = 2 + log2(e->build.options.npages);
+	double		cheap = x->bits > 0 ? even_bits * x->rows / x->bits : 1;
 
-	return 2 * least_price(e) * fmin(fmax(even_bits * x->rows / x->bits, 1), 32);
+	return DEARER * fmax(least_price(e, x), fmin(fmax(cheap, 1), 32) / (EVEN_QUERIES * e->aim));
 }
 
-/* By how much are there too many false pages?  -1: there are none. */
-static double
-too_many(const renc_run_encoder *e, const expected_cost *x)
-{
-	double		most = fmax(x->own / x->keys, x->gaps > 0 ? x->anywhere / x->gaps : 0);
-
-	return most / e->build.options.wanted - 1;
-}
-
+/*
+ * After each piece: the price's logarithm is the sum of what was too many and too few, so
+ * that on average there is neither.
+ */
 static void
-correct_for_false_pages(renc_run_encoder *e)
+correct_for_false_pages(renc_run_encoder *e, double keys)
 {
-	double		price = e->planner.price * (1 + 0.2 * fmin(too_many(e, &e->leaf), 1));
+	double		over = fmin(renc_run_expect_mean(&e->recent) / e->aim - 1, MOST_OVER);
+	double		price = e->planner.price * exp(GAIN * over * keys / e->block);
 
-	e->planner.price = fmin(fmax(price, least_price(e)), most_price(e, &e->leaf));
+	e->planner.price = fmin(fmax(price, least_price(e, &e->all)), most_price(e, &e->all));
 }
 
 /*
@@ -166,13 +166,8 @@ finish_leaf(renc_run_encoder *e)
 {
 	if (!renc_run_build_leaf(&e->build))
 		return;
-	if (e->build.options.target == RENC_RUN_FALSE_PAGES)
-		correct_for_false_pages(e);
-	else if (e->build.options.target == RENC_RUN_BITS)
+	if (e->build.options.target == RENC_RUN_BITS)
 		correct_for_bits(e);
-	e->all.keys += e->leaf.keys;
-	e->all.false_pages += e->leaf.false_pages;
-	memset(&e->leaf, 0, sizeof(e->leaf));
 }
 
 /* Do the next blocks have so few of the pages that windows pay? */
@@ -190,11 +185,11 @@ choose_windows(renc_run_encoder *e, const renc_run_pair *pair, uint32_t n)
 }
 
 /* What a price would make of the first pairs. */
-static expected_cost
+static renc_run_expected
 try_price(renc_run_encoder *e, double price)
 {
 	renc_run_piece piece[PLAN_PIECES];
-	expected_cost sum = {0, 0, 0, 0, 0, 0, 0};
+	renc_run_expected sum = {0, 0, 0, 0, 0, 0};
 
 	e->planner.price = price;
 	for (uint32_t i = 0; i < e->n && i < FIRST_BLOCKS * e->block; i += e->block)
@@ -202,10 +197,8 @@ try_price(renc_run_encoder *e, double price)
 		uint32_t	n = e->n - i < e->block ? e->n - i : e->block;
 		uint32_t	npieces = renc_run_plan(&e->planner, e->pair + i, n, piece);
 
-		for (uint32_t j = 0; j < npieces; j++)
-			expect(&sum, &piece[j], 1, 0);
-		for (uint32_t j = 0; j < n; j++)
-			sum.rows += e->pair[i + j].rows;
+		for (uint32_t j = 0, at = i; j < npieces; at += piece[j++].n)
+			renc_run_expect(&sum, &piece[j], e->pair + at, piece[j].n);
 	}
 	return sum;
 }
@@ -224,16 +217,17 @@ first_price(renc_run_encoder *e)
 	choose_windows(e, e->pair, e->n);
 	if (!bits)
 	{
-		expected_cost x = try_price(e, lo = least_price(e));
+		renc_run_expected x = try_price(e, 1 / (EVEN_QUERIES * e->aim));
 
+		lo = least_price(e, &x);
 		hi = most_price(e, &x);
 	}
 	for (int i = 0; i < (bits ? 12 : 6); i++)
 	{
 		double		middle = sqrt(lo * hi);
-		expected_cost x = try_price(e, middle);
+		renc_run_expected x = try_price(e, middle);
 
-		if (bits ? x.bits > e->build.options.wanted * x.rows : too_many(e, &x) <= 0)
+		if (bits ? x.bits > e->build.options.wanted * x.rows : renc_run_expect_mean(&x) <= e->aim)
 			hi = middle;
 		else
 			lo = middle;
@@ -273,10 +267,9 @@ whole_cells(const renc_run_pair *pair, uint32_t n, int width)
  * there a pair behind it?  Returns the pairs taken, none if the leaf is full.
  */
 static uint32_t
-put_piece(renc_run_encoder *e, const renc_run_pair *pair, const renc_run_piece *piece, bool more)
+put_piece(renc_run_encoder *e, const renc_run_pair *pair, renc_run_piece *piece, bool more)
 {
 	uint32_t	n = more ? whole_cells(pair, piece->n, piece->width) : piece->n;
-	double		rows = 0;
 	uint32_t	least = (uint32_t) (e->block / 10 * e->ratio);
 	uint32_t	fit;
 
@@ -294,9 +287,12 @@ put_piece(renc_run_encoder *e, const renc_run_pair *pair, const renc_run_piece *
 		fit = fit > 0 ? fit : 1;
 		n = fit <= 8 ? fit : renc_run_plan_cut(pair, fit - fit / 8, fit);
 	}
-	for (uint32_t i = 0; i < n; i++)
-		rows += pair[i].rows;
-	expect(&e->leaf, piece, (double) n / piece->n, rows);
+	renc_run_expect_tails(&e->tails, piece, pair, n);
+	renc_run_expect(&e->all, piece, pair, n);
+	renc_run_expect_fade(&e->recent, KEPT);
+	renc_run_expect(&e->recent, piece, pair, n);
+	if (e->build.options.target == RENC_RUN_FALSE_PAGES)
+		correct_for_false_pages(e, piece->keys * n / piece->n);
 	return n;
 }
 
@@ -397,6 +393,6 @@ renc_run_finish(renc_run_encoder *e, renc_run *run, double *false_pages)
 	renc_run_build_root(&e->build);
 	*run = e->build.run;
 	if (false_pages != NULL)
-		*false_pages = e->all.keys > 0 ? e->all.false_pages / e->all.keys : 0;
+		*false_pages = renc_run_expect_mean(&e->all);
 	return !e->build.failed;
 }

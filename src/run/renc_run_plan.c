@@ -38,7 +38,7 @@ typedef struct width_cost
 	double		false_pages;
 	double		own;
 	double		gaps;
-	double		anywhere;
+	double		absent;
 } width_cost;
 
 /* The cell being looked at, and sums over those before it. */
@@ -46,6 +46,8 @@ typedef struct tally
 {
 	uint64_t	own;			/* false pages of queries for the keys */
 	double		between;		/* of points between two keys */
+	double		absent;			/* of all values between the first and the
+								 * last key that are none */
 	double		saved;			/* bits, by coding pages in order */
 	uint32_t	ordered;		/* those pages */
 	uint32_t	counts;			/* bits for the numbers of pages of cells */
@@ -55,6 +57,7 @@ typedef struct tally
 	uint32_t	cell_keys;
 	uint32_t	cell_pairs;
 	uint32_t	cell_pages;
+	uint64_t	cell_values;	/* from the first to the last key that lie in it */
 	double		cell_gaps;		/* in the cell; parts of those at its ends */
 	uint32_t	distance[64];	/* to the cell before, by its highest bit */
 } width_tally;
@@ -127,11 +130,12 @@ first_seen(renc_run_planner *planner, uint32_t page)
 }
 
 static inline void
-begin_cell(renc_run_planner *planner, width_tally *t, uint32_t page, double share)
+begin_cell(renc_run_planner *planner, width_tally *t, uint32_t page, uint64_t values, double share)
 {
 	t->cell_keys = 1;
 	t->cell_pairs = 1;
 	t->cell_pages = 1;
+	t->cell_values = values;
 	t->cell_gaps = share;
 	if (planner->windows)
 	{
@@ -145,6 +149,7 @@ end_cell(const renc_run_planner *planner, width_tally *t)
 {
 	t->own += (uint64_t) t->cell_keys * t->cell_pages - t->cell_pairs;
 	t->between += t->cell_pages * t->cell_gaps;
+	t->absent += t->cell_pages * (double) (int64_t) (t->cell_values - t->cell_keys);
 	t->keys += t->cell_keys;
 	t->entries += t->cell_pages;
 	t->counts += 2 * renc_run_log2(t->cell_pages) + 1;
@@ -160,7 +165,7 @@ tally_cells(renc_run_planner *planner, const renc_run_pair *pair, uint32_t n, in
 	const uint64_t mask = (UINT64_C(1) << width) - 1;
 	uint64_t	last = pair[0].key;
 
-	begin_cell(planner, t, pair[0].page, 0);
+	begin_cell(planner, t, pair[0].page, (~last & mask) + 1, 0);
 	for (uint32_t i = 1; i < n; i++)
 	{
 		uint64_t	key = pair[i].key;
@@ -178,11 +183,12 @@ tally_cells(renc_run_planner *planner, const renc_run_pair *pair, uint32_t n, in
 		{
 			t->cell_gaps += (double) (int64_t) (~last & mask) * pair[i].share;
 			end_cell(planner, t);
-			begin_cell(planner, t, pair[i].page, (double) (int64_t) (key & mask) * pair[i].share);
+			begin_cell(planner, t, pair[i].page, mask + 1, (double) (int64_t) (key & mask) * pair[i].share);
 			t->distance[renc_run_log2((key >> width) - (last >> width))]++;
 		}
 		last = key;
 	}
+	t->cell_values -= ~last & mask;
 	end_cell(planner, t);
 }
 
@@ -223,7 +229,7 @@ cost_width(renc_run_planner *planner, const renc_run_pair *pair, uint32_t n, uin
 	cost.keys = t.keys;
 	cost.own = (double) t.own;
 	cost.gaps = t.gaps;
-	cost.anywhere = t.entries / cells * t.gaps;
+	cost.absent = t.gaps > 0 ? t.absent / (double) (pair[n - 1].key - pair[0].key - (t.keys - 1)) * t.gaps : 0;
 	cost.false_pages = t.gaps > 0 ? 0.5 * (cost.own + t.between * t.keys / t.gaps) : cost.own;
 	cost.bits = rice_cost(t.entries, cells * npages);
 	if (!planner->one_coding || cost.bits == INFINITY)
@@ -336,7 +342,7 @@ divide(renc_run_planner *planner, const renc_run_pair *pair, uint32_t n, const w
 	piece[start].false_pages = whole->false_pages;
 	piece[start].own = whole->own;
 	piece[start].gaps = whole->gaps;
-	piece[start].anywhere = whole->anywhere;
+	piece[start].absent = whole->absent;
 	*npieces = start + 1;
 	return whole->total;
 }

@@ -51,8 +51,8 @@ typedef struct renc_run_piece
 	double		false_pages;	/* of "keys" queries together: */
 	double		own;			/* of queries for keys */
 	double		gaps;			/* between keys, that hold a point */
-	double		anywhere;		/* of "gaps" points anywhere between first and
-								 * last key */
+	double		absent;			/* of "gaps" values anywhere between the first
+								 * and the last key, but none of them */
 } renc_run_piece;
 
 extern void renc_run_plan_init(renc_run_planner *planner, const renc_run_options *options);

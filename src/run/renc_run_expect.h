@@ -1,0 +1,60 @@
+/*
+ * renc_run_expect.h
+ *		False pages that are to be expected of the blocks made so far.
+ *
+ * Used by the run core only.
+ */
+#ifndef RENC_RUN_EXPECT_H
+#define RENC_RUN_EXPECT_H
+
+#include "renc_run_plan.h"
+
+/* Cells of earlier blocks that are looked at. */
+#define EXPECT_TAILS	4
+
+/* What is expected of some pairs: sums. */
+typedef struct renc_run_expected
+{
+	double		bits;
+	double		rows;
+	double		keys;
+	double		own;			/* as in a piece (renc_run_plan.h) */
+	double		gaps;
+	double		absent;
+} renc_run_expected;
+
+/* The last cell of a block: its keys end at "key", itself at "end". */
+typedef struct renc_run_tail
+{
+	uint64_t	key;
+	uint64_t	end;
+	double		pages;
+} renc_run_tail;
+
+typedef struct renc_run_tails
+{
+	uint32_t	n;
+	renc_run_tail tail[EXPECT_TAILS];
+} renc_run_tails;
+
+/* Adds the first n pairs of a piece. */
+extern void renc_run_expect(renc_run_expected *sum, const renc_run_piece *piece, const renc_run_pair *pair,
+							uint32_t n);
+
+/* "part" of what was expected counts from now on. */
+extern void renc_run_expect_fade(renc_run_expected *sum, double part);
+
+/*
+ * False pages of a query for a key, or of one for a value that is none, whichever meets
+ * more on average.
+ */
+extern double renc_run_expect_mean(const renc_run_expected *sum);
+
+/*
+ * The first n pairs of a piece have become a block: adds to the piece the pages of earlier blocks
+ * whose last cells reach in here, and notes the block's own.
+ */
+extern void renc_run_expect_tails(renc_run_tails *tails, renc_run_piece *piece,
+								  const renc_run_pair *pair, uint32_t n);
+
+#endif							/* RENC_RUN_EXPECT_H */
