@@ -95,6 +95,29 @@ count_skipped(RangeScan *s, uint32 group)
 }
 
 /*
+ * Has directory pages fetched, "from" .. "end" - 1, as far as the metapage names them.  (What maps
+ * name begins behind some hundred GB of table.)
+ */
+static void
+expect_directory(const RangeScan *s, uint64 from, uint64 end)
+{
+	uint32		per_page = s->groups.meta.entries_per_page;
+	uint64		ndirectory = (rencoder_group_count(s->groups.nranges) + per_page - 1) / per_page;
+
+	end = Min(Min(end, ndirectory), RENCODER_META_DIRECT);
+	for (uint64 page = from; page < end; page++)
+		(void) rencoder_prefetch_page(&s->groups.prefetch, s->metadata.direct[page]);
+}
+
+/* Has the headers fetched of groups from "from" to "to", whose entries are in "payload". */
+static void
+expect_headers(const RangeScan *s, char *payload, uint32 from, uint32 to)
+{
+	for (uint32 group = from; group <= to; group++)
+		rencoder_group_scan_expect(&s->groups, rencoder_directory_entry(payload, &s->groups.meta, group));
+}
+
+/*
  * Visits the groups of the table, or those that changed after "since", all of
  * whose ranges are candidates if "whole".  A page that is not what it should
  * be sets *fault.
@@ -105,12 +128,14 @@ scan_groups(RangeScan *s, uint64 since, bool whole)
 	Relation	index = s->groups.index;
 	const RencoderMeta *meta = &s->groups.meta;
 	uint32		ngroups = rencoder_group_count(s->groups.nranges);
+	uint32		distance = s->groups.prefetch.distance;
 	PGAlignedBlock copy;
 	char	   *payload = copy.data;
 
 	rencoder_group_scan_rewind(&s->groups);
 	for (uint32 group = 0; group < ngroups;)
 	{
+		uint64		ahead = (uint64) group / meta->entries_per_page + distance;
 		uint32		end = Min(ngroups, group - group % meta->entries_per_page +
 							  meta->entries_per_page);
 		BlockNumber blkno = rencoder_directory_find(index, meta, &s->metadata, group,
@@ -127,6 +152,9 @@ scan_groups(RangeScan *s, uint64 since, bool whole)
 			memcpy(payload, RencoderPageGetPayload(BufferGetPage(buf)),
 				   RENCODER_PAYLOAD_SIZE);
 			UnlockReleaseBuffer(buf);
+			expect_directory(s, ahead, ahead + 1);
+			if (since == 0 && distance > 0)
+				expect_headers(s, payload, group + 1, Min(group + distance, end) - 1);
 		}
 		for (; group < end; group++)
 		{
@@ -136,6 +164,8 @@ scan_groups(RangeScan *s, uint64 since, bool whole)
 			CHECK_FOR_INTERRUPTS();
 			if (since == 0)
 			{
+				if (entry != NULL && distance > 0 && group + distance < end)
+					expect_headers(s, payload, group + distance, group + distance);
 				if (entry != NULL && rencoder_group_scan_passes_over(&s->groups, entry, group))
 					count_skipped(s, group);
 				else
@@ -161,6 +191,7 @@ scan_to_the_end(RangeScan *s)
 
 	rencoder_runs_look_with_meta(s->groups.index, &runs, &s->metadata, &s->groups.npages);
 	start = s->metadata.epoch;
+	expect_directory(s, 0, s->groups.prefetch.distance);
 	rencoder_group_scan_search_runs(&s->groups, &runs);
 	scan_groups(s, 0, false);
 

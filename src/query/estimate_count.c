@@ -21,12 +21,16 @@
 
 #include "miscadmin.h"
 
+#include "query/estimate_parts.h"
 #include "store/group.h"
 #include "store/pending.h"
 #include "store/run_pages.h"
 
 /* In how many parts the keys of a group are compared with boxes. */
 #define BOX_PARTS	1024
+
+/* So many parts that are not covered are looked for in the runs at once. */
+#define MAX_PARTS	65536
 
 /* How far the rows of a table may be off that VACUUM has counted in part, or ANALYZE. */
 #define STATISTICS_ERROR	1.1
@@ -51,6 +55,10 @@ typedef struct RowCount
 	double		covered;		/* heap pages */
 	double		unsummarized;	/* likewise */
 	double		rate;			/* rows with a key on a page that is covered */
+
+	RencoderKeyPart *part;		/* not covered, not counted yet; NULL: never
+								 * any */
+	int			nparts;
 
 	/* Rows with a key, and those asked for. */
 	double		total;
@@ -271,38 +279,6 @@ count_pending(RowCount *c)
 
 /* ---- What is not covered ---- */
 
-/* Rows of base runs with keys from lo to hi made by that coder, and their number. */
-static bool
-base_rows_between(RowCount *c, uint32 coder, uint64 lo, uint64 hi, double *rows)
-{
-	*rows = 0;
-	for (uint32 i = 0; i < c->runs.list.n; i++)
-	{
-		const RencoderRunEntry *entry = &c->runs.list.entry[i];
-		RencoderRunReader reader;
-		RencoderRunInfo info;
-		const char *fault;
-		double		between = 0;
-		bool		sound = true;
-
-		if (entry->state != RENCODER_RUN_LIVE || entry->kind != RENCODER_RUN_BASE)
-			continue;
-		info = rencoder_run_info(c->index, entry, &fault);
-		if (info == NULL)
-			return note_count_fault(c, entry->info, fault);
-		if (info->column[0].coder == coder && rencoder_run_reader_begin(&reader, c->index, info, 0))
-		{
-			sound = rows_between(c, &reader, (double) info->column[0].rows, lo, hi, &between);
-			rencoder_run_reader_end(&reader);
-		}
-		pfree(info);
-		if (!sound)
-			return false;
-		*rows += between;
-	}
-	return true;
-}
-
 /* The part of the keys from min to max that boxes have, if they lie evenly. */
 static double
 part_in_boxes(const RencoderKeySet *keys, uint64 min, uint64 max)
@@ -323,49 +299,54 @@ part_in_boxes(const RencoderKeySet *keys, uint64 min, uint64 max)
 	}
 }
 
-/* The part of keys from min to max that is asked for. */
-static bool
-part_between(RowCount *c, uint32 coder, uint64 min, uint64 max, BlockNumber named_by, double *part)
-{
-	const RencoderKeySet *keys = rencoder_key_set(c->query, 0, coder);
-	double		all;
-	double		even = 0;
-	double		found = 0;
-
-	*part = 0;
-	if (keys == NULL)
-		return note_count_fault(c, named_by, "The coder of its keys is missing.");
-	if (!rencoder_keys_meet(keys, min, max))
-		return true;
-	if (keys->boxes.n > 0)
-	{
-		*part = part_in_boxes(keys, min, max);
-		return true;
-	}
-	if (!base_rows_between(c, coder, min, max, &all))
-		return false;
-	for (size_t i = 0; i < keys->set.n; i++)
-	{
-		uint64		lo = Max(min, keys->set.interval[i].lo);
-		uint64		hi = Min(max, keys->set.interval[i].hi);
-		double		rows = 0;
-
-		if (lo > hi)
-			continue;
-		even += ((double) (hi - lo) + 1) / ((double) (max - min) + 1);
-		if (all >= 1 && !base_rows_between(c, coder, lo, hi, &rows))
-			return false;
-		found += rows;
-	}
-	*part = Min(1, all >= 1 ? found / all : even);
-	return true;
-}
-
 static void
 add_uncovered(RowCount *c, double pages, double part)
 {
 	c->total += c->rate * pages;
 	c->found += c->rate * pages * part;
+}
+
+/* Asks what part of them is asked for, all at once. */
+static bool
+add_parts(RowCount *c)
+{
+	BlockNumber blkno = RENCODER_NO_BLOCK;
+	const char *fault = rencoder_key_parts_ask(c->index, &c->runs, c->query, c->part, c->nparts,
+											   &blkno);
+
+	for (int i = 0; i < c->nparts && fault == NULL; i++)
+		add_uncovered(c, c->part[i].pages, c->part[i].part);
+	c->nparts = 0;
+	return fault == NULL || note_count_fault(c, blkno, fault);
+}
+
+/* Pages whose keys lie from min to max. */
+static bool
+count_between(RowCount *c, double pages, uint32 coder, uint64 min, uint64 max, BlockNumber named_by)
+{
+	const RencoderKeySet *keys = rencoder_key_set(c->query, 0, coder);
+	RencoderKeyPart *part;
+
+	if (keys == NULL)
+		return note_count_fault(c, named_by, "The coder of its keys is missing.");
+	if (!rencoder_keys_meet(keys, min, max))
+	{
+		add_uncovered(c, pages, 0);
+		return true;
+	}
+	if (keys->boxes.n > 0)
+	{
+		add_uncovered(c, pages, part_in_boxes(keys, min, max));
+		return true;
+	}
+	if (c->part == NULL)
+		c->part = palloc(MAX_PARTS * sizeof(RencoderKeyPart));
+	part = &c->part[c->nparts++];
+	part->coder = coder;
+	part->min = min;
+	part->max = max;
+	part->pages = pages;
+	return c->nparts < MAX_PARTS || add_parts(c);
 }
 
 /* The ranges of a group that are not covered, one by one, if its header does not say "no key". */
@@ -375,15 +356,12 @@ count_ranges(RowCount *c, const RencoderGroup *group, RencoderHeader header)
 	rencoder_group_copy_header(group, 0, header);
 	for (uint32 slot = 0; slot < RENC_GROUP_RANGES; slot++)
 	{
-		double		part;
-
 		if (!rencoder_set_test(header->summarized, slot) ||
 			rencoder_set_test(header->covered, slot) || header->min[slot] > header->max[slot])
 			continue;
-		if (!part_between(c, header->config.coder, header->min[slot], header->max[slot],
-						  group->header, &part))
+		if (!count_between(c, range_pages(c, group->number, slot), header->config.coder,
+						   header->min[slot], header->max[slot], group->header))
 			return false;
-		add_uncovered(c, range_pages(c, group->number, slot), part);
 	}
 	return true;
 }
@@ -400,7 +378,6 @@ count_uncovered(RowCount *c)
 	{
 		RencoderGroup group;
 		Buffer		buf;
-		double		part;
 
 		CHECK_FOR_INTERRUPTS();
 		if (c->group[g].covered >= group_pages(c, g) ||
@@ -413,16 +390,12 @@ count_uncovered(RowCount *c)
 		if (!(entry->flags & RENCODER_ENTRY_SEALED) || entry->run != 0)
 			sound = count_ranges(c, &group, header);
 		else if (entry->column[0].min <= entry->column[0].max)
-		{
-			sound = part_between(c, entry->column[0].config.coder, entry->column[0].min,
-								 entry->column[0].max, group.directory, &part);
-			if (sound)
-				add_uncovered(c, group_pages(c, g), part);
-		}
+			sound = count_between(c, group_pages(c, g), entry->column[0].config.coder,
+								  entry->column[0].min, entry->column[0].max, group.directory);
 	}
 	pfree(entry);
 	pfree(header);
-	return sound;
+	return sound && add_parts(c);
 }
 
 /* ---- All of it ---- */
@@ -527,8 +500,10 @@ rencoder_estimate_count_rows(Relation index, Relation heap, RencoderQuery *query
 		uint64		changes = c.runs.changes;
 		const char *fault = c.fault;
 		BlockNumber blkno = c.fault_blkno;
+		RencoderKeyPart *part = c.part;
 
 		memset(&c, 0, sizeof(c));
+		c.part = part;
 		c.index = index;
 		c.query = query;
 		c.meta = *rencoder_meta_get(index);

@@ -171,7 +171,7 @@ static RencoderSearchedRun *
 base_run(RencoderGroupScan *s, uint32 number, BlockNumber named_by)
 {
 	if (s->runs == NULL)
-		s->runs = rencoder_run_scan_begin(s->index, s->query);
+		s->runs = rencoder_run_scan_begin(s->index, s->query, &s->prefetch);
 	return rencoder_run_scan_base(s->runs, number, named_by);
 }
 
@@ -384,6 +384,22 @@ rencoder_group_scan_passes_over(RencoderGroupScan *s, RencoderEntry entry, uint3
 }
 
 void
+rencoder_group_scan_expect(const RencoderGroupScan *s, RencoderEntry entry)
+{
+	if (s->query->empty || entry->header == RENCODER_NO_BLOCK ||
+		(takes_short_way(s, entry) &&
+		 (entry->flags & (RENCODER_ENTRY_SEALED | RENCODER_ENTRY_COVERED))))
+		return;
+	for (int col = 0; col < s->meta.natts; col++)
+	{
+		const RencoderColumnQuery *q = &s->query->column[col];
+
+		if (col == 0 || q->has_keys || q->is_null || q->not_null)
+			(void) rencoder_prefetch_page(&s->prefetch, entry->header + col);
+	}
+}
+
+void
 rencoder_group_scan_ask(RencoderGroupScan *s, RencoderEntry entry, uint32 group,
 						RencoderGroupCandidates *state)
 {
@@ -443,6 +459,7 @@ rencoder_group_scan_begin(RencoderGroupScan *s, Relation index, BlockNumber nblo
 {
 	memset(s, 0, sizeof(*s));
 	s->index = index;
+	rencoder_prefetch_begin(&s->prefetch, index);
 	s->meta = *rencoder_meta_get(index);
 	s->query = query;
 	s->nblocks = nblocks;
@@ -463,7 +480,7 @@ rencoder_group_scan_search_runs(RencoderGroupScan *s, const RencoderRuns *runs)
 {
 	if (!s->asks_keys || (runs->list.n == 0 && runs->pending_first == RENCODER_NO_BLOCK))
 		return;
-	s->runs = rencoder_run_scan_begin(s->index, s->query);
+	s->runs = rencoder_run_scan_begin(s->index, s->query, &s->prefetch);
 	rencoder_run_scan_search(s->runs, runs);
 }
 

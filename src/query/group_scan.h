@@ -51,6 +51,7 @@ typedef struct RencoderGroupScan
 													 * of coder met */
 	BlockNumber uncoded;		/* a group whose coder was not found, if any */
 	RencoderRunScan *runs;		/* NULL: not needed so far */
+	RencoderPrefetch prefetch;
 	uint64	   *page[2];		/* room for pages of candidates: of the
 								 * result, of a column */
 } RencoderGroupScan;
@@ -88,6 +89,9 @@ extern renc_mask rencoder_group_scan_existing(const RencoderGroupScan *scan, uin
  */
 extern bool rencoder_group_scan_passes_over(RencoderGroupScan *scan, RencoderEntry entry,
 											uint32 group);
+
+/* Has the header pages fetched that asking a group with this entry begins with, if it does. */
+extern void rencoder_group_scan_expect(const RencoderGroupScan *scan, RencoderEntry entry);
 
 /*
  * What is left of a group with this entry, a copy, or NULL.  Locks: shared content locks,

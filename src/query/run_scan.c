@@ -8,11 +8,12 @@
 #include "store/run_pages.h"
 
 RencoderRunScan *
-rencoder_run_scan_begin(Relation index, RencoderQuery *query)
+rencoder_run_scan_begin(Relation index, RencoderQuery *query, const RencoderPrefetch *prefetch)
 {
 	RencoderRunScan *scan = palloc0(sizeof(RencoderRunScan));
 
 	scan->index = index;
+	scan->prefetch = prefetch;
 	scan->query = query;
 	return scan;
 }
@@ -96,6 +97,7 @@ search_column(RencoderRunScan *scan, const RencoderRunEntry *entry, const Rencod
 		!rencoder_run_reader_begin(&reader, scan->index, info, col))
 		return true;
 	renc_run_search_begin(&search, &reader.run, rencoder_run_read, &reader, &k->set);
+	rencoder_run_reader_prefetch(&reader, &search, scan->prefetch);
 	while (renc_run_search_next(&search))
 	{
 		CHECK_FOR_INTERRUPTS();
@@ -112,56 +114,144 @@ search_column(RencoderRunScan *scan, const RencoderRunEntry *entry, const Rencod
 	return search.failure == NULL;
 }
 
-/* Searches a run, unless that was done.  False: a page was not what it should be. */
-static bool
-search_trees(RencoderRunScan *scan, const RencoderRunEntry *entry)
+/* The run as far as it was searched, which may be not at all. */
+static RencoderSearchedRun *
+searched_run(RencoderRunScan *scan, const RencoderRunEntry *entry)
 {
-	int			natts = scan->query->natts;
 	RencoderSearchedRun *run = scan->searched;
-	RencoderRunInfo info;
-	const char *fault;
-	bool		complete = true;
 
 	while (run != NULL && run->number != entry->number)
 		run = run->next;
 	if (run == NULL)
 	{
-		run = palloc0(offsetof(RencoderSearchedRun, column) + natts * sizeof(RencoderPageSet));
+		run = palloc0(offsetof(RencoderSearchedRun, column) +
+					  scan->query->natts * sizeof(RencoderPageSet));
 		run->number = entry->number;
 		run->kind = entry->kind;
 		run->next = scan->searched;
 		scan->searched = run;
 	}
-	if (run->complete)
+	return run;
+}
+
+/* Reads what a run is, unless that was done.  False: a page was not what it should be. */
+static bool
+look_at_run(RencoderRunScan *scan, const RencoderRunEntry *entry, RencoderSearchedRun *run)
+{
+	const char *fault;
+
+	if (run->info != NULL)
 		return true;
-	info = rencoder_run_info(scan->index, entry, &fault);
+	run->info = rencoder_run_info(scan->index, entry, &fault);
 	scan->npages++;
-	if (info == NULL)
-	{
+	if (run->info == NULL)
 		note_scan_fault(scan, entry->info, fault);
+	return run->info != NULL;
+}
+
+/* Searches a run.  False: a page was not what it should be. */
+static bool
+search_trees(RencoderRunScan *scan, const RencoderRunEntry *entry, RencoderSearchedRun *run)
+{
+	if (!look_at_run(scan, entry, run))
 		return false;
-	}
-	for (int col = 0; col < natts && complete; col++)
+	for (int col = 0; col < scan->query->natts; col++)
 	{
-		if (scan->query->column[col].has_keys)
-			complete = search_column(scan, entry, info, col, entry->kind == RENCODER_RUN_BASE ?
-									 &run->column[col] : &scan->late[col]);
+		if (scan->query->column[col].has_keys &&
+			!search_column(scan, entry, run->info, col, entry->kind == RENCODER_RUN_BASE ?
+						   &run->column[col] : &scan->late[col]))
+			return false;
 	}
-	run->complete = complete;
-	pfree(info);
-	return complete;
+	run->complete = true;
+	pfree(run->info);
+	run->info = NULL;
+	return true;
+}
+
+/* A run that is to be searched. */
+typedef struct WantedRun
+{
+	const RencoderRunEntry *entry;
+	RencoderSearchedRun *run;
+} WantedRun;
+
+/* The LIVE runs of the list that are not searched yet, or only the base runs of them. */
+static int
+wanted_runs(RencoderRunScan *scan, bool base_only, WantedRun *wanted)
+{
+	int			n = 0;
+
+	for (uint32 i = 0; i < scan->runs.list.n; i++)
+	{
+		const RencoderRunEntry *entry = &scan->runs.list.entry[i];
+		RencoderSearchedRun *run;
+
+		if (entry->state != RENCODER_RUN_LIVE || (base_only && entry->kind != RENCODER_RUN_BASE))
+			continue;
+		run = searched_run(scan, entry);
+		if (run->complete)
+			continue;
+		wanted[n].entry = entry;
+		wanted[n++].run = run;
+	}
+	return n;
+}
+
+/* Has the roots fetched that a search of a run will read. */
+static void
+expect_roots(RencoderRunScan *scan, const WantedRun *wanted)
+{
+	const RencoderRunInfoData *info = wanted->run->info;
+
+	for (int col = 0; col < info->natts; col++)
+	{
+		const RencoderRunColumn *column = &info->column[col];
+		const RencoderRunKeys *k;
+
+		if (!scan->query->column[col].has_keys || column->root == RENCODER_NO_BLOCK)
+			continue;
+		k = column_keys(scan, col, column->coder, wanted->entry->info);
+		if (k->keys != NULL && rencoder_keys_meet(k->keys, column->least, column->greatest))
+			(void) rencoder_prefetch_page(scan->prefetch, column->root);
+	}
+}
+
+/*
+ * Where there are several runs, reads what they are and has their roots fetched.  False: a page
+ * was not what it should be.
+ */
+static bool
+prepare_runs(RencoderRunScan *scan, const WantedRun *wanted, int n)
+{
+	int			distance = (int) Min(scan->prefetch->distance, RENCODER_MAX_RUNS);
+
+	if (distance == 0 || n < 2)
+		return true;
+	for (int i = 1; i < Min(n, distance); i++)
+		(void) rencoder_prefetch_page(scan->prefetch, wanted[i].entry->info);
+	for (int i = 0; i < n; i++)
+	{
+		if (i + distance < n)
+			(void) rencoder_prefetch_page(scan->prefetch, wanted[i + distance].entry->info);
+		if (!look_at_run(scan, wanted[i].entry, wanted[i].run))
+			return false;
+		expect_roots(scan, &wanted[i]);
+	}
+	return true;
 }
 
 /* Searches the LIVE runs of the list, or only the base runs of them. */
 static bool
 search_list(RencoderRunScan *scan, bool base_only)
 {
-	for (uint32 i = 0; i < scan->runs.list.n; i++)
-	{
-		const RencoderRunEntry *entry = &scan->runs.list.entry[i];
+	WantedRun	wanted[RENCODER_MAX_RUNS];
+	int			n = wanted_runs(scan, base_only, wanted);
 
-		if (entry->state == RENCODER_RUN_LIVE &&
-			(!base_only || entry->kind == RENCODER_RUN_BASE) && !search_trees(scan, entry))
+	if (!prepare_runs(scan, wanted, n))
+		return false;
+	for (int i = 0; i < n; i++)
+	{
+		if (!search_trees(scan, wanted[i].entry, wanted[i].run))
 			return false;
 	}
 	return true;
@@ -201,6 +291,8 @@ read_pending(RencoderRunScan *scan)
 								scan->runs.pending_first_number, scan->runs.pending_last_number);
 	while (rencoder_pending_walk_next(&walk))
 	{
+		if (walk.number < walk.last_number)
+			(void) rencoder_prefetch_page(scan->prefetch, walk.copy.page->next);
 		for (int i = 0; i < walk.copy.nentries; i++)
 			add_pending(scan, rencoder_pending_entry(&walk.copy, i), walk.blkno);
 	}
@@ -226,6 +318,9 @@ void
 rencoder_run_scan_search(RencoderRunScan *scan, const RencoderRuns *runs)
 {
 	memcpy(&scan->runs, runs, RencoderRunsSize(runs));
+	(void) rencoder_prefetch_page(scan->prefetch, runs->pending_first);
+	if (runs->pending_last != runs->pending_first)
+		(void) rencoder_prefetch_page(scan->prefetch, runs->pending_last);
 	while (!search_list(scan, false) || !read_pending(scan))
 		look_again(scan);
 }

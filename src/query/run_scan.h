@@ -20,6 +20,8 @@
 
 #include "key/key.h"
 #include "query/page_set.h"
+#include "store/prefetch.h"
+#include "store/run_format.h"
 #include "store/run_list.h"
 
 /* What a query asks of a column, by keys of one generation of its coder. */
@@ -37,6 +39,7 @@ typedef struct RencoderSearchedRun
 	uint32		number;
 	uint8		kind;			/* RENCODER_RUN_BASE or _DELTA */
 	bool		complete;		/* is the search? */
+	RencoderRunInfo info;		/* NULL: not needed, or not looked at yet */
 	struct RencoderSearchedRun *next;
 	RencoderPageSet column[FLEXIBLE_ARRAY_MEMBER];	/* pages found, if it is a
 													 * base run */
@@ -50,6 +53,7 @@ typedef struct RencoderRunScan
 	RencoderPageSet late[INDEX_MAX_KEYS];	/* by column */
 
 	/* Private. */
+	const RencoderPrefetch *prefetch;
 	RencoderRuns runs;			/* when it was looked at last */
 	RencoderSearchedRun *searched;
 	RencoderRunKeys *keys[INDEX_MAX_KEYS];
@@ -64,8 +68,9 @@ typedef struct RencoderRunScan
 	uint64		fault_changes;
 } RencoderRunScan;
 
-/* In the current memory context.  Reads nothing yet. */
-extern RencoderRunScan *rencoder_run_scan_begin(Relation index, RencoderQuery *query);
+/* In the current memory context.  Reads nothing yet.  "prefetch" must outlive it. */
+extern RencoderRunScan *rencoder_run_scan_begin(Relation index, RencoderQuery *query,
+												const RencoderPrefetch *prefetch);
 
 /*
  * Searches all runs and reads the pending list, which are copied to "runs".  Locks: those of

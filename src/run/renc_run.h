@@ -103,6 +103,9 @@ typedef struct renc_run
  */
 typedef const uint8_t *(*renc_run_read) (void *arg, uint32_t page, int level);
 
+/* Says that a page of the run will be asked for soon. */
+typedef void (*renc_run_expect) (void *arg, uint32_t page);
+
 /* ---- Encoder: from sorted pairs to pages ---- */
 
 typedef enum renc_run_target
@@ -180,6 +183,14 @@ typedef struct renc_run_step
 	uint32_t	slot;
 } renc_run_step;
 
+/* The children of such a page that were said to be asked for. */
+typedef struct renc_run_ahead
+{
+	uint32_t	slot;			/* the last of them */
+	uint32_t	n;				/* behind the present one */
+	size_t		next;			/* the first interval that may need another */
+} renc_run_ahead;
+
 /* A leaf, opened (renc_run_page.h). */
 typedef struct renc_run_leaf
 {
@@ -226,11 +237,23 @@ typedef struct renc_run_search
 	bool		open;			/* is there a leaf? */
 	renc_run_step step[RENC_RUN_MAX_LEVEL + 1];
 	renc_run_leaf leaf;
+	renc_run_expect expect;		/* NULL: nobody wants to know */
+	uint32_t	distance;
+	renc_run_ahead ahead[RENC_RUN_MAX_LEVEL + 1];
 } renc_run_search;
 
 /* Begins a search of sorted disjoint intervals, which must outlive it. */
 extern void renc_run_search_begin(renc_run_search *search, const renc_run *run,
 								  renc_run_read read, void *arg, const renc_interval_set *set);
+
+/*
+ * From now on "expect" is told, with the argument of "read", of up to "distance" pages of
+ * each level behind the present one, each once and in the order in which they will be read.
+ * It is not told of the first one below each inner page, which is read at once, nor of all
+ * that lie where an interval ends.
+ */
+extern void renc_run_search_look_ahead(renc_run_search *search, renc_run_expect expect,
+									   uint32_t distance);
 
 /*
  * Finds the next entries, at most a block's, whose cell meets an interval: false when

@@ -25,8 +25,17 @@ renc_run_search_begin(renc_run_search *s, const renc_run *run, renc_run_read rea
 	s->block = 0;
 	s->leaves = 0;
 	s->open = false;
+	s->expect = NULL;
+	s->distance = 0;
 	if (run->level < 0 || run->level > RENC_RUN_MAX_LEVEL)
 		s->failure = "the level of the root is not valid";
+}
+
+void
+renc_run_search_look_ahead(renc_run_search *s, renc_run_expect expect, uint32_t distance)
+{
+	s->expect = expect;
+	s->distance = distance;
 }
 
 static bool
@@ -58,6 +67,9 @@ open_inner(renc_run_search *s, uint32_t number, int level)
 	if (page == NULL)
 		return false;
 	wrong = renc_run_open_inner(&s->step[level], page, s->run->payload, level);
+	s->ahead[level].slot = 0;
+	s->ahead[level].n = 0;
+	s->ahead[level].next = s->next;
 	return wrong == NULL || fail(s, number, wrong);
 }
 
@@ -102,6 +114,59 @@ first_block(const renc_run_leaf *leaf, uint64_t key)
 	return j;
 }
 
+/*
+ * Moves on to the next child of the page of "level" that next_leaf() will come to.  False:
+ * there is none, or it is not below this page.
+ */
+static bool
+foresee_child(const renc_run_search *s, int level, renc_run_ahead *ahead)
+{
+	const renc_run_step *step = &s->step[level];
+	uint32_t	least = ahead->slot + 1;
+
+	for (; least < step->n && ahead->next < s->set.n; ahead->next++)
+	{
+		const renc_interval *interval = &s->set.interval[ahead->next];
+		uint32_t	want;
+
+		if (interval->hi < renc_run_child_key(step, least))
+			continue;
+		want = first_child(step, interval->lo);
+		want = want > least ? want : least;
+		if (want + 1 == step->n && level < s->run->level &&
+			first_child(&s->step[level + 1], interval->lo) > s->step[level + 1].slot)
+			return false;
+		if (interval->hi < renc_run_child_key(step, want))
+			continue;
+		ahead->slot = want;
+		return true;
+	}
+	return false;
+}
+
+/* To be called when the search has moved on "level". */
+static void
+look_ahead(renc_run_search *s, int level)
+{
+	const renc_run_step *step = &s->step[level];
+	renc_run_ahead *ahead = &s->ahead[level];
+
+	if (s->expect == NULL)
+		return;
+	if (ahead->slot <= step->slot)
+	{
+		ahead->slot = step->slot;
+		ahead->n = 0;
+	}
+	else if (ahead->n > 0)
+		ahead->n--;
+	while (ahead->n < s->distance && foresee_child(s, level, ahead))
+	{
+		s->expect(s->arg, renc_run_child_page(step, ahead->slot));
+		ahead->n++;
+	}
+}
+
 /* From the root to the inner page above the leaf where "key" begins. */
 static bool
 descend(renc_run_search *s, uint64_t key)
@@ -113,6 +178,7 @@ descend(renc_run_search *s, uint64_t key)
 		if (!open_inner(s, number, level))
 			return false;
 		s->step[level].slot = first_child(&s->step[level], key);
+		look_ahead(s, level);
 		number = renc_run_child_page(&s->step[level], s->step[level].slot);
 	}
 	return true;
@@ -143,6 +209,7 @@ seek_child(renc_run_search *s, int level, uint64_t key, uint32_t least)
 			}
 			else
 			{
+				look_ahead(s, level + 1);
 				if (!open_inner(s, renc_run_child_page(up, up->slot), level))
 					return false;
 				want = first_child(step, key);
@@ -188,6 +255,7 @@ next_leaf(renc_run_search *s)
 			s->next = next;
 			least = step->slot;
 		}
+		look_ahead(s, 1);
 	}
 	return open_leaf(s, renc_run_child_page(step, step->slot));
 }

@@ -114,6 +114,20 @@ rencoder_meta_keep_path(Relation index, const RencoderPath *path)
 		((RencoderCache *) index->rd_amcache)->path = *path;
 }
 
+bool
+rencoder_meta_has_block(Relation index, BlockNumber blkno)
+{
+	RencoderCache *cache = (RencoderCache *) index->rd_amcache;
+	BlockNumber nblocks;
+
+	if (cache != NULL && blkno < cache->nblocks)
+		return true;
+	nblocks = RelationGetNumberOfBlocks(index);
+	if (index->rd_amcache != NULL)
+		((RencoderCache *) index->rd_amcache)->nblocks = nblocks;
+	return blkno < nblocks;
+}
+
 void
 rencoder_meta_copy_to(Relation index, RencoderMetaPageData *copy)
 {

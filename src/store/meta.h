@@ -100,6 +100,8 @@ typedef struct RencoderCache
 {
 	RencoderMeta meta;
 	RencoderPath path;
+	BlockNumber nblocks;		/* of the index, at least: it never becomes
+								 * shorter */
 } RencoderCache;
 
 /*
@@ -122,6 +124,9 @@ extern const RencoderMeta *rencoder_meta_get(Relation index);
  */
 extern RencoderPath rencoder_meta_path(Relation index);
 extern void rencoder_meta_keep_path(Relation index, const RencoderPath *path);
+
+/* Is the block in the file?  The kernel is asked only about those that are new. */
+extern bool rencoder_meta_has_block(Relation index, BlockNumber blkno);
 
 /* A copy of the metapage's data (palloc'd, or where the caller has room), read under share lock. */
 extern RencoderMetaPageData *rencoder_meta_copy(Relation index);

@@ -386,13 +386,6 @@ rencoder_pending_walk_begin(RencoderPendingWalk *walk, Relation index, BlockNumb
 	walk->next = first;
 	walk->next_number = first_number;
 	walk->last_number = last_number;
-
-	/*
-	 * Pages up to the last one are in the file by now, wherever they are
-	 * linked.
-	 */
-	if (first != RENCODER_NO_BLOCK)
-		walk->nblocks = RelationGetNumberOfBlocks(index);
 }
 
 bool
@@ -404,7 +397,7 @@ rencoder_pending_walk_next(RencoderPendingWalk *walk)
 	walk->from = walk->blkno;
 	walk->blkno = walk->next;
 	walk->number = walk->next_number++;
-	if (walk->blkno >= walk->nblocks)
+	if (!rencoder_meta_has_block(walk->index, walk->blkno))
 	{
 		walk->fault = "The pending list goes on behind the end of the index.";
 		return false;

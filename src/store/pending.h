@@ -140,7 +140,6 @@ typedef struct RencoderPendingWalk
 	/* Private. */
 	BlockNumber next;
 	uint64		next_number;
-	BlockNumber nblocks;		/* of the index */
 } RencoderPendingWalk;
 
 /*

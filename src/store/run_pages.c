@@ -316,6 +316,8 @@ rencoder_run_read(void *arg, uint32_t page, int level)
 	const RencoderRunPageData *data;
 	const uint8_t *payload = NULL;
 
+	if (reader->copied[level] == page && page != RENCODER_NO_BLOCK)
+		return reader->copy[level];
 	CHECK_FOR_INTERRUPTS();
 	reader->npages++;
 	reader->fault_blkno = page;
@@ -330,10 +332,37 @@ rencoder_run_read(void *arg, uint32_t page, int level)
 		if (reader->copy[level] == NULL)
 			reader->copy[level] = palloc(RENCODER_RUN_PAYLOAD);
 		memcpy(reader->copy[level], data->payload, RENCODER_RUN_PAYLOAD);
+		reader->copied[level] = page;
 		payload = reader->copy[level];
 	}
 	UnlockReleaseBuffer(buf);
 	return payload;
+}
+
+/*
+ * A renc_run_expect.  Leaves mostly lie one behind the other, and where those that are read are no
+ * farther apart than NEAR, the kernel reads ahead by itself, in larger pieces than it would be told
+ * of here.
+ */
+#define NEAR	4
+
+static void
+expect_run_page(void *arg, uint32_t page)
+{
+	RencoderRunReader *reader = (RencoderRunReader *) arg;
+
+	if (page <= reader->expected || page - reader->expected > NEAR)
+		(void) rencoder_prefetch_page(reader->prefetch, page);
+	reader->expected = page;
+}
+
+void
+rencoder_run_reader_prefetch(RencoderRunReader *reader, renc_run_search *search,
+							 const RencoderPrefetch *prefetch)
+{
+	reader->prefetch = prefetch;
+	if (prefetch->distance > 0)
+		renc_run_search_look_ahead(search, expect_run_page, prefetch->distance);
 }
 
 const char *

@@ -6,6 +6,7 @@
 #define RENCODER_RUN_PAGES_H
 
 #include "run/renc_run.h"
+#include "store/prefetch.h"
 #include "store/run_format.h"
 #include "store/run_list.h"
 
@@ -65,6 +66,10 @@ typedef struct RencoderRunReader
 	uint32		number;
 	int			col;
 	uint8	   *copy[RENC_RUN_MAX_LEVEL + 1];
+	BlockNumber copied[RENC_RUN_MAX_LEVEL + 1]; /* which block is there,
+												 * RENCODER_NO_BLOCK: none */
+	const RencoderPrefetch *prefetch;
+	BlockNumber expected;		/* the page last expected */
 } RencoderRunReader;
 
 /*
@@ -76,9 +81,16 @@ extern bool rencoder_run_reader_begin(RencoderRunReader *reader, Relation index,
 
 /*
  * A renc_run_read; "arg" is the reader.  Copies the page: a run may be freed while it is read.
- * Locks: the page share, released.
+ * The one of its level that was read last is not read again.  Locks: the page share, released.
  */
 extern const uint8_t *rencoder_run_read(void *arg, uint32_t page, int level);
+
+/*
+ * Has the pages fetched that a search which has just begun will come to, as far as "prefetch"
+ * says, which must outlive it.
+ */
+extern void rencoder_run_reader_prefetch(RencoderRunReader *reader, renc_run_search *search,
+										 const RencoderPrefetch *prefetch);
 
 /*
  * What is wrong with a tree of which the run core says "failure" of *blkno: that, or what

@@ -8,7 +8,8 @@
  * Dense, random and extreme keys, duplicates, pages that go with the keys; small pages
  * so that trees are high; all targets.  What is compared: pages found (none missing; of
  * whole keys none too many), sets of intervals with their intervals one by one, the
- * cells of entries with the keys, ranks with the counts.
+ * cells of entries with the keys, ranks with the counts, what a search says that it will
+ * read with what it reads.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,9 +37,22 @@ typedef struct domain
 	uint32_t	npages;
 } domain;
 
+/* A search: the pages of each level that it was said to read, and how many of them it has read. */
+typedef struct watch
+{
+	uint32_t	queue[RENC_RUN_MAX_LEVEL + 1][MAX_PAIRS];
+	uint32_t	first[RENC_RUN_MAX_LEVEL + 1];
+	uint32_t	end[RENC_RUN_MAX_LEVEL + 1];
+	uint32_t	distance;
+	long		unexpected;
+	long		inner;			/* pages read */
+	bool		good;
+} watch;
+
 static domain d;
 static test_run t;
 static long queries;
+static long expected;
 static long false_pages;
 static long trees;
 static long high_trees;
@@ -131,17 +145,72 @@ make_domain(void)
 	make_points(value, nvalues);
 }
 
+/* A read of a search that is watched. */
+static const uint8_t *
+watched_read(void *arg, uint32_t page, int level)
+{
+	watch	   *w = (watch *) arg;
+
+	if (w->first[level] < w->end[level] && w->queue[level][w->first[level]] == page)
+		w->first[level]++;
+	else
+		w->unexpected++;
+	w->inner += level > 0;
+	return test_run_read(&t, page, level);
+}
+
+static void
+watched_expect(void *arg, uint32_t page)
+{
+	watch	   *w = (watch *) arg;
+	int			level = test_run_page(&t, page)[0];
+
+	if (w->end[level] == MAX_PAIRS)
+	{
+		w->good = false;
+		return;
+	}
+	w->queue[level][w->end[level]++] = page;
+
+	/* The present one is read only after those behind it were named. */
+	w->good &= w->end[level] - w->first[level] <= w->distance + 1;
+	expected++;
+}
+
+/*
+ * Was all read that was to be expected, in that order?  What was not, is the root, a page
+ * below each inner page, and perhaps one where an interval ends with an inner page.
+ */
+static bool
+foreseen(const watch *w, size_t intervals)
+{
+	long		most = 1 + w->inner + (long) intervals - 1;
+	bool		good = w->good && (w->distance == 0 || w->unexpected <= most);
+
+	for (int level = 0; level <= RENC_RUN_MAX_LEVEL; level++)
+		good &= w->first[level] == w->end[level];
+	return good;
+}
+
 /* Pages found for a set; false if an entry has nothing to do with it. */
 static bool
 find(const renc_interval_set *set, page_set *found)
 {
 	static renc_run_search search;
+	static watch w;
 	bool		good = true;
 	uint64_t	entries = 0;
 
 	memset(found, 0, sizeof(*found));
 	memset(t.reads, 0, t.n * sizeof(uint32_t));
-	renc_run_search_begin(&search, &t.run, test_run_read, &t, set);
+	memset(w.first, 0, sizeof(w.first));
+	memset(w.end, 0, sizeof(w.end));
+	w.unexpected = w.inner = 0;
+	w.good = true;
+	w.distance = (uint32_t) (queries % 4 == 3 ? 100 : queries % 4);
+	renc_run_search_begin(&search, &t.run, watched_read, &w, set);
+	if (w.distance > 0)
+		renc_run_search_look_ahead(&search, watched_expect, w.distance);
 	while (renc_run_search_next(&search))
 	{
 		for (uint32_t i = 0; i < search.n; i++)
@@ -162,7 +231,7 @@ find(const renc_interval_set *set, page_set *found)
 	/* Each leaf once; each entry once. */
 	for (uint32_t i = 0; i < t.n; i++)
 		good &= t.reads[i] <= 1;
-	return good && search.failure == NULL && entries <= t.run.entries;
+	return good && foreseen(&w, set->n) && search.failure == NULL && entries <= t.run.entries;
 }
 
 static bool
@@ -375,6 +444,7 @@ main(int argc, char **argv)
 	tap_ok(trees > 0 && high_trees > 0 && gap_blocks > 0 && windows > 0 && reaching > 0,
 		   "with %ld trees, %ld of them of more levels, %ld blocks of gaps, %ld leaves of windows, "
 		   "%ld blocks that are reached into", trees, high_trees, gap_blocks, windows, reaching);
+	tap_ok(expected > 0, "%ld pages were read as was to be expected", expected);
 	test_run_free(&t);
 	free(t.page);
 	free(t.memory);

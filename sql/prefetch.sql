@@ -1,0 +1,56 @@
+-- Reading ahead changes nothing of what a scan finds or reads: several base runs, deltas, pending
+-- pages, groups of filters and a tail, with and without effective_io_concurrency.
+SET client_min_messages = warning;
+SET max_parallel_workers_per_gather = 0;
+SET max_parallel_maintenance_workers = 0;
+SET rencoder.sample_rate = 0;
+
+-- Four rows a page, 512 a group.
+CREATE TABLE pf (id int, v int8, s text COLLATE "C", p point, filler text)
+	WITH (autovacuum_enabled = off, fillfactor = 50);
+ALTER TABLE pf ALTER filler SET STORAGE plain;
+CREATE FUNCTION pf_fill(first int, last int) RETURNS void LANGUAGE sql AS $$
+	INSERT INTO pf SELECT i, hashint8extended(i, 1) >> 20, 'key ' || md5(i::text),
+		point(hashint4(i) % 1000, hashint4(-i) % 1000), repeat('x', 850)
+	FROM generate_series(first, last) i
+$$;
+SELECT pf_fill(1, 5200);
+CREATE INDEX pf_idx ON pf USING rencoder (v, s, p)
+	WITH (storage = run, autosummarize = off, pages_per_range = 1);
+-- Groups that fill later are other runs; half of the rows change twice.
+SELECT pf_fill(5201, 7000);
+VACUUM pf;
+UPDATE pf SET v = v + 1 WHERE id % 4 = 1;
+VACUUM pf;
+UPDATE pf SET v = v + 1 WHERE id % 4 = 3;
+SELECT pf_fill(7001, 7400);
+SELECT rencoder_summarize_new_values('pf_idx') > 0 AS summarized;
+SELECT pf_fill(7401, 7500);
+SELECT count(DISTINCT run) FILTER (WHERE kind = 'base') > 1 AS base_runs,
+	count(DISTINCT run) FILTER (WHERE kind = 'delta') > 0 AS deltas
+FROM rencoder_runs('pf_idx');
+SELECT pending_pages > 2 AS pending FROM rencoder_metapage('pf_idx');
+
+CREATE TABLE pf_queries AS
+SELECT format('v = ANY (%L)', array_agg(v)) AS condition FROM pf WHERE id % 50 = 0
+UNION ALL SELECT format('v BETWEEN %s AND %s', -1e12::int8, 1e12::int8)
+UNION ALL SELECT 'v < 0 AND s BETWEEN ''key 5'' AND ''key 7'''
+UNION ALL SELECT format('s = ANY (%L)', array_agg(s)) FROM pf WHERE id % 40 = 0
+UNION ALL SELECT 'p <@ box ''(-400,-400),(100,100)'''
+UNION ALL SELECT 's IS NULL'
+UNION ALL SELECT 'v = 77';
+CREATE FUNCTION pf_ask(concurrency int, OUT condition text, OUT answer record)
+RETURNS SETOF record LANGUAGE plpgsql AS $$
+BEGIN
+	PERFORM set_config('effective_io_concurrency', concurrency::text, true);
+	RETURN QUERY SELECT q.condition, c FROM pf_queries q, rencoder_candidates('pf_idx', q.condition) c;
+END $$;
+CREATE TABLE pf_answers AS SELECT n, a.condition, a.answer::text
+FROM unnest(ARRAY[0, 1, 3, 16, 1000]) n, pf_ask(n) a;
+SELECT n, count(*) AS queries FROM pf_answers GROUP BY n ORDER BY n;
+SELECT left(condition, 40) AS condition, array_agg(n || ': ' || answer ORDER BY n) AS answers
+FROM pf_answers GROUP BY pf_answers.condition HAVING count(DISTINCT answer) > 1;
+SELECT count(DISTINCT answer) > 4 AS different FROM pf_answers WHERE n = 0;
+
+DROP TABLE pf, pf_queries, pf_answers;
+DROP FUNCTION pf_fill, pf_ask;

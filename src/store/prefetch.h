@@ -1,0 +1,27 @@
+/*
+ * prefetch.h
+ *		Pages of an index that will be read soon: the kernel fetches them meanwhile.
+ *
+ * How many pages ahead is what effective_io_concurrency says, the server's or the
+ * tablespace's; 0: none.
+ */
+#ifndef RENCODER_PREFETCH_H
+#define RENCODER_PREFETCH_H
+
+#include "store/meta.h"
+
+typedef struct RencoderPrefetch
+{
+	Relation	index;
+	uint32		distance;		/* pages ahead */
+} RencoderPrefetch;
+
+extern void rencoder_prefetch_begin(RencoderPrefetch *prefetch, Relation index);
+
+/*
+ * Has a page fetched, unless it is at hand, or "blkno" is RENCODER_NO_BLOCK or behind the end of
+ * the index, which a damaged page may say.  True if that was begun.
+ */
+extern bool rencoder_prefetch_page(const RencoderPrefetch *prefetch, BlockNumber blkno);
+
+#endif							/* RENCODER_PREFETCH_H */
