@@ -10,10 +10,8 @@
 
 #include <math.h>
 
-#include "access/stratnum.h"
 #include "catalog/pg_am.h"
 #include "catalog/pg_statistic.h"
-#include "optimizer/optimizer.h"
 #include "parser/parsetree.h"
 #include "utils/lsyscache.h"
 #include "utils/selfuncs.h"
@@ -21,6 +19,7 @@
 
 #include "base/options.h"
 #include "format/format.h"
+#include "query/cost_clauses.h"
 #include "query/cost_heap.h"
 #include "query/cost_look.h"
 
@@ -31,124 +30,12 @@
 #define COST_NEVER		1.0e30
 
 /*
- * Notes a comparison with a column.  False if it does not restrict the keys:
- * such a clause is only rechecked.
- */
-static bool
-add_comparison(RencoderCostPath *p, int col, Oid opno, int *strategy, Oid *righttype)
-{
-	Oid			lefttype;
-
-	get_op_opfamily_properties(opno, p->index->opfamily[col], false,
-							   strategy, &lefttype, righttype);
-	if (!rencoder_key_usable(p->index->opfamily[col], p->index->opcintype[col],
-							 *strategy, *righttype, p->index->indexcollations[col]))
-		return false;
-	p->column[col].keys = true;
-	p->column[col].operator = opno;
-	return true;
-}
-
-/* Adds "indexcol op value" to the scan keys if the value is known by now. */
-static bool
-add_operator(RencoderCostPath *p, int col, const OpExpr *op)
-{
-	int			strategy;
-	Oid			righttype;
-	Node	   *value;
-
-	if (!add_comparison(p, col, op->opno, &strategy, &righttype))
-		return false;
-	if (strategy != BTEqualStrategyNumber)
-		p->column[col].range = true;
-
-	value = estimate_expression_value(p->root, lsecond(op->args));
-	if (!IsA(value, Const))
-	{
-		p->column[col].unknown = true;
-		return true;
-	}
-	ScanKeyEntryInitialize(&p->keys[p->nkeys++],
-						   ((Const *) value)->constisnull ? SK_ISNULL : 0,
-						   col + 1, strategy, righttype, op->inputcollid,
-						   get_opcode(op->opno), ((Const *) value)->constvalue);
-	return true;
-}
-
-/* The same for "indexcol op ANY (array)", whose elements are not looked at. */
-static bool
-add_array_clause(RencoderCostPath *p, int col, const ScalarArrayOpExpr *op)
-{
-	double		length = rencoder_estimate_array_length(p->root, lsecond(op->args));
-	int			strategy;
-	Oid			righttype;
-
-	if (!add_comparison(p, col, op->opno, &strategy, &righttype))
-		return false;
-	p->column[col].unknown = true;
-	p->column[col].elements = Max(p->column[col].elements, length);
-	return true;
-}
-
-/*
- * Looks at a clause on column "col"; the column is on its left.  False if it
- * is only rechecked.
- */
-static bool
-add_clause(RencoderCostPath *p, int col, Node *clause)
-{
-	if (IsA(clause, OpExpr))
-		return add_operator(p, col, (OpExpr *) clause);
-	if (IsA(clause, ScalarArrayOpExpr))
-		return add_array_clause(p, col, (ScalarArrayOpExpr *) clause);
-	if (IsA(clause, NullTest))
-	{
-		bool		is_null = ((NullTest *) clause)->nulltesttype == IS_NULL;
-
-		p->column[col].nulls = true;
-		ScanKeyEntryInitialize(&p->keys[p->nkeys++],
-							   SK_ISNULL | (is_null ? SK_SEARCHNULL : SK_SEARCHNOTNULL),
-							   col + 1, InvalidStrategy, InvalidOid, InvalidOid,
-							   InvalidOid, (Datum) 0);
-		return true;
-	}
-	p->column[col].keys = p->column[col].unknown = true;
-	return true;
-}
-
-/* Notes what the index clauses ask of each column, and the bounds that are known. */
-static void
-analyze_clauses(RencoderCostPath *p)
-{
-	ListCell   *lc;
-
-	p->quals = get_quals_from_indexclauses(p->path->indexclauses);
-	for (int col = 0; col < p->index->nkeycolumns; col++)
-		p->column[col].elements = 1;
-	p->keys = palloc(Max(list_length(p->quals), 1) * sizeof(ScanKeyData));
-	foreach(lc, p->path->indexclauses)
-	{
-		IndexClause *iclause = lfirst_node(IndexClause, lc);
-		RencoderCostColumn *column = &p->column[iclause->indexcol];
-		ListCell   *lc2;
-
-		foreach(lc2, iclause->indexquals)
-		{
-			RestrictInfo *qual = lfirst_node(RestrictInfo, lc2);
-
-			if (add_clause(p, iclause->indexcol, (Node *) qual->clause))
-				column->quals = lappend(column->quals, qual);
-		}
-	}
-}
-
-/*
- * Has the table a btree whose first column is one that is asked for?  It
+ * Has the table another index, not BRIN, whose first column is one that is asked for?  It
  * costs its scan by the statistics.  Knowing better than these would make us
  * look cheaper than an index that needs fewer pages.
  */
 static bool
-btree_competes(const RencoderCostPath *p)
+exact_index_competes(const RencoderCostPath *p)
 {
 	ListCell   *lc;
 
@@ -156,13 +43,17 @@ btree_competes(const RencoderCostPath *p)
 	{
 		IndexOptInfo *other = lfirst_node(IndexOptInfo, lc);
 
-		if (other->relam != BTREE_AM_OID || (other->indpred != NIL && !other->predOK))
+		if (other->relam == p->index->relam || other->relam == BRIN_AM_OID ||
+			(other->indpred != NIL && !other->predOK))
 			continue;
 		for (int col = 0; col < p->index->nkeycolumns; col++)
 		{
+			const RencoderCostColumn *column = &p->column[col];
+
 			/* An expression counts as equal to any other. */
-			if (p->column[col].quals != NIL &&
-				other->indexkeys[0] == p->index->indexkeys[col])
+			if (column->quals != NIL && other->indexkeys[0] == p->index->indexkeys[col] &&
+				(other->relam == BTREE_AM_OID ||
+				 op_in_opfamily(column->operator, other->opfamily[0])))
 				return true;
 		}
 	}
@@ -197,7 +88,7 @@ find_known_keys(RencoderCostPath *p, Relation index)
 		RencoderCostColumn *column = &p->column[col];
 		bool		blind;
 
-		if (!p->query->column[col].has_keys || column->unknown)
+		if (!p->query->column[col].has_keys || column->unknown || column->sampled > 0)
 			continue;
 		blind = !p->may_look && rencoder_key_is_coded(index, col);
 		column->known = rencoder_key_set(p->query, col, blind ? 0 : p->info.config[col].coder);
@@ -218,8 +109,12 @@ static void
 analyze_index(RencoderCostPath *p)
 {
 	double		heap_pages = p->index->rel->pages;
+	int			sampled[INDEX_MAX_KEYS];
 	RencoderRuns runs;
 	bool		known;
+
+	for (int col = 0; col < p->index->nkeycolumns; col++)
+		sampled[col] = p->column[col].sampled;
 
 	if (p->index->hypothetical)
 		rencoder_cost_index_invent(heap_pages, p->index->nkeycolumns, &p->info);
@@ -232,9 +127,9 @@ analyze_index(RencoderCostPath *p)
 		p->may_look = rencoder_cost_may_look(p->root, p->index);
 		rencoder_cost_index_read(index, heap_pages, p->query, p->may_look, &p->info, &runs);
 		find_known_keys(p, index);
-		known = p->may_look && all_known(p) && !btree_competes(p);
+		known = p->may_look && all_known(p) && !p->competed;
 		if (p->info.covered > 0)
-			rencoder_cost_runs_read(index, &runs, p->query, known, &p->runs);
+			rencoder_cost_runs_read(index, &runs, p->query, known, sampled, &p->runs);
 		else if (known)
 			rencoder_cost_index_trial(index, heap_pages, p->query, &p->info);
 		index_close(index, NoLock);
@@ -296,18 +191,6 @@ interpolate(double scattered, double together, double correlation)
 	return scattered + correlation * correlation * (Min(together, scattered) - scattered);
 }
 
-/* The rows that satisfy these clauses and are in the index. */
-static double
-matching_rows(const RencoderCostPath *p, List *quals)
-{
-	RelOptInfo *rel = p->index->rel;
-	Selectivity selectivity;
-
-	quals = add_predicate_to_index_quals(p->index, quals);
-	selectivity = clauselist_selectivity(p->root, quals, rel->relid, JOIN_INNER, NULL);
-	return clamp_row_est(selectivity * rel->tuples);
-}
-
 /* What the clauses of a column leave of the index. */
 typedef struct ColumnRate
 {
@@ -325,13 +208,14 @@ typedef struct ColumnRate
 static ColumnRate
 column_rate(const RencoderCostPath *p, int col, double reachable, double groups, double share)
 {
-	double		rows = matching_rows(p, p->column[col].quals) * share;
+	double		rows = rencoder_cost_column_rows(p, col) * share;
 	double		together = ceil(rows / Max(p->index->rel->tuples, 1) * p->info.ranges);
 	ColumnRate	rate;
 	double		hit;
 	double		fpr = 0;		/* null flags are exact */
 
-	rate.correlation = column_correlation(p->root, p->index, col);
+	/* Of values.  Nulls may be anywhere. */
+	rate.correlation = p->column[col].keys ? column_correlation(p->root, p->index, col) : 0;
 	hit = interpolate(reachable * (1 - exp(-rows / reachable)), together, rate.correlation);
 	rate.groups = Min(groups,
 					  interpolate(ceil(reachable / RENC_GROUP_RANGES),
@@ -347,22 +231,38 @@ column_rate(const RencoderCostPath *p, int col, double reachable, double groups,
 	return rate;
 }
 
+/* How many times more than the scan keys does the query ask for, its lists being long? */
+static double
+beyond_samples(const RencoderCostPath *p)
+{
+	double		times = 1;
+
+	for (int col = 0; col < p->index->nkeycolumns; col++)
+	{
+		if (p->column[col].sampled > 0)
+			times *= p->column[col].elements / p->column[col].sampled;
+	}
+	return times;
+}
+
 /*
  * What the query found in a sample of the groups is better than what the
  * statistics expect: rows of a rare value may be many fewer, or lie together.
  * In a sample without any, the rate is at most about one in its size.
  */
 static double
-correct_by_sample(const RencoderCostIndex *info, double reachable, double hit)
+correct_by_sample(const RencoderCostPath *p, double reachable, double hit)
 {
+	const RencoderCostIndex *info = &p->info;
+	double		times = beyond_samples(p);
 	double		rate;
 
 	if (info->trial_ranges == 0)
 		return hit;
 	rate = info->trial_hits / info->trial_ranges;
-	if (info->trial_all || rate > 0)
-		return rate * (info->ranges - info->unsummarized);
-	return Min(hit, Max(reachable / info->trial_ranges, 1));
+	if (rate > 0 || (info->trial_all && times == 1))
+		return (1 - pow(1 - rate, times)) * (info->ranges - info->unsummarized);
+	return Min(hit, Max(times * reachable / info->trial_ranges, 1));
 }
 
 static bool
@@ -376,33 +276,56 @@ asks_anything(const RencoderCostPath *p)
 	return false;
 }
 
+/*
+ * The entries of runs that a column's clauses ask for, and those that are met by
+ * accident.  The run knows better than the statistics, if it was asked.
+ */
+static double
+covered_entries(RencoderCostPath *p, int col, double share)
+{
+	const RencoderCostColumn *column = &p->column[col];
+	const RencoderCostRunColumn *run = &p->runs.column[col];
+	double		rows;
+	double		entries;
+
+	if (column->sampled > 0 && run->found >= 0)
+	{
+		/* What is not in a sample may be half an element of it. */
+		double		found = run->found + (column->sampled < column->elements ? 0.5 : 0);
+
+		return Min(found * column->elements / column->sampled, run->entries);
+	}
+
+	/* Rows of one value in one page are one entry. */
+	rows = rencoder_cost_column_rows(p, col) * share;
+	entries = Min(rows * run->entries / Max(run->rows, 1), run->entries);
+	if (column->sampled == 0 && run->between >= 0)
+		entries = run->bounds_only ?
+			Max(Min(entries, run->between), run->at_least) : run->between;
+	return entries + run->false_pages * column->elements;
+}
+
 /* The share of the covered pages that a column's clauses on keys let pass. */
 static double
 covered_rate(RencoderCostPath *p, int col, double pages, double share)
 {
 	const RencoderCostColumn *column = &p->column[col];
 	const RencoderCostRunColumn *run = &p->runs.column[col];
-	double		rows = matching_rows(p, column->quals) * share;
-	double		entries = Min(rows * run->entries / Max(run->rows, 1), run->entries);
-	double		scattered;
-	double		together;
+	double		entries = covered_entries(p, col, share);
 	double		correlation = column_correlation(p->root, p->index, col);
+	double		scattered = pages * (1 - exp(-entries / pages));
+	double		together = ceil(entries / Max(run->entries, 1) * pages);
 
-	/*
-	 * Rows of one value in one page are one entry.  The run knows better, if
-	 * asked.
-	 */
-	if (run->between >= 0)
-		entries = run->at_most ? Min(entries, run->between) : run->between;
 	p->run_entries += entries;
 	p->run_pages += rencoder_cost_runs_search(&p->runs, col, entries, column->elements);
 	p->correlation = Max(p->correlation, fabs(correlation));
 
-	/* So are those of one value in as many pages. */
-	scattered = column->range || column->elements > 1 ? pages * (1 - exp(-entries / pages)) : entries;
-	together = ceil(entries / Max(run->entries, 1) * pages);
-	return Min((interpolate(scattered, together, correlation) +
-				run->false_pages * column->elements) / pages, 1);
+	/* Entries of one value are in as many pages, values of a list anywhere. */
+	if (column->elements > 1)
+		return scattered / pages;
+	if (!column->range)
+		scattered = entries;
+	return Min(interpolate(scattered, together + run->false_pages, correlation) / pages, 1);
 }
 
 /*
@@ -420,9 +343,8 @@ estimate_covered(RencoderCostPath *p)
 
 	if (info->covered <= 0 || pages <= 0)
 		return;
-	p->run_pages = p->runs.fixed_pages;
 	if (!asks_anything(p))
-		hit *= 1 - exp(-matching_rows(p, NIL) / info->ranges);
+		hit *= 1 - exp(-rencoder_cost_rows(p, NIL) / info->ranges);
 	for (int col = 0; col < p->index->nkeycolumns; col++)
 	{
 		if (p->column[col].quals == NIL)
@@ -454,7 +376,7 @@ estimate_ranges(RencoderCostPath *p)
 		 * A partial index used for its predicate alone, or clauses that are
 		 * only rechecked: the ranges that hold a row of the index.
 		 */
-		double		rows = matching_rows(p, NIL);
+		double		rows = rencoder_cost_rows(p, NIL);
 
 		hit = reachable > 0 ? reachable * (1 - exp(-rows / reachable)) : 0;
 	}
@@ -469,7 +391,7 @@ estimate_ranges(RencoderCostPath *p)
 		p->groups = rate.groups;
 		p->correlation = Max(p->correlation, fabs(rate.correlation));
 	}
-	hit = correct_by_sample(info, reachable, hit);
+	hit = correct_by_sample(p, reachable, hit);
 	if (reachable > 0 && info->covered == 0)
 		hit = Max(hit, 1);		/* as other index types expect a row at least */
 	p->heap_pages = (hit + info->unsummarized) * info->pages_per_range;
@@ -478,8 +400,8 @@ estimate_ranges(RencoderCostPath *p)
 }
 
 /*
- * Sets index_pages: those of one scan.  The header of a group is read where
- * null flags are asked for, where nothing else is, or something was found.
+ * Sets index_pages, cached_pages and listed_pages: those of one scan.  The header of a group
+ * is read where null flags are asked for, where nothing else is, or something was found.
  */
 static void
 estimate_index_pages(RencoderCostPath *p)
@@ -507,11 +429,15 @@ estimate_index_pages(RencoderCostPath *p)
 			pages = Min(pages, rencoder_format_npages(config));
 		per_group += pages;
 		p->probes += p->groups * column->elements;
+		p->cached_pages += p->info.covered > 0 ?
+			rencoder_cost_runs_descent(&p->runs, col, column->elements) : 0;
 	}
 	pages = (p->groups + p->info.slices) * per_group + headers + p->run_pages;
+	p->cached_pages += 1 + p->runs.info_pages;
+	p->listed_pages = p->info.directory_pages - 1 + p->runs.pending_pages;
 	if (p->index->pages > 0)
 		pages = Min(pages, p->index->pages);
-	p->index_pages = p->info.directory_pages + pages;
+	p->index_pages = p->cached_pages + p->listed_pages + pages;
 }
 
 void
@@ -537,10 +463,11 @@ rencodercostestimate(PlannerInfo *root, IndexPath *path, double loop_count,
 	p.path = path;
 	p.index = path->indexinfo;
 	p.loop_count = loop_count;
-	analyze_clauses(&p);
+	rencoder_cost_clauses(&p);
+	p.competed = exact_index_competes(&p);
 	analyze_index(&p);
 
-	p.rows = matching_rows(&p, p.quals);
+	p.rows = rencoder_cost_rows(&p, p.quals);
 	estimate_ranges(&p);
 	estimate_index_pages(&p);
 

@@ -35,6 +35,9 @@
 /* Work per group and query, in operators: some rows of some windows. */
 #define OPERATORS_PER_GROUP		10
 
+/* Work for a page that is in memory: as btree has it. */
+#define OPERATORS_PER_PAGE		50
+
 /* The pages of a range of a BRIN index, unless its owner changed them. */
 #define BRIN_PAGES_PER_RANGE	128
 
@@ -99,7 +102,10 @@ heap_cost(const HeapCosts *heap, double pages, double rows)
 	return pages * page_cost + rows * heap->cpu_per_row;
 }
 
-/* Could "other" answer all the clauses too? */
+/*
+ * Could "other" answer all the clauses too?  Of BRIN that is taken for granted: the planner
+ * derives operators that it has, as those of text from LIKE.
+ */
 static bool
 answers_clauses(const RencoderCostPath *p, const IndexOptInfo *other)
 {
@@ -115,7 +121,8 @@ answers_clauses(const RencoderCostPath *p, const IndexOptInfo *other)
 			continue;
 		for (int i = 0; i < other->nkeycolumns && attno != 0 && !found; i++)
 			found = other->indexkeys[i] == attno &&
-				(column->keys ? op_in_opfamily(column->operator, other->opfamily[i]) :
+				(column->keys ? other->relam == BRIN_AM_OID ||
+				 op_in_opfamily(column->operator, other->opfamily[i]) :
 				 other->amsearchnulls);
 		if (!found)
 			return false;
@@ -157,16 +164,36 @@ brin_heap_pages(const RencoderCostPath *p, const HeapCosts *heap)
 	return Min(heap->pages, Max(heap->pages * share, BRIN_PAGES_PER_RANGE));
 }
 
-/* Index pages that really are fetched, caching by repeated scans considered. */
-static double
-index_pages(const RencoderCostPath *p)
+/*
+ * The cost of reading the index once, caching by repeated scans considered.  Pages that every
+ * scan begins with are in memory, as btree has it for its upper pages.  Those that it reads in
+ * order are not random.
+ */
+static Cost
+index_pages_cost(const RencoderCostPath *p)
 {
-	double		pages = p->index_pages;
+	double		pages = p->index_pages - p->cached_pages - p->listed_pages;
+	double		listed_pages = p->listed_pages;
+	double		random_page_cost;
+	double		seq_page_cost;
 
+	get_tablespace_page_costs(p->index->reltablespace, &random_page_cost, &seq_page_cost);
 	if (p->loop_count > 1)
+	{
 		pages = index_pages_fetched(pages * p->loop_count, p->index->pages,
 									p->index->pages, p->root) / p->loop_count;
-	return pages;
+		listed_pages /= p->loop_count;
+	}
+	return pages * random_page_cost + listed_pages * seq_page_cost +
+		(p->cached_pages + p->listed_pages) * OPERATORS_PER_PAGE * cpu_operator_cost;
+}
+
+/* What the planner makes of so many rows. */
+static Cost
+select_rows(const HeapCosts *heap, double rows, Selectivity *selectivity)
+{
+	*selectivity = rows / heap->rows;
+	return heap_cost(heap, pages_of_rows(heap, rows), rows);
 }
 
 /* The selectivity that makes the planner visit "pages"; returns its cost. */
@@ -174,29 +201,26 @@ static Cost
 select_pages(const HeapCosts *heap, double pages, Selectivity *selectivity)
 {
 	/* Less than two rows a page: the formula does not reach the last pages. */
-	double		rows = Min(rows_of_pages(heap, pages), heap->rows);
-
-	*selectivity = rows / heap->rows;
-	return heap_cost(heap, pages_of_rows(heap, rows), rows);
+	return select_rows(heap, Min(rows_of_pages(heap, pages), heap->rows), selectivity);
 }
 
-/* The same, choosing as many pages as cost "target"; at most all. */
+/* The same, choosing as many rows as cost "target"; at most all. */
 static Cost
 select_cost(const HeapCosts *heap, Cost target, Selectivity *selectivity)
 {
 	double		low = 0;
-	double		high = heap->pages;
+	double		high = heap->rows;
 
 	for (int i = 0; i < 50; i++)
 	{
 		double		middle = (low + high) / 2;
 
-		if (select_pages(heap, middle, selectivity) < target)
+		if (select_rows(heap, middle, selectivity) < target)
 			low = middle;
 		else
 			high = middle;
 	}
-	return select_pages(heap, low, selectivity);
+	return select_rows(heap, low, selectivity);
 }
 
 void
@@ -204,17 +228,15 @@ rencoder_cost_report(const RencoderCostPath *p, Cost *index_cost,
 					 Selectivity *selectivity)
 {
 	HeapCosts	heap;
-	double		random_page_cost;
 	double		brin_pages;
 	Cost		total;
 	Cost		seen;
 	Rival		rival = find_rival(p);
 
 	heap_costs_init(p, &heap);
-	get_tablespace_page_costs(p->index->reltablespace, &random_page_cost, NULL);
 
 	/* The bitmap as for BRIN. */
-	total = index_pages(p) * random_page_cost +
+	total = index_pages_cost(p) +
 		(p->probes * OPERATORS_PER_GROUP + p->run_entries) * cpu_operator_cost +
 		0.1 * cpu_operator_cost * p->heap_pages +
 		heap_cost(&heap, p->heap_pages, p->heap_pages / heap.pages * heap.rows);

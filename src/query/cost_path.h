@@ -19,8 +19,13 @@ typedef struct RencoderCostColumn
 	bool		keys;			/* some comparison */
 	bool		nulls;			/* IS NULL or IS NOT NULL */
 	bool		range;			/* comparisons other than with = */
-	bool		unknown;		/* some bound is not known when planning */
+	bool		lower;			/* bounded below, above, by other than = */
+	bool		upper;
+	bool		unknown;		/* some value is not known when planning */
+	bool		unknown_range;	/* it is of a comparison other than with = */
+	Node	   *key;			/* what the unknown value is compared with */
 	double		elements;		/* of the array compared with, or 1 */
+	int			sampled;		/* of them, in the scan keys; 0: none */
 	const RencoderKeySet *known;	/* keys asked for, if they are known */
 } RencoderCostColumn;
 
@@ -34,8 +39,11 @@ typedef struct RencoderCostPath
 	List	   *quals;			/* of all columns */
 	bool		may_look;		/* may constants be compared with keys of
 								 * rows? */
+	bool		competed;		/* by an index that is costed by the
+								 * statistics */
 	RencoderCostColumn column[INDEX_MAX_KEYS];
-	ScanKeyData *keys;			/* clauses with known bounds */
+	ScanKeyData *keys;			/* clauses with known bounds; some elements of
+								 * arrays */
 	int			nkeys;
 	RencoderQuery *query;		/* made from them; NULL if hypothetical */
 	RencoderCostIndex info;
@@ -47,9 +55,13 @@ typedef struct RencoderCostPath
 	double		heap_pages;		/* to be visited */
 	double		groups;			/* to be probed, by one scan */
 	double		probes;			/* of a column and group by an array's element */
-	double		run_pages;		/* of them, of runs and the pending list */
+	double		run_pages;		/* of runs, to be read by one scan */
 	double		run_entries;	/* of runs to be looked at, by one scan */
 	double		index_pages;	/* to be read, by one scan */
+	double		cached_pages;	/* of them, that every scan reads before all
+								 * others */
+	double		listed_pages;	/* and that every scan reads one after the
+								 * other */
 } RencoderCostPath;
 
 #endif							/* RENCODER_COST_PATH_H */

@@ -10,13 +10,18 @@
 
 #include <math.h>
 
+#include "miscadmin.h"
+
+#include "key/boxes.h"
 #include "store/run_pages.h"
 
 /*
  * Pages of runs read when planning, at most: a page that describes a run, a descent of three
- * pages, and another one, whose root is known by then.
+ * pages, and another one, whose root is known by then.  And for each element of a list that
+ * is looked for: a leaf, and the page above it.
  */
 #define MAX_RUN_PAGES	6
+#define ELEMENT_PAGES	2
 
 /* Intervals asked for one by one; of more, and of boxes, the outer bounds are. */
 #define MAX_INTERVALS	2
@@ -36,6 +41,8 @@ typedef struct RankReader
 {
 	RencoderRunReader reader;
 	ReadLimit  *limit;
+	bool		no_leaves;		/* stop above them */
+	bool		stopped;		/* it did */
 	BlockNumber blkno[RENC_RUN_MAX_LEVEL + 1];
 	const uint8_t *payload[RENC_RUN_MAX_LEVEL + 1];
 } RankReader;
@@ -54,6 +61,9 @@ read_for_rank(void *arg, uint32_t page, int level)
 {
 	RankReader *r = (RankReader *) arg;
 
+	r->stopped = r->no_leaves && level == 0;
+	if (r->stopped)
+		return NULL;
 	if (r->payload[level] != NULL && r->blkno[level] == page)
 		return r->payload[level];
 	if (!may_read(r->limit, page))
@@ -63,57 +73,136 @@ read_for_rank(void *arg, uint32_t page, int level)
 	return r->payload[level];
 }
 
+/* Entries of the run below a key, or of the leaves before its own; false: not to be learnt. */
+static bool
+rank_key(RankReader *r, uint64 key, double *below)
+{
+	double		rows;
+	uint32_t	failed;
+
+	r->stopped = false;
+	return renc_run_rank(&r->reader.run, read_for_rank, r, key, below, &rows, &failed) == NULL ||
+		r->stopped;
+}
+
 /* Entries of the run whose keys are in the interval; < 0: not to be learnt. */
 static double
 rank_interval(RankReader *r, renc_interval interval)
 {
 	double		below;
 	double		upto = (double) r->reader.run.entries;
-	double		rows;
-	uint32_t	failed;
 
-	if (renc_run_rank(&r->reader.run, read_for_rank, r, interval.lo, &below, &rows, &failed) != NULL)
+	if (!rank_key(r, interval.lo, &below))
 		return -1;
-	if (interval.hi < PG_UINT64_MAX &&
-		renc_run_rank(&r->reader.run, read_for_rank, r, interval.hi + 1, &upto, &rows, &failed) != NULL)
+	if (interval.hi < PG_UINT64_MAX && !rank_key(r, interval.hi + 1, &upto))
 		return -1;
 	return Max(upto - below, 0);
 }
 
-/* Adds what the run has between the bounds of the query. */
+/* The same of all of them. */
+static double
+rank_intervals(RankReader *r, renc_interval_set set)
+{
+	double		sum = 0;
+
+	for (size_t i = 0; i < set.n; i++)
+	{
+		double		between = rank_interval(r, set.interval[i]);
+
+		if (between < 0)
+			return -1;
+		sum += between;
+	}
+	return sum;
+}
+
+/*
+ * Entries that are in the intervals in any case: of the leaves that are within one, which
+ * is what inner pages tell.
+ */
+static double
+rank_whole_leaves(RankReader *r, renc_interval_set set, double leaf_entries)
+{
+	double		sum = 0;
+
+	r->no_leaves = true;
+	for (size_t i = 0; i < set.n; i++)
+	{
+		double		between = rank_interval(r, set.interval[i]);
+
+		if (between < 0)
+			break;
+		sum += Max(between - leaf_entries, 0);
+	}
+	r->no_leaves = false;
+	return sum;
+}
+
+/* Entries that meet any of the intervals, by accident or not; < 0: not to be learnt. */
+static double
+find_entries(RankReader *r, renc_interval_set set)
+{
+	renc_run_search search;
+	double		found = 0;
+
+	renc_run_search_begin(&search, &r->reader.run, read_for_rank, r, &set);
+	while (renc_run_search_next(&search))
+	{
+		CHECK_FOR_INTERRUPTS();
+		found += search.n;
+	}
+	return search.failure == NULL ? found : -1;
+}
+
+/* Sums up what is known of all runs, or not of one of them. */
+static void
+add_known(double *sum, double of_run)
+{
+	*sum = *sum < 0 || of_run < 0 ? -1 : *sum + of_run;
+}
+
+/* Adds what the run has for the keys of the query. */
 static void
 rank_column(Relation index, RencoderQuery *query, const RencoderRunInfoData *info, int col,
-			ReadLimit *limit, RencoderCostRunColumn *column)
+			bool sampled, ReadLimit *limit, RencoderCostRunColumn *column)
 {
-	const RencoderKeySet *keys = rencoder_key_set(query, col, info->column[col].coder);
+	const RencoderRunColumn *tree = &info->column[col];
+	const RencoderKeySet *keys = rencoder_key_set(query, col, tree->coder);
 	RankReader	r = {.limit = limit};
 	renc_interval hull;
-	renc_interval_set set = {&hull, 1};
+	renc_interval_set all = {&hull, 1};
 
 	if (keys == NULL)
-		column->between = -1;
+		column->between = column->found = -1;
 	if (keys == NULL || keys->none || !rencoder_run_reader_begin(&r.reader, index, info, col))
 		return;
-	hull = (renc_interval)
-	{
-		keys->query.hull_lo, keys->query.hull_hi
-	};
-	if (keys->set.n > 0 && keys->set.n <= MAX_INTERVALS)
-		set = keys->set;
+	hull.lo = keys->query.hull_lo;
+	hull.hi = keys->query.hull_hi;
+	if (sampled)
+		add_known(&column->found, keys->set.n > 0 ? find_entries(&r, keys->set) : -1);
+	else if (keys->set.n > 0 && keys->set.n <= MAX_INTERVALS)
+		add_known(&column->between, rank_intervals(&r, keys->set));
 	else
-		column->at_most = true;
-	for (size_t i = 0; i < set.n && column->between >= 0; i++)
 	{
-		double		between = rank_interval(&r, set.interval[i]);
+		RencoderIntervals cover = {0};
+		renc_interval_set set = keys->set;
 
-		column->between = between < 0 ? -1 : column->between + between;
+		column->bounds_only = true;
+		add_known(&column->between, rank_intervals(&r, all));
+		if (keys->boxes.n > 0)
+		{
+			rencoder_boxes_cover(&keys->boxes, &cover);
+			set.interval = cover.interval;
+			set.n = cover.n;
+		}
+		column->at_least += rank_whole_leaves(&r, set, (double) tree->entries / Max(tree->nleaves, 1));
 	}
 	rencoder_run_reader_end(&r.reader);
 }
 
 static void
 add_base_run(Relation index, const RencoderRunEntry *entry, RencoderQuery *query,
-			 ReadLimit *limit, RencoderCostRuns *runs)
+			 const int *sampled, ReadLimit *limit, RencoderCostRuns *runs)
 {
 	RencoderRunInfo info = NULL;
 	const char *fault;
@@ -126,17 +215,19 @@ add_base_run(Relation index, const RencoderRunEntry *entry, RencoderQuery *query
 
 		if (info == NULL)
 		{
-			column->between = -1;
+			column->between = column->found = -1;
 			continue;
 		}
 		column->entries += (double) info->column[col].entries;
 		column->rows += (double) info->column[col].rows;
 		column->leaves += info->column[col].nleaves;
-		column->descent += Min(info->column[col].level, RENC_RUN_MAX_LEVEL) + 1;
+		column->trees += info->column[col].nleaves > 0;
+		column->inner_pages += Max(Min(info->column[col].level, RENC_RUN_MAX_LEVEL), 0);
 		if (info->column[col].false_pages > 0)	/* not if it is NaN */
 			column->false_pages += info->column[col].false_pages;
-		if (query != NULL && query->column[col].has_keys && column->between >= 0)
-			rank_column(index, query, info, col, limit, column);
+		if (query != NULL && query->column[col].has_keys && column->between >= 0 &&
+			column->found >= 0)
+			rank_column(index, query, info, col, sampled[col] > 0, limit, column);
 	}
 	if (info != NULL)
 		pfree(info);
@@ -144,32 +235,36 @@ add_base_run(Relation index, const RencoderRunEntry *entry, RencoderQuery *query
 
 void
 rencoder_cost_runs_read(Relation index, const RencoderRuns *lists, RencoderQuery *query,
-						bool may_rank, RencoderCostRuns *runs)
+						bool may_rank, const int *sampled, RencoderCostRuns *runs)
 {
 	ReadLimit	limit = {RelationGetNumberOfBlocks(index), MAX_RUN_PAGES};
 
 	memset(runs, 0, sizeof(*runs));
 	for (int col = 0; col < INDEX_MAX_KEYS; col++)
-		runs->column[col].between = may_rank ? 0 : -1;
+		runs->column[col].between = runs->column[col].found = may_rank ? 0 : -1;
+	for (int col = 0; col < query->natts; col++)
+		limit.pages_left += ELEMENT_PAGES * sampled[col];
 	for (uint32 i = 0; i < lists->list.n; i++)
 	{
 		const RencoderRunEntry *entry = &lists->list.entry[i];
 
 		if (entry->state != RENCODER_RUN_LIVE)
 			continue;
-		runs->fixed_pages++;
+		runs->info_pages++;
 		if (entry->kind == RENCODER_RUN_BASE)
 		{
 			runs->any = true;
-			add_base_run(index, entry, may_rank ? query : NULL, &limit, runs);
+			add_base_run(index, entry, may_rank ? query : NULL, sampled, &limit, runs);
+			continue;
 		}
-		else
-			runs->delta_descent += 1 + ceil(log(Max(entry->npages, 1.0)) / log(FANOUT));
+		runs->delta_pages += entry->npages;
+		runs->delta_descent += 1 + ceil(log(Max(entry->npages, 1.0)) / log(FANOUT));
 	}
 	if (lists->list.n > 0)
-		runs->fixed_pages++;
+		runs->info_pages++;
 	if (lists->pending_first != RENCODER_NO_BLOCK)
-		runs->fixed_pages += (double) (lists->pending_last_number - lists->pending_first_number) + 1;
+		runs->pending_pages =
+			(double) (lists->pending_last_number - lists->pending_first_number) + 1;
 }
 
 double
@@ -178,6 +273,14 @@ rencoder_cost_runs_search(const RencoderCostRuns *runs, int col, double entries,
 	const RencoderCostRunColumn *column = &runs->column[col];
 	double		leaves = column->leaves * entries / Max(column->entries, 1);
 
-	return Min(column->descent * elements + leaves, 2 * column->leaves) +
-		runs->delta_descent * elements;
+	return Min(column->trees * elements + leaves, column->leaves) +
+		Min(runs->delta_descent * elements, runs->delta_pages);
+}
+
+double
+rencoder_cost_runs_descent(const RencoderCostRuns *runs, int col, double elements)
+{
+	const RencoderCostRunColumn *column = &runs->column[col];
+
+	return Min(column->inner_pages * elements, column->inner_pages + column->leaves / FANOUT);
 }

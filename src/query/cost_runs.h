@@ -14,38 +14,46 @@ typedef struct RencoderCostRunColumn
 	double		entries;
 	double		rows;
 	double		leaves;
-	double		descent;		/* pages from the roots to a leaf of each */
+	double		trees;			/* that have any */
+	double		inner_pages;	/* from the roots to the leaves, without these */
 	double		false_pages;	/* heap pages that a query finds by accident */
 	double		between;		/* entries whose keys are asked for; < 0:
 								 * unknown */
-	bool		at_most;		/* so many at most: they lie between the outer
-								 * bounds */
+	bool		bounds_only;	/* it is so many at most, and at_least */
+	double		at_least;
+	double		found;			/* entries that a sample of a list meets, by
+								 * accident or not; < 0: unknown */
 } RencoderCostRunColumn;
 
 typedef struct RencoderCostRuns
 {
 	bool		any;			/* is there a base run? */
-	double		fixed_pages;	/* read by every scan: list, pages that
-								 * describe runs, pending list */
+	double		info_pages;		/* the list, and pages that describe runs */
+	double		pending_pages;
 	double		delta_descent;	/* pages of all delta runs that one search
 								 * reads */
+	double		delta_pages;	/* all that there are */
 	RencoderCostRunColumn column[INDEX_MAX_KEYS];
 } RencoderCostRuns;
 
 /*
  * Reads what the base runs of a list say of themselves.  If "may_rank", base runs are
  * also asked how many entries lie between the bounds of the query, which all must be
- * known; where that takes more than a few pages, it stays unknown.  Locks: pages of
+ * known; where that takes more than a few pages, it stays unknown.  sampled[col] > 0: the
+ * column is asked for a list, of which these elements are looked for.  Locks: pages of
  * runs share, one at a time, released.  No error if a page is damaged.
  */
 extern void rencoder_cost_runs_read(Relation index, const RencoderRuns *list, RencoderQuery *query,
-									bool may_rank, RencoderCostRuns *runs);
+									bool may_rank, const int *sampled, RencoderCostRuns *runs);
 
 /*
- * Pages of a column's trees that a search reads which finds "entries" of them, in
- * "elements" places.
+ * Leaves of a column's trees, and pages of deltas, that a search reads which finds "entries"
+ * of them, in "elements" places.
  */
 extern double rencoder_cost_runs_search(const RencoderCostRuns *runs, int col,
 										double entries, double elements);
+
+/* Pages that it reads on its way to the leaves. */
+extern double rencoder_cost_runs_descent(const RencoderCostRuns *runs, int col, double elements);
 
 #endif							/* RENCODER_COST_RUNS_H */
