@@ -25,6 +25,28 @@
 #include "utils/syscache.h"
 
 #include "base/options.h"
+#include "store/elsewhere.h"
+
+/* Error: the index of a partitioned table has no pages. */
+static void
+refuse_partitioned(Oid indexoid, const char *name)
+{
+	Oid			heapoid = IndexGetRelation(indexoid, true);
+	int			nforeign = 0;
+
+	if (OidIsValid(heapoid))
+		nforeign = rencoder_elsewhere_foreign_partitions(heapoid);
+	ereport(ERROR,
+			(errcode(ERRCODE_WRONG_OBJECT_TYPE),
+			 errmsg("\"%s\" is a partitioned index", name),
+			 nforeign == 0 ? 0 :
+			 errdetail_plural("%d partition is a foreign table, whose indexes are on another server.",
+							  "%d partitions are foreign tables, whose indexes are on other servers.",
+							  nforeign, nforeign),
+			 nforeign == 0 ?
+			 errhint("Call the function for the index of each partition.") :
+			 errhint("Call the function for the index of each partition, on the server that has it.")));
+}
 
 /* Is it an index whose access method has our handler? */
 static void
@@ -57,10 +79,7 @@ check_kind(Oid indexoid)
 				 errmsg("\"%s\" is not a rencoder index", name),
 				 errhint("Name an index that was created with USING rencoder.")));
 	if (relkind == RELKIND_PARTITIONED_INDEX)
-		ereport(ERROR,
-				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
-				 errmsg("\"%s\" is a partitioned index", name),
-				 errhint("Call the function for the index of each partition.")));
+		refuse_partitioned(indexoid, name);
 }
 
 /* May "userid" read every row of the table? */
@@ -163,6 +182,7 @@ rencoder_open_index(RencoderOpenIndex *target, Oid indexoid, LOCKMODE lockmode,
 				 errmsg("could not open parent table of index \"%s\"",
 						RelationGetRelationName(target->index))));
 	check_has_storage(target->index);
+	rencoder_elsewhere_note_shards(target->heap, target->index);
 }
 
 /* Is the relation, which is locked, an index that can be worked on? */

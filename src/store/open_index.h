@@ -40,6 +40,7 @@ typedef struct RencoderOpenIndex
  * table owner's user id with a safe search path, because expressions of the
  * index may be evaluated.  Errors: not an index of this access method, not
  * allowed, temporary table of another session, unlogged index on a standby.
+ * A NOTICE if the table is one of Citus, whose rows are not here.
  */
 extern void rencoder_open_index(RencoderOpenIndex *target, Oid indexoid,
 								LOCKMODE lockmode, RencoderPrivilege privilege);
