@@ -13,6 +13,7 @@
 #include "query/cost.h"
 #include "query/scan.h"
 #include "query/scan_observe.h"
+#include "query/scan_report.h"
 #include "query/scan_stats.h"
 
 PG_MODULE_MAGIC;
@@ -27,6 +28,7 @@ _PG_init(void)
 	rencoder_options_init();
 	rencoder_scan_stats_init();
 	rencoder_scan_observe_init();
+	rencoder_scan_report_init();
 }
 
 /*

@@ -176,6 +176,14 @@ rencoder_bitmap_next_page(RencoderBitmapIterator *iterator)
 #define rencoder_bitmap_heap_pages(state) ((int64) ((state)->exact_pages + (state)->lossy_pages))
 #endif
 
+/* 18: a hook may add to what EXPLAIN says of a node of the plan. */
+#if PG_VERSION_NUM >= 180000
+#include "commands/explain.h"
+#include "commands/explain_format.h"
+#include "commands/explain_state.h"
+#define RENCODER_HAVE_EXPLAIN_NODE 1
+#endif
+
 /* 16: summarizing index AMs. */
 #if PG_VERSION_NUM >= 160000
 #define RENCODER_HAVE_SUMMARIZING 1

@@ -18,6 +18,7 @@
 #include "filter/renc_config.h"
 
 bool		rencoder_enable_scan = true;
+bool		rencoder_report_scans = false;
 int			rencoder_sample_rate = RENCODER_DEFAULT_SAMPLE_RATE;
 
 static relopt_kind rencoder_relopt_kind;
@@ -93,6 +94,14 @@ rencoder_options_init(void)
 							 true,
 							 PGC_USERSET,
 							 GUC_EXPLAIN,
+							 NULL, NULL, NULL);
+	DefineCustomBoolVariable("rencoder.report_scans",
+							 "Reports after each query what its scans of rencoder indexes skipped.",
+							 NULL,
+							 &rencoder_report_scans,
+							 false,
+							 PGC_USERSET,
+							 0,
 							 NULL, NULL, NULL);
 	DefineCustomIntVariable("rencoder.sample_rate",
 							"Records every n-th scan of a session in the index.",

@@ -49,6 +49,9 @@ typedef struct RencoderOptions
 /* rencoder.enable_scan */
 extern bool rencoder_enable_scan;
 
+/* rencoder.report_scans */
+extern bool rencoder_report_scans;
+
 /* rencoder.sample_rate: every n-th scan is recorded; 0: none */
 #define RENCODER_DEFAULT_SAMPLE_RATE	10
 

@@ -13,17 +13,35 @@
 
 #include "plan/sample_record.h"
 #include "query/candidates.h"
+#include "query/scan_instrument.h"
 #include "query/scan_stats.h"
+
+typedef struct OwnScan
+{
+	MemoryContext context;		/* of a rescan */
+	Instrumentation *instrument;	/* of the node, or NULL */
+} OwnScan;
+
+uint64		rencoder_scans_begun = 0;
 
 IndexScanDesc
 rencoderbeginscan(Relation index, int nkeys, int norderbys)
 {
 	IndexScanDesc scan = RelationGetIndexScan(index, nkeys, norderbys);
+	OwnScan    *state = palloc0(sizeof(OwnScan));
 
 	/* The executor keeps one context for all rescans of a join. */
-	scan->opaque = AllocSetContextCreate(CurrentMemoryContext, "rencoder scan",
-										 ALLOCSET_DEFAULT_SIZES);
+	state->context = AllocSetContextCreate(CurrentMemoryContext, "rencoder scan",
+										   ALLOCSET_DEFAULT_SIZES);
+	scan->opaque = state;
+	rencoder_scans_begun++;
 	return scan;
+}
+
+void
+rencoder_scan_instrument(IndexScanDesc scan, Instrumentation *instrument)
+{
+	((OwnScan *) scan->opaque)->instrument = instrument;
 }
 
 void
@@ -37,7 +55,8 @@ rencoderrescan(IndexScanDesc scan, ScanKey keys, int nkeys,
 void
 rencoderendscan(IndexScanDesc scan)
 {
-	MemoryContextDelete((MemoryContext) scan->opaque);
+	MemoryContextDelete(((OwnScan *) scan->opaque)->context);
+	pfree(scan->opaque);
 	scan->opaque = NULL;
 }
 
@@ -76,8 +95,9 @@ add_pages(void *arg, uint64 first_range, const renc_candidates *candidates)
 }
 
 static void
-count_scan(Relation index, const BitmapTarget *target, int64 index_pages)
+count_scan(IndexScanDesc scan, const BitmapTarget *target, int64 index_pages)
 {
+	Instrumentation *instrument = ((OwnScan *) scan->opaque)->instrument;
 	RencoderStats stats = {0};
 	int64		ranges = ((int64) target->nblocks + target->pages_per_range - 1) / target->pages_per_range;
 
@@ -87,7 +107,12 @@ count_scan(Relation index, const BitmapTarget *target, int64 index_pages)
 	stats.count[RENCODER_STATS_RANGES] = ranges;
 	stats.count[RENCODER_STATS_SKIPPED] = Max(ranges - target->nranges, 0);
 	stats.count[RENCODER_STATS_INDEX_PAGES] = index_pages;
-	rencoder_scan_stats_add(RelationGetRelid(index), &stats);
+	rencoder_scan_stats_add(RelationGetRelid(scan->indexRelation), &stats);
+	if (instrument == NULL)
+		return;
+	RencoderScanPages(instrument) += target->npages;
+	RencoderScanRanges(instrument) += ranges;
+	RencoderScanSkipped(instrument) += stats.count[RENCODER_STATS_SKIPPED];
 }
 
 int64
@@ -98,7 +123,8 @@ rencodergetbitmap(IndexScanDesc scan, TIDBitmap *tbm)
 	RencoderQuery *query;
 	int64		index_pages;
 	BitmapTarget target = {tbm, 0, 0, 0, 0};
-	MemoryContext caller = MemoryContextSwitchTo((MemoryContext) scan->opaque);
+	OwnScan    *state = (OwnScan *) scan->opaque;
+	MemoryContext caller = MemoryContextSwitchTo(state->context);
 
 	pgstat_count_index_scan(index);
 	query = rencoder_key_query(index, scan->keyData, scan->numberOfKeys);
@@ -113,11 +139,11 @@ rencodergetbitmap(IndexScanDesc scan, TIDBitmap *tbm)
 		rencoder_count_search(scan);
 		index_pages = rencoder_candidates_find(index, target.nblocks, query, scan->xs_snapshot,
 											   add_pages, &target, NULL);
-		count_scan(index, &target, index_pages);
+		count_scan(scan, &target, index_pages);
 		rencoder_sample_record_scan(query, (double) target.npages / Max(target.nblocks, 1));
 	}
 	MemoryContextSwitchTo(caller);
-	MemoryContextReset((MemoryContext) scan->opaque);
+	MemoryContextReset(state->context);
 
 	/* As BRIN: the rows of a lossy page are not known; ten is a guess. */
 	return target.npages * 10;

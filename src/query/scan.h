@@ -8,6 +8,7 @@
 #include "base/compat.h"
 
 #include "access/amapi.h"
+#include "executor/instrument.h"
 
 /* Callbacks of the access method. */
 extern IndexScanDesc rencoderbeginscan(Relation index, int nkeys, int norderbys);
@@ -15,5 +16,11 @@ extern void rencoderrescan(IndexScanDesc scan, ScanKey keys, int nkeys,
 						   ScanKey orderbys, int norderbys);
 extern int64 rencodergetbitmap(IndexScanDesc scan, TIDBitmap *tbm);
 extern void rencoderendscan(IndexScanDesc scan);
+
+/* Scans that this process has begun, ever. */
+extern uint64 rencoder_scans_begun;
+
+/* What a scan of our indexes finds is counted there, too (scan_instrument.h), until it ends. */
+extern void rencoder_scan_instrument(IndexScanDesc scan, Instrumentation *instrument);
 
 #endif							/* RENCODER_SCAN_H */

@@ -18,6 +18,8 @@
 #include "utils/memutils.h"
 
 #include "base/options.h"
+#include "query/scan.h"
+#include "query/scan_instrument.h"
 #include "query/scan_stats.h"
 
 typedef struct ObservedScan
@@ -28,6 +30,7 @@ typedef struct ObservedScan
 	BlockNumber page;			/* of the last row */
 	int64		scans;
 	int64		hits;			/* pages with a row */
+	int64		reported;		/* pages that the node's instrumentation knows */
 	EState	   *estate;
 	MemoryContextCallback forget;
 	struct ObservedScan *next;
@@ -55,12 +58,28 @@ find_observed(PlanState *node)
 	return scan;
 }
 
+/* Adds what is new: those of parallel workers are added to the same counters. */
+static void
+instrument_row(ObservedScan *scan, bool found)
+{
+	Instrumentation *instrument = scan->node->ss.ps.instrument;
+	int64		pages;
+
+	if (instrument == NULL)
+		return;
+	pages = rencoder_bitmap_heap_pages(scan->node);
+	RencoderScanPagesRead(instrument) += pages - scan->reported;
+	RencoderScanPagesFound(instrument) += found;
+	scan->reported = pages;
+}
+
 static TupleTableSlot *
 observe_row(PlanState *node)
 {
 	ObservedScan *scan = observed != NULL && &observed->node->ss.ps == node ? observed :
 		find_observed(node);
 	TupleTableSlot *slot;
+	bool		found = false;
 
 	/* It begins, or begins again. */
 	if (!scan->node->initialized)
@@ -73,9 +92,11 @@ observe_row(PlanState *node)
 	{
 		BlockNumber page = ItemPointerGetBlockNumber(&scan->node->ss.ss_ScanTupleSlot->tts_tid);
 
-		scan->hits += page != scan->page;
+		found = page != scan->page;
+		scan->hits += found;
 		scan->page = page;
 	}
+	instrument_row(scan, found);
 	return slot;
 }
 
@@ -91,28 +112,33 @@ forget_observed(void *arg)
 		*link = (*link)->next;
 }
 
-/* The only index of the scan, if it is one of ours and all conditions are its own. */
-static Relation
-index_of_scan(BitmapHeapScanState *node)
+Relation
+rencoder_scan_index(PlanState *node)
 {
-	PlanState  *child = outerPlanState(node);
 	Relation	index;
 
-	if (node->ss.ps.qual != NULL || child == NULL || !IsA(child, BitmapIndexScanState))
+	if (node == NULL || !IsA(node, BitmapIndexScanState))
 		return NULL;
-	index = ((BitmapIndexScanState *) child)->biss_RelationDesc;
+	index = ((BitmapIndexScanState *) node)->biss_RelationDesc;
 	return index != NULL && index->rd_indam->amoptions == rencoderoptions ? index : NULL;
 }
 
+bool
+rencoder_scan_is_observed(PlanState *node)
+{
+	return IsA(node, BitmapHeapScanState) && node->qual == NULL &&
+		rencoder_scan_index(outerPlanState(node)) != NULL;
+}
+
 static void
-observe_scan(BitmapHeapScanState *node, Relation index)
+observe_scan(BitmapHeapScanState *node)
 {
 	EState	   *estate = node->ss.ps.state;
 	ObservedScan *scan = MemoryContextAllocZero(estate->es_query_cxt, sizeof(ObservedScan));
 
 	scan->node = node;
 	scan->next_row = node->ss.ps.ExecProcNodeReal;
-	scan->indexoid = RelationGetRelid(index);
+	scan->indexoid = RelationGetRelid(rencoder_scan_index(outerPlanState(node)));
 	scan->page = InvalidBlockNumber;
 	scan->estate = estate;
 	scan->forget.func = forget_observed;
@@ -128,24 +154,24 @@ observe_plan(PlanState *node, void *context)
 {
 	if (node == NULL)
 		return false;
-	if (IsA(node, BitmapHeapScanState))
-	{
-		Relation	index = index_of_scan((BitmapHeapScanState *) node);
-
-		if (index != NULL)
-			observe_scan((BitmapHeapScanState *) node, index);
-	}
+	if (rencoder_scan_is_observed(node))
+		observe_scan((BitmapHeapScanState *) node);
+	if (rencoder_scan_index(node) != NULL)
+		rencoder_scan_instrument(((BitmapIndexScanState *) node)->biss_ScanDesc, node->instrument);
 	return planstate_tree_walker(node, observe_plan, context);
 }
 
+/* Plans that begin no scan of ours are not looked at. */
 static void
 observe_start(QueryDesc *desc, int eflags)
 {
+	uint64		begun = rencoder_scans_begun;
+
 	if (next_executor_start)
 		next_executor_start(desc, eflags);
 	else
 		standard_ExecutorStart(desc, eflags);
-	if (!(eflags & EXEC_FLAG_EXPLAIN_ONLY))
+	if (rencoder_scans_begun != begun)
 		(void) observe_plan(desc->planstate, NULL);
 }
 

@@ -5,7 +5,20 @@
 #ifndef RENCODER_SCAN_OBSERVE_H
 #define RENCODER_SCAN_OBSERVE_H
 
+#include "base/compat.h"
+
+#include "nodes/execnodes.h"
+
 /* When the library is loaded. */
 extern void rencoder_scan_observe_init(void);
+
+/* The index of ours that the node scans, or NULL. */
+extern Relation rencoder_scan_index(PlanState *node);
+
+/*
+ * Is it known on which pages a bitmap heap scan has found a row for its index?  So if the index
+ * is its only one and one of ours, and all conditions of the scan are the index's.
+ */
+extern bool rencoder_scan_is_observed(PlanState *node);
 
 #endif							/* RENCODER_SCAN_OBSERVE_H */

@@ -1,0 +1,129 @@
+/*
+ * scan_report.c
+ *		What the scans of one query skipped, for whoever asks for it.
+ *
+ * From PostgreSQL 18 on EXPLAIN (ANALYZE) says it at the nodes of the plan.  Under
+ * rencoder.report_scans any version says it when a query has ended.  The counts are those of
+ * scan_instrument.h: of all processes and all rescans.
+ */
+#include "query/scan_report.h"
+
+#include "base/compat.h"
+
+#include "access/parallel.h"
+#include "executor/executor.h"
+#include "nodes/nodeFuncs.h"
+
+#include "base/options.h"
+#include "query/scan_instrument.h"
+#include "query/scan_observe.h"
+
+/* ---- Messages ---- */
+
+static ExecutorStart_hook_type next_executor_start = NULL;
+static ExecutorEnd_hook_type next_executor_end = NULL;
+
+static void
+report_index(Relation index, const Instrumentation *scan, const Instrumentation *heap)
+{
+	if (RencoderScanRanges(scan) == 0)
+		return;					/* it never began, or nothing could match */
+	ereport(INFO,
+			(errmsg("index \"%s\": pages passed: %.0f, block ranges skipped: %.0f of %.0f",
+					RelationGetRelationName(index), RencoderScanPages(scan),
+					RencoderScanSkipped(scan), RencoderScanRanges(scan)),
+			 heap == NULL ? 0 :
+			 errdetail("Pages read: %.0f, without rows: %.0f.", RencoderScanPagesRead(heap),
+					   RencoderScanPagesRead(heap) - RencoderScanPagesFound(heap))));
+}
+
+static bool
+report_plan(PlanState *node, void *context)
+{
+	PlanState **heap = (PlanState **) context;
+	Relation	index;
+
+	if (node == NULL)
+		return false;
+	if (IsA(node, BitmapHeapScanState))
+		*heap = rencoder_scan_is_observed(node) ? node : NULL;
+	index = rencoder_scan_index(node);
+	if (index != NULL && node->instrument != NULL)
+		report_index(index, node->instrument,
+					 *heap != NULL && outerPlanState(*heap) == node ? (*heap)->instrument : NULL);
+	return planstate_tree_walker(node, report_plan, context);
+}
+
+/* The leader has the counts of its workers, which have its setting, too. */
+static void
+start_report(QueryDesc *desc, int eflags)
+{
+	if (rencoder_report_scans && !(eflags & EXEC_FLAG_EXPLAIN_ONLY))
+		desc->instrument_options |= INSTRUMENT_ROWS;
+	if (next_executor_start)
+		next_executor_start(desc, eflags);
+	else
+		standard_ExecutorStart(desc, eflags);
+}
+
+static void
+end_report(QueryDesc *desc)
+{
+	PlanState  *heap = NULL;
+
+	if (rencoder_report_scans && !IsParallelWorker())
+		(void) report_plan(desc->planstate, &heap);
+	if (next_executor_end)
+		next_executor_end(desc);
+	else
+		standard_ExecutorEnd(desc);
+}
+
+/* ---- EXPLAIN ---- */
+
+#ifdef RENCODER_HAVE_EXPLAIN_NODE
+
+static explain_per_node_hook_type next_explain_node = NULL;
+
+static void
+explain_index(const Instrumentation *scan, ExplainState *es)
+{
+	ExplainPropertyFloat("Pages Passed", NULL, RencoderScanPages(scan), 0, es);
+	ExplainPropertyFloat("Block Ranges", NULL, RencoderScanRanges(scan), 0, es);
+	ExplainPropertyFloat("Block Ranges Skipped", NULL, RencoderScanSkipped(scan), 0, es);
+}
+
+/* As PostgreSQL does: text has no line of what did not happen. */
+static void
+explain_node(PlanState *node, List *ancestors, const char *relationship, const char *plan_name,
+			 ExplainState *es)
+{
+	const Instrumentation *instrument = node->instrument;
+
+	if (next_explain_node)
+		next_explain_node(node, ancestors, relationship, plan_name, es);
+	if (!es->analyze || instrument == NULL)
+		return;
+	if (rencoder_scan_index(node) != NULL &&
+		(es->format != EXPLAIN_FORMAT_TEXT || RencoderScanRanges(instrument) > 0))
+		explain_index(instrument, es);
+	if (rencoder_scan_is_observed(node) &&
+		(es->format != EXPLAIN_FORMAT_TEXT || RencoderScanPagesRead(instrument) > 0))
+		ExplainPropertyFloat("Pages Without Rows", NULL, RencoderScanPagesRead(instrument) -
+							 RencoderScanPagesFound(instrument), 0, es);
+}
+
+#endif
+
+void
+rencoder_scan_report_init(void)
+{
+	next_executor_start = ExecutorStart_hook;
+	ExecutorStart_hook = start_report;
+	next_executor_end = ExecutorEnd_hook;
+	ExecutorEnd_hook = end_report;
+#ifdef RENCODER_HAVE_EXPLAIN_NODE
+	next_explain_node = explain_per_node_hook;
+	explain_per_node_hook = explain_node;
+#endif
+}
