@@ -1,0 +1,179 @@
+#!/usr/bin/env bash
+# Draws what bench/compare.sh has written: the CSV files of a directory as SVG files beside them.
+#
+#   bash bench/compare/plot.sh DIR
+set -euo pipefail
+if [[ $# -ne 1 || $1 == -* ]]; then
+    sed -n '2,/^set /{/^#/s/^# \{0,1\}//p}' "$0"
+    [[ ${1:-} == --help || ${1:-} == -h ]] && exit 0
+    exit 2
+fi
+cd "$1"
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+# A series has the same colour in all plots, and ours the widest line.
+declare -A COLOUR=([rencoder]='#c00000' [btree]='#1f5fa8' [btree_hash]='#6fa8dc' [hash]='#38761d'
+    [brin32]='#b45f06' [brin128]='#e69138' [brin_multi]='#a64d79' [brin_bloom]='#7f6000'
+    [bloom]='#8e7cc3' [gin]='#45818e' [gist]='#674ea7' [spgist]='#c27ba0' [seq]='#555555'
+    [parallel]='#999999' [none]='#000000' [measured]='#c00000' [law]='#555555')
+
+# Lines of a file by the names of its columns: fields FILE CONDITION VALUE..  The condition and the
+# values are awk, with @name for a column.
+fields() {
+    local file=$1 program="if ($2) print $3"
+    shift 3
+    local value
+    for value; do program+=", $value"; done
+    awk -F, "/^#/ { next } !head++ { for (i = 1; i <= NF; i++) at[\$i] = i; next }
+        { $(sed -E 's/@([a-z0-9_]+)/$at["\1"]/g' <<<"$program") }" "$file"
+}
+
+# draw OUTPUT TITLE XLABEL YLABEL COMMANDS STYLE: lines "series x y ..", from standard input, one curve
+# for each series.
+draw() {
+    local output=$1 n=0 name curves='' colour
+    cat >"$work/data"
+    [[ -s $work/data ]] || return 0
+    awk -v dir="$work" '{ name = $1; sub(/^[^ ]+ /, ""); print > (dir "/series." name) }' "$work/data"
+    for name in $(awk '!seen[$1]++ { print $1 }' "$work/data"); do
+        colour=${COLOUR[${name%%:*}]:-#000000}
+        curves+="${curves:+, }'$work/series.$name' $6 title '$name' linecolor rgb '$colour'"
+        n=$((n + 1))
+    done
+    gnuplot <<PLOT
+set terminal svg size 760,460 font "sans-serif,13" background rgb "white" noenhanced
+set output '$output.svg'
+set title "$2"
+set xlabel '$3'
+set ylabel '$4'
+set border 3
+set tics nomirror out
+set grid ytics linecolor rgb '#dddddd'
+set key outside right top vertical
+set format '%g'
+$5
+plot $curves
+PLOT
+    rm -f "$work"/series.*
+}
+
+CURVE='with linespoints linewidth 2 pointtype 7 pointsize 0.6'
+
+# The kinds of queries that a column has, in their order, as positions.
+kinds() { # COLUMN KIND..
+    local column=$1 n=0 kind
+    shift
+    for kind; do
+        grep -q "^warm,$column,$kind," latency.csv || continue
+        printf '%s %d\n' "$kind" "$n"
+        n=$((n + 1))
+    done
+}
+
+by_kind() { # COLUMN OUTPUT FIELD YLABEL KIND..
+    local column=$1 output=$2 field=$3 ylabel=$4 tics
+    shift 4
+    kinds "$column" "$@" >"$work/kinds"
+    tics=$(awk '{ printf "%s\"%s\" %d", NR > 1 ? ", " : "", $1, $2 }' "$work/kinds")
+    fields latency.csv "@col == \"$column\"" '@what' '@kind' "@$field" |
+        awk 'NR == FNR { at[$1] = $2; next } $2 in at && $3 > 0 { print $1, at[$2], $3 }' \
+            "$work/kinds" - | sort -s -k 1,1 -k 2,2n |
+        draw "$output" "column \"\"$column\"\"" 'kind of query; numbers: rows that match' "$ylabel" \
+            "set logscale y; set xtics ($tics); set offsets 0.2, 0.2, 0, 0" "$CURVE"
+}
+
+plot_latency() {
+    by_kind uniform latency median_ms 'median latency, ms' absent empty one 10 100 1000 in
+    by_kind uniform pages pages 'pages of index and table' absent empty one 10 100 1000 in
+    by_kind domain latency_text median_ms 'median latency, ms' absent one in like
+    by_kind p latency_points median_ms 'median latency, ms' empty one 10 100 1000
+}
+
+# Each index with its name; no index has no size, so it stands at the left.
+plot_size_latency() {
+    local column
+    for column in uniform domain p; do
+        fields size_latency.csv "@col == \"$column\"" '@what' \
+            '(@bytes > 0 ? @bytes / 1048576 : 0.02)' '@median_ms' '@what' |
+            draw "size_latency${column/#/_}" "one match, column \"\"$column\"\"" \
+                'size of the index, MB (left: none)' 'median latency, ms' \
+                'set logscale xy; set key off; set grid xtics; set offsets graph 0.05, 0.15, 0.1, 0.1
+                set xrange [0.015:]' \
+                'using 1:2:3 with labels point pointtype 7 pointsize 0.9 offset 1,0.7 left'
+    done
+    mv size_latency_uniform.svg size_latency.svg
+}
+
+plot_build() {
+    fields build.csv 1 '@col' '@what' '@cpu_ms / 1000' | bars build 'CPU time of CREATE INDEX' seconds ''
+    fields build.csv 1 '@col' '@what' '@bits_a_row' | bars sizes 'size' 'bits a row' 'set logscale y'
+}
+
+# Groups of bars from lines "group series value".
+bars() { # OUTPUT TITLE YLABEL COMMANDS
+    local output=$1 title=$2 ylabel=$3 commands=$4
+    awk '{ if (!($1 in g)) { g[$1] = n++; tics = tics (n > 1 ? ", " : "") "\"" $1 "\" " n - 1 }
+            if (!($2 in s)) s[$2] = m++
+            line[++k] = $2 " " g[$1] " " s[$2] " " $3 }
+        END { print tics; print m; for (i = 1; i <= k; i++) print line[i] }' >"$work/bars"
+    tail -n +3 "$work/bars" | awk -v m="$(sed -n 2p "$work/bars")" \
+        '{ print $1, $2 + ($3 - (m - 1) / 2) * 0.85 / m, $4, 0.8 / m }' |
+        draw "$output" "$title" '' "$ylabel" \
+            "set xtics ($(head -n 1 "$work/bars")) rotate by -30; set style fill solid; set yrange [0:*]
+            $commands${commands:+; set yrange [*:*]}" 'using 1:2:3 with boxes'
+}
+
+plot_bits() {
+    { fields bits.csv '@false_pages > 0' '"measured"' '@bits_per_key' '@false_pages'
+      fields bits.csv 1 '"law"' '@bits_per_key' '@law'; } |
+        draw bits 'heap pages that an empty interval reads in vain' bits_per_key pages \
+            'set logscale y' "$CURVE"
+}
+
+plot_growth() {
+    fields growth.csv '@kind == "one"' '@what' '@rows' '@median_ms' |
+        draw growth 'one match, 185 rows a page' rows 'median latency, ms' 'set logscale xy' "$CURVE"
+    fields growth.csv '@kind == "one" && @bytes > 0' '@what' '@rows' '@bytes / 1048576' |
+        draw growth_size '185 rows a page' rows 'size, MB' 'set logscale xy' "$CURVE"
+}
+
+plot_updates() {
+    fields updates.csv 1 '@what (@vacuumed ? ":vacuumed" : "")' '(@percent > 0 ? @percent : 0.001)' \
+        '@pages' |
+        draw updates 'an interval without a row' 'rows updated, per cent (left: none)' \
+            'pages of index and table' 'set logscale xy' "$CURVE"
+}
+
+plot_writes() {
+    fields writes.csv '@what != "none"' '@rows_a_page "/page"' '@what' '@times_no_index' |
+        bars writes 'COPY, rows a second as a multiple of no index' '' ''
+    fields writes.csv 1 '@rows_a_page "/page"' '@what' '@wal_bytes_a_row' |
+        bars wal 'COPY, WAL a row' bytes ''
+}
+
+plot_pgbench() {
+    local work
+    for work in read insert mixed; do
+        fields pgbench.csv "@work == \"$work\"" '@what' '@clients' '@tps' |
+            draw "pgbench_$work" "pgbench, $work" clients 'transactions a second' \
+                'set logscale x 2; set yrange [0:*]' "$CURVE"
+    done
+}
+
+plot_buffers() {
+    fields buffers.csv 1 '@what' '(@kind == "empty" ? 0.1 : @kind == "one" ? 1 : @kind)' '@median_ms' |
+        sort -s -k 1,1 -k 2,2g |
+        draw buffers 'shared_buffers = 128 MB' 'rows that match (left: none)' 'median latency, ms' \
+            'set logscale xy' "$CURVE"
+    fields buffers_copy.csv '@what != "none"' '"COPY"' '@what' '@times_no_index' |
+        bars buffers_copy 'shared_buffers = 128 MB: rows a second as a multiple of no index' '' ''
+}
+
+plot_cold() {
+    fields cold.csv 1 '@kind' '@what' '@median_ms' | bars cold 'first query, nothing cached' ms ''
+}
+
+for figure in size_latency latency build bits growth updates writes pgbench buffers cold; do
+    [[ ! -e $figure.csv ]] || "plot_$figure"
+done
