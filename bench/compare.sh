@@ -3,8 +3,9 @@
 #
 #   bash bench/compare.sh [--rows MILLIONS] [--only FIGURE] [--seed N] [--out DIR]
 #
-# MILLIONS (default 1; 0.05 to 100) of rows with ten columns of different kinds; the indexes are built
-# beside each other, and each is seen by the planner alone when it is measured.  Answers are compared.
+# MILLIONS (default 1; 0.05 to 100) of rows with ten columns of different kinds; the indexes are
+# built beside each other, and each is seen by the planner alone when it is measured.  Answers are
+# compared.
 # FIGURES: indexes bits growth updates writes pgbench buffers cold; all, if none is named.
 # What is measured is written to DIR (default bench/results/figures): FIGURE*.csv, with machine,
 # versions, settings, seed and load in its head, and FIGURE*.svg.  A run that is interrupted leaves
@@ -16,7 +17,12 @@ while [[ $# -gt 0 ]]; do
     case $1 in
         --rows | --only | --seed | --out)
             [[ $# -gt 1 ]] || { echo "compare.sh: $1 needs a value" >&2; exit 2; }
-            case $1 in --rows) ROWS=$2 ;; --only) ONLY=$2 ;; --seed) SEED=$2 ;; --out) OUT=$2 ;; esac
+            case $1 in
+                --rows) ROWS=$2 ;;
+                --only) ONLY=$2 ;;
+                --seed) SEED=$2 ;;
+                --out) OUT=$2 ;;
+            esac
             shift 2 ;;
         --help | -h) sed -n '2,/^set /{/^#/s/^# \{0,1\}//p}' "$0"; exit 0 ;;
         *) echo "compare.sh: unknown argument \"$1\"; see --help" >&2; exit 2 ;;
@@ -44,7 +50,7 @@ bench_at_end=take_figures
 
 ROUNDS=3
 QUERIES=60          # of a kind, drawn
-BUDGET=300          # ms for a kind of queries with an index in a round
+BUDGET=200          # ms for a kind of queries with an index in a round
 CLIENTS=(1 2 4 8 16)
 PGBENCH_ROUNDS=2
 PGBENCH_SECONDS=2
@@ -64,8 +70,9 @@ say() { printf '[%(%H:%M:%S)T] %s\n' -1 "$*"; }
 # An unfinished run can be taken up by the same code only.
 check_source() {
     local old=${TMPDIR:-/tmp}/$bench_state/source
-    BENCH_SOURCE=$(cd "$bench_root" && find src sql bench/compare* bench/pgbench bench/lib.sh -type f \
-        ! -name '*.[ao]' ! -name '*.so' ! -name '*.bc' -print0 | sort -z | xargs -0 md5sum | md5sum)
+    BENCH_SOURCE=$(cd "$bench_root" &&
+        find src sql bench/compare* bench/pgbench bench/lib.sh -type f ! -name '*.[ao]' \
+            ! -name '*.so' ! -name '*.bc' -print0 | sort -z | xargs -0 md5sum | md5sum)
     export BENCH_SOURCE
     [[ ! -e $old || $BENCH_SOURCE == "$(cat "$old")" ]] ||
         die "the sources have changed since this run was begun; to begin anew: rm -r ${old%/*}"
@@ -85,7 +92,8 @@ make_tables() {
         -c 'CREATE EXTENSION IF NOT EXISTS bloom SCHEMA public' 2>/dev/null
     bench_sql -q -v rows="$ROWS" -v seed="$SEED" -f "$WORK/src/bench/compare/data.sql"
     bench_sql -q -f "$WORK/src/bench/compare/measure.sql" -f "$WORK/src/bench/compare/queries.sql"
-    bench_sql -c "SELECT format('%s: %s rows a page', relname, round((reltuples / relpages)::numeric, 1))
+    bench_sql -c "SELECT format('%s: %s rows a page', relname,
+            round((reltuples / relpages)::numeric, 1))
         FROM pg_class WHERE oid IN ('made.wide'::regclass, 'made.narrow'::regclass)"
     bench_sql -q -c CHECKPOINT
     touch "$WORK/tables"
@@ -104,9 +112,9 @@ main() {
         say "figure $n of ${#FIGURES[@]}: $figure"
         begun "$figure"
         "step_$figure"
-        bench_sql -q -c "UPDATE results.steps SET done = true WHERE figure = '$figure'"
         "csv_$figure"
         bash "$WORK/src/bench/compare/plot.sh" "$WORK/figures"
+        bench_sql -q -c "UPDATE results.steps SET done = true WHERE figure = '$figure'"
         bench_sql -q -c CHECKPOINT
     done
     say 'done'

@@ -1,4 +1,5 @@
--- The tables of bench/compare.sh; :rows and :seed are given.  A row depends on its number and the seed.
+-- The tables of bench/compare.sh; :rows and :seed are given.  A row depends on its number and the
+-- seed.
 
 CREATE SCHEMA made;
 SET search_path = made, public;

@@ -8,8 +8,9 @@ csv_head() { # FIGURE WHAT-IT-SAYS
     echo "# bash bench/compare.sh --rows $MILLIONS --only $1 --seed $SEED"
     echo "# $(bench_machine)"
     echo "# rencoder $BENCH_COMMIT; $ROWS rows; seed $SEED"
-    bench_sql -c "SELECT '# ' || string_agg(name || ' ' || current_setting(name), ', ') FROM unnest(
-        '{shared_buffers,work_mem,maintenance_work_mem,wal_level,fsync,autovacuum,jit}'::text[]) AS name"
+    bench_sql -c "SELECT '# ' || string_agg(name || ' ' || current_setting(name), ', ')
+        FROM unnest('{shared_buffers,work_mem,maintenance_work_mem,wal_level,fsync,autovacuum,jit,
+            max_parallel_maintenance_workers}'::text[]) AS name"
     bench_sql -c "SELECT format('# begun %s at load %s; written %s at load %s',
         to_char(begun, 'YYYY-MM-DD HH24:MI'), load, to_char(now(), 'YYYY-MM-DD HH24:MI'), '$(load)')
         FROM results.steps WHERE figure = '$1'"
@@ -26,8 +27,9 @@ csv() {
 
 # Columns of latencies, of rows of results.latency that a condition selects.
 latencies() { # CONDITION
-    echo "SELECT setting, col, kind, what, max(queries) AS queries, round(max(matches), 1) AS matches,
-        round(median(ms), 4) AS median_ms, round(median(p95_ms), 4) AS p95_ms,
+    echo "SELECT setting, col, kind, what, max(queries) AS queries,
+        round(max(matches), 1) AS matches, round(median(ms), 4) AS median_ms,
+        round(median(p95_ms), 4) AS p95_ms,
         round(median(cpu_ms), 4) AS cpu_ms, round(max(index_pages), 2) AS index_pages,
         round(max(pages), 2) AS pages
     FROM results.latency WHERE $1
@@ -54,8 +56,9 @@ csv_indexes() {
 
 csv_bits() {
     csv bits bits 'bits_per_key against false pages of an empty interval; law: P / 2^(bits - 2)' "
-        SELECT f.x AS bits_per_key, round(a.value, 2) AS bits_a_row, round(f.value, 4) AS false_pages,
-            round(w.value, 4) AS law, round(i.value, 2) AS index_pages, round(median(l.ms), 4) AS empty_ms
+        SELECT f.x AS bits_per_key, round(a.value, 2) AS bits_a_row,
+            round(f.value, 4) AS false_pages, round(w.value, 4) AS law,
+            round(i.value, 2) AS index_pages, round(median(l.cpu_ms), 4) AS empty_cpu_ms
         FROM results.figures AS f
             JOIN results.figures AS a ON a.figure = 'bits' AND a.x = f.x AND a.what = 'bits a row'
             JOIN results.figures AS w ON w.figure = 'bits' AND w.x = f.x AND w.what = 'law'
@@ -100,7 +103,9 @@ csv_copy() { # FILE FIGURE TITLE
         GROUP BY 1, 2 ORDER BY 1 DESC, 3 DESC"
 }
 
-csv_writes() { csv_copy writes writes 'COPY into a table that has rows; WAL of the worker included'; }
+csv_writes() {
+    csv_copy writes writes 'COPY into a table that has rows; WAL of the worker included'
+}
 
 csv_pgbench() {
     csv pgbench pgbench 'transactions a second; mixed: nine queries to one insert' "

@@ -34,8 +34,8 @@ END $$;
 CREATE FUNCTION results.ms_since(start timestamptz) RETURNS numeric LANGUAGE sql
     RETURN extract(epoch FROM clock_timestamp() - start) * 1000;
 
--- Of all indexes of a table the planner sees this one alone; none, if it is null.  The cluster is thrown
--- away.
+-- Of all indexes of a table the planner sees this one alone; none, if it is null.  The cluster is
+-- thrown away.
 CREATE FUNCTION results.only(tab regclass, index text) RETURNS void LANGUAGE sql AS $$
     UPDATE pg_index SET indisvalid = relname IS NOT DISTINCT FROM index FROM pg_class
     WHERE indrelid = tab AND pg_class.oid = indexrelid
@@ -74,9 +74,22 @@ BEGIN
     RETURN ms;
 END $$;
 
+-- CPU time of a query on average, without that of taking times.
+CREATE FUNCTION results.cpu_of(queries text[]) RETURNS numeric LANGUAGE plpgsql AS $$
+DECLARE
+    query text;
+    cpu numeric := results.cpu_ms();
+BEGIN
+    FOREACH query IN ARRAY queries LOOP
+        EXECUTE query;
+    END LOOP;
+    RETURN (results.cpu_ms() - cpu) / cardinality(queries);
+END $$;
+
 -- The latency of the queries of a kind with one index, or by sequential scans ("seq", "parallel").
--- Queries for "budget" ms are run, at least three, after a warm-up.  Nothing is done where the index
--- cannot answer them, and for the other rounds and most kinds if one match takes more than 50 ms.
+-- Queries for "budget" ms are run, at least three, after a warm-up.  Nothing is done where the
+-- index cannot answer them, and for the other rounds and most kinds if one match takes more than
+-- 50 ms.
 CREATE FUNCTION results.latency(tab regclass, s text, c text, k text, w text, r int, budget numeric)
 RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
@@ -118,13 +131,17 @@ BEGIN
         PERFORM results.run_once(q[i], truth[i]);
         EXIT WHEN results.ms_since(start) > budget / 4;
     END LOOP;
-    start := clock_timestamp();
     cpu := results.cpu_ms();
+    start := clock_timestamp();
     FOR i IN 1 .. cardinality(q) LOOP
         times := times || results.run_once(q[i], truth[i]);
         EXIT WHEN i >= 3 AND results.ms_since(start) > budget;
     END LOOP;
-    cpu := results.cpu_ms() - cpu;
+    cpu := (results.cpu_ms() - cpu) / cardinality(times);
+    -- Of short queries the time goes that taking times costs.
+    IF cpu < 5 THEN
+        cpu := results.cpu_of(q[:cardinality(times)]);
+    END IF;
     start := clock_timestamp();
     FOR i IN 1 .. cardinality(q) LOOP
         plan := bench_explain(q[i]);
@@ -139,7 +156,7 @@ BEGIN
         (SELECT avg(t) FROM unnest(truth[:cardinality(times)]) AS t),
         percentile_cont(0.5) WITHIN GROUP (ORDER BY t),
         percentile_cont(0.95) WITHIN GROUP (ORDER BY t),
-        CASE WHEN w <> 'parallel' THEN cpu / cardinality(times) END,
+        CASE WHEN w <> 'parallel' THEN cpu END,
         CASE WHEN NOT scan THEN index_pages / explained END, pages / explained
     FROM unnest(times) AS t;
     PERFORM results.only(tab, NULL);
@@ -147,4 +164,5 @@ END $$;
 
 CREATE FUNCTION results.half(numeric[]) RETURNS numeric LANGUAGE sql IMMUTABLE
     RETURN (SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY v)::numeric FROM unnest($1) AS v);
-CREATE AGGREGATE made.median(numeric) (SFUNC = array_append, STYPE = numeric[], FINALFUNC = results.half);
+CREATE AGGREGATE made.median(numeric) (
+    SFUNC = array_append, STYPE = numeric[], FINALFUNC = results.half);

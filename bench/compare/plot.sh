@@ -18,6 +18,10 @@ declare -A COLOUR=([rencoder]='#c00000' [btree]='#1f5fa8' [btree_hash]='#6fa8dc'
     [bloom]='#8e7cc3' [gin]='#45818e' [gist]='#674ea7' [spgist]='#c27ba0' [seq]='#555555'
     [parallel]='#999999' [none]='#000000' [measured]='#c00000' [law]='#555555')
 
+# The order in the keys of the plots.
+ORDER='rencoder rencoder:vacuumed btree btree:vacuumed btree_hash hash gin gist spgist bloom
+    brin_bloom brin_multi brin32 brin128 seq parallel none measured law'
+
 # Lines of a file by the names of its columns: fields FILE CONDITION VALUE..  The condition and the
 # values are awk, with @name for a column.
 fields() {
@@ -29,22 +33,24 @@ fields() {
         { $(sed -E 's/@([a-z0-9_]+)/$at["\1"]/g' <<<"$program") }" "$file"
 }
 
-# draw OUTPUT TITLE XLABEL YLABEL COMMANDS STYLE: lines "series x y ..", from standard input, one curve
-# for each series.
+# draw OUTPUT TITLE XLABEL YLABEL COMMANDS STYLE: lines "series x y .." from standard input, one
+# curve for each series.  COLOUR in the style is its colour, SIDE 1 and -1 in turn.
 draw() {
-    local output=$1 n=0 name curves='' colour
+    local output=$1 n=0 name curves='' colour style
     cat >"$work/data"
     [[ -s $work/data ]] || return 0
-    awk -v dir="$work" '{ name = $1; sub(/^[^ ]+ /, ""); print > (dir "/series." name) }' "$work/data"
-    for name in $(awk '!seen[$1]++ { print $1 }' "$work/data"); do
+    awk -v dir="$work" '{ name = $1; sub(/^[^ ]+ /, ""); print > (dir "/series." name) }' \
+        "$work/data"
+    for name in $ORDER; do
+        [[ -e $work/series.$name ]] || continue
         colour=${COLOUR[${name%%:*}]:-#000000}
-        curves+="${curves:+, }'$work/series.$name' $6 title '$name' linecolor rgb '$colour'"
-        n=$((n + 1))
+        style=${6//COLOUR/rgb \'$colour\'} n=$((n + 1))
+        curves+="${curves:+, }'$work/series.$name' ${style//SIDE/$((n % 2 ? 1 : -1))} title '$name'"
     done
     gnuplot <<PLOT
 set terminal svg size 760,460 font "sans-serif,13" background rgb "white" noenhanced
 set output '$output.svg'
-set title "$2"
+set title '$2'
 set xlabel '$3'
 set ylabel '$4'
 set border 3
@@ -58,7 +64,11 @@ PLOT
     rm -f "$work"/series.*
 }
 
-CURVE='with linespoints linewidth 2 pointtype 7 pointsize 0.6'
+CURVE='with linespoints linewidth 2 pointtype 7 pointsize 0.6 linecolor COLOUR'
+# Where all is cached that is the latency on an idle machine; the files have both.
+CPU='CPU time of the session, ms'
+NAMES='using 1:2:3 with labels left offset 1,0.7*SIDE point pointtype 7 linecolor COLOUR'
+NAMES+=' textcolor COLOUR'
 
 # The kinds of queries that a column has, in their order, as positions.
 kinds() { # COLUMN KIND..
@@ -71,43 +81,50 @@ kinds() { # COLUMN KIND..
     done
 }
 
+# Numbers of matches are joined by a line; lists and patterns stand by themselves.
 by_kind() { # COLUMN OUTPUT FIELD YLABEL KIND..
     local column=$1 output=$2 field=$3 ylabel=$4 tics
     shift 4
     kinds "$column" "$@" >"$work/kinds"
-    tics=$(awk '{ printf "%s\"%s\" %d", NR > 1 ? ", " : "", $1, $2 }' "$work/kinds")
+    tics=$(awk '{ printf "%s\"%s\" %d", (NR > 1 ? ", " : ""), $1, $2 }' "$work/kinds")
     fields latency.csv "@col == \"$column\"" '@what' '@kind' "@$field" |
         awk 'NR == FNR { at[$1] = $2; next } $2 in at && $3 > 0 { print $1, at[$2], $3 }' \
             "$work/kinds" - | sort -s -k 1,1 -k 2,2n |
-        draw "$output" "column \"\"$column\"\"" 'kind of query; numbers: rows that match' "$ylabel" \
-            "set logscale y; set xtics ($tics); set offsets 0.2, 0.2, 0, 0" "$CURVE"
+        awk -v last="$(awk '$1 != "in" && $1 != "like" { n = $2 } END { print n }' "$work/kinds")" \
+            '{ print } $2 >= last { print $1 " " }' |
+        draw "$output" "column \"$column\"" 'kind of query; numbers: rows that match' "$ylabel" \
+            "set logscale y; set xtics ($tics)
+            set offsets graph 0.03, graph 0.03, graph 0, graph 0" "$CURVE"
 }
 
 plot_latency() {
-    by_kind uniform latency median_ms 'median latency, ms' absent empty one 10 100 1000 in
+    by_kind uniform latency cpu_ms "$CPU" absent empty one 10 100 1000 in
     by_kind uniform pages pages 'pages of index and table' absent empty one 10 100 1000 in
-    by_kind domain latency_text median_ms 'median latency, ms' absent one in like
-    by_kind p latency_points median_ms 'median latency, ms' empty one 10 100 1000
+    by_kind domain latency_text cpu_ms "$CPU" absent empty one 10 100 1000 in like
+    by_kind p latency_points cpu_ms "$CPU" empty one 10 100 1000
 }
 
 # Each index with its name; no index has no size, so it stands at the left.
 plot_size_latency() {
     local column
     for column in uniform domain p; do
-        fields size_latency.csv "@col == \"$column\"" '@what' \
-            '(@bytes > 0 ? @bytes / 1048576 : 0.02)' '@median_ms' '@what' |
-            draw "size_latency${column/#/_}" "one match, column \"\"$column\"\"" \
-                'size of the index, MB (left: none)' 'median latency, ms' \
-                'set logscale xy; set key off; set grid xtics; set offsets graph 0.05, 0.15, 0.1, 0.1
+        fields size_latency.csv "@col == \"$column\" && @cpu_ms > 0" '@what' \
+            '(@bytes > 0 ? @bytes / 1048576 : 0.02)' '@cpu_ms' '@what' |
+            draw "size_latency${column/#/_}" "one match, column \"$column\"" \
+                'size of the index, MB (left: none)' "$CPU" \
+                'set logscale xy; set key off; set grid xtics
+                set offsets graph 0.02, graph 0.15, graph 0.1, graph 0.1
                 set xrange [0.015:]' \
-                'using 1:2:3 with labels point pointtype 7 pointsize 0.9 offset 1,0.7 left'
+                "$NAMES"
     done
     mv size_latency_uniform.svg size_latency.svg
 }
 
 plot_build() {
-    fields build.csv 1 '@col' '@what' '@cpu_ms / 1000' | bars build 'CPU time of CREATE INDEX' seconds ''
-    fields build.csv 1 '@col' '@what' '@bits_a_row' | bars sizes 'size' 'bits a row' 'set logscale y'
+    fields build.csv 1 '@col' '@what' '@cpu_ms / 1000' |
+        bars build 'CPU time of CREATE INDEX' seconds ''
+    fields build.csv 1 '@col' '@what' '@bits_a_row' |
+        bars sizes size 'bits a row' 'set logscale y'
 }
 
 # Groups of bars from lines "group series value".
@@ -120,8 +137,9 @@ bars() { # OUTPUT TITLE YLABEL COMMANDS
     tail -n +3 "$work/bars" | awk -v m="$(sed -n 2p "$work/bars")" \
         '{ print $1, $2 + ($3 - (m - 1) / 2) * 0.85 / m, $4, 0.8 / m }' |
         draw "$output" "$title" '' "$ylabel" \
-            "set xtics ($(head -n 1 "$work/bars")) rotate by -30; set style fill solid; set yrange [0:*]
-            $commands${commands:+; set yrange [*:*]}" 'using 1:2:3 with boxes'
+            "set xtics ($(head -n 1 "$work/bars")) rotate by -30
+            set style fill solid; set yrange [0:*]
+            $commands${commands:+; set yrange [*:*]}" 'using 1:2:3 with boxes linecolor COLOUR'
 }
 
 plot_bits() {
@@ -132,15 +150,15 @@ plot_bits() {
 }
 
 plot_growth() {
-    fields growth.csv '@kind == "one"' '@what' '@rows' '@median_ms' |
-        draw growth 'one match, 185 rows a page' rows 'median latency, ms' 'set logscale xy' "$CURVE"
+    fields growth.csv '@kind == "one"' '@what' '@rows' '@cpu_ms' |
+        draw growth 'one match, 185 rows a page' rows "$CPU" 'set logscale xy' "$CURVE"
     fields growth.csv '@kind == "one" && @bytes > 0' '@what' '@rows' '@bytes / 1048576' |
         draw growth_size '185 rows a page' rows 'size, MB' 'set logscale xy' "$CURVE"
 }
 
 plot_updates() {
-    fields updates.csv 1 '@what (@vacuumed ? ":vacuumed" : "")' '(@percent > 0 ? @percent : 0.001)' \
-        '@pages' |
+    fields updates.csv 1 '@what (@vacuumed ? ":vacuumed" : "")' \
+        '(@percent > 0 ? @percent : 0.001)' '@pages' |
         draw updates 'an interval without a row' 'rows updated, per cent (left: none)' \
             'pages of index and table' 'set logscale xy' "$CURVE"
 }
@@ -162,9 +180,9 @@ plot_pgbench() {
 }
 
 plot_buffers() {
-    fields buffers.csv 1 '@what' '(@kind == "empty" ? 0.1 : @kind == "one" ? 1 : @kind)' '@median_ms' |
+    fields buffers.csv 1 '@what' '(@kind == "empty" ? 0.1 : @kind == "one" ? 1 : @kind)' '@cpu_ms' |
         sort -s -k 1,1 -k 2,2g |
-        draw buffers 'shared_buffers = 128 MB' 'rows that match (left: none)' 'median latency, ms' \
+        draw buffers 'shared_buffers = 128 MB' 'rows that match (left: none)' "$CPU" \
             'set logscale xy' "$CURVE"
     fields buffers_copy.csv '@what != "none"' '"COPY"' '@what' '@times_no_index' |
         bars buffers_copy 'shared_buffers = 128 MB: rows a second as a multiple of no index' '' ''

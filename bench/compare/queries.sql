@@ -4,7 +4,8 @@ SET search_path = made, public;
 
 -- Values that are there and hardly there, as functions of a row number i; a value a little above
 -- v; a hash of the value.
-CREATE TABLE results.columns (col text PRIMARY KEY, there text, missing text, above text, hash text);
+CREATE TABLE results.columns (
+    col text PRIMARY KEY, there text, missing text, above text, hash text);
 INSERT INTO results.columns VALUES
     ('id', '2 * i', '2 * i + 1', 'v', NULL),
     ('at', 'made.at(i)', $$made.at(i) + interval '1 us'$$, $$v + interval '10 us'$$, NULL),

@@ -1,14 +1,14 @@
 # shellcheck shell=bash
-# What bench/compare.sh does for each figure; sourced by it.  A step that is begun again skips what is
-# in the tables of schema "results" already.
+# What bench/compare.sh does for each figure; sourced by it.  A step that is begun again skips what
+# is in the tables of schema "results" already.
 
 # ---------------------------------------------------------------- the indexes of a column
 
 declare -A TYPE=([id]=int8 [at]=timestamptz [uniform]=int8 [dense]=int4 [clustered]=int8
     [skewed]=int8 [thousand]=int4 [uuid]=uuid [domain]=text [p]=point)
 
-# What stands behind USING; nothing where the index has no operators for the column, or where it makes
-# no sense.
+# What stands behind USING; nothing where the index has no operators for the column, or where it
+# makes no sense.
 definition() { # COLUMN INDEX
     local c=$1 type=${TYPE[$1]}
     case $2:$type:$c in
@@ -72,15 +72,20 @@ COMMIT;
 SQL
 }
 
-# Indexes take turns in being first.
+# Indexes take turns in being first.  Of most columns a few kinds of queries and one round are
+# enough.
 measure_column() { # COLUMN
-    local column=$1 round kind index
+    local column=$1 round rounds=1 kind index
+    local kinds=(one absent empty 100)
     local what=("${INDEXES[@]}" seq parallel)
-    for ((round = 1; round <= ROUNDS; round++)); do
-        for kind in "${KINDS[@]}"; do
-            say "latency: $column, $kind, round $round of $ROUNDS"
+    [[ $column != uniform && $column != domain && $column != p ]] ||
+        rounds=$ROUNDS kinds=("${KINDS[@]}")
+    for ((round = 1; round <= rounds; round++)); do
+        say "latency: $column, round $round of $rounds"
+        for kind in "${kinds[@]}"; do
             for index in "${what[@]}"; do
-                [[ $index == seq || $index == parallel || -n $(definition "$column" "$index") ]] || continue
+                [[ $index == seq || $index == parallel || -n $(definition "$column" "$index") ]] ||
+                    continue
                 echo "SELECT results.latency('wide', 'warm', '$column', '$kind', '$index', $round,
                     $BUDGET);"
             done | bench_sql -q >/dev/null
@@ -90,14 +95,14 @@ measure_column() { # COLUMN
 }
 
 # Latency of one column's queries of some kinds with some indexes, for a setting.
-measure_some() { # TABLE SETTING COLUMN "KINDS" INDEX..
-    local tab=$1 setting=$2 column=$3 kinds=$4 round kind index
+measure_some() { # TABLE SETTING COLUMN "KIND .." INDEX..
+    local tab=$1 setting=$2 column=$3 wanted=$4 round kind index
     shift 4
     for ((round = 1; round <= ROUNDS; round++)); do
-        for kind in $kinds; do
+        for kind in $wanted; do
             for index; do
-                echo "SELECT results.latency('$tab', '$setting', '$column', '$kind', '$index', $round,
-                    $BUDGET);"
+                echo "SELECT results.latency('$tab', '$setting', '$column', '$kind', '$index',
+                    $round, $BUDGET);"
             done
         done
         set -- "${@:2}" "$1"
@@ -159,7 +164,7 @@ SQL
     for millions in 0.05 0.1 0.3 1 3 10 30 100; do
         rows=$(awk -v m="$millions" 'BEGIN { printf "%d", m * 1e6 }')
         ((rows <= ROWS)) || break
-        ! noted growth done "$rows" '' 1 || continue
+        ! noted growth complete "$rows" '' 1 || continue
         say "growth: $millions million rows, 185 a page"
         bench_sql -q -c 'DROP TABLE IF EXISTS grown' \
             -c "CREATE TABLE grown AS SELECT * FROM narrow WHERE id <= 2 * $rows" \
@@ -172,7 +177,7 @@ SQL
         for index in rencoder btree brin32; do
             note growth "$index" "$rows" bytes 1 "pg_relation_size('grown_$index')"
         done
-        note growth done "$rows" '' 1 1
+        note growth complete "$rows" '' 1 1
     done
     bench_sql -q -c 'DROP TABLE IF EXISTS grown'
 }
@@ -215,11 +220,11 @@ SQL
 COPY_INDEXES=(none rencoder btree brin32 brin_bloom hash)
 
 copy_table() { # TABLE PAYLOAD INDEX
-    local definition
+    local definition filler=''
     definition=$(definition uniform "$3")
+    [[ $2 != 35 ]] || filler=", repeat('x', 187) AS filler"
     bench_sql -q -c "DROP TABLE IF EXISTS $1" \
-        -c "CREATE TABLE $1 AS SELECT *$(if [[ $2 == 35 ]]; then echo ", repeat('x', 187) AS filler"; fi)
-            FROM narrow" -c "VACUUM ANALYZE $1" \
+        -c "CREATE TABLE $1 AS SELECT *$filler FROM narrow" -c "VACUUM ANALYZE $1" \
         -c "${definition:+CREATE INDEX $1_i ON $1 USING $definition}"
 }
 
@@ -269,8 +274,8 @@ step_writes() {
 
 # ---------------------------------------------------------------- pgbench
 
-declare -A PGBENCH_INDEXES=([read]='rencoder btree hash' [insert]='none rencoder btree brin32 hash'
-    [mixed]='rencoder btree hash')
+declare -A PGBENCH_INDEXES=([read]='rencoder btree hash' [insert]='none rencoder btree brin32'
+    [mixed]='rencoder btree')
 declare -A PGBENCH_FILES=([read]='-f equal.sql' [insert]='-f insert.sql'
     [mixed]='-f equal.sql@90 -f insert.sql@10')
 
@@ -281,8 +286,10 @@ step_pgbench() {
         say "pgbench: table with $index"
         bench_sql -q <<SQL
 BEGIN;
-CREATE TABLE pgbench_$index AS SELECT dense(i) AS key, i AS other FROM generate_series(1::int8, $ROWS) AS i;
-$(definition dense "$index" | sed "s/(dense)/(key)/; s/^./CREATE INDEX ON pgbench_$index USING &/; s/.$/&;/")
+CREATE TABLE pgbench_$index AS
+    SELECT dense(i) AS key, i AS other FROM generate_series(1::int8, $ROWS) AS i;
+$(definition dense "$index" |
+    sed "s/(dense)/(key)/; s/^./CREATE INDEX ON pgbench_$index USING &/; s/.$/&;/")
 COMMIT;
 VACUUM ANALYZE pgbench_$index;
 SQL
@@ -297,7 +304,9 @@ SQL
             done
         done
     done
-    for index in none rencoder btree brin32 hash; do bench_sql -q -c "DROP TABLE pgbench_$index"; done
+    for index in none rencoder btree brin32 hash; do
+        bench_sql -q -c "DROP TABLE pgbench_$index"
+    done
 }
 
 pgbench_once() { # WORK CLIENTS INDEX ROUND
@@ -310,7 +319,8 @@ pgbench_once() { # WORK CLIENTS INDEX ROUND
         -D max="$((ROWS - 1))" ${PGBENCH_FILES[$1]} postgres) >"$WORK/log/pgbench" 2>&1 ||
         { show_log "$WORK/log/pgbench" 20; die 'pgbench failed'; }
     tps=$(sed -n 's/^tps = \([0-9.]*\).*/\1/p' "$WORK/log/pgbench")
-    count=$(sed -n 's/^number of transactions actually processed: \([0-9]*\).*/\1/p' "$WORK/log/pgbench")
+    count=$(sed -n 's/^number of transactions actually processed: \([0-9]*\).*/\1/p' \
+        "$WORK/log/pgbench")
     wal=$(bench_sql -c "SELECT pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '$lsn')")
     note pgbench "$1 $3" "$2" tps "$4" "$tps"
     note pgbench "$1 $3" "$2" 'WAL a transaction' "$4" "$wal / $count.0"
@@ -329,11 +339,11 @@ restart() {
 }
 
 need_indexes() { # INDEX..  of the column "uniform"
-    local index
+    local index definition
     need_queries uniform
     for index; do
-        bench_sql -q -c "SELECT results.build('uniform', '$index', '$(definition uniform "$index")')" \
-            >/dev/null
+        definition=$(definition uniform "$index")
+        bench_sql -q -c "SELECT results.build('uniform', '$index', '$definition')" >/dev/null
     done
 }
 
@@ -377,10 +387,11 @@ step_cold() {
 }
 
 forget() { # FILE..  and its further segments, of the data directory
-    local file
-    for file; do
-        for file in "$WORK/data/$file" "$WORK/data/$file".[0-9]*; do
-            [[ ! -e $file ]] || dd of="$file" oflag=nocache conv=notrunc,fdatasync count=0 status=none
+    local path file
+    for path; do
+        for file in "$WORK/data/$path" "$WORK/data/$path".[0-9]*; do
+            [[ ! -e $file ]] ||
+                dd of="$file" oflag=nocache conv=notrunc,fdatasync count=0 status=none
         done
     done
 }
