@@ -6,7 +6,7 @@
 # MILLIONS (default 1; 0.05 to 100) of rows with ten columns of different kinds; the indexes are
 # built beside each other, and each is seen by the planner alone when it is measured.  Answers are
 # compared.
-# FIGURES: indexes bits growth updates writes pgbench buffers cold; all, if none is named.
+# FIGURES: indexes bits growth updates writes pgbench buffers cold filter; all, if none is named.
 # What is measured is written to DIR (default bench/results/figures): FIGURE*.csv, with machine,
 # versions, settings, seed and load in its head, and FIGURE*.svg.  A run that is interrupted leaves
 # nothing running; the same command goes on where it was.
@@ -29,7 +29,7 @@ while [[ $# -gt 0 ]]; do
     esac
 done
 MILLIONS=${ROWS:-1}
-FIGURES=(indexes bits growth updates writes pgbench buffers cold)
+FIGURES=(indexes bits growth updates writes pgbench buffers cold filter)
 [[ $MILLIONS =~ ^[0-9]+([.][0-9]+)?$ && $SEED =~ ^[0-9]{1,6}$ ]] ||
     { echo "compare.sh: --rows and --seed take numbers" >&2; exit 2; }
 [[ -z $ONLY || " ${FIGURES[*]} " == *" $ONLY "* ]] ||
@@ -52,8 +52,8 @@ ROUNDS=3
 QUERIES=60          # of a kind, drawn
 BUDGET=200          # ms for a kind of queries with an index in a round
 CLIENTS=(1 2 4 8 16)
-PGBENCH_ROUNDS=2
-PGBENCH_SECONDS=2
+LOAD_ROUNDS=2       # of pgbench
+LOAD_SECONDS=2
 COLUMNS=(uniform id at dense clustered skewed thousand uuid domain p)
 INDEXES=(rencoder btree btree_hash hash brin32 brin128 brin_multi brin_bloom bloom gin gist spgist)
 KINDS=(one absent empty 10 100 1000 in like)
@@ -103,7 +103,8 @@ main() {
     local figure n=0
     echo "$BENCH_SOURCE" >"$WORK/source"
     bench_machine
-    bench_sql -q -c 'ALTER DATABASE postgres SET search_path = made, public'
+    bench_sql -q -c 'ALTER DATABASE postgres SET search_path = made, public' \
+        -c 'ALTER DATABASE postgres SET client_min_messages = warning'
     make_tables
     mkdir -p "$WORK/figures"
     for figure in "${FIGURES[@]}"; do

@@ -127,3 +127,11 @@ csv_cold() {
             round(min(value), 3) AS min_ms, round(max(value), 3) AS max_ms
         FROM results.figures WHERE figure = 'cold' GROUP BY 1, 2 ORDER BY 1, 2"
 }
+
+csv_filter() {
+    csv filter filter 'false positives of filters by themselves; ns of CPU time for a query of one
+# filter, and of a group of 128' 'SELECT * FROM results.filters ORDER BY 1, 2, 3, 4'
+    csv run filter 'runs of 1,000,000 uniform keys by themselves, 4 rows a page: heap pages in vain,
+# pages of the run, ns of CPU time' \
+        'SELECT * FROM results.runs ORDER BY 2, 1'
+}

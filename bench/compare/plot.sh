@@ -18,6 +18,8 @@ declare -A COLOUR=([rencoder]='#c00000' [btree]='#1f5fa8' [btree_hash]='#6fa8dc'
     [bloom]='#8e7cc3' [gin]='#45818e' [gist]='#674ea7' [spgist]='#c27ba0' [seq]='#555555'
     [parallel]='#999999' [none]='#000000' [measured]='#c00000' [law]='#555555')
 
+OTHERS=('#c00000' '#1f5fa8' '#38761d' '#e69138' '#674ea7' '#45818e' '#7f6000' '#999999')
+
 # The order in the keys of the plots.
 ORDER='rencoder rencoder:vacuumed btree btree:vacuumed btree_hash hash gin gist spgist bloom
     brin_bloom brin_multi brin32 brin128 seq parallel none measured law'
@@ -41,13 +43,13 @@ draw() {
     [[ -s $work/data ]] || return 0
     awk -v dir="$work" '{ name = $1; sub(/^[^ ]+ /, ""); print > (dir "/series." name) }' \
         "$work/data"
-    for name in $ORDER; do
-        [[ -e $work/series.$name ]] || continue
-        colour=${COLOUR[${name%%:*}]:-#000000}
+    for name in $ORDER $(awk '!seen[$1]++ { print $1 }' "$work/data"); do
+        [[ -e $work/series.$name && $curves != *"/series.$name'"* ]] || continue
+        colour=${COLOUR[${name%%:*}]:-${OTHERS[n % ${#OTHERS[@]}]}}
         style=${6//COLOUR/rgb \'$colour\'} n=$((n + 1))
         curves+="${curves:+, }'$work/series.$name' ${style//SIDE/$((n % 2 ? 1 : -1))} title '$name'"
     done
-    gnuplot <<PLOT
+    gnuplot 2>"$work/errors" <<PLOT || { cat "$work/errors" >&2; exit 1; }
 set terminal svg size 760,460 font "sans-serif,13" background rgb "white" noenhanced
 set output '$output.svg'
 set title '$2'
@@ -192,6 +194,24 @@ plot_cold() {
     fields cold.csv 1 '@kind' '@what' '@median_ms' | bars cold 'first query, nothing cached' ms ''
 }
 
-for figure in size_latency latency build bits growth updates writes pgbench buffers cold; do
+plot_filter() {
+    fields filter.csv '@fpr > 0 && @keys == "uniform"' \
+        '(@queries == "correlated" ? "key+32" : @length == 1 ? "points" : "2.." @length)' \
+        '@bits' '@fpr' |
+        draw filter 'filters by themselves, uniform keys' 'bits a key' 'false positives' \
+            'set logscale y' "$CURVE"
+    fields filter.csv '@fpr > 0 && @length == 32' '@keys "," @queries' '@bits' '@fpr' |
+        draw filter_keys 'filters by themselves, 2..32 values' 'bits a key' 'false positives' \
+            'set logscale y' "$CURVE"
+}
+
+plot_run() {
+    fields run.csv '@false_pages > 0' '@queries' '@bits_a_row' '@false_pages' |
+        draw run 'runs by themselves, uniform keys' 'bits a row' 'heap pages in vain' \
+            'set logscale y' "$CURVE"
+}
+
+for figure in size_latency latency build bits growth updates writes pgbench buffers cold filter run
+do
     [[ ! -e $figure.csv ]] || "plot_$figure"
 done

@@ -131,7 +131,7 @@ INSERT INTO results.figures SELECT 'bits', v.what, $bits, '', 1, v.value
 FROM (SELECT avg(pages) AS pages, avg(index_pages) AS index_pages
       FROM generate_series(1::int8, 2000) AS i,
           rencoder_candidates('uniform_bits$bits', uniform(-i), uniform(-i) + 63)) AS c,
-    (VALUES ('bits a row', pg_relation_size('uniform_bits$bits') * 8.0 / $ROWS),
+    LATERAL (VALUES ('bits a row', pg_relation_size('uniform_bits$bits') * 8.0 / $ROWS),
         ('false pages', c.pages), ('index pages', c.index_pages),
         ('law', (SELECT relpages FROM pg_class WHERE oid = 'wide'::regclass)
             / 2.0 ^ ($bits - 2))) AS v (what, value)
@@ -274,9 +274,9 @@ step_writes() {
 
 # ---------------------------------------------------------------- pgbench
 
-declare -A PGBENCH_INDEXES=([read]='rencoder btree hash' [insert]='none rencoder btree brin32'
+declare -A LOAD_INDEXES=([read]='rencoder btree hash' [insert]='none rencoder btree brin32'
     [mixed]='rencoder btree')
-declare -A PGBENCH_FILES=([read]='-f equal.sql' [insert]='-f insert.sql'
+declare -A LOAD_FILES=([read]='-f equal.sql' [insert]='-f insert.sql'
     [mixed]='-f equal.sql@90 -f insert.sql@10')
 
 step_pgbench() {
@@ -294,11 +294,11 @@ COMMIT;
 VACUUM ANALYZE pgbench_$index;
 SQL
     done
-    for ((round = 1; round <= PGBENCH_ROUNDS; round++)); do
+    for ((round = 1; round <= LOAD_ROUNDS; round++)); do
         for work in read insert mixed; do
             for clients in "${CLIENTS[@]}"; do
-                say "pgbench: $work, $clients clients, round $round of $PGBENCH_ROUNDS"
-                for index in ${PGBENCH_INDEXES[$work]}; do
+                say "pgbench: $work, $clients clients, round $round of $LOAD_ROUNDS"
+                for index in ${LOAD_INDEXES[$work]}; do
                     pgbench_once "$work" "$clients" "$index" "$round"
                 done
             done
@@ -315,8 +315,8 @@ pgbench_once() { # WORK CLIENTS INDEX ROUND
     lsn=$(bench_sql -c 'SELECT pg_current_wal_insert_lsn()')
     # shellcheck disable=SC2086  # several words
     (cd "$WORK/src/bench/pgbench" && PGOPTIONS='-c synchronous_commit=off' pgbench -n -c "$2" -j 2 \
-        -T "$PGBENCH_SECONDS" --random-seed="$SEED$4" -D table="pgbench_$3" -D column=key -D min=0 \
-        -D max="$((ROWS - 1))" ${PGBENCH_FILES[$1]} postgres) >"$WORK/log/pgbench" 2>&1 ||
+        -T "$LOAD_SECONDS" --random-seed="$SEED$4" -D table="pgbench_$3" -D column=key -D min=0 \
+        -D max="$((ROWS - 1))" ${LOAD_FILES[$1]} postgres) >"$WORK/log/pgbench" 2>&1 ||
         { show_log "$WORK/log/pgbench" 20; die 'pgbench failed'; }
     tps=$(sed -n 's/^tps = \([0-9.]*\).*/\1/p' "$WORK/log/pgbench")
     count=$(sed -n 's/^number of transactions actually processed: \([0-9]*\).*/\1/p' \
@@ -394,4 +394,64 @@ forget() { # FILE..  and its further segments, of the data directory
                 dd of="$file" oflag=nocache conv=notrunc,fdatasync count=0 status=none
         done
     done
+}
+
+# ---------------------------------------------------------------- filters and runs by themselves
+
+FILTER_BITS=(8 12 16 20 24)
+# Keys, queries, their greatest length.
+FILTER_WORKLOADS='uniform uniform 1
+uniform uniform 32
+uniform uniform 64
+uniform uniform 1024
+uniform correlated 32
+normal uniform 32
+normal correlated 32
+zipf uniform 32
+zipf correlated 32
+clustered uniform 32
+clustered correlated 32'
+RUN_BITS=(10 12 14 16 18 20 22 24)
+
+step_filter() {
+    local keys queries length bits line
+    make -s -C "$WORK/src/bench/filter" all >"$WORK/log/make" 2>&1 &&
+        make -s -C "$WORK/src/bench/run" >>"$WORK/log/make" 2>&1 ||
+        { show_log "$WORK/log/make" 20; die 'the programs of bench/filter and bench/run'; }
+    bench_sql -q -c 'CREATE TABLE IF NOT EXISTS results.filters (
+            keys text, queries text, length int, bits int, fpr numeric, predicted numeric, ns_probe numeric, ns_group numeric,
+            PRIMARY KEY (keys, queries, length, bits))' \
+        -c 'CREATE TABLE IF NOT EXISTS results.runs (bits int, queries text, false_pages numeric,
+            pages numeric, ns numeric, bits_a_row numeric, PRIMARY KEY (bits, queries))'
+    while read -r keys queries length; do
+        say "filters: $keys keys, $queries queries of up to $length values"
+        for bits in "${FILTER_BITS[@]}"; do filter_once "$keys" "$queries" "$length" "$bits"; done
+    done <<<"$FILTER_WORKLOADS"
+    say 'runs'
+    for bits in "${RUN_BITS[@]}"; do
+        # Four rows a page: a heap of 250,000 pages.
+        "$WORK/src/bench/run/bin/run_bench" -n 1000000 -r 4 -b "$bits" -s "$SEED" uniform |
+            sed -nE -e '1s/.* bits ([0-9.]+).*/bits \1/p' \
+                -e 's/^ +(.*[^ ]) +false ([0-9.]+) .*pages ([0-9.]+) search ([0-9]+) .*/\1|\2|\3|\4/p' |
+            while IFS='|' read -r queries line; do
+                if [[ $queries == bits* ]]; then bits_a_row=${queries#bits }; continue; fi
+                bench_sql -q -c "INSERT INTO results.runs VALUES ($bits, '${queries// /_}',
+                    ${line//|/, }, $bits_a_row) ON CONFLICT DO NOTHING"
+            done
+    done
+}
+
+# Four filters of 20,000 keys each, 50,000 empty queries of each.
+filter_once() { # KEYS QUERIES LENGTH BITS
+    local out name values='' bin=$WORK/src/bench/filter/bin
+    [[ $(bench_sql -c "SELECT count(*) FROM results.filters
+        WHERE (keys, queries, length, bits) = ('$1', '$2', $3, $4)") == 0 ]] || return 0
+    "$bin/make_queries" "$SEED" 4 20000 50000 "$2" 32 "$WORK/filter.keys" "$WORK/filter.queries" \
+        "$WORK/filter.samples" "$3" "$1"
+    out=$("$bin/renc_bench" --keys "$WORK/filter.keys" --queries "$WORK/filter.queries" \
+        --samples "$WORK/filter.samples" --n 20000 --bits "$4" --window-cost 0.001)
+    for name in fpr fpr_predicted ns_probe ns_group; do
+        values+=", $(sed -nE "s/(^|.* )$name=([^ ]*).*/\2/p" <<<"$out")"
+    done
+    bench_sql -q -c "INSERT INTO results.filters VALUES ('$1', '$2', $3, $4$values)"
 }
