@@ -111,7 +111,7 @@ csv_pgbench() {
     csv pgbench pgbench 'transactions a second; mixed: nine queries to one insert' "
         SELECT split_part(what, ' ', 1) AS work, split_part(what, ' ', 2) AS what, x AS clients,
             round(median(value) FILTER (WHERE y = 'tps')) AS tps,
-            round(median(value) FILTER (WHERE y LIKE 'WAL%')) AS wal_bytes_a_transaction
+            round(min(value) FILTER (WHERE y LIKE 'WAL%')) AS wal_bytes_a_transaction
         FROM results.figures WHERE figure = 'pgbench' GROUP BY 1, 2, 3 ORDER BY 1, 2, 3"
 }
 

@@ -87,14 +87,14 @@ BEGIN
 END $$;
 
 -- The latency of the queries of a kind with one index, or by sequential scans ("seq", "parallel").
--- Queries for "budget" ms are run, at least three, after a warm-up.  Nothing is done where the
--- index cannot answer them, and for the other rounds and most kinds if one match takes more than
--- 50 ms.
+-- Queries for "budget" ms are run, at least two, after a warm-up.  Nothing is done where the index
+-- cannot answer them, and for the other rounds and most kinds if one match takes more than 20 ms of
+-- CPU time.
 CREATE FUNCTION results.latency(tab regclass, s text, c text, k text, w text, r int, budget numeric)
 RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     scan bool := w IN ('seq', 'parallel');
-    slow bool := (SELECT ms > 50 FROM results.latency
+    slow bool := (SELECT coalesce(cpu_ms, ms) > 20 FROM results.latency
         WHERE (setting, col, kind, what, round) = (s, c, 'one', w, 1));
     q text[] := ARRAY(SELECT format('SELECT * FROM %s WHERE %s', tab,
             CASE WHEN w = 'btree_hash' THEN hashed ELSE condition END)
@@ -115,7 +115,7 @@ BEGIN
     IF q[1] IS NULL
         OR EXISTS (SELECT FROM results.latency
             WHERE (setting, col, kind, what, round) = (s, c, k, w, r))
-        OR slow AND (r > 1 OR c <> 'uniform' AND k NOT IN ('one', 'empty'))
+        OR slow AND (r > 1 OR k NOT IN ('one', 'empty', '1000'))
     THEN
         RETURN;
     END IF;
@@ -135,7 +135,7 @@ BEGIN
     start := clock_timestamp();
     FOR i IN 1 .. cardinality(q) LOOP
         times := times || results.run_once(q[i], truth[i]);
-        EXIT WHEN i >= 3 AND results.ms_since(start) > budget;
+        EXIT WHEN i >= 2 AND results.ms_since(start) > budget;
     END LOOP;
     cpu := (results.cpu_ms() - cpu) / cardinality(times);
     -- Of short queries the time goes that taking times costs.

@@ -16,7 +16,8 @@ trap 'rm -rf "$work"' EXIT
 declare -A COLOUR=([rencoder]='#c00000' [btree]='#1f5fa8' [btree_hash]='#6fa8dc' [hash]='#38761d'
     [brin32]='#b45f06' [brin128]='#e69138' [brin_multi]='#a64d79' [brin_bloom]='#7f6000'
     [bloom]='#8e7cc3' [gin]='#45818e' [gist]='#674ea7' [spgist]='#c27ba0' [seq]='#555555'
-    [parallel]='#999999' [none]='#000000' [measured]='#c00000' [law]='#555555')
+    [parallel]='#999999' [none]='#000000' [measured]='#c00000' [law]='#555555'
+    [rencoder:vacuumed]='#e6a0a0' [btree:vacuumed]='#a0c4e6')
 
 OTHERS=('#c00000' '#1f5fa8' '#38761d' '#e69138' '#674ea7' '#45818e' '#7f6000' '#999999')
 
@@ -45,7 +46,7 @@ draw() {
         "$work/data"
     for name in $ORDER $(awk '!seen[$1]++ { print $1 }' "$work/data"); do
         [[ -e $work/series.$name && $curves != *"/series.$name'"* ]] || continue
-        colour=${COLOUR[${name%%:*}]:-${OTHERS[n % ${#OTHERS[@]}]}}
+        colour=${COLOUR[$name]:-${OTHERS[n % ${#OTHERS[@]}]}}
         style=${6//COLOUR/rgb \'$colour\'} n=$((n + 1))
         curves+="${curves:+, }'$work/series.$name' ${style//SIDE/$((n % 2 ? 1 : -1))} title '$name'"
     done
@@ -173,10 +174,10 @@ plot_writes() {
 }
 
 plot_pgbench() {
-    local work
-    for work in read insert mixed; do
-        fields pgbench.csv "@work == \"$work\"" '@what' '@clients' '@tps' |
-            draw "pgbench_$work" "pgbench, $work" clients 'transactions a second' \
+    local kind
+    for kind in read insert mixed; do
+        fields pgbench.csv "@work == \"$kind\"" '@what' '@clients' '@tps' |
+            draw "pgbench_$kind" "pgbench, $kind" clients 'transactions a second' \
                 'set logscale x 2; set yrange [0:*]' "$CURVE"
     done
 }

@@ -419,7 +419,8 @@ step_filter() {
         make -s -C "$WORK/src/bench/run" >>"$WORK/log/make" 2>&1 ||
         { show_log "$WORK/log/make" 20; die 'the programs of bench/filter and bench/run'; }
     bench_sql -q -c 'CREATE TABLE IF NOT EXISTS results.filters (
-            keys text, queries text, length int, bits int, fpr numeric, predicted numeric, ns_probe numeric, ns_group numeric,
+            keys text, queries text, length int, bits int, fpr numeric, predicted numeric,
+            ns_probe numeric, ns_group numeric,
             PRIMARY KEY (keys, queries, length, bits))' \
         -c 'CREATE TABLE IF NOT EXISTS results.runs (bits int, queries text, false_pages numeric,
             pages numeric, ns numeric, bits_a_row numeric, PRIMARY KEY (bits, queries))'
