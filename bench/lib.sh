@@ -13,6 +13,11 @@
 # Environment:
 #   PG_CONFIG   the server to use (default: the newest of BENCH_PG_VERSIONS that is installed)
 #   TMPDIR      where the temporary directory goes (default /tmp)
+#
+# A script that runs for long may set, before it sources this file:
+#   bench_state     name of a directory in TMPDIR.  It stays when the script is interrupted or fails, and
+#                   the next call goes on with its cluster; it goes when the script has come to its end.
+#   bench_at_end    function that the first process calls before it removes the directory
 
 BENCH_PG_VERSIONS=(18 17 16 15)
 
@@ -118,23 +123,40 @@ bench_clean_up() {
         [[ ! -e $WORK/data/postmaster.pid ]] || kill -QUIT "$(head -n 1 "$WORK/data/postmaster.pid")" 2>/dev/null || true
         wait "$bench_child" 2>/dev/null || true
     fi
-    rm -rf "$WORK"
+    [[ -z ${bench_at_end:-} ]] || "$bench_at_end" "$status" || true
+    if [[ -n ${bench_state:-} && $status -ne 0 ]]; then
+        warn "to go on, give the same command again; to give up: rm -r $WORK"
+    else
+        rm -rf "$WORK"
+    fi
     exit "$status"
+}
+
+# The directory of this run, as $WORK.
+bench_make_work() {
+    make_tmp rencoder-bench
+    WORK=$tmp
+    [[ -n ${bench_state:-} ]] || return 0
+    rmdir "$tmp"
+    WORK=${TMPDIR:-/tmp}/$bench_state
+    mkdir -p "$WORK"
+    # Also the server holds this lock, as it has the open file from us.
+    exec 9>"$WORK/lock"
+    flock -n 9 || die "another run is at work in $WORK"
 }
 
 # Runs the script again from a copy of the tree, and exits with its status.
 bench_start_over() {
     local as=() status=0
     bench_install
-    make_tmp rencoder-bench
-    WORK=$tmp
+    bench_make_work
     trap bench_clean_up EXIT
     trap 'exit 129' HUP
     trap 'exit 130' INT
     trap 'exit 143' TERM
     copy_tree "$bench_root" "$WORK/src"
     # Input files may be closed to the other user.
-    mkdir "$WORK/input"
+    mkdir -p "$WORK/input"
     [[ ${#bench_inputs[@]} -eq 0 ]] || cp -L -- "${bench_inputs[@]}" "$WORK/input/"
     if ((EUID == 0)); then
         local user=postgres
@@ -178,8 +200,10 @@ bench_start_server() {
     done
     "$(bench_bin)/pg_ctl" -D "$WORK/data" -w -s -l "$WORK/log/server" restart ||
         { show_log "$WORK/log/server" 20; die "the temporary server did not start with its settings"; }
+    [[ ! -e $WORK/ready ]] || return 0
     bench_sql -q -c 'CREATE EXTENSION rencoder'
     bench_sql -q -f "$bench_root/bench/measure.sql"
+    touch "$WORK/ready"
 }
 
 bench_bin() { "$PG_CONFIG" --bindir; }
@@ -252,6 +276,8 @@ bench_run() {
     mkdir -p "$WORK/log"
     # Settings of the caller's own database sessions (PGHOST, PGOPTIONS ..) must not leak in.
     unset "${!PG@}"
+    # The cluster of an interrupted run has to recover first.
+    export PGCTLTIMEOUT=600
     unset MAKEFLAGS MAKELEVEL
     export LC_ALL=C.UTF-8 TZ=UTC
     trap stop_clusters EXIT

@@ -1,13 +1,17 @@
 /*
  * make_queries.c
- *		Files for renc_bench: uniform keys, and the queries of the published
- *		measurements.
+ *		Files for renc_bench: keys and queries of the published measurements.
  *
  *		make_queries SEED FILTERS N QUERIES KIND DISTANCE KEYS-FILE QUERIES-FILE SAMPLES-FILE
+ *				[LENGTH [KEYS]]
  *
  * KIND is "uniform" or "correlated" (starting DISTANCE above a key); lengths are
- * 2 .. 32.  Queries that match any filter are not written.
+ * 2 .. LENGTH (32 if it is not given), or 1.  Queries that match any filter are not
+ * written.  KEYS are "uniform", "normal" (deviation 2^60), "zipf" (one in the x
+ * smallest as often as ln x says) or "clustered" (each in one of 100 places of 2^32
+ * integers); those queries that are uniform are drawn as the keys are.
  */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -21,6 +25,32 @@ write_integer(FILE *f, uint64_t x)
 	renc_store64(bytes, x);
 	if (fwrite(bytes, 1, 8, f) != 8)
 		exit(EXIT_FAILURE);
+}
+
+static uint64_t places[100];
+
+static double
+part(void)
+{
+	return ((double) (rnd() >> 11) + 0.5) / 9007199254740992.0;
+}
+
+static uint64_t
+draw(const char *kind)
+{
+	double		x;
+
+	if (strcmp(kind, "normal") == 0)
+	{
+		x = sqrt(-2 * log(part())) * cos(6.283185307179586 * part());
+		x = fmin(fmax(x, -7.9), 7.9);
+		return (uint64_t) (9223372036854775808.0 + x * 1152921504606846976.0);
+	}
+	if (strcmp(kind, "zipf") == 0)
+		return (uint64_t) exp(part() * log(18446744073709549568.0));
+	if (strcmp(kind, "clustered") == 0)
+		return places[bench_below(100)] + (rnd() & 0xffffffff);
+	return rnd();
 }
 
 static bool
@@ -42,8 +72,8 @@ matches(const uint64_t *sorted, size_t n, uint64_t lo, uint64_t hi)
 }
 
 static void
-write_queries(const char *name, long n, bool correlated, uint64_t distance,
-			  const uint64_t *sorted, size_t nkeys)
+write_queries(const char *name, long n, bool correlated, uint64_t distance, uint64_t length,
+			  const char *kind, const uint64_t *sorted, size_t nkeys)
 {
 	FILE	   *f = fopen(name, "wb");
 
@@ -51,8 +81,8 @@ write_queries(const char *name, long n, bool correlated, uint64_t distance,
 		exit(EXIT_FAILURE);
 	while (n > 0)
 	{
-		uint64_t	lo = correlated ? sorted[bench_below(nkeys)] + distance : rnd();
-		uint64_t	hi = lo + 1 + bench_below(31);
+		uint64_t	lo = correlated ? sorted[bench_below(nkeys)] + distance : draw(kind);
+		uint64_t	hi = length < 2 ? lo : lo + 1 + bench_below(length - 1);
 
 		if (hi < lo || lo < distance || matches(sorted, nkeys, lo, hi))
 			continue;
@@ -71,9 +101,15 @@ main(int argc, char **argv)
 	FILE	   *f;
 	bool		correlated;
 	uint64_t	distance;
+	uint64_t	length = 32;
+	const char *kind = "uniform";
 
-	if (argc != 10)
+	if (argc < 10 || argc > 12)
 		return EXIT_FAILURE;
+	if (argc > 10)
+		length = strtoull(argv[10], NULL, 10);
+	if (argc > 11)
+		kind = argv[11];
 	rnd_seed(strtoull(argv[1], NULL, 10));
 	nkeys = strtoull(argv[2], NULL, 10) * strtoull(argv[3], NULL, 10);
 	correlated = strcmp(argv[5], "correlated") == 0;
@@ -82,14 +118,17 @@ main(int argc, char **argv)
 	f = fopen(argv[7], "wb");
 	if (f == NULL)
 		return EXIT_FAILURE;
+	if (strcmp(kind, "clustered") == 0)
+		for (int i = 0; i < 100; i++)
+			places[i] = rnd();
 	for (size_t i = 0; i < nkeys; i++)
 	{
-		keys[i] = rnd();
+		keys[i] = draw(kind);
 		write_integer(f, keys[i]);
 	}
 	fclose(f);
 	nkeys = sort_keys(keys, nkeys);
-	write_queries(argv[8], atol(argv[4]), correlated, distance, keys, nkeys);
-	write_queries(argv[9], 20000, correlated, distance, keys, nkeys);
+	write_queries(argv[8], atol(argv[4]), correlated, distance, length, kind, keys, nkeys);
+	write_queries(argv[9], 20000, correlated, distance, length, kind, keys, nkeys);
 	return EXIT_SUCCESS;
 }

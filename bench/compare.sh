@@ -1,0 +1,134 @@
+#!/usr/bin/env bash
+# rencoder beside the other indexes of PostgreSQL, on one table, in one run; tables and plots.
+#
+#   bash bench/compare.sh [--rows MILLIONS] [--only FIGURE] [--seed N] [--out DIR]
+#
+# MILLIONS (default 1; 0.05 to 100) of rows with ten columns of different kinds; the indexes are
+# built beside each other, and each is seen by the planner alone when it is measured.  Answers are
+# compared.
+# FIGURES: indexes bits growth updates writes pgbench buffers cold filter; all, if none is named.
+# What is measured is written to DIR (default bench/results/figures): FIGURE*.csv, with machine,
+# versions, settings, seed and load in its head, and FIGURE*.svg.  A run that is interrupted leaves
+# nothing running; the same command goes on where it was.
+set -euo pipefail
+
+ROWS='' ONLY='' SEED=1 OUT=''
+while [[ $# -gt 0 ]]; do
+    case $1 in
+        --rows | --only | --seed | --out)
+            [[ $# -gt 1 ]] || { echo "compare.sh: $1 needs a value" >&2; exit 2; }
+            case $1 in
+                --rows) ROWS=$2 ;;
+                --only) ONLY=$2 ;;
+                --seed) SEED=$2 ;;
+                --out) OUT=$2 ;;
+            esac
+            shift 2 ;;
+        --help | -h) sed -n '2,/^set /{/^#/s/^# \{0,1\}//p}' "$0"; exit 0 ;;
+        *) echo "compare.sh: unknown argument \"$1\"; see --help" >&2; exit 2 ;;
+    esac
+done
+MILLIONS=${ROWS:-1}
+FIGURES=(indexes bits growth updates writes pgbench buffers cold filter)
+[[ $MILLIONS =~ ^[0-9]+([.][0-9]+)?$ && $SEED =~ ^[0-9]{1,6}$ ]] ||
+    { echo "compare.sh: --rows and --seed take numbers" >&2; exit 2; }
+[[ -z $ONLY || " ${FIGURES[*]} " == *" $ONLY "* ]] ||
+    { echo "compare.sh: unknown figure \"$ONLY\"; there are: ${FIGURES[*]}" >&2; exit 2; }
+[[ -z $ONLY ]] || FIGURES=("$ONLY")
+ROWS=$(awk -v m="$MILLIONS" 'BEGIN { printf "%d", m * 1e6 }')
+((ROWS >= 50000 && ROWS <= 100000000)) ||
+    { echo 'compare.sh: --rows takes 0.05 to 100 millions' >&2; exit 2; }
+
+bench_state=rencoder-compare-$MILLIONS-$SEED${ONLY:+-$ONLY}
+bench_at_end=take_figures
+# shellcheck source=bench/lib.sh
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+# shellcheck source=bench/compare/figures.sh
+. "$bench_root/bench/compare/figures.sh"
+# shellcheck source=bench/compare/steps.sh
+. "$bench_root/bench/compare/steps.sh"
+
+ROUNDS=3
+QUERIES=60          # of a kind, drawn
+BUDGET=200          # ms for a kind of queries with an index in a round
+CLIENTS=(1 2 4 8 16)
+LOAD_ROUNDS=2       # of pgbench
+LOAD_SECONDS=2
+COLUMNS=(uniform id at dense clustered skewed thousand uuid domain p)
+INDEXES=(rencoder btree btree_hash hash brin32 brin128 brin_multi brin_bloom bloom gin gist spgist)
+KINDS=(one absent empty 10 100 1000 in like)
+
+# Of the first process: what is done leaves the temporary directory.
+take_figures() {
+    local out=${OUT:-$bench_invoked_root/bench/results/figures}
+    compgen -G "$WORK/figures/*" >/dev/null || return 0
+    mkdir -p "$out" && cp "$WORK"/figures/* "$out/" && say "figures are in $out"
+}
+
+say() { printf '[%(%H:%M:%S)T] %s\n' -1 "$*"; }
+
+# An unfinished run can be taken up by the same code only.
+check_source() {
+    local old=${TMPDIR:-/tmp}/$bench_state/source
+    BENCH_SOURCE=$(cd "$bench_root" &&
+        find src sql bench/compare* bench/pgbench bench/lib.sh -type f ! -name '*.[ao]' \
+            ! -name '*.so' ! -name '*.bc' -print0 | sort -z | xargs -0 md5sum | md5sum)
+    export BENCH_SOURCE
+    [[ ! -e $old || $BENCH_SOURCE == "$(cat "$old")" ]] ||
+        die "the sources have changed since this run was begun; to begin anew: rm -r ${old%/*}"
+}
+
+begun() { bench_sql -c "INSERT INTO results.steps VALUES ('$1', now(), '$(load)')
+    ON CONFLICT DO NOTHING" -q; }
+is_done() { [[ $(bench_sql -c "SELECT done FROM results.steps WHERE figure = '$1'") == t ]]; }
+
+load() { cut -d ' ' -f 1-3 /proc/loadavg; }
+
+make_tables() {
+    [[ ! -e $WORK/tables ]] || return 0
+    say "tables of $ROWS rows"
+    bench_sql -q -c 'DROP SCHEMA IF EXISTS made, results CASCADE' \
+        -c 'CREATE EXTENSION IF NOT EXISTS btree_gin SCHEMA public' \
+        -c 'CREATE EXTENSION IF NOT EXISTS bloom SCHEMA public' 2>/dev/null
+    bench_sql -q -v rows="$ROWS" -v seed="$SEED" -f "$WORK/src/bench/compare/data.sql"
+    bench_sql -q -f "$WORK/src/bench/compare/measure.sql" -f "$WORK/src/bench/compare/queries.sql"
+    bench_sql -c "SELECT format('%s: %s rows a page', relname,
+            round((reltuples / relpages)::numeric, 1))
+        FROM pg_class WHERE oid IN ('made.wide'::regclass, 'made.narrow'::regclass)"
+    bench_sql -q -c CHECKPOINT
+    touch "$WORK/tables"
+}
+
+main() {
+    local figure n=0
+    echo "$BENCH_SOURCE" >"$WORK/source"
+    bench_machine
+    bench_sql -q -c 'ALTER DATABASE postgres SET search_path = made, public' \
+        -c 'ALTER DATABASE postgres SET client_min_messages = warning'
+    make_tables
+    mkdir -p "$WORK/figures"
+    for figure in "${FIGURES[@]}"; do
+        n=$((n + 1))
+        is_done "$figure" && continue
+        say "figure $n of ${#FIGURES[@]}: $figure"
+        begun "$figure"
+        "step_$figure"
+        "csv_$figure"
+        bash "$WORK/src/bench/compare/plot.sh" "$WORK/figures"
+        bench_sql -q -c "UPDATE results.steps SET done = true WHERE figure = '$figure'"
+        bench_sql -q -c CHECKPOINT
+    done
+    say 'done'
+}
+
+# Copies of the tree have no history.
+if [[ -z ${BENCH_WORK:-} ]]; then
+    bench_invoked_root=$bench_root
+    BENCH_COMMIT=$(git -C "$bench_root" describe --always --dirty 2>/dev/null || echo unknown)
+    export BENCH_COMMIT
+    check_source
+fi
+
+bench_run -p gnuplot max_wal_size=16GB checkpoint_timeout=1h autovacuum=off jit=off \
+    maintenance_work_mem=256MB max_parallel_maintenance_workers=0 synchronize_seqscans=off \
+    -- --rows "$MILLIONS" --seed "$SEED" ${ONLY:+--only "$ONLY"}
