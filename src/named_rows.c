@@ -49,7 +49,7 @@ typedef struct NamedRows
 	/* Of the group that is read. */
 	RencoderHeaderData *header; /* of each column */
 	uint64		first_range;
-}			NamedRows;
+} NamedRows;
 
 /* Entries of a block of the run. */
 typedef struct BlockEntries
@@ -60,7 +60,7 @@ typedef struct BlockEntries
 	uint64		next;			/* else: no key behind them is below */
 	uint32		page[RENC_RUN_MAX_BLOCK];
 	uint64		cell[RENC_RUN_MAX_BLOCK];
-}			BlockEntries;
+} BlockEntries;
 
 /* Sorted pairs of the table, one at a time. */
 typedef struct Pairs
@@ -68,13 +68,13 @@ typedef struct Pairs
 	RencoderRunSorter *sorter;
 	RencoderRunPair pair;
 	bool		more;			/* is there one? */
-}			Pairs;
+} Pairs;
 
 /* ---- Reading the table ---- */
 
 /* A value with a key that the run may have; what is in TOAST may be gone. */
 static bool
-key_of_value(NamedRows * named, int col, Datum value, uint64 *key)
+key_of_value(NamedRows *named, int col, Datum value, uint64 *key)
 {
 	const RencoderRunColumn *column = &named->info->column[col];
 	Form_pg_attribute att = TupleDescAttr(RelationGetDescr(named->index), col);
@@ -87,7 +87,7 @@ key_of_value(NamedRows * named, int col, Datum value, uint64 *key)
 
 /* Puts the pair of a column into its sorter; false if the row is not named. */
 static bool
-take_value(NamedRows * named, int col, unsigned int slot, BlockNumber page, Datum value, bool isnull)
+take_value(NamedRows *named, int col, unsigned int slot, BlockNumber page, Datum value, bool isnull)
 {
 	const RencoderHeaderData *header = &named->header[col];
 	uint64		key;
@@ -123,7 +123,7 @@ take_row(Relation index, ItemPointer tid, Datum *values, bool *isnull, bool aliv
  * need it nevertheless: the ranges are as if they had not been looked at.
  */
 static void
-read_ranges(NamedRows * named, int slot, int n, renc_mask *looked_at)
+read_ranges(NamedRows *named, int slot, int n, renc_mask *looked_at)
 {
 	uint64		first = (named->first_range + slot) * named->meta.pages_per_range;
 	uint64		end = Min(first + (uint64) n * named->meta.pages_per_range, named->nblocks);
@@ -138,7 +138,7 @@ read_ranges(NamedRows * named, int slot, int n, renc_mask *looked_at)
 
 /* The ranges of a group that the run has the keys of, and nobody reads for another one. */
 static renc_mask
-ranges_of_run(const NamedRows * named, const RencoderGroup *group, RencoderHeader first)
+ranges_of_run(const NamedRows *named, const RencoderGroup *group, RencoderHeader first)
 {
 	rencoder_group_copy_header(group, 0, first);
 	if (first->run != named->run.number)
@@ -148,7 +148,7 @@ ranges_of_run(const NamedRows * named, const RencoderGroup *group, RencoderHeade
 
 /* Reads the covered ranges of a group, which is the i-th of the run. */
 static void
-read_named_group(NamedRows * named, uint32 i)
+read_named_group(NamedRows *named, uint32 i)
 {
 	uint32		number = named->run.first_group + i;
 	renc_mask	covered;
@@ -178,14 +178,14 @@ read_named_group(NamedRows * named, uint32 i)
 /* ---- Pairs against the run ---- */
 
 static void
-next_pair(Pairs * pairs)
+next_pair(Pairs *pairs)
 {
 	pairs->more = rencoder_run_sorter_next(pairs->sorter, &pairs->pair);
 }
 
 /* Is the page among the sorted ones from "from" to "to" - 1? */
 static bool
-has_page(const BlockEntries * block, uint32 from, uint32 to, BlockNumber page)
+has_page(const BlockEntries *block, uint32 from, uint32 to, BlockNumber page)
 {
 	while (from < to)
 	{
@@ -208,7 +208,7 @@ has_page(const BlockEntries * block, uint32 from, uint32 to, BlockNumber page)
  * may be called doubtful though it is named.
  */
 static void
-match_block(NamedRows * named, const BlockEntries * block, Pairs * pairs)
+match_block(NamedRows *named, const BlockEntries *block, Pairs *pairs)
 {
 	uint32		from = 0;		/* entries of a cell */
 	uint32		to = 0;
@@ -240,7 +240,7 @@ match_block(NamedRows * named, const BlockEntries * block, Pairs * pairs)
 
 /* Takes the next block from a search of all keys; false if there is none. */
 static bool
-take_block(renc_run_search *search, BlockEntries * block, bool *more)
+take_block(renc_run_search *search, BlockEntries *block, bool *more)
 {
 	if (!*more)
 		return false;
@@ -256,7 +256,7 @@ take_block(renc_run_search *search, BlockEntries * block, bool *more)
 
 /* Sorts the pairs of a column and looks them up; false if the run cannot be read. */
 static bool
-match_column(NamedRows * named, int col)
+match_column(NamedRows *named, int col)
 {
 	renc_interval all = {0, PG_UINT64_MAX};
 	renc_interval_set set = {&all, 1};
@@ -290,7 +290,7 @@ match_column(NamedRows * named, int col)
 
 /* Reports the pages of a group, if all is as it was when its rows were read (INV-14). */
 static void
-report_group(NamedRows * named, uint32 i, BufferAccessStrategy strategy,
+report_group(NamedRows *named, uint32 i, BufferAccessStrategy strategy,
 			 IndexBulkDeleteCallback callback, void *callback_state)
 {
 	uint32		number = named->run.first_group + i;
@@ -324,7 +324,7 @@ report_group(NamedRows * named, uint32 i, BufferAccessStrategy strategy,
 
 /* Reads what is needed to make the run's keys; false if something is not there. */
 static bool
-open_run(NamedRows * named, const RencoderRunEntry *entry, RencoderCoders *coders)
+open_run(NamedRows *named, const RencoderRunEntry *entry, RencoderCoders *coders)
 {
 	const char *fault;
 
@@ -342,7 +342,7 @@ open_run(NamedRows * named, const RencoderRunEntry *entry, RencoderCoders *coder
 }
 
 static void
-report_run(NamedRows * named, IndexBulkDeleteCallback callback, void *callback_state)
+report_run(NamedRows *named, IndexBulkDeleteCallback callback, void *callback_state)
 {
 	int			natts = named->meta.natts;
 	uint32		ngroups = Min(named->run.ngroups,

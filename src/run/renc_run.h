@@ -104,7 +104,7 @@ typedef struct renc_run
 typedef const uint8_t *(*renc_run_read) (void *arg, uint32_t page, int level);
 
 /* Says that a page of the run will be asked for soon. */
-typedef void (*renc_run_expect) (void *arg, uint32_t page);
+typedef void (*renc_run_tell) (void *arg, uint32_t page);
 
 /* ---- Encoder: from sorted pairs to pages ---- */
 
@@ -237,7 +237,7 @@ typedef struct renc_run_search
 	bool		open;			/* is there a leaf? */
 	renc_run_step step[RENC_RUN_MAX_LEVEL + 1];
 	renc_run_leaf leaf;
-	renc_run_expect expect;		/* NULL: nobody wants to know */
+	renc_run_tell expect;		/* NULL: nobody wants to know */
 	uint32_t	distance;
 	renc_run_ahead ahead[RENC_RUN_MAX_LEVEL + 1];
 } renc_run_search;
@@ -252,7 +252,7 @@ extern void renc_run_search_begin(renc_run_search *search, const renc_run *run,
  * It is not told of the first one below each inner page, which is read at once, nor of all
  * that lie where an interval ends.
  */
-extern void renc_run_search_look_ahead(renc_run_search *search, renc_run_expect expect,
+extern void renc_run_search_look_ahead(renc_run_search *search, renc_run_tell expect,
 									   uint32_t distance);
 
 /*

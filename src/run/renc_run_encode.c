@@ -289,8 +289,10 @@ put_piece(renc_run_encoder *e, const renc_run_pair *pair, renc_run_piece *piece,
 	}
 	renc_run_expect_tails(&e->tails, piece, pair, n);
 	renc_run_expect(&e->all, piece, pair, n);
+
 	renc_run_expect_fade(&e->recent, KEPT);
 	renc_run_expect(&e->recent, piece, pair, n);
+
 	if (e->build.options.target == RENC_RUN_FALSE_PAGES)
 		correct_for_false_pages(e, piece->keys * n / piece->n);
 	return n;

@@ -32,7 +32,7 @@ renc_run_search_begin(renc_run_search *s, const renc_run *run, renc_run_read rea
 }
 
 void
-renc_run_search_look_ahead(renc_run_search *s, renc_run_expect expect, uint32_t distance)
+renc_run_search_look_ahead(renc_run_search *s, renc_run_tell expect, uint32_t distance)
 {
 	s->expect = expect;
 	s->distance = distance;

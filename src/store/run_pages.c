@@ -340,7 +340,7 @@ rencoder_run_read(void *arg, uint32_t page, int level)
 }
 
 /*
- * A renc_run_expect.  Leaves mostly lie one behind the other, and where those that are read are no
+ * A renc_run_tell.  Leaves mostly lie one behind the other, and where those that are read are no
  * farther apart than NEAR, the kernel reads ahead by itself, in larger pieces than it would be told
  * of here.
  */
