@@ -117,7 +117,12 @@ analyze_index(RencoderCostPath *p)
 		sampled[col] = p->column[col].sampled;
 
 	if (p->index->hypothetical)
+	{
 		rencoder_cost_index_invent(heap_pages, p->index->nkeycolumns, &p->info);
+		rencoder_cost_runs_invent(heap_pages, p->index->rel->tuples, p->index->nkeycolumns,
+								  &p->runs);
+		p->info.covered = p->info.ranges;
+	}
 	else
 	{
 		/* The planner has locked it. */
@@ -301,7 +306,7 @@ covered_entries(RencoderCostPath *p, int col, double share)
 	entries = Min(rows * run->entries / Max(run->rows, 1), run->entries);
 	if (column->sampled == 0 && run->between >= 0)
 		entries = run->bounds_only ?
-			Max(Min(entries, run->between), run->at_least) : run->between;
+			Max(Min(entries, run->between), run->in_leaves) : run->between;
 	return entries + run->false_pages * column->elements;
 }
 
@@ -329,8 +334,8 @@ covered_rate(RencoderCostPath *p, int col, double pages, double share)
 }
 
 /*
- * Adds to heap_pages those of covered ranges.  Clauses on keys are answered for pages, all
- * others for ranges.
+ * Adds to heap_pages and heap_places those of covered ranges.  Clauses on keys are answered
+ * for pages, all others for ranges.
  */
 static void
 estimate_covered(RencoderCostPath *p)
@@ -355,9 +360,10 @@ estimate_covered(RencoderCostPath *p)
 			hit *= column_rate(p, col, info->covered, groups, share).pass;
 	}
 	p->heap_pages += Max(hit, 1);
+	p->heap_places += Max(hit, 1);
 }
 
-/* Sets correlation, heap_pages and groups. */
+/* Sets correlation, heap_pages, heap_places and groups. */
 static void
 estimate_ranges(RencoderCostPath *p)
 {
@@ -395,6 +401,7 @@ estimate_ranges(RencoderCostPath *p)
 	if (reachable > 0 && info->covered == 0)
 		hit = Max(hit, 1);		/* as other index types expect a row at least */
 	p->heap_pages = (hit + info->unsummarized) * info->pages_per_range;
+	p->heap_places = hit + (info->unsummarized > 0 ? 1 : 0);
 	estimate_covered(p);
 	p->heap_pages = Min(p->heap_pages, table_pages);
 }

@@ -19,8 +19,8 @@
  *	 and what the heap costs more than that is part of the index cost.
  *
  * - BRIN, which reports a small index cost even where it is going to visit the
- *	 whole table: if this index is better, then all costs are reported as heap
- *	 pages, so that its index cost is the smaller one.
+ *	 whole table: if this index is better, then so much is reported as heap
+ *	 pages that its index cost is the smaller one.
  */
 #include "query/cost_heap.h"
 
@@ -41,11 +41,23 @@
 /* The pages of a range of a BRIN index, unless its owner changed them. */
 #define BRIN_PAGES_PER_RANGE	128
 
-typedef enum Rival
+/*
+ * Rows of pages that are visited whole are fetched one by one and their conditions evaluated
+ * anew: half as much again as in a sequential scan, measured.  In cpu_tuple_cost.
+ */
+#define RECHECK_TUPLES			1
+
+typedef enum RivalKind
 {
 	RIVAL_NONE,
 	RIVAL_BRIN,
 	RIVAL_EXACT
+}			RivalKind;
+
+typedef struct Rival
+{
+	RivalKind	kind;
+	double		pages;			/* of the smallest BRIN index */
 } Rival;
 
 /* Heap as cost_bitmap_heap_scan() sees it. */
@@ -133,7 +145,7 @@ answers_clauses(const RencoderCostPath *p, const IndexOptInfo *other)
 static Rival
 find_rival(const RencoderCostPath *p)
 {
-	Rival		rival = RIVAL_NONE;
+	Rival		rival = {RIVAL_NONE, 0};
 	ListCell   *lc;
 
 	foreach(lc, p->index->rel->indexlist)
@@ -144,8 +156,12 @@ find_rival(const RencoderCostPath *p)
 			!answers_clauses(p, other))
 			continue;
 		if (other->relam != BRIN_AM_OID)
-			return RIVAL_EXACT;
-		rival = RIVAL_BRIN;
+		{
+			rival.kind = RIVAL_EXACT;
+			return rival;
+		}
+		rival.pages = rival.kind == RIVAL_NONE ? other->pages : Min(rival.pages, other->pages);
+		rival.kind = RIVAL_BRIN;
 	}
 	return rival;
 }
@@ -223,35 +239,59 @@ select_cost(const HeapCosts *heap, Cost target, Selectivity *selectivity)
 	return select_rows(heap, low, selectivity);
 }
 
+/* What the pages visited, as a whole, really cost. */
+static Cost
+whole_pages_cost(const HeapCosts *heap, double pages, double places)
+{
+	double		rows = pages / heap->pages * heap->rows;
+	Cost		cost = heap_cost(heap, pages, rows);
+
+	/* Pages of a range are read in order. */
+	cost = Min(cost, places * heap->random_page_cost + Max(pages - places, 0) * heap->seq_page_cost +
+			   rows * heap->cpu_per_row);
+	return cost + rows * RECHECK_TUPLES * cpu_tuple_cost;
+}
+
 void
 rencoder_cost_report(const RencoderCostPath *p, Cost *index_cost,
 					 Selectivity *selectivity)
 {
 	HeapCosts	heap;
 	double		brin_pages;
+	Cost		index;
 	Cost		total;
 	Cost		seen;
+	Cost		brin_index;
 	Rival		rival = find_rival(p);
 
 	heap_costs_init(p, &heap);
 
 	/* The bitmap as for BRIN. */
-	total = index_pages_cost(p) +
+	index = index_pages_cost(p) +
 		(p->probes * OPERATORS_PER_GROUP + p->run_entries) * cpu_operator_cost +
-		0.1 * cpu_operator_cost * p->heap_pages +
-		heap_cost(&heap, p->heap_pages, p->heap_pages / heap.pages * heap.rows);
-	brin_pages = brin_heap_pages(p, &heap);
-
-	if (rival == RIVAL_EXACT)
+		0.1 * cpu_operator_cost * p->heap_pages;
+	total = index + whole_pages_cost(&heap, p->heap_pages,
+									 rival.kind == RIVAL_EXACT ? p->heap_pages : p->heap_places);
+	if (rival.kind == RIVAL_EXACT)
 	{
 		*selectivity = Min(p->rows / heap.rows, 1);
 		seen = heap_cost(&heap, pages_of_rows(&heap, p->rows), p->rows);
+		*index_cost = Max(total - seen, 0);
+		return;
 	}
-	else if (rival == RIVAL_BRIN &&
-			 total <= heap_cost(&heap, brin_pages, brin_pages / heap.pages * heap.rows))
-		seen = select_cost(&heap, total, selectivity);
-	else
-		seen = select_pages(&heap, p->heap_pages, selectivity);
 
+	seen = select_pages(&heap, p->heap_pages, selectivity);
+	if (total - seen < index)
+		seen = select_cost(&heap, total - index, selectivity);
+
+	/*
+	 * BRIN reads each of its pages, and is charged seq_page_cost for it at
+	 * least.
+	 */
+	brin_index = rival.pages * heap.seq_page_cost * 0.9;
+	brin_pages = brin_heap_pages(p, &heap);
+	if (rival.kind == RIVAL_BRIN && total - seen > brin_index &&
+		total <= whole_pages_cost(&heap, brin_pages, brin_pages))
+		seen = select_cost(&heap, total - brin_index, selectivity);
 	*index_cost = Max(total - seen, 0);
 }

@@ -53,6 +53,8 @@ typedef struct RencoderCostPath
 	double		rows;			/* that satisfy the clauses */
 	double		correlation;	/* of the best ordered column asked for */
 	double		heap_pages;		/* to be visited */
+	double		heap_places;	/* that they are in, one after the other in
+								 * each */
 	double		groups;			/* to be probed, by one scan */
 	double		probes;			/* of a column and group by an array's element */
 	double		run_pages;		/* of runs, to be read by one scan */

@@ -117,22 +117,26 @@ rank_intervals(RankReader *r, renc_interval_set set)
 }
 
 /*
- * Entries that are in the intervals in any case: of the leaves that are within one, which
- * is what inner pages tell.
+ * Entries that the query asks for, of the leaves that are within an interval, which is what
+ * inner pages tell.  Of intervals that also have keys that are not asked for, as those that
+ * cover boxes may, half of them.
  */
 static double
-rank_whole_leaves(RankReader *r, renc_interval_set set, double leaf_entries)
+rank_whole_leaves(RankReader *r, const renc_query *query, renc_interval_set set,
+				  double leaf_entries)
 {
 	double		sum = 0;
 
 	r->no_leaves = true;
 	for (size_t i = 0; i < set.n; i++)
 	{
-		double		between = rank_interval(r, set.interval[i]);
+		renc_interval interval = set.interval[i];
+		renc_overlap overlap = query->overlap(query->arg, interval.lo, interval.hi);
+		double		between = rank_interval(r, interval);
 
 		if (between < 0)
 			break;
-		sum += Max(between - leaf_entries, 0);
+		sum += Max(between - leaf_entries, 0) * (overlap == RENC_INSIDE ? 1 : 0.5);
 	}
 	r->no_leaves = false;
 	return sum;
@@ -195,7 +199,8 @@ rank_column(Relation index, RencoderQuery *query, const RencoderRunInfoData *inf
 			set.interval = cover.interval;
 			set.n = cover.n;
 		}
-		column->at_least += rank_whole_leaves(&r, set, (double) tree->entries / Max(tree->nleaves, 1));
+		column->in_leaves += rank_whole_leaves(&r, &keys->query, set,
+											   (double) tree->entries / Max(tree->nleaves, 1));
 	}
 	rencoder_run_reader_end(&r.reader);
 }
@@ -265,6 +270,27 @@ rencoder_cost_runs_read(Relation index, const RencoderRuns *lists, RencoderQuery
 	if (lists->pending_first != RENCODER_NO_BLOCK)
 		runs->pending_pages =
 			(double) (lists->pending_last_number - lists->pending_first_number) + 1;
+}
+
+void
+rencoder_cost_runs_invent(double heap_pages, double rows, int natts, RencoderCostRuns *runs)
+{
+	double		bits = 2 + log2(Max(heap_pages, 1));
+
+	memset(runs, 0, sizeof(*runs));
+	runs->any = true;
+	runs->info_pages = 2;
+	for (int col = 0; col < natts; col++)
+	{
+		RencoderCostRunColumn *column = &runs->column[col];
+
+		column->entries = column->rows = rows;
+		column->leaves = ceil(rows * bits / BITS_PER_BYTE / RENCODER_PAYLOAD_SIZE);
+		column->trees = 1;
+		column->inner_pages = column->leaves > 1 ? ceil(log(column->leaves) / log(FANOUT)) : 0;
+		column->false_pages = 1;
+		column->between = column->found = -1;
+	}
 }
 
 double

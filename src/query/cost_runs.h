@@ -19,8 +19,9 @@ typedef struct RencoderCostRunColumn
 	double		false_pages;	/* heap pages that a query finds by accident */
 	double		between;		/* entries whose keys are asked for; < 0:
 								 * unknown */
-	bool		bounds_only;	/* it is so many at most, and at_least */
-	double		at_least;
+	bool		bounds_only;	/* it is so many at most */
+	double		in_leaves;		/* and about these in leaves that have no
+								 * others */
 	double		found;			/* entries that a sample of a list meets, by
 								 * accident or not; < 0: unknown */
 } RencoderCostRunColumn;
@@ -45,6 +46,10 @@ typedef struct RencoderCostRuns
  */
 extern void rencoder_cost_runs_read(Relation index, const RencoderRuns *list, RencoderQuery *query,
 									bool may_rank, const int *sampled, RencoderCostRuns *runs);
+
+/* The same of a run of the whole table, as CREATE INDEX would make it. */
+extern void rencoder_cost_runs_invent(double heap_pages, double rows, int natts,
+									  RencoderCostRuns *runs);
 
 /*
  * Leaves of a column's trees, and pages of deltas, that a search reads which finds "entries"

@@ -1,0 +1,127 @@
+-- Which plan is taken, where measuring says which is the fastest (bench/plans.sh).
+SET client_min_messages = warning;
+SET max_parallel_workers_per_gather = 0;
+SET max_parallel_maintenance_workers = 0;
+SET jit = off;
+SET rencoder.sample_rate = 0;
+
+-- The plan's nodes with their relation, in one line; indexes only by their access method.
+CREATE FUNCTION ps_plan(query text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	line text;
+	plan text;
+BEGIN
+	FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || query LOOP
+		IF line ~ '(Scan|Join|Loop|BitmapAnd|BitmapOr)' THEN
+			plan := concat_ws(' / ', plan, regexp_replace(line, '^ *(-> *)?', ''));
+		END IF;
+	END LOOP;
+	RETURN plan;
+END $$;
+CREATE FUNCTION ps_plans(VARIADIC conditions text[]) RETURNS TABLE (condition text, plan text)
+	LANGUAGE sql AS $$
+	SELECT left(c, 60), ps_plan('SELECT * FROM ps WHERE ' || c) FROM unnest(conditions) c
+$$;
+-- Of a generic plan, by both random_page_costs.
+CREATE FUNCTION ps_generic(types text, condition text, args text, relation text DEFAULT 'ps')
+	RETURNS TABLE (page_cost text, plan text) LANGUAGE plpgsql AS $$
+BEGIN
+	SET LOCAL plan_cache_mode = force_generic_plan;
+	EXECUTE format('PREPARE ps_asked (%s) AS SELECT * FROM %I WHERE %s', types, relation,
+		condition);
+	FOREACH page_cost IN ARRAY '{4,1.1}'::text[] LOOP
+		PERFORM set_config('random_page_cost', page_cost, true);
+		plan := ps_plan(format('EXECUTE ps_asked (%s)', args));
+		RETURN NEXT;
+	END LOOP;
+	DEALLOCATE ps_asked;
+END $$;
+
+-- 1,032 pages of 31 rows: u in no order, c in that of the table, few with 20 values, late
+-- null here and there.
+CREATE TABLE ps (u int8, c int, few int, late int, t text COLLATE "C", ip inet, p point,
+	filler text) WITH (autovacuum_enabled = off);
+ALTER TABLE ps ALTER filler SET STORAGE plain;
+INSERT INTO ps SELECT hashint8extended(i, 1), i, (i * 7919) % 20,
+	CASE WHEN hashint4(i) % 40 <> 0 THEN i END, 'https://www.example.com/' || md5(i::text),
+	inet '10.0.0.0' + (hashint8extended(i, 2) & 16777215),
+	point(i * 2654435761 % 65537, i * 40503 % 65539) / point(65536, 0), repeat('x', 65)
+FROM generate_series(1, 32000) i;
+CREATE INDEX ps_u ON ps USING rencoder (u) WITH (autosummarize = off);
+CREATE INDEX ps_c ON ps USING rencoder (c) WITH (autosummarize = off);
+CREATE INDEX ps_few ON ps USING rencoder (few) WITH (autosummarize = off);
+CREATE INDEX ps_late ON ps USING rencoder (late) WITH (autosummarize = off);
+CREATE INDEX ps_t ON ps USING rencoder (t) WITH (autosummarize = off);
+CREATE INDEX ps_ip ON ps USING rencoder (ip) WITH (autosummarize = off);
+CREATE INDEX ps_p ON ps USING rencoder (p) WITH (autosummarize = off);
+VACUUM ANALYZE ps;
+SELECT relpages BETWEEN 900 AND 1200 AS pages FROM pg_class WHERE relname = 'ps';
+
+-- Generic plans: intervals are taken to be short.
+SELECT * FROM ps_generic('int8', 'u = $1', '5');
+SELECT * FROM ps_generic('int8, int8', 'u BETWEEN $1 AND $2', '5, 6');
+SELECT * FROM ps_generic('int8', 'u > $1', '5');
+SELECT * FROM ps_generic('text', 't LIKE $1', '''a%''');
+SELECT * FROM ps_generic('inet', 'ip << $1', '''10.7.7.0/24''');
+SELECT * FROM ps_generic('box', 'p <@ $1', '''(0,0,0.01,0.01)''');
+
+-- Lists: values that are there or not.
+SELECT format('u IN (%s)', string_agg(hashint8extended(-i, 1)::text, ',')) AS absent,
+	format('u IN (%s)', string_agg(hashint8extended(i * 100, 1)::text, ',')) AS present
+FROM generate_series(1, 320) i \gset
+SELECT format('few IN (%s)', string_agg((-i)::text, ',')) AS none
+FROM generate_series(1, 320) i \gset
+SET random_page_cost = 1.1;
+SELECT plan FROM ps_plans(:'absent', :'present', :'none');
+RESET random_page_cost;
+SELECT plan FROM ps_plans(:'absent', :'none', 'few IN (3, 4, 5)');
+
+-- Nulls lie here and there, also in a column whose values are in order.
+SELECT * FROM ps_plans('late IS NULL', 'late BETWEEN 100 AND 300');
+
+-- Boxes of which the statistics know nothing.
+SELECT * FROM ps_plans('p <@ box ''(0.3,0.3,0.305,0.305)''', 'p <@ box ''(0.1,0.1,0.95,0.95)''');
+
+-- Shares of the table.
+SELECT * FROM ps_plans('u BETWEEN 0 AND 1000000000000000', 'u > 0', 'c < 10', 'c < 3000',
+	'c > 1000', 'few = 7', 'few = 20', 'u = 5 AND few = 7', 'u = 5 OR c = 7');
+
+-- BRIN beside it: operators that the planner derives for BRIN, shares of the table, no
+-- BitmapAnd with an index that adds little.
+CREATE INDEX ps_u_brin ON ps USING brin (u);
+CREATE INDEX ps_few_brin ON ps USING brin (few);
+CREATE INDEX ps_t_brin ON ps USING brin (t);
+CREATE INDEX ps_ip_brin ON ps USING brin (ip inet_minmax_ops);
+SELECT * FROM ps_plans('u = 5', 'u BETWEEN 0 AND 1000000000000000', 'u = 5 AND few = 7',
+	'few = 7', 'u > 0', 't LIKE ''https://www.example.com/abcd%''',
+	't ^@ ''https://www.example.com/abcd''', 't ~ ''^https://www\.example\.com/abcd''',
+	'ip << ''10.7.7.0/24''');
+SELECT plan FROM ps_plans(:'absent');
+DROP INDEX ps_u_brin, ps_few_brin, ps_t_brin, ps_ip_brin;
+
+-- Filters.
+DROP INDEX ps_u, ps_t;
+CREATE INDEX ps_u ON ps USING rencoder (u) WITH (autosummarize = off, storage = filter);
+CREATE INDEX ps_t ON ps USING rencoder (t) WITH (autosummarize = off, storage = filter);
+SELECT * FROM ps_generic('int8, int8', 'u BETWEEN $1 AND $2', '5, 6');
+SELECT * FROM ps_generic('text', 't LIKE $1', '''a%''');
+SELECT plan FROM ps_plans(:'absent', :'present');
+DROP TABLE ps;
+
+-- Partitions: joins by keys that are in one of them, or in none.
+CREATE TABLE ps_parts (u int8, month int, filler text) PARTITION BY LIST (month);
+CREATE TABLE ps_part1 PARTITION OF ps_parts FOR VALUES IN (1);
+CREATE TABLE ps_part2 PARTITION OF ps_parts FOR VALUES IN (2);
+INSERT INTO ps_parts SELECT hashint8extended(i, 1), 1 + i / 30000, repeat('x', 180)
+FROM generate_series(1, 59999) i;
+CREATE INDEX ON ps_parts USING rencoder (u);
+CREATE TABLE ps_keys AS SELECT hashint8extended(i * 1000, 1) AS a FROM generate_series(1, 50) i;
+CREATE TABLE ps_absent AS SELECT hashint8extended(-i, 1) AS a FROM generate_series(1, 50) i;
+VACUUM ANALYZE ps_parts, ps_keys, ps_absent;
+SELECT ps_plan('SELECT * FROM ps_keys JOIN ps_parts ON u = a');
+SELECT ps_plan('SELECT * FROM ps_absent WHERE NOT EXISTS (SELECT FROM ps_parts WHERE u = a)');
+SELECT ps_plan('SELECT * FROM ps_keys JOIN ps_parts ON u BETWEEN a AND a + 5');
+SELECT ps_plan('SELECT * FROM ps_parts WHERE u = ANY (ARRAY(SELECT a FROM ps_keys))');
+SELECT * FROM ps_generic('int8, int8', 'u BETWEEN $1 AND $2', '5, 6', 'ps_parts');
+DROP TABLE ps_parts, ps_keys, ps_absent;
+DROP FUNCTION ps_plan, ps_plans, ps_generic;
