@@ -1,22 +1,20 @@
 #!/usr/bin/env bash
-# pg_upgrade of a cluster with indexes, by default from PostgreSQL 15 to 17: the
-# index files are taken over as they are, and must answer as before.
+# pg_upgrade of a cluster with indexes, by default from PostgreSQL 15 to 17 and from there to
+# 18: the index files are taken over as they are, and must answer as before.
 #
-#   test/upgrade.sh [--from VERSION] [--to VERSION] [--link] [--before SQL] [--keep]
+#   test/upgrade.sh [--from VERSION] [--to VERSIONS] [--link] [--before SQL] [--keep]
 #
-# --before  run in the old cluster before it is upgraded
+# --to      comma-separated: 17,18 goes from one to the next
+# --before  run in the first cluster before it is upgraded
 #
 # The new server must be as recent a minor release as the old one, as pg_upgrade
 # wants it.  15.20 notes an option of columns, pg_attver, that 17.11 refuses,
-# whether there is an index or not; there
-# --before "UPDATE pg_attribute SET attoptions = NULL WHERE attoptions IS NOT NULL"
-# helps, in a cluster that is only for tests.
+# whether there is an index or not; it is taken away first, which only tests may do.
 #
-# Needs root, since the two servers come from different Debian releases: the new
-# one runs in its chroot (see test/matrix.sh), the old one, which the machine
-# itself must have, is taken along with the libraries that it lacks there.  If the
-# machine has both, no chroot is needed.  Not part of test/run.sh: takes a minute,
-# and the versions that are on a machine decide whether it can be done.
+# Needs root where the servers come from different Debian releases: all run in the chroot of
+# the last one (see test/matrix.sh), those from elsewhere with the libraries that it lacks.
+# Not part of test/run.sh: takes some minutes, and the versions that are on a machine decide
+# whether it can be done.
 # The last line is "N passed, N failed".
 set -euo pipefail
 
@@ -32,33 +30,58 @@ top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
 # The part that runs as an unprivileged user, perhaps in a chroot.
 
-# A private server with the extension below $1, as PG_CONFIG; $2: its original.
+# A private server with the extension below $1, as PG_CONFIG; $2: its original.  Libraries that
+# its programs use are copied to libs/, for roots that have others.
 prepare_server()
 {
+	local library
+
 	WORK=$1
-	mkdir -p "$WORK/log"
+	mkdir -p "$WORK/log" "$WORK/libs"
 	copy_tree "${SOURCE:?}" "$WORK/src"
 	private_server "$2"
 	# No bitcode: the same source once more.
 	build_extension > "$WORK/log/build" 2>&1 ||
 		die "the build failed: $(tail -n 5 "$WORK/log/build")"
+	# ldd complains of scripts.
+	{
+		find "$WORK/server" -type f \( -perm -100 -o -name '*.so' \) -exec ldd {} + \
+			2> /dev/null || true
+	} |
+		awk '$2 == "=>" && $3 ~ /^\// { print $3 }' | sort -u |
+		while read -r library; do
+			mkdir -p "$WORK/libs${library%/*}"
+			cp -L "$library" "$WORK/libs$library"
+		done
 }
 
-# Programs of the old server find the libraries that came with them.
-old()
+# Where the programs of a version are: they find libraries that came with them.
+bin_of()
 {
-	local program=$1
+	local config
 
-	shift
-	LD_LIBRARY_PATH=$base/old/libs "$old_bin/$program" "$@"
+	config=$(find "$base/$1/server" -name pg_config | head -n 1)
+	echo "${config%/*}"
 }
 
+# A program of a version: program VERSION NAME ARGUMENT...
+program()
+{
+	local version=$1 name=$2
+
+	shift 2
+	LD_LIBRARY_PATH=$base/libs "$(bin_of "$version")/$name" "$@"
+}
+
+# new_cluster VERSION
 new_cluster()
 {
-	local run=$1 initdb=$2 data=$3
+	local data=$base/$1/data
+	local -a options=()
 
-	"$run" "$initdb" -D "$data" -U postgres -A trust -N --locale=C --encoding=UTF8 \
-		${4:+"$4"} > "$base/log/initdb" 2>&1 || die "initdb: $(tail -n 3 "$base/log/initdb")"
+	[ "$1" -lt 18 ] || options=(--no-data-checksums)
+	program "$1" initdb -D "$data" -U postgres -A trust -N --locale=C --encoding=UTF8 \
+		"${options[@]}" > "$base/log/initdb" 2>&1 || die "initdb: $(tail -n 3 "$base/log/initdb")"
 	cat >> "$data/postgresql.conf" <<-CONF
 		listen_addresses = ''
 		unix_socket_directories = '$base/sock'
@@ -67,13 +90,8 @@ new_cluster()
 	CONF
 }
 
-new()
-{
-	"$new_bin/$1" "${@:2}"
-}
-
 # Tables and indexes of all kinds: sealed groups, slices, dictionaries, coders,
-# samples, a range in the middle of being summarized, unlogged, partitioned.
+# samples, unlogged, partitioned; runs with deltas, a pending list and filters behind them.
 fill_sql()
 {
 	cat <<-'SQL'
@@ -110,6 +128,13 @@ fill_sql()
 		CREATE INDEX parts_v ON parts USING rencoder (v)
 			WITH (pages_per_range = 1, storage = filter);
 		INSERT INTO parts SELECT id, v FROM t;
+		CREATE TABLE r AS SELECT id, v, s, filler FROM t WHERE id <= 6000 ORDER BY id;
+		CREATE INDEX r_v ON r USING rencoder (v, s) WITH (autosummarize = off, pages_per_range = 1);
+		UPDATE r SET v = v + 1 WHERE id % 60 = 1;
+		VACUUM r;
+		INSERT INTO r SELECT id, v, s, filler FROM t WHERE id > 6000;
+		SELECT rencoder_summarize_new_values('r_v');
+		UPDATE r SET v = v + 1, s = s || 'y' WHERE id % 60 = 2;
 		CHECKPOINT;
 	SQL
 }
@@ -134,116 +159,148 @@ answers_sql()
 			(SELECT count(*) || ' ' || coalesce(sum(id), 0) FROM u
 				WHERE v = hashint8extended(i, 1)),
 			(SELECT count(*) || ' ' || coalesce(sum(id), 0) FROM parts
-				WHERE v = hashint8extended(i, 1))
+				WHERE v = hashint8extended(i, 1)),
+			(SELECT count(*) || ' ' || coalesce(sum(id), 0) FROM r
+				WHERE v BETWEEN hashint8extended(i, 1)
+					AND hashint8extended(i, 1) + 1000000000000000),
+			(SELECT count(*) || ' ' || coalesce(sum(id), 0) FROM r
+				WHERE s LIKE 'https://www.example.com/' || left(md5(i::text), 4) || '%')
 		FROM generate_series(1, 8100, 137) i;
 		SELECT count(*) FROM t WHERE few IS NULL;
 	SQL
 }
 
+# sql VERSION COMMANDS
 sql()
 {
-	"$1" psql -XqAt -v ON_ERROR_STOP=1 -h "$base/sock" -U postgres -d postgres -c "$2"
+	program "$1" psql -XqAt -v ON_ERROR_STOP=1 -h "$base/sock" -U postgres -d postgres -c "$2"
 }
 
+# ask VERSION on|off
 ask()
 {
-	answers_sql "$2" | "$1" psql -XqAt -v ON_ERROR_STOP=1 -h "$base/sock" -U postgres -d postgres
+	answers_sql "$2" |
+		program "$1" psql -XqAt -v ON_ERROR_STOP=1 -h "$base/sock" -U postgres -d postgres
 }
 
+# server VERSION start|stop
 server()
 {
-	"$1" pg_ctl -D "$2" -w -l "$base/log/server" "$3" > /dev/null
+	program "$1" pg_ctl -D "$base/$1/data" -w -l "$base/log/server" "$2" > /dev/null
 }
 
-# compare LABEL RUN FILE: the same answers by the index as in the file.
-compare()
+# verdict LABEL DIFFERENCES: none are well.
+verdict()
 {
-	if ask "$2" on > "$base/answers" && cmp -s "$base/answers" "$3" &&
-		[ -n "$(sql "$2" "SELECT rencoder_index_check(indexrelid, true) FROM pg_index
-			JOIN pg_class c ON c.oid = indexrelid JOIN pg_am a ON a.oid = relam
-			WHERE amname = 'rencoder' AND relkind = 'i'" \
-			> "$base/log/check" 2>&1 && echo sound)" ]; then
+	if [ -z "$2" ]; then
 		result ok "$1"
 		echo "ok - $1"
 	else
 		result "not ok" "$1"
-		echo "not ok - $1"
-		diff "$base/answers" "$3" | head -n 10 || true
-		show_log "$base/log/check" 5
+		printf 'not ok - %s\n%s\n' "$1" "$2"
 	fi
 }
 
+# The answers by the index are those of the file "truth", and all indexes are sound:
+# compare LABEL VERSION
+compare()
+{
+	local bad
+
+	bad=$(ask "$2" on 2>&1 | diff - "$base/truth" | head -n 10 || true)
+	bad+=$(sql "$2" "SELECT rencoder_index_check(indexrelid, true) FROM pg_index
+		JOIN pg_class c ON c.oid = indexrelid JOIN pg_am a ON a.oid = relam
+		WHERE amname = 'rencoder' AND relkind = 'i'" 2>&1 | sed '/^$/d' || true)
+	verdict "$1" "$bad"
+}
+
+# What must be the same in the new cluster.  Scans note what they ask for, so only those samples
+# can be told that the test has given.
+taken_over()
+{
+	sql "$1" "SELECT indexrelid::regclass, pg_relation_size(indexrelid),
+			(SELECT count(*) FROM rencoder_query_samples(indexrelid) WHERE source = 'added')
+		FROM pg_index WHERE indexrelid::regclass::text ~ '^(t|r)_' ORDER BY 1;
+		SELECT * FROM rencoder_runs('r_v');
+		SELECT runs, pending_pages FROM rencoder_metapage('r_v');
+		SELECT group_no, attnum, sealed, summarized, covered, run FROM rencoder_groups('r_v')"
+}
+
+# Rows, changes and all maintenance in the new cluster: go_on VERSION FIRST
+go_on()
+{
+	local indexes="unnest('{t_v,t_few,t_s,t_p,t_n,r_v}'::regclass[]) i"
+
+	sql "$1" "SELECT fill($2, $2 + 900); UPDATE t SET v = v - 1, few = few + 1 WHERE id % 10 = 5;
+		DELETE FROM u WHERE id % 3 = 1;
+		UPDATE r SET v = v - 1, s = s || 'z' WHERE id % 60 = $1;
+		INSERT INTO parts SELECT id, v FROM t WHERE id >= $2;
+		INSERT INTO r SELECT id, v, s, filler FROM t WHERE id >= $2" > /dev/null
+	sql "$1" "SELECT rencoder_summarize_new_values(i) FROM $indexes" > /dev/null
+	ask "$1" off > "$base/truth"
+	compare "rows and summaries of PostgreSQL $1" "$1"
+	sql "$1" 'VACUUM t, r'
+	sql "$1" "SELECT rencoder_retune('t_v')" > /dev/null
+	compare 'VACUUM and retuning' "$1"
+}
+
+# upgrade OLD NEW HOW
+upgrade()
+{
+	local before
+
+	before=$(taken_over "$1")
+	sql "$1" "UPDATE pg_attribute SET attoptions = NULL
+		WHERE attoptions::text LIKE '%pg_attver%'" > /dev/null
+	server "$1" stop
+	new_cluster "$2"
+	cd "$base/log"
+	if ! program "$2" pg_upgrade -b "$(bin_of "$1")" -B "$(bin_of "$2")" -d "$base/$1/data" \
+		-D "$base/$2/data" -U postgres -s "$base/sock" "$3" > "$base/log/upgrade" 2>&1; then
+		verdict "pg_upgrade $3 from $1 to $2" "$(tail -n 30 "$base/log/upgrade")"
+		find "$base/$2/data/pg_upgrade_output.d" -name '*.log' -exec tail -n 20 {} + || true
+		return 1
+	fi
+	verdict "pg_upgrade $3 from $1 to $2" ''
+	server "$2" start
+	compare "after, PostgreSQL $(sql "$2" 'SHOW server_version')" "$2"
+	verdict 'the files, runs, and samples of queries, are those of before' \
+		"$(taken_over "$2" | diff - <(echo "$before") || true)"
+}
+
+# inside BASE HOW BEFORE VERSION...
 inside()
 {
-	local new_config=$2 how=$3 old_config plan sizes taken_over
+	local how=$2 before=$3 old=$4 version first=9001
 
 	base=$1
-	SOURCE=$base/src
+	shift 4
 	RESULTS=$base/results
 	mkdir -p "$base/sock" "$base/log"
 	unset "${!PG@}" MAKEFLAGS MAKELEVEL
 	export LC_ALL=C.UTF-8
-	old_config=$(find "$base/old/server" -name pg_config | head -n 1)
-	old_bin=${old_config%/*}
-	prepare_server "$base/new" "$new_config"
-	new_bin=$("$PG_CONFIG" --bindir)
-
-	new_cluster old initdb "$base/old/data"
-	server old "$base/old/data" start
-	fill_sql | old psql -XqAt -v ON_ERROR_STOP=1 -h "$base/sock" -U postgres -d postgres \
-		> "$base/log/fill"
-	ask old off > "$base/truth"
-	compare "before, PostgreSQL $(sql old 'SHOW server_version')" old "$base/truth"
-	[ -z "${4:-}" ] || sql old "$4" > "$base/log/before"
-	# Scans note what they ask for, so only what the test has given can be told.
-	taken_over="SELECT indexrelid::regclass, pg_relation_size(indexrelid),
-			(SELECT count(*) FROM rencoder_query_samples(indexrelid) WHERE source = 'added')
-		FROM pg_index WHERE indexrelid::regclass::text ~ '^t_' ORDER BY 1"
-	sizes=$(sql old "$taken_over")
-	server old "$base/old/data" stop
-
-	plan=
-	[ "$(pg_major "$PG_CONFIG")" -lt 18 ] || plan=--no-data-checksums
-	new_cluster new initdb "$base/new/data" "$plan"
-	cd "$base/log"
-	# The old server's programs are started by pg_upgrade itself.
-	if [ -d "$base/old/libs" ]; then
-		export LD_LIBRARY_PATH=$base/old/libs
-	fi
-	if "$new_bin/pg_upgrade" -b "$old_bin" -B "$new_bin" -d "$base/old/data" -D "$base/new/data" \
-		-U postgres -s "$base/sock" "$how" > "$base/log/upgrade" 2>&1; then
-		result ok "pg_upgrade $how"
-		echo "ok - pg_upgrade $how"
-	else
-		result "not ok" "pg_upgrade $how"
-		show_log "$base/log/upgrade" 30
-		find "$base/new/data/pg_upgrade_output.d" -name '*.log' -exec tail -n 20 {} + || true
-		return
-	fi
-	unset LD_LIBRARY_PATH
-	server new "$base/new/data" start
-	compare "after, PostgreSQL $(sql new 'SHOW server_version')" new "$base/truth"
-	if [ "$(sql new "$taken_over")" = "$sizes" ]; then
-		result ok "the files, and samples of queries, are those of before"
-		echo "ok - the files, and samples of queries, are those of before"
-	else
-		result "not ok" "the files, and samples of queries, are those of before"
-		sql new "$taken_over" | diff - <(echo "$sizes") || true
-	fi
-	# It goes on as if nothing had happened.
-	sql new "SELECT fill(8101, 9000); UPDATE t SET v = v - 1, few = few + 1 WHERE id % 10 = 5;
-		DELETE FROM u WHERE id % 3 = 1;
-		INSERT INTO parts SELECT id, v FROM t WHERE id > 8100" > /dev/null
-	sql new "SELECT rencoder_summarize_new_values(i)
-		FROM unnest('{t_v,t_few,t_s,t_p,t_n}'::regclass[]) i" > /dev/null
-	ask new off > "$base/truth"
-	compare 'rows and summaries of the new server' new "$base/truth"
-	sql new 'VACUUM t'
-	sql new "SELECT rencoder_retune('t_v')" > /dev/null
-	compare 'VACUUM and retuning' new "$base/truth"
-	sql new 'REINDEX TABLE t'
-	compare 'REINDEX' new "$base/truth"
-	server new "$base/new/data" stop
+	new_cluster "$old"
+	server "$old" start
+	fill_sql |
+		program "$old" psql -XqAt -v ON_ERROR_STOP=1 -h "$base/sock" -U postgres -d postgres \
+			> "$base/log/fill"
+	ask "$old" off > "$base/truth"
+	compare "before, PostgreSQL $(sql "$old" 'SHOW server_version')" "$old"
+	[ -z "$before" ] || sql "$old" "$before" > "$base/log/before"
+	verdict 'there are runs, deltas, a pending list, and filters behind them' \
+		"$(sql "$old" "SELECT 'only: ' || m::text FROM rencoder_metapage('r_v') m
+			WHERE pending_pages = 0
+			OR (SELECT count(DISTINCT kind) FROM rencoder_runs('r_v')) < 2
+			OR NOT EXISTS (SELECT FROM rencoder_groups('r_v') WHERE format = 'filter')")"
+	for version in "$@"; do
+		upgrade "$old" "$version" "$how" || return 0
+		go_on "$version" "$first"
+		first=$((first + 1000))
+		old=$version
+	done
+	sql "$old" "REINDEX TABLE t; SELECT rencoder_compact('r_v')" > /dev/null
+	compare 'REINDEX and rencoder_compact' "$old"
+	server "$old" stop
 }
 
 # The part that a person calls.
@@ -263,22 +320,20 @@ clean_up()
 	exit "$status"
 }
 
-# Libraries of the old server's programs that the root does not have.
-copy_libraries()
+# Libraries of the servers that the root does not have; of the newest, where several have one.
+choose_libraries()
 {
-	local root=$1 library
+	local root=$1 version library
 
-	mkdir -p "$tmp/old/libs"
-	# ldd complains of scripts.
-	{
-		find "$tmp/old/server" -type f \( -perm -100 -o -name '*.so' \) -exec ldd {} + \
-			2> /dev/null || true
-	} |
-		awk '$2 == "=>" && $3 ~ /^\// { print $3 }' | sort -u |
-		while read -r library; do
-			[ -e "$root$library" ] || [ -e "$root/usr/lib/${library#/lib/}" ] ||
-				[ -e "$root/usr$library" ] || cp -L "$library" "$tmp/old/libs/"
-		done
+	shift
+	mkdir -p "$tmp/libs"
+	for version in "$@"; do
+		(cd "$tmp/$version/libs" && find . -type f -printf '/%P\n') |
+			while read -r library; do
+				[ -e "$root$library" ] || [ -e "$root/usr/lib/${library#/lib/}" ] ||
+					[ -e "$root/usr$library" ] || cp "$tmp/$version/libs$library" "$tmp/libs/"
+			done
+	done
 }
 
 as_postgres()
@@ -291,21 +346,32 @@ as_postgres()
 	fi
 }
 
-main()
+# Where a version is: nothing if the machine has it itself, else its chroot.
+root_of()
 {
-	local from=15 to=17 how=--copy before='' obstacle pg_config root
+	native_pg_config "$1" > /dev/null || chroot_of "$1"
+}
 
-	if [ "${1:-}" = --inside ]; then
-		shift
-		inside "$@"
+# Builds the extension for a version, in its own root.
+build_for()
+{
+	local root obstacle
+
+	root=$(root_of "$1")
+	if [ -z "$root" ]; then
+		as_postgres bash "$tmp/src/test/upgrade.sh" --build "$tmp" "$1" "$(native_pg_config "$1")"
 		return
 	fi
-	if [ "${1:-}" = --build-old ]; then
-		SOURCE=$2/src
-		prepare_server "$2/old" "$3"
-		return
-	fi
-	keep=''
+	obstacle=$(chroot_obstacle)
+	[ -z "$obstacle" ] || die "PostgreSQL $1 is not here, and $obstacle"
+	ensure_chroot "$1" || die "no chroot could be made"
+	run_job in_chroot "$root" "$tmp" bash /mnt/src/test/upgrade.sh --build /mnt "$1" \
+		"/usr/lib/postgresql/$1/bin/pg_config"
+}
+
+parse_options()
+{
+	from=15 to=17,18 how=--copy before='' keep=''
 	while [ $# -gt 0 ]; do
 		case $1 in
 			--from) need_value "$@"; from=$2; shift 2 ;;
@@ -318,6 +384,27 @@ main()
 		esac
 	done
 	check_words version "$from,$to" 15 16 17 18
+	IFS=, read -r -a versions <<< "$from,$to"
+	[ "$(printf '%s\n' "${versions[@]}" | sort -nu)" = "$(printf '%s\n' "${versions[@]}")" ] ||
+		usage_error "versions must rise: ${versions[*]}"
+}
+
+main()
+{
+	local from to how before version root
+	local -a versions
+
+	if [ "${1:-}" = --inside ]; then
+		shift
+		inside "$@"
+		return
+	fi
+	if [ "${1:-}" = --build ]; then
+		SOURCE=$2/src
+		prepare_server "$2/$3" "$4"
+		return
+	fi
+	parse_options "$@"
 	make_tmp rencoder
 	trap clean_up EXIT
 	trap 'exit 129' HUP
@@ -326,22 +413,19 @@ main()
 	RESULTS=$tmp/results
 	touch "$RESULTS"
 	copy_tree "$top" "$tmp/src"
-	mkdir "$tmp/old"
 
-	pg_config=$(native_pg_config "$from") || die "PostgreSQL $from is not here"
-	as_postgres bash "$tmp/src/test/upgrade.sh" --build-old "$tmp" "$pg_config"
-	if pg_config=$(native_pg_config "$to"); then
-		as_postgres bash "$tmp/src/test/upgrade.sh" --inside "$tmp" "$pg_config" "$how" "$before" ||
-			result "not ok" "did not finish"
+	for version in "${versions[@]}"; do
+		mkdir "$tmp/$version"
+		build_for "$version"
+	done
+	root=$(root_of "${versions[-1]}")
+	choose_libraries "$root" "${versions[@]}"
+	if [ -z "$root" ]; then
+		as_postgres bash "$tmp/src/test/upgrade.sh" --inside "$tmp" "$how" "$before" \
+			"${versions[@]}" || result "not ok" "did not finish"
 	else
-		obstacle=$(chroot_obstacle)
-		[ -z "$obstacle" ] || die "PostgreSQL $to is not here, and $obstacle"
-		ensure_chroot "$to" || die "no chroot could be made"
-		root=$(chroot_of "$to")
-		copy_libraries "$root"
-		run_job in_chroot "$root" "$tmp" bash /mnt/src/test/upgrade.sh --inside /mnt \
-			"/usr/lib/postgresql/$to/bin/pg_config" "$how" "$before" ||
-			result "not ok" "did not finish"
+		run_job in_chroot "$root" "$tmp" bash /mnt/src/test/upgrade.sh --inside /mnt "$how" \
+			"$before" "${versions[@]}" || result "not ok" "did not finish"
 	fi
 	print_totals
 }

@@ -67,6 +67,15 @@ missing_packages()
 			command -v dh_pgxs_test > /dev/null || echo postgresql-server-dev-all
 			have_header xxhash.h || echo libxxhash-dev
 			;;
+		cross-i386)
+			echo 'int main(void) { return 0; }' | gcc -m32 -x c -o /dev/null - 2> /dev/null ||
+				echo "lib32gcc-$(gcc -dumpversion | cut -d. -f1)-dev" libc6-dev-i386
+			;;
+		cross-s390x)
+			command -v s390x-linux-gnu-gcc > /dev/null || echo gcc-s390x-linux-gnu
+			[ -e /usr/s390x-linux-gnu/include/stdio.h ] || echo libc6-dev-s390x-cross
+			command -v qemu-s390x > /dev/null || echo qemu-user
+			;;
 		postgis-*)
 			postgis_package "${1#postgis-}"
 			;;

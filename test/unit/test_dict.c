@@ -442,7 +442,7 @@ test_sizes(void)
 		}
 	}
 	tap_ok(wrong == 0, "sizes for many payloads, %d wrong", wrong);
-	tap_ok(renc_dict_npages((size_t) 1 << 40, 8160, 16) == 0, "too many keys are refused");
+	tap_ok(renc_dict_npages(SIZE_MAX, 8160, 16) == 0, "too many keys are refused");
 }
 
 int

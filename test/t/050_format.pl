@@ -1,0 +1,194 @@
+# Files of a released disk format are read by every later version: tables and indexes of
+# test/format/VERSION are put under fresh relations.  They must say of themselves what they
+# said when they were written, visit the same pages for queries, give the right answers,
+# and bear all maintenance.
+#
+# Each folder there has: tables.sql, what is created; rows.sql, how it was filled; NAME.gz, the
+# files; state, what the indexes said.  RENCODER_WRITE_FORMAT=DIR has this test make the files of
+# the version at hand anew, in DIR, by the SQL of the newest folder.
+use strict;
+use warnings;
+
+use Config;
+use FindBin;
+use IO::Compress::Gzip   qw(gzip $GzipError);
+use IO::Uncompress::Gunzip qw(gunzip $GunzipError);
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use RencoderTest;
+use Test::More;
+
+my $BLCKSZ = 8192;
+my $formats = "$FindBin::RealBin/../format";
+my @versions = sort { $a <=> $b } map { m{/(\d+)$} ? $1 : () } glob "$formats/*";
+
+plan skip_all => 'the files are of a machine with the other byte order'
+  if $Config{byteorder} !~ /^1234/;
+
+# Pages are stored without checksums, which are the default from PostgreSQL 18 on.
+my ($major) = `pg_config --version` =~ /^PostgreSQL (\d+)/;
+my @no_checksums = $major >= 18 ? ('--no-data-checksums') : ();
+
+# A node with the relations of a version, still empty.
+sub node_with_tables
+{
+	my ($name, $version) = @_;
+	my $node = new_node($name, conf => "rencoder.sample_rate = 0\n", initdb => [@no_checksums]);
+
+	$node->safe_psql('postgres', slurp_file("$formats/$version/tables.sql"));
+	return $node;
+}
+
+# relation => path of its file
+sub paths
+{
+	my ($node) = @_;
+	my $paths = $node->safe_psql('postgres', q{SELECT relname || '|' || pg_relation_filepath(oid)
+		FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'i')});
+
+	return map { my ($relation, $path) = split /\|/; $relation => $node->data_dir . "/$path" }
+	  split /\n/, $paths;
+}
+
+sub state_of_all
+{
+	my ($node) = @_;
+
+	return $node->safe_psql('postgres', q{SELECT state_of(oid) FROM pg_class
+		WHERE relkind = 'i' AND relname ~ '^(runs|filters)_' ORDER BY relname;
+		SELECT all_visited()});
+}
+
+#
+# Making the files.  Rows are frozen, since transactions of another cluster mean nothing, and
+# the indexes are left as they are meanwhile.
+#
+sub write_format
+{
+	my ($directory) = @_;
+	my $node = node_with_tables('writer', $versions[-1]);
+
+	$node->safe_psql('postgres', slurp_file("$formats/$versions[-1]/rows.sql"));
+	$node->safe_psql('postgres', 'VACUUM (FREEZE, INDEX_CLEANUP off) runs, filters');
+	my $state = 'next transaction '
+	  . $node->safe_psql('postgres', 'SELECT pg_snapshot_xmax(pg_current_snapshot())')
+	  . "\n" . state_of_all($node) . "\n";
+	my %paths = paths($node);
+	$node->stop;
+	mkdir $directory;
+	foreach my $relation (keys %paths)
+	{
+		my $data = slurp_file($paths{$relation});
+
+		# Positions in the WAL of another cluster would be in the future.
+		substr($data, $_ * $BLCKSZ, 8) = "\0" x 8 for 0 .. length($data) / $BLCKSZ - 1;
+		gzip(\$data => "$directory/$relation.gz", -Minimal => 1, -Level => 9) or die $GzipError;
+	}
+	open my $file, '>', "$directory/state" or die "$directory/state: $!";
+	print $file $state;
+	close $file or die "$directory/state: $!";
+	diag("written: $directory");
+	return;
+}
+
+# Puts the files of a version under its relations.
+sub put_files
+{
+	my ($node, $version) = @_;
+	my %paths = paths($node);
+
+	$node->stop;
+	foreach my $relation (keys %paths)
+	{
+		my $data;
+
+		gunzip("$formats/$version/$relation.gz" => \$data) or die "$relation: $GunzipError";
+		open my $file, '>:raw', $paths{$relation} or die "$paths{$relation}: $!";
+		print $file $data;
+		close $file or die "$paths{$relation}: $!";
+	}
+	$node->start;
+	return;
+}
+
+sub some_queries
+{
+	my @queries;
+
+	foreach (1 .. 12)
+	{
+		my $i = rnd_between(1, 2800);
+
+		push @queries, "SELECT id FROM runs WHERE v = hashint8extended($i * 5, 1) >> 20",
+		  "SELECT id FROM runs WHERE few = $i % 30 AND v < 0",
+		  "SELECT id FROM runs WHERE s = 'https://example.org/' || left(md5(($i / 3)::text), 16)",
+		  'SELECT id FROM filters WHERE v BETWEEN '
+		  . interval("hashint8extended($i, 1)", '10000000000000000'),
+		  "SELECT id FROM filters WHERE few = $i % 31 OR few IS NULL AND v < 0",
+		  "SELECT id FROM filters WHERE s LIKE 'https://www.example.com/'"
+		  . " || left(md5('$i'), 3) || '%'",
+		  "SELECT id FROM filters WHERE p <\@ box(point(17, $i / 50), point(18, $i / 50 + 2))",
+		  "SELECT id FROM filters WHERE ip << inet '10.0.0.0/25' + $i * 16",
+		  "SELECT id FROM filters WHERE half(n) BETWEEN $i / 14.0 AND $i / 14.0 + 1 AND id > 100";
+	}
+	return \@queries;
+}
+
+# Two tests.
+sub verify
+{
+	my ($node, $name) = @_;
+	my (undef, undef, $err) = $node->psql('postgres', q{SELECT rencoder_index_check(oid, true)
+		FROM pg_class WHERE relkind = 'i' AND relname ~ '^(runs|filters)_'});
+
+	is($err, '', "$name: all indexes are sound and cover all rows");
+	compare_many_with_seqscan($node, 'postgres', some_queries(), $name);
+	return;
+}
+
+sub read_format
+{
+	my ($version) = @_;
+	my $node = node_with_tables("format_$version", $version);
+	my ($xmax, $state) =
+	  slurp_file("$formats/$version/state") =~ /^next transaction (\d+)\n(.*)\n$/s;
+
+	put_files($node, $version);
+	# Ranges are trusted by transactions that come after those that made them.
+	$node->safe_psql('postgres', qq{DO \$\$
+		BEGIN
+			WHILE pg_current_xact_id() < '$xmax' LOOP COMMIT; END LOOP;
+		END \$\$});
+	$node->safe_psql('postgres', 'ANALYZE');
+	is($node->safe_psql('postgres', "SELECT version FROM rencoder_metapage('runs_all')"),
+		$version, "version $version: is what it is called");
+	is(state_of_all($node), $state,
+		"version $version: says of itself what it said, visits as much");
+	verify($node, "version $version");
+
+	# It goes on from there.
+	$node->safe_psql('postgres', q{
+		SELECT fill_runs(13001, 13300), fill_filters(4001, 4300), change_runs(7);
+		UPDATE filters SET v = v - 1, few = few + 1 WHERE id % 10 = 5;
+		DELETE FROM runs WHERE id % 17 = 3});
+	verify($node, "version $version, rows that came later");
+	$node->safe_psql('postgres', 'VACUUM runs, filters');
+	verify($node, "version $version, after VACUUM");
+	$node->safe_psql('postgres', q{
+		SELECT rencoder_compact(i) FROM unnest('{runs_all,runs_auto}'::regclass[]) i;
+		SELECT rencoder_retune(oid) FROM pg_class WHERE relkind = 'i' AND relname ~ '^filters_'});
+	verify($node, "version $version, compacted and retuned");
+	$node->stop;
+	return;
+}
+
+cmp_ok(scalar @versions, '>', 0, 'there are released formats');
+if ($ENV{RENCODER_WRITE_FORMAT})
+{
+	write_format($ENV{RENCODER_WRITE_FORMAT});
+}
+else
+{
+	read_format($_) foreach @versions;
+}
+done_testing();
