@@ -37,3 +37,24 @@ DEFAULT FOR TYPE geometry USING rencoder FAMILY geometry_ops AS
 	FUNCTION	5	rencoder_geometry_sample(geometry, internal);
 COMMENT ON OPERATOR CLASS geometry_ops USING rencoder IS
 	'rencoder index operators of geometries that are points';
+
+-- Names are looked for in the schema of this extension first, where others may have made some.
+DO $$
+DECLARE
+	strange text;
+BEGIN
+	SELECT pg_describe_object(class, object, 0) INTO strange
+	FROM pg_opclass c JOIN pg_am a ON a.oid = c.opcmethod,
+		LATERAL (SELECT 'pg_type'::regclass, c.opcintype
+			UNION ALL SELECT 'pg_operator'::regclass, o.amopopr FROM pg_amop o
+			WHERE o.amopfamily = c.opcfamily) AS used (class, object)
+	WHERE a.amname = 'rencoder' AND c.opcname = 'geometry_ops' AND NOT EXISTS (
+		SELECT FROM pg_depend d JOIN pg_extension e ON e.oid = d.refobjid
+		WHERE d.classid = class AND d.objid = object AND d.deptype = 'e'
+			AND d.refclassid = 'pg_extension'::regclass AND e.extname = 'postgis');
+	IF FOUND THEN
+		RAISE EXCEPTION '% is not part of PostGIS', strange
+			USING ERRCODE = 'object_not_in_prerequisite_state',
+				HINT = 'Create the extension in a schema that has no such object.';
+	END IF;
+END $$;
