@@ -411,7 +411,7 @@ zipf uniform 32
 zipf correlated 32
 clustered uniform 32
 clustered correlated 32'
-RUN_BITS=(10 12 14 16 18 20 22 24)
+RUN_BITS=(12 14 16 18 20 22 24)
 
 step_filter() {
     local keys queries length bits line
