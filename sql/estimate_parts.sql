@@ -16,7 +16,8 @@ CREATE INDEX ep_s ON ep USING rencoder (s)
 DO $$
 BEGIN
 	FOR block IN 0 .. pg_relation_size('ep') / 8192 - 1 BY 2 LOOP
-		PERFORM rencoder_desummarize_range('ep_v', block), rencoder_desummarize_range('ep_s', block);
+		PERFORM rencoder_desummarize_range('ep_v', block);
+		PERFORM rencoder_desummarize_range('ep_s', block);
 	END LOOP;
 END $$;
 SELECT sum(rencoder_summarize_new_values(i)) > 0 AS summarized

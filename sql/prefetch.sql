@@ -43,7 +43,8 @@ CREATE FUNCTION pf_ask(concurrency int, OUT condition text, OUT answer record)
 RETURNS SETOF record LANGUAGE plpgsql AS $$
 BEGIN
 	PERFORM set_config('effective_io_concurrency', concurrency::text, true);
-	RETURN QUERY SELECT q.condition, c FROM pf_queries q, rencoder_candidates('pf_idx', q.condition) c;
+	RETURN QUERY SELECT q.condition, c
+		FROM pf_queries q, rencoder_candidates('pf_idx', q.condition) c;
 END $$;
 CREATE TABLE pf_answers AS SELECT n, a.condition, a.answer::text
 FROM unnest(ARRAY[0, 1, 3, 16, 1000]) n, pf_ask(n) a;

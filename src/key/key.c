@@ -345,7 +345,7 @@ make_key_set(RencoderQuery *query, int col, uint32 generation,
 
 	for (int i = 0; i < query->nkeys; i++)
 	{
-		if (query->keys[i].sk_attno - 1 == col && compares_keys(query->index, &query->keys[i]))
+		if (query->keys[i].sk_attno - 1 == col && query->compares[i])
 			apply_key(query->index, &query->keys[i], coder, &keys);
 	}
 
@@ -425,6 +425,7 @@ rencoder_key_query(Relation index, const ScanKeyData *keys, int nkeys)
 	query->index = index;
 	query->keys = keys;
 	query->nkeys = nkeys;
+	query->compares = palloc0(Max(nkeys, 1) * sizeof(bool));
 	query->context = CurrentMemoryContext;
 	query->coders = rencoder_coders_create();
 	for (int i = 0; i < nkeys; i++)
@@ -438,7 +439,7 @@ rencoder_key_query(Relation index, const ScanKeyData *keys, int nkeys)
 		else if (keys[i].sk_func.fn_strict && (keys[i].sk_flags & SK_ISNULL))
 			query->empty = true;
 		else if (compares_keys(index, &keys[i]))
-			q->has_keys = true;
+			q->has_keys = query->compares[i] = true;
 		else
 			continue;			/* the recheck will do */
 		query->restricted = true;

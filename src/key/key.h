@@ -119,6 +119,7 @@ typedef struct RencoderQuery
 	Relation	index;
 	const ScanKeyData *keys;	/* as given */
 	int			nkeys;
+	bool	   *compares;		/* which of them restrict keys (private) */
 	RencoderCoders *coders;
 	MemoryContext context;
 	RencoderColumnQuery column[INDEX_MAX_KEYS];

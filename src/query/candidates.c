@@ -200,17 +200,18 @@ scan_to_the_end(RangeScan *s)
 	for (int round = 1;; round++)
 	{
 		BlockNumber blkno = InvalidBlockNumber;
-		const char *fault;
+		uint64		epoch = rencoder_meta_epoch(s->groups.index);
+		const char *fault = rencoder_group_scan_fault(&s->groups, &blkno);
 
-		rencoder_meta_copy_to(s->groups.index, &s->metadata);
 		s->groups.npages++;
-		fault = rencoder_group_scan_fault(&s->groups, &blkno);
-		if (s->metadata.epoch == start)
+		if (epoch == start)
 		{
 			if (fault != NULL)
 				rencoder_page_corrupted(s->groups.index, blkno, fault);
 			return;
 		}
+		rencoder_meta_copy_to(s->groups.index, &s->metadata);
+		s->groups.npages++;
 		scan_groups(s, start, round >= MAX_ROUNDS);
 		if (round >= MAX_ROUNDS)
 			return;

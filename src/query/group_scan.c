@@ -64,12 +64,23 @@ column_probe(RencoderGroupScan *s, int col, const RencoderConfig *config, BlockN
 	p = palloc(sizeof(RencoderColumnProbe));
 	p->generation = config->coder;
 	p->keys = keys;
-	p->probe = keys->none ? NULL :
-		rencoder_probe_begin(s->index, &keys->query, keys->set.n > 0 ? &keys->set : NULL,
-							 keys->boxes.n > 0 ? &keys->boxes : NULL);
+	p->probe = NULL;
 	p->next = s->probes[col];
 	s->probes[col] = p;
 	return p;
+}
+
+/* The state of probing for it, made when first needed; not if there is no key to ask for. */
+static RencoderProbe *
+probe_of(const RencoderGroupScan *s, RencoderColumnProbe *p)
+{
+	const RencoderKeySet *keys = p->keys;
+
+	Assert(!keys->none);
+	if (p->probe == NULL)
+		p->probe = rencoder_probe_begin(s->index, &keys->query, keys->set.n > 0 ? &keys->set : NULL,
+										keys->boxes.n > 0 ? &keys->boxes : NULL);
+	return p->probe;
 }
 
 /*
@@ -99,7 +110,7 @@ prune_by_header(const RencoderGroupScan *s, RencoderHeader header, int col,
 
 /* Asks the storage of a column; "always" ranges pass. */
 static renc_mask
-probe_storage(RencoderGroupScan *s, RencoderProbe *probe, const RencoderHeaderData *header,
+probe_storage(RencoderGroupScan *s, RencoderColumnProbe *p, const RencoderHeaderData *header,
 			  renc_mask mask)
 {
 	const RencoderFormat *format = rencoder_format_of(&header->config);
@@ -109,11 +120,13 @@ probe_storage(RencoderGroupScan *s, RencoderProbe *probe, const RencoderHeaderDa
 
 	if (format == NULL)			/* unknown to this version: may match */
 		return mask;
+	if (renc_mask_empty(ask))
+		return result;
 	if (header->matrix.start != RENCODER_NO_BLOCK)
 	{
 		RencoderSlab slab = rencoder_slab_whole(s->index, &header->config, header->matrix);
 
-		return renc_mask_or(result, format->probe(probe, &slab, ask));
+		return renc_mask_or(result, format->probe(probe_of(s, p), &slab, ask));
 	}
 	for (int slice = 0; slice < RENC_GROUP_SLICES; slice++)
 	{
@@ -122,7 +135,7 @@ probe_storage(RencoderGroupScan *s, RencoderProbe *probe, const RencoderHeaderDa
 
 		if (renc_mask_empty(part))
 			continue;
-		part = format->probe(probe, &slab, part);
+		part = format->probe(probe_of(s, p), &slab, part);
 		result = renc_mask_or(result, renc_mask_from_slice(part, slice));
 	}
 	return result;
@@ -180,7 +193,7 @@ base_run(RencoderGroupScan *s, uint32 number, BlockNumber named_by)
  * pass.
  */
 static void
-ask_column(RencoderGroupScan *s, const RencoderColumnProbe *p, const RencoderHeaderData *header,
+ask_column(RencoderGroupScan *s, RencoderColumnProbe *p, const RencoderHeaderData *header,
 		   renc_mask covered, RencoderSearchedRun *run, RencoderGroupCandidates *state)
 {
 	renc_mask	always = rencoder_set_get(header->always);
@@ -189,12 +202,12 @@ ask_column(RencoderGroupScan *s, const RencoderColumnProbe *p, const RencoderHea
 	covered = renc_mask_andnot(renc_mask_and(covered, state->left.ranges), always);
 	if (renc_mask_empty(covered))
 	{
-		and_ranges(state, probe_storage(s, p->probe, header, state->left.ranges));
+		and_ranges(state, probe_storage(s, p, header, state->left.ranges));
 		return;
 	}
 	answer = ask_runs(s, run, header->group, header->attno);
 	renc_candidates_keep(&answer, covered);
-	renc_candidates_add(&answer, probe_storage(s, p->probe, header,
+	renc_candidates_add(&answer, probe_storage(s, p, header,
 											   renc_mask_andnot(state->left.ranges, covered)));
 	renc_candidates_and(&state->left, &answer);
 }
@@ -302,7 +315,7 @@ scan_sealed(RencoderGroupScan *s, RencoderEntry entry, uint32 group, RencoderGro
 		if (!rencoder_keys_meet(probes[col]->keys, column->min, column->max))
 			and_ranges(state, renc_mask_none());
 		else if (format != NULL)
-			and_ranges(state, format->probe(probes[col]->probe, &slab, state->left.ranges));
+			and_ranges(state, format->probe(probe_of(s, probes[col]), &slab, state->left.ranges));
 	}
 	for (int col = 0; col < s->meta.natts && !renc_mask_empty(state->left.ranges); col++)
 	{

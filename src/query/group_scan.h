@@ -27,7 +27,7 @@ typedef struct RencoderColumnProbe
 {
 	uint32		generation;
 	const RencoderKeySet *keys;
-	RencoderProbe *probe;		/* NULL if there are no keys to ask for */
+	RencoderProbe *probe;		/* NULL: not needed so far */
 	struct RencoderColumnProbe *next;
 } RencoderColumnProbe;
 

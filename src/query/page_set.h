@@ -2,21 +2,30 @@
  * page_set.h
  *		Sets of heap pages: added in any order, taken in ascending order.
  *
- * PostgreSQL's bitmap, whose lossy pages stay exact: 256 pages in 56 bytes.
+ * A list, since most queries find few; of more than it can hold, PostgreSQL's bitmap, whose lossy
+ * pages stay exact: 256 pages in 56 bytes.
  */
 #ifndef RENCODER_PAGE_SET_H
 #define RENCODER_PAGE_SET_H
 
 #include "base/compat.h"
 
+/* Pages in the list, at most. */
+#define RENCODER_FEW_PAGES	32
+
 /* Zeroed: an empty set. */
 typedef struct RencoderPageSet
 {
 	bool		all;			/* every page that there is */
+	bool		begun;			/* has a page been taken since the beginning? */
+	BlockNumber next;			/* if so: not passed yet */
 	BlockNumber last;			/* added last, if there are pages */
-	TIDBitmap  *pages;			/* NULL: none */
+	uint32		nfew;			/* pages in the list */
+	uint32		taken;			/* of them, since the beginning */
+	BlockNumber *few;			/* the list, ascending; NULL: no page, or a
+								 * bitmap */
+	TIDBitmap  *pages;			/* NULL: no bitmap */
 	RencoderBitmapIterator *iterator;	/* NULL: at the beginning */
-	BlockNumber next;			/* if there is an iterator: not passed yet */
 } RencoderPageSet;
 
 /* Adds a page, which is not InvalidBlockNumber; none after the first was taken. */
@@ -35,9 +44,9 @@ extern BlockNumber rencoder_page_set_advance(RencoderPageSet *set, BlockNumber f
 static inline BlockNumber
 rencoder_page_set_seek(RencoderPageSet *set, BlockNumber from)
 {
-	if (set->pages == NULL)
+	if (set->few == NULL && set->pages == NULL)
 		return InvalidBlockNumber;
-	if (set->iterator != NULL && set->next >= from)
+	if (set->begun && set->next >= from)
 		return set->next;
 	return rencoder_page_set_advance(set, from);
 }

@@ -10,8 +10,11 @@
 RencoderRunScan *
 rencoder_run_scan_begin(Relation index, RencoderQuery *query, const RencoderPrefetch *prefetch)
 {
-	RencoderRunScan *scan = palloc0(sizeof(RencoderRunScan));
+	RencoderRunScan *scan = palloc(sizeof(RencoderRunScan));
 
+	memset(scan, 0, offsetof(RencoderRunScan, runs));
+	scan->runs.changes = 0;
+	scan->runs.list.n = 0;
 	scan->index = index;
 	scan->prefetch = prefetch;
 	scan->query = query;

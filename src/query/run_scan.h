@@ -54,7 +54,6 @@ typedef struct RencoderRunScan
 
 	/* Private. */
 	const RencoderPrefetch *prefetch;
-	RencoderRuns runs;			/* when it was looked at last */
 	RencoderSearchedRun *searched;
 	RencoderRunKeys *keys[INDEX_MAX_KEYS];
 	uint32		unknown;		/* a run that is not in the list, 0: none */
@@ -66,6 +65,8 @@ typedef struct RencoderRunScan
 	const char *fault;
 	BlockNumber fault_blkno;
 	uint64		fault_changes;
+	RencoderRuns runs;			/* when it was looked at last; the last field,
+								 * and not zeroed, for its size */
 } RencoderRunScan;
 
 /* In the current memory context.  Reads nothing yet.  "prefetch" must outlive it. */

@@ -6,7 +6,6 @@
 
 #include "access/relscan.h"
 #include "access/table.h"
-#include "catalog/index.h"
 #include "nodes/tidbitmap.h"
 #include "pgstat.h"
 #include "utils/memutils.h"
@@ -130,10 +129,11 @@ rencodergetbitmap(IndexScanDesc scan, TIDBitmap *tbm)
 	query = rencoder_key_query(index, scan->keyData, scan->numberOfKeys);
 	if (!query->empty)
 	{
-		heap = table_open(IndexGetRelation(RelationGetRelid(index), false), AccessShareLock);
+		/* The executor, who reads it next, has locked it. */
+		heap = table_open(index->rd_index->indrelid, NoLock);
 		target.pages_per_range = rencoder_meta_get(index)->pages_per_range;
 		target.nblocks = RelationGetNumberOfBlocks(heap);
-		table_close(heap, AccessShareLock);
+		table_close(heap, NoLock);
 
 		/* One search: a pass over the groups, for all elements of all arrays. */
 		rencoder_count_search(scan);
