@@ -37,13 +37,14 @@ BEGIN
 	DEALLOCATE ps_asked;
 END $$;
 
--- 1,032 pages of 31 rows: u in no order, c in that of the table, few with 20 values, late
--- null here and there.
-CREATE TABLE ps (u int8, c int, few int, late int, t text COLLATE "C", ip inet, p point,
+-- About 1,000 pages: u in no order, c in that of the table, few with 20 values, late
+-- null here and there, done at the end.
+CREATE TABLE ps (u int8, c int, few int, late int, done int8, t text COLLATE "C", ip inet, p point,
 	filler text) WITH (autovacuum_enabled = off);
 ALTER TABLE ps ALTER filler SET STORAGE plain;
 INSERT INTO ps SELECT hashint8extended(i, 1), i, (i * 7919) % 20,
-	CASE WHEN hashint4(i) % 40 <> 0 THEN i END, 'https://www.example.com/' || md5(i::text),
+	CASE WHEN hashint4(i) % 40 <> 0 THEN i END, CASE WHEN i < 31000 THEN hashint8extended(i, 3) END,
+	'https://www.example.com/' || md5(i::text),
 	inet '10.0.0.0' + (hashint8extended(i, 2) & 16777215),
 	point(i * 2654435761 % 65537, i * 40503 % 65539) / point(65536, 0), repeat('x', 65)
 FROM generate_series(1, 32000) i;
@@ -51,6 +52,7 @@ CREATE INDEX ps_u ON ps USING rencoder (u) WITH (autosummarize = off);
 CREATE INDEX ps_c ON ps USING rencoder (c) WITH (autosummarize = off);
 CREATE INDEX ps_few ON ps USING rencoder (few) WITH (autosummarize = off);
 CREATE INDEX ps_late ON ps USING rencoder (late) WITH (autosummarize = off);
+CREATE INDEX ps_done ON ps USING rencoder (done) WITH (autosummarize = off);
 CREATE INDEX ps_t ON ps USING rencoder (t) WITH (autosummarize = off);
 CREATE INDEX ps_ip ON ps USING rencoder (ip) WITH (autosummarize = off);
 CREATE INDEX ps_p ON ps USING rencoder (p) WITH (autosummarize = off);
@@ -76,8 +78,9 @@ SELECT plan FROM ps_plans(:'absent', :'present', :'none');
 RESET random_page_cost;
 SELECT plan FROM ps_plans(:'absent', :'none', 'few IN (3, 4, 5)');
 
--- Nulls lie here and there, also in a column whose values are in order.
-SELECT * FROM ps_plans('late IS NULL', 'late BETWEEN 100 AND 300');
+-- Nulls lie here and there, also in a column whose values are in order, or at the end.
+SELECT * FROM ps_plans('late IS NULL', 'late BETWEEN 100 AND 300', 'done IS NULL',
+	'done IS NOT NULL');
 
 -- Boxes of which the statistics know nothing.
 SELECT * FROM ps_plans('p <@ box ''(0.3,0.3,0.305,0.305)''', 'p <@ box ''(0.1,0.1,0.95,0.95)''');

@@ -137,6 +137,12 @@ analyze_index(RencoderCostPath *p)
 			rencoder_cost_runs_read(index, &runs, p->query, known, sampled, &p->runs);
 		else if (known)
 			rencoder_cost_index_trial(index, heap_pages, p->query, &p->info);
+		for (int col = 0; col < p->index->nkeycolumns && p->may_look; col++)
+		{
+			if (p->column[col].nulls && !p->column[col].keys)
+				rencoder_cost_index_nulls(index, &p->info, col, p->query->column[col].is_null,
+										  &p->column[col].found_nulls);
+		}
 		index_close(index, NoLock);
 	}
 }
@@ -215,11 +221,12 @@ column_rate(const RencoderCostPath *p, int col, double reachable, double groups,
 {
 	double		rows = rencoder_cost_column_rows(p, col) * share;
 	double		together = ceil(rows / Max(p->index->rel->tuples, 1) * p->info.ranges);
+	const RencoderCostNulls *nulls = &p->column[col].found_nulls;
 	ColumnRate	rate;
 	double		hit;
-	double		fpr = 0;		/* null flags are exact */
+	double		fpr = 0;
 
-	/* Of values.  Nulls may be anywhere. */
+	/* Of values.  Nulls may be anywhere, but null flags are exact. */
 	rate.correlation = p->column[col].keys ? column_correlation(p->root, p->index, col) : 0;
 	hit = interpolate(reachable * (1 - exp(-rows / reachable)), together, rate.correlation);
 	rate.groups = Min(groups,
@@ -233,6 +240,9 @@ column_rate(const RencoderCostPath *p, int col, double reachable, double groups,
 		fpr *= Min(1, rate.groups * RENC_GROUP_RANGES / reachable);
 	}
 	rate.pass = hit / reachable + fpr * (1 - hit / reachable);
+	if (nulls->ranges > 0)
+		rate.pass = nulls->hits > 0 || nulls->all ? nulls->hits / nulls->ranges :
+			Min(rate.pass, 1 / nulls->ranges);
 	return rate;
 }
 
@@ -345,6 +355,7 @@ estimate_covered(RencoderCostPath *p)
 	double		pages = Min(info->covered * info->pages_per_range, p->index->rel->pages);
 	double		groups = ceil(info->covered / RENC_GROUP_RANGES);
 	double		hit = pages;
+	double		together = info->pages_per_range;
 
 	if (info->covered <= 0 || pages <= 0)
 		return;
@@ -355,12 +366,15 @@ estimate_covered(RencoderCostPath *p)
 		if (p->column[col].quals == NIL)
 			continue;
 		if (p->column[col].keys)
+		{
 			hit *= covered_rate(p, col, pages, share);
+			together = 1;
+		}
 		else
 			hit *= column_rate(p, col, info->covered, groups, share).pass;
 	}
 	p->heap_pages += Max(hit, 1);
-	p->heap_places += Max(hit, 1);
+	p->heap_places += Max(hit / together, 1);
 }
 
 /* Sets correlation, heap_pages, heap_places and groups. */

@@ -52,7 +52,7 @@ typedef enum RivalKind
 	RIVAL_NONE,
 	RIVAL_BRIN,
 	RIVAL_EXACT
-}			RivalKind;
+} RivalKind;
 
 typedef struct Rival
 {

@@ -30,6 +30,14 @@ typedef struct RencoderCostIndex
 	bool		trial_all;		/* the sample is the whole index */
 } RencoderCostIndex;
 
+/* Ranges of a sample of groups, and those of them that have nulls, or values. */
+typedef struct RencoderCostNulls
+{
+	double		ranges;
+	double		hits;
+	bool		all;			/* the sample is the whole index */
+} RencoderCostNulls;
+
 /*
  * Reads what there is to know, for a table of "heap_pages" pages.  "query"
  * has the constants of the clauses and is compared with the groups' bounds, if
@@ -46,6 +54,13 @@ extern void rencoder_cost_index_read(Relation index, double heap_pages,
 extern void rencoder_cost_index_trial(Relation index, double heap_pages,
 									  RencoderQuery *query,
 									  RencoderCostIndex *info);
+
+/*
+ * Fills in *nulls, which is zero, for a column that is asked for nulls, or for values.  Only
+ * if may_look.  Reads the headers of four groups, at most.
+ */
+extern void rencoder_cost_index_nulls(Relation index, const RencoderCostIndex *info, int col,
+									  bool is_null, RencoderCostNulls *nulls);
 
 /* The same for an index that does not exist, as CREATE INDEX would make it. */
 extern void rencoder_cost_index_invent(double heap_pages, int natts,

@@ -27,6 +27,8 @@ typedef struct RencoderCostColumn
 	double		elements;		/* of the array compared with, or 1 */
 	int			sampled;		/* of them, in the scan keys; 0: none */
 	const RencoderKeySet *known;	/* keys asked for, if they are known */
+	RencoderCostNulls found_nulls;	/* if it is asked for nulls; ranges 0:
+									 * unknown */
 } RencoderCostColumn;
 
 /* A path to be costed. */
