@@ -154,9 +154,11 @@ plot_bits() {
 
 plot_growth() {
     fields growth.csv '@kind == "one"' '@what' '@rows' '@cpu_ms' |
-        draw growth 'one match, 185 rows a page' rows "$CPU" 'set logscale xy' "$CURVE"
+        draw growth 'one match, 185 rows a page' rows "$CPU" \
+            "set logscale xy; set format x '%.0s%c'" "$CURVE"
     fields growth.csv '@kind == "one" && @bytes > 0' '@what' '@rows' '@bytes / 1048576' |
-        draw growth_size '185 rows a page' rows 'size, MB' 'set logscale xy' "$CURVE"
+        draw growth_size '185 rows a page' rows 'size, MB' \
+            "set logscale xy; set format x '%.0s%c'" "$CURVE"
 }
 
 plot_updates() {

@@ -161,9 +161,9 @@ FROM generate_series(1, $QUERIES) AS i ON CONFLICT DO NOTHING;
 INSERT INTO results.queries SELECT 'grown', 'empty', no, 0, condition, NULL
 FROM results.queries WHERE (col, kind) = ('uniform', 'empty') ON CONFLICT DO NOTHING;
 SQL
-    for millions in 0.05 0.1 0.3 1 3 10 30 100; do
+    for millions in 0.05 0.1 0.3 1 3 10 30 "$MILLIONS"; do
         rows=$(awk -v m="$millions" 'BEGIN { printf "%d", m * 1e6 }')
-        ((rows <= ROWS)) || break
+        ((rows <= ROWS)) || continue
         ! noted growth complete "$rows" '' 1 || continue
         say "growth: $millions million rows, 185 a page"
         bench_sql -q -c 'DROP TABLE IF EXISTS grown' \
