@@ -55,7 +55,8 @@ foreach my $i (0 .. $#shards)
 my @indexed = qw(no s ip p tag);
 foreach my $i (0 .. $#shards)
 {
-	$node->safe_psql($shards[$i], "CREATE INDEX readings_${i}_$_ ON readings_$i USING rencoder ($_)")
+	$node->safe_psql($shards[$i],
+		"CREATE INDEX readings_${i}_$_ ON readings_$i USING rencoder ($_)")
 	  foreach @indexed;
 }
 $node->safe_psql('postgres', "CREATE INDEX readings_no ON readings USING rencoder (no)");
