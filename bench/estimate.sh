@@ -1,17 +1,22 @@
 #!/usr/bin/env bash
 # What rencoder_estimate() says before an index exists, beside the indexes that are then created:
 #
-#   bash bench/estimate.sh DATADIR [SEED]
+#   bash bench/estimate.sh DATADIR [SEED] [ROWS]
 #
 # DATADIR holds flights3m.csv.zst, asn_ipv4.csv.zst, cities500.csv.zst and words_en.csv.zst.  The real tables
-# are small enough to be sampled whole, but for flights3m; the generated ones are sampled in part.
+# are small enough to be sampled whole, but for flights3m.  That and the generated table have ROWS rows (3
+# million at most of flights; by default 1 million) and are sampled in part: 400,000 rows.
 set -euo pipefail
 # shellcheck source=bench/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
-DATADIR=${1:?usage: bench/estimate.sh DATADIR [SEED]}
+DATADIR=${1:?usage: bench/estimate.sh DATADIR [SEED] [ROWS]}
 SEED=${2:-1}
+ROWS=${3:-1000000}
 FILES=(flights3m asn_ipv4 cities500 words_en)
+
+# The first lines, or with 0 all, of what is read to its end either way.
+head_of() { awk -v n="$1" 'n < 1 || NR <= n'; }
 
 load_tables() {
     bench_sql -q <<'SQL'
@@ -21,11 +26,14 @@ CREATE TABLE cities500 (geonameid int, name text COLLATE "C", country text, popu
     tz text, p point GENERATED ALWAYS AS (point(lon, lat)) STORED);
 CREATE TABLE words_en (rank int, word text COLLATE "C", logprob float8);
 SQL
-    local file columns
+    local file columns rows
     for file in "${FILES[@]}"; do
         columns=
         [[ $file != cities500 ]] || columns='(geonameid, name, country, population, lon, lat, tz)'
-        zstd -dcq "$WORK/input/$file.csv.zst" | bench_sql -q -c "COPY $file $columns FROM STDIN (FORMAT csv, HEADER)"
+        # Its rows are in the order of time: the first of them are a table, too.
+        rows=0
+        [[ $file != flights3m ]] || rows=$((ROWS + 1))
+        zstd -dcq "$WORK/input/$file.csv.zst" | head_of "$rows" | bench_sql -q -c "COPY $file $columns FROM STDIN (FORMAT csv, HEADER)"
     done
     bench_sql -q <<SQL > /dev/null
 SELECT setseed($SEED / 2147483647.0);
@@ -33,8 +41,8 @@ CREATE TABLE made AS SELECT hashint8extended(i, $SEED) AS uniform, (1e9 * random
     (random() * 999)::int AS thousand, (random() * 30000)::int AS more, (random() * 400000)::int AS many,
     (i / 100000::int8 << 50) + (random() * 1e5)::int8 AS clustered,
     timestamp '2020-01-01' + i * interval '1 s' AS sorted, (i / 7 + random() * 3)::int AS nearly,
-    'key ' || md5((i % 700000)::text) COLLATE "C" AS string, point(random(), random()) AS p
-FROM generate_series(1, 2000000) AS i;
+    'key ' || md5((i % ($ROWS / 3))::text) COLLATE "C" AS string, point(random(), random()) AS p
+FROM generate_series(1, $ROWS) AS i;
 VACUUM (ANALYZE);
 SQL
 }
@@ -120,4 +128,4 @@ SQL
 inputs=()
 for file in "${FILES[@]}"; do inputs+=(-i "$DATADIR/$file.csv.zst"); done
 bench_run -p zstd "${inputs[@]}" \
-    wal_level=minimal max_wal_senders=0 maintenance_work_mem=256MB max_parallel_workers_per_gather=0 -- "$DATADIR" "$SEED"
+    wal_level=minimal max_wal_senders=0 maintenance_work_mem=256MB max_parallel_workers_per_gather=0 -- "$DATADIR" "$SEED" "$ROWS"

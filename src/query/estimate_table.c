@@ -17,10 +17,17 @@
  *
  * What lies between is measured: a quarter of the sample is encoded, too.  The bits that it
  * takes less, for each doubling of the number of distinct keys between it and the sample,
- * are taken to go on for each doubling up to the distinct keys of the table.  How many
- * these are says the estimator of Haas and Stokes (Duj1), which ANALYZE uses for rows; here
- * what is sampled is pairs of key and stretch, so that keys which crowd on a page do not pass
- * for common ones.
+ * are taken to go on for each doubling up to the distinct keys of the table.
+ *
+ * Where keys come again and again, it matters how many blocks the pages of a key fill: if
+ * several, each of them names its part of the table.  So blocks of the sample are smaller, as
+ * the sample is, but a little larger than that, since small ones lose bits at their ends.  What their headers take more than those of the table's blocks is taken off.  To
+ * merge two keys costs as many false pages for each entry as in the table, so as many are
+ * allowed.
+ *
+ * How many distinct keys there are says the estimator of Haas and Stokes (Duj1), which ANALYZE
+ * uses for rows; here what is sampled is pairs of key and stretch, so that keys which crowd on
+ * a page do not pass for common ones.
  */
 #include "query/estimate_table.h"
 
@@ -40,6 +47,17 @@
 /* The part of the sample that is encoded for comparison: one in so many stretches. */
 #define PART			4
 
+/* Stretches that a key is in, on average, from which on keys come again and again. */
+#define RECURRING		4
+
+/*
+ * Entries of a block of a run, nominally; of a sample, as a multiple of its part of that, which
+ * was found by trying, and at least.
+ */
+#define BLOCK			256
+#define LARGER_BLOCKS	1.25
+#define LEAST_BLOCK		8
+
 /* Keys beside the query that say how dense they are, where it finds few. */
 #define NEIGHBOURS		32
 
@@ -56,12 +74,21 @@
 /* Children of an inner page: renc_run.h. */
 #define FANOUT			((RENCODER_RUN_PAYLOAD - 8) / 25)
 
+/* Keys of a sample, those that are in one stretch, and pairs of key and stretch. */
+typedef struct SampledKeys
+{
+	double		distinct;
+	double		single;
+	double		pairs;
+}			SampledKeys;
+
 /* A run of a sample. */
 typedef struct SampleRun
 {
 	double		rows;
 	double		distinct;		/* keys */
 	double		used;			/* bytes of leaves */
+	double		directory;		/* of these, what says where blocks are */
 	double		full;			/* of these, of all leaves but the last */
 	double		last;
 	double		false_pages;
@@ -80,20 +107,25 @@ count_page(void *arg, const renc_run_page *page)
 		run->full += run->last;
 		run->last = page->used;
 		run->used += page->used;
+		run->directory += page->directory;
 	}
 	return 0;
 }
 
-/* Encodes the keys of the pages that have a number in "number", PG_UINT32_MAX being none. */
+/*
+ * Encodes the keys of the pages that have a number in "number", PG_UINT32_MAX being none, in
+ * blocks of so many entries.
+ */
 static void
 encode_pages(const RencoderTableSample *sample, const uint32 *number, uint32 npages,
-			 double wanted, SampleRun *run)
+			 double wanted, uint32 block, SampleRun *run)
 {
 	renc_run_options options = {
 		.payload = RENCODER_RUN_PAYLOAD,
 		.npages = npages,
 		.target = RENC_RUN_FALSE_PAGES,
 		.wanted = wanted,
+		.block = block,
 		.write = count_page,
 		.arg = run
 	};
@@ -117,6 +149,7 @@ encode_pages(const RencoderTableSample *sample, const uint32 *number, uint32 npa
 	}
 	if (run->rows > 0 && !renc_run_finish(encoder, &run->run, &run->false_pages))
 		elog(ERROR, "could not finish the run of a sample");
+	run->used -= run->directory * (1 - (double) block / BLOCK);
 	pfree(memory);
 }
 
@@ -127,41 +160,11 @@ stretch_of(const RencoderTableSample *sample, uint32 page)
 	return sample->page[page].blkno / RENCODER_SAMPLE_STRETCH;
 }
 
-/*
- * Encodes one stretch of "each" of the sample; 1: all of it.
- *
- * Where there are few values and many rows of each, a cell that has one too many costs pages
- * in proportion to the table, not the one page of the rule: so much less of them is wanted
- * here.
- */
-static void
-encode_part(const RencoderTableSample *sample, const RencoderTableEstimate *table, uint32 each,
-			double distinct, SampleRun *run)
+static SampledKeys
+count_sampled_keys(const RencoderTableSample *sample)
 {
-	uint32	   *number = palloc_extended(Max(sample->npages, 1) * sizeof(uint32), MCXT_ALLOC_HUGE);
-	double		wanted;
-	uint32		n = 0;
+	SampledKeys keys = {0, 0, 0};
 
-	for (uint32 page = 0; page < sample->npages; page++)
-	{
-		uint64		hash = hash_bytes_uint32(stretch_of(sample, page));
-
-		number[page] = hash % each == 0 ? n++ : PG_UINT32_MAX;
-	}
-	wanted = FALSE_PAGES * table->distinct / Max(distinct, 1) * n / Max(sample->nblocks, 1);
-	memset(run, 0, sizeof(*run));
-	if (n > 0)
-		encode_pages(sample, number, n, Min(wanted, FALSE_PAGES), run);
-	pfree(number);
-}
-
-/* ---- Rows ---- */
-
-/* Counts keys of the sample, and those that one stretch has, and pairs of key and stretch. */
-static void
-count_sampled_keys(const RencoderTableSample *sample, double *distinct, double *single, double *pairs)
-{
-	*distinct = *single = *pairs = 0;
 	for (size_t i = 0; i < sample->nkeys;)
 	{
 		BlockNumber last = stretch_of(sample, sample->key[i].page);
@@ -173,23 +176,64 @@ count_sampled_keys(const RencoderTableSample *sample, double *distinct, double *
 			n += stretch_of(sample, sample->key[i].page) != last;
 			last = stretch_of(sample, sample->key[i].page);
 		}
-		*distinct += 1;
-		*single += n == 1;
-		*pairs += n;
+		keys.distinct += 1;
+		keys.single += n == 1;
+		keys.pairs += n;
 	}
+	return keys;
 }
+
+/* Do keys come again and again? */
+static bool
+is_recurring(const SampledKeys * keys)
+{
+	return keys->pairs >= RECURRING * keys->distinct;
+}
+
+/*
+ * Encodes one stretch of "each" of the sample; 1: all of it.
+ *
+ * Of keys that come in few stretches, a cell that has one too many costs pages in proportion to
+ * the table as far as the sample has all of them: so much less of them is wanted here.
+ */
+static void
+encode_part(const RencoderTableSample *sample, const RencoderTableEstimate *table,
+			const SampledKeys * keys, uint32 each, SampleRun *run)
+{
+	double		distinct = Max(keys->distinct / each, 1);
+	uint32	   *number = palloc_extended(Max(sample->npages, 1) * sizeof(uint32), MCXT_ALLOC_HUGE);
+	double		wanted = FALSE_PAGES;
+	uint32		block = BLOCK;
+	double		fraction;
+	uint32		n = 0;
+
+	for (uint32 page = 0; page < sample->npages; page++)
+	{
+		uint64		hash = hash_bytes_uint32(stretch_of(sample, page));
+
+		number[page] = hash % each == 0 ? n++ : PG_UINT32_MAX;
+	}
+	fraction = (double) n / Max(sample->nblocks, 1);
+	if (is_recurring(keys))
+		block = (uint32) Max(BLOCK * Min(LARGER_BLOCKS * fraction, 1), LEAST_BLOCK);
+	else
+		wanted = Min(FALSE_PAGES * table->distinct / distinct * fraction, FALSE_PAGES);
+	memset(run, 0, sizeof(*run));
+	if (n > 0)
+		encode_pages(sample, number, n, wanted, block, run);
+	pfree(number);
+}
+
+/* ---- Rows ---- */
 
 /* Distinct keys of the table, at least 1. */
 static double
 estimate_distinct(const RencoderTableSample *sample)
 {
-	double		distinct;
-	double		single;
-	double		pairs;
+	SampledKeys keys = count_sampled_keys(sample);
 
-	count_sampled_keys(sample, &distinct, &single, &pairs);
-	return distinct == 0 ? 1 :
-		pairs * distinct / (pairs - single + single * rencoder_sample_fraction(sample));
+	return keys.distinct == 0 ? 1 : keys.pairs * keys.distinct /
+		(keys.pairs - keys.single + keys.single * rencoder_sample_fraction(sample));
 }
 
 /*
@@ -271,14 +315,16 @@ rencoder_estimate_rows(const RencoderTableSample *sample, const RencoderKeySet *
 /* Bytes of leaves for a row of the table, whose sample takes so many. */
 static double
 extrapolate(const RencoderTableSample *sample, const RencoderTableEstimate *table,
-			const SampleRun *whole)
+			const SampledKeys * keys, const SampleRun *whole)
 {
 	double		bytes = whole->used / whole->rows;
 	SampleRun	part;
 	double		doublings;
 	double		slope;
 
-	encode_part(sample, table, PART, whole->distinct / PART, &part);
+	if (is_recurring(keys))
+		return bytes;
+	encode_part(sample, table, keys, PART, &part);
 	if (part.rows == 0 || part.distinct >= whole->distinct)
 		return bytes;
 	doublings = log2(whole->distinct / part.distinct);
@@ -292,14 +338,14 @@ extrapolate(const RencoderTableSample *sample, const RencoderTableEstimate *tabl
 /* Leaves of the index, of whose sample this is the run. */
 static double
 expected_leaves(const RencoderTableSample *sample, const RencoderTableEstimate *table,
-				const SampleRun *whole)
+				const SampledKeys * keys, const SampleRun *whole)
 {
 	double		leaf = whole->run.nleaves < 2 ? RENCODER_RUN_PAYLOAD :
 		whole->full / (whole->run.nleaves - 1);
 
 	if (sample->npages == sample->nblocks)
 		return whole->run.nleaves;
-	return Max(1, ceil(extrapolate(sample, table, whole) * table->rows / leaf));
+	return Max(1, ceil(extrapolate(sample, table, keys, whole) * table->rows / leaf));
 }
 
 /* Pages of coder and list of coders. */
@@ -320,16 +366,13 @@ rencoder_estimate_own(const RencoderTableSample *sample, const RencoderTableEsti
 	double		groups = ceil(ranges / RENC_GROUP_RANGES);
 	double		directory = ceil(groups * RencoderEntrySize(1) / RENCODER_PAYLOAD_SIZE);
 	double		always = sample->keyless / rencoder_sample_fraction(sample) * per_range;
-	double		distinct;
-	double		single;
-	double		pairs;
+	SampledKeys sampled = count_sampled_keys(sample);
 	double		leaves;
 	SampleRun	run;
 
 	memset(estimate, 0, sizeof(*estimate));
 	estimate->possible = true;
-	count_sampled_keys(sample, &distinct, &single, &pairs);
-	encode_part(sample, table, 1, distinct, &run);
+	encode_part(sample, table, &sampled, 1, &run);
 	estimate->size_pages = 1;
 	estimate->index_pages = 1;
 	estimate->heap_pages = sample->nblocks;
@@ -337,7 +380,7 @@ rencoder_estimate_own(const RencoderTableSample *sample, const RencoderTableEsti
 	if (ranges < RENC_SLICE_RANGES || run.rows == 0)
 		return;
 
-	leaves = expected_leaves(sample, table, &run);
+	leaves = expected_leaves(sample, table, &sampled, &run);
 	estimate->size_pages = OTHER_PAGES + directory + groups + coder_pages(sample) + leaves;
 	estimate->index_pages = OTHER_PAGES_READ + directory +
 		ceil(leaves * table->found / table->rows);
@@ -351,7 +394,8 @@ rencoder_estimate_own(const RencoderTableSample *sample, const RencoderTableEsti
 	}
 	estimate->false_pages = always;
 	if (rencoder_keys_meet(keys, sample->key[0].key, sample->key[sample->nkeys - 1].key))
-		estimate->false_pages += run.false_pages;
+		estimate->false_pages += is_recurring(&sampled) ?
+			run.false_pages / rencoder_sample_fraction(sample) : run.false_pages;
 	estimate->false_pages = Min(estimate->false_pages, sample->nblocks - table->found_pages);
 	estimate->heap_pages = table->found_pages + estimate->false_pages;
 }

@@ -254,6 +254,7 @@ write_page(renc_run_builder *b, size_t used, int level, const renc_run_child *fi
 
 	page.payload = b->page;
 	page.used = used;
+	page.directory = level == 0 ? used - b->ndata - LEAF_HEADER : 0;
 	page.level = level;
 	page.key = first->key;
 	page.entries = entries;

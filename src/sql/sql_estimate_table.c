@@ -27,8 +27,12 @@ PG_FUNCTION_INFO_V1(rencoder_estimate);
 /* BRIN reads pages side by side: so many more cost no more than an index to maintain. */
 #define BRIN_PAGES		256
 
-/* A btree that reads less than a third, or is not even twice as large, is the better one. */
+/*
+ * A btree that reads less than a third, and not only the few pages less of a needle, or is not
+ * even twice as large, is the better one.
+ */
 #define BTREE_READS		3
+#define BTREE_PAGES		32
 #define BTREE_SIZE		2
 
 /* A query that reads so much of the table needs no index. */
@@ -137,7 +141,8 @@ choose_method(const RencoderMethodEstimate *method, const RencoderTableSample *s
 		pages_read(brin) <= pages_read(own) + BRIN_PAGES &&
 		brin->heap_pages <= SCAN_PART * sample->nblocks)
 		return METHOD_BRIN;
-	if (btree->possible && (pages_read(btree) * BTREE_READS < pages_read(own) ||
+	if (btree->possible && ((pages_read(btree) * BTREE_READS < pages_read(own) &&
+							 pages_read(btree) + BTREE_PAGES <= pages_read(own)) ||
 							btree->size_pages < own->size_pages * BTREE_SIZE))
 		return METHOD_BTREE;
 	return METHOD_OWN;

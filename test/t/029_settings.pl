@@ -69,6 +69,28 @@ like((as_owner("SET rencoder.sample_rate = -7; "
   . "SELECT 1 FROM t LIMIT 0; SHOW rencoder.sample_rate"))[1],
 	qr/WARNING:  -7 is outside the valid range/, 'and is looked at when the library comes');
 
+# Also by the query that brings the library.
+like((as_owner('SET rencoder.report_scans = on; SET enable_seqscan = off; '
+	  . 'SELECT count(*) FROM t WHERE v = 5'))[1],
+	qr/INFO:  index "t_v": pages passed: \d+, /, 'and is heeded by that query');
+
+# A superuser may set them for a database or a role before; a wrong name is noticed late, by each
+# session that uses the index.
+sub by_superuser { return ($node->psql('d', $_[0]))[2]; }
+is(by_superuser('ALTER DATABASE d SET rencoder.sample_rate = 6'), '',
+	'a superuser: ALTER DATABASE before');
+is(by_superuser('ALTER ROLE owner SET rencoder.enable_scan = off'), '', 'and ALTER ROLE');
+gives("SELECT 1 FROM t LIMIT 0; $get; SHOW rencoder.enable_scan", "6 database\noff", 'both hold');
+is(by_superuser('ALTER DATABASE d SET rencoder.typo = 1'), '', 'a wrong name is stored');
+gives('SELECT 1', '1', 'and does not disturb those who do not use the index');
+like((as_owner('SELECT 1 FROM t LIMIT 0'))[1],
+	qr/WARNING:  invalid configuration parameter name "rencoder.typo", removing it/,
+	'the others are warned');
+like(by_superuser('SELECT 1 FROM t LIMIT 0; ALTER DATABASE d SET rencoder.typo = 1'),
+	qr/ERROR:  invalid configuration parameter name "rencoder.typo"/, 'it is refused after use');
+is(by_superuser('ALTER DATABASE d RESET ALL; ALTER ROLE owner RESET ALL'), '', 'all are reset');
+gives("SELECT 1 FROM t LIMIT 0; $get", '10 default', 'and nothing is left');
+
 # First way: use the index, whichever way.
 for my $use ('SELECT 1 FROM t LIMIT 0', 'SELECT rencoder_candidates(NULL, 0, 0)',
 	q{SELECT version FROM rencoder_metapage('t_v')})

@@ -89,7 +89,7 @@ foreach my $path (sort glob "$top/docs/*.md")
 		next if !can_run($block);
 		my (undef, $err) = run_block($db, $block);
 
-		is($err =~ s/^NOTICE: .*\n//gmr, '', "$text: " . ($block =~ /^(.*)$/m)[0]);
+		is($err =~ s/^(NOTICE|INFO|DETAIL): .*\n//gmr, '', "$text: " . ($block =~ /^(.*)$/m)[0]);
 	}
 	$node->safe_psql('postgres', "DROP DATABASE $db");
 }
