@@ -13,6 +13,7 @@
 #include "utils/memutils.h"
 
 #include "key/key.h"
+#include "maintain/run_groups.h"
 #include "maintain/summarize.h"
 #include "store/group_edit.h"
 #include "store/sample_pages.h"
@@ -414,21 +415,26 @@ vacuum_group(Retuning *t, uint32 group, Limits *limits)
 }
 
 /*
- * Visits all groups, from "start" on; "limits" bounds the work, or is NULL.
- * Returns how many were rebuilt.
+ * Visits n groups, or, if "groups" is NULL, the first n of all, from any on where "limits" bounds
+ * the work, so that all have their turn.  Returns how many were rebuilt.
  */
 static int64
-visit_groups(Retuning *t, uint32 start, Limits *limits)
+visit_groups(Retuning *t, const uint32 *groups, uint32 n, Limits *limits)
 {
 	Relation	index = t->rebuild.scan.index;
+	uint32		start = limits == NULL || n == 0 ? 0 :
+		(uint32) pg_prng_uint64_range(&pg_global_prng_state, 0, n - 1);
 	int64		count = 0;
 
-	for (uint32 i = 0; i < t->ngroups; i++)
+	for (uint32 i = 0; i < n; i++)
 	{
-		uint32		group = (start + i) % t->ngroups;
+		uint32		place = (start + i) % n;
+		uint32		group = groups == NULL ? place : groups[place];
 		MemoryContext old;
 
 		rencoder_vacuum_delay_point();
+		if (group >= t->ngroups)
+			continue;			/* of a table that has become shorter */
 		old = MemoryContextSwitchTo(t->context);
 		rencoder_meta_lock_maintainer(index);
 		if (limits != NULL)
@@ -449,15 +455,15 @@ rencoder_retune(Relation index, Relation heap)
 	Retuning	t;
 
 	begin_retuning(&t, index, heap, true, RENCODER_RETUNE_MARGIN);
-	return visit_groups(&t, 0, NULL);
+	return visit_groups(&t, NULL, t.ngroups, NULL);
 }
 
+/* "groups", n of them: those whose coders are to be looked at; NULL: all, and more than that. */
 static int64
-retune_within_limits(Relation index, Relation heap, bool coders_only)
+retune_within_limits(Relation index, Relation heap, const uint32 *groups, uint32 n)
 {
 	Retuning	t;
 	Limits		limits;
-	uint32		start;
 
 	/* Coders are for the tables that are summarized. */
 	begin_retuning(&t, index, heap,
@@ -466,28 +472,60 @@ retune_within_limits(Relation index, Relation heap, bool coders_only)
 				   RENCODER_VACUUM_MARGIN);
 	limits.reads = Max(RENCODER_VACUUM_GROUPS, t.ngroups / RENCODER_VACUUM_READ_SHARE);
 	limits.counts = Max(RENCODER_VACUUM_COUNTS, t.ngroups / RENCODER_VACUUM_COUNT_SHARE);
-	limits.coders_only = coders_only;
+	limits.coders_only = groups != NULL;
 	limits.n_unprofitable = 0;
-
-	/* Anywhere, so that all have their turn. */
-	start = t.ngroups == 0 ? 0 :
-		(uint32) pg_prng_uint64_range(&pg_global_prng_state, 0, t.ngroups - 1);
-	return visit_groups(&t, start, &limits);
+	return visit_groups(&t, groups, groups != NULL ? n : t.ngroups, &limits);
 }
 
 int64
 rencoder_retune_some(Relation index, Relation heap)
 {
-	return retune_within_limits(index, heap, false);
+	return retune_within_limits(index, heap, NULL, 0);
+}
+
+/*
+ * The groups that are sealed and wait for a run, palloc'd, as the directory has them.  Before a
+ * visit that would read the headers of all groups, most of which have one.
+ */
+static uint32 *
+sealed_groups(Relation index, uint32 *n)
+{
+	RencoderRunGroups found;
+	uint32	   *groups;
+
+	rencoder_run_groups_look(index, &found);
+	*n = 0;
+	for (int i = 0; i < found.n; i++)
+		*n += found.stretch[i].run == 0 && found.stretch[i].kind == RENCODER_STRETCH_WAITING ?
+			found.stretch[i].n : 0;
+	groups = palloc_extended(Max(*n, 1) * sizeof(uint32), MCXT_ALLOC_HUGE);
+	*n = 0;
+	for (int i = 0; i < found.n; i++)
+	{
+		const RencoderStretch *s = &found.stretch[i];
+
+		for (uint32 j = 0; j < s->n && s->run == 0 && s->kind == RENCODER_STRETCH_WAITING; j++)
+			groups[(*n)++] = s->first + j;
+	}
+	pfree(found.stretch);
+	return groups;
 }
 
 int64
 rencoder_retune_coders(Relation index, Relation heap)
 {
+	int64		rebuilt = 0;
+	bool		coded = false;
+	uint32	   *groups;
+	uint32		n;
+
 	for (int col = 0; col < IndexRelationGetNumberOfKeyAttributes(index); col++)
-	{
-		if (rencoder_key_is_coded(index, col))
-			return retune_within_limits(index, heap, true);
-	}
-	return 0;
+		coded |= rencoder_key_is_coded(index, col);
+	if (!coded)
+		return 0;
+	groups = sealed_groups(index, &n);
+	if (n > 0)
+		rebuilt = retune_within_limits(index, heap, groups, n);
+	pfree(groups);
+	return rebuilt;
 }

@@ -41,8 +41,9 @@ extern int64 rencoder_retune_some(Relation index, Relation heap);
 
 /*
  * In VACUUM, before full groups become runs: the same of those only that have a matrix and a coder
- * that is not the column's newest, since a run keeps the coders of its groups.  Does nothing with
- * an index without columns that want coders.
+ * that is not the column's newest, since a run keeps the coders of its groups.  Visits no other
+ * groups than those that wait for a run, and does nothing with an index without columns that want
+ * coders.
  */
 extern int64 rencoder_retune_coders(Relation index, Relation heap);
 
