@@ -254,7 +254,7 @@ CREATE FUNCTION plans_table(bad float8) RETURNS SETOF text LANGUAGE sql AS $$
         '| btree, 4 | 1.1 | BRIN, 4 | 1.1 |'
     UNION ALL SELECT '|---|---|--:|--:|--:|--:|--:|---|---|---|---|---|---|'
     UNION ALL (
-    SELECT format('| %s | %s |', tab, kind) || concat_ws(' | ', '', rows,
+    SELECT '| ' || concat_ws(' | ', tab, kind, rows,
         coalesce(plans_best(id, 'seq'), ''), coalesce(plans_best(id, 'rencoder'), ''),
         coalesce(plans_best(id, 'btree'), ''), coalesce(plans_best(id, 'brin'), ''),
         plans_cell(id, 'nothing', '4', bad), plans_cell(id, 'nothing', '1.1', bad),
