@@ -57,7 +57,8 @@ typedef struct tally
 	uint32_t	cell_keys;
 	uint32_t	cell_pairs;
 	uint32_t	cell_pages;
-	uint64_t	cell_values;	/* from the first to the last key that lie in it */
+	uint64_t	cell_values;	/* from the first to the last key that lie in
+								 * it */
 	double		cell_gaps;		/* in the cell; parts of those at its ends */
 	uint32_t	distance[64];	/* to the cell before, by its highest bit */
 } width_tally;
