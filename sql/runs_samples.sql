@@ -74,4 +74,4 @@ FROM asked_sizes s, asked_sizes n WHERE n.name = 'none' AND s.name IN
 SELECT bits BETWEEN 14 AND 18 AS as_wanted FROM asked_sizes WHERE name = 'bits';
 SELECT count(DISTINCT bits) FROM asked_sizes WHERE name LIKE 'long%';
 DROP TABLE asked, asked_near, asked_long, asked_sizes;
-DROP FUNCTION asked_measure, asked_wrong;
+DROP FUNCTION asked_measure, asked_wrong, rows_of, index_finds, uses_index;
