@@ -52,6 +52,9 @@ pages() { # INDEX QUERIES
         FROM $2 AS q, rencoder_candidates('$1', q.lo, q.hi) AS c"
 }
 
+# What the index says beforehand, for queries as its rule thinks of them.
+predicted() { value "round(sum(false_pages)::numeric, 2) FROM rencoder_runs('$1')"; } # INDEX
+
 limit_pages() { # WHAT INDEX QUERIES INDEX-LIMIT HEAP-LIMIT
     local index heap
     read -r index heap _ < <(pages "$2" "$3")
@@ -141,6 +144,7 @@ uniform() {
     limit 'size, bits a row' "$(bits t_r "$ROWS")" '<=' 22.3
     tell 'size of a btree, bits a row' "$(bits t_b "$ROWS")"
     limit_pages "empty interval of $LENGTH" t_r empty 12 1.5
+    tell 'false pages predicted' "$(predicted t_r)"
     limit_pages 'one match' t_r one 12 2.5
     limit_pages '100 matches' t_r hundred 14 103
     limit 'build, CPU time of a btree / rencoder, both serial' "$(ratio "$cpu_b" "$cpu_r")" '>=' 2
@@ -276,8 +280,8 @@ CREATE TABLE empty_most AS
 SELECT hashint8extended(i, $SEED + 4) AS lo, hashint8extended(i, $SEED + 4) AS hi, 0 AS matching
 FROM generate_series(1, $QUERIES) AS i;
 CREATE TABLE empty_sorted AS
-SELECT at + interval '0.3 s' AS lo, at + interval '0.6 s' AS hi, 0 AS matching
-FROM (SELECT timestamp '2025-01-01' + i * ($SMALL / $QUERIES) * interval '1 second' AS at
+SELECT at AS lo, at AS hi, 0 AS matching
+FROM (SELECT timestamp '2025-01-01' + (i * ($SMALL / $QUERIES) + 0.45) * interval '1 second' AS at
       FROM generate_series(1, $QUERIES - 1) AS i) AS s;
 SQL
     for column in dense thousand most sorted; do
@@ -293,6 +297,7 @@ SQL
         tell "$column: index pages of an absent value" "$index"
         tell "$column: heap pages of an absent value" "$heap"
         limit "$column: false pages of an absent value" "$false" '<=' 1
+        tell "$column: false pages predicted" "$(predicted "others_$column")"
     done
     bench_sql -q -c 'DROP TABLE others'
 }
@@ -321,6 +326,7 @@ WHERE NOT EXISTS (SELECT FROM places WHERE k = lo) LIMIT $QUERIES;
 SQL
     tell 'clusters: bits a row' "$(bits places_k "$SMALL")"
     read -r index heap _ < <(pages places_k empty_clustered)
+    tell 'clusters: false pages of a value that is there, predicted' "$(predicted places_k)"
     tell 'clusters, absent value: index pages' "$index"
     limit 'clusters, absent value: false pages' "$heap" '<=' 5
     bench_sql -q -c 'DROP TABLE places'

@@ -5,6 +5,7 @@
 #include "build/build_run.h"
 
 #include "base/options.h"
+#include "plan/run_samples.h"
 
 /* False pages that a query is to find in all runs, unless the owner gives bits_per_key. */
 #define FALSE_PAGES	1.0
@@ -86,21 +87,25 @@ rencoder_build_run_column(RencoderRunWriter *writer, Relation index, RencoderRun
 						  double share)
 {
 	bool		bits = rencoder_options_bits_are_given(index);
+	renc_run_samples *samples;
 	RencoderRunPair pair;
 
 	rencoder_run_sorter_sort(sorter);
 	if (!rencoder_run_sorter_next(sorter, &pair))
 		return;
+	samples = bits ? NULL : rencoder_run_samples(index, col, coder);
 	rencoder_run_writer_begin_column(writer, col, coder, first_page, npages,
 									 bits ? RENC_RUN_BITS : RENC_RUN_FALSE_PAGES,
 									 bits ? rencoder_options_bits_per_key(index) :
-									 FALSE_PAGES * share);
+									 FALSE_PAGES * share, samples);
 	do
 	{
 		CHECK_FOR_INTERRUPTS();
 		rencoder_run_writer_push(writer, pair.key, pair.page, pair.rows);
 	} while (rencoder_run_sorter_next(sorter, &pair));
 	rencoder_run_writer_end_column(writer);
+	if (samples != NULL)
+		pfree(samples);
 }
 
 void

@@ -34,7 +34,7 @@ extern void rencoder_build_run_import(RencoderRunSorter **sorter, int natts, Fil
 /*
  * Sorts what a sorter was given and writes the tree of a column; one without keys has none.
  * "share": of the pages of the table that the run is of, which is its share of the pages that
- * queries may find in vain.
+ * queries may find in vain.  The column's query samples weigh the width of cells.
  */
 extern void rencoder_build_run_column(RencoderRunWriter *writer, Relation index,
 									  RencoderRunSorter *sorter, int col, uint32 coder,

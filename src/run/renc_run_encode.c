@@ -10,7 +10,7 @@
 
 #include <math.h>
 
-#include "renc_run_expect.h"
+#include "renc_run_samples.h"
 
 #define DEFAULT_BLOCK	256
 
@@ -262,6 +262,17 @@ whole_cells(const renc_run_pair *pair, uint32_t n, int width)
 	return end > n / 2 ? end : n;
 }
 
+/* What known queries find in a block, and what is aimed at after that. */
+static void
+ask_samples(renc_run_encoder *e, const renc_run_pair *pair, uint32_t n, int width, bool more)
+{
+	renc_run_samples *samples = e->build.options.samples;
+	double		aim = AIM * e->build.options.wanted;
+
+	renc_run_samples_block(samples, pair, n, more, width, &e->tails, renc_run_expect_mean(&e->recent));
+	e->aim = aim / renc_run_samples_weight(samples, aim);
+}
+
 /*
  * Puts a piece into the leaf: whole, or as much of it as fits or is good.  "more": is
  * there a pair behind it?  Returns the pairs taken, none if the leaf is full.
@@ -287,6 +298,8 @@ put_piece(renc_run_encoder *e, const renc_run_pair *pair, renc_run_piece *piece,
 		fit = fit > 0 ? fit : 1;
 		n = fit <= 8 ? fit : renc_run_plan_cut(pair, fit - fit / 8, fit);
 	}
+	if (e->build.options.samples != NULL)
+		ask_samples(e, pair, n, piece->width, more || n < piece->n);
 	renc_run_expect_tails(&e->tails, piece, pair, n);
 	renc_run_expect(&e->all, piece, pair, n);
 

@@ -144,7 +144,8 @@ write_run_page(void *arg, const renc_run_page *page)
 void
 rencoder_run_writer_begin_column(RencoderRunWriter *w, int col, uint32 coder,
 								 BlockNumber first_page, uint32 npages,
-								 renc_run_target target, double wanted)
+								 renc_run_target target, double wanted,
+								 renc_run_samples *samples)
 {
 	renc_run_options options = {0};
 
@@ -154,6 +155,7 @@ rencoder_run_writer_begin_column(RencoderRunWriter *w, int col, uint32 coder,
 	options.npages = npages;
 	options.target = target;
 	options.wanted = wanted;
+	options.samples = samples;
 	options.write = write_run_page;
 	options.arg = w;
 	w->encoder = renc_run_encoder_init(w->memory, &options);

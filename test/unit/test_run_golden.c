@@ -94,7 +94,7 @@ golden_run(renc_run_target target, double wanted, size_t payload, bool with_page
 	};
 	static test_run t;
 	test_pair  *pair = (test_pair *) test_alloc(N * sizeof(test_pair));
-	renc_run_options options = {payload, 100, 5000, target, wanted, 0, false, NULL, NULL};
+	renc_run_options options = {payload, 100, 5000, target, wanted, 0, false, NULL, NULL, NULL};
 	uint64_t	h = UINT64_C(0xcbf29ce484222325);
 	size_t		n;
 

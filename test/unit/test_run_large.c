@@ -350,7 +350,7 @@ observe(double *existing, double *absent)
 static void
 test_rule(const kind *k)
 {
-	renc_run_options options = {8160, 0, ROWS / k->per_page + 1, RENC_RUN_FALSE_PAGES, 1, 0, false, NULL, NULL};
+	renc_run_options options = {8160, 0, ROWS / k->per_page + 1, RENC_RUN_FALSE_PAGES, 1, 0, false, NULL, NULL, NULL};
 	double		existing;
 	double		absent;
 	double		bits;
@@ -382,7 +382,7 @@ test_targets(void)
 	make_pairs(&kinds[0], 0);
 	for (int i = 0; i < 3; i++)
 	{
-		renc_run_options options = {400, 0, ROWS / 4, RENC_RUN_BITS, 16 + 3 * i, 0, false, NULL, NULL};
+		renc_run_options options = {400, 0, ROWS / 4, RENC_RUN_BITS, 16 + 3 * i, 0, false, NULL, NULL, NULL};
 		double		existing;
 		double		absent;
 		double		bits;
@@ -405,7 +405,7 @@ test_targets(void)
 static void
 test_refusals(void)
 {
-	renc_run_options options = {8160, 10, 5, RENC_RUN_EXACT, 0, 0, false, NULL, NULL};
+	renc_run_options options = {8160, 10, 5, RENC_RUN_EXACT, 0, 0, false, NULL, NULL, NULL};
 	test_pair	two[2] = {{5, 10, 1}, {5, 11, 1}};
 
 	tap_ok(test_run_build(&t, &options, two, 2) && t.run.entries == 2 && t.run.level == 0, "two pairs");
@@ -471,7 +471,7 @@ expect_no_such_page(uint8_t *window)
 static void
 test_damage(void)
 {
-	renc_run_options options = {1000, 0, ROWS / 35 + 1, RENC_RUN_FALSE_PAGES, 1, 0, false, NULL, NULL};
+	renc_run_options options = {1000, 0, ROWS / 35 + 1, RENC_RUN_FALSE_PAGES, 1, 0, false, NULL, NULL, NULL};
 	uint8_t    *leaf;
 	uint8_t    *root;
 	uint32_t	n;
@@ -529,7 +529,7 @@ test_damage(void)
 static void
 test_many_rows(void)
 {
-	renc_run_options options = {8160, 0, MANY, RENC_RUN_EXACT, 0, 0, false, NULL, NULL};
+	renc_run_options options = {8160, 0, MANY, RENC_RUN_EXACT, 0, 0, false, NULL, NULL, NULL};
 	test_pair  *many = (test_pair *) test_alloc(MANY * sizeof(test_pair));
 	double		entries;
 	double		rows;
