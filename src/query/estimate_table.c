@@ -80,7 +80,7 @@ typedef struct SampledKeys
 	double		distinct;
 	double		single;
 	double		pairs;
-}			SampledKeys;
+} SampledKeys;
 
 /* A run of a sample. */
 typedef struct SampleRun
@@ -185,7 +185,7 @@ count_sampled_keys(const RencoderTableSample *sample)
 
 /* Do keys come again and again? */
 static bool
-is_recurring(const SampledKeys * keys)
+is_recurring(const SampledKeys *keys)
 {
 	return keys->pairs >= RECURRING * keys->distinct;
 }
@@ -198,7 +198,7 @@ is_recurring(const SampledKeys * keys)
  */
 static void
 encode_part(const RencoderTableSample *sample, const RencoderTableEstimate *table,
-			const SampledKeys * keys, uint32 each, SampleRun *run)
+			const SampledKeys *keys, uint32 each, SampleRun *run)
 {
 	double		distinct = Max(keys->distinct / each, 1);
 	uint32	   *number = palloc_extended(Max(sample->npages, 1) * sizeof(uint32), MCXT_ALLOC_HUGE);
@@ -315,7 +315,7 @@ rencoder_estimate_rows(const RencoderTableSample *sample, const RencoderKeySet *
 /* Bytes of leaves for a row of the table, whose sample takes so many. */
 static double
 extrapolate(const RencoderTableSample *sample, const RencoderTableEstimate *table,
-			const SampledKeys * keys, const SampleRun *whole)
+			const SampledKeys *keys, const SampleRun *whole)
 {
 	double		bytes = whole->used / whole->rows;
 	SampleRun	part;
@@ -338,7 +338,7 @@ extrapolate(const RencoderTableSample *sample, const RencoderTableEstimate *tabl
 /* Leaves of the index, of whose sample this is the run. */
 static double
 expected_leaves(const RencoderTableSample *sample, const RencoderTableEstimate *table,
-				const SampledKeys * keys, const SampleRun *whole)
+				const SampledKeys *keys, const SampleRun *whole)
 {
 	double		leaf = whole->run.nleaves < 2 ? RENCODER_RUN_PAYLOAD :
 		whole->full / (whole->run.nleaves - 1);
