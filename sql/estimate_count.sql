@@ -74,6 +74,7 @@ SELECT rencoder_estimate_count('ec_id', 777, 777) AS one, rencoder_estimate_coun
 	rencoder_estimate_count('ec_id', 0, 2147483647) AS everything;
 
 -- Filters have no ranks: keys are taken to lie evenly.
+ANALYZE ec;
 SELECT ec_compare('v', 'ec_filter', 12, 10, 600);
 
 -- Updated rows are pending, then in deltas; the old ones are dead.
@@ -132,3 +133,11 @@ SELECT rencoder_estimate_count('ec_v', 0, 5) AS none, rencoder_estimate_count('e
 DROP TABLE ec;
 DROP FUNCTION ec_compare, ec_compare_all, ec_compare_boxes;
 DROP ROLE regress_rencoder_count;
+
+-- Of a table without statistics rows are guessed from its size, as by the planner.
+CREATE TABLE ec_new (v int8) WITH (autovacuum_enabled = off);
+CREATE INDEX ec_new_v ON ec_new USING rencoder (v) WITH (storage = filter, autosummarize = off);
+INSERT INTO ec_new SELECT i FROM generate_series(1, 100000) i;
+SELECT rencoder_summarize_new_values('ec_new_v') > 0 AS summarized;
+SELECT rencoder_estimate_count('ec_new_v', 1, 100000) BETWEEN 50000 AND 200000 AS guessed;
+DROP TABLE ec_new;

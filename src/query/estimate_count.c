@@ -20,6 +20,7 @@
 #include <math.h>
 
 #include "miscadmin.h"
+#include "optimizer/plancat.h"
 
 #include "query/estimate_parts.h"
 #include "store/group.h"
@@ -469,17 +470,32 @@ rows_of_table(Relation heap, BlockNumber nblocks)
 	return form->reltuples / form->relpages * nblocks;
 }
 
+/*
+ * What the planner takes for the rows of a table that has no statistics: as from PostgreSQL 18 on a
+ * new one without autovacuum, whose CREATE INDEX leaves none.
+ */
+static double
+guessed_rows(Relation heap)
+{
+	BlockNumber pages;
+	double		rows;
+	double		visible;
+
+	estimate_rel_size(heap, NULL, &pages, &rows, &visible);
+	return rows;
+}
+
 /* Counts; false: a page was not what it should be. */
 static bool
-count_rows(RowCount *c, double table_rows)
+count_rows(RowCount *c, Relation heap, double table_rows)
 {
 	look_at_groups(c);
 	if (!count_runs(c) || !count_pending(c))
 		return false;
 	if (c->covered > 0)
 		c->rate = c->total / c->covered;
-	else if (table_rows >= 0)
-		c->rate = table_rows / Max(c->nblocks, 1);
+	else
+		c->rate = (table_rows >= 0 ? table_rows : guessed_rows(heap)) / Max(c->nblocks, 1);
 	if (!count_uncovered(c))
 		return false;
 	add_uncovered(c, c->unsummarized, c->total > 0 ? c->found / c->total : 0);
@@ -513,7 +529,7 @@ rencoder_estimate_count_rows(Relation index, Relation heap, RencoderQuery *query
 		rencoder_runs_look(index, &c.runs, NULL);
 		if (fault != NULL && c.runs.changes == changes)
 			rencoder_page_corrupted(index, blkno, fault);
-		if (count_rows(&c, table_rows))
+		if (count_rows(&c, heap, table_rows))
 			break;
 		pfree(c.group);
 	}
