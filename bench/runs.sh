@@ -280,8 +280,8 @@ CREATE TABLE empty_most AS
 SELECT hashint8extended(i, $SEED + 4) AS lo, hashint8extended(i, $SEED + 4) AS hi, 0 AS matching
 FROM generate_series(1, $QUERIES) AS i;
 CREATE TABLE empty_sorted AS
-SELECT at AS lo, at AS hi, 0 AS matching
-FROM (SELECT timestamp '2025-01-01' + (i * ($SMALL / $QUERIES) + 0.45) * interval '1 second' AS at
+SELECT at + interval '0.3 s' AS lo, at + interval '0.6 s' AS hi, 0 AS matching
+FROM (SELECT timestamp '2025-01-01' + i * ($SMALL / $QUERIES) * interval '1 second' AS at
       FROM generate_series(1, $QUERIES - 1) AS i) AS s;
 SQL
     for column in dense thousand most sorted; do
