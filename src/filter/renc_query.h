@@ -45,23 +45,31 @@ typedef struct renc_interval_set
 	size_t		n;
 } renc_interval_set;
 
-static inline renc_overlap
-renc_interval_set_overlap(const void *arg, uint64_t lo, uint64_t hi)
+/* The first interval that ends at the key or above; n: none. */
+static inline size_t
+renc_interval_set_first(const renc_interval_set *set, uint64_t key)
 {
-	const renc_interval_set *set = (const renc_interval_set *) arg;
 	size_t		left = 0;
 	size_t		right = set->n;
 
-	/* The first interval that does not end before the node. */
 	while (left < right)
 	{
 		size_t		mid = left + (right - left) / 2;
 
-		if (set->interval[mid].hi < lo)
+		if (set->interval[mid].hi < key)
 			left = mid + 1;
 		else
 			right = mid;
 	}
+	return left;
+}
+
+static inline renc_overlap
+renc_interval_set_overlap(const void *arg, uint64_t lo, uint64_t hi)
+{
+	const renc_interval_set *set = (const renc_interval_set *) arg;
+	size_t		left = renc_interval_set_first(set, lo);
+
 	if (left == set->n || set->interval[left].lo > hi)
 		return RENC_DISJOINT;
 	if (set->interval[left].lo <= lo && set->interval[left].hi >= hi)

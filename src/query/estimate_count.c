@@ -99,6 +99,14 @@ note_count_fault(RowCount *c, BlockNumber blkno, const char *fault)
 
 /* ---- Runs ---- */
 
+static bool
+note_run_fault(RowCount *c, const RencoderRunReader *reader, const char *failure, BlockNumber blkno)
+{
+	const char *fault = rencoder_run_reader_fault(reader, failure, &blkno);
+
+	return note_count_fault(c, blkno, fault);
+}
+
 /* Rows of the tree whose keys are less than "key"; false: a page was not what it should be. */
 static bool
 rank_rows(RowCount *c, RencoderRunReader *reader, uint64 key, double *rows)
@@ -110,8 +118,7 @@ rank_rows(RowCount *c, RencoderRunReader *reader, uint64 key, double *rows)
 
 	if (wrong == NULL)
 		return true;
-	return note_count_fault(c, failed, reader->fault != NULL ? reader->fault :
-							psprintf("In a run: %s.", wrong));
+	return note_run_fault(c, reader, wrong, failed);
 }
 
 /* Rows of the tree, which has "total", whose keys are from lo to hi. */
@@ -156,8 +163,7 @@ rows_in_boxes(RowCount *c, RencoderRunReader *reader, const RencoderRunColumn *c
 		}
 	}
 	if (search.failure != NULL)
-		return note_count_fault(c, search.failed_page, reader->fault != NULL ? reader->fault :
-								psprintf("In a run: %s.", search.failure));
+		return note_run_fault(c, reader, search.failure, search.failed_page);
 	*rows = entries * (double) column->rows / Max((double) column->entries, 1);
 	return true;
 }

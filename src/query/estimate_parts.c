@@ -138,25 +138,6 @@ rows_upto(const Ranks *ranks, uint64 key)
 	return key == PG_UINT64_MAX ? ranks->total : rows_below(ranks, key + 1);
 }
 
-/* The first interval that ends at the key or above. */
-static size_t
-first_interval(const renc_interval_set *set, uint64 key)
-{
-	size_t		left = 0;
-	size_t		right = set->n;
-
-	while (left < right)
-	{
-		size_t		middle = left + (right - left) / 2;
-
-		if (set->interval[middle].hi < key)
-			left = middle + 1;
-		else
-			right = middle;
-	}
-	return left;
-}
-
 /*
  * The part of the keys from min to max that lies in intervals, if they lie as those of the runs
  * do, or evenly where these have none.  asked[n] is how many rows the first n intervals have.
@@ -165,8 +146,8 @@ static double
 part_in_intervals(const Ranks *ranks, const renc_interval_set *set, const double *asked,
 				  uint64 min, uint64 max)
 {
-	size_t		first = first_interval(set, min);
-	size_t		end = first_interval(set, max);
+	size_t		first = renc_interval_set_first(set, min);
+	size_t		end = renc_interval_set_first(set, max);
 	double		all = rows_upto(ranks, max) - rows_below(ranks, min);
 	double		part = 0;
 
