@@ -114,8 +114,7 @@ bench_install() {
 
 bench_clean_up() {
     local status=$?
-    trap - EXIT
-    trap '' HUP INT TERM
+    ignore_signals
     # Without its server the second process soon comes to its end, whatever query it is waiting for.
     # SIGQUIT is the immediate shutdown.
     if [[ -n ${bench_child:-} ]]; then
@@ -150,10 +149,7 @@ bench_start_over() {
     local as=() status=0
     bench_install
     bench_make_work
-    trap bench_clean_up EXIT
-    trap 'exit 129' HUP
-    trap 'exit 130' INT
-    trap 'exit 143' TERM
+    trap_end bench_clean_up
     copy_tree "$bench_root" "$WORK/src"
     # Input files may be closed to the other user.
     mkdir -p "$WORK/input"

@@ -229,20 +229,6 @@ inside()
 	fi
 }
 
-clean_up()
-{
-	local status=$?
-
-	ignore_signals
-	stop_jobs
-	if [ -n "$keep" ]; then
-		echo "kept: $tmp"
-	else
-		rm -rf --one-file-system "$tmp"
-	fi
-	exit "$status"
-}
-
 main()
 {
 	local config=pg_config
@@ -267,10 +253,7 @@ main()
 		die "the server of $config has no Citus; --pg-config names one that has"
 	fi
 	make_tmp rencoder-citus
-	trap clean_up EXIT
-	trap 'exit 129' HUP
-	trap 'exit 130' INT
-	trap 'exit 143' TERM
+	trap_end end_script
 	RESULTS=$tmp/results
 	touch "$RESULTS"
 	copy_tree "$top" "$tmp/src"

@@ -91,20 +91,6 @@ test_cpu()
 		"$(grep -c '^not ok' "$log" || true)"
 }
 
-clean_up()
-{
-	local status=$?
-
-	ignore_signals
-	stop_jobs
-	if [ -n "$keep" ]; then
-		echo "kept: $tmp"
-	else
-		rm -rf --one-file-system "$tmp"
-	fi
-	exit "$status"
-}
-
 main()
 {
 	local only=i386,s390x cpu skipped=''
@@ -124,10 +110,7 @@ main()
 	choose_seed
 	echo "seed $RENCODER_SEED"
 	make_tmp rencoder-cross
-	trap clean_up EXIT
-	trap 'exit 129' HUP
-	trap 'exit 130' INT
-	trap 'exit 143' TERM
+	trap_end end_script
 	RESULTS=$tmp/results
 	touch "$RESULTS"
 	install_packages tools || true

@@ -337,10 +337,7 @@ main()
 	obstacle=$(chroot_obstacle)
 	[ -z "$obstacle" ] || die "$obstacle"
 	tmp='' finished=''
-	trap finish EXIT
-	trap 'exit 129' HUP
-	trap 'exit 130' INT
-	trap 'exit 143' TERM
+	trap_end finish
 	install_packages debootstrap
 	make_tmp rencoder-fresh
 	RESULTS=$tmp/results

@@ -104,10 +104,7 @@ main()
 	IFS=, read -r -a stages <<< "$only"
 
 	tmp='' finished=''
-	trap finish EXIT
-	trap 'exit 129' HUP
-	trap 'exit 130' INT
-	trap 'exit 143' TERM
+	trap_end finish
 	make_tmp rencoder
 	if [ -n "${RENCODER_RESULTS:-}" ]; then
 		RESULTS=$RENCODER_RESULTS

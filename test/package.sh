@@ -144,20 +144,6 @@ steps()
 	result_of "nothing of it is left" "$tmp/says" diff /dev/null "$tmp/log" || true
 }
 
-clean_up()
-{
-	local status=$?
-
-	ignore_signals
-	stop_jobs
-	if [ -n "$keep" ]; then
-		echo "kept: $tmp"
-	else
-		rm -rf --one-file-system "$tmp"
-	fi
-	exit "$status"
-}
-
 main()
 {
 	local reason
@@ -176,10 +162,7 @@ main()
 	[ -z "$reason" ] || die "$reason"
 	[ -z "$deb" ] || [ -e "$deb" ] || die "there is no $deb"
 	make_tmp rencoder-package
-	trap clean_up EXIT
-	trap 'exit 129' HUP
-	trap 'exit 130' INT
-	trap 'exit 143' TERM
+	trap_end end_script
 	install_packages debootstrap packaging
 	root=$tmp/root
 	RESULTS=$tmp/results

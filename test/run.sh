@@ -238,10 +238,7 @@ main()
 		usage_error "PG_CONFIG=$PG_CONFIG: no such program"
 	echo "seed $RENCODER_SEED"
 	tmp='' finished=''
-	trap finish EXIT
-	trap 'exit 129' HUP
-	trap 'exit 130' INT
-	trap 'exit 143' TERM
+	trap_end finish
 	make_tmp rencoder
 	RESULTS=$tmp/results
 	touch "$RESULTS"

@@ -108,6 +108,17 @@ sync_tree()
 	copy_tree "$top" "$work/src"
 }
 
+# What is kept is the sandbox.
+end_sandbox()
+{
+	local status=$?
+
+	ignore_signals
+	stop_jobs
+	forget_chroot_part
+	exit "$status"
+}
+
 call_inside()
 {
 	local pg_config run=
@@ -116,10 +127,7 @@ call_inside()
 	case $1 in
 		regress | isolation | tap) run=run_job ;;
 	esac
-	trap 'status=$?; ignore_signals; stop_jobs; forget_chroot_part; exit "$status"' EXIT
-	trap 'exit 129' HUP
-	trap 'exit 130' INT
-	trap 'exit 143' TERM
+	trap_end end_sandbox
 	if pg_config=$(native_pg_config "$version"); then
 		if [ "$(id -u)" -eq 0 ]; then
 			chown -R postgres: "$work"

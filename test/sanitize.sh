@@ -21,17 +21,6 @@ top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 # shellcheck source=test/lib/server.sh
 . "$top/test/lib/server.sh"
 
-clean_up()
-{
-	ignore_signals
-	stop_jobs
-	if [ -n "$keep" ]; then
-		echo "kept: $tmp"
-	else
-		rm -rf --one-file-system "$tmp"
-	fi
-}
-
 # Every report ends the process like a crash, which the stages notice.
 sanitizer_settings()
 {
@@ -71,10 +60,7 @@ main()
 	echo "seed $RENCODER_SEED"
 	sanitizer_settings
 	make_tmp rencoder
-	trap 'status=$?; clean_up; exit "$status"' EXIT
-	trap 'exit 129' HUP
-	trap 'exit 130' INT
-	trap 'exit 143' TERM
+	trap_end end_script
 	RESULTS=$tmp/results
 	copy_tree "$top" "$tmp/src"
 	if [ "$(id -u)" -eq 0 ]; then

@@ -60,8 +60,7 @@ clean_up()
 {
 	local job try
 
-	trap - EXIT
-	trap '' HUP INT TERM
+	ignore_signals
 	for job in "${!running[@]}"; do
 		kill -TERM "$job" 2> /dev/null || true
 	done
@@ -487,10 +486,7 @@ main()
 	export LC_ALL=C.UTF-8 TZ=UTC
 	unset MAKEFLAGS MAKELEVEL
 	major=none
-	trap clean_up EXIT
-	trap 'exit 129' HUP
-	trap 'exit 130' INT
-	trap 'exit 143' TERM
+	trap_end clean_up
 	if [ -n "$pg_config" ]; then
 		private_server "$pg_config"
 		major=$(pg_major "$PG_CONFIG")

@@ -305,21 +305,6 @@ inside()
 
 # The part that a person calls.
 
-clean_up()
-{
-	local status=$?
-
-	ignore_signals
-	stop_jobs
-	forget_chroot_part
-	if [ -n "$keep" ]; then
-		echo "kept: $tmp"
-	else
-		rm -rf --one-file-system "$tmp"
-	fi
-	exit "$status"
-}
-
 # Libraries of the servers that the root does not have; of the newest, where several have one.
 choose_libraries()
 {
@@ -406,10 +391,7 @@ main()
 	fi
 	parse_options "$@"
 	make_tmp rencoder
-	trap clean_up EXIT
-	trap 'exit 129' HUP
-	trap 'exit 130' INT
-	trap 'exit 143' TERM
+	trap_end end_script forget_chroot_part
 	RESULTS=$tmp/results
 	touch "$RESULTS"
 	copy_tree "$top" "$tmp/src"

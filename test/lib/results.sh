@@ -130,6 +130,33 @@ ignore_signals()
 	trap '' HUP INT TERM
 }
 
+# trap_end COMMAND...: what is done when the script ends, whatever ends it.
+trap_end()
+{
+	# shellcheck disable=SC2064 # the command as it is now
+	trap "$*" EXIT
+	trap 'exit 129' HUP
+	trap 'exit 130' INT
+	trap 'exit 143' TERM
+}
+
+# end_script [COMMAND...]: for trap_end, of a script that has jobs and $tmp, which stays
+# if $keep says so.  The command comes before that is removed.
+end_script()
+{
+	local status=$?
+
+	ignore_signals
+	stop_jobs
+	"$@"
+	if [ -n "$keep" ]; then
+		echo "kept: $tmp"
+	else
+		rm -rf --one-file-system "$tmp"
+	fi
+	exit "$status"
+}
+
 heading()
 {
 	printf '\n== %s ==\n' "$*"
