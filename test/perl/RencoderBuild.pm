@@ -17,7 +17,8 @@ our $LIMITS = 'autosummarize = off, pages_per_range = 1';
 our $FILTER = "$LIMITS, storage = filter";
 
 # 8 rows a page.  Four groups and three ranges of a fifth, which is the leader's.
-# What slow() does is said by a setting, which workers are handed on.  Of the
+# What slow() does is said by a setting, which workers are handed on.  The leader must not
+# be through with all groups before the workers have begun, however late they are.  Of the
 # narrow table's groups of 23,000 keys the last one is made of slices.
 my $TABLES = q{
 	CREATE TABLE t (id int, v int8, few int4, word text, filler text)
@@ -31,13 +32,24 @@ my $TABLES = q{
 	CREATE FUNCTION is_worker() RETURNS bool LANGUAGE sql AS
 		'SELECT backend_type = ''parallel worker'' FROM pg_stat_activity
 			WHERE pid = pg_backend_pid()';
+	CREATE FUNCTION wait_for_workers() RETURNS void LANGUAGE plpgsql AS $$
+	BEGIN
+		LOOP
+			PERFORM pg_stat_clear_snapshot();
+			EXIT WHEN 2 = (SELECT count(*) FROM pg_stat_activity
+				WHERE backend_type = 'parallel worker' AND wait_event = 'PgSleep');
+			PERFORM pg_sleep(0.01);
+		END LOOP;
+	END $$;
 	CREATE FUNCTION slow(id int, v int8) RETURNS int8 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 	SET search_path = public AS $$
 	DECLARE
 		mode text := current_setting('test.mode', true);
 	BEGIN
 		IF id % 8 = 0 AND mode = 'slow leader' AND NOT is_worker() THEN
-			PERFORM pg_sleep(0.002);
+			PERFORM pg_sleep(0.01);
+		ELSIF id % 8 = 0 AND mode = 'slow workers' AND NOT is_worker() THEN
+			PERFORM wait_for_workers();
 		ELSIF id % 8 = 0 AND (mode = 'slow' OR mode = 'slow workers' AND is_worker()) THEN
 			PERFORM pg_sleep(1);
 		ELSIF id % 8 = 0 AND mode = 'all a little slow' THEN
@@ -46,7 +58,7 @@ my $TABLES = q{
 			IF is_worker() THEN
 				RETURN v / (id - id);
 			END IF;
-			PERFORM pg_sleep(0.002);
+			PERFORM pg_sleep(0.2);
 		END IF;
 		RETURN v;
 	END $$;
