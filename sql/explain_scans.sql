@@ -133,6 +133,11 @@ BEGIN
 END $$;
 SELECT es_count();
 SELECT count(id) FROM es WHERE v = (SELECT NULL::int8);
+-- What a node of the plan begins with comes before what it scans.
+SELECT id > 0 AS one FROM es WHERE v = (SELECT max(v) FROM es WHERE w = 5);
+-- A subquery in the condition of an index stands in the plan twice: for the scan and its recheck.
+SELECT count(es.id) FROM (VALUES (5::int8), (6)) k (w)
+JOIN es ON es.v = (SELECT max(x.v) FROM es x WHERE x.w = k.w);
 SELECT 1 / (id - id) FROM es WHERE w = 5;
 RESET rencoder.report_scans;
 SELECT count(id) FROM es WHERE w = 5;

@@ -20,7 +20,9 @@
 #include "miscadmin.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
+#include "utils/resowner.h"
 
+#include "base/subtransaction.h"
 #include "build/run_sorter.h"
 #include "key/coder.h"
 #include "key/key.h"
@@ -37,6 +39,7 @@ typedef struct NamedRows
 	RencoderMeta meta;
 	IndexInfo  *indexInfo;
 	MemoryContext row_context;
+	ResourceOwner owner;		/* of the sorters' files */
 
 	/* Of the run. */
 	RencoderRunEntry run;
@@ -85,6 +88,17 @@ key_of_value(NamedRows *named, int col, Datum value, uint64 *key)
 		column->entries > 0 && *key >= column->least && *key <= column->greatest;
 }
 
+/* Puts a pair into the sorter, whose file must not end with a subtransaction. */
+static void
+sort_pair(NamedRows *named, int col, uint64 key, BlockNumber page)
+{
+	ResourceOwner owner = CurrentResourceOwner;
+
+	CurrentResourceOwner = named->owner;
+	rencoder_run_sorter_add(named->sorter[col], key, page);
+	CurrentResourceOwner = owner;
+}
+
 /* Puts the pair of a column into its sorter; false if the row is not named. */
 static bool
 take_value(NamedRows *named, int col, unsigned int slot, BlockNumber page, Datum value, bool isnull)
@@ -97,7 +111,7 @@ take_value(NamedRows *named, int col, unsigned int slot, BlockNumber page, Datum
 	if (!rencoder_set_test(header->has_value, slot) || !key_of_value(named, col, value, &key) ||
 		key < header->min[slot] || key > header->max[slot])
 		return false;
-	rencoder_run_sorter_add(named->sorter[col], key, page);
+	sort_pair(named, col, key, page);
 	return true;
 }
 
@@ -146,33 +160,76 @@ ranges_of_run(const NamedRows *named, const RencoderGroup *group, RencoderHeader
 	return renc_mask_andnot(rencoder_set_get(first->covered), rencoder_set_get(first->flushing));
 }
 
-/* Reads the covered ranges of a group, which is the i-th of the run. */
-static void
-read_named_group(NamedRows *named, uint32 i)
+/* A group whose rows are read. */
+typedef struct GroupReading
 {
-	uint32		number = named->run.first_group + i;
+	NamedRows  *named;
 	renc_mask	covered;
-	RencoderGroup group;
+	renc_mask  *looked_at;
+} GroupReading;
 
-	named->looked_at[i] = renc_mask_none();
-	if (!rencoder_group_locate(&group, named->index, &named->meta, number))
-		return;
-	covered = ranges_of_run(named, &group, &named->header[0]);
-	for (int col = 1; col < named->meta.natts; col++)
-		rencoder_group_copy_header(&group, col, &named->header[col]);
-	named->first_range = (uint64) number * RENC_GROUP_RANGES;
-	named->looked_at[i] = covered;
+/* Reads its covered ranges. */
+static void
+read_covered_ranges(void *arg)
+{
+	GroupReading *reading = (GroupReading *) arg;
+
 	for (int slot = 0; slot < RENC_GROUP_RANGES;)
 	{
 		int			end = slot;
 
 		CHECK_FOR_INTERRUPTS();
-		while (end < RENC_GROUP_RANGES && renc_mask_test(covered, end))
+		while (end < RENC_GROUP_RANGES && renc_mask_test(reading->covered, end))
 			end++;
 		if (end > slot)
-			read_ranges(named, slot, end - slot, &named->looked_at[i]);
+			read_ranges(reading->named, slot, end - slot, reading->looked_at);
 		slot = Max(end, slot + 1);
 	}
+}
+
+/*
+ * The same of an index with expressions or a predicate.  These may fail for rows that the second
+ * phase does not see: such as are being inserted, or dead but to old snapshots.  CREATE INDEX
+ * CONCURRENTLY would not fail without us, so the group is as if it had not been looked at.
+ */
+static void
+try_to_read_covered_ranges(GroupReading *reading)
+{
+	IndexInfo  *indexInfo = reading->named->indexInfo;
+	ErrorData  *error = rencoder_subtransaction(read_covered_ranges, reading);
+
+	if (error == NULL)
+		return;
+	if (error->sqlerrcode == ERRCODE_QUERY_CANCELED ||
+		ERRCODE_TO_CATEGORY(error->sqlerrcode) == ERRCODE_INSUFFICIENT_RESOURCES)
+		ReThrowError(error);
+	FreeErrorData(error);
+	indexInfo->ii_ExpressionsState = NIL;
+	indexInfo->ii_PredicateState = NULL;
+	*reading->looked_at = renc_mask_none();
+}
+
+/* Reads the covered ranges of a group, which is the i-th of the run. */
+static void
+read_named_group(NamedRows *named, uint32 i)
+{
+	const IndexInfo *indexInfo = named->indexInfo;
+	uint32		number = named->run.first_group + i;
+	GroupReading reading = {named, renc_mask_none(), &named->looked_at[i]};
+	RencoderGroup group;
+
+	named->looked_at[i] = renc_mask_none();
+	if (!rencoder_group_locate(&group, named->index, &named->meta, number))
+		return;
+	reading.covered = ranges_of_run(named, &group, &named->header[0]);
+	for (int col = 1; col < named->meta.natts; col++)
+		rencoder_group_copy_header(&group, col, &named->header[col]);
+	named->first_range = (uint64) number * RENC_GROUP_RANGES;
+	named->looked_at[i] = reading.covered;
+	if (indexInfo->ii_Expressions == NIL && indexInfo->ii_Predicate == NIL)
+		read_covered_ranges(&reading);
+	else
+		try_to_read_covered_ranges(&reading);
 }
 
 /* ---- Pairs against the run ---- */
@@ -392,6 +449,7 @@ rencoder_named_rows_report(Relation index, Relation heap, IndexBulkDeleteCallbac
 												 * a snapshot */
 	named->row_context = AllocSetContextCreate(context, "rencoder named rows, a row",
 											   ALLOCSET_SMALL_SIZES);
+	named->owner = CurrentResourceOwner;
 	named->header = palloc(named->meta.natts * sizeof(RencoderHeaderData));
 	rencoder_runs_look(index, runs, NULL);
 	for (uint32 i = 0; i < runs->list.n; i++)

@@ -154,7 +154,12 @@ observe_plan(PlanState *node, void *context)
 {
 	if (node == NULL)
 		return false;
-	if (rencoder_scan_is_observed(node))
+
+	/*
+	 * A subquery in the condition of an index is met twice: its recheck has
+	 * it, too.
+	 */
+	if (rencoder_scan_is_observed(node) && node->ExecProcNodeReal != observe_row)
 		observe_scan((BitmapHeapScanState *) node);
 	if (rencoder_scan_index(node) != NULL)
 		rencoder_scan_instrument(((BitmapIndexScanState *) node)->biss_ScanDesc, node->instrument);

@@ -37,20 +37,28 @@ report_index(Relation index, const Instrumentation *scan, const Instrumentation 
 					   RencoderScanPagesRead(heap) - RencoderScanPagesFound(heap))));
 }
 
+/* Reports a scan of ours, with the heap scan that takes all of its pages and no others, or NULL. */
+static void
+report_scan(PlanState *scan, PlanState *heap, List **reported)
+{
+	if (scan->instrument == NULL || list_member_ptr(*reported, scan))
+		return;
+	*reported = lappend(*reported, scan);
+	report_index(rencoder_scan_index(scan), scan->instrument, heap == NULL ? NULL : heap->instrument);
+}
+
+/* "context": what is reported.  A plan has some subqueries in several places. */
 static bool
 report_plan(PlanState *node, void *context)
 {
-	PlanState **heap = (PlanState **) context;
-	Relation	index;
+	List	  **reported = (List **) context;
 
 	if (node == NULL)
 		return false;
-	if (IsA(node, BitmapHeapScanState))
-		*heap = rencoder_scan_is_observed(node) ? node : NULL;
-	index = rencoder_scan_index(node);
-	if (index != NULL && node->instrument != NULL)
-		report_index(index, node->instrument,
-					 *heap != NULL && outerPlanState(*heap) == node ? (*heap)->instrument : NULL);
+	if (rencoder_scan_is_observed(node))
+		report_scan(outerPlanState(node), node, reported);
+	else if (rencoder_scan_index(node) != NULL)
+		report_scan(node, NULL, reported);
 	return planstate_tree_walker(node, report_plan, context);
 }
 
@@ -69,10 +77,11 @@ start_report(QueryDesc *desc, int eflags)
 static void
 end_report(QueryDesc *desc)
 {
-	PlanState  *heap = NULL;
+	List	   *reported = NIL;
 
 	if (rencoder_report_scans && !IsParallelWorker())
-		(void) report_plan(desc->planstate, &heap);
+		(void) report_plan(desc->planstate, &reported);
+	list_free(reported);
 	if (next_executor_end)
 		next_executor_end(desc);
 	else
