@@ -166,7 +166,7 @@ typedef struct GroupReading
 	NamedRows  *named;
 	renc_mask	covered;
 	renc_mask  *looked_at;
-} GroupReading;
+}			GroupReading;
 
 /* Reads its covered ranges. */
 static void
@@ -193,7 +193,7 @@ read_covered_ranges(void *arg)
  * CONCURRENTLY would not fail without us, so the group is as if it had not been looked at.
  */
 static void
-try_to_read_covered_ranges(GroupReading *reading)
+try_to_read_covered_ranges(GroupReading * reading)
 {
 	IndexInfo  *indexInfo = reading->named->indexInfo;
 	ErrorData  *error = rencoder_subtransaction(read_covered_ranges, reading);
