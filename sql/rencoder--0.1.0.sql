@@ -14,7 +14,7 @@ COMMENT ON FUNCTION rencoder_handler(internal) IS
 
 CREATE ACCESS METHOD rencoder TYPE INDEX HANDLER rencoder_handler;
 COMMENT ON ACCESS METHOD rencoder IS
-	'range filters per block range (REncoder), for columns not correlated with the order of the table';
+	'sorted runs and range filters, for columns not correlated with the order of the table';
 
 -- Support functions of operator classes
 --

@@ -78,10 +78,8 @@ in_overlay()
 # The machine's way to its packages, in the system at $1.
 let_in_apt()
 {
-	local root=$1 suite=$2 mirror
+	local root=$1
 
-	mirror=$(debian_mirror)
-	echo "deb ${mirror:-http://deb.debian.org/debian} $suite main" > "$root/etc/apt/sources.list"
 	apt-config dump | grep -E '^Acquire::(https?::(Proxy|Verify|CA)|Check-)' \
 		> "$root/etc/apt/apt.conf.d/99machine" || true
 	rm -rf "$root/var/lib/apt/lists"/*
@@ -125,7 +123,7 @@ make_system()
 		run_job unshare --mount debootstrap --variant=minbase \
 			"$suite" "$store/base" "$(debian_mirror)" > "$tmp/debootstrap" 2>&1 ||
 			{ tail -n 20 "$tmp/debootstrap"; die "debootstrap failed"; }
-		let_in_apt "$store/base" "$suite"
+		let_in_apt "$store/base"
 		touch "$store/base.complete"
 	fi
 	[ "$2" != base ] || return 0

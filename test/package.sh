@@ -53,12 +53,10 @@ build()
 # A Debian that has nothing but a way to its packages.
 make_root()
 {
-	local suite mirror packages='Created-By: Packages'
+	local suite packages='Created-By: Packages'
 
 	suite=$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)
-	mirror=$(debian_mirror)
-	mirror=${mirror:-http://deb.debian.org/debian}
-	unshare --mount debootstrap --variant=minbase "$suite" "$root" "$mirror" || return 1
+	unshare --mount debootstrap --variant=minbase "$suite" "$root" "$(debian_mirror)" || return 1
 	# Updates of the release, too: packages want the minor release that they were built for.
 	# shellcheck disable=SC2016  # apt-get's own placeholders
 	apt-get indextargets --format '$(ORIGIN) deb $(REPO_URI) $(RELEASE) $(COMPONENT)' "$packages" |

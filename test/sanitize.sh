@@ -37,6 +37,14 @@ sanitizer_settings()
 	export RENCODER_OPTFLAGS RENCODER_PRELOAD ASAN_OPTIONS UBSAN_OPTIONS RENCODER_STAGE_TIMEOUT
 }
 
+# On some kernels a server hangs before its first line when the library is there.
+check_preload()
+{
+	timeout --kill-after=5 120 env LD_PRELOAD="$RENCODER_PRELOAD" "$("$1" --bindir)/postgres" -V \
+		> /dev/null ||
+		die "the server of $1 does not run with $RENCODER_PRELOAD on this machine"
+}
+
 main()
 {
 	local pg_config=pg_config only=regress,isolation
@@ -59,6 +67,7 @@ main()
 	choose_seed
 	echo "seed $RENCODER_SEED"
 	sanitizer_settings
+	check_preload "$pg_config"
 	make_tmp rencoder
 	trap_end end_script
 	RESULTS=$tmp/results

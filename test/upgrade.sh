@@ -2,9 +2,10 @@
 # pg_upgrade of a cluster with indexes, by default from PostgreSQL 15 to 17 and from there to
 # 18: the index files are taken over as they are, and must answer as before.
 #
-#   test/upgrade.sh [--from VERSION] [--to VERSIONS] [--link] [--before SQL] [--keep]
+#   test/upgrade.sh [--from VERSION] [--to VERSIONS] [--how HOW] [--before SQL] [--keep]
 #
 # --to      comma-separated: 17,18 goes from one to the next
+# --how     copy,link: how pg_upgrade takes the files over; default: first one, then the other
 # --before  run in the first cluster before it is upgraded
 #
 # The new server must be as recent a minor release as the old one, as pg_upgrade
@@ -244,7 +245,7 @@ go_on()
 	compare 'VACUUM and retuning' "$1"
 }
 
-# upgrade OLD NEW HOW
+# upgrade OLD NEW HOW: by --HOW of pg_upgrade
 upgrade()
 {
 	local before
@@ -256,29 +257,37 @@ upgrade()
 	new_cluster "$2"
 	cd "$base/log"
 	if ! program "$2" pg_upgrade -b "$(bin_of "$1")" -B "$(bin_of "$2")" -d "$base/$1/data" \
-		-D "$base/$2/data" -U postgres -s "$base/sock" "$3" > "$base/log/upgrade" 2>&1; then
-		verdict "pg_upgrade $3 from $1 to $2" "$(tail -n 30 "$base/log/upgrade")"
+		-D "$base/$2/data" -U postgres -s "$base/sock" "--$3" > "$base/log/upgrade" 2>&1; then
+		verdict "pg_upgrade --$3 from $1 to $2" "$(tail -n 30 "$base/log/upgrade")"
 		find "$base/$2/data/pg_upgrade_output.d" -name '*.log' -exec tail -n 20 {} + || true
 		return 1
 	fi
-	verdict "pg_upgrade $3 from $1 to $2" ''
+	verdict "pg_upgrade --$3 from $1 to $2" ''
 	server "$2" start
 	compare "after, PostgreSQL $(sql "$2" 'SHOW server_version')" "$2"
 	verdict 'the files, runs, and samples of queries, are those of before' \
 		"$(taken_over "$2" | diff - <(echo "$before") || true)"
 }
 
-# inside BASE HOW BEFORE VERSION...
-inside()
+# Servers that still run, whatever has ended us.
+stop_servers()
 {
-	local how=$2 before=$3 old=$4 version first=9001
+	local pidfile version
 
-	base=$1
-	shift 4
-	RESULTS=$base/results
-	mkdir -p "$base/sock" "$base/log"
-	unset "${!PG@}" MAKEFLAGS MAKELEVEL
-	export LC_ALL=C.UTF-8
+	for pidfile in "$base"/*/data/postmaster.pid; do
+		[ -e "$pidfile" ] || continue
+		version=${pidfile%/data/*}
+		program "${version##*/}" pg_ctl -D "${pidfile%/*}" -m immediate stop > /dev/null 2>&1 ||
+			true
+	done
+}
+
+# A new cluster, upgraded from one version to the next: one_way HOW BEFORE VERSION...
+one_way()
+{
+	local how=$1 before=$2 old=$3 version first=9001
+
+	shift 3
 	new_cluster "$old"
 	server "$old" start
 	fill_sql |
@@ -300,7 +309,28 @@ inside()
 	done
 	sql "$old" "REINDEX TABLE t; SELECT rencoder_compact('r_v')" > /dev/null
 	compare 'REINDEX and rencoder_compact' "$old"
-	server "$old" stop
+}
+
+# inside BASE HOW[,HOW] BEFORE VERSION...
+inside()
+{
+	local before=$3 how
+	local -a ways
+
+	base=$1
+	IFS=, read -r -a ways <<< "$2"
+	shift 3
+	RESULTS=$base/results
+	mkdir -p "$base/sock" "$base/log"
+	unset "${!PG@}" MAKEFLAGS MAKELEVEL
+	export LC_ALL=C.UTF-8
+	trap_end stop_servers
+	for how in "${ways[@]}"; do
+		heading "pg_upgrade --$how"
+		one_way "$how" "$before" "$@"
+		stop_servers
+		rm -rf "$base"/*/data
+	done
 }
 
 # The part that a person calls.
@@ -356,12 +386,12 @@ build_for()
 
 parse_options()
 {
-	from=15 to=17,18 how=--copy before='' keep=''
+	from=15 to=17,18 how=copy,link before='' keep=''
 	while [ $# -gt 0 ]; do
 		case $1 in
 			--from) need_value "$@"; from=$2; shift 2 ;;
 			--to) need_value "$@"; to=$2; shift 2 ;;
-			--link) how=--link; shift ;;
+			--how) need_value "$@"; how=$2; shift 2 ;;
 			--before) need_value "$@"; before=$2; shift 2 ;;
 			--keep) keep=yes; shift ;;
 			--help | -h) usage; exit 0 ;;
@@ -369,6 +399,7 @@ parse_options()
 		esac
 	done
 	check_words version "$from,$to" 15 16 17 18
+	check_words way "$how" copy link
 	IFS=, read -r -a versions <<< "$from,$to"
 	[ "$(printf '%s\n' "${versions[@]}" | sort -nu)" = "$(printf '%s\n' "${versions[@]}")" ] ||
 		usage_error "versions must rise: ${versions[*]}"
