@@ -54,7 +54,7 @@ CREATE PROCEDURE heapread_wait() LANGUAGE plpgsql AS $$
 DECLARE
 	next xid8 := pg_snapshot_xmax(pg_current_snapshot());
 BEGIN
-	FOR i IN 1 .. 1200 LOOP
+	FOR i IN 1 .. 3600 LOOP
 		COMMIT;
 		PERFORM pg_stat_clear_snapshot();
 		EXIT WHEN pg_snapshot_xmin(pg_current_snapshot()) >= next AND NOT EXISTS (

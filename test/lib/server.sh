@@ -121,7 +121,8 @@ start_cluster()
 	fi
 	"$bindir/pg_ctl" -D "$data" status > /dev/null ||
 		env ${RENCODER_PRELOAD:+LD_PRELOAD="$RENCODER_PRELOAD"} \
-			"$bindir/pg_ctl" -D "$data" -w -l "$WORK/log/server$number" start > /dev/null
+			"$bindir/pg_ctl" -D "$data" -w -t "${PG_TEST_TIMEOUT_DEFAULT:-180}" \
+			-l "$WORK/log/server$number" start > /dev/null
 	export PGHOST=$sock PGPORT=5432 PGUSER=postgres
 }
 

@@ -8,6 +8,7 @@ use warnings;
 
 use Exporter 'import';
 use List::Util qw(sum);
+use PostgreSQL::Test::Utils;
 use RencoderTest;
 use Test::More;
 
@@ -17,9 +18,10 @@ our $LIMITS = 'autosummarize = off, pages_per_range = 1';
 our $FILTER = "$LIMITS, storage = filter";
 
 # 8 rows a page.  Four groups and three ranges of a fifth, which is the leader's.
-# What slow() does is said by a setting, which workers are handed on.  The leader must not
-# be through with all groups before the workers have begun, however late they are.  Of the
-# narrow table's groups of 23,000 keys the last one is made of slices.
+# What slow() does is said by a setting, which workers are handed on; who waits does so
+# however late the others are.  That a process has begun is noted by a file, the one thing
+# that it can leave behind in parallel mode.  Of the narrow table's groups of 23,000 keys
+# the last one is made of slices.
 my $TABLES = q{
 	CREATE TABLE t (id int, v int8, few int4, word text, filler text)
 	WITH (fillfactor = 80, parallel_workers = 2, autovacuum_enabled = off);
@@ -32,38 +34,79 @@ my $TABLES = q{
 	CREATE FUNCTION is_worker() RETURNS bool LANGUAGE sql AS
 		'SELECT backend_type = ''parallel worker'' FROM pg_stat_activity
 			WHERE pid = pg_backend_pid()';
-	CREATE FUNCTION wait_for_workers() RETURNS void LANGUAGE plpgsql AS $$
+	CREATE FUNCTION begin_work() RETURNS void LANGUAGE plpgsql AS $$
+	BEGIN
+		EXECUTE format('COPY (SELECT 1) TO %L',
+			current_setting('data_directory') || '/begun.' || pg_backend_pid());
+	END $$;
+	CREATE FUNCTION wait_for(what text) RETURNS void LANGUAGE plpgsql AS $$
+	DECLARE
+		patience timestamptz := clock_timestamp() + PATIENCE * interval '1 s';
+		is_so bool;
 	BEGIN
 		LOOP
 			PERFORM pg_stat_clear_snapshot();
-			EXIT WHEN 2 = (SELECT count(*) FROM pg_stat_activity
-				WHERE backend_type = 'parallel worker' AND wait_event = 'PgSleep');
+			EXECUTE 'SELECT ' || what INTO is_so;
+			EXIT WHEN is_so;
+			IF clock_timestamp() > patience THEN
+				RAISE EXCEPTION 'waited in vain for: %', what;
+			END IF;
 			PERFORM pg_sleep(0.01);
 		END LOOP;
 	END $$;
+	CREATE FUNCTION wait_until_begun(n int) RETURNS void LANGUAGE sql AS $$
+		SELECT wait_for(n || ' <= (SELECT count(*) FROM pg_ls_dir(''.'') f WHERE f ~ ''^begun'')')
+	$$;
+	CREATE FUNCTION wait_for_workers() RETURNS void LANGUAGE sql AS $$
+		SELECT wait_for('2 = (SELECT count(*) FROM pg_stat_activity
+			WHERE backend_type = ''parallel worker'' AND wait_event = ''PgSleep'')')
+	$$;
+	CREATE FUNCTION wait_for_gate() RETURNS void LANGUAGE sql AS $$
+		SELECT wait_for('NOT EXISTS (SELECT FROM pg_locks WHERE locktype = ''advisory'')')
+	$$;
 	CREATE FUNCTION slow(id int, v int8) RETURNS int8 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 	SET search_path = public AS $$
 	DECLARE
 		mode text := current_setting('test.mode', true);
 	BEGIN
-		IF id % 8 = 0 AND mode = 'slow leader' AND NOT is_worker() THEN
-			PERFORM pg_sleep(0.01);
-		ELSIF id % 8 = 0 AND mode = 'slow workers' AND NOT is_worker() THEN
-			PERFORM wait_for_workers();
-		ELSIF id % 8 = 0 AND (mode = 'slow' OR mode = 'slow workers' AND is_worker()) THEN
-			PERFORM pg_sleep(1);
-		ELSIF id % 8 = 0 AND mode = 'all a little slow' THEN
-			PERFORM pg_sleep(0.02);
-		ELSIF id % 8 = 0 AND mode = 'workers fail' THEN
+		IF id % 8 <> 0 THEN
+			RETURN v;
+		ELSIF mode = 'slow leader' THEN
 			IF is_worker() THEN
+				PERFORM begin_work();
+			ELSE
+				PERFORM wait_until_begun(1);
+			END IF;
+		ELSIF mode = 'all together' THEN
+			PERFORM begin_work();
+			PERFORM wait_until_begun(3);
+		ELSIF mode = 'gate' THEN
+			PERFORM wait_for_gate();
+		ELSIF mode = 'slow workers' AND NOT is_worker() THEN
+			PERFORM wait_for_workers();
+		ELSIF mode = 'slow' OR mode = 'slow workers' THEN
+			PERFORM pg_sleep(1);
+		ELSIF mode = 'workers fail' THEN
+			IF is_worker() THEN
+				PERFORM begin_work();
 				RETURN v / (id - id);
 			END IF;
-			PERFORM pg_sleep(0.2);
+			PERFORM wait_until_begun(1);
 		END IF;
 		RETURN v;
 	END $$;
+	-- The last row of "narrow" fails, when keys have been spilled by whatever process.
+	CREATE FUNCTION last_fails(n int) RETURNS int LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+	SET search_path = public AS $$
+	BEGIN
+		IF n = 60000 THEN
+			PERFORM wait_for('EXISTS (SELECT FROM pg_ls_dir(''base/pgsql_tmp'', true, false))');
+		END IF;
+		RETURN 60000 / (60000 - n);
+	END $$;
 	VACUUM ANALYZE t, narrow;
 };
+$TABLES =~ s/PATIENCE/$PostgreSQL::Test::Utils::timeout_default/;
 
 my ($node, $searches);
 
@@ -83,6 +126,8 @@ sub start_node
 sub build
 {
 	my ($workers, $command, $mode) = @_;
+
+	unlink glob $node->data_dir . '/begun.*';
 	my ($ret, $out, $err) = $node->psql(
 		'postgres', "
 		SET client_min_messages = debug1;

@@ -18,7 +18,7 @@ our @EXPORT = qw(
   rnd rnd_between rnd_pick
   new_node start_primary_with_standby wait_for_standby
   compare_with_seqscan compare_many_with_seqscan uses_index interval
-  start_sql finish_sql
+  start_sql finish_sql wait_for_sessions_to_end without_others
 );
 
 # Settings of the two ways to run a query.  In both the plan is a bitmap scan
@@ -29,6 +29,9 @@ my $BY_INDEX = 'SET rencoder.enable_scan = on; SET enable_bitmapscan = on;'
   . ' SET enable_seqscan = off;';
 my $BY_HEAP = 'SET rencoder.enable_scan = off; SET enable_bitmapscan = off;'
   . ' SET enable_seqscan = on;';
+
+# pg_ctl has as much patience as the tests have.
+$ENV{PGCTLTIMEOUT} = $PostgreSQL::Test::Utils::timeout_default;
 
 # Random numbers are the module's own: perl's rand() may differ between
 # versions.  A Lehmer generator in 31 bits stays exact in perl's integers.
@@ -107,8 +110,9 @@ sub new_node
 sub start_primary_with_standby
 {
 	my (%params) = @_;
-	my $primary =
-	  new_node('primary', streaming => 1, conf => $params{conf}, checksums => $params{checksums});
+	# What the standby has not got yet is kept, however late it is.
+	my $primary = new_node('primary', streaming => 1, checksums => $params{checksums},
+		conf => "wal_keep_size = '2GB'\n" . ($params{conf} // ''));
 	my $standby = PostgreSQL::Test::Cluster->new('standby');
 
 	$primary->backup('base');
@@ -155,6 +159,34 @@ sub finish_sql
 	$session->{handle}->finish;
 	is(${ $session->{err} }, '', $name);
 	return;
+}
+
+# psql ends before its session does, which reports statistics at its end.
+sub wait_for_sessions_to_end
+{
+	my ($node, $dbname) = @_;
+
+	$node->poll_query_until($dbname // 'postgres',
+		"SELECT count(*) = 0 FROM pg_stat_activity WHERE backend_type = 'client backend' "
+		  . 'AND datname = current_database() AND pid <> pg_backend_pid()')
+	  or die 'sessions do not end';
+	return;
+}
+
+# DROP DATABASE, or CREATE DATABASE of a template.  They give others 5 seconds to leave it,
+# which may be too short for sessions that are ending and the worker: then once more.
+sub without_others
+{
+	my ($node, $sql) = @_;
+	my ($ret, $out, $err);
+
+	for (1 .. $PostgreSQL::Test::Utils::timeout_default / 5)
+	{
+		($ret, $out, $err) = $node->psql('template1', $sql);
+		return if $ret == 0;
+		last if $err !~ /is being accessed by other users/;
+	}
+	die "$sql: $err";
 }
 
 # Is the index named in the plan, when sequential scans are not wanted?

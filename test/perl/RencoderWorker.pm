@@ -24,7 +24,7 @@ our $WORKERS    = "SELECT count(*) $WORKER";
 our $WORKER_PID = "SELECT pid $WORKER";
 
 # In slow_in_worker(), below.
-our $BUSY = "$WORKERS AND state = 'active' AND wait_event = 'PgSleep'";
+our $BUSY = "$WORKERS AND state = 'active' AND wait_event IN ('PgSleep', 'advisory')";
 
 # In every database: tables of one row a page, so that n rows fill n pages.
 our $SCHEMA = q{
@@ -116,16 +116,18 @@ sub wait_for_tail
 		't', $name);
 }
 
-# The worker has 400 rows to do, and has begun.
+# The worker has 400 rows to do, and has begun: it stands still at the first until the
+# session lets it go on.
 sub make_busy
 {
-	my ($name) = @_;
+	my ($name, $gate) = @_;
 
 	sql("$SESSION TRUNCATE t; DROP INDEX IF EXISTS t_slow;
 		CREATE INDEX t_slow ON t USING rencoder (slow_in_worker(v))
 			WITH (pages_per_range = 1, storage = filter)");
+	$gate->query_safe('SELECT pg_advisory_lock(1)');
 	sql("$SESSION SELECT grow(400, $seed)");
-	wait_until($BUSY, '1', "$name: the worker is busy");
+	wait_until("$WORKERS AND wait_event = 'advisory'", '1', "$name: the worker is busy");
 	return;
 }
 

@@ -12,7 +12,7 @@ use Test::More;
 
 my ($primary, $standby) = start_primary_with_standby(
 	conf         => "shared_buffers = 4MB\n",
-	standby_conf => "hot_standby_feedback = off\n");
+	standby_conf => "hot_standby_feedback = off\nmax_standby_streaming_delay = -1\n");
 
 $primary->safe_psql(
 	'postgres', q{

@@ -42,7 +42,7 @@ my $vacuum  = $primary->background_psql('postgres');
 $vacuum->query_until(
 	qr/started/, q{\echo started
 SET vacuum_cost_delay = 100; SET vacuum_cost_limit = 1;
-SET vacuum_cost_page_hit = 1; SET vacuum_cost_page_miss = 1; SET vacuum_cost_page_dirty = 0;
+SET vacuum_cost_page_hit = 100; SET vacuum_cost_page_miss = 100; SET vacuum_cost_page_dirty = 0;
 VACUUM (INDEX_CLEANUP on, TRUNCATE off) t;
 });
 $primary->poll_query_until('postgres',

@@ -121,7 +121,9 @@ $standby->stop;
 #
 # Restart and crash, with checksums, which are computed of hints too.
 #
-my $node = new_node('checksums', conf => "rencoder.sample_rate = 0\n");
+# No checkpoint but those of the test: each has page images logged once more.
+my $node = new_node('checksums',
+	conf => "rencoder.sample_rate = 0\ncheckpoint_timeout = '1h'\n");
 if ($node->safe_psql('postgres', 'SHOW data_checksums') eq 'off')
 {
 	$node->stop;
@@ -290,8 +292,8 @@ $node->safe_psql('postgres', q{
 		WITH (query_sample = 'public.asked', storage = filter)});
 my $locker = $node->background_psql('postgres');
 $locker->query_safe('BEGIN; LOCK TABLE ONLY base');
-($ret, $out, $err) = $node->psql('postgres', 'TRUNCATE viewed', timeout => 180,
-	timed_out => \my $timed_out);
+($ret, $out, $err) = $node->psql('postgres', 'TRUNCATE viewed',
+	timeout => $PostgreSQL::Test::Utils::timeout_default, timed_out => \my $timed_out);
 is($ret, 0, 'TRUNCATE beside a locked table of query samples');
 like($err, qr/^psql:\S+ WARNING:  could not read the query samples .* lock timeout$/m,
 	'with a warning');

@@ -103,9 +103,9 @@ foreach my $definition (@definitions)
 }
 
 # Random keys are alike in all groups: the first search does for all processes,
-# although all need a shape at about the same time.
+# although all need a shape at about the same time: each has a group before any goes on.
 my @searched = build(2, "CREATE INDEX searched ON narrow USING rencoder
-	(slow(CASE WHEN n % 1000 = 0 THEN 8 ELSE 1 END, v)) WITH ($FILTER)", 'all a little slow');
+	(slow(CASE WHEN n % 1000 = 0 THEN 8 ELSE 1 END, v)) WITH ($FILTER)", 'all together');
 is_deeply(\@searched, [ 1, 1, 1 ], 'each process builds a group');
 is(searches(), 1, 'one search for all of them');
 $node->safe_psql('postgres', "SELECT rencoder_index_check('searched', true); DROP INDEX searched");
@@ -119,9 +119,11 @@ is( scalar build(2, "CREATE INDEX x ON t USING rencoder (slow(id, v)) WITH ($FIL
 	1, 'an expression that is not parallel safe');
 $node->safe_psql('postgres', 'ALTER FUNCTION slow PARALLEL SAFE');
 
-# CONCURRENTLY, with rows that come while it builds.
+# CONCURRENTLY, with rows that come while it builds: all processes wait at the gate.
+my $gate = $node->background_psql('postgres');
+$gate->query_safe('SELECT pg_advisory_lock(1)');
 my $session = $node->background_psql('postgres', on_error_stop => 0);
-$session->query_safe("SET test.mode = 'all a little slow'");
+$session->query_safe("SET test.mode = 'gate'");
 $session->query_safe('SET max_parallel_maintenance_workers = 2');
 $session->query_until(qr/started/, "\\echo started
 	CREATE INDEX CONCURRENTLY concurrent ON t USING rencoder (slow(id, v)) WITH ($FILTER);\n");
@@ -134,6 +136,8 @@ $node->safe_psql('postgres', "
 		FROM generate_series(4121, 4140) i;
 	UPDATE t SET v = v + 1 WHERE id % 100 = 1;
 	DELETE FROM t WHERE id % 100 = 2;");
+$gate->query_safe('SELECT pg_advisory_unlock(1)');
+$gate->quit;
 $session->query_until(qr/finished/, "\\echo finished\n");
 $session->quit;
 is($node->safe_psql('postgres', "SELECT indisvalid FROM pg_index "

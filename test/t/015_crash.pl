@@ -52,7 +52,7 @@ sub kill_postmaster
 
 	$node->kill9;
 	wait_for_load(@$load);
-	foreach my $try (1 .. 600)
+	foreach my $try (1 .. 10 * $PostgreSQL::Test::Utils::timeout_default)
 	{
 		usleep(100_000);
 		next if kill 0, $pid;
@@ -66,13 +66,17 @@ sub kill_postmaster
 sub kill_child
 {
 	my ($load) = @_;
-	my ($pid, $type) = split /\|/, $node->safe_psql('postgres',
-		q{SELECT pid, backend_type FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND
-			backend_type IN ('client backend', 'rencoder worker', 'checkpointer',
-				'background writer')
-			ORDER BY backend_type <> 'rencoder worker' AND random() < 0.5, random() LIMIT 1});
+	my ($pid, $type);
 
-	kill 'KILL', $pid;
+	# The worker may have ended by then.
+	do
+	{
+		($pid, $type) = split /\|/, $node->safe_psql('postgres',
+			q{SELECT pid, backend_type FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND
+				backend_type IN ('client backend', 'rencoder worker', 'checkpointer',
+					'background writer')
+				ORDER BY backend_type <> 'rencoder worker' AND random() < 0.5, random() LIMIT 1});
+	} until kill 'KILL', $pid;
 	wait_for_load(@$load);
 	$node->poll_query_until('postgres', 'SELECT true')
 	  or die 'the server does not come back';
@@ -102,8 +106,13 @@ my $states = q{SELECT coalesce(string_agg(state || ' ' || n, ' ' ORDER BY state)
 my %seen;
 foreach my $round (1 .. $CRASHES)
 {
+	wait_for_sessions_to_end($node);
 	my @load = start_load($node, 600);
 
+	# A client that connects after the crash would not end.
+	$node->poll_query_until('postgres', q{SELECT count(*) = 5 FROM pg_stat_activity
+		WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()})
+	  or die 'the load does not start';
 	usleep(1_000_000 * 0.2 + rnd(1_000_000 * $LOAD_S));
 	my $how = crash(\@load);
 	my $name = "crash $round, $how";

@@ -258,7 +258,7 @@ foreach my $who ('worker', 'session')
 	my @errors = grep { $_ ne '' } map { try_sql("SELECT fill(150, 50 + $_)") } 1 .. 30;
 	is("@errors", '', "$who: INSERT does not fail");
 	my $logged = 0;
-	foreach my $try (1 .. 100)
+	foreach my $try (1 .. 10 * $PostgreSQL::Test::Utils::timeout_default)
 	{
 		$logged = slurp_file($node->logfile, $log) =~ $line;
 		last if $logged;

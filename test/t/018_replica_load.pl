@@ -25,19 +25,26 @@ my ($primary, $standby) = start_primary_with_standby(
 load_schema($primary);
 wait_for_standby($primary, $standby);
 is($standby->safe_psql('postgres', 'SHOW data_checksums'), 'on', 'checksums');
-my @load = start_load($primary, $SECONDS, clients => 2, maintainers => 2);
-my $looks = start_pgbench($standby, 2, $SECONDS, 'look.sql@5', 'look_again.sql@1');
-wait_for_load(@load, $looks);
-is(errors_of_load(0, @load), '', 'primary: no wrong answer, no error');
-is(errors_of_load(0, $looks), '', 'standby: no wrong answer, no error');
-my ($number) = ${ $looks->{out} } =~ /transactions actually processed: (\d+)/;
-cmp_ok($number || 0, '>', 0, ($number || 0) . ' times were answers compared on the standby');
+
+# Again, until there was time for it.
+my $number = 0;
+for (my $round = 1; $round == 1 || ($number == 0 && $round <= 10); $round++)
+{
+	my @load = start_load($primary, $SECONDS, clients => 2, maintainers => 2);
+	my $looks = start_pgbench($standby, 2, $SECONDS, 'look.sql@5', 'look_again.sql@1');
+
+	wait_for_load(@load, $looks);
+	is(errors_of_load(0, @load), '', 'primary: no wrong answer, no error');
+	is(errors_of_load(0, $looks), '', 'standby: no wrong answer, no error');
+	$number += (${ $looks->{out} } =~ /transactions actually processed: (\d+)/)[0] // 0;
+}
+cmp_ok($number, '>', 0, "$number times were answers compared on the standby");
 verify_load($primary, 'the primary afterwards');
 wait_for_standby($primary, $standby);
 verify_load($standby, 'the standby afterwards', standby => 1);
 
-# All groups of t_few_v are to be rebuilt, and VACUUM dawdles with it: columns
-# with a matrix under construction have it beside the one that they use.
+# All groups of t_few_v are to be rebuilt, again and again, and VACUUM dawdles with it:
+# columns with a matrix under construction have it beside the one that they use.
 my $unfinished = "SELECT count(*) FROM rencoder_groups('t_few_v')"
   . " WHERE storage = 'matrix' AND format = 'filter' AND pages > windows";
 my $epoch = "SELECT epoch FROM rencoder_metapage('t_few_v')";
@@ -45,17 +52,15 @@ $primary->safe_psql('postgres', q{
 	TRUNCATE t; SELECT put(15000, 3);
 	REINDEX INDEX t_few_v;
 	DROP INDEX t_v, t_s, t_p, t_half;
-	UPDATE t SET v = hashint8extended(v, 5) WHERE id % 2 = 0;
 	SELECT rencoder_summarize_new_values('t_few_v')});
 wait_for_standby($primary, $standby);
 is($standby->safe_psql('postgres', $unfinished), 0, 'nothing is under construction');
 my @writers = start_pgbench($primary, 1, 60, 'insert.sql@1', 'update.sql@1');
-my $vacuum = $primary->background_psql('postgres');
-$vacuum->query_until(
-	qr/started/, q{\echo started
-SET vacuum_cost_delay = 3; SET vacuum_cost_limit = 1; SET vacuum_cost_page_hit = 1;
-VACUUM (TRUNCATE off) t;
-});
+my $vacuum = $primary->background_psql('postgres', on_error_stop => 0);
+$vacuum->query_until(qr/started/, join '', "\\echo started\n",
+	"SET vacuum_cost_delay = 3; SET vacuum_cost_limit = 1; SET vacuum_cost_page_hit = 1;\n",
+	map { "UPDATE t SET v = hashint8extended(v, $_ + 4) WHERE id % 2 = 0;\n"
+		  . "VACUUM (TRUNCATE off) t;\n" } 1 .. 100);
 $standby->poll_query_until('postgres', "SELECT ($unfinished) > 0")
   or die 'no rebuilding is seen on the standby';
 usleep(rnd(200_000));

@@ -106,7 +106,8 @@ sub hot_share
 {
 	my ($update) = @_;
 
-	# A session reports when it ends.
+	# A session reports when it ends; those before must not do so after the reset.
+	wait_for_sessions_to_end($node);
 	sql('SELECT pg_stat_reset_single_table_counters(\'t\'::regclass)');
 	sql($update);
 	$node->poll_query_until('postgres',
@@ -213,11 +214,11 @@ foreach my $format ('p', 'c')
 		'SELECT * FROM p WHERE v BETWEEN 50 AND 60', index => 'p1_v_idx');
 }
 # A copy of a database, files and all.
-sql('CREATE DATABASE copied TEMPLATE restored_p');
+without_others($node, 'CREATE DATABASE copied TEMPLATE restored_p');
 compare('CREATE DATABASE .. TEMPLATE', $node, 'copied');
 if ($version >= 150000)
 {
-	sql('CREATE DATABASE copied_files TEMPLATE restored_p STRATEGY file_copy');
+	without_others($node, 'CREATE DATABASE copied_files TEMPLATE restored_p STRATEGY file_copy');
 	compare('STRATEGY file_copy', $node, 'copied_files');
 }
 

@@ -100,7 +100,7 @@ foreach my $workers (0, 2)
 		SET max_parallel_maintenance_workers = $workers;
 		SET log_temp_files = 0;
 		SET client_min_messages = log;
-		CREATE INDEX disturbed ON narrow USING rencoder ((v / (60000 - n)), v)
+		CREATE INDEX disturbed ON narrow USING rencoder ((v / last_fails(n)), v)
 			WITH ($LIMITS, storage = run);
 		SELECT count(*) FROM pg_ls_dir('base/pgsql_tmp', true, false);", on_error_stop => 0);
 	like($err, qr/ERROR:  division by zero/, "$workers workers: the build fails");

@@ -82,7 +82,7 @@ unlike(slurp_file($standby->logfile), qr/inconsistent page found/,
 	'no page was found different');
 
 my $before = $primary->safe_psql('postgres', $LATEST);
-look_at_work($primary, $standby, 2);
+look_at_work($primary, $standby, 2, "SELECT ($LATEST) > $before + 3");
 cmp_ok($primary->safe_psql('postgres', $LATEST), '>', $before + 3, 'deltas came meanwhile');
 unlike(slurp_file($standby->logfile), qr/inconsistent page found/,
 	'no page was found different at the end');

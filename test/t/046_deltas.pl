@@ -59,7 +59,7 @@ for (my $round = 1; $round <= 8 && $left != 1; $round++)
 {
 	$node->safe_psql('postgres', "$LOCK " . change(3500, 10 + $round) . ' COMMIT');
 	$node->poll_query_until('postgres', 'SELECT pending_pages < 9 FROM rencoder_metapage(\'t_v\')');
-	$late = $node->safe_psql('postgres', change(1200, 50 + $round) . " $PENDING");
+	$late = $node->safe_psql('postgres', "$LOCK " . change(1200, 50 + $round) . " $PENDING COMMIT");
 	$node->poll_query_until('postgres', q{SELECT count(*) = 0 FROM pg_stat_activity
 		WHERE backend_type = 'rencoder worker'});
 	$left = $node->safe_psql('postgres', $PENDING);

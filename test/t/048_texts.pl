@@ -13,6 +13,8 @@ use Test::More;
 my $top = "$FindBin::RealBin/../..";
 my $node = PostgreSQL::Test::Cluster->new('texts');
 $node->init;
+# Plans are of the statistics that the texts ask for.
+$node->append_conf('postgresql.conf', "autovacuum = off\n");
 $node->start;
 
 # The SQL blocks of a text.  A tenth of the rows is enough; there are no other hosts.
@@ -83,7 +85,7 @@ foreach my $path (sort glob "$top/docs/*.md")
 	my $text = "docs/" . basename($path);
 	my $db = basename($path, '.md');
 
-	$node->safe_psql('postgres', "CREATE DATABASE $db TEMPLATE postgres");
+	without_others($node, "CREATE DATABASE $db TEMPLATE postgres");
 	foreach my $block (blocks($text))
 	{
 		next if !can_run($block);
@@ -91,7 +93,7 @@ foreach my $path (sort glob "$top/docs/*.md")
 
 		is($err =~ s/^(NOTICE|INFO|DETAIL): .*\n//gmr, '', "$text: " . ($block =~ /^(.*)$/m)[0]);
 	}
-	$node->safe_psql('postgres', "DROP DATABASE $db");
+	without_others($node, "DROP DATABASE $db");
 }
 
 done_testing();

@@ -139,8 +139,10 @@ foreach my $case (@cases)
 
 # Scans are counted there, and they left out nearly all of the table.  Sessions write their
 # counts when they end at the latest, and the one of the foreign scan ends with ours.
+# Those of other foreign scans must have ended.
 foreach my $i (0 .. $#shards)
 {
+	wait_for_sessions_to_end($node, $shards[$i]);
 	$node->safe_psql($shards[$i], "SELECT rencoder_index_stats_reset('readings_${i}_no')");
 }
 $node->safe_psql('postgres', "SELECT id FROM readings WHERE no = $no");
