@@ -152,11 +152,11 @@ sub crash_at_work
 	return;
 }
 
-# Both work on the primary, and rows that stay are looked for on both servers; at the end these
-# are verified.
+# Both work on the primary, and rows that stay are looked for on both servers, so many times and
+# until a query of the primary says that there was work enough; at the end these are verified.
 sub look_at_work
 {
-	my ($primary, $standby, $times) = @_;
+	my ($primary, $standby, $times, $enough) = @_;
 
 	$primary->safe_psql('postgres', 'INSERT INTO go VALUES (1)');
 	wait_for_standby($primary, $standby);
@@ -171,6 +171,7 @@ sub look_at_work
 			is("$out$err", 60, $node->name . ": each row is found while the primary works, $i");
 		}
 	}
+	$primary->poll_query_until('postgres', $enough) or die "in vain: $enough" if $enough;
 	$primary->safe_psql('postgres', q{SELECT pg_terminate_backend(pid) FROM pg_stat_activity
 		WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()});
 	finish_work($work, 'primary');
