@@ -121,8 +121,7 @@ choose_versions()
 	own=$(archive_pg_version)
 	[ -n "$own" ] && [ "$own" -ge 15 ] || own=
 	case $version in
-		default) versions=(15 17 18 ${own:+"$own"}) ;;
-		all) versions=(15 17 18 ${own:+"$own"}) ;;
+		default | all) versions=(15 17 18 ${own:+"$own"}) ;;
 		own)
 			[ -n "$own" ] || own=$(pg_major "${PG_CONFIG:-pg_config}")
 			versions=("${own:-17}")
