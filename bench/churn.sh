@@ -57,7 +57,8 @@ BEGIN
     FROM t WHERE id = ANY (wanted);
 END $$;
 
--- Each transaction has one snapshot (REPEATABLE READ by the session's default); about a fifth of one core's time goes into the sequential scan.
+-- Each transaction has one snapshot (REPEATABLE READ is the session's default).  About a fifth of
+-- one core's time goes into the sequential scans.
 CREATE PROCEDURE ask(seconds int) LANGUAGE plpgsql AS $$
 DECLARE
     until timestamptz := clock_timestamp() + make_interval(secs => seconds);

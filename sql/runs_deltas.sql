@@ -79,4 +79,23 @@ VACUUM t;
 SELECT spare_pages, pg_relation_size('t_idx') <= :size AS no_larger FROM rencoder_metapage('t_idx');
 SELECT rencoder_index_check('t_idx', true);
 SELECT rows_of('v > 0', true) = rows_of('v > 0', false) AS same;
+
+-- When deltas have more than a tenth of the pages of base runs, and more than a few, VACUUM renews
+-- these: then no delta is left.
+CREATE TABLE renewed (id int, v int8) WITH (fillfactor = 60, autovacuum_enabled = off);
+INSERT INTO renewed SELECT i, hashint8extended(i, 0) FROM generate_series(1, 700000) i;
+CREATE INDEX renewed_idx ON renewed USING rencoder (v)
+	WITH (storage = run, bits_per_key = 60, autosummarize = off);
+CREATE VIEW pages AS
+	SELECT coalesce(sum(pages) FILTER (WHERE kind = 'delta'), 0) AS deltas,
+		sum(pages) FILTER (WHERE kind = 'base') AS base
+	FROM rencoder_runs('renewed_idx') WHERE state = 'live';
+UPDATE renewed SET v = hashint8extended(id, 1) WHERE id % 15 = 0;
+VACUUM renewed;
+SELECT deltas BETWEEN base / 10 AND 64 AS few FROM pages;
+UPDATE renewed SET v = hashint8extended(id, 1) WHERE id % 15 = 1;
+SELECT deltas BETWEEN base / 10 AND base / 3 AND deltas > 64 AS more FROM pages;
+VACUUM renewed;
+SELECT deltas FROM pages;
+SELECT rencoder_index_check('renewed_idx', true);
 DROP SCHEMA runs_deltas CASCADE;

@@ -33,9 +33,10 @@
 
 /*
  * Deltas go when all groups have a later cut.  If they have more than this part of the pages of
- * the base runs, and more than a few, VACUUM renews the groups that have the earliest.
+ * the base runs, and more than a few, VACUUM renews the groups that have the earliest.  An entry
+ * of a delta takes three times the bits of one in a base run.
  */
-#define RENEWAL_PART	3
+#define RENEWAL_PART	10
 #define RENEWAL_PAGES	64
 
 /* The worker waits for so many full groups. */
