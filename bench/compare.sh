@@ -1,25 +1,27 @@
 #!/usr/bin/env bash
 # rencoder beside the other indexes of PostgreSQL, on one table, in one run; tables and plots.
 #
-#   bash bench/compare.sh [--rows MILLIONS] [--only FIGURE] [--seed N] [--out DIR]
+#   bash bench/compare.sh [--rows MILLIONS] [--only FIGURE] [--columns LIST] [--seed N] [--out DIR]
 #
 # MILLIONS (default 1; 0.05 to 100) of rows with ten columns of different kinds; the indexes are
 # built beside each other, and each is seen by the planner alone when it is measured.  Answers are
 # compared.
 # FIGURES: indexes bits growth updates writes pgbench buffers cold filter; all, if none is named.
+# LIST: the columns of the figure "indexes", as in "uniform,p"; all, if none is named.
 # What is measured is written to DIR (default bench/results/figures): FIGURE*.csv, with machine,
 # versions, settings, seed and load in its head, and FIGURE*.svg.  A run that is interrupted leaves
 # nothing running; the same command goes on where it was.
 set -euo pipefail
 
-ROWS='' ONLY='' SEED=1 OUT=''
+ROWS='' ONLY='' LIST='' SEED=1 OUT=''
 while [[ $# -gt 0 ]]; do
     case $1 in
-        --rows | --only | --seed | --out)
+        --rows | --only | --columns | --seed | --out)
             [[ $# -gt 1 ]] || { echo "compare.sh: $1 needs a value" >&2; exit 2; }
             case $1 in
                 --rows) ROWS=$2 ;;
                 --only) ONLY=$2 ;;
+                --columns) LIST=$2 ;;
                 --seed) SEED=$2 ;;
                 --out) OUT=$2 ;;
             esac
@@ -30,16 +32,25 @@ while [[ $# -gt 0 ]]; do
 done
 MILLIONS=${ROWS:-1}
 FIGURES=(indexes bits growth updates writes pgbench buffers cold filter)
+COLUMNS=(uniform id at dense clustered skewed thousand uuid domain p)
 [[ $MILLIONS =~ ^[0-9]+([.][0-9]+)?$ && $SEED =~ ^[0-9]{1,6}$ ]] ||
     { echo "compare.sh: --rows and --seed take numbers" >&2; exit 2; }
 [[ -z $ONLY || " ${FIGURES[*]} " == *" $ONLY "* ]] ||
     { echo "compare.sh: unknown figure \"$ONLY\"; there are: ${FIGURES[*]}" >&2; exit 2; }
 [[ -z $ONLY ]] || FIGURES=("$ONLY")
+if [[ -n $LIST ]]; then
+    IFS=, read -ra chosen <<<"$LIST"
+    for column in "${chosen[@]}"; do
+        [[ " ${COLUMNS[*]} " == *" $column "* ]] ||
+            { echo "compare.sh: unknown column \"$column\"; there are: ${COLUMNS[*]}" >&2; exit 2; }
+    done
+    COLUMNS=("${chosen[@]}")
+fi
 ROWS=$(awk -v m="$MILLIONS" 'BEGIN { printf "%d", m * 1e6 }')
 ((ROWS >= 50000 && ROWS <= 100000000)) ||
     { echo 'compare.sh: --rows takes 0.05 to 100 millions' >&2; exit 2; }
 
-bench_state=rencoder-compare-$MILLIONS-$SEED${ONLY:+-$ONLY}
+bench_state=rencoder-compare-$MILLIONS-$SEED${ONLY:+-$ONLY}${LIST:+-${LIST//,/-}}
 bench_at_end=take_figures
 # shellcheck source=bench/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
@@ -54,7 +65,6 @@ BUDGET=200          # ms for a kind of queries with an index in a round
 CLIENTS=(1 2 4 8 16)
 LOAD_ROUNDS=2       # of pgbench
 LOAD_SECONDS=2
-COLUMNS=(uniform id at dense clustered skewed thousand uuid domain p)
 INDEXES=(rencoder btree btree_hash hash brin32 brin128 brin_multi brin_bloom bloom gin gist spgist)
 KINDS=(one absent empty 10 100 1000 in like)
 
@@ -131,4 +141,4 @@ fi
 
 bench_run -p gnuplot max_wal_size=16GB checkpoint_timeout=1h autovacuum=off jit=off \
     maintenance_work_mem=256MB max_parallel_maintenance_workers=0 synchronize_seqscans=off \
-    -- --rows "$MILLIONS" --seed "$SEED" ${ONLY:+--only "$ONLY"}
+    -- --rows "$MILLIONS" --seed "$SEED" ${ONLY:+--only "$ONLY"} ${LIST:+--columns "$LIST"}
