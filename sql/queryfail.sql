@@ -210,40 +210,6 @@ VACUUM FULL qf;
 REINDEX INDEX CONCURRENTLY qf_a;
 SELECT * FROM qf_count('qf_a');
 
--- Of the indexed table itself: read by CREATE INDEX and REINDEX CONCURRENTLY only.
-CREATE OR REPLACE VIEW qf_view AS SELECT a AS lo, a + 10 AS hi FROM public.qf WHERE a <= 20;
-REINDEX INDEX qf_a;
-REINDEX TABLE qf;
-VACUUM FULL qf;
-CLUSTER qf;
-ALTER TABLE qf ALTER pad TYPE text USING pad || '';
-SELECT * FROM qf_count('qf_a');
-REINDEX INDEX CONCURRENTLY qf_a;
-SELECT * FROM qf_count('qf_a');
-BEGIN;
-TRUNCATE qf;
-SELECT * FROM qf_count('qf_a');
-ROLLBACK;
-DROP INDEX qf_a;
-CREATE INDEX qf_a ON qf USING rencoder (a)
-	WITH (pages_per_range = 4, query_sample = 'public.qf_view', storage = filter);
-SELECT * FROM qf_count('qf_a');
--- Or a partition of what the view reads.
-CREATE TABLE qf_parts (a bigint, pad text) PARTITION BY RANGE (a);
-CREATE TABLE qf_part1 PARTITION OF qf_parts FOR VALUES FROM (0) TO (1000);
-INSERT INTO qf_parts SELECT g, repeat('x', 200) FROM generate_series(1, 900) g;
-CREATE OR REPLACE VIEW qf_view AS SELECT a AS lo, a + 10 AS hi FROM public.qf_parts WHERE a <= 30;
-CREATE INDEX qf_parts_a ON qf_parts USING rencoder (a)
-	WITH (pages_per_range = 4, query_sample = 'public.qf_view', storage = filter);
-SELECT * FROM qf_count('qf_part1_a_idx');
-BEGIN;
-TRUNCATE qf_parts;
-SELECT * FROM qf_count('qf_part1_a_idx');
-ROLLBACK;
-REINDEX TABLE CONCURRENTLY qf_part1;
-SELECT * FROM qf_count('qf_part1_a_idx');
-DROP TABLE qf_parts CASCADE;
-
 -- Cancellation is one.
 CREATE OR REPLACE VIEW qf_view AS SELECT public.qf_slow(x) AS lo, x AS hi FROM public.qf_base;
 SET statement_timeout = '300ms';

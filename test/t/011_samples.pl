@@ -57,6 +57,16 @@ sub count_samples
 	return $node->safe_psql('postgres', "SELECT count(*) FROM rencoder_query_samples('t_v')");
 }
 
+# Those of keys that scan_for asks for, from $first on.
+sub count_samples_from
+{
+	my ($node, $first) = @_;
+	my $key = sprintf '0x8%015x', $first;
+
+	return $node->safe_psql('postgres',
+		"SELECT count(*) FROM rencoder_query_samples('t_v') WHERE lo_key >= '$key'");
+}
+
 sub check_index
 {
 	my ($node, $name) = @_;
@@ -114,16 +124,21 @@ like($err, qr/ERROR:  recovery is in progress/, 'and nothing can be added there'
 $primary->stop;
 $standby->promote;
 scan_for($standby, 90000, 90300);
-like(samples($standby), qr/0x8000000000015f90/, 'a promoted standby records');
+# A scan leaves out what would have to wait: the checkpoint of the promotion may be writing
+# the page.
+cmp_ok(count_samples_from($standby, 90000), '>=', 1, 'a promoted standby records');
 check_index($standby, 'promoted');
 $standby->stop;
 
 #
 # Restart and crash, with checksums, which are computed of hints too.
 #
-# No checkpoint but those of the test: each has page images logged once more.
+# No checkpoint but those of the test: each has page images logged once more.  Nor does
+# anybody else write a page, whose lock a scan would not wait for: all that one session
+# asks for is recorded, as long as it fits into one page.
+my $SCANS = 300;
 my $node = new_node('checksums',
-	conf => "rencoder.sample_rate = 0\ncheckpoint_timeout = '1h'\n");
+	conf => "rencoder.sample_rate = 0\ncheckpoint_timeout = '1h'\nbgwriter_lru_maxpages = 0\n");
 if ($node->safe_psql('postgres', 'SHOW data_checksums') eq 'off')
 {
 	$node->stop;
@@ -147,7 +162,7 @@ sub verify_checksums
 # What a scan logs of them, since a checkpoint: each page at most once.
 $node->safe_psql('postgres', 'CREATE EXTENSION pg_walinspect; CHECKPOINT');
 my $start_lsn = $node->safe_psql('postgres', 'SELECT pg_current_wal_insert_lsn()');
-scan_for($node, 1, 1000);
+scan_for($node, 1, $SCANS);
 my $end_lsn = $node->safe_psql('postgres', 'SELECT pg_switch_wal()');
 $node->safe_psql('postgres', "SELECT pg_logical_emit_message(true, 'rencoder', '')");
 my $file = $node->safe_psql('postgres', "SELECT split_part(pg_relation_filepath('t_v'), '/', 3)");
@@ -156,7 +171,7 @@ my $images = $node->safe_psql('postgres',
 	  . "WHERE record_type = 'FPI_FOR_HINT' AND block_ref LIKE '%/$file %'");
 cmp_ok($images, '>=', 1, 'with checksums a scan may log a page');
 cmp_ok($images, '<=', $PAGES + 1, 'each page, and that of counts, once after a checkpoint');
-is(count_samples($node), 1000, 'all scans are recorded');
+is(count_samples($node), $SCANS, 'all scans are recorded');
 
 $before = samples($node);
 $node->restart;
@@ -165,7 +180,7 @@ $node->safe_psql('postgres', 'CHECKPOINT');
 scan_for($node, 50001, 50100);
 $node->stop('immediate');
 $node->start;
-cmp_ok(count_samples($node), '>=', 1000, 'and a crash, those of before the last checkpoint');
+cmp_ok(count_samples($node), '>=', $SCANS, 'and a crash, those of before the last checkpoint');
 check_index($node, 'after a crash');
 scan_for($node, 60001, 60100);
 verify_checksums('after a crash and more');
