@@ -108,14 +108,11 @@ cell_pages_bits(const renc_run_entry *entry, uint32_t m, uint32_t npages)
 }
 
 int
-renc_run_gap_parameter(const uint32_t *gaps)
+renc_run_gap_parameter(const uint32_t *gaps, uint64_t total)
 {
-	uint64_t	total = 0;
 	uint64_t	below = 0;
 	int			k = 0;
 
-	for (int high = 0; high < 64; high++)
-		total += gaps[high];
 	while (k < 63 && 2 * (below += gaps[k]) < total)
 		k++;
 	return k;
@@ -126,14 +123,16 @@ choose_gaps(const renc_run_entry *entry, uint32_t n, uint32_t npages)
 {
 	renc_run_code code = {CODING_GAPS, 0, 0};
 	uint32_t	gaps[64] = {0};
+	uint32_t	ncells = 0;
 	uint64_t	next = 0;
 
 	for (uint32_t i = 0; i < n; i += cell_size(entry, i, n))
 	{
 		gaps[renc_run_log2(entry[i].cell - next + 1)]++;
 		next = entry[i].cell + 1;
+		ncells++;
 	}
-	code.parameter = renc_run_gap_parameter(gaps);
+	code.parameter = renc_run_gap_parameter(gaps, ncells);
 	next = 0;
 	for (uint32_t i = 0; i < n;)
 	{
