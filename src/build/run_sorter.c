@@ -29,15 +29,19 @@
 /* Pairs of a chunk that are read at once, at least. */
 #define READ_PAIRS	(BLCKSZ / (int) sizeof(RencoderRunPair))
 
-#define COMPARE_NUMBERS(a, b) (((a) > (b)) - ((a) < (b)))
-#define COMPARE_PAIRS(a, b) \
-	((a)->key != (b)->key ? COMPARE_NUMBERS((a)->key, (b)->key) : \
-	 COMPARE_NUMBERS((a)->page, (b)->page))
+/* Whether keys differ can be foreseen, which of them is less can not: so there is one such branch. */
+static inline int
+compare_pairs(const RencoderRunPair *a, const RencoderRunPair *b)
+{
+	if (likely(a->key != b->key))
+		return a->key < b->key ? -1 : 1;
+	return a->page < b->page ? -1 : a->page > b->page;
+}
 
 /* sort_pairs: PostgreSQL's own sort, specialized. */
 #define ST_SORT sort_pairs
 #define ST_ELEMENT_TYPE RencoderRunPair
-#define ST_COMPARE(a, b) COMPARE_PAIRS(a, b)
+#define ST_COMPARE(a, b) compare_pairs(a, b)
 #define ST_SCOPE static
 #define ST_CHECK_FOR_INTERRUPTS
 #define ST_DEFINE
@@ -252,7 +256,7 @@ compare_chunks(Datum a, Datum b, void *arg)
 	const Chunk *left = (const Chunk *) DatumGetPointer(a);
 	const Chunk *right = (const Chunk *) DatumGetPointer(b);
 
-	return COMPARE_PAIRS(&right->pair[right->next], &left->pair[left->next]);
+	return compare_pairs(&right->pair[right->next], &left->pair[left->next]);
 }
 
 static void
