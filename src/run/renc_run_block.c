@@ -28,7 +28,7 @@ low_bits(uint64_t v, int n)
 
 /* ---- Choice ---- */
 
-/* Bits above the lowest "low" ones, and one and two bits higher up, that gaps of composites take. */
+/* Bits that gaps of composites take above the lowest "low" ones, and one and two bits higher up. */
 static void
 rice_high_bits(const renc_run_entry *entry, uint32_t n, uint32_t npages, int low, uint64_t *bits)
 {
