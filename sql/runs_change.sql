@@ -265,6 +265,15 @@ SELECT rencoder_index_check('run_ends_v', true);
 SELECT rows_of(c, true, 'run_ends') AS indexed, rows_of(c, false, 'run_ends') AS sequential
 FROM unnest(ARRAY['v > 3000::int8 << 40', 'v = (-3000::int8 << 40) - 1']) c;
 
+-- Rows that are alike, on one page: a delta counts each of them.
+CREATE TABLE run_alike (id int, v int8) WITH (fillfactor = 50, autovacuum_enabled = off);
+INSERT INTO run_alike SELECT i, i FROM generate_series(1, 20000) i;
+CREATE INDEX run_alike_v ON run_alike USING rencoder (v)
+	WITH (storage = run, pages_per_range = 1, autosummarize = off);
+UPDATE run_alike SET v = -1 WHERE id % 20 = 0;
+VACUUM run_alike;
+SELECT kind, rows, entries < 500 AS few_entries FROM rencoder_runs('run_alike_v');
+
 -- Tables that are not logged.
 CREATE TEMP TABLE run_temp (id int, v int8, filler text) WITH (fillfactor = 20);
 CREATE UNLOGGED TABLE run_unlogged (LIKE run_temp) WITH (fillfactor = 20);

@@ -410,7 +410,8 @@ report_run(NamedRows *named, IndexBulkDeleteCallback callback, void *callback_st
 	named->looked_at = MemoryContextAllocHuge(CurrentMemoryContext,
 											  ngroups * sizeof(renc_mask));
 	for (int col = 0; col < natts; col++)
-		named->sorter[col] = rencoder_run_sorter_begin((Size) maintenance_work_mem * 1024 / natts);
+		named->sorter[col] = rencoder_run_sorter_begin((Size) maintenance_work_mem * 1024 / natts,
+													   named->nblocks);
 	for (uint32 i = 0; i < ngroups; i++)
 		read_named_group(named, i);
 	for (int col = 0; col < natts; col++)

@@ -107,7 +107,7 @@ build_serially(Relation heap, Relation index, IndexInfo *indexInfo, RencoderBuil
 
 	if (run != NULL)
 		rencoder_build_run_sorters(sorter, rencoder_meta_get(index)->natts,
-								   rencoder_options_sort_memory(), NULL, 0);
+								   rencoder_options_sort_memory(), plan->nblocks, NULL, 0);
 	pg_atomic_init_u64(&progress.blocks, 0);
 	build = rencoder_build_group_create(heap, index, indexInfo, plan, &progress, NULL, sorter,
 										true);

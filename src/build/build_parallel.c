@@ -269,7 +269,8 @@ rencoder_build_parallel(Relation heap, Relation index, IndexInfo *indexInfo,
 	if (!launch(&leader, nworkers, heap, index, indexInfo, plan))
 		return false;
 	if (run != NULL)
-		rencoder_build_run_sorters(sorter, natts, leader.shared->sort_memory, NULL, 0);
+		rencoder_build_run_sorters(sorter, natts, leader.shared->sort_memory, plan->nblocks,
+								   NULL, 0);
 	build = rencoder_build_group_create(heap, index, indexInfo, plan, &leader.shared->progress,
 										&leader.shared->share, sorter, true);
 	build_groups(build, leader.shared);
@@ -320,8 +321,8 @@ rencoder_build_parallel_worker(dsm_segment *seg, shm_toc *toc)
 	if (shared->plan.run != 0)
 	{
 		SharedFileSetAttach(&shared->sorted, seg);
-		rencoder_build_run_sorters(sorter, natts, shared->sort_memory, &shared->sorted.fs,
-								   ParallelWorkerNumber);
+		rencoder_build_run_sorters(sorter, natts, shared->sort_memory, shared->plan.nblocks,
+								   &shared->sorted.fs, ParallelWorkerNumber);
 	}
 	build = rencoder_build_group_create(heap, index, indexInfo, &shared->plan,
 										&shared->progress, &shared->share, sorter, false);

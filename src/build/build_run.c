@@ -47,15 +47,15 @@ name_file(char *name, int worker, int col)
 
 void
 rencoder_build_run_sorters(RencoderRunSorter **sorter, int natts, Size memory,
-						   FileSet *fileset, int worker)
+						   BlockNumber npages, FileSet *fileset, int worker)
 {
 	char		name[MAXPGPATH];
 
 	for (int col = 0; col < natts; col++)
 	{
 		name_file(name, worker, col);
-		sorter[col] = fileset == NULL ? rencoder_run_sorter_begin(memory / natts) :
-			rencoder_run_sorter_begin_shared(memory / natts, fileset, name);
+		sorter[col] = fileset == NULL ? rencoder_run_sorter_begin(memory / natts, npages) :
+			rencoder_run_sorter_begin_shared(memory / natts, npages, fileset, name);
 	}
 }
 

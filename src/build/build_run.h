@@ -19,10 +19,11 @@ extern RencoderBuildRun *rencoder_build_run_begin(Relation index, RencoderBuildP
 
 /*
  * Begins a sorter for each of "natts" columns, which share "memory" bytes; in the current
- * memory context.  With a file set, those of a worker, whose work another process takes over.
+ * memory context.  Keys are on pages before "npages".  With a file set, those of a worker, whose
+ * work another process takes over.
  */
 extern void rencoder_build_run_sorters(RencoderRunSorter **sorter, int natts, Size memory,
-									   FileSet *fileset, int worker);
+									   BlockNumber npages, FileSet *fileset, int worker);
 
 /* A worker leaves what it has sorted in files, and its sorters end. */
 extern void rencoder_build_run_export(RencoderRunSorter **sorter, int natts);

@@ -8,6 +8,9 @@
  * half of the memory, a chunk is not spilled, but goes on: rows of few values take no file.
  *
  * A chunk in a file is the number of its pairs, a uint64, and the pairs.
+ *
+ * A pair is kept in 12 bytes, of which rows get the bits that pages leave: the fewer these
+ * are, the more of a table is sorted in memory and need not be merged.
  */
 #include "build/run_sorter.h"
 
@@ -17,6 +20,7 @@
 #include "lib/binaryheap.h"
 #include "miscadmin.h"
 #include "nodes/pg_list.h"
+#include "port/pg_bitutils.h"
 #include "storage/buffile.h"
 #include "utils/memutils.h"
 
@@ -26,18 +30,47 @@
 /* Chunks likewise. */
 #define FIRST_CHUNKS	16
 
-/* Pairs of a chunk that are read at once, at least. */
-#define READ_PAIRS	(BLCKSZ / (int) sizeof(RencoderRunPair))
+/* A pair as it is sorted.  The key's halves stand so that most CPUs load it at once. */
+typedef struct SortedPair
+{
+#ifdef WORDS_BIGENDIAN
+	uint32		high;
+	uint32		low;
+#else
+	uint32		low;
+	uint32		high;
+#endif
+	uint32		place;			/* page; rows - 1 in "row_bits" bits */
+} SortedPair;
 
-#define COMPARE_NUMBERS(a, b) (((a) > (b)) - ((a) < (b)))
-#define COMPARE_PAIRS(a, b) \
-	((a)->key != (b)->key ? COMPARE_NUMBERS((a)->key, (b)->key) : \
-	 COMPARE_NUMBERS((a)->page, (b)->page))
+/* Pairs of a chunk that are read at once, at least. */
+#define READ_PAIRS	(BLCKSZ / (int) sizeof(SortedPair))
+
+static inline uint64
+key_of_pair(const SortedPair *pair)
+{
+	return (uint64) pair->high << 32 | pair->low;
+}
+
+/*
+ * Whether keys differ can be foreseen, which one is less can not: so there is one such branch.
+ * Equal pairs may have different rows, in any order.
+ */
+static inline int
+compare_pairs(const SortedPair *a, const SortedPair *b)
+{
+	uint64		left = key_of_pair(a);
+	uint64		right = key_of_pair(b);
+
+	if (likely(left != right))
+		return left < right ? -1 : 1;
+	return a->place < b->place ? -1 : a->place > b->place;
+}
 
 /* sort_pairs: PostgreSQL's own sort, specialized. */
 #define ST_SORT sort_pairs
-#define ST_ELEMENT_TYPE RencoderRunPair
-#define ST_COMPARE(a, b) COMPARE_PAIRS(a, b)
+#define ST_ELEMENT_TYPE SortedPair
+#define ST_COMPARE(a, b) compare_pairs(a, b)
 #define ST_SCOPE static
 #define ST_CHECK_FOR_INTERRUPTS
 #define ST_DEFINE
@@ -50,7 +83,7 @@ typedef struct Chunk
 	int			fileno;			/* where the next ones are that are not read */
 	off_t		offset;
 	uint64		left;			/* how many these are */
-	RencoderRunPair *pair;		/* those that are read */
+	SortedPair *pair;			/* those that are read */
 	size_t		n;
 	size_t		next;			/* the first that is not given out */
 } Chunk;
@@ -58,7 +91,8 @@ typedef struct Chunk
 struct RencoderRunSorter
 {
 	MemoryContext context;
-	RencoderRunPair *pair;
+	int			row_bits;
+	SortedPair *pair;
 	size_t		n;
 	size_t		next;			/* nothing spilled: the first not given out */
 	size_t		allocated;
@@ -76,25 +110,45 @@ struct RencoderRunSorter
 };
 
 RencoderRunSorter *
-rencoder_run_sorter_begin(Size memory)
+rencoder_run_sorter_begin(Size memory, BlockNumber npages)
 {
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "rencoder run sorter",
 												  ALLOCSET_DEFAULT_SIZES);
 	RencoderRunSorter *s = MemoryContextAllocZero(context, sizeof(RencoderRunSorter));
 
 	s->context = context;
-	s->max = Max(memory / sizeof(RencoderRunPair), FIRST_PAIRS);
+	s->row_bits = npages > 2 ? 31 - pg_leftmost_one_pos32(npages - 1) : 31;
+	s->max = Max(memory / sizeof(SortedPair), FIRST_PAIRS);
 	s->allocated = FIRST_PAIRS;
-	s->pair = MemoryContextAlloc(context, s->allocated * sizeof(RencoderRunPair));
+	s->pair = MemoryContextAlloc(context, s->allocated * sizeof(SortedPair));
 	s->max_chunks = FIRST_CHUNKS;
 	s->chunk = MemoryContextAlloc(context, s->max_chunks * sizeof(Chunk));
 	return s;
 }
 
-static inline bool
-is_same_pair(const RencoderRunPair *a, const RencoderRunPair *b)
+/* The greatest that a pair has room for, less one. */
+static inline uint32
+max_rows(const RencoderRunSorter *s)
 {
-	return a->key == b->key && a->page == b->page;
+	return ((uint32) 1 << s->row_bits) - 1;
+}
+
+static inline bool
+is_same_pair(const RencoderRunSorter *s, const SortedPair *a, const SortedPair *b)
+{
+	return (a->place ^ b->place) <= max_rows(s) && a->low == b->low && a->high == b->high;
+}
+
+/* Adds the rows of an equal pair, unless there is no room for so many. */
+static inline bool
+unite_pairs(const RencoderRunSorter *s, SortedPair *pair, const SortedPair *other)
+{
+	uint32		rows = (other->place & max_rows(s)) + 1;
+
+	if (!is_same_pair(s, pair, other) || rows > max_rows(s) - (pair->place & max_rows(s)))
+		return false;
+	pair->place += rows;
+	return true;
 }
 
 /* Sorts what is in memory and unites the equal ones. */
@@ -108,9 +162,7 @@ sort_chunk(RencoderRunSorter *s)
 	sort_pairs(s->pair, s->n);
 	for (size_t i = 1; i < s->n; i++)
 	{
-		if (is_same_pair(&s->pair[kept], &s->pair[i]))
-			s->pair[kept].rows += s->pair[i].rows;
-		else
+		if (!unite_pairs(s, &s->pair[kept], &s->pair[i]))
 			s->pair[++kept] = s->pair[i];
 	}
 	s->n = kept + 1;
@@ -162,7 +214,7 @@ spill_chunk(RencoderRunSorter *s)
 	for (size_t i = 0; i < s->n; i += READ_PAIRS)
 	{
 		CHECK_FOR_INTERRUPTS();
-		BufFileWrite(s->file, s->pair + i, Min(READ_PAIRS, s->n - i) * sizeof(RencoderRunPair));
+		BufFileWrite(s->file, s->pair + i, Min(READ_PAIRS, s->n - i) * sizeof(SortedPair));
 	}
 	s->n = 0;
 }
@@ -170,7 +222,7 @@ spill_chunk(RencoderRunSorter *s)
 static void
 allocate_pairs(RencoderRunSorter *s, size_t n)
 {
-	s->pair = repalloc_huge(s->pair, n * sizeof(RencoderRunPair));
+	s->pair = repalloc_huge(s->pair, n * sizeof(SortedPair));
 	s->allocated = n;
 }
 
@@ -188,24 +240,20 @@ make_room_for_pair(RencoderRunSorter *s)
 }
 
 void
-rencoder_run_sorter_add_pair(RencoderRunSorter *s, const RencoderRunPair *pair)
-{
-	if (s->n > 0 && is_same_pair(&s->pair[s->n - 1], pair))
-	{
-		s->pair[s->n - 1].rows += pair->rows;
-		return;
-	}
-	if (s->n == s->allocated)
-		make_room_for_pair(s);
-	s->pair[s->n++] = *pair;
-}
-
-void
 rencoder_run_sorter_add(RencoderRunSorter *s, uint64 key, BlockNumber page)
 {
-	RencoderRunPair pair = {key, page, 1};
+	SortedPair	pair;
 
-	rencoder_run_sorter_add_pair(s, &pair);
+	if (page > PG_UINT32_MAX >> s->row_bits)
+		elog(ERROR, "page %u is none of those that keys are sorted of", page);
+	pair.high = (uint32) (key >> 32);
+	pair.low = (uint32) key;
+	pair.place = page << s->row_bits;
+	if (s->n > 0 && unite_pairs(s, &s->pair[s->n - 1], &pair))
+		return;
+	if (s->n == s->allocated)
+		make_room_for_pair(s);
+	s->pair[s->n++] = pair;
 }
 
 /* Reads all of "size" bytes. */
@@ -237,7 +285,7 @@ read_chunk(RencoderRunSorter *s, Chunk *chunk)
 	if (n == 0)
 		return false;
 	seek_file(chunk->file, chunk->fileno, chunk->offset, SEEK_SET);
-	read_file(chunk->file, chunk->pair, n * sizeof(RencoderRunPair));
+	read_file(chunk->file, chunk->pair, n * sizeof(SortedPair));
 	BufFileTell(chunk->file, &chunk->fileno, &chunk->offset);
 	chunk->left -= n;
 	chunk->n = n;
@@ -252,7 +300,7 @@ compare_chunks(Datum a, Datum b, void *arg)
 	const Chunk *left = (const Chunk *) DatumGetPointer(a);
 	const Chunk *right = (const Chunk *) DatumGetPointer(b);
 
-	return COMPARE_PAIRS(&right->pair[right->next], &left->pair[left->next]);
+	return compare_pairs(&right->pair[right->next], &left->pair[left->next]);
 }
 
 static void
@@ -305,29 +353,42 @@ advance_merge(RencoderRunSorter *s)
 		(void) binaryheap_remove_first(s->heap);
 }
 
+/* The next pair that is not given out; NULL: none. */
+static const SortedPair *
+least_pair(const RencoderRunSorter *s)
+{
+	if (s->heap == NULL)
+		return s->next < s->n ? &s->pair[s->next] : NULL;
+	return binaryheap_empty(s->heap) ? NULL : &least_chunk(s)->pair[least_chunk(s)->next];
+}
+
+static inline void
+take_pair(RencoderRunSorter *s)
+{
+	if (s->heap == NULL)
+		s->next++;
+	else
+		advance_merge(s);
+}
+
 bool
 rencoder_run_sorter_next(RencoderRunSorter *s, RencoderRunPair *pair)
 {
-	if (s->heap == NULL)
-	{
-		if (s->next == s->n)
-			return false;
-		*pair = s->pair[s->next++];
-		return true;
-	}
-	if (binaryheap_empty(s->heap))
-		return false;
-	*pair = least_chunk(s)->pair[least_chunk(s)->next];
-	advance_merge(s);
-	while (!binaryheap_empty(s->heap))
-	{
-		const RencoderRunPair *other = &least_chunk(s)->pair[least_chunk(s)->next];
+	const SortedPair *least = least_pair(s);
+	SortedPair	first;
 
-		if (!is_same_pair(pair, other))
-			break;
-		pair->rows += other->rows;
-		advance_merge(s);
-	}
+	if (least == NULL)
+		return false;
+	first = *least;
+	pair->key = key_of_pair(&first);
+	pair->page = first.place >> s->row_bits;
+	pair->rows = 0;
+	do
+	{
+		pair->rows += (least->place & max_rows(s)) + 1;
+		take_pair(s);
+		least = least_pair(s);
+	} while (least != NULL && is_same_pair(s, &first, least));
 	return true;
 }
 
@@ -344,9 +405,10 @@ rencoder_run_sorter_end(RencoderRunSorter *s)
 }
 
 RencoderRunSorter *
-rencoder_run_sorter_begin_shared(Size memory, FileSet *fileset, const char *name)
+rencoder_run_sorter_begin_shared(Size memory, BlockNumber npages, FileSet *fileset,
+								 const char *name)
 {
-	RencoderRunSorter *s = rencoder_run_sorter_begin(memory);
+	RencoderRunSorter *s = rencoder_run_sorter_begin(memory, npages);
 
 	s->fileset = fileset;
 	s->name = MemoryContextStrdup(s->context, name);
@@ -382,8 +444,8 @@ rencoder_run_sorter_import(RencoderRunSorter *s, FileSet *fileset, const char *n
 		CHECK_FOR_INTERRUPTS();
 		read_file(file, &n, sizeof(n));
 		add_chunk(s, file, n);
-		seek_file(file, 0, (off_t) (n * sizeof(RencoderRunPair)), SEEK_CUR);
-		left -= sizeof(n) + n * sizeof(RencoderRunPair);
+		seek_file(file, 0, (off_t) (n * sizeof(SortedPair)), SEEK_CUR);
+		left -= sizeof(n) + n * sizeof(SortedPair);
 	}
 	MemoryContextSwitchTo(old);
 }

@@ -22,14 +22,14 @@ typedef struct RencoderRunPair
 
 typedef struct RencoderRunSorter RencoderRunSorter;
 
-/* In the current memory context; "memory": bytes that it may take. */
-extern RencoderRunSorter *rencoder_run_sorter_begin(Size memory);
+/*
+ * In the current memory context; "memory": bytes that it may take.  "npages": pages are below, the
+ * fewer, the more rows are counted in one place; InvalidBlockNumber: any.
+ */
+extern RencoderRunSorter *rencoder_run_sorter_begin(Size memory, BlockNumber npages);
 
 /* Adds a row. */
 extern void rencoder_run_sorter_add(RencoderRunSorter *sorter, uint64 key, BlockNumber page);
-
-/* Adds what another has found already. */
-extern void rencoder_run_sorter_add_pair(RencoderRunSorter *sorter, const RencoderRunPair *pair);
 
 /* No more to come. */
 extern void rencoder_run_sorter_sort(RencoderRunSorter *sorter);
@@ -43,10 +43,10 @@ extern void rencoder_run_sorter_end(RencoderRunSorter *sorter);
 /*
  * Several processes: one begins a sorter that spills into a file of that name, and exports
  * it when no more is to come, which also ends it.  Another, when that is done, imports the
- * file into a sorter of its own, before it sorts.
+ * file into a sorter of its own, of as many pages, before it sorts.
  */
-extern RencoderRunSorter *rencoder_run_sorter_begin_shared(Size memory, FileSet *fileset,
-														   const char *name);
+extern RencoderRunSorter *rencoder_run_sorter_begin_shared(Size memory, BlockNumber npages,
+														   FileSet *fileset, const char *name);
 extern void rencoder_run_sorter_export(RencoderRunSorter *sorter);
 extern void rencoder_run_sorter_import(RencoderRunSorter *sorter, FileSet *fileset,
 									   const char *name);

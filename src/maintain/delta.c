@@ -245,7 +245,7 @@ write_merged_column(Merge *m, RencoderRunWriter *writer, int col, uint32 coder)
 	Target		target;
 	RencoderRunPair pair;
 
-	target.sorter = rencoder_run_sorter_begin(rencoder_options_key_memory());
+	target.sorter = rencoder_run_sorter_begin(rencoder_options_key_memory(), InvalidBlockNumber);
 	target.col = col;
 	target.coder = coder;
 	visit_pending(m, add_entry, &target);

@@ -142,9 +142,11 @@ static bool
 read_flushed_groups(Flush *f)
 {
 	int			requests = count_lock_requests(f->scan.heap);
+	uint64		end = (f->first + (uint64) f->ngroups) * RENC_GROUP_RANGES * f->scan.meta.pages_per_range;
 	bool		waited_for = false;
 
-	rencoder_build_run_sorters(f->sorter, f->scan.meta.natts, rencoder_options_sort_memory(), NULL, 0);
+	rencoder_build_run_sorters(f->sorter, f->scan.meta.natts, rencoder_options_sort_memory(),
+							   (BlockNumber) Min(end, InvalidBlockNumber), NULL, 0);
 	f->scan.collector = rencoder_collect_create(f->scan.meta.natts);
 	f->scan.collector->in_use = true;
 	f->scan.collector->sink = take_key;

@@ -28,20 +28,24 @@ low_bits(uint64_t v, int n)
 
 /* ---- Choice ---- */
 
-static uint64_t
-rice_bits(const renc_run_entry *entry, uint32_t n, uint32_t npages, int low)
+/* Bits that gaps of composites take above the lowest "low" ones, and one and two bits higher up. */
+static void
+rice_high_bits(const renc_run_entry *entry, uint32_t n, uint32_t npages, int low, uint64_t *bits)
 {
-	uint64_t	bits = (uint64_t) n * (low + 1);
 	uint64_t	next = 0;
+	uint64_t	sum[3] = {0, 0, 0};
 
 	for (uint32_t i = 0; i < n; i++)
 	{
 		uint64_t	v = entry[i].cell * npages + entry[i].page;
+		uint64_t	high = (v - next) >> low;
 
-		bits += (v - next) >> low;
+		sum[0] += high;
+		sum[1] += high >> 1;
+		sum[2] += high >> 2;
 		next = v + 1;
 	}
-	return bits;
+	memcpy(bits, sum, sizeof(sum));
 }
 
 /* Three parameters around the one for evenly spread composites. */
@@ -49,8 +53,10 @@ static renc_run_code
 choose_rice(const renc_run_entry *entry, uint32_t n, uint32_t npages)
 {
 	renc_run_code best = {CODING_RICE, 0, UINT64_MAX};
+	uint64_t	high_bits[3];
 	uint64_t	mean;
 	int			middle;
+	int			least;
 
 	if (entry[n - 1].cell >= MAX_COMPOSITE / npages)
 		return best;
@@ -58,9 +64,11 @@ choose_rice(const renc_run_entry *entry, uint32_t n, uint32_t npages)
 	if (mean == 0)
 		mean = (entry[n - 1].cell * npages + entry[n - 1].page + 1) * 11 / 16 / n;
 	middle = mean > 1 ? renc_run_log2(mean) : 0;
-	for (int low = middle > 0 ? middle - 1 : 0; low <= middle + 1 && low <= MAX_LOW_BITS; low++)
+	least = middle > 0 ? middle - 1 : 0;
+	rice_high_bits(entry, n, npages, least, high_bits);
+	for (int low = least; low <= middle + 1 && low <= MAX_LOW_BITS; low++)
 	{
-		uint64_t	bits = rice_bits(entry, n, npages, low);
+		uint64_t	bits = (uint64_t) n * (low + 1) + high_bits[low - least];
 
 		if (bits < best.bits)
 		{
@@ -69,6 +77,22 @@ choose_rice(const renc_run_entry *entry, uint32_t n, uint32_t npages)
 		}
 	}
 	return best;
+}
+
+/* Lists the first entry of each cell, and the end; returns how many cells there are. */
+static uint32_t
+list_cells(const renc_run_entry *entry, uint32_t n, uint16_t *start)
+{
+	uint32_t	ncells = 1;
+
+	start[0] = 0;
+	for (uint32_t i = 1; i < n; i++)
+	{
+		start[ncells] = (uint16_t) i;
+		ncells += entry[i].cell != entry[i - 1].cell;
+	}
+	start[ncells] = (uint16_t) n;
+	return ncells;
 }
 
 /* Entries from i on that are in the cell of entry i. */
@@ -88,17 +112,23 @@ gamma_bits(uint64_t q)
 	return 2 * renc_run_log2(q) + 1;
 }
 
+/* Bits of the pages of a cell, but for the high bits of their gaps if they are coded in order. */
+static inline uint64_t
+least_pages_bits(uint32_t m, uint32_t npages, int page_bits)
+{
+	return (uint64_t) m * (m < 3 ? page_bits : renc_run_page_parameter(npages, m) + 1);
+}
+
 static uint64_t
 cell_pages_bits(const renc_run_entry *entry, uint32_t m, uint32_t npages)
 {
-	int			low;
-	uint64_t	bits;
+	uint64_t	bits = least_pages_bits(m, npages, renc_run_page_bits(npages));
 	uint32_t	next = 0;
+	int			low;
 
 	if (m < 3)
-		return (uint64_t) m * renc_run_page_bits(npages);
+		return bits;
 	low = renc_run_page_parameter(npages, m);
-	bits = (uint64_t) m * (low + 1);
 	for (uint32_t i = 0; i < m; i++)
 	{
 		bits += (entry[i].page - next) >> low;
@@ -107,42 +137,63 @@ cell_pages_bits(const renc_run_entry *entry, uint32_t m, uint32_t npages)
 	return bits;
 }
 
-int
-renc_run_gap_parameter(const uint32_t *gaps)
+/*
+ * Coding 1 takes no fewer bits.  The best parameter of a gap of h bits is h: the gap then takes
+ * h + 1 bits.
+ */
+static uint64_t
+least_gaps_bits(const renc_run_entry *entry, const uint16_t *start, uint32_t ncells, uint32_t npages)
 {
-	uint64_t	total = 0;
+	int			page_bits = renc_run_page_bits(npages);
+	uint64_t	bits = 0;
+	uint64_t	next = 0;
+
+	for (uint32_t j = 0; j < ncells; j++)
+	{
+		uint32_t	m = (uint32_t) (start[j + 1] - start[j]);
+		uint64_t	cell = entry[start[j]].cell;
+		uint64_t	gap = cell - next;
+
+		bits += (gap == 0 ? 0 : renc_run_log2(gap) + 1) + 1 + gamma_bits(m) +
+			least_pages_bits(m, npages, page_bits);
+		next = cell + 1;
+	}
+	return bits;
+}
+
+int
+renc_run_gap_parameter(const uint32_t *gaps, uint64_t total)
+{
 	uint64_t	below = 0;
 	int			k = 0;
 
-	for (int high = 0; high < 64; high++)
-		total += gaps[high];
 	while (k < 63 && 2 * (below += gaps[k]) < total)
 		k++;
 	return k;
 }
 
 static renc_run_code
-choose_gaps(const renc_run_entry *entry, uint32_t n, uint32_t npages)
+choose_gaps(const renc_run_entry *entry, const uint16_t *start, uint32_t ncells, uint32_t npages)
 {
 	renc_run_code code = {CODING_GAPS, 0, 0};
 	uint32_t	gaps[64] = {0};
 	uint64_t	next = 0;
 
-	for (uint32_t i = 0; i < n; i += cell_size(entry, i, n))
+	for (uint32_t j = 0; j < ncells; j++)
 	{
-		gaps[renc_run_log2(entry[i].cell - next + 1)]++;
-		next = entry[i].cell + 1;
+		gaps[renc_run_log2(entry[start[j]].cell - next + 1)]++;
+		next = entry[start[j]].cell + 1;
 	}
-	code.parameter = renc_run_gap_parameter(gaps);
+	code.parameter = renc_run_gap_parameter(gaps, ncells);
 	next = 0;
-	for (uint32_t i = 0; i < n;)
+	for (uint32_t j = 0; j < ncells; j++)
 	{
-		uint32_t	m = cell_size(entry, i, n);
+		uint32_t	m = (uint32_t) (start[j + 1] - start[j]);
+		uint64_t	cell = entry[start[j]].cell;
 
-		code.bits += gamma_bits(((entry[i].cell - next) >> code.parameter) + 1) + code.parameter +
-			gamma_bits(m) + cell_pages_bits(entry + i, m, npages);
-		next = entry[i].cell + 1;
-		i += m;
+		code.bits += gamma_bits(((cell - next) >> code.parameter) + 1) + code.parameter +
+			gamma_bits(m) + cell_pages_bits(entry + start[j], m, npages);
+		next = cell + 1;
 	}
 	return code;
 }
@@ -152,10 +203,15 @@ renc_run_choose_code(const renc_run_entry *entry, uint32_t n, uint32_t npages, b
 {
 	renc_run_code rice = choose_rice(entry, n, npages);
 	renc_run_code gaps;
+	uint16_t	start[RENC_RUN_MAX_BLOCK + 1];
+	uint32_t	ncells;
 
 	if (one_coding && rice.bits != UINT64_MAX)
 		return rice;
-	gaps = choose_gaps(entry, n, npages);
+	ncells = list_cells(entry, n, start);
+	if (least_gaps_bits(entry, start, ncells, npages) >= rice.bits)
+		return rice;
+	gaps = choose_gaps(entry, start, ncells, npages);
 
 	/* The first is faster to read. */
 	return gaps.bits < rice.bits ? gaps : rice;
@@ -163,23 +219,53 @@ renc_run_choose_code(const renc_run_entry *entry, uint32_t n, uint32_t npages, b
 
 /* ---- Writing ---- */
 
+/* Gathers bits, in the order of memory, until eight bytes are full. */
+typedef struct bit_writer
+{
+	uint8_t    *to;
+	uint64_t	bits;
+	int			n;				/* that are gathered */
+} bit_writer;
+
+static inline void
+flush_bits(bit_writer *w)
+{
+	renc_store64(w->to, renc_load64(w->to) | w->bits);
+	w->to += 8;
+	w->bits = 0;
+}
+
+/* Low parts and high parts lie in different bytes but for one, where both are or'ed. */
 static void
 write_rice(uint8_t *to, int low, const renc_run_entry *entry, uint32_t n, uint32_t npages)
 {
-	size_t		at = 0;
-	size_t		high = (size_t) n * low;
+	size_t		start = (size_t) n * low;
+	bit_writer	lows = {to, 0, 0};
+	bit_writer	highs = {to + (start >> 3), 0, (int) (start & 7)};
 	uint64_t	next = 0;
 
 	for (uint32_t i = 0; i < n; i++)
 	{
 		uint64_t	v = entry[i].cell * npages + entry[i].page;
+		uint64_t	high = (v - next) >> low;
+		uint64_t	rest = low_bits(v - next, low);
 
-		put_bits(to, at, low_bits(v - next, low), low);
-		at += low;
-		high += (v - next) >> low;
-		put_bits(to, high++, 1, 1);
+		lows.bits |= rest << lows.n;
+		lows.n += low;
+		if (lows.n >= 64)
+		{
+			flush_bits(&lows);
+			lows.n -= 64;
+			lows.bits = lows.n > 0 ? rest >> (low - lows.n) : 0;
+		}
+		for (high += (uint64_t) highs.n; high >= 64; high -= 64)
+			flush_bits(&highs);
+		highs.bits |= UINT64_C(1) << high;
+		highs.n = (int) high + 1;
 		next = v + 1;
 	}
+	flush_bits(&lows);
+	flush_bits(&highs);
 }
 
 static size_t

@@ -10,9 +10,6 @@
 #include "renc_run_block.h"
 #include "renc_run_plan.h"
 
-/* Pairs that the encoder looks ahead. */
-#define BUILD_PAIRS		8192
-
 /* The size of a piece of the caller's memory, so that the next one is aligned, too. */
 static inline size_t
 renc_run_aligned(size_t size)

@@ -16,9 +16,6 @@
 #define BLOCK_BITS		64
 #define WINDOW_BITS		(8 * BLOCK_WINDOW)
 
-/* Rice codes of evenly spread numbers need so many bits above their entropy's log2. */
-#define RICE_BITS		1.47
-
 /*
  * Evenly spread keys pay up to 2 bits each for false pages.  Those that pay more crowd
  * together, and climbing the first hill may not have been enough.
@@ -28,48 +25,6 @@
 /* Bits that two halves may cost more than the whole to be worth looking into. */
 #define PROMISING		32
 
-/* What a width costs. */
-typedef struct width_cost
-{
-	int			width;
-	double		total;
-	double		bits;
-	double		keys;
-	double		false_pages;
-	double		own;
-	double		gaps;
-	double		absent;
-} width_cost;
-
-/* The cell being looked at, and sums over those before it. */
-typedef struct tally
-{
-	uint64_t	own;			/* false pages of queries for the keys */
-	double		between;		/* of points between two keys */
-	double		absent;			/* of all values between the first and the
-								 * last key that are none */
-	double		saved;			/* bits, by coding pages in order */
-	uint32_t	ordered;		/* those pages */
-	uint32_t	counts;			/* bits for the numbers of pages of cells */
-	uint32_t	keys;
-	uint32_t	gaps;			/* between keys, that hold a point */
-	uint32_t	entries;
-	uint32_t	cell_keys;
-	uint32_t	cell_pairs;
-	uint32_t	cell_pages;
-	uint64_t	cell_values;	/* from the first to the last key that lie in
-								 * it */
-	double		cell_gaps;		/* in the cell; parts of those at its ends */
-	uint32_t	distance[64];	/* to the cell before, by its highest bit */
-} width_tally;
-
-/* By coding m pages of a cell in order, rather than each for itself. */
-static double
-bits_saved(uint32_t m)
-{
-	return fmax(m * (log2(m) - RICE_BITS), 0);
-}
-
 void
 renc_run_plan_init(renc_run_planner *planner, const renc_run_options *options)
 {
@@ -78,8 +33,7 @@ renc_run_plan_init(renc_run_planner *planner, const renc_run_options *options)
 	planner->exact = options->target == RENC_RUN_EXACT;
 	planner->one_coding = options->one_coding;
 	planner->spread = 1;
-	for (uint32_t m = 3; m < PLAN_SAVED; m++)
-		planner->saved[m] = bits_saved(m);
+	renc_run_tally_init(&planner->tallier);
 }
 
 void
@@ -117,81 +71,7 @@ renc_run_plan_cut(const renc_run_pair *pair, uint32_t lo, uint32_t hi)
 	return best;
 }
 
-/* Is this the first time that the cell has the page?  Now and then says yes again. */
-static inline bool
-first_seen(renc_run_planner *planner, uint32_t page)
-{
-	uint32_t	i = page % PLAN_SEEN;
-
-	if (planner->seen_cell[i] == planner->cells && planner->seen_page[i] == page)
-		return false;
-	planner->seen_cell[i] = planner->cells;
-	planner->seen_page[i] = page;
-	return true;
-}
-
-static inline void
-begin_cell(renc_run_planner *planner, width_tally *t, uint32_t page, uint64_t values, double share)
-{
-	t->cell_keys = 1;
-	t->cell_pairs = 1;
-	t->cell_pages = 1;
-	t->cell_values = values;
-	t->cell_gaps = share;
-	if (planner->windows)
-	{
-		planner->cells++;
-		(void) first_seen(planner, page);
-	}
-}
-
-static inline void
-end_cell(const renc_run_planner *planner, width_tally *t)
-{
-	t->own += (uint64_t) t->cell_keys * t->cell_pages - t->cell_pairs;
-	t->between += t->cell_pages * t->cell_gaps;
-	t->absent += t->cell_pages * (double) (int64_t) (t->cell_values - t->cell_keys);
-	t->keys += t->cell_keys;
-	t->entries += t->cell_pages;
-	t->counts += 2 * renc_run_log2(t->cell_pages) + 1;
-	if (t->cell_pages < 3)
-		return;
-	t->ordered += t->cell_pages;
-	t->saved += t->cell_pages < PLAN_SAVED ? planner->saved[t->cell_pages] : bits_saved(t->cell_pages);
-}
-
-static void
-tally_cells(renc_run_planner *planner, const renc_run_pair *pair, uint32_t n, int width, width_tally *t)
-{
-	const uint64_t mask = (UINT64_C(1) << width) - 1;
-	uint64_t	last = pair[0].key;
-
-	begin_cell(planner, t, pair[0].page, (~last & mask) + 1, 0);
-	for (uint32_t i = 1; i < n; i++)
-	{
-		uint64_t	key = pair[i].key;
-		uint32_t	gap = pair[i].share > 0;
-
-		t->gaps += gap;
-		if ((key ^ last) <= mask)
-		{
-			t->cell_keys += key != last;
-			t->cell_gaps += gap;
-			t->cell_pairs++;
-			t->cell_pages += !planner->windows || first_seen(planner, pair[i].page);
-		}
-		else
-		{
-			t->cell_gaps += (double) (int64_t) (~last & mask) * pair[i].share;
-			end_cell(planner, t);
-			begin_cell(planner, t, pair[i].page, mask + 1, (double) (int64_t) (key & mask) * pair[i].share);
-			t->distance[renc_run_log2((key >> width) - (last >> width))]++;
-		}
-		last = key;
-	}
-	t->cell_values -= ~last & mask;
-	end_cell(planner, t);
-}
+/* ---- The cost of a width ---- */
 
 static double
 rice_cost(double entries, double composites)
@@ -206,60 +86,128 @@ rice_cost(double entries, double composites)
 }
 
 static double
-gaps_cost(const width_tally *t, uint32_t npages)
+gaps_cost(const renc_run_tally *t, const renc_run_part *part)
 {
-	int			k = renc_run_gap_parameter(t->distance);
-	double		bits = t->counts + (double) (t->entries - t->ordered) * renc_run_page_bits(npages);
+	int			k = renc_run_gap_parameter(t->distance, t->distances);
+	uint32_t	left = t->distances;
+	double		bits = t->counts + (double) (t->entries - t->ordered) * renc_run_page_bits(part->npages);
 
-	bits += t->ordered * log2(npages) - t->saved;
-	for (int high = 0; high < 64; high++)
+	bits += t->ordered * part->page_bits - t->saved;
+	for (int high = 0; left > 0; left -= t->distance[high++])
 		if (t->distance[high] > 0)
 			bits += (double) t->distance[high] * (high > k ? 2 * high - k + 1 : k + 1);
 	return bits;
 }
 
-static width_cost
-cost_width(renc_run_planner *planner, const renc_run_pair *pair, uint32_t n, uint32_t npages, int width)
+static void
+note_cost(const renc_run_planner *planner, renc_run_part *part, int width, const renc_run_tally *t)
 {
-	width_tally t = {0};
-	width_cost	cost;
-	double		cells = (double) ((pair[n - 1].key >> width) - (pair[0].key >> width)) + 1;
+	renc_run_cost *cost = &part->cost[width];
+	uint64_t	first = planner->pair[part->first].key;
+	uint64_t	last = planner->pair[part->end - 1].key;
+	double		cells = (double) ((last >> width) - (first >> width)) + 1;
 
-	tally_cells(planner, pair, n, width, &t);
-	cost.width = width;
-	cost.keys = t.keys;
-	cost.own = (double) t.own;
-	cost.gaps = t.gaps;
-	cost.absent = t.gaps > 0 ? t.absent / (double) (pair[n - 1].key - pair[0].key - (t.keys - 1)) * t.gaps : 0;
-	cost.false_pages = t.gaps > 0 ? 0.5 * (cost.own + t.between * t.keys / t.gaps) : cost.own;
-	cost.bits = rice_cost(t.entries, cells * npages);
-	if (!planner->one_coding || cost.bits == INFINITY)
-		cost.bits = fmin(cost.bits, gaps_cost(&t, npages));
-	cost.bits += BLOCK_BITS + (planner->windows ? WINDOW_BITS : 0);
-	cost.total = cost.bits + planner->price * cost.false_pages;
-	return cost;
+	cost->width = width;
+	cost->own = (double) t->own;
+	cost->absent = part->gaps > 0 ?
+		t->absent / (double) (last - first - (part->keys - 1)) * part->gaps : 0;
+	cost->false_pages = part->gaps > 0 ?
+		0.5 * (cost->own + t->between * part->keys / part->gaps) : cost->own;
+	cost->bits = rice_cost(t->entries, cells * part->npages);
+	if (!planner->one_coding || cost->bits == INFINITY)
+		cost->bits = fmin(cost->bits, gaps_cost(t, part));
+	cost->bits += BLOCK_BITS + (planner->windows ? WINDOW_BITS : 0);
+	cost->total = cost->bits + planner->price * cost->false_pages;
+	part->known |= UINT64_C(1) << width;
+}
+
+/*
+ * What a width costs a part.  Its halves will be asked for much the same widths, and the right
+ * half for those of the left one: so they are tallied with it.  "alone": this is not likely.
+ */
+static const renc_run_cost *
+cost_width(renc_run_planner *planner, renc_run_part *part, int width, bool alone)
+{
+	renc_run_tallier *tallier = &planner->tallier;
+	renc_run_part *whole = part->whole != NULL && !alone ? part->whole : part;
+	renc_run_tally tally[3];
+
+	if (part->known >> width & 1)
+		return &part->cost[width];
+	if (whole->cut == 0)
+	{
+		renc_run_tally_part(tallier, part->first, part->end, width, &tally[0]);
+		note_cost(planner, part, width, &tally[0]);
+	}
+	else
+	{
+		renc_run_part *half = planner->half[whole->depth];
+
+		renc_run_tally_halves(tallier, whole->first, whole->cut, whole->end, width, &tally[0],
+							  &tally[1], &tally[2]);
+		note_cost(planner, whole, width, &tally[0]);
+		note_cost(planner, &half[0], width, &tally[1]);
+		note_cost(planner, &half[1], width, &tally[2]);
+	}
+	return &part->cost[width];
+}
+
+/* ---- Choice ---- */
+
+static void
+begin_part(const renc_run_planner *planner, renc_run_part *part, uint32_t first, uint32_t end, int depth)
+{
+	uint32_t	first_page;
+
+	part->first = first;
+	part->end = end;
+	part->cut = 0;
+	part->depth = depth;
+	part->whole = NULL;
+	part->npages = planner->npages;
+	if (planner->windows)
+		renc_run_plan_window(planner->pair + first, end - first, &first_page, &part->npages);
+	part->page_bits = log2(part->npages);
+	part->keys = renc_run_tally_keys(&planner->tallier, first, end);
+	part->gaps = renc_run_tally_gaps(&planner->tallier, first, end);
+	part->known = 0;
+}
+
+/* Begins the halves of a part that is to have any. */
+static void
+begin_halves(renc_run_planner *planner, renc_run_part *part)
+{
+	renc_run_part *half = planner->half[part->depth];
+	uint32_t	n = part->end - part->first;
+
+	if (n < MIN_DIVIDED || part->depth == PLAN_DEPTH)
+		return;
+	part->cut = renc_run_plan_cut(planner->pair, part->first + n / 4, part->end - n / 4);
+	begin_part(planner, &half[0], part->first, part->cut, part->depth + 1);
+	begin_part(planner, &half[1], part->cut, part->end, part->depth + 1);
+	half[0].whole = part;
 }
 
 /* Wider as long as that is better, else narrower. */
-static width_cost
-try_widths(renc_run_planner *planner, const renc_run_pair *pair, uint32_t n, uint32_t npages, width_cost best)
+static const renc_run_cost *
+try_widths(renc_run_planner *planner, renc_run_part *part, const renc_run_cost *best)
 {
 	bool		wider = false;
 
-	while (best.width < MAX_WIDTH)
+	while (best->width < MAX_WIDTH)
 	{
-		width_cost	next = cost_width(planner, pair, n, npages, best.width + 1);
+		const renc_run_cost *next = cost_width(planner, part, best->width + 1, false);
 
-		if (next.total >= best.total)
+		if (next->total >= best->total)
 			break;
 		best = next;
 		wider = true;
 	}
-	while (!wider && best.width > 0)
+	while (!wider && best->width > 0)
 	{
-		width_cost	next = cost_width(planner, pair, n, npages, best.width - 1);
+		const renc_run_cost *next = cost_width(planner, part, best->width - 1, false);
 
-		if (next.total > best.total)
+		if (next->total > best->total)
 			break;
 		best = next;
 	}
@@ -267,82 +215,82 @@ try_widths(renc_run_planner *planner, const renc_run_pair *pair, uint32_t n, uin
 }
 
 static bool
-is_stuck(const renc_run_planner *planner, const width_cost *cost)
+is_stuck(const renc_run_planner *planner, const renc_run_part *part, const renc_run_cost *cost)
 {
-	return planner->price * cost->false_pages > STUCK * cost->keys;
+	return planner->price * cost->false_pages > STUCK * part->keys;
 }
 
 /* The best width of one block. */
-static width_cost
-choose_width(renc_run_planner *planner, const renc_run_pair *pair, uint32_t n)
+static const renc_run_cost *
+choose_width(renc_run_planner *planner, renc_run_part *part)
 {
-	uint64_t	span = pair[n - 1].key - pair[0].key;
-	uint32_t	first = 0;
-	uint32_t	npages = planner->npages;
+	uint32_t	n = part->end - part->first;
+	uint64_t	span = planner->pair[part->end - 1].key - planner->pair[part->first].key;
 	double		start;
-	width_cost	best;
+	const renc_run_cost *best;
 
-	if (planner->windows)
-		renc_run_plan_window(pair, n, &first, &npages);
 	if (span == 0 || planner->exact)
-		return cost_width(planner, pair, n, npages, 0);
+		return cost_width(planner, part, 0, false);
 	start = log2((double) span / (n * planner->spread));
-	best = cost_width(planner, pair, n, npages, start < 0 ? 0 : start > MAX_WIDTH ? MAX_WIDTH : (int) start);
-	best = try_widths(planner, pair, n, npages, best);
+	best = cost_width(planner, part, start < 0 ? 0 : start > MAX_WIDTH ? MAX_WIDTH : (int) start, false);
+	best = try_widths(planner, part, best);
 
 	/* Keys of several scales have several hills. */
-	if (is_stuck(planner, &best))
+	if (is_stuck(planner, part, best))
 	{
-		int			stuck = best.width;
-		width_cost	other = best;
+		int			stuck = best->width;
+		const renc_run_cost *other = best;
 
 		for (int width = stuck - 24; width <= stuck + 9; width += 3)
 			if (width >= 0 && width <= MAX_WIDTH && width != stuck)
 			{
-				width_cost	next = cost_width(planner, pair, n, npages, width);
+				const renc_run_cost *next = cost_width(planner, part, width, true);
 
-				if (next.total < other.total)
+				if (next->total < other->total)
 					other = next;
 			}
-		if (other.width != stuck)
-			best = try_widths(planner, pair, n, npages, other);
+		if (other->width != stuck)
+			best = try_widths(planner, part, other);
 	}
-	planner->spread = fmax(((double) span / n) / ldexp(1, best.width), 1e-4);
+	planner->spread = fmax(((double) span / n) / ldexp(1, best->width), 1e-4);
 	return best;
 }
 
-/* Returns the cost of the pieces appended; "whole": n pairs as one. */
+/* Returns the cost of the pieces appended; "whole": the part as one. */
 static double
-divide(renc_run_planner *planner, const renc_run_pair *pair, uint32_t n, const width_cost *whole,
-	   int depth, renc_run_piece *piece, uint32_t *npieces)
+divide(renc_run_planner *planner, renc_run_part *part, const renc_run_cost *whole,
+	   renc_run_piece *piece, uint32_t *npieces)
 {
 	uint32_t	start = *npieces;
 
-	if (n >= MIN_DIVIDED && depth < PLAN_DEPTH)
+	if (part->cut > 0)
 	{
-		uint32_t	cut = renc_run_plan_cut(pair, n / 4, n - n / 4);
+		renc_run_part *half = planner->half[part->depth];
 		double		spread = planner->spread;
-		width_cost	left = choose_width(planner, pair, cut);
-		width_cost	right = choose_width(planner, pair + cut, n - cut);
+		const renc_run_cost *left = choose_width(planner, &half[0]);
+		const renc_run_cost *right = choose_width(planner, &half[1]);
 
-		if (is_stuck(planner, whole) || left.total + right.total < whole->total + PROMISING)
+		if (is_stuck(planner, part, whole) || left->total + right->total < whole->total + PROMISING)
 		{
-			double		cost = divide(planner, pair, cut, &left, depth + 1, piece, npieces);
+			double		cost;
 
-			cost += divide(planner, pair + cut, n - cut, &right, depth + 1, piece, npieces);
+			begin_halves(planner, &half[0]);
+			cost = divide(planner, &half[0], left, piece, npieces);
+			begin_halves(planner, &half[1]);
+			cost += divide(planner, &half[1], right, piece, npieces);
 			if (cost < whole->total)
 				return cost;
 		}
 		*npieces = start;
 		planner->spread = spread;
 	}
-	piece[start].n = n;
+	piece[start].n = part->end - part->first;
 	piece[start].width = whole->width;
 	piece[start].bits = whole->bits;
-	piece[start].keys = whole->keys;
+	piece[start].keys = part->keys;
 	piece[start].false_pages = whole->false_pages;
 	piece[start].own = whole->own;
-	piece[start].gaps = whole->gaps;
+	piece[start].gaps = part->gaps;
 	piece[start].absent = whole->absent;
 	*npieces = start + 1;
 	return whole->total;
@@ -351,9 +299,15 @@ divide(renc_run_planner *planner, const renc_run_pair *pair, uint32_t n, const w
 uint32_t
 renc_run_plan(renc_run_planner *planner, const renc_run_pair *pair, uint32_t n, renc_run_piece *piece)
 {
-	width_cost	whole = choose_width(planner, pair, n);
+	const renc_run_cost *best;
 	uint32_t	npieces = 0;
 
-	(void) divide(planner, pair, n, &whole, 0, piece, &npieces);
+	planner->pair = pair;
+	planner->tallier.windows = planner->windows;
+	renc_run_tally_begin(&planner->tallier, pair, n);
+	begin_part(planner, &planner->whole, 0, n, 0);
+	begin_halves(planner, &planner->whole);
+	best = choose_width(planner, &planner->whole);
+	(void) divide(planner, &planner->whole, best, piece, &npieces);
 	return npieces;
 }

@@ -9,23 +9,38 @@
 #ifndef RENC_RUN_PLAN_H
 #define RENC_RUN_PLAN_H
 
-#include "renc_run_page.h"
+#include "renc_run_tally.h"
 
 /* Pieces of one plan, at most: it divides up to PLAN_DEPTH times. */
 #define PLAN_DEPTH		6
 #define PLAN_PIECES		(1 << PLAN_DEPTH)
-#define PLAN_SEEN		8192	/* a power of two */
-#define PLAN_SAVED		64
 
-/* What the encoder is given. */
-typedef struct renc_run_pair
+/* What a width costs. */
+typedef struct renc_run_cost
 {
-	uint64_t	key;
-	double		share;			/* 1 / (key - the one before); 0: no point is
-								 * between */
-	uint32_t	page;			/* from the run's first */
-	uint32_t	rows;
-} renc_run_pair;
+	int			width;
+	double		total;
+	double		bits;
+	double		false_pages;	/* of as many queries as there are keys */
+	double		own;			/* of queries for keys */
+	double		absent;			/* of values anywhere between, as many as gaps */
+} renc_run_cost;
+
+/* Pairs that may become a block, or blocks. */
+typedef struct renc_run_part
+{
+	uint32_t	first;			/* first .. end - 1 of those that are planned */
+	uint32_t	end;
+	uint32_t	cut;			/* where its right half begins; 0: it has none */
+	int			depth;			/* how often pairs were divided to get it */
+	struct renc_run_part *whole;	/* whose left half it is, or NULL */
+	uint32_t	npages;			/* of its window */
+	double		page_bits;		/* log2 of that */
+	uint32_t	keys;
+	uint32_t	gaps;			/* between keys, that hold a point */
+	uint64_t	known;			/* widths whose costs are known, as bits */
+	renc_run_cost cost[64];
+} renc_run_part;
 
 typedef struct renc_run_planner
 {
@@ -35,10 +50,10 @@ typedef struct renc_run_planner
 	bool		windows;		/* a block names pages of its own window */
 	double		price;			/* bits that a false page is worth */
 	double		spread;			/* cells for each pair, as chosen last */
-	double		saved[PLAN_SAVED];	/* bits that m pages in order save */
-	uint32_t	cells;			/* looked at; a cell's mark in "seen" */
-	uint32_t	seen_page[PLAN_SEEN];
-	uint32_t	seen_cell[PLAN_SEEN];
+	const renc_run_pair *pair;	/* that are planned */
+	renc_run_part whole;
+	renc_run_part half[PLAN_DEPTH][2];	/* by how often it was divided */
+	renc_run_tallier tallier;
 } renc_run_planner;
 
 /* Pairs that become a block, if they fit. */
