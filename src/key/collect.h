@@ -11,6 +11,7 @@
 #include "postgres.h"
 
 #include "filter/renc_rule.h"
+#include "key/key.h"
 
 /* What is known of the keys of one column of one range. */
 typedef struct RencoderRangeSummary
@@ -25,6 +26,8 @@ typedef struct RencoderRangeSummary
 
 typedef struct RencoderCollectedColumn
 {
+	RencoderKeyFunction function;	/* of whoever makes keys; none until the
+									 * first value */
 	uint64	   *key;			/* sorted and distinct within each closed slot */
 	size_t		nkeys;
 	size_t		allocated;

@@ -48,23 +48,39 @@ rencoder_key_is_boxed(Relation index, int col)
 										BTEqualStrategyNumber));
 }
 
+RencoderKeyFunction
+rencoder_key_function(Relation index, int col)
+{
+	RencoderKeyFunction function;
+
+	function.coded = rencoder_key_is_coded(index, col);
+	function.proc = index_getprocinfo(index, col + 1, function.coded ? RENCODER_PROC_CODED_KEY :
+									  RENCODER_PROC_KEY);
+	function.collation = index->rd_indcollation[col];
+	return function;
+}
+
+bool
+rencoder_key_call(const RencoderKeyFunction *function, Datum value, const RencoderCoder *coder,
+				  uint64 *key)
+{
+	RencoderEncoding encoding = {coder, false};
+
+	if (!function->coded)
+		*key = (uint64) DatumGetInt64(FunctionCall1Coll(function->proc, function->collation, value));
+	else
+		*key = (uint64) DatumGetInt64(FunctionCall2Coll(function->proc, function->collation, value,
+														PointerGetDatum(&encoding)));
+	return !encoding.keyless;
+}
+
 bool
 rencoder_key_encode(Relation index, int col, Datum value,
 					const RencoderCoder *coder, uint64 *key)
 {
-	RencoderEncoding encoding = {coder, false};
-	Oid			collation = index->rd_indcollation[col];
+	RencoderKeyFunction function = rencoder_key_function(index, col);
 
-	if (!rencoder_key_is_coded(index, col))
-		*key = (uint64) DatumGetInt64(FunctionCall1Coll(index_getprocinfo(index, col + 1,
-																		  RENCODER_PROC_KEY),
-														collation, value));
-	else
-		*key = (uint64) DatumGetInt64(FunctionCall2Coll(index_getprocinfo(index, col + 1,
-																		  RENCODER_PROC_CODED_KEY),
-														collation, value,
-														PointerGetDatum(&encoding)));
-	return !encoding.keyless;
+	return rencoder_key_call(&function, value, coder, key);
 }
 
 /* The support function for a right-hand side, or InvalidOid. */

@@ -142,10 +142,23 @@ extern bool rencoder_key_is_boxed(Relation index, int col);
 extern bool rencoder_key_usable(Oid opfamily, Oid opcintype, int strategy,
 								Oid righttype, Oid collation);
 
+/* What makes keys of the values of a column. */
+typedef struct RencoderKeyFunction
+{
+	FmgrInfo   *proc;			/* of the index as long as it is open */
+	Oid			collation;
+	bool		coded;			/* asks a coder */
+} RencoderKeyFunction;
+
+/* Looks it up: once for all rows that are read. */
+extern RencoderKeyFunction rencoder_key_function(Relation index, int col);
+
 /*
  * The key of a value of the index column (0-based); value is not null.  False
  * if no single key stands for it: its range must always match.
  */
+extern bool rencoder_key_call(const RencoderKeyFunction *function, Datum value,
+							  const RencoderCoder *coder, uint64 *key);
 extern bool rencoder_key_encode(Relation index, int col, Datum value,
 								const RencoderCoder *coder, uint64 *key);
 

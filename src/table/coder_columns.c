@@ -384,33 +384,48 @@ rencoder_columns_load_coders(Relation index, int col, uint32 generation,
 	coders->coder[col] = rencoder_coder_require(rencoder_coders_create(), index, col, generation);
 }
 
+/* Makes the key of a value that may be gone, or that is not to be looked for. */
+static bool
+make_key_if_there(Relation index, const RencoderCollector *collector, int col, Datum value,
+				  const RencoderCoder *coder, bool alive, uint64 *key)
+{
+	bool		no_dead_toast = collector->no_dead_toast ||
+		(MyProc->statusFlags & PROC_IN_VACUUM) != 0;
+	Value		v = {index, col, value, coder, NULL, 0, false};
+
+	if (!alive && no_dead_toast && is_toasted(&v))
+		return false;
+	if (!collector->in_use)
+		use_value(&v);
+	else if (!use_if_there(&v))
+		return false;
+	*key = v.key;
+	return v.has_key;
+}
+
 void
 rencoder_columns_collect_row(Relation index, RencoderCollector *collector,
 							 const RencoderColumnCoders *coders,
 							 const Datum *values, const bool *isnull, bool alive)
 {
-	bool		no_dead_toast = collector->no_dead_toast ||
-		(MyProc->statusFlags & PROC_IN_VACUUM) != 0;
 	MemoryContext old = MemoryContextSwitchTo(collector->row_context);
 
 	for (int col = 0; col < collector->natts; col++)
 	{
-		Value		v = {index, col, values[col], coders->coder[col], NULL, 0, false};
+		RencoderKeyFunction *function = &collector->column[col].function;
+		const RencoderCoder *coder = coders->coder[col];
+		uint64		key;
 
 		if (isnull[col])
 		{
 			rencoder_collect_add_null(collector, col);
 			continue;
 		}
-		if (alive || !no_dead_toast || !is_toasted(&v))
-		{
-			if (!collector->in_use)
-				use_value(&v);
-			else if (!use_if_there(&v))
-				v.has_key = false;
-		}
-		if (v.has_key)
-			rencoder_collect_add(collector, col, v.key);
+		if (function->proc == NULL)
+			*function = rencoder_key_function(index, col);
+		if (alive && !collector->in_use ? rencoder_key_call(function, values[col], coder, &key) :
+			make_key_if_there(index, collector, col, values[col], coder, alive, &key))
+			rencoder_collect_add(collector, col, key);
 		else
 			rencoder_collect_add_keyless(collector, col);
 	}
