@@ -18,6 +18,9 @@
  */
 #define MAX_CHECKPOINTS		3
 
+/* Less than this part of a range's pages do not tell how many keys it will hold. */
+#define FEW_PAGES			4
+
 bool
 rencoder_summarize_group_slab(const RencoderSummarizing *s, RencoderHeader header,
 							  RencoderSlab *slab)
@@ -264,25 +267,71 @@ rencoder_summarize_group_is_fast(const RencoderSummarizing *s)
 	return !read_previous(s, 0, &previous) || previous.checkpoints <= MAX_CHECKPOINTS;
 }
 
+/* Pages of a range of the slice that were read, up to the last one with rows. */
+static BlockNumber
+pages_read(const RencoderSummarizing *s, int slot)
+{
+	BlockNumber pages_per_range = s->scan.meta.pages_per_range;
+	BlockNumber first = (s->group.number * RENC_GROUP_RANGES + slot) * pages_per_range;
+	BlockNumber last = s->scan.last_block;
+
+	if (!renc_mask_test(s->todo, slot) || last == InvalidBlockNumber || last < first)
+		return 0;
+	return Min(last - first + 1, pages_per_range);
+}
+
 /*
- * Distinct keys a range that filters of a new group of few ranges should be made for
- * at least: what those of the group before are, if it has any, or what the first
- * range would hold if it were full.
+ * Distinct keys that a range will hold when it is full, as the fullest of the slice's tells, of
+ * which "most" pages were read.  Few pages tell little, as the last of them are still being filled:
+ * then there are as many as rows, by the statistics of the table.  Filters that are too large cost
+ * some pages as long as the group grows.  Such that are too small pass nearly every query in
+ * all of its ranges.
+ */
+static double
+keys_of_full_range(const RencoderSummarizing *s, int col, BlockNumber most)
+{
+	const RencoderMeta *meta = &s->scan.meta;
+	const FormData_pg_class *table = s->scan.heap->rd_rel;
+	int			first = rencoder_summarize_group_first(s);
+	uint32		distinct = 0;
+
+	for (int i = 0; i < RENC_SLICE_RANGES; i++)
+	{
+		if (pages_read(s, first + i) == most)
+			distinct = Max(distinct, s->scan.collector->column[col].range[i].distinct);
+	}
+	if (distinct > 0 && most < meta->pages_per_range / FEW_PAGES && table->reltuples > 0 &&
+		table->relpages > 0)
+		return table->reltuples / table->relpages * meta->pages_per_range;
+	return rencoder_design_full_range(meta, distinct, most);
+}
+
+/*
+ * Distinct keys a range that filters of a new group should be made for at least.  A slice of full
+ * ranges tells by itself.  Else it is what those of the group before are made for, if none of
+ * its ranges is full.
  */
 static double
 min_capacity_of_new(const RencoderSummarizing *s, int col)
 {
-	const RencoderMeta *meta = &s->scan.meta;
-	BlockNumber nblocks = RelationGetNumberOfBlocks(s->scan.heap);
-	BlockNumber first = s->group.number * RENC_GROUP_RANGES * meta->pages_per_range;
+	BlockNumber pages_per_range = s->scan.meta.pages_per_range;
+	BlockNumber most = 0;
+	int			nfull = 0;
 	RencoderHeaderData previous;
 
-	if (!rencoder_design_few_ranges(meta, s->group.number, nblocks))
+	for (int i = 0; i < RENC_SLICE_RANGES && !s->whole; i++)
+	{
+		BlockNumber pages = pages_read(s, rencoder_summarize_group_first(s) + i);
+
+		most = Max(most, pages);
+		nfull += pages == pages_per_range;
+	}
+	if (s->whole || nfull == RENC_SLICE_RANGES || most == 0)
 		return 0;
-	if (read_previous(s, col, &previous) && rencoder_format_capacity(&previous.config) > 0)
+	if (most < pages_per_range && read_previous(s, col, &previous) &&
+		rencoder_format_capacity(&previous.config) > 0)
 		return rencoder_format_capacity(&previous.config);
-	return rencoder_design_full_range(meta, s->scan.collector->column[col].range[0].distinct,
-									  nblocks - first);
+	return keys_of_full_range(s, col, most);
 }
 
 /*
