@@ -49,6 +49,18 @@ CALL grow(200, 6);
 SELECT rencoder_summarize_new_values('t_v');
 SELECT * FROM late('t_v');
 
+-- Pages with few rows, as sessions leave them that fill each its own: rows tell more than pages, by
+-- the statistics of the table.
+TRUNCATE t;
+CALL grow(96, 13);
+REINDEX INDEX t_v;
+CALL grow(4, 14);
+DELETE FROM t WHERE (ctid::text::point)[0] >= 96 AND mod((ctid::text::point)[1]::int, 7) > 0;
+VACUUM (TRUNCATE false) t;
+CALL grow(200, 15);
+SELECT rencoder_summarize_new_values('t_v');
+SELECT * FROM late('t_v');
+
 -- In a group behind those of the run.
 TRUNCATE t;
 CALL grow(1024, 7);

@@ -18,9 +18,6 @@
  */
 #define MAX_CHECKPOINTS		3
 
-/* Less than this part of a range's pages do not tell how many keys it will hold. */
-#define FEW_PAGES			4
-
 bool
 rencoder_summarize_group_slab(const RencoderSummarizing *s, RencoderHeader header,
 							  RencoderSlab *slab)
@@ -267,43 +264,52 @@ rencoder_summarize_group_is_fast(const RencoderSummarizing *s)
 	return !read_previous(s, 0, &previous) || previous.checkpoints <= MAX_CHECKPOINTS;
 }
 
-/* Pages of a range of the slice that were read, up to the last one with rows. */
+/* Pages of a slot of the slice that were read, up to the last one with rows. */
 static BlockNumber
-pages_read(const RencoderSummarizing *s, int slot)
+pages_with_rows(const RencoderSummarizing *s, int slot)
 {
 	BlockNumber pages_per_range = s->scan.meta.pages_per_range;
-	BlockNumber first = (s->group.number * RENC_GROUP_RANGES + slot) * pages_per_range;
-	BlockNumber last = s->scan.last_block;
+	BlockNumber first = (BlockNumber) (s->scan.first + slot) * pages_per_range;
 
-	if (!renc_mask_test(s->todo, slot) || last == InvalidBlockNumber || last < first)
+	if (s->scan.rows[slot] == 0)
 		return 0;
-	return Min(last - first + 1, pages_per_range);
+	return Min(s->scan.last_block - first + 1, pages_per_range);
+}
+
+/* Rows of a range that is full, by the statistics of table and index; 0: they tell nothing. */
+static double
+rows_of_full_range(const RencoderSummarizing *s)
+{
+	double		pages = s->scan.heap->rd_rel->relpages;
+	double		rows = s->scan.index->rd_rel->reltuples;
+
+	return pages > 0 && rows > 0 ? rows / pages * s->scan.meta.pages_per_range : 0;
 }
 
 /*
- * Distinct keys that a range will hold when it is full, as the fullest of the slice's tells, of
- * which "most" pages were read.  Few pages tell little, as the last of them are still being filled:
- * then there are as many as rows, by the statistics of the table.  Filters that are too large cost
- * some pages as long as the group grows.  Such that are too small pass nearly every query in
- * all of its ranges.
+ * Distinct keys that a range will hold when it is full, as that slot of the slice tells which has
+ * the most rows: as many more as pages will come, or rows.  Pages tell too few where sessions
+ * are still filling them, each its own; rows, where they were fewer to a page before.  Filters
+ * that are too large cost some pages as long as the group grows.  Such that are too small pass
+ * nearly every query in all of its ranges.
  */
 static double
-keys_of_full_range(const RencoderSummarizing *s, int col, BlockNumber most)
+keys_of_full_range(const RencoderSummarizing *s, int col)
 {
-	const RencoderMeta *meta = &s->scan.meta;
-	const FormData_pg_class *table = s->scan.heap->rd_rel;
-	int			first = rencoder_summarize_group_first(s);
-	uint32		distinct = 0;
+	double		full = rows_of_full_range(s);
+	int			most = 0;
+	uint32		distinct;
 
-	for (int i = 0; i < RENC_SLICE_RANGES; i++)
+	for (int slot = 1; slot < RENC_SLICE_RANGES; slot++)
 	{
-		if (pages_read(s, first + i) == most)
-			distinct = Max(distinct, s->scan.collector->column[col].range[i].distinct);
+		if (s->scan.rows[slot] > s->scan.rows[most])
+			most = slot;
 	}
-	if (distinct > 0 && most < meta->pages_per_range / FEW_PAGES && table->reltuples > 0 &&
-		table->relpages > 0)
-		return table->reltuples / table->relpages * meta->pages_per_range;
-	return rencoder_design_full_range(meta, distinct, most);
+	if (s->scan.rows[most] == 0)
+		return 0;
+	distinct = s->scan.collector->column[col].range[most].distinct;
+	return Max(rencoder_design_full_range(&s->scan.meta, distinct, pages_with_rows(s, most)),
+			   distinct * full / s->scan.rows[most]);
 }
 
 /*
@@ -314,24 +320,19 @@ keys_of_full_range(const RencoderSummarizing *s, int col, BlockNumber most)
 static double
 min_capacity_of_new(const RencoderSummarizing *s, int col)
 {
-	BlockNumber pages_per_range = s->scan.meta.pages_per_range;
-	BlockNumber most = 0;
 	int			nfull = 0;
 	RencoderHeaderData previous;
 
-	for (int i = 0; i < RENC_SLICE_RANGES && !s->whole; i++)
-	{
-		BlockNumber pages = pages_read(s, rencoder_summarize_group_first(s) + i);
-
-		most = Max(most, pages);
-		nfull += pages == pages_per_range;
-	}
-	if (s->whole || nfull == RENC_SLICE_RANGES || most == 0)
+	if (s->whole)
 		return 0;
-	if (most < pages_per_range && read_previous(s, col, &previous) &&
+	for (int slot = 0; slot < RENC_SLICE_RANGES; slot++)
+		nfull += pages_with_rows(s, slot) == s->scan.meta.pages_per_range;
+	if (nfull == RENC_SLICE_RANGES)
+		return 0;
+	if (nfull == 0 && read_previous(s, col, &previous) &&
 		rencoder_format_capacity(&previous.config) > 0)
 		return rencoder_format_capacity(&previous.config);
-	return keys_of_full_range(s, col, most);
+	return keys_of_full_range(s, col);
 }
 
 /*
