@@ -264,25 +264,75 @@ rencoder_summarize_group_is_fast(const RencoderSummarizing *s)
 	return !read_previous(s, 0, &previous) || previous.checkpoints <= MAX_CHECKPOINTS;
 }
 
+/* Pages of a slot of the slice that were read, up to the last one with rows. */
+static BlockNumber
+pages_with_rows(const RencoderSummarizing *s, int slot)
+{
+	BlockNumber pages_per_range = s->scan.meta.pages_per_range;
+	BlockNumber first = (BlockNumber) (s->scan.first + slot) * pages_per_range;
+
+	if (s->scan.rows[slot] == 0)
+		return 0;
+	return Min(s->scan.last_block - first + 1, pages_per_range);
+}
+
+/* Rows of a range that is full, by the statistics of table and index; 0: they tell nothing. */
+static double
+rows_of_full_range(const RencoderSummarizing *s)
+{
+	double		pages = s->scan.heap->rd_rel->relpages;
+	double		rows = s->scan.index->rd_rel->reltuples;
+
+	return pages > 0 && rows > 0 ? rows / pages * s->scan.meta.pages_per_range : 0;
+}
+
 /*
- * Distinct keys a range that filters of a new group of few ranges should be made for
- * at least: what those of the group before are, if it has any, or what the first
- * range would hold if it were full.
+ * Distinct keys that a range will hold when it is full, as that slot of the slice tells which has
+ * the most rows: as many more as pages will come, or rows.  Pages tell too few where sessions
+ * are still filling them, each its own; rows, where they were fewer to a page before.  Filters
+ * that are too large cost some pages as long as the group grows.  Such that are too small pass
+ * nearly every query in all of its ranges.
+ */
+static double
+keys_of_full_range(const RencoderSummarizing *s, int col)
+{
+	double		full = rows_of_full_range(s);
+	int			most = 0;
+	uint32		distinct;
+
+	for (int slot = 1; slot < RENC_SLICE_RANGES; slot++)
+	{
+		if (s->scan.rows[slot] > s->scan.rows[most])
+			most = slot;
+	}
+	if (s->scan.rows[most] == 0)
+		return 0;
+	distinct = s->scan.collector->column[col].range[most].distinct;
+	return Max(rencoder_design_full_range(&s->scan.meta, distinct, pages_with_rows(s, most)),
+			   distinct * full / s->scan.rows[most]);
+}
+
+/*
+ * Distinct keys a range that filters of a new group should be made for at least.  A slice of full
+ * ranges tells by itself.  Else it is what those of the group before are made for, if none of
+ * its ranges is full.
  */
 static double
 min_capacity_of_new(const RencoderSummarizing *s, int col)
 {
-	const RencoderMeta *meta = &s->scan.meta;
-	BlockNumber nblocks = RelationGetNumberOfBlocks(s->scan.heap);
-	BlockNumber first = s->group.number * RENC_GROUP_RANGES * meta->pages_per_range;
+	int			nfull = 0;
 	RencoderHeaderData previous;
 
-	if (!rencoder_design_few_ranges(meta, s->group.number, nblocks))
+	if (s->whole)
 		return 0;
-	if (read_previous(s, col, &previous) && rencoder_format_capacity(&previous.config) > 0)
+	for (int slot = 0; slot < RENC_SLICE_RANGES; slot++)
+		nfull += pages_with_rows(s, slot) == s->scan.meta.pages_per_range;
+	if (nfull == RENC_SLICE_RANGES)
+		return 0;
+	if (nfull == 0 && read_previous(s, col, &previous) &&
+		rencoder_format_capacity(&previous.config) > 0)
 		return rencoder_format_capacity(&previous.config);
-	return rencoder_design_full_range(meta, s->scan.collector->column[col].range[0].distinct,
-									  nblocks - first);
+	return keys_of_full_range(s, col);
 }
 
 /*

@@ -30,14 +30,15 @@ rangescan_callback(Relation index, ItemPointer tid, Datum *values, bool *isnull,
 	RencoderRangeScan *scan = (RencoderRangeScan *) state;
 	RencoderCollector *collector = scan->collector;
 	BlockNumber block = ItemPointerGetBlockNumber(tid);
-	uint64		range = rencoder_range_of_block(&scan->meta, block);
+	int			slot = (int) (rencoder_range_of_block(&scan->meta, block) - scan->first);
 
 	/* The block is pinned here at most, not locked. */
 	if (block != scan->last_block)
 		rencoder_vacuum_delay_point();
 	scan->last_block = block;
+	scan->rows[slot]++;
 
-	rencoder_collect_open(collector, (int) (range - scan->first));
+	rencoder_collect_open(collector, slot);
 	rencoder_columns_collect_row(index, collector, &scan->coders, values, isnull, tupleIsAlive);
 }
 
@@ -51,6 +52,7 @@ rencoder_range_scan(RencoderRangeScan *scan, uint64 first, int nslots, renc_mask
 	scan->first = first;
 	scan->indexInfo->ii_BrokenHotChain = false;
 	rencoder_collect_reset(scan->collector);
+	memset(scan->rows, 0, sizeof(scan->rows));
 	for (int slot = 0; slot < nslots;)
 	{
 		int			end = slot;

@@ -21,6 +21,8 @@ typedef struct RencoderRangeScan
 	RencoderColumnCoders coders;
 	uint64		first;			/* range of the collector's first slot */
 	BlockNumber last_block;		/* of the table, that gave a tuple */
+	uint32		rows[RENC_GROUP_RANGES];	/* of each of the collector's
+											 * slots */
 } RencoderRangeScan;
 
 /* Collector and coders are the caller's to set. */

@@ -49,6 +49,7 @@
 #include "maintain/summarize.h"
 #include "store/open_index.h"
 #include "worker/autosummarize.h"
+#include "worker/late_reads.h"
 #include "worker/worker_queue.h"
 
 /* How often it looks around, at least. */
@@ -98,6 +99,7 @@ typedef struct Job
 	uint64		pending;		/* last page of the pending list, likewise */
 	TimestampTz since;			/* when both were first seen so */
 	uint64		settled;		/* full groups of which none is to be flushed */
+	RencoderLateReads reads;	/* what scans have read of the tail */
 } Job;
 
 typedef enum JobResult
@@ -264,6 +266,15 @@ flush_full_groups(Job *job, Relation index, Relation heap, const RencoderMeta *m
 	return result;
 }
 
+/* All there is from range "first" on, the range that the table ends in included. */
+static void
+summarize_tail(Relation index, Relation heap, const RencoderMeta *meta, BlockNumber nblocks,
+			   uint64 first)
+{
+	if (rencoder_autosummarize_is_worth(meta, nblocks))
+		(void) rencoder_summarize(index, heap, first, rencoder_range_count(meta, nblocks) - 1, true);
+}
+
 /* What is to be done of an index now. */
 static JobResult
 serve_index(Job *job, Relation index, Relation heap)
@@ -272,6 +283,7 @@ serve_index(Job *job, Relation index, Relation heap)
 	BlockNumber nblocks = RelationGetNumberOfBlocks(heap);
 	bool		quiet = is_quiet(job, index, nblocks);
 	uint64		end;
+	uint64		first;
 
 	if (!rencoder_options_autosummarize(index))
 		return JOB_DONE;
@@ -290,11 +302,13 @@ serve_index(Job *job, Relation index, Relation heap)
 			break;
 	}
 	if (!quiet)
+	{
+		if (rencoder_late_reads_look(&job->reads, index, &meta, nblocks, &first))
+			summarize_tail(index, heap, &meta, nblocks, first);
 		return JOB_WAITING;
+	}
 	rencoder_delta_settle(index);
-	if (rencoder_autosummarize_is_worth(&meta, nblocks))
-		(void) rencoder_summarize(index, heap, end * RENC_SLICE_RANGES,
-								  rencoder_range_count(&meta, nblocks) - 1, true);
+	summarize_tail(index, heap, &meta, nblocks, end * RENC_SLICE_RANGES);
 	return JOB_DONE;
 }
 
@@ -434,7 +448,7 @@ settle(Job *job, JobResult result, bool failed)
 	else if (result == JOB_LOCKED)
 		retry_locked(job);
 	else if (result == JOB_WAITING)
-		put_off(job, QUIET_MS);
+		put_off(job, job->reads.busy ? LOOK_MS : QUIET_MS);
 	else if (result == JOB_DONE)
 		remove_job(job);
 	return !failed && result == JOB_UNFINISHED;
