@@ -365,9 +365,9 @@ rencoder_compact_vacuum(Relation index, Relation heap)
 }
 
 RencoderCompactResult
-rencoder_compact_some(Relation index, Relation heap)
+rencoder_compact_some(Relation index, Relation heap, bool quiet)
 {
-	Task		flush = {.choose = choose_waiting,.least = WORTH_FLUSHING,
+	Task		flush = {.choose = choose_waiting,.least = quiet ? 1 : WORTH_FLUSHING,
 	.most = RENCODER_WORKER_FLUSH,.gives_way = true};
 	Task		merge;
 	Choice		choice;

@@ -36,9 +36,10 @@ typedef enum RencoderCompactResult
 
 /*
  * In the worker: makes a run of up to RENCODER_WORKER_FLUSH groups, if several are full, or
- * merges some.  Gives way to others who wait for a lock on the table.
+ * merges some.  If the table is quiet, one full group is enough: when others will be full, nobody
+ * knows.  Gives way to others who wait for a lock on the table.
  */
-extern RencoderCompactResult rencoder_compact_some(Relation index, Relation heap);
+extern RencoderCompactResult rencoder_compact_some(Relation index, Relation heap, bool quiet);
 
 #define RENCODER_WORKER_FLUSH	16
 

@@ -133,7 +133,7 @@ may_stay(void)
 }
 
 static void
-add_job(Oid index, uint64 ranges)
+add_job(Oid index, uint64 ranges, bool urgent)
 {
 	bool		found;
 	Job		   *job = hash_search(jobs, &index, HASH_ENTER, &found);
@@ -144,12 +144,9 @@ add_job(Oid index, uint64 ranges)
 		job->index = index;
 		job->nblocks = InvalidBlockNumber;
 	}
-	if (ranges > job->ranges)
-	{
-		job->ranges = ranges;
-		if (job->waiting)
-			job->due = 0;
-	}
+	if (job->waiting && (urgent || ranges > job->ranges))
+		job->due = 0;
+	job->ranges = Max(job->ranges, ranges);
 }
 
 /* Jobs for all indexes of the access method in this database. */
@@ -173,7 +170,7 @@ add_all_indexes(void)
 		Form_pg_class form = (Form_pg_class) GETSTRUCT(tuple);
 
 		if (form->relpersistence != RELPERSISTENCE_TEMP)
-			add_job(form->oid, 0);
+			add_job(form->oid, 0, false);
 	}
 	table_endscan(scan);
 	table_close(pg_class, AccessShareLock);
@@ -249,18 +246,18 @@ shorten_pending(Relation index)
 
 /*
  * Makes base runs of full groups.  To look for them takes as long as the directory is, so it is
- * done when there is another.
+ * done when there is another, and when the table is quiet.
  */
 static RencoderCompactResult
 flush_full_groups(Job *job, Relation index, Relation heap, const RencoderMeta *meta,
-				  BlockNumber nblocks)
+				  BlockNumber nblocks, bool quiet)
 {
 	uint64		full = nblocks / meta->pages_per_range / RENC_GROUP_RANGES;
 	RencoderCompactResult result;
 
-	if (full == job->settled)
+	if (full == job->settled && !quiet)
 		return RENCODER_COMPACT_NOTHING;
-	result = rencoder_compact_some(index, heap);
+	result = rencoder_compact_some(index, heap, quiet);
 	if (result == RENCODER_COMPACT_NOTHING)
 		job->settled = full;
 	return result;
@@ -292,7 +289,7 @@ serve_index(Job *job, Relation index, Relation heap)
 		job_end(job, nblocks, &meta);
 	if (!fill_gaps(index, heap, &meta, end))
 		return JOB_UNFINISHED;
-	switch (flush_full_groups(job, index, heap, &meta, nblocks))
+	switch (flush_full_groups(job, index, heap, &meta, nblocks, quiet))
 	{
 		case RENCODER_COMPACT_DONE:
 			return JOB_UNFINISHED;
@@ -494,7 +491,7 @@ take_requests(void)
 	while (rencoder_worker_queue_take(&request))
 	{
 		if (OidIsValid(request.index))
-			add_job(request.index, request.ranges);
+			add_job(request.index, request.ranges, request.urgent);
 		else
 			add_all_indexes();
 		any = true;

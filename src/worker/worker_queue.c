@@ -41,6 +41,7 @@ typedef struct QueuedRequest
 	Oid			database;
 	Oid			index;
 	uint64		ranges;
+	bool		urgent;
 } QueuedRequest;
 
 typedef struct SharedRequests
@@ -171,20 +172,21 @@ make_entry(Oid database)
 	return entry;
 }
 
-/* Queues a request; false if the same one, or a wider one, is there already. */
+/* Queues a request; false if the same one, or one for more, is there already. */
 static bool
-add_request(WorkerEntry *entry, Oid index, uint64 ranges)
+add_request(WorkerEntry *entry, const RencoderWorkerRequest *wanted)
 {
 	QueuedRequest *request;
 
 	for (int i = 0; i < shared->nrequests; i++)
 	{
 		request = &shared->request[i];
-		if (request->database == entry->database && request->index == index)
+		if (request->database == entry->database && request->index == wanted->index)
 		{
-			if (request->ranges >= ranges)
+			if (request->ranges >= wanted->ranges && (request->urgent || !wanted->urgent))
 				return false;
-			request->ranges = ranges;
+			request->ranges = Max(request->ranges, wanted->ranges);
+			request->urgent |= wanted->urgent;
 			return true;
 		}
 	}
@@ -197,8 +199,9 @@ add_request(WorkerEntry *entry, Oid index, uint64 ranges)
 	}
 	request = &shared->request[shared->nrequests++];
 	request->database = entry->database;
-	request->index = index;
-	request->ranges = ranges;
+	request->index = wanted->index;
+	request->ranges = wanted->ranges;
+	request->urgent = wanted->urgent;
 	return true;
 }
 
@@ -231,6 +234,7 @@ rencoder_worker_queue_prepare(void)
 bool
 rencoder_worker_queue_put(Oid index, uint64 ranges, bool urgent)
 {
+	RencoderWorkerRequest request = {index, ranges, urgent};
 	WorkerEntry *entry;
 	bool		start = false;
 
@@ -250,7 +254,7 @@ rencoder_worker_queue_put(Oid index, uint64 ranges, bool urgent)
 	 * that are not urgent must not fill the queue until the worker looks
 	 * around by itself.
 	 */
-	if (entry != NULL && add_request(entry, index, ranges) && entry->pid != 0 &&
+	if (entry != NULL && add_request(entry, &request) && entry->pid != 0 &&
 		(urgent || shared->nrequests >= MAX_REQUESTS / 2))
 		SetLatch(entry->latch);
 	LWLockRelease(&shared->lock);
@@ -318,6 +322,7 @@ rencoder_worker_queue_take(RencoderWorkerRequest *request)
 			continue;
 		request->index = queued->index;
 		request->ranges = queued->ranges;
+		request->urgent = queued->urgent;
 		shared->nrequests--;
 		memmove(queued, queued + 1, (shared->nrequests - i) * sizeof(*queued));
 		found = true;

@@ -8,7 +8,7 @@
  * before PostgreSQL 17): no shared_preload_libraries.
  *
  *		worker[]	database | pid | latch | since | overflowed
- *		request[]	database | index | ranges			oldest first
+ *		request[]	database | index | ranges | urgent	oldest first
  *
  * One LWLock protects all of it and is never held while anything else is
  * locked.  There is at most one worker per database.  A request stands in the
@@ -23,6 +23,7 @@ typedef struct RencoderWorkerRequest
 {
 	Oid			index;
 	uint64		ranges;			/* the ranges below this number are complete */
+	bool		urgent;			/* do not wait for the table to be quiet */
 } RencoderWorkerRequest;
 
 /*

@@ -68,6 +68,15 @@ pass('the worker makes a run of full groups');
 wait_for_standby($primary, $standby);
 verify($_, $_->name . ', by the worker') foreach $primary, $standby;
 
+# Fewer groups than it makes a run of while rows come: it waits until none come any more.
+$primary->safe_psql('postgres', 'REINDEX INDEX t_idx');
+is($primary->safe_psql('postgres', $BASES), '1', 'the index is made anew again');
+$primary->safe_psql('postgres', 'SELECT fill(600001, 600700)');
+ok($primary->poll_query_until('postgres', "SELECT ($BASES) > 1"),
+	'the worker makes a run of a full group or two, when the table is quiet');
+wait_for_standby($primary, $standby);
+verify($_, $_->name . ', when it is quiet') foreach $primary, $standby;
+
 $standby->stop;
 $primary->stop;
 done_testing();
