@@ -20,10 +20,12 @@
  * are taken to go on for each doubling up to the distinct keys of the table.
  *
  * Where keys come again and again, it matters how many blocks the pages of a key fill: if
- * several, each of them names its part of the table.  So blocks of the sample are smaller, as
- * the sample is, but a little larger than that, since small ones lose bits at their ends.  What their headers take more than those of the table's blocks is taken off.  To
- * merge two keys costs as many false pages for each entry as in the table, so as many are
- * allowed.
+ * several, each of them names its part of the table.  So the sample is repeated until it is as
+ * large as the table, each time with pages of its own.  Of a large table, that would take long:
+ * there the copies end earlier, and blocks are smaller, as the pages are fewer, but a little
+ * larger than that, since small ones lose bits at their ends.  What their headers take more than
+ * those of the table's blocks is taken off.  To merge two keys costs as many false pages for each
+ * entry as in the table, so as many are allowed.
  *
  * How many distinct keys there are says the estimator of Haas and Stokes (Duj1), which ANALYZE
  * uses for rows; here what is sampled is pairs of key and stretch, so that keys which crowd on
@@ -49,6 +51,9 @@
 
 /* Stretches that a key is in, on average, from which on keys come again and again. */
 #define RECURRING		4
+
+/* Entries that copies of a sample may have: a second or less. */
+#define MOST_COPIED		4e6
 
 /*
  * Entries of a block of a run, nominally; of a sample, as a multiple of its part of that, which
@@ -85,6 +90,9 @@ typedef struct SampledKeys
 /* A run of a sample. */
 typedef struct SampleRun
 {
+	uint32		copies;			/* of the sample that are in it */
+	double		fraction;		/* of the table's pages, so that there are as
+								 * many */
 	double		rows;
 	double		distinct;		/* keys */
 	double		used;			/* bytes of leaves */
@@ -112,6 +120,29 @@ count_page(void *arg, const renc_run_page *page)
 	return 0;
 }
 
+/* Adds a key's entries from "from" up to before "to" as often as there are copies. */
+static void
+push_copies(const RencoderTableSample *sample, const uint32 *number, uint32 npages, size_t from,
+			size_t to, renc_run_encoder *encoder, SampleRun *run)
+{
+	double		before = run->rows;
+
+	for (uint32 copy = 0; copy < run->copies; copy++)
+	{
+		for (size_t i = from; i < to; i++)
+		{
+			const RencoderSampledKey *k = &sample->key[i];
+
+			if (number[k->page] == PG_UINT32_MAX)
+				continue;
+			if (!renc_run_push(encoder, k->key, copy * npages + number[k->page], k->rows))
+				elog(ERROR, "could not encode a sample");
+			run->rows += k->rows;
+		}
+	}
+	run->distinct += run->rows > before;
+}
+
 /*
  * Encodes the keys of the pages that have a number in "number", PG_UINT32_MAX being none, in
  * blocks of so many entries.
@@ -122,7 +153,7 @@ encode_pages(const RencoderTableSample *sample, const uint32 *number, uint32 npa
 {
 	renc_run_options options = {
 		.payload = RENCODER_RUN_PAYLOAD,
-		.npages = npages,
+		.npages = npages * run->copies,
 		.target = RENC_RUN_FALSE_PAGES,
 		.wanted = wanted,
 		.block = block,
@@ -131,21 +162,15 @@ encode_pages(const RencoderTableSample *sample, const uint32 *number, uint32 npa
 	};
 	void	   *memory = palloc(renc_run_encoder_size(options.payload));
 	renc_run_encoder *encoder = renc_run_encoder_init(memory, &options);
-	uint64		last = 0;
+	size_t		to;
 
 	if (encoder == NULL)
 		elog(ERROR, "could not begin to encode a sample");
-	for (size_t i = 0; i < sample->nkeys; i++)
+	for (size_t from = 0; from < sample->nkeys; from = to)
 	{
-		const RencoderSampledKey *k = &sample->key[i];
-
-		if (number[k->page] == PG_UINT32_MAX)
-			continue;
-		if (!renc_run_push(encoder, k->key, number[k->page], k->rows))
-			elog(ERROR, "could not encode a sample");
-		run->distinct += run->rows == 0 || k->key != last;
-		run->rows += k->rows;
-		last = k->key;
+		for (to = from + 1; to < sample->nkeys && sample->key[to].key == sample->key[from].key;)
+			to++;
+		push_copies(sample, number, npages, from, to, encoder, run);
 	}
 	if (run->rows > 0 && !renc_run_finish(encoder, &run->run, &run->false_pages))
 		elog(ERROR, "could not finish the run of a sample");
@@ -190,6 +215,15 @@ is_recurring(const SampledKeys *keys)
 	return keys->pairs >= RECURRING * keys->distinct;
 }
 
+/* How many copies of so many pages of the sample stand for the table. */
+static uint32
+copies_of(const RencoderTableSample *sample, uint32 npages)
+{
+	double		copies = (double) sample->nblocks / Max(npages, 1);
+
+	return (uint32) Max(Min(copies, MOST_COPIED / Max(sample->nkeys, 1)), 1);
+}
+
 /*
  * Encodes one stretch of "each" of the sample; 1: all of it.
  *
@@ -204,21 +238,21 @@ encode_part(const RencoderTableSample *sample, const RencoderTableEstimate *tabl
 	uint32	   *number = palloc_extended(Max(sample->npages, 1) * sizeof(uint32), MCXT_ALLOC_HUGE);
 	double		wanted = FALSE_PAGES;
 	uint32		block = BLOCK;
-	double		fraction;
 	uint32		n = 0;
 
+	memset(run, 0, sizeof(*run));
 	for (uint32 page = 0; page < sample->npages; page++)
 	{
 		uint64		hash = hash_bytes_uint32(stretch_of(sample, page));
 
 		number[page] = hash % each == 0 ? n++ : PG_UINT32_MAX;
 	}
-	fraction = (double) n / Max(sample->nblocks, 1);
+	run->copies = is_recurring(keys) ? copies_of(sample, n) : 1;
+	run->fraction = (double) n * run->copies / Max(sample->nblocks, 1);
 	if (is_recurring(keys))
-		block = (uint32) Max(BLOCK * Min(LARGER_BLOCKS * fraction, 1), LEAST_BLOCK);
+		block = (uint32) Max(BLOCK * Min(LARGER_BLOCKS * run->fraction, 1), LEAST_BLOCK);
 	else
-		wanted = Min(FALSE_PAGES * table->distinct / distinct * fraction, FALSE_PAGES);
-	memset(run, 0, sizeof(*run));
+		wanted = Min(FALSE_PAGES * table->distinct / distinct * run->fraction, FALSE_PAGES);
 	if (n > 0)
 		encode_pages(sample, number, n, wanted, block, run);
 	pfree(number);
@@ -395,7 +429,7 @@ rencoder_estimate_own(const RencoderTableSample *sample, const RencoderTableEsti
 	estimate->false_pages = always;
 	if (rencoder_keys_meet(keys, sample->key[0].key, sample->key[sample->nkeys - 1].key))
 		estimate->false_pages += is_recurring(&sampled) ?
-			run.false_pages / rencoder_sample_fraction(sample) : run.false_pages;
+			run.false_pages / run.fraction : run.false_pages;
 	estimate->false_pages = Min(estimate->false_pages, sample->nblocks - table->found_pages);
 	estimate->heap_pages = table->found_pages + estimate->false_pages;
 }
