@@ -393,7 +393,7 @@ updates() {
     local percent index heap fresh
     local -A maximum=([0.01]=20 [0.1]=30 [1]=35 [5]=50 [20]=50)
     heading 'Random updates of the column, pages of an empty query'
-    bench_sql -q -c 'DROP INDEX t_b'
+    bench_sql -q -c "CREATE INDEX t_r ON t USING rencoder (id) WITH ($WITH)"
     read -r _ fresh _ < <(pages t_r empty)
     for percent in 0.01 0.1 1 5 20; do
         bench_sql -q -c "UPDATE t SET id = hashint8extended(id, $SEED + 7) WHERE ctid = ANY (ARRAY(
@@ -405,6 +405,7 @@ updates() {
         limit_pages "$percent %, after $IDLE_SECONDS s" t_r empty "${maximum[$percent]}" \
             "$(value "$fresh + 0.5")"
         limit "$percent %: bits a row" "$(bits t_r "$ROWS")" '<=' 31
+        tell "$percent %: bits a row, without free pages" "$(used_bits t_r "$ROWS")"
         bench_sql -q -c 'VACUUM t'
         limit_pages "$percent %, VACUUM" t_r empty 25 "$(value "$fresh + 0.5")"
         limit "$percent %, VACUUM: bits a row, without free pages" "$(used_bits t_r "$ROWS")" '<=' 24
@@ -425,20 +426,42 @@ SELECT extract(epoch FROM clock_timestamp() - :'start') * 1000, cpu_ms() - :'cpu
 SQL
 }
 
+# Takes back what was appended to the table, and its pages.
+remove_copied() { # PAGES
+    bench_sql -q -c 'SET client_min_messages = warning' -c 'DROP INDEX IF EXISTS t_r' \
+        -c "DELETE FROM t WHERE ctid >= '($1,0)'" -c 'VACUUM t'
+    [[ $(value "pg_relation_size('t') / 8192") == "$1" ]] || die 'the table has kept pages'
+}
+
+# Into a table without holes; the rounds without and with the index take turns.
 copy() {
-    local ms cpu wal ms_r cpu_r wal_r index heap
+    local ms cpu wal index heap round heap_pages
     heading "COPY of $COPY_ROWS rows, pages of an empty query"
-    bench_sql -q -c "COPY (SELECT hashint8extended(-i, $SEED)
-        FROM generate_series(1, $COPY_ROWS) AS i) TO '$WORK/more'"
-    # The first is to warm up.  VACUUM takes the pages away again.
-    copy_once ROLLBACK >/dev/null
-    bench_sql -q -c 'VACUUM t'
-    read -r ms cpu wal < <(copy_once ROLLBACK)
-    bench_sql -q -c 'VACUUM t' -c "CREATE INDEX t_r ON t USING rencoder (id) WITH ($WITH)"
-    read -r ms_r cpu_r wal_r < <(copy_once COMMIT)
-    limit 'rows/s, times no index' "$(ratio "$ms" "$ms_r")" '>=' 0.95
-    tell 'rows/s, times no index, by CPU time of the session' "$(ratio "$cpu" "$cpu_r")"
-    tell 'WAL, times no index, when COPY ends' "$(ratio "$wal_r" "$wal")"
+    bench_sql -q -c 'SET client_min_messages = warning' -c 'DROP INDEX IF EXISTS t_r, t_b' \
+        -c "COPY (SELECT hashint8extended(-i, $SEED)
+        FROM generate_series(1, $COPY_ROWS) AS i) TO '$WORK/more'" \
+        -c 'CREATE TABLE copies (round int, index bool, ms numeric, cpu numeric, wal numeric)'
+    heap_pages=$(value "pg_relation_size('t') / 8192")
+    # Round 0 is to warm up.
+    for ((round = 0; round <= ROUNDS; round++)); do
+        read -r ms cpu wal < <(copy_once COMMIT)
+        bench_sql -q -c "INSERT INTO copies VALUES ($round, false, $ms, $cpu, $wal)"
+        remove_copied "$heap_pages"
+        bench_sql -q -c "CREATE INDEX t_r ON t USING rencoder (id) WITH ($WITH)"
+        read -r ms cpu wal < <(copy_once COMMIT)
+        bench_sql -q -c "INSERT INTO copies VALUES ($round, true, $ms, $cpu, $wal)"
+        ((round == ROUNDS)) || remove_copied "$heap_pages"
+    done
+    read -r ms cpu wal < <(bench_sql -F ' ' -c "
+        WITH pair AS (SELECT n.ms / r.ms AS ms, n.cpu / r.cpu AS cpu, r.wal / n.wal AS wal
+            FROM copies AS r JOIN copies AS n USING (round)
+            WHERE r.index AND NOT n.index AND round > 0)
+        SELECT round(percentile_cont(0.5) WITHIN GROUP (ORDER BY ms)::numeric, 2),
+            round(percentile_cont(0.5) WITHIN GROUP (ORDER BY cpu)::numeric, 2),
+            round(percentile_cont(0.5) WITHIN GROUP (ORDER BY wal)::numeric, 2) FROM pair")
+    limit 'rows/s, times no index' "$ms" '>=' 0.95
+    tell 'rows/s, times no index, by CPU time of the session' "$cpu"
+    tell 'WAL, times no index, when COPY ends' "$wal"
     sleep "$IDLE_SECONDS"
     limit_pages "after $IDLE_SECONDS s" t_r empty 40 8
     bench_sql -q -c 'VACUUM t'
@@ -450,6 +473,7 @@ copy() {
     tell 'after rencoder_compact: heap pages' "$heap"
     tell 'after rencoder_compact: bits a row' "$(bits t_r "($ROWS + $COPY_ROWS)")"
     bench_sql -q -c "SELECT rencoder_index_check('t_r', true)" >/dev/null
+    remove_copied "$heap_pages"
 }
 
 main() {
@@ -464,8 +488,8 @@ main() {
     other_integers
     clusters
     points_and_text
-    updates
     copy
+    updates
     printf '\n| figure | limit | measured |\n|---|---|---|\n'
     cat "$WORK/figures"
     bench_finish
