@@ -79,12 +79,14 @@
 /* Children of an inner page: renc_run.h. */
 #define FANOUT			((RENCODER_RUN_PAYLOAD - 8) / 25)
 
-/* Keys of a sample, those that are in one stretch, and pairs of key and stretch. */
+/* Keys of a sample. */
 typedef struct SampledKeys
 {
 	double		distinct;
-	double		single;
-	double		pairs;
+	double		single;			/* those that are in one stretch */
+	double		pairs;			/* of key and stretch */
+	double		changes;		/* neighbours, in the order of keys, in
+								 * different stretches */
 } SampledKeys;
 
 /* A run of a sample. */
@@ -101,7 +103,24 @@ typedef struct SampleRun
 	double		last;
 	double		false_pages;
 	renc_run	run;
+
+	/*
+	 * While it is made: the last key, and what is left out of the keys below
+	 * the next one.
+	 */
+	bool		in_order;
+	uint64		key;
+	BlockNumber stretch;
+	uint64		step;			/* between the last two keys of a stretch */
+	uint64		left_out;
 } SampleRun;
+
+/* The stretch of a page of the sample. */
+static BlockNumber
+stretch_of(const RencoderTableSample *sample, uint32 page)
+{
+	return sample->page[page].blkno / RENCODER_SAMPLE_STRETCH;
+}
 
 /* A renc_run_write that only counts. */
 static uint32_t
@@ -120,6 +139,28 @@ count_page(void *arg, const renc_run_page *page)
 	return 0;
 }
 
+/*
+ * A key as it is encoded.  Of a table in the order of its keys, what lies between two stretches is
+ * left out of the keys, as it is of the pages: else the encoder would expect queries there.
+ */
+static uint64
+without_gaps(const RencoderTableSample *sample, const RencoderSampledKey *k, SampleRun *run)
+{
+	BlockNumber stretch = stretch_of(sample, k->page);
+	uint64		gap = k->key - run->key;
+
+	if (run->in_order && run->rows > 0 && gap > 0)
+	{
+		if (stretch == run->stretch)
+			run->step = gap;
+		else
+			run->left_out += gap - Min(gap, run->step);
+	}
+	run->key = k->key;
+	run->stretch = stretch;
+	return k->key - run->left_out;
+}
+
 /* Adds a key's entries from "from" up to before "to" as often as there are copies. */
 static void
 push_copies(const RencoderTableSample *sample, const uint32 *number, uint32 npages, size_t from,
@@ -135,7 +176,8 @@ push_copies(const RencoderTableSample *sample, const uint32 *number, uint32 npag
 
 			if (number[k->page] == PG_UINT32_MAX)
 				continue;
-			if (!renc_run_push(encoder, k->key, copy * npages + number[k->page], k->rows))
+			if (!renc_run_push(encoder, without_gaps(sample, k, run),
+							   copy * npages + number[k->page], k->rows))
 				elog(ERROR, "could not encode a sample");
 			run->rows += k->rows;
 		}
@@ -178,24 +220,19 @@ encode_pages(const RencoderTableSample *sample, const uint32 *number, uint32 npa
 	pfree(memory);
 }
 
-/* The stretch of a page of the sample. */
-static BlockNumber
-stretch_of(const RencoderTableSample *sample, uint32 page)
-{
-	return sample->page[page].blkno / RENCODER_SAMPLE_STRETCH;
-}
-
 static SampledKeys
 count_sampled_keys(const RencoderTableSample *sample)
 {
-	SampledKeys keys = {0, 0, 0};
+	SampledKeys keys = {0, 0, 0, 0};
+	BlockNumber last = InvalidBlockNumber;
 
 	for (size_t i = 0; i < sample->nkeys;)
 	{
-		BlockNumber last = stretch_of(sample, sample->key[i].page);
 		uint64		key = sample->key[i].key;
 		double		n = 1;
 
+		keys.changes += stretch_of(sample, sample->key[i].page) != last;
+		last = stretch_of(sample, sample->key[i].page);
 		for (; i < sample->nkeys && sample->key[i].key == key; i++)
 		{
 			n += stretch_of(sample, sample->key[i].page) != last;
@@ -204,6 +241,7 @@ count_sampled_keys(const RencoderTableSample *sample)
 		keys.distinct += 1;
 		keys.single += n == 1;
 		keys.pairs += n;
+		keys.changes += n - 1;
 	}
 	return keys;
 }
@@ -213,6 +251,13 @@ static bool
 is_recurring(const SampledKeys *keys)
 {
 	return keys->pairs >= RECURRING * keys->distinct;
+}
+
+/* Are the table's rows in the order of keys, but for neighbours? */
+static bool
+is_in_order(const RencoderTableSample *sample, const SampledKeys *keys)
+{
+	return keys->changes <= 2 * ceil((double) sample->npages / RENCODER_SAMPLE_STRETCH);
 }
 
 /* How many copies of so many pages of the sample stand for the table. */
@@ -248,6 +293,7 @@ encode_part(const RencoderTableSample *sample, const RencoderTableEstimate *tabl
 		number[page] = hash % each == 0 ? n++ : PG_UINT32_MAX;
 	}
 	run->copies = is_recurring(keys) ? copies_of(sample, n) : 1;
+	run->in_order = is_in_order(sample, keys);
 	run->fraction = (double) n * run->copies / Max(sample->nblocks, 1);
 	if (is_recurring(keys))
 		block = (uint32) Max(BLOCK * Min(LARGER_BLOCKS * run->fraction, 1), LEAST_BLOCK);
