@@ -2,21 +2,23 @@
 # rencoder beside the other indexes of PostgreSQL, on one table, in one run; tables and plots.
 #
 #   bash bench/compare.sh [--rows MILLIONS] [--only FIGURE] [--columns LIST] [--seed N] [--out DIR]
+#       [--lsm3 DIR]
 #
 # MILLIONS (default 1; 0.05 to 100) of rows with ten columns of different kinds; the indexes are
 # built beside each other, and each is seen by the planner alone when it is measured.  Answers are
 # compared.
 # FIGURES: indexes bits growth updates writes pgbench buffers cold filter; all, if none is named.
 # LIST: the columns of the figure "indexes", as in "uniform,p"; all, if none is named.
+# --lsm3: with the LSM index of github.com/postgrespro/lsm3 too, whose source is in that directory.
 # What is measured is written to DIR (default bench/results/figures): FIGURE*.csv, with machine,
 # versions, settings, seed and load in its head, and FIGURE*.svg.  A run that is interrupted leaves
 # nothing running; the same command goes on where it was.
 set -euo pipefail
 
-ROWS='' ONLY='' LIST='' SEED=1 OUT=''
+ROWS='' ONLY='' LIST='' SEED=1 OUT='' LSM3=''
 while [[ $# -gt 0 ]]; do
     case $1 in
-        --rows | --only | --columns | --seed | --out)
+        --rows | --only | --columns | --seed | --out | --lsm3)
             [[ $# -gt 1 ]] || { echo "compare.sh: $1 needs a value" >&2; exit 2; }
             case $1 in
                 --rows) ROWS=$2 ;;
@@ -24,6 +26,7 @@ while [[ $# -gt 0 ]]; do
                 --columns) LIST=$2 ;;
                 --seed) SEED=$2 ;;
                 --out) OUT=$2 ;;
+                --lsm3) LSM3=$2 ;;
             esac
             shift 2 ;;
         --help | -h) sed -n '2,/^set /{/^#/s/^# \{0,1\}//p}' "$0"; exit 0 ;;
@@ -50,7 +53,10 @@ ROWS=$(awk -v m="$MILLIONS" 'BEGIN { printf "%d", m * 1e6 }')
 ((ROWS >= 50000 && ROWS <= 100000000)) ||
     { echo 'compare.sh: --rows takes 0.05 to 100 millions' >&2; exit 2; }
 
-bench_state=rencoder-compare-$MILLIONS-$SEED${ONLY:+-$ONLY}${LIST:+-${LIST//,/-}}
+[[ -z $LSM3 || -n ${BENCH_WORK:-} || -f $LSM3/lsm3.control ]] ||
+    { echo "compare.sh: \"$LSM3\" is not the source of lsm3" >&2; exit 2; }
+
+bench_state=rencoder-compare-$MILLIONS-$SEED${ONLY:+-$ONLY}${LIST:+-${LIST//,/-}}${LSM3:+-lsm3}
 bench_at_end=take_figures
 # shellcheck source=bench/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
@@ -67,6 +73,7 @@ LOAD_ROUNDS=2       # of pgbench
 LOAD_SECONDS=2
 INDEXES=(rencoder btree btree_hash hash brin32 brin128 brin_multi brin_bloom bloom gin gist spgist)
 KINDS=(one absent empty 10 100 1000 in like)
+[[ -z $LSM3 ]] || INDEXES+=(lsm3)
 
 # Of the first process: what is done leaves the temporary directory.
 take_figures() {
@@ -99,7 +106,8 @@ make_tables() {
     say "tables of $ROWS rows"
     bench_sql -q -c 'DROP SCHEMA IF EXISTS made, results CASCADE' \
         -c 'CREATE EXTENSION IF NOT EXISTS btree_gin SCHEMA public' \
-        -c 'CREATE EXTENSION IF NOT EXISTS bloom SCHEMA public' 2>/dev/null
+        -c 'CREATE EXTENSION IF NOT EXISTS bloom SCHEMA public' \
+        ${LSM3:+-c 'CREATE EXTENSION IF NOT EXISTS lsm3 SCHEMA public'} 2>/dev/null
     bench_sql -q -v rows="$ROWS" -v seed="$SEED" -f "$WORK/src/bench/compare/data.sql"
     bench_sql -q -f "$WORK/src/bench/compare/measure.sql" -f "$WORK/src/bench/compare/queries.sql"
     bench_sql -c "SELECT format('%s: %s rows a page', relname,
@@ -131,6 +139,17 @@ main() {
     say 'done'
 }
 
+# Input files are lsm3's source.
+if [[ -n $LSM3 ]]; then
+    bench_build_more=build_lsm3
+    LSM3_SETTINGS=(shared_preload_libraries=lsm3 max_worker_processes=32)
+fi
+
+build_lsm3() {
+    make -C "$WORK/input" -s USE_PGXS=1 PG_CONFIG="$PG_CONFIG" with_llvm=no install \
+        >"$WORK/log/lsm3" 2>&1 || { show_log "$WORK/log/lsm3" 40; die 'lsm3 could not be built'; }
+}
+
 # Copies of the tree have no history.
 if [[ -z ${BENCH_WORK:-} ]]; then
     bench_invoked_root=$bench_root
@@ -139,6 +158,10 @@ if [[ -z ${BENCH_WORK:-} ]]; then
     check_source
 fi
 
-bench_run -p gnuplot max_wal_size=16GB checkpoint_timeout=1h autovacuum=off jit=off \
+inputs=()
+[[ -z $LSM3 || -n ${BENCH_WORK:-} ]] ||
+    for file in "$LSM3"/{Makefile,*.[ch],*.sql,*.control}; do inputs+=(-i "$file"); done
+bench_run -p gnuplot "${inputs[@]}" "${LSM3_SETTINGS[@]}" max_wal_size=16GB checkpoint_timeout=1h autovacuum=off jit=off \
     maintenance_work_mem=256MB max_parallel_maintenance_workers=0 synchronize_seqscans=off \
-    -- --rows "$MILLIONS" --seed "$SEED" ${ONLY:+--only "$ONLY"} ${LIST:+--columns "$LIST"}
+    -- --rows "$MILLIONS" --seed "$SEED" ${ONLY:+--only "$ONLY"} ${LIST:+--columns "$LIST"} \
+    ${LSM3:+--lsm3 "$LSM3"}

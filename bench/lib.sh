@@ -280,6 +280,7 @@ bench_run() {
     trap 'exit 130' HUP INT TERM
     private_server "$BENCH_PG_CONFIG"
     bench_build
+    [[ -z ${bench_build_more:-} ]] || "$bench_build_more"
     bench_start_server "${settings[@]}"
     main "$@"
 }

@@ -42,22 +42,6 @@ CREATE FUNCTION results.only(tab regclass, index text) RETURNS void LANGUAGE sql
         AND indisvalid IS DISTINCT FROM (relname IS NOT DISTINCT FROM index)
 $$;
 
-CREATE FUNCTION results.build(c text, w text, def text) RETURNS void LANGUAGE plpgsql AS $$
-DECLARE
-    cpu numeric := results.cpu_ms();
-    start timestamptz := clock_timestamp();
-    ms numeric;
-    name text := c || '_' || w;
-BEGIN
-    IF EXISTS (SELECT FROM results.build WHERE (col, what) = (c, w)) THEN
-        RETURN;
-    END IF;
-    EXECUTE format('CREATE INDEX %I ON made.wide USING %s', name, def);
-    ms := results.ms_since(start);
-    INSERT INTO results.build VALUES (c, w, def,
-        pg_relation_size(('made.' || quote_ident(name))::regclass), ms, results.cpu_ms() - cpu);
-END $$;
-
 -- Runs a query and returns its time; counts must be those of the truth.
 CREATE FUNCTION results.run_once(query text, truth int8) RETURNS numeric LANGUAGE plpgsql AS $$
 DECLARE

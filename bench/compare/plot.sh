@@ -16,13 +16,13 @@ trap 'rm -rf "$work"' EXIT
 declare -A COLOUR=([rencoder]='#c00000' [btree]='#1f5fa8' [btree_hash]='#6fa8dc' [hash]='#38761d'
     [brin32]='#b45f06' [brin128]='#e69138' [brin_multi]='#a64d79' [brin_bloom]='#7f6000'
     [bloom]='#8e7cc3' [gin]='#45818e' [gist]='#674ea7' [spgist]='#c27ba0' [seq]='#555555'
-    [parallel]='#999999' [none]='#000000' [measured]='#c00000' [law]='#555555'
+    [lsm3]='#cc4125' [parallel]='#999999' [none]='#000000' [measured]='#c00000' [law]='#555555'
     [rencoder:vacuumed]='#e6a0a0' [btree:vacuumed]='#a0c4e6')
 
 OTHERS=('#c00000' '#1f5fa8' '#38761d' '#e69138' '#674ea7' '#45818e' '#7f6000' '#999999')
 
 # The order in the keys of the plots.
-ORDER='rencoder rencoder:vacuumed btree btree:vacuumed btree_hash hash gin gist spgist bloom
+ORDER='rencoder rencoder:vacuumed btree btree:vacuumed btree_hash hash lsm3 gin gist spgist bloom
     brin_bloom brin_multi brin32 brin128 seq parallel none measured law'
 
 # Lines of a file by the names of its columns: fields FILE CONDITION VALUE..  The condition and the

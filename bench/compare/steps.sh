@@ -13,8 +13,8 @@ definition() { # COLUMN INDEX
     local c=$1 type=${TYPE[$1]}
     case $2:$type:$c in
         rencoder:*) echo "rencoder ($c)" ;;
-        btree:point:* | brin*:point:*) ;;
-        btree:*) echo "btree ($c)" ;;
+        btree:point:* | lsm3:point:* | brin*:point:*) ;;
+        btree:* | lsm3:*) echo "$2 ($c)" ;;
         btree_hash:*:uniform) echo "btree (hashint8extended($c, 0))" ;;
         btree_hash:uuid:*) echo "btree (uuid_hash_extended($c, 0))" ;;
         btree_hash:text:*) echo "btree (hashtextextended($c, 0))" ;;
@@ -31,6 +31,20 @@ definition() { # COLUMN INDEX
     esac
 }
 
+# Not by a function: an index built within a function's query ends the server that has lsm3.
+build() { # COLUMN INDEX DEFINITION
+    [[ $(bench_sql -c "SELECT count(*) FROM results.build WHERE (col, what) = ('$1', '$2')") == 0 ]] ||
+        return 0
+    bench_sql -q <<SQL
+SELECT clock_timestamp() AS start, results.cpu_ms() AS cpu \gset
+BEGIN;
+CREATE INDEX $1_$2 ON made.wide USING $3;
+INSERT INTO results.build VALUES ('$1', '$2', '$3', pg_relation_size('made.$1_$2'),
+    results.ms_since(:'start'), results.cpu_ms() - nullif(:'cpu', '')::numeric);
+COMMIT;
+SQL
+}
+
 step_indexes() {
     local column index definition
     for column in "${COLUMNS[@]}"; do
@@ -38,7 +52,7 @@ step_indexes() {
             definition=$(definition "$column" "$index")
             [[ -n $definition ]] || continue
             say "build: $column, $index"
-            bench_sql -q -c "SELECT results.build('$column', '$index', '$definition')" >/dev/null
+            build "$column" "$index" "$definition"
         done
         draw_queries "$column"
         measure_column "$column"
@@ -125,8 +139,8 @@ step_bits() {
     need_queries uniform
     for bits in 14 16 18 20 22 24 26 28; do
         say "bits_per_key = $bits"
+        build uniform "bits$bits" "rencoder (uniform) WITH (bits_per_key = $bits)"
         bench_sql -q >/dev/null <<SQL
-SELECT results.build('uniform', 'bits$bits', 'rencoder (uniform) WITH (bits_per_key = $bits)');
 INSERT INTO results.figures SELECT 'bits', v.what, $bits, '', 1, v.value
 FROM (SELECT avg(pages) AS pages, avg(index_pages) AS index_pages
       FROM generate_series(1::int8, 2000) AS i,
@@ -145,7 +159,7 @@ SQL
 # The queries of a column, where its indexes are not measured in this run.
 need_queries() { # COLUMN
     [[ $(bench_sql -c "SELECT count(*) FROM results.queries WHERE col = '$1'") == 0 ]] || return 0
-    bench_sql -q -c "SELECT results.build('$1', 'btree', 'btree ($1)')" >/dev/null
+    build "$1" btree "btree ($1)"
     draw_queries "$1"
 }
 
@@ -267,6 +281,8 @@ copy_all() { # FIGURE PAYLOAD INDEX..
     for index; do bench_sql -q -c "DROP TABLE copy_$index"; done
 }
 
+[[ -z $LSM3 ]] || COPY_INDEXES+=(lsm3)
+
 step_writes() {
     copy_all writes 185 "${COPY_INDEXES[@]}"
     copy_all writes 35 none rencoder btree
@@ -343,7 +359,7 @@ need_indexes() { # INDEX..  of the column "uniform"
     need_queries uniform
     for index; do
         definition=$(definition uniform "$index")
-        bench_sql -q -c "SELECT results.build('uniform', '$index', '$definition')" >/dev/null
+        build uniform "$index" "$definition"
     done
 }
 
