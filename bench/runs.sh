@@ -140,8 +140,19 @@ WHERE m.uses = 't_r';
 SQL
 }
 
+# Time by the clock of a build with the workers that the server gives by default; the index is
+# dropped again.
+build_in_parallel() { # METHOD
+    bench_sql -q <<SQL
+SELECT clock_timestamp() AS start \gset
+CREATE INDEX in_parallel ON t USING $1;
+SELECT round(extract(epoch FROM clock_timestamp() - :'start') * 1000);
+DROP INDEX in_parallel;
+SQL
+}
+
 uniform() {
-    local cpu_r cpu_b
+    local cpu_r cpu_b ms_r ms_b
     heading "$MILLIONS million random int8, 35 rows a page"
     cpu_b=$(build t_b 'btree (id)')
     draw_queries
@@ -154,6 +165,10 @@ uniform() {
     limit_pages '100 matches' t_r hundred 14 103
     limit 'build, CPU time of a btree / rencoder, both serial' "$(ratio "$cpu_b" "$cpu_r")" '>=' 2
     tell 'build, CPU time, ms' "$cpu_r"
+    ms_b=$(build_in_parallel 'btree (id)')
+    ms_r=$(build_in_parallel "rencoder (id) WITH ($WITH)")
+    limit 'build, time of a btree / rencoder, both with workers' "$(ratio "$ms_b" "$ms_r")" '>=' 1.5
+    tell 'build with workers, ms' "$ms_r"
     use_only t_r t_b
     limit 'pages read while planning, the second time' "$(planning_pages)" '<=' 12
 }
