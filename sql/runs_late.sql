@@ -54,6 +54,7 @@ SELECT * FROM late('t_v');
 TRUNCATE t;
 CALL grow(96, 13);
 REINDEX INDEX t_v;
+ANALYZE t;
 CALL grow(4, 14);
 DELETE FROM t WHERE (ctid::text::point)[0] >= 96 AND mod((ctid::text::point)[1]::int, 7) > 0;
 VACUUM (TRUNCATE false) t;

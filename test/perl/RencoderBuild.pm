@@ -113,8 +113,10 @@ my ($node, $searches);
 # Makes the server, with the tables in database postgres.
 sub start_node
 {
+	# Without samples, which would have a say in the next build.
 	$node = new_node('main',
-		conf => "max_worker_processes = 8\nmax_parallel_workers = 8\nlog_min_messages = warning\n");
+		conf => "max_worker_processes = 8\nmax_parallel_workers = 8\nlog_min_messages = warning\n"
+		  . "rencoder.sample_rate = 0\n");
 	$node->safe_psql('postgres', $TABLES);
 	is( $node->safe_psql('postgres', "SELECT pg_relation_size('t') / 8192"),
 		4 * 128 + 3, 'pages of the table');
