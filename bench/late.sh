@@ -19,6 +19,7 @@ SEED=${4:-1}
 CLIENTS=4
 LATE=(0 5000 50000)
 ROUNDS=2
+declare -A CALLS
 
 make_table() { # INDEX
     local filler=$((8152 / PER_PAGE - 44))
@@ -45,13 +46,16 @@ server_cpu() {
 
 wal_at() { bench_sql -c "SELECT pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')"; }
 
-# pgbench on a table; sets TRANSACTIONS, TPS, CPU (us a transaction) and WAL (bytes likewise).
+# pgbench on a table, with other values in each call of an index, or queries would be for the rows
+# that came last; sets TRANSACTIONS, TPS, CPU (us a transaction) and WAL (bytes likewise).
 load() { # INDEX pgbench arguments
-    local index=$1 cpu wal
+    local index=$1 cpu wal seed
     shift
+    CALLS[$index]=$((${CALLS[$index]:-0} + 1))
+    seed=$((SEED * 1000 + CALLS[$index]))
     cpu=$(server_cpu) wal=$(wal_at)
     (cd "$WORK/src/bench/pgbench" && PGOPTIONS='-c synchronous_commit=off' pgbench -n -j 1 \
-        -c "$CLIENTS" --random-seed="$SEED" -D table="late_$index" -D column=key -D min=0 \
+        -c "$CLIENTS" --random-seed="$seed" -D table="late_$index" -D column=key -D min=0 \
         -D max="$((ROWS - 1))" "$@" postgres) >"$WORK/log/pgbench" 2>&1 ||
         { show_log "$WORK/log/pgbench" 20; die 'pgbench failed'; }
     TPS=$(sed -n 's/^tps = \([0-9]*\).*/\1/p' "$WORK/log/pgbench")

@@ -325,13 +325,17 @@ SQL
     done
 }
 
+# All indexes get the same values, and each load others, or queries would be for the rows that the
+# load before has inserted.
 pgbench_once() { # WORK CLIENTS INDEX ROUND
     local lsn wal tps count
+    local -A nth=([read]=1 [insert]=2 [mixed]=3)
+    local seed=$((SEED * 10000 + $4 * 1000 + $2 * 10 + ${nth[$1]}))
     ! noted pgbench "$1 $3" "$2" tps "$4" || return 0
     lsn=$(bench_sql -c 'SELECT pg_current_wal_insert_lsn()')
     # shellcheck disable=SC2086  # several words
     (cd "$WORK/src/bench/pgbench" && PGOPTIONS='-c synchronous_commit=off' pgbench -n -c "$2" -j 2 \
-        -T "$LOAD_SECONDS" --random-seed="$SEED$4" -D table="pgbench_$3" -D column=key -D min=0 \
+        -T "$LOAD_SECONDS" --random-seed="$seed" -D table="pgbench_$3" -D column=key -D min=0 \
         -D max="$((ROWS - 1))" ${LOAD_FILES[$1]} postgres) >"$WORK/log/pgbench" 2>&1 ||
         { show_log "$WORK/log/pgbench" 20; die 'pgbench failed'; }
     tps=$(sed -n 's/^tps = \([0-9.]*\).*/\1/p' "$WORK/log/pgbench")
