@@ -154,7 +154,7 @@ without_gaps(const RencoderTableSample *sample, const RencoderSampledKey *k, Sam
 		if (stretch == run->stretch)
 			run->step = gap;
 		else
-			run->left_out += gap - Min(gap, run->step);
+			run->left_out += gap - Min(gap, Max(run->step, 1));
 	}
 	run->key = k->key;
 	run->stretch = stretch;
