@@ -62,6 +62,16 @@ CALL grow(200, 15);
 SELECT rencoder_summarize_new_values('t_v');
 SELECT * FROM late('t_v');
 
+-- Statistics that cannot be true: no more keys than fit on pages.
+TRUNCATE t;
+CALL grow(96, 16);
+REINDEX INDEX t_v;
+UPDATE pg_class SET reltuples = 1e12 WHERE oid = 't_v'::regclass;
+UPDATE pg_class SET relpages = 1 WHERE oid = 't'::regclass;
+CALL grow(4, 17);
+SELECT rencoder_summarize_new_values('t_v');
+SELECT max(capacity) BETWEEN 200 AND 8 * 291 AS fits FROM rencoder_groups('t_v');
+
 -- In a group behind those of the run.
 TRUNCATE t;
 CALL grow(1024, 7);

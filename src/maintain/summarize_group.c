@@ -4,6 +4,7 @@
  */
 #include "maintain/summarize_group.h"
 
+#include "access/htup_details.h"
 #include "access/xlog.h"
 #include "utils/memutils.h"
 
@@ -276,14 +277,19 @@ pages_with_rows(const RencoderSummarizing *s, int slot)
 	return Min(s->scan.last_block - first + 1, pages_per_range);
 }
 
-/* Rows of a range that is full, by the statistics of table and index; 0: they tell nothing. */
+/*
+ * Rows of a range that is full, by the statistics of table and index; 0: they tell nothing.  These
+ * may be of different times, or anything that somebody has set.
+ */
 static double
 rows_of_full_range(const RencoderSummarizing *s)
 {
 	double		pages = s->scan.heap->rd_rel->relpages;
 	double		rows = s->scan.index->rd_rel->reltuples;
 
-	return pages > 0 && rows > 0 ? rows / pages * s->scan.meta.pages_per_range : 0;
+	if (!(pages > 0 && rows > 0))
+		return 0;
+	return Min(rows / pages, MaxHeapTuplesPerPage) * s->scan.meta.pages_per_range;
 }
 
 /*
