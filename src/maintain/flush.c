@@ -156,7 +156,8 @@ read_flushed_groups(Flush *f)
 		CHECK_FOR_INTERRUPTS();
 		read_flushed_group(f, &f->groups[i]);
 		rencoder_delta_make_meanwhile(f->scan.index, f->cut, f->number);
-		waited_for = f->gives_way && count_lock_requests(f->scan.heap) > requests;
+		waited_for = f->gives_way && i + 1 < f->ngroups &&
+			count_lock_requests(f->scan.heap) > requests;
 	}
 	for (int col = 0; waited_for && col < f->scan.meta.natts; col++)
 		rencoder_run_sorter_end(f->sorter[col]);

@@ -289,6 +289,13 @@ serve_index(Job *job, Relation index, Relation heap)
 		job_end(job, nblocks, &meta);
 	if (!fill_gaps(index, heap, &meta, end))
 		return JOB_UNFINISHED;
+
+	/* Before runs are made, which others may be in the way of for long. */
+	if (quiet)
+	{
+		rencoder_delta_settle(index);
+		summarize_tail(index, heap, &meta, nblocks, end * RENC_SLICE_RANGES);
+	}
 	switch (flush_full_groups(job, index, heap, &meta, nblocks, quiet))
 	{
 		case RENCODER_COMPACT_DONE:
@@ -298,15 +305,11 @@ serve_index(Job *job, Relation index, Relation heap)
 		case RENCODER_COMPACT_NOTHING:
 			break;
 	}
-	if (!quiet)
-	{
-		if (rencoder_late_reads_look(&job->reads, index, &meta, nblocks, &first))
-			summarize_tail(index, heap, &meta, nblocks, first);
-		return JOB_WAITING;
-	}
-	rencoder_delta_settle(index);
-	summarize_tail(index, heap, &meta, nblocks, end * RENC_SLICE_RANGES);
-	return JOB_DONE;
+	if (quiet)
+		return JOB_DONE;
+	if (rencoder_late_reads_look(&job->reads, index, &meta, nblocks, &first))
+		summarize_tail(index, heap, &meta, nblocks, first);
+	return JOB_WAITING;
 }
 
 /* A piece of the job, in a transaction of its own. */

@@ -12,7 +12,7 @@
 #include "utils/timestamp.h"
 
 /* The name ends with the version of the structure. */
-#define SHARED_NAME		"rencoder requests 1"
+#define SHARED_NAME		"rencoder requests 2"
 #define TRANCHE_NAME	"rencoder_requests"
 
 /* Databases with a worker at the same time; max_worker_processes is 8 by default. */
