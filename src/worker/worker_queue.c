@@ -12,7 +12,7 @@
 #include "utils/timestamp.h"
 
 /* The name ends with the version of the structure. */
-#define SHARED_NAME		"rencoder requests 2"
+#define SHARED_NAME		"rencoder requests 3"
 #define TRANCHE_NAME	"rencoder_requests"
 
 /* Databases with a worker at the same time; max_worker_processes is 8 by default. */
@@ -39,9 +39,7 @@ typedef struct WorkerEntry
 typedef struct QueuedRequest
 {
 	Oid			database;
-	Oid			index;
-	uint64		ranges;
-	bool		urgent;
+	RencoderWorkerRequest request;
 } QueuedRequest;
 
 typedef struct SharedRequests
@@ -176,19 +174,19 @@ make_entry(Oid database)
 static bool
 add_request(WorkerEntry *entry, const RencoderWorkerRequest *wanted)
 {
-	QueuedRequest *request;
+	QueuedRequest *queued;
 
 	for (int i = 0; i < shared->nrequests; i++)
 	{
-		request = &shared->request[i];
-		if (request->database == entry->database && request->index == wanted->index)
-		{
-			if (request->ranges >= wanted->ranges && (request->urgent || !wanted->urgent))
-				return false;
-			request->ranges = Max(request->ranges, wanted->ranges);
-			request->urgent |= wanted->urgent;
-			return true;
-		}
+		RencoderWorkerRequest *request = &shared->request[i].request;
+
+		if (shared->request[i].database != entry->database || request->index != wanted->index)
+			continue;
+		if (request->ranges >= wanted->ranges && (request->urgent || !wanted->urgent))
+			return false;
+		request->ranges = Max(request->ranges, wanted->ranges);
+		request->urgent |= wanted->urgent;
+		return true;
 	}
 	if (shared->nrequests == MAX_REQUESTS)
 	{
@@ -197,11 +195,9 @@ add_request(WorkerEntry *entry, const RencoderWorkerRequest *wanted)
 		entry->overflowed = true;
 		return !already;
 	}
-	request = &shared->request[shared->nrequests++];
-	request->database = entry->database;
-	request->index = wanted->index;
-	request->ranges = wanted->ranges;
-	request->urgent = wanted->urgent;
+	queued = &shared->request[shared->nrequests++];
+	queued->database = entry->database;
+	queued->request = *wanted;
 	return true;
 }
 
@@ -320,9 +316,7 @@ rencoder_worker_queue_take(RencoderWorkerRequest *request)
 
 		if (queued->database != my_entry->database)
 			continue;
-		request->index = queued->index;
-		request->ranges = queued->ranges;
-		request->urgent = queued->urgent;
+		*request = queued->request;
 		shared->nrequests--;
 		memmove(queued, queued + 1, (shared->nrequests - i) * sizeof(*queued));
 		found = true;
