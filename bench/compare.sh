@@ -140,9 +140,10 @@ main() {
 }
 
 # Input files are lsm3's source.
+inputs=() settings=()
 if [[ -n $LSM3 ]]; then
     bench_build_more=build_lsm3
-    LSM3_SETTINGS=(shared_preload_libraries=lsm3 max_worker_processes=32)
+    settings=(shared_preload_libraries=lsm3 max_worker_processes=32)
 fi
 
 build_lsm3() {
@@ -158,10 +159,10 @@ if [[ -z ${BENCH_WORK:-} ]]; then
     check_source
 fi
 
-inputs=()
 [[ -z $LSM3 || -n ${BENCH_WORK:-} ]] ||
     for file in "$LSM3"/{Makefile,*.[ch],*.sql,*.control}; do inputs+=(-i "$file"); done
-bench_run -p gnuplot "${inputs[@]}" "${LSM3_SETTINGS[@]}" max_wal_size=16GB checkpoint_timeout=1h autovacuum=off jit=off \
+bench_run -p gnuplot "${inputs[@]}" "${settings[@]}" \
+    max_wal_size=16GB checkpoint_timeout=1h autovacuum=off jit=off \
     maintenance_work_mem=256MB max_parallel_maintenance_workers=0 synchronize_seqscans=off \
     -- --rows "$MILLIONS" --seed "$SEED" ${ONLY:+--only "$ONLY"} ${LIST:+--columns "$LIST"} \
     ${LSM3:+--lsm3 "$LSM3"}
