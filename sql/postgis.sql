@@ -121,8 +121,10 @@ FROM unnest('{&&,@}'::text[]) op, unnest(edges()) x, unnest(edges()) y,
 	CASE WHEN x < y THEN ST_MakeLine(ST_MakePoint(x, 0), ST_MakePoint(10, y)) ELSE ST_MakePoint(x,
 	y) END) AS condition) c
 GROUP BY op ORDER BY op;
+-- Whether an empty geometry lies within another depends on PostGIS's version.
 SELECT condition, rows_of(condition, true) = rows_of(condition, false) AS same,
-	rows_of(condition, false) NOT LIKE '0 %' AS found, uses_index(condition) AS indexed
+	CASE WHEN condition !~ '@ .POINT EMPTY' THEN rows_of(condition, false) NOT LIKE '0 %' END
+		AS found, uses_index(condition) AS indexed
 FROM unnest(ARRAY[
 	$$g && ST_MakeEnvelope(1, 1, 2, 2)$$, $$ST_MakeEnvelope(1, 1, 2, 2) && g$$,
 	$$g && ANY (ARRAY[ST_MakeEnvelope(1, 1, 2, 2), ST_MakePoint(3, 4)])$$,
@@ -230,8 +232,9 @@ FROM rencoder_candidates('typed_b', '\x00'::bytea, '\x01'::bytea) a,
 DROP TABLE typed;
 SELECT candidates FROM rencoder_candidates('places_g', ST_MakePoint(5000, 5000),
 	ST_MakePoint(5001, 5001));
-SELECT skipped FROM rencoder_candidates('places_g', ST_MakePoint(-1e300, -1e300),
-	ST_MakePoint(1e300, 1e300));
+-- All pages with rows; since 16 a table may end in pages without.
+SELECT candidates = (SELECT count(DISTINCT (ctid::text::point)[0]) FROM places) AS all_pages
+FROM rencoder_candidates('places_g', ST_MakePoint(-1e300, -1e300), ST_MakePoint(1e300, 1e300));
 SELECT * FROM rencoder_candidates('places_g', 'POINT EMPTY'::geometry, ST_MakePoint(1, 1));
 SELECT * FROM rencoder_candidates('places_g', 1, 2);
 SELECT * FROM rencoder_candidates('places_g', point(1, 1), point(2, 2));

@@ -40,6 +40,7 @@ chroot_complete()
 		[ -e "$root/usr/include/xxhash.h" ] &&
 		[ -e "$root/usr/share/perl5/IPC/Run.pm" ] &&
 		[ -x "$root/usr/bin/gcc" ] && [ -x "$root/usr/bin/make" ] &&
+		{ [ "$pg" -ne 17 ] || [ -L "$root/usr/share/postgresql/17/extension/postgis.control" ]; } &&
 		[ ! -e "$root/debootstrap" ]
 }
 
@@ -59,6 +60,8 @@ run_debootstrap()
 	local suite=$1 root=$2 pg=$3 own=$2.debootstrap status=0
 	local needed=libxxhash-dev,gcc,make,perl,libipc-run-perl
 
+	# One more version of PostGIS than the machine's own.
+	[ "$pg" -ne 17 ] || needed+=,postgresql-17-postgis-3
 	rm -rf "$own"
 	mkdir -p "$own"
 	cp -a /usr/share/debootstrap "$own/lib"
