@@ -3,14 +3,18 @@
 # conditions sent to the shards, used by the indexes there, and answered as by a sequential
 # scan of the same rows; what do functions say; do shards move?
 #
-#   test/citus.sh [--pg-config FILE] [--keep]
+#   test/citus.sh [--pg-config FILE] [--source DIR] [--keep]
 #
-# --pg-config  of a server that has Citus: its library and its control file (default: pg_config)
+# --pg-config  of the server (default: pg_config); without --source it has Citus: its library and
+#              its control file
+# --source     of Citus, as a release is unpacked: it is built, which takes some minutes.  It wants
+#              what the server was built with; on Debian libssl-dev, libkrb5-dev, libxml2-dev,
+#              libxslt1-dev, libreadline-dev, and for Citus itself liblz4-dev, libzstd-dev
 # --keep       keep the temporary directory, with the logs
 #
-# The server and Citus are copied, and nothing is installed; neither is Citus built.  Clusters
-# listen on sockets in a temporary directory only.  Not part of test/run.sh: no release of Debian
-# has Citus.  Prints each question with its result; the last line is "N passed, N failed".
+# Server, Citus and its source are copied, and nothing is installed.  Clusters listen on sockets in
+# a temporary directory only.  Not part of test/run.sh: no release of Debian has Citus.  Prints
+# each question with its result; the last line is "N passed, N failed".
 set -euo pipefail
 
 top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -52,6 +56,15 @@ check()
 		result "not ok" "$1"
 		printf 'not ok - %s\n%s\n' "$1" "$said" | head -n 20
 	fi
+}
+
+# Into the private server.  Not optimized: that is quicker, and Citus is not what is measured.
+build_citus()
+{
+	cd "$WORK/citus"
+	./configure PG_CONFIG="$PG_CONFIG" --without-libcurl CFLAGS='-O0 -g0' &&
+		make -s -j2 with_llvm=no COPT='-O0 -g0 -fno-lto' extension &&
+		make -s with_llvm=no install-extension
 }
 
 start_nodes()
@@ -216,6 +229,13 @@ inside()
 	unset "${!PG@}" MAKEFLAGS MAKELEVEL
 	export LC_ALL=C.UTF-8
 	private_server "$2"
+	if [ -d "$WORK/citus" ]; then
+		echo "building Citus"
+		(build_citus) > "$WORK/log/citus" 2>&1 || {
+			tail -n 20 "$WORK/log/citus"
+			die "Citus could not be built: $WORK/log/citus"
+		}
+	fi
 	cd "$WORK/src"
 	build_extension > "$WORK/log/build" 2>&1 || die "the build failed: $WORK/log/build"
 	trap stop_clusters EXIT
@@ -231,7 +251,7 @@ inside()
 
 main()
 {
-	local config=pg_config
+	local config=pg_config source=''
 	local -a run=()
 
 	if [ "${1:-}" = --inside ]; then
@@ -242,21 +262,26 @@ main()
 	while [ $# -gt 0 ]; do
 		case $1 in
 			--pg-config) need_value "$@"; config=$2; shift 2 ;;
+			--source) need_value "$@"; source=$2; shift 2 ;;
 			--keep) keep=yes; shift ;;
 			--help | -h) usage; exit 0 ;;
 			*) usage_error "unknown option \"$1\"" ;;
 		esac
 	done
 	config=$(command -v "$config") || die "there is no $config"
-	if [ ! -e "$("$config" --sharedir)/extension/citus.control" ] ||
+	if [ -n "$source" ]; then
+		[ -e "$source/src/backend/distributed/citus.control" ] ||
+			die "there is no source of Citus in $source"
+	elif [ ! -e "$("$config" --sharedir)/extension/citus.control" ] ||
 		[ ! -e "$("$config" --pkglibdir)/citus.so" ]; then
-		die "the server of $config has no Citus; --pg-config names one that has"
+		die "the server of $config has no Citus; --pg-config names one that has, or --source"
 	fi
 	make_tmp rencoder-citus
 	trap_end end_script
 	RESULTS=$tmp/results
 	touch "$RESULTS"
 	copy_tree "$top" "$tmp/src"
+	[ -z "$source" ] || copy_tree "$source" "$tmp/citus"
 	if [ "$(id -u)" -eq 0 ]; then
 		chown -R postgres: "$tmp"
 		run=(drop_root postgres)
