@@ -2,14 +2,15 @@
  * worker.c
  *		The background worker that summarizes for a database.
  *
- * It is started by the first request, takes requests as they come, and ends
- * when there have been none for a while and the tables that it was asked for are
- * quiet.  A lock on one of them, or an error, does not make it forget.  It must not be in anybody's way:
+ * It is started by the first request, takes requests as they come, and ends when there have been
+ * none for a while and the tables that it was asked for are quiet.  A lock on one of them, or an
+ * error, does not make it forget.  It must not be in anybody's way:
  *
  *	- it takes RowExclusiveLock on table and index, as an INSERT does, which
  *	  neither VACUUM nor autovacuum minds, without waiting, and for a fifth of
- *	  a second, one slice or one group at a time.  A run of full groups takes longer; it is
- *	  given up when somebody waits for the table;
+ *	  a second, one slice or one group at a time.  A run of full groups takes
+ *	  longer; it is given up when somebody waits for the table;
+ *	- while somebody else maintains an index, perhaps for long, it serves others;
  *	- DROP DATABASE and others that need a database without sessions give up
  *	  after 5 seconds and have no way to end this one; so it looks whether
  *	  anybody has locked the database, and leaves;
@@ -62,18 +63,15 @@
 #define PIECE_MS			200
 
 /*
- * A table that has not grown for this long, nor its pending list, is quiet: then also what is no whole slice
- * is summarized, the range that the table ends in included.  Before that, rows would go
- * on coming there, whose bits are dearer one by one; after it they do so, but only in the
- * rest of this one range.  Rows that fill pages which are there do not count: where they
- * are so few, it does not matter.
+ * A table that has not grown for this long, nor its pending list, is quiet: then also what is no
+ * whole slice is summarized, the range that the table ends in included.  Rows that come later set
+ * their bits one by one, but only in the rest of this one range.
  */
 #define QUIET_MS			2000
 
 /*
- * An index that somebody has locked is tried again, less and less often, and is left to
- * VACUUM at last.  What comes after a load often locks the table for longer than this
- * process lingers: another index, a foreign key.
+ * An index that somebody has locked is tried again, less and less often, and is left to VACUUM at
+ * last.  What comes after a load, another index or a foreign key, often locks it for long.
  */
 #define RETRY_LOCKED_MS		200
 #define RETRY_LOCKED_MAX_MS	5000
@@ -91,7 +89,7 @@ typedef struct Job
 	Oid			index;			/* hash key */
 	uint64		ranges;			/* complete ones; 0: as the table's size says */
 	TimestampTz due;
-	bool		waiting;		/* for the table to be quiet */
+	bool		waiting;		/* for the table to be quiet, or for its maintainer */
 	TimestampTz locked_since;	/* 0: it was not, when it was tried last */
 	int			retry_ms;		/* if it was */
 	int			failures;
@@ -107,6 +105,7 @@ typedef enum JobResult
 	JOB_DONE,
 	JOB_UNFINISHED,
 	JOB_WAITING,				/* for the table to be quiet */
+	JOB_MAINTAINED,				/* somebody else is at it */
 	JOB_LOCKED
 } JobResult;
 
@@ -214,7 +213,6 @@ fill_gaps(Relation index, Relation heap, const RencoderMeta *meta, uint64 end)
 	uint64		slice;
 	uint64		next;
 
-	/* Others hold it for one group of ranges at most. */
 	rencoder_meta_lock_maintainer(index);
 	slice = end < WINDOW_SLICES ? 0 : end - WINDOW_SLICES;
 	while ((slice = rencoder_autosummarize_first_gap(index, meta, slice, end)) < end &&
@@ -284,6 +282,12 @@ serve_index(Job *job, Relation index, Relation heap)
 
 	if (!rencoder_options_autosummarize(index))
 		return JOB_DONE;
+
+	/* Who comes between holds us up, but most have it for one group. */
+	if (!rencoder_meta_try_maintainer(index))
+		return JOB_MAINTAINED;
+	rencoder_meta_unlock_maintainer(index);
+
 	shorten_pending(index);
 	end = quiet ? nblocks / meta.pages_per_range / RENC_SLICE_RANGES :
 		job_end(job, nblocks, &meta);
@@ -437,7 +441,7 @@ retry_locked(Job *job)
 static bool
 settle(Job *job, JobResult result, bool failed)
 {
-	job->waiting = !failed && result == JOB_WAITING;
+	job->waiting = !failed && (result == JOB_WAITING || result == JOB_MAINTAINED);
 	if (failed || result != JOB_LOCKED)
 		job->locked_since = 0;
 	if (failed)
@@ -449,6 +453,8 @@ settle(Job *job, JobResult result, bool failed)
 		retry_locked(job);
 	else if (result == JOB_WAITING)
 		put_off(job, job->reads.busy ? LOOK_MS : QUIET_MS);
+	else if (result == JOB_MAINTAINED)
+		put_off(job, LOOK_MS);
 	else if (result == JOB_DONE)
 		remove_job(job);
 	return !failed && result == JOB_UNFINISHED;

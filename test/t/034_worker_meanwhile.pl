@@ -113,5 +113,37 @@ foreach my $how ('idle', 'busy')
 	unlike($messages, qr/ERROR|FATAL|PANIC|WARNING/, "$how: no errors");
 }
 
+#
+# Somebody else maintains an index for long: the worker serves another meanwhile, though only it
+# can (an inserter evaluates no expression), and then this one.
+#
+sql("$SCHEMA CREATE TABLE t2 (LIKE t INCLUDING ALL) WITH (fillfactor = 10)");
+sql("$SESSION SELECT grow(80, $seed); CREATE INDEX t_slow ON t USING rencoder (slow_in_worker(v))
+	WITH (pages_per_range = 1, storage = filter)");
+sql('CREATE INDEX t2_v ON t2 USING rencoder ((v + 0))
+	WITH (pages_per_range = 1, storage = filter)');
+sql("SELECT rencoder_desummarize_range('t_slow', 0)");
+$gate = $node->background_psql('postgres');
+$gate->query_safe('SELECT pg_advisory_lock(1)');
+my $maintainer = start_sql($node, "SELECT rencoder_summarize_range('t_slow', 0)");
+my $waits = q{SELECT count(*) FROM pg_stat_activity
+	WHERE wait_event = 'advisory' AND backend_type = 'client backend'};
+wait_until($waits, '1', 'maintained: it stands still');
+sql("$SESSION SELECT grow(40, $seed)");
+wait_until($WORKERS, '1', 'maintained: the worker is there');
+foreach my $turn (1 .. 2)
+{
+	sql("INSERT INTO t2 (v, filler) SELECT i, repeat('x', 1000) FROM generate_series(1, 80) i");
+	wait_until("SELECT unsummarized FROM rencoder_candidates('t2_v', 0::int8, 0::int8)", '0',
+		"maintained: another index is served, turn $turn");
+}
+is(sql($waits), '1', 'maintained: it stood still until now');
+$gate->query_safe('SELECT pg_advisory_unlock(1)');
+finish_sql($maintainer, 'maintained: it goes on');
+wait_until("SELECT unsummarized FROM rencoder_candidates('t_slow', 0::int8, 0::int8)", '0',
+	'maintained: the worker comes back to it');
+sql("$SESSION SELECT rencoder_index_check('t_slow', true), rencoder_index_check('t2_v', true)");
+$gate->quit;
+
 $node->stop;
 done_testing();
