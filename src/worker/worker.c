@@ -89,7 +89,7 @@ typedef struct Job
 	Oid			index;			/* hash key */
 	uint64		ranges;			/* complete ones; 0: as the table's size says */
 	TimestampTz due;
-	bool		waiting;		/* for the table to be quiet, or for its maintainer */
+	bool		waiting;		/* for a quiet table, or its maintainer */
 	TimestampTz locked_since;	/* 0: it was not, when it was tried last */
 	int			retry_ms;		/* if it was */
 	int			failures;
