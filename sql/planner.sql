@@ -95,12 +95,11 @@ SELECT pl_plan('SELECT * FROM pl WHERE n BETWEEN 1000 AND 2000')
 DROP INDEX pl_brin_x, pl_brin_multi, pl_brin_n;
 
 --
--- A btree beside it: the btree, by a bitmap or not.
+-- A btree beside it: the btree.
 --
 CREATE INDEX pl_btree ON pl (x);
 VACUUM pl;
-SELECT predicate, substring(plan FROM 'Seq Scan on pl|pl_btree') AS by
-FROM pl_plans('x = 2654435761', 'x BETWEEN 1000000 AND 1000064',
+SELECT * FROM pl_plans('x = 2654435761', 'x BETWEEN 1000000 AND 1000064',
 	'x BETWEEN 1000000 AND 4000000', 'x IN (1, 2, 3, 5000)', 'x < 2000000000');
 SELECT pl_plan('SELECT * FROM pl_needles JOIN pl ON x = a');
 SET enable_indexscan = off;

@@ -121,10 +121,8 @@ FROM unnest('{&&,@}'::text[]) op, unnest(edges()) x, unnest(edges()) y,
 	CASE WHEN x < y THEN ST_MakeLine(ST_MakePoint(x, 0), ST_MakePoint(10, y)) ELSE ST_MakePoint(x,
 	y) END) AS condition) c
 GROUP BY op ORDER BY op;
--- Whether an empty geometry lies within another depends on PostGIS's version.
 SELECT condition, rows_of(condition, true) = rows_of(condition, false) AS same,
-	CASE WHEN condition !~ '@ .POINT EMPTY' THEN rows_of(condition, false) NOT LIKE '0 %' END
-		AS found, uses_index(condition) AS indexed
+	rows_of(condition, false) NOT LIKE '0 %' AS found, uses_index(condition) AS indexed
 FROM unnest(ARRAY[
 	$$g && ST_MakeEnvelope(1, 1, 2, 2)$$, $$ST_MakeEnvelope(1, 1, 2, 2) && g$$,
 	$$g && ANY (ARRAY[ST_MakeEnvelope(1, 1, 2, 2), ST_MakePoint(3, 4)])$$,
@@ -134,7 +132,12 @@ FROM unnest(ARRAY[
 		|| $$ AND ST_DWithin(ST_SetSRID(g, 0), ST_MakePoint(3, 4), 0.1)$$,
 	$$g && ST_MakeEnvelope(1, 1, 2, 2) AND g && ST_MakeEnvelope(5, 5, 6, 6)$$,
 	$$g && ST_MakeEnvelope(1, 1, 2, 2) AND g @ ST_MakeEnvelope(5, 5, 6, 6)$$,
-	$$g && 'POINT EMPTY'$$, $$g @ 'POINT EMPTY'$$, $$g IS NULL$$]) condition;
+	$$g && 'POINT EMPTY'$$, $$g IS NULL$$]) condition;
+-- Whether an empty geometry lies within another depends on PostGIS's version.
+SELECT rows_of(condition, true) = rows_of(condition, false) AS same,
+	(rows_of(condition, false) NOT LIKE '0 %') = ('POINT EMPTY'::geometry @ 'POINT EMPTY')
+		AS found_if_within, uses_index(condition) AS indexed
+FROM (VALUES ($$g @ 'POINT EMPTY'$$)) c (condition);
 SELECT rencoder_index_check('t_g', true);
 SELECT rencoder_desummarize_range('t_g', 5), rencoder_desummarize_range('t_g', 60);
 SELECT compare('&&', 20);

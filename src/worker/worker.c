@@ -70,8 +70,8 @@
 #define QUIET_MS			2000
 
 /*
- * An index that somebody has locked is tried again, less and less often, and is left to VACUUM at
- * last.  What comes after a load, another index or a foreign key, often locks it for long.
+ * An index that somebody has locked is tried again, less and less often, and then left to VACUUM.
+ * Another index or a foreign key, made after a load, often locks the table for long.
  */
 #define RETRY_LOCKED_MS		200
 #define RETRY_LOCKED_MAX_MS	5000
