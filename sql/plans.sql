@@ -102,6 +102,45 @@ SELECT * FROM ps_plans('u = 5', 'u BETWEEN 0 AND 1000000000000000', 'u = 5 AND f
 SELECT plan FROM ps_plans(:'absent');
 DROP INDEX ps_u_brin, ps_few_brin, ps_t_brin, ps_ip_brin;
 
+-- Statistics that are out of date: the run knows that half of the rows are there.
+CREATE TABLE ps_stale WITH (autovacuum_enabled = off) AS
+SELECT i AS id, hashint8extended(i, 1) AS u, repeat('x', 150) AS filler
+FROM generate_series(1, 30000) i;
+ANALYZE ps_stale;
+UPDATE ps_stale SET u = id WHERE id % 2 = 0;
+VACUUM FULL ps_stale;
+CREATE INDEX ON ps_stale USING rencoder (u) WITH (autosummarize = off);
+SELECT ps_plan('SELECT * FROM ps_stale WHERE u BETWEEN 1 AND 1000000'),
+	ps_plan('SELECT * FROM ps_stale WHERE u BETWEEN -1000000 AND -1');
+DROP TABLE ps_stale;
+
+-- A run of one leaf: the boxes' rows are counted there.
+CREATE TABLE ps_small WITH (autovacuum_enabled = off) AS
+SELECT point(i * 2654435761 % 65537, i * 40503 % 65539) / point(65536, 0) AS p,
+	repeat('x', 180) AS filler
+FROM generate_series(1, 3000::int8) i;
+CREATE INDEX ON ps_small USING rencoder (p) WITH (autosummarize = off);
+VACUUM ANALYZE ps_small;
+SELECT ps_plan('SELECT * FROM ps_small WHERE p <@ box ''(0.3,0.3,0.85,0.85)'''),
+	ps_plan('SELECT * FROM ps_small WHERE p <@ box ''(0.3,0.3,0.31,0.31)''');
+DROP TABLE ps_small;
+
+-- In the order of the table BRIN visits a range more than it has to: it is taken where its ranges
+-- are small.
+CREATE INDEX ps_c_brin ON ps USING brin (c);
+SELECT * FROM ps_plans('c BETWEEN 10000 AND 13200', 'c > 31700', 'c = 5');
+DROP INDEX ps_c_brin;
+CREATE INDEX ps_c_brin ON ps USING brin (c) WITH (pages_per_range = 32);
+SELECT * FROM ps_plans('c BETWEEN 10000 AND 13200');
+DROP INDEX ps_c, ps_c_brin;
+CREATE INDEX ps_c ON ps USING rencoder (c) WITH (autosummarize = off, storage = filter);
+CREATE INDEX ps_c_brin ON ps USING brin (c);
+SELECT * FROM ps_plans('c BETWEEN 10000 AND 13200');
+DROP INDEX ps_c_brin;
+CREATE INDEX ps_c_brin ON ps USING brin (c) WITH (pages_per_range = 4);
+SELECT * FROM ps_plans('c BETWEEN 10000 AND 13200');
+DROP INDEX ps_c_brin;
+
 -- Filters.
 DROP INDEX ps_u, ps_t;
 CREATE INDEX ps_u ON ps USING rencoder (u) WITH (autosummarize = off, storage = filter);

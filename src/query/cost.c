@@ -109,12 +109,15 @@ static void
 analyze_index(RencoderCostPath *p)
 {
 	double		heap_pages = p->index->rel->pages;
-	int			sampled[INDEX_MAX_KEYS];
+	RencoderCostAsked asked[INDEX_MAX_KEYS];
 	RencoderRuns runs;
 	bool		known;
 
 	for (int col = 0; col < p->index->nkeycolumns; col++)
-		sampled[col] = p->column[col].sampled;
+	{
+		asked[col].sampled = p->column[col].sampled;
+		asked[col].rows = p->column[col].keys ? rencoder_cost_column_rows(p, col) : 0;
+	}
 
 	if (p->index->hypothetical)
 	{
@@ -134,7 +137,7 @@ analyze_index(RencoderCostPath *p)
 		find_known_keys(p, index);
 		known = p->may_look && all_known(p) && !p->competed;
 		if (p->info.covered > 0)
-			rencoder_cost_runs_read(index, &runs, p->query, known, sampled, &p->runs);
+			rencoder_cost_runs_read(index, &runs, p->query, known, asked, &p->runs);
 		else if (known)
 			rencoder_cost_index_trial(index, heap_pages, p->query, &p->info);
 		for (int col = 0; col < p->index->nkeycolumns && p->may_look; col++)
@@ -217,7 +220,7 @@ typedef struct ColumnRate
  * the table that the ranges are of.
  */
 static ColumnRate
-column_rate(const RencoderCostPath *p, int col, double reachable, double groups, double share)
+column_rate(RencoderCostPath *p, int col, double reachable, double groups, double share)
 {
 	double		rows = rencoder_cost_column_rows(p, col) * share;
 	double		together = ceil(rows / Max(p->index->rel->tuples, 1) * p->info.ranges);
@@ -355,7 +358,9 @@ estimate_covered(RencoderCostPath *p)
 	double		pages = Min(info->covered * info->pages_per_range, p->index->rel->pages);
 	double		groups = ceil(info->covered / RENC_GROUP_RANGES);
 	double		hit = pages;
-	double		together = info->pages_per_range;
+	double		in_vain = 0;
+	bool		keys = false;
+	double		places;
 
 	if (info->covered <= 0 || pages <= 0)
 		return;
@@ -368,13 +373,20 @@ estimate_covered(RencoderCostPath *p)
 		if (p->column[col].keys)
 		{
 			hit *= covered_rate(p, col, pages, share);
-			together = 1;
+			in_vain += p->runs.column[col].false_pages;
+			keys = true;
 		}
 		else
 			hit *= column_rate(p, col, info->covered, groups, share).pass;
 	}
+
+	/*
+	 * In a table in the order of the keys the pages lie together, but for
+	 * those in vain.
+	 */
+	places = keys ? interpolate(hit, 1 + in_vain, p->correlation) : hit / info->pages_per_range;
 	p->heap_pages += Max(hit, 1);
-	p->heap_places += Max(hit / together, 1);
+	p->heap_places += Max(places, 1);
 }
 
 /* Sets correlation, heap_pages, heap_places and groups. */

@@ -236,13 +236,15 @@ rows_of_values(const RencoderCostPath *p, Node *key, double values)
  * Not if an index competes that goes by the statistics.
  */
 double
-rencoder_cost_column_rows(const RencoderCostPath *p, int col)
+rencoder_cost_column_rows(RencoderCostPath *p, int col)
 {
-	const RencoderCostColumn *column = &p->column[col];
-	double		rows = rencoder_cost_rows(p, column->quals);
+	RencoderCostColumn *column = &p->column[col];
 
-	if (!column->unknown_range || p->competed ||
-		(p->path->path.param_info != NULL && !(column->lower && column->upper)))
-		return rows;
-	return Min(rows, rows_of_values(p, column->key, TYPICAL_VALUES));
+	if (column->rows > 0)
+		return column->rows;
+	column->rows = rencoder_cost_rows(p, column->quals);
+	if (column->unknown_range && !p->competed &&
+		(p->path->path.param_info == NULL || (column->lower && column->upper)))
+		column->rows = Min(column->rows, rows_of_values(p, column->key, TYPICAL_VALUES));
+	return column->rows;
 }

@@ -17,6 +17,6 @@ extern void rencoder_cost_clauses(RencoderCostPath *p);
 extern double rencoder_cost_rows(const RencoderCostPath *p, List *quals);
 
 /* Those of a column alone, where the statistics know nothing, too. */
-extern double rencoder_cost_column_rows(const RencoderCostPath *p, int col);
+extern double rencoder_cost_column_rows(RencoderCostPath *p, int col);
 
 #endif							/* RENCODER_COST_CLAUSES_H */

@@ -26,6 +26,8 @@
 
 #include <math.h>
 
+#include "access/brin.h"
+#include "access/genam.h"
 #include "catalog/pg_am.h"
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
@@ -37,9 +39,6 @@
 
 /* Work for a page that is in memory: as btree has it. */
 #define OPERATORS_PER_PAGE		50
-
-/* The pages of a range of a BRIN index, unless its owner changed them. */
-#define BRIN_PAGES_PER_RANGE	128
 
 /*
  * Rows of pages that are visited whole are fetched one by one and their conditions evaluated
@@ -58,6 +57,8 @@ typedef struct Rival
 {
 	RivalKind	kind;
 	double		pages;			/* of the smallest BRIN index */
+	double		range_pages;	/* of the heap, that the BRIN index takes as
+								 * one */
 } Rival;
 
 /* Heap as cost_bitmap_heap_scan() sees it. */
@@ -142,10 +143,26 @@ answers_clauses(const RencoderCostPath *p, const IndexOptInfo *other)
 	return true;
 }
 
+/* The planner holds a lock on each index of the table. */
+static double
+brin_range_pages(const IndexOptInfo *brin)
+{
+	Relation	index;
+	double		pages;
+
+	if (brin->hypothetical)
+		return BRIN_DEFAULT_PAGES_PER_RANGE;
+	index = index_open(brin->indexoid, NoLock);
+	pages = BrinGetPagesPerRange(index);
+	index_close(index, NoLock);
+	return pages;
+}
+
 static Rival
 find_rival(const RencoderCostPath *p)
 {
-	Rival		rival = {RIVAL_NONE, 0};
+	Rival		rival = {RIVAL_NONE, 0, 0};
+	const IndexOptInfo *brin = NULL;
 	ListCell   *lc;
 
 	foreach(lc, p->index->rel->indexlist)
@@ -160,8 +177,14 @@ find_rival(const RencoderCostPath *p)
 			rival.kind = RIVAL_EXACT;
 			return rival;
 		}
-		rival.pages = rival.kind == RIVAL_NONE ? other->pages : Min(rival.pages, other->pages);
+		if (brin == NULL || other->pages < brin->pages)
+			brin = other;
+	}
+	if (brin)
+	{
 		rival.kind = RIVAL_BRIN;
+		rival.pages = brin->pages;
+		rival.range_pages = brin_range_pages(brin);
 	}
 	return rival;
 }
@@ -169,15 +192,18 @@ find_rival(const RencoderCostPath *p)
 /*
  * Heap pages that BRIN is going to visit: all, as far as the column is not
  * ordered.  (Its own estimate divides by the correlation, so that the little
- * that any sample of a random column has makes it hopeful.)
+ * that any sample of a random column has makes it hopeful.)  At both ends of
+ * what it has to visit it visits half a range in vain, on average.  What came
+ * since VACUUM it has not summarized either.  All these pages lie in one piece.
  */
 static double
-brin_heap_pages(const RencoderCostPath *p, const HeapCosts *heap)
+brin_heap_pages(const RencoderCostPath *p, const HeapCosts *heap, const Rival *rival)
 {
 	double		ordered = p->correlation * p->correlation;
 	double		share = 1 - ordered * (1 - p->rows / heap->rows);
+	double		unsummarized = p->info.unsummarized * p->info.pages_per_range;
 
-	return Min(heap->pages, Max(heap->pages * share, BRIN_PAGES_PER_RANGE));
+	return Min(heap->pages, heap->pages * share + rival->range_pages + unsummarized);
 }
 
 /*
@@ -289,9 +315,9 @@ rencoder_cost_report(const RencoderCostPath *p, Cost *index_cost,
 	 * least.
 	 */
 	brin_index = rival.pages * heap.seq_page_cost * 0.9;
-	brin_pages = brin_heap_pages(p, &heap);
+	brin_pages = brin_heap_pages(p, &heap, &rival);
 	if (rival.kind == RIVAL_BRIN && total - seen > brin_index &&
-		total <= whole_pages_cost(&heap, brin_pages, brin_pages))
+		total <= whole_pages_cost(&heap, brin_pages, 1))
 		seen = select_cost(&heap, total - brin_index, selectivity);
 	*index_cost = Max(total - seen, 0);
 }

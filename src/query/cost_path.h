@@ -26,6 +26,8 @@ typedef struct RencoderCostColumn
 	Node	   *key;			/* what the unknown value is compared with */
 	double		elements;		/* of the array compared with, or 1 */
 	int			sampled;		/* of them, in the scan keys; 0: none */
+	double		rows;			/* that satisfy the clauses on it; 0: not
+								 * asked for yet */
 	const RencoderKeySet *known;	/* keys asked for, if they are known */
 	RencoderCostNulls found_nulls;	/* if it is asked for nulls; ranges 0:
 									 * unknown */

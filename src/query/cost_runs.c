@@ -26,6 +26,9 @@
 /* Intervals asked for one by one; of more, and of boxes, the outer bounds are. */
 #define MAX_INTERVALS	2
 
+/* Of so few rows that the statistics expect, leaves are not asked how few they are. */
+#define FEW_ROWS		10
+
 /* Children of an inner page, about. */
 #define FANOUT			300
 
@@ -117,6 +120,21 @@ rank_intervals(RankReader *r, renc_interval_set set)
 }
 
 /*
+ * Do inner pages say that each interval is within one leaf?  Then a leaf's entries are the most
+ * that any has, and reading it would cost as much as the query itself.
+ */
+static bool
+within_leaves(RankReader *r, renc_interval_set set)
+{
+	double		between;
+
+	r->no_leaves = true;
+	between = rank_intervals(r, set);
+	r->no_leaves = false;
+	return between == 0;
+}
+
+/*
  * Entries that the query asks for, of the leaves that are within an interval, which is what
  * inner pages tell.  Of intervals that also have keys that are not asked for, as those that
  * cover boxes may, half of them.
@@ -168,10 +186,11 @@ add_known(double *sum, double of_run)
 /* Adds what the run has for the keys of the query. */
 static void
 rank_column(Relation index, RencoderQuery *query, const RencoderRunInfoData *info, int col,
-			bool sampled, ReadLimit *limit, RencoderCostRunColumn *column)
+			const RencoderCostAsked *asked, ReadLimit *limit, RencoderCostRunColumn *column)
 {
 	const RencoderRunColumn *tree = &info->column[col];
 	const RencoderKeySet *keys = rencoder_key_set(query, col, tree->coder);
+	double		leaf_entries = (double) tree->entries / Max(tree->nleaves, 1);
 	RankReader	r = {.limit = limit};
 	renc_interval hull;
 	renc_interval_set all = {&hull, 1};
@@ -182,10 +201,24 @@ rank_column(Relation index, RencoderQuery *query, const RencoderRunInfoData *inf
 		return;
 	hull.lo = keys->query.hull_lo;
 	hull.hi = keys->query.hull_hi;
-	if (sampled)
+	if (asked->sampled > 0)
 		add_known(&column->found, keys->set.n > 0 ? find_entries(&r, keys->set) : -1);
 	else if (keys->set.n > 0 && keys->set.n <= MAX_INTERVALS)
-		add_known(&column->between, rank_intervals(&r, keys->set));
+	{
+		double		between;
+
+		if (asked->rows <= FEW_ROWS && within_leaves(&r, keys->set))
+		{
+			column->bounds_only = true;
+			between = leaf_entries * keys->set.n;
+		}
+		else
+		{
+			between = rank_intervals(&r, keys->set);
+			column->in_leaves += Max(between, 0);
+		}
+		add_known(&column->between, between);
+	}
 	else
 	{
 		RencoderIntervals cover = {0};
@@ -199,15 +232,17 @@ rank_column(Relation index, RencoderQuery *query, const RencoderRunInfoData *inf
 			set.interval = cover.interval;
 			set.n = cover.n;
 		}
-		column->in_leaves += rank_whole_leaves(&r, &keys->query, set,
-											   (double) tree->entries / Max(tree->nleaves, 1));
+		if (tree->level == 0)
+			column->in_leaves += Max(find_entries(&r, set), 0);
+		else
+			column->in_leaves += rank_whole_leaves(&r, &keys->query, set, leaf_entries);
 	}
 	rencoder_run_reader_end(&r.reader);
 }
 
 static void
 add_base_run(Relation index, const RencoderRunEntry *entry, RencoderQuery *query,
-			 const int *sampled, ReadLimit *limit, RencoderCostRuns *runs)
+			 const RencoderCostAsked *asked, ReadLimit *limit, RencoderCostRuns *runs)
 {
 	RencoderRunInfo info = NULL;
 	const char *fault;
@@ -232,7 +267,7 @@ add_base_run(Relation index, const RencoderRunEntry *entry, RencoderQuery *query
 			column->false_pages += info->column[col].false_pages;
 		if (query != NULL && query->column[col].has_keys && column->between >= 0 &&
 			column->found >= 0)
-			rank_column(index, query, info, col, sampled[col] > 0, limit, column);
+			rank_column(index, query, info, col, &asked[col], limit, column);
 	}
 	if (info != NULL)
 		pfree(info);
@@ -240,7 +275,7 @@ add_base_run(Relation index, const RencoderRunEntry *entry, RencoderQuery *query
 
 void
 rencoder_cost_runs_read(Relation index, const RencoderRuns *lists, RencoderQuery *query,
-						bool may_rank, const int *sampled, RencoderCostRuns *runs)
+						bool may_rank, const RencoderCostAsked *asked, RencoderCostRuns *runs)
 {
 	ReadLimit	limit = {RelationGetNumberOfBlocks(index), MAX_RUN_PAGES};
 
@@ -248,7 +283,7 @@ rencoder_cost_runs_read(Relation index, const RencoderRuns *lists, RencoderQuery
 	for (int col = 0; col < INDEX_MAX_KEYS; col++)
 		runs->column[col].between = runs->column[col].found = may_rank ? 0 : -1;
 	for (int col = 0; col < query->natts; col++)
-		limit.pages_left += ELEMENT_PAGES * sampled[col];
+		limit.pages_left += ELEMENT_PAGES * asked[col].sampled;
 	for (uint32 i = 0; i < lists->list.n; i++)
 	{
 		const RencoderRunEntry *entry = &lists->list.entry[i];
@@ -259,7 +294,7 @@ rencoder_cost_runs_read(Relation index, const RencoderRuns *lists, RencoderQuery
 		if (entry->kind == RENCODER_RUN_BASE)
 		{
 			runs->any = true;
-			add_base_run(index, entry, may_rank ? query : NULL, sampled, &limit, runs);
+			add_base_run(index, entry, may_rank ? query : NULL, asked, &limit, runs);
 			continue;
 		}
 		runs->delta_pages += entry->npages;

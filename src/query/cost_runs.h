@@ -20,8 +20,8 @@ typedef struct RencoderCostRunColumn
 	double		between;		/* entries whose keys are asked for; < 0:
 								 * unknown */
 	bool		bounds_only;	/* it is so many at most */
-	double		in_leaves;		/* and about these in leaves that have no
-								 * others */
+	double		in_leaves;		/* and about these at least: of leaves that
+								 * have no others, or counted */
 	double		found;			/* entries that a sample of a list meets, by
 								 * accident or not; < 0: unknown */
 } RencoderCostRunColumn;
@@ -37,15 +37,24 @@ typedef struct RencoderCostRuns
 	RencoderCostRunColumn column[INDEX_MAX_KEYS];
 } RencoderCostRuns;
 
+/* What a column is asked for. */
+typedef struct RencoderCostAsked
+{
+	int			sampled;		/* elements of a list that are looked for; 0:
+								 * no list */
+	double		rows;			/* that the statistics expect */
+} RencoderCostAsked;
+
 /*
  * Reads what the base runs of a list say of themselves.  If "may_rank", base runs are
  * also asked how many entries lie between the bounds of the query, which all must be
- * known; where that takes more than a few pages, it stays unknown.  sampled[col] > 0: the
- * column is asked for a list, of which these elements are looked for.  Locks: pages of
- * runs share, one at a time, released.  No error if a page is damaged.
+ * known; where that takes more than a few pages, it stays unknown.  asked[] is of the
+ * columns.  Locks: pages of runs share, one at a time, released.  No error if a page is
+ * damaged.
  */
 extern void rencoder_cost_runs_read(Relation index, const RencoderRuns *list, RencoderQuery *query,
-									bool may_rank, const int *sampled, RencoderCostRuns *runs);
+									bool may_rank, const RencoderCostAsked *asked,
+									RencoderCostRuns *runs);
 
 /* The same of a run of the whole table, as CREATE INDEX would make it. */
 extern void rencoder_cost_runs_invent(double heap_pages, double rows, int natts,

@@ -63,7 +63,7 @@
 #define LARGER_BLOCKS	1.25
 #define LEAST_BLOCK		8
 
-/* Keys beside the query that say how dense they are, where it finds few. */
+/* Keys beside the query that say how dense they are, where it finds few; or stretches. */
 #define NEIGHBOURS		32
 
 /*
@@ -308,12 +308,29 @@ encode_part(const RencoderTableSample *sample, const RencoderTableEstimate *tabl
 
 /* Distinct keys of the table, at least 1. */
 static double
-estimate_distinct(const RencoderTableSample *sample)
+estimate_distinct(const RencoderTableSample *sample, const SampledKeys *keys)
 {
-	SampledKeys keys = count_sampled_keys(sample);
+	return keys->distinct == 0 ? 1 : keys->pairs * keys->distinct /
+		(keys->pairs - keys->single + keys->single * rencoder_sample_fraction(sample));
+}
 
-	return keys.distinct == 0 ? 1 : keys.pairs * keys.distinct /
-		(keys.pairs - keys.single + keys.single * rencoder_sample_fraction(sample));
+/* The number of sampled keys below "key". */
+static size_t
+keys_below(const RencoderTableSample *sample, uint64 key)
+{
+	size_t		lo = 0;
+	size_t		hi = sample->nkeys;
+
+	while (lo < hi)
+	{
+		size_t		mid = lo + (hi - lo) / 2;
+
+		if (sample->key[mid].key < key)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
 }
 
 /*
@@ -325,24 +342,12 @@ look_beside(const RencoderTableSample *sample, const renc_query *query,
 			RencoderTableEstimate *table)
 {
 	double		fraction = rencoder_sample_fraction(sample);
-	size_t		lo = 0;
-	size_t		hi = sample->nkeys;
-	size_t		from;
-	size_t		to;
+	size_t		lo = keys_below(sample, query->hull_lo);
+	size_t		from = lo > NEIGHBOURS ? lo - NEIGHBOURS : 0;
+	size_t		to = Min(lo + NEIGHBOURS, sample->nkeys - 1);
 	double		rows = 0;
 	double		density;
 
-	while (lo < hi)
-	{
-		size_t		mid = lo + (hi - lo) / 2;
-
-		if (sample->key[mid].key < query->hull_lo)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	from = lo > NEIGHBOURS ? lo - NEIGHBOURS : 0;
-	to = Min(lo + NEIGHBOURS, sample->nkeys - 1);
 	for (size_t i = from; i < to; i++)
 		rows += sample->key[i].rows;
 	density = rows / fraction / Max(1.0, (double) (sample->key[to].key - sample->key[from].key));
@@ -355,13 +360,50 @@ look_beside(const RencoderTableSample *sample, const renc_query *query,
 		table->found_pages = Max(table->found_pages, 1);
 }
 
+/* Where a key stands, or would stand, in a table that is in order: between two sampled ones. */
+static double
+block_of(const RencoderTableSample *sample, size_t below, uint64 key)
+{
+	const RencoderSampledKey *a = &sample->key[below > 0 ? below - 1 : 0];
+	const RencoderSampledKey *b = &sample->key[Min(below, sample->nkeys - 1)];
+	double		first = sample->page[a->page].blkno;
+	double		last = sample->page[b->page].blkno;
+
+	if (key <= a->key)
+		return first;
+	if (key >= b->key)
+		return last;
+	return first + (last - first) * ((double) (key - a->key) / (double) (b->key - a->key));
+}
+
+/* Rows in an interval of a table in the order of its keys, of which the sample found so many. */
+static void
+look_in_order(const RencoderTableSample *sample, const renc_query *query, double sampled,
+			  RencoderTableEstimate *table)
+{
+	double		rows_a_page = Max(sample->rows / Max(sample->npages, 1), 1);
+	uint64		hi = query->hull_hi;
+	double		blocks = fabs(block_of(sample, hi == PG_UINT64_MAX ? sample->nkeys :
+									   keys_below(sample, hi + 1), hi) -
+							  block_of(sample, keys_below(sample, query->hull_lo), query->hull_lo));
+
+	table->found = Max(sampled, blocks * rows_a_page);
+	if (query->hull_lo == hi)
+		table->found = Max(table->found, table->rows / table->distinct);
+	table->found_pages = table->found < 0.5 ? 0 :
+		Max(floor(blocks) + 1, ceil(table->found / rows_a_page));
+}
+
 void
 rencoder_estimate_rows(const RencoderTableSample *sample, const RencoderKeySet *keys,
 					   RencoderTableEstimate *table)
 {
 	double		fraction = rencoder_sample_fraction(sample);
 	bool	   *on_page = palloc0(Max(sample->npages, 1));
+	SampledKeys sampled = count_sampled_keys(sample);
+	BlockNumber last = InvalidBlockNumber;
 	double		entries = 0;
+	double		stretches = 0;
 	double		rows = 0;
 	double		pages = 0;
 
@@ -372,6 +414,8 @@ rencoder_estimate_rows(const RencoderTableSample *sample, const RencoderKeySet *
 		if (!rencoder_keys_meet(keys, k->key, k->key))
 			continue;
 		entries++;
+		stretches += stretch_of(sample, k->page) != last;
+		last = stretch_of(sample, k->page);
 		rows += k->rows;
 		pages += !on_page[k->page];
 		on_page[k->page] = true;
@@ -379,12 +423,16 @@ rencoder_estimate_rows(const RencoderTableSample *sample, const RencoderKeySet *
 	memset(table, 0, sizeof(*table));
 	table->rows = Max(sample->rows - sample->nulls, 0) / fraction;
 	table->nulls = sample->nulls / fraction;
-	table->distinct = estimate_distinct(sample);
+	table->distinct = estimate_distinct(sample, &sampled);
 	table->found = rows / fraction;
 	table->found_pages = pages / fraction;
-	if (fraction < 1 && entries < NEIGHBOURS && sample->nkeys > 1 && !keys->none &&
-		keys->set.n == 1)
-		look_beside(sample, &keys->query, table);
+	if (fraction < 1 && sample->nkeys > 1 && !keys->none && keys->set.n == 1)
+	{
+		if (stretches < NEIGHBOURS && is_in_order(sample, &sampled))
+			look_in_order(sample, &keys->query, rows, table);
+		else if (entries < NEIGHBOURS)
+			look_beside(sample, &keys->query, table);
+	}
 	table->found = Min(table->found, table->rows);
 	table->found_pages = Min(table->found_pages, sample->nblocks);
 	pfree(on_page);

@@ -368,18 +368,21 @@ takes_short_way(const RencoderGroupScan *s, RencoderEntry entry)
 		!s->asks_nulls && s->query->restricted;
 }
 
-/* Has the set a page of the group? */
-static bool
-set_meets(const RencoderGroupScan *s, uint32 group, RencoderPageSet *set)
+/* The first group from "group" on that the set has a page of; PG_UINT32_MAX: none. */
+static uint32
+next_group(const RencoderGroupScan *s, uint32 group, RencoderPageSet *set)
 {
 	uint64		ngroup = (uint64) RENC_GROUP_RANGES * s->meta.pages_per_range;
-	BlockNumber page = rencoder_page_set_seek(set, (BlockNumber) (group * ngroup));
+	BlockNumber page;
 
-	return set->all || (page != InvalidBlockNumber && page < (group + 1) * ngroup);
+	if (set->all)
+		return group;
+	page = rencoder_page_set_seek(set, (BlockNumber) (group * ngroup));
+	return page == InvalidBlockNumber ? PG_UINT32_MAX : (uint32) (page / ngroup);
 }
 
 bool
-rencoder_group_scan_passes_over(RencoderGroupScan *s, RencoderEntry entry, uint32 group)
+rencoder_group_scan_look_over(RencoderGroupScan *s, RencoderEntry entry, uint32 group)
 {
 	RencoderSearchedRun *run;
 
@@ -389,9 +392,18 @@ rencoder_group_scan_passes_over(RencoderGroupScan *s, RencoderEntry entry, uint3
 	run = rencoder_run_scan_searched(s->runs, entry->run);
 	for (int col = 0; col < s->meta.natts && run != NULL; col++)
 	{
-		if (s->query->column[col].has_keys && !set_meets(s, group, &run->column[col]) &&
-			!set_meets(s, group, &s->runs->late[col]))
+		uint32		next;
+
+		if (!s->query->column[col].has_keys)
+			continue;
+		next = next_group(s, group, &run->column[col]);
+		next = Min(next, next_group(s, group, &s->runs->late[col]));
+		if (next > group)
+		{
+			s->passed_run = entry->run;
+			s->passed_before = next;
 			return true;
+		}
 	}
 	return false;
 }
@@ -500,6 +512,7 @@ rencoder_group_scan_search_runs(RencoderGroupScan *s, const RencoderRuns *runs)
 void
 rencoder_group_scan_rewind(RencoderGroupScan *s)
 {
+	s->passed_before = 0;
 	if (s->runs != NULL)
 		rencoder_run_scan_rewind(s->runs);
 }

@@ -51,6 +51,9 @@ typedef struct RencoderGroupScan
 													 * of coder met */
 	BlockNumber uncoded;		/* a group whose coder was not found, if any */
 	RencoderRunScan *runs;		/* NULL: not needed so far */
+	uint32		passed_run;		/* a run that has no page of the query ... */
+	uint32		passed_before;	/* ... in groups from that last looked at up
+								 * to here */
 	RencoderPrefetch prefetch;
 	uint64	   *page[2];		/* room for pages of candidates: of the
 								 * result, of a column */
@@ -83,12 +86,24 @@ extern void rencoder_group_scan_rewind(RencoderGroupScan *scan);
 /* Ranges of the group that exist in the table. */
 extern renc_mask rencoder_group_scan_existing(const RencoderGroupScan *scan, uint32 group);
 
+/* Finds out for rencoder_group_scan_passes_over(). */
+extern bool rencoder_group_scan_look_over(RencoderGroupScan *scan, RencoderEntry entry,
+										  uint32 group);
+
 /*
  * Is nothing left of a group with this entry, as is plain from the entry and from the pages
- * that were found?  Of a large table that is so of nearly all groups.
+ * that were found?  Of a large table that is so of nearly all groups.  To be asked in ascending
+ * order.  Reads no page.
  */
-extern bool rencoder_group_scan_passes_over(RencoderGroupScan *scan, RencoderEntry entry,
-											uint32 group);
+static inline bool
+rencoder_group_scan_passes_over(RencoderGroupScan *scan, RencoderEntry entry, uint32 group)
+{
+	/* Most are like the one before. */
+	if (group < scan->passed_before && entry->run == scan->passed_run &&
+		entry->flags == RENCODER_ENTRY_COVERED && entry->horizon <= scan->xmin)
+		return true;
+	return rencoder_group_scan_look_over(scan, entry, group);
+}
 
 /* Has the header pages fetched that asking a group with this entry begins with, if it does. */
 extern void rencoder_group_scan_expect(const RencoderGroupScan *scan, RencoderEntry entry);
