@@ -18,12 +18,14 @@ CREATE TABLE plan_times (
     ms float8 NOT NULL,
     PRIMARY KEY (id, plan)
 );
--- A cell: what else there is, and random_page_cost; the plan that is taken by default.
+-- A cell: what else there is, and random_page_cost; the plan that is taken by default, and that
+-- without any rencoder index.
 CREATE TABLE plan_cells (
     id int NOT NULL,
     beside text NOT NULL,
     page_cost text NOT NULL,
-    chosen text NOT NULL
+    chosen text NOT NULL,
+    without text NOT NULL
 );
 -- What the planner could take there.
 CREATE TABLE plan_possible (
@@ -167,7 +169,8 @@ RETURNS void LANGUAGE sql AS $$
 $$;
 
 -- All plans of a query that can be forced, with some indexes there.
-CREATE FUNCTION plans_force(q plan_queries, beside text) RETURNS void LANGUAGE plpgsql AS $$
+CREATE FUNCTION plans_force(q plan_queries, beside text, again boolean DEFAULT false)
+RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     methods text[] := array_remove(ARRAY['rencoder', nullif(beside, 'nothing')], NULL);
     method text;
@@ -179,7 +182,8 @@ BEGIN
             PERFORM plans_enable(method = 'seq', method <> 'seq', way <> 3, way <> 2);
             -- A loop over sequential scans may take for ever.
             CONTINUE WHEN method = 'seq' AND way = 2;
-            INSERT INTO plan_possible VALUES (q.id, beside, plans_time(q, plans_prepare(q)));
+            INSERT INTO plan_possible
+            VALUES (q.id, beside, plans_time(q, plans_prepare(q), again));
         END LOOP;
     END LOOP;
     PERFORM plans_enable(true, true, true, true);
@@ -202,22 +206,26 @@ BEGIN
             statement := plans_prepare(q);
             plan := plans_time(q, statement);
             INSERT INTO plan_possible VALUES (q.id, next, plan);
-            INSERT INTO plan_cells VALUES (q.id, next, cost, plan);
+            PERFORM plans_show(q.tab, next);
+            INSERT INTO plan_cells VALUES (q.id, next, cost, plan, plans_md5(plans_prepare(q)));
         END LOOP;
     END LOOP;
     RESET random_page_cost;
     RESET plan_cache_mode;
 END $$;
 
--- How many times longer than the best possible plan does that of a cell take?
+-- How many times longer than the best possible plan does that of a cell take?  "own": the choice is
+-- PostgreSQL's, between plans that have nothing to do with rencoder.
 CREATE VIEW plan_ratios AS
 SELECT c.id, c.beside, c.page_cost, c.chosen, taken.short, taken.ms, b.plan AS best,
-    b.short AS best_short, b.ms AS best_ms, taken.ms / b.ms AS ratio
+    b.short AS best_short, b.ms AS best_ms, taken.ms / b.ms AS ratio,
+    c.chosen = c.without AND b.short !~ 'rencoder' AS own
 FROM plan_cells AS c JOIN plan_times AS taken ON taken.id = c.id AND taken.plan = c.chosen,
     LATERAL (SELECT t.* FROM plan_possible AS p JOIN plan_times AS t USING (id, plan)
         WHERE p.id = c.id AND p.beside = c.beside ORDER BY ms LIMIT 1) AS b;
 
--- Cells that look bad are measured again: chance makes times longer, never shorter.
+-- Cells that look bad are measured again, all their plans: chance makes times longer, never
+-- shorter.
 CREATE FUNCTION plans_again(bad float8) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     q plan_queries;
@@ -228,6 +236,7 @@ BEGIN
         PERFORM set_config('plan_cache_mode',
             CASE WHEN q.types IS NULL THEN 'auto' ELSE 'force_generic_plan' END, false);
         PERFORM set_config('random_page_cost', cell.page_cost, false);
+        PERFORM plans_force(q, cell.beside, true);
         PERFORM plans_show(q.tab, 'rencoder', cell.beside);
         PERFORM plans_time(q, plans_prepare(q), true);
     END LOOP;
