@@ -67,7 +67,7 @@ bench_at_end=take_figures
 
 ROUNDS=3
 QUERIES=60          # of a kind, drawn
-BUDGET=200          # ms for a kind of queries with an index in a round
+BUDGET=100          # ms for a kind of queries with an index in a round
 CLIENTS=(1 2 4 8 16)
 LOAD_ROUNDS=2       # of pgbench
 LOAD_SECONDS=2
@@ -109,7 +109,8 @@ make_tables() {
         -c 'CREATE EXTENSION IF NOT EXISTS bloom SCHEMA public' \
         ${LSM3:+-c 'CREATE EXTENSION IF NOT EXISTS lsm3 SCHEMA public'} 2>/dev/null
     bench_sql -q -v rows="$ROWS" -v seed="$SEED" -f "$WORK/src/bench/compare/data.sql"
-    bench_sql -q -f "$WORK/src/bench/compare/measure.sql" -f "$WORK/src/bench/compare/queries.sql"
+    bench_sql -q -v rows="$ROWS" -f "$WORK/src/bench/compare/measure.sql" \
+        -f "$WORK/src/bench/compare/queries.sql"
     bench_sql -c "SELECT format('%s: %s rows a page', relname,
             round((reltuples / relpages)::numeric, 1))
         FROM pg_class WHERE oid IN ('made.wide'::regclass, 'made.narrow'::regclass)"

@@ -39,7 +39,7 @@ END $$;
 CREATE FUNCTION results.literals(expression text, above text, n int)
 RETURNS TABLE (literal text, beyond text) LANGUAGE plpgsql AS $$
 DECLARE
-    total float8 := (SELECT reltuples FROM pg_class WHERE oid = 'made.wide'::regclass);
+    total float8 := (SELECT r.n FROM results.rows AS r);
 BEGIN
     RETURN QUERY EXECUTE format('SELECT quote_literal(v), quote_literal(%s)
         FROM (SELECT 1 + floor(made.part(j, 20) * %s)::int8 AS i
@@ -111,7 +111,7 @@ $$;
 -- Boxes around points (one match) or anywhere, of the area that as many points are expected in.
 CREATE FUNCTION results.draw_boxes(n int) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
-    total float8 := (SELECT reltuples FROM pg_class WHERE oid = 'made.wide'::regclass);
+    total float8 := (SELECT r.n FROM results.rows AS r);
     m record;
 BEGIN
     FOR m IN VALUES ('one', 1, 0.01, 1, 1), ('empty', -1, 0.01, 0, 0), ('10', -1, 10, 8, 12),
