@@ -11,8 +11,8 @@
 #   regress [NAME...]  build and run all or some of sql/
 #   isolation [NAME..] all or some of test/specs
 #   tap [FILE]         all or one of test/t
-#   accept             take the results of the last regress and isolation runs
-#                      as the expected ones (look at git diff)
+#   accept [NAME...]   take the results of the last regress and isolation runs,
+#                      all or some, as the expected ones (look at git diff)
 #   log                the end of the server's log
 #   stop               stop the server; clean: also remove everything
 #
@@ -147,10 +147,12 @@ call_inside()
 
 accept_results()
 {
-	local file to
+	local file name to
 
 	for file in "$work"/regress/*/results/*.out "$work"/src/test/results/*.out \
 		"$work"/src/test/output_iso/results/*.out; do
+		name=$(basename "$file" .out)
+		[ $# -eq 0 ] || [[ " $* " == *" $name "* ]] || continue
 		to=test/expected
 		[[ $file != "$work"/regress/* ]] || to=expected
 		[ ! -e "$file" ] || cp -v --no-preserve=ownership,mode "$file" "$top/$to/"
@@ -182,7 +184,7 @@ main()
 			call_inside "$command" "$@"
 			;;
 		log | stop) call_inside "$command" ;;
-		accept) accept_results ;;
+		accept) accept_results "$@" ;;
 		clean) call_inside stop; rm -rf --one-file-system "$work" ;;
 	esac
 }
