@@ -118,6 +118,22 @@ renc_mask_clear(renc_mask *m, unsigned int i)
 	m->w[i >> 6] &= ~(UINT64_C(1) << (i & 63));
 }
 
+/* The first range of the mask from "from" on; RENC_GROUP_RANGES: none. */
+static inline unsigned int
+renc_mask_next(renc_mask m, unsigned int from)
+{
+	for (unsigned int i = from >> 6; i < 2; i++)
+	{
+		uint64_t	rest = m.w[i];
+
+		if (i == from >> 6)
+			rest &= ~UINT64_C(0) << (from & 63);
+		if (rest != 0)
+			return i * 64 + (unsigned int) __builtin_ctzll(rest);
+	}
+	return RENC_GROUP_RANGES;
+}
+
 /* Ranges 8 * band .. 8 * band + 7 as a mask, and of a mask. */
 static inline renc_mask
 renc_mask_of_band(int band)

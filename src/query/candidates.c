@@ -109,12 +109,12 @@ expect_directory(const RangeScan *s, uint64 from, uint64 end)
 		(void) rencoder_prefetch_page(&s->groups.prefetch, s->metadata.direct[page]);
 }
 
-/* Has the headers fetched of groups from "from" to "to", whose entries are in "payload". */
+/* Has the headers fetched of groups whose entries stand from "from" to before "end" in a page. */
 static void
-expect_headers(const RangeScan *s, char *payload, uint32 from, uint32 to)
+expect_headers(const RangeScan *s, char *from, char *end)
 {
-	for (uint32 group = from; group <= to; group++)
-		rencoder_group_scan_expect(&s->groups, rencoder_directory_entry(payload, &s->groups.meta, group));
+	for (char *at = from; at < end; at += s->groups.meta.entry_size)
+		rencoder_group_scan_expect(&s->groups, (RencoderEntry) at);
 }
 
 /*
@@ -129,8 +129,8 @@ scan_groups(RangeScan *s, uint64 since, bool whole)
 	const RencoderMeta *meta = &s->groups.meta;
 	uint32		ngroups = rencoder_group_count(s->groups.nranges);
 	uint32		distance = s->groups.prefetch.distance;
+	Size		size = meta->entry_size;
 	PGAlignedBlock copy;
-	char	   *payload = copy.data;
 
 	rencoder_group_scan_rewind(&s->groups);
 	for (uint32 group = 0; group < ngroups;)
@@ -140,6 +140,9 @@ scan_groups(RangeScan *s, uint64 since, bool whole)
 							  meta->entries_per_page);
 		BlockNumber blkno = rencoder_directory_find(index, meta, &s->metadata, group,
 													&s->groups.npages);
+		char	   *at;			/* the entry of the group */
+		char	   *expected;	/* the first whose header is not; NULL: none
+								 * is */
 
 		/* One copy serves all entries of the page: no lock is held below. */
 		if (blkno != RENCODER_NO_BLOCK)
@@ -149,23 +152,28 @@ scan_groups(RangeScan *s, uint64 since, bool whole)
 
 			s->groups.npages++;
 			rencoder_test_old_snapshot(s->groups.snapshot, index, BufferGetPage(buf));
-			memcpy(payload, RencoderPageGetPayload(BufferGetPage(buf)),
+			memcpy(copy.data, RencoderPageGetPayload(BufferGetPage(buf)),
 				   RENCODER_PAYLOAD_SIZE);
 			UnlockReleaseBuffer(buf);
 			expect_directory(s, ahead, ahead + 1);
-			if (since == 0 && distance > 0)
-				expect_headers(s, payload, group + 1, Min(group + distance, end) - 1);
 		}
-		for (; group < end; group++)
+		at = copy.data;
+		expected = since == 0 && distance > 0 && blkno != RENCODER_NO_BLOCK ? at + size : NULL;
+		for (; group < end; group++, at += size)
 		{
-			RencoderEntry entry = blkno == RENCODER_NO_BLOCK ? NULL :
-				rencoder_directory_entry(payload, meta, group);
+			RencoderEntry entry = blkno == RENCODER_NO_BLOCK ? NULL : (RencoderEntry) at;
 
 			CHECK_FOR_INTERRUPTS();
 			if (since == 0)
 			{
-				if (entry != NULL && distance > 0 && group + distance < end)
-					expect_headers(s, payload, group + distance, group + distance);
+				if (expected != NULL)
+				{
+					/* As many ahead as are on this page. */
+					char	   *upto = at + Min((Size) distance + 1, end - group) * size;
+
+					expect_headers(s, expected, upto);
+					expected = upto;
+				}
 				if (entry != NULL && rencoder_group_scan_passes_over(&s->groups, entry, group))
 					count_skipped(s, group);
 				else

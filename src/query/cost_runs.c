@@ -12,6 +12,7 @@
 
 #include "miscadmin.h"
 
+#include "base/workspace.h"
 #include "key/boxes.h"
 #include "store/run_pages.h"
 
@@ -278,6 +279,8 @@ rencoder_cost_runs_read(Relation index, const RencoderRuns *lists, RencoderQuery
 						bool may_rank, const RencoderCostAsked *asked, RencoderCostRuns *runs)
 {
 	ReadLimit	limit = {RelationGetNumberOfBlocks(index), MAX_RUN_PAGES};
+	RencoderWorkspace *workspace = rencoder_workspace_borrow();
+	MemoryContext caller = MemoryContextSwitchTo(workspace->context);
 
 	memset(runs, 0, sizeof(*runs));
 	for (int col = 0; col < INDEX_MAX_KEYS; col++)
@@ -305,6 +308,8 @@ rencoder_cost_runs_read(Relation index, const RencoderRuns *lists, RencoderQuery
 	if (lists->pending_first != RENCODER_NO_BLOCK)
 		runs->pending_pages =
 			(double) (lists->pending_last_number - lists->pending_first_number) + 1;
+	MemoryContextSwitchTo(caller);
+	rencoder_workspace_give_back(workspace);
 }
 
 void

@@ -99,10 +99,10 @@ prune_by_header(const RencoderGroupScan *s, RencoderHeader header, int col,
 		mask = renc_mask_and(mask, rencoder_set_get(header->has_value));
 	if (p == NULL)
 		return mask;
-	for (int slot = 0; slot < RENC_GROUP_RANGES; slot++)
+	for (unsigned int slot = renc_mask_next(mask, 0); slot < RENC_GROUP_RANGES;
+		 slot = renc_mask_next(mask, slot + 1))
 	{
-		if (renc_mask_test(mask, slot) &&
-			!rencoder_keys_meet(p->keys, header->min[slot], header->max[slot]))
+		if (!rencoder_keys_meet(p->keys, header->min[slot], header->max[slot]))
 			renc_mask_clear(&mask, slot);
 	}
 	return mask;
@@ -364,8 +364,7 @@ scan_covered(RencoderGroupScan *s, RencoderEntry entry, uint32 group,
 static bool
 takes_short_way(const RencoderGroupScan *s, RencoderEntry entry)
 {
-	return entry->horizon <= s->xmin && !(entry->flags & RENCODER_ENTRY_ALWAYS) &&
-		!s->asks_nulls && s->query->restricted;
+	return s->short_way && entry->horizon <= s->xmin && !(entry->flags & RENCODER_ENTRY_ALWAYS);
 }
 
 /* The first group from "group" on that the set has a page of; PG_UINT32_MAX: none. */
@@ -409,7 +408,7 @@ rencoder_group_scan_look_over(RencoderGroupScan *s, RencoderEntry entry, uint32 
 }
 
 void
-rencoder_group_scan_expect(const RencoderGroupScan *s, RencoderEntry entry)
+rencoder_group_scan_expect_headers(const RencoderGroupScan *s, RencoderEntry entry)
 {
 	if (s->query->empty || entry->header == RENCODER_NO_BLOCK ||
 		(takes_short_way(s, entry) &&
@@ -482,6 +481,8 @@ void
 rencoder_group_scan_begin(RencoderGroupScan *s, Relation index, BlockNumber nblocks,
 						  RencoderQuery *query, Snapshot snapshot)
 {
+	bool		asks_nulls = false;
+
 	memset(s, 0, sizeof(*s));
 	s->index = index;
 	rencoder_prefetch_begin(&s->prefetch, index);
@@ -496,8 +497,9 @@ rencoder_group_scan_begin(RencoderGroupScan *s, Relation index, BlockNumber nblo
 		const RencoderColumnQuery *q = &query->column[col];
 
 		s->asks_keys |= q->has_keys;
-		s->asks_nulls |= q->is_null || q->not_null;
+		asks_nulls |= q->is_null || q->not_null;
 	}
+	s->short_way = !asks_nulls && query->restricted;
 }
 
 void

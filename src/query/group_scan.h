@@ -42,7 +42,8 @@ typedef struct RencoderGroupScan
 	uint64		xmin;			/* of the snapshot; horizons above are not
 								 * trusted */
 	bool		asks_keys;		/* of some column */
-	bool		asks_nulls;		/* IS NULL or IS NOT NULL somewhere */
+	bool		short_way;		/* may an entry speak for its group?  Not of
+								 * nulls */
 	int64		npages;			/* index pages read other than by probes and
 								 * runs */
 
@@ -105,8 +106,17 @@ rencoder_group_scan_passes_over(RencoderGroupScan *scan, RencoderEntry entry, ui
 	return rencoder_group_scan_look_over(scan, entry, group);
 }
 
+/* For rencoder_group_scan_expect(). */
+extern void rencoder_group_scan_expect_headers(const RencoderGroupScan *scan, RencoderEntry entry);
+
 /* Has the header pages fetched that asking a group with this entry begins with, if it does. */
-extern void rencoder_group_scan_expect(const RencoderGroupScan *scan, RencoderEntry entry);
+static inline void
+rencoder_group_scan_expect(const RencoderGroupScan *scan, RencoderEntry entry)
+{
+	/* Of most groups no header is read. */
+	if (!scan->short_way || entry->flags != RENCODER_ENTRY_COVERED || entry->horizon > scan->xmin)
+		rencoder_group_scan_expect_headers(scan, entry);
+}
 
 /*
  * What is left of a group with this entry, a copy, or NULL.  Locks: shared content locks,

@@ -10,6 +10,7 @@
 #include "pgstat.h"
 #include "utils/memutils.h"
 
+#include "base/workspace.h"
 #include "plan/sample_record.h"
 #include "query/candidates.h"
 #include "query/scan_instrument.h"
@@ -17,7 +18,7 @@
 
 typedef struct OwnScan
 {
-	MemoryContext context;		/* of a rescan */
+	RencoderWorkspace *workspace;	/* of a rescan */
 	Instrumentation *instrument;	/* of the node, or NULL */
 } OwnScan;
 
@@ -30,8 +31,7 @@ rencoderbeginscan(Relation index, int nkeys, int norderbys)
 	OwnScan    *state = palloc0(sizeof(OwnScan));
 
 	/* The executor keeps one context for all rescans of a join. */
-	state->context = AllocSetContextCreate(CurrentMemoryContext, "rencoder scan",
-										   ALLOCSET_DEFAULT_SIZES);
+	state->workspace = rencoder_workspace_borrow();
 	scan->opaque = state;
 	rencoder_scans_begun++;
 	return scan;
@@ -54,7 +54,7 @@ rencoderrescan(IndexScanDesc scan, ScanKey keys, int nkeys,
 void
 rencoderendscan(IndexScanDesc scan)
 {
-	MemoryContextDelete(((OwnScan *) scan->opaque)->context);
+	rencoder_workspace_give_back(((OwnScan *) scan->opaque)->workspace);
 	pfree(scan->opaque);
 	scan->opaque = NULL;
 }
@@ -74,13 +74,12 @@ add_pages(void *arg, uint64 first_range, const renc_candidates *candidates)
 {
 	BitmapTarget *target = (BitmapTarget *) arg;
 
-	for (int slot = 0; slot < RENC_GROUP_RANGES; slot++)
+	for (unsigned int slot = renc_mask_next(candidates->ranges, 0); slot < RENC_GROUP_RANGES;
+		 slot = renc_mask_next(candidates->ranges, slot + 1))
 	{
 		uint64		start = (first_range + slot) * target->pages_per_range;
 		uint64		end = Min(start + target->pages_per_range, target->nblocks);
 
-		if (!renc_mask_test(candidates->ranges, slot))
-			continue;
 		CHECK_FOR_INTERRUPTS();
 		target->nranges++;
 		for (uint64 blkno = start; blkno < end; blkno++)
@@ -123,7 +122,7 @@ rencodergetbitmap(IndexScanDesc scan, TIDBitmap *tbm)
 	int64		index_pages;
 	BitmapTarget target = {tbm, 0, 0, 0, 0};
 	OwnScan    *state = (OwnScan *) scan->opaque;
-	MemoryContext caller = MemoryContextSwitchTo(state->context);
+	MemoryContext caller = MemoryContextSwitchTo(state->workspace->context);
 
 	pgstat_count_index_scan(index);
 	query = rencoder_key_query(index, scan->keyData, scan->numberOfKeys);
@@ -143,7 +142,7 @@ rencodergetbitmap(IndexScanDesc scan, TIDBitmap *tbm)
 		rencoder_sample_record_scan(query, (double) target.npages / Max(target.nblocks, 1));
 	}
 	MemoryContextSwitchTo(caller);
-	MemoryContextReset(state->context);
+	MemoryContextReset(state->workspace->context);
 
 	/* As BRIN: the rows of a lossy page are not known; ten is a guess. */
 	return target.npages * 10;

@@ -411,7 +411,11 @@ foreach my $name (@names)
 				WHERE v BETWEEN $value AND $value + 1000000000000000;
 			ROLLBACK TO q;\n};
 	}
-	my ($ret, $out, $err) = $node->psql('postgres', "$script ROLLBACK;", on_error_stop => 0);
+	# What a scan has in memory does not outlive its error.
+	$script .= qq{ROLLBACK; SELECT 'memory', count(*) FROM pg_backend_memory_contexts
+			WHERE name = 'rencoder workspace' AND used_bytes > 1000 OR name = 'rencoder scan';};
+	my ($ret, $out, $err) = $node->psql('postgres', $script, on_error_stop => 0);
+	my ($memory) = $out =~ /^memory\|(.*)/m;
 	my $answers = () = $out =~ /^answer/mg;
 	my $missing = () = $out =~ /^answer\|f/mg;
 	my @errors  = grep { /ERROR:/ } split /\n/, $err;
@@ -421,6 +425,7 @@ foreach my $name (@names)
 	is("@other", '', "$name: queries answer ($answers) or say what is wrong");
 	is($answers + @errors, 2 * @values, "$name: all of them");
 	is($missing, 0, "$name: no row is missing") if !$damage{$name}[2];
+	is($memory, 0, "$name: no memory is in use");
 }
 
 # Inserting into a damaged index is an error too, or is as good as if it were sound.

@@ -1,0 +1,32 @@
+/*
+ * workspace.h
+ *		Memory for the time of one scan, kept by the session.
+ *
+ * A scan copies pages of runs: a few times 8 kB, which go back to the operating system when a
+ * query ends, and are fetched anew, page by page, for the next one.  That takes longer than the
+ * search itself.  So a session keeps 64 kB and lends them.
+ */
+#ifndef RENCODER_WORKSPACE_H
+#define RENCODER_WORKSPACE_H
+
+#include "base/compat.h"
+
+#include "utils/palloc.h"
+
+typedef struct RencoderWorkspace
+{
+	MemoryContext context;		/* NULL: given back */
+	bool		kept;			/* is it the session's?  Else the borrower's */
+	MemoryContextCallback callback; /* (private) */
+} RencoderWorkspace;
+
+/*
+ * Lends memory: what the session keeps, or if that is lent, new memory.  It ends with the current
+ * context, in which the result is palloc'd, if it is not given back before.
+ */
+extern RencoderWorkspace *rencoder_workspace_borrow(void);
+
+/* Frees all that is in it.  The struct itself stays, for the end of its context. */
+extern void rencoder_workspace_give_back(RencoderWorkspace *workspace);
+
+#endif							/* RENCODER_WORKSPACE_H */
