@@ -241,6 +241,9 @@ column_rate(RencoderCostPath *p, int col, double reachable, double groups, doubl
 									   known_keys(p, col)).fpr;
 		fpr = 1 - pow(1 - fpr, p->column[col].elements);
 		fpr *= Min(1, rate.groups * RENC_GROUP_RANGES / reachable);
+
+		/* In the table's order, the bounds of a range tell. */
+		fpr *= 1 - rate.correlation * rate.correlation;
 	}
 	rate.pass = hit / reachable + fpr * (1 - hit / reachable);
 	if (nulls->ranges > 0)
@@ -433,13 +436,14 @@ estimate_ranges(RencoderCostPath *p)
 }
 
 /*
- * Sets index_pages, cached_pages and listed_pages: those of one scan.  The header of a group
+ * Sets index_pages, and those of them that are not like others: those of one scan.  The header of a group
  * is read where null flags are asked for, where nothing else is, or something was found.
  */
 static void
 estimate_index_pages(RencoderCostPath *p)
 {
 	double		per_group = 0;
+	double		all_of_group = 0;
 	double		headers = Min(p->groups,
 							  p->heap_pages / p->info.pages_per_range);
 	double		pages;
@@ -461,15 +465,19 @@ estimate_index_pages(RencoderCostPath *p)
 		if (rencoder_format_npages(config) > 0)
 			pages = Min(pages, rencoder_format_npages(config));
 		per_group += pages;
+		all_of_group += Max(rencoder_format_npages(config), pages);
 		p->probes += p->groups * column->elements;
 		p->cached_pages += p->info.covered > 0 ?
 			rencoder_cost_runs_descent(&p->runs, col, column->elements) : 0;
 	}
-	pages = (p->groups + p->info.slices) * per_group + headers + p->run_pages;
+	p->group_pages = (p->groups + p->info.slices) * per_group;
+	p->group_share = all_of_group > 0 ? per_group / all_of_group : 0;
+	pages = p->group_pages + headers + p->run_pages;
 	p->cached_pages += 1 + p->runs.info_pages;
 	p->listed_pages = p->info.directory_pages - 1 + p->runs.pending_pages;
 	if (p->index->pages > 0)
 		pages = Min(pages, p->index->pages);
+	p->group_pages = Min(p->group_pages, pages);
 	p->index_pages = p->cached_pages + p->listed_pages + pages;
 }
 

@@ -209,7 +209,8 @@ brin_heap_pages(const RencoderCostPath *p, const HeapCosts *heap, const Rival *r
 /*
  * The cost of reading the index once, caching by repeated scans considered.  Pages that every
  * scan begins with are in memory, as btree has it for its upper pages.  Those that it reads in
- * order are not random.
+ * order are not random; those of one group's storage, which are in one piece, the less so the
+ * more of them it reads, as cost_bitmap_heap_scan() has it for pages of a table.
  */
 static Cost
 index_pages_cost(const RencoderCostPath *p)
@@ -218,15 +219,20 @@ index_pages_cost(const RencoderCostPath *p)
 	double		listed_pages = p->listed_pages;
 	double		random_page_cost;
 	double		seq_page_cost;
+	Cost		page_cost;
 
 	get_tablespace_page_costs(p->index->reltablespace, &random_page_cost, &seq_page_cost);
+	page_cost = random_page_cost;
+	if (pages > 0)
+		page_cost -= p->group_pages / pages * (random_page_cost - seq_page_cost) *
+			sqrt(p->group_share);
 	if (p->loop_count > 1)
 	{
 		pages = index_pages_fetched(pages * p->loop_count, p->index->pages,
 									p->index->pages, p->root) / p->loop_count;
 		listed_pages /= p->loop_count;
 	}
-	return pages * random_page_cost + listed_pages * seq_page_cost +
+	return pages * page_cost + listed_pages * seq_page_cost +
 		(p->cached_pages + p->listed_pages) * OPERATORS_PER_PAGE * cpu_operator_cost;
 }
 

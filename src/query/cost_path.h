@@ -68,6 +68,8 @@ typedef struct RencoderCostPath
 								 * others */
 	double		listed_pages;	/* and that every scan reads one after the
 								 * other */
+	double		group_pages;	/* and of the storage of groups */
+	double		group_share;	/* that they are of all pages of these groups */
 } RencoderCostPath;
 
 #endif							/* RENCODER_COST_PATH_H */
