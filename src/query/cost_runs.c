@@ -36,7 +36,7 @@
 /* What may be read. */
 typedef struct ReadLimit
 {
-	BlockNumber nblocks;		/* of the index */
+	Relation	index;
 	int			pages_left;
 } ReadLimit;
 
@@ -54,7 +54,7 @@ typedef struct RankReader
 static bool
 may_read(ReadLimit *limit, BlockNumber blkno)
 {
-	if (limit->pages_left <= 0 || blkno >= limit->nblocks)
+	if (limit->pages_left <= 0 || !rencoder_meta_has_block(limit->index, blkno))
 		return false;
 	limit->pages_left--;
 	return true;
@@ -278,7 +278,7 @@ void
 rencoder_cost_runs_read(Relation index, const RencoderRuns *lists, RencoderQuery *query,
 						bool may_rank, const RencoderCostAsked *asked, RencoderCostRuns *runs)
 {
-	ReadLimit	limit = {RelationGetNumberOfBlocks(index), MAX_RUN_PAGES};
+	ReadLimit	limit = {index, MAX_RUN_PAGES};
 	RencoderWorkspace *workspace = rencoder_workspace_borrow();
 	MemoryContext caller = MemoryContextSwitchTo(workspace->context);
 
