@@ -43,6 +43,7 @@ typedef struct RencoderCostAsked
 	int			sampled;		/* elements of a list that are looked for; 0:
 								 * no list */
 	double		rows;			/* that the statistics expect */
+	bool		range;			/* not only for single values */
 } RencoderCostAsked;
 
 /*
