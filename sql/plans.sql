@@ -150,6 +150,17 @@ SELECT * FROM ps_generic('text', 't LIKE $1', '''a%''');
 SELECT plan FROM ps_plans(:'absent', :'present');
 DROP TABLE ps;
 
+-- The end of a table in the order of its values is in filters: these let a long interval pass, the
+-- bounds of their ranges do not.
+CREATE TABLE ps_grown (c int, filler text) WITH (autovacuum_enabled = off);
+INSERT INTO ps_grown SELECT i, repeat('x', 180) FROM generate_series(1, 18000) i;
+CREATE INDEX ON ps_grown USING rencoder (c) WITH (autosummarize = off, pages_per_range = 4);
+CREATE INDEX ON ps_grown USING brin (c);
+INSERT INTO ps_grown SELECT i, repeat('x', 180) FROM generate_series(18001, 36000) i;
+VACUUM ANALYZE ps_grown;
+SELECT ps_plan('SELECT * FROM ps_grown WHERE c > 35700');
+DROP TABLE ps_grown;
+
 -- Partitions: joins by keys that are in one of them, or in none.
 CREATE TABLE ps_parts (u int8, month int, filler text) PARTITION BY LIST (month);
 CREATE TABLE ps_part1 PARTITION OF ps_parts FOR VALUES IN (1);
