@@ -116,7 +116,6 @@ analyze_index(RencoderCostPath *p)
 	for (int col = 0; col < p->index->nkeycolumns; col++)
 	{
 		asked[col].sampled = p->column[col].sampled;
-		asked[col].range = p->column[col].range;
 		asked[col].rows = p->column[col].keys ? rencoder_cost_column_rows(p, col) : 0;
 	}
 

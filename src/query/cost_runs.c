@@ -27,11 +27,7 @@
 /* Intervals asked for one by one; of more, and of boxes, the outer bounds are. */
 #define MAX_INTERVALS	2
 
-/*
- * Of so few rows that the statistics expect, leaves are not asked how few they are.  Of single
- * values inner pages are not, either: what there is often was there when the statistics were made.
- * An interval may lie in what came since.
- */
+/* Of so few rows that the statistics expect, leaves are not asked how few they are. */
 #define FEW_ROWS		10
 
 /* Children of an inner page, about. */
@@ -212,7 +208,7 @@ rank_column(Relation index, RencoderQuery *query, const RencoderRunInfoData *inf
 	{
 		double		between;
 
-		if (asked->rows <= FEW_ROWS && (!asked->range || within_leaves(&r, keys->set)))
+		if (asked->rows <= FEW_ROWS && within_leaves(&r, keys->set))
 		{
 			column->bounds_only = true;
 			between = leaf_entries * keys->set.n;

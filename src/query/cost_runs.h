@@ -43,7 +43,6 @@ typedef struct RencoderCostAsked
 	int			sampled;		/* elements of a list that are looked for; 0:
 								 * no list */
 	double		rows;			/* that the statistics expect */
-	bool		range;			/* not only for single values */
 } RencoderCostAsked;
 
 /*
