@@ -161,6 +161,23 @@ VACUUM ANALYZE ps_grown;
 SELECT ps_plan('SELECT * FROM ps_grown WHERE c > 35700');
 DROP TABLE ps_grown;
 
+-- Nor do they where one value in a hundred stands for "never", although the rest is in order.
+CREATE TABLE ps_never (id int, c int8, filler text) WITH (autovacuum_enabled = off);
+INSERT INTO ps_never SELECT i, CASE WHEN i % 100 <> 7 THEN i * 1000::int8 ELSE 9e18::int8 END,
+	repeat('x', 150)
+FROM generate_series(1, 10000) i;
+CREATE INDEX ON ps_never USING rencoder (c) WITH (autosummarize = off, pages_per_range = 1);
+INSERT INTO ps_never SELECT i, CASE WHEN i % 100 <> 7 THEN i * 1000::int8 ELSE 9e18::int8 END,
+	repeat('x', 150)
+FROM generate_series(10001, 90000) i;
+CREATE INDEX ON ps_never (id);
+VACUUM ANALYZE ps_never;
+SELECT pages > 100 AS many
+FROM rencoder_candidates('ps_never_c_idx', 89900000::int8, 8000000000000000000::int8);
+SELECT ps_plan('SELECT * FROM ps_never WHERE c BETWEEN 89900000 AND 8000000000000000000
+	AND id BETWEEN 30000 AND 40000');
+DROP TABLE ps_never;
+
 -- Partitions: joins by keys that are in one of them, or in none.
 CREATE TABLE ps_parts (u int8, month int, filler text) PARTITION BY LIST (month);
 CREATE TABLE ps_part1 PARTITION OF ps_parts FOR VALUES IN (1);

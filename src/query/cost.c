@@ -240,10 +240,15 @@ column_rate(RencoderCostPath *p, int col, double reachable, double groups, doubl
 		fpr = rencoder_format_estimate(&p->info.config[col], p->info.bits_per_key,
 									   known_keys(p, col)).fpr;
 		fpr = 1 - pow(1 - fpr, p->column[col].elements);
-		fpr *= Min(1, rate.groups * RENC_GROUP_RANGES / reachable);
 
-		/* In the table's order, the bounds of a range tell. */
-		fpr *= 1 - rate.correlation * rate.correlation;
+		/*
+		 * The bounds of a range rule it out, whatever the filter says.  Those
+		 * of groups, if they were looked at, are in "reachable".
+		 */
+		if (p->info.compared > 0 && p->column[col].sampled == 0)
+			fpr *= p->info.compared_meeting[col] / p->info.compared;
+		else
+			fpr *= Min(1, rate.groups * RENC_GROUP_RANGES / reachable);
 	}
 	rate.pass = hit / reachable + fpr * (1 - hit / reachable);
 	if (nulls->ranges > 0)

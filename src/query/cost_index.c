@@ -86,14 +86,45 @@ entry_meets(RencoderEntry entry, RencoderQuery *query)
 	return true;
 }
 
+/* Compares the bounds of ranges that are in filters with the query. */
+static void
+compare_bounds(Relation index, BlockNumber first_header, renc_mask filtered, RencoderQuery *query,
+			   RencoderCostIndex *info)
+{
+	RencoderHeaderData header;
+
+	info->compared += renc_mask_count(filtered);
+	for (int col = 0; col < query->natts; col++)
+	{
+		const RencoderKeySet *keys = NULL;
+		const char *fault;
+		Buffer		buf = InvalidBuffer;
+
+		if (query->column[col].has_keys)
+			buf = rencoder_page_try_read(index, first_header + col, RENCODER_PAGE_HEADER, &fault);
+		if (BufferIsValid(buf))
+		{
+			/* To make keys, a coder may have to be read. */
+			rencoder_header_copy(&header, buf);
+			UnlockReleaseBuffer(buf);
+			keys = rencoder_key_set(query, col, header.config.coder);
+		}
+		for (unsigned int slot = renc_mask_next(filtered, 0); slot < RENC_GROUP_RANGES;
+			 slot = renc_mask_next(filtered, slot + 1))
+			info->compared_meeting[col] += keys == NULL ||
+				rencoder_keys_meet(keys, header.min[slot], header.max[slot]);
+	}
+}
+
 /* A group whose state only its header tells.  If it is not read, all is taken to be done. */
 static void
 look_at_header(Relation index, RencoderEntry entry, double existing, double weight,
-			   RencoderCostIndex *info, GroupSums *sums)
+			   RencoderQuery *query, RencoderCostIndex *info, GroupSums *sums)
 {
 	const char *fault;
 	Buffer		buf = InvalidBuffer;
 	RencoderHeader header;
+	renc_mask	filtered;
 	int			summarized;
 	int			covered;
 
@@ -113,7 +144,11 @@ look_at_header(Relation index, RencoderEntry entry, double existing, double weig
 		info->slices += weight * ceil((double) Max(0, summarized - covered) / RENC_SLICE_RANGES);
 	if (!sums->have_matrix)
 		info->config[0] = header->config;
+	filtered = renc_mask_andnot(rencoder_set_get(header->summarized),
+								rencoder_set_get(header->covered));
 	UnlockReleaseBuffer(buf);
+	if (sums->may_look && !query->empty && !renc_mask_empty(filtered))
+		compare_bounds(index, entry->header, filtered, query, info);
 }
 
 static void
@@ -144,7 +179,7 @@ look_at_entry(Relation index, RencoderEntry entry, double existing, double weigh
 	else
 	{
 		sums->meeting += weight;
-		look_at_header(index, entry, existing, weight, info, sums);
+		look_at_header(index, entry, existing, weight, query, info, sums);
 	}
 }
 

@@ -21,6 +21,10 @@ typedef struct RencoderCostIndex
 	double		slices;			/* in groups that are not a matrix yet */
 	double		meeting;		/* share of groups whose bounds meet the query */
 
+	/* Ranges in filters that were looked at, and whose bounds meet it. */
+	double		compared;
+	double		compared_meeting[INDEX_MAX_KEYS];
+
 	/* A group's configuration, the last found; format 0: unknown. */
 	RencoderConfig config[INDEX_MAX_KEYS];
 
