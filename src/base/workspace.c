@@ -27,7 +27,6 @@ rencoder_workspace_borrow(void)
 	if (kept == NULL)
 		kept = AllocSetContextCreate(TopMemoryContext, "rencoder workspace",
 									 KEPT_SIZE, KEPT_SIZE, ALLOCSET_DEFAULT_MAXSIZE);
-	workspace->kept = !lent;
 	if (lent)
 	{
 		workspace->context = AllocSetContextCreate(CurrentMemoryContext, "rencoder scan",
@@ -47,7 +46,7 @@ rencoder_workspace_give_back(RencoderWorkspace *workspace)
 {
 	if (workspace->context == NULL)
 		return;
-	if (workspace->kept)
+	if (workspace->context == kept)
 	{
 		MemoryContextReset(workspace->context);
 		lent = false;

@@ -16,7 +16,6 @@
 typedef struct RencoderWorkspace
 {
 	MemoryContext context;		/* NULL: given back */
-	bool		kept;			/* is it the session's?  Else the borrower's */
 	MemoryContextCallback callback; /* (private) */
 } RencoderWorkspace;
 

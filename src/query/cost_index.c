@@ -78,9 +78,7 @@ entry_meets(RencoderEntry entry, RencoderQuery *query)
 		if (!query->column[col].has_keys)
 			continue;
 		keys = rencoder_key_set(query, col, column->config.coder);
-		if (keys != NULL &&
-			(keys->none || column->min > column->max ||
-			 keys->query.overlap(keys->query.arg, column->min, column->max) == RENC_DISJOINT))
+		if (keys != NULL && !rencoder_keys_meet(keys, column->min, column->max))
 			return false;
 	}
 	return true;
