@@ -16,6 +16,7 @@
 #include "executor/executor.h"
 #include "fmgr.h"
 #include "funcapi.h"
+#include "miscadmin.h"
 #include "nodes/makefuncs.h"
 #include "optimizer/plancat.h"
 #include "parser/parser.h"
@@ -26,6 +27,7 @@
 #include "utils/lsyscache.h"
 #include "utils/snapmgr.h"
 
+#include "sql/refusal.h"
 #include "store/meta.h"
 #include "store/group.h"
 #include "store/open_index.h"
@@ -120,27 +122,42 @@ plan_query(Query *query, Oid heapoid, Oid indexoid, const char *text)
 	return plan;
 }
 
-/* The condition as a node that is not analyzed yet. */
-static Node *
-parse_condition(const char *condition)
+/* A condition while it is read, for errors. */
+typedef struct ConditionText
 {
-	List	   *list = raw_parser(condition, RAW_PARSE_PLPGSQL_EXPR);
+	const char *text;
+	bool		is_value;		/* it may be a bound, whose fellow is missing */
+} ConditionText;
+
+/*
+ * The condition as a node that is not analyzed yet.  What the grammar allows beyond an expression
+ * of WHERE is refused here, as the analysis of WHERE is not made for it: all clauses of a query,
+ * a name of the result, and "*".
+ */
+static Node *
+parse_condition(ConditionText *condition)
+{
+	List	   *list = raw_parser(condition->text, RAW_PARSE_PLPGSQL_EXPR);
 	SelectStmt *select = (SelectStmt *) linitial_node(RawStmt, list)->stmt;
 	ResTarget  *target = list_length(select->targetList) == 1 ? linitial(select->targetList) : NULL;
+	Node	   *node = target == NULL ? NULL : target->val;
 
-	if (target == NULL || target->name != NULL || select->distinctClause != NIL ||
+	if (node == NULL || target->name != NULL || select->distinctClause != NIL ||
 		select->fromClause != NIL || select->whereClause != NULL || select->groupClause != NIL ||
 		select->havingClause != NULL || select->windowClause != NIL || select->sortClause != NIL ||
-		select->limitOffset != NULL || select->limitCount != NULL || select->lockingClause != NIL)
+		select->limitOffset != NULL || select->limitCount != NULL ||
+		select->lockingClause != NIL ||
+		(IsA(node, ColumnRef) && IsA(llast(((ColumnRef *) node)->fields), A_Star)))
 		ereport(ERROR,
 				(errcode(ERRCODE_SYNTAX_ERROR),
 				 errmsg("condition must be one expression, as after WHERE")));
-	return target->val;
+	condition->is_value = IsA(node, A_Const) || IsA(node, TypeCast) || IsA(node, ColumnRef);
+	return node;
 }
 
 /* "SELECT FROM ONLY table WHERE condition" */
 static Query *
-analyze_condition(Oid heapoid, const char *condition)
+analyze_condition(Oid heapoid, ConditionText *condition)
 {
 	SelectStmt *select = makeNode(SelectStmt);
 	RawStmt    *raw = makeNode(RawStmt);
@@ -159,7 +176,7 @@ analyze_condition(Oid heapoid, const char *condition)
 	select->fromClause = list_make1(table);
 	select->whereClause = parse_condition(condition);
 	raw->stmt = (Node *) select;
-	queries = pg_analyze_and_rewrite_fixedparams(raw, condition, NULL, 0, NULL);
+	queries = pg_analyze_and_rewrite_fixedparams(raw, condition->text, NULL, 0, NULL);
 	query = linitial_node(Query, queries);
 	if (list_length(queries) != 1 ||
 		linitial_node(RangeTblEntry, query->rtable)->relid != heapoid)
@@ -184,9 +201,34 @@ move_error_position(void *arg)
 	{
 		errposition(0);
 		internalerrposition(position);
-		internalerrquery((const char *) arg);
+		internalerrquery(((ConditionText *) arg)->text);
 	}
 	errcontext("condition of rencoder_candidates");
+}
+
+/* While it is parsed and analyzed: who has forgotten the second bound is told so. */
+static void
+hint_at_bounds(void *arg)
+{
+	int			code = geterrcode();
+
+	if (code == ERRCODE_SYNTAX_ERROR || code == ERRCODE_DATATYPE_MISMATCH ||
+		((ConditionText *) arg)->is_value)
+		errhint("For bounds give two values: rencoder_candidates(index, lo, hi).");
+}
+
+/* The condition, parsed and analyzed. */
+static Query *
+read_condition(Oid heapoid, ConditionText *condition)
+{
+	ErrorContextCallback callback = {.callback = hint_at_bounds,.arg = condition};
+	Query	   *query;
+
+	callback.previous = error_context_stack;
+	error_context_stack = &callback;
+	query = analyze_condition(heapoid, condition);
+	error_context_stack = callback.previous;
+	return query;
 }
 
 /* ---- Its pages ---- */
@@ -265,6 +307,7 @@ find_pages(PlanState *state, Snapshot snapshot, const FoundPages *like)
 {
 	FoundPages *found;
 
+	check_stack_depth();
 	if (IsA(state, BitmapAndState))
 	{
 		BitmapAndState *both = (BitmapAndState *) state;
@@ -336,7 +379,7 @@ count_candidates(PlannedStmt *plan, const char *text, Oid heapoid, Oid indexoid)
 }
 
 static void
-require_index_scan(const PlannedStmt *plan, Oid indexoid)
+require_index_scan(const PlannedStmt *plan, const Query *query, Oid indexoid)
 {
 	const Plan *top = plan->planTree;
 
@@ -353,11 +396,7 @@ require_index_scan(const PlannedStmt *plan, Oid indexoid)
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("condition is never true, whatever the rows of the table"),
 				 errhint("A query with this condition reads nothing.")));
-	ereport(ERROR,
-			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-			 errmsg("index \"%s\" cannot answer the condition", get_rel_name(indexoid)),
-			 errdetail("No part of it compares a column of the index by an operator of its operator class with a value, or a partial index does not have all rows of it."),
-			 errhint("See the operators of the index's operator classes, and collations.")));
+	rencoder_refusal_report(indexoid, query);
 }
 
 /*
@@ -370,10 +409,11 @@ Datum
 rencoder_candidates_condition(PG_FUNCTION_ARGS)
 {
 	Oid			indexoid = PG_GETARG_OID(0);
-	char	   *condition = text_to_cstring(PG_GETARG_TEXT_PP(1));
-	ErrorContextCallback callback = {.callback = move_error_position,.arg = condition};
+	ConditionText condition = {.text = text_to_cstring(PG_GETARG_TEXT_PP(1))};
+	ErrorContextCallback callback = {.callback = move_error_position,.arg = &condition};
 	RencoderOpenIndex target;
 	RencoderCandidateCounts counts;
+	Query	   *query;
 	PlannedStmt *plan;
 	TupleDesc	tupdesc;
 	Oid			heapoid;
@@ -389,9 +429,12 @@ rencoder_candidates_condition(PG_FUNCTION_ARGS)
 
 	callback.previous = error_context_stack;
 	error_context_stack = &callback;
-	plan = plan_query(analyze_condition(heapoid, condition), heapoid, indexoid, condition);
-	require_index_scan(plan, indexoid);
-	counts = count_candidates(plan, condition, heapoid, indexoid);
+	query = read_condition(heapoid, &condition);
+
+	/* The planner changes what it is given. */
+	plan = plan_query(copyObject(query), heapoid, indexoid, condition.text);
+	require_index_scan(plan, query, indexoid);
+	counts = count_candidates(plan, condition.text, heapoid, indexoid);
 	error_context_stack = callback.previous;
 
 	values[0] = Int64GetDatum(counts.ranges);

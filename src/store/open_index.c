@@ -112,6 +112,16 @@ check_privilege(Oid indexoid, Oid heapoid, Oid userid, RencoderPrivilege privile
 	return false;
 }
 
+static void
+require_valid(Relation index)
+{
+	if (!index->rd_index->indisvalid)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("index \"%s\" is not valid", RelationGetRelationName(index)),
+				 errhint("REINDEX INDEX rebuilds the index from its table.")));
+}
+
 /* Can its pages be read here at all? */
 static void
 check_has_storage(Relation index)
@@ -128,6 +138,13 @@ check_has_storage(Relation index)
 				 errmsg("cannot access unlogged index \"%s\" during recovery",
 						RelationGetRelationName(index)),
 				 errhint("Unlogged tables and their indexes exist on the primary only.")));
+
+	/*
+	 * What CREATE INDEX CONCURRENTLY has written before it failed is not
+	 * logged.
+	 */
+	if (RelationGetNumberOfBlocks(index) == 0)
+		require_valid(index);
 }
 
 void
@@ -242,10 +259,5 @@ rencoder_open_index_close(RencoderOpenIndex *target)
 void
 rencoder_open_index_require_valid(const RencoderOpenIndex *target)
 {
-	if (!target->index->rd_index->indisvalid)
-		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("index \"%s\" is not valid",
-						RelationGetRelationName(target->index)),
-				 errhint("REINDEX INDEX rebuilds the index from its table.")));
+	require_valid(target->index);
 }
