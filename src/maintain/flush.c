@@ -17,7 +17,8 @@
  *	4. Group by group: ranges with values without a key become "always"; then one record makes
  *	   the group name the run, its ranges covered, frees the first column's storage and starts
  *	   a new epoch (INV-7); then the storage of further columns is freed.  Ranges that were
- *	   "always" because a filter had no room for their keys are so no more.
+ *	   "always" are so no more where a key of each value was read, if no value without a key came
+ *	   meanwhile: a filter had no room for their keys.
  *
  * The cut comes before all of this.  An entry of a pending page up to the cut was put there
  * before that page was closed, so its row was in the table before that was read, and the run has
@@ -52,7 +53,8 @@ typedef struct FlushedGroup
 	RencoderGroup group;
 	renc_mask	flushing;
 	uint64		horizon;
-	renc_mask  *keyless;		/* of each column: ranges with such values */
+	renc_mask  *keyless;		/* of each column: ranges with a value whose
+								 * key was not read */
 } FlushedGroup;
 
 typedef struct Flush
@@ -237,15 +239,16 @@ name_run(const Flush *f, const FlushedGroup *g)
 }
 
 /*
- * Covered ranges that are "always" in vain: those of filters that had no room for their keys, which
- * the run has.  A value without a key has made the bounds as wide as can be, in the record that made
- * the range "always" (INV-11).
+ * Covered ranges that are "always" in vain: the run has a key of each of their values that was read,
+ * and bounds that are narrow say that no value without a key has come since (INV-11).  "keyless": a
+ * key of theirs was not read, if only because the value was not there, or not to be looked for.
  */
 static renc_mask
-needless_always(const RencoderHeaderData *first, const RencoderHeaderData *header)
+needless_always(const RencoderHeaderData *first, const RencoderHeaderData *header, renc_mask keyless)
 {
-	renc_mask	needless = renc_mask_and(rencoder_set_get(header->always),
-										 rencoder_set_get(first->covered));
+	renc_mask	needless = renc_mask_andnot(renc_mask_and(rencoder_set_get(header->always),
+														  rencoder_set_get(first->covered)),
+											keyless);
 
 	for (int slot = 0; slot < RENC_GROUP_RANGES; slot++)
 	{
@@ -266,7 +269,7 @@ forget_always(const FlushedGroup *g, int col)
 
 	rencoder_group_edit_begin(&edit, &g->group, col, RENCODER_EDIT_EPOCH, 0);
 	always = rencoder_set_get(edit.header->always);
-	needless = needless_always(edit.first, edit.header);
+	needless = needless_always(edit.first, edit.header, g->keyless[col]);
 	if (!renc_mask_empty(needless))
 	{
 		rencoder_set_put(rencoder_group_edit_header(&edit)->always,
