@@ -137,7 +137,8 @@ my %pool = (
 	smallint => [ 0, 7, '(-32768)', 32767 ],
 	boolean => [qw(true false)],
 	oid => [ 0, 1, "'4294967295'" ],
-	'double precision' => [ 0, "'NaN'", "'Infinity'", "'-Infinity'", "'-0'", "'1e308'", "'5e-324'" ],
+	'double precision' =>
+	  [ 0, "'NaN'", "'Infinity'", "'-Infinity'", "'-0'", "'1e308'", "'5e-324'" ],
 	real => [ 0, "'NaN'", "'Infinity'", "'-Infinity'", "'1e-45'" ],
 	numeric => [ 0, 1.5, "'NaN'", "'Infinity'", "'-Infinity'", "'1e131071'", "'-1e-16383'" ],
 	money => [ "'0'", "'-92233720368547758.08'", "'92233720368547758.07'" ],
@@ -196,21 +197,27 @@ my @conditions = (
 	"v = ANY ('{{1,2},{3,4}}')", 'v = ANY (array[NULL])', 'v BETWEEN 9 AND 5', 'v IS NULL',
 	'v = NULL', 'NULL', 'true', 'false', 'v = v', 'v > n', 'v = 5.5', 'v = 1e400', "n = 'NaN'",
 	"n > '-Infinity'", 'v < 9223372036854775807', 'v = 9223372036854775808', "u ~ '('",
-	"u LIKE '\\'", "u LIKE 'key 1%'", "u ~ '^key 1'", "u < 'a'", "s = 'key 7'", "p <@ box '(0,0),(3,3)'",
+	"u LIKE '\\'", "u LIKE 'key 1%'", "u ~ '^key 1'", "u < 'a'", "s = 'key 7'",
+	"p <@ box '(0,0),(3,3)'",
 	"p ~= '(NaN,NaN)'", "p <@ box '(NaN,NaN),(NaN,NaN)'", "p <-> '(0,0)' < 5", 'ctid = \'(0,1)\'',
 	"ctid = '(0,1)' AND v = 5", 'xmin = 5', 'tableoid = 5 AND v = 5', 'nosuch = 5', 'v = $1',
 	'v = $99999999999', 'GROUPING(v) = 1', 'CURRENT OF c', 'DEFAULT', 'v = DEFAULT', 'count(*) > 1',
 	'v = max(v)', 'v = row_number() OVER ()', 'v = generate_series(1, 3)', 'EXISTS (SELECT 1)',
-	'v = (SELECT 1)', 'v IN (SELECT 1)', 'v = ANY (ARRAY(SELECT 1))', 'v = 5; SELECT 1', 'v = 5;', ';',
-	'', ' ', '--', '/*', "'", '"', '"" = 1', 'v = 5 AS x', 'DISTINCT v = 5', 'DISTINCT ON (v) v = 5',
-	'v = 5 ORDER BY 1', 'v = 5 LIMIT 1', 'v = 5 FOR UPDATE', 'v = 5 GROUP BY v', 'v = 5 HAVING true',
+	'v = (SELECT 1)', 'v IN (SELECT 1)', 'v = ANY (ARRAY(SELECT 1))', 'v = 5; SELECT 1', 'v = 5;',
+	';',
+	'', ' ', '--', '/*', "'", '"', '"" = 1', 'v = 5 AS x', 'DISTINCT v = 5',
+	'DISTINCT ON (v) v = 5',
+	'v = 5 ORDER BY 1', 'v = 5 LIMIT 1', 'v = 5 FOR UPDATE', 'v = 5 GROUP BY v',
+	'v = 5 HAVING true',
 	'v = 5 WINDOW w AS ()', 'v = 5 WHERE true', 'v = 5 FROM fuzz.t', 'v = 5 INTO x', 'ALL v = 5',
 	'v = 5 UNION SELECT true', 'v = 5, true', 'v = fuzz.fails(5)', 'v = fuzz.writes(5)',
 	'v = fuzz.asks(5)', 'v = 5 AND random() < 2', 'v = 5::fuzz.positive', 'v = 0::fuzz.positive',
-	'v + 1 = 5', 'v + 1 = 5.5', 'row(v, n) = row(5, 6)', 'row(v, n) > row(5, 6)', 'v OPERATOR(pg_catalog.=) 5',
+	'v + 1 = 5', 'v + 1 = 5.5', 'row(v, n) = row(5, 6)', 'row(v, n) > row(5, 6)',
+	'v OPERATOR(pg_catalog.=) 5',
 	'v OPERATOR(nosuch.=) 5', 'v = 1/0', 'v = 5 AND n = 1/0', 'NOT v = 5', 'v IS DISTINCT FROM 5',
 	'v = CASE WHEN true THEN 5 END', 'v = 5 AND n > 5', "u = 'x' COLLATE \"C\"",
-	"u = 'x' COLLATE nosuch", "at > now() - interval '1 day'", "at = 'infinity'", 'at = current_date',
+	"u = 'x' COLLATE nosuch", "at > now() - interval '1 day'", "at = 'infinity'",
+	'at = current_date',
 	"at > 'x'", 'current_setting($$no.such$$)::int8 = v', 'xmlexists($$//a$$ PASSING NULL)',
 	"'x'", '5', '8f14e45f-ceea', "'2020-01-01'::date", '"v" = 5', 'V = 5', 'U&"\\0076" = 5',
 	'coalesce(v, 5) = 5', 'v = 5 IS TRUE', 'v = SOME (array[5])', 'v = ALL (array[5])',
@@ -266,7 +273,8 @@ sub any_of
 {
 	my ($n) = @_;
 	my $kind = rnd(8);
-	my $type = $kind < 4 ? rnd_pick('bigint', 'text', 'point', 'numeric', 'integer') : rnd_pick(@any);
+	my @usual = ('bigint', 'text', 'point', 'numeric', 'integer');
+	my $type = $kind < 4 ? rnd_pick(@usual) : rnd_pick(@any);
 
 	return map { rnd_pick('NULL', "''", "'x'", "'5'", "'infinity'", '5') } 1 .. $n if $kind == 7;
 	return map { value_of(rnd_pick(@any)) } 1 .. $n if $kind == 6;
@@ -313,7 +321,8 @@ sub calls
 		push @calls, map { call_of($function, $_) } @first;
 		push @calls, map { call_of($function, $takes_relation ? rnd_pick(@indexes) : undef) }
 		  1 .. $more;
-		push @calls, "SELECT $function->[0](" . join(', ', map { 'NULL' } @{ $function->[1] }) . ')';
+		push @calls,
+		  "SELECT $function->[0](" . join(', ', map { 'NULL' } @{ $function->[1] }) . ')';
 	}
 	my ($asks) = grep { "@{ $_->[1] }" eq 'regclass text' } @callable;
 	foreach my $condition ((map { quoted($_) } @conditions), @long)
@@ -341,7 +350,8 @@ sub run_calls
 	append_to_file($file, join "\n", "$before; SELECT 'pid', pg_backend_pid(); \\o /dev/null",
 		(map { $wrap->($_) } @calls), "\\o\n SELECT 'pid', pg_backend_pid();\n");
 	IPC::Run::run(
-		[ 'psql', '-XqAt', '-v', 'VERBOSITY=verbose', '-d', $where->connstr('postgres'), '-f', $file ],
+		[ 'psql', '-XqAt', '-v', 'VERBOSITY=verbose', '-d', $where->connstr('postgres'),
+			'-f', $file ],
 		'>', \$out, '2>', \$err);
 
 	# Errors of a call that psql itself makes of a lost connection have no SQLSTATE.
