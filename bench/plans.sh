@@ -4,8 +4,8 @@
 #   bash bench/plans.sh [THOUSANDS [SEED]]
 #
 # Tables of THOUSANDS (default 300) thousand rows, 35 a page, of a hundredth of that, one that has
-# grown since its index was made, and one of four partitions, on each column a rencoder index, a
-# btree and a BRIN.  Each query is asked with rencoder alone, with a btree and with BRIN beside it,
+# grown since its index was made, one that was loaded device by device, and one of four partitions,
+# on each column a rencoder index, a btree and a BRIN.  Each query is asked with rencoder alone, with a btree and with BRIN beside it,
 # with random_page_cost 4 and 1.1: a cell.  All that can be forced (a sequential scan, each of the
 # indexes as the only one, nested loops, hash joins) is timed as well, the best of several runs of
 # planning and executing.  Prints a table and, in its last line, how many cells there are, how many
@@ -69,6 +69,15 @@ INSERT INTO grown $(columns $((ROWS * 9 / 10 + 1)) $((ROWS * 92 / 100)));
 INSERT INTO filtered SELECT * FROM large;
 $(create_indexes filtered u c t | sed '/rencoder (/s/;/ WITH (storage = filter);/')
 
+-- In no order, but page by page: 1, 6, 60, 600 pages have one of 15 stretches of the values.
+CREATE TABLE clustered (p1 int, p6 int, p60 int, p600 int, filler text);
+INSERT INTO clustered
+SELECT $(for pages in 1 6 60 600; do
+    echo "(floor(random_of(i / (35 * $pages), $SEED + $pages) * 15) * 1000000
+        + random_of(i, $SEED + 1000 + $pages) * 1000000)::int,"
+done) repeat('x', 170) FROM generate_series(1, $ROWS::int8) AS i;
+$(create_indexes clustered p1 p6 p60 p600)
+
 CREATE TABLE events (at timestamptz, id uuid, order_no int8, url text COLLATE "C",
     sku varchar(20) COLLATE "C", ip inet, place point, amount numeric(12, 2), refund int8,
     filler text) PARTITION BY RANGE (at);
@@ -100,7 +109,7 @@ CREATE TABLE keys_new AS SELECT hashint8extended(i, $SEED + 20) AS a
     FROM generate_series(1, 95) AS i UNION ALL SELECT a FROM keys5;
 CREATE TABLE keys_events AS SELECT order_no AS a FROM events ORDER BY md5(order_no::text) LIMIT 100;
 CREATE TABLE keys_ids AS SELECT id AS a FROM events ORDER BY md5(order_no::text) LIMIT 5;
-VACUUM ANALYZE large, small, filtered, events, keys5, keys100, keys_new, keys_events, keys_ids;
+VACUUM ANALYZE large, small, filtered, clustered, events, keys5, keys100, keys_new, keys_events, keys_ids;
 ANALYZE grown;
 SQL
     bench_sql -q -f "$bench_root/bench/plans.sql"
@@ -194,6 +203,17 @@ SELECT plans_ask('$1', 'u = one', format('u = %s', plans_one('$1', 'u'))),
         WHERE NOT EXISTS (SELECT FROM $1 WHERE u = a)'),
     plans_ask_generic('$1', 'u BETWEEN, none', 'int8, int8', 'u BETWEEN \$1 AND \$2', '77, 5000');
 SQL
+}
+
+# A quarter, half of a stretch, one, two of the 15.
+ask_clustered() {
+    local pages share
+    for pages in 1 6 60 600; do
+        for share in 0.016 0.033 0.067 0.133; do
+            echo "SELECT plans_ask('clustered', 'stretches of $pages pages, $share of the rows',
+                plans_between('clustered', 'p$pages', $ROWS * $share));"
+        done
+    done
 }
 
 # The kinds that an event log is asked.
@@ -298,6 +318,7 @@ $(ask_table large "$ROWS")
 $(ask_table small $((ROWS / 100)))
 $(ask_few grown)
 $(ask_few filtered)
+$(ask_clustered)
 $(ask_events)
 SQL
     # Each changes rows of pg_index, the old ones of which would make planning slow.

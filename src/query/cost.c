@@ -351,6 +351,13 @@ covered_rate(RencoderCostPath *p, int col, double pages, double share)
 		return scattered / pages;
 	if (!column->range)
 		scattered = entries;
+	else if (run->near > 0)
+	{
+		/* The index knows better than any correlation. */
+		double		clustered = (entries - run->false_pages) * run->near_pages / run->near;
+
+		return Min(Min(Max(clustered, 0) + run->false_pages, scattered) / pages, 1);
+	}
 	return Min(interpolate(scattered, together + run->false_pages, correlation) / pages, 1);
 }
 
@@ -368,6 +375,7 @@ estimate_covered(RencoderCostPath *p)
 	double		hit = pages;
 	double		in_vain = 0;
 	bool		keys = false;
+	double		together = 1;	/* places for each page, seen or expected */
 	double		places;
 
 	if (info->covered <= 0 || pages <= 0)
@@ -383,6 +391,9 @@ estimate_covered(RencoderCostPath *p)
 			hit *= covered_rate(p, col, pages, share);
 			in_vain += p->runs.column[col].false_pages;
 			keys = true;
+			if (p->runs.column[col].near > 0)
+				together = Min(together, p->runs.column[col].near_places /
+							   p->runs.column[col].near_pages);
 		}
 		else
 			hit *= column_rate(p, col, info->covered, groups, share).pass;
@@ -392,7 +403,8 @@ estimate_covered(RencoderCostPath *p)
 	 * In a table in the order of the keys the pages lie together, but for
 	 * those in vain.
 	 */
-	places = keys ? interpolate(hit, 1 + in_vain, p->correlation) : hit / info->pages_per_range;
+	places = keys ? Min(interpolate(hit, 1 + in_vain, p->correlation), hit * together + in_vain) :
+		hit / info->pages_per_range;
 	p->heap_pages += Max(hit, 1);
 	p->heap_places += Max(places, 1);
 }

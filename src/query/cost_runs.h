@@ -22,6 +22,11 @@ typedef struct RencoderCostRunColumn
 	bool		bounds_only;	/* it is so many at most */
 	double		in_leaves;		/* and about these at least: of leaves that
 								 * have no others, or counted */
+	double		near;			/* of entries that are asked for, so many lie
+								 * in about */
+	double		near_pages;		/* so many heap pages, */
+	double		near_places;	/* one after the other in each of so many
+								 * places; near 0: not looked at */
 	double		found;			/* entries that a sample of a list meets, by
 								 * accident or not; < 0: unknown */
 } RencoderCostRunColumn;
