@@ -12,6 +12,10 @@
  *	  asked for as a query would;
  *	- those of covered ranges are looked for in runs (check_covered.c).
  *
+ * A row that another transaction is deleting is among them: the snapshot sees it.  One that
+ * this transaction has deleted comes back if that is rolled back, maybe to a savepoint.  So what
+ * the table was before this transaction is looked at, too.
+ *
  * Nothing is locked out meanwhile.  A row that the snapshot sees was inserted,
  * and its insertion into the index complete, before the snapshot was taken,
  * so whatever summary of its range is there later must cover it; except that
@@ -22,6 +26,7 @@
 #include "sql/check_heap.h"
 
 #include "access/tableam.h"
+#include "access/xact.h"
 #include "catalog/index.h"
 #include "miscadmin.h"
 #include "nodes/execnodes.h"
@@ -296,6 +301,23 @@ heap_callback(Relation index, ItemPointer tid, Datum *values, bool *isnull,
 								   values, isnull);
 }
 
+/* All rows that a snapshot sees. */
+static void
+check_rows(HeapCheck *hc, Relation heap, IndexInfo *indexInfo, Snapshot snapshot)
+{
+	begin_group(hc, 0);
+
+	/* As the first scan of CREATE INDEX CONCURRENTLY: what the snapshot sees. */
+	indexInfo->ii_Concurrent = true;
+	(void) table_index_build_scan(heap, hc->index, indexInfo, true, false, heap_callback,
+								  hc,
+								  table_beginscan_strat(heap, snapshot, 0, NULL,
+														true, false));
+	check_collected(hc);
+	if (hc->covered != NULL)
+		rencoder_check_covered_flush(hc->covered, &hc->coders);
+}
+
 void
 rencoder_check_heap(Relation heap, Relation index)
 {
@@ -312,21 +334,19 @@ rencoder_check_heap(Relation heap, Relation index)
 	hc.copy = rencoder_group_copy_create(&hc.meta);
 	hc.coder_context = AllocSetContextCreate(CurrentMemoryContext, "rencoder coders",
 											 ALLOCSET_DEFAULT_SIZES);
-	begin_group(&hc, 0);
 	hc.context = AllocSetContextCreate(CurrentMemoryContext, "rencoder index check",
 									   ALLOCSET_DEFAULT_SIZES);
 	rencoder_runs_look(index, &runs, NULL);
 	if (runs.list.n > 0)
 		hc.covered = rencoder_check_covered_begin(index, &hc.meta, hc.xmin);
 
-	/* As the first scan of CREATE INDEX CONCURRENTLY: what the snapshot sees. */
-	indexInfo->ii_Concurrent = true;
-	(void) table_index_build_scan(heap, index, indexInfo, true, false, heap_callback,
-								  &hc,
-								  table_beginscan_strat(heap, snapshot, 0, NULL,
-														true, false));
-	check_collected(&hc);
-	if (hc.covered != NULL)
-		rencoder_check_covered_flush(hc.covered, &hc.coders);
+	check_rows(&hc, heap, indexInfo, snapshot);
+	if (TransactionIdIsValid(GetTopTransactionIdIfAny()))
+	{
+		SnapshotData before = *snapshot;
+
+		before.curcid = FirstCommandId;
+		check_rows(&hc, heap, indexInfo, &before);
+	}
 	UnregisterSnapshot(snapshot);
 }
