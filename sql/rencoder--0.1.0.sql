@@ -71,13 +71,6 @@ LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION rencoder_timestamptz_key(timestamptz) IS
 	'rencoder support: key of a value';
 
-CREATE FUNCTION rencoder_zone_slack()
-RETURNS int8
-AS 'MODULE_PATHNAME'
-LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION rencoder_zone_slack() IS
-	'rencoder support: greatest offset of a time zone, in keys';
-
 CREATE FUNCTION rencoder_time_key(time)
 RETURNS int8
 AS 'MODULE_PATHNAME'
@@ -162,6 +155,48 @@ LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION rencoder_inet_intervals(inet, int2, internal) IS
 	'rencoder support: keys that a subnet operator asks for';
 
+CREATE FUNCTION rencoder_exact_bound("any", internal)
+RETURNS void
+AS 'MODULE_PATHNAME'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION rencoder_exact_bound("any", internal) IS
+	'rencoder support: bounds of a type whose keys are exact';
+
+CREATE FUNCTION rencoder_date_bound("any", internal)
+RETURNS void
+AS 'MODULE_PATHNAME'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION rencoder_date_bound("any", internal) IS
+	'rencoder support: bounds of dates';
+
+CREATE FUNCTION rencoder_local_date_bound(timestamptz, internal)
+RETURNS void
+AS 'MODULE_PATHNAME'
+LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION rencoder_local_date_bound(timestamptz, internal) IS
+	'rencoder support: bounds by the time zone';
+
+CREATE FUNCTION rencoder_local_timestamp_bound(timestamptz, internal)
+RETURNS void
+AS 'MODULE_PATHNAME'
+LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION rencoder_local_timestamp_bound(timestamptz, internal) IS
+	'rencoder support: bounds by the time zone';
+
+CREATE FUNCTION rencoder_zoned_date_bound(date, internal)
+RETURNS void
+AS 'MODULE_PATHNAME'
+LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION rencoder_zoned_date_bound(date, internal) IS
+	'rencoder support: bounds by the time zone';
+
+CREATE FUNCTION rencoder_zoned_timestamp_bound(timestamp, internal)
+RETURNS void
+AS 'MODULE_PATHNAME'
+LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION rencoder_zoned_timestamp_bound(timestamp, internal) IS
+	'rencoder support: bounds by the time zone';
+
 -- Integers
 
 CREATE OPERATOR FAMILY integer_ops USING rencoder;
@@ -175,7 +210,8 @@ DEFAULT FOR TYPE int2 USING rencoder FAMILY integer_ops AS
 	OPERATOR	3	=,
 	OPERATOR	4	>=,
 	OPERATOR	5	>,
-	FUNCTION	1	rencoder_int2_key(int2);
+	FUNCTION	1	rencoder_int2_key(int2),
+	FUNCTION	2	rencoder_exact_bound("any", internal);
 COMMENT ON OPERATOR CLASS int2_ops USING rencoder IS
 	'rencoder index operators of int2';
 
@@ -186,7 +222,8 @@ DEFAULT FOR TYPE int4 USING rencoder FAMILY integer_ops AS
 	OPERATOR	3	=,
 	OPERATOR	4	>=,
 	OPERATOR	5	>,
-	FUNCTION	1	rencoder_int4_key(int4);
+	FUNCTION	1	rencoder_int4_key(int4),
+	FUNCTION	2	rencoder_exact_bound("any", internal);
 COMMENT ON OPERATOR CLASS int4_ops USING rencoder IS
 	'rencoder index operators of int4';
 
@@ -197,7 +234,8 @@ DEFAULT FOR TYPE int8 USING rencoder FAMILY integer_ops AS
 	OPERATOR	3	=,
 	OPERATOR	4	>=,
 	OPERATOR	5	>,
-	FUNCTION	1	rencoder_int8_key(int8);
+	FUNCTION	1	rencoder_int8_key(int8),
+	FUNCTION	2	rencoder_exact_bound("any", internal);
 COMMENT ON OPERATOR CLASS int8_ops USING rencoder IS
 	'rencoder index operators of int8';
 
@@ -246,7 +284,8 @@ DEFAULT FOR TYPE oid USING rencoder FAMILY oid_ops AS
 	OPERATOR	3	=,
 	OPERATOR	4	>=,
 	OPERATOR	5	>,
-	FUNCTION	1	rencoder_oid_key(oid);
+	FUNCTION	1	rencoder_oid_key(oid),
+	FUNCTION	2	rencoder_exact_bound("any", internal);
 COMMENT ON OPERATOR CLASS oid_ops USING rencoder IS
 	'rencoder index operators of oid';
 
@@ -263,7 +302,8 @@ DEFAULT FOR TYPE date USING rencoder FAMILY datetime_ops AS
 	OPERATOR	3	=,
 	OPERATOR	4	>=,
 	OPERATOR	5	>,
-	FUNCTION	1	rencoder_date_key(date);
+	FUNCTION	1	rencoder_date_key(date),
+	FUNCTION	2	rencoder_date_bound("any", internal);
 COMMENT ON OPERATOR CLASS date_ops USING rencoder IS
 	'rencoder index operators of date';
 
@@ -274,7 +314,8 @@ DEFAULT FOR TYPE timestamp USING rencoder FAMILY datetime_ops AS
 	OPERATOR	3	=,
 	OPERATOR	4	>=,
 	OPERATOR	5	>,
-	FUNCTION	1	rencoder_timestamp_key(timestamp);
+	FUNCTION	1	rencoder_timestamp_key(timestamp),
+	FUNCTION	2	rencoder_exact_bound("any", internal);
 COMMENT ON OPERATOR CLASS timestamp_ops USING rencoder IS
 	'rencoder index operators of timestamp';
 
@@ -285,7 +326,8 @@ DEFAULT FOR TYPE timestamptz USING rencoder FAMILY datetime_ops AS
 	OPERATOR	3	=,
 	OPERATOR	4	>=,
 	OPERATOR	5	>,
-	FUNCTION	1	rencoder_timestamptz_key(timestamptz);
+	FUNCTION	1	rencoder_timestamptz_key(timestamptz),
+	FUNCTION	2	rencoder_exact_bound("any", internal);
 COMMENT ON OPERATOR CLASS timestamptz_ops USING rencoder IS
 	'rencoder index operators of timestamptz';
 
@@ -295,35 +337,39 @@ ALTER OPERATOR FAMILY datetime_ops USING rencoder ADD
 	OPERATOR	3	= (date, timestamp),
 	OPERATOR	4	>= (date, timestamp),
 	OPERATOR	5	> (date, timestamp),
+	FUNCTION	2	(date, timestamp) rencoder_date_bound("any", internal),
 	OPERATOR	1	< (date, timestamptz),
 	OPERATOR	2	<= (date, timestamptz),
 	OPERATOR	3	= (date, timestamptz),
 	OPERATOR	4	>= (date, timestamptz),
 	OPERATOR	5	> (date, timestamptz),
-	FUNCTION	2	(date, timestamptz) rencoder_zone_slack(),
+	FUNCTION	2	(date, timestamptz) rencoder_local_date_bound(timestamptz, internal),
 	OPERATOR	1	< (timestamp, date),
 	OPERATOR	2	<= (timestamp, date),
 	OPERATOR	3	= (timestamp, date),
 	OPERATOR	4	>= (timestamp, date),
 	OPERATOR	5	> (timestamp, date),
+	FUNCTION	2	(timestamp, date) rencoder_exact_bound("any", internal),
 	OPERATOR	1	< (timestamp, timestamptz),
 	OPERATOR	2	<= (timestamp, timestamptz),
 	OPERATOR	3	= (timestamp, timestamptz),
 	OPERATOR	4	>= (timestamp, timestamptz),
 	OPERATOR	5	> (timestamp, timestamptz),
-	FUNCTION	2	(timestamp, timestamptz) rencoder_zone_slack(),
+	FUNCTION	2	(timestamp, timestamptz)
+		rencoder_local_timestamp_bound(timestamptz, internal),
 	OPERATOR	1	< (timestamptz, date),
 	OPERATOR	2	<= (timestamptz, date),
 	OPERATOR	3	= (timestamptz, date),
 	OPERATOR	4	>= (timestamptz, date),
 	OPERATOR	5	> (timestamptz, date),
-	FUNCTION	2	(timestamptz, date) rencoder_zone_slack(),
+	FUNCTION	2	(timestamptz, date) rencoder_zoned_date_bound(date, internal),
 	OPERATOR	1	< (timestamptz, timestamp),
 	OPERATOR	2	<= (timestamptz, timestamp),
 	OPERATOR	3	= (timestamptz, timestamp),
 	OPERATOR	4	>= (timestamptz, timestamp),
 	OPERATOR	5	> (timestamptz, timestamp),
-	FUNCTION	2	(timestamptz, timestamp) rencoder_zone_slack();
+	FUNCTION	2	(timestamptz, timestamp)
+		rencoder_zoned_timestamp_bound(timestamp, internal);
 
 -- Floating point and numeric
 
@@ -338,7 +384,8 @@ DEFAULT FOR TYPE float4 USING rencoder FAMILY float_ops AS
 	OPERATOR	3	=,
 	OPERATOR	4	>=,
 	OPERATOR	5	>,
-	FUNCTION	1	rencoder_float4_key(float4);
+	FUNCTION	1	rencoder_float4_key(float4),
+	FUNCTION	2	rencoder_exact_bound("any", internal);
 COMMENT ON OPERATOR CLASS float4_ops USING rencoder IS
 	'rencoder index operators of float4';
 
@@ -349,7 +396,8 @@ DEFAULT FOR TYPE float8 USING rencoder FAMILY float_ops AS
 	OPERATOR	3	=,
 	OPERATOR	4	>=,
 	OPERATOR	5	>,
-	FUNCTION	1	rencoder_float8_key(float8);
+	FUNCTION	1	rencoder_float8_key(float8),
+	FUNCTION	2	rencoder_exact_bound("any", internal);
 COMMENT ON OPERATOR CLASS float8_ops USING rencoder IS
 	'rencoder index operators of float8';
 
@@ -393,7 +441,8 @@ DEFAULT FOR TYPE time USING rencoder FAMILY time_ops AS
 	OPERATOR	3	=,
 	OPERATOR	4	>=,
 	OPERATOR	5	>,
-	FUNCTION	1	rencoder_time_key(time);
+	FUNCTION	1	rencoder_time_key(time),
+	FUNCTION	2	rencoder_exact_bound("any", internal);
 COMMENT ON OPERATOR CLASS time_ops USING rencoder IS
 	'rencoder index operators of time';
 
@@ -408,7 +457,8 @@ DEFAULT FOR TYPE money USING rencoder FAMILY money_ops AS
 	OPERATOR	3	=,
 	OPERATOR	4	>=,
 	OPERATOR	5	>,
-	FUNCTION	1	rencoder_money_key(money);
+	FUNCTION	1	rencoder_money_key(money),
+	FUNCTION	2	rencoder_exact_bound("any", internal);
 COMMENT ON OPERATOR CLASS money_ops USING rencoder IS
 	'rencoder index operators of money';
 
@@ -423,7 +473,8 @@ DEFAULT FOR TYPE pg_lsn USING rencoder FAMILY pg_lsn_ops AS
 	OPERATOR	3	=,
 	OPERATOR	4	>=,
 	OPERATOR	5	>,
-	FUNCTION	1	rencoder_pg_lsn_key(pg_lsn);
+	FUNCTION	1	rencoder_pg_lsn_key(pg_lsn),
+	FUNCTION	2	rencoder_exact_bound("any", internal);
 COMMENT ON OPERATOR CLASS pg_lsn_ops USING rencoder IS
 	'rencoder index operators of pg_lsn';
 
@@ -438,7 +489,8 @@ DEFAULT FOR TYPE xid8 USING rencoder FAMILY xid8_ops AS
 	OPERATOR	3	=,
 	OPERATOR	4	>=,
 	OPERATOR	5	>,
-	FUNCTION	1	rencoder_xid8_key(xid8);
+	FUNCTION	1	rencoder_xid8_key(xid8),
+	FUNCTION	2	rencoder_exact_bound("any", internal);
 COMMENT ON OPERATOR CLASS xid8_ops USING rencoder IS
 	'rencoder index operators of xid8';
 
@@ -470,7 +522,8 @@ DEFAULT FOR TYPE macaddr USING rencoder FAMILY macaddr_ops AS
 	OPERATOR	3	=,
 	OPERATOR	4	>=,
 	OPERATOR	5	>,
-	FUNCTION	1	rencoder_macaddr_key(macaddr);
+	FUNCTION	1	rencoder_macaddr_key(macaddr),
+	FUNCTION	2	rencoder_exact_bound("any", internal);
 COMMENT ON OPERATOR CLASS macaddr_ops USING rencoder IS
 	'rencoder index operators of macaddr';
 
@@ -485,7 +538,8 @@ DEFAULT FOR TYPE macaddr8 USING rencoder FAMILY macaddr8_ops AS
 	OPERATOR	3	=,
 	OPERATOR	4	>=,
 	OPERATOR	5	>,
-	FUNCTION	1	rencoder_macaddr8_key(macaddr8);
+	FUNCTION	1	rencoder_macaddr8_key(macaddr8),
+	FUNCTION	2	rencoder_exact_bound("any", internal);
 COMMENT ON OPERATOR CLASS macaddr8_ops USING rencoder IS
 	'rencoder index operators of macaddr8';
 

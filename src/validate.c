@@ -4,7 +4,7 @@
  *		method?
  *
  * Support functions are registered as key.h says: 1 or 4 for (type, type), 5
- * beside 4, 2 for two different types, 3 for the operands of the operators
+ * beside 4, 2 for the operands of btree's operators, 3 for those of the operators
  * beyond btree's.  A scan needs function 1 or 4 of every type that one of
  * btree's operators of the family may have on its right-hand side.
  */
@@ -82,9 +82,9 @@ check_function(const char *opfamily, Form_pg_amproc proc, bool *valid)
 			signature = check_amproc_signature(proc->amproc, INT8OID, false, 1, 1,
 											   proc->amproclefttype);
 			break;
-		case RENCODER_PROC_SLACK:
-			registered = !same_type;
-			signature = check_amproc_signature(proc->amproc, INT8OID, true, 0, 0);
+		case RENCODER_PROC_BOUND:
+			signature = check_amproc_signature(proc->amproc, VOIDOID, false, 2, 2,
+											   proc->amprocrighttype, INTERNALOID);
 			break;
 		case RENCODER_PROC_INTERVALS:
 			signature = check_amproc_signature(proc->amproc, VOIDOID, false, 3, 3,

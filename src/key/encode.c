@@ -3,9 +3,12 @@
  *		Keys of types that are integers inside: integers, object identifiers,
  *		dates and times, money, log positions, transaction ids.
  *
- * encode.h says what a key function must do.
+ * encode.h says what a key function must do.  These keys are exact: unequal values have
+ * unequal keys, also those of two types of a family, but for types that a time zone parts
+ * (encode_zone.c).
  */
 #include "key/encode.h"
+#include "key/key.h"
 
 #include "datatype/timestamp.h"
 #include "utils/cash.h"
@@ -14,15 +17,6 @@
 #include "utils/timestamp.h"
 #include "utils/xid8.h"
 
-/* The first day that no timestamp can represent. */
-#define TIMESTAMP_END_DATE	(TIMESTAMP_END_JULIAN - POSTGRES_EPOCH_JDATE)
-
-/*
- * No zone of PostgreSQL is further from UTC than this: a POSIX-style time zone
- * may say up to 167:59 hours, and daylight-saving time an hour more.
- */
-#define MAX_ZONE_OFFSET		(8 * USECS_PER_DAY)
-
 PG_FUNCTION_INFO_V1(rencoder_int2_key);
 PG_FUNCTION_INFO_V1(rencoder_int4_key);
 PG_FUNCTION_INFO_V1(rencoder_int8_key);
@@ -30,11 +24,11 @@ PG_FUNCTION_INFO_V1(rencoder_oid_key);
 PG_FUNCTION_INFO_V1(rencoder_date_key);
 PG_FUNCTION_INFO_V1(rencoder_timestamp_key);
 PG_FUNCTION_INFO_V1(rencoder_timestamptz_key);
-PG_FUNCTION_INFO_V1(rencoder_zone_slack);
 PG_FUNCTION_INFO_V1(rencoder_time_key);
 PG_FUNCTION_INFO_V1(rencoder_money_key);
 PG_FUNCTION_INFO_V1(rencoder_pg_lsn_key);
 PG_FUNCTION_INFO_V1(rencoder_xid8_key);
+PG_FUNCTION_INFO_V1(rencoder_exact_bound);
 
 /* Integers of all widths share one key space. */
 Datum
@@ -97,19 +91,6 @@ rencoder_timestamptz_key(PG_FUNCTION_ARGS)
 	PG_RETURN_KEY(INT64_KEY(PG_GETARG_TIMESTAMPTZ(0)));
 }
 
-/*
- * Support function 2 for a date or timestamp compared with a timestamptz.
- *
- * The operators take the date or timestamp as local time of the session's
- * zone, so that it differs from its key by the zone's offset, whatever that
- * is when the query runs.  Daylight saving only switches between two offsets.
- */
-Datum
-rencoder_zone_slack(PG_FUNCTION_ARGS)
-{
-	PG_RETURN_INT64(MAX_ZONE_OFFSET);
-}
-
 /* Microseconds since midnight. */
 Datum
 rencoder_time_key(PG_FUNCTION_ARGS)
@@ -134,4 +115,19 @@ Datum
 rencoder_xid8_key(PG_FUNCTION_ARGS)
 {
 	PG_RETURN_KEY(U64FromFullTransactionId(PG_GETARG_FULLTRANSACTIONID(0)));
+}
+
+/*
+ * rencoder_exact_bound("any", internal) returns void
+ *
+ * Support function 2 of types whose keys are exact.
+ */
+Datum
+rencoder_exact_bound(PG_FUNCTION_ARGS)
+{
+	RencoderBound *bound = (RencoderBound *) PG_GETARG_POINTER(1);
+
+	rencoder_bound_exclude_below(bound, bound->lt);
+	rencoder_bound_exclude_above(bound, bound->gt);
+	PG_RETURN_VOID();
 }

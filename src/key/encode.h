@@ -21,6 +21,15 @@
 /* The smallest int64 becomes 0, the greatest 2^64 - 1. */
 #define INT64_KEY(value)	((uint64) (int64) (value) ^ RENCODER_KEY_ZERO)
 
+/* The int64 that INT64_KEY() made a key of. */
+#define KEY_INT64(key)		((int64) ((key) ^ RENCODER_KEY_ZERO))
+
+/*
+ * The first day that no timestamp can represent.  Its key and those of later days are behind
+ * END_TIMESTAMP.
+ */
+#define TIMESTAMP_END_DATE	(TIMESTAMP_END_JULIAN - POSTGRES_EPOCH_JDATE)
+
 #define PG_RETURN_KEY(key)	PG_RETURN_INT64((int64) (key))
 
 #endif							/* RENCODER_ENCODE_H */

@@ -29,7 +29,7 @@ typedef struct KeyOperator
 	Oid			collation;
 	int			procnum;		/* which support function "proc" is */
 	FmgrInfo	proc;
-	uint64		slack;			/* widens bounds of another type */
+	FmgrInfo	bound;			/* support function 2, if there is one to ask */
 } KeyOperator;
 
 bool
@@ -196,15 +196,49 @@ find_operator(Relation index, const ScanKeyData *skey, KeyOperator *op)
 	Oid			family = index->rd_opfamily[col];
 	Oid			left = index->rd_opcintype[col];
 	Oid			right = OidIsValid(skey->sk_subtype) ? skey->sk_subtype : left;
-	Oid			slack = InvalidOid;
+	Oid			bound = InvalidOid;
 
 	op->strategy = skey->sk_strategy;
 	op->collation = index->rd_indcollation[col];
 	fmgr_info(find_function(family, left, right, op->strategy, &op->procnum), &op->proc);
-	if (left != right && op->procnum != RENCODER_PROC_INTERVALS)
-		slack = get_opfamily_proc(family, left, right, RENCODER_PROC_SLACK);
-	op->slack = OidIsValid(slack) ?
-		(uint64) DatumGetInt64(OidFunctionCall0Coll(slack, op->collation)) : 0;
+	op->bound.fn_oid = InvalidOid;
+	if (op->procnum == RENCODER_PROC_INTERVALS)
+		return;
+	if (left != right)
+		bound = get_opfamily_proc(family, left, right, RENCODER_PROC_BOUND);
+	if (!OidIsValid(bound) &&
+		(op->strategy == BTLessStrategyNumber || op->strategy == BTGreaterStrategyNumber))
+		bound = get_opfamily_proc(family, right, right, RENCODER_PROC_BOUND);
+	if (OidIsValid(bound))
+		fmgr_info(bound, &op->bound);
+}
+
+/* Adds the keys of the column's values for which "x operator bound" may hold. */
+static void
+add_bound(RencoderIntervals *list, int strategy, const RencoderBound *bound)
+{
+	switch (strategy)
+	{
+		case BTLessStrategyNumber:
+			if (!bound->nothing_lt)
+				rencoder_intervals_add(list, 0, bound->lt);
+			break;
+		case BTLessEqualStrategyNumber:
+			rencoder_intervals_add(list, 0, bound->le);
+			break;
+		case BTEqualStrategyNumber:
+			rencoder_intervals_add(list, bound->ge, bound->le);
+			break;
+		case BTGreaterEqualStrategyNumber:
+			rencoder_intervals_add(list, bound->ge, PG_UINT64_MAX);
+			break;
+		case BTGreaterStrategyNumber:
+			if (!bound->nothing_gt)
+				rencoder_intervals_add(list, bound->gt, PG_UINT64_MAX);
+			break;
+		default:
+			elog(ERROR, "unrecognized strategy number: %d", strategy);
+	}
 }
 
 /* Adds the keys that one value on the right-hand side asks for. */
@@ -212,9 +246,8 @@ static void
 add_value(KeyOperator *op, Datum value, RencoderOperand *operand)
 {
 	RencoderEncoding encoding = {operand->coder, false};
+	RencoderBound bound = {0};
 	uint64		key;
-	uint64		lo;
-	uint64		hi;
 
 	switch (op->procnum)
 	{
@@ -235,22 +268,11 @@ add_value(KeyOperator *op, Datum value, RencoderOperand *operand)
 		rencoder_intervals_add(operand->intervals, 0, PG_UINT64_MAX);
 		return;
 	}
-
-	/* Saturating, so that infinities stay the ends of the key space. */
-	lo = key < op->slack ? 0 : key - op->slack;
-	hi = key > PG_UINT64_MAX - op->slack ? PG_UINT64_MAX : key + op->slack;
-	switch (op->strategy)
-	{
-		case BTLessStrategyNumber:
-		case BTLessEqualStrategyNumber:
-			lo = 0;
-			break;
-		case BTGreaterEqualStrategyNumber:
-		case BTGreaterStrategyNumber:
-			hi = PG_UINT64_MAX;
-			break;
-	}
-	rencoder_intervals_add(operand->intervals, lo, hi);
+	bound.coder = operand->coder;
+	bound.lt = bound.le = bound.ge = bound.gt = key;
+	if (OidIsValid(op->bound.fn_oid))
+		FunctionCall2Coll(&op->bound, op->collation, value, PointerGetDatum(&bound));
+	add_bound(operand->intervals, op->strategy, &bound);
 }
 
 /* The same for every element of an array that is not null. */

@@ -19,8 +19,12 @@
  * 1 (this or 4): value -> key, as int8 holding the bits of a uint64.  Monotone
  *	 in the type's order: x < y implies key(x) <= key(y).  For another right-hand
  *	 type of the operator family, (type, type) of that type.
- * 2 (optional): for operators with another right-hand type, how far a bound of
- *	 that type must be widened, in key units; () -> int8.
+ * 2 (optional): which keys the values on either side of a bound may have, see
+ *	 RencoderBound; (type, internal) -> void.  Without it, a strict bound is searched like a
+ *	 closed one.  Registered for (left, right) it says all of these bounds, and all operators
+ *	 ask it.  Registered for (right, right) it also serves each type on the left that has none
+ *	 of its own with that right-hand type; only < and > ask it, and it must leave "le" and "ge"
+ *	 as they are.
  * 3 (required for operators beyond btree's, for their operands' types): which
  *	 keys may satisfy "x operator value"; (type, int2 strategy, internal) ->
  *	 void, adds to the RencoderOperand that the last argument points to.
@@ -30,7 +34,7 @@
  *	 internal) -> void, the last argument points to a RencoderTrainer.
  */
 #define RENCODER_PROC_KEY		1
-#define RENCODER_PROC_SLACK		2
+#define RENCODER_PROC_BOUND		2
 #define RENCODER_PROC_INTERVALS	3
 #define RENCODER_PROC_CODED_KEY	4
 #define RENCODER_PROC_SAMPLE	5
@@ -61,6 +65,38 @@ typedef struct RencoderEncoding
 	const RencoderCoder *coder; /* NULL: none */
 	bool		keyless;		/* out: no single key stands for the value */
 } RencoderEncoding;
+
+/*
+ * Input and output of support function 2: where the column's values x lie about a bound.  All
+ * four come as the key of the bound by function 1 or 4, which is right where keys are monotone.
+ * "nothing" is for an end of the key space: no x is there.
+ */
+typedef struct RencoderBound
+{
+	const RencoderCoder *coder; /* NULL: none */
+	uint64		lt;				/* x < bound: key(x) <= lt, */
+	uint64		le;				/* x <= bound: key(x) <= le, */
+	uint64		ge;				/* x >= bound: key(x) >= ge, */
+	uint64		gt;				/* x > bound: key(x) >= gt */
+	bool		nothing_lt;
+	bool		nothing_gt;
+} RencoderBound;
+
+/* Every x < bound has a key < key. */
+static inline void
+rencoder_bound_exclude_below(RencoderBound *bound, uint64 key)
+{
+	bound->nothing_lt = key == 0;
+	bound->lt = key == 0 ? 0 : key - 1;
+}
+
+/* Every x > bound has a key > key. */
+static inline void
+rencoder_bound_exclude_above(RencoderBound *bound, uint64 key)
+{
+	bound->nothing_gt = key == PG_UINT64_MAX;
+	bound->gt = key == PG_UINT64_MAX ? key : key + 1;
+}
 
 /* Input and output of support function 3. */
 typedef struct RencoderOperand
@@ -178,9 +214,9 @@ extern bool rencoder_key_encode_as(Relation index, int col, Oid type, Datum valu
 
 /*
  * Turns scan keys, which must live on, into a query, palloc'd in the current
- * context.  Strict bounds become closed ones, which is safe because keys are
- * only monotone.  Keys with SK_SEARCHARRAY ask for the union over the array's
- * elements.
+ * context.  Bounds that are compared by the session's time zone are turned into
+ * keys here, or with the first key set of a column that has a coder.  Keys with
+ * SK_SEARCHARRAY ask for the union over the array's elements.
  */
 extern RencoderQuery *rencoder_key_query(Relation index, const ScanKeyData *keys,
 										 int nkeys);
