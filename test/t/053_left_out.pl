@@ -177,7 +177,8 @@ sql(<<~'SQL');
 	CREATE TABLE areas (id int, g polygon, pad text);
 	ALTER TABLE areas ALTER pad SET STORAGE plain;
 	INSERT INTO areas
-	SELECT i, CASE i WHEN 300 THEN '((0,0),(0,3),(3,3))' ELSE format('((%s,%s))', i, i) END::polygon,
+	SELECT i, CASE i WHEN 300 THEN '((0,0),(0,3),(3,3))' ELSE format('((%s,%s))', i, i)
+		END::polygon,
 		repeat('p', 1450) FROM generate_series(1, 700) i;
 	CREATE INDEX areas_run ON areas USING rencoder (g) WITH (storage = run, pages_per_range = 1);
 	CREATE INDEX areas_filter ON areas USING rencoder (g)
@@ -287,7 +288,8 @@ my ($compared, $by_vacuum, $unread) = (0, 0, 0);
 
 sub toasted_ids
 {
-	my @ids = split /\n/, sql("SELECT id FROM t WHERE page_of(ctid) < 250 AND id % 5 = 0 ORDER BY 1");
+	my @ids = split /\n/,
+	  sql('SELECT id FROM t WHERE page_of(ctid) < 250 AND id % 5 = 0 ORDER BY 1');
 	my @chosen;
 
 	while (@chosen < 6)
