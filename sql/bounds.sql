@@ -14,7 +14,8 @@ SET rencoder.sample_rate = 0;
 CREATE FUNCTION fill_t(type text, vals text[]) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
 	DROP TABLE IF EXISTS t;
-	EXECUTE format('CREATE TABLE t (id int, v %s, filler text) WITH (autovacuum_enabled = off)', type);
+	EXECUTE format('CREATE TABLE t (id int, v %s, filler text) '
+		'WITH (autovacuum_enabled = off)', type);
 	ALTER TABLE t ALTER filler SET STORAGE plain;
 	EXECUTE format('INSERT INTO t SELECT row_number() OVER (ORDER BY md5(i || v || n)), v::%s,
 		repeat(''x'', 1000) FROM unnest($1) WITH ORDINALITY u (v, i), generate_series(1, 2) n
@@ -35,8 +36,8 @@ CREATE TABLE kinds (kind text, type text, vals text[]);
 INSERT INTO kinds VALUES
 	('int2', 'int2', '{-32768,-32767,-1,0,1,2,32766,32767}'),
 	('int4', 'int4', '{-2147483648,-2147483647,-1,0,1,2,2147483646,2147483647}'),
-	('int8', 'int8', '{-9223372036854775808,-9223372036854775807,-2147483649,-2147483648,-32769,-1,0,
-		1,2,32768,2147483647,2147483648,9223372036854775806,9223372036854775807}'),
+	('int8', 'int8', '{-9223372036854775808,-9223372036854775807,-2147483649,-2147483648,-32769,
+		-1,0,1,2,32768,2147483647,2147483648,9223372036854775806,9223372036854775807}'),
 	('oid', 'oid', '{0,1,2,2147483647,2147483648,4294967294,4294967295}'),
 	('date', 'date', '{-infinity,4714-11-24 BC,4714-11-25 BC,1999-12-31,2000-01-01,2000-01-02,
 		294276-12-31,294277-01-01,294277-01-02,5874897-12-30,5874897-12-31,infinity}'),
@@ -50,14 +51,15 @@ INSERT INTO kinds VALUES
 		3.4028235e38,Infinity,NaN}'),
 	('float8', 'float8', '{-Infinity,-1.7976931348623157e308,-5e-324,-1,-0,0,5e-324,1,1.00000001,
 		1.0000000000000002,1.7976931348623157e308,Infinity,NaN}'),
-	('numeric', 'numeric', '{-Infinity,-1e300,-1,-1e-300,0,1e-300,0.1,1,1.0000000000000000000001,1e300,
-		Infinity,NaN}'),
+	('numeric', 'numeric', '{-Infinity,-1e300,-1,-1e-300,0,1e-300,0.1,1,1.0000000000000000000001,
+		1e300,Infinity,NaN}'),
 	('time', 'time', '{00:00:00,00:00:00.000001,12:00:00,23:59:59.999999,24:00:00}'),
 	('money', 'money', '{-92233720368547758.08,-92233720368547758.07,-0.01,0,0.01,
 		92233720368547758.06,92233720368547758.07}'),
 	('pg_lsn', 'pg_lsn', '{0/0,0/1,0/2,FFFFFFFF/FFFFFFFE,FFFFFFFF/FFFFFFFF}'),
 	('xid8', 'xid8', '{0,1,2,18446744073709551614,18446744073709551615}'),
-	('macaddr', 'macaddr', '{00:00:00:00:00:00,00:00:00:00:00:01,ff:ff:ff:ff:ff:fe,ff:ff:ff:ff:ff:ff}'),
+	('macaddr', 'macaddr',
+		'{00:00:00:00:00:00,00:00:00:00:00:01,ff:ff:ff:ff:ff:fe,ff:ff:ff:ff:ff:ff}'),
 	('macaddr8', 'macaddr8', '{00:00:00:00:00:00:00:00,00:00:00:00:00:00:00:01,
 		ff:ff:ff:ff:ff:ff:ff:fe,ff:ff:ff:ff:ff:ff:ff:ff}'),
 	('uuid', 'uuid', '{00000000-0000-0000-0000-000000000000,00000000-0000-0000-0000-000000000001,
@@ -103,7 +105,8 @@ FROM kinds k, unnest('{run,filter}'::text[]) storage ORDER BY 1, 2;
 SELECT fill_t('int4', (SELECT array_agg((CASE WHEN i % 50 = 0 THEN i ELSE 0 END)::text)
 	FROM generate_series(1, 2000) i));
 CREATE INDEX t_v ON t USING rencoder (v) WITH (pages_per_range = 1, storage = run);
-SELECT c, pages FROM unnest('{v > 0,v >= 1,v < 0,v <= -1,v > 2147483647,v < -2147483648}'::text[]) c,
+SELECT c, pages
+FROM unnest('{v > 0,v >= 1,v < 0,v <= -1,v > 2147483647,v < -2147483648}'::text[]) c,
 	rencoder_candidates('t_v', c);
 SELECT index_finds(rows_of(c, false), c)
 FROM unnest('{v > 0,v >= 1,v < 0,v <= -1,v > 50 AND v < 100,v IN (0\,50) AND v > 0}'::text[]) c;
@@ -177,8 +180,10 @@ FROM (SELECT i * 7919 % 100000 AS i FROM generate_series(1, 100000) i) x;
 CREATE INDEX zoned_local ON zoned USING rencoder (local);
 CREATE INDEX zoned_moment ON zoned USING rencoder (moment);
 SELECT c, matching, pages BETWEEN matching AND matching + 6 AS few FROM (VALUES
-	('zoned_local', 'local >= timestamptz ''2026-01-15 12:00+01'' AND local < timestamptz ''2026-01-15 12:05+01'''),
-	('zoned_moment', 'moment >= timestamp ''2026-01-15 12:00'' AND moment < timestamp ''2026-01-15 12:05'''),
+	('zoned_local', 'local >= timestamptz ''2026-01-15 12:00+01'' '
+		'AND local < timestamptz ''2026-01-15 12:05+01'''),
+	('zoned_moment', 'moment >= timestamp ''2026-01-15 12:00'' '
+		'AND moment < timestamp ''2026-01-15 12:05'''),
 	('zoned_moment', 'moment >= date ''2026-01-15'' AND moment < timestamp ''2026-01-15 00:05'''))
 		x (i, c),
 	rencoder_candidates(i, c), LATERAL (SELECT 10 AS matching) y;
