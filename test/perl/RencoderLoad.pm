@@ -42,13 +42,16 @@ sub load_schema
 }
 
 # start_pgbench(NODE, CLIENTS, SECONDS, SCRIPT@WEIGHT, ...)
+# What it prints and what it complains of are kept apart: a line of one may begin in the middle
+# of one of the other.
 sub start_pgbench
 {
 	my ($node, $clients, $seconds, @scripts) = @_;
-	my ($in, $out) = ('', '');
+	my ($in, $out, $err) = ('', '', '');
 
 	return {
 		out    => \$out,
+		err    => \$err,
 		handle => IPC::Run::start(
 			[
 				'pgbench', '-n', '-c', $clients, '-T', $seconds, '--max-tries=1000',
@@ -57,7 +60,7 @@ sub start_pgbench
 				(map { ('-f', "$directory/$_") } @scripts),
 				$node->connstr('postgres')
 			],
-			'<', \$in, '>', \$out, '2>', \$out)
+			'<', \$in, '>', \$out, '2>', \$err)
 	};
 }
 
@@ -86,7 +89,7 @@ sub wait_for_load
 sub errors_of_load
 {
 	my ($gone, @load) = @_;
-	my $all = join "\n", map { ${ $_->{out} } } @load;
+	my $all = join "\n", map { ${ $_->{err} } } @load;
 	my @errors = grep { /ERROR|FATAL|PANIC|WARNING|error:|aborted/ } split /\n/, $all;
 
 	@errors = grep { $_ !~ /$GONE/i } @errors if $gone;

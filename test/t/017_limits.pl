@@ -151,14 +151,14 @@ my @commands = (
 sub start_command
 {
 	my ($sql, $settings) = @_;
-	my ($in, $out) = ('', '');
+	my ($in, $out, $err) = ('', '', '');
 	my @parts = map { ('-c', $_) } ($settings, split /; /, $sql);
 
 	return {
-		out    => \$out,
+		err    => \$err,
 		handle => IPC::Run::start(
 			[ 'psql', '-XqAt', '-v', 'ON_ERROR_STOP=1', '-d', $node->connstr('postgres'), @parts ],
-			'<', \$in, '>', \$out, '2>', \$out)
+			'<', \$in, '>', \$out, '2>', \$err)
 	};
 }
 
@@ -169,7 +169,7 @@ sub outcome
 	my ($client) = @_;
 
 	$client->{handle}->finish;
-	my $text = ${ $client->{out} };
+	my $text = ${ $client->{err} };
 	return 'cancelled' if $text =~ /canceling statement due to (statement timeout|user request)/;
 	return 'terminated' if $text =~ /terminating connection due to administrator command/;
 	return $text =~ /ERROR|FATAL|PANIC|server closed/ ? $text : 'done';
