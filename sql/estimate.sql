@@ -105,6 +105,7 @@ SELECT count(*) AS rows FROM (SELECT * FROM rencoder_estimate('es', 'v', 5, 6)
 SELECT * FROM rencoder_estimate(NULL, 'v', 1, 2);
 SELECT * FROM rencoder_estimate('es', 'v', 1, NULL::int8);
 SELECT * FROM rencoder_estimate('es', 'w', 1, 2);
+SELECT * FROM rencoder_estimate(999999::regclass, 'v', 1, 2);
 SELECT * FROM rencoder_estimate('es', 'ctid', 1, 2);
 SELECT * FROM rencoder_estimate('es', 'j', 1, 2);
 SELECT * FROM rencoder_estimate('es', 'v', point '(1,1)', point '(2,2)');

@@ -14,7 +14,6 @@
 #include "query/scan.h"
 #include "query/scan_observe.h"
 #include "query/scan_report.h"
-#include "query/scan_stats.h"
 
 PG_MODULE_MAGIC;
 
@@ -26,7 +25,6 @@ void
 _PG_init(void)
 {
 	rencoder_options_init();
-	rencoder_scan_stats_init();
 	rencoder_scan_observe_init();
 	rencoder_scan_report_init();
 }

@@ -184,6 +184,14 @@ rencoder_bitmap_next_page(RencoderBitmapIterator *iterator)
 #define RENCODER_HAVE_EXPLAIN_NODE 1
 #endif
 
+/* 17: subtransactions without a command of their own may begin in parallel mode. */
+#if PG_VERSION_NUM >= 170000
+#define rencoder_may_begin_subtransaction() true
+#else
+#include "access/xact.h"
+#define rencoder_may_begin_subtransaction() (!IsInParallelMode())
+#endif
+
 /* 16: summarizing index AMs. */
 #if PG_VERSION_NUM >= 160000
 #define RENCODER_HAVE_SUMMARIZING 1

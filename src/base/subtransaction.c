@@ -36,3 +36,25 @@ rencoder_subtransaction(void (*work) (void *arg), void *arg)
 	CurrentResourceOwner = owner;
 	return error;
 }
+
+bool
+rencoder_best_effort(void (*work) (void *arg), void *arg, Relation index, const char *what)
+{
+	ErrorData  *error;
+
+	if (!rencoder_may_begin_subtransaction())
+		return false;
+	error = rencoder_subtransaction(work, arg);
+	if (error == NULL)
+		return true;
+	if (error->sqlerrcode == ERRCODE_QUERY_CANCELED)
+		ReThrowError(error);
+	ereport(LOG,
+			(errcode(error->sqlerrcode),
+			 errmsg("could not %s of index \"%s\": %s",
+					what, RelationGetRelationName(index), error->message),
+			 error->detail ? errdetail_internal("%s", error->detail) : 0,
+			 error->hint ? errhint("%s", error->hint) : 0));
+	FreeErrorData(error);
+	return false;
+}

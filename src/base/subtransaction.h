@@ -7,6 +7,8 @@
 
 #include "base/compat.h"
 
+#include "utils/rel.h"
+
 /*
  * Does work(arg) in a subtransaction.  NULL if it went well; else it is rolled back, and
  * this is its error, in the current memory context.  What the caller does not expect,
@@ -16,5 +18,13 @@
  * A command's progress report ends with a failure.
  */
 extern ErrorData *rencoder_subtransaction(void (*work) (void *arg), void *arg);
+
+/*
+ * Does what a command does by the way and can do without, in a subtransaction.  False if it
+ * failed, which goes to the server's log ("could not <what> of index ..") and no further, or if
+ * there can be no subtransaction now.  Only cancellation is an error.
+ */
+extern bool rencoder_best_effort(void (*work) (void *arg), void *arg, Relation index,
+								 const char *what);
 
 #endif							/* RENCODER_SUBTRANSACTION_H */

@@ -6,8 +6,8 @@
  * CLUSTER and VACUUM FULL give an index new storage, and the old one is still
  * there when it is built; REINDEX CONCURRENTLY makes another index beside the
  * old one, as does who wants other options.  Both are read past the relation
- * cache and without an error, since the old index may be damaged, which is
- * what REINDEX is for.
+ * cache, and what goes wrong with that is no error, since the old index may be
+ * damaged or its file gone, which is what REINDEX is for.
  */
 #include "plan/sample_keep.h"
 
@@ -22,6 +22,7 @@
 #include "utils/fmgroids.h"
 #include "utils/snapmgr.h"
 
+#include "base/subtransaction.h"
 #include "key/key.h"
 #include "store/sample_pages.h"
 
@@ -171,15 +172,12 @@ keep_column(Relation index, int col, const Source *source, int source_col, bool 
 }
 
 static void
-keep_of_replaced_storage(Relation index, bool keep_table)
+keep_of_replaced_storage(Relation index, RencoderLocator storage, bool permanent, bool keep_table)
 {
 	int			natts = IndexRelationGetNumberOfKeyAttributes(index);
-	RencoderLocator storage;
-	bool		permanent;
 	Source		source;
 
-	if (!find_replaced_storage(index, &storage, &permanent) ||
-		!open_source(&source, storage, permanent, natts))
+	if (!open_source(&source, storage, permanent, natts))
 		return;
 	for (int col = 0; col < natts; col++)
 	{
@@ -294,11 +292,39 @@ rencoder_sample_keep_rebuilds(Relation heap, Relation index)
 	return found;
 }
 
+/* What rencoder_best_effort() does. */
+typedef struct KeepWork
+{
+	Relation	heap;
+	Relation	index;
+	bool		keep_table;
+	bool		replaced;		/* is there storage that this build replaces? */
+	RencoderLocator storage;
+	bool		permanent;
+} KeepWork;
+
+static void
+keep_samples(void *arg)
+{
+	const KeepWork *work = (const KeepWork *) arg;
+
+	if (work->replaced)
+		keep_of_replaced_storage(work->index, work->storage, work->permanent, work->keep_table);
+	else
+		keep_of_other_indexes(work->heap, work->index, work->keep_table);
+}
+
+/* What a subtransaction is told of storage to be deleted is only its own. */
 void
 rencoder_sample_keep(Relation heap, Relation index, bool keep_table)
 {
+	KeepWork	work = {.heap = heap,.index = index,.keep_table = keep_table};
+
 	if (ReindexIsProcessingIndex(RelationGetRelid(index)))
-		keep_of_replaced_storage(index, keep_table);
-	else
-		keep_of_other_indexes(heap, index, keep_table);
+	{
+		work.replaced = find_replaced_storage(index, &work.storage, &work.permanent);
+		if (!work.replaced)
+			return;
+	}
+	(void) rencoder_best_effort(keep_samples, &work, index, "take over the query samples");
 }

@@ -5,8 +5,10 @@
 #include "plan/sample_record.h"
 
 #include "common/pg_prng.h"
+#include "utils/timestamp.h"
 
 #include "base/options.h"
+#include "base/subtransaction.h"
 #include "plan/sample_keep.h"
 #include "plan/sample_table.h"
 #include "store/stats_page.h"
@@ -17,8 +19,12 @@
  */
 #define LEAST_PROBABILITY	0.25
 
+/* A session that could not record a scan does not try again for this long. */
+#define PAUSE_AFTER_ERROR_MS	60000
+
 /* Scans until the next one is recorded. */
 static int	scans_to_go = -1;
+static TimestampTz paused_until = 0;
 
 /*
  * A session begins anywhere in a round, or short sessions would never be
@@ -86,6 +92,18 @@ record_column(const RencoderQuery *query, int col)
 		rencoder_samples_hint(query->index, col, samples, n);
 }
 
+static void
+record_columns(void *arg)
+{
+	const RencoderQuery *query = (const RencoderQuery *) arg;
+
+	for (int col = 0; col < query->natts; col++)
+	{
+		if (query->column[col].has_keys)
+			record_column(query, col);
+	}
+}
+
 /*
  * A query that passes few ranges is one whose false positives count, so it is
  * preferred.  But one that passes many may do so because the filters suit it
@@ -94,14 +112,14 @@ record_column(const RencoderQuery *query, int col)
 void
 rencoder_sample_record_scan(const RencoderQuery *query, double passed)
 {
-	if (!is_its_turn() ||
-		pg_prng_double(&pg_global_prng_state) > Max(2 * (1 - passed), LEAST_PROBABILITY))
+	if (!is_its_turn() || !rencoder_may_begin_subtransaction() ||
+		pg_prng_double(&pg_global_prng_state) > Max(2 * (1 - passed), LEAST_PROBABILITY) ||
+		(paused_until != 0 && GetCurrentTimestamp() < paused_until))
 		return;
-	for (int col = 0; col < query->natts; col++)
-	{
-		if (query->column[col].has_keys)
-			record_column(query, col);
-	}
+	paused_until = 0;
+	if (!rencoder_best_effort(record_columns, unconstify(RencoderQuery *, query), query->index,
+							  "record a query sample"))
+		paused_until = TimestampTzPlusMilliseconds(GetCurrentTimestamp(), PAUSE_AFTER_ERROR_MS);
 }
 
 void

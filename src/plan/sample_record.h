@@ -15,8 +15,8 @@
  * Records what a scan asked for, if it is its turn: every n-th scan of the
  * session (rencoder.sample_rate).  "passed" is the share of the table, 0 .. 1,
  * that the scan has to visit: the more it is the less likely it is recorded.
- * Not an error, whatever the sample pages look like.  Cost: as
- * rencoder_samples_hint().
+ * What goes wrong is not the scan's: no error but cancellation.  Nothing in parallel mode before
+ * PostgreSQL 17.  Cost: as rencoder_samples_hint().
  */
 extern void rencoder_sample_record_scan(const RencoderQuery *query, double passed);
 

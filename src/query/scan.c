@@ -6,23 +6,65 @@
 
 #include "access/relscan.h"
 #include "access/table.h"
+#include "catalog/partition.h"
+#include "miscadmin.h"
 #include "nodes/tidbitmap.h"
 #include "pgstat.h"
+#include "utils/lsyscache.h"
 #include "utils/memutils.h"
 
+#include "base/options.h"
 #include "base/workspace.h"
 #include "plan/sample_record.h"
 #include "query/candidates.h"
 #include "query/scan_instrument.h"
 #include "query/scan_stats.h"
+#include "store/open_index.h"
 
 typedef struct OwnScan
 {
 	RencoderWorkspace *workspace;	/* of a rescan */
 	Instrumentation *instrument;	/* of the node, or NULL */
+	bool		reportable;		/* may its user be told of it? */
 } OwnScan;
 
 uint64		rencoder_scans_begun = 0;
+
+/* May the user read all rows of a table, or of one that it is a partition of? */
+static bool
+may_read_all(Oid heapoid, Oid userid)
+{
+	List	   *ancestors;
+	ListCell   *lc;
+
+	if (rencoder_open_index_may_read(heapoid, userid))
+		return true;
+	ancestors = get_rel_relispartition(heapoid) ? get_partition_ancestors(heapoid) : NIL;
+	foreach(lc, ancestors)
+	{
+		if (rencoder_open_index_may_read(lfirst_oid(lc), userid))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Who may call a function that runs with rights of another user must not learn what that finds,
+ * nor, by a view or behind policies, of rows that he may not read.  Only what he does himself, on
+ * a table all of whose rows he may read, is reported.
+ */
+static bool
+may_report(Relation index)
+{
+	Oid			userid;
+	int			sec_context;
+
+	if (!rencoder_report_scans)
+		return false;
+	GetUserIdAndSecContext(&userid, &sec_context);
+	return sec_context == 0 && userid == GetOuterUserId() &&
+		may_read_all(index->rd_index->indrelid, userid);
+}
 
 IndexScanDesc
 rencoderbeginscan(Relation index, int nkeys, int norderbys)
@@ -32,6 +74,7 @@ rencoderbeginscan(Relation index, int nkeys, int norderbys)
 
 	/* The executor keeps one context for all rescans of a join. */
 	state->workspace = rencoder_workspace_borrow();
+	state->reportable = may_report(index);
 	scan->opaque = state;
 	rencoder_scans_begun++;
 	return scan;
@@ -41,6 +84,12 @@ void
 rencoder_scan_instrument(IndexScanDesc scan, Instrumentation *instrument)
 {
 	((OwnScan *) scan->opaque)->instrument = instrument;
+}
+
+bool
+rencoder_scan_is_reportable(IndexScanDesc scan)
+{
+	return scan != NULL && ((OwnScan *) scan->opaque)->reportable;
 }
 
 void
@@ -57,6 +106,7 @@ rencoderendscan(IndexScanDesc scan)
 	rencoder_workspace_give_back(((OwnScan *) scan->opaque)->workspace);
 	pfree(scan->opaque);
 	scan->opaque = NULL;
+	rencoder_scan_stats_write(scan->indexRelation);
 }
 
 typedef struct BitmapTarget

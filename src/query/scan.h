@@ -23,4 +23,10 @@ extern uint64 rencoder_scans_begun;
 /* What a scan of our indexes finds is counted there, too (scan_instrument.h), until it ends. */
 extern void rencoder_scan_instrument(IndexScanDesc scan, Instrumentation *instrument);
 
+/*
+ * May the user of the session be told what the scan, or NULL, skipped?  That was decided when it
+ * began, by the rights it runs with.
+ */
+extern bool rencoder_scan_is_reportable(IndexScanDesc scan);
+
 #endif							/* RENCODER_SCAN_H */

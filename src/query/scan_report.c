@@ -2,8 +2,10 @@
  * scan_report.c
  *		What the scans of one query skipped, for whoever asks for it.
  *
- * From PostgreSQL 18 on EXPLAIN (ANALYZE) says it at the nodes of the plan.  Under
- * rencoder.report_scans any version says it when a query has ended.  The counts are those of
+ * From PostgreSQL 18 on EXPLAIN (ANALYZE) says it at the nodes of the plan; it looks into no
+ * function, and says no more than PostgreSQL does there (rows and pages of each node, rows that a
+ * policy removed).  Under rencoder.report_scans any version says it when a query has ended, if the
+ * scan is reportable: also in functions and views, so not what the user must not learn.  The counts are those of
  * scan_instrument.h: of all processes and all rescans.
  */
 #include "query/scan_report.h"
@@ -15,6 +17,7 @@
 #include "nodes/nodeFuncs.h"
 
 #include "base/options.h"
+#include "query/scan.h"
 #include "query/scan_instrument.h"
 #include "query/scan_observe.h"
 
@@ -41,7 +44,8 @@ report_index(Relation index, const Instrumentation *scan, const Instrumentation 
 static void
 report_scan(PlanState *scan, PlanState *heap, List **reported)
 {
-	if (scan->instrument == NULL || list_member_ptr(*reported, scan))
+	if (scan->instrument == NULL || list_member_ptr(*reported, scan) ||
+		!rencoder_scan_is_reportable(((BitmapIndexScanState *) scan)->biss_ScanDesc))
 		return;
 	*reported = lappend(*reported, scan);
 	report_index(rencoder_scan_index(scan), scan->instrument, heap == NULL ? NULL : heap->instrument);

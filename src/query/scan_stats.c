@@ -2,9 +2,14 @@
  * scan_stats.c
  *		Counts of this session's scans, on their way to the page of the index.
  *
- * A session adds them up and writes them when a transaction commits, if it has not done so for
- * a second or there are many, and when it ends.  So a scan costs an addition.  The index is opened
- * only if its lock can be had at once, and its page likewise; else the counts wait.
+ * A session adds them up and writes them at the end of a scan of the same index, if it has not
+ * done so for a second or there are many, and when it ends.  So a scan costs an addition, and
+ * nothing is read of an index in a command that has nothing to do with it, such as a commit.
+ * The page is not waited for then; else the counts wait.
+ *
+ * What fails is forgotten, and not tried again for a while.  When a process exits no error can
+ * be caught: each is a message in the server's log then.  So what is likely to be amiss is looked
+ * at before, and the metapage is not read again.
  *
  * No shared memory is needed, so none has to be reserved at the start of the server.
  */
@@ -17,92 +22,137 @@
 #include "miscadmin.h"
 #include "storage/ipc.h"
 #include "storage/lmgr.h"
+#include "storage/smgr.h"
 #include "utils/hsearch.h"
 #include "utils/timestamp.h"
 
 #include "base/options.h"
+#include "base/subtransaction.h"
 
-/* Written at commit after so many scans, or so long after the last time. */
+/* Written after so many scans, or so long after the last time; if it failed, only later. */
 #define FLUSH_SCANS		100
 #define FLUSH_MSECS		1000
+#define PAUSE_MSECS		60000
 
 typedef struct KeptStats
 {
 	Oid			indexoid;		/* key of the table */
+	RencoderFileNumber file;	/* that the page is in; 0: not looked yet */
+	BlockNumber page;			/* of the counts, or RENCODER_NO_BLOCK */
+	TimestampTz next;			/* when they are due, at the latest */
+	TimestampTz paused;			/* nothing is kept until then, as it failed */
 	RencoderStats stats;
 } KeptStats;
 
 static HTAB *kept = NULL;
-static int64 kept_scans = 0;
-static TimestampTz last_flush = 0;
-
-/* Writes and forgets what is kept of an index, unless it or its page is locked. */
-static void
-flush_index(KeptStats *entry, bool wait)
-{
-	Oid			indexoid = entry->indexoid;
-	Relation	index;
-	bool		done = true;
-
-	if (!ConditionalLockRelationOid(indexoid, AccessShareLock))
-		return;
-	index = try_relation_open(indexoid, NoLock);
-	if (index != NULL && index->rd_rel->relkind == RELKIND_INDEX &&
-		index->rd_indam->amoptions == rencoderoptions && !RELATION_IS_OTHER_TEMP(index))
-		done = rencoder_stats_add(index, &entry->stats, wait);
-	if (index != NULL)
-		relation_close(index, NoLock);
-	UnlockRelationOid(indexoid, AccessShareLock);
-	if (done)
-		(void) hash_search(kept, &indexoid, HASH_REMOVE, NULL);
-}
 
 static void
-flush_all(bool wait)
+forget_kept(KeptStats *entry)
 {
-	HASH_SEQ_STATUS status;
-	KeptStats  *entry;
-
-	last_flush = GetCurrentTimestamp();
-	kept_scans = 0;
-	hash_seq_init(&status, kept);
-	while ((entry = hash_seq_search(&status)) != NULL)
-		flush_index(entry, wait);
+	memset(&entry->stats, 0, sizeof(entry->stats));
 }
 
 static bool
-is_anything_kept(void)
+is_kept(const KeptStats *entry)
 {
-	return kept != NULL && hash_get_num_entries(kept) > 0;
+	for (int i = 0; i < RENCODER_STATS_COUNTS; i++)
+	{
+		if (entry->stats.count[i] != 0)
+			return true;
+	}
+	return false;
 }
 
-/* A parallel worker does not come again. */
+/* The page of the counts stays where it is as long as the index has the same file. */
 static void
-flush_at_commit(XactEvent event, void *arg)
+find_page(KeptStats *entry, Relation index)
 {
-	if (event == XACT_EVENT_PARALLEL_PRE_COMMIT && is_anything_kept())
-		flush_all(true);
-	else if (event == XACT_EVENT_PRE_COMMIT && is_anything_kept() &&
-			 (kept_scans >= FLUSH_SCANS ||
-			  TimestampDifferenceExceeds(last_flush, GetCurrentTimestamp(), FLUSH_MSECS)))
-		flush_all(false);
+	RencoderFileNumber file = rencoder_locator_number(rencoder_relation_locator(index));
+
+	if (entry->file == file && entry->page != RENCODER_NO_BLOCK)
+		return;
+	entry->file = 0;
+	entry->page = rencoder_stats_page(index);
+	entry->file = file;
+}
+
+/* Writes and forgets what is kept of an index, which is open, unless its page is locked. */
+static void
+write_kept(KeptStats *entry, Relation index, bool wait)
+{
+	find_page(entry, index);
+	if (rencoder_stats_add(index, entry->page, &entry->stats, wait))
+		forget_kept(entry);
+}
+
+/* What rencoder_best_effort() does. */
+typedef struct WriteWork
+{
+	KeptStats  *entry;
+	Relation	index;
+} WriteWork;
+
+static void
+write_work(void *arg)
+{
+	const WriteWork *work = (const WriteWork *) arg;
+
+	write_kept(work->entry, work->index, false);
+}
+
+void
+rencoder_scan_stats_write(Relation index)
+{
+	Oid			indexoid = RelationGetRelid(index);
+	KeptStats  *entry = kept == NULL ? NULL : hash_search(kept, &indexoid, HASH_FIND, NULL);
+	WriteWork	work = {entry, index};
+	TimestampTz now;
+
+	if (entry == NULL || !is_kept(entry) || !rencoder_may_begin_subtransaction())
+		return;
+	now = GetCurrentTimestamp();
+	if (entry->stats.count[RENCODER_STATS_SCANS] < FLUSH_SCANS && now < entry->next)
+		return;
+	entry->next = TimestampTzPlusMilliseconds(now, FLUSH_MSECS);
+	if (!rencoder_best_effort(write_work, &work, index, "add the counts of scans"))
+	{
+		forget_kept(entry);
+		entry->paused = TimestampTzPlusMilliseconds(now, PAUSE_MSECS);
+	}
+}
+
+/* When the process exits. */
+static void
+write_last(KeptStats *entry)
+{
+	Relation	index;
+
+	if (!is_kept(entry) || !ConditionalLockRelationOid(entry->indexoid, AccessShareLock))
+		return;
+	index = try_relation_open(entry->indexoid, NoLock);
+	if (index == NULL)
+		return;
+	if (index->rd_rel->relkind == RELKIND_INDEX &&
+		index->rd_indam->amoptions == rencoderoptions && !RELATION_IS_OTHER_TEMP(index) &&
+		smgrexists(RelationGetSmgr(index), MAIN_FORKNUM))
+		write_kept(entry, index, true);
+	relation_close(index, NoLock);
 }
 
 static void
 flush_at_exit(int code, Datum arg)
 {
-	if (code != 0 || !is_anything_kept() || RecoveryInProgress())
+	HASH_SEQ_STATUS status;
+	KeptStats  *entry;
+
+	if (code != 0 || RecoveryInProgress())
 		return;
 	AbortOutOfAnyTransaction();
 	StartTransactionCommand();
-	flush_all(true);
+	hash_seq_init(&status, kept);
+	while ((entry = hash_seq_search(&status)) != NULL)
+		write_last(entry);
 	CommitTransactionCommand();
-}
-
-void
-rencoder_scan_stats_init(void)
-{
-	RegisterXactCallback(flush_at_commit, NULL);
 }
 
 static void
@@ -111,7 +161,7 @@ make_table(void)
 	HASHCTL		ctl = {.keysize = sizeof(Oid),.entrysize = sizeof(KeptStats)};
 
 	kept = hash_create("rencoder scan statistics", 16, &ctl, HASH_ELEM | HASH_BLOBS);
-	if (IsUnderPostmaster && !IsParallelWorker())
+	if (IsUnderPostmaster)
 		before_shmem_exit(flush_at_exit, (Datum) 0);
 }
 
@@ -127,10 +177,12 @@ rencoder_scan_stats_add(Oid indexoid, const RencoderStats *stats)
 		make_table();
 	entry = hash_search(kept, &indexoid, HASH_ENTER, &found);
 	if (!found)
-		memset(&entry->stats, 0, sizeof(entry->stats));
+		memset((char *) entry + sizeof(Oid), 0, sizeof(KeptStats) - sizeof(Oid));
+	if (entry->paused != 0 && GetCurrentTimestamp() < entry->paused)
+		return;
+	entry->paused = 0;
 	for (int i = 0; i < RENCODER_STATS_COUNTS; i++)
 		entry->stats.count[i] += stats->count[i];
-	kept_scans += stats->count[RENCODER_STATS_SCANS];
 }
 
 void
@@ -139,8 +191,6 @@ rencoder_scan_stats_flush(Relation index)
 	Oid			indexoid = RelationGetRelid(index);
 	KeptStats  *entry = kept == NULL ? NULL : hash_search(kept, &indexoid, HASH_FIND, NULL);
 
-	if (entry == NULL)
-		return;
-	(void) rencoder_stats_add(index, &entry->stats, true);
-	(void) hash_search(kept, &indexoid, HASH_REMOVE, NULL);
+	if (entry != NULL && is_kept(entry))
+		write_kept(entry, index, true);
 }

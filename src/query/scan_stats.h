@@ -7,11 +7,14 @@
 
 #include "store/stats_page.h"
 
-/* When the library is loaded. */
-extern void rencoder_scan_stats_init(void);
-
 /* Adds to what is kept of an index.  Locks: none.  Nothing on a standby. */
 extern void rencoder_scan_stats_add(Oid indexoid, const RencoderStats *stats);
+
+/*
+ * At the end of a scan of an index, which is open: writes what is kept of it, if that is due and
+ * nobody has its page.  Errors: those of cancellation; what else fails is forgotten.
+ */
+extern void rencoder_scan_stats_write(Relation index);
 
 /* Writes what is kept of an index, which is open and locked, waiting for the page if need be. */
 extern void rencoder_scan_stats_flush(Relation index);

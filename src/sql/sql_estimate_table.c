@@ -85,24 +85,28 @@ check_estimated_table(Relation heap)
 static AttrNumber
 check_estimated_column(Oid heapoid, const char *column)
 {
+	const char *name = get_rel_name(heapoid);
 	AttrNumber	attnum = get_attnum(heapoid, column);
 
+	if (name == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_TABLE),
+				 errmsg("table with OID %u does not exist", heapoid)));
 	if (attnum == InvalidAttrNumber)
 		ereport(ERROR,
 				(errcode(ERRCODE_UNDEFINED_COLUMN),
-				 errmsg("column \"%s\" of relation \"%s\" does not exist",
-						column, get_rel_name(heapoid))));
+				 errmsg("column \"%s\" of relation \"%s\" does not exist", column, name)));
 	if (attnum < 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("index creation on system columns is not supported")));
 	if (pg_class_aclcheck(heapoid, GetUserId(), ACL_SELECT) != ACLCHECK_OK &&
 		pg_attribute_aclcheck(heapoid, attnum, GetUserId(), ACL_SELECT) != ACLCHECK_OK)
-		aclcheck_error(ACLCHECK_NO_PRIV, OBJECT_TABLE, get_rel_name(heapoid));
+		aclcheck_error(ACLCHECK_NO_PRIV, OBJECT_TABLE, name);
 	if (check_enable_rls(heapoid, InvalidOid, true) == RLS_ENABLED)
 		ereport(ERROR,
 				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
-				 errmsg("row security of table \"%s\" applies to you", get_rel_name(heapoid)),
+				 errmsg("row security of table \"%s\" applies to you", name),
 				 errhint("Only those who may read the whole column may call this function.")));
 	return attnum;
 }

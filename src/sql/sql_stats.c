@@ -50,7 +50,9 @@ predict_false_pages(Relation index, double *pages)
 /*
  * rencoder_index_stats(index regclass) returns record
  *
- * Those of this session are added first.  AccessShareLock on table and index.
+ * Those of this session are added first.  A standby counts nothing, and what it has of the
+ * primary's counts is as old as the last image of their page: null.  AccessShareLock on table and
+ * index.
  */
 Datum
 rencoder_index_stats(PG_FUNCTION_ARGS)
@@ -67,7 +69,7 @@ rencoder_index_stats(PG_FUNCTION_ARGS)
 		elog(ERROR, "return type must be a row type");
 	rencoder_open_index(&target, PG_GETARG_OID(0), AccessShareLock, RENCODER_PRIVILEGE_INSPECT);
 	rencoder_scan_stats_flush(target.index);
-	kept = rencoder_stats_read(target.index, &stats);
+	kept = !RecoveryInProgress() && rencoder_stats_read(target.index, &stats);
 	for (int i = 0; i < RENCODER_STATS_COUNTS; i++)
 	{
 		values[i] = Int64GetDatum(stats.count[i]);

@@ -48,6 +48,14 @@ refuse_partitioned(Oid indexoid, const char *name)
 			 errhint("Call the function for the index of each partition, on the server that has it.")));
 }
 
+static void
+report_missing(Oid indexoid)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_UNDEFINED_OBJECT),
+			 errmsg("index with OID %u does not exist", indexoid)));
+}
+
 /* Is it an index whose access method has our handler? */
 static void
 check_kind(Oid indexoid)
@@ -59,9 +67,7 @@ check_kind(Oid indexoid)
 	bool		ours = false;
 
 	if (!HeapTupleIsValid(tuple))
-		ereport(ERROR,
-				(errcode(ERRCODE_UNDEFINED_OBJECT),
-				 errmsg("index with OID %u does not exist", indexoid)));
+		report_missing(indexoid);
 	form = (Form_pg_class) GETSTRUCT(tuple);
 	name = pstrdup(NameStr(form->relname));
 	relkind = form->relkind;
@@ -82,9 +88,8 @@ check_kind(Oid indexoid)
 		refuse_partitioned(indexoid, name);
 }
 
-/* May "userid" read every row of the table? */
-static bool
-may_read_table(Oid heapoid, Oid userid)
+bool
+rencoder_open_index_may_read(Oid heapoid, Oid userid)
 {
 	return OidIsValid(heapoid) &&
 		pg_class_aclcheck(heapoid, userid, ACL_SELECT) == ACLCHECK_OK &&
@@ -95,17 +100,21 @@ may_read_table(Oid heapoid, Oid userid)
 static bool
 check_privilege(Oid indexoid, Oid heapoid, Oid userid, RencoderPrivilege privilege)
 {
+	const char *name = get_rel_name(indexoid);
+
+	if (name == NULL)
+		report_missing(indexoid);	/* dropped meanwhile */
 	if (rencoder_class_ownercheck(indexoid, userid))
 		return true;
 	if (privilege == RENCODER_PRIVILEGE_OWNER)
-		aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_INDEX, get_rel_name(indexoid));
-	if (may_read_table(heapoid, userid))
+		aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_INDEX, name);
+	if (rencoder_open_index_may_read(heapoid, userid))
 		return true;
 	if (privilege != RENCODER_PRIVILEGE_INSPECT ||
 		!has_privs_of_role(userid, ROLE_PG_STAT_SCAN_TABLES))
 		ereport(ERROR,
 				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
-				 errmsg("permission denied for index %s", get_rel_name(indexoid)),
+				 errmsg("permission denied for index %s", name),
 				 privilege == RENCODER_PRIVILEGE_INSPECT ?
 				 errhint("Only the owner, roles that may read the whole table, and members of pg_stat_scan_tables may inspect the index.") :
 				 errhint("Only the owner and roles that may read the whole table may call this function.")));

@@ -35,6 +35,9 @@ typedef struct RencoderOpenIndex
 	int			save_nestlevel;
 } RencoderOpenIndex;
 
+/* May "userid" read every row of a table, which is InvalidOid if there is none? */
+extern bool rencoder_open_index_may_read(Oid heapoid, Oid userid);
+
 /*
  * Opens table and index, in this order, with the lock, and switches to the
  * table owner's user id with a safe search path, because expressions of the

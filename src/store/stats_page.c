@@ -31,10 +31,8 @@ stats_check(const RencoderStats *stats)
 
 /* The page, pinned; a damaged one is zeroed, with a warning.  The metapage may be damaged, too. */
 static Buffer
-read_stats_page(Relation index)
+read_stats_page(Relation index, BlockNumber blkno)
 {
-	BlockNumber blkno = rencoder_stats_page(index);
-
 	if (blkno == RENCODER_NO_BLOCK || blkno >= RelationGetNumberOfBlocks(index))
 		return InvalidBuffer;
 	return ReadBufferExtended(index, MAIN_FORKNUM, blkno, RBM_ZERO_ON_ERROR, NULL);
@@ -87,7 +85,7 @@ rencoder_stats_make(Relation index, bool log)
 bool
 rencoder_stats_read(Relation index, RencoderStats *stats)
 {
-	Buffer		buf = read_stats_page(index);
+	Buffer		buf = read_stats_page(index, rencoder_stats_page(index));
 	bool		found;
 
 	if (!BufferIsValid(buf))
@@ -101,9 +99,9 @@ rencoder_stats_read(Relation index, RencoderStats *stats)
 }
 
 bool
-rencoder_stats_add(Relation index, const RencoderStats *stats, bool wait)
+rencoder_stats_add(Relation index, BlockNumber blkno, const RencoderStats *stats, bool wait)
 {
-	Buffer		buf = RecoveryInProgress() ? InvalidBuffer : read_stats_page(index);
+	Buffer		buf = RecoveryInProgress() ? InvalidBuffer : read_stats_page(index, blkno);
 
 	if (!BufferIsValid(buf))
 		return true;
@@ -132,7 +130,7 @@ rencoder_stats_add(Relation index, const RencoderStats *stats, bool wait)
 void
 rencoder_stats_reset(Relation index)
 {
-	Buffer		buf = read_stats_page(index);
+	Buffer		buf = read_stats_page(index, rencoder_stats_page(index));
 	RencoderStats none = {.since = GetCurrentTimestamp()};
 	RencoderWal *wal;
 	Page		image;

@@ -62,10 +62,12 @@ extern void rencoder_stats_make(Relation index, bool log);
 extern bool rencoder_stats_read(Relation index, RencoderStats *stats);
 
 /*
- * Adds counts as a hint; false if somebody had the page, which is waited for only if "wait".  With
- * no page, or on a standby, they are forgotten.  WAL: as query samples of scans.
+ * Adds counts as a hint to the page, which rencoder_stats_page() has named; false if somebody had
+ * it, who is waited for only if "wait".  With no page, or on a standby, they are forgotten.  WAL:
+ * as query samples of scans.
  */
-extern bool rencoder_stats_add(Relation index, const RencoderStats *stats, bool wait);
+extern bool rencoder_stats_add(Relation index, BlockNumber blkno, const RencoderStats *stats,
+							   bool wait);
 
 /* Begins anew; nothing if there is no page.  WAL: the page whole. */
 extern void rencoder_stats_reset(Relation index);

@@ -12,10 +12,12 @@
  *	- under the maintainer lock, if they get it without waiting;
  *	- for plain columns: a function of an expression or predicate that fails
  *	  for another session's row must not fail this session's;
- *	- within a subtransaction, so that no damaged page, full disk or other
- *	  misfortune on the way fails the INSERT, which has nothing to do with it;
  *	- for two slices at a time, so that an INSERT does not take as long as the
  *	  work of hours that was left undone.
+ *
+ * All of it, what it reads to know whom to ask for what included, is done within a
+ * subtransaction, so that no damaged page, full disk or other misfortune on the way fails the
+ * INSERT, which has nothing to do with it.
  */
 #include "worker/autosummarize.h"
 
@@ -29,7 +31,7 @@
 #include "maintain/summarize.h"
 #include "worker/worker_queue.h"
 
-/* A session that failed does not try again for this long. */
+/* A session that failed does not try again for this long; other indexes it only asks for. */
 #define PAUSE_AFTER_ERROR_MS	60000
 
 /* Slices a session summarizes in one go. */
@@ -55,6 +57,7 @@
 #define MAX_NEW_INDEXES			64
 
 static TimestampTz paused_until = 0;
+static Oid	paused_index;		/* with which it failed */
 
 /* Indexes that the worker cannot see before this transaction commits. */
 static Oid	new_indexes[MAX_NEW_INDEXES];
@@ -94,64 +97,23 @@ window_start(uint64 end)
 	return end < INLINE_WINDOW ? 0 : end - INLINE_WINDOW;
 }
 
-static void
-report_failure(Relation index, const char *what, const ErrorData *error)
+/* Was there an error, lately: with this index, or, if InvalidOid, with any? */
+static bool
+is_paused(Oid index)
 {
-	ereport(LOG,
-			(errcode(error->sqlerrcode),
-			 errmsg("could not %s of index \"%s\": %s",
-					what, RelationGetRelationName(index), error->message),
-			 error->detail ? errdetail_internal("%s", error->detail) : 0,
-			 error->hint ? errhint("%s", error->hint) : 0));
+	return paused_until != 0 && (!OidIsValid(index) || index == paused_index) &&
+		GetCurrentTimestamp() <= paused_until;
 }
 
-/* Slices that are waiting for a session to summarize them. */
-typedef struct InlineWork
-{
-	Relation	index;
-	Relation	heap;
-	const RencoderMeta *meta;
-	uint64		end;
-} InlineWork;
-
+/* No error of the work but cancellation gets out. */
 static void
-summarize_gaps(void *arg)
+do_by_the_way(Relation index, void (*work) (void *arg), void *arg, const char *what)
 {
-	const InlineWork *w = (const InlineWork *) arg;
-	uint64		slice = window_start(w->end);
-
-	for (int i = 0; i < INLINE_SLICES; i++)
-	{
-		slice = rencoder_autosummarize_first_gap(w->index, w->meta, slice, w->end);
-		if (slice < w->end)
-			rencoder_summarize_slices(w->index, w->heap, slice, slice + 1, true);
-	}
-}
-
-static void
-make_delta(void *arg)
-{
-	(void) rencoder_delta_make((Relation) arg, RENCODER_DELTA_PAGES, INLINE_MERGED,
-							   RENCODER_DELTA_BUSY);
-}
-
-/* The caller has the maintainer lock; it is released. */
-static void
-do_inline(Relation index, void (*work) (void *arg), void *arg, const char *what)
-{
-	ErrorData  *error;
-
-	error = rencoder_subtransaction(work, arg);
-	rencoder_meta_unlock_maintainer(index);
-	if (error == NULL)
+	if (!rencoder_may_begin_subtransaction() || is_paused(RelationGetRelid(index)) ||
+		rencoder_best_effort(work, arg, index, what))
 		return;
-
-	if (error->sqlerrcode == ERRCODE_QUERY_CANCELED)
-		ReThrowError(error);
-	paused_until = TimestampTzPlusMilliseconds(GetCurrentTimestamp(),
-											   PAUSE_AFTER_ERROR_MS);
-	report_failure(index, what, error);
-	FreeErrorData(error);
+	paused_index = RelationGetRelid(index);
+	paused_until = TimestampTzPlusMilliseconds(GetCurrentTimestamp(), PAUSE_AFTER_ERROR_MS);
 }
 
 /* Can the worker of the database see the index' pages, and has it a right to? */
@@ -221,8 +183,7 @@ ask_for_tail(Relation index, const RencoderMeta *meta, uint64 range)
 static bool
 may_do_more(void)
 {
-	return !IsInParallelMode() &&
-		(paused_until == 0 || GetCurrentTimestamp() > paused_until);
+	return !IsInParallelMode() && !is_paused(InvalidOid);
 }
 
 static bool
@@ -231,13 +192,65 @@ may_do_it_here(const IndexInfo *indexInfo)
 	return indexInfo->ii_Expressions == NIL && indexInfo->ii_Predicate == NIL && may_do_more();
 }
 
+/* A row's look at what is summarized before it. */
+typedef struct RowsLook
+{
+	Relation	index;
+	Relation	heap;
+	const IndexInfo *indexInfo;
+	const RencoderMeta *meta;
+	RencoderProgress *progress;
+} RowsLook;
+
+/* Under the maintainer lock. */
+static void
+summarize_gaps(const RowsLook *look, uint64 end)
+{
+	uint64		slice = window_start(end);
+
+	for (int i = 0; i < INLINE_SLICES; i++)
+	{
+		slice = rencoder_autosummarize_first_gap(look->index, look->meta, slice, end);
+		if (slice < end)
+			rencoder_summarize_slices(look->index, look->heap, slice, slice + 1, true);
+	}
+}
+
+static void
+look_at_slices(void *arg)
+{
+	const RowsLook *look = (const RowsLook *) arg;
+	Relation	index = look->index;
+	RencoderProgress *progress = look->progress;
+	uint64		end = rencoder_autosummarize_complete_slices(look->meta, progress->range);
+	bool		asked;
+	uint64		tail;
+
+	if (end <= progress->slices || rencoder_group_slice_summarized(index, look->meta, end - 1))
+	{
+		progress->slices = Max(progress->slices, end);
+		ask_for_tail(index, look->meta, progress->range);
+		return;
+	}
+
+	asked = worker_can_see(index) &&
+		rencoder_worker_queue_put(RelationGetRelid(index), end * RENC_SLICE_RANGES, true);
+	tail = progress->range + 1 -
+		rencoder_autosummarize_first_gap(index, look->meta, window_start(end), end) *
+		RENC_SLICE_RANGES;
+	if ((!asked || tail >= LATE_RANGES) && may_do_it_here(look->indexInfo) &&
+		rencoder_meta_try_maintainer(index))
+	{
+		summarize_gaps(look, end);
+		rencoder_meta_unlock_maintainer(index);
+	}
+}
+
 void
 rencoder_autosummarize(Relation index, Relation heap, IndexInfo *indexInfo,
 					   const RencoderMeta *meta, RencoderProgress *progress)
 {
-	uint64		end = rencoder_autosummarize_complete_slices(meta, progress->range);
-	bool		asked;
-	uint64		tail;
+	RowsLook	look = {index, heap, indexInfo, meta, progress};
 
 	/*
 	 * Once for each range that the statement comes to: the tail has not grown
@@ -249,24 +262,18 @@ rencoder_autosummarize(Relation index, Relation heap, IndexInfo *indexInfo,
 		return;
 	progress->looked_range = progress->range;
 	remember_new_index(index);
-	if (end <= progress->slices || rencoder_group_slice_summarized(index, meta, end - 1))
-	{
-		progress->slices = Max(progress->slices, end);
-		ask_for_tail(index, meta, progress->range);
+	do_by_the_way(index, look_at_slices, &look, "summarize block ranges");
+}
+
+static void
+make_delta(void *arg)
+{
+	Relation	index = (Relation) arg;
+
+	if (!rencoder_meta_try_maintainer(index))
 		return;
-	}
-
-	asked = worker_can_see(index) &&
-		rencoder_worker_queue_put(RelationGetRelid(index), end * RENC_SLICE_RANGES, true);
-	tail = progress->range + 1 -
-		rencoder_autosummarize_first_gap(index, meta, window_start(end), end) * RENC_SLICE_RANGES;
-	if ((!asked || tail >= LATE_RANGES) && may_do_it_here(indexInfo) &&
-		rencoder_meta_try_maintainer(index))
-	{
-		InlineWork	work = {index, heap, meta, end};
-
-		do_inline(index, summarize_gaps, &work, "summarize block ranges");
-	}
+	(void) rencoder_delta_make(index, RENCODER_DELTA_PAGES, INLINE_MERGED, RENCODER_DELTA_BUSY);
+	rencoder_meta_unlock_maintainer(index);
 }
 
 /*
@@ -284,7 +291,6 @@ rencoder_autosummarize_pending(Relation index, const IndexInfo *indexInfo, uint6
 	asked = index->rd_index->indisvalid && rencoder_options_autosummarize(index) &&
 		worker_can_see(index) &&
 		rencoder_worker_queue_put(RelationGetRelid(index), 0, true);
-	if (npages >= (asked ? LATE_PENDING : INLINE_PENDING) && may_do_more() &&
-		rencoder_meta_try_maintainer(index))
-		do_inline(index, make_delta, index, "make a delta");
+	if (npages >= (asked ? LATE_PENDING : INLINE_PENDING) && may_do_more())
+		do_by_the_way(index, make_delta, index, "make a delta");
 }
