@@ -68,6 +68,16 @@ INSERT INTO kinds VALUES
 	('inet', 'inet', '{0.0.0.0/0,0.0.0.0,0.0.0.1,10.0.0.0/8,10.0.0.1/8,255.255.255.255,::/0,::,::1,
 		ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff}'),
 	('text', 'text COLLATE "C"', E'{"",a,aa,ab,b,\u00e4}'),
+	('"char"', '"char"', ARRAY['', ' ', '0', 'A', 'a', chr(1), chr(126), chr(127)]),
+	('tid', 'tid', '{"(0,0)","(0,1)","(0,65535)","(1,0)","(4294967295,65534)","(4294967295,65535)"}'),
+	('timetz', 'timetz', '{00:00+15:59:59,24:00-15:59:59,12:00+00,11:00-01,13:00+01,
+		12:00:00.000001+00,11:59:59.999999+00}'),
+	('interval', 'interval', '{0,1 mon,30 days,720:00:00,00:00:00.000001,-00:00:00.000001,
+		53375994 days 23:59:59.999999,53375995 days,53375995 days 00:00:00.000001,
+		-53375995 days,-53375995 days -00:00:00.000001}'),
+	('bit', 'bit(3)', '{000,001,010,111}'),
+	('varbit', 'varbit', ARRAY['', '0', '00', '01', '1', repeat('0', 58), repeat('0', 59),
+		repeat('0', 60), repeat('0', 58) || '1', repeat('1', 58), repeat('1', 59), repeat('1', 64)]),
 	('bytea', 'bytea', '{"",\\x00,\\x0000,\\x01,\\xff,\\xffff}');
 
 -- Bounds of which types are compared with a column of a type: its own, and others of its family.

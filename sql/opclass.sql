@@ -128,7 +128,8 @@ CREATE OPERATOR CLASS opc_functions FOR TYPE int4 USING rencoder AS
 	FUNCTION 1 int4(int2),
 	FUNCTION 1 (int4, int8) rencoder_int4_key(int4),
 	FUNCTION 2 rencoder_int8_key(int8),
-	FUNCTION 2 (int4, int2) rencoder_int4_key(int4);
+	FUNCTION 2 (int4, int2) rencoder_int4_key(int4),
+	FUNCTION 6 rencoder_int4_key(int4);
 SELECT opc_validate('opc_functions');
 -- A right-hand type that keys cannot be made of, and half of its operators.
 CREATE OPERATOR CLASS opc_cross FOR TYPE int4 USING rencoder AS
@@ -170,7 +171,7 @@ CREATE OPERATOR CLASS opc_boxless FOR TYPE point USING rencoder AS
 SELECT opc_validate('opc_boxless');
 -- Numbers and purposes that the access method does not have.
 CREATE OPERATOR CLASS opc_number FOR TYPE int4 USING rencoder AS OPERATOR 20 <>;
-CREATE OPERATOR CLASS opc_number FOR TYPE int4 USING rencoder AS FUNCTION 6 rencoder_int4_key(int4);
+CREATE OPERATOR CLASS opc_number FOR TYPE int4 USING rencoder AS FUNCTION 7 rencoder_int4_key(int4);
 CREATE OPERATOR CLASS opc_order FOR TYPE int4 USING rencoder AS
 	OPERATOR 1 < (int4, int4) FOR ORDER BY integer_ops;
 DROP OPERATOR FAMILY opc_empty USING rencoder;

@@ -40,10 +40,11 @@ BEGIN
 	RETURN name || CASE WHEN r.n >= 100000 THEN ' checked' ELSE ' has few values' END;
 END $$;
 CREATE FUNCTION type_query(type text) RETURNS text LANGUAGE sql AS $$
-	SELECT format('SELECT v, rencoder_%1$s_key(v) AS key FROM (
+	SELECT format('SELECT v, rencoder_%4$s_key(v) AS key FROM (
 		SELECT %2$s AS v FROM generate_series(1, 100000)
 		UNION ALL SELECT unnest(%3$L::text[])::%1$s) q OFFSET 0',
-		type, value_random(type), value_edges(type))
+		type, value_random(type), value_edges(type),
+		CASE type WHEN '"char"' THEN 'char' WHEN 'bit(70)' THEN 'bit' ELSE type END)
 $$;
 SELECT set_config('opclass_order.seed', :'seed', false) = :'seed' AS set;
 
@@ -91,6 +92,16 @@ SELECT to_hex(rencoder_uuid_key('01234567-89ab-cdef-0123-456789abcdef')) AS uuid
 	to_hex(rencoder_macaddr8_key('01:23:45:67:89:ab:cd:ef')) AS mac8,
 	to_hex(rencoder_time_key('00:00:01')) AS time, to_hex(rencoder_money_key('-0.01')) AS money,
 	to_hex(rencoder_pg_lsn_key('1/2')) AS lsn, to_hex(rencoder_xid8_key('3')) AS xid;
+SELECT to_hex(rencoder_interval_key('1 mon 2 days 00:00:03')) AS span,
+	to_hex(rencoder_interval_key('-300000 years')) AS long,
+	to_hex(rencoder_timetz_key('12:00:01-08')) AS timetz, to_hex(rencoder_char_key('a')) AS char,
+	to_hex(rencoder_tid_key('(1,2)')) AS tid, to_hex(rencoder_bit_key(B'101')) AS bit,
+	to_hex(rencoder_varbit_key(repeat('1', 80)::varbit)) AS varbit;
+SELECT rencoder_interval_key('53375994 days') + 1
+		= rencoder_interval_key('53375994 days 00:00:00.000001') AS interval_exact,
+	rencoder_timetz_key('12:00+00') < rencoder_timetz_key('11:00-01') AS zone_decides,
+	rencoder_varbit_key(repeat('0', 57)::varbit) < rencoder_varbit_key(repeat('0', 58)::varbit)
+		AS length_decides;
 
 --
 -- Keys of strings depend on what the index has learnt, and are seen as bounds of
@@ -163,6 +174,22 @@ SELECT check_string_order(type, 1500, 4100, false, 0.3)
 FROM unnest('{text,varchar,bpchar,name,bytea}'::text[]) type;
 SELECT check_string_order(type, 100000, 250, true, 0.5)
 FROM unnest('{text,varchar,bpchar,name,bytea}'::text[]) type;
+
+--
+-- Spans, zones, bytes and bits.
+--
+SELECT check_order(type, type_query(type), resolution)
+FROM (VALUES ('timetz', 1), ('interval', 0.9), ('"char"', 1), ('tid', 1), ('bit(70)', 0.5),
+	('varbit', 0.7)) t (type, resolution);
+-- Bytes that no text has; zones that cannot be typed.
+SELECT count(*) AS wrong_order
+FROM (SELECT v, rencoder_char_key(v) AS key, row_number() OVER (ORDER BY v) - 1 AS place
+	FROM (SELECT i::"char" AS v FROM generate_series(-128, 127) i) c) c
+WHERE key <> place;
+SELECT check_order('zones', $$SELECT v, rencoder_timetz_key(v) AS key FROM (
+	SELECT timezone(make_interval(hours => value_int(44)::int, secs => value_int(48)::int),
+		timetz '12:00+00' + value_int(26) * interval '1 microsecond') AS v
+	FROM generate_series(1, 100000)) q OFFSET 0$$, 0.5);
 
 SET client_min_messages = error;
 DROP SCHEMA opclass_order CASCADE;

@@ -21,6 +21,7 @@ COMMENT ON ACCESS METHOD rencoder IS
 -- 1: value -> key, an int8 that holds the bits of an order-preserving uint64
 -- 2: for bounds of another type, how far they must be widened, in keys
 -- 3: for operators beyond btree's, the keys that may satisfy them
+-- 6: the same for btree's operators, where keys are not in the order of the values
 
 CREATE FUNCTION rencoder_int2_key(int2)
 RETURNS int8
@@ -98,6 +99,62 @@ AS 'MODULE_PATHNAME'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION rencoder_xid8_key(xid8) IS
 	'rencoder support: key of a value';
+
+CREATE FUNCTION rencoder_interval_key(interval)
+RETURNS int8
+AS 'MODULE_PATHNAME'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION rencoder_interval_key(interval) IS
+	'rencoder support: key of a value';
+
+CREATE FUNCTION rencoder_timetz_key(timetz)
+RETURNS int8
+AS 'MODULE_PATHNAME'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION rencoder_timetz_key(timetz) IS
+	'rencoder support: key of a value';
+
+CREATE FUNCTION rencoder_char_key("char")
+RETURNS int8
+AS 'MODULE_PATHNAME'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION rencoder_char_key("char") IS
+	'rencoder support: key of a value';
+
+CREATE FUNCTION rencoder_tid_key(tid)
+RETURNS int8
+AS 'MODULE_PATHNAME'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION rencoder_tid_key(tid) IS
+	'rencoder support: key of a value';
+
+CREATE FUNCTION rencoder_bit_key(bit)
+RETURNS int8
+AS 'MODULE_PATHNAME'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION rencoder_bit_key(bit) IS
+	'rencoder support: key of a value';
+
+CREATE FUNCTION rencoder_varbit_key(varbit)
+RETURNS int8
+AS 'MODULE_PATHNAME', 'rencoder_bit_key'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION rencoder_varbit_key(varbit) IS
+	'rencoder support: key of a value';
+
+CREATE FUNCTION rencoder_enum_key(anyenum)
+RETURNS int8
+AS 'MODULE_PATHNAME'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION rencoder_enum_key(anyenum) IS
+	'rencoder support: key of a value';
+
+CREATE FUNCTION rencoder_enum_intervals(anyenum, int2, internal)
+RETURNS void
+AS 'MODULE_PATHNAME'
+LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION rencoder_enum_intervals(anyenum, int2, internal) IS
+	'rencoder support: keys that an operator of order asks for';
 
 CREATE FUNCTION rencoder_float4_key(float4)
 RETURNS int8
@@ -493,6 +550,114 @@ DEFAULT FOR TYPE xid8 USING rencoder FAMILY xid8_ops AS
 	FUNCTION	2	rencoder_exact_bound("any", internal);
 COMMENT ON OPERATOR CLASS xid8_ops USING rencoder IS
 	'rencoder index operators of xid8';
+
+CREATE OPERATOR FAMILY timetz_ops USING rencoder;
+COMMENT ON OPERATOR FAMILY timetz_ops USING rencoder IS
+	'times of day with a zone';
+
+CREATE OPERATOR CLASS timetz_ops
+DEFAULT FOR TYPE timetz USING rencoder FAMILY timetz_ops AS
+	OPERATOR	1	<,
+	OPERATOR	2	<=,
+	OPERATOR	3	=,
+	OPERATOR	4	>=,
+	OPERATOR	5	>,
+	FUNCTION	1	rencoder_timetz_key(timetz);
+COMMENT ON OPERATOR CLASS timetz_ops USING rencoder IS
+	'rencoder index operators of timetz';
+
+CREATE OPERATOR FAMILY interval_ops USING rencoder;
+COMMENT ON OPERATOR FAMILY interval_ops USING rencoder IS
+	'spans of time';
+
+CREATE OPERATOR CLASS interval_ops
+DEFAULT FOR TYPE interval USING rencoder FAMILY interval_ops AS
+	OPERATOR	1	<,
+	OPERATOR	2	<=,
+	OPERATOR	3	=,
+	OPERATOR	4	>=,
+	OPERATOR	5	>,
+	FUNCTION	1	rencoder_interval_key(interval);
+COMMENT ON OPERATOR CLASS interval_ops USING rencoder IS
+	'rencoder index operators of interval';
+
+CREATE OPERATOR FAMILY char_ops USING rencoder;
+COMMENT ON OPERATOR FAMILY char_ops USING rencoder IS
+	'single bytes';
+
+CREATE OPERATOR CLASS char_ops
+DEFAULT FOR TYPE "char" USING rencoder FAMILY char_ops AS
+	OPERATOR	1	<,
+	OPERATOR	2	<=,
+	OPERATOR	3	=,
+	OPERATOR	4	>=,
+	OPERATOR	5	>,
+	FUNCTION	1	rencoder_char_key("char"),
+	FUNCTION	2	rencoder_exact_bound("any", internal);
+COMMENT ON OPERATOR CLASS char_ops USING rencoder IS
+	'rencoder index operators of "char"';
+
+CREATE OPERATOR FAMILY tid_ops USING rencoder;
+COMMENT ON OPERATOR FAMILY tid_ops USING rencoder IS
+	'places of rows';
+
+CREATE OPERATOR CLASS tid_ops
+DEFAULT FOR TYPE tid USING rencoder FAMILY tid_ops AS
+	OPERATOR	1	<,
+	OPERATOR	2	<=,
+	OPERATOR	3	=,
+	OPERATOR	4	>=,
+	OPERATOR	5	>,
+	FUNCTION	1	rencoder_tid_key(tid),
+	FUNCTION	2	rencoder_exact_bound("any", internal);
+COMMENT ON OPERATOR CLASS tid_ops USING rencoder IS
+	'rencoder index operators of tid';
+
+CREATE OPERATOR FAMILY bit_ops USING rencoder;
+COMMENT ON OPERATOR FAMILY bit_ops USING rencoder IS
+	'bit strings of fixed length';
+
+CREATE OPERATOR CLASS bit_ops
+DEFAULT FOR TYPE bit USING rencoder FAMILY bit_ops AS
+	OPERATOR	1	<,
+	OPERATOR	2	<=,
+	OPERATOR	3	=,
+	OPERATOR	4	>=,
+	OPERATOR	5	>,
+	FUNCTION	1	rencoder_bit_key(bit);
+COMMENT ON OPERATOR CLASS bit_ops USING rencoder IS
+	'rencoder index operators of bit(n)';
+
+CREATE OPERATOR FAMILY varbit_ops USING rencoder;
+COMMENT ON OPERATOR FAMILY varbit_ops USING rencoder IS
+	'bit strings';
+
+CREATE OPERATOR CLASS varbit_ops
+DEFAULT FOR TYPE varbit USING rencoder FAMILY varbit_ops AS
+	OPERATOR	1	<,
+	OPERATOR	2	<=,
+	OPERATOR	3	=,
+	OPERATOR	4	>=,
+	OPERATOR	5	>,
+	FUNCTION	1	rencoder_varbit_key(varbit);
+COMMENT ON OPERATOR CLASS varbit_ops USING rencoder IS
+	'rencoder index operators of bit varying';
+
+CREATE OPERATOR FAMILY enum_ops USING rencoder;
+COMMENT ON OPERATOR FAMILY enum_ops USING rencoder IS
+	'enums';
+
+CREATE OPERATOR CLASS enum_ops
+DEFAULT FOR TYPE anyenum USING rencoder FAMILY enum_ops AS
+	OPERATOR	1	<,
+	OPERATOR	2	<=,
+	OPERATOR	3	=,
+	OPERATOR	4	>=,
+	OPERATOR	5	>,
+	FUNCTION	1	rencoder_enum_key(anyenum),
+	FUNCTION	6	rencoder_enum_intervals(anyenum, int2, internal);
+COMMENT ON OPERATOR CLASS enum_ops USING rencoder IS
+	'rencoder index operators of enums';
 
 -- Identifiers and network addresses
 

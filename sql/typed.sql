@@ -10,6 +10,7 @@ CREATE TABLE ty (g int, i2 int2, i4 int4, i8 int8, f4 real, f8 float8, num numer
 	cash money, d date, t time,
 	ts timestamp(0), tstz timestamptz, u uuid, m macaddr, m8 macaddr8, net inet, c cidr, lsn pg_lsn,
 	x xid8, o oid,
+	tz timetz, iv interval, c1 "char", place tid, bits bit(8), vb varbit,
 	s text, s_c text COLLATE "C", v varchar(8), ch char(8), nm name, b bytea, p point, filler text)
 	WITH (autovacuum_enabled = off);
 INSERT INTO ty SELECT k, k * 100, k * 1000, k * 4000000000, k / 8.0, k / 8.0, k * 1000.25,
@@ -22,6 +23,8 @@ INSERT INTO ty SELECT k, k * 100, k * 1000, k * 4000000000, k / 8.0, k / 8.0, k 
 	('08:00:2b:01:02:03:04:' || lpad(to_hex(k), 2, '0'))::macaddr8, inet '10.0.0.0' + k * 256,
 	set_masklen(inet '10.0.0.0' + k * 256, 24)::cidr,
 	('1/' || to_hex(k * 4096))::pg_lsn, (k * 100)::text::xid8, k * 10,
+	timetz '00:00+02' + k * interval '20 min', k * interval '1 day', chr(32 + k)::"char",
+	format('(%s,1)', k)::tid, k::bit(8), k::bit(8)::varbit || B'1',
 	'site' || lpad(k::text, 3, '0'), 'site' || lpad(k::text, 3, '0'), 's' || lpad(k::text, 3, '0'),
 	's' || lpad(k::text, 3, '0'),
 	'n' || lpad(k::text, 3, '0'), decode(lpad(to_hex(k), 2, '0') || 'ff00', 'hex'), point(k, -k),
@@ -119,6 +122,9 @@ SELECT f.* FROM (VALUES
 	('m8', 'macaddr8', '08:00:2b:01:02:03:04:0a', '08:00:2b:01:02:03:04:0c'),
 	('net', 'inet', '10.0.10.0', '10.0.12.0/24'), ('c', 'cidr', '10.0.10.0/24', '10.0.12.0/24'),
 	('lsn', 'pg_lsn', '1/A000', '1/C000'),
+	('tz', 'timetz', '03:20+02', '02:00+00'), ('iv', 'interval', '10 days', '288:00'),
+	('c1', '"char"', '*', ','), ('place', 'tid', '(10,1)', '(12,1)'),
+	('bits', 'bit(8)', '00001010', '00001100'), ('vb', 'varbit', '000010101', '000011001'),
 	('x', 'xid8', '1000', '1200'), ('o', 'oid', '100', '120'),
 	('s', 'text', 'site010', 'site012'), ('s_c', 'text', 'site010', 'site012'),
 	('v', 'varchar', 's010', 's012 and more than 8'),

@@ -104,6 +104,10 @@ SELECT compare('float8', :'order');
 SELECT check_type('float8');
 SELECT compare('float4', :'order');
 
+-- Spans, zones, bytes and bits.
+SELECT check_type(type)
+FROM unnest(ARRAY['timetz', 'interval', '"char"', 'tid', 'bit(70)', 'varbit']) type;
+
 -- Networks: order, and the operators of subnets.
 SELECT check_type('inet');
 SELECT compare('inet', '{<<,<<=,>>,>>=,&&}');

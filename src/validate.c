@@ -5,8 +5,9 @@
  *
  * Support functions are registered as key.h says: 1 or 4 for (type, type), 5
  * beside 4, 2 for the operands of btree's operators, 3 for those of the operators
- * beyond btree's.  A scan needs function 1 or 4 of every type that one of
- * btree's operators of the family may have on its right-hand side.
+ * beyond btree's, 6 for those of <, <=, >= and >.  A scan needs function 1 or 4 of
+ * every type that one of btree's operators of the family may have on its right-hand
+ * side.
  */
 #include "key/key.h"
 #include "rencoder.h"
@@ -87,6 +88,7 @@ check_function(const char *opfamily, Form_pg_amproc proc, bool *valid)
 											   proc->amprocrighttype, INTERNALOID);
 			break;
 		case RENCODER_PROC_INTERVALS:
+		case RENCODER_PROC_ORDER:
 			signature = check_amproc_signature(proc->amproc, VOIDOID, false, 3, 3,
 											   proc->amprocrighttype, INT2OID,
 											   INTERNALOID);

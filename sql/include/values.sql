@@ -27,6 +27,16 @@ CREATE FUNCTION value_random(type text) RETURNS text LANGUAGE sql AS $fn$
 	WHEN 'timestamptz' THEN
 		$$timestamptz '2000-01-01 00:00+00' + value_int(7) * interval '1 microsecond'$$
 	WHEN 'time' THEN $$time '00:00' + value_int(26) * interval '1 microsecond'$$
+	WHEN 'timetz' THEN $$((time '00:00' + value_int(26) * interval '1 microsecond')
+		|| (ARRAY['+00', '+00', '+05:30', '-08', '+15:59:59', '-15:59:59'])
+			[1 + floor(random() * 6)::int])::timetz$$
+	WHEN 'interval' THEN $$make_interval(months => value_int(33)::int, days => value_int(33)::int)
+		+ value_int(20) * interval '1 microsecond'$$
+	WHEN '"char"' THEN 'chr(1 + floor(random() * 127)::int)::"char"'
+	WHEN 'tid' THEN $$format('(%s,%s)', value_unsigned(32), value_unsigned(16))::tid$$
+	WHEN 'bit(70)' THEN '(value_int(0)::bit(64) || value_bits()::bit(6))::bit(70)'
+	WHEN 'varbit' THEN $$substring((value_int(0)::bit(64) || value_int(0)::bit(64))::varbit
+		FROM 1 + floor(random() * 64)::int FOR floor(random() * 90)::int)$$
 	WHEN 'money' THEN '(value_int(0)::numeric / 100)::money'
 	WHEN 'pg_lsn' THEN $$pg_lsn '0/0' + value_unsigned(64)$$
 	WHEN 'xid8' THEN 'value_unsigned(64)::text::xid8'
@@ -103,6 +113,30 @@ CREATE FUNCTION value_edges(type text) RETURNS text[] LANGUAGE sql AS $fn$
 		'1999-12-31 23:59:59.999999+00,2000-01-01 00:00+00,2000-01-01 00:00:00.000001+00,'
 		'294276-12-31 23:59:59.999999+00}'
 	WHEN 'time' THEN '{00:00,00:00:00.000001,11:59:59.999999,12:00,23:59:59.999999,24:00}'
+	WHEN 'timetz' THEN '{00:00+15:59:59,00:00-15:59:59,24:00+15:59:59,24:00-15:59:59,12:00+00,'
+		'11:00-01,13:00+01,12:00:00.000001+00,11:59:59.999999+00,00:00+00,24:00+00}'
+	WHEN 'interval' THEN '{0,1 mon,30 days,29 days 24:00:00,720:00:00,-1 mon,-30 days,'
+		'00:00:00.000001,-00:00:00.000001,53375995 days,53375994 days 23:59:59.999999,'
+		'53375995 days 00:00:00.002048,-53375995 days,-53375995 days -00:00:00.000001,'
+		'2147483647 mons 2147483647 days 2562047788:00:54.775806,'
+		'-2147483648 mons -2147483648 days -2562047788:00:54.775807'
+		|| CASE WHEN current_setting('server_version_num')::int >= 170000
+			THEN ',-infinity,infinity}'
+		ELSE ',2147483647 mons 2147483647 days 2562047788:00:54.775807}' END
+	WHEN '"char"' THEN ARRAY['', ' ', '0', '9', 'A', 'Z', 'a', 'z', '~', chr(1), chr(127)]::text
+	WHEN 'tid' THEN '{"(0,0)","(0,1)","(0,65535)","(1,0)","(1,1)","(65535,1)","(65536,0)",'
+		'"(2147483647,65535)","(2147483648,0)","(4294967295,0)","(4294967295,65535)"}'
+	WHEN 'bit(70)' THEN ARRAY[repeat('0', 70), repeat('0', 69) || '1',
+		repeat('0', 58) || repeat('1', 12), repeat('0', 57) || '1' || repeat('0', 12),
+		repeat('0', 57) || repeat('1', 13),
+		'0' || repeat('1', 69), '1' || repeat('0', 69), repeat('1', 57) || repeat('0', 13),
+		repeat('1', 58) || repeat('0', 12), repeat('1', 69) || '0', repeat('1', 70)]::text
+	WHEN 'varbit' THEN (SELECT (array_agg(repeat('0', n) || last ORDER BY n, last)
+			|| (SELECT array_agg(repeat('1', n) || last ORDER BY n, last)
+				FROM unnest('{7,8,55,56,57,58,59,60,63,64}'::int[]) n,
+					unnest('{"",0}'::text[]) last))::text
+		FROM unnest('{0,1,6,7,8,9,55,56,57,58,59,60,63,64,65,200}'::int[]) n,
+			unnest('{"",1,11}'::text[]) last)
 	WHEN 'money' THEN '{-92233720368547758.08,-92233720368547758.07,-1,-0.01,0,0.01,1,'
 		'92233720368547758.07}'
 	WHEN 'pg_lsn' THEN '{0/0,0/1,0/FFFFFFFF,1/0,7FFFFFFF/FFFFFFFF,80000000/0,FFFFFFFF/FFFFFFFF}'

@@ -32,7 +32,7 @@ refuse_collation(Form_pg_attribute attribute)
 					   get_collation_name(attribute->attcollation))));
 }
 
-/* Names and counts: the catalog rows that the index would have. */
+/* Names, counts and types: the catalog rows that the index would have. */
 static void
 imagine_catalog(Relation index, Relation heap, Form_pg_attribute attribute)
 {
@@ -48,6 +48,9 @@ imagine_catalog(Relation index, Relation heap, Form_pg_attribute attribute)
 	index->rd_index->indrelid = RelationGetRelid(heap);
 	index->rd_index->indnatts = 1;
 	index->rd_index->indnkeyatts = 1;
+	index->rd_att = CreateTemplateTupleDesc(1);
+	TupleDescInitEntry(index->rd_att, 1, NameStr(attribute->attname), attribute->atttypid,
+					   attribute->atttypmod, 0);
 }
 
 Relation

@@ -12,6 +12,7 @@
 #include "access/stratnum.h"
 #include "catalog/pg_collation.h"
 #include "catalog/pg_database.h"
+#include "catalog/pg_type.h"
 #include "miscadmin.h"
 #include "parser/parse_coerce.h"
 #include "utils/array.h"
@@ -89,10 +90,13 @@ find_function(Oid family, Oid left, Oid right, int strategy, int *procnum)
 {
 	Oid			proc;
 
-	if (strategy > RENCODER_NORDER_STRATEGIES)
+	if (strategy != BTEqualStrategyNumber)
 	{
-		*procnum = RENCODER_PROC_INTERVALS;
-		return get_opfamily_proc(family, left, right, RENCODER_PROC_INTERVALS);
+		*procnum = strategy > RENCODER_NORDER_STRATEGIES ? RENCODER_PROC_INTERVALS :
+			RENCODER_PROC_ORDER;
+		proc = get_opfamily_proc(family, left, right, *procnum);
+		if (OidIsValid(proc) || *procnum == RENCODER_PROC_INTERVALS)
+			return proc;
 	}
 	*procnum = RENCODER_PROC_CODED_KEY;
 	proc = get_opfamily_proc(family, right, right, RENCODER_PROC_CODED_KEY);
@@ -103,13 +107,23 @@ find_function(Oid family, Oid left, Oid right, int strategy, int *procnum)
 }
 
 Oid
+rencoder_key_value_type(Relation index, int col)
+{
+	Oid			opcintype = index->rd_opcintype[col];
+
+	if (!IsPolymorphicType(opcintype))
+		return opcintype;
+	return getBaseType(TupleDescAttr(RelationGetDescr(index), col)->atttypid);
+}
+
+Oid
 rencoder_key_type(Relation index, int col, Oid type)
 {
 	Oid			opcintype = index->rd_opcintype[col];
 	int			procnum;
 
 	type = getBaseType(type);
-	if (IsBinaryCoercible(type, opcintype))
+	if (IsBinaryCoercible(type, rencoder_key_value_type(index, col)))
 		return opcintype;
 	return OidIsValid(find_function(index->rd_opfamily[col], opcintype, type,
 									BTEqualStrategyNumber, &procnum)) ? type : InvalidOid;
@@ -252,6 +266,7 @@ add_value(KeyOperator *op, Datum value, RencoderOperand *operand)
 	switch (op->procnum)
 	{
 		case RENCODER_PROC_INTERVALS:
+		case RENCODER_PROC_ORDER:
 			FunctionCall3Coll(&op->proc, op->collation, value,
 							  Int16GetDatum(op->strategy), PointerGetDatum(operand));
 			return;

@@ -32,13 +32,16 @@
  *	 int8, the last argument points to a RencoderEncoding.
  * 5 (with 4): adds a value to the sample that coders are trained on; (type,
  *	 internal) -> void, the last argument points to a RencoderTrainer.
+ * 6 (optional): as 3, for btree's operators other than =.  Keys need not be in the
+ *	 order of a type with it; equal values must have equal keys all the same.
  */
 #define RENCODER_PROC_KEY		1
 #define RENCODER_PROC_BOUND		2
 #define RENCODER_PROC_INTERVALS	3
 #define RENCODER_PROC_CODED_KEY	4
 #define RENCODER_PROC_SAMPLE	5
-#define RENCODER_NPROCS			5
+#define RENCODER_PROC_ORDER		6
+#define RENCODER_NPROCS			6
 
 /* Strategies: btree's numbers first. */
 #define RENCODER_NORDER_STRATEGIES		5
@@ -98,7 +101,7 @@ rencoder_bound_exclude_above(RencoderBound *bound, uint64 key)
 	bound->gt = key == PG_UINT64_MAX ? key : key + 1;
 }
 
-/* Input and output of support function 3. */
+/* Input and output of support functions 3 and 6. */
 typedef struct RencoderOperand
 {
 	const RencoderCoder *coder; /* NULL: none */
@@ -197,6 +200,12 @@ extern bool rencoder_key_call(const RencoderKeyFunction *function, Datum value,
 							  const RencoderCoder *coder, uint64 *key);
 extern bool rencoder_key_encode(Relation index, int col, Datum value,
 								const RencoderCoder *coder, uint64 *key);
+
+/*
+ * The type of a column's values: that of the operator class, or, if that is of any enum,
+ * that of the column.
+ */
+extern Oid	rencoder_key_value_type(Relation index, int col);
 
 /*
  * As which type values of "type" can be encoded for the column: its own, if

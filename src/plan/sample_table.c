@@ -79,7 +79,7 @@ check_bound_column(SampleTable *t, Oid relid, int which)
 						column, table_name(t), format_type_be(type),
 						RelationGetRelationName(t->index)),
 				 errhint("Give the column the type %s.",
-						 format_type_be(t->index->rd_opcintype[0]))));
+						 format_type_be(rencoder_key_value_type(t->index, 0)))));
 		return false;
 	}
 	if (pg_class_aclcheck(relid, GetUserId(), ACL_SELECT) != ACLCHECK_OK &&

@@ -72,6 +72,7 @@ parser_type(Relation index, int col, Oid type)
 {
 	Oid			family = index->rd_opfamily[col];
 	Oid			own = index->rd_opcintype[col];
+	Oid			left = rencoder_key_value_type(index, col);
 	Oid			member = get_opfamily_member(family, own, own, BTGreaterEqualStrategyNumber);
 	Oid			right = InvalidOid;
 	HeapTuple	tuple;
@@ -84,7 +85,7 @@ parser_type(Relation index, int col, Oid type)
 	form = (Form_pg_operator) GETSTRUCT(tuple);
 	found = oper(NULL, list_make2(makeString(get_namespace_name(form->oprnamespace)),
 								  makeString(pstrdup(NameStr(form->oprname)))),
-				 own, type, true, -1);
+				 left, type, true, -1);
 	ReleaseSysCache(tuple);
 	if (found == NULL)
 		return InvalidOid;
@@ -127,7 +128,7 @@ operand_type(Relation index, int col, Oid type)
 {
 	Oid			own = index->rd_opcintype[col];
 
-	if (IsBinaryCoercible(type, own))
+	if (IsBinaryCoercible(type, rencoder_key_value_type(index, col)))
 		return own;
 	if (rencoder_key_is_boxed(index, col))
 		return can_coerce_type(1, &type, &own, COERCION_IMPLICIT) ? own : InvalidOid;
@@ -147,7 +148,6 @@ operand_type(Relation index, int col, Oid type)
 static Datum
 take_bound(Relation index, int col, Oid type, Oid operand, Datum value)
 {
-	Oid			own = index->rd_opcintype[col];
 	Oid			function;
 	Oid			param;
 	bool		varlena;
@@ -162,7 +162,7 @@ take_bound(Relation index, int col, Oid type, Oid operand, Datum value)
 	/* Without the column's type modifier, which would cut or round. */
 	getTypeOutputInfo(type, &function, &varlena);
 	value = CStringGetDatum(OidOutputFunctionCall(function, value));
-	getTypeInputInfo(own, &function, &param);
+	getTypeInputInfo(rencoder_key_value_type(index, col), &function, &param);
 	return OidInputFunctionCall(function, DatumGetCString(value), param, -1);
 }
 
@@ -285,7 +285,8 @@ rencoder_bounds_keys_of(Relation index, int col, FunctionCallInfo fcinfo, int fi
 				(errcode(ERRCODE_DATATYPE_MISMATCH),
 				 errmsg("index \"%s\" cannot compare its column %d with type %s",
 						RelationGetRelationName(index), col + 1, format_type_be(argtype)),
-				 errhint("Cast the bounds to %s.", format_type_be(index->rd_opcintype[col]))));
+				 errhint("Cast the bounds to %s.",
+						 format_type_be(rencoder_key_value_type(index, col)))));
 	lo = take_bound(index, col, type, operand, PG_GETARG_DATUM(first));
 	hi = take_bound(index, col, type, operand, PG_GETARG_DATUM(first + 1));
 	if (!OidIsValid(operand))

@@ -1,0 +1,75 @@
+/*
+ * encode_bytes.c
+ *		Keys of types that are compared as bytes: "char", tid, bit and varbit.
+ *
+ * encode.h says what a key function must do.  Keys of "char" and tid are exact.
+ */
+#include "key/encode.h"
+
+#include "access/detoast.h"
+#include "port/pg_bswap.h"
+#include "storage/itemptr.h"
+#include "utils/varbit.h"
+
+PG_FUNCTION_INFO_V1(rencoder_char_key);
+PG_FUNCTION_INFO_V1(rencoder_tid_key);
+PG_FUNCTION_INFO_V1(rencoder_bit_key);
+
+/* SQL compares the byte unsigned, whatever C's char is. */
+Datum
+rencoder_char_key(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_KEY((uint64) (uint8) PG_GETARG_CHAR(0));
+}
+
+/* Block, then offset.  Neither need be one that a table can have. */
+Datum
+rencoder_tid_key(PG_FUNCTION_ARGS)
+{
+	ItemPointer tid = (ItemPointer) PG_GETARG_POINTER(0);
+
+	PG_RETURN_KEY((uint64) ItemPointerGetBlockNumberNoCheck(tid) << 16 |
+				  ItemPointerGetOffsetNumberNoCheck(tid));
+}
+
+/*
+ * bit and varbit.
+ *
+ *		| first 58 bits, zeros behind the last | length, up to 59 (6 bits) |
+ *
+ * SQL compares as many bytes as both have, where the last is filled up with zeros, then the
+ * lengths in bits.  Let x < y.
+ *
+ * - They differ in a byte that both have: filled up with zeros, they differ there, too, so the
+ *	 first 58 bits of x are less, or the same if the difference lies behind them.
+ * - They do not, and x is shorter: y is the bytes of x followed by anything, so its first 58
+ *	 bits are not less than those of x.
+ *
+ * If the first 58 bits are the same, the lengths decide.  In the second case that of x is less.
+ * In the first the difference lies behind bit 58, so y has a bit there and length 59, or more.
+ * So up to 58 bits keys are exact.
+ */
+#define BIT_HEAD			58
+#define BIT_LENGTH_BITS		6
+
+StaticAssertDecl(BIT_HEAD + 1 < 1 << BIT_LENGTH_BITS, "a length must fit its bits");
+
+/* Of a value in TOAST no more is fetched than the key depends on. */
+Datum
+rencoder_bit_key(PG_FUNCTION_ARGS)
+{
+	Datum		value = PG_GETARG_DATUM(0);
+	struct varlena *v = (struct varlena *) DatumGetPointer(value);
+	size_t		header = offsetof(VarBit, bit_dat) - VARHDRSZ;
+	size_t		size;
+	int32		length;
+	uint64		head = 0;
+
+	if (VARATT_IS_COMPRESSED(v) || VARATT_IS_EXTERNAL(v))
+		v = PG_DETOAST_DATUM_SLICE(value, 0, header + sizeof(head));
+	size = VARSIZE_ANY_EXHDR(v) - header;
+	memcpy(&length, VARDATA_ANY(v), sizeof(length));
+	memcpy(&head, VARDATA_ANY(v) + header, Min(size, sizeof(head)));
+	head = pg_ntoh64(head) & ~((UINT64CONST(1) << BIT_LENGTH_BITS) - 1);
+	PG_RETURN_KEY(head | (uint64) Min(length, BIT_HEAD + 1));
+}

@@ -1,0 +1,163 @@
+/*
+ * encode_enum.c
+ *		Keys of enums.
+ *
+ * A value is the oid of its label in pg_enum, and that is its key: equal values have equal keys,
+ * and keys are exact.  They are not in the order of the enum, which is that of
+ * pg_enum.enumsortorder: ALTER TYPE ... ADD VALUE ... BEFORE puts a new oid between old ones.
+ * Nor could keys be made of enumsortorder: where no number is left between two labels, PostgreSQL
+ * numbers all labels of the type anew, and so does pg_upgrade, while the keys in an index stay.
+ * An oid stays as long as the label, in pg_upgrade, too, since tables hold it.
+ *
+ * So an order is asked for label by label (support function 6): "v < label" asks for the keys of
+ * all labels that stand before.  That loses no row:
+ *
+ * - labels never change places, and cannot be dropped without the type, so what an operator says
+ *	 of two labels is always the same;
+ * - a row that a query sees has a label that is in pg_enum.  One that was added may not be used
+ *	 before it is committed, so the row came after that.  We read pg_enum by a snapshot that is
+ *	 taken now, which is after the query's, so it sees whatever was committed when that was
+ *	 taken.  A catalog snapshot from before might not: it is kept until an invalidation message
+ *	 arrives, and these are sent after the commit;
+ * - what the transaction itself has made is seen by that snapshot, too.
+ */
+#include "key/encode.h"
+
+#include "access/genam.h"
+#include "access/htup_details.h"
+#include "access/stratnum.h"
+#include "access/table.h"
+#include "catalog/pg_enum.h"
+#include "utils/fmgroids.h"
+#include "utils/snapmgr.h"
+#include "utils/syscache.h"
+
+#include "key/intervals.h"
+#include "key/key.h"
+
+PG_FUNCTION_INFO_V1(rencoder_enum_key);
+PG_FUNCTION_INFO_V1(rencoder_enum_intervals);
+
+/* Room for so many labels to begin with. */
+#define FIRST_LABELS	16
+
+typedef struct Label
+{
+	Oid			oid;
+	bool		satisfies;
+} Label;
+
+Datum
+rencoder_enum_key(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_KEY((uint64) PG_GETARG_OID(0));
+}
+
+/* The type of a label. */
+static Oid
+label_type(Oid label)
+{
+	HeapTuple	tuple = SearchSysCache1(ENUMOID, ObjectIdGetDatum(label));
+	Oid			type;
+
+	if (!HeapTupleIsValid(tuple))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_BINARY_REPRESENTATION),
+				 errmsg("invalid internal value for enum: %u", label)));
+	type = ((Form_pg_enum) GETSTRUCT(tuple))->enumtypid;
+	ReleaseSysCache(tuple);
+	return type;
+}
+
+/* Does the label itself (0), one before (-1) or one behind it (1) satisfy "v operator label"? */
+static bool
+satisfies(int strategy, int place)
+{
+	switch (strategy)
+	{
+		case BTLessStrategyNumber:
+			return place < 0;
+		case BTLessEqualStrategyNumber:
+			return place <= 0;
+		case BTGreaterEqualStrategyNumber:
+			return place >= 0;
+		case BTGreaterStrategyNumber:
+			return place > 0;
+	}
+	elog(ERROR, "unrecognized strategy number: %d", strategy);
+}
+
+/* In the order of oids. */
+static int
+compare_labels(const void *a, const void *b)
+{
+	Oid			oid_a = ((const Label *) a)->oid;
+	Oid			oid_b = ((const Label *) b)->oid;
+
+	return (oid_a > oid_b) - (oid_a < oid_b);
+}
+
+/* The labels of a type, and which satisfy "v operator label"; palloc'd. */
+static Label *
+read_labels(Oid type, int strategy, Oid label, int *n)
+{
+	Label	   *labels = palloc(FIRST_LABELS * sizeof(Label));
+	int			size = FIRST_LABELS;
+	int			place = -1;
+	Relation	pg_enum = table_open(EnumRelationId, AccessShareLock);
+	Relation	by_order = index_open(EnumTypIdSortOrderIndexId, AccessShareLock);
+	ScanKeyData key;
+	SysScanDesc scan;
+	HeapTuple	tuple;
+
+	*n = 0;
+	ScanKeyInit(&key, Anum_pg_enum_enumtypid, BTEqualStrategyNumber, F_OIDEQ,
+				ObjectIdGetDatum(type));
+	InvalidateCatalogSnapshot();
+	scan = systable_beginscan_ordered(pg_enum, by_order, NULL, 1, &key);
+	while (HeapTupleIsValid(tuple = systable_getnext_ordered(scan, ForwardScanDirection)))
+	{
+		Oid			oid = ((Form_pg_enum) GETSTRUCT(tuple))->oid;
+
+		if (*n == size)
+			labels = repalloc(labels, (size *= 2) * sizeof(Label));
+		if (oid == label)
+			place = 0;
+		labels[*n].oid = oid;
+		labels[(*n)++].satisfies = satisfies(strategy, place);
+		if (oid == label)
+			place = 1;
+	}
+	systable_endscan_ordered(scan);
+	index_close(by_order, AccessShareLock);
+	table_close(pg_enum, AccessShareLock);
+	return labels;
+}
+
+/*
+ * rencoder_enum_intervals(anyenum, int2, internal) returns void
+ *
+ * Support function 6.  Labels without another one between their oids share an interval.
+ */
+Datum
+rencoder_enum_intervals(PG_FUNCTION_ARGS)
+{
+	Oid			label = PG_GETARG_OID(0);
+	RencoderIntervals *list = ((RencoderOperand *) PG_GETARG_POINTER(2))->intervals;
+	int			n;
+	Label	   *labels = read_labels(label_type(label), PG_GETARG_INT16(1), label, &n);
+
+	qsort(labels, n, sizeof(Label), compare_labels);
+	for (int i = 0; i < n; i++)
+	{
+		int			first = i;
+
+		if (!labels[i].satisfies)
+			continue;
+		while (i + 1 < n && labels[i + 1].satisfies)
+			i++;
+		rencoder_intervals_add(list, labels[first].oid, labels[i].oid);
+	}
+	pfree(labels);
+	PG_RETURN_VOID();
+}
