@@ -98,7 +98,7 @@ DROP INDEX opt_v;
 -- What the access method does not do.
 --
 CREATE INDEX opt_t ON opt USING rencoder (t);
-CREATE INDEX opt_t ON opt USING rencoder (v, (v::bit(8)));
+CREATE INDEX opt_t ON opt USING rencoder (v, (int8range(v, v)));
 CREATE INDEX opt_t ON opt USING rencoder (v tsvector_ops);
 CREATE UNIQUE INDEX opt_u ON opt USING rencoder (v);
 CREATE INDEX opt_i ON opt USING rencoder (v) INCLUDE (t);
