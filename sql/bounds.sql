@@ -69,7 +69,8 @@ INSERT INTO kinds VALUES
 		ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff}'),
 	('text', 'text COLLATE "C"', E'{"",a,aa,ab,b,\u00e4}'),
 	('"char"', '"char"', ARRAY['', ' ', '0', 'A', 'a', chr(1), chr(126), chr(127)]),
-	('tid', 'tid', '{"(0,0)","(0,1)","(0,65535)","(1,0)","(4294967295,65534)","(4294967295,65535)"}'),
+	('tid', 'tid',
+		'{"(0,0)","(0,1)","(0,65535)","(1,0)","(4294967295,65534)","(4294967295,65535)"}'),
 	('timetz', 'timetz', '{00:00+15:59:59,24:00-15:59:59,12:00+00,11:00-01,13:00+01,
 		12:00:00.000001+00,11:59:59.999999+00}'),
 	('interval', 'interval', '{0,1 mon,30 days,720:00:00,00:00:00.000001,-00:00:00.000001,
@@ -119,7 +120,8 @@ SELECT c, pages
 FROM unnest('{v > 0,v >= 1,v < 0,v <= -1,v > 2147483647,v < -2147483648}'::text[]) c,
 	rencoder_candidates('t_v', c);
 SELECT index_finds(rows_of(c, false), c)
-FROM unnest('{v > 0,v >= 1,v < 0,v <= -1,v > 50 AND v < 100,v IN (0\,50) AND v > 0}'::text[]) c;
+FROM unnest('{v > 0,v >= 1,v < 0,v <= -1,v > 50 AND v < 100,v IN (0\,50) AND v > 0}'::text[])
+	AS c;
 
 --
 -- Time zones.  Bounds and values about each change of a zone's offset in some spans of time.
