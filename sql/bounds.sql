@@ -78,7 +78,8 @@ INSERT INTO kinds VALUES
 		-53375995 days,-53375995 days -00:00:00.000001}'),
 	('bit', 'bit(3)', '{000,001,010,111}'),
 	('varbit', 'varbit', ARRAY['', '0', '00', '01', '1', repeat('0', 58), repeat('0', 59),
-		repeat('0', 60), repeat('0', 58) || '1', repeat('1', 58), repeat('1', 59), repeat('1', 64)]),
+		repeat('0', 60), repeat('0', 58) || '1', repeat('1', 58), repeat('1', 59),
+		repeat('1', 64)]),
 	('bytea', 'bytea', '{"",\\x00,\\x0000,\\x01,\\xff,\\xffff}');
 
 -- Bounds of which types are compared with a column of a type: its own, and others of its family.
