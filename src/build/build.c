@@ -7,12 +7,20 @@
  */
 #include "build/build.h"
 
+#include "access/htup_details.h"
+#include "access/stratnum.h"
 #include "access/tableam.h"
 #include "catalog/index.h"
+#include "catalog/pg_operator.h"
+#include "catalog/pg_type.h"
 #include "commands/progress.h"
 #include "nodes/execnodes.h"
+#include "parser/parse_coerce.h"
 #include "pgstat.h"
+#include "utils/builtins.h"
+#include "utils/catcache.h"
 #include "utils/lsyscache.h"
+#include "utils/syscache.h"
 
 #include "base/options.h"
 #include "build/build_parallel.h"
@@ -40,6 +48,60 @@ refuse_collations(Relation index)
 							   col + 1, RelationGetRelationName(index),
 							   get_collation_name(collation)),
 					 errhint("Add COLLATE with a deterministic collation, such as \"C\", to the column in CREATE INDEX, and to the clauses that are to use it.")));
+	}
+}
+
+/*
+ * Has the type an equality of its own, of the same name as that of the operator family?  Queries
+ * mean that one: the parser prefers it to a cast.
+ */
+static bool
+has_other_equality(Oid type, Oid indexed, Oid family)
+{
+	Oid			equality = get_opfamily_member(family, indexed, indexed, BTEqualStrategyNumber);
+	CatCList   *list;
+	bool		found = false;
+
+	if (!OidIsValid(equality))
+		return false;
+	list = SearchSysCacheList3(OPERNAMENSP, CStringGetDatum(get_opname(equality)),
+							   ObjectIdGetDatum(type), ObjectIdGetDatum(type));
+	for (int i = 0; i < list->n_members; i++)
+	{
+		Form_pg_operator form = (Form_pg_operator) GETSTRUCT(&list->members[i]->tuple);
+
+		found = found || !op_in_opfamily(form->oid, family);
+	}
+	ReleaseSysCacheList(list);
+	return found;
+}
+
+/*
+ * Warns of a column whose type reaches the operator class by a cast, though it has operators of
+ * its own.  Types without, such as varchar, are compared by those of the class.
+ */
+static void
+warn_of_other_operators(Relation index)
+{
+	for (int col = 0; col < IndexRelationGetNumberOfKeyAttributes(index); col++)
+	{
+		Form_pg_attribute att = TupleDescAttr(RelationGetDescr(index), col);
+		Oid			type = getBaseType(att->atttypid);
+		Oid			indexed = index->rd_opcintype[col];
+
+		if (type == indexed || IsPolymorphicType(indexed) ||
+			!has_other_equality(type, indexed, index->rd_opfamily[col]))
+			continue;
+		ereport(WARNING,
+				(errmsg("no operator of type %s can use index \"%s\"",
+						format_type_be(type), RelationGetRelationName(index)),
+				 errdetail("Column \"%s\" is indexed as type %s, whose operators are others.",
+						   NameStr(att->attname), format_type_be(indexed)),
+				 TypeCategory(indexed) == TYPCATEGORY_STRING ?
+				 errhint("Compare the column cast to type %s, or create the index on an expression of that type, such as lower(column::text).",
+						 format_type_be(indexed)) :
+				 errhint("Compare the column cast to type %s, or create the index on an expression of that type.",
+						 format_type_be(indexed))));
 	}
 }
 
@@ -128,6 +190,8 @@ rencoderbuild(Relation heap, Relation index, IndexInfo *indexInfo)
 	RencoderBuildRun *run;
 
 	refuse_collations(index);
+	if (!ReindexIsProcessingIndex(RelationGetRelid(index)))
+		warn_of_other_operators(index);
 	prepare(heap, index, indexInfo, &plan);
 	pgstat_progress_update_param(PROGRESS_SCAN_BLOCKS_TOTAL, plan.nblocks);
 	run = rencoder_build_run_begin(index, &plan);
