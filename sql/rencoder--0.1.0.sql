@@ -978,14 +978,14 @@ RETURNS integer
 AS 'MODULE_PATHNAME'
 LANGUAGE C VOLATILE STRICT;
 COMMENT ON FUNCTION rencoder_summarize_new_values(regclass) IS
-	'summarizes all block ranges that are not, the partial last one included; returns their number (owner)';
+	'summarizes all block ranges that are not, the partial last one included; returns the number of these ranges (owner)';
 
 CREATE FUNCTION rencoder_summarize_range(index regclass, heap_block bigint)
 RETURNS integer
 AS 'MODULE_PATHNAME'
 LANGUAGE C VOLATILE STRICT;
 COMMENT ON FUNCTION rencoder_summarize_range(regclass, bigint) IS
-	'summarizes the block range of a table page, unless it is; returns 1 or 0 (owner)';
+	'summarizes the block range of a table page, unless it is; returns the number of ranges summarized, 1 or 0 (owner)';
 
 CREATE FUNCTION rencoder_desummarize_range(index regclass, heap_block bigint)
 RETURNS void
@@ -999,14 +999,14 @@ RETURNS integer
 AS 'MODULE_PATHNAME', 'rencoder_retune_index'
 LANGUAGE C VOLATILE STRICT;
 COMMENT ON FUNCTION rencoder_retune(regclass) IS
-	'rebuilds the groups that another configuration would serve better; returns their number (owner)';
+	'rebuilds the groups of filters that others would serve better; returns the number of groups (of 128 block ranges) rebuilt (owner)';
 
 CREATE FUNCTION rencoder_compact(index regclass)
 RETURNS integer
 AS 'MODULE_PATHNAME', 'rencoder_compact_index'
 LANGUAGE C VOLATILE STRICT;
 COMMENT ON FUNCTION rencoder_compact(regclass) IS
-	'makes one sorted run of all groups that are full, or in a run already; returns their number (owner)';
+	'makes one sorted run of all groups that are full, or in a run already; returns the number of groups (of 128 block ranges) written (owner)';
 
 CREATE FUNCTION rencoder_add_query_sample(
 	index regclass,
@@ -1057,7 +1057,8 @@ CREATE FUNCTION rencoder_metapage(
 	OUT reindex_pages_per_range integer,
 	OUT runs integer,
 	OUT pending_pages bigint,
-	OUT spare_pages bigint)
+	OUT spare_pages bigint,
+	OUT run_bits_per_key integer)
 RETURNS record
 AS 'MODULE_PATHNAME'
 LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;

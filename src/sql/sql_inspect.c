@@ -161,6 +161,10 @@ rencoder_metapage(PG_FUNCTION_ARGS)
 	put(&row, Int64GetDatum(runs.pending_first == RENCODER_NO_BLOCK ? 0 :
 							(int64) (runs.pending_last_number - runs.pending_first_number + 1)));
 	put(&row, Int64GetDatum((int64) rencoder_spare_count(target.index)));
+	if (rencoder_options_use_runs(target.index) && rencoder_options_bits_are_given(target.index))
+		put(&row, Int32GetDatum(rencoder_options_bits_per_key(target.index)));
+	else
+		put_null(&row);
 	rencoder_open_index_close(&target);
 	PG_RETURN_DATUM(single_row(fcinfo, &row));
 }
