@@ -94,7 +94,7 @@ warn_of_other_operators(Relation index)
 			continue;
 		ereport(WARNING,
 				(errmsg("no operator of type %s can use index \"%s\"",
-						format_type_be(type), RelationGetRelationName(index)),
+						format_type_be_qualified(type), RelationGetRelationName(index)),
 				 errdetail("Column \"%s\" is indexed as type %s, whose operators are others.",
 						   NameStr(att->attname), format_type_be(indexed)),
 				 TypeCategory(indexed) == TYPCATEGORY_STRING ?
