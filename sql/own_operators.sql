@@ -37,6 +37,7 @@ CREATE DOMAIN own_domain AS own;
 CREATE DOMAIN own_domain_2 AS own_domain;
 CREATE DOMAIN short_text AS varchar(20);
 CREATE DOMAIN shorter_text AS short_text;
+CREATE TYPE own_mood AS ENUM ('sad', 'glad');
 CREATE DOMAIN positive AS int CHECK (VALUE > 0);
 
 SET client_min_messages = warning;
@@ -84,7 +85,7 @@ CREATE TEMP TABLE own_types AS
 SELECT format_type(t.oid, NULL) AS type
 FROM pg_type t
 WHERE t.typname IN ('varchar', 'cidr', 'regclass', 'regproc', 'regtype', 'regrole', 'short_text',
-	'shorter_text', 'positive', 'like_text')
+	'shorter_text', 'positive', 'like_text', 'own_mood')
 	OR EXISTS (SELECT FROM pg_opclass c JOIN pg_am a ON a.oid = opcmethod
 		JOIN pg_amop o ON o.amopfamily = c.opcfamily AND o.amoplefttype = c.opcintype
 		WHERE amname = 'rencoder' AND opcintype = t.oid AND typtype <> 'p' AND amopstrategy = 3
@@ -97,5 +98,5 @@ SELECT own_uses('own') OR own_uses('own_domain_2') OR own_uses('size') AS used;
 
 DROP TABLE owned, own_types;
 DROP FUNCTION own_uses;
-DROP TYPE own, size, like_text CASCADE;
+DROP TYPE own, size, like_text, own_mood CASCADE;
 DROP DOMAIN shorter_text, short_text, positive;
