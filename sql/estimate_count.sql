@@ -68,7 +68,7 @@ BEGIN
 END $$;
 SELECT * FROM ec_compare_all();
 SELECT ec_compare_boxes(10);
--- Exact where few rows are asked for: one, none.
+-- Few rows: one, of a cell of several keys, and none.
 SELECT rencoder_estimate_count('ec_id', 777, 777) AS one, rencoder_estimate_count('ec_id', 5, 4) AS
 	exchanged, rencoder_estimate_count('ec_id', -5, 0) AS below,
 	rencoder_estimate_count('ec_id', 0, 2147483647) AS everything;

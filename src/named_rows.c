@@ -95,7 +95,7 @@ sort_pair(NamedRows *named, int col, uint64 key, BlockNumber page)
 	ResourceOwner owner = CurrentResourceOwner;
 
 	CurrentResourceOwner = named->owner;
-	rencoder_run_sorter_add(named->sorter[col], key, page);
+	rencoder_run_sorter_add(named->sorter[col], key, page, 1);
 	CurrentResourceOwner = owner;
 }
 

@@ -466,7 +466,7 @@ sort_key(void *arg, int col, uint64 key)
 {
 	RencoderBuildGroup *b = (RencoderBuildGroup *) arg;
 
-	rencoder_run_sorter_add(b->sorter[col], key, b->block);
+	rencoder_run_sorter_add(b->sorter[col], key, b->block, 1);
 }
 
 RencoderBuildGroup *

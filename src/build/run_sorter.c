@@ -240,7 +240,7 @@ make_room_for_pair(RencoderRunSorter *s)
 }
 
 void
-rencoder_run_sorter_add(RencoderRunSorter *s, uint64 key, BlockNumber page)
+rencoder_run_sorter_add(RencoderRunSorter *s, uint64 key, BlockNumber page, uint32 rows)
 {
 	SortedPair	pair;
 
@@ -248,12 +248,16 @@ rencoder_run_sorter_add(RencoderRunSorter *s, uint64 key, BlockNumber page)
 		elog(ERROR, "page %u is none of those that keys are sorted of", page);
 	pair.high = (uint32) (key >> 32);
 	pair.low = (uint32) key;
-	pair.place = page << s->row_bits;
-	if (s->n > 0 && unite_pairs(s, &s->pair[s->n - 1], &pair))
-		return;
-	if (s->n == s->allocated)
-		make_room_for_pair(s);
-	s->pair[s->n++] = pair;
+	for (uint32 added; rows > 0; rows -= added)
+	{
+		added = Min(rows, max_rows(s) + 1);
+		pair.place = page << s->row_bits | (added - 1);
+		if (s->n > 0 && unite_pairs(s, &s->pair[s->n - 1], &pair))
+			continue;
+		if (s->n == s->allocated)
+			make_room_for_pair(s);
+		s->pair[s->n++] = pair;
+	}
 }
 
 /* Reads all of "size" bytes. */

@@ -28,8 +28,9 @@ typedef struct RencoderRunSorter RencoderRunSorter;
  */
 extern RencoderRunSorter *rencoder_run_sorter_begin(Size memory, BlockNumber npages);
 
-/* Adds a row. */
-extern void rencoder_run_sorter_add(RencoderRunSorter *sorter, uint64 key, BlockNumber page);
+/* Adds rows, one or more. */
+extern void rencoder_run_sorter_add(RencoderRunSorter *sorter, uint64 key, BlockNumber page,
+									uint32 rows);
 
 /* No more to come. */
 extern void rencoder_run_sorter_sort(RencoderRunSorter *sorter);

@@ -22,6 +22,8 @@
  */
 #include "maintain/delta.h"
 
+#include <math.h>
+
 #include "miscadmin.h"
 #include "nodes/pg_list.h"
 #include "utils/memutils.h"
@@ -117,7 +119,7 @@ add_entry(Merge *m, const RencoderPendingEntry *entry, void *arg)
 
 	if (!((entry->nulls >> target->col) & 1) &&
 		rencoder_pending_coders(entry, m->natts)[target->col] == target->coder)
-		rencoder_run_sorter_add(target->sorter, entry->key[target->col], entry->page);
+		rencoder_run_sorter_add(target->sorter, entry->key[target->col], entry->page, 1);
 }
 
 /* ---- Deltas that are merged ---- */
@@ -141,18 +143,38 @@ read_info(Merge *m, int i)
 	}
 }
 
-/* Adds the entries of a batch. */
+/*
+ * Adds the entries of a batch.  How many rows each of them stands for is known of its leaf, of which
+ * "leaf" was said.
+ */
 static void
-add_batch(Merge *m, const renc_run_search *search, const Target *target)
+add_batch(const renc_run_search *search, const renc_run_share *leaf, const Target *target)
 {
-	for (uint32 i = 0; i < search->n; i++)
-		rencoder_run_sorter_add(target->sorter, search->cell[i], search->page[i]);
+	double		fresh = renc_run_share_fresh(search->page, search->n);
+	double		due = 0;
+
+	for (uint32 i = 0, end; i < search->n; i = end)
+	{
+		renc_run_share list = {0, 0, 0};
+		double		rows;
+
+		for (end = i + 1; end < search->n && search->cell[end] == search->cell[i];)
+			end++;
+		renc_run_share_add(&list, search->page + i, end - i, fresh);
+		rows = renc_run_share_rows(&list, leaf, search->leaf.rows) / (end - i);
+		for (uint32 j = i; j < end; j++)
+		{
+			uint32		whole;
+
+			due += rows;
+			whole = (uint32) Min(Max(rint(due), 1), PG_INT32_MAX);
+			due -= whole;
+			rencoder_run_sorter_add(target->sorter, search->cell[j], search->page[j], whole);
+		}
+	}
 }
 
-/*
- * Adds the entries of a delta.  Of how many rows each of them stands for only sums are kept,
- * which are for estimates: each counts for one.
- */
+/* Adds the entries of a delta. */
 static void
 add_delta(Merge *m, const RencoderRunInfoData *info, const Target *target)
 {
@@ -160,6 +182,8 @@ add_delta(Merge *m, const RencoderRunInfoData *info, const Target *target)
 	renc_interval_set set = {&everything, 1};
 	RencoderRunReader reader;
 	renc_run_search search;
+	renc_run_share leaf = {0, 0, 0};
+	uint32		leaves = 0;
 
 	if (info->column[target->col].coder != target->coder ||
 		!rencoder_run_reader_begin(&reader, m->index, info, target->col))
@@ -170,7 +194,15 @@ add_delta(Merge *m, const RencoderRunInfoData *info, const Target *target)
 		CHECK_FOR_INTERRUPTS();
 		if (search.width != 0)
 			rencoder_page_corrupted(m->index, reader.run.root, "A delta has cells of several keys.");
-		add_batch(m, &search, target);
+		if (leaves != search.leaves)
+		{
+			memset(&leaf, 0, sizeof(leaf));
+			search.failure = renc_run_share_leaf(&leaf, &search.leaf, 0, search.leaf.nblocks);
+			search.failed_page = reader.run.root;
+			leaves = search.leaves;
+		}
+		if (search.failure == NULL)
+			add_batch(&search, &leaf, target);
 	}
 	if (search.failure != NULL)
 	{
@@ -245,7 +277,8 @@ write_merged_column(Merge *m, RencoderRunWriter *writer, int col, uint32 coder)
 	Target		target;
 	RencoderRunPair pair;
 
-	target.sorter = rencoder_run_sorter_begin(rencoder_options_key_memory(), InvalidBlockNumber);
+	target.sorter = rencoder_run_sorter_begin(rencoder_options_key_memory(),
+											  (BlockNumber) Min(m->npages, InvalidBlockNumber));
 	target.col = col;
 	target.coder = coder;
 	visit_pending(m, add_entry, &target);

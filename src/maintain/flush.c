@@ -108,7 +108,7 @@ take_key(void *arg, int col, uint64 key)
 {
 	Flush	   *f = (Flush *) arg;
 
-	rencoder_run_sorter_add(f->sorter[col], key, f->scan.last_block);
+	rencoder_run_sorter_add(f->sorter[col], key, f->scan.last_block, 1);
 }
 
 static void

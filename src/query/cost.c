@@ -76,7 +76,8 @@ all_known(const RencoderCostPath *p)
 
 /*
  * Notes the keys that are asked for, while the index is open.  A pattern such
- * as '%x' asks for all of them: nothing is gained.  Coders have been trained on
+ * as '%x', or a bound at the end of a type, asks for all of them, which rows have
+ * that are not null, whatever the statistics say.  Coders have been trained on
  * the rows, so who must not look makes keys without.  These say whether all are
  * asked for, and no more: shapes are for others.
  */
@@ -95,9 +96,8 @@ find_known_keys(RencoderCostPath *p, Relation index)
 		if (column->known != NULL && !column->known->none &&
 			column->known->query.overlap(column->known->query.arg, 0, PG_UINT64_MAX) == RENC_INSIDE)
 		{
-			column->keys = false;
-			if (!column->nulls)
-				column->quals = NIL;
+			column->all_keys = true;
+			column->rows = rencoder_cost_column_not_null(p, col);
 		}
 		if (blind)
 			column->known = NULL;
@@ -142,7 +142,10 @@ analyze_index(RencoderCostPath *p)
 			rencoder_cost_index_trial(index, heap_pages, p->query, &p->info);
 		for (int col = 0; col < p->index->nkeycolumns && p->may_look; col++)
 		{
-			if (p->column[col].nulls && !p->column[col].keys)
+			bool		by_flags = p->column[col].keys ?
+				p->column[col].all_keys && p->info.covered < p->info.ranges : p->column[col].nulls;
+
+			if (by_flags)
 				rencoder_cost_index_nulls(index, &p->info, col, p->query->column[col].is_null,
 										  &p->column[col].found_nulls);
 		}
@@ -235,7 +238,7 @@ column_rate(RencoderCostPath *p, int col, double reachable, double groups, doubl
 	rate.groups = Min(groups,
 					  interpolate(ceil(reachable / RENC_GROUP_RANGES),
 								  ceil(together / RENC_GROUP_RANGES), rate.correlation));
-	if (p->column[col].keys)
+	if (p->column[col].keys && !p->column[col].all_keys)
 	{
 		fpr = rencoder_format_estimate(&p->info.config[col], p->info.bits_per_key,
 									   known_keys(p, col)).fpr;
@@ -326,8 +329,12 @@ covered_entries(RencoderCostPath *p, int col, double share)
 	rows = rencoder_cost_column_rows(p, col) * share;
 	entries = Min(rows * run->entries / Max(run->rows, 1), run->entries);
 	if (column->sampled == 0 && run->between >= 0)
-		entries = run->bounds_only ?
-			Max(Min(entries, run->between), run->in_leaves) : run->between;
+	{
+		/* What was counted has what is met by accident. */
+		if (!run->bounds_only)
+			return run->between;
+		entries = Max(Min(entries, run->between), run->in_leaves);
+	}
 	return entries + run->false_pages * column->elements;
 }
 
@@ -339,7 +346,10 @@ covered_rate(RencoderCostPath *p, int col, double pages, double share)
 	const RencoderCostRunColumn *run = &p->runs.column[col];
 	double		entries = covered_entries(p, col, share);
 	double		correlation = column_correlation(p->root, p->index, col);
-	double		scattered = pages * (1 - exp(-entries / pages));
+
+	/* All keys: the most frequent of them may be in each page. */
+	double		places = column->all_keys ? Max(entries, run->rows) : entries;
+	double		scattered = pages * (1 - exp(-places / pages));
 	double		together = ceil(entries / Max(run->entries, 1) * pages);
 
 	p->run_entries += entries;
@@ -358,6 +368,7 @@ covered_rate(RencoderCostPath *p, int col, double pages, double share)
 
 		return Min(Min(Max(clustered, 0) + run->false_pages, scattered) / pages, 1);
 	}
+	scattered = Min(scattered, entries);
 	return Min(interpolate(scattered, together + run->false_pages, correlation) / pages, 1);
 }
 
@@ -473,9 +484,13 @@ estimate_index_pages(RencoderCostPath *p)
 		const RencoderCostColumn *column = &p->column[col];
 		const RencoderConfig *config = &p->info.config[col];
 
-		if (column->nulls)
+		if (column->nulls || column->all_keys)
 			headers = p->groups;
 		if (!column->keys)
+			continue;
+		if (p->info.covered > 0)
+			p->cached_pages += rencoder_cost_runs_descent(&p->runs, col, column->elements);
+		if (column->all_keys)
 			continue;
 		pages = rencoder_format_estimate(config, p->info.bits_per_key,
 										 known_keys(p, col)).pages * column->elements;
@@ -484,8 +499,6 @@ estimate_index_pages(RencoderCostPath *p)
 		per_group += pages;
 		all_of_group += Max(rencoder_format_npages(config), pages);
 		p->probes += p->groups * column->elements;
-		p->cached_pages += p->info.covered > 0 ?
-			rencoder_cost_runs_descent(&p->runs, col, column->elements) : 0;
 	}
 	p->group_pages = (p->groups + p->info.slices) * per_group;
 	p->group_share = all_of_group > 0 ? per_group / all_of_group : 0;

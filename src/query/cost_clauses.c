@@ -29,7 +29,7 @@
  * such a clause is only rechecked.
  */
 static bool
-add_comparison(RencoderCostPath *p, int col, Oid opno, int *strategy, Oid *righttype)
+add_comparison(RencoderCostPath *p, int col, Node *indexed, Oid opno, int *strategy, Oid *righttype)
 {
 	Oid			lefttype;
 
@@ -40,6 +40,7 @@ add_comparison(RencoderCostPath *p, int col, Oid opno, int *strategy, Oid *right
 		return false;
 	p->column[col].keys = true;
 	p->column[col].operator = opno;
+	p->column[col].indexed = (Expr *) indexed;
 	return true;
 }
 
@@ -68,7 +69,7 @@ add_operator(RencoderCostPath *p, int col, const OpExpr *op)
 	Oid			righttype;
 	Node	   *value;
 
-	if (!add_comparison(p, col, op->opno, &strategy, &righttype))
+	if (!add_comparison(p, col, linitial(op->args), op->opno, &strategy, &righttype))
 		return false;
 	if (strategy != BTEqualStrategyNumber)
 		column->range = true;
@@ -80,7 +81,6 @@ add_operator(RencoderCostPath *p, int col, const OpExpr *op)
 	{
 		column->unknown = true;
 		column->unknown_range |= strategy != BTEqualStrategyNumber;
-		column->key = linitial(op->args);
 		return true;
 	}
 	ScanKeyEntryInitialize(&p->keys[p->nkeys++],
@@ -128,7 +128,7 @@ add_array_clause(RencoderCostPath *p, int col, const ScalarArrayOpExpr *op)
 	Oid			righttype;
 	Node	   *value;
 
-	if (!add_comparison(p, col, op->opno, &strategy, &righttype))
+	if (!add_comparison(p, col, linitial(op->args), op->opno, &strategy, &righttype))
 		return false;
 	value = estimate_expression_value(p->root, lsecond(op->args));
 	if (first && strategy == BTEqualStrategyNumber && IsA(value, Const) &&
@@ -245,6 +245,17 @@ rencoder_cost_column_rows(RencoderCostPath *p, int col)
 	column->rows = rencoder_cost_rows(p, column->quals);
 	if (column->unknown_range && !p->competed &&
 		(p->path->path.param_info == NULL || (column->lower && column->upper)))
-		column->rows = Min(column->rows, rows_of_values(p, column->key, TYPICAL_VALUES));
+		column->rows = Min(column->rows, rows_of_values(p, (Node *) column->indexed, TYPICAL_VALUES));
 	return column->rows;
+}
+
+double
+rencoder_cost_column_not_null(const RencoderCostPath *p, int col)
+{
+	NullTest   *test = makeNode(NullTest);
+
+	test->nulltesttype = IS_NOT_NULL;
+	test->location = -1;
+	test->arg = p->column[col].indexed;
+	return rencoder_cost_rows(p, list_make1(test));
 }

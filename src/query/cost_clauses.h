@@ -19,4 +19,7 @@ extern double rencoder_cost_rows(const RencoderCostPath *p, List *quals);
 /* Those of a column alone, where the statistics know nothing, too. */
 extern double rencoder_cost_column_rows(RencoderCostPath *p, int col);
 
+/* And those where it is not null. */
+extern double rencoder_cost_column_not_null(const RencoderCostPath *p, int col);
+
 #endif							/* RENCODER_COST_CLAUSES_H */

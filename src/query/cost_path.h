@@ -17,13 +17,14 @@ typedef struct RencoderCostColumn
 								 * nulls */
 	Oid			operator;		/* of one of the comparisons, or InvalidOid */
 	bool		keys;			/* some comparison */
+	bool		all_keys;		/* that say no more than IS NOT NULL */
 	bool		nulls;			/* IS NULL or IS NOT NULL */
 	bool		range;			/* comparisons other than with = */
 	bool		lower;			/* bounded below, above, by other than = */
 	bool		upper;
 	bool		unknown;		/* some value is not known when planning */
 	bool		unknown_range;	/* it is of a comparison other than with = */
-	Node	   *key;			/* what the unknown value is compared with */
+	Expr	   *indexed;		/* what values are compared with */
 	double		elements;		/* of the array compared with, or 1 */
 	int			sampled;		/* of them, in the scan keys; 0: none */
 	double		rows;			/* that satisfy the clauses on it; 0: not

@@ -80,16 +80,22 @@ read_for_rank(void *arg, uint32_t page, int level)
 	return r->payload[level];
 }
 
-/* Entries of the run below a key, or of the leaves before its own; false: not to be learnt. */
+/*
+ * Entries of the run that a search reads before the bound of an interval, or those of the leaves
+ * before its own; false: not to be learnt.
+ */
 static bool
-rank_key(RankReader *r, uint64 key, double *below)
+rank_bound(RankReader *r, uint64 key, renc_run_side side, double *before)
 {
-	double		rows;
-	uint32_t	failed;
+	renc_run_ranker ranker;
+	renc_run_count count;
+	const char *wrong;
 
 	r->stopped = false;
-	return renc_run_rank(&r->reader.run, read_for_rank, r, key, below, &rows, &failed) == NULL ||
-		r->stopped;
+	renc_run_ranker_init(&ranker, &r->reader.run, read_for_rank, r, false);
+	wrong = renc_run_rank(&ranker, key, side, &count);
+	*before = count.met;
+	return wrong == NULL || r->stopped;
 }
 
 /* Adds a piece of the entries of the interval; what cannot be read is left out. */
@@ -105,7 +111,7 @@ add_piece(RankReader *r, renc_interval interval, double entry, double from)
 }
 
 /*
- * Entries of the run whose keys are in the interval; < 0: not to be learnt.  The pieces at both
+ * Entries of the run that a search of the interval reads; < 0: not to be learnt.  The pieces at both
  * ends are of leaves that the ranks have read.  Between them there are two more, as far as pages
  * may be read.
  */
@@ -113,13 +119,13 @@ static double
 rank_interval(RankReader *r, renc_interval interval)
 {
 	double		below;
-	double		upto = (double) r->reader.run.entries;
+	double		upto;
 	int			between;
 
-	if (interval.hi < PG_UINT64_MAX && !rank_key(r, interval.hi + 1, &upto))
+	if (!rank_bound(r, interval.hi, RENC_RUN_UPTO, &upto))
 		return -1;
 	add_piece(r, interval, upto - 1, upto - RENC_RUN_SPREAD_ENTRIES);
-	if (!rank_key(r, interval.lo, &below))
+	if (!rank_bound(r, interval.lo, RENC_RUN_BELOW, &below))
 		return -1;
 	add_piece(r, interval, below, below);
 	between = Min(2, r->limit->pages_left / Max(r->reader.run.level, 1));

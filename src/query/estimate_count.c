@@ -107,32 +107,20 @@ note_run_fault(RowCount *c, const RencoderRunReader *reader, const char *failure
 	return note_count_fault(c, blkno, fault);
 }
 
-/* Rows of the tree whose keys are less than "key"; false: a page was not what it should be. */
+/* Rows of the tree whose keys are in the interval. */
 static bool
-rank_rows(RowCount *c, RencoderRunReader *reader, uint64 key, double *rows)
+rows_between(RowCount *c, RencoderRunReader *reader, renc_run_ranker *ranker,
+			 renc_interval interval, double *rows)
 {
-	double		entries;
-	uint32_t	failed;
-	const char *wrong = renc_run_rank(&reader->run, rencoder_run_read, reader, key, &entries, rows,
-									  &failed);
+	renc_run_count below;
+	renc_run_count upto;
+	const char *wrong = renc_run_rank(ranker, interval.lo, RENC_RUN_BELOW, &below);
 
 	if (wrong == NULL)
-		return true;
-	return note_run_fault(c, reader, wrong, failed);
-}
-
-/* Rows of the tree, which has "total", whose keys are from lo to hi. */
-static bool
-rows_between(RowCount *c, RencoderRunReader *reader, double total, uint64 lo, uint64 hi,
-			 double *rows)
-{
-	double		below;
-	double		upto = total;
-
-	if (!rank_rows(c, reader, lo, &below) ||
-		(hi < PG_UINT64_MAX && !rank_rows(c, reader, hi + 1, &upto)))
-		return false;
-	*rows = Max(upto - below, 0);
+		wrong = renc_run_rank(ranker, interval.hi, RENC_RUN_UPTO, &upto);
+	if (wrong != NULL)
+		return note_run_fault(c, reader, wrong, ranker->failed_page);
+	*rows = Max(upto.rows - below.rows, 0);
 	return true;
 }
 
@@ -176,6 +164,7 @@ rows_of_run(RowCount *c, const RencoderRunEntry *entry, const RencoderRunInfoDat
 	const RencoderRunColumn *column = &info->column[0];
 	const RencoderKeySet *keys = rencoder_key_set(c->query, 0, column->coder);
 	RencoderRunReader reader;
+	renc_run_ranker ranker;
 	bool		sound = true;
 
 	*rows = 0;
@@ -183,14 +172,14 @@ rows_of_run(RowCount *c, const RencoderRunEntry *entry, const RencoderRunInfoDat
 		return note_count_fault(c, entry->info, "The coder of its keys is missing.");
 	if (keys->none || !rencoder_run_reader_begin(&reader, c->index, info, 0))
 		return true;
+	renc_run_ranker_init(&ranker, &reader.run, rencoder_run_read, &reader, true);
 	if (keys->boxes.n > 0)
 		sound = rows_in_boxes(c, &reader, column, keys, rows);
 	for (size_t i = 0; i < keys->set.n && keys->boxes.n == 0 && sound; i++)
 	{
 		double		between = 0;
 
-		sound = rows_between(c, &reader, (double) column->rows, keys->set.interval[i].lo,
-							 keys->set.interval[i].hi, &between);
+		sound = rows_between(c, &reader, &ranker, keys->set.interval[i], &between);
 		*rows += between;
 	}
 	rencoder_run_reader_end(&reader);

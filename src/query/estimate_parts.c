@@ -3,7 +3,7 @@
  *		Which part of the keys between two bounds a query asks for.
  *
  * All bounds, those of the parts and those of the query's intervals, are sorted, and each base
- * run is asked in this order how many of its rows lie below them: a pass over its leaves, however
+ * run is asked in this order how many of its rows lie before them: a pass over its leaves, however
  * many parts there are.  The rest is arithmetic.
  */
 #include "query/estimate_parts.h"
@@ -12,34 +12,40 @@
 
 #include "store/run_pages.h"
 
-/* How many rows of the base runs lie below each of some keys. */
+/* A bound of an interval, and how many rows of the base runs lie before it. */
+typedef struct RankedBound
+{
+	uint64		key;
+	renc_run_side side;
+	double		rows;
+} RankedBound;
+
 typedef struct Ranks
 {
-	uint64	   *key;			/* ascending, distinct */
-	double	   *rows;
+	RankedBound *bound;			/* ascending, distinct */
 	int			n;
-	double		total;			/* rows of all keys */
 } Ranks;
 
 static int
-compare_ranked_keys(const void *a, const void *b)
+compare_ranked_bounds(const void *a, const void *b)
 {
-	uint64		x = *(const uint64 *) a;
-	uint64		y = *(const uint64 *) b;
+	const RankedBound *x = (const RankedBound *) a;
+	const RankedBound *y = (const RankedBound *) b;
 
-	return x < y ? -1 : x > y;
+	if (x->key != y->key)
+		return x->key < y->key ? -1 : 1;
+	return (int) x->side - (int) y->side;
 }
 
-/* Adds the keys where an interval begins and where what lies above it begins. */
+/* Adds both bounds of an interval. */
 static void
 add_bounds(Ranks *ranks, uint64 lo, uint64 hi)
 {
-	ranks->key[ranks->n++] = lo;
-	if (hi < PG_UINT64_MAX)
-		ranks->key[ranks->n++] = hi + 1;
+	ranks->bound[ranks->n++] = (RankedBound) {lo, RENC_RUN_BELOW, 0};
+	ranks->bound[ranks->n++] = (RankedBound) {hi, RENC_RUN_UPTO, 0};
 }
 
-/* All keys whose ranks are wanted, sorted. */
+/* All bounds whose ranks are wanted, sorted. */
 static void
 make_ranks(Ranks *ranks, const renc_interval_set *set, uint32 coder, const RencoderKeyPart *parts,
 		   int n)
@@ -47,7 +53,7 @@ make_ranks(Ranks *ranks, const renc_interval_set *set, uint32 coder, const Renco
 	int			distinct = 0;
 
 	memset(ranks, 0, sizeof(*ranks));
-	ranks->key = palloc_extended(2 * (n + set->n) * sizeof(uint64), MCXT_ALLOC_HUGE);
+	ranks->bound = palloc_extended(2 * (n + set->n) * sizeof(RankedBound), MCXT_ALLOC_HUGE);
 	for (size_t i = 0; i < set->n; i++)
 		add_bounds(ranks, set->interval[i].lo, set->interval[i].hi);
 	for (int i = 0; i < n; i++)
@@ -55,21 +61,13 @@ make_ranks(Ranks *ranks, const renc_interval_set *set, uint32 coder, const Renco
 		if (parts[i].coder == coder)
 			add_bounds(ranks, parts[i].min, parts[i].max);
 	}
-	qsort(ranks->key, ranks->n, sizeof(uint64), compare_ranked_keys);
+	qsort(ranks->bound, ranks->n, sizeof(RankedBound), compare_ranked_bounds);
 	for (int i = 0; i < ranks->n; i++)
 	{
-		if (i == 0 || ranks->key[i] != ranks->key[i - 1])
-			ranks->key[distinct++] = ranks->key[i];
+		if (i == 0 || compare_ranked_bounds(&ranks->bound[i], &ranks->bound[i - 1]) != 0)
+			ranks->bound[distinct++] = ranks->bound[i];
 	}
 	ranks->n = distinct;
-	ranks->rows = palloc_extended(distinct * sizeof(double), MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
-}
-
-static void
-free_ranks(Ranks *ranks)
-{
-	pfree(ranks->key);
-	pfree(ranks->rows);
 }
 
 /* Adds the rows of a run. */
@@ -77,22 +75,25 @@ static const char *
 rank_in_run(Ranks *ranks, Relation index, const RencoderRunInfoData *info, BlockNumber *blkno)
 {
 	RencoderRunReader reader;
+	renc_run_ranker ranker;
 	const char *fault = NULL;
 
 	if (!rencoder_run_reader_begin(&reader, index, info, 0))
 		return NULL;
-	ranks->total += (double) info->column[0].rows;
+	renc_run_ranker_init(&ranker, &reader.run, rencoder_run_read, &reader, true);
 	for (int i = 0; i < ranks->n && fault == NULL; i++)
 	{
-		double		entries;
-		double		rows;
-		const char *wrong = renc_run_rank(&reader.run, rencoder_run_read, &reader, ranks->key[i],
-										  &entries, &rows, blkno);
+		RankedBound *bound = &ranks->bound[i];
+		renc_run_count count;
+		const char *wrong = renc_run_rank(&ranker, bound->key, bound->side, &count);
 
 		CHECK_FOR_INTERRUPTS();
 		if (wrong != NULL)
+		{
+			*blkno = ranker.failed_page;
 			fault = rencoder_run_reader_fault(&reader, wrong, blkno);
-		ranks->rows[i] += rows;
+		}
+		bound->rows += count.rows;
 	}
 	rencoder_run_reader_end(&reader);
 	return fault;
@@ -122,20 +123,28 @@ rank_in_runs(Ranks *ranks, Relation index, const RencoderRuns *runs, uint32 code
 	return fault;
 }
 
-/* Rows below a key that is among those ranked. */
+/* Rows before a bound that is among those ranked. */
+static double
+rows_before(const Ranks *ranks, uint64 key, renc_run_side side)
+{
+	RankedBound bound = {key, side, 0};
+	const RankedBound *found = bsearch(&bound, ranks->bound, ranks->n, sizeof(RankedBound),
+									   compare_ranked_bounds);
+
+	Assert(found != NULL);
+	return found->rows;
+}
+
 static double
 rows_below(const Ranks *ranks, uint64 key)
 {
-	const uint64 *found = bsearch(&key, ranks->key, ranks->n, sizeof(uint64), compare_ranked_keys);
-
-	Assert(found != NULL);
-	return ranks->rows[found - ranks->key];
+	return rows_before(ranks, key, RENC_RUN_BELOW);
 }
 
 static double
 rows_upto(const Ranks *ranks, uint64 key)
 {
-	return key == PG_UINT64_MAX ? ranks->total : rows_below(ranks, key + 1);
+	return rows_before(ranks, key, RENC_RUN_UPTO);
 }
 
 /*
@@ -199,7 +208,7 @@ ask_of_coder(Relation index, const RencoderRuns *runs, const renc_interval_set *
 		}
 		pfree(asked);
 	}
-	free_ranks(&ranks);
+	pfree(ranks.bound);
 	return fault;
 }
 

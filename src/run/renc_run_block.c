@@ -562,3 +562,11 @@ renc_run_scan_block(const renc_run_block *block, const renc_interval *interval, 
 	found->stop = block->data;
 	return block->coding == CODING_RICE ? scan_rice(block, &m, found) : scan_gaps(block, &m, found);
 }
+
+const char *
+renc_run_read_block(const renc_run_block *block, renc_run_found *found)
+{
+	renc_interval all = {block->separator, UINT64_MAX};
+
+	return renc_run_scan_block(block, &all, 1, found);
+}

@@ -54,4 +54,7 @@ typedef struct renc_run_found
 extern const char *renc_run_scan_block(const renc_run_block *block, const renc_interval *interval,
 									   size_t n, renc_run_found *found);
 
+/* The same of all entries. */
+extern const char *renc_run_read_block(const renc_run_block *block, renc_run_found *found);
+
 #endif							/* RENC_RUN_BLOCK_H */

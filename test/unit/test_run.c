@@ -8,9 +8,10 @@
  * Dense, random and extreme keys, duplicates, pages that go with the keys; small pages
  * so that trees are high; all targets.  What is compared: pages found (none missing; of
  * whole keys none too many), sets of intervals with their intervals one by one, the
- * cells of entries with the keys, ranks with the counts, what a search says that it will
+ * cells of entries with the keys, ranks with the entries that a search finds, what a search says that it will
  * read with what it reads.
  */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -59,6 +60,7 @@ static long high_trees;
 static long gap_blocks;
 static long windows;
 static long reaching;
+static long ranked;
 
 static void
 set_page(page_set *set, uint32_t page)
@@ -344,36 +346,91 @@ check_entries(void)
 		tap_ok(false, "entries and pairs do not belong together");
 }
 
+/* The entries of an interval, and of them those of cells that reach beyond it. */
+static bool
+find_entries(renc_interval interval, double *found, double *cut)
+{
+	static renc_run_search search;
+	renc_interval_set set = {&interval, 1};
+
+	*found = *cut = 0;
+	renc_run_search_begin(&search, &t.run, test_run_read, &t, &set);
+	while (renc_run_search_next(&search))
+		for (uint32_t i = 0; i < search.n; i++)
+		{
+			*found += 1;
+			*cut += renc_run_entry_lo(&search, i) < interval.lo || renc_run_entry_hi(&search, i) > interval.hi;
+		}
+	return search.failure == NULL;
+}
+
 /*
- * Ranks rise, are none before the first key and all behind the last, and miss the truth
- * by the rows of a leaf at most.
+ * The ranks of an interval miss what a search of it finds by the entries that its bounds cut,
+ * at most.  Of whole keys, none.
  */
 static bool
-check_ranks(uint64_t rows)
+check_rank(renc_run_ranker *ranker, renc_interval interval, bool exact)
 {
-	double		last_entries = 0;
-	double		last_rows = 0;
-	double		before = 0;
-	size_t		at = 0;
+	double		pairs = (double) (find_pair(d.pair, d.n, interval.hi) - find_pair(d.pair, d.n, interval.lo));
+	double		found;
+	double		cut;
+	double		entries;
+	double		met;
+	renc_run_count below;
+	renc_run_count upto;
+	bool		good = find_entries(interval, &found, &cut);
 
+	for (size_t i = find_pair(d.pair, d.n, interval.hi); i < d.n && d.pair[i].key == interval.hi; i++)
+		pairs++;
+	good &= renc_run_rank(ranker, interval.lo, RENC_RUN_BELOW, &below) == NULL;
+	good &= renc_run_rank(ranker, interval.hi, RENC_RUN_UPTO, &upto) == NULL;
+	entries = upto.entries - below.entries;
+	met = upto.met - below.met;
+	good &= entries >= found - cut - 1e-6 && entries <= met + 1e-6 && met <= found;
+	good &= upto.rows >= below.rows + (entries < 1 ? 0 : 1) - 1e-6;
+	if (exact)
+		good &= met == pairs && fabs(entries - pairs) < 1e-6;
+	return good ? true :
+		tap_ok(false, "%llx .. %llx: %f entries, %f met; a search finds %f, %f of them cut, of %f pairs",
+			   (unsigned long long) interval.lo, (unsigned long long) interval.hi, entries, met, found, cut, pairs);
+}
+
+/* Ranks rise, are none before the first key and all behind the last. */
+static bool
+check_ranks(double rows, bool exact)
+{
+	renc_run_ranker ranker;
+	renc_run_count last[2] = {{0, 0, 0}, {0, 0, 0}};
+
+	renc_run_ranker_init(&ranker, &t.run, test_run_read, &t, true);
 	for (size_t i = 0; i < d.npoints; i++)
 	{
-		double		e;
-		double		r;
-		uint32_t	page;
-		bool		good = renc_run_rank(&t.run, test_run_read, &t, d.point[i], &e, &r, &page) == NULL;
+		renc_interval interval = {d.point[i], d.point[i + rnd_below(d.npoints - i)]};
+		renc_run_count count[2];
+		bool		good = true;
 
-		for (; at < d.n && d.pair[at].key < d.point[i]; at++)
-			before += d.pair[at].rows;
-		good &= e >= last_entries && r >= last_rows;
-		good &= e <= (double) t.run.entries && r <= (double) rows;
-		good &= t.run.level > 0 || (r <= rows && e <= (double) t.run.entries);
-		if (d.point[i] == 0)
-			good &= e == 0 && r == 0;
+		for (int side = RENC_RUN_BELOW; side <= RENC_RUN_UPTO; side++)
+		{
+			renc_run_count *c = &count[side];
+
+			good &= renc_run_rank(&ranker, d.point[i], (renc_run_side) side, c) == NULL;
+			good &= c->met >= last[side].met && c->entries >= last[side].entries - 1e-6;
+			good &= c->rows >= last[side].rows - 1e-6;
+			good &= c->met <= (double) t.run.entries && c->rows <= rows + 1e-6;
+			last[side] = *c;
+		}
+		good &= count[1].met >= count[0].met && count[1].entries >= count[0].entries - 1e-6;
+		good &= count[1].rows >= count[0].rows - 1e-6;
+		if (d.point[i] <= d.pair[0].key)
+			good &= count[0].met == 0 && count[0].entries == 0 && count[0].rows == 0;
+		if (d.point[i] >= d.pair[d.n - 1].key)
+			good &= count[1].met == (double) t.run.entries && count[1].rows == rows;
 		if (!good)
-			return tap_ok(false, "the rank of %llx is wrong: %f of %f rows", (unsigned long long) d.point[i], r, before);
-		last_entries = e;
-		last_rows = r;
+			return tap_ok(false, "a rank of %llx is wrong: %f or %f of %f rows", (unsigned long long) d.point[i],
+						  count[0].rows, count[1].rows, rows);
+		ranked++;
+		if (!check_rank(&ranker, interval, exact))
+			return false;
 	}
 	return true;
 }
@@ -423,7 +480,7 @@ check_domain(void)
 	if (t.run.rows != rows || t.run.least != d.pair[0].key || t.run.greatest != d.pair[d.n - 1].key ||
 		t.run.entries > d.n || t.run.nleaves + t.run.ninner != t.n)
 		return tap_ok(false, "the run's totals are wrong");
-	return check_entries() && check_ranks(rows) && check_sets() &&
+	return check_entries() && check_ranks((double) rows, options.target == RENC_RUN_EXACT) && check_sets() &&
 		check_intervals(options.target == RENC_RUN_EXACT);
 }
 
@@ -444,6 +501,7 @@ main(int argc, char **argv)
 	tap_ok(trees > 0 && high_trees > 0 && gap_blocks > 0 && windows > 0 && reaching > 0,
 		   "with %ld trees, %ld of them of more levels, %ld blocks of gaps, %ld leaves of windows, "
 		   "%ld blocks that are reached into", trees, high_trees, gap_blocks, windows, reaching);
+	tap_ok(ranked > 0, "%ld ranks", ranked);
 	tap_ok(expected > 0, "%ld pages were read as was to be expected", expected);
 	test_run_free(&t);
 	free(t.page);
