@@ -366,7 +366,7 @@ covered_rate(RencoderCostPath *p, int col, double pages, double share)
 		/* The index knows better than any correlation. */
 		double		clustered = (entries - run->false_pages) * run->near_pages / run->near;
 
-		return Min(Min(Max(clustered, 0) + run->false_pages, scattered) / pages, 1);
+		return Min(Min(Max(clustered, 0) + run->false_pages, entries) / pages, 1);
 	}
 	scattered = Min(scattered, entries);
 	return Min(interpolate(scattered, together + run->false_pages, correlation) / pages, 1);

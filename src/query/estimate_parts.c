@@ -41,8 +41,14 @@ compare_ranked_bounds(const void *a, const void *b)
 static void
 add_bounds(Ranks *ranks, uint64 lo, uint64 hi)
 {
-	ranks->bound[ranks->n++] = (RankedBound) {lo, RENC_RUN_BELOW, 0};
-	ranks->bound[ranks->n++] = (RankedBound) {hi, RENC_RUN_UPTO, 0};
+	ranks->bound[ranks->n++] = (RankedBound)
+	{
+		lo, RENC_RUN_BELOW, 0
+	};
+	ranks->bound[ranks->n++] = (RankedBound)
+	{
+		hi, RENC_RUN_UPTO, 0
+	};
 }
 
 /* All bounds whose ranks are wanted, sorted. */

@@ -133,8 +133,8 @@ share_leaf(renc_run_ranker *ranker, const renc_run_leaf *leaf, uint32_t number, 
 
 /* Adds the rows up to the bound, with "entries" of them in the leaf. */
 static const char *
-count_rows(renc_run_ranker *ranker, const renc_run_leaf *leaf, uint32_t number, uint32_t block,
-		   const block_rank *rank, renc_run_side side, double entries, renc_run_count *count)
+count_leaf_rows(renc_run_ranker *ranker, const renc_run_leaf *leaf, uint32_t number, uint32_t block,
+				const block_rank *rank, renc_run_side side, double entries, renc_run_count *count)
 {
 	renc_run_share before;
 	const char *wrong;
@@ -188,7 +188,7 @@ rank_in_leaf(renc_run_ranker *ranker, const uint8_t *page, uint32_t number, uint
 	entries = before + part_of_cell(&rank, side, rank.cell.entries, rank.others.entries);
 	count->met += before + (side == RENC_RUN_UPTO ? rank.cell.entries : 0);
 	count->entries += entries;
-	return count_rows(ranker, &leaf, number, last, &rank, side, entries, count);
+	return count_leaf_rows(ranker, &leaf, number, last, &rank, side, entries, count);
 }
 
 /* From the root to the leaf. */

@@ -16,7 +16,7 @@
 #include <math.h>
 
 /* An entry of a list that has so many rows more, if they are scattered, counts twice. */
-#define MANY_MORE	2.0
+#define MANY_MORE	3.0
 
 /* Rows that an entry of the list has, less one, if they are scattered. */
 static double
@@ -45,7 +45,7 @@ renc_run_share_add(renc_run_share *sum, const uint32_t *page, uint32_t n, double
 
 	sum->entries += n;
 	sum->scattered += n * more;
-	sum->crowded += n * fresh * (1 + pow(more / MANY_MORE, 8));
+	sum->crowded += n * fresh * (1 + pow(more / MANY_MORE, 16));
 }
 
 const char *
