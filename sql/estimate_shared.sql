@@ -59,7 +59,7 @@ BEGIN
 			counted := es_planned(c, v[i * cardinality(v) / 20]);
 			off := off + (planned AND (counted > 2 * share + 3 OR counted < share / 2.0 - 1))::int;
 		END LOOP;
-		IF off > 1 THEN
+		IF off > 2 THEN
 			bad := concat_ws(', ', bad, format('%s: %s of 20 values', c, off));
 		END IF;
 		FOR i IN 1 .. 12 LOOP
