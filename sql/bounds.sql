@@ -76,7 +76,7 @@ INSERT INTO kinds VALUES
 	('interval', 'interval', '{0,1 mon,30 days,720:00:00,00:00:00.000001,-00:00:00.000001,
 		53375994 days 23:59:59.999999,53375995 days,53375995 days 00:00:00.000001,
 		-53375995 days,-53375995 days -00:00:00.000001}'),
-	('bit', 'bit(3)', '{000,001,010,111}'),
+	('"bit"', 'bit(3)', '{000,001,010,111}'),
 	('varbit', 'varbit', ARRAY['', '0', '00', '01', '1', repeat('0', 58), repeat('0', 59),
 		repeat('0', 60), repeat('0', 58) || '1', repeat('1', 58), repeat('1', 59),
 		repeat('1', 64)]),
@@ -123,6 +123,12 @@ FROM unnest('{v > 0,v >= 1,v < 0,v <= -1,v > 2147483647,v < -2147483648}'::text[
 SELECT index_finds(rows_of(c, false), c)
 FROM unnest('{v > 0,v >= 1,v < 0,v <= -1,v > 50 AND v < 100,v IN (0\,50) AND v > 0}'::text[])
 	AS c;
+
+SELECT fill_t('interval', (SELECT array_agg((CASE WHEN i % 50 = 0 THEN i ELSE 0 END) || ' us')
+	FROM generate_series(1, 2000) i));
+CREATE INDEX t_v ON t USING rencoder (v) WITH (pages_per_range = 1, storage = run);
+SELECT c, pages, index_finds(rows_of(c, false), c)
+FROM unnest(ARRAY['v > ''0''', 'v < ''0''', 'v > ''1999 us''']) c, rencoder_candidates('t_v', c);
 
 --
 -- Time zones.  Bounds and values about each change of a zone's offset in some spans of time.

@@ -226,6 +226,27 @@ LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION rencoder_date_bound("any", internal) IS
 	'rencoder support: bounds of dates';
 
+CREATE FUNCTION rencoder_interval_bound("any", internal)
+RETURNS void
+AS 'MODULE_PATHNAME'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION rencoder_interval_bound("any", internal) IS
+	'rencoder support: bounds of spans of time';
+
+CREATE FUNCTION rencoder_timetz_bound("any", internal)
+RETURNS void
+AS 'MODULE_PATHNAME'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION rencoder_timetz_bound("any", internal) IS
+	'rencoder support: bounds of times of day with a zone';
+
+CREATE FUNCTION rencoder_bit_bound("any", internal)
+RETURNS void
+AS 'MODULE_PATHNAME'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION rencoder_bit_bound("any", internal) IS
+	'rencoder support: bounds of bit strings';
+
 CREATE FUNCTION rencoder_local_date_bound(timestamptz, internal)
 RETURNS void
 AS 'MODULE_PATHNAME'
@@ -562,7 +583,8 @@ DEFAULT FOR TYPE timetz USING rencoder FAMILY timetz_ops AS
 	OPERATOR	3	=,
 	OPERATOR	4	>=,
 	OPERATOR	5	>,
-	FUNCTION	1	rencoder_timetz_key(timetz);
+	FUNCTION	1	rencoder_timetz_key(timetz),
+	FUNCTION	2	rencoder_timetz_bound("any", internal);
 COMMENT ON OPERATOR CLASS timetz_ops USING rencoder IS
 	'rencoder index operators of timetz';
 
@@ -577,7 +599,8 @@ DEFAULT FOR TYPE interval USING rencoder FAMILY interval_ops AS
 	OPERATOR	3	=,
 	OPERATOR	4	>=,
 	OPERATOR	5	>,
-	FUNCTION	1	rencoder_interval_key(interval);
+	FUNCTION	1	rencoder_interval_key(interval),
+	FUNCTION	2	rencoder_interval_bound("any", internal);
 COMMENT ON OPERATOR CLASS interval_ops USING rencoder IS
 	'rencoder index operators of interval';
 
@@ -624,7 +647,8 @@ DEFAULT FOR TYPE bit USING rencoder FAMILY bit_ops AS
 	OPERATOR	3	=,
 	OPERATOR	4	>=,
 	OPERATOR	5	>,
-	FUNCTION	1	rencoder_bit_key(bit);
+	FUNCTION	1	rencoder_bit_key(bit),
+	FUNCTION	2	rencoder_bit_bound("any", internal);
 COMMENT ON OPERATOR CLASS bit_ops USING rencoder IS
 	'rencoder index operators of bit(n)';
 
@@ -639,7 +663,8 @@ DEFAULT FOR TYPE varbit USING rencoder FAMILY varbit_ops AS
 	OPERATOR	3	=,
 	OPERATOR	4	>=,
 	OPERATOR	5	>,
-	FUNCTION	1	rencoder_varbit_key(varbit);
+	FUNCTION	1	rencoder_varbit_key(varbit),
+	FUNCTION	2	rencoder_bit_bound("any", internal);
 COMMENT ON OPERATOR CLASS varbit_ops USING rencoder IS
 	'rencoder index operators of bit varying';
 

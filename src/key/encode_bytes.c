@@ -11,9 +11,12 @@
 #include "storage/itemptr.h"
 #include "utils/varbit.h"
 
+#include "key/key.h"
+
 PG_FUNCTION_INFO_V1(rencoder_char_key);
 PG_FUNCTION_INFO_V1(rencoder_tid_key);
 PG_FUNCTION_INFO_V1(rencoder_bit_key);
+PG_FUNCTION_INFO_V1(rencoder_bit_bound);
 
 /* SQL compares the byte unsigned, whatever C's char is. */
 Datum
@@ -51,6 +54,7 @@ rencoder_tid_key(PG_FUNCTION_ARGS)
  */
 #define BIT_HEAD			58
 #define BIT_LENGTH_BITS		6
+#define BIT_LENGTH_MASK		((UINT64CONST(1) << BIT_LENGTH_BITS) - 1)
 
 StaticAssertDecl(BIT_HEAD + 1 < 1 << BIT_LENGTH_BITS, "a length must fit its bits");
 
@@ -70,6 +74,25 @@ rencoder_bit_key(PG_FUNCTION_ARGS)
 	size = VARSIZE_ANY_EXHDR(v) - header;
 	memcpy(&length, VARDATA_ANY(v), sizeof(length));
 	memcpy(&head, VARDATA_ANY(v) + header, Min(size, sizeof(head)));
-	head = pg_ntoh64(head) & ~((UINT64CONST(1) << BIT_LENGTH_BITS) - 1);
+	head = pg_ntoh64(head) & ~BIT_LENGTH_MASK;
 	PG_RETURN_KEY(head | (uint64) Min(length, BIT_HEAD + 1));
+}
+
+/*
+ * rencoder_bit_bound("any", internal) returns void
+ *
+ * Support function 2: the key of a string that fits is of no other.
+ */
+Datum
+rencoder_bit_bound(PG_FUNCTION_ARGS)
+{
+	RencoderBound *bound = (RencoderBound *) PG_GETARG_POINTER(1);
+	uint64		key = bound->lt;
+
+	if ((key & BIT_LENGTH_MASK) <= BIT_HEAD)
+	{
+		rencoder_bound_exclude_below(bound, key);
+		rencoder_bound_exclude_above(bound, key);
+	}
+	PG_RETURN_VOID();
 }

@@ -10,8 +10,12 @@
 #include "utils/date.h"
 #include "utils/timestamp.h"
 
+#include "key/key.h"
+
 PG_FUNCTION_INFO_V1(rencoder_interval_key);
 PG_FUNCTION_INFO_V1(rencoder_timetz_key);
+PG_FUNCTION_INFO_V1(rencoder_interval_bound);
+PG_FUNCTION_INFO_V1(rencoder_timetz_bound);
 
 /*
  * interval.
@@ -74,6 +78,27 @@ rencoder_interval_key(PG_FUNCTION_ARGS)
 }
 
 /*
+ * rencoder_interval_bound("any", internal) returns void
+ *
+ * Support function 2: keys of exact days, and the ends of the key space, are of one span each.
+ */
+Datum
+rencoder_interval_bound(PG_FUNCTION_ARGS)
+{
+	RencoderBound *bound = (RencoderBound *) PG_GETARG_POINTER(1);
+	uint64		key = bound->lt;
+	int64		span = KEY_INT64(key);
+
+	if ((span >= days_key(-EXACT_DAYS) && span < days_key(EXACT_DAYS)) ||
+		key == 0 || key == PG_UINT64_MAX)
+	{
+		rencoder_bound_exclude_below(bound, key);
+		rencoder_bound_exclude_above(bound, key);
+	}
+	PG_RETURN_VOID();
+}
+
+/*
  * timetz.
  *
  * SQL compares the time of UTC, then the zone, in seconds west of Greenwich; so 12:00+00 is
@@ -103,4 +128,25 @@ rencoder_timetz_key(PG_FUNCTION_ARGS)
 	if (utc >= UTC_LIMIT)
 		PG_RETURN_KEY(PG_UINT64_MAX);
 	PG_RETURN_KEY((uint64) (utc + UTC_LIMIT) << ZONE_BITS | (uint64) (zone + ZONE_LIMIT));
+}
+
+/*
+ * rencoder_timetz_bound("any", internal) returns void
+ *
+ * Support function 2: a key may be of several values only if its zone is clamped.
+ */
+Datum
+rencoder_timetz_bound(PG_FUNCTION_ARGS)
+{
+	RencoderBound *bound = (RencoderBound *) PG_GETARG_POINTER(1);
+	uint64		key = bound->lt;
+	uint64		last_zone = (UINT64CONST(1) << ZONE_BITS) - 1;
+	uint64		zone = key & last_zone;
+
+	if (zone != 0 && zone != last_zone)
+	{
+		rencoder_bound_exclude_below(bound, key);
+		rencoder_bound_exclude_above(bound, key);
+	}
+	PG_RETURN_VOID();
 }
