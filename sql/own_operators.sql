@@ -60,8 +60,15 @@ CREATE INDEX owned_text ON owned USING rencoder ((o::text));
 CREATE INDEX owned_lower ON owned USING rencoder (lower(o::text));
 CREATE INDEX owned_l ON owned USING rencoder (l);
 VACUUM owned;
-EXPLAIN (COSTS OFF) SELECT * FROM owned WHERE o = 'row 7';
-EXPLAIN (COSTS OFF) SELECT * FROM owned WHERE lower(o::text) = 'row 7';
+CREATE FUNCTION own_uses_index(condition text) RETURNS bool LANGUAGE plpgsql AS $$
+DECLARE
+	plan json;
+BEGIN
+	EXECUTE 'EXPLAIN (FORMAT json) SELECT * FROM owned WHERE ' || condition INTO plan;
+	RETURN plan::text LIKE '%Bitmap Index Scan%';
+END $$;
+SELECT own_uses_index('o = ''row 7'''), own_uses_index('lower(o::text) = ''row 7''');
+DROP FUNCTION own_uses_index;
 SELECT * FROM owned WHERE lower(o::text) = 'row 7';
 SELECT * FROM owned WHERE n::int8 = 7;
 
