@@ -56,6 +56,7 @@ rencoder_handler(PG_FUNCTION_ARGS)
 
 	am->ambuild = rencoderbuild;
 	am->ambuildempty = rencoderbuildempty;
+	am->ambuildphasename = rencoderbuildphasename;
 	am->aminsert = rencoderinsert;
 	am->ambulkdelete = rencoderbulkdelete;
 	am->amvacuumcleanup = rencodervacuumcleanup;

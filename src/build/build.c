@@ -177,7 +177,7 @@ build_serially(Relation heap, Relation index, IndexInfo *indexInfo, RencoderBuil
 		rencoder_build_group_run(build, group);
 	totals = rencoder_build_group_finish(build);
 	if (run != NULL)
-		rencoder_build_run_finish(run, sorter);
+		rencoder_build_run_finish(run, sorter, totals.index_tuples);
 	return totals;
 }
 
@@ -194,15 +194,37 @@ rencoderbuild(Relation heap, Relation index, IndexInfo *indexInfo)
 		warn_of_other_operators(index);
 	prepare(heap, index, indexInfo, &plan);
 	pgstat_progress_update_param(PROGRESS_SCAN_BLOCKS_TOTAL, plan.nblocks);
+	rencoder_build_group_phase(RENCODER_BUILD_READING);
 	run = rencoder_build_run_begin(index, &plan);
 	if (!rencoder_build_parallel(heap, index, indexInfo, &plan, run, &totals))
 		totals = build_serially(heap, index, indexInfo, &plan, run);
 	pgstat_progress_update_param(PROGRESS_SCAN_BLOCKS_DONE, plan.nblocks);
+	rencoder_build_group_phase(RENCODER_BUILD_LOGGING);
 	indexInfo->ii_BrokenHotChain = totals.broken_hot_chain;
 	rencoder_wal_log_fork(index, MAIN_FORKNUM);
 	result->heap_tuples = totals.heap_tuples;
 	result->index_tuples = totals.index_tuples;
 	return result;
+}
+
+char *
+rencoderbuildphasename(int64 phase)
+{
+	switch (phase)
+	{
+		case PROGRESS_CREATEIDX_SUBPHASE_INITIALIZE:
+			return "initializing";
+		case RENCODER_BUILD_READING:
+			return "scanning table";
+		case RENCODER_BUILD_SORTING:
+			return "sorting keys";
+		case RENCODER_BUILD_WRITING:
+			return "writing run";
+		case RENCODER_BUILD_LOGGING:
+			return "writing WAL";
+		default:
+			return NULL;
+	}
 }
 
 void

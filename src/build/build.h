@@ -14,4 +14,10 @@ extern IndexBuildResult *rencoderbuild(Relation heap, Relation index,
 									   struct IndexInfo *indexInfo);
 extern void rencoderbuildempty(Relation index);
 
+/*
+ * What pg_stat_progress_create_index calls a phase of RencoderBuildPhase; NULL: there is none of
+ * that number.
+ */
+extern char *rencoderbuildphasename(int64 phase);
+
 #endif							/* RENCODER_BUILD_H */

@@ -552,6 +552,12 @@ rencoder_build_group_finish(RencoderBuildGroup *b)
 }
 
 void
+rencoder_build_group_phase(RencoderBuildPhase phase)
+{
+	pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, phase);
+}
+
+void
 rencoder_build_group_report(RencoderBuildProgress *progress)
 {
 	pgstat_progress_update_param(PROGRESS_SCAN_BLOCKS_DONE,

@@ -90,4 +90,16 @@ extern RencoderBuildTotals rencoder_build_group_finish(RencoderBuildGroup *build
 /* Shows pg_stat_progress_create_index how far the build is. */
 extern void rencoder_build_group_report(RencoderBuildProgress *progress);
 
+/* Phases of a build; 1 is PostgreSQL's own (PROGRESS_CREATEIDX_SUBPHASE_INITIALIZE). */
+typedef enum RencoderBuildPhase
+{
+	RENCODER_BUILD_READING = 2, /* the table; filters are written meanwhile */
+	RENCODER_BUILD_SORTING,		/* the keys of a column of the run */
+	RENCODER_BUILD_WRITING,		/* that column */
+	RENCODER_BUILD_LOGGING		/* all pages */
+} RencoderBuildPhase;
+
+/* Shows which phase it is. */
+extern void rencoder_build_group_phase(RencoderBuildPhase phase);
+
 #endif							/* RENCODER_BUILD_GROUP_H */

@@ -4,6 +4,9 @@
  */
 #include "build/build_run.h"
 
+#include "commands/progress.h"
+#include "pgstat.h"
+
 #include "base/options.h"
 #include "plan/run_samples.h"
 
@@ -81,18 +84,29 @@ rencoder_build_run_import(RencoderRunSorter **sorter, int natts, FileSet *filese
 	}
 }
 
-void
+static void
+report_rows(int64 done)
+{
+	pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_DONE, done);
+}
+
+int64
 rencoder_build_run_column(RencoderRunWriter *writer, Relation index, RencoderRunSorter *sorter,
 						  int col, uint32 coder, BlockNumber first_page, uint32 npages,
-						  double share)
+						  double share, int64 done)
 {
+	bool		report = done >= 0;
 	bool		bits = rencoder_options_bits_are_given(index);
 	renc_run_samples *samples;
 	RencoderRunPair pair;
 
+	if (report)
+		rencoder_build_group_phase(RENCODER_BUILD_SORTING);
 	rencoder_run_sorter_sort(sorter);
+	if (report)
+		rencoder_build_group_phase(RENCODER_BUILD_WRITING);
 	if (!rencoder_run_sorter_next(sorter, &pair))
-		return;
+		return done;
 	samples = bits ? NULL : rencoder_run_samples(index, col, coder);
 	rencoder_run_writer_begin_column(writer, col, coder, first_page, npages,
 									 bits ? RENC_RUN_BITS : RENC_RUN_FALSE_PAGES,
@@ -102,23 +116,33 @@ rencoder_build_run_column(RencoderRunWriter *writer, Relation index, RencoderRun
 	{
 		CHECK_FOR_INTERRUPTS();
 		rencoder_run_writer_push(writer, pair.key, pair.page, pair.rows);
+		done += pair.rows;
+		if (report)
+			report_rows(done);
 	} while (rencoder_run_sorter_next(sorter, &pair));
 	rencoder_run_writer_end_column(writer);
 	if (samples != NULL)
 		pfree(samples);
+	return done;
 }
 
 void
-rencoder_build_run_finish(RencoderBuildRun *run, RencoderRunSorter **sorter)
+rencoder_build_run_finish(RencoderBuildRun *run, RencoderRunSorter **sorter, double rows)
 {
 	RencoderNewRun made = {.number = run->plan->run};
+	int64		total = (int64) (rows * run->natts);
+	int64		done = 0;
 
+	pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_TOTAL, total);
 	for (int col = 0; col < run->natts; col++)
 	{
-		rencoder_build_run_column(run->writer, run->index, sorter[col], col,
-								  run->plan->coder[col], 0, run->plan->nblocks, 1);
+		done = rencoder_build_run_column(run->writer, run->index, sorter[col], col,
+										 run->plan->coder[col], 0, run->plan->nblocks, 1, done);
 		rencoder_run_sorter_end(sorter[col]);
 	}
+
+	/* Nulls have no place in a run. */
+	report_rows(total);
 	made.npages = rencoder_run_writer_finish(run->writer);
 	rencoder_run_list_publish(run->index, &made, 1, 0, NULL, 0, false);
 	pfree(run);

@@ -36,15 +36,20 @@ extern void rencoder_build_run_import(RencoderRunSorter **sorter, int natts, Fil
  * Sorts what a sorter was given and writes the tree of a column; one without keys has none.
  * "share": of the pages of the table that the run is of, which is its share of the pages that
  * queries may find in vain.  The column's query samples weigh the width of cells.
+ *
+ * "done": how many rows of other columns a build has written, which reports phases and rows
+ * (pg_stat_progress_create_index), and is told how many these are with the column's; -1: this is no
+ * build, and nothing is reported.
  */
-extern void rencoder_build_run_column(RencoderRunWriter *writer, Relation index,
-									  RencoderRunSorter *sorter, int col, uint32 coder,
-									  BlockNumber first_page, uint32 npages, double share);
+extern int64 rencoder_build_run_column(RencoderRunWriter *writer, Relation index,
+									   RencoderRunSorter *sorter, int col, uint32 coder,
+									   BlockNumber first_page, uint32 npages, double share,
+									   int64 done);
 
 /*
- * Sorts what the sorters were given, writes it and makes the run LIVE.  Ends the sorters
- * and frees *run.  WAL: none; the build logs the fork.
+ * Sorts what the sorters were given of so many rows, writes it and makes the run LIVE.  Ends the
+ * sorters and frees *run.  WAL: none; the build logs the fork.
  */
-extern void rencoder_build_run_finish(RencoderBuildRun *run, RencoderRunSorter **sorter);
+extern void rencoder_build_run_finish(RencoderBuildRun *run, RencoderRunSorter **sorter, double rows);
 
 #endif							/* RENCODER_BUILD_RUN_H */

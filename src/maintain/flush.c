@@ -181,7 +181,7 @@ write_base_run(Flush *f)
 	{
 		rencoder_build_run_column(f->writer, f->scan.index, f->sorter[col], col,
 								  f->scan.coders.generation[col], (BlockNumber) first_page, npages,
-								  (double) npages / Max(nblocks, npages));
+								  (double) npages / Max(nblocks, npages), -1);
 		rencoder_run_sorter_end(f->sorter[col]);
 	}
 	made.npages = rencoder_run_writer_finish(f->writer);
