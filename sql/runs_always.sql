@@ -38,7 +38,6 @@ SELECT rencoder_index_check('t_vw', true);
 -- Nor does a scan read the group's header any more.
 CREATE INDEX t_new ON t USING rencoder (v, w)
 	WITH (storage = run, pages_per_range = 1, autosummarize = off);
-SELECT rencoder_compact('t_vw');
 SELECT a.index_pages - m.pending_pages <= b.index_pages AS as_few
 FROM rencoder_metapage('t_vw') m, rencoder_candidates('t_vw', 3400000, 3400001) a,
 	rencoder_candidates('t_new', 3400000, 3400001) b;

@@ -48,7 +48,10 @@ END $$;
 SELECT rencoder_compact('t_v') AS compacted;
 SELECT * FROM state;
 SELECT compare();
--- No more of them, but what is there may be made anew.
+-- No more of them, but what is there may be made anew, if there is a reason.
+SELECT rencoder_compact('t_v') AS compacted;
+SELECT * FROM state;
+ALTER INDEX t_v SET (bits_per_key = 25);
 SELECT rencoder_compact('t_v') AS compacted;
 SELECT * FROM state;
 

@@ -177,7 +177,7 @@ build_serially(Relation heap, Relation index, IndexInfo *indexInfo, RencoderBuil
 		rencoder_build_group_run(build, group);
 	totals = rencoder_build_group_finish(build);
 	if (run != NULL)
-		rencoder_build_run_finish(run, sorter, totals.index_tuples);
+		rencoder_build_run_finish(run, sorter, &totals);
 	return totals;
 }
 

@@ -283,7 +283,7 @@ rencoder_build_parallel(Relation heap, Relation index, IndexInfo *indexInfo,
 	{
 		rencoder_build_run_import(sorter, natts, &leader.shared->sorted.fs,
 								  leader.pcxt->nworkers_launched);
-		rencoder_build_run_finish(run, sorter, totals->index_tuples);
+		rencoder_build_run_finish(run, sorter, totals);
 	}
 	DestroyParallelContext(leader.pcxt);
 	ExitParallelMode();

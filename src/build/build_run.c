@@ -84,6 +84,23 @@ rencoder_build_run_import(RencoderRunSorter **sorter, int natts, FileSet *filese
 	}
 }
 
+/* Of an aim that is a number of bits. */
+#define AIM_BITS	UINT32_C(0x80000000)
+
+uint32
+rencoder_build_run_aim(Relation index, int col, uint32 coder)
+{
+	return rencoder_options_bits_are_given(index) ? AIM_BITS | rencoder_options_bits_per_key(index) :
+		rencoder_run_samples_summary(index, col, coder);
+}
+
+bool
+rencoder_build_run_aim_changed(uint32 before, uint32 now)
+{
+	return ((before | now) & AIM_BITS) != 0 ? before != now :
+		rencoder_run_samples_changed(before, now);
+}
+
 static void
 report_rows(int64 done)
 {
@@ -108,8 +125,8 @@ rencoder_build_run_column(RencoderRunWriter *writer, Relation index, RencoderRun
 	if (!rencoder_run_sorter_next(sorter, &pair))
 		return done;
 	samples = bits ? NULL : rencoder_run_samples(index, col, coder);
-	rencoder_run_writer_begin_column(writer, col, coder, first_page, npages,
-									 bits ? RENC_RUN_BITS : RENC_RUN_FALSE_PAGES,
+	rencoder_run_writer_begin_column(writer, col, coder, rencoder_build_run_aim(index, col, coder),
+									 first_page, npages, bits ? RENC_RUN_BITS : RENC_RUN_FALSE_PAGES,
 									 bits ? rencoder_options_bits_per_key(index) :
 									 FALSE_PAGES * share, samples);
 	do
@@ -127,10 +144,12 @@ rencoder_build_run_column(RencoderRunWriter *writer, Relation index, RencoderRun
 }
 
 void
-rencoder_build_run_finish(RencoderBuildRun *run, RencoderRunSorter **sorter, double rows)
+rencoder_build_run_finish(RencoderBuildRun *run, RencoderRunSorter **sorter,
+						  const RencoderBuildTotals *totals)
 {
-	RencoderNewRun made = {.number = run->plan->run};
-	int64		total = (int64) (rows * run->natts);
+	RencoderNewRun made = {.number = run->plan->run,.rows = (float) totals->heap_tuples,
+	.table_rows = (float) totals->heap_tuples};
+	int64		total = (int64) (totals->index_tuples * run->natts);
 	int64		done = 0;
 
 	pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_TOTAL, total);

@@ -47,9 +47,17 @@ extern int64 rencoder_build_run_column(RencoderRunWriter *writer, Relation index
 									   int64 done);
 
 /*
- * Sorts what the sorters were given of so many rows, writes it and makes the run LIVE.  Ends the
+ * What the cells of a column are made for, as the run notes it: the bits that the owner has set, or
+ * its query samples.  Would others be made now?
+ */
+extern uint32 rencoder_build_run_aim(Relation index, int col, uint32 coder);
+extern bool rencoder_build_run_aim_changed(uint32 before, uint32 now);
+
+/*
+ * Sorts what the sorters were given, writes it and makes the run LIVE.  Ends the
  * sorters and frees *run.  WAL: none; the build logs the fork.
  */
-extern void rencoder_build_run_finish(RencoderBuildRun *run, RencoderRunSorter **sorter, double rows);
+extern void rencoder_build_run_finish(RencoderBuildRun *run, RencoderRunSorter **sorter,
+									  const RencoderBuildTotals *totals);
 
 #endif							/* RENCODER_BUILD_RUN_H */

@@ -12,6 +12,7 @@
 #include "utils/memutils.h"
 
 #include "base/options.h"
+#include "build/build_run.h"
 #include "maintain/flush.h"
 #include "maintain/run_groups.h"
 #include "store/group_copy.h"
@@ -42,6 +43,9 @@
 /* The worker waits for so many full groups. */
 #define WORTH_FLUSHING	4
 
+/* A run is worth making anew if less than this part of its rows is left. */
+#define LIVE_PART		0.9
+
 /* Neighbouring groups to make a run of. */
 typedef struct Choice
 {
@@ -57,6 +61,7 @@ typedef struct Task
 	uint32		most;
 	uint32		from;			/* groups before this one are done with */
 	bool		gives_way;
+	Relation	heap;			/* not NULL: only groups that gain by it */
 } Task;
 
 /* Do the groups of a stretch go on where those before end, with the same coders? */
@@ -253,15 +258,105 @@ choose_merge(const RencoderRunGroups *groups, const Task *task)
 	return smallest;
 }
 
+/*
+ * Have many rows gone that the run has, as the table's statistics say?  Not if they say what they
+ * said when it was made: it would not help to make it again.
+ */
+static bool
+has_many_dead(Relation index, Relation heap, const RencoderRunEntry *run)
+{
+	RencoderMeta meta = *rencoder_meta_get(index);
+	uint64		group_pages = (uint64) RENC_GROUP_RANGES * meta.pages_per_range;
+	double		table_pages = heap->rd_rel->relpages;
+	double		table_rows = heap->rd_rel->reltuples;
+	double		first = (double) run->first_group * group_pages;
+	double		end = Min(first + (double) run->ngroups * group_pages, table_pages);
+
+	return table_rows >= 0 && table_pages > 0 && (float) table_rows != run->table_rows &&
+		table_rows * Max(end - first, 0) / table_pages < LIVE_PART * run->rows;
+}
+
+/* Would other cells be made now? */
+static bool
+has_other_aim(Relation index, const RencoderRunEntry *run)
+{
+	const char *fault;
+	RencoderRunInfo info = rencoder_run_info(index, run, &fault);
+	bool		other = info == NULL;
+
+	for (int col = 0; info != NULL && col < info->natts; col++)
+	{
+		const RencoderRunColumn *c = &info->column[col];
+
+		other |= c->root != RENCODER_NO_BLOCK &&
+			rencoder_build_run_aim_changed(c->aim, rencoder_build_run_aim(index, col, c->coder));
+	}
+	if (info != NULL)
+		pfree(info);
+	return other;
+}
+
+/* Do the runs have nothing to do but what they do for these groups? */
+static bool
+runs_are_in_order(const RencoderRuns *runs, uint64 cut)
+{
+	for (uint32 i = 0; i < runs->list.n; i++)
+	{
+		const RencoderRunEntry *run = &runs->list.entry[i];
+
+		if (run->state != RENCODER_RUN_LIVE || (run->kind == RENCODER_RUN_DELTA && run->upto > cut))
+			return false;
+	}
+	return true;
+}
+
+/*
+ * Would a new run of these groups differ from what they have: one run of all of them and of their
+ * rows as they are, with cells for the queries that are known?
+ */
+static bool
+gains(Relation index, Relation heap, const RencoderRunGroups *groups, const Choice *choice)
+{
+	const RencoderRunEntry *run;
+	RencoderRuns runs;
+	uint32		number = 0;
+	uint64		cut = PG_UINT64_MAX;
+
+	for (int i = 0; i < groups->n; i++)
+	{
+		const RencoderStretch *s = &groups->stretch[i];
+
+		if (s->first < choice->first || s->first >= choice->first + choice->n)
+			continue;
+		if (!is_in_run(s) || s->leftover || s->uncovered || s->kind == RENCODER_STRETCH_WAITING ||
+			(number != 0 && s->run != number))
+			return true;
+		number = s->run;
+		cut = Min(cut, s->cut);
+	}
+	rencoder_runs_look(index, &runs, NULL);
+	run = rencoder_runs_find(&runs, number);
+	return run == NULL || !runs_are_in_order(&runs, cut) ||
+		rencoder_pending_has_entries(index, cut) || has_many_dead(index, heap, run) ||
+		has_other_aim(index, run);
+}
+
 /* What is to be done now. */
 static Choice
 look_for_work(Relation index, const Task *task)
 {
+	Task		rest = *task;
 	RencoderRunGroups groups;
 	Choice		choice;
 
 	rencoder_run_groups_look(index, &groups);
-	choice = task->choose(&groups, task);
+	for (;;)
+	{
+		choice = rest.choose(&groups, &rest);
+		if (choice.n == 0 || rest.heap == NULL || gains(index, rest.heap, &groups, &choice))
+			break;
+		rest.from = choice.first + choice.n;
+	}
 	pfree(groups.stretch);
 	return choice;
 }
@@ -386,7 +481,7 @@ rencoder_compact_some(Relation index, Relation heap, bool quiet)
 uint32
 rencoder_compact(Relation index, Relation heap)
 {
-	Task		task = {.choose = choose_all};
+	Task		task = {.choose = choose_all,.heap = heap};
 	Choice		choice;
 	uint32		n = 0;
 

@@ -45,7 +45,8 @@ extern RencoderCompactResult rencoder_compact_some(Relation index, Relation heap
 
 /*
  * Makes one run of all groups, as far as they are full or name one already: one of each
- * sequence of neighbouring groups with the same coders.  Returns the groups in them.
+ * sequence of neighbouring groups with the same coders, unless that is what it has, with no later
+ * keys, few dead ones, and cells for the queries that are known.  Returns the groups in new runs.
  */
 extern uint32 rencoder_compact(Relation index, Relation heap);
 

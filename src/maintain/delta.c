@@ -286,7 +286,7 @@ write_merged_column(Merge *m, RencoderRunWriter *writer, int col, uint32 coder)
 		add_delta(m, m->info[i], &target);
 	rencoder_run_sorter_sort(target.sorter);
 
-	rencoder_run_writer_begin_column(writer, col, coder, 0, (uint32) m->npages,
+	rencoder_run_writer_begin_column(writer, col, coder, 0, 0, (uint32) m->npages,
 									 RENC_RUN_EXACT, 0, NULL);
 	while (rencoder_run_sorter_next(target.sorter, &pair))
 	{

@@ -175,7 +175,8 @@ write_base_run(Flush *f)
 	BlockNumber nblocks = RelationGetNumberOfBlocks(f->scan.heap);
 	uint64		end = Min(nblocks, first_page + f->ngroups * group_pages);
 	uint32		npages = end > first_page ? (uint32) (end - first_page) : 1;
-	RencoderNewRun made = {.number = f->number};
+	RencoderNewRun made = {.number = f->number,.rows = (float) f->scan.live_rows,
+	.table_rows = f->scan.heap->rd_rel->reltuples};
 
 	for (int col = 0; col < f->scan.meta.natts; col++)
 	{

@@ -14,11 +14,14 @@
 
 /* A group that names a run, and is not covered. */
 static RencoderStretchKind
-kind_by_header(Relation index, const RencoderMeta *meta, RencoderEntry entry, uint32 number)
+kind_by_header(Relation index, RencoderEntry entry, uint32 number, bool *uncovered)
 {
 	Buffer		buf = rencoder_group_read_header(index, entry->header, number, 0, BUFFER_LOCK_SHARE);
-	int			n = renc_mask_count(rencoder_set_get(RencoderPageGetHeader(BufferGetPage(buf))->summarized));
+	RencoderHeader header = RencoderPageGetHeader(BufferGetPage(buf));
+	renc_mask	summarized = rencoder_set_get(header->summarized);
+	int			n = renc_mask_count(summarized);
 
+	*uncovered = !renc_mask_empty(renc_mask_andnot(summarized, rencoder_set_get(header->covered)));
 	UnlockReleaseBuffer(buf);
 	return n == 0 ? RENCODER_STRETCH_OTHER :
 		n < RENC_GROUP_RANGES ? RENCODER_STRETCH_PARTIAL : RENCODER_STRETCH_WAITING;
@@ -73,7 +76,7 @@ look_at_group(Relation index, const RencoderMeta *meta, RencoderEntry entry, uin
 		s.leftover = has_leftover(meta, entry);
 	}
 	else if (entry->run != 0)
-		s.kind = kind_by_header(index, meta, entry, number);
+		s.kind = kind_by_header(index, entry, number, &s.uncovered);
 	else if (entry->flags & RENCODER_ENTRY_SEALED)
 		s.kind = kind_of_sealed(meta, entry);
 	return s;
@@ -86,7 +89,7 @@ add_group(RencoderRunGroups *groups, const RencoderStretch *s)
 	RencoderStretch *last = groups->n > 0 ? &groups->stretch[groups->n - 1] : NULL;
 
 	if (last != NULL && last->kind == s->kind && last->run == s->run && s->same_coders &&
-		last->leftover == s->leftover)
+		last->leftover == s->leftover && last->uncovered == s->uncovered)
 	{
 		last->n++;
 		last->cut = Min(last->cut, s->cut);

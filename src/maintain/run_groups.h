@@ -26,6 +26,8 @@ typedef struct RencoderStretch
 	uint64		cut;			/* the least, if they name one */
 	bool		same_coders;	/* as the group before has */
 	bool		leftover;		/* COVERED, but with storage in some column */
+	bool		uncovered;		/* PARTIAL: ranges are summarized that are not
+								 * in the run */
 } RencoderStretch;
 
 typedef struct RencoderRunGroups

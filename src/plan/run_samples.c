@@ -6,7 +6,26 @@
  */
 #include "plan/run_samples.h"
 
+#include "common/hashfn.h"
+
 #include "store/sample_pages.h"
+
+/*
+ * Recorded ones weigh as much as the rule does when there are 16 (renc_run_samples.c), and tell
+ * something new when there are twice as many.
+ */
+#define FEW_RECORDED	16
+#define MORE_RECORDED	2
+
+#define RECORDED(summary)	((summary) & 0xFFFF)
+#define GIVEN(summary)		((summary) >> 16)
+
+/* Does the encoder want it? */
+static bool
+is_of_use(const RencoderSample *sample)
+{
+	return sample->kind == RENCODER_SAMPLE_INTERVAL && sample->source != RENCODER_SAMPLE_DEFAULT;
+}
 
 renc_run_samples *
 rencoder_run_samples(Relation index, int col, uint32 coder)
@@ -21,8 +40,7 @@ rencoder_run_samples(Relation index, int col, uint32 coder)
 	query = palloc(Max(nread, 1) * sizeof(renc_interval));
 	for (int i = 0; i < nread; i++)
 	{
-		if (sample[i].kind != RENCODER_SAMPLE_INTERVAL ||
-			sample[i].source == RENCODER_SAMPLE_DEFAULT)
+		if (!is_of_use(&sample[i]))
 			continue;
 		query[n].lo = sample[i].lo;
 		query[n++].hi = sample[i].hi;
@@ -40,4 +58,34 @@ rencoder_run_samples(Relation index, int col, uint32 coder)
 	pfree(query);
 	pfree(sample);
 	return samples;
+}
+
+uint32
+rencoder_run_samples_summary(Relation index, int col, uint32 coder)
+{
+	int			nread;
+	RencoderSample *sample = rencoder_samples_read(index, col, coder, &nread);
+	uint32		recorded = 0;
+	uint32		given = 0;
+
+	for (int i = 0; i < nread; i++)
+	{
+		if (!is_of_use(&sample[i]))
+			continue;
+
+		/* Samples have no order: a sum does not depend on it. */
+		if (sample[i].source == RENCODER_SAMPLE_SCAN)
+			recorded++;
+		else
+			given += hash_bytes((const unsigned char *) &sample[i], sizeof(sample[i]));
+	}
+	pfree(sample);
+	return (given >> 17) << 16 | Min(recorded, 0xFFFF);
+}
+
+bool
+rencoder_run_samples_changed(uint32 before, uint32 now)
+{
+	return GIVEN(before) != GIVEN(now) ||
+		(RECORDED(now) >= FEW_RECORDED && RECORDED(now) >= MORE_RECORDED * RECORDED(before));
 }

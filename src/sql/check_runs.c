@@ -7,6 +7,8 @@
  */
 #include "sql/check_runs.h"
 
+#include <math.h>
+
 #include "miscadmin.h"
 
 #include "store/pending.h"
@@ -39,12 +41,15 @@ check_run_entries(const RencoderMetaPageData *metadata, const RencoderRunListDat
 		for (uint32 j = 0; j < i; j++)
 			note_list_fault(fault, list->entry[j].number != entry->number,
 							metadata->run_list, "Two runs have the same number.");
+		note_list_fault(fault, entry->rows >= 0 && isfinite(entry->rows) &&
+						isfinite(entry->table_rows), metadata->run_list,
+						"The rows of a run are not a number.");
 		note_list_fault(fault, entry->kind == RENCODER_RUN_BASE || entry->kind == RENCODER_RUN_DELTA,
 						metadata->run_list, "The kind of a run is not known.");
 		note_list_fault(fault, entry->state == RENCODER_RUN_BUILDING ||
 						entry->state == RENCODER_RUN_LIVE || entry->state == RENCODER_RUN_FREEING,
 						metadata->run_list, "The state of a run is not known.");
-		note_list_fault(fault, entry->unused == 0 && entry->unused2[0] == 0 && entry->unused2[1] == 0,
+		note_list_fault(fault, entry->unused == 0 && entry->unused2 == 0,
 						metadata->run_list, "A field of the run list that must be zero is not.");
 	}
 }
@@ -57,8 +62,6 @@ check_column_info(CheckState *state, const RencoderRunEntry *entry, int col,
 	bool		empty = column->root == RENCODER_NO_BLOCK;
 	const RencoderCoder *coder;
 
-	note_list_fault(fault, column->unused == 0, entry->info,
-					"A field of the run that must be zero is not.");
 	note_list_fault(fault, empty == (column->entries == 0), entry->info,
 					psprintf("Column %d of run %u has entries or pages, but not both.",
 							 col + 1, entry->number));

@@ -89,6 +89,12 @@ extern BlockNumber rencoder_pending_find_tail(Relation index, bool *closed, uint
 extern uint64 rencoder_pending_close(Relation index);
 
 /*
+ * Are there entries on pages behind the one with this number?  Locks: metapage, then the tail, share,
+ * released.
+ */
+extern bool rencoder_pending_has_entries(Relation index, uint64 number);
+
+/*
  * Frees spare pages but for RENCODER_SPARE_PAGES; none if somebody is linking pages.  The caller has
  * the maintainer lock.  WAL: for up to 64 of them a record of metapage, the spare page before them,
  * free list.

@@ -45,7 +45,7 @@ typedef struct RencoderRunColumn
 	uint32		ninner;
 	uint32		first_page;		/* of the heap */
 	uint32		npages;			/* likewise */
-	uint32		unused;			/* zero */
+	uint32		aim;			/* what its cells were made for (build_run.h) */
 	uint64		entries;
 	uint64		rows;
 	uint64		least;			/* keys, if there are entries */

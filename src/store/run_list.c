@@ -297,6 +297,8 @@ rencoder_run_list_publish(Relation index, const RencoderNewRun *made, int nmade,
 		entry->state = RENCODER_RUN_LIVE;
 		entry->npages = made[i].npages;
 		entry->upto = latest;
+		entry->rows = made[i].rows;
+		entry->table_rows = made[i].table_rows;
 	}
 	finish_removal(&edit, &cut, replaced, nreplaced);
 }

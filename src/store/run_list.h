@@ -10,8 +10,8 @@
  *		an entry, 48 bytes
  *		 0        4      5       6        8             12        16     20       24
  *		 | number | kind | state | unused | first group | groups  | info | npages | upto | ..
- *		 32       48
- *		 | unused |
+ *		 32     36           40       48
+ *		 | rows | table rows | unused |
  *
  * Life of a run: BUILDING, with its extents noted as they are allocated; LIVE, from when
  * on it never changes; FREEING, while its extents go to the free list.  Maintenance
@@ -48,7 +48,11 @@ typedef struct RencoderRunEntry
 	uint32		npages;			/* LIVE: pages in all, info included */
 	uint64		upto;			/* deltas: number of the last pending page of
 								 * its keys */
-	uint64		unused2[2];		/* zero */
+	float		rows;			/* base runs: live rows of the table that were
+								 * read for it; 0: not known */
+	float		table_rows;		/* and what the statistics said then that the
+								 * whole table has */
+	uint64		unused2;		/* zero */
 } RencoderRunEntry;
 
 StaticAssertDecl(sizeof(RencoderRunEntry) == 48, "RencoderRunEntry is on disk");
@@ -106,6 +110,8 @@ typedef struct RencoderNewRun
 {
 	uint32		number;
 	uint32		npages;
+	float		rows;			/* base runs: see RencoderRunEntry */
+	float		table_rows;
 } RencoderNewRun;
 
 /*

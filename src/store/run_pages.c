@@ -142,7 +142,7 @@ write_run_page(void *arg, const renc_run_page *page)
 }
 
 void
-rencoder_run_writer_begin_column(RencoderRunWriter *w, int col, uint32 coder,
+rencoder_run_writer_begin_column(RencoderRunWriter *w, int col, uint32 coder, uint32 aim,
 								 BlockNumber first_page, uint32 npages,
 								 renc_run_target target, double wanted,
 								 renc_run_samples *samples)
@@ -164,6 +164,7 @@ rencoder_run_writer_begin_column(RencoderRunWriter *w, int col, uint32 coder,
 			 RelationGetRelationName(w->index));
 	w->col = col;
 	w->info->column[col].coder = coder;
+	w->info->column[col].aim = aim;
 	w->info->column[col].first_page = first_page;
 	w->info->column[col].npages = npages;
 }

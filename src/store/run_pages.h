@@ -25,10 +25,11 @@ extern uint32 rencoder_run_writer_number(const RencoderRunWriter *writer);
 
 /*
  * Begins the tree of a column, whose keys are made by that coder and whose heap pages are
- * first_page .. first_page + npages - 1.  "wanted", "samples": see renc_run.h.
+ * first_page .. first_page + npages - 1.  "aim": what the run notes for its maker.  "wanted",
+ * "samples": see renc_run.h.
  */
 extern void rencoder_run_writer_begin_column(RencoderRunWriter *writer, int col, uint32 coder,
-											 BlockNumber first_page, uint32 npages,
+											 uint32 aim, BlockNumber first_page, uint32 npages,
 											 renc_run_target target, double wanted,
 											 renc_run_samples *samples);
 
