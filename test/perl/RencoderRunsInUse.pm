@@ -41,7 +41,7 @@ my $TABLE = q{
 		FOR k IN 1 .. 1000000 LOOP
 			PERFORM change(k);
 			IF grow THEN
-				PERFORM fill(i, i + 24) FROM (SELECT nextval('ids') * 25 AS i) q WHERE i < 400000;
+				PERFORM fill(i, i + 24) FROM (SELECT nextval('ids')::int * 25 AS i) q WHERE i < 400000;
 			END IF;
 			COMMIT;
 			PERFORM pg_sleep(0.02);
@@ -132,9 +132,12 @@ sub finish_work
 {
 	my ($work, $name) = @_;
 
-	$work->{$_}{handle}->finish foreach qw(writer maintenance);
-	unlike(${ $work->{maintenance}{err} }, qr/^(?!.*(terminat|server closed|connection)).*ERROR/m,
-		"$name: maintenance has had no error before");
+	foreach my $who (qw(writer maintenance))
+	{
+		$work->{$who}{handle}->finish;
+		unlike(${ $work->{$who}{err} }, qr/^(?!.*(terminat|server closed|connection)).*ERROR/m,
+			"$name: $who has had no error before");
+	}
 	return;
 }
 

@@ -32,7 +32,9 @@ my %RUN = (
 	unused      => 6,
 	first_group => 8,
 	info        => 16,
-	npages      => 20);
+	npages      => 20,
+	rows        => 32,
+	zero        => 40);
 my %INFO = (
 	number     => 0,
 	natts      => 4,
@@ -43,7 +45,7 @@ my %INFO = (
 	level      => 24,
 	nleaves    => 28,
 	first_page => 36,
-	zero       => 44,
+	zero       => 12,
 	entries    => 48,
 	least      => 64,
 	extent     => 88);
@@ -212,6 +214,10 @@ my %damage = (
 	list_state  => [ poke_list('state', "\11", 1), qr/The state of a run is not known\./, 1 ],
 	list_unused => [ poke_list('unused', "\1"),
 		qr/A field of the run list that must be zero is not\./, 1 ],
+	list_zero   => [ poke_list('zero', "\1"),
+		qr/A field of the run list that must be zero is not\./, 1 ],
+	list_rows   => [ poke_list('rows', pack('l', 0x7FC00000)),
+		qr/The rows of a run are not a number\./, 1 ],
 	list_info   => [ poke_list('info', pack('V', 1 << 30)),
 		qr/It refers to 1 pages from block 1073741824/ ],
 	list_pages  => [ named(\&base_info, poke_list('npages', pack('V', 9999))),
