@@ -20,6 +20,7 @@
 #include "base/options.h"
 #include "query/scan.h"
 #include "query/scan_instrument.h"
+#include "query/scan_recheck.h"
 #include "query/scan_stats.h"
 
 typedef struct ObservedScan
@@ -149,11 +150,24 @@ observe_scan(BitmapHeapScanState *node)
 	ExecSetExecProcNode(&node->ss.ps, observe_row);
 }
 
+/* Is it, or is below it, a scan of ours? */
+static bool
+has_scan(PlanState *node, void *context)
+{
+	return node != NULL &&
+		(rencoder_scan_index(node) != NULL || planstate_tree_walker(node, has_scan, context));
+}
+
+/* "context" is whether the plan is going to be executed. */
 static bool
 observe_plan(PlanState *node, void *context)
 {
 	if (node == NULL)
 		return false;
+
+	if (*(bool *) context && IsA(node, BitmapHeapScanState) &&
+		has_scan(outerPlanState(node), NULL))
+		rencoder_scan_recheck((BitmapHeapScanState *) node);
 
 	/*
 	 * A subquery in the condition of an index is met twice: its recheck has
@@ -171,13 +185,14 @@ static void
 observe_start(QueryDesc *desc, int eflags)
 {
 	uint64		begun = rencoder_scans_begun;
+	bool		execute = (eflags & EXEC_FLAG_EXPLAIN_ONLY) == 0;
 
 	if (next_executor_start)
 		next_executor_start(desc, eflags);
 	else
 		standard_ExecutorStart(desc, eflags);
 	if (rencoder_scans_begun != begun)
-		(void) observe_plan(desc->planstate, NULL);
+		(void) observe_plan(desc->planstate, &execute);
 }
 
 static void
