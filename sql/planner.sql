@@ -53,6 +53,42 @@ SELECT * FROM pl_plans('x <> 5', 'NOT x = 5', 'x + 0 = 5', 'x IS DISTINCT FROM 5
 SELECT * FROM pl_plans('x = -5', 'x > 5000000000', 'n BETWEEN 200000 AND 300000',
 	'x < 5 AND x > 7');
 
+-- Workers share the rows to be checked, where the table is large enough for them.  Here these are
+-- nearly all of the cost.
+\set some_pages 'SELECT count(*) FROM pl WHERE x BETWEEN 1000000 AND 86899345'
+SET enable_seqscan = off;
+SET min_parallel_table_scan_size = '1MB';
+SET seq_page_cost = 0.1;
+SET random_page_cost = 0.1;
+SET parallel_setup_cost = 100;
+SELECT pl_plan(:'some_pages');
+:some_pages;
+SET max_parallel_workers_per_gather = 3;
+SELECT pl_plan(:'some_pages');
+:some_pages;
+-- Not where few pages are visited.
+SELECT pl_plan('SELECT count(*) FROM pl WHERE x BETWEEN 1000000 AND 1000064');
+SET max_parallel_workers_per_gather = 0;
+RESET parallel_setup_cost;
+RESET random_page_cost;
+RESET seq_page_cost;
+RESET min_parallel_table_scan_size;
+
+-- Bounds are computed for each row that is checked.
+CREATE FUNCTION pl_cost(query text) RETURNS float8 LANGUAGE plpgsql AS $$
+DECLARE
+	plan json;
+BEGIN
+	EXECUTE 'EXPLAIN (FORMAT JSON) ' || query INTO plan;
+	RETURN plan #>> '{0,Plan,Total Cost}';
+END $$;
+CREATE FUNCTION pl_day(date) RETURNS timestamptz LANGUAGE plpgsql STABLE COST 100 AS
+	'BEGIN RETURN $1 + time ''00:00''; END';
+SELECT pl_cost($$SELECT FROM pl WHERE d >= pl_day('2021-02-01') AND d < pl_day('2021-02-02')$$)
+	> 5 * pl_cost($$SELECT FROM pl WHERE d >= '2021-02-01' AND d < '2021-02-02'$$) AS dearer;
+DROP FUNCTION pl_day;
+RESET enable_seqscan;
+
 -- Parameters that the planner does not know.
 SET plan_cache_mode = force_generic_plan;
 PREPARE pl_eq(int8) AS SELECT * FROM pl WHERE x = $1;
@@ -166,4 +202,4 @@ SELECT pl_plan('SELECT * FROM pl_new WHERE x = 5') IS NOT NULL AS planned;
 SELECT count(*) FROM pl_new WHERE x = 5;
 
 DROP TABLE pl, pl_needles, pl_small, pl_new;
-DROP FUNCTION pl_plan, pl_plans;
+DROP FUNCTION pl_plan, pl_plans, pl_cost;

@@ -13,7 +13,10 @@
  * as which depends on the rivals:
  *
  * - None: indexSelectivity such that the planner arrives at the heap pages;
- *	 the rows that it does not think of are part of the index cost.
+ *	 the rows that it does not think of are part of the index cost.  Parallel
+ *	 workers share the rows that it does think of, and no index cost: where it
+ *	 is going to consider them, indexSelectivity is such that the heap costs as
+ *	 much as it really does.
  *
  * - An exact index, such as a btree: indexSelectivity as that index has it,
  *	 and what the heap costs more than that is part of the index cost.
@@ -31,6 +34,7 @@
 #include "catalog/pg_am.h"
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
+#include "optimizer/paths.h"
 #include "utils/lsyscache.h"
 #include "utils/spccache.h"
 
@@ -284,6 +288,16 @@ whole_pages_cost(const HeapCosts *heap, double pages, double places)
 	return cost + rows * RECHECK_TUPLES * cpu_tuple_cost;
 }
 
+/* Is the planner going to consider workers that share the heap pages? */
+static bool
+may_be_shared(const RencoderCostPath *p)
+{
+	RelOptInfo *rel = p->index->rel;
+
+	return rel->consider_parallel && p->path->path.param_info == NULL && p->loop_count <= 1 &&
+		compute_parallel_worker(rel, p->heap_pages, -1, max_parallel_workers_per_gather) > 0;
+}
+
 void
 rencoder_cost_report(const RencoderCostPath *p, Cost *index_cost,
 					 Selectivity *selectivity)
@@ -313,7 +327,7 @@ rencoder_cost_report(const RencoderCostPath *p, Cost *index_cost,
 	}
 
 	seen = select_pages(&heap, p->heap_pages, selectivity);
-	if (total - seen < index)
+	if (total - seen < index || may_be_shared(p))
 		seen = select_cost(&heap, total - index, selectivity);
 
 	/*
