@@ -89,6 +89,16 @@ SELECT pl_cost($$SELECT FROM pl WHERE d >= pl_day('2021-02-01') AND d < pl_day('
 DROP FUNCTION pl_day;
 RESET enable_seqscan;
 
+-- An index is not read, and may be damaged, where nothing is asked of it.
+BEGIN;
+\set blocks 'coalesce(pg_stat_get_xact_blocks_fetched(\'pl_x\'::regclass), 0)'
+SELECT :blocks AS before \gset
+SELECT pl_plan('SELECT count(*) FROM pl');
+SELECT :blocks - :before AS blocks;
+SELECT pl_plan('SELECT count(*) FROM pl WHERE x = 5');
+SELECT :blocks > :before AS blocks;
+COMMIT;
+
 -- Parameters that the planner does not know.
 SET plan_cache_mode = force_generic_plan;
 PREPARE pl_eq(int8) AS SELECT * FROM pl WHERE x = $1;
@@ -194,6 +204,15 @@ EXPLAIN (COSTS OFF) EXECUTE pl_text_eq('a');
 DEALLOCATE ALL;
 RESET plan_cache_mode;
 DROP TABLE pl_text;
+
+-- One value in nearly all rows, and so in all pages: not with it.
+CREATE TABLE pl_most AS SELECT CASE WHEN i % 1000 > 1 THEN 1 ELSE 3 - i % 1000 END AS m,
+	repeat('x', 100) AS filler FROM generate_series(1, 50000) i;
+CREATE INDEX pl_most_m ON pl_most USING rencoder (m) WITH (storage = run);
+VACUUM ANALYZE pl_most;
+SELECT p AS predicate, pl_plan('SELECT count(*) FROM pl_most WHERE ' || p)
+FROM unnest(ARRAY['m < 3', 'm <= 2', 'm >= 1', 'm = 1', 'm > 1', 'm = 2']) p;
+DROP TABLE pl_most;
 
 -- Not analyzed, and empty.
 CREATE TABLE pl_new (x int8);

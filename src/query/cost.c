@@ -519,7 +519,12 @@ rencodercostestimate(PlannerInfo *root, IndexPath *path, double loop_count,
 {
 	RencoderCostPath p = {0};
 
-	if (!rencoder_enable_scan)
+	/*
+	 * No scan is made of a path that asks for nothing: the planner has it
+	 * costed as an index-only scan.
+	 */
+	if (!rencoder_enable_scan ||
+		(path->indexclauses == NIL && path->indexinfo->indpred == NIL))
 	{
 		/* Without a look at the index, which may be damaged. */
 		*indexStartupCost = 0;
