@@ -14,7 +14,7 @@ SET search_path = runs_generations, public;
 \set ECHO all
 SELECT setseed(mod(:'seed'::numeric, 1000003) / 1000003);
 
--- Eight rows a page, a quarter of which is free.  What comes later is unlike what came before.
+-- Four rows a page, a quarter of which is free.  What comes later is unlike what came before.
 CREATE TABLE t (id int, s text COLLATE "C", p point, filler text)
 	WITH (fillfactor = 70, autovacuum_enabled = off);
 ALTER TABLE t ALTER filler SET STORAGE plain;
@@ -29,7 +29,7 @@ CREATE FUNCTION p_of(i int, age int) RETURNS point LANGUAGE sql IMMUTABLE AS $$
 $$;
 CREATE FUNCTION fill(first int, last int, age int) RETURNS void LANGUAGE sql AS $$
 	INSERT INTO t SELECT i, CASE WHEN i % 23 <> 0 THEN s_of(i, age) END,
-		CASE WHEN i % 19 <> 0 THEN p_of(i, age) END, repeat('x', 560)
+		CASE WHEN i % 19 <> 0 THEN p_of(i, age) END, repeat('x', 1200)
 	FROM generate_series(first, last) i
 $$;
 -- Rows of all groups, to values of all ages.
@@ -94,7 +94,7 @@ SELECT change(3);
 SELECT * FROM state;
 SELECT compare();
 
--- Entries of all of them become as many deltas; one run cannot take in all groups.
+-- The newest coder is that of all groups, which one run takes in.
 SELECT rencoder_compact('t_sp') > 0 AS compacted;
 SELECT * FROM state;
 SELECT change(4);
@@ -102,7 +102,7 @@ SELECT compare();
 VACUUM t;
 SELECT * FROM state;
 SELECT compare();
--- Deltas that are merged: generation by generation.
+-- Deltas that are merged.
 SELECT step FROM generate_series(5, 8) i, unnest(ARRAY[format('SELECT change(%s)', i), 'VACUUM t',
 	format('SELECT change(%s)', i + 5)]) step
 \gexec

@@ -137,8 +137,7 @@ maintain(const IndexVacuumInfo *info, Relation heap)
 	(void) rencoder_delta_make_of_all(index);
 	if (!is_urgent())
 	{
-		if (rencoder_options_use_runs(index))
-			rebuilt += rencoder_retune_coders(index, heap);
+		rebuilt += rencoder_retune_coders(index, heap, false);
 		rencoder_compact_vacuum(index, heap);
 	}
 	rencoder_meta_lock_maintainer(index);

@@ -127,7 +127,7 @@ prepare(Relation heap, Relation index, IndexInfo *indexInfo, RencoderBuildPlan *
 	index->rd_amcache = NULL;
 	rencoder_meta_create(index, MAIN_FORKNUM, pages_per_range,
 						 rencoder_options_bits_per_key(index));
-	rencoder_columns_train(heap, index, indexInfo, false, &coders);
+	rencoder_columns_train(heap, index, indexInfo, false, false, &coders);
 	memcpy(plan->coder, coders.generation, sizeof(plan->coder));
 	rencoder_sample_record_build(heap, index);
 	plan->oldest_before = rencoder_horizon_before(heap);

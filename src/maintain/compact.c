@@ -157,19 +157,11 @@ choose_earliest(const RencoderRunGroups *groups, const Task *task)
 static bool
 renewal_is_due(Relation index)
 {
-	RencoderRuns runs;
-	uint64		npages[RENCODER_RUN_DELTA + 1] = {0};
+	uint64		base;
+	uint64		delta;
 
-	rencoder_runs_look(index, &runs, NULL);
-	for (uint32 i = 0; i < runs.list.n; i++)
-	{
-		const RencoderRunEntry *run = &runs.list.entry[i];
-
-		if (run->state == RENCODER_RUN_LIVE && run->kind <= RENCODER_RUN_DELTA)
-			npages[run->kind] += run->npages;
-	}
-	return npages[RENCODER_RUN_DELTA] > RENEWAL_PAGES &&
-		npages[RENCODER_RUN_DELTA] > npages[RENCODER_RUN_BASE] / RENEWAL_PART;
+	rencoder_run_groups_count_pages(index, &base, &delta);
+	return delta > RENEWAL_PAGES && delta > base / RENEWAL_PART;
 }
 
 /*

@@ -210,20 +210,28 @@ rencoder_rebuild_group(RencoderRebuild *r)
 	}
 }
 
-/* All ranges become unsummarized: from here on nobody writes to the storage. */
+/*
+ * All ranges become unsummarized: from here on nobody writes to the storage, nobody asks for their
+ * keys in runs and on the pending list (INV-11), and the group names no run.
+ */
 static void
 unsummarize_group(const RencoderGroup *group)
 {
 	RencoderGroupEdit edit;
+	RencoderEntry entry;
 	RencoderHeader first;
 
 	rencoder_group_edit_begin(&edit, group, 0, RENCODER_EDIT_EPOCH, 0);
+	entry = rencoder_group_edit_entry(&edit);
 	first = rencoder_group_edit_first(&edit);
-	Assert(first->run == 0);
 	rencoder_set_put(first->summarizing, renc_mask_none());
 	rencoder_set_put(first->summarized, renc_mask_none());
+	rencoder_set_put(first->covered, renc_mask_none());
 	rencoder_set_put(first->flushing, renc_mask_none());
-	rencoder_group_edit_entry(&edit)->flags = 0;
+	first->flushing_run = 0;
+	first->run = entry->run = 0;
+	first->cut = entry->cut = 0;
+	entry->flags = 0;
 	rencoder_group_edit_new_epoch(&edit);
 	rencoder_group_edit_finish(&edit);
 }

@@ -49,11 +49,10 @@ extern void rencoder_rebuild_group(RencoderRebuild *rebuild);
 extern void rencoder_rebuild_forget(const RencoderGroup *group);
 
 /*
- * Takes away all summaries and the storage of a group that is not full yet, and
- * notes the configurations of the columns that are wanted, so that it can be
- * summarized anew.  Until it is, its ranges are visited by all scans.  Locks as
- * above.  WAL: metapage, directory, header; then for each column directory,
- * header and free list.
+ * Takes away all summaries and the storage of a group that is not full yet or names a run, which
+ * it names no more, and notes the configurations of the columns that are wanted, so that it can
+ * be summarized anew.  Until it is, its ranges are visited by all scans.  Locks as above.  WAL:
+ * metapage, directory, header; then for each column directory, header and free list.
  */
 extern void rencoder_rebuild_reset(const RencoderRebuild *rebuild);
 

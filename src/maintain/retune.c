@@ -12,7 +12,9 @@
 #include "miscadmin.h"
 #include "utils/memutils.h"
 
+#include "base/options.h"
 #include "key/key.h"
+#include "maintain/compact.h"
 #include "maintain/run_groups.h"
 #include "maintain/summarize.h"
 #include "store/group_edit.h"
@@ -32,6 +34,13 @@
  * are nearly four times the false positives.
  */
 #define OUTGROWN	1.1
+
+/*
+ * Coders are looked at again when the table has grown by this factor, or its deltas are so large a
+ * part of its base runs: other values may have come in the place of those that a coder knows.
+ */
+#define GROWTH		1.125
+#define LATE_PART	10
 
 typedef struct Retuning
 {
@@ -60,10 +69,35 @@ is_beginning(renc_mask mask)
 	return true;
 }
 
+/* Copies the headers of a group; false if there are none. */
+static bool
+copy_all_headers(Retuning *t, uint32 group)
+{
+	RencoderRebuild *r = &t->rebuild;
+
+	if (!rencoder_group_locate(&r->group, r->scan.index, &r->scan.meta, group))
+		return false;
+	for (int col = 0; col < r->scan.meta.natts; col++)
+		rencoder_group_copy_header(&r->group, col, &t->column[col]);
+	return true;
+}
+
+/* Is there a column whose coder is not the newest, in the headers that were copied? */
+static bool
+has_old_coder(const Retuning *t)
+{
+	for (int col = 0; col < t->rebuild.scan.meta.natts; col++)
+	{
+		if (t->column[col].config.coder != t->rebuild.scan.coders.generation[col])
+			return true;
+	}
+	return false;
+}
+
 /*
  * Copies the headers of a group; false if it cannot be rebuilt: it has no
- * summaries, ranges in the middle of a matrix lost theirs, or it names a run,
- * whose keys no rebuilding would replace.  Takes away what an interrupted rebuilding left.
+ * summaries, ranges in the middle of a matrix lost theirs, or it names a run
+ * that was made with the newest coders.  Takes away what an interrupted rebuilding left.
  */
 static bool
 read_group(Retuning *t, uint32 group)
@@ -72,16 +106,14 @@ read_group(Retuning *t, uint32 group)
 	renc_mask	summarized;
 	bool		slices = false;
 
-	if (!rencoder_group_locate(&r->group, r->scan.index, &r->scan.meta, group))
+	if (!copy_all_headers(t, group))
 		return false;
 	for (int col = 0; col < r->scan.meta.natts; col++)
-	{
-		rencoder_group_copy_header(&r->group, col, &t->column[col]);
 		slices |= t->column[col].matrix.start == RENCODER_NO_BLOCK;
-	}
 	rencoder_rebuild_forget(&r->group);
+	t->full = false;
 	if (t->column[0].run != 0)
-		return false;
+		return has_old_coder(t);
 	summarized = rencoder_set_get(t->column[0].summarized);
 	t->full = !slices && renc_mask_count(summarized) == RENC_GROUP_RANGES;
 	return !renc_mask_empty(summarized) && (slices || is_beginning(summarized));
@@ -223,6 +255,31 @@ note_prediction(const Retuning *t, int col, double fpr, double best_fpr)
 	rencoder_group_edit_finish(&edit);
 }
 
+/* The group starts over, with the configurations that are noted for it. */
+static void
+start_over(const RencoderRebuild *r)
+{
+	uint64		first = (uint64) r->group.number * RENC_GROUP_RANGES;
+
+	rencoder_rebuild_reset(r);
+	(void) rencoder_summarize(r->scan.index, r->scan.heap, first, first + RENC_GROUP_RANGES - 1, true);
+}
+
+/* A group whose run has keys by an old coder gets filters, which become a run as any others do. */
+static bool
+recode_group(RencoderRebuild *r)
+{
+	for (int col = 0; col < r->scan.meta.natts; col++)
+	{
+		r->wanted[col] = true;
+		memset(&r->config[col], 0, sizeof(r->config[col]));
+		r->predicted_fpr[col] = -1;
+		r->stamp[col] = 0;
+	}
+	start_over(r);
+	return true;
+}
+
 /*
  * Reads the keys of the group that read_group() was called for, and rebuilds
  * what gains by it.  True if anything was rebuilt.
@@ -243,6 +300,8 @@ retune_group(Retuning *t)
 			rencoder_format_of(&t->column[col].config) == NULL)
 			return false;
 	}
+	if (t->column[0].run != 0)
+		return recode_group(r);
 	if (!fits_memory(t))
 	{
 		ereport(DEBUG1,
@@ -270,29 +329,26 @@ retune_group(Retuning *t)
 	if (any && t->full)
 		rencoder_rebuild_group(r);
 	else if (any)
-	{
-		uint64		first = (uint64) r->group.number * RENC_GROUP_RANGES;
-
-		rencoder_rebuild_reset(r);
-		(void) rencoder_summarize(r->scan.index, r->scan.heap, first, first + RENC_GROUP_RANGES - 1, true);
-	}
+		start_over(r);
 	return any;
 }
 
-/* The newest coders; with "train", new ones where there are none, or where they are due. */
+/* The newest coders; with "train", new ones where there are none, or, with "due", also others. */
 static void
-find_coders(Retuning *t, bool train)
+find_coders(Retuning *t, bool train, bool due)
 {
 	RencoderRebuild *r = &t->rebuild;
 
+	due = due || rencoder_columns_train_is_due(r->scan.heap, r->scan.index, GROWTH);
 	if (train)
-		rencoder_columns_train(r->scan.heap, r->scan.index, r->scan.indexInfo, true, &r->scan.coders);
+		rencoder_columns_train(r->scan.heap, r->scan.index, r->scan.indexInfo, true, due,
+							   &r->scan.coders);
 	for (int col = 0; col < r->scan.meta.natts; col++)
 		rencoder_columns_load_coders(r->scan.index, col, rencoder_coder_newest(r->scan.index, col), &r->scan.coders);
 }
 
 static void
-begin_retuning(Retuning *t, Relation index, Relation heap, bool train, double margin)
+begin_retuning(Retuning *t, Relation index, Relation heap, bool train, bool due, double margin)
 {
 	uint64		nranges;
 
@@ -302,7 +358,7 @@ begin_retuning(Retuning *t, Relation index, Relation heap, bool train, double ma
 	t->column = palloc(t->rebuild.scan.meta.natts * sizeof(RencoderHeaderData));
 
 	rencoder_meta_lock_maintainer(index);
-	find_coders(t, train);
+	find_coders(t, train, due);
 	rencoder_meta_unlock_maintainer(index);
 
 	nranges = rencoder_range_count(&t->rebuild.scan.meta, RelationGetNumberOfBlocks(heap));
@@ -310,17 +366,6 @@ begin_retuning(Retuning *t, Relation index, Relation heap, bool train, double ma
 	t->designer = rencoder_designer_create(index, &t->rebuild.scan.meta, (double) nranges);
 	t->context = AllocSetContextCreate(CurrentMemoryContext, "rencoder retune",
 									   ALLOCSET_DEFAULT_SIZES);
-}
-
-static bool
-has_old_coder(const Retuning *t)
-{
-	for (int col = 0; col < t->rebuild.scan.meta.natts; col++)
-	{
-		if (t->column[col].config.coder != t->rebuild.scan.coders.generation[col])
-			return true;
-	}
-	return false;
 }
 
 /* Are other queries known than when the group was looked at last, or another coder? */
@@ -345,7 +390,7 @@ typedef struct Limits
 {
 	uint32		reads;			/* groups whose rows may be read */
 	uint32		counts;			/* groups whose bits may be counted */
-	bool		coders_only;	/* only full groups whose coders are outdated */
+	bool		coders_only;	/* only groups whose coders are outdated */
 
 	/*
 	 * Stamps of groups that gained nothing: what they had been looked at
@@ -393,8 +438,13 @@ vacuum_group(Retuning *t, uint32 group, Limits *limits)
 	 * limits.
 	 */
 	if (!read_group(t, group) || limits->reads == 0 ||
-		(limits->coders_only && !(t->full && has_old_coder(t))))
+		(limits->coders_only ? !has_old_coder(t) : t->column[0].run != 0))
 		return false;
+	if (t->column[0].run != 0)
+	{
+		limits->reads--;
+		return retune_group(t);
+	}
 	if (t->full && limits->counts > 0)
 	{
 		limits->counts--;
@@ -416,13 +466,14 @@ vacuum_group(Retuning *t, uint32 group, Limits *limits)
 
 /*
  * Visits n groups, or, if "groups" is NULL, the first n of all, from any on where "limits" bounds
- * the work, so that all have their turn.  Returns how many were rebuilt.
+ * the work, so that all have their turn.  Those with old coders have it anyhow, and neighbours that
+ * get the same one can be in one run.  Returns how many were rebuilt.
  */
 static int64
 visit_groups(Retuning *t, const uint32 *groups, uint32 n, Limits *limits)
 {
 	Relation	index = t->rebuild.scan.index;
-	uint32		start = limits == NULL || n == 0 ? 0 :
+	uint32		start = limits == NULL || limits->coders_only || n == 0 ? 0 :
 		(uint32) pg_prng_uint64_range(&pg_global_prng_state, 0, n - 1);
 	int64		count = 0;
 
@@ -439,7 +490,7 @@ visit_groups(Retuning *t, const uint32 *groups, uint32 n, Limits *limits)
 		rencoder_meta_lock_maintainer(index);
 		if (limits != NULL)
 			count += vacuum_group(t, group, limits);
-		else if (read_group(t, group))
+		else if (read_group(t, group) && t->column[0].run == 0)
 			count += retune_group(t);
 		rencoder_meta_unlock_maintainer(index);
 		MemoryContextSwitchTo(old);
@@ -454,68 +505,81 @@ rencoder_retune(Relation index, Relation heap)
 {
 	Retuning	t;
 
-	begin_retuning(&t, index, heap, true, RENCODER_RETUNE_MARGIN);
+	begin_retuning(&t, index, heap, true, false, RENCODER_RETUNE_MARGIN);
 	return visit_groups(&t, NULL, t.ngroups, NULL);
 }
 
-/* "groups", n of them: those whose coders are to be looked at; NULL: all, and more than that. */
-static int64
-retune_within_limits(Relation index, Relation heap, const uint32 *groups, uint32 n)
+/* Returns how many groups there are. */
+static uint32
+begin_vacuum(Retuning *t, Relation index, Relation heap, bool due, Limits *limits)
 {
-	Retuning	t;
-	Limits		limits;
-
 	/* Coders are for the tables that are summarized. */
-	begin_retuning(&t, index, heap,
+	begin_retuning(t, index, heap,
 				   rencoder_range_count(rencoder_meta_get(index),
 										RelationGetNumberOfBlocks(heap)) >= RENC_SLICE_RANGES,
-				   RENCODER_VACUUM_MARGIN);
-	limits.reads = Max(RENCODER_VACUUM_GROUPS, t.ngroups / RENCODER_VACUUM_READ_SHARE);
-	limits.counts = Max(RENCODER_VACUUM_COUNTS, t.ngroups / RENCODER_VACUUM_COUNT_SHARE);
-	limits.coders_only = groups != NULL;
-	limits.n_unprofitable = 0;
-	return visit_groups(&t, groups, groups != NULL ? n : t.ngroups, &limits);
+				   due, RENCODER_VACUUM_MARGIN);
+	memset(limits, 0, sizeof(*limits));
+	limits->reads = Max(RENCODER_VACUUM_GROUPS, t->ngroups / RENCODER_VACUUM_READ_SHARE);
+	limits->counts = Max(RENCODER_VACUUM_COUNTS, t->ngroups / RENCODER_VACUUM_COUNT_SHARE);
+	return t->ngroups;
 }
 
 int64
 rencoder_retune_some(Relation index, Relation heap)
 {
-	return retune_within_limits(index, heap, NULL, 0);
+	Retuning	t;
+	Limits		limits;
+	uint32		n = begin_vacuum(&t, index, heap, false, &limits);
+
+	return visit_groups(&t, NULL, n, &limits);
+}
+
+/* Has a stretch groups with an old coder, which is that of all of them? */
+static bool
+is_for_coders(Retuning *t, const RencoderStretch *s, bool all)
+{
+	if (s->run == 0 && !all &&
+		!(s->kind == RENCODER_STRETCH_WAITING && rencoder_options_use_runs(t->rebuild.scan.index)))
+		return false;
+	return copy_all_headers(t, s->first) && has_old_coder(t);
 }
 
 /*
- * The groups that are sealed and wait for a run, palloc'd, as the directory has them.  Before a
- * visit that would read the headers of all groups, most of which have one.
+ * The groups with an old coder that wait for a run or name one, or all of them, palloc'd, as the
+ * directory has them.  Before a visit that would read the headers of all groups, most of which have
+ * the newest.
  */
 static uint32 *
-sealed_groups(Relation index, uint32 *n)
+groups_for_coders(Retuning *t, bool all, uint32 *n)
 {
 	RencoderRunGroups found;
 	uint32	   *groups;
 
-	rencoder_run_groups_look(index, &found);
-	*n = 0;
-	for (int i = 0; i < found.n; i++)
-		*n += found.stretch[i].run == 0 && found.stretch[i].kind == RENCODER_STRETCH_WAITING ?
-			found.stretch[i].n : 0;
-	groups = palloc_extended(Max(*n, 1) * sizeof(uint32), MCXT_ALLOC_HUGE);
+	rencoder_run_groups_look(t->rebuild.scan.index, &found);
+	groups = palloc_extended(Max(t->ngroups, 1) * sizeof(uint32), MCXT_ALLOC_HUGE);
 	*n = 0;
 	for (int i = 0; i < found.n; i++)
 	{
 		const RencoderStretch *s = &found.stretch[i];
 
-		for (uint32 j = 0; j < s->n && s->run == 0 && s->kind == RENCODER_STRETCH_WAITING; j++)
-			groups[(*n)++] = s->first + j;
+		if (!is_for_coders(t, s, all))
+			continue;
+		for (uint32 group = s->first; group < s->first + s->n && group < t->ngroups; group++)
+			groups[(*n)++] = group;
 	}
 	pfree(found.stretch);
 	return groups;
 }
 
 int64
-rencoder_retune_coders(Relation index, Relation heap)
+rencoder_retune_coders(Relation index, Relation heap, bool all)
 {
-	int64		rebuilt = 0;
+	Retuning	t;
+	Limits		limits;
+	int64		rebuilt;
 	bool		coded = false;
+	uint64		base;
+	uint64		delta;
 	uint32	   *groups;
 	uint32		n;
 
@@ -523,9 +587,12 @@ rencoder_retune_coders(Relation index, Relation heap)
 		coded |= rencoder_key_is_coded(index, col);
 	if (!coded)
 		return 0;
-	groups = sealed_groups(index, &n);
-	if (n > 0)
-		rebuilt = retune_within_limits(index, heap, groups, n);
+	rencoder_run_groups_count_pages(index, &base, &delta);
+	n = begin_vacuum(&t, index, heap, all || delta > base / LATE_PART, &limits);
+	limits.reads = all ? PG_UINT32_MAX : Max(RENCODER_VACUUM_FLUSH, n / RENCODER_VACUUM_READ_SHARE);
+	limits.coders_only = true;
+	groups = groups_for_coders(&t, all, &n);
+	rebuilt = visit_groups(&t, groups, n, &limits);
 	pfree(groups);
 	return rebuilt;
 }

@@ -40,12 +40,14 @@ extern int64 rencoder_retune(Relation index, Relation heap);
 extern int64 rencoder_retune_some(Relation index, Relation heap);
 
 /*
- * In VACUUM, before full groups become runs: the same of those only that have a matrix and a coder
- * that is not the column's newest, since a run keeps the coders of its groups.  Visits no other
- * groups than those that wait for a run, and does nothing with an index without columns that want
- * coders.
+ * Before full groups become runs: the same of those only that have a coder that is not the column's
+ * newest, and wait for a run, or name one, whose keys an old coder made.  Of the latter it makes
+ * filters, until they become a run as others do.  Whether the newest coders serve the table is also
+ * looked at if the deltas are large.  With "all" it is looked at in any case, and all groups with an
+ * old coder are taken; else as many as VACUUM flushes.  Does nothing with an index without columns
+ * that want coders.
  */
-extern int64 rencoder_retune_coders(Relation index, Relation heap);
+extern int64 rencoder_retune_coders(Relation index, Relation heap, bool all);
 
 #define RENCODER_VACUUM_MARGIN		1.3
 #define RENCODER_VACUUM_GROUPS		4

@@ -147,6 +147,24 @@ rencoder_run_groups_look(Relation index, RencoderRunGroups *groups)
 	pfree(metadata);
 }
 
+void
+rencoder_run_groups_count_pages(Relation index, uint64 *base, uint64 *delta)
+{
+	RencoderRuns runs;
+	uint64		npages[RENCODER_RUN_DELTA + 1] = {0};
+
+	rencoder_runs_look(index, &runs, NULL);
+	for (uint32 i = 0; i < runs.list.n; i++)
+	{
+		const RencoderRunEntry *run = &runs.list.entry[i];
+
+		if (run->state == RENCODER_RUN_LIVE && run->kind <= RENCODER_RUN_DELTA)
+			npages[run->kind] += run->npages;
+	}
+	*base = npages[RENCODER_RUN_BASE];
+	*delta = npages[RENCODER_RUN_DELTA];
+}
+
 /* ---- Tidying up ---- */
 
 /* Takes "flushing" for a run back from a group: we are the maintainer, so nobody is at work. */

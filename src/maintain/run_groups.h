@@ -44,6 +44,9 @@ typedef struct RencoderRunGroups
  */
 extern void rencoder_run_groups_look(Relation index, RencoderRunGroups *groups);
 
+/* How many pages base runs and deltas have that are LIVE. */
+extern void rencoder_run_groups_count_pages(Relation index, uint64 *base, uint64 *delta);
+
 /*
  * Takes back and frees what crashes and cancelled commands left of runs, and what is not needed
  * any more:

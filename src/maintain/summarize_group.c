@@ -19,6 +19,9 @@
  */
 #define MAX_CHECKPOINTS		3
 
+/* The coders of new groups are looked at again when the table has grown by this factor. */
+#define GROWTH				2
+
 bool
 rencoder_summarize_group_slab(const RencoderSummarizing *s, RencoderHeader header,
 							  RencoderSlab *slab)
@@ -138,12 +141,19 @@ is_unconfigured(const RencoderSummarizing *s, int col)
 	return !is_configured(s, &copy);
 }
 
+static bool
+training_is_due(const RencoderSummarizing *s)
+{
+	return rencoder_columns_train_is_due(s->scan.heap, s->scan.index, GROWTH);
+}
+
 static void
 train_coders(RencoderSummarizing *s)
 {
 	RencoderColumnCoders trained;
 
-	rencoder_columns_train(s->scan.heap, s->scan.index, s->scan.indexInfo, true, &trained);
+	rencoder_columns_train(s->scan.heap, s->scan.index, s->scan.indexInfo, true,
+						   training_is_due(s), &trained);
 }
 
 void
@@ -153,7 +163,7 @@ rencoder_summarize_group_renew_coders(RencoderSummarizing *s)
 
 	for (int col = 0; col < s->scan.meta.natts && !unconfigured; col++)
 		unconfigured = rencoder_key_is_coded(s->scan.index, col) && is_unconfigured(s, col);
-	if (unconfigured && rencoder_columns_train_is_due(s->scan.heap, s->scan.index))
+	if (unconfigured && training_is_due(s))
 		train_coders(s);
 }
 

@@ -168,7 +168,8 @@ rencoder_retune_index(PG_FUNCTION_ARGS)
 /*
  * rencoder_compact(index regclass) returns integer
  *
- * Makes one run of all groups that are full, or in a run already, and returns their number.
+ * Makes one run of all groups that are full, or in a run already, with the newest coders, and
+ * returns their number.
  * ShareUpdateExclusiveLock on table and index: reads and writes go on.
  */
 Datum
@@ -189,6 +190,7 @@ rencoder_compact_index(PG_FUNCTION_ARGS)
 	if (target_is_valid(&target))
 	{
 		(void) rencoder_columns_check_coders(target.index, ERROR);
+		(void) rencoder_retune_coders(target.index, target.heap, true);
 		n = rencoder_compact(target.index, target.heap);
 	}
 	rencoder_open_index_close(&target);

@@ -28,13 +28,6 @@
  */
 #define SAMPLE_SEED		20220612
 
-/*
- * Coders that were trained when the table was small are looked at again when it
- * has grown by this factor: what came first, in the order of a load, may say
- * little of what came later.
- */
-#define GROWTH	2
-
 typedef struct Training
 {
 	RencoderTrainer *trainer[INDEX_MAX_KEYS];	/* NULL: column wants no coder */
@@ -172,14 +165,14 @@ store_samples(Relation heap, Relation index, int col, uint32 generation,
 }
 
 bool
-rencoder_columns_train_is_due(Relation heap, Relation index)
+rencoder_columns_train_is_due(Relation heap, Relation index, double growth)
 {
 	uint32		then = rencoder_coder_heap_blocks(index);
 	RencoderCoderListData *list;
 	bool		due;
 
 	if (then > 0)
-		return RelationGetNumberOfBlocks(heap) / GROWTH >= then;
+		return RelationGetNumberOfBlocks(heap) >= then * growth;
 
 	/* A crash came between a coder and the note of what it was trained on. */
 	list = rencoder_coder_list(index);
@@ -233,13 +226,12 @@ is_better(Relation index, int col, const RencoderTrainer *trainer, const void *d
 
 void
 rencoder_columns_train(Relation heap, Relation index, IndexInfo *indexInfo, bool log,
-					   RencoderColumnCoders *coders)
+					   bool due, RencoderColumnCoders *coders)
 {
 	MemoryContext caller = CurrentMemoryContext;
 	MemoryContext context = AllocSetContextCreate(caller, "rencoder training",
 												  ALLOCSET_DEFAULT_SIZES);
 	BlockNumber nblocks = RelationGetNumberOfBlocks(heap);
-	bool		due = rencoder_columns_train_is_due(heap, index);
 	Training	t;
 	bool		any = false;
 

@@ -22,16 +22,16 @@ typedef struct RencoderColumnCoders
  * the table's values, stores them as the newest and sets *coders, palloc'd.
  * Columns without values in the sample get none.  "log" as rencoder_coder_store().
  *
- * If the table has grown much since its values were looked at last, columns get
- * another generation where the present one would serve the sample badly, unless the
- * owner has given samples of queries, whose keys mean nothing to another coder.
+ * If it is "due", because the table may have other values than when they were looked at last,
+ * columns that have a coder get another generation where that would serve the sample badly,
+ * unless the owner has given samples of queries, whose keys mean nothing to another coder.
  *
  * Locks: the caller's on heap and index, as for a build or the maintainer.
  * Runs user code of expression indexes.  Errors: those of a heap scan; with "log",
  * those of rencoder_columns_check_coders(): no coder is trained beside one that was lost.
  */
 extern void rencoder_columns_train(Relation heap, Relation index, IndexInfo *indexInfo,
-								   bool log, RencoderColumnCoders *coders);
+								   bool log, bool due, RencoderColumnCoders *coders);
 
 /*
  * Are the coders there that the groups of the index name?  If not, the index is
@@ -44,10 +44,11 @@ extern void rencoder_columns_train(Relation heap, Relation index, IndexInfo *ind
 extern bool rencoder_columns_check_coders(Relation index, int elevel);
 
 /*
- * Has the table grown so much that rencoder_columns_train() would look whether its
- * columns' coders still serve it?
+ * Has the table grown by the factor "growth" since its values were looked at last?  Then
+ * rencoder_columns_train() should look whether its columns' coders still serve it: what came first,
+ * in the order of a load, may say little of what came later.
  */
-extern bool rencoder_columns_train_is_due(Relation heap, Relation index);
+extern bool rencoder_columns_train_is_due(Relation heap, Relation index, double growth);
 
 /* Loads the coder of a column, palloc'd, for the maintainer: it must exist. */
 extern void rencoder_columns_load_coders(Relation index, int col, uint32 generation,
