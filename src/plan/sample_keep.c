@@ -320,6 +320,12 @@ rencoder_sample_keep(Relation heap, Relation index, bool keep_table)
 {
 	KeepWork	work = {.heap = heap,.index = index,.keep_table = keep_table};
 
+	/*
+	 * Temporary ones keep none.  They are also built at commit (ON COMMIT DELETE ROWS), when it is
+	 * too late for a subtransaction.
+	 */
+	if (RelationUsesLocalBuffers(index))
+		return;
 	if (ReindexIsProcessingIndex(RelationGetRelid(index)))
 	{
 		work.replaced = find_replaced_storage(index, &work.storage, &work.permanent);

@@ -41,7 +41,8 @@ my $TABLE = q{
 		FOR k IN 1 .. 1000000 LOOP
 			PERFORM change(k);
 			IF grow THEN
-				PERFORM fill(i, i + 24) FROM (SELECT nextval('ids')::int * 25 AS i) q WHERE i < 400000;
+				PERFORM fill(i, i + 24) FROM (SELECT nextval('ids')::int * 25 AS i) q
+				WHERE i < 400000;
 			END IF;
 			COMMIT;
 			PERFORM pg_sleep(0.02);
