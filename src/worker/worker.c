@@ -45,12 +45,9 @@
 #include "utils/timestamp.h"
 
 #include "base/options.h"
-#include "maintain/compact.h"
-#include "maintain/delta.h"
-#include "maintain/summarize.h"
 #include "store/open_index.h"
-#include "worker/autosummarize.h"
-#include "worker/late_reads.h"
+#include "worker/time_limit.h"
+#include "worker/worker_job.h"
 #include "worker/worker_queue.h"
 
 /* How often it looks around, at least. */
@@ -58,16 +55,6 @@
 
 /* It ends when it has had no request for this long. */
 #define LINGER_MS			5000
-
-/* How long it works on one index, unless a slice, or a group at once, takes longer. */
-#define PIECE_MS			200
-
-/*
- * A table that has not grown for this long, nor its pending list, is quiet: then also what is no
- * whole slice is summarized, the range that the table ends in included.  Rows that come later set
- * their bits one by one, but only in the rest of this one range.
- */
-#define QUIET_MS			2000
 
 /*
  * An index that somebody has locked is tried again, less and less often, and then left to VACUUM.
@@ -80,34 +67,12 @@
 /* One with which something went wrong keeps this process once. */
 #define RETRY_FAILED_MS		60000
 
-/* It looks for gaps so many slices back; older ones are for VACUUM. */
-#define WINDOW_SLICES		1024
-
-/* Work to do, by index. */
-typedef struct Job
-{
-	Oid			index;			/* hash key */
-	uint64		ranges;			/* complete ones; 0: as the table's size says */
-	TimestampTz due;
-	bool		waiting;		/* for a quiet table, or its maintainer */
-	TimestampTz locked_since;	/* 0: it was not, when it was tried last */
-	int			retry_ms;		/* if it was */
-	int			failures;
-	BlockNumber nblocks;		/* of the table, when it was looked at last */
-	uint64		pending;		/* last page of the pending list, likewise */
-	TimestampTz since;			/* when both were first seen so */
-	uint64		settled;		/* full groups of which none is to be flushed */
-	RencoderLateReads reads;	/* what scans have read of the tail */
-} Job;
-
-typedef enum JobResult
-{
-	JOB_DONE,
-	JOB_UNFINISHED,
-	JOB_WAITING,				/* for the table to be quiet */
-	JOB_MAINTAINED,				/* somebody else is at it */
-	JOB_LOCKED
-} JobResult;
+/*
+ * A job is cancelled after this long if others wait, goes behind them for as long, and has twice
+ * the time then: most need it, a run of a large table, say.
+ */
+#define LIMIT_MS			5000
+#define LIMIT_MAX_MS		(5 * 60 * 1000)
 
 PGDLLEXPORT void rencoder_worker_main(Datum arg);
 
@@ -135,13 +100,14 @@ static void
 add_job(Oid index, uint64 ranges, bool urgent)
 {
 	bool		found;
-	Job		   *job = hash_search(jobs, &index, HASH_ENTER, &found);
+	RencoderJob		   *job = hash_search(jobs, &index, HASH_ENTER, &found);
 
 	if (!found)
 	{
 		memset(job, 0, sizeof(*job));
 		job->index = index;
 		job->nblocks = InvalidBlockNumber;
+		job->limit_ms = LIMIT_MS;
 	}
 	if (job->waiting && (urgent || ranges > job->ranges))
 		job->due = 0;
@@ -176,152 +142,12 @@ add_all_indexes(void)
 	CommitTransactionCommand();
 }
 
-/* The slice at which the job ends. */
-static uint64
-job_end(const Job *job, BlockNumber nblocks, const RencoderMeta *meta)
-{
-	uint64		in_table = nblocks / meta->pages_per_range;
-
-	/* The table may have been truncated since. */
-	if (job->ranges > 0)
-		return Min(job->ranges, in_table) / RENC_SLICE_RANGES;
-	return rencoder_autosummarize_complete_slices(meta, in_table);
-}
-
-/* Has the table been of this size for a while, and the pending list of these pages? */
-static bool
-is_quiet(Job *job, Relation index, BlockNumber nblocks)
-{
-	TimestampTz now = GetCurrentTimestamp();
-	RencoderRuns runs;
-
-	rencoder_runs_look(index, &runs, NULL);
-	if (nblocks != job->nblocks || runs.pending_last_number != job->pending)
-	{
-		job->nblocks = nblocks;
-		job->pending = runs.pending_last_number;
-		job->since = now;
-	}
-	return TimestampDifferenceExceeds(job->since, now, QUIET_MS);
-}
-
-/* Complete slices up to "end", for a while; true if there are no more of them. */
-static bool
-fill_gaps(Relation index, Relation heap, const RencoderMeta *meta, uint64 end)
-{
-	TimestampTz start = GetCurrentTimestamp();
-	uint64		slice;
-	uint64		next;
-
-	rencoder_meta_lock_maintainer(index);
-	slice = end < WINDOW_SLICES ? 0 : end - WINDOW_SLICES;
-	while ((slice = rencoder_autosummarize_first_gap(index, meta, slice, end)) < end &&
-		   !TimestampDifferenceExceeds(start, GetCurrentTimestamp(), PIECE_MS))
-	{
-		/*
-		 * A group at once, if it comes so late; it is logged once then, not
-		 * twice.
-		 */
-		next = slice + 1;
-		if (slice % RENC_GROUP_SLICES == 0 && slice + RENC_GROUP_SLICES <= end)
-			next = slice + RENC_GROUP_SLICES;
-		rencoder_summarize_slices(index, heap, slice, next, false);
-	}
-	rencoder_meta_unlock_maintainer(index);
-	return slice >= end;
-}
-
-/* A delta of the pending list, if that is long enough. */
-static void
-shorten_pending(Relation index)
-{
-	if (!rencoder_delta_is_due(index, RENCODER_DELTA_PAGES))
-		return;
-	rencoder_meta_lock_maintainer(index);
-	(void) rencoder_delta_make(index, RENCODER_DELTA_PAGES, PG_UINT32_MAX, RENCODER_DELTA_BUSY);
-	rencoder_meta_unlock_maintainer(index);
-}
-
-/*
- * Makes base runs of full groups.  To look for them takes as long as the directory is, so it is
- * done when there is another, and when the table is quiet.
- */
-static RencoderCompactResult
-flush_full_groups(Job *job, Relation index, Relation heap, const RencoderMeta *meta,
-				  BlockNumber nblocks, bool quiet)
-{
-	uint64		full = nblocks / meta->pages_per_range / RENC_GROUP_RANGES;
-	RencoderCompactResult result;
-
-	if (full == job->settled && !quiet)
-		return RENCODER_COMPACT_NOTHING;
-	result = rencoder_compact_some(index, heap, quiet);
-	if (result == RENCODER_COMPACT_NOTHING)
-		job->settled = full;
-	return result;
-}
-
-/* All there is from range "first" on, the range that the table ends in included. */
-static void
-summarize_tail(Relation index, Relation heap, const RencoderMeta *meta, BlockNumber nblocks,
-			   uint64 first)
-{
-	if (rencoder_autosummarize_is_worth(meta, nblocks))
-		(void) rencoder_summarize(index, heap, first, rencoder_range_count(meta, nblocks) - 1, true);
-}
-
-/* What is to be done of an index now. */
-static JobResult
-serve_index(Job *job, Relation index, Relation heap)
-{
-	RencoderMeta meta = *rencoder_meta_get(index);
-	BlockNumber nblocks = RelationGetNumberOfBlocks(heap);
-	bool		quiet = is_quiet(job, index, nblocks);
-	uint64		end;
-	uint64		first;
-
-	if (!rencoder_options_autosummarize(index))
-		return JOB_DONE;
-
-	/* Who comes between holds us up, but most have it for one group. */
-	if (!rencoder_meta_try_maintainer(index))
-		return JOB_MAINTAINED;
-	rencoder_meta_unlock_maintainer(index);
-
-	shorten_pending(index);
-	end = quiet ? nblocks / meta.pages_per_range / RENC_SLICE_RANGES :
-		job_end(job, nblocks, &meta);
-	if (!fill_gaps(index, heap, &meta, end))
-		return JOB_UNFINISHED;
-
-	/* Before runs are made, which others may be in the way of for long. */
-	if (quiet)
-	{
-		rencoder_delta_settle(index);
-		summarize_tail(index, heap, &meta, nblocks, end * RENC_SLICE_RANGES);
-	}
-	switch (flush_full_groups(job, index, heap, &meta, nblocks, quiet))
-	{
-		case RENCODER_COMPACT_DONE:
-			return JOB_UNFINISHED;
-		case RENCODER_COMPACT_WAITED_FOR:
-			return JOB_LOCKED;
-		case RENCODER_COMPACT_NOTHING:
-			break;
-	}
-	if (quiet)
-		return JOB_DONE;
-	if (rencoder_late_reads_look(&job->reads, index, &meta, nblocks, &first))
-		summarize_tail(index, heap, &meta, nblocks, first);
-	return JOB_WAITING;
-}
-
 /* A piece of the job, in a transaction of its own. */
-static JobResult
-do_job(Job *job)
+static RencoderJobResult
+do_job(RencoderJob *job)
 {
 	RencoderOpenIndex target;
-	JobResult	result = JOB_DONE;
+	RencoderJobResult	result = JOB_DONE;
 
 	SetCurrentStatementStartTimestamp();
 	StartTransactionCommand();
@@ -337,7 +163,7 @@ do_job(Job *job)
 			pgstat_report_activity(STATE_RUNNING,
 								   psprintf("rencoder: summarizing \"%s\"",
 											RelationGetRelationName(target.index)));
-			result = serve_index(job, target.index, target.heap);
+			result = rencoder_worker_job_serve(job, target.index, target.heap);
 			rencoder_open_index_close(&target);
 			break;
 	}
@@ -346,28 +172,56 @@ do_job(Job *job)
 	return result;
 }
 
-/* An error is reported in the server's log and goes no further. */
-static JobResult
-try_job(Job *job, bool *failed)
+/* When is the first of the other jobs due? */
+static TimestampTz
+other_due(const RencoderJob *mine)
 {
-	volatile JobResult result = JOB_DONE;
+	HASH_SEQ_STATUS status;
+	RencoderJob		   *job;
+	TimestampTz first = DT_NOEND;
+
+	hash_seq_init(&status, jobs);
+	while ((job = hash_seq_search(&status)) != NULL)
+	{
+		if (job != mine)
+			first = Min(first, job->due);
+	}
+	return first;
+}
+
+/* An error is reported in the server's log and goes no further. */
+static RencoderJobResult
+try_job(RencoderJob *job, bool *failed)
+{
+	volatile RencoderJobResult result = JOB_DONE;
 
 	*failed = false;
+	rencoder_time_limit_begin(job->index, other_due(job), job->limit_ms);
 	PG_TRY();
 	{
 		result = do_job(job);
+		(void) rencoder_time_limit_end();
 	}
 	PG_CATCH();
 	{
 		HOLD_INTERRUPTS();
-		errcontext("automatic summarization of index with OID %u", job->index);
-		EmitErrorReport();
+		if (rencoder_time_limit_end() && geterrcode() == ERRCODE_QUERY_CANCELED)
+			result = JOB_CANCELLED;
+		else
+		{
+			errcontext("automatic summarization of index with OID %u", job->index);
+			EmitErrorReport();
+			*failed = true;
+		}
 		AbortOutOfAnyTransaction();
 		FlushErrorState();
-		*failed = true;
 		RESUME_INTERRUPTS();
 	}
 	PG_END_TRY();
+	if (result == JOB_CANCELLED)
+		ereport(LOG,
+				(errmsg("put off automatic summarization of index with OID %u", job->index),
+				 errdetail("It took more than %d ms, and other indexes wait.", job->limit_ms)));
 	return result;
 }
 
@@ -376,7 +230,7 @@ static List *
 due_jobs(void)
 {
 	HASH_SEQ_STATUS status;
-	Job		   *job;
+	RencoderJob		   *job;
 	TimestampTz now = GetCurrentTimestamp();
 	List	   *due = NIL;
 
@@ -390,7 +244,7 @@ due_jobs(void)
 }
 
 static void
-put_off(Job *job, int ms)
+put_off(RencoderJob *job, int ms)
 {
 	job->due = TimestampTzPlusMilliseconds(GetCurrentTimestamp(), ms);
 }
@@ -403,24 +257,25 @@ static bool
 any_to_stay_for(void)
 {
 	HASH_SEQ_STATUS status;
-	Job		   *job;
+	RencoderJob		   *job;
 	bool		found = false;
 
 	hash_seq_init(&status, jobs);
 	while ((job = hash_seq_search(&status)) != NULL)
-		found |= job->waiting || job->locked_since != 0 || job->failures == 1;
+		found |= job->waiting || job->locked_since != 0 || job->failures == 1 ||
+			job->cancelled;
 	return found;
 }
 
 static void
-remove_job(Job *job)
+remove_job(RencoderJob *job)
 {
 	hash_search(jobs, &job->index, HASH_REMOVE, NULL);
 }
 
 /* Puts off a job whose index is locked; after some minutes it is given up. */
 static void
-retry_locked(Job *job)
+retry_locked(RencoderJob *job)
 {
 	TimestampTz now = GetCurrentTimestamp();
 
@@ -439,11 +294,12 @@ retry_locked(Job *job)
 
 /* What becomes of a job; is there more of it to do at once? */
 static bool
-settle(Job *job, JobResult result, bool failed)
+settle(RencoderJob *job, RencoderJobResult result, bool failed)
 {
 	job->waiting = !failed && (result == JOB_WAITING || result == JOB_MAINTAINED);
 	if (failed || result != JOB_LOCKED)
 		job->locked_since = 0;
+	job->cancelled = result == JOB_CANCELLED;
 	if (failed)
 	{
 		job->failures++;
@@ -455,6 +311,11 @@ settle(Job *job, JobResult result, bool failed)
 		put_off(job, job->reads.busy ? LOOK_MS : QUIET_MS);
 	else if (result == JOB_MAINTAINED)
 		put_off(job, LOOK_MS);
+	else if (result == JOB_CANCELLED)
+	{
+		put_off(job, job->limit_ms);
+		job->limit_ms = Min(2 * job->limit_ms, LIMIT_MAX_MS);
+	}
 	else if (result == JOB_DONE)
 		remove_job(job);
 	return !failed && result == JOB_UNFINISHED;
@@ -472,8 +333,8 @@ do_jobs(void)
 	MemoryContextSwitchTo(old);
 	foreach(cell, due)
 	{
-		Job		   *job = hash_search(jobs, &lfirst_oid(cell), HASH_FIND, NULL);
-		JobResult	result;
+		RencoderJob		   *job = hash_search(jobs, &lfirst_oid(cell), HASH_FIND, NULL);
+		RencoderJobResult	result;
 		bool		failed;
 
 		if (!may_stay())
@@ -551,27 +412,8 @@ create_jobs(void)
 
 	memset(&ctl, 0, sizeof(ctl));
 	ctl.keysize = sizeof(Oid);
-	ctl.entrysize = sizeof(Job);
+	ctl.entrysize = sizeof(RencoderJob);
 	jobs = hash_create("rencoder jobs", 64, &ctl, HASH_ELEM | HASH_BLOBS);
-}
-
-/*
- * Some of them end the session, and it would be asked for again and again.  Not every
- * version has all of them.
- */
-static void
-disable_timeouts(void)
-{
-	static const char *const timeouts[] = {
-		"statement_timeout", "transaction_timeout", "lock_timeout",
-		"idle_in_transaction_session_timeout", "idle_session_timeout"
-	};
-
-	for (int i = 0; i < (int) lengthof(timeouts); i++)
-	{
-		if (GetConfigOption(timeouts[i], true, false) != NULL)
-			SetConfigOption(timeouts[i], "0", PGC_SUSET, PGC_S_OVERRIDE);
-	}
 }
 
 /*
@@ -593,7 +435,7 @@ rencoder_worker_main(Datum arg)
 	/* Settings of the database are for its users. */
 	SetConfigOption("default_transaction_isolation", "read committed",
 					PGC_SUSET, PGC_S_OVERRIDE);
-	disable_timeouts();
+	rencoder_time_limit_init();
 	SetConfigOption("zero_damaged_pages", "false", PGC_SUSET, PGC_S_OVERRIDE);
 	create_jobs();
 	serve_database();

@@ -338,6 +338,22 @@ rencoder_worker_queue_overflowed(void)
 }
 
 bool
+rencoder_worker_queue_others_wait(Oid index)
+{
+	const volatile SharedRequests *queue = shared;
+	Oid			database = my_entry->database;
+
+	if (my_entry->overflowed)
+		return true;
+	for (int i = 0; i < Min(queue->nrequests, MAX_REQUESTS); i++)
+	{
+		if (queue->request[i].database == database && queue->request[i].request.index != index)
+			return true;
+	}
+	return false;
+}
+
+bool
 rencoder_worker_queue_detach(void)
 {
 	bool		wanted;

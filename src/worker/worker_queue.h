@@ -56,6 +56,12 @@ extern bool rencoder_worker_queue_take(RencoderWorkerRequest *request);
 extern bool rencoder_worker_queue_overflowed(void);
 
 /*
+ * Worker: does a request for another index than "index" wait for it?  Takes no lock, so that a
+ * signal handler may ask.
+ */
+extern bool rencoder_worker_queue_others_wait(Oid index);
+
+/*
  * Worker: gives the database up.  False, and nothing is changed, if there is a
  * request: so none can fall between two workers.
  */
