@@ -100,7 +100,7 @@ static void
 add_job(Oid index, uint64 ranges, bool urgent)
 {
 	bool		found;
-	RencoderJob		   *job = hash_search(jobs, &index, HASH_ENTER, &found);
+	RencoderJob *job = hash_search(jobs, &index, HASH_ENTER, &found);
 
 	if (!found)
 	{
@@ -147,7 +147,7 @@ static RencoderJobResult
 do_job(RencoderJob *job)
 {
 	RencoderOpenIndex target;
-	RencoderJobResult	result = JOB_DONE;
+	RencoderJobResult result = JOB_DONE;
 
 	SetCurrentStatementStartTimestamp();
 	StartTransactionCommand();
@@ -177,7 +177,7 @@ static TimestampTz
 other_due(const RencoderJob *mine)
 {
 	HASH_SEQ_STATUS status;
-	RencoderJob		   *job;
+	RencoderJob *job;
 	TimestampTz first = DT_NOEND;
 
 	hash_seq_init(&status, jobs);
@@ -230,7 +230,7 @@ static List *
 due_jobs(void)
 {
 	HASH_SEQ_STATUS status;
-	RencoderJob		   *job;
+	RencoderJob *job;
 	TimestampTz now = GetCurrentTimestamp();
 	List	   *due = NIL;
 
@@ -257,7 +257,7 @@ static bool
 any_to_stay_for(void)
 {
 	HASH_SEQ_STATUS status;
-	RencoderJob		   *job;
+	RencoderJob *job;
 	bool		found = false;
 
 	hash_seq_init(&status, jobs);
@@ -333,8 +333,8 @@ do_jobs(void)
 	MemoryContextSwitchTo(old);
 	foreach(cell, due)
 	{
-		RencoderJob		   *job = hash_search(jobs, &lfirst_oid(cell), HASH_FIND, NULL);
-		RencoderJobResult	result;
+		RencoderJob *job = hash_search(jobs, &lfirst_oid(cell), HASH_FIND, NULL);
+		RencoderJobResult result;
 		bool		failed;
 
 		if (!may_stay())
