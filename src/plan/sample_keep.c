@@ -321,8 +321,8 @@ rencoder_sample_keep(Relation heap, Relation index, bool keep_table)
 	KeepWork	work = {.heap = heap,.index = index,.keep_table = keep_table};
 
 	/*
-	 * Temporary ones keep none.  They are also built at commit (ON COMMIT DELETE ROWS), when it is
-	 * too late for a subtransaction.
+	 * Temporary ones keep none.  They are also built at commit (ON COMMIT
+	 * DELETE ROWS), when it is too late for a subtransaction.
 	 */
 	if (RelationUsesLocalBuffers(index))
 		return;
