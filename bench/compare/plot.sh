@@ -37,7 +37,8 @@ fields() {
 }
 
 # draw OUTPUT TITLE XLABEL YLABEL COMMANDS STYLE: lines "series x y .." from standard input, one
-# curve for each series.  COLOUR in the style is its colour, SIDE 1 and -1 in turn.
+# curve for each series.  COLOUR in the style is its colour, PLACE where its name stands.
+declare -A PLACES
 draw() {
     local output=$1 n=0 name curves='' colour style
     cat >"$work/data"
@@ -48,7 +49,7 @@ draw() {
         [[ -e $work/series.$name && $curves != *"/series.$name'"* ]] || continue
         colour=${COLOUR[$name]:-${OTHERS[n % ${#OTHERS[@]}]}}
         style=${6//COLOUR/rgb \'$colour\'} n=$((n + 1))
-        curves+="${curves:+, }'$work/series.$name' ${style//SIDE/$((n % 2 ? 1 : -1))} title '$name'"
+        curves+="${curves:+, }'$work/series.$name' ${style//PLACE/${PLACES[$name]:-}} title '$name'"
     done
     gnuplot 2>"$work/errors" <<PLOT || { cat "$work/errors" >&2; exit 1; }
 set terminal svg size 760,460 font "sans-serif,13" background rgb "white" noenhanced
@@ -70,8 +71,9 @@ PLOT
 CURVE='with linespoints linewidth 2 pointtype 7 pointsize 0.6 linecolor COLOUR'
 # Where all is cached that is the latency on an idle machine; the files have both.
 CPU='CPU time of the session, ms'
-NAMES='using 1:2:3 with labels left offset 1,0.7*SIDE point pointtype 7 linecolor COLOUR'
-NAMES+=' textcolor COLOUR'
+NAMES='using 1:2:3 with labels PLACE point pointtype 7 linecolor COLOUR textcolor COLOUR'
+KINDS='kind of query; numbers: matching rows'
+declare -A COLUMN=([uniform]='random int8' [domain]='text' [p]='points')
 
 # The kinds of queries that a column has, in their order, as positions.
 kinds() { # COLUMN KIND..
@@ -95,51 +97,87 @@ by_kind() { # COLUMN OUTPUT FIELD YLABEL KIND..
             "$work/kinds" - | sort -s -k 1,1 -k 2,2n |
         awk -v last="$(awk '$1 != "in" && $1 != "like" { n = $2 } END { print n }' "$work/kinds")" \
             '{ print } $2 >= last { print $1 " " }' |
-        draw "$output" "column \"$column\"" 'kind of query; numbers: rows that match' "$ylabel" \
+        draw "$output" "$column (${COLUMN[$column]})" "$KINDS" "$ylabel" \
             "set logscale y; set xtics ($tics)
             set offsets graph 0.03, graph 0.03, graph 0, graph 0" "$CURVE"
 }
 
 plot_latency() {
     by_kind uniform latency cpu_ms "$CPU" absent empty one 10 100 1000 in
-    by_kind uniform pages pages 'pages of index and table' absent empty one 10 100 1000 in
+    by_kind uniform pages pages 'pages read, of index and table' absent empty one 10 100 1000 in
     by_kind domain latency_text cpu_ms "$CPU" absent empty one 10 100 1000 in like
     by_kind p latency_points cpu_ms "$CPU" empty one 10 100 1000
 }
 
+# Where the names of points stand, so that none covers a point or another name: from lines
+# "name x y" with logarithmic axes, lines "name place".  Units are about pixels.
+places() {
+    awk '{ name[++n] = $1; x[n] = log($2); y[n] = log($3) }
+        n == 1 || x[n] < left { left = x[n] }   n == 1 || x[n] > right { right = x[n] }
+        n == 1 || y[n] < low { low = y[n] }     n == 1 || y[n] > high { high = y[n] }
+        function is_free(x1, y1, x2, y2, i) {
+            if (x1 < -8) return 0
+            for (i = 1; i <= n; i++)
+                if (x[i] + 4 > x1 && x[i] - 4 < x2 && y[i] + 4 > y1 && y[i] - 4 < y2) return 0
+            for (i = 1; i <= m; i++)
+                if (r[i] > x1 && l[i] < x2 && b[i] + 16 > y1 && b[i] < y2) return 0
+            return 1
+        }
+        END {
+            split("0.7 0 -0.7 1.6 -1.6", up)
+            for (i = 1; i <= n; i++) {
+                x[i] = (x[i] - left) / (right - left + 3) * 620     # with the margins of the axes
+                y[i] = (y[i] - low) / (high - low + 6.4) * 340
+            }
+            for (i = 1; i <= n; i++) {
+                wide = 8 * length(name[i])
+                for (try = 0; try < 10; try++) {
+                    from = x[i] + (try < 5 ? 9 : -9 - wide)
+                    base = y[i] + 18 * up[try % 5 + 1] - 8
+                    if (is_free(from, base, from + wide, base + 16)) break
+                }
+                try %= 10
+                l[++m] = from; r[m] = from + wide; b[m] = base
+                print name[i], (try < 5 ? "left offset 1," : "right offset -1,") up[try % 5 + 1]
+            }
+        }'
+}
+
 # Each index with its name; no index has no size, so it stands at the left.
 plot_size_latency() {
-    local column
+    local column name place
     for column in uniform domain p; do
         fields size_latency.csv "@col == \"$column\" && @cpu_ms > 0" '@what' \
-            '(@bytes > 0 ? @bytes / 1048576 : 0.02)' '@cpu_ms' '@what' |
-            draw "size_latency${column/#/_}" "one match, column \"$column\"" \
-                'size of the index, MB (left: none)' "$CPU" \
-                'set logscale xy; set key off; set grid xtics
-                set offsets graph 0.02, graph 0.15, graph 0.1, graph 0.1
-                set xrange [0.015:]' \
-                "$NAMES"
+            '(@bytes > 0 ? @bytes / 1048576 : 0.02)' '@cpu_ms' '@what' >"$work/points"
+        while read -r name place; do PLACES[$name]=$place; done < <(places <"$work/points")
+        draw "size_latency${column/#/_}" \
+            "query of one match, column $column (${COLUMN[$column]})" \
+            'size of the index, MB (left: no index)' "$CPU" \
+            'set logscale xy; set key off; set grid xtics
+            set offsets graph 0.02, graph 0.15, graph 0.1, graph 0.1
+            set xrange [0.015:]' \
+            "$NAMES" <"$work/points"
     done
     mv size_latency_uniform.svg size_latency.svg
 }
 
 plot_build() {
     fields build.csv 1 '@col' '@what' '@cpu_ms / 1000' |
-        bars build 'CPU time of CREATE INDEX' seconds ''
+        bars build 'CREATE INDEX, one process' 'column' 'CPU time, s' ''
     fields build.csv 1 '@col' '@what' '@bits_a_row' |
-        bars sizes size 'bits a row' 'set logscale y'
+        bars sizes 'size of the index' 'column' 'size, bits a row' 'set logscale y'
 }
 
 # Groups of bars from lines "group series value".
-bars() { # OUTPUT TITLE YLABEL COMMANDS
-    local output=$1 title=$2 ylabel=$3 commands=$4
+bars() { # OUTPUT TITLE XLABEL YLABEL COMMANDS
+    local output=$1 title=$2 xlabel=$3 ylabel=$4 commands=$5
     awk '{ if (!($1 in g)) { g[$1] = n++; tics = tics (n > 1 ? ", " : "") "\"" $1 "\" " n - 1 }
             if (!($2 in s)) s[$2] = m++
             line[++k] = $2 " " g[$1] " " s[$2] " " $3 }
         END { print tics; print m; for (i = 1; i <= k; i++) print line[i] }' >"$work/bars"
     tail -n +3 "$work/bars" | awk -v m="$(sed -n 2p "$work/bars")" \
         '{ print $1, $2 + ($3 - (m - 1) / 2) * 0.85 / m, $4, 0.8 / m }' |
-        draw "$output" "$title" '' "$ylabel" \
+        draw "$output" "$title" "$xlabel" "$ylabel" \
             "set xtics ($(head -n 1 "$work/bars")) rotate by -30
             set style fill solid; set yrange [0:*]
             $commands${commands:+; set yrange [*:*]}" 'using 1:2:3 with boxes linecolor COLOUR'
@@ -148,38 +186,42 @@ bars() { # OUTPUT TITLE YLABEL COMMANDS
 plot_bits() {
     { fields bits.csv '@false_pages > 0' '"measured"' '@bits_per_key' '@false_pages'
       fields bits.csv 1 '"law"' '@bits_per_key' '@law'; } |
-        draw bits 'heap pages that an empty interval reads in vain' bits_per_key pages \
+        draw bits 'interval without a row' 'bits_per_key, bits a row' 'false pages a query' \
             'set logscale y' "$CURVE"
 }
 
 plot_growth() {
     fields growth.csv '@kind == "one"' '@what' '@rows' '@cpu_ms' |
-        draw growth 'one match, 185 rows a page' rows "$CPU" \
+        draw growth 'query of one match, 185 rows a page' 'rows of the table' "$CPU" \
             "set logscale xy; set format x '%.0s%c'" "$CURVE"
     fields growth.csv '@kind == "one" && @bytes > 0' '@what' '@rows' '@bytes / 1048576' |
-        draw growth_size '185 rows a page' rows 'size, MB' \
+        draw growth_size '185 rows a page' 'rows of the table' 'size of the index, MB' \
             "set logscale xy; set format x '%.0s%c'" "$CURVE"
 }
 
 plot_updates() {
     fields updates.csv 1 '@what (@vacuumed ? ":vacuumed" : "")' \
         '(@percent > 0 ? @percent : 0.001)' '@pages' |
-        draw updates 'an interval without a row' 'rows updated, per cent (left: none)' \
-            'pages of index and table' 'set logscale xy' "$CURVE"
+        draw updates 'interval without a row, after updates' \
+            'rows updated, per cent (left: none)' 'pages read, of index and table' \
+            'set logscale xy' "$CURVE"
 }
 
 plot_writes() {
-    fields writes.csv '@what != "none"' '@rows_a_page "/page"' '@what' '@times_no_index' |
-        bars writes 'COPY, rows a second as a multiple of no index' '' ''
-    fields writes.csv 1 '@rows_a_page "/page"' '@what' '@wal_bytes_a_row' |
-        bars wal 'COPY, WAL a row' bytes ''
+    fields writes.csv '@what != "none"' '@rows_a_page' '@what' '@times_no_index' |
+        bars writes 'COPY into a table with rows' 'rows a page of the table' \
+            'rows a second, relative to no index' ''
+    fields writes.csv 1 '@rows_a_page' '@what' '@wal_bytes_a_row' |
+        bars wal 'COPY into a table with rows' 'rows a page of the table' 'WAL, bytes a row' ''
 }
 
 plot_pgbench() {
     local kind
+    local -A TITLE=([read]='queries' [insert]='inserts of single rows'
+        [mixed]='nine queries to one insert')
     for kind in read insert mixed; do
         fields pgbench.csv "@work == \"$kind\"" '@what' '@clients' '@tps' |
-            draw "pgbench_$kind" "pgbench, $kind" clients 'transactions a second' \
+            draw "pgbench_$kind" "pgbench: ${TITLE[$kind]}" 'clients' 'transactions a second' \
                 'set logscale x 2; set yrange [0:*]' "$CURVE"
     done
 }
@@ -187,30 +229,35 @@ plot_pgbench() {
 plot_buffers() {
     fields buffers.csv 1 '@what' '(@kind == "empty" ? 0.1 : @kind == "one" ? 1 : @kind)' '@cpu_ms' |
         sort -s -k 1,1 -k 2,2g |
-        draw buffers 'shared_buffers = 128 MB' 'rows that match (left: none)' "$CPU" \
+        draw buffers 'shared_buffers = 128 MB' 'matching rows (left: none)' "$CPU" \
             'set logscale xy' "$CURVE"
     fields buffers_copy.csv '@what != "none"' '"COPY"' '@what' '@times_no_index' |
-        bars buffers_copy 'shared_buffers = 128 MB: rows a second as a multiple of no index' '' ''
+        bars buffers_copy 'shared_buffers = 128 MB' '' 'rows a second, relative to no index' ''
 }
 
 plot_cold() {
-    fields cold.csv 1 '@kind' '@what' '@median_ms' | bars cold 'first query, nothing cached' ms ''
+    fields cold.csv 1 '@kind' '@what' '@median_ms' |
+        bars cold 'first query after a restart, nothing cached' 'matching rows' \
+            'median time, ms' ''
 }
 
 plot_filter() {
+    local RATE='false positives, share of the queries'
     fields filter.csv '@fpr > 0 && @keys == "uniform"' \
         '(@queries == "correlated" ? "key+32" : @length == 1 ? "points" : "2.." @length)' \
         '@bits' '@fpr' |
-        draw filter 'filters by themselves, uniform keys' 'bits a key' 'false positives' \
+        draw filter 'filters without a server, uniform keys' 'size, bits a key' "$RATE" \
             'set logscale y' "$CURVE"
     fields filter.csv '@fpr > 0 && @length == 32' '@keys "," @queries' '@bits' '@fpr' |
-        draw filter_keys 'filters by themselves, 2..32 values' 'bits a key' 'false positives' \
+        draw filter_keys 'filters without a server, intervals of 2 to 32 values' \
+            'size, bits a key' "$RATE" \
             'set logscale y' "$CURVE"
 }
 
 plot_run() {
     fields run.csv '@false_pages > 0' '@queries' '@bits_a_row' '@false_pages' |
-        draw run 'runs by themselves, uniform keys' 'bits a row' 'heap pages in vain' \
+        draw run 'sorted runs without a server, uniform keys' 'size, bits a row' \
+            'false pages a query' \
             'set logscale y' "$CURVE"
 }
 
