@@ -51,10 +51,25 @@ CREATE INDEX owned_chosen ON owned USING rencoder (o text_ops);
 CREATE INDEX owned_two ON owned USING rencoder (l, o);
 -- What makes the index anew says nothing.
 REINDEX TABLE owned;
+REINDEX INDEX CONCURRENTLY owned_o;
+VACUUM FULL owned;
 BEGIN;
 TRUNCATE owned;
 ROLLBACK;
-DROP INDEX owned_chosen, owned_two;
+-- One warning each, as the table is emptied later.
+BEGIN;
+CREATE TABLE owned_new (o own);
+CREATE INDEX owned_new_o ON owned_new USING rencoder (o);
+TRUNCATE owned_new;
+ROLLBACK;
+CREATE TEMP TABLE owned_temp (o own) ON COMMIT DELETE ROWS;
+CREATE INDEX owned_temp_o ON owned_temp USING rencoder (o);
+BEGIN;
+INSERT INTO owned_temp VALUES ('a');
+COMMIT;
+-- Another index of the same definition is no rebuilt one, unless made CONCURRENTLY.
+CREATE INDEX owned_again ON owned USING rencoder (o);
+DROP INDEX owned_chosen, owned_two, owned_again;
 -- What the hint says.
 CREATE INDEX owned_text ON owned USING rencoder ((o::text));
 CREATE INDEX owned_lower ON owned USING rencoder (lower(o::text));

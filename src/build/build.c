@@ -25,6 +25,7 @@
 #include "base/options.h"
 #include "build/build_parallel.h"
 #include "build/build_run.h"
+#include "plan/sample_keep.h"
 #include "plan/sample_record.h"
 #include "store/horizon.h"
 #include "table/coder_columns.h"
@@ -190,7 +191,8 @@ rencoderbuild(Relation heap, Relation index, IndexInfo *indexInfo)
 	RencoderBuildRun *run;
 
 	refuse_collations(index);
-	if (!ReindexIsProcessingIndex(RelationGetRelid(index)))
+	/* Once; TRUNCATE in its own transaction and at commit builds it again. */
+	if (index->rd_rel->relpages == 0 && !rencoder_sample_keep_rebuilds(heap, index))
 		warn_of_other_operators(index);
 	prepare(heap, index, indexInfo, &plan);
 	pgstat_progress_update_param(PROGRESS_SCAN_BLOCKS_TOTAL, plan.nblocks);

@@ -248,7 +248,7 @@ is_twin(Relation index, Relation other)
 {
 	int			natts = RelationGetNumberOfAttributes(index);
 	int			nkeys = IndexRelationGetNumberOfKeyAttributes(index);
-	bytea	   *options = index->rd_options;
+	bytea	   *options = index->rd_options;	/* null: none are given */
 	bytea	   *other_options = other->rd_options;
 
 	return other->rd_index->indisvalid &&
@@ -260,9 +260,10 @@ is_twin(Relation index, Relation other)
 		memcmp(other->rd_indcollation, index->rd_indcollation, nkeys * sizeof(Oid)) == 0 &&
 		equal(RelationGetIndexExpressions(other), RelationGetIndexExpressions(index)) &&
 		equal(RelationGetIndexPredicate(other), RelationGetIndexPredicate(index)) &&
-		options != NULL && other_options != NULL &&
-		VARSIZE(other_options) == VARSIZE(options) &&
-		memcmp(other_options, options, VARSIZE(options)) == 0;
+		(options == NULL) == (other_options == NULL) &&
+		(options == NULL ||
+		 (VARSIZE(other_options) == VARSIZE(options) &&
+		  memcmp(other_options, options, VARSIZE(options)) == 0));
 }
 
 bool
