@@ -1,4 +1,4 @@
-# An image of PostgreSQL with rencoder.  Not built by any test.
+# An image of PostgreSQL with rencoder.  Of the tests only .github/workflows/ci.yml builds it.
 #
 #   docker build --pull --build-arg PG_MAJOR=17 -t postgres-rencoder .
 #
