@@ -51,8 +51,16 @@ INSERT INTO kinds VALUES
 		3.4028235e38,Infinity,NaN}'),
 	('float8', 'float8', '{-Infinity,-1.7976931348623157e308,-5e-324,-1,-0,0,5e-324,1,1.00000001,
 		1.0000000000000002,1.7976931348623157e308,Infinity,NaN}'),
+	-- About the 16th and the 17th digit, and about the exponents 255 and -256.
 	('numeric', 'numeric', '{-Infinity,-1e300,-1,-1e-300,0,1e-300,0.1,1,1.0000000000000000000001,
-		1e300,Infinity,NaN}'),
+		1e300,Infinity,NaN,
+		1.000000000000000,1.000000000000001,1.0000000000000001,1.0000000000000002,
+		1.00000000000000100000000000000000000001,1.000000000000002,9.999999999999999,
+		9.9999999999999991,10,12345678.12345678,12345678.123456780001,12345678.123456781,
+		-1.000000000000001,-1.0000000000000011,-1.000000000000002,
+		1e-256,1.000000000000001e-256,9.99e-257,-9.99e-257,-1e-256,-1.000000000000001e-256,
+		9.999999999999998e255,9.999999999999999e255,9.9999999999999991e255,1e256,-1e256,
+		-9.999999999999999e255,-9.999999999999998e255,1e5000,-1e5000}'),
 	('time', 'time', '{00:00:00,00:00:00.000001,12:00:00,23:59:59.999999,24:00:00}'),
 	('money', 'money', '{-92233720368547758.08,-92233720368547758.07,-0.01,0,0.01,
 		92233720368547758.06,92233720368547758.07}'),
@@ -124,11 +132,26 @@ SELECT index_finds(rows_of(c, false), c)
 FROM unnest('{v > 0,v >= 1,v < 0,v <= -1,v > 50 AND v < 100,v IN (0\,50) AND v > 0}'::text[])
 	AS c;
 
-SELECT fill_t('interval', (SELECT array_agg((CASE WHEN i % 50 = 0 THEN i ELSE 0 END) || ' us')
-	FROM generate_series(1, 2000) i));
-CREATE INDEX t_v ON t USING rencoder (v) WITH (pages_per_range = 1, storage = run);
-SELECT c, pages, index_finds(rows_of(c, false), c)
-FROM unnest(ARRAY['v > ''0''', 'v < ''0''', 'v > ''1999 us''']) c, rencoder_candidates('t_v', c);
+-- Where 98 of 100 rows have one value, a strict bound at it reads the pages of the others only.
+CREATE FUNCTION pages_beside(type text, heavy text, others text[], conditions text[])
+	RETURNS TABLE (condition text, pages bigint, others_have bigint, finds boolean)
+	LANGUAGE plpgsql AS $$
+BEGIN
+	PERFORM fill_t(type, array(SELECT CASE WHEN i % 50 = 0
+		THEN others[i / 50 % cardinality(others) + 1] ELSE heavy END
+		FROM generate_series(1, 2000) i));
+	CREATE INDEX t_v ON t USING rencoder (v) WITH (pages_per_range = 1, storage = run);
+	EXECUTE format('SELECT count(DISTINCT (ctid::text::point)[0]) FROM t WHERE v <> %L', heavy)
+		INTO others_have;
+	RETURN QUERY SELECT c, p.pages, others_have, index_finds(rows_of(c, false), c)
+		FROM unnest(conditions) c, rencoder_candidates('t_v', c) p;
+END $$;
+SELECT * FROM pages_beside('interval', '00:00:00', array(SELECT i || ' us'
+	FROM generate_series(50, 2000, 50) i), '{v > ''0'',v < ''0'',v > ''1999 us''}');
+SELECT * FROM pages_beside('numeric', '0', array(SELECT (i / 100.0)::text
+	FROM generate_series(1, 40) i), '{v > 0,v >= 0.01,v < 0,v > 0.40}');
+SELECT * FROM pages_beside('numeric', '-12.5', array(SELECT (i - 12.5)::text
+	FROM generate_series(1, 40) i), '{v > -12.5,v < -12.5,v > -12.50000000000000001}');
 
 --
 -- Time zones.  Bounds and values about each change of a zone's offset in some spans of time.
@@ -208,4 +231,4 @@ SELECT c, matching, pages BETWEEN matching AND matching + 6 AS few FROM (VALUES
 	rencoder_candidates(i, c), LATERAL (SELECT 10 AS matching) y;
 
 DROP TABLE t, kinds, zones, zoned CASCADE;
-DROP FUNCTION fill_t, compare_bounds, literal_of, rows_of, index_finds, uses_index;
+DROP FUNCTION fill_t, compare_bounds, pages_beside, literal_of, rows_of, index_finds, uses_index;

@@ -19,7 +19,7 @@ COMMENT ON ACCESS METHOD rencoder IS
 -- Support functions of operator classes
 --
 -- 1: value -> key, an int8 that holds the bits of an order-preserving uint64
--- 2: for bounds of another type, how far they must be widened, in keys
+-- 2: which keys the values on either side of a bound may have
 -- 3: for operators beyond btree's, the keys that may satisfy them
 -- 6: the same for btree's operators, where keys are not in the order of the values
 
@@ -239,6 +239,13 @@ AS 'MODULE_PATHNAME'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION rencoder_timetz_bound("any", internal) IS
 	'rencoder support: bounds of times of day with a zone';
+
+CREATE FUNCTION rencoder_numeric_bound("any", internal)
+RETURNS void
+AS 'MODULE_PATHNAME'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION rencoder_numeric_bound("any", internal) IS
+	'rencoder support: bounds of numbers';
 
 CREATE FUNCTION rencoder_bit_bound("any", internal)
 RETURNS void
@@ -502,7 +509,8 @@ DEFAULT FOR TYPE numeric USING rencoder FAMILY numeric_ops AS
 	OPERATOR	3	=,
 	OPERATOR	4	>=,
 	OPERATOR	5	>,
-	FUNCTION	1	rencoder_numeric_key(numeric);
+	FUNCTION	1	rencoder_numeric_key(numeric),
+	FUNCTION	2	rencoder_numeric_bound("any", internal);
 COMMENT ON OPERATOR CLASS numeric_ops USING rencoder IS
 	'rencoder index operators of numeric';
 

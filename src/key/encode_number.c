@@ -12,9 +12,12 @@
 #include "utils/builtins.h"
 #include "utils/numeric.h"
 
+#include "key/key.h"
+
 PG_FUNCTION_INFO_V1(rencoder_float4_key);
 PG_FUNCTION_INFO_V1(rencoder_float8_key);
 PG_FUNCTION_INFO_V1(rencoder_numeric_key);
+PG_FUNCTION_INFO_V1(rencoder_numeric_bound);
 
 /*
  * The bits of an IEEE number with the sign bit set, or all bits inverted if it
@@ -48,23 +51,31 @@ rencoder_float8_key(PG_FUNCTION_ARGS)
 }
 
 /*
- * Numeric.  A finite number other than zero is +-m * 10^e, 1 <= m < 10:
+ * Numeric.  A finite number other than zero is +-m * 10^e, 1 <= m < 10.  Its magnitude is
  *
- *		63   62                54 53                             0
- *		+----+-------------------+-------------------------------+
- *		| +  | e + EXPONENT_BIAS | first 16 decimal digits of m  |
- *		+----+-------------------+-------------------------------+
+ *		62                54 53                          1   0
+ *		+-------------------+-----------------------------+---+
+ *		| e + EXPONENT_BIAS | first 16 decimal digits of  | r |  + 2
+ *		|                   | m, less 10^15               |   |
+ *		+-------------------+-----------------------------+---+
  *
- * and a negative one the same distance below zero.  Digits beyond the 16th are
- * cut off; exponents that do not fit are clamped.  Both shrink or keep the
- * order of magnitudes.  The largest magnitude, 511 * 2^54 + 10^16 - 1, leaves
- * room for the infinities and NaN at the ends.
+ * and its key lies so far above or below that of zero.  Digits beyond the 16th are cut off; r is
+ * 1 if one of them is not 0.  Exponents that do not fit are clamped: what is too small has
+ * magnitude 1, what is too great the greatest, 511 * 2^54 + 18 * 10^15 + 1, which leaves room for
+ * the infinities and NaN at the ends.
+ *
+ * So magnitudes keep the order, and even ones are of one number each.
  */
 #define MANTISSA_DIGITS		16
 #define MANTISSA_BITS		54
-#define MANTISSA_END		INT64CONST(10000000000000000)	/* 10^MANTISSA_DIGITS */
+#define MANTISSA_FIRST		INT64CONST(1000000000000000)	/* 10^15 */
+#define MAGNITUDE(e, m, r)	(((uint64) (e) << MANTISSA_BITS) + 2 * ((m) - MANTISSA_FIRST) + (r) + 2)
+#define MAGNITUDE_LEAST		1
 #define EXPONENT_BIAS		256
 #define EXPONENT_MAX		511 /* biased */
+
+StaticAssertDecl(18 * MANTISSA_FIRST + 1 < INT64CONST(1) << MANTISSA_BITS,
+				 "digits must fit their bits");
 
 /*
  * Digits of a numeric are read from its binary external form, which unlike
@@ -101,11 +112,12 @@ numeric_magnitude(const char *digits, int ndigits, int weight)
 	int			exponent = weight * WIRE_BASE_DIGITS + decimals - 1 + EXPONENT_BIAS;
 	int			missing = WIRE_BASE_DIGITS - decimals;
 	int			last;
+	bool		rest;
 
 	if (exponent < 0)
-		return 0;
+		return MAGNITUDE_LEAST;
 	if (exponent > EXPONENT_MAX)
-		return ((uint64) EXPONENT_MAX << MANTISSA_BITS) | (MANTISSA_END - 1);
+		return MAGNITUDE(EXPONENT_MAX, 10 * MANTISSA_FIRST - 1, 1);
 
 	/*
 	 * Four digits in base 10000 are 16 decimal ones, some of them leading
@@ -122,7 +134,10 @@ numeric_magnitude(const char *digits, int ndigits, int weight)
 		mantissa = mantissa * 10 + last / 1000;
 		last = last % 1000 * 10;
 	}
-	return ((uint64) exponent << MANTISSA_BITS) | mantissa;
+	rest = last != 0;
+	for (int i = MANTISSA_DIGITS / WIRE_BASE_DIGITS + 1; i < ndigits; i++)
+		rest |= wire_get(digits, 2 * i) != 0;
+	return MAGNITUDE(exponent, mantissa, rest);
 }
 
 static uint64
@@ -167,4 +182,23 @@ rencoder_numeric_key(PG_FUNCTION_ARGS)
 
 	pfree(wire);
 	PG_RETURN_KEY(key);
+}
+
+/*
+ * rencoder_numeric_bound("any", internal) returns void
+ *
+ * Support function 2: an even key is of one value, and so is the odd one of NaN.
+ */
+Datum
+rencoder_numeric_bound(PG_FUNCTION_ARGS)
+{
+	RencoderBound *bound = (RencoderBound *) PG_GETARG_POINTER(1);
+	uint64		key = bound->lt;
+
+	if (key % 2 == 0 || key == PG_UINT64_MAX)
+	{
+		rencoder_bound_exclude_below(bound, key);
+		rencoder_bound_exclude_above(bound, key);
+	}
+	PG_RETURN_VOID();
 }
