@@ -133,11 +133,12 @@ SELECT 'https://www.example.com/' || a.word || '/' || b.word AS url, hashint8ext
 FROM generate_series(1, 4000) AS i
     JOIN address_words AS a ON a.rank = 1 + abs(hashint8extended(i, $SEED + 7) % 300000)
     JOIN address_words AS b ON b.rank = 1 + abs(hashint8extended(i, $SEED + 8) % 300000);
-CREATE TABLE asked_urls AS SELECT url AS lo, url AS hi FROM asked;
-CREATE TABLE asked_numbers AS SELECT number AS lo, number AS hi FROM asked;
 CREATE INDEX pages_any_url ON pages USING rencoder (url) WITH (pages_per_range = 8, storage = filter);
-CREATE INDEX pages_url ON pages USING rencoder (url) WITH (pages_per_range = 8, query_sample = 'public.asked_urls', storage = filter);
-CREATE INDEX pages_number ON pages USING rencoder (number) WITH (pages_per_range = 8, query_sample = 'public.asked_numbers', storage = filter);
+CREATE INDEX pages_url ON pages USING rencoder (url) WITH (pages_per_range = 8, storage = filter);
+CREATE INDEX pages_number ON pages USING rencoder (number) WITH (pages_per_range = 8, storage = filter);
+SELECT rencoder_add_query_samples('pages_url', array_agg(url), array_agg(url)),
+    rencoder_add_query_samples('pages_number', array_agg(number), array_agg(number)) FROM asked;
+SELECT rencoder_retune('pages_url'), rencoder_retune('pages_number');
 CREATE TABLE absent AS
 SELECT 'https://www.example.com/' || a.word || '/' || b.word AS url
 FROM generate_series(1, 2000) AS i
@@ -149,7 +150,7 @@ SQL
     text=$(bench_sql -c "SELECT round(false_positives('pages_url', array(SELECT url FROM absent)), 8)")
     numbers=$(bench_sql -c "SELECT round(false_positives('pages_number', array(SELECT hashint8extended(-i, $SEED + 5) FROM generate_series(1, 2000) i)), 8)")
     cat <<EOF
-Share of the ranges visited for a value that is not there, of indexes that expect such queries (query_sample): web
+Share of the ranges visited for a value that is not there, of indexes that know such queries: web
 addresses $text, integers $numbers. Web addresses where beginnings of any length are expected as often (the default): $any
 EOF
     bench_limit "web addresses: false positives against those of integers" \

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# What rencoder_retune() makes of queries that an index has seen, against an index built with the right sample:
+# What rencoder_retune() makes of queries that an index has seen, against an index made for the right sample:
 #
 #   bash bench/learn.sh [MILLIONS [SEED [QUERIES]]]
 #
 # Three workloads, each on an index built without sample: 20,000 queries are run while scans record their intervals,
 # then rencoder_retune() rebuilds the groups while pgbench inserts rows and looks for others.  Counted are the candidate
-# ranges of 10,000 other empty queries of the same workload: before, after, and of an index built with a sample of it.
+# ranges of 10,000 other empty queries of the same workload: before, after, and of an index made for a sample of it.
 # Ends with exit code 1 if the retuned index has more than 1.3 times the candidates of the latter, if a client met an
 # error, or if an answer differs from that of a sequential scan.
 set -euo pipefail
@@ -147,7 +147,9 @@ try_workload() {
     [[ $(bench_sql -q -c "SET rencoder.sample_rate = 0" -c "SELECT bool_and((bench_same_rows(format('SELECT t.id FROM $table AS t WHERE $same', $column, $column), 'learned')).same)
         FROM known WHERE n <= 5") == t ]] || errors=3
     bench_sql -q -c "DROP INDEX learned" \
-        -c "CREATE INDEX taught ON $table USING rencoder ($column) WITH (query_sample = 'public.sample', storage = filter$options)"
+        -c "CREATE INDEX taught ON $table USING rencoder ($column) WITH (storage = filter$options)" \
+        -c "SELECT rencoder_add_query_samples('taught', array_agg(lo), array_agg(hi)) FROM sample" \
+        -c "SELECT rencoder_retune('taught')" >/dev/null
     right=$(candidates taught)
     echo "candidates of an empty query: $before at first, $after retuned, $right with the right sample" \
         "($rebuilt of $groups groups in $seconds s, $(($(wc -l <"$WORK/rounds") * 200)) transactions meanwhile)"

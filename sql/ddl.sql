@@ -53,7 +53,6 @@ SELECT ddl_check('ddl', 'v BETWEEN 100 AND 200'), ddl_check('ddl', $$s COLLATE "
 --
 -- Built once more, rewritten, emptied.
 --
-SELECT rencoder_add_query_sample('ddl_v', 17, 19);
 REINDEX TABLE ddl;
 REINDEX TABLE CONCURRENTLY ddl;
 VACUUM FULL ddl;
@@ -61,7 +60,6 @@ CREATE INDEX ddl_id ON ddl (id DESC);
 CLUSTER ddl USING ddl_id;
 SELECT id FROM ddl LIMIT 1;
 SELECT ddl_check('ddl', 'v BETWEEN 100 AND 200'), ddl_check('ddl', $$s COLLATE "C" = 'name 7919'$$);
-SELECT count(*) FROM rencoder_query_samples('ddl_v') WHERE source <> 'default';
 BEGIN;
 TRUNCATE ddl;
 INSERT INTO ddl SELECT i, i, i, 'x' FROM generate_series(1, 100) i;

@@ -1052,6 +1052,17 @@ LANGUAGE C VOLATILE;
 COMMENT ON FUNCTION rencoder_add_query_sample(regclass, anycompatible, anycompatible, integer) IS
 	'adds the interval from lo to hi to the query samples of a column (owner)';
 
+CREATE FUNCTION rencoder_add_query_samples(
+	index regclass,
+	lo anycompatiblearray,
+	hi anycompatiblearray,
+	attnum integer DEFAULT 1)
+RETURNS integer
+AS 'MODULE_PATHNAME'
+LANGUAGE C VOLATILE;
+COMMENT ON FUNCTION rencoder_add_query_samples(regclass, anycompatiblearray, anycompatiblearray, integer) IS
+	'adds the intervals from each lo to each hi to the query samples of a column; returns how many (owner)';
+
 CREATE FUNCTION rencoder_query_samples(
 	index regclass,
 	OUT attnum smallint,
@@ -1064,7 +1075,7 @@ RETURNS SETOF record
 AS 'MODULE_PATHNAME'
 LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
 COMMENT ON FUNCTION rencoder_query_samples(regclass) IS
-	'the query samples of an index (owner, readers of the table; pg_stat_scan_tables without keys; keys of scans and tables: owner, pg_read_all_stats)';
+	'the query samples of an index (owner, readers of the table; pg_stat_scan_tables without keys; keys of scans: owner, pg_read_all_stats)';
 
 CREATE FUNCTION rencoder_index_check(index regclass, heapallindexed boolean DEFAULT false)
 RETURNS void

@@ -328,19 +328,19 @@ DROP FUNCTION retune_fill, rows_of, index_finds, uses_index, retune_compare, ret
 -- A new group with fewer keys than a look at a shape costs, summarized in slices
 -- after the queries have changed: it starts from the shape of the group before,
 -- whose rate for these queries nobody has computed.
-CREATE TABLE retune_few_asked (lo int8, hi int8);
-INSERT INTO retune_few_asked SELECT i * 1000, i * 1000 + 7 FROM generate_series(1, 5) i;
 CREATE TABLE retune_few (v int8, filler text) WITH (autovacuum_enabled = off);
 ALTER TABLE retune_few ALTER filler SET STORAGE plain;
 INSERT INTO retune_few SELECT hashint8extended(i, 1), repeat('x', 900)
 FROM generate_series(1, 1024) i;
 CREATE INDEX retune_few_v ON retune_few USING rencoder (v)
-	WITH (pages_per_range = 1, query_sample = 'public.retune_few_asked', autosummarize = off,
-		storage = filter);
+	WITH (pages_per_range = 1, autosummarize = off, storage = filter);
+SELECT rencoder_add_query_samples('retune_few_v', '{1000,2000,3000,4000,5000}'::int[],
+	'{1007,2007,3007,4007,5007}');
+SELECT rencoder_retune('retune_few_v');
 INSERT INTO retune_few SELECT hashint8extended(i, 2), repeat('x', 900)
 FROM generate_series(1, 64) i;
 SELECT rencoder_add_query_sample('retune_few_v', 77777, 77784);
 VACUUM retune_few;
 SELECT rencoder_index_check('retune_few_v', true);
 SELECT count(*) AS groups, sum(summarized) AS summarized FROM rencoder_groups('retune_few_v');
-DROP TABLE retune_few, retune_few_asked;
+DROP TABLE retune_few;

@@ -45,18 +45,18 @@ CREATE INDEX asked_v ON asked USING rencoder (v) WITH (storage = run, pages_per_
 SELECT asked_measure('none');
 SELECT asked_wrong();
 
--- Compacting takes samples in that have come since; so does REINDEX.
-SELECT count(rencoder_add_query_sample('asked_v', lo, hi)) > 500 AS added FROM asked_long;
+-- Compacting takes samples in that have come since.
+SELECT rencoder_add_query_samples('asked_v', array_agg(lo), array_agg(hi)) > 500 AS added
+FROM asked_long;
 SELECT rencoder_compact('asked_v');
 SELECT asked_measure('long, compacted');
 SELECT asked_wrong();
-REINDEX INDEX asked_v;
-SELECT asked_measure('long, rebuilt');
-SELECT asked_wrong();
 DROP INDEX asked_v;
 
-CREATE INDEX asked_v ON asked USING rencoder (v)
-	WITH (storage = run, pages_per_range = 1, query_sample = 'public.asked_near');
+CREATE INDEX asked_v ON asked USING rencoder (v) WITH (storage = run, pages_per_range = 1);
+SELECT rencoder_add_query_samples('asked_v', array_agg(lo), array_agg(hi)) > 500 AS added
+FROM asked_near;
+SELECT rencoder_compact('asked_v');
 SELECT asked_measure('near');
 SELECT asked_wrong();
 -- An owner who says how many bits a row takes gets them.
@@ -70,8 +70,7 @@ SELECT s.name, s.bits < n.bits - 1.5 AS much_smaller, s.bits > n.bits + 1 AS lar
 	s.near < 0.8 * n.near AS fewer_near, s.near > 2 * n.near AS more_near,
 	s.long < 1.15 * n.long AS long_as_before
 FROM asked_sizes s, asked_sizes n WHERE n.name = 'none' AND s.name IN
-	('long, compacted', 'long, rebuilt', 'near') ORDER BY 1;
+	('long, compacted', 'near') ORDER BY 1;
 SELECT bits BETWEEN 14 AND 18 AS as_wanted FROM asked_sizes WHERE name = 'bits';
-SELECT count(DISTINCT bits) FROM asked_sizes WHERE name LIKE 'long%';
 DROP TABLE asked, asked_near, asked_long, asked_sizes;
 DROP FUNCTION asked_measure, asked_wrong, rows_of, index_finds, uses_index;

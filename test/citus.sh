@@ -186,20 +186,6 @@ questions()
 			SELECT count(rencoder_add_query_sample(indexrelid::regclass, 5, 9)) FROM pg_index
 			WHERE indrelid = '%s'::regclass
 				AND pg_get_indexdef(indexrelid) LIKE '%% USING rencoder (no)%%'\$\$)"
-	do_sql 0 "CREATE TABLE wanted (lo bigint, hi bigint)"
-	check "query_sample: a table of that name on each node" '(success|^t)' \
-		"SELECT bool_and(success) FROM run_command_on_workers(\$\$
-			CREATE TABLE wanted (lo bigint, hi bigint);
-			INSERT INTO wanted SELECT i, i + 10 FROM generate_series(1, 200) i\$\$);
-		CREATE INDEX ev_wanted ON ev USING rencoder (no)
-			WITH (storage = filter, query_sample = 'public.wanted')"
-	check "query_sample: is read there" '^t\|200\|200$' \
-		"SELECT bool_and(success), min(result), max(result) FROM run_command_on_shards('ev', \$\$
-			SELECT count(*) FROM pg_index, rencoder_query_samples(indexrelid::regclass)
-			WHERE source = 'table' AND indrelid = '%s'::regclass
-				AND pg_get_indexdef(indexrelid) LIKE '%%wanted%%'\$\$)"
-	do_sql 0 "DROP INDEX ev_wanted"
-
 	IFS='|' read -r shard from <<< "$(sql 0 "SELECT shardid, nodename FROM citus_shards
 		WHERE table_name = 'ev'::regclass ORDER BY 1 LIMIT 1")"
 	there=$WORK/sock1

@@ -37,28 +37,19 @@
 	pg_class_ownercheck((relid), (roleid))
 #endif
 
-/* 16: relfilenodes became locators; 17: so did backend ids process numbers. */
+/* 16: relfilenodes became locators. */
 #if PG_VERSION_NUM >= 160000
 #include "storage/relfilelocator.h"
 typedef RelFileLocator RencoderLocator;
 typedef RelFileNumber RencoderFileNumber;
 #define rencoder_locator_number(locator)	((locator).relNumber)
-#define rencoder_locator_database(locator)	((locator).dbOid)
 #define rencoder_relation_locator(rel)		((rel)->rd_locator)
 #else
 #include "storage/relfilenode.h"
 typedef RelFileNode RencoderLocator;
 typedef Oid RencoderFileNumber;
 #define rencoder_locator_number(locator)	((locator).relNode)
-#define rencoder_locator_database(locator)	((locator).dbNode)
 #define rencoder_relation_locator(rel)		((rel)->rd_node)
-#endif
-#if PG_VERSION_NUM >= 170000
-#include "storage/procnumber.h"
-#define RENCODER_NO_BACKEND		INVALID_PROC_NUMBER
-#else
-#include "storage/backendid.h"
-#define RENCODER_NO_BACKEND		InvalidBackendId
 #endif
 
 /* 16: and so did the fields of a relation's cache entry. */

@@ -13,7 +13,6 @@
 #include "miscadmin.h"
 #include "utils/guc.h"
 #include "utils/rel.h"
-#include "utils/varlena.h"
 
 #include "filter/renc_config.h"
 
@@ -29,33 +28,6 @@ static relopt_enum_elt_def storage_values[] = {
 	{"run", RENCODER_STORAGE_RUN},
 	{NULL, 0}
 };
-
-/* Splits "schema.table"; the parts are palloc'd. */
-static bool
-split_table_name(const char *value, char **schema, char **table)
-{
-	List	   *names;
-
-	if (!SplitIdentifierString(pstrdup(value), '.', &names) || list_length(names) != 2)
-		return false;
-	*schema = (char *) linitial(names);
-	*table = (char *) lsecond(names);
-	return true;
-}
-
-/* The table need not exist: it is looked for when the index is built. */
-static void
-validate_query_sample(const char *value)
-{
-	char	   *schema;
-	char	   *table;
-
-	if (value != NULL && !split_table_name(value, &schema, &table))
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("invalid value for parameter \"query_sample\": \"%s\"", value),
-				 errhint("Specify a table with its schema, for example \"public.queries\".")));
-}
 
 void
 rencoder_options_init(void)
@@ -74,9 +46,6 @@ rencoder_options_init(void)
 					  RENCODER_MIN_BITS_PER_KEY,
 					  RENCODER_MAX_BITS_PER_KEY,
 					  AccessExclusiveLock);
-	add_string_reloption(rencoder_relopt_kind, "query_sample",
-						 "Table of queries, with columns lo and hi, that the filters are made for",
-						 NULL, validate_query_sample, AccessExclusiveLock);
 	add_bool_reloption(rencoder_relopt_kind, "autosummarize",
 					   "Summarizes block ranges as the table grows",
 					   RENCODER_DEFAULT_AUTOSUMMARIZE,
@@ -123,8 +92,6 @@ rencoderoptions(Datum reloptions, bool validate)
 		.offset = offsetof(RencoderOptions, pages_per_range)},
 		{.optname = "bits_per_key",.opttype = RELOPT_TYPE_INT,
 		.offset = offsetof(RencoderOptions, bits_per_key)},
-		{.optname = "query_sample",.opttype = RELOPT_TYPE_STRING,
-		.offset = offsetof(RencoderOptions, query_sample)},
 		{.optname = "autosummarize",.opttype = RELOPT_TYPE_BOOL,
 		.offset = offsetof(RencoderOptions, autosummarize)},
 		{.optname = "storage",.opttype = RELOPT_TYPE_ENUM,
@@ -192,16 +159,6 @@ Size
 rencoder_options_sort_memory(void)
 {
 	return (Size) maintenance_work_mem * 1024;
-}
-
-bool
-rencoder_options_query_sample(Relation index, char **schema, char **table)
-{
-	RencoderOptions *options = (RencoderOptions *) index->rd_options;
-
-	if (options == NULL || options->query_sample == 0)
-		return false;
-	return split_table_name((const char *) options + options->query_sample, schema, table);
 }
 
 bool

@@ -41,7 +41,6 @@ typedef struct RencoderOptions
 	int32		vl_len_;		/* varlena header (do not touch directly!) */
 	int			pages_per_range;
 	int			bits_per_key;	/* 0: not given */
-	int			query_sample;	/* offset of a string, 0: none */
 	bool		autosummarize;
 	RencoderStorage storage;
 } RencoderOptions;
@@ -81,7 +80,5 @@ extern Size rencoder_options_key_memory(void);
 /* Bytes that sorting may take: maintenance_work_mem. */
 extern Size rencoder_options_sort_memory(void);
 
-/* Schema and name of the table that query_sample names, palloc'd; false if none. */
-extern bool rencoder_options_query_sample(Relation index, char **schema, char **table);
 
 #endif							/* RENCODER_OPTIONS_H */

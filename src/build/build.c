@@ -25,7 +25,6 @@
 #include "base/options.h"
 #include "build/build_parallel.h"
 #include "build/build_run.h"
-#include "plan/sample_keep.h"
 #include "plan/sample_record.h"
 #include "store/horizon.h"
 #include "table/coder_columns.h"
@@ -78,6 +77,20 @@ has_other_equality(Oid type, Oid indexed, Oid family)
 }
 
 /*
+ * Is the index one that is built again?  REINDEX CONCURRENTLY builds another one, which only
+ * the session's report of progress tells from a new one; without that it counts as new.
+ */
+static bool
+is_rebuild(Relation index)
+{
+	return index->rd_rel->relpages != 0 ||
+		ReindexIsProcessingIndex(RelationGetRelid(index)) ||
+		(MyBEEntry != NULL && MyBEEntry->st_progress_command == PROGRESS_COMMAND_CREATE_INDEX &&
+		 MyBEEntry->st_progress_param[PROGRESS_CREATEIDX_COMMAND] ==
+		 PROGRESS_CREATEIDX_COMMAND_REINDEX_CONCURRENTLY);
+}
+
+/*
  * Warns of a column whose type reaches the operator class by a cast, though it has operators of
  * its own.  Types without, such as varchar, are compared by those of the class.
  */
@@ -107,11 +120,11 @@ warn_of_other_operators(Relation index)
 }
 
 /*
- * The metapage, the coders, the query samples, and what to do next.
+ * The metapage, the coders, pages for query samples, and what to do next.
  *
- * Training evaluates expressions of the index, and query samples may come from a
- * view: functions that may add rows to the table, whose inserter found no
- * group to put them in.  So the size that counts is read last.
+ * Training evaluates expressions of the index: functions that may add rows to the
+ * table, whose inserter found no group to put them in.  So the size that counts is
+ * read last.
  */
 static void
 prepare(Relation heap, Relation index, IndexInfo *indexInfo, RencoderBuildPlan *plan)
@@ -192,7 +205,7 @@ rencoderbuild(Relation heap, Relation index, IndexInfo *indexInfo)
 
 	refuse_collations(index);
 	/* Once; TRUNCATE in its own transaction and at commit builds it again. */
-	if (index->rd_rel->relpages == 0 && !rencoder_sample_keep_rebuilds(heap, index))
+	if (!is_rebuild(index))
 		warn_of_other_operators(index);
 	prepare(heap, index, indexInfo, &plan);
 	pgstat_progress_update_param(PROGRESS_SCAN_BLOCKS_TOTAL, plan.nblocks);

@@ -116,37 +116,6 @@ rencoder_key_value_type(Relation index, int col)
 	return getBaseType(TupleDescAttr(RelationGetDescr(index), col)->atttypid);
 }
 
-Oid
-rencoder_key_type(Relation index, int col, Oid type)
-{
-	Oid			opcintype = index->rd_opcintype[col];
-	int			procnum;
-
-	type = getBaseType(type);
-	if (IsBinaryCoercible(type, rencoder_key_value_type(index, col)))
-		return opcintype;
-	return OidIsValid(find_function(index->rd_opfamily[col], opcintype, type,
-									BTEqualStrategyNumber, &procnum)) ? type : InvalidOid;
-}
-
-bool
-rencoder_key_encode_as(Relation index, int col, Oid type, Datum value,
-					   const RencoderCoder *coder, uint64 *key)
-{
-	RencoderEncoding encoding = {coder, false};
-	Oid			collation = index->rd_indcollation[col];
-	int			procnum;
-	Oid			proc = find_function(index->rd_opfamily[col], index->rd_opcintype[col], type,
-									 BTEqualStrategyNumber, &procnum);
-
-	if (procnum == RENCODER_PROC_CODED_KEY)
-		*key = (uint64) DatumGetInt64(OidFunctionCall2Coll(proc, collation, value,
-														   PointerGetDatum(&encoding)));
-	else
-		*key = (uint64) DatumGetInt64(OidFunctionCall1Coll(proc, collation, value));
-	return !encoding.keyless;
-}
-
 /* Is this the name of the C locale? */
 static bool
 names_c_locale(HeapTuple tuple, int cache, AttrNumber attno)

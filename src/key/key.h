@@ -208,20 +208,6 @@ extern bool rencoder_key_encode(Relation index, int col, Datum value,
 extern Oid	rencoder_key_value_type(Relation index, int col);
 
 /*
- * As which type values of "type" can be encoded for the column: its own, if
- * they are binary-coercible to it, another one of its operator family, or
- * InvalidOid.
- */
-extern Oid	rencoder_key_type(Relation index, int col, Oid type);
-
-/*
- * The same as rencoder_key_encode() for a value of a type that
- * rencoder_key_type() returned.
- */
-extern bool rencoder_key_encode_as(Relation index, int col, Oid type, Datum value,
-								   const RencoderCoder *coder, uint64 *key);
-
-/*
  * Turns scan keys, which must live on, into a query, palloc'd in the current
  * context.  Bounds that are compared by the session's time zone are turned into
  * keys here, or with the first key set of a column that has a coder.  Keys with

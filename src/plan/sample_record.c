@@ -9,8 +9,6 @@
 
 #include "base/options.h"
 #include "base/subtransaction.h"
-#include "plan/sample_keep.h"
-#include "plan/sample_table.h"
 #include "store/stats_page.h"
 
 /*
@@ -138,25 +136,8 @@ rencoder_sample_record_prepare(Relation index, BlockNumber heap_nblocks)
 void
 rencoder_sample_record_build(Relation heap, Relation index)
 {
-	RencoderSample *samples = NULL;
-	char	   *schema;
-	char	   *table;
-	bool		named = rencoder_options_query_sample(index, &schema, &table);
-	int			n = 0;
-
-	if (RelationGetNumberOfBlocks(heap) >= RENCODER_SAMPLE_MIN_HEAP)
-		rencoder_stats_make(index, false);
-	if (RelationGetNumberOfBlocks(heap) >= RENCODER_SAMPLE_MIN_HEAP || named)
-		rencoder_samples_make(index, false);
-	if (named)
-		samples = rencoder_sample_table_read(index, schema, table,
-											 rencoder_sample_keep_rebuilds(heap, index), &n);
-
-	/* What was read is newer than what was there. */
-	rencoder_sample_keep(heap, index, samples == NULL);
-	if (samples != NULL)
-	{
-		rencoder_samples_store(index, 0, samples, n, false);
-		pfree(samples);
-	}
+	if (RelationGetNumberOfBlocks(heap) < RENCODER_SAMPLE_MIN_HEAP)
+		return;
+	rencoder_stats_make(index, false);
+	rencoder_samples_make(index, false);
 }

@@ -27,14 +27,7 @@ extern void rencoder_sample_record_scan(const RencoderQuery *query, double passe
 extern void rencoder_sample_record_prepare(Relation index, BlockNumber heap_nblocks);
 
 /*
- * In a build, once coders are trained: makes the sample pages if the table is
- * big enough or there are samples, takes over those of the index that this one
- * replaces (sample_keep.h), and reads the table that query_sample names.  Runs
- * queries as the current user.
- *
- * Errors: all that reading a table may raise.  If the index is being rebuilt,
- * these are warnings, but for cancellation: TRUNCATE or VACUUM FULL must not fail
- * for what has nothing to do with them.
+ * The same in a build, once coders are trained, and the page of scan statistics.
  */
 extern void rencoder_sample_record_build(Relation heap, Relation index);
 

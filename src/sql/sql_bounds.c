@@ -264,10 +264,9 @@ interval_keys(ScanKey keys, Relation index, int col, Oid type, Datum lo, Datum h
 }
 
 int
-rencoder_bounds_keys_of(Relation index, int col, FunctionCallInfo fcinfo, int first,
+rencoder_bounds_keys_of(Relation index, int col, Oid argtype, const NullableDatum *bound,
 						ScanKey keys)
 {
-	Oid			argtype = get_fn_expr_argtype(fcinfo->flinfo, first);
 	Oid			type;
 	Oid			operand;
 	Datum		lo;
@@ -275,7 +274,7 @@ rencoder_bounds_keys_of(Relation index, int col, FunctionCallInfo fcinfo, int fi
 
 	if (!OidIsValid(argtype))
 		elog(ERROR, "could not determine the type of the bounds");
-	if (PG_ARGISNULL(first) || PG_ARGISNULL(first + 1))
+	if (bound[0].isnull || bound[1].isnull)
 		report_null();
 
 	type = getBaseType(argtype);
@@ -287,8 +286,8 @@ rencoder_bounds_keys_of(Relation index, int col, FunctionCallInfo fcinfo, int fi
 						RelationGetRelationName(index), col + 1, format_type_be(argtype)),
 				 errhint("Cast the bounds to %s.",
 						 format_type_be(rencoder_key_value_type(index, col)))));
-	lo = take_bound(index, col, type, operand, PG_GETARG_DATUM(first));
-	hi = take_bound(index, col, type, operand, PG_GETARG_DATUM(first + 1));
+	lo = take_bound(index, col, type, operand, bound[0].value);
+	hi = take_bound(index, col, type, operand, bound[1].value);
 	if (!OidIsValid(operand))
 		operand = index->rd_opcintype[col];
 	if (rencoder_key_is_boxed(index, col))
@@ -297,12 +296,13 @@ rencoder_bounds_keys_of(Relation index, int col, FunctionCallInfo fcinfo, int fi
 }
 
 int
-rencoder_bounds_keys(RencoderOpenIndex *target, int col, FunctionCallInfo fcinfo, ScanKey keys)
+rencoder_bounds_keys(RencoderOpenIndex *target, int col, Oid type, const NullableDatum *bound,
+					 ScanKey keys)
 {
 	int			nkeys;
 
 	rencoder_open_index_as_caller(target);
-	nkeys = rencoder_bounds_keys_of(target->index, col, fcinfo, 1, keys);
+	nkeys = rencoder_bounds_keys_of(target->index, col, type, bound, keys);
 	rencoder_open_index_as_owner(target);
 	return nkeys;
 }

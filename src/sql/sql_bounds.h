@@ -16,7 +16,7 @@
 /*
  * Scan keys for "column from lo to hi", both included, palloc'd values and all;
  * returns their number.  The column (0-based) is one of the target's index;
- * the bounds are arguments 1 and 2 of the call, both declared anycompatible.
+ * "bound" is two of "type", such as two arguments of a call, declared anycompatible.
  *
  * A bound is taken as the planner takes the right side of "column >= bound",
  * so it may be of another type of the operator family, or of one that is cast
@@ -32,14 +32,11 @@
  * Errors: a bound is NULL; its type cannot be compared; what the input function
  * says; strings under a collation in the wrong order by their bytes.
  */
-extern int	rencoder_bounds_keys(RencoderOpenIndex *target, int col, FunctionCallInfo fcinfo,
-								 ScanKey keys);
+extern int	rencoder_bounds_keys(RencoderOpenIndex *target, int col, Oid type,
+								 const NullableDatum *bound, ScanKey keys);
 
-/*
- * The same for any index, and arguments "first" and the next one, as the present user:
- * he must be the caller.
- */
-extern int	rencoder_bounds_keys_of(Relation index, int col, FunctionCallInfo fcinfo, int first,
-									ScanKey keys);
+/* The same for any index, as the present user: he must be the caller. */
+extern int	rencoder_bounds_keys_of(Relation index, int col, Oid type,
+									const NullableDatum *bound, ScanKey keys);
 
 #endif							/* RENCODER_SQL_BOUNDS_H */

@@ -31,7 +31,8 @@ rencoder_estimate_count(PG_FUNCTION_ARGS)
 	rencoder_open_index(&target, PG_GETARG_OID(0), AccessShareLock,
 						RENCODER_PRIVILEGE_READ);
 	rencoder_open_index_require_valid(&target);
-	nkeys = rencoder_bounds_keys(&target, 0, fcinfo, keys);
+	nkeys = rencoder_bounds_keys(&target, 0, get_fn_expr_argtype(fcinfo->flinfo, 1),
+								 &fcinfo->args[1], keys);
 	rows = rencoder_estimate_count_rows(target.index, target.heap,
 										rencoder_key_query(target.index, keys, nkeys));
 	rencoder_open_index_close(&target);

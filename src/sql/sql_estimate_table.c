@@ -116,7 +116,8 @@ static const RencoderKeySet *
 make_keys(const RencoderTableSample *sample, FunctionCallInfo fcinfo)
 {
 	ScanKey		keys = palloc(RENCODER_BOUND_KEYS * sizeof(ScanKeyData));
-	int			nkeys = rencoder_bounds_keys_of(sample->index, 0, fcinfo, 2, keys);
+	Oid			type = get_fn_expr_argtype(fcinfo->flinfo, 2);
+	int			nkeys = rencoder_bounds_keys_of(sample->index, 0, type, &fcinfo->args[2], keys);
 	RencoderQuery *query = rencoder_key_query(sample->index, keys, nkeys);
 
 	if (sample->coder.generation != 0)

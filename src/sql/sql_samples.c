@@ -10,12 +10,15 @@
 #include "fmgr.h"
 #include "funcapi.h"
 #include "utils/acl.h"
+#include "utils/array.h"
 #include "utils/builtins.h"
+#include "utils/lsyscache.h"
 
 #include "sql/sql_bounds.h"
 #include "store/open_index.h"
 
 PG_FUNCTION_INFO_V1(rencoder_add_query_sample);
+PG_FUNCTION_INFO_V1(rencoder_add_query_samples);
 PG_FUNCTION_INFO_V1(rencoder_query_samples);
 
 static int
@@ -67,8 +70,35 @@ sample_of_keys(Relation index, int col, const ScanKeyData *keys, int nkeys)
 	return sample;
 }
 
+/* Opens the index of arguments 0 and 3 of the call; returns the column. */
+static int
+open_to_add(RencoderOpenIndex *target, FunctionCallInfo fcinfo)
+{
+	if (PG_ARGISNULL(3))
+		ereport(ERROR,
+				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+				 errmsg("column number must not be null")));
+	if (RecoveryInProgress())
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("recovery is in progress"),
+				 errhint("rencoder control functions cannot be executed during recovery.")));
+	rencoder_open_index(target, PG_GETARG_OID(0), RowExclusiveLock, RENCODER_PRIVILEGE_OWNER);
+	rencoder_open_index_require_valid(target);
+	return column_arg(target->index, PG_GETARG_INT32(3));
+}
+
+static RencoderSample
+sample_of_bounds(RencoderOpenIndex *target, int col, Oid type, const NullableDatum *bound)
+{
+	ScanKeyData keys[RENCODER_BOUND_KEYS];
+	int			nkeys = rencoder_bounds_keys(target, col, type, bound, keys);
+
+	return sample_of_keys(target->index, col, keys, nkeys);
+}
+
 static void
-store_sample(Relation index, int col, const RencoderSample *sample)
+keep_samples(Relation index, int col, const RencoderSample *samples, int n)
 {
 	if (rencoder_samples_root(index) == RENCODER_NO_BLOCK)
 	{
@@ -76,7 +106,7 @@ store_sample(Relation index, int col, const RencoderSample *sample)
 		rencoder_samples_make(index, true);
 		rencoder_meta_unlock_maintainer(index);
 	}
-	rencoder_samples_store(index, col, sample, 1, true);
+	rencoder_samples_store(index, col, samples, n, true);
 }
 
 /*
@@ -90,31 +120,74 @@ Datum
 rencoder_add_query_sample(PG_FUNCTION_ARGS)
 {
 	RencoderOpenIndex target;
-	ScanKeyData keys[RENCODER_BOUND_KEYS];
 	RencoderSample sample;
-	int			nkeys;
 	int			col;
 
 	if (PG_ARGISNULL(0))
 		PG_RETURN_NULL();
-	if (PG_ARGISNULL(3))
-		ereport(ERROR,
-				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-				 errmsg("column number must not be null")));
-	if (RecoveryInProgress())
-		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("recovery is in progress"),
-				 errhint("rencoder control functions cannot be executed during recovery.")));
-	rencoder_open_index(&target, PG_GETARG_OID(0), RowExclusiveLock,
-						RENCODER_PRIVILEGE_OWNER);
-	rencoder_open_index_require_valid(&target);
-	col = column_arg(target.index, PG_GETARG_INT32(3));
-	nkeys = rencoder_bounds_keys(&target, col, fcinfo, keys);
-	sample = sample_of_keys(target.index, col, keys, nkeys);
-	store_sample(target.index, col, &sample);
+	col = open_to_add(&target, fcinfo);
+	sample = sample_of_bounds(&target, col, get_fn_expr_argtype(fcinfo->flinfo, 1),
+							  &fcinfo->args[1]);
+	keep_samples(target.index, col, &sample, 1);
 	rencoder_open_index_close(&target);
 	PG_RETURN_VOID();
+}
+
+/* The elements of an array argument; returns their number. */
+static int
+array_arg(FunctionCallInfo fcinfo, int arg, Datum **value, bool **isnull)
+{
+	ArrayType  *array = PG_GETARG_ARRAYTYPE_P(arg);
+	int16		length;
+	bool		by_value;
+	char		align;
+	int			n;
+
+	get_typlenbyvalalign(ARR_ELEMTYPE(array), &length, &by_value, &align);
+	deconstruct_array(array, ARR_ELEMTYPE(array), length, by_value, align, value, isnull, &n);
+	return n;
+}
+
+/*
+ * rencoder_add_query_samples(index regclass, lo anycompatiblearray, hi anycompatiblearray,
+ *		attnum integer) returns integer
+ *
+ * The same for many intervals: each page of samples is logged once.  Returns how many were
+ * added: of more than a column can have it takes as many, from all parts of the arrays.
+ */
+Datum
+rencoder_add_query_samples(PG_FUNCTION_ARGS)
+{
+	RencoderOpenIndex target;
+	RencoderSample *samples;
+	Datum	   *value[2];
+	bool	   *isnull[2];
+	int			n;
+	int			nadded;
+	int			col;
+
+	if (PG_ARGISNULL(0) || PG_ARGISNULL(1) || PG_ARGISNULL(2))
+		PG_RETURN_NULL();
+	col = open_to_add(&target, fcinfo);
+	n = array_arg(fcinfo, 1, &value[0], &isnull[0]);
+	if (array_arg(fcinfo, 2, &value[1], &isnull[1]) != n)
+		ereport(ERROR,
+				(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
+				 errmsg("there must be as many lower bounds as upper bounds")));
+	nadded = Min(n, (int) RENCODER_SAMPLES_MAX);
+	samples = palloc(nadded * sizeof(RencoderSample));
+	for (int i = 0; i < nadded; i++)
+	{
+		int			k = (int) ((int64) i * n / nadded);
+		NullableDatum bound[2] = {{value[0][k], isnull[0][k]}, {value[1][k], isnull[1][k]}};
+
+		samples[i] = sample_of_bounds(&target, col,
+									  ARR_ELEMTYPE(PG_GETARG_ARRAYTYPE_P(1)), bound);
+	}
+	if (nadded > 0)
+		keep_samples(target.index, col, samples, nadded);
+	rencoder_open_index_close(&target);
+	PG_RETURN_INT32(nadded);
 }
 
 static const char *
@@ -130,8 +203,6 @@ source_name(const RencoderSample *sample)
 	{
 		case RENCODER_SAMPLE_DEFAULT:
 			return "default";
-		case RENCODER_SAMPLE_TABLE:
-			return "table";
 		case RENCODER_SAMPLE_ADDED:
 			return "added";
 		case RENCODER_SAMPLE_SCAN:
@@ -142,8 +213,7 @@ source_name(const RencoderSample *sample)
 
 /*
  * May the caller see the keys of a sample?  What others asked for is shown as
- * pg_stat_activity shows their queries; and a table of samples may be one that
- * only the index's owner may read.
+ * pg_stat_activity shows their queries.
  */
 static bool
 may_see_keys(const RencoderOpenIndex *target, const RencoderSample *sample)
@@ -152,7 +222,7 @@ may_see_keys(const RencoderOpenIndex *target, const RencoderSample *sample)
 
 	if (!target->may_read)
 		return false;
-	return (sample->source != RENCODER_SAMPLE_SCAN && sample->source != RENCODER_SAMPLE_TABLE) ||
+	return sample->source != RENCODER_SAMPLE_SCAN ||
 		rencoder_class_ownercheck(RelationGetRelid(target->index), caller) ||
 		has_privs_of_role(caller, ROLE_PG_READ_ALL_STATS);
 }

@@ -129,11 +129,11 @@ rencoder_samples_make(Relation index, bool log)
 	UnlockReleaseBuffer(buf);
 }
 
-int
-rencoder_samples_of_page(const char *payload, uint32 coder, bool all,
-						 RencoderSample *samples)
+/* Those of one page, into "samples", with room for RENCODER_SAMPLE_SLOTS; their number. */
+static int
+samples_of_page(const RencoderSamplePageData *page, uint32 coder, bool all,
+				RencoderSample *samples)
 {
-	const RencoderSamplePageData *page = (const RencoderSamplePageData *) payload;
 	int			n = 0;
 
 	for (size_t slot = 0; slot < RENCODER_SAMPLE_SLOTS; slot++)
@@ -160,8 +160,8 @@ read_samples(Relation index, int col, uint32 coder, bool all, int *n)
 			break;
 		LockBuffer(buf, BUFFER_LOCK_SHARE);
 		if (is_sample_page(buf))
-			*n += rencoder_samples_of_page(RencoderPageGetPayload(BufferGetPage(buf)),
-										   coder, all, samples + *n);
+			*n += samples_of_page(RencoderPageGetSamples(BufferGetPage(buf)), coder, all,
+								  samples + *n);
 		UnlockReleaseBuffer(buf);
 	}
 	return samples;

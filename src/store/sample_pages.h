@@ -45,9 +45,8 @@ typedef enum RencoderSampleKind
 typedef enum RencoderSampleSource
 {
 	RENCODER_SAMPLE_DEFAULT = 1,	/* made of the table's own values */
-	RENCODER_SAMPLE_TABLE,		/* read from the table that an option names */
-	RENCODER_SAMPLE_ADDED,		/* rencoder_add_query_sample() */
-	RENCODER_SAMPLE_SCAN		/* recorded by a scan */
+	RENCODER_SAMPLE_SCAN,		/* recorded by a scan */
+	RENCODER_SAMPLE_ADDED		/* rencoder_add_query_sample() */
 } RencoderSampleSource;
 
 typedef struct RencoderSample
@@ -103,13 +102,6 @@ extern RencoderSample *rencoder_samples_read(Relation index, int col,
 
 /* The same for keys of all coders. */
 extern RencoderSample *rencoder_samples_read_all(Relation index, int col, int *n);
-
-/*
- * The same for the payload of one sample page: of one coder, or of all.  Copies
- * them to "samples", with room for RENCODER_SAMPLE_SLOTS; returns their number.
- */
-extern int	rencoder_samples_of_page(const char *payload, uint32 coder, bool all,
-									 RencoderSample *samples);
 
 /*
  * Stores samples of a column for good; nothing if there are no pages for them.

@@ -190,8 +190,7 @@ has_given_samples(Relation index, int col, uint32 generation)
 
 	for (int i = 0; i < n; i++)
 	{
-		if (samples[i].source == RENCODER_SAMPLE_TABLE ||
-			samples[i].source == RENCODER_SAMPLE_ADDED)
+		if (samples[i].source == RENCODER_SAMPLE_ADDED)
 			return true;
 	}
 	return false;

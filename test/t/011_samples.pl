@@ -296,26 +296,6 @@ check_index($node, 'REINDEX heals');
 $node->safe_psql('postgres', "SELECT rencoder_add_query_sample('t_v', 1, 1)");
 is(count_samples($node), 1, 'and there is room again');
 
-# Whoever rebuilds the index does not wait for long for what a view refers to: TRUNCATE
-# has the indexed table locked meanwhile.  (For the view itself: specs/sample-lock.)
-$node->safe_psql('postgres', q{
-	CREATE TABLE base (lo int8, hi int8);
-	INSERT INTO base VALUES (1, 2);
-	CREATE VIEW asked AS SELECT * FROM base;
-	CREATE TABLE viewed AS SELECT * FROM t;
-	CREATE INDEX viewed_v ON viewed USING rencoder (v)
-		WITH (query_sample = 'public.asked', storage = filter)});
-my $locker = $node->background_psql('postgres');
-$locker->query_safe('BEGIN; LOCK TABLE ONLY base');
-($ret, $out, $err) = $node->psql('postgres', 'TRUNCATE viewed',
-	timeout => $PostgreSQL::Test::Utils::timeout_default, timed_out => \my $timed_out);
-is($ret, 0, 'TRUNCATE beside a locked table of query samples');
-like($err, qr/^psql:\S+ WARNING:  could not read the query samples .* lock timeout$/m,
-	'with a warning');
-$locker->query_safe('COMMIT');
-$locker->quit;
-is($node->safe_psql('postgres', q{SELECT count(*) FROM rencoder_query_samples('viewed_v')}), 1,
-	'and the samples that it had');
 $node->stop;
 
 done_testing();

@@ -1,10 +1,8 @@
 # The metapage of a permanent index must not be lost, and if it is, no coder of
 # keys may be taken for another.
 #
-# ALTER TABLE .. SET UNLOGGED that is rolled back has read pages of the index that
-# it would have replaced.  If they stay in the buffer pool as those of an unlogged
-# index, no checkpoint writes them, and a crash brings an old metapage back: then
-# groups name a coder that is not there.  The same damage is done by hand, too.
+# A crash that brings an old metapage back makes groups name a coder that is not there.  The same
+# damage is done by hand, too.
 use strict;
 use warnings;
 

@@ -1,6 +1,5 @@
 # What is done by the way never fails a statement: counts of scans, query samples, requests to the
-# worker, samples that a rebuild takes over.  Pages are damaged, and files taken away, under a
-# server that runs.
+# worker.  Pages are damaged, and files taken away, under a server that runs.
 use strict;
 use warnings;
 
@@ -126,24 +125,6 @@ foreach my $how ('metapage damaged', 'file removed')
 }
 
 #
-# The file of an index is gone: another index of the table can be made.
-#
-make_tables();
-my $path = index_path($node, 't_v');
-$node->safe_psql('postgres', 'CHECKPOINT');
-$node->stop;
-rename $path, "$path.away" or die "$path: $!";
-$node->start;
-my $log = -s $node->logfile;
-$node->safe_psql('postgres', 'CREATE INDEX t_v2 ON t USING rencoder (v)');
-like(slurp_file($node->logfile, $log),
-	qr/LOG:  could not take over the query samples of index "t_v2": could not open file/,
-	'the log says that samples could not be taken over');
-$node->safe_psql('postgres', 'DROP INDEX t_v');
-compare_with_seqscan($node, 'postgres', 'SELECT v FROM t WHERE v BETWEEN 100 AND 120',
-	index => 't_v2');
-
-#
 # The metapage is damaged after a scan has read it and before it writes its counts: the scan
 # succeeds, and the server's log says what failed.  It is said once: the counts are forgotten.
 #
@@ -153,10 +134,10 @@ $node->safe_psql('postgres', q{CREATE OR REPLACE FUNCTION wait_here(v int8) RETU
 		PERFORM pg_advisory_lock_shared(1), pg_advisory_unlock_shared(1);
 		RETURN true;
 	END $$});
-$path = index_path($node, 't_v');
+my $path = index_path($node, 't_v');
 my $gate = $node->background_psql('postgres');
 $gate->query_safe('SELECT pg_advisory_lock(1)');
-$log = -s $node->logfile;
+my $log = -s $node->logfile;
 my $scan = start_sql($node, q{SET rencoder.sample_rate = 0; SET enable_seqscan = off;
 	SELECT v FROM t WHERE v = 5 AND wait_here(v)});
 ok($node->poll_query_until('postgres', q{SELECT count(*) FROM pg_stat_activity

@@ -178,6 +178,8 @@ my %pool = (
 	anyenum => [ map { "$_\::fuzz.mood" } "'sad'", "'glad'" ],
 	anyrange => [ map { "$_\::int8range" } "'empty'", "'(,)'" ],
 	anyarray => [ map { "$_\::int8[]" } "'{}'", "'{1,NULL}'" ],
+	anycompatiblearray => [ "'{}'::int8[]", "'{1,5}'::int8[]", "'{2,NULL}'::int4[]",
+		"'{7,3}'::int4[]", "'{a,b}'::text[]" ],
 	'bigint[]' => [ "'{}'", "'{NULL}'", "'{{1,2},{3,NULL}}'", "'[-5:-4]={1,2}'",
 		'array_fill(1::int8, array[1,1,1,1,1,1])' ],
 	'fuzz.positive' => [ 1, 9223372036854775807 ],
