@@ -41,5 +41,20 @@ FROM unnest('{v = -5,v < 0,v = 2500000000,v > 8999999999999999999,v IS NULL,'
 SELECT range_no, has_null, min_key, max_key FROM rencoder_ranges('always_v') WHERE always;
 SELECT rencoder_index_check('always_v', true);
 
-DROP TABLE always;
+-- A growing group takes more keys than its first ranges had: of a column that was null there, or
+-- had one value.
+CREATE TABLE more (id int, late int8, few int4);
+CREATE INDEX more_grown ON more USING rencoder (late, few)
+	WITH (autosummarize = off, pages_per_range = 2, storage = filter);
+INSERT INTO more (id, few) SELECT i, 1 FROM generate_series(1, 185 * 20) i;
+SELECT rencoder_summarize_new_values('more_grown');
+CREATE INDEX more_built ON more USING rencoder (late, few)
+	WITH (autosummarize = off, pages_per_range = 2, storage = filter);
+INSERT INTO more SELECT i, hashint8(i), i % 20 FROM generate_series(1, 185 * 100) i;
+SELECT index, rencoder_summarize_new_values(index), rencoder_index_check(index, true)
+FROM unnest('{more_built,more_grown}'::regclass[]) index;
+SELECT index, attnum, summarized, always
+FROM unnest('{more_built,more_grown}'::regclass[]) index, rencoder_groups(index) ORDER BY 1, 2;
+
+DROP TABLE always, more;
 DROP FUNCTION always_count;

@@ -29,10 +29,10 @@ CREATE INDEX t_few ON t USING rencoder (few) WITH (pages_per_range = 1, storage 
 CREATE INDEX t_medium ON t USING rencoder (medium) WITH (pages_per_range = 1, storage = filter);
 CREATE INDEX t_at ON t USING rencoder (at) WITH (pages_per_range = 1, storage = filter);
 VACUUM ANALYZE t;
--- Filters; exact dictionaries of one page and of several.
-SELECT index, format, max(pages) > 1 AS several_pages
+-- Filters of one page and of several.
+SELECT index, max(pages) > 1 AS several_pages
 FROM unnest('{t_v,t_few,t_medium}'::regclass[]) index, rencoder_groups(index)
-WHERE storage = 'matrix' GROUP BY index, format ORDER BY index::text;
+WHERE storage = 'matrix' GROUP BY index ORDER BY index::text;
 
 -- Heap pages that the index leaves, index pages that it reads.
 CREATE FUNCTION pages_of(condition text, OUT heap int, OUT index int) LANGUAGE plpgsql AS $$

@@ -69,7 +69,7 @@ SELECT range_no, first_block, attnum, state, always, has_null, has_value, min_ke
 	distinct_keys
 FROM rencoder_ranges('fn_two') WHERE range_no < 2;
 SELECT group_no, attnum, header_block > 0 AS header, sealed, summarized, summarizing, always,
-	format IS NOT NULL AS format, shape IS NOT NULL AS shape, storage, pages, min_key, max_key,
+	shape IS NOT NULL AS shape, storage, pages, min_key, max_key,
 	horizon IS NOT NULL AS horizon
 FROM rencoder_groups('fn_two');
 SELECT fn_check();

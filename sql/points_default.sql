@@ -37,8 +37,7 @@ SELECT index, side, visited(index, side) < 150 AS few,
 	point(0, 0))) > 170 AS all_ranges
 FROM unnest('{t_before,t_after}'::regclass[]) index, unnest('{0,1e-6,1e-5,1e-4}'::float8[]) side
 	ORDER BY index::text, side;
-SELECT count(*) > 1 AS groups, bool_and(format = 'filter') AS filters,
-	bool_and(predicted_fpr BETWEEN 0 AND 0.05) AS predicted
+SELECT count(*) > 1 AS groups, bool_and(predicted_fpr BETWEEN 0 AND 0.05) AS predicted
 FROM rencoder_groups('t_after') WHERE storage = 'matrix' OR summarized < 128;
 
 -- Large boxes are not given up.

@@ -1118,7 +1118,6 @@ CREATE FUNCTION rencoder_groups(
 	OUT summarized integer,
 	OUT summarizing integer,
 	OUT always integer,
-	OUT format text,
 	OUT shape text,
 	OUT windows bigint,
 	OUT capacity bigint,

@@ -29,7 +29,7 @@ FROM rencoder_runs('look_two');
 SELECT entries = (SELECT count(DISTINCT (few, (ctid::text::point)[0])) FROM look
 	WHERE few IS NOT NULL) AS pairs FROM rencoder_runs('look_two') WHERE attnum = 1;
 SELECT runs, pending_pages, spare_pages, free_pages FROM rencoder_metapage('look_v');
-SELECT group_no, attnum, sealed, summarized, format, storage, pages, run, covered
+SELECT group_no, attnum, sealed, summarized, storage, pages, run, covered
 FROM rencoder_groups('look_two');
 SELECT state, covered, count(*) FROM rencoder_ranges('look_v') GROUP BY 1, 2;
 SELECT rencoder_index_check('look_v', true), rencoder_index_check('look_two', true);

@@ -4,8 +4,7 @@ SET client_min_messages = warning;
 \getenv seed RENCODER_SEED
 SELECT setseed(mod(:seed, 1000003) / 1000003.0);
 
--- 185 rows a page, 600 pages: "few" would be a dictionary if there were memory
--- to compare.  Some ranges hold only nulls, most few keys, and the last ones so
+-- 185 rows a page, 600 pages.  Some ranges hold only nulls, most few keys, and the last ones so
 -- many that they are left out.
 CREATE TABLE spill (v int8, few int4);
 INSERT INTO spill
@@ -27,7 +26,7 @@ BEGIN
 		'WITH (autosummarize = off, pages_per_range = %s, storage = filter)',
 		pages);
 	PERFORM rencoder_index_check('spill_idx', true);
-	SELECT string_agg(format('%s.%s %s %s%s', group_no, attnum, storage, format,
+	SELECT string_agg(format('%s.%s %s%s', group_no, attnum, storage,
 		CASE WHEN always > 0 THEN ' always' ELSE '' END),
 					  ', ' ORDER BY group_no, attnum) INTO groups FROM rencoder_groups('spill_idx');
 	size_kept := pg_relation_size('spill_idx') < pg_relation_size('spill') / 2;

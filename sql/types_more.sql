@@ -16,9 +16,8 @@ SET random_page_cost = 1.1;
 SET jit = off;
 SET max_parallel_workers_per_gather = 0;
 
--- Two columns of the type: v has many values (filters), few has few (exact
--- dictionaries).  170 pages, so two groups of block ranges, the second of
--- which grows: a third of the rows come after the index.
+-- Two columns of the type: v has many values, few has few.  170 pages, so two groups of block
+-- ranges, the second of which grows: a third of the rows come after the index.
 CREATE FUNCTION make_table(type text) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
 	EXECUTE format('DROP TABLE IF EXISTS t;
@@ -92,11 +91,6 @@ END $$;
 
 SELECT check_type(type)
 FROM unnest('{time,money,pg_lsn,xid8,numeric,uuid,macaddr,macaddr8}'::text[]) type;
-
--- Both formats are in use.
-SELECT attnum, format, count(*) > 0 AS present FROM rencoder_groups('t_v') GROUP BY attnum, format;
-SELECT attnum, format, count(*) > 0 AS present FROM rencoder_groups('t_few') GROUP BY attnum,
-	format;
 
 -- Floating point, of either width on either side.
 SELECT check_type('float4');

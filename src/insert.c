@@ -31,7 +31,7 @@
 #include "nodes/execnodes.h"
 #include "utils/memutils.h"
 
-#include "format/format.h"
+#include "format/format_filter.h"
 #include "key/key.h"
 #include "store/group_edit.h"
 #include "worker/autosummarize.h"
@@ -90,7 +90,6 @@ typedef struct Insertion
 	int			col;			/* that the next step is about */
 	uint32		wanted;			/* INSERT_ENCODE: generation of its coder */
 	uint64		missing_at;		/* metapage epoch when it was missing */
-	bool		refused[MAX_STORAGES];	/* INSERT_WIDEN: by their formats */
 	bool		covered;		/* the range has no storage */
 	bool		flushing;
 	RencoderLateRow late;		/* if it is covered or flushing */
@@ -169,7 +168,7 @@ covers(const Insertion *ins, const InsertStorage *storage)
 
 /* Widens them. */
 static void
-cover(const Insertion *ins, const InsertStorage *storage, bool refused)
+cover(const Insertion *ins, const InsertStorage *storage)
 {
 	const InsertKey *key = storage->key;
 	uint64	   *min = &storage->min[ins->slot];
@@ -177,18 +176,8 @@ cover(const Insertion *ins, const InsertStorage *storage, bool refused)
 
 	*min = Min(*min, key->keyless ? 0 : key->key);
 	*max = Max(*max, key->keyless ? PG_UINT64_MAX : key->key);
-	if (refused || key->keyless)
+	if (key->keyless)
 		rencoder_set_add(storage->always, ins->slot);
-}
-
-/* Sets the bits of the key; false if it was refused. */
-static bool
-set_bits(const Insertion *ins, const InsertStorage *storage)
-{
-	const RencoderFormat *format = rencoder_format_require(ins->group.index, storage->slab.config);
-
-	return format->insert(&storage->slab, storage->slot, storage->key->key) !=
-		RENCODER_INSERT_REFUSED;
 }
 
 /* What is to be done about a value in a column; its bits are set, unless the range is covered. */
@@ -197,7 +186,6 @@ insert_value(Insertion *ins, RencoderHeader header, int col)
 {
 	InsertStorage storage[MAX_STORAGES];
 	int			n = find_storages(ins, col, header, storage);
-	InsertStep	step = INSERT_DONE;
 
 	for (int i = 0; i < n; i++)
 	{
@@ -219,19 +207,16 @@ insert_value(Insertion *ins, RencoderHeader header, int col)
 		return INSERT_DONE;
 	for (int i = 0; i < n; i++)
 	{
-		ins->refused[i] = !rencoder_set_test(storage[i].always, ins->slot) &&
-			!set_bits(ins, &storage[i]);
-		if (ins->refused[i])
-			step = INSERT_WIDEN;
+		if (!rencoder_set_test(storage[i].always, ins->slot))
+			rencoder_filter_insert(&storage[i].slab, storage[i].slot, storage[i].key->key);
 	}
-	return step;
+	return INSERT_DONE;
 }
 
 static InsertStep
 insert_column(Insertion *ins, RencoderHeader header, int col)
 {
 	ins->col = col;
-	memset(ins->refused, 0, sizeof(ins->refused));
 	if (!ins->covered && !rencoder_has_storage(header, ins->slot))
 		return INSERT_CANCEL;
 	if (!ins->isnull[col])
@@ -338,15 +323,14 @@ apply_widening(const Insertion *ins, RencoderHeader header, RencoderEntry entry)
 
 	/*
 	 * If a key is missing, the group has got another coder meanwhile, and the
-	 * next round makes it.  The formats that refused may be others by now,
-	 * too; then "always" is set without need.
+	 * next round makes it.
 	 */
 	rencoder_set_add(header->has_value, ins->slot);
 	n = find_storages(ins, ins->col, header, storage);
 	for (int i = 0; i < n; i++)
 	{
 		if (storage[i].key != NULL)
-			cover(ins, &storage[i], ins->refused[i]);
+			cover(ins, &storage[i]);
 	}
 	bounds->min = Min(bounds->min, header->min[ins->slot]);
 	bounds->max = Max(bounds->max, header->max[ins->slot]);
@@ -413,12 +397,12 @@ encode_column(Insertion *ins, RencoderCoders *coders)
  *
  *	- A key that was made is there for as long as the group's coders are the same.
  *	- A cancelled range is unsummarized, which is the end, until it is "summarizing" again.
- *	- Bounds and flags that were widened stay so, and a range whose key was refused is "always",
- *	  until it is summarized again, or the group rebuilt (INV-2).
+ *	- Bounds and flags that were widened stay so until the range is summarized again, or the group
+ *	  rebuilt (INV-2).
  *	- A run that was searched is the group's as long as nobody gives it another one.
  *
- * So while nobody maintains the group, a column takes MAX_STORAGES keys, a widening for its bounds,
- * one for what was refused, and one cancellation ends it all.  A tail that was found had room; if
+ * So while nobody maintains the group, a column takes MAX_STORAGES keys and a widening for its
+ * bounds, and one cancellation ends it all.  A tail that was found had room; if
  * it has none any more, others have put their entries there.
  */
 static void

@@ -91,7 +91,7 @@ new_cluster()
 	CONF
 }
 
-# Tables and indexes of all kinds: sealed groups, slices, dictionaries, coders,
+# Tables and indexes of all kinds: sealed groups, slices, coders,
 # samples, unlogged, partitioned; runs with deltas, a pending list and filters behind them.
 fill_sql()
 {

@@ -59,12 +59,12 @@ struct RencoderBuildGroup
 	RencoderPrediction prediction[INDEX_MAX_KEYS];	/* what is expected of
 													 * them */
 	RencoderHeader *header;		/* of the columns of this group */
-	void	  **filling;		/* spilled: the slabs being filled */
+	RencoderFilling **filling;	/* spilled: the slabs being filled */
 	int			nfilled;		/* spilled: slots filled in */
 
 	uint32		ngroups;		/* built so far, and the time for them */
 	instr_time	total;
-	instr_time	choosing;		/* formats and shapes */
+	instr_time	choosing;		/* shapes */
 	instr_time	writing;		/* including choosing */
 };
 
@@ -130,26 +130,9 @@ previous_capacity(const RencoderBuildGroup *b, int col)
 	char	   *payload = RencoderPageGetPayload(BufferGetPage(buf));
 	double		capacity;
 
-	capacity = rencoder_format_capacity(&rencoder_directory_entry(payload, &b->meta,
-																  b->group - 1)->column[col].config);
+	capacity = rencoder_directory_entry(payload, &b->meta, b->group - 1)->column[col].config.capacity;
 	UnlockReleaseBuffer(buf);
 	return capacity;
-}
-
-/*
- * Distinct keys a range that filters of a rest should be made for at least: what
- * those of the group before are, or in the first group what its first range would
- * hold if it were full.
- */
-static double
-min_capacity_of_rest(const RencoderBuildGroup *b, int col)
-{
-	if (!rencoder_build_group_is_rest(b->plan, b->group))
-		return 0;
-	if (b->group > 0)
-		return previous_capacity(b, col);
-	return rencoder_design_full_range(&b->meta, b->collector->column[col].range[0].distinct,
-									  b->plan->nblocks);
 }
 
 static bool
@@ -158,14 +141,30 @@ is_full(const RencoderBuildGroup *b)
 	return group_slots(b) == RENC_GROUP_RANGES;
 }
 
-/* The width of a column's slabs, when its format is known. */
-static int
-slab_width(const RencoderBuildGroup *b, int col)
+/*
+ * Distinct keys a range that filters of a rest should be made for at least: what
+ * those of the group before are, or in the first group what its first range would
+ * hold if it were full.  Where the first group is to grow and a column has no key
+ * yet, each row may bring one.
+ */
+static double
+min_capacity_of_rest(const RencoderBuildGroup *b, int col)
 {
-	bool		grows_in_place = b->group >= GROWS_IN_PLACE_FROM &&
-		rencoder_format_of(&b->config[col])->grow_image != NULL;
+	if (b->group == 0 && !is_full(b) && b->collector->column[col].nkeys == 0)
+		return b->totals.index_tuples * b->meta.pages_per_range / b->plan->nblocks;
+	if (!rencoder_build_group_is_rest(b->plan, b->group))
+		return 0;
+	if (b->group > 0)
+		return previous_capacity(b, col);
+	return rencoder_design_full_range(&b->meta, b->collector->column[col].range[0].distinct,
+									  b->plan->nblocks);
+}
 
-	return is_full(b) || grows_in_place ? RENC_MATRIX_WIDTH : RENC_SLICE_WIDTH;
+/* The width of the slabs of the group. */
+static int
+slab_width(const RencoderBuildGroup *b)
+{
+	return is_full(b) || b->group >= GROWS_IN_PLACE_FROM ? RENC_MATRIX_WIDTH : RENC_SLICE_WIDTH;
 }
 
 /* The header pages to be, without ranges and storage. */
@@ -181,19 +180,21 @@ begin_headers(RencoderBuildGroup *b)
 
 /* Writes the slab of the slots from "first" on and notes it in the header. */
 static void
-finish_slab(RencoderBuildGroup *b, int col, int first, const char *image, uint32 npages)
+finish_slab(RencoderBuildGroup *b, int col, int first, const char *image)
 {
 	RencoderHeader header = b->header[col];
+	int			width = slab_width(b);
+	uint32		npages = rencoder_filter_npages(&b->config[col], width);
 	RencoderExtent extent = {rencoder_space_extend(b->index, npages), npages};
-	RencoderSlab slab = rencoder_slab(b->index, &b->config[col], extent, slab_width(b, col));
+	RencoderSlab slab = rencoder_slab(b->index, &b->config[col], extent, width);
 
 	CHECK_FOR_INTERRUPTS();
-	rencoder_format_write(&slab, image, false);
+	rencoder_filter_write(&slab, image, false);
 	if (rencoder_slab_is_whole(&slab))
 		header->matrix = slab.extent;
 	else
 		header->slice[first / RENC_SLICE_RANGES] = slab.extent;
-	rencoder_format_of(&b->config[col])->count(&slab, renc_mask_all(), header->nset + first);
+	rencoder_filter_count(&slab, renc_mask_all(), header->nset + first);
 }
 
 static void
@@ -203,34 +204,28 @@ choose_config(RencoderBuildGroup *b, int col)
 
 	INSTR_TIME_SET_CURRENT(start);
 	b->config[col].coder = b->plan->coder[col];
-	rencoder_design_column(b->designer, b->collector, col,
-						   is_full(b) ? RENC_MATRIX_WIDTH : RENC_SLICE_WIDTH,
-						   min_capacity_of_rest(b, col), b->spilled,
+	rencoder_design_column(b->designer, b->collector, col, min_capacity_of_rest(b, col),
 						   &b->config[col], &b->prediction[col]);
 	add_time(&b->choosing, start);
 }
 
-/* Chooses the format of a column and builds its slabs. */
+/* Chooses the filters of a column and builds its slabs. */
 static void
 build_column(RencoderBuildGroup *b, int col)
 {
-	const RencoderFormat *format;
 	int			nslots = group_slots(b);
-	int			width;
+	int			width = slab_width(b);
 	renc_keys	ranges[RENC_GROUP_RANGES] = {{NULL, 0}};
 	renc_mask	always;
 	char	   *image;
-	uint32		npages;
 
 	choose_config(b, col);
-	width = slab_width(b, col);
-	format = rencoder_format_of(&b->config[col]);
-	always = rencoder_format_keys(&b->config[col], b->collector, col, renc_mask_all(), ranges);
+	always = rencoder_filter_keys(&b->config[col], b->collector, col, renc_mask_all(), ranges);
 	rencoder_set_put(b->header[col]->always, always);
 	for (int first = 0; first < nslots; first += RENC_SLICE_RANGES * width)
 	{
-		image = format->build(&b->config[col], width, ranges + first, &npages);
-		finish_slab(b, col, first, image, npages);
+		image = rencoder_filter_build(&b->config[col], width, ranges + first);
+		finish_slab(b, col, first, image);
 		pfree(image);
 	}
 }
@@ -358,27 +353,25 @@ flush_group(RencoderBuildGroup *b)
 static void
 fill_slot(RencoderBuildGroup *b, int col, int slot)
 {
-	const RencoderFormat *format = rencoder_format_of(&b->config[col]);
-	int			width = slab_width(b, col);
+	int			width = slab_width(b);
 	int			nslots = RENC_SLICE_RANGES * width;
 	int			first = slot - slot % nslots;
 	renc_keys	ranges[RENC_GROUP_RANGES];
 	renc_mask	mask = renc_mask_none();
 
 	renc_mask_set(&mask, slot);
-	mask = rencoder_format_keys(&b->config[col], b->collector, col, mask, ranges);
+	mask = rencoder_filter_keys(&b->config[col], b->collector, col, mask, ranges);
 	if (renc_mask_test(mask, slot))
 		rencoder_set_add(b->header[col]->always, slot);
 	if (slot == first)
-		b->filling[col] = format->begin(&b->config[col], width);
+		b->filling[col] = rencoder_filter_begin(&b->config[col], width);
 	if (ranges[slot].n > 0)
-		format->fill(b->filling[col], slot - first, &ranges[slot]);
+		rencoder_filter_fill(b->filling[col], slot - first, &ranges[slot]);
 	if (slot == first + nslots - 1 || slot == group_slots(b) - 1)
 	{
-		uint32		npages;
-		char	   *image = format->end(b->filling[col], &npages);
+		char	   *image = rencoder_filter_end(b->filling[col]);
 
-		finish_slab(b, col, first, image, npages);
+		finish_slab(b, col, first, image);
 		pfree(image);
 	}
 }
@@ -397,7 +390,7 @@ spill(RencoderBuildGroup *b)
 	if (!b->spilled)
 	{
 		begin_headers(b);
-		b->filling = palloc0(b->meta.natts * sizeof(void *));
+		b->filling = palloc0(b->meta.natts * sizeof(RencoderFilling *));
 		b->spilled = true;
 		b->nfilled = 0;
 		for (int col = 0; col < b->meta.natts; col++)

@@ -546,19 +546,3 @@ renc_rule_capacity(uint32_t *counts, int nranges)
 		capacity = counts[nranges - 1];
 	return capacity;
 }
-
-double
-renc_rule_dict_bits(size_t ndistinct, int nranges, int width)
-{
-	/* A tenth of the entries is left free. */
-	double		bits = ndistinct * 8.0 * (8 + width) / 0.9;
-
-	/*
-	 * A slice's dictionary counts half, because the group's, which it
-	 * becomes, is so much smaller: 16 times the ranges, at 24 in place of 9
-	 * bytes a key.
-	 */
-	if (width == RENC_SLICE_WIDTH && nranges > 1)
-		bits /= 2;
-	return bits;
-}

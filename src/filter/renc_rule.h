@@ -47,11 +47,4 @@ renc_rule_overfull(double nkeys, double capacity)
 	return nkeys > 4 * capacity;
 }
 
-/*
- * What an exact dictionary for a group (width 16) or slice (width 1) with
- * "ndistinct" keys in all counts against filters, whose keys, summed over the
- * ranges, have bits_per_key each.
- */
-extern double renc_rule_dict_bits(size_t ndistinct, int nranges, int width);
-
 #endif							/* RENC_RULE_H */

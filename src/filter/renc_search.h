@@ -16,9 +16,6 @@
  *
  *		renc_search_compare(model, &input, bits_per_key, &shape_now, &choice)
  *		-- choice.now.cost against choice.best.cost
- *
- * Whether an exact dictionary is better than any filter is not decided here but
- * before, by renc_rule_dict_bits().
  */
 #ifndef RENC_SEARCH_H
 #define RENC_SEARCH_H

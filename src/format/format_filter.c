@@ -1,89 +1,97 @@
 /*
  * format_filter.c
- *		Group format: bit-sliced range filters.
+ *		Filters: making slabs, setting, clearing and counting bits, verifying them.
  */
 #include "format/format_filter_work.h"
 
 #include "filter/renc_window.h"
 #include "utils/memutils.h"
 
+/*
+ * Keys of a range that there is room for at least, at 25 bits each: filters have one window,
+ * however few keys they are made for.
+ */
+#define KEYS_OF_A_WINDOW	(RENCODER_ROWS / 25)
+
 uint32
 rencoder_filter_npages(const RencoderConfig *config, int width)
 {
-	uint32		nwindows = rencoder_filter_nwindows(config);
-
-	return (nwindows + WINDOWS_PER_PAGE(width) - 1) / WINDOWS_PER_PAGE(width);
+	return (config->nwindows + WINDOWS_PER_PAGE(width) - 1) / WINDOWS_PER_PAGE(width);
 }
 
-/* Filters can store anything, in the bits that are wanted. */
-static bool
-filter_offer(const RencoderCollector *c, int col, int width, double bits_per_key,
-			 double limit, RencoderOffer *offer)
+uint64
+rencoder_filter_max_bits(const RencoderConfig *config)
 {
-	offer->bits = c->column[col].nkeys * bits_per_key;
-	offer->fpr = -1;
-	return offer->bits <= limit;
+	return (uint64) config->nwindows * RENCODER_ROWS;
 }
 
-static uint32
-filter_capacity(const RencoderConfig *config)
+renc_mask
+rencoder_filter_keys(const RencoderConfig *config, const RencoderCollector *c, int col,
+					 renc_mask slots, renc_keys *ranges)
 {
-	return rencoder_filter_config(config)->capacity;
+	renc_mask	always = renc_mask_none();
+
+	for (int slot = 0; slot < c->nslots; slot++)
+	{
+		const RencoderRangeSummary *range = &c->column[col].range[slot];
+
+		ranges[slot].key = NULL;
+		ranges[slot].n = 0;
+		if (!renc_mask_test(slots, slot))
+			continue;
+		if (!range->keyless &&
+			(range->distinct <= KEYS_OF_A_WINDOW ||
+			 !renc_rule_overfull(range->distinct, config->capacity)))
+			ranges[slot] = rencoder_collect_keys(c, col, slot);
+		else
+			renc_mask_set(&always, slot);
+	}
+	return always;
 }
 
-static bool
-filter_fits(const RencoderConfig *config, uint32 distinct)
-{
-	return !renc_rule_overfull(distinct, filter_capacity(config));
-}
-
-/* An entry is a bit. */
-static uint64
-filter_max_entries(const RencoderConfig *config)
-{
-	return (uint64) rencoder_filter_nwindows(config) * RENCODER_ROWS;
-}
-
-static uint16
-filter_page_id(uint32 npages, uint32 pageno)
-{
-	return RENCODER_PAGE_WINDOWS;
-}
-
-/* Returns NULL, or what is wrong with the shape of a configuration that was read. */
+/* Returns NULL, or what is wrong with a configuration that was read. */
 static const char *
-shape_fault(const RencoderConfig *config, renc_shape *shape)
+unpack_fault(const RencoderConfig *config, renc_shape *shape)
 {
 	const char *reason;
 
-	if (renc_shape_unpack(rencoder_filter_config(config)->shape, shape, &reason))
+	if (config->nwindows == 0)
+		return "The filters have no windows.";
+	if (renc_shape_unpack(config->shape, shape, &reason))
 		return NULL;
 	return psprintf("The shape of the filters is not valid: %s.", reason);
+}
+
+const char *
+rencoder_filter_fault(const RencoderConfig *config)
+{
+	renc_shape	shape;
+
+	return unpack_fault(config, &shape);
 }
 
 /* The shape of a configuration that was made here or has been checked. */
 static void
 unpack_shape(const RencoderConfig *config, renc_shape *shape)
 {
-	const char *fault = shape_fault(config, shape);
+	const char *fault = unpack_fault(config, shape);
 
 	if (fault != NULL)
 		elog(ERROR, "%s", fault);
 }
 
-/* A slab that is made range by range. */
-typedef struct Filling
+struct RencoderFilling
 {
 	const RencoderConfig *config;
 	int			width;
 	renc_shape	shape;
 	char	   *image;
-} Filling;
+};
 
-static void *
-filter_begin(const RencoderConfig *config, int width)
+RencoderFilling *
+rencoder_filter_begin(const RencoderConfig *config, int width)
 {
-	Filling    *f = palloc(sizeof(Filling));
+	RencoderFilling *f = palloc(sizeof(RencoderFilling));
 	Size		size = (Size) rencoder_filter_npages(config, width) * RENCODER_PAYLOAD_SIZE;
 
 	f->config = config;
@@ -94,47 +102,52 @@ filter_begin(const RencoderConfig *config, int width)
 	return f;
 }
 
-static void
-filter_fill(void *filling, unsigned int slot, const renc_keys *keys)
+void
+rencoder_filter_fill(RencoderFilling * f, unsigned int slot, const renc_keys *keys)
 {
-	Filling    *f = (Filling *) filling;
-
 	renc_fill((uint8 *) f->image, f->width, slot, &f->shape,
-			  rencoder_filter_nwindows(f->config), RENCODER_ROWS, keys->key, keys->n);
+			  f->config->nwindows, RENCODER_ROWS, keys->key, keys->n);
 }
 
-static char *
-filter_end(void *filling, uint32 *npages)
+char *
+rencoder_filter_end(RencoderFilling * f)
 {
-	Filling    *f = (Filling *) filling;
 	char	   *image = f->image;
 
-	*npages = rencoder_filter_npages(f->config, f->width);
 	pfree(f);
 	return image;
 }
 
 char *
-rencoder_filter_build(const RencoderConfig *config, int width, const renc_keys *ranges,
-					  uint32 *npages)
+rencoder_filter_build(const RencoderConfig *config, int width, const renc_keys *ranges)
 {
-	void	   *filling = filter_begin(config, width);
+	RencoderFilling *f = rencoder_filter_begin(config, width);
 
 	for (int slot = 0; slot < RENC_SLICE_RANGES * width; slot++)
 	{
 		CHECK_FOR_INTERRUPTS();
 		if (ranges[slot].n > 0)
-			filter_fill(filling, slot, &ranges[slot]);
+			rencoder_filter_fill(f, slot, &ranges[slot]);
 	}
-	return filter_end(filling, npages);
+	return rencoder_filter_end(f);
+}
+
+void
+rencoder_filter_write(const RencoderSlab *slab, const char *image, bool log)
+{
+	for (uint32 i = 0; i < slab->extent.npages; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		rencoder_wal_write_fresh(slab->index, slab->extent.start + i, RENCODER_PAGE_WINDOWS,
+								 image + (Size) i * RENCODER_PAYLOAD_SIZE, log);
+	}
 }
 
 char *
 rencoder_filter_bands(const RencoderConfig *config, const renc_keys *ranges, int nbands)
 {
-	uint32		nwindows = rencoder_filter_nwindows(config);
 	char	   *image = MemoryContextAllocExtended(CurrentMemoryContext,
-												   nwindows * WINDOW_SIZE(nbands),
+												   config->nwindows * WINDOW_SIZE(nbands),
 												   MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
 	renc_shape	shape;
 
@@ -143,7 +156,7 @@ rencoder_filter_bands(const RencoderConfig *config, const renc_keys *ranges, int
 	{
 		CHECK_FOR_INTERRUPTS();
 		if (ranges[slot].n > 0)
-			renc_fill((uint8 *) image, nbands, slot, &shape, nwindows, RENCODER_ROWS,
+			renc_fill((uint8 *) image, nbands, slot, &shape, config->nwindows, RENCODER_ROWS,
 					  ranges[slot].key, ranges[slot].n);
 	}
 	return image;
@@ -175,13 +188,12 @@ bits_of_key(const RencoderSlab *slab, unsigned int slot, uint64 key, PageBit *bi
 	uint32		payload = MAXALIGN(SizeOfPageHeaderData);
 	renc_position pos[RENC_MAX_POSITIONS];
 	renc_shape	shape;
-	const char *fault = shape_fault(slab->config, &shape);
+	const char *fault = unpack_fault(slab->config, &shape);
 	int			n;
 
 	if (fault != NULL)
 		rencoder_page_corrupted(slab->index, slab->extent.start, fault);
-	n = renc_shape_positions(&shape, key, rencoder_filter_nwindows(slab->config),
-							 RENCODER_ROWS, pos);
+	n = renc_shape_positions(&shape, key, slab->config->nwindows, RENCODER_ROWS, pos);
 	for (int i = 0; i < n; i++)
 	{
 		bits[i].pageno = pos[i].window / windows_per_page;
@@ -220,11 +232,10 @@ note_missing(RencoderBitRecord *record, Buffer buf, const PageBit *bits, int n, 
 
 /*
  * Sets bits on up to RENCODER_WAL_MAX_PAGES pages, in one record.  Returns how
- * many have been looked at, and in *changed whether any was new.
+ * many have been looked at.
  */
 static int
-set_some(const RencoderSlab *slab, uint8 bit, const PageBit *bits, int nbits,
-		 bool *changed)
+set_some(const RencoderSlab *slab, uint8 bit, const PageBit *bits, int nbits)
 {
 	RencoderBitRecord record;
 	int			first = 0;
@@ -249,26 +260,21 @@ set_some(const RencoderSlab *slab, uint8 bit, const PageBit *bits, int nbits,
 		first += n;
 	}
 	if (record.nbuffers > 0)
-	{
 		rencoder_wal_set_bits(slab->index, &record);
-		*changed = true;
-	}
 	for (int i = 0; i < record.nbuffers; i++)
 		UnlockReleaseBuffer(record.buffer[i]);
 	return first;
 }
 
-static RencoderInsertResult
-filter_insert(const RencoderSlab *slab, unsigned int slot, uint64 key)
+void
+rencoder_filter_insert(const RencoderSlab *slab, unsigned int slot, uint64 key)
 {
 	PageBit		bits[RENC_MAX_POSITIONS];
-	bool		changed = false;
 	int			n = bits_of_key(slab, slot, key, bits);
 	int			done = 0;
 
 	while (done < n)
-		done += set_some(slab, renc_window_bit(slot), bits + done, n - done, &changed);
-	return changed ? RENCODER_INSERT_ADDED : RENCODER_INSERT_PRESENT;
+		done += set_some(slab, renc_window_bit(slot), bits + done, n - done);
 }
 
 /*
@@ -283,8 +289,8 @@ page_as_window(const RencoderSlab *slab, Page page, int *width, uint32 *rows)
 	*rows = RENCODER_PAYLOAD_SIZE / slab->width;
 }
 
-static void
-filter_clear(const RencoderSlab *slab, renc_mask slots)
+void
+rencoder_filter_clear(const RencoderSlab *slab, renc_mask slots)
 {
 	for (uint32 i = 0; i < slab->extent.npages; i++)
 	{
@@ -310,8 +316,8 @@ filter_clear(const RencoderSlab *slab, renc_mask slots)
 	}
 }
 
-static void
-filter_count(const RencoderSlab *slab, renc_mask slots, uint32 *counts)
+void
+rencoder_filter_count(const RencoderSlab *slab, renc_mask slots, uint32 *counts)
 {
 	for (uint32 i = 0; i < slab->extent.npages; i++)
 	{
@@ -360,29 +366,26 @@ check_filter_page(const RencoderSlab *slab, BlockNumber blkno)
 		rencoder_page_corrupted(slab->index, blkno, fault);
 }
 
-static const char *
-filter_check_config(const RencoderConfig *config)
-{
-	renc_shape	shape;
-
-	if (rencoder_filter_nwindows(config) == 0)
-		return "The filters have no windows.";
-	return shape_fault(config, &shape);
-}
-
-static void
-filter_check(const RencoderSlab *slab)
+void
+rencoder_filter_check_extent(const RencoderSlab *slab)
 {
 	uint32		npages = rencoder_filter_npages(slab->config, slab->width);
-	const char *fault = filter_check_config(slab->config);
 
-	if (fault != NULL)
-		rencoder_page_corrupted(slab->index, slab->extent.start, fault);
 	if (slab->extent.npages != npages)
 		rencoder_page_corrupted(slab->index, slab->extent.start,
 								psprintf("The extent has %u pages; %u windows need %u.",
 										 slab->extent.npages,
-										 rencoder_filter_nwindows(slab->config), npages));
+										 slab->config->nwindows, npages));
+}
+
+void
+rencoder_filter_check(const RencoderSlab *slab)
+{
+	const char *fault = rencoder_filter_fault(slab->config);
+
+	if (fault != NULL)
+		rencoder_page_corrupted(slab->index, slab->extent.start, fault);
+	rencoder_filter_check_extent(slab);
 	for (uint32 i = 0; i < slab->extent.npages; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
@@ -402,11 +405,11 @@ find_missing(const char *image, const char *payload)
 }
 
 /* The slab is made anew from the keys; each bit of that must be set in its pages. */
-static bool
-filter_missing(const RencoderSlab *slab, const renc_keys *ranges, RencoderMissing *missing)
+bool
+rencoder_filter_missing(const RencoderSlab *slab, const renc_keys *ranges, RencoderMissing *missing)
 {
-	uint32		npages;
-	char	   *image = rencoder_filter_build(slab->config, slab->width, ranges, &npages);
+	uint32		npages = rencoder_filter_npages(slab->config, slab->width);
+	char	   *image = rencoder_filter_build(slab->config, slab->width, ranges);
 	bool		found = false;
 
 	for (uint32 i = 0; i < npages && !found; i++)
@@ -442,42 +445,15 @@ filter_missing(const RencoderSlab *slab, const renc_keys *ranges, RencoderMissin
 	return found;
 }
 
-static char *
-filter_describe(const RencoderConfig *config)
+char *
+rencoder_filter_describe(const RencoderConfig *config)
 {
 	renc_shape	shape;
 	const char *reason;
 	char		buf[512];
 
-	if (!renc_shape_unpack(rencoder_filter_config(config)->shape, &shape, &reason))
+	if (!renc_shape_unpack(config->shape, &shape, &reason))
 		return psprintf("invalid: %s", reason);
 	renc_shape_describe(&shape, buf, sizeof(buf));
 	return pstrdup(buf);
 }
-
-const RencoderFormat rencoder_format_filter = {
-	.name = "filter",
-	.offer = filter_offer,
-	.check_config = filter_check_config,
-	.describe = filter_describe,
-	.capacity = filter_capacity,
-	.fits = filter_fits,
-	.max_entries = filter_max_entries,
-	.npages = rencoder_filter_npages,
-	.estimate = rencoder_filter_estimate,
-	.page_id = filter_page_id,
-	.build = rencoder_filter_build,
-	.begin = filter_begin,
-	.fill = filter_fill,
-	.end = filter_end,
-	.grow_image = rencoder_filter_grow_image,
-	.grow_start = rencoder_filter_grow_start,
-	.seal_page = rencoder_filter_seal_page,
-	.probe = rencoder_filter_probe,
-	.insert = filter_insert,
-	.merge = rencoder_filter_merge,
-	.clear = filter_clear,
-	.count = filter_count,
-	.check = filter_check,
-	.missing = filter_missing,
-};

@@ -6,6 +6,12 @@
 
 #include <math.h>
 
+/* A Bloom filter of the best number of hashes: its false positive rate, per bit of a key. */
+#define BLOOM_RATE_PER_BIT	0.6185
+
+/* Pages that probing storage takes of which nothing is known. */
+#define USUAL_PROBE_PAGES	2
+
 /* Nodes of a level that a query touches. */
 static double
 nodes_of_level(const RencoderKeySet *keys, int level)
@@ -61,20 +67,21 @@ shape_fpr(const renc_shape *shape, const RencoderKeySet *keys)
 	return Min(passing, 1);
 }
 
-/* Only "estimate" of what can be told is set. */
-void
-rencoder_filter_estimate(const RencoderConfig *config, const RencoderKeySet *keys,
-						 RencoderEstimate *estimate)
+RencoderEstimate
+rencoder_filter_estimate(const RencoderConfig *config, double bits_per_key,
+						 const RencoderKeySet *keys)
 {
+	RencoderEstimate estimate = {pow(BLOOM_RATE_PER_BIT, bits_per_key), USUAL_PROBE_PAGES};
 	renc_shape	shape;
 
-	if (!renc_shape_unpack(rencoder_filter_config(config)->shape, &shape, NULL))
-		return;
-	estimate->pages = shape.storey[0].kw;
+	if (!rencoder_is_configured(config) || !renc_shape_unpack(config->shape, &shape, NULL))
+		return estimate;
+	estimate.pages = shape.storey[0].kw;
 	if (keys != NULL)
 	{
-		estimate->fpr = shape_fpr(&shape, keys);
-		estimate->pages *= Min(nodes_of_level(keys, shape.storey[0].root), RENC_MAX_TREES);
+		estimate.fpr = shape_fpr(&shape, keys);
+		estimate.pages *= Min(nodes_of_level(keys, shape.storey[0].root), RENC_MAX_TREES);
 	}
-	estimate->pages = Min(estimate->pages, rencoder_filter_nwindows(config));
+	estimate.pages = Min(estimate.pages, config->nwindows);
+	return estimate;
 }

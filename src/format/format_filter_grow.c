@@ -25,11 +25,10 @@ plan_addition(const RencoderSlab *slab, const renc_keys *ranges)
 	Addition	add = {NULL, 0, RENCODER_PAYLOAD_SIZE};
 	int			first = RENC_GROUP_SLICES;
 	int			last = -1;
-	uint32		npages;
 
 	if (slab->width == RENC_SLICE_WIDTH)
 	{
-		add.image = rencoder_filter_build(slab->config, slab->width, ranges, &npages);
+		add.image = rencoder_filter_build(slab->config, slab->width, ranges);
 		return add;
 	}
 	for (int slot = 0; slot < RENC_GROUP_RANGES; slot++)
@@ -102,18 +101,19 @@ add_to_some(const RencoderSlab *slab, const Addition *add, uint32 first)
 	return end;
 }
 
-renc_mask
+void
 rencoder_filter_merge(const RencoderSlab *slab, const renc_keys *ranges)
 {
-	Addition	add = plan_addition(slab, ranges);
+	Addition	add;
 
+	rencoder_filter_check_extent(slab);
+	add = plan_addition(slab, ranges);
 	if (add.image != NULL)
 	{
 		for (uint32 i = 0; i < slab->extent.npages;)
 			i = add_to_some(slab, &add, i);
 		pfree(add.image);
 	}
-	return renc_mask_none();
 }
 
 /*
@@ -148,9 +148,8 @@ start_some(const RencoderSlab *matrix, int band, const char *image, uint32 first
 }
 
 char *
-rencoder_filter_grow_image(const RencoderConfig *config, const renc_keys *ranges, uint32 *npages)
+rencoder_filter_grow_image(const RencoderConfig *config, const renc_keys *ranges)
 {
-	*npages = rencoder_filter_npages(config, RENC_MATRIX_WIDTH);
 	return rencoder_filter_bands(config, ranges, 1);
 }
 

@@ -31,12 +31,11 @@ typedef struct FilterPrograms
 	renc_program **program;
 } FilterPrograms;
 
-/* What a probe keeps of filters. */
-typedef struct FilterState
+/* Compiled programs, the most recently used shape first. */
+struct RencoderProbeState
 {
-	/* Compiled programs, the most recently used shape first. */
 	FilterPrograms *programs[MAX_SHAPES];
-} FilterState;
+};
 
 /* Leaves no program. */
 static void
@@ -145,7 +144,7 @@ compile_programs(const RencoderProbe *probe, const renc_shape *shape,
 
 /* Forgets the least recently used shapes while there are too many programs. */
 static void
-limit_programs(FilterState *state)
+limit_programs(RencoderProbeState *state)
 {
 	int			total = 0;
 
@@ -165,11 +164,9 @@ limit_programs(FilterState *state)
 	}
 }
 
-static void
-free_state(void *arg)
+void
+rencoder_filter_forget(RencoderProbeState *state)
 {
-	FilterState *state = (FilterState *) arg;
-
 	for (int i = 0; i < MAX_SHAPES; i++)
 	{
 		if (state->programs[i])
@@ -181,33 +178,22 @@ free_state(void *arg)
 	pfree(state);
 }
 
-/* The state of filters of a probe, made if it is not there. */
-static FilterState *
-probe_state(RencoderProbe *probe)
-{
-	RencoderProbeState *slot = &probe->state[RENCODER_FORMAT_FILTER];
-
-	if (slot->state == NULL)
-	{
-		slot->state = palloc0(sizeof(FilterState));
-		slot->free_state = free_state;
-	}
-	return (FilterState *) slot->state;
-}
-
 /*
  * The programs for a packed shape, valid until the next call; NULL with fault
  * set if it is not a shape.
  */
 static const FilterPrograms *
-find_programs(RencoderProbe *probe, FilterState *state, const uint8 *packed,
-			  BlockNumber blkno)
+find_programs(RencoderProbe *probe, const uint8 *packed, BlockNumber blkno)
 {
+	RencoderProbeState *state;
 	FilterPrograms *programs;
 	renc_shape	shape;
 	const char *reason;
 	int			i = 0;
 
+	if (probe->state == NULL)
+		probe->state = palloc0(sizeof(RencoderProbeState));
+	state = probe->state;
 	while (i < MAX_SHAPES - 1 && state->programs[i] != NULL &&
 		   memcmp(state->programs[i]->packed, packed, RENC_SHAPE_PACKED_SIZE) != 0)
 		i++;
@@ -264,11 +250,12 @@ rencoder_filter_probe(RencoderProbe *probe, const RencoderSlab *slab, renc_mask 
 	const FilterPrograms *programs;
 	renc_mask	result = renc_mask_none();
 
-	programs = find_programs(probe, probe_state(probe), rencoder_filter_config(slab->config)->shape,
-							 slab->extent.start);
-	if (programs == NULL || programs->always || rencoder_filter_nwindows(slab->config) == 0)
+	if (!rencoder_is_configured(slab->config))
 		return candidates;
-	windows.nwindows = rencoder_filter_nwindows(slab->config);
+	programs = find_programs(probe, slab->config->shape, slab->extent.start);
+	if (programs == NULL || programs->always)
+		return candidates;
+	windows.nwindows = slab->config->nwindows;
 	windows.width = slab->width;
 	windows.window = read_window;
 	windows.arg = &source;

@@ -5,13 +5,11 @@
 #include "format/probe.h"
 
 RencoderProbe *
-rencoder_probe_begin(Relation index, const renc_query *query,
-					 const renc_interval_set *set, const renc_box_set *boxes)
+rencoder_probe_begin(Relation index, const renc_interval_set *set, const renc_box_set *boxes)
 {
 	RencoderProbe *probe = palloc0(sizeof(RencoderProbe));
 
 	probe->index = index;
-	probe->query = *query;
 	probe->set = set;
 	probe->boxes = boxes;
 	probe->buffer = InvalidBuffer;
@@ -22,11 +20,8 @@ void
 rencoder_probe_end(RencoderProbe *probe)
 {
 	rencoder_probe_release(probe);
-	for (int i = 0; i < RENCODER_FORMATS; i++)
-	{
-		if (probe->state[i].state)
-			probe->state[i].free_state(probe->state[i].state);
-	}
+	if (probe->state != NULL)
+		rencoder_filter_forget(probe->state);
 	for (int i = 0; i < RENCODER_PROBE_PAGES; i++)
 	{
 		if (probe->page[i].payload)

@@ -2,7 +2,7 @@
  * probe.h
  *		State of probing one column of an index with one query.
  *
- * Holds the page that is being looked at and what formats keep from slab to
+ * Holds the page that is being looked at and what is kept from slab to
  * slab, and counts index pages read.
  */
 #ifndef RENCODER_PROBE_H
@@ -15,12 +15,8 @@
 /* Pages of a slab that are kept during a visit: 1 MB. */
 #define RENCODER_PROBE_PAGES		128
 
-/* What a format keeps for a probe, its own matter; NULL: nothing yet. */
-typedef struct RencoderProbeState
-{
-	void	   *state;
-	void		(*free_state) (void *state);
-} RencoderProbeState;
+/* What filters keep from slab to slab (format_filter_probe.c). */
+typedef struct RencoderProbeState RencoderProbeState;
 
 /* A page kept for another look. */
 typedef struct RencoderProbePage
@@ -33,7 +29,6 @@ typedef struct RencoderProbePage
 typedef struct RencoderProbe
 {
 	Relation	index;
-	renc_query	query;
 	const renc_interval_set *set;	/* what the query asks for: intervals, */
 	const renc_box_set *boxes;	/* or boxes, the other one is NULL */
 	int64		npages;			/* index pages read so far */
@@ -45,7 +40,7 @@ typedef struct RencoderProbe
 	const char *fault;
 	BlockNumber fault_blkno;
 
-	RencoderProbeState state[RENCODER_FORMATS]; /* by format */
+	RencoderProbeState *state;	/* NULL: nothing yet */
 
 	Buffer		buffer;			/* pinned and share-locked, or invalid */
 	BlockNumber blkno;			/* its block */
@@ -60,11 +55,10 @@ typedef struct RencoderProbe
 } RencoderProbe;
 
 /*
- * "query" is copied; what its arg points to must live on: "set", the intervals
- * that are the query, or "boxes"; the other one is NULL.
+ * "set", the intervals that are the query, or "boxes" must live on; the other one is
+ * NULL.
  */
-extern RencoderProbe *rencoder_probe_begin(Relation index, const renc_query *query,
-										   const renc_interval_set *set,
+extern RencoderProbe *rencoder_probe_begin(Relation index, const renc_interval_set *set,
 										   const renc_box_set *boxes);
 extern void rencoder_probe_end(RencoderProbe *probe);
 
@@ -84,6 +78,9 @@ extern void rencoder_probe_visit(RencoderProbe *probe, bool keep);
 extern const uint8 *rencoder_probe_page(RencoderProbe *probe, BlockNumber blkno,
 										uint16 page_id);
 extern void rencoder_probe_release(RencoderProbe *probe);
+
+/* Frees what filters have kept. */
+extern void rencoder_filter_forget(RencoderProbeState *state);
 
 /* Notes a fault, if it is the first. */
 extern void rencoder_probe_fault(RencoderProbe *probe, BlockNumber blkno,

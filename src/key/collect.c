@@ -48,16 +48,6 @@ rencoder_collect_create(int natts)
 }
 
 void
-rencoder_collect_free(RencoderCollector *c)
-{
-	for (int col = 0; col < c->natts; col++)
-		pfree(c->column[col].key);
-	pfree(c->column);
-	MemoryContextDelete(c->row_context);
-	pfree(c);
-}
-
-void
 rencoder_collect_reset(RencoderCollector *c)
 {
 	c->nslots = 0;

@@ -57,7 +57,6 @@ typedef struct RencoderCollector
 
 /* Memory comes from the current context. */
 extern RencoderCollector *rencoder_collect_create(int natts);
-extern void rencoder_collect_free(RencoderCollector *c);
 
 /* Forgets everything; a new group begins. */
 extern void rencoder_collect_reset(RencoderCollector *c);

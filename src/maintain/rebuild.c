@@ -44,18 +44,17 @@ rencoder_rebuild_collect(RencoderRebuild *r)
 static RencoderExtent
 make_matrix(RencoderRebuild *r, int col)
 {
-	const RencoderFormat *format = rencoder_format_of(&r->config[col]);
 	renc_keys	ranges[RENC_GROUP_RANGES];
 	RencoderSlab slab;
 	RencoderExtent extent;
-	uint32		npages;
 	char	   *image;
 
-	(void) rencoder_format_keys(&r->config[col], r->scan.collector, col, renc_mask_all(), ranges);
-	image = format->build(&r->config[col], RENC_MATRIX_WIDTH, ranges, &npages);
-	extent = rencoder_space_alloc(r->group.index, npages);
+	(void) rencoder_filter_keys(&r->config[col], r->scan.collector, col, renc_mask_all(), ranges);
+	image = rencoder_filter_build(&r->config[col], RENC_MATRIX_WIDTH, ranges);
+	extent = rencoder_space_alloc(r->group.index,
+								  rencoder_filter_npages(&r->config[col], RENC_MATRIX_WIDTH));
 	slab = rencoder_slab_whole(r->group.index, &r->config[col], extent);
-	rencoder_format_write(&slab, image, true);
+	rencoder_filter_write(&slab, image, true);
 	pfree(image);
 	return extent;
 }
@@ -69,7 +68,7 @@ publish_next(const RencoderRebuild *r, int col, RencoderExtent extent)
 	RencoderGroupEdit edit;
 	RencoderHeader header;
 
-	always = rencoder_format_keys(&r->config[col], r->scan.collector, col, renc_mask_all(), ranges);
+	always = rencoder_filter_keys(&r->config[col], r->scan.collector, col, renc_mask_all(), ranges);
 	rencoder_group_edit_begin(&edit, &r->group, col, RENCODER_EDIT_HEADERS, 0);
 	header = rencoder_group_edit_header(&edit);
 	header->next = extent;
@@ -161,7 +160,6 @@ apply_switch(const RencoderRebuild *r, int col, RencoderHeader header,
 static void
 switch_column(RencoderRebuild *r, int col, RencoderExtent extent)
 {
-	const RencoderFormat *format = rencoder_format_of(&r->config[col]);
 	RencoderSlab slab = rencoder_slab_whole(r->group.index, &r->config[col], extent);
 	uint32		nset[RENC_GROUP_RANGES] = {0};
 	renc_keys	ranges[RENC_GROUP_RANGES];
@@ -169,9 +167,9 @@ switch_column(RencoderRebuild *r, int col, RencoderExtent extent)
 	RencoderGroupEdit edit;
 	RencoderHeader header;
 
-	always = rencoder_format_keys(&r->config[col], r->scan.collector, col, renc_mask_all(), ranges);
-	always = renc_mask_or(always, format->merge(&slab, ranges));
-	format->count(&slab, renc_mask_all(), nset);
+	always = rencoder_filter_keys(&r->config[col], r->scan.collector, col, renc_mask_all(), ranges);
+	rencoder_filter_merge(&slab, ranges);
+	rencoder_filter_count(&slab, renc_mask_all(), nset);
 
 	rencoder_group_edit_begin(&edit, &r->group, col, RENCODER_EDIT_EPOCH, 1);
 	header = rencoder_group_edit_header(&edit);

@@ -142,16 +142,14 @@ static bool
 has_outgrown(const Retuning *t, int col)
 {
 	const RencoderHeaderData *header = &t->column[col];
-	const RencoderFormat *format = rencoder_format_of(&header->config);
 	RencoderSlab slab = rencoder_slab_whole(t->rebuild.scan.index, &header->config, header->matrix);
 	uint32		now[RENC_GROUP_RANGES] = {0};
 	double		set = 0;
 	double		then = 0;
 
-	/* A format that is unknown to this version: hands off. */
-	if (!t->full || format == NULL)
+	if (!t->full)
 		return false;
-	format->count(&slab, renc_mask_all(), now);
+	rencoder_filter_count(&slab, renc_mask_all(), now);
 	for (int slot = 0; slot < RENC_GROUP_RANGES; slot++)
 	{
 		set += now[slot];
@@ -173,7 +171,7 @@ count_unfit(const Retuning *t, int col, const RencoderConfig *config, int *keyle
 	*keyless = 0;
 	for (int slot = 0; slot < RENC_GROUP_RANGES; slot++)
 		*keyless += c->column[col].range[slot].keyless;
-	return renc_mask_count(rencoder_format_keys(config, c, col, renc_mask_all(), ranges));
+	return renc_mask_count(rencoder_filter_keys(config, c, col, renc_mask_all(), ranges));
 }
 
 /*
@@ -188,7 +186,7 @@ min_capacity_of_present(const Retuning *t, int col)
 	if (t->full || !rencoder_design_few_ranges(&r->scan.meta, r->group.number,
 											   RelationGetNumberOfBlocks(r->scan.heap)))
 		return 0;
-	return rencoder_format_capacity(&t->column[col].config);
+	return t->column[col].config.capacity;
 }
 
 /*
@@ -209,8 +207,8 @@ is_wanted(Retuning *t, int col, RencoderPrediction *now, RencoderPrediction *bes
 
 	memset(config, 0, sizeof(*config));
 	now->fpr = now->cost = best->fpr = best->cost = -1;
-	if (rencoder_format_of(&header->config) == NULL)
-		return false;			/* unknown to this version: hands off */
+	if (!rencoder_is_configured(&header->config))
+		return false;
 	if (recoded)
 	{
 		/*
@@ -228,8 +226,6 @@ is_wanted(Retuning *t, int col, RencoderPrediction *now, RencoderPrediction *bes
 	if (keyless > always)
 		return false;
 	if (recoded || unfit < always || has_outgrown(t, col))
-		return true;
-	if (t->full && config->format != header->config.format)
 		return true;
 	return now->cost >= 0 && now->cost > best->cost * t->margin &&
 		memcmp(config, &header->config, sizeof(*config)) != 0;
@@ -290,16 +286,6 @@ retune_group(Retuning *t)
 	RencoderRebuild *r = &t->rebuild;
 	bool		any = false;
 
-	/*
-	 * What is unknown to this version is left alone, and all that is beside
-	 * it.
-	 */
-	for (int col = 0; col < r->scan.meta.natts; col++)
-	{
-		if (t->column[col].config.format != RENCODER_FORMAT_NONE &&
-			rencoder_format_of(&t->column[col].config) == NULL)
-			return false;
-	}
 	if (t->column[0].run != 0)
 		return recode_group(r);
 	if (!fits_memory(t))
@@ -323,7 +309,7 @@ retune_group(Retuning *t)
 		r->predicted_fpr[col] = best.fpr;
 		if (r->wanted[col])
 			any = true;
-		else if (rencoder_format_of(&t->column[col].config) != NULL)
+		else if (rencoder_is_configured(&t->column[col].config))
 			note_prediction(t, col, now.fpr, best.fpr);
 	}
 	if (any && t->full)

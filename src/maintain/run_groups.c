@@ -6,7 +6,6 @@
 
 #include "miscadmin.h"
 
-#include "format/format.h"
 #include "store/group_copy.h"
 #include "store/group_edit.h"
 
@@ -27,24 +26,12 @@ kind_by_header(Relation index, RencoderEntry entry, uint32 number, bool *uncover
 		n < RENC_GROUP_RANGES ? RENCODER_STRETCH_PARTIAL : RENCODER_STRETCH_WAITING;
 }
 
-/* A group that is sealed; what this version does not know of it leaves alone. */
-static RencoderStretchKind
-kind_of_sealed(const RencoderMeta *meta, RencoderEntry entry)
-{
-	for (int col = 0; col < meta->natts; col++)
-	{
-		if (rencoder_format_of(&entry->column[col].config) == NULL)
-			return RENCODER_STRETCH_OTHER;
-	}
-	return RENCODER_STRETCH_WAITING;
-}
-
 static bool
 has_leftover(const RencoderMeta *meta, RencoderEntry entry)
 {
 	for (int col = 0; col < meta->natts; col++)
 	{
-		if (entry->column[col].config.format != RENCODER_FORMAT_NONE)
+		if (rencoder_is_configured(&entry->column[col].config))
 			return true;
 	}
 	return false;
@@ -78,7 +65,7 @@ look_at_group(Relation index, const RencoderMeta *meta, RencoderEntry entry, uin
 	else if (entry->run != 0)
 		s.kind = kind_by_header(index, entry, number, &s.uncovered);
 	else if (entry->flags & RENCODER_ENTRY_SEALED)
-		s.kind = kind_of_sealed(meta, entry);
+		s.kind = RENCODER_STRETCH_WAITING;
 	return s;
 }
 
@@ -235,7 +222,7 @@ free_leftover(Relation index, const RencoderMeta *meta, const RencoderStretch *s
 		for (int col = 0; col < meta->natts; col++)
 		{
 			rencoder_group_copy_header(&group, col, &copy);
-			if (copy.config.format != RENCODER_FORMAT_NONE)
+			if (rencoder_is_configured(&copy.config))
 				rencoder_run_groups_free_storage(&group, col);
 		}
 	}

@@ -13,8 +13,8 @@
  *	   cancel.
  *	3. Scan the heap, any version visible, and collect the keys (INV-3).
  *	4. Write the bits: merge them into existing storage, or write a new slab
- *	   that nobody refers to yet.  In groups behind the first, a column of
- *	   filters has its matrix from its first slice on, and each further slice
+ *	   that nobody refers to yet.  In groups behind the first, a column
+ *	   has its matrix from its first slice on, and each further slice
  *	   is merged into that, unless the group before met too many checkpoints
  *	   (grows_in_place()).  All others get a slab for each slice, which
  *	   interleave.c turns into a matrix when the group is full.
@@ -67,15 +67,13 @@ make_header(RencoderGroup *group)
 /*
  * Is a new column's storage to be a matrix that grows, slice by slice, and so is
  * logged once?  The table's first group does without: a small table should not
- * pay for 128 ranges.  Not all formats can grow so, where there are slices there
- * will be more, and where the group takes long checkpoints make it dear.  In a group
+ * pay for 128 ranges.  Where there are slices there will be more, and where the group takes long checkpoints make it dear.  In a group
  * that names a run most ranges want no storage.
  */
 static bool
 grows_in_place(const RencoderSummarizing *s, const RencoderHeaderData *copy)
 {
-	if (s->group.number == 0 || s->names_run || rencoder_format_of(&copy->config)->grow_image == NULL ||
-		!rencoder_summarize_group_is_fast(s))
+	if (s->group.number == 0 || s->names_run || !rencoder_summarize_group_is_fast(s))
 		return false;
 	for (int slice = 0; slice < RENC_GROUP_SLICES; slice++)
 	{
@@ -90,7 +88,7 @@ static renc_mask
 keys_of_slice(const RencoderSummarizing *s, int col, const RencoderConfig *config,
 			  renc_keys *ranges)
 {
-	renc_mask	always = rencoder_format_keys(config, s->scan.collector, col,
+	renc_mask	always = rencoder_filter_keys(config, s->scan.collector, col,
 											  renc_mask_all(), ranges);
 
 	return renc_mask_from_slice(always, s->slice);
@@ -101,13 +99,11 @@ static renc_mask
 publish_slice(RencoderSummarizing *s, int col, RencoderHeader copy, const RencoderSlab *slab,
 			  renc_mask always)
 {
-	const RencoderFormat *format = rencoder_format_of(&copy->config);
-
 	memset(copy->nset, 0, sizeof(copy->nset));
 	if (rencoder_slab_is_whole(slab))
-		format->count(slab, renc_mask_of_band(s->slice), copy->nset);
+		rencoder_filter_count(slab, renc_mask_of_band(s->slice), copy->nset);
 	else
-		format->count(slab, renc_mask_of_band(0), copy->nset + s->slice * RENC_SLICE_RANGES);
+		rencoder_filter_count(slab, renc_mask_of_band(0), copy->nset + s->slice * RENC_SLICE_RANGES);
 	return rencoder_summarize_group_publish(s, col, copy, always);
 }
 
@@ -115,15 +111,12 @@ publish_slice(RencoderSummarizing *s, int col, RencoderHeader copy, const Rencod
 static renc_mask
 merge_column(RencoderSummarizing *s, int col, RencoderHeader copy, const RencoderSlab *slab)
 {
-	const RencoderFormat *format = rencoder_format_require(s->scan.index, &copy->config);
 	int			first = rencoder_slab_is_whole(slab) ? s->slice * RENC_SLICE_RANGES : 0;
 	renc_keys	ranges[RENC_GROUP_RANGES] = {{NULL, 0}};
 	renc_mask	always = keys_of_slice(s, col, &copy->config, ranges + first);
-	renc_mask	refused = format->merge(slab, ranges);
 
-	if (!rencoder_slab_is_whole(slab))
-		refused = renc_mask_from_slice(refused, s->slice);
-	return publish_slice(s, col, copy, slab, renc_mask_or(always, refused));
+	rencoder_filter_merge(slab, ranges);
+	return publish_slice(s, col, copy, slab, always);
 }
 
 /*
@@ -133,32 +126,32 @@ merge_column(RencoderSummarizing *s, int col, RencoderHeader copy, const Rencode
 static renc_mask
 make_column(RencoderSummarizing *s, int col, RencoderHeader copy)
 {
-	const RencoderFormat *format = rencoder_format_require(s->scan.index, &copy->config);
 	bool		grows = grows_in_place(s, copy);
 	renc_keys	ranges[RENC_GROUP_RANGES] = {{NULL, 0}};
 	renc_mask	always = keys_of_slice(s, col, &copy->config, ranges);
 	renc_mask	done;
+	uint32		npages = rencoder_filter_npages(&copy->config,
+												grows ? RENC_MATRIX_WIDTH : RENC_SLICE_WIDTH);
 	RencoderSlab slab;
-	uint32		npages;
 	char	   *image;
 
 	if (grows)
 	{
-		image = format->grow_image(&copy->config, ranges, &npages);
+		image = rencoder_filter_grow_image(&copy->config, ranges);
 		copy->matrix = rencoder_space_alloc(s->scan.index, npages);
 		slab = rencoder_slab_whole(s->scan.index, &copy->config, copy->matrix);
 	}
 	else
 	{
-		image = format->build(&copy->config, RENC_SLICE_WIDTH, ranges, &npages);
+		image = rencoder_filter_build(&copy->config, RENC_SLICE_WIDTH, ranges);
 		copy->slice[s->slice] = rencoder_space_alloc(s->scan.index, npages);
 		slab = rencoder_slab_of_slice(s->scan.index, copy, s->slice);
 	}
 	HOLD_INTERRUPTS();
 	if (grows)
-		format->grow_start(&slab, s->slice, image);
+		rencoder_filter_grow_start(&slab, s->slice, image);
 	else
-		rencoder_format_write(&slab, image, true);
+		rencoder_filter_write(&slab, image, true);
 	done = publish_slice(s, col, copy, &slab, always);
 	RESUME_INTERRUPTS();
 	pfree(image);
@@ -174,12 +167,12 @@ summarize_column(RencoderSummarizing *s, int col)
 	const char *fault;
 
 	rencoder_group_copy_header(&s->group, col, &copy);
-	if (copy.config.format == RENCODER_FORMAT_NONE)
+	if (!rencoder_is_configured(&copy.config))
 	{
 		copy.config.coder = s->scan.coders.generation[col];
-		rencoder_summarize_group_plan(s, col, RENC_SLICE_WIDTH, &copy);
+		rencoder_summarize_group_plan(s, col, &copy);
 	}
-	fault = rencoder_format_require(s->scan.index, &copy.config)->check_config(&copy.config);
+	fault = rencoder_filter_fault(&copy.config);
 	if (fault != NULL)
 		rencoder_page_corrupted(s->scan.index, s->group.header + col, fault);
 	if (rencoder_summarize_group_slab(s, &copy, &slab))

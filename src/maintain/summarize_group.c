@@ -57,7 +57,7 @@ forget_ranges(const RencoderSummarizing *s, int col, renc_mask fresh)
 	{
 		renc_mask	slots = rencoder_summarize_group_slots(s, slab.width, fresh);
 
-		rencoder_format_require(s->scan.index, &copy.config)->clear(&slab, slots);
+		rencoder_filter_clear(&slab, slots);
 	}
 
 	rencoder_group_edit_begin(&edit, &s->group, col, RENCODER_EDIT_HEADERS, 0);
@@ -104,12 +104,12 @@ rencoder_summarize_group_begin(const RencoderSummarizing *s)
 
 /*
  * Is it settled which coder makes the keys of a column of the group?  A run that the group names
- * has settled it, whatever the format of ranges that it does not cover.
+ * has settled it, whatever storage the ranges have that it does not cover.
  */
 static bool
 is_configured(const RencoderSummarizing *s, const RencoderHeaderData *header)
 {
-	return s->names_run || header->config.format != RENCODER_FORMAT_NONE;
+	return s->names_run || rencoder_is_configured(&header->config);
 }
 
 /* Loads the coders of the group's keys: its own if it has any, also in a run; else the newest. */
@@ -182,7 +182,7 @@ lacks_coder(const RencoderSummarizing *s, int col, int nslots)
 		s->names_run)
 		return false;
 	rencoder_group_copy_header(&s->group, col, &copy);
-	if (copy.config.format != RENCODER_FORMAT_NONE &&
+	if (rencoder_is_configured(&copy.config) &&
 		(s->no_dead_toast ||
 		 renc_mask_count(rencoder_set_get(copy.has_value)) > RENC_SLICE_RANGES))
 		return false;
@@ -307,7 +307,8 @@ rows_of_full_range(const RencoderSummarizing *s)
  * the most rows: as many more as pages will come, or rows.  Pages tell too few where sessions
  * are still filling them, each its own; rows, where they were fewer to a page before.  Filters
  * that are too large cost some pages as long as the group grows.  Such that are too small pass
- * nearly every query in all of its ranges.
+ * nearly every query in all of its ranges.  Of a column without any key, each row to come may
+ * have one.
  */
 static double
 keys_of_full_range(const RencoderSummarizing *s, int col)
@@ -324,6 +325,8 @@ keys_of_full_range(const RencoderSummarizing *s, int col)
 	if (s->scan.rows[most] == 0)
 		return 0;
 	distinct = s->scan.collector->column[col].range[most].distinct;
+	if (s->scan.collector->column[col].nkeys == 0)
+		distinct = (uint32) s->scan.rows[most];
 	return Max(rencoder_design_full_range(&s->scan.meta, distinct, pages_with_rows(s, most)),
 			   distinct * full / s->scan.rows[most]);
 }
@@ -331,23 +334,24 @@ keys_of_full_range(const RencoderSummarizing *s, int col)
 /*
  * Distinct keys a range that filters of a new group should be made for at least.  A slice of full
  * ranges tells by itself.  Else it is what those of the group before are made for, if none of
- * its ranges is full.
+ * its ranges is full, or has a key.
  */
 static double
 min_capacity_of_new(const RencoderSummarizing *s, int col)
 {
 	int			nfull = 0;
+	bool		empty = s->scan.collector->column[col].nkeys == 0;
 	RencoderHeaderData previous;
 
 	if (s->whole)
 		return 0;
 	for (int slot = 0; slot < RENC_SLICE_RANGES; slot++)
 		nfull += pages_with_rows(s, slot) == s->scan.meta.pages_per_range;
-	if (nfull == RENC_SLICE_RANGES)
+	if (nfull == RENC_SLICE_RANGES && !empty)
 		return 0;
-	if (nfull == 0 && read_previous(s, col, &previous) &&
-		rencoder_format_capacity(&previous.config) > 0)
-		return rencoder_format_capacity(&previous.config);
+	if ((nfull == 0 || empty) && read_previous(s, col, &previous) &&
+		rencoder_is_configured(&previous.config))
+		return previous.config.capacity;
 	return keys_of_full_range(s, col);
 }
 
@@ -376,7 +380,7 @@ begin_design(const RencoderSummarizing *s, double table_ranges)
  * groups of a designer, as in a build.
  */
 void
-rencoder_summarize_group_plan(RencoderSummarizing *s, int col, int width, RencoderHeader copy)
+rencoder_summarize_group_plan(RencoderSummarizing *s, int col, RencoderHeader copy)
 {
 	RencoderDesigner *designer;
 	RencoderPrediction prediction;
@@ -395,8 +399,8 @@ rencoder_summarize_group_plan(RencoderSummarizing *s, int col, int width, Rencod
 		}
 		designer = s->designer;
 	}
-	rencoder_design_column(designer, s->scan.collector, col, width,
-						   min_capacity_of_new(s, col), false, &copy->config, &prediction);
+	rencoder_design_column(designer, s->scan.collector, col, min_capacity_of_new(s, col),
+						   &copy->config, &prediction);
 	copy->predicted_fpr = prediction.fpr;
 	copy->best_fpr = prediction.best_fpr;
 	copy->sample_stamp = rencoder_designer_stamp(designer, col, copy->config.coder);

@@ -80,12 +80,8 @@ extern bool rencoder_summarize_group_scan(RencoderSummarizing *s, uint64 first, 
  */
 extern void rencoder_summarize_group_start_over(RencoderSummarizing *s);
 
-/*
- * Chooses the configuration of a column of a new group from the keys collected.
- * "width" is that of the slab about to be made.
- */
-extern void rencoder_summarize_group_plan(RencoderSummarizing *s, int col, int width,
-										  RencoderHeader copy);
+/* Chooses the configuration of a column of a new group from the keys collected. */
+extern void rencoder_summarize_group_plan(RencoderSummarizing *s, int col, RencoderHeader copy);
 
 /*
  * Links a column's storage, as "copy" says, and publishes its ranges; for the

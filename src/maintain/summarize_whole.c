@@ -23,7 +23,6 @@ typedef struct NewColumn
 {
 	RencoderHeaderData header;
 	char	   *image;
-	uint32		npages;
 	renc_mask	always;			/* ranges that are left out */
 } NewColumn;
 
@@ -38,7 +37,7 @@ is_untouched(const RencoderSummarizing *s)
 		RencoderHeaderData copy;
 
 		rencoder_group_copy_header(&s->group, col, &copy);
-		if (copy.config.format != RENCODER_FORMAT_NONE ||
+		if (rencoder_is_configured(&copy.config) ||
 			copy.matrix.start != RENCODER_NO_BLOCK ||
 			copy.next.start != RENCODER_NO_BLOCK)
 			return false;
@@ -63,11 +62,10 @@ build_whole_column(RencoderSummarizing *s, int col, renc_mask cancelled, NewColu
 
 	rencoder_group_copy_header(&s->group, col, &new->header);
 	config->coder = s->scan.coders.generation[col];
-	rencoder_summarize_group_plan(s, col, RENC_MATRIX_WIDTH, &new->header);
-	new->always = rencoder_format_keys(config, s->scan.collector, col,
+	rencoder_summarize_group_plan(s, col, &new->header);
+	new->always = rencoder_filter_keys(config, s->scan.collector, col,
 									   renc_mask_andnot(renc_mask_all(), cancelled), ranges);
-	new->image = rencoder_format_of(config)->build(config, RENC_MATRIX_WIDTH, ranges,
-												   &new->npages);
+	new->image = rencoder_filter_build(config, RENC_MATRIX_WIDTH, ranges);
 }
 
 /*
@@ -77,16 +75,17 @@ build_whole_column(RencoderSummarizing *s, int col, renc_mask cancelled, NewColu
 static renc_mask
 publish_column(RencoderSummarizing *s, int col, NewColumn *new)
 {
-	const RencoderFormat *format = rencoder_format_of(&new->header.config);
-	RencoderExtent extent = rencoder_space_alloc(s->scan.index, new->npages);
-	RencoderSlab slab = rencoder_slab_whole(s->scan.index, &new->header.config, extent);
+	RencoderConfig *config = &new->header.config;
+	RencoderExtent extent = rencoder_space_alloc(s->scan.index,
+												 rencoder_filter_npages(config, RENC_MATRIX_WIDTH));
+	RencoderSlab slab = rencoder_slab_whole(s->scan.index, config, extent);
 	renc_mask	done;
 
 	HOLD_INTERRUPTS();
-	rencoder_format_write(&slab, new->image, true);
+	rencoder_filter_write(&slab, new->image, true);
 	new->header.matrix = extent;
 	memset(new->header.nset, 0, sizeof(new->header.nset));
-	format->count(&slab, renc_mask_all(), new->header.nset);
+	rencoder_filter_count(&slab, renc_mask_all(), new->header.nset);
 	done = rencoder_summarize_group_publish(s, col, &new->header, new->always);
 	RESUME_INTERRUPTS();
 	return done;

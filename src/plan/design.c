@@ -1,6 +1,6 @@
 /*
  * design.c
- *		Choosing format, shape and size for a column of a group.
+ *		Choosing shape and size of the filters of a column of a group.
  */
 #include "plan/design.h"
 
@@ -9,7 +9,6 @@
 #include "utils/memutils.h"
 
 #include "key/key.h"
-#include "format/filter_config.h"
 #include "store/sample_pages.h"
 
 #include "filter/renc_window.h"
@@ -77,8 +76,7 @@ rencoder_designer_resume(RencoderDesigner *designer, int col, const RencoderConf
 {
 	renc_shape	shape;
 
-	if (previous->format == RENCODER_FORMAT_FILTER &&
-		renc_shape_unpack(rencoder_filter_config(previous)->shape, &shape, NULL))
+	if (rencoder_is_configured(previous) && renc_shape_unpack(previous->shape, &shape, NULL))
 		renc_search_resume(&designer->search[col], designer->bits_per_key, &shape,
 						   stamp == rencoder_designer_stamp(designer, col, previous->coder) ?
 						   best_fpr : -1);
@@ -105,33 +103,6 @@ uint64
 rencoder_designer_stamp(RencoderDesigner *designer, int col, uint32 coder)
 {
 	return load_queries(designer, col, coder)->stamp;
-}
-
-/*
- * The format that asks for the fewest bits, and its configuration so far; config->coder is
- * kept.  "spills": the keys do not fit into memory together.  Filters come first, and ask
- * nothing for their offer; of equals the last.
- */
-static void
-choose_format(const RencoderDesigner *designer, const RencoderCollector *c, int col,
-			  int width, bool spills, RencoderConfig *config, RencoderOffer *best)
-{
-	uint32		coder = config->coder;
-
-	memset(config, 0, sizeof(*config));
-	config->coder = coder;
-	best->bits = INFINITY;
-	for (int i = 0; i < RENCODER_FORMATS; i++)
-	{
-		const RencoderFormat *format = rencoder_format_number((uint8) i);
-		RencoderOffer offer;
-
-		if (format == NULL || (spills && format->begin == NULL) ||
-			!format->offer(c, col, width, designer->bits_per_key, best->bits, &offer))
-			continue;
-		*best = offer;
-		config->format = (uint8) i;
-	}
 }
 
 /* The keys of a column's ranges, as far as there are any. */
@@ -325,9 +296,9 @@ prepare_model(RencoderDesigner *designer, int col, const ColumnKeys *k,
 	in->ranges = k->ranges;
 	in->nranges = k->n;
 	in->group_ranges = RENC_GROUP_RANGES;
-	in->nwindows = rencoder_filter_config(config)->nwindows;
+	in->nwindows = config->nwindows;
 	in->rows = RENCODER_ROWS;
-	in->capacity = rencoder_filter_config(config)->capacity;
+	in->capacity = config->capacity;
 	in->pages_per_range = designer->pages_per_range;
 	in->window_cost = WINDOW_COST;
 	in->sample = designer->sample;
@@ -349,16 +320,16 @@ prepare_model(RencoderDesigner *designer, int col, const ColumnKeys *k,
 	return true;
 }
 
-/* Size of filters. */
+/* Size of filters; config->coder is kept. */
 static void
 design_size(const RencoderDesigner *designer, ColumnKeys *k, double min_capacity,
 			RencoderConfig *config)
 {
 	double		capacity = Max(renc_rule_capacity(k->counts, k->n), min_capacity);
-	RencoderFilterConfig *own = (RencoderFilterConfig *) config->own;
 
-	own->nwindows = renc_windows_for(capacity, designer->bits_per_key, RENCODER_ROWS);
-	own->capacity = (uint32) Min(capacity, PG_UINT32_MAX);
+	memset(config->shape, 0, sizeof(config->shape));
+	config->nwindows = renc_windows_for(capacity, designer->bits_per_key, RENCODER_ROWS);
+	config->capacity = (uint32) Min(capacity, PG_UINT32_MAX);
 }
 
 /* The search for a group, from the shape found last by whichever process. */
@@ -381,20 +352,16 @@ search_group(RencoderDesigner *designer, int col, const renc_model_input *in,
 
 void
 rencoder_design_column(RencoderDesigner *designer, const RencoderCollector *c, int col,
-					   int width, double min_capacity, bool spills,
-					   RencoderConfig *config, RencoderPrediction *prediction)
+					   double min_capacity, RencoderConfig *config,
+					   RencoderPrediction *prediction)
 {
 	ColumnKeys	k;
 	SampleDrawing draw;
 	renc_shape	shape;
 	renc_model_input in;
 	renc_choice choice;
-	RencoderOffer offer;
 
-	choose_format(designer, c, col, width, spills, config, &offer);
-	prediction->fpr = prediction->best_fpr = prediction->cost = offer.fpr;
-	if (config->format != RENCODER_FORMAT_FILTER)
-		return;
+	prediction->fpr = prediction->best_fpr = prediction->cost = -1;
 	gather_keys(c, col, &k);
 	design_size(designer, &k, min_capacity, config);
 	if (prepare_model(designer, col, &k, config, &draw, &in))
@@ -409,7 +376,7 @@ rencoder_design_column(RencoderDesigner *designer, const RencoderCollector *c, i
 	}
 	else
 		design_by_rule(designer, col, &k, &shape);
-	renc_shape_pack(&shape, ((RencoderFilterConfig *) config->own)->shape);
+	renc_shape_pack(&shape, config->shape);
 }
 
 void
@@ -423,32 +390,24 @@ rencoder_design_again(RencoderDesigner *designer, const RencoderCollector *c, in
 	renc_shape	shape;
 	renc_model_input in;
 	renc_choice choice;
-	RencoderOffer offer;
 
 	config->coder = present->coder;
-	choose_format(designer, c, col, RENC_MATRIX_WIDTH, false, config, &offer);
 	now->fpr = now->cost = -1;
-	best->fpr = best->best_fpr = best->cost = offer.fpr;
-	if (config->format != RENCODER_FORMAT_FILTER)
-	{
-		if (present->format == config->format)
-			now->fpr = now->cost = offer.fpr;
-		return;
-	}
+	best->fpr = best->best_fpr = best->cost = -1;
 	gather_keys(c, col, &k);
 	design_size(designer, &k, min_capacity, config);
 	design_by_rule(designer, col, &k, &shape);
 	if (prepare_model(designer, col, &k, config, &draw, &in))
 	{
-		bool		filter = present->format == RENCODER_FORMAT_FILTER &&
-			renc_shape_unpack(rencoder_filter_config(present)->shape, &shape, NULL);
+		bool		filter = rencoder_is_configured(present) &&
+			renc_shape_unpack(present->shape, &shape, NULL);
 
 		/*
 		 * The present filters may be smaller or larger than new ones would
 		 * be.
 		 */
 		if (filter)
-			in.nwindows = rencoder_filter_config(present)->nwindows;
+			in.nwindows = present->nwindows;
 		renc_search_compare(designer->model, &in, designer->bits_per_key, &shape, &choice);
 		if (filter)
 		{
@@ -459,5 +418,5 @@ rencoder_design_again(RencoderDesigner *designer, const RencoderCollector *c, in
 		best->cost = choice.best.cost;
 		shape = choice.shape;
 	}
-	renc_shape_pack(&shape, ((RencoderFilterConfig *) config->own)->shape);
+	renc_shape_pack(&shape, config->shape);
 }

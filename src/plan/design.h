@@ -1,6 +1,6 @@
 /*
  * design.h
- *		Choosing format, shape and size for a column of a group.
+ *		Choosing shape and size of the filters of a column of a group.
  *
  * The shape is the one with the least predicted cost under a sample of queries
  * (src/filter/renc_search.h): those that the index was given or has recorded,
@@ -9,7 +9,7 @@
 #ifndef RENCODER_DESIGN_H
 #define RENCODER_DESIGN_H
 
-#include "format/format.h"
+#include "format/format_filter.h"
 #include "plan/design_share.h"
 #include "plan/known_queries.h"
 
@@ -83,15 +83,12 @@ extern void rencoder_designer_resume(RencoderDesigner *designer, int col,
 
 /*
  * Chooses for a column from the collected keys of some of its ranges (all
- * slots of the collector).  "width" is that of the slab about to be made.
- * "min_capacity": distinct keys that the filters should be made for at least
- * (0 if all ranges are full ones).  "spills": the keys do not fit into memory
- * together, so the format must take them range by range.  config->coder says by
- * which coder the keys are made, and is kept.
+ * slots of the collector).  "min_capacity": distinct keys that the filters should be
+ * made for at least (0 if all ranges are full ones).  config->coder says by which coder
+ * the keys are made, and is kept.
  */
 extern void rencoder_design_column(RencoderDesigner *designer, const RencoderCollector *c,
-								   int col, int width, double min_capacity,
-								   bool spills, RencoderConfig *config,
+								   int col, double min_capacity, RencoderConfig *config,
 								   RencoderPrediction *prediction);
 
 /*

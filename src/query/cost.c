@@ -18,7 +18,7 @@
 #include "utils/syscache.h"
 
 #include "base/options.h"
-#include "format/format.h"
+#include "format/format_filter.h"
 #include "query/cost_clauses.h"
 #include "query/cost_heap.h"
 #include "query/cost_look.h"
@@ -240,7 +240,7 @@ column_rate(RencoderCostPath *p, int col, double reachable, double groups, doubl
 								  ceil(together / RENC_GROUP_RANGES), rate.correlation));
 	if (p->column[col].keys && !p->column[col].all_keys)
 	{
-		fpr = rencoder_format_estimate(&p->info.config[col], p->info.bits_per_key,
+		fpr = rencoder_filter_estimate(&p->info.config[col], p->info.bits_per_key,
 									   known_keys(p, col)).fpr;
 		fpr = 1 - pow(1 - fpr, p->column[col].elements);
 
@@ -492,12 +492,12 @@ estimate_index_pages(RencoderCostPath *p)
 			p->cached_pages += rencoder_cost_runs_descent(&p->runs, col, column->elements);
 		if (column->all_keys)
 			continue;
-		pages = rencoder_format_estimate(config, p->info.bits_per_key,
+		pages = rencoder_filter_estimate(config, p->info.bits_per_key,
 										 known_keys(p, col)).pages * column->elements;
-		if (rencoder_format_npages(config) > 0)
-			pages = Min(pages, rencoder_format_npages(config));
+		if (rencoder_is_configured(config))
+			pages = Min(pages, config->nwindows);
 		per_group += pages;
-		all_of_group += Max(rencoder_format_npages(config), pages);
+		all_of_group += Max(config->nwindows, pages);
 		p->probes += p->groups * column->elements;
 	}
 	p->group_pages = (p->groups + p->info.slices) * per_group;

@@ -11,7 +11,7 @@
 #include <math.h>
 
 #include "base/options.h"
-#include "format/format.h"
+#include "format/format_filter.h"
 #include "query/candidates.h"
 
 /* Directory and header pages looked at, at most. */

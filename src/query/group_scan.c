@@ -78,7 +78,7 @@ probe_of(const RencoderGroupScan *s, RencoderColumnProbe *p)
 
 	Assert(!keys->none);
 	if (p->probe == NULL)
-		p->probe = rencoder_probe_begin(s->index, &keys->query, keys->set.n > 0 ? &keys->set : NULL,
+		p->probe = rencoder_probe_begin(s->index, keys->set.n > 0 ? &keys->set : NULL,
 										keys->boxes.n > 0 ? &keys->boxes : NULL);
 	return p->probe;
 }
@@ -113,12 +113,11 @@ static renc_mask
 probe_storage(RencoderGroupScan *s, RencoderColumnProbe *p, const RencoderHeaderData *header,
 			  renc_mask mask)
 {
-	const RencoderFormat *format = rencoder_format_of(&header->config);
 	renc_mask	always = renc_mask_and(mask, rencoder_set_get(header->always));
 	renc_mask	ask = renc_mask_andnot(mask, always);
 	renc_mask	result = always;
 
-	if (format == NULL)			/* unknown to this version: may match */
+	if (!rencoder_is_configured(&header->config))
 		return mask;
 	if (renc_mask_empty(ask))
 		return result;
@@ -126,7 +125,7 @@ probe_storage(RencoderGroupScan *s, RencoderColumnProbe *p, const RencoderHeader
 	{
 		RencoderSlab slab = rencoder_slab_whole(s->index, &header->config, header->matrix);
 
-		return renc_mask_or(result, format->probe(probe_of(s, p), &slab, ask));
+		return renc_mask_or(result, rencoder_filter_probe(probe_of(s, p), &slab, ask));
 	}
 	for (int slice = 0; slice < RENC_GROUP_SLICES; slice++)
 	{
@@ -135,7 +134,7 @@ probe_storage(RencoderGroupScan *s, RencoderColumnProbe *p, const RencoderHeader
 
 		if (renc_mask_empty(part))
 			continue;
-		part = format->probe(probe_of(s, p), &slab, part);
+		part = rencoder_filter_probe(probe_of(s, p), &slab, part);
 		result = renc_mask_or(result, renc_mask_from_slice(part, slice));
 	}
 	return result;
@@ -305,7 +304,6 @@ scan_sealed(RencoderGroupScan *s, RencoderEntry entry, uint32 group, RencoderGro
 	{
 		RencoderEntryColumn *column = &entry->column[col];
 		RencoderSlab slab = rencoder_slab_whole(s->index, &column->config, column->matrix);
-		const RencoderFormat *format = rencoder_format_of(&column->config);
 
 		if (!s->query->column[col].has_keys)
 			continue;
@@ -314,8 +312,8 @@ scan_sealed(RencoderGroupScan *s, RencoderEntry entry, uint32 group, RencoderGro
 			continue;
 		if (!rencoder_keys_meet(probes[col]->keys, column->min, column->max))
 			and_ranges(state, renc_mask_none());
-		else if (format != NULL)
-			and_ranges(state, format->probe(probe_of(s, probes[col]), &slab, state->left.ranges));
+		else
+			and_ranges(state, rencoder_filter_probe(probe_of(s, probes[col]), &slab, state->left.ranges));
 	}
 	for (int col = 0; col < s->meta.natts && !renc_mask_empty(state->left.ranges); col++)
 	{

@@ -17,7 +17,7 @@
 #define RENCODER_GROUP_SCAN_H
 
 #include "filter/renc_candidates.h"
-#include "format/format.h"
+#include "format/format_filter.h"
 #include "query/run_scan.h"
 
 #include "utils/snapshot.h"

@@ -34,7 +34,7 @@
 #include "utils/snapmgr.h"
 
 #include "base/options.h"
-#include "format/format.h"
+#include "format/format_filter.h"
 #include "sql/check_covered.h"
 #include "store/group_copy.h"
 #include "store/horizon.h"
@@ -135,7 +135,7 @@ check_entries(HeapCheck *hc, int col, const RencoderSlab *slab, int first_slot,
 {
 	RencoderMissing missing;
 
-	if (!rencoder_format_of(slab->config)->missing(slab, ranges, &missing))
+	if (!rencoder_filter_missing(slab, ranges, &missing))
 		return;
 	if (missing.fault)
 		note_fault(v, missing.blkno, missing.fault);
@@ -151,9 +151,8 @@ probe_key(HeapCheck *hc, int col, const RencoderSlab *slab, int first_slot,
 {
 	renc_interval interval = {key, key};
 	renc_interval_set set = {&interval, 1};
-	renc_query	query = renc_query_intervals(&set);
-	RencoderProbe *probe = rencoder_probe_begin(hc->index, &query, &set, NULL);
-	renc_mask	found = rencoder_format_of(slab->config)->probe(probe, slab, expected);
+	RencoderProbe *probe = rencoder_probe_begin(hc->index, &set, NULL);
+	renc_mask	found = rencoder_filter_probe(probe, slab, expected);
 	renc_mask	missing = renc_mask_andnot(expected, found);
 
 	if (probe->fault)
@@ -174,14 +173,12 @@ static void
 check_slab(HeapCheck *hc, int col, const RencoderSlab *slab, int first_slot,
 		   const renc_keys *ranges, Violation *v)
 {
-	bool		tells = rencoder_format_of(slab->config)->missing != NULL;
 	uint64	   *keys;
 	renc_mask  *masks;
 	size_t		n = rencoder_collect_distinct(ranges, rencoder_slab_ranges(slab), &keys, &masks);
-	size_t		step = tells ? Max(n / PROBES_PER_SLAB, 1) : 1;
+	size_t		step = Max(n / PROBES_PER_SLAB, 1);
 
-	if (tells)
-		check_entries(hc, col, slab, first_slot, ranges, v);
+	check_entries(hc, col, slab, first_slot, ranges, v);
 	for (size_t i = 0; i < n && v->detail == NULL; i += step)
 	{
 		CHECK_FOR_INTERRUPTS();

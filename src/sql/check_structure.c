@@ -20,7 +20,7 @@
 #include "miscadmin.h"
 
 #include "base/options.h"
-#include "format/format.h"
+#include "format/format_filter.h"
 #include "sql/check_blocks.h"
 #include "sql/check_runs.h"
 
@@ -99,26 +99,23 @@ static void
 check_config(CheckState *state, BlockNumber blkno, const RencoderHeaderData *header)
 {
 	const RencoderConfig *config = &header->config;
-	const RencoderFormat *format = rencoder_format_of(config);
 	const RencoderCoder *coder;
 	const char *fault;
 
-	if (config->format == RENCODER_FORMAT_NONE)
+	if (!rencoder_is_configured(config))
 	{
 		bool		storage = header->matrix.start != RENCODER_NO_BLOCK;
 
 		for (int s = 0; s < RENC_GROUP_SLICES; s++)
 			storage |= header->slice[s].start != RENCODER_NO_BLOCK;
-		rencoder_check_require(state, !storage, blkno, "The group has storage but no format.");
+		rencoder_check_require(state, !storage, blkno, "The group has storage but no filters.");
 		return;
 	}
-	rencoder_check_require(state, format != NULL, blkno,
-						   "The format of the group is not known to this version.");
 	rencoder_check_require(state,
 						   rencoder_coder_find(state->coders, state->index, header->attno,
 											   config->coder, &coder),
 						   blkno, "The coder of the group's keys is missing.");
-	fault = format->check_config(config);
+	fault = rencoder_filter_fault(config);
 	if (fault != NULL)
 		rencoder_page_corrupted(state->index, blkno, fault);
 }
@@ -134,8 +131,6 @@ check_range(CheckState *state, BlockNumber blkno, int col, unsigned int slot,
 	bool		always = rencoder_set_test(header->always, slot);
 	bool		has_value = rencoder_set_test(header->has_value, slot);
 	bool		has_bounds = header->min[slot] <= header->max[slot];
-	const RencoderFormat *format = rencoder_format_of(&header->config);
-	uint64		max_entries = format == NULL ? 0 : format->max_entries(&header->config);
 	bool		stored = summarized && !rencoder_set_test(copy->header[0]->covered, slot);
 	const char *fault = NULL;
 
@@ -158,8 +153,8 @@ check_range(CheckState *state, BlockNumber blkno, int col, unsigned int slot,
 	else if (stored && header->matrix.start == RENCODER_NO_BLOCK &&
 			 header->slice[slot / RENC_SLICE_RANGES].start == RENCODER_NO_BLOCK)
 		fault = "is summarized but has no storage";
-	else if (stored && max_entries > 0 && header->nset[slot] > max_entries)
-		fault = "has more entries than there is room for";
+	else if (stored && header->nset[slot] > rencoder_filter_max_bits(&header->config))
+		fault = "has more bits set than there are";
 	/* INV-9: a sealed or covered group answers with the greatest horizon. */
 	else if (summarized &&
 			 (copy->entry->flags & (RENCODER_ENTRY_SEALED | RENCODER_ENTRY_COVERED)) &&
@@ -252,16 +247,15 @@ check_headers(CheckState *state)
 static void
 check_storage(CheckState *state, const RencoderHeaderData *header)
 {
-	const RencoderFormat *format = rencoder_format_of(&header->config);
 	RencoderSlab slab = rencoder_slab_whole(state->index, &header->config, header->matrix);
 
 	if (header->matrix.start != RENCODER_NO_BLOCK)
-		format->check(&slab);
+		rencoder_filter_check(&slab);
 	for (int s = 0; s < RENC_GROUP_SLICES; s++)
 	{
 		slab = rencoder_slab_of_slice(state->index, header, s);
 		if (slab.extent.start != RENCODER_NO_BLOCK)
-			format->check(&slab);
+			rencoder_filter_check(&slab);
 	}
 
 	/* While slices are interleaved, pages of "next" may not be written yet. */
@@ -269,11 +263,7 @@ check_storage(CheckState *state, const RencoderHeaderData *header)
 	{
 		RencoderSlab next = rencoder_slab_whole(state->index, &header->next_config, header->next);
 
-		format = rencoder_format_of(&header->next_config);
-		if (format == NULL)
-			rencoder_page_corrupted(state->index, header->next.start,
-									"The format of the group is not known to this version.");
-		format->check(&next);
+		rencoder_filter_check(&next);
 	}
 }
 

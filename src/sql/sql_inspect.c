@@ -18,7 +18,7 @@
 #include "utils/xid8.h"
 
 #include "base/options.h"
-#include "format/format.h"
+#include "format/format_filter.h"
 #include "sql/spare_pages.h"
 #include "sql/sql_bounds.h"
 #include "store/group_copy.h"
@@ -190,16 +190,15 @@ column_storage(const RencoderHeaderData *header, int64 *npages)
 	return slices ? "slices" : "none";
 }
 
-/* Entries, as a share of those that there is room for, of summarized ranges. */
+/* Bits set, as a share of those that there are, of summarized ranges. */
 static void
-put_fill(Row *row, const RencoderHeaderData *header, const RencoderFormat *format,
-		 renc_mask summarized)
+put_fill(Row *row, const RencoderHeaderData *header, renc_mask summarized)
 {
 	renc_mask	filled = renc_mask_andnot(summarized, rencoder_set_get(header->always));
-	uint64		max_entries = format == NULL ? 0 : format->max_entries(&header->config);
-	double		entries = 0;
+	uint64		max_bits = rencoder_filter_max_bits(&header->config);
+	double		bits = 0;
 
-	if (max_entries == 0 || renc_mask_empty(filled))
+	if (max_bits == 0 || renc_mask_empty(filled))
 	{
 		put_null(row);
 		return;
@@ -207,9 +206,9 @@ put_fill(Row *row, const RencoderHeaderData *header, const RencoderFormat *forma
 	for (int slot = 0; slot < RENC_GROUP_RANGES; slot++)
 	{
 		if (renc_mask_test(filled, slot))
-			entries += header->nset[slot];
+			bits += header->nset[slot];
 	}
-	put(row, Float8GetDatum(entries / ((double) renc_mask_count(filled) * max_entries)));
+	put(row, Float8GetDatum(bits / ((double) renc_mask_count(filled) * max_bits)));
 }
 
 /* A false positive rate, unless it is unknown. */
@@ -229,7 +228,6 @@ emit_group_column(FunctionCallInfo fcinfo, const RencoderGroupCopy *copy, int co
 	const RencoderHeaderData *first = copy->header[0];
 	const RencoderHeaderData *header = copy->header[col];
 	const RencoderEntryColumn *bounds = &copy->entry->column[col];
-	const RencoderFormat *format = rencoder_format_of(&header->config);
 	renc_mask	summarized = rencoder_set_get(first->summarized);
 	bool		has_keys = bounds->min <= bounds->max;
 	uint64		horizon = 0;
@@ -251,18 +249,12 @@ emit_group_column(FunctionCallInfo fcinfo, const RencoderGroupCopy *copy, int co
 	put(&row, Int32GetDatum(renc_mask_count(summarized)));
 	put(&row, Int32GetDatum(renc_mask_count(rencoder_set_get(first->summarizing))));
 	put(&row, Int32GetDatum(renc_mask_count(rencoder_set_get(header->always))));
-	if (format)
-	{
-		put_text(&row, format->name);
-		put_text(&row, format->describe(&header->config));
-	}
+	if (rencoder_is_configured(&header->config))
+		put_text(&row, rencoder_filter_describe(&header->config));
 	else
-	{
 		put_null(&row);
-		put_null(&row);
-	}
-	put(&row, Int64GetDatum(rencoder_format_npages(&header->config)));
-	put(&row, Int64GetDatum(rencoder_format_capacity(&header->config)));
+	put(&row, Int64GetDatum(header->config.nwindows));
+	put(&row, Int64GetDatum(header->config.capacity));
 	put_text(&row, storage);
 	put(&row, Int64GetDatum(npages));
 	put_key(&row, bounds->min, show_keys && has_keys);
@@ -271,7 +263,7 @@ emit_group_column(FunctionCallInfo fcinfo, const RencoderGroupCopy *copy, int co
 		put(&row, FullTransactionIdGetDatum(FullTransactionIdFromU64(horizon)));
 	else
 		put_null(&row);
-	put_fill(&row, header, format, summarized);
+	put_fill(&row, header, summarized);
 	put_rate(&row, header->predicted_fpr);
 	put_rate(&row, header->best_fpr);
 	if (first->run != 0)

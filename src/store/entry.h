@@ -10,8 +10,8 @@
  *		 | min | max | config | matrix |
  *
  *		a configuration
- *		 0        1        4       8
- *		 | format | unused | coder | what the format wants to know |
+ *		 0              16         20         24      28
+ *		 | packed shape | nwindows | capacity | coder | unused |
  *
  * So an entry has all that a scan needs to probe a sealed group without reading
  * its header.
@@ -19,6 +19,7 @@
 #ifndef RENCODER_ENTRY_H
 #define RENCODER_ENTRY_H
 
+#include "filter/renc_shape.h"
 #include "store/page.h"
 
 /* All 128 ranges are summarized and the storage is a matrix. */
@@ -28,26 +29,26 @@
 /* All 128 ranges are summarized, and the run has their keys. */
 #define RENCODER_ENTRY_COVERED	0x0004
 
-/* How keys are stored: the formats that format/ has. */
-#define RENCODER_FORMAT_NONE	0	/* not at all yet */
-#define RENCODER_FORMAT_FILTER	1	/* bit-sliced range filters */
-#define RENCODER_FORMAT_DICT	2	/* exact dictionary: key -> ranges */
-#define RENCODER_FORMATS			3	/* numbers in use */
-
-/* Words of a configuration that are the format's own. */
-#define RENCODER_CONFIG_WORDS	3
-
 /* How the keys of a column of a group are stored. */
 typedef struct RencoderConfig
 {
-	uint8		format;			/* RENCODER_FORMAT_xxx */
-	uint8		unused[3];		/* zero */
+	uint8		shape[RENC_SHAPE_PACKED_SIZE];
+	uint32		nwindows;		/* of a matrix and of each slice; 0: nothing
+								 * is chosen yet */
+	uint32		capacity;		/* distinct keys a range that they are made
+								 * for */
 	uint32		coder;			/* generation of the column's key coder */
-	uint64		own[RENCODER_CONFIG_WORDS]; /* what the format wants to know;
-											 * plan/ fills it in */
+	uint32		unused;			/* zero */
 } RencoderConfig;
 
 StaticAssertDecl(sizeof(RencoderConfig) == 32, "RencoderConfig is on disk");
+
+/* Does it say how?  If not, the coder alone counts. */
+static inline bool
+rencoder_is_configured(const RencoderConfig *config)
+{
+	return config->nwindows != 0;
+}
 
 typedef struct RencoderEntryColumn
 {

@@ -29,7 +29,7 @@
  * "next" is a matrix under construction; inserters set bits in both.  While slices are
  * interleaved it is of the same configuration.  While the group is rebuilt it
  * has a configuration of its own, and bounds of its own, since its keys may be
- * made by another coder (next_config.format is not NONE).
+ * made by another coder (next_config is configured).
  *
  * Keys of "covered" ranges are in runs (INV-11), those of "flushing" ones are being read for
  * one (INV-13).
@@ -117,7 +117,7 @@ rencoder_header_copy(RencoderHeader copy, Buffer buf)
 static inline bool
 rencoder_is_rebuilt(const RencoderHeaderData *header)
 {
-	return header->next_config.format != RENCODER_FORMAT_NONE;
+	return rencoder_is_configured(&header->next_config);
 }
 
 /* Arithmetic of block ranges. */

@@ -22,8 +22,6 @@ page_type_name(uint16 page_id)
 			return "group header";
 		case RENCODER_PAGE_WINDOWS:
 			return "window";
-		case RENCODER_PAGE_DICT:
-			return "dictionary";
 		case RENCODER_PAGE_FREE:
 			return "free list";
 		case RENCODER_PAGE_CODERS:

@@ -33,7 +33,6 @@
 #define RENCODER_PAGE_DIRECTORY	0xFFB2	/* directory entries */
 #define RENCODER_PAGE_HEADER	0xFFB3	/* group header, one per column */
 #define RENCODER_PAGE_WINDOWS	0xFFB4	/* windows of filters */
-#define RENCODER_PAGE_DICT		0xFFB5	/* exact dictionary of a group */
 #define RENCODER_PAGE_FREE		0xFFB6	/* list of free extents */
 #define RENCODER_PAGE_CODERS	0xFFB7	/* list of coders */
 #define RENCODER_PAGE_CODER		0xFFB8	/* bytes of a coder */

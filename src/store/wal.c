@@ -58,14 +58,6 @@ rencoder_wal_finish(RencoderWal *wal)
 	pfree(wal);
 }
 
-void
-rencoder_wal_abort(RencoderWal *wal)
-{
-	Assert(wal->generic != NULL);
-	GenericXLogAbort(wal->generic);
-	pfree(wal);
-}
-
 /*
  * The records of bits.
  *

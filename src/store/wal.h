@@ -43,7 +43,6 @@ extern Page rencoder_wal_register(RencoderWal *wal, Buffer buffer);
 extern Page rencoder_wal_register_new(RencoderWal *wal, Buffer buffer);
 
 extern void rencoder_wal_finish(RencoderWal *wal);
-extern void rencoder_wal_abort(RencoderWal *wal);
 
 /* Bits to set in one byte of a page. */
 typedef struct RencoderBits

@@ -50,8 +50,6 @@ fuzz_in_query(const renc_query *query, uint64_t key)
 }
 
 /* Targets. */
-extern void fuzz_dict_page(fuzz_input *in);
-extern void fuzz_fence(fuzz_input *in);
 extern void fuzz_strings(fuzz_input *in);
 extern void fuzz_run(fuzz_input *in);
 

@@ -1,7 +1,7 @@
 /*
  * fuzz_filter.c
  *		Any bytes as what the filter core reads from pages: here shapes and
- *		windows, in fuzz_stored.c dictionaries and coders; with any query.
+ *		windows, in fuzz_stored.c coders; with any query.
  *
  * Two promises are tested.  Whatever passes the checks that a scan makes can
  * be worked with: no access outside it, no endless loop, no undefined
@@ -351,7 +351,7 @@ fuzz_filter(const uint8_t *data, size_t size)
 {
 	fuzz_input		in = {data, size};
 
-	switch (fuzz_take8(&in) % 9)
+	switch (fuzz_take8(&in) % 7)
 	{
 		case 0:
 		case 1:
@@ -362,12 +362,6 @@ fuzz_filter(const uint8_t *data, size_t size)
 			fuzz_window(&in);
 			break;
 		case 4:
-			fuzz_dict_page(&in);
-			break;
-		case 5:
-			fuzz_fence(&in);
-			break;
-		case 6:
 			fuzz_run(&in);
 			break;
 		default:

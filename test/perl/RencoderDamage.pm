@@ -29,7 +29,6 @@ my %PAGE_ID = (
 	directory => 0xFFB2,
 	header    => 0xFFB3,
 	windows   => 0xFFB4,
-	dict      => 0xFFB5,
 	free      => 0xFFB6,
 	coders    => 0xFFB7,
 	coder     => 0xFFB8,

@@ -22,7 +22,7 @@ my %HEADER = (
 	attno       => 4,
 	unused      => 6,
 	config      => 8,
-	format      => 8,
+	nwindows    => 24,
 	matrix      => 40,
 	slices      => 48,
 	next        => 176,
@@ -91,6 +91,20 @@ sub poke_entry
 	return poke_first('directory', $ENTRY{$field}, $bytes);
 }
 
+# The same in the configuration of the first header and of its entry.
+sub poke_config
+{
+	my ($field, $bytes) = @_;
+
+	return sub {
+		my ($data) = @_;
+
+		poke($data, first_page($data, 'directory'),
+			$ENTRY{config} + $HEADER{$field} - $HEADER{config}, $bytes);
+		return poke($data, sealed_header($data), $HEADER{$field}, $bytes);
+	};
+}
+
 # The header is what the error names where the two disagree.
 sub disagree
 {
@@ -119,7 +133,6 @@ my %damage = (
 	zero_header    => [ 'v', zero_page('header'),
 		qr/Expected a group header page\. The page is empty\./ ],
 	zero_windows   => [ 'v', zero_page('windows'),   qr/The page is empty\./ ],
-	zero_dict      => [ 'few', zero_page('dict'),    qr/The page is empty\./ ],
 	zero_free      => [ 'v', zero_page('free'),
 		qr/Expected a free list page\. The page is empty\./ ],
 	copied_windows => [ 'v', copy_page('windows', 'windows'),
@@ -155,7 +168,8 @@ my %damage = (
 	no_storage  => [ 'few', sub {
 			my ($data) = @_;
 
-			return poke($data, last_header($data), $HEADER{slices}, "\0" x 8);
+			poke($data, first_page($data, 'directory'), $ENTRY{size} + $ENTRY{matrix}, "\0" x 8);
+			return poke($data, last_header($data), $HEADER{matrix}, "\0" x 8);
 		}, qr/is summarized but has no storage/ ],
 	lost_bits   => [ 'v', sub {
 			my ($data) = @_;
@@ -164,19 +178,6 @@ my %damage = (
 			poke($data, $block, 0, "\0" x 8160);
 			return undef;
 		}, qr/holds (a value of which block \d+ lacks a bit|$NOT_FOUND)\./ ],
-	lost_key    => [ 'few', sub {
-			my ($data) = @_;
-			my $block = first_page($data, 'dict');
-
-			# All masks of ranges, behind the keys.
-			poke($data, $block, 4096, "\0" x 4064);
-			return undef;
-		}, qr/holds $NOT_FOUND\./ ],
-	lost_order  => [ 'few', sub {
-			my ($data) = @_;
-
-			return poke($data, first_page($data, 'dict'), 8, "\377" x 8);
-		}, qr/The dictionary page is not in key order\./ ],
 	narrow      => [ 'v', sub {
 			my ($data) = @_;
 			my $block = sealed_header($data);
@@ -190,7 +191,7 @@ my %damage = (
 			return poke($data, sealed_header($data), 232, "\0" x 16);
 		}, qr/holds a null that its summary does not know\./ ],
 	nset        => [ 'v', poke_header('nset', pack('V', 1 << 30)),
-		qr/has more entries than there is room for/ ],
+		qr/has more bits set than there are/ ],
 
 	# INV-5: what generic WAL would drop.
 	beyond      => [ 'v', sub { poke($_[0], growing_page($_[0]), 8159, "\1") },
@@ -254,21 +255,18 @@ my %damage = (
 			poke($data, $block, 0, pack('V', $block));
 			return undef;
 		}, qr/circle|both refer to it/ ],
-	format      => [ 'v', sub {
-			my ($data) = @_;
-			my $block = sealed_header($data);
-
-			poke($data, first_page($data, 'directory'), $ENTRY{config}, "\11");
-			return poke($data, $block, $HEADER{format}, "\11");
-		}, qr/format of the group is not known/ ],
+	no_windows  => [ 'v', poke_config('nwindows', "\0" x 4),
+		qr/The group has storage but no filters\./ ],
+	shape       => [ 'v', poke_config('config', "\377" x 16),
+		qr/The shape of the filters is not valid:/ ],
 
 	# INV-9: a sealed group carries the greatest trust horizon.
 	horizon => [ 'v', poke_header('horizon', pack('VV', 0, 1)),
 		qr/trust horizon beyond that of the directory/ ]);
 my @names = sort keys %damage;
 
-# Groups that have grown from slices to a matrix, one that grows in place (of a
-# dictionary in slices), and a list of free pages.
+# Groups that have grown from slices to a matrix, one that grows in place, and a list of
+# free pages.
 $node->safe_psql('postgres',
 	q{CREATE TABLE t (id int, v int8, few int4, filler text);
 	ALTER TABLE t ALTER filler SET STORAGE plain});

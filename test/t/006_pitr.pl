@@ -19,8 +19,7 @@ my $primary = new_node('primary', streaming => 1,
 $primary->enable_archiving;
 $primary->restart;
 
-# Two groups, the second about to become full: one column of filters, one of
-# dictionaries, whose last pages are the last of the file.
+# Two groups, the second about to become full: a column of many values and one of few.
 $primary->safe_psql(
 	'postgres', q{
 	CREATE EXTENSION pg_walinspect;

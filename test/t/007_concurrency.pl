@@ -72,8 +72,7 @@ sub run_meanwhile
 # must be in both (INV-7); a group of which some ranges are summarized already is
 # made of slices.
 # VACUUM's delays make time for them.  Few pages are updated, or VACUUM would
-# spend its time with the table; and to so few values that dictionaries stay smaller than filters,
-# however many updates there is time for.
+# spend its time with the table.
 $node->safe_psql(
 	'postgres', q{
 	CREATE FUNCTION update_some() RETURNS void LANGUAGE sql AS $$
@@ -102,8 +101,8 @@ foreach my $round ('groups at once', 'slices')
 	$node->safe_psql('postgres',
 		q{SELECT rencoder_index_check('t_v', true), rencoder_index_check('t_few', true)});
 	is( $node->safe_psql('postgres',
-			"SELECT DISTINCT storage || ' ' || format FROM rencoder_groups('t_few') WHERE sealed"),
-		'matrix dictionary', "updates, $round: dictionaries as matrices");
+			"SELECT DISTINCT storage FROM rencoder_groups('t_few') WHERE sealed"),
+		'matrix', "updates, $round: matrices");
 	note($node->safe_psql('postgres',
 		q{SELECT count(*) || ' rows updated' FROM t WHERE v <> hashint8extended(id, 1)}));
 }
@@ -144,66 +143,6 @@ ok( uses_index($node, 'postgres', 'SELECT count(*) FROM s WHERE few = 2', 's_few
 	'the scans use the index');
 run_meanwhile('scans', 'CALL summarize_again()', 'PERFORM look()', 'PERFORM look()');
 $node->safe_psql('postgres', q{SELECT rencoder_index_check('s_few', true)});
-
-# A group becomes a matrix while queries run: they must not wait for all its
-# keys.  Its first slice held nothing but nulls, which makes it a dictionary,
-# and the others hold many keys, which make it the largest there is.
-sub longest_query
-{
-	$node->safe_psql('postgres',
-		'TRUNCATE n, waited; SELECT fill_n()');
-	run_meanwhile(
-		'queries while a dictionary is rewritten',
-		q{SELECT clock_timestamp() AS start \gset
-		SELECT rencoder_summarize_new_values('n_v');
-		INSERT INTO waited SELECT true, 1000 * extract(epoch FROM clock_timestamp() - :'start')},
-		'PERFORM look_at_n()');
-	return $node->safe_psql('postgres',
-		"SELECT max(ms) FILTER (WHERE NOT whole) / max(ms) FILTER (WHERE whole) FROM waited");
-}
-$node->safe_psql(
-	'postgres', q{
-	CREATE UNLOGGED TABLE n (v int8);
-	CREATE INDEX n_v ON n USING rencoder (v)
-		WITH (autosummarize = off, pages_per_range = 32, storage = filter);
-	CREATE UNLOGGED TABLE waited (whole bool, ms float8);
-	CREATE FUNCTION fill_n() RETURNS void LANGUAGE sql AS $$
-		INSERT INTO n SELECT CASE WHEN i > 8 * 32 * 300 THEN hashint8extended(i, 1) END
-		FROM generate_series(1, 130 * 32 * 240) i
-	$$;
-	-- Milliseconds on a CPU or in want of one, by Linux; 0 where it does not say.
-	CREATE FUNCTION runnable_ms() RETURNS float8 LANGUAGE sql AS $$
-		SELECT coalesce((s[1]::int8 + s[2]::int8) / 1e6, 0)
-		FROM string_to_array(pg_read_file('/proc/self/schedstat', 0, 100, true), ' ') s
-	$$;
-	CREATE FUNCTION look_at_n() RETURNS void LANGUAGE plpgsql AS $$
-	DECLARE
-		start timestamptz := clock_timestamp();
-		runnable float8 := runnable_ms();
-		ms float8;
-	BEGIN
-		PERFORM rencoder_candidates('n_v', 1::int8, 2::int8);
-		runnable := runnable_ms() - runnable;
-		ms := 1000 * extract(epoch FROM clock_timestamp() - start) - runnable;
-		IF ms > 1 THEN
-			INSERT INTO waited VALUES (false, ms);
-		END IF;
-	END $$;
-});
-# The time that a query was without a CPU does not count; and something else may make it
-# wait, so the least of many tries is what the index does to it.
-my @share;
-foreach my $try (1 .. 12)
-{
-	push @share, longest_query() || 0;
-	last if $share[-1] < 0.1;
-}
-cmp_ok($share[-1], '<', 0.1,
-	"no query waits for a tenth of the time it takes to summarize a group (@share)");
-is($node->safe_psql('postgres', "SELECT storage || ' ' || format FROM rencoder_groups('n_v') "
-  . "WHERE group_no = 0"),
-	'matrix filter', 'the group was rewritten as filters');
-$node->safe_psql('postgres', q{SELECT rencoder_index_check('n_v', true)});
 
 $node->stop;
 done_testing();

@@ -127,7 +127,7 @@ my $epoch = "SELECT epoch FROM rencoder_metapage('t_idx')";
 
 # Columns that have a matrix under construction.
 my $unfinished = "SELECT count(*) FROM rencoder_groups('t_idx')"
-  . " WHERE storage = 'matrix' AND format = 'filter' AND pages > windows";
+  . " WHERE storage = 'matrix' AND pages > windows";
 my $left_over = 0;
 # Rounds more, until a crash has met one that is being rebuilt.
 for (my $round = 1; $round <= $ROUNDS || ($left_over == 0 && $round <= 10 * $ROUNDS); $round++)

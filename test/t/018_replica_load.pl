@@ -46,7 +46,7 @@ verify_load($standby, 'the standby afterwards', standby => 1);
 # All groups of t_few_v are to be rebuilt, again and again, and VACUUM dawdles with it:
 # columns with a matrix under construction have it beside the one that they use.
 my $unfinished = "SELECT count(*) FROM rencoder_groups('t_few_v')"
-  . " WHERE storage = 'matrix' AND format = 'filter' AND pages > windows";
+  . " WHERE storage = 'matrix' AND pages > windows";
 my $epoch = "SELECT epoch FROM rencoder_metapage('t_few_v')";
 $primary->safe_psql('postgres', q{
 	TRUNCATE t; SELECT put(15000, 3);

@@ -28,7 +28,7 @@ my $SPECIAL = 8;
 my $seed    = rnd(1_000_000);
 
 # Errors that say what is damaged, and those that follow from others.
-my $DAMAGE     = qr/is corrupted at block|has format version|has a group of an unknown format/;
+my $DAMAGE     = qr/is corrupted at block|has format version/;
 my $RECOGNIZED = qr/index "\w+" (?:$DAMAGE)/;
 my $ELSEWHERE  = qr/could not (read|open)|invalid page in block/;
 my $FOLLOWS    = qr/current transaction is aborted|canceling statement/;
@@ -37,9 +37,8 @@ my $FOLLOWS    = qr/current transaction is aborted|canceling statement/;
 my $node = new_node('main', conf => "ignore_checksum_failure = on\nstatement_timeout = '180s'\n"
 	  . "zero_damaged_pages = off\nfull_page_writes = off\nrestart_after_crash = off\n");
 
-# All kinds of pages: filters and dictionaries as matrices and slices, with and
-# without a fence, a coder of strings and one of points, free pages, samples; a run, a delta
-# run and a pending list.
+# All kinds of pages: filters as matrices and slices, a coder of strings and one of points,
+# free pages, samples; a run, a delta run and a pending list.
 my %column = (
 	i_v    => 'v',
 	i_few  => 'few',

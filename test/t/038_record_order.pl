@@ -13,7 +13,7 @@ use Test::More;
 
 my $node = new_node('main', conf => "autovacuum = off\nwal_keep_size = '2GB'\n");
 
-# "few" has slices of dictionaries, which are interleaved, "v" has filters.
+# The first group has slices, which are interleaved.
 $node->safe_psql(
 	'postgres', q{
 	CREATE TABLE t (id int, v int8, few int4, filler text);

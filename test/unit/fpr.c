@@ -2,17 +2,14 @@
  * fpr.c
  *		False positive rates of the shapes that the rule picks.
  *
- * Asserted: uniform keys at 16 and 20 bits, the rule against an exhaustive
- * search of shapes, and the dictionary of a column with few values.  For keys
- * of other kinds, where what is good depends on the queries, the rates are
+ * Asserted: uniform keys at 16 and 20 bits, and the rule against an exhaustive
+ * search of shapes.  For keys of other kinds, where what is good depends on the queries, the rates are
  * printed, and only blunders fail.
  */
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "runlib.h"
-
-#include "renc_dict.h"
 
 #define UNIFORM_KEYS	4800
 #define PAYLOAD			8160
@@ -218,63 +215,6 @@ best_of_grid(const group *g, double bits)
 	return grid[0].fpr;
 }
 
-static uint64_t distinct_values[1000];
-
-static uint64_t
-one_of_few(int range, size_t i)
-{
-	(void) range;
-	(void) i;
-	return distinct_values[rnd_below(1000)];
-}
-
-/* A column with 1,000 values: the dictionary, as the build makes it. */
-static void
-test_few_values(void)
-{
-	static group g;
-	uint64_t	keys[1000];
-	renc_mask	masks[1000];
-	uint8_t    *image;
-	uint32_t	npages;
-	size_t		n;
-	int			wrong = 0;
-	double		total;
-
-	for (int i = 0; i < 1000; i++)
-		keys[i] = distinct_values[i] = rnd() >> 32;
-	n = sort_keys(keys, 1000);
-	group_new(&g, RENC_GROUP_RANGES, UNIFORM_KEYS, one_of_few);
-	total = g.mean_keys * g.nranges;
-	for (size_t i = 0; i < n; i++)
-		masks[i] = true_ranges(g.ranges, g.nranges, keys[i], keys[i]);
-	npages = renc_dict_npages(n, PAYLOAD, RENC_MATRIX_WIDTH);
-	image = (uint8_t *) test_alloc(npages * PAYLOAD);
-	renc_dict_build(image, PAYLOAD, RENC_MATRIX_WIDTH, keys, masks, n);
-
-	for (int q = 0; q < 20000; q++)
-	{
-		uint64_t	lo = rnd_below(2) ? rnd() >> 32 : keys[rnd_below(n)] - rnd_below(2);
-		renc_interval interval = {lo, lo + (rnd() >> (32 + rnd_below(32)))};
-		renc_interval_set set = {&interval, 1};
-		renc_query	query = renc_query_intervals(&set);
-		renc_mask	m = renc_mask_none();
-
-		for (uint32_t p = renc_dict_route(image, interval.lo);
-			 p <= renc_dict_route(image, interval.hi); p++)
-			m = renc_mask_or(m, renc_dict_probe(image + (p + 1) * PAYLOAD, PAYLOAD,
-												RENC_MATRIX_WIDTH, &query));
-		wrong += !mask_equal(m, true_ranges(g.ranges, g.nranges, interval.lo, interval.hi));
-	}
-	tap_ok(renc_rule_dict_bits(n, g.nranges, RENC_MATRIX_WIDTH) <= (double) total * 20,
-		   "1000 values: the rule takes the dictionary");
-	tap_ok(wrong == 0, "1000 values: exact, %d of 20000 answers wrong", wrong);
-	tap_ok(npages * 8192.0 * 8 / total <= 6, "1000 values: %.2f bits a key on %u pages",
-		   npages * 8192.0 * 8 / total, npages);
-	free(image);
-	group_free(&g);
-}
-
 static uint64_t
 dense_key(int range, size_t i)
 {
@@ -371,7 +311,6 @@ main(int argc, char **argv)
 			   bits, fpr / least);
 	}
 	group_free(&g);
-	test_few_values();
 
 	print_rates("uniform keys, lengths 1..32", 75, uniform_key, short_query, 0.01);
 	print_rates("uniform keys, lengths 1..32", 1120, uniform_key, short_query, 0.01);

@@ -11,7 +11,6 @@
 
 #include "testlib.h"
 
-#include "renc_dict.h"
 #include "renc_hash.h"
 
 /* FNV-1a: independent of the hash under test. */
@@ -154,32 +153,6 @@ golden_image(int width, uint64_t expected)
 	filter_free(&f);
 }
 
-static void
-golden_dictionary(int width, size_t nkeys, uint64_t npages, uint64_t expected)
-{
-	const size_t payload = 8160;
-	uint64_t   *keys = (uint64_t *) test_alloc(nkeys * sizeof(uint64_t));
-	renc_mask  *masks = (renc_mask *) test_alloc(nkeys * sizeof(renc_mask));
-	uint8_t    *image = (uint8_t *) test_alloc(renc_dict_npages(nkeys, payload, width) * payload);
-
-	for (size_t i = 0; i < nkeys; i++)
-	{
-		keys[i] = fixed_key(i);
-		masks[i].w[0] = fixed_key(i + 1) & (width == 1 ? 0xff : ~UINT64_C(0));
-		masks[i].w[1] = width == 1 ? 0 : fixed_key(i + 2);
-	}
-	nkeys = sort_keys(keys, nkeys);
-	golden("pages of a dictionary", renc_dict_npages(nkeys, payload, width), npages);
-	renc_dict_build(image, payload, width, keys, masks, nkeys);
-	/* A later key too: the unsorted part belongs to the format. */
-	renc_dict_set(image + (npages > 1 ? payload : 0), payload, width, 42, 5);
-	golden("image of a dictionary",
-		   fnv1a(image, renc_dict_npages(nkeys, payload, width) * payload), expected);
-	free(keys);
-	free(masks);
-	free(image);
-}
-
 int
 main(int argc, char **argv)
 {
@@ -192,9 +165,5 @@ main(int argc, char **argv)
 	/* Format version 2: bands.  In version 1 the 16 bytes of a row stood together. */
 	golden_image(RENC_MATRIX_WIDTH, UINT64_C(0xe830876805560476));
 	golden_image(RENC_SLICE_WIDTH, UINT64_C(0x5c98baa76bb17401));
-	golden_dictionary(RENC_MATRIX_WIDTH, 100, 1, UINT64_C(0xea9cf19d652af913));
-	golden_dictionary(RENC_MATRIX_WIDTH, 1000, 5, UINT64_C(0x965a944547e32fe4));
-	golden_dictionary(RENC_SLICE_WIDTH, 100, 1, UINT64_C(0xc3999921adc90fb5));
-	golden_dictionary(RENC_SLICE_WIDTH, 2000, 4, UINT64_C(0x3168a3c89285b325));
 	return tap_finish();
 }

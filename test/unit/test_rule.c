@@ -1,6 +1,6 @@
 /*
  * test_rule.c
- *		The rule: sizes, the choice of the dictionary, shapes for odd keys.
+ *		The rule: sizes, shapes for odd keys.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -66,31 +66,6 @@ test_capacity_random(void)
 	}
 	tap_ok(wrong == 0, "capacities of 20000 random groups, %d wrong", wrong);
 	tap_ok(too_many == 0, "at most two ranges of a group are overfull, %d wrong", too_many);
-}
-
-/* Does a dictionary take fewer bits than filters of so many keys? */
-static bool
-dict_is_smaller(size_t ndistinct, size_t total, int nranges, int width, double bits_per_key)
-{
-	return renc_rule_dict_bits(ndistinct, nranges, width) <= total * bits_per_key;
-}
-
-static void
-test_dict_bits(void)
-{
-	tap_ok(dict_is_smaller(20, 128 * 20, 128, RENC_MATRIX_WIDTH, 20),
-		   "20 values in all ranges: a dictionary");
-	tap_ok(dict_is_smaller(1000, 128 * 600, 128, RENC_MATRIX_WIDTH, 20),
-		   "1000 values, 600 in a range: a dictionary");
-	tap_ok(!dict_is_smaller(128 * 4800, 128 * 4800, 128, RENC_MATRIX_WIDTH, 20),
-		   "all keys distinct: a filter");
-	tap_ok(renc_rule_dict_bits(0, 128, RENC_MATRIX_WIDTH) == 0, "no keys take nothing");
-	tap_ok(!dict_is_smaller(8 * 4800, 8 * 4800, 8, RENC_SLICE_WIDTH, 20),
-		   "a slice of distinct keys: a filter");
-	tap_ok(dict_is_smaller(1000, 8 * 600, 8, RENC_SLICE_WIDTH, 20),
-		   "a slice of few values: a dictionary");
-	tap_ok(!dict_is_smaller(1000, 128 * 600, 128, RENC_MATRIX_WIDTH, 2),
-		   "fewer bits than the dictionary takes: a filter");
 }
 
 /* Keys of odd kinds: the rule's shape is valid and within the budget. */
@@ -229,7 +204,6 @@ main(int argc, char **argv)
 	tap_start(argc, argv, "test_rule");
 	test_capacity();
 	test_capacity_random();
-	test_dict_bits();
 	test_shapes();
 	test_repeatable();
 	return tap_finish();

@@ -1,5 +1,5 @@
 -- How the files were made: base runs and deltas, a pending list, late rows in groups of a
--- run; filters, dictionaries and slices, a range that is half summarized, samples, coders.
+-- run; filters, matrices and slices, a range that is half summarized, samples, coders.
 SELECT fill_runs(1, 9000);
 REINDEX TABLE runs;
 SELECT change_runs(1);

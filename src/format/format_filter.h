@@ -1,0 +1,148 @@
+/*
+ * format_filter.h
+ *		Storage of the keys of a column of a group: bit-sliced range filters.
+ *
+ * Lays out slabs (slab.h), asks and changes them; nothing outside format/ does.  What it
+ * wants to know is in the configuration, which the designer makes (plan/).
+ *
+ * Locks: functions that read or change a slab take its pages' content locks
+ * themselves, ascending, while the caller holds the header's lock or knows
+ * otherwise that the extent stays (scans: INV-7).
+ */
+#ifndef RENCODER_FORMAT_FILTER_H
+#define RENCODER_FORMAT_FILTER_H
+
+#include "format/probe.h"
+#include "format/slab.h"
+#include "key/collect.h"
+#include "key/key.h"
+
+/* What is to be expected of probing storage of all ranges. */
+typedef struct RencoderEstimate
+{
+	double		fpr;			/* share of the ranges without a match that
+								 * pass */
+	double		pages;			/* read */
+} RencoderEstimate;
+
+/* A key that a slab lacks, or a page that cannot be read. */
+typedef struct RencoderMissing
+{
+	BlockNumber blkno;
+	const char *fault;			/* of the page, or NULL: */
+	unsigned int slot;			/* the slab's range that lacks something there */
+} RencoderMissing;
+
+/* A slab that is made range by range. */
+typedef struct RencoderFilling RencoderFilling;
+
+/* The configuration. */
+
+/* What is wrong with it, or NULL; a palloc'd sentence. */
+extern const char *rencoder_filter_fault(const RencoderConfig *config);
+
+/* Its shape for people, palloc'd. */
+extern char *rencoder_filter_describe(const RencoderConfig *config);
+
+/* Bits that a range can have; 0: it is none yet. */
+extern uint64 rencoder_filter_max_bits(const RencoderConfig *config);
+
+/* Pages of a slab; 0: it is none yet. */
+extern uint32 rencoder_filter_npages(const RencoderConfig *config, int width);
+
+/*
+ * The keys of these slots of a column of the collector, as far as they fit the
+ * configuration; of all other slots none.  Returns those that do not, whose ranges are
+ * "always".  ranges[] has room for all slots of the collector.
+ */
+extern renc_mask rencoder_filter_keys(const RencoderConfig *config, const RencoderCollector *c,
+									  int col, renc_mask slots, renc_keys *ranges);
+
+/*
+ * What is to be expected of it; of none, what filters of the best number of hashes would
+ * do.  "keys": what the query asks for, NULL if that is not known.
+ */
+extern RencoderEstimate rencoder_filter_estimate(const RencoderConfig *config,
+												 double bits_per_key,
+												 const RencoderKeySet *keys);
+
+/* Making storage. */
+
+/*
+ * Payloads of the pages of a new slab for the keys of 8 * width ranges,
+ * one after the other, palloc'd (possibly huge).  Ranges to leave out
+ * have no keys.
+ */
+extern char *rencoder_filter_build(const RencoderConfig *config, int width,
+								   const renc_keys *ranges);
+
+/*
+ * The same range by range, for keys that do not fit into memory together:
+ * begin, fill for each slot, end, which returns what build does.
+ */
+extern RencoderFilling * rencoder_filter_begin(const RencoderConfig *config, int width);
+extern void rencoder_filter_fill(RencoderFilling * f, unsigned int slot, const renc_keys *keys);
+extern char *rencoder_filter_end(RencoderFilling * f);
+
+/*
+ * Writes the pages of a slab that build, or end, has made an image of.  Nothing refers
+ * to them yet.  Locks, WAL and errors: as rencoder_wal_write_fresh().  Can be
+ * cancelled unless interrupts are held.
+ */
+extern void rencoder_filter_write(const RencoderSlab *slab, const char *image, bool log);
+
+/*
+ * Storage of all ranges that takes slice after slice: grow_image makes
+ * the first slice, grow_start makes the pages of all of it, to which nothing refers yet,
+ * with that slice's part.  Further slices come by merge.  WAL: each page as far as it is
+ * in use, several a record.
+ */
+extern char *rencoder_filter_grow_image(const RencoderConfig *config, const renc_keys *ranges);
+extern void rencoder_filter_grow_start(const RencoderSlab *whole, int slice, const char *image);
+
+/*
+ * Makes page "pageno" of "whole" of what a full group's 16 slices have, under its
+ * exclusive lock, and logs it whole.  Inserters set bits in the slices first and in the
+ * new slab after.
+ */
+extern void rencoder_filter_seal_page(const RencoderSlab *whole, const RencoderExtent *slices,
+									  uint32 pageno);
+
+/* Asking and changing it. */
+
+/* Which of "candidates" may hold a key that satisfies the probe's query? */
+extern renc_mask rencoder_filter_probe(RencoderProbe *probe, const RencoderSlab *slab,
+									   renc_mask candidates);
+
+/* Adds a key of one range.  WAL: one or more records; none if it is there. */
+extern void rencoder_filter_insert(const RencoderSlab *slab, unsigned int slot, uint64 key);
+
+/*
+ * Adds the keys of several ranges (those with n > 0).  WAL: the changes of each page, of
+ * several pages in one record.
+ */
+extern void rencoder_filter_merge(const RencoderSlab *slab, const renc_keys *ranges);
+
+/* Takes the bits of these slots away.  WAL: one record per page changed. */
+extern void rencoder_filter_clear(const RencoderSlab *slab, renc_mask slots);
+
+/*
+ * Adds the bits of each of these slots to counts[]; those of other slots may be added or
+ * not.  How many there are more than at first says how far the storage has outgrown its
+ * design.
+ */
+extern void rencoder_filter_count(const RencoderSlab *slab, renc_mask slots, uint32 *counts);
+
+/* Verification. */
+
+/* Raises ERRCODE_INDEX_CORRUPTED unless configuration and all pages are well-formed. */
+extern void rencoder_filter_check(const RencoderSlab *slab);
+
+/*
+ * Does the slab lack anything of these keys?  A page that cannot be read is no error
+ * here: it may have been freed.
+ */
+extern bool rencoder_filter_missing(const RencoderSlab *slab, const renc_keys *ranges,
+									RencoderMissing *missing);
+
+#endif							/* RENCODER_FORMAT_FILTER_H */
