@@ -181,6 +181,8 @@ rank_in_leaf(renc_run_ranker *ranker, const uint8_t *page, uint32_t number, uint
 	}
 	if (wrong == NULL)
 		wrong = renc_run_read_block(&block, &found);
+	if (wrong == NULL && found.n == 0)
+		wrong = "a block has no entries that can be read";
 	if (wrong != NULL)
 		return wrong;
 	rank_in_block(&leaf, &block, &found, key, &rank);
