@@ -50,7 +50,8 @@ DECLARE
 BEGIN
     SET LOCAL enable_seqscan = off;
     EXECUTE format('SELECT count(DISTINCT (ctid::text::point)[0]) FROM %I WHERE %s', tab, condition) INTO r.matching;
-    SELECT c.pages, c.index_pages INTO r.pages, r.index_pages FROM rencoder_candidates('tried', condition) AS c;
+    r.pages := bench_heap_blocks(format('SELECT * FROM %I WHERE %s', tab, condition), 'tried');
+    r.index_pages := (bench_pages(bench_explain(format('SELECT * FROM %I WHERE %s', tab, condition)))).index_pages;
     INSERT INTO tries (col, kind, bits, matching, pages, index_pages, slack)
     VALUES (tab || '.' || col, kind, (SELECT pg_relation_size('tried') * 8 / reltuples::numeric FROM pg_class
         WHERE oid = tab::regclass), r.matching, r.pages, r.index_pages, slack);

@@ -176,9 +176,9 @@ uniform() {
 # A list of values is one pass: no leaf is read twice.
 lists() {
     local index heap
-    read -r index heap < <(bench_sql -F ' ' -c "SELECT c.index_pages, c.pages
-        FROM (SELECT format('id = ANY (%L)', array_agg(lo)) FROM empty) AS q (condition),
-            rencoder_candidates('t_r', condition) AS c")
+    read -r index heap < <(bench_sql -q -F ' ' -c 'SET enable_seqscan = off' -c "
+        SELECT (bench_pages(bench_explain(query))).index_pages, bench_heap_blocks(query, 't_r')
+        FROM (SELECT format('SELECT * FROM t WHERE id = ANY (%L)', array_agg(lo)) FROM empty) AS q (query)")
     limit "a list of $QUERIES absent values: index pages" "$index" '<=' "$((QUERIES + 25))"
     tell "a list of $QUERIES absent values: heap pages" "$heap"
 }
@@ -389,12 +389,13 @@ SQL
     read -r index heap _ < <(pages spots_name empty_name)
     tell 'names, absent: index pages' "$index"
     limit 'names, absent: false pages' "$heap" '<=' 6
-    limit 'names LIKE, 80 to 125 matches: pages more than 1.2 times the matching' "$(bench_sql <<SQL
+    limit 'names LIKE, 80 to 125 matches: pages more than 1.2 times the matching' "$(bench_sql -q <<SQL
+SET enable_seqscan = off;
 WITH prefixes AS (
     SELECT left(name, 4) AS prefix, count(DISTINCT (ctid::text::point)[0]) AS matching FROM spots
     GROUP BY 1 HAVING count(*) BETWEEN 80 AND 125 ORDER BY 1 LIMIT 50)
 SELECT round(avg(c.pages - 1.2 * matching), 2)
-FROM prefixes, rencoder_candidates('spots_name', format('name LIKE %L', prefix || '%')) AS c
+FROM prefixes, bench_heap_blocks(format('SELECT * FROM spots WHERE name LIKE %L', prefix || '%'), 'spots_name') AS c (pages)
 SQL
     )" '<=' 10
     bench_sql -q -c 'DROP TABLE spots'

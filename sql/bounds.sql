@@ -3,12 +3,14 @@
 \getenv abs_srcdir PG_ABS_SRCDIR
 \getenv seed RENCODER_SEED
 \set compare :abs_srcdir '/sql/include/compare.sql'
+\set pages_of :abs_srcdir '/sql/include/pages_of.sql'
 SET client_min_messages = warning;
 SET timezone = 'UTC';
 SET DateStyle = 'ISO';
 SET max_parallel_workers_per_gather = 0;
 SET rencoder.sample_rate = 0;
 \i :compare
+\i :pages_of
 
 -- A row for each value, in no order, seven rows a page, and one with each neighbour on its page.
 CREATE FUNCTION fill_t(type text, vals text[]) RETURNS void LANGUAGE plpgsql AS $$
@@ -125,9 +127,8 @@ FROM kinds k, unnest('{run,filter}'::text[]) storage ORDER BY 1, 2;
 SELECT fill_t('int4', (SELECT array_agg((CASE WHEN i % 50 = 0 THEN i ELSE 0 END)::text)
 	FROM generate_series(1, 2000) i));
 CREATE INDEX t_v ON t USING rencoder (v) WITH (pages_per_range = 1, storage = run);
-SELECT c, pages
-FROM unnest('{v > 0,v >= 1,v < 0,v <= -1,v > 2147483647,v < -2147483648}'::text[]) c,
-	rencoder_candidates('t_v', c);
+SELECT c, pages_of(c)
+FROM unnest('{v > 0,v >= 1,v < 0,v <= -1,v > 2147483647,v < -2147483648}'::text[]) c;
 SELECT index_finds(rows_of(c, false), c)
 FROM unnest('{v > 0,v >= 1,v < 0,v <= -1,v > 50 AND v < 100,v IN (0\,50) AND v > 0}'::text[])
 	AS c;
@@ -143,8 +144,8 @@ BEGIN
 	CREATE INDEX t_v ON t USING rencoder (v) WITH (pages_per_range = 1, storage = run);
 	EXECUTE format('SELECT count(DISTINCT (ctid::text::point)[0]) FROM t WHERE v <> %L', heavy)
 		INTO others_have;
-	RETURN QUERY SELECT c, p.pages, others_have, index_finds(rows_of(c, false), c)
-		FROM unnest(conditions) c, rencoder_candidates('t_v', c) p;
+	RETURN QUERY SELECT c, pages_of(c), others_have, index_finds(rows_of(c, false), c)
+		FROM unnest(conditions) c;
 END $$;
 SELECT * FROM pages_beside('interval', '00:00:00', array(SELECT i || ' us'
 	FROM generate_series(50, 2000, 50) i), '{v > ''0'',v < ''0'',v > ''1999 us''}');
@@ -221,14 +222,12 @@ CREATE TABLE zoned AS SELECT timestamp '2026-01-01' + i * interval '31 seconds' 
 FROM (SELECT i * 7919 % 100000 AS i FROM generate_series(1, 100000) i) x;
 CREATE INDEX zoned_local ON zoned USING rencoder (local);
 CREATE INDEX zoned_moment ON zoned USING rencoder (moment);
-SELECT c, matching, pages BETWEEN matching AND matching + 6 AS few FROM (VALUES
-	('zoned_local', 'local >= timestamptz ''2026-01-15 12:00+01'' '
+SELECT c, pages_of(c, 'zoned') BETWEEN 10 AND 16 AS few FROM (VALUES
+	('local >= timestamptz ''2026-01-15 12:00+01'' '
 		'AND local < timestamptz ''2026-01-15 12:05+01'''),
-	('zoned_moment', 'moment >= timestamp ''2026-01-15 12:00'' '
-		'AND moment < timestamp ''2026-01-15 12:05'''),
-	('zoned_moment', 'moment >= date ''2026-01-15'' AND moment < timestamp ''2026-01-15 00:05'''))
-		x (i, c),
-	rencoder_candidates(i, c), LATERAL (SELECT 10 AS matching) y;
+	('moment >= timestamp ''2026-01-15 12:00'' AND moment < timestamp ''2026-01-15 12:05'''),
+	('moment >= date ''2026-01-15'' AND moment < timestamp ''2026-01-15 00:05''')) x (c);
 
 DROP TABLE t, kinds, zones, zoned CASCADE;
-DROP FUNCTION fill_t, compare_bounds, pages_beside, literal_of, rows_of, index_finds, uses_index;
+DROP FUNCTION fill_t, compare_bounds, pages_beside, literal_of, rows_of, index_finds, uses_index,
+	pages_of;

@@ -4,6 +4,9 @@ SET client_min_messages = warning;
 SET max_parallel_workers_per_gather = 0;
 SET max_parallel_maintenance_workers = 0;
 SET rencoder.sample_rate = 0;
+\getenv abs_srcdir PG_ABS_SRCDIR
+\set pages_of :abs_srcdir '/sql/include/pages_of.sql'
+\i :pages_of
 
 -- Four rows a page, 512 a group.
 CREATE TABLE pf (id int, v int8, s text COLLATE "C", p point, filler text)
@@ -39,14 +42,15 @@ UNION ALL SELECT format('s = ANY (%L)', array_agg(s)) FROM pf WHERE id % 40 = 0
 UNION ALL SELECT 'p <@ box ''(-400,-400),(100,100)'''
 UNION ALL SELECT 's IS NULL'
 UNION ALL SELECT 'v = 77';
-CREATE FUNCTION pf_ask(concurrency int, OUT condition text, OUT answer record)
+CREATE FUNCTION pf_ask(concurrency int, OUT condition text, OUT answer text)
 RETURNS SETOF record LANGUAGE plpgsql AS $$
 BEGIN
 	PERFORM set_config('effective_io_concurrency', concurrency::text, true);
-	RETURN QUERY SELECT q.condition, c
-		FROM pf_queries q, rencoder_candidates('pf_idx', q.condition) c;
+	RETURN QUERY SELECT q.condition, pages_of(q.condition, 'pf')::text FROM pf_queries q
+		UNION ALL SELECT 'an interval', c::text
+		FROM rencoder_candidates('pf_idx', -1000000000000, 1000000000000) c;
 END $$;
-CREATE TABLE pf_answers AS SELECT n, a.condition, a.answer::text
+CREATE TABLE pf_answers AS SELECT n, a.condition, a.answer
 FROM unnest(ARRAY[0, 1, 3, 16, 1000]) n, pf_ask(n) a;
 SELECT n, count(*) AS queries FROM pf_answers GROUP BY n ORDER BY n;
 SELECT left(condition, 40) AS condition, array_agg(n || ': ' || answer ORDER BY n) AS answers
@@ -54,4 +58,4 @@ FROM pf_answers GROUP BY pf_answers.condition HAVING count(DISTINCT answer) > 1;
 SELECT count(DISTINCT answer) > 4 AS different FROM pf_answers WHERE n = 0;
 
 DROP TABLE pf, pf_queries, pf_answers;
-DROP FUNCTION pf_fill, pf_ask;
+DROP FUNCTION pf_fill, pf_ask, pages_of;

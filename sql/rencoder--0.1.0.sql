@@ -1193,21 +1193,6 @@ LANGUAGE C VOLATILE PARALLEL RESTRICTED;
 COMMENT ON FUNCTION rencoder_candidates(regclass, anycompatible, anycompatible) IS
 	'what a scan for "first column BETWEEN lo AND hi" would visit, of points for "<@ box(lo, hi)" (owner, readers of the table)';
 
-CREATE FUNCTION rencoder_candidates(
-	index regclass,
-	condition text,
-	OUT ranges bigint,
-	OUT skipped bigint,
-	OUT candidates bigint,
-	OUT unsummarized bigint,
-	OUT pages bigint,
-	OUT index_pages bigint)
-RETURNS record
-AS 'MODULE_PATHNAME', 'rencoder_candidates_condition'
-LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
-COMMENT ON FUNCTION rencoder_candidates(regclass, text) IS
-	'what a scan for a condition, as after WHERE, would visit (owner, readers of the table)';
-
 CREATE FUNCTION rencoder_estimate_count(
 	index regclass,
 	lo anycompatible,

@@ -9,8 +9,10 @@ CREATE SCHEMA runs_recode;
 SET search_path = runs_recode, public;
 \getenv abs_srcdir PG_ABS_SRCDIR
 \set compare :abs_srcdir '/sql/include/compare.sql'
+\set pages_of :abs_srcdir '/sql/include/pages_of.sql'
 \set ECHO none
 \i :compare
+\i :pages_of
 \set ECHO all
 
 CREATE FUNCTION url(i int) RETURNS text LANGUAGE sql IMMUTABLE AS
@@ -43,8 +45,8 @@ BEGIN
 	s := 0;
 	p := 0;
 	FOR r IN SELECT * FROM t WHERE id BETWEEN first AND last AND id % 97 = 5 LOOP
-		s := greatest(s, (SELECT pages FROM rencoder_candidates('t_sp', format('s = %L', r.s))));
-		p := greatest(p, (SELECT pages FROM rencoder_candidates('t_sp', format('p ~= %L', r.p))));
+		s := greatest(s, pages_of(format('s = %L', r.s)));
+		p := greatest(p, pages_of(format('p ~= %L', r.p)));
 	END LOOP;
 END $$;
 -- Values, beginnings and boxes: by the index, and by a sequential scan.

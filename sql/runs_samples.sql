@@ -19,9 +19,9 @@ CREATE FUNCTION asked_measure(name text) RETURNS void LANGUAGE sql AS $$
 	INSERT INTO asked_sizes SELECT name,
 		(SELECT bits_per_entry FROM rencoder_runs('asked_v') WHERE kind = 'base'),
 		(SELECT sum(pages) FROM asked,
-			rencoder_candidates('asked_v', format('v = %s', v + 1)) WHERE id % 100 = 7),
+			rencoder_candidates('asked_v', v + 1, v + 1) WHERE id % 100 = 7),
 		(SELECT sum(pages) FROM asked,
-			rencoder_candidates('asked_v', format('v BETWEEN %s AND %s', v, v + 180000000000000000))
+			rencoder_candidates('asked_v', v, v + 180000000000000000)
 			WHERE id % 1000 = 7 AND v < 9000000000000000000)
 $$;
 CREATE FUNCTION asked_wrong() RETURNS SETOF text LANGUAGE plpgsql AS $$

@@ -89,7 +89,7 @@ $node->safe_psql('postgres', q{
 	END $$;
 	CREATE FUNCTION fuzz.asks(int8) RETURNS int8 LANGUAGE plpgsql STABLE AS $$
 	BEGIN
-		PERFORM rencoder_candidates('fuzz.t_filter', 'v = 7');
+		PERFORM rencoder_candidates('fuzz.t_filter', 7, 7);
 		PERFORM count(*) FROM fuzz.t WHERE v = 7;
 		RETURN $1;
 	END $$});

@@ -72,11 +72,23 @@ CREATE FUNCTION state_of(i regclass) RETURNS SETOF text LANGUAGE sql AS $$
 $$;
 
 -- What queries would visit.
-CREATE FUNCTION visited(i regclass, condition text) RETURNS text LANGUAGE sql AS $$
-	SELECT format('%s %s: skipped %s of %s, pages %s and %s', i, condition, skipped, ranges,
-		index_pages, pages)
-	FROM rencoder_candidates(i, condition)
-$$;
+CREATE FUNCTION visited(index regclass, condition text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	tab regclass := (SELECT indrelid FROM pg_index WHERE indexrelid = index);
+	name regclass;
+	plan json;
+BEGIN
+	-- Without the other indexes.
+	FOR name IN SELECT indexrelid FROM pg_index WHERE indrelid = tab AND indexrelid <> index LOOP
+		EXECUTE 'DROP INDEX ' || name;
+	END LOOP;
+	SET LOCAL enable_seqscan = off;
+	EXECUTE format('EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, FORMAT json) SELECT * FROM %s WHERE %s',
+		tab, condition) INTO plan;
+	RAISE EXCEPTION 'back';
+EXCEPTION WHEN raise_exception THEN
+	RETURN format('%s %s: %s pages', index, condition, plan -> 0 -> 'Plan' ->> 'Lossy Heap Blocks');
+END $$;
 CREATE FUNCTION all_visited() RETURNS SETOF text LANGUAGE sql AS $$
 	SELECT visited(i::regclass, replace(condition, '$', number::text))
 	FROM generate_series(100, 2500, 400) number,
