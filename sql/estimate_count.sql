@@ -45,9 +45,10 @@ BEGIN
 	END LOOP;
 	RETURN coalesce(bad, 'near');
 END $$;
-CREATE FUNCTION ec_compare_all() RETURNS TABLE (i text, answer text) LANGUAGE sql AS $$
-	SELECT c, ec_compare(c, 'ec_' || c, 12, 2, 100) FROM unnest(ARRAY['id', 'v', 'skewed', 'few',
-		's']) c
+CREATE FUNCTION ec_compare_all(per_cent float8 DEFAULT 2) RETURNS TABLE (i text, answer text)
+	LANGUAGE sql AS $$
+	SELECT c, ec_compare(c, 'ec_' || c, 12, per_cent, 100)
+	FROM unnest(ARRAY['id', 'v', 'skewed', 'few', 's']) c
 $$;
 CREATE FUNCTION ec_compare_boxes(n int) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
@@ -101,7 +102,8 @@ SELECT rencoder_estimate_count('ec_id', 60001, 75000) BETWEEN 14000 AND 16000 AS
 -- Of those that are not summarized nothing is known.
 SELECT ec_compare('v', 'ec_v', 12, 5, 300);
 VACUUM ec;
-SELECT * FROM ec_compare_all();
+-- A fifth is in filters, whose skewed keys do not lie evenly.
+SELECT * FROM ec_compare_all(10);
 
 -- Dead rows of which VACUUM knows.
 DELETE FROM ec WHERE id % 2 = 0;

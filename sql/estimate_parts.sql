@@ -1,5 +1,5 @@
--- rencoder_estimate_count() where many ranges of groups are not covered: it reads each page of a
--- run once for all of them.
+-- rencoder_estimate_count() where many ranges of groups are not covered: it reads no page for each
+-- of them.
 SET client_min_messages = warning;
 SET max_parallel_workers_per_gather = 0;
 SET max_parallel_maintenance_workers = 0;

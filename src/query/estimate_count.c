@@ -10,8 +10,8 @@
  * What is not covered has no ranks.  A page there is taken to have as many rows as one that is
  * covered, or, if none is, as one of the table has according to its statistics.  Which part of them
  * is asked for, is told by the least and greatest key of a sealed group, or of a range: between the
- * two, keys are taken to lie as those of the runs do, or else evenly.  Of unsummarized ranges not
- * even these are known: their part is that of all others.
+ * two, keys are taken to lie evenly.  Of unsummarized ranges not even these are known: their part
+ * is that of all others.
  *
  * Runs may be taken away meanwhile, which their numbers tell (INV-12): then it begins anew.
  */
@@ -22,16 +22,12 @@
 #include "miscadmin.h"
 #include "optimizer/plancat.h"
 
-#include "query/estimate_parts.h"
 #include "store/group.h"
 #include "store/pending.h"
 #include "store/run_pages.h"
 
 /* In how many parts the keys of a group are compared with boxes. */
 #define BOX_PARTS	1024
-
-/* So many parts that are not covered are looked for in the runs at once. */
-#define MAX_PARTS	65536
 
 /* How far the rows of a table may be off that VACUUM has counted in part, or ANALYZE. */
 #define STATISTICS_ERROR	1.1
@@ -56,10 +52,6 @@ typedef struct RowCount
 	double		covered;		/* heap pages */
 	double		unsummarized;	/* likewise */
 	double		rate;			/* rows with a key on a page that is covered */
-
-	RencoderKeyPart *part;		/* not covered, not counted yet; NULL: never
-								 * any */
-	int			nparts;
 
 	/* Rows with a key, and those asked for. */
 	double		total;
@@ -275,14 +267,21 @@ count_pending(RowCount *c)
 
 /* ---- What is not covered ---- */
 
-/* The part of the keys from min to max that boxes have, if they lie evenly. */
+/* The part of the keys from min to max that is asked for, if they lie evenly. */
 static double
-part_in_boxes(const RencoderKeySet *keys, uint64 min, uint64 max)
+part_asked(const RencoderKeySet *keys, uint64 min, uint64 max)
 {
+	const renc_interval_set *set = &keys->set;
 	uint64		step = (max - min) / BOX_PARTS + 1;
 	double		part = 0;
 	double		n = 0;
 
+	for (size_t i = renc_interval_set_first(set, min); i < set->n && set->interval[i].lo <= max; i++)
+		part += ((double) (Min(max, set->interval[i].hi) - Max(min, set->interval[i].lo)) + 1) /
+			((double) (max - min) + 1);
+	if (keys->boxes.n == 0)
+		return Min(1, part);
+	part = 0;
 	for (uint64 lo = min;; lo += step)
 	{
 		uint64		hi = max - lo < step ? max : lo + step - 1;
@@ -302,47 +301,16 @@ add_uncovered(RowCount *c, double pages, double part)
 	c->found += c->rate * pages * part;
 }
 
-/* Asks what part of them is asked for, all at once. */
-static bool
-add_parts(RowCount *c)
-{
-	BlockNumber blkno = RENCODER_NO_BLOCK;
-	const char *fault = rencoder_key_parts_ask(c->index, &c->runs, c->query, c->part, c->nparts,
-											   &blkno);
-
-	for (int i = 0; i < c->nparts && fault == NULL; i++)
-		add_uncovered(c, c->part[i].pages, c->part[i].part);
-	c->nparts = 0;
-	return fault == NULL || note_count_fault(c, blkno, fault);
-}
-
 /* Pages whose keys lie from min to max. */
 static bool
 count_between(RowCount *c, double pages, uint32 coder, uint64 min, uint64 max, BlockNumber named_by)
 {
 	const RencoderKeySet *keys = rencoder_key_set(c->query, 0, coder);
-	RencoderKeyPart *part;
 
 	if (keys == NULL)
 		return note_count_fault(c, named_by, "The coder of its keys is missing.");
-	if (!rencoder_keys_meet(keys, min, max))
-	{
-		add_uncovered(c, pages, 0);
-		return true;
-	}
-	if (keys->boxes.n > 0)
-	{
-		add_uncovered(c, pages, part_in_boxes(keys, min, max));
-		return true;
-	}
-	if (c->part == NULL)
-		c->part = palloc(MAX_PARTS * sizeof(RencoderKeyPart));
-	part = &c->part[c->nparts++];
-	part->coder = coder;
-	part->min = min;
-	part->max = max;
-	part->pages = pages;
-	return c->nparts < MAX_PARTS || add_parts(c);
+	add_uncovered(c, pages, rencoder_keys_meet(keys, min, max) ? part_asked(keys, min, max) : 0);
+	return true;
 }
 
 /* The ranges of a group that are not covered, one by one, if its header does not say "no key". */
@@ -391,7 +359,7 @@ count_uncovered(RowCount *c)
 	}
 	pfree(entry);
 	pfree(header);
-	return sound && add_parts(c);
+	return sound;
 }
 
 /* ---- All of it ---- */
@@ -511,10 +479,8 @@ rencoder_estimate_count_rows(Relation index, Relation heap, RencoderQuery *query
 		uint64		changes = c.runs.changes;
 		const char *fault = c.fault;
 		BlockNumber blkno = c.fault_blkno;
-		RencoderKeyPart *part = c.part;
 
 		memset(&c, 0, sizeof(c));
-		c.part = part;
 		c.index = index;
 		c.query = query;
 		c.meta = *rencoder_meta_get(index);
