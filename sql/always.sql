@@ -56,5 +56,15 @@ FROM unnest('{more_built,more_grown}'::regclass[]) index;
 SELECT index, attnum, summarized, always
 FROM unnest('{more_built,more_grown}'::regclass[]) index, rencoder_groups(index) ORDER BY 1, 2;
 
-DROP TABLE always, more;
+-- Values between those that are there are told apart from them.
+SELECT index, value, candidates < 5 AS few FROM unnest('{more_built,more_grown}'::regclass[]) index,
+	unnest('{77,1000000}'::int8[]) value, rencoder_candidates(index, value, value);
+CREATE TABLE states (state int4);
+INSERT INTO states SELECT 1 + i % 3 * 5 FROM generate_series(1, 185 * 300) i;
+CREATE INDEX states_state ON states USING rencoder (state)
+	WITH (pages_per_range = 1, storage = filter);
+SELECT lo, hi, candidates < 10 AS few FROM (VALUES (4, 4), (7, 8), (1, 1)) v (lo, hi),
+	rencoder_candidates('states_state', lo, hi);
+
+DROP TABLE always, more, states;
 DROP FUNCTION always_count;

@@ -130,7 +130,7 @@ SELECT col, n, string_agg(DISTINCT compare(format('%s = ANY (%L::int8[])', col,
 FROM unnest('{v,small,few,medium}'::text[]) col, unnest('{1,2,3,10,100,256,257,300,1000}'::int[]) n,
 	generate_series(1, 3)
 GROUP BY col, n ORDER BY col, n;
--- Every value of the dictionary alone, so that also the first ones of its pages.
+-- Every value alone.
 SELECT count(*) AS values, count(*) FILTER (WHERE rows_of(format('medium = ANY (''{%s}'')', medium),
 	true) <> expected) AS differences
 FROM (SELECT medium, count(*) || ' rows, ' || sum(id::int8 * id) AS expected FROM t

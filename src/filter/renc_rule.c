@@ -145,6 +145,10 @@ count_own_neighbours(const renc_keys *a, double *hist)
 	}
 }
 
+/*
+ * Where all ranges have the same keys, as columns of few values do, nothing tells how near
+ * other values are: as near as can be.
+ */
 static void
 profile_neighbours(key_profile *p, const double *hist)
 {
@@ -156,7 +160,7 @@ profile_neighbours(key_profile *p, const double *hist)
 	for (int l = RENC_KEY_BITS; l >= 0; l--)
 	{
 		deeper += hist[l];
-		p->neighbours[l] = total > 0 ? deeper / total : 0;
+		p->neighbours[l] = total > 0 ? deeper / total : 1;
 	}
 }
 

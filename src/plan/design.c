@@ -105,6 +105,12 @@ rencoder_designer_stamp(RencoderDesigner *designer, int col, uint32 coder)
 	return load_queries(designer, col, coder)->stamp;
 }
 
+/*
+ * There must be something to make a shape for.  Of a column without any key so many that are
+ * close to one another stand for those to come: their shape tells all values apart.
+ */
+#define KEYS_OF_NONE	64
+
 /* The keys of a column's ranges, as far as there are any. */
 typedef struct ColumnKeys
 {
@@ -117,7 +123,7 @@ typedef struct ColumnKeys
 static void
 gather_keys(const RencoderCollector *c, int col, ColumnKeys *k)
 {
-	static const uint64 zero = 0;
+	static uint64 near[KEYS_OF_NONE];
 
 	memset(k, 0, sizeof(*k));
 	for (int slot = 0; slot < c->nslots; slot++)
@@ -133,9 +139,10 @@ gather_keys(const RencoderCollector *c, int col, ColumnKeys *k)
 	}
 	if (k->n == 0)
 	{
-		/* There must be something to make a shape for. */
-		k->ranges[0].key = &zero;
-		k->ranges[0].n = 1;
+		for (int i = 0; i < KEYS_OF_NONE; i++)
+			near[i] = i;
+		k->ranges[0].key = near;
+		k->ranges[0].n = KEYS_OF_NONE;
 		k->counts[0] = 1;
 		k->n = 1;
 	}

@@ -55,8 +55,8 @@ CREATE FUNCTION state_of(i regclass) RETURNS SETOF text LANGUAGE sql AS $$
 		free_pages)
 	FROM rencoder_metapage(i)
 	UNION ALL
-	SELECT format('%s group %s.%s %s %s, sealed %s, covered %s, always %s, [%s, %s]', i, group_no,
-		attnum, format, windows, sealed, covered, always, min_key, max_key)
+	SELECT format('%s group %s.%s %s, sealed %s, covered %s, always %s, [%s, %s]', i, group_no,
+		attnum, windows, sealed, covered, always, min_key, max_key)
 	FROM rencoder_groups(i)
 	UNION ALL
 	SELECT format('%s run %s.%s %s %s, %s groups, %s entries, %s rows, %s pages', i, run, attnum,
