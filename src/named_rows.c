@@ -26,7 +26,7 @@
 #include "build/run_sorter.h"
 #include "key/coder.h"
 #include "key/key.h"
-#include "query/page_set.h"
+#include "run/renc_page_set.h"
 #include "store/group.h"
 #include "store/run_pages.h"
 #include "table/heap_read.h"
@@ -46,7 +46,8 @@ typedef struct NamedRows
 	RencoderRunInfo info;
 	const RencoderCoder *coder[INDEX_MAX_KEYS];
 	RencoderRunSorter *sorter[INDEX_MAX_KEYS];
-	RencoderPageSet doubtful;	/* pages */
+	renc_page_sets sets;
+	renc_page_set doubtful;		/* pages */
 	renc_mask  *looked_at;		/* ranges of its groups */
 
 	/* Of the group that is read. */
@@ -129,7 +130,7 @@ take_row(Relation index, ItemPointer tid, Datum *values, bool *isnull, bool aliv
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(named->row_context);
 	if (!may_be_named)
-		rencoder_page_set_add(&named->doubtful, page);
+		renc_page_set_add(&named->sets, &named->doubtful, page);
 }
 
 /*
@@ -291,7 +292,7 @@ match_block(NamedRows *named, const BlockEntries *block, Pairs *pairs)
 			may_go_on &= to == block->n && (from == to || block->cell[from] < cell);
 		if (may_go_on)
 			return;
-		rencoder_page_set_add(&named->doubtful, pairs->pair.page);
+		renc_page_set_add(&named->sets, &named->doubtful, pairs->pair.page);
 	}
 }
 
@@ -335,7 +336,7 @@ match_column(NamedRows *named, int col)
 		match_block(named, block, &pairs);
 	}
 	for (; pairs.more; next_pair(&pairs))
-		rencoder_page_set_add(&named->doubtful, pairs.pair.page);
+		renc_page_set_add(&named->sets, &named->doubtful, pairs.pair.page);
 	rencoder_run_reader_end(&reader);
 	more = search->failure == NULL;
 	pfree(search);
@@ -368,7 +369,8 @@ report_group(NamedRows *named, uint32 i, BufferAccessStrategy strategy,
 			break;
 		CHECK_FOR_INTERRUPTS();
 		if (!renc_mask_test(named->looked_at[i], slot) || !renc_mask_test(still, slot) ||
-			rencoder_page_set_seek(&named->doubtful, (BlockNumber) block) == (BlockNumber) block)
+			named->doubtful.all ||
+			renc_page_set_seek(&named->sets, &named->doubtful, (BlockNumber) block) == (BlockNumber) block)
 			continue;
 		max = rencoder_heap_last_place(named->heap, (BlockNumber) block, strategy);
 		for (OffsetNumber place = FirstOffsetNumber; place <= max; place++)
@@ -407,6 +409,7 @@ report_run(NamedRows *named, IndexBulkDeleteCallback callback, void *callback_st
 																		named->nblocks)));
 	bool		sound = true;
 
+	renc_page_sets_begin(&named->sets, Min(work_mem * (Size) 1024, MaxAllocSize), palloc, pfree);
 	named->looked_at = MemoryContextAllocHuge(CurrentMemoryContext,
 											  ngroups * sizeof(renc_mask));
 	for (int col = 0; col < natts; col++)
@@ -427,7 +430,7 @@ report_run(NamedRows *named, IndexBulkDeleteCallback callback, void *callback_st
 			report_group(named, i, strategy, callback, callback_state);
 		FreeAccessStrategy(strategy);
 	}
-	rencoder_page_set_free(&named->doubtful);
+	renc_page_sets_end(&named->sets);
 }
 
 void

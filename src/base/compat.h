@@ -122,36 +122,6 @@ typedef Oid RencoderFileNumber;
 #define rencoder_count_search(scan) ((void) 0)
 #endif
 
-/*
- * 18: iterators over a bitmap of one process have a name of their own, and fill in what
- * the caller has.
- */
-#include "nodes/tidbitmap.h"
-#if PG_VERSION_NUM >= 180000
-typedef TBMPrivateIterator RencoderBitmapIterator;
-#define rencoder_bitmap_begin_iterate(tbm) tbm_begin_private_iterate(tbm)
-#define rencoder_bitmap_end_iterate(iterator) tbm_end_private_iterate(iterator)
-#else
-typedef TBMIterator RencoderBitmapIterator;
-#define rencoder_bitmap_begin_iterate(tbm) tbm_begin_iterate(tbm)
-#define rencoder_bitmap_end_iterate(iterator) tbm_end_iterate(iterator)
-#endif
-
-/* The next page of a bitmap; InvalidBlockNumber: none. */
-static inline BlockNumber
-rencoder_bitmap_next_page(RencoderBitmapIterator *iterator)
-{
-#if PG_VERSION_NUM >= 180000
-	TBMIterateResult result;
-
-	return tbm_private_iterate(iterator, &result) ? result.blockno : InvalidBlockNumber;
-#else
-	const TBMIterateResult *result = tbm_iterate(iterator);
-
-	return result != NULL ? result->blockno : InvalidBlockNumber;
-#endif
-}
-
 /* 18: pg_noreturn, in front, became the only way to say so. */
 #if PG_VERSION_NUM >= 180000
 #define rencoder_noreturn pg_noreturn

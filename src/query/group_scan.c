@@ -142,7 +142,7 @@ probe_storage(RencoderGroupScan *s, RencoderColumnProbe *p, const RencoderHeader
 
 /* Adds the pages of a set that are of the group. */
 static void
-add_set(const RencoderGroupScan *s, uint32 group, RencoderPageSet *set, renc_candidates *answer)
+add_set(const RencoderGroupScan *s, uint32 group, renc_page_set *set, renc_candidates *answer)
 {
 	uint32		pages_per_range = s->meta.pages_per_range;
 	uint64		first = (uint64) group * RENC_GROUP_RANGES * pages_per_range;
@@ -151,9 +151,9 @@ add_set(const RencoderGroupScan *s, uint32 group, RencoderPageSet *set, renc_can
 
 	if (set->all)
 		renc_candidates_add(answer, renc_mask_all());
-	for (page = rencoder_page_set_seek(set, (BlockNumber) first);
+	for (page = renc_page_set_seek(&s->runs->sets, set, (BlockNumber) first);
 		 page < end && page != InvalidBlockNumber;
-		 page = rencoder_page_set_seek(set, page + 1))
+		 page = renc_page_set_seek(&s->runs->sets, set, page + 1))
 		renc_candidates_add_page(answer, (unsigned int) ((page - first) / pages_per_range),
 								 (uint32) ((page - first) % pages_per_range));
 }
@@ -367,14 +367,14 @@ takes_short_way(const RencoderGroupScan *s, RencoderEntry entry)
 
 /* The first group from "group" on that the set has a page of; PG_UINT32_MAX: none. */
 static uint32
-next_group(const RencoderGroupScan *s, uint32 group, RencoderPageSet *set)
+next_group(const RencoderGroupScan *s, uint32 group, renc_page_set *set)
 {
 	uint64		ngroup = (uint64) RENC_GROUP_RANGES * s->meta.pages_per_range;
 	BlockNumber page;
 
 	if (set->all)
 		return group;
-	page = rencoder_page_set_seek(set, (BlockNumber) (group * ngroup));
+	page = renc_page_set_seek(&s->runs->sets, set, (BlockNumber) (group * ngroup));
 	return page == InvalidBlockNumber ? PG_UINT32_MAX : (uint32) (page / ngroup);
 }
 

@@ -4,6 +4,10 @@
  */
 #include "query/run_scan.h"
 
+#include "miscadmin.h"
+
+#include "utils/memutils.h"
+
 #include "store/pending.h"
 #include "store/run_pages.h"
 
@@ -18,6 +22,7 @@ rencoder_run_scan_begin(Relation index, RencoderQuery *query, const RencoderPref
 	scan->index = index;
 	scan->prefetch = prefetch;
 	scan->query = query;
+	renc_page_sets_begin(&scan->sets, Min(work_mem * (Size) 1024, MaxAllocSize), palloc, pfree);
 	return scan;
 }
 
@@ -64,7 +69,8 @@ column_keys(RencoderRunScan *scan, int col, uint32 generation, BlockNumber named
 
 /* Adds the pages of the entries found. */
 static void
-add_found(const renc_run_search *search, const RencoderKeySet *keys, RencoderPageSet *pages)
+add_found(RencoderRunScan *scan, const renc_run_search *search, const RencoderKeySet *keys,
+		  renc_page_set *pages)
 {
 	const renc_query *query = &keys->query;
 	bool		boxes = keys->boxes.n > 0;
@@ -74,14 +80,14 @@ add_found(const renc_run_search *search, const RencoderKeySet *keys, RencoderPag
 		/* The intervals hold keys that are in no box. */
 		if (!boxes || query->overlap(query->arg, renc_run_entry_lo(search, i),
 									 renc_run_entry_hi(search, i)) != RENC_DISJOINT)
-			rencoder_page_set_add(pages, search->page[i]);
+			renc_page_set_add(&scan->sets, pages, search->page[i]);
 	}
 }
 
 /* Searches a column of a run.  False: a page was not what it should be. */
 static bool
 search_column(RencoderRunScan *scan, const RencoderRunEntry *entry, const RencoderRunInfoData *info,
-			  int col, RencoderPageSet *pages)
+			  int col, renc_page_set *pages)
 {
 	const RencoderRunColumn *column = &info->column[col];
 	const RencoderRunKeys *k;
@@ -104,7 +110,7 @@ search_column(RencoderRunScan *scan, const RencoderRunEntry *entry, const Rencod
 	while (renc_run_search_next(&search))
 	{
 		CHECK_FOR_INTERRUPTS();
-		add_found(&search, k->keys, pages);
+		add_found(scan, &search, k->keys, pages);
 	}
 	if (search.failure != NULL)
 	{
@@ -128,7 +134,7 @@ searched_run(RencoderRunScan *scan, const RencoderRunEntry *entry)
 	if (run == NULL)
 	{
 		run = palloc0(offsetof(RencoderSearchedRun, column) +
-					  scan->query->natts * sizeof(RencoderPageSet));
+					  scan->query->natts * sizeof(renc_page_set));
 		run->number = entry->number;
 		run->kind = entry->kind;
 		run->next = scan->searched;
@@ -277,7 +283,7 @@ add_pending(RencoderRunScan *scan, const RencoderPendingEntry *entry, BlockNumbe
 			continue;
 		k = column_keys(scan, col, coder[col], blkno);
 		if (k->keys == NULL || rencoder_keys_meet(k->keys, entry->key[col], entry->key[col]))
-			rencoder_page_set_add(&scan->late[col], entry->page);
+			renc_page_set_add(&scan->sets, &scan->late[col], entry->page);
 	}
 }
 
@@ -368,9 +374,9 @@ rencoder_run_scan_rewind(RencoderRunScan *scan)
 {
 	for (int col = 0; col < scan->query->natts; col++)
 	{
-		rencoder_page_set_rewind(&scan->late[col]);
+		renc_page_set_rewind(&scan->late[col]);
 		for (RencoderSearchedRun *run = scan->searched; run != NULL; run = run->next)
-			rencoder_page_set_rewind(&run->column[col]);
+			renc_page_set_rewind(&run->column[col]);
 	}
 }
 
@@ -390,11 +396,6 @@ rencoder_run_scan_fault(RencoderRunScan *scan, BlockNumber *blkno)
 void
 rencoder_run_scan_end(RencoderRunScan *scan)
 {
-	for (int col = 0; col < scan->query->natts; col++)
-	{
-		rencoder_page_set_free(&scan->late[col]);
-		for (RencoderSearchedRun *run = scan->searched; run != NULL; run = run->next)
-			rencoder_page_set_free(&run->column[col]);
-	}
+	renc_page_sets_end(&scan->sets);
 	pfree(scan);
 }

@@ -19,7 +19,7 @@
 #define RENCODER_RUN_SCAN_H
 
 #include "key/key.h"
-#include "query/page_set.h"
+#include "run/renc_page_set.h"
 #include "store/prefetch.h"
 #include "store/run_format.h"
 #include "store/run_list.h"
@@ -41,7 +41,7 @@ typedef struct RencoderSearchedRun
 	bool		complete;		/* is the search? */
 	RencoderRunInfo info;		/* NULL: not needed, or not looked at yet */
 	struct RencoderSearchedRun *next;
-	RencoderPageSet column[FLEXIBLE_ARRAY_MEMBER];	/* pages found, if it is a
+	renc_page_set column[FLEXIBLE_ARRAY_MEMBER];	/* pages found, if it is a
 													 * base run */
 } RencoderSearchedRun;
 
@@ -50,7 +50,8 @@ typedef struct RencoderRunScan
 	Relation	index;
 	RencoderQuery *query;
 	int64		npages;			/* index pages read */
-	RencoderPageSet late[INDEX_MAX_KEYS];	/* by column */
+	renc_page_sets sets;		/* all of them, within work_mem */
+	renc_page_set late[INDEX_MAX_KEYS]; /* by column */
 
 	/* Private. */
 	const RencoderPrefetch *prefetch;
