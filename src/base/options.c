@@ -19,6 +19,7 @@
 bool		rencoder_enable_scan = true;
 bool		rencoder_report_scans = false;
 int			rencoder_sample_rate = RENCODER_DEFAULT_SAMPLE_RATE;
+int			rencoder_max_workers = RENCODER_DEFAULT_MAX_WORKERS;
 
 static relopt_kind rencoder_relopt_kind;
 
@@ -79,6 +80,15 @@ rencoder_options_init(void)
 							RENCODER_DEFAULT_SAMPLE_RATE,
 							0, INT_MAX,
 							PGC_USERSET,
+							0,
+							NULL, NULL, NULL);
+	DefineCustomIntVariable("rencoder.max_workers",
+							"Background workers that summarize, in all databases together.",
+							"Zero allows none: sessions and VACUUM summarize.",
+							&rencoder_max_workers,
+							RENCODER_DEFAULT_MAX_WORKERS,
+							0, RENCODER_LIMIT_MAX_WORKERS,
+							PGC_SIGHUP,
 							0,
 							NULL, NULL, NULL);
 	MarkGUCPrefixReserved("rencoder");

@@ -56,6 +56,12 @@ extern bool rencoder_report_scans;
 
 extern int	rencoder_sample_rate;
 
+/* rencoder.max_workers: of all databases at the same time; 0: none */
+#define RENCODER_DEFAULT_MAX_WORKERS	3
+#define RENCODER_LIMIT_MAX_WORKERS		64
+
+extern int	rencoder_max_workers;
+
 extern void rencoder_options_init(void);
 extern bytea *rencoderoptions(Datum reloptions, bool validate);
 extern int	rencoder_options_pages_per_range(Relation index);

@@ -12,7 +12,7 @@ extern void rencoder_time_limit_init(void);
 
 /*
  * From "ms" milliseconds on, a job on "index" is cancelled, as a query is, as soon as others wait:
- * another job, which is due at "other_due", or a request for another index.
+ * another job, which is due at "other_due", a request for another index, or another database.
  */
 extern void rencoder_time_limit_begin(Oid index, TimestampTz other_due, int ms);
 

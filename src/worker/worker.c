@@ -15,7 +15,9 @@
  *	  after 5 seconds and have no way to end this one; so it looks whether
  *	  anybody has locked the database, and leaves;
  *	- an index with which something went wrong is left alone for a minute, and
- *	  the others are served.
+ *	  the others are served;
+ *	- when other databases wait for a worker, it leaves after a second, and its
+ *	  jobs go on with the next worker of the database.
  *
  * The shared memory, and why no request is lost between two workers: worker_queue.h.
  */
@@ -53,6 +55,13 @@
 /* How often it looks around, at least. */
 #define LOOK_MS				200
 
+/*
+ * A turn, when other databases wait.  After a look at all indexes it is long enough to see whether
+ * tables are quiet: what is known of each may have been lost.
+ */
+#define TURN_MS				1000
+#define TURN_OF_ALL_MS		(QUIET_MS + TURN_MS)
+
 /* It ends when it has had no request for this long. */
 #define LINGER_MS			5000
 
@@ -78,6 +87,9 @@ PGDLLEXPORT void rencoder_worker_main(Datum arg);
 
 static HTAB *jobs;
 
+static TimestampTz turn_began;
+static int	turn_ms = TURN_MS;
+
 /*
  * Does nobody want the database without sessions?  DROP DATABASE, ALTER
  * DATABASE .. RENAME or SET TABLESPACE, and CREATE DATABASE with it as
@@ -101,6 +113,7 @@ add_job(Oid index, uint64 ranges, bool urgent)
 {
 	bool		found;
 	RencoderJob *job = hash_search(jobs, &index, HASH_ENTER, &found);
+	TimestampTz now = GetCurrentTimestamp();
 
 	if (!found)
 	{
@@ -108,9 +121,10 @@ add_job(Oid index, uint64 ranges, bool urgent)
 		job->index = index;
 		job->nblocks = InvalidBlockNumber;
 		job->limit_ms = LIMIT_MS;
+		job->due = now;
 	}
 	if (job->waiting && (urgent || ranges > job->ranges))
-		job->due = 0;
+		job->due = Min(job->due, now);
 	job->ranges = Max(job->ranges, ranges);
 }
 
@@ -140,6 +154,7 @@ add_all_indexes(void)
 	table_endscan(scan);
 	table_close(pg_class, AccessShareLock);
 	CommitTransactionCommand();
+	turn_ms = TURN_OF_ALL_MS;
 }
 
 /* A piece of the job, in a transaction of its own. */
@@ -221,11 +236,23 @@ try_job(RencoderJob *job, bool *failed)
 	if (result == JOB_CANCELLED)
 		ereport(LOG,
 				(errmsg("put off automatic summarization of index with OID %u", job->index),
-				 errdetail("It took more than %d ms, and other indexes wait.", job->limit_ms)));
+				 errdetail("It took more than %d ms, and others wait.", job->limit_ms)));
 	return result;
 }
 
-/* Indexes whose jobs are due; not a scan of the table that spans transactions. */
+static int
+compare_due(const ListCell *a, const ListCell *b)
+{
+	TimestampTz due_a = ((RencoderJob *) lfirst(a))->due;
+	TimestampTz due_b = ((RencoderJob *) lfirst(b))->due;
+
+	return due_a < due_b ? -1 : due_a > due_b;
+}
+
+/*
+ * Jobs that are due, in their order, so that all have their turn; not a scan of the table that
+ * spans transactions.
+ */
 static List *
 due_jobs(void)
 {
@@ -238,8 +265,9 @@ due_jobs(void)
 	while ((job = hash_seq_search(&status)) != NULL)
 	{
 		if (job->due <= now)
-			due = lappend_oid(due, job->index);
+			due = lappend(due, job);
 	}
+	list_sort(due, compare_due);
 	return due;
 }
 
@@ -311,6 +339,8 @@ settle(RencoderJob *job, RencoderJobResult result, bool failed)
 		put_off(job, job->reads.busy ? LOOK_MS : QUIET_MS);
 	else if (result == JOB_MAINTAINED)
 		put_off(job, LOOK_MS);
+	else if (result == JOB_UNFINISHED)
+		put_off(job, 0);
 	else if (result == JOB_CANCELLED)
 	{
 		put_off(job, job->limit_ms);
@@ -319,6 +349,14 @@ settle(RencoderJob *job, RencoderJobResult result, bool failed)
 	else if (result == JOB_DONE)
 		remove_job(job);
 	return !failed && result == JOB_UNFINISHED;
+}
+
+/* Has this database had its turn, if others wait?  Without a job it needs none. */
+static bool
+turn_is_over(void)
+{
+	return hash_get_num_entries(jobs) == 0 ||
+		TimestampDifferenceExceeds(turn_began, GetCurrentTimestamp(), turn_ms);
 }
 
 /* One round over the jobs that are due; is there more to do at once? */
@@ -333,7 +371,7 @@ do_jobs(void)
 	MemoryContextSwitchTo(old);
 	foreach(cell, due)
 	{
-		RencoderJob *job = hash_search(jobs, &lfirst_oid(cell), HASH_FIND, NULL);
+		RencoderJob *job = lfirst(cell);
 		RencoderJobResult result;
 		bool		failed;
 
@@ -341,6 +379,11 @@ do_jobs(void)
 			break;
 		result = try_job(job, &failed);
 		more |= settle(job, result, failed);
+		if (turn_is_over() && rencoder_worker_queue_databases_wait())
+		{
+			more |= lnext(due, cell) != NULL;
+			break;
+		}
 	}
 	if (due != NIL)
 	{
@@ -374,11 +417,42 @@ take_requests(void)
 	return any;
 }
 
+/* For the next worker of the database; first those that get more time than others, by now. */
+static void
+keep_jobs(void)
+{
+	for (int pass = 0; pass < 2; pass++)
+	{
+		HASH_SEQ_STATUS status;
+		RencoderJob *job;
+
+		hash_seq_init(&status, jobs);
+		while ((job = hash_seq_search(&status)) != NULL)
+		{
+			if ((job->limit_ms > LIMIT_MS) == (pass == 0))
+				rencoder_worker_queue_keep(job);
+		}
+	}
+}
+
+static void
+take_kept_jobs(void)
+{
+	RencoderJob kept;
+
+	while (rencoder_worker_queue_take_kept(&kept))
+		memcpy(hash_search(jobs, &kept.index, HASH_ENTER, NULL), &kept, sizeof(kept));
+}
+
 static void
 serve_database(void)
 {
 	TimestampTz last = GetCurrentTimestamp();
 	bool		more = false;
+	bool		idle;
+
+	turn_began = last;
+	take_kept_jobs();
 
 	while (may_stay())
 	{
@@ -393,13 +467,17 @@ serve_database(void)
 		if (take_requests() || more)
 			last = GetCurrentTimestamp();
 		more = do_jobs();
+		if (more || any_to_stay_for())
+			last = GetCurrentTimestamp();
+		idle = TimestampDifferenceExceeds(last, GetCurrentTimestamp(), LINGER_MS);
+		if ((idle || turn_is_over()) && rencoder_worker_queue_leave(idle))
+		{
+			if (!idle)
+				keep_jobs();
+			break;
+		}
 		if (more)
 			continue;
-		if (any_to_stay_for())
-			last = GetCurrentTimestamp();
-		if (TimestampDifferenceExceeds(last, GetCurrentTimestamp(), LINGER_MS) &&
-			rencoder_worker_queue_detach())
-			break;
 		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
 						 LOOK_MS, PG_WAIT_EXTENSION);
 	}

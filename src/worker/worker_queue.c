@@ -4,6 +4,7 @@
  */
 #include "worker/worker_queue.h"
 
+#include "pgstat.h"
 #include "postmaster/bgworker.h"
 #include "storage/ipc.h"
 #include "storage/latch.h"
@@ -11,30 +12,41 @@
 #include "storage/shmem.h"
 #include "utils/timestamp.h"
 
+#include "base/options.h"
+
 /* The name ends with the version of the structure. */
-#define SHARED_NAME		"rencoder requests 3"
+#define SHARED_NAME		"rencoder requests 4"
 #define TRANCHE_NAME	"rencoder_requests"
 
-/* Databases with a worker at the same time; max_worker_processes is 8 by default. */
-#define MAX_WORKERS		16
+/* Databases with requests at the same time. */
+#define MAX_DATABASES	64
 
 /* Beyond these the worker looks at all indexes of its database. */
 #define MAX_REQUESTS	128
 
+/* Jobs that workers have left unfinished; likewise. */
+#define MAX_KEPT		64
+
 /*
  * A worker that has not reported this long after it was asked for will not
- * come: the server could not fork, or not connect it.
+ * come: the server could not fork.
  */
 #define START_TIMEOUT_MS	10000
 
-typedef struct WorkerEntry
+/* How often a new worker looks whether the one that makes room for it has ended. */
+#define WAIT_FOR_PLACE_MS	10
+
+typedef struct DatabaseEntry
 {
 	Oid			database;		/* InvalidOid: free */
-	int			pid;			/* 0: asked for, but not here yet */
+	int			pid;			/* of its worker; 0: it has none */
 	Latch	   *latch;
-	TimestampTz since;			/* when it was asked for */
+	bool		leaving;		/* the worker is about to end */
+	TimestampTz due;			/* since when it waits for a worker, or from
+								 * when on */
+	TimestampTz asked;			/* when a worker was asked for; 0: not */
 	bool		overflowed;
-} WorkerEntry;
+} DatabaseEntry;
 
 typedef struct QueuedRequest
 {
@@ -42,19 +54,27 @@ typedef struct QueuedRequest
 	RencoderWorkerRequest request;
 } QueuedRequest;
 
+typedef struct KeptJob
+{
+	Oid			database;
+	RencoderJob job;
+} KeptJob;
+
 typedef struct SharedRequests
 {
 	LWLock		lock;
+	DatabaseEntry entry[MAX_DATABASES];
 	int			nrequests;
-	WorkerEntry worker[MAX_WORKERS];
 	QueuedRequest request[MAX_REQUESTS];
+	int			nkept;
+	KeptJob		kept[MAX_KEPT];
 } SharedRequests;
 
 static SharedRequests *shared = NULL;
 static bool shared_unavailable = false;
 
 /* In the worker: its own entry. */
-static WorkerEntry *my_entry = NULL;
+static DatabaseEntry *my_entry = NULL;
 
 static void
 init_queue(void)
@@ -116,63 +136,109 @@ attach_shared(void)
 	return shared != NULL;
 }
 
-static WorkerEntry *
+static DatabaseEntry *
 find_queue_entry(Oid database)
 {
-	for (int i = 0; i < MAX_WORKERS; i++)
+	for (int i = 0; i < MAX_DATABASES; i++)
 	{
-		if (shared->worker[i].database == database)
-			return &shared->worker[i];
+		if (shared->entry[i].database == database)
+			return &shared->entry[i];
 	}
 	return NULL;
 }
 
+/* Has a worker been asked for that may still come? */
 static bool
-is_expired(const WorkerEntry *entry)
+is_coming(const DatabaseEntry *entry)
 {
-	return OidIsValid(entry->database) && entry->pid == 0 &&
-		TimestampDifferenceExceeds(entry->since, GetCurrentTimestamp(),
-								   START_TIMEOUT_MS);
+	return OidIsValid(entry->database) && entry->pid == 0 && entry->asked != 0 &&
+		!TimestampDifferenceExceeds(entry->asked, GetCurrentTimestamp(),
+									START_TIMEOUT_MS);
 }
 
-/* Frees an entry, with the requests of its database. */
-static void
-free_entry(WorkerEntry *entry)
+/* Does a database wait for a worker that nobody has asked for? */
+static bool
+is_waiting(const DatabaseEntry *entry)
 {
-	int			kept = 0;
+	return OidIsValid(entry->database) && entry->pid == 0 && !is_coming(entry);
+}
+
+/* Is there any worker, to whose place the next one comes? */
+static bool
+any_worker(void)
+{
+	for (int i = 0; i < MAX_DATABASES; i++)
+	{
+		if (shared->entry[i].pid != 0 || is_coming(&shared->entry[i]))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * The database that has waited longest, if there is a place for its worker, who must be asked for
+ * then; else InvalidOid.  Whoever is leaving has given his place up.
+ */
+static Oid
+take_place(void)
+{
+	DatabaseEntry *longest = NULL;
+	int			taken = 0;
+
+	for (int i = 0; i < MAX_DATABASES; i++)
+	{
+		DatabaseEntry *entry = &shared->entry[i];
+
+		if (!is_waiting(entry))
+			taken += OidIsValid(entry->database) && !entry->leaving;
+		else if (longest == NULL || entry->due < longest->due)
+			longest = entry;
+	}
+	if (longest == NULL || taken >= rencoder_max_workers)
+		return InvalidOid;
+	longest->asked = GetCurrentTimestamp();
+	return longest->database;
+}
+
+/* Frees an entry, with what is to be done of its database. */
+static void
+free_entry(DatabaseEntry *entry)
+{
+	int			left = 0;
 
 	for (int i = 0; i < shared->nrequests; i++)
 	{
 		if (shared->request[i].database != entry->database)
-			shared->request[kept++] = shared->request[i];
+			shared->request[left++] = shared->request[i];
 	}
-	shared->nrequests = kept;
+	shared->nrequests = left;
+	left = 0;
+	for (int i = 0; i < shared->nkept; i++)
+	{
+		if (shared->kept[i].database != entry->database)
+			shared->kept[left++] = shared->kept[i];
+	}
+	shared->nkept = left;
 	memset(entry, 0, sizeof(*entry));
 }
 
-/* An entry for a worker that is about to be asked for; NULL if all are taken. */
-static WorkerEntry *
+/* A new entry; NULL if all are taken. */
+static DatabaseEntry *
 make_entry(Oid database)
 {
-	WorkerEntry *entry;
+	DatabaseEntry *entry = find_queue_entry(InvalidOid);
 
-	for (int i = 0; i < MAX_WORKERS; i++)
-	{
-		if (is_expired(&shared->worker[i]))
-			free_entry(&shared->worker[i]);
-	}
-	entry = find_queue_entry(InvalidOid);
 	if (entry != NULL)
 	{
 		entry->database = database;
-		entry->since = GetCurrentTimestamp();
+		entry->due = GetCurrentTimestamp();
 	}
 	return entry;
 }
 
 /* Queues a request; false if the same one, or one for more, is there already. */
 static bool
-add_request(WorkerEntry *entry, const RencoderWorkerRequest *wanted)
+add_request(DatabaseEntry *entry, const RencoderWorkerRequest *wanted)
 {
 	QueuedRequest *queued;
 
@@ -201,11 +267,16 @@ add_request(WorkerEntry *entry, const RencoderWorkerRequest *wanted)
 	return true;
 }
 
-/* Without a handle of the worker nothing is allocated: see rencoder_worker_queue_prepare(). */
+/*
+ * Asks for the worker that take_place() has found a place for.  False if the server has none left
+ * of its own: the database waits on.  Without a handle of the worker nothing is allocated: see
+ * rencoder_worker_queue_prepare().
+ */
 static bool
-start_worker(void)
+start_worker(Oid database)
 {
 	BackgroundWorker worker;
+	DatabaseEntry *entry;
 
 	memset(&worker, 0, sizeof(worker));
 	worker.bgw_flags = BGWORKER_SHMEM_ACCESS | BGWORKER_BACKEND_DATABASE_CONNECTION;
@@ -216,8 +287,16 @@ start_worker(void)
 			sizeof(worker.bgw_function_name));
 	strlcpy(worker.bgw_name, "rencoder worker", sizeof(worker.bgw_name));
 	strlcpy(worker.bgw_type, "rencoder worker", sizeof(worker.bgw_type));
-	worker.bgw_main_arg = ObjectIdGetDatum(MyDatabaseId);
-	return RegisterDynamicBackgroundWorker(&worker, NULL);
+	worker.bgw_main_arg = ObjectIdGetDatum(database);
+	if (RegisterDynamicBackgroundWorker(&worker, NULL))
+		return true;
+
+	LWLockAcquire(&shared->lock, LW_EXCLUSIVE);
+	entry = find_queue_entry(database);
+	if (entry != NULL)
+		entry->asked = 0;
+	LWLockRelease(&shared->lock);
+	return false;
 }
 
 /* There are no workers without a postmaster. */
@@ -231,77 +310,159 @@ bool
 rencoder_worker_queue_put(Oid index, uint64 ranges, bool urgent)
 {
 	RencoderWorkerRequest request = {index, ranges, urgent};
-	WorkerEntry *entry;
-	bool		start = false;
+	DatabaseEntry *entry;
+	Oid			next;
+	bool		served;
 
 	if (!rencoder_worker_queue_prepare())
 		return false;
 
 	LWLockAcquire(&shared->lock, LW_EXCLUSIVE);
 	entry = find_queue_entry(MyDatabaseId);
-	if (entry == NULL || is_expired(entry))
-	{
+	if (entry == NULL)
 		entry = make_entry(MyDatabaseId);
-		start = true;
-	}
 
 	/*
 	 * Whoever made the request that is there already has set the latch. Those
 	 * that are not urgent must not fill the queue until the worker looks
 	 * around by itself.
 	 */
-	if (entry != NULL && add_request(entry, &request) && entry->pid != 0 &&
-		(urgent || shared->nrequests >= MAX_REQUESTS / 2))
-		SetLatch(entry->latch);
+	if (entry != NULL)
+	{
+		entry->due = Min(entry->due, GetCurrentTimestamp());
+		if (add_request(entry, &request) && entry->pid != 0 &&
+			(urgent || shared->nrequests >= MAX_REQUESTS / 2))
+			SetLatch(entry->latch);
+	}
+	next = take_place();
+	served = any_worker();
 	LWLockRelease(&shared->lock);
 
-	if (entry == NULL)
-		return false;
-	if (!start || start_worker())
-		return true;
-
-	LWLockAcquire(&shared->lock, LW_EXCLUSIVE);
-	entry = find_queue_entry(MyDatabaseId);
-	if (entry != NULL && entry->pid == 0)
-		free_entry(entry);
-	LWLockRelease(&shared->lock);
-	return false;
+	if (OidIsValid(next) && !start_worker(next))
+	{
+		LWLockAcquire(&shared->lock, LW_EXCLUSIVE);
+		served = any_worker();
+		LWLockRelease(&shared->lock);
+	}
+	return entry != NULL && served;
 }
 
-/* However the worker ends. */
-static void
-free_my_entry(int code, Datum arg)
+/*
+ * Since when the next worker of my database will have waited; 0 if there is nothing to do for it.
+ * It is not before others that wait now.
+ */
+static TimestampTz
+next_due(void)
 {
+	TimestampTz now = GetCurrentTimestamp();
+	TimestampTz first = DT_NOEND;
+
+	if (my_entry->overflowed)
+		return now;
+	for (int i = 0; i < shared->nrequests; i++)
+	{
+		if (shared->request[i].database == my_entry->database)
+			return now;
+	}
+	for (int i = 0; i < shared->nkept; i++)
+	{
+		if (shared->kept[i].database == my_entry->database)
+			first = Min(first, shared->kept[i].job.due);
+	}
+	return first == DT_NOEND ? 0 : Max(first, now);
+}
+
+/*
+ * However the worker ends: hands its place over.  What it has left is for the next worker of the
+ * database, unless this one has failed.
+ */
+static void
+give_place_up(int code, Datum arg)
+{
+	TimestampTz due;
+	Oid			next;
+
 	if (my_entry == NULL)
 		return;
 	LWLockAcquire(&shared->lock, LW_EXCLUSIVE);
-	free_entry(my_entry);
+	due = my_entry->leaving ? next_due() : 0;
+	if (due == 0)
+		free_entry(my_entry);
+	else
+	{
+		my_entry->pid = 0;
+		my_entry->latch = NULL;
+		my_entry->leaving = false;
+		my_entry->asked = 0;
+		my_entry->due = due;
+	}
 	my_entry = NULL;
+	next = take_place();
 	LWLockRelease(&shared->lock);
+	if (OidIsValid(next))
+		(void) start_worker(next);
 }
 
-bool
-rencoder_worker_queue_attach(Oid database)
+/* Takes the database over if there is a place; must it wait for one that is being given up? */
+static bool
+try_attach(Oid database)
 {
-	WorkerEntry *entry;
-	bool		attached = false;
+	DatabaseEntry *entry;
+	int			workers = 0;
+	bool		wait = false;
 
-	if (!attach_shared())
-		return false;
-	before_shmem_exit(free_my_entry, (Datum) 0);
 	LWLockAcquire(&shared->lock, LW_EXCLUSIVE);
 	entry = find_queue_entry(database);
-	if (entry == NULL)
-		entry = make_entry(database);
-	if (entry != NULL && entry->pid == 0)
+	for (int i = 0; i < MAX_DATABASES; i++)
+	{
+		workers += shared->entry[i].pid != 0;
+		wait |= shared->entry[i].leaving;
+	}
+	if (entry == NULL || entry->pid != 0)
+		wait = false;
+	else if (workers < rencoder_max_workers)
 	{
 		entry->pid = MyProcPid;
 		entry->latch = MyLatch;
 		my_entry = entry;
-		attached = true;
+		wait = false;
 	}
+	else if (!wait)
+		entry->asked = 0;
 	LWLockRelease(&shared->lock);
-	return attached;
+	if (my_entry != NULL)
+		ereport(DEBUG1,
+				(errmsg_internal("rencoder worker %d of at most %d", workers + 1,
+								 rencoder_max_workers)));
+	return wait;
+}
+
+/* The places that are free may be more than one, after the setting was raised. */
+bool
+rencoder_worker_queue_attach(Oid database)
+{
+	Oid			next;
+
+	if (!attach_shared())
+		return false;
+
+	/* Before what a session registers: it has gone from all views then. */
+	on_shmem_exit(give_place_up, (Datum) 0);
+	while (try_attach(database))
+	{
+		CHECK_FOR_INTERRUPTS();
+		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
+						 WAIT_FOR_PLACE_MS, PG_WAIT_EXTENSION);
+		ResetLatch(MyLatch);
+	}
+	if (my_entry == NULL)
+		return false;
+	LWLockAcquire(&shared->lock, LW_EXCLUSIVE);
+	next = take_place();
+	LWLockRelease(&shared->lock);
+	if (OidIsValid(next))
+		(void) start_worker(next);
+	return true;
 }
 
 bool
@@ -337,13 +498,37 @@ rencoder_worker_queue_overflowed(void)
 	return overflowed;
 }
 
+/* Is this one more than the setting allows, which has been lowered? */
+static bool
+is_surplus(void)
+{
+	int			before = 0;
+
+	for (const DatabaseEntry *entry = shared->entry; entry < my_entry; entry++)
+		before += entry->pid != 0 && !entry->leaving;
+	return before >= rencoder_max_workers;
+}
+
+bool
+rencoder_worker_queue_databases_wait(void)
+{
+	TimestampTz now = GetCurrentTimestamp();
+
+	for (int i = 0; i < MAX_DATABASES; i++)
+	{
+		if (is_waiting(&shared->entry[i]) && shared->entry[i].due <= now)
+			return true;
+	}
+	return is_surplus();
+}
+
 bool
 rencoder_worker_queue_others_wait(Oid index)
 {
 	const volatile SharedRequests *queue = shared;
 	Oid			database = my_entry->database;
 
-	if (my_entry->overflowed)
+	if (my_entry->overflowed || rencoder_worker_queue_databases_wait())
 		return true;
 	for (int i = 0; i < Min(queue->nrequests, MAX_REQUESTS); i++)
 	{
@@ -354,19 +539,49 @@ rencoder_worker_queue_others_wait(Oid index)
 }
 
 bool
-rencoder_worker_queue_detach(void)
+rencoder_worker_queue_leave(bool idle)
 {
-	bool		wanted;
+	Oid			next = InvalidOid;
 
 	LWLockAcquire(&shared->lock, LW_EXCLUSIVE);
-	wanted = my_entry->overflowed;
-	for (int i = 0; i < shared->nrequests && !wanted; i++)
-		wanted = shared->request[i].database == my_entry->database;
-	if (!wanted)
+	my_entry->leaving = rencoder_worker_queue_databases_wait() ||
+		(idle && next_due() == 0);
+	if (my_entry->leaving)
+		next = take_place();
+	LWLockRelease(&shared->lock);
+	if (OidIsValid(next) && !start_worker(next))
+		my_entry->leaving = is_surplus();
+	return my_entry->leaving;
+}
+
+void
+rencoder_worker_queue_keep(const RencoderJob *job)
+{
+	LWLockAcquire(&shared->lock, LW_EXCLUSIVE);
+	if (shared->nkept < MAX_KEPT)
 	{
-		free_entry(my_entry);
-		my_entry = NULL;
+		shared->kept[shared->nkept].database = my_entry->database;
+		shared->kept[shared->nkept++].job = *job;
+	}
+	else
+		my_entry->overflowed = true;
+	LWLockRelease(&shared->lock);
+}
+
+bool
+rencoder_worker_queue_take_kept(RencoderJob *job)
+{
+	bool		found = false;
+
+	LWLockAcquire(&shared->lock, LW_EXCLUSIVE);
+	for (int i = 0; i < shared->nkept && !found; i++)
+	{
+		if (shared->kept[i].database != my_entry->database)
+			continue;
+		*job = shared->kept[i].job;
+		shared->kept[i] = shared->kept[--shared->nkept];
+		found = true;
 	}
 	LWLockRelease(&shared->lock);
-	return !wanted;
+	return found;
 }

@@ -7,17 +7,19 @@
  * needs them takes from the reserve of the main segment (as pg_prewarm does
  * before PostgreSQL 17): no shared_preload_libraries.
  *
- *		worker[]	database | pid | latch | since | overflowed
+ *		entry[]		database | pid | latch | leaving | due | asked | overflowed
  *		request[]	database | index | ranges | urgent	oldest first
+ *		kept[]		database | job		what a worker has left unfinished
  *
  * One LWLock protects all of it and is never held while anything else is
- * locked.  There is at most one worker per database.  A request stands in the
- * queue only while its database has an entry in worker[].
+ * locked.  There is at most one worker per database, and rencoder.max_workers in all: an entry
+ * without a worker waits for one.  A request or job stands in the queue only while its database
+ * has an entry.
  */
 #ifndef RENCODER_WORKER_QUEUE_H
 #define RENCODER_WORKER_QUEUE_H
 
-#include "base/compat.h"
+#include "worker/late_reads.h"
 
 typedef struct RencoderWorkerRequest
 {
@@ -26,9 +28,29 @@ typedef struct RencoderWorkerRequest
 	bool		urgent;			/* do not wait for the table to be quiet */
 } RencoderWorkerRequest;
 
+/* What a worker has to do, by index; it waits in the queue while the database has none. */
+typedef struct RencoderJob
+{
+	Oid			index;			/* hash key */
+	uint64		ranges;			/* complete ones; 0: as the table's size says */
+	TimestampTz due;
+	bool		waiting;		/* for a quiet table, or its maintainer */
+	TimestampTz locked_since;	/* 0: it was not, when it was tried last */
+	int			retry_ms;		/* if it was */
+	int			failures;
+	int			limit_ms;		/* of its time, while others wait */
+	bool		cancelled;		/* was it over, when it was tried last? */
+	BlockNumber nblocks;		/* of the table, when it was looked at last */
+	uint64		pending;		/* last page of the pending list, likewise */
+	TimestampTz since;			/* when both were first seen so */
+	uint64		settled;		/* full groups of which none is to be flushed */
+	RencoderLateReads reads;	/* what scans have read of the tail */
+} RencoderJob;
+
 /*
  * Inserter: asks for the summarization of an index of this database, and for a
- * worker if there is none.  False if none can be had.  InvalidOid stands for all
+ * worker if there is none.  It may have to wait for its turn; false if there is no worker at all,
+ * and none can be had.  InvalidOid stands for all
  * indexes of the database.  "urgent": it is to look at
  * once; else the request is for what is there when the table is quiet, and a worker
  * that runs finds it when it looks around next.  Raises no errors but for lack of
@@ -45,7 +67,7 @@ extern bool rencoder_worker_queue_prepare(void);
 
 /*
  * Worker: takes over the requests of a database until the process ends, in
- * whatever way.  False if another worker has them.
+ * whatever way.  False if another worker has them, or there is no place for this one.
  */
 extern bool rencoder_worker_queue_attach(Oid database);
 
@@ -56,15 +78,25 @@ extern bool rencoder_worker_queue_take(RencoderWorkerRequest *request);
 extern bool rencoder_worker_queue_overflowed(void);
 
 /*
- * Worker: does a request for another index than "index" wait for it?  Takes no lock, so that a
- * signal handler may ask.
+ * Worker: does another database wait for a worker, or does the setting want fewer?  Takes no lock,
+ * so that a signal handler may ask.
  */
+extern bool rencoder_worker_queue_databases_wait(void);
+
+/* Worker: the same, or does a request for another index than "index" wait for it? */
 extern bool rencoder_worker_queue_others_wait(Oid index);
 
 /*
- * Worker: gives the database up.  False, and nothing is changed, if there is a
- * request: so none can fall between two workers.
+ * Worker: may it end?  It may if databases wait, or if it is idle and there is no request.  If one
+ * waits, its worker has been asked for; if that cannot be had, this one is to go on.  A request
+ * that comes before the process has ended stays for the next worker.
  */
-extern bool rencoder_worker_queue_detach(void);
+extern bool rencoder_worker_queue_leave(bool idle);
+
+/* Worker: keeps a job for the next one.  Without room for it, that looks at all indexes. */
+extern void rencoder_worker_queue_keep(const RencoderJob *job);
+
+/* Worker: takes a job that an earlier one has kept; false if there is none. */
+extern bool rencoder_worker_queue_take_kept(RencoderJob *job);
 
 #endif							/* RENCODER_WORKER_QUEUE_H */
