@@ -14,8 +14,11 @@
 
 #define DEFAULT_BLOCK	256
 
-/* Pairs looked ahead: a block and a quarter, and one to compare with. */
-#define MOST_LOOKED_AT	(BUILD_PAIRS - 1)
+/* A value of more pairs is heavy. */
+#define HEAVY			512
+
+/* Pairs looked ahead: a block and a quarter, and others to compare with. */
+#define MOST_LOOKED_AT	(BUILD_PAIRS - 1 - HEAVY)
 
 /*
  * What the planner counts where keys are evenly spread and a point anywhere meets one
@@ -60,6 +63,8 @@ struct renc_run_encoder
 	uint32_t	block;			/* entries of a block, nominally */
 	double		ratio;			/* pairs to an entry */
 	bool		started;
+	bool		heavy;			/* was there a heavy value? */
+	uint64_t	heavy_key;		/* the last */
 
 	double		aim;			/* false pages */
 	renc_run_expected all;
@@ -311,6 +316,33 @@ put_piece(renc_run_encoder *e, const renc_run_pair *pair, renc_run_piece *piece,
 	return n;
 }
 
+/*
+ * Of how many pairs to make blocks, "most" or fewer: up to where a heavy value begins or ends, else
+ * to where keys differ most.  So no other key is in the cells of the heavy value, and what is
+ * asked for beside it does not read its pages.
+ */
+static uint32_t
+choose_cut(renc_run_encoder *e, uint32_t nominal, uint32_t most)
+{
+	const renc_run_pair *pair = e->pair + e->done;
+	uint32_t	left = e->n - e->done;
+
+	for (uint32_t i = 0; i < left && i < most; i++)
+	{
+		bool		begins = i + HEAVY < left && pair[i].key == pair[i + HEAVY].key;
+
+		if (i > 0 && pair[i].key != pair[i - 1].key &&
+			(begins || (e->heavy && pair[i - 1].key == e->heavy_key)))
+			return i;
+		if (begins)
+		{
+			e->heavy = true;
+			e->heavy_key = pair[i].key;
+		}
+	}
+	return left > most ? renc_run_plan_cut(pair, nominal - nominal / 4, most) : left;
+}
+
 /* Makes blocks of the first pairs, "n" of them or fewer. */
 static void
 encode_pairs(renc_run_encoder *e, uint32_t n)
@@ -354,12 +386,9 @@ drain(renc_run_encoder *e, bool all)
 			choose_windows(e, pair, left);
 		nominal = block_pairs(e);
 		most = nominal + nominal / 4;
-		if (left > most)
-			encode_pairs(e, renc_run_plan_cut(pair, nominal - nominal / 4, most));
-		else if (all && left > 0)
-			encode_pairs(e, left);
-		else
+		if (left == 0 || (!all && left <= most + HEAVY))
 			break;
+		encode_pairs(e, choose_cut(e, nominal, most));
 	}
 	memmove(e->pair, e->pair + e->done, (e->n - e->done) * sizeof(renc_run_pair));
 	e->n -= e->done;
