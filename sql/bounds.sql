@@ -1,4 +1,4 @@
--- Strict and closed bounds at every edge value of types whose keys are exact, and bounds that are
+-- Strict and closed bounds at edge values of every type that has an order, and bounds that are
 -- compared by the session's time zone: what the index finds against a sequential scan.
 \getenv abs_srcdir PG_ABS_SRCDIR
 \getenv seed RENCODER_SEED
@@ -12,29 +12,39 @@ SET rencoder.sample_rate = 0;
 \i :compare
 \i :pages_of
 
--- A row for each value, in no order, seven rows a page, and one with each neighbour on its page.
+-- A value as an expression; one after = is one already.
+CREATE FUNCTION expression_of(val text, type text) RETURNS text LANGUAGE sql AS $$
+	SELECT CASE WHEN val LIKE '=%' THEN format('(%s)', substr(val, 2))
+		ELSE format('%L::%s', val, type) END
+$$;
+-- Two rows for each value, in no order, seven rows a page.
 CREATE FUNCTION fill_t(type text, vals text[]) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
 	DROP TABLE IF EXISTS t;
 	EXECUTE format('CREATE TABLE t (id int, v %s, filler text) '
 		'WITH (autovacuum_enabled = off)', type);
 	ALTER TABLE t ALTER filler SET STORAGE plain;
-	EXECUTE format('INSERT INTO t SELECT row_number() OVER (ORDER BY md5(i || v || n)), v::%s,
-		repeat(''x'', 1000) FROM unnest($1) WITH ORDINALITY u (v, i), generate_series(1, 2) n
-		UNION ALL SELECT 1000 + i, NULL, repeat(''x'', 1000) FROM generate_series(1, 20) i', type)
-		USING vals;
+	EXECUTE 'INSERT INTO t SELECT row_number() OVER (ORDER BY md5(i || ''.'' || n)), v,
+		repeat(''x'', 1000) FROM (VALUES ' || (SELECT string_agg(format('(%s, %s)', i,
+			expression_of(v, type)), ', ') FROM unnest(vals) WITH ORDINALITY u (v, i)) ||
+		') u (i, v), generate_series(1, 2) n
+		UNION ALL SELECT 1000 + i, NULL, repeat(''x'', 1000) FROM generate_series(1, 20) i';
 END $$;
 
 -- Each operator with each bound; the number of comparisons, and of those that differ.
-CREATE FUNCTION compare_bounds(kind text, bounds text[], OUT compared bigint, OUT wrong bigint,
-	OUT unused bigint) LANGUAGE sql AS $$
+CREATE FUNCTION compare_bounds(type text, bounds text[], operators text[], OUT compared bigint,
+	OUT wrong bigint, OUT unused bigint) LANGUAGE sql AS $$
 	SELECT count(*), count(*) FILTER (WHERE NOT index_finds(rows_of(c, false), c)),
 		count(*) FILTER (WHERE NOT uses_index(c))
-	FROM unnest(bounds) b, unnest('{<,<=,=,>=,>}'::text[]) op,
-		format('v %s %L::%s', op, b, kind) c
+	FROM unnest(bounds) b, unnest(operators) op,
+		format('v %s %s', op, expression_of(b, type)) c
 $$;
 
-CREATE TABLE kinds (kind text, type text, vals text[]);
+CREATE TYPE mood AS ENUM ('sad', 'ok', 'happy');
+ALTER TYPE mood ADD VALUE 'so so' BEFORE 'ok';
+
+-- Of "kind", a type of operators: what the column is, values, and other bounds.
+CREATE TABLE kinds (kind text, type text, vals text[], bounds text[] DEFAULT '{}');
 INSERT INTO kinds VALUES
 	('int2', 'int2', '{-32768,-32767,-1,0,1,2,32766,32767}'),
 	('int4', 'int4', '{-2147483648,-2147483647,-1,0,1,2,2147483646,2147483647}'),
@@ -73,30 +83,88 @@ INSERT INTO kinds VALUES
 	('macaddr8', 'macaddr8', '{00:00:00:00:00:00:00:00,00:00:00:00:00:00:00:01,
 		ff:ff:ff:ff:ff:ff:ff:fe,ff:ff:ff:ff:ff:ff:ff:ff}'),
 	('uuid', 'uuid', '{00000000-0000-0000-0000-000000000000,00000000-0000-0000-0000-000000000001,
-		80000000-0000-0000-0000-000000000000,ffffffff-ffff-ffff-ffff-fffffffffffe,
-		ffffffff-ffff-ffff-ffff-ffffffffffff}'),
-	('inet', 'inet', '{0.0.0.0/0,0.0.0.0,0.0.0.1,10.0.0.0/8,10.0.0.1/8,255.255.255.255,::/0,::,::1,
+		00000000-0000-0000-ffff-ffffffffffff,00000000-0000-0001-0000-000000000000,
+		7fffffff-ffff-ffff-ffff-fffffffffffe,7fffffff-ffff-ffff-ffff-ffffffffffff,
+		80000000-0000-0000-0000-000000000000,80000000-0000-0000-0000-000000000001,
+		80000000-0000-0000-8000-000000000000,ffffffff-ffff-ffff-0000-000000000000,
+		ffffffff-ffff-ffff-ffff-fffffffffffe,ffffffff-ffff-ffff-ffff-ffffffffffff}'),
+	('inet', 'inet', '{0.0.0.0/0,0.0.0.0,0.0.0.1,10.0.0.0/8,10.0.0.1/8,255.255.255.255,
+		0.0.0.1/0,0.0.0.127/0,0.0.0.128/0,255.255.255.255/0,255.255.255.128/0,128.0.0.0/6,
+		128.0.0.1/6,128.0.0.2/6,131.255.255.253/6,131.255.255.254/6,131.255.255.255/6,
+		130.0.0.0/7,130.0.0.1/7,130.0.0.2/7,131.255.255.254/7,131.255.255.255/7,
+		::/0,::/1,::1/0,::,::1,8000::/1,8000::/2,8000::1/1,
+		2001:db8::/31,2001:db8::/32,2001:db8::/33,2001:db8::1/32,2001:db8::1/64,2001:db8::,
+		2001:db8::1,2001:db8:0:1::/63,2001:db8:0:1::/64,2001:db8:0:2::/62,2001:db8:0:2::/63,
+		2001:db8:0:2::1/63,2001:db8:0:2::/64,2001:db8:0:3::/64,2001:db8:0:3:8000::/65,
+		2001:db8:0:3:8000::,2001:db8:0:3:ffff:ffff:ffff:ffff,
 		ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff}'),
-	('text', 'text COLLATE "C"', E'{"",a,aa,ab,b,\u00e4}'),
+	('inet', 'cidr', '{0.0.0.0/0,10.0.0.0/8,10.0.0.0/9,10.0.0.0/32,::/0,::/1,8000::/1,8000::/2}'),
+	('mood', 'mood', '{sad,so so,ok,happy}'),
 	('"char"', '"char"', ARRAY['', ' ', '0', 'A', 'a', chr(1), chr(126), chr(127)]),
 	('tid', 'tid',
 		'{"(0,0)","(0,1)","(0,65535)","(1,0)","(4294967295,65534)","(4294967295,65535)"}'),
-	('timetz', 'timetz', '{00:00+15:59:59,24:00-15:59:59,12:00+00,11:00-01,13:00+01,
-		12:00:00.000001+00,11:59:59.999999+00}'),
+	-- Zones behind 582 hours share keys.
+	('timetz', 'timetz', ARRAY['00:00+15:59:59', '24:00-15:59:59', '12:00+00', '11:00-01',
+		'13:00+01', '12:00:00.000001+00', '11:59:59.999999+00'] ||
+		array(SELECT format('=timetz ''%s+00'' AT TIME ZONE interval ''%s''', t, z)
+			FROM unnest('{00:00,12:00,24:00}'::text[]) t, unnest('{582:32:32,582:32:31,582:32:33,
+				600:00,601:00,-582:32:31,-582:32:32,-582:32:33,-600:00,-601:00}'::text[]) z)),
 	('interval', 'interval', '{0,1 mon,30 days,720:00:00,00:00:00.000001,-00:00:00.000001,
 		53375994 days 23:59:59.999999,53375995 days,53375995 days 00:00:00.000001,
-		-53375995 days,-53375995 days -00:00:00.000001}'),
+		-53375995 days,-53375995 days -00:00:00.000001,
+		-2147483648 mons -2147483648 days -9223372036854775807 us,
+		2147483647 mons 2147483647 days 9223372036854775806 us}'::text[] ||
+		-- The ends of the order, which 17 gave names.
+		CASE WHEN current_setting('server_version_num')::int >= 170000
+		THEN '{-infinity,infinity}'::text[]
+		ELSE '{-2147483648 mons -2147483648 days -9223372036854775808 us,
+			2147483647 mons 2147483647 days 9223372036854775807 us}' END),
 	('"bit"', 'bit(3)', '{000,001,010,111}'),
 	('varbit', 'varbit', ARRAY['', '0', '00', '01', '1', repeat('0', 58), repeat('0', 59),
 		repeat('0', 60), repeat('0', 58) || '1', repeat('1', 58), repeat('1', 59),
-		repeat('1', 64)]),
-	('bytea', 'bytea', '{"",\\x00,\\x0000,\\x01,\\xff,\\xffff}');
+		repeat('1', 64)]);
+INSERT INTO kinds VALUES
+	-- Bytes that the values have and have not, about the greatest length that keys depend on.
+	('text', 'text COLLATE "C"', ARRAY['', 'a', 'aa', 'ab', 'b', 'ä', 'abcdefghijklmnopqrstuvwxyz',
+		'a ', 'a!', 'z', 'zz'] || array(SELECT 'b' || repeat('b', n) || c
+			FROM unnest('{317,318,319,320}'::int[]) n, unnest('{a,b}'::text[]) c),
+		ARRAY[E'\x01', E'a\x01', E'a\x1f', E'aa\x01', 'a"', 'a`', 'a{', 'abcdefghijklmnopqrstuvwxy',
+		'B', 'y', E'z\x7f', chr(1114111), repeat('b', 317), repeat('b', 330),
+		repeat(chr(1114111), 90)]),
+	('text', 'varchar COLLATE "C"', array(SELECT 'https://example.com/' || i * 37 || repeat('p', i)
+		FROM generate_series(1, 30) i) || ARRAY[E'\x01', E'https://example.com/37p\x01', ''],
+		ARRAY['https://example.com/37', 'https://example.com/37o', 'https://example.com/37p ', 'h',
+		'http', 'i', 'https://example.com', 'https://example.com/9']),
+	('bpchar', 'bpchar COLLATE "C"', ARRAY['', ' ', 'a', 'a ', E'a\x01', E'a \x01', 'a b', 'aa',
+		'b',
+		repeat('b', 319), repeat('b', 320), repeat('b', 319) || ' b', repeat('b', 321)],
+		ARRAY[E'\x01', E'a\x1f', E'a\x02', 'a!', '`', E'a \x02', repeat('b', 318) || 'c']),
+	('name', 'name', '{"",a,aa,ab,b,postgres}', ARRAY[E'a\x01', '`', 'postgre', 'postgret']),
+	('bytea', 'bytea', '{"",\\x00,\\x0000,\\x01,\\x0100,\\x61,\\x6100,\\x60ff,\\x60ffff,\\x62,
+		\\xff,\\xff00,\\xffff}', '{\\x60,\\x6101,\\x02,\\x61ff,\\xfe,\\xfeff,\\xffffff}');
 
--- Bounds of which types are compared with a column of a type: its own, and others of its family.
+-- The operators of order that the access method has for two types.
+CREATE FUNCTION operators_of(lefttype regtype, righttype regtype) RETURNS text[] LANGUAGE sql AS $$
+	SELECT coalesce(array_agg(oprname::text ORDER BY amopstrategy), '{}')
+	FROM pg_amop JOIN pg_operator o ON o.oid = amopopr JOIN pg_am a ON a.oid = amopmethod
+	WHERE amname = 'rencoder' AND amoplefttype = lefttype AND amoprighttype = righttype
+	AND (amopstrategy BETWEEN 1 AND 5 OR amopstrategy BETWEEN 13 AND 16)
+$$;
+CREATE FUNCTION class_type(kind text) RETURNS regtype LANGUAGE sql AS $$
+	SELECT CASE WHEN typtype = 'e' THEN 'anyenum'::regtype ELSE oid END
+	FROM pg_type WHERE oid = kind::regtype
+$$;
+-- All operator classes of types with an order should have values above.
+SELECT opcname, opcintype::regtype FROM pg_opclass JOIN pg_am a ON a.oid = opcmethod
+WHERE amname = 'rencoder' AND operators_of(opcintype, opcintype) <> '{}'
+AND NOT EXISTS (SELECT FROM kinds WHERE class_type(kind) = opcintype);
+
+-- A column, with its own values and those of all types that it is compared with.
 CREATE FUNCTION compare_kind(k kinds, storage text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	other kinds;
 	found record;
+	operators text[];
 	n bigint := 0;
 	wrong bigint := 0;
 	unused bigint := 0;
@@ -106,21 +174,16 @@ BEGIN
 		'autosummarize = off)', storage);
 	-- Later rows, too.
 	EXECUTE 'INSERT INTO t SELECT 2000 + id, v, filler FROM t WHERE id % 3 = 0';
-	FOR other IN SELECT * FROM kinds WHERE kind IN (SELECT format_type(amoprighttype, NULL)
-			FROM pg_amop JOIN pg_opfamily f ON f.oid = amopfamily JOIN pg_am a ON a.oid = opfmethod
-			WHERE amname = 'rencoder' AND amopstrategy = 1 AND amoplefttype = k.kind::regtype)
-		OR kind::regtype IN (SELECT amoprighttype
-			FROM pg_amop JOIN pg_opfamily f ON f.oid = amopfamily JOIN pg_am a ON a.oid = opfmethod
-			WHERE amname = 'rencoder' AND amopstrategy = 1 AND amoplefttype = k.kind::regtype)
-		ORDER BY kind LOOP
-		SELECT * INTO found FROM compare_bounds(other.kind, other.vals);
+	FOR other IN SELECT * FROM kinds LOOP
+		operators := operators_of(class_type(k.kind), class_type(other.kind));
+		SELECT * INTO found FROM compare_bounds(other.kind, other.vals || other.bounds, operators);
 		n := n + found.compared;
 		wrong := wrong + found.wrong;
 		unused := unused + found.unused;
 	END LOOP;
 	RETURN format('%s compared, %s wrong, %s without the index', n, wrong, unused);
 END $$;
-SELECT kind, storage, compare_kind(k, storage)
+SELECT type, storage, compare_kind(k, storage)
 FROM kinds k, unnest('{run,filter}'::text[]) storage ORDER BY 1, 2;
 
 -- A strict bound visits the pages that the next value visits.
@@ -153,6 +216,25 @@ SELECT * FROM pages_beside('numeric', '0', array(SELECT (i / 100.0)::text
 	FROM generate_series(1, 40) i), '{v > 0,v >= 0.01,v < 0,v > 0.40}');
 SELECT * FROM pages_beside('numeric', '-12.5', array(SELECT (i - 12.5)::text
 	FROM generate_series(1, 40) i), '{v > -12.5,v < -12.5,v > -12.50000000000000001}');
+SELECT * FROM pages_beside('inet', '10.0.0.1', array(SELECT '10.0.' || i || '.1'
+	FROM generate_series(1, 40) i), '{v > ''10.0.0.1'',v < ''10.0.0.1''}');
+SELECT * FROM pages_beside('text COLLATE "C"', '', array(SELECT chr(i + 80) || 'ame'
+	FROM generate_series(1, 40) i), '{v > '''',v < ''''}');
+SELECT * FROM pages_beside('text COLLATE "C"', 'heavy', array(SELECT chr(i + 80) || 'ame'
+	FROM generate_series(1, 40) i), '{v > ''heavy'',v < ''heavy'',v ~>~ ''heavy''}');
+SELECT * FROM pages_beside('char(20) COLLATE "C"', 'heavy', array(SELECT chr(i + 80) || 'ame'
+	FROM generate_series(1, 40) i), '{v > ''heavy'',v < ''heavy''}');
+SELECT * FROM pages_beside('varchar COLLATE "C"', 'https://example.com/heavy',
+	array(SELECT 'https://example.com/' || i FROM generate_series(1, 40) i),
+	'{v > ''https://example.com/heavy'',v < ''https://example.com/heavy''}');
+SELECT * FROM pages_beside('bytea', '\x7f80', array(SELECT '\x' || to_hex(16 + i * 5) || '80ff'
+	FROM generate_series(1, 40) i), '{v > ''\\x7f80'',v < ''\\x7f80''}');
+-- Keys of uuid are its first half.
+SELECT * FROM pages_beside('uuid', '00000000-0000-4000-8000-000000000000',
+	array(SELECT lpad(to_hex(i * 6), 8, '0') || '-0000-4000-8000-000000000000'
+	FROM generate_series(1, 40) i), ARRAY['v > ''00000000-0000-4000-8000-000000000000''',
+	'v > ''00000000-0000-4000-ffff-ffffffffffff''',
+	'v < ''00000000-0000-4000-0000-000000000000''']);
 
 --
 -- Time zones.  Bounds and values about each change of a zone's offset in some spans of time.
@@ -206,7 +288,7 @@ BEGIN
 	FOREACH other IN ARRAY '{date,timestamp,timestamptz}'::text[] LOOP
 		SELECT * INTO found FROM compare_bounds(other, array(
 			SELECT literal_of(m, other) FROM unnest(moments) m
-			UNION SELECT unnest('{-infinity,infinity}'::text[])));
+			UNION SELECT unnest('{-infinity,infinity}'::text[])), '{<,<=,=,>=,>}');
 		n := n + found.compared;
 		wrong := wrong + found.wrong + found.unused;
 	END LOOP;
@@ -229,5 +311,6 @@ SELECT c, pages_of(c, 'zoned') BETWEEN 10 AND 16 AS few FROM (VALUES
 	('moment >= date ''2026-01-15'' AND moment < timestamp ''2026-01-15 00:05''')) x (c);
 
 DROP TABLE t, kinds, zones, zoned CASCADE;
-DROP FUNCTION fill_t, compare_bounds, pages_beside, literal_of, rows_of, index_finds, uses_index,
-	pages_of;
+DROP TYPE mood;
+DROP FUNCTION expression_of, fill_t, compare_bounds, operators_of, class_type, pages_beside,
+	literal_of, rows_of, index_finds, uses_index, pages_of;

@@ -247,6 +247,20 @@ LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION rencoder_numeric_bound("any", internal) IS
 	'rencoder support: bounds of numbers';
 
+CREATE FUNCTION rencoder_uuid_bound(uuid, internal)
+RETURNS void
+AS 'MODULE_PATHNAME'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION rencoder_uuid_bound(uuid, internal) IS
+	'rencoder support: bounds of uuid';
+
+CREATE FUNCTION rencoder_inet_bound(inet, internal)
+RETURNS void
+AS 'MODULE_PATHNAME'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION rencoder_inet_bound(inet, internal) IS
+	'rencoder support: bounds of hosts and networks';
+
 CREATE FUNCTION rencoder_bit_bound("any", internal)
 RETURNS void
 AS 'MODULE_PATHNAME'
@@ -705,7 +719,8 @@ DEFAULT FOR TYPE uuid USING rencoder FAMILY uuid_ops AS
 	OPERATOR	3	=,
 	OPERATOR	4	>=,
 	OPERATOR	5	>,
-	FUNCTION	1	rencoder_uuid_key(uuid);
+	FUNCTION	1	rencoder_uuid_key(uuid),
+	FUNCTION	2	rencoder_uuid_bound(uuid, internal);
 COMMENT ON OPERATOR CLASS uuid_ops USING rencoder IS
 	'rencoder index operators of uuid';
 
@@ -758,6 +773,7 @@ DEFAULT FOR TYPE inet USING rencoder FAMILY inet_ops AS
 	OPERATOR	9	>>=,
 	OPERATOR	10	&&,
 	FUNCTION	1	rencoder_inet_key(inet),
+	FUNCTION	2	rencoder_inet_bound(inet, internal),
 	FUNCTION	3	rencoder_inet_intervals(inet, int2, internal);
 COMMENT ON OPERATOR CLASS inet_ops USING rencoder IS
 	'rencoder index operators of inet and cidr';
@@ -820,6 +836,27 @@ LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION rencoder_bytea_sample(bytea, internal) IS
 	'rencoder support: adds a value to a sample';
 
+CREATE FUNCTION rencoder_text_bound(text, internal)
+RETURNS void
+AS 'MODULE_PATHNAME'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION rencoder_text_bound(text, internal) IS
+	'rencoder support: bounds of text and varchar';
+
+CREATE FUNCTION rencoder_bpchar_bound(bpchar, internal)
+RETURNS void
+AS 'MODULE_PATHNAME'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION rencoder_bpchar_bound(bpchar, internal) IS
+	'rencoder support: bounds of char(n)';
+
+CREATE FUNCTION rencoder_bytea_bound(bytea, internal)
+RETURNS void
+AS 'MODULE_PATHNAME', 'rencoder_text_bound'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION rencoder_bytea_bound(bytea, internal) IS
+	'rencoder support: bounds of bytea';
+
 CREATE FUNCTION rencoder_text_intervals(text, int2, internal)
 RETURNS void
 AS 'MODULE_PATHNAME'
@@ -866,6 +903,7 @@ DEFAULT FOR TYPE text USING rencoder FAMILY text_ops AS
 	OPERATOR	15	~>=~,
 	OPERATOR	16	~>~,
 	OPERATOR	19	~,
+	FUNCTION	2	rencoder_text_bound(text, internal),
 	FUNCTION	3	rencoder_text_intervals(text, int2, internal),
 	FUNCTION	4	rencoder_text_key(text, internal),
 	FUNCTION	5	rencoder_text_sample(text, internal);
@@ -914,6 +952,7 @@ DEFAULT FOR TYPE bpchar USING rencoder FAMILY bpchar_ops AS
 	OPERATOR	14	~<=~,
 	OPERATOR	15	~>=~,
 	OPERATOR	16	~>~,
+	FUNCTION	2	rencoder_bpchar_bound(bpchar, internal),
 	FUNCTION	3	rencoder_bpchar_intervals(bpchar, int2, internal),
 	FUNCTION	3	(bpchar, text) rencoder_bpchar_pattern_intervals(text, int2, internal),
 	FUNCTION	4	rencoder_bpchar_key(bpchar, internal),
@@ -933,6 +972,7 @@ DEFAULT FOR TYPE bytea USING rencoder FAMILY bytea_ops AS
 	OPERATOR	4	>=,
 	OPERATOR	5	>,
 	OPERATOR	11	~~,
+	FUNCTION	2	rencoder_bytea_bound(bytea, internal),
 	FUNCTION	3	rencoder_bytea_intervals(bytea, int2, internal),
 	FUNCTION	4	rencoder_bytea_key(bytea, internal),
 	FUNCTION	5	rencoder_bytea_sample(bytea, internal);

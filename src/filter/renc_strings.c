@@ -88,13 +88,9 @@ frequency_below(const renc_strings *d, uint8_t context, uint32_t digit, bool out
 	return below_of(d, context)[digit];
 }
 
-/*
- * The least fraction (in units of 2^-64) of strings that begin so in a context,
- * and the width of their part.
- */
+/* The fraction (in units of 2^-64) of a string in a context. */
 static uint64_t
-encode_tail(const renc_strings *d, uint8_t context, const uint8_t *s, size_t length,
-			bool outside, uint64_t *width)
+encode_tail(const renc_strings *d, uint8_t context, const uint8_t *s, size_t length, bool outside)
 {
 	uint64_t	low = 0;
 	uint64_t	range = UINT64_MAX;
@@ -111,26 +107,26 @@ encode_tail(const renc_strings *d, uint8_t context, const uint8_t *s, size_t len
 		low += begin * range;
 		range *= end - begin;
 		if (is_gap_byte(d, s[i]))
+		{
+			/* Not that of the string that ends before the byte. */
+			if (digit == 0)
+				low += range - 1;
 			break;
+		}
 		context = d->context[s[i]];
 	}
-	*width = range;
 	return low;
 }
 
-/*
- * How a splitter compares with a string: > 0 if it is greater.  With "open",
- * the string stands for the greatest that begins with it.
- */
+/* How a splitter compares with a string: > 0 if it is greater. */
 static int
-compare_splitter(const renc_strings *d, size_t i, const uint8_t *s, size_t length,
-				 bool open)
+compare_splitter(const renc_strings *d, size_t i, const uint8_t *s, size_t length)
 {
 	const uint8_t *splitter = prefix_of(d) + d->prefix + d->offset[i];
 	size_t		n = d->offset[i + 1] - d->offset[i];
 	int			cmp = memcmp(splitter, s, n < length ? n : length);
 
-	if (cmp == 0 && n > length && !open)
+	if (cmp == 0 && n > length)
 		return 1;
 	return cmp;
 }
@@ -140,7 +136,7 @@ compare_splitter(const renc_strings *d, size_t i, const uint8_t *s, size_t lengt
  * with the prefix, else one more than the splitters that are not above it.
  */
 static size_t
-find_interval(const renc_strings *d, const uint8_t *s, size_t length, bool open)
+find_interval(const renc_strings *d, const uint8_t *s, size_t length)
 {
 	size_t		left = 0;
 	size_t		right = d->n;
@@ -149,14 +145,14 @@ find_interval(const renc_strings *d, const uint8_t *s, size_t length, bool open)
 	if (cmp != 0)
 		return cmp < 0 ? 0 : d->n + 2;
 	if (length < d->prefix)
-		return open ? d->n + 2 : 0;
+		return 0;
 	s += d->prefix;
 	length -= d->prefix;
 	while (left < right)
 	{
 		size_t		mid = left + (right - left) / 2;
 
-		if (compare_splitter(d, mid, s, length, open) > 0)
+		if (compare_splitter(d, mid, s, length) > 0)
 			right = mid;
 		else
 			left = mid + 1;
@@ -164,14 +160,14 @@ find_interval(const renc_strings *d, const uint8_t *s, size_t length, bool open)
 	return left + 1;
 }
 
-/* The first eight bytes; what is missing is "fill". */
+/* The first eight bytes; what is missing is zero. */
 static uint64_t
-first_bytes(const uint8_t *s, size_t length, uint8_t fill)
+first_bytes(const uint8_t *s, size_t length)
 {
 	uint64_t	key = 0;
 
 	for (size_t i = 0; i < 8; i++)
-		key = key << 8 | (i < length ? s[i] : fill);
+		key = key << 8 | (i < length ? s[i] : 0);
 	return key;
 }
 
@@ -181,16 +177,15 @@ splitter_fraction(const renc_strings *d, size_t i, size_t shared, uint8_t contex
 {
 	const uint8_t *splitter = prefix_of(d) + d->prefix + d->offset[i];
 	size_t		length = d->offset[i + 1] - d->offset[i];
-	uint64_t	width;
 
 	if (shared >= length)
 		return 0;
-	return encode_tail(d, context, splitter + shared, length - shared, false, &width);
+	return encode_tail(d, context, splitter + shared, length - shared, false);
 }
 
 /*
  * Fractions of an interval lie between those of its two ends: shifted until
- * they fill all bits.  Clamped, as is what stands for the last of a gap.
+ * they fill all bits.
  */
 static uint64_t
 stretch(const renc_strings *d, size_t interval, size_t shared, uint8_t context,
@@ -226,50 +221,42 @@ first_context(const renc_strings *d, size_t interval)
 	return d->prefix > 0 ? d->context[prefix_of(d)[d->prefix - 1]] : 0;
 }
 
-/* Key of a string, or (open) of the greatest that begins with it. */
-static uint64_t
-encode(const renc_strings *d, const uint8_t *s, size_t length, bool open)
+uint64_t
+renc_strings_key(const renc_strings *d, const uint8_t *s, size_t length)
 {
 	size_t		interval;
 	size_t		skip = 0;
 	bool		outside;
 	uint8_t		context = 0;
-	uint64_t	width = UINT64_MAX;
 	uint64_t	low = 0;
 
 	if (d == NULL)
-		return first_bytes(s, length, open ? 0xFF : 0);
-	interval = find_interval(d, s, length, open);
+		return first_bytes(s, length);
+	interval = find_interval(d, s, length);
 	outside = interval == 0 || interval == d->n + 2;
 	if (!outside)
 	{
 		skip = d->prefix + (size_t) shared_of(d)[interval - 1];
 		context = first_context(d, interval);
 	}
-
-	/*
-	 * A prefix may be shorter than what all strings of the interval begin
-	 * with.
-	 */
 	if (skip < length)
-		low = encode_tail(d, context, s + skip, length - skip, outside, &width);
-	if (open)
-		low += width - 1;
+		low = encode_tail(d, context, s + skip, length - skip, outside);
 	if (!outside)
 		low = stretch(d, interval, skip - d->prefix, context, low);
 	return (uint64_t) interval << TAIL_BITS | low >> (64 - TAIL_BITS);
 }
 
-uint64_t
-renc_strings_key(const renc_strings *d, const uint8_t *s, size_t length)
-{
-	return encode(d, s, length, false);
-}
-
+/* No string that begins so is above this one in the bytes that keys depend on. */
 uint64_t
 renc_strings_last(const renc_strings *d, const uint8_t *s, size_t length)
 {
-	return encode(d, s, length, true);
+	uint8_t		last[RENC_STRINGS_HEAD];
+
+	if (length > RENC_STRINGS_HEAD)
+		length = RENC_STRINGS_HEAD;
+	memcpy(last, s, length);
+	memset(last + length, 0xFF, RENC_STRINGS_HEAD - length);
+	return renc_strings_key(d, last, RENC_STRINGS_HEAD);
 }
 
 /* Numbers the bytes of the sample, and the gaps between them. */
@@ -486,7 +473,7 @@ train_frequencies(renc_strings *d, const renc_string *sample, size_t n)
 	{
 		const uint8_t *s = sample[i].data;
 		size_t		length = clipped(&sample[i]);
-		size_t		interval = find_interval(d, s, length, false);
+		size_t		interval = find_interval(d, s, length);
 		size_t		skip = d->prefix + (size_t) shared_of(d)[interval - 1];
 
 		for (size_t j = skip; j < length && j < skip + RENC_STRINGS_TAIL / 2; j++)

@@ -14,12 +14,13 @@
  * Bytes are coded arithmetically, with the frequencies that bytes have in the
  * sample after the byte before them: a letter of English text costs less than
  * 4 bits.  A byte that the sample does not have is coded as the gap between
- * those that it has, and nothing after it is.
+ * those that it has, and nothing after it is.  The gap below all that it has is
+ * coded as its end, so that a string that ends has another key than one that
+ * goes on there.
  *
  * The key is monotone in the order of memcmp() for every string, also those
  * that the sample knows nothing of.  Without a dictionary, the key is the
- * first eight bytes.  A string and the same with zero bytes added, or two that
- * differ far behind, have the same key.
+ * first eight bytes.  Two strings that differ far behind have the same key.
  */
 #ifndef RENC_STRINGS_H
 #define RENC_STRINGS_H

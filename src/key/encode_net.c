@@ -15,9 +15,11 @@
 #include "utils/uuid.h"
 
 PG_FUNCTION_INFO_V1(rencoder_uuid_key);
+PG_FUNCTION_INFO_V1(rencoder_uuid_bound);
 PG_FUNCTION_INFO_V1(rencoder_macaddr_key);
 PG_FUNCTION_INFO_V1(rencoder_macaddr8_key);
 PG_FUNCTION_INFO_V1(rencoder_inet_key);
+PG_FUNCTION_INFO_V1(rencoder_inet_bound);
 PG_FUNCTION_INFO_V1(rencoder_inet_intervals);
 
 /* The number that eight bytes are in big-endian order. */
@@ -35,6 +37,20 @@ Datum
 rencoder_uuid_key(PG_FUNCTION_ARGS)
 {
 	PG_RETURN_KEY(load_big_endian(PG_GETARG_UUID_P(0)->data));
+}
+
+/* rencoder_uuid_bound(uuid, internal): the first and the last value of a key exclude it. */
+Datum
+rencoder_uuid_bound(PG_FUNCTION_ARGS)
+{
+	RencoderBound *bound = (RencoderBound *) PG_GETARG_POINTER(1);
+	uint64		rest = load_big_endian(PG_GETARG_UUID_P(0)->data + UUID_LEN / 2);
+
+	if (rest == 0)
+		rencoder_bound_exclude_below(bound, bound->lt);
+	if (rest == PG_UINT64_MAX)
+		rencoder_bound_exclude_above(bound, bound->gt);
+	PG_RETURN_VOID();
 }
 
 /* Six bytes, at the upper end as in macaddr8's keys. */
@@ -144,6 +160,26 @@ rencoder_inet_key(PG_FUNCTION_ARGS)
 		host >>= host_bits - INET4_HOST_BITS;
 	PG_RETURN_KEY(network << INET4_NETWORK_SHIFT |
 				  (uint64) masklen << INET4_MASKLEN_SHIFT | host);
+}
+
+/*
+ * rencoder_inet_bound(inet, internal) returns void
+ *
+ * Support function 2.  Values of one IPv4 key differ in the host bits that are cut off, if any.
+ * IPv6 keys are of many networks and hosts.
+ */
+Datum
+rencoder_inet_bound(PG_FUNCTION_ARGS)
+{
+	inet	   *addr = PG_GETARG_INET_PP(0);
+	RencoderBound *bound = (RencoderBound *) PG_GETARG_POINTER(1);
+	uint64		cut = low_bits_mask(INET4_BITS - ip_bits(addr) - INET4_HOST_BITS);
+
+	if (is_inet4(addr) && (inet_address(addr) & cut) == 0)
+		rencoder_bound_exclude_below(bound, bound->lt);
+	if (is_inet4(addr) && (inet_address(addr) & cut) == cut)
+		rencoder_bound_exclude_above(bound, bound->gt);
+	PG_RETURN_VOID();
 }
 
 /*

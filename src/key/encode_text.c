@@ -25,6 +25,8 @@ PG_FUNCTION_INFO_V1(rencoder_name_key);
 PG_FUNCTION_INFO_V1(rencoder_text_sample);
 PG_FUNCTION_INFO_V1(rencoder_bpchar_sample);
 PG_FUNCTION_INFO_V1(rencoder_name_sample);
+PG_FUNCTION_INFO_V1(rencoder_text_bound);
+PG_FUNCTION_INFO_V1(rencoder_bpchar_bound);
 PG_FUNCTION_INFO_V1(rencoder_text_intervals);
 PG_FUNCTION_INFO_V1(rencoder_bpchar_intervals);
 PG_FUNCTION_INFO_V1(rencoder_bpchar_pattern_intervals);
@@ -116,6 +118,53 @@ rencoder_name_key(PG_FUNCTION_ARGS)
 	renc_string s = name_string(PG_GETARG_NAME(0));
 
 	PG_RETURN_KEY(string_key(&s, ((RencoderEncoding *) PG_GETARG_POINTER(1))->coder));
+}
+
+/*
+ * Where strings below and above one are.  The least one above is that with a zero byte behind
+ * it.  One below p || b, where b is a byte, is not above p || (b - 1) followed by bytes of 255;
+ * if b is zero, it is not above p.  Keys of a string's neighbour need not differ from its own.
+ */
+static void
+find_neighbours(const renc_string *s, RencoderBound *bound)
+{
+	const renc_strings *d = dictionary(bound->coder);
+	uint8_t		buf[RENC_STRINGS_HEAD];
+	size_t		length = s->length;
+
+	/* Others may be alike as far as keys depend on them. */
+	if (length >= RENC_STRINGS_HEAD)
+		return;
+	memcpy(buf, s->data, length);
+	buf[length] = 0;
+	bound->gt = renc_strings_key(d, buf, length + 1);
+	bound->nothing_lt = length == 0;
+	if (length == 0)
+		return;
+	if (buf[length - 1]-- == 0)
+		bound->lt = renc_strings_key(d, buf, length - 1);
+	else
+		bound->lt = renc_strings_last(d, buf, length);
+}
+
+/* Support function 2; text, varchar and bytea. */
+Datum
+rencoder_text_bound(PG_FUNCTION_ARGS)
+{
+	renc_string s = string_head(PG_GETARG_DATUM(0));
+
+	find_neighbours(&s, (RencoderBound *) PG_GETARG_POINTER(1));
+	PG_RETURN_VOID();
+}
+
+/* Values of char(n) are compared as the strings that are left without blanks at the end. */
+Datum
+rencoder_bpchar_bound(PG_FUNCTION_ARGS)
+{
+	renc_string s = bpchar_head(PG_GETARG_DATUM(0));
+
+	find_neighbours(&s, (RencoderBound *) PG_GETARG_POINTER(1));
+	PG_RETURN_VOID();
 }
 
 static void
@@ -220,11 +269,17 @@ static void
 add_text_comparison(RencoderOperand *operand, const renc_string *s, int strategy)
 {
 	uint64		key = string_key(s, operand->coder);
+	RencoderBound bound = {operand->coder, key, key, key, key, false, false};
 
-	if (strategy == RENCODER_STRATEGY_PATTERN_LT || strategy == RENCODER_STRATEGY_PATTERN_LE)
-		rencoder_intervals_add(operand->intervals, 0, key);
-	else
-		rencoder_intervals_add(operand->intervals, key, PG_UINT64_MAX);
+	find_neighbours(s, &bound);
+	if (strategy == RENCODER_STRATEGY_PATTERN_LE)
+		rencoder_intervals_add(operand->intervals, 0, bound.le);
+	else if (strategy == RENCODER_STRATEGY_PATTERN_GE)
+		rencoder_intervals_add(operand->intervals, bound.ge, PG_UINT64_MAX);
+	else if (strategy == RENCODER_STRATEGY_PATTERN_GT)
+		rencoder_intervals_add(operand->intervals, bound.gt, PG_UINT64_MAX);
+	else if (!bound.nothing_lt)
+		rencoder_intervals_add(operand->intervals, 0, bound.lt);
 }
 
 /* A pattern, whole. */
