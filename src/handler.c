@@ -4,15 +4,16 @@
  */
 #include "rencoder.h"
 
+#include "access/parallel.h"
 #include "commands/vacuum.h"
 #include "fmgr.h"
+#include "miscadmin.h"
 
 #include "base/options.h"
 #include "build/build.h"
 #include "key/key.h"
 #include "query/cost.h"
 #include "query/scan.h"
-#include "query/scan_observe.h"
 #include "query/scan_report.h"
 
 PG_MODULE_MAGIC;
@@ -25,8 +26,10 @@ void
 _PG_init(void)
 {
 	rencoder_options_init();
-	rencoder_scan_observe_init();
-	rencoder_scan_report_init();
+
+	/* Parallel workers do not plan what they execute. */
+	if (IsParallelWorker() || process_shared_preload_libraries_in_progress)
+		rencoder_scan_report_init();
 }
 
 /*

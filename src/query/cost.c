@@ -22,6 +22,7 @@
 #include "query/cost_clauses.h"
 #include "query/cost_heap.h"
 #include "query/cost_look.h"
+#include "query/scan_report.h"
 
 /*
  * With rencoder.enable_scan = off: more than any number of disabled nodes,
@@ -518,6 +519,9 @@ rencodercostestimate(PlannerInfo *root, IndexPath *path, double loop_count,
 					 double *indexPages)
 {
 	RencoderCostPath p = {0};
+
+	/* A plan may follow that scans the index. */
+	rencoder_scan_report_init();
 
 	/*
 	 * No scan is made of a path that asks for nothing: the planner has it

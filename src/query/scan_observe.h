@@ -9,7 +9,7 @@
 
 #include "nodes/execnodes.h"
 
-/* When the library is loaded. */
+/* Hooks into the executor: once, by rencoder_scan_report_init(). */
 extern void rencoder_scan_observe_init(void);
 
 /* The index of ours that the node scans, or NULL. */

@@ -131,6 +131,12 @@ explain_node(PlanState *node, List *ancestors, const char *relationship, const c
 void
 rencoder_scan_report_init(void)
 {
+	static bool hooked = false;
+
+	if (hooked)
+		return;
+	hooked = true;
+	rencoder_scan_observe_init();
 	next_executor_start = ExecutorStart_hook;
 	ExecutorStart_hook = start_report;
 	next_executor_end = ExecutorEnd_hook;
