@@ -191,10 +191,16 @@ sub disturb
 	if ($try % 3 == 0)
 	{
 		my $client = start_command($sql, "SET application_name = 'victim'");
+		my $kill = ('pg_cancel_backend', 'pg_terminate_backend')[ ($number + $odd) % 2 ];
 
-		usleep(15_000 + 1000 * $ms);
-		sql('SELECT ' . ('pg_cancel_backend', 'pg_terminate_backend')[ ($number + $odd) % 2 ]
-			  . "(pid) FROM pg_stat_activity WHERE application_name = 'victim'");
+		# Again and again, since a signal before the session has connected, or
+		# between two commands, has no effect.
+		usleep(1000 * $ms);
+		while ($client->{handle}->pumpable)
+		{
+			sql("SELECT $kill(pid) FROM pg_stat_activity WHERE application_name = 'victim'");
+			eval { $client->{handle}->pump_nb; };
+		}
 		$result = outcome($client);
 	}
 	else
@@ -225,12 +231,11 @@ foreach my $command (@commands)
 	  if ++$number % 2 == 0 || $command eq $commands[-1];
 }
 
-# How many are over before they can be disturbed is the machine's; so some more,
-# until it has happened.
-foreach my $more (1 .. 100)
+# Commands of a fast machine are over before they can be disturbed, so some more
+# are followed by one that ends only if it is.
+foreach my $more (1 .. 6 * $TRIES)
 {
-	last if ($outcomes{cancelled} || 0) > $TRIES && ($outcomes{terminated} || 0) > 0;
-	disturb(@$slowest, $more);
+	disturb("$slowest->[0]; SELECT pg_sleep(600)", $slowest->[1], $more);
 	$number++;
 }
 note(join ', ', map { "$outcomes{$_} $_" } sort keys %outcomes);
