@@ -53,7 +53,7 @@ $node->safe_psql('postgres', 'CREATE TABLE flushed ()');
 $node->stop('immediate');
 $vacuum->{handle}->finish;
 $node->start;
-cmp_ok($node->safe_psql('postgres', $LEFT), '>', 0, 'a crash has met a base run that was being made');
+cmp_ok($node->safe_psql('postgres', $LEFT), '>', 0, 'a crash has met a run that was being made');
 $node->safe_psql('postgres', 'ALTER DATABASE postgres RESET ALL');
 verify_and_clean_up('crash of VACUUM');
 $node->safe_psql('postgres', $_) foreach 'VACUUM t', q{SELECT rencoder_compact('t_idx')};
