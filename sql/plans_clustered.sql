@@ -67,3 +67,15 @@ END $$;
 SELECT condition, pc_count(condition, true) = pc_count(condition, false) AS same
 FROM unnest(ARRAY['p6 BETWEEN 3000000 AND 3250000', 'p60 BETWEEN 3000000 AND 4999999',
 	'p1 BETWEEN 6900000 AND 7150000']) AS condition ORDER BY 1;
+
+-- BRIN beside a btree hides it where there are many rows: the planner keeps the index that is read
+-- at the least cost.  Rather than a sequential scan rencoder is taken, and a btree where it is not
+-- hidden.
+CREATE INDEX pc_btree ON pc (p60);
+EXPLAIN (COSTS OFF) SELECT * FROM pc WHERE p60 BETWEEN 3000000 AND 4999999;
+CREATE INDEX pc_brin ON pc USING brin (p60);
+EXPLAIN (COSTS OFF) SELECT * FROM pc WHERE p60 BETWEEN 3000000 AND 4999999;
+EXPLAIN (COSTS OFF) SELECT * FROM pc WHERE p60 BETWEEN 3000000 AND 3000500;
+-- As it would be without rencoder.
+SET rencoder.enable_scan = off;
+EXPLAIN (COSTS OFF) SELECT * FROM pc WHERE p60 BETWEEN 3000000 AND 4999999;

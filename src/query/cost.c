@@ -170,9 +170,10 @@ known_keys(const RencoderCostPath *p, int col)
 
 /* pg_statistic's correlation of an index column with the heap's order. */
 static double
-column_correlation(PlannerInfo *root, IndexOptInfo *index, int col)
+column_correlation(const RencoderCostPath *p, int col)
 {
-	RangeTblEntry *rte = planner_rt_fetch(index->rel->relid, root);
+	IndexOptInfo *index = p->index;
+	RangeTblEntry *rte = planner_rt_fetch(index->rel->relid, p->root);
 	bool		plain = index->indexkeys[col] != 0;
 	Oid			relid = plain ? rte->relid : index->indexoid;
 	AttrNumber	attno = plain ? index->indexkeys[col] : col + 1;
@@ -182,8 +183,8 @@ column_correlation(PlannerInfo *root, IndexOptInfo *index, int col)
 	bool		hooked;
 
 	hooked = plain ?
-		get_relation_stats_hook && get_relation_stats_hook(root, rte, attno, &vardata) :
-		get_index_stats_hook && get_index_stats_hook(root, relid, attno, &vardata);
+		get_relation_stats_hook && get_relation_stats_hook(p->root, rte, attno, &vardata) :
+		get_index_stats_hook && get_index_stats_hook(p->root, relid, attno, &vardata);
 	if (!hooked)
 	{
 		vardata.statsTuple = SearchSysCache3(STATRELATTINH, ObjectIdGetDatum(relid),
@@ -215,7 +216,6 @@ typedef struct ColumnRate
 	double		pass;			/* share of the reachable ranges that it lets
 								 * pass */
 	double		groups;			/* that hold a row which satisfies its clauses */
-	double		correlation;	/* of its values with the table's order */
 } ColumnRate;
 
 /*
@@ -233,12 +233,11 @@ column_rate(RencoderCostPath *p, int col, double reachable, double groups, doubl
 	double		hit;
 	double		fpr = 0;
 
-	/* Of values.  Nulls may be anywhere, but null flags are exact. */
-	rate.correlation = p->column[col].keys ? column_correlation(p->root, p->index, col) : 0;
-	hit = interpolate(reachable * (1 - exp(-rows / reachable)), together, rate.correlation);
+	hit = interpolate(reachable * (1 - exp(-rows / reachable)), together,
+					  p->column[col].correlation);
 	rate.groups = Min(groups,
 					  interpolate(ceil(reachable / RENC_GROUP_RANGES),
-								  ceil(together / RENC_GROUP_RANGES), rate.correlation));
+								  ceil(together / RENC_GROUP_RANGES), p->column[col].correlation));
 	if (p->column[col].keys && !p->column[col].all_keys)
 	{
 		fpr = rencoder_filter_estimate(&p->info.config[col], p->info.bits_per_key,
@@ -346,7 +345,6 @@ covered_rate(RencoderCostPath *p, int col, double pages, double share)
 	const RencoderCostColumn *column = &p->column[col];
 	const RencoderCostRunColumn *run = &p->runs.column[col];
 	double		entries = covered_entries(p, col, share);
-	double		correlation = column_correlation(p->root, p->index, col);
 
 	/* All keys: the most frequent of them may be in each page. */
 	double		places = column->all_keys ? Max(entries, run->rows) : entries;
@@ -355,7 +353,6 @@ covered_rate(RencoderCostPath *p, int col, double pages, double share)
 
 	p->run_entries += entries;
 	p->run_pages += rencoder_cost_runs_search(&p->runs, col, entries, column->elements);
-	p->correlation = Max(p->correlation, fabs(correlation));
 
 	/* Entries of one value are in as many pages, values of a list anywhere. */
 	if (column->elements > 1)
@@ -370,7 +367,7 @@ covered_rate(RencoderCostPath *p, int col, double pages, double share)
 		return Min(Min(Max(clustered, 0) + run->false_pages, entries) / pages, 1);
 	}
 	scattered = Min(scattered, entries);
-	return Min(interpolate(scattered, together + run->false_pages, correlation) / pages, 1);
+	return Min(interpolate(scattered, together + run->false_pages, column->correlation) / pages, 1);
 }
 
 /*
@@ -421,7 +418,7 @@ estimate_covered(RencoderCostPath *p)
 	p->heap_places += Max(places, 1);
 }
 
-/* Sets correlation, heap_pages, heap_places and groups. */
+/* Sets heap_pages, heap_places and groups. */
 static void
 estimate_ranges(RencoderCostPath *p)
 {
@@ -453,7 +450,6 @@ estimate_ranges(RencoderCostPath *p)
 		rate = column_rate(p, col, reachable, p->groups, filtered / info->ranges);
 		hit *= rate.pass;
 		p->groups = rate.groups;
-		p->correlation = Max(p->correlation, fabs(rate.correlation));
 	}
 	hit = correct_by_sample(p, reachable, hit);
 	if (reachable > 0 && info->covered == 0)
@@ -544,10 +540,17 @@ rencodercostestimate(PlannerInfo *root, IndexPath *path, double loop_count,
 	p.index = path->indexinfo;
 	p.loop_count = loop_count;
 	rencoder_cost_clauses(&p);
-	p.competed = exact_index_competes(&p);
+	p.rows = rencoder_cost_rows(&p, p.quals);
+	for (int col = 0; col < p.index->nkeycolumns; col++)
+	{
+		if (p.column[col].keys)
+			p.column[col].correlation = column_correlation(&p, col);
+		p.correlation = Max(p.correlation, fabs(p.column[col].correlation));
+	}
+	p.exact_hidden = rencoder_cost_exact_hidden(&p);
+	p.competed = !p.exact_hidden && exact_index_competes(&p);
 	analyze_index(&p);
 
-	p.rows = rencoder_cost_rows(&p, p.quals);
 	estimate_ranges(&p);
 	estimate_index_pages(&p);
 

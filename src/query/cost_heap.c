@@ -18,8 +18,9 @@
  *	 is going to consider them, indexSelectivity is such that the heap costs as
  *	 much as it really does.
  *
- * - An exact index, such as a btree: indexSelectivity as that index has it,
- *	 and what the heap costs more than that is part of the index cost.
+ * - An exact index, such as a btree, unless BRIN hides it: indexSelectivity as
+ *	 that index has it, and what the heap costs more than that is part of the
+ *	 index cost.
  *
  * - BRIN, which reports a small index cost even where it is going to visit the
  *	 whole table: if this index is better, then so much is reported as heap
@@ -162,13 +163,14 @@ brin_range_pages(const IndexOptInfo *brin)
 	return pages;
 }
 
-static Rival
-find_rival(const RencoderCostPath *p)
+/* The smallest BRIN index that could answer the clauses, or NULL; and is there an exact one? */
+static const IndexOptInfo *
+find_others(const RencoderCostPath *p, bool *exact)
 {
-	Rival		rival = {RIVAL_NONE, 0, 0};
 	const IndexOptInfo *brin = NULL;
 	ListCell   *lc;
 
+	*exact = false;
 	foreach(lc, p->index->rel->indexlist)
 	{
 		IndexOptInfo *other = lfirst_node(IndexOptInfo, lc);
@@ -177,14 +179,46 @@ find_rival(const RencoderCostPath *p)
 			!answers_clauses(p, other))
 			continue;
 		if (other->relam != BRIN_AM_OID)
-		{
-			rival.kind = RIVAL_EXACT;
-			return rival;
-		}
-		if (brin == NULL || other->pages < brin->pages)
+			*exact = true;
+		else if (brin == NULL || other->pages < brin->pages)
 			brin = other;
 	}
-	if (brin)
+	return brin;
+}
+
+bool
+rencoder_cost_exact_hidden(const RencoderCostPath *p)
+{
+	bool		exact;
+	const IndexOptInfo *brin = find_others(p, &exact);
+	double		ordered = p->correlation * p->correlation;
+	HeapCosts	heap;
+	Cost		index;
+	Cost		plain;
+
+	if (brin == NULL)
+		return false;
+	heap_costs_init(p, &heap);
+
+	/* Of the exact index at least, of BRIN at most. */
+	index = p->rows * (cpu_index_tuple_cost + cpu_operator_cost);
+	if (index <= brin->pages * heap.random_page_cost + 0.1 * cpu_operator_cost * heap.pages)
+		return false;
+	plain = index + p->rows * heap.cpu_per_row +
+		pages_of_rows(&heap, p->rows) * heap.random_page_cost * (1 - ordered);
+	return plain > heap.pages * heap.seq_page_cost + heap.rows * heap.cpu_per_row;
+}
+
+static Rival
+find_rival(const RencoderCostPath *p)
+{
+	Rival		rival = {RIVAL_NONE, 0, 0};
+	bool		exact;
+	const IndexOptInfo *brin = find_others(p, &exact);
+
+	if (exact && !p->exact_hidden)
+		rival.kind = RIVAL_EXACT;
+	else if (brin)
 	{
 		rival.kind = RIVAL_BRIN;
 		rival.pages = brin->pages;

@@ -29,6 +29,9 @@ typedef struct RencoderCostColumn
 	int			sampled;		/* of them, in the scan keys; 0: none */
 	double		rows;			/* that satisfy the clauses on it; 0: not
 								 * asked for yet */
+	double		correlation;	/* of its values with the table's order, if
+								 * keys.  Nulls may be anywhere, but null
+								 * flags are exact. */
 	const RencoderKeySet *known;	/* keys asked for, if they are known */
 	RencoderCostNulls found_nulls;	/* if it is asked for nulls; ranges 0:
 									 * unknown */
@@ -44,8 +47,8 @@ typedef struct RencoderCostPath
 	List	   *quals;			/* of all columns */
 	bool		may_look;		/* may constants be compared with keys of
 								 * rows? */
-	bool		competed;		/* by an index that is costed by the
-								 * statistics */
+	bool		exact_hidden;	/* no exact index is going to be taken */
+	bool		competed;		/* by one, which is costed by the statistics */
 	RencoderCostColumn column[INDEX_MAX_KEYS];
 	ScanKeyData *keys;			/* clauses with known bounds; some elements of
 								 * arrays */
@@ -54,9 +57,11 @@ typedef struct RencoderCostPath
 	RencoderCostIndex info;
 	RencoderCostRuns runs;
 
-	/* Results. */
-	double		rows;			/* that satisfy the clauses */
+	double		rows;			/* that satisfy the clauses, as the statistics
+								 * have it */
 	double		correlation;	/* of the best ordered column asked for */
+
+	/* Results. */
 	double		heap_pages;		/* to be visited */
 	double		heap_places;	/* that they are in, one after the other in
 								 * each */
