@@ -102,6 +102,20 @@ SELECT * FROM ps_plans('u = 5', 'u BETWEEN 0 AND 1000000000000000', 'u = 5 AND f
 SELECT plan FROM ps_plans(:'absent');
 DROP INDEX ps_u_brin, ps_few_brin, ps_t_brin, ps_ip_brin;
 
+-- A btree beside it: the same operators, also where workers may share the heap's rows.
+CREATE INDEX ps_t_btree ON ps (t);
+CREATE INDEX ps_ip_btree ON ps (ip);
+SET max_parallel_workers_per_gather = 2;
+SET min_parallel_table_scan_size = 0;
+SET enable_indexscan = off;
+SELECT * FROM ps_plans('t LIKE ''https://www.example.com/ab%''',
+	't ^@ ''https://www.example.com/ab''', 't ~ ''^https://www\.example\.com/ab''',
+	'ip << ''10.4.0.0/14''', 'ip <<= ''10.8.0.0/14''');
+RESET enable_indexscan;
+RESET min_parallel_table_scan_size;
+SET max_parallel_workers_per_gather = 0;
+DROP INDEX ps_t_btree, ps_ip_btree;
+
 -- Statistics that are out of date: the run knows that half of the rows are there.
 CREATE TABLE ps_stale WITH (autovacuum_enabled = off, fillfactor = 40) AS
 SELECT i AS id, hashint8extended(i, 1) AS u, repeat('x', 150) AS filler

@@ -121,8 +121,9 @@ heap_cost(const HeapCosts *heap, double pages, double rows)
 }
 
 /*
- * Could "other" answer all the clauses too?  Of BRIN that is taken for granted: the planner
- * derives operators that it has, as those of text from LIKE.
+ * Could "other" answer all the clauses too?  Of BRIN that is taken for granted, and of btree where
+ * what is asked for is known: the planner derives operators that they have, as those of text from
+ * LIKE.
  */
 static bool
 answers_clauses(const RencoderCostPath *p, const IndexOptInfo *other)
@@ -140,6 +141,7 @@ answers_clauses(const RencoderCostPath *p, const IndexOptInfo *other)
 		for (int i = 0; i < other->nkeycolumns && attno != 0 && !found; i++)
 			found = other->indexkeys[i] == attno &&
 				(column->keys ? other->relam == BRIN_AM_OID ||
+				 (other->relam == BTREE_AM_OID && !column->unknown) ||
 				 op_in_opfamily(column->operator, other->opfamily[i]) :
 				 other->amsearchnulls);
 		if (!found)
