@@ -110,7 +110,7 @@ SET min_parallel_table_scan_size = 0;
 SET enable_indexscan = off;
 SELECT * FROM ps_plans('t LIKE ''https://www.example.com/ab%''',
 	't ^@ ''https://www.example.com/ab''', 't ~ ''^https://www\.example\.com/ab''',
-	'ip << ''10.4.0.0/14''', 'ip <<= ''10.8.0.0/14''');
+	't LIKE ''%nowhere%''', 'ip << ''10.4.0.0/14''', 'ip <<= ''10.8.0.0/14''');
 RESET enable_indexscan;
 RESET min_parallel_table_scan_size;
 SET max_parallel_workers_per_gather = 0;

@@ -234,6 +234,7 @@ pattern_prefix(const renc_string *pattern, uint8_t *buf, bool *exact)
 	return prefix;
 }
 
+/* With no prefix all keys, even those that no string has: the planner asks for that. */
 static void
 add_prefix(RencoderOperand *operand, const renc_string *prefix)
 {
@@ -241,6 +242,7 @@ add_prefix(RencoderOperand *operand, const renc_string *prefix)
 
 	rencoder_intervals_add(operand->intervals,
 						   renc_strings_key(d, prefix->data, prefix->length),
+						   prefix->length == 0 ? PG_UINT64_MAX :
 						   renc_strings_last(d, prefix->data, prefix->length));
 }
 
