@@ -61,14 +61,14 @@ BEGIN
 		b := box(point(random() * 100, random()), point(random() * 100, random()));
 		SELECT count(*) INTO truth FROM ec WHERE p <@ b;
 		estimate := rencoder_estimate_count('ec_p', b[0], b[1]);
-		IF abs(estimate - truth) > greatest(100, truth * 0.02) THEN
+		IF abs(estimate - truth) > greatest(60, truth * 0.01) THEN
 			bad := concat_ws(', ', bad, format('%s: %s for %s', b, estimate, truth));
 		END IF;
 	END LOOP;
 	RETURN coalesce(bad, 'near');
 END $$;
 SELECT * FROM ec_compare_all();
-SELECT ec_compare_boxes(10);
+SELECT ec_compare_boxes(40);
 -- Few rows: one, of a cell of several keys, and none.
 SELECT rencoder_estimate_count('ec_id', 777, 777) AS one, rencoder_estimate_count('ec_id', 5, 4) AS
 	exchanged, rencoder_estimate_count('ec_id', -5, 0) AS below,
@@ -78,17 +78,18 @@ SELECT rencoder_estimate_count('ec_id', 777, 777) AS one, rencoder_estimate_coun
 ANALYZE ec;
 SELECT ec_compare('v', 'ec_filter', 12, 10, 600);
 
--- Updated rows are pending, then in deltas; the old ones are dead.
-UPDATE ec SET v = v WHERE id BETWEEN 1000 AND 1099;
+-- Updated rows are pending, then in deltas; the old ones are dead.  None of them is asked for by id
+-- at random.
+UPDATE ec SET v = v WHERE id BETWEEN 50000 AND 50099;
 SELECT pending_pages > 0 AS pending FROM rencoder_metapage('ec_id');
-SELECT rencoder_estimate_count('ec_id', 1000, 1099) AS twice,
-	rencoder_estimate_count('ec_id', 1101, 3000) AS once;
+SELECT rencoder_estimate_count('ec_id', 50000, 50099) AS twice,
+	rencoder_estimate_count('ec_id', 50101, 52000) AS once;
 VACUUM ec;
 SELECT count(*) FILTER (WHERE kind = 'delta') AS deltas FROM rencoder_runs('ec_id');
 SELECT * FROM ec_compare_all();
-UPDATE ec SET v = v WHERE id BETWEEN 1000 AND 1099;
+UPDATE ec SET v = v WHERE id BETWEEN 50000 AND 50099;
 VACUUM ec;
-SELECT rencoder_estimate_count('ec_id', 1101, 3000) AS once;
+SELECT rencoder_estimate_count('ec_id', 50101, 52000) AS once;
 
 -- Keys that come to a group that is not covered lie between those of its ranges.
 INSERT INTO ec SELECT i, (i * 2654435761) % 4294967296, (1e9 * random() ^ 5)::int8,

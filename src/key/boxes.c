@@ -143,3 +143,25 @@ rencoder_boxes_cover(const renc_box_set *boxes, RencoderIntervals *intervals)
 	}
 	rencoder_intervals_normalize(intervals);
 }
+
+double
+rencoder_boxes_part(const renc_box_set *boxes, uint64 lo, uint64 hi)
+{
+	uint32		xlo;
+	uint32		ylo;
+	uint32		xhi;
+	uint32		yhi;
+	double		area = 0;
+
+	renc_zorder_split(lo, &xlo, &ylo);
+	renc_zorder_split(hi, &xhi, &yhi);
+	for (size_t i = 0; i < boxes->n; i++)
+	{
+		const renc_box *box = &boxes->box[i];
+		double		width = (double) Min(box->xhi, xhi) - Max(box->xlo, xlo) + 1;
+		double		height = (double) Min(box->yhi, yhi) - Max(box->ylo, ylo) + 1;
+
+		area += Max(width, 0) * Max(height, 0);
+	}
+	return Min(1, area / (((double) xhi - xlo + 1) * ((double) yhi - ylo + 1)));
+}

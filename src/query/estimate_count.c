@@ -116,7 +116,7 @@ rows_between(RowCount *c, RencoderRunReader *reader, renc_run_ranker *ranker,
 	return true;
 }
 
-/* The same for boxes.  A cell that they cut counts half. */
+/* The same for boxes.  A cell that they cut counts by the part of it that is in them. */
 static bool
 rows_in_boxes(RowCount *c, RencoderRunReader *reader, const RencoderRunColumn *column,
 			  const RencoderKeySet *keys, double *rows)
@@ -134,13 +134,8 @@ rows_in_boxes(RowCount *c, RencoderRunReader *reader, const RencoderRunColumn *c
 	{
 		CHECK_FOR_INTERRUPTS();
 		for (uint32 i = 0; i < search.n; i++)
-		{
-			renc_overlap overlap = keys->query.overlap(keys->query.arg,
-													   renc_run_entry_lo(&search, i),
-													   renc_run_entry_hi(&search, i));
-
-			entries += overlap == RENC_INSIDE ? 1 : overlap == RENC_PARTIAL ? 0.5 : 0;
-		}
+			entries += rencoder_boxes_part(&keys->boxes, renc_run_entry_lo(&search, i),
+										   renc_run_entry_hi(&search, i));
 	}
 	if (search.failure != NULL)
 		return note_run_fault(c, reader, search.failure, search.failed_page);
