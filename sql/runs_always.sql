@@ -48,8 +48,7 @@ FROM unnest(ARRAY['v = 1000000 + 7919 * 300', 'w = 1000000 + 7919 * 3270',
 	'v BETWEEN 3000000 AND 3500000', 'v < 3500000', 'w BETWEEN 26000000 AND 27000000',
 	'v = 1000000 + 7919 * 300 AND w > 0', 'v IN (SELECT v FROM t WHERE id % 33 = 7)']) condition;
 
--- A range whose bounds are as wide as can be might have a value without a key, for all that they
--- say; it stays as it is.
+-- A range whose bounds are as wide as can be has keys, too.
 CREATE TABLE wide (id int, v int8, filler text) WITH (fillfactor = 50, autovacuum_enabled = off);
 ALTER TABLE wide ALTER filler SET STORAGE plain;
 CREATE INDEX wide_v ON wide USING rencoder (v)

@@ -1,19 +1,16 @@
 /*
  * insert_late.c
- *		Keys of rows that come to covered ranges, whose keys are in a run, or to flushing
- *		ones, whose keys are being read for a run.
+ *		Keys of rows that come to ranges whose keys are in storage, or are being read for it.
  *
- * A run never changes, so they go to the pending list, from which maintenance makes deltas
+ * Storage never changes, so they go to the pending list, from which maintenance makes deltas
  * (maintain/delta.c).  One entry stands for the row in all columns.  It is appended as the
  * last thing that is done for the row, under the header's share lock: as long as that is held
- * the range stays covered, by the same run.  Whoever takes that away holds the header
- * exclusively, and after it either finds the entry on the list, or the inserter finds another
- * state (INV-11).
+ * the state of the range stays.  Who changes it holds the header exclusively, and after that either
+ * finds the entry on the list, or the inserter finds another state (INV-11).
  *
- * Rows that need no entry: those without any key (null and "always" say all of them), and those
- * whose keys stand in the run with their page already.  The latter is looked up only where it
- * is likely: an update that changed no column of the index, whose new version is on the same
- * page, and the second phase of CREATE INDEX CONCURRENTLY.
+ * Rows that need no entry: those without any key (flags say all of them), and those whose keys
+ * stand in the base run with their page already.  The latter is looked up only where it is likely:
+ * an update that changed no column of the index, whose new version is on the same page.
  *
  * Why nothing is lost by leaving such a row out (INV-14): in each column with a key k, which is
  * between the least and the greatest key of the run, an entry of the run has the row's page and a
@@ -52,9 +49,9 @@ rencoder_late_put(Relation index, RencoderLateRow *row, uint32 run, const Rencod
 {
 	if (row->nkeys == 0)
 		return RENCODER_LATE_DONE;
-	if (row->may_be_named && row->searched != run)
+	if (row->may_be_indexed && row->searched != run)
 		return RENCODER_LATE_SEARCH;
-	if (row->may_be_named && row->named)
+	if (row->may_be_indexed && row->indexed)
 		return RENCODER_LATE_DONE;
 	if (cache->tail == RENCODER_NO_BLOCK || !rencoder_pending_append(index, row->entry, cache->tail))
 		return RENCODER_LATE_TAIL;
@@ -77,7 +74,8 @@ look_up_run(Relation index, uint32 run, RencoderLateCache *cache, MemoryContext 
 	rencoder_runs_look(index, runs, NULL);
 	entry = rencoder_runs_find(runs, run);
 	if (entry != NULL)
-		cache->info = rencoder_run_info(index, entry, &fault);
+		cache->info = rencoder_run_trees(index, entry, IndexRelationGetNumberOfKeyAttributes(index),
+										 &fault);
 	pfree(runs);
 	MemoryContextSwitchTo(old);
 }
@@ -122,12 +120,12 @@ rencoder_late_search(Relation index, RencoderLateRow *row, int natts, uint32 run
 	if (cache->run != run)
 		look_up_run(index, run, cache, statement);
 	row->searched = run;
-	row->named = cache->info != NULL;
-	for (int col = 0; col < natts && row->named; col++)
+	row->indexed = cache->info != NULL;
+	for (int col = 0; col < natts && row->indexed; col++)
 	{
 		if ((entry->nulls >> col) & 1)
 			continue;
-		row->named = cache->info->column[col].coder == coder[col] &&
+		row->indexed = cache->info->column[col].coder == coder[col] &&
 			has_pair(index, cache->info, col, entry->key[col], entry->page);
 	}
 }

@@ -1,6 +1,6 @@
 /*
  * insert_late.h
- *		Keys of rows that come to covered or flushing ranges, for runs.
+ *		Keys of rows that come to ranges that are summarizing or summarized.
  */
 #ifndef RENCODER_INSERT_LATE_H
 #define RENCODER_INSERT_LATE_H
@@ -25,9 +25,9 @@ typedef struct RencoderLateRow
 {
 	RencoderPendingEntry *entry;	/* palloc'd with the first key */
 	int			nkeys;			/* columns of the entry that have one */
-	bool		may_be_named;	/* its keys may stand in the run with its page */
+	bool		may_be_indexed; /* its keys may stand in the run with its page */
 	uint32		searched;		/* the run that was searched for them, 0: none */
-	bool		named;			/* all of them were found there */
+	bool		indexed;		/* all of them were found there */
 
 	/* Of a page that had to be linked; 0 if none was. */
 	uint64		npages;			/* of the list since */
@@ -49,7 +49,7 @@ extern void rencoder_late_add(RencoderLateRow *row, int natts, int col, uint64 k
 /*
  * Puts the row's keys on the pending list, unless they need not stand there; or says what has to
  * be done, without any content lock, before it is tried again.  "run" is that of the first
- * header, whose share lock is held, and the row's range is covered or flushing.  Locks: the tail
+ * header, whose share lock is held.  Locks: the tail
  * exclusive, released.  WAL: one record.
  */
 extern RencoderLateStep rencoder_late_put(Relation index, RencoderLateRow *row, uint32 run,

@@ -3,10 +3,10 @@
  *		VACUUM: summarizes what is left, rebuilds what has come to suit the
  *		rows or the queries badly, makes a delta of the pending list, and runs of full groups.
  *
- * Deleted rows leave their bits behind; that only costs time, until their
- * group is rebuilt.
+ * Deleted rows leave their keys behind; that only costs time, until their
+ * group gets new storage.
  */
-#include "named_rows.h"
+#include "rencoder.h"
 
 #include "access/table.h"
 #include "access/xact.h"
@@ -21,63 +21,91 @@
 #include "utils/rel.h"
 
 #include "base/options.h"
+#include "base/subtransaction.h"
 #include "maintain/compact.h"
 #include "maintain/delta.h"
 #include "maintain/retune.h"
 #include "maintain/summarize.h"
 #include "plan/sample_record.h"
-#include "store/group_edit.h"
-#include "store/horizon.h"
 #include "store/pending.h"
 #include "store/space.h"
 #include "table/coder_columns.h"
+#include "table/heap_read.h"
 #include "worker/autosummarize.h"
 #include "worker/worker_queue.h"
 
-/*
- * CREATE INDEX CONCURRENTLY is about to put all rows into the index that its second
- * snapshot sees.  A row that came after the first snapshot, before inserters
- * cared for the index, and is gone by now is not among them.  Whoever needs it has an
- * xmin of at most the deleting id, and a standby may have such a snapshot when the
- * index becomes valid; the primary waits for its own only.  So no snapshot of the
- * present may trust what the first look has found (INV-9).
- */
-static void
-distrust_first_look(Relation index, Relation heap)
+/* What the second phase of CREATE INDEX CONCURRENTLY does. */
+typedef struct Validation
 {
-	RencoderMeta meta = *rencoder_meta_get(index);
-	RencoderGroup group;
-	uint64		nranges = rencoder_range_count(&meta, RelationGetNumberOfBlocks(heap));
-	uint64		horizon = rencoder_horizon(heap, 0, true);
+	Relation	index;
+	Relation	heap;
+	BlockNumber nblocks;		/* of the table, before it was read */
+} Validation;
 
-	rencoder_meta_lock_maintainer(index);
-	for (uint64 range = 0; range < nranges; range += RENC_GROUP_RANGES)
-	{
-		CHECK_FOR_INTERRUPTS();
-		if (rencoder_group_locate(&group, index, &meta, rencoder_group_of_range(range)))
-			rencoder_group_edit_raise_horizon(&group, horizon);
-	}
-	rencoder_meta_unlock_maintainer(index);
+static void
+index_all_rows(void *arg)
+{
+	Validation *v = (Validation *) arg;
+	uint64		nranges;
+
+	v->nblocks = RelationGetNumberOfBlocks(v->heap);
+	nranges = rencoder_range_count(rencoder_meta_get(v->index), v->nblocks);
+
+	/* As in a build. */
+	if (nranges >= RENC_SLICE_RANGES || rencoder_options_pages_per_range(v->index) != 0)
+		(void) rencoder_summarize(v->index, v->heap, 0, PG_UINT64_MAX, true);
+	(void) rencoder_compact(v->index, v->heap);
 }
 
+/* Reports the places of all rows of the table, and unused ones. */
+static void
+report_places(const Validation *v, IndexBulkDeleteCallback callback, void *callback_state)
+{
+	BufferAccessStrategy strategy = GetAccessStrategy(BAS_BULKREAD);
+	ItemPointerData tid;
+
+	for (BlockNumber block = 0; block < v->nblocks; block++)
+	{
+		OffsetNumber max = rencoder_heap_last_place(v->heap, block, strategy);
+
+		CHECK_FOR_INTERRUPTS();
+		for (OffsetNumber place = FirstOffsetNumber; place <= max; place++)
+		{
+			ItemPointerSet(&tid, block, place);
+			(void) callback(&tid, callback_state);
+		}
+	}
+	FreeAccessStrategy(strategy);
+}
+
+/*
+ * The second phase of CREATE INDEX CONCURRENTLY asks the index for the places of all its rows, and
+ * inserts what it finds in the table besides.  The first phase has left the index empty.  By now it
+ * is open for inserts, and nobody is left who has inserted rows before it was.  So summarizing
+ * finds all versions that anybody may see, as in any index in use, and what comes meanwhile is put
+ * in by its inserters: nothing is left to insert.
+ *
+ * If it fails, as an expression may for a version that the phase itself does not see, no place is
+ * reported: what is not summarized is read by all scans, and an error of a row that is seen is
+ * raised by the phase.
+ */
 IndexBulkDeleteResult *
 rencoderbulkdelete(IndexVacuumInfo *info, IndexBulkDeleteResult *stats,
 				   IndexBulkDeleteCallback callback, void *callback_state)
 {
 	/*
 	 * Or VACUUM has come to what an interrupted CREATE INDEX CONCURRENTLY
-	 * left: no harm, but it has no use for rows that are in the index.
+	 * left: it has no use for places.
 	 */
-	if (!info->index->rd_index->indisvalid)
+	if (!info->index->rd_index->indisvalid && (MyProc->statusFlags & PROC_IN_VACUUM) == 0)
 	{
-		Relation	heap = table_open(IndexGetRelation(RelationGetRelid(info->index), false),
-									  AccessShareLock);
+		Validation	v = {.index = info->index};
 
-		distrust_first_look(info->index, heap);
-		if ((MyProc->statusFlags & PROC_IN_VACUUM) == 0 &&
-			heap->rd_rel->relam == HEAP_TABLE_AM_OID)
-			rencoder_named_rows_report(info->index, heap, callback, callback_state);
-		table_close(heap, AccessShareLock);
+		v.heap = table_open(IndexGetRelation(RelationGetRelid(info->index), false), AccessShareLock);
+		if (v.heap->rd_rel->relam == HEAP_TABLE_AM_OID &&
+			rencoder_best_effort(index_all_rows, &v, info->index, "summarize all rows"))
+			report_places(&v, callback, callback_state);
+		table_close(v.heap, AccessShareLock);
 	}
 
 	/* Nothing refers to single rows. */
@@ -127,7 +155,7 @@ maintain(const IndexVacuumInfo *info, Relation heap)
 	Relation	index = info->index;
 	BlockNumber nblocks = RelationGetNumberOfBlocks(heap);
 	RencoderMeta meta = *rencoder_meta_get(index);
-	int64		rebuilt = 0;
+	int64		rebuilt;
 
 	if (!rencoder_columns_check_coders(index, WARNING))
 		return;
@@ -136,14 +164,11 @@ maintain(const IndexVacuumInfo *info, Relation heap)
 	rencoder_sample_record_prepare(index, nblocks);
 	(void) rencoder_delta_make_of_all(index);
 	if (!is_urgent())
-	{
-		rebuilt += rencoder_retune_coders(index, heap, false);
 		rencoder_compact_vacuum(index, heap);
-	}
 	rencoder_meta_lock_maintainer(index);
 	rencoder_pending_free_spares(index);
 	rencoder_meta_unlock_maintainer(index);
-	rebuilt += rencoder_retune_some(index, heap);
+	rebuilt = rencoder_retune_some(index, heap);
 	if (rebuilt > 0)
 		ereport(info->message_level,
 				(errmsg_plural("index \"%s\": %lld group of block ranges was rebuilt",

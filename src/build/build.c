@@ -149,12 +149,17 @@ prepare(Relation heap, Relation index, IndexInfo *indexInfo, RencoderBuildPlan *
 	plan->nblocks = RelationGetNumberOfBlocks(heap);
 	plan->nranges = rencoder_range_count(rencoder_meta_get(index), plan->nblocks);
 
-	/* Scanning less than a batch of pages costs less than an index would. */
-	if (rencoder_options_pages_per_range(index) == 0 && plan->nranges < RENC_SLICE_RANGES)
+	/*
+	 * Scanning less than a batch of pages costs less than an index would. And
+	 * CREATE INDEX CONCURRENTLY has its rows summarized in its second phase
+	 * (vacuum.c).
+	 */
+	if (indexInfo->ii_Concurrent ||
+		(rencoder_options_pages_per_range(index) == 0 && plan->nranges < RENC_SLICE_RANGES))
 		plan->nranges = 0;
 }
 
-/* A table too small for an index: but its rows are counted, and may be wrong. */
+/* No row goes into the index: but they are counted, and may be wrong. */
 static void
 ignore_row(Relation index, ItemPointer tid, Datum *values, bool *isnull,
 		   bool tupleIsAlive, void *state)

@@ -3,12 +3,9 @@
  *		Building groups of a new index: what each process of a build does.
  *
  * The keys of a group are collected, made distinct per range, and written as
- * a matrix when the group is full.  The last group, which will grow, is written
- * as slices; or as a matrix, too, where that has room for ranges to come and is
- * small beside the whole index (GROWS_IN_PLACE_FROM).  When the keys of a group outgrow the
+ * matrices when the group is full.  When the keys of a group outgrow the
  * memory that the process may use, its configuration is chosen from the ranges seen so far, and
- * the slabs are filled range by range from then on ("spilled"); a slab is written when its last
- * range is filled.
+ * the matrices are filled range by range from then on ("spilled").
  *
  * If the build makes a run, keys go to sorters at once, and groups have no storage.
  */
@@ -27,11 +24,10 @@
 #include "table/heap_read.h"
 
 /*
- * From this group on, an incomplete last group has a matrix at once: filters that
- * rows to come go into are logged once then, and the room for them is an eighth of
- * the index at most.
+ * From this group on, an incomplete last group has room for all ranges at once, which are an eighth
+ * of the index at most.
  */
-#define GROWS_IN_PLACE_FROM	8
+#define ROOM_FROM	8
 
 struct RencoderBuildGroup
 {
@@ -104,16 +100,13 @@ current_command(void)
  * index, or of its operator class, has added them: those that came while the group
  * was read found no group, and may be on pages that had been read; those that came
  * before may be behind the last page that was read, in its range.  Groups that were
- * there got them by inserters.  The second phase of CREATE INDEX CONCURRENTLY puts
- * in what comes meanwhile.
+ * there got them by inserters.
  */
 static bool
 may_lack_rows(const RencoderBuildGroup *b, int slot)
 {
 	uint64		range = (uint64) b->group * RENC_GROUP_RANGES + slot;
 
-	if (b->indexInfo->ii_Concurrent)
-		return false;
 	return b->written_to ||
 		(range == b->plan->nranges - 1 &&
 		 b->plan->nblocks % b->meta.pages_per_range != 0 &&
@@ -135,22 +128,15 @@ previous_capacity(const RencoderBuildGroup *b, int col)
 	return capacity;
 }
 
-static bool
-is_full(const RencoderBuildGroup *b)
-{
-	return group_slots(b) == RENC_GROUP_RANGES;
-}
-
 /*
  * Distinct keys a range that filters of a rest should be made for at least: what
  * those of the group before are, or in the first group what its first range would
- * hold if it were full.  Where the first group is to grow and a column has no key
- * yet, each row may bring one.
+ * hold if it were full; of a column without any key, as many as rows.
  */
 static double
 min_capacity_of_rest(const RencoderBuildGroup *b, int col)
 {
-	if (b->group == 0 && !is_full(b) && b->collector->column[col].nkeys == 0)
+	if (b->group == 0 && group_slots(b) < RENC_GROUP_RANGES && b->collector->column[col].nkeys == 0)
 		return b->totals.index_tuples * b->meta.pages_per_range / b->plan->nblocks;
 	if (!rencoder_build_group_is_rest(b->plan, b->group))
 		return 0;
@@ -160,11 +146,12 @@ min_capacity_of_rest(const RencoderBuildGroup *b, int col)
 									  b->plan->nblocks);
 }
 
-/* The width of the slabs of the group. */
+/* The width of the group's matrices: for its slices, or for all that are to come. */
 static int
-slab_width(const RencoderBuildGroup *b)
+matrix_width(const RencoderBuildGroup *b)
 {
-	return is_full(b) || b->group >= GROWS_IN_PLACE_FROM ? RENC_MATRIX_WIDTH : RENC_SLICE_WIDTH;
+	return b->group >= ROOM_FROM ? RENC_MATRIX_WIDTH :
+		rencoder_filter_width((group_slots(b) - 1) / RENC_SLICE_RANGES);
 }
 
 /* The header pages to be, without ranges and storage. */
@@ -178,23 +165,23 @@ begin_headers(RencoderBuildGroup *b)
 	}
 }
 
-/* Writes the slab of the slots from "first" on and notes it in the header. */
+/* Writes the matrix of a column and notes it in the header. */
 static void
-finish_slab(RencoderBuildGroup *b, int col, int first, const char *image)
+finish_matrix(RencoderBuildGroup *b, int col, char *image)
 {
 	RencoderHeader header = b->header[col];
-	int			width = slab_width(b);
-	uint32		npages = rencoder_filter_npages(&b->config[col], width);
-	RencoderExtent extent = {rencoder_space_extend(b->index, npages), npages};
-	RencoderSlab slab = rencoder_slab(b->index, &b->config[col], extent, width);
+	uint32		npages = rencoder_filter_npages(&b->config[col]);
+	RencoderSlab slab;
 
 	CHECK_FOR_INTERRUPTS();
+	header->matrix = (RencoderExtent)
+	{
+		rencoder_space_extend(b->index, npages), npages
+	};
+	slab = rencoder_slab(b->index, &b->config[col], header->matrix);
 	rencoder_filter_write(&slab, image, false);
-	if (rencoder_slab_is_whole(&slab))
-		header->matrix = slab.extent;
-	else
-		header->slice[first / RENC_SLICE_RANGES] = slab.extent;
-	rencoder_filter_count(&slab, renc_mask_all(), header->nset + first);
+	rencoder_filter_count(&slab, renc_mask_all(), header->nset);
+	pfree(image);
 }
 
 static void
@@ -206,40 +193,21 @@ choose_config(RencoderBuildGroup *b, int col)
 	b->config[col].coder = b->plan->coder[col];
 	rencoder_design_column(b->designer, b->collector, col, min_capacity_of_rest(b, col),
 						   &b->config[col], &b->prediction[col]);
+	b->config[col].width = matrix_width(b);
 	add_time(&b->choosing, start);
 }
 
-/* Chooses the filters of a column and builds its slabs. */
+/* Chooses the filters of a column and builds its matrix. */
 static void
 build_column(RencoderBuildGroup *b, int col)
 {
-	int			nslots = group_slots(b);
-	int			width = slab_width(b);
 	renc_keys	ranges[RENC_GROUP_RANGES] = {{NULL, 0}};
 	renc_mask	always;
-	char	   *image;
 
 	choose_config(b, col);
 	always = rencoder_filter_keys(&b->config[col], b->collector, col, renc_mask_all(), ranges);
 	rencoder_set_put(b->header[col]->always, always);
-	for (int first = 0; first < nslots; first += RENC_SLICE_RANGES * width)
-	{
-		image = rencoder_filter_build(&b->config[col], width, ranges + first);
-		finish_slab(b, col, first, image);
-		pfree(image);
-	}
-}
-
-/* Says of a column whose keys went into the run what its storage would say of others. */
-static void
-leave_to_run(RencoderBuildGroup *b, int col)
-{
-	b->header[col]->config.coder = b->plan->coder[col];
-	for (int slot = 0; slot < group_slots(b); slot++)
-	{
-		if (b->collector->column[col].range[slot].keyless)
-			rencoder_set_add(b->header[col]->always, slot);
-	}
+	finish_matrix(b, col, rencoder_filter_build(&b->config[col], ranges));
 }
 
 /* Notes what was chosen for a column that has storage. */
@@ -275,6 +243,8 @@ finish_column(RencoderBuildGroup *b, int col, uint64 horizon, RencoderEntry entr
 			rencoder_set_add(header->has_null, slot);
 		if (r->has_value)
 			rencoder_set_add(header->has_value, slot);
+		if (r->keyless)
+			rencoder_set_add(header->keyless, slot);
 		bounds->min = Min(bounds->min, r->min);
 		bounds->max = Max(bounds->max, r->max);
 		if (col == 0 && !may_lack_rows(b, slot))
@@ -285,7 +255,7 @@ finish_column(RencoderBuildGroup *b, int col, uint64 horizon, RencoderEntry entr
 	}
 	bounds->config = header->config;
 	bounds->matrix = header->matrix;
-	if (!renc_mask_empty(rencoder_set_get(header->always)))
+	if (rencoder_header_matches_all(header))
 		entry->flags |= RENCODER_ENTRY_ALWAYS;
 }
 
@@ -305,7 +275,7 @@ static void spill(RencoderBuildGroup *b);
 
 /* Writes the group under construction. */
 static void
-flush_group(RencoderBuildGroup *b)
+write_group(RencoderBuildGroup *b)
 {
 	MemoryContext old = MemoryContextSwitchTo(b->group_context);
 	RencoderEntry entry = palloc0(b->meta.entry_size);
@@ -317,8 +287,7 @@ flush_group(RencoderBuildGroup *b)
 	else
 		begin_headers(b);
 	horizon = rencoder_horizon(b->heap, b->plan->oldest_before,
-							   b->indexInfo->ii_BrokenHotChain ||
-							   b->indexInfo->ii_Concurrent);
+							   b->indexInfo->ii_BrokenHotChain);
 	entry->header = rencoder_space_extend(b->index, b->meta.natts);
 	entry->nranges = RENC_GROUP_RANGES;
 	entry->epoch = 1;
@@ -326,7 +295,7 @@ flush_group(RencoderBuildGroup *b)
 	for (int col = 0; col < b->meta.natts; col++)
 	{
 		if (b->plan->run != 0)
-			leave_to_run(b, col);
+			b->header[col]->config.coder = b->plan->coder[col];
 		else
 		{
 			if (!b->spilled)
@@ -349,13 +318,10 @@ flush_group(RencoderBuildGroup *b)
 	MemoryContextReset(b->group_context);
 }
 
-/* Fills the keys of a range into its slab, which is written when it is full. */
+/* Fills the keys of a range into the matrix, which is written when it has all of the group's. */
 static void
 fill_slot(RencoderBuildGroup *b, int col, int slot)
 {
-	int			width = slab_width(b);
-	int			nslots = RENC_SLICE_RANGES * width;
-	int			first = slot - slot % nslots;
 	renc_keys	ranges[RENC_GROUP_RANGES];
 	renc_mask	mask = renc_mask_none();
 
@@ -363,17 +329,12 @@ fill_slot(RencoderBuildGroup *b, int col, int slot)
 	mask = rencoder_filter_keys(&b->config[col], b->collector, col, mask, ranges);
 	if (renc_mask_test(mask, slot))
 		rencoder_set_add(b->header[col]->always, slot);
-	if (slot == first)
-		b->filling[col] = rencoder_filter_begin(&b->config[col], width);
+	if (slot == 0)
+		b->filling[col] = rencoder_filter_begin(&b->config[col]);
 	if (ranges[slot].n > 0)
-		rencoder_filter_fill(b->filling[col], slot - first, &ranges[slot]);
-	if (slot == first + nslots - 1 || slot == group_slots(b) - 1)
-	{
-		char	   *image = rencoder_filter_end(b->filling[col]);
-
-		finish_slab(b, col, first, image);
-		pfree(image);
-	}
+		rencoder_filter_fill(b->filling[col], slot, &ranges[slot]);
+	if (slot == group_slots(b) - 1)
+		finish_matrix(b, col, rencoder_filter_end(b->filling[col]));
 }
 
 /*
@@ -522,7 +483,7 @@ rencoder_build_group_run(RencoderBuildGroup *b, uint32 group)
 	count_blocks(b, (BlockNumber) end);
 
 	INSTR_TIME_SET_CURRENT(start_writing);
-	flush_group(b);
+	write_group(b);
 	add_time(&b->writing, start_writing);
 	add_time(&b->total, start);
 }

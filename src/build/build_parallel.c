@@ -50,7 +50,6 @@ typedef struct Shared
 {
 	Oid			heap;
 	Oid			index;
-	bool		concurrent;
 	uint64		query_id;
 	RencoderBuildPlan plan;
 	uint32		ngroups;		/* that are distributed */
@@ -133,7 +132,6 @@ init_shared(Shared *shared, Relation heap, Relation index, const IndexInfo *inde
 	memset(shared, 0, sizeof(*shared));
 	shared->heap = RelationGetRelid(heap);
 	shared->index = RelationGetRelid(index);
-	shared->concurrent = indexInfo->ii_Concurrent;
 	shared->query_id = pgstat_get_my_query_id();
 	shared->plan = *plan;
 	shared->ngroups = distributed_groups(plan);
@@ -296,8 +294,8 @@ rencoder_build_parallel_worker(dsm_segment *seg, shm_toc *toc)
 	Shared	   *shared = shm_toc_lookup(toc, KEY_SHARED, false);
 	WalUsage   *wal_usage = shm_toc_lookup(toc, KEY_WAL_USAGE, false);
 	BufferUsage *buffer_usage = shm_toc_lookup(toc, KEY_BUFFER_USAGE, false);
-	LOCKMODE	heap_lock = shared->concurrent ? ShareUpdateExclusiveLock : ShareLock;
-	LOCKMODE	index_lock = shared->concurrent ? RowExclusiveLock : AccessExclusiveLock;
+	LOCKMODE	heap_lock = ShareLock;
+	LOCKMODE	index_lock = AccessExclusiveLock;
 	RencoderRunSorter *sorter[INDEX_MAX_KEYS];
 	RencoderBuildGroup *build;
 	RencoderBuildTotals totals;
@@ -314,7 +312,6 @@ rencoder_build_parallel_worker(dsm_segment *seg, shm_toc *toc)
 	heap = table_open(shared->heap, heap_lock);
 	index = index_open(shared->index, index_lock);
 	indexInfo = BuildIndexInfo(index);
-	indexInfo->ii_Concurrent = shared->concurrent;
 
 	InstrStartParallelQuery();
 	natts = rencoder_meta_get(index)->natts;

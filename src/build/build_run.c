@@ -147,7 +147,7 @@ void
 rencoder_build_run_finish(RencoderBuildRun *run, RencoderRunSorter **sorter,
 						  const RencoderBuildTotals *totals)
 {
-	RencoderNewRun made = {.number = run->plan->run,.rows = (float) totals->heap_tuples,
+	RencoderNewRun made = {.rows = (float) totals->heap_tuples,
 	.table_rows = (float) totals->heap_tuples};
 	int64		total = (int64) (totals->index_tuples * run->natts);
 	int64		done = 0;
@@ -162,7 +162,7 @@ rencoder_build_run_finish(RencoderBuildRun *run, RencoderRunSorter **sorter,
 
 	/* Nulls have no place in a run. */
 	report_rows(total);
-	made.npages = rencoder_run_writer_finish(run->writer);
+	rencoder_run_writer_finish(run->writer, &made);
 	rencoder_run_list_publish(run->index, &made, 1, 0, NULL, 0, false);
 	pfree(run);
 }

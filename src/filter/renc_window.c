@@ -79,16 +79,6 @@ renc_fill(uint8_t *image, int width, unsigned int slot,
 	}
 }
 
-void
-renc_window_interleave(uint8_t *matrix_window, const uint8_t *slice_window,
-					   unsigned int slice_no, uint32_t rows)
-{
-	uint8_t    *band = matrix_window + (size_t) slice_no * rows;
-
-	for (uint32_t r = 0; r < rows; r++)
-		band[r] |= slice_window[r];
-}
-
 bool
 renc_window_any(const uint8_t *window, int width, uint32_t rows, renc_mask slots)
 {

@@ -99,14 +99,6 @@ renc_window_row(const uint8_t *window, int width, uint32_t rows, uint32_t row,
 	return among;
 }
 
-/*
- * ORs a window of slice "slice_no" into the same window of the matrix: into its
- * band of that number.
- */
-extern void renc_window_interleave(uint8_t *matrix_window,
-								   const uint8_t *slice_window,
-								   unsigned int slice_no, uint32_t rows);
-
 /* Is a bit of the slots in "slots" set? */
 extern bool renc_window_any(const uint8_t *window, int width, uint32_t rows,
 							renc_mask slots);

@@ -25,14 +25,6 @@ typedef struct RencoderEstimate
 	double		pages;			/* read */
 } RencoderEstimate;
 
-/* A key that a slab lacks, or a page that cannot be read. */
-typedef struct RencoderMissing
-{
-	BlockNumber blkno;
-	const char *fault;			/* of the page, or NULL: */
-	unsigned int slot;			/* the slab's range that lacks something there */
-} RencoderMissing;
-
 /* A slab that is made range by range. */
 typedef struct RencoderFilling RencoderFilling;
 
@@ -44,11 +36,14 @@ extern const char *rencoder_filter_fault(const RencoderConfig *config);
 /* Its shape for people, palloc'd. */
 extern char *rencoder_filter_describe(const RencoderConfig *config);
 
-/* Bits that a range can have; 0: it is none yet. */
+/* Bits that a range can have; 0: nothing is chosen yet. */
 extern uint64 rencoder_filter_max_bits(const RencoderConfig *config);
 
-/* Pages of a slab; 0: it is none yet. */
-extern uint32 rencoder_filter_npages(const RencoderConfig *config, int width);
+/* Pages of a slab. */
+extern uint32 rencoder_filter_npages(const RencoderConfig *config);
+
+/* The least width that has room for a slice of the group, and those before it. */
+extern uint32 rencoder_filter_width(int slice);
 
 /*
  * The keys of these slots of a column of the collector, as far as they fit the
@@ -73,16 +68,15 @@ extern RencoderEstimate rencoder_filter_estimate(const RencoderConfig *config,
  * one after the other, palloc'd (possibly huge).  Ranges to leave out
  * have no keys.
  */
-extern char *rencoder_filter_build(const RencoderConfig *config, int width,
-								   const renc_keys *ranges);
+extern char *rencoder_filter_build(const RencoderConfig *config, const renc_keys *ranges);
 
 /*
  * The same range by range, for keys that do not fit into memory together:
  * begin, fill for each slot, end, which returns what build does.
  */
-extern RencoderFilling * rencoder_filter_begin(const RencoderConfig *config, int width);
-extern void rencoder_filter_fill(RencoderFilling * f, unsigned int slot, const renc_keys *keys);
-extern char *rencoder_filter_end(RencoderFilling * f);
+extern RencoderFilling *rencoder_filter_begin(const RencoderConfig *config);
+extern void rencoder_filter_fill(RencoderFilling *f, unsigned int slot, const renc_keys *keys);
+extern char *rencoder_filter_end(RencoderFilling *f);
 
 /*
  * Writes the pages of a slab that build, or end, has made an image of.  Nothing refers
@@ -92,21 +86,13 @@ extern char *rencoder_filter_end(RencoderFilling * f);
 extern void rencoder_filter_write(const RencoderSlab *slab, const char *image, bool log);
 
 /*
- * Storage of all ranges that takes slice after slice: grow_image makes
- * the first slice, grow_start makes the pages of all of it, to which nothing refers yet,
- * with that slice's part.  Further slices come by merge.  WAL: each page as far as it is
- * in use, several a record.
+ * Makes the pages of a slab, to which nothing refers yet, with the keys of a slice.  Further slices
+ * come by merge.  WAL: each page as far as it is in use.
  */
-extern char *rencoder_filter_grow_image(const RencoderConfig *config, const renc_keys *ranges);
-extern void rencoder_filter_grow_start(const RencoderSlab *whole, int slice, const char *image);
+extern void rencoder_filter_start(const RencoderSlab *slab, int slice, const renc_keys *ranges);
 
-/*
- * Makes page "pageno" of "whole" of what a full group's 16 slices have, under its
- * exclusive lock, and logs it whole.  Inserters set bits in the slices first and in the
- * new slab after.
- */
-extern void rencoder_filter_seal_page(const RencoderSlab *whole, const RencoderExtent *slices,
-									  uint32 pageno);
+/* Makes the pages of a wider slab, to which nothing refers yet, with what this one has. */
+extern void rencoder_filter_copy(const RencoderSlab *slab, const RencoderSlab *wider);
 
 /* Asking and changing it. */
 
@@ -114,35 +100,31 @@ extern void rencoder_filter_seal_page(const RencoderSlab *whole, const RencoderE
 extern renc_mask rencoder_filter_probe(RencoderProbe *probe, const RencoderSlab *slab,
 									   renc_mask candidates);
 
-/* Adds a key of one range.  WAL: one or more records; none if it is there. */
-extern void rencoder_filter_insert(const RencoderSlab *slab, unsigned int slot, uint64 key);
-
 /*
- * Adds the keys of several ranges (those with n > 0).  WAL: the changes of each page, of
+ * Adds the keys of ranges that nobody asks for yet (those with n > 0).  WAL: the changes of each page, of
  * several pages in one record.
  */
 extern void rencoder_filter_merge(const RencoderSlab *slab, const renc_keys *ranges);
 
-/* Takes the bits of these slots away.  WAL: one record per page changed. */
+/* Takes the bits of these slots, for which nobody asks, away.  WAL: one record per page changed. */
 extern void rencoder_filter_clear(const RencoderSlab *slab, renc_mask slots);
 
-/*
- * Adds the bits of each of these slots to counts[]; those of other slots may be added or
- * not.  How many there are more than at first says how far the storage has outgrown its
- * design.
- */
+/* Adds the bits of each of these slots to counts[]; those of other slots may be added or not. */
 extern void rencoder_filter_count(const RencoderSlab *slab, renc_mask slots, uint32 *counts);
 
 /* Verification. */
 
-/* Raises ERRCODE_INDEX_CORRUPTED unless configuration and all pages are well-formed. */
+/* Raises ERRCODE_INDEX_CORRUPTED unless the configuration is well-formed and has that many pages. */
+extern void rencoder_filter_check_extent(const RencoderSlab *slab);
+
+/* The same unless all pages are well-formed, too. */
 extern void rencoder_filter_check(const RencoderSlab *slab);
 
 /*
- * Does the slab lack anything of these keys?  A page that cannot be read is no error
- * here: it may have been freed.
+ * Has a range all bits of a key?  A page that cannot be read is no error here, as it may have been
+ * freed: *fault says what is wrong with block *blkno.
  */
-extern bool rencoder_filter_missing(const RencoderSlab *slab, const renc_keys *ranges,
-									RencoderMissing *missing);
+extern bool rencoder_filter_has(const RencoderSlab *slab, unsigned int slot, uint64 key,
+								BlockNumber *blkno, const char **fault);
 
 #endif							/* RENCODER_FORMAT_FILTER_H */

@@ -1,6 +1,6 @@
 /*
  * format_filter_grow.c
- *		Filters: a matrix that grows by bands, and slices that become one.
+ *		Filters: a matrix that grows by slices, and is copied to a wider one.
  */
 #include "format/format_filter_work.h"
 
@@ -26,9 +26,9 @@ plan_addition(const RencoderSlab *slab, const renc_keys *ranges)
 	int			first = RENC_GROUP_SLICES;
 	int			last = -1;
 
-	if (slab->width == RENC_SLICE_WIDTH)
+	if (!rencoder_slab_is_whole(slab))
 	{
-		add.image = rencoder_filter_build(slab->config, slab->width, ranges);
+		add.image = rencoder_filter_build(slab->config, ranges);
 		return add;
 	}
 	for (int slot = 0; slot < RENC_GROUP_RANGES; slot++)
@@ -104,10 +104,8 @@ add_to_some(const RencoderSlab *slab, const Addition *add, uint32 first)
 void
 rencoder_filter_merge(const RencoderSlab *slab, const renc_keys *ranges)
 {
-	Addition	add;
+	Addition	add = plan_addition(slab, ranges);
 
-	rencoder_filter_check_extent(slab);
-	add = plan_addition(slab, ranges);
 	if (add.image != NULL)
 	{
 		for (uint32 i = 0; i < slab->extent.npages;)
@@ -147,53 +145,45 @@ start_some(const RencoderSlab *matrix, int band, const char *image, uint32 first
 	return end;
 }
 
-char *
-rencoder_filter_grow_image(const RencoderConfig *config, const renc_keys *ranges)
-{
-	return rencoder_filter_bands(config, ranges, 1);
-}
-
 void
-rencoder_filter_grow_start(const RencoderSlab *matrix, int slice, const char *image)
+rencoder_filter_start(const RencoderSlab *slab, int slice, const renc_keys *ranges)
 {
-	for (uint32 i = 0; i < matrix->extent.npages;)
-		i = start_some(matrix, slice, image, i);
-}
+	char	   *image;
 
-void
-rencoder_filter_seal_page(const RencoderSlab *matrix, const RencoderExtent *slices,
-						  uint32 pageno)
-{
-	BlockNumber blkno = matrix->extent.start + pageno;
-	uint32		slice_page = pageno / WINDOWS_PER_PAGE(RENC_SLICE_WIDTH);
-	size_t		offset = (pageno % WINDOWS_PER_PAGE(RENC_SLICE_WIDTH)) *
-		WINDOW_SIZE(RENC_SLICE_WIDTH);
-	RencoderWal *wal;
-	Page		page;
-	Buffer		buf;
-
-	/*
-	 * The page may hold anything.  Its lock is held while the slices are
-	 * read: an inserter sets its bit in the slice first and here after, so
-	 * either the bit is read below or it is set after this page is done.
-	 */
-	buf = ReadBuffer(matrix->index, blkno);
-	LockBuffer(buf, BUFFER_LOCK_EXCLUSIVE);
-	wal = rencoder_wal_begin(matrix->index, true);
-	page = rencoder_wal_register_new(wal, buf);
-	rencoder_page_init(page, blkno, RENCODER_PAGE_WINDOWS);
-	for (int s = 0; s < RENC_GROUP_SLICES; s++)
+	if (rencoder_slab_is_whole(slab))
 	{
-		Buffer		slice = rencoder_page_read(matrix->index,
-											   slices[s].start + slice_page,
-											   BUFFER_LOCK_SHARE,
-											   RENCODER_PAGE_WINDOWS);
-
-		renc_window_interleave((uint8 *) RencoderPageGetPayload(page),
-							   (const uint8 *) RencoderPageGetPayload(BufferGetPage(slice)) + offset,
-							   s, RENCODER_ROWS);
-		UnlockReleaseBuffer(slice);
+		image = rencoder_filter_bands(slab->config, ranges + slice * RENC_SLICE_RANGES, 1);
+		for (uint32 i = 0; i < slab->extent.npages;)
+			i = start_some(slab, slice, image, i);
 	}
-	rencoder_wal_finish(wal);
-	UnlockReleaseBuffer(buf);
+	else
+	{
+		image = rencoder_filter_build(slab->config, ranges);
+		rencoder_filter_write(slab, image, true);
+	}
+	pfree(image);
+}
+
+void
+rencoder_filter_copy(const RencoderSlab *slab, const RencoderSlab *wider)
+{
+	Size		from_size = WINDOW_SIZE(slab->config->width);
+	Size		to_size = WINDOW_SIZE(wider->config->width);
+	int			per_page = WINDOWS_PER_PAGE(slab->config->width);
+	char	   *image = MemoryContextAllocExtended(CurrentMemoryContext,
+												   (Size) wider->extent.npages * RENCODER_PAYLOAD_SIZE,
+												   MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+
+	for (uint32 window = 0; window < slab->config->nwindows;)
+	{
+		Buffer		buf = rencoder_page_read(slab->index, slab->extent.start + window / per_page,
+											 BUFFER_LOCK_SHARE, RENCODER_PAGE_WINDOWS);
+		const char *payload = RencoderPageGetPayload(BufferGetPage(buf));
+
+		for (int i = 0; i < per_page && window < slab->config->nwindows; i++, window++)
+			memcpy(image + window * to_size, payload + i * from_size, from_size);
+		UnlockReleaseBuffer(buf);
+	}
+	rencoder_filter_write(wider, image, true);
+	pfree(image);
 }

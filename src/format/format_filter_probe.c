@@ -231,7 +231,7 @@ static const uint8_t *
 read_window(void *arg, uint32_t window)
 {
 	const window_source *source = (const window_source *) arg;
-	int			width = source->slab->width;
+	int			width = (int) source->slab->config->width;
 	const uint8 *payload;
 
 	payload = rencoder_probe_page(source->probe,
@@ -256,13 +256,13 @@ rencoder_filter_probe(RencoderProbe *probe, const RencoderSlab *slab, renc_mask 
 	if (programs == NULL || programs->always)
 		return candidates;
 	windows.nwindows = slab->config->nwindows;
-	windows.width = slab->width;
+	windows.width = (int) slab->config->width;
 	windows.window = read_window;
 	windows.arg = &source;
 
 	/* Of v windows drawn from n pages, about v^2 / 2n pairs are on one page. */
 	rencoder_probe_visit(probe, programs->visits * programs->visits >
-						 rencoder_filter_npages(slab->config, slab->width));
+						 rencoder_filter_npages(slab->config));
 	for (int i = 0; i < programs->n; i++)
 	{
 		/* Ranges that are in the result already need no further test. */

@@ -101,12 +101,7 @@ end_slot(RencoderCollector *c)
 			range->max = key[kept - 1];
 			range->has_value = true;
 		}
-		if (range->keyless)
-		{
-			range->min = 0;
-			range->max = PG_UINT64_MAX;
-			range->has_value = true;
-		}
+		range->has_value |= range->keyless;
 		range->distinct = (uint32) kept;
 		column->nkeys = column->start[c->nslots - 1] + kept;
 		column->start[c->nslots] = column->nkeys;

@@ -21,7 +21,7 @@ typedef struct RencoderRangeSummary
 	uint32		distinct;
 	bool		has_null;
 	bool		has_value;
-	bool		keyless;		/* some value has no key: must always match */
+	bool		keyless;		/* some value has no key, or none was read */
 } RencoderRangeSummary;
 
 typedef struct RencoderCollectedColumn
@@ -69,7 +69,7 @@ extern void rencoder_collect_open(RencoderCollector *c, int slot);
 extern void rencoder_collect_add(RencoderCollector *c, int col, uint64 key);
 extern void rencoder_collect_add_null(RencoderCollector *c, int col);
 
-/* A value for which no single key stands: bounds become the whole key space. */
+/* A value for which no single key stands. */
 extern void rencoder_collect_add_keyless(RencoderCollector *c, int col);
 
 /* Closes the open slot and makes it "nslots" slots in all. */

@@ -3,23 +3,28 @@
  *		Which groups of an index become base runs, and when.
  *
  * Full groups are flushed soon: a run costs a query a descent, a group of filters some pages.  But
- * each run costs a descent, too.  So where MERGE_RUNS runs of about the same size are neighbours,
- * one takes their place, which is made of the table, since cells do not have whole keys: each row
- * is read again once for each power of MERGE_RUNS that the table is of a first run.
+ * each run costs a descent, too.  So where MERGE_RUNS runs of about the same size are neighbours, or
+ * MERGE_QUIET when no rows come, one takes their place, which is made of the table, since cells do
+ * not have whole keys: each row is read again once for each power of that number that the table is
+ * of a first run.
  */
 #include "maintain/compact.h"
 
+#include "catalog/index.h"
 #include "utils/memutils.h"
 
 #include "base/options.h"
 #include "build/build_run.h"
+#include "maintain/delta.h"
 #include "maintain/flush.h"
 #include "maintain/run_groups.h"
 #include "store/group_copy.h"
 #include "store/pending.h"
+#include "table/coder_columns.h"
 
 /* So many runs become one, if the largest is not more than SIZES times the smallest. */
 #define MERGE_RUNS		8
+#define MERGE_QUIET		4		/* when no rows come */
 #define MERGE_SIZES		4
 
 /* VACUUM and the worker merge no more groups, or a share of all there are. */
@@ -33,8 +38,8 @@
 #define MOST_RUNS		56
 
 /*
- * Deltas go when all groups have a later cut.  If they have more than this part of the pages of
- * the base runs, and more than a few, VACUUM renews the groups that have the earliest.  An entry
+ * Keys of deltas go when their groups have a later cut.  If deltas have more than this part of the
+ * pages of the base runs, and more than a few, VACUUM renews the groups that have the earliest.  An entry
  * of a delta takes three times the bits of one in a base run.
  */
 #define RENEWAL_PART	10
@@ -42,6 +47,9 @@
 
 /* The worker waits for so many full groups. */
 #define WORTH_FLUSHING	4
+
+/* Coders are looked at again when the table has grown by this factor. */
+#define GROWTH			1.125
 
 /* A run is worth making anew if less than this part of its rows is left. */
 #define LIVE_PART		0.9
@@ -59,19 +67,35 @@ typedef struct Task
 	Choice		(*choose) (const RencoderRunGroups *groups, const struct Task *task);
 	uint32		least;			/* groups */
 	uint32		most;
+	int			runs;			/* to be merged, where that is the task */
 	uint32		from;			/* groups before this one are done with */
+	bool		recodes;		/* also groups of a run that have old coders */
 	bool		gives_way;
 	Relation	heap;			/* not NULL: only groups that gain by it */
 } Task;
 
-/* Do the groups of a stretch go on where those before end, with the same coders? */
+/* Do the groups of a stretch go on where those before end? */
 static bool
 continues(const Choice *choice, const RencoderStretch *s)
 {
-	return choice->n > 0 && s->same_coders && s->first == choice->first + choice->n;
+	return choice->n > 0 && s->first == choice->first + choice->n;
 }
 
-/* Full groups whose keys are not in a run. */
+/* Has a group keys in a run? */
+static bool
+is_in_run(const RencoderStretch *s)
+{
+	return s->run != 0 && s->kind != RENCODER_STRETCH_OTHER;
+}
+
+/* Is a group to be flushed, whatever runs there are beside it? */
+static bool
+task_waits(const RencoderStretch *s, const Task *task)
+{
+	return s->kind == RENCODER_STRETCH_WAITING || (task->recodes && is_in_run(s) && s->old_coder);
+}
+
+/* Full groups whose keys are not in a run, or are there by an old coder. */
 static Choice
 choose_waiting(const RencoderRunGroups *groups, const Task *task)
 {
@@ -81,7 +105,7 @@ choose_waiting(const RencoderRunGroups *groups, const Task *task)
 	{
 		const RencoderStretch *s = &groups->stretch[i];
 
-		if (s->kind != RENCODER_STRETCH_WAITING || s->first < task->from)
+		if (!task_waits(s, task) || s->first < task->from)
 			continue;
 		if (!continues(&choice, s))
 		{
@@ -117,13 +141,6 @@ choose_all(const RencoderRunGroups *groups, const Task *task)
 		choice.n += s->n;
 	}
 	return choice;
-}
-
-/* Has a group keys in a run? */
-static bool
-is_in_run(const RencoderStretch *s)
-{
-	return s->run != 0 && s->kind != RENCODER_STRETCH_OTHER;
 }
 
 /* The groups whose cut is the earliest, and those that follow them. */
@@ -182,7 +199,7 @@ next_run(const RencoderRunGroups *groups, int *i, bool *continued)
 
 		if (run.n > 0 && (!in_run || s->run != number || !continues(&run, s)))
 			break;
-		if (!s->same_coders || (!in_run && s->kind != RENCODER_STRETCH_WAITING))
+		if (!in_run && s->kind != RENCODER_STRETCH_WAITING)
 			*continued = false;
 		if (!in_run)
 			continue;
@@ -196,19 +213,19 @@ next_run(const RencoderRunGroups *groups, int *i, bool *continued)
 
 /* Are these runs worth merging? */
 static bool
-is_tier(const Choice *run, uint32 most)
+is_tier(const Choice *run, const Task *task)
 {
 	uint32		least = run[0].n;
 	uint32		greatest = run[0].n;
 	uint64		sum = 0;
 
-	for (int i = 0; i < MERGE_RUNS; i++)
+	for (int i = 0; i < task->runs; i++)
 	{
 		least = Min(least, run[i].n);
 		greatest = Max(greatest, run[i].n);
 		sum += run[i].n;
 	}
-	return greatest <= (uint64) least * MERGE_SIZES && sum <= most;
+	return greatest <= (uint64) least * MERGE_SIZES && sum <= task->most;
 }
 
 /* Neighbouring runs. */
@@ -236,11 +253,11 @@ choose_merge(const RencoderRunGroups *groups, const Task *task)
 		}
 		n++;
 		nruns++;
-		if (n < MERGE_RUNS)
+		if (n < task->runs)
 			continue;
-		merged.first = run[n - MERGE_RUNS].first;
+		merged.first = run[n - task->runs].first;
 		merged.n = run[n - 1].first + run[n - 1].n - merged.first;
-		found = is_tier(&run[n - MERGE_RUNS], task->most);
+		found = is_tier(&run[n - task->runs], task);
 		if (found || smallest.n == 0 || merged.n < smallest.n)
 			smallest = merged;
 	}
@@ -273,7 +290,8 @@ static bool
 has_other_aim(Relation index, const RencoderRunEntry *run)
 {
 	const char *fault;
-	RencoderRunInfo info = rencoder_run_info(index, run, &fault);
+	RencoderRunInfo info = rencoder_run_trees(index, run,
+											  IndexRelationGetNumberOfKeyAttributes(index), &fault);
 	bool		other = info == NULL;
 
 	for (int col = 0; info != NULL && col < info->natts; col++)
@@ -320,7 +338,8 @@ gains(Relation index, Relation heap, const RencoderRunGroups *groups, const Choi
 
 		if (s->first < choice->first || s->first >= choice->first + choice->n)
 			continue;
-		if (!is_in_run(s) || s->leftover || s->uncovered || s->kind == RENCODER_STRETCH_WAITING ||
+		if (!is_in_run(s) || s->old_coder || s->leftover || s->uncovered ||
+			s->kind == RENCODER_STRETCH_WAITING ||
 			(number != 0 && s->run != number))
 			return true;
 		number = s->run;
@@ -391,13 +410,13 @@ make_one(Relation index, Relation heap, const Task *task, Choice *choice)
 		return RENCODER_COMPACT_NOTHING;
 	cut = rencoder_pending_close(index);
 	rencoder_meta_lock_maintainer(index);
-	rencoder_run_groups_tidy(index);
+	rencoder_run_groups_clean_up(index);
 	*choice = look_for_work(index, task);
 	if (choice->n > 0 && list_has_room(index, choice))
 	{
 		result = rencoder_flush(index, heap, choice->first, choice->n, cut, task->gives_way) ?
 			RENCODER_COMPACT_DONE : RENCODER_COMPACT_WAITED_FOR;
-		rencoder_run_groups_tidy(index);
+		rencoder_run_groups_clean_up(index);
 	}
 	rencoder_meta_unlock_maintainer(index);
 	return result;
@@ -419,23 +438,48 @@ merge_task(uint32 ngroups)
 {
 	return (Task)
 	{
-		.choose = choose_merge,.most = Max(MERGE_GROUPS, ngroups / MERGE_SHARE)
+		.choose = choose_merge,.most = Max(MERGE_GROUPS, ngroups / MERGE_SHARE),.runs = MERGE_RUNS
 	};
+}
+
+/*
+ * Sees to it that columns have coders that serve the table: where it has grown, or got so many late
+ * keys that others may have come in the place of those that a coder knows.
+ */
+static void
+see_to_coders(Relation index, Relation heap, bool always)
+{
+	RencoderColumnCoders coders;
+	uint64		base;
+	uint64		delta;
+	bool		coded = false;
+
+	for (int col = 0; col < IndexRelationGetNumberOfKeyAttributes(index); col++)
+		coded |= rencoder_key_is_coded(index, col);
+	if (!coded || rencoder_range_count(rencoder_meta_get(index), RelationGetNumberOfBlocks(heap)) < RENC_SLICE_RANGES)
+		return;
+	rencoder_run_groups_count_pages(index, &base, &delta);
+	rencoder_meta_lock_maintainer(index);
+	rencoder_columns_train(heap, index, BuildIndexInfo(index), true,
+						   always || delta > base / RENEWAL_PART ||
+						   rencoder_columns_train_is_due(heap, index, GROWTH), &coders);
+	rencoder_meta_unlock_maintainer(index);
 }
 
 void
 rencoder_compact_vacuum(Relation index, Relation heap)
 {
-	Task		flush = {.choose = choose_waiting,.least = 1};
+	Task		flush = {.choose = choose_waiting,.least = 1,.recodes = true};
 	Task		merge;
 	Choice		choice;
 	uint32		ngroups;
 
 	rencoder_meta_lock_maintainer(index);
-	rencoder_run_groups_tidy(index);
+	rencoder_run_groups_clean_up(index);
 	rencoder_meta_unlock_maintainer(index);
 	if (!rencoder_options_use_runs(index))
 		return;
+	see_to_coders(index, heap, false);
 	ngroups = count_index_groups(index);
 	flush.most = Max(RENCODER_VACUUM_FLUSH, ngroups / MERGE_SHARE);
 	while (flush.most > 0 && make_one(index, heap, &flush, &choice) == RENCODER_COMPACT_DONE)
@@ -444,10 +488,13 @@ rencoder_compact_vacuum(Relation index, Relation heap)
 	while (make_one(index, heap, &merge, &choice) == RENCODER_COMPACT_DONE)
 		;
 	if (renewal_is_due(index))
+		rencoder_delta_sweep(index);
+	if (renewal_is_due(index))
 	{
 		Task		renew = {.choose = choose_earliest,.most = merge.most};
 
-		(void) make_one(index, heap, &renew, &choice);
+		if (make_one(index, heap, &renew, &choice) == RENCODER_COMPACT_DONE)
+			rencoder_delta_sweep(index);
 	}
 }
 
@@ -467,6 +514,8 @@ rencoder_compact_some(Relation index, Relation heap, bool quiet)
 		return result;
 	merge = merge_task(count_index_groups(index));
 	merge.gives_way = true;
+	if (quiet)
+		merge.runs = MERGE_QUIET;
 	return make_one(index, heap, &merge, &choice);
 }
 
@@ -479,6 +528,7 @@ rencoder_compact(Relation index, Relation heap)
 
 	if (!rencoder_options_use_runs(index))
 		return 0;
+	see_to_coders(index, heap, true);
 	while (make_one(index, heap, &task, &choice) == RENCODER_COMPACT_DONE)
 	{
 		n += choice.n;

@@ -15,11 +15,11 @@
  * Locks: the caller has at least RowExclusiveLock on the heap and on the index, and no content
  * lock; take the maintainer lock for each run that is made.  Run user code of expression indexes:
  * the caller sets the table owner's user id.  WAL: as rencoder_flush() and
- * rencoder_run_groups_tidy().
+ * rencoder_run_groups_clean_up().
  */
 
 /*
- * In VACUUM: tidies up, makes runs of full groups, of an eighth of all groups at most, but of
+ * In VACUUM: cleans up, makes runs of full groups, of an eighth of all groups at most, but of
  * RENCODER_VACUUM_FLUSH, and merges neighbouring runs of about the same size.  If there are many
  * keys in deltas, makes a new run of the groups that have the earliest cut.
  */
@@ -44,9 +44,9 @@ extern RencoderCompactResult rencoder_compact_some(Relation index, Relation heap
 #define RENCODER_WORKER_FLUSH	16
 
 /*
- * Makes one run of all groups, as far as they are full or name one already: one of each
- * sequence of neighbouring groups with the same coders, unless that is what it has, with no later
- * keys, few dead ones, and cells for the queries that are known.  Returns the groups in new runs.
+ * Makes one run of each sequence of neighbouring groups that have a summarized range, unless that
+ * is what it has, with no later keys, few dead ones, and cells for the queries that are known.
+ * Returns the groups in new runs.
  */
 extern uint32 rencoder_compact(Relation index, Relation heap);
 

@@ -1,6 +1,6 @@
 /*
  * delta.c
- *		Deltas: runs of the keys that came to covered ranges after their base run.
+ *		Deltas: runs of the keys that came to summarized ranges after their storage.
  *
  * Each scan reads the pending list from one end to the other.  So its entries are sorted
  * and written as a run, of whole keys, which takes their place in one record.  Each scan
@@ -13,8 +13,10 @@
  * column by column.  Closed pages and LIVE runs do not change, and go only by the hand of
  * the maintainer, whom the caller is (INV-12).
  *
- * Entries of ranges that are no longer covered are kept: no scan asks for them there.  They
- * go when all base runs have a later cut (run_groups.c).
+ * An entry is left out if storage has its key: if it is of a group without a summarized range, or
+ * whose cuts are no earlier than what it is read from.  The group's header said so before the new
+ * delta becomes LIVE.  So a scan that searches it reads that, and does not ask for the entry
+ * (INV-13).
  *
  * A run has one coder for each column, but groups under different base runs may have
  * different ones.  So there are as many deltas as a column has generations of keys: the first
@@ -31,6 +33,7 @@
 #include "base/options.h"
 #include "build/run_sorter.h"
 #include "maintain/run_groups.h"
+#include "store/group_copy.h"
 #include "store/pending.h"
 #include "store/run_pages.h"
 
@@ -39,6 +42,9 @@
 
 /* With more runs than this in the list, all deltas become one. */
 #define CROWDED			48
+
+/* A factor: all deltas, even one alone. */
+#define SWEEP		PG_INT32_MAX
 
 /* What a delta is made of. */
 typedef struct Merge
@@ -56,7 +62,58 @@ typedef struct Merge
 	List	   *coders[INDEX_MAX_KEYS]; /* of each column: its generations */
 	int			ngenerations;	/* of the column that has the most */
 	uint64		npages;			/* of the heap: number of the last + 1 */
+	uint64		first_page;		/* of the heap */
+
+	RencoderMeta meta;
+	RencoderMetaPageData metadata;
+	uint32		ngroups;
+	uint64	   *cut;			/* of each group, the least; 0: not looked up */
 } Merge;
+
+/* ---- What is needed ---- */
+
+/* The least cut of a group: none may be earlier, but for entries that nobody needs. */
+static uint64
+look_up_cut(Merge *m, uint32 number)
+{
+	RencoderGroup group = {m->index, &m->meta, number, RENCODER_NO_BLOCK, RENCODER_NO_BLOCK};
+	RencoderHeaderData first;
+	RencoderEntry entry;
+	Buffer		buf;
+	uint64		cut = PG_UINT64_MAX;
+	bool		by_header = false;
+
+	group.directory = rencoder_directory_find(m->index, &m->meta, &m->metadata, number, NULL);
+	if (group.directory == RENCODER_NO_BLOCK)
+		return cut;
+	buf = rencoder_page_read(m->index, group.directory, BUFFER_LOCK_SHARE, RENCODER_PAGE_DIRECTORY);
+	entry = rencoder_directory_entry(RencoderPageGetPayload(BufferGetPage(buf)), &m->meta, number);
+	group.header = entry->header;
+	if (entry->flags & (RENCODER_ENTRY_SEALED | RENCODER_ENTRY_COVERED))
+		cut = entry->cut;
+	else
+		by_header = group.header != RENCODER_NO_BLOCK;
+	UnlockReleaseBuffer(buf);
+	if (by_header)
+	{
+		rencoder_group_copy_header(&group, 0, &first);
+		cut = rencoder_group_least_cut(&first);
+	}
+	return cut;
+}
+
+/* Does storage have what this pending page, or a delta of pages up to it, says of a heap page? */
+static bool
+is_needless(Merge *m, BlockNumber page, uint64 number)
+{
+	uint32		group = rencoder_group_of_range(rencoder_range_of_block(&m->meta, page));
+
+	if (group >= m->ngroups)
+		return true;
+	if (m->cut[group] == 0)
+		m->cut[group] = Min(look_up_cut(m, group), PG_UINT64_MAX - 1) + 1;
+	return m->cut[group] - 1 >= number;
+}
 
 /* ---- The pending list ---- */
 
@@ -76,17 +133,23 @@ visit_pending(Merge *m, EntryVisitor visit, void *arg)
 	{
 		rencoder_vacuum_delay_point();
 		for (int i = 0; i < walk.copy.nentries; i++)
-			visit(m, rencoder_pending_entry(&walk.copy, i), arg);
+		{
+			const RencoderPendingEntry *entry = rencoder_pending_entry(&walk.copy, i);
+
+			if (!is_needless(m, entry->page, walk.number))
+				visit(m, entry, arg);
+		}
 	}
 	if (walk.fault != NULL)
 		rencoder_page_corrupted(m->index, walk.blkno, walk.fault);
 	rencoder_pending_walk_end(&walk);
 }
 
-/* Notes that a column has entries of that generation, on heap pages before "npages". */
+/* Notes that a column has entries of that generation, on heap pages from "first" to before "npages". */
 static void
-note_entries(Merge *m, int col, uint32 coder, uint64 npages)
+note_entries(Merge *m, int col, uint32 coder, uint64 first, uint64 npages)
 {
+	m->first_page = Min(m->first_page, first);
 	m->coders[col] = list_append_unique_oid(m->coders[col], coder);
 	m->ngenerations = Max(m->ngenerations, list_length(m->coders[col]));
 	m->npages = Max(m->npages, npages);
@@ -100,17 +163,27 @@ note_entry(Merge *m, const RencoderPendingEntry *entry, void *arg)
 	for (int col = 0; col < m->natts; col++)
 	{
 		if (!((entry->nulls >> col) & 1))
-			note_entries(m, col, coder[col], (uint64) entry->page + 1);
+			note_entries(m, col, coder[col], entry->page, (uint64) entry->page + 1);
 	}
 }
 
-/* What add_entry() adds to. */
+/* Where keys go. */
 typedef struct Target
 {
-	RencoderRunSorter *sorter;
+	RencoderRunSorter *sorter;	/* NULL: they are counted */
+	uint64	   *count;			/* by group */
 	int			col;
 	uint32		coder;			/* keys of this generation */
 } Target;
+
+static void
+add_target_key(const Merge *m, const Target *target, uint64 key, BlockNumber page, uint32 rows)
+{
+	if (target->sorter != NULL)
+		rencoder_run_sorter_add(target->sorter, key, page, rows);
+	else
+		target->count[rencoder_group_of_range(rencoder_range_of_block(&m->meta, page))]++;
+}
 
 static void
 add_entry(Merge *m, const RencoderPendingEntry *entry, void *arg)
@@ -119,7 +192,7 @@ add_entry(Merge *m, const RencoderPendingEntry *entry, void *arg)
 
 	if (!((entry->nulls >> target->col) & 1) &&
 		rencoder_pending_coders(entry, m->natts)[target->col] == target->coder)
-		rencoder_run_sorter_add(target->sorter, entry->key[target->col], entry->page, 1);
+		add_target_key(m, target, entry->key[target->col], entry->page, 1);
 }
 
 /* ---- Deltas that are merged ---- */
@@ -138,7 +211,7 @@ read_info(Merge *m, int i)
 		const RencoderRunColumn *column = &m->info[i]->column[col];
 
 		if (column->entries > 0)
-			note_entries(m, col, column->coder,
+			note_entries(m, col, column->coder, column->first_page,
 						 (uint64) column->first_page + column->npages);
 	}
 }
@@ -148,7 +221,8 @@ read_info(Merge *m, int i)
  * "leaf" was said.
  */
 static void
-add_batch(const renc_run_search *search, const renc_run_share *leaf, const Target *target)
+add_batch(Merge *m, const renc_run_search *search, const renc_run_share *leaf, uint64 upto,
+		  const Target *target)
 {
 	double		fresh = renc_run_share_fresh(search->page, search->n);
 	double		due = 0;
@@ -169,15 +243,18 @@ add_batch(const renc_run_search *search, const renc_run_share *leaf, const Targe
 			due += rows;
 			whole = (uint32) Min(Max(rint(due), 1), PG_INT32_MAX);
 			due -= whole;
-			rencoder_run_sorter_add(target->sorter, search->cell[j], search->page[j], whole);
+			if (!is_needless(m, search->page[j], upto))
+				add_target_key(m, target, search->cell[j], search->page[j], whole);
 		}
 	}
 }
 
 /* Adds the entries of a delta. */
 static void
-add_delta(Merge *m, const RencoderRunInfoData *info, const Target *target)
+add_delta(Merge *m, int i, const Target *target)
 {
+	const RencoderRunInfoData *info = m->info[i];
+	uint64		upto = rencoder_runs_find(&m->runs, m->merged[i])->upto;
 	static const renc_interval everything = {0, PG_UINT64_MAX};
 	renc_interval_set set = {&everything, 1};
 	RencoderRunReader reader;
@@ -202,7 +279,7 @@ add_delta(Merge *m, const RencoderRunInfoData *info, const Target *target)
 			leaves = search.leaves;
 		}
 		if (search.failure == NULL)
-			add_batch(&search, &leaf, target);
+			add_batch(m, &search, &leaf, upto, target);
 	}
 	if (search.failure != NULL)
 	{
@@ -240,7 +317,7 @@ compare_pages(const void *a, const void *b)
 static void
 choose_deltas(Merge *m, double most, double factor)
 {
-	const RencoderRunListData *list = &m->runs.list;
+	const RencoderRunList *list = &m->runs.list;
 	RencoderRunEntry delta[RENCODER_MAX_RUNS];
 	int			n = 0;
 	double		sum = m->upto == 0 ? 0 :
@@ -254,7 +331,7 @@ choose_deltas(Merge *m, double most, double factor)
 	qsort(delta, n, sizeof(RencoderRunEntry), compare_pages);
 	for (int i = 0; i < n; i++)
 	{
-		bool		fits = delta[i].npages <= factor * sum;
+		bool		fits = factor >= SWEEP || delta[i].npages <= factor * sum;
 
 		sum += delta[i].npages;
 		if ((fits && sum <= most) || list->n > CROWDED)
@@ -263,12 +340,21 @@ choose_deltas(Merge *m, double most, double factor)
 	for (int i = 0; i < m->nmerged; i++)
 		m->merged[i] = delta[i].number;
 
-	/* One alone is as it was. */
-	if (m->upto == 0 && m->nmerged < 2)
+	/* One alone is as it was, but for what nobody needs. */
+	if (m->upto == 0 && m->nmerged < 2 && factor < SWEEP)
 		m->nmerged = 0;
 }
 
 /* ---- Making one ---- */
+
+/* All keys of a column of one generation. */
+static void
+add_all(Merge *m, const Target *target)
+{
+	visit_pending(m, add_entry, (void *) target);
+	for (int i = 0; i < m->nmerged; i++)
+		add_delta(m, i, target);
+}
 
 /* Writes the tree of a column, with its keys of one generation. */
 static void
@@ -281,12 +367,11 @@ write_merged_column(Merge *m, RencoderRunWriter *writer, int col, uint32 coder)
 											  (BlockNumber) Min(m->npages, InvalidBlockNumber));
 	target.col = col;
 	target.coder = coder;
-	visit_pending(m, add_entry, &target);
-	for (int i = 0; i < m->nmerged; i++)
-		add_delta(m, m->info[i], &target);
+	add_all(m, &target);
 	rencoder_run_sorter_sort(target.sorter);
 
-	rencoder_run_writer_begin_column(writer, col, coder, 0, 0, (uint32) m->npages,
+	rencoder_run_writer_begin_column(writer, col, coder, 0, (BlockNumber) m->first_page,
+									 (uint32) (m->npages - m->first_page),
 									 RENC_RUN_EXACT, 0, NULL);
 	while (rencoder_run_sorter_next(target.sorter, &pair))
 	{
@@ -301,17 +386,20 @@ write_merged_column(Merge *m, RencoderRunWriter *writer, int col, uint32 coder)
 static bool
 write_delta_run(Merge *m, int i, RencoderNewRun *made)
 {
-	RencoderRunWriter *writer = rencoder_run_writer_begin(m->index, RENCODER_RUN_DELTA, 0, 0, true);
+	uint64		group_pages = (uint64) RENC_GROUP_RANGES * m->meta.pages_per_range;
+	uint32		first = (uint32) (m->first_page / group_pages);
+	RencoderRunWriter *writer = rencoder_run_writer_begin(m->index, RENCODER_RUN_DELTA, first,
+														  (uint32) ((m->npages - 1) / group_pages) - first + 1,
+														  true);
 
 	if (writer == NULL)
 		return false;
-	made->number = rencoder_run_writer_number(writer);
 	for (int col = 0; col < m->natts; col++)
 	{
 		if (i < list_length(m->coders[col]))
 			write_merged_column(m, writer, col, list_nth_oid(m->coders[col], i));
 	}
-	made->npages = rencoder_run_writer_finish(writer);
+	rencoder_run_writer_finish(writer, made);
 	return true;
 }
 
@@ -347,11 +435,22 @@ rencoder_delta_is_due(Relation index, uint64 least)
 	return closed_pages(&runs) >= least;
 }
 
+static void
+begin_delta_merge(Merge *m, Relation index)
+{
+	m->index = index;
+	m->meta = *rencoder_meta_get(index);
+	m->natts = m->meta.natts;
+}
+
 /* Looks what there is, and decides what is to be made of it; false: nothing. */
 static bool
 prepare_merge(Merge *m, uint64 least, double most, double factor)
 {
-	rencoder_runs_look(m->index, &m->runs, NULL);
+	rencoder_runs_look_with_meta(m->index, &m->runs, &m->metadata, NULL);
+	m->first_page = PG_UINT64_MAX;
+	m->ngroups = rencoder_group_copy_count(m->index, &m->meta, &m->metadata, 0);
+	m->cut = palloc_extended(Max(m->ngroups, 1) * sizeof(uint64), MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
 	if (closed_pages(&m->runs) >= least)
 		m->upto = m->runs.pending_last_number - 1;
 	choose_deltas(m, most, factor);
@@ -367,7 +466,7 @@ prepare_merge(Merge *m, uint64 least, double most, double factor)
 		return false;
 
 	/* Deltas of different generations do not become fewer. */
-	return m->upto > 0 || m->ngenerations < m->nmerged;
+	return m->upto > 0 || m->ngenerations < m->nmerged || factor == SWEEP;
 }
 
 /* Are there runs that nobody makes or reads any more? */
@@ -395,12 +494,11 @@ make_delta_since(Relation index, uint64 least, uint32 most, double factor, uint6
 	Merge	   *m = palloc0(sizeof(Merge));
 	bool		done = false;
 
-	m->index = index;
-	m->natts = rencoder_meta_get(index)->natts;
+	begin_delta_merge(m, index);
 	m->since = since;
 	rencoder_runs_look(index, &m->runs, NULL);
 	if (making == 0 && has_leftovers(&m->runs))
-		rencoder_run_groups_tidy(index);
+		rencoder_run_groups_clean_up(index);
 	if (prepare_merge(m, least, most, factor))
 		done = write_merged(m);
 	if (done && m->nmerged > 0)
@@ -408,6 +506,32 @@ make_delta_since(Relation index, uint64 least, uint32 most, double factor, uint6
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(context);
 	return done;
+}
+
+void
+rencoder_delta_count(Relation index, uint32 ngroups, uint64 *count)
+{
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "rencoder delta",
+												  ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(context);
+	Merge	   *m = palloc0(sizeof(Merge));
+
+	begin_delta_merge(m, index);
+	if (prepare_merge(m, 1, PG_UINT32_MAX, SWEEP))
+	{
+		m->ngroups = Min(m->ngroups, ngroups);
+		for (int col = 0; col < m->natts; col++)
+		{
+			for (int i = 0; i < list_length(m->coders[col]); i++)
+			{
+				Target		target = {NULL, count, col, list_nth_oid(m->coders[col], i)};
+
+				add_all(m, &target);
+			}
+		}
+	}
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(context);
 }
 
 bool
@@ -445,5 +569,13 @@ rencoder_delta_settle(Relation index)
 	}
 	rencoder_meta_lock_maintainer(index);
 	(void) rencoder_delta_make(index, 1, PG_UINT32_MAX, RENCODER_DELTA_AT_REST);
+	rencoder_meta_unlock_maintainer(index);
+}
+
+void
+rencoder_delta_sweep(Relation index)
+{
+	rencoder_meta_lock_maintainer(index);
+	(void) rencoder_delta_make(index, 1, PG_UINT32_MAX, SWEEP);
 	rencoder_meta_unlock_maintainer(index);
 }

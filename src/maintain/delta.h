@@ -1,6 +1,6 @@
 /*
  * delta.h
- *		Deltas: runs of the keys that came to covered ranges after their base run.
+ *		Deltas: runs of the keys that came to summarized ranges after their storage.
  */
 #ifndef RENCODER_DELTA_H
 #define RENCODER_DELTA_H
@@ -52,5 +52,17 @@ extern bool rencoder_delta_make_of_all(Relation index);
  * worth it.  Locks: likewise.
  */
 extern void rencoder_delta_settle(Relation index);
+
+/*
+ * Adds to count[group] how many keys of a group deltas and the pending list have that its storage has
+ * not.  Maintainer.  Locks: those of reading pages.
+ */
+extern void rencoder_delta_count(Relation index, uint32 ngroups, uint64 *count);
+
+/*
+ * Rewrites the deltas without the keys that storage has by now.  Locks and memory: as of making one,
+ * and the maintainer lock, which it takes.
+ */
+extern void rencoder_delta_sweep(Relation index);
 
 #endif							/* RENCODER_DELTA_H */

@@ -3,22 +3,18 @@
  *		Making a base run of groups of an index in use.
  *
  * Groups that are sealed, and groups that name a run already, go the same way: the table is
- * read, as for summarizing.
+ * read, as for summarizing.  Keys are made by the newest coders.
  *
  *	1. The run is put into the list, BUILDING.  The header of each group notes it, and that the
- *	   summarized ranges are "flushing".  From here on inserters put the keys of such a range
- *	   on the pending list, besides what they do anyhow, and leave none out because the present
- *	   run has it.
+ *	   summarized ranges are "flushing".  From here on inserters leave no key out because the present
+ *	   run has it, and note which values without a key have come.
  *	2. The table is read, any version visible, group by group, each with a trust horizon of its
- *	   own.  A row came before "flushing" was set, and is found, or after, and its inserter sees
- *	   "flushing": the same race, and the same reason why nothing is lost, as between insert and
- *	   summarize (INV-3, INV-13).
+ *	   own.  A row came before "flushing" was set, and is found, or after, and has an entry behind
+ *	   the cut (INV-13).  Bounds and flags are widened by what was read.
  *	3. The run is written and becomes LIVE.  Scans search it from now on, but nobody names it.
- *	4. Group by group: ranges with values without a key become "always"; then one record makes
- *	   the group name the run, its ranges covered, frees the first column's storage and starts
- *	   a new epoch (INV-7); then the storage of further columns is freed.  Ranges that were
- *	   "always" are so no more where a key of each value was read, if no value without a key came
- *	   meanwhile: a filter had no room for their keys.
+ *	4. Group by group: one record makes the group name the run, its ranges covered, frees the first
+ *	   column's matrix and starts a new epoch (INV-7); then further columns are done likewise.
+ *	   At last the ranges are not flushing any more.
  *
  * The cut comes before all of this.  An entry of a pending page up to the cut was put there
  * before that page was closed, so its row was in the table before that was read, and the run has
@@ -28,10 +24,8 @@
  * The maintainer lock is held all the time, so nobody else can make a delta, and the pending list
  * would get longer and longer while rows come.  So deltas are made between two groups.
  *
- * Bounds and flags stay as they are: inserters keep them (INV-2).
- *
- * A crash or an error leaves ranges "flushing", which costs inserters an entry for each row, and a
- * run that no group names, or not all.  The next maintenance tidies up (run_groups.c).
+ * A crash or an error leaves ranges "flushing", and a run that no group names, or not all.  The
+ * next maintenance cleans up (run_groups.c).
  */
 #include "maintain/flush.h"
 
@@ -42,8 +36,8 @@
 #include "base/options.h"
 #include "build/build_run.h"
 #include "maintain/delta.h"
+#include "maintain/reading.h"
 #include "maintain/run_groups.h"
-#include "store/group_edit.h"
 #include "store/run_pages.h"
 #include "table/range_scan.h"
 
@@ -53,8 +47,7 @@ typedef struct FlushedGroup
 	RencoderGroup group;
 	renc_mask	flushing;
 	uint64		horizon;
-	renc_mask  *keyless;		/* of each column: ranges with a value whose
-								 * key was not read */
+	renc_mask  *keyless;		/* of each column: rencoder_reading_keyless() */
 } FlushedGroup;
 
 typedef struct Flush
@@ -70,36 +63,22 @@ typedef struct Flush
 	FlushedGroup *groups;
 } Flush;
 
-/* Sets "flushing" in a group. */
 static void
 begin_flushing(Flush *f, FlushedGroup *g, uint32 number)
 {
-	RencoderGroupEdit edit;
-	RencoderHeader first;
-
 	if (!rencoder_group_locate(&g->group, f->scan.index, &f->scan.meta, number))
 		elog(ERROR, "group %u of index \"%s\" has no header",
 			 number, RelationGetRelationName(f->scan.index));
 	g->keyless = palloc0(f->scan.meta.natts * sizeof(renc_mask));
-	rencoder_group_edit_begin(&edit, &g->group, 0, RENCODER_EDIT_HEADERS, 0);
-	first = rencoder_group_edit_first(&edit);
-	g->flushing = rencoder_set_get(first->summarized);
-	rencoder_set_put(first->flushing, g->flushing);
-	first->flushing_run = f->number;
-	rencoder_group_edit_finish(&edit);
+	g->flushing = rencoder_reading_begin(&g->group, f->number);
 }
 
-/* The coders of the groups, which are those of the first. */
 static void
-load_group_coders(Flush *f)
+load_newest_coders(Flush *f)
 {
-	RencoderHeaderData copy;
-
 	for (int col = 0; col < f->scan.meta.natts; col++)
-	{
-		rencoder_group_copy_header(&f->groups[0].group, col, &copy);
-		rencoder_columns_load_coders(f->scan.index, col, copy.config.coder, &f->scan.coders);
-	}
+		rencoder_columns_load_coders(f->scan.index, col, rencoder_coder_newest(f->scan.index, col),
+									 &f->scan.coders);
 }
 
 /* A key of the row that is read. */
@@ -111,6 +90,62 @@ take_key(void *arg, int col, uint64 key)
 	rencoder_run_sorter_add(f->sorter[col], key, f->scan.last_block, 1);
 }
 
+/* Would what was read of a range widen its bounds, or set a flag? */
+static bool
+is_wider(const RencoderHeaderData *header, const RencoderRangeSummary *r, int slot)
+{
+	return r->min < header->min[slot] || r->max > header->max[slot] ||
+		(r->has_null && !rencoder_set_test(header->has_null, slot)) ||
+		(r->has_value && !rencoder_set_test(header->has_value, slot)) ||
+		(r->keyless && !rencoder_set_test(header->keyless, slot));
+}
+
+/*
+ * Adds what was read of a column to what is known of it.  That holds for the present storage, too.
+ * If the new keys are by another coder, bounds say nothing of them, and must exclude none.
+ */
+static void
+widen_flushed_column(const Flush *f, const FlushedGroup *g, int col)
+{
+	RencoderGroupEdit edit;
+	bool		recoded;
+
+	rencoder_group_edit_begin(&edit, &g->group, col, RENCODER_EDIT_ENTRY, 0);
+	recoded = edit.header->config.coder != f->scan.coders.generation[col];
+	for (int slot = 0; slot < RENC_GROUP_RANGES; slot++)
+	{
+		RencoderRangeSummary r = f->scan.collector->column[col].range[slot];
+		RencoderHeader header;
+		RencoderEntryColumn *bounds;
+
+		if (!renc_mask_test(g->flushing, slot))
+			continue;
+		if (recoded && r.min <= r.max)
+		{
+			r.min = 0;
+			r.max = PG_UINT64_MAX;
+		}
+		if (!is_wider(edit.header, &r, slot))
+			continue;
+		bounds = &rencoder_group_edit_entry(&edit)->column[col];
+		header = rencoder_group_edit_header(&edit);
+		header->min[slot] = Min(header->min[slot], r.min);
+		header->max[slot] = Max(header->max[slot], r.max);
+		bounds->min = Min(bounds->min, r.min);
+		bounds->max = Max(bounds->max, r.max);
+		if (r.has_null)
+			rencoder_set_add(header->has_null, slot);
+		if (r.has_value)
+			rencoder_set_add(header->has_value, slot);
+		if (r.keyless)
+		{
+			rencoder_set_add(header->keyless, slot);
+			rencoder_group_edit_entry(&edit)->flags |= RENCODER_ENTRY_ALWAYS;
+		}
+	}
+	rencoder_group_edit_finish(&edit);
+}
+
 static void
 read_flushed_group(Flush *f, FlushedGroup *g)
 {
@@ -118,11 +153,8 @@ read_flushed_group(Flush *f, FlushedGroup *g)
 							   RENC_GROUP_RANGES, g->flushing, 0, &g->horizon);
 	for (int col = 0; col < f->scan.meta.natts; col++)
 	{
-		for (int slot = 0; slot < RENC_GROUP_RANGES; slot++)
-		{
-			if (f->scan.collector->column[col].range[slot].keyless)
-				renc_mask_set(&g->keyless[col], slot);
-		}
+		g->keyless[col] = rencoder_reading_keyless(f->scan.collector, col);
+		widen_flushed_column(f, g, col);
 	}
 }
 
@@ -175,7 +207,7 @@ write_base_run(Flush *f)
 	BlockNumber nblocks = RelationGetNumberOfBlocks(f->scan.heap);
 	uint64		end = Min(nblocks, first_page + f->ngroups * group_pages);
 	uint32		npages = end > first_page ? (uint32) (end - first_page) : 1;
-	RencoderNewRun made = {.number = f->number,.rows = (float) f->scan.live_rows,
+	RencoderNewRun made = {.rows = (float) f->scan.live_rows,
 	.table_rows = f->scan.heap->rd_rel->reltuples};
 
 	for (int col = 0; col < f->scan.meta.natts; col++)
@@ -185,125 +217,49 @@ write_base_run(Flush *f)
 								  (double) npages / Max(nblocks, npages), -1);
 		rencoder_run_sorter_end(f->sorter[col]);
 	}
-	made.npages = rencoder_run_writer_finish(f->writer);
+	rencoder_run_writer_finish(f->writer, &made);
 	rencoder_run_list_publish(f->scan.index, &made, 1, 0, NULL, 0, true);
 }
 
-/* Ranges of a column become "always". */
+/* What the header of a column says when its keys are in the run. */
 static void
-note_keyless(const FlushedGroup *g, int col)
+leave_to_run(const Flush *f, const FlushedGroup *g, RencoderGroupEdit *edit)
 {
-	RencoderGroupEdit edit;
-	RencoderHeader header;
+	int			col = edit->col;
+	RencoderHeader header = rencoder_group_edit_header(edit);
+	RencoderEntry entry = rencoder_group_edit_entry(edit);
 
-	if (renc_mask_empty(g->keyless[col]))
-		return;
-	rencoder_group_edit_begin(&edit, &g->group, col, RENCODER_EDIT_ENTRY, 0);
-	rencoder_group_edit_entry(&edit)->flags |= RENCODER_ENTRY_ALWAYS;
-	header = rencoder_group_edit_header(&edit);
-	rencoder_set_put(header->always,
-					 renc_mask_or(rencoder_set_get(header->always), g->keyless[col]));
-	rencoder_group_edit_finish(&edit);
+	rencoder_group_edit_release_storage(edit);
+	header->config.coder = f->scan.coders.generation[col];
+	rencoder_run_groups_config(header, &entry->column[col]);
+	rencoder_set_put(header->always, renc_mask_none());
+	rencoder_reading_note_keyless(header, entry, g->flushing, g->keyless[col]);
+	rencoder_group_edit_new_epoch(edit);
 }
 
 /* The record by which a group names the run. */
-static bool
+static void
 name_run(const Flush *f, const FlushedGroup *g)
 {
 	RencoderGroupEdit edit;
 	RencoderEntry entry;
 	RencoderHeader first;
-	bool		always;
 
-	rencoder_group_edit_begin(&edit, &g->group, 0, RENCODER_EDIT_EPOCH, RENCODER_EDIT_STORAGE);
+	rencoder_group_edit_begin(&edit, &g->group, 0, RENCODER_EDIT_EPOCH, 1);
 	entry = rencoder_group_edit_entry(&edit);
 	first = rencoder_group_edit_first(&edit);
 	Assert(first->flushing_run == f->number);
 	first->run = entry->run = f->number;
-	first->cut = entry->cut = f->cut;
-	memcpy(first->covered, first->flushing, sizeof(first->covered));
-	rencoder_set_put(first->flushing, renc_mask_none());
-	first->flushing_run = 0;
+	rencoder_set_put(first->covered, g->flushing);
 	for (int slot = 0; slot < RENC_GROUP_RANGES; slot++)
 	{
-		if (rencoder_set_test(first->covered, slot))
+		if (renc_mask_test(g->flushing, slot))
 			first->horizon[slot] = Max(first->horizon[slot], g->horizon);
 	}
-	rencoder_group_edit_release_storage(&edit);
-	rencoder_run_groups_config(first, &entry->column[0]);
+	leave_to_run(f, g, &edit);
+	rencoder_reading_set_cut(first, entry, f->cut);
 	entry->flags &= ~(RENCODER_ENTRY_SEALED | RENCODER_ENTRY_COVERED);
 	rencoder_group_seal(entry, &f->scan.meta, first);
-	rencoder_group_edit_new_epoch(&edit);
-	always = (entry->flags & RENCODER_ENTRY_ALWAYS) != 0;
-	rencoder_group_edit_finish(&edit);
-	return always;
-}
-
-/*
- * Covered ranges that are "always" in vain: the run has a key of each of their values that was read,
- * and bounds that are narrow say that no value without a key has come since (INV-11).  "keyless": a
- * key of theirs was not read, if only because the value was not there, or not to be looked for.
- */
-static renc_mask
-needless_always(const RencoderHeaderData *first, const RencoderHeaderData *header, renc_mask keyless)
-{
-	renc_mask	needless = renc_mask_andnot(renc_mask_and(rencoder_set_get(header->always),
-														  rencoder_set_get(first->covered)),
-											keyless);
-
-	for (int slot = 0; slot < RENC_GROUP_RANGES; slot++)
-	{
-		if (header->min[slot] > header->max[slot] ||
-			(header->min[slot] == 0 && header->max[slot] == PG_UINT64_MAX))
-			renc_mask_clear(&needless, slot);
-	}
-	return needless;
-}
-
-/* Takes "always" from such ranges of a column; true if none is left that is. */
-static bool
-forget_always(const FlushedGroup *g, int col)
-{
-	RencoderGroupEdit edit;
-	renc_mask	always;
-	renc_mask	needless;
-
-	rencoder_group_edit_begin(&edit, &g->group, col, RENCODER_EDIT_EPOCH, 0);
-	always = rencoder_set_get(edit.header->always);
-	needless = needless_always(edit.first, edit.header, g->keyless[col]);
-	if (!renc_mask_empty(needless))
-	{
-		rencoder_set_put(rencoder_group_edit_header(&edit)->always,
-						 renc_mask_andnot(always, needless));
-		rencoder_group_edit_new_epoch(&edit);
-	}
-	rencoder_group_edit_finish(&edit);
-	return renc_mask_empty(renc_mask_andnot(always, needless));
-}
-
-/*
- * Has the entry say that no range is "always", if that is so of all columns.  Inserters set it in
- * entry and header, which they lock in this order, so that none does while we look.
- */
-static void
-forget_always_of_entry(const Flush *f, const FlushedGroup *g)
-{
-	const RencoderGroup *group = &g->group;
-	RencoderGroupEdit edit;
-	bool		none;
-
-	rencoder_group_edit_begin(&edit, group, 0, RENCODER_EDIT_ENTRY, 0);
-	none = renc_mask_empty(rencoder_set_get(edit.header->always));
-	for (int col = 1; col < f->scan.meta.natts && none; col++)
-	{
-		Buffer		buf = rencoder_group_read_header(group->index, group->header, group->number, col,
-													 BUFFER_LOCK_SHARE);
-
-		none = renc_mask_empty(rencoder_set_get(RencoderPageGetHeader(BufferGetPage(buf))->always));
-		UnlockReleaseBuffer(buf);
-	}
-	if (none)
-		rencoder_group_edit_entry(&edit)->flags &= ~RENCODER_ENTRY_ALWAYS;
 	rencoder_group_edit_finish(&edit);
 }
 
@@ -311,22 +267,17 @@ forget_always_of_entry(const Flush *f, const FlushedGroup *g)
 static void
 switch_group(const Flush *f, const FlushedGroup *g)
 {
-	int			natts = f->scan.meta.natts;
-	bool		none = true;
-	bool		always;
-
 	CHECK_FOR_INTERRUPTS();
-	for (int col = 0; col < natts; col++)
-		note_keyless(g, col);
-	always = name_run(f, g);
-	for (int col = 1; col < natts; col++)
-		rencoder_run_groups_free_storage(&g->group, col);
-	if (!always)
-		return;
-	for (int col = 0; col < natts; col++)
-		none &= forget_always(g, col);
-	if (none)
-		forget_always_of_entry(f, g);
+	name_run(f, g);
+	for (int col = 1; col < f->scan.meta.natts; col++)
+	{
+		RencoderGroupEdit edit;
+
+		rencoder_group_edit_begin(&edit, &g->group, col, RENCODER_EDIT_EPOCH, 1);
+		leave_to_run(f, g, &edit);
+		rencoder_group_edit_finish(&edit);
+	}
+	rencoder_reading_finish(&g->group);
 }
 
 static bool
@@ -339,7 +290,7 @@ flush_groups(Flush *f)
 	f->groups = MemoryContextAllocHuge(CurrentMemoryContext, f->ngroups * sizeof(FlushedGroup));
 	for (uint32 i = 0; i < f->ngroups; i++)
 		begin_flushing(f, &f->groups[i], f->first + i);
-	load_group_coders(f);
+	load_newest_coders(f);
 	if (!read_flushed_groups(f))
 		return false;
 	write_base_run(f);

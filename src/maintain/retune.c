@@ -1,10 +1,10 @@
 /*
  * retune.c
- *		Finding the groups of an index that another configuration would serve
- *		better, and rebuilding them.
+ *		Finding the groups of filters of an index that another configuration would serve
+ *		better, or whose keys have come to deltas, and rebuilding them.
  *
- * Whether a group gains is known only from its keys, so the table is read
- * once; what has to be rebuilt, twice.
+ * Whether a group gains is known only from its keys, so the table is read for that; what is
+ * rebuilt is made of the same keys.
  */
 #include "maintain/retune.h"
 
@@ -14,10 +14,12 @@
 
 #include "base/options.h"
 #include "key/key.h"
-#include "maintain/compact.h"
+#include "maintain/delta.h"
+#include "maintain/rebuild.h"
 #include "maintain/run_groups.h"
-#include "maintain/summarize.h"
 #include "store/group_edit.h"
+#include "store/pending.h"
+#include "store/run_list.h"
 #include "store/sample_pages.h"
 
 /*
@@ -25,22 +27,19 @@
  * believes that the others of them would not either; and those of any kind, after
  * which it stops.
  */
-#define MAX_UNPROFITABLE	2
-#define MOST_UNPROFITABLE	4
+#define UNPROFITABLE_SAME_QUERIES	2
+#define UNPROFITABLE_TOTAL			4
 
 /*
- * Filters with so many more bits set than when they were made pass many more
- * ranges: with half of all bits set at first, and 14 tests, a tenth more bits
- * are nearly four times the false positives.
+ * Filters of a group are made anew when more than this part of its keys is in deltas and the pending
+ * list, which each query searches, too.  VACUUM looks for such groups if these have as large a part
+ * of the index, and more than a few pages.
  */
-#define OUTGROWN	1.1
-
-/*
- * Coders are looked at again when the table has grown by this factor, or its deltas are so large a
- * part of its base runs: other values may have come in the place of those that a coder knows.
- */
-#define GROWTH		1.125
 #define LATE_PART	10
+#define LATE_PAGES	8
+
+/* Coders are looked at again when the table has grown by this factor. */
+#define GROWTH		1.125
 
 typedef struct Retuning
 {
@@ -50,24 +49,10 @@ typedef struct Retuning
 								 * rebuild */
 	RencoderHeaderData *column; /* copies of the header pages */
 	uint32		ngroups;		/* of the table */
-	bool		full;			/* the group is a matrix of 128 summarized
-								 * ranges */
+	uint64	   *late;			/* keys of each group in deltas and on the
+								 * pending list; NULL: few */
 	MemoryContext context;		/* reset with each group */
 } Retuning;
-
-/* Are these the first ranges of a group, without a gap? */
-static bool
-is_beginning(renc_mask mask)
-{
-	int			n = renc_mask_count(mask);
-
-	for (int slot = 0; slot < n; slot++)
-	{
-		if (!renc_mask_test(mask, slot))
-			return false;
-	}
-	return true;
-}
 
 /* Copies the headers of a group; false if there are none. */
 static bool
@@ -94,29 +79,12 @@ has_old_coder(const Retuning *t)
 	return false;
 }
 
-/*
- * Copies the headers of a group; false if it cannot be rebuilt: it has no
- * summaries, ranges in the middle of a matrix lost theirs, or it names a run
- * that was made with the newest coders.  Takes away what an interrupted rebuilding left.
- */
+/* Copies the headers of a group; false if it has no filters, or names a run as well. */
 static bool
 read_group(Retuning *t, uint32 group)
 {
-	RencoderRebuild *r = &t->rebuild;
-	renc_mask	summarized;
-	bool		slices = false;
-
-	if (!copy_all_headers(t, group))
-		return false;
-	for (int col = 0; col < r->scan.meta.natts; col++)
-		slices |= t->column[col].matrix.start == RENCODER_NO_BLOCK;
-	rencoder_rebuild_forget(&r->group);
-	t->full = false;
-	if (t->column[0].run != 0)
-		return has_old_coder(t);
-	summarized = rencoder_set_get(t->column[0].summarized);
-	t->full = !slices && renc_mask_count(summarized) == RENC_GROUP_RANGES;
-	return !renc_mask_empty(summarized) && (slices || is_beginning(summarized));
+	return copy_all_headers(t, group) && t->column[0].run == 0 &&
+		!renc_mask_empty(rencoder_set_get(t->column[0].summarized));
 }
 
 /*
@@ -137,27 +105,6 @@ fits_memory(const Retuning *t)
 	return keys * sizeof(uint64) <= maintenance_work_mem * 1024.0;
 }
 
-/* Are many more bits set than when the column was made? */
-static bool
-has_outgrown(const Retuning *t, int col)
-{
-	const RencoderHeaderData *header = &t->column[col];
-	RencoderSlab slab = rencoder_slab_whole(t->rebuild.scan.index, &header->config, header->matrix);
-	uint32		now[RENC_GROUP_RANGES] = {0};
-	double		set = 0;
-	double		then = 0;
-
-	if (!t->full)
-		return false;
-	rencoder_filter_count(&slab, renc_mask_all(), now);
-	for (int slot = 0; slot < RENC_GROUP_RANGES; slot++)
-	{
-		set += now[slot];
-		then += header->nset[slot];
-	}
-	return set > then * OUTGROWN;
-}
-
 /*
  * Ranges whose keys would not be in storage of this configuration, and those
  * of them for which that is so with any.
@@ -175,18 +122,18 @@ count_unfit(const Retuning *t, int col, const RencoderConfig *config, int *keyle
 }
 
 /*
- * Distinct keys a range that filters of a group of few ranges should be made for at
- * least: what its present ones are.
+ * The width of a matrix for all summarized ranges of the group.  A column that had no keys when they
+ * were summarized has none, but may have got keys since.
  */
-static double
-min_capacity_of_present(const Retuning *t, int col)
+static uint32
+needed_width(const Retuning *t)
 {
-	const RencoderRebuild *r = &t->rebuild;
+	renc_mask	summarized = rencoder_set_get(t->column[0].summarized);
+	int			slice = RENC_GROUP_SLICES - 1;
 
-	if (t->full || !rencoder_design_few_ranges(&r->scan.meta, r->group.number,
-											   RelationGetNumberOfBlocks(r->scan.heap)))
-		return 0;
-	return t->column[col].config.capacity;
+	while (slice > 0 && renc_mask_band(summarized, slice) == 0)
+		slice--;
+	return t->rebuild.group.number > 0 ? RENC_MATRIX_WIDTH : rencoder_filter_width(slice);
 }
 
 /*
@@ -199,7 +146,8 @@ is_wanted(Retuning *t, int col, RencoderPrediction *now, RencoderPrediction *bes
 	RencoderRebuild *r = &t->rebuild;
 	const RencoderHeaderData *header = &t->column[col];
 	RencoderConfig *config = &r->config[col];
-	int			always = renc_mask_count(rencoder_set_get(header->always));
+	int			always = renc_mask_count(renc_mask_or(rencoder_set_get(header->always),
+													  rencoder_set_get(header->keyless)));
 	bool		recoded = header->config.coder != r->scan.coders.generation[col];
 	RencoderConfig present = header->config;
 	int			unfit;
@@ -207,8 +155,6 @@ is_wanted(Retuning *t, int col, RencoderPrediction *now, RencoderPrediction *bes
 
 	memset(config, 0, sizeof(*config));
 	now->fpr = now->cost = best->fpr = best->cost = -1;
-	if (!rencoder_is_configured(&header->config))
-		return false;
 	if (recoded)
 	{
 		/*
@@ -218,14 +164,14 @@ is_wanted(Retuning *t, int col, RencoderPrediction *now, RencoderPrediction *bes
 		memset(&present, 0, sizeof(present));
 		present.coder = r->scan.coders.generation[col];
 	}
-	rencoder_design_again(t->designer, r->scan.collector, col,
-						  min_capacity_of_present(t, col), &present, config, now, best);
+	rencoder_design_again(t->designer, r->scan.collector, col, 0, &present, config, now, best);
+	config->width = Max(header->config.width, needed_width(t));
 
 	/* Keys may be there no more: VACUUM fetches no dead value from TOAST. */
 	unfit = count_unfit(t, col, config, &keyless);
 	if (keyless > always)
 		return false;
-	if (recoded || unfit < always || has_outgrown(t, col))
+	if (recoded || unfit < always)
 		return true;
 	return now->cost >= 0 && now->cost > best->cost * t->margin &&
 		memcmp(config, &header->config, sizeof(*config)) != 0;
@@ -251,43 +197,34 @@ note_prediction(const Retuning *t, int col, double fpr, double best_fpr)
 	rencoder_group_edit_finish(&edit);
 }
 
-/* The group starts over, with the configurations that are noted for it. */
-static void
-start_over(const RencoderRebuild *r)
-{
-	uint64		first = (uint64) r->group.number * RENC_GROUP_RANGES;
-
-	rencoder_rebuild_reset(r);
-	(void) rencoder_summarize(r->scan.index, r->scan.heap, first, first + RENC_GROUP_RANGES - 1, true);
-}
-
-/* A group whose run has keys by an old coder gets filters, which become a run as any others do. */
+/* Have many keys of the group come since its filters were made? */
 static bool
-recode_group(RencoderRebuild *r)
+has_late_keys(const Retuning *t)
 {
-	for (int col = 0; col < r->scan.meta.natts; col++)
+	uint64		keys = 0;
+
+	if (t->late == NULL)
+		return false;
+	for (int col = 0; col < t->rebuild.scan.meta.natts; col++)
 	{
-		r->wanted[col] = true;
-		memset(&r->config[col], 0, sizeof(r->config[col]));
-		r->predicted_fpr[col] = -1;
-		r->stamp[col] = 0;
+		for (int slot = 0; slot < RENC_GROUP_RANGES; slot++)
+			keys += t->column[col].distinct[slot];
 	}
-	start_over(r);
-	return true;
+	return t->late[t->rebuild.group.number] > keys / LATE_PART;
 }
 
 /*
- * Reads the keys of the group that read_group() was called for, and rebuilds
- * what gains by it.  True if anything was rebuilt.
+ * Reads the keys of the group that read_group() was called for, and rebuilds it if a column
+ * gains by it.  True if it was.
  */
 static bool
 retune_group(Retuning *t)
 {
 	RencoderRebuild *r = &t->rebuild;
-	bool		any = false;
+	RencoderPrediction now[INDEX_MAX_KEYS];
+	RencoderPrediction best[INDEX_MAX_KEYS];
+	bool		any = has_late_keys(t);
 
-	if (t->column[0].run != 0)
-		return recode_group(r);
 	if (!fits_memory(t))
 	{
 		ereport(DEBUG1,
@@ -297,44 +234,41 @@ retune_group(Retuning *t)
 	}
 	r->scan.collector = rencoder_collect_create(r->scan.meta.natts);
 	r->scan.collector->in_use = true;
-	(void) rencoder_rebuild_collect(r);
+	rencoder_rebuild_collect(r);
 	for (int col = 0; col < r->scan.meta.natts; col++)
 	{
-		RencoderPrediction now;
-		RencoderPrediction best;
-
 		CHECK_FOR_INTERRUPTS();
 		r->stamp[col] = rencoder_designer_stamp(t->designer, col, r->scan.coders.generation[col]);
-		r->wanted[col] = is_wanted(t, col, &now, &best);
-		r->predicted_fpr[col] = best.fpr;
-		if (r->wanted[col])
-			any = true;
-		else if (rencoder_is_configured(&t->column[col].config))
-			note_prediction(t, col, now.fpr, best.fpr);
+		any |= is_wanted(t, col, &now[col], &best[col]);
+		r->predicted_fpr[col] = best[col].fpr;
 	}
-	if (any && t->full)
-		rencoder_rebuild_group(r);
-	else if (any)
-		start_over(r);
-	return any;
+	if (any)
+	{
+		rencoder_rebuild(r);
+		return true;
+	}
+	rencoder_rebuild_give_up(r);
+	for (int col = 0; col < r->scan.meta.natts; col++)
+		note_prediction(t, col, now[col].fpr, best[col].fpr);
+	return false;
 }
 
-/* The newest coders; with "train", new ones where there are none, or, with "due", also others. */
+/* The newest coders; with "train", new ones where there are none, or the table has grown. */
 static void
-find_coders(Retuning *t, bool train, bool due)
+find_coders(Retuning *t, bool train)
 {
 	RencoderRebuild *r = &t->rebuild;
 
-	due = due || rencoder_columns_train_is_due(r->scan.heap, r->scan.index, GROWTH);
 	if (train)
-		rencoder_columns_train(r->scan.heap, r->scan.index, r->scan.indexInfo, true, due,
+		rencoder_columns_train(r->scan.heap, r->scan.index, r->scan.indexInfo, true,
+							   rencoder_columns_train_is_due(r->scan.heap, r->scan.index, GROWTH),
 							   &r->scan.coders);
 	for (int col = 0; col < r->scan.meta.natts; col++)
 		rencoder_columns_load_coders(r->scan.index, col, rencoder_coder_newest(r->scan.index, col), &r->scan.coders);
 }
 
 static void
-begin_retuning(Retuning *t, Relation index, Relation heap, bool train, bool due, double margin)
+begin_retuning(Retuning *t, Relation index, Relation heap, bool train, double margin)
 {
 	uint64		nranges;
 
@@ -344,7 +278,7 @@ begin_retuning(Retuning *t, Relation index, Relation heap, bool train, bool due,
 	t->column = palloc(t->rebuild.scan.meta.natts * sizeof(RencoderHeaderData));
 
 	rencoder_meta_lock_maintainer(index);
-	find_coders(t, train, due);
+	find_coders(t, train);
 	rencoder_meta_unlock_maintainer(index);
 
 	nranges = rencoder_range_count(&t->rebuild.scan.meta, RelationGetNumberOfBlocks(heap));
@@ -352,6 +286,32 @@ begin_retuning(Retuning *t, Relation index, Relation heap, bool train, bool due,
 	t->designer = rencoder_designer_create(index, &t->rebuild.scan.meta, (double) nranges);
 	t->context = AllocSetContextCreate(CurrentMemoryContext, "rencoder retune",
 									   ALLOCSET_DEFAULT_SIZES);
+}
+
+/* Are deltas and pending list large beside the index? */
+static bool
+late_keys_are_many(Relation index)
+{
+	RencoderRuns runs;
+	uint64		pages;
+
+	rencoder_runs_look(index, &runs, NULL);
+	pages = runs.pending_last_number - runs.pending_first_number;
+	for (uint32 i = 0; i < runs.list.n; i++)
+		pages += runs.list.entry[i].kind == RENCODER_RUN_DELTA ? runs.list.entry[i].npages : 0;
+	return pages > LATE_PAGES && pages > RelationGetNumberOfBlocks(index) / LATE_PART;
+}
+
+static void
+count_late_keys(Retuning *t)
+{
+	Relation	index = t->rebuild.scan.index;
+
+	(void) rencoder_pending_close(index);
+	t->late = palloc_extended(Max(t->ngroups, 1) * sizeof(uint64), MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+	rencoder_meta_lock_maintainer(index);
+	rencoder_delta_count(index, t->ngroups, t->late);
+	rencoder_meta_unlock_maintainer(index);
 }
 
 /* Are other queries known than when the group was looked at last, or another coder? */
@@ -375,14 +335,12 @@ samples_changed(Retuning *t)
 typedef struct Limits
 {
 	uint32		reads;			/* groups whose rows may be read */
-	uint32		counts;			/* groups whose bits may be counted */
-	bool		coders_only;	/* only groups whose coders are outdated */
 
 	/*
 	 * Stamps of groups that gained nothing: what they had been looked at
 	 * with.
 	 */
-	uint64		unprofitable_stamp[MOST_UNPROFITABLE];
+	uint64		unprofitable_stamp[UNPROFITABLE_TOTAL];
 	int			n_unprofitable;
 } Limits;
 
@@ -408,81 +366,69 @@ is_unprofitable(const Limits *limits, uint64 stamp)
 
 	for (int i = 0; i < limits->n_unprofitable; i++)
 		same += limits->unprofitable_stamp[i] == stamp;
-	return same >= MAX_UNPROFITABLE || limits->n_unprofitable == MOST_UNPROFITABLE;
+	return same >= UNPROFITABLE_SAME_QUERIES || limits->n_unprofitable == UNPROFITABLE_TOTAL;
 }
 
 /* A group in VACUUM; true if it was rebuilt. */
 static bool
 vacuum_group(Retuning *t, uint32 group, Limits *limits)
 {
-	bool		outgrown = false;
 	bool		done;
+	bool		late;
 	uint64		stamp;
 
-	/*
-	 * This also takes away what an interrupted rebuilding left, whatever the
-	 * limits.
-	 */
-	if (!read_group(t, group) || limits->reads == 0 ||
-		(limits->coders_only ? !has_old_coder(t) : t->column[0].run != 0))
+	if (limits->reads == 0 || !read_group(t, group))
 		return false;
-	if (t->column[0].run != 0)
-	{
-		limits->reads--;
-		return retune_group(t);
-	}
-	if (t->full && limits->counts > 0)
-	{
-		limits->counts--;
-		for (int col = 0; col < t->rebuild.scan.meta.natts && !outgrown; col++)
-			outgrown = has_outgrown(t, col);
-	}
+	late = has_late_keys(t);
 	stamp = old_stamp(t);
-	if (!outgrown &&
-		(is_unprofitable(limits, stamp) || !samples_changed(t)))
+	if (!late && (is_unprofitable(limits, stamp) || !samples_changed(t)))
 		return false;
 	limits->reads--;
 	done = retune_group(t);
 	if (done)
 		limits->n_unprofitable = 0;
-	else if (!outgrown)
+	else if (!late)
 		limits->unprofitable_stamp[limits->n_unprofitable++] = stamp;
 	return done;
 }
 
 /*
- * Visits n groups, or, if "groups" is NULL, the first n of all, from any on where "limits" bounds
- * the work, so that all have their turn.  Those with old coders have it anyhow, and neighbours that
- * get the same one can be in one run.  Returns how many were rebuilt.
+ * Visits all groups, from any on where "limits" bounds the work, so that all have their turn.  Returns
+ * how many were rebuilt.
  */
 static int64
-visit_groups(Retuning *t, const uint32 *groups, uint32 n, Limits *limits)
+visit_groups(Retuning *t, Limits *limits)
 {
 	Relation	index = t->rebuild.scan.index;
-	uint32		start = limits == NULL || limits->coders_only || n == 0 ? 0 :
+	uint32		n = t->ngroups;
+	uint32		start = limits == NULL || n == 0 ? 0 :
 		(uint32) pg_prng_uint64_range(&pg_global_prng_state, 0, n - 1);
 	int64		count = 0;
 
 	for (uint32 i = 0; i < n; i++)
 	{
-		uint32		place = (start + i) % n;
-		uint32		group = groups == NULL ? place : groups[place];
-		MemoryContext old;
+		uint32		group = (start + i) % n;
+		MemoryContext old = MemoryContextSwitchTo(t->context);
 
 		rencoder_vacuum_delay_point();
-		if (group >= t->ngroups)
-			continue;			/* of a table that has become shorter */
-		old = MemoryContextSwitchTo(t->context);
 		rencoder_meta_lock_maintainer(index);
 		if (limits != NULL)
 			count += vacuum_group(t, group, limits);
-		else if (read_group(t, group) && t->column[0].run == 0)
+		else if (read_group(t, group))
 			count += retune_group(t);
 		rencoder_meta_unlock_maintainer(index);
 		MemoryContextSwitchTo(old);
 		MemoryContextReset(t->context);
 	}
 	MemoryContextDelete(t->context);
+	if (count > 0)
+	{
+		/* Their keys in deltas and on the pending list are needed no more. */
+		rencoder_meta_lock_maintainer(index);
+		rencoder_run_groups_clean_up(index);
+		rencoder_meta_unlock_maintainer(index);
+		rencoder_delta_sweep(index);
+	}
 	return count;
 }
 
@@ -491,23 +437,9 @@ rencoder_retune(Relation index, Relation heap)
 {
 	Retuning	t;
 
-	begin_retuning(&t, index, heap, true, false, RENCODER_RETUNE_MARGIN);
-	return visit_groups(&t, NULL, t.ngroups, NULL);
-}
-
-/* Returns how many groups there are. */
-static uint32
-begin_vacuum(Retuning *t, Relation index, Relation heap, bool due, Limits *limits)
-{
-	/* Coders are for the tables that are summarized. */
-	begin_retuning(t, index, heap,
-				   rencoder_range_count(rencoder_meta_get(index),
-										RelationGetNumberOfBlocks(heap)) >= RENC_SLICE_RANGES,
-				   due, RENCODER_VACUUM_MARGIN);
-	memset(limits, 0, sizeof(*limits));
-	limits->reads = Max(RENCODER_VACUUM_GROUPS, t->ngroups / RENCODER_VACUUM_READ_SHARE);
-	limits->counts = Max(RENCODER_VACUUM_COUNTS, t->ngroups / RENCODER_VACUUM_COUNT_SHARE);
-	return t->ngroups;
+	begin_retuning(&t, index, heap, true, RENCODER_RETUNE_MARGIN);
+	count_late_keys(&t);
+	return visit_groups(&t, NULL);
 }
 
 int64
@@ -515,70 +447,15 @@ rencoder_retune_some(Relation index, Relation heap)
 {
 	Retuning	t;
 	Limits		limits;
-	uint32		n = begin_vacuum(&t, index, heap, false, &limits);
 
-	return visit_groups(&t, NULL, n, &limits);
-}
-
-/* Has a stretch groups with an old coder, which is that of all of them? */
-static bool
-is_for_coders(Retuning *t, const RencoderStretch *s, bool all)
-{
-	if (s->run == 0 && !all &&
-		!(s->kind == RENCODER_STRETCH_WAITING && rencoder_options_use_runs(t->rebuild.scan.index)))
-		return false;
-	return copy_all_headers(t, s->first) && has_old_coder(t);
-}
-
-/*
- * The groups with an old coder that wait for a run or name one, or all of them, palloc'd, as the
- * directory has them.  Before a visit that would read the headers of all groups, most of which have
- * the newest.
- */
-static uint32 *
-groups_for_coders(Retuning *t, bool all, uint32 *n)
-{
-	RencoderRunGroups found;
-	uint32	   *groups;
-
-	rencoder_run_groups_look(t->rebuild.scan.index, &found);
-	groups = palloc_extended(Max(t->ngroups, 1) * sizeof(uint32), MCXT_ALLOC_HUGE);
-	*n = 0;
-	for (int i = 0; i < found.n; i++)
-	{
-		const RencoderStretch *s = &found.stretch[i];
-
-		if (!is_for_coders(t, s, all))
-			continue;
-		for (uint32 group = s->first; group < s->first + s->n && group < t->ngroups; group++)
-			groups[(*n)++] = group;
-	}
-	pfree(found.stretch);
-	return groups;
-}
-
-int64
-rencoder_retune_coders(Relation index, Relation heap, bool all)
-{
-	Retuning	t;
-	Limits		limits;
-	int64		rebuilt;
-	bool		coded = false;
-	uint64		base;
-	uint64		delta;
-	uint32	   *groups;
-	uint32		n;
-
-	for (int col = 0; col < IndexRelationGetNumberOfKeyAttributes(index); col++)
-		coded |= rencoder_key_is_coded(index, col);
-	if (!coded)
-		return 0;
-	rencoder_run_groups_count_pages(index, &base, &delta);
-	n = begin_vacuum(&t, index, heap, all || delta > base / LATE_PART, &limits);
-	limits.reads = all ? PG_UINT32_MAX : Max(RENCODER_VACUUM_FLUSH, n / RENCODER_VACUUM_READ_SHARE);
-	limits.coders_only = true;
-	groups = groups_for_coders(&t, all, &n);
-	rebuilt = visit_groups(&t, groups, n, &limits);
-	pfree(groups);
-	return rebuilt;
+	/* Coders are for the tables that are summarized. */
+	begin_retuning(&t, index, heap,
+				   rencoder_range_count(rencoder_meta_get(index),
+										RelationGetNumberOfBlocks(heap)) >= RENC_SLICE_RANGES,
+				   RENCODER_VACUUM_MARGIN);
+	memset(&limits, 0, sizeof(limits));
+	limits.reads = Max(RENCODER_VACUUM_GROUPS, t.ngroups / RENCODER_VACUUM_READ_SHARE);
+	if (late_keys_are_many(index))
+		count_late_keys(&t);
+	return visit_groups(&t, &limits);
 }

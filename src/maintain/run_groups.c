@@ -1,29 +1,37 @@
 /*
  * run_groups.c
- *		Which groups of an index name which runs, and what has to be tidied up.
+ *		Which groups of an index name which runs, and what has to be cleaned up.
  */
 #include "maintain/run_groups.h"
 
 #include "miscadmin.h"
 
+#include "key/coder.h"
+#include "maintain/reading.h"
 #include "store/group_copy.h"
 #include "store/group_edit.h"
 
 /* ---- Looking ---- */
 
-/* A group that names a run, and is not covered. */
-static RencoderStretchKind
-kind_by_header(Relation index, RencoderEntry entry, uint32 number, bool *uncovered)
+/* A group whose entry does not speak for all of its ranges. */
+static void
+look_at_group_header(Relation index, RencoderEntry entry, RencoderStretch *s)
 {
-	Buffer		buf = rencoder_group_read_header(index, entry->header, number, 0, BUFFER_LOCK_SHARE);
-	RencoderHeader header = RencoderPageGetHeader(BufferGetPage(buf));
+	Buffer		buf = rencoder_group_read_header(index, entry->header, s->first, 0, BUFFER_LOCK_SHARE);
+	const RencoderHeaderData *header = RencoderPageGetHeader(BufferGetPage(buf));
 	renc_mask	summarized = rencoder_set_get(header->summarized);
 	int			n = renc_mask_count(summarized);
 
-	*uncovered = !renc_mask_empty(renc_mask_andnot(summarized, rencoder_set_get(header->covered)));
+	s->cut = rencoder_group_least_cut(header);
+	if (entry->run == 0 && n > 0)
+		s->kind = RENCODER_STRETCH_GROWING;
+	else if (n > 0)
+	{
+		s->kind = n < RENC_GROUP_RANGES ? RENCODER_STRETCH_PARTIAL : RENCODER_STRETCH_WAITING;
+		s->uncovered = !renc_mask_empty(renc_mask_andnot(summarized,
+														 rencoder_set_get(header->covered)));
+	}
 	UnlockReleaseBuffer(buf);
-	return n == 0 ? RENCODER_STRETCH_OTHER :
-		n < RENC_GROUP_RANGES ? RENCODER_STRETCH_PARTIAL : RENCODER_STRETCH_WAITING;
 }
 
 static bool
@@ -37,35 +45,39 @@ has_leftover(const RencoderMeta *meta, RencoderEntry entry)
 	return false;
 }
 
+/* Is there a column whose keys are not made by its newest coder? */
 static bool
-has_same_coders(const RencoderMeta *meta, RencoderEntry a, RencoderEntry b)
+is_of_old_coder(const RencoderMeta *meta, RencoderEntry entry, const uint32 *newest)
 {
 	for (int col = 0; col < meta->natts; col++)
 	{
-		if (a->column[col].config.coder != b->column[col].config.coder)
-			return false;
+		if (entry->column[col].config.coder != newest[col])
+			return true;
 	}
-	return true;
+	return false;
 }
 
 /* What is to be known of a group, as a stretch of one. */
 static RencoderStretch
-look_at_group(Relation index, const RencoderMeta *meta, RencoderEntry entry, uint32 number)
+look_at_group(Relation index, const RencoderMeta *meta, RencoderEntry entry, uint32 number,
+			  const uint32 *newest)
 {
 	RencoderStretch s = {.first = number,.n = 1,.kind = RENCODER_STRETCH_OTHER,
-	.run = entry->run,.cut = entry->cut};
+	.run = entry->run,.cut = PG_UINT64_MAX};
 
 	if (entry->header == RENCODER_NO_BLOCK)
 		return s;
+	s.cut = entry->cut;
+	s.old_coder = is_of_old_coder(meta, entry, newest);
 	if (entry->flags & RENCODER_ENTRY_COVERED)
 	{
 		s.kind = RENCODER_STRETCH_COVERED;
 		s.leftover = has_leftover(meta, entry);
 	}
-	else if (entry->run != 0)
-		s.kind = kind_by_header(index, entry, number, &s.uncovered);
 	else if (entry->flags & RENCODER_ENTRY_SEALED)
 		s.kind = RENCODER_STRETCH_WAITING;
+	else
+		look_at_group_header(index, entry, &s);
 	return s;
 }
 
@@ -75,8 +87,9 @@ add_group(RencoderRunGroups *groups, const RencoderStretch *s)
 {
 	RencoderStretch *last = groups->n > 0 ? &groups->stretch[groups->n - 1] : NULL;
 
-	if (last != NULL && last->kind == s->kind && last->run == s->run && s->same_coders &&
-		last->leftover == s->leftover && last->uncovered == s->uncovered)
+	if (last != NULL && last->kind == s->kind && last->run == s->run &&
+		last->old_coder == s->old_coder && last->leftover == s->leftover &&
+		last->uncovered == s->uncovered)
 	{
 		last->n++;
 		last->cut = Min(last->cut, s->cut);
@@ -96,10 +109,12 @@ rencoder_run_groups_look(Relation index, RencoderRunGroups *groups)
 	RencoderMeta meta = *rencoder_meta_get(index);
 	RencoderMetaPageData *metadata = rencoder_meta_copy(index);
 	RencoderEntry entry = palloc0(meta.entry_size);
-	RencoderEntry previous = palloc0(meta.entry_size);
+	uint32		newest[INDEX_MAX_KEYS];
 	char	   *payload = palloc0(RENCODER_PAYLOAD_SIZE);
 	uint32		ngroups = rencoder_group_copy_count(index, &meta, metadata, 0);
 
+	for (int col = 0; col < meta.natts; col++)
+		newest[col] = rencoder_coder_newest(index, col);
 	groups->n = 0;
 	groups->allocated = 16;
 	groups->stretch = palloc(groups->allocated * sizeof(RencoderStretch));
@@ -123,14 +138,11 @@ rencoder_run_groups_look(Relation index, RencoderRunGroups *groups)
 			}
 		}
 		memcpy(entry, rencoder_directory_entry(payload, &meta, group), meta.entry_size);
-		s = look_at_group(index, &meta, entry, group);
-		s.same_coders = has_same_coders(&meta, entry, previous);
+		s = look_at_group(index, &meta, entry, group, newest);
 		add_group(groups, &s);
-		memcpy(previous, entry, meta.entry_size);
 	}
 	pfree(payload);
 	pfree(entry);
-	pfree(previous);
 	pfree(metadata);
 }
 
@@ -152,32 +164,16 @@ rencoder_run_groups_count_pages(Relation index, uint64 *base, uint64 *delta)
 	*delta = npages[RENCODER_RUN_DELTA];
 }
 
-/* ---- Tidying up ---- */
-
-/* Takes "flushing" for a run back from a group: we are the maintainer, so nobody is at work. */
-static void
-take_back(const RencoderGroup *group, uint32 run)
-{
-	RencoderGroupEdit edit;
-
-	rencoder_group_edit_begin(&edit, group, 0, RENCODER_EDIT_HEADERS, 0);
-	if (edit.first->flushing_run == run)
-	{
-		RencoderHeader first = rencoder_group_edit_first(&edit);
-
-		rencoder_set_put(first->flushing, renc_mask_none());
-		first->flushing_run = 0;
-	}
-	rencoder_group_edit_finish(&edit);
-}
+/* ---- Cleaning up ---- */
 
 /*
  * The groups of a stretch may be flushing for a base run that is being made, which nobody is doing
- * any more, or that is LIVE, but not theirs.
+ * any more, or that is LIVE, but not theirs.  If it is theirs, only the end of the switch is missing:
+ * that costs an entry for rows that the run has already, which is not worth a look at each group.
  */
 static void
-take_back_stretch(Relation index, const RencoderMeta *meta, const RencoderStretch *s,
-				  const RencoderRunEntry *run)
+clear_flushing(Relation index, const RencoderMeta *meta, const RencoderStretch *s,
+			   const RencoderRunEntry *run)
 {
 	uint32		first = Max(s->first, run->first_group);
 	uint32		end = Min(s->first + s->n, run->first_group + run->ngroups);
@@ -190,16 +186,16 @@ take_back_stretch(Relation index, const RencoderMeta *meta, const RencoderStretc
 	{
 		CHECK_FOR_INTERRUPTS();
 		if (rencoder_group_locate(&group, index, meta, number))
-			take_back(&group, run->number);
+			rencoder_reading_give_up(&group, run->number);
 	}
 }
 
-void
-rencoder_run_groups_free_storage(const RencoderGroup *group, int col)
+static void
+free_storage(const RencoderGroup *group, int col)
 {
 	RencoderGroupEdit edit;
 
-	rencoder_group_edit_begin(&edit, group, col, RENCODER_EDIT_EPOCH, RENCODER_EDIT_STORAGE);
+	rencoder_group_edit_begin(&edit, group, col, RENCODER_EDIT_EPOCH, 1);
 	rencoder_group_edit_release_storage(&edit);
 	rencoder_run_groups_config(rencoder_group_edit_header(&edit),
 							   &rencoder_group_edit_entry(&edit)->column[col]);
@@ -223,7 +219,7 @@ free_leftover(Relation index, const RencoderMeta *meta, const RencoderStretch *s
 		{
 			rencoder_group_copy_header(&group, col, &copy);
 			if (rencoder_is_configured(&copy.config))
-				rencoder_run_groups_free_storage(&group, col);
+				free_storage(&group, col);
 		}
 	}
 }
@@ -239,35 +235,45 @@ is_named(const RencoderRunGroups *groups, uint32 run)
 	return false;
 }
 
+/* The least cut of groups from "first" to before "end". */
+static uint64
+least_cut(const RencoderRunGroups *groups, uint64 first, uint64 end)
+{
+	uint64		least = PG_UINT64_MAX;
+
+	for (int i = 0; i < groups->n; i++)
+	{
+		const RencoderStretch *s = &groups->stretch[i];
+
+		if (s->first < end && (uint64) s->first + s->n > first)
+			least = Min(least, s->cut);
+	}
+	return least;
+}
+
 /*
- * Base runs that no group names; deltas and pending pages that end before the cuts of all groups
- * that name one: only covered ranges are looked for there, whose keys up to the cut are in their
- * base runs (INV-13).
+ * Base runs that no group names; deltas that end before the cuts of all summarized ranges of the
+ * groups that they have keys of, whose storage has these up to the cut, and pending pages of which
+ * the same is true (INV-13).
  */
 static void
 drop_needless(Relation index, const RencoderRunGroups *groups, const RencoderRuns *runs)
 {
 	uint32		dropped[RENCODER_MAX_RUNS];
 	int			n = 0;
-	uint64		least = PG_UINT64_MAX;
 	uint64		upto = 0;
 
-	for (int i = 0; i < groups->n; i++)
-	{
-		/* A group without a summarized range has none that is covered. */
-		if (groups->stretch[i].run != 0 && groups->stretch[i].kind != RENCODER_STRETCH_OTHER)
-			least = Min(least, groups->stretch[i].cut);
-	}
 	for (uint32 i = 0; i < runs->list.n; i++)
 	{
 		const RencoderRunEntry *run = &runs->list.entry[i];
 
 		if (run->state == RENCODER_RUN_LIVE &&
-			(run->kind == RENCODER_RUN_BASE ? !is_named(groups, run->number) : run->upto <= least))
+			(run->kind == RENCODER_RUN_BASE ? !is_named(groups, run->number) :
+			 run->upto <= least_cut(groups, run->first_group, (uint64) run->first_group + run->ngroups)))
 			dropped[n++] = run->number;
 	}
 	if (runs->pending_first != RENCODER_NO_BLOCK)
-		upto = Min(least, runs->pending_last_number - 1);
+		upto = Min(least_cut(groups, 0, PG_UINT64_MAX), runs->pending_last_number - 1);
 	if (upto < runs->pending_first_number)
 		upto = 0;
 	if (n > 0 || upto > 0)
@@ -275,20 +281,20 @@ drop_needless(Relation index, const RencoderRunGroups *groups, const RencoderRun
 }
 
 void
-rencoder_run_groups_tidy(Relation index)
+rencoder_run_groups_clean_up(Relation index)
 {
 	RencoderMeta meta = *rencoder_meta_get(index);
 	RencoderRunGroups groups;
 	RencoderRuns runs;
 
 	rencoder_runs_look(index, &runs, NULL);
-	if (runs.list.n == 0)
+	if (runs.list.n == 0 && runs.pending_first == RENCODER_NO_BLOCK)
 		return;
 	rencoder_run_groups_look(index, &groups);
 	for (int i = 0; i < groups.n; i++)
 	{
 		for (uint32 j = 0; j < runs.list.n; j++)
-			take_back_stretch(index, &meta, &groups.stretch[i], &runs.list.entry[j]);
+			clear_flushing(index, &meta, &groups.stretch[i], &runs.list.entry[j]);
 		free_leftover(index, &meta, &groups.stretch[i]);
 	}
 	drop_needless(index, &groups, &runs);

@@ -1,6 +1,6 @@
 /*
  * run_groups.h
- *		Which groups of an index name which runs, and what has to be tidied up.
+ *		Which groups of an index name which runs, and what has to be cleaned up.
  */
 #ifndef RENCODER_RUN_GROUPS_H
 #define RENCODER_RUN_GROUPS_H
@@ -10,7 +10,8 @@
 
 typedef enum RencoderStretchKind
 {
-	RENCODER_STRETCH_OTHER,		/* growing, or with gaps, or unknown */
+	RENCODER_STRETCH_OTHER,		/* nothing is summarized */
+	RENCODER_STRETCH_GROWING,	/* not full, and nothing is in a run */
 	RENCODER_STRETCH_WAITING,	/* full, but with keys in storage */
 	RENCODER_STRETCH_COVERED,	/* full, and all in the run */
 	RENCODER_STRETCH_PARTIAL	/* not full, but some ranges are in the run */
@@ -23,8 +24,9 @@ typedef struct RencoderStretch
 	uint32		n;
 	RencoderStretchKind kind;
 	uint32		run;			/* that they name, 0: none */
-	uint64		cut;			/* the least, if they name one */
-	bool		same_coders;	/* as the group before has */
+	uint64		cut;			/* the least of their summarized ranges;
+								 * PG_UINT64_MAX: there are none */
+	bool		old_coder;		/* keys of a column are not by its newest one */
 	bool		leftover;		/* COVERED, but with storage in some column */
 	bool		uncovered;		/* PARTIAL: ranges are summarized that are not
 								 * in the run */
@@ -40,7 +42,7 @@ typedef struct RencoderRunGroups
 /*
  * Looks at all groups.  What it says may be old when it returns, unless the caller has the
  * maintainer lock.  Locks: directory pages share, one at a time, and first headers of groups that
- * name a run but are not covered; released.
+ * are neither sealed nor covered; released.
  */
 extern void rencoder_run_groups_look(Relation index, RencoderRunGroups *groups);
 
@@ -54,19 +56,13 @@ extern void rencoder_run_groups_count_pages(Relation index, uint64 *base, uint64
  *	- "flushing" of ranges whose run was never finished, or whose group was not switched to it;
  *	- storage that was left behind in a covered group;
  *	- base runs that no group names;
- *	- deltas and pending pages whose keys are in the base runs of all groups that name one;
+ *	- deltas and pending pages whose keys are in storage of all groups (INV-13);
  *	- pages of runs that are BUILDING or FREEING.
  *
  * Maintainer.  WAL: for each header a record; for storage, of metapage, directory, header and free
  * list; then as rencoder_run_list_drop() and rencoder_run_list_free().
  */
-extern void rencoder_run_groups_tidy(Relation index);
-
-/*
- * Frees the storage of a column of a group that is covered; its configuration keeps only the
- * coder.  Maintainer.  WAL: metapage, directory, header, free list, one record.
- */
-extern void rencoder_run_groups_free_storage(const RencoderGroup *group, int col);
+extern void rencoder_run_groups_clean_up(Relation index);
 
 /* The configuration of a column whose keys are in a run. */
 static inline void

@@ -6,27 +6,19 @@
  * maintainer per index (INV-6):
  *
  *	1. Make the group's header, if it is the group's first range.  Take away
- *	   what a former life of the ranges left in the storage, while they are
- *	   still unsummarized and nobody writes there.
- *	2. Set "summarizing" (one record).  From here on inserters keep the
- *	   ranges' bits and bounds up to date, or, where there is no storage yet,
- *	   cancel.
+ *	   what a former life of the ranges left in the matrix, while they are
+ *	   still unsummarized and nobody asks for them.
+ *	2. Set "summarizing" (one record).  From here on each row that comes to the ranges gets an entry
+ *	   on the pending list.
  *	3. Scan the heap, any version visible, and collect the keys (INV-3).
- *	4. Write the bits: merge them into existing storage, or write a new slab
- *	   that nobody refers to yet.  In groups behind the first, a column
- *	   has its matrix from its first slice on, and each further slice
- *	   is merged into that, unless the group before met too many checkpoints
- *	   (grows_in_place()).  All others get a slab for each slice, which
- *	   interleave.c turns into a matrix when the group is full.
- *	5. Publish: one record per column links the slab and widens the bounds; the
- *	   last one sets "summarized" for the ranges that are still "summarizing"
- *	   (INV-4: it follows the records of all bits it vouches for).
+ *	4. Write the bits: into the matrix of the column, in bytes of ranges that nobody asks for yet,
+ *	   or into a new one that nobody refers to yet.
+ *	5. Publish: one record per column links the matrix and notes what was read; the
+ *	   last one sets "summarized" (INV-4: it follows the records of all bits it vouches for).
  *
- * Ranges of a group that names a run, whose other ranges are covered by it, get slices: with the
- * coder that the group has, and never a matrix.
- *
- * Ranges that were cancelled meanwhile are done again; now the storage is
- * there, so they cannot be cancelled twice.
+ * A matrix has room for all 128 ranges of the group from its first slice on.  That of the
+ * table's first group begins with as many slices as there are, and is copied to twice the width when
+ * another one comes, so that a small table has a small index.
  *
  * The steps are in summarize_group.c.
  */
@@ -35,8 +27,8 @@
 #include "miscadmin.h"
 #include "utils/memutils.h"
 
-#include "maintain/interleave.h"
 #include "maintain/summarize_group.h"
+#include "store/group_edit.h"
 #include "store/space.h"
 
 /* Makes and links the header pages of a group. */
@@ -64,173 +56,151 @@ make_header(RencoderGroup *group)
 	group->header = extent.start;
 }
 
-/*
- * Is a new column's storage to be a matrix that grows, slice by slice, and so is
- * logged once?  The table's first group does without: a small table should not
- * pay for 128 ranges.  Where there are slices there will be more, and where the group takes long checkpoints make it dear.  In a group
- * that names a run most ranges want no storage.
- */
-static bool
-grows_in_place(const RencoderSummarizing *s, const RencoderHeaderData *copy)
-{
-	if (s->group.number == 0 || s->names_run || !rencoder_summarize_group_is_fast(s))
-		return false;
-	for (int slice = 0; slice < RENC_GROUP_SLICES; slice++)
-	{
-		if (copy->slice[slice].start != RENCODER_NO_BLOCK)
-			return false;
-	}
-	return true;
-}
-
 /* The keys of the slice's ranges; returns those that do not fit, as ranges of the group. */
 static renc_mask
 keys_of_slice(const RencoderSummarizing *s, int col, const RencoderConfig *config,
 			  renc_keys *ranges)
 {
-	renc_mask	always = rencoder_filter_keys(config, s->scan.collector, col,
-											  renc_mask_all(), ranges);
+	renc_mask	always = rencoder_filter_keys(config, s->scan.collector, col, renc_mask_all(),
+											  ranges + s->slice * RENC_SLICE_RANGES);
 
 	return renc_mask_from_slice(always, s->slice);
 }
 
-/* Publishes the slice's ranges, whose keys are in the slab. */
-static renc_mask
-publish_slice(RencoderSummarizing *s, int col, RencoderHeader copy, const RencoderSlab *slab,
-			  renc_mask always)
+/*
+ * Writes the keys of a column's ranges, and publishes them.  From the allocation of a matrix until
+ * it is linked nothing may be cancelled: its pages would be lost.
+ */
+static void
+write_column(RencoderSummarizing *s, int col, RencoderHeader copy)
 {
-	memset(copy->nset, 0, sizeof(copy->nset));
-	if (rencoder_slab_is_whole(slab))
-		rencoder_filter_count(slab, renc_mask_of_band(s->slice), copy->nset);
+	renc_keys	ranges[RENC_GROUP_RANGES] = {{NULL, 0}};
+	renc_mask	always = keys_of_slice(s, col, &copy->config, ranges);
+	RencoderSlab slab;
+
+	HOLD_INTERRUPTS();
+	if (copy->matrix.start == RENCODER_NO_BLOCK)
+	{
+		copy->matrix = rencoder_space_alloc(s->scan.index, rencoder_filter_npages(&copy->config));
+		slab = rencoder_slab_of(s->scan.index, copy);
+		rencoder_filter_start(&slab, s->slice, ranges);
+	}
 	else
-		rencoder_filter_count(slab, renc_mask_of_band(0), copy->nset + s->slice * RENC_SLICE_RANGES);
-	return rencoder_summarize_group_publish(s, col, copy, always);
+	{
+		slab = rencoder_slab_of(s->scan.index, copy);
+		rencoder_filter_check_extent(&slab);
+		rencoder_filter_merge(&slab, ranges);
+	}
+	memset(copy->nset, 0, sizeof(copy->nset));
+	rencoder_filter_count(&slab, renc_mask_of_band(s->slice), copy->nset);
+	rencoder_summarize_group_publish(s, col, copy, always);
+	RESUME_INTERRUPTS();
 }
 
-/* Merges the keys of the slice's ranges into the column's storage, and publishes them. */
-static renc_mask
-merge_column(RencoderSummarizing *s, int col, RencoderHeader copy, const RencoderSlab *slab)
+/* The width of a new matrix that the slice is to go into. */
+static uint32
+new_width(const RencoderSummarizing *s)
 {
-	int			first = rencoder_slab_is_whole(slab) ? s->slice * RENC_SLICE_RANGES : 0;
-	renc_keys	ranges[RENC_GROUP_RANGES] = {{NULL, 0}};
-	renc_mask	always = keys_of_slice(s, col, &copy->config, ranges + first);
+	return s->group.number > 0 ? RENC_MATRIX_WIDTH : rencoder_filter_width(s->slice);
+}
 
-	rencoder_filter_merge(slab, ranges);
-	return publish_slice(s, col, copy, slab, always);
+/* Copies a column's matrix to one that has room for the slice, if it has none. */
+static void
+make_matrix_room(const RencoderSummarizing *s, int col)
+{
+	RencoderHeaderData copy;
+	RencoderConfig config;
+	RencoderGroupEdit edit;
+	RencoderEntry entry;
+	RencoderHeader header;
+	RencoderExtent extent;
+	RencoderSlab old;
+	RencoderSlab new;
+
+	rencoder_group_copy_header(&s->group, col, &copy);
+	if (copy.matrix.start == RENCODER_NO_BLOCK || s->slice < (int) copy.config.width)
+		return;
+	config = copy.config;
+	config.width = rencoder_filter_width(s->slice);
+	HOLD_INTERRUPTS();
+	extent = rencoder_space_alloc(s->scan.index, rencoder_filter_npages(&config));
+	old = rencoder_slab_of(s->scan.index, &copy);
+	new = rencoder_slab(s->scan.index, &config, extent);
+	rencoder_filter_copy(&old, &new);
+	rencoder_group_edit_begin(&edit, &s->group, col, RENCODER_EDIT_EPOCH, 1);
+	entry = rencoder_group_edit_entry(&edit);
+	rencoder_group_edit_release_storage(&edit);
+	header = rencoder_group_edit_header(&edit);
+	header->config = entry->column[col].config = config;
+	header->matrix = entry->column[col].matrix = extent;
+	rencoder_group_edit_new_epoch(&edit);
+	rencoder_group_edit_finish(&edit);
+	RESUME_INTERRUPTS();
 }
 
 /*
- * Makes storage for the keys of the slice's ranges, notes it in "copy", and publishes both.
- * From its allocation until it is linked nothing may be cancelled: its pages would be lost.
+ * Does a column without storage need some?  If it has no keys yet, there is nothing to make filters
+ * for, nor to learn a coder from.  A group that is full has storage, so that scans need not ask its
+ * header.
  */
-static renc_mask
-make_column(RencoderSummarizing *s, int col, RencoderHeader copy)
+static bool
+wants_storage(const RencoderSummarizing *s, int col)
 {
-	bool		grows = grows_in_place(s, copy);
-	renc_keys	ranges[RENC_GROUP_RANGES] = {{NULL, 0}};
-	renc_mask	always = keys_of_slice(s, col, &copy->config, ranges);
-	renc_mask	done;
-	uint32		npages = rencoder_filter_npages(&copy->config,
-												grows ? RENC_MATRIX_WIDTH : RENC_SLICE_WIDTH);
-	RencoderSlab slab;
-	char	   *image;
-
-	if (grows)
-	{
-		image = rencoder_filter_grow_image(&copy->config, ranges);
-		copy->matrix = rencoder_space_alloc(s->scan.index, npages);
-		slab = rencoder_slab_whole(s->scan.index, &copy->config, copy->matrix);
-	}
-	else
-	{
-		image = rencoder_filter_build(&copy->config, RENC_SLICE_WIDTH, ranges);
-		copy->slice[s->slice] = rencoder_space_alloc(s->scan.index, npages);
-		slab = rencoder_slab_of_slice(s->scan.index, copy, s->slice);
-	}
-	HOLD_INTERRUPTS();
-	if (grows)
-		rencoder_filter_grow_start(&slab, s->slice, image);
-	else
-		rencoder_filter_write(&slab, image, true);
-	done = publish_slice(s, col, copy, &slab, always);
-	RESUME_INTERRUPTS();
-	pfree(image);
-	return done;
+	return s->completes || s->scan.collector->column[col].nkeys > 0;
 }
 
-/* Writes the keys of a column and publishes them; returns the ranges published. */
-static renc_mask
+/* Writes the keys of a column and publishes them. */
+static void
 summarize_column(RencoderSummarizing *s, int col)
 {
 	RencoderHeaderData copy;
-	RencoderSlab slab;
 	const char *fault;
 
 	rencoder_group_copy_header(&s->group, col, &copy);
+	if (!rencoder_is_configured(&copy.config) && !wants_storage(s, col))
+	{
+		rencoder_summarize_group_publish(s, col, &copy, renc_mask_none());
+		return;
+	}
 	if (!rencoder_is_configured(&copy.config))
 	{
 		copy.config.coder = s->scan.coders.generation[col];
 		rencoder_summarize_group_plan(s, col, &copy);
+		copy.config.width = new_width(s);
 	}
 	fault = rencoder_filter_fault(&copy.config);
 	if (fault != NULL)
 		rencoder_page_corrupted(s->scan.index, s->group.header + col, fault);
-	if (rencoder_summarize_group_slab(s, &copy, &slab))
-		return merge_column(s, col, &copy, &slab);
-	return make_column(s, col, &copy);
+	write_column(s, col, &copy);
 }
 
-/* One attempt at the ranges to do; returns those that were published. */
-static renc_mask
-try_slice(RencoderSummarizing *s)
-{
-	uint64		first = (uint64) s->group.number * RENC_GROUP_RANGES + rencoder_summarize_group_first(s);
-	renc_mask	done = renc_mask_none();
-	renc_mask	todo = rencoder_summarize_group_slots(s, RENC_SLICE_WIDTH, s->todo);
-
-	rencoder_summarize_group_begin(s);
-	(void) rencoder_summarize_group_scan(s, first, RENC_SLICE_RANGES, todo, 0);
-	if (s->start_over)
-		return done;
-
-	/*
-	 * The first column's storage is linked last: its absence is what tells
-	 * inserters that there is none.
-	 */
-	for (int col = s->scan.meta.natts - 1; col >= 0; col--)
-		done = summarize_column(s, col);
-	return done;
-}
-
-/* Unsummarized ranges of the slice among "wanted". */
-static renc_mask
-unsummarized(const RencoderSummarizing *s, renc_mask wanted)
-{
-	RencoderHeaderData copy;
-
-	rencoder_group_copy_header(&s->group, 0, &copy);
-	return renc_mask_andnot(wanted, rencoder_set_get(copy.summarized));
-}
-
+/* Summarizes the unsummarized ranges of the slice among "wanted"; returns how many. */
 static int
 summarize_slice(RencoderSummarizing *s, renc_mask wanted)
 {
-	int			count = 0;
+	uint64		first = (uint64) s->group.number * RENC_GROUP_RANGES + rencoder_summarize_group_first(s);
+	RencoderHeaderData copy;
 
-	s->todo = unsummarized(s, wanted);
-	while (!renc_mask_empty(s->todo) && !s->start_over)
-	{
-		renc_mask	done;
+	CHECK_FOR_INTERRUPTS();
+	rencoder_group_copy_header(&s->group, 0, &copy);
+	s->todo = renc_mask_andnot(wanted, rencoder_set_get(copy.summarized));
+	if (renc_mask_empty(s->todo))
+		return 0;
+	s->completes = renc_mask_empty(renc_mask_andnot(renc_mask_all(),
+													renc_mask_or(s->todo, rencoder_set_get(copy.summarized))));
+	for (int col = 0; col < s->scan.meta.natts; col++)
+		make_matrix_room(s, col);
+	rencoder_summarize_group_begin(s);
+	(void) rencoder_summarize_group_scan(s, first, RENC_SLICE_RANGES,
+										 renc_mask_to_slice(s->todo, s->slice), 0);
 
-		CHECK_FOR_INTERRUPTS();
-		done = try_slice(s);
-		count += renc_mask_count(done);
-		s->todo = renc_mask_andnot(s->todo, done);
-	}
-	return count;
+	/* The first column comes last: its record sets the states. */
+	for (int col = s->scan.meta.natts - 1; col >= 0; col--)
+		summarize_column(s, col);
+	return renc_mask_count(s->todo);
 }
 
-/* Is the group all done: every range summarized, and a matrix, or covered? */
+/* Is the group all done? */
 static bool
 is_complete(const RencoderSummarizing *s)
 {
@@ -268,7 +238,7 @@ summarize_slices(RencoderSummarizing *s, uint64 first, uint64 last)
 {
 	int			count = 0;
 
-	for (uint64 r = first; r <= last && !s->start_over;)
+	for (uint64 r = first; r <= last;)
 	{
 		uint64		end = Min(last + 1, (r / RENC_SLICE_RANGES + 1) * RENC_SLICE_RANGES);
 		renc_mask	wanted = renc_mask_none();
@@ -295,12 +265,6 @@ summarize_group(RencoderSummarizing *s, uint64 first, uint64 last)
 	if (last - first + 1 == RENC_GROUP_RANGES && !s->too_large)
 		count += rencoder_summarize_whole(s);
 	count += summarize_slices(s, first, last);
-	if (s->start_over)
-	{
-		rencoder_summarize_group_start_over(s);
-		count = summarize_slices(s, (uint64) s->group.number * RENC_GROUP_RANGES, last);
-	}
-	(void) rencoder_interleave(s->scan.index, s->group.number);
 	return count;
 }
 

@@ -13,8 +13,7 @@
  * Summarizes every unsummarized range of [first, last] (clipped to the table)
  * and returns their number.  With "partial", also the last range if the table
  * ends inside it.  Groups of which nothing is summarized yet are made a matrix at
- * once; others grow, by bands of a matrix or by slices that are interleaved into
- * one when the group is full.
+ * once; others grow, by bands of a matrix.
  *
  * Locks: the caller has at least RowExclusiveLock on the heap and on the
  * index, and no content lock; takes the maintainer lock for each group of
@@ -27,7 +26,7 @@ extern double rencoder_summarize(Relation index, Relation heap,
 /*
  * The same for the slices [first, end) of the index, which are in one group and
  * lie within the table.  With "no_dead_toast", values of dead rows are not
- * fetched from TOAST; their ranges become "always".  The caller has the
+ * fetched from TOAST; their ranges become "keyless".  The caller has the
  * maintainer lock.
  */
 extern void rencoder_summarize_slices(Relation index, Relation heap, uint64 first,

@@ -5,64 +5,40 @@
 #include "maintain/summarize_group.h"
 
 #include "access/htup_details.h"
-#include "access/xlog.h"
 #include "utils/memutils.h"
 
-#include "maintain/rebuild.h"
 #include "store/group_edit.h"
-
-/*
- * A slice that is the first after a checkpoint logs every page of a matrix that
- * grows, as far as it is in use: half of it on average.  Slices that are
- * interleaved at last are logged twice, whatever comes in between.  So two
- * checkpoints are not too many; the count begins with the one before the group.
- */
-#define MAX_CHECKPOINTS		3
+#include "store/pending.h"
 
 /* The coders of new groups are looked at again when the table has grown by this factor. */
 #define GROWTH				2
 
-bool
-rencoder_summarize_group_slab(const RencoderSummarizing *s, RencoderHeader header,
-							  RencoderSlab *slab)
-{
-	if (header->matrix.start != RENCODER_NO_BLOCK || s->whole)
-		*slab = rencoder_slab_whole(s->scan.index, &header->config, header->matrix);
-	else
-		*slab = rencoder_slab_of_slice(s->scan.index, header, s->slice);
-	return slab->extent.start != RENCODER_NO_BLOCK;
-}
-
-renc_mask
-rencoder_summarize_group_slots(const RencoderSummarizing *s, int width, renc_mask mask)
-{
-	return width == RENC_MATRIX_WIDTH ? mask : renc_mask_to_slice(mask, s->slice);
-}
-
 /*
  * Forgets what a former summary of "fresh" ranges left.  They are
- * unsummarized, so that nobody writes there; scans that started before they
+ * unsummarized, so that nobody asks for them; scans that started before they
  * became so will see another epoch (INV-7).
  */
 static void
 forget_ranges(const RencoderSummarizing *s, int col, renc_mask fresh)
 {
 	RencoderHeaderData copy;
-	RencoderSlab slab;
 	RencoderGroupEdit edit;
 	RencoderHeader header;
 
 	rencoder_group_copy_header(&s->group, col, &copy);
-	if (rencoder_summarize_group_slab(s, &copy, &slab))
+	if (copy.matrix.start != RENCODER_NO_BLOCK)
 	{
-		renc_mask	slots = rencoder_summarize_group_slots(s, slab.width, fresh);
+		RencoderSlab slab = rencoder_slab_of(s->scan.index, &copy);
 
-		rencoder_filter_clear(&slab, slots);
+		rencoder_filter_clear(&slab, fresh);
 	}
 
 	rencoder_group_edit_begin(&edit, &s->group, col, RENCODER_EDIT_HEADERS, 0);
 	header = rencoder_group_edit_header(&edit);
 	rencoder_set_put(header->always, renc_mask_andnot(rencoder_set_get(header->always), fresh));
+	rencoder_set_put(header->keyless, renc_mask_andnot(rencoder_set_get(header->keyless), fresh));
+	rencoder_set_put(header->keyless_since,
+					 renc_mask_andnot(rencoder_set_get(header->keyless_since), fresh));
 	rencoder_set_put(header->has_null, renc_mask_andnot(rencoder_set_get(header->has_null), fresh));
 	rencoder_set_put(header->has_value,
 					 renc_mask_andnot(rencoder_set_get(header->has_value), fresh));
@@ -79,16 +55,20 @@ forget_ranges(const RencoderSummarizing *s, int col, renc_mask fresh)
 }
 
 void
-rencoder_summarize_group_begin(const RencoderSummarizing *s)
+rencoder_summarize_group_begin(RencoderSummarizing *s)
 {
 	RencoderHeaderData copy;
 	RencoderGroupEdit edit;
 	RencoderHeader first;
 	renc_mask	fresh;
 
-	/* What is "summarizing" was left so by a crash and has writers. */
+	/*
+	 * Of what is "summarizing", which a crash left so, inserters set flags.
+	 * Its bits may stay: they are of rows that were there.
+	 */
 	rencoder_group_copy_header(&s->group, 0, &copy);
 	fresh = renc_mask_andnot(s->todo, rencoder_set_get(copy.summarizing));
+	s->cut = rencoder_pending_closed(s->scan.index);
 	if (!renc_mask_empty(fresh))
 	{
 		for (int col = 0; col < s->scan.meta.natts; col++)
@@ -104,10 +84,10 @@ rencoder_summarize_group_begin(const RencoderSummarizing *s)
 
 /*
  * Is it settled which coder makes the keys of a column of the group?  A run that the group names
- * has settled it, whatever storage the ranges have that it does not cover.
+ * has settled it.
  */
 static bool
-is_configured(const RencoderSummarizing *s, const RencoderHeaderData *header)
+has_coder(const RencoderSummarizing *s, const RencoderHeaderData *header)
 {
 	return s->names_run || rencoder_is_configured(&header->config);
 }
@@ -125,20 +105,20 @@ load_coders(RencoderSummarizing *s)
 		if (!rencoder_key_is_coded(s->scan.index, col))
 			continue;
 		rencoder_group_copy_header(&s->group, col, &copy);
-		generation = is_configured(s, &copy) ? copy.config.coder :
+		generation = has_coder(s, &copy) ? copy.config.coder :
 			rencoder_coder_newest(s->scan.index, col);
 		rencoder_columns_load_coders(s->scan.index, col, generation, &s->scan.coders);
 	}
 }
 
-/* Has the column of the group no configuration yet, which would name a coder? */
+/* May the column of the group get another coder than it has? */
 static bool
-is_unconfigured(const RencoderSummarizing *s, int col)
+may_get_coder(const RencoderSummarizing *s, int col)
 {
 	RencoderHeaderData copy;
 
 	rencoder_group_copy_header(&s->group, col, &copy);
-	return !is_configured(s, &copy);
+	return rencoder_key_is_coded(s->scan.index, col) && !has_coder(s, &copy);
 }
 
 static bool
@@ -159,32 +139,19 @@ train_coders(RencoderSummarizing *s)
 void
 rencoder_summarize_group_renew_coders(RencoderSummarizing *s)
 {
-	bool		unconfigured = false;
+	bool		any = false;
 
-	for (int col = 0; col < s->scan.meta.natts && !unconfigured; col++)
-		unconfigured = rencoder_key_is_coded(s->scan.index, col) && is_unconfigured(s, col);
-	if (unconfigured && training_is_due(s))
+	for (int col = 0; col < s->scan.meta.natts && !any; col++)
+		any = may_get_coder(s, col);
+	if (any && training_is_due(s))
 		train_coders(s);
 }
 
-/*
- * Did the scan find values of a column that should have a coder?  Where more than a slice
- * of the group has keys without one, starting over is left to VACUUM.  A session that
- * inserts leaves it to others at all: so it trains for a group without keys only.  A
- * group that names a run cannot start over.
- */
+/* Did the scan find values of a column that should have a coder, and can get one? */
 static bool
 lacks_coder(const RencoderSummarizing *s, int col, int nslots)
 {
-	RencoderHeaderData copy;
-
-	if (!rencoder_key_is_coded(s->scan.index, col) || s->scan.coders.generation[col] != 0 ||
-		s->names_run)
-		return false;
-	rencoder_group_copy_header(&s->group, col, &copy);
-	if (rencoder_is_configured(&copy.config) &&
-		(s->no_dead_toast ||
-		 renc_mask_count(rencoder_set_get(copy.has_value)) > RENC_SLICE_RANGES))
+	if (s->scan.coders.generation[col] != 0 || !may_get_coder(s, col))
 		return false;
 	for (int slot = 0; slot < nslots; slot++)
 	{
@@ -205,14 +172,6 @@ any_lacks_coder(const RencoderSummarizing *s, int nslots)
 	return false;
 }
 
-/* Could the column have a coder, but for the configuration of the group? */
-static bool
-could_have_coder(const RencoderSummarizing *s, int col)
-{
-	return rencoder_key_is_coded(s->scan.index, col) && s->scan.coders.generation[col] == 0 &&
-		!is_unconfigured(s, col) && rencoder_coder_newest(s->scan.index, col) != 0;
-}
-
 /*
  * Without a value there is nothing to train on, so the first look is without a coder.
  * The sample is of all the table, as it is by now.
@@ -229,29 +188,7 @@ rencoder_summarize_group_scan(RencoderSummarizing *s, uint64 first, int nslots,
 	s->trained = true;
 	train_coders(s);
 	load_coders(s);
-	for (int col = 0; col < s->scan.meta.natts && !s->no_dead_toast; col++)
-		s->start_over |= could_have_coder(s, col);
-	if (s->start_over)
-		return true;
 	return rencoder_range_scan(&s->scan, first, nslots, todo, max_size, &s->horizon);
-}
-
-/*
- * Such a group is one whose first ranges have no values; it is not full yet.
- */
-void
-rencoder_summarize_group_start_over(RencoderSummarizing *s)
-{
-	RencoderRebuild rebuild = {0};
-
-	rebuild.group = s->group;
-	for (int col = 0; col < s->scan.meta.natts; col++)
-	{
-		rebuild.wanted[col] = could_have_coder(s, col);
-		rebuild.predicted_fpr[col] = -1;
-	}
-	rencoder_rebuild_reset(&rebuild);
-	s->start_over = false;
 }
 
 /* The header of a column of the group before; false if there is none. */
@@ -265,26 +202,6 @@ read_previous(const RencoderSummarizing *s, int col, RencoderHeader header)
 		return false;
 	rencoder_group_copy_header(&previous, col, header);
 	return true;
-}
-
-bool
-rencoder_summarize_group_is_fast(const RencoderSummarizing *s)
-{
-	RencoderHeaderData previous;
-
-	return !read_previous(s, 0, &previous) || previous.checkpoints <= MAX_CHECKPOINTS;
-}
-
-/* Pages of a slot of the slice that were read, up to the last one with rows. */
-static BlockNumber
-pages_with_rows(const RencoderSummarizing *s, int slot)
-{
-	BlockNumber pages_per_range = s->scan.meta.pages_per_range;
-	BlockNumber first = (BlockNumber) (s->scan.first + slot) * pages_per_range;
-
-	if (s->scan.rows[slot] == 0)
-		return 0;
-	return Min(s->scan.last_block - first + 1, pages_per_range);
 }
 
 /*
@@ -303,19 +220,18 @@ rows_of_full_range(const RencoderSummarizing *s)
 }
 
 /*
- * Distinct keys that a range will hold when it is full, as that slot of the slice tells which has
- * the most rows: as many more as pages will come, or rows.  Pages tell too few where sessions
- * are still filling them, each its own; rows, where they were fewer to a page before.  Filters
- * that are too large cost some pages as long as the group grows.  Such that are too small pass
- * nearly every query in all of its ranges.  Of a column without any key, each row to come may
- * have one.
+ * Distinct keys that a range will hold when it is full, as the fullest of the slice tells: as many
+ * more as pages will come, or rows.  Of a column without a key yet, each row may get one.
  */
 static double
 keys_of_full_range(const RencoderSummarizing *s, int col)
 {
-	double		full = rows_of_full_range(s);
+	const RencoderCollectedColumn *column = &s->scan.collector->column[col];
+	BlockNumber nblocks = RelationGetNumberOfBlocks(s->scan.heap);
+	uint64		ppr = s->scan.meta.pages_per_range;
+	double		pages;
+	double		keys;
 	int			most = 0;
-	uint32		distinct;
 
 	for (int slot = 1; slot < RENC_SLICE_RANGES; slot++)
 	{
@@ -324,35 +240,29 @@ keys_of_full_range(const RencoderSummarizing *s, int col)
 	}
 	if (s->scan.rows[most] == 0)
 		return 0;
-	distinct = s->scan.collector->column[col].range[most].distinct;
-	if (s->scan.collector->column[col].nkeys == 0)
-		distinct = (uint32) s->scan.rows[most];
-	return Max(rencoder_design_full_range(&s->scan.meta, distinct, pages_with_rows(s, most)),
-			   distinct * full / s->scan.rows[most]);
+	pages = Max(Min(nblocks - (s->scan.first + most) * ppr, ppr), 1);
+	keys = column->nkeys == 0 ? s->scan.rows[most] : column->range[most].distinct;
+	return keys * Max(ppr / pages, rows_of_full_range(s) / s->scan.rows[most]);
 }
 
 /*
  * Distinct keys a range that filters of a new group should be made for at least.  A slice of full
- * ranges tells by itself.  Else it is what those of the group before are made for, if none of
- * its ranges is full, or has a key.
+ * ranges tells by itself, if they have keys.  Else it is what those of the group before are made for,
+ * if it has any.
  */
 static double
 min_capacity_of_new(const RencoderSummarizing *s, int col)
 {
-	int			nfull = 0;
-	bool		empty = s->scan.collector->column[col].nkeys == 0;
+	uint64		end = s->scan.first + RENC_SLICE_RANGES;
+	bool		full = s->whole ||
+		end * s->scan.meta.pages_per_range <= RelationGetNumberOfBlocks(s->scan.heap);
 	RencoderHeaderData previous;
 
-	if (s->whole)
+	if (full && s->scan.collector->column[col].nkeys > 0)
 		return 0;
-	for (int slot = 0; slot < RENC_SLICE_RANGES; slot++)
-		nfull += pages_with_rows(s, slot) == s->scan.meta.pages_per_range;
-	if (nfull == RENC_SLICE_RANGES && !empty)
-		return 0;
-	if ((nfull == 0 || empty) && read_previous(s, col, &previous) &&
-		rencoder_is_configured(&previous.config))
+	if (read_previous(s, col, &previous) && rencoder_is_configured(&previous.config))
 		return previous.config.capacity;
-	return keys_of_full_range(s, col);
+	return s->whole ? 0 : keys_of_full_range(s, col);
 }
 
 /*
@@ -415,75 +325,72 @@ publish_range(const RencoderSummarizing *s, int col, RencoderHeader header, Renc
 		&s->scan.collector->column[col].range[slot - rencoder_summarize_group_first(s)];
 	RencoderEntryColumn *bounds = &entry->column[col];
 
-	/* Inserters may have widened meanwhile: unite (INV-2). */
-	header->min[slot] = Min(header->min[slot], r->min);
-	header->max[slot] = Max(header->max[slot], r->max);
+	header->min[slot] = r->min;
+	header->max[slot] = r->max;
 	bounds->min = Min(bounds->min, r->min);
 	bounds->max = Max(bounds->max, r->max);
 	header->distinct[slot] = r->distinct;
 	header->nset[slot] = copy->nset[slot];
+	if (renc_mask_test(always, slot))
+		rencoder_set_add(header->always, slot);
+
+	/* Inserters may have set these meanwhile. */
 	if (r->has_null)
 		rencoder_set_add(header->has_null, slot);
 	if (r->has_value)
 		rencoder_set_add(header->has_value, slot);
-	if (renc_mask_test(always, slot))
-	{
-		rencoder_set_add(header->always, slot);
-		entry->flags |= RENCODER_ENTRY_ALWAYS;
-	}
+	if (r->keyless)
+		rencoder_set_add(header->keyless, slot);
 }
 
 /* The states of the ranges that are done, in the group's first header. */
 static void
-publish_states(const RencoderSummarizing *s, RencoderHeader first, renc_mask done)
+publish_states(const RencoderSummarizing *s, RencoderHeader first, RencoderEntry entry)
 {
+	renc_mask	summarized = rencoder_set_get(first->summarized);
+
+	for (int slot = renc_mask_next(s->todo, 0); slot < RENC_GROUP_RANGES;
+		 slot = renc_mask_next(s->todo, slot + 1))
+	{
+		uint64	   *cut = &first->cut[slot / RENC_SLICE_RANGES];
+
+		first->horizon[slot] = s->horizon;
+		if (renc_mask_band(summarized, slot / RENC_SLICE_RANGES) == 0)
+			*cut = s->cut;
+		else
+			*cut = Min(*cut, s->cut);
+	}
 	rencoder_set_put(first->summarizing,
-					 renc_mask_andnot(rencoder_set_get(first->summarizing), done));
-	rencoder_set_put(first->summarized,
-					 renc_mask_or(rencoder_set_get(first->summarized), done));
-	for (int slot = 0; slot < RENC_GROUP_RANGES; slot++)
-	{
-		if (renc_mask_test(done, slot))
-			first->horizon[slot] = s->horizon;
-	}
-	if (first->redo != GetRedoRecPtr())
-	{
-		first->redo = GetRedoRecPtr();
-		first->checkpoints++;
-	}
+					 renc_mask_andnot(rencoder_set_get(first->summarizing), s->todo));
+	rencoder_set_put(first->summarized, renc_mask_or(summarized, s->todo));
+	entry->cut = rencoder_group_least_cut(first);
 }
 
-renc_mask
+void
 rencoder_summarize_group_publish(RencoderSummarizing *s, int col, const RencoderHeaderData *copy,
 								 renc_mask always)
 {
 	RencoderGroupEdit edit;
 	RencoderEntry entry;
 	RencoderHeader header;
-	renc_mask	done;
 
 	rencoder_group_edit_begin(&edit, &s->group, col, RENCODER_EDIT_ENTRY, 0);
 	entry = rencoder_group_edit_entry(&edit);
 	header = rencoder_group_edit_header(&edit);
-	done = renc_mask_and(s->todo, rencoder_set_get(edit.first->summarizing));
-	header->config = copy->config;
+	header->config = entry->column[col].config = copy->config;
 	header->predicted_fpr = copy->predicted_fpr;
 	header->best_fpr = copy->best_fpr;
 	header->sample_stamp = copy->sample_stamp;
 	header->matrix = entry->column[col].matrix = copy->matrix;
-	if (!s->whole)
-		header->slice[s->slice] = copy->slice[s->slice];
-	entry->column[col].config = copy->config;
-	for (int slot = 0; slot < RENC_GROUP_RANGES; slot++)
-	{
-		if (renc_mask_test(done, slot))
-			publish_range(s, col, header, entry, copy, always, slot);
-	}
+	for (int slot = renc_mask_next(s->todo, 0); slot < RENC_GROUP_RANGES;
+		 slot = renc_mask_next(s->todo, slot + 1))
+		publish_range(s, col, header, entry, copy, always, slot);
+	if (rencoder_header_matches_all(header))
+		entry->flags |= RENCODER_ENTRY_ALWAYS;
 	if (col == 0)
 	{
-		publish_states(s, header, done);
+		publish_states(s, header, entry);
 		rencoder_group_seal(entry, &s->scan.meta, header);
 	}
 	rencoder_group_edit_finish(&edit);
-	return done;
 }

@@ -19,13 +19,14 @@ typedef struct RencoderSummarizing
 	bool		whole;			/* all at once, into a matrix */
 	int			slice;			/* of the group, unless "whole" */
 	renc_mask	todo;			/* ranges of the group to summarize */
+	bool		completes;		/* with them the group is full */
 	bool		no_dead_toast;	/* an inserting session is at work; see
 								 * RencoderCollector */
 	bool		too_large;		/* keys of a whole group are too many */
 	bool		trained;		/* coders have been asked for, as far as there
 								 * can be any */
-	bool		start_over;		/* the group has a column without a coder that
-								 * could have one */
+	uint64		cut;			/* what was read has the keys of pending pages
+								 * up to it */
 	uint64		horizon;
 	MemoryContext context;		/* of what outlives a group: */
 	RencoderDesigner *designer; /* of whole groups, NULL until needed */
@@ -39,22 +40,11 @@ rencoder_summarize_group_first(const RencoderSummarizing *s)
 }
 
 /*
- * The storage of the slice's ranges in a column, according to its header, which
- * must live as long as the slab; false if there is none.
- */
-extern bool rencoder_summarize_group_slab(const RencoderSummarizing *s, RencoderHeader header,
-										  RencoderSlab *slab);
-
-/* A mask of the group's ranges as slots of a slab of the given width. */
-extern renc_mask rencoder_summarize_group_slots(const RencoderSummarizing *s, int width,
-												renc_mask mask);
-
-/*
  * Takes away what a former life left of the ranges to do, except of those that
  * are "summarizing", which have writers; then makes them all so.  WAL: for each
  * column the header, and the pages that had bits; then the header.
  */
-extern void rencoder_summarize_group_begin(const RencoderSummarizing *s);
+extern void rencoder_summarize_group_begin(RencoderSummarizing *s);
 
 /*
  * For a new group, before it gets keys: trains coders anew if the table has grown much
@@ -65,45 +55,28 @@ extern void rencoder_summarize_group_renew_coders(RencoderSummarizing *s);
 /*
  * Reads the keys of "nslots" ranges from "first" on, as rencoder_range_scan() does into
  * the collector, with the coders of the group.  The first ranges with values of a column
- * that wants a coder and has none have one trained, and are read again.  If the group was
- * configured without it, s->start_over is set instead, unless it has more than a slice of
- * such keys, or a session that inserts is at work: then there is no training either.  False if
- * the keys are larger than max_size.  WAL: of the coders.
+ * that wants a coder and has none have one trained, and are read again, if the group may still get
+ * it.  False if the keys are larger than max_size.  WAL: of the coders.
  */
 extern bool rencoder_summarize_group_scan(RencoderSummarizing *s, uint64 first, int nslots,
 										  renc_mask todo, Size max_size);
-
-/*
- * After s->start_over was set: takes the summaries of the group away, and the
- * configuration of the columns that can have a coder now.  WAL: as
- * rencoder_rebuild_reset().
- */
-extern void rencoder_summarize_group_start_over(RencoderSummarizing *s);
 
 /* Chooses the configuration of a column of a new group from the keys collected. */
 extern void rencoder_summarize_group_plan(RencoderSummarizing *s, int col, RencoderHeader copy);
 
 /*
- * Links a column's storage, as "copy" says, and publishes its ranges; for the
- * first column, which must come last, also the states.  Returns the ranges
- * published: those that no inserter cancelled.  Locks: directory page, first
+ * Links a column's storage, as "copy" says, and publishes its ranges, s->todo; for the
+ * first column, which must come last, also the states.  Locks: directory page, first
  * header page, the column's.  WAL: directory and header, one record.
  */
-extern renc_mask rencoder_summarize_group_publish(RencoderSummarizing *s, int col,
-												  const RencoderHeaderData *copy,
-												  renc_mask always);
-
-/*
- * Is the group that a new column belongs to likely to become full before many
- * checkpoints come?  Told by the group before.
- */
-extern bool rencoder_summarize_group_is_fast(const RencoderSummarizing *s);
+extern void rencoder_summarize_group_publish(RencoderSummarizing *s, int col,
+											 const RencoderHeaderData *copy, renc_mask always);
 
 /*
  * Summarizes all 128 ranges of a group that has no storage yet, and publishes its
  * matrices; returns how many.  None if their keys do not fit into memory
  * (s->too_large is set, and ranges may be "summarizing") or the group has
- * storage.  Ranges that inserters cancelled are left unsummarized.
+ * storage.
  */
 extern int	rencoder_summarize_whole(RencoderSummarizing *s);
 

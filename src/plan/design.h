@@ -45,18 +45,6 @@ typedef struct RencoderPrediction
 	double		cost;			/* of a query in the group, in heap pages */
 } RencoderPrediction;
 
-/*
- * Has a group too few full ranges, in a heap of "nblocks" pages, to tell by its own
- * keys what its filters should be made for?
- */
-static inline bool
-rencoder_design_few_ranges(const RencoderMeta *meta, uint32 group, BlockNumber nblocks)
-{
-	uint64		first = (uint64) group * RENC_GROUP_RANGES;
-
-	return nblocks < (first + RENC_SLICE_RANGES) * meta->pages_per_range;
-}
-
 /* Distinct keys that a range will hold when it is full; it has "pages" heap pages now. */
 static inline double
 rencoder_design_full_range(const RencoderMeta *meta, uint32 distinct, BlockNumber pages)

@@ -19,17 +19,17 @@
 
 #define MAX_ROUNDS	3
 
-typedef struct RangeScan
+typedef struct CandidateWalk
 {
 	RencoderGroupScan groups;
 	RencoderMetaPageData metadata;	/* when it was looked at last */
 	RencoderEmit emit;
 	void	   *arg;
 	RencoderCandidateCounts *counts;
-} RangeScan;
+} CandidateWalk;
 
 static void
-emit_group(RangeScan *s, uint32 group, const renc_candidates *candidates)
+emit_group(CandidateWalk *s, uint32 group, const renc_candidates *candidates)
 {
 	if (!renc_mask_empty(candidates->ranges))
 		s->emit(s->arg, (uint64) group * RENC_GROUP_RANGES, candidates);
@@ -37,7 +37,7 @@ emit_group(RangeScan *s, uint32 group, const renc_candidates *candidates)
 
 /* All ranges of a group. */
 static void
-emit_whole_group(RangeScan *s, uint32 group)
+emit_whole_group(CandidateWalk *s, uint32 group)
 {
 	renc_candidates all =
 		renc_candidates_of_ranges(rencoder_group_scan_existing(&s->groups, group),
@@ -48,7 +48,7 @@ emit_whole_group(RangeScan *s, uint32 group)
 
 /* Heap pages of a group's candidates. */
 static int64
-count_pages(const RangeScan *s, uint32 group, const renc_candidates *candidates)
+count_pages(const CandidateWalk *s, uint32 group, const renc_candidates *candidates)
 {
 	uint64		blkno = (uint64) group * RENC_GROUP_RANGES * candidates->pages_per_range;
 	int64		n = 0;
@@ -62,7 +62,7 @@ count_pages(const RangeScan *s, uint32 group, const renc_candidates *candidates)
 }
 
 static void
-scan_group(RangeScan *s, RencoderEntry entry, uint32 group)
+scan_group(CandidateWalk *s, RencoderEntry entry, uint32 group)
 {
 	RencoderGroupCandidates found;
 
@@ -83,7 +83,7 @@ scan_group(RangeScan *s, RencoderEntry entry, uint32 group)
 
 /* A group of which nothing is left. */
 static void
-count_skipped(RangeScan *s, uint32 group)
+count_skipped(CandidateWalk *s, uint32 group)
 {
 	int			n;
 
@@ -99,7 +99,7 @@ count_skipped(RangeScan *s, uint32 group)
  * name begins behind some hundred GB of table.)
  */
 static void
-expect_directory(const RangeScan *s, uint64 from, uint64 end)
+expect_directory(const CandidateWalk *s, uint64 from, uint64 end)
 {
 	uint32		per_page = s->groups.meta.entries_per_page;
 	uint64		ndirectory = (rencoder_group_count(s->groups.nranges) + per_page - 1) / per_page;
@@ -111,7 +111,7 @@ expect_directory(const RangeScan *s, uint64 from, uint64 end)
 
 /* Has the headers fetched of groups whose entries stand from "from" to before "end" in a page. */
 static void
-expect_headers(const RangeScan *s, char *from, char *end)
+expect_headers(const CandidateWalk *s, char *from, char *end)
 {
 	for (char *at = from; at < end; at += s->groups.meta.entry_size)
 		rencoder_group_scan_expect(&s->groups, (RencoderEntry) at);
@@ -123,7 +123,7 @@ expect_headers(const RangeScan *s, char *from, char *end)
  * be sets *fault.
  */
 static void
-scan_groups(RangeScan *s, uint64 since, bool whole)
+scan_groups(CandidateWalk *s, uint64 since, bool whole)
 {
 	Relation	index = s->groups.index;
 	const RencoderMeta *meta = &s->groups.meta;
@@ -174,7 +174,7 @@ scan_groups(RangeScan *s, uint64 since, bool whole)
 					expect_headers(s, expected, upto);
 					expected = upto;
 				}
-				if (entry != NULL && rencoder_group_scan_passes_over(&s->groups, entry, group))
+				if (entry != NULL && rencoder_group_scan_can_skip(&s->groups, entry, group))
 					count_skipped(s, group);
 				else
 					scan_group(s, entry, group);
@@ -192,7 +192,7 @@ scan_groups(RangeScan *s, uint64 since, bool whole)
 
 /* Repeats the groups that changed while they were visited. */
 static void
-scan_to_the_end(RangeScan *s)
+scan_to_the_end(CandidateWalk *s)
 {
 	RencoderRuns runs;
 	uint64		start;
@@ -228,8 +228,8 @@ scan_to_the_end(RangeScan *s)
 }
 
 static void
-begin_range_scan(RangeScan *s, Relation index, BlockNumber heap_nblocks, RencoderQuery *query,
-				 Snapshot snapshot, RencoderCandidateCounts *counts)
+begin_walk(CandidateWalk *s, Relation index, BlockNumber heap_nblocks, RencoderQuery *query,
+		   Snapshot snapshot, RencoderCandidateCounts *counts)
 {
 	memset(s, 0, sizeof(*s));
 	rencoder_group_scan_begin(&s->groups, index, heap_nblocks, query, snapshot);
@@ -243,10 +243,10 @@ rencoder_candidates_find(Relation index, BlockNumber heap_nblocks,
 						 RencoderQuery *query, Snapshot snapshot,
 						 RencoderEmit emit, void *arg, RencoderCandidateCounts *counts)
 {
-	RangeScan	s;
+	CandidateWalk s;
 	int64		npages;
 
-	begin_range_scan(&s, index, heap_nblocks, query, snapshot, counts);
+	begin_walk(&s, index, heap_nblocks, query, snapshot, counts);
 	s.emit = emit;
 	s.arg = arg;
 	scan_to_the_end(&s);
@@ -263,7 +263,7 @@ emit_nothing(void *arg, uint64 first_range, const renc_candidates *candidates)
 
 /* Copies the directory entry of a group whose pages look sound. */
 static bool
-copy_sound_entry(RangeScan *s, const RencoderMetaPageData *metadata, uint32 group,
+copy_sound_entry(CandidateWalk *s, const RencoderMetaPageData *metadata, uint32 group,
 				 RencoderEntry entry)
 {
 	BlockNumber blkno = rencoder_directory_find(s->groups.index, &s->groups.meta, metadata, group, NULL);
@@ -295,13 +295,13 @@ rencoder_candidates_trial(Relation index, BlockNumber heap_nblocks,
 						  RencoderQuery *query, uint32 max_groups,
 						  RencoderCandidateCounts *counts)
 {
-	RangeScan	s;
+	CandidateWalk s;
 	RencoderMetaPageData *metadata = rencoder_meta_copy(index);
 	RencoderEntry entry;
 	uint32		ngroups;
 	uint32		n;
 
-	begin_range_scan(&s, index, heap_nblocks, query, NULL, counts);
+	begin_walk(&s, index, heap_nblocks, query, NULL, counts);
 	s.emit = emit_nothing;
 	entry = palloc(s.groups.meta.entry_size);
 	ngroups = rencoder_group_count(s.groups.nranges);

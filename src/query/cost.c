@@ -485,6 +485,9 @@ estimate_index_pages(RencoderCostPath *p)
 			headers = p->groups;
 		if (!column->keys)
 			continue;
+
+		/* Its header in the group that grows; the first is read anyway. */
+		p->cached_pages += col > 0;
 		if (p->info.covered > 0)
 			p->cached_pages += rencoder_cost_runs_descent(&p->runs, col, column->elements);
 		if (column->all_keys)
@@ -497,7 +500,7 @@ estimate_index_pages(RencoderCostPath *p)
 		all_of_group += Max(config->nwindows, pages);
 		p->probes += p->groups * column->elements;
 	}
-	p->group_pages = (p->groups + p->info.slices) * per_group;
+	p->group_pages = p->groups * per_group;
 	p->group_share = all_of_group > 0 ? per_group / all_of_group : 0;
 	pages = p->group_pages + headers + p->run_pages;
 	p->cached_pages += 1 + p->runs.info_pages;

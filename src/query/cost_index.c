@@ -138,8 +138,6 @@ look_at_header(Relation index, RencoderEntry entry, double existing, double weig
 	covered = renc_mask_count(rencoder_set_get(header->covered));
 	sums->unsummarized += weight * Max(0, existing - summarized);
 	sums->covered += weight * Min(existing, covered);
-	if (header->matrix.start == RENCODER_NO_BLOCK)
-		info->slices += weight * ceil((double) Max(0, summarized - covered) / RENC_SLICE_RANGES);
 	if (!sums->have_matrix)
 		info->config[0] = header->config;
 	filtered = renc_mask_andnot(rencoder_set_get(header->summarized),

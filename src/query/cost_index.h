@@ -18,7 +18,6 @@ typedef struct RencoderCostIndex
 	double		directory_pages;	/* metapage included */
 	double		unsummarized;	/* ranges without a summary */
 	double		covered;		/* ranges whose keys are in runs */
-	double		slices;			/* in groups that are not a matrix yet */
 	double		meeting;		/* share of groups whose bounds meet the query */
 
 	/* Ranges in filters that were looked at, and whose bounds meet it. */

@@ -311,10 +311,11 @@ add_base_run(Relation index, const RencoderRunEntry *entry, RencoderQuery *query
 {
 	RencoderRunInfo info = NULL;
 	const char *fault;
+	int			natts = IndexRelationGetNumberOfKeyAttributes(index);
 
-	if (may_read(limit, entry->info))
-		info = rencoder_run_info(index, entry, &fault);
-	for (int col = 0; col < IndexRelationGetNumberOfKeyAttributes(index); col++)
+	if (natts == 1 || may_read(limit, entry->info))
+		info = rencoder_run_trees(index, entry, natts, &fault);
+	for (int col = 0; col < natts; col++)
 	{
 		RencoderCostRunColumn *column = &runs->column[col];
 
@@ -357,7 +358,7 @@ rencoder_cost_runs_read(Relation index, const RencoderRuns *lists, RencoderQuery
 
 		if (entry->state != RENCODER_RUN_LIVE)
 			continue;
-		runs->info_pages++;
+		runs->info_pages += query->natts > 1;
 		if (entry->kind == RENCODER_RUN_BASE)
 		{
 			runs->any = true;
@@ -367,7 +368,7 @@ rencoder_cost_runs_read(Relation index, const RencoderRuns *lists, RencoderQuery
 		runs->delta_pages += entry->npages;
 		runs->delta_descent += 1 + ceil(log(Max(entry->npages, 1.0)) / log(FANOUT));
 	}
-	if (lists->list.n > 0)
+	if (lists->list.n > RENCODER_META_RUNS)
 		runs->info_pages++;
 	if (lists->pending_first != RENCODER_NO_BLOCK)
 		runs->pending_pages =
@@ -383,7 +384,7 @@ rencoder_cost_runs_invent(double heap_pages, double rows, int natts, RencoderCos
 
 	memset(runs, 0, sizeof(*runs));
 	runs->any = true;
-	runs->info_pages = 2;
+	runs->info_pages = natts > 1;
 	for (int col = 0; col < natts; col++)
 	{
 		RencoderCostRunColumn *column = &runs->column[col];

@@ -208,7 +208,7 @@ count_runs(RowCount *c)
 
 		if (entry->state != RENCODER_RUN_LIVE)
 			continue;
-		info = rencoder_run_info(c->index, entry, &fault);
+		info = rencoder_run_trees(c->index, entry, 1, &fault);
 		if (info == NULL)
 			return note_count_fault(c, entry->info, fault);
 		if (!rows_of_run(c, entry, info, &rows))
@@ -229,7 +229,10 @@ count_pending_entry(RowCount *c, const RencoderPendingEntry *entry, uint64 numbe
 	uint32		group = rencoder_group_of_range(rencoder_range_of_block(&c->meta, entry->page));
 	const RencoderKeySet *keys;
 
-	/* Its base run may have it already. */
+	/*
+	 * Its base run may have it already; in groups of filters it counts with
+	 * the pages.
+	 */
 	if (entry->page >= c->nblocks || (entry->nulls & 1) || group >= c->ngroups ||
 		number <= c->group[group].cut)
 		return true;
@@ -366,7 +369,7 @@ look_at_ranges(RowCount *c, const RencoderGroup *group, RencoderHeader header)
 
 	rencoder_group_copy_header(group, 0, header);
 	counted->run = header->run;
-	counted->cut = header->cut;
+	counted->cut = header->run == 0 ? PG_UINT64_MAX : rencoder_group_least_cut(header);
 	for (uint32 slot = 0; slot < RENC_GROUP_RANGES; slot++)
 	{
 		double		pages = range_pages(c, group->number, slot);
@@ -408,7 +411,9 @@ look_at_groups(RowCount *c)
 			c->group[g].cut = entry->cut;
 			c->group[g].covered = group_pages(c, g);
 		}
-		else if (!(entry->flags & RENCODER_ENTRY_SEALED))
+		else if (entry->flags & RENCODER_ENTRY_SEALED)
+			c->group[g].cut = PG_UINT64_MAX;
+		else
 			look_at_ranges(c, &group, header);
 		c->covered += c->group[g].covered;
 	}

@@ -67,13 +67,13 @@
 #define NEIGHBOURS		32
 
 /*
- * Pages of a new index beside those of trees, directory, groups and coder: metapage, run
- * list, description of the run, query samples, counts of scans.
+ * Pages of a new index beside those of trees, directory, groups and coder: metapage,
+ * description of the run, query samples, counts of scans.
  */
-#define OTHER_PAGES		9
+#define OTHER_PAGES		8
 
 /* Pages that a scan reads, some twice, beside those of trees and directory; with a coder. */
-#define OTHER_PAGES_READ	5
+#define OTHER_PAGES_READ	3
 #define CODER_PAGES_READ	3
 
 /* Children of an inner page: renc_run.h. */

@@ -45,7 +45,7 @@ make_page_room(RencoderGroupScan *s, RencoderGroupCandidates *state)
  * coder is gone: then they may match, and will be visited again (INV-7).
  */
 static RencoderColumnProbe *
-column_probe(RencoderGroupScan *s, int col, const RencoderConfig *config, BlockNumber header)
+get_column_probe(RencoderGroupScan *s, int col, const RencoderConfig *config, BlockNumber header)
 {
 	const RencoderKeySet *keys;
 	RencoderColumnProbe *p;
@@ -72,7 +72,7 @@ column_probe(RencoderGroupScan *s, int col, const RencoderConfig *config, BlockN
 
 /* The state of probing for it, made when first needed; not if there is no key to ask for. */
 static RencoderProbe *
-probe_of(const RencoderGroupScan *s, RencoderColumnProbe *p)
+get_probe(const RencoderGroupScan *s, RencoderColumnProbe *p)
 {
 	const RencoderKeySet *keys = p->keys;
 
@@ -83,22 +83,21 @@ probe_of(const RencoderGroupScan *s, RencoderColumnProbe *p)
 	return p->probe;
 }
 
-/*
- * Drops the ranges of "mask" that min, max and null flags rule out.  These are
- * true also for "always" ranges, of which only the keys are unknown.
- */
+/* The ranges of "mask" that null flags do not rule out. */
 static renc_mask
-prune_by_header(const RencoderGroupScan *s, RencoderHeader header, int col,
-				const RencoderColumnProbe *p, renc_mask mask)
+prune_by_flags(const RencoderColumnQuery *q, const RencoderHeaderData *header, renc_mask mask)
 {
-	const RencoderColumnQuery *q = &s->query->column[col];
-
 	if (q->is_null)
 		mask = renc_mask_and(mask, rencoder_set_get(header->has_null));
 	if (q->not_null || q->has_keys)
 		mask = renc_mask_and(mask, rencoder_set_get(header->has_value));
-	if (p == NULL)
-		return mask;
+	return mask;
+}
+
+/* The ranges of "mask" whose storage may have a key that is asked for, as min and max tell. */
+static renc_mask
+prune_by_bounds(const RencoderColumnProbe *p, const RencoderHeaderData *header, renc_mask mask)
+{
 	for (unsigned int slot = renc_mask_next(mask, 0); slot < RENC_GROUP_RANGES;
 		 slot = renc_mask_next(mask, slot + 1))
 	{
@@ -108,36 +107,18 @@ prune_by_header(const RencoderGroupScan *s, RencoderHeader header, int col,
 	return mask;
 }
 
-/* Asks the storage of a column; "always" ranges pass. */
+/* Asks the matrix of a column; "always" ranges pass. */
 static renc_mask
 probe_storage(RencoderGroupScan *s, RencoderColumnProbe *p, const RencoderHeaderData *header,
 			  renc_mask mask)
 {
 	renc_mask	always = renc_mask_and(mask, rencoder_set_get(header->always));
 	renc_mask	ask = renc_mask_andnot(mask, always);
-	renc_mask	result = always;
+	RencoderSlab slab = rencoder_slab_of(s->index, header);
 
-	if (!rencoder_is_configured(&header->config))
-		return mask;
 	if (renc_mask_empty(ask))
-		return result;
-	if (header->matrix.start != RENCODER_NO_BLOCK)
-	{
-		RencoderSlab slab = rencoder_slab_whole(s->index, &header->config, header->matrix);
-
-		return renc_mask_or(result, rencoder_filter_probe(probe_of(s, p), &slab, ask));
-	}
-	for (int slice = 0; slice < RENC_GROUP_SLICES; slice++)
-	{
-		RencoderSlab slab = rencoder_slab_of_slice(s->index, header, slice);
-		renc_mask	part = renc_mask_to_slice(ask, slice);
-
-		if (renc_mask_empty(part))
-			continue;
-		part = rencoder_filter_probe(probe_of(s, p), &slab, part);
-		result = renc_mask_or(result, renc_mask_from_slice(part, slice));
-	}
-	return result;
+		return always;
+	return renc_mask_or(always, rencoder_filter_probe(get_probe(s, p), &slab, ask));
 }
 
 /* Adds the pages of a set that are of the group. */
@@ -158,26 +139,6 @@ add_set(const RencoderGroupScan *s, uint32 group, renc_page_set *set, renc_candi
 								 (uint32) ((page - first) % pages_per_range));
 }
 
-/*
- * What runs and the pending list say of a column of a group whose ranges are covered by
- * "run", or by a run that is not known (NULL).
- */
-static renc_candidates
-ask_runs(RencoderGroupScan *s, RencoderSearchedRun *run, uint32 group, int col)
-{
-	renc_candidates answer = renc_candidates_of_ranges(renc_mask_none(), s->meta.pages_per_range);
-
-	answer.page = s->page[1];
-	if (run == NULL)
-		renc_candidates_add(&answer, renc_mask_all());
-	else
-	{
-		add_set(s, group, &run->column[col], &answer);
-		add_set(s, group, &s->runs->late[col], &answer);
-	}
-	return answer;
-}
-
 /* What was found in the base run of a group; NULL: the run is not known. */
 static RencoderSearchedRun *
 base_run(RencoderGroupScan *s, uint32 number, BlockNumber named_by)
@@ -187,27 +148,67 @@ base_run(RencoderGroupScan *s, uint32 number, BlockNumber named_by)
 	return rencoder_run_scan_base(s->runs, number, named_by);
 }
 
+/* The first group from "group" on that the set has a page of; PG_UINT32_MAX: none. */
+static uint32
+next_group(const RencoderGroupScan *s, uint32 group, renc_page_set *set)
+{
+	uint64		ngroup = (uint64) RENC_GROUP_RANGES * s->meta.pages_per_range;
+	BlockNumber page;
+
+	if (set->all)
+		return group;
+	page = renc_page_set_seek(&s->runs->sets, set, (BlockNumber) (group * ngroup));
+	return page == InvalidBlockNumber ? PG_UINT32_MAX : (uint32) (page / ngroup);
+}
+
+/* Have deltas or the pending list pages of the group, in a column that is asked? */
+static bool
+has_late_pages(const RencoderGroupScan *s, uint32 group)
+{
+	for (int col = 0; col < s->meta.natts && s->runs != NULL; col++)
+	{
+		if (s->query->column[col].has_keys && next_group(s, group, &s->runs->late[col]) == group)
+			return true;
+	}
+	return false;
+}
+
+/* A column's answer, with room for pages, of which there are none yet. */
+static renc_candidates
+begin_answer(const RencoderGroupScan *s)
+{
+	renc_candidates answer = renc_candidates_of_ranges(renc_mask_none(), s->meta.pages_per_range);
+
+	answer.page = s->page[1];
+	return answer;
+}
+
 /*
- * Asks storage and runs about a column, of which "header" is a copy.  "always" ranges
- * pass.
+ * What a column, of which "header" is a copy, leaves of a group.  A key that is asked for is in the
+ * storage of a range, which bounds may exclude, or came later, which they do not tell; or the range
+ * has a value that any key may stand for.  "run": of the covered ranges; NULL: it is not known.
  */
 static void
 ask_column(RencoderGroupScan *s, RencoderColumnProbe *p, const RencoderHeaderData *header,
 		   renc_mask covered, RencoderSearchedRun *run, RencoderGroupCandidates *state)
 {
-	renc_mask	always = rencoder_set_get(header->always);
-	renc_candidates answer;
+	renc_mask	keyless = rencoder_set_get(header->keyless);
+	renc_mask	stored = prune_by_bounds(p, header, renc_mask_andnot(state->left.ranges, keyless));
+	renc_candidates answer = begin_answer(s);
 
-	covered = renc_mask_andnot(renc_mask_and(covered, state->left.ranges), always);
-	if (renc_mask_empty(covered))
+	covered = renc_mask_and(covered, stored);
+	if (!renc_mask_empty(covered))
 	{
-		and_ranges(state, probe_storage(s, p, header, state->left.ranges));
-		return;
+		if (run == NULL)
+			renc_candidates_add(&answer, covered);
+		else
+			add_set(s, header->group, &run->column[header->attno], &answer);
+		renc_candidates_keep(&answer, covered);
 	}
-	answer = ask_runs(s, run, header->group, header->attno);
-	renc_candidates_keep(&answer, covered);
-	renc_candidates_add(&answer, probe_storage(s, p, header,
-											   renc_mask_andnot(state->left.ranges, covered)));
+	renc_candidates_add(&answer, probe_storage(s, p, header, renc_mask_andnot(stored, covered)));
+	renc_candidates_add(&answer, keyless);
+	if (s->runs != NULL)
+		add_set(s, header->group, &s->runs->late[header->attno], &answer);
 	renc_candidates_and(&state->left, &answer);
 }
 
@@ -267,8 +268,9 @@ scan_by_header(RencoderGroupScan *s, RencoderEntry entry, uint32 group, Rencoder
 			{
 				covered = rencoder_set_get(header.covered);
 				run = base_run(s, header.run, entry->header);
-				make_page_room(s, state);
 			}
+			if (s->runs != NULL)
+				make_page_room(s, state);
 
 			/*
 			 * Every row in the index has a value or a null here.  Ranges with
@@ -280,17 +282,17 @@ scan_by_header(RencoderGroupScan *s, RencoderEntry entry, uint32 group, Rencoder
 											   rencoder_set_get(header.has_null)));
 		}
 		if (q->has_keys && !renc_mask_empty(state->left.ranges))
-			p = column_probe(s, col, &header.config, entry->header);
+			p = get_column_probe(s, col, &header.config, entry->header);
 		if (asked)
-			and_ranges(state, prune_by_header(s, &header, col, p, state->left.ranges));
+			and_ranges(state, prune_by_flags(q, &header, state->left.ranges));
 		if (p != NULL && !renc_mask_empty(state->left.ranges))
 			ask_column(s, p, &header, covered, run, state);
 	}
 }
 
 /*
- * The short way: a sealed group that the snapshot trusts, without a look at
- * null flags.  The header is read last, if at all.
+ * The short way: a sealed group that the snapshot trusts and that has no late pages, without a look
+ * at null flags.  The header is read last, if at all.
  */
 static void
 scan_sealed(RencoderGroupScan *s, RencoderEntry entry, uint32 group, RencoderGroupCandidates *state)
@@ -303,17 +305,17 @@ scan_sealed(RencoderGroupScan *s, RencoderEntry entry, uint32 group, RencoderGro
 	for (int col = 0; col < s->meta.natts && !renc_mask_empty(state->left.ranges); col++)
 	{
 		RencoderEntryColumn *column = &entry->column[col];
-		RencoderSlab slab = rencoder_slab_whole(s->index, &column->config, column->matrix);
+		RencoderSlab slab = rencoder_slab(s->index, &column->config, column->matrix);
 
 		if (!s->query->column[col].has_keys)
 			continue;
-		probes[col] = column_probe(s, col, &column->config, entry->header);
+		probes[col] = get_column_probe(s, col, &column->config, entry->header);
 		if (probes[col] == NULL)
 			continue;
 		if (!rencoder_keys_meet(probes[col]->keys, column->min, column->max))
 			and_ranges(state, renc_mask_none());
 		else
-			and_ranges(state, rencoder_filter_probe(probe_of(s, probes[col]), &slab, state->left.ranges));
+			and_ranges(state, rencoder_filter_probe(get_probe(s, probes[col]), &slab, state->left.ranges));
 	}
 	for (int col = 0; col < s->meta.natts && !renc_mask_empty(state->left.ranges); col++)
 	{
@@ -323,7 +325,7 @@ scan_sealed(RencoderGroupScan *s, RencoderEntry entry, uint32 group, RencoderGro
 
 		/* Its configuration may have changed since the entry was read. */
 		if (header.config.coder == probes[col]->generation)
-			and_ranges(state, prune_by_header(s, &header, col, probes[col], state->left.ranges));
+			and_ranges(state, prune_by_bounds(probes[col], &header, state->left.ranges));
 	}
 }
 
@@ -341,20 +343,21 @@ scan_covered(RencoderGroupScan *s, RencoderEntry entry, uint32 group,
 	for (int col = 0; col < s->meta.natts && !renc_mask_empty(state->left.ranges); col++)
 	{
 		const RencoderEntryColumn *column = &entry->column[col];
+		renc_candidates answer = begin_answer(s);
 		const RencoderKeySet *keys;
-		renc_candidates answer;
 
 		if (!s->query->column[col].has_keys)
 			continue;
-		answer = ask_runs(s, run, group, col);
-		renc_candidates_and(&state->left, &answer);
-		if (renc_mask_empty(state->left.ranges))
-			break;
 
 		/* Cells reach farther than keys. */
 		keys = rencoder_key_set(s->query, col, column->config.coder);
-		if (keys != NULL && !rencoder_keys_meet(keys, column->min, column->max))
-			and_ranges(state, renc_mask_none());
+		if (run == NULL)
+			renc_candidates_add(&answer, renc_mask_all());
+		else if (keys == NULL || rencoder_keys_meet(keys, column->min, column->max))
+			add_set(s, group, &run->column[col], &answer);
+		if (s->runs != NULL)
+			add_set(s, group, &s->runs->late[col], &answer);
+		renc_candidates_and(&state->left, &answer);
 	}
 }
 
@@ -365,21 +368,8 @@ takes_short_way(const RencoderGroupScan *s, RencoderEntry entry)
 	return s->short_way && entry->horizon <= s->xmin && !(entry->flags & RENCODER_ENTRY_ALWAYS);
 }
 
-/* The first group from "group" on that the set has a page of; PG_UINT32_MAX: none. */
-static uint32
-next_group(const RencoderGroupScan *s, uint32 group, renc_page_set *set)
-{
-	uint64		ngroup = (uint64) RENC_GROUP_RANGES * s->meta.pages_per_range;
-	BlockNumber page;
-
-	if (set->all)
-		return group;
-	page = renc_page_set_seek(&s->runs->sets, set, (BlockNumber) (group * ngroup));
-	return page == InvalidBlockNumber ? PG_UINT32_MAX : (uint32) (page / ngroup);
-}
-
 bool
-rencoder_group_scan_look_over(RencoderGroupScan *s, RencoderEntry entry, uint32 group)
+rencoder_group_scan_find_skip(RencoderGroupScan *s, RencoderEntry entry, uint32 group)
 {
 	RencoderSearchedRun *run;
 
@@ -397,8 +387,8 @@ rencoder_group_scan_look_over(RencoderGroupScan *s, RencoderEntry entry, uint32 
 		next = Min(next, next_group(s, group, &s->runs->late[col]));
 		if (next > group)
 		{
-			s->passed_run = entry->run;
-			s->passed_before = next;
+			s->skipped_run = entry->run;
+			s->skipped_before = next;
 			return true;
 		}
 	}
@@ -438,7 +428,7 @@ rencoder_group_scan_ask(RencoderGroupScan *s, RencoderEntry entry, uint32 group,
 		return;
 	}
 	trusted = takes_short_way(s, entry);
-	if (trusted && (entry->flags & RENCODER_ENTRY_SEALED))
+	if (trusted && (entry->flags & RENCODER_ENTRY_SEALED) && !has_late_pages(s, group))
 		scan_sealed(s, entry, group, state);
 	else if (trusted && (entry->flags & RENCODER_ENTRY_COVERED))
 		scan_covered(s, entry, group, state);
@@ -512,7 +502,7 @@ rencoder_group_scan_search_runs(RencoderGroupScan *s, const RencoderRuns *runs)
 void
 rencoder_group_scan_rewind(RencoderGroupScan *s)
 {
-	s->passed_before = 0;
+	s->skipped_before = 0;
 	if (s->runs != NULL)
 		rencoder_run_scan_rewind(s->runs);
 }

@@ -5,13 +5,13 @@
  * Three ways through a group:
  *
  *	- sealed (all 128 ranges summarized, stored as a matrix), trusted by the
- *	  snapshot, no range "always", and nulls are not asked for: directory entry,
- *	  then windows; the header is read only if some range is left, to compare it
- *	  with the range's min and max;
+ *	  snapshot, no range "always" or "keyless", no late page, and nulls are not asked
+ *	  for: directory entry, then windows; the header is read only if some range is
+ *	  left, to compare it with the range's min and max;
  *	- covered (all 128 ranges, by a run), the rest alike: directory entry and the pages
  *	  that were found in runs and in the pending list (run_scan.h);
- *	- otherwise: header first, for the states of the ranges; then the pages found, the
- *	  matrix or the slices.
+ *	- otherwise: header first, for the states of the ranges; then the pages found, and
+ *	  the matrix.
  */
 #ifndef RENCODER_GROUP_SCAN_H
 #define RENCODER_GROUP_SCAN_H
@@ -52,8 +52,8 @@ typedef struct RencoderGroupScan
 													 * of coder met */
 	BlockNumber uncoded;		/* a group whose coder was not found, if any */
 	RencoderRunScan *runs;		/* NULL: not needed so far */
-	uint32		passed_run;		/* a run that has no page of the query ... */
-	uint32		passed_before;	/* ... in groups from that last looked at up
+	uint32		skipped_run;	/* a run that has no page of the query ... */
+	uint32		skipped_before; /* ... in groups from that last looked at up
 								 * to here */
 	RencoderPrefetch prefetch;
 	uint64	   *page[2];		/* room for pages of candidates: of the
@@ -87,8 +87,8 @@ extern void rencoder_group_scan_rewind(RencoderGroupScan *scan);
 /* Ranges of the group that exist in the table. */
 extern renc_mask rencoder_group_scan_existing(const RencoderGroupScan *scan, uint32 group);
 
-/* Finds out for rencoder_group_scan_passes_over(). */
-extern bool rencoder_group_scan_look_over(RencoderGroupScan *scan, RencoderEntry entry,
+/* Finds out for rencoder_group_scan_can_skip(). */
+extern bool rencoder_group_scan_find_skip(RencoderGroupScan *scan, RencoderEntry entry,
 										  uint32 group);
 
 /*
@@ -97,13 +97,13 @@ extern bool rencoder_group_scan_look_over(RencoderGroupScan *scan, RencoderEntry
  * order.  Reads no page.
  */
 static inline bool
-rencoder_group_scan_passes_over(RencoderGroupScan *scan, RencoderEntry entry, uint32 group)
+rencoder_group_scan_can_skip(RencoderGroupScan *scan, RencoderEntry entry, uint32 group)
 {
 	/* Most are like the one before. */
-	if (group < scan->passed_before && entry->run == scan->passed_run &&
+	if (group < scan->skipped_before && entry->run == scan->skipped_run &&
 		entry->flags == RENCODER_ENTRY_COVERED && entry->horizon <= scan->xmin)
 		return true;
-	return rencoder_group_scan_look_over(scan, entry, group);
+	return rencoder_group_scan_find_skip(scan, entry, group);
 }
 
 /* For rencoder_group_scan_expect(). */

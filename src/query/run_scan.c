@@ -22,6 +22,8 @@ rencoder_run_scan_begin(Relation index, RencoderQuery *query, const RencoderPref
 	scan->index = index;
 	scan->prefetch = prefetch;
 	scan->query = query;
+	for (int col = 0; col < query->natts; col++)
+		scan->ncols = query->column[col].has_keys ? col + 1 : scan->ncols;
 	renc_page_sets_begin(&scan->sets, Min(work_mem * (Size) 1024, MaxAllocSize), palloc, pfree);
 	return scan;
 }
@@ -143,7 +145,7 @@ searched_run(RencoderRunScan *scan, const RencoderRunEntry *entry)
 	return run;
 }
 
-/* Reads what a run is, unless that was done.  False: a page was not what it should be. */
+/* Learns what the trees of a run are, unless that was done.  False: a page was not what it should be. */
 static bool
 look_at_run(RencoderRunScan *scan, const RencoderRunEntry *entry, RencoderSearchedRun *run)
 {
@@ -151,8 +153,8 @@ look_at_run(RencoderRunScan *scan, const RencoderRunEntry *entry, RencoderSearch
 
 	if (run->info != NULL)
 		return true;
-	run->info = rencoder_run_info(scan->index, entry, &fault);
-	scan->npages++;
+	run->info = rencoder_run_trees(scan->index, entry, scan->ncols, &fault);
+	scan->npages += scan->ncols > 1;
 	if (run->info == NULL)
 		note_scan_fault(scan, entry->info, fault);
 	return run->info != NULL;
@@ -164,7 +166,7 @@ search_trees(RencoderRunScan *scan, const RencoderRunEntry *entry, RencoderSearc
 {
 	if (!look_at_run(scan, entry, run))
 		return false;
-	for (int col = 0; col < scan->query->natts; col++)
+	for (int col = 0; col < scan->ncols; col++)
 	{
 		if (scan->query->column[col].has_keys &&
 			!search_column(scan, entry, run->info, col, entry->kind == RENCODER_RUN_BASE ?
@@ -212,7 +214,7 @@ expect_roots(RencoderRunScan *scan, const WantedRun *wanted)
 {
 	const RencoderRunInfoData *info = wanted->run->info;
 
-	for (int col = 0; col < info->natts; col++)
+	for (int col = 0; col < scan->ncols; col++)
 	{
 		const RencoderRunColumn *column = &info->column[col];
 		const RencoderRunKeys *k;
@@ -236,11 +238,11 @@ prepare_runs(RencoderRunScan *scan, const WantedRun *wanted, int n)
 
 	if (distance == 0 || n < 2)
 		return true;
-	for (int i = 1; i < Min(n, distance); i++)
+	for (int i = 1; i < Min(n, distance) && scan->ncols > 1; i++)
 		(void) rencoder_prefetch_page(scan->prefetch, wanted[i].entry->info);
 	for (int i = 0; i < n; i++)
 	{
-		if (i + distance < n)
+		if (i + distance < n && scan->ncols > 1)
 			(void) rencoder_prefetch_page(scan->prefetch, wanted[i + distance].entry->info);
 		if (!look_at_run(scan, wanted[i].entry, wanted[i].run))
 			return false;

@@ -2,10 +2,9 @@
  * run_scan.h
  *		What the runs and the pending list of an index say of a query: heap pages.
  *
- * They answer for covered ranges.  A page of such a range may hold a row of the query
- * only if, in each column that the query restricts by keys, the base run that the range's
- * group names found it, or it is among the late pages: those found by deltas and the
- * pending list.
+ * A page of a covered range may hold a row of the query only if, in each column that the query
+ * restricts by keys, the base run that the range's group names found it, or it is among the late
+ * pages: those found by deltas and the pending list.  Late pages count for all summarized ranges.
  *
  * Nothing is locked from page to page, and pages of runs and of the pending list are used
  * again.  They bear numbers, so a scan that meets another page than it expected notices.
@@ -55,6 +54,7 @@ typedef struct RencoderRunScan
 
 	/* Private. */
 	const RencoderPrefetch *prefetch;
+	int			ncols;			/* columns up to the last that is asked */
 	RencoderSearchedRun *searched;
 	RencoderRunKeys *keys[INDEX_MAX_KEYS];
 	uint32		unknown;		/* a run that is not in the list, 0: none */

@@ -76,9 +76,6 @@ refer_group(References *refs)
 		const RencoderHeaderData *header = copy->header[col];
 
 		refer_extent(refs, first + col, header->matrix);
-		refer_extent(refs, first + col, header->next);
-		for (int s = 0; s < RENC_GROUP_SLICES; s++)
-			refer_extent(refs, first + col, header->slice[s]);
 	}
 }
 
@@ -210,7 +207,7 @@ note_reference_fault(References *refs, BlockNumber blkno, const char *fault)
 
 /* What the runs of the list consist of, whatever their state. */
 static void
-refer_runs(References *refs, BlockNumber list, const RencoderRuns *runs)
+refer_runs(References *refs, const RencoderRuns *runs)
 {
 	for (uint32 i = 0; i < runs->list.n; i++)
 	{
@@ -218,7 +215,7 @@ refer_runs(References *refs, BlockNumber list, const RencoderRuns *runs)
 		const char *fault = NULL;
 		RencoderRunInfo info;
 
-		refer(refs, list, entry->info, 1);
+		refer(refs, RENCODER_META_BLKNO, entry->info, 1);
 		info = rencoder_run_info(refs->state->index, entry, &fault);
 		if (info == NULL)
 		{
@@ -289,7 +286,7 @@ collect_references(References *refs, const RencoderMetaPageData *metadata)
 	if (metadata->run_list != RENCODER_NO_BLOCK)
 		refer(refs, RENCODER_META_BLKNO, metadata->run_list, 1);
 	rencoder_runs_look(refs->state->index, &runs, NULL);
-	refer_runs(refs, metadata->run_list, &runs);
+	refer_runs(refs, &runs);
 	refer_pending(refs, &runs, metadata->pending_spare);
 	refer_free_list(refs);
 }

@@ -30,27 +30,27 @@ note_list_fault(RunFault *fault, bool sound, BlockNumber blkno, const char *deta
 }
 
 static void
-check_run_entries(const RencoderMetaPageData *metadata, const RencoderRunListData *list, RunFault *fault)
+check_run_entries(const RencoderMetaPageData *metadata, const RencoderRunList *list, RunFault *fault)
 {
 	for (uint32 i = 0; i < list->n; i++)
 	{
 		const RencoderRunEntry *entry = &list->entry[i];
 
 		note_list_fault(fault, entry->number > 0 && entry->number <= metadata->last_run,
-						metadata->run_list, "The number of a run is out of range.");
+						RENCODER_META_BLKNO, "The number of a run is out of range.");
 		for (uint32 j = 0; j < i; j++)
 			note_list_fault(fault, list->entry[j].number != entry->number,
-							metadata->run_list, "Two runs have the same number.");
+							RENCODER_META_BLKNO, "Two runs have the same number.");
 		note_list_fault(fault, entry->rows >= 0 && isfinite(entry->rows) &&
-						isfinite(entry->table_rows), metadata->run_list,
+						isfinite(entry->table_rows), RENCODER_META_BLKNO,
 						"The rows of a run are not a number.");
 		note_list_fault(fault, entry->kind == RENCODER_RUN_BASE || entry->kind == RENCODER_RUN_DELTA,
-						metadata->run_list, "The kind of a run is not known.");
+						RENCODER_META_BLKNO, "The kind of a run is not known.");
 		note_list_fault(fault, entry->state == RENCODER_RUN_BUILDING ||
 						entry->state == RENCODER_RUN_LIVE || entry->state == RENCODER_RUN_FREEING,
-						metadata->run_list, "The state of a run is not known.");
-		note_list_fault(fault, entry->unused == 0 && entry->unused2 == 0,
-						metadata->run_list, "A field of the run list that must be zero is not.");
+						RENCODER_META_BLKNO, "The state of a run is not known.");
+		note_list_fault(fault, entry->unused == 0,
+						RENCODER_META_BLKNO, "A field of the run list that must be zero is not.");
 	}
 }
 
@@ -98,6 +98,9 @@ check_info(CheckState *state, const RencoderRunEntry *entry, RencoderRunInfo inf
 		npages += (uint64) column->nleaves + column->ninner;
 		check_column_info(state, entry, col, column, fault);
 	}
+	note_list_fault(fault, memcmp(&entry->first, &info->column[0], sizeof(entry->first)) == 0,
+					entry->info, psprintf("Run %u and the list of runs describe different trees.",
+										  entry->number));
 	note_list_fault(fault, npages == entry->npages, entry->info,
 					psprintf("Run %u has %llu pages, but the run list says %u.", entry->number,
 							 (unsigned long long) npages, entry->npages));
@@ -325,6 +328,20 @@ check_flushing(CheckState *state)
 						   state->copy->entry->header, "The group is read for a run that is not there.");
 }
 
+/* INV-11: what storage has, by its cut, came before it was made. */
+static void
+check_cuts(CheckState *state)
+{
+	const RencoderHeaderData *first = state->copy->header[0];
+	RencoderMetaPageData *metadata = rencoder_meta_copy(state->index);
+
+	for (int slice = 0; slice < RENC_GROUP_SLICES; slice++)
+		rencoder_check_require(state, first->cut[slice] <= metadata->pending_last_number,
+							   state->copy->entry->header,
+							   "A slice has the keys of pending pages to come.");
+	pfree(metadata);
+}
+
 /* INV-11: header, entry and run agree. */
 void
 rencoder_check_run_of_group(CheckState *state)
@@ -337,7 +354,10 @@ rencoder_check_run_of_group(CheckState *state)
 	uint32		number = first->run;
 	const char *fault;
 
-	rencoder_check_require(state, copy->entry->run == number && copy->entry->cut == first->cut,
+	check_cuts(state);
+	rencoder_check_require(state, copy->entry->run == number &&
+						   (rencoder_group_least_cut(first) == PG_UINT64_MAX ||
+							copy->entry->cut == rencoder_group_least_cut(first)),
 						   header, "Header and directory disagree on the group's run.");
 	rencoder_check_require(state, ((copy->entry->flags & RENCODER_ENTRY_COVERED) != 0) ==
 						   (number != 0 && all), header,
@@ -360,12 +380,4 @@ rencoder_check_run_of_group(CheckState *state)
 	rencoder_check_require(state, copy->group >= state->run_entry.first_group &&
 						   copy->group - state->run_entry.first_group < state->run_entry.ngroups,
 						   header, "The group names a run that is of other groups.");
-	for (int col = 0; col < state->meta.natts; col++)
-	{
-		const RencoderRunColumn *column = &state->run_info->column[col];
-
-		rencoder_check_require(state, column->root == RENCODER_NO_BLOCK ||
-							   column->coder == copy->header[col]->config.coder,
-							   header + col, "The keys of the group's run are made by another coder.");
-	}
 }

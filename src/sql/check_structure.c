@@ -10,7 +10,7 @@
  * is one of rencoder_page_fault() and format_filter.c, INV-3 shows in
  * check_heap.c; INV-8 (locks) and INV-10 (bytes) cannot be seen here.
  *
- * Inserters may widen bounds and set bits all the time; that breaks nothing
+ * Inserters may set flags all the time; that breaks nothing
  * that is checked here.  The maintainer would, so it is kept out (primary) or
  * found out by the epoch (standby).
  */
@@ -44,9 +44,7 @@ static void
 check_header_fields(CheckState *state, BlockNumber blkno,
 					const RencoderHeaderData *header, bool first)
 {
-	bool		matrix = header->matrix.start != RENCODER_NO_BLOCK;
-
-	rencoder_check_require(state, header->unused == 0 && header->unused2 == 0, blkno,
+	rencoder_check_require(state, header->unused == 0, blkno,
 						   "A field of the header that must be zero is not.");
 	/* INV-1: a range is in one state. */
 	rencoder_check_require(state, renc_mask_empty(renc_mask_and(rencoder_set_get(header->summarizing),
@@ -58,7 +56,8 @@ check_header_fields(CheckState *state, BlockNumber blkno,
 						   (renc_mask_empty(rencoder_set_get(header->summarizing)) &&
 							renc_mask_empty(rencoder_set_get(header->summarized)) &&
 							renc_mask_empty(rencoder_set_get(header->covered)) &&
-							header->run == 0 && header->cut == 0),
+							renc_mask_empty(rencoder_set_get(header->flushing)) &&
+							header->run == 0),
 						   blkno, "The header of a further column has range states.");
 
 	/* INV-11: covered and flushing ranges are summarized. */
@@ -68,31 +67,16 @@ check_header_fields(CheckState *state, BlockNumber blkno,
 	rencoder_check_require(state, renc_mask_empty(renc_mask_andnot(rencoder_set_get(header->flushing),
 																   rencoder_set_get(header->summarized))),
 						   blkno, "A range is being read for a run, but is not summarized.");
-	rencoder_check_require(state, header->flushing_run != 0 ||
-						   renc_mask_empty(rencoder_set_get(header->flushing)), blkno,
-						   "Ranges are being read for a run, but for none.");
 	rencoder_check_require(state, header->run != 0 ||
-						   (header->cut == 0 && renc_mask_empty(rencoder_set_get(header->covered))),
-						   blkno, "The group has covered ranges, or a cut, but no run.");
+						   renc_mask_empty(rencoder_set_get(header->covered)), blkno,
+						   "The group has covered ranges, but no run.");
 
-	/* INV-7: slices and matrix change places in one record. */
-	rencoder_check_require(state, !matrix || header->next.start == RENCODER_NO_BLOCK ||
-						   rencoder_is_rebuilt(header), blkno,
-						   "The header has a matrix and another one under construction.");
-	rencoder_check_require(state, !rencoder_is_rebuilt(header) ||
-						   (matrix && header->next.start != RENCODER_NO_BLOCK), blkno,
-						   "The group is being rebuilt, but does not have both matrices.");
-	for (int s = 0; s < RENC_GROUP_SLICES; s++)
-	{
-		rencoder_check_require(state, !matrix || header->slice[s].start == RENCODER_NO_BLOCK, blkno,
-							   "The header has both a matrix and slices.");
-		if (header->slice[s].start != RENCODER_NO_BLOCK)
-			rencoder_check_extent(state, blkno, header->slice[s].start, header->slice[s].npages);
-	}
-	if (matrix)
+	/* INV-13: notes for the next storage are among those for this one. */
+	rencoder_check_require(state, renc_mask_empty(renc_mask_andnot(rencoder_set_get(header->keyless_since),
+																   rencoder_set_get(header->keyless))),
+						   blkno, "A range has got a value without a key, but does not say so.");
+	if (header->matrix.start != RENCODER_NO_BLOCK)
 		rencoder_check_extent(state, blkno, header->matrix.start, header->matrix.npages);
-	if (header->next.start != RENCODER_NO_BLOCK)
-		rencoder_check_extent(state, blkno, header->next.start, header->next.npages);
 }
 
 static void
@@ -104,11 +88,8 @@ check_config(CheckState *state, BlockNumber blkno, const RencoderHeaderData *hea
 
 	if (!rencoder_is_configured(config))
 	{
-		bool		storage = header->matrix.start != RENCODER_NO_BLOCK;
-
-		for (int s = 0; s < RENC_GROUP_SLICES; s++)
-			storage |= header->slice[s].start != RENCODER_NO_BLOCK;
-		rencoder_check_require(state, !storage, blkno, "The group has storage but no filters.");
+		rencoder_check_require(state, header->matrix.start == RENCODER_NO_BLOCK, blkno,
+							   "The group has storage but no filters.");
 		return;
 	}
 	rencoder_check_require(state,
@@ -128,17 +109,15 @@ check_range(CheckState *state, BlockNumber blkno, int col, unsigned int slot,
 	const RencoderGroupCopy *copy = state->copy;
 	const RencoderHeaderData *header = copy->header[col];
 	const RencoderEntryColumn *bounds = &copy->entry->column[col];
-	bool		always = rencoder_set_test(header->always, slot);
+	bool		always = rencoder_set_test(header->always, slot) ||
+		rencoder_set_test(header->keyless, slot);
 	bool		has_value = rencoder_set_test(header->has_value, slot);
 	bool		has_bounds = header->min[slot] <= header->max[slot];
 	bool		stored = summarized && !rencoder_set_test(copy->header[0]->covered, slot);
 	const char *fault = NULL;
 
-	/* INV-2: these widen together. */
 	if (has_bounds && !has_value)
 		fault = "has bounds but no value";
-	else if (has_value && !has_bounds && !always)
-		fault = "has values but no bounds";
 	/* INV-6: directory bounds cover the header's. */
 	else if (has_bounds &&
 			 (header->min[slot] < bounds->min || header->max[slot] > bounds->max))
@@ -147,11 +126,11 @@ check_range(CheckState *state, BlockNumber blkno, int col, unsigned int slot,
 		fault = "is always a candidate, which the directory does not say";
 
 	/*
-	 * INV-4: storage is linked before the state is set; a covered range needs
-	 * none.
+	 * INV-4: storage is linked before the state is set; a range that is
+	 * covered, or has no keys, needs none.
 	 */
-	else if (stored && header->matrix.start == RENCODER_NO_BLOCK &&
-			 header->slice[slot / RENC_SLICE_RANGES].start == RENCODER_NO_BLOCK)
+	else if (stored && has_bounds && (header->matrix.start == RENCODER_NO_BLOCK ||
+									  slot >= RENC_SLICE_RANGES * header->config.width))
 		fault = "is summarized but has no storage";
 	else if (stored && header->nset[slot] > rencoder_filter_max_bits(&header->config))
 		fault = "has more bits set than there are";
@@ -247,24 +226,10 @@ check_headers(CheckState *state)
 static void
 check_storage(CheckState *state, const RencoderHeaderData *header)
 {
-	RencoderSlab slab = rencoder_slab_whole(state->index, &header->config, header->matrix);
+	RencoderSlab slab = rencoder_slab_of(state->index, header);
 
 	if (header->matrix.start != RENCODER_NO_BLOCK)
 		rencoder_filter_check(&slab);
-	for (int s = 0; s < RENC_GROUP_SLICES; s++)
-	{
-		slab = rencoder_slab_of_slice(state->index, header, s);
-		if (slab.extent.start != RENCODER_NO_BLOCK)
-			rencoder_filter_check(&slab);
-	}
-
-	/* While slices are interleaved, pages of "next" may not be written yet. */
-	if (rencoder_is_rebuilt(header))
-	{
-		RencoderSlab next = rencoder_slab_whole(state->index, &header->next_config, header->next);
-
-		rencoder_filter_check(&next);
-	}
 }
 
 /*

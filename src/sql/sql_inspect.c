@@ -169,32 +169,12 @@ rencoder_metapage(PG_FUNCTION_ARGS)
 	PG_RETURN_DATUM(single_row(fcinfo, &row));
 }
 
-/* Pages of a column's storage, and what it is called. */
-static const char *
-column_storage(const RencoderHeaderData *header, int64 *npages)
-{
-	bool		slices = false;
-
-	*npages = header->matrix.start != RENCODER_NO_BLOCK ? header->matrix.npages : 0;
-	if (header->next.start != RENCODER_NO_BLOCK)
-		*npages += header->next.npages;
-	for (int s = 0; s < RENC_GROUP_SLICES; s++)
-	{
-		if (header->slice[s].start == RENCODER_NO_BLOCK)
-			continue;
-		slices = true;
-		*npages += header->slice[s].npages;
-	}
-	if (header->matrix.start != RENCODER_NO_BLOCK)
-		return "matrix";
-	return slices ? "slices" : "none";
-}
-
 /* Bits set, as a share of those that there are, of summarized ranges. */
 static void
 put_fill(Row *row, const RencoderHeaderData *header, renc_mask summarized)
 {
-	renc_mask	filled = renc_mask_andnot(summarized, rencoder_set_get(header->always));
+	renc_mask	filled = renc_mask_andnot(summarized, renc_mask_or(rencoder_set_get(header->always),
+																   rencoder_set_get(header->keyless)));
 	uint64		max_bits = rencoder_filter_max_bits(&header->config);
 	double		bits = 0;
 
@@ -231,8 +211,6 @@ emit_group_column(FunctionCallInfo fcinfo, const RencoderGroupCopy *copy, int co
 	renc_mask	summarized = rencoder_set_get(first->summarized);
 	bool		has_keys = bounds->min <= bounds->max;
 	uint64		horizon = 0;
-	const char *storage;
-	int64		npages;
 	Row			row = {0};
 
 	for (int slot = 0; slot < RENC_GROUP_RANGES; slot++)
@@ -240,7 +218,6 @@ emit_group_column(FunctionCallInfo fcinfo, const RencoderGroupCopy *copy, int co
 		if (renc_mask_test(summarized, slot))
 			horizon = Max(horizon, first->horizon[slot]);
 	}
-	storage = column_storage(header, &npages);
 
 	put(&row, Int64GetDatum(copy->group));
 	put(&row, Int16GetDatum(col + 1));
@@ -248,15 +225,16 @@ emit_group_column(FunctionCallInfo fcinfo, const RencoderGroupCopy *copy, int co
 	put(&row, BoolGetDatum((copy->entry->flags & RENCODER_ENTRY_SEALED) != 0));
 	put(&row, Int32GetDatum(renc_mask_count(summarized)));
 	put(&row, Int32GetDatum(renc_mask_count(rencoder_set_get(first->summarizing))));
-	put(&row, Int32GetDatum(renc_mask_count(rencoder_set_get(header->always))));
+	put(&row, Int32GetDatum(renc_mask_count(renc_mask_or(rencoder_set_get(header->always),
+														 rencoder_set_get(header->keyless)))));
 	if (rencoder_is_configured(&header->config))
 		put_text(&row, rencoder_filter_describe(&header->config));
 	else
 		put_null(&row);
 	put(&row, Int64GetDatum(header->config.nwindows));
 	put(&row, Int64GetDatum(header->config.capacity));
-	put_text(&row, storage);
-	put(&row, Int64GetDatum(npages));
+	put_text(&row, header->matrix.start == RENCODER_NO_BLOCK ? "none" : "matrix");
+	put(&row, Int64GetDatum(header->matrix.start == RENCODER_NO_BLOCK ? 0 : header->matrix.npages));
 	put_key(&row, bounds->min, show_keys && has_keys);
 	put_key(&row, bounds->max, show_keys && has_keys);
 	if (horizon != 0)
@@ -283,7 +261,8 @@ put_summary(Row *row, const RencoderGroupCopy *copy, uint32 slot, int col,
 	const RencoderHeaderData *header = copy->header[col];
 
 	show_keys = show_keys && header->min[slot] <= header->max[slot];
-	put(row, BoolGetDatum(rencoder_set_test(header->always, slot)));
+	put(row, BoolGetDatum(rencoder_set_test(header->always, slot) ||
+						  rencoder_set_test(header->keyless, slot)));
 	put(row, BoolGetDatum(rencoder_set_test(header->has_null, slot)));
 	put(row, BoolGetDatum(rencoder_set_test(header->has_value, slot)));
 	put_key(row, header->min[slot], show_keys);

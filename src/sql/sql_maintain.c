@@ -190,7 +190,6 @@ rencoder_compact_index(PG_FUNCTION_ARGS)
 	if (target_is_valid(&target))
 	{
 		(void) rencoder_columns_check_coders(target.index, ERROR);
-		(void) rencoder_retune_coders(target.index, target.heap, true);
 		n = rencoder_compact(target.index, target.heap);
 	}
 	rencoder_open_index_close(&target);

@@ -11,7 +11,7 @@
  *
  *		a configuration
  *		 0              16         20         24      28
- *		 | packed shape | nwindows | capacity | coder | unused |
+ *		 | packed shape | nwindows | capacity | coder | width |
  *
  * So an entry has all that a scan needs to probe a sealed group without reading
  * its header.
@@ -24,7 +24,7 @@
 
 /* All 128 ranges are summarized and the storage is a matrix. */
 #define RENCODER_ENTRY_SEALED	0x0001
-/* Some range of some column is marked "always": read the header. */
+/* Some range of some column always matches: read the header. */
 #define RENCODER_ENTRY_ALWAYS	0x0002
 /* All 128 ranges are summarized, and the run has their keys. */
 #define RENCODER_ENTRY_COVERED	0x0004
@@ -33,12 +33,12 @@
 typedef struct RencoderConfig
 {
 	uint8		shape[RENC_SHAPE_PACKED_SIZE];
-	uint32		nwindows;		/* of a matrix and of each slice; 0: nothing
-								 * is chosen yet */
+	uint32		nwindows;		/* 0: nothing is chosen yet */
 	uint32		capacity;		/* distinct keys a range that they are made
 								 * for */
 	uint32		coder;			/* generation of the column's key coder */
-	uint32		unused;			/* zero */
+	uint32		width;			/* of the matrix: ranges / 8 that it has room
+								 * for; 1, 2, 4, 8 or 16 */
 } RencoderConfig;
 
 StaticAssertDecl(sizeof(RencoderConfig) == 32, "RencoderConfig is on disk");
@@ -67,7 +67,8 @@ typedef struct RencoderEntryData
 	uint16		nranges;		/* of the group: 128 */
 	uint64		epoch;			/* metapage epoch of the last removal */
 	uint64		horizon;		/* sealed or covered: greatest trust horizon */
-	uint64		cut;			/* pending pages up to it are in the run */
+	uint64		cut;			/* the least of the header, if a range is
+								 * summarized */
 	uint32		run;			/* the base run of the group, 0: none */
 	uint32		unused;			/* zero */
 	RencoderEntryColumn column[FLEXIBLE_ARRAY_MEMBER];

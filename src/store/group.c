@@ -15,17 +15,6 @@ rencoder_group_init_header(RencoderHeader header, uint32 group, int attno)
 		header->min[i] = PG_UINT64_MAX;
 }
 
-void
-rencoder_group_clear_next(RencoderHeader header)
-{
-	header->next.start = RENCODER_NO_BLOCK;
-	header->next.npages = 0;
-	memset(&header->next_config, 0, sizeof(header->next_config));
-	memset(header->next_always, 0, sizeof(header->next_always));
-	memset(header->next_min, 0, sizeof(header->next_min));
-	memset(header->next_max, 0, sizeof(header->next_max));
-}
-
 /* The header in a locked page; error if it is another one. */
 static RencoderHeader
 verify_header(Relation index, Buffer buf, BlockNumber first, uint32 group, int attno)
@@ -176,6 +165,19 @@ rencoder_group_slice_summarized(Relation index, const RencoderMeta *meta, uint64
 	summarized = RencoderPageGetHeader(BufferGetPage(buf))->summarized[slice % RENC_GROUP_SLICES];
 	UnlockReleaseBuffer(buf);
 	return summarized == 0xFF;
+}
+
+uint64
+rencoder_group_least_cut(const RencoderHeaderData *first)
+{
+	uint64		least = PG_UINT64_MAX;
+
+	for (int slice = 0; slice < RENC_GROUP_SLICES; slice++)
+	{
+		if (first->summarized[slice] != 0)
+			least = Min(least, first->cut[slice]);
+	}
+	return least;
 }
 
 void

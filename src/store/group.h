@@ -7,32 +7,23 @@
  * means the first header page's content lock.
  *
  *		payload of a header page
- *		 0       4       6        8        40       48          176
- *		 | group | attno | unused | config | matrix | slice[16] | next ..
- *		 184           200          216      232        248         264
- *		 | summarizing | summarized | always | has_null | has_value | ..
- *		 264      1288     2312           2824     3336        4360
- *		 | min[]  | max[]  | distinct[]   | nset[] | horizon[] | ..
- *		 4360          4392          4408         5432         6456
- *		 | next_config | next_always | next_min[] | next_max[] | ..
- *		 6456            6464       6472           6480   6488          6492
- *		 | predicted_fpr | best_fpr | sample_stamp | redo | checkpoints | run | ..
- *		 6496  6504      6520       6536           6540
- *		 | cut | covered | flushing | flushing_run | unused |
+ *		 0       4       6        8        40       48            64
+ *		 | group | attno | unused | config | matrix | summarizing | summarized | ..
+ *		 80        96         112      128       144             160
+ *		 | covered | flushing | always | keyless | keyless_since | has_null | ..
+ *		 176         192      1216     2240        3264      3392         3904
+ *		 | has_value | min[]  | max[]  | horizon[] | cut[16] | distinct[] | nset[] | ..
+ *		 4416            4424       4432           4440  4444
+ *		 | predicted_fpr | best_fpr | sample_stamp | run | flushing_run |
  *
  * States of a range (INV-1): unsummarized (no bit), summarizing, summarized.
- * Bit j of a 16-byte set is range j of the group.
+ * Bit j of a 16-byte set is range j of the group.  Keys of "covered" ranges are in a run, those of
+ * other summarized ones in the column's matrix (INV-11).  Those of "flushing" ranges are being read
+ * for other storage (INV-13).
  *
- * Storage of a column: slices of 8 ranges, each an extent of its own, until
- * the group is full; then one matrix of all 128 ranges.  Or a matrix from the
- * first slice on, which grows (summarize.c); columns of a group may differ.
- * "next" is a matrix under construction; inserters set bits in both.  While slices are
- * interleaved it is of the same configuration.  While the group is rebuilt it
- * has a configuration of its own, and bounds of its own, since its keys may be
- * made by another coder (next_config is configured).
- *
- * Keys of "covered" ranges are in runs (INV-11), those of "flushing" ones are being read for
- * one (INV-13).
+ * Storage never changes (INV-2).  Min, max and "always" say what it was made of.  What came later
+ * is on the pending list or in deltas, but for nulls and values without a key, which the flags
+ * has_null, has_value and "keyless" say.
  */
 #ifndef RENCODER_GROUP_H
 #define RENCODER_GROUP_H
@@ -46,50 +37,50 @@ typedef struct RencoderHeaderData
 	uint16		unused;			/* zero */
 	RencoderConfig config;
 	RencoderExtent matrix;
-	RencoderExtent slice[RENC_GROUP_SLICES];
-	RencoderExtent next;
-	uint8		summarizing[RENC_MATRIX_WIDTH]; /* first header page only */
-	uint8		summarized[RENC_MATRIX_WIDTH];	/* first header page only */
-	uint8		always[RENC_MATRIX_WIDTH];	/* keys are not asked */
+
+	/* Of the group; first header page only. */
+	uint8		summarizing[RENC_MATRIX_WIDTH];
+	uint8		summarized[RENC_MATRIX_WIDTH];
+	uint8		covered[RENC_MATRIX_WIDTH]; /* subset of summarized */
+	uint8		flushing[RENC_MATRIX_WIDTH];	/* likewise */
+
+	/* Of the column. */
+	uint8		always[RENC_MATRIX_WIDTH];	/* the matrix has no room for the
+											 * keys */
+	uint8		keyless[RENC_MATRIX_WIDTH]; /* a value has no key, or its key
+											 * was not read */
+	uint8		keyless_since[RENC_MATRIX_WIDTH];	/* it came since
+													 * "flushing" was set */
 	uint8		has_null[RENC_MATRIX_WIDTH];
 	uint8		has_value[RENC_MATRIX_WIDTH];
 	uint64		min[RENC_GROUP_RANGES]; /* min > max: no key */
 	uint64		max[RENC_GROUP_RANGES];
-	uint32		distinct[RENC_GROUP_RANGES];	/* distinct keys at
-												 * summarization */
-	uint32		nset[RENC_GROUP_RANGES];	/* bits set at summarization */
-	uint64		horizon[RENC_GROUP_RANGES]; /* first header page only */
-	RencoderConfig next_config; /* of "next", while the group is rebuilt */
-	uint8		next_always[RENC_MATRIX_WIDTH];
-	uint64		next_min[RENC_GROUP_RANGES];
-	uint64		next_max[RENC_GROUP_RANGES];
+
+	/* First header page only. */
+	uint64		horizon[RENC_GROUP_RANGES];
+	uint64		cut[RENC_GROUP_SLICES]; /* the storage of a slice's ranges has
+										 * the keys of pending pages up to it */
+
+	/* Of the column, when its storage was made. */
+	uint32		distinct[RENC_GROUP_RANGES];	/* distinct keys */
+	uint32		nset[RENC_GROUP_RANGES];	/* bits set */
 	double		predicted_fpr;	/* of the configuration, when last looked at;
 								 * < 0: unknown */
 	double		best_fpr;		/* that another would have had then; < 0:
 								 * unknown */
 	uint64		sample_stamp;	/* of the queries known then; 0: none */
-	uint64		redo;			/* where replay would have begun at the last
-								 * slice */
-	uint32		checkpoints;	/* how often that was another place than
-								 * before */
 
-	/* Runs; first header page only. */
+	/* First header page only. */
 	uint32		run;			/* that has the keys of the covered ranges, 0:
 								 * none */
-	uint64		cut;			/* pending pages up to it are in the run */
-	uint8		covered[RENC_MATRIX_WIDTH]; /* subset of summarized */
-	uint8		flushing[RENC_MATRIX_WIDTH];	/* whose keys are being read
-												 * for a run; subset of
-												 * summarized */
-	uint32		flushing_run;	/* that run, 0: none */
-	uint32		unused2;		/* zero */
+	uint32		flushing_run;	/* that is being made, 0: a matrix, or nothing */
 } RencoderHeaderData;
 
 typedef RencoderHeaderData *RencoderHeader;
 
-StaticAssertDecl(offsetof(RencoderHeaderData, min) == 264 &&
-				 offsetof(RencoderHeaderData, covered) == 6504 &&
-				 sizeof(RencoderHeaderData) == 6544,
+StaticAssertDecl(offsetof(RencoderHeaderData, min) == 192 &&
+				 offsetof(RencoderHeaderData, cut) == 3264 &&
+				 sizeof(RencoderHeaderData) == 4448,
 				 "RencoderHeaderData is on disk");
 StaticAssertDecl(sizeof(RencoderHeaderData) <= RENCODER_PAYLOAD_SIZE,
 				 "a group header must fit a page");
@@ -112,12 +103,6 @@ static inline void
 rencoder_header_copy(RencoderHeader copy, Buffer buf)
 {
 	*copy = *RencoderPageGetHeader(BufferGetPage(buf));
-}
-
-static inline bool
-rencoder_is_rebuilt(const RencoderHeaderData *header)
-{
-	return rencoder_is_configured(&header->next_config);
 }
 
 /* Arithmetic of block ranges. */
@@ -185,19 +170,16 @@ rencoder_set_remove(uint8 *set, unsigned int slot)
 	set[slot / 8] &= (uint8) ~(1 << (slot % 8));
 }
 
-/* Has a column storage for a range? */
+/* Which ranges always match, whatever the keys asked for, as far as bounds do not exclude them. */
 static inline bool
-rencoder_has_storage(const RencoderHeaderData *header, unsigned int slot)
+rencoder_header_matches_all(const RencoderHeaderData *header)
 {
-	return header->matrix.start != RENCODER_NO_BLOCK ||
-		header->slice[slot / RENC_SLICE_RANGES].start != RENCODER_NO_BLOCK;
+	return !renc_mask_empty(renc_mask_or(rencoder_set_get(header->always),
+										 rencoder_set_get(header->keyless)));
 }
 
 /* Makes the payload of a header page: all ranges unsummarized, no keys. */
 extern void rencoder_group_init_header(RencoderHeader header, uint32 group, int attno);
-
-/* Forgets the matrix under construction, whose extent was released or is that of another. */
-extern void rencoder_group_clear_next(RencoderHeader header);
 
 /*
  * Reads and locks a header page of a group; "first" is the group's first
@@ -232,6 +214,12 @@ extern BlockNumber rencoder_group_find(Relation index, const RencoderMeta *meta,
  */
 extern BlockNumber rencoder_group_header_if_summarized(Relation index, const RencoderMeta *meta,
 													   uint64 range);
+
+/*
+ * The least cut of the slices that have a summarized range: what pending pages up to it say of the
+ * group is not asked any more.  PG_UINT64_MAX: there is no such slice.
+ */
+extern uint64 rencoder_group_least_cut(const RencoderHeaderData *first);
 
 /*
  * Seals the entry of a group, if all ranges are summarized, according to its

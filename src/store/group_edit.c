@@ -103,11 +103,7 @@ rencoder_group_edit_release_storage(RencoderGroupEdit *edit)
 	RencoderEntryColumn *column = &rencoder_group_edit_entry(edit)->column[edit->col];
 	RencoderHeader header = rencoder_group_edit_header(edit);
 
-	for (int s = 0; s < RENC_GROUP_SLICES; s++)
-		rencoder_group_edit_release(edit, &header->slice[s]);
-	rencoder_group_edit_release(edit, &header->next);
 	rencoder_group_edit_release(edit, &header->matrix);
-	rencoder_group_clear_next(header);
 	column->matrix = header->matrix;
 }
 

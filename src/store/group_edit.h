@@ -80,13 +80,8 @@ extern RencoderHeader rencoder_group_edit_header(RencoderGroupEdit *edit);
 /* Gives the blocks of an extent, if it has any, to the free list; *extent is none then. */
 extern void rencoder_group_edit_release(RencoderGroupEdit *edit, RencoderExtent *extent);
 
-/*
- * Gives all storage of the column to the free list, also what is under construction: up to
- * RENCODER_EDIT_STORAGE extents.  In the first column: inserters must not need it any more.
- */
+/* Gives the matrix of the column, if it has one, to the free list, and notes it in the entry. */
 extern void rencoder_group_edit_release_storage(RencoderGroupEdit *edit);
-
-#define RENCODER_EDIT_STORAGE	(RENC_GROUP_SLICES + 2)
 
 /* Starts a new epoch, and notes it in the group's entry.  Wants RENCODER_EDIT_EPOCH. */
 extern void rencoder_group_edit_new_epoch(RencoderGroupEdit *edit);

@@ -10,17 +10,19 @@
  *		| direct[]: blocks of the first directory pages              |
  *		| map[]:    blocks of directory maps for all further ones    |
  *		| root of the query samples                                  |
- *		| run list, pending list (run_list.h, pending.h)             |
+ *		| runs, pending list (run_list.h, pending.h)                 |
  *		| page of the counts of scans                                |
+ *		| the first runs                                             |
  *		+------------------------------------------------------------+
  */
 #ifndef RENCODER_META_H
 #define RENCODER_META_H
 
+#include "store/run_format.h"
 #include "store/wal.h"
 
 #define RENCODER_MAGIC		0x5245434F	/* "RECO" */
-#define RENCODER_VERSION	6
+#define RENCODER_VERSION	7
 
 /* Rows in a window, which are bytes of a band: 510 at BLCKSZ 8192. */
 #define RENCODER_ROWS		RENCODER_BAND_SIZE
@@ -50,7 +52,7 @@ typedef struct RencoderMetaPageData
 	BlockNumber map[RENCODER_META_MAPS];
 	BlockNumber sample_root;	/* first page of query samples, or
 								 * RENCODER_NO_BLOCK */
-	BlockNumber run_list;		/* its page, or RENCODER_NO_BLOCK */
+	BlockNumber run_list;		/* page of further runs, or RENCODER_NO_BLOCK */
 	uint32		last_run;		/* number given last */
 	BlockNumber pending_first;	/* oldest pending page, or RENCODER_NO_BLOCK */
 	BlockNumber pending_last;	/* the tail, likewise */
@@ -59,6 +61,8 @@ typedef struct RencoderMetaPageData
 	uint64		pending_last_number;
 	uint64		run_changes;	/* rises when a run or a pending page goes */
 	BlockNumber stats_page;		/* counts of scans, or RENCODER_NO_BLOCK */
+	uint32		nruns;			/* here and in run_list */
+	RencoderRunEntry run[RENCODER_META_RUNS];
 } RencoderMetaPageData;
 
 StaticAssertDecl(sizeof(RencoderMetaPageData) <= RENCODER_PAYLOAD_SIZE,

@@ -11,8 +11,8 @@
  *		+------+--------------------------------------------+------------+
  *
  * pd_lower stands at the end of the payload, or generic WAL and full page
- * images would drop it as a "hole" (INV-5).  Only in a window page of a matrix
- * that grows it stands at the end of the last band in use; what lies above is
+ * images would drop it as a "hole" (INV-5).  Only in a window page of a matrix of
+ * all ranges it stands at the end of the last band in use; what lies above is
  * zero, and who sets a bit there raises it (rencoder_page_cover).  In a page of the
  * pending list it stands behind the last entry (rencoder_wal_append).  The special
  * area repeats the page's own block number, so that a page written to a wrong

@@ -232,6 +232,14 @@ rencoder_pending_close(Relation index)
 	return read_bounds(index).last_number - 1;
 }
 
+uint64
+rencoder_pending_closed(Relation index)
+{
+	Bounds		bounds = read_bounds(index);
+
+	return bounds.last == RENCODER_NO_BLOCK ? bounds.last_number : bounds.last_number - 1;
+}
+
 bool
 rencoder_pending_has_entries(Relation index, uint64 number)
 {

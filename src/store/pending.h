@@ -1,6 +1,6 @@
 /*
  * pending.h
- *		The pending list: keys that came to covered ranges after their run.
+ *		The pending list: keys that came to ranges after their storage.
  *
  * A chain of pages from the metapage, numbered one after the other for ever:
  *
@@ -15,7 +15,7 @@
  *		 0           4       8             8 + 8 * natts
  *		 | heap page | nulls | key[natts]  | coder[natts] |
  *
- * Bit c of "nulls": column c is null, or its value has no key (its range is "always"); key and
+ * Bit c of "nulls": column c is null, or its value has no key (its range is keyless); key and
  * coder are zero then.  The number of an entry is its page's.
  *
  * The tail is open, which no other page is, and the only one that is appended to.  Closing it
@@ -87,6 +87,12 @@ extern BlockNumber rencoder_pending_find_tail(Relation index, bool *closed, uint
  * a maintainer, since the linker's lock is a heavyweight one.
  */
 extern uint64 rencoder_pending_close(Relation index);
+
+/*
+ * The number of the last page that is closed, without closing one: a cut for a table that is read
+ * from now on (INV-13).  Locks: metapage share, released.
+ */
+extern uint64 rencoder_pending_closed(Relation index);
 
 /*
  * Are there entries on pages behind the one with this number?  Locks: metapage, then the tail, share,

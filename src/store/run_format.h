@@ -15,6 +15,14 @@
  *
  * so that a page that was freed and used again since is found.  Pages of a run never
  * change once it is LIVE.
+ *
+ * Its entry in the list of runs, 112 bytes, repeats the tree of the first column, so that
+ * a query of that column does without the info page:
+ *
+ *		 0        4      5       6        8             12       16     20       24
+ *		 | number | kind | state | unused | first group | groups | info | npages | upto | ..
+ *		 32     36           40
+ *		 | rows | table rows | tree of the first column |
  */
 #ifndef RENCODER_RUN_FORMAT_H
 #define RENCODER_RUN_FORMAT_H
@@ -92,5 +100,45 @@ rencoder_run_info_is_of(const RencoderRunInfoData *info, uint32 number, int natt
 	return info->number == number && info->natts == natts &&
 		info->nextents <= rencoder_run_max_extents(natts);
 }
+
+/* What the list of runs (run_list.h) says of a run. */
+#define RENCODER_RUN_BASE		1	/* of the groups that name it */
+#define RENCODER_RUN_DELTA		2	/* keys that came later than storage */
+
+#define RENCODER_RUN_BUILDING	1
+#define RENCODER_RUN_LIVE		2
+#define RENCODER_RUN_FREEING	3
+
+#define RENCODER_MAX_RUNS		64
+#define RENCODER_META_RUNS		12	/* in the metapage */
+
+typedef struct RencoderRunEntry
+{
+	uint32		number;			/* from 1 on, never used again */
+	uint8		kind;			/* RENCODER_RUN_BASE or _DELTA */
+	uint8		state;			/* RENCODER_RUN_BUILDING .. */
+	uint16		unused;			/* zero */
+	uint32		first_group;	/* groups that it has keys of, or, of a base
+								 * run, was made of */
+	uint32		ngroups;
+	BlockNumber info;			/* run_pages.h */
+	uint32		npages;			/* LIVE: pages in all, info included */
+	uint64		upto;			/* deltas: number of the last pending page of
+								 * its keys */
+	float		rows;			/* base runs: live rows of the table that were
+								 * read for it; 0: not known */
+	float		table_rows;		/* and what the statistics said then that the
+								 * whole table has */
+	RencoderRunColumn first;	/* LIVE: the tree of the first column, as in
+								 * the info page */
+} RencoderRunEntry;
+
+StaticAssertDecl(sizeof(RencoderRunEntry) == 112, "RencoderRunEntry is on disk");
+
+StaticAssertDecl((RENCODER_MAX_RUNS - RENCODER_META_RUNS) * sizeof(RencoderRunEntry) <=
+				 RENCODER_PAYLOAD_SIZE, "the run list is a page");
+
+#define RencoderPageGetRunList(page) \
+	((RencoderRunEntry *) RencoderPageGetPayload(page))
 
 #endif							/* RENCODER_RUN_FORMAT_H */

@@ -7,21 +7,21 @@
 #include "store/pending.h"
 #include "store/run_format.h"
 
-static void
-check_run_list(Relation index, Buffer buf)
-{
-	if (RencoderPageGetRunList(BufferGetPage(buf))->n > RENCODER_MAX_RUNS)
-		rencoder_page_corrupted(index, BufferGetBlockNumber(buf),
-								"The list of runs has an impossible length.");
-}
-
 static Buffer
 lock_run_list(Relation index, BlockNumber blkno, int lockmode)
 {
-	Buffer		buf = rencoder_page_read(index, blkno, lockmode, RENCODER_PAGE_RUN_LIST);
+	return rencoder_page_read(index, blkno, lockmode, RENCODER_PAGE_RUN_LIST);
+}
 
-	check_run_list(index, buf);
-	return buf;
+/* Does the metapage of "metabuf" have as many runs as can be, with a page where one is needed? */
+static void
+check_run_count(Relation index, Buffer metabuf)
+{
+	const RencoderMetaPageData *meta = RencoderPageGetMeta(BufferGetPage(metabuf));
+
+	if (meta->nruns > (meta->run_list == RENCODER_NO_BLOCK ? RENCODER_META_RUNS : RENCODER_MAX_RUNS))
+		rencoder_page_corrupted(index, RENCODER_META_BLKNO,
+								"The list of runs has an impossible length.");
 }
 
 void
@@ -45,14 +45,16 @@ rencoder_runs_look_with_meta(Relation index, RencoderRuns *runs, RencoderMetaPag
 	runs->pending_last = meta->pending_last;
 	runs->pending_first_number = meta->pending_first_number;
 	runs->pending_last_number = meta->pending_last_number;
-	runs->list.n = 0;
-	if (meta->run_list != RENCODER_NO_BLOCK)
+	check_run_count(index, metabuf);
+	runs->list.n = meta->nruns;
+	memcpy(runs->list.entry, meta->run,
+		   Min(meta->nruns, RENCODER_META_RUNS) * sizeof(RencoderRunEntry));
+	if (meta->nruns > RENCODER_META_RUNS)
 	{
 		Buffer		buf = lock_run_list(index, meta->run_list, BUFFER_LOCK_SHARE);
-		const RencoderRunListData *list = RencoderPageGetRunList(BufferGetPage(buf));
 
-		memcpy(&runs->list, list,
-			   offsetof(RencoderRunListData, entry) + list->n * sizeof(RencoderRunEntry));
+		memcpy(runs->list.entry + RENCODER_META_RUNS, RencoderPageGetRunList(BufferGetPage(buf)),
+			   (meta->nruns - RENCODER_META_RUNS) * sizeof(RencoderRunEntry));
 		UnlockReleaseBuffer(buf);
 		nread++;
 	}
@@ -61,23 +63,15 @@ rencoder_runs_look_with_meta(Relation index, RencoderRuns *runs, RencoderMetaPag
 		*npages += nread;
 }
 
-static int
-find_run(const RencoderRunListData *list, uint32 number)
-{
-	for (uint32 i = 0; i < list->n; i++)
-	{
-		if (list->entry[i].number == number)
-			return (int) i;
-	}
-	return -1;
-}
-
 const RencoderRunEntry *
 rencoder_runs_find(const RencoderRuns *runs, uint32 number)
 {
-	int			i = find_run(&runs->list, number);
-
-	return i < 0 ? NULL : &runs->list.entry[i];
+	for (uint32 i = 0; i < runs->list.n; i++)
+	{
+		if (runs->list.entry[i].number == number)
+			return &runs->list.entry[i];
+	}
+	return NULL;
 }
 
 /* ---- Changes ---- */
@@ -87,25 +81,32 @@ typedef struct ListEdit
 {
 	Relation	index;
 	Buffer		meta_buffer;
-	Buffer		list_buffer;
+	Buffer		list_buffer;	/* or invalid: no entry of the page is in use */
 	Buffer		other_buffer;	/* of another page that the record changes, or
 								 * invalid */
 	RencoderWal *wal;
 	RencoderMetaPageData *meta;
-	RencoderRunListData *list;
+	RencoderRunEntry *list;		/* that page, or NULL */
 } ListEdit;
 
 static void
 begin_edit(ListEdit *edit, Relation index, bool log)
 {
+	const RencoderMetaPageData *meta;
+
 	edit->index = index;
 	edit->meta_buffer = rencoder_meta_lock(index, BUFFER_LOCK_EXCLUSIVE);
-	edit->list_buffer = lock_run_list(index, RencoderPageGetMeta(BufferGetPage(edit->meta_buffer))->run_list,
-									  BUFFER_LOCK_EXCLUSIVE);
+	check_run_count(index, edit->meta_buffer);
+	meta = RencoderPageGetMeta(BufferGetPage(edit->meta_buffer));
+	edit->list_buffer = InvalidBuffer;
+	if (meta->nruns >= RENCODER_META_RUNS && meta->run_list != RENCODER_NO_BLOCK)
+		edit->list_buffer = lock_run_list(index, meta->run_list, BUFFER_LOCK_EXCLUSIVE);
 	edit->other_buffer = InvalidBuffer;
 	edit->wal = rencoder_wal_begin(index, log);
 	edit->meta = RencoderPageGetMeta(rencoder_wal_register(edit->wal, edit->meta_buffer));
-	edit->list = RencoderPageGetRunList(rencoder_wal_register(edit->wal, edit->list_buffer));
+	edit->list = NULL;
+	if (BufferIsValid(edit->list_buffer))
+		edit->list = RencoderPageGetRunList(rencoder_wal_register(edit->wal, edit->list_buffer));
 }
 
 static void
@@ -114,20 +115,40 @@ finish_edit(ListEdit *edit)
 	rencoder_wal_finish(edit->wal);
 	if (BufferIsValid(edit->other_buffer))
 		UnlockReleaseBuffer(edit->other_buffer);
-	UnlockReleaseBuffer(edit->list_buffer);
+	if (BufferIsValid(edit->list_buffer))
+		UnlockReleaseBuffer(edit->list_buffer);
 	UnlockReleaseBuffer(edit->meta_buffer);
+}
+
+/* The entry at a place of the list, which may be one behind its end. */
+static RencoderRunEntry *
+entry_at(ListEdit *edit, uint32 i)
+{
+	return i < RENCODER_META_RUNS ? &edit->meta->run[i] : &edit->list[i - RENCODER_META_RUNS];
+}
+
+/* The entry of a run, or NULL. */
+static RencoderRunEntry *
+find_run(ListEdit *edit, uint32 number)
+{
+	for (uint32 i = 0; i < edit->meta->nruns; i++)
+	{
+		if (entry_at(edit, i)->number == number)
+			return entry_at(edit, i);
+	}
+	return NULL;
 }
 
 /* The entry of a run that must be there in this state. */
 static RencoderRunEntry *
 edit_entry(ListEdit *edit, uint32 number, uint8 state)
 {
-	int			i = find_run(edit->list, number);
+	RencoderRunEntry *entry = find_run(edit, number);
 
-	if (i < 0 || edit->list->entry[i].state != state)
+	if (entry == NULL || entry->state != state)
 		elog(ERROR, "run %u of index \"%s\" is in another state than expected",
 			 number, RelationGetRelationName(edit->index));
-	return &edit->list->entry[i];
+	return entry;
 }
 
 /* A page, written by the caller before it is referred to. */
@@ -137,7 +158,7 @@ alloc_page(Relation index, bool log)
 	return log ? rencoder_space_alloc(index, 1).start : rencoder_space_extend(index, 1);
 }
 
-/* Makes the list, if there is none. */
+/* Makes the page of further runs, if there is none. */
 static void
 make_run_list(Relation index, bool log)
 {
@@ -176,24 +197,23 @@ uint32
 rencoder_run_list_add(Relation index, uint8 kind, uint32 first_group, uint32 ngroups, bool log,
 					  BlockNumber *info)
 {
-	RencoderMetaPageData *metadata;
+	RencoderMetaPageData metadata;
 	RencoderRuns runs;
 	RencoderRunEntry *entry;
 	ListEdit	edit;
 	uint32		number;
 
-	make_run_list(index, log);
-	rencoder_runs_look(index, &runs, NULL);
+	rencoder_runs_look_with_meta(index, &runs, &metadata, NULL);
 	if (runs.list.n == RENCODER_MAX_RUNS)
 		return 0;
-	metadata = rencoder_meta_copy(index);
-	number = metadata->last_run + 1;
-	pfree(metadata);
+	if (runs.list.n >= RENCODER_META_RUNS)
+		make_run_list(index, log);
+	number = metadata.last_run + 1;
 	*info = make_info(index, number, log);
 
 	begin_edit(&edit, index, log);
 	edit.meta->last_run = number;
-	entry = &edit.list->entry[edit.list->n++];
+	entry = entry_at(&edit, edit.meta->nruns++);
 	memset(entry, 0, sizeof(*entry));
 	entry->number = number;
 	entry->kind = kind;
@@ -299,6 +319,7 @@ rencoder_run_list_publish(Relation index, const RencoderNewRun *made, int nmade,
 		entry->upto = latest;
 		entry->rows = made[i].rows;
 		entry->table_rows = made[i].table_rows;
+		entry->first = made[i].first;
 	}
 	finish_removal(&edit, &cut, replaced, nreplaced);
 }
@@ -364,16 +385,18 @@ remove_entry(Relation index, const RencoderRunEntry *run)
 	Buffer		freebuf = rencoder_space_prepare_release(index, 1);
 	RencoderExtent extent = {run->info, 1};
 	ListEdit	edit;
-	int			i;
+	RencoderRunEntry *entry;
+	RencoderRunEntry *last;
 
 	begin_edit(&edit, index, true);
 	edit.other_buffer = freebuf;
 	LockBuffer(freebuf, BUFFER_LOCK_EXCLUSIVE);
-	i = find_run(edit.list, run->number);
-	Assert(i >= 0);
-	edit.list->n--;
-	edit.list->entry[i] = edit.list->entry[edit.list->n];
-	memset(&edit.list->entry[edit.list->n], 0, sizeof(RencoderRunEntry));
+	entry = find_run(&edit, run->number);
+	Assert(entry != NULL);
+	last = entry_at(&edit, --edit.meta->nruns);
+	if (entry != last)
+		*entry = *last;
+	memset(last, 0, sizeof(RencoderRunEntry));
 	rencoder_space_release(rencoder_wal_register(edit.wal, freebuf), extent);
 	finish_edit(&edit);
 }

@@ -2,16 +2,11 @@
  * run_list.h
  *		The list of runs, and changes of it.
  *
- * One page, named by the metapage and made when first needed:
+ * The metapage has the first RENCODER_META_RUNS entries (run_format.h), and how many there are.
+ * The others stand on a page of their own, which is made when it is first needed:
  *
- *		 0   4       8
- *		 | n | unused | entry[n] |
- *
- *		an entry, 48 bytes
- *		 0        4      5       6        8             12        16     20       24
- *		 | number | kind | state | unused | first group | groups  | info | npages | upto | ..
- *		 32     36           40       48
- *		 | rows | table rows | unused |
+ *		 0
+ *		 | entry[RENCODER_MAX_RUNS - RENCODER_META_RUNS] |
  *
  * Life of a run: BUILDING, with its extents noted as they are allocated; LIVE, from when
  * on it never changes; FREEING, while its extents go to the free list.  Maintenance
@@ -27,47 +22,12 @@
 
 #include "store/space.h"
 
-#define RENCODER_RUN_BASE		1	/* of the groups that name it */
-#define RENCODER_RUN_DELTA		2	/* keys that came later to covered ranges */
-
-#define RENCODER_RUN_BUILDING	1
-#define RENCODER_RUN_LIVE		2
-#define RENCODER_RUN_FREEING	3
-
-#define RENCODER_MAX_RUNS		64
-
-typedef struct RencoderRunEntry
-{
-	uint32		number;			/* from 1 on, never used again */
-	uint8		kind;			/* RENCODER_RUN_BASE or _DELTA */
-	uint8		state;			/* RENCODER_RUN_BUILDING .. */
-	uint16		unused;			/* zero */
-	uint32		first_group;	/* base runs: groups that it was made of */
-	uint32		ngroups;
-	BlockNumber info;			/* run_pages.h */
-	uint32		npages;			/* LIVE: pages in all, info included */
-	uint64		upto;			/* deltas: number of the last pending page of
-								 * its keys */
-	float		rows;			/* base runs: live rows of the table that were
-								 * read for it; 0: not known */
-	float		table_rows;		/* and what the statistics said then that the
-								 * whole table has */
-	uint64		unused2;		/* zero */
-} RencoderRunEntry;
-
-StaticAssertDecl(sizeof(RencoderRunEntry) == 48, "RencoderRunEntry is on disk");
-
-typedef struct RencoderRunListData
+/* A copy of the list. */
+typedef struct RencoderRunList
 {
 	uint32		n;
-	uint32		unused;			/* zero */
 	RencoderRunEntry entry[RENCODER_MAX_RUNS];
-} RencoderRunListData;
-
-StaticAssertDecl(sizeof(RencoderRunListData) <= RENCODER_PAYLOAD_SIZE, "the run list is a page");
-
-#define RencoderPageGetRunList(page) \
-	((RencoderRunListData *) RencoderPageGetPayload(page))
+} RencoderRunList;
 
 /* Runs and pending pages at one moment. */
 typedef struct RencoderRuns
@@ -77,7 +37,7 @@ typedef struct RencoderRuns
 	BlockNumber pending_last;
 	uint64		pending_first_number;
 	uint64		pending_last_number;
-	RencoderRunListData list;	/* n is 0 if there is none */
+	RencoderRunList list;
 } RencoderRuns;
 
 /* Bytes of it that are in use. */
@@ -105,11 +65,12 @@ extern const RencoderRunEntry *rencoder_runs_find(const RencoderRuns *runs, uint
 extern uint32 rencoder_run_list_add(Relation index, uint8 kind, uint32 first_group,
 									uint32 ngroups, bool log, BlockNumber *info);
 
-/* A run that is complete. */
+/* A run that is complete (rencoder_run_writer_finish). */
 typedef struct RencoderNewRun
 {
 	uint32		number;
 	uint32		npages;
+	RencoderRunColumn first;
 	float		rows;			/* base runs: see RencoderRunEntry */
 	float		table_rows;
 } RencoderNewRun;
@@ -125,8 +86,8 @@ extern void rencoder_run_list_publish(Relation index, const RencoderNewRun *made
 
 /*
  * Makes LIVE runs FREEING, and the pending pages up to number "upto" spare (0: none; if not
- * 0, all these are closed): nothing may name such a base run, and base runs that are named have
- * all that is needed of such deltas and pages.  Maintainer.  WAL: as of publishing.
+ * 0, all these are closed): nothing may name such a base run, and storage has all that is needed
+ * of such deltas and pages.  Maintainer.  WAL: as of publishing.
  */
 extern void rencoder_run_list_drop(Relation index, uint64 upto, const uint32 *dropped, int ndropped);
 

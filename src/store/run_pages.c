@@ -220,11 +220,12 @@ log_final_info(RencoderRunWriter *w)
 	UnlockReleaseBuffer(buf);
 }
 
-uint32
-rencoder_run_writer_finish(RencoderRunWriter *w)
+void
+rencoder_run_writer_finish(RencoderRunWriter *w, RencoderNewRun *made)
 {
-	uint32		npages = w->npages;
-
+	made->number = w->number;
+	made->npages = w->npages;
+	made->first = w->info->column[0];
 	Assert(w->encoder == NULL);
 	if (w->unwritten > 0)
 		log_final_info(w);
@@ -234,7 +235,6 @@ rencoder_run_writer_finish(RencoderRunWriter *w)
 	pfree(w->memory);
 	pfree(w->info);
 	pfree(w);
-	return npages;
 }
 
 /* ---- Reading ---- */
@@ -281,6 +281,26 @@ rencoder_run_info(Relation index, const RencoderRunEntry *entry, const char **fa
 	}
 	UnlockReleaseBuffer(buf);
 	return copy;
+}
+
+RencoderRunInfo
+rencoder_run_trees(Relation index, const RencoderRunEntry *entry, int ncols, const char **fault)
+{
+	RencoderRunInfo info;
+	const char *wrong;
+
+	if (ncols > 1)
+		return rencoder_run_info(index, entry, fault);
+	info = palloc0(offsetof(RencoderRunInfoData, column) + sizeof(RencoderRunColumn));
+	info->number = entry->number;
+	info->natts = 1;
+	info->column[0] = entry->first;
+	wrong = tree_fault(info);
+	if (wrong == NULL)
+		return info;
+	*fault = wrong;
+	pfree(info);
+	return NULL;
 }
 
 bool

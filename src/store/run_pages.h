@@ -39,11 +39,11 @@ extern void rencoder_run_writer_push(RencoderRunWriter *writer, uint64 key, Bloc
 extern void rencoder_run_writer_end_column(RencoderRunWriter *writer);
 
 /*
- * Completes the run, columns without a tree being empty, and returns its pages.  It still
- * is BUILDING: see rencoder_run_list_publish().  Frees the writer.  WAL of all of it: each
- * page whole, each allocation, the info page.
+ * Completes the run, columns without a tree being empty, and notes what it is in *made, but for
+ * its rows.  It still is BUILDING: see rencoder_run_list_publish().  Frees the writer.  WAL of all
+ * of it: each page whole, each allocation, the info page.
  */
-extern uint32 rencoder_run_writer_finish(RencoderRunWriter *writer);
+extern void rencoder_run_writer_finish(RencoderRunWriter *writer, RencoderNewRun *made);
 
 /* ---- Reading ---- */
 
@@ -53,6 +53,13 @@ extern uint32 rencoder_run_writer_finish(RencoderRunWriter *writer);
  */
 extern RencoderRunInfo rencoder_run_info(Relation index, const RencoderRunEntry *entry,
 										 const char **fault);
+
+/*
+ * The same of the first "ncols" columns at least; of the first alone the entry tells, and no page is
+ * read.  The extents are not there.
+ */
+extern RencoderRunInfo rencoder_run_trees(Relation index, const RencoderRunEntry *entry, int ncols,
+										  const char **fault);
 
 typedef struct RencoderRunReader
 {

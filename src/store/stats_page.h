@@ -29,7 +29,7 @@ typedef enum RencoderStatsCount
 	RENCODER_STATS_CHECKED_PAGES,	/* the pages that passed and were read, */
 	RENCODER_STATS_FALSE_PAGES, /* and on which of them nothing */
 	RENCODER_STATS_COUNTS
-}			RencoderStatsCount;
+} RencoderStatsCount;
 
 typedef struct RencoderStats
 {

@@ -2,13 +2,12 @@
  * wal.h
  *		Logging of page changes.  The only user of generic WAL.
  *
- * Four ways to change pages:
+ * Three ways to change pages:
  *
  *	- rencoder_wal_begin .. register .. finish: one atomic record for up to
  *	  RENCODER_WAL_MAX_PAGES pages that exist;
- *	- rencoder_wal_set_bits: the same for a few bits, without copies of the
- *	  pages;
- *	- rencoder_wal_append: the same for an entry at the end of a page;
+ *	- rencoder_wal_append: the same for an entry at the end of a page, without a copy of
+ *	  it;
  *	- rencoder_wal_write_fresh: a page nobody refers to yet, logged whole.
  *
  * All locks on the buffers are the caller's, who holds them exclusively from
@@ -20,8 +19,6 @@
 #include "store/page.h"
 
 #include "access/generic_xlog.h"
-
-#include "filter/renc_config.h"
 
 /* MAX_GENERIC_XLOG_PAGES: pages of one record. */
 #define RENCODER_WAL_MAX_PAGES	MAX_GENERIC_XLOG_PAGES
@@ -44,35 +41,11 @@ extern Page rencoder_wal_register_new(RencoderWal *wal, Buffer buffer);
 
 extern void rencoder_wal_finish(RencoderWal *wal);
 
-/* Bits to set in one byte of a page. */
-typedef struct RencoderBits
-{
-	uint16		offset;			/* of the byte, from the start of the page */
-	uint8		bits;
-} RencoderBits;
-
-/* Bits to set on some pages, in one record. */
-typedef struct RencoderBitRecord
-{
-	int			nbuffers;
-	Buffer		buffer[RENCODER_WAL_MAX_PAGES]; /* pinned, locked exclusively */
-	int			end[RENCODER_WAL_MAX_PAGES];	/* buffer i: bits[end[i - 1]
-												 * .. end[i] - 1] */
-	RencoderBits bits[RENC_MAX_POSITIONS];	/* ascending within a page */
-} RencoderBitRecord;
-
-/*
- * Sets them, which the caller has found not to be set, and marks the buffers
- * dirty.  Several may be in one byte.  Raises pd_lower where a bit lies above it
- * (INV-5).  WAL: one record of the generic resource
- * manager, the same that begin .. register .. finish would write; none if the
- * relation needs none.
- */
-extern void rencoder_wal_set_bits(Relation index, const RencoderBitRecord *record);
-
 /*
  * Appends bytes to a page at its pd_lower, which rises behind them (INV-5).  There must be
- * room.  The buffer is locked exclusively.  WAL: one record, as that of bits.
+ * room.  The buffer is locked exclusively.  WAL: one record of the generic resource
+ * manager, the same that begin .. register .. finish would write; none if the
+ * relation needs none.
  */
 extern void rencoder_wal_append(Relation index, Buffer buffer, const void *data, uint16 size);
 

@@ -65,7 +65,7 @@ static int	nnew_indexes = 0;	/* MAX_NEW_INDEXES + 1: there are more */
 
 /*
  * Pages near the end of the table are still being filled, by several sessions
- * each its own, and bits set one by one cost more than in bulk.  So a range or
+ * each its own, and entries cost more than bits in bulk.  So a range or
  * two behind the last row do not count as complete.
  */
 uint64

@@ -154,7 +154,7 @@ rencoder_worker_job_serve(RencoderJob *job, Relation index, Relation heap)
 	}
 	if (quiet)
 		return JOB_DONE;
-	if (rencoder_late_reads_look(&job->reads, index, &meta, nblocks, &first))
+	if (rencoder_tail_reads_look(&job->reads, index, &meta, nblocks, &first))
 		summarize_tail(index, heap, &meta, nblocks, first);
 	return JOB_WAITING;
 }

@@ -13,8 +13,8 @@
 
 /*
  * A table that has not grown for this long, nor its pending list, is quiet: then also what is no
- * whole slice is summarized, the range that the table ends in included.  Rows that come later set
- * their bits one by one, but only in the rest of this one range.
+ * whole slice is summarized, the range that the table ends in included.  Rows that come later
+ * are entries of the pending list, but only in the rest of this one range.
  */
 #define QUIET_MS			2000
 

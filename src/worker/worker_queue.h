@@ -19,7 +19,7 @@
 #ifndef RENCODER_WORKER_QUEUE_H
 #define RENCODER_WORKER_QUEUE_H
 
-#include "worker/late_reads.h"
+#include "worker/tail_reads.h"
 
 typedef struct RencoderWorkerRequest
 {
@@ -44,7 +44,7 @@ typedef struct RencoderJob
 	uint64		pending;		/* last page of the pending list, likewise */
 	TimestampTz since;			/* when both were first seen so */
 	uint64		settled;		/* full groups of which none is to be flushed */
-	RencoderLateReads reads;	/* what scans have read of the tail */
+	RencoderTailReads reads;	/* what scans have read of the tail */
 } RencoderJob;
 
 /*

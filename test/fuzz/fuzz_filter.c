@@ -321,22 +321,15 @@ static void
 fuzz_window(fuzz_input *in)
 {
 	static uint8_t matrix[PAYLOAD];
-	static uint8_t slice[510];
 	uint32_t	counts[RENC_GROUP_RANGES] = {0};
 	uint32_t	rows = 1 + fuzz_take_below(in, 510);
-	unsigned int slice_no = fuzz_take8(in) % RENC_GROUP_SLICES;
 	unsigned int slot = fuzz_take8(in) % RENC_GROUP_RANGES;
 	uint32_t	row = fuzz_take_below(in, rows);
 	renc_mask	gone = {{fuzz_take64(in), fuzz_take64(in)}};
-	bool		was;
 	bool		expected;
 
 	fuzz_take_bytes(in, matrix, (size_t) rows * RENC_MATRIX_WIDTH);
-	fuzz_take_bytes(in, slice, rows);
-	was = window_test(matrix, rows, row, slot);
-	expected = was || (slot / 8 == slice_no && window_test(slice, rows, row, slot % 8));
-	renc_window_interleave(matrix, slice, slice_no, rows);
-	fuzz_expect(window_test(matrix, rows, row, slot) == expected, "interleaving");
+	expected = window_test(matrix, rows, row, slot);
 	(void) renc_window_clear(matrix, RENC_MATRIX_WIDTH, rows, gone);
 	expected = expected && !renc_mask_test(gone, slot);
 	fuzz_expect(window_test(matrix, rows, row, slot) == expected, "clearing");

@@ -181,7 +181,7 @@ compare_with_seqscan($node, 'postgres',
 	"SELECT v FROM w WHERE waits(v) BETWEEN -5 AND 3",
 	index => 'w_idx');
 
-# At any moment: ranges are desummarized and summarized, groups interleaved,
+# At any moment: ranges are desummarized and summarized, matrices copied wider,
 # rows inserted, until the server stops.
 my $churn = q{
 	DO $$
@@ -204,7 +204,7 @@ my $insert = q{
 my %seen;
 foreach my $round (1 .. $ROUNDS)
 {
-	# A fresh index grows slices, and turns them into matrices, again.
+	# The first group of a fresh index grows again.
 	$node->safe_psql('postgres',
 		'DROP INDEX t_idx; CREATE INDEX t_idx ON t USING rencoder (v, few) '
 		  . 'WITH (autosummarize = off, pages_per_range = 1, storage = filter)')

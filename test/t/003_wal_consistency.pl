@@ -27,15 +27,15 @@ $primary->safe_psql(
 		WITH (autosummarize = off, pages_per_range = 2, storage = filter);
 });
 
-# Header, slices, directory; then matrices and the free list; then inserts
-# with and without new bounds, clearing, merging, VACUUM.
+# Header, a matrix, directory; then wider ones and the free list; then the pending list, clearing,
+# merging, VACUUM.
 my @steps = (
-	[ 'slices', q{SELECT fill(3000, 1);
+	[ 'a matrix', q{SELECT fill(3000, 1);
 		SELECT rencoder_summarize_new_values('t_v'), rencoder_summarize_new_values('t_few')} ],
-	[ 'matrices', q{SELECT fill(20000, 2);
+	[ 'wider', q{SELECT fill(20000, 2);
 		SELECT rencoder_summarize_new_values('t_v'), rencoder_summarize_new_values('t_few')} ],
 	[ 'inserts', q{DELETE FROM t WHERE id % 4 = 0; VACUUM t; SELECT fill(4000, 3)} ],
-	[ 'bounds', q{UPDATE t SET v = CASE WHEN id % 2 = 0 THEN 9223372036854775807
+	[ 'beyond all bounds', q{UPDATE t SET v = CASE WHEN id % 2 = 0 THEN 9223372036854775807
 		ELSE -9223372036854775808 END, few = 1000000 + id WHERE id % 9 = 1} ],
 	[ 'desummarize', q{SELECT rencoder_desummarize_range('t_v', b),
 		rencoder_desummarize_range('t_few', b) FROM generate_series(0, 300, 3) b} ],

@@ -24,21 +24,21 @@ my %HEADER = (
 	config      => 8,
 	nwindows    => 24,
 	matrix      => 40,
-	slices      => 48,
-	next        => 176,
-	summarizing => 184,
-	summarized  => 200,
-	always      => 216,
-	has_value   => 248,
-	min         => 264,
-	max         => 1288,
-	nset        => 2824,
-	horizon     => 3336,
-	run         => 6492,
-	cut         => 6496,
-	covered     => 6504,
-	flushing    => 6520,
-	flushing_run => 6536);
+	summarizing => 48,
+	summarized  => 64,
+	covered     => 80,
+	flushing    => 96,
+	always      => 112,
+	keyless_since => 144,
+	has_null    => 160,
+	has_value   => 176,
+	min         => 192,
+	max         => 1216,
+	horizon     => 2240,
+	cut         => 3264,
+	nset        => 3904,
+	run         => 4440,
+	flushing_run => 4444);
 my %ENTRY = (
 	size       => 96,
 	header     => 0,
@@ -119,7 +119,7 @@ sub disagree
 }
 
 my $KEY       = qr/0x[0-9a-f]{16}/;
-my $NOT_FOUND = qr/key $KEY, which a query does not find/;
+my $NOT_FOUND = qr/Page \d+ of the table holds key $KEY of column 1, which a query does not find\./;
 
 # Name => [column of the index, damage, what the check says].  The damage
 # returns the block that the error must name, undef if any.
@@ -145,7 +145,7 @@ my %damage = (
 	truncated      => [ 'v', sub {
 			my ($data) = @_;
 
-			substr($$data, length($$data) - 20 * $BLCKSZ) = '';
+			substr($$data, length($$data) / 2) = '';
 			return undef;
 		}, qr/It refers to \d+ pages from block \d+; the index has \d+ blocks\./ ],
 
@@ -163,8 +163,7 @@ my %damage = (
 	both_states => [ 'v', poke_header('summarizing', "\1"), qr/both summarizing and summarized/ ],
 	no_value    => [ 'v', poke_header('has_value', "\376"),
 		qr/Range 0 of column 1 has bounds but no value/ ],
-	no_bounds   => [ 'v', poke_header('max', "\0" x 8),
-		qr/Range 0 of column 1 has values but no bounds/ ],
+	no_bounds   => [ 'v', poke_header('max', "\0" x 8), $NOT_FOUND ],
 	no_storage  => [ 'few', sub {
 			my ($data) = @_;
 
@@ -177,18 +176,18 @@ my %damage = (
 
 			poke($data, $block, 0, "\0" x 8160);
 			return undef;
-		}, qr/holds (a value of which block \d+ lacks a bit|$NOT_FOUND)\./ ],
+		}, $NOT_FOUND ],
 	narrow      => [ 'v', sub {
 			my ($data) = @_;
 			my $block = sealed_header($data);
 
 			return poke($data, $block, $HEADER{max} + 8 * 3,
 				peek($data, $block, $HEADER{min} + 8 * 3, 8));
-		}, qr/Range 3 of column 1 holds keys from $KEY to $KEY, which its bounds do not cover\./ ],
+		}, $NOT_FOUND ],
 	lost_null   => [ 'few', sub {
 			my ($data) = @_;
 
-			return poke($data, sealed_header($data), 232, "\0" x 16);
+			return poke($data, sealed_header($data), $HEADER{has_null}, "\0" x 16);
 		}, qr/holds a null that its summary does not know\./ ],
 	nset        => [ 'v', poke_header('nset', pack('V', 1 << 30)),
 		qr/has more bits set than there are/ ],
@@ -218,12 +217,17 @@ my %damage = (
 	entry_cut   => [ 'v', disagree(poke_entry('cut', "\1")),
 		qr/Header and directory disagree on the group's run/ ],
 	run         => [ 'v', poke_header('run', "\1"), qr/The group is sealed, but names a run/ ],
-	cut         => [ 'v', poke_header('cut', "\1"),
-		qr/The group has covered ranges, or a cut, but no run/ ],
+	cut         => [ 'v', poke_header('cut', pack('Q<', 1 << 40), 8),
+		qr/A slice has the keys of pending pages to come/ ],
 	covered     => [ 'v', poke_header('covered', "\1", 15),
-		qr/The group has covered ranges, or a cut, but no run/ ],
-	flushing    => [ 'v', poke_header('flushing', "\1"),
-		qr/Ranges are being read for a run, but for none/ ],
+		qr/The group has covered ranges, but no run/ ],
+	flushing    => [ 'v', sub {
+			my ($data) = @_;
+
+			return poke($data, last_header($data), $HEADER{flushing} + 15, "\200");
+		}, qr/A range is being read for a run, but is not summarized/ ],
+	keyless_since => [ 'v', poke_header('keyless_since', "\1"),
+		qr/A range has got a value without a key, but does not say so/ ],
 	flushing_run => [ 'v', poke_header('flushing_run', "\1"),
 		qr/The group is read for a run that is not there/ ],
 	other_group => [ 'v', poke_header('group', pack('V', 77)), qr/header is that of group 77/ ],
@@ -265,7 +269,7 @@ my %damage = (
 		qr/trust horizon beyond that of the directory/ ]);
 my @names = sort keys %damage;
 
-# Groups that have grown from slices to a matrix, one that grows in place, and a list of
+# Groups that have grown slice by slice, one that still grows, and a list of
 # free pages.
 $node->safe_psql('postgres',
 	q{CREATE TABLE t (id int, v int8, few int4, filler text);

@@ -1,5 +1,5 @@
 # Recovery to the middle of what takes several WAL records: an insert,
-# summarizing a slice, turning slices into a matrix, rebuilding a group.
+# summarizing a slice, making the matrix of a group, rebuilding a group.
 # Wherever it ends, the index is sound, and the server that goes on from there
 # can use, fill, summarize and retune it (INV-2, INV-4, INV-7).
 #
@@ -92,9 +92,8 @@ foreach my $step (@steps)
 		push @targets, map { [ $name, rnd_pick(@records) ] } 1 .. $ntargets;
 	}
 
-	# The pages of a matrix are logged whole, one after the other.  Before the
-	# first, the matrix has been noted in the header; after the last, it takes
-	# the place of the slices.
+	# The pages of a matrix are logged whole, one after the other, before the header
+	# refers to them: before the first, between, after the last.
 	if ($name eq 'new group' && !$all)
 	{
 		my ($first) = grep {

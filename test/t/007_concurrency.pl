@@ -68,9 +68,8 @@ sub run_meanwhile
 }
 
 # Updates while groups are made at once: those that meet a range that is being
-# summarized take it back (INV-3).  And while slices become matrices: their keys
-# must be in both (INV-7); a group of which some ranges are summarized already is
-# made of slices.
+# summarized put an entry on the pending list (INV-3).  And while groups grow slice by
+# slice, as one does of which some ranges are summarized already.
 # VACUUM's delays make time for them.  Few pages are updated, or VACUUM would
 # spend its time with the table.
 $node->safe_psql(

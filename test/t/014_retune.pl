@@ -1,5 +1,6 @@
-# Groups are rebuilt while rows come and queries run, on the primary and on a
-# standby, and the server crashes in the middle of it: nothing is lost (INV-7).
+# Filters of groups are made anew while rows come and queries run, on the primary and on a standby,
+# and the server crashes, or the standby is promoted, in the middle of it: nothing is lost (INV-2,
+# INV-7, INV-13).
 use strict;
 use warnings;
 
@@ -13,8 +14,9 @@ use Time::HiRes qw(usleep);
 my $ROUNDS = 6;
 
 # Two columns, so that one is switched after the other.  Rows up to 12000 keep
-# their v for ever, the others do not; the last group stays in slices.
+# their v for ever, the others do not; the last group is not full.
 my $TABLE = q{
+	CREATE EXTENSION pageinspect;
 	CREATE TABLE go (x int);
 	CREATE TABLE t (id int, v int8, few int4, filler text) WITH (fillfactor = 60);
 	ALTER TABLE t ALTER filler SET STORAGE plain;
@@ -33,6 +35,40 @@ my $TABLE = q{
 		SELECT rencoder_add_query_sample('t_idx', v + k % 2 * 5, v + k % 2 * 12)
 		FROM t WHERE id % 10 = k % 10
 	$$;
+	-- More than half of the rows are late, and none is dead, so VACUUM makes all groups anew.
+	CREATE FUNCTION put_late() RETURNS void LANGUAGE sql AS $$
+		INSERT INTO t SELECT i, hashint8extended(i, 1) >> 20, (hashint4extended(i, 2) >> 33)::int,
+			repeat('x', 60)
+		FROM generate_series(100001, 108400) i
+	$$;
+	-- Columns of the groups: their matrix, and, of the first, whether the group is flushing
+	-- (src/store/group.h).
+	CREATE VIEW columns AS
+		SELECT group_no, attnum, substr(p, 24 + 40 + 1, 8) AS matrix,
+			attnum = 1 AND substr(p, 24 + 96 + 1, 16) <> decode(repeat('00', 16), 'hex') AS flushing
+		FROM rencoder_groups('t_idx'), get_raw_page('t_idx', header_block::int) p;
+	CREATE TABLE columns_before AS SELECT * FROM columns;
+	-- "read": a group's keys are being read.  "half": one of its columns has its new matrix.
+	CREATE FUNCTION stage() RETURNS text LANGUAGE sql AS $$
+		SELECT coalesce(max(CASE WHEN flushing AND n = 2 THEN 'half' WHEN flushing THEN 'read' END),
+			'none')
+		FROM (SELECT bool_or(c.flushing) AS flushing, count(DISTINCT c.matrix = b.matrix) AS n
+			FROM columns c JOIN columns_before b USING (group_no, attnum) GROUP BY group_no) g
+	$$;
+	-- Waits until VACUUM pauses at the stage, and returns its process; null if it ends before.
+	CREATE FUNCTION wait_for_stage(wanted text) RETURNS int LANGUAGE plpgsql AS $$
+	DECLARE
+		vacuum record;
+	BEGIN
+		LOOP
+			PERFORM pg_stat_clear_snapshot();
+			SELECT pid, wait_event INTO vacuum FROM pg_stat_activity
+			WHERE query = 'VACUUM t' AND state = 'active';
+			EXIT WHEN NOT FOUND OR (vacuum.wait_event = 'VacuumDelay' AND stage() = wanted);
+			PERFORM pg_sleep(0.002);
+		END LOOP;
+		RETURN vacuum.pid;
+	END $$;
 	-- Each transaction locks one row, so that none waits for change() in a circle.
 	CREATE PROCEDURE write_some() LANGUAGE plpgsql AS $$
 	BEGIN
@@ -116,53 +152,109 @@ sub verify
 	return;
 }
 
+# A VACUUM that makes filters anew, stopped at the stage, where it holds no lock of a page.
+sub stop_in_vacuum
+{
+	my ($node, $stage) = @_;
+
+	for (1 .. 10)
+	{
+		# VACUUM is to find no page of the table that it would change: commits are flushed, for it
+		# to see that rows are visible to all.
+		$node->safe_psql('postgres', "SET synchronous_commit = on; $_")
+		  foreach ('TRUNCATE t', 'SELECT fill(1, 14000)', 'REINDEX INDEX t_idx',
+			'DELETE FROM t WHERE id % 5 < 3', 'VACUUM t', 'SELECT put_late()',
+			'VACUUM (INDEX_CLEANUP off) t',
+			'TRUNCATE columns_before; INSERT INTO columns_before SELECT * FROM columns',
+			'CHECKPOINT');
+		is($node->safe_psql('postgres', 'SELECT stage()'), 'none', 'nothing is flushing');
+		# It pauses when it has changed a page.
+		my $vacuum = start_client($node, q{SET vacuum_cost_delay = 100;
+			SET vacuum_cost_limit = 2500; SET vacuum_cost_page_dirty = 10000;
+			SET vacuum_cost_page_hit = 0; SET vacuum_cost_page_miss = 0}, 'VACUUM t');
+		$node->poll_query_until('postgres',
+			q{SELECT count(*) > 0 FROM pg_stat_activity
+				WHERE query = 'VACUUM t' AND state = 'active'})
+		  or die 'VACUUM does not begin';
+		my $pid = $node->safe_psql('postgres', "SELECT wait_for_stage('$stage')");
+		if ($pid)
+		{
+			my ($out, $timed_out);
+
+			kill 'STOP', $pid;
+			$node->psql('postgres', 'SELECT stage()', stdout => \$out, timeout => 10,
+				timed_out => \$timed_out);
+			return ($vacuum, $pid) if !$timed_out && $out eq $stage;
+			kill 'CONT', $pid;
+		}
+		$vacuum->{handle}->finish;
+	}
+	die "VACUUM was never met at the stage \"$stage\"";
+}
+
+# Rows come while it stands there; their commit flushes what it has logged.
+sub change_rows
+{
+	my ($node, $name) = @_;
+
+	$node->safe_psql('postgres',
+		'UPDATE t SET v = v + 1, few = 77 WHERE id % 7 = 3; CALL write_some()');
+	compare_many_with_seqscan($node, 'postgres', some_queries(), "$name: rows have come");
+	return;
+}
+
+# Whatever was left is done anew.
+sub go_on
+{
+	my ($node, $name, $maintenance) = @_;
+
+	verify($node, $name);
+	change_rows($node, $name);
+	$node->safe_psql('postgres', $maintenance);
+	is($node->safe_psql('postgres', 'SELECT stage()'), 'none', "$name: it is made anew");
+	verify($node, "$name, made anew");
+	return;
+}
+
 #
 # Crashes.  Pages reach the disk early, late or not at all, as it happens.
 #
 my $node = new_node('crash',
 	conf => "shared_buffers = 2MB\nbgwriter_delay = 10ms\nwal_writer_delay = 10ms\n");
 $node->safe_psql('postgres', $TABLE);
+foreach my $stage ('read', 'half')
+{
+	my ($vacuum, $pid) = stop_in_vacuum($node, $stage);
+
+	change_rows($node, "in the middle, $stage");
+	kill 'KILL', $pid;
+	$node->stop('immediate', fail_ok => 1);
+	$vacuum->{handle}->finish;
+	$node->start;
+	is($node->safe_psql('postgres', 'SELECT stage()'), $stage, "a crash leaves it so, $stage");
+	go_on($node, "crash in the middle, $stage", $stage eq 'read' ? 'VACUUM t' :
+		"SELECT rencoder_retune('t_idx')");
+}
+
+# At any moment.
 $node->safe_psql('postgres', 'INSERT INTO go VALUES (1)');
 my $epoch = "SELECT epoch FROM rencoder_metapage('t_idx')";
-
-# Columns that have a matrix under construction.
-my $unfinished = "SELECT count(*) FROM rencoder_groups('t_idx')"
-  . " WHERE storage = 'matrix' AND pages > windows";
-my $left_over = 0;
-# Rounds more, until a crash has met one that is being rebuilt.
-for (my $round = 1; $round <= $ROUNDS || ($left_over == 0 && $round <= 10 * $ROUNDS); $round++)
+foreach my $round (1 .. $ROUNDS)
 {
-	my $slowly = $round % 2;
 	my $before = $node->safe_psql('postgres', $epoch);
-
-	# At any moment; or, where VACUUM takes its time, when there is one.
-	my $retuner = $slowly
-	  ? start_client($node,
-		'SET vacuum_cost_delay = 3; SET vacuum_cost_limit = 1; SET vacuum_cost_page_hit = 1',
-		map { ("SELECT change($_)", 'VACUUM t') } 1 .. 100)
-	  : start_client($node, 'CALL retune(1000)');
+	my $retuner = start_client($node, 'CALL retune(1000)');
 	my $writer = start_client($node, repeat('CALL write_some()'));
-	foreach my $wait (1 .. 3000)
-	{
-		last
-		  if $slowly ? $node->safe_psql('postgres', $unfinished) > 0
-		  : $node->safe_psql('postgres', $epoch) > $before;
-		usleep(10_000);
-	}
-	usleep(rnd_between(0, $slowly ? 100_000 : 700_000));
+
+	$node->poll_query_until('postgres', "SELECT ($epoch) > $before")
+	  or die 'no group is made anew';
+	usleep(rnd(700_000));
 	$node->safe_psql('postgres', 'CHECKPOINT') if $round % 3 == 0;
 	$node->stop('immediate');
 	$_->{handle}->finish foreach ($retuner, $writer);
 	$node->start;
-	$left_over += $node->safe_psql('postgres', $unfinished);
-	verify($node, "crash $round");
-	$node->safe_psql('postgres', $round % 2 == 0 ? 'VACUUM t' :
+	go_on($node, "crash $round", $round % 2 == 0 ? 'VACUUM t' :
 		"SELECT rencoder_summarize_new_values('t_idx'), rencoder_retune('t_idx')");
-	verify($node, "after crash $round");
-	is($node->safe_psql('postgres', $unfinished), 0,
-		"after crash $round: nothing is left under construction");
 }
-cmp_ok($left_over, '>', 0, "$left_over columns were being rebuilt in a crash");
 cmp_ok($node->safe_psql('postgres', "SELECT pg_relation_size('t_idx')"), '<',
 	20 * $node->safe_psql('postgres', "SELECT sum(pages) * 8192 FROM rencoder_groups('t_idx')"),
 	'freed pages are used again');
@@ -270,15 +362,18 @@ like($err, qr/ERROR:  recovery is in progress/, 'not on a standby');
 unlike(slurp_file($standby->logfile), qr/inconsistent page found/,
 	'no page was found different');
 
-# A leftover of the primary's last moments is no hindrance after promotion.
-my $client = start_client($primary, 'CALL retune(1000)');
-usleep(rnd_between(300_000, 900_000));
-$primary->stop('immediate');
-$client->{handle}->finish;
+# The standby has what the primary has when that stops in the middle, and is promoted.
+my ($vacuum, $pid) = stop_in_vacuum($primary, 'half');
+change_rows($primary, 'primary, in the middle');
+wait_for_standby($primary, $standby);
+is($standby->safe_psql('postgres', 'SELECT stage()'), 'half', 'the standby is in the middle');
+verify($standby, 'standby, in the middle');
+kill 'KILL', $pid;
+$primary->stop('immediate', fail_ok => 1);
+$vacuum->{handle}->finish;
 $standby->promote;
-verify($standby, 'promoted');
-$standby->safe_psql('postgres', "CALL retune(2)");
-verify($standby, 'retuned after promotion');
+is($standby->safe_psql('postgres', 'SELECT stage()'), 'half', 'promotion leaves it so');
+go_on($standby, 'promoted', 'CALL retune(2)');
 $standby->stop;
 
 done_testing();

@@ -37,7 +37,7 @@ my $FOLLOWS    = qr/current transaction is aborted|canceling statement/;
 my $node = new_node('main', conf => "ignore_checksum_failure = on\nstatement_timeout = '180s'\n"
 	  . "zero_damaged_pages = off\nfull_page_writes = off\nrestart_after_crash = off\n");
 
-# All kinds of pages: filters as matrices and slices, a coder of strings and one of points,
+# All kinds of pages: matrices of some ranges and of all, a coder of strings and one of points,
 # free pages, samples; a run, a delta run and a pending list.
 my %column = (
 	i_v    => 'v',

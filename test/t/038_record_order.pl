@@ -13,7 +13,7 @@ use Test::More;
 
 my $node = new_node('main', conf => "autovacuum = off\nwal_keep_size = '2GB'\n");
 
-# The first group has slices, which are interleaved.
+# The first group grows: its matrices are copied wider.
 $node->safe_psql(
 	'postgres', q{
 	CREATE TABLE t (id int, v int8, few int4, filler text);
@@ -73,7 +73,7 @@ foreach my $record (split /\n/, $out)
 }
 is(join("\n", @wrong[ 0 .. ($#wrong < 4 ? $#wrong : 4) ]), '', 'pages stand in the order of locks');
 
-# What the steps were to bring: "012" is of desummarizing, "12" of publishing and
-# widening, "0123" of switches with the free list.
+# What the steps were to bring: "012" is of desummarizing, "12" of publishing,
+# "0123" of switches with the free list.
 cmp_ok($seen{$_} // 0, '>', 0, "there are records of pages $_") foreach ('12', '012', '0123');
 done_testing();

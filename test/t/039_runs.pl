@@ -58,7 +58,8 @@ my @steps = (
 	[ 'desummarized',
 		q{SELECT count(rencoder_desummarize_range('t_idx', b)) FROM generate_series(5, 300, 9) b;
 			SELECT change(9)} ],
-	[ 'slices', q{SELECT rencoder_summarize_new_values('t_idx'); SELECT change(10); VACUUM t} ],
+	[ 'summarized again',
+		q{SELECT rencoder_summarize_new_values('t_idx'); SELECT change(10); VACUUM t} ],
 	[ 'by sessions',
 		q{UPDATE t SET v = v + 1 WHERE id > 3000; UPDATE t SET few = few + 1 WHERE id > 3000} ],
 	# The worker cannot make a delta while the table is locked, and VACUUM frees many pages.

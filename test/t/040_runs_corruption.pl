@@ -23,8 +23,10 @@ my %META = (
 	pending_last   => 6692,
 	pending_spare  => 6696,
 	first_number   => 6704,
-	last_number    => 6712);
-my $LIST = 8;    # the first entry, of the base run; the delta is 48 bytes behind
+	last_number    => 6712,
+	nruns          => 6732,
+	runs           => 6736);
+my $RUN_SIZE = 112;    # of an entry; the first is of the base run, then the delta
 my %RUN = (
 	number      => 0,
 	kind        => 4,
@@ -34,7 +36,7 @@ my %RUN = (
 	info        => 16,
 	npages      => 20,
 	rows        => 32,
-	zero        => 40);
+	tree        => 40);
 my %INFO = (
 	number     => 0,
 	natts      => 4,
@@ -48,17 +50,20 @@ my %INFO = (
 	zero       => 12,
 	entries    => 48,
 	least      => 64,
+	tree       => 16,
 	extent     => 88);
 my %PAGE    = (number => 0, col => 4, level => 6, payload => 8);
 my %PENDING = (number => 0, next => 8, open => 12, page => 16, nulls => 20, key => 24, coder => 32);
-my %HEADER  = (summarized => 200, run => 6492, cut => 6496, covered => 6504, flushing => 6520);
+my %HEADER  = (summarized => 64, covered => 80, cut => 3264, run => 4440, flushing_run => 4444);
 my %ENTRY   = (flags => 4, cut => 24, run => 32, unused => 36);
 
 sub poke_list
 {
 	my ($field, $bytes, $i) = @_;
 
-	return poke_first('run_list', $LIST + 48 * ($i || 0) + $RUN{$field}, $bytes);
+	return sub {
+		return poke($_[0], 0, $META{runs} + $RUN_SIZE * ($i || 0) + $RUN{$field}, $bytes);
+	};
 }
 
 # The page that describes the base run, its root and its leaves.
@@ -66,7 +71,7 @@ sub base_info
 {
 	my ($data) = @_;
 
-	return unpack('V', peek($data, first_page($data, 'run_list'), $LIST + $RUN{info}, 4));
+	return unpack('V', peek($data, 0, $META{runs} + $RUN{info}, 4));
 }
 
 sub base_root { return unpack('V', peek($_[0], base_info($_[0]), $INFO{root}, 4)); }
@@ -76,6 +81,19 @@ sub poke_info
 	my ($field, $bytes) = @_;
 
 	return sub { return poke($_[0], base_info($_[0]), $INFO{$field}, $bytes); };
+}
+
+# The same in the list of runs, which repeats what the page says of a tree.
+sub poke_tree
+{
+	my ($field, $bytes) = @_;
+
+	return sub {
+		my ($data) = @_;
+
+		poke($data, 0, $META{runs} + $RUN{tree} + $INFO{$field} - $INFO{tree}, $bytes);
+		return poke($data, base_info($data), $INFO{$field}, $bytes);
+	};
 }
 
 sub poke_root
@@ -173,9 +191,10 @@ sub named
 	};
 }
 
-my $LOST_KEY = qr/Page \d+ of the table holds key 0x[0-9a-f]{16} of column 1, which is in no run\./;
+my $LOST_KEY =
+  qr/Page \d+ of the table holds key 0x[0-9a-f]{16} of column 1, which a query does not find\./;
 
-my $list   = sub { return first_page($_[0], 'run_list'); };
+my $meta   = sub { return 0; };
 my $header = sub { return first_page($_[0], 'header'); };
 my $any    = sub { return undef; };
 
@@ -184,7 +203,6 @@ my $any    = sub { return undef; };
 my %damage = (
 
 	# Pages lost.
-	zero_list    => [ zero($list), qr/Expected a run list page\. The page is empty\./ ],
 	zero_info    => [ zero(\&base_info), qr/The page is empty\./ ],
 	zero_root    => [ zero(\&base_root), qr/The page is empty\./ ],
 	zero_leaf    => [ zero(\&base_leaf), qr/The page is empty\./ ],
@@ -195,18 +213,16 @@ my %damage = (
 	run_pending  => [ copy_page('run', 'pending'), qr/The page is of another type\./ ],
 	pending_run  => [ copy_page('pending', 'run'), qr/The page is of another type\./ ],
 	run_run      => [ copy_page('run', 'run'), qr/The page belongs to another block\./ ],
-	info_list    => [ copy_page('run_info', 'run_list'), qr/The page is of another type\./ ],
+	run_info     => [ copy_page('run', 'run_info'), qr/The page is of another type\./ ],
 
 	# The list.
 	list_root   => [ poke_meta('run_list', pack('V', 1 << 30)),
 		qr/It refers to 1 pages from block 1073741824/ ],
-	list_none   => [ named($header, poke_meta('run_list', pack('V', 0))),
+	list_none   => [ named($header, poke_meta('nruns', pack('V', 0))),
 		qr/The group names a run that is not there\./ ],
-	list_long   => [ poke_first('run_list', 0, pack('V', 65)),
+	list_long   => [ named($meta, poke_meta('nruns', pack('V', 13))),
 		qr/The list of runs has an impossible length\./ ],
-	list_short  => [ named($header, poke_first('run_list', 0, pack('V', 0))),
-		qr/The group names a run that is not there\./ ],
-	last_run    => [ named($list, poke_meta('last_run', pack('V', 1))),
+	last_run    => [ poke_meta('last_run', pack('V', 1)),
 		qr/The number of a run is out of range\./, 1 ],
 	list_number => [ named(\&base_info, poke_list('number', pack('V', 2))),
 		qr/The page describes another run\./ ],
@@ -214,8 +230,8 @@ my %damage = (
 	list_state  => [ poke_list('state', "\11", 1), qr/The state of a run is not known\./, 1 ],
 	list_unused => [ poke_list('unused', "\1"),
 		qr/A field of the run list that must be zero is not\./, 1 ],
-	list_zero   => [ poke_list('zero', "\1"),
-		qr/A field of the run list that must be zero is not\./, 1 ],
+	list_tree   => [ named(\&base_info, poke_list('tree', pack('V', 5))),
+		qr/Run 1 and the list of runs describe different trees\./, 1 ],
 	list_rows   => [ poke_list('rows', pack('l', 0x7FC00000)),
 		qr/The rows of a run are not a number\./, 1 ],
 	list_info   => [ poke_list('info', pack('V', 1 << 30)),
@@ -245,35 +261,35 @@ my %damage = (
 
 				return poke($data, $info, $INFO{extent}, pack('VV', $start, $npages - 1));
 			}), qr/Run 1, column 1: it is not in the extents of the run\./, 1 ],
-	info_overlap => [ named($list, sub {
+	info_overlap => [ named(sub { return first_page($_[0], 'directory'); }, sub {
 				my ($data) = @_;
 				my $info = base_info($data);
 
-				return poke($data, $info, $INFO{extent}, pack('V', first_page($data, 'run_list')));
+				return poke($data, $info, $INFO{extent}, pack('V', first_page($data, 'directory')));
 			}), qr/Blocks \d+ and \d+ both refer to it\./, 1 ],
-	info_root    => [ poke_info('root', pack('V', 0)),
+	info_root    => [ poke_tree('root', pack('V', 0)),
 		qr/Column 1 of run 1 has entries or pages, but not both\./ ],
 	info_leaf    => [ named(\&base_leaf, sub {
 				my ($data) = @_;
 
-				return poke($data, base_info($data), $INFO{root}, pack('V', base_leaf($data)));
+				return poke_tree('root', pack('V', base_leaf($data)))->($data);
 			}), qr/The page is of another run\./ ],
-	info_level   => [ poke_info('level', pack('V', 99)),
+	info_level   => [ poke_tree('level', pack('V', 99)),
 		qr/The tree of column 1 of run 1 is too high\./ ],
-	info_leaves  => [ poke_info('nleaves', pack('V', 99)),
+	info_leaves  => [ poke_tree('nleaves', pack('V', 99)),
 		qr/Run 1 has \d+ pages, but the run list says \d+\./, 1 ],
-	info_entries => [ named(\&base_root, poke_info('entries', pack('VV', 7, 0))),
+	info_entries => [ named(\&base_root, poke_tree('entries', pack('VV', 7, 0))),
 		qr/Run 1, column 1: /, 1 ],
-	info_least   => [ poke_info('least', "\377" x 8),
+	info_least   => [ poke_tree('least', "\377" x 8),
 		qr/What is said of column 1 of run 1 is impossible\./, 1 ],
-	info_coder   => [ poke_info('coder', pack('V', 5)),
+	info_coder   => [ poke_tree('coder', pack('V', 5)),
 		qr/The coder of column 1 of run 1 is missing\./, 1 ],
 	moved_pages  => [ named($header, sub {
 				my ($data) = @_;
 				my $info = base_info($data);
 				my ($first) = unpack('V', peek($data, $info, $INFO{first_page}, 4));
 
-				return poke($data, $info, $INFO{first_page}, pack('V', $first + 1));
+				return poke_tree('first_page', pack('V', $first + 1))->($data);
 			}), $LOST_KEY, 1 ],
 
 	# Pages of runs.
@@ -338,16 +354,18 @@ my %damage = (
 		qr/The group names a run that is not there\./ ],
 	header_run   => [ poke_header('run', pack('V', 9)),
 		qr/Header and directory disagree on the group's run\./, 1 ],
-	header_cut   => [ poke_header('cut', "\1"),
+	future_cut   => [ poke_header('cut', pack('Q<', 1 << 40)),
+		qr/A slice has the keys of pending pages to come\./, 1 ],
+	header_cut   => [ poke_header('cut', pack('Q<', 1) x 16),
 		qr/Header and directory disagree on the group's run\./, 1 ],
 	no_run       => [ poke_both('run', pack('V', 0)),
-		qr/The group has covered ranges, or a cut, but no run\./, 1 ],
+		qr/The group has covered ranges, but no run\./, 1 ],
 	uncovered    => [ poke_header('covered', "\0"),
 		qr/disagree on whether the group is covered|has no storage/, 1 ],
 	unsummarized => [ poke_header('summarized', "\0"),
 		qr/A range is covered, but not summarized\./, 1 ],
-	flushing     => [ poke_header('flushing', "\1"),
-		qr/Ranges are being read for a run, but for none\./, 1 ],
+	flushing_run => [ poke_header('flushing_run', "\7"),
+		qr/The group is read for a run that is not there\./, 1 ],
 	entry_flags  => [ named($header, poke_first('directory', $ENTRY{flags}, "\0\0")),
 		qr/disagree on whether the group is covered/, 1 ],
 	entry_unused => [ poke_first('directory', $ENTRY{unused}, "\1"),

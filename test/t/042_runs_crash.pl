@@ -1,5 +1,5 @@
 # Crashes while runs are made, merged and freed: whatever the moment, no row is lost, and
-# the next maintenance tidies up (INV-4, INV-12, INV-13).
+# the next maintenance cleans up (INV-4, INV-12, INV-13).
 #
 # RENCODER_CRASHES says how many (default 8).  In turn groups are flushed, deltas are merged, base
 # runs are merged and the index is compacted, beside a session that writes.
@@ -82,7 +82,7 @@ for (my $round = 1; $round <= $CRASHES || (!%met && $round <= 10 * $CRASHES); $r
 	$met{'unnamed'}++ if $node->safe_psql('postgres', $unnamed) > 0;
 	verify_runs($node, $name, 3);
 
-	# Half of the time all goes on from there, unless there is something to tidy up.
+	# Half of the time all goes on from there, unless there is something to clean up.
 	next if rnd(2) == 0 && $round < $CRASHES && !grep { !/^live/ } keys %state;
 	$node->safe_psql('postgres', "DELETE FROM t WHERE id > 100000 AND id % 10 > 0")
 	  if $node->safe_psql('postgres', 'SELECT count(*) FROM t') > $MAX_ROWS;
@@ -91,7 +91,7 @@ for (my $round = 1; $round <= $CRASHES || (!%met && $round <= 10 * $CRASHES); $r
 	is(join(' ', grep { !/^live/ } keys %{ { runs_state($node) } }), '',
 		"$name: what it left is freed");
 	is($node->safe_psql('postgres', $unnamed), '0', "$name: no base run is without groups");
-	verify_runs($node, "$name, tidied up", 3);
+	verify_runs($node, "$name, cleaned up", 3);
 }
 note('met by crashes: ' . join(', ', map { "$met{$_} $_" } sort keys %met));
 cmp_ok(scalar %met, '>', 0, 'crashes have met what was being made or freed');

@@ -109,9 +109,8 @@ interleaves(const group *g)
 
 	for (int s = 0; s < RENC_GROUP_SLICES; s++)
 		for (uint32_t w = 0; w < m.nwindows; w++)
-			renc_window_interleave(m.image + (size_t) w * m.rows * RENC_MATRIX_WIDTH,
-								   g->slice[s].image + (size_t) w * m.rows,
-								   s, m.rows);
+			memcpy(m.image + ((size_t) w * RENC_MATRIX_WIDTH + s) * m.rows,
+				   g->slice[s].image + (size_t) w * m.rows, m.rows);
 	same = memcmp(m.image, g->matrix.image, filter_size(&m)) == 0;
 	filter_free(&m);
 	return same;

@@ -1,24 +1,24 @@
 /*
- * late_reads.c
+ * tail_reads.c
  *		Do queries read so much of a table's tail that it is to be summarized while the table
  *		grows?
  *
  * Each scan reads all of the tail.  To summarize the range that the table ends in costs those
- * who fill it, as they set the bits of each row one by one.  So the tail is summarized when scans
- * have read as much of it as that would cost at most: whatever comes then, both together are about
- * twice the lesser of the two (the rule of those who rent skis until they have paid the price of a
- * pair).
+ * who fill it, as each row is an entry of the pending list then.  So the tail is summarized when
+ * scans have read as much of it as that would cost at most: whatever comes then, both together are
+ * about twice the lesser of the two (the rule of those who rent skis until they have paid the price
+ * of a pair).
  *
- * The price is in pages.  To check the rows of a page takes as long as to set the bits of a part of
- * them, whatever their size is, so a range costs as many times its pages.
+ * The price is in pages.  To check the rows of a page takes as long as to append entries for a part
+ * of them, whatever their size is, so a range costs as many times its pages.
  */
-#include "worker/late_reads.h"
+#include "worker/tail_reads.h"
 
 #include "store/sample_pages.h"
 #include "store/stats_page.h"
 
-/* To set the bits of a page's rows, one by one, takes as long as to check the rows of so many. */
-#define PAGES_FOR_BITS		30
+/* To append entries for a page's rows takes as long as to check the rows of so many. */
+#define PAGES_FOR_ENTRIES	30
 
 /* No tail is longer, while the worker does its work. */
 #define TAIL_RANGES			(2 * RENC_SLICE_RANGES)
@@ -52,7 +52,7 @@ tail_first(Relation index, const RencoderMeta *meta, BlockNumber nblocks)
 }
 
 bool
-rencoder_late_reads_look(RencoderLateReads *reads, Relation index, const RencoderMeta *meta,
+rencoder_tail_reads_look(RencoderTailReads *reads, Relation index, const RencoderMeta *meta,
 						 BlockNumber nblocks, uint64 *first)
 {
 	RencoderStats stats;
@@ -72,7 +72,7 @@ rencoder_late_reads_look(RencoderLateReads *reads, Relation index, const Rencode
 	}
 	reads->known = true;
 	reads->scans = scans;
-	if (!reads->busy || reads->pages < (double) PAGES_FOR_BITS * meta->pages_per_range)
+	if (!reads->busy || reads->pages < (double) PAGES_FOR_ENTRIES * meta->pages_per_range)
 		return false;
 	reads->pages = 0;
 	return true;
