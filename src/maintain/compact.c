@@ -39,8 +39,9 @@
 
 /*
  * Keys of deltas go when their groups have a later cut.  If deltas have more than this part of the
- * pages of the base runs, and more than a few, VACUUM renews the groups that have the earliest.  An entry
- * of a delta takes three times the bits of one in a base run.
+ * pages of the base runs, and more than a few, VACUUM, or the worker when no rows come, renews the
+ * groups that have the earliest.  An entry of a delta takes three times the bits of one in a base
+ * run.
  */
 #define RENEWAL_PART	10
 #define RENEWAL_PAGES	64
@@ -466,6 +467,19 @@ see_to_coders(Relation index, Relation heap, bool always)
 	rencoder_meta_unlock_maintainer(index);
 }
 
+/* Makes the groups anew that have the earliest cut, so that deltas can do without their keys. */
+static RencoderCompactResult
+renew_some(Relation index, Relation heap, uint32 most, bool gives_way)
+{
+	Task		renew = {.choose = choose_earliest,.most = most,.gives_way = gives_way};
+	Choice		choice;
+	RencoderCompactResult result = make_one(index, heap, &renew, &choice);
+
+	if (result == RENCODER_COMPACT_DONE)
+		rencoder_delta_sweep(index);
+	return result;
+}
+
 void
 rencoder_compact_vacuum(Relation index, Relation heap)
 {
@@ -490,12 +504,7 @@ rencoder_compact_vacuum(Relation index, Relation heap)
 	if (renewal_is_due(index))
 		rencoder_delta_sweep(index);
 	if (renewal_is_due(index))
-	{
-		Task		renew = {.choose = choose_earliest,.most = merge.most};
-
-		if (make_one(index, heap, &renew, &choice) == RENCODER_COMPACT_DONE)
-			rencoder_delta_sweep(index);
-	}
+		(void) renew_some(index, heap, merge.most, false);
 }
 
 RencoderCompactResult
@@ -516,7 +525,10 @@ rencoder_compact_some(Relation index, Relation heap, bool quiet)
 	merge.gives_way = true;
 	if (quiet)
 		merge.runs = MERGE_QUIET;
-	return make_one(index, heap, &merge, &choice);
+	result = make_one(index, heap, &merge, &choice);
+	if (result == RENCODER_COMPACT_NOTHING && quiet && renewal_is_due(index))
+		result = renew_some(index, heap, merge.most, true);
+	return result;
 }
 
 uint32
