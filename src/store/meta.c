@@ -156,30 +156,46 @@ rencoder_meta_epoch(Relation index)
 	return epoch;
 }
 
+/*
+ * Asks for the maintainer lock; false if others have it and this does not wait.  "held": the session
+ * has had it before, as when an expression of the index modifies the table it is of; then nothing
+ * has changed.
+ */
+static bool
+acquire_maintainer(Relation index, bool wait, bool *held)
+{
+	LOCKTAG		tag;
+	LockAcquireResult result;
+
+	SET_LOCKTAG_PAGE(tag, index->rd_lockInfo.lockRelId.dbId,
+					 index->rd_lockInfo.lockRelId.relId, RENCODER_META_BLKNO);
+	result = LockAcquire(&tag, ExclusiveLock, false, !wait);
+	*held = result == LOCKACQUIRE_ALREADY_HELD;
+	if (*held)
+		LockRelease(&tag, ExclusiveLock, false);
+	return result != LOCKACQUIRE_NOT_AVAIL;
+}
+
 void
 rencoder_meta_lock_maintainer(Relation index)
 {
-	LockPage(index, RENCODER_META_BLKNO, ExclusiveLock);
+	bool		held;
+
+	(void) acquire_maintainer(index, true, &held);
+	if (held)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_IN_USE),
+				 errmsg("cannot maintain index \"%s\" while it is being maintained by the same session",
+						RelationGetRelationName(index)),
+				 errdetail("A function that the index calls has asked for it.")));
 }
 
 bool
 rencoder_meta_try_maintainer(Relation index)
 {
-	LOCKTAG		tag;
+	bool		held;
 
-	SET_LOCKTAG_PAGE(tag, index->rd_lockInfo.lockRelId.dbId,
-					 index->rd_lockInfo.lockRelId.relId, RENCODER_META_BLKNO);
-	switch (LockAcquire(&tag, ExclusiveLock, false, true))
-	{
-		case LOCKACQUIRE_NOT_AVAIL:
-			return false;
-		case LOCKACQUIRE_ALREADY_HELD:
-			/* An expression of the index modifies the table it is of. */
-			LockRelease(&tag, ExclusiveLock, false);
-			return false;
-		default:
-			return true;
-	}
+	return acquire_maintainer(index, false, &held) && !held;
 }
 
 void

@@ -145,7 +145,8 @@ extern Buffer rencoder_meta_lock(Relation index, int lockmode);
 /*
  * Maintainer lock (INV-6): one maintainer per index changes layout at a time.
  * A heavyweight lock on block 0, released at the end of transaction at last.
- * "try" does not wait, and refuses also if this session is the maintainer.
+ * "try" does not wait, and refuses also if this session is the maintainer, which is an error else:
+ * a maintainer within another one would take away what that one is making.
  */
 extern void rencoder_meta_lock_maintainer(Relation index);
 extern bool rencoder_meta_try_maintainer(Relation index);
