@@ -1,4 +1,5 @@
-# Groups of a run that get another coder, and a crash while they are flushed.  No row is lost, and the next maintenance does what is left.
+# Groups of a run that get another coder, and a crash while they are flushed.  No row is lost, and
+# the next maintenance does what is left.
 #
 # The index is on an expression whose function waits for an advisory lock near the end of the first
 # group, at the look that "recode.looks" says: the first one trains coders, the second flushes.
