@@ -62,14 +62,18 @@ verdict()
 	fi
 }
 
-strip_comments()
+# All sources without comments, below $scratch, and what they include: "FILE INCLUDE" a line.
+prepare()
 {
-	gcc -fpreprocessed -dD -E -P -x c "$1" 2> /dev/null
-}
-
-includes()
-{
-	sed -nE 's/^[[:space:]]*#[[:space:]]*include[[:space:]]+([<"][^>"]+[>"]).*/\1/p' "$1"
+	sources=(src/*.[ch] src/*/*.[ch])
+	mkdir -p "$scratch"/src $(printf '%s\n' src/*/ | sed "s,^,$scratch/,")
+	printf '%s\n' "${sources[@]}" |
+		xargs -P 2 -I{} gcc -fpreprocessed -dD -E -P -x c {} -o "$scratch/{}" 2> /dev/null
+	awk 'match($0, /^[ \t]*#[ \t]*include[ \t]+[<"][^>"]+[>"]/) {
+			include = substr($0, 1, RLENGTH)
+			sub(/^[^<"]*/, "", include)
+			print FILENAME, include
+		}' "${sources[@]}" > "$scratch/includes"
 }
 
 # The folders, one a line, in the order of the map.
@@ -78,18 +82,11 @@ folders()
 	sed -nE '/^## 2\. /,/^## 3\. /s,^\| `([a-z]+|\.)/?` .*,\1,p' "$MAP"
 }
 
-# The folder of a file of src/, "." for those that are in none.
-folder_of()
+# Sets "folder" to that of a file of src/, "." for those that are in none.
+set_folder()
 {
-	local folder=${1#src/}
-
-	[[ $folder == */* ]] && echo "${folder%/*}" || echo .
-}
-
-# The place of a folder in the map, nothing if it is not there.
-rank_of()
-{
-	awk -v name="$1" '$1 == name { print NR }' <<< "$order"
+	folder=${1#src/}
+	[[ $folder == */* ]] && folder=${folder%/*} || folder=.
 }
 
 # What the pure C folders include.  check_core FOLDER OTHER-FOLDER...
@@ -97,37 +94,42 @@ check_core()
 {
 	local folder=$1 file include name dir bad=
 
-	for file in src/"$folder"/*.[ch]; do
-		while read -r include; do
-			[[ $include =~ ^($CORE_MAY)$ ]] && continue
-			name=${include//\"/}
-			for dir in "$@"; do
-				[ ! -e "src/$dir/${name#"$dir"/}" ] || continue 2
-			done
-			bad+="$file includes $include"$'\n'
-		done < <(includes "$file")
-	done
+	while read -r file include; do
+		[[ $file == src/$folder/* ]] || continue
+		[[ ! $include =~ ^($CORE_MAY)$ ]] || continue
+		name=${include//\"/}
+		for dir in "$@"; do
+			[ ! -e "src/$dir/${name#"$dir"/}" ] || continue 2
+		done
+		bad+="$file includes $include"$'\n'
+	done < "$scratch/includes"
 	verdict "$folder/ includes only $* and standard headers" "${bad%$'\n'}"
 }
 
 # Own headers are named by their path below src/, but in the pure C folders.
 check_layers()
 {
-	local file include rank other bad='' missing='' names
+	local file include folder other order bad='' missing='' names
+	local -A rank=()
 
 	order=$(folders)
-	for file in src/*.[ch] src/*/*.[ch]; do
-		rank=$(rank_of "$(folder_of "$file")")
-		if [ -z "$rank" ]; then
-			missing+="$file is in a folder that the map does not name"$'\n'
-			continue
-		fi
-		while read -r include; do
-			[ -e "src/$include" ] || continue
-			other=$(rank_of "$(folder_of "src/$include")")
-			[ -n "$other" ] && [ "$other" -le "$rank" ] || bad+="$file includes $include"$'\n'
-		done < <(includes "$file" | grep '^"' | tr -d '"')
+	for folder in $order; do
+		rank[$folder]=${#rank[@]}
 	done
+	for file in "${sources[@]}"; do
+		set_folder "$file"
+		[ -n "${rank[$folder]:-}" ] ||
+			missing+="$file is in a folder that the map does not name"$'\n'
+	done
+	while read -r file include; do
+		include=${include//\"/}
+		[ -e "src/$include" ] || continue
+		set_folder "$file"
+		other=${rank[$folder]:-}
+		set_folder "src/$include"
+		[ -n "$other" ] && [ -n "${rank[$folder]:-}" ] && [ "${rank[$folder]}" -le "$other" ] ||
+			bad+="$file includes $include"$'\n'
+	done < "$scratch/includes"
 	for include in $order; do
 		compgen -G "src/$include/*.c" > /dev/null ||
 			missing+="the map names $include, where no source is"$'\n'
@@ -145,15 +147,14 @@ check_circles()
 {
 	local file unit include
 
-	for file in src/*.[ch] src/*/*.[ch]; do
-		[[ $file != *_work.h ]] || continue
+	while read -r file include; do
+		[[ $file != *_work.h && $include == \"* ]] || continue
 		unit=${file#src/}
-		while read -r include; do
-			[ -e "src/$include" ] || include=${unit%/*}/$include
-			[ ! -e "src/$include" ] || echo "${unit%.?} ${include%.h}"
-		done < <(includes "$file" | grep '^"' | tr -d '"')
-	done > "$scratch"
-	verdict "no file includes itself in a circle" "$(tsort "$scratch" 2>&1 > /dev/null || true)"
+		include=${include//\"/}
+		[ -e "src/$include" ] || include=${unit%/*}/$include
+		[ ! -e "src/$include" ] || echo "${unit%.?} ${include%.h}"
+	done < "$scratch/includes" > "$scratch/pairs"
+	verdict "no file includes itself in a circle" "$(tsort "$scratch/pairs" 2>&1 > /dev/null || true)"
 }
 
 check_words()
@@ -163,14 +164,12 @@ check_words()
 	while read -r word owners; do
 		[ -n "$word" ] || continue
 		bad=
-		for file in src/*.[ch] src/*/*.[ch]; do
+		while read -r file; do
 			for owner in $owners; do
 				[ "$owner" != "$file" ] || continue 2
 			done
-			if strip_comments "$file" | grep -E "$word" > /dev/null; then
-				bad+="$file"$'\n'
-			fi
-		done
+			bad+="$file"$'\n'
+		done < <(cd "$scratch" && grep -rlE "$word" src | sort)
 		verdict "$word stands only in $owners" "${bad%$'\n'}"
 	done <<< "$WORDS"
 }
@@ -190,13 +189,11 @@ check_function_names()
 
 check_file_lengths()
 {
-	local file bad=
+	local bad
 
-	for file in $(find . -name '*.[ch]' -o -name '*.sh' -o -name '*.p[lm]' | sort); do
-		[ "$(wc -l < "$file")" -le "$MAX_FILE_LINES" ] ||
-			bad+="$file: $(wc -l < "$file") lines"$'\n'
-	done
-	verdict "no file is longer than $MAX_FILE_LINES lines" "${bad%$'\n'}"
+	bad=$(find . \( -name '*.[ch]' -o -name '*.sh' -o -name '*.p[lm]' \) -exec wc -l {} + |
+		awk -v max="$MAX_FILE_LINES" '$2 != "total" && $1 > max { print $2 ": " $1 " lines" }')
+	verdict "no file is longer than $MAX_FILE_LINES lines" "$bad"
 }
 
 # A report: lengths are advice.  A function's body starts and ends with a brace
@@ -217,8 +214,9 @@ report_function_lengths()
 main()
 {
 	failed=
-	scratch=$(mktemp)
-	trap 'rm -f "$scratch"' EXIT
+	scratch=$(mktemp -d)
+	trap 'rm -rf "$scratch"' EXIT
+	prepare
 	check_core filter
 	check_core run filter
 	check_layers
