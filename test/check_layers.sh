@@ -154,7 +154,8 @@ check_circles()
 		[ -e "src/$include" ] || include=${unit%/*}/$include
 		[ ! -e "src/$include" ] || echo "${unit%.?} ${include%.h}"
 	done < "$scratch/includes" > "$scratch/pairs"
-	verdict "no file includes itself in a circle" "$(tsort "$scratch/pairs" 2>&1 > /dev/null || true)"
+	verdict "no file includes itself in a circle" \
+		"$(tsort "$scratch/pairs" 2>&1 > /dev/null || true)"
 }
 
 check_words()
