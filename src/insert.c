@@ -172,8 +172,7 @@ try_insert(Insertion *ins, const RencoderLateCache *cache)
 	const RencoderHeaderData *first = RencoderPageGetHeader(BufferGetPage(buf));
 	InsertStep	step = INSERT_DONE;
 
-	if (rencoder_set_test(first->summarizing, ins->slot) ||
-		rencoder_set_test(first->summarized, ins->slot))
+	if (rencoder_header_has_summary(first, ins->slot))
 		step = insert_columns(ins, first, cache);
 	UnlockReleaseBuffer(buf);
 	return step;
@@ -193,8 +192,7 @@ set_flag(Insertion *ins)
 		ins->group.directory = rencoder_directory_find(ins->group.index, ins->group.meta, NULL,
 													   ins->group.number, NULL);
 	rencoder_group_edit_begin(&edit, &ins->group, ins->col, RENCODER_EDIT_ENTRY, 0);
-	if (rencoder_set_test(edit.first->summarizing, ins->slot) ||
-		rencoder_set_test(edit.first->summarized, ins->slot))
+	if (rencoder_header_has_summary(edit.first, ins->slot))
 	{
 		RencoderHeader header = rencoder_group_edit_header(&edit);
 

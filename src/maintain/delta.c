@@ -547,35 +547,35 @@ rencoder_delta_make_meanwhile(Relation index, uint64 cut, uint32 making)
 		(void) make_delta_since(index, RENCODER_DELTA_PAGES, PG_UINT32_MAX, RENCODER_DELTA_BUSY, cut, making);
 }
 
-bool
-rencoder_delta_make_of_all(Relation index)
+/* Makes a delta of all that is closed, under the maintainer lock. */
+static bool
+make_locked(Relation index, double factor)
 {
 	bool		done;
 
-	(void) rencoder_pending_close(index);
 	rencoder_meta_lock_maintainer(index);
-	done = rencoder_delta_make(index, 1, PG_UINT32_MAX, RENCODER_DELTA_AT_REST);
+	done = rencoder_delta_make(index, 1, PG_UINT32_MAX, factor);
 	rencoder_meta_unlock_maintainer(index);
 	return done;
+}
+
+bool
+rencoder_delta_make_of_all(Relation index)
+{
+	(void) rencoder_pending_close(index);
+	return make_locked(index, RENCODER_DELTA_AT_REST);
 }
 
 void
 rencoder_delta_settle(Relation index)
 {
 	if (rencoder_delta_is_due(index, 1))
-	{
-		(void) rencoder_delta_make_of_all(index);
-		return;
-	}
-	rencoder_meta_lock_maintainer(index);
-	(void) rencoder_delta_make(index, 1, PG_UINT32_MAX, RENCODER_DELTA_AT_REST);
-	rencoder_meta_unlock_maintainer(index);
+		(void) rencoder_pending_close(index);
+	(void) make_locked(index, RENCODER_DELTA_AT_REST);
 }
 
 void
 rencoder_delta_sweep(Relation index)
 {
-	rencoder_meta_lock_maintainer(index);
-	(void) rencoder_delta_make(index, 1, PG_UINT32_MAX, SWEEP);
-	rencoder_meta_unlock_maintainer(index);
+	(void) make_locked(index, SWEEP);
 }

@@ -293,12 +293,12 @@ static bool
 late_keys_are_many(Relation index)
 {
 	RencoderRuns runs;
+	uint64		base;
 	uint64		pages;
 
+	rencoder_run_groups_count_pages(index, &base, &pages);
 	rencoder_runs_look(index, &runs, NULL);
-	pages = runs.pending_last_number - runs.pending_first_number;
-	for (uint32 i = 0; i < runs.list.n; i++)
-		pages += runs.list.entry[i].kind == RENCODER_RUN_DELTA ? runs.list.entry[i].npages : 0;
+	pages += runs.pending_last_number - runs.pending_first_number;
 	return pages > LATE_PAGES && pages > RelationGetNumberOfBlocks(index) / LATE_PART;
 }
 

@@ -143,8 +143,7 @@ rencoder_group_header_if_summarized(Relation index, const RencoderMeta *meta, ui
 													&path.header_buffer);
 		RencoderHeader header = verify_header(index, buf, first, group, 0);
 
-		summarizes = rencoder_set_test(header->summarizing, slot) ||
-			rencoder_set_test(header->summarized, slot);
+		summarizes = rencoder_header_has_summary(header, slot);
 		UnlockReleaseBuffer(buf);
 	}
 	rencoder_meta_keep_path(index, &path);

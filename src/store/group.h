@@ -170,6 +170,14 @@ rencoder_set_remove(uint8 *set, unsigned int slot)
 	set[slot / 8] &= (uint8) ~(1 << (slot % 8));
 }
 
+/* Has a range a summary, or is it getting one? */
+static inline bool
+rencoder_header_has_summary(const RencoderHeaderData *first, unsigned int slot)
+{
+	return rencoder_set_test(first->summarizing, slot) ||
+		rencoder_set_test(first->summarized, slot);
+}
+
 /* Which ranges always match, whatever the keys asked for, as far as bounds do not exclude them. */
 static inline bool
 rencoder_header_matches_all(const RencoderHeaderData *header)
