@@ -81,7 +81,7 @@ main() {
         round(avg(planning_pages), 1), round((percentile_cont(0.5) WITHIN GROUP (ORDER BY ms))::numeric, 3))")."
     bench_limit "rows found in all queries" "$(of_work "sum(rows)")" '<=' 0
     bench_limit "index pages per group of 128 ranges, average" "$(of_work "round(avg(index_pages) / $groups, 2)")" '<=' 5
-    # One storey with kw = 2: a header and, where the interval has two roots, 2 kw windows for each group;
+    # One stage with kw = 2: a header and, where the interval has two roots, 2 kw windows for each group;
     # and the metapage, a map page and a directory page for the scan.
     bench_limit "index pages of the worst query" "$(of_work "max(index_pages)")" '<=' $((groups * 5 + 3))
     bench_limit "share of the table's pages read, %" "$(of_work "round(avg(heap_pages) * 100 / $pages, 4)")" '<' 0.05

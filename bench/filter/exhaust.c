@@ -57,28 +57,28 @@ exhaust_random_shape(double n, double bits_per_key)
 	{
 		int			first = log2n - 4 + (int) bench_below(20);
 		int			deepest = first + 2 + (int) bench_below(45);
-		int			storeys = 1 + (bench_below(3) == 0);
+		int			stages = 1 + (bench_below(3) == 0);
 
 		memset(&shape, 0, sizeof(shape));
 		if (deepest > RENC_KEY_BITS)
 			deepest = RENC_KEY_BITS;
 		if (first < 0 || first >= deepest - 4)
 			continue;
-		shape.nstoreys = storeys;
-		for (int s = 0; s < storeys; s++)
+		shape.nstages = stages;
+		for (int s = 0; s < stages; s++)
 		{
-			renc_storey *st = &shape.storey[s];
-			int			from = s == 0 ? first : renc_storey_deepest(&shape.storey[0]);
-			int			to = s + 1 == storeys ? deepest :
+			renc_stage *st = &shape.stage[s];
+			int			from = s == 0 ? first : renc_stage_deepest(&shape.stage[0]);
+			int			to = s + 1 == stages ? deepest :
 				first + 1 + (int) bench_below((deepest - first) / 2);
-			double		bits = 0.69 * bits_per_key * (0.5 + rnd_unit()) / storeys;
+			double		bits = 0.69 * bits_per_key * (0.5 + rnd_unit()) / stages;
 
 			st->root = (uint8_t) from;
 			st->kw = (uint8_t) (1 + bench_below(4));
 			st->kr = (uint8_t) (1 + bench_below(4));
 			st->levels = random_levels(from, to, (int) fmax(1, bits / (st->kw * st->kr)));
 		}
-	} while (shape.nstoreys == 0 || !renc_shape_valid(&shape, NULL));
+	} while (shape.nstages == 0 || !renc_shape_valid(&shape, NULL));
 	return shape;
 }
 
@@ -102,17 +102,17 @@ add_grid(grid_shape *grid, int n, int root, int deepest, int gap, int kw, int kr
 		 int prune)
 {
 	renc_shape	shape;
-	renc_storey *st = &shape.storey[0];
+	renc_stage *st = &shape.stage[0];
 
 	memset(&shape, 0, sizeof(shape));
-	shape.nstoreys = 1;
+	shape.nstages = 1;
 	if (root < 0 || deepest > RENC_KEY_BITS || nlevels < 1 ||
 		deepest - (nlevels - 1) * gap <= root)
 		return n;
 	if (prune > 0)
 	{
-		/* A first storey of three levels down to the root. */
-		shape.nstoreys = 2;
+		/* A first stage of three levels down to the root. */
+		shape.nstages = 2;
 		st->root = (uint8_t) (root > prune + 5 ? root - prune - 5 : 0);
 		st->kw = 1;
 		st->kr = 2;
@@ -140,7 +140,7 @@ add_neighbours(grid_shape *grid, int n, const renc_shape *centre, int tries)
 	while (tries-- > 0)
 	{
 		renc_shape	shape = *centre;
-		renc_storey *st = &shape.storey[bench_below(shape.nstoreys)];
+		renc_stage *st = &shape.stage[bench_below(shape.nstages)];
 		int			shift = (int) bench_below(3) - 1;
 
 		if (bench_below(2))
@@ -159,7 +159,7 @@ add_neighbours(grid_shape *grid, int n, const renc_shape *centre, int tries)
 	return n;
 }
 
-/* Regular shapes of all kinds, some with a first storey, in random order. */
+/* Regular shapes of all kinds, some with a first stage, in random order. */
 static int
 make_grid(grid_shape *grid, double log2n, double bits_per_key)
 {

@@ -160,9 +160,9 @@ parse_shape(const char *text)
 	const char *reason = "not of the form {r 18, kw 2, kr 1, L 20,22-24}";
 
 	memset(&shape, 0, sizeof(shape));
-	while (shape.nstoreys < RENC_MAX_STOREYS)
+	while (shape.nstages < RENC_MAX_STAGES)
 	{
-		renc_storey *st = &shape.storey[shape.nstoreys];
+		renc_stage *st = &shape.stage[shape.nstages];
 		int			root;
 		int			kw;
 		int			kr;
@@ -177,7 +177,7 @@ parse_shape(const char *text)
 		s = parse_levels(s + used, &st->levels);
 		if (*s++ != '}')
 			fail("shape", reason);
-		shape.nstoreys++;
+		shape.nstages++;
 	}
 	while (isspace((unsigned char) *s))
 		s++;

@@ -33,7 +33,7 @@ renc_common_prefix(uint64_t a, uint64_t b)
 	return a == b ? RENC_KEY_BITS : __builtin_clzll(a ^ b);
 }
 
-#define RENC_MAX_STOREYS	2
+#define RENC_MAX_STAGES	2
 #define RENC_MAX_KW			8	/* windows per root; bounded by page reads */
 #define RENC_MAX_KR			8	/* rows per level and window */
 

@@ -41,7 +41,7 @@
  *
  *	 and pass = 1 when d reaches l_k.
  *
- * - Nodes of the last level of a first storey pass if a tree of the second storey
+ * - Nodes of the last level of a first stage pass if a tree of the second stage
  *	 below them does, too: a factor like the others.
  *
  * - Inside nodes that the program gives up for its budget of nodes are leaves.
@@ -50,7 +50,7 @@
  * mean harmless where probabilities are small.
  *
  * Windows read: those of a tree are read one after the other as long as any of
- * the group's ranges is alive, and trees of the second storey if any range passed
+ * the group's ranges is alive, and trees of the second stage if any range passed
  * their link.
  */
 #include "renc_model.h"
@@ -78,14 +78,14 @@ typedef struct chain
 									 * nodes add */
 } node_chain;
 
-/* Means over the distribution, of one storey; y is -log(1 - probability). */
-typedef struct storey_result
+/* Means over the distribution, of one stage; y is -log(1 - probability). */
+typedef struct stage_result
 {
 	double		absent_y;		/* of a tree with absent root over the border */
 	double		inside_y;
 	double		node_pass;		/* mean of p^k: a path to the last level */
 	node_chain	present[MODEL_POINTS];
-} storey_result;
+} stage_result;
 
 /*
  * 1 - exp(-y) and -log(1 - x).  Most of the time goes into these two, and most
@@ -123,7 +123,7 @@ typedef struct branching
 } tree_branching;
 
 static void
-count_branches(const model_storey *st, const model_rep *rep, tree_branching *b)
+count_branches(const model_stage *st, const model_rep *rep, tree_branching *b)
 {
 	for (int j = 0; j <= st->nlevels; j++)
 	{
@@ -144,10 +144,10 @@ count_branches(const model_storey *st, const model_rep *rep, tree_branching *b)
 /*
  * The recursion for one product of fills.  "below_absent" and "below_inside" are
  * the probabilities that a passing node of the last level goes on: 1, or those
- * of the second storey.
+ * of the second stage.
  */
 static void
-run_chain(const model_storey *st, const tree_branching *b, int limit, double p,
+run_chain(const model_stage *st, const tree_branching *b, int limit, double p,
 		  double below_absent, double below_inside, bool want_path, node_chain *c)
 {
 	double		x_absent = below_absent;
@@ -178,8 +178,8 @@ run_chain(const model_storey *st, const tree_branching *b, int limit, double p,
 }
 
 static void
-run_storey(const model_storey *st, const model_rep *rep, int size, int limit,
-		   double below_absent, double below_inside, storey_result *r)
+run_stage(const model_stage *st, const model_rep *rep, int size, int limit,
+		  double below_absent, double below_inside, stage_result *r)
 {
 	const model_fill *absent = &st->absent[size];
 	const model_fill *present = &st->present[size];
@@ -211,7 +211,7 @@ run_storey(const model_storey *st, const model_rep *rep, int size, int limit,
 
 /* The last index into stored[] that is not deeper than d; -1 if the root is. */
 static int
-last_present(const model_storey *st, int d)
+last_present(const model_stage *st, int d)
 {
 	int			j = -1;
 
@@ -221,12 +221,12 @@ last_present(const model_storey *st, int d)
 }
 
 /*
- * y of the trees of a storey whose roots are present, when present nodes end at
- * level d; "extra" is what lies below the storey.
+ * y of the trees of a stage whose roots are present, when present nodes end at
+ * level d; "extra" is what lies below the stage.
  */
 static double
-present_trees(const model_storey *st, const model_rep *rep, int size,
-			  const storey_result *r, int d, double extra)
+present_trees(const model_stage *st, const model_rep *rep, int size,
+			  const stage_result *r, int d, double extra)
 {
 	const model_fill *f = &st->present[size];
 	double		trees = rep->present[st->stored[0]];
@@ -242,10 +242,10 @@ present_trees(const model_storey *st, const model_rep *rep, int size,
 
 /* Probability that a query passes whose present nodes end at level d. */
 static double
-pass_at(const model_storey *st, int nstoreys, const model_rep *rep, int size,
-		const storey_result *r, int d)
+pass_at(const model_stage *st, int nstages, const model_rep *rep, int size,
+		const stage_result *r, int d)
 {
-	const model_storey *last = &st[nstoreys - 1];
+	const model_stage *last = &st[nstages - 1];
 	int			root = st[0].stored[0];
 	double		roots = d >= root ? rep->present[root] : 0;
 	double		extra = 0;
@@ -253,7 +253,7 @@ pass_at(const model_storey *st, int nstoreys, const model_rep *rep, int size,
 
 	if (d >= last->stored[last->nlevels])
 		return 1;
-	if (nstoreys > 1 && d >= st[0].stored[st[0].nlevels])
+	if (nstages > 1 && d >= st[0].stored[st[0].nlevels])
 	{
 		int			link = st[0].stored[st[0].nlevels];
 		int			below = st[1].stored[0];
@@ -273,31 +273,31 @@ pass_at(const model_storey *st, int nstoreys, const model_rep *rep, int size,
 
 /* Mean pass probability over the pairs of a representative, times their weight. */
 static double
-rep_passes(const model_storey *st, int nstoreys, const model_rep *rep, int size,
-		   model_plan p, storey_result *r)
+rep_passes(const model_stage *st, int nstages, const model_rep *rep, int size,
+		   model_plan p, stage_result *r)
 {
 	double		sum = 0;
 	int			d = -1;
 
 	if (p.always)
 		return rep->deeper[size][0];
-	if (nstoreys > 1)
+	if (nstages > 1)
 	{
 		int			link = st[0].stored[st[0].nlevels];
 		int			below = st[1].stored[0];
 
-		run_storey(&st[1], rep, size, p.limit, 1, 1, &r[1]);
-		run_storey(&st[0], rep, size, p.limit,
-				   pass_of(per_partial(rep, link, rep->partial[below]) * r[1].absent_y +
-						   per_partial(rep, link, model_new_inside(rep, link, below)) *
-						   r[1].inside_y),
-				   pass_of(r[1].inside_y * model_descendants(below - link)), &r[0]);
+		run_stage(&st[1], rep, size, p.limit, 1, 1, &r[1]);
+		run_stage(&st[0], rep, size, p.limit,
+				  pass_of(per_partial(rep, link, rep->partial[below]) * r[1].absent_y +
+						  per_partial(rep, link, model_new_inside(rep, link, below)) *
+						  r[1].inside_y),
+				  pass_of(r[1].inside_y * model_descendants(below - link)), &r[0]);
 	}
 	else
-		run_storey(&st[0], rep, size, p.limit, 1, 1, &r[0]);
+		run_stage(&st[0], rep, size, p.limit, 1, 1, &r[0]);
 
 	/* All pairs between two stored levels are alike. */
-	for (int s = 0; s < nstoreys; s++)
+	for (int s = 0; s < nstages; s++)
 	{
 		for (int j = 0; j <= st[s].nlevels; j++)
 		{
@@ -306,7 +306,7 @@ rep_passes(const model_storey *st, int nstoreys, const model_rep *rep, int size,
 			double		weight = rep->deeper[size][(int) from] - rep->deeper[size][l];
 
 			if (l > (int) from && weight > 0)
-				sum += weight * pass_at(st, nstoreys, rep, size, r, (int) from);
+				sum += weight * pass_at(st, nstages, rep, size, r, (int) from);
 			d = l;
 		}
 	}
@@ -314,11 +314,11 @@ rep_passes(const model_storey *st, int nstoreys, const model_rep *rep, int size,
 }
 
 /*
- * The trees of a storey that a query's program has.  Inside nodes that are leaves link to
+ * The trees of a stage that a query's program has.  Inside nodes that are leaves link to
  * none; the border nodes of an interval reach over half of what is below them, in the mean.
  */
 static double
-trees_of(const model_storey *st, int s, const model_rep *rep, model_plan p)
+trees_of(const model_stage *st, int s, const model_rep *rep, model_plan p)
 {
 	int			root = st[s].stored[0];
 	int			link = s > 0 ? st[s - 1].stored[st[s - 1].nlevels] : 0;
@@ -335,8 +335,8 @@ trees_of(const model_storey *st, int s, const model_rep *rep, model_plan p)
  * of the trees holds a range that stays alive for certain.
  */
 static double
-rep_windows(const renc_model *m, const model_storey *st, int nstoreys,
-			const model_rep *rep, model_plan p, const storey_result *r)
+rep_windows(const renc_model *m, const model_stage *st, int nstages,
+			const model_rep *rep, model_plan p, const stage_result *r)
 {
 	double		ranges = m->in.group_ranges;
 	double		sum = 0;
@@ -345,7 +345,7 @@ rep_windows(const renc_model *m, const model_storey *st, int nstoreys,
 
 	if (p.always)
 		return 0;
-	for (int s = 0; s < nstoreys; s++)
+	for (int s = 0; s < nstages; s++)
 	{
 		const model_fill *f = &st[s].absent[0];
 		int			root = st[s].stored[0];
@@ -395,14 +395,14 @@ heap_pages_per_pass(const renc_model *m)
 }
 
 static void
-unfold_shape(const renc_shape *shape, model_storey *st)
+unfold_shape(const renc_shape *shape, model_stage *st)
 {
-	for (int s = 0; s < shape->nstoreys; s++)
+	for (int s = 0; s < shape->nstages; s++)
 	{
-		st[s].stored[0] = shape->storey[s].root;
-		st[s].nlevels = renc_storey_levels(&shape->storey[s], &st[s].stored[1]);
-		st[s].kw = shape->storey[s].kw;
-		st[s].kr = shape->storey[s].kr;
+		st[s].stored[0] = shape->stage[s].root;
+		st[s].nlevels = renc_stage_levels(&shape->stage[s], &st[s].stored[1]);
+		st[s].kw = shape->stage[s].kw;
+		st[s].kr = shape->stage[s].kr;
 	}
 }
 
@@ -441,10 +441,10 @@ order_reps(renc_model *m, rep_cost *costs)
 
 /* Sums over the representatives, until the cost exceeds the limit. */
 static void
-sum_reps(renc_model *m, const model_storey *st, int nstoreys, double limit,
+sum_reps(renc_model *m, const model_stage *st, int nstages, double limit,
 		 renc_prediction *out)
 {
-	storey_result r[RENC_MAX_STOREYS];
+	stage_result r[RENC_MAX_STAGES];
 	double		heap_pages = heap_pages_per_pass(m);
 	rep_cost	costs[MODEL_REPS];
 	double		passes = 0;
@@ -457,15 +457,15 @@ sum_reps(renc_model *m, const model_storey *st, int nstoreys, double limit,
 		const model_rep *rep = &m->rep[m->rep_order[i]];
 		double		before = out->cost;
 		model_plan	plan[2];
-		int			nplans = model_plan_queries(m, st, nstoreys, rep, plan);
+		int			nplans = model_plan_queries(m, st, nstages, rep, plan);
 
 		for (int p = 0; p < nplans; p++)
 		{
 			for (int size = m->nsizes - 1; size >= 0; size--)
-				passes += plan[p].share * rep_passes(st, nstoreys, rep, size, plan[p], r);
+				passes += plan[p].share * rep_passes(st, nstages, rep, size, plan[p], r);
 			if (m->in.window_cost > 0)
 				out->windows += plan[p].share * rep->weight / m->query_weight *
-					rep_windows(m, st, nstoreys, rep, plan[p], r);
+					rep_windows(m, st, nstages, rep, plan[p], r);
 		}
 		out->cost = out->windows * m->in.window_cost + passes * heap_pages;
 		out->complete = out->cost <= limit;
@@ -482,7 +482,7 @@ void
 renc_model_predict(renc_model *m, const renc_shape *shape, double limit,
 				   renc_prediction *out)
 {
-	model_storey st[RENC_MAX_STOREYS];
+	model_stage st[RENC_MAX_STAGES];
 
 	memset(out, 0, sizeof(*out));
 	out->complete = true;
@@ -493,7 +493,7 @@ renc_model_predict(renc_model *m, const renc_shape *shape, double limit,
 	if (limit < HUGE_VAL)
 	{
 		/* Queries too close to a key need no closer look. */
-		out->fpr = renc_model_close_share(m, renc_storey_deepest(&shape->storey[shape->nstoreys - 1]));
+		out->fpr = renc_model_close_share(m, renc_stage_deepest(&shape->stage[shape->nstages - 1]));
 		out->cost = out->fpr * m->pair_weight * heap_pages_per_pass(m);
 		out->complete = out->cost <= limit;
 		if (!out->complete)
@@ -504,13 +504,13 @@ renc_model_predict(renc_model *m, const renc_shape *shape, double limit,
 		 * others.
 		 */
 		model_even_fill(m, shape, st);
-		sum_reps(m, st, shape->nstoreys, limit * EVEN_MARGIN, out);
+		sum_reps(m, st, shape->nstages, limit * EVEN_MARGIN, out);
 		if (!out->complete)
 			return;
 	}
 	m->throws++;
 	model_throw(m, shape, st);
-	sum_reps(m, st, shape->nstoreys, limit, out);
+	sum_reps(m, st, shape->nstages, limit, out);
 }
 
 static void

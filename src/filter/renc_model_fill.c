@@ -132,7 +132,7 @@ note_shared(model_thrown *t)
 	t->shared[0] = 0;
 	for (size_t i = 1; i < t->keys->n && i < MODEL_KEPT_KEYS; i++)
 		t->shared[i] = (uint8_t) model_common_prefix(t->keys->key[i - 1], t->keys->key[i]);
-	for (int i = 0; i < RENC_MAX_STOREYS; i++)
+	for (int i = 0; i < RENC_MAX_STAGES; i++)
 		t->roots[i].level = -1;
 	t->last_roots = 0;
 }
@@ -207,7 +207,7 @@ known_roots(model_thrown *t, int level)
 
 	if (t->keys->n > MODEL_KEPT_KEYS)
 		return NULL;
-	for (int i = 0; i < RENC_MAX_STOREYS; i++)
+	for (int i = 0; i < RENC_MAX_STAGES; i++)
 	{
 		if (t->roots[i].level == level)
 		{
@@ -215,7 +215,7 @@ known_roots(model_thrown *t, int level)
 			return &t->roots[i];
 		}
 	}
-	t->last_roots = (t->last_roots + 1) % RENC_MAX_STOREYS;
+	t->last_roots = (t->last_roots + 1) % RENC_MAX_STAGES;
 	roots = &t->roots[t->last_roots];
 	roots->level = level;
 	for (size_t i = 0; i < t->keys->n; i++)
@@ -227,11 +227,11 @@ known_roots(model_thrown *t, int level)
 }
 
 /*
- * Bits that the keys of a run set for a storey, counted at each window, root by root.
+ * Bits that the keys of a run set for a stage, counted at each window, root by root.
  * "known": the hashes of the run's roots, or NULL.
  */
 static void
-throw_run(renc_model *m, const renc_storey *st, const model_thrown *t, size_t first, size_t n,
+throw_run(renc_model *m, const renc_stage *st, const model_thrown *t, size_t first, size_t n,
 		  const renc_hash *known, uint32_t nwindows)
 {
 	uint32_t	bits_of[MODEL_LEVELS];	/* of a key, by its shared prefix */
@@ -296,9 +296,9 @@ throw_range(renc_model *m, const renc_shape *shape, int thrown)
 	throw_plan	p = plan_throw(m, t->keys);
 
 	memset(m->load, 0, p.nwindows * sizeof(*m->load));
-	for (int s = 0; s < shape->nstoreys; s++)
+	for (int s = 0; s < shape->nstages; s++)
 	{
-		const renc_storey *st = &shape->storey[s];
+		const renc_stage *st = &shape->stage[s];
 		const model_roots *known = p.whole ? known_roots(t, st->root) : NULL;
 
 		for (size_t r = 0; r < p.runs; r++)
@@ -351,7 +351,7 @@ node_pass(const renc_model *m, double log_fill, int kw, int kr)
  * whole chain of tests) and are close together where that mean comes from.
  */
 static void
-reduce_draws(const renc_model *m, const fill_draws *d, const renc_storey *st, model_fill *f)
+reduce_draws(const renc_model *m, const fill_draws *d, const renc_stage *st, model_fill *f)
 {
 	int			exponent = st->kr * __builtin_popcountll(st->levels);
 	double		count[BINS] = {0};
@@ -412,7 +412,7 @@ reduce_draws(const renc_model *m, const fill_draws *d, const renc_storey *st, mo
 }
 
 static void
-draw_root(const float *log_fill, uint32_t nwindows, const renc_storey *st,
+draw_root(const float *log_fill, uint32_t nwindows, const renc_stage *st,
 		  uint64_t key, fill_draws *d)
 {
 	draw(d, log_fill, nwindows, hash_root(key, st->root), st->kw);
@@ -424,7 +424,7 @@ draw_root(const float *log_fill, uint32_t nwindows, const renc_storey *st,
  * few, and its windows are the same in all ranges.
  */
 static void
-draw_roots(renc_model *m, int thrown, const renc_storey *st,
+draw_roots(renc_model *m, int thrown, const renc_stage *st,
 		   fill_draws *absent, fill_draws *present)
 {
 	model_thrown *t = &m->thrown[thrown];
@@ -472,43 +472,43 @@ draw_roots(renc_model *m, int thrown, const renc_storey *st,
  * does, and cheap.
  */
 void
-model_even_fill(const renc_model *m, const renc_shape *shape, model_storey *storeys)
+model_even_fill(const renc_model *m, const renc_shape *shape, model_stage *stages)
 {
 	for (int size = 0; size < m->nsizes; size++)
 	{
 		double		bits = 0;
 		double		log_fill;
 
-		for (int s = 0; s < shape->nstoreys; s++)
-			for (int j = 1; j <= storeys[s].nlevels; j++)
-				bits += m->distinct[size][storeys[s].stored[j]] *
-					storeys[s].kw * storeys[s].kr;
+		for (int s = 0; s < shape->nstages; s++)
+			for (int j = 1; j <= stages[s].nlevels; j++)
+				bits += m->distinct[size][stages[s].stored[j]] *
+					stages[s].kw * stages[s].kr;
 		log_fill = fmin(log(-expm1(-bits / ((double) m->in.nwindows * m->in.rows))), -1e-9);
-		for (int s = 0; s < shape->nstoreys; s++)
+		for (int s = 0; s < shape->nstages; s++)
 		{
-			model_fill *f = &storeys[s].absent[size];
+			model_fill *f = &stages[s].absent[size];
 
 			f->n = 1;
 			f->share[0] = 1;
-			f->log_fill[0] = log_fill * storeys[s].kw;
-			f->pass[0] = node_pass(m, f->log_fill[0], storeys[s].kw, storeys[s].kr);
-			storeys[s].present[size] = *f;
+			f->log_fill[0] = log_fill * stages[s].kw;
+			f->pass[0] = node_pass(m, f->log_fill[0], stages[s].kw, stages[s].kr);
+			stages[s].present[size] = *f;
 		}
 	}
 }
 
 /*
  * The fill of the windows of roots in and not in a range, for each size of
- * range and storey of the shape.
+ * range and stage of the shape.
  */
 void
-model_throw(renc_model *m, const renc_shape *shape, model_storey *storeys)
+model_throw(renc_model *m, const renc_shape *shape, model_stage *stages)
 {
 	for (int t = 0; t < m->nthrown; t++)
 		throw_range(m, shape, t);
-	for (int s = 0; s < shape->nstoreys; s++)
+	for (int s = 0; s < shape->nstages; s++)
 	{
-		const renc_storey *st = &shape->storey[s];
+		const renc_stage *st = &shape->stage[s];
 
 		for (int size = 0; size < m->nsizes; size++)
 		{
@@ -519,8 +519,8 @@ model_throw(renc_model *m, const renc_shape *shape, model_storey *storeys)
 			for (int t = 0; t < m->nthrown; t++)
 				if (m->thrown[t].size == size)
 					draw_roots(m, t, st, &absent, &present);
-			reduce_draws(m, &absent, st, &storeys[s].absent[size]);
-			reduce_draws(m, &present, st, &storeys[s].present[size]);
+			reduce_draws(m, &absent, st, &stages[s].absent[size]);
+			reduce_draws(m, &present, st, &stages[s].present[size]);
 		}
 	}
 }

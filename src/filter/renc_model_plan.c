@@ -40,13 +40,13 @@ border_nodes(const model_rep *rep, double size, int above, int l)
  * that need one too many in the mean do.
  */
 static bool
-fits(const model_storey *st, int nstoreys, const model_rep *rep, double size, int limit)
+fits(const model_stage *st, int nstages, const model_rep *rep, double size, int limit)
 {
 	double		nodes = 0;
 	double		trees = 0;
 	int			above = -1;		/* the last level before this one */
 
-	for (int s = 0; s < nstoreys; s++)
+	for (int s = 0; s < nstages; s++)
 	{
 		for (int j = 0; j <= st[s].nlevels; j++)
 		{
@@ -68,18 +68,18 @@ fits(const model_storey *st, int nstoreys, const model_rep *rep, double size, in
 
 /* As renc_program_compile() gives up levels. */
 static model_plan
-plan_size(const model_storey *st, int nstoreys, const model_rep *rep, double size)
+plan_size(const model_stage *st, int nstages, const model_rep *rep, double size)
 {
 	model_plan	p = {false, RENC_KEY_BITS + 1, 1};
 
-	if (fits(st, nstoreys, rep, size, p.limit))
+	if (fits(st, nstages, rep, size, p.limit))
 		return p;
-	for (int s = nstoreys - 1; s >= 0; s--)
+	for (int s = nstages - 1; s >= 0; s--)
 	{
 		for (int j = st[s].nlevels; j > 0; j--)
 		{
 			p.limit = st[s].stored[j];
-			if (fits(st, nstoreys, rep, size, p.limit))
+			if (fits(st, nstages, rep, size, p.limit))
 				return p;
 		}
 	}
@@ -92,15 +92,15 @@ plan_size(const model_storey *st, int nstoreys, const model_rep *rep, double siz
  * has stands for all of them.
  */
 static bool
-fits_easily(const model_storey *st, int nstoreys, const model_rep *rep, double size)
+fits_easily(const model_stage *st, int nstages, const model_rep *rep, double size)
 {
-	const model_storey *last = &st[nstoreys - 1];
+	const model_stage *last = &st[nstages - 1];
 	int			levels = 0;
 
-	for (int s = 0; s < nstoreys; s++)
+	for (int s = 0; s < nstages; s++)
 		levels += st[s].nlevels;
 	return levels * nodes_of(rep, size, last->stored[last->nlevels]) <= RENC_MAX_NODES / 2 &&
-		nstoreys * nodes_of(rep, size, last->stored[0]) <= RENC_MAX_TREES / 2;
+		nstages * nodes_of(rep, size, last->stored[0]) <= RENC_MAX_TREES / 2;
 }
 
 static bool
@@ -116,30 +116,30 @@ same_plan(const model_plan *a, const model_plan *b)
  * of the smaller ones, and that of the largest for all that are not planned as the smallest.
  */
 int
-model_plan_queries(const renc_model *m, const model_storey *st, int nstoreys,
+model_plan_queries(const renc_model *m, const model_stage *st, int nstages,
 				   const model_rep *rep, model_plan plan[2])
 {
 	const float *size = &m->size[rep->first_size];
 	uint32_t	fitting = 0;
 	uint32_t	failing = rep->nqueries - 1;
 
-	if (fits_easily(st, nstoreys, rep, size[failing]))
+	if (fits_easily(st, nstages, rep, size[failing]))
 	{
 		plan[0].always = false;
 		plan[0].limit = RENC_KEY_BITS + 1;
 		plan[0].share = 1;
 		return 1;
 	}
-	plan[0] = plan_size(st, nstoreys, rep, size[fitting]);
+	plan[0] = plan_size(st, nstages, rep, size[fitting]);
 	if (size[failing] == size[fitting])
 		return 1;
-	plan[1] = plan_size(st, nstoreys, rep, size[failing]);
+	plan[1] = plan_size(st, nstages, rep, size[failing]);
 	if (same_plan(&plan[0], &plan[1]))
 		return 1;
 	while (failing - fitting > 1)
 	{
 		uint32_t	middle = fitting + (failing - fitting) / 2;
-		model_plan	p = plan_size(st, nstoreys, rep, size[middle]);
+		model_plan	p = plan_size(st, nstages, rep, size[middle]);
 
 		if (same_plan(&p, &plan[0]))
 			fitting = middle;

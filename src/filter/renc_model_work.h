@@ -89,7 +89,7 @@ typedef struct model_thrown
 	int			range;			/* its index */
 	uint8_t		shared[MODEL_KEPT_KEYS];	/* levels of a key's prefix that
 											 * the key before it has, too */
-	model_roots roots[RENC_MAX_STOREYS];
+	model_roots roots[RENC_MAX_STAGES];
 	int			last_roots;		/* which of them were used last */
 	int			nprobes;
 	uint64_t	probe[MODEL_PROBES];	/* key of a query's end .. */
@@ -105,8 +105,8 @@ typedef struct model_fill
 	double		share[MODEL_POINTS];
 } model_fill;
 
-/* A storey, as the evaluation likes it; stored[0] is the root's level. */
-typedef struct model_storey
+/* A stage, as the evaluation likes it; stored[0] is the root's level. */
+typedef struct model_stage
 {
 	int			nlevels;
 	uint8_t		stored[MODEL_LEVELS];
@@ -114,7 +114,7 @@ typedef struct model_storey
 	int			kr;
 	model_fill	absent[MODEL_SIZES];	/* root not in the range */
 	model_fill	present[MODEL_SIZES];	/* root in the range */
-} model_storey;
+} model_stage;
 
 /* A query's program as the budget leaves it. */
 typedef struct model_plan
@@ -206,14 +206,14 @@ extern int	model_compare_ranks(const void *a, const void *b);	/* for m->sort */
 extern void model_count_pairs(renc_model *m);
 
 /* renc_model_plan.c: what the budget of nodes leaves of a query's program. */
-extern int	model_plan_queries(const renc_model *m, const model_storey *st, int nstoreys,
+extern int	model_plan_queries(const renc_model *m, const model_stage *st, int nstages,
 							   const model_rep *rep, model_plan plan[2]);
 
 /* renc_model_fill.c: how full are the windows under a shape? */
 extern void model_choose_thrown(renc_model *m);
 extern void model_even_fill(const renc_model *m, const renc_shape *shape,
-							model_storey *storeys);
+							model_stage *stages);
 extern void model_throw(renc_model *m, const renc_shape *shape,
-						model_storey *storeys);
+						model_stage *stages);
 
 #endif							/* RENC_MODEL_WORK_H */

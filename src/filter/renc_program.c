@@ -59,7 +59,7 @@ enumerate(program_compiler *c, uint64_t prefix, int from, int to, bool inside,
 /* The node under construction when its children are enumerated. */
 typedef struct node_context
 {
-	int			storey;
+	int			stage;
 	const uint8_t *levels;
 	int			nlevels;
 	int			depth;			/* index into levels of the nodes to add */
@@ -99,7 +99,7 @@ add_node(program_compiler *c, uint64_t prefix, bool inside, void *arg)
 		enumerate(c, prefix, level, ctx->levels[child.depth], inside,
 				  add_node, &child);
 	}
-	else if (ctx->storey + 1 < prog->shape.nstoreys)
+	else if (ctx->stage + 1 < prog->shape.nstages)
 		node->flags |= RENC_NODE_LINK;
 	else
 		node->flags |= RENC_NODE_RESULT;
@@ -107,19 +107,19 @@ add_node(program_compiler *c, uint64_t prefix, bool inside, void *arg)
 
 typedef struct tree_context
 {
-	int			storey;
+	int			stage;
 	int32_t		link;
 } tree_context;
 
 static void add_trees(program_compiler *c, uint64_t prefix, int from, bool inside,
-					  int storey, int32_t link);
+					  int stage, int32_t link);
 
 static void
 add_tree(program_compiler *c, uint64_t prefix, bool inside, void *arg)
 {
 	const tree_context *ctx = (const tree_context *) arg;
 	renc_program *prog = c->prog;
-	const renc_storey *st = &prog->shape.storey[ctx->storey];
+	const renc_stage *st = &prog->shape.stage[ctx->stage];
 	uint8_t		levels[RENC_KEY_BITS];
 	node_context nodes;
 	renc_tree  *tree;
@@ -133,17 +133,17 @@ add_tree(program_compiler *c, uint64_t prefix, bool inside, void *arg)
 	tree->hash = renc_hash_root(prefix, st->root);
 	tree->first_node = prog->nnodes;
 	tree->link = ctx->link;
-	tree->storey = ctx->storey;
+	tree->stage = ctx->stage;
 
-	nodes.storey = ctx->storey;
+	nodes.stage = ctx->stage;
 	nodes.levels = levels;
-	nodes.nlevels = renc_storey_levels(st, levels);
+	nodes.nlevels = renc_stage_levels(st, levels);
 	nodes.depth = 0;
 	nodes.parent = -1;
 	enumerate(c, prefix, st->root, levels[0], inside, add_node, &nodes);
 	tree->nnodes = prog->nnodes - tree->first_node;
 
-	/* A tree's nodes stand together, so the next storey comes after them. */
+	/* A tree's nodes stand together, so the next stage comes after them. */
 	for (int32_t i = 0; i < tree->nnodes && !c->full; i++)
 	{
 		const renc_node *node = &prog->node[tree->first_node + i];
@@ -151,17 +151,17 @@ add_tree(program_compiler *c, uint64_t prefix, bool inside, void *arg)
 		if (node->flags & RENC_NODE_LINK)
 			add_trees(c, node->prefix, node->level,
 					  (node->flags & RENC_NODE_INSIDE) != 0,
-					  ctx->storey + 1, tree->first_node + i);
+					  ctx->stage + 1, tree->first_node + i);
 	}
 }
 
 static void
-add_trees(program_compiler *c, uint64_t prefix, int from, bool inside, int storey,
+add_trees(program_compiler *c, uint64_t prefix, int from, bool inside, int stage,
 		  int32_t link)
 {
-	tree_context ctx = {storey, link};
+	tree_context ctx = {stage, link};
 
-	enumerate(c, prefix, from, c->prog->shape.storey[storey].root, inside,
+	enumerate(c, prefix, from, c->prog->shape.stage[stage].root, inside,
 			  add_tree, &ctx);
 }
 
@@ -187,8 +187,8 @@ renc_program_compile(renc_program *prog, const renc_shape *shape,
 	prog->rows = rows;
 	prog->always = false;
 	prog->complete = true;
-	for (int s = 0; s < shape->nstoreys; s++)
-		levels |= shape->storey[s].levels;
+	for (int s = 0; s < shape->nstages; s++)
+		levels |= shape->stage[s].levels;
 
 	/*
 	 * Give up levels until the program fits.  An interval's ends cross one
@@ -220,7 +220,7 @@ static renc_mask
 run_window(renc_program *prog, const renc_tree *tree, uint32_t w,
 		   const uint8_t *window, int width, renc_mask root)
 {
-	uint32_t	kr = prog->shape.storey[tree->storey].kr;
+	uint32_t	kr = prog->shape.stage[tree->stage].kr;
 	renc_mask	alive = renc_mask_none();
 
 	for (int32_t i = tree->first_node; i < tree->first_node + tree->nnodes; i++)
@@ -255,7 +255,7 @@ renc_program_run(renc_program *prog, const renc_windows *windows,
 	for (int t = 0; t < prog->ntrees; t++)
 	{
 		const renc_tree *tree = &prog->tree[t];
-		uint32_t	kw = prog->shape.storey[tree->storey].kw;
+		uint32_t	kw = prog->shape.stage[tree->stage].kw;
 		renc_mask	root;
 		renc_mask	alive;
 

@@ -26,7 +26,7 @@
 #include "renc_shape.h"
 
 #define RENC_NODE_RESULT	0x01	/* leaf: its mask goes to the result */
-#define RENC_NODE_LINK		0x02	/* trees of the second storey go on below
+#define RENC_NODE_LINK		0x02	/* trees of the second stage go on below
 									 * it */
 #define RENC_NODE_INSIDE	0x04	/* all keys of the node satisfy the query */
 
@@ -44,8 +44,8 @@ typedef struct renc_tree
 	renc_hash	hash;
 	int32_t		first_node;
 	int32_t		nnodes;
-	int32_t		link;			/* node of the first storey, or -1 */
-	int32_t		storey;
+	int32_t		link;			/* node of the first stage, or -1 */
+	int32_t		stage;
 } renc_tree;
 
 typedef struct renc_program

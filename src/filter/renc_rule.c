@@ -30,7 +30,7 @@
  * 5. If not, the keys are crowded: clustered, or dense in places.  The root
  *	  then leaves six levels at least, and the budget is spread over what is
  *	  below it.  An interval longer than a few such roots would find one of
- *	  its many leaves set by chance; so a first storey prunes it, with one
+ *	  its many leaves set by chance; so a first stage prunes it, with one
  *	  window and four rows for every second level.  It starts where so many
  *	  keys share prefixes that the level costs a tenth of H, goes up as long
  *	  as a level prunes, and is left out if it would prune little.
@@ -51,7 +51,7 @@
  *
  * (AS numbers in order of address, 110 rows a page; addresses and times of
  * flights, full minutes in half a year, in random order; bursts of 80 rows in ten
- * minutes, anywhere in a year.)  One storey with every second level above the
+ * minutes, anywhere in a year.)  One stage with every second level above the
  * deepest gave 0.25 .. 0.98 for the AS numbers and 0.42 for bursts: where keys
  * share their upper levels, a short root puts them all into a few windows.
  */
@@ -73,10 +73,10 @@
 /* More levels than this get two rows each instead. */
 #define MANY_LEVELS			14
 
-/* Levels that even crowded keys leave below the second storey's root. */
+/* Levels that even crowded keys leave below the second stage's root. */
 #define CROWDED_LEVELS		6
 
-/* First storey: rows a level, share of H that a level may cost. */
+/* First stage: rows a level, share of H that a level may cost. */
 #define PRUNE_ROWS			4
 #define PRUNE_COST			0.1
 
@@ -358,11 +358,11 @@ at_least_one(double x)
 }
 
 /*
- * The first storey of crowded keys, for the levels down to "deepest"; levels
+ * The first stage of crowded keys, for the levels down to "deepest"; levels
  * = 0 if it would not pay.  Returns the bits that a key sets in it.
  */
 static double
-pruning_storey(const key_profile *p, int deepest, double h, renc_storey *st)
+pruning_stage(const key_profile *p, int deepest, double h, renc_stage *st)
 {
 	double		bits = 0;
 	int			l = deepest;
@@ -381,7 +381,7 @@ pruning_storey(const key_profile *p, int deepest, double h, renc_storey *st)
 		bits += PRUNE_ROWS * p->distinct[l] / p->n;
 	}
 	st->root = (uint8_t) level_of_same(p, PRUNE_OWN_FILL * PAGE_ROWS / (bits * p->n),
-									   renc_storey_deepest(st) - 1);
+									   renc_stage_deepest(st) - 1);
 	st->levels &= ~UINT64_C(0) << st->root;
 	return bits;
 }
@@ -391,7 +391,7 @@ renc_rule_shape(const renc_keys *ranges, int nranges, double bits_per_key,
 				renc_shape *shape)
 {
 	key_profile p;
-	renc_storey *st = &shape->storey[0];
+	renc_stage *st = &shape->stage[0];
 	uint8_t		kw = bits_per_key < 6 ? 1 : 2;
 	double		h;
 	double		gap = 2;
@@ -400,7 +400,7 @@ renc_rule_shape(const renc_keys *ranges, int nranges, double bits_per_key,
 	int			nlevels;
 
 	memset(shape, 0, sizeof(*shape));
-	shape->nstoreys = 1;
+	shape->nstages = 1;
 	profile_keys(ranges, nranges, &p);
 	h = fmin(LN2 * bits_per_key * p.spare, MAX_BITS);
 	e = deepest_level(&p, bits_per_key);
@@ -415,11 +415,11 @@ renc_rule_shape(const renc_keys *ranges, int nranges, double bits_per_key,
 
 		if (root > e - CROWDED_LEVELS)
 			root = e > CROWDED_LEVELS ? e - CROWDED_LEVELS : 0;
-		bits = pruning_storey(&p, root, h, st);
+		bits = pruning_stage(&p, root, h, st);
 		if (bits > 0)
 		{
 			h -= bits;
-			shape->nstoreys = 2;
+			shape->nstages = 2;
 			st++;
 		}
 		nlevels = at_least_one(h / kw);
@@ -452,7 +452,7 @@ renc_rule_shape(const renc_keys *ranges, int nranges, double bits_per_key,
  *
  *	- the main root is where a range has a sixth as many nodes as keys, and
  *	  levels 4, 6 and 8 below it see most keys apart;
- *	- a first storey of three levels above that root has few nodes, hence
+ *	- a first stage of three levels above that root has few nodes, hence
  *	  many rows for each at little cost.  It prunes what is far from all
  *	  keys, and is what larger boxes are tested by.
  *
@@ -482,7 +482,7 @@ renc_rule_shape_areal(const renc_keys *ranges, int nranges, double bits_per_key,
 					  renc_shape *shape)
 {
 	key_profile p;
-	renc_storey *st = &shape->storey[0];
+	renc_stage *st = &shape->stage[0];
 	double		bits;
 	int			root = 0;
 
@@ -505,12 +505,12 @@ renc_rule_shape_areal(const renc_keys *ranges, int nranges, double bits_per_key,
 	st->kr = area_rows(2, bits);
 	st->levels = RENC_LEVEL_BIT(root + 4) | RENC_LEVEL_BIT(root + 6) |
 		RENC_LEVEL_BIT(root + 8);
-	shape->nstoreys = (uint8_t) (st - shape->storey + 1);
+	shape->nstages = (uint8_t) (st - shape->stage + 1);
 	while (st->kr > 1 && renc_shape_nbits(shape) > RENC_MAX_POSITIONS)
 	{
 		st->kr--;
-		if (shape->storey[0].kr > 1)
-			shape->storey[0].kr--;
+		if (shape->stage[0].kr > 1)
+			shape->stage[0].kr--;
 	}
 }
 

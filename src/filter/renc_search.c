@@ -55,7 +55,7 @@
 #define BELOW_DISTINCT	4
 
 /*
- * A storey that prunes: at every so many levels, of 1, 3 .. levels at most, with its root
+ * A stage that prunes: at every so many levels, of 1, 3 .. levels at most, with its root
  * so far above the topmost.
  */
 #define PRUNING_STRIDE	5
@@ -71,17 +71,17 @@ typedef struct search_state
 	search_result best[STARTS]; /* ascending in cost */
 } search_state;
 
-/* A result without a storey is none. */
+/* A result without a stage is none. */
 static bool
 has_shape(const search_result *s)
 {
-	return s->shape.nstoreys > 0;
+	return s->shape.nstages > 0;
 }
 
 static void
 forget_shape(search_result *s)
 {
-	s->shape.nstoreys = 0;
+	s->shape.nstages = 0;
 }
 
 static bool
@@ -100,9 +100,9 @@ usable(const search_state *h, const renc_shape *shape)
 {
 	if (h->left <= 0 || !renc_shape_valid(shape, NULL))
 		return false;
-	for (int s = 0; s < shape->nstoreys; s++)
+	for (int s = 0; s < shape->nstages; s++)
 	{
-		if (shape->storey[s].kw > h->max_kw)
+		if (shape->stage[s].kw > h->max_kw)
 			return false;
 	}
 	return true;
@@ -163,9 +163,9 @@ shift_levels(uint64_t levels, int by)
 	return by >= 0 ? levels << by : levels >> -by;
 }
 
-/* Steps in the numbers of a storey. */
+/* Steps in the numbers of a stage. */
 static bool
-step_numbers(search_state *h, search_result *s, int storey)
+step_numbers(search_state *h, search_result *s, int stage)
 {
 	static const int8_t steps[][4] = {
 		/* root, kw, kr, shift of all levels: alone, and what goes together */
@@ -181,7 +181,7 @@ step_numbers(search_state *h, search_result *s, int storey)
 	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++)
 	{
 		renc_shape	shape = s->shape;
-		renc_storey *st = &shape.storey[storey];
+		renc_stage *st = &shape.stage[stage];
 
 		if (st->root + steps[i][0] < 0)
 			continue;
@@ -199,29 +199,29 @@ step_numbers(search_state *h, search_result *s, int storey)
 
 /* Steps in the set of levels: one more, one less, one elsewhere. */
 static bool
-step_levels(search_state *h, search_result *s, int storey)
+step_levels(search_state *h, search_result *s, int stage)
 {
 	bool		better = false;
-	int			first = s->shape.storey[storey].root + 1;
-	int			last = storey + 1 < s->shape.nstoreys ?
-		s->shape.storey[storey + 1].root : RENC_KEY_BITS;
+	int			first = s->shape.stage[stage].root + 1;
+	int			last = stage + 1 < s->shape.nstages ?
+		s->shape.stage[stage + 1].root : RENC_KEY_BITS;
 
 	for (int l = last; l >= first; l--)
 	{
 		renc_shape	shape = s->shape;
-		renc_storey *st = &shape.storey[storey];
+		renc_stage *st = &shape.stage[stage];
 
 		st->levels ^= RENC_LEVEL_BIT(l);
 		if (improve(h, s, &shape))
 			better = true;
-		if ((s->shape.storey[storey].levels & RENC_LEVEL_BIT(l)) == 0)
+		if ((s->shape.stage[stage].levels & RENC_LEVEL_BIT(l)) == 0)
 			continue;
 		for (int by = -2; by <= 2; by++)
 		{
 			int			to = l + by;
 
 			shape = s->shape;
-			st = &shape.storey[storey];
+			st = &shape.stage[stage];
 			if (to < first || to > last || (st->levels & RENC_LEVEL_BIT(to)) != 0)
 				continue;
 			st->levels ^= RENC_LEVEL_BIT(l) | RENC_LEVEL_BIT(to);
@@ -235,7 +235,7 @@ step_levels(search_state *h, search_result *s, int storey)
 	return better;
 }
 
-/* A first storey of n levels from "base" upwards. */
+/* A first stage of n levels from "base" upwards. */
 static bool
 add_pruning(search_state *h, search_result *s, int base, int n, int gap, int kr)
 {
@@ -244,22 +244,22 @@ add_pruning(search_state *h, search_result *s, int base, int n, int gap, int kr)
 
 	if (top < 1)
 		return false;
-	shape.nstoreys = 2;
-	shape.storey[1] = shape.storey[0];
-	shape.storey[0].kw = 1;
-	shape.storey[0].kr = (uint8_t) kr;
-	shape.storey[0].levels = 0;
+	shape.nstages = 2;
+	shape.stage[1] = shape.stage[0];
+	shape.stage[0].kw = 1;
+	shape.stage[0].kr = (uint8_t) kr;
+	shape.stage[0].levels = 0;
 	for (int i = 0; i < n; i++)
-		shape.storey[0].levels |= RENC_LEVEL_BIT(base - i * gap);
-	shape.storey[0].root = (uint8_t) (top > PRUNING_ROOT ? top - PRUNING_ROOT : 0);
+		shape.stage[0].levels |= RENC_LEVEL_BIT(base - i * gap);
+	shape.stage[0].root = (uint8_t) (top > PRUNING_ROOT ? top - PRUNING_ROOT : 0);
 	return improve(h, s, &shape);
 }
 
-/* A storey above that prunes: clusters have few prefixes, which cost little. */
+/* A stage above that prunes: clusters have few prefixes, which cost little. */
 static bool
 step_pruning(search_state *h, search_result *s)
 {
-	for (int base = s->shape.storey[0].root; base > 1; base -= PRUNING_STRIDE)
+	for (int base = s->shape.stage[0].root; base > 1; base -= PRUNING_STRIDE)
 	{
 		for (int n = 1; n <= PRUNING_LEVELS; n += 2)
 		{
@@ -271,18 +271,18 @@ step_pruning(search_state *h, search_result *s)
 }
 
 /*
- * Another first storey, far above: from two storeys close to each other, no
+ * Another first stage, far above: from two stages close to each other, no
  * single step leads there.
  */
 static bool
-step_first_storey(search_state *h, search_result *s)
+step_first_stage(search_state *h, search_result *s)
 {
 	search_result one = *s;
 
-	if (s->shape.nstoreys < 2)
+	if (s->shape.nstages < 2)
 		return false;
-	one.shape.storey[0] = s->shape.storey[1];
-	one.shape.nstoreys = 1;
+	one.shape.stage[0] = s->shape.stage[1];
+	one.shape.nstages = 1;
 	if (step_pruning(h, &one))
 	{
 		*s = one;
@@ -291,52 +291,52 @@ step_first_storey(search_state *h, search_result *s)
 	return false;
 }
 
-/* Steps between one and two storeys. */
+/* Steps between one and two stages. */
 static bool
-step_storeys(search_state *h, search_result *s)
+step_stages(search_state *h, search_result *s)
 {
 	bool		better = false;
 
-	if (s->shape.nstoreys == 2)
+	if (s->shape.nstages == 2)
 	{
 		renc_shape	shape = s->shape;
 
 		/* Without the first, and without the second. */
-		shape.storey[0] = shape.storey[1];
-		shape.nstoreys = 1;
+		shape.stage[0] = shape.stage[1];
+		shape.nstages = 1;
 		better |= improve(h, s, &shape);
-		if (s->shape.nstoreys == 1)
+		if (s->shape.nstages == 1)
 			return better;
 		shape = s->shape;
-		shape.nstoreys = 1;
+		shape.nstages = 1;
 		better |= improve(h, s, &shape);
 
 		/* All levels under the first root. */
-		if (s->shape.nstoreys == 1)
+		if (s->shape.nstages == 1)
 			return better;
 		shape = s->shape;
-		shape.nstoreys = 1;
-		shape.storey[0].levels |= shape.storey[1].levels;
+		shape.nstages = 1;
+		shape.stage[0].levels |= shape.stage[1].levels;
 		return improve(h, s, &shape) || better;
 	}
 
 	/* The levels down to l by themselves. */
-	for (int l = s->shape.storey[0].root + 1;
-		 l < renc_storey_deepest(&s->shape.storey[0]) && s->shape.nstoreys == 1; l++)
+	for (int l = s->shape.stage[0].root + 1;
+		 l < renc_stage_deepest(&s->shape.stage[0]) && s->shape.nstages == 1; l++)
 	{
 		renc_shape	shape = s->shape;
 
-		if ((shape.storey[0].levels & RENC_LEVEL_BIT(l)) == 0)
+		if ((shape.stage[0].levels & RENC_LEVEL_BIT(l)) == 0)
 			continue;
-		shape.nstoreys = 2;
-		shape.storey[1] = shape.storey[0];
-		shape.storey[0].levels &= ~UINT64_C(0) >> (RENC_KEY_BITS - l);
-		shape.storey[1].levels &= ~shape.storey[0].levels;
-		shape.storey[1].root = (uint8_t) l;
+		shape.nstages = 2;
+		shape.stage[1] = shape.stage[0];
+		shape.stage[0].levels &= ~UINT64_C(0) >> (RENC_KEY_BITS - l);
+		shape.stage[1].levels &= ~shape.stage[0].levels;
+		shape.stage[1].root = (uint8_t) l;
 		better |= improve(h, s, &shape);
 	}
 
-	if (s->shape.nstoreys == 1)
+	if (s->shape.nstages == 1)
 		better |= step_pruning(h, s);
 	return better;
 }
@@ -349,13 +349,13 @@ climb_from(search_state *h, search_result *s)
 	while (better && h->left > 0)
 	{
 		better = false;
-		for (int storey = 0; storey < s->shape.nstoreys; storey++)
-			better |= step_numbers(h, s, storey);
-		for (int storey = 0; storey < s->shape.nstoreys; storey++)
-			better |= step_levels(h, s, storey);
-		better |= step_storeys(h, s);
+		for (int stage = 0; stage < s->shape.nstages; stage++)
+			better |= step_numbers(h, s, stage);
+		for (int stage = 0; stage < s->shape.nstages; stage++)
+			better |= step_levels(h, s, stage);
+		better |= step_stages(h, s);
 		if (!better)
-			better = step_first_storey(h, s);
+			better = step_first_stage(h, s);
 	}
 }
 
@@ -406,14 +406,14 @@ offer_regular(search_state *h, int deepest, int gap, int nlevels, int kw, double
 			  int spread)
 {
 	renc_shape	shape;
-	renc_storey *st = &shape.storey[0];
+	renc_stage *st = &shape.stage[0];
 	int			top = deepest - (nlevels - 1) * gap;
 	int			kr = (int) lround(bits / (kw * nlevels));
 
 	if (top < 1 || kr < 1 || kr > RENC_MAX_KR)
 		return;
 	memset(&shape, 0, sizeof(shape));
-	shape.nstoreys = 1;
+	shape.nstages = 1;
 	for (int i = 0; i < nlevels; i++)
 		st->levels |= RENC_LEVEL_BIT(deepest - i * gap);
 	st->kw = (uint8_t) kw;

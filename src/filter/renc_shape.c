@@ -23,12 +23,12 @@ renc_shape_valid(const renc_shape *shape, const char **reason)
 {
 	int			nbits = 0;
 
-	if (shape->nstoreys < 1 || shape->nstoreys > RENC_MAX_STOREYS)
-		return invalid(reason, "number of storeys is neither 1 nor 2");
+	if (shape->nstages < 1 || shape->nstages > RENC_MAX_STAGES)
+		return invalid(reason, "number of stages is neither 1 nor 2");
 
-	for (int s = 0; s < shape->nstoreys; s++)
+	for (int s = 0; s < shape->nstages; s++)
 	{
-		const renc_storey *st = &shape->storey[s];
+		const renc_stage *st = &shape->stage[s];
 
 		if (st->root >= RENC_KEY_BITS)
 			return invalid(reason, "root length is over 63");
@@ -37,11 +37,11 @@ renc_shape_valid(const renc_shape *shape, const char **reason)
 		if (st->kr < 1 || st->kr > RENC_MAX_KR)
 			return invalid(reason, "number of rows per level is out of range");
 		if (st->levels == 0)
-			return invalid(reason, "a storey has no levels");
+			return invalid(reason, "a stage has no levels");
 		if (st->root > 0 && (st->levels & (~UINT64_C(0) >> (RENC_KEY_BITS - st->root))) != 0)
 			return invalid(reason, "a level is not below its root");
-		if (s > 0 && st->root < renc_storey_deepest(&shape->storey[s - 1]))
-			return invalid(reason, "second root lies above the first storey's levels");
+		if (s > 0 && st->root < renc_stage_deepest(&shape->stage[s - 1]))
+			return invalid(reason, "second root lies above the first stage's levels");
 		nbits += st->kw * st->kr * __builtin_popcountll(st->levels);
 	}
 	if (nbits > RENC_MAX_POSITIONS)
@@ -54,24 +54,24 @@ renc_shape_nbits(const renc_shape *shape)
 {
 	int			nbits = 0;
 
-	for (int s = 0; s < shape->nstoreys; s++)
-		nbits += shape->storey[s].kw * shape->storey[s].kr *
-			__builtin_popcountll(shape->storey[s].levels);
+	for (int s = 0; s < shape->nstages; s++)
+		nbits += shape->stage[s].kw * shape->stage[s].kr *
+			__builtin_popcountll(shape->stage[s].levels);
 	return nbits;
 }
 
 int
-renc_storey_deepest(const renc_storey *storey)
+renc_stage_deepest(const renc_stage *stage)
 {
-	return RENC_KEY_BITS - __builtin_clzll(storey->levels);
+	return RENC_KEY_BITS - __builtin_clzll(stage->levels);
 }
 
 int
-renc_storey_levels(const renc_storey *storey, uint8_t *levels)
+renc_stage_levels(const renc_stage *stage, uint8_t *levels)
 {
 	int			n = 0;
 
-	for (uint64_t rest = storey->levels; rest != 0; rest &= rest - 1)
+	for (uint64_t rest = stage->levels; rest != 0; rest &= rest - 1)
 		levels[n++] = (uint8_t) (__builtin_ctzll(rest) + 1);
 	return n;
 }
@@ -79,7 +79,7 @@ renc_storey_levels(const renc_storey *storey, uint8_t *levels)
 void
 renc_shape_pack(const renc_shape *shape, uint8_t *out)
 {
-	const renc_storey *first = &shape->storey[0];
+	const renc_stage *first = &shape->stage[0];
 	uint64_t	levels = first->levels;
 
 	memset(out, 0, RENC_SHAPE_PACKED_SIZE);
@@ -87,9 +87,9 @@ renc_shape_pack(const renc_shape *shape, uint8_t *out)
 	out[9] = NO_SECOND_ROOT;
 	out[10] = first->kw;
 	out[11] = first->kr;
-	if (shape->nstoreys > 1)
+	if (shape->nstages > 1)
 	{
-		const renc_storey *second = &shape->storey[1];
+		const renc_stage *second = &shape->stage[1];
 
 		levels |= second->levels;
 		out[9] = second->root;
@@ -105,28 +105,28 @@ renc_shape_unpack(const uint8_t *in, renc_shape *shape, const char **reason)
 	uint64_t	levels = renc_load64(in);
 
 	memset(shape, 0, sizeof(*shape));
-	shape->nstoreys = in[9] == NO_SECOND_ROOT ? 1 : 2;
-	shape->storey[0].root = in[8];
-	shape->storey[0].kw = in[10];
-	shape->storey[0].kr = in[11];
-	shape->storey[0].levels = levels;
-	if (shape->nstoreys > 1)
+	shape->nstages = in[9] == NO_SECOND_ROOT ? 1 : 2;
+	shape->stage[0].root = in[8];
+	shape->stage[0].kw = in[10];
+	shape->stage[0].kr = in[11];
+	shape->stage[0].levels = levels;
+	if (shape->nstages > 1)
 	{
 		uint64_t	above;
 
 		if (in[9] >= RENC_KEY_BITS || in[9] == 0)
 			return invalid(reason, "second root length is out of range");
 		above = ~UINT64_C(0) >> (RENC_KEY_BITS - in[9]);
-		shape->storey[0].levels = levels & above;
-		shape->storey[1].levels = levels & ~above;
-		shape->storey[1].root = in[9];
-		shape->storey[1].kw = in[12];
-		shape->storey[1].kr = in[13];
-		if (shape->storey[0].levels == 0)
-			return invalid(reason, "a storey has no levels");
+		shape->stage[0].levels = levels & above;
+		shape->stage[1].levels = levels & ~above;
+		shape->stage[1].root = in[9];
+		shape->stage[1].kw = in[12];
+		shape->stage[1].kr = in[13];
+		if (shape->stage[0].levels == 0)
+			return invalid(reason, "a stage has no levels");
 	}
 	else if (in[12] != 0 || in[13] != 0)
-		return invalid(reason, "a second storey is described that there is not");
+		return invalid(reason, "a second stage is described that there is not");
 	if (in[14] != 0 || in[15] != 0)
 		return invalid(reason, "a byte that must be zero is not");
 	return renc_shape_valid(shape, reason);
@@ -138,9 +138,9 @@ renc_shape_positions(const renc_shape *shape, uint64_t key,
 {
 	int			n = 0;
 
-	for (int s = 0; s < shape->nstoreys; s++)
+	for (int s = 0; s < shape->nstages; s++)
 	{
-		const renc_storey *st = &shape->storey[s];
+		const renc_stage *st = &shape->stage[s];
 		renc_hash	root = renc_hash_root(renc_prefix(key, st->root), st->root);
 
 		for (uint64_t rest = st->levels; rest != 0; rest &= rest - 1)
@@ -175,9 +175,9 @@ renc_shape_describe(const renc_shape *shape, char *buf, size_t size)
 {
 	int			len = 0;
 
-	for (int s = 0; s < shape->nstoreys; s++)
+	for (int s = 0; s < shape->nstages; s++)
 	{
-		const renc_storey *st = &shape->storey[s];
+		const renc_stage *st = &shape->stage[s];
 		const char *sep = "";
 
 		APPEND("%s{r %d, kw %d, kr %d, L ", s > 0 ? " " : "",

@@ -3,7 +3,7 @@
  *		The configuration of a filter: which levels of the segment tree are
  *		stored, and with how many hashes.
  *
- * A shape has one or two storeys.  A storey is {root length r, set of levels
+ * A shape has one or two stages.  A stage is {root length r, set of levels
  * L (all > r), kw windows per root, kr rows per level and window}:
  *
  *		prefix of length r				-> by hash, kw windows
@@ -15,7 +15,7 @@
  * the position of a node inside the window is hashed, because trees laid out
  * in heap order at aligned windows would share their top nodes' bits.
  *
- * A second storey has a root length of at least the deepest level of the
+ * A second stage has a root length of at least the deepest level of the
  * first, so one 64-bit set of levels describes both (packed form).
  */
 #ifndef RENC_SHAPE_H
@@ -26,18 +26,18 @@
 /* Bit of a level in a set of levels. */
 #define RENC_LEVEL_BIT(l)	(UINT64_C(1) << ((l) - 1))
 
-typedef struct renc_storey
+typedef struct renc_stage
 {
 	uint64_t	levels;			/* RENC_LEVEL_BIT of each stored level */
 	uint8_t		root;			/* root length r, 0 .. 63 */
 	uint8_t		kw;				/* windows per root, 1 .. RENC_MAX_KW */
 	uint8_t		kr;				/* rows per level and window */
-} renc_storey;
+} renc_stage;
 
 typedef struct renc_shape
 {
-	int			nstoreys;		/* 1 or 2 */
-	renc_storey storey[RENC_MAX_STOREYS];
+	int			nstages;		/* 1 or 2 */
+	renc_stage	stage[RENC_MAX_STAGES];
 } renc_shape;
 
 #define RENC_SHAPE_PACKED_SIZE	16
@@ -55,12 +55,12 @@ typedef struct renc_position
  */
 extern bool renc_shape_valid(const renc_shape *shape, const char **reason);
 
-/* Bits that a key sets: sum over storeys of kw * kr * |L|. */
+/* Bits that a key sets: sum over stages of kw * kr * |L|. */
 extern int	renc_shape_nbits(const renc_shape *shape);
 
-/* The deepest level of a storey; the levels in ascending order. */
-extern int	renc_storey_deepest(const renc_storey *storey);
-extern int	renc_storey_levels(const renc_storey *storey, uint8_t *levels);
+/* The deepest level of a stage; the levels in ascending order. */
+extern int	renc_stage_deepest(const renc_stage *stage);
+extern int	renc_stage_levels(const renc_stage *stage, uint8_t *levels);
 
 /*
  * Packed form (disk format), little-endian:
@@ -68,8 +68,8 @@ extern int	renc_storey_levels(const renc_storey *storey, uint8_t *levels);
  *	 0        8      9      10    11    12    13    14      15     16
  *	 | levels | root | root2| kw  | kr  | kw2 | kr2 | zero | zero |
  *
- * "levels" unites both storeys; those > root2 belong to the second.  One
- * storey: root2 = 255 and kw2 = kr2 = 0.
+ * "levels" unites both stages; those > root2 belong to the second.  One
+ * stage: root2 = 255 and kw2 = kr2 = 0.
  */
 extern void renc_shape_pack(const renc_shape *shape, uint8_t *out);
 extern bool renc_shape_unpack(const uint8_t *in, renc_shape *shape,

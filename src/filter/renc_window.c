@@ -21,13 +21,13 @@ renc_windows_for(double nkeys, double bits_per_key, uint32_t rows)
 }
 
 /*
- * The nodes of a storey; "shared": those that the previous key of the sorted list
+ * The nodes of a stage; "shared": those that the previous key of the sorted list
  * has set already.  "band": the slot's band of the image's first window.
  */
 static inline void
-fill_storey(uint8_t *band, size_t window_size, uint8_t bit,
-			const renc_storey *st, uint32_t nwindows, uint32_t rows,
-			uint64_t key, int shared)
+fill_stage(uint8_t *band, size_t window_size, uint8_t bit,
+		   const renc_stage *st, uint32_t nwindows, uint32_t rows,
+		   uint64_t key, int shared)
 {
 	/*
 	 * Not read again after each bit set, which might change them for all C
@@ -73,9 +73,9 @@ renc_fill(uint8_t *image, int width, unsigned int slot,
 
 		if (shared == RENC_KEY_BITS)
 			continue;
-		for (int s = 0; s < shape->nstoreys; s++)
-			fill_storey(band, window_size, renc_window_bit(slot), &shape->storey[s],
-						nwindows, rows, keys[i], shared);
+		for (int s = 0; s < shape->nstages; s++)
+			fill_stage(band, window_size, renc_window_bit(slot), &shape->stage[s],
+					   nwindows, rows, keys[i], shared);
 	}
 }
 

@@ -43,16 +43,16 @@ nodes_of_level(const RencoderKeySet *keys, int level)
 static double
 shape_fpr(const renc_shape *shape, const RencoderKeySet *keys)
 {
-	double		nodes = nodes_of_level(keys, shape->storey[0].root);
+	double		nodes = nodes_of_level(keys, shape->stage[0].root);
 	double		passing = nodes;
 
 	if (nodes > RENC_MAX_TREES)
 		return 1;
-	for (int i = 0; i < shape->nstoreys; i++)
+	for (int i = 0; i < shape->nstages; i++)
 	{
-		const renc_storey *storey = &shape->storey[i];
+		const renc_stage *stage = &shape->stage[i];
 		uint8_t		levels[RENC_KEY_BITS];
-		int			nlevels = renc_storey_levels(storey, levels);
+		int			nlevels = renc_stage_levels(stage, levels);
 
 		for (int j = 0; j < nlevels; j++)
 		{
@@ -60,7 +60,7 @@ shape_fpr(const renc_shape *shape, const RencoderKeySet *keys)
 
 			if (below > RENC_MAX_NODES)
 				return Min(passing, 1);
-			passing *= below / nodes * pow(0.5, storey->kw * storey->kr);
+			passing *= below / nodes * pow(0.5, stage->kw * stage->kr);
 			nodes = below;
 		}
 	}
@@ -76,11 +76,11 @@ rencoder_filter_estimate(const RencoderConfig *config, double bits_per_key,
 
 	if (!rencoder_is_configured(config) || !renc_shape_unpack(config->shape, &shape, NULL))
 		return estimate;
-	estimate.pages = shape.storey[0].kw;
+	estimate.pages = shape.stage[0].kw;
 	if (keys != NULL)
 	{
 		estimate.fpr = shape_fpr(&shape, keys);
-		estimate.pages *= Min(nodes_of_level(keys, shape.storey[0].root), RENC_MAX_TREES);
+		estimate.pages *= Min(nodes_of_level(keys, shape.stage[0].root), RENC_MAX_TREES);
 	}
 	estimate.pages = Min(estimate.pages, config->nwindows);
 	return estimate;

@@ -62,7 +62,7 @@ add_program(FilterPrograms *programs, renc_program *program)
 	}
 	programs->program[programs->n++] = program;
 	for (int i = 0; i < program->ntrees; i++)
-		programs->visits += program->shape.storey[program->tree[i].storey].kw;
+		programs->visits += program->shape.stage[program->tree[i].stage].kw;
 }
 
 /* Intervals or boxes of the query. */
@@ -123,7 +123,7 @@ compile_programs(const RencoderProbe *probe, const renc_shape *shape,
 				 FilterPrograms *programs)
 {
 	size_t		parts = count_parts(probe);
-	size_t		guess = RENC_MAX_TREES / shape->nstoreys;
+	size_t		guess = RENC_MAX_TREES / shape->nstages;
 	size_t		first = 0;
 
 	while (first < parts && !programs->always)

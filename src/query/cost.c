@@ -21,7 +21,7 @@
 #include "format/format_filter.h"
 #include "query/cost_clauses.h"
 #include "query/cost_heap.h"
-#include "query/cost_look.h"
+#include "query/cost_privileges.h"
 #include "query/scan_report.h"
 
 /*

@@ -15,7 +15,7 @@
  *		cost.c			clauses -> ranges and index pages to be read
  *		cost_index.c	what the planner learns from an index itself
  *		cost_runs.c		the same, of its runs
- *		cost_look.c		whether the planner may look at the keys of rows
+ *		cost_privileges.c		whether the planner may look at the keys of rows
  *		cost_heap.c		telling the planner about the heap pages
  */
 extern void rencodercostestimate(PlannerInfo *root, IndexPath *path,

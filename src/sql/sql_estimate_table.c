@@ -16,7 +16,7 @@
 #include "utils/lsyscache.h"
 #include "utils/rls.h"
 
-#include "key/imagined_index.h"
+#include "key/hypothetical_index.h"
 #include "sql/sql_bounds.h"
 
 PG_FUNCTION_INFO_V1(rencoder_estimate);

@@ -25,7 +25,7 @@
 #include "utils/syscache.h"
 
 #include "base/options.h"
-#include "store/elsewhere.h"
+#include "store/remote_rows.h"
 
 /* Error: the index of a partitioned table has no pages. */
 static void
@@ -35,7 +35,7 @@ refuse_partitioned(Oid indexoid, const char *name)
 	int			nforeign = 0;
 
 	if (OidIsValid(heapoid))
-		nforeign = rencoder_elsewhere_foreign_partitions(heapoid);
+		nforeign = rencoder_remote_rows_foreign_partitions(heapoid);
 	ereport(ERROR,
 			(errcode(ERRCODE_WRONG_OBJECT_TYPE),
 			 errmsg("\"%s\" is a partitioned index", name),
@@ -208,7 +208,7 @@ rencoder_open_index(RencoderOpenIndex *target, Oid indexoid, LOCKMODE lockmode,
 				 errmsg("could not open parent table of index \"%s\"",
 						RelationGetRelationName(target->index))));
 	check_has_storage(target->index);
-	rencoder_elsewhere_note_shards(target->heap, target->index);
+	rencoder_remote_rows_note_shards(target->heap, target->index);
 }
 
 /* Is the relation, which is locked, an index that can be worked on? */

@@ -31,7 +31,7 @@ typedef struct RencoderSampledPage
 
 typedef struct RencoderTableSample
 {
-	Relation	index;			/* imagined (imagined_index.h) */
+	Relation	index;			/* hypothetical (hypothetical_index.h) */
 	BlockNumber nblocks;		/* of the table */
 	RencoderCoder coder;		/* generation 0: none */
 

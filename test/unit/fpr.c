@@ -150,7 +150,7 @@ test_uniform(const group *g, double bits, double bound)
 	renc_rule_shape(g->ranges, g->nranges, bits, &shape);
 	fpr = measure(g, g->nranges, bits, &shape, short_query, 200000, &false_negatives);
 	tap_ok(fpr <= bound && false_negatives == 0 &&
-		   shape.nstoreys == 1 && shape.storey[0].kw <= 2,
+		   shape.nstages == 1 && shape.stage[0].kw <= 2,
 		   "%d uniform keys, empty queries of length 1..32, %g bits a key, %s: "
 		   "fpr %.3g, at most %.3g", UNIFORM_KEYS, bits, describe(&shape), fpr, bound);
 	return fpr;

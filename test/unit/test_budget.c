@@ -131,9 +131,9 @@ well_formed(const renc_program *p)
 	{
 		const renc_tree *tree = &p->tree[t];
 
-		if (tree->first_node != next && tree->storey == 0 && t == 0)
+		if (tree->first_node != next && tree->stage == 0 && t == 0)
 			return false;
-		if (tree->link >= tree->first_node || (tree->link < 0) != (tree->storey == 0))
+		if (tree->link >= tree->first_node || (tree->link < 0) != (tree->stage == 0))
 			return false;
 		for (int32_t i = tree->first_node; i < tree->first_node + tree->nnodes; i++)
 			if (p->node[i].parent >= i || (p->node[i].parent >= 0 &&
@@ -153,7 +153,7 @@ check_set(const group *g, const renc_interval *intervals, size_t n, findings *f)
 	renc_mask	candidates = {{rnd() | rnd(), rnd() | rnd()}};
 	renc_mask	truth = renc_mask_none();
 	renc_mask	result;
-	int			deepest = renc_storey_deepest(&g->shape.storey[g->shape.nstoreys - 1]);
+	int			deepest = renc_stage_deepest(&g->shape.stage[g->shape.nstages - 1]);
 
 	for (size_t i = 0; i < n; i++)
 		truth = renc_mask_or(truth, true_ranges(g->ranges, RENC_GROUP_RANGES,
@@ -388,7 +388,7 @@ test_window_reads(void)
 			window_calls = 0;
 			(void) renc_program_run(&program, &outer, renc_mask_all());
 			for (int t = 0; t < program.ntrees; t++)
-				bound += g.shape.storey[program.tree[t].storey].kw;
+				bound += g.shape.stage[program.tree[t].stage].kw;
 			if (!program.always && window_calls > bound)
 				wrong++;
 			window_calls = 0;

@@ -8,8 +8,8 @@
 /* Shapes for small keys; levels and roots count from the top of the domain. */
 static const struct
 {
-	int			nstoreys;
-	renc_storey storey[RENC_MAX_STOREYS];
+	int			nstages;
+	renc_stage stage[RENC_MAX_STAGES];
 }			small_shapes[] = {
 	{1, {{0xff, 0, 2, 1}}},
 	{1, {{0xfc, 2, 1, 1}}},
@@ -31,14 +31,14 @@ place_shape(int i, const placement *at)
 	renc_shape	shape;
 
 	memset(&shape, 0, sizeof(shape));
-	shape.nstoreys = small_shapes[i].nstoreys;
-	for (int s = 0; s < shape.nstoreys; s++)
+	shape.nstages = small_shapes[i].nstages;
+	for (int s = 0; s < shape.nstages; s++)
 	{
-		shape.storey[s] = small_shapes[i].storey[s];
-		shape.storey[s].levels <<= at->above;
+		shape.stage[s] = small_shapes[i].stage[s];
+		shape.stage[s].levels <<= at->above;
 		/* Root 0 stays: one tree over all 64-bit keys. */
-		if (shape.storey[s].root > 0)
-			shape.storey[s].root += (uint8_t) at->above;
+		if (shape.stage[s].root > 0)
+			shape.stage[s].root += (uint8_t) at->above;
 	}
 	return shape;
 }

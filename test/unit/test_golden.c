@@ -44,15 +44,15 @@ fixed_shape(void)
 	renc_shape	shape;
 
 	memset(&shape, 0, sizeof(shape));
-	shape.nstoreys = 2;
-	shape.storey[0].root = 7;
-	shape.storey[0].kw = 2;
-	shape.storey[0].kr = 1;
-	shape.storey[0].levels = RENC_LEVEL_BIT(9) | RENC_LEVEL_BIT(10) | RENC_LEVEL_BIT(12);
-	shape.storey[1].root = 12;
-	shape.storey[1].kw = 1;
-	shape.storey[1].kr = 2;
-	shape.storey[1].levels = RENC_LEVEL_BIT(20) | RENC_LEVEL_BIT(64);
+	shape.nstages = 2;
+	shape.stage[0].root = 7;
+	shape.stage[0].kw = 2;
+	shape.stage[0].kr = 1;
+	shape.stage[0].levels = RENC_LEVEL_BIT(9) | RENC_LEVEL_BIT(10) | RENC_LEVEL_BIT(12);
+	shape.stage[1].root = 12;
+	shape.stage[1].kw = 1;
+	shape.stage[1].kr = 2;
+	shape.stage[1].levels = RENC_LEVEL_BIT(20) | RENC_LEVEL_BIT(64);
 	return shape;
 }
 
@@ -109,10 +109,10 @@ golden_shape(void)
 	uint8_t		packed[RENC_SHAPE_PACKED_SIZE];
 
 	renc_shape_pack(&shape, packed);
-	tap_ok(memcmp(packed, two, sizeof(two)) == 0, "packed shape of two storeys");
-	shape.nstoreys = 1;
+	tap_ok(memcmp(packed, two, sizeof(two)) == 0, "packed shape of two stages");
+	shape.nstages = 1;
 	renc_shape_pack(&shape, packed);
-	tap_ok(memcmp(packed, one, sizeof(one)) == 0, "packed shape of one storey");
+	tap_ok(memcmp(packed, one, sizeof(one)) == 0, "packed shape of one stage");
 }
 
 static void

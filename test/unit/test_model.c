@@ -231,12 +231,12 @@ static renc_shape
 vary(const renc_shape *chosen)
 {
 	renc_shape	shape = *chosen;
-	renc_storey *st = &shape.storey[shape.nstoreys - 1];
+	renc_stage *st = &shape.stage[shape.nstages - 1];
 
 	st->kw = (uint8_t) (1 + rnd_below(4));
 	st->kr = (uint8_t) (1 + rnd_below(4));
 	if (rnd_below(2))
-		st->levels = st->levels >> 1 | RENC_LEVEL_BIT(renc_storey_deepest(st));
+		st->levels = st->levels >> 1 | RENC_LEVEL_BIT(renc_stage_deepest(st));
 	return shape;
 }
 
@@ -301,7 +301,7 @@ test_setting(const setting *s)
 	tap_ok(r.n < 5 || (r.fpr[r.n / 2] > 0.5 && r.fpr[r.n / 2] < 2),
 		   "%s: predicted / measured, median of %d shapes: %.2f", s->name, r.n,
 		   r.n > 0 ? r.fpr[r.n / 2] : 0);
-	/* Storeys count as independent, for long intervals with too many windows (src/README.md). */
+	/* Stages count as independent, for long intervals with too many windows (src/README.md). */
 	tap_ok(r.nreads > 0 && r.reads[r.nreads / 2] > 0.5 &&
 		   r.reads[r.nreads / 2] < (s->query == long_intervals ? 4 : 2),
 		   "%s: windows read, likewise: %.2f", s->name,
@@ -309,7 +309,7 @@ test_setting(const setting *s)
 	tap_ok(r.missed == 0, "%s: %ld true matches missed", s->name, r.missed);
 }
 
-/* Long enough for the budget to leave a second storey's trees at the ends alone. */
+/* Long enough for the budget to leave a second stage's trees at the ends alone. */
 static void
 long_dense(uint64_t *lo, uint64_t *hi)
 {
@@ -317,7 +317,7 @@ long_dense(uint64_t *lo, uint64_t *hi)
 	*hi = *lo + 12288 + rnd_below(8192);
 }
 
-/* Storeys count as independent, hence some windows too many; with all trees 70 times as many. */
+/* Stages count as independent, hence some windows too many; with all trees 70 times as many. */
 static void
 test_curtailed(void)
 {
@@ -329,15 +329,15 @@ test_curtailed(void)
 	double		reads;
 	long		missed = 0;
 
-	shape.nstoreys = 2;
-	shape.storey[1] = make_shape(60, 3, 2, 63, 2, 2).storey[0];
+	shape.nstages = 2;
+	shape.stage[1] = make_shape(60, 3, 2, 63, 2, 2).stage[0];
 	prepare(&s);
 	in = model_input();
 	renc_model_init(model, &in);
 	renc_model_predict(model, &shape, HUGE_VAL, &p);
 	measure(&shape, &unused, &reads, &missed);
 	tap_ok(missed == 0 && p.windows > 0.5 * reads && p.windows < 10 * reads,
-		   "second storey at the ends alone: %.1f windows read, %.1f predicted", reads, p.windows);
+		   "second stage at the ends alone: %.1f windows read, %.1f predicted", reads, p.windows);
 }
 
 /* A half-plane over keys: any predicate will do, no interval set is involved. */

@@ -10,13 +10,13 @@
 static bool
 same_shape(const renc_shape *a, const renc_shape *b)
 {
-	bool		same = a->nstoreys == b->nstoreys;
+	bool		same = a->nstages == b->nstages;
 
-	for (int s = 0; s < a->nstoreys && same; s++)
-		same = a->storey[s].levels == b->storey[s].levels &&
-			a->storey[s].root == b->storey[s].root &&
-			a->storey[s].kw == b->storey[s].kw &&
-			a->storey[s].kr == b->storey[s].kr;
+	for (int s = 0; s < a->nstages && same; s++)
+		same = a->stage[s].levels == b->stage[s].levels &&
+			a->stage[s].root == b->stage[s].root &&
+			a->stage[s].kw == b->stage[s].kw &&
+			a->stage[s].kr == b->stage[s].kr;
 	return same;
 }
 
@@ -96,36 +96,36 @@ test_invalid(void)
 
 	tap_ok(renc_shape_valid(&good, NULL), "a good shape is valid");
 	bad = good;
-	bad.nstoreys = 0;
-	refused("no storey", bad);
-	bad.nstoreys = 3;
-	refused("three storeys", bad);
+	bad.nstages = 0;
+	refused("no stage", bad);
+	bad.nstages = 3;
+	refused("three stages", bad);
 	bad = good;
-	bad.storey[0].root = 64;
+	bad.stage[0].root = 64;
 	refused("root of 64", bad);
 	bad = good;
-	bad.storey[0].kw = 0;
+	bad.stage[0].kw = 0;
 	refused("kw 0", bad);
-	bad.storey[0].kw = RENC_MAX_KW + 1;
+	bad.stage[0].kw = RENC_MAX_KW + 1;
 	refused("kw too great", bad);
 	bad = good;
-	bad.storey[0].kr = 0;
+	bad.stage[0].kr = 0;
 	refused("kr 0", bad);
-	bad.storey[0].kr = RENC_MAX_KR + 1;
+	bad.stage[0].kr = RENC_MAX_KR + 1;
 	refused("kr too great", bad);
 	bad = good;
-	bad.storey[0].levels = 0;
+	bad.stage[0].levels = 0;
 	refused("no levels", bad);
-	bad.storey[0].levels = RENC_LEVEL_BIT(10);
+	bad.stage[0].levels = RENC_LEVEL_BIT(10);
 	refused("a level at the root", bad);
 	bad = make_shape(0, 4, 3, 64, 1, 64);
 	refused("too many positions", bad);
 	bad = good;
-	bad.nstoreys = 2;
-	bad.storey[1] = make_shape(19, 2, 1, 30, 1, 3).storey[0];
-	refused("second root above the first storey's deepest level", bad);
-	bad.storey[1].root = 20;
-	tap_ok(renc_shape_valid(&bad, NULL), "second root at the first storey's deepest level");
+	bad.nstages = 2;
+	bad.stage[1] = make_shape(19, 2, 1, 30, 1, 3).stage[0];
+	refused("second root above the first stage's deepest level", bad);
+	bad.stage[1].root = 20;
+	tap_ok(renc_shape_valid(&bad, NULL), "second root at the first stage's deepest level");
 }
 
 static void
@@ -149,10 +149,10 @@ test_describe(void)
 {
 	renc_shape	shape = make_shape(18, 2, 1, 24, 1, 3);
 
-	shape.storey[0].levels |= RENC_LEVEL_BIT(20);
+	shape.stage[0].levels |= RENC_LEVEL_BIT(20);
 	described(&shape, "{r 18, kw 2, kr 1, L 20,22-24}");
-	shape.nstoreys = 2;
-	shape.storey[1] = make_shape(60, 1, 2, 64, 1, 4).storey[0];
+	shape.nstages = 2;
+	shape.stage[1] = make_shape(60, 1, 2, 64, 1, 4).stage[0];
 	described(&shape, "{r 18, kw 2, kr 1, L 20,22-24} {r 60, kw 1, kr 2, L 61-64}");
 }
 
@@ -174,7 +174,7 @@ test_positions(void)
 		int			n;
 
 		random_shape(&shape, 1 + (int) rnd_below(40), 64);
-		deepest = renc_storey_deepest(&shape.storey[shape.nstoreys - 1]);
+		deepest = renc_stage_deepest(&shape.stage[shape.nstages - 1]);
 		n = renc_shape_positions(&shape, key, nwindows, rows, pos);
 		if (n != renc_shape_nbits(&shape) || n > RENC_MAX_POSITIONS)
 			wrong++;
@@ -196,9 +196,9 @@ test_levels(void)
 
 	for (int i = 0; i < 5000; i++)
 	{
-		renc_storey st = {rnd() | RENC_LEVEL_BIT(1 + rnd_below(64)), 0, 1, 1};
+		renc_stage st = {rnd() | RENC_LEVEL_BIT(1 + rnd_below(64)), 0, 1, 1};
 		uint8_t		levels[RENC_KEY_BITS];
-		int			n = renc_storey_levels(&st, levels);
+		int			n = renc_stage_levels(&st, levels);
 		uint64_t	back = 0;
 
 		for (int l = 0; l < n; l++)
@@ -207,10 +207,10 @@ test_levels(void)
 			if (l > 0 && levels[l] <= levels[l - 1])
 				wrong++;
 		}
-		if (back != st.levels || renc_storey_deepest(&st) != levels[n - 1])
+		if (back != st.levels || renc_stage_deepest(&st) != levels[n - 1])
 			wrong++;
 	}
-	tap_ok(wrong == 0, "levels of a storey in order, %d wrong", wrong);
+	tap_ok(wrong == 0, "levels of a stage in order, %d wrong", wrong);
 }
 
 int

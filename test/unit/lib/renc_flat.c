@@ -43,7 +43,7 @@ renc_flat_fill(uint8_t *bits, const renc_shape *shape, uint32_t nwindows,
 
 /* Are all bits of the node set? */
 static bool
-node_present(const flat_query *q, const renc_storey *st, uint64_t prefix, int level)
+node_present(const flat_query *q, const renc_stage *st, uint64_t prefix, int level)
 {
 	renc_hash	root = renc_hash_root(renc_prefix(prefix, st->root), st->root);
 	renc_hash	node = renc_hash_node(prefix, level);
@@ -60,23 +60,23 @@ node_present(const flat_query *q, const renc_storey *st, uint64_t prefix, int le
 }
 
 /*
- * May the interval's part in the node [first, last] hold a key?  "storey" and
+ * May the interval's part in the node [first, last] hold a key?  "stage" and
  * "above" (the levels up to it are done with) say how far the path has come.
  */
 static bool
-may_contain(const flat_query *q, int storey, int above, uint64_t first, uint64_t last)
+may_contain(const flat_query *q, int stage, int above, uint64_t first, uint64_t last)
 {
 	uint64_t	rest;
 	uint64_t	node;
 	int			level;
 
-	if (storey == q->shape->nstoreys)
+	if (stage == q->shape->nstages)
 		return true;
-	rest = q->shape->storey[storey].levels;
+	rest = q->shape->stage[stage].levels;
 	if (above > 0)
 		rest = above == RENC_KEY_BITS ? 0 : rest & (~UINT64_C(0) << above);
 	if (rest == 0)
-		return may_contain(q, storey + 1, above, first, last);
+		return may_contain(q, stage + 1, above, first, last);
 	level = __builtin_ctzll(rest) + 1;
 
 	if (first < q->lo)
@@ -87,8 +87,8 @@ may_contain(const flat_query *q, int storey, int above, uint64_t first, uint64_t
 	{
 		uint64_t	end = renc_prefix_end(node, level);
 
-		if (node_present(q, &q->shape->storey[storey], node, level) &&
-			may_contain(q, storey, level, node, end))
+		if (node_present(q, &q->shape->stage[stage], node, level) &&
+			may_contain(q, stage, level, node, end))
 			return true;
 		if (end >= last)
 			return false;

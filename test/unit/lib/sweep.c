@@ -120,7 +120,7 @@ interleaves(const group *g)
 static bool
 was_cut(const renc_program *p)
 {
-	int			deepest = renc_storey_deepest(&p->shape.storey[p->shape.nstoreys - 1]);
+	int			deepest = renc_stage_deepest(&p->shape.stage[p->shape.nstages - 1]);
 
 	for (int i = 0; i < p->nnodes; i++)
 		if ((p->node[i].flags & RENC_NODE_RESULT) && p->node[i].level != deepest)

@@ -85,7 +85,7 @@ random_levels(int first, int last)
 }
 
 static void
-random_storey(renc_storey *st, int root, int first, int last)
+random_stage(renc_stage *st, int root, int first, int last)
 {
 	st->root = (uint8_t) root;
 	st->levels = random_levels(first > root ? first : root + 1, last);
@@ -101,15 +101,15 @@ random_shape(renc_shape *shape, int first, int last)
 		int			root = rnd_below(3) == 0 ? 0 : first - 1 + (int) rnd_below(3);
 
 		memset(shape, 0, sizeof(*shape));
-		shape->nstoreys = 1 + (int) rnd_below(2);
-		if (shape->nstoreys == 1)
-			random_storey(&shape->storey[0], root, first, last);
+		shape->nstages = 1 + (int) rnd_below(2);
+		if (shape->nstages == 1)
+			random_stage(&shape->stage[0], root, first, last);
 		else
 		{
 			int			middle = first + 2 + (int) rnd_below(last - first - 3);
 
-			random_storey(&shape->storey[0], root, first, middle);
-			random_storey(&shape->storey[1],
+			random_stage(&shape->stage[0], root, first, middle);
+			random_stage(&shape->stage[1],
 						  middle + (int) rnd_below(last - middle), first, last);
 		}
 	} while (!renc_shape_valid(shape, NULL));
@@ -121,12 +121,12 @@ make_shape(int root, int kw, int kr, int deepest, int gap, int nlevels)
 	renc_shape	shape;
 
 	memset(&shape, 0, sizeof(shape));
-	shape.nstoreys = 1;
-	shape.storey[0].root = (uint8_t) root;
-	shape.storey[0].kw = (uint8_t) kw;
-	shape.storey[0].kr = (uint8_t) kr;
+	shape.nstages = 1;
+	shape.stage[0].root = (uint8_t) root;
+	shape.stage[0].kw = (uint8_t) kw;
+	shape.stage[0].kr = (uint8_t) kr;
 	for (int i = 0; i < nlevels && deepest - i * gap > root; i++)
-		shape.storey[0].levels |= RENC_LEVEL_BIT(deepest - i * gap);
+		shape.stage[0].levels |= RENC_LEVEL_BIT(deepest - i * gap);
 	return shape;
 }
 

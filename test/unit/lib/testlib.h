@@ -39,7 +39,7 @@ extern renc_mask true_ranges(const renc_keys *ranges, int nranges,
 /* A random valid shape whose levels lie between "first" and "last". */
 extern void random_shape(renc_shape *shape, int first, int last);
 
-/* A shape of one storey with levels from "deepest" upwards, "gap" apart. */
+/* A shape of one stage with levels from "deepest" upwards, "gap" apart. */
 extern renc_shape make_shape(int root, int kw, int kr, int deepest, int gap,
 							 int nlevels);
 

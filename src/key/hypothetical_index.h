@@ -1,9 +1,9 @@
 /*
- * imagined_index.h
+ * hypothetical_index.h
  *		An index on a column that nobody has created: enough of one to make keys.
  */
-#ifndef RENCODER_IMAGINED_INDEX_H
-#define RENCODER_IMAGINED_INDEX_H
+#ifndef RENCODER_HYPOTHETICAL_INDEX_H
+#define RENCODER_HYPOTHETICAL_INDEX_H
 
 #include "base/compat.h"
 
@@ -18,4 +18,4 @@
  */
 extern Relation rencoder_imagine_index(Relation heap, AttrNumber attnum);
 
-#endif							/* RENCODER_IMAGINED_INDEX_H */
+#endif							/* RENCODER_HYPOTHETICAL_INDEX_H */

@@ -1,5 +1,5 @@
 /*
- * elsewhere.c
+ * remote_rows.c
  *		Rows of a table that are not in it, but on other servers, or in shards.
  *
  * Citus notes the tables that it has distributed in a catalog of its own.  Such a table
@@ -7,7 +7,7 @@
  * from one without rows.  Nothing of Citus is needed to look there, and where Citus is not,
  * it costs a look into the cache of catalogs.
  */
-#include "store/elsewhere.h"
+#include "store/remote_rows.h"
 
 #include "access/genam.h"
 #include "access/stratnum.h"
@@ -25,7 +25,7 @@
 #define SHARDED_TABLE	"logicalrelid"
 
 int
-rencoder_elsewhere_foreign_partitions(Oid heapoid)
+rencoder_remote_rows_foreign_partitions(Oid heapoid)
 {
 	int			nforeign = 0;
 	ListCell   *cell;
@@ -64,7 +64,7 @@ is_sharded(Oid heapoid)
 }
 
 void
-rencoder_elsewhere_note_shards(Relation heap, Relation index)
+rencoder_remote_rows_note_shards(Relation heap, Relation index)
 {
 	if (is_sharded(RelationGetRelid(heap)))
 		ereport(NOTICE,

@@ -1,8 +1,8 @@
 /*
- * imagined_index.c
+ * hypothetical_index.c
  *		An index on a column that nobody has created: enough of one to make keys.
  */
-#include "key/imagined_index.h"
+#include "key/hypothetical_index.h"
 
 #include "access/amapi.h"
 #include "catalog/pg_collation.h"

@@ -1,5 +1,5 @@
 /*
- * cost_look.c
+ * cost_privileges.c
  *		May planning look at the data of a table, with the constants of a query?
  *
  * What is found shows in the costs, and EXPLAIN shows these to whoever runs it.
@@ -7,7 +7,7 @@
  * that is a security barrier would hide.  Conditions that are there to be
  * evaluated first do not help: only the executor keeps that order.
  */
-#include "query/cost_look.h"
+#include "query/cost_privileges.h"
 
 #include "access/sysattr.h"
 #include "miscadmin.h"

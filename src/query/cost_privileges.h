@@ -1,9 +1,9 @@
 /*
- * cost_look.h
+ * cost_privileges.h
  *		May the planner look at the keys of rows?
  */
-#ifndef RENCODER_COST_LOOK_H
-#define RENCODER_COST_LOOK_H
+#ifndef RENCODER_COST_PRIVILEGES_H
+#define RENCODER_COST_PRIVILEGES_H
 
 #include "base/compat.h"
 
@@ -17,4 +17,4 @@
  */
 extern bool rencoder_cost_may_look(PlannerInfo *root, const IndexOptInfo *index);
 
-#endif							/* RENCODER_COST_LOOK_H */
+#endif							/* RENCODER_COST_PRIVILEGES_H */
