@@ -75,7 +75,7 @@ look_up_run(Relation index, uint32 run, RencoderLateCache *cache, MemoryContext 
 	entry = rencoder_runs_find(runs, run);
 	if (entry != NULL)
 		cache->info = rencoder_run_trees(index, entry, IndexRelationGetNumberOfKeyAttributes(index),
-										 &fault);
+										 NULL, NULL, &fault);
 	pfree(runs);
 	MemoryContextSwitchTo(old);
 }

@@ -292,7 +292,8 @@ has_other_aim(Relation index, const RencoderRunEntry *run)
 {
 	const char *fault;
 	RencoderRunInfo info = rencoder_run_trees(index, run,
-											  IndexRelationGetNumberOfKeyAttributes(index), &fault);
+											  IndexRelationGetNumberOfKeyAttributes(index),
+											  NULL, NULL, &fault);
 	bool		other = info == NULL;
 
 	for (int col = 0; info != NULL && col < info->natts; col++)

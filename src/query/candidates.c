@@ -21,11 +21,11 @@
 
 typedef struct CandidateWalk
 {
-	RencoderGroupScan groups;
-	RencoderMetaPageData metadata;	/* when it was looked at last */
+	RencoderCopies *copies;
 	RencoderEmit emit;
 	void	   *arg;
 	RencoderCandidateCounts *counts;
+	RencoderGroupScan groups;
 } CandidateWalk;
 
 static void
@@ -106,7 +106,7 @@ expect_directory(const CandidateWalk *s, uint64 from, uint64 end)
 
 	end = Min(Min(end, ndirectory), RENCODER_META_DIRECT);
 	for (uint64 page = from; page < end; page++)
-		(void) rencoder_prefetch_page(&s->groups.prefetch, s->metadata.direct[page]);
+		(void) rencoder_prefetch_page(&s->groups.prefetch, s->copies->metadata.direct[page]);
 }
 
 /* Has the headers fetched of groups whose entries stand from "from" to before "end" in a page. */
@@ -138,26 +138,22 @@ scan_groups(CandidateWalk *s, uint64 since, bool whole)
 		uint64		ahead = (uint64) group / meta->entries_per_page + distance;
 		uint32		end = Min(ngroups, group - group % meta->entries_per_page +
 							  meta->entries_per_page);
-		BlockNumber blkno = rencoder_directory_find(index, meta, &s->metadata, group,
+		BlockNumber blkno = rencoder_directory_find(index, meta, &s->copies->metadata, group,
 													&s->groups.npages);
-		char	   *at;			/* the entry of the group */
+		char	   *at = copy.data; /* the entry of the group */
 		char	   *expected;	/* the first whose header is not; NULL: none
 								 * is */
 
 		/* One copy serves all entries of the page: no lock is held below. */
 		if (blkno != RENCODER_NO_BLOCK)
 		{
-			Buffer		buf = rencoder_page_read(index, blkno, BUFFER_LOCK_SHARE,
-												 RENCODER_PAGE_DIRECTORY);
+			Page		page = rencoder_kept_read(&s->copies->pages, index, blkno, RENCODER_PAGE_DIRECTORY,
+												  copy.data, &s->groups.npages, NULL);
 
-			s->groups.npages++;
-			rencoder_test_old_snapshot(s->groups.snapshot, index, BufferGetPage(buf));
-			memcpy(copy.data, RencoderPageGetPayload(BufferGetPage(buf)),
-				   RENCODER_PAYLOAD_SIZE);
-			UnlockReleaseBuffer(buf);
+			rencoder_test_old_snapshot(s->groups.snapshot, index, page);
+			at = RencoderPageGetPayload(page);
 			expect_directory(s, ahead, ahead + 1);
 		}
-		at = copy.data;
 		expected = since == 0 && distance > 0 && blkno != RENCODER_NO_BLOCK ? at + size : NULL;
 		for (; group < end; group++, at += size)
 		{
@@ -194,13 +190,13 @@ scan_groups(CandidateWalk *s, uint64 since, bool whole)
 static void
 scan_to_the_end(CandidateWalk *s)
 {
-	RencoderRuns runs;
+	RencoderMetaPageData *metadata = &s->copies->metadata;
 	uint64		start;
 
-	rencoder_runs_look_with_meta(s->groups.index, &runs, &s->metadata, &s->groups.npages);
-	start = s->metadata.epoch;
+	rencoder_copies_begin(s->copies, s->groups.index, &s->groups.npages);
+	start = metadata->epoch;
 	expect_directory(s, 0, s->groups.prefetch.distance);
-	rencoder_group_scan_search_runs(&s->groups, &runs);
+	rencoder_group_scan_search_runs(&s->groups);
 	scan_groups(s, 0, false);
 
 	/* The groups were counted once; repeats only add candidates. */
@@ -208,7 +204,7 @@ scan_to_the_end(CandidateWalk *s)
 	for (int round = 1;; round++)
 	{
 		BlockNumber blkno = InvalidBlockNumber;
-		uint64		epoch = rencoder_meta_epoch(s->groups.index);
+		uint64		epoch = rencoder_copies_end(s->copies, s->groups.index);
 		const char *fault = rencoder_group_scan_fault(&s->groups, &blkno);
 
 		s->groups.npages++;
@@ -218,21 +214,22 @@ scan_to_the_end(CandidateWalk *s)
 				rencoder_page_corrupted(s->groups.index, blkno, fault);
 			return;
 		}
-		rencoder_meta_copy_to(s->groups.index, &s->metadata);
+		rencoder_meta_copy_to(s->groups.index, metadata);
 		s->groups.npages++;
 		scan_groups(s, start, round >= MAX_ROUNDS);
 		if (round >= MAX_ROUNDS)
 			return;
-		start = s->metadata.epoch;
+		start = metadata->epoch;
 	}
 }
 
 static void
 begin_walk(CandidateWalk *s, Relation index, BlockNumber heap_nblocks, RencoderQuery *query,
-		   Snapshot snapshot, RencoderCandidateCounts *counts)
+		   Snapshot snapshot, RencoderCopies *copies, RencoderCandidateCounts *counts)
 {
-	memset(s, 0, sizeof(*s));
-	rencoder_group_scan_begin(&s->groups, index, heap_nblocks, query, snapshot);
+	rencoder_group_scan_begin(&s->groups, index, heap_nblocks, query, snapshot, copies);
+	s->copies = copies;
+	s->arg = NULL;
 	s->counts = counts;
 	if (counts)
 		memset(counts, 0, sizeof(*counts));
@@ -240,13 +237,15 @@ begin_walk(CandidateWalk *s, Relation index, BlockNumber heap_nblocks, RencoderQ
 
 int64
 rencoder_candidates_find(Relation index, BlockNumber heap_nblocks,
-						 RencoderQuery *query, Snapshot snapshot,
+						 RencoderQuery *query, Snapshot snapshot, RencoderCopies *copies,
 						 RencoderEmit emit, void *arg, RencoderCandidateCounts *counts)
 {
 	CandidateWalk s;
+	RencoderCopies none;
 	int64		npages;
 
-	begin_walk(&s, index, heap_nblocks, query, snapshot, counts);
+	rencoder_copies_init(&none);
+	begin_walk(&s, index, heap_nblocks, query, snapshot, copies != NULL ? copies : &none, counts);
 	s.emit = emit;
 	s.arg = arg;
 	scan_to_the_end(&s);
@@ -263,10 +262,10 @@ emit_nothing(void *arg, uint64 first_range, const renc_candidates *candidates)
 
 /* Copies the directory entry of a group whose pages look sound. */
 static bool
-copy_sound_entry(CandidateWalk *s, const RencoderMetaPageData *metadata, uint32 group,
-				 RencoderEntry entry)
+copy_sound_entry(CandidateWalk *s, uint32 group, RencoderEntry entry)
 {
-	BlockNumber blkno = rencoder_directory_find(s->groups.index, &s->groups.meta, metadata, group, NULL);
+	BlockNumber blkno = rencoder_directory_find(s->groups.index, &s->groups.meta,
+												&s->copies->metadata, group, NULL);
 	const char *fault;
 	Buffer		buf;
 
@@ -296,12 +295,14 @@ rencoder_candidates_trial(Relation index, BlockNumber heap_nblocks,
 						  RencoderCandidateCounts *counts)
 {
 	CandidateWalk s;
-	RencoderMetaPageData *metadata = rencoder_meta_copy(index);
+	RencoderCopies none;
 	RencoderEntry entry;
 	uint32		ngroups;
 	uint32		n;
 
-	begin_walk(&s, index, heap_nblocks, query, NULL, counts);
+	rencoder_copies_init(&none);
+	rencoder_meta_copy_to(index, &none.metadata);
+	begin_walk(&s, index, heap_nblocks, query, NULL, &none, counts);
 	s.emit = emit_nothing;
 	entry = palloc(s.groups.meta.entry_size);
 	ngroups = rencoder_group_count(s.groups.nranges);
@@ -310,10 +311,9 @@ rencoder_candidates_trial(Relation index, BlockNumber heap_nblocks,
 	{
 		uint32		group = (uint32) ((uint64) i * ngroups / n);
 
-		if (copy_sound_entry(&s, metadata, group, entry) && entry->run == 0)
+		if (copy_sound_entry(&s, group, entry) && entry->run == 0)
 			scan_group(&s, entry, group);
 	}
 	counts->index_pages = rencoder_group_scan_end(&s.groups);
 	pfree(entry);
-	pfree(metadata);
 }

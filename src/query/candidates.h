@@ -7,6 +7,7 @@
 
 #include "filter/renc_candidates.h"
 #include "key/key.h"
+#include "query/scan_copies.h"
 
 #include "utils/snapshot.h"
 
@@ -30,14 +31,15 @@ typedef void (*RencoderEmit) (void *arg, uint64 first_range, const renc_candidat
 /*
  * Runs a query over all groups of a table of "heap_nblocks" pages.  A range
  * whose trust horizon "snapshot" precedes is a candidate (INV-9); a NULL
- * snapshot trusts all summaries (for inspection).  "counts" may be NULL.  Returns the index
+ * snapshot trusts all summaries (for inspection).  "copies": of earlier
+ * scans in this snapshot, and for later ones; they and "counts" may be NULL.  Returns the index
  * pages read.
  *
  * Locks: shared content locks, one page or (header, windows) at a time; none
  * on exit.  Errors: ERRCODE_INDEX_CORRUPTED.
  */
 extern int64 rencoder_candidates_find(Relation index, BlockNumber heap_nblocks,
-									  RencoderQuery *query, Snapshot snapshot,
+									  RencoderQuery *query, Snapshot snapshot, RencoderCopies *copies,
 									  RencoderEmit emit, void *arg,
 									  RencoderCandidateCounts *counts);
 

@@ -314,7 +314,7 @@ add_base_run(Relation index, const RencoderRunEntry *entry, RencoderQuery *query
 	int			natts = IndexRelationGetNumberOfKeyAttributes(index);
 
 	if (natts == 1 || may_read(limit, entry->info))
-		info = rencoder_run_trees(index, entry, natts, &fault);
+		info = rencoder_run_trees(index, entry, natts, NULL, NULL, &fault);
 	for (int col = 0; col < natts; col++)
 	{
 		RencoderCostRunColumn *column = &runs->column[col];

@@ -208,7 +208,7 @@ count_runs(RowCount *c)
 
 		if (entry->state != RENCODER_RUN_LIVE)
 			continue;
-		info = rencoder_run_trees(c->index, entry, 1, &fault);
+		info = rencoder_run_trees(c->index, entry, 1, NULL, NULL, &fault);
 		if (info == NULL)
 			return note_count_fault(c, entry->info, fault);
 		if (!rows_of_run(c, entry, info, &rows))

@@ -144,7 +144,7 @@ static RencoderSearchedRun *
 base_run(RencoderGroupScan *s, uint32 number, BlockNumber named_by)
 {
 	if (s->runs == NULL)
-		s->runs = rencoder_run_scan_begin(s->index, s->query, &s->prefetch);
+		s->runs = rencoder_run_scan_begin(s->index, s->query, s->copies, &s->prefetch);
 	return rencoder_run_scan_base(s->runs, number, named_by);
 }
 
@@ -212,18 +212,15 @@ ask_column(RencoderGroupScan *s, RencoderColumnProbe *p, const RencoderHeaderDat
 	renc_candidates_and(&state->left, &answer);
 }
 
-/* Copies a header page. */
-static void
-copy_header(RencoderGroupScan *s, RencoderEntry entry, uint32 group, int col,
-			RencoderHeader copy)
+/* A copy of a header page, until the next one is wanted. */
+static const RencoderHeaderData *
+copy_header(RencoderGroupScan *s, RencoderEntry entry, uint32 group, int col)
 {
-	Buffer		buf = rencoder_group_read_header(s->index, entry->header, group, col,
-												 BUFFER_LOCK_SHARE);
+	Page		page = rencoder_kept_read(&s->copies->pages, s->index, entry->header + col,
+										  RENCODER_PAGE_HEADER, s->header.data, &s->npages, NULL);
 
-	s->npages++;
-	rencoder_test_old_snapshot(s->snapshot, s->index, BufferGetPage(buf));
-	rencoder_header_copy(copy, buf);
-	UnlockReleaseBuffer(buf);
+	rencoder_test_old_snapshot(s->snapshot, s->index, page);
+	return rencoder_group_verify_header(s->index, page, entry->header, group, col);
 }
 
 /* The ranges whose summaries the snapshot may trust. */
@@ -244,7 +241,6 @@ trusted_ranges(const RencoderGroupScan *s, const RencoderHeaderData *header)
 static void
 scan_by_header(RencoderGroupScan *s, RencoderEntry entry, uint32 group, RencoderGroupCandidates *state)
 {
-	RencoderHeaderData header;
 	RencoderSearchedRun *run = NULL;
 	renc_mask	covered = renc_mask_none();
 
@@ -253,21 +249,22 @@ scan_by_header(RencoderGroupScan *s, RencoderEntry entry, uint32 group, Rencoder
 		const RencoderColumnQuery *q = &s->query->column[col];
 		bool		asked = q->has_keys || q->is_null || q->not_null;
 		RencoderColumnProbe *p = NULL;
+		const RencoderHeaderData *header;
 
 		if (col > 0 && (!asked || renc_mask_empty(state->left.ranges)))
 			continue;
-		copy_header(s, entry, group, col, &header);
+		header = copy_header(s, entry, group, col);
 		if (col == 0)
 		{
 			renc_mask	existing = rencoder_group_scan_existing(s, group);
 
-			state->left.ranges = renc_mask_and(existing, trusted_ranges(s, &header));
+			state->left.ranges = renc_mask_and(existing, trusted_ranges(s, header));
 			state->untrusted = renc_mask_andnot(existing, state->left.ranges);
 
-			if (s->asks_keys && header.run != 0)
+			if (s->asks_keys && header->run != 0)
 			{
-				covered = rencoder_set_get(header.covered);
-				run = base_run(s, header.run, entry->header);
+				covered = rencoder_set_get(header->covered);
+				run = base_run(s, header->run, entry->header);
 			}
 			if (s->runs != NULL)
 				make_page_room(s, state);
@@ -278,15 +275,15 @@ scan_by_header(RencoderGroupScan *s, RencoderEntry entry, uint32 group, Rencoder
 			 * may be all that the query wants.
 			 */
 			if (!s->query->restricted)
-				and_ranges(state, renc_mask_or(rencoder_set_get(header.has_value),
-											   rencoder_set_get(header.has_null)));
+				and_ranges(state, renc_mask_or(rencoder_set_get(header->has_value),
+											   rencoder_set_get(header->has_null)));
 		}
 		if (q->has_keys && !renc_mask_empty(state->left.ranges))
-			p = get_column_probe(s, col, &header.config, entry->header);
+			p = get_column_probe(s, col, &header->config, entry->header);
 		if (asked)
-			and_ranges(state, prune_by_flags(q, &header, state->left.ranges));
+			and_ranges(state, prune_by_flags(q, header, state->left.ranges));
 		if (p != NULL && !renc_mask_empty(state->left.ranges))
-			ask_column(s, p, &header, covered, run, state);
+			ask_column(s, p, header, covered, run, state);
 	}
 }
 
@@ -298,7 +295,7 @@ static void
 scan_sealed(RencoderGroupScan *s, RencoderEntry entry, uint32 group, RencoderGroupCandidates *state)
 {
 	RencoderColumnProbe *probes[INDEX_MAX_KEYS] = {NULL};
-	RencoderHeaderData header;
+	const RencoderHeaderData *header;
 
 	state->untrusted = renc_mask_none();
 	state->left.ranges = rencoder_group_scan_existing(s, group);
@@ -321,11 +318,11 @@ scan_sealed(RencoderGroupScan *s, RencoderEntry entry, uint32 group, RencoderGro
 	{
 		if (probes[col] == NULL)
 			continue;
-		copy_header(s, entry, group, col, &header);
+		header = copy_header(s, entry, group, col);
 
 		/* Its configuration may have changed since the entry was read. */
-		if (header.config.coder == probes[col]->generation)
-			and_ranges(state, prune_by_bounds(probes[col], &header, state->left.ranges));
+		if (header->config.coder == probes[col]->generation)
+			and_ranges(state, prune_by_bounds(probes[col], header, state->left.ranges));
 	}
 }
 
@@ -467,13 +464,14 @@ rencoder_group_scan_fault(RencoderGroupScan *s, BlockNumber *blkno)
 
 void
 rencoder_group_scan_begin(RencoderGroupScan *s, Relation index, BlockNumber nblocks,
-						  RencoderQuery *query, Snapshot snapshot)
+						  RencoderQuery *query, Snapshot snapshot, RencoderCopies *copies)
 {
 	bool		asks_nulls = false;
 
-	memset(s, 0, sizeof(*s));
+	memset(s, 0, offsetof(RencoderGroupScan, header));
 	s->index = index;
-	rencoder_prefetch_begin(&s->prefetch, index);
+	s->copies = copies;
+	rencoder_prefetch_begin(&s->prefetch, index, &copies->pages);
 	s->meta = *rencoder_meta_get(index);
 	s->query = query;
 	s->nblocks = nblocks;
@@ -491,12 +489,14 @@ rencoder_group_scan_begin(RencoderGroupScan *s, Relation index, BlockNumber nblo
 }
 
 void
-rencoder_group_scan_search_runs(RencoderGroupScan *s, const RencoderRuns *runs)
+rencoder_group_scan_search_runs(RencoderGroupScan *s)
 {
+	const RencoderRuns *runs = &s->copies->runs;
+
 	if (!s->asks_keys || (runs->list.n == 0 && runs->pending_first == RENCODER_NO_BLOCK))
 		return;
-	s->runs = rencoder_run_scan_begin(s->index, s->query, &s->prefetch);
-	rencoder_run_scan_search(s->runs, runs);
+	s->runs = rencoder_run_scan_begin(s->index, s->query, s->copies, &s->prefetch);
+	rencoder_run_scan_search(s->runs);
 }
 
 void

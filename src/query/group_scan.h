@@ -35,6 +35,7 @@ typedef struct RencoderGroupScan
 {
 	Relation	index;
 	RencoderMeta meta;			/* a copy: an invalidation may free rd_amcache */
+	RencoderCopies *copies;
 	RencoderQuery *query;
 	BlockNumber nblocks;		/* of the table */
 	uint64		nranges;		/* likewise */
@@ -58,6 +59,8 @@ typedef struct RencoderGroupScan
 	RencoderPrefetch prefetch;
 	uint64	   *page[2];		/* room for pages of candidates: of the
 								 * result, of a column */
+	PGAlignedBlock header;		/* room for a copy; the last field, and not
+								 * zeroed */
 } RencoderGroupScan;
 
 /* What is left of a group. */
@@ -70,16 +73,16 @@ typedef struct RencoderGroupCandidates
 
 /*
  * Begins a scan of a table of "nblocks" pages.  A range whose trust horizon
- * "snapshot" precedes is a candidate (INV-9); NULL trusts all.
+ * "snapshot" precedes is a candidate (INV-9); NULL trusts all.  "copies" must outlive the scan.
  */
 extern void rencoder_group_scan_begin(RencoderGroupScan *scan, Relation index, BlockNumber nblocks,
-									  RencoderQuery *query, Snapshot snapshot);
+									  RencoderQuery *query, Snapshot snapshot, RencoderCopies *copies);
 
 /*
- * Searches the runs and the pending list, if there are any.  To be done before the first group,
- * so that what they say is no older than what groups say of them.
+ * Searches the runs and the pending list, if there are any, as "copies" says.  To be done before the
+ * first group, so that what they say is no older than what groups say of them.
  */
-extern void rencoder_group_scan_search_runs(RencoderGroupScan *scan, const RencoderRuns *runs);
+extern void rencoder_group_scan_search_runs(RencoderGroupScan *scan);
 
 /* Begins a round over groups, which are scanned in ascending order. */
 extern void rencoder_group_scan_rewind(RencoderGroupScan *scan);

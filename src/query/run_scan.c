@@ -12,15 +12,15 @@
 #include "store/run_pages.h"
 
 RencoderRunScan *
-rencoder_run_scan_begin(Relation index, RencoderQuery *query, const RencoderPrefetch *prefetch)
+rencoder_run_scan_begin(Relation index, RencoderQuery *query, RencoderCopies *copies,
+						const RencoderPrefetch *prefetch)
 {
-	RencoderRunScan *scan = palloc(sizeof(RencoderRunScan));
+	RencoderRunScan *scan = palloc0(sizeof(RencoderRunScan));
 
-	memset(scan, 0, offsetof(RencoderRunScan, runs));
-	scan->runs.changes = 0;
-	scan->runs.list.n = 0;
 	scan->index = index;
 	scan->prefetch = prefetch;
+	scan->copies = copies;
+	scan->runs = &copies->runs;
 	scan->query = query;
 	for (int col = 0; col < query->natts; col++)
 		scan->ncols = query->column[col].has_keys ? col + 1 : scan->ncols;
@@ -36,7 +36,15 @@ note_scan_fault(RencoderRunScan *scan, BlockNumber blkno, const char *fault)
 		return;
 	scan->fault = fault;
 	scan->fault_blkno = blkno;
-	scan->fault_changes = scan->runs.changes;
+	scan->fault_changes = scan->runs->changes;
+}
+
+/* Looks at the lists again: what is kept has aged. */
+static void
+look_at_lists(RencoderRunScan *scan)
+{
+	rencoder_copies_drop(scan->copies);
+	rencoder_runs_look(scan->index, &scan->copies->runs, &scan->npages);
 }
 
 /* What is asked of a column; its coder is named by block "named_by". */
@@ -153,8 +161,8 @@ look_at_run(RencoderRunScan *scan, const RencoderRunEntry *entry, RencoderSearch
 
 	if (run->info != NULL)
 		return true;
-	run->info = rencoder_run_trees(scan->index, entry, scan->ncols, &fault);
-	scan->npages += scan->ncols > 1;
+	run->info = rencoder_run_trees(scan->index, entry, scan->ncols, &scan->copies->pages,
+								   &scan->npages, &fault);
 	if (run->info == NULL)
 		note_scan_fault(scan, entry->info, fault);
 	return run->info != NULL;
@@ -192,9 +200,9 @@ wanted_runs(RencoderRunScan *scan, bool base_only, WantedRun *wanted)
 {
 	int			n = 0;
 
-	for (uint32 i = 0; i < scan->runs.list.n; i++)
+	for (uint32 i = 0; i < scan->runs->list.n; i++)
 	{
-		const RencoderRunEntry *entry = &scan->runs.list.entry[i];
+		const RencoderRunEntry *entry = &scan->runs->list.entry[i];
 		RencoderSearchedRun *run;
 
 		if (entry->state != RENCODER_RUN_LIVE || (base_only && entry->kind != RENCODER_RUN_BASE))
@@ -298,8 +306,9 @@ read_pending(RencoderRunScan *scan)
 {
 	RencoderPendingWalk walk;
 
-	rencoder_pending_walk_begin(&walk, scan->index, scan->runs.pending_first,
-								scan->runs.pending_first_number, scan->runs.pending_last_number);
+	rencoder_pending_walk_begin(&walk, scan->index, scan->runs->pending_first,
+								scan->runs->pending_first_number, scan->runs->pending_last_number);
+	walk.kept = &scan->copies->pages;
 	while (rencoder_pending_walk_next(&walk))
 	{
 		if (walk.number < walk.last_number)
@@ -326,12 +335,11 @@ look_again(RencoderRunScan *scan)
 }
 
 void
-rencoder_run_scan_search(RencoderRunScan *scan, const RencoderRuns *runs)
+rencoder_run_scan_search(RencoderRunScan *scan)
 {
-	memcpy(&scan->runs, runs, RencoderRunsSize(runs));
-	(void) rencoder_prefetch_page(scan->prefetch, runs->pending_first);
-	if (runs->pending_last != runs->pending_first)
-		(void) rencoder_prefetch_page(scan->prefetch, runs->pending_last);
+	(void) rencoder_prefetch_page(scan->prefetch, scan->runs->pending_first);
+	if (scan->runs->pending_last != scan->runs->pending_first)
+		(void) rencoder_prefetch_page(scan->prefetch, scan->runs->pending_last);
 	while (!search_list(scan, false) || !read_pending(scan))
 		look_again(scan);
 }
@@ -359,7 +367,7 @@ rencoder_run_scan_base(RencoderRunScan *scan, uint32 number, BlockNumber named_b
 	 * Late pages are complete: what came since belongs to rows that nobody
 	 * sees here.
 	 */
-	rencoder_runs_look(scan->index, &scan->runs, &scan->npages);
+	look_at_lists(scan);
 	while (!search_list(scan, true))
 		look_again(scan);
 	run = rencoder_run_scan_searched(scan, number);
@@ -391,8 +399,8 @@ rencoder_run_scan_fault(RencoderRunScan *scan, BlockNumber *blkno)
 		return NULL;
 	*blkno = scan->fault_blkno;
 	scan->fault = NULL;
-	rencoder_runs_look(scan->index, &scan->runs, &scan->npages);
-	return scan->runs.changes == scan->fault_changes ? fault : NULL;
+	look_at_lists(scan);
+	return scan->runs->changes == scan->fault_changes ? fault : NULL;
 }
 
 void

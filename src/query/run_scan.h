@@ -19,9 +19,9 @@
 
 #include "key/key.h"
 #include "run/renc_page_set.h"
+#include "query/scan_copies.h"
 #include "store/prefetch.h"
 #include "store/run_format.h"
-#include "store/run_list.h"
 
 /* What a query asks of a column, by keys of one generation of its coder. */
 typedef struct RencoderRunKeys
@@ -54,6 +54,8 @@ typedef struct RencoderRunScan
 
 	/* Private. */
 	const RencoderPrefetch *prefetch;
+	RencoderCopies *copies;
+	const RencoderRuns *runs;	/* of it */
 	int			ncols;			/* columns up to the last that is asked */
 	RencoderSearchedRun *searched;
 	RencoderRunKeys *keys[INDEX_MAX_KEYS];
@@ -66,19 +68,21 @@ typedef struct RencoderRunScan
 	const char *fault;
 	BlockNumber fault_blkno;
 	uint64		fault_changes;
-	RencoderRuns runs;			/* when it was looked at last; the last field,
-								 * and not zeroed, for its size */
 } RencoderRunScan;
 
-/* In the current memory context.  Reads nothing yet.  "prefetch" must outlive it. */
+/*
+ * In the current memory context.  Reads nothing yet.  "copies" have the lists; they and "prefetch"
+ * must outlive it.
+ */
 extern RencoderRunScan *rencoder_run_scan_begin(Relation index, RencoderQuery *query,
+												RencoderCopies *copies,
 												const RencoderPrefetch *prefetch);
 
 /*
- * Searches all runs and reads the pending list, which are copied to "runs".  Locks: those of
- * reading a page, one at a time (of the list, two), released.  Error: ERRCODE_INDEX_CORRUPTED.
+ * Searches all runs and reads the pending list.  Locks: those of reading a page, one at a time (of
+ * the list, two), released.  Error: ERRCODE_INDEX_CORRUPTED.
  */
-extern void rencoder_run_scan_search(RencoderRunScan *scan, const RencoderRuns *runs);
+extern void rencoder_run_scan_search(RencoderRunScan *scan);
 
 /* What was found in a base run that has been searched; NULL: it has not been. */
 extern RencoderSearchedRun *rencoder_run_scan_searched(const RencoderRunScan *scan, uint32 number);

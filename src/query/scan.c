@@ -24,6 +24,11 @@
 typedef struct OwnScan
 {
 	RencoderWorkspace *workspace;	/* of a rescan */
+	RencoderCopies *copies;		/* of all rescans, or NULL: there was none */
+	RencoderCoders *coders;		/* likewise */
+	SnapshotData snapshot;		/* that of the last scan; snapshot_type, xmin,
+								 * xmax, xcnt, curcid count */
+	bool		scanned;
 	Instrumentation *instrument;	/* of the node, or NULL */
 	bool		reportable;		/* may its user be told of it? */
 } OwnScan;
@@ -103,8 +108,12 @@ rencoderrescan(IndexScanDesc scan, ScanKey keys, int nkeys,
 void
 rencoderendscan(IndexScanDesc scan)
 {
-	rencoder_workspace_give_back(((OwnScan *) scan->opaque)->workspace);
-	pfree(scan->opaque);
+	OwnScan    *state = (OwnScan *) scan->opaque;
+
+	rencoder_workspace_give_back(state->workspace);
+	if (state->copies != NULL)
+		pfree(state->copies);
+	pfree(state);
 	scan->opaque = NULL;
 	rencoder_scan_stats_write(scan->indexRelation);
 }
@@ -163,6 +172,37 @@ count_scan(IndexScanDesc scan, const BitmapTarget *target, int64 index_pages)
 	RencoderScanSkipped(instrument) += stats.count[RENCODER_STATS_SKIPPED];
 }
 
+/*
+ * What a rescan may use again, NULL for the first scan.  PostgreSQL's executor leaves a scan its
+ * snapshot; in a newer one there may be rows that came after the pages were copied.
+ */
+static RencoderCopies *
+usable_copies(IndexScanDesc scan)
+{
+	OwnScan    *state = (OwnScan *) scan->opaque;
+	const SnapshotData *last = &state->snapshot;
+	const SnapshotData *now = scan->xs_snapshot;
+
+	if (now == NULL)
+		return NULL;
+	if (state->scanned && state->copies == NULL)
+	{
+		MemoryContext old = MemoryContextSwitchTo(GetMemoryChunkContext(state));
+
+		state->copies = rencoder_copies_create();
+		state->coders = rencoder_coders_create();
+		MemoryContextSwitchTo(old);
+	}
+	if (state->copies != NULL &&
+		(!IsMVCCSnapshot(now) || now->snapshot_type != last->snapshot_type ||
+		 now->xmin != last->xmin || now->xmax != last->xmax || now->xcnt != last->xcnt ||
+		 now->curcid != last->curcid))
+		rencoder_copies_drop(state->copies);
+	state->scanned = true;
+	state->snapshot = *now;
+	return state->copies;
+}
+
 int64
 rencodergetbitmap(IndexScanDesc scan, TIDBitmap *tbm)
 {
@@ -173,9 +213,12 @@ rencodergetbitmap(IndexScanDesc scan, TIDBitmap *tbm)
 	BitmapTarget target = {tbm, 0, 0, 0, 0};
 	OwnScan    *state = (OwnScan *) scan->opaque;
 	MemoryContext caller = MemoryContextSwitchTo(state->workspace->context);
+	RencoderCopies *copies = usable_copies(scan);
 
 	pgstat_count_index_scan(index);
 	query = rencoder_key_query(index, scan->keyData, scan->numberOfKeys);
+	if (copies != NULL)
+		query->coders = state->coders;
 	if (!query->empty)
 	{
 		/* The executor, who reads it next, has locked it. */
@@ -187,7 +230,7 @@ rencodergetbitmap(IndexScanDesc scan, TIDBitmap *tbm)
 		/* One search: a pass over the groups, for all elements of all arrays. */
 		rencoder_count_search(scan);
 		index_pages = rencoder_candidates_find(index, target.nblocks, query, scan->xs_snapshot,
-											   add_pages, &target, NULL);
+											   copies, add_pages, &target, NULL);
 		count_scan(scan, &target, index_pages);
 		rencoder_sample_record_scan(query, (double) target.npages / Max(target.nblocks, 1));
 	}

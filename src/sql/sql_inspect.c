@@ -525,7 +525,8 @@ rencoder_candidates(PG_FUNCTION_ARGS)
 								 &fcinfo->args[1], keys);
 	(void) rencoder_candidates_find(target.index, RelationGetNumberOfBlocks(target.heap),
 									rencoder_key_query(target.index, keys, nkeys),
-									GetActiveSnapshot(), ignore_candidates, NULL, &counts);
+									GetActiveSnapshot(), NULL, ignore_candidates, NULL,
+									&counts);
 	put(&row, Int64GetDatum(counts.ranges));
 	put(&row, Int64GetDatum(counts.skipped));
 	put(&row, Int64GetDatum(counts.candidates));

@@ -15,21 +15,15 @@ rencoder_group_init_header(RencoderHeader header, uint32 group, int attno)
 		header->min[i] = PG_UINT64_MAX;
 }
 
-/* The header in a locked page; error if it is another one. */
-static RencoderHeader
-verify_header(Relation index, Buffer buf, BlockNumber first, uint32 group, int attno)
+RencoderHeader
+rencoder_group_verify_header(Relation index, Page page, BlockNumber first, uint32 group, int attno)
 {
-	RencoderHeader header = RencoderPageGetHeader(BufferGetPage(buf));
+	RencoderHeader header = RencoderPageGetHeader(page);
 
 	if (header->group != group || header->attno != attno)
-	{
-		char	   *detail = psprintf("The header is that of group %u, column %d; expected group %u, column %d.",
-									  header->group, header->attno + 1,
-									  group, attno + 1);
-
-		UnlockReleaseBuffer(buf);
-		rencoder_page_corrupted(index, first + attno, detail);
-	}
+		rencoder_page_corrupted(index, first + attno,
+								psprintf("The header is that of group %u, column %d; expected group %u, column %d.",
+										 header->group, header->attno + 1, group, attno + 1));
 	return header;
 }
 
@@ -40,7 +34,7 @@ rencoder_group_read_header(Relation index, BlockNumber first, uint32 group,
 	Buffer		buf = rencoder_page_read(index, first + attno, lockmode,
 										 RENCODER_PAGE_HEADER);
 
-	(void) verify_header(index, buf, first, group, attno);
+	(void) rencoder_group_verify_header(index, BufferGetPage(buf), first, group, attno);
 	return buf;
 }
 
@@ -141,7 +135,7 @@ rencoder_group_header_if_summarized(Relation index, const RencoderMeta *meta, ui
 	{
 		Buffer		buf = rencoder_page_read_recent(index, first, RENCODER_PAGE_HEADER,
 													&path.header_buffer);
-		RencoderHeader header = verify_header(index, buf, first, group, 0);
+		RencoderHeader header = rencoder_group_verify_header(index, BufferGetPage(buf), first, group, 0);
 
 		summarizes = rencoder_header_has_summary(header, slot);
 		UnlockReleaseBuffer(buf);

@@ -189,6 +189,10 @@ rencoder_header_matches_all(const RencoderHeaderData *header)
 /* Makes the payload of a header page: all ranges unsummarized, no keys. */
 extern void rencoder_group_init_header(RencoderHeader header, uint32 group, int attno);
 
+/* The header in a header page; error if it is not that of this group and column. */
+extern RencoderHeader rencoder_group_verify_header(Relation index, Page page, BlockNumber first,
+												   uint32 group, int attno);
+
 /*
  * Reads and locks a header page of a group; "first" is the group's first
  * header block.  Error if it is not the header of this group and column.

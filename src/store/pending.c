@@ -365,33 +365,30 @@ rencoder_pending_free_spares(Relation index)
 
 /* ---- Reading ---- */
 
-bool
-rencoder_pending_read(Relation index, BlockNumber blkno, uint64 number,
-					  RencoderPendingCopy *copy, const char **fault)
+/* Copies the page that the walk has come to; false if the block holds something else. */
+static bool
+copy_page(RencoderPendingWalk *walk)
 {
-	Buffer		buf = rencoder_page_try_read(index, blkno, RENCODER_PAGE_PENDING, fault);
+	RencoderPendingCopy *copy = &walk->copy;
 	Page		page;
 
-	if (!BufferIsValid(buf))
+	if (copy->room == NULL)
+		copy->room = palloc(BLCKSZ);
+	page = rencoder_kept_read(walk->kept, walk->index, walk->blkno, RENCODER_PAGE_PENDING,
+							  copy->room, &walk->npages, &walk->fault);
+	if (page == NULL)
 		return false;
-	page = BufferGetPage(buf);
-	copy->entry_size = rencoder_pending_entry_size(IndexRelationGetNumberOfKeyAttributes(index));
-	if (RencoderPageGetPending(page)->number != number)
-		*fault = "The page of the pending list has another number.";
+	copy->page = RencoderPageGetPending(page);
+	copy->entry_size =
+		rencoder_pending_entry_size(IndexRelationGetNumberOfKeyAttributes(walk->index));
+	if (copy->page->number != walk->number)
+		walk->fault = "The page of the pending list has another number.";
 	else if (((PageHeader) page)->pd_lower < MAXALIGN(SizeOfPageHeaderData) +
 			 offsetof(RencoderPendingPageData, entries) ||
 			 used_bytes(page) % copy->entry_size != 0)
-		*fault = "The page's free space pointers are wrong.";
-	else
-	{
-		if (copy->page == NULL)
-			copy->page = palloc(RENCODER_PAYLOAD_SIZE);
-		memcpy(copy->page, RencoderPageGetPayload(page), RENCODER_PAYLOAD_SIZE);
-		copy->nentries = (int) (used_bytes(page) / copy->entry_size);
-		*fault = NULL;
-	}
-	UnlockReleaseBuffer(buf);
-	return *fault == NULL;
+		walk->fault = "The page's free space pointers are wrong.";
+	copy->nentries = (int) (used_bytes(page) / copy->entry_size);
+	return walk->fault == NULL;
 }
 
 void
@@ -420,8 +417,7 @@ rencoder_pending_walk_next(RencoderPendingWalk *walk)
 		walk->fault = "The pending list goes on behind the end of the index.";
 		return false;
 	}
-	walk->npages++;
-	if (!rencoder_pending_read(walk->index, walk->blkno, walk->number, &walk->copy, &walk->fault))
+	if (!copy_page(walk))
 		return false;
 	walk->next = walk->copy.page->next;
 	if (walk->number >= walk->last_number)
@@ -438,8 +434,8 @@ rencoder_pending_walk_next(RencoderPendingWalk *walk)
 void
 rencoder_pending_walk_end(RencoderPendingWalk *walk)
 {
-	if (walk->copy.page != NULL)
-		pfree(walk->copy.page);
+	if (walk->copy.room != NULL)
+		pfree(walk->copy.room);
 }
 
 bool

@@ -28,6 +28,7 @@
 #ifndef RENCODER_PENDING_H
 #define RENCODER_PENDING_H
 
+#include "store/kept_pages.h"
 #include "store/space.h"
 
 typedef struct RencoderPendingPageData
@@ -114,18 +115,11 @@ extern void rencoder_pending_free_spares(Relation index);
 /* A copy of a page. */
 typedef struct RencoderPendingCopy
 {
-	RencoderPendingPageData *page;	/* a payload, palloc'd at the first copy */
+	const RencoderPendingPageData *page;
 	int			nentries;
 	Size		entry_size;
+	char	   *room;			/* palloc'd at the first copy that is not kept */
 } RencoderPendingCopy;
-
-/*
- * Copies the page of that number; false, with *fault, if the block holds something else, which
- * is corruption only if run_changes is what it was when the block was learnt of.  Locks: the
- * page share, released.
- */
-extern bool rencoder_pending_read(Relation index, BlockNumber blkno, uint64 number,
-								  RencoderPendingCopy *copy, const char **fault);
 
 static inline const RencoderPendingEntry *
 rencoder_pending_entry(const RencoderPendingCopy *copy, int i)
@@ -146,8 +140,10 @@ typedef struct RencoderPendingWalk
 	uint64		last_number;
 	RencoderPendingCopy copy;	/* likewise */
 	int64		npages;			/* index pages read */
-	const char *fault;			/* of "blkno", with the proviso of
-								 * rencoder_pending_read() */
+	const char *fault;			/* of "blkno": corruption only if run_changes
+								 * is what it was when the block was learnt of */
+
+	RencoderKept *kept;			/* NULL, unless the caller sets it */
 
 	/* Private. */
 	BlockNumber next;

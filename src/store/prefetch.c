@@ -7,8 +7,9 @@
 #include "utils/spccache.h"
 
 void
-rencoder_prefetch_begin(RencoderPrefetch *prefetch, Relation index)
+rencoder_prefetch_begin(RencoderPrefetch *prefetch, Relation index, RencoderKept *kept)
 {
+	prefetch->kept = kept;
 	prefetch->index = index;
 	prefetch->distance = (uint32) get_tablespace_io_concurrency(index->rd_rel->reltablespace);
 }
@@ -17,6 +18,7 @@ bool
 rencoder_prefetch_page(const RencoderPrefetch *prefetch, BlockNumber blkno)
 {
 	if (prefetch->distance == 0 || blkno == RENCODER_NO_BLOCK ||
+		rencoder_kept_find(prefetch->kept, blkno) != NULL ||
 		!rencoder_meta_has_block(prefetch->index, blkno))
 		return false;
 	return PrefetchBuffer(prefetch->index, MAIN_FORKNUM, blkno).initiated_io;

@@ -257,40 +257,48 @@ tree_fault(RencoderRunInfo info)
 	return NULL;
 }
 
-RencoderRunInfo
-rencoder_run_info(Relation index, const RencoderRunEntry *entry, const char **fault)
+/* rencoder_run_info(), the page perhaps being kept. */
+static RencoderRunInfo
+copy_info(Relation index, const RencoderRunEntry *entry, RencoderKept *kept, int64 *npages,
+		  const char **fault)
 {
-	Buffer		buf = rencoder_page_try_read(index, entry->info, RENCODER_PAGE_RUN_INFO, fault);
-	RencoderRunInfo page;
-	RencoderRunInfo copy = NULL;
-	const char *wrong;
+	PGAlignedBlock room;
+	Page		page = rencoder_kept_read(kept, index, entry->info, RENCODER_PAGE_RUN_INFO, room.data,
+										  npages, fault);
+	RencoderRunInfo info;
+	RencoderRunInfo copy;
+	Size		size;
 
-	if (!BufferIsValid(buf))
+	if (page == NULL)
 		return NULL;
-	page = RencoderPageGetRunInfo(BufferGetPage(buf));
-	if (!rencoder_run_info_is_of(page, entry->number, IndexRelationGetNumberOfKeyAttributes(index)))
+	info = RencoderPageGetRunInfo(page);
+	if (!rencoder_run_info_is_of(info, entry->number, IndexRelationGetNumberOfKeyAttributes(index)))
 		*fault = "The page describes another run.";
-	else if ((wrong = tree_fault(page)) != NULL)
-		*fault = wrong;
 	else
-	{
-		Size		size = (char *) (rencoder_run_extents(page) + page->nextents) - (char *) page;
-
-		copy = palloc(size);
-		memcpy(copy, page, size);
-	}
-	UnlockReleaseBuffer(buf);
+		*fault = tree_fault(info);
+	if (*fault != NULL)
+		return NULL;
+	size = (char *) (rencoder_run_extents(info) + info->nextents) - (char *) info;
+	copy = palloc(size);
+	memcpy(copy, info, size);
 	return copy;
 }
 
 RencoderRunInfo
-rencoder_run_trees(Relation index, const RencoderRunEntry *entry, int ncols, const char **fault)
+rencoder_run_info(Relation index, const RencoderRunEntry *entry, const char **fault)
+{
+	return copy_info(index, entry, NULL, NULL, fault);
+}
+
+RencoderRunInfo
+rencoder_run_trees(Relation index, const RencoderRunEntry *entry, int ncols, RencoderKept *kept,
+				   int64 *npages, const char **fault)
 {
 	RencoderRunInfo info;
 	const char *wrong;
 
 	if (ncols > 1)
-		return rencoder_run_info(index, entry, fault);
+		return copy_info(index, entry, kept, npages, fault);
 	info = palloc0(offsetof(RencoderRunInfoData, column) + sizeof(RencoderRunColumn));
 	info->number = entry->number;
 	info->natts = 1;
@@ -335,31 +343,30 @@ const uint8_t *
 rencoder_run_read(void *arg, uint32_t page, int level)
 {
 	RencoderRunReader *reader = (RencoderRunReader *) arg;
-	Buffer		buf;
+	RencoderKept *kept = level > 0 && reader->prefetch != NULL ? reader->prefetch->kept : NULL;
+	Page		copy;
 	const RencoderRunPageData *data;
-	const uint8_t *payload = NULL;
 
 	if (reader->copied[level] == page && page != RENCODER_NO_BLOCK)
-		return reader->copy[level];
+		return RencoderPageGetRunPage(reader->copy[level])->payload;
 	CHECK_FOR_INTERRUPTS();
-	reader->npages++;
+	if (reader->copy[level] == NULL)
+		reader->copy[level] = palloc(BLCKSZ);
 	reader->fault_blkno = page;
-	buf = rencoder_page_try_read(reader->index, page, RENCODER_PAGE_RUN, &reader->fault);
-	if (!BufferIsValid(buf))
+	reader->copied[level] = RENCODER_NO_BLOCK;
+	copy = rencoder_kept_read(kept, reader->index, page, RENCODER_PAGE_RUN, reader->copy[level],
+							  &reader->npages, &reader->fault);
+	if (copy == NULL)
 		return NULL;
-	data = RencoderPageGetRunPage(BufferGetPage(buf));
+	data = RencoderPageGetRunPage(copy);
 	if (data->number != reader->number || data->col != reader->col || data->level != level)
-		reader->fault = "The page is of another run.";
-	else
 	{
-		if (reader->copy[level] == NULL)
-			reader->copy[level] = palloc(RENCODER_RUN_PAYLOAD);
-		memcpy(reader->copy[level], data->payload, RENCODER_RUN_PAYLOAD);
-		reader->copied[level] = page;
-		payload = reader->copy[level];
+		reader->fault = "The page is of another run.";
+		return NULL;
 	}
-	UnlockReleaseBuffer(buf);
-	return payload;
+	if (copy == reader->copy[level])
+		reader->copied[level] = page;
+	return data->payload;
 }
 
 /*

@@ -56,10 +56,10 @@ extern RencoderRunInfo rencoder_run_info(Relation index, const RencoderRunEntry 
 
 /*
  * The same of the first "ncols" columns at least; of the first alone the entry tells, and no page is
- * read.  The extents are not there.
+ * read.  The extents are not there.  "kept" and "npages" may be NULL.
  */
 extern RencoderRunInfo rencoder_run_trees(Relation index, const RencoderRunEntry *entry, int ncols,
-										  const char **fault);
+										  RencoderKept *kept, int64 *npages, const char **fault);
 
 typedef struct RencoderRunReader
 {
@@ -74,7 +74,7 @@ typedef struct RencoderRunReader
 	Relation	index;
 	uint32		number;
 	int			col;
-	uint8	   *copy[RENC_RUN_MAX_LEVEL + 1];
+	char	   *copy[RENC_RUN_MAX_LEVEL + 1];
 	BlockNumber copied[RENC_RUN_MAX_LEVEL + 1]; /* which block is there,
 												 * RENCODER_NO_BLOCK: none */
 	const RencoderPrefetch *prefetch;
@@ -90,13 +90,14 @@ extern bool rencoder_run_reader_begin(RencoderRunReader *reader, Relation index,
 
 /*
  * A renc_run_read; "arg" is the reader.  Copies the page: a run may be freed while it is read.
- * The one of its level that was read last is not read again.  Locks: the page share, released.
+ * The one of its level that was read last is not read again, nor an inner page that is kept.
+ * Locks: the page share, released.
  */
 extern const uint8_t *rencoder_run_read(void *arg, uint32_t page, int level);
 
 /*
  * Has the pages fetched that a search which has just begun will come to, as far as "prefetch"
- * says, which must outlive it.
+ * says, which must outlive it, and inner pages kept.
  */
 extern void rencoder_run_reader_prefetch(RencoderRunReader *reader, renc_run_search *search,
 										 const RencoderPrefetch *prefetch);

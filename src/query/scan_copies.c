@@ -1,0 +1,56 @@
+/*
+ * scan_copies.c
+ *		What a scan has copied of its index.
+ */
+#include "query/scan_copies.h"
+
+void
+rencoder_copies_init(RencoderCopies *copies)
+{
+	copies->runs.changes = 0;
+	copies->runs.list.n = 0;
+	copies->room = NULL;
+	rencoder_copies_drop(copies);
+}
+
+RencoderCopies *
+rencoder_copies_create(void)
+{
+	Size		size = MAXALIGN(sizeof(RencoderCopies));
+	RencoderCopies *copies = palloc(size + RENCODER_KEPT_PAGES * sizeof(PGAlignedBlock));
+
+	rencoder_copies_init(copies);
+	copies->room = (PGAlignedBlock *) ((char *) copies + size);
+	return copies;
+}
+
+void
+rencoder_copies_drop(RencoderCopies *copies)
+{
+	copies->valid = false;
+	copies->pages.page = NULL;
+	copies->pages.n = 0;
+}
+
+void
+rencoder_copies_begin(RencoderCopies *copies, Relation index, int64 *npages)
+{
+	if (copies->valid)
+		return;
+	rencoder_runs_look_with_meta(index, &copies->runs, &copies->metadata, npages);
+	copies->pages.page = copies->room;
+	copies->valid = copies->room != NULL;
+}
+
+uint64
+rencoder_copies_end(RencoderCopies *copies, Relation index)
+{
+	Buffer		buf = rencoder_meta_lock(index, BUFFER_LOCK_SHARE);
+	const RencoderMetaPageData *meta = RencoderPageGetMeta(BufferGetPage(buf));
+	uint64		epoch = meta->epoch;
+
+	if (epoch != copies->metadata.epoch || meta->run_changes != copies->metadata.run_changes)
+		rencoder_copies_drop(copies);
+	UnlockReleaseBuffer(buf);
+	return epoch;
+}

@@ -1,0 +1,41 @@
+/*
+ * kept_pages.h
+ *		Copies of pages that a scan keeps for its rescans.
+ */
+#ifndef RENCODER_KEPT_PAGES_H
+#define RENCODER_KEPT_PAGES_H
+
+#include "store/page.h"
+
+/* As many are kept, half a megabyte. */
+#define RENCODER_KEPT_PAGES	64
+
+typedef struct RencoderKept
+{
+	PGAlignedBlock *page;		/* room, or NULL: no page is kept */
+	int			n;
+	BlockNumber blkno[RENCODER_KEPT_PAGES];
+} RencoderKept;
+
+/* The copy of a page, or NULL. */
+static inline Page
+rencoder_kept_find(const RencoderKept *kept, BlockNumber blkno)
+{
+	for (int i = 0; i < kept->n; i++)
+	{
+		if (kept->blkno[i] == blkno)
+			return kept->page[i].data;
+	}
+	return NULL;
+}
+
+/*
+ * A copy of a page of the type: the one that is kept, or a new one, which is kept, or else stands in
+ * "room", BLCKSZ bytes.  If the block holds another page, NULL with *fault; an error if "fault" is
+ * NULL.  *npages is increased if the page is read.  "kept" and "npages" may be NULL.  Locks: the page
+ * share, released.
+ */
+extern Page rencoder_kept_read(RencoderKept *kept, Relation index, BlockNumber blkno, uint16 page_id,
+							   char *room, int64 *npages, const char **fault);
+
+#endif							/* RENCODER_KEPT_PAGES_H */
