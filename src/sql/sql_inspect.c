@@ -102,19 +102,11 @@ single_row(FunctionCallInfo fcinfo, Row *row)
 
 /* Directory pages and maps. */
 static uint32
-count_directory_pages(Relation index, const RencoderMeta *meta,
-					  const RencoderMetaPageData *metadata)
+count_directory_pages(Relation index, const RencoderMetaPageData *metadata)
 {
-	uint64		most = rencoder_range_count(meta, MaxBlockNumber) / RENC_GROUP_RANGES + 1;
-	uint32		n = 0;
+	uint32		n;
 
-	for (uint64 group = 0; group < most; group += meta->entries_per_page)
-	{
-		CHECK_FOR_INTERRUPTS();
-		if (rencoder_directory_find(index, meta, metadata, (uint32) group,
-									NULL) != RENCODER_NO_BLOCK)
-			n++;
-	}
+	pfree(rencoder_directory_pages(index, &n));
 	for (int i = 0; i < RENCODER_META_MAPS; i++)
 		n += metadata->map[i] != RENCODER_NO_BLOCK;
 	return n;
@@ -130,7 +122,6 @@ rencoder_metapage(PG_FUNCTION_ARGS)
 {
 	RencoderOpenIndex target;
 	RencoderMetaPageData *metadata;
-	RencoderMeta meta;
 	RencoderRuns runs;
 	uint64		free_pages;
 	uint32		free_extents;
@@ -138,7 +129,6 @@ rencoder_metapage(PG_FUNCTION_ARGS)
 
 	rencoder_open_index(&target, PG_GETARG_OID(0), AccessShareLock,
 						RENCODER_PRIVILEGE_INSPECT);
-	meta = *rencoder_meta_get(target.index);
 	metadata = rencoder_meta_copy(target.index);
 	rencoder_runs_look(target.index, &runs, NULL);
 	free_pages = rencoder_space_free_pages(target.index, &free_extents);
@@ -152,7 +142,7 @@ rencoder_metapage(PG_FUNCTION_ARGS)
 	put(&row, Int32GetDatum(metadata->bits_per_key));
 	put(&row, Int32GetDatum(metadata->natts));
 	put(&row, Int64GetDatum((int64) metadata->epoch));
-	put(&row, Int64GetDatum(count_directory_pages(target.index, &meta, metadata)));
+	put(&row, Int64GetDatum(count_directory_pages(target.index, metadata)));
 	put(&row, Int64GetDatum(free_extents));
 	put(&row, Int64GetDatum((int64) free_pages));
 	put(&row, Int32GetDatum(rencoder_options_build_pages_per_range(target.index,

@@ -77,6 +77,33 @@ rencoder_directory_find(Relation index, const RencoderMeta *meta,
 	return blkno;
 }
 
+/* One more than the last entry that is a block; 0: there is none. */
+static uint32
+last_entry(const BlockNumber *entries, uint32 n)
+{
+	while (n > 0 && entries[n - 1] == RENCODER_NO_BLOCK)
+		n--;
+	return n;
+}
+
+uint64
+rencoder_directory_count(Relation index, const RencoderMetaPageData *metadata)
+{
+	for (uint32 map = last_entry(metadata->map, RENCODER_META_MAPS); map > 0;
+		 map = last_entry(metadata->map, map - 1))
+	{
+		Buffer		buf = rencoder_page_read(index, metadata->map[map - 1], BUFFER_LOCK_SHARE,
+											 RENCODER_PAGE_DIRMAP);
+		uint32		n = last_entry((const BlockNumber *) RencoderPageGetPayload(BufferGetPage(buf)),
+								   MAP_ENTRIES);
+
+		UnlockReleaseBuffer(buf);
+		if (n > 0)
+			return RENCODER_META_DIRECT + (uint64) (map - 1) * MAP_ENTRIES + n;
+	}
+	return last_entry(metadata->direct, RENCODER_META_DIRECT);
+}
+
 BlockNumber *
 rencoder_directory_pages(Relation index, uint32 *n)
 {

@@ -59,6 +59,12 @@ extern void rencoder_directory_put(Relation index, const RencoderMeta *meta, uin
 								   const RencoderEntryData *entry, bool log);
 
 /*
+ * One more than the number of the last directory page that there is.  "metadata" is a copy of the
+ * metapage.  Locks: map pages share, one at a time, released.
+ */
+extern uint64 rencoder_directory_count(Relation index, const RencoderMetaPageData *metadata);
+
+/*
  * All directory pages that there are, palloc'd, in the order of their groups: also
  * those behind the end of a table that has become shorter.  Locks: metapage and map
  * pages share, one at a time, released.

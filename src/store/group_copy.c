@@ -4,8 +4,6 @@
  */
 #include "store/group_copy.h"
 
-#include "miscadmin.h"
-
 RencoderGroupCopy *
 rencoder_group_copy_create(const RencoderMeta *meta)
 {
@@ -65,14 +63,7 @@ rencoder_group_copy_count(Relation index, const RencoderMeta *meta,
 						  uint64 table_ranges)
 {
 	uint64		most = rencoder_range_count(meta, MaxBlockNumber) / RENC_GROUP_RANGES + 1;
-	uint64		n = rencoder_group_count(table_ranges);
+	uint64		n = rencoder_directory_count(index, metadata) * meta->entries_per_page;
 
-	for (uint64 group = 0; group < most; group += meta->entries_per_page)
-	{
-		CHECK_FOR_INTERRUPTS();
-		if (rencoder_directory_find(index, meta, metadata, (uint32) group,
-									NULL) != RENCODER_NO_BLOCK)
-			n = Max(n, group + meta->entries_per_page);
-	}
-	return (uint32) Min(n, most);
+	return (uint32) Min(Max(n, rencoder_group_count(table_ranges)), most);
 }
