@@ -8,6 +8,7 @@ SET enable_hashjoin = off;
 SET enable_mergejoin = off;
 SET enable_material = off;
 SET enable_memoize = off;
+SET jit = off;
 
 -- 32 rows a page, with room for as many, 300 pages and more.
 CREATE TABLE r (id int, v int8, s text COLLATE "C", filler text)
