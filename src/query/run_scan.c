@@ -276,24 +276,30 @@ search_list(RencoderRunScan *scan, bool base_only)
 	return true;
 }
 
-/* Adds the page of a pending entry to the late pages of the columns where it matches. */
+/* Adds the heap pages of the entries that match to the late pages of their columns. */
 static void
-add_pending(RencoderRunScan *scan, const RencoderPendingEntry *entry, BlockNumber blkno)
+add_pending(RencoderRunScan *scan, const RencoderPendingWalk *walk)
 {
-	const uint32 *coder = rencoder_pending_coders(entry, scan->query->natts);
-
-	if (entry->page == InvalidBlockNumber)
-		return;
-	for (int col = 0; col < scan->query->natts; col++)
+	for (int col = 0; col < scan->ncols; col++)
 	{
-		const RencoderRunKeys *k;
+		const RencoderRunKeys *k = NULL;
 
-		/* A null does not match; of a value without a key the header tells. */
-		if (!scan->query->column[col].has_keys || (entry->nulls & (1U << col)))
-			continue;
-		k = column_keys(scan, col, coder[col], blkno);
-		if (k->keys == NULL || rencoder_keys_meet(k->keys, entry->key[col], entry->key[col]))
-			renc_page_set_add(&scan->sets, &scan->late[col], entry->page);
+		for (int i = 0; i < walk->copy.nentries && scan->query->column[col].has_keys; i++)
+		{
+			const RencoderPendingEntry *entry = rencoder_pending_entry(&walk->copy, i);
+			uint32		coder = rencoder_pending_coders(entry, scan->query->natts)[col];
+
+			/*
+			 * A null does not match; of a value without a key the header
+			 * tells.
+			 */
+			if (entry->page == InvalidBlockNumber || (entry->nulls & (1U << col)))
+				continue;
+			if (k == NULL || k->generation != coder)
+				k = column_keys(scan, col, coder, walk->blkno);
+			if (k->keys == NULL || rencoder_keys_meet(k->keys, entry->key[col], entry->key[col]))
+				renc_page_set_add(&scan->sets, &scan->late[col], entry->page);
+		}
 	}
 }
 
@@ -313,8 +319,7 @@ read_pending(RencoderRunScan *scan)
 	{
 		if (walk.number < walk.last_number)
 			(void) rencoder_prefetch_page(scan->prefetch, walk.copy.page->next);
-		for (int i = 0; i < walk.copy.nentries; i++)
-			add_pending(scan, rencoder_pending_entry(&walk.copy, i), walk.blkno);
+		add_pending(scan, &walk);
 	}
 	scan->npages += walk.npages;
 	rencoder_pending_walk_end(&walk);
