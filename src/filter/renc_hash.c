@@ -44,3 +44,9 @@ renc_hash_node(uint64_t prefix, int level)
 {
 	return hash_prefix(prefix, SEED_NODE + (uint64_t) level);
 }
+
+uint64_t
+renc_hash_number(uint64_t number)
+{
+	return XXH3_64bits(&number, sizeof(number));
+}

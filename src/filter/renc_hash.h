@@ -29,6 +29,9 @@ typedef struct renc_hash
 extern renc_hash renc_hash_root(uint64_t prefix, int level);
 extern renc_hash renc_hash_node(uint64_t prefix, int level);
 
+/* Hash of a number, of no meaning on disk. */
+extern uint64_t renc_hash_number(uint64_t number);
+
 /*
  * The i-th position of a hash in [0, n).  The quadratic term (a constant
  * near 2^32 over the golden ratio) keeps the positions of a hash apart whose b

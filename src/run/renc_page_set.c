@@ -7,6 +7,8 @@
 #include <assert.h>
 #include <string.h>
 
+#include "filter/renc_hash.h"
+
 #define UNITS			64
 #define FIRST_SLOTS		64
 #define MAX_SHIFT		26		/* one chunk holds every page */
@@ -41,7 +43,7 @@ static inline renc_page_chunk *
 chunk_of_key(const renc_page_sets *sets, uint64_t key)
 {
 	uint32_t	mask = sets->nslots - 1;
-	uint32_t	slot = (uint32_t) ((key * UINT64_C(0x9E3779B97F4A7C15)) >> 32) & mask;
+	uint32_t	slot = (uint32_t) renc_hash_number(key) & mask;
 
 	while (sets->chunk[slot].units != 0 && sets->chunk[slot].key != key)
 		slot = (slot + 1) & mask;
