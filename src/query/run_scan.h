@@ -18,8 +18,8 @@
 #define RENCODER_RUN_SCAN_H
 
 #include "key/key.h"
-#include "run/renc_page_set.h"
 #include "query/scan_copies.h"
+#include "run/renc_page_set.h"
 #include "store/prefetch.h"
 #include "store/run_format.h"
 

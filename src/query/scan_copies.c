@@ -27,7 +27,6 @@ rencoder_copies_create(void)
 void
 rencoder_copies_drop(RencoderCopies *copies)
 {
-	copies->valid = false;
 	copies->pages.page = NULL;
 	copies->pages.n = 0;
 }
@@ -35,11 +34,10 @@ rencoder_copies_drop(RencoderCopies *copies)
 void
 rencoder_copies_begin(RencoderCopies *copies, Relation index, int64 *npages)
 {
-	if (copies->valid)
+	if (copies->pages.page != NULL)
 		return;
 	rencoder_runs_look_with_meta(index, &copies->runs, &copies->metadata, npages);
 	copies->pages.page = copies->room;
-	copies->valid = copies->room != NULL;
 }
 
 uint64

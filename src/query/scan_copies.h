@@ -19,9 +19,8 @@ typedef struct RencoderCopies
 	RencoderKept pages;			/* directory, headers, inner pages of runs and
 								 * what describes them, pending pages */
 
-	/* Private. */
-	PGAlignedBlock *room;		/* for pages; NULL: a single scan */
-	bool		valid;			/* may they be used again? */
+	PGAlignedBlock *room;		/* for pages that may be used again; NULL: a
+								 * single scan (private) */
 } RencoderCopies;
 
 /* Of a single scan. */

@@ -40,10 +40,6 @@ typedef struct RencoderRuns
 	RencoderRunList list;
 } RencoderRuns;
 
-/* Bytes of it that are in use. */
-#define RencoderRunsSize(runs) \
-	(offsetof(RencoderRuns, list.entry) + (runs)->list.n * sizeof(RencoderRunEntry))
-
 /*
  * Copies it all.  Locks: metapage share and, while it is held, the list share; released.
  * *npages, if not NULL, is increased by the pages read.  Error if the list is damaged.
