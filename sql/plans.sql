@@ -180,7 +180,8 @@ CREATE TABLE ps_never (id int, c int8, filler text) WITH (autovacuum_enabled = o
 INSERT INTO ps_never SELECT i, CASE WHEN i % 100 <> 7 THEN i * 1000::int8 ELSE 9e18::int8 END,
 	repeat('x', 150)
 FROM generate_series(1, 10000) i;
-CREATE INDEX ON ps_never USING rencoder (c) WITH (autosummarize = off, pages_per_range = 1);
+CREATE INDEX ON ps_never USING rencoder (c)
+	WITH (storage = filter, autosummarize = off, pages_per_range = 1);
 INSERT INTO ps_never SELECT i, CASE WHEN i % 100 <> 7 THEN i * 1000::int8 ELSE 9e18::int8 END,
 	repeat('x', 150)
 FROM generate_series(10001, 90000) i;

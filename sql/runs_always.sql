@@ -24,7 +24,8 @@ SELECT i, CASE WHEN i / 33 = 9 THEN 1000000 + i * 7919 ELSE hashint8(i / 17) + 3
 	repeat('x', 70)
 FROM generate_series(0, 33 * 150 - 1) i;
 SELECT max((ctid::text::point)[0]) >= 129 AS full FROM t;
-SELECT rencoder_summarize_new_values('t_vw') > 100 AS summarized;
+SELECT sum(rencoder_summarize_range('t_vw', b)) > 100 AS summarized
+FROM generate_series(0, pg_relation_size('t') / current_setting('block_size')::int - 1) b;
 SELECT attnum, array_agg(range_no) AS always FROM rencoder_ranges('t_vw') WHERE always GROUP BY 1
 ORDER BY 1;
 -- Between keys of theirs: a candidate in vain.
@@ -57,7 +58,8 @@ INSERT INTO wide
 SELECT i, CASE WHEN i / 36 = 9 THEN 1000000 + i * 7919 ELSE hashint8(i / 18) + 3000000000 END,
 	repeat('x', 70)
 FROM generate_series(0, 36 * 150 - 1) i;
-SELECT rencoder_summarize_new_values('wide_v') > 100 AS summarized;
+SELECT sum(rencoder_summarize_range('wide_v', b)) > 100 AS summarized
+FROM generate_series(0, pg_relation_size('wide') / current_setting('block_size')::int - 1) b;
 UPDATE wide SET v = -9223372036854775808 WHERE ctid = '(9,1)';
 UPDATE wide SET v = 9223372036854775807 WHERE ctid = '(9,2)';
 VACUUM wide;

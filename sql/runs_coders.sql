@@ -19,10 +19,12 @@ CREATE INDEX t_sv ON t USING rencoder (s, v)
 	WITH (storage = run, pages_per_range = 1, autosummarize = off);
 INSERT INTO t SELECT i, 'first/' || md5(i::text), hashint8(i), repeat('x', 1900)
 FROM generate_series(1, 520) i;
-SELECT rencoder_summarize_new_values('t_sv') > 120 AS summarized;
+SELECT sum(rencoder_summarize_range('t_sv', b)) > 120 AS summarized
+FROM generate_series(0, pg_relation_size('t') / current_setting('block_size')::int - 1) b;
 INSERT INTO t SELECT i, 'second and longer/' || md5(i::text), hashint8(i), repeat('x', 1900)
 FROM generate_series(521, 2200) i;
-SELECT rencoder_summarize_new_values('t_sv') > 300 AS summarized;
+SELECT sum(rencoder_summarize_range('t_sv', b)) > 300 AS summarized
+FROM generate_series(0, pg_relation_size('t') / current_setting('block_size')::int - 1) b;
 SELECT count(*) AS sealed FROM rencoder_groups('t_sv') WHERE sealed AND attnum = 1;
 VACUUM t;
 SELECT count(DISTINCT run) AS runs, sum((covered = 128)::int) AS covered

@@ -51,10 +51,12 @@ UPDATE cp SET v = v + 1 WHERE id % 100 = 0;
 VACUUM cp;
 SELECT * FROM cp_compact();
 SELECT * FROM cp_compact();
--- The table grows: ranges that are summarized, but not in the run.
+-- The table grows: ranges that are not summarized, and not in the run; that are not in the run.
 INSERT INTO cp SELECT i, hashint8extended(i, 1), i, repeat('x', 900)
 FROM generate_series(6001, 6100) i;
 SELECT * FROM cp_compact();
+INSERT INTO cp SELECT i, hashint8extended(i, 1), i, repeat('x', 900)
+FROM generate_series(6101, 6200) i;
 SELECT rencoder_summarize_new_values('cp_v') > 0 AS summarized;
 SELECT * FROM cp_compact();
 SELECT * FROM cp_compact();
@@ -86,7 +88,7 @@ SELECT * FROM cp_compact();
 SELECT rencoder_add_query_sample('cp_v', 50, 100);
 SELECT * FROM cp_compact();
 SELECT * FROM cp_compact();
--- A range that is not summarized is not in a run, and again when it is.
+-- A range that is not summarized is in the run again.
 SELECT rencoder_desummarize_range('cp_v', 3);
 SELECT groups FROM cp_compact();
 SELECT rencoder_summarize_new_values('cp_v');

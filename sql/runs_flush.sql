@@ -84,7 +84,8 @@ SELECT compare();
 -- The table grows: groups of filters until VACUUM makes a run of those that are full, the last one
 -- of the build among them.
 SELECT fill(701, 2200);
-SELECT rencoder_summarize_new_values('t_idx') > 0 AS summarized;
+SELECT sum(rencoder_summarize_range('t_idx', b)) > 0 AS summarized
+FROM generate_series(0, pg_relation_size('t') / current_setting('block_size')::int - 1) b;
 SELECT * FROM state;
 SELECT compare();
 SELECT change(1);
@@ -96,8 +97,10 @@ SELECT compare();
 SELECT change(2);
 SELECT compare();
 
--- VACUUM flushes eight groups at most.
+-- VACUUM flushes eight groups of filters at most.
 SELECT fill(2201, 7400);
+SELECT sum(rencoder_summarize_range('t_idx', b)) > 0 AS summarized
+FROM generate_series(0, pg_relation_size('t') / current_setting('block_size')::int - 1) b;
 SELECT change(3);
 VACUUM t;
 SELECT * FROM state, bases;
@@ -106,7 +109,8 @@ VACUUM t;
 SELECT * FROM state, bases;
 SELECT compare();
 
--- Group by group: of eight neighbours of about a size one is made.
+-- Groups that the table fills before they are summarized, one by one; of eight neighbours of about
+-- a size one is made.
 SELECT step FROM generate_series(0, 6) i, unnest(ARRAY[
 	format('DO $a$ BEGIN PERFORM fill(%s, %s); PERFORM change(%s); END $a$', 7401 + i * 512,
 		7912 + i * 512, 4 + i),

@@ -25,6 +25,7 @@
 #include "maintain/compact.h"
 #include "maintain/delta.h"
 #include "maintain/retune.h"
+#include "maintain/run_groups.h"
 #include "maintain/summarize.h"
 #include "plan/sample_record.h"
 #include "store/pending.h"
@@ -46,15 +47,25 @@ static void
 index_all_rows(void *arg)
 {
 	Validation *v = (Validation *) arg;
-	uint64		nranges;
 
 	v->nblocks = RelationGetNumberOfBlocks(v->heap);
-	nranges = rencoder_range_count(rencoder_meta_get(v->index), v->nblocks);
-
+	if (rencoder_options_use_runs(v->index))
+		(void) rencoder_compact(v->index, v->heap);
 	/* As in a build. */
-	if (nranges >= RENC_SLICE_RANGES || rencoder_options_pages_per_range(v->index) != 0)
-		(void) rencoder_summarize(v->index, v->heap, 0, PG_UINT64_MAX, true);
-	(void) rencoder_compact(v->index, v->heap);
+	else if (rencoder_autosummarize_is_worth(rencoder_meta_get(v->index), v->nblocks) ||
+			 rencoder_options_pages_per_range(v->index) != 0)
+		(void) rencoder_summarize(v->index, v->heap, 0, PG_UINT64_MAX);
+}
+
+/* What was begun: rows that come to ranges that are being summarized would be entries. */
+static void
+take_back(void *arg)
+{
+	Validation *v = (Validation *) arg;
+
+	rencoder_meta_lock_maintainer(v->index);
+	rencoder_run_groups_clean_up(v->index);
+	rencoder_meta_unlock_maintainer(v->index);
 }
 
 /* Reports the places of all rows of the table, and unused ones. */
@@ -83,7 +94,7 @@ report_places(const Validation *v, IndexBulkDeleteCallback callback, void *callb
  * inserts what it finds in the table besides.  The first phase has left the index empty.  By now it
  * is open for inserts, and nobody is left who has inserted rows before it was.  So summarizing
  * finds all versions that anybody may see, as in any index in use, and what comes meanwhile is put
- * in by its inserters: nothing is left to insert.
+ * in by its inserters: nothing is left to insert.  Runs are made straight of the table.
  *
  * If it fails, as an expression may for a version that the phase itself does not see, no place is
  * reported: what is not summarized is read by all scans, and an error of a row that is seen is
@@ -102,9 +113,13 @@ rencoderbulkdelete(IndexVacuumInfo *info, IndexBulkDeleteResult *stats,
 		Validation	v = {.index = info->index};
 
 		v.heap = table_open(IndexGetRelation(RelationGetRelid(info->index), false), AccessShareLock);
-		if (v.heap->rd_rel->relam == HEAP_TABLE_AM_OID &&
-			rencoder_best_effort(index_all_rows, &v, info->index, "summarize all rows"))
-			report_places(&v, callback, callback_state);
+		if (v.heap->rd_rel->relam == HEAP_TABLE_AM_OID)
+		{
+			if (rencoder_best_effort(index_all_rows, &v, info->index, "summarize all rows"))
+				report_places(&v, callback, callback_state);
+			else
+				(void) rencoder_best_effort(take_back, &v, info->index, "clean up");
+		}
 		table_close(v.heap, AccessShareLock);
 	}
 
@@ -160,7 +175,7 @@ maintain(const IndexVacuumInfo *info, Relation heap)
 	if (!rencoder_columns_check_coders(index, WARNING))
 		return;
 	if (rencoder_autosummarize_is_worth(&meta, nblocks))
-		(void) rencoder_summarize(index, heap, 0, rencoder_range_count(&meta, nblocks) - 1, true);
+		(void) rencoder_summarize_all(index, heap);
 	rencoder_sample_record_prepare(index, nblocks);
 	(void) rencoder_delta_make_of_all(index);
 	if (!is_urgent())

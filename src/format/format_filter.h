@@ -86,8 +86,8 @@ extern char *rencoder_filter_end(RencoderFilling *f);
 extern void rencoder_filter_write(const RencoderSlab *slab, const char *image, bool log);
 
 /*
- * Makes the pages of a slab, to which nothing refers yet, with the keys of a slice.  Further slices
- * come by merge.  WAL: each page as far as it is in use.
+ * Makes the pages of a slab, to which nothing refers yet, with the keys of a slice, or, if that is -1,
+ * of all ranges.  Further slices come by merge.  WAL: each page as far as it is in use.
  */
 extern void rencoder_filter_start(const RencoderSlab *slab, int slice, const renc_keys *ranges);
 

@@ -150,7 +150,7 @@ rencoder_filter_start(const RencoderSlab *slab, int slice, const renc_keys *rang
 {
 	char	   *image;
 
-	if (rencoder_slab_is_whole(slab))
+	if (slice >= 0 && rencoder_slab_is_whole(slab))
 	{
 		image = rencoder_filter_bands(slab->config, ranges + slice * RENC_SLICE_RANGES, 1);
 		for (uint32 i = 0; i < slab->extent.npages;)

@@ -7,6 +7,9 @@
  * MERGE_QUIET when no rows come, one takes their place, which is made of the table, since cells do
  * not have whole keys: each row is read again once for each power of that number that the table is
  * of a first run.
+ *
+ * Groups that the table fills before anybody has summarized them have no filters first: their rows
+ * are read once, for the run.
  */
 #include "maintain/compact.h"
 
@@ -46,11 +49,12 @@
 #define RENEWAL_PART	10
 #define RENEWAL_PAGES	64
 
-/* The worker waits for so many full groups. */
-#define WORTH_FLUSHING	4
-
-/* Coders are looked at again when the table has grown by this factor. */
+/*
+ * Coders are looked at again when the table has grown by this factor; before unread groups are
+ * flushed, by the other one, as before others are summarized.
+ */
 #define GROWTH			1.125
+#define GROWTH_OF_UNREAD	2
 
 /* A run is worth making anew if less than this part of its rows is left. */
 #define LIVE_PART		0.9
@@ -60,16 +64,21 @@ typedef struct Choice
 {
 	uint32		first;
 	uint32		n;				/* 0: nothing to do */
+	uint64		nsummarized;	/* ranges, by making it */
 } Choice;
 
 /* What is looked for. */
 typedef struct Task
 {
 	Choice		(*choose) (const RencoderRunGroups *groups, const struct Task *task);
+	bool		(*wants) (const RencoderStretch *s, const struct Task *task);
 	uint32		least;			/* groups */
+	uint32		least_unread;	/* groups, if one of them is unread */
 	uint32		most;
 	int			runs;			/* to be merged, where that is the task */
 	uint32		from;			/* groups before this one are done with */
+	uint64		nranges;		/* of the table: those that are not summarized
+								 * are to be */
 	bool		recodes;		/* also groups of a run that have old coders */
 	bool		gives_way;
 	Relation	heap;			/* not NULL: only groups that gain by it */
@@ -84,91 +93,70 @@ continues(const Choice *choice, const RencoderStretch *s)
 
 /* Has a group keys in a run? */
 static bool
-is_in_run(const RencoderStretch *s)
+is_in_run(const RencoderStretch *s, const Task *task)
 {
 	return s->run != 0 && s->kind != RENCODER_STRETCH_OTHER;
 }
 
-/* Is a group to be flushed, whatever runs there are beside it? */
+/* Full groups whose keys are not in a run, or are there by an old coder; groups that are unread. */
 static bool
-task_waits(const RencoderStretch *s, const Task *task)
+waits(const RencoderStretch *s, const Task *task)
 {
-	return s->kind == RENCODER_STRETCH_WAITING || (task->recodes && is_in_run(s) && s->old_coder);
+	return s->kind == RENCODER_STRETCH_WAITING || s->kind == RENCODER_STRETCH_UNREAD ||
+		(task->recodes && is_in_run(s, task) && s->old_coder);
 }
 
-/* Full groups whose keys are not in a run, or are there by an old coder. */
-static Choice
-choose_waiting(const RencoderRunGroups *groups, const Task *task)
+/* Groups that may be in a run. */
+static bool
+may_be_in_run(const RencoderStretch *s, const Task *task)
 {
-	Choice		choice = {0, 0};
+	return s->kind != RENCODER_STRETCH_OTHER || s->uncovered;
+}
+
+/* The first neighbours that the task wants. */
+static Choice
+choose_wanted(const RencoderRunGroups *groups, const Task *task)
+{
+	Choice		choice = {0};
+	uint32		least = task->least;
 
 	for (int i = 0; i < groups->n; i++)
 	{
 		const RencoderStretch *s = &groups->stretch[i];
 
-		if (!task_waits(s, task) || s->first < task->from)
+		if (!task->wants(s, task) || s->first < task->from)
 			continue;
 		if (!continues(&choice, s))
 		{
-			if (choice.n >= task->least)
+			if (choice.n >= least)
 				break;
 			choice.first = s->first;
 			choice.n = 0;
+			least = task->least;
 		}
 		choice.n += s->n;
+		if (s->kind == RENCODER_STRETCH_UNREAD)
+			least = Min(least, task->least_unread);
 	}
-	choice.n = choice.n < task->least ? 0 : Min(choice.n, task->most);
+	choice.n = choice.n < least ? 0 : Min(choice.n, task->most);
 	return choice;
 }
 
-/* All groups that may be in a run. */
-static Choice
-choose_all(const RencoderRunGroups *groups, const Task *task)
-{
-	Choice		choice = {0, 0};
-
-	for (int i = 0; i < groups->n; i++)
-	{
-		const RencoderStretch *s = &groups->stretch[i];
-
-		if (s->first < task->from)
-			continue;
-		if (choice.n > 0 && (s->kind == RENCODER_STRETCH_OTHER || !continues(&choice, s)))
-			break;
-		if (s->kind == RENCODER_STRETCH_OTHER)
-			continue;
-		if (choice.n == 0)
-			choice.first = s->first;
-		choice.n += s->n;
-	}
-	return choice;
-}
-
-/* The groups whose cut is the earliest, and those that follow them. */
+/* The groups in runs whose cut is the earliest, and those that follow them. */
 static Choice
 choose_earliest(const RencoderRunGroups *groups, const Task *task)
 {
-	Choice		choice = {0, 0};
-	int			earliest = -1;
+	Task		following = *task;
+	uint64		earliest = PG_UINT64_MAX;
 
 	for (int i = 0; i < groups->n; i++)
 	{
-		if (is_in_run(&groups->stretch[i]) &&
-			(earliest < 0 || groups->stretch[i].cut < groups->stretch[earliest].cut))
-			earliest = i;
+		if (!is_in_run(&groups->stretch[i], task) || groups->stretch[i].cut >= earliest)
+			continue;
+		earliest = groups->stretch[i].cut;
+		following.from = groups->stretch[i].first;
 	}
-	for (int i = Max(earliest, 0); earliest >= 0 && i < groups->n; i++)
-	{
-		const RencoderStretch *s = &groups->stretch[i];
-
-		if (i > earliest && (!is_in_run(s) || !continues(&choice, s)))
-			break;
-		if (i == earliest)
-			choice.first = s->first;
-		choice.n += s->n;
-	}
-	choice.n = Min(choice.n, task->most);
-	return choice;
+	return choose_wanted(groups, &following);
 }
 
 /* Are there so many keys in deltas that base runs are to be made anew? */
@@ -189,7 +177,7 @@ renewal_is_due(Relation index)
 static Choice
 next_run(const RencoderRunGroups *groups, int *i, bool *continued)
 {
-	Choice		run = {0, 0};
+	Choice		run = {0};
 	uint32		number = 0;
 
 	*continued = true;
@@ -234,7 +222,7 @@ static Choice
 choose_merge(const RencoderRunGroups *groups, const Task *task)
 {
 	Choice	   *run = palloc(Max(groups->n, 1) * sizeof(Choice));
-	Choice		smallest = {0, 0};	/* or the tier that was found */
+	Choice		smallest = {0}; /* or the tier that was found */
 	int			nruns = 0;		/* in all */
 	int			n = 0;			/* neighbours */
 	bool		found = false;
@@ -242,7 +230,7 @@ choose_merge(const RencoderRunGroups *groups, const Task *task)
 
 	for (int i = 0; i < groups->n && !found;)
 	{
-		Choice		merged = {0, 0};
+		Choice		merged = {0};
 
 		run[n] = next_run(groups, &i, &continued);
 		if (run[n].n == 0)
@@ -340,8 +328,7 @@ gains(Relation index, Relation heap, const RencoderRunGroups *groups, const Choi
 
 		if (s->first < choice->first || s->first >= choice->first + choice->n)
 			continue;
-		if (!is_in_run(s) || s->old_coder || s->leftover || s->uncovered ||
-			s->kind == RENCODER_STRETCH_WAITING ||
+		if (!is_in_run(s, NULL) || s->old_coder || s->leftover || s->uncovered ||
 			(number != 0 && s->run != number))
 			return true;
 		number = s->run;
@@ -362,7 +349,7 @@ look_for_work(Relation index, const Task *task)
 	RencoderRunGroups groups;
 	Choice		choice;
 
-	rencoder_run_groups_look(index, &groups);
+	rencoder_run_groups_look(index, task->nranges, &groups);
 	for (;;)
 	{
 		choice = rest.choose(&groups, &rest);
@@ -416,7 +403,8 @@ make_one(Relation index, Relation heap, const Task *task, Choice *choice)
 	*choice = look_for_work(index, task);
 	if (choice->n > 0 && list_has_room(index, choice))
 	{
-		result = rencoder_flush(index, heap, choice->first, choice->n, cut, task->gives_way) ?
+		result = rencoder_flush(index, heap, choice->first, choice->n, task->nranges, cut,
+								task->gives_way, &choice->nsummarized) ?
 			RENCODER_COMPACT_DONE : RENCODER_COMPACT_WAITED_FOR;
 		rencoder_run_groups_clean_up(index);
 	}
@@ -445,11 +433,11 @@ merge_task(uint32 ngroups)
 }
 
 /*
- * Sees to it that columns have coders that serve the table: where it has grown, or got so many late
- * keys that others may have come in the place of those that a coder knows.
+ * Sees to it that columns have coders that serve the table: where it has grown so much (0: in any
+ * case), or got so many late keys that others may have come in the place of those that a coder knows.
  */
 static void
-see_to_coders(Relation index, Relation heap, bool always)
+see_to_coders(Relation index, Relation heap, double growth)
 {
 	RencoderColumnCoders coders;
 	uint64		base;
@@ -463,8 +451,8 @@ see_to_coders(Relation index, Relation heap, bool always)
 	rencoder_run_groups_count_pages(index, &base, &delta);
 	rencoder_meta_lock_maintainer(index);
 	rencoder_columns_train(heap, index, BuildIndexInfo(index), true,
-						   always || delta > base / RENEWAL_PART ||
-						   rencoder_columns_train_is_due(heap, index, GROWTH), &coders);
+						   growth == 0 || delta > base / RENEWAL_PART ||
+						   rencoder_columns_train_is_due(heap, index, growth), &coders);
 	rencoder_meta_unlock_maintainer(index);
 }
 
@@ -472,7 +460,8 @@ see_to_coders(Relation index, Relation heap, bool always)
 static RencoderCompactResult
 renew_some(Relation index, Relation heap, uint32 most, bool gives_way)
 {
-	Task		renew = {.choose = choose_earliest,.most = most,.gives_way = gives_way};
+	Task		renew = {.choose = choose_earliest,.wants = is_in_run,.least = 1,.most = most,
+	.gives_way = gives_way};
 	Choice		choice;
 	RencoderCompactResult result = make_one(index, heap, &renew, &choice);
 
@@ -484,7 +473,7 @@ renew_some(Relation index, Relation heap, uint32 most, bool gives_way)
 void
 rencoder_compact_vacuum(Relation index, Relation heap)
 {
-	Task		flush = {.choose = choose_waiting,.least = 1,.recodes = true};
+	Task		flush = {.choose = choose_wanted,.wants = waits,.least = 1,.recodes = true};
 	Task		merge;
 	Choice		choice;
 	uint32		ngroups;
@@ -494,7 +483,7 @@ rencoder_compact_vacuum(Relation index, Relation heap)
 	rencoder_meta_unlock_maintainer(index);
 	if (!rencoder_options_use_runs(index))
 		return;
-	see_to_coders(index, heap, false);
+	see_to_coders(index, heap, GROWTH);
 	ngroups = count_index_groups(index);
 	flush.most = Max(RENCODER_VACUUM_FLUSH, ngroups / MERGE_SHARE);
 	while (flush.most > 0 && make_one(index, heap, &flush, &choice) == RENCODER_COMPACT_DONE)
@@ -511,8 +500,8 @@ rencoder_compact_vacuum(Relation index, Relation heap)
 RencoderCompactResult
 rencoder_compact_some(Relation index, Relation heap, bool quiet)
 {
-	Task		flush = {.choose = choose_waiting,.least = quiet ? 1 : WORTH_FLUSHING,
-	.most = RENCODER_WORKER_FLUSH,.gives_way = true};
+	Task		flush = {.choose = choose_wanted,.wants = waits,
+	.least = quiet ? 1 : RENCODER_WORTH_FLUSHING,.most = RENCODER_WORKER_FLUSH,.gives_way = true};
 	Task		merge;
 	Choice		choice;
 	RencoderCompactResult result;
@@ -532,16 +521,41 @@ rencoder_compact_some(Relation index, Relation heap, bool quiet)
 	return result;
 }
 
+RencoderCompactResult
+rencoder_compact_unread(Relation index, Relation heap, uint64 nranges, uint32 least, uint32 most,
+						bool gives_way, uint64 *nsummarized)
+{
+	Task		task = {.choose = choose_wanted,.wants = waits,.least = PG_UINT32_MAX,
+	.least_unread = least,.most = most,.nranges = nranges,.gives_way = gives_way};
+	RencoderCompactResult result;
+	Choice		choice;
+
+	if (most == 0)
+		task.most = Max(MERGE_GROUPS, rencoder_group_count(nranges) / MERGE_SHARE);
+	if (!rencoder_options_use_runs(index) || look_for_work(index, &task).n == 0)
+		return RENCODER_COMPACT_NOTHING;
+	see_to_coders(index, heap, GROWTH_OF_UNREAD);
+	result = make_one(index, heap, &task, &choice);
+	*nsummarized += choice.nsummarized;
+	return result;
+}
+
 uint32
 rencoder_compact(Relation index, Relation heap)
 {
-	Task		task = {.choose = choose_all,.heap = heap};
+	Task		task = {.choose = choose_wanted,.wants = may_be_in_run,.least = 1,.least_unread = 1,
+	.most = PG_UINT32_MAX,.heap = heap};
+	uint64		nranges = rencoder_range_count(rencoder_meta_get(index), RelationGetNumberOfBlocks(heap));
 	Choice		choice;
 	uint32		n = 0;
 
 	if (!rencoder_options_use_runs(index))
 		return 0;
-	see_to_coders(index, heap, true);
+
+	/* As in a build. */
+	if (nranges >= RENC_SLICE_RANGES || rencoder_options_pages_per_range(index) != 0)
+		task.nranges = nranges;
+	see_to_coders(index, heap, 0);
 	while (make_one(index, heap, &task, &choice) == RENCODER_COMPACT_DONE)
 	{
 		n += choice.n;

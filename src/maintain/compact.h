@@ -35,18 +35,30 @@ typedef enum RencoderCompactResult
 } RencoderCompactResult;
 
 /*
- * In the worker: makes a run of up to RENCODER_WORKER_FLUSH groups, if several are full, or
- * merges some.  If the table is quiet, one full group is enough: when others will be full, nobody
+ * In the worker: makes a run of up to RENCODER_WORKER_FLUSH groups, if RENCODER_WORTH_FLUSHING are
+ * full, or merges some.  If the table is quiet, one full group is enough: when others will be full, nobody
  * knows.  Gives way to others who wait for a lock on the table.
  */
 extern RencoderCompactResult rencoder_compact_some(Relation index, Relation heap, bool quiet);
 
 #define RENCODER_WORKER_FLUSH	16
+#define RENCODER_WORTH_FLUSHING	4
 
 /*
- * Makes one run of each sequence of neighbouring groups that have a summarized range, unless that
- * is what it has, with no later keys, few dead ones, and cells for the queries that are known.
- * Returns the groups in new runs.
+ * Makes a run of "least" neighbouring groups or more that are unread: the table, of which "nranges"
+ * ranges count, fills them, but less than half of their ranges are summarized.  Full groups beside
+ * them count.  Of "most" groups at most; 0: 256, or an eighth of all if that is more.  *nsummarized
+ * rises by the number of ranges that were not summarized.  The caller summarizes what is left, for
+ * one if the list of runs has no room (summarize.h).
+ */
+extern RencoderCompactResult rencoder_compact_unread(Relation index, Relation heap, uint64 nranges,
+													 uint32 least, uint32 most, bool gives_way,
+													 uint64 *nsummarized);
+
+/*
+ * Makes one run of all of the table, unless that is what it has, with no later keys, few dead ones,
+ * and cells for the queries that are known.  Of less than 8 ranges only if they are summarized, or
+ * their size is set, as in a build.  Returns the groups in new runs.
  */
 extern uint32 rencoder_compact(Relation index, Relation heap);
 

@@ -2,17 +2,19 @@
  * flush.c
  *		Making a base run of groups of an index in use.
  *
- * Groups that are sealed, and groups that name a run already, go the same way: the table is
- * read, as for summarizing.  Keys are made by the newest coders.
+ * Groups without storage, groups that are sealed, and groups that name a run already, go the same
+ * way: the table is read, as for summarizing.  Keys are made by the newest coders.
  *
  *	1. The run is put into the list, BUILDING.  The header of each group notes it, and that the
- *	   summarized ranges are "flushing".  From here on inserters leave no key out because the present
- *	   run has it, and note which values without a key have come.
+ *	   summarized ranges are "flushing", and the others summarizing, too.  From here on rows that come
+ *	   to these have entries, inserters leave no key out because the present run has it, and note
+ *	   which values without a key have come.
  *	2. The table is read, any version visible, group by group, each with a trust horizon of its
  *	   own.  A row came before "flushing" was set, and is found, or after, and has an entry behind
  *	   the cut (INV-13).  Bounds and flags are widened by what was read.
  *	3. The run is written and becomes LIVE.  Scans search it from now on, but nobody names it.
- *	4. Group by group: one record makes the group name the run, its ranges covered, frees the first
+ *	4. Group by group: one record makes the group name the run, its ranges covered, and summarized if
+ *	   they were summarizing, frees the first
  *	   column's matrix and starts a new epoch (INV-7); then further columns are done likewise.
  *	   At last the ranges are not flushing any more.
  *
@@ -46,6 +48,7 @@ typedef struct FlushedGroup
 {
 	RencoderGroup group;
 	renc_mask	flushing;
+	bool		is_new;			/* no range was summarized before */
 	uint64		horizon;
 	renc_mask  *keyless;		/* of each column: rencoder_reading_keyless() */
 } FlushedGroup;
@@ -55,6 +58,8 @@ typedef struct Flush
 	RencoderRangeScan scan;
 	uint32		first;
 	uint32		ngroups;
+	uint64		nranges;		/* of the table: these are all read */
+	uint64		nsummarized;	/* ranges that were not before */
 	uint64		cut;
 	bool		gives_way;
 	RencoderRunWriter *writer;
@@ -63,14 +68,32 @@ typedef struct Flush
 	FlushedGroup *groups;
 } Flush;
 
+/* The ranges of a group that are to be read, whatever they have. */
+static renc_mask
+ranges_of_table(const Flush *f, uint32 number)
+{
+	uint64		first = (uint64) number * RENC_GROUP_RANGES;
+	renc_mask	ranges = renc_mask_none();
+
+	for (int slot = 0; slot < RENC_GROUP_RANGES && first + slot < f->nranges; slot++)
+		renc_mask_set(&ranges, slot);
+	return ranges;
+}
+
 static void
 begin_flushing(Flush *f, FlushedGroup *g, uint32 number)
 {
-	if (!rencoder_group_locate(&g->group, f->scan.index, &f->scan.meta, number))
-		elog(ERROR, "group %u of index \"%s\" has no header",
-			 number, RelationGetRelationName(f->scan.index));
+	RencoderHeaderData first;
+	int			before;
+
+	rencoder_reading_group(&g->group, f->scan.index, &f->scan.meta, number);
+	rencoder_group_copy_header(&g->group, 0, &first);
+	before = renc_mask_count(rencoder_set_get(first.summarized));
+	g->is_new = before == 0;
 	g->keyless = palloc0(f->scan.meta.natts * sizeof(renc_mask));
-	g->flushing = rencoder_reading_begin(&g->group, f->number);
+	g->flushing = rencoder_reading_begin(&g->group, ranges_of_table(f, number), true, f->number,
+										 f->cut);
+	f->nsummarized += renc_mask_count(g->flushing) - before;
 }
 
 static void
@@ -90,59 +113,40 @@ take_key(void *arg, int col, uint64 key)
 	rencoder_run_sorter_add(f->sorter[col], key, f->scan.last_block, 1);
 }
 
-/* Would what was read of a range widen its bounds, or set a flag? */
-static bool
-is_wider(const RencoderHeaderData *header, const RencoderRangeSummary *r, int slot)
-{
-	return r->min < header->min[slot] || r->max > header->max[slot] ||
-		(r->has_null && !rencoder_set_test(header->has_null, slot)) ||
-		(r->has_value && !rencoder_set_test(header->has_value, slot)) ||
-		(r->keyless && !rencoder_set_test(header->keyless, slot));
-}
-
 /*
  * Adds what was read of a column to what is known of it.  That holds for the present storage, too.
- * If the new keys are by another coder, bounds say nothing of them, and must exclude none.
+ * If the new keys are by another coder, bounds say nothing of them, and must exclude none.  Of a
+ * new group nobody asks: it has that coder from now on.
  */
 static void
 widen_flushed_column(const Flush *f, const FlushedGroup *g, int col)
 {
+	uint32		coder = f->scan.coders.generation[col];
 	RencoderGroupEdit edit;
-	bool		recoded;
+	RencoderHeader header;
+	RencoderEntry entry;
 
 	rencoder_group_edit_begin(&edit, &g->group, col, RENCODER_EDIT_ENTRY, 0);
-	recoded = edit.header->config.coder != f->scan.coders.generation[col];
-	for (int slot = 0; slot < RENC_GROUP_RANGES; slot++)
+	header = rencoder_group_edit_header(&edit);
+	entry = rencoder_group_edit_entry(&edit);
+	if (g->is_new)
+		header->config.coder = entry->column[col].config.coder = coder;
+	for (int slot = renc_mask_next(g->flushing, 0); slot < RENC_GROUP_RANGES;
+		 slot = renc_mask_next(g->flushing, slot + 1))
 	{
 		RencoderRangeSummary r = f->scan.collector->column[col].range[slot];
-		RencoderHeader header;
-		RencoderEntryColumn *bounds;
 
-		if (!renc_mask_test(g->flushing, slot))
-			continue;
-		if (recoded && r.min <= r.max)
+		if (header->config.coder != coder && r.min <= r.max)
 		{
 			r.min = 0;
 			r.max = PG_UINT64_MAX;
 		}
-		if (!is_wider(edit.header, &r, slot))
-			continue;
-		bounds = &rencoder_group_edit_entry(&edit)->column[col];
-		header = rencoder_group_edit_header(&edit);
-		header->min[slot] = Min(header->min[slot], r.min);
-		header->max[slot] = Max(header->max[slot], r.max);
-		bounds->min = Min(bounds->min, r.min);
-		bounds->max = Max(bounds->max, r.max);
-		if (r.has_null)
-			rencoder_set_add(header->has_null, slot);
-		if (r.has_value)
-			rencoder_set_add(header->has_value, slot);
+		rencoder_reading_note_range(header, entry, slot, &r);
 		if (r.keyless)
-		{
 			rencoder_set_add(header->keyless, slot);
-			rencoder_group_edit_entry(&edit)->flags |= RENCODER_ENTRY_ALWAYS;
-		}
 	}
+	if (rencoder_header_matches_all(header))
+		entry->flags |= RENCODER_ENTRY_ALWAYS;
 	rencoder_group_edit_finish(&edit);
 }
 
@@ -251,6 +255,10 @@ name_run(const Flush *f, const FlushedGroup *g)
 	Assert(first->flushing_run == f->number);
 	first->run = entry->run = f->number;
 	rencoder_set_put(first->covered, g->flushing);
+	rencoder_set_put(first->summarizing,
+					 renc_mask_andnot(rencoder_set_get(first->summarizing), g->flushing));
+	rencoder_set_put(first->summarized,
+					 renc_mask_or(rencoder_set_get(first->summarized), g->flushing));
 	for (int slot = 0; slot < RENC_GROUP_RANGES; slot++)
 	{
 		if (renc_mask_test(g->flushing, slot))
@@ -300,8 +308,8 @@ flush_groups(Flush *f)
 }
 
 bool
-rencoder_flush(Relation index, Relation heap, uint32 first, uint32 ngroups, uint64 cut,
-			   bool gives_way)
+rencoder_flush(Relation index, Relation heap, uint32 first, uint32 ngroups, uint64 nranges,
+			   uint64 cut, bool gives_way, uint64 *nsummarized)
 {
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "rencoder flush",
 												  ALLOCSET_DEFAULT_SIZES);
@@ -312,9 +320,12 @@ rencoder_flush(Relation index, Relation heap, uint32 first, uint32 ngroups, uint
 	rencoder_range_scan_init(&f->scan, index, heap);
 	f->first = first;
 	f->ngroups = ngroups;
+	f->nranges = nranges;
 	f->cut = cut;
 	f->gives_way = gives_way;
 	done = flush_groups(f);
+	if (done)
+		*nsummarized += f->nsummarized;
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(context);
 	return done;

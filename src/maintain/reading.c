@@ -1,36 +1,150 @@
 /*
  * reading.c
- *		Reading the table for new storage of ranges whose present one is in use.
+ *		Reading the table for new storage of ranges: those that have none, or whose present one is
+ *		in use.
  */
 #include "maintain/reading.h"
 
-/* Forgets the values without a key that came while an earlier reading went on. */
+#include "format/format_filter.h"
+#include "store/space.h"
+
+/* Makes and links the header pages of a group. */
 static void
-clear_keyless_since(const RencoderGroup *group, int col)
+make_header(RencoderGroup *group)
 {
+	char	   *payload = palloc0(RENCODER_PAYLOAD_SIZE);
+	RencoderExtent extent = rencoder_space_alloc(group->index, group->meta->natts);
+	RencoderEntry entry = palloc0(group->meta->entry_size);
+
+	for (int col = 0; col < group->meta->natts; col++)
+	{
+		rencoder_group_init_header((RencoderHeader) payload, group->number, col);
+		rencoder_wal_write_fresh(group->index, extent.start + col, RENCODER_PAGE_HEADER,
+								 payload, true);
+	}
+	pfree(payload);
+
+	entry->header = extent.start;
+	entry->nranges = RENC_GROUP_RANGES;
+	for (int col = 0; col < group->meta->natts; col++)
+		entry->column[col].min = PG_UINT64_MAX;
+	rencoder_directory_put(group->index, group->meta, group->number, entry, true);
+	pfree(entry);
+	group->header = extent.start;
+}
+
+void
+rencoder_reading_group(RencoderGroup *group, Relation index, const RencoderMeta *meta, uint32 number)
+{
+	(void) rencoder_directory_make(index, meta, number, true);
+	if (!rencoder_group_locate(group, index, meta, number))
+		make_header(group);
+}
+
+static void
+remove_all(uint8 *set, renc_mask ranges)
+{
+	rencoder_set_put(set, renc_mask_andnot(rencoder_set_get(set), ranges));
+}
+
+/*
+ * Forgets what a former summary of "fresh" ranges left.  They are unsummarized, so that nobody asks
+ * for them; scans that started before they became so will see another epoch (INV-7).  Forgets also
+ * the values without a key that came while an earlier reading of the group went on.
+ */
+static void
+prepare_column(const RencoderGroup *group, int col, renc_mask fresh)
+{
+	RencoderHeaderData copy;
 	RencoderGroupEdit edit;
+	RencoderHeader header;
+
+	rencoder_group_copy_header(group, col, &copy);
+	if (renc_mask_empty(fresh) && renc_mask_empty(rencoder_set_get(copy.keyless_since)))
+		return;
+	if (copy.matrix.start != RENCODER_NO_BLOCK && !renc_mask_empty(fresh))
+	{
+		RencoderSlab slab = rencoder_slab_of(group->index, &copy);
+
+		rencoder_filter_clear(&slab, fresh);
+	}
 
 	rencoder_group_edit_begin(&edit, group, col, RENCODER_EDIT_HEADERS, 0);
-	if (!renc_mask_empty(rencoder_set_get(edit.header->keyless_since)))
-		rencoder_set_put(rencoder_group_edit_header(&edit)->keyless_since, renc_mask_none());
+	header = rencoder_group_edit_header(&edit);
+	rencoder_set_put(header->keyless_since, renc_mask_none());
+	remove_all(header->always, fresh);
+	remove_all(header->keyless, fresh);
+	remove_all(header->has_null, fresh);
+	remove_all(header->has_value, fresh);
+	for (int slot = 0; slot < RENC_GROUP_RANGES; slot++)
+	{
+		if (!renc_mask_test(fresh, slot))
+			continue;
+		header->min[slot] = PG_UINT64_MAX;
+		header->max[slot] = 0;
+		header->distinct[slot] = 0;
+		header->nset[slot] = 0;
+	}
 	rencoder_group_edit_finish(&edit);
 }
 
+/*
+ * Before inserters are told to note anything.  Of what is "summarizing", which a crash left so, they
+ * have set flags already.  Its bits may stay: they are of rows that were there.
+ */
+static void
+prepare_columns(const RencoderGroup *group, renc_mask todo)
+{
+	RencoderHeaderData first;
+	renc_mask	known;
+
+	rencoder_group_copy_header(group, 0, &first);
+	known = renc_mask_or(rencoder_set_get(first.summarized), rencoder_set_get(first.summarizing));
+	for (int col = 0; col < group->meta->natts; col++)
+		prepare_column(group, col, renc_mask_andnot(todo, known));
+}
+
+/* The entry's cut, for slices that are summarized or flushing. */
+static void
+note_least_cut(RencoderEntry entry, const RencoderHeaderData *first)
+{
+	uint64		cut = rencoder_group_least_cut(first);
+
+	if (cut != PG_UINT64_MAX)
+		entry->cut = cut;
+}
+
+/*
+ * Of a slice that has no storage yet, entries behind the cut are needed as soon as it is flushing:
+ * whoever makes a delta meanwhile keeps them.
+ */
 renc_mask
-rencoder_reading_begin(const RencoderGroup *group, uint32 run)
+rencoder_reading_begin(const RencoderGroup *group, renc_mask todo, bool flushing, uint32 run,
+					   uint64 cut)
 {
 	RencoderGroupEdit edit;
 	RencoderHeader first;
+	renc_mask	summarized;
 	renc_mask	ranges;
 
-	/* Before inserters are told to note them. */
-	for (int col = 0; col < group->meta->natts; col++)
-		clear_keyless_since(group, col);
-	rencoder_group_edit_begin(&edit, group, 0, RENCODER_EDIT_HEADERS, 0);
+	prepare_columns(group, todo);
+	rencoder_group_edit_begin(&edit, group, 0, RENCODER_EDIT_ENTRY, 0);
 	first = rencoder_group_edit_first(&edit);
-	ranges = rencoder_set_get(first->summarized);
-	rencoder_set_put(first->flushing, ranges);
-	first->flushing_run = run;
+	summarized = rencoder_set_get(first->summarized);
+	ranges = renc_mask_or(summarized, todo);
+	rencoder_set_put(first->summarizing, renc_mask_or(rencoder_set_get(first->summarizing),
+													  renc_mask_andnot(todo, summarized)));
+	if (flushing)
+	{
+		rencoder_set_put(first->flushing, ranges);
+		first->flushing_run = run;
+		for (int slice = 0; slice < RENC_GROUP_SLICES; slice++)
+		{
+			if (first->summarized[slice] == 0 && first->flushing[slice] != 0)
+				first->cut[slice] = cut;
+		}
+		note_least_cut(rencoder_group_edit_entry(&edit), first);
+	}
 	rencoder_group_edit_finish(&edit);
 	return ranges;
 }
@@ -40,14 +154,16 @@ rencoder_reading_give_up(const RencoderGroup *group, uint32 run)
 {
 	RencoderGroupEdit edit;
 
-	rencoder_group_edit_begin(&edit, group, 0, RENCODER_EDIT_HEADERS, 0);
+	rencoder_group_edit_begin(&edit, group, 0, RENCODER_EDIT_ENTRY, 0);
 	if (edit.first->flushing_run == run &&
 		!renc_mask_empty(rencoder_set_get(edit.first->flushing)))
 	{
 		RencoderHeader first = rencoder_group_edit_first(&edit);
 
+		remove_all(first->summarizing, rencoder_set_get(first->flushing));
 		rencoder_set_put(first->flushing, renc_mask_none());
 		first->flushing_run = 0;
+		note_least_cut(rencoder_group_edit_entry(&edit), first);
 	}
 	rencoder_group_edit_finish(&edit);
 }
@@ -98,6 +214,22 @@ rencoder_reading_finish(const RencoderGroup *group)
 	rencoder_set_put(first->flushing, renc_mask_none());
 	first->flushing_run = 0;
 	rencoder_group_edit_finish(&edit);
+}
+
+void
+rencoder_reading_note_range(RencoderHeader header, RencoderEntry entry, int slot,
+							const RencoderRangeSummary *r)
+{
+	RencoderEntryColumn *bounds = &entry->column[header->attno];
+
+	header->min[slot] = Min(header->min[slot], r->min);
+	header->max[slot] = Max(header->max[slot], r->max);
+	bounds->min = Min(bounds->min, r->min);
+	bounds->max = Max(bounds->max, r->max);
+	if (r->has_null)
+		rencoder_set_add(header->has_null, slot);
+	if (r->has_value)
+		rencoder_set_add(header->has_value, slot);
 }
 
 renc_mask

@@ -1,14 +1,16 @@
 /*
  * reading.h
- *		Reading the table for new storage of ranges whose present one is in use.
+ *		Reading the table for new storage of ranges: those that have none, or whose present one is
+ *		in use.
  *
- *		begin      header X: keyless_since is empty, flushing = summarized
+ *		begin      headers X: keyless_since is empty, what has no storage is as if it never had;
+ *		           first header X: that is summarizing; for other storage of all, flushing
  *		           the table is read; rows that come meanwhile get entries, as always
  *		switch     headers X, column by column: the new storage, and what was read
  *		finish     header X: not flushing
  *
  * A flush makes a run so (flush.c), a rebuild a matrix (rebuild.c).  INV-13 says why no row is
- * lost.  The caller has the maintainer lock.
+ * lost.  Summarizing begins alike (summarize.c).  The caller has the maintainer lock.
  */
 #ifndef RENCODER_READING_H
 #define RENCODER_READING_H
@@ -17,14 +19,33 @@
 #include "store/group_edit.h"
 
 /*
- * Sets "flushing" for all summarized ranges of a group, which it returns; "run": that is made of
- * them, 0: a matrix.  Locks: headers, exclusive, one after the other.  WAL: a record of the first
- * header; one for each further header of whose last reading values without a key are noted.
+ * Finds a group, whose directory page and headers are made if they are not there.  WAL: of these.
  */
-extern renc_mask rencoder_reading_begin(const RencoderGroup *group, uint32 run);
+extern void rencoder_reading_group(RencoderGroup *group, Relation index, const RencoderMeta *meta,
+								   uint32 number);
 
-/* Takes that back, if it is for this run.  Locks and WAL as above. */
+/*
+ * Makes those of the ranges "todo" that are not summarized summarizing.  If they are "flushing", sets
+ * that for them and all that are summarized, and returns these: a run with this number is made of
+ * them, which has the keys of pending pages up to "cut"; 0: matrices are.  Locks: headers, and the
+ * directory page, exclusive.  WAL: for each column, where something is to be forgotten, the header, and
+ * the pages of the matrix that had bits of such ranges; then directory page and first header.
+ */
+extern renc_mask rencoder_reading_begin(const RencoderGroup *group, renc_mask todo, bool flushing,
+										uint32 run, uint64 cut);
+
+/*
+ * Takes back "flushing", if it is for this run, and what is summarizing for it is unsummarized again.
+ * Locks: directory page and first header.  WAL: one record of both.
+ */
 extern void rencoder_reading_give_up(const RencoderGroup *group, uint32 run);
+
+/*
+ * Adds what was read of a range to what header and entry say of a column, but for keyless values.
+ * Inserters may have set flags meanwhile.
+ */
+extern void rencoder_reading_note_range(RencoderHeader header, RencoderEntry entry, int slot,
+										const RencoderRangeSummary *r);
 
 /*
  * In the switch of a column: these ranges had values without a key when they were read ("keyless"),

@@ -19,7 +19,7 @@
 void
 rencoder_rebuild_collect(RencoderRebuild *r)
 {
-	r->ranges = rencoder_reading_begin(&r->group, 0);
+	r->ranges = rencoder_reading_begin(&r->group, renc_mask_none(), true, 0, 0);
 	r->cut = rencoder_pending_closed(r->scan.index);
 	(void) rencoder_range_scan(&r->scan, (uint64) r->group.number * RENC_GROUP_RANGES,
 							   RENC_GROUP_RANGES, r->ranges, 0, &r->horizon);
@@ -45,16 +45,11 @@ apply_ranges(const RencoderRebuild *r, int col, RencoderHeader header, RencoderE
 	{
 		const RencoderRangeSummary *range = &r->scan.collector->column[col].range[slot];
 
-		header->min[slot] = range->min;
-		header->max[slot] = range->max;
-		bounds->min = Min(bounds->min, range->min);
-		bounds->max = Max(bounds->max, range->max);
+		header->min[slot] = PG_UINT64_MAX;
+		header->max[slot] = 0;
+		rencoder_reading_note_range(header, entry, slot, range);
 		header->distinct[slot] = range->distinct;
 		header->nset[slot] = nset[slot];
-		if (range->has_null)
-			rencoder_set_add(header->has_null, slot);
-		if (range->has_value)
-			rencoder_set_add(header->has_value, slot);
 	}
 }
 

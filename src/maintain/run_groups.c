@@ -13,24 +13,23 @@
 
 /* ---- Looking ---- */
 
-/* A group whose entry does not speak for all of its ranges. */
+/* A group whose entry does not speak for all of its ranges; the table has "nranges" of them. */
 static void
-look_at_group_header(Relation index, RencoderEntry entry, RencoderStretch *s)
+look_at_group_header(Relation index, RencoderEntry entry, uint64 nranges, RencoderStretch *s)
 {
 	Buffer		buf = rencoder_group_read_header(index, entry->header, s->first, 0, BUFFER_LOCK_SHARE);
 	const RencoderHeaderData *header = RencoderPageGetHeader(BufferGetPage(buf));
 	renc_mask	summarized = rencoder_set_get(header->summarized);
+	renc_mask	covered = rencoder_set_get(header->covered);
 	int			n = renc_mask_count(summarized);
 
 	s->cut = rencoder_group_least_cut(header);
-	if (entry->run == 0 && n > 0)
-		s->kind = RENCODER_STRETCH_GROWING;
-	else if (n > 0)
-	{
+	s->uncovered = renc_mask_next(renc_mask_andnot(renc_mask_all(), covered), 0) < nranges ||
+		!renc_mask_empty(renc_mask_andnot(summarized, covered));
+	if (nranges >= RENC_GROUP_RANGES && n < RENC_GROUP_RANGES / 2)
+		s->kind = RENCODER_STRETCH_UNREAD;
+	else if (entry->run != 0 && n > 0)
 		s->kind = n < RENC_GROUP_RANGES ? RENCODER_STRETCH_PARTIAL : RENCODER_STRETCH_WAITING;
-		s->uncovered = !renc_mask_empty(renc_mask_andnot(summarized,
-														 rencoder_set_get(header->covered)));
-	}
 	UnlockReleaseBuffer(buf);
 }
 
@@ -60,13 +59,20 @@ is_of_old_coder(const RencoderMeta *meta, RencoderEntry entry, const uint32 *new
 /* What is to be known of a group, as a stretch of one. */
 static RencoderStretch
 look_at_group(Relation index, const RencoderMeta *meta, RencoderEntry entry, uint32 number,
-			  const uint32 *newest)
+			  uint64 nranges, const uint32 *newest)
 {
+	uint64		before = (uint64) number * RENC_GROUP_RANGES;
 	RencoderStretch s = {.first = number,.n = 1,.kind = RENCODER_STRETCH_OTHER,
 	.run = entry->run,.cut = PG_UINT64_MAX};
 
+	nranges = Min(nranges - Min(nranges, before), RENC_GROUP_RANGES);
 	if (entry->header == RENCODER_NO_BLOCK)
+	{
+		s.uncovered = nranges > 0;
+		if (nranges >= RENC_GROUP_RANGES)
+			s.kind = RENCODER_STRETCH_UNREAD;
 		return s;
+	}
 	s.cut = entry->cut;
 	s.old_coder = is_of_old_coder(meta, entry, newest);
 	if (entry->flags & RENCODER_ENTRY_COVERED)
@@ -77,7 +83,7 @@ look_at_group(Relation index, const RencoderMeta *meta, RencoderEntry entry, uin
 	else if (entry->flags & RENCODER_ENTRY_SEALED)
 		s.kind = RENCODER_STRETCH_WAITING;
 	else
-		look_at_group_header(index, entry, &s);
+		look_at_group_header(index, entry, nranges, &s);
 	return s;
 }
 
@@ -104,14 +110,14 @@ add_group(RencoderRunGroups *groups, const RencoderStretch *s)
 }
 
 void
-rencoder_run_groups_look(Relation index, RencoderRunGroups *groups)
+rencoder_run_groups_look(Relation index, uint64 nranges, RencoderRunGroups *groups)
 {
 	RencoderMeta meta = *rencoder_meta_get(index);
 	RencoderMetaPageData *metadata = rencoder_meta_copy(index);
 	RencoderEntry entry = palloc0(meta.entry_size);
 	uint32		newest[INDEX_MAX_KEYS];
 	char	   *payload = palloc0(RENCODER_PAYLOAD_SIZE);
-	uint32		ngroups = rencoder_group_copy_count(index, &meta, metadata, 0);
+	uint32		ngroups = rencoder_group_copy_count(index, &meta, metadata, nranges);
 
 	for (int col = 0; col < meta.natts; col++)
 		newest[col] = rencoder_coder_newest(index, col);
@@ -138,7 +144,7 @@ rencoder_run_groups_look(Relation index, RencoderRunGroups *groups)
 			}
 		}
 		memcpy(entry, rencoder_directory_entry(payload, &meta, group), meta.entry_size);
-		s = look_at_group(index, &meta, entry, group, newest);
+		s = look_at_group(index, &meta, entry, group, nranges, newest);
 		add_group(groups, &s);
 	}
 	pfree(payload);
@@ -290,7 +296,7 @@ rencoder_run_groups_clean_up(Relation index)
 	rencoder_runs_look(index, &runs, NULL);
 	if (runs.list.n == 0 && runs.pending_first == RENCODER_NO_BLOCK)
 		return;
-	rencoder_run_groups_look(index, &groups);
+	rencoder_run_groups_look(index, 0, &groups);
 	for (int i = 0; i < groups.n; i++)
 	{
 		for (uint32 j = 0; j < runs.list.n; j++)

@@ -10,8 +10,9 @@
 
 typedef enum RencoderStretchKind
 {
-	RENCODER_STRETCH_OTHER,		/* nothing is summarized */
-	RENCODER_STRETCH_GROWING,	/* not full, and nothing is in a run */
+	RENCODER_STRETCH_OTHER,		/* not full, nothing is in a run */
+	RENCODER_STRETCH_UNREAD,	/* the table fills it, but less than half of
+								 * its ranges are summarized */
 	RENCODER_STRETCH_WAITING,	/* full, but with keys in storage */
 	RENCODER_STRETCH_COVERED,	/* full, and all in the run */
 	RENCODER_STRETCH_PARTIAL	/* not full, but some ranges are in the run */
@@ -28,8 +29,8 @@ typedef struct RencoderStretch
 								 * PG_UINT64_MAX: there are none */
 	bool		old_coder;		/* keys of a column are not by its newest one */
 	bool		leftover;		/* COVERED, but with storage in some column */
-	bool		uncovered;		/* PARTIAL: ranges are summarized that are not
-								 * in the run */
+	bool		uncovered;		/* ranges that are summarized, or of the
+								 * table, are not in the run */
 } RencoderStretch;
 
 typedef struct RencoderRunGroups
@@ -40,11 +41,11 @@ typedef struct RencoderRunGroups
 } RencoderRunGroups;
 
 /*
- * Looks at all groups.  What it says may be old when it returns, unless the caller has the
- * maintainer lock.  Locks: directory pages share, one at a time, and first headers of groups that
- * are neither sealed nor covered; released.
+ * Looks at all groups of the index, and those of the table, of which "nranges" ranges count.  What it
+ * says may be old when it returns, unless the caller has the maintainer lock.  Locks: directory pages
+ * share, one at a time, and first headers of groups that are neither sealed nor covered; released.
  */
-extern void rencoder_run_groups_look(Relation index, RencoderRunGroups *groups);
+extern void rencoder_run_groups_look(Relation index, uint64 nranges, RencoderRunGroups *groups);
 
 /* How many pages base runs and deltas have that are LIVE. */
 extern void rencoder_run_groups_count_pages(Relation index, uint64 *base, uint64 *delta);
@@ -53,14 +54,15 @@ extern void rencoder_run_groups_count_pages(Relation index, uint64 *base, uint64
  * Takes back and frees what crashes and cancelled commands left of runs, and what is not needed
  * any more:
  *
- *	- "flushing" of ranges whose run was never finished, or whose group was not switched to it;
+ *	- "flushing" of ranges whose run was never finished, or whose group was not switched to it, and
+ *	  which are unsummarized again if they had no storage;
  *	- storage that was left behind in a covered group;
  *	- base runs that no group names;
  *	- deltas and pending pages whose keys are in storage of all groups (INV-13);
  *	- pages of runs that are BUILDING or FREEING.
  *
- * Maintainer.  WAL: for each header a record; for storage, of metapage, directory, header and free
- * list; then as rencoder_run_list_drop() and rencoder_run_list_free().
+ * Maintainer.  WAL: for each entry and header a record; for storage, of metapage, directory, header
+ * and free list; then as rencoder_run_list_drop() and rencoder_run_list_free().
  */
 extern void rencoder_run_groups_clean_up(Relation index);
 

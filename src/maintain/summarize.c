@@ -2,8 +2,8 @@
  * summarize.c
  *		Summarizing block ranges of an index in use.
  *
- * A slice of 8 ranges at a time, or a whole group (summarize_whole.c), by one
- * maintainer per index (INV-6):
+ * A slice of 8 ranges at a time, or a whole group that has no storage, by one maintainer per index
+ * (INV-6):
  *
  *	1. Make the group's header, if it is the group's first range.  Take away
  *	   what a former life of the ranges left in the matrix, while they are
@@ -20,51 +20,292 @@
  * table's first group begins with as many slices as there are, and is copied to twice the width when
  * another one comes, so that a small table has a small index.
  *
- * The steps are in summarize_group.c.
+ * After a load without automatic summarization whole groups are waiting.  Where the index keeps its
+ * keys in runs they are flushed (compact.c).  Else their matrices are made directly, as in a build:
+ * the filters are written and logged once, not slice by slice, and the shape is chosen by the keys
+ * of all ranges.
  */
 #include "maintain/summarize.h"
 
 #include "miscadmin.h"
 #include "utils/memutils.h"
 
-#include "maintain/summarize_group.h"
-#include "store/group_edit.h"
+#include "base/options.h"
+#include "maintain/compact.h"
+#include "maintain/reading.h"
+#include "plan/design.h"
+#include "store/pending.h"
 #include "store/space.h"
+#include "table/range_scan.h"
 
-/* Makes and links the header pages of a group. */
-static void
-make_header(RencoderGroup *group)
+/* The coders of new groups are looked at again when the table has grown by this factor. */
+#define GROWTH				2
+
+/* Ranges of one group that are being summarized: of one slice, or all at once. */
+typedef struct RencoderSummarizing
 {
-	char	   *payload = palloc0(RENCODER_PAYLOAD_SIZE);
-	RencoderExtent extent = rencoder_space_alloc(group->index, group->meta->natts);
-	RencoderEntry entry = palloc0(group->meta->entry_size);
+	RencoderRangeScan scan;
+	RencoderGroup group;
+	bool		names_run;		/* the group: other ranges of it may be
+								 * covered */
+	bool		whole;			/* all at once, into a matrix */
+	int			slice;			/* of the group, unless "whole" */
+	renc_mask	todo;			/* ranges of the group to summarize */
+	bool		completes;		/* with them the group is full */
+	bool		no_dead_toast;	/* an inserting session is at work; see
+								 * RencoderCollector */
+	bool		too_large;		/* keys of a whole group are too many */
+	bool		untouched;		/* neither a run nor a configuration has
+								 * settled the coder of a column */
+	bool		may_get_coder[INDEX_MAX_KEYS];	/* a column */
+	bool		trained;		/* coders have been asked for, as far as there
+								 * can be any */
+	uint64		cut;			/* what was read has the keys of pending pages
+								 * up to it */
+	uint64		horizon;
+	MemoryContext context;		/* of what outlives a group: */
+	RencoderDesigner *designer; /* NULL until needed */
+} RencoderSummarizing;
 
-	for (int col = 0; col < group->meta->natts; col++)
-	{
-		rencoder_group_init_header((RencoderHeader) payload, group->number, col);
-		rencoder_wal_write_fresh(group->index, extent.start + col, RENCODER_PAGE_HEADER,
-								 payload, true);
-	}
-	pfree(payload);
-
-	entry->header = extent.start;
-	entry->nranges = RENC_GROUP_RANGES;
-	for (int col = 0; col < group->meta->natts; col++)
-		entry->column[col].min = PG_UINT64_MAX;
-	rencoder_directory_put(group->index, group->meta, group->number, entry, true);
-	pfree(entry);
-	group->header = extent.start;
+/* Slot of the group that the collector's first one is. */
+static int
+first_slot(const RencoderSummarizing *s)
+{
+	return s->whole ? 0 : s->slice * RENC_SLICE_RANGES;
 }
 
-/* The keys of the slice's ranges; returns those that do not fit, as ranges of the group. */
+/*
+ * Loads the coders of the group's keys, its own if it has any, also in a run; else the newest, and
+ * then the column may still get another one.
+ */
+static void
+load_coders(RencoderSummarizing *s)
+{
+	RencoderHeaderData copy;
+
+	s->untouched = !s->names_run;
+	for (int col = 0; col < s->scan.meta.natts; col++)
+	{
+		bool		coded = rencoder_key_is_coded(s->scan.index, col);
+		bool		settled;
+
+		rencoder_group_copy_header(&s->group, col, &copy);
+		settled = s->names_run || rencoder_is_configured(&copy.config);
+		s->untouched &= !settled;
+		s->may_get_coder[col] = coded && !settled;
+		if (coded)
+			rencoder_columns_load_coders(s->scan.index, col,
+										 settled ? copy.config.coder :
+										 rencoder_coder_newest(s->scan.index, col), &s->scan.coders);
+	}
+}
+
+static bool
+training_is_due(const RencoderSummarizing *s)
+{
+	return rencoder_columns_train_is_due(s->scan.heap, s->scan.index, GROWTH);
+}
+
+static void
+train_coders(RencoderSummarizing *s)
+{
+	RencoderColumnCoders trained;
+
+	rencoder_columns_train(s->scan.heap, s->scan.index, s->scan.indexInfo, true,
+						   training_is_due(s), &trained);
+}
+
+/* Did the scan find values of a column that should have a coder, and can get one? */
+static bool
+lacks_coder(const RencoderSummarizing *s, int nslots)
+{
+	for (int col = 0; col < s->scan.meta.natts; col++)
+	{
+		bool		lacks = s->may_get_coder[col] && s->scan.coders.generation[col] == 0;
+
+		for (int slot = 0; lacks && slot < nslots; slot++)
+		{
+			if (s->scan.collector->column[col].range[slot].has_value)
+				return true;
+		}
+	}
+	return false;
+}
+
+/*
+ * Reads the keys of "nslots" ranges from "first" on, as rencoder_range_scan() does into the
+ * collector, with the coders of the group.  The first ranges with values of a column that wants a
+ * coder and has none have one trained, of the table as it is by now, and are read again.
+ */
+static bool
+scan_ranges(RencoderSummarizing *s, uint64 first, int nslots,
+			renc_mask todo, Size max_size)
+{
+	load_coders(s);
+	if (!rencoder_range_scan(&s->scan, first, nslots, todo, max_size, &s->horizon))
+		return false;
+	if (s->trained || !lacks_coder(s, nslots))
+		return true;
+	s->trained = true;
+	train_coders(s);
+	load_coders(s);
+	return rencoder_range_scan(&s->scan, first, nslots, todo, max_size, &s->horizon);
+}
+
+/* The header of a column of the group before; false if there is none. */
+static bool
+read_previous(const RencoderSummarizing *s, int col, RencoderHeader header)
+{
+	RencoderGroup previous;
+
+	if (s->group.number == 0 ||
+		!rencoder_group_locate(&previous, s->scan.index, &s->scan.meta, s->group.number - 1))
+		return false;
+	rencoder_group_copy_header(&previous, col, header);
+	return true;
+}
+
+/*
+ * Distinct keys a range that filters of a new group should be made for at least.  A slice of full
+ * ranges tells by itself, if they have keys.  Else it is what those of the group before are made for,
+ * if it has any.
+ */
+static double
+min_capacity_of_new(const RencoderSummarizing *s, int col)
+{
+	uint64		end = s->scan.first + RENC_SLICE_RANGES;
+	bool		full = s->whole ||
+		end * s->scan.meta.pages_per_range <= RelationGetNumberOfBlocks(s->scan.heap);
+	RencoderHeaderData previous;
+
+	if (full && s->scan.collector->column[col].nkeys > 0)
+		return 0;
+	if (read_previous(s, col, &previous) && rencoder_is_configured(&previous.config))
+		return previous.config.capacity;
+	return s->whole ? 0 : rencoder_range_scan_full_keys(&s->scan, col);
+}
+
+/*
+ * A designer whose search goes on from where it ended for the group before, in the present context.
+ * That group's rate says something only if the same queries were known.
+ */
+static RencoderDesigner *
+begin_design(const RencoderSummarizing *s)
+{
+	uint64		nranges = rencoder_range_count(&s->scan.meta, RelationGetNumberOfBlocks(s->scan.heap));
+	uint64		end = (s->group.number + (uint64) 1) * RENC_GROUP_RANGES;
+	RencoderDesigner *designer = rencoder_designer_create(s->scan.index, &s->scan.meta,
+														  (double) Max(nranges, end));
+	RencoderHeaderData previous;
+
+	for (int col = 0; col < s->scan.meta.natts; col++)
+	{
+		if (read_previous(s, col, &previous) &&
+			previous.config.coder == s->scan.coders.generation[col])
+			rencoder_designer_resume(designer, col, &previous.config,
+									 previous.sample_stamp, previous.best_fpr);
+	}
+	return designer;
+}
+
+/*
+ * Chooses the configuration of a column of a new group.  Groups share a designer: what a search costs
+ * is in proportion to the groups of a designer, as in a build.
+ */
+static void
+plan_column(RencoderSummarizing *s, int col, RencoderHeader copy)
+{
+	MemoryContext old = MemoryContextSwitchTo(s->context);
+	RencoderPrediction prediction;
+
+	if (s->designer == NULL)
+		s->designer = begin_design(s);
+	MemoryContextSwitchTo(old);
+	rencoder_design_column(s->designer, s->scan.collector, col, min_capacity_of_new(s, col),
+						   &copy->config, &prediction);
+	copy->predicted_fpr = prediction.fpr;
+	copy->best_fpr = prediction.best_fpr;
+	copy->sample_stamp = rencoder_designer_stamp(s->designer, col, copy->config.coder);
+}
+
+/* Puts what was learnt of a range into the header and the entry's bounds. */
+static void
+publish_range(const RencoderSummarizing *s, int col, RencoderHeader header, RencoderEntry entry,
+			  const RencoderHeaderData *copy, renc_mask always, int slot)
+{
+	const RencoderRangeSummary *r = &s->scan.collector->column[col].range[slot - first_slot(s)];
+
+	rencoder_reading_note_range(header, entry, slot, r);
+	header->distinct[slot] = r->distinct;
+	header->nset[slot] = copy->nset[slot];
+	if (renc_mask_test(always, slot))
+		rencoder_set_add(header->always, slot);
+	if (r->keyless)
+		rencoder_set_add(header->keyless, slot);
+}
+
+/* The states of the ranges that are done, in the group's first header. */
+static void
+publish_states(const RencoderSummarizing *s, RencoderHeader first, RencoderEntry entry)
+{
+	renc_mask	summarized = rencoder_set_get(first->summarized);
+
+	for (int slot = renc_mask_next(s->todo, 0); slot < RENC_GROUP_RANGES;
+		 slot = renc_mask_next(s->todo, slot + 1))
+	{
+		uint64	   *cut = &first->cut[slot / RENC_SLICE_RANGES];
+
+		first->horizon[slot] = s->horizon;
+		if (renc_mask_band(summarized, slot / RENC_SLICE_RANGES) == 0)
+			*cut = s->cut;
+		else
+			*cut = Min(*cut, s->cut);
+	}
+	rencoder_set_put(first->summarizing,
+					 renc_mask_andnot(rencoder_set_get(first->summarizing), s->todo));
+	rencoder_set_put(first->summarized, renc_mask_or(summarized, s->todo));
+	entry->cut = rencoder_group_least_cut(first);
+}
+
+/* Links a column's storage, as "copy" says, and publishes its ranges; of the first also the states. */
+static void
+publish_column(RencoderSummarizing *s, int col, const RencoderHeaderData *copy,
+			   renc_mask always)
+{
+	RencoderGroupEdit edit;
+	RencoderEntry entry;
+	RencoderHeader header;
+
+	rencoder_group_edit_begin(&edit, &s->group, col, RENCODER_EDIT_ENTRY, 0);
+	entry = rencoder_group_edit_entry(&edit);
+	header = rencoder_group_edit_header(&edit);
+	header->config = entry->column[col].config = copy->config;
+	header->predicted_fpr = copy->predicted_fpr;
+	header->best_fpr = copy->best_fpr;
+	header->sample_stamp = copy->sample_stamp;
+	header->matrix = entry->column[col].matrix = copy->matrix;
+	for (int slot = renc_mask_next(s->todo, 0); slot < RENC_GROUP_RANGES;
+		 slot = renc_mask_next(s->todo, slot + 1))
+		publish_range(s, col, header, entry, copy, always, slot);
+	if (rencoder_header_matches_all(header))
+		entry->flags |= RENCODER_ENTRY_ALWAYS;
+	if (col == 0)
+	{
+		publish_states(s, header, entry);
+		rencoder_group_seal(entry, &s->scan.meta, header);
+	}
+	rencoder_group_edit_finish(&edit);
+}
+
+/* The keys of the ranges that were read; returns those that do not fit, as ranges of the group. */
 static renc_mask
-keys_of_slice(const RencoderSummarizing *s, int col, const RencoderConfig *config,
-			  renc_keys *ranges)
+keys_of_ranges(const RencoderSummarizing *s, int col, const RencoderConfig *config,
+			   renc_keys *ranges)
 {
 	renc_mask	always = rencoder_filter_keys(config, s->scan.collector, col, renc_mask_all(),
-											  ranges + s->slice * RENC_SLICE_RANGES);
+											  ranges + first_slot(s));
 
-	return renc_mask_from_slice(always, s->slice);
+	return s->whole ? always : renc_mask_from_slice(always, s->slice);
 }
 
 /*
@@ -75,7 +316,7 @@ static void
 write_column(RencoderSummarizing *s, int col, RencoderHeader copy)
 {
 	renc_keys	ranges[RENC_GROUP_RANGES] = {{NULL, 0}};
-	renc_mask	always = keys_of_slice(s, col, &copy->config, ranges);
+	renc_mask	always = keys_of_ranges(s, col, &copy->config, ranges);
 	RencoderSlab slab;
 
 	HOLD_INTERRUPTS();
@@ -83,7 +324,7 @@ write_column(RencoderSummarizing *s, int col, RencoderHeader copy)
 	{
 		copy->matrix = rencoder_space_alloc(s->scan.index, rencoder_filter_npages(&copy->config));
 		slab = rencoder_slab_of(s->scan.index, copy);
-		rencoder_filter_start(&slab, s->slice, ranges);
+		rencoder_filter_start(&slab, s->whole ? -1 : s->slice, ranges);
 	}
 	else
 	{
@@ -92,16 +333,9 @@ write_column(RencoderSummarizing *s, int col, RencoderHeader copy)
 		rencoder_filter_merge(&slab, ranges);
 	}
 	memset(copy->nset, 0, sizeof(copy->nset));
-	rencoder_filter_count(&slab, renc_mask_of_band(s->slice), copy->nset);
-	rencoder_summarize_group_publish(s, col, copy, always);
+	rencoder_filter_count(&slab, s->todo, copy->nset);
+	publish_column(s, col, copy, always);
 	RESUME_INTERRUPTS();
-}
-
-/* The width of a new matrix that the slice is to go into. */
-static uint32
-new_width(const RencoderSummarizing *s)
-{
-	return s->group.number > 0 ? RENC_MATRIX_WIDTH : rencoder_filter_width(s->slice);
 }
 
 /* Copies a column's matrix to one that has room for the slice, if it has none. */
@@ -159,14 +393,15 @@ summarize_column(RencoderSummarizing *s, int col)
 	rencoder_group_copy_header(&s->group, col, &copy);
 	if (!rencoder_is_configured(&copy.config) && !wants_storage(s, col))
 	{
-		rencoder_summarize_group_publish(s, col, &copy, renc_mask_none());
+		publish_column(s, col, &copy, renc_mask_none());
 		return;
 	}
 	if (!rencoder_is_configured(&copy.config))
 	{
 		copy.config.coder = s->scan.coders.generation[col];
-		rencoder_summarize_group_plan(s, col, &copy);
-		copy.config.width = new_width(s);
+		plan_column(s, col, &copy);
+		copy.config.width = s->whole || s->group.number > 0 ? RENC_MATRIX_WIDTH :
+			rencoder_filter_width(s->slice);
 	}
 	fault = rencoder_filter_fault(&copy.config);
 	if (fault != NULL)
@@ -174,11 +409,30 @@ summarize_column(RencoderSummarizing *s, int col)
 	write_column(s, col, &copy);
 }
 
+/* Reads the ranges s->todo and makes their storage; false if their keys are larger than max_size. */
+static bool
+summarize_todo(RencoderSummarizing *s, Size max_size)
+{
+	int			first = first_slot(s);
+
+	s->cut = rencoder_pending_closed(s->scan.index);
+	(void) rencoder_reading_begin(&s->group, s->todo, false, 0, 0);
+	if (!scan_ranges(s, (uint64) s->group.number * RENC_GROUP_RANGES + first,
+					 s->whole ? RENC_GROUP_RANGES : RENC_SLICE_RANGES,
+					 s->whole ? s->todo : renc_mask_to_slice(s->todo, s->slice),
+					 max_size))
+		return false;
+
+	/* The first column comes last: its record sets the states. */
+	for (int col = s->scan.meta.natts - 1; col >= 0; col--)
+		summarize_column(s, col);
+	return true;
+}
+
 /* Summarizes the unsummarized ranges of the slice among "wanted"; returns how many. */
 static int
 summarize_slice(RencoderSummarizing *s, renc_mask wanted)
 {
-	uint64		first = (uint64) s->group.number * RENC_GROUP_RANGES + rencoder_summarize_group_first(s);
 	RencoderHeaderData copy;
 
 	CHECK_FOR_INTERRUPTS();
@@ -190,14 +444,21 @@ summarize_slice(RencoderSummarizing *s, renc_mask wanted)
 													renc_mask_or(s->todo, rencoder_set_get(copy.summarized))));
 	for (int col = 0; col < s->scan.meta.natts; col++)
 		make_matrix_room(s, col);
-	rencoder_summarize_group_begin(s);
-	(void) rencoder_summarize_group_scan(s, first, RENC_SLICE_RANGES,
-										 renc_mask_to_slice(s->todo, s->slice), 0);
-
-	/* The first column comes last: its record sets the states. */
-	for (int col = s->scan.meta.natts - 1; col >= 0; col--)
-		summarize_column(s, col);
+	(void) summarize_todo(s, 0);
 	return renc_mask_count(s->todo);
+}
+
+/* Summarizes all ranges at once, if no column has storage and their keys fit into memory. */
+static int
+summarize_whole(RencoderSummarizing *s)
+{
+	if (s->too_large || !s->untouched)
+		return 0;
+	s->whole = s->completes = true;
+	s->todo = renc_mask_all();
+	s->too_large = !summarize_todo(s, rencoder_options_key_memory());
+	s->whole = false;
+	return s->too_large ? 0 : RENC_GROUP_RANGES;
 }
 
 /* Is the group all done? */
@@ -205,31 +466,16 @@ static bool
 is_complete(const RencoderSummarizing *s)
 {
 	BlockNumber blkno = rencoder_directory_find(s->scan.index, &s->scan.meta, NULL, s->group.number, NULL);
-	RencoderEntry entry;
 	Buffer		buf;
 	bool		complete;
 
 	if (blkno == RENCODER_NO_BLOCK)
 		return false;
 	buf = rencoder_page_read(s->scan.index, blkno, BUFFER_LOCK_SHARE, RENCODER_PAGE_DIRECTORY);
-	entry = rencoder_directory_entry(RencoderPageGetPayload(BufferGetPage(buf)),
-									 &s->scan.meta, s->group.number);
-	complete = (entry->flags & (RENCODER_ENTRY_SEALED | RENCODER_ENTRY_COVERED)) != 0;
+	complete = (rencoder_directory_entry(RencoderPageGetPayload(BufferGetPage(buf)), &s->scan.meta,
+										 s->group.number)->flags & (RENCODER_ENTRY_SEALED | RENCODER_ENTRY_COVERED)) != 0;
 	UnlockReleaseBuffer(buf);
 	return complete;
-}
-
-/* Makes sure that the group has a header, and looks whether it names a run. */
-static void
-prepare_group(RencoderSummarizing *s)
-{
-	RencoderHeaderData first;
-
-	(void) rencoder_directory_make(s->scan.index, &s->scan.meta, s->group.number, true);
-	if (!rencoder_group_locate(&s->group, s->scan.index, &s->scan.meta, s->group.number))
-		make_header(&s->group);
-	rencoder_group_copy_header(&s->group, 0, &first);
-	s->names_run = first.run != 0;
 }
 
 /* Slice by slice. */
@@ -256,14 +502,19 @@ summarize_slices(RencoderSummarizing *s, uint64 first, uint64 last)
 static int
 summarize_group(RencoderSummarizing *s, uint64 first, uint64 last)
 {
+	RencoderHeaderData copy;
 	int			count = 0;
 
 	if (is_complete(s))
 		return 0;
-	prepare_group(s);
-	rencoder_summarize_group_renew_coders(s);
-	if (last - first + 1 == RENC_GROUP_RANGES && !s->too_large)
-		count += rencoder_summarize_whole(s);
+	rencoder_reading_group(&s->group, s->scan.index, &s->scan.meta, s->group.number);
+	rencoder_group_copy_header(&s->group, 0, &copy);
+	s->names_run = copy.run != 0;
+	load_coders(s);
+	if (s->untouched && training_is_due(s))
+		train_coders(s);
+	if (last - first + 1 == RENC_GROUP_RANGES)
+		count += summarize_whole(s);
 	count += summarize_slices(s, first, last);
 	return count;
 }
@@ -298,17 +549,14 @@ summarize_in_group(RencoderSummarizing *s, uint64 first, uint64 last)
 }
 
 double
-rencoder_summarize(Relation index, Relation heap, uint64 first, uint64 last,
-				   bool partial)
+rencoder_summarize(Relation index, Relation heap, uint64 first, uint64 last)
 {
-	BlockNumber nblocks = RelationGetNumberOfBlocks(heap);
 	RencoderSummarizing s;
 	uint64		nranges;
 	double		count = 0;
 
 	init_summarizing(&s, index, heap);
-	nranges = partial ? rencoder_range_count(&s.scan.meta, nblocks) :
-		nblocks / s.scan.meta.pages_per_range;
+	nranges = rencoder_range_count(&s.scan.meta, RelationGetNumberOfBlocks(heap));
 	for (uint64 r = first; r <= last && r < nranges;)
 	{
 		uint64		end = Min(nranges, (r / RENC_GROUP_RANGES + 1) * RENC_GROUP_RANGES);
@@ -324,6 +572,17 @@ rencoder_summarize(Relation index, Relation heap, uint64 first, uint64 last,
 		r = end;
 	}
 	return count;
+}
+
+double
+rencoder_summarize_all(Relation index, Relation heap)
+{
+	uint64		complete = RelationGetNumberOfBlocks(heap) / rencoder_meta_get(index)->pages_per_range;
+	uint64		nranges = 0;
+
+	while (rencoder_compact_unread(index, heap, complete, 1, 0, false, &nranges) == RENCODER_COMPACT_DONE)
+		;
+	return (double) nranges + rencoder_summarize(index, heap, 0, PG_UINT64_MAX);
 }
 
 void

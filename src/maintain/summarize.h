@@ -10,10 +10,9 @@
 #include "utils/rel.h"
 
 /*
- * Summarizes every unsummarized range of [first, last] (clipped to the table)
- * and returns their number.  With "partial", also the last range if the table
- * ends inside it.  Groups of which nothing is summarized yet are made a matrix at
- * once; others grow, by bands of a matrix.
+ * Summarizes every unsummarized range of [first, last] (clipped to the table), also the one that the
+ * table ends in, and returns their number.  Groups of which nothing is summarized yet are made a
+ * matrix at once; others grow, by bands of a matrix.
  *
  * Locks: the caller has at least RowExclusiveLock on the heap and on the
  * index, and no content lock; takes the maintainer lock for each group of
@@ -21,7 +20,10 @@
  * expression indexes: the caller sets the table owner's user id.
  */
 extern double rencoder_summarize(Relation index, Relation heap,
-								 uint64 first, uint64 last, bool partial);
+								 uint64 first, uint64 last);
+
+/* The same for all of the table; unread groups are flushed (compact.h), as far as that may be. */
+extern double rencoder_summarize_all(Relation index, Relation heap);
 
 /*
  * The same for the slices [first, end) of the index, which are in one group and

@@ -44,6 +44,9 @@ static void
 check_header_fields(CheckState *state, BlockNumber blkno,
 					const RencoderHeaderData *header, bool first)
 {
+	renc_mask	has_summary = renc_mask_or(rencoder_set_get(header->summarizing),
+										   rencoder_set_get(header->summarized));
+
 	rencoder_check_require(state, header->unused == 0, blkno,
 						   "A field of the header that must be zero is not.");
 	/* INV-1: a range is in one state. */
@@ -60,13 +63,17 @@ check_header_fields(CheckState *state, BlockNumber blkno,
 							header->run == 0),
 						   blkno, "The header of a further column has range states.");
 
-	/* INV-11: covered and flushing ranges are summarized. */
+	/*
+	 * INV-11: covered ranges are summarized; flushing ones, too, or they are
+	 * for a run.
+	 */
 	rencoder_check_require(state, renc_mask_empty(renc_mask_andnot(rencoder_set_get(header->covered),
 																   rencoder_set_get(header->summarized))),
 						   blkno, "A range is covered, but not summarized.");
 	rencoder_check_require(state, renc_mask_empty(renc_mask_andnot(rencoder_set_get(header->flushing),
+																   header->flushing_run != 0 ? has_summary :
 																   rencoder_set_get(header->summarized))),
-						   blkno, "A range is being read for a run, but is not summarized.");
+						   blkno, "A range is being read for other storage, but is not summarized.");
 	rencoder_check_require(state, header->run != 0 ||
 						   renc_mask_empty(rencoder_set_get(header->covered)), blkno,
 						   "The group has covered ranges, but no run.");

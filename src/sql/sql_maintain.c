@@ -78,7 +78,7 @@ rencoder_summarize_new_values(PG_FUNCTION_ARGS)
 	if (target_is_valid(&target))
 	{
 		(void) rencoder_columns_check_coders(target.index, ERROR);
-		n = rencoder_summarize(target.index, target.heap, 0, MaxBlockNumber, true);
+		n = rencoder_summarize_all(target.index, target.heap);
 		rencoder_sample_record_prepare(target.index, RelationGetNumberOfBlocks(target.heap));
 	}
 	rencoder_open_index_close(&target);
@@ -109,7 +109,7 @@ rencoder_summarize_range(PG_FUNCTION_ARGS)
 													heap_blkno);
 
 		(void) rencoder_columns_check_coders(target.index, ERROR);
-		n = rencoder_summarize(target.index, target.heap, range, range, true);
+		n = rencoder_summarize(target.index, target.heap, range, range);
 	}
 	rencoder_open_index_close(&target);
 	PG_RETURN_INT32((int32) n);
@@ -168,8 +168,7 @@ rencoder_retune_index(PG_FUNCTION_ARGS)
 /*
  * rencoder_compact(index regclass) returns integer
  *
- * Makes one run of all groups that are full, or in a run already, with the newest coders, and
- * returns their number.
+ * Makes one run of all of the table, with the newest coders, and returns the number of its groups.
  * ShareUpdateExclusiveLock on table and index: reads and writes go on.
  */
 Datum

@@ -167,7 +167,7 @@ rencoder_group_least_cut(const RencoderHeaderData *first)
 
 	for (int slice = 0; slice < RENC_GROUP_SLICES; slice++)
 	{
-		if (first->summarized[slice] != 0)
+		if ((first->summarized[slice] | first->flushing[slice]) != 0)
 			least = Min(least, first->cut[slice]);
 	}
 	return least;

@@ -19,7 +19,7 @@
  * States of a range (INV-1): unsummarized (no bit), summarizing, summarized.
  * Bit j of a 16-byte set is range j of the group.  Keys of "covered" ranges are in a run, those of
  * other summarized ones in the column's matrix (INV-11).  Those of "flushing" ranges are being read
- * for other storage (INV-13).
+ * for other storage, or, with the summarizing ones among them, for a run (INV-13).
  *
  * Storage never changes (INV-2).  Min, max and "always" say what it was made of.  What came later
  * is on the pending list or in deltas, but for nulls and values without a key, which the flags
@@ -42,7 +42,7 @@ typedef struct RencoderHeaderData
 	uint8		summarizing[RENC_MATRIX_WIDTH];
 	uint8		summarized[RENC_MATRIX_WIDTH];
 	uint8		covered[RENC_MATRIX_WIDTH]; /* subset of summarized */
-	uint8		flushing[RENC_MATRIX_WIDTH];	/* likewise */
+	uint8		flushing[RENC_MATRIX_WIDTH];	/* or summarizing */
 
 	/* Of the column. */
 	uint8		always[RENC_MATRIX_WIDTH];	/* the matrix has no room for the
@@ -228,8 +228,8 @@ extern BlockNumber rencoder_group_header_if_summarized(Relation index, const Ren
 													   uint64 range);
 
 /*
- * The least cut of the slices that have a summarized range: what pending pages up to it say of the
- * group is not asked any more.  PG_UINT64_MAX: there is no such slice.
+ * The least cut of the slices that have a summarized range, or one that is flushing: what pending
+ * pages up to it say of the group is not asked any more.  PG_UINT64_MAX: there is no such slice.
  */
 extern uint64 rencoder_group_least_cut(const RencoderHeaderData *first);
 

@@ -4,6 +4,7 @@
  */
 #include "table/range_scan.h"
 
+#include "access/htup_details.h"
 #include "catalog/index.h"
 
 #include "store/group.h"
@@ -75,4 +76,41 @@ rencoder_range_scan(RencoderRangeScan *scan, uint64 first, int nslots, renc_mask
 	rencoder_collect_close(scan->collector, nslots);
 	*horizon = rencoder_horizon(scan->heap, oldest, scan->indexInfo->ii_BrokenHotChain);
 	return true;
+}
+
+/*
+ * Rows of a range that is full, by the statistics of table and index; 0: they tell nothing.  These
+ * may be of different times, or anything that somebody has set.
+ */
+static double
+rows_of_full_range(const RencoderRangeScan *scan)
+{
+	double		pages = scan->heap->rd_rel->relpages;
+	double		rows = scan->index->rd_rel->reltuples;
+
+	if (!(pages > 0 && rows > 0))
+		return 0;
+	return Min(rows / pages, MaxHeapTuplesPerPage) * scan->meta.pages_per_range;
+}
+
+double
+rencoder_range_scan_full_keys(const RencoderRangeScan *scan, int col)
+{
+	const RencoderCollectedColumn *column = &scan->collector->column[col];
+	BlockNumber nblocks = RelationGetNumberOfBlocks(scan->heap);
+	uint64		ppr = scan->meta.pages_per_range;
+	double		pages;
+	double		keys;
+	int			most = 0;
+
+	for (int slot = 1; slot < RENC_SLICE_RANGES; slot++)
+	{
+		if (scan->rows[slot] > scan->rows[most])
+			most = slot;
+	}
+	if (scan->rows[most] == 0)
+		return 0;
+	pages = Max(Min(nblocks - (scan->first + most) * ppr, ppr), 1);
+	keys = column->nkeys == 0 ? scan->rows[most] : column->range[most].distinct;
+	return keys * Max(ppr / pages, rows_of_full_range(scan) / scan->rows[most]);
 }

@@ -40,7 +40,10 @@
 /* It looks for them so many slices back: one group. */
 #define INLINE_WINDOW			RENC_GROUP_SLICES
 
-/* Though there is a worker, a session helps when so many ranges wait. */
+/*
+ * Though there is a worker, a session helps when so many ranges wait; not with runs: the worker
+ * lets them wait for their group to be full.
+ */
 #define LATE_RANGES				(2 * RENC_SLICE_RANGES - 2)
 
 /*
@@ -224,6 +227,7 @@ look_at_slices(void *arg)
 	RencoderProgress *progress = look->progress;
 	uint64		end = rencoder_autosummarize_complete_slices(look->meta, progress->range);
 	bool		asked;
+	bool		late;
 	uint64		tail;
 
 	if (end <= progress->slices || rencoder_group_slice_summarized(index, look->meta, end - 1))
@@ -238,7 +242,8 @@ look_at_slices(void *arg)
 	tail = progress->range + 1 -
 		rencoder_autosummarize_first_gap(index, look->meta, window_start(end), end) *
 		RENC_SLICE_RANGES;
-	if ((!asked || tail >= LATE_RANGES) && may_do_it_here(look->indexInfo) &&
+	late = tail >= LATE_RANGES && !rencoder_options_use_runs(index);
+	if ((!asked || late) && may_do_it_here(look->indexInfo) &&
 		rencoder_meta_try_maintainer(index))
 	{
 		summarize_gaps(look, end);

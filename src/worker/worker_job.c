@@ -17,6 +17,9 @@
 /* How long it works on one index, unless a slice, or a group at once, takes longer. */
 #define PIECE_MS			200
 
+/* How long slices wait for their group to be full. */
+#define GAP_MS				1000
+
 /* It looks for gaps so many slices back; older ones are for VACUUM. */
 #define WINDOW_SLICES		1024
 
@@ -87,22 +90,20 @@ shorten_pending(Relation index)
 }
 
 /*
- * Makes base runs of full groups.  To look for them takes as long as the directory is, so it is
- * done when there is another, and when the table is quiet.
+ * May slices up to "end" wait?  While rows come fast, groups will soon be full, and their rows are
+ * then read once, for a base run.  Not if scans read what is unsummarized meanwhile.
  */
-static RencoderCompactResult
-flush_full_groups(RencoderJob *job, Relation index, Relation heap, const RencoderMeta *meta,
-				  BlockNumber nblocks, bool quiet)
+static bool
+may_wait(RencoderJob *job, Relation index, const RencoderMeta *meta, uint64 end)
 {
-	uint64		full = nblocks / meta->pages_per_range / RENC_GROUP_RANGES;
-	RencoderCompactResult result;
+	TimestampTz now = GetCurrentTimestamp();
 
-	if (full == job->settled && !quiet)
-		return RENCODER_COMPACT_NOTHING;
-	result = rencoder_compact_some(index, heap, quiet);
-	if (result == RENCODER_COMPACT_NOTHING)
-		job->settled = full;
-	return result;
+	if (!rencoder_options_use_runs(index) || job->reads.busy || end == 0 ||
+		rencoder_group_slice_summarized(index, meta, end - 1))
+		job->gap_since = 0;
+	else if (job->gap_since == 0)
+		job->gap_since = now;
+	return job->gap_since != 0 && !TimestampDifferenceExceeds(job->gap_since, now, GAP_MS);
 }
 
 /* All there is from range "first" on, the range that the table ends in included. */
@@ -111,7 +112,7 @@ summarize_tail(Relation index, Relation heap, const RencoderMeta *meta, BlockNum
 			   uint64 first)
 {
 	if (rencoder_autosummarize_is_worth(meta, nblocks))
-		(void) rencoder_summarize(index, heap, first, rencoder_range_count(meta, nblocks) - 1, true);
+		(void) rencoder_summarize(index, heap, first, rencoder_range_count(meta, nblocks) - 1);
 }
 
 RencoderJobResult
@@ -120,8 +121,13 @@ rencoder_worker_job_serve(RencoderJob *job, Relation index, Relation heap)
 	RencoderMeta meta = *rencoder_meta_get(index);
 	BlockNumber nblocks = RelationGetNumberOfBlocks(heap);
 	bool		quiet = is_quiet(job, index, nblocks);
+	bool		waits;
+	bool		flushes;
 	uint64		end;
+	uint64		full;
 	uint64		first;
+	uint64		nsummarized = 0;
+	RencoderCompactResult result = RENCODER_COMPACT_NOTHING;
 
 	if (!rencoder_options_autosummarize(index))
 		return JOB_DONE;
@@ -134,24 +140,41 @@ rencoder_worker_job_serve(RencoderJob *job, Relation index, Relation heap)
 	shorten_pending(index);
 	end = quiet ? nblocks / meta.pages_per_range / RENC_SLICE_RANGES :
 		job_end(job, nblocks, &meta);
-	if (!fill_gaps(index, heap, &meta, end))
+	full = end / RENC_GROUP_SLICES;
+	waits = !quiet && may_wait(job, index, &meta, end);
+
+	/*
+	 * To look for groups takes as long as the directory is, so it is done
+	 * when there is another, and when the table is quiet.
+	 */
+	flushes = quiet || (full != job->settled &&
+						!(waits && full < job->settled + RENCODER_WORTH_FLUSHING));
+
+	/* One that had to give way to others tries one at a time, which does not. */
+	if (flushes)
+		result = rencoder_compact_unread(index, heap, end * RENC_SLICE_RANGES,
+										 waits ? RENCODER_WORTH_FLUSHING : 1,
+										 job->locked_since == 0 ? RENCODER_WORKER_FLUSH : 1, true,
+										 &nsummarized);
+	if (result == RENCODER_COMPACT_NOTHING && waits)
+		return JOB_WAITING;
+	if (result == RENCODER_COMPACT_NOTHING && !fill_gaps(index, heap, &meta, end))
 		return JOB_UNFINISHED;
+	job->gap_since = 0;
 
 	/* Before runs are made, which others may be in the way of for long. */
-	if (quiet)
+	if (quiet && result == RENCODER_COMPACT_NOTHING)
 	{
 		rencoder_delta_settle(index);
 		summarize_tail(index, heap, &meta, nblocks, end * RENC_SLICE_RANGES);
 	}
-	switch (flush_full_groups(job, index, heap, &meta, nblocks, quiet))
-	{
-		case RENCODER_COMPACT_DONE:
-			return JOB_UNFINISHED;
-		case RENCODER_COMPACT_WAITED_FOR:
-			return JOB_LOCKED;
-		case RENCODER_COMPACT_NOTHING:
-			break;
-	}
+	if (flushes && result == RENCODER_COMPACT_NOTHING)
+		result = rencoder_compact_some(index, heap, quiet);
+	if (result == RENCODER_COMPACT_DONE)
+		return JOB_UNFINISHED;
+	if (result == RENCODER_COMPACT_WAITED_FOR)
+		return JOB_LOCKED;
+	job->settled = full;
 	if (quiet)
 		return JOB_DONE;
 	if (rencoder_tail_reads_look(&job->reads, index, &meta, nblocks, &first))

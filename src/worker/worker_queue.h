@@ -43,6 +43,8 @@ typedef struct RencoderJob
 	BlockNumber nblocks;		/* of the table, when it was looked at last */
 	uint64		pending;		/* last page of the pending list, likewise */
 	TimestampTz since;			/* when both were first seen so */
+	TimestampTz gap_since;		/* when complete slices were first seen that
+								 * wait for their group; 0: none do */
 	uint64		settled;		/* full groups of which none is to be flushed */
 	RencoderTailReads reads;	/* what scans have read of the tail */
 } RencoderJob;

@@ -225,7 +225,14 @@ my %damage = (
 			my ($data) = @_;
 
 			return poke($data, last_header($data), $HEADER{flushing} + 15, "\200");
-		}, qr/A range is being read for a run, but is not summarized/ ],
+		}, qr/A range is being read for other storage, but is not summarized/ ],
+	# INV-13: what is summarizing may be flushing for a run only.
+	flushing_new => [ 'v', sub {
+			my ($data) = @_;
+
+			poke($data, last_header($data), $HEADER{summarizing} + 15, "\200");
+			return poke($data, last_header($data), $HEADER{flushing} + 15, "\200");
+		}, qr/A range is being read for other storage, but is not summarized/ ],
 	keyless_since => [ 'v', poke_header('keyless_since', "\1"),
 		qr/A range has got a value without a key, but does not say so/ ],
 	flushing_run => [ 'v', poke_header('flushing_run', "\1"),

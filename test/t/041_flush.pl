@@ -16,11 +16,14 @@ my $ROUNDS = 4;
 my @TABLE = (rows => 3000, kept => 1000, part => 97, filler => 850, pages => 1, grow => 1,
 	maintenance => [ ('VACUUM t') x 3, q{SELECT rencoder_compact('t_idx')} ]);
 my $BASES = q{SELECT count(DISTINCT run) FROM rencoder_runs('t_idx') WHERE kind = 'base'};
+my $BEGUN =
+  q{SELECT coalesce(sum(summarizing), 0) FROM rencoder_groups('t_idx') WHERE attnum = 1};
 my $LEFT = q{SELECT count(*) FROM rencoder_runs('t_idx') WHERE kind = 'base' AND state <> 'live'};
 
 #
 # Crashes.  Pages reach the disk early, late or not at all.  The last crash meets a base run that
-# is being made: VACUUM dawdles with it, until what the list of runs says of it is on disk.
+# is being made of groups without a summary: VACUUM dawdles with it, until what the list of runs
+# says of it is on disk.
 #
 my $node = new_node('crash',
 	conf => "shared_buffers = 2MB\nbgwriter_delay = 10ms\nwal_writer_delay = 10ms\n");
@@ -54,8 +57,11 @@ $node->stop('immediate');
 $vacuum->{handle}->finish;
 $node->start;
 cmp_ok($node->safe_psql('postgres', $LEFT), '>', 0, 'a crash has met a run that was being made');
+cmp_ok($node->safe_psql('postgres', $BEGUN), '>', 128, 'of groups that were not summarized');
+$node->safe_psql('postgres', 'SELECT change(1)');
 $node->safe_psql('postgres', 'ALTER DATABASE postgres RESET ALL');
 verify_and_clean_up('crash of VACUUM');
+is($node->safe_psql('postgres', $BEGUN), '0', 'no range is left summarizing');
 $node->safe_psql('postgres', $_) foreach 'VACUUM t', q{SELECT rencoder_compact('t_idx')};
 is($node->safe_psql('postgres', $BASES), '1', 'one base run of all');
 verify($node, 'compacted');
