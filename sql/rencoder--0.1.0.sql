@@ -1079,7 +1079,7 @@ RETURNS integer
 AS 'MODULE_PATHNAME', 'rencoder_compact_index'
 LANGUAGE C VOLATILE STRICT;
 COMMENT ON FUNCTION rencoder_compact(regclass) IS
-	'makes one sorted run of all groups that are full, or in a run already; returns the number of groups (of 128 block ranges) written (owner)';
+	'makes one sorted run of all rows; returns the number of groups (of 128 block ranges) written (owner)';
 
 CREATE FUNCTION rencoder_add_query_sample(
 	index regclass,

@@ -18,15 +18,14 @@ $primary->enable_archiving;
 $primary->restart;
 $primary->safe_psql('postgres', 'CREATE EXTENSION pg_walinspect');
 
-# A base run, two full groups of filters behind it, deltas that are not merged yet.
+# A base run, two groups behind it that nobody has summarized, deltas that are not merged yet.
 load_runs_table($primary, 700);
 create_runs_index($primary);
 foreach my $k (1 .. 3)
 {
 	$primary->safe_psql('postgres', $_) foreach "SELECT change($k), change($k + 20)", 'VACUUM t';
 }
-$primary->safe_psql('postgres', $_)
-  foreach 'SELECT fill(701, 2200)', q{SELECT rencoder_summarize_new_values('t_idx')};
+$primary->safe_psql('postgres', 'SELECT fill(701, 2200)');
 $primary->backup('base');
 
 sub lsn
