@@ -1,6 +1,6 @@
 /*
  * accuracy.c
- *		Does the model predict what is measured, and does the search choose well?
+ *		Do trials predict what is measured, and does the search choose well?
  *
  *		accuracy [-s SEED] [-b BITS] [-n KEYS] [-q] [-v] [-c] [-m] [-r] [-k KEYS] [-w QUERIES]
  *				[-j JOBS] [NAME UNIT FILE]...
@@ -14,7 +14,7 @@
  *					queries
  *		ratio		median of predicted / measured over those
  *		within		share of them within 0.8 .. 1.25
- *		predicted	rate of the shape that the search chooses, by the model
+ *		predicted	rate of the shape that the search chooses, by a trial
  *		choice		measured; rule: of the rule's shape
  *		best		least rate of an exhaustive search by building (exhaust.h)
  *		times		choice / best
@@ -48,8 +48,9 @@
 
 #include "judge.h"
 
-#define SAMPLES			20000	/* as in the Proteus paper; of 2,000 queries none may be
-								 * one of those few that find a key at all */
+#define SAMPLES			20000	/* as in the Proteus paper; of 2,000 queries
+								 * none may be one of those few that find a
+								 * key at all */
 #define SHAPES			60
 #define WINDOW_COST		1e-5
 #define ONE_KEYS		8000
@@ -57,7 +58,8 @@
 #define ONE_FRESH		16		/* filters of a round of measuring */
 #define ENOUGH_PASSED	50
 #define LEAST_RATE		1e-4	/* lower ones are not judged */
-#define MOST_ROUNDS		40		/* of queries for the comparison with predictions */
+#define MOST_ROUNDS		40		/* of queries for the comparison with
+								 * predictions */
 #define LEAST_RATIO		0.8
 #define MOST_RATIO		1.25
 
@@ -72,13 +74,19 @@ typedef struct cell
 
 static cell cells[MOST_CELLS];
 static int	ncells;
-static renc_model *model;
+static renc_trial *room;
 static double bits_per_key = 20;
 static size_t keys_per_range = 1120;
 static uint64_t seed = 1;
 static int	shapes = SHAPES;
-static judge_effort judging = {30, 8000};
-static exhaust_effort effort = {6000, 200, 4000};
+static judge_effort judging =
+{
+	30, 8000
+};
+static exhaust_effort effort =
+{
+	6000, 200, 4000
+};
 static bool verbose;
 static bool judge_rule;
 
@@ -191,7 +199,7 @@ typedef struct ratios
  */
 static void
 compare_some(const trial_source *source, const trial *whole, trial *seen,
-			 renc_model_input *in, int most, ratios *r, double *missed)
+			 renc_trial_input *in, int most, ratios *r, double *missed)
 {
 	comparison	c[SHAPES];
 	int			n;
@@ -200,12 +208,12 @@ compare_some(const trial_source *source, const trial *whole, trial *seen,
 	for (int draw = 0; draw < draws; draw++)
 	{
 		draw_samples(seen, source, (renc_sample *) in->sample);
-		renc_model_init(model, in);
+		renc_trial_init(room = bench_room(in), in);
 		for (int i = 0; i < n; i++)
 		{
 			renc_prediction p;
 
-			renc_model_predict(model, &c[i].shape, INFINITY, &p);
+			renc_trial_run(room, &c[i].shape, INFINITY, &p);
 			c[i].predicted += p.fpr / draws;
 		}
 	}
@@ -253,7 +261,7 @@ median_is_known(const ratios *r)
 /* Predicted / measured, of twice as many shapes until their median is known. */
 static void
 compare_predictions(const trial_source *source, const trial *whole, trial *seen,
-					renc_model_input *in, ratios *r, double *missed)
+					renc_trial_input *in, ratios *r, double *missed)
 {
 	int			tried = 0;
 
@@ -290,20 +298,17 @@ judge_cell(const trial_source *source, const trial *whole, const renc_shape *cho
 
 /* The search, as a build with samples of these queries does it. */
 static double
-search_cell(const bench_group *g, renc_model_input *in, renc_choice *choice)
+search_cell(const bench_group *g, renc_trial_input *in, renc_choice *choice)
 {
-	renc_search search;
 	double		start = bench_seconds();
 
 	in->window_cost = WINDOW_COST;
-	in->asked = true;
-	renc_search_start(&search, bits_per_key);
-	renc_search_group(&search, model, in, choice);
+	room = bench_search(in, bits_per_key, NULL, BENCH_WORK, choice);
 	start = bench_seconds() - start;
 	if (judge_rule)
 	{
 		renc_rule_shape(g->ranges, g->nranges, bits_per_key, &choice->shape);
-		renc_model_predict(model, &choice->shape, INFINITY, &choice->best);
+		renc_trial_run(room, &choice->shape, INFINITY, &choice->best);
 	}
 	return start;
 }
@@ -315,7 +320,7 @@ run_cell(const cell *c)
 	const trial_source *source = &c->source;
 	renc_sample *sample = (renc_sample *) test_alloc(SAMPLES * sizeof(renc_sample));
 	renc_shape	best;
-	renc_model_input in;
+	renc_trial_input in;
 	renc_choice choice;
 	renc_shape	rule;
 	trial		whole;
@@ -341,7 +346,7 @@ run_cell(const cell *c)
 	printf("%-12s %-12s %3d %6.2f %5.0f%% %9.2e %9.2e %9.2e %9.2e %6.2f %6.0f %5d  %s",
 		   c->name, source->kind->name, r.n, median(&r), r.n > 0 ? 100.0 * r.within / r.n : 0,
 		   choice.best.fpr, v.choice.fpr, v.rule.fpr, v.best.fpr, v.times, seconds * 1e3,
-		   choice.predictions, bench_describe(&choice.shape));
+		   renc_trial_count(room), bench_describe(&choice.shape));
 	printf(" best %s%s%s%s\n", bench_describe(&best), v.decided ? "" : " few",
 		   bad ? " BAD" : "", missed > 0 ? " MISSED" : "");
 	fflush(stdout);
@@ -385,7 +390,6 @@ work(int tickets)
 	unsigned char number;
 	int			bad = 0;
 
-	model = (renc_model *) test_alloc(renc_model_size());
 	while (read(tickets, &number, 1) == 1)
 	{
 		cell	   *c = &cells[number];
@@ -398,7 +402,6 @@ work(int tickets)
 		free(c->source.column);
 		c->source.column = NULL;
 	}
-	free(model);
 	return bad;
 }
 

@@ -86,10 +86,10 @@ bench_group_free(bench_group *g)
 	g->image = NULL;
 }
 
-renc_model_input
+renc_trial_input
 bench_input(const bench_group *g, const renc_sample *sample, size_t nsamples)
 {
-	renc_model_input in;
+	renc_trial_input in;
 
 	memset(&in, 0, sizeof(in));
 	in.ranges = g->ranges;
@@ -99,10 +99,34 @@ bench_input(const bench_group *g, const renc_sample *sample, size_t nsamples)
 	in.rows = BENCH_ROWS;
 	in.capacity = g->capacity;
 	in.pages_per_range = 32;
-	in.window_cost = RENC_MODEL_WINDOW_COST;
+	in.window_cost = RENC_TRIAL_WINDOW_COST;
 	in.sample = sample;
 	in.nsamples = nsamples;
+	in.table_ranges = 1024;
+	in.asked_share = 1;
+	in.max_kw = RENC_SEARCH_ASKED_KW;
 	return in;
+}
+
+renc_trial *
+bench_room(const renc_trial_input *in)
+{
+	static renc_trial *room;
+
+	free(room);
+	room = (renc_trial *) test_alloc(renc_trial_size(in));
+	return room;
+}
+
+renc_trial *
+bench_search(const renc_trial_input *in, double bits_per_key, const renc_shape *from,
+			 double work, renc_choice *choice)
+{
+	renc_trial *room = bench_room(in);
+
+	renc_search(room, in, bits_per_key, from, work, choice);
+
+	return room;
 }
 
 bench_queries

@@ -8,7 +8,7 @@
 
 #include "basics.h"
 
-#include "renc_model.h"
+#include "renc_trial.h"
 #include "renc_program.h"
 #include "renc_search.h"
 #include "renc_window.h"
@@ -47,8 +47,8 @@ extern void bench_group_init(bench_group *g, uint64_t *keys, size_t n, size_t pe
 							 double bits_per_key);
 extern void bench_group_free(bench_group *g);
 
-/* Model input for a group and samples. */
-extern renc_model_input bench_input(const bench_group *g, const renc_sample *sample,
+/* Input of a trial for a group and samples. */
+extern renc_trial_input bench_input(const bench_group *g, const renc_sample *sample,
 									size_t nsamples);
 
 typedef struct bench_queries
@@ -83,6 +83,15 @@ extern void bench_fill(bench_group *g, int nranges, const renc_shape *shape);
 extern bench_result bench_probe(const bench_group *g, int nranges,
 								const renc_shape *shape, const bench_queries *q,
 								size_t nqueries);
+
+/*
+ * Work of a search that takes what it takes, as where queries are known; room for trials of an
+ * input, and a search in it.  Both valid until the next call.
+ */
+#define BENCH_WORK	4e6
+extern renc_trial *bench_room(const renc_trial_input *in);
+extern renc_trial *bench_search(const renc_trial_input *in, double bits_per_key,
+								 const renc_shape *from, double work, renc_choice *choice);
 
 /* The shape as text; valid until the next call. */
 extern const char *bench_describe(const renc_shape *shape);

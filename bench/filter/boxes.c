@@ -1,6 +1,6 @@
 /*
  * boxes.c
- *		Boxes over points in Z-order: the model against measurement, and how much the
+ *		Boxes over points in Z-order: trials against measurement, and how much the
  *		shape that is chosen depends on which queries happen to be in the sample.
  *
  *		boxes [-s SEED] [-b BITS] [-n KEYS] [-N SAMPLES] [-d DRAWS] [-v]
@@ -44,7 +44,7 @@ static bool verbose;
 static double place[PLACES][2];
 static double (*point)[2];
 static bench_group g;
-static renc_model *model;
+static renc_trial *room;
 static renc_program program;
 
 typedef struct boxes
@@ -158,10 +158,10 @@ measure(const renc_shape *shape, const boxes *b)
 	return r;
 }
 
-static renc_model_input
+static renc_trial_input
 draw_samples(boxes *b, renc_sample *sample)
 {
-	renc_model_input in;
+	renc_trial_input in;
 
 	make_boxes(b, nsamples, false);
 	for (size_t i = 0; i < nsamples; i++)
@@ -175,7 +175,6 @@ draw_samples(boxes *b, renc_sample *sample)
 	in = bench_input(&g, sample, nsamples);
 	in.window_cost = WINDOW_COST;
 	in.areal = true;
-	in.asked = true;
 	in.pages_per_range = PAGES;
 	return in;
 }
@@ -202,14 +201,14 @@ compare_predictions(const boxes *judges, renc_sample *sample, double *missed)
 	for (int d = 0; d < draws; d++)
 	{
 		boxes		b;
-		renc_model_input in = draw_samples(&b, sample);
+		renc_trial_input in = draw_samples(&b, sample);
 
-		renc_model_init(model, &in);
+		renc_trial_init(room = bench_room(&in), &in);
 		for (int i = 0; i < n; i++)
 		{
 			renc_prediction p;
 
-			renc_model_predict(model, &shape[i], INFINITY, &p);
+			renc_trial_run(room, &shape[i], INFINITY, &p);
 			predicted[i] += p.fpr / draws;
 		}
 		free_boxes(&b);
@@ -249,24 +248,22 @@ compare_choices(const boxes *judges, renc_sample *sample, double *missed)
 	printf("rule: %.3g %s\n", measure(&before, judges).fpr, bench_describe(&before));
 	for (int i = 0; i < 2 * draws; i++)
 	{
-		renc_search search;
 		renc_choice choice;
 		boxes		b;
 		bench_result r;
-		renc_model_input in = draw_samples(&b, sample);
+		renc_trial_input in = draw_samples(&b, sample);
 
 		c[i].ms = -1e3 * bench_seconds();
 		if (i % 2 == 0)
 		{
-			renc_search_start(&search, bits_per_key);
-			renc_search_group(&search, model, &in, &choice);
+			room = bench_search(&in, bits_per_key, NULL, BENCH_WORK, &choice);
 		}
 		else
-			renc_search_compare(model, &in, bits_per_key, &before, &choice);
+			room = bench_search(&in, bits_per_key, &before, BENCH_WORK, &choice);
 		c[i].ms += 1e3 * bench_seconds();
 		c[i].shape = before = choice.shape;
 		c[i].predicted = choice.best.fpr;
-		c[i].tried = choice.predictions;
+		c[i].tried = renc_trial_count(room);
 		r = measure(&choice.shape, judges);
 		*missed += r.missed;
 		c[i].fpr = r.fpr;
@@ -323,7 +320,6 @@ main(int argc, char **argv)
 	rnd_seed(seed);
 	make_points();
 	make_boxes(&judges, BOXES, true);
-	model = (renc_model *) test_alloc(renc_model_size());
 	sample = (renc_sample *) test_alloc(nsamples * sizeof(renc_sample));
 	median = compare_predictions(&judges, sample, &missed);
 	times = compare_choices(&judges, sample, &missed);

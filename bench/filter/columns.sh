@@ -1,4 +1,4 @@
-# Sourced by accuracy.sh, defaults.sh and effort.sh: columns of a data directory as files of keys,
+# Sourced by accuracy.sh and defaults.sh: columns of a data directory as files of keys,
 # one per line in the order of the table.
 
 # A script that is asked for help does nothing else; the first argument is a directory or empty.

@@ -2,7 +2,7 @@
  * exhaust.c
  *		Shapes from all over the design space, and the best of many by building them.
  *
- * Nothing here asks the model.  A race over some rounds: each looks at those that are
+ * Nothing here asks a trial.  A race over some rounds: each looks at those that are
  * left with more ranges and queries than the one before, and what has passed four
  * times as many as the best so far is given up.
  */

@@ -15,7 +15,7 @@
  *
  *		bits_per_key	with what pages have around the rows
  *		fpr				share of the pairs without a match that pass
- *		fpr_predicted	by the model, for the samples
+ *		fpr_predicted	by a trial, for the samples
  *		shape			of the first group
  *		ns_probe		for one filter by itself, per query
  *		ns_group		for a group of 128, per query, of a compiled query
@@ -39,8 +39,9 @@
 /* Queries that times are taken of. */
 #define TIMED			20000
 
-/* Of a search, however few the keys. */
-#define PREDICTIONS		1200
+/* Samples of own keys; work of a search. */
+#define OWN_SAMPLES		512
+#define WORK			6e7
 
 typedef struct options
 {
@@ -208,7 +209,7 @@ parse_options(int argc, char **argv, options *o)
 
 	memset(o, 0, sizeof(*o));
 	o->pages = 32;
-	o->window_cost = RENC_MODEL_WINDOW_COST;
+	o->window_cost = RENC_TRIAL_WINDOW_COST;
 	o->seed = 1;
 	o->max_kw = RENC_MAX_KW;
 	while ((opt = getopt_long(argc, argv, "", names, NULL)) != -1)
@@ -259,8 +260,8 @@ group_samples(const options *o, const bench_group *g, const renc_interval *given
 			  int group, renc_sample *sample)
 {
 	if (given == NULL)
-		return (size_t) renc_search_own_samples(g->ranges, g->nranges, 0, o->seed + group,
-												sample, RENC_SEARCH_SAMPLES);
+		return (size_t) renc_own_samples(g->ranges, g->nranges, 0, o->seed + group,
+										 sample, OWN_SAMPLES);
 	for (size_t i = 0; i < ngiven; i++)
 	{
 		sample[i].lo = given[i].lo;
@@ -327,18 +328,17 @@ main(int argc, char **argv)
 	totals		t = {{0, 0, 0, 0}, 0, 0, 0, 0, 0, 0, 0, 0};
 	size_t		nkeys;
 	size_t		nqueries;
-	size_t		nsamples = RENC_SEARCH_SAMPLES;
+	size_t		nsamples = OWN_SAMPLES;
 	uint64_t   *keys;
 	renc_interval *interval;
 	renc_interval *given = NULL;
 	renc_sample *sample;
-	renc_model *model = (renc_model *) test_alloc(renc_model_size());
-	renc_search search;
 	renc_shape	fixed;
 	renc_shape	shape;
 	double		ns_probe = 0;
 	double		ns_group = 0;
 	double		ns_compile = 0;
+	int			searches = 0;
 
 	parse_options(argc, argv, &o);
 	keys = read_integers(o.keys, &nkeys);
@@ -350,14 +350,13 @@ main(int argc, char **argv)
 	if (nkeys == 0 || nqueries == 0)
 		fail("no keys or no queries", NULL);
 	sample = (renc_sample *) test_alloc(nsamples * sizeof(renc_sample));
-	renc_search_start(&search, o.bits);
 
 	for (size_t at = 0; at < nkeys; at += o.n * RENC_GROUP_RANGES)
 	{
 		bench_group g;
 		bench_queries q;
 		bench_result r;
-		renc_model_input in;
+		renc_trial_input in;
 		renc_choice choice;
 		double		start = bench_seconds();
 		size_t		left = nkeys - at;
@@ -370,16 +369,21 @@ main(int argc, char **argv)
 		in.pages_per_range = o.pages;
 		in.window_cost = o.window_cost;
 		in.max_kw = o.max_kw;
-		in.max_predictions = PREDICTIONS;
+		in.asked_share = given != NULL ? 1 : 0;
 		if (o.shape)
 		{
+			renc_trial *room = bench_room(&in);
+
 			memset(&choice, 0, sizeof(choice));
 			choice.shape = fixed;
-			renc_model_init(model, &in);
-			renc_model_predict(model, &fixed, HUGE_VAL, &choice.best);
+			renc_trial_init(room, &in);
+			renc_trial_run(room, &fixed, HUGE_VAL, &choice.best);
 		}
 		else
-			renc_search_group(&search, model, &in, &choice);
+		{
+			bench_search(&in, o.bits, NULL, WORK, &choice);
+			searches++;
+		}
 		t.model_seconds += bench_seconds() - start;
 		start = bench_seconds();
 		bench_fill(&g, g.nranges, &choice.shape);
@@ -412,7 +416,7 @@ main(int argc, char **argv)
 		   t.bits / t.keys, t.result.empty > 0 ? t.result.passed / t.result.empty : 0,
 		   t.result.empty > 0 ? t.predicted / t.result.empty : 0, bench_describe(&shape),
 		   ns_probe, ns_group, ns_compile, t.build_seconds * 1e9 / t.keys,
-		   t.model_seconds * 1e3, o.shape ? 0 : search.searches, t.groups, t.windows,
+		   t.model_seconds * 1e3, o.shape ? 0 : searches, t.groups, t.windows,
 		   t.result.empty, t.result.passed, t.result.missed);
 	return t.result.missed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

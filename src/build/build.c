@@ -190,7 +190,7 @@ build_serially(Relation heap, Relation index, IndexInfo *indexInfo, RencoderBuil
 		rencoder_build_run_sorters(sorter, rencoder_meta_get(index)->natts,
 								   rencoder_options_sort_memory(), plan->nblocks, NULL, 0);
 	pg_atomic_init_u64(&progress.blocks, 0);
-	build = rencoder_build_group_create(heap, index, indexInfo, plan, &progress, NULL, sorter,
+	build = rencoder_build_group_create(heap, index, indexInfo, plan, &progress, sorter,
 										true);
 	for (uint32 group = 0; group < rencoder_group_count(plan->nranges); group++)
 		rencoder_build_group_run(build, group);

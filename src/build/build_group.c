@@ -217,8 +217,7 @@ note_choice(RencoderBuildGroup *b, int col)
 	RencoderHeader header = b->header[col];
 
 	header->config = b->config[col];
-	header->predicted_fpr = b->prediction[col].fpr;
-	header->best_fpr = b->prediction[col].best_fpr;
+	header->predicted_fpr = header->best_fpr = b->prediction[col].fpr;
 	header->sample_stamp = rencoder_designer_stamp(b->designer, col, header->config.coder);
 }
 
@@ -426,8 +425,7 @@ sort_key(void *arg, int col, uint64 key)
 RencoderBuildGroup *
 rencoder_build_group_create(Relation heap, Relation index, IndexInfo *indexInfo,
 							const RencoderBuildPlan *plan, RencoderBuildProgress *progress,
-							RencoderDesignShare *share, RencoderRunSorter *const *sorter,
-							bool reports)
+							RencoderRunSorter *const *sorter, bool reports)
 {
 	RencoderBuildGroup *b = palloc0(sizeof(RencoderBuildGroup));
 
@@ -449,7 +447,6 @@ rencoder_build_group_create(Relation heap, Relation index, IndexInfo *indexInfo,
 		b->collector->sink_arg = b;
 	}
 	b->designer = rencoder_designer_create(index, &b->meta, (double) plan->nranges);
-	b->designer->share = share;
 	b->config = palloc0(b->meta.natts * sizeof(RencoderConfig));
 	b->header = palloc0(b->meta.natts * sizeof(RencoderHeader));
 	b->group_context = AllocSetContextCreate(CurrentMemoryContext, "rencoder group",
@@ -494,14 +491,11 @@ rencoder_build_group_finish(RencoderBuildGroup *b)
 	double		total = INSTR_TIME_GET_MILLISEC(b->total);
 	double		choosing = INSTR_TIME_GET_MILLISEC(b->choosing);
 	double		writing = INSTR_TIME_GET_MILLISEC(b->writing);
-	int			searches = 0;
 
-	for (int col = 0; col < b->meta.natts; col++)
-		searches += b->designer->search[col].searches;
 	ereport(DEBUG1,
 			(errmsg_internal("index \"%s\": built %u groups; %.0f ms reading, %.0f ms choosing, %.0f ms writing; %d searches",
 							 RelationGetRelationName(b->index), b->ngroups, total - writing,
-							 choosing, writing - choosing, searches)));
+							 choosing, writing - choosing, b->designer->searches)));
 	return b->totals;
 }
 

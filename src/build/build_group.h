@@ -13,7 +13,6 @@
 #define RENCODER_BUILD_GROUP_H
 
 #include "build/run_sorter.h"
-#include "plan/design_share.h"
 #include "store/group.h"
 
 #include "nodes/execnodes.h"
@@ -58,8 +57,7 @@ rencoder_build_group_is_rest(const RencoderBuildPlan *plan, uint32 group)
 }
 
 /*
- * A builder, in the current memory context.  *plan, *progress and *share (of the
- * processes of a parallel build; NULL if there are no others) must live on.
+ * A builder, in the current memory context.  *plan and *progress must live on.
  * "sorter": if the plan has a run, those of the columns, which get the keys.
  * "reports": this process is the one whose progress is looked at.
  */
@@ -67,7 +65,6 @@ extern RencoderBuildGroup *rencoder_build_group_create(Relation heap, Relation i
 													   IndexInfo *indexInfo,
 													   const RencoderBuildPlan *plan,
 													   RencoderBuildProgress *progress,
-													   RencoderDesignShare *share,
 													   RencoderRunSorter *const *sorter,
 													   bool reports);
 

@@ -10,9 +10,9 @@
  * entry of its own.  The keys of a run are sorted by the process that reads them; workers
  * leave them in files, which the leader merges.
  *
- * Which process builds which group depends on chance, and a search for a shape
- * starts from the one that any process has found last (design_share.h).  So the shapes
- * may differ from those of a serial build, or of the next one.
+ * Which process builds which group depends on chance, and each goes on from the shape that
+ * it has found for its first group.  So the shapes may differ from those of a serial build,
+ * or of the next one.
  *
  * Processes scan the heap each by itself, with snapshots and horizons of their own.  The
  * worker's xmin is that of the leader's active snapshot, so what horizon.c says
@@ -55,7 +55,6 @@ typedef struct Shared
 	uint32		ngroups;		/* that are distributed */
 	pg_atomic_uint32 next_group;
 	RencoderBuildProgress progress;
-	RencoderDesignShare share;
 	Size		sort_memory;	/* of a process, in bytes */
 	SharedFileSet sorted;		/* what workers leave of a run */
 
@@ -137,7 +136,6 @@ init_shared(Shared *shared, Relation heap, Relation index, const IndexInfo *inde
 	shared->ngroups = distributed_groups(plan);
 	pg_atomic_init_u32(&shared->next_group, 0);
 	pg_atomic_init_u64(&shared->progress.blocks, 0);
-	rencoder_design_share_init(&shared->share);
 	ConditionVariableInit(&shared->worker_done);
 	SpinLockInit(&shared->mutex);
 }
@@ -270,7 +268,7 @@ rencoder_build_parallel(Relation heap, Relation index, IndexInfo *indexInfo,
 		rencoder_build_run_sorters(sorter, natts, leader.shared->sort_memory, plan->nblocks,
 								   NULL, 0);
 	build = rencoder_build_group_create(heap, index, indexInfo, plan, &leader.shared->progress,
-										&leader.shared->share, sorter, true);
+										sorter, true);
 	build_groups(build, leader.shared);
 	wait_for_workers(&leader);
 	if (ngroups < rencoder_group_count(plan->nranges))
@@ -322,7 +320,7 @@ rencoder_build_parallel_worker(dsm_segment *seg, shm_toc *toc)
 								   &shared->sorted.fs, ParallelWorkerNumber);
 	}
 	build = rencoder_build_group_create(heap, index, indexInfo, &shared->plan,
-										&shared->progress, &shared->share, sorter, false);
+										&shared->progress, sorter, false);
 	build_groups(build, shared);
 	if (shared->plan.run != 0)
 		rencoder_build_run_export(sorter, natts);

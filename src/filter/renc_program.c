@@ -10,12 +10,17 @@
 
 #include "renc_window.h"
 
+/* There is no room for the nodes of so many levels. */
+#define MANY_LEVELS		16
+
 typedef struct compiler
 {
 	renc_program *prog;
 	const renc_query *query;
 	int			limit;			/* nodes from this level on are leaves: inside
-								 * ones, or all if the query is areal */
+								 * ones, or all */
+	bool		all;
+	int			max_nodes;
 	bool		full;			/* out of trees or nodes */
 } program_compiler;
 
@@ -51,6 +56,12 @@ enumerate(program_compiler *c, uint64_t prefix, int from, int to, bool inside,
 		visit(c, prefix, inside, arg);
 		return;
 	}
+	if (inside && (to - from >= MANY_LEVELS || c->prog->nnodes + (1 << (to - from)) > c->max_nodes))
+	{
+		/* All of them have nodes. */
+		c->full = true;
+		return;
+	}
 	enumerate(c, prefix, from + 1, to, inside, visit, arg);
 	enumerate(c, prefix | (UINT64_C(1) << (RENC_KEY_BITS - 1 - from)),
 			  from + 1, to, inside, visit, arg);
@@ -76,7 +87,7 @@ add_node(program_compiler *c, uint64_t prefix, bool inside, void *arg)
 	int32_t		self;
 	renc_node  *node;
 
-	if (prog->nnodes == RENC_MAX_NODES)
+	if (prog->nnodes == c->max_nodes)
 	{
 		c->full = true;
 		return;
@@ -88,7 +99,7 @@ add_node(program_compiler *c, uint64_t prefix, bool inside, void *arg)
 	node->level = (uint8_t) level;
 	node->flags = inside ? RENC_NODE_INSIDE : 0;
 
-	if (level >= c->limit && (inside || c->query->areal))
+	if (level >= c->limit && (inside || c->all))
 		node->flags |= RENC_NODE_RESULT;
 	else if (!deepest)
 	{
@@ -166,9 +177,9 @@ add_trees(program_compiler *c, uint64_t prefix, int from, bool inside, int stage
 }
 
 static bool
-try_compile(renc_program *prog, const renc_query *query, int limit)
+try_compile(renc_program *prog, const renc_query *query, int limit, bool all, int max_nodes)
 {
-	program_compiler c = {prog, query, limit, false};
+	program_compiler c = {prog, query, limit, all, max_nodes, false};
 
 	prog->ntrees = 0;
 	prog->nnodes = 0;
@@ -180,30 +191,45 @@ void
 renc_program_compile(renc_program *prog, const renc_shape *shape,
 					 uint32_t rows, const renc_query *query)
 {
-	uint64_t	levels = 0;
+	renc_program_compile_within(prog, shape, rows, query, RENC_MAX_NODES);
+}
+
+void
+renc_program_compile_within(renc_program *prog, const renc_shape *shape,
+							uint32_t rows, const renc_query *query, int max_nodes)
+{
+	uint64_t	stored = 0;
+	uint64_t	levels;
 	int			limit = RENC_KEY_BITS + 1;
+	bool		all = query->areal;
 
 	prog->shape = *shape;
 	prog->rows = rows;
 	prog->always = false;
 	prog->complete = true;
 	for (int s = 0; s < shape->nstages; s++)
-		levels |= shape->stage[s].levels;
+		stored |= shape->stage[s].levels;
+	levels = stored;
 
 	/*
 	 * Give up levels until the program fits.  An interval's ends cross one
-	 * node each on every level; those are worth keeping.  The border of a box
-	 * crosses ever more, and the fewer of them are left the more tests each
-	 * leaf has above it.
+	 * node each on every level; those are worth keeping, as long as the trees
+	 * below them find room.  The border of a box crosses ever more, and the
+	 * fewer of them are left the more tests each leaf has above it.
 	 */
-	while (!try_compile(prog, query, limit))
+	while (!try_compile(prog, query, limit, all, max_nodes))
 	{
 		prog->complete = false;
-		if (levels == 0)
+		if (levels == 0 && all)
 		{
 			prog->ntrees = prog->nnodes = 0;
 			prog->always = true;
 			return;
+		}
+		if (levels == 0)
+		{
+			all = true;
+			levels = stored;
 		}
 		limit = RENC_KEY_BITS - __builtin_clzll(levels);
 		levels &= ~RENC_LEVEL_BIT(limit);

@@ -3,472 +3,410 @@
  *		Search for the shape with the least expected cost.
  *
  * Proteus tries all designs (Algorithm 1 of the paper): two numbers.  Here a design
- * is a root, a set of levels, kw and kr, once or twice; so the search looks at
- * a grid of regular shapes first, of which those closest to the optimum are then
- * improved step by step.  What keeps it cheap:
- *
- * - a prediction is given up once its cost exceeds that of the best so far;
- * - levels where too many queries have a key in their node are not tried as the
- *	 deepest at all;
- * - bits set per key stay near ln 2 times the bits there are, where a Bloom filter
- *	 is best; the steps may leave it.
- *
- * From group to group: renc_search_group.c.
+ * is a root, a set of levels, kw and kr, once or twice, and a trial takes a tenth of a
+ * millisecond at least.  So trials of little effort choose among the rule's shape and regular
+ * ones, with and without a stage that prunes, and improve the best step by step; the last
+ * word is with trials of all samples.  Levels are regular: so many, spread evenly from a
+ * first to a last one.  A trial is given up once it costs more than the best so far.
  */
-#include "renc_search_work.h"
+#include "renc_search.h"
 
 #include <math.h>
 
-/*
- * The numbers below were found by trying.  What others do, to shapes and to the number of
- * predictions, bench/filter/accuracy.sh and bench/filter/effort.sh show.
- */
-#define LN2				0.6931471805599453
-
-/* The best of the grid, from which steps are taken; how far from the best. */
-#define STARTS			4
-#define MAX_START_COST_RATIO	1.5
-
-/* Of them, those from which steps are taken after a grid. */
-#define CLIMBS			2
-
-/* A thousandth is not worth another round. */
-#define WORTH_A_ROUND	0.999
+/* A thousandth is not worth another step. */
+#define WORTH_A_STEP	0.999
 
 /*
- * The grid: every so many levels as the deepest one, where few predictions are allowed
- * and where many are; as many windows a root as most good shapes have.
+ * Points may cost so many times what they do with the rule's shape, and so much more where all is gaps
+ * between clusters of values.  Short intervals and boxes may cost some more.
  */
-#define COARSE_GRID		6
-#define FINE_GRID		3
-#define GRID_KW			2
-#define GRID_GAPS		3
-
-/* A level is tried as the deepest if no more of the queries have a key in their node. */
-#define MAX_CLOSE_SHARE	0.5
+#define WORSE_THAN_RULE	1.25
+#define WORSE_FOR_GAPS	0.5
+#define WORSE_SHORT		1.2
+#define WORSE_BOXES		1.2
 
 /*
- * From some level on so many of the prefixes of a range's keys are distinct; a short
- * root is so many levels below it, where each tree still has few keys.
+ * Trials of little effort choose among all that is proposed, and improve what they choose: so
+ * many samples, so many keys of one range, and that part of the work.  The others have
+ * filters of so many keys.
  */
-#define DISTINCT_SHARE	0.9
-#define BELOW_DISTINCT	4
+#define FEW_SAMPLES		16
+#define FEW_KEYS		400
+#define MANY_KEYS		1200
+#define FIRST_WORK		0.5
+#define CLIMB_WORK		0.65
 
-/*
- * A stage that prunes: at every so many levels, of 1, 3 .. levels at most, with its root
- * so far above the topmost.
- */
-#define PRUNING_STRIDE	5
-#define PRUNING_LEVELS	5
+/* Shapes that are improved. */
+#define CANDIDATES		4
+
+/* The root of a stage that prunes is so far above its level. */
 #define PRUNING_ROOT	6
+
+/* A level that has so many of the prefixes of the one below is as good, and clusters have many such. */
+#define FLAT			0.97
+
+/* Where queries are known, levels that are tried as the deepest. */
+#define GRID_STRIDE		3
+
+/* That close to the cost of the best, what a level costs at least leaves nothing to gain. */
+#define HOPELESS		0.8
+
+/* Trials that there is to be work for, unless too few samples were left. */
+#define LEAST_TRIALS	100
+#define LEAST_SAMPLES	64
+
+/* A stage with regular levels; changes of one. */
+typedef struct stage_plan
+{
+	int			root;
+	int			first;			/* level */
+	int			last;
+	int			nlevels;
+	int			kw;
+	int			kr;
+} stage_plan;
+
+/* Most of what can be gained comes first. */
+static const stage_plan steps[] = {
+	/* root, first, last, nlevels, kw, kr */
+	{0, 0, -4, 0, 0, 0}, {0, 0, 4, 0, 0, 0}, {0, 4, 0, 0, 0, 0}, {0, -4, 0, 0, 0, 0},
+	{4, 4, 4, 0, 0, 0}, {-4, -4, -4, 0, 0, 0}, {-4, 0, 0, 0, 0, 0}, {4, 0, 0, 0, 0, 0},
+	{0, 0, 0, -2, 1, 0}, {0, 0, 0, 2, -1, 0}, {0, 0, 0, -2, 0, 1}, {0, 0, 0, 2, 0, -1},
+	{0, 0, 0, 0, 1, -1}, {0, 0, 0, 0, -1, 1},
+	{0, 0, -1, 0, 0, 0}, {0, 0, 1, 0, 0, 0}, {0, 1, 0, 0, 0, 0}, {0, -1, 0, 0, 0, 0},
+	{0, 0, 0, 1, 0, 0}, {0, 0, 0, -1, 0, 0}, {1, 0, 0, 0, 0, 0}, {-1, 0, 0, 0, 0, 0},
+	{0, 0, 0, 0, 0, 1}, {0, 0, 0, 0, 0, -1}, {0, 0, 0, 0, 1, 0}, {0, 0, 0, 0, -1, 0},
+	{0, 0, 1, 1, 0, 0}, {0, 0, -1, -1, 0, 0}, {1, 1, 1, 0, 0, 0}, {-1, -1, -1, 0, 0, 0},
+};
+
+#define NSTEPS	((int) (sizeof(steps) / sizeof(steps[0])))
+
+typedef struct candidate
+{
+	renc_shape	shape;
+	renc_prediction p;
+} shape_candidate;
+
+/* A trial that there has been: steps lead to the same shapes again. */
+typedef struct past_trial
+{
+	uint8_t		shape[RENC_SHAPE_PACKED_SIZE];
+	renc_prediction p;
+} past_trial;
+
+#define PAST_TRIALS		256
 
 typedef struct search_state
 {
-	renc_model *model;
-	int			left;			/* predictions allowed */
-	int			max_kw;
-	int			nstarts;
-	search_result best[STARTS]; /* ascending in cost */
+	renc_trial *trial;
+	const renc_trial_input *in;
+	double		work;			/* allowed */
+	int			n;
+	shape_candidate best[CANDIDATES];	/* ascending in cost */
+	past_trial	past[PAST_TRIALS];	/* of the same effort */
 } search_state;
 
-/* A result without a stage is none. */
 static bool
-has_shape(const search_result *s)
+has_work(const search_state *h)
 {
-	return s->shape.nstages > 0;
+	return renc_trial_work(h->trial) < h->work;
 }
 
-static void
-forget_shape(search_result *s)
+/* Where a trial of a shape is kept; another one's is overwritten. */
+static past_trial *
+past_of(search_state *h, const uint8_t *packed)
 {
-	s->shape.nstages = 0;
+	uint32_t	hash = 0;
+
+	for (int i = 0; i < RENC_SHAPE_PACKED_SIZE; i++)
+		hash = (hash ^ packed[i]) * UINT32_C(16777619);
+	return &h->past[hash % PAST_TRIALS];
 }
 
+/* Tries a shape, unless what it costs is known.  False if it is not below the limit. */
 static bool
-same_shape(const renc_shape *a, const renc_shape *b)
+try_shape(search_state *h, const renc_shape *shape, double limit, renc_prediction *p)
 {
-	uint8_t		x[RENC_SHAPE_PACKED_SIZE];
-	uint8_t		y[RENC_SHAPE_PACKED_SIZE];
+	uint8_t		packed[RENC_SHAPE_PACKED_SIZE];
+	past_trial *past;
 
-	renc_shape_pack(a, x);
-	renc_shape_pack(b, y);
-	return memcmp(x, y, sizeof(x)) == 0;
-}
-
-static bool
-usable(const search_state *h, const renc_shape *shape)
-{
-	if (h->left <= 0 || !renc_shape_valid(shape, NULL))
+	if (!has_work(h) || !renc_shape_valid(shape, NULL))
 		return false;
-	for (int s = 0; s < shape->nstages; s++)
+	renc_shape_pack(shape, packed);
+	past = past_of(h, packed);
+	if (memcmp(past->shape, packed, sizeof(packed)) != 0 || (!past->p.complete && past->p.score < limit))
 	{
-		if (shape->stage[s].kw > h->max_kw)
-			return false;
+		memcpy(past->shape, packed, sizeof(packed));
+		renc_trial_run(h->trial, shape, limit, &past->p);
 	}
-	return true;
+	*p = past->p;
+	return p->complete && p->score < limit;
 }
 
-/* Adds a shape to the best if it is one of them. */
+/* Adds a shape to the best if it is one of them.  The same shape costs the same. */
 static void
-consider(search_state *h, const renc_shape *shape)
+offer(search_state *h, const renc_shape *shape)
 {
-	renc_prediction p;
-	double		limit = INFINITY;
+	shape_candidate c;
+	double		limit = h->n == CANDIDATES ? h->best[CANDIDATES - 1].p.score : INFINITY;
 	int			at;
 
-	if (!usable(h, shape))
+	c.shape = *shape;
+	if (!try_shape(h, shape, limit, &c.p))
 		return;
-	for (int i = 0; i < h->nstarts; i++)
-	{
-		if (same_shape(&h->best[i].shape, shape))
+	for (int i = 0; i < h->n; i++)
+		if (h->best[i].p.score == c.p.score)
 			return;
-	}
-	if (h->nstarts > 0)
-		limit = MAX_START_COST_RATIO * h->best[0].p.cost;
-	if (h->nstarts == STARTS && h->best[STARTS - 1].p.cost < limit)
-		limit = h->best[STARTS - 1].p.cost;
-	h->left--;
-	renc_model_predict(h->model, shape, limit, &p);
-	if (!p.complete || p.cost >= limit)
-		return;
-	if (h->nstarts < STARTS)
-		h->nstarts++;
-	for (at = h->nstarts - 1; at > 0 && h->best[at - 1].p.cost > p.cost; at--)
+	if (h->n < CANDIDATES)
+		h->n++;
+	for (at = h->n - 1; at > 0 && h->best[at - 1].p.score > c.p.score; at--)
 		h->best[at] = h->best[at - 1];
-	h->best[at].shape = *shape;
-	h->best[at].p = p;
+	h->best[at] = c;
 }
 
-/* Takes a shape if it is better than *s. */
+/* Takes a shape if it is better. */
 static bool
-improve(search_state *h, search_result *s, const renc_shape *shape)
+improve(search_state *h, shape_candidate *c, const renc_shape *shape)
 {
 	renc_prediction p;
 
-	if (!usable(h, shape))
+	if (!try_shape(h, shape, c->p.score * WORTH_A_STEP, &p))
 		return false;
-	h->left--;
-
-	renc_model_predict(h->model, shape, s->p.cost * WORTH_A_ROUND, &p);
-	if (!p.complete || p.cost >= s->p.cost * WORTH_A_ROUND)
-		return false;
-	s->shape = *shape;
-	s->p = p;
+	c->shape = *shape;
+	c->p = p;
 	return true;
 }
 
-static uint64_t
-shift_levels(uint64_t levels, int by)
+static stage_plan
+plan_of(const renc_stage *st)
 {
-	return by >= 0 ? levels << by : levels >> -by;
+	stage_plan	p;
+
+	p.root = st->root;
+	p.first = 1 + __builtin_ctzll(st->levels);
+	p.last = renc_stage_deepest(st);
+	p.nlevels = __builtin_popcountll(st->levels);
+	p.kw = st->kw;
+	p.kr = st->kr;
+	return p;
 }
 
-/* Steps in the numbers of a stage. */
+/* False if there is no such stage. */
 static bool
-step_numbers(search_state *h, search_result *s, int stage)
+set_stage(const stage_plan *p, int max_kw, renc_stage *st)
 {
-	static const int8_t steps[][4] = {
-		/* root, kw, kr, shift of all levels: alone, and what goes together */
-		{0, 1, 0, 0}, {0, -1, 0, 0}, {0, 0, 1, 0}, {0, 0, -1, 0},
-		{0, 1, -1, 0}, {0, -1, 1, 0}, {0, 1, -2, 0}, {0, -1, 2, 0},
-		{0, 2, -1, 0}, {0, -2, 1, 0}, {0, 3, -1, 0}, {0, -3, 1, 0},
-		{1, 0, 0, 0}, {-1, 0, 0, 0}, {3, 0, 0, 0}, {-3, 0, 0, 0}, {-8, 0, 0, 0},
-		{0, 0, 0, 1}, {0, 0, 0, -1}, {1, 0, 0, 1}, {-1, 0, 0, -1},
-		{3, 0, 0, 3}, {-3, 0, 0, -3},
-	};
-	bool		better = false;
+	int			span = p->last - p->first;
 
-	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++)
-	{
-		renc_shape	shape = s->shape;
-		renc_stage *st = &shape.stage[stage];
-
-		if (st->root + steps[i][0] < 0)
-			continue;
-		st->root = (uint8_t) (st->root + steps[i][0]);
-		st->kw = (uint8_t) (st->kw + steps[i][1]);
-		st->kr = (uint8_t) (st->kr + steps[i][2]);
-		if (__builtin_popcountll(shift_levels(st->levels, steps[i][3])) !=
-			__builtin_popcountll(st->levels))
-			continue;
-		st->levels = shift_levels(st->levels, steps[i][3]);
-		better |= improve(h, s, &shape);
-	}
-	return better;
-}
-
-/* Steps in the set of levels: one more, one less, one elsewhere. */
-static bool
-step_levels(search_state *h, search_result *s, int stage)
-{
-	bool		better = false;
-	int			first = s->shape.stage[stage].root + 1;
-	int			last = stage + 1 < s->shape.nstages ?
-		s->shape.stage[stage + 1].root : RENC_KEY_BITS;
-
-	for (int l = last; l >= first; l--)
-	{
-		renc_shape	shape = s->shape;
-		renc_stage *st = &shape.stage[stage];
-
-		st->levels ^= RENC_LEVEL_BIT(l);
-		if (improve(h, s, &shape))
-			better = true;
-		if ((s->shape.stage[stage].levels & RENC_LEVEL_BIT(l)) == 0)
-			continue;
-		for (int by = -2; by <= 2; by++)
-		{
-			int			to = l + by;
-
-			shape = s->shape;
-			st = &shape.stage[stage];
-			if (to < first || to > last || (st->levels & RENC_LEVEL_BIT(to)) != 0)
-				continue;
-			st->levels ^= RENC_LEVEL_BIT(l) | RENC_LEVEL_BIT(to);
-			if (improve(h, s, &shape))
-			{
-				better = true;
-				break;
-			}
-		}
-	}
-	return better;
-}
-
-/* A first stage of n levels from "base" upwards. */
-static bool
-add_pruning(search_state *h, search_result *s, int base, int n, int gap, int kr)
-{
-	renc_shape	shape = s->shape;
-	int			top = base - (n - 1) * gap;
-
-	if (top < 1)
+	if (p->root < 0 || p->first <= p->root || p->last > RENC_KEY_BITS || p->kw < 1 ||
+		p->kw > max_kw || p->kr < 1 || p->kr > RENC_MAX_KR || p->nlevels < 1 || p->nlevels > span + 1)
 		return false;
-	shape.nstages = 2;
-	shape.stage[1] = shape.stage[0];
-	shape.stage[0].kw = 1;
-	shape.stage[0].kr = (uint8_t) kr;
-	shape.stage[0].levels = 0;
-	for (int i = 0; i < n; i++)
-		shape.stage[0].levels |= RENC_LEVEL_BIT(base - i * gap);
-	shape.stage[0].root = (uint8_t) (top > PRUNING_ROOT ? top - PRUNING_ROOT : 0);
-	return improve(h, s, &shape);
+	st->root = (uint8_t) p->root;
+	st->kw = (uint8_t) p->kw;
+	st->kr = (uint8_t) p->kr;
+	st->levels = RENC_LEVEL_BIT(p->last);
+	for (int i = 1; i < p->nlevels; i++)
+		st->levels |= RENC_LEVEL_BIT(p->last - i * span / (p->nlevels - 1));
+	return true;
 }
 
-/* A stage above that prunes: clusters have few prefixes, which cost little. */
+/* A step of a stage, as often as it is one for the better. */
 static bool
-step_pruning(search_state *h, search_result *s)
+take_step(search_state *h, shape_candidate *c, int stage, const stage_plan *step)
 {
-	for (int base = s->shape.stage[0].root; base > 1; base -= PRUNING_STRIDE)
+	bool		better = false;
+
+	while (stage < c->shape.nstages)
 	{
-		for (int n = 1; n <= PRUNING_LEVELS; n += 2)
-		{
-			if (add_pruning(h, s, base, n, 2, 1) || add_pruning(h, s, base, n, 1, 3))
-				return true;
-		}
+		renc_shape	shape = c->shape;
+		stage_plan	p = plan_of(&shape.stage[stage]);
+
+		p.root += step->root;
+		p.first += step->first;
+		p.last += step->last;
+		p.nlevels += step->nlevels;
+		p.kw += step->kw;
+		p.kr += step->kr;
+		if (p.nlevels == 1)
+			p.first = p.last;
+		if (!set_stage(&p, h->in->max_kw, &shape.stage[stage]) || !improve(h, c, &shape))
+			break;
+		better = true;
 	}
-	return false;
+	return better;
+}
+
+/* The last stage alone. */
+static renc_shape
+without_pruning(const renc_shape *from)
+{
+	renc_shape	shape;
+
+	memset(&shape, 0, sizeof(shape));
+	shape.nstages = 1;
+	shape.stage[0] = from->stage[from->nstages - 1];
+	return shape;
 }
 
 /*
- * Another first stage, far above: from two stages close to each other, no
- * single step leads there.
+ * The deepest level at which a range has at most so many distinct prefixes for each of its keys; or one
+ * above it from which on they hardly become fewer: there each cluster of keys has one.
  */
-static bool
-step_first_stage(search_state *h, search_result *s)
-{
-	search_result one = *s;
-
-	if (s->shape.nstages < 2)
-		return false;
-	one.shape.stage[0] = s->shape.stage[1];
-	one.shape.nstages = 1;
-	if (step_pruning(h, &one))
-	{
-		*s = one;
-		return true;
-	}
-	return false;
-}
-
-/* Steps between one and two stages. */
-static bool
-step_stages(search_state *h, search_result *s)
-{
-	bool		better = false;
-
-	if (s->shape.nstages == 2)
-	{
-		renc_shape	shape = s->shape;
-
-		/* Without the first, and without the second. */
-		shape.stage[0] = shape.stage[1];
-		shape.nstages = 1;
-		better |= improve(h, s, &shape);
-		if (s->shape.nstages == 1)
-			return better;
-		shape = s->shape;
-		shape.nstages = 1;
-		better |= improve(h, s, &shape);
-
-		/* All levels under the first root. */
-		if (s->shape.nstages == 1)
-			return better;
-		shape = s->shape;
-		shape.nstages = 1;
-		shape.stage[0].levels |= shape.stage[1].levels;
-		return improve(h, s, &shape) || better;
-	}
-
-	/* The levels down to l by themselves. */
-	for (int l = s->shape.stage[0].root + 1;
-		 l < renc_stage_deepest(&s->shape.stage[0]) && s->shape.nstages == 1; l++)
-	{
-		renc_shape	shape = s->shape;
-
-		if ((shape.stage[0].levels & RENC_LEVEL_BIT(l)) == 0)
-			continue;
-		shape.nstages = 2;
-		shape.stage[1] = shape.stage[0];
-		shape.stage[0].levels &= ~UINT64_C(0) >> (RENC_KEY_BITS - l);
-		shape.stage[1].levels &= ~shape.stage[0].levels;
-		shape.stage[1].root = (uint8_t) l;
-		better |= improve(h, s, &shape);
-	}
-
-	if (s->shape.nstages == 1)
-		better |= step_pruning(h, s);
-	return better;
-}
-
-static void
-climb_from(search_state *h, search_result *s)
-{
-	bool		better = true;
-
-	while (better && h->left > 0)
-	{
-		better = false;
-		for (int stage = 0; stage < s->shape.nstages; stage++)
-			better |= step_numbers(h, s, stage);
-		for (int stage = 0; stage < s->shape.nstages; stage++)
-			better |= step_levels(h, s, stage);
-		better |= step_stages(h, s);
-		if (!better)
-			better = step_first_stage(h, s);
-	}
-}
-
-/* The level from which on most prefixes of a range's keys are distinct. */
 static int
-distinct_level(const renc_model_input *in)
+level_of_share(const renc_trial_input *in, double share)
 {
 	const renc_keys *keys = &in->ranges[0];
-	size_t		parted[RENC_KEY_BITS + 1] = {0};
-	size_t		prefixes = 1;
+	double		prefixes[RENC_KEY_BITS + 1] = {0};
 	int			l = 0;
+	int			flat;
 
 	for (int r = 1; r < in->nranges; r++)
-	{
 		if (in->ranges[r].n > keys->n)
 			keys = &in->ranges[r];
-	}
 	for (size_t i = 1; i < keys->n; i++)
-		parted[__builtin_clzll(keys->key[i - 1] ^ keys->key[i]) + 1]++;
-	for (l = 1; l < RENC_KEY_BITS; l++)
-	{
-		prefixes += parted[l];
-		if (prefixes >= keys->n * DISTINCT_SHARE)
-			break;
-	}
-	return l;
+		prefixes[renc_common_prefix(keys->key[i - 1], keys->key[i]) + 1]++;
+	prefixes[0] = 1;
+	for (int i = 1; i <= RENC_KEY_BITS; i++)
+		prefixes[i] += prefixes[i - 1];
+	while (l < RENC_KEY_BITS && prefixes[l + 1] <= share * (double) keys->n)
+		l++;
+	for (flat = l; flat > 0 && prefixes[flat - 1] < FLAT * prefixes[flat];)
+		flat--;
+	return flat > 0 ? flat : l;
 }
 
-static double
-bits_per_present_key(const renc_model_input *in)
+/* Stages above that prune, and none: clusters have few prefixes, which cost little. */
+static void
+try_pruning(search_state *h, const renc_shape *from)
 {
-	double		keys = 0;
-	int			n = 0;
+	static const double shares[] = {0.4, 0.1, 0.02};
+	static const int8_t rows[] = {6, 3, 8};
+	const renc_shape alone = without_pruning(from);
+	int			deepest = RENC_KEY_BITS;
 
-	for (int r = 0; r < in->nranges; r++)
+	offer(h, &alone);
+	for (size_t i = 0; i < sizeof(shares) / sizeof(shares[0]); i++)
 	{
-		if (in->ranges[r].n == 0)
+		int			base = level_of_share(h->in, shares[i]);
+
+		/* The stage below begins where this one ends, or deeper. */
+		if (base > __builtin_ctzll(alone.stage[0].levels))
+			base = __builtin_ctzll(alone.stage[0].levels);
+		if (base < 1 || base == deepest)
 			continue;
-		keys += (double) in->ranges[r].n;
-		n++;
-	}
-	return n == 0 ? 1 : (double) in->nwindows * in->rows * n / keys;
-}
-
-/* Regular shapes: n levels, "gap" apart, from "deepest" upwards. */
-static void
-offer_regular(search_state *h, int deepest, int gap, int nlevels, int kw, double bits,
-			  int spread)
-{
-	renc_shape	shape;
-	renc_stage *st = &shape.stage[0];
-	int			top = deepest - (nlevels - 1) * gap;
-	int			kr = (int) lround(bits / (kw * nlevels));
-
-	if (top < 1 || kr < 1 || kr > RENC_MAX_KR)
-		return;
-	memset(&shape, 0, sizeof(shape));
-	shape.nstages = 1;
-	for (int i = 0; i < nlevels; i++)
-		st->levels |= RENC_LEVEL_BIT(deepest - i * gap);
-	st->kw = (uint8_t) kw;
-	st->kr = (uint8_t) kr;
-	st->root = (uint8_t) (top - 1);
-	consider(h, &shape);
-
-	/* A short root reads fewer windows for long intervals. */
-	if (spread + BELOW_DISTINCT < top - 1)
-	{
-		st->root = (uint8_t) (spread + BELOW_DISTINCT);
-		consider(h, &shape);
-	}
-}
-
-static void
-offer_grid(search_state *h, const renc_model_input *in, int step)
-{
-	static const int8_t numbers[] = {1, 2, 3, 5, 7, 10, 14};
-	double		bits = LN2 * bits_per_present_key(in);
-	int			spread = distinct_level(in);
-	int			first = 1;
-
-	/* The deepest level must tell most queries from the keys. */
-	while (first < RENC_KEY_BITS && renc_model_close_share(h->model, first) > MAX_CLOSE_SHARE)
-		first++;
-	for (int deepest = first; deepest <= RENC_KEY_BITS; deepest += step)
-	{
-		for (size_t i = 0; i < sizeof(numbers); i++)
+		deepest = base;
+		for (size_t k = 0; k < sizeof(rows); k++)
 		{
-			for (int gap = 1; gap <= (numbers[i] == 1 ? 1 : GRID_GAPS); gap++)
-				offer_regular(h, deepest, gap, numbers[i], GRID_KW, bits, spread);
+			stage_plan	p = {base > PRUNING_ROOT ? base - PRUNING_ROOT : 0, base, base, 1, 1, rows[k]};
+			renc_shape	shape = {2, {alone.stage[0], alone.stage[0]}};
+
+			if (base > alone.stage[0].root)
+				shape.stage[1].root = (uint8_t) base;
+			if (set_stage(&p, h->in->max_kw, &shape.stage[0]))
+				offer(h, &shape);
 		}
 	}
 }
 
-/* Climbs from the best shapes offered, and from the rule's: hills are many. */
+/* Steps from a shape as long as they are for the better. */
 static void
-climb_all(search_state *h, int nclimbs, search_result *rule)
+climb(search_state *h, shape_candidate *c)
 {
-	for (int i = 0; i < nclimbs; i++)
+	bool		better = true;
+
+	while (better && has_work(h))
 	{
-		if (same_shape(&h->best[i].shape, &rule->shape))
-			forget_shape(rule);
+		better = false;
+		for (int i = 0; i < NSTEPS; i++)
+			for (int stage = c->shape.nstages - 1; stage >= 0; stage--)
+				better |= take_step(h, c, stage, &steps[i]);
 	}
-	climb_from(h, &h->best[0]);
-	if (has_shape(rule))
-		climb_from(h, rule);
-	for (int i = 1; i < nclimbs; i++)
-		climb_from(h, &h->best[i]);
+}
+
+/* Steps from all candidates, which share the work; the best comes first afterwards. */
+static void
+climb_all(search_state *h, double work)
+{
+	double		before = renc_trial_work(h->trial);
+	int			best = 0;
+
+	for (int i = 0; i < h->n; i++)
+	{
+		h->work = before + (work - before) * (i + 1) / h->n;
+		climb(h, &h->best[i]);
+		if (h->best[i].p.score < h->best[best].p.score)
+			best = i;
+	}
+	h->best[0] = h->best[best];
+}
+
+/* Regular levels up to "last", so that a key sets so many bits. */
+static void
+try_regular(search_state *h, int last, int nlevels, int span, int bits, int root)
+{
+	stage_plan	p;
+	renc_shape	shape;
+
+	p.last = last;
+	p.first = last - span;
+	p.nlevels = nlevels;
+	p.kw = bits < 6 ? 1 : 2;
+	p.kr = (bits + p.kw * nlevels / 2) / (p.kw * nlevels);
+	if (p.kr > RENC_MAX_KR)
+		p.kr = RENC_MAX_KR;
+	memset(&shape, 0, sizeof(shape));
+	shape.nstages = 1;
+	p.root = p.first - 1;
+	if ((h->in->asked_share > 0 || p.root <= root) && set_stage(&p, h->in->max_kw, &shape.stage[0]))
+		offer(h, &shape);
+
+	/* A short root reads fewer windows for long intervals. */
+	p.root = root;
+	if (root < p.first - 1 && set_stage(&p, h->in->max_kw, &shape.stage[0]))
+		offer(h, &shape);
+}
+
+/* Regular shapes with the deepest level from "first" to before "end". */
+static void
+try_levels(search_state *h, const renc_shape *rule, const int8_t *pattern, int first, int end, int stride)
+{
+	const renc_stage *st = &rule->stage[rule->nstages - 1];
+	const renc_shape alone = without_pruning(rule);
+
+	for (int last = first; last < end; last += stride)
+		if (last > 0 && (h->n == 0 || renc_trial_least(h->trial, last) <= HOPELESS * h->best[0].p.cost))
+			try_regular(h, last, pattern[0], pattern[1], renc_shape_nbits(&alone), st->root);
+}
+
+/*
+ * Regular shapes.  Queries that were put may want quite another deepest level than the rule's, which
+ * no step leads to.
+ */
+static void
+try_grid(search_state *h, const renc_shape *rule)
+{
+	static const int8_t patterns[2][6][2] = {	/* levels, from the first to
+												 * the last */
+		{{7, 8}, {7, 6}, {4, 6}, {7, 12}, {1, 0}, {2, 7}},
+		{{3, 4}, {2, 4}, {3, 8}, {3, 12}, {1, 0}, {2, 8}},
+	};
+	const int8_t (*pattern)[2] = patterns[h->in->areal];
+	int			deepest = renc_stage_deepest(&rule->stage[rule->nstages - 1]);
+
+	if (h->in->asked_share > 0)
+	{
+		for (int i = 0; i < 6; i++)
+			try_levels(h, rule, pattern[i], 1, RENC_KEY_BITS + 1, GRID_STRIDE);
+		return;
+	}
+	try_levels(h, rule, pattern[0], deepest - 4, deepest + (h->in->areal ? 30 : 3), 2);
+	deepest = renc_stage_deepest(&h->best[0].shape.stage[h->best[0].shape.nstages - 1]);
+	for (int i = 1; i < 6; i++)
+		try_levels(h, rule, pattern[i], deepest - 2, deepest + 3, 2);
 }
 
 /* The shape by rule. */
-void
-renc_search_rule(const renc_model_input *in, double bits_per_key, renc_shape *shape)
+static void
+shape_by_rule(const renc_trial_input *in, double bits_per_key, renc_shape *shape)
 {
 	if (in->areal)
 		renc_rule_shape_areal(in->ranges, in->nranges, bits_per_key, shape);
@@ -476,48 +414,104 @@ renc_search_rule(const renc_model_input *in, double bits_per_key, renc_shape *sh
 		renc_rule_shape(in->ranges, in->nranges, bits_per_key, shape);
 }
 
-void
-renc_search_model(renc_model *model, const renc_model_input *in, double bits_per_key,
-				  const renc_shape *from, bool grid, int predictions, search_result *result)
+/*
+ * From now on trials take so much effort.  Long queries that were put take long: fewer are asked, so
+ * that some trials can be made.  "p" is what the rule's shape costs; what is much worse for points
+ * is not taken.
+ */
+static void
+set_effort(search_state *h, size_t samples, double keys, const renc_shape *rule, renc_prediction *p)
+{
+	double		before = renc_trial_work(h->trial);
+	double		most;
+
+	memset(h->past, 0, sizeof(h->past));
+	renc_trial_effort(h->trial, samples, keys);
+	renc_trial_run(h->trial, rule, INFINITY, p);
+	most = (double) samples * h->work / LEAST_TRIALS / (renc_trial_work(h->trial) - before);
+	if (h->in->asked_share > 0 && most < (double) samples && samples > LEAST_SAMPLES)
+	{
+		renc_trial_effort(h->trial, (size_t) fmax(most, LEAST_SAMPLES), keys);
+		renc_trial_run(h->trial, rule, INFINITY, p);
+	}
+	if (!(h->in->asked_share > 0))
+	{
+		double		times = WORSE_THAN_RULE + WORSE_FOR_GAPS * renc_trial_gaps(h->trial);
+
+		renc_trial_guard(h->trial, times, h->in->areal ? WORSE_BOXES : WORSE_SHORT * times);
+	}
+}
+
+/*
+ * Trials of little effort tell which shapes are the best, and what steps make of them: the best of
+ * all is the first.  Returns their number.
+ */
+static int
+propose(search_state *h, const renc_shape *rule, const renc_shape *from, shape_candidate *found)
+{
+	double		work = h->work;
+	int			n;
+	renc_prediction p;
+	renc_shape	best;
+
+	set_effort(h, FEW_SAMPLES + h->in->nsamples / (h->in->areal ? 4 : 8), FEW_KEYS, rule, &p);
+	h->work = FIRST_WORK * work;
+	offer(h, rule);
+	if (h->n == 0)
+		return 0;
+	if (from != NULL)
+		offer(h, from);
+	try_pruning(h, rule);
+	try_grid(h, rule);
+	n = h->n;
+	memcpy(found + CANDIDATES, h->best, sizeof(h->best));
+	climb_all(h, CLIMB_WORK * work);
+	h->work = work;
+	best = h->best[0].shape;
+	try_pruning(h, &best);
+	memcpy(found, h->best, sizeof(h->best));
+	return CANDIDATES + n;
+}
+
+bool
+renc_search(renc_trial *trial, const renc_trial_input *in, double bits_per_key,
+			const renc_shape *from, double work, renc_choice *choice)
 {
 	search_state h;
-	search_result rule;
+	renc_shape	rule;
+	shape_candidate found[2 * CANDIDATES];
+	int			nfound;
 
+	memset(choice, 0, sizeof(*choice));
 	memset(&h, 0, sizeof(h));
-	memset(&rule, 0, sizeof(rule));
-	h.model = model;
+	memset(found, 0, sizeof(found));
+	h.trial = trial;
+	h.in = in;
+	h.work = work;
+	shape_by_rule(in, bits_per_key, &rule);
+	choice->shape = rule;
+	if (!renc_trial_init(trial, in))
+		return false;
+	nfound = propose(&h, &rule, from, found);
+	set_effort(&h, in->nsamples, MANY_KEYS, &rule, &h.best[0].p);
+	choice->now = h.best[0].p;
+	h.best[0].shape = rule;
+	h.n = 1;
 
-	/*
-	 * There must be a shape in the end: one is looked at, however few are
-	 * allowed.
-	 */
-	h.left = predictions > 0 ? predictions : 1;
-	h.max_kw = in->max_kw > 0 ? in->max_kw : RENC_SEARCH_KW;
-	if (from == NULL || grid)
-	{
-		renc_search_rule(in, bits_per_key, &rule.shape);
-		consider(&h, &rule.shape);
-		if (h.nstarts > 0)
-			rule.p = h.best[0].p;
-		else
-			forget_shape(&rule);
-	}
+	/* These two whatever that takes. */
+	h.work = INFINITY;
 	if (from != NULL)
-		consider(&h, from);
-	if (grid)
 	{
-		/* Half of the predictions are left for the steps. */
-		h.left = predictions / 2;
-		offer_grid(&h, in, predictions < SEARCH_PREDICTIONS ? COARSE_GRID : FINE_GRID);
-		h.left += predictions - predictions / 2;
+		renc_trial_run(trial, from, INFINITY, &choice->now);
+		offer(&h, from);
 	}
-	climb_all(&h, grid && h.nstarts > 1 ? CLIMBS : 1, &rule);
-	*result = h.best[0];
-	for (int i = 1; i < h.nstarts; i++)
-	{
-		if (h.best[i].p.cost < result->p.cost)
-			*result = h.best[i];
-	}
-	if (has_shape(&rule) && rule.p.cost < result->p.cost)
-		*result = rule;
+	if (nfound > 0)
+		offer(&h, &found[0].shape);
+	h.work = work;
+	for (int i = 1; i < nfound; i++)
+		offer(&h, &found[i].shape);
+	climb_all(&h, work);
+	choice->shape = h.best[0].shape;
+	choice->best = h.best[0].p;
+	return true;
 }

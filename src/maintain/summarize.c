@@ -187,7 +187,6 @@ min_capacity_of_new(const RencoderSummarizing *s, int col)
 
 /*
  * A designer whose search goes on from where it ended for the group before, in the present context.
- * That group's rate says something only if the same queries were known.
  */
 static RencoderDesigner *
 begin_design(const RencoderSummarizing *s)
@@ -203,7 +202,7 @@ begin_design(const RencoderSummarizing *s)
 		if (read_previous(s, col, &previous) &&
 			previous.config.coder == s->scan.coders.generation[col])
 			rencoder_designer_resume(designer, col, &previous.config,
-									 previous.sample_stamp, previous.best_fpr);
+									 previous.sample_stamp);
 	}
 	return designer;
 }
@@ -223,8 +222,7 @@ plan_column(RencoderSummarizing *s, int col, RencoderHeader copy)
 	MemoryContextSwitchTo(old);
 	rencoder_design_column(s->designer, s->scan.collector, col, min_capacity_of_new(s, col),
 						   &copy->config, &prediction);
-	copy->predicted_fpr = prediction.fpr;
-	copy->best_fpr = prediction.best_fpr;
+	copy->predicted_fpr = copy->best_fpr = prediction.fpr;
 	copy->sample_stamp = rencoder_designer_stamp(s->designer, col, copy->config.coder);
 }
 

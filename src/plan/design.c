@@ -15,31 +15,45 @@
 #include "filter/renc_zorder.h"
 
 /*
- * A search takes some hundredths of a second at least.  A group of fewer keys is
- * summarized in less and has too few pages to lose; the rule will do.
+ * A group of fewer keys is summarized in less time than a few trials take and has too few
+ * pages to lose; the rule will do.  For boxes it will not: it lets a hundred times as much
+ * through as need be.
  */
-#define MIN_SEARCHED_KEYS	20000
-
-/* For boxes it will not: it lets a hundred times as much through as need be. */
+#define MIN_TRIED_KEYS		20000
 #define MIN_BOXED_KEYS		5000
 
-/* Fixed: the same table makes the same index. */
-#define OWN_SAMPLE_SEED		20220612
+/*
+ * Work of a search, in keys set in a filter (50 ns), for each key of the table or, later, of the
+ * group: reading and building take ten times as much.  A trial takes ten thousand.
+ */
+#define WORK_A_KEY			0.2
+#define LEAST_WORK			60000.0
+#define LEAST_BOXED_WORK	200000.0
+#define MOST_WORK			2e6
+
+/* For queries that were put: an index is made for these, however small the table. */
+#define ASKED_WORK			4e6
+
+/* Samples that are made, and more where they are a small part of the work. */
+#define FEW_SAMPLES			128
+#define MANY_SAMPLES		512
+#define MANY_SAMPLES_WORK	1e6
+
+/* Of queries that were put so many are asked. */
+#define MOST_ASKED			600
 
 /* Tables grow: what is matched counts as in a table of so many ranges at least. */
 #define LEAST_RANGES		1024.0
 
-/* Whole strings are looked up more often than all beginnings together. */
-#define EQUALITY_WEIGHT		3.0
+/* Fixed: the same table makes the same index. */
+#define OWN_SAMPLE_SEED		20220612
 
 /* A window read, in heap pages, both in shared buffers. */
 #define WINDOW_COST			0.02
 
-/*
- * Strings ask for short and for long intervals at once: shapes that serve both
- * take longer to find.
- */
-#define MANY_PREDICTIONS	600
+/* A group is searched for so many times more, while one finds a shape that costs so much less. */
+#define MOST_AGAIN			3
+#define WORTH_MORE			0.95
 
 /*
  * Real queries that are enough; with fewer, own values count, too.  With more
@@ -65,21 +79,18 @@ rencoder_designer_create(Relation index, const RencoderMeta *meta, double table_
 	designer->context = CurrentMemoryContext;
 	for (int col = 0; col < IndexRelationGetNumberOfKeyAttributes(index); col++)
 		designer->boxed[col] = rencoder_key_is_boxed(index, col);
-	for (int col = 0; col < INDEX_MAX_KEYS; col++)
-		renc_search_start(&designer->search[col], meta->bits_per_key);
 	return designer;
 }
 
 void
 rencoder_designer_resume(RencoderDesigner *designer, int col, const RencoderConfig *previous,
-						 uint64 stamp, double best_fpr)
+						 uint64 stamp)
 {
-	renc_shape	shape;
+	RencoderFound *found = &designer->found[col];
 
-	if (rencoder_is_configured(previous) && renc_shape_unpack(previous->shape, &shape, NULL))
-		renc_search_resume(&designer->search[col], designer->bits_per_key, &shape,
-						   stamp == rencoder_designer_stamp(designer, col, previous->coder) ?
-						   best_fpr : -1);
+	if (rencoder_is_configured(previous) &&
+		stamp == rencoder_designer_stamp(designer, col, previous->coder))
+		found->known = renc_shape_unpack(previous->shape, &found->shape, NULL);
 }
 
 /* Are the keys of a column of the collector in Z-order? */
@@ -148,70 +159,6 @@ gather_keys(const RencoderCollector *c, int col, ColumnKeys *k)
 	}
 }
 
-/* What draw_samples() needs to know. */
-typedef struct SampleDrawing
-{
-	RencoderDesigner *designer;
-	int			col;
-	const ColumnKeys *k;
-} SampleDrawing;
-
-/* Memory for the model and for samples. */
-static void
-make_room(RencoderDesigner *designer)
-{
-	MemoryContext old = MemoryContextSwitchTo(designer->context);
-
-	designer->model = palloc(renc_model_size());
-	designer->sample = palloc((RENC_SEARCH_SAMPLES + RENCODER_SAMPLES_MAX) * sizeof(renc_sample));
-	designer->box = palloc(RENC_SEARCH_SAMPLES * sizeof(renc_own_box));
-	MemoryContextSwitchTo(old);
-}
-
-/* Is there a key in [lo, hi]? */
-static bool
-has_key(const renc_keys *keys, uint64 lo, uint64 hi)
-{
-	size_t		left = 0;
-	size_t		right = keys->n;
-
-	while (left < right)
-	{
-		size_t		mid = left + (right - left) / 2;
-
-		if (keys->key[mid] < lo)
-			left = mid + 1;
-		else
-			right = mid;
-	}
-	return left < keys->n && keys->key[left] <= hi;
-}
-
-/*
- * Weighs default samples by one over the ranges of the table that they match,
- * as renc_search_own_samples() does: what a false positive costs is seen in
- * proportion to what the query must read.  One range does not count: the value
- * was taken from there.
- */
-static void
-weigh_defaults(const RencoderDesigner *designer, RencoderKnownQueries *q, const ColumnKeys *k)
-{
-	double		table_ranges = Max(designer->table_ranges, LEAST_RANGES);
-
-	for (int i = q->nreal; i < q->n; i++)
-	{
-		int			matching = 0;
-
-		for (int r = 0; r < k->n; r++)
-			matching += has_key(&k->ranges[r], q->sample[i].lo, q->sample[i].hi);
-		q->sample[i].weight =
-			(float) (1 / (1 + table_ranges * Max(matching - 1, 0) / k->n));
-		if (q->sample[i].lo == q->sample[i].hi)
-			q->sample[i].weight *= EQUALITY_WEIGHT;
-	}
-	q->weighed = true;
-}
-
 /* The part of the weight of all samples that real queries have. */
 static double
 share_of_real(const RencoderDesigner *designer, int col, const RencoderKnownQueries *q)
@@ -221,48 +168,29 @@ share_of_real(const RencoderDesigner *designer, int col, const RencoderKnownQuer
 
 /*
  * The samples for a group: real queries; while there are not enough of them, also
- * default ones, or "own" intervals between the group's own values, or boxes around them.
- * Together the real ones weigh as much as there are of the number that is enough.
+ * default ones, or intervals between the group's own values, or boxes around them.
  */
 static int
-choose_samples(RencoderDesigner *designer, int col, RencoderKnownQueries *q, const ColumnKeys *k, int own)
+choose_samples(RencoderDesigner *designer, int col, const RencoderKnownQueries *q,
+			   const ColumnKeys *k, double share, int own)
 {
-	double		share = share_of_real(designer, col, q);
-	int			n = q->nreal;
+	int			n = Min(q->nreal, MOST_ASKED);
 
-	if (!q->weighed && q->n > q->nreal)
-		weigh_defaults(designer, q, k);
-	memcpy(designer->sample, q->sample, q->n * sizeof(renc_sample));
+	for (int i = 0; i < n; i++)
+		designer->sample[i] = q->sample[(int64) i * q->nreal / n];
 	if (share >= 1)
 		return n;
 	if (q->n > q->nreal)
-		n = q->n;
-	else if (is_boxed(designer, col))
-		n += renc_search_own_boxes(k->ranges, k->n, designer->table_ranges, OWN_SAMPLE_SEED,
-								   designer->box, designer->sample + n, own);
-	else
-		n += renc_search_own_samples(k->ranges, k->n, designer->table_ranges, OWN_SAMPLE_SEED,
-									 designer->sample + n, own);
-	if (q->nreal > 0 && n > q->nreal)
 	{
-		double		others = 0;
-
-		for (int i = q->nreal; i < n; i++)
-			others += designer->sample[i].weight;
-		for (int i = 0; i < q->nreal; i++)
-			designer->sample[i].weight =
-				(float) (share / (1 - share) * others / q->nreal);
+		own = Min(own, q->n - q->nreal);
+		memcpy(designer->sample + n, q->sample + q->nreal, own * sizeof(renc_sample));
+		return n + own;
 	}
-	return n;
-}
-
-/* Boxes take long to make: to look whether a shape still does, a search wants few. */
-static size_t
-draw_samples(void *arg, size_t own)
-{
-	const SampleDrawing *d = arg;
-
-	return choose_samples(d->designer, d->col, &d->designer->queries[d->col], d->k, (int) own);
+	if (is_boxed(designer, col))
+		return n + renc_own_boxes(k->ranges, k->n, designer->table_ranges, OWN_SAMPLE_SEED,
+								  designer->box, designer->sample + n, own);
+	return n + renc_own_samples(k->ranges, k->n, designer->table_ranges, OWN_SAMPLE_SEED,
+								designer->sample + n, own);
 }
 
 /* The shape by rule. */
@@ -276,29 +204,64 @@ design_by_rule(const RencoderDesigner *designer, int col, const ColumnKeys *k,
 		renc_rule_shape(k->ranges, k->n, designer->bits_per_key, shape);
 }
 
-/* Are there so few keys that the rule is to choose, where no queries are known? */
-static bool
-are_few(const RencoderDesigner *designer, int col, const ColumnKeys *k)
+/* Memory for a trial and for samples. */
+static void
+make_room(RencoderDesigner *designer, const renc_trial_input *in)
 {
-	/* What was found for the group before costs little to look at. */
-	return is_boxed(designer, col) ? k->total < MIN_BOXED_KEYS && !designer->search[col].warm :
-		k->total < MIN_SEARCHED_KEYS;
+	MemoryContext old = MemoryContextSwitchTo(designer->context);
+	Size		size = renc_trial_size(in);
+
+	if (designer->trial_size < size)
+	{
+		if (designer->trial != NULL)
+			pfree(designer->trial);
+		designer->trial = MemoryContextAllocHuge(designer->context, size);
+		designer->trial_size = size;
+	}
+	MemoryContextSwitchTo(old);
 }
 
-/* Prepares the model for a group; false if the rule is to choose. */
-static bool
-prepare_model(RencoderDesigner *designer, int col, const ColumnKeys *k,
-			  const RencoderConfig *config, SampleDrawing *draw, renc_model_input *in)
+/* What work a search may take; 0: the rule is to choose.  "first": there is no shape yet. */
+static double
+allowed_work(const RencoderDesigner *designer, int col, const ColumnKeys *k, bool first,
+			 const RencoderKnownQueries *q)
+{
+	double		keys = first ? (double) k->total / k->n * designer->table_ranges : k->total;
+	double		work = Min(WORK_A_KEY * Max(keys, k->total), MOST_WORK);
+
+	if (!first)
+		return Max(work, 1);
+	if (q->nreal > 0)
+		return ASKED_WORK;
+	if (q->n > 0)
+		return MANY_SAMPLES_WORK;
+	if (k->total < (is_boxed(designer, col) ? MIN_BOXED_KEYS : MIN_TRIED_KEYS))
+		return 0;
+	return Max(work, is_boxed(designer, col) ? LEAST_BOXED_WORK : LEAST_WORK);
+}
+
+/* Prepares trials for a group; returns what work they may take, 0 if the rule is to choose. */
+static double
+prepare_trial(RencoderDesigner *designer, int col, const ColumnKeys *k, const RencoderConfig *config,
+			  bool first, renc_trial_input *in)
 {
 	RencoderKnownQueries *q;
+	double		share;
+	double		work;
 
 	if (k->total == 0)
-		return false;
+		return 0;
 	q = load_queries(designer, col, config->coder);
-	if (q->n == 0 && are_few(designer, col, k))
-		return false;
-	if (designer->model == NULL)
-		make_room(designer);
+	share = share_of_real(designer, col, q);
+	work = allowed_work(designer, col, k, first, q);
+	if (work == 0)
+		return 0;
+	if (designer->sample == NULL)
+	{
+		designer->sample = MemoryContextAlloc(designer->context,
+											  (MOST_ASKED + MANY_SAMPLES + RENCODER_SAMPLES_MAX) * sizeof(renc_sample));
+		designer->box = MemoryContextAlloc(designer->context, MANY_SAMPLES * sizeof(renc_own_box));
+	}
 	memset(in, 0, sizeof(*in));
 	in->ranges = k->ranges;
 	in->nranges = k->n;
@@ -306,25 +269,17 @@ prepare_model(RencoderDesigner *designer, int col, const ColumnKeys *k,
 	in->nwindows = config->nwindows;
 	in->rows = RENCODER_ROWS;
 	in->capacity = config->capacity;
+	in->table_ranges = Max(designer->table_ranges, LEAST_RANGES);
 	in->pages_per_range = designer->pages_per_range;
 	in->window_cost = WINDOW_COST;
 	in->sample = designer->sample;
-	in->table_keys = (double) k->total / k->n * designer->table_ranges;
+	in->nsamples = choose_samples(designer, col, q, k, share,
+								  work < MANY_SAMPLES_WORK ? FEW_SAMPLES : MANY_SAMPLES);
 	in->areal = is_boxed(designer, col);
-	in->asked = share_of_real(designer, col, q) >= 1;
-	if (in->areal && !in->asked)
-	{
-		draw->designer = designer;
-		draw->col = col;
-		draw->k = k;
-		in->draw = draw_samples;
-		in->draw_arg = draw;
-	}
-	else
-		in->nsamples = choose_samples(designer, col, q, k, RENC_SEARCH_SAMPLES);
-	if (!in->asked && q->n > q->nreal)
-		in->max_predictions = MANY_PREDICTIONS;
-	return true;
+	in->asked_share = share;
+	in->max_kw = share > 0 ? RENC_SEARCH_ASKED_KW : RENC_SEARCH_KW;
+	make_room(designer, in);
+	return work;
 }
 
 /* Size of filters; config->coder is kept. */
@@ -339,22 +294,19 @@ design_size(const RencoderDesigner *designer, ColumnKeys *k, double min_capacity
 	config->capacity = (uint32) Min(capacity, PG_UINT32_MAX);
 }
 
-/* The search for a group, from the shape found last by whichever process. */
-static void
-search_group(RencoderDesigner *designer, int col, const renc_model_input *in,
-			 renc_choice *choice)
+/* Do two shapes differ by no more than those of two groups with the same kind of keys do? */
+static bool
+are_alike(const renc_shape *a, const renc_shape *b)
 {
-	renc_search *search = &designer->search[col];
-	bool		claimed = false;
-
-	if (designer->share != NULL)
-		claimed = rencoder_design_share_begin(designer->share, col, search,
-											  &designer->share_version[col]);
-
-	renc_search_group(search, designer->model, in, choice);
-	if (designer->share != NULL)
-		rencoder_design_share_end(designer->share, col, search, claimed, choice->searched,
-								  &designer->share_version[col]);
+	if (a->nstages != b->nstages)
+		return false;
+	for (int s = 0; s < a->nstages; s++)
+	{
+		if (abs(a->stage[s].root - b->stage[s].root) > 1 ||
+			abs(renc_stage_deepest(&a->stage[s]) - renc_stage_deepest(&b->stage[s])) > 1)
+			return false;
+	}
+	return true;
 }
 
 void
@@ -362,28 +314,35 @@ rencoder_design_column(RencoderDesigner *designer, const RencoderCollector *c, i
 					   double min_capacity, RencoderConfig *config,
 					   RencoderPrediction *prediction)
 {
+	RencoderFound *found = &designer->found[col];
 	ColumnKeys	k;
-	SampleDrawing draw;
-	renc_shape	shape;
-	renc_model_input in;
+	renc_shape	rule;
+	renc_trial_input in;
 	renc_choice choice;
+	double		work;
 
-	prediction->fpr = prediction->best_fpr = prediction->cost = -1;
+	prediction->fpr = prediction->cost = -1;
 	gather_keys(c, col, &k);
 	design_size(designer, &k, min_capacity, config);
-	if (prepare_model(designer, col, &k, config, &draw, &in))
+	design_by_rule(designer, col, &k, &rule);
+	if (!found->known || !found->tried || !are_alike(&rule, &found->rule))
 	{
-		search_group(designer, col, &in, &choice);
-		shape = choice.shape;
-		prediction->fpr = choice.best.fpr;
-		prediction->cost = choice.best.cost;
-		prediction->best_fpr = prediction->fpr;
-		if (designer->search[col].reference_fpr >= 0)
-			prediction->best_fpr = Min(prediction->fpr, designer->search[col].reference_fpr);
+		work = prepare_trial(designer, col, &k, config, !found->known, &in);
+		if (work == 0 || !renc_search(designer->trial, &in, designer->bits_per_key,
+									  found->known ? &found->shape : NULL, work, &choice))
+		{
+			renc_shape_pack(&rule, config->shape);
+			return;
+		}
+		found->known = found->tried = true;
+		found->rule = rule;
+		found->shape = choice.shape;
+		found->prediction = choice.best;
+		designer->searches++;
 	}
-	else
-		design_by_rule(designer, col, &k, &shape);
-	renc_shape_pack(&shape, config->shape);
+	prediction->fpr = found->prediction.fpr;
+	prediction->cost = found->prediction.cost;
+	renc_shape_pack(&found->shape, config->shape);
 }
 
 void
@@ -393,18 +352,18 @@ rencoder_design_again(RencoderDesigner *designer, const RencoderCollector *c, in
 					  RencoderPrediction *now, RencoderPrediction *best)
 {
 	ColumnKeys	k;
-	SampleDrawing draw;
 	renc_shape	shape;
-	renc_model_input in;
+	renc_trial_input in;
 	renc_choice choice;
+	double		work;
 
 	config->coder = present->coder;
-	now->fpr = now->cost = -1;
-	best->fpr = best->best_fpr = best->cost = -1;
+	now->fpr = now->cost = best->fpr = best->cost = -1;
 	gather_keys(c, col, &k);
 	design_size(designer, &k, min_capacity, config);
 	design_by_rule(designer, col, &k, &shape);
-	if (prepare_model(designer, col, &k, config, &draw, &in))
+	work = prepare_trial(designer, col, &k, config, true, &in);
+	if (work > 0)
 	{
 		bool		filter = rencoder_is_configured(present) &&
 			renc_shape_unpack(present->shape, &shape, NULL);
@@ -415,15 +374,27 @@ rencoder_design_again(RencoderDesigner *designer, const RencoderCollector *c, in
 		 */
 		if (filter)
 			in.nwindows = present->nwindows;
-		renc_search_compare(designer->model, &in, designer->bits_per_key, &shape, &choice);
-		if (filter)
+		make_room(designer, &in);
+		if (renc_search(designer->trial, &in, designer->bits_per_key, &shape, work, &choice))
 		{
-			now->fpr = choice.now.fpr;
-			now->cost = choice.now.cost;
+			renc_choice more = choice;
+
+			/* Else the next one to look would go on from there. */
+			for (int i = 0; i < MOST_AGAIN && more.best.cost < WORTH_MORE * more.now.cost; i++)
+			{
+				renc_search(designer->trial, &in, designer->bits_per_key, &choice.shape, work, &more);
+				choice.shape = more.shape;
+				choice.best = more.best;
+			}
+			if (filter)
+			{
+				now->fpr = choice.now.fpr;
+				now->cost = choice.now.cost;
+			}
+			best->fpr = choice.best.fpr;
+			best->cost = choice.best.cost;
+			shape = choice.shape;
 		}
-		best->fpr = choice.best.fpr;
-		best->cost = choice.best.cost;
-		shape = choice.shape;
 	}
 	renc_shape_pack(&shape, config->shape);
 }

@@ -2,7 +2,7 @@
  * design.h
  *		Choosing shape and size of the filters of a column of a group.
  *
- * The shape is the one with the least predicted cost under a sample of queries
+ * The shape is the one with the least cost in trials with a sample of queries
  * (src/filter/renc_search.h): those that the index was given or has recorded,
  * or else intervals between the column's own values, or boxes around its points.
  */
@@ -10,10 +10,20 @@
 #define RENCODER_DESIGN_H
 
 #include "format/format_filter.h"
-#include "plan/design_share.h"
 #include "plan/known_queries.h"
 
 #include "filter/renc_search.h"
+
+/* What was found for a column, from group to group. */
+typedef struct RencoderFound
+{
+	bool		known;			/* there is a shape to go on from, */
+	bool		tried;			/* which was tried by this designer */
+	renc_shape	shape;
+	renc_shape	rule;			/* the rule's for the group that it was tried
+								 * on */
+	renc_prediction prediction;
+} RencoderFound;
 
 /* State of designing group after group: each search begins where the last ended. */
 typedef struct RencoderDesigner
@@ -27,10 +37,10 @@ typedef struct RencoderDesigner
 	bool		boxed[INDEX_MAX_KEYS];	/* by column of the index: keys in
 										 * Z-order */
 	RencoderKnownQueries queries[INDEX_MAX_KEYS];
-	renc_search search[INDEX_MAX_KEYS];
-	RencoderDesignShare *share; /* of a parallel build's processes, or NULL */
-	uint32		share_version[INDEX_MAX_KEYS];	/* of it that is known here */
-	renc_model *model;			/* work space, NULL until needed */
+	RencoderFound found[INDEX_MAX_KEYS];
+	int			searches;
+	renc_trial *trial;			/* work space, NULL until needed */
+	Size		trial_size;
 	renc_sample *sample;		/* room for samples, NULL until needed */
 	renc_own_box *box;			/* and for those that are made, of boxes */
 } RencoderDesigner;
@@ -40,8 +50,6 @@ typedef struct RencoderPrediction
 {
 	double		fpr;			/* share of ranges without match that pass;
 								 * -1: unknown */
-	double		best_fpr;		/* that of the shape when it was found, if
-								 * that was less */
 	double		cost;			/* of a query in the group, in heap pages */
 } RencoderPrediction;
 
@@ -62,12 +70,10 @@ extern RencoderDesigner *rencoder_designer_create(Relation index,
 
 /*
  * The search for a column goes on from the configuration of the group before, of the
- * same coder.  Its best rate then, "best_fpr", says something only if the same queries
- * were known ("stamp").
+ * same coder, if the same queries were known then ("stamp").
  */
 extern void rencoder_designer_resume(RencoderDesigner *designer, int col,
-									 const RencoderConfig *previous, uint64 stamp,
-									 double best_fpr);
+									 const RencoderConfig *previous, uint64 stamp);
 
 /*
  * Chooses for a column from the collected keys of some of its ranges (all

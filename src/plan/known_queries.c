@@ -1,6 +1,6 @@
 /*
  * known_queries.c
- *		The query samples of a column, as the model of filters wants them.
+ *		The query samples of a column, as trials of filters want them.
  */
 #include "plan/known_queries.h"
 
@@ -10,7 +10,7 @@
 #include "filter/renc_zorder.h"
 #include "store/sample_pages.h"
 
-/* What a sample asks for, as the model wants it. */
+/* What a sample asks for. */
 static void
 take_sample(const RencoderSample *from, renc_sample *to)
 {
@@ -19,6 +19,15 @@ take_sample(const RencoderSample *from, renc_sample *to)
 	to->weight = 1;
 	to->anchor = -1;
 	to->query = NULL;
+	to->kind = RENC_SAMPLE_ASKED;
+
+	/*
+	 * Intervals of up to 2^32 keys are of one size: next to no string is in
+	 * them.
+	 */
+	if (from->source == RENCODER_SAMPLE_DEFAULT)
+		to->kind = from->lo == from->hi ? RENC_SAMPLE_POINT :
+			RENC_SAMPLE_SHORT + RENC_SAMPLE_SIZES * Max(0, 31 - __builtin_clzll(to->hi - to->lo)) / 32;
 	if (from->kind == RENCODER_SAMPLE_BOX)
 	{
 		renc_box   *box = palloc0(sizeof(renc_box));
@@ -57,7 +66,6 @@ rencoder_known_queries_load(RencoderKnownQueries *q, Relation index, int col,
 	old = MemoryContextSwitchTo(context);
 	samples = rencoder_samples_read(index, col, generation, &n);
 	q->loaded = true;
-	q->weighed = false;
 	q->generation = generation;
 	q->sample = palloc0(Max(n, 1) * sizeof(renc_sample));
 	q->n = q->nreal = 0;

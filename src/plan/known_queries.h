@@ -1,6 +1,6 @@
 /*
  * known_queries.h
- *		The query samples of a column, as the model of filters wants them.
+ *		The query samples of a column, as trials of filters want them.
  */
 #ifndef RENCODER_KNOWN_QUERIES_H
 #define RENCODER_KNOWN_QUERIES_H
@@ -9,13 +9,12 @@
 
 #include "utils/rel.h"
 
-#include "filter/renc_model.h"
+#include "filter/renc_trial.h"
 
 /* What is known of the queries of a column, in keys of one coder. */
 typedef struct RencoderKnownQueries
 {
 	bool		loaded;
-	bool		weighed;		/* the others by what they match */
 	uint32		generation;
 	renc_sample *sample;		/* real ones first */
 	int			n;

@@ -265,6 +265,33 @@ test_always(void)
 	tap_ok(wrong == 0, "always beyond %d roots, %d wrong", RENC_MAX_TREES, wrong);
 }
 
+/* Where the second stage has too many roots, the first one is asked alone. */
+static void
+test_first_stage(void)
+{
+	renc_interval interval = {0, 0};
+	renc_interval_set set = {&interval, 1};
+	renc_query	query;
+	int			wrong = 0;
+
+	for (int i = 0; i < 500; i++)
+	{
+		renc_shape	shape = {2, {{RENC_LEVEL_BIT(22) | RENC_LEVEL_BIT(24), 20, 1, 4},
+		{RENC_LEVEL_BIT(45), 40, 2, 2}}};
+
+		interval.lo = rnd();
+		interval.hi = interval.lo + (UINT64_C(300) << (RENC_KEY_BITS - 40)) + (rnd() >> 28);
+		if (interval.hi < interval.lo)
+			continue;
+		query = renc_query_intervals(&set);
+		renc_program_compile(&program, &shape, TEST_ROWS, &query);
+		wrong += program.always || program.nnodes == 0;
+		for (int n = 0; n < program.nnodes; n++)
+			wrong += program.node[n].level > 24;
+	}
+	tap_ok(wrong == 0, "too many roots of the second stage: %d wrong", wrong);
+}
+
 /* A set of intervals finds what its intervals find one by one. */
 static void
 test_set_is_union(void)
@@ -411,6 +438,7 @@ main(int argc, char **argv)
 	test_random_intervals(MAX_INTERVALS, 60, 20);
 	test_edges();
 	test_always();
+	test_first_stage();
 	test_set_is_union();
 	test_unreadable();
 	test_window_reads();

@@ -1,7 +1,7 @@
 /*
- * test_model_boxes.c
- *		The model: which pairs of a query and a range are close, boxes, queries that
- *		just do not fit a program, and a search with hardly a key.
+ * test_trial_boxes.c
+ *		Trials of boxes, of queries that just do not fit a program, and a search with
+ *		hardly a key.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -26,7 +26,7 @@
 #endif
 
 static renc_program program;
-static renc_model *model;
+static renc_trial *trial;
 static uint64_t keys[RANGES * KEYS];
 static renc_keys ranges[RANGES];
 
@@ -53,7 +53,7 @@ make_box(boxed *b, uint32_t xlo, uint32_t xhi, uint32_t ylo, uint32_t yhi)
 static renc_sample
 box_sample(const boxed *b)
 {
-	renc_sample s = {b->query.hull_lo, b->query.hull_hi, &b->query, 1, -1};
+	renc_sample s = {b->query.hull_lo, b->query.hull_hi, &b->query, 1, -1, RENC_SAMPLE_ASKED};
 
 	return s;
 }
@@ -68,10 +68,10 @@ sort_ranges(int nranges, size_t per_range)
 	}
 }
 
-static renc_model_input
-model_input(int nranges, const renc_sample *sample, size_t nsamples, double bits)
+static renc_trial_input
+trial_input(int nranges, const renc_sample *sample, size_t nsamples, double bits)
 {
-	renc_model_input in;
+	renc_trial_input in;
 	uint32_t	counts[RANGES];
 
 	for (int r = 0; r < nranges; r++)
@@ -84,111 +84,27 @@ model_input(int nranges, const renc_sample *sample, size_t nsamples, double bits
 	in.rows = TEST_ROWS;
 	in.pages_per_range = 8;
 	in.window_cost = 0.02;
-	in.asked = true;
+	in.asked_share = 1;
+	in.max_kw = 4;
+	in.table_ranges = 1024;
 	in.sample = sample;
 	in.nsamples = nsamples;
 	return in;
+}
+
+/* Room for a trial of this input, in place of the last one. */
+static renc_trial *
+room_for(const renc_trial_input *in)
+{
+	free(trial);
+	trial = (renc_trial *) test_alloc(renc_trial_size(in));
+	return trial;
 }
 
 static uint32_t
 between(uint32_t a, uint32_t b)
 {
 	return a + (uint32_t) rnd_below((uint64_t) b - a + 1);
-}
-
-/* Boxes of all sizes and forms, some across the border between large nodes. */
-static void
-some_box(boxed *b)
-{
-	uint32_t	wide = (uint32_t) (rnd() >> (33 + rnd_below(31)));
-	uint32_t	high = rnd_below(2) ? wide : (uint32_t) (rnd() >> (33 + rnd_below(31)));
-	uint32_t	x = between(0, RENC_AXIS_LAST - wide);
-	uint32_t	y = between(0, RENC_AXIS_LAST - high);
-
-	if (rnd_below(3) == 0)
-	{
-		/* Its middle where a quarter or half of the plane ends. */
-		x = (UINT32_C(1) << (30 + rnd_below(2))) - wide / 2;
-	}
-	make_box(b, x, x + wide, y, y + high);
-}
-
-/*
- * Share of the pairs without a match that have a key in a node of "level" that meets
- * the query, by looking at every key.
- */
-static double
-true_close_share(int nranges, const renc_sample *sample, int nsamples, int level)
-{
-	double		close = 0;
-	double		pairs = 0;
-
-	for (int i = 0; i < nsamples; i++)
-	{
-		const renc_query *q = sample[i].query;
-
-		for (int r = 0; r < nranges; r++)
-		{
-			bool		match = false;
-			bool		near = false;
-
-			for (size_t k = 0; k < ranges[r].n; k++)
-			{
-				uint64_t	key = ranges[r].key[k];
-
-				match |= q->overlap(q->arg, key, key) != RENC_DISJOINT;
-				near |= q->overlap(q->arg, renc_prefix(key, level), renc_prefix_end(key, level)) !=
-					RENC_DISJOINT;
-			}
-			pairs += !match;
-			close += near && !match;
-		}
-	}
-	return pairs > 0 ? close / pairs : 0;
-}
-
-static void
-test_close_pairs(void)
-{
-	static boxed b[40];
-	renc_sample sample[40];
-	int			wrong = 0;
-	int			told = 0;
-
-	for (int round = 0; round < 30; round++)
-	{
-		int			nranges = 1 + (int) rnd_below(10);
-		size_t		per_range = 1 + rnd_below(60);
-		renc_model_input in;
-
-		/* Points anywhere, or in a corner, where boxes have many in their hull. */
-		for (size_t i = 0; i < nranges * per_range; i++)
-			keys[i] = renc_zorder((uint32_t) (rnd() >> 32) >> (round % 3 * 8),
-								  (uint32_t) (rnd() >> 32) >> (round % 3 * 8));
-		sort_ranges(nranges, per_range);
-		for (int i = 0; i < 40; i++)
-		{
-			some_box(&b[i]);
-			sample[i] = box_sample(&b[i]);
-		}
-		in = model_input(nranges, sample, 40, BITS);
-		if (!renc_model_init(model, &in))
-			continue;
-		for (int level = 0; level <= RENC_KEY_BITS; level++)
-		{
-			double		is = renc_model_close_share(model, level);
-			double		should = true_close_share(nranges, sample, 40, level);
-
-			told++;
-			if (fabs(is - should) > 1e-9)
-			{
-				if (wrong++ == 0)
-					tap_diag("round %d level %d: %g, is %g", round, level, is, should);
-			}
-		}
-	}
-	tap_ok(told > 500 && wrong == 0, "close pairs of boxes and ranges: %d of %d shares wrong", wrong,
-		   told);
 }
 
 /* Measured rate over the ranges that do not match. */
@@ -226,8 +142,7 @@ test_boxes(void)
 	static renc_sample sample[SAMPLES];
 	static uint64_t unsorted[RANGES * KEYS];
 	uint32_t	place[300][2];
-	renc_model_input in;
-	renc_search search;
+	renc_trial_input in;
 	renc_choice choice;
 	renc_shape	rule;
 	double		fpr;
@@ -273,11 +188,11 @@ test_boxes(void)
 	/* Some of the queries are the sample. */
 	for (int i = 0; i < SAMPLES; i++)
 		sample[i] = box_sample(&b[i]);
-	in = model_input(RANGES, sample, SAMPLES, BITS);
+	in = trial_input(RANGES, sample, SAMPLES, BITS);
 	renc_rule_shape_areal(ranges, RANGES, BITS, &rule);
 	in.areal = true;
-	renc_search_start(&search, BITS);
-	renc_search_group(&search, model, &in, &choice);
+	renc_search(room_for(&in), &in, BITS, NULL, 4e6, &choice);
+
 	fpr = measure(&choice.shape, in.nwindows, query, truth, QUERIES, &missed);
 	tap_ok(missed == 0, "boxes: %d true matches missed", missed);
 	tap_ok(choice.best.fpr / fpr > 0.5 && choice.best.fpr / fpr < 2,
@@ -300,7 +215,7 @@ test_not_fitting(void)
 	static renc_mask truth[LONG_QUERIES];
 	static renc_sample sample[LONG_QUERIES];
 	renc_shape	shape = make_shape(52, 4, 6, 53, 1, 1);
-	renc_model_input in;
+	renc_trial_input in;
 	renc_prediction p;
 	double		fpr;
 	int			missed = 0;
@@ -321,10 +236,11 @@ test_not_fitting(void)
 		sample[i].query = NULL;
 		sample[i].weight = 1;
 		sample[i].anchor = -1;
+		sample[i].kind = RENC_SAMPLE_ASKED;
 	}
-	in = model_input(RANGES, sample, LONG_QUERIES, 40);
-	renc_model_init(model, &in);
-	renc_model_predict(model, &shape, HUGE_VAL, &p);
+	in = trial_input(RANGES, sample, LONG_QUERIES, 40);
+	renc_trial_init(room_for(&in), &in);
+	renc_trial_run(trial, &shape, HUGE_VAL, &p);
 	fpr = measure(&shape, in.nwindows, query, truth, LONG_QUERIES, &missed);
 	tap_ok(missed == 0, "long intervals: %d true matches missed", missed);
 	tap_ok(renc_shape_valid(&shape, NULL) && p.fpr / fpr > 0.25 && p.fpr / fpr < 4,
@@ -333,8 +249,7 @@ test_not_fitting(void)
 
 /*
  * A few keys, as the first slice of a group whose column is mostly null has them, after
- * a group of which only the shape is known: they pay for no prediction, but there must
- * be a shape.
+ * a group of which only the shape is known: there must be a shape.
  */
 static void
 test_few_keys(void)
@@ -344,8 +259,7 @@ test_few_keys(void)
 	for (size_t n = 1; n <= 40; n++)
 	{
 		static renc_sample sample[64];
-		renc_model_input in;
-		renc_search search;
+		renc_trial_input in;
 		renc_choice choice;
 		renc_shape	shape;
 
@@ -355,16 +269,14 @@ test_few_keys(void)
 		for (int i = 0; i < 64; i++)
 		{
 			uint64_t	lo = rnd() / 2;
-			renc_sample s = {lo, lo + 10, NULL, 1, -1};
+			renc_sample s = {lo, lo + 10, NULL, 1, -1, RENC_SAMPLE_ASKED};
 
 			sample[i] = s;
 		}
-		in = model_input(8, sample, 64, BITS);
-		in.max_predictions = 0;
-		in.asked = false;
+		in = trial_input(8, sample, 64, BITS);
 		renc_rule_shape(ranges, 8, BITS, &shape);
-		renc_search_resume(&search, BITS, &shape, -1);
-		renc_search_group(&search, model, &in, &choice);
+		renc_search(room_for(&in), &in, BITS, &shape, 1, &choice);
+
 		invalid += !renc_shape_valid(&choice.shape, NULL);
 	}
 	tap_ok(invalid == 0, "resumed with few keys: %d shapes not valid", invalid);
@@ -373,13 +285,11 @@ test_few_keys(void)
 int
 main(int argc, char **argv)
 {
-	tap_start(argc, argv, "test_model_boxes");
-	model = (renc_model *) test_alloc(renc_model_size());
-	test_close_pairs();
+	tap_start(argc, argv, "test_trial_boxes");
 	for (int i = 0; i < 3; i++)
 		test_boxes();
 	test_not_fitting();
 	test_few_keys();
-	free(model);
+	free(trial);
 	return tap_finish();
 }

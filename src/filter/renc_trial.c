@@ -1,0 +1,519 @@
+/*
+ * renc_trial.c
+ *		What a shape costs, by trying it on some ranges of a group and a sample of queries.
+ *
+ * A range without a match passes a test for one of two reasons.  The node that is tested
+ * holds keys of the range, beside the query: then it passes for certain.  Or other keys
+ * have set the rows of the node by chance: with the fills f_1 .. f_kw of the windows that
+ * its root selects, it passes with
+ *
+ *		p = (f_1 * .. * f_kw)^kr
+ *
+ * (Proteus, equation 5, where the memory has one fill.)  The query's program says which nodes
+ * are tested; a node passes if its test and one of its children do.  So with the
+ * keys at hand and the fills of filters that have been built, the probability is known
+ * without luck.  It only has to be summed up over pairs of a sample and a range.
+ *
+ * Of an interval without a match only the keys next to it matter: with its first key a node has
+ * those below it in common, with its last key those above.  For boxes, keys of some ranges are
+ * sorted together, so that those in a node are found by halving.  Most nodes hold
+ * none: their subtrees pass alike in all ranges of a lane.
+ *
+ * Filters are built for at most LANES ranges, the keys of which stand for as many as
+ * others have: a range is told by the fills of the one next to it in number of keys.
+ */
+#include "renc_trial_work.h"
+
+#include <math.h>
+
+/* Of more keys in a node, so many tell which ranges have any. */
+#define SEEN_KEYS		512
+
+/* A query that is made up has so many nodes: of more some pass by chance in any case. */
+#define SOME_NODES		64
+#define SOME_BOXED		128
+
+/* After so many samples the cost so far is looked at. */
+#define LEAST_BLOCK		16
+
+/* What some of the samples that are made up say is not exact. */
+#define SURELY_WORSE	1.5
+
+/* What costs less than this costs nothing. */
+#define LEAST_COST		0.1
+#define LEAST_SHARE		0.1
+#define LEAST_RATE		1e-6
+
+/* What points, and others, cost more than they may counts so many times. */
+#define WORSE_POINTS	1.6
+#define WORSE_SHORT		1.2
+
+/* Work: a sample, and a node of its program, in keys set in a filter. */
+#define SAMPLE_WORK		20
+#define NODE_WORK		1
+
+/* The ranges that have keys in a slice; of many keys, by some of them. */
+static renc_mask
+ranges_of(const renc_trial *t, key_slice s)
+{
+	size_t		step = (s.end - s.first) / SEEN_KEYS + 1;
+	renc_mask	m = renc_mask_none();
+
+	for (size_t i = s.first; i < s.end; i += step)
+		renc_mask_set(&m, t->key[i].at);
+	return m;
+}
+
+/* Builds the filters, and counts what share of each window is set. */
+static void
+fill_lanes(renc_trial *t, const renc_shape *shape)
+{
+	size_t		window_size = renc_image_size(1, t->in.rows, RENC_SLICE_WIDTH);
+
+	memset(t->image, 0, t->nwindows * window_size);
+	for (int i = 0; i < t->nfilled; i++)
+		t->work += (double) t->filled[i].n;
+	for (int i = 0; i < t->nfilled; i++)
+		renc_fill(t->image, RENC_SLICE_WIDTH, i, shape, t->nwindows, t->in.rows,
+				  t->filled[i].key, t->filled[i].n);
+	for (uint32_t w = 0; w < t->nwindows; w++)
+	{
+		uint32_t	count[LANES] = {0};
+
+		renc_window_count(t->image + w * window_size, RENC_SLICE_WIDTH, t->in.rows, count);
+		for (int lane = 0; lane < LANES; lane++)
+			t->fill[w][lane] = (float) count[lane * t->nfilled / LANES] / (float) t->in.rows;
+	}
+}
+
+/* That an absent node of a tree passes, in each lane. */
+static void
+set_tree_fill(renc_trial *t, int tree)
+{
+	const renc_tree *of = &t->program.tree[tree];
+	const renc_stage *st = &t->program.shape.stage[of->stage];
+	float		product[LANES];
+
+	for (int lane = 0; lane < LANES; lane++)
+		product[lane] = 1;
+	for (int w = 0; w < st->kw; w++)
+	{
+		const float *fill = t->fill[renc_hash_reduce(of->hash, w, t->nwindows)];
+
+		for (int lane = 0; lane < LANES; lane++)
+			product[lane] *= fill[lane];
+	}
+	for (int lane = 0; lane < LANES; lane++)
+	{
+		float		p = product[lane];
+
+		for (int r = 1; r < st->kr; r++)
+			p *= product[lane];
+		t->tree_fill[tree][lane] = p;
+	}
+}
+
+/* Positions that a node's probabilities are kept of: one of each lane, or all. */
+static int
+width_of(const renc_trial *t, int node)
+{
+	return renc_mask_empty(t->present[node]) ? LANES : t->npositions;
+}
+
+/* The ranges with a key in a node; of those keys that are "within" its parent. */
+static renc_mask
+present_in(renc_trial *t, const asked_sample *asked, int i, key_slice within)
+{
+	const renc_node *node = &t->program.node[i];
+	uint64_t	end = renc_prefix_end(node->prefix, node->level);
+	renc_mask	m = renc_mask_none();
+
+	if (t->in.areal)
+	{
+		t->slice[i] = within;
+		if (within.first < within.end)
+			t->slice[i] = slice_of(t, within, node->prefix, end);
+		return ranges_of(t, t->slice[i]);
+	}
+	if (node->prefix <= asked->sample->lo && asked->sample->lo <= end)
+		m = asked->below[node->level];
+	if (node->prefix <= asked->sample->hi && asked->sample->hi <= end)
+		m = renc_mask_or(m, asked->above[node->level]);
+	return m;
+}
+
+/* The ranges with keys in each node. */
+static void
+find_present(renc_trial *t, const asked_sample *asked)
+{
+	const renc_program *prog = &t->program;
+	key_slice	all = {0, t->nkeys};
+
+	for (int tree = 0; tree < prog->ntrees; tree++)
+	{
+		const renc_tree *of = &prog->tree[tree];
+
+		set_tree_fill(t, tree);
+		for (int i = of->first_node; i < of->first_node + of->nnodes; i++)
+		{
+			int			parent = prog->node[i].parent >= 0 ? prog->node[i].parent : of->link;
+
+			t->present[i] = present_in(t, asked, i, parent >= 0 ? t->slice[parent] : all);
+			memset(&t->any[i], 0, width_of(t, i) * sizeof(float));
+		}
+	}
+}
+
+/* That a node passes: its test, and one of its children, unless it is a leaf. */
+static void
+test_node(renc_trial *t, int i, const float *absent)
+{
+	float	   *p = t->any[i].p;
+	int			width = width_of(t, i);
+
+	if (t->program.node[i].flags & RENC_NODE_RESULT)
+		for (int at = 0; at < width; at++)
+			p[at] = 1;
+	for (int block = 0; block < width; block += LANES)
+	{
+		uint8_t		present = renc_mask_band(t->present[i], block / LANES);
+
+		for (int lane = 0; lane < LANES; lane++)
+			p[block + lane] *= (present >> lane) & 1 ? 1 : absent[lane];
+	}
+}
+
+/* One of some nodes passes: those so far, and another. */
+static void
+add_pass(pass_chances *any, int width, const pass_chances *node, int node_width)
+{
+	for (int block = 0; block < width; block += LANES)
+	{
+		float	   *p = any->p + block;
+		const float *more = node->p + (node_width == LANES ? 0 : block);
+
+		for (int lane = 0; lane < LANES; lane++)
+			p[lane] += more[lane] * (1 - p[lane]);
+	}
+}
+
+/* Mean over the ranges used of the probability that a tree passes. */
+static double
+mean_pass(const renc_trial *t, const pass_chances *any, int width)
+{
+	double		sum = 0;
+
+	if (width == LANES)
+	{
+		for (int lane = 0; lane < LANES; lane++)
+			sum += any->p[lane];
+		return sum / LANES;
+	}
+	for (int at = 0; at < width; at++)
+		if (renc_mask_test(t->used, at))
+			sum += any->p[at];
+	return sum / renc_mask_count(t->used);
+}
+
+/* From the last tree to the first: below come after. */
+static void
+combine(renc_trial *t)
+{
+	const renc_program *prog = &t->program;
+
+	memset(&t->top, 0, t->npositions * sizeof(float));
+	for (int tree = prog->ntrees - 1; tree >= 0; tree--)
+	{
+		const renc_tree *of = &prog->tree[tree];
+		int			width = of->link >= 0 ? width_of(t, of->link) : t->npositions;
+
+		memset(&t->tree, 0, width * sizeof(float));
+		for (int i = of->first_node + of->nnodes - 1; i >= of->first_node; i--)
+		{
+			int			parent = prog->node[i].parent;
+
+			test_node(t, i, t->tree_fill[tree]);
+			add_pass(parent >= 0 ? &t->any[parent] : &t->tree,
+					 parent >= 0 ? width_of(t, parent) : width, &t->any[i], width_of(t, i));
+		}
+		t->tree_pass[tree] = mean_pass(t, &t->tree, width);
+		add_pass(of->link >= 0 ? &t->any[of->link] : &t->top, width, &t->tree, width);
+	}
+}
+
+/* Mean over the ranges of the probability that what stands above a tree passes. */
+static double
+mean_reached(const renc_trial *t, int tree)
+{
+	const renc_program *prog = &t->program;
+	int			link = prog->tree[tree].link;
+	double		p = 1;
+	int			above = tree - 1;
+	double		present;
+
+	if (link < 0)
+		return 1;
+	while (prog->tree[above].first_node > link || prog->tree[above].stage != 0)
+		above--;
+	for (int i = link; i >= 0 && renc_mask_empty(t->present[i]); i = prog->node[i].parent)
+		p *= t->tree_fill[above][LANES / 2];
+	present = renc_mask_count(t->present[link]) / (double) renc_mask_count(t->used);
+	return present + (1 - present) * p;
+}
+
+/*
+ * Windows read: those of a tree one after the other while any range of the group is left,
+ * which has passed what stands above it.
+ */
+static double
+count_windows(const renc_trial *t)
+{
+	const renc_program *prog = &t->program;
+	double		windows = 0;
+
+	for (int tree = 0; tree < prog->ntrees; tree++)
+	{
+		int			kw = prog->shape.stage[prog->tree[tree].stage].kw;
+		double		reached = t->in.group_ranges * mean_reached(t, tree);
+
+		for (int w = 0; w < kw; w++)
+		{
+			double		left = w == 0 ? reached :
+				reached * pow(t->tree_pass[tree], (double) w / kw);
+
+			windows += prog->tree[tree].link < 0 && w == 0 ? 1 : 1 - exp(-left);
+		}
+	}
+	return windows;
+}
+
+/* Tests a sample in all ranges; false if it is too long to be tested.  Returns windows read. */
+static bool
+test_sample(renc_trial *t, const asked_sample *asked, const renc_shape *shape, double *windows)
+{
+	renc_interval interval;
+	renc_interval_set set;
+	renc_query	q = query_of(asked->sample, &interval, &set);
+
+	renc_program_compile_within(&t->program, shape, t->in.rows, &q,
+								asked->sample->kind == RENC_SAMPLE_ASKED ? RENC_MAX_NODES :
+								t->in.areal ? SOME_BOXED : SOME_NODES);
+	t->work += SAMPLE_WORK + NODE_WORK * t->program.nnodes;
+	*windows = 0;
+	if (t->program.always)
+		return false;
+	find_present(t, asked);
+	combine(t);
+	*windows = count_windows(t);
+	return true;
+}
+
+static double
+cost_of(const renc_trial *t, double rate, double windows)
+{
+	return rate * t->in.group_ranges * t->in.pages_per_range + windows * t->in.window_cost;
+}
+
+/* Asks one sample, and adds up what passes. */
+static void
+ask(renc_trial *t, const asked_sample *asked, const renc_shape *shape)
+{
+	kind_run   *run = &t->kind[asked->sample->kind].run;
+	renc_mask	empty = renc_mask_andnot(t->used, asked->excluded);
+	double		windows;
+	bool		tested = test_sample(t, asked, shape, &windows);
+	double		all = 0;
+
+	for (int at = 0; at < t->npositions; at++)
+	{
+		if (renc_mask_test(empty, at))
+		{
+			double		passed = tested ? t->top.p[at] : 1;
+
+			run->pairs[asked->level[at]] += asked->weight;
+			run->passed[asked->level[at]] += asked->weight * passed;
+			all += passed;
+		}
+	}
+	run->weight += asked->weight;
+	run->windows += asked->weight * windows;
+	run->times += asked->weight * log(1 + cost_of(t, all / asked->empty, windows) / LEAST_COST);
+}
+
+/*
+ * Share of the pairs that pass.  The closest pairs are few, and luck decides which shape lets through
+ * none of them.  So those of a level count as many as they can be expected to be.
+ */
+static double
+rate_of(const kind_sums *kind, int deepest)
+{
+	double		passed = kind->close[deepest];
+	double		p = 0;
+
+	for (int l = 0; l < deepest; l++)
+	{
+		if (kind->run.pairs[l] > 0)
+			p = kind->run.passed[l] / kind->run.pairs[l];
+		passed += p * (kind->close[l] - kind->close[l + 1]);
+	}
+	return passed;
+}
+
+/* What a query of a kind costs; of queries that were put at least, if others are still to be asked. */
+static double
+cost_of_kind(const renc_trial *t, int k, int deepest, double *windows)
+{
+	const kind_sums *kind = &t->kind[k];
+	const kind_run *run = &kind->run;
+	double		passed = 0;
+
+	*windows = 0;
+	if (run->weight <= 0)
+		return 0;
+	*windows = run->windows / run->weight;
+	if (k == RENC_SAMPLE_APART || renc_trial_each_alike(t, k))
+		return LEAST_COST * (exp(run->times / run->weight) - 1);
+	if (k != RENC_SAMPLE_ASKED)
+		return cost_of(t, rate_of(kind, deepest), *windows);
+	*windows = run->windows / kind->weight;
+	for (int l = 0; l <= RENC_KEY_BITS; l++)
+		passed += run->passed[l];
+	return cost_of(t, passed / kind->empty, *windows);
+}
+
+/* The logarithm of a cost, to compare it by; what is little beside what must be read is nothing. */
+static double
+log_of(const renc_trial *t, int k, double cost)
+{
+	return log(cost + (renc_trial_each_alike(t, k) ? cost_of(t, LEAST_SHARE, 0) : LEAST_COST));
+}
+
+/* The mean over the kinds: of the logarithms, where kinds are made up. */
+static void
+add_up(renc_trial *t, renc_prediction *p)
+{
+	const renc_shape *shape = &t->program.shape;
+	int			deepest = renc_stage_deepest(&shape->stage[shape->nstages - 1]);
+	double		rate = 0;
+	double		cost = 0;
+	double		points = 0;
+	double		others = 0;
+	double		shares = 0;
+
+	p->windows = 0;
+	for (int k = 0; k < RENC_SAMPLE_KINDS; k++)
+	{
+		kind_sums  *kind = &t->kind[k];
+		double		windows;
+
+		if (kind->share <= 0)
+			continue;
+		kind->cost = cost_of_kind(t, k, deepest, &windows);
+		if (kind->guarded > 0)
+		{
+			double		more = log_of(t, k, kind->cost) - log_of(t, k, kind->guarded);
+
+			if (k == RENC_SAMPLE_POINT)
+				points = fmax(0, more);
+			else
+			{
+				others += kind->share * (t->in.areal ? fmax(0, more) : more);
+				shares += kind->share;
+			}
+		}
+		p->windows += kind->share * windows;
+		rate += kind->share * log(fmax(0, kind->cost - cost_of(t, 0, windows)) / cost_of(t, 1, 0) + LEAST_RATE);
+		cost += kind->share * log_of(t, k, kind->cost);
+	}
+	p->fpr = fmax(0, exp(rate) - LEAST_RATE);
+	p->cost = fmax(0, exp(cost) - LEAST_COST);
+	if (others > 0)
+		cost += WORSE_SHORT * RENC_SAMPLE_SIZES * others / shares;
+	p->score = exp(cost + WORSE_POINTS * points);
+}
+
+void
+renc_trial_guard(renc_trial *t, double points, double others)
+{
+	t->kind[RENC_SAMPLE_POINT].guarded = points * t->kind[RENC_SAMPLE_POINT].cost;
+	for (int k = RENC_SAMPLE_SHORT; k < RENC_SAMPLE_KINDS; k++)
+		t->kind[k].guarded = others * t->kind[k].cost;
+}
+
+void
+renc_trial_effort(renc_trial *t, size_t samples, double keys)
+{
+	t->nasked = samples < t->nsamples ? samples : t->nsamples;
+	renc_trial_choose_filled(t, keys);
+	renc_trial_sum_up(t);
+	t->has_run = false;
+	for (int k = 0; k < RENC_SAMPLE_KINDS; k++)
+		t->kind[k].guarded = 0;
+}
+
+size_t
+renc_trial_samples(const renc_trial *t)
+{
+	return t->nsamples;
+}
+
+double
+renc_trial_least(const renc_trial *t, int deepest)
+{
+	const kind_sums *asked = &t->kind[RENC_SAMPLE_ASKED];
+
+	return asked->share < 1 ? 0 : cost_of(t, asked->close[deepest], 0);
+}
+
+double
+renc_trial_gaps(const renc_trial *t)
+{
+	return t->apart;
+}
+
+double
+renc_trial_work(const renc_trial *t)
+{
+	return t->work;
+}
+
+int
+renc_trial_count(const renc_trial *t)
+{
+	return t->runs;
+}
+
+void
+renc_trial_run(renc_trial *t, const renc_shape *shape, double limit, renc_prediction *out)
+{
+	size_t		block = t->nasked / BLOCKS < LEAST_BLOCK ? LEAST_BLOCK : t->nasked / BLOCKS + 1;
+	bool		first = !t->has_run;
+
+	memset(out, 0, sizeof(*out));
+	t->runs++;
+	for (int k = 0; k < RENC_SAMPLE_KINDS; k++)
+		memset(&t->kind[k].run, 0, sizeof(kind_run));
+	fill_lanes(t, shape);
+	for (size_t i = 0; i < t->nasked && !out->complete; i++)
+	{
+		double	   *in_all = &t->in_all[i / block];
+
+		ask(t, &t->asked[i], shape);
+		if (i % block != block - 1 && i + 1 < t->nasked)
+			continue;
+		add_up(t, out);
+		out->complete = i + 1 == t->nasked;
+		if (out->complete)
+			break;
+		if (first)
+			*in_all = out->cost + LEAST_COST;
+		else if (t->in.asked_share < 1 ? (out->cost + LEAST_COST) * *in_all > SURELY_WORSE * limit : out->score > limit)
+		{
+			out->score = limit;
+			break;
+		}
+	}
+	for (size_t i = block; i < t->nasked && first; i += block)
+		t->in_all[i / block - 1] = (out->cost + LEAST_COST) / t->in_all[i / block - 1];
+	t->has_run = true;
+}

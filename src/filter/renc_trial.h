@@ -1,0 +1,150 @@
+/*
+ * renc_trial.h
+ *		What a shape costs, by trying it on some ranges of a group and a sample of queries.
+ *
+ * A trial builds filters of the shape for a few ranges in memory, and asks the
+ * samples.  How likely a range passes that has no match follows from its keys and from the
+ * fill of the windows that the query reads: so a trial of some thousand pairs tells rates of
+ * one in a million, which counting those that pass would not.
+ *
+ * Use: fill in a renc_trial_input, renc_trial_init() once for each group (it
+ * compares every sample with every range), then renc_trial_run() for each shape.  A trial
+ * is one block of memory of renc_trial_size() bytes from the caller; it keeps
+ * pointers to the keys and samples.
+ */
+#ifndef RENC_TRIAL_H
+#define RENC_TRIAL_H
+
+#include "renc_query.h"
+#include "renc_rule.h"
+#include "renc_shape.h"
+
+/*
+ * What reading a window costs, in heap pages, for those who say nothing else.  From shared
+ * buffers it takes 60 .. 90 ns, and visiting a heap page 3.5 us at 35 rows a page and 8.5 us
+ * at 185: 0.01 .. 0.025.  Cold, one is as good as the other: 1.  In between, a third window
+ * buys a tenth less false positives.
+ */
+#define RENC_TRIAL_WINDOW_COST	0.1
+
+/*
+ * What a sample stands for.  Queries that were put cost what they cost.  Of those that are
+ * made up nobody knows how often they will come: each kind counts by how many times as
+ * much it costs, not by how much more.
+ */
+typedef enum renc_sample_kind
+{
+	RENC_SAMPLE_ASKED,			/* put by somebody */
+	RENC_SAMPLE_APART,			/* between values, away from them */
+	RENC_SAMPLE_POINT,			/* a value of the table */
+	RENC_SAMPLE_SHORT			/* interval or box at one, of the first of
+								 * RENC_SAMPLE_SIZES sizes */
+} renc_sample_kind;
+
+#define RENC_SAMPLE_SIZES	5
+#define RENC_SAMPLE_KINDS	(RENC_SAMPLE_SHORT + RENC_SAMPLE_SIZES)
+
+/* A sample query. */
+typedef struct renc_sample
+{
+	uint64_t	lo;				/* the interval, or the hull of "query" */
+	uint64_t	hi;
+	const renc_query *query;	/* NULL: the interval [lo, hi] itself */
+	float		weight;			/* 1 for an ordinary one; 0 is left out. Those
+								 * that are made up weigh no more than one
+								 * over the ranges of the table that they
+								 * match */
+	int32_t		anchor;			/* index of a range that does not count, or -1 */
+	int			kind;			/* renc_sample_kind, or a greater size than
+								 * RENC_SAMPLE_SHORT */
+} renc_sample;
+
+typedef struct renc_trial_input
+{
+	const renc_keys *ranges;	/* sorted distinct keys of ranges of the group */
+	int			nranges;		/* 1 .. 128 */
+	int			group_ranges;	/* ranges of the whole group, >= nranges */
+
+	uint32_t	nwindows;		/* windows of a filter */
+	uint32_t	rows;			/* rows of a window */
+	double		capacity;		/* keys that a filter is made for; ranges over
+								 * four times that do not count; 0 = no limit */
+	double		table_ranges;	/* of the whole table, or a larger one */
+	double		pages_per_range;
+	double		window_cost;	/* of a window read, in heap pages */
+
+	const renc_sample *sample;
+	size_t		nsamples;
+	int			max_kw;			/* a search takes no more windows per root */
+	bool		areal;			/* keys in Z-order, asked for by boxes */
+	double		asked_share;	/* what queries that were put count for, if
+								 * there are others */
+} renc_trial_input;
+
+typedef struct renc_prediction
+{
+	double		fpr;			/* share of the ranges without a match that
+								 * pass */
+	double		windows;		/* windows read per query and group */
+	double		cost;			/* of a query that was put: windows *
+								 * window_cost + fpr * heap pages of the
+								 * group; in heap pages */
+	double		score;			/* by which shapes are compared: "cost", and
+								 * what is over the guard */
+	bool		complete;		/* false: given up early, "cost" tells only
+								 * that it is above the limit */
+} renc_prediction;
+
+typedef struct renc_trial renc_trial;
+
+/*
+ * Bytes for a trial of this input: a sixteenth of what the group's filters take, two kilobytes
+ * a sample, a megabyte, and for boxes 32 bytes for each key looked at (RENC_TRIAL_KEYS, or
+ * those of one range).
+ */
+#define RENC_TRIAL_KEYS		65536
+extern size_t renc_trial_size(const renc_trial_input *in);
+
+/*
+ * Prepares for a group.  False if no pair of a sample and a range can tell anything: no
+ * samples, no keys, or every sample matches every range.
+ */
+extern bool renc_trial_init(renc_trial *trial, const renc_trial_input *in);
+
+/*
+ * Tries a valid shape.  Gives up as soon as the cost is known to exceed "limit"; pass
+ * INFINITY (or anything huge) to have the exact numbers.
+ */
+extern void renc_trial_run(renc_trial *trial, const renc_shape *shape,
+						   double limit, renc_prediction *out);
+
+/*
+ * From now on so many of the samples are asked at most, and filters of so many keys are
+ * built; at first all samples are, and LANES filters.
+ */
+extern void renc_trial_effort(renc_trial *trial, size_t samples, double keys);
+extern size_t renc_trial_samples(const renc_trial *trial);
+
+/*
+ * From now on a shape's score is the worse, the more points or short queries that are made up
+ * cost than so many times what they did in the last trial.
+ */
+extern void renc_trial_guard(renc_trial *trial, double points, double others);
+
+/*
+ * What any shape with this deepest level costs at least, as queries have a key in their node.
+ * Of boxes nothing is known.
+ */
+extern double renc_trial_least(const renc_trial *trial, int deepest);
+
+/* Which share of the queries away from all values match few ranges: 1 where there are gaps. */
+extern double renc_trial_gaps(const renc_trial *trial);
+
+/*
+ * What the trials since init have cost, in keys set in a filter (50 ns); and how many there
+ * were.
+ */
+extern double renc_trial_work(const renc_trial *trial);
+extern int	renc_trial_count(const renc_trial *trial);
+
+#endif							/* RENC_TRIAL_H */

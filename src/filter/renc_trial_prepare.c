@@ -1,0 +1,524 @@
+/*
+ * renc_trial_prepare.c
+ *		Preparing trials: which ranges and samples are looked at, and how they meet.
+ */
+#include "renc_trial_work.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* Keys in the filters that are built, unless one range has more. */
+#define FILLED_KEYS		4096
+
+/* Of fewer windows some are far fuller than others. */
+#define LEAST_WINDOWS	16.0
+
+/* What weighs less is not worth asking; but large boxes are not given up. */
+#define LEAST_WEIGHT	0.1
+#define LEAST_BOXED		0
+
+/* So many pairs with a key in a node say less of those in the nodes below than the rule does. */
+#define FEW_PAIRS		4
+
+#define GOLDEN_RATIO	0.6180339887498949
+
+/*
+ * Shares of the kinds that are made up: few ask for points of the plane.
+ */
+static const double kind_share[RENC_SAMPLE_KINDS] = {0, 0.5, 0.5, 0.08, 0.08, 0.06, 0.06, 0.04};
+static const double boxed_share[RENC_SAMPLE_KINDS] = {0, 0.2, 0.1, 0.16, 0.16, 0.16, 0.16, 0.12};
+
+static bool
+counts(const renc_trial_input *in, int r)
+{
+	return in->ranges[r].n > 0 &&
+		!(in->capacity > 0 && renc_rule_overfull((double) in->ranges[r].n, in->capacity));
+}
+
+static int
+compare_ranges(const void *a, const void *b)
+{
+	const renc_keys *x = *(const renc_keys *const *) a;
+	const renc_keys *y = *(const renc_keys *const *) b;
+
+	if (x->n != y->n)
+		return x->n < y->n ? -1 : 1;
+	return (x > y) - (x < y);
+}
+
+/*
+ * The ranges looked at, ascending in their number of keys.  For boxes as many as have a number
+ * of keys that can be sorted.
+ */
+static int
+choose_ranges(const renc_trial_input *in, const renc_keys **chosen, size_t *nkeys)
+{
+	const renc_keys *all[RENC_GROUP_RANGES];
+	size_t		total = 0;
+	int			n = 0;
+	int			kept;
+
+	for (int r = 0; r < in->nranges; r++)
+	{
+		if (counts(in, r))
+		{
+			all[n++] = &in->ranges[r];
+			total += in->ranges[r].n;
+		}
+	}
+	kept = !in->areal || total <= RENC_TRIAL_KEYS ? n : (int) ((double) n * RENC_TRIAL_KEYS / (double) total);
+	if (kept < 1)
+		kept = n < 1 ? 0 : 1;
+	*nkeys = 0;
+	for (int i = 0; i < kept; i++)
+	{
+		chosen[i] = all[(2 * i + 1) * n / (2 * kept)];
+		*nkeys += in->areal ? chosen[i]->n : 0;
+	}
+	qsort(chosen, kept, sizeof(*chosen), compare_ranges);
+	return kept;
+}
+
+static size_t
+aligned(size_t size)
+{
+	return (size + 63) & ~(size_t) 63;
+}
+
+size_t
+renc_trial_size(const renc_trial_input *in)
+{
+	const renc_keys *chosen[RENC_GROUP_RANGES];
+	size_t		nkeys;
+
+	choose_ranges(in, chosen, &nkeys);
+	return aligned(sizeof(renc_trial)) + 2 * aligned(nkeys * sizeof(trial_key)) +
+		aligned(in->nsamples * sizeof(asked_sample)) +
+		aligned(renc_image_size(in->nwindows, in->rows, RENC_SLICE_WIDTH)) +
+		aligned(in->nwindows * sizeof(float[LANES]));
+}
+
+/* Where the parts of the block are. */
+static void
+place_parts(renc_trial *t)
+{
+	char	   *at = (char *) t + aligned(sizeof(renc_trial));
+
+	t->key = (trial_key *) at;
+	at += aligned(t->nkeys * sizeof(trial_key));
+	t->scratch = (trial_key *) at;
+	at += aligned(t->nkeys * sizeof(trial_key));
+	t->asked = (asked_sample *) at;
+	at += aligned(t->in.nsamples * sizeof(asked_sample));
+	t->image = (uint8_t *) at;
+	at += aligned(renc_image_size(t->in.nwindows, t->in.rows, RENC_SLICE_WIDTH));
+	t->fill = (float (*)[LANES]) at;
+}
+
+/* Merges [first, middle) and [middle, end) of "from". */
+static void
+merge(const trial_key *from, trial_key *to, size_t first, size_t middle, size_t end)
+{
+	size_t		i = first;
+	size_t		j = middle;
+
+	while (i < middle && j < end)
+		*to++ = from[j].key < from[i].key ? from[j++] : from[i++];
+	while (i < middle)
+		*to++ = from[i++];
+	while (j < end)
+		*to++ = from[j++];
+}
+
+/* Sorts the keys of n ranges together: "start" has where each begins, and the end. */
+static void
+sort_together(renc_trial *t, size_t *start, int n)
+{
+	while (n > 1)
+	{
+		trial_key  *to = t->scratch;
+		int			m = 0;
+
+		for (int i = 0; i < n; i += 2)
+		{
+			size_t		end = i + 2 < n ? start[i + 2] : start[n];
+
+			merge(t->key, to + start[i], start[i], i + 1 < n ? start[i + 1] : end, end);
+			start[m++] = start[i];
+		}
+		start[m] = t->nkeys;
+		n = m;
+		t->scratch = t->key;
+		t->key = to;
+	}
+}
+
+/*
+ * Of a few keys the middle of a range is taken, and the part of the windows that there would be
+ * for it.
+ */
+void
+renc_trial_choose_filled(renc_trial *t, double keys)
+{
+	double		mean = (double) t->total / t->nchosen;
+	double		part = fmin(1, fmax(keys / mean, LEAST_WINDOWS / t->in.nwindows));
+
+	t->nfilled = (int) fmax(1, fmin(fmin(LANES, t->nchosen), keys / mean));
+	t->nwindows = (uint32_t) ceil(part * t->in.nwindows);
+	for (int i = 0; i < t->nfilled; i++)
+	{
+		const renc_keys *from = t->chosen[(2 * i + 1) * t->nchosen / (2 * t->nfilled)];
+
+		t->filled[i].n = (size_t) ceil((double) from->n * t->nwindows / t->in.nwindows);
+		t->filled[i].key = from->key + (from->n - t->filled[i].n) / 2;
+	}
+}
+
+/* Positions: those of a lane have about as many keys as the range that is filled. */
+static void
+place_ranges(renc_trial *t)
+{
+	const renc_keys **chosen = t->chosen;
+	int			n = t->nchosen;
+	size_t		start[RENC_GROUP_RANGES + 1];
+	size_t		total = 0;
+	int			in_lane[LANES] = {0};
+
+	t->used = renc_mask_none();
+	t->npositions = LANES * ((n + LANES - 1) / LANES);
+	memset(t->at, 0, sizeof(t->at));
+	for (int r = 0; r < RENC_GROUP_RANGES; r++)
+		t->position[r] = -1;
+	for (int i = 0; i < n; i++)
+	{
+		int			lane = i * LANES / n;
+		int			at = in_lane[lane]++ * LANES + lane;
+
+		renc_mask_set(&t->used, at);
+		t->at[at] = chosen[i];
+		t->position[chosen[i] - t->in.ranges] = at;
+		start[i] = total;
+		for (size_t k = 0; k < chosen[i]->n && t->in.areal; k++)
+		{
+			t->key[total].key = chosen[i]->key[k];
+			t->key[total++].at = (uint32_t) at;
+		}
+	}
+	start[n] = total;
+	if (t->in.areal)
+		sort_together(t, start, n);
+}
+
+static bool
+same_mask(renc_mask a, renc_mask b)
+{
+	return a.w[0] == b.w[0] && a.w[1] == b.w[1];
+}
+
+/* Adds the ranges that have a match among the keys of a slice. */
+static void
+add_matches(const renc_trial *t, const renc_query *q, key_slice s, renc_mask *m)
+{
+	while (s.first < s.end && !same_mask(*m, t->used))
+	{
+		/* The node that holds them all. */
+		uint64_t	differing = t->key[s.first].key ^ t->key[s.end - 1].key;
+		uint64_t	below = differing == 0 ? 0 : UINT64_MAX >> __builtin_clzll(differing);
+		uint64_t	prefix = t->key[s.first].key & ~below;
+		key_slice	left = s;
+
+		switch (q->overlap(q->arg, prefix, prefix | below))
+		{
+			case RENC_DISJOINT:
+				return;
+			case RENC_INSIDE:
+				for (size_t i = s.first; i < s.end; i++)
+					renc_mask_set(m, t->key[i].at);
+				return;
+			case RENC_PARTIAL:
+				break;
+		}
+		left.end = first_from(t, s, prefix | (below ^ below >> 1));
+		if (differing == 0)
+		{
+			/* On doubt it is one. */
+			for (size_t i = s.first; i < s.end; i++)
+				renc_mask_set(m, t->key[i].at);
+			return;
+		}
+		add_matches(t, q, left, m);
+		s.first = left.end;
+	}
+}
+
+static void
+set_level(asked_sample *asked, renc_mask *masks, int at, int level)
+{
+	renc_mask_set(&masks[level], at);
+	if (level > asked->level[at])
+		asked->level[at] = (uint8_t) level;
+}
+
+/* Compares a range with an interval: "first" is the first of its keys from there on. */
+static void
+compare_interval(asked_sample *asked, int at, const renc_keys *keys, size_t first)
+{
+	const renc_sample *s = asked->sample;
+
+	if (first < keys->n && keys->key[first] <= s->hi)
+	{
+		renc_mask_set(&asked->excluded, at);
+		renc_mask_set(&asked->below[RENC_KEY_BITS], at);
+		return;
+	}
+	if (first > 0)
+		set_level(asked, asked->below, at, renc_common_prefix(keys->key[first - 1], s->lo));
+	if (first < keys->n)
+		set_level(asked, asked->above, at, renc_common_prefix(keys->key[first], s->hi));
+}
+
+/* Compares all ranges with all intervals, which are sorted. */
+static void
+compare_intervals(renc_trial *t)
+{
+	for (int at = 0; at < t->npositions; at++)
+	{
+		const renc_keys *keys = t->at[at];
+		size_t		first = 0;
+
+		for (size_t i = 0; i < t->nsamples && keys != NULL; i++)
+		{
+			uint64_t	lo = t->asked[i].sample->lo;
+			size_t		step = 1;
+
+			while (first + step < keys->n && keys->key[first + step] < lo)
+			{
+				first += step;
+				step *= 2;
+			}
+			for (; step > 0; step /= 2)
+				if (first + step < keys->n && keys->key[first + step] < lo)
+					first += step;
+			compare_interval(&t->asked[i], at, keys, first < keys->n && keys->key[first] < lo ? first + 1 : first);
+		}
+	}
+	for (size_t i = 0; i < t->nsamples; i++)
+	{
+		asked_sample *asked = &t->asked[i];
+
+		for (int l = RENC_KEY_BITS; l > 0; l--)
+		{
+			asked->below[l - 1] = renc_mask_or(asked->below[l - 1], asked->below[l]);
+			asked->above[l - 1] = renc_mask_or(asked->above[l - 1], asked->above[l]);
+		}
+	}
+}
+
+/* Which ranges match a box?  All keys of a box are in its hull. */
+static void
+compare_box(renc_trial *t, asked_sample *asked)
+{
+	key_slice	all = {0, t->nkeys};
+	const renc_sample *s = asked->sample;
+
+	add_matches(t, s->query, slice_of(t, all, s->lo, s->hi), &asked->excluded);
+}
+
+static int
+compare_samples(const void *a, const void *b)
+{
+	const renc_sample *x = ((const asked_sample *) a)->sample;
+	const renc_sample *y = ((const asked_sample *) b)->sample;
+
+	if (x->lo != y->lo)
+		return x->lo < y->lo ? -1 : 1;
+	return (x > y) - (x < y);
+}
+
+static int
+compare_turns(const void *a, const void *b)
+{
+	const asked_sample *x = (const asked_sample *) a;
+	const asked_sample *y = (const asked_sample *) b;
+
+	return (x->turn > y->turn) - (x->turn < y->turn);
+}
+
+/*
+ * Which share of the pairs have a key in a node of each level.  Of queries that are made up, the
+ * closest pairs are few, and luck decides which levels they have in common.  With each level about
+ * half as many are left: that counts as much as "few" pairs.
+ */
+static void
+expect_close(kind_sums *kind, double few)
+{
+	double		expected = 1;
+	double		above = kind->empty;
+
+	for (int l = RENC_KEY_BITS; l > 0; l--)
+		kind->close[l - 1] += kind->close[l];
+	for (int l = 1; l < RENC_KEY_BITS && above + few > 0; l++)
+	{
+		double		close = kind->close[l];
+
+		expected *= (close + few / 2) / (above + few);
+		kind->close[l] = expected;
+		above = close;
+	}
+	kind->close[0] = 1;
+
+	/* What has a key in a node of the last level is a match. */
+	kind->close[RENC_KEY_BITS] = 0;
+}
+
+static void
+count_close(renc_trial *t)
+{
+	int			n[RENC_SAMPLE_KINDS] = {0};
+
+	for (size_t i = 0; i < t->nsamples; i++)
+	{
+		const asked_sample *asked = &t->asked[i];
+		renc_mask	empty = renc_mask_andnot(t->used, asked->excluded);
+
+		n[asked->sample->kind]++;
+		for (int at = 0; at < t->npositions; at++)
+			if (renc_mask_test(empty, at))
+				t->kind[asked->sample->kind].close[asked->level[at]] += asked->weight;
+	}
+	for (int k = 0; k < RENC_SAMPLE_KINDS; k++)
+		if (n[k] > 0)
+			expect_close(&t->kind[k], k == RENC_SAMPLE_ASKED || t->in.areal ? 0 : FEW_PAIRS * t->kind[k].weight / n[k]);
+}
+
+/*
+ * What a sample counts for: what a false positive costs is seen in proportion to what the query
+ * has to read.  A value was taken from one range, which does not count.  False if it tells
+ * nothing.
+ */
+static bool
+weigh(renc_trial *t, asked_sample *asked)
+{
+	const renc_sample *s = asked->sample;
+	int			matching = renc_mask_count(asked->excluded);
+
+	asked->weight = renc_trial_each_alike(t, s->kind) ? 1 : s->weight;
+	if (s->kind != RENC_SAMPLE_APART && matching > 0)
+		matching--;
+	if (s->kind != RENC_SAMPLE_ASKED && !renc_trial_each_alike(t, s->kind))
+		asked->weight = fmin(s->weight, 1 / (1 + t->in.table_ranges * matching / renc_mask_count(t->used)));
+	if (s->anchor >= 0 && t->position[s->anchor] >= 0)
+		renc_mask_set(&asked->excluded, t->position[s->anchor]);
+	asked->empty = renc_mask_count(renc_mask_andnot(t->used, asked->excluded));
+	if (asked->empty == 0 || (s->kind != RENC_SAMPLE_ASKED && asked->weight < (t->in.areal ? LEAST_BOXED : LEAST_WEIGHT)))
+		return false;
+	return true;
+}
+
+/*
+ * Compares samples with ranges, and leaves those that tell something.  Kinds that are made up are
+ * asked in turn.  Of what was recorded, steps of the golden ratio take the same share of any part.
+ */
+static void
+compare_all(renc_trial *t)
+{
+	size_t		kept = 0;
+	size_t		n[RENC_SAMPLE_SHORT + 1] = {0};
+
+	t->apart = 0;
+	for (size_t i = 0; i < t->in.nsamples; i++)
+	{
+		const renc_sample *s = &t->in.sample[i];
+		double		golden = (double) i * GOLDEN_RATIO;
+
+		if (s->weight <= 0)
+			continue;
+		memset(&t->asked[t->nsamples], 0, sizeof(asked_sample));
+		t->asked[t->nsamples].turn = s->kind != RENC_SAMPLE_ASKED ?
+			(double) n[s->kind < RENC_SAMPLE_SHORT ? s->kind : RENC_SAMPLE_SHORT]++ :
+			(golden - floor(golden)) * (double) t->in.nsamples;
+		t->asked[t->nsamples++].sample = s;
+	}
+	if (t->in.areal)
+	{
+		for (size_t i = 0; i < t->nsamples; i++)
+			compare_box(t, &t->asked[i]);
+	}
+	else
+	{
+		qsort(t->asked, t->nsamples, sizeof(asked_sample), compare_samples);
+		compare_intervals(t);
+	}
+	qsort(t->asked, t->nsamples, sizeof(asked_sample), compare_turns);
+	for (size_t i = 0; i < t->nsamples; i++)
+	{
+		if (!weigh(t, &t->asked[i]))
+			continue;
+		if (t->asked[i].sample->kind == RENC_SAMPLE_APART)
+			t->apart += t->asked[i].weight / (double) n[RENC_SAMPLE_APART];
+		t->asked[kept++] = t->asked[i];
+	}
+	t->nasked = t->nsamples = kept;
+}
+
+/* What each kind counts for, of those that there are; false if there are none. */
+static bool
+share_kinds(renc_trial *t)
+{
+	const double *shares = t->in.areal ? boxed_share : kind_share;
+	double		made_up = 0;
+	double		asked = t->kind[RENC_SAMPLE_ASKED].empty > 0 ? t->in.asked_share : 0;
+
+	for (int k = 0; k < RENC_SAMPLE_KINDS; k++)
+	{
+		t->kind[k].share = t->kind[k].empty > 0 ? shares[k] : 0;
+		if (k == RENC_SAMPLE_APART)
+			t->kind[k].share *= t->apart;
+		made_up += t->kind[k].share;
+	}
+	if (made_up == 0 && t->kind[RENC_SAMPLE_ASKED].empty > 0)
+		asked = 1;
+	for (int k = 0; k < RENC_SAMPLE_KINDS; k++)
+		t->kind[k].share = k == RENC_SAMPLE_ASKED ? asked : made_up > 0 ? (1 - asked) * t->kind[k].share / made_up : 0;
+	return made_up > 0 || asked > 0;
+}
+
+bool
+renc_trial_sum_up(renc_trial *t)
+{
+	for (int k = 0; k < RENC_SAMPLE_KINDS; k++)
+		t->kind[k].weight = t->kind[k].empty = 0;
+	for (size_t i = 0; i < t->nasked; i++)
+	{
+		kind_sums  *kind = &t->kind[t->asked[i].sample->kind];
+
+		kind->weight += t->asked[i].weight;
+		kind->empty += t->asked[i].weight * t->asked[i].empty;
+	}
+	return share_kinds(t);
+}
+
+bool
+renc_trial_init(renc_trial *t, const renc_trial_input *in)
+{
+	t->in = *in;
+	t->runs = 0;
+	t->has_run = false;
+	t->work = 0;
+	t->nsamples = 0;
+	memset(t->kind, 0, sizeof(t->kind));
+	t->nchosen = choose_ranges(in, t->chosen, &t->nkeys);
+	if (t->nchosen == 0)
+		return false;
+	t->total = 0;
+	for (int i = 0; i < t->nchosen; i++)
+		t->total += t->chosen[i]->n;
+	place_parts(t);
+	renc_trial_choose_filled(t, FILLED_KEYS);
+	place_ranges(t);
+	compare_all(t);
+	if (!renc_trial_sum_up(t))
+		return false;
+	count_close(t);
+	return true;
+}
