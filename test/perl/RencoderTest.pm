@@ -13,12 +13,13 @@ use IPC::Run;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
+use Time::HiRes qw(usleep);
 
 our @EXPORT = qw(
   rnd rnd_between rnd_pick
   new_node start_primary_with_standby wait_for_standby
   compare_with_seqscan compare_many_with_seqscan uses_index interval
-  start_sql finish_sql wait_for_sessions_to_end without_others
+  start_sql finish_sql wait_for_sessions_to_end wait_for_server without_others
 );
 
 # Settings of the two ways to run a query.  In both the plan is a bitmap scan
@@ -186,6 +187,20 @@ sub wait_for_sessions_to_end
 		  . 'AND datname = current_database() AND pid <> pg_backend_pid()')
 	  or die 'sessions do not end';
 	return;
+}
+
+# A server that recovers by itself.  Not asked by a query of psql, which may end before it has read
+# it: then perl would die of a broken pipe.
+sub wait_for_server
+{
+	my ($node) = @_;
+
+	foreach (1 .. 10 * $PostgreSQL::Test::Utils::timeout_default)
+	{
+		return if system('pg_isready', '-q', '-h', $node->host, '-p', $node->port) == 0;
+		usleep(100_000);
+	}
+	die 'the server does not come back';
 }
 
 # DROP DATABASE, or CREATE DATABASE of a template.  They give others 5 seconds to leave it,

@@ -78,8 +78,7 @@ sub kill_child
 				ORDER BY backend_type <> 'rencoder worker' AND random() < 0.5, random() LIMIT 1});
 	} until kill 'KILL', $pid;
 	wait_for_load(@$load);
-	$node->poll_query_until('postgres', 'SELECT true')
-	  or die 'the server does not come back';
+	wait_for_server($node);
 	return "kill -9 of a $type";
 }
 

@@ -43,7 +43,7 @@ sub kill_session
 
 	kill 'KILL', $pid if $pid;
 	$_->{handle}->finish foreach @sessions;
-	$node->poll_query_until('postgres', 'SELECT true') or die 'the server does not come back';
+	wait_for_server($node);
 	return 'kill -9 of a session';
 }
 
