@@ -46,7 +46,7 @@ BEGIN
 		'SELECT * FROM t WHERE '
 		|| condition INTO plan;
 	scan := plan->0->'Plan';
-	heap := scan->>'Lossy Heap Blocks';
+	heap := (scan->>'Exact Heap Blocks')::int + (scan->>'Lossy Heap Blocks')::int;
 	scan := scan->'Plans'->0;
 	index := (scan->>'Shared Hit Blocks')::int + (scan->>'Shared Read Blocks')::int;
 	IF scan->>'Node Type' <> 'Bitmap Index Scan' THEN

@@ -99,7 +99,7 @@ SELECT es_make(3000);
 VACUUM ANALYZE es;
 SELECT es_off(3000, true);
 
--- The index of the rarer value is taken.
+-- Both indexes are used, the rarer value first: they are combined row by row.
 DROP TABLE es;
 CREATE TABLE es (tenant uuid, customer int, filler text) WITH (autovacuum_enabled = off);
 INSERT INTO es SELECT md5((i % 500)::text)::uuid, i % 5000, repeat('x', 60)

@@ -47,7 +47,7 @@ BEGIN
 	END IF;
 	result := format('%s, %s: %s, %s pages more than necessary', phase, predicate,
 		coalesce(plan->'Plans'->0->>'Index Name', 'no index'),
-					 (plan->>'Lossy Heap Blocks')::int8 - pages);
+		(plan->>'Exact Heap Blocks')::int8 + (plan->>'Lossy Heap Blocks')::int8 - pages);
 	RETURN NEXT;
 	EXECUTE 'EXPLAIN (FORMAT JSON) ' || query INTO plan;
 	result := phase || ' by itself: ' || (plan->0->'Plan'->'Plans'->0->>'Node Type');

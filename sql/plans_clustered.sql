@@ -33,7 +33,8 @@ BEGIN
 	PERFORM set_config('seq_page_cost', '100000', true);
 	PERFORM set_config('random_page_cost', '100000', true);
 	EXECUTE 'EXPLAIN (FORMAT json, ANALYZE, TIMING off) ' || query INTO plan;
-	pages := (plan -> 0 -> 'Plan' ->> 'Lossy Heap Blocks')::int;
+	pages := (plan -> 0 -> 'Plan' ->> 'Exact Heap Blocks')::int +
+		(plan -> 0 -> 'Plan' ->> 'Lossy Heap Blocks')::int;
 	ratio := round((plan -> 0 -> 'Plan' ->> 'Total Cost')::numeric / 100000 / pages, 2);
 	PERFORM set_config('enable_seqscan', 'on', true);
 	PERFORM set_config('seq_page_cost', '1', true);

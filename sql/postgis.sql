@@ -181,7 +181,8 @@ DECLARE
 BEGIN
 	EXECUTE 'EXPLAIN (ANALYZE, FORMAT json, COSTS OFF, TIMING OFF, SUMMARY OFF) '
 		|| query INTO plan;
-	RETURN plan #>> '{0,Plan,Lossy Heap Blocks}';
+	RETURN (plan #>> '{0,Plan,Exact Heap Blocks}')::int +
+		(plan #>> '{0,Plan,Lossy Heap Blocks}')::int;
 END $$;
 SELECT max(pages) < 20 AS selective, min(pages) > 0 AS found
 FROM generate_series(0, 399, 7) i,

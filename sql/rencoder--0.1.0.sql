@@ -1210,7 +1210,8 @@ CREATE FUNCTION rencoder_runs(
 	OUT rows bigint,
 	OUT pages bigint,
 	OUT bits_per_entry double precision,
-	OUT false_pages double precision)
+	OUT false_pages double precision,
+	OUT parts int)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME'
 LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;

@@ -59,7 +59,8 @@ BEGIN
 		|| condition INTO plan;
 	EXECUTE format('SELECT count(DISTINCT (ctid::text::point)[0]) FROM %I WHERE ', relation)
 		|| condition INTO pages;
-	RETURN coalesce((plan->0->'Plan'->>'Lossy Heap Blocks')::bigint, 0) - pages;
+	RETURN coalesce((plan->0->'Plan'->>'Exact Heap Blocks')::bigint, 0) +
+		coalesce((plan->0->'Plan'->>'Lossy Heap Blocks')::bigint, 0) - pages;
 END $$;
 
 -- Some 560 pages: four groups that are full and one that is not.  Keys that are unique and

@@ -172,7 +172,9 @@ BEGIN
 	RETURN QUERY SELECT r.bits_per_entry, r.false_pages FROM rencoder_runs('runs_size') r;
 	DROP INDEX runs_size;
 END $$;
-SELECT bits < 16 AS small, false_pages BETWEEN 0.5 AND 2 AS few FROM runs_size('');
+SELECT bits < 16 AS small, false_pages BETWEEN 0.5 AND 2 AS few
+FROM runs_size(', resolution = pages, false_pages = 1');
+SELECT bits < 22 AS small, false_pages BETWEEN 0.25 AND 1 AS few FROM runs_size('');
 SELECT bits BETWEEN 28 AND 32 AS wanted, false_pages < 0.001 AS few
 FROM runs_size(', bits_per_key = 30');
 SELECT bits BETWEEN 18 AND 22 AS wanted FROM runs_size(', bits_per_key = 20');
@@ -203,19 +205,19 @@ END $$;
 SELECT runs_files() IS NULL AS ignored \gset
 SELECT runs_files() AS before \gset
 CREATE INDEX runs_one ON runs_large USING rencoder (v, few)
-	WITH (storage = run, pages_per_range = 1);
+	WITH (storage = run, resolution = pages, pages_per_range = 1);
 SELECT runs_files() IS NULL AS ignored \gset
 SELECT runs_files() - :before AS files;
 SET maintenance_work_mem = '1MB';
 CREATE INDEX runs_two ON runs_large USING rencoder (v, few)
-	WITH (storage = run, pages_per_range = 1);
+	WITH (storage = run, resolution = pages, pages_per_range = 1);
 SELECT runs_files() IS NULL AS ignored \gset
 SELECT runs_files() - :before AS files;
 SET maintenance_work_mem = '128MB';
 SET max_parallel_maintenance_workers = 2;
 SET min_parallel_table_scan_size = 0;
 CREATE INDEX runs_three ON runs_large USING rencoder (v, few)
-	WITH (storage = run, pages_per_range = 1);
+	WITH (storage = run, resolution = pages, pages_per_range = 1);
 SELECT count(*), min(pages) > 15 AS many, count(DISTINCT pages) AS sizes,
 	count(DISTINCT bytes) AS contents
 FROM unnest('{runs_one,runs_two,runs_three}'::regclass[]) i, runs_bytes(i);

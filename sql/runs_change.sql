@@ -32,7 +32,7 @@ $$;
 SELECT fill(1, 6000);
 CREATE INDEX t_other ON t (other);
 CREATE INDEX t_idx ON t USING rencoder (v, s, few, p)
-	WITH (storage = run, pages_per_range = 1, autosummarize = off);
+	WITH (storage = run, resolution = pages, pages_per_range = 1, autosummarize = off);
 
 -- How many of 60 random conditions give other rows by the index than by the table?
 CREATE FUNCTION compare() RETURNS text LANGUAGE plpgsql AS $$
@@ -271,7 +271,7 @@ CREATE TABLE run_alike (id int, v int8) WITH (fillfactor = 50, autovacuum_enable
 INSERT INTO run_alike SELECT i, i FROM generate_series(1, 20000) i;
 CREATE INDEX run_alike_v ON run_alike USING rencoder (v)
 	WITH (storage = run, pages_per_range = 1, autosummarize = off);
-UPDATE run_alike SET v = -1 WHERE id % 20 = 0;
+UPDATE run_alike SET v = -1 WHERE id % 100 BETWEEN 40 AND 44;
 VACUUM run_alike;
 SELECT kind, rows, entries < 500 AS few_entries FROM rencoder_runs('run_alike_v');
 

@@ -139,7 +139,8 @@ DECLARE
 BEGIN
 	PERFORM st_planner(true);
 	EXECUTE 'EXPLAIN (ANALYZE, FORMAT json, TIMING OFF, SUMMARY OFF) ' || query INTO plan;
-	RETURN plan->0->'Plan'->>'Lossy Heap Blocks';
+	RETURN (plan->0->'Plan'->>'Exact Heap Blocks')::int +
+		(plan->0->'Plan'->>'Lossy Heap Blocks')::int;
 END $$;
 SELECT p AS predicate, st_pages('SELECT * FROM t_like WHERE v ' || p) AS pages FROM unnest(ARRAY[
 	$$LIKE '日%'$$, $$LIKE 'é_'$$, $$^@ 'abc'$$, $$= 'ab\'$$, $$LIKE 'ab\%'$$, $$LIKE 'ABC'$$,

@@ -42,7 +42,8 @@ BEGIN
 		SET LOCAL enable_seqscan = off;
 		EXECUTE 'EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) SELECT * FROM visits WHERE '
 			|| condition INTO plan;
-		visited := (plan->0->'Plan'->>'Lossy Heap Blocks')::int8;
+		visited := (plan->0->'Plan'->>'Exact Heap Blocks')::int8 +
+			(plan->0->'Plan'->>'Lossy Heap Blocks')::int8;
 		RAISE EXCEPTION 'back';
 	EXCEPTION WHEN raise_exception THEN
 		RETURN visited;

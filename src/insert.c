@@ -29,6 +29,7 @@
 
 #include "key/key.h"
 #include "store/group_edit.h"
+#include "table/heap_read.h"
 #include "worker/autosummarize.h"
 
 /* What a statement remembers between its calls. */
@@ -69,6 +70,8 @@ typedef struct Insertion
 	RencoderGroup group;
 	unsigned int slot;
 	BlockNumber page;			/* of the table */
+	OffsetNumber offset;		/* of the root of its HOT chain, or
+								 * InvalidOffsetNumber */
 	const Datum *values;
 	const bool *isnull;
 	InsertKey	keys[INDEX_MAX_KEYS];
@@ -147,7 +150,7 @@ insert_columns(Insertion *ins, const RencoderHeaderData *first, const RencoderLa
 	InsertStep	step;
 
 	ins->flushing = rencoder_set_test(first->flushing, ins->slot);
-	rencoder_late_begin(&ins->late, ins->page, group->meta->natts);
+	rencoder_late_begin(&ins->late, ins->page, ins->offset, group->meta->natts);
 	step = insert_column(ins, first, 0);
 	for (int col = 1; col < group->meta->natts && step == INSERT_DONE; col++)
 	{
@@ -299,7 +302,7 @@ prepare_cache(InsertCache *cache, MemoryContext context)
  */
 static uint64
 insert_values(Relation index, const RencoderMeta *meta, BlockNumber header, BlockNumber page,
-			  const Datum *values, const bool *isnull, bool may_be_indexed, InsertCache *cache)
+			  OffsetNumber offset, const Datum *values, const bool *isnull, bool may_be_indexed, InsertCache *cache)
 {
 	MemoryContext old = MemoryContextSwitchTo(cache->context);
 	uint64		range = rencoder_range_of_block(meta, page);
@@ -312,6 +315,7 @@ insert_values(Relation index, const RencoderMeta *meta, BlockNumber header, Bloc
 	ins.group.header = header;
 	ins.slot = rencoder_slot_of_range(range);
 	ins.page = page;
+	ins.offset = offset;
 	ins.values = values;
 	ins.isnull = isnull;
 	ins.late.may_be_indexed = may_be_indexed;
@@ -398,8 +402,8 @@ rencoderinsert(Relation index, Datum *values, bool *isnull,
 
 		if (cache->context == NULL)
 			prepare_cache(cache, indexInfo->ii_Context);
-		npending = insert_values(index, meta, header, block, values, isnull,
-								 indexUnchanged, cache);
+		npending = insert_values(index, meta, header, block, rencoder_heap_root(heap, heap_tid),
+								 values, isnull, indexUnchanged, cache);
 		if (npending > 0)
 			rencoder_autosummarize_pending(index, indexInfo, npending);
 	}

@@ -25,12 +25,13 @@
 #include "insert_late.h"
 
 void
-rencoder_late_begin(RencoderLateRow *row, BlockNumber page, int natts)
+rencoder_late_begin(RencoderLateRow *row, BlockNumber page, OffsetNumber offset, int natts)
 {
 	if (row->entry == NULL)
 		row->entry = palloc(rencoder_pending_entry_size(natts));
 	memset(row->entry, 0, rencoder_pending_entry_size(natts));
 	row->entry->page = page;
+	*rencoder_pending_row(row->entry, natts) = offset;
 	row->entry->nulls = PG_UINT32_MAX >> (32 - natts);
 	row->nkeys = 0;
 }
@@ -80,13 +81,24 @@ look_up_run(Relation index, uint32 run, RencoderLateCache *cache, MemoryContext 
 	MemoryContextSwitchTo(old);
 }
 
+/* Has a part of a page the row, 0 being an unknown one? */
+static bool
+has_row(const renc_places *places, uint32 part, uint32 row)
+{
+	return row > 0 && row <= places->most &&
+		(part == RENC_WHOLE_PAGE || part == renc_part_of(places, row));
+}
+
 /*
- * Does the run have the key of a column, with the row's page?  Cells reach farther than the keys of
+ * Does the run have the key of a column, with the row's place?  (An update that is not HOT nearly
+ * always gets another line pointer, in another part of its page.)  Cells reach farther than the keys of
  * the run, and a scan that asks for nothing between these does not look at cells.
  */
 static bool
-has_pair(Relation index, const RencoderRunInfoData *info, int col, uint64 key, BlockNumber page)
+has_pair(Relation index, const RencoderRunInfoData *info, int col, uint64 key, BlockNumber page,
+		 uint32 row)
 {
+	renc_places places = rencoder_run_places(&info->column[col]);
 	renc_interval point = {key, key};
 	renc_interval_set set = {&point, 1};
 	RencoderRunReader reader;
@@ -100,7 +112,8 @@ has_pair(Relation index, const RencoderRunInfoData *info, int col, uint64 key, B
 	while (!found && renc_run_search_next(&search))
 	{
 		for (uint32 i = 0; i < search.n && !found; i++)
-			found = search.page[i] == page;
+			found = search.page[i] == page &&
+				(places.parts == 1 || has_row(&places, search.part[i], row));
 	}
 	rencoder_run_reader_end(&reader);
 	return found;
@@ -126,7 +139,8 @@ rencoder_late_search(Relation index, RencoderLateRow *row, int natts, uint32 run
 		if ((entry->nulls >> col) & 1)
 			continue;
 		row->indexed = cache->info->column[col].coder == coder[col] &&
-			has_pair(index, cache->info, col, entry->key[col], entry->page);
+			has_pair(index, cache->info, col, entry->key[col], entry->page,
+					 *rencoder_pending_row(entry, natts));
 	}
 }
 

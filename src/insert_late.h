@@ -25,7 +25,8 @@ typedef struct RencoderLateRow
 {
 	RencoderPendingEntry *entry;	/* palloc'd with the first key */
 	int			nkeys;			/* columns of the entry that have one */
-	bool		may_be_indexed; /* its keys may stand in the run with its page */
+	bool		may_be_indexed; /* its keys may stand in the run with its
+								 * place */
 	uint32		searched;		/* the run that was searched for them, 0: none */
 	bool		indexed;		/* all of them were found there */
 
@@ -40,8 +41,12 @@ typedef enum RencoderLateStep
 	RENCODER_LATE_TAIL			/* rencoder_late_find_tail() */
 } RencoderLateStep;
 
-/* Begins the row's entry, or begins it anew: no column has a key yet. */
-extern void rencoder_late_begin(RencoderLateRow *row, BlockNumber page, int natts);
+/*
+ * Begins the row's entry, or begins it anew: no column has a key yet.  "offset" is that of the root of
+ * its HOT chain, or InvalidOffsetNumber.
+ */
+extern void rencoder_late_begin(RencoderLateRow *row, BlockNumber page, OffsetNumber offset,
+								int natts);
 
 /* Adds the key of a column, made by that generation of its coder. */
 extern void rencoder_late_add(RencoderLateRow *row, int natts, int col, uint64 key, uint32 coder);

@@ -25,8 +25,8 @@ top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 . "$top/test/lib/packages.sh"
 
 GOLDEN="test_golden test_run_golden test_golden_O0 test_run_golden_O0"
-PROGRAMS="test_dict test_fuzz test_rule test_run test_samples test_shape test_strings test_window
-	test_zorder test_candidates"
+PROGRAMS="test_fuzz test_rule test_run test_run_places test_place test_samples test_shape
+	test_strings test_window test_zorder test_candidates"
 
 compiler_of()
 {

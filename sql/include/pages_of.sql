@@ -7,5 +7,6 @@ BEGIN
 	SET LOCAL enable_seqscan = off;
 	EXECUTE format('EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, FORMAT json) SELECT * FROM %I WHERE ',
 		relation) || condition INTO plan;
-	RETURN plan -> 0 -> 'Plan' ->> 'Lossy Heap Blocks';
+	RETURN (plan -> 0 -> 'Plan' ->> 'Exact Heap Blocks')::int +
+		(plan -> 0 -> 'Plan' ->> 'Lossy Heap Blocks')::int;
 END $$;

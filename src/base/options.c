@@ -4,17 +4,31 @@
  *
  * Those that say how filters are made are read when the index is built and frozen in its
  * metapage; ALTER INDEX .. SET takes effect with the next REINDEX.  Those of runs ("storage",
- * and "bits_per_key", if given) are read whenever a run is to be made.  The others
+ * "resolution", "false_pages", and "bits_per_key", if given) are read whenever a run is to be made.  The others
  * ("autosummarize") take effect at once.
  */
 #include "base/options.h"
 
 #include "access/reloptions.h"
 #include "miscadmin.h"
+#include "optimizer/optimizer.h"
 #include "utils/guc.h"
 #include "utils/rel.h"
 
 #include "filter/renc_config.h"
+
+/*
+ * False pages of a table that fits the cache, and at least: to halve them costs a bit for each row, and
+ * saves a read where it does not fit.
+ */
+#define FALSE_PAGES_CACHED	0.5
+#define LEAST_FALSE_PAGES	0.1
+
+/*
+ * Where each page has a stretch of keys, a value between two of them is told from them by some bits for
+ * each row, not one.
+ */
+#define FALSE_PAGES_TOGETHER	1.0
 
 bool		rencoder_enable_scan = true;
 bool		rencoder_report_scans = false;
@@ -27,6 +41,13 @@ static relopt_enum_elt_def storage_values[] = {
 	{"auto", RENCODER_STORAGE_AUTO},
 	{"filter", RENCODER_STORAGE_FILTER},
 	{"run", RENCODER_STORAGE_RUN},
+	{NULL, 0}
+};
+
+static relopt_enum_elt_def resolution_values[] = {
+	{"auto", RENCODER_RESOLUTION_AUTO},
+	{"pages", RENCODER_RESOLUTION_PAGES},
+	{"rows", RENCODER_RESOLUTION_ROWS},
 	{NULL, 0}
 };
 
@@ -47,6 +68,10 @@ rencoder_options_init(void)
 					  RENCODER_MIN_BITS_PER_KEY,
 					  RENCODER_MAX_BITS_PER_KEY,
 					  AccessExclusiveLock);
+	add_real_reloption(rencoder_relopt_kind, "false_pages",
+					   "Heap pages without a match that a query finds in runs, on average; 0 chooses by the table's size",
+					   0, 0, 100,
+					   AccessExclusiveLock);
 	add_bool_reloption(rencoder_relopt_kind, "autosummarize",
 					   "Summarizes block ranges as the table grows",
 					   RENCODER_DEFAULT_AUTOSUMMARIZE,
@@ -55,6 +80,11 @@ rencoder_options_init(void)
 					   "Keeps keys in filters or in sorted runs",
 					   storage_values, RENCODER_STORAGE_AUTO,
 					   gettext_noop("Valid values are \"auto\", \"filter\" and \"run\"."),
+					   AccessExclusiveLock);
+	add_enum_reloption(rencoder_relopt_kind, "resolution",
+					   "Has sorted runs name pages, or rows, or a few rows of a page",
+					   resolution_values, RENCODER_RESOLUTION_AUTO,
+					   gettext_noop("Valid values are \"auto\", \"pages\" and \"rows\"."),
 					   AccessExclusiveLock);
 
 	DefineCustomBoolVariable("rencoder.enable_scan",
@@ -106,6 +136,10 @@ rencoderoptions(Datum reloptions, bool validate)
 		.offset = offsetof(RencoderOptions, autosummarize)},
 		{.optname = "storage",.opttype = RELOPT_TYPE_ENUM,
 		.offset = offsetof(RencoderOptions, storage)},
+		{.optname = "resolution",.opttype = RELOPT_TYPE_ENUM,
+		.offset = offsetof(RencoderOptions, resolution)},
+		{.optname = "false_pages",.opttype = RELOPT_TYPE_REAL,
+		.offset = offsetof(RencoderOptions, false_pages)},
 	};
 
 	return (bytea *) build_reloptions(reloptions, validate, rencoder_relopt_kind,
@@ -185,4 +219,42 @@ rencoder_options_use_runs(Relation index)
 	RencoderOptions *options = (RencoderOptions *) index->rd_options;
 
 	return options == NULL || options->storage != RENCODER_STORAGE_FILTER;
+}
+
+uint32
+rencoder_options_part_rows(Relation index)
+{
+	RencoderOptions *options = (RencoderOptions *) index->rd_options;
+
+	switch (options == NULL ? RENCODER_RESOLUTION_AUTO : options->resolution)
+	{
+		case RENCODER_RESOLUTION_PAGES:
+			return 0;
+		case RENCODER_RESOLUTION_ROWS:
+			return 1;
+		case RENCODER_RESOLUTION_AUTO:
+			break;
+	}
+	return RENCODER_PART_ROWS;
+}
+
+/* The server's effective_cache_size, whatever the session has set, so that all processes agree. */
+static double
+cache_pages(void)
+{
+	const char *pages = GetConfigOptionResetString("effective_cache_size");
+
+	return pages == NULL ? effective_cache_size : atof(pages);
+}
+
+double
+rencoder_options_false_pages(Relation index, double heap_pages, double *together)
+{
+	RencoderOptions *options = (RencoderOptions *) index->rd_options;
+
+	*together = options != NULL ? options->false_pages : 0;
+	if (*together > 0)
+		return *together;
+	*together = FALSE_PAGES_TOGETHER;
+	return Max(FALSE_PAGES_CACHED * Min(cache_pages() / Max(heap_pages, 1), 1), LEAST_FALSE_PAGES);
 }

@@ -36,6 +36,14 @@ typedef enum RencoderStorage
 	RENCODER_STORAGE_RUN		/* a sorted run */
 } RencoderStorage;
 
+/* What entries of runs name. */
+typedef enum RencoderResolution
+{
+	RENCODER_RESOLUTION_AUTO,	/* parts of pages, of a few rows */
+	RENCODER_RESOLUTION_PAGES,	/* pages */
+	RENCODER_RESOLUTION_ROWS	/* rows */
+} RencoderResolution;
+
 typedef struct RencoderOptions
 {
 	int32		vl_len_;		/* varlena header (do not touch directly!) */
@@ -43,6 +51,8 @@ typedef struct RencoderOptions
 	int			bits_per_key;	/* 0: not given */
 	bool		autosummarize;
 	RencoderStorage storage;
+	RencoderResolution resolution;
+	double		false_pages;	/* 0: not given */
 } RencoderOptions;
 
 /* rencoder.enable_scan */
@@ -74,8 +84,24 @@ extern int	rencoder_options_bits_per_key(Relation index);
 extern bool rencoder_options_bits_are_given(Relation index);
 extern bool rencoder_options_autosummarize(Relation index);
 
+/*
+ * Heap pages without a match that a query is to find in all base runs on average: what the owner has
+ * said, or so many that a table of "heap_pages" is worth it.  *together: where stretches of keys
+ * fill pages.
+ */
+extern double rencoder_options_false_pages(Relation index, double heap_pages, double *together);
+
 /* Are keys to go into runs, as far as they can, when the index is built and later? */
 extern bool rencoder_options_use_runs(Relation index);
+
+/*
+ * A query of many rows checks so many for one that matches, at most.  To halve that costs a bit for
+ * each row, which is worth more to queries of one row if it halves their false pages.
+ */
+#define RENCODER_PART_ROWS	4
+
+/* Line pointers of the part of a page that a run made now is to name; 0: pages. */
+extern uint32 rencoder_options_part_rows(Relation index);
 
 /*
  * Bytes that the keys of ranges may take while they are collected: half of
@@ -85,6 +111,5 @@ extern Size rencoder_options_key_memory(void);
 
 /* Bytes that sorting may take: maintenance_work_mem. */
 extern Size rencoder_options_sort_memory(void);
-
 
 #endif							/* RENCODER_OPTIONS_H */

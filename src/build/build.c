@@ -133,6 +133,7 @@ prepare(Relation heap, Relation index, IndexInfo *indexInfo, RencoderBuildPlan *
 	RencoderColumnCoders coders;
 
 	memset(plan, 0, sizeof(*plan));
+	plan->places = renc_whole_pages();
 	pages_per_range = rencoder_options_build_pages_per_range(index, RelationGetNumberOfBlocks(heap));
 
 	/* TRUNCATE in the table's own transaction leaves the old cache here. */
@@ -188,7 +189,8 @@ build_serially(Relation heap, Relation index, IndexInfo *indexInfo, RencoderBuil
 
 	if (run != NULL)
 		rencoder_build_run_sorters(sorter, rencoder_meta_get(index)->natts,
-								   rencoder_options_sort_memory(), plan->nblocks, NULL, 0);
+								   rencoder_options_sort_memory(),
+								   plan->nblocks * plan->places.parts, NULL, 0);
 	pg_atomic_init_u64(&progress.blocks, 0);
 	build = rencoder_build_group_create(heap, index, indexInfo, plan, &progress, sorter,
 										true);
@@ -215,7 +217,7 @@ rencoderbuild(Relation heap, Relation index, IndexInfo *indexInfo)
 	prepare(heap, index, indexInfo, &plan);
 	pgstat_progress_update_param(PROGRESS_SCAN_BLOCKS_TOTAL, plan.nblocks);
 	rencoder_build_group_phase(RENCODER_BUILD_READING);
-	run = rencoder_build_run_begin(index, &plan);
+	run = rencoder_build_run_begin(heap, index, &plan);
 	if (!rencoder_build_parallel(heap, index, indexInfo, &plan, run, &totals))
 		totals = build_serially(heap, index, indexInfo, &plan, run);
 	pgstat_progress_update_param(PROGRESS_SCAN_BLOCKS_DONE, plan.nblocks);

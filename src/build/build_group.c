@@ -46,6 +46,7 @@ struct RencoderBuildGroup
 								 * was read */
 	BlockNumber counted;		/* blocks before this one are in *progress */
 	BlockNumber block;			/* of the row seen last; its slot is open */
+	uint32		place;			/* of that row */
 	RencoderRunSorter *const *sorter;	/* of the columns, if there is a run */
 	RencoderCollector *collector;
 	MemoryContext group_context;	/* reset after each group */
@@ -409,6 +410,8 @@ build_callback(Relation index, ItemPointer tid, Datum *values, bool *isnull,
 
 	if (block != b->block)
 		begin_block(b, block);
+	b->place = renc_place_of(&b->plan->places, block, ItemPointerGetOffsetNumber(tid));
+	b->totals.most_rows = Max(b->totals.most_rows, ItemPointerGetOffsetNumber(tid));
 	rencoder_columns_collect_row(index, b->collector, &b->coders, values, isnull, tupleIsAlive);
 	b->totals.index_tuples++;
 }
@@ -419,7 +422,7 @@ sort_key(void *arg, int col, uint64 key)
 {
 	RencoderBuildGroup *b = (RencoderBuildGroup *) arg;
 
-	rencoder_run_sorter_add(b->sorter[col], key, b->block, 1);
+	rencoder_run_sorter_add(b->sorter[col], key, b->place, 1);
 }
 
 RencoderBuildGroup *

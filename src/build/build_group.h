@@ -13,6 +13,7 @@
 #define RENCODER_BUILD_GROUP_H
 
 #include "build/run_sorter.h"
+#include "run/renc_place.h"
 #include "store/group.h"
 
 #include "nodes/execnodes.h"
@@ -30,6 +31,7 @@ typedef struct RencoderBuildPlan
 										 * none */
 	uint32		run;			/* number of the run that all keys go into, 0:
 								 * they go into storage of their groups */
+	renc_places places;			/* that it names */
 } RencoderBuildPlan;
 
 typedef struct RencoderBuildProgress
@@ -41,6 +43,7 @@ typedef struct RencoderBuildTotals
 {
 	double		heap_tuples;
 	double		index_tuples;
+	OffsetNumber most_rows;		/* the greatest line pointer */
 	bool		broken_hot_chain;	/* met in any group */
 } RencoderBuildTotals;
 

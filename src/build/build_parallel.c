@@ -80,6 +80,7 @@ add_totals(RencoderBuildTotals *sum, const RencoderBuildTotals *totals)
 {
 	sum->heap_tuples += totals->heap_tuples;
 	sum->index_tuples += totals->index_tuples;
+	sum->most_rows = Max(sum->most_rows, totals->most_rows);
 	sum->broken_hot_chain |= totals->broken_hot_chain;
 }
 
@@ -265,7 +266,8 @@ rencoder_build_parallel(Relation heap, Relation index, IndexInfo *indexInfo,
 	if (!launch(&leader, nworkers, heap, index, indexInfo, plan))
 		return false;
 	if (run != NULL)
-		rencoder_build_run_sorters(sorter, natts, leader.shared->sort_memory, plan->nblocks,
+		rencoder_build_run_sorters(sorter, natts, leader.shared->sort_memory,
+								   plan->nblocks * plan->places.parts,
 								   NULL, 0);
 	build = rencoder_build_group_create(heap, index, indexInfo, plan, &leader.shared->progress,
 										sorter, true);
@@ -316,7 +318,8 @@ rencoder_build_parallel_worker(dsm_segment *seg, shm_toc *toc)
 	if (shared->plan.run != 0)
 	{
 		SharedFileSetAttach(&shared->sorted, seg);
-		rencoder_build_run_sorters(sorter, natts, shared->sort_memory, shared->plan.nblocks,
+		rencoder_build_run_sorters(sorter, natts, shared->sort_memory,
+								   shared->plan.nblocks * shared->plan.places.parts,
 								   &shared->sorted.fs, ParallelWorkerNumber);
 	}
 	build = rencoder_build_group_create(heap, index, indexInfo, &shared->plan,

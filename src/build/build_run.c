@@ -9,9 +9,7 @@
 
 #include "base/options.h"
 #include "plan/run_samples.h"
-
-/* False pages that a query is to find in all runs, unless the owner gives bits_per_key. */
-#define FALSE_PAGES	1.0
+#include "table/heap_read.h"
 
 struct RencoderBuildRun
 {
@@ -22,7 +20,7 @@ struct RencoderBuildRun
 };
 
 RencoderBuildRun *
-rencoder_build_run_begin(Relation index, RencoderBuildPlan *plan)
+rencoder_build_run_begin(Relation heap, Relation index, RencoderBuildPlan *plan)
 {
 	RencoderBuildRun *run;
 
@@ -38,6 +36,7 @@ rencoder_build_run_begin(Relation index, RencoderBuildPlan *plan)
 		elog(ERROR, "the list of runs of new index \"%s\" is full",
 			 RelationGetRelationName(index));
 	plan->run = rencoder_run_writer_number(run->writer);
+	plan->places = rencoder_heap_places(heap, index, 0, plan->nblocks);
 	return run;
 }
 
@@ -50,15 +49,15 @@ name_file(char *name, int worker, int col)
 
 void
 rencoder_build_run_sorters(RencoderRunSorter **sorter, int natts, Size memory,
-						   BlockNumber npages, FileSet *fileset, int worker)
+						   uint32 nplaces, FileSet *fileset, int worker)
 {
 	char		name[MAXPGPATH];
 
 	for (int col = 0; col < natts; col++)
 	{
 		name_file(name, worker, col);
-		sorter[col] = fileset == NULL ? rencoder_run_sorter_begin(memory / natts, npages) :
-			rencoder_run_sorter_begin_shared(memory / natts, npages, fileset, name);
+		sorter[col] = fileset == NULL ? rencoder_run_sorter_begin(memory / natts, nplaces) :
+			rencoder_run_sorter_begin_shared(memory / natts, nplaces, fileset, name);
 	}
 }
 
@@ -110,8 +109,11 @@ report_rows(int64 done)
 int64
 rencoder_build_run_column(RencoderRunWriter *writer, Relation index, RencoderRunSorter *sorter,
 						  int col, uint32 coder, BlockNumber first_page, uint32 npages,
-						  double share, int64 done)
+						  renc_places places, double heap_pages, int64 done)
 {
+	double		together;
+	double		false_pages = rencoder_options_false_pages(index, heap_pages, &together);
+	double		share = npages / Max(heap_pages, npages);
 	bool		report = done >= 0;
 	bool		bits = rencoder_options_bits_are_given(index);
 	renc_run_samples *samples;
@@ -126,13 +128,14 @@ rencoder_build_run_column(RencoderRunWriter *writer, Relation index, RencoderRun
 		return done;
 	samples = bits ? NULL : rencoder_run_samples(index, col, coder);
 	rencoder_run_writer_begin_column(writer, col, coder, rencoder_build_run_aim(index, col, coder),
-									 first_page, npages, bits ? RENC_RUN_BITS : RENC_RUN_FALSE_PAGES,
+									 first_page, npages, places,
+									 bits ? RENC_RUN_BITS : RENC_RUN_FALSE_PAGES,
 									 bits ? rencoder_options_bits_per_key(index) :
-									 FALSE_PAGES * share, samples);
+									 false_pages * share, together * share, samples);
 	do
 	{
 		CHECK_FOR_INTERRUPTS();
-		rencoder_run_writer_push(writer, pair.key, pair.page, pair.rows);
+		rencoder_run_writer_push(writer, pair.key, pair.place, pair.rows);
 		done += pair.rows;
 		if (report)
 			report_rows(done);
@@ -150,13 +153,16 @@ rencoder_build_run_finish(RencoderBuildRun *run, RencoderRunSorter **sorter,
 	RencoderNewRun made = {.rows = (float) totals->heap_tuples,
 	.table_rows = (float) totals->heap_tuples};
 	int64		total = (int64) (totals->index_tuples * run->natts);
+	renc_places places = run->plan->places;
 	int64		done = 0;
 
+	places.most = totals->most_rows;
 	pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_TOTAL, total);
 	for (int col = 0; col < run->natts; col++)
 	{
 		done = rencoder_build_run_column(run->writer, run->index, sorter[col], col,
-										 run->plan->coder[col], 0, run->plan->nblocks, 1, done);
+										 run->plan->coder[col], 0, run->plan->nblocks,
+										 places, run->plan->nblocks, done);
 		rencoder_run_sorter_end(sorter[col]);
 	}
 

@@ -11,19 +11,19 @@
 typedef struct RencoderBuildRun RencoderBuildRun;
 
 /*
- * Begins the run of all groups of the plan and sets plan->run; NULL, and nothing is done,
+ * Begins the run of all groups of the plan and sets plan->run and plan->places; NULL, and nothing is done,
  * if the index is to have none: its owner does not want one, or the table has less than 8
  * ranges.  In the current memory context.
  */
-extern RencoderBuildRun *rencoder_build_run_begin(Relation index, RencoderBuildPlan *plan);
+extern RencoderBuildRun *rencoder_build_run_begin(Relation heap, Relation index, RencoderBuildPlan *plan);
 
 /*
  * Begins a sorter for each of "natts" columns, which share "memory" bytes; in the current
- * memory context.  Keys are on pages before "npages".  With a file set, those of a worker, whose
+ * memory context.  Keys are in places before "nplaces".  With a file set, those of a worker, whose
  * work another process takes over.
  */
 extern void rencoder_build_run_sorters(RencoderRunSorter **sorter, int natts, Size memory,
-									   BlockNumber npages, FileSet *fileset, int worker);
+									   uint32 nplaces, FileSet *fileset, int worker);
 
 /* A worker leaves what it has sorted in files, and its sorters end. */
 extern void rencoder_build_run_export(RencoderRunSorter **sorter, int natts);
@@ -33,9 +33,10 @@ extern void rencoder_build_run_import(RencoderRunSorter **sorter, int natts, Fil
 									  int nworkers);
 
 /*
- * Sorts what a sorter was given and writes the tree of a column; one without keys has none.
- * "share": of the pages of the table that the run is of, which is its share of the pages that
- * queries may find in vain.  The column's query samples weigh the width of cells.
+ * Sorts what a sorter was given and writes the tree of a column, whose entries may name "places";
+ * one without keys has none.
+ * It gets its share of the
+ * false pages of a table of "heap_pages".  The column's query samples weigh the width of cells.
  *
  * "done": how many rows of other columns a build has written, which reports phases and rows
  * (pg_stat_progress_create_index), and is told how many these are with the column's; -1: this is no
@@ -43,8 +44,8 @@ extern void rencoder_build_run_import(RencoderRunSorter **sorter, int natts, Fil
  */
 extern int64 rencoder_build_run_column(RencoderRunWriter *writer, Relation index,
 									   RencoderRunSorter *sorter, int col, uint32 coder,
-									   BlockNumber first_page, uint32 npages, double share,
-									   int64 done);
+									   BlockNumber first_page, uint32 npages, renc_places places,
+									   double heap_pages, int64 done);
 
 /*
  * What the cells of a column are made for, as the run notes it: the bits that the owner has set, or

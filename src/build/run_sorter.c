@@ -1,6 +1,6 @@
 /*
  * run_sorter.c
- *		Sorting pairs of key and heap page, for runs.
+ *		Sorting pairs of key and place, for runs.
  *
  * Chunks of the input lie one after the other in one temporary file, sorted, and are
  * merged from there: a file for each chunk would need a buffer for each while it is
@@ -9,7 +9,7 @@
  *
  * A chunk in a file is the number of its pairs, a uint64, and the pairs.
  *
- * A pair is kept in 12 bytes, of which rows get the bits that pages leave: the fewer these
+ * A pair is kept in 12 bytes, of which rows get the bits that places leave: the fewer these
  * are, the more of a table is sorted in memory and need not be merged.
  */
 #include "build/run_sorter.h"
@@ -40,7 +40,7 @@ typedef struct SortedPair
 	uint32		low;
 	uint32		high;
 #endif
-	uint32		place;			/* page; rows - 1 in "row_bits" bits */
+	uint32		place;			/* and rows - 1 in "row_bits" bits */
 } SortedPair;
 
 /* Pairs of a chunk that are read at once, at least. */
@@ -110,14 +110,14 @@ struct RencoderRunSorter
 };
 
 RencoderRunSorter *
-rencoder_run_sorter_begin(Size memory, BlockNumber npages)
+rencoder_run_sorter_begin(Size memory, uint32 nplaces)
 {
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "rencoder run sorter",
 												  ALLOCSET_DEFAULT_SIZES);
 	RencoderRunSorter *s = MemoryContextAllocZero(context, sizeof(RencoderRunSorter));
 
 	s->context = context;
-	s->row_bits = npages > 2 ? 31 - pg_leftmost_one_pos32(npages - 1) : 31;
+	s->row_bits = nplaces > 2 ? 31 - pg_leftmost_one_pos32(nplaces - 1) : 31;
 	s->max = Max(memory / sizeof(SortedPair), FIRST_PAIRS);
 	s->allocated = FIRST_PAIRS;
 	s->pair = MemoryContextAlloc(context, s->allocated * sizeof(SortedPair));
@@ -240,18 +240,18 @@ make_room_for_pair(RencoderRunSorter *s)
 }
 
 void
-rencoder_run_sorter_add(RencoderRunSorter *s, uint64 key, BlockNumber page, uint32 rows)
+rencoder_run_sorter_add(RencoderRunSorter *s, uint64 key, uint32 place, uint32 rows)
 {
 	SortedPair	pair;
 
-	if (page > PG_UINT32_MAX >> s->row_bits)
-		elog(ERROR, "page %u is none of those that keys are sorted of", page);
+	if (place > PG_UINT32_MAX >> s->row_bits)
+		elog(ERROR, "place %u is none of those that keys are sorted of", place);
 	pair.high = (uint32) (key >> 32);
 	pair.low = (uint32) key;
 	for (uint32 added; rows > 0; rows -= added)
 	{
 		added = Min(rows, max_rows(s) + 1);
-		pair.place = page << s->row_bits | (added - 1);
+		pair.place = place << s->row_bits | (added - 1);
 		if (s->n > 0 && unite_pairs(s, &s->pair[s->n - 1], &pair))
 			continue;
 		if (s->n == s->allocated)
@@ -385,7 +385,7 @@ rencoder_run_sorter_next(RencoderRunSorter *s, RencoderRunPair *pair)
 		return false;
 	first = *least;
 	pair->key = key_of_pair(&first);
-	pair->page = first.place >> s->row_bits;
+	pair->place = first.place >> s->row_bits;
 	pair->rows = 0;
 	do
 	{
@@ -409,10 +409,10 @@ rencoder_run_sorter_end(RencoderRunSorter *s)
 }
 
 RencoderRunSorter *
-rencoder_run_sorter_begin_shared(Size memory, BlockNumber npages, FileSet *fileset,
+rencoder_run_sorter_begin_shared(Size memory, uint32 nplaces, FileSet *fileset,
 								 const char *name)
 {
-	RencoderRunSorter *s = rencoder_run_sorter_begin(memory, npages);
+	RencoderRunSorter *s = rencoder_run_sorter_begin(memory, nplaces);
 
 	s->fileset = fileset;
 	s->name = MemoryContextStrdup(s->context, name);

@@ -1,8 +1,10 @@
 /*
  * renc_candidates.c
- *		What of a group may hold rows of a query: block ranges, or single heap pages.
+ *		What of a group may hold rows of a query: block ranges, single heap pages, or rows.
  */
 #include "renc_candidates.h"
+
+#include <string.h>
 
 /* Sets or clears a page, whatever c->refined says. */
 static inline void
@@ -17,6 +19,25 @@ put_page(renc_candidates *c, unsigned int slot, uint32_t page, bool value)
 		c->page[bit / 64] &= ~mask;
 }
 
+/* Of which rows something is said, or NULL. */
+static renc_page_rows *
+find_rows(renc_candidates *c, uint32_t page)
+{
+	uint32_t	lo = 0;
+	uint32_t	hi = c->nrows;
+
+	while (lo < hi)
+	{
+		uint32_t	middle = lo + (hi - lo) / 2;
+
+		if (c->rows[middle].page < page)
+			lo = middle + 1;
+		else
+			hi = middle;
+	}
+	return lo < c->nrows && c->rows[lo].page == page ? &c->rows[lo] : NULL;
+}
+
 void
 renc_candidates_add_page(renc_candidates *c, unsigned int slot, uint32_t page)
 {
@@ -28,24 +49,99 @@ renc_candidates_add_page(renc_candidates *c, unsigned int slot, uint32_t page)
 			put_page(c, slot, i, false);
 	}
 	if (renc_mask_test(c->refined, slot))
+	{
+		renc_page_rows *rows = find_rows(c, slot * c->pages_per_range + page);
+
 		put_page(c, slot, page, true);
+		if (rows != NULL)
+			memset(rows->row, 0xFF, sizeof(rows->row));
+	}
 }
 
-/* Leaves the pages of a range that both have; false if there is none. */
-static bool
+void
+renc_candidates_add_rows(renc_candidates *c, unsigned int slot, uint32_t page, const uint64_t *row)
+{
+	/* Of a page that is there already, all rows are. */
+	if (renc_candidates_has(c, slot, page))
+		return;
+	renc_candidates_add_page(c, slot, page);
+	if (c->nrows < c->max_rows)
+	{
+		c->rows[c->nrows].page = slot * c->pages_per_range + page;
+		memcpy(c->rows[c->nrows++].row, row, sizeof(c->rows->row));
+	}
+}
+
+/* Leaves the pages of a range that both have. */
+static void
 refine_range(renc_candidates *c, const renc_candidates *other, unsigned int slot)
 {
-	bool		any = false;
-
 	for (uint32_t page = 0; page < c->pages_per_range; page++)
 	{
 		bool		both = renc_candidates_has(c, slot, page) &&
 			renc_candidates_has(other, slot, page);
 
 		put_page(c, slot, page, both);
-		any |= both;
 	}
-	return any;
+}
+
+/* ANDs rows of the same page; false if none is left. */
+static bool
+and_row_words(uint64_t *row, const uint64_t *other)
+{
+	uint64_t	any = 0;
+
+	for (int i = 0; i < RENC_ROW_WORDS; i++)
+		any |= row[i] &= other[i];
+	return any != 0;
+}
+
+/* The rows of the refined ranges that both leave; pages without any are none any more. */
+static void
+and_rows(renc_candidates *c, const renc_candidates *other, renc_mask refined)
+{
+	renc_page_rows *made = c->spare;
+	uint32_t	n = 0;
+	uint32_t	j = 0;
+
+	for (uint32_t i = 0; (i < c->nrows || j < other->nrows) && n < c->max_rows;)
+	{
+		bool		left = j == other->nrows || (i < c->nrows && c->rows[i].page <= other->rows[j].page);
+		bool		right = i == c->nrows || (j < other->nrows && other->rows[j].page <= c->rows[i].page);
+		uint32_t	page = left ? c->rows[i].page : other->rows[j].page;
+		unsigned int slot = page / c->pages_per_range;
+		bool		some = true;
+
+		memset(made[n].row, 0xFF, sizeof(made[n].row));
+		made[n].page = page;
+		if (left && renc_mask_test(c->refined, slot))
+			some = and_row_words(made[n].row, c->rows[i].row);
+		if (right && renc_mask_test(other->refined, slot))
+			some = and_row_words(made[n].row, other->rows[j].row);
+		i += left;
+		j += right;
+		if (!renc_mask_test(refined, slot) || !(c->page[page / 64] >> page % 64 & 1))
+			continue;
+		if (some)
+			n++;
+		else
+			put_page(c, slot, page % c->pages_per_range, false);
+	}
+	c->spare = c->rows;
+	c->rows = made;
+	c->nrows = n;
+}
+
+/* Has a refined range a page? */
+static bool
+has_page(const renc_candidates *c, unsigned int slot)
+{
+	for (uint32_t page = 0; page < c->pages_per_range; page++)
+	{
+		if (renc_candidates_has(c, slot, page))
+			return true;
+	}
+	return false;
 }
 
 void
@@ -54,14 +150,20 @@ renc_candidates_and(renc_candidates *c, const renc_candidates *other)
 	renc_mask	both = renc_mask_and(c->ranges, other->ranges);
 	renc_mask	refined = renc_mask_and(both, renc_mask_or(c->refined, other->refined));
 
-	for (unsigned int slot = 0; slot < RENC_GROUP_RANGES && !renc_mask_empty(refined); slot++)
+	for (unsigned int slot = renc_mask_next(refined, 0); slot < RENC_GROUP_RANGES;
+		 slot = renc_mask_next(refined, slot + 1))
+		refine_range(c, other, slot);
+	if (c->nrows > 0 || other->nrows > 0)
+		and_rows(c, other, refined);
+	c->refined = refined;
+	for (unsigned int slot = renc_mask_next(refined, 0); slot < RENC_GROUP_RANGES;
+		 slot = renc_mask_next(refined, slot + 1))
 	{
-		if (renc_mask_test(refined, slot) && !refine_range(c, other, slot))
+		if (!has_page(c, slot))
 		{
 			renc_mask_clear(&both, slot);
-			renc_mask_clear(&refined, slot);
+			renc_mask_clear(&c->refined, slot);
 		}
 	}
 	c->ranges = both;
-	c->refined = refined;
 }

@@ -1,15 +1,28 @@
 /*
  * renc_candidates.h
- *		What of a group may hold rows of a query: block ranges, or single heap pages.
+ *		What of a group may hold rows of a query: block ranges, single heap pages, or rows.
  *
  * Storage that knows no more than ranges says which ranges.  Storage that knows pages
- * says, for a range, which of its pages.  The answers of several columns are ANDed; a
- * range of which one column says pages and another no more is left with these pages.
+ * says, for a range, which of its pages, and maybe which rows of a page.  The answers of several
+ * columns are ANDed; a range of which one column says pages and another no more is left with these
+ * pages, and so it is with pages and rows.
  */
 #ifndef RENC_CANDIDATES_H
 #define RENC_CANDIDATES_H
 
 #include "renc_config.h"
+
+/* Line pointers of a page that rows are told apart by. */
+#define RENC_MAX_PAGE_ROWS	320
+#define RENC_ROW_WORDS		(RENC_MAX_PAGE_ROWS / 64)
+
+/* Rows of a page. */
+typedef struct renc_page_rows
+{
+	uint32_t	page;			/* of the group */
+	uint64_t	row[RENC_ROW_WORDS];	/* bit i: line pointer i + 1; all
+										 * bits: the whole page */
+} renc_page_rows;
 
 typedef struct renc_candidates
 {
@@ -22,6 +35,15 @@ typedef struct renc_candidates
 	 * NULL if there is no room for pages.
 	 */
 	uint64_t   *page;
+
+	/*
+	 * Of some of these pages the rows that may match, in order of pages; of
+	 * the others, all.  Two arrays with room for "max_rows" each.
+	 */
+	renc_page_rows *rows;
+	renc_page_rows *spare;
+	uint32_t	nrows;
+	uint32_t	max_rows;
 } renc_candidates;
 
 /* Words of page[]. */
@@ -35,7 +57,7 @@ renc_candidates_words(uint32_t pages_per_range)
 static inline renc_candidates
 renc_candidates_of_ranges(renc_mask ranges, uint32_t pages_per_range)
 {
-	renc_candidates c = {ranges, {{0, 0}}, pages_per_range, NULL};
+	renc_candidates c = {ranges, {{0, 0}}, pages_per_range, NULL, NULL, NULL, 0, 0};
 
 	return c;
 }
@@ -70,10 +92,31 @@ renc_candidates_add(renc_candidates *c, renc_mask ranges)
 /* Adds a page.  There must be room for pages. */
 extern void renc_candidates_add_page(renc_candidates *c, unsigned int slot, uint32_t page);
 
+/* Adds rows of a page that is behind all that rows were added of, or all if there is no room. */
+extern void renc_candidates_add_rows(renc_candidates *c, unsigned int slot, uint32_t page,
+									 const uint64_t *row);
+
 /*
- * Leaves what both say.  A range without a page left is no candidate any more.  Both
- * are of groups with as many pages a range; if "other" has refined ranges, c->page must
- * have room for pages.
+ * The rows of a page that renc_candidates_has(); NULL: all.  "next" is 0 for the first page that is
+ * asked for, and changes; pages are asked for in ascending order.
+ */
+static inline const uint64_t *
+renc_candidates_rows(const renc_candidates *c, unsigned int slot, uint32_t page, uint32_t *next)
+{
+	uint32_t	number = slot * c->pages_per_range + page;
+
+	while (*next < c->nrows && c->rows[*next].page < number)
+		(*next)++;
+	if (*next == c->nrows || c->rows[*next].page != number || !renc_mask_test(c->refined, slot) ||
+		(c->rows[*next].row[0] & c->rows[*next].row[1]) == UINT64_MAX)
+		return NULL;
+	return c->rows[*next].row;
+}
+
+/*
+ * Leaves what both say.  A page without a row left and a range without a page left are no candidates
+ * any more.  Both are of groups with as many pages a range; if "other" has refined ranges, c->page
+ * must have room for pages.  Where "c" has no room for rows, whole pages are left.
  */
 extern void renc_candidates_and(renc_candidates *c, const renc_candidates *other);
 

@@ -3,15 +3,11 @@
  *		Deltas: runs of the keys that came to summarized ranges after their storage.
  *
  * Each scan reads the pending list from one end to the other.  So its entries are sorted
- * and written as a run, of whole keys, which takes their place in one record.  Each scan
- * also searches each delta; so a new one takes in those that are not much larger than itself.
- * How many there are, and how often an entry is written, grows with the logarithm of their size
- * (choose_deltas()).
- *
- * One run is made each time, of both: the pages that are closed and the deltas to be
- * merged.  All that it is made of is read as often as the index has columns, and sorted
- * column by column.  Closed pages and LIVE runs do not change, and go only by the hand of
- * the maintainer, whom the caller is (INV-12).
+ * and written as a run, of whole keys, which takes their place in one record; and each scan
+ * searches each delta, so a new one takes in those that are not much larger (choose_deltas()).
+ * All that it is made of is read as often as the index has columns, and sorted column by column.
+ * Closed pages and LIVE runs do not change, and go only by the hand of the maintainer, whom the
+ * caller is (INV-12).
  *
  * An entry is left out if storage has its key: if it is of a group without a summarized range, or
  * whose cuts are no earlier than what it is read from.  The group's header said so before the new
@@ -19,13 +15,13 @@
  * (INV-13).
  *
  * A run has one coder for each column, but groups under different base runs may have
- * different ones.  So there are as many deltas as a column has generations of keys: the first
- * has the first generation of each column, and so on.  Columns are searched each by itself.
+ * different ones.  So there are as many deltas as a column has generations of keys, at most.
  */
 #include "maintain/delta.h"
 
 #include <math.h>
 
+#include "access/htup_details.h"
 #include "miscadmin.h"
 #include "nodes/pg_list.h"
 #include "utils/memutils.h"
@@ -37,7 +33,7 @@
 #include "store/pending.h"
 #include "store/run_pages.h"
 
-/* Pages of a delta that a page of the pending list makes. */
+/* Pages of a delta, beside the one that describes it, for each page of the pending list. */
 #define PENDING_PART	0.5
 
 /* With more runs than this in the list, all deltas become one. */
@@ -63,6 +59,7 @@ typedef struct Merge
 	int			ngenerations;	/* of the column that has the most */
 	uint64		npages;			/* of the heap: number of the last + 1 */
 	uint64		first_page;		/* of the heap */
+	renc_places places;			/* that it names */
 
 	RencoderMeta meta;
 	RencoderMetaPageData metadata;
@@ -160,6 +157,8 @@ note_entry(Merge *m, const RencoderPendingEntry *entry, void *arg)
 {
 	const uint32 *coder = rencoder_pending_coders(entry, m->natts);
 
+	if (*rencoder_pending_row(entry, m->natts) == 0)
+		m->places = renc_whole_pages();
 	for (int col = 0; col < m->natts; col++)
 	{
 		if (!((entry->nulls >> col) & 1))
@@ -177,10 +176,11 @@ typedef struct Target
 } Target;
 
 static void
-add_target_key(const Merge *m, const Target *target, uint64 key, BlockNumber page, uint32 rows)
+add_target_key(const Merge *m, const Target *target, uint64 key, BlockNumber page, uint32 row,
+			   uint32 rows)
 {
 	if (target->sorter != NULL)
-		rencoder_run_sorter_add(target->sorter, key, page, rows);
+		rencoder_run_sorter_add(target->sorter, key, renc_place_of(&m->places, page, row), rows);
 	else
 		target->count[rencoder_group_of_range(rencoder_range_of_block(&m->meta, page))]++;
 }
@@ -192,10 +192,25 @@ add_entry(Merge *m, const RencoderPendingEntry *entry, void *arg)
 
 	if (!((entry->nulls >> target->col) & 1) &&
 		rencoder_pending_coders(entry, m->natts)[target->col] == target->coder)
-		add_target_key(m, target, entry->key[target->col], entry->page, 1);
+		add_target_key(m, target, entry->key[target->col], entry->page,
+					   *rencoder_pending_row(entry, m->natts), 1);
 }
 
 /* ---- Deltas that are merged ---- */
+
+/* The places of a delta that is merged are to be parts of those of the new one. */
+static void
+note_places(Merge *m, const RencoderRunColumn *column)
+{
+	if (m->places.parts == 1 || column->parts == 1 ||
+		Max(column->part_rows, m->places.rows) % Min(column->part_rows, m->places.rows) != 0)
+		m->places = renc_whole_pages();
+	else if (column->part_rows > m->places.rows)
+	{
+		m->places.parts = column->parts;
+		m->places.rows = column->part_rows;
+	}
+}
 
 static void
 read_info(Merge *m, int i)
@@ -210,9 +225,11 @@ read_info(Merge *m, int i)
 	{
 		const RencoderRunColumn *column = &m->info[i]->column[col];
 
-		if (column->entries > 0)
-			note_entries(m, col, column->coder, column->first_page,
-						 (uint64) column->first_page + column->npages);
+		if (column->entries == 0)
+			continue;
+		note_entries(m, col, column->coder, column->first_page,
+					 (uint64) column->first_page + column->npages);
+		note_places(m, column);
 	}
 }
 
@@ -221,12 +238,16 @@ read_info(Merge *m, int i)
  * "leaf" was said.
  */
 static void
-add_batch(Merge *m, const renc_run_search *search, const renc_run_share *leaf, uint64 upto,
-		  const Target *target)
+add_batch(Merge *m, const renc_run_search *search, const renc_places *places,
+		  const renc_run_share *leaf, uint64 upto, const Target *target)
 {
-	double		fresh = renc_run_share_fresh(search->page, search->n);
+	uint32		place[RENC_RUN_MAX_BLOCK];
+	double		fresh;
 	double		due = 0;
 
+	for (uint32 i = 0; i < search->n; i++)
+		place[i] = renc_place_of(places, search->page[i], renc_part_first(places, search->part[i]));
+	fresh = renc_run_share_fresh(place, search->n);
 	for (uint32 i = 0, end; i < search->n; i = end)
 	{
 		renc_run_share list = {0, 0, 0};
@@ -234,7 +255,7 @@ add_batch(Merge *m, const renc_run_search *search, const renc_run_share *leaf, u
 
 		for (end = i + 1; end < search->n && search->cell[end] == search->cell[i];)
 			end++;
-		renc_run_share_add(&list, search->page + i, end - i, fresh);
+		renc_run_share_add(&list, place + i, end - i, fresh);
 		rows = renc_run_share_rows(&list, leaf, search->leaf.rows) / (end - i);
 		for (uint32 j = i; j < end; j++)
 		{
@@ -244,7 +265,8 @@ add_batch(Merge *m, const renc_run_search *search, const renc_run_share *leaf, u
 			whole = (uint32) Min(Max(rint(due), 1), PG_INT32_MAX);
 			due -= whole;
 			if (!is_needless(m, search->page[j], upto))
-				add_target_key(m, target, search->cell[j], search->page[j], whole);
+				add_target_key(m, target, search->cell[j], search->page[j],
+							   renc_part_first(places, search->part[j]), whole);
 		}
 	}
 }
@@ -260,6 +282,7 @@ add_delta(Merge *m, int i, const Target *target)
 	RencoderRunReader reader;
 	renc_run_search search;
 	renc_run_share leaf = {0, 0, 0};
+	renc_places places = rencoder_run_places(&info->column[target->col]);
 	uint32		leaves = 0;
 
 	if (info->column[target->col].coder != target->coder ||
@@ -279,7 +302,7 @@ add_delta(Merge *m, int i, const Target *target)
 			leaves = search.leaves;
 		}
 		if (search.failure == NULL)
-			add_batch(m, &search, &leaf, upto, target);
+			add_batch(m, &search, &places, &leaf, upto, target);
 	}
 	if (search.failure != NULL)
 	{
@@ -309,10 +332,7 @@ compare_pages(const void *a, const void *b)
  * Chooses the deltas to merge, of "most" pages in all unless the list is crowded: the largest that
  * has not more than "factor" times the pages of the new entries and of all smaller deltas, and
  * these.
- *
- * So of the deltas that are there then, each is more than "factor" times as large as all smaller
- * ones together, and whenever an entry is written again, it is in a delta 1 + 1 / factor times as
- * large as before, or more.
+ * So each delta is more than "factor" times as large as all smaller ones together.
  */
 static void
 choose_deltas(Merge *m, double most, double factor)
@@ -321,7 +341,7 @@ choose_deltas(Merge *m, double most, double factor)
 	RencoderRunEntry delta[RENCODER_MAX_RUNS];
 	int			n = 0;
 	double		sum = m->upto == 0 ? 0 :
-		PENDING_PART * (m->upto - m->runs.pending_first_number + 1);
+		1 + PENDING_PART * (m->upto - m->runs.pending_first_number + 1);
 
 	for (uint32 i = 0; i < list->n; i++)
 	{
@@ -364,19 +384,19 @@ write_merged_column(Merge *m, RencoderRunWriter *writer, int col, uint32 coder)
 	RencoderRunPair pair;
 
 	target.sorter = rencoder_run_sorter_begin(rencoder_options_key_memory(),
-											  (BlockNumber) Min(m->npages, InvalidBlockNumber));
+											  (uint32) Min(m->npages * m->places.parts, PG_UINT32_MAX));
 	target.col = col;
 	target.coder = coder;
 	add_all(m, &target);
 	rencoder_run_sorter_sort(target.sorter);
 
 	rencoder_run_writer_begin_column(writer, col, coder, 0, (BlockNumber) m->first_page,
-									 (uint32) (m->npages - m->first_page),
-									 RENC_RUN_EXACT, 0, NULL);
+									 (uint32) (m->npages - m->first_page), m->places,
+									 RENC_RUN_EXACT, 0, 0, NULL);
 	while (rencoder_run_sorter_next(target.sorter, &pair))
 	{
 		CHECK_FOR_INTERRUPTS();
-		rencoder_run_writer_push(writer, pair.key, pair.page, pair.rows);
+		rencoder_run_writer_push(writer, pair.key, pair.place, pair.rows);
 	}
 	rencoder_run_writer_end_column(writer);
 	rencoder_run_sorter_end(target.sorter);
@@ -435,12 +455,15 @@ rencoder_delta_is_due(Relation index, uint64 least)
 	return closed_pages(&runs) >= least;
 }
 
-static void
-begin_delta_merge(Merge *m, Relation index)
+static Merge *
+begin_delta_merge(Relation index)
 {
+	Merge	   *m = palloc0(sizeof(Merge));
+
 	m->index = index;
 	m->meta = *rencoder_meta_get(index);
 	m->natts = m->meta.natts;
+	return m;
 }
 
 /* Looks what there is, and decides what is to be made of it; false: nothing. */
@@ -457,6 +480,8 @@ prepare_merge(Merge *m, uint64 least, double most, double factor)
 	if (m->upto == 0 && m->nmerged == 0)
 		return false;
 
+	m->places = rencoder_late_places(m->index, (uint64) m->ngroups * RENC_GROUP_RANGES *
+									 m->meta.pages_per_range);
 	visit_pending(m, note_entry, NULL);
 	for (int i = 0; i < m->nmerged; i++)
 		read_info(m, i);
@@ -473,28 +498,23 @@ prepare_merge(Merge *m, uint64 least, double most, double factor)
 static bool
 has_leftovers(const RencoderRuns *runs)
 {
+	bool		any = false;
+
 	for (uint32 i = 0; i < runs->list.n; i++)
-	{
-		if (runs->list.entry[i].state != RENCODER_RUN_LIVE)
-			return true;
-	}
-	return false;
+		any |= runs->list.entry[i].state != RENCODER_RUN_LIVE;
+	return any;
 }
 
-/*
- * Makes a delta; deltas up to pending page "since" stay.  A run that the caller is making does, too;
- * 0: whatever is not LIVE is left over.
- */
+/* Makes a delta; deltas up to pending page "since" stay, and a run that the caller is making. */
 static bool
 make_delta_since(Relation index, uint64 least, uint32 most, double factor, uint64 since, uint32 making)
 {
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "rencoder delta",
 												  ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(context);
-	Merge	   *m = palloc0(sizeof(Merge));
+	Merge	   *m = begin_delta_merge(index);
 	bool		done = false;
 
-	begin_delta_merge(m, index);
 	m->since = since;
 	rencoder_runs_look(index, &m->runs, NULL);
 	if (making == 0 && has_leftovers(&m->runs))
@@ -514,9 +534,8 @@ rencoder_delta_count(Relation index, uint32 ngroups, uint64 *count)
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "rencoder delta",
 												  ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(context);
-	Merge	   *m = palloc0(sizeof(Merge));
+	Merge	   *m = begin_delta_merge(index);
 
-	begin_delta_merge(m, index);
 	if (prepare_merge(m, 1, PG_UINT32_MAX, SWEEP))
 	{
 		m->ngroups = Min(m->ngroups, ngroups);

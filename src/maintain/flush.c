@@ -41,6 +41,7 @@
 #include "maintain/reading.h"
 #include "maintain/run_groups.h"
 #include "store/run_pages.h"
+#include "table/heap_read.h"
 #include "table/range_scan.h"
 
 /* What is to be known of a group until it names the run. */
@@ -64,6 +65,7 @@ typedef struct Flush
 	bool		gives_way;
 	RencoderRunWriter *writer;
 	uint32		number;			/* of the run */
+	renc_places places;			/* that it names */
 	RencoderRunSorter *sorter[INDEX_MAX_KEYS];
 	FlushedGroup *groups;
 } Flush;
@@ -110,7 +112,9 @@ take_key(void *arg, int col, uint64 key)
 {
 	Flush	   *f = (Flush *) arg;
 
-	rencoder_run_sorter_add(f->sorter[col], key, f->scan.last_block, 1);
+	f->places.most = Max(f->places.most, f->scan.last_offset);
+	rencoder_run_sorter_add(f->sorter[col], key,
+							renc_place_of(&f->places, f->scan.last_block, f->scan.last_offset), 1);
 }
 
 /*
@@ -180,11 +184,15 @@ static bool
 read_flushed_groups(Flush *f)
 {
 	int			requests = count_lock_requests(f->scan.heap);
-	uint64		end = (f->first + (uint64) f->ngroups) * RENC_GROUP_RANGES * f->scan.meta.pages_per_range;
+	uint64		group_pages = (uint64) RENC_GROUP_RANGES * f->scan.meta.pages_per_range;
+	BlockNumber first = (BlockNumber) (f->first * group_pages);
+	uint64		end = first + f->ngroups * group_pages;
 	bool		waited_for = false;
 
+	f->places = rencoder_heap_places(f->scan.heap, f->scan.index, first, end);
+	f->places.most = 0;
 	rencoder_build_run_sorters(f->sorter, f->scan.meta.natts, rencoder_options_sort_memory(),
-							   (BlockNumber) Min(end, InvalidBlockNumber), NULL, 0);
+							   (uint32) Min(end * f->places.parts, PG_UINT32_MAX), NULL, 0);
 	f->scan.collector = rencoder_collect_create(f->scan.meta.natts);
 	f->scan.collector->in_use = true;
 	f->scan.collector->sink = take_key;
@@ -218,7 +226,7 @@ write_base_run(Flush *f)
 	{
 		rencoder_build_run_column(f->writer, f->scan.index, f->sorter[col], col,
 								  f->scan.coders.generation[col], (BlockNumber) first_page, npages,
-								  (double) npages / Max(nblocks, npages), -1);
+								  f->places, nblocks, -1);
 		rencoder_run_sorter_end(f->sorter[col]);
 	}
 	rencoder_run_writer_finish(f->writer, &made);

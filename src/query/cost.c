@@ -305,6 +305,13 @@ asks_anything(const RencoderCostPath *p)
 	return false;
 }
 
+/* Of the table, on average. */
+static double
+rows_per_page(const RencoderCostPath *p)
+{
+	return p->index->rel->tuples / Max(p->index->rel->pages, 1);
+}
+
 /*
  * The entries of runs that a column's clauses ask for, and those that are met by
  * accident.  The run knows better than the statistics, if it was asked.
@@ -338,9 +345,12 @@ covered_entries(RencoderCostPath *p, int col, double share)
 	return entries + run->false_pages * column->elements;
 }
 
-/* The share of the covered pages that a column's clauses on keys let pass. */
+/*
+ * The share of the covered pages that a column's clauses on keys let pass.  Of these no more than
+ * *rows have to be checked.
+ */
 static double
-covered_rate(RencoderCostPath *p, int col, double pages, double share)
+covered_rate(RencoderCostPath *p, int col, double pages, double share, double *rows)
 {
 	const RencoderCostColumn *column = &p->column[col];
 	const RencoderCostRunColumn *run = &p->runs.column[col];
@@ -351,6 +361,7 @@ covered_rate(RencoderCostPath *p, int col, double pages, double share)
 	double		scattered = pages * (1 - exp(-places / pages));
 	double		together = ceil(entries / Max(run->entries, 1) * pages);
 
+	*rows = Min(*rows, rencoder_cost_runs_checked(run, entries, rows_per_page(p)));
 	p->run_entries += entries;
 	p->run_pages += rencoder_cost_runs_search(&p->runs, col, entries, column->elements);
 
@@ -371,7 +382,7 @@ covered_rate(RencoderCostPath *p, int col, double pages, double share)
 }
 
 /*
- * Adds to heap_pages and heap_places those of covered ranges.  Clauses on keys are answered
+ * Adds to heap_pages, heap_rows and heap_places those of covered ranges.  Clauses on keys are answered
  * for pages, all others for ranges.
  */
 static void
@@ -383,6 +394,7 @@ estimate_covered(RencoderCostPath *p)
 	double		groups = ceil(info->covered / RENC_GROUP_RANGES);
 	double		hit = pages;
 	double		in_vain = 0;
+	double		rows = p->index->rel->tuples;	/* that a column leaves */
 	bool		keys = false;
 	double		together = 1;	/* places for each page, seen or expected */
 	double		places;
@@ -397,7 +409,7 @@ estimate_covered(RencoderCostPath *p)
 			continue;
 		if (p->column[col].keys)
 		{
-			hit *= covered_rate(p, col, pages, share);
+			hit *= covered_rate(p, col, pages, share, &rows);
 			in_vain += p->runs.column[col].false_pages;
 			keys = true;
 			if (p->runs.column[col].near > 0)
@@ -415,10 +427,11 @@ estimate_covered(RencoderCostPath *p)
 	places = keys ? Min(interpolate(hit, 1 + in_vain, p->correlation), hit * together + in_vain) :
 		hit / info->pages_per_range;
 	p->heap_pages += Max(hit, 1);
+	p->heap_rows += Min(rows, Max(hit, 1) * rows_per_page(p));
 	p->heap_places += Max(places, 1);
 }
 
-/* Sets heap_pages, heap_places and groups. */
+/* Sets heap_pages, heap_rows, heap_places and groups. */
 static void
 estimate_ranges(RencoderCostPath *p)
 {
@@ -455,9 +468,11 @@ estimate_ranges(RencoderCostPath *p)
 	if (reachable > 0 && info->covered == 0)
 		hit = Max(hit, 1);		/* as other index types expect a row at least */
 	p->heap_pages = (hit + info->unsummarized) * info->pages_per_range;
+	p->heap_rows = p->heap_pages * rows_per_page(p);
 	p->heap_places = hit + (info->unsummarized > 0 ? 1 : 0);
 	estimate_covered(p);
 	p->heap_pages = Min(p->heap_pages, table_pages);
+	p->heap_rows = Min(p->heap_rows, p->index->rel->tuples);
 }
 
 /*

@@ -2,7 +2,7 @@
  * cost_heap.c
  *		Telling the planner about the heap pages that a scan visits.
  *
- * The heap is visited in whole block ranges, and all rows of them are
+ * The heap is visited in whole block ranges, pages or parts of them, and all rows of them are
  * rechecked.  The planner has no word for that: cost_bitmap_heap_scan() takes
  * the selectivity that an index reports for rows scattered over the table.
  *
@@ -46,7 +46,7 @@
 #define OPERATORS_PER_PAGE		50
 
 /*
- * Rows of pages that are visited whole are fetched one by one and their conditions evaluated
+ * Rows that are to be checked are fetched one by one and their conditions evaluated
  * anew: half as much again as in a sequential scan, measured.  In cpu_tuple_cost.
  */
 #define RECHECK_TUPLES			1
@@ -311,11 +311,10 @@ select_cost(const HeapCosts *heap, Cost target, Selectivity *selectivity)
 	return select_rows(heap, low, selectivity);
 }
 
-/* What the pages visited, as a whole, really cost. */
+/* What the pages visited really cost, with so many rows to check. */
 static Cost
-whole_pages_cost(const HeapCosts *heap, double pages, double places)
+visited_cost(const HeapCosts *heap, double pages, double rows, double places)
 {
-	double		rows = pages / heap->pages * heap->rows;
 	Cost		cost = heap_cost(heap, pages, rows);
 
 	/* Pages of a range are read in order. */
@@ -350,10 +349,10 @@ rencoder_cost_report(const RencoderCostPath *p, Cost *index_cost,
 
 	/* The bitmap as for BRIN. */
 	index = index_pages_cost(p) +
-		(p->probes * OPERATORS_PER_GROUP + p->run_entries) * cpu_operator_cost +
+		p->probes * OPERATORS_PER_GROUP * cpu_operator_cost + p->run_entries * cpu_index_tuple_cost +
 		0.1 * cpu_operator_cost * p->heap_pages;
-	total = index + whole_pages_cost(&heap, p->heap_pages,
-									 rival.kind == RIVAL_EXACT ? p->heap_pages : p->heap_places);
+	total = index + visited_cost(&heap, p->heap_pages, p->heap_rows,
+								 rival.kind == RIVAL_EXACT ? p->heap_pages : p->heap_places);
 	if (rival.kind == RIVAL_EXACT)
 	{
 		*selectivity = Min(p->rows / heap.rows, 1);
@@ -373,7 +372,7 @@ rencoder_cost_report(const RencoderCostPath *p, Cost *index_cost,
 	brin_index = rival.pages * heap.seq_page_cost * 0.9;
 	brin_pages = brin_heap_pages(p, &heap, &rival);
 	if (rival.kind == RIVAL_BRIN && total - seen > brin_index &&
-		total <= whole_pages_cost(&heap, brin_pages, 1))
+		total <= visited_cost(&heap, brin_pages, brin_pages / heap.pages * heap.rows, 1))
 		seen = select_cost(&heap, total - brin_index, selectivity);
 	*index_cost = Max(total - seen, 0);
 }

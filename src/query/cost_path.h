@@ -63,6 +63,7 @@ typedef struct RencoderCostPath
 
 	/* Results. */
 	double		heap_pages;		/* to be visited */
+	double		heap_rows;		/* to be checked there */
 	double		heap_places;	/* that they are in, one after the other in
 								 * each */
 	double		groups;			/* to be probed, by one scan */

@@ -10,8 +10,10 @@
 
 #include <math.h>
 
+#include "access/htup_details.h"
 #include "miscadmin.h"
 
+#include "base/options.h"
 #include "base/workspace.h"
 #include "key/boxes.h"
 #include "run/renc_run_spread.h"
@@ -305,6 +307,17 @@ rank_column(Relation index, RencoderQuery *query, const RencoderRunInfoData *inf
 	rencoder_run_reader_end(&r.reader);
 }
 
+/*
+ * Rows of the parts that the entries of a tree name.  An entry that stands for more rows than one may
+ * name a page.
+ */
+static double
+checked_rows(const RencoderRunColumn *tree)
+{
+	return tree->parts > 1 ? (double) tree->rows * tree->part_rows :
+		(double) tree->entries * MaxHeapTuplesPerPage;
+}
+
 static void
 add_base_run(Relation index, const RencoderRunEntry *entry, RencoderQuery *query,
 			 const RencoderCostAsked *asked, ReadLimit *limit, RencoderCostRuns *runs)
@@ -326,6 +339,7 @@ add_base_run(Relation index, const RencoderRunEntry *entry, RencoderQuery *query
 		}
 		column->entries += (double) info->column[col].entries;
 		column->rows += (double) info->column[col].rows;
+		column->checked += checked_rows(&info->column[col]);
 		column->leaves += info->column[col].nleaves;
 		column->trees += info->column[col].nleaves > 0;
 		column->inner_pages += Max(Min(info->column[col].level, RENC_RUN_MAX_LEVEL), 0);
@@ -380,7 +394,8 @@ rencoder_cost_runs_read(Relation index, const RencoderRuns *lists, RencoderQuery
 void
 rencoder_cost_runs_invent(double heap_pages, double rows, int natts, RencoderCostRuns *runs)
 {
-	double		bits = 2 + log2(Max(heap_pages, 1));
+	double		page_rows = rows / Max(heap_pages, 1);
+	double		bits = 2 + log2(Max(heap_pages, 1)) + log2(Max(page_rows / RENCODER_PART_ROWS, 1));
 
 	memset(runs, 0, sizeof(*runs));
 	runs->any = true;
@@ -390,12 +405,20 @@ rencoder_cost_runs_invent(double heap_pages, double rows, int natts, RencoderCos
 		RencoderCostRunColumn *column = &runs->column[col];
 
 		column->entries = column->rows = rows;
+		column->checked = RENCODER_PART_ROWS * rows;
 		column->leaves = ceil(rows * bits / BITS_PER_BYTE / RENCODER_PAYLOAD_SIZE);
 		column->trees = 1;
 		column->inner_pages = column->leaves > 1 ? ceil(log(column->leaves) / log(FANOUT)) : 0;
 		column->false_pages = 1;
 		column->between = column->found = -1;
 	}
+}
+
+double
+rencoder_cost_runs_checked(const RencoderCostRunColumn *column, double entries,
+						   double rows_per_page)
+{
+	return entries * Min(column->checked / Max(column->entries, 1), rows_per_page);
 }
 
 double

@@ -13,6 +13,8 @@ typedef struct RencoderCostRunColumn
 {
 	double		entries;
 	double		rows;
+	double		checked;		/* rows of the parts of pages that the entries
+								 * name, added up */
 	double		leaves;
 	double		trees;			/* that have any */
 	double		inner_pages;	/* from the roots to the leaves, without these */
@@ -64,6 +66,10 @@ extern void rencoder_cost_runs_read(Relation index, const RencoderRuns *list, Re
 /* The same of a run of the whole table, as CREATE INDEX would make it. */
 extern void rencoder_cost_runs_invent(double heap_pages, double rows, int natts,
 									  RencoderCostRuns *runs);
+
+/* Rows that a scan checks for so many entries, of pages with "rows_per_page" of them. */
+extern double rencoder_cost_runs_checked(const RencoderCostRunColumn *column, double entries,
+										 double rows_per_page);
 
 /*
  * Leaves of a column's trees, and pages of deltas, that a search reads which finds "entries"

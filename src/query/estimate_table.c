@@ -43,9 +43,6 @@
 #include "store/entry.h"
 #include "store/run_format.h"
 
-/* False pages of a run by default (build_run.c). */
-#define FALSE_PAGES		1.0
-
 /* The part of the sample that is encoded for comparison: one in so many stretches. */
 #define PART			4
 
@@ -93,6 +90,7 @@ typedef struct SampledKeys
 typedef struct SampleRun
 {
 	uint32		copies;			/* of the sample that are in it */
+	uint32		parts;			/* of a page, that it names */
 	double		fraction;		/* of the table's pages, so that there are as
 								 * many */
 	double		rows;
@@ -161,6 +159,29 @@ without_gaps(const RencoderTableSample *sample, const RencoderSampledKey *k, Sam
 	return k->key - run->left_out;
 }
 
+/* Parts of a page that a run of the table would name (table/heap_read.h). */
+static uint32
+parts_of_page(const RencoderTableSample *sample)
+{
+	double		rows = sample->rows / Max(sample->npages, 1);
+
+	return (uint32) Max(ceil(rows / RENCODER_PART_ROWS), 1);
+}
+
+/* Adds the rows that a page has of a key: in different parts of it, wherever these are. */
+static void
+push_rows(renc_run_encoder *encoder, uint64 key, uint32 page, uint32 rows, uint32 parts)
+{
+	uint32		n = Min(rows, parts);
+	uint32		first = (uint32) (hash_combine64(key, page) % (parts - n + 1));
+
+	for (uint32 i = 0; i < n; i++)
+	{
+		if (!renc_run_push(encoder, key, page * parts + first + i, (rows + i) / n))
+			elog(ERROR, "could not encode a sample");
+	}
+}
+
 /* Adds a key's entries from "from" up to before "to" as often as there are copies. */
 static void
 push_copies(const RencoderTableSample *sample, const uint32 *number, uint32 npages, size_t from,
@@ -176,9 +197,8 @@ push_copies(const RencoderTableSample *sample, const uint32 *number, uint32 npag
 
 			if (number[k->page] == PG_UINT32_MAX)
 				continue;
-			if (!renc_run_push(encoder, without_gaps(sample, k, run),
-							   copy * npages + number[k->page], k->rows))
-				elog(ERROR, "could not encode a sample");
+			push_rows(encoder, without_gaps(sample, k, run), copy * npages + number[k->page],
+					  k->rows, run->parts);
 			run->rows += k->rows;
 		}
 	}
@@ -191,13 +211,15 @@ push_copies(const RencoderTableSample *sample, const uint32 *number, uint32 npag
  */
 static void
 encode_pages(const RencoderTableSample *sample, const uint32 *number, uint32 npages,
-			 double wanted, uint32 block, SampleRun *run)
+			 double wanted, double together, uint32 block, SampleRun *run)
 {
 	renc_run_options options = {
 		.payload = RENCODER_RUN_PAYLOAD,
 		.npages = npages * run->copies,
+		.parts = run->parts,
 		.target = RENC_RUN_FALSE_PAGES,
 		.wanted = wanted,
+		.wanted_together = together,
 		.block = block,
 		.write = count_page,
 		.arg = run
@@ -281,7 +303,9 @@ encode_part(const RencoderTableSample *sample, const RencoderTableEstimate *tabl
 {
 	double		distinct = Max(keys->distinct / each, 1);
 	uint32	   *number = palloc_extended(Max(sample->npages, 1) * sizeof(uint32), MCXT_ALLOC_HUGE);
-	double		wanted = FALSE_PAGES;
+	double		together;
+	double		false_pages = rencoder_options_false_pages(sample->index, sample->nblocks, &together);
+	double		wanted = false_pages;
 	uint32		block = BLOCK;
 	uint32		n = 0;
 
@@ -293,14 +317,15 @@ encode_part(const RencoderTableSample *sample, const RencoderTableEstimate *tabl
 		number[page] = hash % each == 0 ? n++ : PG_UINT32_MAX;
 	}
 	run->copies = is_recurring(keys) ? copies_of(sample, n) : 1;
+	run->parts = parts_of_page(sample);
 	run->in_order = is_in_order(sample, keys);
 	run->fraction = (double) n * run->copies / Max(sample->nblocks, 1);
 	if (is_recurring(keys))
 		block = (uint32) Max(BLOCK * Min(LARGER_BLOCKS * run->fraction, 1), LEAST_BLOCK);
 	else
-		wanted = Min(FALSE_PAGES * table->distinct / distinct * run->fraction, FALSE_PAGES);
+		wanted = Min(false_pages * table->distinct / distinct * run->fraction, false_pages);
 	if (n > 0)
-		encode_pages(sample, number, n, wanted, block, run);
+		encode_pages(sample, number, n, wanted, together * wanted / false_pages, block, run);
 	pfree(number);
 }
 

@@ -1,10 +1,13 @@
 /*
  * group_scan.c
- *		What a query leaves of one group: block ranges, or single heap pages.
+ *		What a query leaves of one group: block ranges, single heap pages, or rows.
  */
 #include "query/group_scan.h"
 
 #include "store/horizon.h"
+
+/* Pages of a group of which rows are told apart; of more, all rows match. */
+#define MAX_ROWS	4096
 
 renc_mask
 rencoder_group_scan_existing(const RencoderGroupScan *s, uint32 group)
@@ -28,16 +31,20 @@ and_ranges(RencoderGroupCandidates *state, renc_mask ranges)
 	renc_candidates_and(&state->left, &answer);
 }
 
-/* Room for the pages of a result, and of a column's answer. */
+/* Room for the pages and rows of a result, and of a column's answer. */
 static void
 make_page_room(RencoderGroupScan *s, RencoderGroupCandidates *state)
 {
-	for (int i = 0; i < 2; i++)
-	{
-		if (s->page[i] == NULL)
-			s->page[i] = palloc(renc_candidates_words(s->meta.pages_per_range) * sizeof(uint64));
-	}
+	s->max_rows = Min(RENC_GROUP_RANGES * s->meta.pages_per_range, MAX_ROWS);
+	for (int i = 0; i < 2 && s->page[i] == NULL; i++)
+		s->page[i] = palloc(renc_candidates_words(s->meta.pages_per_range) * sizeof(uint64));
+	for (int i = 0; i < 3 && s->rows[i] == NULL; i++)
+		s->rows[i] = palloc(s->max_rows * sizeof(renc_page_rows));
 	state->left.page = s->page[0];
+	state->left.rows = s->rows[0];
+	state->left.spare = s->rows[1];
+	state->left.nrows = 0;
+	state->left.max_rows = s->max_rows;
 }
 
 /*
@@ -121,44 +128,27 @@ probe_storage(RencoderGroupScan *s, RencoderColumnProbe *p, const RencoderHeader
 	return renc_mask_or(always, rencoder_filter_probe(get_probe(s, p), &slab, ask));
 }
 
-/* Adds the pages of a set that are of the group. */
-static void
-add_set(const RencoderGroupScan *s, uint32 group, renc_page_set *set, renc_candidates *answer)
-{
-	uint32		pages_per_range = s->meta.pages_per_range;
-	uint64		first = (uint64) group * RENC_GROUP_RANGES * pages_per_range;
-	uint64		end = first + (uint64) RENC_GROUP_RANGES * pages_per_range;
-	BlockNumber page;
-
-	if (set->all)
-		renc_candidates_add(answer, renc_mask_all());
-	for (page = renc_page_set_seek(&s->runs->sets, set, (BlockNumber) first);
-		 page < end && page != InvalidBlockNumber;
-		 page = renc_page_set_seek(&s->runs->sets, set, page + 1))
-		renc_candidates_add_page(answer, (unsigned int) ((page - first) / pages_per_range),
-								 (uint32) ((page - first) % pages_per_range));
-}
-
 /* What was found in the base run of a group; NULL: the run is not known. */
 static RencoderSearchedRun *
 base_run(RencoderGroupScan *s, uint32 number, BlockNumber named_by)
 {
 	if (s->runs == NULL)
-		s->runs = rencoder_run_scan_begin(s->index, s->query, s->copies, &s->prefetch);
+		s->runs = rencoder_run_scan_begin(s->index, s->nblocks, s->query, s->copies, &s->prefetch);
 	return rencoder_run_scan_base(s->runs, number, named_by);
 }
 
-/* The first group from "group" on that the set has a page of; PG_UINT32_MAX: none. */
+/* The first group from "group" on in which something was found; PG_UINT32_MAX: none. */
 static uint32
-next_group(const RencoderGroupScan *s, uint32 group, renc_page_set *set)
+next_group(const RencoderGroupScan *s, uint32 group, RencoderFoundPlaces *found)
 {
-	uint64		ngroup = (uint64) RENC_GROUP_RANGES * s->meta.pages_per_range;
-	BlockNumber page;
+	uint64		ngroup = (uint64) RENC_GROUP_RANGES * s->meta.pages_per_range * found->places.parts;
+	uint32		place;
 
-	if (set->all)
+	if (found->set.all)
 		return group;
-	page = renc_page_set_seek(&s->runs->sets, set, (BlockNumber) (group * ngroup));
-	return page == InvalidBlockNumber ? PG_UINT32_MAX : (uint32) (page / ngroup);
+	place = renc_page_set_seek(&s->runs->sets, &found->set,
+							   (uint32) Min(group * ngroup, RENC_NO_PAGE));
+	return place == RENC_NO_PAGE ? PG_UINT32_MAX : (uint32) (place / ngroup);
 }
 
 /* Have deltas or the pending list pages of the group, in a column that is asked? */
@@ -173,13 +163,15 @@ has_late_pages(const RencoderGroupScan *s, uint32 group)
 	return false;
 }
 
-/* A column's answer, with room for pages, of which there are none yet. */
+/* A column's answer, with room for pages and rows, of which there are none yet. */
 static renc_candidates
 begin_answer(const RencoderGroupScan *s)
 {
 	renc_candidates answer = renc_candidates_of_ranges(renc_mask_none(), s->meta.pages_per_range);
 
 	answer.page = s->page[1];
+	answer.rows = s->rows[2];
+	answer.max_rows = s->max_rows;
 	return answer;
 }
 
@@ -197,18 +189,12 @@ ask_column(RencoderGroupScan *s, RencoderColumnProbe *p, const RencoderHeaderDat
 	renc_candidates answer = begin_answer(s);
 
 	covered = renc_mask_and(covered, stored);
-	if (!renc_mask_empty(covered))
-	{
-		if (run == NULL)
-			renc_candidates_add(&answer, covered);
-		else
-			add_set(s, header->group, &run->column[header->attno], &answer);
-		renc_candidates_keep(&answer, covered);
-	}
+	if (s->runs != NULL)
+		rencoder_run_scan_answer(s->runs, header->group, header->attno, run, covered, &answer);
+	if (run == NULL)
+		renc_candidates_add(&answer, covered);
 	renc_candidates_add(&answer, probe_storage(s, p, header, renc_mask_andnot(stored, covered)));
 	renc_candidates_add(&answer, keyless);
-	if (s->runs != NULL)
-		add_set(s, header->group, &s->runs->late[header->attno], &answer);
 	renc_candidates_and(&state->left, &answer);
 }
 
@@ -341,6 +327,7 @@ scan_covered(RencoderGroupScan *s, RencoderEntry entry, uint32 group,
 	{
 		const RencoderEntryColumn *column = &entry->column[col];
 		renc_candidates answer = begin_answer(s);
+		renc_mask	covered = renc_mask_all();
 		const RencoderKeySet *keys;
 
 		if (!s->query->column[col].has_keys)
@@ -348,12 +335,12 @@ scan_covered(RencoderGroupScan *s, RencoderEntry entry, uint32 group,
 
 		/* Cells reach farther than keys. */
 		keys = rencoder_key_set(s->query, col, column->config.coder);
+		if (keys != NULL && !rencoder_keys_meet(keys, column->min, column->max))
+			covered = renc_mask_none();
+		if (s->runs != NULL)
+			rencoder_run_scan_answer(s->runs, group, col, run, covered, &answer);
 		if (run == NULL)
 			renc_candidates_add(&answer, renc_mask_all());
-		else if (keys == NULL || rencoder_keys_meet(keys, column->min, column->max))
-			add_set(s, group, &run->column[col], &answer);
-		if (s->runs != NULL)
-			add_set(s, group, &s->runs->late[col], &answer);
 		renc_candidates_and(&state->left, &answer);
 	}
 }
@@ -495,7 +482,7 @@ rencoder_group_scan_search_runs(RencoderGroupScan *s)
 
 	if (!s->asks_keys || (runs->list.n == 0 && runs->pending_first == RENCODER_NO_BLOCK))
 		return;
-	s->runs = rencoder_run_scan_begin(s->index, s->query, s->copies, &s->prefetch);
+	s->runs = rencoder_run_scan_begin(s->index, s->nblocks, s->query, s->copies, &s->prefetch);
 	rencoder_run_scan_search(s->runs);
 }
 

@@ -1,6 +1,6 @@
 /*
  * group_scan.h
- *		What a query leaves of one group: block ranges, or single heap pages.
+ *		What a query leaves of one group: block ranges, single heap pages, or rows.
  *
  * Three ways through a group:
  *
@@ -59,6 +59,8 @@ typedef struct RencoderGroupScan
 	RencoderPrefetch prefetch;
 	uint64	   *page[2];		/* room for pages of candidates: of the
 								 * result, of a column */
+	renc_page_rows *rows[3];	/* the same for rows, and a spare one */
+	uint32		max_rows;
 	PGAlignedBlock header;		/* room for a copy; the last field, and not
 								 * zeroed */
 } RencoderGroupScan;

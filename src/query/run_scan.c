@@ -1,9 +1,10 @@
 /*
  * run_scan.c
- *		What the runs and the pending list of an index say of a query: heap pages.
+ *		What the runs and the pending list of an index say of a query: heap pages, or parts of them.
  */
 #include "query/run_scan.h"
 
+#include "access/htup_details.h"
 #include "miscadmin.h"
 
 #include "utils/memutils.h"
@@ -12,18 +13,22 @@
 #include "store/run_pages.h"
 
 RencoderRunScan *
-rencoder_run_scan_begin(Relation index, RencoderQuery *query, RencoderCopies *copies,
-						const RencoderPrefetch *prefetch)
+rencoder_run_scan_begin(Relation index, BlockNumber nblocks, RencoderQuery *query,
+						RencoderCopies *copies, const RencoderPrefetch *prefetch)
 {
 	RencoderRunScan *scan = palloc0(sizeof(RencoderRunScan));
 
 	scan->index = index;
+	scan->nblocks = nblocks;
 	scan->prefetch = prefetch;
 	scan->copies = copies;
 	scan->runs = &copies->runs;
 	scan->query = query;
 	for (int col = 0; col < query->natts; col++)
+	{
+		scan->late[col].places = rencoder_late_places(index, nblocks);
 		scan->ncols = query->column[col].has_keys ? col + 1 : scan->ncols;
+	}
 	renc_page_sets_begin(&scan->sets, Min(work_mem * (Size) 1024, MaxAllocSize), palloc, pfree);
 	return scan;
 }
@@ -77,39 +82,74 @@ column_keys(RencoderRunScan *scan, int col, uint32 generation, BlockNumber named
 	return k;
 }
 
-/* Adds the pages of the entries found. */
+/* Adds the places that have rows first .. last of a page. */
+static inline void
+add_stretch(RencoderRunScan *scan, RencoderFoundPlaces *found, BlockNumber page, uint32 first, uint32 last)
+{
+	uint32		place = renc_place_of(&found->places, page, first);
+
+	renc_page_set_add_span(&scan->sets, &found->set, place,
+						   renc_place_of(&found->places, page, last) - place + 1);
+}
+
+/* Adds the place of a row, or of all of a page if it is 0. */
+static inline void
+add_row(RencoderRunScan *scan, RencoderFoundPlaces *found, BlockNumber page, uint32 row)
+{
+	if (row > 0 && row <= MaxHeapTuplesPerPage)
+		add_stretch(scan, found, page, row, row);
+	else
+		add_stretch(scan, found, page, 1, MaxHeapTuplesPerPage);
+}
+
+/* Adds the places of the entries found, in a run with "places". */
 static void
 add_found(RencoderRunScan *scan, const renc_run_search *search, const RencoderKeySet *keys,
-		  renc_page_set *pages)
+		  const renc_places *places, RencoderFoundPlaces *found)
 {
+	bool		alike = places->parts == found->places.parts && places->rows == found->places.rows;
 	const renc_query *query = &keys->query;
 	bool		boxes = keys->boxes.n > 0;
 
 	for (uint32 i = 0; i < search->n; i++)
 	{
 		/* The intervals hold keys that are in no box. */
-		if (!boxes || query->overlap(query->arg, renc_run_entry_lo(search, i),
-									 renc_run_entry_hi(search, i)) != RENC_DISJOINT)
-			renc_page_set_add(&scan->sets, pages, search->page[i]);
+		if (boxes && query->overlap(query->arg, renc_run_entry_lo(search, i),
+									renc_run_entry_hi(search, i)) == RENC_DISJOINT)
+			continue;
+		if (alike && search->part[i] != RENC_WHOLE_PAGE)
+			renc_page_set_add(&scan->sets, &found->set, search->page[i] * places->parts + search->part[i]);
+		else
+		{
+			uint32		first;
+			uint32		last;
+
+			renc_part_rows(places, search->part[i], &first, &last);
+			if (first <= last && search->page[i] < scan->nblocks)
+				add_stretch(scan, found, search->page[i], first, last);
+		}
 	}
 }
 
 /* Searches a column of a run.  False: a page was not what it should be. */
 static bool
 search_column(RencoderRunScan *scan, const RencoderRunEntry *entry, const RencoderRunInfoData *info,
-			  int col, renc_page_set *pages)
+			  int col, RencoderFoundPlaces *found)
 {
 	const RencoderRunColumn *column = &info->column[col];
+	renc_places places = rencoder_run_places(column);
 	const RencoderRunKeys *k;
 	RencoderRunReader reader;
 	renc_run_search search;
 
 	if (column->root == RENCODER_NO_BLOCK)
 		return true;
+	if (entry->kind == RENCODER_RUN_BASE)
+		found->places = places;
 	k = column_keys(scan, col, column->coder, entry->info);
 	if (k->keys == NULL)
 	{
-		pages->all = true;
+		found->set.all = true;
 		return true;
 	}
 	if (!rencoder_keys_meet(k->keys, column->least, column->greatest) ||
@@ -120,7 +160,7 @@ search_column(RencoderRunScan *scan, const RencoderRunEntry *entry, const Rencod
 	while (renc_run_search_next(&search))
 	{
 		CHECK_FOR_INTERRUPTS();
-		add_found(scan, &search, k->keys, pages);
+		add_found(scan, &search, k->keys, &places, found);
 	}
 	if (search.failure != NULL)
 	{
@@ -144,9 +184,11 @@ searched_run(RencoderRunScan *scan, const RencoderRunEntry *entry)
 	if (run == NULL)
 	{
 		run = palloc0(offsetof(RencoderSearchedRun, column) +
-					  scan->query->natts * sizeof(renc_page_set));
+					  scan->query->natts * sizeof(RencoderFoundPlaces));
 		run->number = entry->number;
 		run->kind = entry->kind;
+		for (int col = 0; col < scan->query->natts; col++)
+			run->column[col].places = renc_whole_pages();
 		run->next = scan->searched;
 		scan->searched = run;
 	}
@@ -291,14 +333,16 @@ add_pending(RencoderRunScan *scan, const RencoderPendingWalk *walk)
 
 			/*
 			 * A null does not match; of a value without a key the header
-			 * tells.
+			 * tells.  What came since the table's size was read, no snapshot
+			 * sees here.
 			 */
-			if (entry->page == InvalidBlockNumber || (entry->nulls & (1U << col)))
+			if (entry->page >= scan->nblocks || (entry->nulls & (1U << col)))
 				continue;
 			if (k == NULL || k->generation != coder)
 				k = column_keys(scan, col, coder, walk->blkno);
 			if (k->keys == NULL || rencoder_keys_meet(k->keys, entry->key[col], entry->key[col]))
-				renc_page_set_add(&scan->sets, &scan->late[col], entry->page);
+				add_row(scan, &scan->late[col], entry->page,
+						*rencoder_pending_row(entry, scan->query->natts));
 		}
 	}
 }
@@ -384,14 +428,102 @@ rencoder_run_scan_base(RencoderRunScan *scan, uint32 number, BlockNumber named_b
 	return run;
 }
 
+/* Sets the bits of the rows of a part. */
+static void
+add_part(uint64 *row, const renc_places *places, uint32 part)
+{
+	uint32		first;
+	uint32		last;
+
+	renc_part_rows(places, part, &first, &last);
+	for (uint32 i = first - 1; i < Min(last, RENC_MAX_PAGE_ROWS); i++)
+		row[i / 64] |= UINT64CONST(1) << i % 64;
+}
+
+/*
+ * Takes what was found of the page that has "place": sets the bits of its rows, or *whole.  Returns
+ * the next place.
+ */
+static uint32
+take_places(RencoderRunScan *scan, RencoderFoundPlaces *found, uint32 place, uint64 *row, bool *whole)
+{
+	uint32		parts = found->places.parts;
+	uint32		page = place / parts;
+	uint32		n = 0;
+
+	do
+	{
+		if (parts > 1)
+			add_part(row, &found->places, place - page * parts);
+		n++;
+		place = renc_page_set_seek(&scan->sets, &found->set, place + 1);
+	} while (place != RENC_NO_PAGE && place / parts == page);
+	*whole |= n == parts;
+	return place;
+}
+
+/* The first place found in the pages from "first" on. */
+static uint32
+first_place(RencoderRunScan *scan, RencoderFoundPlaces *found, uint64 first)
+{
+	return renc_page_set_seek(&scan->sets, &found->set,
+							  (uint32) Min(first * found->places.parts, RENC_NO_PAGE));
+}
+
+static inline uint64
+page_of_place(const RencoderFoundPlaces *found, uint32 place)
+{
+	return place == RENC_NO_PAGE ? PG_UINT64_MAX : place / found->places.parts;
+}
+
+void
+rencoder_run_scan_answer(RencoderRunScan *scan, uint32 group, int col, RencoderSearchedRun *run,
+						 renc_mask covered, renc_candidates *answer)
+{
+	RencoderFoundPlaces *stored = run == NULL ? NULL : &run->column[col];
+	RencoderFoundPlaces *late = &scan->late[col];
+	uint32		pages_per_range = answer->pages_per_range;
+	uint64		first = (uint64) group * RENC_GROUP_RANGES * pages_per_range;
+	uint64		end = first + (uint64) RENC_GROUP_RANGES * pages_per_range;
+	uint32		next_stored = stored == NULL ? RENC_NO_PAGE : first_place(scan, stored, first);
+	uint32		next_late = first_place(scan, late, first);
+
+	for (;;)
+	{
+		uint64		stored_page = page_of_place(stored, next_stored);
+		uint64		late_page = page_of_place(late, next_late);
+		uint64		page = Min(stored_page, late_page);
+		uint32		slot = (uint32) ((page - first) / pages_per_range);
+		uint64		row[RENC_ROW_WORDS] = {0};
+		bool		whole = false;
+
+		if (page >= end)
+			break;
+		if (stored_page == page)
+			next_stored = take_places(scan, stored, next_stored, row, &whole);
+		if (late_page == page)
+			next_late = take_places(scan, late, next_late, row, &whole);
+		else if (!renc_mask_test(covered, slot))
+			continue;
+		if (whole)
+			renc_candidates_add_page(answer, slot, (uint32) ((page - first) % pages_per_range));
+		else
+			renc_candidates_add_rows(answer, slot, (uint32) ((page - first) % pages_per_range), row);
+	}
+	if (stored != NULL && stored->set.all)
+		renc_candidates_add(answer, covered);
+	if (late->set.all)
+		renc_candidates_add(answer, renc_mask_all());
+}
+
 void
 rencoder_run_scan_rewind(RencoderRunScan *scan)
 {
 	for (int col = 0; col < scan->query->natts; col++)
 	{
-		renc_page_set_rewind(&scan->late[col]);
+		renc_page_set_rewind(&scan->late[col].set);
 		for (RencoderSearchedRun *run = scan->searched; run != NULL; run = run->next)
-			renc_page_set_rewind(&run->column[col]);
+			renc_page_set_rewind(&run->column[col].set);
 	}
 }
 

@@ -1,6 +1,6 @@
 /*
  * run_scan.h
- *		What the runs and the pending list of an index say of a query: heap pages.
+ *		What the runs and the pending list of an index say of a query: heap pages, or parts of them.
  *
  * A page of a covered range may hold a row of the query only if, in each column that the query
  * restricts by keys, the base run that the range's group names found it, or it is among the late
@@ -17,9 +17,11 @@
 #ifndef RENCODER_RUN_SCAN_H
 #define RENCODER_RUN_SCAN_H
 
+#include "filter/renc_candidates.h"
 #include "key/key.h"
 #include "query/scan_copies.h"
 #include "run/renc_page_set.h"
+#include "run/renc_place.h"
 #include "store/prefetch.h"
 #include "store/run_format.h"
 
@@ -32,6 +34,13 @@ typedef struct RencoderRunKeys
 	struct RencoderRunKeys *next;
 } RencoderRunKeys;
 
+/* What was found of a column. */
+typedef struct RencoderFoundPlaces
+{
+	renc_page_set set;			/* of places */
+	renc_places places;
+} RencoderFoundPlaces;
+
 /* A run that was searched. */
 typedef struct RencoderSearchedRun
 {
@@ -40,17 +49,17 @@ typedef struct RencoderSearchedRun
 	bool		complete;		/* is the search? */
 	RencoderRunInfo info;		/* NULL: not needed, or not looked at yet */
 	struct RencoderSearchedRun *next;
-	renc_page_set column[FLEXIBLE_ARRAY_MEMBER];	/* pages found, if it is a
-													 * base run */
+	RencoderFoundPlaces column[FLEXIBLE_ARRAY_MEMBER];	/* if it is a base run */
 } RencoderSearchedRun;
 
 typedef struct RencoderRunScan
 {
 	Relation	index;
+	BlockNumber nblocks;		/* of the table */
 	RencoderQuery *query;
 	int64		npages;			/* index pages read */
 	renc_page_sets sets;		/* all of them, within work_mem */
-	renc_page_set late[INDEX_MAX_KEYS]; /* by column */
+	RencoderFoundPlaces late[INDEX_MAX_KEYS];	/* by column */
 
 	/* Private. */
 	const RencoderPrefetch *prefetch;
@@ -71,11 +80,11 @@ typedef struct RencoderRunScan
 } RencoderRunScan;
 
 /*
- * In the current memory context.  Reads nothing yet.  "copies" have the lists; they and "prefetch"
- * must outlive it.
+ * Of a table of "nblocks" pages; in the current memory context.  Reads nothing yet.  "copies" have the
+ * lists; they and "prefetch" must outlive it.
  */
-extern RencoderRunScan *rencoder_run_scan_begin(Relation index, RencoderQuery *query,
-												RencoderCopies *copies,
+extern RencoderRunScan *rencoder_run_scan_begin(Relation index, BlockNumber nblocks,
+												RencoderQuery *query, RencoderCopies *copies,
 												const RencoderPrefetch *prefetch);
 
 /*
@@ -93,6 +102,14 @@ extern RencoderSearchedRun *rencoder_run_scan_searched(const RencoderRunScan *sc
  */
 extern RencoderSearchedRun *rencoder_run_scan_base(RencoderRunScan *scan, uint32 number,
 												   BlockNumber named_by);
+
+/*
+ * Adds to the answer of a column, which is of a group, what was found there: by "run", a base run, in
+ * "covered" ranges (NULL: by none), and by deltas and the pending list.  Groups come in ascending order.
+ */
+extern void rencoder_run_scan_answer(RencoderRunScan *scan, uint32 group, int col,
+									 RencoderSearchedRun *run, renc_mask covered,
+									 renc_candidates *answer);
 
 /* Goes back to the first page of all sets, for another round over the groups. */
 extern void rencoder_run_scan_rewind(RencoderRunScan *scan);

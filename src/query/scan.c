@@ -10,6 +10,7 @@
 #include "miscadmin.h"
 #include "nodes/tidbitmap.h"
 #include "pgstat.h"
+#include "port/pg_bitutils.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 
@@ -123,15 +124,40 @@ typedef struct BitmapTarget
 	TIDBitmap  *tbm;
 	uint32		pages_per_range;
 	BlockNumber nblocks;
-	int64		npages;
+	int64		npages;			/* of which rows are not told */
+	int64		exact_pages;	/* of which they are */
+	int64		nrows;			/* these */
 	int64		nranges;
 } BitmapTarget;
 
-/* Adds candidate pages, lossily: all their rows are rechecked. */
+/* Adds rows of a page. */
+static void
+add_exact_page(BitmapTarget *target, BlockNumber block, const uint64 *row)
+{
+	ItemPointerData tids[RENC_MAX_PAGE_ROWS];
+	int			n = 0;
+
+	for (int word = 0; word < RENC_ROW_WORDS; word++)
+	{
+		for (uint64 bits = row[word]; bits != 0; bits &= bits - 1)
+		{
+			OffsetNumber offset = (OffsetNumber) (word * 64 + pg_rightmost_one_pos64(bits) + 1);
+
+			ItemPointerSet(&tids[n], block, offset);
+			n++;
+		}
+	}
+	tbm_add_tuples(target->tbm, tids, n, true);
+	target->exact_pages++;
+	target->nrows += n;
+}
+
+/* Adds candidates: rows, or lossily pages.  All their rows are rechecked. */
 static void
 add_pages(void *arg, uint64 first_range, const renc_candidates *candidates)
 {
 	BitmapTarget *target = (BitmapTarget *) arg;
+	uint32		next = 0;
 
 	for (unsigned int slot = renc_mask_next(candidates->ranges, 0); slot < RENC_GROUP_RANGES;
 		 slot = renc_mask_next(candidates->ranges, slot + 1))
@@ -143,8 +169,16 @@ add_pages(void *arg, uint64 first_range, const renc_candidates *candidates)
 		target->nranges++;
 		for (uint64 blkno = start; blkno < end; blkno++)
 		{
+			const uint64 *row;
+
 			if (!renc_candidates_has(candidates, slot, (uint32) (blkno - start)))
 				continue;
+			row = renc_candidates_rows(candidates, slot, (uint32) (blkno - start), &next);
+			if (row != NULL)
+			{
+				add_exact_page(target, (BlockNumber) blkno, row);
+				continue;
+			}
 			tbm_add_page(target->tbm, (BlockNumber) blkno);
 			target->npages++;
 		}
@@ -160,14 +194,14 @@ count_scan(IndexScanDesc scan, const BitmapTarget *target, int64 index_pages)
 
 	stats.count[RENCODER_STATS_SCANS] = 1;
 	stats.count[RENCODER_STATS_TABLE_PAGES] = target->nblocks;
-	stats.count[RENCODER_STATS_PAGES] = target->npages;
+	stats.count[RENCODER_STATS_PAGES] = target->npages + target->exact_pages;
 	stats.count[RENCODER_STATS_RANGES] = ranges;
 	stats.count[RENCODER_STATS_SKIPPED] = Max(ranges - target->nranges, 0);
 	stats.count[RENCODER_STATS_INDEX_PAGES] = index_pages;
 	rencoder_scan_stats_add(RelationGetRelid(scan->indexRelation), &stats);
 	if (instrument == NULL)
 		return;
-	RencoderScanPages(instrument) += target->npages;
+	RencoderScanPages(instrument) += target->npages + target->exact_pages;
 	RencoderScanRanges(instrument) += ranges;
 	RencoderScanSkipped(instrument) += stats.count[RENCODER_STATS_SKIPPED];
 }
@@ -210,7 +244,7 @@ rencodergetbitmap(IndexScanDesc scan, TIDBitmap *tbm)
 	Relation	heap;
 	RencoderQuery *query;
 	int64		index_pages;
-	BitmapTarget target = {tbm, 0, 0, 0, 0};
+	BitmapTarget target = {.tbm = tbm};
 	OwnScan    *state = (OwnScan *) scan->opaque;
 	MemoryContext caller = MemoryContextSwitchTo(state->workspace->context);
 	RencoderCopies *copies = usable_copies(scan);
@@ -232,11 +266,12 @@ rencodergetbitmap(IndexScanDesc scan, TIDBitmap *tbm)
 		index_pages = rencoder_candidates_find(index, target.nblocks, query, scan->xs_snapshot,
 											   copies, add_pages, &target, NULL);
 		count_scan(scan, &target, index_pages);
-		rencoder_sample_record_scan(query, (double) target.npages / Max(target.nblocks, 1));
+		rencoder_sample_record_scan(query, (double) (target.npages + target.exact_pages) /
+									Max(target.nblocks, 1));
 	}
 	MemoryContextSwitchTo(caller);
 	MemoryContextReset(state->workspace->context);
 
 	/* As BRIN: the rows of a lossy page are not known; ten is a guess. */
-	return target.npages * 10;
+	return target.npages * 10 + target.nrows;
 }

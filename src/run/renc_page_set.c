@@ -125,27 +125,54 @@ make_chunk_room(renc_page_sets *sets)
 	return true;
 }
 
-void
-renc_page_set_add(renc_page_sets *sets, renc_page_set *set, uint32_t page)
+/* Adds "n" pages of one chunk, the last of which is "page". */
+static inline void
+add_units(renc_page_sets *sets, renc_page_set *set, uint32_t page, uint32_t n)
 {
-	uint32_t	unit = page >> sets->shift;
-
-	assert(!set->begun && page != RENC_NO_PAGE);
-	if (set->all || (set->number != 0 && set->last == page))
+	set->last = page;
+	if (set->all)
 		return;
 	if (!sets->hashed)
 		rehash(sets, sets->nslots > 0 ? sets->nslots : FIRST_SLOTS, false);
 	if (set->number == 0)
 		set->number = ++sets->nsets;
-	set->last = page;
-	while (!put_units(sets, chunk_key(set, unit), UINT64_C(1) << unit % UNITS))
+	for (;;)
 	{
+		uint32_t	unit = page >> sets->shift;
+		uint32_t	first = (page - (n - 1)) >> sets->shift;
+
+		if (put_units(sets, chunk_key(set, unit),
+					  (UINT64_MAX >> (UNITS - 1 - (unit - first))) << first % UNITS))
+			return;
 		if (!make_chunk_room(sets))
 		{
 			set->all = true;
 			return;
 		}
-		unit = page >> sets->shift;
+	}
+}
+
+void
+renc_page_set_add(renc_page_sets *sets, renc_page_set *set, uint32_t page)
+{
+	assert(!set->begun && page != RENC_NO_PAGE);
+	if (set->number != 0 && set->last == page)
+		return;
+	add_units(sets, set, page, 1);
+}
+
+void
+renc_page_set_add_span(renc_page_sets *sets, renc_page_set *set, uint32_t first, uint32_t n)
+{
+	assert(!set->begun && n <= RENC_NO_PAGE - first);
+	while (n > 0)
+	{
+		uint32_t	part = UNITS - first % UNITS < n ? UNITS - first % UNITS : n;
+
+		/* Pages of a chunk stay in one when units get larger. */
+		add_units(sets, set, first + part - 1, part);
+		first += part;
+		n -= part;
 	}
 }
 

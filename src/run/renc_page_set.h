@@ -2,6 +2,8 @@
  * renc_page_set.h
  *		Sets of heap pages within one bound of memory: added in any order, taken in ascending order.
  *
+ * What a page is here the caller says: a place (renc_place.h) does as well.
+ *
  * All sets of a scan share one table of chunks, each 64 units of one set.  A unit is one page as
  * long as the bound allows, else 2, 4, .. pages, in all sets alike: a set then has more pages than
  * were added, never fewer.  How large units are depends on the pages added, not on their order.
@@ -70,6 +72,9 @@ extern void renc_page_sets_end(renc_page_sets *sets);
  * so many sets that there is no memory for another, it becomes "all".
  */
 extern void renc_page_set_add(renc_page_sets *sets, renc_page_set *set, uint32_t page);
+
+/* Adds the pages first .. first + n - 1. */
+extern void renc_page_set_add_span(renc_page_sets *sets, renc_page_set *set, uint32_t first, uint32_t n);
 
 /* Goes on to the first page from "from" on; see renc_page_set_seek(). */
 extern uint32_t renc_page_set_advance(renc_page_sets *sets, renc_page_set *set, uint32_t from);

@@ -14,7 +14,8 @@
  * Payload of a leaf ("used" bytes of it are in use):
  *
  *		 0 u8	level, 0
- *		 1 u8	bits 0-2: bytes of a separator - 1; bit 3: blocks have windows
+ *		 1 u8	bits 0-2: bytes of a separator - 1; bit 3: blocks have windows; bit 4:
+ *				entries name pages, though the run has parts
  *		 2 u16	nblocks
  *		 4 u16	used
  *		 6 u8	shift of the separators
@@ -33,6 +34,8 @@
  *
  * Entries of a block are (c, p), ascending, no two alike: c = (key >> w) -
  * (separator >> w), p = page - first page of the window; W = pages of the window.
+ * Where entries name parts of pages, "page" above and below is a place (renc_place.h)
+ * less the run's first.
  *
  *	Coding 0, Rice of v = c * W + p: of each v - (the one before) - 1 (of the first:
  *		v) come first all low parts of "parameter" bits, then all high parts, each as
@@ -74,6 +77,7 @@
 #define RENC_RUN_H
 
 #include "filter/renc_query.h"
+#include "renc_place.h"
 
 #define RENC_RUN_MIN_PAYLOAD	128
 #define RENC_RUN_MAX_PAYLOAD	32768
@@ -86,6 +90,7 @@ typedef struct renc_run
 	size_t		payload;		/* bytes of a page */
 	uint32_t	first_page;		/* heap pages first_page .. + npages - 1 */
 	uint32_t	npages;
+	uint32_t	parts;			/* of a page, that entries may name */
 	uint32_t	root;			/* page of the root; the leaf, if it is the
 								 * only one */
 	int			level;			/* of the root; 0: a leaf */
@@ -170,6 +175,7 @@ typedef struct renc_run_options
 	size_t		payload;
 	uint32_t	first_page;
 	uint32_t	npages;
+	uint32_t	parts;			/* of a page; 0 is 1 */
 	renc_run_target target;
 
 	/*
@@ -179,6 +185,13 @@ typedef struct renc_run_options
 	 * bits.
 	 */
 	double		wanted;
+
+	/*
+	 * The same of leaves that name pages, which hold stretches of keys: what
+	 * lies between two of these is told from them at the price of bits for
+	 * each row.  0: as of others.
+	 */
+	double		wanted_together;
 	uint32_t	block;			/* entries of a block, nominally; 0: 256 */
 	bool		one_coding;		/* coding 0 only, where it can be
 								 * (measurements) */
@@ -209,11 +222,11 @@ extern void renc_run_samples_init(renc_run_samples *samples, const renc_interval
 extern renc_run_encoder *renc_run_encoder_init(void *memory, const renc_run_options *options);
 
 /*
- * Adds a pair that stands for "rows" rows.  Pairs come in order of (key, page); equal
- * ones become one.  False, from then on always: out of order, not a page of the run, no
+ * Adds a pair that stands for "rows" rows.  Pairs come in order of (key, place); equal
+ * ones become one.  False, from then on always: out of order, not a place of the run, no
  * rows, or more than the tree can hold.
  */
-extern bool renc_run_push(renc_run_encoder *encoder, uint64_t key, uint32_t page, uint32_t rows);
+extern bool renc_run_push(renc_run_encoder *encoder, uint64_t key, uint32_t place, uint32_t rows);
 
 /*
  * Writes what is left and fills in the run.  "false_pages", unless NULL, gets the mean
@@ -252,7 +265,8 @@ typedef struct renc_run_leaf
 	const uint8_t *data;
 	uint64_t	lo;
 	uint32_t	nblocks;
-	uint32_t	npages;			/* of the run */
+	uint32_t	npages;			/* of the run; places, if entries name such */
+	uint32_t	parts;			/* of a page, that entries name */
 	uint32_t	entries;
 	uint32_t	rows;
 	int			sepbytes;
@@ -269,6 +283,7 @@ typedef struct renc_run_search
 	int			width;			/* of their cells: 2^width keys */
 	uint64_t	separator;		/* no key of them is below */
 	uint32_t	page[RENC_RUN_MAX_BLOCK];	/* heap pages */
+	uint16_t	part[RENC_RUN_MAX_BLOCK];	/* of them, or RENC_WHOLE_PAGE */
 	uint64_t	cell[RENC_RUN_MAX_BLOCK];	/* key >> width */
 	renc_run_leaf leaf;			/* that it is in */
 	uint32_t	leaves;			/* read so far */
@@ -411,8 +426,8 @@ typedef struct renc_run_summary
 	uint64_t	rows;
 } renc_run_summary;
 
-/* NULL, or what is wrong with the payload of a leaf, or of an inner page of "level". */
-extern const char *renc_run_check_leaf(const uint8_t *page, size_t payload, uint32_t npages,
+/* NULL, or what is wrong with the payload of a leaf of the run, or of an inner page of "level". */
+extern const char *renc_run_check_leaf(const uint8_t *page, const renc_run *run,
 									   renc_run_summary *summary);
 extern const char *renc_run_check_inner(const uint8_t *page, size_t payload, int level,
 										renc_run_summary *summary);

@@ -41,6 +41,8 @@ renc_run_build_init(renc_run_builder *b, const renc_run_options *options, uint8_
 	b->run.payload = payload;
 	b->run.first_page = options->first_page;
 	b->run.npages = options->npages;
+	b->run.parts = options->parts > 0 ? options->parts : 1;
+	b->npages = b->run.npages * b->run.parts;
 	b->max_blocks = (uint32_t) (payload / MIN_BLOCK);
 	b->block = (renc_run_new_block *) take(&memory, (b->max_blocks + 1) * sizeof(renc_run_new_block));
 	b->data = (uint8_t *) take(&memory, payload + SPARE);
@@ -202,7 +204,7 @@ renc_run_build_block(renc_run_builder *b, const renc_run_pair *pair, uint32_t n,
 	}
 	memset(block, 0, sizeof(*block));
 	block->width = width;
-	block->npages = b->options.npages;
+	block->npages = b->npages;
 	if (b->windows)
 		renc_run_plan_window(pair, n, &block->first, &block->npages);
 	choose_separator(b, pair[0].key, block);
@@ -332,7 +334,7 @@ renc_run_build_leaf(renc_run_builder *b)
 	bytes = separator_bytes(b, n, &shift);
 	used = directory_size(b, n) + b->ndata;
 	child.key = b->block[0].separator;
-	p[1] = (uint8_t) ((bytes - 1) | (b->windows ? LEAF_WINDOWS : 0));
+	p[1] = (uint8_t) ((bytes - 1) | (b->windows ? LEAF_WINDOWS : 0) | (b->by_page ? LEAF_PAGES : 0));
 	renc_run_put(p + 2, n, 2);
 	renc_run_put(p + 4, used, 2);
 	p[6] = (uint8_t) shift;

@@ -59,6 +59,8 @@ typedef struct renc_run_builder
 	uint8_t    *data;			/* the blocks' */
 	size_t		ndata;
 	bool		windows;
+	bool		by_page;		/* entries name pages, though there are parts */
+	uint32_t	npages;			/* of the run, or its places */
 	int			wmax;
 	uint8_t		reach;
 	uint64_t	entries;

@@ -64,11 +64,11 @@ check_sequence(const renc_run_leaf *leaf, const checked_block *c, const checked_
 }
 
 const char *
-renc_run_check_leaf(const uint8_t *page, size_t payload, uint32_t npages, renc_run_summary *summary)
+renc_run_check_leaf(const uint8_t *page, const renc_run *run, renc_run_summary *summary)
 {
 	renc_run_leaf leaf;
 	checked_block both[2];
-	const char *wrong = renc_run_open_leaf(&leaf, page, payload, npages);
+	const char *wrong = renc_run_open_leaf(&leaf, page, run);
 	uint64_t	entries = 0;
 
 	memset(summary, 0, sizeof(*summary));
@@ -160,7 +160,7 @@ static const char *
 check_leaf_in_tree(tree_check *t, const uint8_t *page, const child_claim *claim, uint64_t end)
 {
 	renc_run_summary summary;
-	const char *wrong = renc_run_check_leaf(page, t->run->payload, t->run->npages, &summary);
+	const char *wrong = renc_run_check_leaf(page, t->run, &summary);
 	bool		reached = t->nleaves > 0 && t->reach >= summary.key;
 
 	if (wrong != NULL)

@@ -36,6 +36,12 @@
 /* Blocks that the first price is made from. */
 #define FIRST_BLOCKS	4
 
+/* Rows of an undivided page that are to be neighbours. */
+#define TOGETHER		8
+
+/* Slots for the pages of the first block of a leaf. */
+#define SEEN_PAGES		2048
+
 /*
  * What is wanted is a limit, also of the mean of some hundred queries, which varies.  So the
  * mean that is expected is to stay below.
@@ -59,13 +65,16 @@ struct renc_run_encoder
 	uint32_t	n;
 	uint32_t	done;			/* pairs in front that are in blocks already */
 	uint64_t	last_key;
-	uint32_t	last_page;
+	uint32_t	last_place;
+	uint32_t	parts;			/* of a page */
 	uint32_t	block;			/* entries of a block, nominally */
 	double		ratio;			/* pairs to an entry */
 	bool		started;
 	bool		heavy;			/* was there a heavy value? */
 	uint64_t	heavy_key;		/* the last */
 
+	bool		together;		/* do neighbours fill pages? */
+	double		wanted;			/* of the leaf */
 	double		aim;			/* false pages */
 	renc_run_expected all;
 	renc_run_expected recent;	/* the last pieces */
@@ -87,10 +96,12 @@ renc_run_encoder_init(void *memory, const renc_run_options *options)
 {
 	renc_run_encoder *e = (renc_run_encoder *) memory;
 	uint8_t    *rest = (uint8_t *) memory + renc_run_aligned(sizeof(renc_run_encoder));
+	uint32_t	parts = options->parts > 0 ? options->parts : 1;
 
 	if (options->payload < RENC_RUN_MIN_PAYLOAD || options->payload > RENC_RUN_MAX_PAYLOAD ||
-		options->npages == 0 || options->write == NULL ||
-		options->first_page > UINT32_MAX - (options->npages - 1) ||
+		options->npages == 0 || options->write == NULL || parts >= RENC_WHOLE_PAGE ||
+		(uint64_t) options->npages * parts > UINT32_MAX ||
+		((uint64_t) options->first_page + options->npages) * parts > (uint64_t) UINT32_MAX + 1 ||
 		(options->target != RENC_RUN_EXACT && !(options->wanted > 0)))
 		return NULL;
 	memset(memory, 0, renc_run_encoder_size(options->payload));
@@ -101,7 +112,9 @@ renc_run_encoder_init(void *memory, const renc_run_options *options)
 	if (e->block < 4)
 		e->block = 4;
 	e->ratio = 1;
-	e->aim = AIM * options->wanted;
+	e->parts = parts;
+	e->wanted = options->wanted;
+	e->aim = AIM * e->wanted;
 	renc_run_plan_init(&e->planner, options);
 	renc_run_build_init(&e->build, options, rest + renc_run_aligned(BUILD_PAIRS * sizeof(renc_run_pair)));
 	return e;
@@ -130,7 +143,7 @@ least_price(const renc_run_encoder *e, const renc_run_expected *x)
 static double
 most_price(const renc_run_encoder *e, const renc_run_expected *x)
 {
-	double		even_bits = 2 + log2(e->build.options.npages);
+	double		even_bits = 2 + log2(e->build.npages);
 	double		cheap = x->bits > 0 ? even_bits * x->rows / x->bits : 1;
 
 	return DEARER * fmax(least_price(e, x), fmin(fmax(cheap, 1), 32) / (EVEN_QUERIES * e->aim));
@@ -175,17 +188,82 @@ finish_leaf(renc_run_encoder *e)
 		correct_for_bits(e);
 }
 
-/* Do the next blocks have so few of the pages that windows pay? */
-static void
-choose_windows(renc_run_encoder *e, const renc_run_pair *pair, uint32_t n)
+/* How many different pages do the first n of these pairs name, which name places, about? */
+static uint32_t
+pages_of_pairs(const renc_run_encoder *e, const renc_run_pair *pair, uint32_t n)
 {
+	uint32_t	seen[SEEN_PAGES] = {0};
+	uint32_t	pages = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+	{
+		uint32_t	page = pair[i].page / e->parts;
+		uint32_t	slot = page % SEEN_PAGES;
+
+		pages += seen[slot] != page + 1;
+		seen[slot] = page + 1;
+	}
+	return pages;
+}
+
+/* From now on pairs that are in no block name pages, or places. */
+static void
+set_names(renc_run_encoder *e, bool by_page)
+{
+	if (e->build.by_page == by_page)
+		return;
+	for (uint32_t i = e->done; i < e->n; i++)
+	{
+		renc_run_pair *pair = &e->pair[i];
+		uint32_t	page = by_page ? pair->page / e->parts : pair->page * e->parts + pair->part;
+
+		pair->part = (uint16_t) (by_page ? pair->page % e->parts : 0);
+		pair->page = page;
+	}
+	e->build.by_page = by_page;
+}
+
+/*
+ * Do neighbours in the order of keys fill pages, so that to check these as a whole is to check no more
+ * rows for one that matches than a part has?  Then entries of a leaf name pages, else places.  Of whole
+ * keys always places, so that runs of these can be made one without loss.
+ */
+static void
+choose_names(renc_run_encoder *e)
+{
+	uint32_t	n = e->n - e->done < e->block ? e->n - e->done : e->block;
+	uint64_t	rows = 0;
+
+	if (e->build.options.target == RENC_RUN_EXACT)
+		return;
+	set_names(e, false);
+	for (uint32_t i = e->done; i < e->done + n; i++)
+		rows += e->pair[i].rows;
+	e->together = (uint64_t) pages_of_pairs(e, e->pair + e->done, n) *
+		(e->parts > 1 ? e->parts : TOGETHER) <= rows;
+	set_names(e, e->together && e->parts > 1);
+}
+
+/* Begins a leaf: what do its entries name, and have its first blocks so little of it that windows pay? */
+static void
+begin_leaf(renc_run_encoder *e)
+{
+	const renc_run_pair *pair = e->pair + e->done;
+	uint32_t	n = e->n - e->done;
 	uint32_t	first;
 	uint32_t	npages;
 
+	choose_names(e);
+	e->build.npages = e->build.options.npages * (e->build.by_page ? 1 : e->parts);
+	e->planner.npages = e->build.npages;
+	e->wanted = e->together && e->build.options.wanted_together > 0 ?
+		e->build.options.wanted_together : e->build.options.wanted;
+	e->aim = AIM * e->wanted;
 	renc_run_plan_window(pair, n < e->block ? n : e->block, &first, &npages);
-	e->build.windows = npages < e->build.options.npages / 8;
+	e->build.windows = npages < e->build.npages / 8;
 	e->planner.windows = e->build.windows;
-	if (!e->build.windows)
+	e->planner.repeats = e->build.windows || e->build.by_page;
+	if (!e->planner.repeats)
 		e->ratio = 1;
 }
 
@@ -219,7 +297,7 @@ first_price(renc_run_encoder *e)
 	e->started = true;
 	if (e->build.options.target == RENC_RUN_EXACT)
 		return;
-	choose_windows(e, e->pair, e->n);
+	begin_leaf(e);
 	if (!bits)
 	{
 		renc_run_expected x = try_price(e, 1 / (EVEN_QUERIES * e->aim));
@@ -272,7 +350,7 @@ static void
 ask_samples(renc_run_encoder *e, const renc_run_pair *pair, uint32_t n, int width, bool more)
 {
 	renc_run_samples *samples = e->build.options.samples;
-	double		aim = AIM * e->build.options.wanted;
+	double		aim = AIM * e->wanted;
 
 	renc_run_samples_block(samples, pair, n, more, width, &e->tails, renc_run_expect_mean(&e->recent));
 	e->aim = aim / renc_run_samples_weight(samples, aim);
@@ -364,7 +442,7 @@ encode_pairs(renc_run_encoder *e, uint32_t n)
 	{
 		double		ratio = (double) n / e->build.block[e->build.nblocks - 1].n;
 
-		if (e->build.windows)
+		if (e->planner.repeats)
 			e->ratio = fmax(1, (e->ratio + ratio) / 2);
 	}
 }
@@ -377,13 +455,12 @@ drain(renc_run_encoder *e, bool all)
 		first_price(e);
 	while (!e->build.failed)
 	{
-		const renc_run_pair *pair = e->pair + e->done;
 		uint32_t	left = e->n - e->done;
 		uint32_t	nominal;
 		uint32_t	most;
 
 		if (e->build.nblocks == 0 && left > 0)
-			choose_windows(e, pair, left);
+			begin_leaf(e);
 		nominal = block_pairs(e);
 		most = nominal + nominal / 4;
 		if (left == 0 || (!all && left <= most + HEAVY))
@@ -395,19 +472,38 @@ drain(renc_run_encoder *e, bool all)
 	e->done = 0;
 }
 
+/* Adds a pair that is not equal to the last. */
+static void
+add_pair(renc_run_encoder *e, uint64_t key, uint32_t place, uint32_t rows)
+{
+	renc_run_pair *pair = &e->pair[e->n];
+	uint32_t	page = place - e->build.options.first_page * e->parts;
+	bool		by_page = e->build.by_page;
+
+	pair->key = key;
+	pair->share = e->n > 0 && key - e->last_key > 1 ? 1 / (double) (key - e->last_key) : 0;
+	pair->page = by_page ? page / e->parts : page;
+	pair->part = (uint16_t) (by_page ? page % e->parts : 0);
+	pair->rows = rows;
+	e->n++;
+	e->last_key = key;
+	e->last_place = place;
+}
+
 bool
-renc_run_push(renc_run_encoder *e, uint64_t key, uint32_t page, uint32_t rows)
+renc_run_push(renc_run_encoder *e, uint64_t key, uint32_t place, uint32_t rows)
 {
 	renc_run_pair *last = &e->pair[e->n - (e->n > 0)];
 	const renc_run_options *options = &e->build.options;
+	uint32_t	page = place / e->parts;
 	bool		first = e->n == 0;
 
 	if (rows == 0 || page < options->first_page || page - options->first_page >= options->npages ||
-		(!first && (key < e->last_key || (key == e->last_key && page < e->last_page))))
+		(!first && (key < e->last_key || (key == e->last_key && place < e->last_place))))
 		e->build.failed = true;
 	if (e->build.failed)
 		return false;
-	if (!first && key == e->last_key && page == e->last_page)
+	if (!first && key == e->last_key && place == e->last_place)
 	{
 		last->rows = rows > UINT32_MAX - last->rows ? UINT32_MAX : last->rows + rows;
 		return true;
@@ -418,12 +514,7 @@ renc_run_push(renc_run_encoder *e, uint64_t key, uint32_t page, uint32_t rows)
 		if (e->build.failed)
 			return false;
 	}
-	e->pair[e->n].key = key;
-	e->pair[e->n].share = e->n > 0 && key - e->last_key > 1 ? 1 / (double) (key - e->last_key) : 0;
-	e->pair[e->n].page = page - options->first_page;
-	e->pair[e->n++].rows = rows;
-	e->last_key = key;
-	e->last_page = page;
+	add_pair(e, key, place, rows);
 	return true;
 }
 

@@ -5,7 +5,7 @@
 #include "renc_run_page.h"
 
 const char *
-renc_run_open_leaf(renc_run_leaf *leaf, const uint8_t *page, size_t payload, uint32_t npages)
+renc_run_open_leaf(renc_run_leaf *leaf, const uint8_t *page, const renc_run *run)
 {
 	size_t		used = renc_run_get16(page + 4);
 	size_t		block;
@@ -13,9 +13,12 @@ renc_run_open_leaf(renc_run_leaf *leaf, const uint8_t *page, size_t payload, uin
 
 	if (page[0] != 0)
 		return "it is not a leaf";
+	if (run->parts == 0 || (uint64_t) run->npages * run->parts > UINT32_MAX)
+		return "the run has too many places";
 	leaf->page = page;
-	leaf->end = page + payload;
-	leaf->npages = npages;
+	leaf->end = page + run->payload;
+	leaf->parts = page[1] & LEAF_PAGES ? 1 : run->parts;
+	leaf->npages = run->npages * leaf->parts;
 	leaf->sepbytes = (page[1] & 7) + 1;
 	leaf->nblocks = renc_run_get16(page + 2);
 	leaf->shift = page[6];
@@ -23,7 +26,7 @@ renc_run_open_leaf(renc_run_leaf *leaf, const uint8_t *page, size_t payload, uin
 	leaf->lo = renc_load64(page + 8);
 	leaf->entries = renc_run_get32(page + 16);
 	leaf->rows = renc_run_get32(page + 20);
-	if (page[1] & ~(7 | LEAF_WINDOWS))
+	if (page[1] & ~(7 | LEAF_WINDOWS | LEAF_PAGES) || (page[1] & LEAF_PAGES && run->parts == 1))
 		return "unknown flags";
 	if (leaf->shift > MAX_WIDTH || leaf->wmax > MAX_WIDTH)
 		return "a shift is too large";
@@ -31,7 +34,7 @@ renc_run_open_leaf(renc_run_leaf *leaf, const uint8_t *page, size_t payload, uin
 		return "there are no blocks";
 	block = (size_t) leaf->sepbytes + BLOCK_HEADER + (page[1] & LEAF_WINDOWS ? BLOCK_WINDOW : 0);
 	directory = LEAF_HEADER + leaf->nblocks * block;
-	if (used > payload || directory >= used)
+	if (used > run->payload || directory >= used)
 		return "the blocks do not fit";
 	leaf->offset = page + LEAF_HEADER + (size_t) leaf->nblocks * leaf->sepbytes;
 	leaf->head = leaf->offset + 2 * (size_t) leaf->nblocks;

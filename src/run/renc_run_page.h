@@ -13,6 +13,7 @@
 
 #define LEAF_HEADER		24
 #define LEAF_WINDOWS	0x08
+#define LEAF_PAGES		0x10
 #define BLOCK_HEADER	5		/* off and head */
 #define BLOCK_WINDOW	8
 #define INNER_HEADER	8
@@ -149,8 +150,7 @@ renc_run_cont(const renc_run_leaf *leaf, uint32_t j)
 }
 
 /* NULL, or what makes the page unreadable. */
-extern const char *renc_run_open_leaf(renc_run_leaf *leaf, const uint8_t *page, size_t payload,
-									  uint32_t npages);
+extern const char *renc_run_open_leaf(renc_run_leaf *leaf, const uint8_t *page, const renc_run *run);
 extern const char *renc_run_open_block(renc_run_block *block, const renc_run_leaf *leaf, uint32_t j);
 extern const char *renc_run_open_inner(renc_run_step *step, const uint8_t *page, size_t payload,
 									   int level);

@@ -303,7 +303,7 @@ renc_run_plan(renc_run_planner *planner, const renc_run_pair *pair, uint32_t n, 
 	uint32_t	npieces = 0;
 
 	planner->pair = pair;
-	planner->tallier.windows = planner->windows;
+	planner->tallier.repeats = planner->repeats;
 	renc_run_tally_begin(&planner->tallier, pair, n);
 	begin_part(planner, &planner->whole, 0, n, 0);
 	begin_halves(planner, &planner->whole);

@@ -44,10 +44,11 @@ typedef struct renc_run_part
 
 typedef struct renc_run_planner
 {
-	uint32_t	npages;			/* of the run */
+	uint32_t	npages;			/* of the run, or its places */
 	bool		exact;			/* cells are keys */
 	bool		one_coding;
 	bool		windows;		/* a block names pages of its own window */
+	bool		repeats;		/* pairs with neighbouring keys name the same */
 	double		price;			/* bits that a false page is worth */
 	double		spread;			/* cells for each pair, as chosen last */
 	const renc_run_pair *pair;	/* that are planned */

@@ -166,7 +166,7 @@ rank_in_leaf(renc_run_ranker *ranker, const uint8_t *page, uint32_t number, uint
 	renc_run_leaf leaf;
 	renc_run_block block;
 	block_rank	rank;
-	const char *wrong = renc_run_open_leaf(&leaf, page, ranker->run->payload, ranker->run->npages);
+	const char *wrong = renc_run_open_leaf(&leaf, page, ranker->run);
 	double		before = 0;
 	double		entries;
 	uint32_t	last;

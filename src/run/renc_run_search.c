@@ -85,7 +85,7 @@ open_leaf(renc_run_search *s, uint32_t number)
 	page = read_page(s, number, 0);
 	if (page == NULL)
 		return false;
-	wrong = renc_run_open_leaf(&s->leaf, page, s->run->payload, s->run->npages);
+	wrong = renc_run_open_leaf(&s->leaf, page, s->run);
 	s->open = wrong == NULL;
 	return s->open || fail(s, number, wrong);
 }
@@ -280,6 +280,22 @@ next_block(renc_run_search *s)
 	return false;
 }
 
+/* From what the entries of the batch name to heap pages and parts. */
+static void
+split_places(renc_run_search *s)
+{
+	const uint32_t parts = s->leaf.parts;
+
+	for (uint32_t i = 0; i < s->n; i++)
+	{
+		uint32_t	place = s->page[i];
+		uint32_t	page = parts == 1 ? place : place / parts;
+
+		s->part[i] = parts == 1 ? RENC_WHOLE_PAGE : (uint16_t) (place - page * parts);
+		s->page[i] = s->run->first_page + page;
+	}
+}
+
 bool
 renc_run_search_next(renc_run_search *s)
 {
@@ -310,9 +326,8 @@ renc_run_search_next(renc_run_search *s)
 			return fail(s, s->step[0].number, wrong);
 		if (found.n == 0)
 			continue;
-		for (uint32_t i = 0; i < found.n; i++)
-			s->page[i] += s->run->first_page;
 		s->n = found.n;
+		split_places(s);
 		s->width = block.width;
 		s->separator = block.separator;
 		return true;

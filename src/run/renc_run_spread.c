@@ -72,7 +72,7 @@ add_leaf(renc_run_spread *spread, const renc_run *run, const uint8_t *page,
 	renc_run_spread_piece *piece = &spread->piece[spread->npieces];
 	renc_run_leaf leaf;
 	size_t		next = 0;
-	const char *wrong = renc_run_open_leaf(&leaf, page, run->payload, run->npages);
+	const char *wrong = renc_run_open_leaf(&leaf, page, run);
 
 	for (uint32_t j = 0; wrong == NULL && j < leaf.nblocks; j++)
 	{
@@ -93,11 +93,12 @@ add_leaf(renc_run_spread *spread, const renc_run *run, const uint8_t *page,
 		wrong = renc_run_scan_block(&block, set->interval + next, set->n - next, &found);
 		for (uint32_t i = 0; wrong == NULL && i < found.n && piece->n < RENC_RUN_SPREAD_ENTRIES; i++)
 		{
-			uint32_t	slot = find_slot(spread, found_page[i]);
+			uint32_t	heap_page = found_page[i] / leaf.parts;
+			uint32_t	slot = find_slot(spread, heap_page);
 
 			piece->n++;
 			piece->pages += !(spread->pieces[slot] & PIECE(spread->npieces));
-			spread->page[slot] = found_page[i];
+			spread->page[slot] = heap_page;
 			spread->pieces[slot] |= PIECE(spread->npieces);
 		}
 	}
@@ -116,6 +117,8 @@ renc_run_spread_add(renc_run_spread *spread, const renc_run *run, renc_run_read 
 
 	if (spread->npieces == RENC_RUN_SPREAD_PIECES)
 		return NULL;
+	if (run->level < 0 || run->level > RENC_RUN_MAX_LEVEL)
+		return "the level of the root is not valid";
 	for (int level = run->level; level > 0; level--)
 	{
 		renc_run_step step;

@@ -65,6 +65,7 @@ renc_run_tally_begin(renc_run_tallier *t, const renc_run_pair *pair, uint32_t n)
 	t->pair = pair;
 	t->differ[0] = 0;
 	t->begun[0] = 0;
+	t->same[0] = 0;
 	for (uint32_t i = 1; i < n; i++)
 	{
 		uint64_t	differ = pair[i].key ^ pair[i - 1].key;
@@ -72,6 +73,7 @@ renc_run_tally_begin(renc_run_tallier *t, const renc_run_pair *pair, uint32_t n)
 		begun += (uint32_t) (differ != 0) + ((uint32_t) (pair[i].share > 0) << 16);
 		t->differ[i] = differ == 0 ? 0 : (uint8_t) (renc_run_log2(differ) + 1);
 		t->begun[i] = begun;
+		t->same[i] = (uint16_t) (t->same[i - 1] + (differ == 0 && pair[i].page == pair[i - 1].page));
 	}
 }
 
@@ -132,7 +134,7 @@ look_at_cell(renc_run_tallier *t, const tallied_part *part, uint32_t start, uint
 	static const double another[3] = {0, 0, 1};
 	const renc_run_pair *pair = t->pair + start;
 	uint32_t	n = end - start;
-	uint32_t	pages = t->windows ? pages_seen(t, start, end) : n;
+	uint32_t	pages = t->repeats ? pages_seen(t, start, end) : n;
 	uint32_t	begun = begun_in(t, start, end);
 	uint32_t	keys = (begun & UINT16_MAX) + 1;
 	uint32_t	gaps = begun >> 16;
@@ -231,9 +233,12 @@ count_distances(const renc_run_tallier *t, uint32_t from, uint32_t to, int width
 }
 
 static void
-note_cells(renc_run_tally *tally, const tallied_part *part, const tallied_cell *sum)
+note_cells(const renc_run_tallier *t, renc_run_tally *tally, const tallied_part *part,
+		   const tallied_cell *sum)
 {
-	tally->own = sum->matches - (part->end - part->first);
+	uint32_t	same = (uint32_t) (t->same[part->end - 1] - t->same[part->first]);
+
+	tally->own = sum->matches - (part->end - part->first - same);
 	tally->between = sum->between;
 	tally->absent = sum->absent;
 	tally->saved = sum->saved;
@@ -262,7 +267,7 @@ renc_run_tally_part(renc_run_tallier *t, uint32_t first, uint32_t end, int width
 	t->start[ncells] = (uint16_t) end;
 	add_cells(t, &part, 0, ncells, &sum);
 	memset(tally, 0, sizeof(*tally));
-	note_cells(tally, &part, &sum);
+	note_cells(t, tally, &part, &sum);
 	count_distances(t, 1, ncells, width, tally);
 }
 
@@ -303,11 +308,11 @@ renc_run_tally_halves(renc_run_tallier *t, uint32_t first, uint32_t cut, uint32_
 	add_cells(t, &part, 0, before - 1, &sum);
 	half = sum;
 	add_cell(&half, look_at_cell(t, &left_part, t->start[before - 1], cut));
-	note_cells(left, &left_part, &half);
+	note_cells(t, left, &left_part, &half);
 	add_cells(t, &part, before - 1, rest, &sum);
 	memset(&half, 0, sizeof(half));
 	add_cell(&half, look_at_cell(t, &right_part, cut, t->start[rest]));
 	add_cells_twice(t, &part, rest, ncells, &sum, &half);
-	note_cells(right, &right_part, &half);
-	note_cells(whole, &part, &sum);
+	note_cells(t, right, &right_part, &half);
+	note_cells(t, whole, &part, &sum);
 }

@@ -29,8 +29,9 @@ typedef struct renc_run_pair
 	uint64_t	key;
 	double		share;			/* 1 / (key - the one before); 0: no point is
 								 * between */
-	uint32_t	page;			/* from the run's first */
+	uint32_t	page;			/* from the run's first; or the place */
 	uint32_t	rows;
+	uint16_t	part;			/* of "page", if that is no place */
 } renc_run_pair;
 
 /* Of some pairs, in cells of some width. */
@@ -57,7 +58,8 @@ typedef struct renc_run_size
 
 typedef struct renc_run_tallier
 {
-	bool		windows;		/* a cell's page counts once */
+	bool		repeats;		/* a cell may have a page more than once,
+								 * which counts once */
 	const renc_run_pair *pair;
 
 	/* Of each pair: */
@@ -66,6 +68,8 @@ typedef struct renc_run_tallier
 	uint32_t	begun[BUILD_PAIRS]; /* how many other keys there were up to
 									 * here; gaps that hold a point, times
 									 * 2^16 */
+	uint16_t	same[BUILD_PAIRS];	/* how many up to here are like the one
+									 * before */
 	uint16_t	start[BUILD_PAIRS + 1]; /* where cells begin; the end */
 	renc_run_size size[TALLY_SIZES];	/* by pages */
 	uint32_t	cells;			/* looked at; a cell's mark in "seen" */

@@ -169,7 +169,7 @@ heap_callback(Relation index, ItemPointer tid, Datum *values, bool *isnull,
 	}
 	rencoder_collect_open(hc->collector, rencoder_slot_of_range(range));
 	rencoder_columns_collect_row(index, hc->collector, &hc->coders, values, isnull, true);
-	rencoder_check_keys_row(hc->keys, ItemPointerGetBlockNumber(tid), &hc->coders, values, isnull);
+	rencoder_check_keys_row(hc->keys, tid, &hc->coders, values, isnull);
 }
 
 /* All rows that a snapshot sees. */

@@ -2,9 +2,10 @@
  * check_keys.c
  *		rencoder_index_check(heapallindexed): does the index find the keys of all rows?
  *
- * Rows are collected for 128 heap pages at a time, of one group.  Each distinct key of a
- * page must be in storage, within the bounds of its range, or in a delta or the pending list with the
- * page (INV-11; flags are checked in check_heap.c).  Of a covered range, storage is the base run
+ * Rows are collected for 128 heap pages at a time, of one group.  The key of each row must be in
+ * storage, within the bounds of its range, or in a delta or the pending list, with its page and, where
+ * parts of pages are named, with the part that has the root of its HOT chain (INV-11; flags are checked
+ * in check_heap.c).  Of a covered range, storage is the base run
  * that the group names, which is searched once for all keys of the pages; of another one it is the
  * matrix, or the range is "always".  Deltas and the list are only asked for keys that are not there.
  *
@@ -14,6 +15,7 @@
  */
 #include "sql/check_keys.h"
 
+#include "access/htup_details.h"
 #include "miscadmin.h"
 #include "utils/memutils.h"
 
@@ -24,6 +26,27 @@
 /* Heap pages that are held against the index together. */
 #define WINDOW_PAGES	RENC_GROUP_RANGES
 
+/* Keys that there is room for at first. */
+#define FIRST_KEYS		1024
+
+/* The key of a column of a row. */
+typedef struct WantedKey
+{
+	uint64		key;
+	uint16		page;			/* of the window */
+	OffsetNumber row;			/* the root's */
+	bool		found;
+	bool		asked;			/* is it looked for at present? */
+} WantedKey;
+
+/* Those of a column in the window. */
+typedef struct CollectedKeys
+{
+	size_t		n;
+	size_t		allocated;
+	WantedKey  *key;
+} CollectedKeys;
+
 struct RencoderKeyCheck
 {
 	Relation	index;
@@ -31,25 +54,60 @@ struct RencoderKeyCheck
 	uint64		xmin;
 	bool		begun;
 	BlockNumber first_page;		/* of the window */
-	RencoderCollector *collector;	/* a slot for each page */
+	WantedKey	row;			/* that is collected */
+	RencoderCollector *collector;	/* gives its keys */
+	CollectedKeys *column;
 	RencoderGroupCopy *copy;
 	MemoryContext context;		/* reset after each look */
 };
 
-/* The distinct keys of a column in the window, and the pages that are yet to be found. */
+/* What of a column's keys is yet to be found. */
 typedef struct WantedKeys
 {
 	const RencoderKeyCheck *check;
 	int			col;
 	size_t		n;
-	uint64	   *key;
-	renc_mask  *pages;
-	size_t		left;			/* keys with pages to be found */
+	WantedKey  *key;			/* in order of key, page, row */
+	size_t		left;			/* that are not found */
 	bool		unknown;		/* there are keys by another coder, which
 								 * cannot be compared */
 	BlockNumber blkno;			/* a fault, if "detail" is not NULL */
 	const char *detail;
 } WantedKeys;
+
+static inline int
+compare_wanted(const WantedKey *a, const WantedKey *b)
+{
+	if (a->key != b->key)
+		return a->key < b->key ? -1 : 1;
+	if (a->page != b->page)
+		return a->page < b->page ? -1 : 1;
+	return (int) a->row - (int) b->row;
+}
+
+/* sort_wanted: PostgreSQL's own sort, specialized. */
+#define ST_SORT sort_wanted
+#define ST_ELEMENT_TYPE WantedKey
+#define ST_COMPARE(a, b) compare_wanted(a, b)
+#define ST_SCOPE static
+#define ST_DEFINE
+#include "lib/sort_template.h"
+
+/* A key of the row that is collected. */
+static void
+collect_key(void *arg, int col, uint64 key)
+{
+	RencoderKeyCheck *check = (RencoderKeyCheck *) arg;
+	CollectedKeys *keys = &check->column[col];
+
+	if (keys->n == keys->allocated)
+	{
+		keys->allocated *= 2;
+		keys->key = repalloc_huge(keys->key, keys->allocated * sizeof(WantedKey));
+	}
+	keys->key[keys->n] = check->row;
+	keys->key[keys->n++].key = key;
+}
 
 RencoderKeyCheck *
 rencoder_check_keys_begin(Relation index, const RencoderMeta *meta, uint64 xmin)
@@ -60,6 +118,14 @@ rencoder_check_keys_begin(Relation index, const RencoderMeta *meta, uint64 xmin)
 	check->meta = *meta;
 	check->xmin = xmin;
 	check->collector = rencoder_collect_create(meta->natts);
+	check->collector->sink = collect_key;
+	check->collector->sink_arg = check;
+	check->column = palloc0(meta->natts * sizeof(CollectedKeys));
+	for (int col = 0; col < meta->natts; col++)
+	{
+		check->column[col].allocated = FIRST_KEYS;
+		check->column[col].key = palloc(FIRST_KEYS * sizeof(WantedKey));
+	}
 	check->copy = rencoder_group_copy_create(meta);
 	check->context = AllocSetContextCreate(CurrentMemoryContext, "rencoder rows' keys",
 										   ALLOCSET_DEFAULT_SIZES);
@@ -78,36 +144,77 @@ note_wanted_fault(WantedKeys *wanted, BlockNumber blkno, const char *detail)
 	return false;
 }
 
-/* The heap page has a key from lo to hi, as far as can be known. */
-static void
-found(WantedKeys *wanted, BlockNumber page, uint64 lo, uint64 hi)
+/* The first key that is not less than this one. */
+static size_t
+find_wanted(const WantedKeys *wanted, uint64 key, uint32 page, uint32 row)
 {
+	WantedKey	least = {key, (uint16) page, (OffsetNumber) row, false, false};
 	size_t		left = 0;
 	size_t		right = wanted->n;
 
-	if (page < wanted->check->first_page || page - wanted->check->first_page >= WINDOW_PAGES)
-		return;
 	while (left < right)
 	{
 		size_t		middle = left + (right - left) / 2;
 
-		if (wanted->key[middle] < lo)
+		if (compare_wanted(&wanted->key[middle], &least) < 0)
 			left = middle + 1;
 		else
 			right = middle;
 	}
-	for (; left < wanted->n && wanted->key[left] <= hi; left++)
+	return left;
+}
+
+static inline bool
+is_missing(const WantedKey *key)
+{
+	return key->asked && !key->found;
+}
+
+static inline void
+note_found(WantedKeys *wanted, WantedKey *key)
+{
+	wanted->left -= !key->found;
+	key->found = true;
+}
+
+/* Of rows first .. last of a heap page one has a key from lo to hi, as far as can be known. */
+static void
+found(WantedKeys *wanted, BlockNumber page, uint32 first, uint32 last, uint64 lo, uint64 hi)
+{
+	uint32		number = page - wanted->check->first_page;
+
+	if (page < wanted->check->first_page || number >= WINDOW_PAGES)
+		return;
+	for (size_t i = find_wanted(wanted, lo, 0, 0); i < wanted->n && wanted->key[i].key <= hi;)
 	{
-		if (renc_mask_empty(wanted->pages[left]))
-			continue;
-		renc_mask_clear(&wanted->pages[left], page - wanted->check->first_page);
-		wanted->left -= renc_mask_empty(wanted->pages[left]);
+		uint64		key = wanted->key[i].key;
+
+		for (i = find_wanted(wanted, key, number, first); i < wanted->n; i++)
+		{
+			WantedKey  *k = &wanted->key[i];
+
+			if (k->key != key || k->page != number || k->row > last)
+				break;
+			if (is_missing(k))
+				note_found(wanted, k);
+		}
+		if (key == PG_UINT64_MAX)
+			break;
+		i = find_wanted(wanted, key + 1, 0, 0);
 	}
 }
 
+/* All keys are looked for. */
+static void
+ask_all(WantedKeys *wanted)
+{
+	for (size_t i = 0; i < wanted->n; i++)
+		wanted->key[i].asked = true;
+}
+
 /*
- * Searches a run for all keys that are wanted.  Of a cell
- * that reaches farther than the keys of the run a scan finds no more than these.
+ * Searches a run for all keys that are looked for.  Of a cell that reaches farther than the keys of
+ * the run a scan finds no more than these.
  */
 static bool
 look_in_run(WantedKeys *wanted, const RencoderRunEntry *entry, uint32 coder)
@@ -118,15 +225,19 @@ look_in_run(WantedKeys *wanted, const RencoderRunEntry *entry, uint32 coder)
 	renc_interval_set set = {interval, 0};
 	renc_run_search *search = palloc(sizeof(renc_run_search));
 	RencoderRunReader reader;
+	renc_places places;
 
 	if (info == NULL)
 		return note_wanted_fault(wanted, entry->info, fault);
+	places = rencoder_run_places(&info->column[wanted->col]);
 	for (size_t i = 0; i < wanted->n; i++)
 	{
-		if (!renc_mask_empty(wanted->pages[i]))
+		uint64		key = wanted->key[i].key;
+
+		if (is_missing(&wanted->key[i]) && (set.n == 0 || interval[set.n - 1].lo != key))
 			interval[set.n++] = (renc_interval)
 		{
-			wanted->key[i], wanted->key[i]
+			key, key
 		};
 	}
 	if (!rencoder_run_reader_begin(&reader, wanted->check->index, info, wanted->col))
@@ -142,8 +253,15 @@ look_in_run(WantedKeys *wanted, const RencoderRunEntry *entry, uint32 coder)
 	{
 		CHECK_FOR_INTERRUPTS();
 		for (uint32 i = 0; i < search->n; i++)
-			found(wanted, search->page[i], Max(renc_run_entry_lo(search, i), reader.run.least),
+		{
+			uint32		first;
+			uint32		last;
+
+			renc_part_rows(&places, search->part[i], &first, &last);
+			found(wanted, search->page[i], first, last,
+				  Max(renc_run_entry_lo(search, i), reader.run.least),
 				  Min(renc_run_entry_hi(search, i), reader.run.greatest));
+		}
 	}
 	if (search->failure != NULL)
 	{
@@ -161,6 +279,7 @@ search_late(WantedKeys *wanted, const RencoderRuns *runs, uint32 coder)
 	int			natts = wanted->check->meta.natts;
 	RencoderPendingWalk walk;
 
+	ask_all(wanted);
 	for (uint32 i = 0; i < runs->list.n && wanted->left > 0; i++)
 	{
 		const RencoderRunEntry *entry = &runs->list.entry[i];
@@ -176,11 +295,13 @@ search_late(WantedKeys *wanted, const RencoderRuns *runs, uint32 coder)
 		for (int i = 0; i < walk.copy.nentries; i++)
 		{
 			const RencoderPendingEntry *entry = rencoder_pending_entry(&walk.copy, i);
+			uint32		row = *rencoder_pending_row(entry, natts);
 
 			if ((entry->nulls >> wanted->col) & 1)
 				continue;
 			if (rencoder_pending_coders(entry, natts)[wanted->col] == coder)
-				found(wanted, entry->page, entry->key[wanted->col], entry->key[wanted->col]);
+				found(wanted, entry->page, row, row > 0 ? row : MaxHeapTuplesPerPage,
+					  entry->key[wanted->col], entry->key[wanted->col]);
 			else
 				wanted->unknown = true;
 		}
@@ -197,16 +318,14 @@ note_not_found(WantedKeys *wanted)
 {
 	for (size_t i = 0; i < wanted->n; i++)
 	{
-		renc_mask	pages = wanted->pages[i];
-		int			slot = pages.w[0] != 0 ? __builtin_ctzll(pages.w[0]) :
-			64 + (pages.w[1] != 0 ? __builtin_ctzll(pages.w[1]) : 0);
+		const WantedKey *k = &wanted->key[i];
 
-		if (renc_mask_empty(pages))
+		if (k->found)
 			continue;
 		note_wanted_fault(wanted, wanted->check->copy->entry->header + wanted->col,
-						  psprintf("Page %u of the table holds key 0x%016llx of column %d, which a "
-								   "query does not find.", wanted->check->first_page + slot,
-								   (unsigned long long) wanted->key[i], wanted->col + 1));
+						  psprintf("Row (%u,%u) has key 0x%016llx of column %d, which a query does "
+								   "not find.", wanted->check->first_page + k->page, k->row,
+								   (unsigned long long) k->key, wanted->col + 1));
 		return;
 	}
 }
@@ -228,7 +347,7 @@ is_asked(const RencoderKeyCheck *check, int col, unsigned int slot)
 		!rencoder_set_test(check->copy->header[col]->keyless, slot);
 }
 
-/* Takes what the matrix has, or "always" says, off the pages that are yet to be found. */
+/* Finds what the matrix has, or "always" says. */
 static bool
 look_in_matrix(WantedKeys *wanted)
 {
@@ -239,31 +358,25 @@ look_in_matrix(WantedKeys *wanted)
 
 	for (size_t i = 0; i < wanted->n; i++)
 	{
-		uint64		key = wanted->key[i];
+		WantedKey  *k = &wanted->key[i];
+		unsigned int slot = slot_of(check, k->page);
+		const char *fault = NULL;
+		BlockNumber blkno;
 
 		CHECK_FOR_INTERRUPTS();
-		for (unsigned int page = renc_mask_next(wanted->pages[i], 0); page < WINDOW_PAGES;
-			 page = renc_mask_next(wanted->pages[i], page + 1))
-		{
-			unsigned int slot = slot_of(check, page);
-			const char *fault = NULL;
-			BlockNumber blkno;
-
-			if (rencoder_set_test(first->covered, slot) || key < header->min[slot] ||
-				key > header->max[slot])
-				continue;
-			if (rencoder_set_test(header->always, slot) ||
-				rencoder_filter_has(&slab, slot, key, &blkno, &fault))
-				renc_mask_clear(&wanted->pages[i], page);
-			else if (fault != NULL)
-				return note_wanted_fault(wanted, blkno, fault);
-		}
-		wanted->left -= renc_mask_empty(wanted->pages[i]);
+		if (k->found || rencoder_set_test(first->covered, slot) || k->key < header->min[slot] ||
+			k->key > header->max[slot])
+			continue;
+		if (rencoder_set_test(header->always, slot) ||
+			rencoder_filter_has(&slab, slot, k->key, &blkno, &fault))
+			note_found(wanted, k);
+		else if (fault != NULL)
+			return note_wanted_fault(wanted, blkno, fault);
 	}
 	return true;
 }
 
-/* Takes what the base run has, within the bounds of its ranges, off the pages to be found. */
+/* Finds what the base run has, within the bounds of its ranges. */
 static bool
 look_in_base_run(WantedKeys *wanted, const RencoderRuns *runs, uint32 coder)
 {
@@ -271,34 +384,19 @@ look_in_base_run(WantedKeys *wanted, const RencoderRuns *runs, uint32 coder)
 	const RencoderHeaderData *first = check->copy->header[0];
 	const RencoderHeaderData *header = check->copy->header[wanted->col];
 	const RencoderRunEntry *base = rencoder_runs_find(runs, first->run);
-	renc_mask  *others = palloc_extended(wanted->n * sizeof(renc_mask), MCXT_ALLOC_HUGE);
-	bool		sound;
 
 	if (base == NULL || base->state != RENCODER_RUN_LIVE)
 		return note_wanted_fault(wanted, check->copy->entry->header,
 								 "The group names a run that is not there.");
 	for (size_t i = 0; i < wanted->n; i++)
 	{
-		others[i] = renc_mask_none();
-		for (unsigned int page = renc_mask_next(wanted->pages[i], 0); page < WINDOW_PAGES;
-			 page = renc_mask_next(wanted->pages[i], page + 1))
-		{
-			unsigned int slot = slot_of(check, page);
+		WantedKey  *k = &wanted->key[i];
+		unsigned int slot = slot_of(check, k->page);
 
-			if (!rencoder_set_test(first->covered, slot) || wanted->key[i] < header->min[slot] ||
-				wanted->key[i] > header->max[slot])
-				renc_mask_set(&others[i], page);
-		}
+		k->asked = rencoder_set_test(first->covered, slot) && k->key >= header->min[slot] &&
+			k->key <= header->max[slot];
 	}
-	sound = look_in_run(wanted, base, coder);
-	wanted->left = 0;
-	for (size_t i = 0; i < wanted->n; i++)
-	{
-		wanted->pages[i] = renc_mask_or(wanted->pages[i], others[i]);
-		wanted->left += !renc_mask_empty(wanted->pages[i]);
-	}
-	pfree(others);
-	return sound;
+	return look_in_run(wanted, base, coder);
 }
 
 /* One column of the window; "wanted" gets a fault, if any. */
@@ -306,8 +404,8 @@ static void
 check_column_keys(RencoderKeyCheck *check, int col, const RencoderRuns *runs,
 				  const RencoderColumnCoders *coders, WantedKeys *wanted)
 {
-	renc_keys	pages[WINDOW_PAGES] = {{NULL, 0}};
 	const RencoderHeaderData *header = check->copy->header[col];
+	CollectedKeys *keys = &check->column[col];
 	uint32		coder = coders->generation[col];
 
 	memset(wanted, 0, sizeof(*wanted));
@@ -315,13 +413,14 @@ check_column_keys(RencoderKeyCheck *check, int col, const RencoderRuns *runs,
 	wanted->col = col;
 	if (header->config.coder != coder)
 		return;
-	for (int page = 0; page < check->collector->nslots; page++)
+	wanted->n = wanted->left = keys->n;
+	wanted->key = keys->key;
+	for (size_t i = 0; i < wanted->n; i++)
 	{
-		if (is_asked(check, col, slot_of(check, page)))
-			pages[page] = rencoder_collect_keys(check->collector, col, page);
+		wanted->key[i].found = false;
+		if (!is_asked(check, col, slot_of(check, wanted->key[i].page)))
+			note_found(wanted, &wanted->key[i]);
 	}
-	wanted->n = wanted->left = rencoder_collect_distinct(pages, check->collector->nslots,
-														 &wanted->key, &wanted->pages);
 	if (wanted->left > 0 && check->copy->header[0]->run != 0 &&
 		!look_in_base_run(wanted, runs, coder))
 		return;
@@ -344,7 +443,8 @@ rencoder_check_keys_flush(RencoderKeyCheck *check, const RencoderColumnCoders *c
 	if (!check->begun)
 		return;
 	old = MemoryContextSwitchTo(check->context);
-	rencoder_collect_close(check->collector, check->collector->nslots);
+	for (int col = 0; col < check->meta.natts; col++)
+		sort_wanted(check->column[col].key, check->column[col].n);
 	do
 	{
 		CHECK_FOR_INTERRUPTS();
@@ -365,21 +465,25 @@ rencoder_check_keys_flush(RencoderKeyCheck *check, const RencoderColumnCoders *c
 		rencoder_page_corrupted(check->index, wanted.blkno, wanted.detail);
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(check->context);
+	for (int col = 0; col < check->meta.natts; col++)
+		check->column[col].n = 0;
 	rencoder_collect_reset(check->collector);
 	check->begun = false;
 }
 
 void
-rencoder_check_keys_row(RencoderKeyCheck *check, BlockNumber page,
-						const RencoderColumnCoders *coders,
+rencoder_check_keys_row(RencoderKeyCheck *check, ItemPointer tid, const RencoderColumnCoders *coders,
 						const Datum *values, const bool *isnull)
 {
+	BlockNumber page = ItemPointerGetBlockNumber(tid);
 	BlockNumber first_page = page - page % WINDOW_PAGES;
 
 	if (check->begun && check->first_page != first_page)
 		rencoder_check_keys_flush(check, coders);
 	check->begun = true;
 	check->first_page = first_page;
-	rencoder_collect_open(check->collector, page % WINDOW_PAGES);
+	check->row.page = (uint16) (page - first_page);
+	check->row.row = ItemPointerGetOffsetNumber(tid);
+	rencoder_collect_open(check->collector, 0);
 	rencoder_columns_collect_row(check->index, check->collector, coders, values, isnull, true);
 }

@@ -15,10 +15,10 @@ extern RencoderKeyCheck *rencoder_check_keys_begin(Relation index, const Rencode
 												   uint64 xmin);
 
 /*
- * Collects a row of a heap page; pages come in order.  Raises ERRCODE_INDEX_CORRUPTED if keys
+ * Collects a row, with the root of its HOT chain; pages come in order.  Raises ERRCODE_INDEX_CORRUPTED if keys
  * collected before are not found.  Locks: content locks, released.
  */
-extern void rencoder_check_keys_row(RencoderKeyCheck *check, BlockNumber page,
+extern void rencoder_check_keys_row(RencoderKeyCheck *check, ItemPointer tid,
 									const RencoderColumnCoders *coders,
 									const Datum *values, const bool *isnull);
 

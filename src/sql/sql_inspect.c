@@ -36,7 +36,7 @@ PG_FUNCTION_INFO_V1(rencoder_candidates);
 #define ROW_COLUMNS	24
 
 /* Of rencoder_runs(). */
-#define RUN_COLUMNS	11
+#define RUN_COLUMNS	12
 
 typedef struct Row
 {
@@ -404,6 +404,7 @@ emit_run_column(FunctionCallInfo fcinfo, const RencoderRunEntry *entry, int col,
 		else
 			put_null(&row);
 		put(&row, Float8GetDatum(column->false_pages));
+		put(&row, Int32GetDatum(column->parts));
 	}
 	emit(fcinfo, &row);
 }

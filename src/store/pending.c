@@ -4,11 +4,19 @@
  */
 #include "store/pending.h"
 
+#include "access/htup_details.h"
+
 #include "storage/lmgr.h"
+
+#include "base/options.h"
+#include "filter/renc_candidates.h"
 
 /* Bytes of a page that entries may take. */
 #define PENDING_ROOM \
 	(RENCODER_PAYLOAD_SIZE - offsetof(RencoderPendingPageData, entries))
+
+/* Line pointers of a part of a page that deltas name, at most. */
+#define MAX_PART_ROWS	128
 
 /* Where the list begins and ends. */
 typedef struct Bounds
@@ -139,6 +147,25 @@ link_page(Relation index, BlockNumber tail)
 		UnlockReleaseBuffer(tailbuf);
 	UnlockReleaseBuffer(metabuf);
 	lock_linker(index, false);
+}
+
+renc_places
+rencoder_late_places(Relation index, uint64 npages)
+{
+	renc_places places = renc_whole_pages();
+	uint32		rows = rencoder_options_part_rows(index);
+
+	if (rows == 0 || MaxHeapTuplesPerPage > RENC_MAX_PAGE_ROWS)
+		return places;
+	while ((MaxHeapTuplesPerPage + rows - 1) / rows * npages > PG_UINT32_MAX)
+		rows *= 2;
+	if (rows <= MAX_PART_ROWS)
+	{
+		places.parts = (uint16) ((MaxHeapTuplesPerPage + rows - 1) / rows);
+		places.rows = (uint16) rows;
+		places.most = MaxHeapTuplesPerPage;
+	}
+	return places;
 }
 
 bool

@@ -12,10 +12,10 @@
  *		 | number | next | open   | entry, entry, ..          up to pd_lower
  *
  *		an entry, a multiple of 8 bytes
- *		 0           4       8             8 + 8 * natts
- *		 | heap page | nulls | key[natts]  | coder[natts] |
+ *		 0           4       8             8 + 8 * natts  8 + 12 * natts
+ *		 | heap page | nulls | key[natts]  | coder[natts] | row | padding |
  *
- * Bit c of "nulls": column c is null, or its value has no key (its range is keyless); key and
+ * "row" is the line pointer of the root of the row's HOT chain; 0: not known.  Bit c of "nulls": column c is null, or its value has no key (its range is keyless); key and
  * coder are zero then.  The number of an entry is its page's.
  *
  * The tail is open, which no other page is, and the only one that is appended to.  Closing it
@@ -28,6 +28,7 @@
 #ifndef RENCODER_PENDING_H
 #define RENCODER_PENDING_H
 
+#include "run/renc_place.h"
 #include "store/kept_pages.h"
 #include "store/space.h"
 
@@ -47,14 +48,15 @@ typedef struct RencoderPendingEntry
 	BlockNumber page;			/* of the heap */
 	uint32		nulls;
 	uint64		key[FLEXIBLE_ARRAY_MEMBER];
-	/* uint32 coder[natts] follows */
+	/* uint32 coder[natts] and uint32 row follow */
 } RencoderPendingEntry;
 
 /* Bytes of an entry. */
 static inline Size
 rencoder_pending_entry_size(int natts)
 {
-	return MAXALIGN(offsetof(RencoderPendingEntry, key) + natts * (sizeof(uint64) + sizeof(uint32)));
+	return MAXALIGN(offsetof(RencoderPendingEntry, key) + natts * (sizeof(uint64) + sizeof(uint32)) +
+					sizeof(uint32));
 }
 
 static inline uint32 *
@@ -62,6 +64,18 @@ rencoder_pending_coders(const RencoderPendingEntry *entry, int natts)
 {
 	return (uint32 *) &entry->key[natts];
 }
+
+static inline uint32 *
+rencoder_pending_row(const RencoderPendingEntry *entry, int natts)
+{
+	return rencoder_pending_coders(entry, natts) + natts;
+}
+
+/*
+ * How a delta of an index whose table has so many pages divides them (run/renc_place.h): into parts as
+ * the option "resolution" says, as long as places fit 32 bits, else into larger ones.
+ */
+extern renc_places rencoder_late_places(Relation index, uint64 npages);
 
 /* ---- Appending ---- */
 

@@ -16,7 +16,7 @@
  * so that a page that was freed and used again since is found.  Pages of a run never
  * change once it is LIVE.
  *
- * Its entry in the list of runs, 112 bytes, repeats the tree of the first column, so that
+ * Its entry in the list of runs, 120 bytes, repeats the tree of the first column, so that
  * a query of that column does without the info page:
  *
  *		 0        4      5       6        8             12       16     20       24
@@ -27,6 +27,7 @@
 #ifndef RENCODER_RUN_FORMAT_H
 #define RENCODER_RUN_FORMAT_H
 
+#include "run/renc_place.h"
 #include "store/page.h"
 
 typedef struct RencoderRunPageData
@@ -43,12 +44,14 @@ typedef struct RencoderRunPageData
 #define RencoderPageGetRunPage(page) \
 	((RencoderRunPageData *) RencoderPageGetPayload(page))
 
-/* The tree of a column. */
+/* The tree of a column.  run/renc_place.h says what parts are. */
 typedef struct RencoderRunColumn
 {
 	uint32		coder;			/* generation that made its keys, 0: none */
 	BlockNumber root;			/* RENCODER_NO_BLOCK: it has no entries */
-	uint32		level;			/* of the root */
+	uint8		level;			/* of the root */
+	uint8		part_rows;		/* line pointers of a part */
+	uint16		parts;			/* of a page, that entries name */
 	uint32		nleaves;
 	uint32		ninner;
 	uint32		first_page;		/* of the heap */
@@ -59,9 +62,22 @@ typedef struct RencoderRunColumn
 	uint64		least;			/* keys, if there are entries */
 	uint64		greatest;
 	double		false_pages;	/* expected of a query (renc_run_finish) */
+	uint16		most_rows;		/* the greatest line pointer that entries name */
+	uint16		unused;			/* zero */
+	uint32		unused2;		/* zero */
 } RencoderRunColumn;
 
-StaticAssertDecl(sizeof(RencoderRunColumn) == 72, "RencoderRunColumn is on disk");
+StaticAssertDecl(sizeof(RencoderRunColumn) == 80, "RencoderRunColumn is on disk");
+
+/* How its entries name heap pages; sound if the page is damaged, too. */
+static inline renc_places
+rencoder_run_places(const RencoderRunColumn *column)
+{
+	renc_places places = {Max(column->parts, 1), Max(column->part_rows, 1),
+	column->parts > 1 ? column->most_rows : PG_UINT16_MAX};
+
+	return places;
+}
 
 typedef struct RencoderRunInfoData
 {
@@ -110,7 +126,7 @@ rencoder_run_info_is_of(const RencoderRunInfoData *info, uint32 number, int natt
 #define RENCODER_RUN_FREEING	3
 
 #define RENCODER_MAX_RUNS		64
-#define RENCODER_META_RUNS		12	/* in the metapage */
+#define RENCODER_META_RUNS		11	/* in the metapage */
 
 typedef struct RencoderRunEntry
 {
@@ -133,7 +149,7 @@ typedef struct RencoderRunEntry
 								 * the info page */
 } RencoderRunEntry;
 
-StaticAssertDecl(sizeof(RencoderRunEntry) == 112, "RencoderRunEntry is on disk");
+StaticAssertDecl(sizeof(RencoderRunEntry) == 120, "RencoderRunEntry is on disk");
 
 StaticAssertDecl((RENCODER_MAX_RUNS - RENCODER_META_RUNS) * sizeof(RencoderRunEntry) <=
 				 RENCODER_PAYLOAD_SIZE, "the run list is a page");

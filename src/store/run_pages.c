@@ -4,6 +4,7 @@
  */
 #include "store/run_pages.h"
 
+#include "access/htup_details.h"
 #include "miscadmin.h"
 
 /* ---- Writing ---- */
@@ -143,8 +144,8 @@ write_run_page(void *arg, const renc_run_page *page)
 
 void
 rencoder_run_writer_begin_column(RencoderRunWriter *w, int col, uint32 coder, uint32 aim,
-								 BlockNumber first_page, uint32 npages,
-								 renc_run_target target, double wanted,
+								 BlockNumber first_page, uint32 npages, renc_places places,
+								 renc_run_target target, double wanted, double together,
 								 renc_run_samples *samples)
 {
 	renc_run_options options = {0};
@@ -153,8 +154,10 @@ rencoder_run_writer_begin_column(RencoderRunWriter *w, int col, uint32 coder, ui
 	options.payload = RENCODER_RUN_PAYLOAD;
 	options.first_page = first_page;
 	options.npages = npages;
+	options.parts = places.parts;
 	options.target = target;
 	options.wanted = wanted;
+	options.wanted_together = together;
 	options.samples = samples;
 	options.write = write_run_page;
 	options.arg = w;
@@ -167,12 +170,15 @@ rencoder_run_writer_begin_column(RencoderRunWriter *w, int col, uint32 coder, ui
 	w->info->column[col].aim = aim;
 	w->info->column[col].first_page = first_page;
 	w->info->column[col].npages = npages;
+	w->info->column[col].parts = places.parts;
+	w->info->column[col].part_rows = (uint8) places.rows;
+	w->info->column[col].most_rows = places.most;
 }
 
 void
-rencoder_run_writer_push(RencoderRunWriter *w, uint64 key, BlockNumber page, uint32 rows)
+rencoder_run_writer_push(RencoderRunWriter *w, uint64 key, uint32 place, uint32 rows)
 {
-	if (!renc_run_push(w->encoder, key, page, rows))
+	if (!renc_run_push(w->encoder, key, place, rows))
 		elog(ERROR, "pairs of a run of index \"%s\" are not in order, or too many",
 			 RelationGetRelationName(w->index));
 }
@@ -239,6 +245,16 @@ rencoder_run_writer_finish(RencoderRunWriter *w, RencoderNewRun *made)
 
 /* ---- Reading ---- */
 
+/* May pages be divided so?  Of a part without rows no row would be found. */
+static bool
+are_places(const RencoderRunColumn *column)
+{
+	return column->parts > 0 && column->part_rows > 0 && column->most_rows > 0 &&
+		(column->parts == 1 ? column->part_rows == PG_UINT8_MAX :
+		 column->part_rows < PG_UINT8_MAX && column->most_rows <= MaxHeapTuplesPerPage &&
+		 (column->parts - 1) * column->part_rows < MaxHeapTuplesPerPage);
+}
+
 /*
  * What is wrong with the trees that an info page describes, or NULL.  A tree without a root is
  * taken for empty, so it must say that it is.
@@ -252,6 +268,9 @@ tree_fault(RencoderRunInfo info)
 
 		if ((column->root == RENCODER_NO_BLOCK) != (column->entries == 0))
 			return psprintf("Column %d of run %u has entries or pages, but not both.",
+							col + 1, info->number);
+		if (column->entries != 0 && !are_places(column))
+			return psprintf("Column %d of run %u names places that no page has.",
 							col + 1, info->number);
 	}
 	return NULL;
@@ -323,6 +342,7 @@ rencoder_run_reader_begin(RencoderRunReader *reader, Relation index,
 	reader->run.payload = RENCODER_RUN_PAYLOAD;
 	reader->run.first_page = column->first_page;
 	reader->run.npages = column->npages;
+	reader->run.parts = column->parts;
 	reader->run.root = column->root;
 
 	/* What is not valid the run core says. */

@@ -25,16 +25,16 @@ extern uint32 rencoder_run_writer_number(const RencoderRunWriter *writer);
 
 /*
  * Begins the tree of a column, whose keys are made by that coder and whose heap pages are
- * first_page .. first_page + npages - 1.  "aim": what the run notes for its maker.  "wanted",
- * "samples": see renc_run.h.
+ * first_page .. first_page + npages - 1.  Its entries may name parts of them.  "aim": what the run
+ * notes for its maker.  "wanted", "together", "samples": see renc_run.h.
  */
 extern void rencoder_run_writer_begin_column(RencoderRunWriter *writer, int col, uint32 coder,
 											 uint32 aim, BlockNumber first_page, uint32 npages,
-											 renc_run_target target, double wanted,
-											 renc_run_samples *samples);
+											 renc_places places, renc_run_target target, double wanted,
+											 double together, renc_run_samples *samples);
 
-/* Adds a pair, in order of (key, page); equal ones become one. */
-extern void rencoder_run_writer_push(RencoderRunWriter *writer, uint64 key, BlockNumber page,
+/* Adds a pair, in order of (key, place); equal ones become one. */
+extern void rencoder_run_writer_push(RencoderRunWriter *writer, uint64 key, uint32 place,
 									 uint32 rows);
 extern void rencoder_run_writer_end_column(RencoderRunWriter *writer);
 

@@ -4,9 +4,8 @@
  *
  * heapam_index_build_range_scan() locks the page twice for each row, because
  * its tuples stay where they are, and evaluates the index's columns through an
- * executor slot: two thirds of the time that a build takes.  A summary of
- * blocks wants neither places of rows nor HOT chains, so here a page is locked
- * once, to look at its tuples' visibility and to copy it.
+ * executor slot: two thirds of the time that a build takes.  Here a page is locked
+ * once, to look at its tuples' visibility and the roots of its HOT chains, and to copy it.
  */
 #include "table/heap_read.h"
 
@@ -18,7 +17,12 @@
 #include "storage/bufmgr.h"
 #include "storage/procarray.h"
 
-#include "base/compat.h"
+#include "base/options.h"
+#include "filter/renc_candidates.h"
+
+/* Blocks whose line pointers are counted, and the part of them that has no more than is said. */
+#define COUNTED_BLOCKS	64
+#define COUNTED_PART	0.9
 
 /* A page's tuples that may be visible to anyone, and the page as it was then. */
 typedef struct PageTuples
@@ -26,6 +30,9 @@ typedef struct PageTuples
 	PGAlignedBlock page;
 	int			ntuples;
 	OffsetNumber offset[MaxHeapTuplesPerPage];
+	bool		heap_only;		/* is one of them? */
+	OffsetNumber root[MaxHeapTuplesPerPage];	/* if so: of the chain that
+												 * each offset - 1 is in */
 	bool		alive[MaxHeapTuplesPerPage];	/* as in IndexBuildCallback */
 	bool		deleted[MaxHeapTuplesPerPage];	/* by a transaction that has
 												 * committed */
@@ -205,6 +212,7 @@ look_at_tuple(Relation heap, Buffer buffer, HeapTuple tuple, TransactionId oldes
 	tuples->offset[tuples->ntuples] = ItemPointerGetOffsetNumber(&tuple->t_self);
 	tuples->alive[tuples->ntuples] = alive;
 	tuples->deleted[tuples->ntuples] = deleted;
+	tuples->heap_only |= HeapTupleHeaderIsHeapOnly(header);
 	tuples->ntuples++;
 	tuples->live += counts ? 1 : 0;
 }
@@ -220,6 +228,7 @@ take_page(Relation heap, Buffer buffer, TransactionId oldest_xmin, bool anyvisib
 	OffsetNumber max;
 
 	tuples->ntuples = 0;
+	tuples->heap_only = false;
 
 	/*
 	 * Asked for each page anew: when the transaction has been rolled back,
@@ -241,6 +250,13 @@ take_page(Relation heap, Buffer buffer, TransactionId oldest_xmin, bool anyvisib
 		ItemPointerSet(&tuple.t_self, block, offset);
 		look_at_tuple(heap, buffer, &tuple, oldest_xmin, anyvisible, tuples);
 	}
+
+	/*
+	 * Here, since a copied page may have a multixact whose members are gone
+	 * by then.
+	 */
+	if (tuples->heap_only)
+		heap_get_root_tuples(page, tuples->root);
 	if (tuples->ntuples > 0)
 		memcpy(tuples->page.data, page, BLCKSZ);
 	LockBuffer(buffer, BUFFER_LOCK_UNLOCK);
@@ -332,6 +348,14 @@ give_tuples(Relation heap, Relation index, IndexInfo *indexInfo, const Columns *
 			indexInfo->ii_BrokenHotChain = true;
 			continue;
 		}
+		if (tuples->heap_only)
+		{
+			ItemPointerSetOffsetNumber(&tuple.t_self, tuples->root[tuples->offset[i] - 1]);
+
+			/* Nobody comes to a tuple whose update was rolled back. */
+			if (!OffsetNumberIsValid(ItemPointerGetOffsetNumber(&tuple.t_self)))
+				continue;
+		}
 		callback(index, &tuple.t_self, values, isnull, tuples->alive[i], state);
 	}
 	if (columns->slot != NULL)
@@ -389,4 +413,89 @@ rencoder_heap_last_place(Relation heap, BlockNumber block, BufferAccessStrategy 
 	last = PageGetMaxOffsetNumber(BufferGetPage(buffer));
 	UnlockReleaseBuffer(buffer);
 	return last;
+}
+
+/*
+ * Only where HOT updates may change columns of summarizing indexes these are told of heap-only
+ * tuples.
+ */
+OffsetNumber
+rencoder_heap_root(Relation heap, ItemPointer tid)
+{
+	OffsetNumber offset = ItemPointerGetOffsetNumber(tid);
+#ifdef RENCODER_HAVE_SUMMARIZING
+	OffsetNumber root[MaxHeapTuplesPerPage];
+	Buffer		buffer;
+	Page		page;
+	ItemId		item;
+#endif
+
+	if (heap->rd_tableam != GetHeapamTableAmRoutine())
+		return InvalidOffsetNumber;
+#ifdef RENCODER_HAVE_SUMMARIZING
+	buffer = ReadBuffer(heap, ItemPointerGetBlockNumber(tid));
+	LockBuffer(buffer, BUFFER_LOCK_SHARE);
+	page = BufferGetPage(buffer);
+	item = PageGetItemId(page, offset);
+
+	/*
+	 * CREATE INDEX CONCURRENTLY names the root itself, which may be
+	 * redirected.
+	 */
+	if (ItemIdIsNormal(item) && HeapTupleHeaderIsHeapOnly((HeapTupleHeader) PageGetItem(page, item)))
+	{
+		heap_get_root_tuples(page, root);
+		offset = root[offset - 1];
+	}
+	UnlockReleaseBuffer(buffer);
+#endif
+	return offset;
+}
+
+/* Line pointers that most of the blocks have, at most; the table may end before "first". */
+static uint32
+most_rows(Relation heap, BlockNumber first, uint64 end)
+{
+	uint32		blocks[MaxHeapTuplesPerPage + 1] = {0};
+	uint64		last = Min(end, RelationGetNumberOfBlocks(heap));
+	uint64		nblocks = last > first ? last - first : 0;
+	uint32		n = (uint32) Min(nblocks, COUNTED_BLOCKS);
+	uint32		seen = 0;
+	uint32		rows = 0;
+
+	for (uint32 i = 0; i < n; i++)
+	{
+		BlockNumber block = first + (BlockNumber) (i * nblocks / n);
+
+		blocks[Min(rencoder_heap_last_place(heap, block, NULL), MaxHeapTuplesPerPage)]++;
+	}
+	for (; rows < MaxHeapTuplesPerPage; rows++)
+	{
+		seen += blocks[rows];
+		if (seen >= COUNTED_PART * n)
+			break;
+	}
+	return rows;
+}
+
+renc_places
+rencoder_heap_places(Relation heap, Relation index, BlockNumber first, uint64 end)
+{
+	renc_places places = renc_whole_pages();
+	uint32		rows = rencoder_options_part_rows(index);
+	uint32		all;
+
+	if (rows == 0 || MaxHeapTuplesPerPage > RENC_MAX_PAGE_ROWS || heap->rd_tableam != GetHeapamTableAmRoutine())
+		return places;
+	all = most_rows(heap, first, end);
+
+	/* A place has 32 bits. */
+	while (rows < all && (all + rows - 1) / rows * end > PG_UINT32_MAX)
+		rows++;
+	if (rows < all && rows < PG_UINT8_MAX)
+	{
+		places.parts = (uint16) ((all + rows - 1) / rows);
+		places.rows = (uint16) rows;
+	}
+	return places;
 }

@@ -10,6 +10,8 @@
 #include "access/tableam.h"
 #include "nodes/execnodes.h"
 
+#include "run/renc_place.h"
+
 /*
  * Calls "callback" for each row version in "nblocks" blocks from "first" on
  * that may be visible to anyone, block by block in ascending order, and
@@ -19,9 +21,9 @@
  *
  * It does what table_index_build_range_scan() does with the same arguments,
  * and calls that for what is not a plain column of a heap table, and with a
- * snapshot (ii_Concurrent).  Where it does not, it also gives the recently dead
- * versions in HOT chains, and gives each version with its own place instead of that
- * of its chain's root, which is in the same block.  ii_BrokenHotChain is set if a recently
+ * snapshot (ii_Concurrent).  Like that, it gives each version with the line pointer of its
+ * chain's root.  Where it does not call it, it also gives the recently dead
+ * versions in HOT chains.  ii_BrokenHotChain is set if a recently
  * dead version, of a HOT chain or not, was left out because a value of it is in TOAST and
  * may be gone.  pg_stat_all_tables counts blocks read, but neither scans nor rows.
  *
@@ -40,5 +42,20 @@ extern double rencoder_heap_read(Relation heap, Relation index, IndexInfo *index
  */
 extern OffsetNumber rencoder_heap_last_place(Relation heap, BlockNumber block,
 											 BufferAccessStrategy strategy);
+
+/*
+ * The line pointer of the root of the HOT chain of a row that the caller's transaction has just put
+ * into a heap table; InvalidOffsetNumber: not known, or it is none.  Locks: the row's block share,
+ * released.
+ */
+extern OffsetNumber rencoder_heap_root(Relation heap, ItemPointer tid);
+
+/*
+ * How a run of the blocks from "first" to before "end" divides them (run/renc_place.h): so that the
+ * option "resolution" of the index is met in nine of ten of those that there are.  Of other tables
+ * than heaps a run names whole blocks.  Reads some blocks.
+ */
+extern renc_places rencoder_heap_places(Relation heap, Relation index, BlockNumber first,
+										uint64 end);
 
 #endif							/* RENCODER_HEAP_READ_H */

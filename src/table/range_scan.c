@@ -37,6 +37,7 @@ rangescan_callback(Relation index, ItemPointer tid, Datum *values, bool *isnull,
 	if (block != scan->last_block)
 		rencoder_vacuum_delay_point();
 	scan->last_block = block;
+	scan->last_offset = ItemPointerGetOffsetNumber(tid);
 	scan->rows[slot]++;
 
 	rencoder_collect_open(collector, slot);

@@ -21,6 +21,7 @@ typedef struct RencoderRangeScan
 	RencoderColumnCoders coders;
 	uint64		first;			/* range of the collector's first slot */
 	BlockNumber last_block;		/* of the table, that gave a tuple */
+	OffsetNumber last_offset;	/* of that tuple */
 	uint32		rows[RENC_GROUP_RANGES];	/* of each of the collector's
 											 * slots */
 	double		live_rows;		/* of the table, in all that was scanned */

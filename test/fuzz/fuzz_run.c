@@ -8,6 +8,7 @@
 #include "fuzz.h"
 
 #include "renc_run.h"
+#include "renc_run_spread.h"
 
 #define MAX_PAIRS	400
 #define MAX_PAGES	128
@@ -42,22 +43,36 @@ read_page(void *arg, uint32_t page, int level)
 	return page < s->n ? s->page[page] : NULL;
 }
 
+/* Parts of pages, one more often than others. */
+static uint32_t
+take_parts(fuzz_input *in)
+{
+	static const uint32_t parts[] = {1, 1, 1, 2, 3, 9, 73, 291};
+
+	return parts[fuzz_take8(in) % 8];
+}
+
 /* Returns the number of pairs; their keys ascend. */
 static uint32_t
-build_run(fuzz_input *in, stored_run *s, uint64_t *key, uint32_t *page)
+build_run(fuzz_input *in, stored_run *s, uint64_t *key, uint32_t *place)
 {
 	static uint64_t memory[200000];
-	renc_run_options options = {0, 0, 0, RENC_RUN_FALSE_PAGES, 1, 0, false, store_page, NULL, NULL};
+	renc_run_options options = {0, 0, 0, 0, RENC_RUN_FALSE_PAGES, 1, 0, 0, false, store_page, NULL, NULL};
 	renc_run_encoder *encoder;
 	uint8_t		how = fuzz_take8(in);
 	uint32_t	n = 1 + fuzz_take_below(in, MAX_PAIRS);
 	uint32_t	kept = 0;
+	uint32_t	first;
+	uint32_t	nplaces;
 	uint64_t	k = fuzz_take64(in) >> fuzz_take8(in) % 64;
 
 	options.arg = s;
 	options.payload = s->run.payload = how & 1 ? PAYLOAD : 160 + fuzz_take_below(in, 1000);
 	options.first_page = how & 2 ? 0 : fuzz_take_below(in, 100000);
 	options.npages = 1 + fuzz_take_below(in, how & 4 ? 20 : 1 << 20);
+	options.parts = take_parts(in);
+	first = options.first_page * options.parts;
+	nplaces = options.npages * options.parts;
 	options.target = (renc_run_target) (how >> 3) % 3;
 	options.wanted = 1 + how % 16;
 	options.block = how & 128 ? 16 : 0;
@@ -69,14 +84,15 @@ build_run(fuzz_input *in, stored_run *s, uint64_t *key, uint32_t *page)
 	{
 		uint8_t		step = fuzz_take8(in);
 		uint64_t	next = k + (step < 64 ? 0 : step < 128 ? step % 4 : fuzz_take64(in) >> (1 + step % 63));
-		uint32_t	p = options.first_page + fuzz_take_below(in, options.npages);
+		uint32_t	p = first + fuzz_take_below(in, nplaces);
+		uint32_t	rows = how & 64 ? 1U + step : (1U + step) * options.parts;
 
 		k = next < k ? k : next;
-		if (kept > 0 && key[kept - 1] == k && page[kept - 1] > p)
+		if (kept > 0 && key[kept - 1] == k && place[kept - 1] > p)
 			continue;
-		fuzz_expect(renc_run_push(encoder, k, p, 1 + step), "a pair is refused");
+		fuzz_expect(renc_run_push(encoder, k, p, rows), "a pair is refused");
 		key[kept] = k;
-		page[kept++] = p;
+		place[kept++] = p;
 	}
 	fuzz_expect(renc_run_finish(encoder, &s->run, NULL), "a run is not finished");
 	return kept;
@@ -110,7 +126,7 @@ any_pages(fuzz_input *in, stored_run *s)
 			p[0] = level;
 		if (how & 2)
 		{
-			p[1] &= 15;
+			p[1] &= 31;
 			p[3] = 0;
 			p[4] = (uint8_t) (s->run.payload - how % 4);
 			p[5] = (uint8_t) ((s->run.payload - how % 4) >> 8);
@@ -120,8 +136,15 @@ any_pages(fuzz_input *in, stored_run *s)
 	}
 }
 
+static bool
+is_named(const renc_run_search *search, uint32_t i, uint32_t place, uint32_t parts)
+{
+	return place / parts == search->page[i] &&
+		(search->part[i] == RENC_WHOLE_PAGE || search->part[i] == place % parts);
+}
+
 static void
-search_run(stored_run *s, const renc_interval_set *set, const uint64_t *key, const uint32_t *page,
+search_run(stored_run *s, const renc_interval_set *set, const uint64_t *key, const uint32_t *place,
 		   uint32_t n, bool sound)
 {
 	static renc_run_search search;
@@ -137,8 +160,10 @@ search_run(stored_run *s, const renc_interval_set *set, const uint64_t *key, con
 		for (uint32_t i = 0; i < search.n; i++)
 		{
 			fuzz_expect(search.page[i] - s->run.first_page < s->run.npages, "a page is none of the run");
+			fuzz_expect(search.part[i] == RENC_WHOLE_PAGE ||
+						(search.part[i] < s->run.parts && s->run.parts > 1), "a page has no such part");
 			for (uint32_t j = 0; sound && j < n; j++)
-				if (page[j] == search.page[i] && key[j] >= renc_run_entry_lo(&search, i) &&
+				if (is_named(&search, i, place[j], s->run.parts) && key[j] >= renc_run_entry_lo(&search, i) &&
 					key[j] <= renc_run_entry_hi(&search, i))
 					found[j] = true;
 		}
@@ -166,13 +191,30 @@ read_all(stored_run *s)
 	fuzz_expect(search.failure == NULL && entries == s->run.entries, "the verifier passes an unreadable run");
 }
 
+/* Pages that intervals fill are about as many as there are, whatever a run says. */
+static void
+spread_run(fuzz_input *in, stored_run *s, const renc_interval_set *set)
+{
+	static renc_run_spread spread;
+	double		pages;
+	double		places;
+
+	renc_run_spread_begin(&spread);
+	for (int i = 0; i < 3; i++)
+		(void) renc_run_spread_add(&spread, &s->run, read_page, s, set, fuzz_take_below(in, MAX_PAIRS),
+								   fuzz_take_below(in, MAX_PAIRS));
+	renc_run_spread_estimate(&spread, &s->run, 1 + fuzz_take_below(in, MAX_PAIRS), &pages, &places);
+	fuzz_expect(pages >= 0 && pages <= s->run.npages + 1e-6 && places <= pages + 1e-6,
+				"there are more pages than a run has");
+}
+
 void
 fuzz_run(fuzz_input *in)
 {
 	static stored_run s;
 	static uint64_t key[MAX_PAIRS];
-	static uint32_t page[MAX_PAIRS];
-	uint32_t	n = build_run(in, &s, key, page);
+	static uint32_t place[MAX_PAIRS];
+	uint32_t	n = build_run(in, &s, key, place);
 	uint8_t		how = fuzz_take8(in) % 4;
 	renc_interval interval[4];
 	renc_interval_set set = fuzz_take_intervals(in, key, n < 8 ? n : 8, interval);
@@ -188,7 +230,7 @@ fuzz_run(fuzz_input *in)
 		fuzz_expect(wrong == NULL, "the verifier refuses a sound run");
 	if (wrong == NULL)
 		read_all(&s);
-	search_run(&s, &set, key, page, n, how == 0);
+	search_run(&s, &set, key, place, n, how == 0);
 	for (size_t i = 0; i < set.n; i++)
 	{
 		renc_run_ranker ranker;
@@ -198,11 +240,12 @@ fuzz_run(fuzz_input *in)
 		(void) renc_run_rank(&ranker, set.interval[i].lo, RENC_RUN_BELOW, &count);
 		(void) renc_run_rank(&ranker, set.interval[i].hi, RENC_RUN_UPTO, &count);
 	}
+	spread_run(in, &s, &set);
 	for (uint32_t i = 0; i < s.n; i++)
 	{
 		renc_run_summary summary;
 
-		(void) renc_run_check_leaf(s.page[i], s.run.payload, s.run.npages, &summary);
+		(void) renc_run_check_leaf(s.page[i], &s.run, &summary);
 		(void) renc_run_check_inner(s.page[i], s.run.payload, s.page[i][0], &summary);
 		free(s.page[i]);
 	}

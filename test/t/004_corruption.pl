@@ -119,7 +119,7 @@ sub disagree
 }
 
 my $KEY       = qr/0x[0-9a-f]{16}/;
-my $NOT_FOUND = qr/Page \d+ of the table holds key $KEY of column 1, which a query does not find\./;
+my $NOT_FOUND = qr/Row \(\d+,\d+\) has key $KEY of column 1, which a query does not find\./;
 
 # Name => [column of the index, damage, what the check says].  The damage
 # returns the block that the error must name, undef if any.

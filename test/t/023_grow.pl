@@ -138,9 +138,9 @@ sql(q{
 		SELECT string_agg(DISTINCT ((e - 24) / 510.0)::float8::text, ',')
 		FROM ends(index, '\xb4ff') e WHERE e < 24 + 16 * 510
 	$$;
-	-- Entries of the pending list: 16 bytes stand before them, each has 8 and 12 for a column.
+	-- Entries of the pending list: 16 bytes stand before them, each has 12 and 12 for a column.
 	CREATE FUNCTION entries(index regclass) RETURNS int LANGUAGE sql AS $$
-		SELECT coalesce(sum((e - 24 - 16) / ((8 + 12 * natts + 7) / 8 * 8)), 0)
+		SELECT coalesce(sum((e - 24 - 16) / ((12 + 12 * natts + 7) / 8 * 8)), 0)
 		FROM rencoder_metapage(index), ends(index, '\xbdff') e
 	$$;
 	SELECT add_pages(128), summarize();

@@ -127,7 +127,7 @@ foreach my $locale (
 		my %pages = map {
 			$_ => $node->safe_psql($name,
 				"SET enable_seqscan = off; EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) "
-				  . "SELECT * FROM t WHERE v $_") =~ /lossy=(\d+)/ ? $1 : 0
+				  . "SELECT * FROM t WHERE v $_") =~ /(?:exact|lossy)=(\d+)/ ? $1 : 0
 		} "LIKE '1f%'", "= word(77)", "< '0'", "COLLATE \"C\" < '0'";
 
 		my $all = $node->safe_psql($name,

@@ -26,7 +26,7 @@ my %META = (
 	last_number    => 6712,
 	nruns          => 6732,
 	runs           => 6736);
-my $RUN_SIZE = 112;    # of an entry; the first is of the base run, then the delta
+my $RUN_SIZE = 120;    # of an entry; the first is of the base run, then the delta
 my %RUN = (
 	number      => 0,
 	kind        => 4,
@@ -45,13 +45,16 @@ my %INFO = (
 	coder      => 16,
 	root       => 20,
 	level      => 24,
+	part_rows  => 25,
+	parts      => 26,
 	nleaves    => 28,
 	first_page => 36,
 	zero       => 12,
 	entries    => 48,
 	least      => 64,
+	most_rows  => 88,
 	tree       => 16,
-	extent     => 88);
+	extent     => 96);
 my %PAGE    = (number => 0, col => 4, level => 6, payload => 8);
 my %PENDING = (number => 0, next => 8, open => 12, page => 16, nulls => 20, key => 24, coder => 32);
 my %HEADER  = (summarized => 64, covered => 80, cut => 3264, run => 4440, flushing_run => 4444);
@@ -192,7 +195,7 @@ sub named
 }
 
 my $LOST_KEY =
-  qr/Page \d+ of the table holds key 0x[0-9a-f]{16} of column 1, which a query does not find\./;
+  qr/Row \(\d+,\d+\) has key 0x[0-9a-f]{16} of column 1, which a query does not find\./;
 
 my $meta   = sub { return 0; };
 my $header = sub { return first_page($_[0], 'header'); };
@@ -244,6 +247,11 @@ my %damage = (
 		qr/The group names a run that is not a base run\./, 1 ],
 
 	# What describes a run.
+	tree_parts   => [ poke_tree('parts', pack('v', 0)), qr/names places that no page has\./ ],
+	tree_whole   => [ poke_tree('parts', pack('v', 1)), qr/names places that no page has\./ ],
+	tree_rows    => [ poke_tree('part_rows', "\0"), qr/names places that no page has\./ ],
+	tree_least   => [ poke_tree('most_rows', pack('v', 0)), qr/names places that no page has\./ ],
+	tree_most    => [ poke_tree('most_rows', pack('v', 292)), qr/names places that no page has\./ ],
 	info_number  => [ poke_info('number', pack('V', 7)), qr/The page describes another run\./ ],
 	info_natts   => [ poke_info('natts', pack('v', 2)), qr/The page describes another run\./ ],
 	info_extents => [ poke_info('nextents', pack('V', 5000)),
@@ -274,7 +282,7 @@ my %damage = (
 
 				return poke_tree('root', pack('V', base_leaf($data)))->($data);
 			}), qr/The page is of another run\./ ],
-	info_level   => [ poke_tree('level', pack('V', 99)),
+	info_level   => [ poke_tree('level', chr(99)),
 		qr/The tree of column 1 of run 1 is too high\./ ],
 	info_leaves  => [ poke_tree('nleaves', pack('V', 99)),
 		qr/Run 1 has \d+ pages, but the run list says \d+\./, 1 ],

@@ -70,7 +70,14 @@ add(int i, uint32_t page)
 	added[i][page] = true;
 }
 
-/* Adds to the sets first .. end - 1: single pages, pages again, and stretches. */
+static void
+add_span(int i, uint32_t first, uint32_t n)
+{
+	renc_page_set_add_span(&sets, &set[i], first, n);
+	memset(&added[i][first], true, n);
+}
+
+/* Adds to the sets first .. end - 1: single pages, pages again, stretches and spans. */
 static void
 add_some(int first, int end)
 {
@@ -81,6 +88,8 @@ add_some(int first, int end)
 		uint32_t	length = rnd_below(4) > 0 ? 1 : (uint32_t) rnd_below(500);
 		uint32_t	step = 1 + (uint32_t) rnd_below(3);
 
+		if (rnd_below(3) == 0)
+			add_span(i, page, length < npages - page ? length : npages - page);
 		for (; length > 0 && page < npages; length--, page += step)
 			add(i, page);
 	}
@@ -195,6 +204,110 @@ test_order(void)
 	tap_ok(differ == 0, "200 times added in descending order, twice: %d differ", differ);
 }
 
+/* Is the set what it has become with pages added one by one, units as large included? */
+static bool
+same_as_single(size_t limit, int i)
+{
+	renc_page_sets single;
+	renc_page_set one;
+	uint32_t	page = 0;
+	bool		same;
+
+	memset(&one, 0, sizeof(one));
+	renc_page_sets_begin(&single, limit, count_alloc, count_release);
+	for (uint32_t p = 0; p < npages; p++)
+		if (added[i][p])
+			renc_page_set_add(&single, &one, p);
+	same = single.shift == sets.shift;
+	renc_page_set_rewind(&set[i]);
+	while (same && page < RENC_NO_PAGE)
+	{
+		uint32_t	next = renc_page_set_seek(&single, &one, page);
+
+		same = renc_page_set_seek(&sets, &set[i], page) == next;
+		page = next == RENC_NO_PAGE ? next : next + 1;
+	}
+	renc_page_sets_end(&single);
+	return same;
+}
+
+/*
+ * Spans of any length from anywhere on, and single pages beside them: before and behind, first or
+ * last, page 0 and the page added last among them.
+ */
+static void
+test_spans(void)
+{
+	int			wrong = 0;
+	int			differ = 0;
+	int			coarse = 0;
+
+	for (int round = 0; round < 400; round++)
+	{
+		size_t		limit = begin();
+
+		nsets = 1;
+		if (rnd_below(3) == 0)
+		{
+			npages = MAX_PAGES;
+			limit = RENC_PAGE_SETS_MIN;
+			renc_page_sets_begin(&sets, limit, count_alloc, count_release);
+		}
+		for (uint64_t n = 1 + rnd_below(round % 2 ? 3 : 100); n > 0; n--)
+		{
+			uint32_t	first = rnd_below(4) ? (uint32_t) rnd_below(npages) : 0;
+			uint32_t	length = (uint32_t) rnd_below(rnd_below(2) ? 4 : 300);
+			uint32_t	beside[] = {0, first, first + length, first > 0 ? first - 1 : 0, set[0].last};
+
+			length = length < npages - first ? length : npages - first;
+			if (rnd_below(4))
+				add_span(0, first, length);
+			for (int times = (int) rnd_below(3); times > 0; times--)
+			{
+				uint32_t	page = beside[rnd_below(5)];
+
+				if (page < npages)
+					add(0, page);
+			}
+		}
+		wrong += count_wrong(0) > 0;
+		differ += !same_as_single(limit, 0);
+		coarse += sets.shift > 0;
+		renc_page_sets_end(&sets);
+	}
+	tap_ok(wrong == 0 && coarse > 20, "400 times spans, %d with units of several pages, %d wrong", coarse,
+		   wrong);
+	tap_ok(differ == 0, "single pages come to the same, %d differ", differ);
+}
+
+/* The pages next to what was added. */
+static void
+test_span_first(void)
+{
+	static const uint32_t first[] = {0, 1, 5, 63, 64, 100};
+	static const uint32_t length[] = {0, 1, 2, 63, 64, 65, 128, 200};
+	int			wrong = 0;
+
+	npages = MAX_PAGES;
+	for (int i = 0; i < 6; i++)
+		for (int j = 0; j < 8; j++)
+			for (uint32_t page = 0; page < 320; page++)
+			{
+				renc_page_sets_begin(&sets, 1 << 16, count_alloc, count_release);
+				memset(set, 0, sizeof(set));
+				memset(added[0], 0, 400);
+				add_span(0, first[i], length[j]);
+				add(0, page);
+				for (uint32_t p = 0, next; p < 400; p++)
+				{
+					next = renc_page_set_seek(&sets, &set[0], p);
+					wrong += (next == p) != added[0][p];
+				}
+				renc_page_sets_end(&sets);
+			}
+	tap_ok(wrong == 0, "a page after the first span, %d wrong", wrong);
+}
+
 /* Pages that are added to other sets while one is taken, which may make units larger. */
 static void
 test_add_meanwhile(void)
@@ -303,8 +416,23 @@ test_ends(void)
 		   renc_page_set_seek(&sets, &many[0], top) == top &&
 		   renc_page_set_seek(&sets, &many[0], RENC_NO_PAGE) == RENC_NO_PAGE,
 		   "the first page and the last that a table can have");
+	renc_page_sets_end(&sets);
+	renc_page_sets_begin(&sets, RENC_PAGE_SETS_MIN, count_alloc, count_release);
+	memset(many, 0, sizeof(many));
+	renc_page_set_add_span(&sets, &many[0], RENC_NO_PAGE, 0);
+	tap_ok(many[0].number == 0 && renc_page_set_seek(&sets, &many[0], 0) == RENC_NO_PAGE,
+		   "a span of no pages");
+	renc_page_set_add_span(&sets, &many[0], top - 70, 71);
+	renc_page_set_add(&sets, &many[0], 0);
+	tap_ok(renc_page_set_seek(&sets, &many[0], 0) == 0 &&
+		   renc_page_set_seek(&sets, &many[0], 1) == top - 70 &&
+		   renc_page_set_seek(&sets, &many[0], top) == top &&
+		   renc_page_set_seek(&sets, &many[0], RENC_NO_PAGE) == RENC_NO_PAGE,
+		   "a span up to the last page, and the first page");
 	for (int i = 1; i < 300; i++)
 	{
+		if (i % 2)
+			renc_page_set_add_span(&sets, &many[i], (uint32_t) i * 10000000 - 40, 41);
 		renc_page_set_add(&sets, &many[i], (uint32_t) i * 10000000);
 		renc_page_set_add(&sets, &many[i], 7);
 	}
@@ -327,6 +455,8 @@ main(int argc, char **argv)
 	tap_start(argc, argv, "test_page_set");
 	test_add_and_take();
 	test_order();
+	test_spans();
+	test_span_first();
 	test_add_meanwhile();
 	test_and();
 	test_ends();

@@ -5,28 +5,30 @@
  *
  *	test_run [SEED [ROUNDS]]
  *
- * Dense, random and extreme keys, duplicates, pages that go with the keys; small pages
- * so that trees are high; all targets.  What is compared: pages found (none missing; of
- * whole keys none too many), sets of intervals with their intervals one by one, the
- * cells of entries with the keys, ranks with the entries that a search finds, what a search says that it will
- * read with what it reads.
+ * Dense, random and extreme keys, duplicates, pages that go with the keys, whole or in parts;
+ * small pages so that trees are high; all targets.  What is compared: places found (none missing;
+ * of whole keys none too many), sets of intervals with their intervals one by one, the cells of
+ * entries with the keys, ranks with the entries that a search finds, what a search says that it
+ * will read with what it reads.
  */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "place_set.h"
 #include "runlib.h"
 
 #define ROUNDS		1000
-#define MAX_PAGES	256
 #define MAX_PAIRS	4000
 #define MAX_VALUES	64
 #define MAX_POINTS	(4 * MAX_VALUES + 2)
 
-typedef struct page_set
+/* What was found: places, and pages as a whole. */
+typedef struct findings
 {
-	uint64_t	w[MAX_PAGES / 64];
-} page_set;
+	place_set	places;
+	place_set	whole;			/* all places of these pages */
+}			findings;
 
 typedef struct domain
 {
@@ -36,7 +38,10 @@ typedef struct domain
 	size_t		npoints;
 	uint32_t	first_page;
 	uint32_t	npages;
-} domain;
+	uint32_t	parts;
+	uint32_t	first;			/* place */
+	uint32_t	nplaces;
+}			domain;
 
 /* A search: the pages of each level that it was said to read, and how many of them it has read. */
 typedef struct watch
@@ -48,30 +53,35 @@ typedef struct watch
 	long		unexpected;
 	long		inner;			/* pages read */
 	bool		good;
-} watch;
+}			watch;
 
 static domain d;
 static test_run t;
 static long queries;
 static long expected;
-static long false_pages;
+static long false_places;
 static long trees;
 static long high_trees;
 static long gap_blocks;
-static long windows;
+static long windows[3];			/* leaves: of undivided pages; that name
+								 * places; pages */
+static long leaves[3];
+static long mixed;
 static long reaching;
 static long ranked;
 
-static void
-set_page(page_set *set, uint32_t page)
+/* All places of the pages that have one of these. */
+static place_set
+whole_pages(const place_set * places)
 {
-	set->w[page / 64] |= UINT64_C(1) << page % 64;
-}
+	place_set	whole;
 
-static bool
-has_page(const page_set *set, uint32_t page)
-{
-	return set->w[page / 64] >> page % 64 & 1;
+	memset(&whole, 0, sizeof(whole));
+	for (uint32_t place = 0; place < d.nplaces; place++)
+		if (has_place(places, place))
+			for (uint32_t part = 0; part < d.parts; part++)
+				set_place(&whole, place / d.parts * d.parts + part);
+	return whole;
 }
 
 static uint64_t
@@ -115,6 +125,31 @@ make_points(const uint64_t *value, int nvalues)
 	d.npoints = sort_keys(d.point, d.npoints);
 }
 
+/* How many pages, from where on, in how many parts. */
+static void
+draw_pages(void)
+{
+	static const uint32_t parts[] = {2, 9, 73, 291};
+	uint32_t	most;
+
+	d.parts = rnd_below(2) ? 1 : parts[rnd_below(4)];
+	most = (d.parts == 1 ? 256 : MAX_PLACES) / d.parts;
+	d.npages = 1 + (uint32_t) rnd_below(rnd_below(2) || most < 8 ? most : 8);
+	d.nplaces = d.npages * d.parts;
+	d.first_page = rnd_below(2) ? 0 : rnd_below(2) ? 1000 :
+		(uint32_t) ((UINT64_C(1) << 32) / d.parts) - d.npages;
+	d.first = d.first_page * d.parts;
+}
+
+/* Rows of a pair with value j of n. */
+static uint32_t
+draw_rows(int kind, int j, int n)
+{
+	if (kind == 2 || (kind == 1 && j < n / 2))
+		return 1 + (uint32_t) rnd_below(4 * d.parts);
+	return 1 + (uint32_t) rnd_below(3);
+}
+
 static void
 make_domain(void)
 {
@@ -123,13 +158,13 @@ make_domain(void)
 	int			kind = (int) rnd_below(7);
 	int			skew = (int) rnd_below(3);
 	bool		with_pages = rnd_below(3) == 0;
+	int			many = (int) rnd_below(4);
 
 	for (int i = 0; i < nvalues; i++)
 		value[i] = random_value(kind, i);
 	nvalues = (int) sort_keys(value, nvalues);
-	d.npages = 1 + (uint32_t) rnd_below(rnd_below(2) ? MAX_PAGES : 8);
-	d.first_page = rnd_below(2) ? 0 : rnd_below(2) ? 1000 : UINT32_MAX - d.npages + 1;
-	d.n = 1 + rnd_below(rnd_below(3) ? 200 : MAX_PAIRS);
+	draw_pages();
+	d.n = 1 + rnd_below(rnd_below(d.parts == 1 ? 3 : 2) ? 200 : MAX_PAIRS);
 	for (size_t i = 0; i < d.n; i++)
 	{
 		int			j = (int) rnd_below(nvalues);
@@ -139,9 +174,9 @@ make_domain(void)
 		if (skew == 2)
 			j = j * (int) rnd_below(nvalues) / nvalues;
 		d.pair[i].key = value[j];
-		d.pair[i].page = d.first_page +
-			(uint32_t) (with_pages ? (uint64_t) j * d.npages / nvalues : rnd_below(d.npages));
-		d.pair[i].rows = 1 + (uint32_t) rnd_below(3);
+		d.pair[i].page = d.first +
+			(uint32_t) (with_pages ? (uint64_t) j * d.nplaces / nvalues : rnd_below(d.nplaces));
+		d.pair[i].rows = draw_rows(many, j, nvalues);
 	}
 	d.n = sort_pairs(d.pair, d.n);
 	make_points(value, nvalues);
@@ -184,7 +219,7 @@ watched_expect(void *arg, uint32_t page)
  * below each inner page, and perhaps one where an interval ends with an inner page.
  */
 static bool
-foreseen(const watch *w, size_t intervals)
+foreseen(const watch * w, size_t intervals)
 {
 	long		most = 1 + w->inner + (long) intervals - 1;
 	bool		good = w->good && (w->distance == 0 || w->unexpected <= most);
@@ -194,9 +229,25 @@ foreseen(const watch *w, size_t intervals)
 	return good;
 }
 
-/* Pages found for a set; false if an entry has nothing to do with it. */
+/* Adds what an entry names; false if that is nothing of the run. */
 static bool
-find(const renc_interval_set *set, page_set *found)
+add_entry(findings * found, uint32_t page, uint16_t part)
+{
+	uint32_t	place = (page - d.first_page) * d.parts;
+
+	if (page - d.first_page >= d.npages ||
+		(part != RENC_WHOLE_PAGE && (d.parts == 1 || part >= d.parts)))
+		return false;
+	if (part != RENC_WHOLE_PAGE)
+		set_place(&found->places, place + part);
+	for (uint32_t i = 0; part == RENC_WHOLE_PAGE && i < d.parts; i++)
+		set_place(&found->whole, place + i);
+	return true;
+}
+
+/* Places found for a set; false if an entry has nothing to do with it. */
+static bool
+find(const renc_interval_set *set, findings * found)
 {
 	static renc_run_search search;
 	static watch w;
@@ -220,10 +271,8 @@ find(const renc_interval_set *set, page_set *found)
 			uint64_t	lo = renc_run_entry_lo(&search, i);
 			uint64_t	hi = renc_run_entry_hi(&search, i);
 
-			good &= lo <= hi && search.page[i] - d.first_page < d.npages;
+			good &= lo <= hi && add_entry(found, search.page[i], search.part[i]);
 			good &= renc_interval_set_overlap(set, lo, hi) != RENC_DISJOINT;
-			if (good)
-				set_page(found, search.page[i] - d.first_page);
 		}
 		good &= search.n > 0;
 		entries += search.n;
@@ -236,12 +285,31 @@ find(const renc_interval_set *set, page_set *found)
 	return good && foreseen(&w, set->n) && search.failure == NULL && entries <= t.run.entries;
 }
 
+/* Is all found that is true, and of whole keys no more: pages that are named have a true place? */
+static bool
+is_found(const findings * found, const place_set * truth, bool exact)
+{
+	place_set	all = found->places;
+	place_set	pages;
+	int			wrong;
+
+	add_places(&all, &found->whole);
+	if (count_others(truth, &all) > 0)
+		return tap_ok(false, "%d places are missing", count_others(truth, &all));
+	false_places += count_others(&all, truth);
+	if (!exact)
+		return true;
+	pages = whole_pages(truth);
+	wrong = count_others(&found->places, truth) + count_others(&found->whole, &pages);
+	return wrong == 0 ? true : tap_ok(false, "whole keys, but %d places are false", wrong);
+}
+
 static bool
 check_intervals(bool exact)
 {
 	for (size_t i = 0; i < d.npoints; i++)
 	{
-		page_set	truth;
+		place_set	truth;
 		size_t		at = find_pair(d.pair, d.n, d.point[i]);
 
 		memset(&truth, 0, sizeof(truth));
@@ -249,22 +317,15 @@ check_intervals(bool exact)
 		{
 			renc_interval one = {d.point[i], d.point[j]};
 			renc_interval_set set = {&one, 1};
-			page_set	found;
+			findings	found;
 
 			for (; at < d.n && d.pair[at].key <= one.hi; at++)
-				set_page(&truth, d.pair[at].page - d.first_page);
+				set_place(&truth, d.pair[at].page - d.first);
 			if (!find(&set, &found))
 				return tap_ok(false, "a search fails or finds what it should not");
-			for (uint32_t p = 0; p < d.npages; p++)
-			{
-				if (has_page(&truth, p) && !has_page(&found, p))
-					return tap_ok(false, "page %u of [%llx, %llx] is missing", p,
-								  (unsigned long long) one.lo, (unsigned long long) one.hi);
-				false_pages += has_page(&found, p) && !has_page(&truth, p);
-				if (exact && has_page(&found, p) && !has_page(&truth, p))
-					return tap_ok(false, "whole keys, but page %u of [%llx, %llx] is false", p,
-								  (unsigned long long) one.lo, (unsigned long long) one.hi);
-			}
+			if (!is_found(&found, &truth, exact))
+				return tap_ok(false, "[%llx, %llx] is wrong", (unsigned long long) one.lo,
+							  (unsigned long long) one.hi);
 		}
 	}
 	return true;
@@ -280,8 +341,8 @@ check_sets(void)
 		renc_interval_set all = {interval, 0};
 		size_t		i = rnd_below(d.npoints);
 		uint64_t	step = 1 + rnd_below(rnd_below(2) ? 3 : d.npoints);
-		page_set	together;
-		page_set	united;
+		findings	together;
+		findings	united;
 
 		while (i < d.npoints)
 		{
@@ -295,17 +356,17 @@ check_sets(void)
 		for (size_t k = 0; k < all.n; k++)
 		{
 			renc_interval_set one = {&interval[k], 1};
-			page_set	found;
+			findings	found;
 
 			if (!find(&one, &found))
 				return tap_ok(false, "a search fails or finds what it should not");
-			for (int w = 0; w < MAX_PAGES / 64; w++)
-				united.w[w] |= found.w[w];
+			add_places(&united.places, &found.places);
+			add_places(&united.whole, &found.whole);
 		}
 		if (!find(&all, &together))
 			return tap_ok(false, "a search for %zu intervals fails or finds what it should not", all.n);
 		if (memcmp(&together, &united, sizeof(united)) != 0)
-			return tap_ok(false, "%zu intervals together find other pages than alone", all.n);
+			return tap_ok(false, "%zu intervals together find other places than alone", all.n);
 	}
 	return true;
 }
@@ -335,7 +396,8 @@ check_entries(void)
 			size_t		at = find_pair(d.pair, d.n, renc_run_entry_lo(&search, i));
 
 			for (; at < d.n && d.pair[at].key <= renc_run_entry_hi(&search, i); at++)
-				if (d.pair[at].page == search.page[i])
+				if (d.pair[at].page / d.parts == search.page[i] &&
+					(search.part[i] == RENC_WHOLE_PAGE || d.pair[at].page % d.parts == search.part[i]))
 					any = named[at] = true;
 			good &= any;
 		}
@@ -366,12 +428,14 @@ find_entries(renc_interval interval, double *found, double *cut)
 
 /*
  * The ranks of an interval miss what a search of it finds by the entries that its bounds cut,
- * at most.  Of whole keys, none.
+ * at most.  Of whole keys, none: there are as many as pairs, or fewer where pages are named.
  */
 static bool
 check_rank(renc_run_ranker *ranker, renc_interval interval, bool exact)
 {
-	double		pairs = (double) (find_pair(d.pair, d.n, interval.hi) - find_pair(d.pair, d.n, interval.lo));
+	double		pairs = 0;
+	double		pages = 0;
+	uint64_t	page = UINT64_MAX;
 	double		found;
 	double		cut;
 	double		entries;
@@ -380,8 +444,12 @@ check_rank(renc_run_ranker *ranker, renc_interval interval, bool exact)
 	renc_run_count upto;
 	bool		good = find_entries(interval, &found, &cut);
 
-	for (size_t i = find_pair(d.pair, d.n, interval.hi); i < d.n && d.pair[i].key == interval.hi; i++)
+	for (size_t i = find_pair(d.pair, d.n, interval.lo); i < d.n && d.pair[i].key <= interval.hi; i++)
+	{
 		pairs++;
+		pages += page != d.pair[i].page / d.parts || d.pair[i].key != d.pair[i - 1].key;
+		page = d.pair[i].page / d.parts;
+	}
 	good &= renc_run_rank(ranker, interval.lo, RENC_RUN_BELOW, &below) == NULL;
 	good &= renc_run_rank(ranker, interval.hi, RENC_RUN_UPTO, &upto) == NULL;
 	entries = upto.entries - below.entries;
@@ -389,7 +457,7 @@ check_rank(renc_run_ranker *ranker, renc_interval interval, bool exact)
 	good &= entries >= found - cut - 1e-6 && entries <= met + 1e-6 && met <= found;
 	good &= upto.rows >= below.rows + (entries < 1 ? 0 : 1) - 1e-6;
 	if (exact)
-		good &= met == pairs && fabs(entries - pairs) < 1e-6;
+		good &= met <= pairs && met >= pages && fabs(entries - met) < 1e-6;
 	return good ? true :
 		tap_ok(false, "%llx .. %llx: %f entries, %f met; a search finds %f, %f of them cut, of %f pairs",
 			   (unsigned long long) interval.lo, (unsigned long long) interval.hi, entries, met, found, cut, pairs);
@@ -439,14 +507,19 @@ check_ranks(double rows, bool exact)
 static void
 count_kinds(void)
 {
+	long		named[3] = {0, 0, 0};
+
 	for (uint32_t i = 0; i < t.n; i++)
 	{
 		const uint8_t *page = t.page[i];
 		uint32_t	n = page[2] | page[3] << 8;
+		int			kind;
 
 		if (page[0] != 0)
 			continue;
-		windows += page[1] >> 3 & 1;
+		kind = d.parts == 1 ? 0 : page[1] & 0x10 ? 2 : 1;
+		named[kind]++;
+		windows[kind] += page[1] >> 3 & 1;
 		for (uint32_t j = 0; j < n; j++)
 		{
 			const uint8_t *head = page + 24 + n * ((page[1] & 7) + 1 + 2) + 3 * j;
@@ -455,6 +528,9 @@ count_kinds(void)
 			reaching += head[2] >> 6 & 1;
 		}
 	}
+	for (int kind = 0; kind < 3; kind++)
+		leaves[kind] += named[kind];
+	mixed += named[1] > 0 && named[2] > 0;
 	trees += t.run.level > 0;
 	high_trees += t.run.level > 1;
 }
@@ -468,6 +544,7 @@ check_domain(void)
 	uint32_t	page;
 	uint64_t	rows = 0;
 
+	options.parts = d.parts == 1 && rnd_below(2) ? 0 : d.parts;
 	t.strict = rnd_below(8) == 0;
 	for (size_t i = 0; i < d.n; i++)
 		rows += d.pair[i].rows;
@@ -478,7 +555,7 @@ check_domain(void)
 	if (wrong != NULL)
 		return tap_ok(false, "page %u: %s", page, wrong);
 	if (t.run.rows != rows || t.run.least != d.pair[0].key || t.run.greatest != d.pair[d.n - 1].key ||
-		t.run.entries > d.n || t.run.nleaves + t.run.ninner != t.n)
+		t.run.entries > d.n || t.run.parts != d.parts || t.run.nleaves + t.run.ninner != t.n)
 		return tap_ok(false, "the run's totals are wrong");
 	return check_entries() && check_ranks((double) rows, options.target == RENC_RUN_EXACT) && check_sets() &&
 		check_intervals(options.target == RENC_RUN_EXACT);
@@ -497,10 +574,15 @@ main(int argc, char **argv)
 		make_domain();
 		good = check_domain();
 	}
-	tap_ok(good, "%d runs, %ld queries, %ld false pages: none is missing", round, queries, false_pages);
-	tap_ok(trees > 0 && high_trees > 0 && gap_blocks > 0 && windows > 0 && reaching > 0,
-		   "with %ld trees, %ld of them of more levels, %ld blocks of gaps, %ld leaves of windows, "
-		   "%ld blocks that are reached into", trees, high_trees, gap_blocks, windows, reaching);
+	tap_ok(good, "%d runs, %ld queries, %ld false places: none is missing", round, queries,
+		   false_places);
+	tap_ok(trees > 0 && high_trees > 0 && gap_blocks > 0 && reaching > 0,
+		   "with %ld trees, %ld of them of more levels, %ld blocks of gaps, "
+		   "%ld blocks that are reached into", trees, high_trees, gap_blocks, reaching);
+	tap_ok(leaves[1] > 0 && leaves[2] > 0 && mixed > 0, "%ld leaves of undivided pages, %ld name "
+		   "places, %ld pages; %ld runs have both", leaves[0], leaves[1], leaves[2], mixed);
+	tap_ok(windows[0] > 0 && windows[1] > 0 && windows[2] > 0,
+		   "of these have windows: %ld, %ld and %ld", windows[0], windows[1], windows[2]);
 	tap_ok(ranked > 0, "%ld ranks", ranked);
 	tap_ok(expected > 0, "%ld pages were read as was to be expected", expected);
 	test_run_free(&t);

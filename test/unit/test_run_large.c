@@ -9,15 +9,16 @@
 #include "runlib.h"
 
 #define ROWS		60000
-#define MANY		70000	/* more than 16 bits say */
+#define MANY		70000		/* more than 16 bits say */
 #define QUERIES		1500
 #define IN_VALUES	400
 #define NEIGHBOURS	100
 
 static test_run t;
-static test_pair *pair;
+static test_pair * pair;
 static size_t npairs;
-static uint32_t *found;			/* the number of the query that found the page last */
+static uint32_t *found;			/* the number of the query that found the page
+								 * last */
 static uint32_t query;
 
 /* The same for all seeds, unless "number" is one. */
@@ -100,7 +101,7 @@ typedef struct kind
 	double		bits;			/* of the leaves for a row, at most */
 	double		existing;		/* false pages of queries for keys, at most */
 	double		absent;			/* of values among them, at most */
-} kind;
+}			kind;
 
 static const kind kinds[] = {
 	{"uniform", uniform_key, 4, 15.9, 1.0, 1.0},
@@ -118,7 +119,7 @@ static const kind kinds[] = {
 #define NKINDS	((int) (sizeof(kinds) / sizeof(kinds[0])))
 
 static void
-make_pairs(const kind *k, uint64_t seed)
+make_pairs(const kind * k, uint64_t seed)
 {
 	for (size_t i = 0; i < ROWS; i++)
 	{
@@ -270,7 +271,7 @@ check_ranks(const char *name)
 }
 
 static void
-test_random(const kind *k)
+test_random(const kind * k)
 {
 	static const size_t payloads[] = {160, 400, 8160};
 	uint64_t	seed = rnd();
@@ -348,9 +349,9 @@ observe(double *existing, double *absent)
 
 /* The rule on known data: size, false pages, and that the encoder knows them. */
 static void
-test_rule(const kind *k)
+test_rule(const kind * k)
 {
-	renc_run_options options = {8160, 0, ROWS / k->per_page + 1, RENC_RUN_FALSE_PAGES, 1, 0, false, NULL, NULL, NULL};
+	renc_run_options options = {8160, 0, ROWS / k->per_page + 1, 0, RENC_RUN_FALSE_PAGES, 1, 0, 0, false, NULL, NULL, NULL};
 	double		existing;
 	double		absent;
 	double		bits;
@@ -382,7 +383,7 @@ test_targets(void)
 	make_pairs(&kinds[0], 0);
 	for (int i = 0; i < 3; i++)
 	{
-		renc_run_options options = {400, 0, ROWS / 4, RENC_RUN_BITS, 16 + 3 * i, 0, false, NULL, NULL, NULL};
+		renc_run_options options = {400, 0, ROWS / 4, 0, RENC_RUN_BITS, 16 + 3 * i, 0, 0, false, NULL, NULL, NULL};
 		double		existing;
 		double		absent;
 		double		bits;
@@ -405,7 +406,7 @@ test_targets(void)
 static void
 test_refusals(void)
 {
-	renc_run_options options = {8160, 10, 5, RENC_RUN_EXACT, 0, 0, false, NULL, NULL, NULL};
+	renc_run_options options = {8160, 10, 5, 0, RENC_RUN_EXACT, 0, 0, 0, false, NULL, NULL, NULL};
 	test_pair	two[2] = {{5, 10, 1}, {5, 11, 1}};
 
 	tap_ok(test_run_build(&t, &options, two, 2) && t.run.entries == 2 && t.run.level == 0, "two pairs");
@@ -471,7 +472,7 @@ expect_no_such_page(uint8_t *window)
 static void
 test_damage(void)
 {
-	renc_run_options options = {1000, 0, ROWS / 35 + 1, RENC_RUN_FALSE_PAGES, 1, 0, false, NULL, NULL, NULL};
+	renc_run_options options = {1000, 0, ROWS / 35 + 1, 0, RENC_RUN_FALSE_PAGES, 1, 0, 0, false, NULL, NULL, NULL};
 	uint8_t    *leaf;
 	uint8_t    *root;
 	uint32_t	n;
@@ -529,7 +530,7 @@ test_damage(void)
 static void
 test_many_rows(void)
 {
-	renc_run_options options = {8160, 0, MANY, RENC_RUN_EXACT, 0, 0, false, NULL, NULL, NULL};
+	renc_run_options options = {8160, 0, MANY, 0, RENC_RUN_EXACT, 0, 0, 0, false, NULL, NULL, NULL};
 	test_pair  *many = (test_pair *) test_alloc(MANY * sizeof(test_pair));
 	renc_run_ranker ranker;
 	renc_run_count count;

@@ -5,8 +5,8 @@
  *	test_run_rank [SEED]
  *
  * Values that 1 to 3,000 rows share, dense and sparse, scattered over the pages or together on
- * some: each value and many intervals of them.  And values that few rows have beside one that
- * fills pages.
+ * some, in pages or parts of them: each value and many intervals of them.  And values that few rows
+ * have beside one that fills pages.
  */
 #include <math.h>
 #include <stdio.h>
@@ -26,8 +26,9 @@
 #define OFF_OF_LEAF		1000
 
 static test_run t;
-static test_pair *pair;
+static test_pair * pair;
 static uint64_t *value;
+static uint32_t parts = 1;
 
 /* Rows from one value to another. */
 static double
@@ -58,7 +59,7 @@ true_rows(size_t n, uint64_t lo, uint64_t hi)
 static bool
 build(size_t n)
 {
-	renc_run_options options = {8160, 0, PAGES, RENC_RUN_FALSE_PAGES, 1, 0, false, NULL, NULL, NULL};
+	renc_run_options options = {8160, 0, PAGES, parts, RENC_RUN_FALSE_PAGES, 1, 0, 0, false, NULL, NULL, NULL};
 
 	return test_run_build(&t, &options, pair, n);
 }
@@ -81,6 +82,7 @@ test_shared(int share, bool sparse, bool together)
 		pair[i].key = value[i % nvalues];
 		pair[i].page = together ? (uint32_t) ((uint64_t) (i % nvalues * (uint64_t) share + i / nvalues) / PER_PAGE) :
 			(uint32_t) rnd_below(PAGES);
+		pair[i].page = pair[i].page * parts + (uint32_t) rnd_below(parts);
 		pair[i].rows = 1;
 	}
 	n = sort_pairs(pair, ROWS);
@@ -102,8 +104,9 @@ test_shared(int share, bool sparse, bool together)
 	}
 	tap_ok((together || far * 50 <= nvalues / (1 + nvalues / 2000)) &&
 		   off <= 2 + share * 0.1 + (together ? OFF_TOGETHER : 0),
-		   "%d rows each, %s, %s: a value is off by %.1f, at most by %.0f, %d by twice and %.0f", share,
-		   sparse ? "sparse" : "dense", together ? "together" : "scattered", off, worst, far, FEW);
+		   "%d rows each, %s, %s, %u parts: a value is off by %.1f, at most by %.0f, "
+		   "%d by twice and %.0f", share,
+		   sparse ? "sparse" : "dense", together ? "together" : "scattered", parts, off, worst, far, FEW);
 	for (int i = 0; i < 500; i++)
 	{
 		int			first = (int) rnd_below((uint64_t) nvalues);
@@ -127,9 +130,17 @@ test_full_pages(int few, int share)
 	double		zeros;
 
 	for (uint32_t i = 0; i < PAGES; i++)
-		pair[n++] = (test_pair) {0, i, 49};
+		for (uint32_t part = 0; part < parts; part++)
+			pair[n++] = (test_pair)
+		{
+			0, i * parts + part, 49 / parts + (part < 49 % parts)
+		};
 	for (int i = 0; i < few * share; i++)
-		pair[n++] = (test_pair) {1 + (uint64_t) (i / share) * 1000003, (uint32_t) rnd_below(PAGES), 1};
+		pair[n++] = (test_pair)
+	{
+		1 + (uint64_t) (i / share) * 1000003,
+			(uint32_t) rnd_below(PAGES * parts), 1
+	};
 	n = sort_pairs(pair, n);
 	if (!build(n))
 	{
@@ -139,7 +150,7 @@ test_full_pages(int few, int share)
 	rows = count_rows(1, UINT64_MAX, &met);
 	zeros = count_rows(0, 0, &met);
 	tap_ok(fabs(rows - few * share) <= 100 && fabs(zeros - 49 * PAGES) <= 100,
-		   "%.0f of %d rows beside %.0f of %d", rows, few * share, zeros, 49 * PAGES);
+		   "%.0f of %d rows beside %.0f of %d, %u parts", rows, few * share, zeros, 49 * PAGES, parts);
 }
 
 int
@@ -153,9 +164,16 @@ main(int argc, char **argv)
 	for (int i = 0; i < 8; i++)
 		for (int kind = 0; kind < 4; kind++)
 			test_shared(shares[i], kind & 1, kind & 2);
-	test_full_pages(300, 1);
-	test_full_pages(30, 30);
-	test_full_pages(1, 1000);
+	for (parts = 1; parts <= 20; parts += 19)
+	{
+		test_full_pages(300, 1);
+		test_full_pages(30, 30);
+		test_full_pages(1, 1000);
+	}
+	parts = 5;
+	for (int i = 1; i < 8; i += 2)
+		for (int kind = 0; kind < 4; kind++)
+			test_shared(shares[i], kind & 1, kind & 2);
 	test_run_free(&t);
 	free(t.page);
 	free(t.memory);

@@ -1,7 +1,8 @@
 /*
  * test_run_samples.c
  *		Runs whose cells known queries weigh: nothing is missed, what is predicted for the
- *		queries is what they meet, and long ones get wider cells, near misses narrower ones.
+ *		queries is what they meet, and long ones get wider cells, near misses narrower ones;
+ *		also where pages have parts, which are then what is counted.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,12 +12,14 @@
 #define ROWS		60000
 #define PER_PAGE	4
 #define SAMPLES		500
-#define LONG		500		/* rows */
+#define LONG		500			/* rows */
 
 static test_run t;
-static test_pair *pair;
+static test_pair * pair;
 static size_t npairs;
-static uint32_t *found;			/* the number of the query that found the page last */
+static uint32_t parts;
+static uint32_t *found;			/* the number of the query that found the
+								 * place last */
 static uint32_t *matched;
 static uint32_t query;
 static renc_interval sample[SAMPLES];
@@ -28,7 +31,7 @@ make_pairs(bool crowded)
 	{
 		/* Crowds of 300 keys in 2^24 values. */
 		pair[i].key = crowded ? (rnd_below(200) << 40) + (rnd() >> 40) : rnd();
-		pair[i].page = (uint32_t) (i / PER_PAGE);
+		pair[i].page = (uint32_t) (i / PER_PAGE * parts + i % PER_PAGE * parts / PER_PAGE);
 		pair[i].rows = 1;
 	}
 	npairs = sort_pairs(pair, ROWS);
@@ -86,8 +89,12 @@ false_pages(const renc_interval *interval)
 	while (renc_run_search_next(&s))
 		for (uint32_t i = 0; i < s.n; i++)
 		{
-			pages += found[s.page[i]] != query;
-			found[s.page[i]] = query;
+			uint32_t	place = s.page[i] * parts + (s.part[i] == RENC_WHOLE_PAGE ? 0 : s.part[i]);
+
+			if ((s.part[i] == RENC_WHOLE_PAGE) != (parts == 1))
+				return -1;
+			pages += found[place] != query;
+			found[place] = query;
 		}
 	for (size_t i = find_pair(pair, npairs, interval->lo); i < npairs && pair[i].key <= interval->hi; i++)
 	{
@@ -123,7 +130,7 @@ build(uint32_t n)
 {
 	static renc_run_edge edge[2 * SAMPLES];
 	static renc_run_asked asked[SAMPLES];
-	renc_run_options options = {8160, 0, ROWS / PER_PAGE, RENC_RUN_FALSE_PAGES, 1, 0, false, NULL, NULL, NULL};
+	renc_run_options options = {8160, 0, ROWS / PER_PAGE, parts, RENC_RUN_FALSE_PAGES, 1, 0, 0, false, NULL, NULL, NULL};
 	renc_run_samples samples;
 	double		used = 0;
 	double		sum = 0;
@@ -156,17 +163,14 @@ is_complete(void)
 	return observe(point) >= 0 && observe(long_one) >= 0 && observe(near_miss) >= 0;
 }
 
-int
-main(int argc, char **argv)
+static void
+test_samples(void)
 {
 	double		plain;
 	double		bits;
 	double		wrong;
 
-	tap_start(argc, argv, "test_run_samples");
-	pair = (test_pair *) test_alloc(ROWS * sizeof(test_pair));
-	found = (uint32_t *) test_alloc(ROWS * sizeof(uint32_t));
-	matched = (uint32_t *) test_alloc(ROWS * sizeof(uint32_t));
+	tap_diag("%u parts", parts);
 	make_pairs(false);
 	plain = build(0);
 	draw(point);
@@ -193,6 +197,17 @@ main(int argc, char **argv)
 	tap_ok(bits < plain + 3 && observe(near_miss) <= wrong && is_complete(),
 		   "near misses in crowds: %.2f bits a row, %.2f without samples; %.2f false pages, %.2f before",
 		   bits, plain, observe(near_miss), wrong);
+}
+
+int
+main(int argc, char **argv)
+{
+	tap_start(argc, argv, "test_run_samples");
+	pair = (test_pair *) test_alloc(ROWS * sizeof(test_pair));
+	found = (uint32_t *) test_alloc(ROWS * sizeof(uint32_t));
+	matched = (uint32_t *) test_alloc(ROWS * sizeof(uint32_t));
+	for (parts = 1; parts <= PER_PAGE; parts *= 2)
+		test_samples();
 	test_run_free(&t);
 	free(t.page);
 	free(t.memory);

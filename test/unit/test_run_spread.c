@@ -1,7 +1,7 @@
 /*
  * test_run_spread.c
  *		The heap pages of an interval, told from a few leaves, are about the true ones, however the
- *		keys lie in the table.
+ *		keys lie in the table, and whether leaves name pages or parts of them.
  */
 #include <math.h>
 #include <stdio.h>
@@ -18,8 +18,9 @@
 #define WIDTH		(UINT64_C(1) << 40)
 
 static test_run t;
-static test_pair *pair;
+static test_pair * pair;
 static size_t npairs;
+static uint32_t parts = 1;
 static uint8_t *seen;
 static renc_run_spread spread;
 
@@ -36,14 +37,14 @@ draw_for(uint64_t number, uint64_t n)
 static void
 make(const char *layout, uint32_t stretch)
 {
-	renc_run_options options = {.payload = 8160,.npages = PAGES,
+	renc_run_options options = {.payload = 8160,.npages = PAGES,.parts = parts,
 	.target = RENC_RUN_FALSE_PAGES,.wanted = 1};
 
 	for (size_t i = 0; i < ROWS; i++)
 	{
 		uint32_t	page = (uint32_t) (i / PER_PAGE);
 
-		pair[i].page = page;
+		pair[i].page = page * parts + (uint32_t) (i % PER_PAGE * parts / PER_PAGE);
 		pair[i].rows = 1;
 		if (stretch > 0)
 			pair[i].key = draw_for(page / stretch, STRETCHES) * WIDTH + rnd_below(WIDTH);
@@ -100,7 +101,7 @@ ask(size_t n, double *worst, double *too_cheap)
 
 		memset(seen, 0, PAGES);
 		for (size_t i = first; i < first + n; i++)
-			seen[pair[i].page] = 1;
+			seen[pair[i].page / parts] = 1;
 		for (size_t i = 0; i < PAGES; i++)
 		{
 			truth += seen[i];
@@ -138,8 +139,8 @@ check(const char *layout, uint32_t stretch)
 		double		mean = ask(sizes[i], &worst, &too_cheap);
 
 		tap_ok(mean < 1.6 && worst < 3 && too_cheap < 3,
-			   "%s, %zu rows: pages off %.2f times, at worst %.2f, %.2f times too cheap",
-			   layout, sizes[i], mean, worst, too_cheap);
+			   "%s, %zu rows, %u parts: pages off %.2f times, at worst %.2f, %.2f times too cheap",
+			   layout, sizes[i], parts, mean, worst, too_cheap);
 	}
 }
 
@@ -155,6 +156,15 @@ main(int argc, char **argv)
 	check("stretches of 600 pages", 600);
 	check("devices", 0);
 	check("ordered", 0);
+	check("scattered", 0);
+	parts = 5;
+	check("stretches of 1 page", 1);
+	check("stretches of 60 pages", 60);
+	check("devices", 0);
+	check("ordered", 0);
+	check("scattered", 0);
+	parts = 30;
+	check("stretches of 6 pages", 6);
 	check("scattered", 0);
 	test_run_free(&t);
 	free(t.page);

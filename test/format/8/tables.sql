@@ -87,7 +87,9 @@ BEGIN
 		tab, condition) INTO plan;
 	RAISE EXCEPTION 'back';
 EXCEPTION WHEN raise_exception THEN
-	RETURN format('%s %s: %s pages', index, condition, plan -> 0 -> 'Plan' ->> 'Lossy Heap Blocks');
+	RETURN format('%s %s: %s pages', index, condition,
+		(plan -> 0 -> 'Plan' ->> 'Exact Heap Blocks')::int +
+		(plan -> 0 -> 'Plan' ->> 'Lossy Heap Blocks')::int);
 END $$;
 CREATE FUNCTION all_visited() RETURNS SETOF text LANGUAGE sql AS $$
 	SELECT visited(i::regclass, replace(condition, '$', number::text))

@@ -1,0 +1,80 @@
+/*
+ * renc_place.h
+ *		Places: parts of heap pages that the entries of a run name.
+ *
+ * A part is a stretch of line pointers: "rows" of them in each part but the last, which has all
+ * that follow.  A place is page * parts + part, a number of 32 bits.  A run of one part names whole
+ * pages, and its places are these.  No entry is of a line pointer greater than "most", which bounds the
+ * last part, and pages.
+ *
+ * A row's line pointer is that of the root of its HOT chain, which never changes.
+ */
+#ifndef RENC_PLACE_H
+#define RENC_PLACE_H
+
+#include <stdint.h>
+
+/* How a run divides pages; both are 1 or more, and "parts" times the pages fits 32 bits. */
+typedef struct renc_places
+{
+	uint16_t	parts;			/* of a page */
+	uint16_t	rows;			/* line pointers of a part, at most UINT8_MAX;
+								 * of no meaning where there is one */
+	uint16_t	most;			/* the greatest line pointer that was seen */
+} renc_places;
+
+/* The part of all rows of a page. */
+#define RENC_WHOLE_PAGE		UINT16_MAX
+
+/* Pages are not divided. */
+static inline renc_places
+renc_whole_pages(void)
+{
+	renc_places places = {1, UINT8_MAX, UINT16_MAX};
+
+	return places;
+}
+
+/* The part that has a line pointer, which are numbered from 1 on. */
+static inline uint32_t
+renc_part_of(const renc_places *places, uint32_t offset)
+{
+	uint32_t	part = places->parts == 1 ? 0 : (offset - 1) / places->rows;
+
+	return part < places->parts ? part : places->parts - 1U;
+}
+
+/* The place that has a line pointer of a page. */
+static inline uint32_t
+renc_place_of(const renc_places *places, uint32_t page, uint32_t offset)
+{
+	return page * places->parts + renc_part_of(places, offset);
+}
+
+/*
+ * The line pointers of a part, or of RENC_WHOLE_PAGE: *first .. *last; none if *first is greater.
+ */
+static inline void
+renc_part_rows(const renc_places *places, uint32_t part, uint32_t *first, uint32_t *last)
+{
+	*first = 1;
+	*last = places->most;
+	if (places->parts == 1 || part == RENC_WHOLE_PAGE)
+		return;
+	*first = part * places->rows + 1;
+	if (part + 1 < places->parts && *first + places->rows - 1U < places->most)
+		*last = *first + places->rows - 1;
+}
+
+/* The first of them. */
+static inline uint32_t
+renc_part_first(const renc_places *places, uint32_t part)
+{
+	uint32_t	first;
+	uint32_t	last;
+
+	renc_part_rows(places, part, &first, &last);
+	return first;
+}
+
+#endif							/* RENC_PLACE_H */
