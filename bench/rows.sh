@@ -3,8 +3,8 @@
 #
 #   bash bench/rows.sh [MILLIONS [ROWSPERPAGE [SEED]]]
 #
-# MILLIONS (default 5) of rows of uniform int8, of 1,000 values and sorted, some 38 a page (or
-# ROWSPERPAGE, up to 185), in an unlogged table that is cached.  Sizes in bits a row; then queries
+# MILLIONS (default 5) of rows of uniform int8, of 1,000 values and sorted, some 38 a page (or up to
+# 120: ROWSPERPAGE), in an unlogged table that is cached.  Sizes in bits a row; then queries
 # by generic plans for intervals that hold no row, or some number of rows on average, by turns
 # for the two indexes, in three rounds: the least mean time of each.  Rows that a scan checks are
 # counted by EXPLAIN.
@@ -56,7 +56,7 @@ BEGIN
         col, col);
     start := clock_timestamp();
     FOR i IN 1 .. n LOOP
-        lo := ((random() - 0.5) * 1.8e19)::int8;
+        lo := ((random() - 0.5) * 1.6e19)::int8;
         EXECUTE format('EXECUTE ask_%s (%s, %s)', col, lo, lo + width) INTO found;
     END LOOP;
     EXECUTE 'DEALLOCATE ask_' || col;
@@ -76,7 +76,7 @@ SQL
 }
 
 measure() {
-    bench_sql -F ' ' <<SQL
+    bench_sql -q -F ' ' <<SQL
 SET enable_seqscan = off;
 SET max_parallel_workers_per_gather = 0;
 SET plan_cache_mode = force_generic_plan;
