@@ -91,8 +91,8 @@ has_row(const renc_places *places, uint32 part, uint32 row)
 
 /*
  * Does the run have the key of a column, with the row's place?  (An update that is not HOT nearly
- * always gets another line pointer, in another part of its page.)  Cells reach farther than the keys of
- * the run, and a scan that asks for nothing between these does not look at cells.
+ * always gets another line pointer, in another part of its page.)  Cells reach farther than the
+ * keys of the run, and a scan that asks for nothing between these does not look at cells.
  */
 static bool
 has_pair(Relation index, const RencoderRunInfoData *info, int col, uint64 key, BlockNumber page,

@@ -42,8 +42,8 @@ typedef enum RencoderLateStep
 } RencoderLateStep;
 
 /*
- * Begins the row's entry, or begins it anew: no column has a key yet.  "offset" is that of the root of
- * its HOT chain, or InvalidOffsetNumber.
+ * Begins the row's entry, or begins it anew: no column has a key yet.  "offset" is that of the root
+ * of its HOT chain, or InvalidOffsetNumber.
  */
 extern void rencoder_late_begin(RencoderLateRow *row, BlockNumber page, OffsetNumber offset,
 								int natts);

@@ -4,8 +4,8 @@
  *
  * Those that say how filters are made are read when the index is built and frozen in its
  * metapage; ALTER INDEX .. SET takes effect with the next REINDEX.  Those of runs ("storage",
- * "resolution", "false_pages", and "bits_per_key", if given) are read whenever a run is to be made.  The others
- * ("autosummarize") take effect at once.
+ * "resolution", "false_pages", and "bits_per_key", if given) are read whenever a run is to be
+ * made.  The others ("autosummarize") take effect at once.
  */
 #include "base/options.h"
 
@@ -18,15 +18,15 @@
 #include "filter/renc_config.h"
 
 /*
- * False pages of a table that fits the cache, and at least: to halve them costs a bit for each row, and
- * saves a read where it does not fit.
+ * False pages of a table that fits the cache, and at least: to halve them costs a bit for each row,
+ * and saves a read where it does not fit.
  */
 #define FALSE_PAGES_CACHED	0.5
 #define LEAST_FALSE_PAGES	0.1
 
 /*
- * Where each page has a stretch of keys, a value between two of them is told from them by some bits for
- * each row, not one.
+ * Where each page has a stretch of keys, a value between two of them is told from them by some bits
+ * for each row, not one.
  */
 #define FALSE_PAGES_TOGETHER	1.0
 

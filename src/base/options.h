@@ -85,9 +85,9 @@ extern bool rencoder_options_bits_are_given(Relation index);
 extern bool rencoder_options_autosummarize(Relation index);
 
 /*
- * Heap pages without a match that a query is to find in all base runs on average: what the owner has
- * said, or so many that a table of "heap_pages" is worth it.  *together: where stretches of keys
- * fill pages.
+ * Heap pages without a match that a query is to find in all base runs on average: what the owner
+ * has said, or so many that a table of "heap_pages" is worth it.  *together: where stretches of
+ * keys fill pages.
  */
 extern double rencoder_options_false_pages(Relation index, double heap_pages, double *together);
 

@@ -11,8 +11,8 @@
 typedef struct RencoderBuildRun RencoderBuildRun;
 
 /*
- * Begins the run of all groups of the plan and sets plan->run and plan->places; NULL, and nothing is done,
- * if the index is to have none: its owner does not want one, or the table has less than 8
+ * Begins the run of all groups of the plan and sets plan->run and plan->places; NULL, and nothing
+ * is done, if the index is to have none: its owner does not want one, or the table has less than 8
  * ranges.  In the current memory context.
  */
 extern RencoderBuildRun *rencoder_build_run_begin(Relation heap, Relation index, RencoderBuildPlan *plan);

@@ -23,8 +23,8 @@ typedef struct RencoderRunPair
 typedef struct RencoderRunSorter RencoderRunSorter;
 
 /*
- * In the current memory context; "memory": bytes that it may take.  "nplaces": places are below, the
- * fewer, the more rows are counted in one of them; PG_UINT32_MAX: any.
+ * In the current memory context; "memory": bytes that it may take.  "nplaces": places are below,
+ * the fewer, the more rows are counted in one of them; PG_UINT32_MAX: any.
  */
 extern RencoderRunSorter *rencoder_run_sorter_begin(Size memory, uint32 nplaces);
 

@@ -114,9 +114,9 @@ renc_candidates_rows(const renc_candidates *c, unsigned int slot, uint32_t page,
 }
 
 /*
- * Leaves what both say.  A page without a row left and a range without a page left are no candidates
- * any more.  Both are of groups with as many pages a range; if "other" has refined ranges, c->page
- * must have room for pages.  Where "c" has no room for rows, whole pages are left.
+ * Leaves what both say.  A page without a row left and a range without a page left are no
+ * candidates any more.  Both are of groups with as many pages a range; if "other" has refined
+ * ranges, c->page must have room for pages.  Where "c" has no room for rows, whole pages are left.
  */
 extern void renc_candidates_and(renc_candidates *c, const renc_candidates *other);
 

@@ -46,7 +46,10 @@
 /* A step through the ranges that has no divisor in common with the number of a group's. */
 #define RANGE_STEP		37
 
-/* Areas of boxes are from so many times less than that of a point of the table to so many times more. */
+/*
+ * Areas of boxes are from so many times less than that of a point of the table to so many times
+ * more.
+ */
 #define LEAST_PARTS		256
 #define MOST_PARTS		256
 

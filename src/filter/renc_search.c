@@ -17,8 +17,8 @@
 #define WORTH_A_STEP	0.999
 
 /*
- * Points may cost so many times what they do with the rule's shape, and so much more where all is gaps
- * between clusters of values.  Short intervals and boxes may cost some more.
+ * Points may cost so many times what they do with the rule's shape, and so much more where all is
+ * gaps between clusters of values.  Short intervals and boxes may cost some more.
  */
 #define WORSE_THAN_RULE	1.25
 #define WORSE_FOR_GAPS	0.5
@@ -42,7 +42,10 @@
 /* The root of a stage that prunes is so far above its level. */
 #define PRUNING_ROOT	6
 
-/* A level that has so many of the prefixes of the one below is as good, and clusters have many such. */
+/*
+ * A level that has so many of the prefixes of the one below is as good, and clusters have many
+ * such.
+ */
 #define FLAT			0.97
 
 /* Where queries are known, levels that are tried as the deepest. */
@@ -248,8 +251,8 @@ without_pruning(const renc_shape *from)
 }
 
 /*
- * The deepest level at which a range has at most so many distinct prefixes for each of its keys; or one
- * above it from which on they hardly become fewer: there each cluster of keys has one.
+ * The deepest level at which a range has at most so many distinct prefixes for each of its keys; or
+ * one above it from which on they hardly become fewer: there each cluster of keys has one.
  */
 static int
 level_of_share(const renc_trial_input *in, double share)
@@ -378,8 +381,8 @@ try_levels(search_state *h, const renc_shape *rule, const int8_t *pattern, int f
 }
 
 /*
- * Regular shapes.  Queries that were put may want quite another deepest level than the rule's, which
- * no step leads to.
+ * Regular shapes.  Queries that were put may want quite another deepest level than the rule's,
+ * which no step leads to.
  */
 static void
 try_grid(search_state *h, const renc_shape *rule)
@@ -415,9 +418,9 @@ shape_by_rule(const renc_trial_input *in, double bits_per_key, renc_shape *shape
 }
 
 /*
- * From now on trials take so much effort.  Long queries that were put take long: fewer are asked, so
- * that some trials can be made.  "p" is what the rule's shape costs; what is much worse for points
- * is not taken.
+ * From now on trials take so much effort.  Long queries that were put take long: fewer are asked,
+ * so that some trials can be made.  "p" is what the rule's shape costs; what is much worse for
+ * points is not taken.
  */
 static void
 set_effort(search_state *h, size_t samples, double keys, const renc_shape *rule, renc_prediction *p)

@@ -341,8 +341,8 @@ ask(renc_trial *t, const asked_sample *asked, const renc_shape *shape)
 }
 
 /*
- * Share of the pairs that pass.  The closest pairs are few, and luck decides which shape lets through
- * none of them.  So those of a level count as many as they can be expected to be.
+ * Share of the pairs that pass.  The closest pairs are few, and luck decides which shape lets
+ * through none of them.  So those of a level count as many as they can be expected to be.
  */
 static double
 rate_of(const kind_sums *kind, int deepest)
@@ -359,7 +359,9 @@ rate_of(const kind_sums *kind, int deepest)
 	return passed;
 }
 
-/* What a query of a kind costs; of queries that were put at least, if others are still to be asked. */
+/*
+ * What a query of a kind costs; of queries that were put at least, if others are still to be asked.
+ */
 static double
 cost_of_kind(const renc_trial *t, int k, int deepest, double *windows)
 {

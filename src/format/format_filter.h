@@ -86,8 +86,8 @@ extern char *rencoder_filter_end(RencoderFilling *f);
 extern void rencoder_filter_write(const RencoderSlab *slab, const char *image, bool log);
 
 /*
- * Makes the pages of a slab, to which nothing refers yet, with the keys of a slice, or, if that is -1,
- * of all ranges.  Further slices come by merge.  WAL: each page as far as it is in use.
+ * Makes the pages of a slab, to which nothing refers yet, with the keys of a slice, or, if that is
+ * -1, of all ranges.  Further slices come by merge.  WAL: each page as far as it is in use.
  */
 extern void rencoder_filter_start(const RencoderSlab *slab, int slice, const renc_keys *ranges);
 
@@ -101,8 +101,8 @@ extern renc_mask rencoder_filter_probe(RencoderProbe *probe, const RencoderSlab 
 									   renc_mask candidates);
 
 /*
- * Adds the keys of ranges that nobody asks for yet (those with n > 0).  WAL: the changes of each page, of
- * several pages in one record.
+ * Adds the keys of ranges that nobody asks for yet (those with n > 0).  WAL: the changes of each
+ * page, of several pages in one record.
  */
 extern void rencoder_filter_merge(const RencoderSlab *slab, const renc_keys *ranges);
 
@@ -114,7 +114,9 @@ extern void rencoder_filter_count(const RencoderSlab *slab, renc_mask slots, uin
 
 /* Verification. */
 
-/* Raises ERRCODE_INDEX_CORRUPTED unless the configuration is well-formed and has that many pages. */
+/*
+ * Raises ERRCODE_INDEX_CORRUPTED unless the configuration is well-formed and has that many pages.
+ */
 extern void rencoder_filter_check_extent(const RencoderSlab *slab);
 
 /* The same unless all pages are well-formed, too. */

@@ -3,9 +3,9 @@
  *		Keys of strings: text, char(n), name, bytea.
  *
  * Keys follow the order of bytes (renc_strings.h).  So do equality, LIKE, ^@, what a regular
- * expression begins with, and the operators of the pattern families under any deterministic collation,
- * others than these are refused (build.c); and the plain comparisons where the
- * collation is C, elsewhere they are only rechecked (key.c).
+ * expression begins with, and the operators of the pattern families under any deterministic
+ * collation, others than these are refused (build.c); and the plain comparisons where the collation
+ * is C, elsewhere they are only rechecked (key.c).
  *
  * A key depends on the first bytes of a string only.  Of a value in TOAST no
  * more than these is fetched.

@@ -3,10 +3,10 @@
  *		Which groups of an index become base runs, and when.
  *
  * Full groups are flushed soon: a run costs a query a descent, a group of filters some pages.  But
- * each run costs a descent, too.  So where MERGE_RUNS runs of about the same size are neighbours, or
- * MERGE_QUIET when no rows come, one takes their place, which is made of the table, since cells do
- * not have whole keys: each row is read again once for each power of that number that the table is
- * of a first run.
+ * each run costs a descent, too.  So where MERGE_RUNS runs of about the same size are neighbours,
+ * or MERGE_QUIET when no rows come, one takes their place, which is made of the table, since cells
+ * do not have whole keys: each row is read again once for each power of that number that the table
+ * is of a first run.
  *
  * Groups that the table fills before anybody has summarized them have no filters first: their rows
  * are read once, for the run.
@@ -434,7 +434,8 @@ merge_task(uint32 ngroups)
 
 /*
  * Sees to it that columns have coders that serve the table: where it has grown so much (0: in any
- * case), or got so many late keys that others may have come in the place of those that a coder knows.
+ * case), or got so many late keys that others may have come in the place of those that a coder
+ * knows.
  */
 static void
 see_to_coders(Relation index, Relation heap, double growth)

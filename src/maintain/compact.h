@@ -36,8 +36,8 @@ typedef enum RencoderCompactResult
 
 /*
  * In the worker: makes a run of up to RENCODER_WORKER_FLUSH groups, if RENCODER_WORTH_FLUSHING are
- * full, or merges some.  If the table is quiet, one full group is enough: when others will be full, nobody
- * knows.  Gives way to others who wait for a lock on the table.
+ * full, or merges some.  If the table is quiet, one full group is enough: when others will be full,
+ * nobody knows.  Gives way to others who wait for a lock on the table.
  */
 extern RencoderCompactResult rencoder_compact_some(Relation index, Relation heap, bool quiet);
 

@@ -142,7 +142,7 @@ visit_pending(Merge *m, EntryVisitor visit, void *arg)
 	rencoder_pending_walk_end(&walk);
 }
 
-/* Notes that a column has entries of that generation, on heap pages from "first" to before "npages". */
+/* Notes that a column has entries of that generation, on heap pages "first" to before "npages". */
 static void
 note_entries(Merge *m, int col, uint32 coder, uint64 first, uint64 npages)
 {
@@ -234,8 +234,8 @@ read_info(Merge *m, int i)
 }
 
 /*
- * Adds the entries of a batch.  How many rows each of them stands for is known of its leaf, of which
- * "leaf" was said.
+ * Adds the entries of a batch.  How many rows each of them stands for is known of its leaf, of
+ * which "leaf" was said.
  */
 static void
 add_batch(Merge *m, const renc_run_search *search, const renc_places *places,
@@ -423,7 +423,7 @@ write_delta_run(Merge *m, int i, RencoderNewRun *made)
 	return true;
 }
 
-/* Writes the runs and puts them in the place of what they are made of; false if the list is full. */
+/* Writes the runs, in the place of what they are made of; false if the list is full. */
 static bool
 write_merged(Merge *m)
 {

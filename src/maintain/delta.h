@@ -54,14 +54,14 @@ extern bool rencoder_delta_make_of_all(Relation index);
 extern void rencoder_delta_settle(Relation index);
 
 /*
- * Adds to count[group] how many keys of a group deltas and the pending list have that its storage has
- * not.  Maintainer.  Locks: those of reading pages.
+ * Adds to count[group] how many keys of a group deltas and the pending list have that its storage
+ * has not.  Maintainer.  Locks: those of reading pages.
  */
 extern void rencoder_delta_count(Relation index, uint32 ngroups, uint64 *count);
 
 /*
- * Rewrites the deltas without the keys that storage has by now.  Locks and memory: as of making one,
- * and the maintainer lock, which it takes.
+ * Rewrites the deltas without the keys that storage has by now.  Locks and memory: as of making
+ * one, and the maintainer lock, which it takes.
  */
 extern void rencoder_delta_sweep(Relation index);
 

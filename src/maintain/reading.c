@@ -89,8 +89,8 @@ prepare_column(const RencoderGroup *group, int col, renc_mask fresh)
 }
 
 /*
- * Before inserters are told to note anything.  Of what is "summarizing", which a crash left so, they
- * have set flags already.  Its bits may stay: they are of rows that were there.
+ * Before inserters are told to note anything.  Of what is "summarizing", which a crash left so,
+ * they have set flags already.  Its bits may stay: they are of rows that were there.
  */
 static void
 prepare_columns(const RencoderGroup *group, renc_mask todo)
@@ -190,8 +190,8 @@ rencoder_reading_set_cut(RencoderHeader first, RencoderEntry entry, uint64 cut)
 }
 
 /*
- * Inserters set the mark ALWAYS in entry and header, which they lock in this order, so that none does
- * while we look.
+ * Inserters set the mark ALWAYS in entry and header, which they lock in this order, so that none
+ * does while we look.
  */
 void
 rencoder_reading_finish(const RencoderGroup *group)

@@ -25,18 +25,19 @@ extern void rencoder_reading_group(RencoderGroup *group, Relation index, const R
 								   uint32 number);
 
 /*
- * Makes those of the ranges "todo" that are not summarized summarizing.  If they are "flushing", sets
- * that for them and all that are summarized, and returns these: a run with this number is made of
- * them, which has the keys of pending pages up to "cut"; 0: matrices are.  Locks: headers, and the
- * directory page, exclusive.  WAL: for each column, where something is to be forgotten, the header, and
- * the pages of the matrix that had bits of such ranges; then directory page and first header.
+ * Makes those of the ranges "todo" that are not summarized summarizing.  If they are "flushing",
+ * sets that for them and all that are summarized, and returns these: a run with this number is made
+ * of them, which has the keys of pending pages up to "cut"; 0: matrices are.  Locks: headers, and
+ * the directory page, exclusive.  WAL: for each column, where something is to be forgotten, the
+ * header, and the pages of the matrix that had bits of such ranges; then directory page and first
+ * header.
  */
 extern renc_mask rencoder_reading_begin(const RencoderGroup *group, renc_mask todo, bool flushing,
 										uint32 run, uint64 cut);
 
 /*
- * Takes back "flushing", if it is for this run, and what is summarizing for it is unsummarized again.
- * Locks: directory page and first header.  WAL: one record of both.
+ * Takes back "flushing", if it is for this run, and what is summarizing for it is unsummarized
+ * again. Locks: directory page and first header.  WAL: one record of both.
  */
 extern void rencoder_reading_give_up(const RencoderGroup *group, uint32 run);
 
@@ -61,10 +62,10 @@ extern void rencoder_reading_note_keyless(RencoderHeader header, RencoderEntry e
 extern void rencoder_reading_set_cut(RencoderHeader first, RencoderEntry entry, uint64 cut);
 
 /*
- * After the last switch: takes back "flushing", and the entry's mark ALWAYS, if no column has ranges
- * that always match.  Until then inserters must note values without a key in keyless_since, as
- * what they note in "keyless" alone does not outlive a switch.  Locks: directory page and headers.
- * WAL: one record of directory page and header.
+ * After the last switch: takes back "flushing", and the entry's mark ALWAYS, if no column has
+ * ranges that always match.  Until then inserters must note values without a key in keyless_since,
+ * as what they note in "keyless" alone does not outlive a switch.  Locks: directory page and
+ * headers. WAL: one record of directory page and header.
  */
 extern void rencoder_reading_finish(const RencoderGroup *group);
 

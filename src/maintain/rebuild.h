@@ -25,9 +25,9 @@ typedef struct RencoderRebuild
 } RencoderRebuild;
 
 /*
- * Reads the keys of the summarized ranges of a group, any version visible, for rencoder_rebuild() or
- * rencoder_rebuild_give_up(), one of which must follow.  The caller has the maintainer lock until
- * then, at least RowExclusiveLock on the heap, and no content lock.  WAL: as
+ * Reads the keys of the summarized ranges of a group, any version visible, for rencoder_rebuild()
+ * or rencoder_rebuild_give_up(), one of which must follow.  The caller has the maintainer lock
+ * until then, at least RowExclusiveLock on the heap, and no content lock.  WAL: as
  * rencoder_reading_begin().
  */
 extern void rencoder_rebuild_collect(RencoderRebuild *rebuild);

@@ -31,9 +31,9 @@
 #define UNPROFITABLE_TOTAL			4
 
 /*
- * Filters of a group are made anew when more than this part of its keys is in deltas and the pending
- * list, which each query searches, too.  VACUUM looks for such groups if these have as large a part
- * of the index, and more than a few pages.
+ * Filters of a group are made anew when more than this part of its keys is in deltas and the
+ * pending list, which each query searches, too.  VACUUM looks for such groups if these have as
+ * large a part of the index, and more than a few pages.
  */
 #define LATE_PART	10
 #define LATE_PAGES	8
@@ -122,8 +122,8 @@ count_unfit(const Retuning *t, int col, const RencoderConfig *config, int *keyle
 }
 
 /*
- * The width of a matrix for all summarized ranges of the group.  A column that had no keys when they
- * were summarized has none, but may have got keys since.
+ * The width of a matrix for all summarized ranges of the group.  A column that had no keys when
+ * they were summarized has none, but may have got keys since.
  */
 static uint32
 needed_width(const Retuning *t)
@@ -393,8 +393,8 @@ vacuum_group(Retuning *t, uint32 group, Limits *limits)
 }
 
 /*
- * Visits all groups, from any on where "limits" bounds the work, so that all have their turn.  Returns
- * how many were rebuilt.
+ * Visits all groups, from any on where "limits" bounds the work, so that all have their turn.
+ * Returns how many were rebuilt.
  */
 static int64
 visit_groups(Retuning *t, Limits *limits)

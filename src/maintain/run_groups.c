@@ -174,8 +174,9 @@ rencoder_run_groups_count_pages(Relation index, uint64 *base, uint64 *delta)
 
 /*
  * The groups of a stretch may be flushing for a base run that is being made, which nobody is doing
- * any more, or that is LIVE, but not theirs.  If it is theirs, only the end of the switch is missing:
- * that costs an entry for rows that the run has already, which is not worth a look at each group.
+ * any more, or that is LIVE, but not theirs.  If it is theirs, only the end of the switch is
+ * missing: that costs an entry for rows that the run has already, which is not worth a look at each
+ * group.
  */
 static void
 clear_flushing(Relation index, const RencoderMeta *meta, const RencoderStretch *s,

@@ -41,9 +41,10 @@ typedef struct RencoderRunGroups
 } RencoderRunGroups;
 
 /*
- * Looks at all groups of the index, and those of the table, of which "nranges" ranges count.  What it
- * says may be old when it returns, unless the caller has the maintainer lock.  Locks: directory pages
- * share, one at a time, and first headers of groups that are neither sealed nor covered; released.
+ * Looks at all groups of the index, and those of the table, of which "nranges" ranges count.  What
+ * it says may be old when it returns, unless the caller has the maintainer lock.  Locks: directory
+ * pages share, one at a time, and first headers of groups that are neither sealed nor covered;
+ * released.
  */
 extern void rencoder_run_groups_look(Relation index, uint64 nranges, RencoderRunGroups *groups);
 

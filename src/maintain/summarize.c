@@ -17,8 +17,8 @@
  *	   last one sets "summarized" (INV-4: it follows the records of all bits it vouches for).
  *
  * A matrix has room for all 128 ranges of the group from its first slice on.  That of the
- * table's first group begins with as many slices as there are, and is copied to twice the width when
- * another one comes, so that a small table has a small index.
+ * table's first group begins with as many slices as there are, and is copied to twice the width
+ * when another one comes, so that a small table has a small index.
  *
  * After a load without automatic summarization whole groups are waiting.  Where the index keeps its
  * keys in runs they are flushed (compact.c).  Else their matrices are made directly, as in a build:
@@ -167,8 +167,8 @@ read_previous(const RencoderSummarizing *s, int col, RencoderHeader header)
 
 /*
  * Distinct keys a range that filters of a new group should be made for at least.  A slice of full
- * ranges tells by itself, if they have keys.  Else it is what those of the group before are made for,
- * if it has any.
+ * ranges tells by itself, if they have keys.  Else it is what those of the group before are made
+ * for, if it has any.
  */
 static double
 min_capacity_of_new(const RencoderSummarizing *s, int col)
@@ -208,8 +208,8 @@ begin_design(const RencoderSummarizing *s)
 }
 
 /*
- * Chooses the configuration of a column of a new group.  Groups share a designer: what a search costs
- * is in proportion to the groups of a designer, as in a build.
+ * Chooses the configuration of a column of a new group.  Groups share a designer: what a search
+ * costs is in proportion to the groups of a designer, as in a build.
  */
 static void
 plan_column(RencoderSummarizing *s, int col, RencoderHeader copy)
@@ -265,7 +265,9 @@ publish_states(const RencoderSummarizing *s, RencoderHeader first, RencoderEntry
 	entry->cut = rencoder_group_least_cut(first);
 }
 
-/* Links a column's storage, as "copy" says, and publishes its ranges; of the first also the states. */
+/*
+ * Links a column's storage, as "copy" says, and publishes its ranges; of the first also the states.
+ */
 static void
 publish_column(RencoderSummarizing *s, int col, const RencoderHeaderData *copy,
 			   renc_mask always)
@@ -407,7 +409,9 @@ summarize_column(RencoderSummarizing *s, int col)
 	write_column(s, col, &copy);
 }
 
-/* Reads the ranges s->todo and makes their storage; false if their keys are larger than max_size. */
+/*
+ * Reads the ranges s->todo and makes their storage; false if their keys are larger than max_size.
+ */
 static bool
 summarize_todo(RencoderSummarizing *s, Size max_size)
 {

@@ -10,9 +10,9 @@
 #include "utils/rel.h"
 
 /*
- * Summarizes every unsummarized range of [first, last] (clipped to the table), also the one that the
- * table ends in, and returns their number.  Groups of which nothing is summarized yet are made a
- * matrix at once; others grow, by bands of a matrix.
+ * Summarizes every unsummarized range of [first, last] (clipped to the table), also the one that
+ * the table ends in, and returns their number.  Groups of which nothing is summarized yet are made
+ * a matrix at once; others grow, by bands of a matrix.
  *
  * Locks: the caller has at least RowExclusiveLock on the heap and on the
  * index, and no content lock; takes the maintainer lock for each group of

@@ -382,8 +382,8 @@ covered_rate(RencoderCostPath *p, int col, double pages, double share, double *r
 }
 
 /*
- * Adds to heap_pages, heap_rows and heap_places those of covered ranges.  Clauses on keys are answered
- * for pages, all others for ranges.
+ * Adds to heap_pages, heap_rows and heap_places those of covered ranges.  Clauses on keys are
+ * answered for pages, all others for ranges.
  */
 static void
 estimate_covered(RencoderCostPath *p)
@@ -476,8 +476,8 @@ estimate_ranges(RencoderCostPath *p)
 }
 
 /*
- * Sets index_pages, and those of them that are not like others: those of one scan.  The header of a group
- * is read where null flags are asked for, where nothing else is, or something was found.
+ * Sets index_pages, and those of them that are not like others: those of one scan.  The header of a
+ * group is read where null flags are asked for, where nothing else is, or something was found.
  */
 static void
 estimate_index_pages(RencoderCostPath *p)

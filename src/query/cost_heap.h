@@ -9,8 +9,9 @@
 
 /*
  * Of several indexes for the same clauses the planner keeps that of the least index cost, which is
- * BRIN's as soon as there are some rows.  Nothing is left of a btree then but a plain scan.  True if
- * that is dearer than a sequential one, so that no exact index is taken.  Wants rows and correlation.
+ * BRIN's as soon as there are some rows.  Nothing is left of a btree then but a plain scan.  True
+ * if that is dearer than a sequential one, so that no exact index is taken.  Wants rows and
+ * correlation.
  */
 extern bool rencoder_cost_exact_hidden(const RencoderCostPath *p);
 

@@ -113,9 +113,9 @@ add_piece(RankReader *r, renc_interval interval, double entry, double from)
 }
 
 /*
- * Entries of the run that a search of the interval reads; < 0: not to be learnt.  The pieces at both
- * ends are of leaves that the ranks have read.  Between them there are two more, as far as pages
- * may be read.
+ * Entries of the run that a search of the interval reads; < 0: not to be learnt.  The pieces at
+ * both ends are of leaves that the ranks have read.  Between them there are two more, as far as
+ * pages may be read.
  */
 static double
 rank_interval(RankReader *r, renc_interval interval)
@@ -308,8 +308,8 @@ rank_column(Relation index, RencoderQuery *query, const RencoderRunInfoData *inf
 }
 
 /*
- * Rows of the parts that the entries of a tree name.  An entry that stands for more rows than one may
- * name a page.
+ * Rows of the parts that the entries of a tree name.  An entry that stands for more rows than one
+ * may name a page.
  */
 static double
 checked_rows(const RencoderRunColumn *tree)

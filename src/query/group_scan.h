@@ -81,8 +81,8 @@ extern void rencoder_group_scan_begin(RencoderGroupScan *scan, Relation index, B
 									  RencoderQuery *query, Snapshot snapshot, RencoderCopies *copies);
 
 /*
- * Searches the runs and the pending list, if there are any, as "copies" says.  To be done before the
- * first group, so that what they say is no older than what groups say of them.
+ * Searches the runs and the pending list, if there are any, as "copies" says.  To be done before
+ * the first group, so that what they say is no older than what groups say of them.
  */
 extern void rencoder_group_scan_search_runs(RencoderGroupScan *scan);
 

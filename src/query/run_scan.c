@@ -195,7 +195,10 @@ searched_run(RencoderRunScan *scan, const RencoderRunEntry *entry)
 	return run;
 }
 
-/* Learns what the trees of a run are, unless that was done.  False: a page was not what it should be. */
+/*
+ * Learns what the trees of a run are, unless that was done.  False: a page was not what it should
+ * be.
+ */
 static bool
 look_at_run(RencoderRunScan *scan, const RencoderRunEntry *entry, RencoderSearchedRun *run)
 {

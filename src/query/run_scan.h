@@ -80,8 +80,8 @@ typedef struct RencoderRunScan
 } RencoderRunScan;
 
 /*
- * Of a table of "nblocks" pages; in the current memory context.  Reads nothing yet.  "copies" have the
- * lists; they and "prefetch" must outlive it.
+ * Of a table of "nblocks" pages; in the current memory context.  Reads nothing yet.  "copies" have
+ * the lists; they and "prefetch" must outlive it.
  */
 extern RencoderRunScan *rencoder_run_scan_begin(Relation index, BlockNumber nblocks,
 												RencoderQuery *query, RencoderCopies *copies,
@@ -104,8 +104,9 @@ extern RencoderSearchedRun *rencoder_run_scan_base(RencoderRunScan *scan, uint32
 												   BlockNumber named_by);
 
 /*
- * Adds to the answer of a column, which is of a group, what was found there: by "run", a base run, in
- * "covered" ranges (NULL: by none), and by deltas and the pending list.  Groups come in ascending order.
+ * Adds to the answer of a column, which is of a group, what was found there: by "run", a base run,
+ * in "covered" ranges (NULL: by none), and by deltas and the pending list.  Groups come in
+ * ascending order.
  */
 extern void rencoder_run_scan_answer(RencoderRunScan *scan, uint32 group, int col,
 									 RencoderSearchedRun *run, renc_mask covered,

@@ -5,8 +5,8 @@
  * From PostgreSQL 18 on EXPLAIN (ANALYZE) says it at the nodes of the plan; it looks into no
  * function, and says no more than PostgreSQL does there (rows and pages of each node, rows that a
  * policy removed).  Under rencoder.report_scans any version says it when a query has ended, if the
- * scan is reportable: also in functions and views, so not what the user must not learn.  The counts are those of
- * scan_instrument.h: of all processes and all rescans.
+ * scan is reportable: also in functions and views, so not what the user must not learn.  The counts
+ * are those of scan_instrument.h: of all processes and all rescans.
  */
 #include "query/scan_report.h"
 

@@ -4,8 +4,8 @@
  *
  * A part is a stretch of line pointers: "rows" of them in each part but the last, which has all
  * that follow.  A place is page * parts + part, a number of 32 bits.  A run of one part names whole
- * pages, and its places are these.  No entry is of a line pointer greater than "most", which bounds the
- * last part, and pages.
+ * pages, and its places are these.  No entry is of a line pointer greater than "most", which bounds
+ * the last part, and pages.
  *
  * A row's line pointer is that of the root of its HOT chain, which never changes.
  */

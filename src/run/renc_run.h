@@ -344,7 +344,9 @@ renc_run_entry_hi(const renc_run_search *search, uint32_t i)
 
 /* ---- Ranks: how much lies before a bound ---- */
 
-/* How rows are shared out among the entries of a leaf (renc_run_share.c): sums over lists of pages. */
+/*
+ * How rows are shared out among the entries of a leaf (renc_run_share.c): sums over lists of pages.
+ */
 typedef struct renc_run_share
 {
 	double		entries;

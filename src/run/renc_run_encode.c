@@ -224,9 +224,9 @@ set_names(renc_run_encoder *e, bool by_page)
 }
 
 /*
- * Do neighbours in the order of keys fill pages, so that to check these as a whole is to check no more
- * rows for one that matches than a part has?  Then entries of a leaf name pages, else places.  Of whole
- * keys always places, so that runs of these can be made one without loss.
+ * Do neighbours in the order of keys fill pages, so that to check these as a whole is to check no
+ * more rows for one that matches than a part has?  Then entries of a leaf name pages, else places.
+ * Of whole keys always places, so that runs of these can be made one without loss.
  */
 static void
 choose_names(renc_run_encoder *e)
@@ -244,7 +244,10 @@ choose_names(renc_run_encoder *e)
 	set_names(e, e->together && e->parts > 1);
 }
 
-/* Begins a leaf: what do its entries name, and have its first blocks so little of it that windows pay? */
+/*
+ * Begins a leaf: what do its entries name, and have its first blocks so little of it that windows
+ * pay?
+ */
 static void
 begin_leaf(renc_run_encoder *e)
 {

@@ -3,11 +3,11 @@
  *		rencoder_index_check(heapallindexed): does the index find the keys of all rows?
  *
  * Rows are collected for 128 heap pages at a time, of one group.  The key of each row must be in
- * storage, within the bounds of its range, or in a delta or the pending list, with its page and, where
- * parts of pages are named, with the part that has the root of its HOT chain (INV-11; flags are checked
- * in check_heap.c).  Of a covered range, storage is the base run
- * that the group names, which is searched once for all keys of the pages; of another one it is the
- * matrix, or the range is "always".  Deltas and the list are only asked for keys that are not there.
+ * storage, within the bounds of its range, or in a delta or the pending list, with its page and,
+ * where parts of pages are named, with the part that has the root of its HOT chain (INV-11; flags
+ * are checked in check_heap.c).  Of a covered range, storage is the base run that the group names,
+ * which is searched once for all keys of the pages; of another one it is the matrix, or the range
+ * is "always".  Deltas and the list are only asked for keys that are not there.
  *
  * Whatever was in one of these when the snapshot was taken is in one of them later; a run
  * or a pending page goes only in a record that raises run_changes (INV-12), storage in one that

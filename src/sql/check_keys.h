@@ -15,8 +15,8 @@ extern RencoderKeyCheck *rencoder_check_keys_begin(Relation index, const Rencode
 												   uint64 xmin);
 
 /*
- * Collects a row, with the root of its HOT chain; pages come in order.  Raises ERRCODE_INDEX_CORRUPTED if keys
- * collected before are not found.  Locks: content locks, released.
+ * Collects a row, with the root of its HOT chain; pages come in order.  Raises
+ * ERRCODE_INDEX_CORRUPTED if keys collected before are not found.  Locks: content locks, released.
  */
 extern void rencoder_check_keys_row(RencoderKeyCheck *check, ItemPointer tid,
 									const RencoderColumnCoders *coders,

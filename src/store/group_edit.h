@@ -62,9 +62,9 @@ typedef struct RencoderGroupEdit
 /*
  * Pins and locks the pages of the scope, and prepares to release up to "nextents" extents.  The
  * group has a header; its blocks, as far as the scope goes, must be known.  Only a maintainer may
- * release, or begin with RENCODER_EDIT_EPOCH (INV-6).  Error if a page is another one than it should
- * be.  Locks: none of these pages on entry.  WAL: none, but for a new page of the free list where no
- * room is left.
+ * release, or begin with RENCODER_EDIT_EPOCH (INV-6).  Error if a page is another one than it
+ * should be.  Locks: none of these pages on entry.  WAL: none, but for a new page of the free list
+ * where no room is left.
  */
 extern void rencoder_group_edit_begin(RencoderGroupEdit *edit, const RencoderGroup *group, int col,
 									  RencoderEditScope scope, uint32 nextents);

@@ -157,9 +157,9 @@ rencoder_meta_epoch(Relation index)
 }
 
 /*
- * Asks for the maintainer lock; false if others have it and this does not wait.  "held": the session
- * has had it before, as when an expression of the index modifies the table it is of; then nothing
- * has changed.
+ * Asks for the maintainer lock; false if others have it and this does not wait.  "held": the
+ * session has had it before, as when an expression of the index modifies the table it is of; then
+ * nothing has changed.
  */
 static bool
 acquire_maintainer(Relation index, bool wait, bool *held)

@@ -292,8 +292,9 @@ typedef struct SpareChain
 } SpareChain;
 
 /*
- * Reads the chain; false if it is damaged, which rencoder_index_check reports, or if pages have been
- * linked meanwhile.  Whatever else could stand there has a number that is in the list, or none.
+ * Reads the chain; false if it is damaged, which rencoder_index_check reports, or if pages have
+ * been linked meanwhile.  Whatever else could stand there has a number that is in the list, or
+ * none.
  */
 static bool
 read_spares(Relation index, SpareChain *chain)
@@ -331,9 +332,9 @@ read_spares(Relation index, SpareChain *chain)
 }
 
 /*
- * Frees the last "n" spare pages.  The one before them stays what it is, and all behind it, unless it
- * has been linked, which takes the metapage and gives it another number.  run_changes rises: whoever
- * walks over spare pages is to look again (INV-12).
+ * Frees the last "n" spare pages.  The one before them stays what it is, and all behind it, unless
+ * it has been linked, which takes the metapage and gives it another number.  run_changes rises:
+ * whoever walks over spare pages is to look again (INV-12).
  */
 static bool
 free_spares(Relation index, SpareChain *chain, uint32 n)

@@ -15,8 +15,9 @@
  *		 0           4       8             8 + 8 * natts  8 + 12 * natts
  *		 | heap page | nulls | key[natts]  | coder[natts] | row | padding |
  *
- * "row" is the line pointer of the root of the row's HOT chain; 0: not known.  Bit c of "nulls": column c is null, or its value has no key (its range is keyless); key and
- * coder are zero then.  The number of an entry is its page's.
+ * "row" is the line pointer of the root of the row's HOT chain; 0: not known.  Bit c of "nulls":
+ * column c is null, or its value has no key (its range is keyless); key and coder are zero then.
+ * The number of an entry is its page's.
  *
  * The tail is open, which no other page is, and the only one that is appended to.  Closing it
  * links the next page.  Pages whose entries have become a delta (run_list.h) are put onto the spare
@@ -72,8 +73,8 @@ rencoder_pending_row(const RencoderPendingEntry *entry, int natts)
 }
 
 /*
- * How a delta of an index whose table has so many pages divides them (run/renc_place.h): into parts as
- * the option "resolution" says, as long as places fit 32 bits, else into larger ones.
+ * How a delta of an index whose table has so many pages divides them (run/renc_place.h): into parts
+ * as the option "resolution" says, as long as places fit 32 bits, else into larger ones.
  */
 extern renc_places rencoder_late_places(Relation index, uint64 npages);
 
@@ -110,15 +111,15 @@ extern uint64 rencoder_pending_close(Relation index);
 extern uint64 rencoder_pending_closed(Relation index);
 
 /*
- * Are there entries on pages behind the one with this number?  Locks: metapage, then the tail, share,
- * released.
+ * Are there entries on pages behind the one with this number?  Locks: metapage, then the tail,
+ * share, released.
  */
 extern bool rencoder_pending_has_entries(Relation index, uint64 number);
 
 /*
- * Frees spare pages but for RENCODER_SPARE_PAGES; none if somebody is linking pages.  The caller has
- * the maintainer lock.  WAL: for up to 64 of them a record of metapage, the spare page before them,
- * free list.
+ * Frees spare pages but for RENCODER_SPARE_PAGES; none if somebody is linking pages.  The caller
+ * has the maintainer lock.  WAL: for up to 64 of them a record of metapage, the spare page before
+ * them, free list.
  */
 extern void rencoder_pending_free_spares(Relation index);
 

@@ -21,8 +21,8 @@ typedef struct RencoderPrefetch
 extern void rencoder_prefetch_begin(RencoderPrefetch *prefetch, Relation index, RencoderKept *kept);
 
 /*
- * Has a page fetched, unless it is at hand or kept, or "blkno" is RENCODER_NO_BLOCK or behind the end of
- * the index, which a damaged page may say.  True if that was begun.
+ * Has a page fetched, unless it is at hand or kept, or "blkno" is RENCODER_NO_BLOCK or behind the
+ * end of the index, which a damaged page may say.  True if that was begun.
  */
 extern bool rencoder_prefetch_page(const RencoderPrefetch *prefetch, BlockNumber blkno);
 

@@ -55,8 +55,8 @@ extern RencoderRunInfo rencoder_run_info(Relation index, const RencoderRunEntry 
 										 const char **fault);
 
 /*
- * The same of the first "ncols" columns at least; of the first alone the entry tells, and no page is
- * read.  The extents are not there.  "kept" and "npages" may be NULL.
+ * The same of the first "ncols" columns at least; of the first alone the entry tells, and no page
+ * is read.  The extents are not there.  "kept" and "npages" may be NULL.
  */
 extern RencoderRunInfo rencoder_run_trees(Relation index, const RencoderRunEntry *entry, int ncols,
 										  RencoderKept *kept, int64 *npages, const char **fault);

@@ -46,8 +46,9 @@ extern bool rencoder_range_scan(RencoderRangeScan *scan, uint64 first, int nslot
 								renc_mask todo, Size max_size, uint64 *horizon);
 
 /*
- * Distinct keys that a range will hold when it is full, as the fullest of a slice that was read tells: as many
- * more as pages will come, or rows.  Of a column without a key yet, each row may get one.
+ * Distinct keys that a range will hold when it is full, as the fullest of a slice that was read
+ * tells: as many more as pages will come, or rows.  Of a column without a key yet, each row may get
+ * one.
  */
 extern double rencoder_range_scan_full_keys(const RencoderRangeScan *scan, int col);
 
