@@ -239,8 +239,7 @@ search(renc_trial_input *in)
 	renc_choice choice;
 
 	in->nsamples = (size_t) renc_own_boxes(ranges, RANGES, 1e4, 7, own, sample, 512);
-	free(trial);
-	trial = (renc_trial *) test_alloc(renc_trial_size(in));
+	trial = trial_room(trial, in);
 	renc_search(trial, in, BITS, NULL, 2e6, &choice);
 
 	return choice;

@@ -160,21 +160,13 @@ trial_input(void)
 	return in;
 }
 
-/* Room for a trial of this input, in place of the last one. */
-static renc_trial *
-room_for(const renc_trial_input *in)
-{
-	free(trial);
-	trial = (renc_trial *) test_alloc(renc_trial_size(in));
-	return trial;
-}
-
 static renc_choice
 search(const renc_trial_input *in, const renc_shape *from, double work)
 {
 	renc_choice choice;
 
-	renc_search(room_for(in), in, BITS, from, work, &choice);
+	trial = trial_room(trial, in);
+	renc_search(trial, in, BITS, from, work, &choice);
 
 	return choice;
 }
@@ -357,7 +349,8 @@ test_curtailed(void)
 	shape.stage[1] = make_shape(60, 3, 2, 63, 2, 2).stage[0];
 	prepare(&s);
 	in = trial_input();
-	renc_trial_init(room_for(&in), &in);
+	trial = trial_room(trial, &in);
+	renc_trial_init(trial, &in);
 	renc_trial_run(trial, &shape, HUGE_VAL, &p);
 	measure(&shape, &unused, &reads, &missed);
 	tap_ok(missed == 0 && p.windows > 0.5 * reads && p.windows < 10 * reads,

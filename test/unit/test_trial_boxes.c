@@ -92,15 +92,6 @@ trial_input(int nranges, const renc_sample *sample, size_t nsamples, double bits
 	return in;
 }
 
-/* Room for a trial of this input, in place of the last one. */
-static renc_trial *
-room_for(const renc_trial_input *in)
-{
-	free(trial);
-	trial = (renc_trial *) test_alloc(renc_trial_size(in));
-	return trial;
-}
-
 static uint32_t
 between(uint32_t a, uint32_t b)
 {
@@ -191,7 +182,8 @@ test_boxes(void)
 	in = trial_input(RANGES, sample, SAMPLES, BITS);
 	renc_rule_shape_areal(ranges, RANGES, BITS, &rule);
 	in.areal = true;
-	renc_search(room_for(&in), &in, BITS, NULL, 4e6, &choice);
+	trial = trial_room(trial, &in);
+	renc_search(trial, &in, BITS, NULL, 4e6, &choice);
 
 	fpr = measure(&choice.shape, in.nwindows, query, truth, QUERIES, &missed);
 	tap_ok(missed == 0, "boxes: %d true matches missed", missed);
@@ -239,7 +231,8 @@ test_not_fitting(void)
 		sample[i].kind = RENC_SAMPLE_ASKED;
 	}
 	in = trial_input(RANGES, sample, LONG_QUERIES, 40);
-	renc_trial_init(room_for(&in), &in);
+	trial = trial_room(trial, &in);
+	renc_trial_init(trial, &in);
 	renc_trial_run(trial, &shape, HUGE_VAL, &p);
 	fpr = measure(&shape, in.nwindows, query, truth, LONG_QUERIES, &missed);
 	tap_ok(missed == 0, "long intervals: %d true matches missed", missed);
@@ -275,7 +268,8 @@ test_few_keys(void)
 		}
 		in = trial_input(8, sample, 64, BITS);
 		renc_rule_shape(ranges, 8, BITS, &shape);
-		renc_search(room_for(&in), &in, BITS, &shape, 1, &choice);
+		trial = trial_room(trial, &in);
+		renc_search(trial, &in, BITS, &shape, 1, &choice);
 
 		invalid += !renc_shape_valid(&choice.shape, NULL);
 	}

@@ -183,3 +183,10 @@ filter_windows(const test_filter *f)
 	w.arg = (void *) f;
 	return w;
 }
+
+renc_trial *
+trial_room(renc_trial *old, const renc_trial_input *in)
+{
+	free(old);
+	return (renc_trial *) test_alloc(renc_trial_size(in));
+}

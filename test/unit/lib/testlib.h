@@ -14,6 +14,7 @@
 #include "renc_program.h"
 #include "renc_rule.h"
 #include "renc_shape.h"
+#include "renc_trial.h"
 #include "renc_window.h"
 
 /* Rows of a window on a page of 8192 bytes. */
@@ -62,6 +63,9 @@ extern void filter_fill(test_filter *f, const renc_shape *shape,
 
 /* How renc_program_run() reads it. */
 extern renc_windows filter_windows(const test_filter *f);
+
+/* Room for a trial of this input, in place of an old one (or NULL). */
+extern renc_trial *trial_room(renc_trial *old, const renc_trial_input *in);
 
 /* Is the mask empty but for the bits of "in"? */
 static inline bool
