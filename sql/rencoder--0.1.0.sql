@@ -1211,7 +1211,9 @@ CREATE FUNCTION rencoder_runs(
 	OUT pages bigint,
 	OUT bits_per_entry double precision,
 	OUT false_pages double precision,
-	OUT parts int)
+	OUT parts int,
+	OUT nulls bigint,
+	OUT null_pages bigint)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME'
 LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;

@@ -92,7 +92,7 @@ SELECT pending_pages FROM rencoder_metapage('t_idx');
 VACUUM t;
 SELECT * FROM state;
 
--- Nulls: a row without any key has no entry.
+-- Nulls: a row without any key has an entry, too, but no key in a delta.
 UPDATE t SET v = NULL, s = NULL, few = NULL, p = NULL WHERE id IN (5, 705, 5005);
 VACUUM t;
 SELECT * FROM state;

@@ -12,8 +12,8 @@
  *	- unsummarized: nothing to do; this has cost the reading of one page.
  *	  Whoever summarizes the range later sets "summarizing" first and scans the
  *	  heap after, and finds our tuple.
- *	- summarizing or summarized: the keys go to the pending list, last
- *	  (insert_late.c).  Runs and entries know no nulls, nor values without a key.
+ *	- summarizing or summarized: keys and nulls go to the pending list, last
+ *	  (insert_late.c).  Runs and entries know no values without a key.
  *	  A flag of the range says that it has such; where it is new, directory page
  *	  and header are taken exclusively and everything is looked at anew.
  *
@@ -84,21 +84,27 @@ typedef struct Insertion
 	uint32		run;			/* INSERT_SEARCH: to be searched */
 } Insertion;
 
-/* Does the header say that the range has such a value, or null? */
+/* Does the header say that the range has a value without a key? */
 static bool
 is_flagged(const Insertion *ins, const RencoderHeaderData *header)
 {
-	const InsertKey *key = &ins->keys[ins->col];
-
-	if (ins->isnull[ins->col])
-		return rencoder_set_test(header->has_null, ins->slot);
-	return rencoder_set_test(header->has_value, ins->slot) &&
-		(!key->keyless ||
-		 (rencoder_set_test(header->keyless, ins->slot) &&
-		  (!ins->flushing || rencoder_set_test(header->keyless_since, ins->slot))));
+	return rencoder_set_test(header->keyless, ins->slot) &&
+		(!ins->flushing || rencoder_set_test(header->keyless_since, ins->slot));
 }
 
-/* What is to be done about a column; its key, if it has one, is in the row's entry. */
+/*
+ * Where the range has nulls without places, one more needs no entry.  Unless it is flushing: the
+ * next storage may have been made of the page before the row came, and may name places (INV-13).
+ */
+static InsertStep
+insert_null(Insertion *ins, const RencoderHeaderData *header, int col)
+{
+	if (ins->flushing || !rencoder_set_test(header->has_null, ins->slot))
+		rencoder_late_add_null(&ins->late, col);
+	return INSERT_DONE;
+}
+
+/* What is to be done about a column; its key, or null, is in the row's entry. */
 static InsertStep
 insert_column(Insertion *ins, const RencoderHeaderData *header, int col)
 {
@@ -106,17 +112,19 @@ insert_column(Insertion *ins, const RencoderHeaderData *header, int col)
 
 	ins->col = col;
 	ins->wanted = header->config.coder;
-	if (!ins->isnull[col] && (!key->made || key->generation != ins->wanted))
+	if (ins->isnull[col])
+		return insert_null(ins, header, col);
+	if (!key->made || key->generation != ins->wanted)
 		return INSERT_ENCODE;
-	if (!is_flagged(ins, header))
-		return INSERT_FLAG;
-	if (!ins->isnull[col] && !key->keyless)
+	if (key->keyless)
 	{
-		/* A run is not asked for what its range's bounds exclude. */
-		ins->late.may_be_indexed &= key->key >= header->min[ins->slot] &&
-			key->key <= header->max[ins->slot];
-		rencoder_late_add(&ins->late, ins->group.meta->natts, col, key->key, key->generation);
+		rencoder_late_add_keyless(&ins->late, col);
+		return is_flagged(ins, header) ? INSERT_DONE : INSERT_FLAG;
 	}
+	/* A run is not asked for what its range's bounds exclude. */
+	ins->late.may_be_indexed &= key->key >= header->min[ins->slot] &&
+		key->key <= header->max[ins->slot];
+	rencoder_late_add(&ins->late, ins->group.meta->natts, col, key->key, key->generation);
 	return INSERT_DONE;
 }
 
@@ -182,8 +190,8 @@ try_insert(Insertion *ins, const RencoderLateCache *cache)
 }
 
 /*
- * Sets the flag that says that the range has such a value, or null, in one record.  What has no key
- * is found whatever is asked, so the directory says that a range needs a look at its header.
+ * Sets the flag that says that the range has a value without a key, in one record.  It is found
+ * whatever is asked, so the directory says that a range needs a look at its header.
  * Locks: directory page, first header page and the column's, exclusive; none on entry and exit.
  */
 static void
@@ -199,17 +207,10 @@ set_flag(Insertion *ins)
 	{
 		RencoderHeader header = rencoder_group_edit_header(&edit);
 
-		if (ins->isnull[ins->col])
-			rencoder_set_add(header->has_null, ins->slot);
-		else
-			rencoder_set_add(header->has_value, ins->slot);
-		if (!ins->isnull[ins->col] && ins->keys[ins->col].keyless)
-		{
-			rencoder_set_add(header->keyless, ins->slot);
-			if (rencoder_set_test(edit.first->flushing, ins->slot))
-				rencoder_set_add(header->keyless_since, ins->slot);
-			rencoder_group_edit_entry(&edit)->flags |= RENCODER_ENTRY_ALWAYS;
-		}
+		rencoder_set_add(header->keyless, ins->slot);
+		if (rencoder_set_test(edit.first->flushing, ins->slot))
+			rencoder_set_add(header->keyless_since, ins->slot);
+		rencoder_group_edit_entry(&edit)->flags |= RENCODER_ENTRY_ALWAYS;
 	}
 	rencoder_group_edit_finish(&edit);
 }

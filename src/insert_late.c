@@ -8,8 +8,8 @@
  * the state of the range stays.  Who changes it holds the header exclusively, and after that either
  * finds the entry on the list, or the inserter finds another state (INV-11).
  *
- * Rows that need no entry: those without any key (flags say all of them), and those whose keys
- * stand in the base run with their page already.  The latter is looked up only where it is likely:
+ * Rows that need no entry: those of which flags say all, and those whose keys and nulls
+ * stand in the base run with their place already.  The latter is looked up only where it is likely:
  * an update that changed no column of the index, whose new version is on the same page.
  *
  * Why nothing is lost by leaving such a row out (INV-14): in each column with a key k, which is
@@ -34,6 +34,7 @@ rencoder_late_begin(RencoderLateRow *row, BlockNumber page, OffsetNumber offset,
 	*rencoder_pending_row(row->entry, natts) = offset;
 	row->entry->nulls = PG_UINT32_MAX >> (32 - natts);
 	row->nkeys = 0;
+	row->nulls = 0;
 }
 
 void
@@ -45,10 +46,22 @@ rencoder_late_add(RencoderLateRow *row, int natts, int col, uint64 key, uint32 c
 	row->nkeys++;
 }
 
+void
+rencoder_late_add_null(RencoderLateRow *row, int col)
+{
+	row->nulls |= (uint32) 1 << col;
+}
+
+void
+rencoder_late_add_keyless(RencoderLateRow *row, int col)
+{
+	row->entry->key[col] = RENCODER_PENDING_KEYLESS;
+}
+
 RencoderLateStep
 rencoder_late_put(Relation index, RencoderLateRow *row, uint32 run, const RencoderLateCache *cache)
 {
-	if (row->nkeys == 0)
+	if (row->nkeys == 0 && row->nulls == 0)
 		return RENCODER_LATE_DONE;
 	if (row->may_be_indexed && row->searched != run)
 		return RENCODER_LATE_SEARCH;
@@ -75,8 +88,7 @@ look_up_run(Relation index, uint32 run, RencoderLateCache *cache, MemoryContext 
 	rencoder_runs_look(index, runs, NULL);
 	entry = rencoder_runs_find(runs, run);
 	if (entry != NULL)
-		cache->info = rencoder_run_trees(index, entry, IndexRelationGetNumberOfKeyAttributes(index),
-										 NULL, NULL, &fault);
+		cache->info = rencoder_run_info(index, entry, &fault);
 	pfree(runs);
 	MemoryContextSwitchTo(old);
 }
@@ -89,24 +101,27 @@ has_row(const renc_places *places, uint32 part, uint32 row)
 		(part == RENC_WHOLE_PAGE || part == renc_part_of(places, row));
 }
 
+/* A column has more nulls than are looked at for a row, if they fill more leaves. */
+#define FEW_LEAVES	2
+
 /*
- * Does the run have the key of a column, with the row's place?  (An update that is not HOT nearly
+ * Does a tree of the run have the key, with the row's place?  (An update that is not HOT nearly
  * always gets another line pointer, in another part of its page.)  Cells reach farther than the
  * keys of the run, and a scan that asks for nothing between these does not look at cells.
  */
 static bool
-has_pair(Relation index, const RencoderRunInfoData *info, int col, uint64 key, BlockNumber page,
+has_pair(Relation index, const RencoderRunInfoData *info, int tree, uint64 key, BlockNumber page,
 		 uint32 row)
 {
-	renc_places places = rencoder_run_places(&info->column[col]);
+	renc_places places = rencoder_run_places(&info->column[tree]);
 	renc_interval point = {key, key};
 	renc_interval_set set = {&point, 1};
 	RencoderRunReader reader;
 	renc_run_search search;
 	bool		found = false;
 
-	if (key < info->column[col].least || key > info->column[col].greatest ||
-		!rencoder_run_reader_begin(&reader, index, info, col))
+	if (key < info->column[tree].least || key > info->column[tree].greatest ||
+		!rencoder_run_reader_begin(&reader, index, info, tree))
 		return false;
 	renc_run_search_begin(&search, &reader.run, rencoder_run_read, &reader, &set);
 	while (!found && renc_run_search_next(&search))
@@ -136,7 +151,13 @@ rencoder_late_search(Relation index, RencoderLateRow *row, int natts, uint32 run
 	row->indexed = cache->info != NULL;
 	for (int col = 0; col < natts && row->indexed; col++)
 	{
-		if ((entry->nulls >> col) & 1)
+		int			nulls = rencoder_run_null_tree(natts, col);
+
+		if ((row->nulls >> col) & 1)
+			row->indexed = cache->info->column[nulls].nleaves <= FEW_LEAVES &&
+				has_pair(index, cache->info, nulls, 0, entry->page,
+						 *rencoder_pending_row(entry, natts));
+		if (!rencoder_pending_has_key(entry, col))
 			continue;
 		row->indexed = cache->info->column[col].coder == coder[col] &&
 			has_pair(index, cache->info, col, entry->key[col], entry->page,

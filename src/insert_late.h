@@ -24,7 +24,9 @@ typedef struct RencoderLateCache
 typedef struct RencoderLateRow
 {
 	RencoderPendingEntry *entry;	/* palloc'd with the first key */
-	int			nkeys;			/* columns of the entry that have one */
+	int			nkeys;			/* columns that have one */
+	uint32		nulls;			/* columns whose null is to be found by the
+								 * entry */
 	bool		may_be_indexed; /* its keys may stand in the run with its
 								 * place */
 	uint32		searched;		/* the run that was searched for them, 0: none */
@@ -42,7 +44,7 @@ typedef enum RencoderLateStep
 } RencoderLateStep;
 
 /*
- * Begins the row's entry, or begins it anew: no column has a key yet.  "offset" is that of the root
+ * Begins the row's entry, or begins it anew: all columns are null, as flags say.  "offset" is that of the root
  * of its HOT chain, or InvalidOffsetNumber.
  */
 extern void rencoder_late_begin(RencoderLateRow *row, BlockNumber page, OffsetNumber offset,
@@ -51,8 +53,14 @@ extern void rencoder_late_begin(RencoderLateRow *row, BlockNumber page, OffsetNu
 /* Adds the key of a column, made by that generation of its coder. */
 extern void rencoder_late_add(RencoderLateRow *row, int natts, int col, uint64 key, uint32 coder);
 
+/* Adds a null, which no flag says. */
+extern void rencoder_late_add_null(RencoderLateRow *row, int col);
+
+/* Adds a value without a key, which the range's flag says. */
+extern void rencoder_late_add_keyless(RencoderLateRow *row, int col);
+
 /*
- * Puts the row's keys on the pending list, unless they need not stand there; or says what has to
+ * Puts the row's keys and nulls on the pending list, unless they need not stand there; or says what has to
  * be done, without any content lock, before it is tried again.  "run" is that of the first
  * header, whose share lock is held.  Locks: the tail
  * exclusive, released.  WAL: one record.
@@ -60,7 +68,7 @@ extern void rencoder_late_add(RencoderLateRow *row, int natts, int col, uint64 k
 extern RencoderLateStep rencoder_late_put(Relation index, RencoderLateRow *row, uint32 run,
 										  const RencoderLateCache *cache);
 
-/* Looks whether the run has the row's keys.  Locks: no content lock on entry and exit. */
+/* Looks whether the run has the row's keys and nulls.  Locks: no content lock on entry and exit. */
 extern void rencoder_late_search(Relation index, RencoderLateRow *row, int natts, uint32 run,
 								 RencoderLateCache *cache, MemoryContext statement);
 

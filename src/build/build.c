@@ -172,7 +172,7 @@ static RencoderBuildTotals
 build_serially(Relation heap, Relation index, IndexInfo *indexInfo, RencoderBuildPlan *plan,
 			   RencoderBuildRun *run)
 {
-	RencoderRunSorter *sorter[INDEX_MAX_KEYS];
+	RencoderRunSorter *sorter[RENCODER_MAX_TREES];
 	RencoderBuildProgress progress;
 	RencoderBuildGroup *build;
 	RencoderBuildTotals totals;

@@ -19,6 +19,7 @@
 
 #include "plan/design.h"
 #include "store/horizon.h"
+#include "store/run_format.h"
 #include "store/space.h"
 #include "table/coder_columns.h"
 #include "table/heap_read.h"
@@ -46,8 +47,7 @@ struct RencoderBuildGroup
 								 * was read */
 	BlockNumber counted;		/* blocks before this one are in *progress */
 	BlockNumber block;			/* of the row seen last; its slot is open */
-	uint32		place;			/* of that row */
-	RencoderRunSorter *const *sorter;	/* of the columns, if there is a run */
+	RencoderRunSorter *const *sorter;	/* of the trees, if there is a run */
 	RencoderCollector *collector;
 	MemoryContext group_context;	/* reset after each group */
 	bool		spilled;
@@ -255,8 +255,7 @@ finish_column(RencoderBuildGroup *b, int col, uint64 horizon, RencoderEntry entr
 	}
 	bounds->config = header->config;
 	bounds->matrix = header->matrix;
-	if (rencoder_header_matches_all(header))
-		entry->flags |= RENCODER_ENTRY_ALWAYS;
+	rencoder_group_mark(entry, header);
 }
 
 /* All ranges that are summarized are covered by the run of the build. */
@@ -410,7 +409,8 @@ build_callback(Relation index, ItemPointer tid, Datum *values, bool *isnull,
 
 	if (block != b->block)
 		begin_block(b, block);
-	b->place = renc_place_of(&b->plan->places, block, ItemPointerGetOffsetNumber(tid));
+	b->collector->page = block;
+	b->collector->place = renc_place_of(&b->plan->places, block, ItemPointerGetOffsetNumber(tid));
 	b->totals.most_rows = Max(b->totals.most_rows, ItemPointerGetOffsetNumber(tid));
 	rencoder_columns_collect_row(index, b->collector, &b->coders, values, isnull, tupleIsAlive);
 	b->totals.index_tuples++;
@@ -422,7 +422,16 @@ sort_key(void *arg, int col, uint64 key)
 {
 	RencoderBuildGroup *b = (RencoderBuildGroup *) arg;
 
-	rencoder_run_sorter_add(b->sorter[col], key, b->place, 1);
+	rencoder_run_sorter_add(b->sorter[col], key, b->collector->place, 1);
+}
+
+static void
+sort_null(void *arg, int col, const RencoderNullPlace *null)
+{
+	RencoderBuildGroup *b = (RencoderBuildGroup *) arg;
+
+	rencoder_run_sorter_add(b->sorter[rencoder_run_null_tree(b->meta.natts, col)], 0, null->place,
+							null->rows);
 }
 
 RencoderBuildGroup *
@@ -447,7 +456,9 @@ rencoder_build_group_create(Relation heap, Relation index, IndexInfo *indexInfo,
 	{
 		b->sorter = sorter;
 		b->collector->sink = sort_key;
+		b->collector->null_sink = sort_null;
 		b->collector->sink_arg = b;
+		b->collector->pages_per_range = b->meta.pages_per_range;
 	}
 	b->designer = rencoder_designer_create(index, &b->meta, (double) plan->nranges);
 	b->config = palloc0(b->meta.natts * sizeof(RencoderConfig));

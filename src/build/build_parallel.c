@@ -245,7 +245,7 @@ rencoder_build_parallel(Relation heap, Relation index, IndexInfo *indexInfo,
 						RencoderBuildPlan *plan, RencoderBuildRun *run,
 						RencoderBuildTotals *totals)
 {
-	RencoderRunSorter *sorter[INDEX_MAX_KEYS];
+	RencoderRunSorter *sorter[RENCODER_MAX_TREES];
 	int			natts = rencoder_meta_get(index)->natts;
 	uint32		ngroups = distributed_groups(plan);
 	RencoderBuildGroup *build;
@@ -296,7 +296,7 @@ rencoder_build_parallel_worker(dsm_segment *seg, shm_toc *toc)
 	BufferUsage *buffer_usage = shm_toc_lookup(toc, KEY_BUFFER_USAGE, false);
 	LOCKMODE	heap_lock = ShareLock;
 	LOCKMODE	index_lock = AccessExclusiveLock;
-	RencoderRunSorter *sorter[INDEX_MAX_KEYS];
+	RencoderRunSorter *sorter[RENCODER_MAX_TREES];
 	RencoderBuildGroup *build;
 	RencoderBuildTotals totals;
 	IndexInfo  *indexInfo;

@@ -40,12 +40,18 @@ rencoder_build_run_begin(Relation heap, Relation index, RencoderBuildPlan *plan)
 	return run;
 }
 
-/* The name of what a worker has sorted of a column. */
+/* The name of what a worker has sorted for a tree. */
 static void
-name_file(char *name, int worker, int col)
+name_file(char *name, int worker, int tree)
 {
-	snprintf(name, MAXPGPATH, "rencoder.%d.%d", worker, col);
+	snprintf(name, MAXPGPATH, "rencoder.%d.%d", worker, tree);
 }
+
+/*
+ * The memory of a column's two sorters.  Nulls come in the order of their places, so that a small
+ * part does for them.
+ */
+#define NULLS_PART	16
 
 void
 rencoder_build_run_sorters(RencoderRunSorter **sorter, int natts, Size memory,
@@ -53,19 +59,22 @@ rencoder_build_run_sorters(RencoderRunSorter **sorter, int natts, Size memory,
 {
 	char		name[MAXPGPATH];
 
-	for (int col = 0; col < natts; col++)
+	for (int tree = 0; tree < rencoder_run_ntrees(natts); tree++)
 	{
-		name_file(name, worker, col);
-		sorter[col] = fileset == NULL ? rencoder_run_sorter_begin(memory / natts, nplaces) :
-			rencoder_run_sorter_begin_shared(memory / natts, nplaces, fileset, name);
+		Size		nulls = memory / natts / NULLS_PART;
+		Size		share = tree < natts ? memory / natts - nulls : nulls;
+
+		name_file(name, worker, tree);
+		sorter[tree] = fileset == NULL ? rencoder_run_sorter_begin(share, nplaces) :
+			rencoder_run_sorter_begin_shared(share, nplaces, fileset, name);
 	}
 }
 
 void
 rencoder_build_run_export(RencoderRunSorter **sorter, int natts)
 {
-	for (int col = 0; col < natts; col++)
-		rencoder_run_sorter_export(sorter[col]);
+	for (int tree = 0; tree < rencoder_run_ntrees(natts); tree++)
+		rencoder_run_sorter_export(sorter[tree]);
 }
 
 void
@@ -75,12 +84,19 @@ rencoder_build_run_import(RencoderRunSorter **sorter, int natts, FileSet *filese
 
 	for (int worker = 0; worker < nworkers; worker++)
 	{
-		for (int col = 0; col < natts; col++)
+		for (int tree = 0; tree < rencoder_run_ntrees(natts); tree++)
 		{
-			name_file(name, worker, col);
-			rencoder_run_sorter_import(sorter[col], fileset, name);
+			name_file(name, worker, tree);
+			rencoder_run_sorter_import(sorter[tree], fileset, name);
 		}
 	}
+}
+
+void
+rencoder_build_run_end_sorters(RencoderRunSorter **sorter, int natts)
+{
+	for (int tree = 0; tree < rencoder_run_ntrees(natts); tree++)
+		rencoder_run_sorter_end(sorter[tree]);
 }
 
 /* Of an aim that is a number of bits. */
@@ -106,32 +122,11 @@ report_rows(int64 done)
 	pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_DONE, done);
 }
 
-int64
-rencoder_build_run_column(RencoderRunWriter *writer, Relation index, RencoderRunSorter *sorter,
-						  int col, uint32 coder, BlockNumber first_page, uint32 npages,
-						  renc_places places, double heap_pages, int64 done)
+/* Writes the tree that was begun, the first pair of which has come. */
+static int64
+write_pairs(RencoderRunWriter *writer, RencoderRunSorter *sorter, RencoderRunPair pair,
+			bool report, int64 done)
 {
-	double		together;
-	double		false_pages = rencoder_options_false_pages(index, heap_pages, &together);
-	double		share = npages / Max(heap_pages, npages);
-	bool		report = done >= 0;
-	bool		bits = rencoder_options_bits_are_given(index);
-	renc_run_samples *samples;
-	RencoderRunPair pair;
-
-	if (report)
-		rencoder_build_group_phase(RENCODER_BUILD_SORTING);
-	rencoder_run_sorter_sort(sorter);
-	if (report)
-		rencoder_build_group_phase(RENCODER_BUILD_WRITING);
-	if (!rencoder_run_sorter_next(sorter, &pair))
-		return done;
-	samples = bits ? NULL : rencoder_run_samples(index, col, coder);
-	rencoder_run_writer_begin_column(writer, col, coder, rencoder_build_run_aim(index, col, coder),
-									 first_page, npages, places,
-									 bits ? RENC_RUN_BITS : RENC_RUN_FALSE_PAGES,
-									 bits ? rencoder_options_bits_per_key(index) :
-									 false_pages * share, together * share, samples);
 	do
 	{
 		CHECK_FOR_INTERRUPTS();
@@ -140,10 +135,69 @@ rencoder_build_run_column(RencoderRunWriter *writer, Relation index, RencoderRun
 		if (report)
 			report_rows(done);
 	} while (rencoder_run_sorter_next(sorter, &pair));
-	rencoder_run_writer_end_column(writer);
+	rencoder_run_writer_end_tree(writer);
+	return done;
+}
+
+/* The tree of a column's keys. */
+static int64
+write_keys(RencoderRunWriter *writer, Relation index, RencoderRunSorter *sorter, int col,
+		   const RencoderBuildTrees *trees, int64 done)
+{
+	double		together;
+	double		false_pages = rencoder_options_false_pages(index, trees->heap_pages, &together);
+	double		share = trees->npages / Max(trees->heap_pages, trees->npages);
+	bool		bits = rencoder_options_bits_are_given(index);
+	uint32		coder = trees->coder[col];
+	renc_run_samples *samples;
+	RencoderRunPair pair;
+
+	if (!rencoder_run_sorter_next(sorter, &pair))
+		return done;
+	samples = bits ? NULL : rencoder_run_samples(index, col, coder);
+	rencoder_run_writer_begin_tree(writer, col, coder, rencoder_build_run_aim(index, col, coder),
+								   trees->first_page, trees->npages, trees->places,
+								   bits ? RENC_RUN_BITS : RENC_RUN_FALSE_PAGES,
+								   bits ? rencoder_options_bits_per_key(index) :
+								   false_pages * share, together * share, samples);
+	done = write_pairs(writer, sorter, pair, trees->report, done);
 	if (samples != NULL)
 		pfree(samples);
 	return done;
+}
+
+/* The tree of a column's nulls: they are told apart by their places only. */
+static int64
+write_nulls(RencoderRunWriter *writer, RencoderRunSorter *sorter, int tree,
+			const RencoderBuildTrees *trees, int64 done)
+{
+	RencoderRunPair pair;
+
+	if (!rencoder_run_sorter_next(sorter, &pair))
+		return done;
+	rencoder_run_writer_begin_tree(writer, tree, 0, 0, trees->first_page, trees->npages,
+								   trees->places, RENC_RUN_EXACT, 0, 0, NULL);
+	return write_pairs(writer, sorter, pair, trees->report, done);
+}
+
+void
+rencoder_build_run_trees(RencoderRunWriter *writer, Relation index, RencoderRunSorter **sorter,
+						 const RencoderBuildTrees *trees)
+{
+	int			natts = IndexRelationGetNumberOfKeyAttributes(index);
+	int64		done = 0;
+
+	for (int tree = 0; tree < rencoder_run_ntrees(natts); tree++)
+	{
+		if (trees->report)
+			rencoder_build_group_phase(RENCODER_BUILD_SORTING);
+		rencoder_run_sorter_sort(sorter[tree]);
+		if (trees->report)
+			rencoder_build_group_phase(RENCODER_BUILD_WRITING);
+		done = tree < natts ? write_keys(writer, index, sorter[tree], tree, trees, done) :
+			write_nulls(writer, sorter[tree], tree, trees, done);
+		rencoder_run_sorter_end(sorter[tree]);
+	}
 }
 
 void
@@ -153,20 +207,14 @@ rencoder_build_run_finish(RencoderBuildRun *run, RencoderRunSorter **sorter,
 	RencoderNewRun made = {.rows = (float) totals->heap_tuples,
 	.table_rows = (float) totals->heap_tuples};
 	int64		total = (int64) (totals->index_tuples * run->natts);
-	renc_places places = run->plan->places;
-	int64		done = 0;
+	RencoderBuildTrees trees = {.coder = run->plan->coder,.npages = run->plan->nblocks,
+	.places = run->plan->places,.heap_pages = run->plan->nblocks,.report = true};
 
-	places.most = totals->most_rows;
+	trees.places.most = totals->most_rows;
 	pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_TOTAL, total);
-	for (int col = 0; col < run->natts; col++)
-	{
-		done = rencoder_build_run_column(run->writer, run->index, sorter[col], col,
-										 run->plan->coder[col], 0, run->plan->nblocks,
-										 places, run->plan->nblocks, done);
-		rencoder_run_sorter_end(sorter[col]);
-	}
+	rencoder_build_run_trees(run->writer, run->index, sorter, &trees);
 
-	/* Nulls have no place in a run. */
+	/* Not all nulls have a place in a run. */
 	report_rows(total);
 	rencoder_run_writer_finish(run->writer, &made);
 	rencoder_run_list_publish(run->index, &made, 1, 0, NULL, 0, false);

@@ -18,9 +18,9 @@ typedef struct RencoderBuildRun RencoderBuildRun;
 extern RencoderBuildRun *rencoder_build_run_begin(Relation heap, Relation index, RencoderBuildPlan *plan);
 
 /*
- * Begins a sorter for each of "natts" columns, which share "memory" bytes; in the current
- * memory context.  Keys are in places before "nplaces".  With a file set, those of a worker, whose
- * work another process takes over.
+ * Begins a sorter for each tree of an index with "natts" columns (store/run_format.h), which share
+ * "memory" bytes; in the current memory context.  Keys are in places before "nplaces".  With a file
+ * set, those of a worker, whose work another process takes over.
  */
 extern void rencoder_build_run_sorters(RencoderRunSorter **sorter, int natts, Size memory,
 									   uint32 nplaces, FileSet *fileset, int worker);
@@ -32,20 +32,28 @@ extern void rencoder_build_run_export(RencoderRunSorter **sorter, int natts);
 extern void rencoder_build_run_import(RencoderRunSorter **sorter, int natts, FileSet *fileset,
 									  int nworkers);
 
+/* Ends them without a run. */
+extern void rencoder_build_run_end_sorters(RencoderRunSorter **sorter, int natts);
+
+/* What the trees of a run have in common. */
+typedef struct RencoderBuildTrees
+{
+	const uint32 *coder;		/* generation, by column */
+	BlockNumber first_page;		/* of the heap */
+	uint32		npages;
+	renc_places places;			/* that entries may name */
+	double		heap_pages;		/* of the table, of whose false pages it gets
+								 * its share */
+	bool		report;			/* phases and rows
+								 * (pg_stat_progress_create_index) */
+} RencoderBuildTrees;
+
 /*
- * Sorts what a sorter was given and writes the tree of a column, whose entries may name "places";
- * one without keys has none.
- * It gets its share of the
- * false pages of a table of "heap_pages".  The column's query samples weigh the width of cells.
- *
- * "done": how many rows of other columns a build has written, which reports phases and rows
- * (pg_stat_progress_create_index), and is told how many these are with the column's; -1: this is no
- * build, and nothing is reported.
+ * Sorts what the sorters were given, writes the trees, and ends the sorters.  What has no pairs gets
+ * no tree.  A column's query samples weigh the width of cells.
  */
-extern int64 rencoder_build_run_column(RencoderRunWriter *writer, Relation index,
-									   RencoderRunSorter *sorter, int col, uint32 coder,
-									   BlockNumber first_page, uint32 npages, renc_places places,
-									   double heap_pages, int64 done);
+extern void rencoder_build_run_trees(RencoderRunWriter *writer, Relation index,
+									 RencoderRunSorter **sorter, const RencoderBuildTrees *trees);
 
 /*
  * What the cells of a column are made for, as the run notes it: the bits that the owner has set, or

@@ -29,6 +29,10 @@ typedef struct SlotKey
 #include "lib/sort_template.h"
 
 #define INITIAL_KEYS	1024
+#define INITIAL_NULLS	64
+
+/* Nulls are known by their range, not by their places, if they are on so many of its pages. */
+#define DENSE_NULLS		0.9
 
 RencoderCollector *
 rencoder_collect_create(int natts)
@@ -36,6 +40,7 @@ rencoder_collect_create(int natts)
 	RencoderCollector *c = palloc0(sizeof(RencoderCollector));
 
 	c->natts = natts;
+	c->context = CurrentMemoryContext;
 	c->row_context = AllocSetContextCreate(CurrentMemoryContext, "rencoder row",
 										   ALLOCSET_SMALL_SIZES);
 	c->column = palloc0(natts * sizeof(RencoderCollectedColumn));
@@ -71,9 +76,21 @@ begin_slot(RencoderCollector *c)
 		range->has_null = false;
 		range->has_value = false;
 		range->keyless = false;
+		column->nnulls = column->null_pages = 0;
+		column->null_page = InvalidBlockNumber;
 	}
 	c->nslots++;
 	c->open = true;
+}
+
+/* Gives away the places of the open slot's nulls. */
+static void
+give_nulls(RencoderCollector *c, int col)
+{
+	const RencoderCollectedColumn *column = &c->column[col];
+
+	for (uint32 i = 0; i < column->nnulls; i++)
+		c->null_sink(c->sink_arg, col, &column->null[i]);
 }
 
 /* Sorts the open slot's keys and drops the duplicates. */
@@ -105,6 +122,7 @@ end_slot(RencoderCollector *c)
 		range->distinct = (uint32) kept;
 		column->nkeys = column->start[c->nslots - 1] + kept;
 		column->start[c->nslots] = column->nkeys;
+		give_nulls(c, col);
 	}
 	c->open = false;
 }
@@ -149,11 +167,45 @@ rencoder_collect_add(RencoderCollector *c, int col, uint64 key)
 	column->key[column->nkeys++] = key;
 }
 
+/* Remembers where the row is. */
+static void
+note_null_place(RencoderCollector *c, RencoderCollectedColumn *column)
+{
+	if (column->nnulls > 0 && column->null[column->nnulls - 1].place == c->place)
+	{
+		column->null[column->nnulls - 1].rows++;
+		return;
+	}
+	if (column->nnulls == column->max_nulls)
+	{
+		column->max_nulls = Max(2 * column->max_nulls, INITIAL_NULLS);
+		column->null = column->null == NULL ?
+			MemoryContextAlloc(c->context, column->max_nulls * sizeof(RencoderNullPlace)) :
+			repalloc_huge(column->null, column->max_nulls * sizeof(RencoderNullPlace));
+	}
+	column->null[column->nnulls++] = (RencoderNullPlace)
+	{
+		c->place, 1
+	};
+}
+
 void
 rencoder_collect_add_null(RencoderCollector *c, int col)
 {
+	RencoderCollectedColumn *column = &c->column[col];
+	RencoderRangeSummary *range = &column->range[c->nslots - 1];
+
 	Assert(c->open);
-	c->column[col].range[c->nslots - 1].has_null = true;
+	if (range->has_null)
+		return;
+	column->null_pages += c->page != column->null_page;
+	column->null_page = c->page;
+	range->has_null = c->null_sink == NULL ||
+		column->null_pages >= DENSE_NULLS * c->pages_per_range;
+	if (range->has_null)
+		column->nnulls = 0;
+	else
+		note_null_place(c, column);
 }
 
 void

@@ -19,10 +19,17 @@ typedef struct RencoderRangeSummary
 	uint64		min;			/* min > max: no key */
 	uint64		max;
 	uint32		distinct;
-	bool		has_null;
+	bool		has_null;		/* nulls, whose places are not known */
 	bool		has_value;
 	bool		keyless;		/* some value has no key, or none was read */
 } RencoderRangeSummary;
+
+/* Rows of the open slot that have a null, in one place. */
+typedef struct RencoderNullPlace
+{
+	uint32		place;			/* run/renc_place.h */
+	uint32		rows;
+} RencoderNullPlace;
 
 typedef struct RencoderCollectedColumn
 {
@@ -33,6 +40,13 @@ typedef struct RencoderCollectedColumn
 	size_t		allocated;
 	size_t		start[RENC_GROUP_RANGES + 1];	/* first key of each slot */
 	RencoderRangeSummary range[RENC_GROUP_RANGES];
+
+	/* If there is a null sink, of the open slot. */
+	RencoderNullPlace *null;
+	uint32		nnulls;
+	uint32		max_nulls;		/* allocated */
+	uint32		null_pages;
+	BlockNumber null_page;		/* the last of them */
 } RencoderCollectedColumn;
 
 /*
@@ -41,17 +55,29 @@ typedef struct RencoderCollectedColumn
  */
 typedef void (*RencoderKeySink) (void *arg, int col, uint64 key);
 
+/*
+ * Takes the places of a column's nulls, in ascending order, when their slot is closed.  Where nulls
+ * are on nearly every page it gets none, and has_null stands for them: to name them all would take
+ * as many bytes as it spares pages.
+ */
+typedef void (*RencoderNullSink) (void *arg, int col, const RencoderNullPlace *null);
+
 typedef struct RencoderCollector
 {
 	int			natts;
 	int			nslots;			/* slots begun */
 	bool		open;			/* is the last of them still being filled? */
+	MemoryContext context;		/* of what it keeps */
 	MemoryContext row_context;	/* for whoever makes keys; reset with each row */
 	bool		in_use;			/* others may change the table meanwhile */
 	bool		no_dead_toast;	/* do not fetch values of dead rows from TOAST */
 	RencoderKeySink sink;		/* where keys go, the creator's to set; NULL:
 								 * they are kept */
+	RencoderNullSink null_sink; /* likewise; NULL: has_null tells of all */
 	void	   *sink_arg;
+	uint32		pages_per_range;	/* for the null sink, as what follows: */
+	BlockNumber page;			/* of the row that is collected */
+	uint32		place;			/* likewise */
 	RencoderCollectedColumn *column;
 } RencoderCollector;
 

@@ -474,6 +474,15 @@ rencoder_key_query(Relation index, const ScanKeyData *keys, int nkeys)
 			query->empty = true;
 		else if (q->has_keys && !rencoder_key_is_coded(index, col))
 			query->empty = rencoder_key_set(query, col, 0)->none;
+		q->wants_null = q->is_null;
+		q->wants_values = q->not_null && !q->has_keys;
 	}
+
+	/*
+	 * A partial index used for its predicate alone: every row of it has a
+	 * value or a null in the first column.
+	 */
+	if (!query->restricted)
+		query->column[0].wants_null = query->column[0].wants_values = true;
 	return query;
 }

@@ -147,8 +147,20 @@ typedef struct RencoderColumnQuery
 	bool		is_null;		/* IS NULL */
 	bool		not_null;		/* IS NOT NULL */
 	bool		has_keys;		/* some comparison restricts the keys */
+
+	/* What that means for a scan, if the query is not empty. */
+	bool		wants_null;		/* rows with a null satisfy it */
+	bool		wants_values;	/* rows with any value do, and no comparison
+								 * says more */
 	List	   *keysets;		/* of those made so far (private) */
 } RencoderColumnQuery;
+
+/* Is there anything to be asked of the column? */
+static inline bool
+rencoder_column_is_asked(const RencoderColumnQuery *q)
+{
+	return q->has_keys || q->wants_null || q->wants_values;
+}
 
 typedef struct RencoderQuery
 {

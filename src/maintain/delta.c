@@ -5,7 +5,7 @@
  * Each scan reads the pending list from one end to the other.  So its entries are sorted
  * and written as a run, of whole keys, which takes their place in one record; and each scan
  * searches each delta, so a new one takes in those that are not much larger (choose_deltas()).
- * All that it is made of is read as often as the index has columns, and sorted column by column.
+ * All that it is made of is read as often as it has trees, and sorted tree by tree.
  * Closed pages and LIVE runs do not change, and go only by the hand of the maintainer, whom the
  * caller is (INV-12).
  *
@@ -55,8 +55,8 @@ typedef struct Merge
 	RencoderRunInfo info[RENCODER_MAX_RUNS];
 
 	/* What was found there. */
-	List	   *coders[INDEX_MAX_KEYS]; /* of each column: its generations */
-	int			ngenerations;	/* of the column that has the most */
+	List	   *coders[RENCODER_MAX_TREES]; /* of each tree: its generations */
+	int			ngenerations;	/* of the tree that has the most */
 	uint64		npages;			/* of the heap: number of the last + 1 */
 	uint64		first_page;		/* of the heap */
 	renc_places places;			/* that it names */
@@ -142,27 +142,28 @@ visit_pending(Merge *m, EntryVisitor visit, void *arg)
 	rencoder_pending_walk_end(&walk);
 }
 
-/* Notes that a column has entries of that generation, on heap pages "first" to before "npages". */
+/* Notes that a tree has entries of that generation, on heap pages "first" to before "npages". */
 static void
-note_entries(Merge *m, int col, uint32 coder, uint64 first, uint64 npages)
+note_entries(Merge *m, int tree, uint32 coder, uint64 first, uint64 npages)
 {
 	m->first_page = Min(m->first_page, first);
-	m->coders[col] = list_append_unique_oid(m->coders[col], coder);
-	m->ngenerations = Max(m->ngenerations, list_length(m->coders[col]));
+	m->coders[tree] = list_append_unique_oid(m->coders[tree], coder);
+	m->ngenerations = Max(m->ngenerations, list_length(m->coders[tree]));
 	m->npages = Max(m->npages, npages);
 }
 
 static void
 note_entry(Merge *m, const RencoderPendingEntry *entry, void *arg)
 {
-	const uint32 *coder = rencoder_pending_coders(entry, m->natts);
-
 	if (*rencoder_pending_row(entry, m->natts) == 0)
 		m->places = renc_whole_pages();
 	for (int col = 0; col < m->natts; col++)
 	{
-		if (!((entry->nulls >> col) & 1))
-			note_entries(m, col, coder[col], entry->page, (uint64) entry->page + 1);
+		int			tree = rencoder_pending_tree(entry, m->natts, col);
+
+		if (tree >= 0)
+			note_entries(m, tree, rencoder_pending_coders(entry, m->natts)[col], entry->page,
+						 (uint64) entry->page + 1);
 	}
 }
 
@@ -171,7 +172,7 @@ typedef struct Target
 {
 	RencoderRunSorter *sorter;	/* NULL: they are counted */
 	uint64	   *count;			/* by group */
-	int			col;
+	int			tree;
 	uint32		coder;			/* keys of this generation */
 } Target;
 
@@ -189,10 +190,11 @@ static void
 add_entry(Merge *m, const RencoderPendingEntry *entry, void *arg)
 {
 	const Target *target = (const Target *) arg;
+	int			col = target->tree % m->natts;
 
-	if (!((entry->nulls >> target->col) & 1) &&
-		rencoder_pending_coders(entry, m->natts)[target->col] == target->coder)
-		add_target_key(m, target, entry->key[target->col], entry->page,
+	if (rencoder_pending_tree(entry, m->natts, col) == target->tree &&
+		rencoder_pending_coders(entry, m->natts)[col] == target->coder)
+		add_target_key(m, target, entry->key[col], entry->page,
 					   *rencoder_pending_row(entry, m->natts), 1);
 }
 
@@ -221,13 +223,13 @@ read_info(Merge *m, int i)
 	m->info[i] = rencoder_run_info(m->index, entry, &fault);
 	if (m->info[i] == NULL)
 		rencoder_page_corrupted(m->index, entry->info, fault);
-	for (int col = 0; col < m->natts; col++)
+	for (int tree = 0; tree < rencoder_run_ntrees(m->natts); tree++)
 	{
-		const RencoderRunColumn *column = &m->info[i]->column[col];
+		const RencoderRunColumn *column = &m->info[i]->column[tree];
 
 		if (column->entries == 0)
 			continue;
-		note_entries(m, col, column->coder, column->first_page,
+		note_entries(m, tree, column->coder, column->first_page,
 					 (uint64) column->first_page + column->npages);
 		note_places(m, column);
 	}
@@ -282,11 +284,11 @@ add_delta(Merge *m, int i, const Target *target)
 	RencoderRunReader reader;
 	renc_run_search search;
 	renc_run_share leaf = {0, 0, 0};
-	renc_places places = rencoder_run_places(&info->column[target->col]);
+	renc_places places = rencoder_run_places(&info->column[target->tree]);
 	uint32		leaves = 0;
 
-	if (info->column[target->col].coder != target->coder ||
-		!rencoder_run_reader_begin(&reader, m->index, info, target->col))
+	if (info->column[target->tree].coder != target->coder ||
+		!rencoder_run_reader_begin(&reader, m->index, info, target->tree))
 		return;
 	renc_run_search_begin(&search, &reader.run, rencoder_run_read, &reader, &set);
 	while (renc_run_search_next(&search))
@@ -331,8 +333,7 @@ compare_pages(const void *a, const void *b)
 /*
  * Chooses the deltas to merge, of "most" pages in all unless the list is crowded: the largest that
  * has not more than "factor" times the pages of the new entries and of all smaller deltas, and
- * these.
- * So each delta is more than "factor" times as large as all smaller ones together.
+ * these.  So each delta is more than "factor" times as large as all smaller ones together.
  */
 static void
 choose_deltas(Merge *m, double most, double factor)
@@ -367,7 +368,7 @@ choose_deltas(Merge *m, double most, double factor)
 
 /* ---- Making one ---- */
 
-/* All keys of a column of one generation. */
+/* All keys of a tree of one generation. */
 static void
 add_all(Merge *m, const Target *target)
 {
@@ -376,29 +377,29 @@ add_all(Merge *m, const Target *target)
 		add_delta(m, i, target);
 }
 
-/* Writes the tree of a column, with its keys of one generation. */
+/* Writes a tree, with its keys of one generation. */
 static void
-write_merged_column(Merge *m, RencoderRunWriter *writer, int col, uint32 coder)
+write_merged_tree(Merge *m, RencoderRunWriter *writer, int tree, uint32 coder)
 {
 	Target		target;
 	RencoderRunPair pair;
 
 	target.sorter = rencoder_run_sorter_begin(rencoder_options_key_memory(),
 											  (uint32) Min(m->npages * m->places.parts, PG_UINT32_MAX));
-	target.col = col;
+	target.tree = tree;
 	target.coder = coder;
 	add_all(m, &target);
 	rencoder_run_sorter_sort(target.sorter);
 
-	rencoder_run_writer_begin_column(writer, col, coder, 0, (BlockNumber) m->first_page,
-									 (uint32) (m->npages - m->first_page), m->places,
-									 RENC_RUN_EXACT, 0, 0, NULL);
+	rencoder_run_writer_begin_tree(writer, tree, coder, 0, (BlockNumber) m->first_page,
+								   (uint32) (m->npages - m->first_page), m->places,
+								   RENC_RUN_EXACT, 0, 0, NULL);
 	while (rencoder_run_sorter_next(target.sorter, &pair))
 	{
 		CHECK_FOR_INTERRUPTS();
 		rencoder_run_writer_push(writer, pair.key, pair.place, pair.rows);
 	}
-	rencoder_run_writer_end_column(writer);
+	rencoder_run_writer_end_tree(writer);
 	rencoder_run_sorter_end(target.sorter);
 }
 
@@ -414,10 +415,10 @@ write_delta_run(Merge *m, int i, RencoderNewRun *made)
 
 	if (writer == NULL)
 		return false;
-	for (int col = 0; col < m->natts; col++)
+	for (int tree = 0; tree < rencoder_run_ntrees(m->natts); tree++)
 	{
-		if (i < list_length(m->coders[col]))
-			write_merged_column(m, writer, col, list_nth_oid(m->coders[col], i));
+		if (i < list_length(m->coders[tree]))
+			write_merged_tree(m, writer, tree, list_nth_oid(m->coders[tree], i));
 	}
 	rencoder_run_writer_finish(writer, made);
 	return true;
@@ -479,7 +480,6 @@ prepare_merge(Merge *m, uint64 least, double most, double factor)
 	choose_deltas(m, most, factor);
 	if (m->upto == 0 && m->nmerged == 0)
 		return false;
-
 	m->places = rencoder_late_places(m->index, (uint64) m->ngroups * RENC_GROUP_RANGES *
 									 m->meta.pages_per_range);
 	visit_pending(m, note_entry, NULL);
@@ -539,11 +539,11 @@ rencoder_delta_count(Relation index, uint32 ngroups, uint64 *count)
 	if (prepare_merge(m, 1, PG_UINT32_MAX, SWEEP))
 	{
 		m->ngroups = Min(m->ngroups, ngroups);
-		for (int col = 0; col < m->natts; col++)
+		for (int tree = 0; tree < rencoder_run_ntrees(m->natts); tree++)
 		{
-			for (int i = 0; i < list_length(m->coders[col]); i++)
+			for (int i = 0; i < list_length(m->coders[tree]); i++)
 			{
-				Target		target = {NULL, count, col, list_nth_oid(m->coders[col], i)};
+				Target		target = {NULL, count, tree, list_nth_oid(m->coders[tree], i)};
 
 				add_all(m, &target);
 			}

@@ -51,7 +51,7 @@ typedef struct FlushedGroup
 	renc_mask	flushing;
 	bool		is_new;			/* no range was summarized before */
 	uint64		horizon;
-	renc_mask  *keyless;		/* of each column: rencoder_reading_keyless() */
+	RencoderReadFlags *flags;	/* of each column */
 } FlushedGroup;
 
 typedef struct Flush
@@ -65,8 +65,7 @@ typedef struct Flush
 	bool		gives_way;
 	RencoderRunWriter *writer;
 	uint32		number;			/* of the run */
-	renc_places places;			/* that it names */
-	RencoderRunSorter *sorter[INDEX_MAX_KEYS];
+	RencoderRunSorter *sorter[RENCODER_MAX_TREES];
 	FlushedGroup *groups;
 } Flush;
 
@@ -92,7 +91,7 @@ begin_flushing(Flush *f, FlushedGroup *g, uint32 number)
 	rencoder_group_copy_header(&g->group, 0, &first);
 	before = renc_mask_count(rencoder_set_get(first.summarized));
 	g->is_new = before == 0;
-	g->keyless = palloc0(f->scan.meta.natts * sizeof(renc_mask));
+	g->flags = palloc0(f->scan.meta.natts * sizeof(RencoderReadFlags));
 	g->flushing = rencoder_reading_begin(&g->group, ranges_of_table(f, number), true, f->number,
 										 f->cut);
 	f->nsummarized += renc_mask_count(g->flushing) - before;
@@ -112,15 +111,23 @@ take_key(void *arg, int col, uint64 key)
 {
 	Flush	   *f = (Flush *) arg;
 
-	f->places.most = Max(f->places.most, f->scan.last_offset);
-	rencoder_run_sorter_add(f->sorter[col], key,
-							renc_place_of(&f->places, f->scan.last_block, f->scan.last_offset), 1);
+	rencoder_run_sorter_add(f->sorter[col], key, f->scan.collector->place, 1);
+}
+
+static void
+take_null(void *arg, int col, const RencoderNullPlace *null)
+{
+	Flush	   *f = (Flush *) arg;
+
+	rencoder_run_sorter_add(f->sorter[rencoder_run_null_tree(f->scan.meta.natts, col)], 0,
+							null->place, null->rows);
 }
 
 /*
- * Adds what was read of a column to what is known of it.  That holds for the present storage, too.
- * If the new keys are by another coder, bounds say nothing of them, and must exclude none.  Of a
- * new group nobody asks: it has that coder from now on.
+ * Adds what was read of a column to what is known of it: the first column's switch makes ranges
+ * covered in all columns.  That holds for the present storage, too.  If the new keys are by another
+ * coder, bounds say nothing of them, and must exclude none.  Of a new group nobody asks: it has that
+ * coder from now on.
  */
 static void
 widen_flushed_column(const Flush *f, const FlushedGroup *g, int col)
@@ -149,8 +156,7 @@ widen_flushed_column(const Flush *f, const FlushedGroup *g, int col)
 		if (r.keyless)
 			rencoder_set_add(header->keyless, slot);
 	}
-	if (rencoder_header_matches_all(header))
-		entry->flags |= RENCODER_ENTRY_ALWAYS;
+	rencoder_group_mark(entry, header);
 	rencoder_group_edit_finish(&edit);
 }
 
@@ -161,7 +167,7 @@ read_flushed_group(Flush *f, FlushedGroup *g)
 							   RENC_GROUP_RANGES, g->flushing, 0, &g->horizon);
 	for (int col = 0; col < f->scan.meta.natts; col++)
 	{
-		g->keyless[col] = rencoder_reading_keyless(f->scan.collector, col);
+		g->flags[col] = rencoder_reading_flags(f->scan.collector, col);
 		widen_flushed_column(f, g, col);
 	}
 }
@@ -189,13 +195,15 @@ read_flushed_groups(Flush *f)
 	uint64		end = first + f->ngroups * group_pages;
 	bool		waited_for = false;
 
-	f->places = rencoder_heap_places(f->scan.heap, f->scan.index, first, end);
-	f->places.most = 0;
+	f->scan.places = rencoder_heap_places(f->scan.heap, f->scan.index, first, end);
+	f->scan.places.most = 0;
 	rencoder_build_run_sorters(f->sorter, f->scan.meta.natts, rencoder_options_sort_memory(),
-							   (uint32) Min(end * f->places.parts, PG_UINT32_MAX), NULL, 0);
+							   (uint32) Min(end * f->scan.places.parts, PG_UINT32_MAX), NULL, 0);
 	f->scan.collector = rencoder_collect_create(f->scan.meta.natts);
 	f->scan.collector->in_use = true;
 	f->scan.collector->sink = take_key;
+	f->scan.collector->null_sink = take_null;
+	f->scan.collector->pages_per_range = f->scan.meta.pages_per_range;
 	f->scan.collector->sink_arg = f;
 	for (uint32 i = 0; i < f->ngroups && !waited_for; i++)
 	{
@@ -205,8 +213,8 @@ read_flushed_groups(Flush *f)
 		waited_for = f->gives_way && i + 1 < f->ngroups &&
 			count_lock_requests(f->scan.heap) > requests;
 	}
-	for (int col = 0; waited_for && col < f->scan.meta.natts; col++)
-		rencoder_run_sorter_end(f->sorter[col]);
+	if (waited_for)
+		rencoder_build_run_end_sorters(f->sorter, f->scan.meta.natts);
 	return !waited_for;
 }
 
@@ -218,17 +226,14 @@ write_base_run(Flush *f)
 	uint64		first_page = f->first * group_pages;
 	BlockNumber nblocks = RelationGetNumberOfBlocks(f->scan.heap);
 	uint64		end = Min(nblocks, first_page + f->ngroups * group_pages);
-	uint32		npages = end > first_page ? (uint32) (end - first_page) : 1;
+	RencoderBuildTrees trees = {.coder = f->scan.coders.generation,
+		.first_page = (BlockNumber) first_page,
+		.npages = end > first_page ? (uint32) (end - first_page) : 1,.places = f->scan.places,
+	.heap_pages = nblocks};
 	RencoderNewRun made = {.rows = (float) f->scan.live_rows,
 	.table_rows = f->scan.heap->rd_rel->reltuples};
 
-	for (int col = 0; col < f->scan.meta.natts; col++)
-	{
-		rencoder_build_run_column(f->writer, f->scan.index, f->sorter[col], col,
-								  f->scan.coders.generation[col], (BlockNumber) first_page, npages,
-								  f->places, nblocks, -1);
-		rencoder_run_sorter_end(f->sorter[col]);
-	}
+	rencoder_build_run_trees(f->writer, f->scan.index, f->sorter, &trees);
 	rencoder_run_writer_finish(f->writer, &made);
 	rencoder_run_list_publish(f->scan.index, &made, 1, 0, NULL, 0, true);
 }
@@ -245,7 +250,7 @@ leave_to_run(const Flush *f, const FlushedGroup *g, RencoderGroupEdit *edit)
 	header->config.coder = f->scan.coders.generation[col];
 	rencoder_run_groups_config(header, &entry->column[col]);
 	rencoder_set_put(header->always, renc_mask_none());
-	rencoder_reading_note_keyless(header, entry, g->flushing, g->keyless[col]);
+	rencoder_reading_note_flags(header, entry, g->flushing, &g->flags[col]);
 	rencoder_group_edit_new_epoch(edit);
 }
 

@@ -168,17 +168,32 @@ rencoder_reading_give_up(const RencoderGroup *group, uint32 run)
 	rencoder_group_edit_finish(&edit);
 }
 
-void
-rencoder_reading_note_keyless(RencoderHeader header, RencoderEntry entry, renc_mask ranges,
-							  renc_mask keyless)
+/* Replaces what a set says of some ranges. */
+static void
+replace(uint8 *set, renc_mask ranges, renc_mask with)
 {
-	renc_mask	others = renc_mask_andnot(rencoder_set_get(header->keyless), ranges);
-	renc_mask	since = renc_mask_and(rencoder_set_get(header->keyless_since), ranges);
+	rencoder_set_put(set, renc_mask_or(renc_mask_andnot(rencoder_set_get(set), ranges), with));
+}
 
-	rencoder_set_put(header->keyless, renc_mask_or(others, renc_mask_or(keyless, since)));
+/* Bounds of ranges without a key are those of none; others stay as wide as they were. */
+void
+rencoder_reading_note_flags(RencoderHeader header, RencoderEntry entry, renc_mask ranges,
+							const RencoderReadFlags *flags)
+{
+	renc_mask	since = renc_mask_and(rencoder_set_get(header->keyless_since), ranges);
+	renc_mask	empty = renc_mask_andnot(ranges, flags->has_value);
+
+	replace(header->keyless, ranges, renc_mask_or(flags->keyless, since));
 	rencoder_set_put(header->keyless_since, renc_mask_none());
-	if (rencoder_header_matches_all(header))
-		entry->flags |= RENCODER_ENTRY_ALWAYS;
+	replace(header->has_null, ranges, flags->has_null);
+	replace(header->has_value, ranges, flags->has_value);
+	for (int slot = renc_mask_next(empty, 0); slot < RENC_GROUP_RANGES;
+		 slot = renc_mask_next(empty, slot + 1))
+	{
+		header->min[slot] = PG_UINT64_MAX;
+		header->max[slot] = 0;
+	}
+	rencoder_group_mark(entry, header);
 }
 
 void
@@ -199,17 +214,17 @@ rencoder_reading_finish(const RencoderGroup *group)
 	RencoderGroupEdit edit;
 	RencoderHeaderData copy;
 	RencoderHeader first;
-	bool		any;
+	RencoderEntry entry;
 
 	rencoder_group_edit_begin(&edit, group, 0, RENCODER_EDIT_ENTRY, 0);
-	any = rencoder_header_matches_all(edit.first);
-	for (int col = 1; col < group->meta->natts && !any; col++)
+	entry = rencoder_group_edit_entry(&edit);
+	entry->flags &= ~(RENCODER_ENTRY_ALWAYS | RENCODER_ENTRY_NULLS);
+	rencoder_group_mark(entry, edit.first);
+	for (int col = 1; col < group->meta->natts; col++)
 	{
 		rencoder_group_copy_header(group, col, &copy);
-		any = rencoder_header_matches_all(&copy);
+		rencoder_group_mark(entry, &copy);
 	}
-	if (!any)
-		rencoder_group_edit_entry(&edit)->flags &= ~RENCODER_ENTRY_ALWAYS;
 	first = rencoder_group_edit_first(&edit);
 	rencoder_set_put(first->flushing, renc_mask_none());
 	first->flushing_run = 0;
@@ -232,15 +247,21 @@ rencoder_reading_note_range(RencoderHeader header, RencoderEntry entry, int slot
 		rencoder_set_add(header->has_value, slot);
 }
 
-renc_mask
-rencoder_reading_keyless(const RencoderCollector *collector, int col)
+RencoderReadFlags
+rencoder_reading_flags(const RencoderCollector *collector, int col)
 {
-	renc_mask	keyless = renc_mask_none();
+	RencoderReadFlags flags = {renc_mask_none(), renc_mask_none(), renc_mask_none()};
 
 	for (int slot = 0; slot < collector->nslots; slot++)
 	{
-		if (collector->column[col].range[slot].keyless)
-			renc_mask_set(&keyless, slot);
+		const RencoderRangeSummary *r = &collector->column[col].range[slot];
+
+		if (r->keyless)
+			renc_mask_set(&flags.keyless, slot);
+		if (r->has_null)
+			renc_mask_set(&flags.has_null, slot);
+		if (r->has_value)
+			renc_mask_set(&flags.has_value, slot);
 	}
-	return keyless;
+	return flags;
 }

@@ -43,17 +43,27 @@ extern void rencoder_reading_give_up(const RencoderGroup *group, uint32 run);
 
 /*
  * Adds what was read of a range to what header and entry say of a column, but for keyless values.
- * Inserters may have set flags meanwhile.
  */
 extern void rencoder_reading_note_range(RencoderHeader header, RencoderEntry entry, int slot,
 										const RencoderRangeSummary *r);
 
+/* What was read of a column in the ranges of a group. */
+typedef struct RencoderReadFlags
+{
+	renc_mask	keyless;		/* had a value whose key was not read */
+	renc_mask	has_null;		/* had nulls, whose places are not stored */
+	renc_mask	has_value;
+} RencoderReadFlags;
+
+extern RencoderReadFlags rencoder_reading_flags(const RencoderCollector *collector, int col);
+
 /*
- * In the switch of a column: these ranges had values without a key when they were read ("keyless"),
- * or have got some since.  Sets ALWAYS in the entry if any range of the column always matches.
+ * In the switch of a column: the new storage of these ranges is made of what was read.  Values
+ * without a key that have come since make a range keyless, too; nulls and others that have come
+ * are entries (INV-13).  Sets the entry's marks.
  */
-extern void rencoder_reading_note_keyless(RencoderHeader header, RencoderEntry entry,
-										  renc_mask ranges, renc_mask keyless);
+extern void rencoder_reading_note_flags(RencoderHeader header, RencoderEntry entry,
+										renc_mask ranges, const RencoderReadFlags *flags);
 
 /*
  * In the switch of the first column, of a matrix after those of all others: all of the group's
@@ -62,14 +72,11 @@ extern void rencoder_reading_note_keyless(RencoderHeader header, RencoderEntry e
 extern void rencoder_reading_set_cut(RencoderHeader first, RencoderEntry entry, uint64 cut);
 
 /*
- * After the last switch: takes back "flushing", and the entry's mark ALWAYS, if no column has
- * ranges that always match.  Until then inserters must note values without a key in keyless_since,
+ * After the last switch: takes back "flushing", and the entry's marks ALWAYS and NULLS, if no column
+ * needs them.  Until then inserters must note values without a key in keyless_since,
  * as what they note in "keyless" alone does not outlive a switch.  Locks: directory page and
  * headers. WAL: one record of directory page and header.
  */
 extern void rencoder_reading_finish(const RencoderGroup *group);
-
-/* Ranges of a column that have a value whose key was not read. */
-extern renc_mask rencoder_reading_keyless(const RencoderCollector *collector, int col);
 
 #endif							/* RENCODER_READING_H */

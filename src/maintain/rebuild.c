@@ -61,6 +61,7 @@ rebuild_column(RencoderRebuild *r, int col)
 	renc_mask	always = rencoder_filter_keys(&r->config[col], r->scan.collector, col, r->ranges, ranges);
 	char	   *image = rencoder_filter_build(&r->config[col], ranges);
 	uint32		nset[RENC_GROUP_RANGES] = {0};
+	RencoderReadFlags flags;
 	RencoderGroupEdit edit;
 	RencoderEntry entry;
 	RencoderHeader header;
@@ -83,8 +84,8 @@ rebuild_column(RencoderRebuild *r, int col)
 	header->sample_stamp = r->stamp[col];
 	apply_ranges(r, col, header, entry, nset);
 	rencoder_set_put(header->always, always);
-	rencoder_reading_note_keyless(header, entry, r->ranges,
-								  rencoder_reading_keyless(r->scan.collector, col));
+	flags = rencoder_reading_flags(r->scan.collector, col);
+	rencoder_reading_note_flags(header, entry, r->ranges, &flags);
 	if (col == 0)
 		rencoder_reading_set_cut(header, entry, r->cut);
 	rencoder_group_edit_new_epoch(&edit);

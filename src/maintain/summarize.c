@@ -287,8 +287,7 @@ publish_column(RencoderSummarizing *s, int col, const RencoderHeaderData *copy,
 	for (int slot = renc_mask_next(s->todo, 0); slot < RENC_GROUP_RANGES;
 		 slot = renc_mask_next(s->todo, slot + 1))
 		publish_range(s, col, header, entry, copy, always, slot);
-	if (rencoder_header_matches_all(header))
-		entry->flags |= RENCODER_ENTRY_ALWAYS;
+	rencoder_group_mark(entry, header);
 	if (col == 0)
 	{
 		publish_states(s, header, entry);

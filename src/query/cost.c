@@ -21,6 +21,7 @@
 #include "format/format_filter.h"
 #include "query/cost_clauses.h"
 #include "query/cost_heap.h"
+#include "query/cost_nulls.h"
 #include "query/cost_privileges.h"
 #include "query/scan_report.h"
 
@@ -305,13 +306,6 @@ asks_anything(const RencoderCostPath *p)
 	return false;
 }
 
-/* Of the table, on average. */
-static double
-rows_per_page(const RencoderCostPath *p)
-{
-	return p->index->rel->tuples / Max(p->index->rel->pages, 1);
-}
-
 /*
  * The entries of runs that a column's clauses ask for, and those that are met by
  * accident.  The run knows better than the statistics, if it was asked.
@@ -361,7 +355,7 @@ covered_rate(RencoderCostPath *p, int col, double pages, double share, double *r
 	double		scattered = pages * (1 - exp(-places / pages));
 	double		together = ceil(entries / Max(run->entries, 1) * pages);
 
-	*rows = Min(*rows, rencoder_cost_runs_checked(run, entries, rows_per_page(p)));
+	*rows = Min(*rows, rencoder_cost_runs_checked(run, entries, rencoder_cost_rows_per_page(p)));
 	p->run_entries += entries;
 	p->run_pages += rencoder_cost_runs_search(&p->runs, col, entries, column->elements);
 
@@ -382,8 +376,7 @@ covered_rate(RencoderCostPath *p, int col, double pages, double share, double *r
 }
 
 /*
- * Adds to heap_pages, heap_rows and heap_places those of covered ranges.  Clauses on keys are
- * answered for pages, all others for ranges.
+ * Adds to heap_pages, heap_rows and heap_places those of covered ranges.
  */
 static void
 estimate_covered(RencoderCostPath *p)
@@ -391,18 +384,22 @@ estimate_covered(RencoderCostPath *p)
 	const RencoderCostIndex *info = &p->info;
 	double		share = info->covered / info->ranges;
 	double		pages = Min(info->covered * info->pages_per_range, p->index->rel->pages);
-	double		groups = ceil(info->covered / RENC_GROUP_RANGES);
 	double		hit = pages;
 	double		in_vain = 0;
 	double		rows = p->index->rel->tuples;	/* that a column leaves */
-	bool		keys = false;
 	double		together = 1;	/* places for each page, seen or expected */
+	RencoderCostNullsRate rate;
 	double		places;
 
 	if (info->covered <= 0 || pages <= 0)
 		return;
 	if (!asks_anything(p))
-		hit *= 1 - exp(-rencoder_cost_rows(p, NIL) / info->ranges);
+	{
+		rate = rencoder_cost_nulls_all(p, pages, share);
+		hit = rate.pages;
+		rows = Min(rows, rate.rows);
+		together = rate.places / Max(rate.pages, 1);
+	}
 	for (int col = 0; col < p->index->nkeycolumns; col++)
 	{
 		if (p->column[col].quals == NIL)
@@ -411,23 +408,26 @@ estimate_covered(RencoderCostPath *p)
 		{
 			hit *= covered_rate(p, col, pages, share, &rows);
 			in_vain += p->runs.column[col].false_pages;
-			keys = true;
 			if (p->runs.column[col].near > 0)
 				together = Min(together, p->runs.column[col].near_places /
 							   p->runs.column[col].near_pages);
 		}
-		else
-			hit *= column_rate(p, col, info->covered, groups, share).pass;
+		else if (p->column[col].nulls)
+		{
+			rate = rencoder_cost_nulls_column(p, col, pages, rencoder_cost_column_rows(p, col) * share);
+			hit *= rate.pages / pages;
+			rows = Min(rows, rate.rows);
+			together = Min(together, rate.places / Max(rate.pages, 1));
+		}
 	}
 
 	/*
 	 * In a table in the order of the keys the pages lie together, but for
 	 * those in vain.
 	 */
-	places = keys ? Min(interpolate(hit, 1 + in_vain, p->correlation), hit * together + in_vain) :
-		hit / info->pages_per_range;
+	places = Min(interpolate(hit, 1 + in_vain, p->correlation), hit * together + in_vain);
 	p->heap_pages += Max(hit, 1);
-	p->heap_rows += Min(rows, Max(hit, 1) * rows_per_page(p));
+	p->heap_rows += Min(rows, Max(hit, 1) * rencoder_cost_rows_per_page(p));
 	p->heap_places += Max(places, 1);
 }
 
@@ -468,7 +468,7 @@ estimate_ranges(RencoderCostPath *p)
 	if (reachable > 0 && info->covered == 0)
 		hit = Max(hit, 1);		/* as other index types expect a row at least */
 	p->heap_pages = (hit + info->unsummarized) * info->pages_per_range;
-	p->heap_rows = p->heap_pages * rows_per_page(p);
+	p->heap_rows = p->heap_pages * rencoder_cost_rows_per_page(p);
 	p->heap_places = hit + (info->unsummarized > 0 ? 1 : 0);
 	estimate_covered(p);
 	p->heap_pages = Min(p->heap_pages, table_pages);

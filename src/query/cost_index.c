@@ -270,7 +270,9 @@ count_nulls(Relation index, const RencoderMeta *meta, const RencoderMetaPageData
 	const char *fault;
 	Buffer		buf = InvalidBuffer;
 	RencoderHeader header;
-	renc_mask	filled;
+	bool		covered;
+	double		filled;
+	double		hits;
 
 	if (blkno != RENCODER_NO_BLOCK)
 		buf = rencoder_page_try_read(index, blkno, RENCODER_PAGE_DIRECTORY, &fault);
@@ -282,14 +284,18 @@ count_nulls(Relation index, const RencoderMeta *meta, const RencoderMetaPageData
 	buf = InvalidBuffer;
 	if (entry->header != RENCODER_NO_BLOCK)
 		buf = rencoder_page_try_read(index, entry->header + col, RENCODER_PAGE_HEADER, &fault);
+	covered = entry->run != 0;
 	pfree(entry);
 	if (!BufferIsValid(buf))
 		return;
 	header = RencoderPageGetHeader(BufferGetPage(buf));
-	filled = renc_mask_or(rencoder_set_get(header->has_null), rencoder_set_get(header->has_value));
-	nulls->ranges += renc_mask_count(filled);
-	nulls->hits += renc_mask_count(is_null ? rencoder_set_get(header->has_null) :
-								   rencoder_set_get(header->has_value));
+	filled = renc_mask_count(renc_mask_or(rencoder_set_get(header->has_null),
+										  rencoder_set_get(header->has_value)));
+	hits = renc_mask_count(rencoder_set_get(is_null ? header->has_null : header->has_value));
+	nulls->ranges += covered ? 0 : filled;
+	nulls->hits += covered ? 0 : hits;
+	nulls->covered += covered ? RENC_GROUP_RANGES : 0;
+	nulls->covered_hits += covered ? hits : 0;
 	UnlockReleaseBuffer(buf);
 }
 

@@ -33,11 +33,16 @@ typedef struct RencoderCostIndex
 	bool		trial_all;		/* the sample is the whole index */
 } RencoderCostIndex;
 
-/* Ranges of a sample of groups, and those of them that have nulls, or values. */
+/*
+ * Ranges of a sample of groups, and those of them that flags say to have nulls, or values: ranges
+ * in filters, and in groups that name a run, where the flags are of nulls without places.
+ */
 typedef struct RencoderCostNulls
 {
 	double		ranges;
 	double		hits;
+	double		covered;
+	double		covered_hits;
 	bool		all;			/* the sample is the whole index */
 } RencoderCostNulls;
 

@@ -79,4 +79,11 @@ typedef struct RencoderCostPath
 	double		group_share;	/* that they are of all pages of these groups */
 } RencoderCostPath;
 
+/* Of the table, on average. */
+static inline double
+rencoder_cost_rows_per_page(const RencoderCostPath *p)
+{
+	return p->index->rel->tuples / Max(p->index->rel->pages, 1);
+}
+
 #endif							/* RENCODER_COST_PATH_H */

@@ -307,6 +307,28 @@ rank_column(Relation index, RencoderQuery *query, const RencoderRunInfoData *inf
 	rencoder_run_reader_end(&r.reader);
 }
 
+/* Trees of a run that are to be looked at. */
+static int
+asked_trees(const RencoderQuery *query)
+{
+	int			ntrees = query->natts;
+
+	for (int col = 0; col < query->natts; col++)
+	{
+		if (query->column[col].wants_null)
+			ntrees = rencoder_run_null_tree(query->natts, col) + 1;
+	}
+	return ntrees;
+}
+
+static void
+add_nulls(const RencoderRunColumn *tree, RencoderCostRunColumn *column)
+{
+	column->null_entries += (double) tree->entries;
+	column->null_rows += (double) tree->rows;
+	column->null_leaves += tree->nleaves;
+}
+
 /*
  * Rows of the parts that the entries of a tree name.  An entry that stands for more rows than one
  * may name a page.
@@ -319,16 +341,16 @@ checked_rows(const RencoderRunColumn *tree)
 }
 
 static void
-add_base_run(Relation index, const RencoderRunEntry *entry, RencoderQuery *query,
+add_base_run(Relation index, const RencoderRunEntry *entry, RencoderQuery *query, bool may_rank,
 			 const RencoderCostAsked *asked, ReadLimit *limit, RencoderCostRuns *runs)
 {
 	RencoderRunInfo info = NULL;
 	const char *fault;
-	int			natts = IndexRelationGetNumberOfKeyAttributes(index);
+	int			ntrees = asked_trees(query);
 
-	if (natts == 1 || may_read(limit, entry->info))
-		info = rencoder_run_trees(index, entry, natts, NULL, NULL, &fault);
-	for (int col = 0; col < natts; col++)
+	if (ntrees == 1 || may_read(limit, entry->info))
+		info = rencoder_run_trees(index, entry, ntrees, NULL, NULL, &fault);
+	for (int col = 0; col < query->natts; col++)
 	{
 		RencoderCostRunColumn *column = &runs->column[col];
 
@@ -345,8 +367,9 @@ add_base_run(Relation index, const RencoderRunEntry *entry, RencoderQuery *query
 		column->inner_pages += Max(Min(info->column[col].level, RENC_RUN_MAX_LEVEL), 0);
 		if (info->column[col].false_pages > 0)	/* not if it is NaN */
 			column->false_pages += info->column[col].false_pages;
-		if (query != NULL && query->column[col].has_keys && column->between >= 0 &&
-			column->found >= 0)
+		if (query->column[col].wants_null)
+			add_nulls(&info->column[rencoder_run_null_tree(query->natts, col)], column);
+		if (may_rank && query->column[col].has_keys && column->between >= 0 && column->found >= 0)
 			rank_column(index, query, info, col, &asked[col], limit, column);
 	}
 	if (info != NULL)
@@ -372,11 +395,11 @@ rencoder_cost_runs_read(Relation index, const RencoderRuns *lists, RencoderQuery
 
 		if (entry->state != RENCODER_RUN_LIVE)
 			continue;
-		runs->info_pages += query->natts > 1;
+		runs->info_pages += asked_trees(query) > 1;
 		if (entry->kind == RENCODER_RUN_BASE)
 		{
 			runs->any = true;
-			add_base_run(index, entry, may_rank ? query : NULL, asked, &limit, runs);
+			add_base_run(index, entry, query, may_rank, asked, &limit, runs);
 			continue;
 		}
 		runs->delta_pages += entry->npages;
@@ -429,6 +452,18 @@ rencoder_cost_runs_search(const RencoderCostRuns *runs, int col, double entries,
 
 	return Min(column->trees * elements + leaves, column->leaves) +
 		Min(runs->delta_descent * elements, runs->delta_pages);
+}
+
+double
+rencoder_cost_runs_search_nulls(const RencoderCostRuns *runs, int col)
+{
+	return runs->column[col].null_leaves + Min(runs->delta_descent, runs->delta_pages);
+}
+
+double
+rencoder_cost_runs_search_values(const RencoderCostRuns *runs, int col)
+{
+	return runs->column[col].leaves + Min(runs->delta_descent, runs->delta_pages);
 }
 
 double

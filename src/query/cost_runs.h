@@ -31,6 +31,11 @@ typedef struct RencoderCostRunColumn
 								 * places; near 0: not looked at */
 	double		found;			/* entries that a sample of a list meets, by
 								 * accident or not; < 0: unknown */
+
+	/* The trees of its nulls. */
+	double		null_entries;
+	double		null_rows;
+	double		null_leaves;
 } RencoderCostRunColumn;
 
 typedef struct RencoderCostRuns
@@ -77,6 +82,10 @@ extern double rencoder_cost_runs_checked(const RencoderCostRunColumn *column, do
  */
 extern double rencoder_cost_runs_search(const RencoderCostRuns *runs, int col,
 										double entries, double elements);
+
+/* The same of one that finds all nulls of a column, or all of its values. */
+extern double rencoder_cost_runs_search_nulls(const RencoderCostRuns *runs, int col);
+extern double rencoder_cost_runs_search_values(const RencoderCostRuns *runs, int col);
 
 /* Pages that it reads on its way to the leaves. */
 extern double rencoder_cost_runs_descent(const RencoderCostRuns *runs, int col, double elements);

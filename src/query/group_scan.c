@@ -90,17 +90,6 @@ get_probe(const RencoderGroupScan *s, RencoderColumnProbe *p)
 	return p->probe;
 }
 
-/* The ranges of "mask" that null flags do not rule out. */
-static renc_mask
-prune_by_flags(const RencoderColumnQuery *q, const RencoderHeaderData *header, renc_mask mask)
-{
-	if (q->is_null)
-		mask = renc_mask_and(mask, rencoder_set_get(header->has_null));
-	if (q->not_null || q->has_keys)
-		mask = renc_mask_and(mask, rencoder_set_get(header->has_value));
-	return mask;
-}
-
 /* The ranges of "mask" whose storage may have a key that is asked for, as min and max tell. */
 static renc_mask
 prune_by_bounds(const RencoderColumnProbe *p, const RencoderHeaderData *header, renc_mask mask)
@@ -157,7 +146,8 @@ has_late_pages(const RencoderGroupScan *s, uint32 group)
 {
 	for (int col = 0; col < s->meta.natts && s->runs != NULL; col++)
 	{
-		if (s->query->column[col].has_keys && next_group(s, group, &s->runs->late[col]) == group)
+		if (rencoder_column_is_asked(&s->query->column[col]) &&
+			next_group(s, group, &s->runs->late[col]) == group)
 			return true;
 	}
 	return false;
@@ -175,6 +165,17 @@ begin_answer(const RencoderGroupScan *s)
 	return answer;
 }
 
+/* Adds what was found in the covered ranges by "run" (NULL: it is not known), and late places. */
+static void
+add_places(RencoderGroupScan *s, uint32 group, int col, RencoderSearchedRun *run,
+		   renc_mask covered, renc_candidates *answer)
+{
+	if (s->runs != NULL)
+		rencoder_run_scan_answer(s->runs, group, col, run, covered, answer);
+	if (run == NULL)
+		renc_candidates_add(answer, covered);
+}
+
 /*
  * What a column, of which "header" is a copy, leaves of a group.  A key that is asked for is in the
  * storage of a range, which bounds may exclude, or came later, which they do not tell; or the range
@@ -189,12 +190,36 @@ ask_column(RencoderGroupScan *s, RencoderColumnProbe *p, const RencoderHeaderDat
 	renc_candidates answer = begin_answer(s);
 
 	covered = renc_mask_and(covered, stored);
-	if (s->runs != NULL)
-		rencoder_run_scan_answer(s->runs, header->group, header->attno, run, covered, &answer);
-	if (run == NULL)
-		renc_candidates_add(&answer, covered);
+	add_places(s, header->group, header->attno, run, covered, &answer);
 	renc_candidates_add(&answer, probe_storage(s, p, header, renc_mask_andnot(stored, covered)));
 	renc_candidates_add(&answer, keyless);
+	renc_candidates_and(&state->left, &answer);
+}
+
+/*
+ * The same of a column that is asked for nulls, or for all values.  Their places are where keys
+ * would be.  Flags say which ranges have such as have no place, or whose places were not looked
+ * at: those of filters, for instance.
+ */
+static void
+ask_nulls(RencoderGroupScan *s, const RencoderColumnQuery *q, const RencoderHeaderData *header,
+		  renc_mask covered, RencoderSearchedRun *run, RencoderGroupCandidates *state)
+{
+	renc_candidates answer = begin_answer(s);
+	int			col = header->attno;
+
+	if (q->wants_null)
+		renc_candidates_add(&answer, rencoder_set_get(header->has_null));
+	if (q->wants_values)
+	{
+		renc_mask	by_flags = rencoder_set_get(header->has_value);
+
+		if (run != NULL && !run->column[col].by_flags)
+			by_flags = renc_mask_andnot(by_flags, covered);
+		renc_candidates_add(&answer, by_flags);
+		renc_candidates_add(&answer, rencoder_set_get(header->keyless));
+	}
+	add_places(s, header->group, col, run, covered, &answer);
 	renc_candidates_and(&state->left, &answer);
 }
 
@@ -233,7 +258,7 @@ scan_by_header(RencoderGroupScan *s, RencoderEntry entry, uint32 group, Rencoder
 	for (int col = 0; col < s->meta.natts; col++)
 	{
 		const RencoderColumnQuery *q = &s->query->column[col];
-		bool		asked = q->has_keys || q->is_null || q->not_null;
+		bool		asked = rencoder_column_is_asked(q);
 		RencoderColumnProbe *p = NULL;
 		const RencoderHeaderData *header;
 
@@ -247,29 +272,22 @@ scan_by_header(RencoderGroupScan *s, RencoderEntry entry, uint32 group, Rencoder
 			state->left.ranges = renc_mask_and(existing, trusted_ranges(s, header));
 			state->untrusted = renc_mask_andnot(existing, state->left.ranges);
 
-			if (s->asks_keys && header->run != 0)
+			if (header->run != 0)
 			{
 				covered = rencoder_set_get(header->covered);
 				run = base_run(s, header->run, entry->header);
 			}
 			if (s->runs != NULL)
 				make_page_room(s, state);
-
-			/*
-			 * Every row in the index has a value or a null here.  Ranges with
-			 * neither have no row that satisfies the index's predicate, which
-			 * may be all that the query wants.
-			 */
-			if (!s->query->restricted)
-				and_ranges(state, renc_mask_or(rencoder_set_get(header->has_value),
-											   rencoder_set_get(header->has_null)));
 		}
-		if (q->has_keys && !renc_mask_empty(state->left.ranges))
+		if (!asked || renc_mask_empty(state->left.ranges))
+			continue;
+		if (q->has_keys)
 			p = get_column_probe(s, col, &header->config, entry->header);
-		if (asked)
-			and_ranges(state, prune_by_flags(q, header, state->left.ranges));
-		if (p != NULL && !renc_mask_empty(state->left.ranges))
+		if (p != NULL)
 			ask_column(s, p, header, covered, run, state);
+		else if (!q->has_keys)
+			ask_nulls(s, q, header, covered, run, state);
 	}
 }
 
@@ -313,14 +331,13 @@ scan_sealed(RencoderGroupScan *s, RencoderEntry entry, uint32 group, RencoderGro
 }
 
 /*
- * The short way through a group that is covered: no header is read.
+ * The short way through a group that is covered, by "run" (NULL: it is not known): no header is
+ * read.
  */
 static void
-scan_covered(RencoderGroupScan *s, RencoderEntry entry, uint32 group,
+scan_covered(RencoderGroupScan *s, RencoderEntry entry, uint32 group, RencoderSearchedRun *run,
 			 RencoderGroupCandidates *state)
 {
-	RencoderSearchedRun *run = base_run(s, entry->run, entry->header);
-
 	make_page_room(s, state);
 	state->left.ranges = rencoder_group_scan_existing(s, group);
 	for (int col = 0; col < s->meta.natts && !renc_mask_empty(state->left.ranges); col++)
@@ -328,28 +345,40 @@ scan_covered(RencoderGroupScan *s, RencoderEntry entry, uint32 group,
 		const RencoderEntryColumn *column = &entry->column[col];
 		renc_candidates answer = begin_answer(s);
 		renc_mask	covered = renc_mask_all();
-		const RencoderKeySet *keys;
+		const RencoderKeySet *keys = NULL;
 
-		if (!s->query->column[col].has_keys)
+		if (!rencoder_column_is_asked(&s->query->column[col]))
 			continue;
 
 		/* Cells reach farther than keys. */
-		keys = rencoder_key_set(s->query, col, column->config.coder);
-		if (keys != NULL && !rencoder_keys_meet(keys, column->min, column->max))
+		if (s->query->column[col].has_keys)
+			keys = rencoder_key_set(s->query, col, column->config.coder);
+		if (keys != NULL && run != NULL && !rencoder_keys_meet(keys, column->min, column->max))
 			covered = renc_mask_none();
-		if (s->runs != NULL)
-			rencoder_run_scan_answer(s->runs, group, col, run, covered, &answer);
-		if (run == NULL)
-			renc_candidates_add(&answer, renc_mask_all());
+		add_places(s, group, col, run, covered, &answer);
 		renc_candidates_and(&state->left, &answer);
 	}
 }
 
-/* May the entry speak for all ranges of its group? */
+/* May the entry speak for all ranges of its group, as far as it tells? */
 static bool
 takes_short_way(const RencoderGroupScan *s, RencoderEntry entry)
 {
-	return s->short_way && entry->horizon <= s->xmin && !(entry->flags & RENCODER_ENTRY_ALWAYS);
+	return entry->horizon <= s->xmin && !(entry->flags & s->long_way) &&
+		((entry->flags & RENCODER_ENTRY_COVERED) ||
+		 ((entry->flags & RENCODER_ENTRY_SEALED) && !s->asks_nulls));
+}
+
+/* Does a run leave it to flags which ranges have values? */
+static bool
+is_by_flags(const RencoderGroupScan *s, const RencoderSearchedRun *run)
+{
+	for (int col = 0; col < s->meta.natts && run != NULL; col++)
+	{
+		if (run->column[col].by_flags)
+			return true;
+	}
+	return false;
 }
 
 bool
@@ -365,7 +394,7 @@ rencoder_group_scan_find_skip(RencoderGroupScan *s, RencoderEntry entry, uint32 
 	{
 		uint32		next;
 
-		if (!s->query->column[col].has_keys)
+		if (!rencoder_column_is_asked(&s->query->column[col]) || run->column[col].by_flags)
 			continue;
 		next = next_group(s, group, &run->column[col]);
 		next = Min(next, next_group(s, group, &s->runs->late[col]));
@@ -382,15 +411,11 @@ rencoder_group_scan_find_skip(RencoderGroupScan *s, RencoderEntry entry, uint32 
 void
 rencoder_group_scan_expect_headers(const RencoderGroupScan *s, RencoderEntry entry)
 {
-	if (s->query->empty || entry->header == RENCODER_NO_BLOCK ||
-		(takes_short_way(s, entry) &&
-		 (entry->flags & (RENCODER_ENTRY_SEALED | RENCODER_ENTRY_COVERED))))
+	if (s->query->empty || entry->header == RENCODER_NO_BLOCK || takes_short_way(s, entry))
 		return;
 	for (int col = 0; col < s->meta.natts; col++)
 	{
-		const RencoderColumnQuery *q = &s->query->column[col];
-
-		if (col == 0 || q->has_keys || q->is_null || q->not_null)
+		if (col == 0 || rencoder_column_is_asked(&s->query->column[col]))
 			(void) rencoder_prefetch_page(&s->prefetch, entry->header + col);
 	}
 }
@@ -399,7 +424,8 @@ void
 rencoder_group_scan_ask(RencoderGroupScan *s, RencoderEntry entry, uint32 group,
 						RencoderGroupCandidates *state)
 {
-	bool		trusted;
+	RencoderSearchedRun *run = NULL;
+	bool		short_way;
 
 	state->untrusted = renc_mask_none();
 	state->left = renc_candidates_of_ranges(renc_mask_none(), s->meta.pages_per_range);
@@ -411,11 +437,16 @@ rencoder_group_scan_ask(RencoderGroupScan *s, RencoderEntry entry, uint32 group,
 		state->left.ranges = state->untrusted;
 		return;
 	}
-	trusted = takes_short_way(s, entry);
-	if (trusted && (entry->flags & RENCODER_ENTRY_SEALED) && !has_late_pages(s, group))
+	short_way = takes_short_way(s, entry);
+	if (short_way && (entry->flags & RENCODER_ENTRY_COVERED))
+	{
+		run = base_run(s, entry->run, entry->header);
+		short_way = !is_by_flags(s, run);
+	}
+	if (short_way && (entry->flags & RENCODER_ENTRY_COVERED))
+		scan_covered(s, entry, group, run, state);
+	else if (short_way && !has_late_pages(s, group))
 		scan_sealed(s, entry, group, state);
-	else if (trusted && (entry->flags & RENCODER_ENTRY_COVERED))
-		scan_covered(s, entry, group, state);
 	else
 		scan_by_header(s, entry, group, state);
 	renc_candidates_add(&state->left, state->untrusted);
@@ -453,8 +484,6 @@ void
 rencoder_group_scan_begin(RencoderGroupScan *s, Relation index, BlockNumber nblocks,
 						  RencoderQuery *query, Snapshot snapshot, RencoderCopies *copies)
 {
-	bool		asks_nulls = false;
-
 	memset(s, 0, offsetof(RencoderGroupScan, header));
 	s->index = index;
 	s->copies = copies;
@@ -465,14 +494,16 @@ rencoder_group_scan_begin(RencoderGroupScan *s, Relation index, BlockNumber nblo
 	s->nranges = rencoder_range_count(&s->meta, nblocks);
 	s->snapshot = snapshot;
 	s->xmin = snapshot == NULL ? PG_UINT64_MAX : rencoder_horizon_of_snapshot(snapshot);
+	s->long_way = RENCODER_ENTRY_ALWAYS;
 	for (int col = 0; col < s->meta.natts && !query->empty; col++)
 	{
 		const RencoderColumnQuery *q = &query->column[col];
 
-		s->asks_keys |= q->has_keys;
-		asks_nulls |= q->is_null || q->not_null;
+		s->asks_nulls |= q->wants_null || q->wants_values;
+		if (q->wants_null)
+			s->long_way |= RENCODER_ENTRY_NULLS;
 	}
-	s->short_way = !asks_nulls && query->restricted;
+	s->plain = s->long_way | RENCODER_ENTRY_COVERED | RENCODER_ENTRY_SEALED;
 }
 
 void
@@ -480,7 +511,7 @@ rencoder_group_scan_search_runs(RencoderGroupScan *s)
 {
 	const RencoderRuns *runs = &s->copies->runs;
 
-	if (!s->asks_keys || (runs->list.n == 0 && runs->pending_first == RENCODER_NO_BLOCK))
+	if (s->query->empty || (runs->list.n == 0 && runs->pending_first == RENCODER_NO_BLOCK))
 		return;
 	s->runs = rencoder_run_scan_begin(s->index, s->nblocks, s->query, s->copies, &s->prefetch);
 	rencoder_run_scan_search(s->runs);

@@ -5,10 +5,11 @@
  * Three ways through a group:
  *
  *	- sealed (all 128 ranges summarized, stored as a matrix), trusted by the
- *	  snapshot, no range "always" or "keyless", no late page, and nulls are not asked
- *	  for: directory entry, then windows; the header is read only if some range is
+ *	  snapshot, no range "always" or "keyless", no late page, and neither nulls nor all values are
+ *	  asked for: directory entry, then windows; the header is read only if some range is
  *	  left, to compare it with the range's min and max;
- *	- covered (all 128 ranges, by a run), the rest alike: directory entry and the pages
+ *	- covered (all 128 ranges, by a run), trusted, no range "always" or "keyless", nor one with nulls
+ *	  that are asked for and have no places: directory entry and the pages
  *	  that were found in runs and in the pending list (run_scan.h);
  *	- otherwise: header first, for the states of the ranges; then the pages found, and
  *	  the matrix.
@@ -42,9 +43,10 @@ typedef struct RencoderGroupScan
 	Snapshot	snapshot;		/* or NULL */
 	uint64		xmin;			/* of the snapshot; horizons above are not
 								 * trusted */
-	bool		asks_keys;		/* of some column */
-	bool		short_way;		/* may an entry speak for its group?  Not of
-								 * nulls */
+	bool		asks_nulls;		/* or all values, of some column */
+	uint16		long_way;		/* marks of entries that cannot speak for
+								 * their group */
+	uint16		plain;			/* marks to look at; COVERED alone is plain */
 	int64		npages;			/* index pages read other than by probes and
 								 * runs */
 
@@ -106,7 +108,7 @@ rencoder_group_scan_can_skip(RencoderGroupScan *scan, RencoderEntry entry, uint3
 {
 	/* Most are like the one before. */
 	if (group < scan->skipped_before && entry->run == scan->skipped_run &&
-		entry->flags == RENCODER_ENTRY_COVERED && entry->horizon <= scan->xmin)
+		(entry->flags & scan->plain) == RENCODER_ENTRY_COVERED && entry->horizon <= scan->xmin)
 		return true;
 	return rencoder_group_scan_find_skip(scan, entry, group);
 }
@@ -119,7 +121,7 @@ static inline void
 rencoder_group_scan_expect(const RencoderGroupScan *scan, RencoderEntry entry)
 {
 	/* Of most groups no header is read. */
-	if (!scan->short_way || entry->flags != RENCODER_ENTRY_COVERED || entry->horizon > scan->xmin)
+	if ((entry->flags & scan->plain) != RENCODER_ENTRY_COVERED || entry->horizon > scan->xmin)
 		rencoder_group_scan_expect_headers(scan, entry);
 }
 

@@ -26,8 +26,13 @@ rencoder_run_scan_begin(Relation index, BlockNumber nblocks, RencoderQuery *quer
 	scan->query = query;
 	for (int col = 0; col < query->natts; col++)
 	{
+		const RencoderColumnQuery *q = &query->column[col];
+
 		scan->late[col].places = rencoder_late_places(index, nblocks);
-		scan->ncols = query->column[col].has_keys ? col + 1 : scan->ncols;
+		if (q->wants_null)
+			scan->ntrees = rencoder_run_null_tree(query->natts, col) + 1;
+		else if (rencoder_column_is_asked(q))
+			scan->ntrees = Max(scan->ntrees, col + 1);
 	}
 	renc_page_sets_begin(&scan->sets, Min(work_mem * (Size) 1024, MaxAllocSize), palloc, pfree);
 	return scan;
@@ -102,14 +107,14 @@ add_row(RencoderRunScan *scan, RencoderFoundPlaces *found, BlockNumber page, uin
 		add_stretch(scan, found, page, 1, MaxHeapTuplesPerPage);
 }
 
-/* Adds the places of the entries found, in a run with "places". */
+/* Adds the places of the entries found, in a run with "places"; "keys": NULL if all are asked for. */
 static void
 add_found(RencoderRunScan *scan, const renc_run_search *search, const RencoderKeySet *keys,
 		  const renc_places *places, RencoderFoundPlaces *found)
 {
 	bool		alike = places->parts == found->places.parts && places->rows == found->places.rows;
-	const renc_query *query = &keys->query;
-	bool		boxes = keys->boxes.n > 0;
+	const renc_query *query = keys == NULL ? NULL : &keys->query;
+	bool		boxes = keys != NULL && keys->boxes.n > 0;
 
 	for (uint32 i = 0; i < search->n; i++)
 	{
@@ -131,36 +136,26 @@ add_found(RencoderRunScan *scan, const renc_run_search *search, const RencoderKe
 	}
 }
 
-/* Searches a column of a run.  False: a page was not what it should be. */
+/*
+ * Searches a tree of a run for what is in a set; "keys" as of add_found().  False: a page was not
+ * what it should be.
+ */
 static bool
-search_column(RencoderRunScan *scan, const RencoderRunEntry *entry, const RencoderRunInfoData *info,
-			  int col, RencoderFoundPlaces *found)
+search_tree(RencoderRunScan *scan, const RencoderRunInfoData *info, int tree, renc_interval_set set,
+			const RencoderKeySet *keys, RencoderFoundPlaces *found)
 {
-	const RencoderRunColumn *column = &info->column[col];
-	renc_places places = rencoder_run_places(column);
-	const RencoderRunKeys *k;
+	renc_places places = rencoder_run_places(&info->column[tree]);
 	RencoderRunReader reader;
 	renc_run_search search;
 
-	if (column->root == RENCODER_NO_BLOCK)
+	if (!rencoder_run_reader_begin(&reader, scan->index, info, tree))
 		return true;
-	if (entry->kind == RENCODER_RUN_BASE)
-		found->places = places;
-	k = column_keys(scan, col, column->coder, entry->info);
-	if (k->keys == NULL)
-	{
-		found->set.all = true;
-		return true;
-	}
-	if (!rencoder_keys_meet(k->keys, column->least, column->greatest) ||
-		!rencoder_run_reader_begin(&reader, scan->index, info, col))
-		return true;
-	renc_run_search_begin(&search, &reader.run, rencoder_run_read, &reader, &k->set);
+	renc_run_search_begin(&search, &reader.run, rencoder_run_read, &reader, &set);
 	rencoder_run_reader_prefetch(&reader, &search, scan->prefetch);
 	while (renc_run_search_next(&search))
 	{
 		CHECK_FOR_INTERRUPTS();
-		add_found(scan, &search, k->keys, &places, found);
+		add_found(scan, &search, keys, &places, found);
 	}
 	if (search.failure != NULL)
 	{
@@ -171,6 +166,74 @@ search_column(RencoderRunScan *scan, const RencoderRunEntry *entry, const Rencod
 	scan->npages += reader.npages;
 	rencoder_run_reader_end(&reader);
 	return search.failure == NULL;
+}
+
+/* Searches a tree for all that it has. */
+static bool
+search_whole_tree(RencoderRunScan *scan, const RencoderRunInfoData *info, int tree,
+				  RencoderFoundPlaces *found)
+{
+	static const renc_interval everything = {0, PG_UINT64_MAX};
+	renc_interval_set set = {&everything, 1};
+
+	return search_tree(scan, info, tree, set, NULL, found);
+}
+
+/* Searches the keys of a column for those that are compared with. */
+static bool
+search_keys(RencoderRunScan *scan, const RencoderRunEntry *entry, const RencoderRunInfoData *info,
+			int col, RencoderFoundPlaces *found)
+{
+	const RencoderRunColumn *column = &info->column[col];
+	const RencoderRunKeys *k;
+
+	if (column->root == RENCODER_NO_BLOCK)
+		return true;
+	k = column_keys(scan, col, column->coder, entry->info);
+	if (k->keys == NULL)
+	{
+		found->set.all = true;
+		return true;
+	}
+	return !rencoder_keys_meet(k->keys, column->least, column->greatest) ||
+		search_tree(scan, info, col, k->set, k->keys, found);
+}
+
+/* All values of a column; of a delta with too many, each page may have one. */
+static bool
+search_values(RencoderRunScan *scan, const RencoderRunEntry *entry,
+			  const RencoderRunInfoData *info, int col, RencoderFoundPlaces *found)
+{
+	if (rencoder_run_scan_many_values(info->column[col].entries, scan->nblocks))
+	{
+		if (entry->kind == RENCODER_RUN_BASE)
+			found->by_flags = true;
+		else
+			found->set.all = true;
+		return true;
+	}
+	return search_whole_tree(scan, info, col, found);
+}
+
+/*
+ * Searches what a run has of a column that is asked.  All trees of a base run name the same places.
+ * False: a page was not what it should be.
+ */
+static bool
+search_column(RencoderRunScan *scan, const RencoderRunEntry *entry, const RencoderRunInfoData *info,
+			  int col, RencoderFoundPlaces *found)
+{
+	const RencoderColumnQuery *q = &scan->query->column[col];
+	int			nulls = rencoder_run_null_tree(scan->query->natts, col);
+	int			tree = q->wants_null && info->column[nulls].root != RENCODER_NO_BLOCK ? nulls : col;
+
+	if (entry->kind == RENCODER_RUN_BASE && info->column[tree].root != RENCODER_NO_BLOCK)
+		found->places = rencoder_run_places(&info->column[tree]);
+	if (q->has_keys && !search_keys(scan, entry, info, col, found))
+		return false;
+	if (q->wants_values && !search_values(scan, entry, info, col, found))
+		return false;
+	return !q->wants_null || search_whole_tree(scan, info, nulls, found);
 }
 
 /* The run as far as it was searched, which may be not at all. */
@@ -206,7 +269,7 @@ look_at_run(RencoderRunScan *scan, const RencoderRunEntry *entry, RencoderSearch
 
 	if (run->info != NULL)
 		return true;
-	run->info = rencoder_run_trees(scan->index, entry, scan->ncols, &scan->copies->pages,
+	run->info = rencoder_run_trees(scan->index, entry, scan->ntrees, &scan->copies->pages,
 								   &scan->npages, &fault);
 	if (run->info == NULL)
 		note_scan_fault(scan, entry->info, fault);
@@ -219,9 +282,9 @@ search_trees(RencoderRunScan *scan, const RencoderRunEntry *entry, RencoderSearc
 {
 	if (!look_at_run(scan, entry, run))
 		return false;
-	for (int col = 0; col < scan->ncols; col++)
+	for (int col = 0; col < scan->query->natts; col++)
 	{
-		if (scan->query->column[col].has_keys &&
+		if (rencoder_column_is_asked(&scan->query->column[col]) &&
 			!search_column(scan, entry, run->info, col, entry->kind == RENCODER_RUN_BASE ?
 						   &run->column[col] : &scan->late[col]))
 			return false;
@@ -267,12 +330,19 @@ expect_roots(RencoderRunScan *scan, const WantedRun *wanted)
 {
 	const RencoderRunInfoData *info = wanted->run->info;
 
-	for (int col = 0; col < scan->ncols; col++)
+	for (int tree = 0; tree < scan->ntrees; tree++)
 	{
-		const RencoderRunColumn *column = &info->column[col];
+		const RencoderRunColumn *column = &info->column[tree];
+		int			col = tree % scan->query->natts;
+		const RencoderColumnQuery *q = &scan->query->column[col];
 		const RencoderRunKeys *k;
 
-		if (!scan->query->column[col].has_keys || column->root == RENCODER_NO_BLOCK)
+		if (column->root == RENCODER_NO_BLOCK)
+			continue;
+		if (tree >= scan->query->natts ? q->wants_null :
+			q->wants_values && !rencoder_run_scan_many_values(column->entries, scan->nblocks))
+			(void) rencoder_prefetch_page(scan->prefetch, column->root);
+		if (tree >= scan->query->natts || !q->has_keys)
 			continue;
 		k = column_keys(scan, col, column->coder, wanted->entry->info);
 		if (k->keys != NULL && rencoder_keys_meet(k->keys, column->least, column->greatest))
@@ -291,11 +361,11 @@ prepare_runs(RencoderRunScan *scan, const WantedRun *wanted, int n)
 
 	if (distance == 0 || n < 2)
 		return true;
-	for (int i = 1; i < Min(n, distance) && scan->ncols > 1; i++)
+	for (int i = 1; i < Min(n, distance) && scan->ntrees > 1; i++)
 		(void) rencoder_prefetch_page(scan->prefetch, wanted[i].entry->info);
 	for (int i = 0; i < n; i++)
 	{
-		if (i + distance < n && scan->ncols > 1)
+		if (i + distance < n && scan->ntrees > 1)
 			(void) rencoder_prefetch_page(scan->prefetch, wanted[i + distance].entry->info);
 		if (!look_at_run(scan, wanted[i].entry, wanted[i].run))
 			return false;
@@ -321,29 +391,44 @@ search_list(RencoderRunScan *scan, bool base_only)
 	return true;
 }
 
-/* Adds the heap pages of the entries that match to the late pages of their columns. */
+/*
+ * Does a pending entry match what is asked of a column?  Of a value without a key the header tells.
+ * *k: what was asked for of the entry before, or NULL.
+ */
+static bool
+matches_column(RencoderRunScan *scan, const RencoderPendingEntry *entry, int col,
+			   BlockNumber blkno, const RencoderRunKeys **k)
+{
+	const RencoderColumnQuery *q = &scan->query->column[col];
+	uint32		coder;
+
+	if (!rencoder_pending_has_key(entry, col))
+		return q->wants_null && rencoder_pending_is_null(entry, col);
+	if (!q->has_keys)
+		return q->wants_values;
+	coder = rencoder_pending_coders(entry, scan->query->natts)[col];
+	if (*k == NULL || (*k)->generation != coder)
+		*k = column_keys(scan, col, coder, blkno);
+	return (*k)->keys == NULL || rencoder_keys_meet((*k)->keys, entry->key[col], entry->key[col]);
+}
+
+/*
+ * Adds the heap pages of the entries that match to the late pages of their columns.  What came
+ * since the table's size was read, no snapshot sees here.
+ */
 static void
 add_pending(RencoderRunScan *scan, const RencoderPendingWalk *walk)
 {
-	for (int col = 0; col < scan->ncols; col++)
+	for (int col = 0; col < scan->query->natts; col++)
 	{
 		const RencoderRunKeys *k = NULL;
 
-		for (int i = 0; i < walk->copy.nentries && scan->query->column[col].has_keys; i++)
+		for (int i = 0; i < walk->copy.nentries &&
+			 rencoder_column_is_asked(&scan->query->column[col]); i++)
 		{
 			const RencoderPendingEntry *entry = rencoder_pending_entry(&walk->copy, i);
-			uint32		coder = rencoder_pending_coders(entry, scan->query->natts)[col];
 
-			/*
-			 * A null does not match; of a value without a key the header
-			 * tells.  What came since the table's size was read, no snapshot
-			 * sees here.
-			 */
-			if (entry->page >= scan->nblocks || (entry->nulls & (1U << col)))
-				continue;
-			if (k == NULL || k->generation != coder)
-				k = column_keys(scan, col, coder, walk->blkno);
-			if (k->keys == NULL || rencoder_keys_meet(k->keys, entry->key[col], entry->key[col]))
+			if (entry->page < scan->nblocks && matches_column(scan, entry, col, walk->blkno, &k))
 				add_row(scan, &scan->late[col], entry->page,
 						*rencoder_pending_row(entry, scan->query->natts));
 		}
@@ -429,94 +514,6 @@ rencoder_run_scan_base(RencoderRunScan *scan, uint32 number, BlockNumber named_b
 		note_scan_fault(scan, named_by, "It names a run that is not in the list of runs.");
 	}
 	return run;
-}
-
-/* Sets the bits of the rows of a part. */
-static void
-add_part(uint64 *row, const renc_places *places, uint32 part)
-{
-	uint32		first;
-	uint32		last;
-
-	renc_part_rows(places, part, &first, &last);
-	for (uint32 i = first - 1; i < Min(last, RENC_MAX_PAGE_ROWS); i++)
-		row[i / 64] |= UINT64CONST(1) << i % 64;
-}
-
-/*
- * Takes what was found of the page that has "place": sets the bits of its rows, or *whole.  Returns
- * the next place.
- */
-static uint32
-take_places(RencoderRunScan *scan, RencoderFoundPlaces *found, uint32 place, uint64 *row, bool *whole)
-{
-	uint32		parts = found->places.parts;
-	uint32		page = place / parts;
-	uint32		n = 0;
-
-	do
-	{
-		if (parts > 1)
-			add_part(row, &found->places, place - page * parts);
-		n++;
-		place = renc_page_set_seek(&scan->sets, &found->set, place + 1);
-	} while (place != RENC_NO_PAGE && place / parts == page);
-	*whole |= n == parts;
-	return place;
-}
-
-/* The first place found in the pages from "first" on. */
-static uint32
-first_place(RencoderRunScan *scan, RencoderFoundPlaces *found, uint64 first)
-{
-	return renc_page_set_seek(&scan->sets, &found->set,
-							  (uint32) Min(first * found->places.parts, RENC_NO_PAGE));
-}
-
-static inline uint64
-page_of_place(const RencoderFoundPlaces *found, uint32 place)
-{
-	return place == RENC_NO_PAGE ? PG_UINT64_MAX : place / found->places.parts;
-}
-
-void
-rencoder_run_scan_answer(RencoderRunScan *scan, uint32 group, int col, RencoderSearchedRun *run,
-						 renc_mask covered, renc_candidates *answer)
-{
-	RencoderFoundPlaces *stored = run == NULL ? NULL : &run->column[col];
-	RencoderFoundPlaces *late = &scan->late[col];
-	uint32		pages_per_range = answer->pages_per_range;
-	uint64		first = (uint64) group * RENC_GROUP_RANGES * pages_per_range;
-	uint64		end = first + (uint64) RENC_GROUP_RANGES * pages_per_range;
-	uint32		next_stored = stored == NULL ? RENC_NO_PAGE : first_place(scan, stored, first);
-	uint32		next_late = first_place(scan, late, first);
-
-	for (;;)
-	{
-		uint64		stored_page = page_of_place(stored, next_stored);
-		uint64		late_page = page_of_place(late, next_late);
-		uint64		page = Min(stored_page, late_page);
-		uint32		slot = (uint32) ((page - first) / pages_per_range);
-		uint64		row[RENC_ROW_WORDS] = {0};
-		bool		whole = false;
-
-		if (page >= end)
-			break;
-		if (stored_page == page)
-			next_stored = take_places(scan, stored, next_stored, row, &whole);
-		if (late_page == page)
-			next_late = take_places(scan, late, next_late, row, &whole);
-		else if (!renc_mask_test(covered, slot))
-			continue;
-		if (whole)
-			renc_candidates_add_page(answer, slot, (uint32) ((page - first) % pages_per_range));
-		else
-			renc_candidates_add_rows(answer, slot, (uint32) ((page - first) % pages_per_range), row);
-	}
-	if (stored != NULL && stored->set.all)
-		renc_candidates_add(answer, covered);
-	if (late->set.all)
-		renc_candidates_add(answer, renc_mask_all());
 }
 
 void

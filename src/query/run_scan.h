@@ -3,8 +3,12 @@
  *		What the runs and the pending list of an index say of a query: heap pages, or parts of them.
  *
  * A page of a covered range may hold a row of the query only if, in each column that the query
- * restricts by keys, the base run that the range's group names found it, or it is among the late
- * pages: those found by deltas and the pending list.  Late pages count for all summarized ranges.
+ * restricts, the base run that the range's group names found it, or it is among the late
+ * pages: those found by deltas and the pending list; or flags of the range say so, which are not
+ * looked at here.  Late pages count for all summarized ranges.
+ *
+ * IS NULL asks a tree of nulls, IS NOT NULL that of the keys for all of them.  Where these are many
+ * more than the table has pages, they are not looked at one by one: they are on nearly all pages.
  *
  * Nothing is locked from page to page, and pages of runs and of the pending list are used
  * again.  They bear numbers, so a scan that meets another page than it expected notices.
@@ -25,6 +29,9 @@
 #include "store/prefetch.h"
 #include "store/run_format.h"
 
+/* More values than this for each page of the table are on nearly all pages. */
+#define RENCODER_MANY_VALUES	4
+
 /* What a query asks of a column, by keys of one generation of its coder. */
 typedef struct RencoderRunKeys
 {
@@ -39,6 +46,7 @@ typedef struct RencoderFoundPlaces
 {
 	renc_page_set set;			/* of places */
 	renc_places places;
+	bool		by_flags;		/* has_value tells of values, not the set */
 } RencoderFoundPlaces;
 
 /* A run that was searched. */
@@ -65,7 +73,7 @@ typedef struct RencoderRunScan
 	const RencoderPrefetch *prefetch;
 	RencoderCopies *copies;
 	const RencoderRuns *runs;	/* of it */
-	int			ncols;			/* columns up to the last that is asked */
+	int			ntrees;			/* of a run, up to the last that is asked */
 	RencoderSearchedRun *searched;
 	RencoderRunKeys *keys[INDEX_MAX_KEYS];
 	uint32		unknown;		/* a run that is not in the list, 0: none */
@@ -78,6 +86,13 @@ typedef struct RencoderRunScan
 	BlockNumber fault_blkno;
 	uint64		fault_changes;
 } RencoderRunScan;
+
+/* Are values so many, of a table of so many pages, that they are not looked at one by one? */
+static inline bool
+rencoder_run_scan_many_values(double values, double nblocks)
+{
+	return values > RENCODER_MANY_VALUES * nblocks;
+}
 
 /*
  * Of a table of "nblocks" pages; in the current memory context.  Reads nothing yet.  "copies" have

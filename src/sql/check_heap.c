@@ -3,9 +3,9 @@
  *		rencoder_index_check(heapallindexed): does the index cover every row?
  *
  * Every row that a snapshot sees must be covered by the summary of its block
- * range, if the snapshot trusts it (INV-1, INV-2, INV-9): a null by has_null;
- * a value by has_value, and its key by storage or entries (check_keys.c), or, if it has none, by
- * "keyless".  Rows are collected group by group and held against the index.
+ * range, if the snapshot trusts it (INV-1, INV-2, INV-9): nulls and keys by storage or entries
+ * (check_keys.c), a value that has no key by "keyless".  Rows are collected group by group and held
+ * against the index.
  *
  * A row that another transaction is deleting is among them: the snapshot sees it.  One that
  * this transaction has deleted comes back if that is rolled back, maybe to a savepoint.  So what
@@ -88,10 +88,6 @@ check_flags(HeapCheck *hc, int col, unsigned int slot, Violation *v)
 	const RencoderHeaderData *header = hc->copy->header[col];
 	const RencoderRangeSummary *seen = &hc->collector->column[col].range[slot];
 
-	if (seen->has_null && !rencoder_set_test(header->has_null, slot))
-		note_violation(hc, v, col, slot, "a null that its summary does not know");
-	if (seen->has_value && !rencoder_set_test(header->has_value, slot))
-		note_violation(hc, v, col, slot, "a value where its summary knows none");
 	if (seen->keyless && !rencoder_set_test(header->keyless, slot))
 		note_violation(hc, v, col, slot, "a value without key, and does not always match");
 }

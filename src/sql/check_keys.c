@@ -7,7 +7,8 @@
  * where parts of pages are named, with the part that has the root of its HOT chain (INV-11; flags
  * are checked in check_heap.c).  Of a covered range, storage is the base run that the group names,
  * which is searched once for all keys of the pages; of another one it is the matrix, or the range
- * is "always".  Deltas and the list are only asked for keys that are not there.
+ * is "always".  Deltas and the list are only asked for keys that are not there.  Nulls are keys of
+ * trees of their own, unless their range says that it has some without places.
  *
  * Whatever was in one of these when the snapshot was taken is in one of them later; a run
  * or a pending page goes only in a record that raises run_changes (INV-12), storage in one that
@@ -29,7 +30,7 @@
 /* Keys that there is room for at first. */
 #define FIRST_KEYS		1024
 
-/* The key of a column of a row. */
+/* The key of a column of a row, 0 for a null. */
 typedef struct WantedKey
 {
 	uint64		key;
@@ -39,7 +40,7 @@ typedef struct WantedKey
 	bool		asked;			/* is it looked for at present? */
 } WantedKey;
 
-/* Those of a column in the window. */
+/* Those of a tree in the window. */
 typedef struct CollectedKeys
 {
 	size_t		n;
@@ -56,16 +57,18 @@ struct RencoderKeyCheck
 	BlockNumber first_page;		/* of the window */
 	WantedKey	row;			/* that is collected */
 	RencoderCollector *collector;	/* gives its keys */
-	CollectedKeys *column;
+	CollectedKeys *tree;		/* as in a run (run_format.h) */
 	RencoderGroupCopy *copy;
 	MemoryContext context;		/* reset after each look */
 };
 
-/* What of a column's keys is yet to be found. */
+/* What of a tree's keys is yet to be found. */
 typedef struct WantedKeys
 {
 	const RencoderKeyCheck *check;
-	int			col;
+	int			tree;
+	int			col;			/* that it is of */
+	bool		nulls;			/* of it */
 	size_t		n;
 	WantedKey  *key;			/* in order of key, page, row */
 	size_t		left;			/* that are not found */
@@ -93,12 +96,12 @@ compare_wanted(const WantedKey *a, const WantedKey *b)
 #define ST_DEFINE
 #include "lib/sort_template.h"
 
-/* A key of the row that is collected. */
+/* A key of the row that is collected, or a null. */
 static void
-collect_key(void *arg, int col, uint64 key)
+collect_key(void *arg, int tree, uint64 key)
 {
 	RencoderKeyCheck *check = (RencoderKeyCheck *) arg;
-	CollectedKeys *keys = &check->column[col];
+	CollectedKeys *keys = &check->tree[tree];
 
 	if (keys->n == keys->allocated)
 	{
@@ -120,11 +123,11 @@ rencoder_check_keys_begin(Relation index, const RencoderMeta *meta, uint64 xmin)
 	check->collector = rencoder_collect_create(meta->natts);
 	check->collector->sink = collect_key;
 	check->collector->sink_arg = check;
-	check->column = palloc0(meta->natts * sizeof(CollectedKeys));
-	for (int col = 0; col < meta->natts; col++)
+	check->tree = palloc0(rencoder_run_ntrees(meta->natts) * sizeof(CollectedKeys));
+	for (int tree = 0; tree < rencoder_run_ntrees(meta->natts); tree++)
 	{
-		check->column[col].allocated = FIRST_KEYS;
-		check->column[col].key = palloc(FIRST_KEYS * sizeof(WantedKey));
+		check->tree[tree].allocated = FIRST_KEYS;
+		check->tree[tree].key = palloc(FIRST_KEYS * sizeof(WantedKey));
 	}
 	check->copy = rencoder_group_copy_create(meta);
 	check->context = AllocSetContextCreate(CurrentMemoryContext, "rencoder rows' keys",
@@ -229,7 +232,7 @@ look_in_run(WantedKeys *wanted, const RencoderRunEntry *entry, uint32 coder)
 
 	if (info == NULL)
 		return note_wanted_fault(wanted, entry->info, fault);
-	places = rencoder_run_places(&info->column[wanted->col]);
+	places = rencoder_run_places(&info->column[wanted->tree]);
 	for (size_t i = 0; i < wanted->n; i++)
 	{
 		uint64		key = wanted->key[i].key;
@@ -240,9 +243,9 @@ look_in_run(WantedKeys *wanted, const RencoderRunEntry *entry, uint32 coder)
 			key, key
 		};
 	}
-	if (!rencoder_run_reader_begin(&reader, wanted->check->index, info, wanted->col))
+	if (!rencoder_run_reader_begin(&reader, wanted->check->index, info, wanted->tree))
 		return true;
-	if (info->column[wanted->col].coder != coder)
+	if (info->column[wanted->tree].coder != coder)
 	{
 		rencoder_run_reader_end(&reader);
 		wanted->unknown = true;
@@ -297,7 +300,8 @@ search_late(WantedKeys *wanted, const RencoderRuns *runs, uint32 coder)
 			const RencoderPendingEntry *entry = rencoder_pending_entry(&walk.copy, i);
 			uint32		row = *rencoder_pending_row(entry, natts);
 
-			if ((entry->nulls >> wanted->col) & 1)
+			if (wanted->nulls ? !rencoder_pending_is_null(entry, wanted->col) :
+				!rencoder_pending_has_key(entry, wanted->col))
 				continue;
 			if (rencoder_pending_coders(entry, natts)[wanted->col] == coder)
 				found(wanted, entry->page, row, row > 0 ? row : MaxHeapTuplesPerPage,
@@ -323,9 +327,11 @@ note_not_found(WantedKeys *wanted)
 		if (k->found)
 			continue;
 		note_wanted_fault(wanted, wanted->check->copy->entry->header + wanted->col,
-						  psprintf("Row (%u,%u) has key 0x%016llx of column %d, which a query does "
-								   "not find.", wanted->check->first_page + k->page, k->row,
-								   (unsigned long long) k->key, wanted->col + 1));
+						  psprintf("Row (%u,%u) has %s of column %d, which a query does not find.",
+								   wanted->check->first_page + k->page, k->row,
+								   wanted->nulls ? "a null" :
+								   psprintf("key 0x%016llx", (unsigned long long) k->key),
+								   wanted->col + 1));
 		return;
 	}
 }
@@ -337,14 +343,15 @@ slot_of(const RencoderKeyCheck *check, size_t page)
 	return rencoder_slot_of_range(rencoder_range_of_block(&check->meta, check->first_page + (BlockNumber) page));
 }
 
-/* Does the snapshot trust the range, and are keys of the column asked for there? */
+/* Does the snapshot trust the range, and are keys of the column, or its nulls, asked for there? */
 static bool
-is_asked(const RencoderKeyCheck *check, int col, unsigned int slot)
+is_asked(const RencoderKeyCheck *check, int col, bool nulls, unsigned int slot)
 {
 	const RencoderHeaderData *first = check->copy->header[0];
+	const RencoderHeaderData *header = check->copy->header[col];
 
 	return rencoder_set_test(first->summarized, slot) && first->horizon[slot] <= check->xmin &&
-		!rencoder_set_test(check->copy->header[col]->keyless, slot);
+		!rencoder_set_test(nulls ? header->has_null : header->keyless, slot);
 }
 
 /* Finds what the matrix has, or "always" says. */
@@ -393,38 +400,43 @@ look_in_base_run(WantedKeys *wanted, const RencoderRuns *runs, uint32 coder)
 		WantedKey  *k = &wanted->key[i];
 		unsigned int slot = slot_of(check, k->page);
 
-		k->asked = rencoder_set_test(first->covered, slot) && k->key >= header->min[slot] &&
-			k->key <= header->max[slot];
+		k->asked = rencoder_set_test(first->covered, slot) &&
+			(wanted->nulls || (k->key >= header->min[slot] && k->key <= header->max[slot]));
 	}
 	return look_in_run(wanted, base, coder);
 }
 
-/* One column of the window; "wanted" gets a fault, if any. */
+/* One tree of the window; "wanted" gets a fault, if any. */
 static void
-check_column_keys(RencoderKeyCheck *check, int col, const RencoderRuns *runs,
-				  const RencoderColumnCoders *coders, WantedKeys *wanted)
+check_tree_keys(RencoderKeyCheck *check, int tree, const RencoderRuns *runs,
+				const RencoderColumnCoders *coders, WantedKeys *wanted)
 {
+	int			col = tree % check->meta.natts;
 	const RencoderHeaderData *header = check->copy->header[col];
-	CollectedKeys *keys = &check->column[col];
-	uint32		coder = coders->generation[col];
+	CollectedKeys *keys = &check->tree[tree];
+	uint32		coder;
 
 	memset(wanted, 0, sizeof(*wanted));
 	wanted->check = check;
+	wanted->tree = tree;
 	wanted->col = col;
-	if (header->config.coder != coder)
+	wanted->nulls = tree >= check->meta.natts;
+	coder = wanted->nulls ? 0 : coders->generation[col];
+	if (!wanted->nulls && header->config.coder != coder)
 		return;
 	wanted->n = wanted->left = keys->n;
 	wanted->key = keys->key;
 	for (size_t i = 0; i < wanted->n; i++)
 	{
 		wanted->key[i].found = false;
-		if (!is_asked(check, col, slot_of(check, wanted->key[i].page)))
+		if (!is_asked(check, col, wanted->nulls, slot_of(check, wanted->key[i].page)))
 			note_found(wanted, &wanted->key[i]);
 	}
 	if (wanted->left > 0 && check->copy->header[0]->run != 0 &&
 		!look_in_base_run(wanted, runs, coder))
 		return;
-	if (wanted->left > 0 && header->matrix.start != RENCODER_NO_BLOCK && !look_in_matrix(wanted))
+	if (wanted->left > 0 && !wanted->nulls && header->matrix.start != RENCODER_NO_BLOCK &&
+		!look_in_matrix(wanted))
 		return;
 	if (wanted->left > 0 && search_late(wanted, runs, coder) && wanted->left > 0 && !wanted->unknown)
 		note_not_found(wanted);
@@ -435,6 +447,7 @@ rencoder_check_keys_flush(RencoderKeyCheck *check, const RencoderColumnCoders *c
 {
 	MemoryContext old;
 	uint64		range = rencoder_range_of_block(&check->meta, check->first_page);
+	int			ntrees = rencoder_run_ntrees(check->meta.natts);
 	WantedKeys	wanted;
 	RencoderRuns runs;
 	uint64		epoch;
@@ -443,8 +456,8 @@ rencoder_check_keys_flush(RencoderKeyCheck *check, const RencoderColumnCoders *c
 	if (!check->begun)
 		return;
 	old = MemoryContextSwitchTo(check->context);
-	for (int col = 0; col < check->meta.natts; col++)
-		sort_wanted(check->column[col].key, check->column[col].n);
+	for (int tree = 0; tree < ntrees; tree++)
+		sort_wanted(check->tree[tree].key, check->tree[tree].n);
 	do
 	{
 		CHECK_FOR_INTERRUPTS();
@@ -456,8 +469,8 @@ rencoder_check_keys_flush(RencoderKeyCheck *check, const RencoderColumnCoders *c
 		if (!rencoder_group_copy_read(check->index, &check->meta, rencoder_group_of_range(range),
 									  check->copy))
 			break;
-		for (int col = 0; col < check->meta.natts && wanted.detail == NULL; col++)
-			check_column_keys(check, col, &runs, coders, &wanted);
+		for (int tree = 0; tree < ntrees && wanted.detail == NULL; tree++)
+			check_tree_keys(check, tree, &runs, coders, &wanted);
 		rencoder_runs_look(check->index, &runs, NULL);
 	} while (wanted.detail != NULL &&
 			 (epoch != rencoder_meta_epoch(check->index) || changes != runs.changes));
@@ -465,8 +478,8 @@ rencoder_check_keys_flush(RencoderKeyCheck *check, const RencoderColumnCoders *c
 		rencoder_page_corrupted(check->index, wanted.blkno, wanted.detail);
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(check->context);
-	for (int col = 0; col < check->meta.natts; col++)
-		check->column[col].n = 0;
+	for (int tree = 0; tree < ntrees; tree++)
+		check->tree[tree].n = 0;
 	rencoder_collect_reset(check->collector);
 	check->begun = false;
 }
@@ -486,4 +499,9 @@ rencoder_check_keys_row(RencoderKeyCheck *check, ItemPointer tid, const Rencoder
 	check->row.row = ItemPointerGetOffsetNumber(tid);
 	rencoder_collect_open(check->collector, 0);
 	rencoder_columns_collect_row(check->index, check->collector, coders, values, isnull, true);
+	for (int col = 0; col < check->meta.natts; col++)
+	{
+		if (isnull[col])
+			collect_key(check, rencoder_run_null_tree(check->meta.natts, col), 0);
+	}
 }

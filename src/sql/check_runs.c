@@ -54,28 +54,31 @@ check_run_entries(const RencoderMetaPageData *metadata, const RencoderRunList *l
 	}
 }
 
-/* What the info page says of a column. */
+/* What the info page says of a tree. */
 static void
-check_column_info(CheckState *state, const RencoderRunEntry *entry, int col,
-				  const RencoderRunColumn *column, RunFault *fault)
+check_tree_info(CheckState *state, const RencoderRunEntry *entry, int tree,
+				const RencoderRunColumn *column, RunFault *fault)
 {
 	bool		empty = column->root == RENCODER_NO_BLOCK;
+	const char *name = rencoder_run_tree_name(state->index, tree);
 	const RencoderCoder *coder;
 
 	note_list_fault(fault, empty == (column->entries == 0), entry->info,
-					psprintf("Column %d of run %u has entries or pages, but not both.",
-							 col + 1, entry->number));
+					psprintf("Run %u has entries or pages, but not both, of %s.", entry->number, name));
 	if (empty)
 		return;
 	note_list_fault(fault, column->level <= RENC_RUN_MAX_LEVEL, entry->info,
-					psprintf("The tree of column %d of run %u is too high.", col + 1, entry->number));
+					psprintf("The tree of run %u, %s, is too high.", entry->number, name));
 	note_list_fault(fault, column->least <= column->greatest && column->rows >= column->entries &&
 					column->false_pages >= 0, entry->info,
-					psprintf("What is said of column %d of run %u is impossible.",
-							 col + 1, entry->number));
-	note_list_fault(fault, rencoder_coder_find(state->coders, state->index, col, column->coder, &coder),
-					entry->info,
-					psprintf("The coder of column %d of run %u is missing.", col + 1, entry->number));
+					psprintf("What run %u says of %s is impossible.", entry->number, name));
+	if (tree >= state->meta.natts)
+		note_list_fault(fault, column->coder == 0 && column->greatest == 0, entry->info,
+						psprintf("Run %u has keys among the %s.", entry->number, name));
+	else
+		note_list_fault(fault, rencoder_coder_find(state->coders, state->index, tree, column->coder,
+												   &coder), entry->info,
+						psprintf("The coder of run %u, %s, is missing.", entry->number, name));
 }
 
 static void
@@ -91,12 +94,12 @@ check_info(CheckState *state, const RencoderRunEntry *entry, RencoderRunInfo inf
 					"A field of the run that must be zero is not.");
 	note_list_fault(fault, info->nextents <= rencoder_run_max_extents(info->natts), entry->info,
 					"The run has an impossible number of extents.");
-	for (int col = 0; col < info->natts; col++)
+	for (int tree = 0; tree < rencoder_run_ntrees(info->natts); tree++)
 	{
-		const RencoderRunColumn *column = &info->column[col];
+		const RencoderRunColumn *column = &info->column[tree];
 
 		npages += (uint64) column->nleaves + column->ninner;
-		check_column_info(state, entry, col, column, fault);
+		check_tree_info(state, entry, tree, column, fault);
 	}
 	note_list_fault(fault, memcmp(&entry->first, &info->column[0], sizeof(entry->first)) == 0,
 					entry->info, psprintf("Run %u and the list of runs describe different trees.",
@@ -143,7 +146,7 @@ note_tree_fault(const CheckedReader *checked, const char *wrong, BlockNumber blk
 
 /* A delta has whole keys. */
 static void
-check_whole_keys(CheckedReader *checked, const RencoderRunEntry *entry, int col, RunFault *fault)
+check_whole_keys(CheckedReader *checked, const RencoderRunEntry *entry, int tree, RunFault *fault)
 {
 	renc_interval all = {0, PG_UINT64_MAX};
 	renc_interval_set set = {&all, 1};
@@ -152,29 +155,28 @@ check_whole_keys(CheckedReader *checked, const RencoderRunEntry *entry, int col,
 	renc_run_search_begin(search, &checked->reader.run, read_checked, checked, &set);
 	while (renc_run_search_next(search))
 		note_list_fault(fault, search->width == 0, entry->info,
-						psprintf("Run %u, column %d: a delta has cells of more than a key.",
-								 entry->number, col + 1));
+						psprintf("Run %u, %s: a delta has cells of more than a key.", entry->number,
+								 rencoder_run_tree_name(checked->reader.index, tree)));
 	if (search->failure != NULL)
 		note_tree_fault(checked, search->failure, search->failed_page, fault);
 	pfree(search);
 }
 
-/* The tree of a column. */
 static void
-check_tree(CheckState *state, const RencoderRunEntry *entry, RencoderRunInfo info, int col,
+check_tree(CheckState *state, const RencoderRunEntry *entry, RencoderRunInfo info, int tree,
 		   RunFault *fault)
 {
 	CheckedReader checked = {.info = info};
 	const char *wrong;
 	uint32_t	failed = entry->info;
 
-	if (!rencoder_run_reader_begin(&checked.reader, state->index, info, col))
+	if (!rencoder_run_reader_begin(&checked.reader, state->index, info, tree))
 		return;
 	wrong = renc_run_check(&checked.reader.run, read_checked, &checked, &failed);
 	if (wrong != NULL)
 		note_tree_fault(&checked, wrong, failed, fault);
 	else if (entry->kind == RENCODER_RUN_DELTA)
-		check_whole_keys(&checked, entry, col, fault);
+		check_whole_keys(&checked, entry, tree, fault);
 	rencoder_run_reader_end(&checked.reader);
 }
 
@@ -188,8 +190,8 @@ check_run(CheckState *state, const RencoderRunEntry *entry, RunFault *fault)
 	if (info == NULL)
 		return;
 	check_info(state, entry, info, fault);
-	for (int col = 0; col < info->natts && fault->detail == NULL; col++)
-		check_tree(state, entry, info, col, fault);
+	for (int tree = 0; tree < rencoder_run_ntrees(state->meta.natts) && fault->detail == NULL; tree++)
+		check_tree(state, entry, info, tree, fault);
 	pfree(info);
 }
 
@@ -205,12 +207,12 @@ check_pending_entry(CheckState *state, const RencoderPendingEntry *entry, BlockN
 
 	note_list_fault(fault, entry->page <= MaxBlockNumber, blkno,
 					"An entry of the pending list is of an impossible page.");
-	note_list_fault(fault, (entry->nulls & ~all) == 0 && entry->nulls != all, blkno,
+	note_list_fault(fault, (entry->nulls & ~all) == 0, blkno,
 					"An entry of the pending list has impossible null flags.");
 	for (int col = 0; col < natts; col++)
 	{
-		if ((entry->nulls >> col) & 1)
-			note_list_fault(fault, entry->key[col] == 0 && coders[col] == 0, blkno,
+		if (!rencoder_pending_has_key(entry, col))
+			note_list_fault(fault, entry->key[col] <= RENCODER_PENDING_KEYLESS && coders[col] == 0, blkno,
 							"An entry of the pending list has a key where it has none.");
 		else
 			note_list_fault(fault, rencoder_coder_find(state->coders, state->index, col,

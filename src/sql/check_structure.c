@@ -131,6 +131,9 @@ check_range(CheckState *state, BlockNumber blkno, int col, unsigned int slot,
 		fault = "has bounds outside those of the directory";
 	else if (always && !(copy->entry->flags & RENCODER_ENTRY_ALWAYS))
 		fault = "is always a candidate, which the directory does not say";
+	else if (rencoder_set_test(header->has_null, slot) &&
+			 !(copy->entry->flags & RENCODER_ENTRY_NULLS))
+		fault = "has nulls without places, which the directory does not say";
 
 	/*
 	 * INV-4: storage is linked before the state is set; a range that is
@@ -178,6 +181,7 @@ check_entry(CheckState *state)
 
 	rencoder_check_require(state,
 						   (entry->flags & ~(RENCODER_ENTRY_SEALED | RENCODER_ENTRY_ALWAYS |
+											 RENCODER_ENTRY_NULLS |
 											 RENCODER_ENTRY_COVERED)) == 0,
 						   copy->directory, "A directory entry has unknown flags.");
 	rencoder_check_require(state, entry->unused == 0, copy->directory,

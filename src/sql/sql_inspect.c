@@ -36,7 +36,7 @@ PG_FUNCTION_INFO_V1(rencoder_candidates);
 #define ROW_COLUMNS	24
 
 /* Of rencoder_runs(). */
-#define RUN_COLUMNS	12
+#define RUN_COLUMNS	14
 
 typedef struct Row
 {
@@ -374,10 +374,10 @@ run_state_name(uint8 state)
 	return "unknown";
 }
 
-/* A column of a run; "column" is NULL if the run is not live. */
+/* A column of a run: the trees of its keys and nulls, which are NULL if the run is not live. */
 static void
 emit_run_column(FunctionCallInfo fcinfo, const RencoderRunEntry *entry, int col,
-				const RencoderRunColumn *column)
+				const RencoderRunColumn *column, const RencoderRunColumn *nulls)
 {
 	Row			row = {0};
 	int64		npages;
@@ -405,6 +405,8 @@ emit_run_column(FunctionCallInfo fcinfo, const RencoderRunEntry *entry, int col,
 			put_null(&row);
 		put(&row, Float8GetDatum(column->false_pages));
 		put(&row, Int32GetDatum(column->parts));
+		put(&row, Int64GetDatum((int64) nulls->rows));
+		put(&row, Int64GetDatum((int64) nulls->nleaves + nulls->ninner));
 	}
 	emit(fcinfo, &row);
 }
@@ -455,7 +457,8 @@ rencoder_runs(PG_FUNCTION_ARGS)
 				rencoder_page_corrupted(target.index, entry->info, fault);
 		}
 		for (int col = 0; col < natts; col++)
-			emit_run_column(fcinfo, entry, col, info == NULL ? NULL : &info->column[col]);
+			emit_run_column(fcinfo, entry, col, info == NULL ? NULL : &info->column[col],
+							info == NULL ? NULL : &info->column[rencoder_run_null_tree(natts, col)]);
 	}
 	rencoder_open_index_close(&target);
 	return (Datum) 0;

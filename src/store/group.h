@@ -21,9 +21,9 @@
  * other summarized ones in the column's matrix (INV-11).  Those of "flushing" ranges are being read
  * for other storage, or, with the summarizing ones among them, for a run (INV-13).
  *
- * Storage never changes (INV-2).  Min, max and "always" say what it was made of.  What came later
- * is on the pending list or in deltas, but for nulls and values without a key, which the flags
- * has_null, has_value and "keyless" say.
+ * Storage never changes (INV-2).  Min, max, "always", has_null and has_value say what it was made
+ * of.  What came later is on the pending list or in deltas, but for values without a key, which
+ * "keyless" says.
  */
 #ifndef RENCODER_GROUP_H
 #define RENCODER_GROUP_H
@@ -51,7 +51,8 @@ typedef struct RencoderHeaderData
 											 * was not read */
 	uint8		keyless_since[RENC_MATRIX_WIDTH];	/* it came since
 													 * "flushing" was set */
-	uint8		has_null[RENC_MATRIX_WIDTH];
+	uint8		has_null[RENC_MATRIX_WIDTH];	/* storage does not name their
+												 * places */
 	uint8		has_value[RENC_MATRIX_WIDTH];
 	uint64		min[RENC_GROUP_RANGES]; /* min > max: no key */
 	uint64		max[RENC_GROUP_RANGES];
@@ -184,6 +185,16 @@ rencoder_header_matches_all(const RencoderHeaderData *header)
 {
 	return !renc_mask_empty(renc_mask_or(rencoder_set_get(header->always),
 										 rencoder_set_get(header->keyless)));
+}
+
+/* Sets the marks of the entry that say what is to be read in the header of a column. */
+static inline void
+rencoder_group_mark(RencoderEntry entry, const RencoderHeaderData *header)
+{
+	if (rencoder_header_matches_all(header))
+		entry->flags |= RENCODER_ENTRY_ALWAYS;
+	if (!renc_mask_empty(rencoder_set_get(header->has_null)))
+		entry->flags |= RENCODER_ENTRY_NULLS;
 }
 
 /* Makes the payload of a header page: all ranges unsummarized, no keys. */

@@ -16,8 +16,9 @@
  *		 | heap page | nulls | key[natts]  | coder[natts] | row | padding |
  *
  * "row" is the line pointer of the root of the row's HOT chain; 0: not known.  Bit c of "nulls":
- * column c is null, or its value has no key (its range is keyless); key and coder are zero then.
- * The number of an entry is its page's.
+ * column c has no key: it is null, or its value has none (its range is keyless), which then stands
+ * in the place of the key (RENCODER_PENDING_NULL ..); the coder is zero.  The number of an entry is
+ * its page's.
  *
  * The tail is open, which no other page is, and the only one that is appended to.  Closing it
  * links the next page.  Pages whose entries have become a delta (run_list.h) are put onto the spare
@@ -31,6 +32,7 @@
 
 #include "run/renc_place.h"
 #include "store/kept_pages.h"
+#include "store/run_format.h"
 #include "store/space.h"
 
 typedef struct RencoderPendingPageData
@@ -51,6 +53,22 @@ typedef struct RencoderPendingEntry
 	uint64		key[FLEXIBLE_ARRAY_MEMBER];
 	/* uint32 coder[natts] and uint32 row follow */
 } RencoderPendingEntry;
+
+/* What stands in the place of a key. */
+#define RENCODER_PENDING_NULL		0
+#define RENCODER_PENDING_KEYLESS	1
+
+static inline bool
+rencoder_pending_has_key(const RencoderPendingEntry *entry, int col)
+{
+	return ((entry->nulls >> col) & 1) == 0;
+}
+
+static inline bool
+rencoder_pending_is_null(const RencoderPendingEntry *entry, int col)
+{
+	return !rencoder_pending_has_key(entry, col) && entry->key[col] == RENCODER_PENDING_NULL;
+}
 
 /* Bytes of an entry. */
 static inline Size
@@ -77,6 +95,15 @@ rencoder_pending_row(const RencoderPendingEntry *entry, int natts)
  * as the option "resolution" says, as long as places fit 32 bits, else into larger ones.
  */
 extern renc_places rencoder_late_places(Relation index, uint64 npages);
+
+/* The tree of a run that gets what an entry has of a column; < 0: none, of a value without a key. */
+static inline int
+rencoder_pending_tree(const RencoderPendingEntry *entry, int natts, int col)
+{
+	if (rencoder_pending_has_key(entry, col))
+		return col;
+	return rencoder_pending_is_null(entry, col) ? rencoder_run_null_tree(natts, col) : -1;
+}
 
 /* ---- Appending ---- */
 

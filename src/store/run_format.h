@@ -2,16 +2,16 @@
  * run_format.h
  *		On-disk form of runs.
  *
- * A run has a tree (run/renc_run.h) for each column of the index.  Its info page says
- * where:
+ * A run has two trees (run/renc_run.h) for each column of the index: of its keys, and of its nulls,
+ * which all have the key 0.  Its info page says where:
  *
  *		 0        4       6        8         12
- *		 | number | natts | unused | extents | unused | column[natts] | extent[] |
+ *		 | number | natts | unused | extents | unused | tree[2 natts] | extent[] |
  *
  * A page of a tree:
  *
- *		 0        4     6       8
- *		 | number | col | level | payload of the run core, RENCODER_RUN_PAYLOAD bytes |
+ *		 0        4      6       8
+ *		 | number | tree | level | payload of the run core, RENCODER_RUN_PAYLOAD bytes |
  *
  * so that a page that was freed and used again since is found.  Pages of a run never
  * change once it is LIVE.
@@ -33,7 +33,7 @@
 typedef struct RencoderRunPageData
 {
 	uint32		number;			/* of the run */
-	uint16		col;			/* 0-based */
+	uint16		tree;			/* 0-based: of a column's keys, then of nulls */
 	uint16		level;			/* 0: leaf */
 	uint8		payload[FLEXIBLE_ARRAY_MEMBER];
 } RencoderRunPageData;
@@ -44,7 +44,7 @@ typedef struct RencoderRunPageData
 #define RencoderPageGetRunPage(page) \
 	((RencoderRunPageData *) RencoderPageGetPayload(page))
 
-/* The tree of a column.  run/renc_place.h says what parts are. */
+/* A tree of a column.  run/renc_place.h says what parts are. */
 typedef struct RencoderRunColumn
 {
 	uint32		coder;			/* generation that made its keys, 0: none */
@@ -86,9 +86,25 @@ typedef struct RencoderRunInfoData
 	uint16		unused;			/* zero */
 	uint32		nextents;
 	uint32		unused2;		/* zero */
-	RencoderRunColumn column[FLEXIBLE_ARRAY_MEMBER];
+	RencoderRunColumn column[FLEXIBLE_ARRAY_MEMBER];	/* trees */
 	/* RencoderExtent extent[nextents] follows */
 } RencoderRunInfoData;
+
+/* Trees of a run of an index with so many columns: of their keys, then of their nulls. */
+static inline int
+rencoder_run_ntrees(int natts)
+{
+	return 2 * natts;
+}
+
+#define RENCODER_MAX_TREES	(2 * INDEX_MAX_KEYS)
+
+/* The tree of a column's nulls. */
+static inline int
+rencoder_run_null_tree(int natts, int col)
+{
+	return natts + col;
+}
 
 typedef RencoderRunInfoData *RencoderRunInfo;
 
@@ -99,14 +115,14 @@ typedef RencoderRunInfoData *RencoderRunInfo;
 static inline RencoderExtent *
 rencoder_run_extents(RencoderRunInfo info)
 {
-	return (RencoderExtent *) &info->column[info->natts];
+	return (RencoderExtent *) &info->column[rencoder_run_ntrees(info->natts)];
 }
 
 static inline uint32
 rencoder_run_max_extents(int natts)
 {
 	return (RENCODER_PAYLOAD_SIZE - offsetof(RencoderRunInfoData, column) -
-			natts * sizeof(RencoderRunColumn)) / sizeof(RencoderExtent);
+			rencoder_run_ntrees(natts) * sizeof(RencoderRunColumn)) / sizeof(RencoderExtent);
 }
 
 /* Is it of that run, of an index with so many columns? */
@@ -145,8 +161,8 @@ typedef struct RencoderRunEntry
 								 * read for it; 0: not known */
 	float		table_rows;		/* and what the statistics said then that the
 								 * whole table has */
-	RencoderRunColumn first;	/* LIVE: the tree of the first column, as in
-								 * the info page */
+	RencoderRunColumn first;	/* LIVE: the tree of the first column's keys,
+								 * as in the info page */
 } RencoderRunEntry;
 
 StaticAssertDecl(sizeof(RencoderRunEntry) == 120, "RencoderRunEntry is on disk");

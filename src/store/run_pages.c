@@ -23,8 +23,8 @@ struct RencoderRunWriter
 	uint32		npages;			/* written, and the info page */
 	uint32		unwritten;		/* at the end of the last extent */
 	void	   *memory;
-	renc_run_encoder *encoder;	/* of the column, or NULL */
-	int			col;
+	renc_run_encoder *encoder;	/* of the tree, or NULL */
+	int			tree;
 	RencoderRunPageData *page;
 };
 
@@ -133,7 +133,7 @@ write_run_page(void *arg, const renc_run_page *page)
 	last = &rencoder_run_extents(w->info)[w->info->nextents - 1];
 	blkno = last->start + last->npages - w->unwritten--;
 	w->page->number = w->number;
-	w->page->col = (uint16) w->col;
+	w->page->tree = (uint16) w->tree;
 	w->page->level = (uint16) page->level;
 	memcpy(w->page->payload, page->payload, page->used);
 	memset(w->page->payload + page->used, 0, RENCODER_RUN_PAYLOAD - page->used);
@@ -143,12 +143,13 @@ write_run_page(void *arg, const renc_run_page *page)
 }
 
 void
-rencoder_run_writer_begin_column(RencoderRunWriter *w, int col, uint32 coder, uint32 aim,
-								 BlockNumber first_page, uint32 npages, renc_places places,
-								 renc_run_target target, double wanted, double together,
-								 renc_run_samples *samples)
+rencoder_run_writer_begin_tree(RencoderRunWriter *w, int tree, uint32 coder, uint32 aim,
+							   BlockNumber first_page, uint32 npages, renc_places places,
+							   renc_run_target target, double wanted, double together,
+							   renc_run_samples *samples)
 {
 	renc_run_options options = {0};
+	RencoderRunColumn *column = &w->info->column[tree];
 
 	Assert(w->encoder == NULL);
 	options.payload = RENCODER_RUN_PAYLOAD;
@@ -165,14 +166,14 @@ rencoder_run_writer_begin_column(RencoderRunWriter *w, int col, uint32 coder, ui
 	if (w->encoder == NULL)
 		elog(ERROR, "options of a run of index \"%s\" are not valid",
 			 RelationGetRelationName(w->index));
-	w->col = col;
-	w->info->column[col].coder = coder;
-	w->info->column[col].aim = aim;
-	w->info->column[col].first_page = first_page;
-	w->info->column[col].npages = npages;
-	w->info->column[col].parts = places.parts;
-	w->info->column[col].part_rows = (uint8) places.rows;
-	w->info->column[col].most_rows = places.most;
+	w->tree = tree;
+	column->coder = coder;
+	column->aim = aim;
+	column->first_page = first_page;
+	column->npages = npages;
+	column->parts = places.parts;
+	column->part_rows = (uint8) places.rows;
+	column->most_rows = places.most;
 }
 
 void
@@ -184,9 +185,9 @@ rencoder_run_writer_push(RencoderRunWriter *w, uint64 key, uint32 place, uint32 
 }
 
 void
-rencoder_run_writer_end_column(RencoderRunWriter *w)
+rencoder_run_writer_end_tree(RencoderRunWriter *w)
 {
-	RencoderRunColumn *column = &w->info->column[w->col];
+	RencoderRunColumn *column = &w->info->column[w->tree];
 	renc_run	run;
 	double		false_pages;
 
@@ -255,23 +256,31 @@ are_places(const RencoderRunColumn *column)
 		 (column->parts - 1) * column->part_rows < MaxHeapTuplesPerPage);
 }
 
+const char *
+rencoder_run_tree_name(Relation index, int tree)
+{
+	int			natts = IndexRelationGetNumberOfKeyAttributes(index);
+
+	return psprintf(tree < natts ? "column %d" : "nulls of column %d", tree % natts + 1);
+}
+
 /*
  * What is wrong with the trees that an info page describes, or NULL.  A tree without a root is
  * taken for empty, so it must say that it is.
  */
 static const char *
-tree_fault(RencoderRunInfo info)
+tree_fault(Relation index, RencoderRunInfo info, int ntrees)
 {
-	for (int col = 0; col < info->natts; col++)
+	for (int tree = 0; tree < ntrees; tree++)
 	{
-		const RencoderRunColumn *column = &info->column[col];
+		const RencoderRunColumn *column = &info->column[tree];
 
 		if ((column->root == RENCODER_NO_BLOCK) != (column->entries == 0))
-			return psprintf("Column %d of run %u has entries or pages, but not both.",
-							col + 1, info->number);
+			return psprintf("Run %u has entries or pages, but not both, of %s.", info->number,
+							rencoder_run_tree_name(index, tree));
 		if (column->entries != 0 && !are_places(column))
-			return psprintf("Column %d of run %u names places that no page has.",
-							col + 1, info->number);
+			return psprintf("Run %u names places that no page has, of %s.", info->number,
+							rencoder_run_tree_name(index, tree));
 	}
 	return NULL;
 }
@@ -294,7 +303,7 @@ copy_info(Relation index, const RencoderRunEntry *entry, RencoderKept *kept, int
 	if (!rencoder_run_info_is_of(info, entry->number, IndexRelationGetNumberOfKeyAttributes(index)))
 		*fault = "The page describes another run.";
 	else
-		*fault = tree_fault(info);
+		*fault = tree_fault(index, info, rencoder_run_ntrees(info->natts));
 	if (*fault != NULL)
 		return NULL;
 	size = (char *) (rencoder_run_extents(info) + info->nextents) - (char *) info;
@@ -310,19 +319,19 @@ rencoder_run_info(Relation index, const RencoderRunEntry *entry, const char **fa
 }
 
 RencoderRunInfo
-rencoder_run_trees(Relation index, const RencoderRunEntry *entry, int ncols, RencoderKept *kept,
+rencoder_run_trees(Relation index, const RencoderRunEntry *entry, int ntrees, RencoderKept *kept,
 				   int64 *npages, const char **fault)
 {
 	RencoderRunInfo info;
 	const char *wrong;
 
-	if (ncols > 1)
+	if (ntrees > 1)
 		return copy_info(index, entry, kept, npages, fault);
 	info = palloc0(offsetof(RencoderRunInfoData, column) + sizeof(RencoderRunColumn));
 	info->number = entry->number;
 	info->natts = 1;
 	info->column[0] = entry->first;
-	wrong = tree_fault(info);
+	wrong = tree_fault(index, info, 1);
 	if (wrong == NULL)
 		return info;
 	*fault = wrong;
@@ -332,9 +341,9 @@ rencoder_run_trees(Relation index, const RencoderRunEntry *entry, int ncols, Ren
 
 bool
 rencoder_run_reader_begin(RencoderRunReader *reader, Relation index,
-						  const RencoderRunInfoData *info, int col)
+						  const RencoderRunInfoData *info, int tree)
 {
-	const RencoderRunColumn *column = &info->column[col];
+	const RencoderRunColumn *column = &info->column[tree];
 
 	memset(reader, 0, sizeof(*reader));
 	if (column->root == RENCODER_NO_BLOCK)
@@ -355,7 +364,7 @@ rencoder_run_reader_begin(RencoderRunReader *reader, Relation index,
 	reader->run.greatest = column->greatest;
 	reader->index = index;
 	reader->number = info->number;
-	reader->col = col;
+	reader->tree = tree;
 	return true;
 }
 
@@ -379,7 +388,7 @@ rencoder_run_read(void *arg, uint32_t page, int level)
 	if (copy == NULL)
 		return NULL;
 	data = RencoderPageGetRunPage(copy);
-	if (data->number != reader->number || data->col != reader->col || data->level != level)
+	if (data->number != reader->number || data->tree != reader->tree || data->level != level)
 	{
 		reader->fault = "The page is of another run.";
 		return NULL;
@@ -419,9 +428,11 @@ const char *
 rencoder_run_reader_fault(const RencoderRunReader *reader, const char *failure, BlockNumber *blkno)
 {
 	if (reader->fault == NULL)
-		return psprintf("Run %u, column %d: %s.", reader->number, reader->col + 1, failure);
+		return psprintf("Run %u, %s: %s.", reader->number,
+						rencoder_run_tree_name(reader->index, reader->tree), failure);
 	*blkno = reader->fault_blkno;
-	return psprintf("Run %u, column %d: %s", reader->number, reader->col + 1, reader->fault);
+	return psprintf("Run %u, %s: %s", reader->number,
+					rencoder_run_tree_name(reader->index, reader->tree), reader->fault);
 }
 
 void

@@ -24,22 +24,22 @@ extern RencoderRunWriter *rencoder_run_writer_begin(Relation index, uint8 kind, 
 extern uint32 rencoder_run_writer_number(const RencoderRunWriter *writer);
 
 /*
- * Begins the tree of a column, whose keys are made by that coder and whose heap pages are
+ * Begins a tree (run_format.h), whose keys are made by that coder and whose heap pages are
  * first_page .. first_page + npages - 1.  Its entries may name parts of them.  "aim": what the run
  * notes for its maker.  "wanted", "together", "samples": see renc_run.h.
  */
-extern void rencoder_run_writer_begin_column(RencoderRunWriter *writer, int col, uint32 coder,
-											 uint32 aim, BlockNumber first_page, uint32 npages,
-											 renc_places places, renc_run_target target, double wanted,
-											 double together, renc_run_samples *samples);
+extern void rencoder_run_writer_begin_tree(RencoderRunWriter *writer, int tree, uint32 coder,
+										   uint32 aim, BlockNumber first_page, uint32 npages,
+										   renc_places places, renc_run_target target, double wanted,
+										   double together, renc_run_samples *samples);
 
 /* Adds a pair, in order of (key, place); equal ones become one. */
 extern void rencoder_run_writer_push(RencoderRunWriter *writer, uint64 key, uint32 place,
 									 uint32 rows);
-extern void rencoder_run_writer_end_column(RencoderRunWriter *writer);
+extern void rencoder_run_writer_end_tree(RencoderRunWriter *writer);
 
 /*
- * Completes the run, columns without a tree being empty, and notes what it is in *made, but for
+ * Completes the run, trees that were not begun being empty, and notes what it is in *made, but for
  * its rows.  It still is BUILDING: see rencoder_run_list_publish().  Frees the writer.  WAL of all
  * of it: each page whole, each allocation, the info page.
  */
@@ -55,10 +55,10 @@ extern RencoderRunInfo rencoder_run_info(Relation index, const RencoderRunEntry 
 										 const char **fault);
 
 /*
- * The same of the first "ncols" columns at least; of the first alone the entry tells, and no page
+ * The same of the first "ntrees" trees at least; of the first alone the entry tells, and no page
  * is read.  The extents are not there.  "kept" and "npages" may be NULL.
  */
-extern RencoderRunInfo rencoder_run_trees(Relation index, const RencoderRunEntry *entry, int ncols,
+extern RencoderRunInfo rencoder_run_trees(Relation index, const RencoderRunEntry *entry, int ntrees,
 										  RencoderKept *kept, int64 *npages, const char **fault);
 
 typedef struct RencoderRunReader
@@ -73,7 +73,7 @@ typedef struct RencoderRunReader
 	/* Private. */
 	Relation	index;
 	uint32		number;
-	int			col;
+	int			tree;
 	char	   *copy[RENC_RUN_MAX_LEVEL + 1];
 	BlockNumber copied[RENC_RUN_MAX_LEVEL + 1]; /* which block is there,
 												 * RENCODER_NO_BLOCK: none */
@@ -82,11 +82,11 @@ typedef struct RencoderRunReader
 } RencoderRunReader;
 
 /*
- * Prepares reading the tree of a column; false if it is empty.  "info" is only looked at
+ * Prepares reading a tree; false if it is empty.  "info" is only looked at
  * here.
  */
 extern bool rencoder_run_reader_begin(RencoderRunReader *reader, Relation index,
-									  const RencoderRunInfoData *info, int col);
+									  const RencoderRunInfoData *info, int tree);
 
 /*
  * A renc_run_read; "arg" is the reader.  Copies the page: a run may be freed while it is read.
@@ -109,5 +109,8 @@ extern void rencoder_run_reader_prefetch(RencoderRunReader *reader, renc_run_sea
 extern const char *rencoder_run_reader_fault(const RencoderRunReader *reader, const char *failure,
 											 BlockNumber *blkno);
 extern void rencoder_run_reader_end(RencoderRunReader *reader);
+
+/* What a tree is of, for messages: "column 1", "nulls of column 1"; palloc'd. */
+extern const char *rencoder_run_tree_name(Relation index, int tree);
 
 #endif							/* RENCODER_RUN_PAGES_H */

@@ -19,6 +19,7 @@ rencoder_range_scan_init(RencoderRangeScan *scan, Relation index, Relation heap)
 	scan->heap = heap;
 	scan->meta = *rencoder_meta_get(index);
 	scan->last_block = InvalidBlockNumber;
+	scan->places = renc_whole_pages();
 	scan->indexInfo = BuildIndexInfo(index);
 	scan->indexInfo->ii_Concurrent = false; /* any version visible, not a
 											 * snapshot */
@@ -31,15 +32,18 @@ rangescan_callback(Relation index, ItemPointer tid, Datum *values, bool *isnull,
 	RencoderRangeScan *scan = (RencoderRangeScan *) state;
 	RencoderCollector *collector = scan->collector;
 	BlockNumber block = ItemPointerGetBlockNumber(tid);
+	OffsetNumber offset = ItemPointerGetOffsetNumber(tid);
 	int			slot = (int) (rencoder_range_of_block(&scan->meta, block) - scan->first);
 
 	/* The block is pinned here at most, not locked. */
 	if (block != scan->last_block)
 		rencoder_vacuum_delay_point();
 	scan->last_block = block;
-	scan->last_offset = ItemPointerGetOffsetNumber(tid);
 	scan->rows[slot]++;
 
+	collector->page = block;
+	collector->place = renc_place_of(&scan->places, block, offset);
+	scan->places.most = Max(scan->places.most, offset);
 	rencoder_collect_open(collector, slot);
 	rencoder_columns_collect_row(index, collector, &scan->coders, values, isnull, tupleIsAlive);
 }

@@ -6,6 +6,7 @@
 #define RENCODER_RANGE_SCAN_H
 
 #include "key/collect.h"
+#include "run/renc_place.h"
 #include "store/meta.h"
 #include "table/coder_columns.h"
 
@@ -20,8 +21,9 @@ typedef struct RencoderRangeScan
 	RencoderCollector *collector;
 	RencoderColumnCoders coders;
 	uint64		first;			/* range of the collector's first slot */
+	renc_places places;			/* how the collector's sinks name rows; "most"
+								 * rises */
 	BlockNumber last_block;		/* of the table, that gave a tuple */
-	OffsetNumber last_offset;	/* of that tuple */
 	uint32		rows[RENC_GROUP_RANGES];	/* of each of the collector's
 											 * slots */
 	double		live_rows;		/* of the table, in all that was scanned */

@@ -188,7 +188,7 @@ my %damage = (
 			my ($data) = @_;
 
 			return poke($data, sealed_header($data), $HEADER{has_null}, "\0" x 16);
-		}, qr/holds a null that its summary does not know\./ ],
+		}, qr/Row \(\d+,\d+\) has a null of column 1, which a query does not find\./ ],
 	nset        => [ 'v', poke_header('nset', pack('V', 1 << 30)),
 		qr/has more bits set than there are/ ],
 

@@ -54,9 +54,10 @@ my %INFO = (
 	least      => 64,
 	most_rows  => 88,
 	tree       => 16,
-	extent     => 96);
+	extent     => 176);
 my %PAGE    = (number => 0, col => 4, level => 6, payload => 8);
 my %PENDING = (number => 0, next => 8, open => 12, page => 16, nulls => 20, key => 24, coder => 32);
+my $NO_PLACES = qr/Run 1 names places that no page has, of column 1\./;
 my %HEADER  = (summarized => 64, covered => 80, cut => 3264, run => 4440, flushing_run => 4444);
 my %ENTRY   = (flags => 4, cut => 24, run => 32, unused => 36);
 
@@ -247,11 +248,11 @@ my %damage = (
 		qr/The group names a run that is not a base run\./, 1 ],
 
 	# What describes a run.
-	tree_parts   => [ poke_tree('parts', pack('v', 0)), qr/names places that no page has\./ ],
-	tree_whole   => [ poke_tree('parts', pack('v', 1)), qr/names places that no page has\./ ],
-	tree_rows    => [ poke_tree('part_rows', "\0"), qr/names places that no page has\./ ],
-	tree_least   => [ poke_tree('most_rows', pack('v', 0)), qr/names places that no page has\./ ],
-	tree_most    => [ poke_tree('most_rows', pack('v', 292)), qr/names places that no page has\./ ],
+	tree_parts   => [ poke_tree('parts', pack('v', 0)), $NO_PLACES ],
+	tree_whole   => [ poke_tree('parts', pack('v', 1)), $NO_PLACES ],
+	tree_rows    => [ poke_tree('part_rows', "\0"), $NO_PLACES ],
+	tree_least   => [ poke_tree('most_rows', pack('v', 0)), $NO_PLACES ],
+	tree_most    => [ poke_tree('most_rows', pack('v', 292)), $NO_PLACES ],
 	info_number  => [ poke_info('number', pack('V', 7)), qr/The page describes another run\./ ],
 	info_natts   => [ poke_info('natts', pack('v', 2)), qr/The page describes another run\./ ],
 	info_extents => [ poke_info('nextents', pack('V', 5000)),
@@ -276,22 +277,22 @@ my %damage = (
 				return poke($data, $info, $INFO{extent}, pack('V', first_page($data, 'directory')));
 			}), qr/Blocks \d+ and \d+ both refer to it\./, 1 ],
 	info_root    => [ poke_tree('root', pack('V', 0)),
-		qr/Column 1 of run 1 has entries or pages, but not both\./ ],
+		qr/Run 1 has entries or pages, but not both, of column 1\./ ],
 	info_leaf    => [ named(\&base_leaf, sub {
 				my ($data) = @_;
 
 				return poke_tree('root', pack('V', base_leaf($data)))->($data);
 			}), qr/The page is of another run\./ ],
 	info_level   => [ poke_tree('level', chr(99)),
-		qr/The tree of column 1 of run 1 is too high\./ ],
+		qr/The tree of run 1, column 1, is too high\./ ],
 	info_leaves  => [ poke_tree('nleaves', pack('V', 99)),
 		qr/Run 1 has \d+ pages, but the run list says \d+\./, 1 ],
 	info_entries => [ named(\&base_root, poke_tree('entries', pack('VV', 7, 0))),
 		qr/Run 1, column 1: /, 1 ],
 	info_least   => [ poke_tree('least', "\377" x 8),
-		qr/What is said of column 1 of run 1 is impossible\./, 1 ],
+		qr/What run 1 says of column 1 is impossible\./, 1 ],
 	info_coder   => [ poke_tree('coder', pack('V', 5)),
-		qr/The coder of column 1 of run 1 is missing\./, 1 ],
+		qr/The coder of run 1, column 1, is missing\./, 1 ],
 	moved_pages  => [ named($header, sub {
 				my ($data) = @_;
 				my $info = base_info($data);

@@ -59,8 +59,8 @@ CREATE FUNCTION state_of(i regclass) RETURNS SETOF text LANGUAGE sql AS $$
 		attnum, windows, sealed, covered, always, min_key, max_key)
 	FROM rencoder_groups(i)
 	UNION ALL
-	SELECT format('%s run %s.%s %s %s, %s groups, %s entries, %s rows, %s pages', i, run, attnum,
-		kind, state, groups, entries, rows, pages)
+	SELECT format('%s run %s.%s %s %s, %s groups, %s entries, %s rows, %s pages, %s nulls', i, run, attnum,
+		kind, state, groups, entries, rows, pages, nulls)
 	FROM rencoder_runs(i)
 	UNION ALL
 	SELECT format('%s ranges %s %s always %s covered %s, %s keys, %s bits', i, attnum, state,
