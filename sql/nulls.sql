@@ -79,14 +79,25 @@ DROP TABLE t;
 
 -- A queue: rows are born with a null, which is set later.  Ten clumps of 30 rows are left.
 CREATE TABLE t (id int, done int, filler text) WITH (fillfactor = 70, autovacuum_enabled = off);
-CREATE INDEX t_done ON t USING rencoder (done);
-CREATE INDEX t_part ON t USING rencoder (id) WHERE done IS NULL;
 INSERT INTO t SELECT i, NULL, repeat('x', 120) FROM generate_series(1, 60000) i;
+CREATE INDEX t_done ON t USING rencoder (done);
+SELECT count(*) > 100 AS many FROM rencoder_ranges('t_done') WHERE has_null;
 UPDATE t SET done = id WHERE id % 6000 >= 30;
 VACUUM ANALYZE t;
+SELECT reads_few('done IS NULL', 't'), count(*) FROM t WHERE done IS NULL;
+SELECT count(*) FROM rencoder_ranges('t_done') WHERE has_null;
+SELECT rencoder_index_check('t_done', true);
+-- The same by rencoder_compact.
+DROP INDEX t_done;
+UPDATE t SET done = NULL WHERE id % 6000 >= 30;
+VACUUM t;
+CREATE INDEX t_done ON t USING rencoder (done);
+CREATE INDEX t_part ON t USING rencoder (id) WHERE done IS NULL;
+SELECT bool_or(has_null) FROM rencoder_ranges('t_done');
+UPDATE t SET done = id WHERE id % 6000 >= 30;
+VACUUM (INDEX_CLEANUP off) t;
 SELECT rencoder_compact('t_done') > 0, rencoder_compact('t_part') > 0;
 SELECT reads_few('done IS NULL', 't');
-SELECT count(*) FROM t WHERE done IS NULL;
 DROP INDEX t_done;
 SELECT reads_few('done IS NULL', 't');
 -- Late rows, pending and in a delta.

@@ -21,6 +21,7 @@
 #include "maintain/delta.h"
 #include "maintain/flush.h"
 #include "maintain/run_groups.h"
+#include "maintain/stale_nulls.h"
 #include "store/group_copy.h"
 #include "store/pending.h"
 #include "table/coder_columns.h"
@@ -471,6 +472,38 @@ renew_some(Relation index, Relation heap, uint32 most, bool gives_way)
 	return result;
 }
 
+/* The groups from the given one on, as far as they are in runs. */
+static Choice
+choose_given(const RencoderRunGroups *groups, const Task *task)
+{
+	Choice		choice = {.first = task->from};
+
+	for (int i = 0; i < groups->n; i++)
+	{
+		const RencoderStretch *s = &groups->stretch[i];
+		uint32		end = Min(s->first + s->n, task->from + task->most);
+
+		if (end <= task->from || s->first >= end)
+			continue;
+		if (!is_in_run(s, task))
+			break;
+		choice.n = end - task->from;
+	}
+	return choice;
+}
+
+/* Makes groups anew whose flags say that there are nulls, where there are few by now. */
+static void
+renew_stale(Relation index, Relation heap, uint32 most)
+{
+	Task		task = {.choose = choose_given};
+	Choice		choice;
+
+	task.most = rencoder_stale_nulls_find(index, heap, most, &task.from);
+	if (task.most > 0)
+		(void) make_one(index, heap, &task, &choice);
+}
+
 void
 rencoder_compact_vacuum(Relation index, Relation heap)
 {
@@ -496,6 +529,7 @@ rencoder_compact_vacuum(Relation index, Relation heap)
 		rencoder_delta_sweep(index);
 	if (renewal_is_due(index))
 		(void) renew_some(index, heap, merge.most, false);
+	renew_stale(index, heap, merge.most);
 }
 
 RencoderCompactResult

@@ -76,6 +76,9 @@
 /* Children of an inner page: renc_run.h. */
 #define FANOUT			((RENCODER_RUN_PAYLOAD - 8) / 25)
 
+/* Nulls for each page of the table with which nine of ten pages have one. */
+#define NULLS_EVERYWHERE	2.3
+
 /* Keys of a sample. */
 typedef struct SampledKeys
 {
@@ -501,6 +504,19 @@ expected_leaves(const RencoderTableSample *sample, const RencoderTableEstimate *
 	return Max(1, ceil(extrapolate(sample, table, keys, whole) * table->rows / leaf));
 }
 
+/* Leaves of the nulls, which have no place where they are on nearly all pages (key/collect.h). */
+static double
+null_leaves(const RencoderTableSample *sample, const RencoderTableEstimate *table)
+{
+	double		all_rows = Max(table->rows + table->nulls, 1);
+	double		places = Max(all_rows / RENCODER_PART_ROWS, sample->nblocks);
+
+	if (table->nulls == 0 || table->nulls > NULLS_EVERYWHERE * sample->nblocks)
+		return 0;
+	return ceil(table->nulls * (2 + log2(Max(places / table->nulls, 1))) / BITS_PER_BYTE /
+				RENCODER_RUN_PAYLOAD);
+}
+
 /* Pages of coder and list of coders. */
 static double
 coder_pages(const RencoderTableSample *sample)
@@ -534,7 +550,8 @@ rencoder_estimate_own(const RencoderTableSample *sample, const RencoderTableEsti
 		return;
 
 	leaves = expected_leaves(sample, table, &sampled, &run);
-	estimate->size_pages = OTHER_PAGES + directory + groups + coder_pages(sample) + leaves;
+	estimate->size_pages = OTHER_PAGES + directory + groups + coder_pages(sample) + leaves +
+		null_leaves(sample, table);
 	estimate->index_pages = OTHER_PAGES_READ + directory +
 		ceil(leaves * table->found / table->rows);
 	if (sample->coder.generation != 0)
