@@ -36,40 +36,41 @@ _PG_init(void)
  * What the access method can do.  Members not named are false, zero or NULL,
  * also those that later versions of PostgreSQL add.
  */
+static const IndexAmRoutine routine = {
+	.type = T_IndexAmRoutine,
+	.amstrategies = RENCODER_NSTRATEGIES,
+	.amsupport = RENCODER_NPROCS,
+	.amoptsprocnum = 0,
+	.amcanmulticol = true,
+	.amoptionalkey = true,
+	.amsearcharray = true,
+	.amsearchnulls = true,
+#ifdef RENCODER_HAVE_SUMMARIZING
+	.amsummarizing = true,
+#endif
+#ifdef RENCODER_HAVE_PARALLEL_BUILD
+	.amcanbuildparallel = true,
+#endif
+	.amparallelvacuumoptions = VACUUM_OPTION_PARALLEL_CLEANUP,
+	.amkeytype = InvalidOid,
+
+	.ambuild = rencoderbuild,
+	.ambuildempty = rencoderbuildempty,
+	.ambuildphasename = rencoderbuildphasename,
+	.aminsert = rencoderinsert,
+	.ambulkdelete = rencoderbulkdelete,
+	.amvacuumcleanup = rencodervacuumcleanup,
+	.amcostestimate = rencodercostestimate,
+	.amoptions = rencoderoptions,
+	.amvalidate = rencodervalidate,
+	.ambeginscan = rencoderbeginscan,
+	.amrescan = rencoderrescan,
+	.amgetbitmap = rencodergetbitmap,
+	.amendscan = rencoderendscan,
+};
+
 Datum
 rencoder_handler(PG_FUNCTION_ARGS)
 {
-	IndexAmRoutine *am = makeNode(IndexAmRoutine);
-
-	am->amstrategies = RENCODER_NSTRATEGIES;
-	am->amsupport = RENCODER_NPROCS;
-	am->amoptsprocnum = 0;
-	am->amcanmulticol = true;
-	am->amoptionalkey = true;
-	am->amsearcharray = true;
-	am->amsearchnulls = true;
-#ifdef RENCODER_HAVE_SUMMARIZING
-	am->amsummarizing = true;
-#endif
-#ifdef RENCODER_HAVE_PARALLEL_BUILD
-	am->amcanbuildparallel = true;
-#endif
-	am->amparallelvacuumoptions = VACUUM_OPTION_PARALLEL_CLEANUP;
-	am->amkeytype = InvalidOid;
-
-	am->ambuild = rencoderbuild;
-	am->ambuildempty = rencoderbuildempty;
-	am->ambuildphasename = rencoderbuildphasename;
-	am->aminsert = rencoderinsert;
-	am->ambulkdelete = rencoderbulkdelete;
-	am->amvacuumcleanup = rencodervacuumcleanup;
-	am->amcostestimate = rencodercostestimate;
-	am->amoptions = rencoderoptions;
-	am->amvalidate = rencodervalidate;
-	am->ambeginscan = rencoderbeginscan;
-	am->amrescan = rencoderrescan;
-	am->amgetbitmap = rencodergetbitmap;
-	am->amendscan = rencoderendscan;
-
-	PG_RETURN_POINTER(am);
+	PG_RETURN_POINTER(rencoder_give_routine(&routine));
 }

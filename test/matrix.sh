@@ -3,7 +3,7 @@
 # chroots of the Debian releases that ship them.  Needs root (chroot, mount);
 # without it the versions are skipped.
 #
-#   test/matrix.sh [--pg 15|17|18]... [--only STAGES] [--seed N]
+#   test/matrix.sh [--pg 15|17|18|19]... [--only STAGES] [--seed N]
 #
 # --pg      a version; may be repeated; default 17
 # --only    comma-separated: static regress isolation tap; default the last three
@@ -97,7 +97,7 @@ main()
 		esac
 	done
 	[ ${#versions[@]} -gt 0 ] || versions=(17)
-	check_words version "$(IFS=,; echo "${versions[*]}")" 15 17 18
+	check_words version "$(IFS=,; echo "${versions[*]}")" 15 17 18 19
 	check_words stage "$only" static regress isolation tap
 	choose_seed
 	[ -n "${RENCODER_RESULTS:-}" ] || echo "seed $RENCODER_SEED"

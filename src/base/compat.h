@@ -1,6 +1,6 @@
 /*
  * compat.h
- *		Every difference between the supported PostgreSQL versions (15 .. 18).
+ *		Every difference between the supported PostgreSQL versions (15 .. 19).
  *
  * The only file that looks at PG_VERSION_NUM.
  */
@@ -9,6 +9,7 @@
 
 #include "postgres.h"
 
+#include "access/amapi.h"
 #include "access/transam.h"
 #include "commands/vacuum.h"
 #include "miscadmin.h"
@@ -151,6 +152,87 @@ typedef Oid RencoderFileNumber;
 #else
 #include "access/xact.h"
 #define rencoder_may_begin_subtransaction() (!IsInParallelMode())
+#endif
+
+/*
+ * 19: what an access method can do is one constant for all of its indexes; before, each
+ * caller of the handler frees what it gets.
+ */
+#if PG_VERSION_NUM >= 190000
+typedef const IndexAmRoutine *RencoderRoutine;
+#define rencoder_give_routine(routine) ((void *) (routine))
+#else
+typedef IndexAmRoutine *RencoderRoutine;
+#define rencoder_give_routine(routine) \
+	memcpy(palloc(sizeof(IndexAmRoutine)), (routine), sizeof(IndexAmRoutine))
+#endif
+
+/* 19: the counters of a node of a plan became a struct of their own. */
+#if PG_VERSION_NUM >= 190000
+#include "executor/instrument_node.h"
+typedef NodeInstrumentation RencoderNodeCounts;
+#else
+#include "executor/instrument.h"
+typedef Instrumentation RencoderNodeCounts;
+#endif
+
+/* 19: a name is given with a new tranche, not registered by each process. */
+#if PG_VERSION_NUM >= 190000
+#define rencoder_new_tranche(name) LWLockNewTrancheId(name)
+#define rencoder_register_tranche(tranche, name) ((void) 0)
+#else
+#define rencoder_new_tranche(name) LWLockNewTrancheId()
+#define rencoder_register_tranche(tranche, name) LWLockRegisterTranche((tranche), (name))
+#endif
+
+/* 19: flags say more of a scan. */
+#if PG_VERSION_NUM >= 190000
+#define rencoder_beginscan_tidrange(rel, snapshot, first, last) \
+	table_beginscan_tidrange((rel), (snapshot), (first), (last), SO_NONE)
+#else
+#define rencoder_beginscan_tidrange(rel, snapshot, first, last) \
+	table_beginscan_tidrange((rel), (snapshot), (first), (last))
+#endif
+
+/* 19: of all databases, and not only of transactions that are just committing, if asked. */
+#if PG_VERSION_NUM >= 190000
+#define rencoder_oldest_active_xid() GetOldestActiveTransactionId(false, true)
+#else
+#define rencoder_oldest_active_xid() GetOldestActiveTransactionId()
+#endif
+
+/* 19: moments out of range are soft errors. */
+#if PG_VERSION_NUM >= 190000
+#include "nodes/miscnodes.h"
+#include "utils/date.h"
+#include "utils/timestamp.h"
+
+static inline TimestampTz
+date2timestamptz_opt_overflow(DateADT date, int *overflow)
+{
+	ErrorSaveContext caught = {.type = T_ErrorSaveContext};
+	TimestampTz moment = date2timestamptz_safe(date, (Node *) &caught);
+
+	*overflow = !caught.error_occurred ? 0 : TIMESTAMP_IS_NOBEGIN(moment) ? -1 : 1;
+	return moment;
+}
+
+static inline TimestampTz
+timestamp2timestamptz_opt_overflow(Timestamp timestamp, int *overflow)
+{
+	ErrorSaveContext caught = {.type = T_ErrorSaveContext};
+	TimestampTz moment = timestamp2timestamptz_safe(timestamp, (Node *) &caught);
+
+	*overflow = !caught.error_occurred ? 0 : TIMESTAMP_IS_NOBEGIN(moment) ? -1 : 1;
+	return moment;
+}
+#endif
+
+/* 19: a tuple descriptor that was filled by hand is to be finished. */
+#if PG_VERSION_NUM >= 190000
+#define rencoder_finish_tupdesc(desc) TupleDescFinalize(desc)
+#else
+#define rencoder_finish_tupdesc(desc) ((void) (desc))
 #endif
 
 /* 16: summarizing index AMs. */

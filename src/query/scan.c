@@ -30,7 +30,7 @@ typedef struct OwnScan
 	SnapshotData snapshot;		/* that of the last scan; snapshot_type, xmin,
 								 * xmax, xcnt, curcid count */
 	bool		scanned;
-	Instrumentation *instrument;	/* of the node, or NULL */
+	RencoderNodeCounts *instrument; /* of the node, or NULL */
 	bool		reportable;		/* may its user be told of it? */
 } OwnScan;
 
@@ -87,7 +87,7 @@ rencoderbeginscan(Relation index, int nkeys, int norderbys)
 }
 
 void
-rencoder_scan_instrument(IndexScanDesc scan, Instrumentation *instrument)
+rencoder_scan_instrument(IndexScanDesc scan, RencoderNodeCounts *instrument)
 {
 	((OwnScan *) scan->opaque)->instrument = instrument;
 }
@@ -188,7 +188,7 @@ add_pages(void *arg, uint64 first_range, const renc_candidates *candidates)
 static void
 count_scan(IndexScanDesc scan, const BitmapTarget *target, int64 index_pages)
 {
-	Instrumentation *instrument = ((OwnScan *) scan->opaque)->instrument;
+	RencoderNodeCounts *instrument = ((OwnScan *) scan->opaque)->instrument;
 	RencoderStats stats = {0};
 	int64		ranges = ((int64) target->nblocks + target->pages_per_range - 1) / target->pages_per_range;
 

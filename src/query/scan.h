@@ -21,7 +21,7 @@ extern void rencoderendscan(IndexScanDesc scan);
 extern uint64 rencoder_scans_begun;
 
 /* What a scan of our indexes finds is counted there, too (scan_instrument.h), until it ends. */
-extern void rencoder_scan_instrument(IndexScanDesc scan, Instrumentation *instrument);
+extern void rencoder_scan_instrument(IndexScanDesc scan, RencoderNodeCounts *instrument);
 
 /*
  * May the user of the session be told what the scan, or NULL, skipped?  That was decided when it

@@ -63,7 +63,7 @@ find_observed(PlanState *node)
 static void
 instrument_row(ObservedScan *scan, bool found)
 {
-	Instrumentation *instrument = scan->node->ss.ps.instrument;
+	RencoderNodeCounts *instrument = scan->node->ss.ps.instrument;
 	int64		pages;
 
 	if (instrument == NULL)

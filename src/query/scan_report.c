@@ -27,7 +27,7 @@ static ExecutorStart_hook_type next_executor_start = NULL;
 static ExecutorEnd_hook_type next_executor_end = NULL;
 
 static void
-report_index(Relation index, const Instrumentation *scan, const Instrumentation *heap)
+report_index(Relation index, const RencoderNodeCounts *scan, const RencoderNodeCounts *heap)
 {
 	if (RencoderScanRanges(scan) == 0)
 		return;					/* it never began, or nothing could match */
@@ -99,7 +99,7 @@ end_report(QueryDesc *desc)
 static explain_per_node_hook_type next_explain_node = NULL;
 
 static void
-explain_index(const Instrumentation *scan, ExplainState *es)
+explain_index(const RencoderNodeCounts *scan, ExplainState *es)
 {
 	ExplainPropertyFloat("Pages Passed", NULL, RencoderScanPages(scan), 0, es);
 	ExplainPropertyFloat("Block Ranges", NULL, RencoderScanRanges(scan), 0, es);
@@ -111,7 +111,7 @@ static void
 explain_node(PlanState *node, List *ancestors, const char *relationship, const char *plan_name,
 			 ExplainState *es)
 {
-	const Instrumentation *instrument = node->instrument;
+	const RencoderNodeCounts *instrument = node->instrument;
 
 	if (next_explain_node)
 		next_explain_node(node, ancestors, relationship, plan_name, es);

@@ -15,6 +15,7 @@
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/rls.h"
+#include "utils/tuplestore.h"
 
 #include "key/hypothetical_index.h"
 #include "sql/sql_bounds.h"

@@ -31,7 +31,7 @@ rencoder_horizon_before(Relation heap)
 	 */
 	if (RelationUsesLocalBuffers(heap))
 		return 0;
-	return full_xid(GetOldestActiveTransactionId());
+	return full_xid(rencoder_oldest_active_xid());
 }
 
 /*

@@ -73,7 +73,7 @@ check_kind(Oid indexoid)
 	relkind = form->relkind;
 	if (relkind == RELKIND_INDEX || relkind == RELKIND_PARTITIONED_INDEX)
 	{
-		IndexAmRoutine *am = GetIndexAmRoutineByAmId(form->relam, true);
+		RencoderRoutine am = GetIndexAmRoutineByAmId(form->relam, true);
 
 		ours = am != NULL && am->amoptions == rencoderoptions;
 	}

@@ -86,10 +86,10 @@ init_queue(void)
 	if (!found)
 	{
 		memset(shared, 0, sizeof(SharedRequests));
-		LWLockInitialize(&shared->lock, LWLockNewTrancheId());
+		LWLockInitialize(&shared->lock, rencoder_new_tranche(TRANCHE_NAME));
 	}
 	LWLockRelease(AddinShmemInitLock);
-	LWLockRegisterTranche(shared->lock.tranche, TRANCHE_NAME);
+	rencoder_register_tranche(shared->lock.tranche, TRANCHE_NAME);
 }
 
 /*

@@ -11,6 +11,8 @@ suite_of()
 		15) echo bookworm ;;
 		17) echo trixie ;;
 		18) echo forky ;;
+		# Not released yet: the server comes from Debian's experimental packages.
+		19) echo sid ;;
 		*) return 1 ;;
 	esac
 }
@@ -53,6 +55,27 @@ debian_mirror()
 		sed -n 's/^Debian|Debian|\(https\?:.*\)/\1/p' | sort -u | head -n 1
 }
 
+# Packages of PostgreSQL that only Debian's experimental suite has, into a chroot of sid.
+install_experimental()
+{
+	local root=$1 pg=$2
+
+	echo "deb $(debian_mirror) experimental main" > "$root/etc/apt/sources.list.d/experimental.list"
+	# No service is started.
+	printf '#!/bin/sh\nexit 101\n' > "$root/usr/sbin/policy-rc.d"
+	chmod +x "$root/usr/sbin/policy-rc.d"
+	unshare --mount --pid --fork --kill-child bash -c '
+		mount -t proc proc "$1/proc"
+		mount --bind /dev "$1/dev"
+		unset TMPDIR
+		export DEBIAN_FRONTEND=noninteractive
+		# A mirror may be older than its lists say they are good for.
+		chroot "$1" apt-get -o Acquire::Check-Valid-Until=false update &&
+			chroot "$1" apt-get install -y --no-install-recommends -t experimental \
+				"postgresql-$2" "postgresql-server-dev-$2"
+	' bash "$root" "$pg"
+}
+
 # debootstrap knows no releases younger than itself; all of Debian's go by the
 # script of sid.  So it gets a copy of its own directory with the name added.
 run_debootstrap()
@@ -60,8 +83,12 @@ run_debootstrap()
 	local suite=$1 root=$2 pg=$3 own=$2.debootstrap status=0
 	local needed=libxxhash-dev,gcc,make,perl,libipc-run-perl
 
-	# One more version of PostGIS than the machine's own.
-	[ "$pg" -ne 17 ] || needed+=,postgresql-17-postgis-3
+	case $pg in
+		# One more version of PostGIS than the machine's own.
+		17) needed+=,postgresql-17,postgresql-server-dev-17,postgresql-17-postgis-3 ;;
+		19) ;;
+		*) needed+=",postgresql-$pg,postgresql-server-dev-$pg" ;;
+	esac
 	rm -rf "$own"
 	mkdir -p "$own"
 	cp -a /usr/share/debootstrap "$own/lib"
@@ -69,8 +96,9 @@ run_debootstrap()
 	# In a mount namespace of its own nothing stays mounted when it is stopped.
 	DEBOOTSTRAP_DIR=$own/lib unshare --mount \
 		debootstrap --variant=minbase \
-		--include="postgresql-$pg,postgresql-server-dev-$pg,$needed" \
-		"$suite" "$root" "$(debian_mirror)" > "$own/log" 2>&1 || status=$?
+		--include="$needed" "$suite" "$root" "$(debian_mirror)" > "$own/log" 2>&1 &&
+		{ [ "$pg" -ne 19 ] || install_experimental "$root" "$pg" >> "$own/log" 2>&1; } ||
+		status=$?
 	if [ "$status" -ne 0 ]; then
 		tail -n 20 "$own/log"
 		tail -n 20 "$root/debootstrap/debootstrap.log" 2> /dev/null || true
