@@ -48,14 +48,43 @@ endif
 # Where objects go, in a build out of the tree, and what isolation tests write.
 $(shell mkdir -p $(sort $(dir $(OBJS))) test)
 
-.PHONY: all install installcheck clean check-unit dist
+.PHONY: all install installcheck clean check-unit check-quick lint dist help publish-as
+
+help:
+	@echo 'make                build; OPTFLAGS=-march=native: for this CPU only'
+	@echo 'make install        into the server of PG_CONFIG (as root, mostly)'
+	@echo 'make installcheck TAP_TESTS=   regression and isolation tests, on a server that runs'
+	@echo 'make check-unit     tests of the filter and run cores; no PostgreSQL needed'
+	@echo 'make check-quick    layers, unit, regress, isolation, on a server of its own: minutes'
+	@echo 'make lint           structure, texts, releases, indentation: a minute, no server'
+	@echo 'make dist           a zip of what is committed, without the data of bench/'
+	@echo 'make publish-as URL=.. EMAIL=..   fills in where the project lives'
+	@echo 'bash bench/demo.sh  what it does; bash test/run.sh: all tests; test/sandbox.sh: psql'
 
 # Plain C programs of the filter core and the run core; no PostgreSQL is needed.
 check-unit:
 	$(MAKE) -C '$(srcdir)/test/unit' check
 
+check-quick:
+	bash '$(srcdir)/test/run.sh' --quick
+
+lint:
+	bash '$(srcdir)/test/check_layers.sh'
+	bash '$(srcdir)/test/check_tests.sh'
+	perl '$(srcdir)/test/check_texts.pl'
+	perl '$(srcdir)/test/check_release.pl' '$(srcdir)'
+	bash '$(srcdir)/test/check_indent.sh' '$(PG_CONFIG)'
+
+# What is not needed to build and test stays out: .gitattributes names it.
 dist:
 	@git -C '$(srcdir)' rev-parse --verify -q HEAD > /dev/null || \
 		{ echo "make dist: needs git, and a checkout" >&2; exit 1; }
 	git -C '$(srcdir)' archive --format zip --prefix=rencoder-$(EXTVERSION)/ \
 		--output '$(CURDIR)/rencoder-$(EXTVERSION).zip' HEAD
+
+# The files that name the repository, the bug tracker and the maintainer's address.
+publish-as:
+	@[ -n '$(URL)' ] && [ -n '$(EMAIL)' ] || \
+		{ echo "make publish-as: needs URL=.. and EMAIL=.." >&2; exit 1; }
+	cd '$(srcdir)' && sed -i -e 's|https://example\.org/rencoder|$(URL)|g' \
+		-e 's|rencoder@example\.org|$(EMAIL)|g' README.md META.json debian/control debian/control.in
