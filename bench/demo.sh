@@ -5,7 +5,7 @@
 #
 # It builds the extension, starts a temporary PostgreSQL cluster of its own, loads the flights of
 # bench/data and asks the same questions of rencoder, btree, BRIN minmax, BRIN minmax-multi and a
-# sequential scan.  Every answer is compared with that of the sequential scan; a difference ends the
+# sequential scan; then of uuids, web addresses and points, and inserts some.  Every answer is compared with that of the sequential scan; a difference ends the
 # demo with exit code 1.  Nothing of the system's PostgreSQL is touched (see lib.sh).
 set -euo pipefail
 # shellcheck source=bench/lib.sh
@@ -16,6 +16,9 @@ PAGES_PER_RANGE=32      # for BRIN; rencoder chooses its own
 RUNS=5
 SEED=20130101           # of the synthetic column
 INDEXES=(rencoder btree brin_minmax brin_minmax_multi)
+TABLE=flights
+VISITS=400000           # rows of uuids, addresses and points
+INSERTED=50000          # more of these
 
 load_flights() {
     bench_sql -q -c "CREATE TABLE nycflights13 (sched_dep timestamp, carrier text, flight int, tailnum text, origin text,
@@ -58,6 +61,7 @@ index_method() {
     case $kind in
         rencoder)          echo "rencoder ($column)" ;;
         btree)             echo "btree ($column)" ;;
+        gist)              echo "gist ($column)" ;;
         brin_minmax)       echo "brin ($column) WITH (pages_per_range = $PAGES_PER_RANGE)" ;;
         brin_minmax_multi) echo "brin ($column ${type}_minmax_multi_ops) WITH (pages_per_range = $PAGES_PER_RANGE)" ;;
     esac
@@ -70,7 +74,7 @@ build_indexes() {
         printf 'Building %s (%s) .. ' "$kind" "$column"
         bench_sql -q <<SQL
 SELECT clock_timestamp() AS started \gset
-CREATE INDEX $kind ON flights USING $(index_method "$column" "$type" "$kind");
+CREATE INDEX $kind ON $TABLE USING $(index_method "$column" "$type" "$kind");
 INSERT INTO built VALUES ('$kind', pg_relation_size('$kind'), extract(epoch FROM clock_timestamp() - :'started') * 1000);
 SELECT to_char(build_ms / 1000, 'FM990.0') || ' s' FROM built WHERE index = '$kind';
 SQL
@@ -79,6 +83,7 @@ SQL
 
 drop_indexes() {
     local kind
+    bench_sql -q -c "INSERT INTO ledger SELECT '$1', index, size FROM built"
     for kind in "${INDEXES[@]}"; do echo "DROP INDEX $kind;"; done | bench_sql -q
     bench_sql -q -c 'TRUNCATE built'
 }
@@ -112,11 +117,11 @@ ask() {
         for kind in seq_scan "${INDEXES[@]}"; do measure_alone "$kind"; done
     } | bench_sql -q
     bench_sql -q <<SQL
-SELECT format('    %s rows.  With all four indexes there the planner takes: %s',
+SELECT format('    %s rows.  With all of them there the planner takes: %s',
     (SELECT to_char(rows, 'FM9,999,990') FROM answer WHERE index = 'seq_scan'), bench_choice(\$q\$$query\$q\$));
 BEGIN;
-DROP INDEX btree;
-SELECT format('    and without the btree: %s', bench_choice(\$q\$$query\$q\$));
+DROP INDEX ${INDEXES[1]};
+SELECT format('    and without ${INDEXES[1]}: %s', bench_choice(\$q\$$query\$q\$));
 ROLLBACK;
 SQL
     bench_sql --pset=tuples_only=off --pset=format=aligned --pset=footer=off -c "
@@ -130,7 +135,7 @@ SQL
                to_char(ms, 'FM99990.00') || ' ms' AS time,
                CASE WHEN index = 'seq_scan' THEN '' WHEN choice = index THEN 'yes' ELSE 'no: ' || choice END AS \"chosen if alone\"
         FROM answer LEFT JOIN built USING (index)
-        ORDER BY array_position('{rencoder,btree,brin_minmax,brin_minmax_multi,seq_scan}'::text[], index)"
+        ORDER BY array_position('{rencoder,btree,gist,brin_minmax,brin_minmax_multi,seq_scan}'::text[], index)"
 
     wrong=$(bench_sql -c "SELECT format('%s (through %s): %s rows, md5 %s; sequential scan: %s rows, md5 %s',
                 a.index, a.checked_uses, a.checked_rows, a.md5, t.checked_rows, t.md5)
@@ -140,7 +145,70 @@ SQL
     [[ -z $wrong ]] || die "the answer or the plan is not what it should be: $wrong"
 }
 
+load_visits() {
+    echo "Making $VISITS visits: uuids, addresses, points, all random .."
+    bench_sql -q <<SQL
+CREATE FUNCTION visit(i bigint, OUT id uuid, OUT url text, OUT place point) LANGUAGE sql IMMUTABLE AS \$\$
+    SELECT md5('u' || i)::uuid, 'https://www.example.com/shop/' || md5('a' || i) || '?ref=mail',
+        point(hashint8extended(i, 1) / 9.3e18, hashint8extended(i, 2) / 9.3e18)
+\$\$;
+CREATE TABLE visits AS SELECT v.*, repeat('x', 100) AS note FROM generate_series(1, $VISITS) AS i, visit(i) AS v;
+VACUUM (ANALYZE) visits;
+SQL
+}
+
+ask_visits() {
+    TABLE=visits INDEXES=(rencoder btree)
+    build_indexes id uuid
+    ask "6. One uuid" "SELECT * FROM visits WHERE id = md5('u4711')::uuid"
+    drop_indexes "uuid"
+    echo
+    build_indexes 'url COLLATE "C"' text
+    ask "7. Addresses by a prefix" "SELECT * FROM visits WHERE url LIKE 'https://www.example.com/shop/a1b2%'"
+    drop_indexes "address"
+    echo
+    INDEXES=(rencoder gist)
+    build_indexes place point
+    ask "8. A small box of points" "SELECT * FROM visits WHERE place <@ box '(0.5,0.5),(0.502,0.502)'"
+    drop_indexes "point"
+}
+
+# Rows a second of single-row inserts in one session, with indexes on all three columns.
+insert_visits() {
+    local kind method
+    printf '\n9. Inserting %s more visits\n' "$INSERTED"
+    for kind in none rencoder "btree and GiST"; do
+        bench_sql -q -c 'CREATE TABLE more AS TABLE visits'
+        case $kind in
+            rencoder) bench_sql -q -c 'CREATE INDEX ON more USING rencoder (id, url, place)' ;;
+            btree*) bench_sql -q -c 'CREATE INDEX ON more (id)' -c 'CREATE INDEX ON more (url)' -c 'CREATE INDEX ON more USING gist (place)' ;;
+        esac
+        bench_sql -q <<SQL
+CHECKPOINT;
+SELECT clock_timestamp() AS started \gset
+DO \$\$ BEGIN
+    FOR i IN $VISITS + 1 .. $VISITS + $INSERTED LOOP
+        INSERT INTO more SELECT v.*, repeat('x', 100) FROM visit(i) AS v;
+    END LOOP;
+END \$\$;
+SELECT format('    %s %s rows a second', rpad('$kind:', 16),
+    to_char($INSERTED / extract(epoch FROM clock_timestamp() - :'started'), 'FM999,990'));
+DROP TABLE more;
+SQL
+    done
+}
+
+print_sizes() {
+    printf '\nSizes, of %s flights and %s visits:\n' "$((336776 * COPIES))" "$VISITS"
+    bench_sql -c "SELECT format('    %s rencoder %s, %s %s: %s times smaller', rpad(l.indexed || ':', 15),
+            pg_size_pretty(l.size), o.index, pg_size_pretty(o.size), round(o.size::numeric / l.size, 1))
+        FROM ledger l JOIN ledger o USING (indexed) WHERE l.index = 'rencoder' AND o.index IN ('btree', 'gist')
+        ORDER BY o.size::numeric / l.size"
+}
+
 main() {
+    [[ -e $bench_root/bench/data/nycflights13.csv.gz ]] ||
+        die "bench/data/nycflights13.csv.gz is missing: a checkout of the repository has it, a release does not"
     bench_machine
     bench_sql -c "SELECT format('Settings: shared_buffers %s, maintenance_work_mem %s, max_parallel_workers_per_gather %s, jit off, fsync off; the planner''s are the defaults.',
         current_setting('shared_buffers'), current_setting('maintenance_work_mem'), current_setting('max_parallel_workers_per_gather'))"
@@ -151,6 +219,7 @@ main() {
     echo "Pages read are EXPLAIN (ANALYZE, BUFFERS): hit + read; \"to plan\": those of the planner, not included.  BRIN has pages_per_range = $PAGES_PER_RANGE; rencoder has its defaults."
     echo "A dash: a plain index scan does not tell pages of the index and of the table apart."
     bench_sql -q <<'SQL'
+CREATE TABLE ledger (indexed text, index text, size bigint);
 CREATE TABLE built (index text, size bigint, build_ms numeric);
 CREATE TABLE answer (index text, choice text, uses text, rows bigint, total_pages bigint, index_pages bigint, heap_pages bigint,
     planning_pages bigint, ms numeric, checked_uses text, checked_rows bigint, md5 text);
@@ -162,13 +231,13 @@ SQL
         "SELECT * FROM flights WHERE departed BETWEEN '2006-03-01 08:00' AND '2006-03-01 08:10'"
     ask "2. Two years of departures (one in seven rows; each page has a stretch of one aircraft's life)" \
         "SELECT * FROM flights WHERE departed >= '2006-01-01' AND departed < '2008-01-01'"
-    drop_indexes
+    drop_indexes departure
 
     echo
     build_indexes arr_delay int4
     ask "3. Extreme delays, 10 to 11 hours (integer, few distinct values)" \
         "SELECT * FROM flights WHERE arr_delay BETWEEN 600 AND 660"
-    drop_indexes
+    drop_indexes delay
 
     echo
     build_indexes booking_ref int8
@@ -176,7 +245,13 @@ SQL
         "SELECT * FROM flights WHERE booking_ref = $(bench_sql -c "SELECT hashint8extended(168388 * 100 + 7, $SEED)")"
     ask "5. A booking that does not exist" \
         "SELECT * FROM flights WHERE booking_ref BETWEEN 20130101 AND 20130164"
-    drop_indexes
+    drop_indexes booking
+
+    echo
+    load_visits
+    ask_visits
+    insert_visits
+    print_sizes
 
     printf '\nAll answers are identical to those of the sequential scan (number of rows, and md5 of all rows in order).\n'
     printf 'Total time: %s s.\n' $(($(date +%s) - bench_started))

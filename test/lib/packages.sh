@@ -161,7 +161,7 @@ sizes_of()
 # for one.
 apt_install()
 {
-	local dir=/etc/postgresql-common/createcluster.d log conf made="" status=0
+	local dir=/etc/postgresql-common/createcluster.d log conf made="" status=0 reporter
 
 	# Old lists may do.
 	update_lists || warn "apt-get update failed"
@@ -173,8 +173,15 @@ apt_install()
 	[ -d "$dir" ] || made=yes
 	as_root mkdir -p "$dir"
 	echo "create_main_cluster = false" | as_root tee "$conf" > /dev/null
+	# What apt-get is at, now and then.
+	while sleep 10 && kill -0 $$; do
+		printf '  .. %s\n' "$(tail -n 1 "$log" | cut -c 1-90)"
+	done 2> /dev/null &
+	reporter=$!
 	as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y \
 		--no-install-recommends -o DPkg::Lock::Timeout=300 "$@" > "$log" 2>&1 || status=$?
+	kill "$reporter" 2> /dev/null || true
+	wait "$reporter" 2> /dev/null || true
 	as_root rm -f "$conf"
 	[ -z "$made" ] || as_root rmdir --ignore-fail-on-non-empty "$dir"
 	if [ "$status" -ne 0 ]; then

@@ -1,0 +1,91 @@
+#!/usr/bin/env bash
+# Ten indexes on one table: what do writers pay for each?
+#
+#   bash bench/ten.sh [THOUSANDS [SEED [SECONDS]]]
+#
+# A table of THOUSANDS (default 1,000) thousand rows with ten columns of random int8, without an index,
+# and with 1, 2, 5 and 10 btrees, BRINs, rencoders of one column each, and one rencoder of ten columns.
+# With each, on a fresh copy of the table: COPY of half as many rows, then single-row inserts by pgbench
+# for SECONDS (default 5): rows per second, as a part of that without an index, and bytes of WAL a row,
+# with what the worker and a checkpointer do meanwhile.  fsync and autovacuum are on, full_page_writes
+# too.  The cases take turns; the sizes of all indexes come last.
+set -euo pipefail
+# shellcheck source=bench/lib.sh
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+ROWS=$((${1:-1000} * 1000))
+SEED=${2:-1}
+SECONDS_EACH=${3:-5}
+COLUMNS_OF_TABLE=(a b c d e f g h i j)
+
+make_rows() {
+    local list
+    list=$(printf ', hashint8extended(i, %s)' $(seq "$SEED" $((SEED + 9))))
+    bench_sql -q <<SQL
+CREATE TABLE base (n int8, $(printf '%s int8, ' "${COLUMNS_OF_TABLE[@]}") note text);
+INSERT INTO base SELECT i$list, repeat('x', 60) FROM generate_series(1, $ROWS) AS i;
+COPY (SELECT i$list, repeat('x', 60) FROM generate_series($ROWS + 1, $ROWS + $ROWS / 2) AS i) TO '$WORK/more.copy';
+CREATE TABLE result (kind text, indexes int, copied numeric, copied_wal numeric, single numeric, single_wal numeric,
+    size bigint);
+SELECT format('%s rows in %s pages, %s more by COPY', $ROWS, pg_relation_size('base') / 8192, $ROWS / 2);
+SQL
+    {
+        echo "\\set n random(1, 1000000000)"
+        echo "INSERT INTO t SELECT :n$(printf ', hashint8extended(:n, %s)' $(seq $((SEED + 20)) $((SEED + 29)))), repeat('x', 60);"
+    } >"$WORK/single.sql"
+}
+
+# The indexes of a case: make_indexes KIND COUNT
+make_indexes() {
+    local kind=$1 count=$2 column
+    if [[ $kind == "one rencoder" ]]; then
+        bench_sql -q -c "CREATE INDEX ON t USING rencoder ($(IFS=,; echo "${COLUMNS_OF_TABLE[*]:0:count}"))"
+        return
+    fi
+    for column in "${COLUMNS_OF_TABLE[@]:0:count}"; do
+        bench_sql -q -c "CREATE INDEX ON t USING $kind ($column)"
+    done
+}
+
+# measure KIND COUNT
+measure() {
+    local kind=$1 count=$2 tps wal
+    bench_sql -q -c 'DROP TABLE IF EXISTS t' -c 'CREATE TABLE t AS TABLE base'
+    make_indexes "$kind" "$count"
+    bench_sql -q -c 'VACUUM (ANALYZE) t' -c CHECKPOINT
+    bench_sql -q <<SQL
+SELECT pg_current_wal_insert_lsn() AS lsn, clock_timestamp() AS started \gset
+COPY t FROM '$WORK/more.copy';
+INSERT INTO result SELECT '$kind', $count, $ROWS / 2 / extract(epoch FROM clock_timestamp() - :'started'),
+    (pg_current_wal_insert_lsn() - :'lsn') / ($ROWS / 2);
+SQL
+    bench_sql -q -c CHECKPOINT
+    wal=$(bench_sql -c 'SELECT pg_current_wal_insert_lsn()')
+    tps=$("$(bench_bin)/pgbench" -n -f "$WORK/single.sql" -c 2 -j 1 -M prepared -T "$SECONDS_EACH" postgres 2>/dev/null |
+        awk '/^tps/ {print $3; exit}')
+    bench_sql -q -c "UPDATE result SET single = $tps,
+            single_wal = (pg_current_wal_insert_lsn() - '$wal') / ($tps * $SECONDS_EACH),
+            size = (SELECT sum(pg_relation_size(indexrelid)) FROM pg_index WHERE indrelid = 't'::regclass)
+        WHERE kind = '$kind' AND indexes = $count"
+    echo "measured: $kind, $count" >&2
+}
+
+main() {
+    local count kind
+    bench_machine
+    make_rows
+    measure none 0
+    for count in 1 2 5 10; do
+        for kind in btree brin rencoder; do measure "$kind" "$count"; done
+    done
+    measure 'one rencoder' 10
+    bench_sql --pset=tuples_only=off --pset=format=aligned --pset=footer=off -c "
+        SELECT r.kind, r.indexes, round(r.copied) AS \"COPY, rows/s\", round(r.copied / n.copied, 2) AS part,
+            round(r.copied_wal) AS \"WAL a row\", round(r.single) AS \"single, rows/s\",
+            round(r.single / n.single, 2) AS \"part \", round(r.single_wal) AS \"WAL a row \",
+            coalesce(pg_size_pretty(r.size), '') AS size
+        FROM result r, result n WHERE n.kind = 'none' ORDER BY r.indexes, r.kind"
+    echo "Total time: $(($(date +%s) - bench_started)) s."
+}
+
+bench_run fsync=on autovacuum=on full_page_writes=on maintenance_work_mem=256MB -- "$@"
