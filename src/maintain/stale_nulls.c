@@ -26,7 +26,7 @@ typedef struct NullPage
 {
 	int			col;
 	bool		has_null;
-}			NullPage;
+} NullPage;
 
 static void
 look_for_null(Relation index, ItemPointer tid, Datum *values, bool *isnull,
