@@ -1288,3 +1288,196 @@ AS 'MODULE_PATHNAME'
 LANGUAGE C VOLATILE STRICT;
 COMMENT ON FUNCTION rencoder_index_stats_reset(regclass) IS
 	'begins to count the scans of an index, or begins anew (owner)';
+
+-- A whole database
+
+CREATE FUNCTION rencoder_estimate_index(
+	index regclass,
+	least_size bigint DEFAULT 0,
+	number bigint DEFAULT 1,
+	total bigint DEFAULT 1,
+	OUT present_size bigint,
+	OUT size bigint,
+	OUT reads bigint,
+	OUT present_reads bigint,
+	OUT table_pages bigint,
+	OUT brin_serves boolean,
+	OUT problem text)
+RETURNS record
+AS 'MODULE_PATHNAME'
+LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
+COMMENT ON FUNCTION rencoder_estimate_index(regclass, bigint, bigint, bigint) IS
+	'what a rencoder index would be in the place of an index of any access method (readers of the table)';
+
+-- The names are resolved here, once, whatever the caller's search_path is.
+CREATE FUNCTION rencoder_advise(
+	schema regnamespace DEFAULT NULL,
+	OUT "table" regclass,
+	OUT index regclass,
+	OUT method name,
+	OUT size bigint,
+	OUT rencoder_size bigint,
+	OUT saves bigint,
+	OUT reads bigint,
+	OUT rencoder_reads bigint,
+	OUT scans bigint,
+	OUT needed_for text,
+	OUT advice text)
+RETURNS SETOF record
+LANGUAGE sql VOLATILE PARALLEL UNSAFE ROWS 100
+BEGIN ATOMIC
+	WITH present AS MATERIALIZED (
+		SELECT i.*, c.relname, c.relpages, a.amname, pg_stat_get_numscans(i.indexrelid) AS scans,
+			nullif(concat_ws(', ',
+				CASE WHEN i.indisprimary THEN 'the primary key'
+					WHEN i.indisexclusion THEN 'an exclusion constraint'
+					WHEN i.indisunique THEN 'uniqueness' END,
+				CASE WHEN i.indisclustered THEN 'the order of CLUSTER' END,
+				CASE WHEN i.indisreplident THEN 'the replica identity' END,
+				-- Somebody wanted an order that is not the default one.
+				CASE WHEN EXISTS (SELECT FROM unnest(i.indoption) AS o WHERE o <> 0)
+					THEN 'an order with DESC or NULLS FIRST' END,
+				CASE WHEN i.indnatts > i.indnkeyatts THEN 'index-only scans (INCLUDE)' END,
+				-- Of the table that is referenced, and of the one that references.
+				(SELECT 'foreign keys: ' || string_agg(k.conname, ', ' ORDER BY k.conname)
+				 FROM pg_constraint AS k
+				 WHERE k.contype = 'f' AND (k.conindid = i.indexrelid OR
+					k.conrelid = i.indrelid AND i.indkey[0] = ANY (k.conkey)))), '') AS needed_for,
+			(SELECT format(', with the index %s that it is part of', p.inhparent::regclass)
+			 FROM pg_inherits AS p WHERE p.inhrelid = i.indexrelid) AS of_parent
+		FROM pg_index AS i
+		JOIN pg_class AS c ON c.oid = i.indexrelid AND c.relkind = 'i'
+		JOIN pg_class AS t ON t.oid = i.indrelid
+		JOIN pg_namespace AS n ON n.oid = t.relnamespace
+		JOIN pg_am AS a ON a.oid = c.relam
+		WHERE a.amname IN ('btree', 'hash', 'gist', 'spgist', 'brin') AND i.indislive
+			AND NOT pg_is_other_temp_schema(n.oid)
+			AND CASE WHEN schema IS NULL
+				THEN n.nspname <> 'information_schema' AND n.nspname !~ '^pg_(catalog$|toast)'
+				ELSE n.oid = schema END
+			AND has_table_privilege(t.oid, 'SELECT') AND NOT row_security_active(t.oid)
+	), numbered AS MATERIALIZED (
+		SELECT p.*, row_number() OVER (ORDER BY p.relpages DESC, p.relname, p.indexrelid) AS number,
+			count(*) OVER () AS total
+		FROM present AS p
+	), estimated AS MATERIALIZED (
+		SELECT n.*, e.present_size AS size, e.size AS new_size, e.reads AS new_reads, e.present_reads, e.table_pages,
+			e.brin_serves, e.problem
+		FROM (SELECT * FROM numbered ORDER BY number) AS n,
+			-- Small ones are not sampled.
+			LATERAL rencoder_estimate_index(n.indexrelid::regclass, 1048576, n.number,
+				n.total) AS e
+	), judged AS (
+		SELECT e.*,
+			CASE WHEN NOT e.indisvalid THEN 'problem'
+				WHEN e.needed_for IS NOT NULL THEN 'needed'
+				WHEN e.problem IS NOT NULL THEN 'problem'
+				WHEN e.new_size IS NULL THEN 'small'
+				WHEN e.amname = 'brin' AND e.present_reads >= e.new_reads + 256
+					AND e.present_reads >= 4 * e.new_reads THEN 'add'
+				WHEN e.amname = 'brin' THEN 'serves'
+				WHEN e.size < 2 * e.new_size THEN 'little'
+				WHEN e.new_reads > 0.3 * e.table_pages THEN 'common'
+				WHEN e.scans = 0 THEN 'unused'
+				WHEN e.brin_serves THEN 'order'
+				ELSE 'replace' END AS verdict
+		FROM estimated AS e
+	)
+	SELECT j.indrelid::regclass, j.indexrelid::regclass, j.amname, j.size, j.new_size,
+		CASE WHEN j.verdict IN ('unused', 'order', 'replace') THEN j.size - j.new_size ELSE 0 END,
+		j.present_reads, j.new_reads, j.scans, j.needed_for,
+		CASE j.verdict
+			WHEN 'needed' THEN 'keep it: needed for ' || j.needed_for
+			WHEN 'small' THEN 'keep it: it is small'
+			WHEN 'problem' THEN 'not known: ' || j.problem
+			WHEN 'add' THEN format('consider rencoder%s: a query for one value reads %s pages '
+				'instead of %s, for %s more', j.of_parent, j.new_reads, j.present_reads,
+				pg_size_pretty(j.new_size - j.size))
+			WHEN 'serves' THEN 'keep it: BRIN serves this column, and is small'
+			WHEN 'little' THEN 'keep it: rencoder would not be half as large'
+			WHEN 'common' THEN 'keep it, or none: a query for one value reads much of the table '
+				'by any index'
+			WHEN 'unused' THEN format('no query here has used it%s: drop it if none on a standby '
+				'does; else rencoder takes %s instead of %s', j.of_parent,
+				pg_size_pretty(j.new_size), pg_size_pretty(j.size))
+			WHEN 'order' THEN format('the table is in the order of this column: BRIN, or rencoder '
+				'with %s, replaces it%s unless queries want rows in order (ORDER BY, min, max) or '
+				'index-only scans', pg_size_pretty(j.new_size), j.of_parent)
+			ELSE format('replace it%s by rencoder, %s instead of %s, unless queries want %s',
+				j.of_parent, pg_size_pretty(j.new_size), pg_size_pretty(j.size),
+				CASE j.amname WHEN 'btree'
+					THEN 'rows in order (ORDER BY, min, max) or index-only scans'
+				WHEN 'hash' THEN 'the last microseconds'
+				ELSE 'nearest neighbours or operators that only it has' END) END
+	FROM judged AS j
+	ORDER BY 6 DESC, j.size DESC NULLS LAST, j.relname, j.indexrelid;
+END;
+COMMENT ON FUNCTION rencoder_advise(regnamespace) IS
+	'for each index of the database, or of a schema: what rencoder would take in its place, and whether something needs it as it is (indexes of tables that the caller may read)';
+
+CREATE VIEW rencoder_stat_indexes AS
+SELECT i.relid, i.indexrelid, i.schemaname, i.relname, i.indexrelname,
+	pg_relation_size(i.indexrelid) AS size, s.scans, s.table_pages, s.pages, s.ranges, s.skipped,
+	s.index_pages, s.checked_scans, s.checked_pages, s.false_pages, s.predicted_false_pages,
+	s.since, m.runs, m.pending_pages
+-- OFFSET 0: nothing is asked of an index that the functions would refuse.
+FROM (SELECT t.oid AS relid, c.oid AS indexrelid, n.nspname AS schemaname, t.relname,
+		c.relname AS indexrelname
+	FROM pg_am AS a
+	JOIN pg_class AS c ON c.relam = a.oid AND c.relkind = 'i'
+	JOIN pg_index AS x ON x.indexrelid = c.oid AND x.indisvalid
+	JOIN pg_class AS t ON t.oid = x.indrelid
+	JOIN pg_namespace AS n ON n.oid = t.relnamespace
+	WHERE a.amname = 'rencoder' AND NOT pg_is_other_temp_schema(n.oid)
+		AND NOT (c.relpersistence = 'u' AND pg_is_in_recovery())
+		AND (pg_has_role(c.relowner, 'USAGE') OR pg_has_role('pg_stat_scan_tables', 'USAGE')
+			OR has_table_privilege(t.oid, 'SELECT') AND NOT row_security_active(t.oid))
+	OFFSET 0) AS i,
+	LATERAL rencoder_index_stats(i.indexrelid::regclass) AS s,
+	LATERAL rencoder_metapage(i.indexrelid::regclass) AS m;
+GRANT SELECT ON rencoder_stat_indexes TO PUBLIC;
+COMMENT ON VIEW rencoder_stat_indexes IS
+	'each rencoder index that the reader may inspect: its size, and what scans have read and skipped';
+
+-- Each step looks at what the one before has left.
+CREATE FUNCTION rencoder_maintain(
+	"table" regclass,
+	OUT index regclass,
+	OUT summarized integer,
+	OUT compacted integer,
+	OUT retuned integer,
+	OUT size bigint)
+RETURNS SETOF record
+LANGUAGE sql VOLATILE PARALLEL UNSAFE ROWS 10
+BEGIN ATOMIC
+	-- pg_partition_tree() would wait for locks of tables that are not the caller's.
+	WITH RECURSIVE t (relid) AS (
+		SELECT "table"::oid
+		UNION ALL
+		SELECT h.inhrelid FROM t JOIN pg_inherits AS h ON h.inhparent = t.relid
+			JOIN pg_class AS k ON k.oid = h.inhrelid AND k.relispartition
+	)
+	SELECT i.index, s.done, c.done, r.done, pg_relation_size(i.index)
+	FROM (SELECT x.indexrelid::regclass AS index, rencoder_option.storage
+			FROM t
+			JOIN pg_index AS x ON x.indrelid = t.relid AND x.indisvalid
+			JOIN pg_class AS c ON c.oid = x.indexrelid AND c.relkind = 'i'
+			JOIN pg_am AS a ON a.oid = c.relam AND a.amname = 'rencoder',
+			LATERAL (SELECT coalesce((SELECT o.option_value FROM pg_options_to_table(c.reloptions)
+				AS o WHERE o.option_name = 'storage'), 'auto') AS storage) AS rencoder_option
+			WHERE pg_has_role(c.relowner, 'USAGE') AND NOT pg_is_other_temp_schema(c.relnamespace)
+			ORDER BY c.relname, c.oid) AS i,
+		LATERAL (SELECT rencoder_summarize_new_values(i.index) AS done OFFSET 0) AS s,
+		LATERAL (SELECT count(DISTINCT u.run) FILTER (WHERE u.kind = 'base') AS runs,
+				coalesce(sum(u.pages) FILTER (WHERE u.kind = 'delta'), 0) AS late, sum(u.pages) AS pages,
+				(SELECT m.pending_pages FROM rencoder_metapage(i.index) AS m) AS pending
+			FROM rencoder_runs(i.index) AS u
+			WHERE u.state = 'live' AND s.done IS NOT NULL OFFSET 0) AS n,
+		LATERAL (SELECT CASE WHEN i.storage <> 'filter' AND (n.runs > 8
+					OR (n.late + n.pending) * 10 > n.pages)
+				THEN rencoder_compact(i.index) ELSE 0 END AS done OFFSET 0) AS c,
+		LATERAL (SELECT CASE WHEN c.done = 0 THEN rencoder_retune(i.index) ELSE 0 END AS done
+			OFFSET 0) AS r;
+END;
+COMMENT ON FUNCTION rencoder_maintain(regclass) IS
+	'summarizes, compacts or retunes the indexes of a table and of its partitions where that helps, and says what it did (indexes that the caller owns)';

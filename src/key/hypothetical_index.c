@@ -7,37 +7,59 @@
 #include "access/amapi.h"
 #include "catalog/pg_collation.h"
 #include "commands/defrem.h"
+#include "nodes/nodeFuncs.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 
 #include "key/key.h"
 
+/* What is to be indexed: a column of the table, or an expression. */
+typedef struct HypotheticalColumn
+{
+	const char *name;
+	Oid			type;
+	int32		typmod;
+	Oid			collation;
+} HypotheticalColumn;
+
+/* The default operator class of rencoder for it; InvalidOid: none. */
+static Oid
+find_own_opclass(const HypotheticalColumn *column, Oid am)
+{
+	return GetDefaultOpClass(getBaseType(column->type), am);
+}
+
 static void
-refuse_type(Form_pg_attribute attribute)
+refuse_type(const HypotheticalColumn *column)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_UNDEFINED_OBJECT),
 			 errmsg("column \"%s\" of type %s has no default operator class for rencoder",
-					NameStr(attribute->attname), format_type_be(attribute->atttypid))));
+					column->name, format_type_be(column->type))));
 }
 
 /* As refuse_collations() of build.c. */
+static bool
+is_deterministic(const HypotheticalColumn *column)
+{
+	return !OidIsValid(column->collation) || get_collation_isdeterministic(column->collation);
+}
+
 static void
-refuse_collation(Form_pg_attribute attribute)
+refuse_collation(const HypotheticalColumn *column)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 			 errmsg("access method \"rencoder\" does not support nondeterministic collations"),
-			 errdetail("Column \"%s\" has collation \"%s\".", NameStr(attribute->attname),
-					   get_collation_name(attribute->attcollation))));
+			 errdetail("Column \"%s\" has collation \"%s\".", column->name,
+					   get_collation_name(column->collation))));
 }
 
 /* Names, counts and types: the catalog rows that the index would have. */
 static void
-imagine_catalog(Relation index, Relation heap, Form_pg_attribute attribute)
+make_catalog(Relation index, Relation heap, const HypotheticalColumn *column)
 {
-	char	   *name = makeObjectName(RelationGetRelationName(heap),
-									  NameStr(attribute->attname), "idx");
+	char	   *name = makeObjectName(RelationGetRelationName(heap), column->name, "idx");
 
 	index->rd_rel = palloc0(sizeof(FormData_pg_class));
 	namestrcpy(&index->rd_rel->relname, name);
@@ -49,24 +71,16 @@ imagine_catalog(Relation index, Relation heap, Form_pg_attribute attribute)
 	index->rd_index->indnatts = 1;
 	index->rd_index->indnkeyatts = 1;
 	index->rd_att = CreateTemplateTupleDesc(1);
-	TupleDescInitEntry(index->rd_att, 1, NameStr(attribute->attname), attribute->atttypid,
-					   attribute->atttypmod, 0);
+	TupleDescInitEntry(index->rd_att, 1, column->name, column->type, column->typmod, 0);
+	rencoder_finish_tupdesc(index->rd_att);
 }
 
-Relation
-rencoder_imagine_index(Relation heap, AttrNumber attnum)
+static Relation
+make_hypothetical(Relation heap, const HypotheticalColumn *column, Oid am, Oid opclass)
 {
-	Form_pg_attribute attribute = TupleDescAttr(RelationGetDescr(heap), attnum - 1);
-	Oid			am = get_index_am_oid("rencoder", false);
-	Oid			opclass = GetDefaultOpClass(getBaseType(attribute->atttypid), am);
 	Relation	index = palloc0(sizeof(RelationData));
 
-	if (!OidIsValid(opclass))
-		refuse_type(attribute);
-	if (OidIsValid(attribute->attcollation) &&
-		!get_collation_isdeterministic(attribute->attcollation))
-		refuse_collation(attribute);
-	imagine_catalog(index, heap, attribute);
+	make_catalog(index, heap, column);
 	index->rd_indexcxt = CurrentMemoryContext;
 	index->rd_indam = GetIndexAmRoutineByAmId(am, false);
 	index->rd_opfamily = palloc(sizeof(Oid));
@@ -74,7 +88,7 @@ rencoder_imagine_index(Relation heap, AttrNumber attnum)
 	index->rd_indcollation = palloc(sizeof(Oid));
 	index->rd_opfamily[0] = get_opclass_family(opclass);
 	index->rd_opcintype[0] = get_opclass_input_type(opclass);
-	index->rd_indcollation[0] = attribute->attcollation;
+	index->rd_indcollation[0] = column->collation;
 	index->rd_opcoptions = palloc0(sizeof(bytea *));
 	index->rd_support = palloc0(RENCODER_NPROCS * sizeof(RegProcedure));
 	index->rd_supportinfo = palloc0(RENCODER_NPROCS * sizeof(FmgrInfo));
@@ -83,4 +97,64 @@ rencoder_imagine_index(Relation heap, AttrNumber attnum)
 														index->rd_opcintype[0],
 														index->rd_opcintype[0], proc);
 	return index;
+}
+
+Relation
+rencoder_imagine_index(Relation heap, AttrNumber attnum)
+{
+	Form_pg_attribute attribute = TupleDescAttr(RelationGetDescr(heap), attnum - 1);
+	HypotheticalColumn column = {NameStr(attribute->attname), attribute->atttypid,
+	attribute->atttypmod, attribute->attcollation};
+	Oid			am = get_index_am_oid("rencoder", false);
+	Oid			opclass = find_own_opclass(&column, am);
+
+	if (!OidIsValid(opclass))
+		refuse_type(&column);
+	if (!is_deterministic(&column))
+		refuse_collation(&column);
+	return make_hypothetical(heap, &column, am, opclass);
+}
+
+/* Its type is that of the table, as some operator classes store another one. */
+static HypotheticalColumn
+column_of(Relation heap, Relation model, int col)
+{
+	AttrNumber	attnum = model->rd_index->indkey.values[col];
+	HypotheticalColumn column = {.name = NameStr(TupleDescAttr(RelationGetDescr(model), col)->attname)};
+	Node	   *expression;
+	int			before = 0;
+
+	if (attnum != 0)
+	{
+		Form_pg_attribute attribute = TupleDescAttr(RelationGetDescr(heap), attnum - 1);
+
+		column.type = attribute->atttypid;
+		column.typmod = attribute->atttypmod;
+		column.collation = attribute->attcollation;
+		return column;
+	}
+	for (int i = 0; i < col; i++)
+		before += model->rd_index->indkey.values[i] == 0;
+	expression = (Node *) list_nth(RelationGetIndexExpressions(model), before);
+	column.type = exprType(expression);
+	column.typmod = exprTypmod(expression);
+	column.collation = exprCollation(expression);
+	return column;
+}
+
+Relation
+rencoder_imagine_index_like(Relation heap, Relation model, int col, const char **problem)
+{
+	HypotheticalColumn column = column_of(heap, model, col);
+	Oid			am = get_index_am_oid("rencoder", false);
+	Oid			opclass = find_own_opclass(&column, am);
+
+	if (!OidIsValid(opclass))
+		*problem = psprintf("rencoder has no operator class for type %s",
+							format_type_be(column.type));
+	else if (!is_deterministic(&column))
+		*problem = "rencoder has no nondeterministic collations";
+	else
+		return make_hypothetical(heap, &column, am, opclass);
+	return NULL;
 }

@@ -18,4 +18,11 @@
  */
 extern Relation rencoder_imagine_index(Relation heap, AttrNumber attnum);
 
+/*
+ * The same of a column of an index that exists, of any access method; its values may be those of
+ * an expression.  NULL, and *problem says why, if rencoder could not index it.
+ */
+extern Relation rencoder_imagine_index_like(Relation heap, Relation model, int col,
+											const char **problem);
+
 #endif							/* RENCODER_HYPOTHETICAL_INDEX_H */

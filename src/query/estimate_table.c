@@ -42,6 +42,7 @@
 #include "run/renc_run.h"
 #include "store/entry.h"
 #include "store/run_format.h"
+#include "store/sample_pages.h"
 
 /* The part of the sample that is encoded for comparison: one in so many stretches. */
 #define PART			4
@@ -64,10 +65,10 @@
 #define NEIGHBOURS		32
 
 /*
- * Pages of a new index beside those of trees, directory, groups and coder: metapage,
- * description of the run, query samples, counts of scans.
+ * Pages of a new index beside those of trees, directory, groups, coder and query samples:
+ * metapage, description of the run.
  */
-#define OTHER_PAGES		8
+#define OTHER_PAGES		3
 
 /* Pages that a scan reads, some twice, beside those of trees and directory; with a coder. */
 #define OTHER_PAGES_READ	3
@@ -526,6 +527,17 @@ coder_pages(const RencoderTableSample *sample)
 	return 1 + ceil((double) sample->coder.size / RENCODER_PAYLOAD_SIZE);
 }
 
+/* Pages for what scans record, samples and counts; small tables have none. */
+static double
+scan_pages(const RencoderTableSample *sample)
+{
+	BlockNumber least = sample->coder.generation != 0 ?
+		RENCODER_SAMPLE_MIN_CODED_HEAP : RENCODER_SAMPLE_MIN_HEAP;
+
+	return (sample->nblocks < least ? 0 : RENCODER_SAMPLE_PAGES) +
+		(sample->nblocks >= RENCODER_SAMPLE_MIN_HEAP);
+}
+
 void
 rencoder_estimate_own(const RencoderTableSample *sample, const RencoderTableEstimate *table,
 					  const RencoderKeySet *keys, RencoderMethodEstimate *estimate)
@@ -550,8 +562,8 @@ rencoder_estimate_own(const RencoderTableSample *sample, const RencoderTableEsti
 		return;
 
 	leaves = expected_leaves(sample, table, &sampled, &run);
-	estimate->size_pages = OTHER_PAGES + directory + groups + coder_pages(sample) + leaves +
-		null_leaves(sample, table);
+	estimate->size_pages = OTHER_PAGES + directory + groups + coder_pages(sample) +
+		scan_pages(sample) + leaves + null_leaves(sample, table);
 	estimate->index_pages = OTHER_PAGES_READ + directory +
 		ceil(leaves * table->found / table->rows);
 	if (sample->coder.generation != 0)
@@ -568,4 +580,10 @@ rencoder_estimate_own(const RencoderTableSample *sample, const RencoderTableEsti
 			run.false_pages / run.fraction : run.false_pages;
 	estimate->false_pages = Min(estimate->false_pages, sample->nblocks - table->found_pages);
 	estimate->heap_pages = table->found_pages + estimate->false_pages;
+}
+
+double
+rencoder_estimate_further(const RencoderMethodEstimate *column)
+{
+	return Max(column->size_pages - OTHER_PAGES, 0);
 }

@@ -36,4 +36,7 @@ extern void rencoder_estimate_own(const RencoderTableSample *sample,
 								  const RencoderTableEstimate *table, const RencoderKeySet *keys,
 								  RencoderMethodEstimate *estimate);
 
+/* Pages that a further column adds to an index; "column" is what it would take by itself. */
+extern double rencoder_estimate_further(const RencoderMethodEstimate *column);
+
 #endif							/* RENCODER_ESTIMATE_TABLE_H */

@@ -10,7 +10,8 @@
 #include "access/detoast.h"
 #include "access/itup.h"
 #include "access/tableam.h"
-#include "executor/tuptable.h"
+#include "catalog/index.h"
+#include "executor/executor.h"
 #include "miscadmin.h"
 #include "optimizer/plancat.h"
 #include "utils/memutils.h"
@@ -31,7 +32,12 @@
 typedef struct Reading
 {
 	Relation	heap;
-	AttrNumber	attnum;
+	AttrNumber	attnum;			/* of the table, or, if there is a model, of
+								 * it */
+	IndexInfo  *model;			/* the index whose rows and values these are,
+								 * or NULL */
+	EState	   *estate;			/* for its predicate and expressions */
+	ExprState  *predicate;
 	RencoderTableSample *sample;
 	RencoderTrainer *trainer;	/* values are for it, else for the sample */
 	MemoryContext row_context;
@@ -42,7 +48,7 @@ typedef struct Reading
 static Size
 value_size(const Reading *r, Datum value)
 {
-	Form_pg_attribute attribute = TupleDescAttr(RelationGetDescr(r->heap), r->attnum - 1);
+	Form_pg_attribute attribute = TupleDescAttr(RelationGetDescr(r->sample->index), 0);
 
 	if (attribute->attlen != -1)
 		return attribute->attlen > 0 ? (Size) attribute->attlen : strlen(DatumGetCString(value)) + 1;
@@ -94,14 +100,40 @@ add_sampled_value(Reading *r, Datum value)
 	MemoryContextReset(r->row_context);
 }
 
+/* False if the row is none of the index's. */
+static bool
+get_value(Reading *r, TupleTableSlot *slot, Datum *value, bool *isnull)
+{
+	Datum		values[INDEX_MAX_KEYS];
+	bool		nulls[INDEX_MAX_KEYS];
+	ExprContext *context;
+
+	if (r->model == NULL)
+	{
+		*value = slot_getattr(slot, r->attnum, isnull);
+		return true;
+	}
+	context = GetPerTupleExprContext(r->estate);
+	ResetExprContext(context);
+	context->ecxt_scantuple = slot;
+	if (!ExecQual(r->predicate, context))
+		return false;
+	FormIndexDatum(r->model, slot, r->estate, values, nulls);
+	*value = values[r->attnum - 1];
+	*isnull = nulls[r->attnum - 1];
+	return true;
+}
+
 static void
 add_rows(Reading *r, TableScanDesc scan, TupleTableSlot *slot)
 {
 	while (table_scan_getnextslot_tidrange(scan, ForwardScanDirection, slot))
 	{
 		bool		isnull;
-		Datum		value = slot_getattr(slot, r->attnum, &isnull);
+		Datum		value;
 
+		if (!get_value(r, slot, &value, &isnull))
+			continue;
 		if (r->trainer == NULL)
 			r->sample->rows++;
 		if (!isnull)
@@ -123,7 +155,7 @@ read_sampled_page(Reading *r, TableScanDesc *scan, TupleTableSlot *slot, BlockNu
 	ItemPointerSet(&first, blkno, 1);
 	ItemPointerSet(&last, blkno, PG_UINT16_MAX);
 	if (*scan == NULL)
-		*scan = table_beginscan_tidrange(r->heap, GetActiveSnapshot(), &first, &last);
+		*scan = rencoder_beginscan_tidrange(r->heap, GetActiveSnapshot(), &first, &last);
 	else
 		table_rescan_tidrange(*scan, &first, &last);
 	if (r->trainer == NULL)
@@ -201,11 +233,10 @@ unite_keys(RencoderTableSample *sample)
 	sample->nkeys = n;
 }
 
-void
-rencoder_table_sample(Relation heap, Relation index, AttrNumber attnum,
-					  RencoderTableSample *sample)
+static void
+read_sample(Reading *r, Relation index)
 {
-	Reading		r = {.heap = heap,.attnum = attnum,.sample = sample,.capacity = 1024};
+	RencoderTableSample *sample = r->sample;
 	BlockNumber pages;
 	double		tuples;
 	double		allvisible;
@@ -213,19 +244,42 @@ rencoder_table_sample(Relation heap, Relation index, AttrNumber attnum,
 
 	memset(sample, 0, sizeof(*sample));
 	sample->index = index;
-	r.row_context = AllocSetContextCreate(CurrentMemoryContext, "rencoder sample row",
-										  ALLOCSET_SMALL_SIZES);
-	estimate_rel_size(heap, NULL, &pages, &tuples, &allvisible);
-	sample->nblocks = RelationGetNumberOfBlocks(heap);
+	r->capacity = 1024;
+	r->row_context = AllocSetContextCreate(CurrentMemoryContext, "rencoder sample row",
+										   ALLOCSET_SMALL_SIZES);
+	estimate_rel_size(r->heap, NULL, &pages, &tuples, &allvisible);
+	sample->nblocks = RelationGetNumberOfBlocks(r->heap);
 	wanted = (BlockNumber) Min(SAMPLE_MAX_PAGES,
 							   Max(SAMPLE_PAGES, SAMPLE_ROWS * (double) pages / Max(tuples, 1)));
 	wanted = Min(wanted, sample->nblocks);
 	wanted = TYPEALIGN(RENCODER_SAMPLE_STRETCH, wanted);
 	sample->page = palloc_extended(Max(wanted, 1) * sizeof(RencoderSampledPage), MCXT_ALLOC_HUGE);
-	sample->key = palloc(r.capacity * sizeof(RencoderSampledKey));
-	train(&r);
-	read_stretches(&r, wanted / RENCODER_SAMPLE_STRETCH, RENCODER_SAMPLE_STRETCH);
+	sample->key = palloc(r->capacity * sizeof(RencoderSampledKey));
+	train(r);
+	read_stretches(r, wanted / RENCODER_SAMPLE_STRETCH, RENCODER_SAMPLE_STRETCH);
 	qsort(sample->key, sample->nkeys, sizeof(RencoderSampledKey), compare_keys);
 	unite_keys(sample);
-	MemoryContextDelete(r.row_context);
+	MemoryContextDelete(r->row_context);
+}
+
+void
+rencoder_table_sample(Relation heap, Relation index, AttrNumber attnum,
+					  RencoderTableSample *sample)
+{
+	Reading		r = {.heap = heap,.attnum = attnum,.sample = sample};
+
+	read_sample(&r, index);
+}
+
+void
+rencoder_table_sample_like(Relation heap, Relation index, Relation model, int col,
+						   RencoderTableSample *sample)
+{
+	Reading		r = {.heap = heap,.attnum = col + 1,.sample = sample};
+
+	r.model = BuildIndexInfo(model);
+	r.estate = CreateExecutorState();
+	r.predicate = ExecPrepareQual(r.model->ii_Predicate, r.estate);
+	read_sample(&r, index);
+	FreeExecutorState(r.estate);
 }

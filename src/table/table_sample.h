@@ -65,4 +65,13 @@ rencoder_sample_fraction(const RencoderTableSample *sample)
 extern void rencoder_table_sample(Relation heap, Relation index, AttrNumber attnum,
 								  RencoderTableSample *sample);
 
+/*
+ * The same of a column (0-based) of an index that exists, of any access method: of the rows
+ * that its predicate lets in, and with the values of its expression.  These are evaluated as
+ * the present user, who must be the table's owner, restricted.  The caller has
+ * AccessShareLock on that index, too.
+ */
+extern void rencoder_table_sample_like(Relation heap, Relation index, Relation model, int col,
+									   RencoderTableSample *sample);
+
 #endif							/* RENCODER_TABLE_SAMPLE_H */

@@ -186,6 +186,7 @@ my %pool = (
 	'fuzz.mood' => [ "'sad'" ],
 	'fuzz.pair' => [ "'(1,x)'", "'(,)'" ],
 	regclass => [ map { "'$_'" } @relations ],
+	regnamespace => [ map { "'$_'" } 'fuzz', 'public', 'pg_catalog', 'pg_toast' ],
 	refcursor => ["'c'"]);
 $pool{geometry} = [ "'POINT(1 1)'", "'POINT EMPTY'", "'LINESTRING(0 0,1 1)'", "'POINT(NaN 1)'",
 	"'SRID=4326;POINT(1 1)'" ]
@@ -439,8 +440,9 @@ $session->query_safe('BEGIN; LOCK fuzz.t, fuzz.empty, fuzz.unlogged, fuzz.parted
 my @nobody = run_calls('nobody', $node, $as->('nobody') . "; SET lock_timeout = '1s'", $plain,
 	@theirs);
 $session->query_safe('COMMIT');
-is_deeply([ map { $theirs[$_] } grep { $nobody[$_][0] eq '00000' && $theirs[$_] !~ /NULL/ }
-		0 .. $#theirs ],
+# rencoder_maintain() has rows of the caller's own indexes only.
+is_deeply([ map { $theirs[$_] }
+	grep { $nobody[$_][0] eq '00000' && $theirs[$_] !~ /NULL|rencoder_maintain/ } 0 .. $#theirs ],
 	[], 'nobody: no call returns');
 is(scalar(grep { $_->[0] eq '55P03' } @nobody), 0, 'nobody: no call waits for a lock');
 cmp_ok(scalar(grep { $_->[0] eq '42501' } @nobody), '>', 100, 'nobody: privileges are missed');

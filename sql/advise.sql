@@ -1,0 +1,190 @@
+-- rencoder_advise() and rencoder_stat_indexes.  Tables this small are sampled whole, so nothing
+-- hangs on chance; all indexes that are to be sampled have a megabyte at least.
+SET client_min_messages = warning;
+SET max_parallel_maintenance_workers = 0;
+SET search_path = advise, public;
+\getenv seed RENCODER_SEED
+SELECT setseed(:seed / 2147483647.0) \gset ignored_
+CREATE SCHEMA advise;
+
+CREATE TABLE ad (id int8 PRIMARY KEY, v int8, u uuid, s text, at timestamptz, few int, p point,
+	r int8range, near int8, j jsonb, c text) WITH (autovacuum_enabled = off);
+INSERT INTO ad SELECT i, (i::int8 * 2654435761) % 4294967296, md5(i::text)::uuid,
+	'https://www.example.com/' || md5((i + 7)::text),
+	timestamptz '2026-01-01' + (i::int8 * 2654435761) % 31536000 * interval '1 second',
+	i % 4, point(random() * 100, random() * 100), int8range(i, i + 1), i, '{"a": 1}', i % 3
+FROM generate_series(1, 60000) i;
+CREATE TABLE ad_child (no int8, parent int8 REFERENCES ad, u uuid, PRIMARY KEY (no));
+INSERT INTO ad_child SELECT i, (i::int8 * 7919) % 60000 + 1, md5(i::text)::uuid
+FROM generate_series(1, 60000) i;
+CREATE INDEX ad_v ON ad (v);
+CREATE INDEX ad_u ON ad (u);
+CREATE INDEX ad_s ON ad (s);
+CREATE INDEX ad_at ON ad (at);
+CREATE INDEX ad_p ON ad USING gist (p);
+CREATE INDEX ad_r ON ad USING gist (r);
+CREATE INDEX ad_h ON ad USING hash (v);
+CREATE INDEX ad_two ON ad (v, s);
+CREATE INDEX ad_expr ON ad ((v % 1000000007));
+CREATE INDEX ad_part ON ad (u) WHERE few <> 1;
+CREATE INDEX ad_few ON ad (few, v);
+CREATE INDEX ad_near ON ad (near);
+CREATE INDEX ad_small ON ad (few) WHERE v = 5;
+CREATE INDEX ad_brin ON ad USING brin (v);
+CREATE INDEX ad_brin_near ON ad USING brin (near);
+CREATE INDEX ad_desc ON ad (at DESC);
+CREATE INDEX ad_include ON ad (v) INCLUDE (few);
+CREATE UNIQUE INDEX ad_unique ON ad (u);
+CREATE INDEX ad_ours ON ad USING rencoder (v);
+CREATE INDEX ad_child_parent ON ad_child (parent);
+CREATE INDEX ad_child_u ON ad_child (u);
+ALTER TABLE ad ADD CONSTRAINT ad_excluded EXCLUDE USING gist (r WITH &&);
+CREATE INDEX ad_cluster ON ad_child (u, no);
+ALTER TABLE ad_child CLUSTER ON ad_cluster;
+ALTER TABLE ad ALTER u SET NOT NULL, REPLICA IDENTITY USING INDEX ad_unique;
+VACUUM ANALYZE ad, ad_child;
+-- An index that a failed CREATE INDEX CONCURRENTLY has left.
+INSERT INTO ad_child VALUES (0, 1, md5('1')::uuid);
+\set VERBOSITY terse
+CREATE UNIQUE INDEX CONCURRENTLY ad_invalid ON ad_child (u);
+\set VERBOSITY default
+DELETE FROM ad_child WHERE no = 0;
+VACUUM ad_child;
+
+-- Two of them have been used.
+SET enable_seqscan = off;
+SET enable_bitmapscan = off;
+SELECT count(*) FROM ad WHERE v = 2654435761 AND s IS NOT NULL;
+SELECT count(*) FROM ad WHERE near BETWEEN 5 AND 9 AND s IS NOT NULL;
+SELECT pg_stat_force_next_flush() \gset
+RESET enable_seqscan;
+RESET enable_bitmapscan;
+
+CREATE FUNCTION ad_numbers(text) RETURNS text LANGUAGE sql AS $$
+	SELECT regexp_replace($1, '\d+( bytes| kB| MB)?', 'N', 'g')
+$$;
+-- Sizes and orders of sizes differ by version.
+SELECT "table", index, method, size > 0 AS size, saves > 0 AS saves, reads < rencoder_reads AS less,
+	needed_for, ad_numbers(advice) AS advice
+FROM rencoder_advise('advise') ORDER BY index::text COLLATE "C";
+-- What saves most comes first.
+SELECT count(*) AS indexes, bool_and(ordered) FROM (
+	SELECT saves <= lag(saves, 1, saves) OVER () AS ordered FROM rencoder_advise('advise')) AS o;
+-- No index that something needs, and no other schema's.
+SELECT count(*) FROM rencoder_advise() WHERE needed_for IS NOT NULL AND saves > 0;
+SELECT count(*) FROM rencoder_advise('public') WHERE "table" IN ('ad', 'ad_child');
+SELECT count(*) > 20 FROM rencoder_advise() WHERE "table" IN ('ad', 'ad_child');
+SELECT count(*) FROM rencoder_advise() WHERE "table" = 'pg_class'::regclass;
+SELECT * FROM rencoder_advise('nowhere');
+
+-- Sizes are within a tenth, or a page, of those of the indexes that CREATE INDEX makes.
+CREATE FUNCTION ad_compare(OUT index text, OUT answer text) RETURNS SETOF record
+LANGUAGE plpgsql AS $$
+DECLARE
+	e record;
+	made bigint;
+	definition text;
+BEGIN
+	FOR e IN SELECT a.index::text, rencoder_size FROM rencoder_advise('advise') AS a
+		WHERE rencoder_size IS NOT NULL ORDER BY a.index::text COLLATE "C"
+	LOOP
+		definition := pg_get_indexdef(e.index::regclass);
+		definition := regexp_replace(definition, '^CREATE( UNIQUE)? INDEX \S+',
+			'CREATE INDEX ad_made');
+		definition := regexp_replace(definition, 'USING \w+', 'USING rencoder');
+		definition := regexp_replace(definition, ' DESC| INCLUDE.*', '', 'g');
+		EXECUTE definition;
+		made := pg_relation_size('ad_made');
+		DROP INDEX ad_made;
+		index := e.index;
+		answer := 'near';
+		IF abs(e.rencoder_size - made) > greatest(made / 10, 8192) THEN
+			answer := format('%s bytes for %s', e.rencoder_size, made);
+		END IF;
+		RETURN NEXT;
+	END LOOP;
+END $$;
+SELECT * FROM ad_compare();
+
+-- By itself; the names of its results.
+SELECT present_size = pg_relation_size('ad_v') AS present, size < present_size / 4 AS small,
+	reads BETWEEN 3 AND 12 AS reads, present_reads,
+	table_pages = pg_relation_size('ad') / 8192 AS pages, brin_serves, problem
+FROM rencoder_estimate_index('ad_v');
+SELECT size, problem FROM rencoder_estimate_index('ad_v', 1000000000);
+\set VERBOSITY sqlstate
+SELECT rencoder_estimate_index('ad');
+\set VERBOSITY default
+SELECT rencoder_estimate_index('ad_v', NULL);
+
+-- Messages about progress; more of them if it takes long.
+SET client_min_messages = debug1;
+DO $$ BEGIN PERFORM rencoder_estimate_index('ad_v', 1, 3, 40); END $$;
+SET client_min_messages = warning;
+
+-- Partitions: the index of each, with the one of the parent.
+CREATE TABLE ad_parts (k int, v int8, PRIMARY KEY (k, v)) PARTITION BY RANGE (k);
+CREATE TABLE ad_parts_1 PARTITION OF ad_parts FOR VALUES FROM (0) TO (10)
+	WITH (autovacuum_enabled = off);
+INSERT INTO ad_parts SELECT i % 10, (i::int8 * 2654435761) % 4294967296
+FROM generate_series(1, 60000) i;
+CREATE INDEX ad_parts_v ON ad_parts (v);
+VACUUM ANALYZE ad_parts_1;
+SELECT index, ad_numbers(advice) AS advice FROM rencoder_advise('advise')
+WHERE "table" = 'ad_parts_1'::regclass ORDER BY index::text;
+SELECT rencoder_estimate_index('ad_parts_v');
+DROP TABLE ad_parts;
+
+-- Privileges: no rows of what one may not read.  An expression is evaluated as the table's owner.
+CREATE ROLE ad_owner;
+CREATE ROLE ad_reader;
+CREATE ROLE ad_other;
+GRANT USAGE, CREATE ON SCHEMA advise TO ad_owner, ad_reader, ad_other;
+SET ROLE ad_owner;
+CREATE FUNCTION ad_who(v int8) RETURNS int8 LANGUAGE plpgsql IMMUTABLE AS $$
+BEGIN
+	IF current_user <> 'ad_owner' THEN
+		RAISE 'evaluated as %', current_user;
+	END IF;
+	RETURN v % 1000000007;
+END $$;
+CREATE TABLE ad_owned (v int8) WITH (autovacuum_enabled = off);
+INSERT INTO ad_owned SELECT (i::int8 * 2654435761) % 4294967296 FROM generate_series(1, 60000) i;
+CREATE INDEX ad_owned_who ON ad_owned (ad_who(v));
+CREATE INDEX ad_owned_ours ON ad_owned USING rencoder (v);
+GRANT SELECT ON ad_owned TO ad_reader;
+RESET ROLE;
+SET ROLE ad_reader;
+SELECT index, ad_numbers(advice) AS advice FROM rencoder_advise();
+SELECT rencoder_estimate_index('ad_v');
+SELECT indexrelname FROM rencoder_stat_indexes;
+SET ROLE ad_other;
+SELECT index, advice FROM rencoder_advise();
+SELECT rencoder_estimate_index('ad_owned_who');
+SELECT indexrelname FROM rencoder_stat_indexes;
+RESET ROLE;
+SELECT ad_numbers(advice) AS advice FROM rencoder_advise() WHERE index = 'ad_owned_who'::regclass;
+GRANT pg_stat_scan_tables TO ad_other;
+SET ROLE ad_other;
+SELECT indexrelname FROM rencoder_stat_indexes WHERE schemaname = 'advise' ORDER BY 1;
+RESET ROLE;
+-- Row security that applies.
+ALTER TABLE ad_owned ENABLE ROW LEVEL SECURITY;
+SET ROLE ad_reader;
+SELECT index, advice FROM rencoder_advise();
+SELECT rencoder_estimate_index('ad_owned_who');
+SELECT indexrelname FROM rencoder_stat_indexes;
+RESET ROLE;
+
+-- The view: each index once, with the numbers of the functions.
+SELECT relname, indexrelname, size = pg_relation_size(indexrelid) AS size, scans, runs,
+	pending_pages, since IS NULL AS since
+FROM rencoder_stat_indexes WHERE schemaname = 'advise' ORDER BY indexrelname;
+CREATE UNLOGGED TABLE ad_unlogged (v int);
+CREATE INDEX ON ad_unlogged USING rencoder (v);
+CREATE TEMP TABLE ad_temp (v int);
+CREATE INDEX ON ad_temp USING rencoder (v);
+SELECT count(*) FROM rencoder_stat_indexes WHERE relname IN ('ad_unlogged', 'ad_temp');
+
+DROP SCHEMA advise CASCADE;
+DROP ROLE ad_owner, ad_reader, ad_other;

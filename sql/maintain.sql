@@ -1,0 +1,52 @@
+-- rencoder_maintain() does what is useful for the indexes of a table and its partitions, and no
+-- more; what it says it did is what the indexes show.
+SET client_min_messages = warning;
+SET max_parallel_maintenance_workers = 0;
+SET rencoder.max_workers = 0;
+SET rencoder.sample_rate = 0;
+CREATE TABLE ma (k int, v int8, note text) PARTITION BY RANGE (k);
+CREATE TABLE ma_1 PARTITION OF ma FOR VALUES FROM (0) TO (10) WITH (autovacuum_enabled = off);
+CREATE TABLE ma_2 PARTITION OF ma FOR VALUES FROM (10) TO (20) WITH (autovacuum_enabled = off);
+CREATE TABLE ma_3 PARTITION OF ma FOR VALUES FROM (20) TO (30) PARTITION BY RANGE (k);
+CREATE TABLE ma_3_1 PARTITION OF ma_3 FOR VALUES FROM (20) TO (30)
+	WITH (autovacuum_enabled = off);
+CREATE INDEX ma_v ON ma USING rencoder (v);
+CREATE INDEX ma_2_filter ON ma_2 USING rencoder (v) WITH (storage = filter, autosummarize = off);
+INSERT INTO ma SELECT i % 30, (i::int8 * 2654435761) % 4294967296, repeat('x', 200)
+FROM generate_series(1, 90000) i;
+-- A run, of which all rows are changed.
+REINDEX INDEX ma_1_v_idx;
+UPDATE ma SET v = v + 1 WHERE k < 10;
+
+SELECT index, summarized > 0 AS summarized, compacted > 0 AS compacted,
+	retuned >= 0 AS retuned,
+	size = pg_relation_size(index) AS size
+FROM rencoder_maintain('ma') ORDER BY index::text COLLATE "C";
+SELECT i.index, count(*) FILTER (WHERE r.state <> 'summarized') AS unsummarized,
+	(SELECT count(DISTINCT run) FROM rencoder_runs(i.index) WHERE kind = 'delta') AS deltas
+FROM unnest('{ma_1_v_idx,ma_2_filter,ma_2_v_idx,ma_3_1_v_idx}'::regclass[]) AS i (index),
+	rencoder_ranges(i.index) AS r
+GROUP BY i.index ORDER BY i.index::text COLLATE "C";
+
+-- There is nothing to do a second time.
+SELECT index, summarized, compacted FROM rencoder_maintain('ma')
+WHERE summarized + compacted + retuned > 0;
+-- A single partition, and a table without such an index.
+SELECT count(*) FROM rencoder_maintain('ma_3');
+SELECT count(*) FROM rencoder_maintain('pg_class');
+-- Rows are found.
+SET enable_seqscan = off;
+SELECT count(*) FROM ma WHERE v BETWEEN 100000 AND 20000000;
+SET rencoder.enable_scan = off;
+SELECT count(*) FROM ma WHERE v BETWEEN 100000 AND 20000000;
+RESET rencoder.enable_scan;
+
+-- For owners.
+CREATE ROLE ma_other;
+GRANT SELECT ON ma, ma_1, ma_2, ma_3, ma_3_1 TO ma_other;
+SET ROLE ma_other;
+SELECT index FROM rencoder_maintain('ma');
+RESET ROLE;
+REVOKE ALL ON ma, ma_1, ma_2, ma_3, ma_3_1 FROM ma_other;
+DROP ROLE ma_other;
+DROP TABLE ma;

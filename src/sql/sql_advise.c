@@ -1,0 +1,310 @@
+/*
+ * sql_advise.c
+ *		rencoder_estimate_index(): what a rencoder index would be in the place of another one.
+ *
+ * rencoder_advise() asks it for each index of a database.  So it waits for no lock, gives its own
+ * back at once, and says now and then how far it is.
+ */
+#include "query/estimate_others.h"
+
+#include <math.h>
+
+#include "access/genam.h"
+#include "access/htup_details.h"
+#include "access/relation.h"
+#include "access/tableam.h"
+#include "catalog/index.h"
+#include "catalog/pg_am.h"
+#include "catalog/pg_class.h"
+#include "fmgr.h"
+#include "funcapi.h"
+#include "storage/lmgr.h"
+#include "utils/builtins.h"
+#include "utils/guc.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/timestamp.h"
+
+#include "key/hypothetical_index.h"
+#include "store/open_index.h"
+
+PG_FUNCTION_INFO_V1(rencoder_estimate_index);
+
+/* Columns of a row: present_size, size, reads, present_reads, table_pages, brin_serves, problem. */
+#define ADVISE_COLUMNS	7
+
+/* A message about progress each so many milliseconds. */
+#define PROGRESS_INTERVAL	5000
+
+/* BRIN that reads so many pages more does as well as it needs to. */
+#define BRIN_PAGES		256
+
+/* What is known of the index that would be. */
+typedef struct IndexEstimate
+{
+	BlockNumber present_pages;	/* of the index that is; InvalidBlockNumber:
+								 * not known */
+	double		size_pages;		/* 0: not sampled, as it is small */
+	double		reads;			/* of a query for one value of the first
+								 * column */
+	double		present_reads;	/* of the same by the index that is; negative:
+								 * not known */
+	BlockNumber table_pages;
+	bool		brin_serves;	/* would BRIN on the first column do? */
+	const char *problem;		/* NULL: none */
+} IndexEstimate;
+
+/* "index 3 of 40", at DEBUG1, or, if that takes long, for everybody to see. */
+static void
+report_progress(const char *name, int64 number, int64 total)
+{
+	static TimestampTz reported = 0;
+	TimestampTz now = GetCurrentTimestamp();
+	bool		due;
+
+	reported = Max(reported, GetCurrentStatementStartTimestamp());
+	due = TimestampDifferenceExceeds(reported, now, PROGRESS_INTERVAL);
+	if (due)
+		reported = now;
+	ereport(due ? NOTICE : DEBUG1,
+			(errmsg("sampling the table of index \"%s\", " INT64_FORMAT " of " INT64_FORMAT,
+					name, number, total)));
+}
+
+static void
+refuse_estimate(Oid indexoid, Oid heapoid)
+{
+	const char *name = get_rel_name(indexoid);
+
+	if (name == NULL || !OidIsValid(heapoid))
+		ereport(ERROR,
+				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
+				 errmsg("relation with OID %u is not an index", indexoid)));
+	if (get_rel_relkind(indexoid) != RELKIND_INDEX)
+		ereport(ERROR,
+				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
+				 errmsg("\"%s\" is a partitioned index", name),
+				 errhint("Call the function for the index of a partition.")));
+	if (!rencoder_open_index_may_read(heapoid, GetUserId()))
+		ereport(ERROR,
+				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+				 errmsg("permission denied for index %s", name),
+				 errhint("Only roles that may read the whole table may call this function.")));
+}
+
+/* Why rows cannot be sampled; NULL if they can.  Both are open. */
+static const char *
+find_problem(Relation heap, Relation index)
+{
+	if (!index->rd_index->indisvalid)
+		return "the index is not valid";
+	if (RELATION_IS_OTHER_TEMP(heap))
+		return "the table is a temporary one of another session";
+	if (heap->rd_rel->relpersistence == RELPERSISTENCE_UNLOGGED && RecoveryInProgress())
+		return "an unlogged table has no rows during recovery";
+	if (heap->rd_tableam->scan_getnextslot_tidrange == NULL)
+		return "the table's access method does not scan ranges of TIDs";
+	return NULL;
+}
+
+static bool
+is_new_key(const RencoderTableSample *sample, size_t i)
+{
+	return i == 0 || sample->key[i].key != sample->key[i - 1].key;
+}
+
+/*
+ * A query for one value that the table has: the one in the middle of the distinct values, as most
+ * rows may have a single value that nobody asks for.
+ */
+static const RencoderKeySet *
+make_needle(const RencoderTableSample *sample)
+{
+	RencoderKeySet *keys = palloc0(sizeof(RencoderKeySet));
+	renc_interval *interval = palloc(sizeof(renc_interval));
+	size_t		distinct = 0;
+	size_t		seen = 0;
+	size_t		i;
+
+	keys->none = sample->nkeys == 0;
+	if (keys->none)
+		return keys;
+	for (i = 0; i < sample->nkeys; i++)
+		distinct += is_new_key(sample, i);
+	for (i = 0; seen <= distinct / 2 && i < sample->nkeys; i++)
+		seen += is_new_key(sample, i);
+	interval->lo = interval->hi = sample->key[i - 1].key;
+	keys->set.interval = interval;
+	keys->set.n = 1;
+	keys->query = renc_query_intervals(&keys->set);
+	return keys;
+}
+
+/* The first column decides what a query reads. */
+static void
+estimate_first(const RencoderTableSample *sample, const RencoderTableEstimate *table,
+			   const RencoderKeySet *keys, Oid am, IndexEstimate *estimate)
+{
+	RencoderMethodEstimate own;
+	RencoderMethodEstimate btree;
+	RencoderMethodEstimate brin;
+
+	rencoder_estimate_own(sample, table, keys, &own);
+	rencoder_estimate_btree(sample, table, &btree);
+	rencoder_estimate_brin(sample, table, keys, &brin);
+	estimate->size_pages = own.size_pages;
+	estimate->reads = own.index_pages + own.heap_pages;
+	estimate->present_reads = -1;
+	if (am == BTREE_AM_OID && btree.possible)
+		estimate->present_reads = btree.index_pages + btree.heap_pages;
+	if (am == BRIN_AM_OID && brin.possible)
+		estimate->present_reads = brin.index_pages + brin.heap_pages;
+	estimate->table_pages = sample->nblocks;
+	estimate->brin_serves = brin.possible && brin.size_pages < own.size_pages &&
+		brin.index_pages + brin.heap_pages <= estimate->reads + BRIN_PAGES &&
+		brin.heap_pages < sample->nblocks / 2;
+}
+
+static void
+estimate_index(Relation heap, Relation index, IndexEstimate *estimate)
+{
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "rencoder index estimate",
+												  ALLOCSET_DEFAULT_SIZES);
+
+	for (int col = 0; col < IndexRelationGetNumberOfKeyAttributes(index); col++)
+	{
+		RencoderTableSample sample;
+		RencoderTableEstimate table;
+		RencoderMethodEstimate own;
+		const RencoderKeySet *keys;
+		MemoryContext old = MemoryContextSwitchTo(context);
+		Relation	hypothetical;
+
+		hypothetical = rencoder_imagine_index_like(heap, index, col, &estimate->problem);
+		if (hypothetical == NULL)
+		{
+			MemoryContextSwitchTo(old);
+			estimate->problem = MemoryContextStrdup(old, estimate->problem);
+			break;
+		}
+		rencoder_table_sample_like(heap, hypothetical, index, col, &sample);
+		keys = make_needle(&sample);
+		rencoder_estimate_rows(&sample, keys, &table);
+		if (col == 0)
+			estimate_first(&sample, &table, keys, index->rd_rel->relam, estimate);
+		else
+		{
+			rencoder_estimate_own(&sample, &table, keys, &own);
+			estimate->size_pages += rencoder_estimate_further(&own);
+		}
+		MemoryContextSwitchTo(old);
+		MemoryContextReset(context);
+	}
+	MemoryContextDelete(context);
+}
+
+/* As the table's owner, restricted, since expressions of the index are evaluated. */
+static void
+estimate_as_owner(Relation heap, Relation index, int64 least_size, IndexEstimate *estimate)
+{
+	bool		is_brin = index->rd_rel->relam == BRIN_AM_OID;
+	Oid			userid;
+	int			sec_context;
+	int			nestlevel;
+
+	GetUserIdAndSecContext(&userid, &sec_context);
+	SetUserIdAndSecContext(heap->rd_rel->relowner, sec_context | SECURITY_RESTRICTED_OPERATION);
+	nestlevel = NewGUCNestLevel();
+	rencoder_restrict_search_path();
+	estimate->problem = find_problem(heap, index);
+	if (estimate->problem == NULL)
+		estimate->present_pages = RelationGetNumberOfBlocks(index);
+
+	/* A small BRIN index may stand for a large table. */
+	if (estimate->problem == NULL &&
+		(int64) RelationGetNumberOfBlocks(is_brin ? heap : index) * BLCKSZ >= least_size)
+		estimate_index(heap, index, estimate);
+	AtEOXact_GUC(false, nestlevel);
+	SetUserIdAndSecContext(userid, sec_context);
+}
+
+static Datum
+make_estimate_row(FunctionCallInfo fcinfo, const IndexEstimate *estimate)
+{
+	Datum		values[ADVISE_COLUMNS] = {0};
+	bool		nulls[ADVISE_COLUMNS] = {0};
+	TupleDesc	desc;
+
+	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
+		elog(ERROR, "return type must be a row type");
+	nulls[0] = estimate->present_pages == InvalidBlockNumber;
+	values[0] = Int64GetDatum((int64) estimate->present_pages * BLCKSZ);
+	for (int i = 1; i < ADVISE_COLUMNS - 1; i++)
+		nulls[i] = estimate->problem != NULL || estimate->size_pages == 0;
+	nulls[3] = nulls[3] || estimate->present_reads < 0;
+	values[1] = Int64GetDatum((int64) (estimate->size_pages * BLCKSZ));
+	values[2] = Int64GetDatum((int64) rint(estimate->reads));
+	values[3] = Int64GetDatum((int64) rint(estimate->present_reads));
+	values[4] = Int64GetDatum((int64) estimate->table_pages);
+	values[5] = BoolGetDatum(estimate->brin_serves);
+	nulls[6] = estimate->problem == NULL;
+	if (estimate->problem != NULL)
+		values[6] = CStringGetTextDatum(estimate->problem);
+	return HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(desc), values, nulls));
+}
+
+/* AccessShareLock on both, or false at once: then it holds none. */
+static bool
+lock_both(Oid heapoid, Oid indexoid)
+{
+	if (!ConditionalLockRelationOid(heapoid, AccessShareLock))
+		return false;
+	if (ConditionalLockRelationOid(indexoid, AccessShareLock))
+		return true;
+	UnlockRelationOid(heapoid, AccessShareLock);
+	return false;
+}
+
+/*
+ * rencoder_estimate_index(index regclass, least_size bigint, number bigint, total bigint)
+ *		returns record
+ *
+ * An index of any access method; if it is smaller than least_size, nothing but that is told.
+ * Number and total are for messages about progress.  Holds
+ * AccessShareLock on table and index while it samples; waits for none.  Null if the index
+ * has been dropped.  Works on a standby.
+ */
+Datum
+rencoder_estimate_index(PG_FUNCTION_ARGS)
+{
+	Oid			indexoid = PG_GETARG_OID(0);
+	Oid			heapoid = IndexGetRelation(indexoid, true);
+	IndexEstimate estimate = {.present_pages = InvalidBlockNumber};
+	Relation	heap;
+	Relation	index;
+
+	refuse_estimate(indexoid, heapoid);
+	if (lock_both(heapoid, indexoid))
+	{
+		heap = try_relation_open(heapoid, NoLock);
+		index = try_relation_open(indexoid, NoLock);
+		if (heap == NULL || index == NULL)
+			estimate.problem = "the index has been dropped";
+		else
+		{
+			refuse_estimate(indexoid, heapoid);
+			report_progress(RelationGetRelationName(index), PG_GETARG_INT64(2),
+							PG_GETARG_INT64(3));
+			estimate_as_owner(heap, index, PG_GETARG_INT64(1), &estimate);
+		}
+		if (index != NULL)
+			relation_close(index, NoLock);
+		if (heap != NULL)
+			relation_close(heap, NoLock);
+		UnlockRelationOid(indexoid, AccessShareLock);
+		UnlockRelationOid(heapoid, AccessShareLock);
+	}
+	else
+		estimate.problem = "another session has locked it";
+	return make_estimate_row(fcinfo, &estimate);
+}
