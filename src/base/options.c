@@ -18,11 +18,14 @@
 #include "filter/renc_config.h"
 
 /*
- * False pages of a table that fits the cache, and at least: to halve them costs a bit for each row,
+ * False pages where table and index fit the cache, and at least: to halve them costs a bit for each row,
  * and saves a read where it does not fit.
  */
 #define FALSE_PAGES_CACHED	0.5
 #define LEAST_FALSE_PAGES	0.1
+
+/* About so many bits has a run for each row and column. */
+#define BITS_OF_A_ROW			26
 
 /*
  * Where each page has a stretch of keys, a value between two of them is told from them by some bits
@@ -248,13 +251,15 @@ cache_pages(void)
 }
 
 double
-rencoder_options_false_pages(Relation index, double heap_pages, double *together)
+rencoder_options_false_pages(Relation index, double heap_pages, double page_rows, double *together)
 {
 	RencoderOptions *options = (RencoderOptions *) index->rd_options;
+	double		bits = page_rows * BITS_OF_A_ROW * IndexRelationGetNumberOfKeyAttributes(index);
+	double		pages = heap_pages * (1 + bits / (BITS_PER_BYTE * BLCKSZ));
 
 	*together = options != NULL ? options->false_pages : 0;
 	if (*together > 0)
 		return *together;
 	*together = FALSE_PAGES_TOGETHER;
-	return Max(FALSE_PAGES_CACHED * Min(cache_pages() / Max(heap_pages, 1), 1), LEAST_FALSE_PAGES);
+	return Max(FALSE_PAGES_CACHED * Min(cache_pages() / Max(pages, 1), 1), LEAST_FALSE_PAGES);
 }

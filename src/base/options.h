@@ -86,10 +86,11 @@ extern bool rencoder_options_autosummarize(Relation index);
 
 /*
  * Heap pages without a match that a query is to find in all base runs on average: what the owner
- * has said, or so many that a table of "heap_pages" is worth it.  *together: where stretches of
- * keys fill pages.
+ * has said, or so many that a table of "heap_pages" with so many rows each is worth it.  *together:
+ * where stretches of keys fill pages.
  */
-extern double rencoder_options_false_pages(Relation index, double heap_pages, double *together);
+extern double rencoder_options_false_pages(Relation index, double heap_pages, double page_rows,
+										   double *together);
 
 /* Are keys to go into runs, as far as they can, when the index is built and later? */
 extern bool rencoder_options_use_runs(Relation index);

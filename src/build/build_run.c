@@ -144,8 +144,10 @@ static int64
 write_keys(RencoderRunWriter *writer, Relation index, RencoderRunSorter *sorter, int col,
 		   const RencoderBuildTrees *trees, int64 done)
 {
+	double		page_rows = trees->places.most < UINT16_MAX ? trees->places.most : 0;
 	double		together;
-	double		false_pages = rencoder_options_false_pages(index, trees->heap_pages, &together);
+	double		false_pages = rencoder_options_false_pages(index, trees->heap_pages, page_rows,
+														   &together);
 	double		share = trees->npages / Max(trees->heap_pages, trees->npages);
 	bool		bits = rencoder_options_bits_are_given(index);
 	uint32		coder = trees->coder[col];

@@ -308,7 +308,9 @@ encode_part(const RencoderTableSample *sample, const RencoderTableEstimate *tabl
 	double		distinct = Max(keys->distinct / each, 1);
 	uint32	   *number = palloc_extended(Max(sample->npages, 1) * sizeof(uint32), MCXT_ALLOC_HUGE);
 	double		together;
-	double		false_pages = rencoder_options_false_pages(sample->index, sample->nblocks, &together);
+	double		page_rows = (double) sample->nkeys / Max(sample->npages, 1);
+	double		false_pages = rencoder_options_false_pages(sample->index, sample->nblocks, page_rows,
+														   &together);
 	double		wanted = false_pages;
 	uint32		block = BLOCK;
 	uint32		n = 0;
