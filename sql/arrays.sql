@@ -2,6 +2,7 @@
 -- the index as without, and few pages read.
 \getenv seed RENCODER_SEED
 SET client_min_messages = warning;
+SET enable_indexscan = off;
 -- Recording a scan reads pages too.
 SET rencoder.sample_rate = 0;
 CREATE SCHEMA arrays;

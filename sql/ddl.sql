@@ -1,6 +1,7 @@
 -- What can be done to tables and indexes as a whole.  After each step the index
 -- must be used, and find what the table holds.
 SET client_min_messages = warning;
+SET enable_indexscan = off;
 SET max_parallel_workers_per_gather = 0;
 -- Queries are counted below: none is to be recorded by chance.
 SET rencoder.sample_rate = 0;

@@ -1,6 +1,7 @@
 -- Values that several rows share: what rencoder_estimate_count() and the planner make of them,
 -- beside the truth.  The planner's rows of an index are the heap pages that it expects.
 SET client_min_messages = warning;
+SET enable_indexscan = off;
 SET max_parallel_workers_per_gather = 0;
 SET max_parallel_maintenance_workers = 0;
 SET jit = off;

@@ -1,6 +1,7 @@
 -- What the scans of one query skipped: EXPLAIN (ANALYZE) of PostgreSQL 18 shows it at the nodes of
 -- the plan, rencoder.report_scans says it under any version.
 SET client_min_messages = warning;
+SET enable_indexscan = off;
 SET max_parallel_workers_per_gather = 0;
 SET max_parallel_maintenance_workers = 0;
 SET jit = off;

@@ -2,6 +2,7 @@
 -- PostgreSQL's own scan.  Both must find the same: each index here has a twin
 -- with a predicate that holds for all rows.
 SET client_min_messages = warning;
+SET enable_indexscan = off;
 \getenv seed RENCODER_SEED
 CREATE FUNCTION heapread_seed() RETURNS int8 IMMUTABLE RETURN :seed;
 

@@ -1,5 +1,6 @@
 -- rencoder_index_stats(): what scans have read, and found, beside what a test counts.
 SET client_min_messages = warning;
+SET enable_indexscan = off;
 SET max_parallel_workers_per_gather = 0;
 SET max_parallel_maintenance_workers = 0;
 SET jit = off;

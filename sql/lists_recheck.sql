@@ -1,6 +1,7 @@
 -- Lists of values that are no constants of the plan: parameters of generic plans, subqueries.
 -- Rows are looked up in them, and not compared with each element, where a list cannot change.
 SET client_min_messages = warning;
+SET enable_indexscan = off;
 SET max_parallel_workers_per_gather = 0;
 SET plan_cache_mode = force_generic_plan;
 SET enable_seqscan = off;

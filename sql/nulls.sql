@@ -3,6 +3,7 @@
 -- is missed, whatever becomes of the rows.
 \getenv seed RENCODER_SEED
 SET client_min_messages = warning;
+SET enable_indexscan = off;
 CREATE SCHEMA nulls;
 SET search_path = nulls, public;
 \getenv abs_srcdir PG_ABS_SRCDIR

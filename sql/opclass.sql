@@ -1,5 +1,6 @@
 -- Operator classes, their families and support functions.
 SET client_min_messages = warning;
+SET enable_indexscan = off;
 
 -- Our own are valid.
 SELECT opcname, opcintype::regtype AS type, opfname AS family, opcdefault AS is_default,

@@ -41,6 +41,7 @@ CREATE TYPE own_mood AS ENUM ('sad', 'glad');
 CREATE DOMAIN positive AS int CHECK (VALUE > 0);
 
 SET client_min_messages = warning;
+SET enable_indexscan = off;
 CREATE TABLE owned (o own, d own_domain_2, n size, l like_text);
 INSERT INTO owned SELECT 'Row ' || i, 'Row ' || i, i::text::size, 'Row ' || i
 FROM generate_series(1, 2000) i;

@@ -1,5 +1,6 @@
 -- Index pages that scans read: each page of a group's storage at most once.
 SET client_min_messages = warning;
+SET enable_indexscan = off;
 SET max_parallel_workers_per_gather = 0;
 SET jit = off;
 -- Recording a query reads a page, too.

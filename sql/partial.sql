@@ -28,22 +28,27 @@ CREATE FUNCTION part_compare(phase text, predicate text) RETURNS TABLE (result t
 DECLARE
 	query text := 'SELECT count(*), sum(id), bit_xor(hashint4(id)) FROM part WHERE ' || predicate;
 	by_index record;
+	by_plain_scan record;
 	by_heap record;
 	plan json;
 	pages int8;
 BEGIN
-	PERFORM set_config('enable_bitmapscan', 'off', true);
+	PERFORM set_config('enable_bitmapscan', 'off', true),
+		set_config('enable_indexscan', 'off', true);
 	EXECUTE query INTO by_heap;
-	PERFORM set_config('enable_bitmapscan', 'on', true), set_config('enable_seqscan', 'off', true);
+	PERFORM set_config('enable_indexscan', 'on', true), set_config('enable_seqscan', 'off', true);
+	EXECUTE query INTO by_plain_scan;
+	PERFORM set_config('enable_bitmapscan', 'on', true),
+		set_config('enable_indexscan', 'off', true);
 	EXECUTE query INTO by_index;
 	EXECUTE 'EXPLAIN (ANALYZE, FORMAT JSON) ' || query INTO plan;
 	PERFORM set_config('enable_seqscan', 'on', true);
 	plan := plan->0->'Plan'->'Plans'->0;
 	EXECUTE 'SELECT count(DISTINCT (ctid::text::point)[0]) FROM part WHERE '
 		|| predicate INTO pages;
-	IF by_index IS DISTINCT FROM by_heap THEN
-		RAISE WARNING 'seed %: % by the index, % by the heap', current_setting('part.seed'),
-			by_index, by_heap;
+	IF by_index IS DISTINCT FROM by_heap OR by_plain_scan IS DISTINCT FROM by_heap THEN
+		RAISE WARNING 'seed %: % by the index, % by a plain scan, % by the heap',
+			current_setting('part.seed'), by_index, by_plain_scan, by_heap;
 	END IF;
 	result := format('%s, %s: %s, %s pages more than necessary', phase, predicate,
 		coalesce(plan->'Plans'->0->>'Index Name', 'no index'),

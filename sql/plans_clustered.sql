@@ -1,6 +1,7 @@
 -- A table that was loaded device by device: each page has one stretch of the column.  In how many
 -- pages an interval lies the index knows; statistics do not.
 SET client_min_messages = warning;
+SET enable_indexscan = off;
 SET max_parallel_workers_per_gather = 0;
 SET jit = off;
 

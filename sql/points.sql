@@ -2,6 +2,7 @@
 -- in the table and in the queries.
 \getenv seed RENCODER_SEED
 SET client_min_messages = warning;
+SET enable_indexscan = off;
 CREATE SCHEMA points;
 SET search_path = points, public;
 \getenv abs_srcdir PG_ABS_SRCDIR

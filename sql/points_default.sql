@@ -1,6 +1,7 @@
 -- Points of which no queries are known: filters for boxes that are made of the points themselves.
 -- Rows and boxes are the same each time, so the counts are.
 SET client_min_messages = warning;
+SET enable_indexscan = off;
 SET rencoder.sample_rate = 0;
 CREATE SCHEMA points_default;
 SET search_path = points_default, public;

@@ -2,6 +2,7 @@
 -- pages that it has copied, unless something was taken away meanwhile, and finds what its snapshot
 -- sees, whatever comes or changes between its rows.
 SET client_min_messages = warning;
+SET enable_indexscan = off;
 SET max_parallel_workers_per_gather = 0;
 SET rencoder.sample_rate = 0;
 SET enable_hashjoin = off;

@@ -2,6 +2,7 @@
 -- security_barrier hides: EXPLAIN for a value that only hidden rows have is that
 -- for a value that no row has.
 SET client_min_messages = warning;
+SET enable_indexscan = off;
 SET max_parallel_workers_per_gather = 0;
 SET jit = off;
 CREATE ROLE regress_rencoder_tenant;

@@ -2,6 +2,7 @@
 -- all kinds of queries, and single heap pages as candidates.
 \getenv seed RENCODER_SEED
 SET client_min_messages = warning;
+SET enable_indexscan = off;
 CREATE SCHEMA runs;
 SET search_path = runs, public;
 \getenv abs_srcdir PG_ABS_SRCDIR
@@ -31,7 +32,7 @@ BEGIN
 		compared := compared + 1;
 		expected := rows_of(condition, false, relation);
 		found := rows_of(condition, true, relation);
-		IF found = expected THEN
+		IF found = expected AND rows_of(condition, true, relation, true) = expected THEN
 			same := same + 1;
 		ELSE
 			RAISE WARNING 'seed %: % WHERE %: % by index, not %', current_setting('runs.seed'),
@@ -39,6 +40,7 @@ BEGIN
 		END IF;
 		SET LOCAL enable_seqscan = off;
 		SET LOCAL enable_bitmapscan = on;
+		SET LOCAL enable_indexscan = off;
 		EXECUTE format('EXPLAIN (FORMAT json) SELECT * FROM %I WHERE ', relation) || condition
 			INTO plan;
 		by_index := by_index + (plan::text LIKE '%Bitmap Index Scan%')::int;
@@ -55,6 +57,7 @@ DECLARE
 BEGIN
 	SET LOCAL enable_seqscan = off;
 	SET LOCAL enable_bitmapscan = on;
+	SET LOCAL enable_indexscan = off;
 	EXECUTE format('EXPLAIN (ANALYZE, TIMING OFF, FORMAT json) SELECT * FROM %I WHERE ', relation)
 		|| condition INTO plan;
 	EXECUTE format('SELECT count(DISTINCT (ctid::text::point)[0]) FROM %I WHERE ', relation)

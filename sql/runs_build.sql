@@ -1,5 +1,6 @@
 -- Indexes made WITH (storage = run): the keys of all block ranges are sorted into one run.
 SET client_min_messages = warning;
+SET enable_indexscan = off;
 SET max_parallel_workers_per_gather = 0;
 SET max_parallel_maintenance_workers = 0;
 \getenv seed RENCODER_SEED

@@ -1,5 +1,6 @@
 -- When rencoder_compact makes a run anew: where that differs from what there is.
 SET client_min_messages = warning;
+SET enable_indexscan = off;
 SET rencoder.sample_rate = 0;
 SET max_parallel_workers_per_gather = 0;
 

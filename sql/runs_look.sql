@@ -1,6 +1,7 @@
 -- What the functions show of an index whose keys are in runs, that rencoder_index_check
 -- reads them, and when the planner uses it.
 SET client_min_messages = warning;
+SET enable_indexscan = off;
 SET max_parallel_workers_per_gather = 0;
 SET max_parallel_maintenance_workers = 0;
 SET jit = off;

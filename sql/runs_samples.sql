@@ -1,5 +1,6 @@
 -- Query samples weigh how wide the cells of a run are.  Whatever they say, no row is lost.
 SET client_min_messages = warning;
+SET enable_indexscan = off;
 SET rencoder.sample_rate = 0;
 SET check_function_bodies = off;
 \getenv seed RENCODER_SEED

@@ -1,5 +1,6 @@
 -- VACUUM looks at the groups of a column that wants a coder as often as at those of another one.
 SET client_min_messages = warning;
+SET enable_indexscan = off;
 SET max_parallel_maintenance_workers = 0;
 SET stats_fetch_consistency = none;
 

@@ -1,6 +1,7 @@
 -- Scans that find more pages than work_mem holds, in runs of many columns and in rows that came
 -- later: they read pages too many, and lose none.
 SET client_min_messages = warning;
+SET enable_indexscan = off;
 SET max_parallel_workers_per_gather = 0;
 SET jit = off;
 SET rencoder.sample_rate = 0;

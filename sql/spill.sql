@@ -1,6 +1,7 @@
 -- Groups whose keys are too many for maintenance_work_mem: filters are filled
 -- range by range, in full groups and in the last one alike.
 SET client_min_messages = warning;
+SET enable_indexscan = off;
 \getenv seed RENCODER_SEED
 SELECT setseed(mod(:seed, 1000003) / 1000003.0);
 

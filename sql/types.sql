@@ -2,6 +2,7 @@
 -- other types.  Each query runs with the index and without; what is printed is
 -- the number of rows with it, and a complaint if the other way finds others.
 SET client_min_messages = warning;
+SET enable_indexscan = off;
 SET max_parallel_workers_per_gather = 0;
 SET datestyle = 'ISO, YMD';
 SET timezone = 'UTC';

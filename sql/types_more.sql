@@ -5,6 +5,7 @@
 \set compare :abs_srcdir '/sql/include/compare.sql'
 \getenv seed RENCODER_SEED
 SET client_min_messages = warning;
+SET enable_indexscan = off;
 CREATE SCHEMA types_more;
 SET search_path = types_more, public;
 \set ECHO none

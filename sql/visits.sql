@@ -1,5 +1,6 @@
 -- The pages that a query visits, by the operators of each type and combinations of them.
 SET client_min_messages = warning;
+SET enable_indexscan = off;
 SET max_parallel_workers_per_gather = 0;
 SET max_parallel_maintenance_workers = 0;
 SET jit = off;

@@ -14,6 +14,7 @@
 #include "key/key.h"
 #include "query/cost.h"
 #include "query/scan.h"
+#include "query/scan_observe.h"
 #include "query/scan_report.h"
 
 PG_MODULE_MAGIC;
@@ -30,6 +31,8 @@ _PG_init(void)
 	/* Parallel workers do not plan what they execute. */
 	if (IsParallelWorker() || process_shared_preload_libraries_in_progress)
 		rencoder_scan_report_init();
+	if (IsParallelWorker())
+		rencoder_scan_observe_expect();
 }
 
 /*
@@ -65,6 +68,7 @@ static const IndexAmRoutine routine = {
 	.amvalidate = rencodervalidate,
 	.ambeginscan = rencoderbeginscan,
 	.amrescan = rencoderrescan,
+	.amgettuple = rencodergettuple,
 	.amgetbitmap = rencodergetbitmap,
 	.amendscan = rencoderendscan,
 };

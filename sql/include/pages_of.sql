@@ -5,6 +5,7 @@ DECLARE
 	plan json;
 BEGIN
 	SET LOCAL enable_seqscan = off;
+	SET LOCAL enable_indexscan = off;
 	EXECUTE format('EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, FORMAT json) SELECT * FROM %I WHERE ',
 		relation) || condition INTO plan;
 	RETURN (plan -> 0 -> 'Plan' ->> 'Exact Heap Blocks')::int +

@@ -189,7 +189,9 @@ typedef Instrumentation RencoderNodeCounts;
 #if PG_VERSION_NUM >= 190000
 #define rencoder_beginscan_tidrange(rel, snapshot, first, last) \
 	table_beginscan_tidrange((rel), (snapshot), (first), (last), SO_NONE)
+#define rencoder_index_fetch_begin(rel) table_index_fetch_begin((rel), SO_NONE)
 #else
+#define rencoder_index_fetch_begin(rel) table_index_fetch_begin(rel)
 #define rencoder_beginscan_tidrange(rel, snapshot, first, last) \
 	table_beginscan_tidrange((rel), (snapshot), (first), (last))
 #endif

@@ -12,11 +12,14 @@
 static MemoryContext kept = NULL;
 static bool lent = false;
 
-/* The borrower's context ends, perhaps after an error. */
+/* The borrower's context ends, perhaps after an error.  So has what is below it. */
 static void
 end_with_borrower(void *arg)
 {
-	rencoder_workspace_give_back((RencoderWorkspace *) arg);
+	RencoderWorkspace *workspace = (RencoderWorkspace *) arg;
+
+	if (workspace->context == kept)
+		rencoder_workspace_give_back(workspace);
 }
 
 RencoderWorkspace *
@@ -24,21 +27,24 @@ rencoder_workspace_borrow(void)
 {
 	RencoderWorkspace *workspace = palloc0(sizeof(RencoderWorkspace));
 
-	if (kept == NULL)
-		kept = AllocSetContextCreate(TopMemoryContext, "rencoder workspace",
-									 KEPT_SIZE, KEPT_SIZE, ALLOCSET_DEFAULT_MAXSIZE);
-	if (lent)
-	{
-		workspace->context = AllocSetContextCreate(CurrentMemoryContext, "rencoder scan",
-												   ALLOCSET_DEFAULT_SIZES);
-		return workspace;
-	}
 	workspace->callback.func = end_with_borrower;
 	workspace->callback.arg = workspace;
 	MemoryContextRegisterResetCallback(CurrentMemoryContext, &workspace->callback);
-	workspace->context = kept;
-	lent = true;
+	rencoder_workspace_borrow_again(workspace);
 	return workspace;
+}
+
+void
+rencoder_workspace_borrow_again(RencoderWorkspace *workspace)
+{
+	Assert(workspace->context == NULL);
+	if (kept == NULL)
+		kept = AllocSetContextCreate(TopMemoryContext, "rencoder workspace",
+									 KEPT_SIZE, KEPT_SIZE, ALLOCSET_DEFAULT_MAXSIZE);
+	workspace->context = lent ?
+		AllocSetContextCreate(GetMemoryChunkContext(workspace), "rencoder scan",
+							  ALLOCSET_DEFAULT_SIZES) : kept;
+	lent = true;
 }
 
 void

@@ -25,6 +25,9 @@ typedef struct RencoderWorkspace
  */
 extern RencoderWorkspace *rencoder_workspace_borrow(void);
 
+/* Lends memory again to who has given it back, until the end of the same context. */
+extern void rencoder_workspace_borrow_again(RencoderWorkspace *workspace);
+
 /* Frees all that is in it.  The struct itself stays, for the end of its context. */
 extern void rencoder_workspace_give_back(RencoderWorkspace *workspace);
 

@@ -52,6 +52,21 @@ refuse_collations(Relation index)
 }
 
 /*
+ * PostgreSQL takes an index that hands out rows for one that can find conflicts.  This one could, but
+ * each row would be compared with all that came to unsummarized ranges.
+ */
+static void
+refuse_exclusion(Relation index, const IndexInfo *indexInfo)
+{
+	if (indexInfo->ii_ExclusionOps != NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("access method \"rencoder\" does not support exclusion constraints"),
+				 errdetail("Index \"%s\" would enforce one.", RelationGetRelationName(index)),
+				 errhint("Use access method gist, spgist, btree or hash for the constraint.")));
+}
+
+/*
  * Has the type an equality of its own, of the same name as that of the operator family?  Queries
  * mean that one: the parser prefers it to a cast.
  */
@@ -211,6 +226,7 @@ rencoderbuild(Relation heap, Relation index, IndexInfo *indexInfo)
 	RencoderBuildRun *run;
 
 	refuse_collations(index);
+	refuse_exclusion(index, indexInfo);
 	/* Once; TRUNCATE in its own transaction and at commit builds it again. */
 	if (!is_rebuild(index))
 		warn_of_other_operators(index);

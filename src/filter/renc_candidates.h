@@ -24,6 +24,17 @@ typedef struct renc_page_rows
 										 * bits: the whole page */
 } renc_page_rows;
 
+/* Are all bits set? */
+static inline bool
+renc_page_rows_are_all(const uint64_t *row)
+{
+	uint64_t	all = row[0];
+
+	for (int i = 1; i < RENC_ROW_WORDS; i++)
+		all &= row[i];
+	return all == UINT64_MAX;
+}
+
 typedef struct renc_candidates
 {
 	renc_mask	ranges;			/* that may match */

@@ -188,7 +188,7 @@ scan_groups(CandidateWalk *s, uint64 since, bool whole)
 
 /* Repeats the groups that changed while they were visited. */
 static void
-scan_to_the_end(CandidateWalk *s)
+scan_to_the_end(CandidateWalk *s, RencoderEarlyEnd *early)
 {
 	RencoderMetaPageData *metadata = &s->copies->metadata;
 	uint64		start;
@@ -196,7 +196,9 @@ scan_to_the_end(CandidateWalk *s)
 	rencoder_copies_begin(s->copies, s->groups.index, &s->groups.npages);
 	start = metadata->epoch;
 	expect_directory(s, 0, s->groups.prefetch.distance);
-	rencoder_group_scan_search_runs(&s->groups);
+	rencoder_group_scan_search_runs(&s->groups, early);
+	if (early != NULL && early->broken_off)
+		return;
 	scan_groups(s, 0, false);
 
 	/* The groups were counted once; repeats only add candidates. */
@@ -238,7 +240,8 @@ begin_walk(CandidateWalk *s, Relation index, BlockNumber heap_nblocks, RencoderQ
 int64
 rencoder_candidates_find(Relation index, BlockNumber heap_nblocks,
 						 RencoderQuery *query, Snapshot snapshot, RencoderCopies *copies,
-						 RencoderEmit emit, void *arg, RencoderCandidateCounts *counts)
+						 RencoderEmit emit, void *arg, RencoderEarlyEnd *early,
+						 RencoderCandidateCounts *counts)
 {
 	CandidateWalk s;
 	RencoderCopies none;
@@ -248,7 +251,7 @@ rencoder_candidates_find(Relation index, BlockNumber heap_nblocks,
 	begin_walk(&s, index, heap_nblocks, query, snapshot, copies != NULL ? copies : &none, counts);
 	s.emit = emit;
 	s.arg = arg;
-	scan_to_the_end(&s);
+	scan_to_the_end(&s, early);
 	npages = rencoder_group_scan_end(&s.groups);
 	if (counts)
 		counts->index_pages = npages;

@@ -7,6 +7,7 @@
 
 #include "filter/renc_candidates.h"
 #include "key/key.h"
+#include "query/run_scan.h"
 #include "query/scan_copies.h"
 
 #include "utils/snapshot.h"
@@ -32,7 +33,9 @@ typedef void (*RencoderEmit) (void *arg, uint64 first_range, const renc_candidat
  * Runs a query over all groups of a table of "heap_nblocks" pages.  A range
  * whose trust horizon "snapshot" precedes is a candidate (INV-9); a NULL
  * snapshot trusts all summaries (for inspection).  "copies": of earlier
- * scans in this snapshot, and for later ones; they and "counts" may be NULL.  Returns the index
+ * scans in this snapshot, and for later ones.  "early" breaks the search off before any candidate
+ * is emitted: its take() is told of some that there are.  It wants a query that asks one
+ * column.  "copies", "early" and "counts" may be NULL.  Returns the index
  * pages read.
  *
  * Locks: shared content locks, one page or (header, windows) at a time; none
@@ -40,7 +43,7 @@ typedef void (*RencoderEmit) (void *arg, uint64 first_range, const renc_candidat
  */
 extern int64 rencoder_candidates_find(Relation index, BlockNumber heap_nblocks,
 									  RencoderQuery *query, Snapshot snapshot, RencoderCopies *copies,
-									  RencoderEmit emit, void *arg,
+									  RencoderEmit emit, void *arg, RencoderEarlyEnd *early,
 									  RencoderCandidateCounts *counts);
 
 /*

@@ -23,6 +23,7 @@
 #include "query/cost_heap.h"
 #include "query/cost_nulls.h"
 #include "query/cost_privileges.h"
+#include "query/scan_observe.h"
 #include "query/scan_report.h"
 
 /*
@@ -533,9 +534,12 @@ rencodercostestimate(PlannerInfo *root, IndexPath *path, double loop_count,
 					 double *indexPages)
 {
 	RencoderCostPath p = {0};
+	RencoderCostReport report;
+	Cost		operands;
 
 	/* A plan may follow that scans the index. */
 	rencoder_scan_report_init();
+	rencoder_scan_observe_expect();
 
 	/*
 	 * No scan is made of a path that asks for nothing: the planner has it
@@ -572,9 +576,11 @@ rencodercostestimate(PlannerInfo *root, IndexPath *path, double loop_count,
 	estimate_ranges(&p);
 	estimate_index_pages(&p);
 
-	rencoder_cost_report(&p, indexTotalCost, indexSelectivity);
-	*indexStartupCost = index_other_operands_eval_cost(root, p.quals);
-	*indexTotalCost += *indexStartupCost;
-	*indexCorrelation = p.correlation;
+	report = rencoder_cost_report(&p);
+	operands = index_other_operands_eval_cost(root, p.quals);
+	*indexStartupCost = report.startup + operands;
+	*indexTotalCost = report.total + operands;
+	*indexSelectivity = report.selectivity;
+	*indexCorrelation = report.correlation;
 	*indexPages = p.index_pages;
 }

@@ -39,6 +39,8 @@
 #include "utils/lsyscache.h"
 #include "utils/spccache.h"
 
+#include "query/plain_scan.h"
+
 /* Work per group and query, in operators: some rows of some windows. */
 #define OPERATORS_PER_GROUP		10
 
@@ -247,8 +249,21 @@ brin_heap_pages(const RencoderCostPath *p, const HeapCosts *heap, const Rival *r
 }
 
 /*
- * The cost of reading the index once, caching by repeated scans considered.  Pages that every
- * scan begins with are in memory, as btree has it for its upper pages.  Those that it reads in
+ * The pages that every scan begins with are in memory, as btree has it for its upper pages.  Rescans
+ * have copies of them, and read the metapage.
+ */
+static Cost
+begin_cost(const RencoderCostPath *p)
+{
+	double		pages = p->cached_pages + p->listed_pages;
+
+	if (p->loop_count > 1)
+		pages = pages / p->loop_count + 1;
+	return pages * OPERATORS_PER_PAGE * cpu_operator_cost;
+}
+
+/*
+ * The cost of reading the index once, caching by repeated scans considered.  Those that it reads in
  * order are not random; those of one group's storage, which are in one piece, the less so the
  * more of them it reads, as cost_bitmap_heap_scan() has it for pages of a table.
  */
@@ -272,8 +287,7 @@ index_pages_cost(const RencoderCostPath *p)
 									p->index->pages, p->root) / p->loop_count;
 		listed_pages /= p->loop_count;
 	}
-	return pages * page_cost + listed_pages * seq_page_cost +
-		(p->cached_pages + p->listed_pages) * OPERATORS_PER_PAGE * cpu_operator_cost;
+	return pages * page_cost + listed_pages * seq_page_cost + begin_cost(p);
 }
 
 /* What the planner makes of so many rows. */
@@ -333,10 +347,54 @@ may_be_shared(const RencoderCostPath *p)
 		compute_parallel_worker(rel, p->heap_pages, -1, max_parallel_workers_per_gather) > 0;
 }
 
-void
-rencoder_cost_report(const RencoderCostPath *p, Cost *index_cost,
-					 Selectivity *selectivity)
+/*
+ * Of the cost of searching the index, what a plain scan spends before its first row.  A search of
+ * one column is broken off before (plain_scan.h).
+ */
+static Cost
+first_search_cost(const RencoderCostPath *p, Cost search)
 {
+	int			asked = 0;
+	double		share;
+
+	for (int col = 0; col < p->index->nkeycolumns; col++)
+		asked += p->column[col].quals != NIL;
+	if (asked > 1 || p->run_entries <= RENCODER_PLAIN_FIRST_ENTRIES)
+		return search;
+	share = Max(RENCODER_PLAIN_FIRST_ENTRIES / p->run_entries, 1 / Max(p->run_pages, 1));
+	return Min(search, begin_cost(p) + search * share);
+}
+
+/* What cost_index() makes of so many rows, as pages_of_rows() has their pages. */
+static Cost
+plain_heap_cost(const HeapCosts *heap, double rows, double correlation)
+{
+	double		together = ceil(rows / heap->rows * heap->pages);
+	Cost		most = pages_of_rows(heap, rows) * heap->random_page_cost;
+	Cost		least = heap->random_page_cost + Max(together - 1, 0) * heap->seq_page_cost;
+
+	return most + correlation * correlation * (Min(least, most) - most) + rows * heap->cpu_per_row;
+}
+
+/* An exact index competes: what its heap cost is for the planner, and what ours is more. */
+static void
+report_beside_exact(const RencoderCostPath *p, const HeapCosts *heap, Cost search,
+					RencoderCostReport *report)
+{
+	Cost		bitmap = heap_cost(heap, pages_of_rows(heap, p->rows), p->rows);
+	Cost		plain = plain_heap_cost(heap, p->rows, p->correlation);
+
+	report->selectivity = Min(p->rows / heap->rows, 1);
+	report->correlation = p->correlation;
+	bitmap = search + visited_cost(heap, p->heap_pages, p->heap_rows, p->heap_pages) - bitmap;
+	plain = search + visited_cost(heap, p->heap_pages, p->heap_rows, p->heap_places) - plain;
+	report->total = Max(Max(bitmap, plain), 0);
+}
+
+RencoderCostReport
+rencoder_cost_report(const RencoderCostPath *p)
+{
+	RencoderCostReport report = {0};
 	HeapCosts	heap;
 	double		brin_pages;
 	Cost		index;
@@ -351,19 +409,17 @@ rencoder_cost_report(const RencoderCostPath *p, Cost *index_cost,
 	index = index_pages_cost(p) +
 		p->probes * OPERATORS_PER_GROUP * cpu_operator_cost + p->run_entries * cpu_index_tuple_cost +
 		0.1 * cpu_operator_cost * p->heap_pages;
-	total = index + visited_cost(&heap, p->heap_pages, p->heap_rows,
-								 rival.kind == RIVAL_EXACT ? p->heap_pages : p->heap_places);
 	if (rival.kind == RIVAL_EXACT)
 	{
-		*selectivity = Min(p->rows / heap.rows, 1);
-		seen = heap_cost(&heap, pages_of_rows(&heap, p->rows), p->rows);
-		*index_cost = Max(total - seen, 0);
-		return;
+		report_beside_exact(p, &heap, index, &report);
+		report.startup = Min(first_search_cost(p, index), report.total);
+		return report;
 	}
 
-	seen = select_pages(&heap, p->heap_pages, selectivity);
+	total = index + visited_cost(&heap, p->heap_pages, p->heap_rows, p->heap_places);
+	seen = select_pages(&heap, p->heap_pages, &report.selectivity);
 	if (total - seen < index || may_be_shared(p))
-		seen = select_cost(&heap, total - index, selectivity);
+		seen = select_cost(&heap, total - index, &report.selectivity);
 
 	/*
 	 * BRIN reads each of its pages, and is charged seq_page_cost for it at
@@ -373,6 +429,18 @@ rencoder_cost_report(const RencoderCostPath *p, Cost *index_cost,
 	brin_pages = brin_heap_pages(p, &heap, &rival);
 	if (rival.kind == RIVAL_BRIN && total - seen > brin_index &&
 		total <= visited_cost(&heap, brin_pages, brin_pages / heap.pages * heap.rows, 1))
-		seen = select_cost(&heap, total - brin_index, selectivity);
-	*index_cost = Max(total - seen, 0);
+		seen = select_cost(&heap, total - brin_index, &report.selectivity);
+
+	/*
+	 * This selectivity stands for pages, wherever they are: a plain scan is
+	 * not to have them made fewer by the correlation.  Of an index-only scan,
+	 * which asks for no column, the planner takes pages that are all visible
+	 * for spared.  They are not (row_check.h), so all is cost of the index.
+	 */
+	report.correlation = 0;
+	if (p->path->path.pathtype == T_IndexOnlyScan)
+		seen = select_rows(&heap, 1, &report.selectivity);
+	report.total = Max(total - seen, 0);
+	report.startup = Min(first_search_cost(p, index), report.total);
+	return report;
 }

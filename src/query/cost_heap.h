@@ -15,11 +15,19 @@
  */
 extern bool rencoder_cost_exact_hidden(const RencoderCostPath *p);
 
+/* What the planner is told of a path: as amcostestimate. */
+typedef struct RencoderCostReport
+{
+	Cost		startup;		/* without operands */
+	Cost		total;			/* likewise */
+	Selectivity selectivity;
+	double		correlation;
+} RencoderCostReport;
+
 /*
  * Reports the costs of a path with its results, so that the planner arrives at
  * their sum, and rightly compares it with paths of other indexes on the way.
  */
-extern void rencoder_cost_report(const RencoderCostPath *p, Cost *index_cost,
-								 Selectivity *selectivity);
+extern RencoderCostReport rencoder_cost_report(const RencoderCostPath *p);
 
 #endif							/* RENCODER_COST_HEAP_H */

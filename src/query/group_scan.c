@@ -507,14 +507,14 @@ rencoder_group_scan_begin(RencoderGroupScan *s, Relation index, BlockNumber nblo
 }
 
 void
-rencoder_group_scan_search_runs(RencoderGroupScan *s)
+rencoder_group_scan_search_runs(RencoderGroupScan *s, RencoderEarlyEnd *early)
 {
 	const RencoderRuns *runs = &s->copies->runs;
 
 	if (s->query->empty || (runs->list.n == 0 && runs->pending_first == RENCODER_NO_BLOCK))
 		return;
 	s->runs = rencoder_run_scan_begin(s->index, s->nblocks, s->query, s->copies, &s->prefetch);
-	rencoder_run_scan_search(s->runs);
+	rencoder_run_scan_search(s->runs, early);
 }
 
 void

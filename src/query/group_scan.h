@@ -84,9 +84,10 @@ extern void rencoder_group_scan_begin(RencoderGroupScan *scan, Relation index, B
 
 /*
  * Searches the runs and the pending list, if there are any, as "copies" says.  To be done before
- * the first group, so that what they say is no older than what groups say of them.
+ * the first group, so that what they say is no older than what groups say of them.  "early", NULL
+ * or for a query of one column, may break it off: then only rencoder_group_scan_end() may follow.
  */
-extern void rencoder_group_scan_search_runs(RencoderGroupScan *scan);
+extern void rencoder_group_scan_search_runs(RencoderGroupScan *scan, RencoderEarlyEnd *early);
 
 /* Begins a round over groups, which are scanned in ascending order. */
 extern void rencoder_group_scan_rewind(RencoderGroupScan *scan);

@@ -136,9 +136,29 @@ add_found(RencoderRunScan *scan, const renc_run_search *search, const RencoderKe
 	}
 }
 
+static inline bool
+is_broken_off(const RencoderRunScan *scan)
+{
+	return scan->early != NULL && scan->early->broken_off;
+}
+
+/* More entries were found: too many, so that some are left for another time? */
+static inline void
+break_off_behind_limit(RencoderRunScan *scan, renc_run_search *search)
+{
+	if (scan->early == NULL)
+		return;
+	if (search->n > scan->early->limit - scan->nfound)
+	{
+		search->n = scan->early->limit - scan->nfound;
+		scan->early->broken_off = true;
+	}
+	scan->nfound += search->n;
+}
+
 /*
- * Searches a tree of a run for what is in a set; "keys" as of add_found().  False: a page was not
- * what it should be.
+ * Searches a tree of a run for what is in a set; "keys" as of add_found().  False: it was broken
+ * off, or a page was not what it should be.
  */
 static bool
 search_tree(RencoderRunScan *scan, const RencoderRunInfoData *info, int tree, renc_interval_set set,
@@ -155,7 +175,10 @@ search_tree(RencoderRunScan *scan, const RencoderRunInfoData *info, int tree, re
 	while (renc_run_search_next(&search))
 	{
 		CHECK_FOR_INTERRUPTS();
+		break_off_behind_limit(scan, &search);
 		add_found(scan, &search, keys, &places, found);
+		if (is_broken_off(scan))
+			break;
 	}
 	if (search.failure != NULL)
 	{
@@ -165,7 +188,7 @@ search_tree(RencoderRunScan *scan, const RencoderRunInfoData *info, int tree, re
 	}
 	scan->npages += reader.npages;
 	rencoder_run_reader_end(&reader);
-	return search.failure == NULL;
+	return search.failure == NULL && !is_broken_off(scan);
 }
 
 /* Searches a tree for all that it has. */
@@ -276,7 +299,7 @@ look_at_run(RencoderRunScan *scan, const RencoderRunEntry *entry, RencoderSearch
 	return run->info != NULL;
 }
 
-/* Searches a run.  False: a page was not what it should be. */
+/* Searches a run.  False: as search_column(). */
 static bool
 search_trees(RencoderRunScan *scan, const RencoderRunEntry *entry, RencoderSearchedRun *run)
 {
@@ -472,13 +495,22 @@ look_again(RencoderRunScan *scan)
 }
 
 void
-rencoder_run_scan_search(RencoderRunScan *scan)
+rencoder_run_scan_search(RencoderRunScan *scan, RencoderEarlyEnd *early)
 {
+	scan->early = early;
 	(void) rencoder_prefetch_page(scan->prefetch, scan->runs->pending_first);
 	if (scan->runs->pending_last != scan->runs->pending_first)
 		(void) rencoder_prefetch_page(scan->prefetch, scan->runs->pending_last);
 	while (!search_list(scan, false) || !read_pending(scan))
+	{
+		if (is_broken_off(scan))
+		{
+			scan->early->take(scan->early->arg, scan);
+			return;
+		}
 		look_again(scan);
+	}
+	scan->early = NULL;
 }
 
 RencoderSearchedRun *

@@ -49,6 +49,21 @@ typedef struct RencoderFoundPlaces
 	bool		by_flags;		/* has_value tells of values, not the set */
 } RencoderFoundPlaces;
 
+struct RencoderRunScan;
+
+/*
+ * A search that is broken off when runs have found so many entries and there are more: for who wants
+ * some rows soon, and may come again for all.
+ */
+typedef struct RencoderEarlyEnd
+{
+	uint32		limit;			/* of entries */
+	void		(*take) (void *arg, struct RencoderRunScan *scan);	/* what was found, if it
+																	 * is broken off */
+	void	   *arg;
+	bool		broken_off;		/* is it? */
+} RencoderEarlyEnd;
+
 /* A run that was searched. */
 typedef struct RencoderSearchedRun
 {
@@ -70,6 +85,8 @@ typedef struct RencoderRunScan
 	RencoderFoundPlaces late[INDEX_MAX_KEYS];	/* by column */
 
 	/* Private. */
+	RencoderEarlyEnd *early;	/* NULL: it goes on to the end */
+	uint32		nfound;			/* entries, no more than its limit */
 	const RencoderPrefetch *prefetch;
 	RencoderCopies *copies;
 	const RencoderRuns *runs;	/* of it */
@@ -104,9 +121,10 @@ extern RencoderRunScan *rencoder_run_scan_begin(Relation index, BlockNumber nblo
 
 /*
  * Searches all runs and reads the pending list.  Locks: those of reading a page, one at a time (of
- * the list, two), released.  Error: ERRCODE_INDEX_CORRUPTED.
+ * the list, two), released.  Error: ERRCODE_INDEX_CORRUPTED.  "early" may be NULL; nothing but
+ * rencoder_run_scan_end() may follow where the search was broken off.
  */
-extern void rencoder_run_scan_search(RencoderRunScan *scan);
+extern void rencoder_run_scan_search(RencoderRunScan *scan, RencoderEarlyEnd *early);
 
 /* What was found in a base run that has been searched; NULL: it has not been. */
 extern RencoderSearchedRun *rencoder_run_scan_searched(const RencoderRunScan *scan, uint32 number);

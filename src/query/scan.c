@@ -1,9 +1,10 @@
 /*
  * scan.c
- *		amgetbitmap: candidate ranges to a bitmap of heap pages.
+ *		amgetbitmap: candidates to a bitmap; amgettuple: row by row.
  */
 #include "query/scan.h"
 
+#include "access/itup.h"
 #include "access/relscan.h"
 #include "access/table.h"
 #include "catalog/partition.h"
@@ -18,13 +19,15 @@
 #include "base/workspace.h"
 #include "plan/sample_record.h"
 #include "query/candidates.h"
+#include "query/plain_scan.h"
+#include "query/row_check.h"
 #include "query/scan_instrument.h"
 #include "query/scan_stats.h"
 #include "store/open_index.h"
 
 typedef struct OwnScan
 {
-	RencoderWorkspace *workspace;	/* of a rescan */
+	RencoderWorkspace *workspace;	/* lent while it searches */
 	RencoderCopies *copies;		/* of all rescans, or NULL: there was none */
 	RencoderCoders *coders;		/* likewise */
 	SnapshotData snapshot;		/* that of the last scan; snapshot_type, xmin,
@@ -32,9 +35,13 @@ typedef struct OwnScan
 	bool		scanned;
 	RencoderNodeCounts *instrument; /* of the node, or NULL */
 	bool		reportable;		/* may its user be told of it? */
+	BlockNumber nblocks;		/* of the table, when it was searched last */
+	uint32		pages_per_range;
+	int64		index_pages;	/* read, and not counted yet */
+	RencoderPlainScan *plain;	/* NULL: no row was asked for */
+	bool		counted;		/* is the plain scan, since it began? */
+	RencoderRowCheck *check;	/* of its rows, or NULL */
 } OwnScan;
-
-uint64		rencoder_scans_begun = 0;
 
 /* May the user read all rows of a table, or of one that it is a partition of? */
 static bool
@@ -78,11 +85,8 @@ rencoderbeginscan(Relation index, int nkeys, int norderbys)
 	IndexScanDesc scan = RelationGetIndexScan(index, nkeys, norderbys);
 	OwnScan    *state = palloc0(sizeof(OwnScan));
 
-	/* The executor keeps one context for all rescans of a join. */
-	state->workspace = rencoder_workspace_borrow();
 	state->reportable = may_report(index);
 	scan->opaque = state;
-	rencoder_scans_begun++;
 	return scan;
 }
 
@@ -96,27 +100,6 @@ bool
 rencoder_scan_is_reportable(IndexScanDesc scan)
 {
 	return scan != NULL && ((OwnScan *) scan->opaque)->reportable;
-}
-
-void
-rencoderrescan(IndexScanDesc scan, ScanKey keys, int nkeys,
-			   ScanKey orderbys, int norderbys)
-{
-	if (keys && scan->numberOfKeys > 0)
-		memmove(scan->keyData, keys, scan->numberOfKeys * sizeof(ScanKeyData));
-}
-
-void
-rencoderendscan(IndexScanDesc scan)
-{
-	OwnScan    *state = (OwnScan *) scan->opaque;
-
-	rencoder_workspace_give_back(state->workspace);
-	if (state->copies != NULL)
-		pfree(state->copies);
-	pfree(state);
-	scan->opaque = NULL;
-	rencoder_scan_stats_write(scan->indexRelation);
 }
 
 typedef struct BitmapTarget
@@ -185,25 +168,27 @@ add_pages(void *arg, uint64 first_range, const renc_candidates *candidates)
 	}
 }
 
+/* Counts a scan that has visited so many pages of the table, in so many block ranges. */
 static void
-count_scan(IndexScanDesc scan, const BitmapTarget *target, int64 index_pages)
+count_scan(IndexScanDesc scan, int64 pages, int64 nranges)
 {
-	RencoderNodeCounts *instrument = ((OwnScan *) scan->opaque)->instrument;
+	OwnScan    *state = (OwnScan *) scan->opaque;
 	RencoderStats stats = {0};
-	int64		ranges = ((int64) target->nblocks + target->pages_per_range - 1) / target->pages_per_range;
+	int64		ranges = ((int64) state->nblocks + state->pages_per_range - 1) / state->pages_per_range;
 
 	stats.count[RENCODER_STATS_SCANS] = 1;
-	stats.count[RENCODER_STATS_TABLE_PAGES] = target->nblocks;
-	stats.count[RENCODER_STATS_PAGES] = target->npages + target->exact_pages;
+	stats.count[RENCODER_STATS_TABLE_PAGES] = state->nblocks;
+	stats.count[RENCODER_STATS_PAGES] = pages;
 	stats.count[RENCODER_STATS_RANGES] = ranges;
-	stats.count[RENCODER_STATS_SKIPPED] = Max(ranges - target->nranges, 0);
-	stats.count[RENCODER_STATS_INDEX_PAGES] = index_pages;
+	stats.count[RENCODER_STATS_SKIPPED] = Max(ranges - nranges, 0);
+	stats.count[RENCODER_STATS_INDEX_PAGES] = state->index_pages;
+	state->index_pages = 0;
 	rencoder_scan_stats_add(RelationGetRelid(scan->indexRelation), &stats);
-	if (instrument == NULL)
+	if (state->instrument == NULL || state->plain != NULL)
 		return;
-	RencoderScanPages(instrument) += target->npages + target->exact_pages;
-	RencoderScanRanges(instrument) += ranges;
-	RencoderScanSkipped(instrument) += stats.count[RENCODER_STATS_SKIPPED];
+	RencoderScanPages(state->instrument) += pages;
+	RencoderScanRanges(state->instrument) += ranges;
+	RencoderScanSkipped(state->instrument) += stats.count[RENCODER_STATS_SKIPPED];
 }
 
 /*
@@ -237,41 +222,234 @@ usable_copies(IndexScanDesc scan)
 	return state->copies;
 }
 
+/* What a search begins with. */
+typedef struct Search
+{
+	RencoderQuery *query;
+	RencoderCopies *copies;
+	MemoryContext caller;
+} Search;
+
+/* Memory is the workspace's from now on. */
+static void
+begin_search(IndexScanDesc scan, Search *search)
+{
+	Relation	index = scan->indexRelation;
+	OwnScan    *state = (OwnScan *) scan->opaque;
+	Relation	heap;
+
+	/* The executor keeps one context for all rescans of a join. */
+	search->caller = MemoryContextSwitchTo(GetMemoryChunkContext(state));
+	if (state->workspace == NULL)
+		state->workspace = rencoder_workspace_borrow();
+	else
+		rencoder_workspace_borrow_again(state->workspace);
+	MemoryContextSwitchTo(state->workspace->context);
+	search->copies = usable_copies(scan);
+	search->query = rencoder_key_query(index, scan->keyData, scan->numberOfKeys);
+	if (search->copies != NULL)
+		search->query->coders = state->coders;
+	if (search->query->empty)
+		return;
+
+	/* The executor, who reads it next, has locked it. */
+	heap = table_open(index->rd_index->indrelid, NoLock);
+	state->pages_per_range = rencoder_meta_get(index)->pages_per_range;
+	state->nblocks = RelationGetNumberOfBlocks(heap);
+	table_close(heap, NoLock);
+
+	/* One search: a pass over the groups, for all elements of all arrays. */
+	rencoder_count_search(scan);
+}
+
+static void
+end_search(IndexScanDesc scan, const Search *search)
+{
+	MemoryContextSwitchTo(search->caller);
+	rencoder_workspace_give_back(((OwnScan *) scan->opaque)->workspace);
+}
+
 int64
 rencodergetbitmap(IndexScanDesc scan, TIDBitmap *tbm)
 {
-	Relation	index = scan->indexRelation;
-	Relation	heap;
-	RencoderQuery *query;
-	int64		index_pages;
-	BitmapTarget target = {.tbm = tbm};
 	OwnScan    *state = (OwnScan *) scan->opaque;
-	MemoryContext caller = MemoryContextSwitchTo(state->workspace->context);
-	RencoderCopies *copies = usable_copies(scan);
+	BitmapTarget target = {.tbm = tbm};
+	Search		search;
 
-	pgstat_count_index_scan(index);
-	query = rencoder_key_query(index, scan->keyData, scan->numberOfKeys);
-	if (copies != NULL)
-		query->coders = state->coders;
-	if (!query->empty)
+	pgstat_count_index_scan(scan->indexRelation);
+	begin_search(scan, &search);
+	if (!search.query->empty)
 	{
-		/* The executor, who reads it next, has locked it. */
-		heap = table_open(index->rd_index->indrelid, NoLock);
-		target.pages_per_range = rencoder_meta_get(index)->pages_per_range;
-		target.nblocks = RelationGetNumberOfBlocks(heap);
-		table_close(heap, NoLock);
+		int64		pages;
 
-		/* One search: a pass over the groups, for all elements of all arrays. */
-		rencoder_count_search(scan);
-		index_pages = rencoder_candidates_find(index, target.nblocks, query, scan->xs_snapshot,
-											   copies, add_pages, &target, NULL);
-		count_scan(scan, &target, index_pages);
-		rencoder_sample_record_scan(query, (double) (target.npages + target.exact_pages) /
-									Max(target.nblocks, 1));
+		target.pages_per_range = state->pages_per_range;
+		target.nblocks = state->nblocks;
+		state->index_pages += rencoder_candidates_find(scan->indexRelation, state->nblocks, search.query,
+													   scan->xs_snapshot, search.copies, add_pages,
+													   &target, NULL, NULL);
+		pages = target.npages + target.exact_pages;
+		count_scan(scan, pages, target.nranges);
+		rencoder_sample_record_scan(search.query, (double) pages / Max(state->nblocks, 1));
 	}
-	MemoryContextSwitchTo(caller);
-	MemoryContextReset(state->workspace->context);
+	end_search(scan, &search);
 
 	/* As BRIN: the rows of a lossy page are not known; ten is a guess. */
 	return target.npages * 10 + target.nrows;
+}
+
+/* Does the query ask one column alone? */
+static bool
+is_of_one_column(const RencoderQuery *query)
+{
+	int			n = 0;
+
+	for (int col = 0; col < query->natts; col++)
+		n += rencoder_column_is_asked(&query->column[col]);
+	return n == 1;
+}
+
+/* Searches for rows to be handed out. */
+static void
+search_rows(IndexScanDesc scan)
+{
+	OwnScan    *state = (OwnScan *) scan->opaque;
+	RencoderPlainScan *plain = state->plain;
+	Search		search;
+
+	if (!plain->begun)
+		pgstat_count_index_scan(scan->indexRelation);
+	begin_search(scan, &search);
+	if (search.query->empty)
+		plain->complete = true;
+	else
+	{
+		RencoderEarlyEnd *early = rencoder_plain_scan_search(plain, state->nblocks,
+															 state->pages_per_range,
+															 is_of_one_column(search.query));
+
+		state->index_pages += rencoder_candidates_find(scan->indexRelation, state->nblocks, search.query,
+													   scan->xs_snapshot, search.copies,
+													   rencoder_plain_scan_emit, plain, early, NULL);
+		rencoder_plain_scan_searched(plain);
+		if (plain->complete)
+			rencoder_sample_record_scan(search.query,
+										(double) plain->found_pages / Max(state->nblocks, 1));
+	}
+	end_search(scan, &search);
+}
+
+/* Counts what a plain scan has visited so far: it is over, whether it came to its end or not. */
+static void
+count_plain_scan(IndexScanDesc scan)
+{
+	OwnScan    *state = (OwnScan *) scan->opaque;
+
+	if (state->plain != NULL && state->plain->begun && !state->counted)
+		count_scan(scan, state->plain->pages, state->plain->ranges);
+	state->counted = true;
+}
+
+static void
+begin_plain_scan(IndexScanDesc scan)
+{
+	OwnScan    *state = (OwnScan *) scan->opaque;
+	Relation	index = scan->indexRelation;
+	MemoryContext caller = MemoryContextSwitchTo(GetMemoryChunkContext(state));
+
+	state->plain = palloc(sizeof(RencoderPlainScan));
+	rencoder_plain_scan_init(state->plain);
+	if (scan->xs_want_itup || RelationGetIndexPredicate(index) != NIL)
+		state->check = rencoder_row_check_begin(scan->heapRelation, index);
+	if (scan->xs_want_itup)
+	{
+		Datum		values[INDEX_MAX_KEYS] = {0};
+		bool		nulls[INDEX_MAX_KEYS];
+
+		/*
+		 * The planner knows that no value is returned.  It may still want to
+		 * count the rows.
+		 */
+		memset(nulls, true, sizeof(nulls));
+		scan->xs_itupdesc = RelationGetDescr(index);
+		scan->xs_itup = index_form_tuple(scan->xs_itupdesc, values, nulls);
+	}
+	MemoryContextSwitchTo(caller);
+}
+
+/* Rows come in no order, and forward only. */
+bool
+rencodergettuple(IndexScanDesc scan, ScanDirection direction)
+{
+	OwnScan    *state = (OwnScan *) scan->opaque;
+
+	if (!ScanDirectionIsForward(direction))
+		elog(ERROR, "rencoder indexes scan forward only");
+	if (state->plain == NULL)
+		begin_plain_scan(scan);
+	scan->xs_recheck = true;
+	for (;;)
+	{
+		if (rencoder_plain_scan_next(state->plain, scan))
+		{
+			if (state->check == NULL ||
+				rencoder_row_check_passes(state->check, scan->xs_snapshot, &scan->xs_heaptid))
+				return true;
+		}
+		else if (!state->plain->complete)
+			search_rows(scan);
+		else
+			break;
+	}
+	count_plain_scan(scan);
+	return false;
+}
+
+void
+rencoderrescan(IndexScanDesc scan, ScanKey keys, int nkeys,
+			   ScanKey orderbys, int norderbys)
+{
+	OwnScan    *state = (OwnScan *) scan->opaque;
+
+	count_plain_scan(scan);
+	state->counted = false;
+	if (state->plain != NULL)
+		rencoder_plain_scan_rewind(state->plain);
+	if (keys && scan->numberOfKeys > 0)
+		memmove(scan->keyData, keys, scan->numberOfKeys * sizeof(ScanKeyData));
+}
+
+void
+rencoderendscan(IndexScanDesc scan)
+{
+	OwnScan    *state = (OwnScan *) scan->opaque;
+
+	count_plain_scan(scan);
+	if (state->check != NULL)
+		rencoder_row_check_end(state->check);
+	if (state->plain != NULL)
+	{
+		rencoder_plain_scan_end(state->plain);
+		pfree(state->plain);
+	}
+	if (state->copies != NULL)
+		pfree(state->copies);
+	pfree(state);
+	scan->opaque = NULL;
+	rencoder_scan_stats_write(scan->indexRelation);
+}
+
+int64
+rencoder_scan_plain_pages(IndexScanDesc scan)
+{
+	OwnScan    *state = scan == NULL ? NULL : (OwnScan *) scan->opaque;
+
+	return state == NULL || state->plain == NULL ? 0 : state->plain->all_pages;
+}
+
+int64
+rencoder_scan_plain_scans(IndexScanDesc scan)
+{
+	OwnScan    *state = scan == NULL ? NULL : (OwnScan *) scan->opaque;
+
+	return state == NULL || state->plain == NULL ? 0 : state->plain->scans;
 }

@@ -3,10 +3,10 @@
  *		On how many of the pages that an index let pass was nothing found?
  *
  * An index access method is not told.  The executor's bitmap heap scan knows how many pages it
- * has read, and each row that it returns has a page.  So the rows of those scans go through a
- * function that counts their pages, if the bitmap is that of one of our indexes alone and all
- * conditions of the scan are the index's: others would hide rows that were found.  A page of which
- * the snapshot sees no row counts as one without.
+ * has read, a plain scan of ours of how many it has handed out rows, and each row that these nodes
+ * return has a page.  So their rows go through a function that counts the pages, if the index is
+ * the only one, and one of ours, and all conditions of the scan are the index's: others would hide
+ * rows that were found.  A page of which the snapshot sees no row counts as one without.
  */
 #include "query/scan_observe.h"
 
@@ -25,13 +25,14 @@
 
 typedef struct ObservedScan
 {
-	BitmapHeapScanState *node;
+	PlanState  *node;			/* of a bitmap heap scan, or an index scan */
 	ExecProcNodeMtd next_row;	/* of the executor */
 	Oid			indexoid;
 	BlockNumber page;			/* of the last row */
 	int64		scans;
 	int64		hits;			/* pages with a row */
 	int64		reported;		/* pages that the node's instrumentation knows */
+	bool		judged;			/* are all conditions the index's? */
 	EState	   *estate;
 	MemoryContextCallback forget;
 	struct ObservedScan *next;
@@ -42,6 +43,7 @@ static ObservedScan *observed = NULL;
 
 static ExecutorStart_hook_type next_executor_start = NULL;
 static ExecutorEnd_hook_type next_executor_end = NULL;
+static bool expected = false;
 
 static ObservedScan *
 find_observed(PlanState *node)
@@ -49,49 +51,77 @@ find_observed(PlanState *node)
 	ObservedScan **link = &observed;
 	ObservedScan *scan;
 
-	while ((scan = *link) != NULL && &scan->node->ss.ps != node)
+	while ((scan = *link) != NULL && scan->node != node)
 		link = &scan->next;
 	if (scan == NULL)
-		elog(ERROR, "bitmap heap scan is not observed");
+		elog(ERROR, "scan is not observed");
 	*link = scan->next;
 	scan->next = observed;
 	observed = scan;
 	return scan;
 }
 
+/* Pages of the table that it has read so far. */
+static int64
+get_pages_read(PlanState *node)
+{
+	return IsA(node, BitmapHeapScanState) ?
+		rencoder_bitmap_heap_pages((BitmapHeapScanState *) node) :
+		rencoder_scan_plain_pages(rencoder_scan_of(node));
+}
+
 /* Adds what is new: those of parallel workers are added to the same counters. */
 static void
 instrument_row(ObservedScan *scan, bool found)
 {
-	RencoderNodeCounts *instrument = scan->node->ss.ps.instrument;
+	RencoderNodeCounts *instrument = scan->node->instrument;
 	int64		pages;
 
 	if (instrument == NULL)
 		return;
-	pages = rencoder_bitmap_heap_pages(scan->node);
-	RencoderScanPagesRead(instrument) += pages - scan->reported;
-	RencoderScanPagesFound(instrument) += found;
+	pages = get_pages_read(scan->node);
+	if (IsA(scan->node, IndexScanState))
+		RencoderScanPages(instrument) += pages - scan->reported;
+	else
+		RencoderScanPagesRead(instrument) += pages - scan->reported;
+	if (scan->judged && IsA(scan->node, IndexScanState))
+		RencoderPlainPagesFound(instrument) += found;
+	else if (scan->judged)
+		RencoderScanPagesFound(instrument) += found;
 	scan->reported = pages;
+}
+
+/* It begins, or begins again? */
+static bool
+begins(const ObservedScan *scan)
+{
+	return IsA(scan->node, BitmapHeapScanState) && !((BitmapHeapScanState *) scan->node)->initialized;
+}
+
+/* An index scan begins when its first row is asked for. */
+static bool
+has_begun(const ObservedScan *scan)
+{
+	return IsA(scan->node, IndexScanState) &&
+		rencoder_scan_plain_scans(rencoder_scan_of(scan->node)) != scan->scans;
 }
 
 static TupleTableSlot *
 observe_row(PlanState *node)
 {
-	ObservedScan *scan = observed != NULL && &observed->node->ss.ps == node ? observed :
-		find_observed(node);
-	TupleTableSlot *slot;
+	ObservedScan *scan = observed != NULL && observed->node == node ? observed : find_observed(node);
+	bool		again = begins(scan);
+	TupleTableSlot *slot = scan->next_row(node);
 	bool		found = false;
 
-	/* It begins, or begins again. */
-	if (!scan->node->initialized)
+	if (again || has_begun(scan))
 	{
 		scan->scans++;
 		scan->page = InvalidBlockNumber;
 	}
-	slot = scan->next_row(node);
 	if (!TupIsNull(slot))
 	{
-		BlockNumber page = ItemPointerGetBlockNumber(&scan->node->ss.ss_ScanTupleSlot->tts_tid);
+		BlockNumber page = ItemPointerGetBlockNumber(&((ScanState *) node)->ss_ScanTupleSlot->tts_tid);
 
 		found = page != scan->page;
 		scan->hits += found;
@@ -116,30 +146,47 @@ forget_observed(void *arg)
 Relation
 rencoder_scan_index(PlanState *node)
 {
-	Relation	index;
+	Relation	index = NULL;
 
-	if (node == NULL || !IsA(node, BitmapIndexScanState))
-		return NULL;
-	index = ((BitmapIndexScanState *) node)->biss_RelationDesc;
+	if (node != NULL && IsA(node, BitmapIndexScanState))
+		index = ((BitmapIndexScanState *) node)->biss_RelationDesc;
+	else if (node != NULL && IsA(node, IndexScanState))
+		index = ((IndexScanState *) node)->iss_RelationDesc;
 	return index != NULL && index->rd_indam->amoptions == rencoderoptions ? index : NULL;
+}
+
+IndexScanDesc
+rencoder_scan_of(PlanState *node)
+{
+	return IsA(node, IndexScanState) ? ((IndexScanState *) node)->iss_ScanDesc :
+		((BitmapIndexScanState *) node)->biss_ScanDesc;
+}
+
+/* The node that scans the index of a scan of the table, which has no other index; or NULL. */
+static PlanState *
+index_node(PlanState *node)
+{
+	if (IsA(node, IndexScanState))
+		return node;
+	return IsA(node, BitmapHeapScanState) ? outerPlanState(node) : NULL;
 }
 
 bool
 rencoder_scan_is_observed(PlanState *node)
 {
-	return IsA(node, BitmapHeapScanState) && node->qual == NULL &&
-		rencoder_scan_index(outerPlanState(node)) != NULL;
+	return node->qual == NULL && rencoder_scan_index(index_node(node)) != NULL;
 }
 
 static void
-observe_scan(BitmapHeapScanState *node)
+observe_scan(PlanState *node)
 {
-	EState	   *estate = node->ss.ps.state;
+	EState	   *estate = node->state;
 	ObservedScan *scan = MemoryContextAllocZero(estate->es_query_cxt, sizeof(ObservedScan));
 
 	scan->node = node;
-	scan->next_row = node->ss.ps.ExecProcNodeReal;
-	scan->indexoid = RelationGetRelid(rencoder_scan_index(outerPlanState(node)));
+	scan->next_row = node->ExecProcNodeReal;
+	scan->indexoid = RelationGetRelid(rencoder_scan_index(index_node(node)));
+	scan->judged = rencoder_scan_is_observed(node);
 	scan->page = InvalidBlockNumber;
 	scan->estate = estate;
 	scan->forget.func = forget_observed;
@@ -147,7 +194,7 @@ observe_scan(BitmapHeapScanState *node)
 	MemoryContextRegisterResetCallback(estate->es_query_cxt, &scan->forget);
 	scan->next = observed;
 	observed = scan;
-	ExecSetExecProcNode(&node->ss.ps, observe_row);
+	ExecSetExecProcNode(node, observe_row);
 }
 
 /* Is it, or is below it, a scan of ours? */
@@ -165,33 +212,34 @@ observe_plan(PlanState *node, void *context)
 	if (node == NULL)
 		return false;
 
-	if (*(bool *) context && IsA(node, BitmapHeapScanState) &&
-		has_scan(outerPlanState(node), NULL))
-		rencoder_scan_recheck((BitmapHeapScanState *) node);
+	if (*(bool *) context &&
+		((IsA(node, BitmapHeapScanState) && has_scan(outerPlanState(node), NULL)) ||
+		 (IsA(node, IndexScanState) && rencoder_scan_index(node) != NULL)))
+		rencoder_scan_recheck(node);
 
 	/*
 	 * A subquery in the condition of an index is met twice: its recheck has
-	 * it, too.
+	 * it, too.  What a plain scan hands out is counted in any case.
 	 */
-	if (rencoder_scan_is_observed(node) && node->ExecProcNodeReal != observe_row)
-		observe_scan((BitmapHeapScanState *) node);
-	if (rencoder_scan_index(node) != NULL)
-		rencoder_scan_instrument(((BitmapIndexScanState *) node)->biss_ScanDesc, node->instrument);
+	if ((rencoder_scan_is_observed(node) ||
+		 (IsA(node, IndexScanState) && rencoder_scan_index(node) != NULL)) &&
+		node->ExecProcNodeReal != observe_row)
+		observe_scan(node);
+	if (IsA(node, BitmapIndexScanState) && rencoder_scan_index(node) != NULL)
+		rencoder_scan_instrument(rencoder_scan_of(node), node->instrument);
 	return planstate_tree_walker(node, observe_plan, context);
 }
 
-/* Plans that begin no scan of ours are not looked at. */
 static void
 observe_start(QueryDesc *desc, int eflags)
 {
-	uint64		begun = rencoder_scans_begun;
 	bool		execute = (eflags & EXEC_FLAG_EXPLAIN_ONLY) == 0;
 
 	if (next_executor_start)
 		next_executor_start(desc, eflags);
 	else
 		standard_ExecutorStart(desc, eflags);
-	if (rencoder_scans_begun != begun)
+	if (expected)
 		(void) observe_plan(desc->planstate, &execute);
 }
 
@@ -203,9 +251,9 @@ observe_end(QueryDesc *desc)
 		RencoderStats stats = {0};
 		int64		pages;
 
-		if (scan->estate != desc->estate || scan->scans == 0)
+		if (scan->estate != desc->estate || scan->scans == 0 || !scan->judged)
 			continue;
-		pages = rencoder_bitmap_heap_pages(scan->node);
+		pages = get_pages_read(scan->node);
 		stats.count[RENCODER_STATS_CHECKED_SCANS] = scan->scans;
 		stats.count[RENCODER_STATS_CHECKED_PAGES] = pages;
 		stats.count[RENCODER_STATS_FALSE_PAGES] = Max(pages - scan->hits, 0);
@@ -215,6 +263,12 @@ observe_end(QueryDesc *desc)
 		next_executor_end(desc);
 	else
 		standard_ExecutorEnd(desc);
+}
+
+void
+rencoder_scan_observe_expect(void)
+{
+	expected = true;
 }
 
 void

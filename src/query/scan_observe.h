@@ -12,12 +12,19 @@
 /* Hooks into the executor: once, by rencoder_scan_report_init(). */
 extern void rencoder_scan_observe_init(void);
 
+/* This process may execute plans with scans of ours: until then it looks at none. */
+extern void rencoder_scan_observe_expect(void);
+
 /* The index of ours that the node scans, or NULL. */
 extern Relation rencoder_scan_index(PlanState *node);
 
+/* The scan of the index by such a node; NULL: it has not begun. */
+extern IndexScanDesc rencoder_scan_of(PlanState *node);
+
 /*
- * Is it known on which pages a bitmap heap scan has found a row for its index?  So if the index
- * is its only one and one of ours, and all conditions of the scan are the index's.
+ * Is it known on which pages a bitmap heap scan, or a plain index scan, has found a row for its
+ * index?  So if the index is its only one and one of ours, and all conditions of the scan are the
+ * index's.
  */
 extern bool rencoder_scan_is_observed(PlanState *node);
 

@@ -104,13 +104,20 @@ hash_lists(Node *node, void *context)
 }
 
 void
-rencoder_scan_recheck(BitmapHeapScanState *node)
+rencoder_scan_recheck(PlanState *node)
 {
-	HashLists	lists = {.estate = node->ss.ps.state};
+	bool		plain = IsA(node, IndexScanState);
+	HashLists	lists = {.estate = node->state};
 	MemoryContext caller = MemoryContextSwitchTo(lists.estate->es_query_cxt);
-	List	   *quals = copyObject(((BitmapHeapScan *) node->ss.ps.plan)->bitmapqualorig);
+	List	   *quals = copyObject(plain ? ((IndexScan *) node->plan)->indexqualorig :
+								   ((BitmapHeapScan *) node->plan)->bitmapqualorig);
 
 	if (!hash_lists((Node *) quals, &lists) && lists.any)
-		node->bitmapqualorig = ExecInitQual(quals, &node->ss.ps);
+	{
+		if (plain)
+			((IndexScanState *) node)->indexqualorig = ExecInitQual(quals, node);
+		else
+			((BitmapHeapScanState *) node)->bitmapqualorig = ExecInitQual(quals, node);
+	}
 	MemoryContextSwitchTo(caller);
 }

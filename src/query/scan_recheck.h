@@ -10,9 +10,10 @@
 #include "nodes/execnodes.h"
 
 /*
- * Has the recheck of a scan that is about to begin look lists up in hash tables, where it is
- * certain that they stay as they are.  Evaluates no expression, and raises no error.
+ * Has the recheck of a scan that is about to begin, a bitmap heap scan or an index scan, look lists
+ * up in hash tables, where it is certain that they stay as they are.  Evaluates no expression, and
+ * raises no error.
  */
-extern void rencoder_scan_recheck(BitmapHeapScanState *node);
+extern void rencoder_scan_recheck(PlanState *node);
 
 #endif							/* RENCODER_SCAN_RECHECK_H */

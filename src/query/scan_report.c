@@ -40,15 +40,34 @@ report_index(Relation index, const RencoderNodeCounts *scan, const RencoderNodeC
 					   RencoderScanPagesRead(heap) - RencoderScanPagesFound(heap))));
 }
 
+/* A plain scan has no other pages than those that it has handed out rows of. */
+static void
+report_plain(Relation index, PlanState *node)
+{
+	const RencoderNodeCounts *scan = node->instrument;
+
+	if (rencoder_scan_plain_scans(rencoder_scan_of(node)) == 0 && RencoderScanPages(scan) == 0)
+		return;					/* it never began, or nothing could match */
+	ereport(INFO,
+			(errmsg("index \"%s\": pages passed: %.0f", RelationGetRelationName(index),
+					RencoderScanPages(scan)),
+			 !rencoder_scan_is_observed(node) ? 0 :
+			 errdetail("Pages read: %.0f, without rows: %.0f.", RencoderScanPages(scan),
+					   RencoderScanPages(scan) - RencoderPlainPagesFound(scan))));
+}
+
 /* Reports a scan of ours, with the heap scan that takes all of its pages and no others, or NULL. */
 static void
 report_scan(PlanState *scan, PlanState *heap, List **reported)
 {
 	if (scan->instrument == NULL || list_member_ptr(*reported, scan) ||
-		!rencoder_scan_is_reportable(((BitmapIndexScanState *) scan)->biss_ScanDesc))
+		!rencoder_scan_is_reportable(rencoder_scan_of(scan)))
 		return;
 	*reported = lappend(*reported, scan);
-	report_index(rencoder_scan_index(scan), scan->instrument, heap == NULL ? NULL : heap->instrument);
+	if (IsA(scan, IndexScanState))
+		report_plain(rencoder_scan_index(scan), scan);
+	else
+		report_index(rencoder_scan_index(scan), scan->instrument, heap == NULL ? NULL : heap->instrument);
 }
 
 /* "context": what is reported.  A plan has some subqueries in several places. */
@@ -59,7 +78,7 @@ report_plan(PlanState *node, void *context)
 
 	if (node == NULL)
 		return false;
-	if (rencoder_scan_is_observed(node))
+	if (rencoder_scan_is_observed(node) && IsA(node, BitmapHeapScanState))
 		report_scan(outerPlanState(node), node, reported);
 	else if (rencoder_scan_index(node) != NULL)
 		report_scan(node, NULL, reported);
@@ -106,6 +125,19 @@ explain_index(const RencoderNodeCounts *scan, ExplainState *es)
 	ExplainPropertyFloat("Block Ranges Skipped", NULL, RencoderScanSkipped(scan), 0, es);
 }
 
+static void
+explain_plain(PlanState *node, ExplainState *es)
+{
+	const RencoderNodeCounts *scan = node->instrument;
+
+	if (es->format == EXPLAIN_FORMAT_TEXT && RencoderScanPages(scan) == 0)
+		return;
+	ExplainPropertyFloat("Pages Passed", NULL, RencoderScanPages(scan), 0, es);
+	if (rencoder_scan_is_observed(node))
+		ExplainPropertyFloat("Pages Without Rows", NULL, RencoderScanPages(scan) -
+							 RencoderPlainPagesFound(scan), 0, es);
+}
+
 /* As PostgreSQL does: text has no line of what did not happen. */
 static void
 explain_node(PlanState *node, List *ancestors, const char *relationship, const char *plan_name,
@@ -117,6 +149,11 @@ explain_node(PlanState *node, List *ancestors, const char *relationship, const c
 		next_explain_node(node, ancestors, relationship, plan_name, es);
 	if (!es->analyze || instrument == NULL)
 		return;
+	if (IsA(node, IndexScanState) && rencoder_scan_index(node) != NULL)
+	{
+		explain_plain(node, es);
+		return;
+	}
 	if (rencoder_scan_index(node) != NULL &&
 		(es->format != EXPLAIN_FORMAT_TEXT || RencoderScanRanges(instrument) > 0))
 		explain_index(instrument, es);

@@ -521,7 +521,7 @@ rencoder_candidates(PG_FUNCTION_ARGS)
 	(void) rencoder_candidates_find(target.index, RelationGetNumberOfBlocks(target.heap),
 									rencoder_key_query(target.index, keys, nkeys),
 									GetActiveSnapshot(), NULL, ignore_candidates, NULL,
-									&counts);
+									NULL, &counts);
 	put(&row, Int64GetDatum(counts.ranges));
 	put(&row, Int64GetDatum(counts.skipped));
 	put(&row, Int64GetDatum(counts.candidates));

@@ -99,6 +99,13 @@ rencoder_horizon(Relation heap, uint64 oldest_before, bool broken_hot_chain)
 uint64
 rencoder_horizon_of_snapshot(Snapshot snapshot)
 {
+	/*
+	 * These see what nobody has deleted, or whoever deleted it has not
+	 * committed.  So it was not dead when the table was read.
+	 */
+	if (snapshot != NULL &&
+		(snapshot->snapshot_type == SNAPSHOT_DIRTY || snapshot->snapshot_type == SNAPSHOT_SELF))
+		return PG_UINT64_MAX;
 	if (snapshot == NULL || !IsMVCCSnapshot(snapshot))
 		return 0;
 	return full_xid(snapshot->xmin);

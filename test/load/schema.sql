@@ -64,14 +64,24 @@ $$;
 -- The rows of a condition, as a number and a sum, by index and by sequential scan.
 CREATE FUNCTION rows_by_index(condition text, OUT result text) LANGUAGE plpgsql
 SET max_parallel_workers_per_gather = 0 SET jit = off
-SET enable_seqscan = off SET enable_bitmapscan = on SET rencoder.enable_scan = on AS $$
+SET enable_seqscan = off SET enable_bitmapscan = on SET enable_indexscan = off
+SET rencoder.enable_scan = on AS $$
+BEGIN
+	EXECUTE 'SELECT count(*) || '' rows, '' || coalesce(sum(id * id), 0) FROM t WHERE ' || condition
+		INTO result;
+END $$;
+CREATE FUNCTION rows_by_plain_scan(condition text, OUT result text) LANGUAGE plpgsql
+SET max_parallel_workers_per_gather = 0 SET jit = off
+SET enable_seqscan = off SET enable_bitmapscan = off SET enable_indexscan = on
+SET rencoder.enable_scan = on AS $$
 BEGIN
 	EXECUTE 'SELECT count(*) || '' rows, '' || coalesce(sum(id * id), 0) FROM t WHERE ' || condition
 		INTO result;
 END $$;
 CREATE FUNCTION rows_by_heap(condition text, OUT result text) LANGUAGE plpgsql
 SET max_parallel_workers_per_gather = 0 SET jit = off
-SET enable_seqscan = on SET enable_bitmapscan = off SET rencoder.enable_scan = off AS $$
+SET enable_seqscan = on SET enable_bitmapscan = off SET enable_indexscan = off
+SET rencoder.enable_scan = off AS $$
 BEGIN
 	EXECUTE 'SELECT count(*) || '' rows, '' || coalesce(sum(id * id), 0) FROM t WHERE ' || condition
 		INTO result;
@@ -81,10 +91,12 @@ CREATE FUNCTION look(r int8) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
 	asked text := condition(r);
 	by_index text := rows_by_index(asked);
+	by_plain_scan text := rows_by_plain_scan(asked);
 	by_heap text := rows_by_heap(asked);
 BEGIN
-	IF by_index <> by_heap THEN
-		RAISE EXCEPTION 'wrong answer: % by the index, % by the heap: %', by_index, by_heap, asked;
+	IF by_index <> by_heap OR by_plain_scan <> by_heap THEN
+		RAISE EXCEPTION 'wrong answer: % by the index, % by a plain scan, % by the heap: %',
+			by_index, by_plain_scan, by_heap, asked;
 	END IF;
 END $$;
 

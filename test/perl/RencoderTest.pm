@@ -22,14 +22,16 @@ our @EXPORT = qw(
   start_sql finish_sql wait_for_sessions_to_end wait_for_server without_others
 );
 
-# Settings of the two ways to run a query.  In both the plan is a bitmap scan
-# or a sequential scan of one process.
+# Settings of the three ways to run a query.  In each the plan is a bitmap scan,
+# a plain index scan or a sequential scan of one process.
 my $COMMON = 'SET max_parallel_workers_per_gather = 0; SET jit = off;'
-  . ' SET enable_indexscan = off; SET enable_indexonlyscan = off;';
+  . ' SET enable_indexonlyscan = off;';
 my $BY_INDEX = 'SET rencoder.enable_scan = on; SET enable_bitmapscan = on;'
-  . ' SET enable_seqscan = off;';
+  . ' SET enable_indexscan = off; SET enable_seqscan = off;';
+my $BY_ROWS = 'SET rencoder.enable_scan = on; SET enable_bitmapscan = off;'
+  . ' SET enable_indexscan = on; SET enable_seqscan = off;';
 my $BY_HEAP = 'SET rencoder.enable_scan = off; SET enable_bitmapscan = off;'
-  . ' SET enable_seqscan = on;';
+  . ' SET enable_indexscan = off; SET enable_seqscan = on;';
 
 # pg_ctl has as much patience as the tests have.
 $ENV{PGCTLTIMEOUT} = $PostgreSQL::Test::Utils::timeout_default;
@@ -246,14 +248,18 @@ sub compare_with_seqscan
 	}
 	my @by_index = split /\n/,
 	  $node->safe_psql($dbname, "$COMMON $BY_INDEX $rows");
+	my @by_rows = split /\n/,
+	  $node->safe_psql($dbname, "$COMMON $BY_ROWS $rows");
 	my @by_heap = split /\n/,
 	  $node->safe_psql($dbname, "$COMMON $BY_HEAP $rows");
 
-	return ok(1, $name) if "@by_index" eq "@by_heap";
+	return ok(1, $name)
+	  if "@by_index" eq "@by_heap" && "@by_rows" eq "@by_heap";
 	fail($name);
-	diag(sprintf '%d rows by the index, %d by the heap: %s',
-		scalar @by_index, scalar @by_heap, $query);
-	show_difference(\@by_index, \@by_heap);
+	diag(sprintf '%d rows by the index, %d by a plain scan, %d by the heap: %s',
+		scalar @by_index, scalar @by_rows, scalar @by_heap, $query);
+	show_difference("@by_index" eq "@by_heap" ? \@by_rows : \@by_index,
+		\@by_heap);
 	return 0;
 }
 
@@ -285,10 +291,15 @@ sub compare_many_with_seqscan
 	} @$queries;
 	my @by_index = split /\n/,
 	  $node->safe_psql($dbname, "$COMMON $BY_INDEX\n$script");
+	my @by_rows = split /\n/,
+	  $node->safe_psql($dbname, "$COMMON $BY_ROWS\n$script");
 	my @by_heap = split /\n/,
 	  $node->safe_psql($dbname, "$COMMON $BY_HEAP\n$script");
 	my @wrong =
-	  grep { ($by_index[$_] // '') ne ($by_heap[$_] // '') } 0 .. $#$queries;
+	  grep {
+		($by_index[$_] // '') ne ($by_heap[$_] // '')
+		  || ($by_rows[$_] // '') ne ($by_heap[$_] // '')
+	  } 0 .. $#$queries;
 	my $nonempty = grep { !/\|0\|0$/ } @by_heap;
 
 	is(scalar @wrong, 0,
@@ -296,7 +307,8 @@ sub compare_many_with_seqscan
 		$name, scalar @$queries, $nonempty);
 	foreach my $i (splice @wrong, 0, 5)
 	{
-		diag("by index $by_index[$i], by heap $by_heap[$i]: $queries->[$i]");
+		diag("by index $by_index[$i], by plain scan $by_rows[$i], "
+			  . "by heap $by_heap[$i]: $queries->[$i]");
 	}
 	return;
 }

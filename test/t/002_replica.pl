@@ -131,8 +131,8 @@ wait_for_standby($primary, $standby);
 
 my $settings =
   'SET enable_indexscan = off; SET max_parallel_workers_per_gather = 0;';
-my $by_index = 'SET enable_seqscan = off; SET enable_bitmapscan = on;';
-my $by_heap  = 'SET enable_seqscan = on; SET enable_bitmapscan = off;';
+my $by_index = 'SET enable_seqscan = off; SET enable_indexscan = off; SET enable_bitmapscan = on;';
+my $by_heap  = 'SET enable_seqscan = on; SET enable_indexscan = off; SET enable_bitmapscan = off;';
 
 sub summarize_o_again
 {
@@ -153,7 +153,8 @@ sub old_snapshot
 	my $query = "SELECT count(*), sum(id) FROM o WHERE v IN ($list)";
 	my $session = $standby->background_psql('postgres');
 	my $before =
-	  $standby->safe_psql('postgres', "SET enable_bitmapscan = off; $query");
+	  $standby->safe_psql('postgres', "SET enable_indexscan = off; "
+	    . "SET enable_bitmapscan = off; $query");
 
 	# No lock on the table or its index: REINDEX would wait for it.
 	$session->query_safe($settings);

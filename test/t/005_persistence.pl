@@ -112,8 +112,10 @@ is($session->query_safe("SELECT rencoder_index_check('tt_idx', true)"),
 	'', 'temporary table');
 my $rows =
   'SELECT count(*), sum(id) FROM tt WHERE v BETWEEN 0 AND 100000000000000000';
-my $by_heap = $session->query_safe("SET enable_bitmapscan = off; $rows");
-is($session->query_safe("SET enable_seqscan = off; SET enable_bitmapscan = on; $rows"),
+my $by_heap = $session->query_safe("SET enable_indexscan = off; "
+  . "SET enable_bitmapscan = off; $rows");
+is($session->query_safe("SET enable_seqscan = off; SET enable_indexscan = off; "
+  . "SET enable_bitmapscan = on; $rows"),
 	$by_heap, 'temporary table by its index');
 my $temp_index =
   $session->query_safe("SELECT 'tt_idx'::regclass::oid");

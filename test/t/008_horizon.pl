@@ -53,8 +53,9 @@ wait_for_standby($primary, $standby);
 my $reader = $standby->background_psql('postgres');
 $reader->query_safe('BEGIN ISOLATION LEVEL REPEATABLE READ');
 my $rows = "SELECT count(*) FROM t WHERE key(v) = 3";
-my $by_index = 'SET enable_seqscan = off; SET enable_bitmapscan = on;';
-is($reader->query_safe("SET enable_seqscan = on; SET enable_bitmapscan = off; $rows"),
+my $by_index = 'SET enable_seqscan = off; SET enable_indexscan = off; SET enable_bitmapscan = on;';
+is($reader->query_safe("SET enable_seqscan = on; SET enable_indexscan = off; "
+  . "SET enable_bitmapscan = off; $rows"),
 	1, 'the row is there');
 
 # A snapshot of this database holds the table's horizon back ..
@@ -162,7 +163,8 @@ $primary->poll_query_until('postgres',
 wait_for_standby($primary, $standby);
 $rows = 'SELECT count(*) FROM c WHERE key(v) = 100';
 $reader->query_safe('BEGIN ISOLATION LEVEL REPEATABLE READ');
-is($reader->query_safe("SET enable_seqscan = on; SET enable_bitmapscan = off; $rows"),
+is($reader->query_safe("SET enable_seqscan = on; SET enable_indexscan = off; "
+  . "SET enable_bitmapscan = off; $rows"),
 	1, 'the row is there, between the two looks at the table');
 $primary->safe_psql('postgres', 'DELETE FROM c WHERE id = 100');
 $holder->query_safe('COMMIT');

@@ -99,7 +99,8 @@ foreach my $condition ('id > 0 AND v BETWEEN 1 AND 1000000000000000',
 	my $query = "SELECT count(*), sum(id) FROM t WHERE $condition";
 
 	is( $node->safe_psql('postgres', "$discard SET enable_seqscan = off; $query"),
-		$node->safe_psql('postgres', "SET enable_bitmapscan = off; $query"),
+		$node->safe_psql('postgres',
+			"SET enable_indexscan = off; SET enable_bitmapscan = off; $query"),
 		$condition);
 }
 

@@ -38,7 +38,7 @@ my %indexes_used = map {
 	$node->safe_psql('postgres',
 		"SET enable_seqscan = off; EXPLAIN (COSTS OFF) SELECT * FROM t WHERE "
 		  . $node->safe_psql('postgres', "SELECT condition($_)"))
-	  =~ /Bitmap Index Scan on (\w+)/ ? ($1 => 1) : ()
+	  =~ /Index Scan (?:on|using) (\w+)/ ? ($1 => 1) : ()
 } 0 .. 10;
 is(join(' ', sort keys %indexes_used), join(' ', sort @LOAD_INDEXES),
 	'the queries use all indexes');

@@ -154,10 +154,12 @@ sub compare
 	foreach my $i (0 .. $#queries)
 	{
 		$script .= qq{SAVEPOINT q;
-			SET LOCAL enable_seqscan = on; SET LOCAL enable_bitmapscan = off;
+			SET LOCAL enable_seqscan = on; SET LOCAL enable_indexscan = off;
+				SET LOCAL enable_bitmapscan = off;
 			SET LOCAL rencoder.enable_scan = off;
 			CREATE TEMP TABLE truth AS SELECT id FROM t WHERE $queries[$i];
-			SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = on;
+			SET LOCAL enable_seqscan = off; SET LOCAL enable_indexscan = off;
+				SET LOCAL enable_bitmapscan = on;
 			SET LOCAL rencoder.enable_scan = on;
 			CREATE TEMP TABLE found AS SELECT id FROM t WHERE $queries[$i];
 			SELECT 'answer $i', (SELECT count(*) FROM truth),

@@ -29,8 +29,8 @@ $node->safe_psql(
 	CREATE INDEX t_v ON t USING rencoder (v)
 		WITH (autosummarize = off, pages_per_range = 1, storage = filter);
 });
-my $by_index = 'SET enable_seqscan = off; SET enable_bitmapscan = on;';
-my $by_table = 'SET enable_seqscan = on; SET enable_bitmapscan = off;';
+my $by_index = 'SET enable_seqscan = off; SET enable_indexscan = off; SET enable_bitmapscan = on;';
+my $by_table = 'SET enable_seqscan = on; SET enable_indexscan = off; SET enable_bitmapscan = off;';
 my $gone = 'SELECT count(*) FROM t WHERE v = 5100';
 my $there = 'SELECT count(*) FROM t WHERE v = 100';
 

@@ -126,7 +126,8 @@ foreach my $locale (
 		# The order is not that of bytes, and must not prune; the others must.
 		my %pages = map {
 			$_ => $node->safe_psql($name,
-				"SET enable_seqscan = off; EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) "
+				"SET enable_seqscan = off; SET enable_indexscan = off; "
+				  . "EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) "
 				  . "SELECT * FROM t WHERE v $_") =~ /(?:exact|lossy)=(\d+)/ ? $1 : 0
 		} "LIKE '1f%'", "= word(77)", "< '0'", "COLLATE \"C\" < '0'";
 

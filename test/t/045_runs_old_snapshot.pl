@@ -24,8 +24,10 @@ $primary->safe_psql('postgres', 'ALTER TABLE t SET (fillfactor = 100)');
 create_runs_index($primary);
 wait_for_standby($primary, $standby);
 
-my $by_index = 'SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = on;';
-my $by_table = 'SET LOCAL enable_seqscan = on; SET LOCAL enable_bitmapscan = off;';
+my $by_index = 'SET LOCAL enable_seqscan = off; SET LOCAL enable_indexscan = off; '
+  . 'SET LOCAL enable_bitmapscan = on;';
+my $by_table = 'SET LOCAL enable_seqscan = on; SET LOCAL enable_indexscan = off; '
+  . 'SET LOCAL enable_bitmapscan = off;';
 
 # Some rows by their values and a part of the table by a string, as the snapshot has them.
 my $look = q{SELECT count(*), sum(t.id::int8 * t.id) FROM unnest(

@@ -131,7 +131,7 @@ foreach my $case (@cases)
 		my ($there) = grep { /public\.readings_$i/ } @remote;
 
 		like($node->safe_psql($shards[$i], "EXPLAIN (COSTS OFF) $there"),
-			qr/Bitmap Index Scan on readings_${i}_$column\b/,
+			qr/Index Scan (?:on|using) readings_${i}_$column\b/,
 			"$condition: by the index of $shards[$i]");
 	}
 	compare($condition, $query);

@@ -46,6 +46,7 @@ sub plan
 		LOAD '$dir/hypothetical.so';
 		SET hypothetical.pretend = $on;
 		SET enable_seqscan = off;
+		SET enable_indexscan = off;
 		SET enable_hashjoin = off;
 		SET enable_mergejoin = off;
 		SET enable_material = off;

@@ -32,7 +32,8 @@ sql(qq{CREATE PROCEDURE load_and_read(seed int) LANGUAGE plpgsql AS \$\$
 		found bigint;
 		c record;
 	BEGIN
-		PERFORM set_config('enable_seqscan', 'off', false);
+		PERFORM set_config('enable_seqscan', 'off', false),
+			set_config('enable_indexscan', 'off', false);
 		LOOP
 			i := i + 1;
 			PERFORM grow(1, seed + i);

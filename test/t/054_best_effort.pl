@@ -46,7 +46,8 @@ sub evict
 	for (1 .. 100)
 	{
 		return if $node->safe_psql('postgres', $cached) == 0;
-		$node->safe_psql('postgres', q{SET enable_seqscan = off; SET enable_bitmapscan = off;
+		$node->safe_psql('postgres', q{SET enable_seqscan = off; SET enable_indexscan = off;
+			SET enable_bitmapscan = off;
 			SELECT count(filler) FROM churn WHERE i > 0});
 	}
 	die 'the index stays in shared buffers';

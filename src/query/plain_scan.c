@@ -1,0 +1,307 @@
+/*
+ * plain_scan.c
+ *		Handing out rows one by one, as a plain index scan wants them.
+ */
+#include "query/plain_scan.h"
+
+#include "access/heapam.h"
+#include "miscadmin.h"
+#include "port/pg_bitutils.h"
+#include "storage/bufmgr.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+
+/* Entries that each search looks for, in times of the one before, and the last but one, at most. */
+#define LIMIT_FACTOR	16
+#define LAST_LIMIT		(RENCODER_PLAIN_FIRST_ENTRIES * LIMIT_FACTOR * LIMIT_FACTOR)
+
+/* Memory that is kept from scan to scan. */
+#define KEPT_STRETCHES	256
+
+void
+rencoder_plain_scan_init(RencoderPlainScan *plain)
+{
+	memset(plain, 0, sizeof(*plain));
+	plain->context = CurrentMemoryContext;
+	renc_stretches_begin(&plain->list, Min(work_mem * (Size) 1024, MaxAllocSize / 2), palloc, pfree);
+
+	/* This one has what was handed out, not more. */
+	renc_stretches_begin(&plain->earlier, MaxAllocSize / 2, palloc, pfree);
+	rencoder_plain_scan_rewind(plain);
+}
+
+/* Empties a list. */
+static void
+clear_list(renc_stretches *list)
+{
+	if (list->n > KEPT_STRETCHES)
+		renc_stretches_end(list);
+	else
+		renc_stretches_clear(list);
+}
+
+/* Nothing is left of the last search. */
+static void
+clear_lists(RencoderPlainScan *plain)
+{
+	clear_list(&plain->list);
+	clear_list(&plain->earlier);
+	memset(&plain->next, 0, sizeof(plain->next));
+	plain->word = RENCODER_PLAIN_WORDS;
+}
+
+void
+rencoder_plain_scan_rewind(RencoderPlainScan *plain)
+{
+	clear_lists(plain);
+	plain->begun = false;
+	plain->complete = false;
+	plain->limit = RENCODER_PLAIN_FIRST_ENTRIES;
+	plain->pages = 0;
+	plain->ranges = 0;
+	plain->range = PG_UINT64_MAX;
+	plain->counted = InvalidBlockNumber;
+}
+
+void
+rencoder_plain_scan_end(RencoderPlainScan *plain)
+{
+	renc_stretches_end(&plain->list);
+	renc_stretches_end(&plain->earlier);
+}
+
+/* Takes the places that were found. */
+static void
+take_places_found(RencoderPlainScan *plain, RencoderRunScan *scan, RencoderFoundPlaces *found)
+{
+	uint32		place = found->set.all ? RENC_NO_PAGE : renc_page_set_seek(&scan->sets, &found->set, 0);
+
+	for (; place != RENC_NO_PAGE; place = renc_page_set_seek(&scan->sets, &found->set, place + 1))
+	{
+		uint32		page = place / found->places.parts;
+		uint32		first;
+		uint32		last;
+
+		renc_part_rows(&found->places, place % found->places.parts, &first, &last);
+		last = Min(last, MaxHeapTuplesPerPage);
+		if (page >= scan->nblocks || first > last)
+			continue;
+		if (found->places.parts == 1)
+			renc_stretches_add_pages(&plain->list, page, 1);
+		else
+			renc_stretches_add_rows(&plain->list, page, first, last);
+	}
+}
+
+/* What a search has found that is broken off. */
+static void
+take_found(void *arg, RencoderRunScan *scan)
+{
+	RencoderPlainScan *plain = (RencoderPlainScan *) arg;
+	MemoryContext caller = MemoryContextSwitchTo(plain->context);
+
+	for (int col = 0; col < scan->query->natts; col++)
+	{
+		take_places_found(plain, scan, &scan->late[col]);
+		for (RencoderSearchedRun *run = scan->searched; run != NULL; run = run->next)
+			take_places_found(plain, scan, &run->column[col]);
+	}
+	MemoryContextSwitchTo(caller);
+}
+
+RencoderEarlyEnd *
+rencoder_plain_scan_search(RencoderPlainScan *plain, BlockNumber nblocks, uint32 pages_per_range,
+						   bool one_column)
+{
+	MemoryContext caller = MemoryContextSwitchTo(plain->context);
+
+	renc_stretches_add_all(&plain->earlier, &plain->list);
+	renc_stretches_finish(&plain->earlier);
+	MemoryContextSwitchTo(caller);
+	renc_stretches_clear(&plain->list);
+	memset(&plain->next, 0, sizeof(plain->next));
+	memset(&plain->left_out, 0, sizeof(plain->left_out));
+
+	plain->scans += !plain->begun;
+	plain->begun = true;
+	plain->found_pages = 0;
+	plain->nblocks = nblocks;
+	plain->pages_per_range = pages_per_range;
+	plain->early.limit = plain->limit;
+	plain->early.take = take_found;
+	plain->early.arg = plain;
+	plain->early.broken_off = false;
+	plain->limit *= LIMIT_FACTOR;
+	return one_column && plain->early.limit <= LAST_LIMIT ? &plain->early : NULL;
+}
+
+void
+rencoder_plain_scan_searched(RencoderPlainScan *plain)
+{
+	MemoryContext caller = MemoryContextSwitchTo(plain->context);
+
+	renc_stretches_finish(&plain->list);
+	MemoryContextSwitchTo(caller);
+	plain->complete = !plain->early.broken_off;
+}
+
+/* Adds the rows of a page. */
+static void
+add_row_bits(RencoderPlainScan *plain, BlockNumber page, const uint64 *row)
+{
+	for (int word = 0; word < RENC_ROW_WORDS; word++)
+	{
+		uint64		bits = row[word];
+
+		while (bits != 0)
+		{
+			int			first = pg_rightmost_one_pos64(bits);
+			uint64		above = ~(bits >> first);
+			int			n = above == 0 ? 64 : pg_rightmost_one_pos64(above);
+
+			n = Min(n, 64 - first);
+			renc_stretches_add_rows(&plain->list, page, (uint32) (word * 64 + first + 1),
+									(uint32) (word * 64 + first + n));
+			bits = first + n == 64 ? 0 : bits & PG_UINT64_MAX << (first + n);
+		}
+	}
+}
+
+void
+rencoder_plain_scan_emit(void *arg, uint64 first_range, const renc_candidates *candidates)
+{
+	RencoderPlainScan *plain = (RencoderPlainScan *) arg;
+	MemoryContext caller = MemoryContextSwitchTo(plain->context);
+	uint32		next = 0;
+
+	for (unsigned int slot = renc_mask_next(candidates->ranges, 0); slot < RENC_GROUP_RANGES;
+		 slot = renc_mask_next(candidates->ranges, slot + 1))
+	{
+		uint64		start = (first_range + slot) * plain->pages_per_range;
+		uint64		end = Min(start + plain->pages_per_range, plain->nblocks);
+
+		CHECK_FOR_INTERRUPTS();
+		for (uint64 page = start; page < end; page++)
+		{
+			const uint64 *row;
+
+			if (!renc_candidates_has(candidates, slot, (uint32) (page - start)))
+				continue;
+			row = renc_candidates_rows(candidates, slot, (uint32) (page - start), &next);
+			if (row != NULL)
+				add_row_bits(plain, (BlockNumber) page, row);
+			else
+				renc_stretches_add_pages(&plain->list, (uint32) page, 1);
+			plain->found_pages++;
+		}
+	}
+	MemoryContextSwitchTo(caller);
+}
+
+/*
+ * The line pointers of a page that may be the root of a HOT chain.  A row that a snapshot sees has
+ * one, which stays what it is (INV-11): so who asks later finds all of them.
+ */
+static void
+read_roots(RencoderPlainScan *plain, Relation heap)
+{
+	Buffer		buffer;
+	Page		page;
+	OffsetNumber most;
+
+	memset(plain->row, 0, sizeof(plain->row));
+	if (heap->rd_tableam != GetHeapamTableAmRoutine())
+	{
+		/* As many as a bitmap has room for. */
+		for (int i = 0; i < MaxHeapTuplesPerPage; i++)
+			plain->row[i / 64] |= UINT64CONST(1) << i % 64;
+		return;
+	}
+	buffer = ReadBuffer(heap, plain->page);
+	LockBuffer(buffer, BUFFER_LOCK_SHARE);
+	page = BufferGetPage(buffer);
+	most = Min(PageGetMaxOffsetNumber(page), RENCODER_PLAIN_WORDS * 64);
+	for (OffsetNumber offset = FirstOffsetNumber; offset <= most; offset++)
+	{
+		ItemId		item = PageGetItemId(page, offset);
+
+		if (ItemIdIsRedirected(item) ||
+			(ItemIdIsNormal(item) &&
+			 !HeapTupleHeaderIsHeapOnly((HeapTupleHeader) PageGetItem(page, item))))
+			plain->row[(offset - 1) / 64] |= UINT64CONST(1) << (offset - 1) % 64;
+	}
+	UnlockReleaseBuffer(buffer);
+}
+
+/* Goes on to the next page of the list; false: there is none. */
+static bool
+next_page(RencoderPlainScan *plain, Relation heap)
+{
+	uint64		row[RENC_ROW_WORDS];
+	uint64		gone[RENC_ROW_WORDS];
+	bool		whole;
+
+	CHECK_FOR_INTERRUPTS();
+	if (!renc_stretches_next(&plain->list, &plain->next, &plain->page, row))
+		return false;
+	renc_stretches_rows(&plain->earlier, &plain->left_out, plain->page, gone);
+	whole = renc_page_rows_are_all(row);
+	plain->word = 0;
+	if (whole && renc_page_rows_are_all(gone))
+		memset(plain->row, 0, sizeof(plain->row));
+	else if (whole)
+		read_roots(plain, heap);
+	else
+	{
+		memset(plain->row, 0, sizeof(plain->row));
+		memcpy(plain->row, row, sizeof(row));
+	}
+	for (int word = 0; word < RENC_ROW_WORDS; word++)
+		plain->row[word] &= ~gone[word];
+	return true;
+}
+
+/* A row of the page is the first that is handed out. */
+static void
+count_handed_out(RencoderPlainScan *plain)
+{
+	uint64		range = plain->page / plain->pages_per_range;
+
+	if (plain->page == plain->counted)
+		return;					/* of the search before */
+	plain->counted = plain->page;
+	plain->pages++;
+	plain->all_pages++;
+	plain->ranges += range != plain->range;
+	plain->range = range;
+}
+
+bool
+rencoder_plain_scan_next(RencoderPlainScan *plain, IndexScanDesc scan)
+{
+	bool		counted = true;
+
+	for (;;)
+	{
+		int			bit;
+
+		while (plain->word < RENCODER_PLAIN_WORDS && plain->row[plain->word] == 0)
+			plain->word++;
+		if (plain->word == RENCODER_PLAIN_WORDS)
+		{
+			counted = false;
+			if (!next_page(plain, scan->heapRelation))
+				break;
+			continue;
+		}
+		if (!counted)
+			count_handed_out(plain);
+		bit = pg_rightmost_one_pos64(plain->row[plain->word]);
+		plain->row[plain->word] &= plain->row[plain->word] - 1;
+		ItemPointerSet(&scan->xs_heaptid, plain->page, (OffsetNumber) (plain->word * 64 + bit + 1));
+		return true;
+	}
+	if (plain->complete)
+		clear_lists(plain);
+	return false;
+}

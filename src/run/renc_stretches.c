@@ -1,0 +1,306 @@
+/*
+ * renc_stretches.c
+ *		Lists of rows of a table within a bound of memory: in the order of the table, each row once.
+ */
+#include "renc_stretches.h"
+
+#include <assert.h>
+#include <string.h>
+
+/* Stretches that there is room for at first. */
+#define FIRST_ROOM	32
+
+/* Pages of one stretch, at most; and between two that are united. */
+#define MAX_PAGES	UINT16_MAX
+
+static inline uint64_t
+make_stretch(uint32_t page, uint32_t first, uint32_t n)
+{
+	return (uint64_t) page << 32 | (uint64_t) first << 16 | n;
+}
+
+static inline uint32_t
+page_of(uint64_t stretch)
+{
+	return (uint32_t) (stretch >> 32);
+}
+
+/* The first line pointer; 0: it is of pages. */
+static inline uint32_t
+first_of(uint64_t stretch)
+{
+	return (uint32_t) (stretch >> 16) & UINT16_MAX;
+}
+
+static inline uint32_t
+number_of(uint64_t stretch)
+{
+	return (uint32_t) stretch & UINT16_MAX;
+}
+
+/* The page behind the last one. */
+static inline uint64_t
+end_of(uint64_t stretch)
+{
+	return (uint64_t) page_of(stretch) + (first_of(stretch) == 0 ? number_of(stretch) : 1);
+}
+
+void
+renc_stretches_begin(renc_stretches *list, size_t limit, void *(*alloc) (size_t size),
+					 void (*release) (void *memory))
+{
+	size_t		room = limit / sizeof(uint64_t);
+
+	memset(list, 0, sizeof(*list));
+	list->limit = room > FIRST_ROOM ? (uint32_t) (room < UINT32_MAX / 2 ? room : UINT32_MAX / 2) :
+		FIRST_ROOM;
+	list->sorted = true;
+	list->alloc = alloc;
+	list->release = release;
+}
+
+void
+renc_stretches_end(renc_stretches *list)
+{
+	if (list->stretch != NULL)
+		list->release(list->stretch);
+	list->stretch = NULL;
+	list->room = 0;
+	renc_stretches_clear(list);
+}
+
+/* Shell's sort: in place, and short where little is out of order. */
+static void
+sort_stretches(renc_stretches *list)
+{
+	uint64_t   *stretch = list->stretch;
+	uint32_t	n = list->n;
+
+	for (uint32_t gap = n; gap > 1;)
+	{
+		gap = gap < 5 ? 1 : (uint32_t) (((uint64_t) gap * 5 - 1) / 11);
+		for (uint32_t i = gap; i < n; i++)
+		{
+			uint64_t	moved = stretch[i];
+			uint32_t	to = i;
+
+			for (; to >= gap && stretch[to - gap] > moved; to -= gap)
+				stretch[to] = stretch[to - gap];
+			stretch[to] = moved;
+		}
+	}
+}
+
+/* Unites "next" with the last stretch of pages, if less than "gap" pages are between. */
+static bool
+unite_pages(uint64_t *last, uint64_t next, uint32_t gap)
+{
+	uint64_t	end = end_of(*last) > end_of(next) ? end_of(*last) : end_of(next);
+
+	if (page_of(next) > end_of(*last) + gap || end - page_of(*last) > MAX_PAGES)
+		return false;
+	*last = make_stretch(page_of(*last), 0, (uint32_t) (end - page_of(*last)));
+	return true;
+}
+
+/* The same for line pointers of one page. */
+static bool
+unite_rows(uint64_t *last, uint64_t next)
+{
+	uint32_t	end = first_of(*last) + number_of(*last);
+	uint32_t	next_end = first_of(next) + number_of(next);
+
+	if (first_of(*last) == 0 || page_of(*last) != page_of(next) || first_of(next) > end)
+		return false;
+	*last = make_stretch(page_of(*last), first_of(*last),
+						 (next_end > end ? next_end : end) - first_of(*last));
+	return true;
+}
+
+/* Sorts, and unites what overlaps, or has less than "gap" pages in between. */
+static void
+put_in_order(renc_stretches *list, uint32_t gap)
+{
+	uint64_t   *stretch = list->stretch;
+	uint64_t	end = 0;		/* of the last stretch of pages, which is */
+	uint32_t	pages = 0;		/* this one */
+	uint32_t	n = 0;
+
+	sort_stretches(list);
+	for (uint32_t i = 0; i < list->n; i++)
+	{
+		uint64_t	next = stretch[i];
+
+		if (first_of(next) > 0)
+		{
+			if (page_of(next) >= end && (n == 0 || !unite_rows(&stretch[n - 1], next)))
+				stretch[n++] = next;
+			continue;
+		}
+		if (end_of(next) <= end)
+			continue;
+		if (end > page_of(next))	/* the rest of it */
+			next = make_stretch((uint32_t) end, 0, (uint32_t) (end_of(next) - end));
+		if (end == 0 || pages + 1 != n || !unite_pages(&stretch[pages], next, gap))
+		{
+			pages = n;
+			stretch[n++] = next;
+		}
+		end = end_of(stretch[pages]);
+	}
+	list->n = n;
+	list->sorted = true;
+}
+
+/* Makes stretches fewer: half of the room, if that can be. */
+static void
+make_coarser(renc_stretches *list)
+{
+	put_in_order(list, 0);
+	for (uint32_t i = 0; i < list->n; i++)
+	{
+		if (first_of(list->stretch[i]) > 0)
+			list->stretch[i] = make_stretch(page_of(list->stretch[i]), 0, 1);
+	}
+	for (uint32_t gap = 0; list->n > list->room / 2 && gap < MAX_PAGES; gap = 2 * gap + 1)
+		put_in_order(list, gap);
+}
+
+static void
+make_stretch_room(renc_stretches *list)
+{
+	uint64_t   *old = list->stretch;
+	uint32_t	room = list->room == 0 ? FIRST_ROOM : list->room * 2;
+
+	if (list->room >= list->limit)
+	{
+		make_coarser(list);
+		if (list->n < list->room)
+			return;
+	}
+	list->room = room > list->limit && list->room < list->limit ? list->limit : room;
+	list->stretch = list->alloc(list->room * sizeof(uint64_t));
+	if (old == NULL)
+		return;
+	memcpy(list->stretch, old, list->n * sizeof(uint64_t));
+	list->release(old);
+}
+
+/* Is the last stretch wholly before this one? */
+static bool
+is_behind(const renc_stretches *list, uint64_t stretch)
+{
+	uint64_t	last;
+
+	if (list->n == 0)
+		return true;
+	last = list->stretch[list->n - 1];
+	return first_of(last) > 0 ? last < stretch : end_of(last) <= page_of(stretch);
+}
+
+static inline void
+add(renc_stretches *list, uint64_t stretch)
+{
+	uint64_t   *last = list->n > 0 ? &list->stretch[list->n - 1] : NULL;
+
+	if (last != NULL && *last <= stretch && (first_of(*last) > 0) == (first_of(stretch) > 0) &&
+		(first_of(stretch) > 0 ? unite_rows(last, stretch) : unite_pages(last, stretch, 0)))
+		return;
+	if (list->n == list->room)
+		make_stretch_room(list);
+	list->sorted = list->sorted && is_behind(list, stretch);
+	list->stretch[list->n++] = stretch;
+}
+
+void
+renc_stretches_add_rows(renc_stretches *list, uint32_t page, uint32_t first, uint32_t last)
+{
+	assert(first > 0 && first <= last && last <= UINT16_MAX);
+	add(list, make_stretch(page, first, last - first + 1));
+}
+
+void
+renc_stretches_add_pages(renc_stretches *list, uint32_t page, uint32_t n)
+{
+	while (n > 0)
+	{
+		uint32_t	part = n < MAX_PAGES ? n : MAX_PAGES;
+
+		add(list, make_stretch(page, 0, part));
+		page += part;
+		n -= part;
+	}
+}
+
+void
+renc_stretches_add_all(renc_stretches *list, const renc_stretches *other)
+{
+	for (uint32_t i = 0; i < other->n; i++)
+		add(list, other->stretch[i]);
+}
+
+void
+renc_stretches_finish(renc_stretches *list)
+{
+	if (!list->sorted)
+		put_in_order(list, 0);
+}
+
+/* Sets the bits of a stretch of line pointers. */
+static void
+set_rows(uint64_t stretch, uint64_t *row)
+{
+	uint32_t	end = first_of(stretch) - 1 + number_of(stretch);
+
+	for (uint32_t i = first_of(stretch) - 1; i < end && i < RENC_MAX_PAGE_ROWS; i++)
+		row[i / 64] |= UINT64_C(1) << i % 64;
+}
+
+/* Sets the bits of a page, of which "cursor" stands at the first stretch, and passes all of them. */
+static void
+set_page_rows(const renc_stretches *list, renc_stretches_cursor *cursor, uint32_t page, uint64_t *row)
+{
+	memset(row, 0, RENC_ROW_WORDS * sizeof(*row));
+	for (; cursor->at < list->n && page_of(list->stretch[cursor->at]) == page &&
+		 first_of(list->stretch[cursor->at]) > 0; cursor->at++)
+		set_rows(list->stretch[cursor->at], row);
+}
+
+bool
+renc_stretches_next(const renc_stretches *list, renc_stretches_cursor *cursor, uint32_t *page,
+					uint64_t *row)
+{
+	uint64_t	stretch;
+
+	assert(list->sorted);
+	if (cursor->at >= list->n)
+		return false;
+	stretch = list->stretch[cursor->at];
+	*page = page_of(stretch) + cursor->pages;
+	if (first_of(stretch) > 0)
+	{
+		set_page_rows(list, cursor, *page, row);
+		return true;
+	}
+	memset(row, 0xFF, RENC_ROW_WORDS * sizeof(*row));
+	if (++cursor->pages == number_of(stretch))
+	{
+		cursor->at++;
+		cursor->pages = 0;
+	}
+	return true;
+}
+
+void
+renc_stretches_rows(const renc_stretches *list, renc_stretches_cursor *cursor, uint32_t page,
+					uint64_t *row)
+{
+	assert(list->sorted);
+	while (cursor->at < list->n && end_of(list->stretch[cursor->at]) <= page)
+		cursor->at++;
+	if (cursor->at < list->n && first_of(list->stretch[cursor->at]) == 0 &&
+		page_of(list->stretch[cursor->at]) <= page)
+		memset(row, 0xFF, RENC_ROW_WORDS * sizeof(*row));
+	else
+		set_page_rows(list, cursor, page, row);
+}

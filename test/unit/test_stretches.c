@@ -1,0 +1,221 @@
+/*
+ * test_stretches.c
+ *		Lists of rows within bounds of memory, against plain bitmaps.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "testlib.h"
+
+#include "renc_stretches.h"
+
+#define MAX_PAGES	4096
+
+static size_t used;
+static size_t most_used;
+
+static void *
+count_alloc(size_t size)
+{
+	size_t	   *memory = malloc(size + 16);
+
+	memory[0] = size;
+	used += size;
+	if (used > most_used)
+		most_used = used;
+	return (char *) memory + 16;
+}
+
+static void
+count_release(void *memory)
+{
+	size_t	   *begin = (size_t *) ((char *) memory - 16);
+
+	used -= begin[0];
+	free(begin);
+}
+
+/* What was added: of each page its rows. */
+static uint64_t added[MAX_PAGES][RENC_ROW_WORDS];
+static uint32_t npages;
+static uint32_t origin;			/* the first page is this one of the table */
+
+static void
+set_added(uint32_t page, uint32_t first, uint32_t last)
+{
+	for (uint32_t i = first - 1; i < last; i++)
+		added[page][i / 64] |= UINT64_C(1) << i % 64;
+}
+
+static void
+add_something(renc_stretches *list, uint32_t page)
+{
+	if (rnd_below(4) > 0)
+	{
+		uint32_t	first = 1 + (uint32_t) rnd_below(RENC_MAX_PAGE_ROWS);
+		uint32_t	last = first + (uint32_t) rnd_below(8);
+
+		if (last > RENC_MAX_PAGE_ROWS)
+			last = RENC_MAX_PAGE_ROWS;
+		renc_stretches_add_rows(list, origin + page, first, last);
+		set_added(page, first, last);
+	}
+	else
+	{
+		uint32_t	n = 1 + (uint32_t) rnd_below(rnd_below(3) ? 3 : 40);
+
+		if (n > npages - page)
+			n = npages - page;
+		renc_stretches_add_pages(list, origin + page, n);
+		for (uint32_t i = 0; i < n; i++)
+			memset(added[page + i], 0xFF, sizeof(added[0]));
+	}
+}
+
+/* Each page comes once, in order, with the rows that were added, or if "more", more. */
+static bool
+is_right(const renc_stretches *list, bool more)
+{
+	renc_stretches_cursor cursor = {0, 0};
+	renc_stretches_cursor asked = {0, 0};
+	uint64_t	row[RENC_ROW_WORDS];
+	uint32_t	page;
+	uint32_t	next = 0;
+
+	while (renc_stretches_next(list, &cursor, &page, row))
+	{
+		page -= origin;
+		if (page < next || page >= npages)
+			return false;
+		for (; next <= page; next++)
+		{
+			uint64_t	again[RENC_ROW_WORDS];
+
+			renc_stretches_rows(list, &asked, origin + next, again);
+			for (int i = 0; i < RENC_ROW_WORDS; i++)
+			{
+				uint64_t	found = next < page ? 0 : row[i];
+
+				if (again[i] != found || (added[next][i] & ~found) != 0 ||
+					(!more && found != added[next][i]))
+					return false;
+			}
+		}
+	}
+	for (; next < npages; next++)
+	{
+		renc_stretches_rows(list, &asked, origin + next, row);
+		for (int i = 0; i < RENC_ROW_WORDS; i++)
+		{
+			if (added[next][i] != 0 || row[i] != 0)
+				return false;
+		}
+	}
+	return true;
+}
+
+/* Adds in the order of pages, or in any; sometimes the list is finished in between. */
+static bool
+try_list(size_t limit, bool in_order, bool *coarse)
+{
+	renc_stretches list;
+	renc_stretches other;
+	uint32_t	n = (uint32_t) rnd_below(600);
+	bool		right;
+
+	npages = 1 + (uint32_t) rnd_below(UINT64_C(1) << rnd_below(13));
+	origin = rnd_below(2) ? 0 : UINT32_MAX - MAX_PAGES;
+	memset(added, 0, sizeof(added));
+	used = most_used = 0;
+	renc_stretches_begin(&list, limit, count_alloc, count_release);
+	for (uint32_t i = 0; i < n; i++)
+	{
+		add_something(&list, in_order ? (uint32_t) ((uint64_t) i * npages / n) :
+					  (uint32_t) rnd_below(npages));
+		if (rnd_below(100) == 0)
+			renc_stretches_finish(&list);
+	}
+
+	/* Half of them by way of another list. */
+	renc_stretches_begin(&other, SIZE_MAX, count_alloc, count_release);
+	for (uint32_t i = 0; i < n && rnd_below(2); i++)
+		add_something(&other, (uint32_t) rnd_below(npages));
+	renc_stretches_add_all(&list, &other);
+	renc_stretches_end(&other);
+	renc_stretches_finish(&list);
+	*coarse = limit < 600 * 2 * sizeof(uint64_t);
+	right = is_right(&list, *coarse);
+	renc_stretches_end(&list);
+	return right && used == 0;
+}
+
+static void
+test_random(void)
+{
+	bool		right = true;
+	int			ncoarse = 0;
+
+	for (int i = 0; i < 4000 && right; i++)
+	{
+		bool		coarse;
+
+		right = try_list(rnd_below(2) ? SIZE_MAX : (size_t) rnd_below(8192), rnd_below(2), &coarse);
+		ncoarse += coarse;
+	}
+	tap_ok(right, "each row that was added comes once, in order; of %d lists maybe more", ncoarse);
+}
+
+/* A list that is at its bound takes no more memory, but for the moment it is copied in. */
+static void
+test_bound(void)
+{
+	renc_stretches list;
+	uint32_t	page;
+	uint64_t	row[RENC_ROW_WORDS];
+	renc_stretches_cursor cursor = {0, 0};
+	uint32_t	n = 0;
+
+	used = most_used = 0;
+	renc_stretches_begin(&list, 8192, count_alloc, count_release);
+	for (uint32_t i = 0; i < 1000000; i++)
+		renc_stretches_add_rows(&list, i * 7, 1 + i % 200, 1 + i % 200);
+	renc_stretches_finish(&list);
+	while (renc_stretches_next(&list, &cursor, &page, row))
+		n++;
+	tap_ok(most_used <= 8192 * 3 / 2, "a million rows within a bound: %zu bytes", most_used);
+	tap_ok(n >= 1000000 && n <= 7000000, "they stand on %u pages", n);
+	renc_stretches_end(&list);
+}
+
+/* More pages than a stretch has room for, up to the last. */
+static void
+test_long(void)
+{
+	renc_stretches list;
+	renc_stretches_cursor cursor = {0, 0};
+	uint64_t	row[RENC_ROW_WORDS];
+	uint32_t	page;
+	uint32_t	n = 0;
+
+	renc_stretches_begin(&list, SIZE_MAX, count_alloc, count_release);
+	renc_stretches_add_pages(&list, UINT32_MAX - 200000, 200000);
+	renc_stretches_add_pages(&list, UINT32_MAX - 150000, 100000);
+	renc_stretches_add_rows(&list, UINT32_MAX - 3, 1, 2);
+	renc_stretches_finish(&list);
+	while (renc_stretches_next(&list, &cursor, &page, row) && page == UINT32_MAX - 200000 + n &&
+		   row[0] == UINT64_MAX)
+		n++;
+	tap_ok(n == 200000, "long stretches of pages: %u", n);
+	renc_stretches_end(&list);
+}
+
+int
+main(int argc, char **argv)
+{
+	tap_start(argc, argv, "test_stretches");
+	test_random();
+	test_bound();
+	test_long();
+	return tap_finish();
+}
