@@ -4,13 +4,14 @@
 #   bash bench/plans.sh [THOUSANDS [SEED]]
 #
 # Tables of THOUSANDS (default 300) thousand rows, 35 a page, of a hundredth of that, one that has
-# grown since its index was made, one that was loaded device by device, and one of four partitions,
-# on each column a rencoder index, a btree and a BRIN.  Each query is asked with rencoder alone, with a btree and with BRIN beside it,
-# with random_page_cost 4 and 1.1: a cell.  All that can be forced (a sequential scan, each of the
-# indexes as the only one, nested loops, hash joins) is timed as well, the best of several runs of
-# planning and executing.  Prints a table and, in its last line, how many cells there are, how many
-# of them take 1.5 times as long as the best plan or more, how many of these are PostgreSQL's own (no
-# plan with rencoder is the best, and without such an index the same is taken), and the worst.
+# grown since its index was made, one that was loaded device by device, and one of four
+# partitions, on each column a rencoder index, a btree and a BRIN.  Each query is asked with
+# rencoder alone, with a btree and with BRIN beside it, with random_page_cost 4 and 1.1: a cell.
+# All that can be forced (a sequential scan, each of the indexes as the only one, by plain scans
+# and by bitmaps, nested loops, hash joins) is timed as well, the best of several runs of planning
+# and executing.  Prints a table and, in its last line, how many cells there are, how many of them
+# take 1.5 times as long as the best plan or more, how many of these are PostgreSQL's own (no plan
+# with rencoder is the best, and without such an index the same is taken), and the worst.
 set -euo pipefail
 # shellcheck source=bench/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
@@ -150,6 +151,15 @@ SELECT plans_ask('$t', 'u = one', format('u = %s', plans_one('$t', 'u'))),
     plans_ask('$t', 'u IN 1000, 57 there', (SELECT format('u IN (%s)',
             plans_list(943, array_agg(u)))
         FROM (SELECT u FROM $t WHERE c % 160 = 0 ORDER BY c LIMIT 57) AS s)),
+    plans_ask('$t', 'LIMIT 1 of 1 %', format('SELECT * FROM $t WHERE %s LIMIT 1',
+        plans_between('$t', 'u', $rows * 0.01))),
+    plans_ask('$t', 'LIMIT 10 of 1 %', format('SELECT * FROM $t WHERE %s LIMIT 10',
+        plans_between('$t', 'u', $rows * 0.01))),
+    plans_ask('$t', 'LIMIT 1 of a frequent value', 'SELECT * FROM $t WHERE l = 7 LIMIT 1'),
+    plans_ask('$t', 'EXISTS, rare', format('SELECT EXISTS (SELECT FROM $t WHERE z = %s)',
+        plans_value('$t', 'z', $rows * 0.9))),
+    plans_ask('$t', 'semi-join 100 keys', 'SELECT * FROM keys_new
+        WHERE EXISTS (SELECT FROM $t WHERE u BETWEEN a AND a + 1000)'),
     plans_ask('$t', 'z IN 100 absent', (SELECT format('z IN (%s)',
         string_agg((-i)::text, ', ')) FROM generate_series(1, 100) AS i)),
     plans_ask('$t', 't = one', format('t = %L', plans_one('$t', 't'))),

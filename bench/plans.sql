@@ -112,7 +112,8 @@ CREATE FUNCTION plans_short(plan jsonb) RETURNS text LANGUAGE sql AS $$
             WHEN node ->> 'Node Type' = 'Seq Scan' AND node ->> 'Relation Name' !~ '^keys'
                 THEN 'seq'
             WHEN node ? 'Index Name' THEN coalesce((SELECT amname::text FROM pg_class AS c
-                JOIN pg_am AS a ON a.oid = relam WHERE relname = node ->> 'Index Name'), '?')
+                JOIN pg_am AS a ON a.oid = relam WHERE relname = node ->> 'Index Name'), '?') ||
+                CASE WHEN node ->> 'Node Type' = 'Bitmap Index Scan' THEN '' ELSE '-rows' END
             END AS word
         FROM bench_nodes(plan) AS node) AS s
     WHERE word IS NOT NULL
@@ -158,11 +159,12 @@ BEGIN
     RETURN this_plan;
 END $$;
 
-CREATE FUNCTION plans_enable(seq boolean, index boolean, loops boolean, hashes boolean)
+CREATE FUNCTION plans_enable(seq boolean, plain boolean, bitmap boolean, loops boolean,
+    hashes boolean)
 RETURNS void LANGUAGE sql AS $$
     SELECT set_config('enable_seqscan', seq::text, false),
-        set_config('enable_indexscan', index::text, false),
-        set_config('enable_bitmapscan', index::text, false),
+        set_config('enable_indexscan', plain::text, false),
+        set_config('enable_bitmapscan', bitmap::text, false),
         set_config('enable_nestloop', loops::text, false),
         set_config('enable_hashjoin', hashes::text, false),
         set_config('enable_mergejoin', hashes::text, false)
@@ -179,14 +181,18 @@ BEGIN
     FOREACH method IN ARRAY methods || '{seq}' LOOP
         PERFORM plans_show(q.tab, method);
         FOR way IN 1 .. CASE WHEN joins THEN 3 ELSE 1 END LOOP
-            PERFORM plans_enable(method = 'seq', method <> 'seq', way <> 3, way <> 2);
-            -- A loop over sequential scans may take for ever.
-            CONTINUE WHEN method = 'seq' AND way = 2;
-            INSERT INTO plan_possible
-            VALUES (q.id, beside, plans_time(q, plans_prepare(q), again));
+            -- Of BRIN there is no plain scan.
+            FOR plain IN 0 .. CASE WHEN method IN ('seq', 'brin') THEN 0 ELSE 1 END LOOP
+                PERFORM plans_enable(method = 'seq', method <> 'seq' AND plain = 1,
+                    method <> 'seq' AND plain = 0, way <> 3, way <> 2);
+                -- A loop over sequential scans may take for ever.
+                CONTINUE WHEN method = 'seq' AND way = 2;
+                INSERT INTO plan_possible
+                VALUES (q.id, beside, plans_time(q, plans_prepare(q), again));
+            END LOOP;
         END LOOP;
     END LOOP;
-    PERFORM plans_enable(true, true, true, true);
+    PERFORM plans_enable(true, true, true, true, true);
 END $$;
 
 CREATE FUNCTION plans_cells(q plan_queries) RETURNS void LANGUAGE plpgsql AS $$

@@ -3,11 +3,11 @@
 #
 #   bash bench/rows.sh [MILLIONS [ROWSPERPAGE [SEED]]]
 #
-# MILLIONS (default 5) of rows of uniform int8, of 1,000 values and sorted, some 38 a page (or up to
-# 120: ROWSPERPAGE), in an unlogged table that is cached.  Sizes in bits a row; then queries
-# by generic plans for intervals that hold no row, or some number of rows on average, by turns
-# for the two indexes, in three rounds: the least mean time of each.  Rows that a scan checks are
-# counted by EXPLAIN.
+# MILLIONS (default 5) of rows of uniform int8, of values with 10,000 rows each and sorted, some 38 a
+# page (or up to 120: ROWSPERPAGE), in an unlogged table that is cached.  Sizes in bits a row; then
+# queries by generic plans, by turns for the two indexes, in three rounds and one to warm up: the
+# least mean time of each.  By rencoder as the planner chooses, and by plain scans and bitmaps alone.
+# Rows that a scan checks are counted by EXPLAIN.
 set -euo pipefail
 # shellcheck source=bench/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
@@ -17,15 +17,15 @@ PER_PAGE=${2:-38}
 SEED=${3:-1}
 
 make_table() {
-    local filler=$((8152 / PER_PAGE - 68))
+    local filler=$((8152 / PER_PAGE - 72))
     bench_sql -q <<SQL
 SET max_parallel_workers_per_gather = 0;
 SET max_parallel_maintenance_workers = 0;
 SET maintenance_work_mem = '1GB';
-CREATE UNLOGGED TABLE big (u int8, ub int8, k int, s int8, f text);
+CREATE UNLOGGED TABLE big (u int8, ub int8, k int, kb int, s int8, f text);
 ALTER TABLE big ALTER f SET STORAGE plain;
-INSERT INTO big SELECT hashint8extended(i, $SEED), hashint8extended(i, $SEED + 1),
-    abs(hashint4(i::int) % 1000), i, repeat('x', $((filler < 0 ? 0 : filler)))
+INSERT INTO big SELECT hashint8extended(i, $SEED), hashint8extended(i, $SEED),
+    abs(hashint4(i::int) % ($ROWS / 10000)), abs(hashint4(i::int) % ($ROWS / 10000)), i, repeat('x', $((filler < 0 ? 0 : filler)))
     FROM generate_series(1, $ROWS::int8) i;
 VACUUM ANALYZE big;
 SELECT format('%s rows, %s a page, %s pages', reltuples, round(reltuples / relpages), relpages)
@@ -42,26 +42,91 @@ make_index() { # NAME "USING .."
         round((${EPOCHREALTIME/./} - $start) / 1e6, 1))"
 }
 
-make_functions() {
-    bench_sql -q <<'SQL'
--- Mean microseconds of n queries, whose intervals are the same for both columns.
-CREATE FUNCTION ask(col text, width int8, n int, seed float8) RETURNS float8 LANGUAGE plpgsql AS $$
+# Times in one session, in which a function's plans are generic: question by question.
+# ask NAME QUERIES KEY WIDTH QUERY: QUERY asks for the column C, or D, of values from "a", which is
+# KEY of the query's number i, to "b", so that an interval of WIDTH rows.  Four functions: by the
+# btree, by rencoder as the planner has it, by its plain scans and by its bitmaps.
+ask() {
+    local way columns settings
+    for way in btree rencoder plain bitmap; do
+        columns='u k' settings=
+        [[ $way != btree ]] || columns='ub kb'
+        [[ $way != plain ]] || settings='SET enable_bitmapscan = off'
+        [[ $way != bitmap ]] || settings='SET enable_indexscan = off'
+        read -r c d <<< "$columns"
+        cat <<SQL
+CREATE FUNCTION ask_${way}(n int, first int) RETURNS float8 LANGUAGE plpgsql
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
+SET enable_material = off SET enable_memoize = off $settings AS \$\$
 DECLARE
     start timestamptz;
-    lo int8;
+    a int8;
+    b int8;
     found int8;
+    spent float8 := 0;
+    there int8[] := (SELECT array_agg(there) FROM (SELECT * FROM keys LIMIT 1000) k);
+    absent int8[] := (SELECT array_agg(absent) FROM (SELECT * FROM keys LIMIT 1000) k);
 BEGIN
-    PERFORM setseed(seed);
-    EXECUTE format('PREPARE ask_%s (int8, int8) AS SELECT count(f) FROM big WHERE %s BETWEEN $1 AND $2',
-        col, col);
-    start := clock_timestamp();
-    FOR i IN 1 .. n LOOP
-        lo := ((random() - 0.5) * 1.6e19)::int8;
-        EXECUTE format('EXECUTE ask_%s (%s, %s)', col, lo, lo + width) INTO found;
+    FOR i IN first .. first + n - 1 LOOP
+        a := $3;
+        b := least(a + $4::numeric * 1.8446744e19 / $ROWS, 9e18)::int8;
+        start := clock_timestamp();
+        SELECT $(sed "s/\<C\>/$c/g; s/\<D\>/$d/g" <<< "$5") INTO found;
+        spent := spent + extract(epoch FROM clock_timestamp() - start);
     END LOOP;
-    EXECUTE 'DEALLOCATE ask_' || col;
-    RETURN extract(epoch FROM clock_timestamp() - start) * 1e6 / n;
-END $$;
+    RETURN spent * 1e6 / n;
+END \$\$;
+SQL
+    done
+    cat <<SQL
+INSERT INTO times
+SELECT '$1', ask_btree($2, r * $2), ask_rencoder($2, r * $2), ask_plain($2, r * $2),
+    ask_bitmap($2, r * $2)
+FROM generate_series(0, 3) r;
+DROP FUNCTION ask_btree, ask_rencoder, ask_plain, ask_bitmap;
+SELECT format('  %-22s btree %10s us, rencoder %10s us: %5s times; plain scan %5s, bitmap %5s', name,
+    round(min(btree)::numeric, 1), round(min(rencoder)::numeric, 1),
+    round((min(rencoder) / min(btree))::numeric, 2), round((min(plain) / min(btree))::numeric, 2),
+    round((min(bitmap) / min(btree))::numeric, 2))
+FROM times WHERE name = '$1' GROUP BY name;
+SQL
+}
+
+questions() {
+    local key="hashint8extended(1 + abs(hashint8(i)) % $ROWS::int8, $SEED)" m
+    cat <<SQL
+SET max_parallel_workers_per_gather = 0;
+SET plan_cache_mode = force_generic_plan;
+CREATE TABLE keys AS SELECT hashint8extended($ROWS::int8 / 10000 * i, $SEED) AS there,
+    hashint8extended(-i, $SEED) AS absent FROM generate_series(1, 10000) i;
+CREATE TEMP TABLE times (name text, btree float8, rencoder float8, plain float8, bitmap float8);
+ANALYZE keys, times;
+SQL
+    ask absent 3000 'hashint8extended(-i, 77)' 0 'count(f) FROM big WHERE C = a'
+    ask 'one match' 3000 "$key" 0 'count(f) FROM big WHERE C = a'
+    for m in 10 100 1000 10000; do
+        ask "$m matches" $((m < 100 ? 1000 : 60000 / m)) 'hashint8extended(i, 78)' "$m" \
+            'count(f) FROM big WHERE C BETWEEN a AND b'
+    done
+    ask 'loop of 10,000' 1 0 0 'count(f) FROM keys JOIN big ON C = keys.there'
+    ask 'loop, absent' 1 0 0 'count(f) FROM keys JOIN big ON C = keys.absent'
+    ask 'IN of 1,000' 5 0 0 'count(f) FROM big WHERE C = ANY (there)'
+    ask 'IN of 1,000, absent' 5 0 0 'count(f) FROM big WHERE C = ANY (absent)'
+    ask 'LIMIT 1 of 10,000' 200 "abs(hashint8(i)) % ($ROWS / 10000)" 0 \
+        'count(f) FROM (SELECT f FROM big WHERE D = a LIMIT 1) q'
+    ask 'LIMIT 10 of 10,000' 200 "abs(hashint8(i)) % ($ROWS / 10000)" 0 \
+        'count(f) FROM (SELECT f FROM big WHERE D = a LIMIT 10) q'
+    ask 'LIMIT 10 of interval' 200 'hashint8extended(i, 78)' 10000 \
+        'count(f) FROM (SELECT f FROM big WHERE C BETWEEN a AND b LIMIT 10) q'
+    ask 'EXISTS, 10,000' 200 "abs(hashint8(i)) % ($ROWS / 10000)" 0 \
+        'EXISTS (SELECT FROM big WHERE D = a)::int'
+}
+
+measure() {
+    questions | bench_sql -q -F ' '
+    bench_sql -q -F ' ' <<'SQL'
+SET enable_seqscan = off;
+SET max_parallel_workers_per_gather = 0;
 CREATE FUNCTION checked(width int8) RETURNS numeric LANGUAGE plpgsql AS $$
 DECLARE
     plan jsonb;
@@ -72,23 +137,9 @@ BEGIN
     RETURN round(1 + (plan ->> 'Rows Removed by Index Recheck')::numeric /
         nullif((plan ->> 'Actual Rows')::numeric, 0), 1);
 END $$;
-SQL
-}
-
-measure() {
-    bench_sql -q -F ' ' <<SQL
-SET enable_seqscan = off;
-SET max_parallel_workers_per_gather = 0;
-SET plan_cache_mode = force_generic_plan;
-CREATE TEMP TABLE times AS
-    SELECT m, round, ask('ub', w, n, 0.1 * round) AS btree, ask('u', w, n, 0.1 * round) AS rencoder
-    FROM (SELECT m, (m * 1.8446744e19 / $ROWS)::int8, least(3000, 200000 / greatest(m, 10))
-        FROM unnest('{0,10,100,1000,10000}'::int[]) m) v (m, w, n), generate_series(0, 3) round;
-SELECT format('  %6s matches: btree %9s us, rencoder %9s us, %s times, %s rows checked for each', m,
-    round(min(btree)::numeric, 1), round(min(rencoder)::numeric, 1),
-    round((min(rencoder) / min(btree))::numeric, 2), coalesce(
-        checked((m * 1.8446744e19 / $ROWS)::int8)::text, '-'))
-FROM times WHERE round > 0 GROUP BY m ORDER BY m;
+SELECT format('  %s matches: %s rows checked for each', m,
+    checked((m * 1.8446744e19 / reltuples)::int8))
+FROM unnest('{100,1000,10000}'::int[]) m, pg_class WHERE oid = 'big'::regclass;
 SELECT format('  false pages expected: %s', round(false_pages::numeric, 2))
 FROM rencoder_runs('big_rencoder');
 SQL
@@ -99,11 +150,11 @@ main() {
     make_table
     make_index btree '(ub)'
     make_index rencoder 'USING rencoder (u)'
+    make_index values_btree '(kb)'
     make_index values 'USING rencoder (k)'
     make_index sorted 'USING rencoder (s)'
-    make_functions
     measure
-    bench_sql -q -c 'DROP INDEX big_values, big_sorted'
+    bench_sql -q -c 'DROP INDEX big_values, big_values_btree, big_sorted'
     make_index pages 'USING rencoder (u) WITH (resolution = pages, false_pages = 1)'
     make_index rows 'USING rencoder (u) WITH (resolution = rows)'
     make_index tenth 'USING rencoder (u) WITH (false_pages = 0.1)'
