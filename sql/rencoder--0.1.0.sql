@@ -1060,6 +1060,13 @@ LANGUAGE C VOLATILE STRICT;
 COMMENT ON FUNCTION rencoder_summarize_range(regclass, bigint) IS
 	'summarizes the block range of a table page, unless it is; returns the number of ranges summarized, 1 or 0 (owner)';
 
+CREATE FUNCTION rencoder_note_tail(index regclass)
+RETURNS integer
+AS 'MODULE_PATHNAME', 'rencoder_note_tail_ranges'
+LANGUAGE C VOLATILE STRICT;
+COMMENT ON FUNCTION rencoder_note_tail(regclass) IS
+	'notes the block ranges at the end of the table that are not summarized, and an empty one ahead; returns the number of these ranges (owner)';
+
 CREATE FUNCTION rencoder_desummarize_range(index regclass, heap_block bigint)
 RETURNS void
 AS 'MODULE_PATHNAME'
@@ -1170,7 +1177,8 @@ CREATE FUNCTION rencoder_groups(
 	OUT predicted_fpr double precision,
 	OUT best_fpr double precision,
 	OUT run bigint,
-	OUT covered integer)
+	OUT covered integer,
+	OUT noted integer)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME'
 LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
@@ -1271,6 +1279,7 @@ CREATE FUNCTION rencoder_index_stats(
 	OUT ranges bigint,
 	OUT skipped bigint,
 	OUT index_pages bigint,
+	OUT whole_pages bigint,
 	OUT checked_scans bigint,
 	OUT checked_pages bigint,
 	OUT false_pages bigint,

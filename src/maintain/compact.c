@@ -43,19 +43,19 @@
 
 /*
  * Keys of deltas go when their groups have a later cut.  If deltas have more than this part of the
- * pages of the base runs, and more than a few, VACUUM, or the worker when no rows come, renews the
- * groups that have the earliest.  An entry of a delta takes three times the bits of one in a base
- * run.
+ * pages of the base runs, and more than a few, VACUUM, or the worker, renews the groups that have
+ * the earliest; while rows come the worker waits for the other part.  An entry of a delta takes
+ * three times the bits of one in a base run.
  */
 #define RENEWAL_PART	10
+#define RENEWAL_PART_BUSY	5
 #define RENEWAL_PAGES	64
 
-/*
- * Coders are looked at again when the table has grown by this factor; before unread groups are
- * flushed, by the other one, as before others are summarized.
- */
+/* Deltas are written anew after a flush if they have no more pages for each group of its run. */
+#define SWEEP_PAGES		1024
+
+/* Coders are looked at again when the table has grown by this factor. */
 #define GROWTH			1.125
-#define GROWTH_OF_UNREAD	2
 
 /* A run is worth making anew if less than this part of its rows is left. */
 #define LIVE_PART		0.9
@@ -105,6 +105,12 @@ waits(const RencoderStretch *s, const Task *task)
 {
 	return s->kind == RENCODER_STRETCH_WAITING || s->kind == RENCODER_STRETCH_UNREAD ||
 		(task->recodes && is_in_run(s, task) && s->old_coder);
+}
+
+static bool
+is_filtered(const RencoderStretch *s, const Task *task)
+{
+	return s->filtered;
 }
 
 /* Groups that may be in a run. */
@@ -162,13 +168,19 @@ choose_earliest(const RencoderRunGroups *groups, const Task *task)
 
 /* Are there so many keys in deltas that base runs are to be made anew? */
 static bool
-renewal_is_due(Relation index)
+renewal_is_due(Relation index, int part)
 {
 	uint64		base;
 	uint64		delta;
 
 	rencoder_run_groups_count_pages(index, &base, &delta);
-	return delta > RENEWAL_PAGES && delta > base / RENEWAL_PART;
+	return delta > RENEWAL_PAGES && delta > base / part;
+}
+
+bool
+rencoder_compact_is_overdue(Relation index)
+{
+	return rencoder_options_use_runs(index) && renewal_is_due(index, RENEWAL_PART_BUSY);
 }
 
 /*
@@ -433,13 +445,8 @@ merge_task(uint32 ngroups)
 	};
 }
 
-/*
- * Sees to it that columns have coders that serve the table: where it has grown so much (0: in any
- * case), or got so many late keys that others may have come in the place of those that a coder
- * knows.
- */
-static void
-see_to_coders(Relation index, Relation heap, double growth)
+void
+rencoder_compact_train(Relation index, Relation heap, double growth)
 {
 	RencoderColumnCoders coders;
 	uint64		base;
@@ -456,6 +463,21 @@ see_to_coders(Relation index, Relation heap, double growth)
 						   growth == 0 || delta > base / RENEWAL_PART ||
 						   rencoder_columns_train_is_due(heap, index, growth), &coders);
 	rencoder_meta_unlock_maintainer(index);
+}
+
+/*
+ * After a flush in the worker: noted groups leave as many keys in deltas as the new run has.  So
+ * where the deltas are not much larger than that, they are written anew.
+ */
+static void
+sweep_after(Relation index, const Choice *choice, RencoderCompactResult result)
+{
+	uint64		base;
+	uint64		delta;
+
+	rencoder_run_groups_count_pages(index, &base, &delta);
+	if (result == RENCODER_COMPACT_DONE && delta > 0 && delta <= (uint64) SWEEP_PAGES * choice->n)
+		rencoder_delta_sweep(index);
 }
 
 /* Makes the groups anew that have the earliest cut, so that deltas can do without their keys. */
@@ -517,7 +539,7 @@ rencoder_compact_vacuum(Relation index, Relation heap)
 	rencoder_meta_unlock_maintainer(index);
 	if (!rencoder_options_use_runs(index))
 		return;
-	see_to_coders(index, heap, GROWTH);
+	rencoder_compact_train(index, heap, GROWTH);
 	ngroups = count_index_groups(index);
 	flush.most = Max(RENCODER_VACUUM_FLUSH, ngroups / MERGE_SHARE);
 	while (flush.most > 0 && make_one(index, heap, &flush, &choice) == RENCODER_COMPACT_DONE)
@@ -525,18 +547,19 @@ rencoder_compact_vacuum(Relation index, Relation heap)
 	merge = merge_task(ngroups);
 	while (make_one(index, heap, &merge, &choice) == RENCODER_COMPACT_DONE)
 		;
-	if (renewal_is_due(index))
+	if (renewal_is_due(index, RENEWAL_PART))
 		rencoder_delta_sweep(index);
-	if (renewal_is_due(index))
+	if (renewal_is_due(index, RENEWAL_PART))
 		(void) renew_some(index, heap, merge.most, false);
 	renew_stale(index, heap, merge.most);
 }
 
 RencoderCompactResult
-rencoder_compact_some(Relation index, Relation heap, bool quiet)
+rencoder_compact_some(Relation index, Relation heap, bool quiet, bool filtered)
 {
-	Task		flush = {.choose = choose_wanted,.wants = waits,
-	.least = quiet ? 1 : RENCODER_WORTH_FLUSHING,.most = RENCODER_WORKER_FLUSH,.gives_way = true};
+	Task		flush = {.choose = choose_wanted,.wants = filtered ? is_filtered : waits,
+		.least = quiet || filtered ? 1 : RENCODER_WORTH_FLUSHING,.most = RENCODER_WORKER_FLUSH,
+	.gives_way = true};
 	Task		merge;
 	Choice		choice;
 	RencoderCompactResult result;
@@ -544,6 +567,7 @@ rencoder_compact_some(Relation index, Relation heap, bool quiet)
 	if (!rencoder_options_use_runs(index))
 		return RENCODER_COMPACT_NOTHING;
 	result = make_one(index, heap, &flush, &choice);
+	sweep_after(index, &choice, result);
 	if (result != RENCODER_COMPACT_NOTHING)
 		return result;
 	merge = merge_task(count_index_groups(index));
@@ -551,8 +575,9 @@ rencoder_compact_some(Relation index, Relation heap, bool quiet)
 	if (quiet)
 		merge.runs = MERGE_QUIET;
 	result = make_one(index, heap, &merge, &choice);
-	if (result == RENCODER_COMPACT_NOTHING && quiet && renewal_is_due(index))
-		result = renew_some(index, heap, merge.most, true);
+	if (result == RENCODER_COMPACT_NOTHING &&
+		renewal_is_due(index, quiet ? RENEWAL_PART : RENEWAL_PART_BUSY))
+		result = renew_some(index, heap, quiet ? merge.most : RENCODER_WORKER_FLUSH, true);
 	return result;
 }
 
@@ -569,8 +594,9 @@ rencoder_compact_unread(Relation index, Relation heap, uint64 nranges, uint32 le
 		task.most = Max(MERGE_GROUPS, rencoder_group_count(nranges) / MERGE_SHARE);
 	if (!rencoder_options_use_runs(index) || look_for_work(index, &task).n == 0)
 		return RENCODER_COMPACT_NOTHING;
-	see_to_coders(index, heap, GROWTH_OF_UNREAD);
+	rencoder_compact_train(index, heap, RENCODER_GROWTH_OF_UNREAD);
 	result = make_one(index, heap, &task, &choice);
+	sweep_after(index, &choice, result);
 	*nsummarized += choice.nsummarized;
 	return result;
 }
@@ -590,7 +616,7 @@ rencoder_compact(Relation index, Relation heap)
 	/* As in a build. */
 	if (nranges >= RENC_SLICE_RANGES || rencoder_options_pages_per_range(index) != 0)
 		task.nranges = nranges;
-	see_to_coders(index, heap, 0);
+	rencoder_compact_train(index, heap, 0);
 	while (make_one(index, heap, &task, &choice) == RENCODER_COMPACT_DONE)
 	{
 		n += choice.n;

@@ -37,10 +37,16 @@ typedef enum RencoderCompactResult
 
 /*
  * In the worker: makes a run of up to RENCODER_WORKER_FLUSH groups, if RENCODER_WORTH_FLUSHING are
- * full, or merges some.  If the table is quiet, one full group is enough: when others will be full,
- * nobody knows.  Gives way to others who wait for a lock on the table.
+ * full, or merges some, or renews some, if deltas are many.  If the table is quiet, one full group is
+ * enough: when others will be full, nobody knows; "filtered": groups with filters, full or not.  Gives
+ * way to others who wait for a lock on the
+ * table.
  */
-extern RencoderCompactResult rencoder_compact_some(Relation index, Relation heap, bool quiet);
+extern RencoderCompactResult rencoder_compact_some(Relation index, Relation heap, bool quiet,
+												   bool filtered);
+
+/* Are deltas so many that this should be called now?  Locks: those of looking at the run list. */
+extern bool rencoder_compact_is_overdue(Relation index);
 
 #define RENCODER_WORKER_FLUSH	16
 #define RENCODER_WORTH_FLUSHING	4
@@ -55,6 +61,15 @@ extern RencoderCompactResult rencoder_compact_some(Relation index, Relation heap
 extern RencoderCompactResult rencoder_compact_unread(Relation index, Relation heap, uint64 nranges,
 													 uint32 least, uint32 most, bool gives_way,
 													 uint64 *nsummarized);
+
+/*
+ * Sees to it that columns have coders that serve the table: where it has grown by this factor (0: in
+ * any case), or got so many late keys that others may have come in the place of those that a coder
+ * knows.  "unread": before groups are read that have no keys yet.
+ */
+extern void rencoder_compact_train(Relation index, Relation heap, double growth);
+
+#define RENCODER_GROWTH_OF_UNREAD	2
 
 /*
  * Makes one run of all of the table, unless that is what it has, with no later keys, few dead ones,

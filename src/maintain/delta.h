@@ -9,12 +9,14 @@
 
 /* Closed pages of the pending list that are worth a delta. */
 #define RENCODER_DELTA_PAGES	8
+#define RENCODER_DELTA_READ_PAGES	3	/* while scans read them */
 
 /*
  * So many times as large as what is new may be a delta that a new one takes in: while rows come,
- * and when none do.
+ * while scans come, too, and when no rows do.
  */
 #define RENCODER_DELTA_BUSY		1
+#define RENCODER_DELTA_READ		3
 #define RENCODER_DELTA_AT_REST	8
 
 /* Are "least" pages closed?  Locks: metapage and run list share, released. */

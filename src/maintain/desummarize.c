@@ -18,11 +18,16 @@ desummarize_slot(const RencoderGroup *group, unsigned int slot)
 	if (had_summary)
 	{
 		RencoderHeader first = rencoder_group_edit_first(&edit);
+		uint64		cut;
 
 		rencoder_set_remove(first->summarized, slot);
 		rencoder_set_remove(first->summarizing, slot);
 		rencoder_set_remove(first->covered, slot);
 		rencoder_set_remove(first->flushing, slot);
+		rencoder_set_remove(first->noted, slot);
+		cut = rencoder_group_least_cut(first);
+		if (cut != PG_UINT64_MAX)
+			rencoder_group_edit_entry(&edit)->cut = cut;
 		rencoder_group_edit_entry(&edit)->flags &= ~(RENCODER_ENTRY_SEALED | RENCODER_ENTRY_COVERED);
 		rencoder_group_edit_new_epoch(&edit);
 	}

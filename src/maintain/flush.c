@@ -2,8 +2,8 @@
  * flush.c
  *		Making a base run of groups of an index in use.
  *
- * Groups without storage, groups that are sealed, and groups that name a run already, go the same
- * way: the table is read, as for summarizing.  Keys are made by the newest coders.
+ * Groups without storage, noted ones among them, groups that are sealed, and groups that name a run
+ * already, go the same way: the table is read, as for summarizing.  Keys are made by the newest coders.
  *
  *	1. The run is put into the list, BUILDING.  The header of each group notes it, and that the
  *	   summarized ranges are "flushing", and the others summarizing, too.  From here on rows that come
@@ -49,7 +49,7 @@ typedef struct FlushedGroup
 {
 	RencoderGroup group;
 	renc_mask	flushing;
-	bool		is_new;			/* no range was summarized before */
+	bool		is_new;			/* no range had storage before */
 	uint64		horizon;
 	RencoderReadFlags *flags;	/* of each column */
 } FlushedGroup;
@@ -90,7 +90,8 @@ begin_flushing(Flush *f, FlushedGroup *g, uint32 number)
 	rencoder_reading_group(&g->group, f->scan.index, &f->scan.meta, number);
 	rencoder_group_copy_header(&g->group, 0, &first);
 	before = renc_mask_count(rencoder_set_get(first.summarized));
-	g->is_new = before == 0;
+	g->is_new = renc_mask_empty(renc_mask_andnot(rencoder_set_get(first.summarized),
+												 rencoder_set_get(first.noted)));
 	g->flags = palloc0(f->scan.meta.natts * sizeof(RencoderReadFlags));
 	g->flushing = rencoder_reading_begin(&g->group, ranges_of_table(f, number), true, f->number,
 										 f->cut);
@@ -126,8 +127,8 @@ take_null(void *arg, int col, const RencoderNullPlace *null)
 /*
  * Adds what was read of a column to what is known of it: the first column's switch makes ranges
  * covered in all columns.  That holds for the present storage, too.  If the new keys are by another
- * coder, bounds say nothing of them, and must exclude none.  Of a new group nobody asks: it has that
- * coder from now on.
+ * coder, bounds say nothing of them, and must exclude none.  Of the storage of a new group nobody
+ * asks: it has that coder from now on.
  */
 static void
 widen_flushed_column(const Flush *f, const FlushedGroup *g, int col)
@@ -268,6 +269,7 @@ name_run(const Flush *f, const FlushedGroup *g)
 	Assert(first->flushing_run == f->number);
 	first->run = entry->run = f->number;
 	rencoder_set_put(first->covered, g->flushing);
+	rencoder_set_put(first->noted, renc_mask_none());
 	rencoder_set_put(first->summarizing,
 					 renc_mask_andnot(rencoder_set_get(first->summarizing), g->flushing));
 	rencoder_set_put(first->summarized,

@@ -62,13 +62,6 @@ prepare_column(const RencoderGroup *group, int col, renc_mask fresh)
 	rencoder_group_copy_header(group, col, &copy);
 	if (renc_mask_empty(fresh) && renc_mask_empty(rencoder_set_get(copy.keyless_since)))
 		return;
-	if (copy.matrix.start != RENCODER_NO_BLOCK && !renc_mask_empty(fresh))
-	{
-		RencoderSlab slab = rencoder_slab_of(group->index, &copy);
-
-		rencoder_filter_clear(&slab, fresh);
-	}
-
 	rencoder_group_edit_begin(&edit, group, col, RENCODER_EDIT_HEADERS, 0);
 	header = rencoder_group_edit_header(&edit);
 	rencoder_set_put(header->keyless_since, renc_mask_none());
@@ -88,9 +81,26 @@ prepare_column(const RencoderGroup *group, int col, renc_mask fresh)
 	rencoder_group_edit_finish(&edit);
 }
 
+void
+rencoder_reading_clear_filters(const RencoderGroup *group, renc_mask ranges)
+{
+	RencoderHeaderData copy;
+
+	for (int col = 0; col < group->meta->natts; col++)
+	{
+		rencoder_group_copy_header(group, col, &copy);
+		if (copy.matrix.start != RENCODER_NO_BLOCK)
+		{
+			RencoderSlab slab = rencoder_slab_of(group->index, &copy);
+
+			rencoder_filter_clear(&slab, ranges);
+		}
+	}
+}
+
 /*
  * Before inserters are told to note anything.  Of what is "summarizing", which a crash left so,
- * they have set flags already.  Its bits may stay: they are of rows that were there.
+ * they have set flags already.
  */
 static void
 prepare_columns(const RencoderGroup *group, renc_mask todo)

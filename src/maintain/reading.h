@@ -29,11 +29,16 @@ extern void rencoder_reading_group(RencoderGroup *group, Relation index, const R
  * sets that for them and all that are summarized, and returns these: a run with this number is made
  * of them, which has the keys of pending pages up to "cut"; 0: matrices are.  Locks: headers, and
  * the directory page, exclusive.  WAL: for each column, where something is to be forgotten, the
- * header, and the pages of the matrix that had bits of such ranges; then directory page and first
- * header.
+ * header; then directory page and first header.
  */
 extern renc_mask rencoder_reading_begin(const RencoderGroup *group, renc_mask todo, bool flushing,
 										uint32 run, uint64 cut);
+
+/*
+ * Before a matrix gets bits of ranges that are not summarized: clears those that a former summary
+ * has left.  WAL: its pages that have any.
+ */
+extern void rencoder_reading_clear_filters(const RencoderGroup *group, renc_mask ranges);
 
 /*
  * Takes back "flushing", if it is for this run, and what is summarizing for it is unsummarized

@@ -87,7 +87,10 @@ rebuild_column(RencoderRebuild *r, int col)
 	flags = rencoder_reading_flags(r->scan.collector, col);
 	rencoder_reading_note_flags(header, entry, r->ranges, &flags);
 	if (col == 0)
+	{
+		rencoder_set_put(header->noted, renc_mask_none());
 		rencoder_reading_set_cut(header, entry, r->cut);
+	}
 	rencoder_group_edit_new_epoch(&edit);
 	rencoder_group_edit_finish(&edit);
 	RESUME_INTERRUPTS();

@@ -79,12 +79,17 @@ has_old_coder(const Retuning *t)
 	return false;
 }
 
-/* Copies the headers of a group; false if it has no filters, or names a run as well. */
+/*
+ * Copies the headers of a group; false if it has no filters, or names a run as well, or will: it has
+ * noted ranges.
+ */
 static bool
 read_group(Retuning *t, uint32 group)
 {
 	return copy_all_headers(t, group) && t->column[0].run == 0 &&
-		!renc_mask_empty(rencoder_set_get(t->column[0].summarized));
+		!renc_mask_empty(rencoder_set_get(t->column[0].summarized)) &&
+		(renc_mask_empty(rencoder_set_get(t->column[0].noted)) ||
+		 !rencoder_options_use_runs(t->rebuild.scan.index));
 }
 
 /*

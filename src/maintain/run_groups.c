@@ -28,8 +28,11 @@ look_at_group_header(Relation index, RencoderEntry entry, uint64 nranges, Rencod
 		!renc_mask_empty(renc_mask_andnot(summarized, covered));
 	if (nranges >= RENC_GROUP_RANGES && n < RENC_GROUP_RANGES / 2)
 		s->kind = RENCODER_STRETCH_UNREAD;
+	else if (n == RENC_GROUP_RANGES)
+		s->kind = RENCODER_STRETCH_WAITING;
 	else if (entry->run != 0 && n > 0)
-		s->kind = n < RENC_GROUP_RANGES ? RENCODER_STRETCH_PARTIAL : RENCODER_STRETCH_WAITING;
+		s->kind = RENCODER_STRETCH_PARTIAL;
+	s->filtered = !renc_mask_empty(rencoder_header_filtered(header));
 	UnlockReleaseBuffer(buf);
 }
 
@@ -81,7 +84,10 @@ look_at_group(Relation index, const RencoderMeta *meta, RencoderEntry entry, uin
 		s.leftover = has_leftover(meta, entry);
 	}
 	else if (entry->flags & RENCODER_ENTRY_SEALED)
+	{
 		s.kind = RENCODER_STRETCH_WAITING;
+		s.filtered = true;
+	}
 	else
 		look_at_group_header(index, entry, nranges, &s);
 	return s;
@@ -94,8 +100,8 @@ add_group(RencoderRunGroups *groups, const RencoderStretch *s)
 	RencoderStretch *last = groups->n > 0 ? &groups->stretch[groups->n - 1] : NULL;
 
 	if (last != NULL && last->kind == s->kind && last->run == s->run &&
-		last->old_coder == s->old_coder && last->leftover == s->leftover &&
-		last->uncovered == s->uncovered)
+		last->old_coder == s->old_coder && last->filtered == s->filtered &&
+		last->leftover == s->leftover && last->uncovered == s->uncovered)
 	{
 		last->n++;
 		last->cut = Min(last->cut, s->cut);

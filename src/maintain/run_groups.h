@@ -13,7 +13,7 @@ typedef enum RencoderStretchKind
 	RENCODER_STRETCH_OTHER,		/* not full, nothing is in a run */
 	RENCODER_STRETCH_UNREAD,	/* the table fills it, but less than half of
 								 * its ranges are summarized */
-	RENCODER_STRETCH_WAITING,	/* full, but with keys in storage */
+	RENCODER_STRETCH_WAITING,	/* full, but ranges are in matrices, or noted */
 	RENCODER_STRETCH_COVERED,	/* full, and all in the run */
 	RENCODER_STRETCH_PARTIAL	/* not full, but some ranges are in the run */
 } RencoderStretchKind;
@@ -28,6 +28,7 @@ typedef struct RencoderStretch
 	uint64		cut;			/* the least of their summarized ranges;
 								 * PG_UINT64_MAX: there are none */
 	bool		old_coder;		/* keys of a column are not by its newest one */
+	bool		filtered;		/* ranges are in matrices */
 	bool		leftover;		/* COVERED, but with storage in some column */
 	bool		uncovered;		/* ranges that are summarized, or of the
 								 * table, are not in the run */

@@ -5,9 +5,8 @@
  * A slice of 8 ranges at a time, or a whole group that has no storage, by one maintainer per index
  * (INV-6):
  *
- *	1. Make the group's header, if it is the group's first range.  Take away
- *	   what a former life of the ranges left in the matrix, while they are
- *	   still unsummarized and nobody asks for them.
+ *	1. Make the group's header, if it is the group's first range.  Take away what a former life of
+ *	   the ranges left in the matrix, while nobody asks for them.
  *	2. Set "summarizing" (one record).  From here on each row that comes to the ranges gets an entry
  *	   on the pending list.
  *	3. Scan the heap, any version visible, and collect the keys (INV-3).
@@ -417,6 +416,7 @@ summarize_todo(RencoderSummarizing *s, Size max_size)
 	int			first = first_slot(s);
 
 	s->cut = rencoder_pending_closed(s->scan.index);
+	rencoder_reading_clear_filters(&s->group, s->todo);
 	(void) rencoder_reading_begin(&s->group, s->todo, false, 0, 0);
 	if (!scan_ranges(s, (uint64) s->group.number * RENC_GROUP_RANGES + first,
 					 s->whole ? RENC_GROUP_RANGES : RENC_SLICE_RANGES,

@@ -8,8 +8,9 @@
  * It is a seqlock (INV-7).  Extents may be reused as soon as they are
  * freed, and bits may be cleared in unsummarized ranges; whoever does so bumps
  * the metapage's epoch first.  If the epoch has changed when the
- * scan ends, the groups that changed are visited again; after
- * MAX_ROUNDS rounds they become candidates whole.
+ * scan ends, the groups that changed are visited again, with what has come of runs and of the
+ * pending list, since a range may have become noted; after MAX_ROUNDS rounds they become candidates
+ * whole.
  */
 #include "query/candidates.h"
 
@@ -216,8 +217,8 @@ scan_to_the_end(CandidateWalk *s, RencoderEarlyEnd *early)
 				rencoder_page_corrupted(s->groups.index, blkno, fault);
 			return;
 		}
-		rencoder_meta_copy_to(s->groups.index, metadata);
-		s->groups.npages++;
+		rencoder_runs_look_with_meta(s->groups.index, &s->copies->runs, metadata, &s->groups.npages);
+		rencoder_group_scan_search_runs(&s->groups, NULL);
 		scan_groups(s, start, round >= MAX_ROUNDS);
 		if (round >= MAX_ROUNDS)
 			return;

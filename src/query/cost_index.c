@@ -135,13 +135,13 @@ look_at_header(Relation index, RencoderEntry entry, double existing, double weig
 	}
 	header = RencoderPageGetHeader(BufferGetPage(buf));
 	summarized = renc_mask_count(rencoder_set_get(header->summarized));
-	covered = renc_mask_count(rencoder_set_get(header->covered));
+	covered = renc_mask_count(renc_mask_or(rencoder_set_get(header->covered),
+										   rencoder_set_get(header->noted)));
 	sums->unsummarized += weight * Max(0, existing - summarized);
 	sums->covered += weight * Min(existing, covered);
 	if (!sums->have_matrix)
 		info->config[0] = header->config;
-	filtered = renc_mask_andnot(rencoder_set_get(header->summarized),
-								rencoder_set_get(header->covered));
+	filtered = rencoder_header_filtered(header);
 	UnlockReleaseBuffer(buf);
 	if (sums->may_look && !query->empty && !renc_mask_empty(filtered))
 		compare_bounds(index, entry->header, filtered, query, info);

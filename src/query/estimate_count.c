@@ -37,7 +37,7 @@ typedef struct CountedGroup
 {
 	uint32		run;			/* that it names, 0: none */
 	uint64		cut;
-	double		covered;		/* heap pages */
+	double		covered;		/* heap pages, or noted */
 } CountedGroup;
 
 typedef struct RowCount
@@ -49,7 +49,7 @@ typedef struct RowCount
 	RencoderRuns runs;
 	uint32		ngroups;
 	CountedGroup *group;
-	double		covered;		/* heap pages */
+	double		covered;		/* heap pages, or noted */
 	double		unsummarized;	/* likewise */
 	double		rate;			/* rows with a key on a page that is covered */
 
@@ -175,24 +175,28 @@ rows_of_run(RowCount *c, const RencoderRunEntry *entry, const RencoderRunInfoDat
 
 /*
  * Which part of a run's rows still counts?  Of a base run what is covered by it: groups may name a
- * newer one already, and ranges be desummarized.  Of a delta what is in no base run yet.
+ * newer one already, and ranges be desummarized.  Of a delta what is in no base run yet, of the
+ * groups that it has keys of.
  */
 static double
 run_weight(const RowCount *c, const RencoderRunEntry *entry, const RencoderRunColumn *column)
 {
+	uint64		end = Min((uint64) entry->first_group + entry->ngroups, c->ngroups);
 	double		pages = 0;
+	double		all = 0;
 
-	for (uint32 g = 0; g < c->ngroups; g++)
+	for (uint64 g = entry->first_group; g < end; g++)
 	{
 		const CountedGroup *group = &c->group[g];
 
+		all += group->covered;
 		if (entry->kind == RENCODER_RUN_BASE ? group->run == entry->number :
 			group->cut < entry->upto)
 			pages += group->covered;
 	}
 	if (entry->kind == RENCODER_RUN_BASE)
 		return Min(1, pages / Max(column->npages, 1));
-	return pages / Max(c->covered, 1);
+	return pages / Max(all, 1);
 }
 
 static bool
@@ -318,8 +322,8 @@ count_ranges(RowCount *c, const RencoderGroup *group, RencoderHeader header)
 	rencoder_group_copy_header(group, 0, header);
 	for (uint32 slot = 0; slot < RENC_GROUP_RANGES; slot++)
 	{
-		if (!rencoder_set_test(header->summarized, slot) ||
-			rencoder_set_test(header->covered, slot) || header->min[slot] > header->max[slot])
+		if (!renc_mask_test(rencoder_header_filtered(header), slot) ||
+			header->min[slot] > header->max[slot])
 			continue;
 		if (!count_between(c, range_pages(c, group->number, slot), header->config.coder,
 						   header->min[slot], header->max[slot], group->header))
@@ -369,12 +373,13 @@ look_at_ranges(RowCount *c, const RencoderGroup *group, RencoderHeader header)
 
 	rencoder_group_copy_header(group, 0, header);
 	counted->run = header->run;
-	counted->cut = header->run == 0 ? PG_UINT64_MAX : rencoder_group_least_cut(header);
+	counted->cut = header->run == 0 && renc_mask_empty(rencoder_set_get(header->noted)) ?
+		PG_UINT64_MAX : rencoder_group_least_cut(header);
 	for (uint32 slot = 0; slot < RENC_GROUP_RANGES; slot++)
 	{
 		double		pages = range_pages(c, group->number, slot);
 
-		if (rencoder_set_test(header->covered, slot))
+		if (rencoder_set_test(header->covered, slot) || rencoder_set_test(header->noted, slot))
 			counted->covered += pages;
 		else if (!rencoder_set_test(header->summarized, slot))
 			c->unsummarized += pages;

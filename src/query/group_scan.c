@@ -165,6 +165,14 @@ begin_answer(const RencoderGroupScan *s)
 	return answer;
 }
 
+/* Where the keys of a group are, as its first header says. */
+typedef struct GroupStorage
+{
+	renc_mask	covered;		/* ranges, by "run" */
+	renc_mask	noted;			/* they have none */
+	RencoderSearchedRun *run;	/* NULL: it is not known */
+} GroupStorage;
+
 /* Adds what was found in the covered ranges by "run" (NULL: it is not known), and late places. */
 static void
 add_places(RencoderGroupScan *s, uint32 group, int col, RencoderSearchedRun *run,
@@ -179,18 +187,20 @@ add_places(RencoderGroupScan *s, uint32 group, int col, RencoderSearchedRun *run
 /*
  * What a column, of which "header" is a copy, leaves of a group.  A key that is asked for is in the
  * storage of a range, which bounds may exclude, or came later, which they do not tell; or the range
- * has a value that any key may stand for.  "run": of the covered ranges; NULL: it is not known.
+ * has a value that any key may stand for.
  */
 static void
 ask_column(RencoderGroupScan *s, RencoderColumnProbe *p, const RencoderHeaderData *header,
-		   renc_mask covered, RencoderSearchedRun *run, RencoderGroupCandidates *state)
+		   const GroupStorage *storage, RencoderGroupCandidates *state)
 {
 	renc_mask	keyless = rencoder_set_get(header->keyless);
-	renc_mask	stored = prune_by_bounds(p, header, renc_mask_andnot(state->left.ranges, keyless));
+	renc_mask	stored = renc_mask_andnot(state->left.ranges, renc_mask_or(keyless, storage->noted));
 	renc_candidates answer = begin_answer(s);
+	renc_mask	covered;
 
-	covered = renc_mask_and(covered, stored);
-	add_places(s, header->group, header->attno, run, covered, &answer);
+	stored = prune_by_bounds(p, header, stored);
+	covered = renc_mask_and(storage->covered, stored);
+	add_places(s, header->group, header->attno, storage->run, covered, &answer);
 	renc_candidates_add(&answer, probe_storage(s, p, header, renc_mask_andnot(stored, covered)));
 	renc_candidates_add(&answer, keyless);
 	renc_candidates_and(&state->left, &answer);
@@ -252,8 +262,7 @@ trusted_ranges(const RencoderGroupScan *s, const RencoderHeaderData *header)
 static void
 scan_by_header(RencoderGroupScan *s, RencoderEntry entry, uint32 group, RencoderGroupCandidates *state)
 {
-	RencoderSearchedRun *run = NULL;
-	renc_mask	covered = renc_mask_none();
+	GroupStorage storage = {.run = NULL};
 
 	for (int col = 0; col < s->meta.natts; col++)
 	{
@@ -272,11 +281,10 @@ scan_by_header(RencoderGroupScan *s, RencoderEntry entry, uint32 group, Rencoder
 			state->left.ranges = renc_mask_and(existing, trusted_ranges(s, header));
 			state->untrusted = renc_mask_andnot(existing, state->left.ranges);
 
+			storage.covered = rencoder_set_get(header->covered);
+			storage.noted = rencoder_set_get(header->noted);
 			if (header->run != 0)
-			{
-				covered = rencoder_set_get(header->covered);
-				run = base_run(s, header->run, entry->header);
-			}
+				storage.run = base_run(s, header->run, entry->header);
 			if (s->runs != NULL)
 				make_page_room(s, state);
 		}
@@ -285,9 +293,9 @@ scan_by_header(RencoderGroupScan *s, RencoderEntry entry, uint32 group, Rencoder
 		if (q->has_keys)
 			p = get_column_probe(s, col, &header->config, entry->header);
 		if (p != NULL)
-			ask_column(s, p, header, covered, run, state);
+			ask_column(s, p, header, &storage, state);
 		else if (!q->has_keys)
-			ask_nulls(s, q, header, covered, run, state);
+			ask_nulls(s, q, header, storage.covered, storage.run, state);
 	}
 }
 
@@ -513,7 +521,10 @@ rencoder_group_scan_search_runs(RencoderGroupScan *s, RencoderEarlyEnd *early)
 
 	if (s->query->empty || (runs->list.n == 0 && runs->pending_first == RENCODER_NO_BLOCK))
 		return;
-	s->runs = rencoder_run_scan_begin(s->index, s->nblocks, s->query, s->copies, &s->prefetch);
+	if (s->runs == NULL)
+		s->runs = rencoder_run_scan_begin(s->index, s->nblocks, s->query, s->copies, &s->prefetch);
+	else
+		rencoder_group_scan_rewind(s);
 	rencoder_run_scan_search(s->runs, early);
 }
 

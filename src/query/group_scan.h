@@ -83,9 +83,10 @@ extern void rencoder_group_scan_begin(RencoderGroupScan *scan, Relation index, B
 									  RencoderQuery *query, Snapshot snapshot, RencoderCopies *copies);
 
 /*
- * Searches the runs and the pending list, if there are any, as "copies" says.  To be done before
- * the first group, so that what they say is no older than what groups say of them.  "early", NULL
- * or for a query of one column, may break it off: then only rencoder_group_scan_end() may follow.
+ * Searches the runs that have not been searched, and the pending list, if there are any, as "copies"
+ * says.  To be done before the first group of each round, so that what groups say is no older.
+ * "early", NULL or for a query of one column, may break it off: then only rencoder_group_scan_end()
+ * may follow.
  */
 extern void rencoder_group_scan_search_runs(RencoderGroupScan *scan, RencoderEarlyEnd *early);
 

@@ -124,7 +124,7 @@ rencoder_plain_scan_search(RencoderPlainScan *plain, BlockNumber nblocks, uint32
 
 	plain->scans += !plain->begun;
 	plain->begun = true;
-	plain->found_pages = 0;
+	plain->found_pages = plain->whole_pages = 0;
 	plain->nblocks = nblocks;
 	plain->pages_per_range = pages_per_range;
 	plain->early.limit = plain->limit;
@@ -181,6 +181,8 @@ rencoder_plain_scan_emit(void *arg, uint64 first_range, const renc_candidates *c
 		uint64		end = Min(start + plain->pages_per_range, plain->nblocks);
 
 		CHECK_FOR_INTERRUPTS();
+		if (!renc_mask_test(candidates->refined, slot) && start < end)
+			plain->whole_pages += end - start;
 		for (uint64 page = start; page < end; page++)
 		{
 			const uint64 *row;

@@ -37,6 +37,8 @@ typedef struct RencoderPlainScan
 	int64		pages;			/* that rows were handed out of, since the
 								 * beginning */
 	int64		ranges;			/* block ranges, likewise */
+	int64		whole_pages;	/* of ranges of which the last search told no
+								 * page */
 	int64		scans;			/* with a search */
 	int64		all_pages;		/* handed out by all scans */
 

@@ -110,6 +110,7 @@ typedef struct BitmapTarget
 	int64		npages;			/* of which rows are not told */
 	int64		exact_pages;	/* of which they are */
 	int64		nrows;			/* these */
+	int64		whole_pages;	/* of ranges of which no page is told */
 	int64		nranges;
 } BitmapTarget;
 
@@ -150,6 +151,8 @@ add_pages(void *arg, uint64 first_range, const renc_candidates *candidates)
 
 		CHECK_FOR_INTERRUPTS();
 		target->nranges++;
+		if (!renc_mask_test(candidates->refined, slot) && start < end)
+			target->whole_pages += end - start;
 		for (uint64 blkno = start; blkno < end; blkno++)
 		{
 			const uint64 *row;
@@ -168,9 +171,12 @@ add_pages(void *arg, uint64 first_range, const renc_candidates *candidates)
 	}
 }
 
-/* Counts a scan that has visited so many pages of the table, in so many block ranges. */
+/*
+ * Counts a scan that has visited so many pages of the table, in so many block ranges, some of them
+ * of whole ranges.
+ */
 static void
-count_scan(IndexScanDesc scan, int64 pages, int64 nranges)
+count_scan(IndexScanDesc scan, int64 pages, int64 nranges, int64 whole_pages)
 {
 	OwnScan    *state = (OwnScan *) scan->opaque;
 	RencoderStats stats = {0};
@@ -182,6 +188,7 @@ count_scan(IndexScanDesc scan, int64 pages, int64 nranges)
 	stats.count[RENCODER_STATS_RANGES] = ranges;
 	stats.count[RENCODER_STATS_SKIPPED] = Max(ranges - nranges, 0);
 	stats.count[RENCODER_STATS_INDEX_PAGES] = state->index_pages;
+	stats.count[RENCODER_STATS_WHOLE_PAGES] = whole_pages;
 	state->index_pages = 0;
 	rencoder_scan_stats_add(RelationGetRelid(scan->indexRelation), &stats);
 	if (state->instrument == NULL || state->plain != NULL)
@@ -288,7 +295,7 @@ rencodergetbitmap(IndexScanDesc scan, TIDBitmap *tbm)
 													   scan->xs_snapshot, search.copies, add_pages,
 													   &target, NULL, NULL);
 		pages = target.npages + target.exact_pages;
-		count_scan(scan, pages, target.nranges);
+		count_scan(scan, pages, target.nranges, target.whole_pages);
 		rencoder_sample_record_scan(search.query, (double) pages / Max(state->nblocks, 1));
 	}
 	end_search(scan, &search);
@@ -345,7 +352,7 @@ count_plain_scan(IndexScanDesc scan)
 	OwnScan    *state = (OwnScan *) scan->opaque;
 
 	if (state->plain != NULL && state->plain->begun && !state->counted)
-		count_scan(scan, state->plain->pages, state->plain->ranges);
+		count_scan(scan, state->plain->pages, state->plain->ranges, state->plain->whole_pages);
 	state->counted = true;
 }
 

@@ -362,6 +362,7 @@ look_in_matrix(WantedKeys *wanted)
 	const RencoderHeaderData *first = check->copy->header[0];
 	const RencoderHeaderData *header = check->copy->header[wanted->col];
 	RencoderSlab slab = rencoder_slab_of(check->index, header);
+	renc_mask	filtered = rencoder_header_filtered(first);
 
 	for (size_t i = 0; i < wanted->n; i++)
 	{
@@ -371,7 +372,7 @@ look_in_matrix(WantedKeys *wanted)
 		BlockNumber blkno;
 
 		CHECK_FOR_INTERRUPTS();
-		if (k->found || rencoder_set_test(first->covered, slot) || k->key < header->min[slot] ||
+		if (k->found || !renc_mask_test(filtered, slot) || k->key < header->min[slot] ||
 			k->key > header->max[slot])
 			continue;
 		if (rencoder_set_test(header->always, slot) ||

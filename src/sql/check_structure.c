@@ -60,6 +60,7 @@ check_header_fields(CheckState *state, BlockNumber blkno,
 							renc_mask_empty(rencoder_set_get(header->summarized)) &&
 							renc_mask_empty(rencoder_set_get(header->covered)) &&
 							renc_mask_empty(rencoder_set_get(header->flushing)) &&
+							renc_mask_empty(rencoder_set_get(header->noted)) &&
 							header->run == 0),
 						   blkno, "The header of a further column has range states.");
 
@@ -70,6 +71,10 @@ check_header_fields(CheckState *state, BlockNumber blkno,
 	rencoder_check_require(state, renc_mask_empty(renc_mask_andnot(rencoder_set_get(header->covered),
 																   rencoder_set_get(header->summarized))),
 						   blkno, "A range is covered, but not summarized.");
+	rencoder_check_require(state, renc_mask_empty(renc_mask_andnot(rencoder_set_get(header->noted),
+																   renc_mask_andnot(rencoder_set_get(header->summarized),
+																					rencoder_set_get(header->covered)))),
+						   blkno, "A range is noted, but covered, or not summarized.");
 	rencoder_check_require(state, renc_mask_empty(renc_mask_andnot(rencoder_set_get(header->flushing),
 																   header->flushing_run != 0 ? has_summary :
 																   rencoder_set_get(header->summarized))),
@@ -120,7 +125,8 @@ check_range(CheckState *state, BlockNumber blkno, int col, unsigned int slot,
 		rencoder_set_test(header->keyless, slot);
 	bool		has_value = rencoder_set_test(header->has_value, slot);
 	bool		has_bounds = header->min[slot] <= header->max[slot];
-	bool		stored = summarized && !rencoder_set_test(copy->header[0]->covered, slot);
+	bool		stored = summarized && !rencoder_set_test(copy->header[0]->covered, slot) &&
+		!rencoder_set_test(copy->header[0]->noted, slot);
 	const char *fault = NULL;
 
 	if (has_bounds && !has_value)
@@ -137,7 +143,7 @@ check_range(CheckState *state, BlockNumber blkno, int col, unsigned int slot,
 
 	/*
 	 * INV-4: storage is linked before the state is set; a range that is
-	 * covered, or has no keys, needs none.
+	 * covered, noted, or has no keys, needs none.
 	 */
 	else if (stored && has_bounds && (header->matrix.start == RENCODER_NO_BLOCK ||
 									  slot >= RENC_SLICE_RANGES * header->config.width))
@@ -168,6 +174,8 @@ check_sealed(CheckState *state, BlockNumber blkno, int col)
 						   renc_mask_empty(renc_mask_andnot(renc_mask_all(),
 															rencoder_set_get(first->summarized))),
 						   blkno, "The group is sealed, but not all its ranges are summarized.");
+	rencoder_check_require(state, renc_mask_empty(rencoder_set_get(first->noted)), blkno,
+						   "The group is sealed, but has noted ranges.");
 	rencoder_check_require(state, header->matrix.start != RENCODER_NO_BLOCK, blkno,
 						   "The group is sealed, but has no matrix.");
 	rencoder_check_require(state, first->run == 0, blkno, "The group is sealed, but names a run.");

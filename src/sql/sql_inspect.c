@@ -240,6 +240,7 @@ emit_group_column(FunctionCallInfo fcinfo, const RencoderGroupCopy *copy, int co
 	else
 		put_null(&row);
 	put(&row, Int32GetDatum(renc_mask_count(rencoder_set_get(first->covered))));
+	put(&row, Int32GetDatum(renc_mask_count(rencoder_set_get(first->noted))));
 	emit(fcinfo, &row);
 }
 
@@ -299,7 +300,8 @@ emit_ranges(FunctionCallInfo fcinfo, const RencoderMeta *meta,
 			put(&row, Int64GetDatum((int64) range));
 			put(&row, Int64GetDatum((int64) (range * meta->pages_per_range)));
 			put(&row, Int16GetDatum(col + 1));
-			put_text(&row, done ? "summarized" : doing ? "summarizing" : "unsummarized");
+			put_text(&row, done && rencoder_set_test(copy->header[0]->noted, slot) ? "noted" :
+					 done ? "summarized" : doing ? "summarizing" : "unsummarized");
 			if (done || doing)
 				put_summary(&row, copy, slot, col, show_keys);
 			else

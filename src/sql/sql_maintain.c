@@ -6,6 +6,7 @@
  */
 #include "maintain/compact.h"
 #include "maintain/desummarize.h"
+#include "maintain/note.h"
 #include "maintain/retune.h"
 #include "maintain/summarize.h"
 
@@ -20,6 +21,7 @@
 PG_FUNCTION_INFO_V1(rencoder_summarize_new_values);
 PG_FUNCTION_INFO_V1(rencoder_summarize_range);
 PG_FUNCTION_INFO_V1(rencoder_desummarize_range);
+PG_FUNCTION_INFO_V1(rencoder_note_tail_ranges);
 PG_FUNCTION_INFO_V1(rencoder_retune_index);
 PG_FUNCTION_INFO_V1(rencoder_compact_index);
 
@@ -113,6 +115,34 @@ rencoder_summarize_range(PG_FUNCTION_ARGS)
 	}
 	rencoder_open_index_close(&target);
 	PG_RETURN_INT32((int32) n);
+}
+
+/*
+ * rencoder_note_tail(index regclass) returns integer
+ *
+ * Notes what is not summarized at the end of the table, and one empty range ahead; returns the number
+ * of these ranges, 0 if the index has no runs.  ShareUpdateExclusiveLock on table and index.
+ */
+Datum
+rencoder_note_tail_ranges(PG_FUNCTION_ARGS)
+{
+	RencoderOpenIndex target;
+	int			n = 0;
+
+	reject_recovery();
+	rencoder_open_index(&target, PG_GETARG_OID(0), ShareUpdateExclusiveLock,
+						RENCODER_PRIVILEGE_OWNER);
+	if (target_is_valid(&target))
+	{
+		RencoderMeta meta = *rencoder_meta_get(target.index);
+		BlockNumber nblocks = RelationGetNumberOfBlocks(target.heap);
+
+		(void) rencoder_columns_check_coders(target.index, ERROR);
+		n = rencoder_note(target.index, target.heap, rencoder_note_tail(target.index, &meta, nblocks),
+						  rencoder_range_count(&meta, nblocks) + 1);
+	}
+	rencoder_open_index_close(&target);
+	PG_RETURN_INT32(n);
 }
 
 /*

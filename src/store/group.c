@@ -178,7 +178,8 @@ rencoder_group_seal(RencoderEntry entry, const RencoderMeta *meta,
 					const RencoderHeaderData *first)
 {
 	if (!renc_mask_empty(renc_mask_andnot(renc_mask_all(),
-										  rencoder_set_get(first->summarized))))
+										  rencoder_set_get(first->summarized))) ||
+		!renc_mask_empty(rencoder_set_get(first->noted)))
 		return;
 	if (first->run != 0)
 	{

@@ -13,12 +13,13 @@
  *		 | covered | flushing | always | keyless | keyless_since | has_null | ..
  *		 176         192      1216     2240        3264      3392         3904
  *		 | has_value | min[]  | max[]  | horizon[] | cut[16] | distinct[] | nset[] | ..
- *		 4416            4424       4432           4440  4444
- *		 | predicted_fpr | best_fpr | sample_stamp | run | flushing_run |
+ *		 4416            4424       4432           4440  4444           4448
+ *		 | predicted_fpr | best_fpr | sample_stamp | run | flushing_run | noted |
  *
  * States of a range (INV-1): unsummarized (no bit), summarizing, summarized.
- * Bit j of a 16-byte set is range j of the group.  Keys of "covered" ranges are in a run, those of
- * other summarized ones in the column's matrix (INV-11).  Those of "flushing" ranges are being read
+ * Bit j of a 16-byte set is range j of the group.  Keys of "covered" ranges are in a run, "noted"
+ * ones have no storage, but deltas and the pending list have all their keys, those of
+ * other summarized ones are in the column's matrix (INV-11).  Those of "flushing" ranges are being read
  * for other storage, or, with the summarizing ones among them, for a run (INV-13).
  *
  * Storage never changes (INV-2).  Min, max, "always", has_null and has_value say what it was made
@@ -60,7 +61,8 @@ typedef struct RencoderHeaderData
 	/* First header page only. */
 	uint64		horizon[RENC_GROUP_RANGES];
 	uint64		cut[RENC_GROUP_SLICES]; /* the storage of a slice's ranges has
-										 * the keys of pending pages up to it */
+										 * the keys of pending pages up to it,
+										 * and, if noted, deltas of later ones */
 
 	/* Of the column, when its storage was made. */
 	uint32		distinct[RENC_GROUP_RANGES];	/* distinct keys */
@@ -75,13 +77,15 @@ typedef struct RencoderHeaderData
 	uint32		run;			/* that has the keys of the covered ranges, 0:
 								 * none */
 	uint32		flushing_run;	/* that is being made, 0: a matrix, or nothing */
+	uint8		noted[RENC_MATRIX_WIDTH];	/* a state as those above:
+											 * summarized, not covered */
 } RencoderHeaderData;
 
 typedef RencoderHeaderData *RencoderHeader;
 
 StaticAssertDecl(offsetof(RencoderHeaderData, min) == 192 &&
 				 offsetof(RencoderHeaderData, cut) == 3264 &&
-				 sizeof(RencoderHeaderData) == 4448,
+				 sizeof(RencoderHeaderData) == 4464,
 				 "RencoderHeaderData is on disk");
 StaticAssertDecl(sizeof(RencoderHeaderData) <= RENCODER_PAYLOAD_SIZE,
 				 "a group header must fit a page");
@@ -197,6 +201,15 @@ rencoder_group_mark(RencoderEntry entry, const RencoderHeaderData *header)
 		entry->flags |= RENCODER_ENTRY_NULLS;
 }
 
+/* The ranges whose keys are in the matrix of each column. */
+static inline renc_mask
+rencoder_header_filtered(const RencoderHeaderData *first)
+{
+	return renc_mask_andnot(rencoder_set_get(first->summarized),
+							renc_mask_or(rencoder_set_get(first->covered),
+										 rencoder_set_get(first->noted)));
+}
+
 /* Makes the payload of a header page: all ranges unsummarized, no keys. */
 extern void rencoder_group_init_header(RencoderHeader header, uint32 group, int attno);
 
@@ -246,8 +259,8 @@ extern uint64 rencoder_group_least_cut(const RencoderHeaderData *first);
 
 /*
  * Seals the entry of a group, if all ranges are summarized, according to its
- * first header, and all columns have a matrix, according to the entry.  Of a group that
- * names a run, marks the entry as covered if all ranges are.
+ * first header, and none is noted, and all columns have a matrix, according to the entry.  Of a
+ * group that names a run, marks the entry as covered if all ranges are.
  */
 extern void rencoder_group_seal(RencoderEntry entry, const RencoderMeta *meta,
 								const RencoderHeaderData *first);

@@ -259,6 +259,13 @@ rencoder_pending_close(Relation index)
 	return read_bounds(index).last_number - 1;
 }
 
+void
+rencoder_pending_begin(Relation index)
+{
+	while (rencoder_pending_closed(index) == 0)
+		link_page(index, read_bounds(index).last);
+}
+
 uint64
 rencoder_pending_closed(Relation index)
 {

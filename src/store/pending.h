@@ -132,6 +132,11 @@ extern BlockNumber rencoder_pending_find_tail(Relation index, bool *closed, uint
 extern uint64 rencoder_pending_close(Relation index);
 
 /*
+ * Sees to it that a page was closed, an empty one if none ever was.  Locks and WAL likewise.
+ */
+extern void rencoder_pending_begin(Relation index);
+
+/*
  * The number of the last page that is closed, without closing one: a cut for a table that is read
  * from now on (INV-13).  Locks: metapage share, released.
  */

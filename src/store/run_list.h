@@ -67,6 +67,8 @@ typedef struct RencoderNewRun
 	uint32		number;
 	uint32		npages;
 	RencoderRunColumn first;
+	uint64		upto;			/* deltas: if it is later than that of what
+								 * they take the place of */
 	float		rows;			/* base runs: see RencoderRunEntry */
 	float		table_rows;
 } RencoderNewRun;

@@ -4,8 +4,8 @@
  *
  * One page, named by the metapage:
  *
- *		 0          72      80
- *		 | count[9] | since | check |
+ *		 0           80      88
+ *		 | count[10] | since | check |
  *
  * Counts are added as hints, as query samples are (sample_pages.h): not logged, so a crash or a
  * standby has older ones.  A torn page has a wrong check value and begins anew.
@@ -25,6 +25,8 @@ typedef enum RencoderStatsCount
 	RENCODER_STATS_RANGES,		/* likewise of block ranges: all, and those */
 	RENCODER_STATS_SKIPPED,		/* without a page that passed */
 	RENCODER_STATS_INDEX_PAGES,
+	RENCODER_STATS_WHOLE_PAGES, /* of the pages that passed, those of ranges
+								 * that passed whole */
 	RENCODER_STATS_CHECKED_SCANS,	/* of which it is known what they found on */
 	RENCODER_STATS_CHECKED_PAGES,	/* the pages that passed and were read, */
 	RENCODER_STATS_FALSE_PAGES, /* and on which of them nothing */
@@ -44,7 +46,7 @@ typedef struct RencoderStatsPageData
 	uint32		unused;			/* zero */
 } RencoderStatsPageData;
 
-StaticAssertDecl(sizeof(RencoderStatsPageData) == 88, "RencoderStatsPageData is on disk");
+StaticAssertDecl(sizeof(RencoderStatsPageData) == 96, "RencoderStatsPageData is on disk");
 
 #define RencoderPageGetStats(page) \
 	((RencoderStatsPageData *) RencoderPageGetPayload(page))

@@ -1,27 +1,42 @@
 /*
  * tail_reads.c
- *		Do queries read so much of a table's tail that it is to be summarized while the table
- *		grows?
+ *		Do queries read so much of a table's tail, or of ranges that only filters name, that
+ *		something is to be done while the table grows?
  *
- * Each scan reads all of the tail.  To summarize the range that the table ends in costs those
- * who fill it, as each row is an entry of the pending list then.  So the tail is summarized when
- * scans have read as much of it as that would cost at most: whatever comes then, both together are
- * about twice the lesser of the two (the rule of those who rent skis until they have paid the price
- * of a pair).
+ * What is done costs those who put rows into the table, or the worker.  So it is done when scans
+ * have read as much as that would cost at most: whatever comes then, both together are about
+ * twice the lesser of the two (the rule of those who rent skis until they have paid the price of a
+ * pair).  Prices are in pages whose rows are checked.
  *
- * The price is in pages.  To check the rows of a page takes as long as to append entries for a part
- * of them, whatever their size is, so a range costs as many times its pages.
+ *	- Ranges of the tail that are complete are noted for little more than reading them once.
+ *	- Each row that comes to a noted range is an entry of the pending list.  So the range that the
+ *	  table ends in, and one ahead of it, are noted only if scans come while a range is filled;
+ *	  and not if the table has grown by more than a range since the last look: then it is loaded.
+ *	- To give a range of the tail filters, where an index has no runs, costs entries, too.
+ *	- Filters name ranges, a run names rows.  Groups with filters are flushed when scans have read
+ *	  many pages of ranges whole.
  */
 #include "worker/tail_reads.h"
 
+#include "maintain/note.h"
 #include "store/sample_pages.h"
 #include "store/stats_page.h"
 
 /* To append entries for a page's rows takes as long as to check the rows of so many. */
 #define PAGES_FOR_ENTRIES	30
 
-/* No tail is longer, while the worker does its work. */
-#define TAIL_RANGES			(2 * RENC_SLICE_RANGES)
+/* To note a page that is full takes as long as to check the rows of so many. */
+#define PAGES_FOR_NOTING	2
+
+/*
+ * So many scans pay for a range that is noted before it is full: each of them would read half of it,
+ * and what is noted is found at once.  They pay for no more than some ranges ahead of time.
+ */
+#define SCANS_FOR_RANGE		8
+#define MAX_RANGES_PAID		8
+
+/* Whole ranges that scans read, in ranges, before groups of filters are flushed. */
+#define RANGES_FOR_FLUSH	64
 
 /* The counts of scans; false if there are none yet. */
 static bool
@@ -38,42 +53,87 @@ read_counts(Relation index, BlockNumber nblocks, RencoderStats *stats)
 	return false;
 }
 
-/* The range that the tail begins with; that behind the last one, if there is no tail. */
-static uint64
-tail_first(Relation index, const RencoderMeta *meta, BlockNumber nblocks)
+/* Of an index without runs: all of the tail, or nothing. */
+static void
+look_at_filtered_tail(RencoderTailReads *reads, const RencoderMeta *meta, BlockNumber nblocks,
+					  RencoderTailWork *work)
 {
-	uint64		nranges = rencoder_range_count(meta, nblocks);
-	uint64		first = nranges;
-
-	while (first > 0 && nranges - first < TAIL_RANGES &&
-		   rencoder_group_header_if_summarized(index, meta, first - 1) == RENCODER_NO_BLOCK)
-		first--;
-	return first;
+	if (reads->pages < (double) PAGES_FOR_ENTRIES * meta->pages_per_range)
+		return;
+	reads->pages = 0;
+	work->end = rencoder_range_count(meta, nblocks);
 }
 
-bool
-rencoder_tail_reads_look(RencoderTailReads *reads, Relation index, const RencoderMeta *meta,
-						 BlockNumber nblocks, uint64 *first)
+static bool
+pay_for_range(RencoderTailReads *reads)
 {
+	if (reads->credit < SCANS_FOR_RANGE)
+		return false;
+	reads->credit -= SCANS_FOR_RANGE;
+	return true;
+}
+
+/* The complete ranges of the tail, or all, or one more. */
+static void
+look_at_noted_tail(RencoderTailReads *reads, Relation index, const RencoderMeta *meta,
+				   BlockNumber nblocks, BlockNumber before, RencoderTailWork *work)
+{
+	uint32		ppr = meta->pages_per_range;
+	uint64		last = nblocks / ppr;	/* range that the next row may come to */
+	uint64		pages = work->first < last ? (last - work->first) * ppr : 0;
+
+	work->end = work->first;
+	if (pages > 0 && reads->pages >= (double) PAGES_FOR_NOTING * pages)
+	{
+		reads->pages = 0;
+		work->end = last;
+	}
+	if (nblocks > before + ppr || (pages > 0 && work->end != last))
+		return;
+	for (uint64 range = Max(last, work->first); range <= last + 1; range++)
+	{
+		if (rencoder_group_header_if_summarized(index, meta, range) != RENCODER_NO_BLOCK)
+			continue;
+		if (!pay_for_range(reads))
+			return;
+		work->end = range + 1;
+	}
+}
+
+RencoderTailWork
+rencoder_tail_reads_look(RencoderTailReads *reads, Relation index, const RencoderMeta *meta,
+						 BlockNumber nblocks, bool notes)
+{
+	RencoderTailWork work = {0};
+	BlockNumber before = reads->nblocks;
+	bool		known = reads->known;
 	RencoderStats stats;
-	uint64		blocks_before;
 	int64		scans;
 
 	if (!read_counts(index, nblocks, &stats))
-		return false;
-	scans = stats.count[RENCODER_STATS_SCANS];
-	reads->busy = reads->known && scans > reads->scans;
-	if (reads->busy)
-	{
-		*first = tail_first(index, meta, nblocks);
-		blocks_before = *first * meta->pages_per_range;
-		if (blocks_before < nblocks)
-			reads->pages += (double) (scans - reads->scans) * (double) (nblocks - blocks_before);
-	}
+		return work;
+	scans = known ? Max(stats.count[RENCODER_STATS_SCANS] - reads->scans, 0) : 0;
+	if (known)
+		reads->filtered += Max(stats.count[RENCODER_STATS_WHOLE_PAGES] - reads->whole, 0);
+	reads->credit = Min(reads->credit + scans, MAX_RANGES_PAID * SCANS_FOR_RANGE);
 	reads->known = true;
-	reads->scans = scans;
-	if (!reads->busy || reads->pages < (double) PAGES_FOR_ENTRIES * meta->pages_per_range)
-		return false;
-	reads->pages = 0;
-	return true;
+	reads->scans = stats.count[RENCODER_STATS_SCANS];
+	reads->whole = stats.count[RENCODER_STATS_WHOLE_PAGES];
+	reads->nblocks = nblocks;
+	reads->busy = scans > 0 || (notes && reads->credit >= SCANS_FOR_RANGE);
+	if (!reads->busy)
+		return work;
+	work.first = work.end = rencoder_note_tail(index, meta, nblocks);
+	if (work.first * meta->pages_per_range < nblocks)
+		reads->pages += scans * (double) (nblocks - work.first * meta->pages_per_range);
+	if (notes)
+		look_at_noted_tail(reads, index, meta, nblocks, before, &work);
+	else
+		look_at_filtered_tail(reads, meta, nblocks, &work);
+	if (notes && reads->filtered >= (double) RANGES_FOR_FLUSH * meta->pages_per_range)
+	{
+		reads->filtered = 0;
+		work.flush = true;
+	}
+	return work;
 }

@@ -1,7 +1,7 @@
 /*
  * tail_reads.h
- *		Do queries read so much of a table's tail that it is to be summarized while the table
- *		grows?
+ *		Do queries read so much of a table's tail, or of ranges that only filters name, that
+ *		something is to be done while the table grows?
  */
 #ifndef RENCODER_TAIL_READS_H
 #define RENCODER_TAIL_READS_H
@@ -12,20 +12,34 @@
 typedef struct RencoderTailReads
 {
 	bool		known;			/* was it looked at before? */
-	bool		busy;			/* have scans come between the last two looks? */
+	bool		busy;			/* do scans come? */
 	int64		scans;			/* that were counted at the last look */
+	int64		whole;			/* pages of whole ranges, likewise */
+	BlockNumber nblocks;		/* of the table, likewise */
 	double		pages;			/* that scans have read of the tail since it
 								 * was summarized, or since the first look */
+	double		credit;			/* scans that have not paid for a range yet */
+	double		filtered;		/* pages of whole ranges that scans have read
+								 * since filters were last taken away */
 } RencoderTailReads;
 
+/* What is to be done now. */
+typedef struct RencoderTailWork
+{
+	uint64		first;			/* ranges to be summarized ... */
+	uint64		end;			/* ... up to before this one */
+	bool		flush;			/* groups with filters are to be flushed */
+} RencoderTailWork;
+
 /*
- * Looks at the counts of scans and at the tail of a table of "nblocks" pages.  True if the tail
- * should be summarized now, from range "first" on; then it counts from nothing again.  An index
- * whose scans are not counted yet is given a page for that.  Locks: metapage, page of counts,
- * headers share, one after the other; the maintainer lock, to make that page.
+ * Looks at the counts of scans and at the tail of a table of "nblocks" pages.  "notes": ranges may
+ * be noted, of which one may lie ahead of the end of the table; else they get filters.  What is to be
+ * done now is paid for; then it counts from nothing again.  An index whose scans are not counted yet
+ * is given a page for that.  Locks: metapage, page of counts, headers share, one after the other;
+ * the maintainer lock, to make that page.
  */
-extern bool rencoder_tail_reads_look(RencoderTailReads *reads, Relation index,
-									 const RencoderMeta *meta, BlockNumber nblocks,
-									 uint64 *first);
+extern RencoderTailWork rencoder_tail_reads_look(RencoderTailReads *reads, Relation index,
+												 const RencoderMeta *meta, BlockNumber nblocks,
+												 bool notes);
 
 #endif							/* RENCODER_TAIL_READS_H */

@@ -53,7 +53,7 @@
 #include "worker/worker_queue.h"
 
 /* How often it looks around, at least. */
-#define LOOK_MS				200
+#define LOOK_MS				100
 
 /*
  * A turn, when other databases wait.  After a look at all indexes it is long enough to see whether

@@ -11,6 +11,7 @@
 #include "base/options.h"
 #include "maintain/compact.h"
 #include "maintain/delta.h"
+#include "maintain/note.h"
 #include "maintain/summarize.h"
 #include "worker/autosummarize.h"
 
@@ -78,14 +79,17 @@ fill_gaps(Relation index, Relation heap, const RencoderMeta *meta, uint64 end)
 	return slice >= end;
 }
 
-/* A delta of the pending list, if that is long enough. */
+/* A delta of the pending list, if that is long enough; sooner if scans read it. */
 static void
-shorten_pending(Relation index)
+shorten_pending(Relation index, bool read)
 {
-	if (!rencoder_delta_is_due(index, RENCODER_DELTA_PAGES))
+	uint64		least = read ? RENCODER_DELTA_READ_PAGES : RENCODER_DELTA_PAGES;
+
+	if (!rencoder_delta_is_due(index, least))
 		return;
 	rencoder_meta_lock_maintainer(index);
-	(void) rencoder_delta_make(index, RENCODER_DELTA_PAGES, PG_UINT32_MAX, RENCODER_DELTA_BUSY);
+	(void) rencoder_delta_make(index, least, PG_UINT32_MAX,
+							   read ? RENCODER_DELTA_READ : RENCODER_DELTA_BUSY);
 	rencoder_meta_unlock_maintainer(index);
 }
 
@@ -106,13 +110,29 @@ may_wait(RencoderJob *job, Relation index, const RencoderMeta *meta, uint64 end)
 	return job->gap_since != 0 && !TimestampDifferenceExceeds(job->gap_since, now, GAP_MS);
 }
 
-/* All there is from range "first" on, the range that the table ends in included. */
+/* Ranges of the tail; where the index keeps its keys in runs they are noted. */
 static void
 summarize_tail(Relation index, Relation heap, const RencoderMeta *meta, BlockNumber nblocks,
-			   uint64 first)
+			   uint64 first, uint64 end)
 {
-	if (rencoder_autosummarize_is_worth(meta, nblocks))
-		(void) rencoder_summarize(index, heap, first, rencoder_range_count(meta, nblocks) - 1);
+	if (!rencoder_autosummarize_is_worth(meta, nblocks) || first >= end)
+		return;
+	if (rencoder_options_use_runs(index))
+		(void) rencoder_note(index, heap, first, end);
+	else
+		(void) rencoder_summarize(index, heap, first, end - 1);
+}
+
+/* What scans have paid for. */
+static RencoderCompactResult
+do_what_is_read(RencoderJob *job, Relation index, Relation heap, const RencoderMeta *meta,
+				BlockNumber nblocks)
+{
+	RencoderTailWork work = rencoder_tail_reads_look(&job->reads, index, meta, nblocks,
+													 rencoder_options_use_runs(index));
+
+	summarize_tail(index, heap, meta, nblocks, work.first, work.end);
+	return work.flush ? rencoder_compact_some(index, heap, false, true) : RENCODER_COMPACT_NOTHING;
 }
 
 RencoderJobResult
@@ -125,7 +145,6 @@ rencoder_worker_job_serve(RencoderJob *job, Relation index, Relation heap)
 	bool		flushes;
 	uint64		end;
 	uint64		full;
-	uint64		first;
 	uint64		nsummarized = 0;
 	RencoderCompactResult result = RENCODER_COMPACT_NOTHING;
 
@@ -137,7 +156,9 @@ rencoder_worker_job_serve(RencoderJob *job, Relation index, Relation heap)
 		return JOB_MAINTAINED;
 	rencoder_meta_unlock_maintainer(index);
 
-	shorten_pending(index);
+	shorten_pending(index, job->reads.busy);
+	if (!quiet && do_what_is_read(job, index, heap, &meta, nblocks) == RENCODER_COMPACT_WAITED_FOR)
+		return JOB_LOCKED;
 	end = quiet ? nblocks / meta.pages_per_range / RENC_SLICE_RANGES :
 		job_end(job, nblocks, &meta);
 	full = end / RENC_GROUP_SLICES;
@@ -145,10 +166,12 @@ rencoder_worker_job_serve(RencoderJob *job, Relation index, Relation heap)
 
 	/*
 	 * To look for groups takes as long as the directory is, so it is done
-	 * when there is another, and when the table is quiet.
+	 * when there is another, when deltas have got too large, and when the
+	 * table is quiet.
 	 */
-	flushes = quiet || (full != job->settled &&
-						!(waits && full < job->settled + RENCODER_WORTH_FLUSHING));
+	flushes = quiet || rencoder_compact_is_overdue(index) ||
+		(full != job->settled &&
+		 !(waits && full < job->settled + RENCODER_WORTH_FLUSHING));
 
 	/* One that had to give way to others tries one at a time, which does not. */
 	if (flushes)
@@ -165,19 +188,16 @@ rencoder_worker_job_serve(RencoderJob *job, Relation index, Relation heap)
 	/* Before runs are made, which others may be in the way of for long. */
 	if (quiet && result == RENCODER_COMPACT_NOTHING)
 	{
+		summarize_tail(index, heap, &meta, nblocks, end * RENC_SLICE_RANGES,
+					   rencoder_range_count(&meta, nblocks));
 		rencoder_delta_settle(index);
-		summarize_tail(index, heap, &meta, nblocks, end * RENC_SLICE_RANGES);
 	}
 	if (flushes && result == RENCODER_COMPACT_NOTHING)
-		result = rencoder_compact_some(index, heap, quiet);
+		result = rencoder_compact_some(index, heap, quiet, false);
 	if (result == RENCODER_COMPACT_DONE)
 		return JOB_UNFINISHED;
 	if (result == RENCODER_COMPACT_WAITED_FOR)
 		return JOB_LOCKED;
 	job->settled = full;
-	if (quiet)
-		return JOB_DONE;
-	if (rencoder_tail_reads_look(&job->reads, index, &meta, nblocks, &first))
-		summarize_tail(index, heap, &meta, nblocks, first);
-	return JOB_WAITING;
+	return quiet ? JOB_DONE : JOB_WAITING;
 }

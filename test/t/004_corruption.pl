@@ -38,7 +38,8 @@ my %HEADER = (
 	cut         => 3264,
 	nset        => 3904,
 	run         => 4440,
-	flushing_run => 4444);
+	flushing_run => 4444,
+	noted       => 4448);
 my %ENTRY = (
 	size       => 96,
 	header     => 0,
@@ -226,6 +227,13 @@ my %damage = (
 
 			return poke($data, last_header($data), $HEADER{flushing} + 15, "\200");
 		}, qr/A range is being read for other storage, but is not summarized/ ],
+	noted       => [ 'v', poke_header('noted', "\1"),
+		qr/The group is sealed, but has noted ranges/ ],
+	noted_new   => [ 'v', sub {
+			my ($data) = @_;
+
+			return poke($data, last_header($data), $HEADER{noted} + 15, "\200");
+		}, qr/A range is noted, but covered, or not summarized/ ],
 	# INV-13: what is summarizing may be flushing for a run only.
 	flushing_new => [ 'v', sub {
 			my ($data) = @_;

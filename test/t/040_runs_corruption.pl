@@ -58,7 +58,8 @@ my %INFO = (
 my %PAGE    = (number => 0, col => 4, level => 6, payload => 8);
 my %PENDING = (number => 0, next => 8, open => 12, page => 16, nulls => 20, key => 24, coder => 32);
 my $NO_PLACES = qr/Run 1 names places that no page has, of column 1\./;
-my %HEADER  = (summarized => 64, covered => 80, cut => 3264, run => 4440, flushing_run => 4444);
+my %HEADER  = (summarized => 64, covered => 80, cut => 3264, run => 4440, flushing_run => 4444,
+	noted => 4448);
 my %ENTRY   = (flags => 4, cut => 24, run => 32, unused => 36);
 
 sub poke_list
@@ -373,6 +374,8 @@ my %damage = (
 		qr/disagree on whether the group is covered|has no storage/, 1 ],
 	unsummarized => [ poke_header('summarized', "\0"),
 		qr/A range is covered, but not summarized\./, 1 ],
+	noted        => [ poke_header('noted', "\1"),
+		qr/A range is noted, but covered, or not summarized\./, 1 ],
 	flushing_run => [ poke_header('flushing_run', "\7"),
 		qr/The group is read for a run that is not there\./, 1 ],
 	entry_flags  => [ named($header, poke_first('directory', $ENTRY{flags}, "\0\0")),

@@ -1,8 +1,8 @@
 # Crashes while runs are made, merged and freed: whatever the moment, no row is lost, and
 # the next maintenance cleans up (INV-4, INV-12, INV-13).
 #
-# RENCODER_CRASHES says how many (default 8).  In turn groups are flushed, deltas are merged, base
-# runs are merged and the index is compacted, beside a session that writes.
+# RENCODER_CRASHES says how many (default 10).  In turn groups are flushed, deltas are merged, base
+# runs are merged, the index is compacted and the tail is noted, beside a session that writes.
 use strict;
 use warnings;
 
@@ -13,7 +13,7 @@ use RencoderTest;
 use Test::More;
 use Time::HiRes qw(usleep);
 
-my $CRASHES = $ENV{RENCODER_CRASHES} || 8;
+my $CRASHES = $ENV{RENCODER_CRASHES} || 10;
 
 # The table is made smaller when it has more rows.
 my $MAX_ROWS = 9000;
@@ -23,7 +23,8 @@ my @work = (
 	[ 'flush', 'SELECT put(700)', q{SELECT rencoder_summarize_new_values('t_idx')}, 'VACUUM t' ],
 	[ 'deltas', 'UPDATE t SET few = (few + 1) % 30 WHERE id >= 500', 'VACUUM t' ],
 	[ 'bases', 'SELECT put(520)', 'VACUUM t' ],
-	[ 'compact', 'SELECT change(7)', q{SELECT rencoder_compact('t_idx')} ]);
+	[ 'compact', 'SELECT change(7)', q{SELECT rencoder_compact('t_idx')} ],
+	[ 'note', 'SELECT put(60)', q{SELECT rencoder_note_tail('t_idx')}, 'SELECT change(11)' ]);
 
 # Pages reach the disk early, late or not at all.
 my $node = new_node('main', checksums => 1,

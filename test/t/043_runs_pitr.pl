@@ -1,6 +1,6 @@
-# Recovery to the middle of a flush, of a merge of deltas and of a compaction: wherever it ends,
-# the index is sound, queries find all rows, and maintenance goes on from there (INV-4, INV-12,
-# INV-13).
+# Recovery to the middle of a flush, of a merge of deltas, of a compaction and of noting: wherever
+# it ends, the index is sound, queries find all rows, and maintenance goes on from there (INV-4,
+# INV-7, INV-12, INV-13).
 #
 # Some records of each are chosen, from all parts of it; with RENCODER_ALL_RECORDS=1 all records
 # have their turn.
@@ -47,7 +47,10 @@ my @steps = (
 	[ 'another delta', 0, 'SELECT change(4)', 'VACUUM t', 'SELECT change(6), change(26)' ],
 	[ 'merge of deltas', 4, 'VACUUM t' ],
 	[ 'more rows', 0, 'SELECT change(5), put(300)' ],
-	[ 'compaction', 3, q{SELECT rencoder_compact('t_idx')} ]);
+	[ 'compaction', 3, q{SELECT rencoder_compact('t_idx')} ],
+	[ 'new rows', 0, 'SELECT put(400)' ],
+	[ 'noting', 5, q{SELECT rencoder_note_tail('t_idx')}, 'SELECT change(8), put(20)' ],
+	[ 'flush of noted ranges', 3, q{SELECT rencoder_compact('t_idx')} ]);
 my @targets;
 my $before = lsn();
 foreach my $step (@steps)

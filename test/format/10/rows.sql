@@ -12,6 +12,9 @@ VACUUM runs;
 SELECT fill_runs(12401, 12600);
 SELECT rencoder_summarize_new_values(i) FROM unnest('{runs_all,runs_auto}'::regclass[]) i;
 SELECT change_runs(5);
+SELECT fill_runs(12601, 12800);
+SELECT rencoder_note_tail('runs_all');
+SELECT fill_runs(12801, 12850);
 
 SELECT fill_filters(1, 1800);
 REINDEX TABLE filters;

@@ -1,0 +1,154 @@
+#!/usr/bin/env bash
+# What queries pay for rows of the last moments, beside a btree on a column with the same values:
+#
+#   bash bench/fresh.sh [MILLIONS [ROWSPERPAGE [SECONDS [SEED]]]]
+#
+# MILLIONS (default 1) of rows of uniform int8, some 35 a page (or ROWSPERPAGE, up to 180).  Rows
+# are inserted, 200, 1,000 and 5,000 a second one by one, then 1,000 at once twice a second, for
+# SECONDS (default 30) each.  Beside that a session asks for a value that is not there, one of an
+# old row, one of the newest 1,000 rows and one of the last minute, by turns by the two indexes:
+# busy, some 130 queries a second by rencoder, or 32 at once each 4 seconds.  At last it asks when
+# nothing more comes.  Times are medians and 95th percentiles of the session's clock, pages those
+# of EXPLAIN.
+set -euo pipefail
+# shellcheck source=bench/lib.sh
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+ROWS=$(awk -v m="${1:-1}" 'BEGIN { printf "%d", m * 1000000 }')
+PER_PAGE=${2:-35}
+SECONDS_OF_LOAD=${3:-30}
+SEED=${4:-1}
+
+make_table() {
+    local filler=$((8152 / PER_PAGE - 60))
+    bench_sql -q <<SQL
+CREATE TABLE fresh (id int8 GENERATED ALWAYS AS IDENTITY (CACHE 100), at timestamptz DEFAULT clock_timestamp(), v int8, w int8,
+    f text DEFAULT repeat('x', $((filler < 0 ? 0 : filler))));
+ALTER TABLE fresh ALTER f SET STORAGE plain;
+INSERT INTO fresh (v, w) SELECT h, h
+    FROM (SELECT hashint8extended(i, $SEED) AS h FROM generate_series(1, $ROWS::int8) i) s;
+VACUUM ANALYZE fresh;
+CREATE INDEX fresh_v ON fresh USING rencoder (v);
+CREATE INDEX fresh_w ON fresh (w);
+CREATE TABLE asked (load text, kind text, col text, us float8, index_pages int, heap_pages int);
+SELECT format('%s rows, %s a page', reltuples, round(reltuples / relpages))
+FROM pg_class WHERE relname = 'fresh';
+SQL
+    bench_sql -q <<'SQL'
+CREATE SEQUENCE fresh_new;
+CREATE FUNCTION fresh_add(n int) RETURNS void LANGUAGE sql AS $$
+    INSERT INTO fresh (v, w) SELECT h, h
+    FROM (SELECT hashint8extended(nextval('fresh_new'), 77) AS h FROM generate_series(1, n)) s
+$$;
+-- Pages of a query: of the index, and of the table.
+CREATE FUNCTION pages(query text, OUT index_pages int, OUT heap_pages int) LANGUAGE plpgsql AS $$
+DECLARE
+    plan jsonb;
+    child jsonb;
+BEGIN
+    EXECUTE 'EXPLAIN (FORMAT json, ANALYZE, BUFFERS, TIMING off) ' || query INTO plan;
+    plan := plan -> 0 -> 'Plan' -> 'Plans' -> 0;
+    child := plan -> 'Plans' -> 0;
+    index_pages := (child ->> 'Shared Hit Blocks')::int + (child ->> 'Shared Read Blocks')::int;
+    heap_pages := (plan ->> 'Shared Hit Blocks')::int + (plan ->> 'Shared Read Blocks')::int - index_pages;
+END $$;
+-- Asks by turns; "each": 0 as fast as may be, but for 5 ms, else so many seconds for 32 queries.
+CREATE PROCEDURE ask(load text, seconds float8, each float8) LANGUAGE plpgsql AS $$
+DECLARE
+    until timestamptz := clock_timestamp() + seconds * interval '1 s';
+    rows int8 := (SELECT last_value FROM fresh_id_seq) - 100;
+    start timestamptz;
+    took float8;
+    late int8;
+    minute int8 := 1;
+    key int8;
+    found int8;
+    n int := 0;
+    p record;
+BEGIN
+    PERFORM set_config('enable_seqscan', 'off', false), set_config('enable_indexonlyscan', 'off', false);
+    FOR round IN 1 .. 1000000 LOOP
+        EXIT WHEN clock_timestamp() > until;
+        SELECT CASE WHEN is_called THEN last_value ELSE 0 END INTO late FROM fresh_new;
+        FOR kind IN 1 .. 4 LOOP
+            key := CASE kind WHEN 1 THEN hashint8extended(round, 5)
+                WHEN 2 THEN (SELECT v FROM fresh TABLESAMPLE system (0.001) LIMIT 1)
+                WHEN 3 THEN hashint8extended(greatest(late - 50 - (random() * 1000)::int8, 1), 77)
+                ELSE hashint8extended(greatest(late - 50 - (random() * least(late, 60 * greatest(late / greatest(1, seconds), 1)))::int8, 1), 77) END;
+            CONTINUE WHEN key IS NULL;
+            FOR turn IN 0 .. 1 LOOP
+                COMMIT;
+                start := clock_timestamp();
+                IF (turn + round) % 2 = 0 THEN
+                    SELECT count(f) INTO found FROM fresh WHERE v = key;
+                ELSE
+                    SELECT count(f) INTO found FROM fresh WHERE w = key;
+                END IF;
+                took := extract(epoch FROM clock_timestamp() - start) * 1e6;
+                SELECT NULL::int AS index_pages, NULL::int AS heap_pages INTO p;
+                IF (turn + round) % 2 = 0 AND round % 4 = 0 THEN
+                    p := pages('SELECT count(f) FROM fresh WHERE v = ' || key);
+                END IF;
+                INSERT INTO asked VALUES (load, (ARRAY['absent', 'old', 'newest 1,000', 'last minute'])[kind],
+                    CASE WHEN (turn + round) % 2 = 0 THEN 'v' ELSE 'w' END, took, p.index_pages, p.heap_pages);
+                n := n + 1;
+            END LOOP;
+        END LOOP;
+        COMMIT;
+        IF each = 0 THEN
+            PERFORM pg_sleep(0.02);
+        ELSIF n >= 64 THEN
+            n := 0;
+            PERFORM pg_sleep(each);
+        END IF;
+    END LOOP;
+END $$;
+SQL
+}
+
+report() { # LOAD
+    bench_sql -F ' ' -c "SELECT format('  %-12s %6s / %6s us, btree %5s / %5s: %4s times; pages %5s + %5s (p95 %3s + %3s, max %s)',
+        kind, m[1], m[2], b[1], b[2], round(m[1]::numeric / b[1], 2), i, h, ip, hp, mx)
+        FROM (SELECT kind, percentile_cont('{0.5,0.95}'::float8[]) WITHIN GROUP (ORDER BY us) FILTER (WHERE col = 'v')::int[] AS m,
+            percentile_cont('{0.5,0.95}'::float8[]) WITHIN GROUP (ORDER BY us) FILTER (WHERE col = 'w')::int[] AS b,
+            round(avg(index_pages), 1) AS i, round(avg(heap_pages), 1) AS h, max(index_pages + heap_pages) AS mx,
+            percentile_disc(0.95) WITHIN GROUP (ORDER BY index_pages) AS ip,
+            percentile_disc(0.95) WITHIN GROUP (ORDER BY heap_pages) AS hp
+        FROM asked WHERE load = '$1' GROUP BY kind) s
+        ORDER BY array_position('{absent,old,\"newest 1,000\",last minute}', kind)"
+    bench_sql -F ' ' -c "SELECT format('  runs: %s; states %s; pending pages %s',
+        (SELECT string_agg(kind || ' ' || pages, ', ' ORDER BY kind, pages) FROM rencoder_runs('fresh_v')),
+        (SELECT string_agg(state || ' ' || n, ', ' ORDER BY state) FROM (SELECT state, count(*) AS n
+            FROM rencoder_ranges('fresh_v') GROUP BY state) r),
+        (SELECT pending_pages FROM rencoder_metapage('fresh_v')))"
+}
+
+load() { # NAME RATE ROWS CLIENTS EACH
+    local inserter
+    printf '%s\n' "$1"
+    echo "SELECT fresh_add($3)" >"$WORK/insert.sql"
+    PGOPTIONS='-c synchronous_commit=off' pgbench -n -M prepared -c "$4" -j 1 -R "$2" -T $((SECONDS_OF_LOAD + 2)) -f "$WORK/insert.sql" postgres \
+        >"$WORK/log/pgbench" 2>&1 &
+    inserter=$!
+    sleep 2
+    bench_sql -q -c "CALL ask('$1', $SECONDS_OF_LOAD, $5)"
+    wait "$inserter" || { show_log "$WORK/log/pgbench" 20; die 'pgbench failed'; }
+    report "$1"
+}
+
+main() {
+    bench_machine
+    make_table
+    load '200 rows/s' 200 1 1 0
+    load '1,000 rows/s' 1000 1 1 0
+    load '5,000 rows/s' 5000 1 4 0
+    load '1,000 rows, twice a second' 2 1000 1 0
+    load '1,000 rows/s, sparse reader' 1000 1 1 4
+    sleep 3
+    echo 'nothing comes'
+    bench_sql -q -c "CALL ask('nothing comes', 5, 0)"
+    report 'nothing comes'
+    bench_sql -q -c "SELECT rencoder_index_check('fresh_v', true)" >/dev/null
+}
+
+bench_run max_wal_size=16GB checkpoint_timeout=1h autovacuum=off jit=off plan_cache_mode=force_generic_plan -- "$@"

@@ -1,0 +1,152 @@
+# The tail of a table that is read while it grows: the worker notes it, so that queries are told its
+# rows; a load that nobody reads leaves no more than two ranges noted; a standby and who is
+# promoted find all rows; and a delta that noted ranges need is missed if it goes.
+use strict;
+use warnings;
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use RencoderDamage;
+use RencoderTest;
+use Test::More;
+
+my $patience = $PostgreSQL::Test::Utils::timeout_default;
+my ($node, $standby) = start_primary_with_standby(conf => "ignore_checksum_failure = on\n");
+sub sql { return $node->safe_psql('postgres', $_[0]); }
+
+sql(q{
+	CREATE TABLE t (id bigserial, v int8, w int8, s text COLLATE "C", p point, filler text)
+		WITH (autovacuum_enabled = off);
+	ALTER TABLE t ALTER filler SET STORAGE plain;
+	CREATE FUNCTION grow(n int) RETURNS void LANGUAGE sql AS $$
+		INSERT INTO t (v, w, s, p, filler)
+		SELECT hashint8extended(i, 1), -i, 'key ' || i, point(i % 1000, i), repeat('x', 300)
+		FROM (SELECT currval('t_id_seq') + g AS i FROM generate_series(1, n) g) s
+	$$;
+	SELECT nextval('t_id_seq');
+	SELECT grow(3000);
+	CREATE INDEX t_v ON t USING rencoder (v) WITH (pages_per_range = 8, storage = run);
+	CREATE INDEX t_w ON t USING rencoder (w, s) WITH (pages_per_range = 8, storage = run);
+	CREATE INDEX t_p ON t USING rencoder (p) WITH (pages_per_range = 8, storage = run);
+	CREATE VIEW states AS SELECT count(*) FILTER (WHERE state = 'noted') AS noted,
+		count(*) FILTER (WHERE state = 'unsummarized') AS unsummarized
+		FROM rencoder_ranges('t_v') WHERE attnum = 1;
+});
+
+sub queries
+{
+	return [ map {
+			my $id = rnd_between(1, sql('SELECT max(id) FROM t'));
+
+			(   "SELECT id FROM t WHERE v = hashint8extended($id, 1)",
+				"SELECT id FROM t WHERE v = hashint8extended($id, 1) + 1",
+				"SELECT id FROM t WHERE w BETWEEN -$id AND 5 - $id",
+				"SELECT id FROM t WHERE w > -$id AND s = 'key $id'",
+				"SELECT id FROM t WHERE p <@ box(point(0, $id - 20), point(999, $id))")
+		} 1 .. 8 ];
+}
+
+sub verify
+{
+	my ($name, $where) = @_;
+
+	$where ||= $node;
+	is($where->safe_psql('postgres',
+			"SELECT count(rencoder_index_check(i, true))
+			FROM unnest('{t_v,t_w,t_p}'::regclass[]) i"), 3, "$name: sound");
+	compare_many_with_seqscan($where, 'postgres', queries(), $name);
+	return;
+}
+
+#
+# A load that is read: until all but what came since the worker looked is noted, ranges that are
+# full among them; a query of a row of the last moment is told where it is.
+#
+sql(qq{CREATE PROCEDURE load_and_read() LANGUAGE plpgsql AS \$\$
+	DECLARE
+		patience timestamptz := clock_timestamp() + $patience * interval '1 s';
+		found bigint;
+		s states;
+	BEGIN
+		PERFORM set_config('enable_seqscan', 'off', false), nextval('t_id_seq');
+		LOOP
+			PERFORM grow(5);
+			FOR q IN 1 .. 30 LOOP
+				SELECT count(*) INTO found FROM t WHERE v = q;
+			END LOOP;
+			COMMIT;
+			SELECT * INTO s FROM states;
+			EXIT WHEN s.noted > 20 AND s.unsummarized = 0;
+			IF clock_timestamp() > patience THEN
+				RAISE EXCEPTION 'nobody notes the tail: %', s;
+			END IF;
+			PERFORM pg_sleep(0.01);
+			COMMIT;
+		END LOOP;
+	END \$\$});
+finish_sql(start_sql($node, 'CALL load_and_read()'), 'the tail is noted while it grows');
+verify('noted by the worker');
+my $row = sql('SELECT hashint8extended(max(id) - 30, 1) FROM t');
+is(sql("SELECT pages <= 3 AND unsummarized = 0 FROM rencoder_candidates('t_v', $row, $row)"),
+	't', 'a query for one of the last rows is told its page');
+
+# Old snapshots on a standby, then what it is when it goes on alone.
+wait_for_standby($node, $standby);
+verify('standby', $standby);
+
+#
+# A load that nobody reads comes to the noted ranges that are there, and not to others.  The worker
+# may have been asked before it began.
+#
+sql("SELECT setval('t_id_seq', 100000)");
+my $noted = sql('SELECT noted FROM states');
+sql('SELECT nextval($$t_id_seq$$), grow(40000)');
+cmp_ok(sql('SELECT noted FROM states'), '<=', $noted + 2, 'a load does not note');
+verify('after a load');
+
+#
+# CREATE INDEX CONCURRENTLY beside it, TRUNCATE, and a table that is empty.
+#
+sql('REINDEX INDEX CONCURRENTLY t_p');
+verify('reindexed');
+sql(q{SELECT rencoder_note_tail(i) FROM unnest('{t_v,t_w,t_p}'::regclass[]) i});
+verify('noted again');
+sql(q{BEGIN; TRUNCATE t; SELECT nextval('t_id_seq'), grow(1000); SELECT rencoder_note_tail('t_v');
+	SELECT grow(100); COMMIT; SELECT rencoder_note_tail('t_v')});
+verify('truncated');
+sql(q{SELECT nextval('t_id_seq'), grow(2000); SELECT rencoder_note_tail('t_w');
+	BEGIN; SELECT grow(200); SAVEPOINT a; UPDATE t SET v = v + 1 WHERE id % 3 = 0; ROLLBACK TO a;
+	UPDATE t SET w = w + 1 WHERE id % 3 = 1; COMMIT});
+verify('subtransactions');
+wait_for_standby($node, $standby);
+verify('standby, truncated', $standby);
+
+#
+# A delta that noted ranges need.
+#
+sql('ALTER INDEX t_v SET (autosummarize = off); SELECT rencoder_compact($$t_v$$)');
+sql(q{SELECT nextval('t_id_seq'), grow(3000); SELECT rencoder_note_tail('t_v')});
+is(sql(q{SELECT count(*) > 0 FROM rencoder_runs('t_v') WHERE kind = 'delta'}), 't', 'a delta');
+wait_for_standby($node, $standby);
+$node->stop;
+$standby->promote;
+($node, $standby) = ($standby, $node);
+verify('promoted');
+sql(q{SELECT nextval('t_id_seq'), grow(500); SELECT rencoder_note_tail(i)
+	FROM unnest('{t_v,t_w,t_p}'::regclass[]) i});
+verify('promoted, noted');
+sql('VACUUM t');
+verify('promoted, vacuumed');
+
+# Of t_w, which has no base run yet, all rows are in deltas: the first in the list goes (offsets:
+# src/store/meta.h, run_format.h).
+my $path = index_path($node, 't_w');
+$node->stop;
+damage_file($path, sub { return poke($_[0], 0, 6736 + 5, "\3"); });
+$node->start;
+my (undef, undef, $err) =
+  $node->psql('postgres', q{SELECT rencoder_index_check('t_w', true)});
+like($err, qr/has key 0x[0-9a-f]+ of column 1, which a query does not find/,
+	'rencoder_index_check: a delta is missing');
+$node->stop;
+done_testing();
