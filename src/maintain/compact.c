@@ -2,14 +2,10 @@
  * compact.c
  *		Which groups of an index become base runs, and when.
  *
- * Full groups are flushed soon: a run costs a query a descent, a group of filters some pages.  But
- * each run costs a descent, too.  So where MERGE_RUNS runs of about the same size are neighbours,
- * or MERGE_QUIET when no rows come, one takes their place, which is made of the table, since cells
- * do not have whole keys: each row is read again once for each power of that number that the table
- * is of a first run.
- *
- * Groups that the table fills before anybody has summarized them have no filters first: their rows
- * are read once, for the run.
+ * Full groups are flushed soon, but each run costs a query a descent.  So where MERGE_RUNS runs of
+ * about the same size are neighbours, or MERGE_QUIET when no rows come, one takes their place, which
+ * is made of the table, since cells do not have whole keys.  Groups that the table fills before
+ * anybody has summarized them have no filters first: their rows are read once, for the run.
  */
 #include "maintain/compact.h"
 
@@ -17,7 +13,7 @@
 #include "utils/memutils.h"
 
 #include "base/options.h"
-#include "build/build_run.h"
+#include "maintain/compact_gains.h"
 #include "maintain/delta.h"
 #include "maintain/flush.h"
 #include "maintain/run_groups.h"
@@ -40,12 +36,11 @@
 
 /* With so many runs, others are made only in the place of some: deltas want room, too. */
 #define MOST_RUNS		56
-
 /*
  * Keys of deltas go when their groups have a later cut.  If deltas have more than this part of the
  * pages of the base runs, and more than a few, VACUUM, or the worker, renews the groups that have
- * the earliest; while rows come the worker waits for the other part.  An entry of a delta takes
- * three times the bits of one in a base run.
+ * the earliest; while rows come the worker waits for the other part, and renews noted ones only.  An
+ * entry of a delta takes three times the bits of one in a base run.
  */
 #define RENEWAL_PART	10
 #define RENEWAL_PART_BUSY	5
@@ -56,9 +51,6 @@
 
 /* Coders are looked at again when the table has grown by this factor. */
 #define GROWTH			1.125
-
-/* A run is worth making anew if less than this part of its rows is left. */
-#define LIVE_PART		0.9
 
 /* Neighbouring groups to make a run of. */
 typedef struct Choice
@@ -113,7 +105,12 @@ is_filtered(const RencoderStretch *s, const Task *task)
 	return s->filtered;
 }
 
-/* Groups that may be in a run. */
+static bool
+is_noted(const RencoderStretch *s, const Task *task)
+{
+	return s->noted;
+}
+
 static bool
 may_be_in_run(const RencoderStretch *s, const Task *task)
 {
@@ -269,91 +266,6 @@ choose_merge(const RencoderRunGroups *groups, const Task *task)
 	return smallest;
 }
 
-/*
- * Have many rows gone that the run has, as the table's statistics say?  Not if they say what they
- * said when it was made: it would not help to make it again.
- */
-static bool
-has_many_dead(Relation index, Relation heap, const RencoderRunEntry *run)
-{
-	RencoderMeta meta = *rencoder_meta_get(index);
-	uint64		group_pages = (uint64) RENC_GROUP_RANGES * meta.pages_per_range;
-	double		table_pages = heap->rd_rel->relpages;
-	double		table_rows = heap->rd_rel->reltuples;
-	double		first = (double) run->first_group * group_pages;
-	double		end = Min(first + (double) run->ngroups * group_pages, table_pages);
-
-	return table_rows >= 0 && table_pages > 0 && (float) table_rows != run->table_rows &&
-		table_rows * Max(end - first, 0) / table_pages < LIVE_PART * run->rows;
-}
-
-/* Would other cells be made now? */
-static bool
-has_other_aim(Relation index, const RencoderRunEntry *run)
-{
-	const char *fault;
-	RencoderRunInfo info = rencoder_run_trees(index, run,
-											  IndexRelationGetNumberOfKeyAttributes(index),
-											  NULL, NULL, &fault);
-	bool		other = info == NULL;
-
-	for (int col = 0; info != NULL && col < info->natts; col++)
-	{
-		const RencoderRunColumn *c = &info->column[col];
-
-		other |= c->root != RENCODER_NO_BLOCK &&
-			rencoder_build_run_aim_changed(c->aim, rencoder_build_run_aim(index, col, c->coder));
-	}
-	if (info != NULL)
-		pfree(info);
-	return other;
-}
-
-/* Do the runs have nothing to do but what they do for these groups? */
-static bool
-runs_are_in_order(const RencoderRuns *runs, uint64 cut)
-{
-	for (uint32 i = 0; i < runs->list.n; i++)
-	{
-		const RencoderRunEntry *run = &runs->list.entry[i];
-
-		if (run->state != RENCODER_RUN_LIVE || (run->kind == RENCODER_RUN_DELTA && run->upto > cut))
-			return false;
-	}
-	return true;
-}
-
-/*
- * Would a new run of these groups differ from what they have: one run of all of them and of their
- * rows as they are, with cells for the queries that are known?
- */
-static bool
-gains(Relation index, Relation heap, const RencoderRunGroups *groups, const Choice *choice)
-{
-	const RencoderRunEntry *run;
-	RencoderRuns runs;
-	uint32		number = 0;
-	uint64		cut = PG_UINT64_MAX;
-
-	for (int i = 0; i < groups->n; i++)
-	{
-		const RencoderStretch *s = &groups->stretch[i];
-
-		if (s->first < choice->first || s->first >= choice->first + choice->n)
-			continue;
-		if (!is_in_run(s, NULL) || s->old_coder || s->leftover || s->uncovered ||
-			(number != 0 && s->run != number))
-			return true;
-		number = s->run;
-		cut = Min(cut, s->cut);
-	}
-	rencoder_runs_look(index, &runs, NULL);
-	run = rencoder_runs_find(&runs, number);
-	return run == NULL || !runs_are_in_order(&runs, cut) ||
-		rencoder_pending_has_entries(index, cut) || has_many_dead(index, heap, run) ||
-		has_other_aim(index, run);
-}
-
 /* What is to be done now. */
 static Choice
 look_for_work(Relation index, const Task *task)
@@ -366,7 +278,7 @@ look_for_work(Relation index, const Task *task)
 	for (;;)
 	{
 		choice = rest.choose(&groups, &rest);
-		if (choice.n == 0 || rest.heap == NULL || gains(index, rest.heap, &groups, &choice))
+		if (choice.n == 0 || rest.heap == NULL || rencoder_compact_gains(index, rest.heap, &groups, choice.first, choice.n))
 			break;
 		rest.from = choice.first + choice.n;
 	}
@@ -480,15 +392,24 @@ sweep_after(Relation index, const Choice *choice, RencoderCompactResult result)
 		rencoder_delta_sweep(index);
 }
 
-/* Makes the groups anew that have the earliest cut, so that deltas can do without their keys. */
+/*
+ * Makes groups anew, so that deltas can do without their keys: those with noted ranges, of which
+ * they have all, then, unless "noted" is all, those that have the earliest cut.
+ */
 static RencoderCompactResult
-renew_some(Relation index, Relation heap, uint32 most, bool gives_way)
+renew_some(Relation index, Relation heap, uint32 most, bool gives_way, bool noted)
 {
-	Task		renew = {.choose = choose_earliest,.wants = is_in_run,.least = 1,.most = most,
+	Task		task = {.choose = choose_wanted,.wants = is_noted,.least = 1,.most = most,
 	.gives_way = gives_way};
 	Choice		choice;
-	RencoderCompactResult result = make_one(index, heap, &renew, &choice);
+	RencoderCompactResult result = make_one(index, heap, &task, &choice);
 
+	if (result == RENCODER_COMPACT_NOTHING && !noted)
+	{
+		task.choose = choose_earliest;
+		task.wants = is_in_run;
+		result = make_one(index, heap, &task, &choice);
+	}
 	if (result == RENCODER_COMPACT_DONE)
 		rencoder_delta_sweep(index);
 	return result;
@@ -550,7 +471,7 @@ rencoder_compact_vacuum(Relation index, Relation heap)
 	if (renewal_is_due(index, RENEWAL_PART))
 		rencoder_delta_sweep(index);
 	if (renewal_is_due(index, RENEWAL_PART))
-		(void) renew_some(index, heap, merge.most, false);
+		(void) renew_some(index, heap, merge.most, false, false);
 	renew_stale(index, heap, merge.most);
 }
 
@@ -577,7 +498,7 @@ rencoder_compact_some(Relation index, Relation heap, bool quiet, bool filtered)
 	result = make_one(index, heap, &merge, &choice);
 	if (result == RENCODER_COMPACT_NOTHING &&
 		renewal_is_due(index, quiet ? RENEWAL_PART : RENEWAL_PART_BUSY))
-		result = renew_some(index, heap, quiet ? merge.most : RENCODER_WORKER_FLUSH, true);
+		result = renew_some(index, heap, merge.most, true, !quiet);
 	return result;
 }
 

@@ -33,6 +33,7 @@ look_at_group_header(Relation index, RencoderEntry entry, uint64 nranges, Rencod
 	else if (entry->run != 0 && n > 0)
 		s->kind = RENCODER_STRETCH_PARTIAL;
 	s->filtered = !renc_mask_empty(rencoder_header_filtered(header));
+	s->noted = !renc_mask_empty(rencoder_set_get(header->noted));
 	UnlockReleaseBuffer(buf);
 }
 
@@ -100,7 +101,7 @@ add_group(RencoderRunGroups *groups, const RencoderStretch *s)
 	RencoderStretch *last = groups->n > 0 ? &groups->stretch[groups->n - 1] : NULL;
 
 	if (last != NULL && last->kind == s->kind && last->run == s->run &&
-		last->old_coder == s->old_coder && last->filtered == s->filtered &&
+		last->old_coder == s->old_coder && last->filtered == s->filtered && last->noted == s->noted &&
 		last->leftover == s->leftover && last->uncovered == s->uncovered)
 	{
 		last->n++;

@@ -29,6 +29,7 @@ typedef struct RencoderStretch
 								 * PG_UINT64_MAX: there are none */
 	bool		old_coder;		/* keys of a column are not by its newest one */
 	bool		filtered;		/* ranges are in matrices */
+	bool		noted;			/* ranges are noted */
 	bool		leftover;		/* COVERED, but with storage in some column */
 	bool		uncovered;		/* ranges that are summarized, or of the
 								 * table, are not in the run */
