@@ -46,7 +46,9 @@ DECLARE
     plan jsonb;
     child jsonb;
 BEGIN
+    SET LOCAL enable_indexscan = off;
     EXECUTE 'EXPLAIN (FORMAT json, ANALYZE, BUFFERS, TIMING off) ' || query INTO plan;
+    SET LOCAL enable_indexscan = on;
     plan := plan -> 0 -> 'Plan' -> 'Plans' -> 0;
     child := plan -> 'Plans' -> 0;
     index_pages := (child ->> 'Shared Hit Blocks')::int + (child ->> 'Shared Read Blocks')::int;
