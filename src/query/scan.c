@@ -199,8 +199,9 @@ count_scan(IndexScanDesc scan, int64 pages, int64 nranges, int64 whole_pages)
 }
 
 /*
- * What a rescan may use again, NULL for the first scan.  PostgreSQL's executor leaves a scan its
- * snapshot; in a newer one there may be rows that came after the pages were copied.
+ * What a rescan may use again; NULL for the first scan, however often it searches.  PostgreSQL's
+ * executor leaves a scan its snapshot; in a newer one there may be rows that came after the pages
+ * were copied.
  */
 static RencoderCopies *
 usable_copies(IndexScanDesc scan)
@@ -211,7 +212,7 @@ usable_copies(IndexScanDesc scan)
 
 	if (now == NULL)
 		return NULL;
-	if (state->scanned && state->copies == NULL)
+	if (state->scanned && state->copies == NULL && (state->plain == NULL || !state->plain->begun))
 	{
 		MemoryContext old = MemoryContextSwitchTo(GetMemoryChunkContext(state));
 
