@@ -74,18 +74,19 @@ make_cold() {
 # Median ms of needles by an index, the others gone from the planner: ask METHOD COUNT COLD WHAT CONDITION,
 # which has %s for a number that differs each time.
 ask() {
-    local method=$1 count=$2 cold=$3 what=$4 condition=$5 i
+    local method=$1 count=$2 cold=$3 what=$4 condition=$5 i number
     bench_sql -q -c 'TRUNCATE asked'
     bench_sql -c "SELECT pg_relation_filepath(oid) FROM pg_class WHERE relname ~ '^big'" >"$WORK/files"
     for ((i = 1; i <= count; i++)); do
         [[ $cold == warm ]] || make_cold
+        number=$((i * 7919))
         bench_sql -q >/dev/null <<SQL
 SET enable_seqscan = off;
 $([[ $method == rencoder ]] && echo 'SET enable_indexscan = off; SET enable_indexonlyscan = off;' || echo 'SET rencoder.enable_scan = off;')
 SELECT count(*) FROM pg_index WHERE indrelid = 'big'::regclass;     -- catalogs and libraries are warm
 EXPLAIN SELECT FROM big WHERE k IS NULL;
 SELECT clock_timestamp() AS started \gset
-SELECT count(*) AS rows FROM big WHERE ${condition//%s/$((i * 7919))} \gset
+SELECT count(*) AS rows FROM big WHERE ${condition//%s/$number} \gset
 INSERT INTO asked VALUES (extract(epoch FROM clock_timestamp() - :'started') * 1000, :rows);
 SQL
     done

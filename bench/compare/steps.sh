@@ -428,10 +428,16 @@ uniform uniform 1024
 uniform correlated 32
 normal uniform 32
 normal correlated 32
-zipf uniform 32
-zipf correlated 32
+uniform uniform 1048576
+uniform split 1048576
+skewed uniform 32
+skewed correlated 32
 clustered uniform 32
-clustered correlated 32'
+clustered correlated 32
+books uniform 32
+facebook uniform 32
+osm uniform 32
+wiki uniform 32'
 RUN_BITS=(12 14 16 18 20 22 24)
 
 step_filter() {
