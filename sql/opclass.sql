@@ -27,11 +27,12 @@ SELECT opfname, amprocnum, amproclefttype::regtype, amprocrighttype::regtype, am
 FROM pg_amproc p JOIN pg_opfamily f ON f.oid = amprocfamily JOIN pg_am a ON a.oid = opfmethod
 WHERE amname = 'rencoder' ORDER BY opfname, amprocnum, amproclefttype, amprocrighttype;
 
--- Every object of the extension has a comment.
+-- Every object of the extension has a comment, but the row type of a view.
 SELECT pg_describe_object(classid, objid, objsubid) AS without_comment
 FROM pg_depend d
 WHERE refclassid = 'pg_extension'::regclass AND deptype = 'e'
 	AND refobjid = (SELECT oid FROM pg_extension WHERE extname = 'rencoder')
+	AND classid <> 'pg_type'::regclass
 	AND obj_description(objid, classid::regclass::name) IS NULL;
 
 --

@@ -110,9 +110,19 @@ CREATE INDEX opt_t ON opt USING rencoder (v, (int8range(v, v)));
 CREATE INDEX opt_t ON opt USING rencoder (v tsvector_ops);
 CREATE UNIQUE INDEX opt_u ON opt USING rencoder (v);
 CREATE INDEX opt_i ON opt USING rencoder (v) INCLUDE (t);
-CREATE INDEX opt_d ON opt USING rencoder (v DESC);
-CREATE INDEX opt_n ON opt USING rencoder (v NULLS FIRST);
-CREATE INDEX opt_c ON opt USING rencoder (v COLLATE "C");
+-- From 19 on PostgreSQL says at which place.
+DO $$
+DECLARE
+	part text;
+BEGIN
+	FOREACH part IN ARRAY array['v DESC', 'v NULLS FIRST', 'v COLLATE "C"'] LOOP
+		BEGIN
+			EXECUTE format('CREATE INDEX opt_d ON opt USING rencoder (%s)', part);
+		EXCEPTION WHEN OTHERS THEN
+			RAISE WARNING '%: %', part, SQLERRM;
+		END;
+	END LOOP;
+END $$;
 ALTER TABLE opt ADD EXCLUDE USING rencoder (v WITH =);
 CREATE INDEX opt_v ON opt USING rencoder (v) WITH (storage = filter);
 CLUSTER opt USING opt_v;

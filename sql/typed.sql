@@ -43,6 +43,10 @@ BEGIN
 EXCEPTION WHEN OTHERS THEN
 	GET STACKED DIAGNOSTICS message = MESSAGE_TEXT, details = PG_EXCEPTION_DETAIL,
 		tip = PG_EXCEPTION_HINT;
+	-- What PostgreSQL says of a function that is not there differs by version.
+	IF SQLSTATE = '42883' AND message LIKE 'function %' THEN
+		RETURN message;
+	END IF;
 	RETURN concat_ws(' / ', message, NULLIF(details, ''), NULLIF(tip, ''));
 END $$;
 
