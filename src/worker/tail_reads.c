@@ -110,6 +110,7 @@ rencoder_tail_reads_look(RencoderTailReads *reads, Relation index, const Rencode
 	RencoderStats stats;
 	int64		scans;
 
+	reads->looks = Min(reads->looks + 1, RENCODER_FIRST_LOOKS);
 	if (!read_counts(index, nblocks, &stats))
 		return work;
 	scans = known ? Max(stats.count[RENCODER_STATS_SCANS] - reads->scans, 0) : 0;

@@ -11,7 +11,9 @@
 /* What the worker keeps of an index between two looks. */
 typedef struct RencoderTailReads
 {
-	bool		known;			/* was it looked at before? */
+	int			looks;			/* how often it was looked at, as far as
+								 * matters */
+	bool		known;			/* were counts found before? */
 	bool		busy;			/* do scans come? */
 	int64		scans;			/* that were counted at the last look */
 	int64		whole;			/* pages of whole ranges, likewise */
@@ -22,6 +24,9 @@ typedef struct RencoderTailReads
 	double		filtered;		/* pages of whole ranges that scans have read
 								 * since filters were last taken away */
 } RencoderTailReads;
+
+/* So often it is looked at soon again, whether scans come or not: their counts may be late. */
+#define RENCODER_FIRST_LOOKS	15
 
 /* What is to be done now. */
 typedef struct RencoderTailWork

@@ -336,7 +336,8 @@ settle(RencoderJob *job, RencoderJobResult result, bool failed)
 	else if (result == JOB_LOCKED)
 		retry_locked(job);
 	else if (result == JOB_WAITING)
-		put_off(job, job->reads.busy || job->gap_since != 0 ? LOOK_MS : QUIET_MS);
+		put_off(job, job->reads.busy || job->reads.looks < RENCODER_FIRST_LOOKS ||
+				job->gap_since != 0 ? LOOK_MS : QUIET_MS);
 	else if (result == JOB_MAINTAINED)
 		put_off(job, LOOK_MS);
 	else if (result == JOB_UNFINISHED)

@@ -141,6 +141,7 @@ rencoder_worker_job_serve(RencoderJob *job, Relation index, Relation heap)
 	RencoderMeta meta = *rencoder_meta_get(index);
 	BlockNumber nblocks = RelationGetNumberOfBlocks(heap);
 	bool		quiet = is_quiet(job, index, nblocks);
+	bool		uses_runs = rencoder_options_use_runs(index);
 	bool		waits;
 	bool		flushes;
 	uint64		end;
@@ -189,7 +190,7 @@ rencoder_worker_job_serve(RencoderJob *job, Relation index, Relation heap)
 	if (quiet && result == RENCODER_COMPACT_NOTHING)
 	{
 		summarize_tail(index, heap, &meta, nblocks, end * RENC_SLICE_RANGES,
-					   rencoder_range_count(&meta, nblocks));
+					   rencoder_range_count(&meta, nblocks) + (uses_runs && job->reads.busy));
 		rencoder_delta_settle(index);
 	}
 	if (flushes && result == RENCODER_COMPACT_NOTHING)
