@@ -4,6 +4,7 @@ SET client_min_messages = warning;
 SET max_parallel_workers_per_gather = 0;
 SET max_parallel_maintenance_workers = 0;
 SET rencoder.sample_rate = 0;
+SET rencoder.enable_facts = off;
 \getenv abs_srcdir PG_ABS_SRCDIR
 \set pages_of :abs_srcdir '/sql/include/pages_of.sql'
 \i :pages_of

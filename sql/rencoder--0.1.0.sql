@@ -1283,6 +1283,7 @@ CREATE FUNCTION rencoder_index_stats(
 	OUT checked_scans bigint,
 	OUT checked_pages bigint,
 	OUT false_pages bigint,
+	OUT saved_pages bigint,
 	OUT predicted_false_pages double precision,
 	OUT since timestamptz)
 RETURNS record

@@ -80,10 +80,12 @@ typedef Oid RencoderFileNumber;
  */
 #if PG_VERSION_NUM >= 170000
 #define rencoder_test_old_snapshot(snapshot, rel, page) ((void) 0)
+#define rencoder_removes_early()	false
 #else
 #include "storage/bufmgr.h"
 #define rencoder_test_old_snapshot(snapshot, rel, page) \
 	TestForOldSnapshot((snapshot), (rel), (page))
+#define rencoder_removes_early()	(old_snapshot_threshold >= 0)
 #endif
 
 /* 18: vacuum_delay_point() tells ANALYZE from VACUUM. */

@@ -34,6 +34,7 @@
 #define FALSE_PAGES_TOGETHER	1.0
 
 bool		rencoder_enable_scan = true;
+bool		rencoder_enable_facts = true;
 bool		rencoder_report_scans = false;
 int			rencoder_sample_rate = RENCODER_DEFAULT_SAMPLE_RATE;
 int			rencoder_max_workers = RENCODER_DEFAULT_MAX_WORKERS;
@@ -97,6 +98,14 @@ rencoder_options_init(void)
 							 true,
 							 PGC_USERSET,
 							 GUC_EXPLAIN,
+							 NULL, NULL, NULL);
+	DefineCustomBoolVariable("rencoder.enable_facts",
+							 "Enables the use of what scans of rencoder indexes read in vain before.",
+							 NULL,
+							 &rencoder_enable_facts,
+							 true,
+							 PGC_USERSET,
+							 0,
 							 NULL, NULL, NULL);
 	DefineCustomBoolVariable("rencoder.report_scans",
 							 "Reports after each query what its scans of rencoder indexes skipped.",

@@ -58,6 +58,9 @@ typedef struct RencoderOptions
 /* rencoder.enable_scan */
 extern bool rencoder_enable_scan;
 
+/* rencoder.enable_facts: are they made and heeded? */
+extern bool rencoder_enable_facts;
+
 /* rencoder.report_scans */
 extern bool rencoder_report_scans;
 

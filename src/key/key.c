@@ -375,7 +375,7 @@ make_key_set(RencoderQuery *query, int col, uint32 generation,
 	if (keys.by_boxes && keys.boxes.n == 0 && !keys.not_keyless)
 		rencoder_boxes_add(&keys.boxes, RENC_AXIS_NAN, RENC_AXIS_NAN,
 						   RENC_AXIS_NAN, RENC_AXIS_NAN);
-	made->generation = generation;
+	made->generation = set->generation = generation;
 	set->none = (keys.by_intervals && keys.intervals.n == 0) ||
 		(keys.by_boxes && keys.boxes.n == 0);
 	if (set->none)

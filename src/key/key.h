@@ -124,6 +124,7 @@ typedef struct RencoderOperand
 typedef struct RencoderKeySet
 {
 	bool		none;			/* no key can satisfy it */
+	uint32		generation;		/* of the coder that made the keys */
 
 	/* Else at least one interval or at least one box. */
 	renc_interval_set set;

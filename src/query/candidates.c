@@ -196,6 +196,8 @@ scan_to_the_end(CandidateWalk *s, RencoderEarlyEnd *early)
 
 	rencoder_copies_begin(s->copies, s->groups.index, &s->groups.npages);
 	start = metadata->epoch;
+	s->groups.facts = rencoder_scan_facts_begin(s->groups.query, s->copies, s->groups.nblocks,
+												s->groups.snapshot, s->counts == NULL);
 	expect_directory(s, 0, s->groups.prefetch.distance);
 	rencoder_group_scan_search_runs(&s->groups, early);
 	if (early != NULL && early->broken_off)

@@ -117,6 +117,23 @@ probe_storage(RencoderGroupScan *s, RencoderColumnProbe *p, const RencoderHeader
 	return renc_mask_or(always, rencoder_filter_probe(get_probe(s, p), &slab, ask));
 }
 
+/* Leaves what facts do not exclude of the ranges that the matrix of a column names. */
+static renc_mask
+prune_by_facts(RencoderGroupScan *s, const RencoderColumnProbe *p, uint32 group, int col,
+			   renc_mask mask)
+{
+	uint32		npages = s->meta.pages_per_range;
+
+	for (unsigned int slot = renc_mask_next(mask, 0); slot < RENC_GROUP_RANGES && s->facts != NULL;
+		 slot = renc_mask_next(mask, slot + 1))
+	{
+		if (rencoder_scan_facts_exclude(s->facts, p->keys, col,
+										(group * RENC_GROUP_RANGES + slot) * npages, npages, false))
+			renc_mask_clear(&mask, slot);
+	}
+	return mask;
+}
+
 /* What was found in the base run of a group; NULL: the run is not known. */
 static RencoderSearchedRun *
 base_run(RencoderGroupScan *s, uint32 number, BlockNumber named_by)
@@ -179,7 +196,7 @@ add_places(RencoderGroupScan *s, uint32 group, int col, RencoderSearchedRun *run
 		   renc_mask covered, renc_candidates *answer)
 {
 	if (s->runs != NULL)
-		rencoder_run_scan_answer(s->runs, group, col, run, covered, answer);
+		rencoder_run_scan_answer(s->runs, group, col, run, covered, s->facts, answer);
 	if (run == NULL)
 		renc_candidates_add(answer, covered);
 }
@@ -201,7 +218,8 @@ ask_column(RencoderGroupScan *s, RencoderColumnProbe *p, const RencoderHeaderDat
 	stored = prune_by_bounds(p, header, stored);
 	covered = renc_mask_and(storage->covered, stored);
 	add_places(s, header->group, header->attno, storage->run, covered, &answer);
-	renc_candidates_add(&answer, probe_storage(s, p, header, renc_mask_andnot(stored, covered)));
+	stored = probe_storage(s, p, header, renc_mask_andnot(stored, covered));
+	renc_candidates_add(&answer, prune_by_facts(s, p, header->group, header->attno, stored));
 	renc_candidates_add(&answer, keyless);
 	renc_candidates_and(&state->left, &answer);
 }
@@ -334,7 +352,9 @@ scan_sealed(RencoderGroupScan *s, RencoderEntry entry, uint32 group, RencoderGro
 
 		/* Its configuration may have changed since the entry was read. */
 		if (header->config.coder == probes[col]->generation)
-			and_ranges(state, prune_by_bounds(probes[col], header, state->left.ranges));
+			and_ranges(state, prune_by_facts(s, probes[col], group, col,
+											 prune_by_bounds(probes[col], header,
+															 state->left.ranges)));
 	}
 }
 
@@ -445,6 +465,8 @@ rencoder_group_scan_ask(RencoderGroupScan *s, RencoderEntry entry, uint32 group,
 		state->left.ranges = state->untrusted;
 		return;
 	}
+	if (s->facts != NULL)
+		s->facts->epoch = entry->epoch;
 	short_way = takes_short_way(s, entry);
 	if (short_way && (entry->flags & RENCODER_ENTRY_COVERED))
 	{

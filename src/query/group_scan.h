@@ -47,6 +47,7 @@ typedef struct RencoderGroupScan
 	uint16		long_way;		/* marks of entries that cannot speak for
 								 * their group */
 	uint16		plain;			/* marks to look at; COVERED alone is plain */
+	RencoderScanFacts *facts;	/* the caller's to set; NULL: none */
 	int64		npages;			/* index pages read other than by probes and
 								 * runs */
 

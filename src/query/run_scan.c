@@ -218,6 +218,9 @@ search_keys(RencoderRunScan *scan, const RencoderRunEntry *entry, const Rencoder
 		found->set.all = true;
 		return true;
 	}
+	if (entry->kind == RENCODER_RUN_BASE && !scan->query->column[col].wants_values &&
+		!scan->query->column[col].wants_null)
+		found->keys = k->keys;
 	return !rencoder_keys_meet(k->keys, column->least, column->greatest) ||
 		search_tree(scan, info, col, k->set, k->keys, found);
 }

@@ -24,6 +24,7 @@
 #include "filter/renc_candidates.h"
 #include "key/key.h"
 #include "query/scan_copies.h"
+#include "query/scan_facts.h"
 #include "run/renc_page_set.h"
 #include "run/renc_place.h"
 #include "store/prefetch.h"
@@ -47,6 +48,8 @@ typedef struct RencoderFoundPlaces
 	renc_page_set set;			/* of places */
 	renc_places places;
 	bool		by_flags;		/* has_value tells of values, not the set */
+	const RencoderKeySet *keys; /* that a base run was asked for, no nulls or
+								 * values beside; or NULL */
 } RencoderFoundPlaces;
 
 struct RencoderRunScan;
@@ -138,12 +141,12 @@ extern RencoderSearchedRun *rencoder_run_scan_base(RencoderRunScan *scan, uint32
 
 /*
  * Adds to the answer of a column, which is of a group, what was found there: by "run", a base run,
- * in "covered" ranges (NULL: by none), and by deltas and the pending list.  Groups come in
- * ascending order.
+ * in "covered" ranges (NULL: by none), but for what "facts" exclude, and by deltas and the pending
+ * list.  Groups come in ascending order.
  */
 extern void rencoder_run_scan_answer(RencoderRunScan *scan, uint32 group, int col,
 									 RencoderSearchedRun *run, renc_mask covered,
-									 renc_candidates *answer);
+									 RencoderScanFacts *facts, renc_candidates *answer);
 
 /* Goes back to the first page of all sets, for another round over the groups. */
 extern void rencoder_run_scan_rewind(RencoderRunScan *scan);

@@ -54,7 +54,7 @@ page_of_place(const RencoderFoundPlaces *found, uint32 place)
 
 void
 rencoder_run_scan_answer(RencoderRunScan *scan, uint32 group, int col, RencoderSearchedRun *run,
-						 renc_mask covered, renc_candidates *answer)
+						 renc_mask covered, RencoderScanFacts *facts, renc_candidates *answer)
 {
 	RencoderFoundPlaces *stored = run == NULL ? NULL : &run->column[col];
 	RencoderFoundPlaces *late = &scan->late[col];
@@ -72,14 +72,22 @@ rencoder_run_scan_answer(RencoderRunScan *scan, uint32 group, int col, RencoderS
 		uint32		slot = (uint32) ((page - first) / pages_per_range);
 		uint64		row[RENC_ROW_WORDS] = {0};
 		bool		whole = false;
+		bool		is_stored;
 
 		if (page >= end)
 			break;
+		is_stored = stored_page == page && renc_mask_test(covered, slot) &&
+			!rencoder_scan_facts_exclude(facts, stored->keys, col, (BlockNumber) page, 1, true);
 		if (stored_page == page)
 			next_stored = take_places(scan, stored, next_stored, row, &whole);
+		if (!is_stored)
+		{
+			memset(row, 0, sizeof(row));
+			whole = false;
+		}
 		if (late_page == page)
 			next_late = take_places(scan, late, next_late, row, &whole);
-		else if (!renc_mask_test(covered, slot))
+		else if (!is_stored)
 			continue;
 		if (whole)
 			renc_candidates_add_page(answer, slot, (uint32) ((page - first) % pages_per_range));

@@ -7,6 +7,7 @@
 #include "miscadmin.h"
 
 #include "sql/spare_pages.h"
+#include "store/fact_pages.h"
 #include "store/run_pages.h"
 #include "store/sample_pages.h"
 #include "store/stats_page.h"
@@ -276,6 +277,8 @@ collect_references(References *refs, const RencoderMetaPageData *metadata)
 	refer_coders(refs);
 	refer_samples(refs);
 	refer_stats(refs);
+	if (metadata->fact_root != RENCODER_NO_BLOCK)
+		refer(refs, RENCODER_META_BLKNO, metadata->fact_root, RENCODER_FACT_PAGES);
 	ngroups = rencoder_group_copy_count(refs->state->index, &refs->state->meta, metadata, 0);
 	for (uint32 group = 0; group < ngroups; group++)
 	{

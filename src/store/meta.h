@@ -13,6 +13,7 @@
  *		| runs, pending list (run_list.h, pending.h)                 |
  *		| page of the counts of scans                                |
  *		| the first runs                                             |
+ *		| root of the facts                                          |
  *		+------------------------------------------------------------+
  */
 #ifndef RENCODER_META_H
@@ -63,6 +64,7 @@ typedef struct RencoderMetaPageData
 	BlockNumber stats_page;		/* counts of scans, or RENCODER_NO_BLOCK */
 	uint32		nruns;			/* here and in run_list */
 	RencoderRunEntry run[RENCODER_META_RUNS];
+	BlockNumber fact_root;		/* first page of facts, or RENCODER_NO_BLOCK */
 } RencoderMetaPageData;
 
 StaticAssertDecl(sizeof(RencoderMetaPageData) <= RENCODER_PAYLOAD_SIZE,

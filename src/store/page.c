@@ -40,6 +40,8 @@ page_type_name(uint16 page_id)
 			return "pending list";
 		case RENCODER_PAGE_STATS:
 			return "scan statistics";
+		case RENCODER_PAGE_FACTS:
+			return "fact";
 	}
 	return "unknown";
 }

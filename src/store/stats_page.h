@@ -4,8 +4,8 @@
  *
  * One page, named by the metapage:
  *
- *		 0           80      88
- *		 | count[10] | since | check |
+ *		 0           88      96
+ *		 | count[11] | since | check |
  *
  * Counts are added as hints, as query samples are (sample_pages.h): not logged, so a crash or a
  * standby has older ones.  A torn page has a wrong check value and begins anew.
@@ -30,6 +30,7 @@ typedef enum RencoderStatsCount
 	RENCODER_STATS_CHECKED_SCANS,	/* of which it is known what they found on */
 	RENCODER_STATS_CHECKED_PAGES,	/* the pages that passed and were read, */
 	RENCODER_STATS_FALSE_PAGES, /* and on which of them nothing */
+	RENCODER_STATS_SAVED_PAGES, /* that did not pass because of facts */
 	RENCODER_STATS_COUNTS
 } RencoderStatsCount;
 
@@ -46,7 +47,7 @@ typedef struct RencoderStatsPageData
 	uint32		unused;			/* zero */
 } RencoderStatsPageData;
 
-StaticAssertDecl(sizeof(RencoderStatsPageData) == 96, "RencoderStatsPageData is on disk");
+StaticAssertDecl(sizeof(RencoderStatsPageData) == 104, "RencoderStatsPageData is on disk");
 
 #define RencoderPageGetStats(page) \
 	((RencoderStatsPageData *) RencoderPageGetPayload(page))

@@ -13,6 +13,7 @@
 #include "access/htup_details.h"
 #include "access/xact.h"
 #include "catalog/catalog.h"
+#include "catalog/index.h"
 #include "executor/tuptable.h"
 #include "storage/bufmgr.h"
 #include "storage/procarray.h"
@@ -27,6 +28,7 @@
 /* A page's tuples that may be visible to anyone, and the page as it was then. */
 typedef struct PageTuples
 {
+	bool		with_dead;		/* also those that are dead to all here */
 	PGAlignedBlock page;
 	int			ntuples;
 	OffsetNumber offset[MaxHeapTuplesPerPage];
@@ -185,7 +187,10 @@ look_at_tuple(Relation heap, Buffer buffer, HeapTuple tuple, TransactionId oldes
 		switch (HeapTupleSatisfiesVacuum(tuple, oldest_xmin, buffer))
 		{
 			case HEAPTUPLE_DEAD:
-				return;
+				/* What was rolled back may be of a column that never was. */
+				if (!tuples->with_dead || HeapTupleHeaderXminInvalid(header))
+					return;
+				break;
 			case HEAPTUPLE_LIVE:
 				break;
 			case HEAPTUPLE_RECENTLY_DEAD:
@@ -380,6 +385,7 @@ rencoder_heap_read(Relation heap, Relation index, IndexInfo *indexInfo, bool any
 
 	oldest_xmin = GetOldestNonRemovableTransactionId(heap);
 	tuples = palloc(sizeof(PageTuples));
+	tuples->with_dead = false;
 	tuples->live = 0;
 	columns_open(&columns, heap, indexInfo);
 	source_open(&source, heap, first, nblocks);
@@ -401,6 +407,59 @@ rencoder_heap_read(Relation heap, Relation index, IndexInfo *indexInfo, bool any
 	live = tuples->live;
 	pfree(tuples);
 	return live;
+}
+
+/*
+ * Not by a snapshot.  A row that is dead to all here may be seen on a standby, or again after a
+ * crash that has lost the commit of its deleter.
+ */
+bool
+rencoder_heap_gap(Relation heap, Relation index, int col, const RencoderCoder *coder,
+				  BlockNumber first, uint32 npages, uint64 *lo, uint64 *hi, XLogRecPtr *lsn)
+{
+	IndexInfo  *indexInfo = BuildIndexInfo(index);
+	RencoderKeyFunction function = rencoder_key_function(index, col);
+	Columns		columns = {.desc = RelationGetDescr(heap),.n = 1,
+	.number = &indexInfo->ii_IndexAttrNumbers[col]};
+	uint64		end = Min((uint64) first + npages, RelationGetNumberOfBlocks(heap));
+	PageTuples *tuples = palloc(sizeof(PageTuples));
+	uint64		below = 0;
+	uint64		above = PG_UINT64_MAX;
+	bool		gap = is_plain(heap, indexInfo);
+
+	tuples->with_dead = true;
+	for (uint64 block = first; block < end && gap; block++)
+	{
+		Buffer		buffer = ReadBuffer(heap, (BlockNumber) block);
+
+		CHECK_FOR_INTERRUPTS();
+		take_page(heap, buffer, GetOldestNonRemovableTransactionId(heap), true, tuples);
+		*lsn = Max(*lsn, BufferGetLSNAtomic(buffer));
+		ReleaseBuffer(buffer);
+		for (int i = 0; i < tuples->ntuples && gap; i++)
+		{
+			ItemId		item = PageGetItemId((Page) tuples->page.data, tuples->offset[i]);
+			HeapTupleData tuple = {.t_len = ItemIdGetLength(item)};
+			Datum		value;
+			bool		isnull;
+			uint64		key;
+
+			tuple.t_data = (HeapTupleHeader) PageGetItem((Page) tuples->page.data, item);
+			columns_get(&columns, &tuple, &value, &isnull);
+			if (isnull)
+				continue;
+			gap = !has_toasted(&columns, &value, &isnull) &&
+				rencoder_key_call(&function, value, coder, &key) && (key < *lo || key > *hi);
+			if (gap && key < *lo)
+				below = Max(below, key + 1);
+			else if (gap)
+				above = Min(above, key - 1);
+		}
+	}
+	*lo = below;
+	*hi = above;
+	pfree(tuples);
+	return gap;
 }
 
 OffsetNumber

@@ -35,7 +35,8 @@ my %PAGE_ID = (
 	run_list  => 0xFFBA,
 	run_info  => 0xFFBB,
 	run       => 0xFFBC,
-	pending   => 0xFFBD);
+	pending   => 0xFFBD,
+	facts     => 0xFFBF);
 
 sub blocks_of_type
 {
