@@ -51,7 +51,7 @@ DECLARE
 	plan json;
 BEGIN
 	EXECUTE 'EXPLAIN (FORMAT json) SELECT FROM pf WHERE ' || condition INTO plan;
-	by_index := plan #>> '{0,Plan,Node Type}' = 'Bitmap Heap Scan';
+	by_index := plan #>> '{0,Plan,Node Type}' IN ('Bitmap Heap Scan', 'Index Scan');
 	EXECUTE 'SELECT count(*) FROM pf WHERE ' || condition INTO rows;
 END $$;
 -- As docs/types.md has it; what is asked for by the function alone is the truth.
