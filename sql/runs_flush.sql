@@ -202,3 +202,30 @@ SELECT count(*) FROM generate_series(1, 30000, 200) i, LATERAL
 	(SELECT 1 FROM renewed WHERE v = hashint8extended(i, 5) AND id = i) r;
 RESET enable_seqscan;
 DROP TABLE renewed;
+
+-- What a reading that failed has learnt of ranges is forgotten when they are read again.
+CREATE FUNCTION failed_f(v int) RETURNS int LANGUAGE plpgsql IMMUTABLE AS $$
+BEGIN
+	IF v < 0 AND current_setting('failed.now', true) = 'on' THEN
+		RAISE 'failed';
+	END IF;
+	RETURN v;
+END $$;
+CREATE TABLE failed (v int, filler text) WITH (autovacuum_enabled = off);
+ALTER TABLE failed ALTER filler SET STORAGE plain;
+CREATE INDEX failed_v ON failed USING rencoder (failed_f(v))
+	WITH (storage = run, pages_per_range = 1, autosummarize = off);
+INSERT INTO failed SELECT CASE WHEN i = 300 THEN -1 ELSE i END, repeat('x', 3900)
+	FROM generate_series(1, 400) i;
+SET failed.now = on;
+SELECT rencoder_compact('failed_v');
+RESET failed.now;
+DELETE FROM failed WHERE v BETWEEN 1 AND 250;
+SELECT rencoder_summarize_range('failed_v', 0);
+SELECT group_no, summarizing, summarized FROM rencoder_groups('failed_v') ORDER BY 1;
+SELECT rencoder_index_check('failed_v', true);
+SET enable_seqscan = off;
+SELECT count(*), sum(v) FROM failed WHERE failed_f(v) BETWEEN 1 AND 260;
+RESET enable_seqscan;
+DROP TABLE failed;
+DROP FUNCTION failed_f;

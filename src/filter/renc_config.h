@@ -134,16 +134,6 @@ renc_mask_next(renc_mask m, unsigned int from)
 	return RENC_GROUP_RANGES;
 }
 
-/* Ranges 8 * band .. 8 * band + 7 as a mask, and of a mask. */
-static inline renc_mask
-renc_mask_of_band(int band)
-{
-	renc_mask	m = {{0, 0}};
-
-	m.w[band / 8] = UINT64_C(0xFF) << (band % 8 * 8);
-	return m;
-}
-
 /*
  * The eight ranges of a slice of "m" as ranges 0 .. 7, where a slice's storage has
  * them, and back.
@@ -165,6 +155,7 @@ renc_mask_from_slice(renc_mask narrow, int slice)
 	return m;
 }
 
+/* Ranges 8 * band .. 8 * band + 7. */
 static inline uint8_t
 renc_mask_band(renc_mask m, int band)
 {

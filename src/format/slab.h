@@ -32,13 +32,6 @@ rencoder_slab_of(Relation index, const RencoderHeaderData *header)
 	return rencoder_slab(index, &header->config, header->matrix);
 }
 
-/* Block ranges that it has room for: the first of the group. */
-static inline int
-rencoder_slab_ranges(const RencoderSlab *slab)
-{
-	return RENC_SLICE_RANGES * slab->config->width;
-}
-
 /* Has it bytes for all ranges of a group in each row? */
 static inline bool
 rencoder_slab_is_whole(const RencoderSlab *slab)

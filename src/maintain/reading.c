@@ -48,30 +48,31 @@ remove_all(uint8 *set, renc_mask ranges)
 }
 
 /*
- * Forgets what a former summary of "fresh" ranges left.  They are unsummarized, so that nobody asks
- * for them; scans that started before they became so will see another epoch (INV-7).  Forgets also
- * the values without a key that came while an earlier reading of the group went on.
+ * Forgets what a former summary of "fresh" ranges left, or a reading of "unread" ones, the fresh
+ * among them, that was given up.  They are not summarized, so that nobody asks for them; scans that
+ * started before they became so will see another epoch (INV-7).  Forgets also the values without a
+ * key that came while an earlier reading of the group went on.
  */
 static void
-prepare_column(const RencoderGroup *group, int col, renc_mask fresh)
+prepare_column(const RencoderGroup *group, int col, renc_mask unread, renc_mask fresh)
 {
 	RencoderHeaderData copy;
 	RencoderGroupEdit edit;
 	RencoderHeader header;
 
 	rencoder_group_copy_header(group, col, &copy);
-	if (renc_mask_empty(fresh) && renc_mask_empty(rencoder_set_get(copy.keyless_since)))
+	if (renc_mask_empty(unread) && renc_mask_empty(rencoder_set_get(copy.keyless_since)))
 		return;
 	rencoder_group_edit_begin(&edit, group, col, RENCODER_EDIT_HEADERS, 0);
 	header = rencoder_group_edit_header(&edit);
 	rencoder_set_put(header->keyless_since, renc_mask_none());
-	remove_all(header->always, fresh);
+	remove_all(header->always, unread);
 	remove_all(header->keyless, fresh);
 	remove_all(header->has_null, fresh);
 	remove_all(header->has_value, fresh);
 	for (int slot = 0; slot < RENC_GROUP_RANGES; slot++)
 	{
-		if (!renc_mask_test(fresh, slot))
+		if (!renc_mask_test(unread, slot))
 			continue;
 		header->min[slot] = PG_UINT64_MAX;
 		header->max[slot] = 0;
@@ -99,19 +100,20 @@ rencoder_reading_clear_filters(const RencoderGroup *group, renc_mask ranges)
 }
 
 /*
- * Before inserters are told to note anything.  Of what is "summarizing", which a crash left so,
- * they have set flags already.
+ * Before inserters are told to note anything.  Of what is "summarizing", which a crash or an error
+ * left so, they have set flags already.
  */
 static void
 prepare_columns(const RencoderGroup *group, renc_mask todo)
 {
 	RencoderHeaderData first;
-	renc_mask	known;
+	renc_mask	unread;
 
 	rencoder_group_copy_header(group, 0, &first);
-	known = renc_mask_or(rencoder_set_get(first.summarized), rencoder_set_get(first.summarizing));
+	unread = renc_mask_andnot(todo, rencoder_set_get(first.summarized));
 	for (int col = 0; col < group->meta->natts; col++)
-		prepare_column(group, col, renc_mask_andnot(todo, known));
+		prepare_column(group, col, unread,
+					   renc_mask_andnot(unread, rencoder_set_get(first.summarizing)));
 }
 
 /* The entry's cut, for slices that are summarized or flushing. */
