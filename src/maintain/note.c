@@ -20,6 +20,7 @@
  */
 #include "maintain/note.h"
 
+#include "access/heapam.h"
 #include "miscadmin.h"
 #include "storage/bufmgr.h"
 #include "utils/memutils.h"
@@ -122,7 +123,12 @@ read_noted(Noting *n)
 {
 	uint64		end = ((uint64) n->group.number + 1) * RENC_GROUP_RANGES * n->scan.meta.pages_per_range;
 
-	n->scan.places = rencoder_late_places(n->scan.index, end);
+	/*
+	 * As of entries: whole pages, where it is not known what a line pointer
+	 * is.
+	 */
+	n->scan.places = n->scan.heap->rd_tableam == GetHeapamTableAmRoutine() ?
+		rencoder_late_places(n->scan.index, end) : renc_whole_pages();
 	rencoder_build_run_sorters(n->sorter, n->scan.meta.natts, rencoder_options_sort_memory(),
 							   (uint32) Min(end * n->scan.places.parts, PG_UINT32_MAX), NULL, 0);
 	n->scan.collector = rencoder_collect_create(n->scan.meta.natts);

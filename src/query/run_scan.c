@@ -536,8 +536,8 @@ rencoder_run_scan_base(RencoderRunScan *scan, uint32 number, BlockNumber named_b
 		return run;
 
 	/*
-	 * Late pages are complete: what came since belongs to rows that nobody
-	 * sees here.
+	 * Late places are complete: what came since belongs to rows that nobody
+	 * sees here, or to ranges noted since, of which the epoch tells (INV-7).
 	 */
 	look_at_lists(scan);
 	while (!search_list(scan, true))

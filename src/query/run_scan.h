@@ -16,7 +16,8 @@
  * anew.  Why that finds all (INV-12): nothing is taken away but in a record that raises run_changes
  * and leaves the same keys in a newer run.  So what was on a pending page or in a run when
  * the search began is there, or in a newer run, when it is looked for.  What comes later
- * belongs to rows that no snapshot of the scan sees.
+ * belongs to rows that no snapshot of the scan sees, or to ranges that are noted meanwhile: then the
+ * scan meets another epoch, and searches what is new (INV-7).
  */
 #ifndef RENCODER_RUN_SCAN_H
 #define RENCODER_RUN_SCAN_H
