@@ -453,12 +453,6 @@ renc_trial_effort(renc_trial *t, size_t samples, double keys)
 		t->kind[k].guarded = 0;
 }
 
-size_t
-renc_trial_samples(const renc_trial *t)
-{
-	return t->nsamples;
-}
-
 double
 renc_trial_least(const renc_trial *t, int deepest)
 {

@@ -123,7 +123,6 @@ extern void renc_trial_run(renc_trial *trial, const renc_shape *shape,
  * built; at first all samples are, and LANES filters.
  */
 extern void renc_trial_effort(renc_trial *trial, size_t samples, double keys);
-extern size_t renc_trial_samples(const renc_trial *trial);
 
 /*
  * From now on a shape's score is the worse, the more points or short queries that are made up

@@ -14,20 +14,6 @@
 #define ST_DEFINE
 #include "lib/sort_template.h"
 
-/* A key with the slot that holds it, for merging the slots of a group. */
-typedef struct SlotKey
-{
-	uint64		key;
-	uint32		slot;
-} SlotKey;
-
-#define ST_SORT sort_slot_keys
-#define ST_ELEMENT_TYPE SlotKey
-#define ST_COMPARE(a, b) ((a)->key < (b)->key ? -1 : ((a)->key > (b)->key ? 1 : 0))
-#define ST_SCOPE static
-#define ST_DEFINE
-#include "lib/sort_template.h"
-
 #define INITIAL_KEYS	1024
 #define INITIAL_NULLS	64
 
@@ -258,43 +244,4 @@ rencoder_collect_size(const RencoderCollector *c)
 	for (int col = 0; col < c->natts; col++)
 		size += c->column[col].nkeys * sizeof(uint64);
 	return size;
-}
-
-size_t
-rencoder_collect_distinct(const renc_keys *ranges, int nranges,
-						  uint64 **keys, renc_mask **masks)
-{
-	size_t		n = 0;
-	size_t		kept = 0;
-	SlotKey    *all;
-
-	for (int r = 0; r < nranges; r++)
-		n += ranges[r].n;
-	all = MemoryContextAllocHuge(CurrentMemoryContext, Max(n, 1) * sizeof(SlotKey));
-	n = 0;
-	for (int r = 0; r < nranges; r++)
-	{
-		for (size_t i = 0; i < ranges[r].n; i++)
-		{
-			all[n].key = ranges[r].key[i];
-			all[n].slot = r;
-			n++;
-		}
-	}
-	sort_slot_keys(all, n);
-
-	*keys = MemoryContextAllocHuge(CurrentMemoryContext, Max(n, 1) * sizeof(uint64));
-	*masks = MemoryContextAllocHuge(CurrentMemoryContext, Max(n, 1) * sizeof(renc_mask));
-	for (size_t i = 0; i < n; i++)
-	{
-		if (i == 0 || all[i].key != all[i - 1].key)
-		{
-			(*keys)[kept] = all[i].key;
-			(*masks)[kept] = renc_mask_none();
-			kept++;
-		}
-		renc_mask_set(&(*masks)[kept - 1], all[i].slot);
-	}
-	pfree(all);
-	return kept;
 }

@@ -110,11 +110,4 @@ extern renc_keys rencoder_collect_keys(const RencoderCollector *c, int col, int 
 /* Bytes of keys held. */
 extern Size rencoder_collect_size(const RencoderCollector *c);
 
-/*
- * Distinct keys over some ranges, sorted, with the ranges that hold each;
- * palloc'd, possibly huge.
- */
-extern size_t rencoder_collect_distinct(const renc_keys *ranges, int nranges,
-										uint64 **keys, renc_mask **masks);
-
 #endif							/* RENCODER_COLLECT_H */

@@ -88,8 +88,9 @@ rencoder_group_edit_header(RencoderGroupEdit *edit)
 	return RencoderPageGetHeader(image_of(edit, edit->column_buffer));
 }
 
-void
-rencoder_group_edit_release(RencoderGroupEdit *edit, RencoderExtent *extent)
+/* Gives the blocks of an extent, if it has any, to the free list; *extent is none then. */
+static void
+release_extent(RencoderGroupEdit *edit, RencoderExtent *extent)
 {
 	if (extent->start == RENCODER_NO_BLOCK)
 		return;
@@ -107,7 +108,7 @@ rencoder_group_edit_release_storage(RencoderGroupEdit *edit)
 	RencoderEntryColumn *column = &rencoder_group_edit_entry(edit)->column[edit->col];
 	RencoderHeader header = rencoder_group_edit_header(edit);
 
-	rencoder_group_edit_release(edit, &header->matrix);
+	release_extent(edit, &header->matrix);
 	column->matrix = header->matrix;
 }
 

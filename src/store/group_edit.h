@@ -24,7 +24,7 @@
  *
  *		rencoder_group_edit_begin(&edit, &group, col, RENCODER_EDIT_EPOCH, 1);
  *		header = rencoder_group_edit_header(&edit);
- *		rencoder_group_edit_release(&edit, &header->matrix);
+ *		rencoder_group_edit_release_storage(&edit);
  *		rencoder_group_edit_new_epoch(&edit);
  *		rencoder_group_edit_finish(&edit);
  */
@@ -79,9 +79,6 @@ extern void rencoder_group_edit_begin(RencoderGroupEdit *edit, const RencoderGro
 extern RencoderEntry rencoder_group_edit_entry(RencoderGroupEdit *edit);
 extern RencoderHeader rencoder_group_edit_first(RencoderGroupEdit *edit);
 extern RencoderHeader rencoder_group_edit_header(RencoderGroupEdit *edit);
-
-/* Gives the blocks of an extent, if it has any, to the free list; *extent is none then. */
-extern void rencoder_group_edit_release(RencoderGroupEdit *edit, RencoderExtent *extent);
 
 /* Gives the matrix of the column, if it has one, to the free list, and notes it in the entry. */
 extern void rencoder_group_edit_release_storage(RencoderGroupEdit *edit);
