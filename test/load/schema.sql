@@ -100,6 +100,43 @@ BEGIN
 	END IF;
 END $$;
 
+-- A plain scan that is open for a while, beside rows of its own transaction, and all others.
+CREATE FUNCTION look_by_cursor(r int8, ms float8) RETURNS void LANGUAGE plpgsql
+SET max_parallel_workers_per_gather = 0 SET jit = off
+SET enable_seqscan = on SET enable_bitmapscan = off SET enable_indexscan = on
+SET rencoder.enable_scan = on AS $$
+DECLARE
+	asked text := condition(r);
+	by_index refcursor;
+	by_heap refcursor;
+	row_id int8;
+	handed_out int8[];
+	expected int8[];
+BEGIN
+	PERFORM put(1, r), set_config('enable_seqscan', 'off', true);
+	OPEN by_index NO SCROLL FOR EXECUTE 'SELECT id FROM t WHERE ' || asked;
+	PERFORM set_config('enable_seqscan', 'on', true), set_config('enable_indexscan', 'off', true);
+	OPEN by_heap NO SCROLL FOR EXECUTE 'SELECT id FROM t WHERE ' || asked;
+	LOOP
+		FETCH by_index INTO row_id;
+		EXIT WHEN NOT FOUND;
+		handed_out := handed_out || row_id;
+		IF cardinality(handed_out) IN (1, 40, 400) THEN
+			PERFORM put(30, r + cardinality(handed_out)), pg_sleep(ms / 1000);
+		END IF;
+	END LOOP;
+	LOOP
+		FETCH by_heap INTO row_id;
+		EXIT WHEN NOT FOUND;
+		expected := expected || row_id;
+	END LOOP;
+	IF (SELECT array_agg(i ORDER BY i) FROM unnest(handed_out) i) IS DISTINCT FROM
+		(SELECT array_agg(i ORDER BY i) FROM unnest(expected) i) THEN
+		RAISE EXCEPTION 'wrong answer: % rows by a cursor, % by the heap: %',
+			cardinality(handed_out), cardinality(expected), asked;
+	END IF;
+END $$;
+
 -- One of the valid indexes of t; its caller has locked the table.
 CREATE FUNCTION some_index(r int8) RETURNS regclass LANGUAGE sql AS $$
 	SELECT (array_agg(indexrelid ORDER BY indexrelid::regclass::text))[1 + r % count(*)]::regclass
