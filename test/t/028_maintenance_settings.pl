@@ -24,7 +24,7 @@ sub unsummarized
 {
 	my ($index) = @_;
 
-	return "SELECT count(*) FROM rencoder_ranges('$index') WHERE state <> 'summarized'";
+	return "SELECT count(*) FROM rencoder_ranges('$index') WHERE state NOT IN ('summarized', 'noted')";
 }
 
 #
@@ -52,7 +52,8 @@ sql(join "\n", (map { "ALTER DATABASE postgres SET $_ = '50ms';" } @timeouts),
 	INSERT INTO t SELECT g, repeat('x', 1000) FROM generate_series(1, 100) g;
 	DO $$ BEGIN
 		FOR i IN 1 .. 1800 LOOP
-			IF NOT EXISTS (SELECT FROM rencoder_ranges('t_slow') WHERE state <> 'summarized') THEN
+			IF NOT EXISTS (SELECT FROM rencoder_ranges('t_slow')
+				WHERE state NOT IN ('summarized', 'noted')) THEN
 				RETURN;
 			END IF;
 			PERFORM pg_sleep(0.1);

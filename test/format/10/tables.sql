@@ -83,6 +83,7 @@ BEGIN
 		EXECUTE 'DROP INDEX ' || name;
 	END LOOP;
 	SET LOCAL enable_seqscan = off;
+	SET LOCAL enable_indexscan = off; -- which does not say how many
 	EXECUTE format('EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, FORMAT json) SELECT * FROM %s WHERE %s',
 		tab, condition) INTO plan;
 	RAISE EXCEPTION 'back';
