@@ -24,7 +24,8 @@ sub unsummarized
 {
 	my ($index) = @_;
 
-	return "SELECT count(*) FROM rencoder_ranges('$index') WHERE state NOT IN ('summarized', 'noted')";
+	return "SELECT count(*) FROM rencoder_ranges('$index')"
+	  . " WHERE state NOT IN ('summarized', 'noted')";
 }
 
 #
