@@ -6,6 +6,7 @@ DECLARE
 BEGIN
 	SET LOCAL enable_seqscan = off;
 	SET LOCAL enable_indexscan = off;
+	SET LOCAL enable_bitmapscan = on;
 	EXECUTE format('EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, FORMAT json) SELECT * FROM %I WHERE ',
 		relation) || condition INTO plan;
 	RETURN (plan -> 0 -> 'Plan' ->> 'Exact Heap Blocks')::int +
