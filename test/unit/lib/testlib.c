@@ -190,3 +190,27 @@ trial_room(renc_trial *old, const renc_trial_input *in)
 	free(old);
 	return (renc_trial *) test_alloc(renc_trial_size(in));
 }
+
+size_t		counted;
+size_t		most_counted;
+
+void *
+count_alloc(size_t size)
+{
+	size_t	   *memory = malloc(size + 16);
+
+	memory[0] = size;
+	counted += size;
+	if (counted > most_counted)
+		most_counted = counted;
+	return (char *) memory + 16;
+}
+
+void
+count_release(void *memory)
+{
+	size_t	   *begin = (size_t *) ((char *) memory - 16);
+
+	counted -= begin[0];
+	free(begin);
+}

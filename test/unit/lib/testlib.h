@@ -67,6 +67,12 @@ extern renc_windows filter_windows(const test_filter *f);
 /* Room for a trial of this input, in place of an old one (or NULL). */
 extern renc_trial *trial_room(renc_trial *old, const renc_trial_input *in);
 
+/* Memory that is counted: bytes in use, and the most of them since that was set to 0. */
+extern size_t counted;
+extern size_t most_counted;
+extern void *count_alloc(size_t size);
+extern void count_release(void *memory);
+
 /* Is the mask empty but for the bits of "in"? */
 static inline bool
 mask_subset(renc_mask m, renc_mask in)
