@@ -20,7 +20,6 @@
  */
 #include "maintain/note.h"
 
-#include "access/heapam.h"
 #include "miscadmin.h"
 #include "storage/bufmgr.h"
 #include "utils/memutils.h"
@@ -32,6 +31,7 @@
 #include "maintain/reading.h"
 #include "store/pending.h"
 #include "store/run_pages.h"
+#include "table/heap_read.h"
 #include "table/range_scan.h"
 
 /* Other runs want room in the list, too. */
@@ -127,7 +127,7 @@ read_noted(Noting *n)
 	 * As of entries: whole pages, where it is not known what a line pointer
 	 * is.
 	 */
-	n->scan.places = n->scan.heap->rd_tableam == GetHeapamTableAmRoutine() ?
+	n->scan.places = rencoder_is_heap(n->scan.heap) ?
 		rencoder_late_places(n->scan.index, end) : renc_whole_pages();
 	rencoder_build_run_sorters(n->sorter, n->scan.meta.natts, rencoder_options_sort_memory(),
 							   (uint32) Min(end * n->scan.places.parts, PG_UINT32_MAX), NULL, 0);

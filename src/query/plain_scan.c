@@ -4,12 +4,13 @@
  */
 #include "query/plain_scan.h"
 
-#include "access/heapam.h"
 #include "miscadmin.h"
 #include "port/pg_bitutils.h"
 #include "storage/bufmgr.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
+
+#include "table/heap_read.h"
 
 /* Entries that each search looks for, in times of the one before, and the last but one, at most. */
 #define LIMIT_FACTOR	16
@@ -212,7 +213,7 @@ read_roots(RencoderPlainScan *plain, Relation heap)
 	OffsetNumber most;
 
 	memset(plain->row, 0, sizeof(plain->row));
-	if (heap->rd_tableam != GetHeapamTableAmRoutine())
+	if (!rencoder_is_heap(heap))
 	{
 		/* As many as a bitmap has room for. */
 		for (int i = 0; i < MaxHeapTuplesPerPage; i++)

@@ -72,7 +72,7 @@ typedef struct BlockSource
 static bool
 is_plain(Relation heap, const IndexInfo *indexInfo)
 {
-	if (heap->rd_tableam != GetHeapamTableAmRoutine() || indexInfo->ii_Concurrent ||
+	if (!rencoder_is_heap(heap) || indexInfo->ii_Concurrent ||
 		indexInfo->ii_Predicate != NIL)
 		return false;
 	for (int i = 0; i < indexInfo->ii_NumIndexAttrs; i++)
@@ -489,7 +489,7 @@ rencoder_heap_root(Relation heap, ItemPointer tid)
 	ItemId		item;
 #endif
 
-	if (heap->rd_tableam != GetHeapamTableAmRoutine())
+	if (!rencoder_is_heap(heap))
 		return InvalidOffsetNumber;
 #ifdef RENCODER_HAVE_SUMMARIZING
 	buffer = ReadBuffer(heap, ItemPointerGetBlockNumber(tid));
@@ -544,7 +544,7 @@ rencoder_heap_places(Relation heap, Relation index, BlockNumber first, uint64 en
 	uint32		rows = rencoder_options_part_rows(index);
 	uint32		all;
 
-	if (rows == 0 || MaxHeapTuplesPerPage > RENC_MAX_PAGE_ROWS || heap->rd_tableam != GetHeapamTableAmRoutine())
+	if (rows == 0 || MaxHeapTuplesPerPage > RENC_MAX_PAGE_ROWS || !rencoder_is_heap(heap))
 		return places;
 	all = most_rows(heap, first, end);
 

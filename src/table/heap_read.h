@@ -7,11 +7,19 @@
 
 #include "base/compat.h"
 
+#include "access/heapam.h"
 #include "access/tableam.h"
 #include "nodes/execnodes.h"
 
 #include "key/key.h"
 #include "run/renc_place.h"
+
+/* Is it of PostgreSQL's heap?  Of other tables nobody knows what a line pointer stands for. */
+static inline bool
+rencoder_is_heap(Relation table)
+{
+	return table->rd_tableam == GetHeapamTableAmRoutine();
+}
 
 /*
  * Calls "callback" for each row version in "nblocks" blocks from "first" on
