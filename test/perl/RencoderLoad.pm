@@ -26,7 +26,8 @@ my $directory = abs_path(dirname(__FILE__) . '/../load');
 
 # What clients say when the server has gone.
 my $GONE = join '|', 'terminat', 'abnormally', 'server closed the connection',
-  'connection to server', 'unexpected postmaster exit', 'Run was aborted',
+  'connection to server', 'unexpected postmaster exit', 'postmaster exited',
+  'lost connection to parallel worker', 'parallel worker failed to initialize', 'Run was aborted',
   'the database system is', 'could not receive data', 'perhaps the backend died',
   'invalid socket', 'no connection to the server', 'could not signal for checkpoint',
   'could not create connection';
