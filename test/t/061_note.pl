@@ -76,7 +76,7 @@ sql(qq{CREATE PROCEDURE load_and_read() LANGUAGE plpgsql AS \$\$
 			END LOOP;
 			COMMIT;
 			SELECT * INTO s FROM states;
-			EXIT WHEN s.noted > 20 AND s.unsummarized = 0;
+			EXIT WHEN s.noted > 8 AND s.unsummarized = 0;
 			IF clock_timestamp() > patience THEN
 				RAISE EXCEPTION 'nobody notes the tail: %', s;
 			END IF;
