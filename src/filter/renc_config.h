@@ -70,6 +70,19 @@ renc_mask_all(void)
 	return m;
 }
 
+/* The first n bits. */
+static inline renc_mask
+renc_mask_first(unsigned int n)
+{
+	renc_mask	m = renc_mask_all();
+
+	if (n < 64)
+		m.w[0] = (UINT64_C(1) << n) - 1;
+	if (n < 128)
+		m.w[1] = n <= 64 ? 0 : (UINT64_C(1) << (n - 64)) - 1;
+	return m;
+}
+
 static inline bool
 renc_mask_empty(renc_mask m)
 {

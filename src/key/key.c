@@ -84,9 +84,35 @@ rencoder_key_encode(Relation index, int col, Datum value,
 	return rencoder_key_call(&function, value, coder, key);
 }
 
+/* Whose support functions are asked for. */
+typedef struct KeyFamily
+{
+	Oid			family;
+	Oid			left;			/* type of the column */
+	Relation	index;			/* that has those of the type itself at hand,
+								 * or NULL */
+	int			col;			/* of it */
+} KeyFamily;
+
+static KeyFamily
+column_family(Relation index, int col)
+{
+	KeyFamily	f = {index->rd_opfamily[col], index->rd_opcintype[col], index, col};
+
+	return f;
+}
+
+static Oid
+find_proc(const KeyFamily *f, Oid left, Oid right, int procnum)
+{
+	if (f->index != NULL && left == f->left && right == f->left)
+		return index_getprocid(f->index, f->col + 1, procnum);
+	return get_opfamily_proc(f->family, left, right, procnum);
+}
+
 /* The support function for a right-hand side, or InvalidOid. */
 static Oid
-find_function(Oid family, Oid left, Oid right, int strategy, int *procnum)
+find_function(const KeyFamily *f, Oid right, int strategy, int *procnum)
 {
 	Oid			proc;
 
@@ -94,16 +120,16 @@ find_function(Oid family, Oid left, Oid right, int strategy, int *procnum)
 	{
 		*procnum = strategy > RENCODER_NORDER_STRATEGIES ? RENCODER_PROC_INTERVALS :
 			RENCODER_PROC_ORDER;
-		proc = get_opfamily_proc(family, left, right, *procnum);
+		proc = find_proc(f, f->left, right, *procnum);
 		if (OidIsValid(proc) || *procnum == RENCODER_PROC_INTERVALS)
 			return proc;
 	}
 	*procnum = RENCODER_PROC_CODED_KEY;
-	proc = get_opfamily_proc(family, right, right, RENCODER_PROC_CODED_KEY);
+	proc = find_proc(f, right, right, RENCODER_PROC_CODED_KEY);
 	if (OidIsValid(proc))
 		return proc;
 	*procnum = RENCODER_PROC_KEY;
-	return get_opfamily_proc(family, right, right, RENCODER_PROC_KEY);
+	return find_proc(f, right, right, RENCODER_PROC_KEY);
 }
 
 Oid
@@ -157,9 +183,8 @@ orders_bytes(Oid collation)
 	return result;
 }
 
-bool
-rencoder_key_usable(Oid opfamily, Oid opcintype, int strategy, Oid righttype,
-					Oid collation)
+static bool
+can_use_operator(const KeyFamily *f, int strategy, Oid righttype, Oid collation)
 {
 	int			procnum;
 
@@ -168,7 +193,16 @@ rencoder_key_usable(Oid opfamily, Oid opcintype, int strategy, Oid righttype,
 	if (strategy <= RENCODER_NORDER_STRATEGIES && strategy != BTEqualStrategyNumber &&
 		OidIsValid(collation) && !orders_bytes(collation))
 		return false;
-	return OidIsValid(find_function(opfamily, opcintype, righttype, strategy, &procnum));
+	return OidIsValid(find_function(f, righttype, strategy, &procnum));
+}
+
+bool
+rencoder_key_usable(Oid opfamily, Oid opcintype, int strategy, Oid righttype,
+					Oid collation)
+{
+	KeyFamily	f = {opfamily, opcintype, NULL, 0};
+
+	return can_use_operator(&f, strategy, righttype, collation);
 }
 
 /* The operator of a scan key, which is usable. */
@@ -176,22 +210,21 @@ static void
 find_operator(Relation index, const ScanKeyData *skey, KeyOperator *op)
 {
 	int			col = skey->sk_attno - 1;
-	Oid			family = index->rd_opfamily[col];
-	Oid			left = index->rd_opcintype[col];
-	Oid			right = OidIsValid(skey->sk_subtype) ? skey->sk_subtype : left;
+	KeyFamily	f = column_family(index, col);
+	Oid			right = OidIsValid(skey->sk_subtype) ? skey->sk_subtype : f.left;
 	Oid			bound = InvalidOid;
 
 	op->strategy = skey->sk_strategy;
 	op->collation = index->rd_indcollation[col];
-	fmgr_info(find_function(family, left, right, op->strategy, &op->procnum), &op->proc);
+	fmgr_info(find_function(&f, right, op->strategy, &op->procnum), &op->proc);
 	op->bound.fn_oid = InvalidOid;
 	if (op->procnum == RENCODER_PROC_INTERVALS)
 		return;
-	if (left != right)
-		bound = get_opfamily_proc(family, left, right, RENCODER_PROC_BOUND);
+	if (f.left != right)
+		bound = find_proc(&f, f.left, right, RENCODER_PROC_BOUND);
 	if (!OidIsValid(bound) &&
 		(op->strategy == BTLessStrategyNumber || op->strategy == BTGreaterStrategyNumber))
-		bound = get_opfamily_proc(family, right, right, RENCODER_PROC_BOUND);
+		bound = find_proc(&f, right, right, RENCODER_PROC_BOUND);
 	if (OidIsValid(bound))
 		fmgr_info(bound, &op->bound);
 }
@@ -339,15 +372,13 @@ apply_key(Relation index, const ScanKeyData *skey, const RencoderCoder *coder,
 static bool
 compares_keys(Relation index, const ScanKeyData *skey)
 {
-	int			col = skey->sk_attno - 1;
-	Oid			type = index->rd_opcintype[col];
+	KeyFamily	f = column_family(index, skey->sk_attno - 1);
 
 	/* What a function that is not strict makes of NULL is not known. */
 	return !(skey->sk_flags & (SK_SEARCHNULL | SK_SEARCHNOTNULL | SK_ISNULL)) &&
 		skey->sk_func.fn_strict &&
-		rencoder_key_usable(index->rd_opfamily[col], type, skey->sk_strategy,
-							OidIsValid(skey->sk_subtype) ? skey->sk_subtype : type,
-							index->rd_indcollation[col]);
+		can_use_operator(&f, skey->sk_strategy, OidIsValid(skey->sk_subtype) ? skey->sk_subtype : f.left,
+						 index->rd_indcollation[f.col]);
 }
 
 /* A key set of a generation that has been made. */

@@ -119,6 +119,45 @@ expect_headers(const CandidateWalk *s, char *from, char *end)
 }
 
 /*
+ * Reads a directory page, whose entries of the groups *group .. end - 1 are to be visited, and
+ * returns the payload of a copy: no lock is held while groups are asked.  If "may_skip", *group
+ * becomes the first that is to be asked: those before have nothing.  Mostly that is "end", and the
+ * page is not copied.
+ */
+static char *
+read_directory(CandidateWalk *s, BlockNumber blkno, uint32 *group, uint32 end, bool may_skip,
+			   char *room)
+{
+	RencoderGroupScan *groups = &s->groups;
+	Buffer		buf;
+	Page		page;
+
+	if (!may_skip || s->copies->pages.page != NULL)
+	{
+		page = rencoder_kept_read(&s->copies->pages, groups->index, blkno, RENCODER_PAGE_DIRECTORY,
+								  room, &groups->npages, NULL);
+		rencoder_test_old_snapshot(groups->snapshot, groups->index, page);
+		return RencoderPageGetPayload(page);
+	}
+	buf = rencoder_page_read(groups->index, blkno, BUFFER_LOCK_SHARE, RENCODER_PAGE_DIRECTORY);
+	page = BufferGetPage(buf);
+	rencoder_test_old_snapshot(groups->snapshot, groups->index, page);
+	groups->npages++;
+	for (; *group < end; (*group)++)
+	{
+		if (!rencoder_group_scan_can_skip(groups, rencoder_directory_entry(RencoderPageGetPayload(page),
+																		   &groups->meta, *group),
+										  *group))
+			break;
+		count_skipped(s, *group);
+	}
+	if (*group < end)
+		memcpy(room, page, BLCKSZ);
+	UnlockReleaseBuffer(buf);
+	return RencoderPageGetPayload(room);
+}
+
+/*
  * Visits the groups of the table, or those that changed after "since", all of
  * whose ranges are candidates if "whole".  A page that is not what it should
  * be sets *fault.
@@ -145,14 +184,11 @@ scan_groups(CandidateWalk *s, uint64 since, bool whole)
 		char	   *expected;	/* the first whose header is not; NULL: none
 								 * is */
 
-		/* One copy serves all entries of the page: no lock is held below. */
 		if (blkno != RENCODER_NO_BLOCK)
 		{
-			Page		page = rencoder_kept_read(&s->copies->pages, index, blkno, RENCODER_PAGE_DIRECTORY,
-												  copy.data, &s->groups.npages, NULL);
+			char	   *payload = read_directory(s, blkno, &group, end, since == 0, copy.data);
 
-			rencoder_test_old_snapshot(s->groups.snapshot, index, page);
-			at = RencoderPageGetPayload(page);
+			at = payload + group % meta->entries_per_page * size;
 			expect_directory(s, ahead, ahead + 1);
 		}
 		expected = since == 0 && distance > 0 && blkno != RENCODER_NO_BLOCK ? at + size : NULL;

@@ -13,13 +13,9 @@ renc_mask
 rencoder_group_scan_existing(const RencoderGroupScan *s, uint32 group)
 {
 	uint64		first = (uint64) group * RENC_GROUP_RANGES;
-	renc_mask	mask = renc_mask_none();
 
-	if (s->nranges >= first + RENC_GROUP_RANGES)
-		return renc_mask_all();
-	for (uint64 r = first; r < s->nranges; r++)
-		renc_mask_set(&mask, (unsigned int) (r - first));
-	return mask;
+	return renc_mask_first(s->nranges <= first ? 0 :
+						   (unsigned int) Min(s->nranges - first, RENC_GROUP_RANGES));
 }
 
 /* Another column leaves these ranges of the group. */
@@ -31,15 +27,25 @@ and_ranges(RencoderGroupCandidates *state, renc_mask ranges)
 	renc_candidates_and(&state->left, &answer);
 }
 
-/* Room for the pages and rows of a result, and of a column's answer. */
+/*
+ * Room for the pages and rows of a result, and of a column's answer.  No more pages have rows than
+ * entries were found, and most queries find few.
+ */
 static void
 make_page_room(RencoderGroupScan *s, RencoderGroupCandidates *state)
 {
-	s->max_rows = Min(RENC_GROUP_RANGES * s->meta.pages_per_range, MAX_ROWS);
+	uint32		max_rows = Min(RENC_GROUP_RANGES * s->meta.pages_per_range, MAX_ROWS);
+
+	max_rows = s->runs == NULL ? 0 : (uint32) Min(max_rows, s->runs->nadded);
 	for (int i = 0; i < 2 && s->page[i] == NULL; i++)
 		s->page[i] = palloc(renc_candidates_words(s->meta.pages_per_range) * sizeof(uint64));
-	for (int i = 0; i < 3 && s->rows[i] == NULL; i++)
-		s->rows[i] = palloc(s->max_rows * sizeof(renc_page_rows));
+	for (int i = 0; i < 3 && max_rows > s->max_rows; i++)
+	{
+		if (s->rows[i] != NULL)
+			pfree(s->rows[i]);
+		s->rows[i] = palloc(max_rows * sizeof(renc_page_rows));
+	}
+	s->max_rows = Max(s->max_rows, max_rows);
 	state->left.page = s->page[0];
 	state->left.rows = s->rows[0];
 	state->left.spare = s->rows[1];
@@ -215,6 +221,10 @@ ask_column(RencoderGroupScan *s, RencoderColumnProbe *p, const RencoderHeaderDat
 	renc_candidates answer = begin_answer(s);
 	renc_mask	covered;
 
+	/* Mostly the run has found nothing here. */
+	if (storage->run != NULL &&
+		next_group(s, header->group, &storage->run->column[header->attno]) > header->group)
+		stored = renc_mask_andnot(stored, storage->covered);
 	stored = prune_by_bounds(p, header, stored);
 	covered = renc_mask_and(storage->covered, stored);
 	add_places(s, header->group, header->attno, storage->run, covered, &answer);
@@ -266,14 +276,11 @@ copy_header(RencoderGroupScan *s, RencoderEntry entry, uint32 group, int col)
 static renc_mask
 trusted_ranges(const RencoderGroupScan *s, const RencoderHeaderData *header)
 {
-	renc_mask	trusted = rencoder_set_get(header->summarized);
+	renc_mask	ahead = renc_mask_none();
 
-	for (int slot = 0; slot < RENC_GROUP_RANGES; slot++)
-	{
-		if (header->horizon[slot] > s->xmin)
-			renc_mask_clear(&trusted, slot);
-	}
-	return trusted;
+	for (unsigned int slot = 0; slot < RENC_GROUP_RANGES; slot++)
+		ahead.w[slot / 64] |= (uint64) (header->horizon[slot] > s->xmin) << slot % 64;
+	return renc_mask_andnot(rencoder_set_get(header->summarized), ahead);
 }
 
 /* The general way through a group. */

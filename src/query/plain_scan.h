@@ -9,7 +9,7 @@
  *
  * Who wants one row of many should not wait for all.  So a search of one column is broken off after
  * some entries, and these are handed out; if more are wanted, it is done anew, with a bound that is
- * 16 times as high, and at last with none.  What was handed out before is left out: all rows are in
+ * 8 times as high, and at last with none.  What was handed out before is left out: all rows are in
  * the last list, which is that of a whole search, however the index has changed.
  */
 #ifndef RENCODER_PLAIN_SCAN_H
@@ -27,7 +27,7 @@
 #define RENCODER_PLAIN_WORDS	((Max(MaxHeapTuplesPerPage, RENC_MAX_PAGE_ROWS) + 63) / 64)
 
 /* Entries that the first search looks for. */
-#define RENCODER_PLAIN_FIRST_ENTRIES	64
+#define RENCODER_PLAIN_FIRST_ENTRIES	16
 
 typedef struct RencoderPlainScan
 {

@@ -93,6 +93,7 @@ add_stretch(RencoderRunScan *scan, RencoderFoundPlaces *found, BlockNumber page,
 {
 	uint32		place = renc_place_of(&found->places, page, first);
 
+	scan->nadded++;
 	renc_page_set_add_span(&scan->sets, &found->set, place,
 						   renc_place_of(&found->places, page, last) - place + 1);
 }
@@ -123,7 +124,10 @@ add_found(RencoderRunScan *scan, const renc_run_search *search, const RencoderKe
 									renc_run_entry_hi(search, i)) == RENC_DISJOINT)
 			continue;
 		if (alike && search->part[i] != RENC_WHOLE_PAGE)
+		{
+			scan->nadded++;
 			renc_page_set_add(&scan->sets, &found->set, search->page[i] * places->parts + search->part[i]);
+		}
 		else
 		{
 			uint32		first;

@@ -85,6 +85,8 @@ typedef struct RencoderRunScan
 	BlockNumber nblocks;		/* of the table */
 	RencoderQuery *query;
 	int64		npages;			/* index pages read */
+	uint64		nadded;			/* times that places of one page were added to
+								 * a set */
 	renc_page_sets sets;		/* all of them, within work_mem */
 	RencoderFoundPlaces late[INDEX_MAX_KEYS];	/* by column */
 

@@ -9,8 +9,8 @@
 
 /* Pieces that are looked at, entries of each, at most; room for twice as many pages. */
 #define RENC_RUN_SPREAD_PIECES	4
-#define RENC_RUN_SPREAD_ENTRIES 1024
-#define RENC_RUN_SPREAD_BITS	13
+#define RENC_RUN_SPREAD_ENTRIES 256
+#define RENC_RUN_SPREAD_BITS	11
 #define RENC_RUN_SPREAD_SLOTS	(1 << RENC_RUN_SPREAD_BITS)
 
 /* Some entries of a leaf. */
@@ -22,7 +22,7 @@ typedef struct renc_run_spread_piece
 	uint32_t	pages;			/* different ones */
 } renc_run_spread_piece;
 
-/* 40 kB; private. */
+/* 10 kB; private. */
 typedef struct renc_run_spread
 {
 	uint32_t	npieces;
@@ -35,7 +35,7 @@ extern void renc_run_spread_begin(renc_run_spread *spread);
 
 /*
  * Adds a piece: of the leaf that has entry number "entry" of the run, entries that meet the
- * intervals, up to 1,024, from about number "from" on.  None that another piece has,
+ * intervals, up to 256, from about number "from" on.  None that another piece has,
  * nothing once there are four pieces.  NULL, or what is wrong: what was added by then counts.
  */
 extern const char *renc_run_spread_add(renc_run_spread *spread, const renc_run *run,
