@@ -13,8 +13,8 @@
 #include "table/heap_read.h"
 
 /* Entries that each search looks for, in times of the one before, and the last but one, at most. */
-#define LIMIT_FACTOR	8
-#define LAST_LIMIT		(RENCODER_PLAIN_FIRST_ENTRIES * LIMIT_FACTOR * LIMIT_FACTOR * LIMIT_FACTOR)
+#define LIMIT_FACTOR	4
+#define LAST_LIMIT		(RENCODER_PLAIN_FIRST_ENTRIES * 1024)
 
 /* Memory that is kept from scan to scan. */
 #define KEPT_STRETCHES	256

@@ -9,7 +9,7 @@
  *
  * Who wants one row of many should not wait for all.  So a search of one column is broken off after
  * some entries, and these are handed out; if more are wanted, it is done anew, with a bound that is
- * 8 times as high, and at last with none.  What was handed out before is left out: all rows are in
+ * 4 times as high, and at last with none.  What was handed out before is left out: all rows are in
  * the last list, which is that of a whole search, however the index has changed.
  */
 #ifndef RENCODER_PLAIN_SCAN_H
