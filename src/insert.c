@@ -131,14 +131,13 @@ insert_column(Insertion *ins, const RencoderHeaderData *header, int col)
 /*
  * The pending entry of a row, whose columns are done.  While the range is flushing a run that has
  * the keys already does not help: the one that takes its place may have been made of the page
- * before the row came (INV-14).  Nor does it where scans may know better than the run (INV-16).
+ * before the row came (INV-14).
  */
 static InsertStep
 put_late(Insertion *ins, const RencoderHeaderData *first, const RencoderLateCache *cache)
 {
 	ins->run = first->run;
-	ins->late.may_be_indexed &= rencoder_set_test(first->covered, ins->slot) && !ins->flushing &&
-		!rencoder_set_test(first->has_fact, ins->slot);
+	ins->late.may_be_indexed &= rencoder_set_test(first->covered, ins->slot) && !ins->flushing;
 	switch (rencoder_late_put(ins->group.index, &ins->late, first->run, cache))
 	{
 		case RENCODER_LATE_DONE:

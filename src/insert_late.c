@@ -24,6 +24,8 @@
  */
 #include "insert_late.h"
 
+#include "store/hint_pages.h"
+
 void
 rencoder_late_begin(RencoderLateRow *row, BlockNumber page, OffsetNumber offset, int natts)
 {
@@ -136,7 +138,7 @@ has_pair(Relation index, const RencoderRunInfoData *info, int tree, uint64 key, 
 
 /*
  * A run that cannot be read does not fail the row, which gets its entry then; scans report the
- * damage.
+ * damage.  So does a row of an index that has facts, which may know better than the run (INV-16).
  */
 void
 rencoder_late_search(Relation index, RencoderLateRow *row, int natts, uint32 run,
@@ -148,7 +150,8 @@ rencoder_late_search(Relation index, RencoderLateRow *row, int natts, uint32 run
 	if (cache->run != run)
 		look_up_run(index, run, cache, statement);
 	row->searched = run;
-	row->indexed = cache->info != NULL;
+	row->indexed = cache->info != NULL &&
+		rencoder_hints_root(index, RENCODER_PAGE_FACTS) == RENCODER_NO_BLOCK;
 	for (int col = 0; col < natts && row->indexed; col++)
 	{
 		int			nulls = rencoder_run_null_tree(natts, col);

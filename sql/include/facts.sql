@@ -18,16 +18,20 @@ END $$;
 CREATE FUNCTION pages_with_rows(col text) RETURNS bigint LANGUAGE sql AS $$
 	SELECT pages_with_rows_of_ranges(col, 1)
 $$;
+-- Pages read in vain in four rounds; were those of the first saved in each of the last two?
 CREATE FUNCTION rounds_of(col text, OUT first_vain bool, OUT third_vain bigint,
-	OUT fourth_vain bigint) LANGUAGE plpgsql AS $$
+	OUT fourth_vain bigint, OUT all_saved bool) LANGUAGE plpgsql AS $$
 DECLARE
 	rows bigint := pages_with_rows_of_ranges(col, CASE col WHEN 'w' THEN 8 ELSE 1 END);
+	before bigint := (SELECT saved_pages FROM rencoder_index_stats('fact_' || col));
 	pages bigint := pages_asked(col);
 BEGIN
 	first_vain := pages > rows;
 	PERFORM pages_asked(col);
 	third_vain := pages_asked(col) - rows;
 	fourth_vain := pages_asked(col) - rows;
+	all_saved := (SELECT saved_pages FROM rencoder_index_stats('fact_' || col)) - before
+		>= 2 * (pages - rows);
 END $$;
 -- Does the index find what a sequential scan finds?
 CREATE FUNCTION finds(col text, lo int8, hi int8) RETURNS bool LANGUAGE plpgsql AS $$

@@ -270,7 +270,6 @@ name_run(const Flush *f, const FlushedGroup *g)
 	first->run = entry->run = f->number;
 	rencoder_set_put(first->covered, g->flushing);
 	rencoder_set_put(first->noted, renc_mask_none());
-	rencoder_set_put(first->has_fact, renc_mask_none());
 	rencoder_set_put(first->summarizing,
 					 renc_mask_andnot(rencoder_set_get(first->summarizing), g->flushing));
 	rencoder_set_put(first->summarized,

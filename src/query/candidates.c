@@ -253,6 +253,7 @@ scan_to_the_end(CandidateWalk *s, RencoderEarlyEnd *early)
 		{
 			if (fault != NULL)
 				rencoder_page_corrupted(s->groups.index, blkno, fault);
+			rencoder_scan_facts_end(s->groups.facts);
 			return;
 		}
 		rencoder_runs_look_with_meta(s->groups.index, &s->copies->runs, metadata, &s->groups.npages);

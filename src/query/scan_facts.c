@@ -3,30 +3,26 @@
  *		What was read in vain is not read again.
  *
  * That a query is asked again is known from a table of the session, of 16 bits for a query: a scan
- * that is not repeated costs a hash and takes no lock.  What is read for a fact is what the executor
- * would read next.
+ * that is not repeated costs a hash and, if the index has facts, a look into one page, and nothing
+ * if storage names no pages.
  */
 #include "query/scan_facts.h"
 
 #include "access/table.h"
 #include "access/xact.h"
 #include "access/xlog.h"
+#include "common/hashfn.h"
 #include "common/pg_prng.h"
 #include "utils/snapmgr.h"
 
 #include "base/options.h"
 #include "base/subtransaction.h"
-#include "filter/renc_hash.h"
 #include "query/scan_stats.h"
-#include "store/fact_pages.h"
-#include "store/group_edit.h"
 #include "store/sample_pages.h"
 #include "table/heap_read.h"
 
-/* Of many pages that runs name, most have rows; of so many a scan asks. */
-#define RUN_LOOKUPS		32
-
-/* Heap pages that a scan reads for facts. */
+/* Facts that a scan makes, and heap pages that it reads for them. */
+#define MAX_FACTS		(RENCODER_BUCKET_FACTS / 2)
 #define MAX_READS		2048
 
 /* Once examined, a query is examined again one time in so many. */
@@ -35,9 +31,15 @@
 /* A slot has 14 bits of a query's hash, and one of these. */
 #define SEEN_ONCE		1
 #define SEEN_EXAMINED	2
-#define SEEN_SLOTS		32768
 
-static uint16 seen_queries[SEEN_SLOTS];
+static uint16 seen_queries[32768];
+
+/* What storage named pages by, of which nothing is known. */
+typedef struct MissingFact
+{
+	RencoderFact fact;
+	const RencoderKeySet *keys;
+} MissingFact;
 
 RencoderScanFacts *
 rencoder_scan_facts_begin(RencoderQuery *query, const RencoderCopies *copies, BlockNumber nblocks,
@@ -47,151 +49,145 @@ rencoder_scan_facts_begin(RencoderQuery *query, const RencoderCopies *copies, Bl
 	RencoderScanFacts *facts;
 	int			nasked = 0;
 
-	/* Of several columns, one may leave out what another one names. */
-	for (int col = 0; col < query->natts; col++)
-		nasked += query->column[col].has_keys;
-	may_make &= nasked == 1;
 	if (!rencoder_enable_facts || snapshot == NULL || !IsMVCCSnapshot(snapshot) ||
 		nblocks < RENCODER_SAMPLE_MIN_HEAP || rencoder_removes_early() ||
 		(copies->metadata.fact_root == RENCODER_NO_BLOCK && !may_make))
 		return NULL;
+
+	/* Of several columns, one may leave out what another one names. */
+	for (int col = 0; col < query->natts; col++)
+		nasked += query->column[col].has_keys;
+	if (nasked != 1)
+		return NULL;
 	facts = palloc0(sizeof(RencoderScanFacts));
 	facts->query = query;
-	facts->metadata = &copies->metadata;
 	facts->root = copies->metadata.fact_root;
 	facts->counts = counts;
 	facts->may_make = may_make;
-	facts->lookups = RUN_LOOKUPS;
-	facts->reads = MAX_READS;
 	return facts;
 }
 
-/* Looks whether the query was asked before, and remembers it. */
-static void
-look_if_seen(RencoderScanFacts *facts, const RencoderFact *asked)
-{
-	uint64		identity[] = {RelationGetRelid(facts->query->index), facts->metadata->epoch,
-	asked->col, asked->lo, asked->hi};
-	uint64		hash = renc_hash_bytes(identity, sizeof(identity), 0);
-
-	facts->seen = &seen_queries[hash % SEEN_SLOTS];
-	facts->tag = (uint16) (hash >> 48) & ~3;
-	if (*facts->seen == (facts->tag | SEEN_EXAMINED))
-		facts->again = pg_prng_uint32(&pg_global_prng_state) % AGAIN == 0;
-	else
-	{
-		facts->again = *facts->seen == (facts->tag | SEEN_ONCE);
-		*facts->seen = facts->tag | (facts->again ? SEEN_EXAMINED : SEEN_ONCE);
-	}
-}
-
-/*
- * Sees to it that rows that come to the range from now on are entries, also those that a run seems
- * to have already, as long as the group has this epoch.  False if it has another one.
- */
+/* Is the query to be examined?  Remembers that it was asked. */
 static bool
-have_entries(Relation index, const RencoderFact *fact, bool covered, XLogRecPtr *lsn)
+is_asked_again(const RencoderFact *asked, Oid indexoid)
 {
-	RencoderMeta meta = *rencoder_meta_get(index);
-	uint64		range = rencoder_range_of_block(&meta, fact->first);
-	unsigned int slot = rencoder_slot_of_range(range);
-	RencoderGroup group;
-	RencoderGroupEdit edit;
+	uint64		identity[] = {indexoid, asked->lo, asked->hi, asked->storage};
+	uint64		hash = hash_bytes_extended((unsigned char *) identity, sizeof(identity), 0);
+	uint16	   *seen = &seen_queries[hash % lengthof(seen_queries)];
+	uint16		tag = (uint16) (hash >> 48) & ~3;
+	bool		again = *seen == (tag | SEEN_ONCE);
 
-	if (!rencoder_group_locate(&group, index, &meta, rencoder_group_of_range(range)))
-		return false;
-	rencoder_group_edit_begin(&edit, &group, 0, RENCODER_EDIT_ENTRY, 0);
-	if (edit.epoch == fact->epoch && covered && !rencoder_set_test(edit.first->has_fact, slot))
-		rencoder_set_add(rencoder_group_edit_first(&edit)->has_fact, slot);
-	rencoder_group_edit_finish(&edit);
-	*lsn = edit.lsn;
-	return edit.epoch == fact->epoch;
+	if (*seen == (tag | SEEN_EXAMINED))
+		return pg_prng_uint32(&pg_global_prng_state) % AGAIN == 0;
+	*seen = tag | (again ? SEEN_EXAMINED : SEEN_ONCE);
+	return again;
 }
 
-/* What rencoder_best_effort() does. */
-typedef struct FactWork
-{
-	RencoderScanFacts *facts;
-	const RencoderKeySet *keys;
-	bool		covered;
-	RencoderFact fact;
-	bool		made;
-} FactWork;
-
-/*
- * Makes a fact, if the pages have no row with a key that is asked for, in the order of INV-16.  By a
- * sample of the query the cells that are made next tell such keys apart.
- */
+/* Notes a fact to be made when the query was asked before. */
 static void
-make_fact(void *arg)
+add_missing(RencoderScanFacts *facts, const RencoderFact *fact, const RencoderKeySet *keys,
+			uint32 npages)
 {
-	FactWork   *work = (FactWork *) arg;
-	uint32		generation = work->keys->generation;
-	RencoderCoders *coders = work->facts->query->coders;
-	Relation	index = work->facts->query->index;
-	RencoderFact *fact = &work->fact;
-	RencoderSample sample = rencoder_sample_interval(fact->lo, fact->hi, generation,
-													 RENCODER_SAMPLE_SCAN);
-	const RencoderCoder *coder;
-	Relation	heap;
-	XLogRecPtr	lsn;
-
-	if (!have_entries(index, fact, work->covered, &lsn) ||
-		!rencoder_coder_find(coders, index, fact->col, generation, &coder))
+	if (facts->may_make && facts->nmissing == 0)
+		facts->may_make = is_asked_again(fact, RelationGetRelid(facts->query->index));
+	if (!facts->may_make || facts->nmissing >= Min(MAX_FACTS, MAX_READS / (int) npages))
 		return;
-
-	/* Whoever scans has locked it. */
-	heap = table_open(index->rd_index->indrelid, NoLock);
-	work->made = rencoder_heap_gap(heap, index, fact->col, coder, fact->first, fact->npages,
-								   &fact->lo, &fact->hi, &lsn);
-	table_close(heap, NoLock);
-	if (work->made && work->facts->root == RENCODER_NO_BLOCK)
-		work->facts->root = rencoder_facts_make(index);
-	if (!work->made || work->facts->root == RENCODER_NO_BLOCK)
-		return;
-	if (RelationNeedsWAL(index))
-		XLogFlush(lsn);
-	rencoder_facts_put(index, work->facts->root, fact);
-	if (rencoder_sample_rate > 0)
-		rencoder_samples_hint(index, fact->col, &sample, 1);
-}
-
-/* Makes a fact, if the query was asked before.  What is too much is left for the next time. */
-static bool
-find_out(RencoderScanFacts *facts, FactWork *work)
-{
-	if (facts->may_make && facts->seen == NULL)
-		look_if_seen(facts, &work->fact);
-	if (!facts->again)
-		return false;
-	facts->reads -= work->fact.npages;
-	if (facts->reads < 0)
-		*facts->seen = facts->tag | SEEN_ONCE;
-	facts->again = facts->reads >= 0 && rencoder_best_effort(make_fact, work, facts->query->index,
-															 "note what is read in vain");
-	return work->made && facts->again;
+	if (facts->nmissing == 0)
+		facts->missing = palloc(MAX_FACTS * sizeof(MissingFact));
+	facts->missing[facts->nmissing].fact = *fact;
+	facts->missing[facts->nmissing++].keys = keys;
 }
 
 bool
 rencoder_scan_facts_exclude(RencoderScanFacts *facts, const RencoderKeySet *keys, int col,
 							BlockNumber first, uint32 npages, bool covered)
 {
-	RencoderStats stats = {.count[RENCODER_STATS_SAVED_PAGES] = npages};
-	FactWork	work = {.facts = facts,.keys = keys,.covered = covered};
+	RencoderFact fact = {.first = first};
 
-	if (facts == NULL || keys == NULL || keys->none || keys->set.n != 1 || keys->boxes.n > 0 ||
-		npages > MAX_READS || (covered && facts->lookups-- <= 0))
+	if (facts == NULL || keys == NULL || keys->none || keys->set.n + keys->boxes.n != 1)
 		return false;
-	work.fact.lo = keys->set.interval->lo;
-	work.fact.hi = keys->set.interval->hi;
-	work.fact.epoch = facts->epoch;
-	work.fact.first = first;
-	work.fact.npages = (uint16) npages;
-	work.fact.col = (uint16) col;
-	if (facts->root == RENCODER_NO_BLOCK ||
-		!rencoder_facts_known(facts->query->index, facts->root, &work.fact))
-		return find_out(facts, &work);
-	if (facts->counts)
-		rencoder_scan_stats_add(RelationGetRelid(facts->query->index), &stats);
+	fact.lo = keys->query.hull_lo;
+	fact.hi = keys->query.hull_hi;
+	fact.storage = rencoder_fact_storage(facts->epoch, col, keys->boxes.n, covered);
+	if (keys != facts->keys)
+		facts->known = rencoder_facts_find(facts->query->index, facts->root, fact.lo, fact.hi,
+										   &facts->nknown);
+	facts->keys = keys;
+	for (int i = 0; i < facts->nknown; i++)
+	{
+		if (facts->known[i].first == first && facts->known[i].storage == fact.storage)
+		{
+			facts->nsaved += (int) npages;
+			return true;
+		}
+	}
+	add_missing(facts, &fact, keys, npages);
+	return false;
+}
+
+/* Makes the pages of facts, if no other maintainer is at work; false: there are none yet. */
+static bool
+make_pages(RencoderScanFacts *facts)
+{
+	Relation	index = facts->query->index;
+
+	if (!rencoder_meta_try_maintainer(index))
+		return false;
+	rencoder_hints_make(index, RENCODER_PAGE_FACTS, RENCODER_FACT_PAGES, true);
+	rencoder_meta_unlock_maintainer(index);
+	facts->root = rencoder_hints_root(index, RENCODER_PAGE_FACTS);
 	return true;
+}
+
+/*
+ * Makes what facts are missing and true.  When it has made pages for them, it begins anew, since
+ * only what is read after that counts (INV-16).  By a sample of the query the cells that are made
+ * next tell such keys apart.
+ */
+static void
+make_facts(void *arg)
+{
+	RencoderScanFacts *facts = (RencoderScanFacts *) arg;
+	Relation	index = facts->query->index;
+	uint32		nrange = rencoder_meta_get(index)->pages_per_range;
+
+	/* Whoever scans has locked it. */
+	Relation	heap = table_open(index->rd_index->indrelid, NoLock);
+
+	for (int i = 0; i < facts->nmissing; i++)
+	{
+		const RencoderFact *fact = &facts->missing[i].fact;
+		const RencoderKeySet *keys = facts->missing[i].keys;
+		int			col = rencoder_fact_col(fact);
+		RencoderSample sample = rencoder_sample_interval(fact->lo, fact->hi, keys->generation,
+														 RENCODER_SAMPLE_SCAN);
+		XLogRecPtr	lsn = InvalidXLogRecPtr;
+		const RencoderCoder *coder;
+
+		if (!rencoder_coder_find(facts->query->coders, index, col, keys->generation, &coder) ||
+			!rencoder_heap_lacks(heap, index, col, coder, fact->first,
+								 rencoder_fact_covered(fact) ? 1 : nrange, keys, &lsn))
+			continue;
+		if (rencoder_sample_rate > 0 && keys->boxes.n == 0)
+			rencoder_samples_hint(index, col, &sample, 1);
+		if (facts->root != RENCODER_NO_BLOCK)
+			rencoder_facts_put(index, facts->root, fact, lsn);
+		else if (make_pages(facts))
+			i = -1;
+		else
+			break;
+	}
+	table_close(heap, NoLock);
+}
+
+void
+rencoder_scan_facts_end(RencoderScanFacts *facts)
+{
+	RencoderStats stats = {.count[RENCODER_STATS_SAVED_PAGES] = facts == NULL ? 0 : facts->nsaved};
+
+	if (facts != NULL && facts->counts && facts->nsaved > 0)
+		rencoder_scan_stats_add(RelationGetRelid(facts->query->index), &stats);
+	if (facts != NULL && facts->nmissing > 0)
+		(void) rencoder_best_effort(make_facts, facts, facts->query->index,
+									"note what is read in vain");
 }

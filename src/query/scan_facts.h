@@ -2,16 +2,17 @@
  * scan_facts.h
  *		What was read in vain is not read again.
  *
- * A scan is remembered by its session if one column is asked for one interval of keys and storage
- * names pages.  When it comes again these are read, and facts are made of those without a row
- * (INV-16), which keep them out of this scan and later ones, of all sessions.  Facts exclude only
- * what storage names: not what deltas or the pending list name, nor what is not trusted, or keyless.
+ * A scan is remembered by its session if one column is asked for one interval of keys, or one box,
+ * and storage names pages.  When it comes again these are read at its end, and facts are made of
+ * those without a row (INV-16), which keep them out of later scans of all sessions.  Facts exclude
+ * only what trusted storage names, not what deltas, the pending list or flags do.
  */
 #ifndef RENCODER_SCAN_FACTS_H
 #define RENCODER_SCAN_FACTS_H
 
 #include "key/key.h"
 #include "query/scan_copies.h"
+#include "store/fact_pages.h"
 
 #include "utils/snapshot.h"
 
@@ -21,15 +22,15 @@ typedef struct RencoderScanFacts
 
 	/* Private. */
 	RencoderQuery *query;
-	const RencoderMetaPageData *metadata;
 	BlockNumber root;			/* RENCODER_NO_BLOCK: there are no facts */
 	bool		counts;
 	bool		may_make;
-	int			lookups;		/* left, of pages that runs name */
-	int			reads;			/* left, of heap pages */
-	uint16	   *seen;			/* slot of the query; NULL: not looked yet */
-	uint16		tag;			/* what stands there of it */
-	bool		again;			/* was it asked before? */
+	const RencoderKeySet *keys; /* that "known" is of; NULL: not looked yet */
+	RencoderFact *known;
+	int			nknown;
+	int			nsaved;			/* pages */
+	int			nmissing;
+	struct MissingFact *missing;
 } RencoderScanFacts;
 
 /*
@@ -42,11 +43,17 @@ extern RencoderScanFacts *rencoder_scan_facts_begin(RencoderQuery *query,
 													bool counts);
 
 /*
- * Is it known, or found out, that storage names "npages" pages from "first" on in vain, if a column
- * is asked for "keys"?  These and "facts" may be NULL.  "covered": is storage a run?  Locks: none on
- * entry; those of reading a page, or of a group's edit, released.
+ * Is it known that storage names "npages" pages from "first" on in vain, if a column is asked for
+ * "keys"?  These and "facts" may be NULL.  "covered": is storage a run?  Locks: none on entry; a
+ * page of facts share, released.
  */
 extern bool rencoder_scan_facts_exclude(RencoderScanFacts *facts, const RencoderKeySet *keys, int col,
 										BlockNumber first, uint32 npages, bool covered);
+
+/*
+ * When all groups are scanned: makes facts, if the query was asked before, and counts what was
+ * saved.  "facts" may be NULL.  Locks: none on entry.  Best effort.
+ */
+extern void rencoder_scan_facts_end(RencoderScanFacts *facts);
 
 #endif							/* RENCODER_SCAN_FACTS_H */

@@ -168,32 +168,18 @@ refer_coders(References *refs)
 	pfree(list);
 }
 
-/* The sample pages; what stands in them may be anything. */
+/* Pages of hints; what stands in them may be anything. */
 static void
-refer_samples(References *refs)
+refer_hints(References *refs, uint16 page_id, uint32 npages)
 {
-	BlockNumber root = rencoder_samples_root(refs->state->index);
-	uint32		npages = refs->state->meta.natts * RENCODER_SAMPLE_PAGES;
+	BlockNumber root = rencoder_hints_root(refs->state->index, page_id);
 
 	if (root == RENCODER_NO_BLOCK)
 		return;
 	refer(refs, RENCODER_META_BLKNO, root, npages);
 	for (uint32 i = 0; i < npages; i++)
-		UnlockReleaseBuffer(rencoder_page_read(refs->state->index, root + i,
-											   BUFFER_LOCK_SHARE, RENCODER_PAGE_SAMPLES));
-}
-
-/* The page of counts; what stands in it may be anything. */
-static void
-refer_stats(References *refs)
-{
-	BlockNumber blkno = rencoder_stats_page(refs->state->index);
-
-	if (blkno == RENCODER_NO_BLOCK)
-		return;
-	refer(refs, RENCODER_META_BLKNO, blkno, 1);
-	UnlockReleaseBuffer(rencoder_page_read(refs->state->index, blkno, BUFFER_LOCK_SHARE,
-										   RENCODER_PAGE_STATS));
+		UnlockReleaseBuffer(rencoder_page_read(refs->state->index, root + i, BUFFER_LOCK_SHARE,
+											   page_id));
 }
 
 static void
@@ -275,10 +261,9 @@ collect_references(References *refs, const RencoderMetaPageData *metadata)
 	refs->fault = NULL;
 	refer_directory(refs, metadata);
 	refer_coders(refs);
-	refer_samples(refs);
-	refer_stats(refs);
-	if (metadata->fact_root != RENCODER_NO_BLOCK)
-		refer(refs, RENCODER_META_BLKNO, metadata->fact_root, RENCODER_FACT_PAGES);
+	refer_hints(refs, RENCODER_PAGE_SAMPLES, refs->state->meta.natts * RENCODER_SAMPLE_PAGES);
+	refer_hints(refs, RENCODER_PAGE_STATS, 1);
+	refer_hints(refs, RENCODER_PAGE_FACTS, RENCODER_FACT_PAGES);
 	ngroups = rencoder_group_copy_count(refs->state->index, &refs->state->meta, metadata, 0);
 	for (uint32 group = 0; group < ngroups; group++)
 	{

@@ -2,63 +2,68 @@
  * fact_pages.h
  *		Facts: what scans read in vain, kept in the index.
  *
- * A fact says that on some heap pages no row has a key of a column between two keys, but for rows
- * that came later and are entries, as long as the group's directory entry has the same epoch, that
- * is, the same storage (INV-16).
+ * A fact says that on a heap page, or the pages of a block range, no row has a key of a column from
+ * lo to hi, but for rows that came later and are entries, as long as the group's directory entry has
+ * the same epoch, that is, the same storage (INV-16).
  *
- * Four pages, made all together with the first fact, and never moved:
+ * Four pages of hints (hint_pages.h), made with the first fact:
  *
- *		metapage.fact_root -> page
- *		 0       a bucket: 50 facts of 40 bytes    8000
- *		 | bucket 0 | bucket 1 | bucket 2 | bucket 3 | zero |
+ *		 0                     4032                  8064
+ *		 | bucket 0: fact[126] | bucket 1: fact[126] | zero |
  *
  *		a fact
- *		 0    8    16      24      28       30    32
- *		 | lo | hi | epoch | first | npages | col | check |
+ *		 0    8    16        24      28
+ *		 | lo | hi | storage | first | check |
  *
- * The heap page chooses page and bucket.  In a bucket the newest fact comes first, and the oldest
- * falls out.  Facts are hints, as query samples are (sample_pages.h): not logged.  A crash, a
- * standby or a backup has older ones, which are as true as ever.  None is newer than the WAL that it
- * relies on, which was flushed before.  A torn or damaged fact has a wrong check value, as has one
- * of another index.
+ * lo and hi are those of a query, and choose page and bucket, so that one look finds all facts of a
+ * query.  In a bucket the newest fact comes first, and the oldest falls out.  A torn or damaged fact
+ * has a wrong check value, as has one of another index.
+ *
+ * A page of facts bears the LSN of all that its facts rely on, so it reaches the disk after the WAL
+ * of that.  A crash, a standby or a backup may have older facts, which are as true as ever.
  */
 #ifndef RENCODER_FACT_PAGES_H
 #define RENCODER_FACT_PAGES_H
 
-#include "store/space.h"
+#include "store/hint_pages.h"
 
 #define RENCODER_FACT_PAGES		4
+#define RENCODER_BUCKET_FACTS	126
 
 typedef struct RencoderFact
 {
 	uint64		lo;				/* no key from lo to hi */
 	uint64		hi;
-	uint64		epoch;			/* of the group's directory entry */
-	BlockNumber first;			/* heap pages */
-	uint16		npages;
-	uint16		col;			/* 0-based */
-	uint64		check;			/* of all bytes before (private) */
+	uint64		storage;		/* rencoder_fact_storage() */
+	BlockNumber first;			/* heap page */
+	uint32		check;			/* of all bytes before (private) */
 } RencoderFact;
 
-StaticAssertDecl(sizeof(RencoderFact) == 40, "RencoderFact is on disk");
+StaticAssertDecl(sizeof(RencoderFact) == 32, "RencoderFact is on disk");
 
 /*
- * Makes the pages, if there are none; returns the first, or RENCODER_NO_BLOCK while another
- * maintainer is at work.  Takes and releases the maintainer lock.  WAL: each page whole, then the
- * metapage.
+ * The storage that named the pages: of a column (0-based), in an epoch of the group's directory
+ * entry.  A run ("covered") names one page, a filter pages_per_range.  "box": lo and hi are the keys
+ * of its corners.
  */
-extern BlockNumber rencoder_facts_make(Relation index);
+#define rencoder_fact_storage(epoch, col, box, covered) \
+	((uint64) (epoch) << 8 | (uint64) (col) << 2 | (uint64) (box) << 1 | (covered))
+#define rencoder_fact_col(fact)		((int) ((fact)->storage >> 2 & 0x3F))
+#define rencoder_fact_covered(fact) (((fact)->storage & 1) != 0)
 
 /*
- * Is there a fact of just these pages, this column and epoch, for all keys from lo to hi?  Locks: a
- * page share, released.  Works on a standby.
+ * The facts of just this interval of keys, palloc'd; *n is their number.  Locks: a page share,
+ * released.  Works on a standby.
  */
-extern bool rencoder_facts_known(Relation index, BlockNumber root, const RencoderFact *asked);
+extern RencoderFact *rencoder_facts_find(Relation index, BlockNumber root, uint64 lo, uint64 hi,
+										 int *n);
 
 /*
- * Puts a fact as a hint; the WAL that it relies on is flushed.  Not on a standby.  Locks: a page
- * exclusive, released.  WAL: as query samples of scans.
+ * Puts a fact as a hint, which reaches the disk after the WAL up to "lsn" and that of the metapage.
+ * Not on a standby.  Locks: metapage share, a page exclusive, one at a time, released.  WAL: as
+ * MarkBufferDirtyHint().
  */
-extern void rencoder_facts_put(Relation index, BlockNumber root, const RencoderFact *fact);
+extern void rencoder_facts_put(Relation index, BlockNumber root, const RencoderFact *fact,
+							   XLogRecPtr lsn);
 
 #endif							/* RENCODER_FACT_PAGES_H */

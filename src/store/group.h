@@ -14,9 +14,7 @@
  *		 176         192      1216     2240        3264      3392         3904
  *		 | has_value | min[]  | max[]  | horizon[] | cut[16] | distinct[] | nset[] | ..
  *		 4416            4424       4432           4440  4444           4448
- *		 | predicted_fpr | best_fpr | sample_stamp | run | flushing_run | noted | ..
- *		 4464
- *		 | has_fact |
+ *		 | predicted_fpr | best_fpr | sample_stamp | run | flushing_run | noted |
  *
  * States of a range (INV-1): unsummarized (no bit), summarizing, summarized.
  * Bit j of a 16-byte set is range j of the group.  Keys of "covered" ranges are in a run, "noted"
@@ -81,16 +79,13 @@ typedef struct RencoderHeaderData
 	uint32		flushing_run;	/* that is being made, 0: a matrix, or nothing */
 	uint8		noted[RENC_MATRIX_WIDTH];	/* a state as those above:
 											 * summarized, not covered */
-	uint8		has_fact[RENC_MATRIX_WIDTH];	/* of its base run: no row is
-												 * left out as already indexed */
 } RencoderHeaderData;
 
 typedef RencoderHeaderData *RencoderHeader;
 
 StaticAssertDecl(offsetof(RencoderHeaderData, min) == 192 &&
 				 offsetof(RencoderHeaderData, cut) == 3264 &&
-				 offsetof(RencoderHeaderData, has_fact) == 4464 &&
-				 sizeof(RencoderHeaderData) == 4480,
+				 sizeof(RencoderHeaderData) == 4464,
 				 "RencoderHeaderData is on disk");
 StaticAssertDecl(sizeof(RencoderHeaderData) <= RENCODER_PAYLOAD_SIZE,
 				 "a group header must fit a page");

@@ -35,13 +35,9 @@ rencoder_group_edit_begin(RencoderGroupEdit *edit, const RencoderGroup *group, i
 	if (scope >= RENCODER_EDIT_EPOCH)
 		edit->meta_buffer = rencoder_meta_lock(group->index, BUFFER_LOCK_EXCLUSIVE);
 	if (scope >= RENCODER_EDIT_ENTRY)
-	{
 		edit->directory_buffer = rencoder_page_read(group->index, group->directory,
 													BUFFER_LOCK_EXCLUSIVE,
 													RENCODER_PAGE_DIRECTORY);
-		edit->epoch = rencoder_directory_entry(RencoderPageGetPayload(BufferGetPage(edit->directory_buffer)),
-											   group->meta, group->number)->epoch;
-	}
 	edit->first_buffer = lock_header(group, 0);
 	edit->column_buffer = col == 0 ? edit->first_buffer : lock_header(group, col);
 	edit->first = RencoderPageGetHeader(BufferGetPage(edit->first_buffer));
@@ -131,13 +127,9 @@ rencoder_group_edit_finish(RencoderGroupEdit *edit)
 		ReleaseBuffer(edit->free_buffer);
 	if (edit->column_buffer != edit->first_buffer)
 		UnlockReleaseBuffer(edit->column_buffer);
-	edit->lsn = PageGetLSN(BufferGetPage(edit->first_buffer));
 	UnlockReleaseBuffer(edit->first_buffer);
 	if (BufferIsValid(edit->directory_buffer))
-	{
-		edit->lsn = Max(edit->lsn, PageGetLSN(BufferGetPage(edit->directory_buffer)));
 		UnlockReleaseBuffer(edit->directory_buffer);
-	}
 	if (BufferIsValid(edit->meta_buffer))
 		UnlockReleaseBuffer(edit->meta_buffer);
 }

@@ -48,9 +48,6 @@ typedef struct RencoderGroupEdit
 	/* To look at, not to change. */
 	const RencoderHeaderData *first;	/* the group's first header */
 	const RencoderHeaderData *header;	/* the column's, maybe the same */
-	uint64		epoch;			/* of the entry, if the scope has it */
-	XLogRecPtr	lsn;			/* when it is finished, of the entry's page
-								 * and the first header's */
 
 	/* Private. */
 	RencoderWal *wal;			/* NULL: no page is changed yet */

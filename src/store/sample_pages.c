@@ -8,16 +8,6 @@
 #include "common/pg_prng.h"
 #include "port/pg_crc32c.h"
 
-BlockNumber
-rencoder_samples_root(Relation index)
-{
-	Buffer		buf = rencoder_meta_lock(index, BUFFER_LOCK_SHARE);
-	BlockNumber root = RencoderPageGetMeta(BufferGetPage(buf))->sample_root;
-
-	UnlockReleaseBuffer(buf);
-	return root;
-}
-
 /* CRC-32C of an entry, folded. */
 static uint16
 entry_check(const RencoderSample *entry)
@@ -88,47 +78,6 @@ put_samples(Page image, const RencoderSample *samples, int n)
 	}
 }
 
-/*
- * Reads a sample page, which may be none, without an error.  A page whose
- * checksum is wrong is seen as an empty one (with a warning: the disk is at
- * fault).  The block numbers are the metapage's, which may be damaged too.
- */
-static Buffer
-read_quietly(Relation index, BlockNumber blkno)
-{
-	if (blkno >= RelationGetNumberOfBlocks(index))
-		return InvalidBuffer;
-	return ReadBufferExtended(index, MAIN_FORKNUM, blkno, RBM_ZERO_ON_ERROR, NULL);
-}
-
-static bool
-is_sample_page(Buffer buf)
-{
-	return rencoder_page_fault(BufferGetPage(buf), BufferGetBlockNumber(buf),
-							   RENCODER_PAGE_SAMPLES) == NULL;
-}
-
-void
-rencoder_samples_make(Relation index, bool log)
-{
-	uint32		npages = IndexRelationGetNumberOfKeyAttributes(index) * RENCODER_SAMPLE_PAGES;
-	BlockNumber root;
-	RencoderWal *wal;
-	Buffer		buf;
-
-	if (rencoder_samples_root(index) != RENCODER_NO_BLOCK)
-		return;
-	root = log ? rencoder_space_alloc(index, npages).start :
-		rencoder_space_extend(index, npages);
-	for (uint32 i = 0; i < npages; i++)
-		rencoder_wal_write_fresh(index, root + i, RENCODER_PAGE_SAMPLES, NULL, log);
-	buf = rencoder_meta_lock(index, BUFFER_LOCK_EXCLUSIVE);
-	wal = rencoder_wal_begin(index, log);
-	RencoderPageGetMeta(rencoder_wal_register(wal, buf))->sample_root = root;
-	rencoder_wal_finish(wal);
-	UnlockReleaseBuffer(buf);
-}
-
 /* Those of one page, into "samples", with room for RENCODER_SAMPLE_SLOTS; their number. */
 static int
 samples_of_page(const RencoderSamplePageData *page, uint32 coder, bool all,
@@ -148,20 +97,18 @@ samples_of_page(const RencoderSamplePageData *page, uint32 coder, bool all,
 static RencoderSample *
 read_samples(Relation index, int col, uint32 coder, bool all, int *n)
 {
-	BlockNumber root = rencoder_samples_root(index);
+	BlockNumber root = rencoder_hints_root(index, RENCODER_PAGE_SAMPLES);
 	RencoderSample *samples = palloc(RENCODER_SAMPLES_MAX * sizeof(RencoderSample));
 
 	*n = 0;
 	for (int i = 0; i < RENCODER_SAMPLE_PAGES && root != RENCODER_NO_BLOCK; i++)
 	{
-		Buffer		buf = read_quietly(index, root + col * RENCODER_SAMPLE_PAGES + i);
+		Buffer		buf = rencoder_hints_lock(index, root + col * RENCODER_SAMPLE_PAGES + i,
+											  RENCODER_PAGE_SAMPLES, BUFFER_LOCK_SHARE, NULL);
 
 		if (!BufferIsValid(buf))
-			break;
-		LockBuffer(buf, BUFFER_LOCK_SHARE);
-		if (is_sample_page(buf))
-			*n += samples_of_page(RencoderPageGetSamples(BufferGetPage(buf)), coder, all,
-								  samples + *n);
+			continue;
+		*n += samples_of_page(RencoderPageGetSamples(BufferGetPage(buf)), coder, all, samples + *n);
 		UnlockReleaseBuffer(buf);
 	}
 	return samples;
@@ -190,7 +137,7 @@ void
 rencoder_samples_store(Relation index, int col, const RencoderSample *samples,
 					   int n, bool log)
 {
-	BlockNumber root = rencoder_samples_root(index);
+	BlockNumber root = rencoder_hints_root(index, RENCODER_PAGE_SAMPLES);
 	int			first = log ? random_page() : 0;
 
 	if (root == RENCODER_NO_BLOCK)
@@ -200,7 +147,7 @@ rencoder_samples_store(Relation index, int col, const RencoderSample *samples,
 		BlockNumber blkno = root + col * RENCODER_SAMPLE_PAGES +
 			(first + i) % RENCODER_SAMPLE_PAGES;
 		int			share = (n + RENCODER_SAMPLE_PAGES - i - 1) / (RENCODER_SAMPLE_PAGES - i);
-		Buffer		buf = read_quietly(index, blkno);
+		Buffer		buf = rencoder_hints_pin(index, blkno);
 		RencoderWal *wal;
 		Page		image;
 
@@ -210,7 +157,7 @@ rencoder_samples_store(Relation index, int col, const RencoderSample *samples,
 		LockBuffer(buf, BUFFER_LOCK_EXCLUSIVE);
 		wal = rencoder_wal_begin(index, log);
 		image = rencoder_wal_register_new(wal, buf);
-		if (!is_sample_page(buf))
+		if (!rencoder_hints_valid(buf, RENCODER_PAGE_SAMPLES))
 			rencoder_page_init(image, blkno, RENCODER_PAGE_SAMPLES);
 		put_samples(image, samples, share);
 		rencoder_wal_finish(wal);
@@ -225,24 +172,18 @@ rencoder_samples_hint(Relation index, int col, const RencoderSample *samples, in
 {
 	BlockNumber root;
 	Buffer		buf;
+	bool		busy;
 
 	if (RecoveryInProgress())
 		return;
-	root = rencoder_samples_root(index);
+	root = rencoder_hints_root(index, RENCODER_PAGE_SAMPLES);
 	if (root == RENCODER_NO_BLOCK)
 		return;
-	buf = read_quietly(index, root + col * RENCODER_SAMPLE_PAGES + random_page());
+	buf = rencoder_hints_lock(index, root + col * RENCODER_SAMPLE_PAGES + random_page(),
+							  RENCODER_PAGE_SAMPLES, BUFFER_LOCK_EXCLUSIVE, &busy);
 	if (!BufferIsValid(buf))
 		return;
-	if (!ConditionalLockBuffer(buf))
-	{
-		ReleaseBuffer(buf);
-		return;
-	}
-	if (is_sample_page(buf))
-	{
-		put_samples(BufferGetPage(buf), samples, n);
-		MarkBufferDirtyHint(buf, true);
-	}
+	put_samples(BufferGetPage(buf), samples, n);
+	MarkBufferDirtyHint(buf, true);
 	UnlockReleaseBuffer(buf);
 }

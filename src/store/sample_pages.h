@@ -14,16 +14,12 @@
  * the one at "next", which is the oldest (FIFO, as in section 6.1 of the Proteus
  * paper).  Which page: a random one.
  *
- * Scans write entries as hints: not logged, under a lock obtained at once or
- * not at all.  So a crash may lose or tear entries; every entry carries a
- * check value and is ignored if that is wrong, as is a page that is not what
- * it should be.  Wherever such a page is logged, it is logged whole: a delta
- * would be against bytes that the standby never got.
+ * Scans write entries as hints (hint_pages.h), under a lock obtained at once or not at all.
  */
 #ifndef RENCODER_SAMPLE_PAGES_H
 #define RENCODER_SAMPLE_PAGES_H
 
-#include "store/space.h"
+#include "store/hint_pages.h"
 
 /* Pages of a column (disk format). */
 #define RENCODER_SAMPLE_PAGES	4
@@ -81,15 +77,10 @@ typedef struct RencoderSamplePageData
 extern RencoderSample rencoder_sample_interval(uint64 lo, uint64 hi, uint32 coder,
 											   RencoderSampleSource source);
 
-/* The first sample page of the index, or RENCODER_NO_BLOCK. */
-extern BlockNumber rencoder_samples_root(Relation index);
-
-/*
- * Makes the sample pages of all columns, if there are none.  By the maintainer
- * or a build ("log" as rencoder_coder_store()).  WAL: each page whole, then the
- * metapage.
- */
-extern void rencoder_samples_make(Relation index, bool log);
+/* Makes the sample pages of all columns, as rencoder_hints_make(). */
+#define rencoder_samples_make(index, log) \
+	rencoder_hints_make(index, RENCODER_PAGE_SAMPLES, \
+						IndexRelationGetNumberOfKeyAttributes(index) * RENCODER_SAMPLE_PAGES, log)
 
 /*
  * The samples of a column (0-based) whose keys were made by this generation of

@@ -8,16 +8,6 @@
 #include "port/pg_crc32c.h"
 #include "utils/timestamp.h"
 
-BlockNumber
-rencoder_stats_page(Relation index)
-{
-	Buffer		buf = rencoder_meta_lock(index, BUFFER_LOCK_SHARE);
-	BlockNumber blkno = RencoderPageGetMeta(BufferGetPage(buf))->stats_page;
-
-	UnlockReleaseBuffer(buf);
-	return blkno;
-}
-
 static uint32
 stats_check(const RencoderStats *stats)
 {
@@ -27,22 +17,6 @@ stats_check(const RencoderStats *stats)
 	COMP_CRC32C(crc, stats, sizeof(*stats));
 	FIN_CRC32C(crc);
 	return crc;
-}
-
-/* The page, pinned; a damaged one is zeroed, with a warning.  The metapage may be damaged, too. */
-static Buffer
-read_stats_page(Relation index, BlockNumber blkno)
-{
-	if (blkno == RENCODER_NO_BLOCK || blkno >= RelationGetNumberOfBlocks(index))
-		return InvalidBuffer;
-	return ReadBufferExtended(index, MAIN_FORKNUM, blkno, RBM_ZERO_ON_ERROR, NULL);
-}
-
-static bool
-is_stats_page(Buffer buf)
-{
-	return rencoder_page_fault(BufferGetPage(buf), BufferGetBlockNumber(buf),
-							   RENCODER_PAGE_STATS) == NULL;
 }
 
 /* What a page says; zeros if that is not valid. */
@@ -64,65 +38,37 @@ put_stats(Page page, const RencoderStats *stats)
 	data->check = stats_check(stats);
 }
 
-void
-rencoder_stats_make(Relation index, bool log)
-{
-	BlockNumber blkno;
-	RencoderWal *wal;
-	Buffer		buf;
-
-	if (rencoder_stats_page(index) != RENCODER_NO_BLOCK)
-		return;
-	blkno = log ? rencoder_space_alloc(index, 1).start : rencoder_space_extend(index, 1);
-	rencoder_wal_write_fresh(index, blkno, RENCODER_PAGE_STATS, NULL, log);
-	buf = rencoder_meta_lock(index, BUFFER_LOCK_EXCLUSIVE);
-	wal = rencoder_wal_begin(index, log);
-	RencoderPageGetMeta(rencoder_wal_register(wal, buf))->stats_page = blkno;
-	rencoder_wal_finish(wal);
-	UnlockReleaseBuffer(buf);
-}
-
 bool
 rencoder_stats_read(Relation index, RencoderStats *stats)
 {
-	Buffer		buf = read_stats_page(index, rencoder_stats_page(index));
-	bool		found;
+	Buffer		buf = rencoder_hints_lock(index, rencoder_hints_root(index, RENCODER_PAGE_STATS),
+										  RENCODER_PAGE_STATS, BUFFER_LOCK_SHARE, NULL);
 
 	if (!BufferIsValid(buf))
 		return false;
-	LockBuffer(buf, BUFFER_LOCK_SHARE);
-	found = is_stats_page(buf);
-	if (found)
-		*stats = stats_of_page(BufferGetPage(buf));
+	*stats = stats_of_page(BufferGetPage(buf));
 	UnlockReleaseBuffer(buf);
-	return found;
+	return true;
 }
 
 bool
 rencoder_stats_add(Relation index, BlockNumber blkno, const RencoderStats *stats, bool wait)
 {
-	Buffer		buf = RecoveryInProgress() ? InvalidBuffer : read_stats_page(index, blkno);
+	bool		busy = false;
+	Buffer		buf = RecoveryInProgress() ? InvalidBuffer :
+		rencoder_hints_lock(index, blkno, RENCODER_PAGE_STATS, BUFFER_LOCK_EXCLUSIVE,
+							wait ? NULL : &busy);
+	RencoderStats sum;
 
 	if (!BufferIsValid(buf))
-		return true;
-	if (wait)
-		LockBuffer(buf, BUFFER_LOCK_EXCLUSIVE);
-	else if (!ConditionalLockBuffer(buf))
-	{
-		ReleaseBuffer(buf);
-		return false;
-	}
-	if (is_stats_page(buf))
-	{
-		RencoderStats sum = stats_of_page(BufferGetPage(buf));
-
-		if (sum.since == 0)
-			sum.since = GetCurrentTimestamp();
-		for (int i = 0; i < RENCODER_STATS_COUNTS; i++)
-			sum.count[i] += stats->count[i];
-		put_stats(BufferGetPage(buf), &sum);
-		MarkBufferDirtyHint(buf, true);
-	}
+		return !busy;
+	sum = stats_of_page(BufferGetPage(buf));
+	if (sum.since == 0)
+		sum.since = GetCurrentTimestamp();
+	for (int i = 0; i < RENCODER_STATS_COUNTS; i++)
+		sum.count[i] += stats->count[i];
+	put_stats(BufferGetPage(buf), &sum);
+	MarkBufferDirtyHint(buf, true);
 	UnlockReleaseBuffer(buf);
 	return true;
 }
@@ -130,7 +76,7 @@ rencoder_stats_add(Relation index, BlockNumber blkno, const RencoderStats *stats
 void
 rencoder_stats_reset(Relation index)
 {
-	Buffer		buf = read_stats_page(index, rencoder_stats_page(index));
+	Buffer		buf = rencoder_hints_pin(index, rencoder_hints_root(index, RENCODER_PAGE_STATS));
 	RencoderStats none = {.since = GetCurrentTimestamp()};
 	RencoderWal *wal;
 	Page		image;

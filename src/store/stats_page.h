@@ -7,13 +7,13 @@
  *		 0           88      96
  *		 | count[11] | since | check |
  *
- * Counts are added as hints, as query samples are (sample_pages.h): not logged, so a crash or a
+ * Counts are added as hints, (hint_pages.h): not logged, so a crash or a
  * standby has older ones.  A torn page has a wrong check value and begins anew.
  */
 #ifndef RENCODER_STATS_PAGE_H
 #define RENCODER_STATS_PAGE_H
 
-#include "store/space.h"
+#include "store/hint_pages.h"
 
 #include "datatype/timestamp.h"
 
@@ -52,20 +52,11 @@ StaticAssertDecl(sizeof(RencoderStatsPageData) == 104, "RencoderStatsPageData is
 #define RencoderPageGetStats(page) \
 	((RencoderStatsPageData *) RencoderPageGetPayload(page))
 
-/* The page, or RENCODER_NO_BLOCK.  Locks: metapage share, released. */
-extern BlockNumber rencoder_stats_page(Relation index);
-
-/*
- * Makes it, if there is none.  By the maintainer or a build ("log" false).  WAL: the page
- * whole, then the metapage.
- */
-extern void rencoder_stats_make(Relation index, bool log);
-
 /* What was counted; false if there is no page.  Locks: metapage and page share, released. */
 extern bool rencoder_stats_read(Relation index, RencoderStats *stats);
 
 /*
- * Adds counts as a hint to the page, which rencoder_stats_page() has named; false if somebody had
+ * Adds counts as a hint to the page, which rencoder_hints_root() has named; false if somebody had
  * it, who is waited for only if "wait".  With no page, or on a standby, they are forgotten.  WAL:
  * as query samples of scans.
  */

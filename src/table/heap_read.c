@@ -414,8 +414,8 @@ rencoder_heap_read(Relation heap, Relation index, IndexInfo *indexInfo, bool any
  * crash that has lost the commit of its deleter.
  */
 bool
-rencoder_heap_gap(Relation heap, Relation index, int col, const RencoderCoder *coder,
-				  BlockNumber first, uint32 npages, uint64 *lo, uint64 *hi, XLogRecPtr *lsn)
+rencoder_heap_lacks(Relation heap, Relation index, int col, const RencoderCoder *coder,
+					BlockNumber first, uint32 npages, const RencoderKeySet *keys, XLogRecPtr *lsn)
 {
 	IndexInfo  *indexInfo = BuildIndexInfo(index);
 	RencoderKeyFunction function = rencoder_key_function(index, col);
@@ -423,12 +423,10 @@ rencoder_heap_gap(Relation heap, Relation index, int col, const RencoderCoder *c
 	.number = &indexInfo->ii_IndexAttrNumbers[col]};
 	uint64		end = Min((uint64) first + npages, RelationGetNumberOfBlocks(heap));
 	PageTuples *tuples = palloc(sizeof(PageTuples));
-	uint64		below = 0;
-	uint64		above = PG_UINT64_MAX;
-	bool		gap = is_plain(heap, indexInfo);
+	bool		lacks = is_plain(heap, indexInfo);
 
 	tuples->with_dead = true;
-	for (uint64 block = first; block < end && gap; block++)
+	for (uint64 block = first; block < end && lacks; block++)
 	{
 		Buffer		buffer = ReadBuffer(heap, (BlockNumber) block);
 
@@ -436,7 +434,7 @@ rencoder_heap_gap(Relation heap, Relation index, int col, const RencoderCoder *c
 		take_page(heap, buffer, GetOldestNonRemovableTransactionId(heap), true, tuples);
 		*lsn = Max(*lsn, BufferGetLSNAtomic(buffer));
 		ReleaseBuffer(buffer);
-		for (int i = 0; i < tuples->ntuples && gap; i++)
+		for (int i = 0; i < tuples->ntuples && lacks; i++)
 		{
 			ItemId		item = PageGetItemId((Page) tuples->page.data, tuples->offset[i]);
 			HeapTupleData tuple = {.t_len = ItemIdGetLength(item)};
@@ -446,20 +444,13 @@ rencoder_heap_gap(Relation heap, Relation index, int col, const RencoderCoder *c
 
 			tuple.t_data = (HeapTupleHeader) PageGetItem((Page) tuples->page.data, item);
 			columns_get(&columns, &tuple, &value, &isnull);
-			if (isnull)
-				continue;
-			gap = !has_toasted(&columns, &value, &isnull) &&
-				rencoder_key_call(&function, value, coder, &key) && (key < *lo || key > *hi);
-			if (gap && key < *lo)
-				below = Max(below, key + 1);
-			else if (gap)
-				above = Min(above, key - 1);
+			lacks = isnull || (!has_toasted(&columns, &value, &isnull) &&
+							   rencoder_key_call(&function, value, coder, &key) &&
+							   !rencoder_keys_meet(keys, key, key));
 		}
 	}
-	*lo = below;
-	*hi = above;
 	pfree(tuples);
-	return gap;
+	return lacks;
 }
 
 OffsetNumber

@@ -46,16 +46,14 @@ extern double rencoder_heap_read(Relation heap, Relation index, IndexInfo *index
 								 IndexBuildCallback callback, void *state);
 
 /*
- * True if no row version on the blocks has a key of a column (0-based), made by "coder", from *lo
- * to *hi, which become the ends of the gap.  Each version counts that is there, whoever may see it,
- * but for those of transactions that were rolled back; a value that has no key, or stands in TOAST,
- * is one that matches.  False for tables and indexes of which this cannot be told.  *lsn rises: when
- * WAL is flushed so far, what was seen will be there after a crash.  Locks: a block share, one at a
- * time, released.
+ * True if no row version on the blocks has a key of a column (0-based), made by "coder", that is
+ * asked for.  Each version counts that is there, whoever may see it, but for those of transactions
+ * that were rolled back; a value that has no key, or stands in TOAST, is one that matches.  False
+ * for tables and indexes of which this cannot be told.  *lsn rises: when WAL is flushed so far, what
+ * was seen will be there after a crash.  Locks: a block share, one at a time, released.
  */
-extern bool rencoder_heap_gap(Relation heap, Relation index, int col, const RencoderCoder *coder,
-							  BlockNumber first, uint32 npages, uint64 *lo, uint64 *hi,
-							  XLogRecPtr *lsn);
+extern bool rencoder_heap_lacks(Relation heap, Relation index, int col, const RencoderCoder *coder,
+								BlockNumber first, uint32 npages, const RencoderKeySet *keys, XLogRecPtr *lsn);
 
 /*
  * The last place of a row that a block of a heap table has, used or not; InvalidOffsetNumber: none.

@@ -1,0 +1,41 @@
+/*
+ * hint_pages.h
+ *		Pages of hints: query samples, counts of scans, facts.
+ *
+ * They are made all together, named by the metapage, and never move.  Scans change them as hints
+ * (MarkBufferDirtyHint): not logged.  So a crash may lose or tear what stands there, a standby has
+ * what was in the last full page image, and each thing bears a check value.  A page that is not what
+ * it should be is none.  Wherever such a page is logged, it is logged whole: a delta would be
+ * against bytes that the standby never got.
+ */
+#ifndef RENCODER_HINT_PAGES_H
+#define RENCODER_HINT_PAGES_H
+
+#include "store/space.h"
+
+/* The first page of the type, or RENCODER_NO_BLOCK.  Locks: metapage share, released. */
+extern BlockNumber rencoder_hints_root(Relation index, uint16 page_id);
+
+/*
+ * Makes "npages" empty pages of the type, if there are none.  By the maintainer or a build ("log" as
+ * rencoder_coder_store()).  WAL: each page whole, then the metapage.
+ */
+extern void rencoder_hints_make(Relation index, uint16 page_id, uint32 npages, bool log);
+
+/*
+ * Pins a block that the metapage names, which may be damaged; InvalidBuffer: there is none.  A page
+ * whose checksum is wrong is seen as an empty one, with a warning: the disk is at fault.
+ */
+extern Buffer rencoder_hints_pin(Relation index, BlockNumber blkno);
+
+/* Is it a page of the type?  It is locked. */
+extern bool rencoder_hints_valid(Buffer buf, uint16 page_id);
+
+/*
+ * Pins and locks a page of the type; InvalidBuffer if it is none.  Unless "busy" is NULL, it does
+ * not wait for the lock, which is exclusive then, but sets *busy.
+ */
+extern Buffer rencoder_hints_lock(Relation index, BlockNumber blkno, uint16 page_id, int lockmode,
+								  bool *busy);
+
+#endif							/* RENCODER_HINT_PAGES_H */
