@@ -278,25 +278,27 @@ sub wal_rule
 	$node->safe_psql('postgres', <<~'SQL');
 		SET allow_in_place_tablespaces = on;
 		CREATE TABLESPACE other LOCATION '';
-		SELECT ask_all();
-		SELECT ask_all();
-		-- A row whose value only it has, on the first page, of which it is the first.
-		UPDATE t SET v = 123456789 WHERE ctid = (SELECT min(ctid) FROM t WHERE id % 40 <> 0);
 		SELECT rencoder_compact('t_pages');
 		SELECT ask_all();
 		SELECT ask_all();
 		CHECKPOINT;
 	SQL
+	# The only row with its value, on a full page, which is pruned as soon as the row is deleted.
+	my $v = $node->safe_psql('postgres', <<~'SQL');
+		SELECT min(v) FROM (SELECT v, count(*) OVER (PARTITION BY (ctid::text::point)[0]) AS rows,
+				count(*) OVER (PARTITION BY v) AS twins FROM t) s
+		WHERE rows = 4 AND twins = 1 AND NOT EXISTS (SELECT FROM pool WHERE v BETWEEN lo AND hi)
+	SQL
 	my @pids = split /\n/,
 	  $node->safe_psql('postgres', "SELECT pid FROM pg_stat_activity WHERE $others");
 
 	is(kill('STOP', @pids), 3, 'lost WAL: others are stopped');
-	my $flushed = $node->safe_psql('postgres', <<~'SQL');
-		DELETE FROM t WHERE v = 123456789;
+	my $flushed = $node->safe_psql('postgres', <<~"SQL");
+		DELETE FROM t WHERE v = $v;
 		CREATE TEMP TABLE deleted AS SELECT pg_current_wal_insert_lsn() AS lsn;
-		SELECT count(*) > 0 FROM t \gset
-		SELECT rows_of('v', 123456789, 123456789, true) AS one \gset
-		SELECT rows_of('v', 123456789, 123456789, true) AS two \gset
+		SELECT count(*) AS n FROM t \\gset
+		SELECT rows_of('v', $v, $v, true) AS one \\gset
+		SELECT rows_of('v', $v, $v, true) AS two \\gset
 		SELECT pg_current_wal_flush_lsn() < lsn FROM deleted;
 		BEGIN;
 		ALTER INDEX t_pages SET TABLESPACE other;
@@ -307,7 +309,7 @@ sub wal_rule
 	$node->stop('immediate');
 	$node->start;
 	my $before = saved();
-	my $query = q{SELECT rows_of('v', 123456789, 123456789, };
+	my $query = "SELECT rows_of('v', $v, $v, ";
 
 	is($node->safe_psql('postgres', "${query}true)"), $node->safe_psql('postgres', "${query}false)"),
 		'lost WAL: what is there is found');
