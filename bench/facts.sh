@@ -7,8 +7,8 @@
 # QUERIES (10,000) intervals of 2 to 32 values anywhere in 64 bits, none of which has a row, are asked in four rounds
 # of filters of 14 to 24 bits a key; and of a run.  Printed for each: block ranges that a query of each round reads in
 # vain, what facts are made of included, and the index pages that it reads.  The same with a tenth of the queries, of
-# which facts have room for more.  Then the time of queries that are not repeated, with facts on and off, and with
-# pages full of facts.
+# which facts have room for more.  Then the instructions of queries that are not repeated (valgrind), with facts on and
+# off, of an index that has none and of one that is full of them; index pages that they read, and WAL.
 set -euo pipefail
 # shellcheck source=bench/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
@@ -26,6 +26,7 @@ CREATE TABLE asked AS SELECT i, lo, lo + 1 + i % 31 AS hi
     FROM generate_series(1, $QUERIES::int8) AS i, LATERAL (SELECT hashint8extended(i, $SEED + 1) / 2 AS lo) AS l;
 CREATE TABLE others AS SELECT i, lo, lo + 1 + i % 31 AS hi
     FROM generate_series(1, 400000::int8) AS i, LATERAL (SELECT hashint8extended(i, $SEED + 2) / 2 AS lo) AS l;
+CREATE TABLE present AS SELECT i, v AS lo, v AS hi FROM (SELECT row_number() OVER () AS i, v FROM t) AS s;
 -- Asks the queries of a table once.
 CREATE PROCEDURE ask(queries regclass, first int8, last int8) LANGUAGE plpgsql AS \$\$
 DECLARE
@@ -64,40 +65,60 @@ FROM round f WHERE n = 1;
 SQL
 }
 
-# Milliseconds that 20,000 queries take that nobody has asked before, from number "$1" on, by setting "$2".
-once() {
+# Instructions of a server that asks queries "$2" to "$3" of table "$1", by setting "$4", in one process.
+instructions() {
+    echo "CALL ask('$1', $2, $3)" |
+        valgrind --tool=callgrind --callgrind-out-file=/dev/null "$(bench_bin)/postgres" --single -D "$WORK/data" \
+            -c enable_seqscan=off -c jit=off -c plan_cache_mode=force_generic_plan -c rencoder.sample_rate=0 \
+            -c rencoder.enable_facts="$4" -c autovacuum=off postgres 2>&1 | sed -n 's/.*Collected : //p'
+}
+
+# per_query TABLE FIRST SETTING: a query of 1,000, of which nobody has asked one before.
+per_query() {
+    local few many
+    few=$(instructions "$1" "$2" $(($2 + 99)) "$3")
+    many=$(instructions "$1" $(($2 + 100)) $(($2 + 1199)) "$3")
+    echo $(((many - few) / 1000))
+}
+
+# Buffers of the index that such a query reads, and all bytes of WAL of a thousand: touched TABLE FIRST SETTING
+touched() {
     bench_sql -qAt <<SQL
 SET client_min_messages = warning;
 SET enable_seqscan = off;
 SET jit = off;
 SET rencoder.sample_rate = 0;
 SET plan_cache_mode = force_generic_plan;
-SET rencoder.enable_facts = $2;
-CALL ask('others', 399000, 400000);
-CREATE TEMP TABLE begun AS SELECT clock_timestamp() AS at;
-CALL ask('others', $1, $1 + 19999);
-SELECT round(1000 * extract(epoch FROM clock_timestamp() - at)) FROM begun;
+SET rencoder.enable_facts = $3;
+CALL ask('$1', $2, $2 + 99);
+SELECT pg_stat_force_next_flush();
+CREATE TEMP TABLE before AS SELECT pg_current_wal_insert_lsn() AS lsn, idx_blks_hit + idx_blks_read AS n
+    FROM pg_statio_user_indexes WHERE indexrelname = 't_v';
+SELECT pg_current_wal_insert_lsn() AS lsn \\gset
+CALL ask('$1', $2 + 100, $2 + 1099);
+SELECT pg_current_wal_insert_lsn() - :'lsn'::pg_lsn AS wal \\gset
+SELECT pg_stat_force_next_flush();
+SELECT round((idx_blks_hit + idx_blks_read - n) / 1000.0, 2) || ' buffers, ' || :wal || ' bytes'
+    FROM pg_statio_user_indexes, before WHERE indexrelname = 't_v';
 SQL
 }
 
-# The median of nine quotients, on by off, each pair in turn.
-compare_times() {
-    local number=1 pair on off
-    for pair in 1 2 3 4 5 6 7 8 9; do
-        if ((pair % 2)); then
-            on=$(once $number on)
-            off=$(once $number off)
-        else
-            off=$(once $number off)
-            on=$(once $number on)
-        fi
-        awk -v on="$on" -v off="$off" 'BEGIN { printf "%.3f\n", on / off }'
-        number=$((number + 20000))
-    done | sort -n | sed -n 5p
+# cost NAME: what facts cost those whose queries do not come again, without a row and with one.
+cost() {
+    local table on off
+    for table in others present; do
+        echo "$1, $table, on: $(touched "$table" 20000 on | grep buffers), off: $(touched "$table" 30000 off | grep buffers)"
+        "$(bench_bin)/pg_ctl" -D "$WORK/data" -w -s stop
+        off=$(per_query "$table" 1 off)
+        on=$(per_query "$table" 1 on)
+        "$(bench_bin)/pg_ctl" -D "$WORK/data" -w -s -l "$WORK/log/server" start
+        awk -v name="$1, $table" -v on="$on" -v off="$off" \
+            'BEGIN { printf "%s: %d instructions, %d without facts, %.4f\n", name, on, off, on / off }'
+    done
 }
 
 main() {
-    local bits
+    local bits name options
     create_table
     echo "# seed $SEED; false ranges a query in round 1 .. 4, index pages likewise; of a run, false pages"
     for bits in 14 16 18 20 22 24; do
@@ -108,15 +129,16 @@ main() {
         rounds "$bits" "storage = filter, bits_per_key = $bits, pages_per_range = 8" 8 $((QUERIES / 10))
     done
     rounds run "storage = run" 1 $((QUERIES / 10))
-    echo "# time of queries that are not repeated, facts on / off"
-    rounds 20 "storage = filter, bits_per_key = 20, pages_per_range = 8" 8 10 > /dev/null
-    echo "filter, no facts: $(compare_times)"
-    rounds 14 "storage = filter, bits_per_key = 14, pages_per_range = 8" 8 "$QUERIES" > /dev/null
-    echo "filter, pages of facts full: $(compare_times)"
-    rounds run "storage = run" 1 10 > /dev/null
-    echo "run, no facts: $(compare_times)"
-    rounds run "storage = run" 1 "$QUERIES" > /dev/null
-    echo "run, pages of facts full: $(compare_times)"
+    echo "# queries that are not repeated: $(bench_machine)"
+    for name in filter run; do
+        options="storage = $name"
+        [[ $name == run ]] || options="$options, bits_per_key = 14, pages_per_range = 8"
+        rounds "$name" "$options" 8 10 > /dev/null
+        bench_sql -q -c 'REINDEX INDEX t_v'
+        cost "$name without facts"
+        rounds "$name" "$options" 8 "$QUERIES" > /dev/null
+        cost "$name full of facts"
+    done
 }
 
-bench_run -- "$QUERIES" "$SEED"
+bench_run -p valgrind -- "$QUERIES" "$SEED"

@@ -28,11 +28,12 @@
 /* Once examined, a query is examined again one time in so many. */
 #define AGAIN			64
 
-/* A slot has 14 bits of a query's hash, and one of these. */
+/* Of a query, 14 bits of its hash and one of these, among the last of the same place. */
 #define SEEN_ONCE		1
 #define SEEN_EXAMINED	2
+#define SEEN_WAYS		4
 
-static uint16 seen_queries[32768];
+static uint16 seen_queries[8192][SEEN_WAYS];
 
 /* What storage named pages by, of which nothing is known. */
 typedef struct MissingFact
@@ -73,14 +74,18 @@ is_asked_again(const RencoderFact *asked, Oid indexoid)
 {
 	uint64		identity[] = {indexoid, asked->lo, asked->hi, asked->storage};
 	uint64		hash = hash_bytes_extended((unsigned char *) identity, sizeof(identity), 0);
-	uint16	   *seen = &seen_queries[hash % lengthof(seen_queries)];
+	uint16	   *seen = seen_queries[hash % lengthof(seen_queries)];
 	uint16		tag = (uint16) (hash >> 48) & ~3;
-	bool		again = *seen == (tag | SEEN_ONCE);
+	int			i = 0;
+	int			before;
 
-	if (*seen == (tag | SEEN_EXAMINED))
-		return pg_prng_uint32(&pg_global_prng_state) % AGAIN == 0;
-	*seen = tag | (again ? SEEN_EXAMINED : SEEN_ONCE);
-	return again;
+	while (i < SEEN_WAYS - 1 && (seen[i] & ~3) != tag)
+		i++;
+	before = (seen[i] & ~3) == tag ? seen[i] & 3 : 0;
+	memmove(seen + 1, seen, i * sizeof(*seen));
+	seen[0] = tag | (before == 0 ? SEEN_ONCE : SEEN_EXAMINED);
+	return before == SEEN_ONCE ||
+		(before == SEEN_EXAMINED && pg_prng_uint32(&pg_global_prng_state) % AGAIN == 0);
 }
 
 /* Notes a fact to be made when the query was asked before. */
