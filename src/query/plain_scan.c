@@ -14,7 +14,7 @@
 
 /* Entries that each search looks for, in times of the one before, and the last but one, at most. */
 #define LIMIT_FACTOR	4
-#define LAST_LIMIT		(RENCODER_PLAIN_FIRST_ENTRIES * 1024)
+#define LAST_LIMIT		(RENCODER_PLAIN_FIRST_ENTRIES * 256)
 
 /* Memory that is kept from scan to scan. */
 #define KEPT_STRETCHES	256

@@ -27,7 +27,7 @@
 #define RENCODER_PLAIN_WORDS	((Max(MaxHeapTuplesPerPage, RENC_MAX_PAGE_ROWS) + 63) / 64)
 
 /* Entries that the first search looks for. */
-#define RENCODER_PLAIN_FIRST_ENTRIES	16
+#define RENCODER_PLAIN_FIRST_ENTRIES	32
 
 typedef struct RencoderPlainScan
 {

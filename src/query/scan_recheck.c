@@ -103,15 +103,26 @@ hash_lists(Node *node, void *context)
 	return expression_tree_walker(node, hash_lists, context);
 }
 
+static bool
+has_list(Node *node, void *context)
+{
+	return node != NULL &&
+		(IsA(node, ScalarArrayOpExpr) || expression_tree_walker(node, has_list, context));
+}
+
 void
 rencoder_scan_recheck(PlanState *node)
 {
 	bool		plain = IsA(node, IndexScanState);
 	HashLists	lists = {.estate = node->state};
-	MemoryContext caller = MemoryContextSwitchTo(lists.estate->es_query_cxt);
-	List	   *quals = copyObject(plain ? ((IndexScan *) node->plan)->indexqualorig :
-								   ((BitmapHeapScan *) node->plan)->bitmapqualorig);
+	List	   *quals = plain ? ((IndexScan *) node->plan)->indexqualorig :
+		((BitmapHeapScan *) node->plan)->bitmapqualorig;
+	MemoryContext caller;
 
+	if (!has_list((Node *) quals, NULL))
+		return;
+	caller = MemoryContextSwitchTo(lists.estate->es_query_cxt);
+	quals = copyObject(quals);
 	if (!hash_lists((Node *) quals, &lists) && lists.any)
 	{
 		if (plain)
