@@ -2,9 +2,8 @@
  * scan_facts.c
  *		What was read in vain is not read again.
  *
- * That a query is asked again is known from a table of the session, of 16 bits for a query: a scan
- * that is not repeated costs a hash and, if the index has facts, a look into one page, and nothing
- * if storage names no pages.
+ * That a query is asked again is known from a table of the session, of 16 bits for a query.  A scan
+ * that is not repeated costs a hash and a look into one page of facts, if storage names pages.
  */
 #include "query/scan_facts.h"
 
@@ -31,9 +30,8 @@
 /* Of a query, 14 bits of its hash and one of these, among the last of the same place. */
 #define SEEN_ONCE		1
 #define SEEN_EXAMINED	2
-#define SEEN_WAYS		4
 
-static uint16 seen_queries[8192][SEEN_WAYS];
+static uint16 seen_queries[8192][4];
 
 /* What storage named pages by, of which nothing is known. */
 typedef struct MissingFact
@@ -77,15 +75,15 @@ is_asked_again(const RencoderFact *asked, Oid indexoid)
 	uint16	   *seen = seen_queries[hash % lengthof(seen_queries)];
 	uint16		tag = (uint16) (hash >> 48) & ~3;
 	int			i = 0;
-	int			before;
+	uint16		was;
 
-	while (i < SEEN_WAYS - 1 && (seen[i] & ~3) != tag)
+	while (i < 3 && (seen[i] & ~3) != tag)
 		i++;
-	before = (seen[i] & ~3) == tag ? seen[i] & 3 : 0;
+	was = seen[i] ^ tag;
 	memmove(seen + 1, seen, i * sizeof(*seen));
-	seen[0] = tag | (before == 0 ? SEEN_ONCE : SEEN_EXAMINED);
-	return before == SEEN_ONCE ||
-		(before == SEEN_EXAMINED && pg_prng_uint32(&pg_global_prng_state) % AGAIN == 0);
+	seen[0] = tag | (was == SEEN_ONCE || was == SEEN_EXAMINED ? SEEN_EXAMINED : SEEN_ONCE);
+	return was == SEEN_ONCE ||
+		(was == SEEN_EXAMINED && pg_prng_uint32(&pg_global_prng_state) % AGAIN == 0);
 }
 
 /* Notes a fact to be made when the query was asked before. */
@@ -132,10 +130,8 @@ rencoder_scan_facts_exclude(RencoderScanFacts *facts, const RencoderKeySet *keys
 
 /* Makes the pages of facts, if no other maintainer is at work; false: there are none yet. */
 static bool
-make_pages(RencoderScanFacts *facts)
+make_pages(RencoderScanFacts *facts, Relation index)
 {
-	Relation	index = facts->query->index;
-
 	if (!rencoder_meta_try_maintainer(index))
 		return false;
 	rencoder_hints_make(index, RENCODER_PAGE_FACTS, RENCODER_FACT_PAGES, true);
@@ -147,7 +143,7 @@ make_pages(RencoderScanFacts *facts)
 /*
  * Makes what facts are missing and true.  When it has made pages for them, it begins anew, since
  * only what is read after that counts (INV-16).  By a sample of the query the cells that are made
- * next tell such keys apart.
+ * next tell such keys apart.  Whoever scans has locked the table.
  */
 static void
 make_facts(void *arg)
@@ -155,8 +151,6 @@ make_facts(void *arg)
 	RencoderScanFacts *facts = (RencoderScanFacts *) arg;
 	Relation	index = facts->query->index;
 	uint32		nrange = rencoder_meta_get(index)->pages_per_range;
-
-	/* Whoever scans has locked it. */
 	Relation	heap = table_open(index->rd_index->indrelid, NoLock);
 
 	for (int i = 0; i < facts->nmissing; i++)
@@ -177,7 +171,7 @@ make_facts(void *arg)
 			rencoder_samples_hint(index, col, &sample, 1);
 		if (facts->root != RENCODER_NO_BLOCK)
 			rencoder_facts_put(index, facts->root, fact, lsn);
-		else if (make_pages(facts))
+		else if (make_pages(facts, index))
 			i = -1;
 		else
 			break;

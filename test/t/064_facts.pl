@@ -332,7 +332,7 @@ foreach my $round (1 .. 3)
 	my %range = (t_grow => 16);
 	my %path = map { $_ => index_path($node, $_) } @INDEXES;
 	my %page = split /[|\n]/, $node->safe_psql('postgres',
-		'SELECT lo, (min(ctid)::text::point)[0] FROM t, pool WHERE v BETWEEN lo AND hi GROUP BY lo');
+		'SELECT lo, (min(t.ctid)::text::point)[0] FROM t, pool WHERE v BETWEEN lo AND hi GROUP BY lo');
 
 	$node->stop;
 	foreach my $index (@INDEXES)
