@@ -311,7 +311,8 @@ sub wal_rule
 	my $before = saved();
 	my $query = "SELECT rows_of('v', $v, $v, ";
 
-	is($node->safe_psql('postgres', "${query}true)"), $node->safe_psql('postgres', "${query}false)"),
+	is($node->safe_psql('postgres', "${query}true)"),
+		$node->safe_psql('postgres', "${query}false)"),
 		'lost WAL: what is there is found');
 	cmp_ok(saved(), '>', $before, 'lost WAL: the fact was written');
 	return;
@@ -332,7 +333,8 @@ foreach my $round (1 .. 3)
 	my %range = (t_grow => 16);
 	my %path = map { $_ => index_path($node, $_) } @INDEXES;
 	my %page = split /[|\n]/, $node->safe_psql('postgres',
-		'SELECT lo, (min(t.ctid)::text::point)[0] FROM t, pool WHERE v BETWEEN lo AND hi GROUP BY lo');
+		'SELECT lo, (min(t.ctid)::text::point)[0] FROM t, pool WHERE v BETWEEN lo AND hi '
+		  . 'GROUP BY lo');
 
 	$node->stop;
 	foreach my $index (@INDEXES)
