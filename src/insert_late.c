@@ -151,7 +151,7 @@ rencoder_late_search(Relation index, RencoderLateRow *row, int natts, uint32 run
 		look_up_run(index, run, cache, statement);
 	row->searched = run;
 	row->indexed = cache->info != NULL &&
-		rencoder_hints_root(index, RENCODER_PAGE_FACTS) == RENCODER_NO_BLOCK;
+		rencoder_space_root(index, RENCODER_PAGE_FACTS) == RENCODER_NO_BLOCK;
 	for (int col = 0; col < natts && row->indexed; col++)
 	{
 		int			nulls = rencoder_run_null_tree(natts, col);

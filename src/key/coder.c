@@ -45,17 +45,6 @@ rencoder_coders_add(RencoderCoders *coders, int col, const RencoderCoder *coder)
 	MemoryContextSwitchTo(old);
 }
 
-/* The list page, or RENCODER_NO_BLOCK. */
-static BlockNumber
-find_list(Relation index)
-{
-	Buffer		buf = rencoder_meta_lock(index, BUFFER_LOCK_SHARE);
-	BlockNumber root = RencoderPageGetMeta(BufferGetPage(buf))->coder_root;
-
-	UnlockReleaseBuffer(buf);
-	return root;
-}
-
 static const RencoderCoderListData *
 lock_list(Relation index, BlockNumber blkno, int lockmode, Buffer *buf)
 {
@@ -72,7 +61,7 @@ lock_list(Relation index, BlockNumber blkno, int lockmode, Buffer *buf)
 static bool
 find_entry(Relation index, int col, uint32 generation, RencoderCoderEntry *entry)
 {
-	BlockNumber root = find_list(index);
+	BlockNumber root = rencoder_space_root(index, RENCODER_PAGE_CODERS);
 	const RencoderCoderListData *list;
 	bool		found = false;
 	Buffer		buf;
@@ -220,7 +209,7 @@ rencoder_coder_require(RencoderCoders *coders, Relation index, int col, uint32 g
 
 	/* Without a list it is block 0, the metapage, that should name one. */
 	if (!rencoder_coder_find(coders, index, col, generation, &coder))
-		rencoder_page_corrupted(index, find_list(index),
+		rencoder_page_corrupted(index, rencoder_space_root(index, RENCODER_PAGE_CODERS),
 								psprintf("Coder %u of column %d is missing.",
 										 generation, col + 1));
 	return coder;
@@ -230,7 +219,7 @@ RencoderCoderListData *
 rencoder_coder_list(Relation index)
 {
 	RencoderCoderListData *copy = palloc0(RENCODER_PAYLOAD_SIZE);
-	BlockNumber root = find_list(index);
+	BlockNumber root = rencoder_space_root(index, RENCODER_PAGE_CODERS);
 	Buffer		buf;
 
 	if (root != RENCODER_NO_BLOCK)
@@ -314,7 +303,7 @@ find_name(Relation index, const RencoderCoderListData *list, RencoderCoderEntry 
 uint32
 rencoder_coder_newest(Relation index, int col)
 {
-	BlockNumber root = find_list(index);
+	BlockNumber root = rencoder_space_root(index, RENCODER_PAGE_CODERS);
 	uint32		generation;
 	Buffer		buf;
 
@@ -325,44 +314,12 @@ rencoder_coder_newest(Relation index, int col)
 	return generation;
 }
 
-static RencoderExtent
-allocate(Relation index, uint32 npages, bool log)
-{
-	RencoderExtent extent;
-
-	if (log)
-		return rencoder_space_alloc(index, npages);
-	extent.start = rencoder_space_extend(index, npages);
-	extent.npages = npages;
-	return extent;
-}
-
-/* Makes the list page, if there is none. */
-static BlockNumber
-make_list(Relation index, bool log)
-{
-	BlockNumber root = find_list(index);
-	RencoderWal *wal;
-	Buffer		buf;
-
-	if (root != RENCODER_NO_BLOCK)
-		return root;
-	root = allocate(index, 1, log).start;
-	rencoder_wal_write_fresh(index, root, RENCODER_PAGE_CODERS, NULL, log);
-	buf = rencoder_meta_lock(index, BUFFER_LOCK_EXCLUSIVE);
-	wal = rencoder_wal_begin(index, log);
-	RencoderPageGetMeta(rencoder_wal_register(wal, buf))->coder_root = root;
-	rencoder_wal_finish(wal);
-	UnlockReleaseBuffer(buf);
-	return root;
-}
-
 /* Writes the bytes of a coder to new pages. */
 static RencoderExtent
 write_data(Relation index, const char *data, uint32 size, bool log)
 {
-	RencoderExtent extent = allocate(index, (size + RENCODER_PAYLOAD_SIZE - 1) / RENCODER_PAYLOAD_SIZE,
-									 log);
+	RencoderExtent extent = rencoder_space_take(index, (size + RENCODER_PAYLOAD_SIZE - 1) / RENCODER_PAYLOAD_SIZE,
+												log);
 	char	   *payload = palloc(RENCODER_PAYLOAD_SIZE);
 
 	for (uint32 i = 0; i < extent.npages; i++)
@@ -381,7 +338,7 @@ uint32
 rencoder_coder_store(Relation index, int col, uint16 kind, const void *data,
 					 uint32 size, bool log)
 {
-	BlockNumber root = make_list(index, log);
+	BlockNumber root = rencoder_space_make_root(index, RENCODER_PAGE_CODERS, 1, log);
 	RencoderCoderListData *list = rencoder_coder_list(index);
 	RencoderCoderEntry entry = {0};
 	RencoderWal *wal;
@@ -413,7 +370,7 @@ rencoder_coder_store(Relation index, int col, uint16 kind, const void *data,
 uint32
 rencoder_coder_heap_blocks(Relation index)
 {
-	BlockNumber root = find_list(index);
+	BlockNumber root = rencoder_space_root(index, RENCODER_PAGE_CODERS);
 	uint32		blocks;
 	Buffer		buf;
 
@@ -427,7 +384,7 @@ rencoder_coder_heap_blocks(Relation index)
 void
 rencoder_coder_note_heap_blocks(Relation index, uint32 blocks, bool log)
 {
-	BlockNumber root = find_list(index);
+	BlockNumber root = rencoder_space_root(index, RENCODER_PAGE_CODERS);
 	RencoderWal *wal;
 	Buffer		buf;
 

@@ -124,12 +124,12 @@ void
 rencoder_sample_record_prepare(Relation index, BlockNumber heap_nblocks)
 {
 	if (heap_nblocks < RENCODER_SAMPLE_MIN_HEAP ||
-		(rencoder_hints_root(index, RENCODER_PAGE_SAMPLES) != RENCODER_NO_BLOCK &&
-		 rencoder_hints_root(index, RENCODER_PAGE_STATS) != RENCODER_NO_BLOCK))
+		(rencoder_space_root(index, RENCODER_PAGE_SAMPLES) != RENCODER_NO_BLOCK &&
+		 rencoder_space_root(index, RENCODER_PAGE_STATS) != RENCODER_NO_BLOCK))
 		return;
 	rencoder_meta_lock_maintainer(index);
 	rencoder_samples_make(index, true);
-	rencoder_hints_make(index, RENCODER_PAGE_STATS, 1, true);
+	(void) rencoder_space_make_root(index, RENCODER_PAGE_STATS, 1, true);
 	rencoder_meta_unlock_maintainer(index);
 }
 
@@ -138,6 +138,6 @@ rencoder_sample_record_build(Relation heap, Relation index)
 {
 	if (RelationGetNumberOfBlocks(heap) < RENCODER_SAMPLE_MIN_HEAP)
 		return;
-	rencoder_hints_make(index, RENCODER_PAGE_STATS, 1, false);
+	(void) rencoder_space_make_root(index, RENCODER_PAGE_STATS, 1, false);
 	rencoder_samples_make(index, false);
 }

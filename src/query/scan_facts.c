@@ -134,9 +134,8 @@ make_pages(RencoderScanFacts *facts, Relation index)
 {
 	if (!rencoder_meta_try_maintainer(index))
 		return false;
-	rencoder_hints_make(index, RENCODER_PAGE_FACTS, RENCODER_FACT_PAGES, true);
+	facts->root = rencoder_space_make_root(index, RENCODER_PAGE_FACTS, RENCODER_FACT_PAGES, true);
 	rencoder_meta_unlock_maintainer(index);
-	facts->root = rencoder_hints_root(index, RENCODER_PAGE_FACTS);
 	return true;
 }
 

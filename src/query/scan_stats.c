@@ -72,7 +72,7 @@ find_page(KeptStats *entry, Relation index)
 	if (entry->file == file && entry->page != RENCODER_NO_BLOCK)
 		return;
 	entry->file = 0;
-	entry->page = rencoder_hints_root(index, RENCODER_PAGE_STATS);
+	entry->page = rencoder_space_root(index, RENCODER_PAGE_STATS);
 	entry->file = file;
 }
 

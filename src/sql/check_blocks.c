@@ -172,7 +172,7 @@ refer_coders(References *refs)
 static void
 refer_hints(References *refs, uint16 page_id, uint32 npages)
 {
-	BlockNumber root = rencoder_hints_root(refs->state->index, page_id);
+	BlockNumber root = rencoder_space_root(refs->state->index, page_id);
 
 	if (root == RENCODER_NO_BLOCK)
 		return;

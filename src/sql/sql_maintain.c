@@ -25,16 +25,6 @@ PG_FUNCTION_INFO_V1(rencoder_note_tail_ranges);
 PG_FUNCTION_INFO_V1(rencoder_retune_index);
 PG_FUNCTION_INFO_V1(rencoder_compact_index);
 
-static void
-reject_recovery(void)
-{
-	if (RecoveryInProgress())
-		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("recovery is in progress"),
-				 errhint("rencoder control functions cannot be executed during recovery.")));
-}
-
 static BlockNumber
 heap_block_arg(int64 heap_blkno)
 {
@@ -47,19 +37,31 @@ heap_block_arg(int64 heap_blkno)
 }
 
 /*
- * An index that CREATE INDEX CONCURRENTLY has not finished, or failed to, is
- * left alone, silently as by VACUUM: nothing relies on its summaries.
+ * Opens the index that a function was called for, and its table, for a maintainer of the owner's, who
+ * wants keys by sound coders, or not.  An index that CREATE INDEX CONCURRENTLY has not finished, or
+ * failed to, is left alone, silently as by VACUUM, as nothing relies on its summaries: false then.  The
+ * caller closes the target in any case.
  */
 static bool
-target_is_valid(const RencoderOpenIndex *target)
+open_target(FunctionCallInfo fcinfo, bool makes_keys, RencoderOpenIndex *target)
 {
-	if (target->index->rd_index->indisvalid)
-		return true;
-	ereport(DEBUG1,
-			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-			 errmsg("index \"%s\" is not valid",
-					RelationGetRelationName(target->index))));
-	return false;
+	if (RecoveryInProgress())
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("recovery is in progress"),
+				 errhint("rencoder control functions cannot be executed during recovery.")));
+	rencoder_open_index(target, PG_GETARG_OID(0), ShareUpdateExclusiveLock, RENCODER_PRIVILEGE_OWNER);
+	if (!target->index->rd_index->indisvalid)
+	{
+		ereport(DEBUG1,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("index \"%s\" is not valid",
+						RelationGetRelationName(target->index))));
+		return false;
+	}
+	if (makes_keys)
+		(void) rencoder_columns_check_coders(target->index, ERROR);
+	return true;
 }
 
 /*
@@ -74,12 +76,8 @@ rencoder_summarize_new_values(PG_FUNCTION_ARGS)
 	RencoderOpenIndex target;
 	double		n = 0;
 
-	reject_recovery();
-	rencoder_open_index(&target, PG_GETARG_OID(0), ShareUpdateExclusiveLock,
-						RENCODER_PRIVILEGE_OWNER);
-	if (target_is_valid(&target))
+	if (open_target(fcinfo, true, &target))
 	{
-		(void) rencoder_columns_check_coders(target.index, ERROR);
 		n = rencoder_summarize_all(target.index, target.heap);
 		rencoder_sample_record_prepare(target.index, RelationGetNumberOfBlocks(target.heap));
 	}
@@ -96,21 +94,14 @@ rencoder_summarize_new_values(PG_FUNCTION_ARGS)
 Datum
 rencoder_summarize_range(PG_FUNCTION_ARGS)
 {
-	int64		heap_block = PG_GETARG_INT64(1);
+	BlockNumber heap_blkno = heap_block_arg(PG_GETARG_INT64(1));
 	RencoderOpenIndex target;
-	BlockNumber heap_blkno;
 	double		n = 0;
 
-	reject_recovery();
-	heap_blkno = heap_block_arg(heap_block);
-	rencoder_open_index(&target, PG_GETARG_OID(0), ShareUpdateExclusiveLock,
-						RENCODER_PRIVILEGE_OWNER);
-	if (target_is_valid(&target))
+	if (open_target(fcinfo, true, &target))
 	{
-		uint64		range = rencoder_range_of_block(rencoder_meta_get(target.index),
-													heap_blkno);
+		uint64		range = rencoder_range_of_block(rencoder_meta_get(target.index), heap_blkno);
 
-		(void) rencoder_columns_check_coders(target.index, ERROR);
 		n = rencoder_summarize(target.index, target.heap, range, range);
 	}
 	rencoder_open_index_close(&target);
@@ -129,15 +120,11 @@ rencoder_note_tail_ranges(PG_FUNCTION_ARGS)
 	RencoderOpenIndex target;
 	int			n = 0;
 
-	reject_recovery();
-	rencoder_open_index(&target, PG_GETARG_OID(0), ShareUpdateExclusiveLock,
-						RENCODER_PRIVILEGE_OWNER);
-	if (target_is_valid(&target))
+	if (open_target(fcinfo, true, &target))
 	{
 		RencoderMeta meta = *rencoder_meta_get(target.index);
 		BlockNumber nblocks = RelationGetNumberOfBlocks(target.heap);
 
-		(void) rencoder_columns_check_coders(target.index, ERROR);
 		n = rencoder_note(target.index, target.heap, rencoder_note_tail(target.index, &meta, nblocks),
 						  rencoder_range_count(&meta, nblocks) + 1);
 	}
@@ -154,15 +141,10 @@ rencoder_note_tail_ranges(PG_FUNCTION_ARGS)
 Datum
 rencoder_desummarize_range(PG_FUNCTION_ARGS)
 {
-	int64		heap_block = PG_GETARG_INT64(1);
+	BlockNumber heap_blkno = heap_block_arg(PG_GETARG_INT64(1));
 	RencoderOpenIndex target;
-	BlockNumber heap_blkno;
 
-	reject_recovery();
-	heap_blkno = heap_block_arg(heap_block);
-	rencoder_open_index(&target, PG_GETARG_OID(0), ShareUpdateExclusiveLock,
-						RENCODER_PRIVILEGE_OWNER);
-	if (target_is_valid(&target))
+	if (open_target(fcinfo, false, &target))
 		(void) rencoder_desummarize(target.index,
 									rencoder_range_of_block(rencoder_meta_get(target.index),
 															heap_blkno));
@@ -183,14 +165,8 @@ rencoder_retune_index(PG_FUNCTION_ARGS)
 	RencoderOpenIndex target;
 	int64		n = 0;
 
-	reject_recovery();
-	rencoder_open_index(&target, PG_GETARG_OID(0), ShareUpdateExclusiveLock,
-						RENCODER_PRIVILEGE_OWNER);
-	if (target_is_valid(&target))
-	{
-		(void) rencoder_columns_check_coders(target.index, ERROR);
+	if (open_target(fcinfo, true, &target))
 		n = rencoder_retune(target.index, target.heap);
-	}
 	rencoder_open_index_close(&target);
 	PG_RETURN_INT32((int32) n);
 }
@@ -206,21 +182,16 @@ rencoder_compact_index(PG_FUNCTION_ARGS)
 {
 	RencoderOpenIndex target;
 	uint32		n = 0;
+	bool		valid = open_target(fcinfo, true, &target);
 
-	reject_recovery();
-	rencoder_open_index(&target, PG_GETARG_OID(0), ShareUpdateExclusiveLock,
-						RENCODER_PRIVILEGE_OWNER);
 	if (!rencoder_options_use_runs(target.index))
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("index \"%s\" does not keep its keys in runs",
 						RelationGetRelationName(target.index)),
 				 errhint("Set its storage parameter \"storage\" to \"run\".")));
-	if (target_is_valid(&target))
-	{
-		(void) rencoder_columns_check_coders(target.index, ERROR);
+	if (valid)
 		n = rencoder_compact(target.index, target.heap);
-	}
 	rencoder_open_index_close(&target);
 	PG_RETURN_INT32((int32) n);
 }

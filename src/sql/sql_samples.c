@@ -101,7 +101,7 @@ sample_of_bounds(RencoderOpenIndex *target, int col, Oid type, const NullableDat
 static void
 keep_samples(Relation index, int col, const RencoderSample *samples, int n)
 {
-	if (rencoder_hints_root(index, RENCODER_PAGE_SAMPLES) == RENCODER_NO_BLOCK)
+	if (rencoder_space_root(index, RENCODER_PAGE_SAMPLES) == RENCODER_NO_BLOCK)
 	{
 		rencoder_meta_lock_maintainer(index);
 		rencoder_samples_make(index, true);

@@ -143,8 +143,7 @@ rencoder_directory_pages(Relation index, uint32 *n)
 static BlockNumber
 fresh_page(Relation index, uint16 page_id, bool log)
 {
-	BlockNumber blkno = log ? rencoder_space_alloc(index, 1).start :
-		rencoder_space_extend(index, 1);
+	BlockNumber blkno = rencoder_space_take(index, 1, log).start;
 
 	rencoder_wal_write_fresh(index, blkno, page_id, NULL, log);
 	return blkno;

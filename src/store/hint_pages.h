@@ -13,15 +13,6 @@
 
 #include "store/space.h"
 
-/* The first page of the type, or RENCODER_NO_BLOCK.  Locks: metapage share, released. */
-extern BlockNumber rencoder_hints_root(Relation index, uint16 page_id);
-
-/*
- * Makes "npages" empty pages of the type, if there are none.  By the maintainer or a build ("log" as
- * rencoder_coder_store()).  WAL: each page whole, then the metapage.
- */
-extern void rencoder_hints_make(Relation index, uint16 page_id, uint32 npages, bool log);
-
 /*
  * Pins a block that the metapage names, which may be damaged; InvalidBuffer: there is none.  A page
  * whose checksum is wrong is seen as an empty one, with a warning: the disk is at fault.

@@ -151,39 +151,11 @@ edit_entry(ListEdit *edit, uint32 number, uint8 state)
 	return entry;
 }
 
-/* A page, written by the caller before it is referred to. */
-static BlockNumber
-alloc_page(Relation index, bool log)
-{
-	return log ? rencoder_space_alloc(index, 1).start : rencoder_space_extend(index, 1);
-}
-
-/* Makes the page of further runs, if there is none. */
-static void
-make_run_list(Relation index, bool log)
-{
-	Buffer		metabuf = rencoder_meta_lock(index, BUFFER_LOCK_SHARE);
-	bool		exists = RencoderPageGetMeta(BufferGetPage(metabuf))->run_list != RENCODER_NO_BLOCK;
-	BlockNumber blkno;
-	RencoderWal *wal;
-
-	UnlockReleaseBuffer(metabuf);
-	if (exists)
-		return;
-	blkno = alloc_page(index, log);
-	rencoder_wal_write_fresh(index, blkno, RENCODER_PAGE_RUN_LIST, NULL, log);
-	metabuf = rencoder_meta_lock(index, BUFFER_LOCK_EXCLUSIVE);
-	wal = rencoder_wal_begin(index, log);
-	RencoderPageGetMeta(rencoder_wal_register(wal, metabuf))->run_list = blkno;
-	rencoder_wal_finish(wal);
-	UnlockReleaseBuffer(metabuf);
-}
-
 /* Writes an info page without trees and extents. */
 static BlockNumber
 make_info(Relation index, uint32 number, bool log)
 {
-	BlockNumber blkno = alloc_page(index, log);
+	BlockNumber blkno = rencoder_space_take(index, 1, log).start;
 	RencoderRunInfo info = palloc0(RENCODER_PAYLOAD_SIZE);
 
 	info->number = number;
@@ -207,7 +179,7 @@ rencoder_run_list_add(Relation index, uint8 kind, uint32 first_group, uint32 ngr
 	if (runs.list.n == RENCODER_MAX_RUNS)
 		return 0;
 	if (runs.list.n >= RENCODER_META_RUNS)
-		make_run_list(index, log);
+		(void) rencoder_space_make_root(index, RENCODER_PAGE_RUN_LIST, 1, log);
 	number = metadata.last_run + 1;
 	*info = make_info(index, number, log);
 

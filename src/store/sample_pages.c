@@ -97,7 +97,7 @@ samples_of_page(const RencoderSamplePageData *page, uint32 coder, bool all,
 static RencoderSample *
 read_samples(Relation index, int col, uint32 coder, bool all, int *n)
 {
-	BlockNumber root = rencoder_hints_root(index, RENCODER_PAGE_SAMPLES);
+	BlockNumber root = rencoder_space_root(index, RENCODER_PAGE_SAMPLES);
 	RencoderSample *samples = palloc(RENCODER_SAMPLES_MAX * sizeof(RencoderSample));
 
 	*n = 0;
@@ -137,7 +137,7 @@ void
 rencoder_samples_store(Relation index, int col, const RencoderSample *samples,
 					   int n, bool log)
 {
-	BlockNumber root = rencoder_hints_root(index, RENCODER_PAGE_SAMPLES);
+	BlockNumber root = rencoder_space_root(index, RENCODER_PAGE_SAMPLES);
 	int			first = log ? random_page() : 0;
 
 	if (root == RENCODER_NO_BLOCK)
@@ -176,7 +176,7 @@ rencoder_samples_hint(Relation index, int col, const RencoderSample *samples, in
 
 	if (RecoveryInProgress())
 		return;
-	root = rencoder_hints_root(index, RENCODER_PAGE_SAMPLES);
+	root = rencoder_space_root(index, RENCODER_PAGE_SAMPLES);
 	if (root == RENCODER_NO_BLOCK)
 		return;
 	buf = rencoder_hints_lock(index, root + col * RENCODER_SAMPLE_PAGES + random_page(),

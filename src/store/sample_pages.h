@@ -77,9 +77,9 @@ typedef struct RencoderSamplePageData
 extern RencoderSample rencoder_sample_interval(uint64 lo, uint64 hi, uint32 coder,
 											   RencoderSampleSource source);
 
-/* Makes the sample pages of all columns, as rencoder_hints_make(). */
+/* Makes the sample pages of all columns, as rencoder_space_make_root(). */
 #define rencoder_samples_make(index, log) \
-	rencoder_hints_make(index, RENCODER_PAGE_SAMPLES, \
+	(void) rencoder_space_make_root(index, RENCODER_PAGE_SAMPLES, \
 						IndexRelationGetNumberOfKeyAttributes(index) * RENCODER_SAMPLE_PAGES, log)
 
 /*

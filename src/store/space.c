@@ -91,12 +91,32 @@ check_list(Relation index, Buffer buf)
 								"The free list has an impossible number of extents.");
 }
 
-/* The first page of the list, or RENCODER_NO_BLOCK. */
-static BlockNumber
-free_root(Relation index)
+static BlockNumber *
+root_in(RencoderMetaPageData *metadata, uint16 page_id)
+{
+	switch (page_id)
+	{
+		case RENCODER_PAGE_SAMPLES:
+			return &metadata->sample_root;
+		case RENCODER_PAGE_STATS:
+			return &metadata->stats_page;
+		case RENCODER_PAGE_FACTS:
+			return &metadata->fact_root;
+		case RENCODER_PAGE_CODERS:
+			return &metadata->coder_root;
+		case RENCODER_PAGE_RUN_LIST:
+			return &metadata->run_list;
+		default:
+			Assert(page_id == RENCODER_PAGE_FREE);
+			return &metadata->free_root;
+	}
+}
+
+BlockNumber
+rencoder_space_root(Relation index, uint16 page_id)
 {
 	Buffer		buf = rencoder_meta_lock(index, BUFFER_LOCK_SHARE);
-	BlockNumber root = RencoderPageGetMeta(BufferGetPage(buf))->free_root;
+	BlockNumber root = *root_in(RencoderPageGetMeta(BufferGetPage(buf)), page_id);
 
 	UnlockReleaseBuffer(buf);
 	return root;
@@ -156,7 +176,7 @@ RencoderExtent
 rencoder_space_alloc(Relation index, uint32 npages)
 {
 	RencoderExtent extent;
-	BlockNumber blkno = free_root(index);
+	BlockNumber blkno = rencoder_space_root(index, RENCODER_PAGE_FREE);
 
 	while (blkno != RENCODER_NO_BLOCK)
 	{
@@ -177,6 +197,38 @@ rencoder_space_alloc(Relation index, uint32 npages)
 	return take_from_end(index, npages);
 }
 
+RencoderExtent
+rencoder_space_take(Relation index, uint32 npages, bool log)
+{
+	RencoderExtent extent;
+
+	if (log)
+		return rencoder_space_alloc(index, npages);
+	extent.start = rencoder_space_extend(index, npages);
+	extent.npages = npages;
+	return extent;
+}
+
+BlockNumber
+rencoder_space_make_root(Relation index, uint16 page_id, uint32 npages, bool log)
+{
+	BlockNumber root = rencoder_space_root(index, page_id);
+	RencoderWal *wal;
+	Buffer		buf;
+
+	if (root != RENCODER_NO_BLOCK)
+		return root;
+	root = rencoder_space_take(index, npages, log).start;
+	for (uint32 i = 0; i < npages; i++)
+		rencoder_wal_write_fresh(index, root + i, page_id, NULL, log);
+	buf = rencoder_meta_lock(index, BUFFER_LOCK_EXCLUSIVE);
+	wal = rencoder_wal_begin(index, log);
+	*root_in(RencoderPageGetMeta(rencoder_wal_register(wal, buf)), page_id) = root;
+	rencoder_wal_finish(wal);
+	UnlockReleaseBuffer(buf);
+	return root;
+}
+
 void
 rencoder_space_secure(Relation index, RencoderExtent extent)
 {
@@ -187,7 +239,7 @@ rencoder_space_secure(Relation index, RencoderExtent extent)
 Buffer
 rencoder_space_prepare_release(Relation index, uint32 n)
 {
-	BlockNumber root = free_root(index);
+	BlockNumber root = rencoder_space_root(index, RENCODER_PAGE_FREE);
 	BlockNumber blkno;
 	Buffer		buf;
 	Buffer		metabuf;
@@ -257,7 +309,7 @@ rencoder_space_release(Page image, RencoderExtent extent)
 uint64
 rencoder_space_free_pages(Relation index, uint32 *nextents)
 {
-	BlockNumber blkno = free_root(index);
+	BlockNumber blkno = rencoder_space_root(index, RENCODER_PAGE_FREE);
 	uint64		npages = 0;
 
 	if (nextents)

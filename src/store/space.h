@@ -35,6 +35,21 @@ typedef struct RencoderFreePageData
  */
 extern RencoderExtent rencoder_space_alloc(Relation index, uint32 npages);
 
+/* The same, or, where nothing is logged (a build), from the end of the file. */
+extern RencoderExtent rencoder_space_take(Relation index, uint32 npages, bool log);
+
+/*
+ * The first page of a type that the metapage names, or RENCODER_NO_BLOCK.  Locks: metapage share,
+ * released.
+ */
+extern BlockNumber rencoder_space_root(Relation index, uint16 page_id);
+
+/*
+ * The same; "npages" empty pages of the type are made if there are none.  WAL: each page whole,
+ * then the metapage; nothing unless "log".
+ */
+extern BlockNumber rencoder_space_make_root(Relation index, uint16 page_id, uint32 npages, bool log);
+
 /*
  * Makes sure that an allocated extent lies within the file on standbys and
  * after a crash, because its blocks will be referred to (as "next", or in the

@@ -44,10 +44,10 @@ read_counts(Relation index, BlockNumber nblocks, RencoderStats *stats)
 {
 	if (rencoder_stats_read(index, stats))
 		return true;
-	if (nblocks >= RENCODER_SAMPLE_MIN_HEAP && rencoder_hints_root(index, RENCODER_PAGE_STATS) == RENCODER_NO_BLOCK)
+	if (nblocks >= RENCODER_SAMPLE_MIN_HEAP && rencoder_space_root(index, RENCODER_PAGE_STATS) == RENCODER_NO_BLOCK)
 	{
 		rencoder_meta_lock_maintainer(index);
-		rencoder_hints_make(index, RENCODER_PAGE_STATS, 1, true);
+		(void) rencoder_space_make_root(index, RENCODER_PAGE_STATS, 1, true);
 		rencoder_meta_unlock_maintainer(index);
 	}
 	return false;
