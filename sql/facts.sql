@@ -44,7 +44,8 @@ SET rencoder.enable_facts = off;
 SELECT pages_asked('v') > pages_with_rows('v') AS v, pages_asked('w') > pages_with_rows('w') AS w;
 RESET rencoder.enable_facts;
 
--- Another session, at once; and what rencoder_candidates() says; that makes none by itself.
+-- Another session, when it asks again; and what rencoder_candidates() says; that makes none by
+-- itself.
 \c
 SET search_path = facts, public;
 SET client_min_messages = warning;
@@ -52,6 +53,7 @@ SET enable_seqscan = off;
 SET enable_indexscan = off;
 SET max_parallel_workers_per_gather = 0;
 SET rencoder.sample_rate = 0;
+SELECT pages_asked('v') > pages_with_rows('v') AS v, pages_asked('w') > pages_with_rows('w') AS w;
 SELECT pages_asked('v') = pages_with_rows('v') AS v,
 	pages_asked('w') = pages_with_rows_of_ranges('w', 8) AS w;
 SELECT sum(pages) = pages_with_rows('v') AS v FROM asked, rencoder_candidates('fact_v', lo, hi);

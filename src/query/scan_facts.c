@@ -2,8 +2,8 @@
  * scan_facts.c
  *		What was read in vain is not read again.
  *
- * That a query is asked again is known from a table of the session, of 16 bits for a query.  A scan
- * that is not repeated costs a hash and a look into one page of facts, if storage names pages.
+ * That a query is asked again is known from a table of the session, of 16 bits for a query.  Only
+ * then the page of facts is read; a scan that is not repeated costs a hash, if storage names pages.
  */
 #include "query/scan_facts.h"
 
@@ -66,11 +66,15 @@ rencoder_scan_facts_begin(RencoderQuery *query, const RencoderCopies *copies, Bl
 	return facts;
 }
 
-/* Is the query to be examined?  Remembers that it was asked. */
-static bool
-is_asked_again(const RencoderFact *asked, Oid indexoid)
+/*
+ * Remembers that a query is asked.  Only if the session has asked it before, it looks for facts, and
+ * may make some.
+ */
+static void
+find_known(RencoderScanFacts *facts, const RencoderFact *asked)
 {
-	uint64		identity[] = {indexoid, asked->lo, asked->hi, asked->storage};
+	Relation	index = facts->query->index;
+	uint64		identity[] = {RelationGetRelid(index), asked->lo, asked->hi, asked->storage};
 	uint64		hash = hash_bytes_extended((unsigned char *) identity, sizeof(identity), 0);
 	uint16	   *seen = seen_queries[hash % lengthof(seen_queries)];
 	uint16		tag = (uint16) (hash >> 48) & ~3;
@@ -80,19 +84,24 @@ is_asked_again(const RencoderFact *asked, Oid indexoid)
 	while (i < 3 && (seen[i] & ~3) != tag)
 		i++;
 	was = seen[i] ^ tag;
+	facts->nknown = 0;
+	if (was == SEEN_ONCE || was == SEEN_EXAMINED)
+		facts->known = rencoder_facts_find(index, facts->root, asked->lo, asked->hi, &facts->nknown);
+	else
+		was = 0;
+	if (!facts->may_make)
+		return;
 	memmove(seen + 1, seen, i * sizeof(*seen));
-	seen[0] = tag | (was == SEEN_ONCE || was == SEEN_EXAMINED ? SEEN_EXAMINED : SEEN_ONCE);
-	return was == SEEN_ONCE ||
+	seen[0] = tag | (was == 0 ? SEEN_ONCE : SEEN_EXAMINED);
+	facts->may_make = was == SEEN_ONCE ||
 		(was == SEEN_EXAMINED && pg_prng_uint32(&pg_global_prng_state) % AGAIN == 0);
 }
 
-/* Notes a fact to be made when the query was asked before. */
+/* Notes a fact to be made. */
 static void
 add_missing(RencoderScanFacts *facts, const RencoderFact *fact, const RencoderKeySet *keys,
 			uint32 npages)
 {
-	if (facts->may_make && facts->nmissing == 0)
-		facts->may_make = is_asked_again(fact, RelationGetRelid(facts->query->index));
 	if (!facts->may_make || facts->nmissing >= Min(MAX_FACTS, MAX_READS / (int) npages))
 		return;
 	if (facts->nmissing == 0)
@@ -113,8 +122,7 @@ rencoder_scan_facts_exclude(RencoderScanFacts *facts, const RencoderKeySet *keys
 	fact.hi = keys->query.hull_hi;
 	fact.storage = rencoder_fact_storage(facts->epoch, col, keys->boxes.n, covered);
 	if (keys != facts->keys)
-		facts->known = rencoder_facts_find(facts->query->index, facts->root, fact.lo, fact.hi,
-										   &facts->nknown);
+		find_known(facts, &fact);
 	facts->keys = keys;
 	for (int i = 0; i < facts->nknown; i++)
 	{

@@ -309,10 +309,9 @@ sub wal_rule
 	$node->stop('immediate');
 	$node->start;
 	my $before = saved();
-	my $query = "SELECT rows_of('v', $v, $v, ";
+	my ($by_index, $by_heap) = map { "SELECT rows_of('v', $v, $v, $_);" } qw(true false);
 
-	is($node->safe_psql('postgres', "${query}true)"),
-		$node->safe_psql('postgres', "${query}false)"),
+	is($node->safe_psql('postgres', $by_index x 2), $node->safe_psql('postgres', $by_heap x 2),
 		'lost WAL: what is there is found');
 	cmp_ok(saved(), '>', $before, 'lost WAL: the fact was written');
 	return;
