@@ -80,21 +80,20 @@ find_known(RencoderScanFacts *facts, const RencoderFact *asked)
 	uint16		tag = (uint16) (hash >> 48) & ~3;
 	int			i = 0;
 	uint16		was;
+	bool		again;
 
 	while (i < 3 && (seen[i] & ~3) != tag)
 		i++;
 	was = seen[i] ^ tag;
+	again = was == SEEN_ONCE || was == SEEN_EXAMINED;
 	facts->nknown = 0;
-	if (was == SEEN_ONCE || was == SEEN_EXAMINED)
+	if (again)
 		facts->known = rencoder_facts_find(index, facts->root, asked->lo, asked->hi, &facts->nknown);
-	else
-		was = 0;
 	if (!facts->may_make)
 		return;
 	memmove(seen + 1, seen, i * sizeof(*seen));
-	seen[0] = tag | (was == 0 ? SEEN_ONCE : SEEN_EXAMINED);
-	facts->may_make = was == SEEN_ONCE ||
-		(was == SEEN_EXAMINED && pg_prng_uint32(&pg_global_prng_state) % AGAIN == 0);
+	seen[0] = tag | (again ? SEEN_EXAMINED : SEEN_ONCE);
+	facts->may_make = was == SEEN_ONCE || (again && pg_prng_uint32(&pg_global_prng_state) % AGAIN == 0);
 }
 
 /* Notes a fact to be made. */
@@ -125,13 +124,11 @@ rencoder_scan_facts_exclude(RencoderScanFacts *facts, const RencoderKeySet *keys
 		find_known(facts, &fact);
 	facts->keys = keys;
 	for (int i = 0; i < facts->nknown; i++)
-	{
 		if (facts->known[i].first == first && facts->known[i].storage == fact.storage)
 		{
 			facts->nsaved += (int) npages;
 			return true;
 		}
-	}
 	add_missing(facts, &fact, keys, npages);
 	return false;
 }
