@@ -133,21 +133,10 @@ rencoder_scan_facts_exclude(RencoderScanFacts *facts, const RencoderKeySet *keys
 	return false;
 }
 
-/* Makes the pages of facts, if no other maintainer is at work; false: there are none yet. */
-static bool
-make_pages(RencoderScanFacts *facts, Relation index)
-{
-	if (!rencoder_meta_try_maintainer(index))
-		return false;
-	facts->root = rencoder_space_make_root(index, RENCODER_PAGE_FACTS, RENCODER_FACT_PAGES, true);
-	rencoder_meta_unlock_maintainer(index);
-	return true;
-}
-
 /*
- * Makes what facts are missing and true.  When it has made pages for them, it begins anew, since
- * only what is read after that counts (INV-16).  By a sample of the query the cells that are made
- * next tell such keys apart.  Whoever scans has locked the table.
+ * Makes what facts are missing and true.  When it has made pages for them, if no other maintainer
+ * is at work, it begins anew, since only what is read after that counts (INV-16).  By a sample of
+ * the query the cells that are made next tell such keys apart.  Whoever scans has locked the table.
  */
 static void
 make_facts(void *arg)
@@ -175,10 +164,15 @@ make_facts(void *arg)
 			rencoder_samples_hint(index, col, &sample, 1);
 		if (facts->root != RENCODER_NO_BLOCK)
 			rencoder_facts_put(index, facts->root, fact, lsn);
-		else if (make_pages(facts, index))
-			i = -1;
-		else
+		else if (!rencoder_meta_try_maintainer(index))
 			break;
+		else
+		{
+			facts->root = rencoder_space_make_root(index, RENCODER_PAGE_FACTS, RENCODER_FACT_PAGES,
+												   true);
+			rencoder_meta_unlock_maintainer(index);
+			i = -1;
+		}
 	}
 	table_close(heap, NoLock);
 }
