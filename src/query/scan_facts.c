@@ -44,7 +44,8 @@ RencoderScanFacts *
 rencoder_scan_facts_begin(RencoderQuery *query, const RencoderCopies *copies, BlockNumber nblocks,
 						  Snapshot snapshot, bool counts)
 {
-	bool		may_make = counts && copies->room == NULL && !RecoveryInProgress() && !IsInParallelMode();
+	bool		remembers = counts && copies->room == NULL;
+	bool		may_make = remembers && !RecoveryInProgress() && !IsInParallelMode();
 	RencoderScanFacts *facts;
 	int			nasked = 0;
 
@@ -62,13 +63,14 @@ rencoder_scan_facts_begin(RencoderQuery *query, const RencoderCopies *copies, Bl
 	facts->query = query;
 	facts->root = copies->metadata.fact_root;
 	facts->counts = counts;
+	facts->remembers = remembers;
 	facts->may_make = may_make;
 	return facts;
 }
 
 /*
- * Remembers that a query is asked.  Only if the session has asked it before, it looks for facts, and
- * may make some.
+ * Remembers that a query is asked, also on a standby and in parallel mode, which make no facts.  Only
+ * if the session has asked it before, it looks for facts, and may make some.
  */
 static void
 find_known(RencoderScanFacts *facts, const RencoderFact *asked)
@@ -87,13 +89,15 @@ find_known(RencoderScanFacts *facts, const RencoderFact *asked)
 	was = seen[i] ^ tag;
 	again = was == SEEN_ONCE || was == SEEN_EXAMINED;
 	facts->nknown = 0;
-	if (again)
-		facts->known = rencoder_facts_find(index, facts->root, asked->lo, asked->hi, &facts->nknown);
-	if (!facts->may_make)
+	if (facts->known != NULL)
+		pfree(facts->known);
+	facts->known = !again ? NULL :
+		rencoder_facts_find(index, facts->root, asked->lo, asked->hi, &facts->nknown);
+	if (!facts->remembers)
 		return;
 	memmove(seen + 1, seen, i * sizeof(*seen));
-	seen[0] = tag | (again ? SEEN_EXAMINED : SEEN_ONCE);
-	facts->may_make = was == SEEN_ONCE || (again && pg_prng_uint32(&pg_global_prng_state) % AGAIN == 0);
+	seen[0] = tag | (was == SEEN_EXAMINED || (again && facts->may_make) ? SEEN_EXAMINED : SEEN_ONCE);
+	facts->may_make &= was == SEEN_ONCE || (again && pg_prng_uint32(&pg_global_prng_state) % AGAIN == 0);
 }
 
 /* Notes a fact to be made. */

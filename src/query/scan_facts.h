@@ -24,6 +24,7 @@ typedef struct RencoderScanFacts
 	RencoderQuery *query;
 	BlockNumber root;			/* RENCODER_NO_BLOCK: there are no facts */
 	bool		counts;
+	bool		remembers;
 	bool		may_make;
 	const RencoderKeySet *keys; /* that "known" is of; NULL: not looked yet */
 	RencoderFact *known;
