@@ -29,8 +29,7 @@ typedef void (*visit_fn) (program_compiler *c, uint64_t prefix, bool inside, voi
 
 /*
  * Visits the nodes of level "to" below the node (prefix, from) that meet the
- * query, in key order.  Halves the node, so that disjoint parts cost nothing, and
- * begins at the node below it that holds all that is asked for.
+ * query, in key order.  Halves the node, so that disjoint parts cost nothing.
  */
 static void
 enumerate(program_compiler *c, uint64_t prefix, int from, int to, bool inside,
@@ -40,16 +39,6 @@ enumerate(program_compiler *c, uint64_t prefix, int from, int to, bool inside,
 		return;
 	if (!inside)
 	{
-		uint64_t	end = renc_prefix_end(prefix, from);
-		uint64_t	lo = c->query->hull_lo > prefix ? c->query->hull_lo : prefix;
-		uint64_t	hi = c->query->hull_hi < end ? c->query->hull_hi : end;
-		int			shared = lo > hi ? from : renc_common_prefix(lo, hi);
-
-		if (shared > from)
-		{
-			from = shared < to ? shared : to;
-			prefix = renc_prefix(lo, from);
-		}
 		switch (c->query->overlap(c->query->arg, prefix,
 								  renc_prefix_end(prefix, from)))
 		{

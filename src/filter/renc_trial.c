@@ -33,19 +33,20 @@
 #define SOME_NODES		64
 #define SOME_BOXED		128
 
-/* Fewer samples tell nothing. */
-#define LEAST_SAMPLES	64
+/* After so many samples the cost so far is looked at. */
+#define LEAST_BLOCK		16
 
-/* After so many samples that were put the cost so far is looked at. */
-#define BLOCK			16
+/* What some of the samples that are made up say is not exact. */
+#define SURELY_WORSE	1.5
 
 /* What costs less than this costs nothing. */
 #define LEAST_COST		0.1
 #define LEAST_SHARE		0.1
 #define LEAST_RATE		1e-6
 
-/* The kind that a shape is worst for decides nearly alone. */
-#define WORST			5.0
+/* What points, and others, cost more than they may counts so many times. */
+#define WORSE_POINTS	1.6
+#define WORSE_SHORT		1.2
 
 /* Work: a sample, and a node of its program, in keys set in a filter. */
 #define SAMPLE_WORK		20
@@ -85,10 +86,7 @@ fill_lanes(renc_trial *t, const renc_shape *shape)
 	}
 }
 
-/*
- * That an absent node of a tree passes, in each lane.  Where samples are made up, a lane takes other
- * windows: the few that their roots select would be fuller or emptier than all by luck.
- */
+/* That an absent node of a tree passes, in each lane. */
 static void
 set_tree_fill(renc_trial *t, int tree)
 {
@@ -100,14 +98,10 @@ set_tree_fill(renc_trial *t, int tree)
 		product[lane] = 1;
 	for (int w = 0; w < st->kw; w++)
 	{
-		uint32_t	window = renc_hash_reduce(of->hash, w, t->nwindows);
+		const float *fill = t->fill[renc_hash_reduce(of->hash, w, t->nwindows)];
 
 		for (int lane = 0; lane < LANES; lane++)
-		{
-			product[lane] *= t->fill[window][lane];
-			if (t->in.asked_share < 1)
-				window = (window + t->nwindows / LANES + (uint32_t) w) % t->nwindows;
-		}
+			product[lane] *= fill[lane];
 	}
 	for (int lane = 0; lane < LANES; lane++)
 	{
@@ -346,38 +340,21 @@ ask(renc_trial *t, const asked_sample *asked, const renc_shape *shape)
 	run->times += asked->weight * log(1 + cost_of(t, all / asked->empty, windows) / LEAST_COST);
 }
 
-/* Bits that a key sets at the levels below this one. */
-static int
-bits_below(const renc_shape *shape, int level)
-{
-	int			bits = 0;
-
-	for (int s = 0; s < shape->nstages; s++)
-		bits += shape->stage[s].kw * shape->stage[s].kr *
-			__builtin_popcountll(shape->stage[s].levels & ~UINT64_C(0) << level);
-	return bits;
-}
-
 /*
  * Share of the pairs that pass.  The closest pairs are few, and luck decides which shape lets
- * through none of them.  So those of a level count as many as they can be expected to be; where
- * there are none, each test that is left passes as often as those did on the level above.
+ * through none of them.  So those of a level count as many as they can be expected to be.
  */
 static double
-rate_of(const kind_sums *kind, const renc_shape *shape, int deepest)
+rate_of(const kind_sums *kind, int deepest)
 {
 	double		passed = kind->close[deepest];
 	double		p = 0;
-	double		bits = 1;
 
 	for (int l = 0; l < deepest; l++)
 	{
 		if (kind->run.pairs[l] > 0)
-		{
 			p = kind->run.passed[l] / kind->run.pairs[l];
-			bits = bits_below(shape, l);
-		}
-		passed += pow(p, bits_below(shape, l) / bits) * (kind->close[l] - kind->close[l + 1]);
+		passed += p * (kind->close[l] - kind->close[l + 1]);
 	}
 	return passed;
 }
@@ -399,77 +376,81 @@ cost_of_kind(const renc_trial *t, int k, int deepest, double *windows)
 	if (k == RENC_SAMPLE_APART || renc_trial_each_alike(t, k))
 		return LEAST_COST * (exp(run->times / run->weight) - 1);
 	if (k != RENC_SAMPLE_ASKED)
-		return cost_of(t, rate_of(kind, &t->program.shape, deepest), *windows);
+		return cost_of(t, rate_of(kind, deepest), *windows);
 	*windows = run->windows / kind->weight;
 	for (int l = 0; l <= RENC_KEY_BITS; l++)
 		passed += run->passed[l];
 	return cost_of(t, passed / kind->empty, *windows);
 }
 
-/* What is little beside what must be read is nothing. */
+/* The logarithm of a cost, to compare it by; what is little beside what must be read is nothing. */
 static double
-least_of(const renc_trial *t, int k)
+log_of(const renc_trial *t, int k, double cost)
 {
-	return renc_trial_each_alike(t, k) ? cost_of(t, LEAST_SHARE, 0) : LEAST_COST;
+	return log(cost + (renc_trial_each_alike(t, k) ? cost_of(t, LEAST_SHARE, 0) : LEAST_COST));
 }
 
-/* Adds up what the samples of each kind cost; the rate is a mean of logarithms. */
+/* The mean over the kinds: of the logarithms, where kinds are made up. */
 static void
 add_up(renc_trial *t, renc_prediction *p)
 {
 	const renc_shape *shape = &t->program.shape;
 	int			deepest = renc_stage_deepest(&shape->stage[shape->nstages - 1]);
 	double		rate = 0;
+	double		cost = 0;
+	double		points = 0;
+	double		others = 0;
+	double		shares = 0;
 
-	p->windows = p->cost = 0;
+	p->windows = 0;
 	for (int k = 0; k < RENC_SAMPLE_KINDS; k++)
 	{
-		double		share = t->kind[k].share;
+		kind_sums  *kind = &t->kind[k];
 		double		windows;
 
-		p->kind[k] = 0;
-		if (share <= 0)
+		if (kind->share <= 0)
 			continue;
-		p->kind[k] = cost_of_kind(t, k, deepest, &windows);
-		p->cost += share * p->kind[k];
-		p->windows += share * windows;
-		rate += share * log(fmax(0, p->kind[k] - cost_of(t, 0, windows)) / cost_of(t, 1, 0) + LEAST_RATE);
+		kind->cost = cost_of_kind(t, k, deepest, &windows);
+		if (kind->guarded > 0)
+		{
+			double		more = log_of(t, k, kind->cost) - log_of(t, k, kind->guarded);
+
+			if (k == RENC_SAMPLE_POINT)
+				points = fmax(0, more);
+			else
+			{
+				others += kind->share * (t->in.areal ? fmax(0, more) : more);
+				shares += kind->share;
+			}
+		}
+		p->windows += kind->share * windows;
+		rate += kind->share * log(fmax(0, kind->cost - cost_of(t, 0, windows)) / cost_of(t, 1, 0) + LEAST_RATE);
+		cost += kind->share * log_of(t, k, kind->cost);
 	}
 	p->fpr = fmax(0, exp(rate) - LEAST_RATE);
-}
-
-double
-renc_trial_cost(const renc_trial *t, const renc_prediction *p, const double *least)
-{
-	double		worst = 0;
-	double		mean = 0;
-	double		at_least = 0;
-
-	for (int k = 0; k < RENC_SAMPLE_KINDS; k++)
-	{
-		double		share = t->kind[k].share;
-		double		times = (p->kind[k] + least_of(t, k)) / (least[k] + least_of(t, k));
-
-		if (share <= 0)
-			continue;
-		worst += share * pow(times, WORST);
-		mean += share * log(times);
-		at_least += share * log(least[k] + LEAST_COST);
-	}
-	return fmax(0, exp(at_least + (log(worst) / WORST + mean) / 2) - LEAST_COST);
+	p->cost = fmax(0, exp(cost) - LEAST_COST);
+	if (others > 0)
+		cost += WORSE_SHORT * RENC_SAMPLE_SIZES * others / shares;
+	p->score = exp(cost + WORSE_POINTS * points);
 }
 
 void
-renc_trial_limit(renc_trial *t, size_t samples)
+renc_trial_guard(renc_trial *t, double points, double others)
 {
-	t->nsamples = samples < t->nknown ? samples : t->nknown;
-	renc_trial_sum_up(t);
+	t->kind[RENC_SAMPLE_POINT].guarded = points * t->kind[RENC_SAMPLE_POINT].cost;
+	for (int k = RENC_SAMPLE_SHORT; k < RENC_SAMPLE_KINDS; k++)
+		t->kind[k].guarded = others * t->kind[k].cost;
 }
 
-size_t
-renc_trial_samples(const renc_trial *t)
+void
+renc_trial_effort(renc_trial *t, size_t samples, double keys)
 {
-	return t->nsamples;
+	t->nasked = samples < t->nsamples ? samples : t->nsamples;
+	renc_trial_choose_filled(t, keys);
+	renc_trial_sum_up(t);
+	t->has_run = false;
+	for (int k = 0; k < RENC_SAMPLE_KINDS; k++)
+		t->kind[k].guarded = 0;
 }
 
 double
@@ -478,6 +459,12 @@ renc_trial_least(const renc_trial *t, int deepest)
 	const kind_sums *asked = &t->kind[RENC_SAMPLE_ASKED];
 
 	return asked->share < 1 ? 0 : cost_of(t, asked->close[deepest], 0);
+}
+
+double
+renc_trial_gaps(const renc_trial *t)
+{
+	return t->apart;
 }
 
 double
@@ -495,42 +482,34 @@ renc_trial_count(const renc_trial *t)
 void
 renc_trial_run(renc_trial *t, const renc_shape *shape, double limit, renc_prediction *out)
 {
+	size_t		block = t->nasked / BLOCKS < LEAST_BLOCK ? LEAST_BLOCK : t->nasked / BLOCKS + 1;
+	bool		first = !t->has_run;
+
 	memset(out, 0, sizeof(*out));
 	t->runs++;
 	for (int k = 0; k < RENC_SAMPLE_KINDS; k++)
 		memset(&t->kind[k].run, 0, sizeof(kind_run));
 	fill_lanes(t, shape);
-	for (size_t i = 0; i < t->nsamples; i++)
+	for (size_t i = 0; i < t->nasked && !out->complete; i++)
 	{
+		double	   *in_all = &t->in_all[i / block];
+
 		ask(t, &t->asked[i], shape);
-		if (t->in.asked_share < 1 || i % BLOCK != BLOCK - 1)
+		if (i % block != block - 1 && i + 1 < t->nasked)
 			continue;
 		add_up(t, out);
-		if (out->cost > limit)
-			return;
+		out->complete = i + 1 == t->nasked;
+		if (out->complete)
+			break;
+		if (first)
+			*in_all = out->cost + LEAST_COST;
+		else if (t->in.asked_share < 1 ? (out->cost + LEAST_COST) * *in_all > SURELY_WORSE * limit : out->score > limit)
+		{
+			out->score = limit;
+			break;
+		}
 	}
-	add_up(t, out);
-	out->complete = true;
-}
-
-/* The work of a trial with the first of the samples. */
-static double
-work_of(renc_trial *t, const renc_shape *shape, size_t samples)
-{
-	double		before = t->work;
-	renc_prediction p;
-
-	renc_trial_limit(t, samples);
-	renc_trial_run(t, shape, INFINITY, &p);
-	return t->work - before;
-}
-
-size_t
-renc_trial_affordable(renc_trial *t, const renc_shape *shape, double work)
-{
-	double		half = work_of(t, shape, LEAST_SAMPLES / 2);
-	double		more = work_of(t, shape, LEAST_SAMPLES) - half;
-	double		samples = LEAST_SAMPLES / 2 * (1 + (work - half) / fmax(more, 1));
-
-	return (size_t) fmin(fmax(samples, LEAST_SAMPLES), (double) t->nknown);
+	for (size_t i = block; i < t->nasked && first; i += block)
+		t->in_all[i / block - 1] = (out->cost + LEAST_COST) / t->in_all[i / block - 1];
+	t->has_run = true;
 }

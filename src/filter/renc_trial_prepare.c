@@ -7,12 +7,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Keys in the filters that are built. */
-#define FILLED_KEYS		1200.0
-
-/* Where samples are made up, so many ranges tell enough. */
-#define SOME_RANGES		32
-#define SOME_BOXED_RANGES	64
+/* Keys in the filters that are built, unless one range has more. */
+#define FILLED_KEYS		4096
 
 /* Of fewer windows some are far fuller than others. */
 #define LEAST_WINDOWS	16.0
@@ -21,21 +17,16 @@
 #define LEAST_WEIGHT	0.1
 #define LEAST_BOXED		0
 
-/* Where few of the queries away from all values match few ranges, these hardly count. */
-#define FEW_GAPS		6
-#define FEW_GAPS_BOXED	4
-
 /* So many pairs with a key in a node say less of those in the nodes below than the rule does. */
 #define FEW_PAIRS		4
 
 #define GOLDEN_RATIO	0.6180339887498949
 
 /*
- * Shares of the kinds that are made up.  The kind that a shape is worst for decides nearly alone, so
- * these count little.  Few ask for points of the plane.
+ * Shares of the kinds that are made up: few ask for points of the plane.
  */
-static const double kind_share[RENC_SAMPLE_KINDS] = {0, 0.5, 20.0, 0.08, 0.08, 0.06, 0.06, 0.04};
-static const double boxed_share[RENC_SAMPLE_KINDS] = {0, 0.2, 0.1, 0.16, 0.16, 0.16, 0.16, 0.3};
+static const double kind_share[RENC_SAMPLE_KINDS] = {0, 0.5, 0.5, 0.08, 0.08, 0.06, 0.06, 0.04};
+static const double boxed_share[RENC_SAMPLE_KINDS] = {0, 0.2, 0.1, 0.16, 0.16, 0.16, 0.16, 0.12};
 
 static bool
 counts(const renc_trial_input *in, int r)
@@ -75,9 +66,7 @@ choose_ranges(const renc_trial_input *in, const renc_keys **chosen, size_t *nkey
 			total += in->ranges[r].n;
 		}
 	}
-	kept = in->asked_share < 1 ? (int) fmin(n, in->areal ? SOME_BOXED_RANGES : SOME_RANGES) : n;
-	if (in->areal && (double) total * kept > (double) RENC_TRIAL_KEYS * n)
-		kept = (int) ((double) n * RENC_TRIAL_KEYS / (double) total);
+	kept = !in->areal || total <= RENC_TRIAL_KEYS ? n : (int) ((double) n * RENC_TRIAL_KEYS / (double) total);
 	if (kept < 1)
 		kept = n < 1 ? 0 : 1;
 	*nkeys = 0;
@@ -168,13 +157,13 @@ sort_together(renc_trial *t, size_t *start, int n)
  * Of a few keys the middle of a range is taken, and the part of the windows that there would be
  * for it.
  */
-static void
-choose_filled(renc_trial *t)
+void
+renc_trial_choose_filled(renc_trial *t, double keys)
 {
 	double		mean = (double) t->total / t->nchosen;
-	double		part = fmin(1, fmax(FILLED_KEYS / mean, LEAST_WINDOWS / t->in.nwindows));
+	double		part = fmin(1, fmax(keys / mean, LEAST_WINDOWS / t->in.nwindows));
 
-	t->nfilled = (int) fmax(1, fmin(fmin(LANES, t->nchosen), FILLED_KEYS / mean));
+	t->nfilled = (int) fmax(1, fmin(fmin(LANES, t->nchosen), keys / mean));
 	t->nwindows = (uint32_t) ceil(part * t->in.nwindows);
 	for (int i = 0; i < t->nfilled; i++)
 	{
@@ -469,7 +458,7 @@ compare_all(renc_trial *t)
 			t->apart += t->asked[i].weight / (double) n[RENC_SAMPLE_APART];
 		t->asked[kept++] = t->asked[i];
 	}
-	t->nsamples = t->nknown = kept;
+	t->nasked = t->nsamples = kept;
 }
 
 /* What each kind counts for, of those that there are; false if there are none. */
@@ -484,7 +473,7 @@ share_kinds(renc_trial *t)
 	{
 		t->kind[k].share = t->kind[k].empty > 0 ? shares[k] : 0;
 		if (k == RENC_SAMPLE_APART)
-			t->kind[k].share *= pow(t->apart, t->in.areal ? FEW_GAPS_BOXED : FEW_GAPS);
+			t->kind[k].share *= t->apart;
 		made_up += t->kind[k].share;
 	}
 	if (made_up == 0 && t->kind[RENC_SAMPLE_ASKED].empty > 0)
@@ -499,7 +488,7 @@ renc_trial_sum_up(renc_trial *t)
 {
 	for (int k = 0; k < RENC_SAMPLE_KINDS; k++)
 		t->kind[k].weight = t->kind[k].empty = 0;
-	for (size_t i = 0; i < t->nsamples; i++)
+	for (size_t i = 0; i < t->nasked; i++)
 	{
 		kind_sums  *kind = &t->kind[t->asked[i].sample->kind];
 
@@ -514,6 +503,7 @@ renc_trial_init(renc_trial *t, const renc_trial_input *in)
 {
 	t->in = *in;
 	t->runs = 0;
+	t->has_run = false;
 	t->work = 0;
 	t->nsamples = 0;
 	memset(t->kind, 0, sizeof(t->kind));
@@ -524,7 +514,7 @@ renc_trial_init(renc_trial *t, const renc_trial_input *in)
 	for (int i = 0; i < t->nchosen; i++)
 		t->total += t->chosen[i]->n;
 	place_parts(t);
-	choose_filled(t);
+	renc_trial_choose_filled(t, FILLED_KEYS);
 	place_ranges(t);
 	compare_all(t);
 	if (!renc_trial_sum_up(t))

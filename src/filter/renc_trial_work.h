@@ -12,6 +12,9 @@
 /* Filters that are built. */
 #define LANES			RENC_SLICE_RANGES
 
+/* Samples are asked in so many blocks at most. */
+#define BLOCKS			64
+
 typedef struct trial_key
 {
 	uint64_t	key;
@@ -24,7 +27,7 @@ typedef struct asked_sample
 	const renc_sample *sample;
 	double		weight;
 	double		turn;			/* asked in the order of these, so that the
-								 * first few are like all */
+								 * first few are of all kinds */
 	int			empty;			/* positions without a match */
 	renc_mask	excluded;		/* those that match, or do not count */
 	uint8_t		level[RENC_GROUP_RANGES];	/* levels that an interval has in
@@ -51,6 +54,8 @@ typedef struct kind_run
 typedef struct kind_sums
 {
 	double		share;			/* of all kinds */
+	double		guarded;		/* what a query may cost; 0 = anything */
+	double		cost;			/* of a query, as the last run has it */
 	double		weight;			/* of all that are asked */
 	double		empty;			/* pairs without a match */
 	double		close[RENC_KEY_BITS + 1];	/* of all samples: share of the
@@ -94,10 +99,17 @@ struct renc_trial
 	int			runs;
 	double		work;
 	kind_sums	kind[RENC_SAMPLE_KINDS];
-	size_t		nsamples;		/* asked: the first of them */
-	size_t		nknown;
+	size_t		nsamples;
+	size_t		nasked;			/* the first of them */
 	double		apart;			/* share of queries away from all values that
 								 * match few ranges: there are gaps */
+
+	/*
+	 * Of the first run of this effort: how many times as much all samples
+	 * cost as those up to the end of each block.
+	 */
+	bool		has_run;
+	double		in_all[BLOCKS];
 
 	/* Of the run. */
 	renc_program program;
@@ -117,6 +129,9 @@ struct renc_trial
 	uint8_t    *image;
 	float		(*fill)[LANES];
 };
+
+/* The ranges whose filters are built, of so many keys in all; and parts of these. */
+extern void renc_trial_choose_filled(renc_trial *t, double keys);
 
 /* Sums over the samples that are asked, of a kind each; false if they tell nothing. */
 extern bool renc_trial_sum_up(renc_trial *t);
