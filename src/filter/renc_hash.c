@@ -50,3 +50,9 @@ renc_hash_number(uint64_t number)
 {
 	return XXH3_64bits(&number, sizeof(number));
 }
+
+uint64_t
+renc_hash_bytes(const void *bytes, size_t size, uint64_t seed)
+{
+	return XXH3_64bits_withSeed(bytes, size, seed);
+}

@@ -32,6 +32,9 @@ extern renc_hash renc_hash_node(uint64_t prefix, int level);
 /* Hash of a number, of no meaning on disk. */
 extern uint64_t renc_hash_number(uint64_t number);
 
+/* Hash of some bytes. */
+extern uint64_t renc_hash_bytes(const void *bytes, size_t size, uint64_t seed);
+
 /*
  * The i-th position of a hash in [0, n).  The quadratic term (a constant
  * near 2^32 over the golden ratio) keeps the positions of a hash apart whose b

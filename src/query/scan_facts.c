@@ -10,12 +10,12 @@
 #include "access/table.h"
 #include "access/xact.h"
 #include "access/xlog.h"
-#include "common/hashfn.h"
 #include "common/pg_prng.h"
 #include "utils/snapmgr.h"
 
 #include "base/options.h"
 #include "base/subtransaction.h"
+#include "filter/renc_hash.h"
 #include "query/scan_stats.h"
 #include "store/sample_pages.h"
 #include "table/heap_read.h"
@@ -77,7 +77,7 @@ find_known(RencoderScanFacts *facts, const RencoderFact *asked)
 {
 	Relation	index = facts->query->index;
 	uint64		identity[] = {RelationGetRelid(index), asked->lo, asked->hi, asked->storage};
-	uint64		hash = hash_bytes_extended((unsigned char *) identity, sizeof(identity), 0);
+	uint64		hash = renc_hash_bytes(identity, sizeof(identity), 0);
 	uint16	   *seen = seen_queries[hash % lengthof(seen_queries)];
 	uint16		tag = (uint16) (hash >> 48) & ~3;
 	int			i = 0;

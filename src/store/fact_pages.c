@@ -4,7 +4,7 @@
  */
 #include "store/fact_pages.h"
 
-#include "common/hashfn.h"
+#include "filter/renc_hash.h"
 
 #define PAGE_BUCKETS	(RENCODER_PAYLOAD_SIZE / (RENCODER_BUCKET_FACTS * sizeof(RencoderFact)))
 
@@ -12,8 +12,8 @@
 static uint32
 fact_check(Relation index, const RencoderFact *fact)
 {
-	return (uint32) hash_bytes_extended((const unsigned char *) fact, offsetof(RencoderFact, check),
-										rencoder_locator_number(rencoder_relation_locator(index)));
+	return (uint32) renc_hash_bytes(fact, offsetof(RencoderFact, check),
+									rencoder_locator_number(rencoder_relation_locator(index)));
 }
 
 /* The bucket of an interval in its page, which is locked; NULL, and nothing is: there is none. */
@@ -21,7 +21,7 @@ static RencoderFact *
 find_bucket(Relation index, BlockNumber root, uint64 lo, uint64 hi, int lockmode, Buffer *buf)
 {
 	uint64		interval[] = {lo, hi};
-	uint64		hash = hash_bytes_extended((unsigned char *) interval, sizeof(interval), 0);
+	uint64		hash = renc_hash_bytes(interval, sizeof(interval), 0);
 
 	*buf = rencoder_hints_lock(index, root + (BlockNumber) (hash % RENCODER_FACT_PAGES),
 							   RENCODER_PAGE_FACTS, lockmode, NULL);

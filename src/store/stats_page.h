@@ -7,8 +7,8 @@
  *		 0           88      96
  *		 | count[11] | since | check |
  *
- * Counts are added as hints, (hint_pages.h): not logged, so a crash or a
- * standby has older ones.  A torn page has a wrong check value and begins anew.
+ * Counts are added as hints (hint_pages.h): not logged, so a crash or a standby has older ones.  A
+ * torn page has a wrong check value and begins anew.
  */
 #ifndef RENCODER_STATS_PAGE_H
 #define RENCODER_STATS_PAGE_H
