@@ -7,7 +7,7 @@
 # MILLIONS (default 1; 0.05 to 100) of rows with ten columns of different kinds; the indexes are
 # built beside each other, and each is seen by the planner alone when it is measured.  Answers are
 # compared.
-# FIGURES: indexes bits growth updates writes pgbench buffers cold filter; all, if none is named.
+# FIGURES: indexes bits growth updates writes pgbench buffers cold; all, if none is named.
 # LIST: the columns of the figure "indexes", as in "uniform,p"; all, if none is named.
 # --lsm3: with the LSM index of github.com/postgrespro/lsm3 too, whose source is in that directory.
 # What is measured is written to DIR (default bench/results/figures): FIGURE*.csv, with machine,
@@ -34,7 +34,7 @@ while [[ $# -gt 0 ]]; do
     esac
 done
 MILLIONS=${ROWS:-1}
-FIGURES=(indexes bits growth updates writes pgbench buffers cold filter)
+FIGURES=(indexes bits growth updates writes pgbench buffers cold)
 COLUMNS=(uniform id at dense clustered skewed thousand uuid domain p)
 [[ $MILLIONS =~ ^[0-9]+([.][0-9]+)?$ && $SEED =~ ^[0-9]{1,6}$ ]] ||
     { echo "compare.sh: --rows and --seed take numbers" >&2; exit 2; }
@@ -56,8 +56,8 @@ ROWS=$(awk -v m="$MILLIONS" 'BEGIN { printf "%d", m * 1e6 }')
 [[ -z $LSM3 || -n ${BENCH_WORK:-} || -f $LSM3/lsm3.control ]] ||
     { echo "compare.sh: \"$LSM3\" is not the source of lsm3" >&2; exit 2; }
 
-bench_state=rencoder-compare-$MILLIONS-$SEED${ONLY:+-$ONLY}${LIST:+-${LIST//,/-}}${LSM3:+-lsm3}
-bench_at_end=take_figures
+bench_state=rencoder-compare-$MILLIONS-$SEED${ONLY:+-$ONLY}${LIST:+-${LIST//,/-}}${LSM3:+-lsm3}${BENCH_PG:+-pg$BENCH_PG}
+bench_at_end=bench_take_figures
 # shellcheck source=bench/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 # shellcheck source=bench/compare/figures.sh
@@ -75,13 +75,6 @@ INDEXES=(rencoder btree btree_hash hash brin32 brin128 brin_multi brin_bloom blo
 KINDS=(one absent empty 10 100 1000 in like)
 [[ -z $LSM3 ]] || INDEXES+=(lsm3)
 
-# Of the first process: what is done leaves the temporary directory.
-take_figures() {
-    local out=${OUT:-$bench_invoked_root/bench/results/figures}
-    compgen -G "$WORK/figures/*" >/dev/null || return 0
-    mkdir -p "$out" && cp "$WORK"/figures/* "$out/" && say "figures are in $out"
-}
-
 say() { printf '[%(%H:%M:%S)T] %s\n' -1 "$*"; }
 
 # An unfinished run can be taken up by the same code only.
@@ -95,11 +88,9 @@ check_source() {
         die "the sources have changed since this run was begun; to begin anew: rm -r ${old%/*}"
 }
 
-begun() { bench_sql -c "INSERT INTO results.steps VALUES ('$1', now(), '$(load)')
+begun() { bench_sql -c "INSERT INTO results.steps VALUES ('$1', now(), '$(bench_load)')
     ON CONFLICT DO NOTHING" -q; }
 is_done() { [[ $(bench_sql -c "SELECT done FROM results.steps WHERE figure = '$1'") == t ]]; }
-
-load() { cut -d ' ' -f 1-3 /proc/loadavg; }
 
 make_tables() {
     [[ ! -e $WORK/tables ]] || return 0
@@ -133,7 +124,6 @@ main() {
         begun "$figure"
         "step_$figure"
         "csv_$figure"
-        bash "$WORK/src/bench/compare/plot.sh" "$WORK/figures"
         bench_sql -q -c "UPDATE results.steps SET done = true WHERE figure = '$figure'"
         bench_sql -q -c CHECKPOINT
     done
@@ -152,18 +142,13 @@ build_lsm3() {
         >"$WORK/log/lsm3" 2>&1 || { show_log "$WORK/log/lsm3" 40; die 'lsm3 could not be built'; }
 }
 
-# Copies of the tree have no history.
-if [[ -z ${BENCH_WORK:-} ]]; then
-    bench_invoked_root=$bench_root
-    BENCH_COMMIT=$(git -C "$bench_root" describe --always --dirty 2>/dev/null || echo unknown)
-    export BENCH_COMMIT
-    check_source
-fi
+[[ -n ${BENCH_WORK:-} ]] || check_source
+[[ -z $OUT ]] || export BENCH_OUT=$OUT
 
 [[ -z $LSM3 || -n ${BENCH_WORK:-} ]] ||
     for file in "$LSM3"/{Makefile,*.[ch],*.sql,*.control}; do inputs+=(-i "$file"); done
 bench_run -p gnuplot "${inputs[@]}" "${settings[@]}" \
-    max_wal_size=16GB checkpoint_timeout=1h autovacuum=off jit=off \
+    max_wal_size=16GB checkpoint_timeout=1h fsync=on autovacuum=on jit=off \
     maintenance_work_mem=256MB max_parallel_maintenance_workers=0 synchronize_seqscans=off \
     -- --rows "$MILLIONS" --seed "$SEED" ${ONLY:+--only "$ONLY"} ${LIST:+--columns "$LIST"} \
     ${LSM3:+--lsm3 "$LSM3"}

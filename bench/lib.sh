@@ -12,6 +12,8 @@
 #
 # Environment:
 #   PG_CONFIG   the server to use (default: the newest of BENCH_PG_VERSIONS that is installed)
+#   BENCH_PG    its version, instead; one that is not installed runs in a chroot, as in the tests
+#   BENCH_OUT   where scripts that draw figures put them (default: bench/results/figures)
 #   TMPDIR      where the temporary directory goes (default /tmp)
 #
 # A script that runs for long may set, before it sources this file:
@@ -20,6 +22,7 @@
 #   bench_at_end    function that the first process calls before it removes the directory
 
 BENCH_PG_VERSIONS=(18 17 16 15)
+bench_chroot=
 
 bench_script=$(cd "$(dirname "$0")" && pwd -P)/$(basename "$0")
 bench_root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
@@ -30,6 +33,8 @@ bench_failures=0
 . "$bench_root/test/lib/results.sh"
 # shellcheck source=test/lib/packages.sh
 . "$bench_root/test/lib/packages.sh"
+# shellcheck source=test/lib/chroot.sh
+. "$bench_root/test/lib/chroot.sh"
 # shellcheck source=test/lib/server.sh
 . "$bench_root/test/lib/server.sh"
 
@@ -56,6 +61,14 @@ bench_check_arguments() {
 # Prints the pg_config of the server to use; false if there is none that is complete.
 bench_find_server() {
     local version
+    if [[ -n $bench_chroot ]]; then
+        echo "/usr/lib/postgresql/$BENCH_PG/bin/pg_config"
+        return
+    fi
+    if [[ -n ${BENCH_PG:-} ]]; then
+        native_pg_config "$BENCH_PG"
+        return
+    fi
     if [[ -n ${PG_CONFIG:-} ]]; then
         native_pg_config "$(pg_major "$PG_CONFIG")"
         return
@@ -89,6 +102,17 @@ bench_missing() {
     for tool in "${bench_tools[@]}"; do command -v "$tool" >/dev/null || echo "$tool"; done
     bench_find_server >/dev/null || bench_server_packages ||
         echo "PostgreSQL ${BENCH_PG_VERSIONS[-1]} to ${BENCH_PG_VERSIONS[0]} with its server development files"
+}
+
+# The chroot that has the version of BENCH_PG, unless the machine has it.
+bench_choose_chroot() {
+    [[ -n ${BENCH_PG:-} ]] || return 0
+    check_words version "$BENCH_PG" 15 16 17 18 19
+    ! native_pg_config "$BENCH_PG" >/dev/null || return 0
+    [[ -z $(chroot_obstacle) ]] || die "PostgreSQL $BENCH_PG is not here, and $(chroot_obstacle)"
+    trap_end forget_chroot_part
+    ensure_chroot "$BENCH_PG" || die 'no chroot could be made'
+    bench_chroot=$(chroot_of "$BENCH_PG")
 }
 
 bench_install() {
@@ -147,6 +171,7 @@ bench_make_work() {
 # Runs the script again from a copy of the tree, and exits with its status.
 bench_start_over() {
     local as=() status=0
+    bench_choose_chroot
     bench_install
     bench_make_work
     trap_end bench_clean_up
@@ -154,15 +179,23 @@ bench_start_over() {
     # Input files may be closed to the other user.
     mkdir -p "$WORK/input"
     [[ ${#bench_inputs[@]} -eq 0 ]] || cp -L -- "${bench_inputs[@]}" "$WORK/input/"
-    if ((EUID == 0)); then
-        local user=postgres
-        id "$user" >/dev/null 2>&1 || user=nobody
-        chown -R "$user:" "$WORK"
-        as=(setpriv --reuid "$user" --regid "$(id -g "$user")" --init-groups)
-    fi
+    export BENCH_PG_CONFIG BENCH_WORK=$WORK BENCH_STARTED=$bench_started
+    BENCH_PG_CONFIG=$(bench_find_server)
+    BENCH_COMMIT=$(git -C "$bench_root" describe --always 2>/dev/null || echo unknown)
+    export BENCH_COMMIT
     # In the background: a shell that waits for a foreground program would not react to signals.
-    BENCH_WORK=$WORK BENCH_PG_CONFIG=$(bench_find_server) BENCH_STARTED=$bench_started \
+    if [[ -n $bench_chroot ]]; then
+        CHROOT_LASTING=1 BENCH_WORK=/mnt TMPDIR=/tmp in_chroot "$bench_chroot" "$WORK" \
+            bash "/mnt/src/bench/${bench_script##*/}" "$@" &
+    else
+        if ((EUID == 0)); then
+            local user=postgres
+            id "$user" >/dev/null 2>&1 || user=nobody
+            chown -R "$user:" "$WORK"
+            as=(setpriv --reuid "$user" --regid "$(id -g "$user")" --init-groups)
+        fi
         "${as[@]}" bash "$WORK/src/bench/${bench_script##*/}" "$@" &
+    fi
     bench_child=$!
     wait "$bench_child" || status=$?
     bench_child=
@@ -229,6 +262,22 @@ bench_machine() {
     echo "Machine: $(nproc) CPUs${cpu:+ ($cpu)}, $(awk '$1 == "MemTotal:" {printf "%.0f GB", $2 / 1048576}' /proc/meminfo) RAM; $("$(bench_bin)/postgres" --version)"
 }
 
+# A file of figures, $WORK/figures/FILE.csv: bench_csv FILE WHAT-IT-SAYS COMMAND QUERY.  Its head says
+# how the numbers came about.
+bench_csv() {
+    mkdir -p "$WORK/figures"
+    {
+        printf '# %s\n# %s\n# %s\n# rencoder %s\n' "$2" "$3" "$(bench_machine)" "$BENCH_COMMIT"
+        bench_sql -c "SELECT '# ' || string_agg(name || ' ' || current_setting(name, true), ', ')
+            FROM unnest('{shared_buffers,work_mem,maintenance_work_mem,wal_level,fsync,autovacuum,jit,
+                max_parallel_maintenance_workers,debug_io_direct}'::text[]) AS name"
+        printf '# begun %s at load %s; written %s at load %s\n' "$bench_begun" "$bench_load" \
+            "$(date '+%F %H:%M')" "$(bench_load)"
+        bench_sql -q -c "COPY ($4) TO STDOUT (FORMAT csv, HEADER)"
+    } >"$WORK/figures/$1.csv.new"
+    mv "$WORK/figures/$1.csv.new" "$WORK/figures/$1.csv"
+}
+
 # bench_limit NAME VALUE OP LIMIT: prints one line and counts a failure; OP is <, <= or >=.
 bench_limit() {
     local name=$1 value=$2 op=$3 limit=$4 verdict
@@ -250,12 +299,23 @@ bench_finish() {
 
 # ---------------------------------------------------------------- both
 
+bench_load() { cut -d ' ' -f 1-3 /proc/loadavg; }
+
+# What a script that draws figures sets bench_at_end to: draws them, and puts them where they belong.
+bench_take_figures() {
+    local out=${BENCH_OUT:-$bench_root/bench/results/figures}
+    compgen -G "$WORK/figures/*.csv" >/dev/null || return 0
+    bash "$bench_root/bench/compare/plot.sh" "$WORK/figures"
+    mkdir -p "$out" && cp "$WORK"/figures/*.{csv,svg} "$out/" && echo "figures are in $out"
+}
+
 # bench_run [-p tool].. [-i file].. [setting=value ..] -- [argument ..]
 #   -p: a program that main needs (the package of the same name is installed)
 #   -i: an input file, which main finds as $WORK/input/NAME
 bench_run() {
     local settings=()
     bench_tools=() bench_inputs=()
+    bench_begun=$(date '+%F %H:%M') bench_load=$(bench_load)
     bench_started=${BENCH_STARTED:-$(date +%s)}
     while [[ $1 != -- ]]; do
         case $1 in

@@ -7,9 +7,12 @@
 # and with 1, 2, 5 and 10 btrees, BRINs, rencoders of one column each, and one rencoder of ten columns.
 # With each, on a fresh copy of the table: COPY of half as many rows, then single-row inserts by pgbench
 # for SECONDS (default 5): rows per second, as a part of that without an index, and bytes of WAL a row,
-# with what the worker and a checkpointer do meanwhile.  fsync and autovacuum are on, full_page_writes
-# too.  The cases take turns; the sizes of all indexes come last.
+# with what the worker and a checkpointer do meanwhile.  fsync, autovacuum and full_page_writes are on;
+# single rows do not wait for the disk at commit (synchronous_commit = off), or its speed would be all
+# that is seen.  The cases take turns; the sizes of all indexes come last.  The table goes to bench/results/figures
+# (BENCH_OUT names another directory) as ten.csv, with the plots ten.svg, ten_single.svg, ten_wal.svg.
 set -euo pipefail
+bench_at_end=bench_take_figures
 # shellcheck source=bench/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
@@ -61,7 +64,7 @@ INSERT INTO result SELECT '$kind', $count, $ROWS / 2 / extract(epoch FROM clock_
 SQL
     bench_sql -q -c CHECKPOINT
     wal=$(bench_sql -c 'SELECT pg_current_wal_insert_lsn()')
-    tps=$("$(bench_bin)/pgbench" -n -f "$WORK/single.sql" -c 2 -j 1 -M prepared -T "$SECONDS_EACH" postgres 2>/dev/null |
+    tps=$(PGOPTIONS='-c synchronous_commit=off' "$(bench_bin)/pgbench" -n -f "$WORK/single.sql" -c 2 -j 1 -M prepared -T "$SECONDS_EACH" postgres 2>/dev/null |
         awk '/^tps/ {print $3; exit}')
     bench_sql -q -c "UPDATE result SET single = $tps,
             single_wal = (pg_current_wal_insert_lsn() - '$wal') / ($tps * $SECONDS_EACH),
@@ -85,7 +88,14 @@ main() {
             round(r.single / n.single, 2) AS \"part \", round(r.single_wal) AS \"WAL a row \",
             coalesce(pg_size_pretty(r.size), '') AS size
         FROM result r, result n WHERE n.kind = 'none' ORDER BY r.indexes, r.kind"
+    bench_csv ten 'ten indexes on one table: COPY, single rows by two clients; times: of no index' \
+        "bash bench/ten.sh $((ROWS / 1000)) $SEED $SECONDS_EACH" "
+        SELECT replace(r.kind, ' ', '_') AS what, r.indexes, round(r.copied) AS copy_rows_a_second,
+            round(r.copied / n.copied, 3) AS copy_times, round(r.copied_wal) AS copy_wal_a_row,
+            round(r.single) AS single_rows_a_second, round(r.single / n.single, 3) AS single_times,
+            round(r.single_wal) AS single_wal_a_row, coalesce(r.size, 0) AS bytes
+        FROM result r, result n WHERE n.kind = 'none' ORDER BY r.kind, r.indexes"
     echo "Total time: $(($(date +%s) - bench_started)) s."
 }
 
-bench_run fsync=on autovacuum=on full_page_writes=on maintenance_work_mem=256MB -- "$@"
+bench_run -p gnuplot fsync=on autovacuum=on full_page_writes=on maintenance_work_mem=256MB -- "$@"

@@ -6,8 +6,10 @@
 # THOUSANDS (default 1,000) thousand rows of a kilobyte; each workload for SECONDS (default 10) by CLIENTS
 # (default 4), rencoder and btree in turn on fresh tables, fsync and autovacuum on.  A: 50 % reads, 50 %
 # updates; B: 95, 5; C: reads; D: 95 % reads of the latest rows, 5 % inserts; E: 95 % scans of 1 to 100
-# rows, 5 % inserts; F: 50 % reads, 50 % read and modify.  Transactions per second.
+# rows, 5 % inserts; F: 50 % reads, 50 % read and modify.  Transactions per second; also as ycsb.csv and
+# ycsb.svg in bench/results/figures (BENCH_OUT names another directory).
 set -euo pipefail
+bench_at_end=bench_take_figures
 # shellcheck source=bench/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
@@ -27,7 +29,7 @@ run_workload() { # NAME: transactions per second
 }
 
 main() {
-    local workload method
+    local workload method comma=
     local -A tps
     bench_machine
     for method in rencoder btree; do
@@ -42,7 +44,16 @@ main() {
         awk -v w="$workload" -v r="${tps[${workload}rencoder]}" -v b="${tps[${workload}btree]}" \
             'BEGIN {printf "%-10s %10d %10d %8.2f\n", w, r, b, r / b}'
     done
+    bench_csv ycsb "YCSB, $CLIENTS clients, rows of a kilobyte: transactions a second" \
+        "bash bench/ycsb.sh $((ROWS / 1000)) $SECONDS_EACH $CLIENTS" "VALUES $(
+        for workload in A B C D E F; do
+            for method in rencoder btree; do
+                printf "%s('%s', '%s', %s)" "${comma:-}" "$workload" "$method" "${tps[$workload$method]}"
+                comma=,
+            done
+        done)"
+    sed -i 's/^column1,column2,column3$/workload,what,tps/' "$WORK/figures/ycsb.csv"
     echo "Total time: $(($(date +%s) - bench_started)) s."
 }
 
-bench_run fsync=on autovacuum=on maintenance_work_mem=256MB -- "$@"
+bench_run -p gnuplot fsync=on autovacuum=on maintenance_work_mem=256MB -- "$@"

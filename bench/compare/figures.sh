@@ -5,14 +5,14 @@
 # What a file begins with: how the numbers came about.
 csv_head() { # FIGURE WHAT-IT-SAYS
     echo "# $2"
-    echo "# bash bench/compare.sh --rows $MILLIONS --only $1 --seed $SEED"
+    echo "# bash bench/compare.sh --rows $MILLIONS --only $1 --seed $SEED${LIST:+ --columns $LIST}"
     echo "# $(bench_machine)"
     echo "# rencoder $BENCH_COMMIT; $ROWS rows; seed $SEED"
     bench_sql -c "SELECT '# ' || string_agg(name || ' ' || current_setting(name), ', ')
         FROM unnest('{shared_buffers,work_mem,maintenance_work_mem,wal_level,fsync,autovacuum,jit,
             max_parallel_maintenance_workers}'::text[]) AS name"
     bench_sql -c "SELECT format('# begun %s at load %s; written %s at load %s',
-        to_char(begun, 'YYYY-MM-DD HH24:MI'), load, to_char(now(), 'YYYY-MM-DD HH24:MI'), '$(load)')
+        to_char(begun, 'YYYY-MM-DD HH24:MI'), load, to_char(now(), 'YYYY-MM-DD HH24:MI'), '$(bench_load)')
         FROM results.steps WHERE figure = '$1'"
 }
 
@@ -126,12 +126,4 @@ csv_cold() {
         SELECT y AS kind, what, count(*) AS rounds, round(median(value), 3) AS median_ms,
             round(min(value), 3) AS min_ms, round(max(value), 3) AS max_ms
         FROM results.figures WHERE figure = 'cold' GROUP BY 1, 2 ORDER BY 1, 2"
-}
-
-csv_filter() {
-    csv filter filter 'false positives of filters by themselves; ns of CPU time for a query of one
-# filter, and of a group of 128' 'SELECT * FROM results.filters ORDER BY 1, 2, 3, 4'
-    csv run filter 'runs of 1,000,000 uniform keys by themselves, 4 rows a page: heap pages in vain,
-# pages of the run, ns of CPU time' \
-        'SELECT * FROM results.runs ORDER BY 2, 1'
 }

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Draws what bench/compare.sh has written: the CSV files of a directory as SVG files beside them.
+# Draws what bench/compare.sh, ten.sh, ycsb.sh, memory.sh and filter/figures.sh have written: CSV
+# files of a directory as SVG files beside them.
 #
 #   bash bench/compare/plot.sh DIR
 set -euo pipefail
@@ -14,7 +15,7 @@ trap 'rm -rf "$work"' EXIT
 
 # A series has the same colour in all plots, and ours the widest line.
 declare -A COLOUR=([rencoder]='#c00000' [btree]='#1f5fa8' [btree_hash]='#6fa8dc' [hash]='#38761d'
-    [brin32]='#b45f06' [brin128]='#e69138' [brin_multi]='#a64d79' [brin_bloom]='#7f6000'
+    [brin32]='#b45f06' [brin]='#b45f06' [one_rencoder]='#e06666' [brin128]='#e69138' [brin_multi]='#a64d79' [brin_bloom]='#7f6000'
     [bloom]='#8e7cc3' [gin]='#45818e' [gist]='#674ea7' [spgist]='#c27ba0' [seq]='#555555'
     [lsm3]='#cc4125' [parallel]='#999999' [none]='#000000' [measured]='#c00000' [law]='#555555'
     [rencoder:vacuumed]='#e6a0a0' [btree:vacuumed]='#a0c4e6')
@@ -23,7 +24,7 @@ OTHERS=('#c00000' '#1f5fa8' '#38761d' '#e69138' '#674ea7' '#45818e' '#7f6000' '#
 
 # The order in the keys of the plots.
 ORDER='rencoder rencoder:vacuumed btree btree:vacuumed btree_hash hash lsm3 gin gist spgist bloom
-    brin_bloom brin_multi brin32 brin128 seq parallel none measured law'
+    one_rencoder brin_bloom brin_multi brin brin32 brin128 seq parallel none measured law'
 
 # Lines of a file by the names of its columns: fields FILE CONDITION VALUE..  The condition and the
 # values are awk, with @name for a column.
@@ -241,17 +242,40 @@ plot_cold() {
             'median time, ms' ''
 }
 
+RATE='false positives, share of the queries'
+
+# Workloads "keys queries length" as names of curves.
+filter_curves() { # FILE CONDITION VALUE..
+    local file=$1 condition=$2
+    shift 2
+    fields "$file" "$condition" '@keys "," (@queries == "correlated" ? "key+32" : @queries == "split" ?
+        "split" : @length == 1 ? "points" : @length == 1048576 ? "2..2^20" : "2.." @length)' "$@"
+}
+
 plot_filter() {
-    local RATE='false positives, share of the queries'
-    fields filter.csv '@fpr > 0 && @keys == "uniform"' \
-        '(@queries == "correlated" ? "key+32" : @length == 1 ? "points" : "2.." @length)' \
-        '@bits' '@fpr' |
+    filter_curves filter.csv '@fpr > 0 && @keys == "uniform"' '@bits' '@fpr' |
         draw filter 'filters without a server, uniform keys' 'size, bits a key' "$RATE" \
             'set logscale y' "$CURVE"
-    fields filter.csv '@fpr > 0 && @length == 32' '@keys "," @queries' '@bits' '@fpr' |
+    filter_curves filter.csv '@fpr > 0 && @length == 32 && @keys !~ /books|facebook|osm|wiki/' \
+        '@bits' '@fpr' |
         draw filter_keys 'filters without a server, intervals of 2 to 32 values' \
-            'size, bits a key' "$RATE" \
-            'set logscale y' "$CURVE"
+            'size, bits a key' "$RATE" 'set logscale y' "$CURVE"
+    filter_curves filter.csv '@fpr > 0 && @keys ~ /books|facebook|osm|wiki/' '@bits' '@fpr' |
+        draw filter_sosd 'filters without a server, shapes of SOSD' \
+            'size, bits a key' "$RATE" 'set logscale y' "$CURVE"
+}
+
+# Beside the rates: how many filters a second answer one query, on one core.
+plot_filter_speed() {
+    filter_curves filter_speed.csv '@n == 1120' '@bits' '1000 / @ns_filter' |
+        draw filter_speed '128 filters of 1,120 keys in one probe' 'size, bits a key' \
+            'million filters a second, one core' 'set yrange [0:*]' "$CURVE"
+    { fields filter_speed.csv '@queries "," @length == "uniform,32" && @keys == "uniform"' \
+        '@n ":128_together"' '@bits' '1000 / @ns_filter'
+      fields filter_speed.csv '@queries "," @length == "uniform,32" && @keys == "uniform"' \
+        '@n ":alone"' '@bits' '1000 / @ns_alone'; } |
+        draw filter_alone '128 filters in one probe, and one by itself; 2 to 32 values' \
+            'size, bits a key' 'million filters a second, one core' 'set yrange [0:*]' "$CURVE"
 }
 
 plot_run() {
@@ -261,7 +285,57 @@ plot_run() {
             'set logscale y' "$CURVE"
 }
 
-for figure in size_latency latency build bits growth updates writes pgbench buffers cold filter run
+# Three plots side by side, from no index to ten.
+plot_ten() {
+    local name curves=('' '' '') panel axis=('COPY, rows a second' 'single rows, rows a second'
+        'WAL of COPY, bytes a row')
+    fields ten.csv 1 '@what' '@indexes' '@copy_rows_a_second' '@single_rows_a_second' \
+        '@copy_wal_a_row' >"$work/ten"
+    for name in rencoder one_rencoder btree brin; do
+        { [[ $name == one_rencoder ]] || sed -n 's/^none //p' "$work/ten"
+          sed -n "s/^$name //p" "$work/ten"; } | sort -n >"$work/ten.$name"
+        for panel in 0 1 2; do
+            curves[panel]+="${curves[panel]:+, }'$work/ten.$name' using 1:$((panel + 2)) with linespoints
+                linewidth 2 pointtype 7 pointsize 0.6 linecolor rgb '${COLOUR[$name]}' title '${name/_/ }'"
+            curves[panel]=${curves[panel]//$'\n'/ }
+        done
+    done
+    {
+        cat <<PLOT
+set terminal svg size 980,340 font "sans-serif,13" background rgb "white" noenhanced
+set output 'ten.svg'
+set multiplot layout 1,3 title 'one to ten indexes on a table of ten columns of random int8'
+set border 3
+set tics nomirror out
+set grid ytics linecolor rgb '#dddddd'
+set xlabel 'indexes'
+set xrange [0:10.5]
+set yrange [0:*]
+set format y '%.0s%c'
+PLOT
+        for panel in 0 1 2; do
+            echo 'set key off'
+            ((panel < 2)) || printf '%s\n' 'set key at graph 1,0.5 right top' "set format y '%g'"
+            echo "set title '${axis[panel]}'"
+            echo "plot ${curves[panel]}"
+        done
+    } | gnuplot 2>"$work/errors" || { cat "$work/errors" >&2; exit 1; }
+}
+
+plot_ycsb() {
+    fields ycsb.csv 1 '@workload' '@what' '@tps' |
+        bars ycsb 'YCSB' 'workload' 'transactions a second' ''
+}
+
+plot_memory() {
+    fields memory.csv '@work != "insert" && @what != "brin"' '@work' '@what' '@tps' |
+        bars memory_queries 'the memory holds rencoder, not the btree' '' 'queries a second' ''
+    fields memory.csv '@work == "insert"' '"inserts"' '@what' '@tps' |
+        bars memory_inserts 'the memory holds rencoder, not the btree' '' 'rows a second' ''
+}
+
+for figure in size_latency latency build bits growth updates writes pgbench buffers cold filter \
+    filter_speed run ten ycsb memory
 do
     [[ ! -e $figure.csv ]] || "plot_$figure"
 done

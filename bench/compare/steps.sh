@@ -206,7 +206,7 @@ step_updates() {
 DELETE FROM results.latency WHERE col = 'updated';
 DELETE FROM results.figures WHERE figure = 'updates';
 DROP TABLE IF EXISTS updated;
-CREATE TABLE updated WITH (fillfactor = 90) AS SELECT * FROM narrow;
+CREATE TABLE updated WITH (fillfactor = 90, autovacuum_enabled = off) AS SELECT * FROM narrow;
 VACUUM ANALYZE updated;
 CREATE INDEX updated_rencoder ON updated USING rencoder (uniform);
 CREATE INDEX updated_btree ON updated (uniform);
@@ -415,71 +415,4 @@ forget() { # FILE..  and its further segments, of the data directory
                 dd of="$file" oflag=nocache conv=notrunc,fdatasync count=0 status=none
         done
     done
-}
-
-# ---------------------------------------------------------------- filters and runs by themselves
-
-FILTER_BITS=(8 12 16 20 24)
-# Keys, queries, their greatest length.
-FILTER_WORKLOADS='uniform uniform 1
-uniform uniform 32
-uniform uniform 64
-uniform uniform 1024
-uniform correlated 32
-normal uniform 32
-normal correlated 32
-uniform uniform 1048576
-uniform split 1048576
-skewed uniform 32
-skewed correlated 32
-clustered uniform 32
-clustered correlated 32
-books uniform 32
-facebook uniform 32
-osm uniform 32
-wiki uniform 32'
-RUN_BITS=(12 14 16 18 20 22 24)
-
-step_filter() {
-    local keys queries length bits line
-    make -s -C "$WORK/src/bench/filter" all >"$WORK/log/make" 2>&1 &&
-        make -s -C "$WORK/src/bench/run" >>"$WORK/log/make" 2>&1 ||
-        { show_log "$WORK/log/make" 20; die 'the programs of bench/filter and bench/run'; }
-    bench_sql -q -c 'CREATE TABLE IF NOT EXISTS results.filters (
-            keys text, queries text, length int, bits int, fpr numeric, predicted numeric,
-            ns_probe numeric, ns_group numeric,
-            PRIMARY KEY (keys, queries, length, bits))' \
-        -c 'CREATE TABLE IF NOT EXISTS results.runs (bits int, queries text, false_pages numeric,
-            pages numeric, ns numeric, bits_a_row numeric, PRIMARY KEY (bits, queries))'
-    while read -r keys queries length; do
-        say "filters: $keys keys, $queries queries of up to $length values"
-        for bits in "${FILTER_BITS[@]}"; do filter_once "$keys" "$queries" "$length" "$bits"; done
-    done <<<"$FILTER_WORKLOADS"
-    say 'runs'
-    for bits in "${RUN_BITS[@]}"; do
-        # Four rows a page: a heap of 250,000 pages.
-        "$WORK/src/bench/run/bin/run_bench" -n 1000000 -r 4 -b "$bits" -s "$SEED" uniform |
-            sed -nE -e '1s/.* bits ([0-9.]+).*/bits \1/p' \
-                -e 's/^ +(.*[^ ]) +false ([0-9.]+) .*pages ([0-9.]+) search ([0-9]+) .*/\1|\2|\3|\4/p' |
-            while IFS='|' read -r queries line; do
-                if [[ $queries == bits* ]]; then bits_a_row=${queries#bits }; continue; fi
-                bench_sql -q -c "INSERT INTO results.runs VALUES ($bits, '${queries// /_}',
-                    ${line//|/, }, $bits_a_row) ON CONFLICT DO NOTHING"
-            done
-    done
-}
-
-# Four filters of 20,000 keys each, 50,000 empty queries of each.
-filter_once() { # KEYS QUERIES LENGTH BITS
-    local out name values='' bin=$WORK/src/bench/filter/bin
-    [[ $(bench_sql -c "SELECT count(*) FROM results.filters
-        WHERE (keys, queries, length, bits) = ('$1', '$2', $3, $4)") == 0 ]] || return 0
-    "$bin/make_queries" "$SEED" 4 20000 50000 "$2" 32 "$WORK/filter.keys" "$WORK/filter.queries" \
-        "$WORK/filter.samples" "$3" "$1"
-    out=$("$bin/renc_bench" --keys "$WORK/filter.keys" --queries "$WORK/filter.queries" \
-        --samples "$WORK/filter.samples" --n 20000 --bits "$4" --window-cost 0.001)
-    for name in fpr fpr_predicted ns_probe ns_group; do
-        values+=", $(sed -nE "s/(^|.* )$name=([^ ]*).*/\2/p" <<<"$out")"
-    done
-    bench_sql -q -c "INSERT INTO results.filters VALUES ('$1', '$2', $3, $4$values)"
 }

@@ -378,7 +378,8 @@ measure(const char *name, renc_run_options *options, size_t nrows, size_t per_pa
 int
 main(int argc, char **argv)
 {
-	renc_run_options options = {PAYLOAD, 0, 0, 0, RENC_RUN_FALSE_PAGES, 1, 0, false, store, NULL, NULL};
+	renc_run_options options = {.payload = PAYLOAD,.target = RENC_RUN_FALSE_PAGES,.wanted = 1,
+	.write = store};
 	size_t		rows = 2000000;
 	size_t		per_page = 4;
 	size_t		queries = 20000;
