@@ -34,16 +34,6 @@ VACUUM ANALYZE late_$1;
 SQL
 }
 
-# CPU time that all processes of the server have used, ms.
-server_cpu() {
-    local pid children
-    pid=$(head -n 1 "$WORK/data/postmaster.pid")
-    mapfile -t children < <(ps -o pid= --ppid "$pid" | sed 's| ||g; s|.*|/proc/&/stat|')
-    { cat "/proc/$pid/stat" "${children[@]}" 2>/dev/null || true; } |
-        awk '{ sub(/.*\) /, "")
-            n += $12 + $13; if (NR == 1) n += $14 + $15 } END { print n * 10 }'
-}
-
 wal_at() { bench_sql -c "SELECT pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')"; }
 
 # pgbench on a table, with other values in each call of an index, or queries would be for the rows
@@ -53,7 +43,7 @@ load() { # INDEX pgbench arguments
     shift
     CALLS[$index]=$((${CALLS[$index]:-0} + 1))
     seed=$((SEED * 1000 + CALLS[$index]))
-    cpu=$(server_cpu) wal=$(wal_at)
+    cpu=$(bench_server_cpu) wal=$(wal_at)
     (cd "$WORK/src/bench/pgbench" && PGOPTIONS='-c synchronous_commit=off' pgbench -n -j 1 \
         -c "$CLIENTS" --random-seed="$seed" -D table="late_$index" -D column=key -D min=0 \
         -D max="$((ROWS - 1))" "$@" postgres) >"$WORK/log/pgbench" 2>&1 ||
@@ -62,7 +52,7 @@ load() { # INDEX pgbench arguments
     TRANSACTIONS=$(sed -n 's/^number of transactions actually processed: \([0-9]*\).*/\1/p' \
         "$WORK/log/pgbench")
     WAL=$((($(wal_at) - wal) / TRANSACTIONS))
-    CPU=$((($(server_cpu) - cpu) * 1000 / TRANSACTIONS))
+    CPU=$((($(bench_server_cpu) - cpu) * 1000 / TRANSACTIONS))
 }
 
 late_rows() { bench_sql -c "SELECT count(*) - $ROWS FROM late_$1"; }

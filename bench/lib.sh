@@ -240,6 +240,16 @@ bench_bin() { "$PG_CONFIG" --bindir; }
 # psql on the temporary cluster: unaligned, tuples only, stops at the first error.
 bench_sql() { psql -X -A -t -v ON_ERROR_STOP=1 -d postgres "$@"; }
 
+# CPU time that all processes of the server have used, those that have ended too, ms.
+bench_server_cpu() {
+    # Processes may end meanwhile.
+    { cat /proc/[0-9]*/stat 2>/dev/null || true; } |
+        awk -v server="$(head -n 1 "$WORK/data/postmaster.pid")" '{ pid = $1; sub(/.*\) /, "") }
+            $2 == server || pid == server { n += $12 + $13 }
+            pid == server { n += $14 + $15 }
+            END { print n * 10 }'
+}
+
 # Loads a CSV with a header that comes on standard input: bench_copy table
 bench_copy() { bench_sql -q -c "COPY $1 FROM STDIN (FORMAT csv, HEADER)"; }
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Draws what bench/compare.sh, ten.sh, ycsb.sh, memory.sh and filter/figures.sh have written: CSV
+# Draws what bench/compare.sh, ten.sh, ycsb.sh, beyond.sh and filter/figures.sh have written: CSV
 # files of a directory as SVG files beside them.
 #
 #   bash bench/compare/plot.sh DIR
@@ -248,8 +248,9 @@ RATE='false positives, share of the queries'
 filter_curves() { # FILE CONDITION VALUE..
     local file=$1 condition=$2
     shift 2
-    fields "$file" "$condition" '@keys "," (@queries == "correlated" ? "key+32" : @queries == "split" ?
-        "split" : @length == 1 ? "points" : @length == 1048576 ? "2..2^20" : "2.." @length)' "$@"
+    local kind='@queries == "correlated" ? "key+32" : @queries == "split" ? "split"'
+    kind+=' : @length == 1 ? "points" : @length == 1048576 ? "2..2^20" : "2.." @length'
+    fields "$file" "$condition" "@keys \",\" ($kind)" "$@"
 }
 
 plot_filter() {
@@ -287,9 +288,9 @@ plot_run() {
 
 # Three plots side by side, from no index to ten.
 plot_ten() {
-    local name curves=('' '' '') panel axis=('COPY, rows a second' 'single rows, rows a second'
-        'WAL of COPY, bytes a row')
-    fields ten.csv 1 '@what' '@indexes' '@copy_rows_a_second' '@single_rows_a_second' \
+    local name curves=('' '' '') panel axis=('COPY, rows a second of CPU time'
+        'single rows, rows a second of CPU time' 'WAL of COPY, bytes a row')
+    fields ten.csv 1 '@what' '@indexes' '@copy_rows_a_cpu_second' '@single_rows_a_cpu_second' \
         '@copy_wal_a_row' >"$work/ten"
     for name in rencoder one_rencoder btree brin; do
         { [[ $name == one_rencoder ]] || sed -n 's/^none //p' "$work/ten"
@@ -302,7 +303,7 @@ plot_ten() {
     done
     {
         cat <<PLOT
-set terminal svg size 980,340 font "sans-serif,13" background rgb "white" noenhanced
+set terminal svg size 980,340 font "sans-serif,12" background rgb "white" noenhanced
 set output 'ten.svg'
 set multiplot layout 1,3 title 'one to ten indexes on a table of ten columns of random int8'
 set border 3
@@ -327,15 +328,17 @@ plot_ycsb() {
         bars ycsb 'YCSB' 'workload' 'transactions a second' ''
 }
 
-plot_memory() {
-    fields memory.csv '@work != "insert" && @what != "brin"' '@work' '@what' '@tps' |
-        bars memory_queries 'the memory holds rencoder, not the btree' '' 'queries a second' ''
-    fields memory.csv '@work == "insert"' '"inserts"' '@what' '@tps' |
-        bars memory_inserts 'the memory holds rencoder, not the btree' '' 'rows a second' ''
+plot_beyond() {
+    fields beyond.csv '@work == "one" || @work == "absent"' '@work' '@what' '@tps' |
+        bars beyond_queries 'memory for rencoder, but not for the btree' '' 'queries a second' ''
+    fields beyond.csv '@work == "insert"' '"single"' '@what' '@tps' |
+        bars beyond_inserts 'memory for rencoder, but not for the btree' '' 'single rows a second' ''
+    fields beyond.csv '@work == "copy"' '"COPY"' '@what' '@tps' |
+        bars beyond_copy 'memory for rencoder, but not for the btree' '' 'rows a second' ''
 }
 
 for figure in size_latency latency build bits growth updates writes pgbench buffers cold filter \
-    filter_speed run ten ycsb memory
+    filter_speed run ten ycsb beyond
 do
     [[ ! -e $figure.csv ]] || "plot_$figure"
 done

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Filters and runs by themselves: false positives and time.  No server is needed; gnuplot draws.
 #
-#   bash bench/filter/figures.sh [OUT [SEED]]
+#   bash bench/filter/figures.sh [OUT [SEED [FILE..]]]
 #
-# Writes to OUT (default bench/results/figures), with plots beside them:
+# Writes to OUT (default bench/results/figures) these, or some of them, with plots beside them:
 #   filter.csv        rates of false positives of one filter of 20,000 keys by bits a key, of
 #                     workloads of keys and queries (make_queries.c says what they are); two
 #                     filters, 100,000 queries each; windows cost next to nothing, as rates count
@@ -18,6 +18,8 @@ case ${1:-} in --help | -h) sed -n '2,/^set /{/^#/s/^# \{0,1\}//p}' "${0##*/}"; 
 root=$(cd ../.. && pwd -P)
 out=${1:-$root/bench/results/figures}
 seed=${2:-1}
+shift $(($# < 2 ? $# : 2))
+files=" ${*:-filter_speed run filter} "
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 load=$(cut -d ' ' -f 1-3 /proc/loadavg)
@@ -121,6 +123,7 @@ runs() {
 
 # write FILE FUNCTION: the file appears when it is complete.
 write() {
+    [[ $files == *" $1 "* ]] || return 0
     echo "$1.csv" >&2
     "$2" >"$work/$1.csv"
     mv "$work/$1.csv" "$out/$1.csv"
