@@ -42,7 +42,13 @@ ALTER TABLE ad ADD CONSTRAINT ad_excluded EXCLUDE USING gist (r WITH &&);
 CREATE INDEX ad_cluster ON ad_child (u, no);
 ALTER TABLE ad_child CLUSTER ON ad_cluster;
 ALTER TABLE ad ALTER u SET NOT NULL, REPLICA IDENTITY USING INDEX ad_unique;
-VACUUM ANALYZE ad, ad_child;
+-- Equal values in rows that follow each other; an index of a third of the rows.
+CREATE TABLE ad_rows (three uuid, v int8) WITH (autovacuum_enabled = off);
+INSERT INTO ad_rows SELECT md5((i / 3)::text)::uuid, (i::int8 * 2654435761) % 4294967296
+FROM generate_series(1, 180000) i;
+CREATE INDEX ad_rows_three ON ad_rows (three);
+CREATE INDEX ad_rows_third ON ad_rows (v) WHERE v % 3 = 0;
+VACUUM ANALYZE ad, ad_child, ad_rows;
 -- An index that a failed CREATE INDEX CONCURRENTLY has left.
 INSERT INTO ad_child VALUES (0, 1, md5('1')::uuid);
 \set VERBOSITY terse

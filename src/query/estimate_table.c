@@ -94,7 +94,6 @@ typedef struct SampledKeys
 typedef struct SampleRun
 {
 	uint32		copies;			/* of the sample that are in it */
-	uint32		parts;			/* of a page, that it names */
 	double		fraction;		/* of the table's pages, so that there are as
 								 * many */
 	double		rows;
@@ -163,25 +162,17 @@ without_gaps(const RencoderTableSample *sample, const RencoderSampledKey *k, Sam
 	return k->key - run->left_out;
 }
 
-/* Parts of a page that a run of the table would name (table/heap_read.h). */
-static uint32
-parts_of_page(const RencoderTableSample *sample)
-{
-	double		rows = sample->rows / Max(sample->npages, 1);
-
-	return (uint32) Max(ceil(rows / RENCODER_PART_ROWS), 1);
-}
-
-/* Adds the rows that a page has of a key: in different parts of it, wherever these are. */
+/* Adds the rows that a page has of a key: in as many of its parts, wherever these are. */
 static void
-push_rows(renc_run_encoder *encoder, uint64 key, uint32 page, uint32 rows, uint32 parts)
+push_rows(renc_run_encoder *encoder, const RencoderSampledKey *k, uint64 key, uint32 page,
+		  uint32 parts)
 {
-	uint32		n = Min(rows, parts);
+	uint32		n = k->parts;
 	uint32		first = (uint32) (hash_combine64(key, page) % (parts - n + 1));
 
 	for (uint32 i = 0; i < n; i++)
 	{
-		if (!renc_run_push(encoder, key, page * parts + first + i, (rows + i) / n))
+		if (!renc_run_push(encoder, key, page * parts + first + i, (k->rows + i) / n))
 			elog(ERROR, "could not encode a sample");
 	}
 }
@@ -201,8 +192,8 @@ push_copies(const RencoderTableSample *sample, const uint32 *number, uint32 npag
 
 			if (number[k->page] == PG_UINT32_MAX)
 				continue;
-			push_rows(encoder, without_gaps(sample, k, run), copy * npages + number[k->page],
-					  k->rows, run->parts);
+			push_rows(encoder, k, without_gaps(sample, k, run),
+					  copy * npages + number[k->page], sample->places.parts);
 			run->rows += k->rows;
 		}
 	}
@@ -220,7 +211,7 @@ encode_pages(const RencoderTableSample *sample, const uint32 *number, uint32 npa
 	renc_run_options options = {
 		.payload = RENCODER_RUN_PAYLOAD,
 		.npages = npages * run->copies,
-		.parts = run->parts,
+		.parts = sample->places.parts,
 		.target = RENC_RUN_FALSE_PAGES,
 		.wanted = wanted,
 		.wanted_together = together,
@@ -323,7 +314,6 @@ encode_part(const RencoderTableSample *sample, const RencoderTableEstimate *tabl
 		number[page] = hash % each == 0 ? n++ : PG_UINT32_MAX;
 	}
 	run->copies = is_recurring(keys) ? copies_of(sample, n) : 1;
-	run->parts = parts_of_page(sample);
 	run->in_order = is_in_order(sample, keys);
 	run->fraction = (double) n * run->copies / Max(sample->nblocks, 1);
 	if (is_recurring(keys))
@@ -511,8 +501,7 @@ expected_leaves(const RencoderTableSample *sample, const RencoderTableEstimate *
 static double
 null_leaves(const RencoderTableSample *sample, const RencoderTableEstimate *table)
 {
-	double		all_rows = Max(table->rows + table->nulls, 1);
-	double		places = Max(all_rows / RENCODER_PART_ROWS, sample->nblocks);
+	double		places = (double) sample->nblocks * sample->places.parts;
 
 	if (table->nulls == 0 || table->nulls > NULLS_EVERYWHERE * sample->nblocks)
 		return 0;

@@ -19,6 +19,7 @@
 #include "utils/snapmgr.h"
 
 #include "key/coder_trainer.h"
+#include "table/heap_read.h"
 
 /* Rows wanted: a fourth of them is enough to see how keys of the column crowd. */
 #define SAMPLE_ROWS		400000
@@ -58,7 +59,7 @@ value_size(const Reading *r, Datum value)
 }
 
 static void
-add_key(Reading *r, uint64 key)
+add_key(Reading *r, uint64 key, OffsetNumber offset)
 {
 	RencoderTableSample *sample = r->sample;
 	RencoderSampledPage *page = &sample->page[sample->npages - 1];
@@ -70,13 +71,14 @@ add_key(Reading *r, uint64 key)
 	}
 	sample->key[sample->nkeys].key = key;
 	sample->key[sample->nkeys].page = sample->npages - 1;
+	sample->key[sample->nkeys].parts = (uint16) renc_part_of(&sample->places, offset);
 	sample->key[sample->nkeys++].rows = 1;
 	page->min = Min(page->min, key);
 	page->max = Max(page->max, key);
 }
 
 static void
-add_sampled_value(Reading *r, Datum value)
+add_sampled_value(Reading *r, Datum value, OffsetNumber offset)
 {
 	RencoderTableSample *sample = r->sample;
 	uint64		key;
@@ -92,7 +94,7 @@ add_sampled_value(Reading *r, Datum value)
 		has_key = rencoder_key_encode(sample->index, 0, value,
 									  sample->coder.generation == 0 ? NULL : &sample->coder, &key);
 		if (has_key)
-			add_key(r, key);
+			add_key(r, key, offset);
 		else
 			sample->keyless++;
 	}
@@ -137,7 +139,7 @@ add_rows(Reading *r, TableScanDesc scan, TupleTableSlot *slot)
 		if (r->trainer == NULL)
 			r->sample->rows++;
 		if (!isnull)
-			add_sampled_value(r, value);
+			add_sampled_value(r, value, ItemPointerGetOffsetNumber(&slot->tts_tid));
 		else if (r->trainer == NULL)
 			r->sample->nulls++;
 	}
@@ -214,21 +216,33 @@ compare_keys(const void *a, const void *b)
 
 	if (x->key != y->key)
 		return x->key < y->key ? -1 : 1;
-	return x->page < y->page ? -1 : x->page > y->page;
+	if (x->page != y->page)
+		return x->page < y->page ? -1 : 1;
+	return x->parts < y->parts ? -1 : x->parts > y->parts;
 }
 
-/* Equal ones become one. */
+/* Equal ones of a page become one, and numbers of parts how many there are. */
 static void
 unite_keys(RencoderTableSample *sample)
 {
 	size_t		n = 0;
+	uint16		part = 0;
 
 	for (size_t i = 0; i < sample->nkeys; i++)
 	{
-		if (n > 0 && compare_keys(&sample->key[n - 1], &sample->key[i]) == 0)
+		RencoderSampledKey k = sample->key[i];
+
+		if (n > 0 && sample->key[n - 1].key == k.key && sample->key[n - 1].page == k.page)
+		{
 			sample->key[n - 1].rows++;
+			sample->key[n - 1].parts += k.parts != part;
+		}
 		else
-			sample->key[n++] = sample->key[i];
+		{
+			sample->key[n] = k;
+			sample->key[n++].parts = 1;
+		}
+		part = k.parts;
 	}
 	sample->nkeys = n;
 }
@@ -249,6 +263,7 @@ read_sample(Reading *r, Relation index)
 										   ALLOCSET_SMALL_SIZES);
 	estimate_rel_size(r->heap, NULL, &pages, &tuples, &allvisible);
 	sample->nblocks = RelationGetNumberOfBlocks(r->heap);
+	sample->places = rencoder_heap_places(r->heap, index, 0, sample->nblocks);
 	wanted = (BlockNumber) Min(SAMPLE_MAX_PAGES,
 							   Max(SAMPLE_PAGES, SAMPLE_ROWS * (double) pages / Max(tuples, 1)));
 	wanted = Min(wanted, sample->nblocks);

@@ -6,13 +6,16 @@
 #define RENCODER_TABLE_SAMPLE_H
 
 #include "key/key.h"
+#include "run/renc_place.h"
 
 /* Rows of the sample that have the key on the page. */
 typedef struct RencoderSampledKey
 {
 	uint64		key;
 	uint32		page;			/* number in the sample */
-	uint32		rows;
+	uint16		rows;
+	uint16		parts;			/* of the page that have it; while the sample
+								 * is read, the number of one */
 } RencoderSampledKey;
 
 /*
@@ -33,6 +36,7 @@ typedef struct RencoderTableSample
 {
 	Relation	index;			/* hypothetical (hypothetical_index.h) */
 	BlockNumber nblocks;		/* of the table */
+	renc_places places;			/* parts of its pages that a run would name */
 	RencoderCoder coder;		/* generation 0: none */
 
 	uint32		npages;			/* sampled, ascending */
