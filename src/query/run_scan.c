@@ -176,6 +176,7 @@ search_tree(RencoderRunScan *scan, const RencoderRunInfoData *info, int tree, re
 		return true;
 	renc_run_search_begin(&search, &reader.run, rencoder_run_read, &reader, &set);
 	rencoder_run_reader_prefetch(&reader, &search, scan->prefetch);
+	reader.in_place = true;
 	while (renc_run_search_next(&search))
 	{
 		CHECK_FOR_INTERRUPTS();
@@ -443,24 +444,54 @@ matches_column(RencoderRunScan *scan, const RencoderPendingEntry *entry, int col
 }
 
 /*
+ * The first entry from i on whose key may be one that is asked for.  Nearly none is, so those of the
+ * same coder are left out by one comparison.  "k" as of matches_column().
+ */
+static inline int
+skip_pending(const RencoderPendingWalk *walk, int i, int natts, int col, const RencoderRunKeys *k)
+{
+	const Size	size = walk->copy.entry_size;
+	const char *at = walk->copy.page->entries + i * size;
+	uint64		lo;
+	uint64		span;
+
+	if (k == NULL || k->keys == NULL)
+		return i;
+	lo = k->keys->query.hull_lo;
+	span = k->keys->query.hull_hi - lo;
+	for (; i < walk->copy.nentries; i++, at += size)
+	{
+		const RencoderPendingEntry *entry = (const RencoderPendingEntry *) at;
+
+		if (entry->key[col] - lo <= span || !rencoder_pending_has_key(entry, col) ||
+			rencoder_pending_coders(entry, natts)[col] != k->generation)
+			break;
+	}
+	return i;
+}
+
+/*
  * Adds the heap pages of the entries that match to the late pages of their columns.  What came
  * since the table's size was read, no snapshot sees here.
  */
 static void
 add_pending(RencoderRunScan *scan, const RencoderPendingWalk *walk)
 {
-	for (int col = 0; col < scan->query->natts; col++)
+	const int	natts = scan->query->natts;
+
+	for (int col = 0; col < natts; col++)
 	{
 		const RencoderRunKeys *k = NULL;
+		int			i = 0;
 
-		for (int i = 0; i < walk->copy.nentries &&
-			 rencoder_column_is_asked(&scan->query->column[col]); i++)
+		if (!rencoder_column_is_asked(&scan->query->column[col]))
+			continue;
+		while ((i = skip_pending(walk, i, natts, col, k)) < walk->copy.nentries)
 		{
-			const RencoderPendingEntry *entry = rencoder_pending_entry(&walk->copy, i);
+			const RencoderPendingEntry *entry = rencoder_pending_entry(&walk->copy, i++);
 
 			if (entry->page < scan->nblocks && matches_column(scan, entry, col, walk->blkno, &k))
-				add_row(scan, &scan->late[col], entry->page,
-						*rencoder_pending_row(entry, scan->query->natts));
+				add_row(scan, &scan->late[col], entry->page, *rencoder_pending_row(entry, natts));
 		}
 	}
 }

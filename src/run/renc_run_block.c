@@ -435,9 +435,24 @@ typedef struct bit_reader
 	size_t		limit;
 } bit_reader;
 
+/* As many of the next bits as a load has from anywhere in a byte on, if so many are left. */
+#define NEAR_BITS		57
+
+static inline bool
+has_near(const bit_reader *r)
+{
+	return r->at + 64 <= r->limit;
+}
+
+static inline uint64_t
+near_bits(const bit_reader *r)
+{
+	return renc_load64(r->data + (r->at >> 3)) >> (r->at & 7);
+}
+
 /* Reads up to 63 bits.  Beyond the limit there are zeros. */
 static uint64_t
-read_bits(bit_reader *r, int n)
+read_any_bits(bit_reader *r, int n)
 {
 	uint64_t	v;
 	int			shift = (int) (r->at & 7);
@@ -449,6 +464,18 @@ read_bits(bit_reader *r, int n)
 		v |= renc_run_load(r->data + (r->at >> 3) + 8, r->end) << (64 - shift);
 	r->at += n;
 	return low_bits(v, n);
+}
+
+static inline uint64_t
+read_bits(bit_reader *r, int n)
+{
+	uint64_t	v;
+
+	if (n > NEAR_BITS || !has_near(r))
+		return read_any_bits(r, n);
+	v = low_bits(near_bits(r), n);
+	r->at += n;
+	return v;
 }
 
 /* Counts zeros up to a one; many beyond the limit. */
@@ -474,34 +501,40 @@ read_zeros(bit_reader *r)
 	return SIZE_MAX;
 }
 
-/* A number > 0; 0 if there is none. */
-static uint64_t
+/* A number > 0; 0 if there is none.  Short ones are read at once. */
+static inline uint64_t
 read_gamma(bit_reader *r)
 {
-	size_t		high = read_zeros(r);
+	size_t		high;
 
+	if (has_near(r))
+	{
+		uint64_t	v = near_bits(r);
+
+		high = v == 0 ? 64 : __builtin_ctzll(v);
+		if (2 * high + 1 <= NEAR_BITS)
+		{
+			r->at += 2 * high + 1;
+			return UINT64_C(1) << high | low_bits(v >> (high + 1), (int) high);
+		}
+	}
+	high = read_zeros(r);
 	return high > 63 ? 0 : UINT64_C(1) << high | read_bits(r, (int) high);
 }
 
 /* Reads the pages of a cell, and keeps them if "keep". */
-static const char *
+static inline const char *
 read_cell_pages(bit_reader *r, const renc_run_block *block, uint32_t m, bool keep, renc_run_found *found)
 {
-	int			bits = renc_run_page_bits(block->npages);
-	int			low = renc_run_page_parameter(block->npages, m);
+	int			bits = m < 3 ? renc_run_page_bits(block->npages) : renc_run_page_parameter(block->npages, m);
 	uint64_t	next = 0;
 
 	for (uint32_t i = 0; i < m; i++)
 	{
-		uint64_t	page;
+		uint64_t	page = read_bits(r, bits);
 
-		if (m < 3)
-			page = read_bits(r, bits);
-		else
-		{
-			page = next + read_bits(r, low);
-			page += (uint64_t) read_zeros(r) << low;
-		}
+		if (m >= 3)
+			page += next + ((uint64_t) read_zeros(r) << bits);
 		if (r->at > r->limit)
 			return TOO_SHORT;
 		if (page < next || page >= block->npages)

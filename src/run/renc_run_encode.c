@@ -12,7 +12,9 @@
 
 #include "renc_run_samples.h"
 
+/* Entries of a block.  Different whole keys are few, but take longer to read. */
 #define DEFAULT_BLOCK	256
+#define EXACT_BLOCK		64
 
 /* A value of more pairs is heavy. */
 #define HEAVY			512
@@ -328,7 +330,11 @@ static uint32_t
 block_pairs(const renc_run_encoder *e)
 {
 	double		n = e->block * e->ratio;
+	uint32_t	end = e->done + EXACT_BLOCK;
 
+	if (e->build.options.target == RENC_RUN_EXACT && e->block > EXACT_BLOCK && end < e->n &&
+		e->pair[e->done].key != e->pair[end].key)
+		return EXACT_BLOCK;
 	return n > MOST_LOOKED_AT * 0.75 ? (uint32_t) (MOST_LOOKED_AT * 0.75) : (uint32_t) n;
 }
 

@@ -368,6 +368,14 @@ rencoder_run_reader_begin(RencoderRunReader *reader, Relation index,
 	return true;
 }
 
+static void
+release_leaf(RencoderRunReader *reader)
+{
+	if (BufferIsValid(reader->leaf))
+		UnlockReleaseBuffer(reader->leaf);
+	reader->leaf = InvalidBuffer;
+}
+
 const uint8_t *
 rencoder_run_read(void *arg, uint32_t page, int level)
 {
@@ -378,13 +386,23 @@ rencoder_run_read(void *arg, uint32_t page, int level)
 
 	if (reader->copied[level] == page && page != RENCODER_NO_BLOCK)
 		return RencoderPageGetRunPage(reader->copy[level])->payload;
+	release_leaf(reader);
 	CHECK_FOR_INTERRUPTS();
-	if (reader->copy[level] == NULL)
-		reader->copy[level] = palloc(BLCKSZ);
 	reader->fault_blkno = page;
 	reader->copied[level] = RENCODER_NO_BLOCK;
-	copy = rencoder_kept_read(kept, reader->index, page, RENCODER_PAGE_RUN, reader->copy[level],
-							  &reader->npages, &reader->fault);
+	if (level == 0 && reader->in_place)
+	{
+		reader->npages++;
+		reader->leaf = rencoder_page_try_read(reader->index, page, RENCODER_PAGE_RUN, &reader->fault);
+		copy = BufferIsValid(reader->leaf) ? BufferGetPage(reader->leaf) : NULL;
+	}
+	else
+	{
+		if (reader->copy[level] == NULL)
+			reader->copy[level] = palloc(BLCKSZ);
+		copy = rencoder_kept_read(kept, reader->index, page, RENCODER_PAGE_RUN, reader->copy[level],
+								  &reader->npages, &reader->fault);
+	}
 	if (copy == NULL)
 		return NULL;
 	data = RencoderPageGetRunPage(copy);
@@ -438,6 +456,7 @@ rencoder_run_reader_fault(const RencoderRunReader *reader, const char *failure, 
 void
 rencoder_run_reader_end(RencoderRunReader *reader)
 {
+	release_leaf(reader);
 	for (int level = 0; level <= RENC_RUN_MAX_LEVEL; level++)
 	{
 		if (reader->copy[level] != NULL)

@@ -65,6 +65,7 @@ typedef struct RencoderRunReader
 {
 	renc_run	run;			/* for renc_run_search_begin() and the like */
 	int64		npages;			/* index pages read */
+	bool		in_place;		/* may leaves be read where they are? */
 
 	/* Set when rencoder_run_read() has returned NULL. */
 	const char *fault;
@@ -79,6 +80,7 @@ typedef struct RencoderRunReader
 												 * RENCODER_NO_BLOCK: none */
 	const RencoderPrefetch *prefetch;
 	BlockNumber expected;		/* the page last expected */
+	Buffer		leaf;			/* share locked, or InvalidBuffer */
 } RencoderRunReader;
 
 /*
@@ -91,7 +93,8 @@ extern bool rencoder_run_reader_begin(RencoderRunReader *reader, Relation index,
 /*
  * A renc_run_read; "arg" is the reader.  Copies the page: a run may be freed while it is read.
  * The one of its level that was read last is not read again, nor an inner page that is kept.
- * Locks: the page share, released.
+ * Locks: the page share, released.  If the reader is "in_place", a leaf is not copied, and stays
+ * locked until another page is asked for or the reader ends; no other lock is to be taken meanwhile.
  */
 extern const uint8_t *rencoder_run_read(void *arg, uint32_t page, int level);
 
