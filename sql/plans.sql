@@ -83,14 +83,15 @@ SELECT * FROM ps_plans('late IS NULL', 'late BETWEEN 100 AND 300', 'done IS NULL
 	'done IS NOT NULL');
 
 -- Boxes of which the statistics know nothing.
-SELECT * FROM ps_plans('p <@ box ''(0.3,0.3,0.305,0.305)''', 'p <@ box ''(0.1,0.1,0.95,0.95)''');
+SELECT * FROM ps_plans('p <@ box ''(0.3,0.3,0.305,0.305)''', 'p <@ box ''(0.3,0.3,0.4,0.4)''',
+	'p <@ box ''(0.2,0.2,0.8,0.8)''', 'p <@ box ''(0.1,0.1,0.95,0.95)''');
 
 -- Shares of the table.
 SELECT * FROM ps_plans('u BETWEEN 0 AND 1000000000000000', 'u > 0', 'c < 10', 'c < 3000',
 	'c > 1000', 'few = 7', 'few = 20', 'u = 5 AND few = 7', 'u = 5 OR c = 7');
 
 -- BRIN beside it: operators that the planner derives for BRIN, shares of the table, no
--- BitmapAnd with an index that adds little.
+-- BitmapAnd with an index that adds little.  Who wants few rows does not wait for all.
 CREATE INDEX ps_u_brin ON ps USING brin (u);
 CREATE INDEX ps_few_brin ON ps USING brin (few);
 CREATE INDEX ps_t_brin ON ps USING brin (t);
@@ -100,6 +101,9 @@ SELECT * FROM ps_plans('u = 5', 'u BETWEEN 0 AND 1000000000000000', 'u = 5 AND f
 	't ^@ ''https://www.example.com/abcdef''', 't ~ ''^https://www\.example\.com/abcdef''',
 	'ip << ''10.7.7.0/24''');
 SELECT plan FROM ps_plans(:'absent');
+SET enable_seqscan = off;
+SELECT ps_plan('SELECT * FROM ps WHERE u BETWEEN 0 AND 1000000000000000000 LIMIT 3');
+RESET enable_seqscan;
 DROP INDEX ps_u_brin, ps_few_brin, ps_t_brin, ps_ip_brin;
 
 -- A btree beside it: the same operators, also where workers may share the heap's rows.
@@ -114,6 +118,28 @@ RESET enable_indexscan;
 RESET min_parallel_table_scan_size;
 SET max_parallel_workers_per_gather = 0;
 DROP INDEX ps_t_btree, ps_ip_btree;
+
+-- Where it is in memory with the table, it is the faster one, however small the other is.
+CREATE INDEX ps_u_btree ON ps (u);
+CREATE INDEX ps_c_btree ON ps (c);
+CREATE TABLE ps_keys AS SELECT hashint8extended(i * 100, 1) AS a FROM generate_series(1, 50) i;
+ANALYZE ps_keys;
+CREATE FUNCTION ps_beside() RETURNS TABLE (what text, uses text) LANGUAGE sql AS $$
+	SELECT what, array_to_string(ARRAY(SELECT m[1] FROM
+		regexp_matches(ps_plan('SELECT * FROM ' || query), 'ps_[uc]_btree|ps_[uc]\M', 'g') m), ' ')
+	FROM (VALUES
+		('list', (SELECT format('ps WHERE u IN (%s)', string_agg(a::text, ',')) FROM ps_keys)),
+		('list that comes', 'ps WHERE u = ANY (ARRAY(SELECT a FROM ps_keys))'),
+		('one', 'ps WHERE u = 5'), ('in order', 'ps WHERE c BETWEEN 10000 AND 13200'),
+		('join', 'ps_keys JOIN ps ON u = a')) q (what, query)
+$$;
+SELECT * FROM ps_beside();
+SET effective_cache_size = '1MB';
+SELECT * FROM ps_beside();
+RESET effective_cache_size;
+DROP FUNCTION ps_beside;
+DROP TABLE ps_keys;
+DROP INDEX ps_u_btree, ps_c_btree;
 
 -- Statistics that are out of date: the run knows that half of the rows are there.
 CREATE TABLE ps_stale WITH (autovacuum_enabled = off, fillfactor = 40) AS

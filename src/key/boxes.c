@@ -145,6 +145,23 @@ rencoder_boxes_cover(const renc_box_set *boxes, RencoderIntervals *intervals)
 }
 
 double
+rencoder_boxes_covered_part(const renc_box_set *boxes, renc_interval_set intervals)
+{
+	double		keys = 0;
+	double		area = 0;
+
+	for (size_t i = 0; i < intervals.n; i++)
+		keys += (double) (intervals.interval[i].hi - intervals.interval[i].lo) + 1;
+	for (size_t i = 0; i < boxes->n; i++)
+	{
+		const renc_box *box = &boxes->box[i];
+
+		area += ((double) box->xhi - box->xlo + 1) * ((double) box->yhi - box->ylo + 1);
+	}
+	return Min(1, area / Max(keys, 1));
+}
+
+double
 rencoder_boxes_part(const renc_box_set *boxes, uint64 lo, uint64 hi)
 {
 	uint32		xlo;

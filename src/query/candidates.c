@@ -121,8 +121,8 @@ expect_headers(const CandidateWalk *s, char *from, char *end)
 /*
  * Reads a directory page, whose entries of the groups *group .. end - 1 are to be visited, and
  * returns the payload of a copy: no lock is held while groups are asked.  If "may_skip", *group
- * becomes the first that is to be asked: those before have nothing.  Mostly that is "end", and the
- * page is not copied.
+ * becomes the first that is to be asked: those before have nothing, and are not copied.  Mostly
+ * that is the last, or "end".
  */
 static char *
 read_directory(CandidateWalk *s, BlockNumber blkno, uint32 *group, uint32 end, bool may_skip,
@@ -131,6 +131,7 @@ read_directory(CandidateWalk *s, BlockNumber blkno, uint32 *group, uint32 end, b
 	RencoderGroupScan *groups = &s->groups;
 	Buffer		buf;
 	Page		page;
+	char	   *entry;
 
 	if (!may_skip || s->copies->pages.page != NULL)
 	{
@@ -151,8 +152,9 @@ read_directory(CandidateWalk *s, BlockNumber blkno, uint32 *group, uint32 end, b
 			break;
 		count_skipped(s, *group);
 	}
+	entry = (char *) rencoder_directory_entry(RencoderPageGetPayload(page), &groups->meta, *group);
 	if (*group < end)
-		memcpy(room, page, BLCKSZ);
+		memcpy(room + (entry - (char *) page), entry, (end - *group) * groups->meta.entry_size);
 	UnlockReleaseBuffer(buf);
 	return RencoderPageGetPayload(room);
 }

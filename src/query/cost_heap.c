@@ -53,6 +53,16 @@
  */
 #define RECHECK_TUPLES			1
 
+/*
+ * A plain scan does not read ahead, which costs so much more for pages of the table, and fetches rows
+ * one by one, not those of a page together: in cpu_tuple_cost.  Measured.
+ */
+#define NOT_READ_AHEAD			0.1
+#define ONE_BY_ONE_TUPLES		0.25
+
+/* By so many times an index is dearer than another one, whatever was rounded. */
+#define DEARER					1.02
+
 typedef enum RivalKind
 {
 	RIVAL_NONE,
@@ -63,7 +73,8 @@ typedef enum RivalKind
 typedef struct Rival
 {
 	RivalKind	kind;
-	double		pages;			/* of the smallest BRIN index */
+	Cost		index;			/* that it reports for itself, about: of the
+								 * smallest BRIN index, not more */
 	double		range_pages;	/* of the heap, that the BRIN index takes as
 								 * one */
 } Rival;
@@ -152,40 +163,81 @@ answers_clauses(const RencoderCostPath *p, const IndexOptInfo *other)
 	return true;
 }
 
-/* The planner holds a lock on each index of the table. */
-static double
-brin_range_pages(const IndexOptInfo *brin)
+/*
+ * What a BRIN index reports for itself, at least: as brincostestimate().  The planner holds a lock
+ * on each index of the table.
+ */
+static void
+look_at_brin(const RencoderCostPath *p, const IndexOptInfo *brin, Rival *rival)
 {
-	Relation	index;
-	double		pages;
+	BrinStatsData stats = {BRIN_DEFAULT_PAGES_PER_RANGE, 1};
+	double		random_page_cost;
+	double		seq_page_cost;
 
-	if (brin->hypothetical)
-		return BRIN_DEFAULT_PAGES_PER_RANGE;
-	index = index_open(brin->indexoid, NoLock);
-	pages = BrinGetPagesPerRange(index);
-	index_close(index, NoLock);
-	return pages;
+	if (!brin->hypothetical)
+	{
+		Relation	index = index_open(brin->indexoid, NoLock);
+
+		brinGetStats(index, &stats);
+		index_close(index, NoLock);
+	}
+	get_tablespace_page_costs(brin->reltablespace, &random_page_cost, &seq_page_cost);
+	rival->kind = RIVAL_BRIN;
+	rival->range_pages = stats.pagesPerRange;
+	rival->index = p->loop_count *
+		(stats.revmapNumPages * seq_page_cost +
+		 Max((double) brin->pages - stats.revmapNumPages, 0) * random_page_cost);
 }
 
-/* The smallest BRIN index that could answer the clauses, or NULL; and is there an exact one? */
+/*
+ * What an exact index reports for itself, about: as btree does.  0 if it is not in memory with its
+ * table: there the smaller index may be the faster one.  Else the exact one is, which reads fewer
+ * pages and checks no rows in vain.  Page costs do not say so, since ours are fewer if many are
+ * read.
+ */
+static void
+look_at_exact(const RencoderCostPath *p, const IndexOptInfo *exact, Rival *rival)
+{
+	double		searches = 1;
+	double		rows;
+	double		pages;
+	double		random_page_cost;
+
+	rival->kind = RIVAL_EXACT;
+	if (p->root->total_table_pages + exact->pages > effective_cache_size)
+		return;
+	for (int col = 0; col < p->index->nkeycolumns; col++)
+		searches *= p->column[col].elements;
+	rows = Max(rint(p->rows / searches), 1);
+	pages = searches * ceil(rows * exact->pages / Max(exact->tuples, 1));
+	if (searches * p->loop_count > 1)
+		pages = index_pages_fetched(pages * p->loop_count, exact->pages, exact->pages,
+									p->root) / p->loop_count;
+	get_tablespace_page_costs(exact->reltablespace, &random_page_cost, NULL);
+	rival->index = pages * random_page_cost +
+		searches * rows * (cpu_index_tuple_cost + list_length(p->quals) * cpu_operator_cost) +
+		searches * (ceil(log2(Max(exact->tuples, 2))) + (Max(exact->tree_height, 0) + 1) * OPERATORS_PER_PAGE) *
+		cpu_operator_cost;
+}
+
+/* The smallest BRIN index that could answer the clauses, and the smallest exact one, or NULL. */
 static const IndexOptInfo *
-find_others(const RencoderCostPath *p, bool *exact)
+find_others(const RencoderCostPath *p, const IndexOptInfo **exact)
 {
 	const IndexOptInfo *brin = NULL;
 	ListCell   *lc;
 
-	*exact = false;
+	*exact = NULL;
 	foreach(lc, p->index->rel->indexlist)
 	{
-		IndexOptInfo *other = lfirst_node(IndexOptInfo, lc);
+		const IndexOptInfo *other = lfirst_node(IndexOptInfo, lc);
+		const IndexOptInfo **smallest = other->relam == BRIN_AM_OID ? &brin : exact;
 
 		if (other->relam == p->index->relam || !other->amhasgetbitmap ||
 			!answers_clauses(p, other))
 			continue;
-		if (other->relam != BRIN_AM_OID)
-			*exact = true;
-		else if (brin == NULL || other->pages < brin->pages)
-			brin = other;
+		if (*smallest == NULL || other->pages < (*smallest)->pages)
+			*smallest = other;
 	}
 	return brin;
 }
@@ -193,7 +245,7 @@ find_others(const RencoderCostPath *p, bool *exact)
 bool
 rencoder_cost_exact_hidden(const RencoderCostPath *p)
 {
-	bool		exact;
+	const IndexOptInfo *exact;
 	const IndexOptInfo *brin = find_others(p, &exact);
 	double		ordered = p->correlation * p->correlation;
 	HeapCosts	heap;
@@ -217,17 +269,13 @@ static Rival
 find_rival(const RencoderCostPath *p)
 {
 	Rival		rival = {RIVAL_NONE, 0, 0};
-	bool		exact;
+	const IndexOptInfo *exact;
 	const IndexOptInfo *brin = find_others(p, &exact);
 
-	if (exact && !p->exact_hidden)
-		rival.kind = RIVAL_EXACT;
-	else if (brin)
-	{
-		rival.kind = RIVAL_BRIN;
-		rival.pages = brin->pages;
-		rival.range_pages = brin_range_pages(brin);
-	}
+	if (exact != NULL && !p->exact_hidden)
+		look_at_exact(p, exact, &rival);
+	else if (brin != NULL)
+		look_at_brin(p, brin, &rival);
 	return rival;
 }
 
@@ -376,19 +424,79 @@ plain_heap_cost(const HeapCosts *heap, double rows, double correlation)
 	return most + correlation * correlation * (Min(least, most) - most) + rows * heap->cpu_per_row;
 }
 
-/* An exact index competes: what its heap cost is for the planner, and what ours is more. */
+/*
+ * An exact index competes: what its heap cost is for the planner, and what ours is more.  Where it
+ * is the faster one, it is also to be the cheaper one, unless it is taken to be slower than a
+ * sequential scan.
+ */
 static void
-report_beside_exact(const RencoderCostPath *p, const HeapCosts *heap, Cost search,
+report_beside_exact(const RencoderCostPath *p, const HeapCosts *heap, Cost search, const Rival *rival,
 					RencoderCostReport *report)
 {
 	Cost		bitmap = heap_cost(heap, pages_of_rows(heap, p->rows), p->rows);
 	Cost		plain = plain_heap_cost(heap, p->rows, p->correlation);
+	Cost		exact = rival->index;
 
+	/* The planner takes what differs by a hundredth for equal, heap included. */
+	if (exact > 0)
+		exact = exact * DEARER + Max(bitmap, plain) * (DEARER - 1);
+	if (exact + Min(bitmap, plain) > heap->pages * heap->seq_page_cost + heap->rows * heap->cpu_per_row)
+		exact = 0;
 	report->selectivity = Min(p->rows / heap->rows, 1);
 	report->correlation = p->correlation;
 	bitmap = search + visited_cost(heap, p->heap_pages, p->heap_rows, p->heap_pages) - bitmap;
 	plain = search + visited_cost(heap, p->heap_pages, p->heap_rows, p->heap_places) - plain;
-	report->total = Max(Max(bitmap, plain), 0);
+	report->total = Max(Max(bitmap, plain), exact);
+	report->startup = Min(first_search_cost(p, search), report->total);
+}
+
+/*
+ * How much more a plain scan costs than a bitmap scan, of which it visits the same pages: searches
+ * that are broken off, if the first does not find all, and how it reads the table.  An estimate of
+ * few entries may be wrong by some.
+ */
+static Cost
+plain_more_cost(const RencoderCostPath *p, const HeapCosts *heap, Cost search)
+{
+	double		again = 0;
+
+	for (double limit = RENCODER_PLAIN_FIRST_ENTRIES; limit <= RENCODER_PLAIN_LAST_ENTRIES;
+		 limit *= RENCODER_PLAIN_LIMIT_FACTOR)
+	{
+		double		beyond = p->run_entries / (p->run_entries + limit);
+
+		again += Min(limit, p->run_entries) * beyond * beyond;
+	}
+	search = search * again / Max(p->run_entries, 1) +
+		p->heap_rows * ONE_BY_ONE_TUPLES * cpu_tuple_cost;
+	if (p->heap_pages > RENCODER_PLAIN_FIRST_ENTRIES)
+		search += NOT_READ_AHEAD * heap_cost(heap, p->heap_pages, 0);
+	return search;
+}
+
+/*
+ * The correlation by which a plain scan costs so much more than a bitmap scan, with what is
+ * reported else: as cost_index() has it.  Repeated scans have 0, as they share pages.
+ */
+static double
+plain_correlation(const RencoderCostPath *p, const HeapCosts *heap, const RencoderCostReport *report,
+				  Cost more)
+{
+	double		rows = clamp_row_est(report->selectivity * heap->rows);
+	double		together = ceil(report->selectivity * heap->pages);
+	Cost		most;
+	Cost		least;
+	Cost		target;
+
+	if (p->loop_count > 1)
+		return 0;
+	most = heap->random_page_cost *
+		index_pages_fetched(rows, p->index->rel->pages, p->index->pages, p->root);
+	least = heap->random_page_cost + Max(together - 1, 0) * heap->seq_page_cost;
+	target = heap_cost(heap, pages_of_rows(heap, rows), 0) + more;
+	if (most <= least || target >= most)
+		return 0;
+	return sqrt(Min((most - target) / (most - least), 1));
 }
 
 RencoderCostReport
@@ -400,7 +508,6 @@ rencoder_cost_report(const RencoderCostPath *p)
 	Cost		index;
 	Cost		total;
 	Cost		seen;
-	Cost		brin_index;
 	Rival		rival = find_rival(p);
 
 	heap_costs_init(p, &heap);
@@ -411,8 +518,7 @@ rencoder_cost_report(const RencoderCostPath *p)
 		0.1 * cpu_operator_cost * p->heap_pages;
 	if (rival.kind == RIVAL_EXACT)
 	{
-		report_beside_exact(p, &heap, index, &report);
-		report.startup = Min(first_search_cost(p, index), report.total);
+		report_beside_exact(p, &heap, index, &rival, &report);
 		return report;
 	}
 
@@ -421,26 +527,24 @@ rencoder_cost_report(const RencoderCostPath *p)
 	if (total - seen < index || may_be_shared(p))
 		seen = select_cost(&heap, total - index, &report.selectivity);
 
-	/*
-	 * BRIN reads each of its pages, and is charged seq_page_cost for it at
-	 * least.
-	 */
-	brin_index = rival.pages * heap.seq_page_cost * 0.9;
 	brin_pages = brin_heap_pages(p, &heap, &rival);
-	if (rival.kind == RIVAL_BRIN && total - seen > brin_index &&
+	if (rival.kind == RIVAL_BRIN && total - seen > rival.index / DEARER &&
 		total <= visited_cost(&heap, brin_pages, brin_pages / heap.pages * heap.rows, 1))
-		seen = select_cost(&heap, total - brin_index, &report.selectivity);
+		seen = select_cost(&heap, total - rival.index / DEARER, &report.selectivity);
 
 	/*
-	 * This selectivity stands for pages, wherever they are: a plain scan is
-	 * not to have them made fewer by the correlation.  Of an index-only scan,
-	 * which asks for no column, the planner takes pages that are all visible
-	 * for spared.  They are not (row_check.h), so all is cost of the index.
+	 * This selectivity stands for pages, wherever they are.  Of an index-only
+	 * scan, which asks for no column, the planner takes pages that are all
+	 * visible for spared.  They are not (row_check.h), so all is cost of the
+	 * index.
 	 */
-	report.correlation = 0;
 	if (p->path->path.pathtype == T_IndexOnlyScan)
 		seen = select_rows(&heap, 1, &report.selectivity);
+	else
+		report.correlation = plain_correlation(p, &heap, &report, plain_more_cost(p, &heap, index));
 	report.total = Max(total - seen, 0);
-	report.startup = Min(first_search_cost(p, index), report.total);
+
+	/* What is before the first row is that part of what is reported. */
+	report.startup = report.total * Min(first_search_cost(p, index) / Max(index, 1e-10), 1);
 	return report;
 }

@@ -202,29 +202,27 @@ within_leaves(RankReader *r, renc_interval_set set)
 }
 
 /*
- * Entries that the query asks for, of the leaves that are within an interval, which is what
- * inner pages tell.  Of intervals that also have keys that are not asked for, as those that
- * cover boxes may, half of them.
+ * Entries of some intervals, at least, as far as inner pages tell.  What these say of one interval
+ * is wrong by a leaf at most, either way, and of many together by as many as their root.
  */
 static double
-rank_whole_leaves(RankReader *r, const renc_query *query, renc_interval_set set,
-				  double leaf_entries)
+rank_whole_leaves(RankReader *r, renc_interval_set set, double leaf_entries)
 {
 	double		sum = 0;
+	double		n = 0;
 
 	r->no_leaves = true;
 	for (size_t i = 0; i < set.n; i++)
 	{
-		renc_interval interval = set.interval[i];
-		renc_overlap overlap = query->overlap(query->arg, interval.lo, interval.hi);
-		double		between = rank_interval(r, interval);
+		double		between = rank_interval(r, set.interval[i]);
 
 		if (between < 0)
 			break;
-		sum += Max(between - leaf_entries, 0) * (overlap == RENC_INSIDE ? 1 : 0.5);
+		sum += between;
+		n++;
 	}
 	r->no_leaves = false;
-	return sum;
+	return Max(sum - leaf_entries * sqrt(n), 0);
 }
 
 /* Entries that meet any of the intervals, by accident or not; < 0: not to be learnt. */
@@ -290,6 +288,7 @@ rank_column(Relation index, RencoderQuery *query, const RencoderRunInfoData *inf
 	{
 		RencoderIntervals cover = {0};
 		renc_interval_set set = keys->set;
+		double		part = 1;
 
 		column->bounds_only = true;
 		add_known(&column->between, rank_intervals(&r, all));
@@ -298,11 +297,12 @@ rank_column(Relation index, RencoderQuery *query, const RencoderRunInfoData *inf
 			rencoder_boxes_cover(&keys->boxes, &cover);
 			set.interval = cover.interval;
 			set.n = cover.n;
+			part = rencoder_boxes_covered_part(&keys->boxes, set);
 		}
 		if (tree->level == 0)
 			column->in_leaves += Max(find_entries(&r, set), 0);
 		else
-			column->in_leaves += rank_whole_leaves(&r, &keys->query, set, leaf_entries);
+			column->in_leaves += part * rank_whole_leaves(&r, set, leaf_entries);
 	}
 	rencoder_run_reader_end(&r.reader);
 }

@@ -12,10 +12,6 @@
 
 #include "table/heap_read.h"
 
-/* Entries that each search looks for, in times of the one before, and the last but one, at most. */
-#define LIMIT_FACTOR	4
-#define LAST_LIMIT		(RENCODER_PLAIN_FIRST_ENTRIES * 256)
-
 /* Memory that is kept from scan to scan. */
 #define KEPT_STRETCHES	256
 
@@ -132,8 +128,8 @@ rencoder_plain_scan_search(RencoderPlainScan *plain, BlockNumber nblocks, uint32
 	plain->early.take = take_found;
 	plain->early.arg = plain;
 	plain->early.broken_off = false;
-	plain->limit *= LIMIT_FACTOR;
-	return one_column && plain->early.limit <= LAST_LIMIT ? &plain->early : NULL;
+	plain->limit *= RENCODER_PLAIN_LIMIT_FACTOR;
+	return one_column && plain->early.limit <= RENCODER_PLAIN_LAST_ENTRIES ? &plain->early : NULL;
 }
 
 void

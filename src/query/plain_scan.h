@@ -29,6 +29,10 @@
 /* Entries that the first search looks for. */
 #define RENCODER_PLAIN_FIRST_ENTRIES	32
 
+/* And each further one, in times of the one before, and the last that has a limit. */
+#define RENCODER_PLAIN_LIMIT_FACTOR		4
+#define RENCODER_PLAIN_LAST_ENTRIES		(RENCODER_PLAIN_FIRST_ENTRIES * 256)
+
 typedef struct RencoderPlainScan
 {
 	bool		begun;			/* was there a search since the beginning? */

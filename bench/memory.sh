@@ -1,0 +1,163 @@
+#!/usr/bin/env bash
+# What queries cost where memory is short, beside a btree:
+#
+#   bash bench/memory.sh [MILLIONS [SEED [QUERIES]]]
+#
+# MILLIONS (default 20) million random int8, 35 rows a page, default options.  shared_buffers has 128
+# MB, effective_cache_size too, and a program throws table and indexes out of the kernel's cache 50
+# times a second: so that is all the memory that there is.  One match and absent values, each of them asked for once, planned
+# anew ("simple") and by a generic plan.  By turns one index and the other, each after enough queries to
+# fill the buffers, QUERIES (default 10000) of each kind, in three rounds: mean and median of all.
+# Ends with exit code 1 if a limit is exceeded.
+set -euo pipefail
+# shellcheck source=bench/lib.sh
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+ROWS=$(awk -v m="${1:-20}" 'BEGIN { printf "%d", m * 1000000 }')
+SEED=${2:-1}
+QUERIES=${3:-10000}
+ROUNDS=3
+
+make_table() {
+    bench_sql -q <<SQL
+SET max_parallel_maintenance_workers = 0;
+SET maintenance_work_mem = '1GB';
+CREATE UNLOGGED TABLE big (u int8, ub int8, filler text);
+ALTER TABLE big ALTER filler SET STORAGE plain;
+INSERT INTO big SELECT hashint8extended(i, $SEED), hashint8extended(i, $SEED), repeat('x', 180)
+    FROM generate_series(1, $ROWS::int8) AS i;
+CREATE INDEX big_rencoder ON big USING rencoder (u);
+CREATE INDEX big_btree ON big (ub);
+VACUUM ANALYZE big;
+CHECKPOINT;
+SELECT format('%s: %s MB', relname, round(pg_relation_size(oid) / 1048576.0)) FROM pg_class
+WHERE relname IN ('big', 'big_rencoder', 'big_btree') ORDER BY relname;
+SELECT format('%s bits a row, %s false pages expected',
+    round(pg_relation_size('big_rencoder') * 8.0 / $ROWS, 2), round(false_pages::numeric, 2))
+FROM rencoder_runs('big_rencoder');
+CREATE TABLE times (kind text, way text, index text, us float8);
+SQL
+}
+
+# Throws the files named out of the kernel's cache, until it is killed, or its parent is gone.
+make_dropper() {
+    gcc -O2 -x c -o "$WORK/drop" - <<'C'
+#include <fcntl.h>
+#include <unistd.h>
+
+int
+main(int argc, char **argv)
+{
+    int fd[1024];
+    pid_t parent = getppid();
+
+    for (int i = 1; i < argc && i < 1024; i++)
+        if ((fd[i] = open(argv[i], O_RDONLY)) < 0)
+            return 1;
+    while (getppid() == parent)
+    {
+        for (int i = 1; i < argc && i < 1024; i++)
+            (void) posix_fadvise(fd[i], 0, 0, POSIX_FADV_DONTNEED);
+        usleep(20000);
+    }
+    return 0;
+}
+C
+}
+
+# The function that asks: index and column, planned once or each time, queries number "first" on.
+# No number comes twice, so that no value does.
+make_functions() {
+    local index column
+    for index in btree rencoder; do
+        column=u
+        [[ $index != btree ]] || column=ub
+        bench_sql -q <<SQL
+CREATE FUNCTION ask_$index(kind text, way text, first int8, n int8) RETURNS void LANGUAGE plpgsql
+SET enable_seqscan = off SET plan_cache_mode = force_generic_plan AS \$\$
+DECLARE
+    value int8;
+    start timestamptz;
+    found int8;
+    spent float8[] := '{}';
+BEGIN
+    FOR i IN first .. first + n - 1 LOOP
+        value := hashint8extended(CASE kind WHEN 'absent' THEN -i
+            ELSE 1 + i::int8 * 7919 % $ROWS::int8 END, $SEED);
+        start := clock_timestamp();
+        IF way = 'simple' THEN
+            EXECUTE format('SELECT count(filler) FROM big WHERE $column = %s', value) INTO found;
+        ELSE
+            SELECT count(filler) INTO found FROM big WHERE $column = value;
+        END IF;
+        spent := spent || (extract(epoch FROM clock_timestamp() - start) * 1e6)::float8;
+        IF found <> (kind <> 'absent')::int THEN
+            RAISE '% by %: % rows', value, '$index', found;
+        END IF;
+    END LOOP;
+    INSERT INTO times SELECT kind, way, '$index', us FROM unnest(spent) AS us
+    WHERE kind <> 'warm-up';
+END \$\$;
+SQL
+    done
+}
+
+# One index, all kinds: as many queries to warm up as fill the buffers twice.
+ask() { # INDEX FIRST
+    echo "SELECT ask_$1('warm-up', 'generic', $2, 32768);"
+    echo "SELECT ask_$1('one match', 'generic', $2 + 32768, $QUERIES);"
+    echo "SELECT ask_$1('one match', 'simple', $2 + 32768 + $QUERIES, $QUERIES);"
+    echo "SELECT ask_$1('absent', 'generic', $2, $QUERIES);"
+    echo "SELECT ask_$1('absent', 'simple', $2 + $QUERIES, $QUERIES);"
+}
+
+report() {
+    bench_sql -q -F ' ' <<'SQL'
+SELECT format('%s, %s: btree mean %s us (median %s), rencoder %s (%s): %s (%s) times', kind, way,
+    round(b.mean), round(b.median), round(r.mean), round(r.median),
+    round((r.mean / b.mean)::numeric, 2), round((r.median / b.median)::numeric, 2))
+FROM (SELECT kind, way, avg(us)::numeric AS mean,
+        (percentile_cont(0.5) WITHIN GROUP (ORDER BY us))::numeric AS median
+    FROM times WHERE index = 'btree' GROUP BY kind, way) AS b
+JOIN (SELECT kind, way, avg(us)::numeric AS mean,
+        (percentile_cont(0.5) WITHIN GROUP (ORDER BY us))::numeric AS median
+    FROM times WHERE index = 'rencoder' GROUP BY kind, way) AS r USING (kind, way)
+ORDER BY kind DESC, way;
+SQL
+}
+
+# The ratio of the means of one kind, of both ways.
+ratio() { # KIND
+    bench_sql -c "SELECT round((avg(us) FILTER (WHERE index = 'rencoder')
+        / avg(us) FILTER (WHERE index = 'btree'))::numeric, 2) FROM times WHERE kind = '$1'"
+}
+
+main() {
+    local round index first=1 files dropper
+    bench_machine
+    echo "Seed: $SEED.  Rows: $ROWS.  shared_buffers: $(bench_sql -c 'SHOW shared_buffers')," \
+        "effective_cache_size: $(bench_sql -c 'SHOW effective_cache_size')"
+    make_table
+    make_functions
+    make_dropper
+    mapfile -t files < <(bench_sql -c "SELECT pg_relation_filepath(oid) FROM pg_class
+        WHERE relname IN ('big', 'big_rencoder', 'big_btree')" |
+        while read -r file; do ls "$WORK/data/$file" "$WORK/data/$file".* 2>/dev/null || true; done)
+    sync
+    "$WORK/drop" "${files[@]}" &
+    dropper=$!
+    for ((round = 1; round <= ROUNDS; round++)); do
+        for index in btree rencoder; do
+            ask "$index" "$first" | bench_sql -q -o /dev/null
+            first=$((first + 32768 + 2 * QUERIES))
+        done
+    done
+    kill "$dropper" || die "the kernel's cache was not emptied"
+    report
+    bench_limit 'one match: rencoder / btree' "$(ratio 'one match')" '<=' 0.75
+    bench_limit 'absent: rencoder / btree' "$(ratio absent)" '<=' 0.6
+    bench_finish
+}
+
+bench_run shared_buffers=128MB effective_cache_size=128MB max_wal_size=16GB checkpoint_timeout=1h autovacuum=off jit=off \
+    max_parallel_workers_per_gather=0 -- "$@"
