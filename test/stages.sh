@@ -130,6 +130,13 @@ out_of_tree_complete()
 		{ echo "objects beside the sources"; return 1; }
 }
 
+# Programs of bench/ that no server runs.
+bench_programs()
+{
+	run_make -s -j2 -C "$WORK/src/bench/filter" all &&
+		run_make -s -j2 -C "$WORK/src/bench/run" all
+}
+
 stage_static()
 {
 	local clang flags
@@ -142,6 +149,8 @@ stage_static()
 	result_of "installation and tests out of the tree, PostgreSQL $major" "$WORK/log/static-out" \
 		out_of_tree_complete || true
 	rm -rf "$WORK/out"
+	result_of "programs of bench/, PostgreSQL $major" "$WORK/log/static-bench" \
+		bench_programs || true
 	# The server's flags and header settings are gcc's: that clang does not know
 	# one is no fault of the code.  Only compiled: linking with the LTO flags of
 	# a server built by gcc would need clang's plugin.

@@ -55,7 +55,7 @@ csv_indexes() {
 }
 
 csv_bits() {
-    csv bits bits 'bits_per_key against false pages of an empty interval; law: P / 2^(bits - 2)' "
+    csv bits bits 'bits_per_key against false pages of an empty interval; law: parts of pages / 2^(bits - 2)' "
         SELECT f.x AS bits_per_key, round(a.value, 2) AS bits_a_row,
             round(f.value, 4) AS false_pages, round(w.value, 4) AS law,
             round(i.value, 2) AS index_pages, round(median(l.cpu_ms), 4) AS empty_cpu_ms

@@ -147,8 +147,8 @@ FROM (SELECT avg(pages) AS pages, avg(index_pages) AS index_pages
           rencoder_candidates('uniform_bits$bits', uniform(-i), uniform(-i) + 63)) AS c,
     LATERAL (VALUES ('bits a row', pg_relation_size('uniform_bits$bits') * 8.0 / $ROWS),
         ('false pages', c.pages), ('index pages', c.index_pages),
-        ('law', (SELECT relpages FROM pg_class WHERE oid = 'wide'::regclass)
-            / 2.0 ^ ($bits - 2))) AS v (what, value)
+        ('law', (SELECT relpages * ceil(reltuples / relpages / 4)
+            FROM pg_class WHERE oid = 'wide'::regclass) / 2.0 ^ ($bits - 2))) AS v (what, value)
 ON CONFLICT DO NOTHING;
 SQL
         measure_some wide warm uniform 'empty one' "bits$bits"
