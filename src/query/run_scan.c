@@ -444,33 +444,6 @@ matches_column(RencoderRunScan *scan, const RencoderPendingEntry *entry, int col
 }
 
 /*
- * The first entry from i on whose key may be one that is asked for.  Nearly none is, so those of the
- * same coder are left out by one comparison.  "k" as of matches_column().
- */
-static inline int
-skip_pending(const RencoderPendingWalk *walk, int i, int natts, int col, const RencoderRunKeys *k)
-{
-	const Size	size = walk->copy.entry_size;
-	const char *at = walk->copy.page->entries + i * size;
-	uint64		lo;
-	uint64		span;
-
-	if (k == NULL || k->keys == NULL)
-		return i;
-	lo = k->keys->query.hull_lo;
-	span = k->keys->query.hull_hi - lo;
-	for (; i < walk->copy.nentries; i++, at += size)
-	{
-		const RencoderPendingEntry *entry = (const RencoderPendingEntry *) at;
-
-		if (entry->key[col] - lo <= span || !rencoder_pending_has_key(entry, col) ||
-			rencoder_pending_coders(entry, natts)[col] != k->generation)
-			break;
-	}
-	return i;
-}
-
-/*
  * Adds the heap pages of the entries that match to the late pages of their columns.  What came
  * since the table's size was read, no snapshot sees here.
  */
@@ -482,14 +455,20 @@ add_pending(RencoderRunScan *scan, const RencoderPendingWalk *walk)
 	for (int col = 0; col < natts; col++)
 	{
 		const RencoderRunKeys *k = NULL;
-		int			i = 0;
 
 		if (!rencoder_column_is_asked(&scan->query->column[col]))
 			continue;
-		while ((i = skip_pending(walk, i, natts, col, k)) < walk->copy.nentries)
+		for (int i = 0; i < walk->copy.nentries; i++)
 		{
-			const RencoderPendingEntry *entry = rencoder_pending_entry(&walk->copy, i++);
+			const RencoderPendingEntry *entry;
 
+			/* Nearly all keys are beside what is asked for. */
+			if (k != NULL && k->keys != NULL)
+				i = rencoder_pending_skip(&walk->copy, i, natts, col, k->generation,
+										  k->keys->query.hull_lo, k->keys->query.hull_hi);
+			if (i == walk->copy.nentries)
+				break;
+			entry = rencoder_pending_entry(&walk->copy, i);
 			if (entry->page < scan->nblocks && matches_column(scan, entry, col, walk->blkno, &k))
 				add_row(scan, &scan->late[col], entry->page, *rencoder_pending_row(entry, natts));
 		}

@@ -439,15 +439,12 @@ typedef struct bit_reader
 #define NEAR_BITS		57
 
 static inline bool
-has_near(const bit_reader *r)
+load_near(const bit_reader *r, uint64_t *v)
 {
-	return r->at + 64 <= r->limit;
-}
-
-static inline uint64_t
-near_bits(const bit_reader *r)
-{
-	return renc_load64(r->data + (r->at >> 3)) >> (r->at & 7);
+	if (r->at + 64 > r->limit)
+		return false;
+	*v = renc_load64(r->data + (r->at >> 3)) >> (r->at & 7);
+	return true;
 }
 
 /* Reads up to 63 bits.  Beyond the limit there are zeros. */
@@ -471,11 +468,10 @@ read_bits(bit_reader *r, int n)
 {
 	uint64_t	v;
 
-	if (n > NEAR_BITS || !has_near(r))
+	if (n > NEAR_BITS || !load_near(r, &v))
 		return read_any_bits(r, n);
-	v = low_bits(near_bits(r), n);
 	r->at += n;
-	return v;
+	return low_bits(v, n);
 }
 
 /* Counts zeros up to a one; many beyond the limit. */
@@ -506,11 +502,10 @@ static inline uint64_t
 read_gamma(bit_reader *r)
 {
 	size_t		high;
+	uint64_t	v;
 
-	if (has_near(r))
+	if (load_near(r, &v))
 	{
-		uint64_t	v = near_bits(r);
-
 		high = v == 0 ? 64 : __builtin_ctzll(v);
 		if (2 * high + 1 <= NEAR_BITS)
 		{

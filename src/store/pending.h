@@ -174,6 +174,24 @@ rencoder_pending_entry(const RencoderPendingCopy *copy, int i)
 	return (const RencoderPendingEntry *) (copy->page->entries + i * copy->entry_size);
 }
 
+/* The first entry from i on that is not of a key by "coder" which is not in lo .. hi. */
+static inline int
+rencoder_pending_skip(const RencoderPendingCopy *copy, int i, int natts, int col, uint32 coder,
+					  uint64 lo, uint64 hi)
+{
+	const char *at = copy->page->entries + i * copy->entry_size;
+
+	for (; i < copy->nentries; i++, at += copy->entry_size)
+	{
+		const RencoderPendingEntry *entry = (const RencoderPendingEntry *) at;
+
+		if (entry->key[col] - lo <= hi - lo || !rencoder_pending_has_key(entry, col) ||
+			rencoder_pending_coders(entry, natts)[col] != coder)
+			break;
+	}
+	return i;
+}
+
 /*
  * A walk over the pages of the list.  Inserters link pages meanwhile, and a maintainer whom the
  * caller does not keep out takes some away.
