@@ -34,12 +34,12 @@ main() {
         echo "build of $column: $(bench_sql -c "SELECT round(build_ms('$column'), 1)") ms"
     done
     measure 'uniform' 0.08
-    measure 'clusters: absent value' 0.35
-    measure 'clusters: 64 long' 0.7
+    measure 'clusters: absent value' 0.3
+    measure 'clusters: 64 long' 0.6
     measure 'clusters: gap, 10^6 long' 25
     measure 'timestamps: a value' 0.085
     measure 'timestamps: 60 s' 1.4
-    measure 'text: = absent' 0.12
+    measure 'text: = absent' 0.1
     measure 'text: LIKE, 6 hex digits' 0.5
     measure 'points: box of 0.1' 0.4
     measure 'points: box of 1' 1.7

@@ -40,6 +40,10 @@
 /* Keys to each side by whose distance the spacing is told. */
 #define NEIGHBOURS		4
 
+/* Other ranges that are looked at; a range has so many times the spacing of one at most. */
+#define OTHER_RANGES	4
+#define MOST_SPARSE		8
+
 /* In turn. */
 #define KINDS			4
 
@@ -123,8 +127,42 @@ draw_apart(filled_ranges *filled, const renc_keys *keys, uint64_t key, double sp
 	sample->lo = above ? key + distance : key - distance;
 	sample->hi = greatest - sample->lo < length - 1 ? greatest : sample->lo + (length - 1);
 	sample->anchor = -1;
-	sample->kind = RENC_SAMPLE_APART;
+	sample->kind = RENC_SAMPLE_APART + (int) (far * RENC_SAMPLE_SIZES);
 	return true;
+}
+
+/* The index of the first key of a range that is >= key, or of the last one. */
+static size_t
+place_in(const renc_keys *keys, uint64_t key)
+{
+	size_t		left = 0;
+	size_t		right = keys->n - 1;
+
+	while (left < right)
+	{
+		size_t		middle = left + (right - left) / 2;
+
+		if (keys->key[middle] < key)
+			left = middle + 1;
+		else
+			right = middle;
+	}
+	return left;
+}
+
+/*
+ * The spacing at key k of a range.  One that stands alone in its range may have neighbours in
+ * others.
+ */
+static double
+spacing_of(const filled_ranges *filled, const renc_keys *keys, size_t k)
+{
+	double		spacing = spacing_at(keys, k);
+
+	for (int i = 0; i < filled->n && i < OTHER_RANGES; i++)
+		spacing = fmin(spacing, MOST_SPARSE *
+					   spacing_at(filled->keys[i], place_in(filled->keys[i], keys->key[k])));
+	return spacing;
 }
 
 static bool
@@ -168,7 +206,7 @@ renc_own_samples(const renc_keys *ranges, int nranges, double table_ranges,
 	{
 		size_t		k;
 		const renc_keys *keys = draw_key(&filled, i, &sample[i], &k);
-		double		spacing = spacing_at(keys, k);
+		double		spacing = spacing_of(&filled, keys, k);
 		int			size = i / KINDS % RENC_SAMPLE_SIZES;
 		double		unit = (size + next_unit(&filled.state)) / RENC_SAMPLE_SIZES;
 		double		more = 0;
@@ -250,7 +288,7 @@ draw_box(filled_ranges *filled, int i, renc_own_box *own, renc_sample *sample)
 		x = (uint32_t) move(x, distance * cos(angle));
 		y = (uint32_t) move(y, distance * sin(angle));
 		sample->anchor = -1;
-		sample->kind = RENC_SAMPLE_APART;
+		sample->kind = RENC_SAMPLE_APART + size;
 	}
 	set_side(x, sqrt(area * aspect), next_unit(state), &own->box.xlo, &own->box.xhi);
 	set_side(y, sqrt(area / aspect), next_unit(state), &own->box.ylo, &own->box.yhi);

@@ -17,6 +17,7 @@ typedef struct compiler
 {
 	renc_program *prog;
 	const renc_query *query;
+	bool		whole;			/* all keys of its hull satisfy it */
 	int			limit;			/* nodes from this level on are leaves: inside
 								 * ones, or all */
 	bool		all;
@@ -27,9 +28,22 @@ typedef struct compiler
 /* What an enumeration does with each node of the target level. */
 typedef void (*visit_fn) (program_compiler *c, uint64_t prefix, bool inside, void *arg);
 
+static renc_overlap
+overlap_of(const program_compiler *c, uint64_t lo, uint64_t hi)
+{
+	const renc_query *q = c->query;
+
+	if (!c->whole)
+		return q->overlap(q->arg, lo, hi);
+	if (lo > q->hull_hi || hi < q->hull_lo)
+		return RENC_DISJOINT;
+	return lo >= q->hull_lo && hi <= q->hull_hi ? RENC_INSIDE : RENC_PARTIAL;
+}
+
 /*
  * Visits the nodes of level "to" below the node (prefix, from) that meet the
- * query, in key order.  Halves the node, so that disjoint parts cost nothing.
+ * query, in key order.  Halves the node, so that disjoint parts cost nothing, and
+ * begins at the node below it that holds all that is asked for.
  */
 static void
 enumerate(program_compiler *c, uint64_t prefix, int from, int to, bool inside,
@@ -39,8 +53,17 @@ enumerate(program_compiler *c, uint64_t prefix, int from, int to, bool inside,
 		return;
 	if (!inside)
 	{
-		switch (c->query->overlap(c->query->arg, prefix,
-								  renc_prefix_end(prefix, from)))
+		uint64_t	end = renc_prefix_end(prefix, from);
+		uint64_t	lo = c->query->hull_lo > prefix ? c->query->hull_lo : prefix;
+		uint64_t	hi = c->query->hull_hi < end ? c->query->hull_hi : end;
+		int			shared = lo > hi ? from : renc_common_prefix(lo, hi);
+
+		if (shared > from)
+		{
+			from = shared < to ? shared : to;
+			prefix = renc_prefix(lo, from);
+		}
+		switch (overlap_of(c, prefix, renc_prefix_end(prefix, from)))
 		{
 			case RENC_DISJOINT:
 				return;
@@ -56,10 +79,13 @@ enumerate(program_compiler *c, uint64_t prefix, int from, int to, bool inside,
 		visit(c, prefix, inside, arg);
 		return;
 	}
-	if (inside && (to - from >= MANY_LEVELS || c->prog->nnodes + (1 << (to - from)) > c->max_nodes))
+	if (inside)
 	{
 		/* All of them have nodes. */
-		c->full = true;
+		if (to - from >= MANY_LEVELS || c->prog->nnodes + (1 << (to - from)) > c->max_nodes)
+			c->full = true;
+		for (uint64_t i = 0; i < UINT64_C(1) << (to - from) && !c->full; i++)
+			visit(c, prefix | i << (RENC_KEY_BITS - to), true, arg);
 		return;
 	}
 	enumerate(c, prefix, from + 1, to, inside, visit, arg);
@@ -176,35 +202,52 @@ add_trees(program_compiler *c, uint64_t prefix, int from, bool inside, int stage
 			  add_tree, &ctx);
 }
 
+/* Are there more nodes at the first level whose nodes are leaves than there is room for? */
 static bool
-try_compile(renc_program *prog, const renc_query *query, int limit, bool all, int max_nodes)
+is_too_long(const program_compiler *c, int deepest)
 {
-	program_compiler c = {prog, query, limit, all, max_nodes, false};
+	return c->query->nodes(c->query->arg, c->limit < deepest ? c->limit : deepest) > c->max_nodes;
+}
 
-	prog->ntrees = 0;
-	prog->nnodes = 0;
-	add_trees(&c, 0, 0, false, 0, -1);
-	return !c.full;
+static bool
+try_compile(program_compiler *c, int deepest)
+{
+	c->prog->ntrees = 0;
+	c->prog->nnodes = 0;
+	c->full = is_too_long(c, deepest);
+	add_trees(c, 0, 0, false, 0, -1);
+	return !c->full;
 }
 
 void
 renc_program_compile(renc_program *prog, const renc_shape *shape,
 					 uint32_t rows, const renc_query *query)
 {
-	renc_program_compile_within(prog, shape, rows, query, RENC_MAX_NODES);
+	prog->rows = rows;
+	renc_program_compile_within(prog, shape, query, RENC_MAX_NODES);
+
+	/* Only the nodes that stay are worth hashing. */
+	for (int i = 0; i < prog->nnodes; i++)
+		prog->node[i].hash = renc_hash_node(prog->node[i].prefix,
+											prog->node[i].level);
 }
 
 void
 renc_program_compile_within(renc_program *prog, const renc_shape *shape,
-							uint32_t rows, const renc_query *query, int max_nodes)
+							const renc_query *query, int max_nodes)
 {
 	uint64_t	stored = 0;
 	uint64_t	levels;
-	int			limit = RENC_KEY_BITS + 1;
-	bool		all = query->areal;
+	program_compiler c;
+	int			deepest = renc_stage_deepest(&shape->stage[shape->nstages - 1]);
 
+	c.prog = prog;
+	c.query = query;
+	c.whole = query->overlap(query->arg, query->hull_lo, query->hull_hi) == RENC_INSIDE;
+	c.limit = RENC_KEY_BITS + 1;
+	c.all = query->areal;
+	c.max_nodes = max_nodes;
 	prog->shape = *shape;
-	prog->rows = rows;
 	prog->always = false;
 	prog->complete = true;
 	for (int s = 0; s < shape->nstages; s++)
@@ -217,10 +260,10 @@ renc_program_compile_within(renc_program *prog, const renc_shape *shape,
 	 * below them find room.  The border of a box crosses ever more, and the
 	 * fewer of them are left the more tests each leaf has above it.
 	 */
-	while (!try_compile(prog, query, limit, all, max_nodes))
+	while (!try_compile(&c, deepest))
 	{
 		prog->complete = false;
-		if (levels == 0 && all)
+		if (levels == 0 && c.all)
 		{
 			prog->ntrees = prog->nnodes = 0;
 			prog->always = true;
@@ -228,17 +271,12 @@ renc_program_compile_within(renc_program *prog, const renc_shape *shape,
 		}
 		if (levels == 0)
 		{
-			all = true;
+			c.all = true;
 			levels = stored;
 		}
-		limit = RENC_KEY_BITS - __builtin_clzll(levels);
-		levels &= ~RENC_LEVEL_BIT(limit);
+		c.limit = RENC_KEY_BITS - __builtin_clzll(levels);
+		levels &= ~RENC_LEVEL_BIT(c.limit);
 	}
-
-	/* Only the nodes that stay are worth hashing. */
-	for (int i = 0; i < prog->nnodes; i++)
-		prog->node[i].hash = renc_hash_node(prog->node[i].prefix,
-											prog->node[i].level);
 }
 
 /* Tests the nodes of a tree in one window; returns the OR of its leaves. */

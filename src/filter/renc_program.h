@@ -85,9 +85,9 @@ typedef struct renc_windows
 extern void renc_program_compile(renc_program *prog, const renc_shape *shape,
 								 uint32_t rows, const renc_query *query);
 
-/* The same with a budget of fewer nodes. */
+/* The same with a budget of fewer nodes, and without hashes of nodes: to be looked at, not run. */
 extern void renc_program_compile_within(renc_program *prog, const renc_shape *shape,
-										uint32_t rows, const renc_query *query, int max_nodes);
+										const renc_query *query, int max_nodes);
 
 /* Ranges of "candidates" that may hold a key satisfying the query. */
 extern renc_mask renc_program_run(renc_program *prog, const renc_windows *windows,

@@ -20,13 +20,15 @@ typedef enum renc_overlap
 
 /*
  * "hull_lo" and "hull_hi" bound all keys that may satisfy the query.
- * "overlap" may answer RENC_PARTIAL on doubt, never RENC_DISJOINT.
+ * "overlap" may answer RENC_PARTIAL on doubt, never RENC_DISJOINT.  "nodes" of a level, which
+ * is not 0, are met by the query at least.
  */
 typedef struct renc_query
 {
 	uint64_t	hull_lo;
 	uint64_t	hull_hi;
 	renc_overlap (*overlap) (const void *arg, uint64_t lo, uint64_t hi);
+	double		(*nodes) (const void *arg, int level);
 	const void *arg;
 	bool		areal;			/* its border crosses more nodes on each level */
 } renc_query;
@@ -77,6 +79,23 @@ renc_interval_set_overlap(const void *arg, uint64_t lo, uint64_t hi)
 	return RENC_PARTIAL;
 }
 
+static inline double
+renc_interval_set_nodes(const void *arg, int level)
+{
+	const renc_interval_set *set = (const renc_interval_set *) arg;
+	int			shift = RENC_KEY_BITS - level;
+	double		nodes = 0;
+
+	for (size_t i = 0; i < set->n; i++)
+	{
+		uint64_t	first = set->interval[i].lo >> shift;
+
+		nodes += (double) ((set->interval[i].hi >> shift) - first);
+		nodes += i == 0 || set->interval[i - 1].hi >> shift < first;
+	}
+	return nodes;
+}
+
 /* The query of a set of intervals; "set" must outlive it. */
 static inline renc_query
 renc_query_intervals(const renc_interval_set *set)
@@ -86,6 +105,7 @@ renc_query_intervals(const renc_interval_set *set)
 	q.hull_lo = set->interval[0].lo;
 	q.hull_hi = set->interval[set->n - 1].hi;
 	q.overlap = renc_interval_set_overlap;
+	q.nodes = renc_interval_set_nodes;
 	q.arg = set;
 	q.areal = false;
 	return q;

@@ -4,10 +4,14 @@
  *
  * Proteus tries all designs (Algorithm 1 of the paper): two numbers.  Here a design
  * is a root, a set of levels, kw and kr, once or twice, and a trial takes a tenth of a
- * millisecond at least.  So trials of little effort choose among the rule's shape and regular
- * ones, with and without a stage that prunes, and improve the best step by step; the last
- * word is with trials of all samples.  Levels are regular: so many, spread evenly from a
- * first to a last one.  A trial is given up once it costs more than the best so far.
+ * millisecond.  So the rule's shape and regular ones are tried, with and without a stage that
+ * prunes, and steps improve the best: first those of a regular stage, with so many levels spread
+ * evenly from a first to a last one, then those of single levels.
+ *
+ * Where samples are made up, each kind has a shape that is the best for it among the first
+ * that are tried, whatever the work: the rule's is made for values, one with a stage that prunes
+ * for gaps.  How much worse a shape is than these, decides (renc_trial_cost).  With more work
+ * the same trials come first, so it finds no worse shape.
  */
 #include "renc_search.h"
 
@@ -16,37 +20,18 @@
 /* A thousandth is not worth another step. */
 #define WORTH_A_STEP	0.999
 
-/*
- * Points may cost so many times what they do with the rule's shape, and so much more where all is
- * gaps between clusters of values.  Short intervals and boxes may cost some more.
- */
-#define WORSE_THAN_RULE	1.25
-#define WORSE_FOR_GAPS	0.5
-#define WORSE_SHORT		1.2
-#define WORSE_BOXES		1.2
-
-/*
- * Trials of little effort choose among all that is proposed, and improve what they choose: so
- * many samples, so many keys of one range, and that part of the work.  The others have
- * filters of so many keys.
- */
-#define FEW_SAMPLES		16
-#define FEW_KEYS		400
-#define MANY_KEYS		1200
-#define FIRST_WORK		0.5
-#define CLIMB_WORK		0.65
-
 /* Shapes that are improved. */
-#define CANDIDATES		4
+#define CANDIDATES		2
 
 /* The root of a stage that prunes is so far above its level. */
 #define PRUNING_ROOT	6
 
 /*
  * A level that has so many of the prefixes of the one below is as good, and clusters have many
- * such.
+ * such, unless there are so many times fewer clusters than prefixes.
  */
 #define FLAT			0.97
+#define FEW_FLAT		4
 
 /* Where queries are known, levels that are tried as the deepest. */
 #define GRID_STRIDE		3
@@ -54,9 +39,19 @@
 /* That close to the cost of the best, what a level costs at least leaves nothing to gain. */
 #define HOPELESS		0.8
 
-/* Trials that there is to be work for, unless too few samples were left. */
+/*
+ * Trials that there is to be work for, unless too few samples were left: of the rule's shape, and of
+ * the best; of others then.
+ */
 #define LEAST_TRIALS	100
-#define LEAST_SAMPLES	64
+#define LEAST_OTHERS	10
+
+/* If there are too few, this part of the work; the rest is for more of them. */
+#define FIRST_WORK		0.5
+
+/* Samples that are made up: all tell how near keys are to queries, so many are asked. */
+#define OWN_SAMPLES		160
+#define OWN_BOXES		128
 
 /* A stage with regular levels; changes of one. */
 typedef struct stage_plan
@@ -72,14 +67,12 @@ typedef struct stage_plan
 /* Most of what can be gained comes first. */
 static const stage_plan steps[] = {
 	/* root, first, last, nlevels, kw, kr */
-	{0, 0, -4, 0, 0, 0}, {0, 0, 4, 0, 0, 0}, {0, 4, 0, 0, 0, 0}, {0, -4, 0, 0, 0, 0},
-	{4, 4, 4, 0, 0, 0}, {-4, -4, -4, 0, 0, 0}, {-4, 0, 0, 0, 0, 0}, {4, 0, 0, 0, 0, 0},
+	{4, 4, 4, 0, 0, 0}, {-4, -4, -4, 0, 0, 0}, {0, 0, -4, 0, 0, 0}, {0, 0, 4, 0, 0, 0},
+	{0, 4, 0, 0, 0, 0}, {0, -4, 0, 0, 0, 0}, {-4, 0, 0, 0, 0, 0}, {4, 0, 0, 0, 0, 0},
 	{0, 0, 0, -2, 1, 0}, {0, 0, 0, 2, -1, 0}, {0, 0, 0, -2, 0, 1}, {0, 0, 0, 2, 0, -1},
-	{0, 0, 0, 0, 1, -1}, {0, 0, 0, 0, -1, 1},
-	{0, 0, -1, 0, 0, 0}, {0, 0, 1, 0, 0, 0}, {0, 1, 0, 0, 0, 0}, {0, -1, 0, 0, 0, 0},
-	{0, 0, 0, 1, 0, 0}, {0, 0, 0, -1, 0, 0}, {1, 0, 0, 0, 0, 0}, {-1, 0, 0, 0, 0, 0},
-	{0, 0, 0, 0, 0, 1}, {0, 0, 0, 0, 0, -1}, {0, 0, 0, 0, 1, 0}, {0, 0, 0, 0, -1, 0},
-	{0, 0, 1, 1, 0, 0}, {0, 0, -1, -1, 0, 0}, {1, 1, 1, 0, 0, 0}, {-1, -1, -1, 0, 0, 0},
+	{0, 0, 0, 0, 1, -1}, {0, 0, 0, 0, -1, 1}, {0, 0, 0, 0, 0, 1}, {0, 0, 0, 0, 0, -1},
+	{0, 0, 0, 0, 1, 0}, {0, 0, 0, 0, -1, 0}, {1, 1, 1, 0, 0, 0}, {-1, -1, -1, 0, 0, 0},
+	{1, 0, 0, 0, 0, 0}, {-1, 0, 0, 0, 0, 0},
 };
 
 #define NSTEPS	((int) (sizeof(steps) / sizeof(steps[0])))
@@ -87,26 +80,17 @@ static const stage_plan steps[] = {
 typedef struct candidate
 {
 	renc_shape	shape;
-	renc_prediction p;
+	renc_prediction p;			/* with renc_trial_cost */
 } shape_candidate;
-
-/* A trial that there has been: steps lead to the same shapes again. */
-typedef struct past_trial
-{
-	uint8_t		shape[RENC_SHAPE_PACKED_SIZE];
-	renc_prediction p;
-} past_trial;
-
-#define PAST_TRIALS		256
 
 typedef struct search_state
 {
 	renc_trial *trial;
 	const renc_trial_input *in;
 	double		work;			/* allowed */
+	double		least[RENC_SAMPLE_KINDS];	/* what the first shapes cost */
 	int			n;
 	shape_candidate best[CANDIDATES];	/* ascending in cost */
-	past_trial	past[PAST_TRIALS];	/* of the same effort */
 } search_state;
 
 static bool
@@ -115,68 +99,54 @@ has_work(const search_state *h)
 	return renc_trial_work(h->trial) < h->work;
 }
 
-/* Where a trial of a shape is kept; another one's is overwritten. */
-static past_trial *
-past_of(search_state *h, const uint8_t *packed)
-{
-	uint32_t	hash = 0;
-
-	for (int i = 0; i < RENC_SHAPE_PACKED_SIZE; i++)
-		hash = (hash ^ packed[i]) * UINT32_C(16777619);
-	return &h->past[hash % PAST_TRIALS];
-}
-
-/* Tries a shape, unless what it costs is known.  False if it is not below the limit. */
+/* Tries a shape.  False if it is none, or not below the limit. */
 static bool
-try_shape(search_state *h, const renc_shape *shape, double limit, renc_prediction *p)
+try_shape(search_state *h, const renc_shape *shape, double limit, shape_candidate *c)
 {
-	uint8_t		packed[RENC_SHAPE_PACKED_SIZE];
-	past_trial *past;
-
 	if (!has_work(h) || !renc_shape_valid(shape, NULL))
 		return false;
-	renc_shape_pack(shape, packed);
-	past = past_of(h, packed);
-	if (memcmp(past->shape, packed, sizeof(packed)) != 0 || (!past->p.complete && past->p.score < limit))
-	{
-		memcpy(past->shape, packed, sizeof(packed));
-		renc_trial_run(h->trial, shape, limit, &past->p);
-	}
-	*p = past->p;
-	return p->complete && p->score < limit;
+	c->shape = *shape;
+	renc_trial_run(h->trial, shape, limit, &c->p);
+	c->p.cost = renc_trial_cost(h->trial, &c->p, h->least);
+	return c->p.complete && c->p.cost < limit;
 }
 
-/* Adds a shape to the best if it is one of them.  The same shape costs the same. */
+/* Adds a shape that was tried to the best if it is one of them.  The same shape costs the same. */
+static void
+add_candidate(search_state *h, const shape_candidate *c)
+{
+	int			at;
+
+	for (int i = 0; i < h->n; i++)
+		if (h->best[i].p.cost == c->p.cost)
+			return;
+	if (h->n == CANDIDATES && c->p.cost >= h->best[CANDIDATES - 1].p.cost)
+		return;
+	if (h->n < CANDIDATES)
+		h->n++;
+	for (at = h->n - 1; at > 0 && h->best[at - 1].p.cost > c->p.cost; at--)
+		h->best[at] = h->best[at - 1];
+	h->best[at] = *c;
+}
+
 static void
 offer(search_state *h, const renc_shape *shape)
 {
 	shape_candidate c;
-	double		limit = h->n == CANDIDATES ? h->best[CANDIDATES - 1].p.score : INFINITY;
-	int			at;
 
-	c.shape = *shape;
-	if (!try_shape(h, shape, limit, &c.p))
-		return;
-	for (int i = 0; i < h->n; i++)
-		if (h->best[i].p.score == c.p.score)
-			return;
-	if (h->n < CANDIDATES)
-		h->n++;
-	for (at = h->n - 1; at > 0 && h->best[at - 1].p.score > c.p.score; at--)
-		h->best[at] = h->best[at - 1];
-	h->best[at] = c;
+	if (try_shape(h, shape, h->n == CANDIDATES ? h->best[CANDIDATES - 1].p.cost : INFINITY, &c))
+		add_candidate(h, &c);
 }
 
 /* Takes a shape if it is better. */
 static bool
 improve(search_state *h, shape_candidate *c, const renc_shape *shape)
 {
-	renc_prediction p;
+	shape_candidate other;
 
-	if (!try_shape(h, shape, c->p.score * WORTH_A_STEP, &p))
+	if (!try_shape(h, shape, c->p.cost * WORTH_A_STEP, &other))
 		return false;
-	c->shape = *shape;
-	c->p = p;
+	*c = other;
 	return true;
 }
 
@@ -212,6 +182,29 @@ set_stage(const stage_plan *p, int max_kw, renc_stage *st)
 	return true;
 }
 
+/* Changes a stage; levels that are only moved need not be regular.  False if there is no such stage. */
+static bool
+change_stage(const stage_plan *step, int max_kw, renc_stage *st)
+{
+	stage_plan	p = plan_of(st);
+	uint64_t	levels = step->last > 0 ? st->levels << step->last : st->levels >> -step->last;
+	bool		moved = step->first == step->last && step->nlevels == 0;
+
+	p.root += step->root;
+	p.first += step->first;
+	p.last += step->last;
+	p.nlevels += step->nlevels;
+	p.kw += step->kw;
+	p.kr += step->kr;
+	if (p.nlevels == 1)
+		p.first = p.last;
+	if (!set_stage(&p, max_kw, st))
+		return false;
+	if (moved)
+		st->levels = levels;
+	return true;
+}
+
 /* A step of a stage, as often as it is one for the better. */
 static bool
 take_step(search_state *h, shape_candidate *c, int stage, const stage_plan *step)
@@ -221,19 +214,39 @@ take_step(search_state *h, shape_candidate *c, int stage, const stage_plan *step
 	while (stage < c->shape.nstages)
 	{
 		renc_shape	shape = c->shape;
-		stage_plan	p = plan_of(&shape.stage[stage]);
 
-		p.root += step->root;
-		p.first += step->first;
-		p.last += step->last;
-		p.nlevels += step->nlevels;
-		p.kw += step->kw;
-		p.kr += step->kr;
-		if (p.nlevels == 1)
-			p.first = p.last;
-		if (!set_stage(&p, h->in->max_kw, &shape.stage[stage]) || !improve(h, c, &shape))
+		if (!change_stage(step, h->in->max_kw, &shape.stage[stage]) || !improve(h, c, &shape))
 			break;
 		better = true;
+	}
+	return better;
+}
+
+/* Levels of a stage one by one: one more, one less, or moved to the next. */
+static bool
+flip_levels(search_state *h, shape_candidate *c, int stage)
+{
+	bool		better = false;
+
+	for (int l = RENC_KEY_BITS; l > 0; l--)
+	{
+		uint64_t	flips[2] = {RENC_LEVEL_BIT(l), l > 1 ? RENC_LEVEL_BIT(l) | RENC_LEVEL_BIT(l - 1) : 0};
+
+		for (int i = 0; i < 2; i++)
+		{
+			renc_shape	shape = c->shape;
+			uint64_t   *levels = &shape.stage[stage].levels;
+
+			/*
+			 * Of two one is moved; above the root and far below there is
+			 * none.
+			 */
+			if (l <= shape.stage[stage].root || l > renc_stage_deepest(&shape.stage[stage]) + 1 ||
+				(i == 1 && __builtin_popcountll(*levels & flips[1]) != 1))
+				continue;
+			*levels ^= flips[i];
+			better |= improve(h, c, &shape);
+		}
 	}
 	return better;
 }
@@ -274,41 +287,51 @@ level_of_share(const renc_trial_input *in, double share)
 		l++;
 	for (flat = l; flat > 0 && prefixes[flat - 1] < FLAT * prefixes[flat];)
 		flat--;
-	return flat > 0 ? flat : l;
+	return FEW_FLAT * prefixes[flat] > prefixes[l] ? flat : l;
 }
 
-/* Stages above that prune, and none: clusters have few prefixes, which cost little. */
-static void
-try_pruning(search_state *h, const renc_shape *from)
+/*
+ * Stages above that prune, and none: clusters have few prefixes, which cost little.  Returns how many
+ * shapes there are.
+ */
+static int
+add_pruning(const renc_trial_input *in, const renc_shape *from, renc_shape *shapes)
 {
 	static const double shares[] = {0.4, 0.1, 0.02};
-	static const int8_t rows[] = {6, 3, 8};
 	const renc_shape alone = without_pruning(from);
 	int			deepest = RENC_KEY_BITS;
+	int			n = 0;
 
-	offer(h, &alone);
+	shapes[n++] = alone;
 	for (size_t i = 0; i < sizeof(shares) / sizeof(shares[0]); i++)
 	{
-		int			base = level_of_share(h->in, shares[i]);
+		int			base = level_of_share(in, shares[i]);
+		stage_plan	p = {0, 0, 0, 1, 1, 6};
 
 		/* The stage below begins where this one ends, or deeper. */
 		if (base > __builtin_ctzll(alone.stage[0].levels))
 			base = __builtin_ctzll(alone.stage[0].levels);
 		if (base < 1 || base == deepest)
 			continue;
-		deepest = base;
-		for (size_t k = 0; k < sizeof(rows); k++)
+		deepest = p.first = p.last = base;
+		p.root = base > PRUNING_ROOT ? base - PRUNING_ROOT : 0;
+		shapes[n] = (renc_shape)
 		{
-			stage_plan	p = {base > PRUNING_ROOT ? base - PRUNING_ROOT : 0, base, base, 1, 1, rows[k]};
-			renc_shape	shape = {2, {alone.stage[0], alone.stage[0]}};
-
-			if (base > alone.stage[0].root)
-				shape.stage[1].root = (uint8_t) base;
-			if (set_stage(&p, h->in->max_kw, &shape.stage[0]))
-				offer(h, &shape);
-		}
+			2,
+			{
+				alone.stage[0], alone.stage[0]
+			}
+		};
+		if (base > alone.stage[0].root)
+			shapes[n].stage[1].root = (uint8_t) base;
+		if (__builtin_popcountll(alone.stage[0].levels) > 4)
+			shapes[n].stage[1].levels &= alone.stage[0].levels - 1;
+		n += set_stage(&p, in->max_kw, &shapes[n].stage[0]);
 	}
+	return n;
 }
+
+#define PRUNED	4
 
 /* Steps from a shape as long as they are for the better. */
 static void
@@ -322,13 +345,16 @@ climb(search_state *h, shape_candidate *c)
 		for (int i = 0; i < NSTEPS; i++)
 			for (int stage = c->shape.nstages - 1; stage >= 0; stage--)
 				better |= take_step(h, c, stage, &steps[i]);
+		for (int stage = c->shape.nstages - 1; stage >= 0; stage--)
+			better |= flip_levels(h, c, stage);
 	}
 }
 
 /* Steps from all candidates, which share the work; the best comes first afterwards. */
 static void
-climb_all(search_state *h, double work)
+climb_all(search_state *h)
 {
+	double		work = h->work;
 	double		before = renc_trial_work(h->trial);
 	int			best = 0;
 
@@ -336,10 +362,11 @@ climb_all(search_state *h, double work)
 	{
 		h->work = before + (work - before) * (i + 1) / h->n;
 		climb(h, &h->best[i]);
-		if (h->best[i].p.score < h->best[best].p.score)
+		if (h->best[i].p.cost < h->best[best].p.cost)
 			best = i;
 	}
 	h->best[0] = h->best[best];
+	h->work = work;
 }
 
 /* Regular levels up to "last", so that a key sets so many bits. */
@@ -407,73 +434,116 @@ try_grid(search_state *h, const renc_shape *rule)
 		try_levels(h, rule, pattern[i], deepest - 2, deepest + 3, 2);
 }
 
-/* The shape by rule. */
-static void
-shape_by_rule(const renc_trial_input *in, double bits_per_key, renc_shape *shape)
+/* A stage by how its root and its levels differ from the root and the deepest level of the rule's. */
+typedef struct stage_offsets
 {
-	if (in->areal)
-		renc_rule_shape_areal(in->ranges, in->nranges, bits_per_key, shape);
-	else
-		renc_rule_shape(in->ranges, in->nranges, bits_per_key, shape);
-}
+	int			root;
+	int			kr;				/* 0: the rule's */
+	int			nlevels;
+	int			level[7];
+} stage_offsets;
 
-/*
- * From now on trials take so much effort.  Long queries that were put take long: fewer are asked,
- * so that some trials can be made.  "p" is what the rule's shape costs; what is much worse for
- * points is not taken.
- */
-static void
-set_effort(search_state *h, size_t samples, double keys, const renc_shape *rule, renc_prediction *p)
-{
-	double		before = renc_trial_work(h->trial);
-	double		most;
+/* For short intervals, and, in Z-order, for boxes, which cross more nodes of each level. */
+#define SHORT	3
+static const stage_offsets short_stages[2][SHORT] = {
+	{{0, 0, 7, {-3, -4, -5, -6, -7, -8, -9}}, {0, 0, 7, {-6, -7, -8, -9, -10, -11, -12}},
+	{1, 0, 7, {-4, -7, -8, -9, -10, -12, -14}}},
+	{{4, 3, 2, {6, 3}}, {4, 6, 1, {4}}, {3, 2, 3, {6, 4, 1}}},
+};
 
-	memset(h->past, 0, sizeof(h->past));
-	renc_trial_effort(h->trial, samples, keys);
-	renc_trial_run(h->trial, rule, INFINITY, p);
-	most = (double) samples * h->work / LEAST_TRIALS / (renc_trial_work(h->trial) - before);
-	if (h->in->asked_share > 0 && most < (double) samples && samples > LEAST_SAMPLES)
-	{
-		renc_trial_effort(h->trial, (size_t) fmax(most, LEAST_SAMPLES), keys);
-		renc_trial_run(h->trial, rule, INFINITY, p);
-	}
-	if (!(h->in->asked_share > 0))
-	{
-		double		times = WORSE_THAN_RULE + WORSE_FOR_GAPS * renc_trial_gaps(h->trial);
-
-		renc_trial_guard(h->trial, times, h->in->areal ? WORSE_BOXES : WORSE_SHORT * times);
-	}
-}
-
-/*
- * Trials of little effort tell which shapes are the best, and what steps make of them: the best of
- * all is the first.  Returns their number.
- */
 static int
-propose(search_state *h, const renc_shape *rule, const renc_shape *from, shape_candidate *found)
+add_short(bool areal, const renc_shape *rule, shape_candidate *first)
 {
-	double		work = h->work;
-	int			n;
-	renc_prediction p;
-	renc_shape	best;
+	const renc_shape alone = without_pruning(rule);
+	int			deepest = renc_stage_deepest(&alone.stage[0]);
+	int			n = 0;
 
-	set_effort(h, FEW_SAMPLES + h->in->nsamples / (h->in->areal ? 4 : 8), FEW_KEYS, rule, &p);
-	h->work = FIRST_WORK * work;
-	offer(h, rule);
-	if (h->n == 0)
-		return 0;
+	for (int i = 0; i < SHORT; i++)
+	{
+		const stage_offsets *o = &short_stages[areal][i];
+		renc_shape	shape = alone;
+		renc_stage *st = &shape.stage[0];
+		int			top = deepest + o->level[o->nlevels - 1];
+		int			root = st->root + o->root < top ? st->root + o->root : top - 1;
+
+		if (root < 0 || deepest + o->level[0] > RENC_KEY_BITS)
+			continue;
+		st->root = (uint8_t) root;
+		st->kr = o->kr > 0 ? (uint8_t) o->kr : st->kr;
+		st->levels = 0;
+		for (int l = 0; l < o->nlevels; l++)
+			st->levels |= RENC_LEVEL_BIT(deepest + o->level[l]);
+		if (renc_shape_valid(&shape, NULL))
+			first[n++].shape = shape;
+	}
+	return n;
+}
+
+/* Tries shapes; what the least of them costs for each kind is what others are compared with. */
+static void
+try_first(search_state *h, shape_candidate *first, int n)
+{
+	h->n = 0;
+	for (int i = 0; i < n; i++)
+	{
+		renc_trial_run(h->trial, &first[i].shape, INFINITY, &first[i].p);
+		for (int k = 0; k < RENC_SAMPLE_KINDS; k++)
+			h->least[k] = i == 0 ? first[i].p.kind[k] : fmin(h->least[k], first[i].p.kind[k]);
+	}
+	for (int i = 0; i < n; i++)
+	{
+		first[i].p.cost = renc_trial_cost(h->trial, &first[i].p, h->least);
+		add_candidate(h, &first[i]);
+	}
+}
+
+/* The rule's shape, that to start from, and where no query is known, those with a stage that prunes. */
+static int
+propose_first(const search_state *h, const renc_shape *rule, const renc_shape *from, shape_candidate *first)
+{
+	renc_shape	shapes[PRUNED];
+	int			pruned = h->in->asked_share > 0 ? 0 : add_pruning(h->in, rule, shapes);
+	int			n = 0;
+
+	first[n++].shape = *rule;
 	if (from != NULL)
-		offer(h, from);
-	try_pruning(h, rule);
-	try_grid(h, rule);
-	n = h->n;
-	memcpy(found + CANDIDATES, h->best, sizeof(h->best));
-	climb_all(h, CLIMB_WORK * work);
-	h->work = work;
-	best = h->best[0].shape;
-	try_pruning(h, &best);
-	memcpy(found, h->best, sizeof(h->best));
-	return CANDIDATES + n;
+		first[n++].shape = *from;
+	for (int i = 0; i < pruned; i++)
+		first[n++].shape = shapes[i];
+	if (pruned > 0)
+		n += add_short(h->in->areal, rule, &first[n]);
+	return n;
+}
+
+/* With how many samples there is work for so many trials of a shape. */
+static size_t
+samples_for(search_state *h, const renc_shape *shape, int trials)
+{
+	return renc_trial_affordable(h->trial, shape, (h->work - renc_trial_work(h->trial)) / trials);
+}
+
+/*
+ * Where few samples were asked, since the rule's shape takes long to ask them: more of them are put to
+ * the best, which may take less.  Few hardly tell what the rare ones among them cost.
+ */
+static void
+ask_more(search_state *h, shape_candidate *first, int n)
+{
+	size_t		asked = renc_trial_samples(h->trial);
+	size_t		samples = h->in->nsamples;
+
+	if (!has_work(h))
+		return;
+	first[n] = h->best[0];
+	for (int i = 0; i <= n; i++)
+	{
+		size_t		most = samples_for(h, &first[i].shape, i < n ? LEAST_OTHERS : LEAST_TRIALS);
+
+		samples = most < samples ? most : samples;
+	}
+	renc_trial_limit(h->trial, samples > asked ? samples : asked);
+	if (samples > asked)
+		try_first(h, first, n + 1);
 }
 
 bool
@@ -482,38 +552,43 @@ renc_search(renc_trial *trial, const renc_trial_input *in, double bits_per_key,
 {
 	search_state h;
 	renc_shape	rule;
-	shape_candidate found[2 * CANDIDATES];
-	int			nfound;
+	renc_shape	shapes[PRUNED];
+	shape_candidate first[2 + SHORT + PRUNED];
+	int			nfirst;
+	int			pruned;
+	size_t		known;
 
 	memset(choice, 0, sizeof(*choice));
 	memset(&h, 0, sizeof(h));
-	memset(found, 0, sizeof(found));
+	memset(first, 0, sizeof(first));
 	h.trial = trial;
 	h.in = in;
 	h.work = work;
-	shape_by_rule(in, bits_per_key, &rule);
+	(in->areal ? renc_rule_shape_areal : renc_rule_shape) (in->ranges, in->nranges, bits_per_key, &rule);
 	choice->shape = rule;
 	if (!renc_trial_init(trial, in))
 		return false;
-	nfound = propose(&h, &rule, from, found);
-	set_effort(&h, in->nsamples, MANY_KEYS, &rule, &h.best[0].p);
-	choice->now = h.best[0].p;
-	h.best[0].shape = rule;
-	h.n = 1;
-
-	/* These two whatever that takes. */
-	h.work = INFINITY;
-	if (from != NULL)
+	known = renc_trial_samples(trial);
+	if (in->asked_share > 0)
+		renc_trial_limit(trial, samples_for(&h, &rule, LEAST_TRIALS));
+	else
+		renc_trial_limit(trial, in->areal ? OWN_BOXES : OWN_SAMPLES);
+	if (in->asked_share > 0 && renc_trial_samples(trial) < known)
+		h.work *= FIRST_WORK;
+	nfirst = propose_first(&h, &rule, from, first);
+	try_first(&h, first, nfirst);
+	try_grid(&h, &rule);
+	pruned = in->asked_share > 0 ? add_pruning(in, &h.best[0].shape, shapes) : 0;
+	for (int i = 0; i < pruned; i++)
+		offer(&h, &shapes[i]);
+	climb_all(&h);
+	if (h.work < work)
 	{
-		renc_trial_run(trial, from, INFINITY, &choice->now);
-		offer(&h, from);
+		h.work = work;
+		ask_more(&h, first, nfirst);
+		climb_all(&h);
 	}
-	if (nfound > 0)
-		offer(&h, &found[0].shape);
-	h.work = work;
-	for (int i = 1; i < nfound; i++)
-		offer(&h, &found[i].shape);
-	climb_all(&h, work);
+	choice->now = first[from != NULL].p;
 	choice->shape = h.best[0].shape;
 	choice->best = h.best[0].p;
 	return true;

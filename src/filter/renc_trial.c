@@ -33,24 +33,23 @@
 #define SOME_NODES		64
 #define SOME_BOXED		128
 
-/* After so many samples the cost so far is looked at. */
-#define LEAST_BLOCK		16
+/* Fewer samples tell nothing. */
+#define LEAST_SAMPLES	64
 
-/* What some of the samples that are made up say is not exact. */
-#define SURELY_WORSE	1.5
+/* After so many samples that were put the cost so far is looked at. */
+#define BLOCK			16
 
 /* What costs less than this costs nothing. */
 #define LEAST_COST		0.1
 #define LEAST_SHARE		0.1
 #define LEAST_RATE		1e-6
 
-/* What points, and others, cost more than they may counts so many times. */
-#define WORSE_POINTS	1.6
-#define WORSE_SHORT		1.2
+/* The kind that a shape is worst for decides nearly alone. */
+#define WORST			5.0
 
 /* Work: a sample, and a node of its program, in keys set in a filter. */
-#define SAMPLE_WORK		20
-#define NODE_WORK		1
+#define SAMPLE_WORK		12
+#define NODE_WORK		0.5
 
 /* The ranges that have keys in a slice; of many keys, by some of them. */
 static renc_mask
@@ -86,7 +85,10 @@ fill_lanes(renc_trial *t, const renc_shape *shape)
 	}
 }
 
-/* That an absent node of a tree passes, in each lane. */
+/*
+ * That an absent node of a tree passes, in each lane.  Where samples are made up, a lane takes other
+ * windows: the few that their roots select would be fuller or emptier than all by luck.
+ */
 static void
 set_tree_fill(renc_trial *t, int tree)
 {
@@ -98,10 +100,14 @@ set_tree_fill(renc_trial *t, int tree)
 		product[lane] = 1;
 	for (int w = 0; w < st->kw; w++)
 	{
-		const float *fill = t->fill[renc_hash_reduce(of->hash, w, t->nwindows)];
+		uint32_t	window = renc_hash_reduce(of->hash, w, t->nwindows);
 
 		for (int lane = 0; lane < LANES; lane++)
-			product[lane] *= fill[lane];
+		{
+			product[lane] *= t->fill[window][lane];
+			if (t->in.asked_share < 1)
+				window = (window + t->nwindows / LANES + (uint32_t) w) % t->nwindows;
+		}
 	}
 	for (int lane = 0; lane < LANES; lane++)
 	{
@@ -295,7 +301,7 @@ test_sample(renc_trial *t, const asked_sample *asked, const renc_shape *shape, d
 	renc_interval_set set;
 	renc_query	q = query_of(asked->sample, &interval, &set);
 
-	renc_program_compile_within(&t->program, shape, t->in.rows, &q,
+	renc_program_compile_within(&t->program, shape, &q,
 								asked->sample->kind == RENC_SAMPLE_ASKED ? RENC_MAX_NODES :
 								t->in.areal ? SOME_BOXED : SOME_NODES);
 	t->work += SAMPLE_WORK + NODE_WORK * t->program.nnodes;
@@ -340,21 +346,38 @@ ask(renc_trial *t, const asked_sample *asked, const renc_shape *shape)
 	run->times += asked->weight * log(1 + cost_of(t, all / asked->empty, windows) / LEAST_COST);
 }
 
+/* Bits that a key sets at the levels below this one. */
+static int
+bits_below(const renc_shape *shape, int level)
+{
+	int			bits = 0;
+
+	for (int s = 0; s < shape->nstages; s++)
+		bits += shape->stage[s].kw * shape->stage[s].kr *
+			__builtin_popcountll(shape->stage[s].levels & ~UINT64_C(0) << level);
+	return bits;
+}
+
 /*
  * Share of the pairs that pass.  The closest pairs are few, and luck decides which shape lets
- * through none of them.  So those of a level count as many as they can be expected to be.
+ * through none of them.  So those of a level count as many as they can be expected to be; where
+ * there are none, each test that is left passes as often as those did on the level above.
  */
 static double
-rate_of(const kind_sums *kind, int deepest)
+rate_of(const kind_sums *kind, const renc_shape *shape, int deepest)
 {
 	double		passed = kind->close[deepest];
 	double		p = 0;
+	double		bits = 1;
 
 	for (int l = 0; l < deepest; l++)
 	{
 		if (kind->run.pairs[l] > 0)
+		{
 			p = kind->run.passed[l] / kind->run.pairs[l];
-		passed += p * (kind->close[l] - kind->close[l + 1]);
+			bits = bits_below(shape, l);
+		}
+		passed += pow(p, bits_below(shape, l) / bits) * (kind->close[l] - kind->close[l + 1]);
 	}
 	return passed;
 }
@@ -373,84 +396,80 @@ cost_of_kind(const renc_trial *t, int k, int deepest, double *windows)
 	if (run->weight <= 0)
 		return 0;
 	*windows = run->windows / run->weight;
-	if (k == RENC_SAMPLE_APART || renc_trial_each_alike(t, k))
+	if (k >= RENC_SAMPLE_APART || renc_trial_each_alike(t, k))
 		return LEAST_COST * (exp(run->times / run->weight) - 1);
 	if (k != RENC_SAMPLE_ASKED)
-		return cost_of(t, rate_of(kind, deepest), *windows);
+		return cost_of(t, rate_of(kind, &t->program.shape, deepest), *windows);
 	*windows = run->windows / kind->weight;
 	for (int l = 0; l <= RENC_KEY_BITS; l++)
 		passed += run->passed[l];
 	return cost_of(t, passed / kind->empty, *windows);
 }
 
-/* The logarithm of a cost, to compare it by; what is little beside what must be read is nothing. */
+/* What is little beside what must be read is nothing. */
 static double
-log_of(const renc_trial *t, int k, double cost)
+least_of(const renc_trial *t, int k)
 {
-	return log(cost + (renc_trial_each_alike(t, k) ? cost_of(t, LEAST_SHARE, 0) : LEAST_COST));
+	return renc_trial_each_alike(t, k) ? cost_of(t, LEAST_SHARE, 0) : LEAST_COST;
 }
 
-/* The mean over the kinds: of the logarithms, where kinds are made up. */
+/* Adds up what the samples of each kind cost; the rate is a mean of logarithms. */
 static void
 add_up(renc_trial *t, renc_prediction *p)
 {
 	const renc_shape *shape = &t->program.shape;
 	int			deepest = renc_stage_deepest(&shape->stage[shape->nstages - 1]);
 	double		rate = 0;
-	double		cost = 0;
-	double		points = 0;
-	double		others = 0;
-	double		shares = 0;
 
-	p->windows = 0;
+	p->windows = p->cost = 0;
 	for (int k = 0; k < RENC_SAMPLE_KINDS; k++)
 	{
-		kind_sums  *kind = &t->kind[k];
+		double		share = t->kind[k].share;
 		double		windows;
 
-		if (kind->share <= 0)
+		p->kind[k] = 0;
+		if (share <= 0)
 			continue;
-		kind->cost = cost_of_kind(t, k, deepest, &windows);
-		if (kind->guarded > 0)
-		{
-			double		more = log_of(t, k, kind->cost) - log_of(t, k, kind->guarded);
-
-			if (k == RENC_SAMPLE_POINT)
-				points = fmax(0, more);
-			else
-			{
-				others += kind->share * (t->in.areal ? fmax(0, more) : more);
-				shares += kind->share;
-			}
-		}
-		p->windows += kind->share * windows;
-		rate += kind->share * log(fmax(0, kind->cost - cost_of(t, 0, windows)) / cost_of(t, 1, 0) + LEAST_RATE);
-		cost += kind->share * log_of(t, k, kind->cost);
+		p->kind[k] = cost_of_kind(t, k, deepest, &windows);
+		p->cost += share * p->kind[k];
+		p->windows += share * windows;
+		rate += share * log(fmax(0, p->kind[k] - cost_of(t, 0, windows)) / cost_of(t, 1, 0) + LEAST_RATE);
 	}
 	p->fpr = fmax(0, exp(rate) - LEAST_RATE);
-	p->cost = fmax(0, exp(cost) - LEAST_COST);
-	if (others > 0)
-		cost += WORSE_SHORT * RENC_SAMPLE_SIZES * others / shares;
-	p->score = exp(cost + WORSE_POINTS * points);
 }
 
-void
-renc_trial_guard(renc_trial *t, double points, double others)
+double
+renc_trial_cost(const renc_trial *t, const renc_prediction *p, const double *least)
 {
-	t->kind[RENC_SAMPLE_POINT].guarded = points * t->kind[RENC_SAMPLE_POINT].cost;
-	for (int k = RENC_SAMPLE_SHORT; k < RENC_SAMPLE_KINDS; k++)
-		t->kind[k].guarded = others * t->kind[k].cost;
-}
+	double		worst = 0;
+	double		mean = 0;
+	double		at_least = 0;
 
-void
-renc_trial_effort(renc_trial *t, size_t samples, double keys)
-{
-	t->nasked = samples < t->nsamples ? samples : t->nsamples;
-	renc_trial_choose_filled(t, keys);
-	renc_trial_sum_up(t);
-	t->has_run = false;
 	for (int k = 0; k < RENC_SAMPLE_KINDS; k++)
-		t->kind[k].guarded = 0;
+	{
+		double		share = t->kind[k].share;
+		double		times = (p->kind[k] + least_of(t, k)) / (least[k] + least_of(t, k));
+
+		if (share <= 0)
+			continue;
+		worst += share * pow(times, WORST);
+		mean += share * log(times);
+		at_least += share * log(least[k] + LEAST_COST);
+	}
+	return fmax(0, exp(at_least + (log(worst) / WORST + mean) / 2) - LEAST_COST);
+}
+
+void
+renc_trial_limit(renc_trial *t, size_t samples)
+{
+	t->nsamples = samples < t->nknown ? samples : t->nknown;
+	renc_trial_sum_up(t);
+}
+
+size_t
+renc_trial_samples(const renc_trial *t)
+{
+	return t->nsamples;
 }
 
 double
@@ -459,12 +478,6 @@ renc_trial_least(const renc_trial *t, int deepest)
 	const kind_sums *asked = &t->kind[RENC_SAMPLE_ASKED];
 
 	return asked->share < 1 ? 0 : cost_of(t, asked->close[deepest], 0);
-}
-
-double
-renc_trial_gaps(const renc_trial *t)
-{
-	return t->apart;
 }
 
 double
@@ -482,34 +495,42 @@ renc_trial_count(const renc_trial *t)
 void
 renc_trial_run(renc_trial *t, const renc_shape *shape, double limit, renc_prediction *out)
 {
-	size_t		block = t->nasked / BLOCKS < LEAST_BLOCK ? LEAST_BLOCK : t->nasked / BLOCKS + 1;
-	bool		first = !t->has_run;
-
 	memset(out, 0, sizeof(*out));
 	t->runs++;
 	for (int k = 0; k < RENC_SAMPLE_KINDS; k++)
 		memset(&t->kind[k].run, 0, sizeof(kind_run));
 	fill_lanes(t, shape);
-	for (size_t i = 0; i < t->nasked && !out->complete; i++)
+	for (size_t i = 0; i < t->nsamples; i++)
 	{
-		double	   *in_all = &t->in_all[i / block];
-
 		ask(t, &t->asked[i], shape);
-		if (i % block != block - 1 && i + 1 < t->nasked)
+		if (t->in.asked_share < 1 || i % BLOCK != BLOCK - 1)
 			continue;
 		add_up(t, out);
-		out->complete = i + 1 == t->nasked;
-		if (out->complete)
-			break;
-		if (first)
-			*in_all = out->cost + LEAST_COST;
-		else if (t->in.asked_share < 1 ? (out->cost + LEAST_COST) * *in_all > SURELY_WORSE * limit : out->score > limit)
-		{
-			out->score = limit;
-			break;
-		}
+		if (out->cost > limit)
+			return;
 	}
-	for (size_t i = block; i < t->nasked && first; i += block)
-		t->in_all[i / block - 1] = (out->cost + LEAST_COST) / t->in_all[i / block - 1];
-	t->has_run = true;
+	add_up(t, out);
+	out->complete = true;
+}
+
+/* The work of a trial with the first of the samples. */
+static double
+work_of(renc_trial *t, const renc_shape *shape, size_t samples)
+{
+	double		before = t->work;
+	renc_prediction p;
+
+	renc_trial_limit(t, samples);
+	renc_trial_run(t, shape, INFINITY, &p);
+	return t->work - before;
+}
+
+size_t
+renc_trial_affordable(renc_trial *t, const renc_shape *shape, double work)
+{
+	double		half = work_of(t, shape, LEAST_SAMPLES / 2);
+	double		more = work_of(t, shape, LEAST_SAMPLES) - half;
+	double		samples = LEAST_SAMPLES / 2 * (1 + (work - half) / fmax(more, 1));
+
+	return (size_t) fmin(fmax(samples, LEAST_SAMPLES), (double) t->nknown);
 }

@@ -35,14 +35,15 @@
 typedef enum renc_sample_kind
 {
 	RENC_SAMPLE_ASKED,			/* put by somebody */
-	RENC_SAMPLE_APART,			/* between values, away from them */
 	RENC_SAMPLE_POINT,			/* a value of the table */
-	RENC_SAMPLE_SHORT			/* interval or box at one, of the first of
+	RENC_SAMPLE_SHORT,			/* interval or box at one, of the first of
 								 * RENC_SAMPLE_SIZES sizes */
+	RENC_SAMPLE_APART = RENC_SAMPLE_SHORT + 5	/* at the first of as many
+												 * distances from one */
 } renc_sample_kind;
 
-#define RENC_SAMPLE_SIZES	5
-#define RENC_SAMPLE_KINDS	(RENC_SAMPLE_SHORT + RENC_SAMPLE_SIZES)
+#define RENC_SAMPLE_SIZES	(RENC_SAMPLE_APART - RENC_SAMPLE_SHORT)
+#define RENC_SAMPLE_KINDS	(RENC_SAMPLE_APART + RENC_SAMPLE_SIZES)
 
 /* A sample query. */
 typedef struct renc_sample
@@ -55,8 +56,8 @@ typedef struct renc_sample
 								 * over the ranges of the table that they
 								 * match */
 	int32_t		anchor;			/* index of a range that does not count, or -1 */
-	int			kind;			/* renc_sample_kind, or a greater size than
-								 * RENC_SAMPLE_SHORT */
+	int			kind;			/* renc_sample_kind, or of a greater size or
+								 * distance */
 } renc_sample;
 
 typedef struct renc_trial_input
@@ -86,11 +87,10 @@ typedef struct renc_prediction
 	double		fpr;			/* share of the ranges without a match that
 								 * pass */
 	double		windows;		/* windows read per query and group */
-	double		cost;			/* of a query that was put: windows *
-								 * window_cost + fpr * heap pages of the
-								 * group; in heap pages */
-	double		score;			/* by which shapes are compared: "cost", and
-								 * what is over the guard */
+	double		cost;			/* of a query: windows * window_cost + fpr *
+								 * heap pages of the group; in heap pages.  A
+								 * mean, or what renc_trial_cost says */
+	double		kind[RENC_SAMPLE_KINDS];	/* of a query of each kind */
 	bool		complete;		/* false: given up early, "cost" tells only
 								 * that it is above the limit */
 } renc_prediction;
@@ -112,32 +112,35 @@ extern size_t renc_trial_size(const renc_trial_input *in);
 extern bool renc_trial_init(renc_trial *trial, const renc_trial_input *in);
 
 /*
- * Tries a valid shape.  Gives up as soon as the cost is known to exceed "limit"; pass
- * INFINITY (or anything huge) to have the exact numbers.
+ * Tries a valid shape.  If all samples are queries that were put, it gives up as soon as they are
+ * known to cost more than "limit"; pass INFINITY to have the exact numbers.
  */
 extern void renc_trial_run(renc_trial *trial, const renc_shape *shape,
 						   double limit, renc_prediction *out);
 
 /*
- * From now on so many of the samples are asked at most, and filters of so many keys are
- * built; at first all samples are, and LANES filters.
+ * What a query costs, in heap pages.  Nobody knows how often which kind of those that are made up
+ * will be asked, so "least" has what each kind costs with the shape that is the best for it: the cost
+ * is that least one, times how much worse the shape is, in the mean and for the kind that it
+ * is worst for.
  */
-extern void renc_trial_effort(renc_trial *trial, size_t samples, double keys);
+extern double renc_trial_cost(const renc_trial *trial, const renc_prediction *p, const double *least);
 
 /*
- * From now on a shape's score is the worse, the more points or short queries that are made up
- * cost than so many times what they did in the last trial.
+ * With how many of the samples a trial of a shape takes so much work: long queries take long.  Tries
+ * it with a few, so that renc_trial_limit() must follow.
  */
-extern void renc_trial_guard(renc_trial *trial, double points, double others);
+extern size_t renc_trial_affordable(renc_trial *trial, const renc_shape *shape, double work);
+
+/* From now on so many of the samples are asked at most; how many are asked. */
+extern void renc_trial_limit(renc_trial *trial, size_t samples);
+extern size_t renc_trial_samples(const renc_trial *trial);
 
 /*
  * What any shape with this deepest level costs at least, as queries have a key in their node.
  * Of boxes nothing is known.
  */
 extern double renc_trial_least(const renc_trial *trial, int deepest);
-
-/* Which share of the queries away from all values match few ranges: 1 where there are gaps. */
-extern double renc_trial_gaps(const renc_trial *trial);
 
 /*
  * What the trials since init have cost, in keys set in a filter (50 ns); and how many there

@@ -7,8 +7,12 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Keys in the filters that are built, unless one range has more. */
-#define FILLED_KEYS		4096
+/* Keys in the filters that are built. */
+#define FILLED_KEYS		1200.0
+
+/* Where samples are made up, so many ranges tell enough. */
+#define SOME_RANGES		32
+#define SOME_BOXED_RANGES	64
 
 /* Of fewer windows some are far fuller than others. */
 #define LEAST_WINDOWS	16.0
@@ -17,16 +21,28 @@
 #define LEAST_WEIGHT	0.1
 #define LEAST_BOXED		0
 
+/*
+ * Where few of the queries at some distance from a value match few ranges, that distance hardly
+ * counts.
+ */
+#define FEW_GAPS		6
+#define FEW_GAPS_BOXED	4
+
 /* So many pairs with a key in a node say less of those in the nodes below than the rule does. */
 #define FEW_PAIRS		4
 
 #define GOLDEN_RATIO	0.6180339887498949
 
 /*
- * Shares of the kinds that are made up: few ask for points of the plane.
+ * Shares of the kinds that are made up.  The kind that a shape is worst for decides nearly alone, so
+ * these count little.  Few ask for points of the plane.
  */
-static const double kind_share[RENC_SAMPLE_KINDS] = {0, 0.5, 0.5, 0.08, 0.08, 0.06, 0.06, 0.04};
-static const double boxed_share[RENC_SAMPLE_KINDS] = {0, 0.2, 0.1, 0.16, 0.16, 0.16, 0.16, 0.12};
+static const double kind_share[RENC_SAMPLE_KINDS] = {
+	0, 20.0, 0.4, 0.4, 0.3, 0.08, 0.04, 0.002, 0.002, 0.002, 0.002, 0.002
+};
+static const double boxed_share[RENC_SAMPLE_KINDS] = {
+	0, 0.1, 0.16, 0.16, 0.16, 0.16, 0.3, 0.04, 0.04, 0.04, 0.04, 0.04
+};
 
 static bool
 counts(const renc_trial_input *in, int r)
@@ -66,7 +82,9 @@ choose_ranges(const renc_trial_input *in, const renc_keys **chosen, size_t *nkey
 			total += in->ranges[r].n;
 		}
 	}
-	kept = !in->areal || total <= RENC_TRIAL_KEYS ? n : (int) ((double) n * RENC_TRIAL_KEYS / (double) total);
+	kept = in->asked_share < 1 ? (int) fmin(n, in->areal ? SOME_BOXED_RANGES : SOME_RANGES) : n;
+	if (in->areal && (double) total * kept > (double) RENC_TRIAL_KEYS * n)
+		kept = (int) ((double) n * RENC_TRIAL_KEYS / (double) total);
 	if (kept < 1)
 		kept = n < 1 ? 0 : 1;
 	*nkeys = 0;
@@ -157,13 +175,13 @@ sort_together(renc_trial *t, size_t *start, int n)
  * Of a few keys the middle of a range is taken, and the part of the windows that there would be
  * for it.
  */
-void
-renc_trial_choose_filled(renc_trial *t, double keys)
+static void
+choose_filled(renc_trial *t)
 {
 	double		mean = (double) t->total / t->nchosen;
-	double		part = fmin(1, fmax(keys / mean, LEAST_WINDOWS / t->in.nwindows));
+	double		part = fmin(1, fmax(FILLED_KEYS / mean, LEAST_WINDOWS / t->in.nwindows));
 
-	t->nfilled = (int) fmax(1, fmin(fmin(LANES, t->nchosen), keys / mean));
+	t->nfilled = (int) fmax(1, fmin(fmin(LANES, t->nchosen), FILLED_KEYS / mean));
 	t->nwindows = (uint32_t) ceil(part * t->in.nwindows);
 	for (int i = 0; i < t->nfilled; i++)
 	{
@@ -403,7 +421,7 @@ weigh(renc_trial *t, asked_sample *asked)
 	int			matching = renc_mask_count(asked->excluded);
 
 	asked->weight = renc_trial_each_alike(t, s->kind) ? 1 : s->weight;
-	if (s->kind != RENC_SAMPLE_APART && matching > 0)
+	if (s->kind < RENC_SAMPLE_APART && matching > 0)
 		matching--;
 	if (s->kind != RENC_SAMPLE_ASKED && !renc_trial_each_alike(t, s->kind))
 		asked->weight = fmin(s->weight, 1 / (1 + t->in.table_ranges * matching / renc_mask_count(t->used)));
@@ -415,28 +433,63 @@ weigh(renc_trial *t, asked_sample *asked)
 	return true;
 }
 
+/* The turn of the i-th of n: steps of the golden ratio take the same share of any part. */
+static double
+turn_of(size_t i, size_t n)
+{
+	double		golden = (double) i * GOLDEN_RATIO;
+
+	return (golden - floor(golden)) * (double) n;
+}
+
 /*
- * Compares samples with ranges, and leaves those that tell something.  Kinds that are made up are
- * asked in turn.  Of what was recorded, steps of the golden ratio take the same share of any part.
+ * Leaves the samples that tell something.  Of those that are made up as many points as intervals
+ * of all sizes, and as those apart, have the first turns.
  */
+static void
+keep_telling(renc_trial *t, const size_t *made)
+{
+	size_t		of_kind[RENC_SAMPLE_KINDS] = {0};
+	size_t		before[RENC_SAMPLE_KINDS] = {0};
+	size_t		kept = 0;
+
+	for (size_t i = 0; i < t->nsamples; i++)
+	{
+		int			kind = t->asked[i].sample->kind;
+
+		if (!weigh(t, &t->asked[i]))
+			continue;
+		t->kind[kind].gaps += t->asked[i].weight / (double) made[kind];
+		of_kind[kind]++;
+		t->asked[kept++] = t->asked[i];
+	}
+	for (size_t i = 0; i < kept; i++)
+	{
+		int			kind = t->asked[i].sample->kind;
+
+		if (kind != RENC_SAMPLE_ASKED)
+			t->asked[i].turn = turn_of(before[kind]++, of_kind[kind]) *
+				(kind == RENC_SAMPLE_POINT ? 1 : RENC_SAMPLE_SIZES);
+	}
+	qsort(t->asked, kept, sizeof(asked_sample), compare_turns);
+	t->nsamples = t->nknown = kept;
+}
+
+/* Compares samples with ranges. */
 static void
 compare_all(renc_trial *t)
 {
-	size_t		kept = 0;
-	size_t		n[RENC_SAMPLE_SHORT + 1] = {0};
+	size_t		made[RENC_SAMPLE_KINDS] = {0};
 
-	t->apart = 0;
 	for (size_t i = 0; i < t->in.nsamples; i++)
 	{
 		const renc_sample *s = &t->in.sample[i];
-		double		golden = (double) i * GOLDEN_RATIO;
 
 		if (s->weight <= 0)
 			continue;
 		memset(&t->asked[t->nsamples], 0, sizeof(asked_sample));
-		t->asked[t->nsamples].turn = s->kind != RENC_SAMPLE_ASKED ?
-			(double) n[s->kind < RENC_SAMPLE_SHORT ? s->kind : RENC_SAMPLE_SHORT]++ :
-			(golden - floor(golden)) * (double) t->in.nsamples;
+		t->asked[t->nsamples].turn = turn_of(i, t->in.nsamples);
+		made[s->kind]++;
 		t->asked[t->nsamples++].sample = s;
 	}
 	if (t->in.areal)
@@ -449,16 +502,7 @@ compare_all(renc_trial *t)
 		qsort(t->asked, t->nsamples, sizeof(asked_sample), compare_samples);
 		compare_intervals(t);
 	}
-	qsort(t->asked, t->nsamples, sizeof(asked_sample), compare_turns);
-	for (size_t i = 0; i < t->nsamples; i++)
-	{
-		if (!weigh(t, &t->asked[i]))
-			continue;
-		if (t->asked[i].sample->kind == RENC_SAMPLE_APART)
-			t->apart += t->asked[i].weight / (double) n[RENC_SAMPLE_APART];
-		t->asked[kept++] = t->asked[i];
-	}
-	t->nasked = t->nsamples = kept;
+	keep_telling(t, made);
 }
 
 /* What each kind counts for, of those that there are; false if there are none. */
@@ -472,8 +516,8 @@ share_kinds(renc_trial *t)
 	for (int k = 0; k < RENC_SAMPLE_KINDS; k++)
 	{
 		t->kind[k].share = t->kind[k].empty > 0 ? shares[k] : 0;
-		if (k == RENC_SAMPLE_APART)
-			t->kind[k].share *= t->apart;
+		if (k >= RENC_SAMPLE_APART)
+			t->kind[k].share *= pow(t->kind[k].gaps, t->in.areal ? FEW_GAPS_BOXED : FEW_GAPS);
 		made_up += t->kind[k].share;
 	}
 	if (made_up == 0 && t->kind[RENC_SAMPLE_ASKED].empty > 0)
@@ -488,7 +532,7 @@ renc_trial_sum_up(renc_trial *t)
 {
 	for (int k = 0; k < RENC_SAMPLE_KINDS; k++)
 		t->kind[k].weight = t->kind[k].empty = 0;
-	for (size_t i = 0; i < t->nasked; i++)
+	for (size_t i = 0; i < t->nsamples; i++)
 	{
 		kind_sums  *kind = &t->kind[t->asked[i].sample->kind];
 
@@ -503,7 +547,6 @@ renc_trial_init(renc_trial *t, const renc_trial_input *in)
 {
 	t->in = *in;
 	t->runs = 0;
-	t->has_run = false;
 	t->work = 0;
 	t->nsamples = 0;
 	memset(t->kind, 0, sizeof(t->kind));
@@ -514,7 +557,7 @@ renc_trial_init(renc_trial *t, const renc_trial_input *in)
 	for (int i = 0; i < t->nchosen; i++)
 		t->total += t->chosen[i]->n;
 	place_parts(t);
-	renc_trial_choose_filled(t, FILLED_KEYS);
+	choose_filled(t);
 	place_ranges(t);
 	compare_all(t);
 	if (!renc_trial_sum_up(t))

@@ -12,9 +12,6 @@
 /* Filters that are built. */
 #define LANES			RENC_SLICE_RANGES
 
-/* Samples are asked in so many blocks at most. */
-#define BLOCKS			64
-
 typedef struct trial_key
 {
 	uint64_t	key;
@@ -27,7 +24,7 @@ typedef struct asked_sample
 	const renc_sample *sample;
 	double		weight;
 	double		turn;			/* asked in the order of these, so that the
-								 * first few are of all kinds */
+								 * first few are like all */
 	int			empty;			/* positions without a match */
 	renc_mask	excluded;		/* those that match, or do not count */
 	uint8_t		level[RENC_GROUP_RANGES];	/* levels that an interval has in
@@ -54,10 +51,10 @@ typedef struct kind_run
 typedef struct kind_sums
 {
 	double		share;			/* of all kinds */
-	double		guarded;		/* what a query may cost; 0 = anything */
-	double		cost;			/* of a query, as the last run has it */
 	double		weight;			/* of all that are asked */
 	double		empty;			/* pairs without a match */
+	double		gaps;			/* share of queries away from values that
+								 * match few ranges */
 	double		close[RENC_KEY_BITS + 1];	/* of all samples: share of the
 											 * pairs with a key in a node of
 											 * the level */
@@ -99,17 +96,8 @@ struct renc_trial
 	int			runs;
 	double		work;
 	kind_sums	kind[RENC_SAMPLE_KINDS];
-	size_t		nsamples;
-	size_t		nasked;			/* the first of them */
-	double		apart;			/* share of queries away from all values that
-								 * match few ranges: there are gaps */
-
-	/*
-	 * Of the first run of this effort: how many times as much all samples
-	 * cost as those up to the end of each block.
-	 */
-	bool		has_run;
-	double		in_all[BLOCKS];
+	size_t		nsamples;		/* asked: the first of them */
+	size_t		nknown;
 
 	/* Of the run. */
 	renc_program program;
@@ -130,9 +118,6 @@ struct renc_trial
 	float		(*fill)[LANES];
 };
 
-/* The ranges whose filters are built, of so many keys in all; and parts of these. */
-extern void renc_trial_choose_filled(renc_trial *t, double keys);
-
 /* Sums over the samples that are asked, of a kind each; false if they tell nothing. */
 extern bool renc_trial_sum_up(renc_trial *t);
 
@@ -143,7 +128,7 @@ extern bool renc_trial_sum_up(renc_trial *t);
 static inline bool
 renc_trial_each_alike(const renc_trial *t, int kind)
 {
-	return t->in.areal && kind == RENC_SAMPLE_KINDS - 1;
+	return t->in.areal && kind == RENC_SAMPLE_APART - 1;
 }
 
 /* The first of the keys of a slice that is >= key. */

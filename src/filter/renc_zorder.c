@@ -106,13 +106,16 @@ renc_zorder_split(uint64_t key, uint32_t *x, uint32_t *y)
 renc_overlap
 renc_box_node(const renc_box *box, uint64_t lo, uint64_t hi)
 {
-	uint32_t	xlo;
+	/* All bits from some on differ, on each axis every second of them. */
+	int			bits = lo == hi ? 0 : RENC_KEY_BITS - __builtin_clzll(lo ^ hi);
 	uint32_t	xhi;
-	uint32_t	ylo;
 	uint32_t	yhi;
+	uint32_t	xlo;
+	uint32_t	ylo;
 
 	renc_zorder_split(lo, &xlo, &ylo);
-	renc_zorder_split(hi, &xhi, &yhi);
+	xhi = xlo | (uint32_t) ((UINT64_C(1) << bits / 2) - 1);
+	yhi = ylo | (uint32_t) ((UINT64_C(1) << (bits + 1) / 2) - 1);
 	if (xlo > box->xhi || xhi < box->xlo || ylo > box->yhi || yhi < box->ylo)
 		return RENC_DISJOINT;
 	if (xlo >= box->xlo && xhi <= box->xhi && ylo >= box->ylo && yhi <= box->yhi)
@@ -231,19 +234,6 @@ renc_box_set_prepare(renc_box *box, size_t n)
 	return kept;
 }
 
-renc_query
-renc_query_boxes(const renc_box_set *set)
-{
-	renc_query	q;
-
-	q.hull_lo = set->box[0].first;
-	q.hull_hi = set->box[set->n - 1].reach;
-	q.overlap = renc_box_set_overlap;
-	q.arg = set;
-	q.areal = true;
-	return q;
-}
-
 /* Nodes of one axis, "bits" deep, that cells from lo to hi lie in. */
 static double
 axis_nodes(uint32_t lo, uint32_t hi, int bits)
@@ -258,4 +248,27 @@ renc_box_nodes(const renc_box *box, int level)
 {
 	return axis_nodes(box->xlo, box->xhi, (level + 1) / 2) *
 		axis_nodes(box->ylo, box->yhi, level / 2);
+}
+
+static double
+box_set_nodes(const void *arg, int level)
+{
+	const renc_box_set *set = (const renc_box_set *) arg;
+
+	/* Boxes may overlap. */
+	return renc_box_nodes(&set->box[0], level);
+}
+
+renc_query
+renc_query_boxes(const renc_box_set *set)
+{
+	renc_query	q;
+
+	q.hull_lo = set->box[0].first;
+	q.hull_hi = set->box[set->n - 1].reach;
+	q.overlap = renc_box_set_overlap;
+	q.nodes = box_set_nodes;
+	q.arg = set;
+	q.areal = true;
+	return q;
 }

@@ -26,16 +26,16 @@
  * Work of a search, in keys set in a filter (50 ns), for each key of the table or, later, of the
  * group: reading and building take ten times as much.  A trial takes ten thousand.
  */
-#define WORK_A_KEY			0.2
-#define LEAST_WORK			60000.0
-#define LEAST_BOXED_WORK	200000.0
+#define WORK_A_KEY			0.4
+#define LEAST_WORK			120000.0
+#define LEAST_BOXED_WORK	300000.0
 #define MOST_WORK			2e6
 
 /* For queries that were put: an index is made for these, however small the table. */
 #define ASKED_WORK			4e6
 
-/* Samples that are made, and more where they are a small part of the work. */
-#define FEW_SAMPLES			128
+/* Samples that are made; to compare boxes with keys takes longer. */
+#define FEW_BOXES			128
 #define MANY_SAMPLES		512
 #define MANY_SAMPLES_WORK	1e6
 
@@ -273,9 +273,9 @@ prepare_trial(RencoderDesigner *designer, int col, const ColumnKeys *k, const Re
 	in->pages_per_range = designer->pages_per_range;
 	in->window_cost = WINDOW_COST;
 	in->sample = designer->sample;
-	in->nsamples = choose_samples(designer, col, q, k, share,
-								  work < MANY_SAMPLES_WORK ? FEW_SAMPLES : MANY_SAMPLES);
 	in->areal = is_boxed(designer, col);
+	in->nsamples = choose_samples(designer, col, q, k, share,
+								  in->areal && work < MANY_SAMPLES_WORK ? FEW_BOXES : MANY_SAMPLES);
 	in->asked_share = share;
 	in->max_kw = share > 0 ? RENC_SEARCH_ASKED_KW : RENC_SEARCH_KW;
 	make_room(designer, in);

@@ -60,7 +60,7 @@ make_keys(uint64_t (*key) (void))
 static bool
 in_gap(const renc_sample *s)
 {
-	return s->kind == RENC_SAMPLE_APART;
+	return s->kind >= RENC_SAMPLE_APART;
 }
 
 /* The same seed, the same samples; all but those apart begin at a key of their range. */
