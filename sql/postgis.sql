@@ -174,7 +174,9 @@ CREATE TABLE places AS SELECT i / 40 AS place,
 	FROM generate_series(0, 15999) i;
 CREATE INDEX places_g ON places USING rencoder (g) WITH (pages_per_range = 1, storage = filter);
 VACUUM ANALYZE places;
+SET enable_indexscan = off;
 EXPLAIN (COSTS OFF) SELECT * FROM places WHERE g && ST_MakeEnvelope(1, 20, 3, 21, 4326);
+RESET enable_indexscan;
 -- A plain scan does not count its pages.
 CREATE FUNCTION heap_pages(query text) RETURNS int LANGUAGE plpgsql SET enable_indexscan = off AS $$
 DECLARE

@@ -82,7 +82,9 @@ FROM pf_asks(pf_with('near(g, x, 0.3)')) a, pf_asks(pf_with('ST_DWithin(g, x, 0.
 CREATE TABLE pf_places AS SELECT ST_Buffer(ST_SetSRID(ST_MakePoint(i, i / 2.0), 4326), 0.5) AS x
 FROM generate_series(1, 20) i;
 ANALYZE pf_places;
+SET enable_indexscan = off;
 EXPLAIN (COSTS OFF) SELECT count(*) FROM pf_places JOIN pf ON g && x AND ST_Intersects(g, x);
+RESET enable_indexscan;
 SELECT count(*) FROM pf_places JOIN pf ON g && x AND ST_Intersects(g, x);
 SELECT count(*) FROM pf_places JOIN pf ON ST_Intersects(g, x);
 DROP TABLE pf, pf_places, pf_functions;
