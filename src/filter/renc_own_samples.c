@@ -127,7 +127,6 @@ draw_apart(filled_ranges *filled, const renc_keys *keys, uint64_t key, double sp
 	sample->lo = above ? key + distance : key - distance;
 	sample->hi = greatest - sample->lo < length - 1 ? greatest : sample->lo + (length - 1);
 	sample->anchor = -1;
-	sample->kind = RENC_SAMPLE_APART + (int) (far * RENC_SAMPLE_SIZES);
 	return true;
 }
 
@@ -211,7 +210,9 @@ renc_own_samples(const renc_keys *ranges, int nranges, double table_ranges,
 		double		unit = (size + next_unit(&filled.state)) / RENC_SAMPLE_SIZES;
 		double		more = 0;
 
-		if (i % KINDS != 3 || !draw_apart(&filled, keys, keys->key[k], spacing, unit, &sample[i]))
+		if (i % KINDS == 3 && draw_apart(&filled, keys, keys->key[k], spacing, unit, &sample[i]))
+			sample[i].kind = RENC_SAMPLE_APART + size;
+		else
 		{
 			if (i % KINDS == 1)
 				more = exp2(unit * log2(MAX_SPACINGS * spacing / filled.table_ranges + 1)) - 1;
