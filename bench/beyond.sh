@@ -56,13 +56,11 @@ measure() {
             bench_sql -q -c "INSERT INTO result VALUES ('$1', '$work', DEFAULT, $tps, pg_relation_size('t_v'))"
         done
     fi
-    for work in insert; do
-        wal=$(bench_sql -c 'SELECT pg_current_wal_insert_lsn()')
-        tps=$(load "$work")
-        bench_sql -q -c "INSERT INTO result VALUES ('$1', '$work', DEFAULT, $tps,
-            coalesce(pg_relation_size(to_regclass('t_v')), 0),
-            (pg_current_wal_insert_lsn() - '$wal') / ($tps * $SECONDS_EACH))"
-    done
+    wal=$(bench_sql -c 'SELECT pg_current_wal_insert_lsn()')
+    tps=$(load insert)
+    bench_sql -q -c "INSERT INTO result VALUES ('$1', 'insert', DEFAULT, $tps,
+        coalesce(pg_relation_size(to_regclass('t_v')), 0),
+        (pg_current_wal_insert_lsn() - '$wal') / ($tps * $SECONDS_EACH))"
     bench_sql -q -c CHECKPOINT
     bench_sql -q <<SQL
 SELECT clock_timestamp() AS started, pg_current_wal_insert_lsn() AS lsn \gset

@@ -5,9 +5,10 @@
 #
 # MILLIONS (default 20) million random int8, 35 rows a page, default options.  shared_buffers has 128
 # MB, effective_cache_size too, and a program throws table and indexes out of the kernel's cache 50
-# times a second: so that is all the memory that there is.  One match and absent values, each of them asked for once, planned
-# anew ("simple") and by a generic plan.  By turns one index and the other, each after enough queries to
-# fill the buffers, QUERIES (default 10000) of each kind, in three rounds: mean and median of all.
+# times a second: so that is all the memory that there is.  One match and absent values, each of them
+# asked for once, planned anew ("simple") and by a generic plan.  By turns one index and the other,
+# each after enough queries to fill the buffers, QUERIES (default 10000) of each kind, in three rounds:
+# mean and median of all.
 # Ends with exit code 1 if a limit is exceeded.
 set -euo pipefail
 # shellcheck source=bench/lib.sh

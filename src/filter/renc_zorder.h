@@ -74,7 +74,7 @@ extern renc_overlap renc_box_set_overlap(const void *set, uint64_t lo, uint64_t 
 /* The query of a set of boxes; "set" must outlive it. */
 extern renc_query renc_query_boxes(const renc_box_set *set);
 
-/* How the rectangle of a node, from its first to its last key, meets a box. */
+/* How the rectangle of a node, whose first and last key these are, meets a box. */
 extern renc_overlap renc_box_node(const renc_box *box, uint64_t lo, uint64_t hi);
 
 /* Nodes of a level that meet a box. */

@@ -4,6 +4,8 @@
  */
 #include "key/boxes.h"
 
+#include <math.h>
+
 #include "miscadmin.h"
 #include "utils/memutils.h"
 
@@ -147,18 +149,12 @@ rencoder_boxes_cover(const renc_box_set *boxes, RencoderIntervals *intervals)
 double
 rencoder_boxes_covered_part(const renc_box_set *boxes, renc_interval_set intervals)
 {
+	double		plane = ldexp(1, 64);
 	double		keys = 0;
-	double		area = 0;
 
 	for (size_t i = 0; i < intervals.n; i++)
 		keys += (double) (intervals.interval[i].hi - intervals.interval[i].lo) + 1;
-	for (size_t i = 0; i < boxes->n; i++)
-	{
-		const renc_box *box = &boxes->box[i];
-
-		area += ((double) box->xhi - box->xlo + 1) * ((double) box->yhi - box->ylo + 1);
-	}
-	return Min(1, area / Max(keys, 1));
+	return Min(1, plane * rencoder_boxes_part(boxes, 0, PG_UINT64_MAX) / Max(keys, 1));
 }
 
 double

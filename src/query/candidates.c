@@ -131,7 +131,6 @@ read_directory(CandidateWalk *s, BlockNumber blkno, uint32 *group, uint32 end, b
 	RencoderGroupScan *groups = &s->groups;
 	Buffer		buf;
 	Page		page;
-	char	   *entry;
 
 	if (!may_skip || s->copies->pages.page != NULL)
 	{
@@ -146,15 +145,15 @@ read_directory(CandidateWalk *s, BlockNumber blkno, uint32 *group, uint32 end, b
 	groups->npages++;
 	for (; *group < end; (*group)++)
 	{
-		if (!rencoder_group_scan_can_skip(groups, rencoder_directory_entry(RencoderPageGetPayload(page),
-																		   &groups->meta, *group),
-										  *group))
+		RencoderEntry entry = rencoder_directory_entry(RencoderPageGetPayload(page), &groups->meta, *group);
+
+		if (!rencoder_group_scan_can_skip(groups, entry, *group))
+		{
+			memcpy(room + ((char *) entry - (char *) page), entry, (end - *group) * groups->meta.entry_size);
 			break;
+		}
 		count_skipped(s, *group);
 	}
-	entry = (char *) rencoder_directory_entry(RencoderPageGetPayload(page), &groups->meta, *group);
-	if (*group < end)
-		memcpy(room + (entry - (char *) page), entry, (end - *group) * groups->meta.entry_size);
 	UnlockReleaseBuffer(buf);
 	return RencoderPageGetPayload(room);
 }

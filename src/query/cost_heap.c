@@ -242,6 +242,12 @@ find_others(const RencoderCostPath *p, const IndexOptInfo **exact)
 	return brin;
 }
 
+static Cost
+seq_scan_cost(const HeapCosts *heap)
+{
+	return heap->pages * heap->seq_page_cost + heap->rows * heap->cpu_per_row;
+}
+
 bool
 rencoder_cost_exact_hidden(const RencoderCostPath *p)
 {
@@ -262,7 +268,7 @@ rencoder_cost_exact_hidden(const RencoderCostPath *p)
 		return false;
 	plain = index + p->rows * heap.cpu_per_row +
 		pages_of_rows(&heap, p->rows) * heap.random_page_cost * (1 - ordered);
-	return plain > heap.pages * heap.seq_page_cost + heap.rows * heap.cpu_per_row;
+	return plain > seq_scan_cost(&heap);
 }
 
 static Rival
@@ -413,13 +419,19 @@ first_search_cost(const RencoderCostPath *p, Cost search)
 	return Min(search, begin_cost(p) + search * share);
 }
 
+/* Pages that lie together. */
+static Cost
+in_order_cost(const HeapCosts *heap, double pages)
+{
+	return heap->random_page_cost + Max(pages - 1, 0) * heap->seq_page_cost;
+}
+
 /* What cost_index() makes of so many rows, as pages_of_rows() has their pages. */
 static Cost
 plain_heap_cost(const HeapCosts *heap, double rows, double correlation)
 {
-	double		together = ceil(rows / heap->rows * heap->pages);
 	Cost		most = pages_of_rows(heap, rows) * heap->random_page_cost;
-	Cost		least = heap->random_page_cost + Max(together - 1, 0) * heap->seq_page_cost;
+	Cost		least = in_order_cost(heap, ceil(rows / heap->rows * heap->pages));
 
 	return most + correlation * correlation * (Min(least, most) - most) + rows * heap->cpu_per_row;
 }
@@ -440,7 +452,7 @@ report_beside_exact(const RencoderCostPath *p, const HeapCosts *heap, Cost searc
 	/* The planner takes what differs by a hundredth for equal, heap included. */
 	if (exact > 0)
 		exact = exact * DEARER + Max(bitmap, plain) * (DEARER - 1);
-	if (exact + Min(bitmap, plain) > heap->pages * heap->seq_page_cost + heap->rows * heap->cpu_per_row)
+	if (exact + Min(bitmap, plain) > seq_scan_cost(heap))
 		exact = 0;
 	report->selectivity = Min(p->rows / heap->rows, 1);
 	report->correlation = p->correlation;
@@ -483,7 +495,6 @@ plain_correlation(const RencoderCostPath *p, const HeapCosts *heap, const Rencod
 				  Cost more)
 {
 	double		rows = clamp_row_est(report->selectivity * heap->rows);
-	double		together = ceil(report->selectivity * heap->pages);
 	Cost		most;
 	Cost		least;
 	Cost		target;
@@ -492,7 +503,7 @@ plain_correlation(const RencoderCostPath *p, const HeapCosts *heap, const Rencod
 		return 0;
 	most = heap->random_page_cost *
 		index_pages_fetched(rows, p->index->rel->pages, p->index->pages, p->root);
-	least = heap->random_page_cost + Max(together - 1, 0) * heap->seq_page_cost;
+	least = in_order_cost(heap, ceil(report->selectivity * heap->pages));
 	target = heap_cost(heap, pages_of_rows(heap, rows), 0) + more;
 	if (most <= least || target >= most)
 		return 0;

@@ -279,10 +279,13 @@ trusted_ranges(const RencoderGroupScan *s, const RencoderHeaderData *header)
 	renc_mask	ahead = renc_mask_none();
 	uint64		latest = 0;
 
-	/* Mostly all of them. */
 	for (unsigned int slot = 0; slot < RENC_GROUP_RANGES; slot++)
 		latest = Max(latest, header->horizon[slot]);
-	for (unsigned int slot = 0; slot < RENC_GROUP_RANGES && latest > s->xmin; slot++)
+
+	/* Mostly all of them. */
+	if (latest <= s->xmin)
+		return rencoder_set_get(header->summarized);
+	for (unsigned int slot = 0; slot < RENC_GROUP_RANGES; slot++)
 		ahead.w[slot / 64] |= (uint64) (header->horizon[slot] > s->xmin) << slot % 64;
 	return renc_mask_andnot(rencoder_set_get(header->summarized), ahead);
 }

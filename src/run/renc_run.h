@@ -104,7 +104,8 @@ typedef struct renc_run
 
 /*
  * Reads a page of the run.  Its payload stays as it is until another page of the same
- * level is asked for or the caller is done.  NULL: it cannot be read; the search ends.
+ * level is asked for or the caller is done; a leaf's, in a search, until any other page is.
+ * NULL: it cannot be read; the search ends.
  */
 typedef const uint8_t *(*renc_run_read) (void *arg, uint32_t page, int level);
 
