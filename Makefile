@@ -86,5 +86,5 @@ dist:
 publish-as:
 	@[ -n '$(URL)' ] && [ -n '$(EMAIL)' ] || \
 		{ echo "make publish-as: needs URL=.. and EMAIL=.." >&2; exit 1; }
-	cd '$(srcdir)' && sed -i -e 's|https://example\.org/rencoder|$(URL)|g' \
+	cd '$(srcdir)' && sed -i -e 's|https://example\.org/rencoder|$(URL)|g' -e 's| *# a placeholder.*||' \
 		-e 's|rencoder@example\.org|$(EMAIL)|g' README.md META.json debian/control debian/control.in
