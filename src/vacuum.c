@@ -3,8 +3,9 @@
  *		VACUUM: summarizes what is left, rebuilds what has come to suit the
  *		rows or the queries badly, makes a delta of the pending list, and runs of full groups.
  *
- * Deleted rows leave their keys behind; that only costs time, until their
- * group gets new storage.
+ * Deleted rows leave their keys behind; that only costs time, until their group gets new storage.
+ * A table that VACUUM truncates leaves its ranges summarized: scans do not look beyond the end, and
+ * rows that come there again are entries until the group gets new storage.
  */
 #include "rencoder.h"
 
@@ -68,21 +69,21 @@ take_back(void *arg)
 	rencoder_meta_unlock_maintainer(v->index);
 }
 
-/* Reports the places of all rows of the table, and unused ones. */
+/* Reports the TIDs of all rows of the table, and unused ones. */
 static void
-report_places(const Validation *v, IndexBulkDeleteCallback callback, void *callback_state)
+report_tids(const Validation *v, IndexBulkDeleteCallback callback, void *callback_state)
 {
 	BufferAccessStrategy strategy = GetAccessStrategy(BAS_BULKREAD);
 	ItemPointerData tid;
 
 	for (BlockNumber block = 0; block < v->nblocks; block++)
 	{
-		OffsetNumber max = rencoder_heap_last_place(v->heap, block, strategy);
+		OffsetNumber max = rencoder_heap_last_line_pointer(v->heap, block, strategy);
 
 		CHECK_FOR_INTERRUPTS();
-		for (OffsetNumber place = FirstOffsetNumber; place <= max; place++)
+		for (OffsetNumber offset = FirstOffsetNumber; offset <= max; offset++)
 		{
-			ItemPointerSet(&tid, block, place);
+			ItemPointerSet(&tid, block, offset);
 			(void) callback(&tid, callback_state);
 		}
 	}
@@ -90,13 +91,13 @@ report_places(const Validation *v, IndexBulkDeleteCallback callback, void *callb
 }
 
 /*
- * The second phase of CREATE INDEX CONCURRENTLY asks the index for the places of all its rows, and
+ * The second phase of CREATE INDEX CONCURRENTLY asks the index for the TIDs of all its rows, and
  * inserts what it finds in the table besides.  The first phase has left the index empty.  By now it
  * is open for inserts, and nobody is left who has inserted rows before it was.  So summarizing
  * finds all versions that anybody may see, as in any index in use, and what comes meanwhile is put
  * in by its inserters: nothing is left to insert.  Runs are made straight of the table.
  *
- * If it fails, as an expression may for a version that the phase itself does not see, no place is
+ * If it fails, as an expression may for a version that the phase itself does not see, no TID is
  * reported: what is not summarized is read by all scans, and an error of a row that is seen is
  * raised by the phase.
  */
@@ -106,7 +107,7 @@ rencoderbulkdelete(IndexVacuumInfo *info, IndexBulkDeleteResult *stats,
 {
 	/*
 	 * Or VACUUM has come to what an interrupted CREATE INDEX CONCURRENTLY
-	 * left: it has no use for places.
+	 * left: it has no use for TIDs.
 	 */
 	if (!info->index->rd_index->indisvalid && (MyProc->statusFlags & PROC_IN_VACUUM) == 0)
 	{
@@ -116,7 +117,7 @@ rencoderbulkdelete(IndexVacuumInfo *info, IndexBulkDeleteResult *stats,
 		if (v.heap->rd_rel->relam == HEAP_TABLE_AM_OID)
 		{
 			if (rencoder_best_effort(index_all_rows, &v, info->index, "summarize all rows"))
-				report_places(&v, callback, callback_state);
+				report_tids(&v, callback, callback_state);
 			else
 				(void) rencoder_best_effort(take_back, &v, info->index, "clean up");
 		}

@@ -49,9 +49,6 @@
 /* Deltas are written anew after a flush if they have no more pages for each group of its run. */
 #define SWEEP_PAGES		1024
 
-/* Coders are looked at again when the table has grown by this factor. */
-#define GROWTH			1.125
-
 /* Neighbouring groups to make a run of. */
 typedef struct Choice
 {
@@ -460,7 +457,7 @@ rencoder_compact_vacuum(Relation index, Relation heap)
 	rencoder_meta_unlock_maintainer(index);
 	if (!rencoder_options_use_runs(index))
 		return;
-	rencoder_compact_train(index, heap, GROWTH);
+	rencoder_compact_train(index, heap, RENCODER_GROWTH_IN_VACUUM);
 	ngroups = count_index_groups(index);
 	flush.most = Max(RENCODER_VACUUM_FLUSH, ngroups / MERGE_SHARE);
 	while (flush.most > 0 && make_one(index, heap, &flush, &choice) == RENCODER_COMPACT_DONE)
@@ -515,7 +512,7 @@ rencoder_compact_unread(Relation index, Relation heap, uint64 nranges, uint32 le
 		task.most = Max(MERGE_GROUPS, rencoder_group_count(nranges) / MERGE_SHARE);
 	if (!rencoder_options_use_runs(index) || look_for_work(index, &task).n == 0)
 		return RENCODER_COMPACT_NOTHING;
-	rencoder_compact_train(index, heap, RENCODER_GROWTH_OF_UNREAD);
+	rencoder_compact_train(index, heap, RENCODER_GROWTH_OF_NEW);
 	result = make_one(index, heap, &task, &choice);
 	sweep_after(index, &choice, result);
 	*nsummarized += choice.nsummarized;

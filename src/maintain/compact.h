@@ -65,11 +65,9 @@ extern RencoderCompactResult rencoder_compact_unread(Relation index, Relation he
 /*
  * Sees to it that columns have coders that serve the table: where it has grown by this factor (0: in
  * any case), or got so many late keys that others may have come in the place of those that a coder
- * knows.  "unread": before groups are read that have no keys yet.
+ * knows.
  */
 extern void rencoder_compact_train(Relation index, Relation heap, double growth);
-
-#define RENCODER_GROWTH_OF_UNREAD	2
 
 /*
  * Makes one run of all of the table, unless that is what it has, with no later keys, few dead ones,

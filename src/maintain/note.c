@@ -294,7 +294,7 @@ rencoder_note(Relation index, Relation heap, uint64 first, uint64 end)
 
 		CHECK_FOR_INTERRUPTS();
 		if (rencoder_group_find(index, &meta, group) == RENCODER_NO_BLOCK)
-			rencoder_compact_train(index, heap, RENCODER_GROWTH_OF_UNREAD);
+			rencoder_compact_train(index, heap, RENCODER_GROWTH_OF_NEW);
 		rencoder_pending_begin(index);
 		rencoder_range_scan_init(&n->scan, index, heap);
 		rencoder_meta_lock_maintainer(index);

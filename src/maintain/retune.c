@@ -38,9 +38,6 @@
 #define LATE_PART	10
 #define LATE_PAGES	8
 
-/* Coders are looked at again when the table has grown by this factor. */
-#define GROWTH		1.125
-
 typedef struct Retuning
 {
 	RencoderRebuild rebuild;
@@ -266,7 +263,8 @@ find_coders(Retuning *t, bool train)
 
 	if (train)
 		rencoder_columns_train(r->scan.heap, r->scan.index, r->scan.indexInfo, true,
-							   rencoder_columns_train_is_due(r->scan.heap, r->scan.index, GROWTH),
+							   rencoder_columns_train_is_due(r->scan.heap, r->scan.index,
+															 RENCODER_GROWTH_IN_VACUUM),
 							   &r->scan.coders);
 	for (int col = 0; col < r->scan.meta.natts; col++)
 		rencoder_columns_load_coders(r->scan.index, col, rencoder_coder_newest(r->scan.index, col), &r->scan.coders);

@@ -37,9 +37,6 @@
 #include "store/space.h"
 #include "table/range_scan.h"
 
-/* The coders of new groups are looked at again when the table has grown by this factor. */
-#define GROWTH				2
-
 /* Ranges of one group that are being summarized: of one slice, or all at once. */
 typedef struct RencoderSummarizing
 {
@@ -102,7 +99,7 @@ load_coders(RencoderSummarizing *s)
 static bool
 training_is_due(const RencoderSummarizing *s)
 {
-	return rencoder_columns_train_is_due(s->scan.heap, s->scan.index, GROWTH);
+	return rencoder_columns_train_is_due(s->scan.heap, s->scan.index, RENCODER_GROWTH_OF_NEW);
 }
 
 static void

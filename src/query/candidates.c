@@ -3,7 +3,7 @@
  *		Finding the heap pages that may hold rows of a query.
  *
  * A scan searches the runs, if there are any, then walks the directory and asks group by
- * group (group_scan.h).
+ * group (group_scan.h, which also says whom the snapshot trusts: trusted_ranges()).
  *
  * It is a seqlock (INV-7).  Extents may be reused as soon as they are
  * freed, and bits may be cleared in unsummarized ranges; whoever does so bumps

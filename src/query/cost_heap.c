@@ -1,6 +1,6 @@
 /*
  * cost_heap.c
- *		Telling the planner about the heap pages that a scan visits.
+ *		Telling the planner about the heap pages that a scan visits, in a bitmap or a plain scan.
  *
  * The heap is visited in whole block ranges, pages or parts of them, and all rows of them are
  * rechecked.  The planner has no word for that: cost_bitmap_heap_scan() takes

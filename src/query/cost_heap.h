@@ -1,6 +1,6 @@
 /*
  * cost_heap.h
- *		Telling the planner about the heap pages.
+ *		Telling the planner about the heap pages that a scan visits, in a bitmap or a plain scan.
  */
 #ifndef RENCODER_COST_HEAP_H
 #define RENCODER_COST_HEAP_H

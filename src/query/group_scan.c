@@ -332,7 +332,7 @@ scan_by_header(RencoderGroupScan *s, RencoderEntry entry, uint32 group, Rencoder
 }
 
 /*
- * The short way: a sealed group that the snapshot trusts and that has no late pages, without a look
+ * The short way: a sealed group that the snapshot trusts and that has no late places, without a look
  * at null flags.  The header is read last, if at all.
  */
 static void

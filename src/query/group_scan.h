@@ -5,7 +5,7 @@
  * Three ways through a group:
  *
  *	- sealed (all 128 ranges summarized, stored as a matrix), trusted by the
- *	  snapshot, no range "always" or "keyless", no late page, and neither nulls nor all values are
+ *	  snapshot, no range "always" or "keyless", no late place, and neither nulls nor all values are
  *	  asked for: directory entry, then windows; the header is read only if some range is
  *	  left, to compare it with the range's min and max;
  *	- covered (all 128 ranges, by a run), trusted, no range "always" or "keyless", nor one with nulls

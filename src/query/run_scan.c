@@ -444,7 +444,7 @@ matches_column(RencoderRunScan *scan, const RencoderPendingEntry *entry, int col
 }
 
 /*
- * Adds the heap pages of the entries that match to the late pages of their columns.  What came
+ * Adds the heap pages of the entries that match to the late places of their columns.  What came
  * since the table's size was read, no snapshot sees here.
  */
 static void

@@ -1,7 +1,8 @@
 /*
  * scan_facts.c
- *		What was read in vain is not read again.
+ *		Facts (storage names pages in vain for an interval of keys): found, heeded, made.
  *
+ * What was read in vain is not read again.
  * That a query is asked again is known from a table of the session, of 16 bits for a query.  Only
  * then the page of facts is read; a scan that is not repeated costs a hash, if storage names pages.
  */

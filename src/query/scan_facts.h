@@ -1,6 +1,6 @@
 /*
  * scan_facts.h
- *		What was read in vain is not read again.
+ *		Facts: that storage names pages in vain for an interval of keys.
  *
  * A scan is remembered by its session if one column is asked for one interval of keys, or one box,
  * and storage names pages.  When it comes again these are read at its end, and facts are made of

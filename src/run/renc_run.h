@@ -65,8 +65,8 @@
  *								lies beyond; bits 0-5: no such cell is wider
  *
  * What differs from the prototype that was measured, and why:
- *	- Children are named one by one (4 bytes for 8,160), so pages of a run may lie
- *	  anywhere and free space of any form can be used.  326 children a page.
+ *	- Children are named one by one (4 bytes for 8,152), so pages of a run may lie
+ *	  anywhere and free space of any form can be used.  325 children a page.
  *	- "reach" in the inner page: a descent finds the first leaf to read at once, the
  *	  search never goes back to an earlier leaf, and leaves have no siblings to name.
  *	- Blocks start at a byte (4 bits of 5,000): a u16 does for pages of 32 kB.

@@ -43,6 +43,10 @@ extern void rencoder_columns_train(Relation heap, Relation index, IndexInfo *ind
  */
 extern bool rencoder_columns_check_coders(Relation index, int elevel);
 
+/* By what factor, if groups are made that have no keys yet, and in VACUUM. */
+#define RENCODER_GROWTH_OF_NEW		2
+#define RENCODER_GROWTH_IN_VACUUM	1.125
+
 /*
  * Has the table grown by the factor "growth" since its values were looked at last?  Then
  * rencoder_columns_train() should look whether its columns' coders still serve it: what came first,

@@ -454,7 +454,7 @@ rencoder_heap_lacks(Relation heap, Relation index, int col, const RencoderCoder 
 }
 
 OffsetNumber
-rencoder_heap_last_place(Relation heap, BlockNumber block, BufferAccessStrategy strategy)
+rencoder_heap_last_line_pointer(Relation heap, BlockNumber block, BufferAccessStrategy strategy)
 {
 	Buffer		buffer = ReadBufferExtended(heap, MAIN_FORKNUM, block, RBM_NORMAL, strategy);
 	OffsetNumber last;
@@ -517,7 +517,7 @@ most_rows(Relation heap, BlockNumber first, uint64 end)
 	{
 		BlockNumber block = first + (BlockNumber) (i * nblocks / n);
 
-		blocks[Min(rencoder_heap_last_place(heap, block, NULL), MaxHeapTuplesPerPage)]++;
+		blocks[Min(rencoder_heap_last_line_pointer(heap, block, NULL), MaxHeapTuplesPerPage)]++;
 	}
 	for (; rows < MaxHeapTuplesPerPage; rows++)
 	{

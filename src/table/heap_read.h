@@ -56,11 +56,11 @@ extern bool rencoder_heap_lacks(Relation heap, Relation index, int col, const Re
 								BlockNumber first, uint32 npages, const RencoderKeySet *keys, XLogRecPtr *lsn);
 
 /*
- * The last place of a row that a block of a heap table has, used or not; InvalidOffsetNumber: none.
+ * The last line pointer that a block of a heap table has, used or not; InvalidOffsetNumber: none.
  * "strategy" may be NULL.  Locks: the block share, released.
  */
-extern OffsetNumber rencoder_heap_last_place(Relation heap, BlockNumber block,
-											 BufferAccessStrategy strategy);
+extern OffsetNumber rencoder_heap_last_line_pointer(Relation heap, BlockNumber block,
+													BufferAccessStrategy strategy);
 
 /*
  * The line pointer of the root of the HOT chain of a row that the caller's transaction has just put

@@ -6,7 +6,7 @@
  * where a worker could not see the rows (temporary tables; tables and indexes
  * that this transaction has created or truncated; when it commits, it asks the
  * worker for what is left of them), where none can be started,
- * and where the worker is so late that two batches of ranges would wait.  They
+ * and where the worker is so late that nearly two slices wait.  They
  * do so only
  *
  *	- under the maintainer lock, if they get it without waiting;
