@@ -158,7 +158,7 @@ insert_columns(Insertion *ins, const RencoderHeaderData *first, const RencoderLa
 	InsertStep	step;
 
 	ins->flushing = rencoder_set_test(first->flushing, ins->slot);
-	rencoder_late_begin(&ins->late, ins->page, ins->offset, group->meta->natts);
+	rencoder_late_row_begin(&ins->late, ins->page, ins->offset, group->meta->natts);
 	step = insert_column(ins, first, 0);
 	for (int col = 1; col < group->meta->natts && step == INSERT_DONE; col++)
 	{

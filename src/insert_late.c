@@ -27,7 +27,7 @@
 #include "store/hint_pages.h"
 
 void
-rencoder_late_begin(RencoderLateRow *row, BlockNumber page, OffsetNumber offset, int natts)
+rencoder_late_row_begin(RencoderLateRow *row, BlockNumber page, OffsetNumber offset, int natts)
 {
 	if (row->entry == NULL)
 		row->entry = palloc(rencoder_pending_entry_size(natts));

@@ -47,8 +47,8 @@ typedef enum RencoderLateStep
  * Begins the row's entry, or begins it anew: all columns are null, as flags say.  "offset" is that of the root
  * of its HOT chain, or InvalidOffsetNumber.
  */
-extern void rencoder_late_begin(RencoderLateRow *row, BlockNumber page, OffsetNumber offset,
-								int natts);
+extern void rencoder_late_row_begin(RencoderLateRow *row, BlockNumber page, OffsetNumber offset,
+									int natts);
 
 /* Adds the key of a column, made by that generation of its coder. */
 extern void rencoder_late_add(RencoderLateRow *row, int natts, int col, uint64 key, uint32 coder);

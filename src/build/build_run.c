@@ -106,7 +106,7 @@ uint32
 rencoder_build_run_aim(Relation index, int col, uint32 coder)
 {
 	return rencoder_options_bits_are_given(index) ? AIM_BITS | rencoder_options_bits_per_key(index) :
-		rencoder_run_samples_summary(index, col, coder);
+		rencoder_run_samples_stamp(index, col, coder);
 }
 
 bool

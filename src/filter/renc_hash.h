@@ -42,7 +42,7 @@ extern uint64_t renc_hash_bytes(const void *bytes, size_t size, uint64_t seed);
  * and the same for 2 nodes in n, which 510 rows cannot afford.
  */
 static inline uint32_t
-renc_hash_reduce(renc_hash h, uint32_t i, uint32_t n)
+renc_hash_position(renc_hash h, uint32_t i, uint32_t n)
 {
 	uint32_t	x = h.a + i * h.b + i * i * UINT32_C(0x9e3779b9);
 

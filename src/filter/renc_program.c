@@ -296,7 +296,7 @@ run_window(renc_program *prog, const renc_tree *tree, uint32_t w,
 			m = renc_mask_and(m, prog->mask[i]);
 		for (uint32_t r = 0; r < kr && window != NULL && !renc_mask_empty(m); r++)
 		{
-			uint32_t	row = renc_hash_reduce(node->hash, w * kr + r, prog->rows);
+			uint32_t	row = renc_hash_position(node->hash, w * kr + r, prog->rows);
 
 			m = renc_window_row(window, width, prog->rows, row, m);
 		}
@@ -331,8 +331,8 @@ renc_program_run(renc_program *prog, const renc_windows *windows,
 		for (uint32_t w = 0; w < kw && !renc_mask_empty(alive); w++)
 			alive = run_window(prog, tree, w,
 							   windows->window(windows->arg,
-											   renc_hash_reduce(tree->hash, w,
-																windows->nwindows)),
+											   renc_hash_position(tree->hash, w,
+																  windows->nwindows)),
 							   windows->width, root);
 
 		for (int32_t i = tree->first_node; i < tree->first_node + tree->nnodes; i++)

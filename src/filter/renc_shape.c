@@ -150,12 +150,12 @@ renc_shape_positions(const renc_shape *shape, uint64_t key,
 
 			for (uint32_t w = 0; w < st->kw; w++)
 			{
-				uint32_t	window = renc_hash_reduce(root, w, nwindows);
+				uint32_t	window = renc_hash_position(root, w, nwindows);
 
 				for (uint32_t r = 0; r < st->kr; r++)
 				{
 					out[n].window = window;
-					out[n].row = renc_hash_reduce(node, w * st->kr + r, rows);
+					out[n].row = renc_hash_position(node, w * st->kr + r, rows);
 					n++;
 				}
 			}

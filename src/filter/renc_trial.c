@@ -100,7 +100,7 @@ set_tree_fill(renc_trial *t, int tree)
 		product[lane] = 1;
 	for (int w = 0; w < st->kw; w++)
 	{
-		uint32_t	window = renc_hash_reduce(of->hash, w, t->nwindows);
+		uint32_t	window = renc_hash_position(of->hash, w, t->nwindows);
 
 		for (int lane = 0; lane < LANES; lane++)
 		{

@@ -46,7 +46,7 @@ fill_stage(uint8_t *band, size_t window_size, uint8_t bit,
 
 	root = renc_hash_root(renc_prefix(key, st->root), st->root);
 	for (uint32_t w = 0; w < kw; w++)
-		column[w] = band + renc_hash_reduce(root, w, nwindows) * window_size;
+		column[w] = band + renc_hash_position(root, w, nwindows) * window_size;
 	for (; todo != 0; todo &= todo - 1)
 	{
 		int			level = __builtin_ctzll(todo) + 1;
@@ -55,7 +55,7 @@ fill_stage(uint8_t *band, size_t window_size, uint8_t bit,
 		/* Not tested first: half of the bits are set, which no CPU predicts. */
 		for (uint32_t w = 0; w < kw; w++)
 			for (uint32_t r = 0; r < kr; r++)
-				column[w][renc_hash_reduce(node, w * kr + r, rows)] |= bit;
+				column[w][renc_hash_position(node, w * kr + r, rows)] |= bit;
 	}
 }
 

@@ -205,12 +205,12 @@ static void
 note_places(Merge *m, const RencoderRunColumn *column)
 {
 	if (m->places.parts == 1 || column->parts == 1 ||
-		Max(column->part_rows, m->places.rows) % Min(column->part_rows, m->places.rows) != 0)
+		Max(column->part_rows, m->places.part_rows) % Min(column->part_rows, m->places.part_rows) != 0)
 		m->places = renc_whole_pages();
-	else if (column->part_rows > m->places.rows)
+	else if (column->part_rows > m->places.part_rows)
 	{
 		m->places.parts = column->parts;
-		m->places.rows = column->part_rows;
+		m->places.part_rows = column->part_rows;
 	}
 }
 

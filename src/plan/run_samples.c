@@ -17,8 +17,8 @@
 #define FEW_RECORDED	16
 #define MORE_RECORDED	2
 
-#define RECORDED(summary)	((summary) & 0xFFFF)
-#define GIVEN(summary)		((summary) >> 16)
+#define RECORDED(stamp)	((stamp) & 0xFFFF)
+#define GIVEN(stamp)		((stamp) >> 16)
 
 /* Does the encoder want it? */
 static bool
@@ -61,7 +61,7 @@ rencoder_run_samples(Relation index, int col, uint32 coder)
 }
 
 uint32
-rencoder_run_samples_summary(Relation index, int col, uint32 coder)
+rencoder_run_samples_stamp(Relation index, int col, uint32 coder)
 {
 	int			nread;
 	RencoderSample *sample = rencoder_samples_read(index, col, coder, &nread);

@@ -356,7 +356,7 @@ covered_rate(RencoderCostPath *p, int col, double pages, double share, double *r
 	double		scattered = pages * (1 - exp(-places / pages));
 	double		together = ceil(entries / Max(run->entries, 1) * pages);
 
-	*rows = Min(*rows, rencoder_cost_runs_checked(run, entries, rencoder_cost_rows_per_page(p)));
+	*rows = Min(*rows, rencoder_cost_runs_checked_rows(run, entries, rencoder_cost_rows_per_page(p)));
 	p->run_entries += entries;
 	p->run_pages += rencoder_cost_runs_search(&p->runs, col, entries, column->elements);
 

@@ -27,7 +27,7 @@ add_flagged(const RencoderCostPath *p, const RencoderCostRunColumn *run, double 
 
 	rate.pages = by_flags + by_place;
 	rate.places = by_flags / p->info.pages_per_range + by_place;
-	rate.rows = by_flags * per_page + Min(rencoder_cost_runs_checked(run, entries, per_page),
+	rate.rows = by_flags * per_page + Min(rencoder_cost_runs_checked_rows(run, entries, per_page),
 										  by_place * per_page);
 	return rate;
 }

@@ -438,8 +438,8 @@ rencoder_cost_runs_invent(double heap_pages, double rows, int natts, RencoderCos
 }
 
 double
-rencoder_cost_runs_checked(const RencoderCostRunColumn *column, double entries,
-						   double rows_per_page)
+rencoder_cost_runs_checked_rows(const RencoderCostRunColumn *column, double entries,
+								double rows_per_page)
 {
 	return entries * Min(column->checked / Max(column->entries, 1), rows_per_page);
 }

@@ -73,8 +73,8 @@ extern void rencoder_cost_runs_invent(double heap_pages, double rows, int natts,
 									  RencoderCostRuns *runs);
 
 /* Rows that a scan checks for so many entries, of pages with "rows_per_page" of them. */
-extern double rencoder_cost_runs_checked(const RencoderCostRunColumn *column, double entries,
-										 double rows_per_page);
+extern double rencoder_cost_runs_checked_rows(const RencoderCostRunColumn *column, double entries,
+											  double rows_per_page);
 
 /*
  * Leaves of a column's trees, and pages of deltas, that a search reads which finds "entries"

@@ -75,15 +75,16 @@ take_places_found(RencoderPlainScan *plain, RencoderRunScan *scan, RencoderFound
 
 	for (; place != RENC_NO_PAGE; place = renc_page_set_seek(&scan->sets, &found->set, place + 1))
 	{
-		uint32		page = place / found->places.parts;
+		uint32		parts = found->places.parts;
+		uint32		page = renc_place_page(place, parts);
 		uint32		first;
 		uint32		last;
 
-		renc_part_rows(&found->places, place % found->places.parts, &first, &last);
+		renc_part_rows(&found->places, renc_place_part(place, parts), &first, &last);
 		last = Min(last, MaxHeapTuplesPerPage);
 		if (page >= scan->nblocks || first > last)
 			continue;
-		if (found->places.parts == 1)
+		if (parts == 1)
 			renc_stretches_add_pages(&plain->list, page, 1);
 		else
 			renc_stretches_add_rows(&plain->list, page, first, last);

@@ -113,7 +113,7 @@ static void
 add_found(RencoderRunScan *scan, const renc_run_search *search, const RencoderKeySet *keys,
 		  const renc_places *places, RencoderFoundPlaces *found)
 {
-	bool		alike = places->parts == found->places.parts && places->rows == found->places.rows;
+	bool		alike = places->parts == found->places.parts && places->part_rows == found->places.part_rows;
 	const renc_query *query = keys == NULL ? NULL : &keys->query;
 	bool		boxes = keys != NULL && keys->boxes.n > 0;
 
@@ -464,8 +464,8 @@ add_pending(RencoderRunScan *scan, const RencoderPendingWalk *walk)
 
 			/* Nearly all keys are beside what is asked for. */
 			if (k != NULL && k->keys != NULL)
-				i = rencoder_pending_skip(&walk->copy, i, natts, col, k->generation,
-										  k->keys->query.hull_lo, k->keys->query.hull_hi);
+				i = rencoder_pending_skip_misses(&walk->copy, i, natts, col, k->generation,
+												 k->keys->query.hull_lo, k->keys->query.hull_hi);
 			if (i == walk->copy.nentries)
 				break;
 			entry = rencoder_pending_entry(&walk->copy, i);

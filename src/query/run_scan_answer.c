@@ -24,16 +24,16 @@ static uint32
 take_places(RencoderRunScan *scan, RencoderFoundPlaces *found, uint32 place, uint64 *row, bool *whole)
 {
 	uint32		parts = found->places.parts;
-	uint32		page = place / parts;
+	uint32		page = renc_place_page(place, parts);
 	uint32		n = 0;
 
 	do
 	{
 		if (parts > 1)
-			add_part(row, &found->places, place - page * parts);
+			add_part(row, &found->places, renc_place_part(place, parts));
 		n++;
 		place = renc_page_set_seek(&scan->sets, &found->set, place + 1);
-	} while (place != RENC_NO_PAGE && place / parts == page);
+	} while (place != RENC_NO_PAGE && renc_place_page(place, parts) == page);
 	*whole |= n == parts;
 	return place;
 }
@@ -49,7 +49,8 @@ first_place(RencoderRunScan *scan, RencoderFoundPlaces *found, uint64 first)
 static inline uint64
 page_of_place(const RencoderFoundPlaces *found, uint32 place)
 {
-	return place == RENC_NO_PAGE ? PG_UINT64_MAX : place / found->places.parts;
+	return place == RENC_NO_PAGE ? PG_UINT64_MAX :
+		renc_place_page(place, found->places.parts);
 }
 
 void

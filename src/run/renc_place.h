@@ -2,7 +2,7 @@
  * renc_place.h
  *		Places: parts of heap pages that the entries of a run name.
  *
- * A part is a stretch of line pointers: "rows" of them in each part but the last, which has all
+ * A part is a stretch of line pointers: "part_rows" of them in each part but the last, which has all
  * that follow.  A place is page * parts + part, a number of 32 bits.  A run of one part names whole
  * pages, and its places are these.  No entry is of a line pointer greater than "most", which bounds
  * the last part, and pages.
@@ -18,7 +18,7 @@
 typedef struct renc_places
 {
 	uint16_t	parts;			/* of a page */
-	uint16_t	rows;			/* line pointers of a part, at most UINT8_MAX;
+	uint16_t	part_rows;		/* line pointers of a part, at most UINT8_MAX;
 								 * of no meaning where there is one */
 	uint16_t	most;			/* the greatest line pointer that was seen */
 } renc_places;
@@ -39,7 +39,7 @@ renc_whole_pages(void)
 static inline uint32_t
 renc_part_of(const renc_places *places, uint32_t offset)
 {
-	uint32_t	part = places->parts == 1 ? 0 : (offset - 1) / places->rows;
+	uint32_t	part = places->parts == 1 ? 0 : (offset - 1) / places->part_rows;
 
 	return part < places->parts ? part : places->parts - 1U;
 }
@@ -49,6 +49,19 @@ static inline uint32_t
 renc_place_of(const renc_places *places, uint32_t page, uint32_t offset)
 {
 	return page * places->parts + renc_part_of(places, offset);
+}
+
+/* The page of a place, of so many parts a page, and the part. */
+static inline uint32_t
+renc_place_page(uint32_t place, uint32_t parts)
+{
+	return parts == 1 ? place : place / parts;
+}
+
+static inline uint32_t
+renc_place_part(uint32_t place, uint32_t parts)
+{
+	return place - renc_place_page(place, parts) * parts;
 }
 
 /*
@@ -61,9 +74,9 @@ renc_part_rows(const renc_places *places, uint32_t part, uint32_t *first, uint32
 	*last = places->most;
 	if (places->parts == 1 || part == RENC_WHOLE_PAGE)
 		return;
-	*first = part * places->rows + 1;
-	if (part + 1 < places->parts && *first + places->rows - 1U < places->most)
-		*last = *first + places->rows - 1;
+	*first = part * places->part_rows + 1;
+	if (part + 1 < places->parts && *first + places->part_rows - 1U < places->most)
+		*last = *first + places->part_rows - 1;
 }
 
 /* The first of them. */

@@ -14,7 +14,7 @@
  * Payload of a leaf ("used" bytes of it are in use):
  *
  *		 0 u8	level, 0
- *		 1 u8	bits 0-2: bytes of a separator - 1; bit 3: blocks have windows; bit 4:
+ *		 1 u8	bits 0-2: bytes of a separator - 1; bit 3: blocks have page spans; bit 4:
  *				entries name pages, though the run has parts
  *		 2 u16	nblocks
  *		 4 u16	used
@@ -28,12 +28,12 @@
  *		   off[nblocks]		u16: where the block starts, from the first byte of data
  *		   head[nblocks]	u24: bits 0-5 w, 6-11 parameter, 12-21 entries - 1,
  *							22 cont, 23 coding
- *		   window[nblocks]	u32 first page, u32 pages; only if bit 3 of byte 1 is set,
+ *		   page_span[nblocks]	u32 first page, u32 pages; only if bit 3 of byte 1 is set,
  *							else all blocks have first page 0 and the run's pages
  *		   data				blocks, each from a whole byte on
  *
  * Entries of a block are (c, p), ascending, no two alike: c = (key >> w) -
- * (separator >> w), p = page - first page of the window; W = pages of the window.
+ * (separator >> w), p = page - first page of the page span; W = pages of the page span.
  * Where entries name parts of pages, "page" above and below is a place (renc_place.h)
  * less the run's first.
  *
@@ -262,7 +262,7 @@ typedef struct renc_run_leaf
 	const uint8_t *end;			/* of the payload */
 	const uint8_t *offset;
 	const uint8_t *head;
-	const uint8_t *window;		/* NULL: none */
+	const uint8_t *page_span;	/* NULL: none */
 	const uint8_t *data;
 	uint64_t	lo;
 	uint32_t	nblocks;

@@ -177,7 +177,7 @@ directory_size(const renc_run_builder *b, uint32_t nblocks)
 	int			shift;
 	int			bytes = separator_bytes(b, nblocks, &shift);
 
-	return LEAF_HEADER + (size_t) nblocks * (bytes + BLOCK_HEADER + (b->windows ? BLOCK_WINDOW : 0));
+	return LEAF_HEADER + (size_t) nblocks * (bytes + BLOCK_HEADER + (b->page_spans ? BLOCK_PAGE_SPAN : 0));
 }
 
 /* Of n pairs that make a block of so many bits, how many fit, about? */
@@ -205,8 +205,8 @@ renc_run_build_block(renc_run_builder *b, const renc_run_pair *pair, uint32_t n,
 	memset(block, 0, sizeof(*block));
 	block->width = width;
 	block->npages = b->npages;
-	if (b->windows)
-		renc_run_plan_window(pair, n, &block->first, &block->npages);
+	if (b->page_spans)
+		renc_run_plan_page_span(pair, n, &block->first, &block->npages);
 	choose_separator(b, pair[0].key, block);
 	block->n = make_entries(b->entry, pair, n, block);
 	if (block->n > RENC_RUN_MAX_BLOCK)
@@ -334,7 +334,7 @@ renc_run_build_leaf(renc_run_builder *b)
 	bytes = separator_bytes(b, n, &shift);
 	used = directory_size(b, n) + b->ndata;
 	child.key = b->block[0].separator;
-	p[1] = (uint8_t) ((bytes - 1) | (b->windows ? LEAF_WINDOWS : 0) | (b->by_page ? LEAF_PAGES : 0));
+	p[1] = (uint8_t) ((bytes - 1) | (b->page_spans ? LEAF_PAGE_SPANS : 0) | (b->by_page ? LEAF_PAGES : 0));
 	renc_run_put(p + 2, n, 2);
 	renc_run_put(p + 4, used, 2);
 	p[6] = (uint8_t) shift;
@@ -353,7 +353,7 @@ renc_run_build_leaf(renc_run_builder *b)
 		renc_run_put(p + (size_t) i * bytes, (block->separator - child.key) >> shift, bytes);
 		renc_run_put(rest + 2 * (size_t) i, block->offset, 2);
 		renc_run_put(rest + 2 * (size_t) n + 3 * (size_t) i, head, 3);
-		if (b->windows)
+		if (b->page_spans)
 		{
 			renc_run_put(rest + 5 * (size_t) n + 8 * (size_t) i, block->first, 4);
 			renc_run_put(rest + 5 * (size_t) n + 8 * (size_t) i + 4, block->npages, 4);

@@ -58,7 +58,7 @@ typedef struct renc_run_builder
 	uint32_t	max_blocks;
 	uint8_t    *data;			/* the blocks' */
 	size_t		ndata;
-	bool		windows;
+	bool		page_spans;
 	bool		by_page;		/* entries name pages, though there are parts */
 	uint32_t	npages;			/* of the run, or its places */
 	int			wmax;

@@ -199,7 +199,7 @@ pages_of_pairs(const renc_run_encoder *e, const renc_run_pair *pair, uint32_t n)
 
 	for (uint32_t i = 0; i < n; i++)
 	{
-		uint32_t	page = pair[i].page / e->parts;
+		uint32_t	page = renc_place_page(pair[i].page, e->parts);
 		uint32_t	slot = page % SEEN_PAGES;
 
 		pages += seen[slot] != page + 1;
@@ -217,9 +217,10 @@ set_names(renc_run_encoder *e, bool by_page)
 	for (uint32_t i = e->done; i < e->n; i++)
 	{
 		renc_run_pair *pair = &e->pair[i];
-		uint32_t	page = by_page ? pair->page / e->parts : pair->page * e->parts + pair->part;
+		uint32_t	page = by_page ? renc_place_page(pair->page, e->parts) :
+			pair->page * e->parts + pair->part;
 
-		pair->part = (uint16_t) (by_page ? pair->page % e->parts : 0);
+		pair->part = (uint16_t) (by_page ? renc_place_part(pair->page, e->parts) : 0);
 		pair->page = page;
 	}
 	e->build.by_page = by_page;
@@ -247,7 +248,7 @@ choose_names(renc_run_encoder *e)
 }
 
 /*
- * Begins a leaf: what do its entries name, and have its first blocks so little of it that windows
+ * Begins a leaf: what do its entries name, and have its first blocks so little of it that page spans
  * pay?
  */
 static void
@@ -264,10 +265,10 @@ begin_leaf(renc_run_encoder *e)
 	e->wanted = e->together && e->build.options.wanted_together > 0 ?
 		e->build.options.wanted_together : e->build.options.wanted;
 	e->aim = AIM * e->wanted;
-	renc_run_plan_window(pair, n < e->block ? n : e->block, &first, &npages);
-	e->build.windows = npages < e->build.npages / 8;
-	e->planner.windows = e->build.windows;
-	e->planner.repeats = e->build.windows || e->build.by_page;
+	renc_run_plan_page_span(pair, n < e->block ? n : e->block, &first, &npages);
+	e->build.page_spans = npages < e->build.npages / 8;
+	e->planner.page_spans = e->build.page_spans;
+	e->planner.repeats = e->build.page_spans || e->build.by_page;
 	if (!e->planner.repeats)
 		e->ratio = 1;
 }
@@ -491,8 +492,8 @@ add_pair(renc_run_encoder *e, uint64_t key, uint32_t place, uint32_t rows)
 
 	pair->key = key;
 	pair->share = e->n > 0 && key - e->last_key > 1 ? 1 / (double) (key - e->last_key) : 0;
-	pair->page = by_page ? page / e->parts : page;
-	pair->part = (uint16_t) (by_page ? page % e->parts : 0);
+	pair->page = by_page ? renc_place_page(page, e->parts) : page;
+	pair->part = (uint16_t) (by_page ? renc_place_part(page, e->parts) : 0);
 	pair->rows = rows;
 	e->n++;
 	e->last_key = key;
@@ -504,7 +505,7 @@ renc_run_push(renc_run_encoder *e, uint64_t key, uint32_t place, uint32_t rows)
 {
 	renc_run_pair *last = &e->pair[e->n - (e->n > 0)];
 	const renc_run_options *options = &e->build.options;
-	uint32_t	page = place / e->parts;
+	uint32_t	page = renc_place_page(place, e->parts);
 	bool		first = e->n == 0;
 
 	if (rows == 0 || page < options->first_page || page - options->first_page >= options->npages ||

@@ -26,19 +26,19 @@ renc_run_open_leaf(renc_run_leaf *leaf, const uint8_t *page, const renc_run *run
 	leaf->lo = renc_load64(page + 8);
 	leaf->entries = renc_run_get32(page + 16);
 	leaf->rows = renc_run_get32(page + 20);
-	if (page[1] & ~(7 | LEAF_WINDOWS | LEAF_PAGES) || (page[1] & LEAF_PAGES && run->parts == 1))
+	if (page[1] & ~(7 | LEAF_PAGE_SPANS | LEAF_PAGES) || (page[1] & LEAF_PAGES && run->parts == 1))
 		return "unknown flags";
 	if (leaf->shift > MAX_WIDTH || leaf->wmax > MAX_WIDTH)
 		return "a shift is too large";
 	if (leaf->nblocks == 0)
 		return "there are no blocks";
-	block = (size_t) leaf->sepbytes + BLOCK_HEADER + (page[1] & LEAF_WINDOWS ? BLOCK_WINDOW : 0);
+	block = (size_t) leaf->sepbytes + BLOCK_HEADER + (page[1] & LEAF_PAGE_SPANS ? BLOCK_PAGE_SPAN : 0);
 	directory = LEAF_HEADER + leaf->nblocks * block;
 	if (used > run->payload || directory >= used)
 		return "the blocks do not fit";
 	leaf->offset = page + LEAF_HEADER + (size_t) leaf->nblocks * leaf->sepbytes;
 	leaf->head = leaf->offset + 2 * (size_t) leaf->nblocks;
-	leaf->window = page[1] & LEAF_WINDOWS ? leaf->head + 3 * (size_t) leaf->nblocks : NULL;
+	leaf->page_span = page[1] & LEAF_PAGE_SPANS ? leaf->head + 3 * (size_t) leaf->nblocks : NULL;
 	leaf->data = page + directory;
 	return NULL;
 }
@@ -58,10 +58,10 @@ renc_run_open_block(renc_run_block *block, const renc_run_leaf *leaf, uint32_t j
 	block->coding = bits >> 23 & 1 ? CODING_GAPS : CODING_RICE;
 	block->first = 0;
 	block->npages = leaf->npages;
-	if (leaf->window != NULL)
+	if (leaf->page_span != NULL)
 	{
-		block->first = renc_run_get32(leaf->window + BLOCK_WINDOW * (size_t) j);
-		block->npages = renc_run_get32(leaf->window + BLOCK_WINDOW * (size_t) j + 4);
+		block->first = renc_run_get32(leaf->page_span + BLOCK_PAGE_SPAN * (size_t) j);
+		block->npages = renc_run_get32(leaf->page_span + BLOCK_PAGE_SPAN * (size_t) j + 4);
 		if (block->npages == 0 || block->npages > leaf->npages ||
 			block->first > leaf->npages - block->npages)
 			return "a block has pages that are none of the run";

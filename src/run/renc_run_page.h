@@ -12,10 +12,10 @@
 #include "renc_run.h"
 
 #define LEAF_HEADER		24
-#define LEAF_WINDOWS	0x08
+#define LEAF_PAGE_SPANS	0x08
 #define LEAF_PAGES		0x10
 #define BLOCK_HEADER	5		/* off and head */
-#define BLOCK_WINDOW	8
+#define BLOCK_PAGE_SPAN	8
 #define INNER_HEADER	8
 #define INNER_CHILD		25
 #define REACHED			0x80
@@ -35,7 +35,7 @@ typedef struct renc_run_block
 	const uint8_t *data;
 	const uint8_t *end;			/* of the payload */
 	uint32_t	n;
-	uint32_t	first;			/* window of pages */
+	uint32_t	first;			/* page span */
 	uint32_t	npages;
 	int			width;
 	int			parameter;

@@ -14,7 +14,7 @@
 
 #define MIN_DIVIDED		48		/* pairs; a header costs 64 bits */
 #define BLOCK_BITS		64
-#define WINDOW_BITS		(8 * BLOCK_WINDOW)
+#define PAGE_SPAN_BITS	(8 * BLOCK_PAGE_SPAN)
 
 /*
  * Evenly spread keys pay up to 2 bits each for false pages.  Those that pay more crowd
@@ -37,7 +37,7 @@ renc_run_plan_init(renc_run_planner *planner, const renc_run_options *options)
 }
 
 void
-renc_run_plan_window(const renc_run_pair *pair, uint32_t n, uint32_t *first, uint32_t *npages)
+renc_run_plan_page_span(const renc_run_pair *pair, uint32_t n, uint32_t *first, uint32_t *npages)
 {
 	uint32_t	least = pair[0].page;
 	uint32_t	most = pair[0].page;
@@ -116,7 +116,7 @@ note_cost(const renc_run_planner *planner, renc_run_part *part, int width, const
 	cost->bits = rice_cost(t->entries, cells * part->npages);
 	if (!planner->one_coding || cost->bits == INFINITY)
 		cost->bits = fmin(cost->bits, gaps_cost(t, part));
-	cost->bits += BLOCK_BITS + (planner->windows ? WINDOW_BITS : 0);
+	cost->bits += BLOCK_BITS + (planner->page_spans ? PAGE_SPAN_BITS : 0);
 	cost->total = cost->bits + planner->price * cost->false_pages;
 	part->known |= UINT64_C(1) << width;
 }
@@ -165,8 +165,8 @@ begin_part(const renc_run_planner *planner, renc_run_part *part, uint32_t first,
 	part->depth = depth;
 	part->whole = NULL;
 	part->npages = planner->npages;
-	if (planner->windows)
-		renc_run_plan_window(planner->pair + first, end - first, &first_page, &part->npages);
+	if (planner->page_spans)
+		renc_run_plan_page_span(planner->pair + first, end - first, &first_page, &part->npages);
 	part->page_bits = log2(part->npages);
 	part->keys = renc_run_tally_keys(&planner->tallier, first, end);
 	part->gaps = renc_run_tally_gaps(&planner->tallier, first, end);

@@ -34,7 +34,7 @@ typedef struct renc_run_part
 	uint32_t	cut;			/* where its right half begins; 0: it has none */
 	int			depth;			/* how often pairs were divided to get it */
 	struct renc_run_part *whole;	/* whose left half it is, or NULL */
-	uint32_t	npages;			/* of its window */
+	uint32_t	npages;			/* of its page span */
 	double		page_bits;		/* log2 of that */
 	uint32_t	keys;
 	uint32_t	gaps;			/* between keys, that hold a point */
@@ -47,7 +47,7 @@ typedef struct renc_run_planner
 	uint32_t	npages;			/* of the run, or its places */
 	bool		exact;			/* cells are keys */
 	bool		one_coding;
-	bool		windows;		/* a block names pages of its own window */
+	bool		page_spans;		/* a block names pages of its own page span */
 	bool		repeats;		/* pairs with neighbouring keys name the same */
 	double		price;			/* bits that a false page is worth */
 	double		spread;			/* cells for each pair, as chosen last */
@@ -84,7 +84,7 @@ extern uint32_t renc_run_plan(renc_run_planner *planner, const renc_run_pair *pa
 extern uint32_t renc_run_plan_cut(const renc_run_pair *pair, uint32_t lo, uint32_t hi);
 
 /* The first page of some pairs, and from it to the last. */
-extern void renc_run_plan_window(const renc_run_pair *pair, uint32_t n, uint32_t *first,
-								 uint32_t *npages);
+extern void renc_run_plan_page_span(const renc_run_pair *pair, uint32_t n, uint32_t *first,
+									uint32_t *npages);
 
 #endif							/* RENC_RUN_PLAN_H */

@@ -289,10 +289,9 @@ split_places(renc_run_search *s)
 	for (uint32_t i = 0; i < s->n; i++)
 	{
 		uint32_t	place = s->page[i];
-		uint32_t	page = parts == 1 ? place : place / parts;
 
-		s->part[i] = parts == 1 ? RENC_WHOLE_PAGE : (uint16_t) (place - page * parts);
-		s->page[i] = s->run->first_page + page;
+		s->part[i] = parts == 1 ? RENC_WHOLE_PAGE : (uint16_t) renc_place_part(place, parts);
+		s->page[i] = s->run->first_page + renc_place_page(place, parts);
 	}
 }
 

@@ -93,7 +93,7 @@ add_leaf(renc_run_spread *spread, const renc_run *run, const uint8_t *page,
 		wrong = renc_run_scan_block(&block, set->interval + next, set->n - next, &found);
 		for (uint32_t i = 0; wrong == NULL && i < found.n && piece->n < RENC_RUN_SPREAD_ENTRIES; i++)
 		{
-			uint32_t	heap_page = found_page[i] / leaf.parts;
+			uint32_t	heap_page = renc_place_page(found_page[i], leaf.parts);
 			uint32_t	slot = find_slot(spread, heap_page);
 
 			piece->n++;

@@ -162,7 +162,7 @@ rencoder_late_places(Relation index, uint64 npages)
 	if (rows <= MAX_PART_ROWS)
 	{
 		places.parts = (uint16) ((MaxHeapTuplesPerPage + rows - 1) / rows);
-		places.rows = (uint16) rows;
+		places.part_rows = (uint16) rows;
 		places.most = MaxHeapTuplesPerPage;
 	}
 	return places;

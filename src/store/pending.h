@@ -174,10 +174,13 @@ rencoder_pending_entry(const RencoderPendingCopy *copy, int i)
 	return (const RencoderPendingEntry *) (copy->page->entries + i * copy->entry_size);
 }
 
-/* The first entry from i on that is not of a key by "coder" which is not in lo .. hi. */
+/*
+ * The first entry from i on that cannot be skipped: its key is in lo .. hi, it has none, or another
+ * coder made it.
+ */
 static inline int
-rencoder_pending_skip(const RencoderPendingCopy *copy, int i, int natts, int col, uint32 coder,
-					  uint64 lo, uint64 hi)
+rencoder_pending_skip_misses(const RencoderPendingCopy *copy, int i, int natts, int col, uint32 coder,
+							 uint64 lo, uint64 hi)
 {
 	const char *at = copy->page->entries + i * copy->entry_size;
 

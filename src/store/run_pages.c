@@ -172,7 +172,7 @@ rencoder_run_writer_begin_tree(RencoderRunWriter *w, int tree, uint32 coder, uin
 	column->first_page = first_page;
 	column->npages = npages;
 	column->parts = places.parts;
-	column->part_rows = (uint8) places.rows;
+	column->part_rows = (uint8) places.part_rows;
 	column->most_rows = places.most;
 }
 

@@ -545,7 +545,7 @@ rencoder_heap_places(Relation heap, Relation index, BlockNumber first, uint64 en
 	if (rows < all && rows < PG_UINT8_MAX)
 	{
 		places.parts = (uint16) ((all + rows - 1) / rows);
-		places.rows = (uint16) rows;
+		places.part_rows = (uint16) rows;
 	}
 	return places;
 }

@@ -31,7 +31,7 @@ count_parts(const renc_places *places)
 
 	for (uint32_t offset = 1; offset <= MOST; offset++, n++)
 	{
-		if (n == places->rows && part + 1 < places->parts)
+		if (n == places->part_rows && part + 1 < places->parts)
 		{
 			part++;
 			n = 0;
@@ -86,7 +86,7 @@ offsets_have_parts(const renc_places *places)
 		part_rows(places, part, far[i], &first, &last);
 		if (part >= places->parts || far[i] < first || far[i] > last)
 			return false;
-		if (far[i] > (uint32_t) places->parts * places->rows && part != places->parts - 1U)
+		if (far[i] > (uint32_t) places->parts * places->part_rows && part != places->parts - 1U)
 			return false;
 	}
 	return true;
@@ -107,6 +107,8 @@ places_are_found(const renc_places *places)
 			uint32_t	place = renc_place_of(places, page[i], offset);
 
 			if (place / places->parts != page[i] || place % places->parts != part_of[offset] ||
+				renc_place_page(place, places->parts) != page[i] ||
+				renc_place_part(place, places->parts) != part_of[offset] ||
 				place < last || place == RENC_NO_PAGE)
 				return false;
 			last = place;
@@ -154,7 +156,7 @@ test_clipped(void)
 		renc_places places;
 
 		places.parts = (uint16_t) (1 + rnd_below(MAX_PARTS));
-		places.rows = (uint16_t) (1 + rnd_below(UINT8_MAX));
+		places.part_rows = (uint16_t) (1 + rnd_below(UINT8_MAX));
 		count_parts(&places);
 		for (uint32_t most = 1; most <= MOST; most++)
 			wrong += !parts_are_stretches(&places, most);

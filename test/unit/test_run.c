@@ -63,7 +63,7 @@ static long false_places;
 static long trees;
 static long high_trees;
 static long gap_blocks;
-static long windows[3];			/* leaves: of undivided pages; that name
+static long page_spans[3];		/* leaves: of undivided pages; that name
 								 * places; pages */
 static long leaves[3];
 static long mixed;
@@ -519,7 +519,7 @@ count_kinds(void)
 			continue;
 		kind = d.parts == 1 ? 0 : page[1] & 0x10 ? 2 : 1;
 		named[kind]++;
-		windows[kind] += page[1] >> 3 & 1;
+		page_spans[kind] += page[1] >> 3 & 1;
 		for (uint32_t j = 0; j < n; j++)
 		{
 			const uint8_t *head = page + 24 + n * ((page[1] & 7) + 1 + 2) + 3 * j;
@@ -581,8 +581,8 @@ main(int argc, char **argv)
 		   "%ld blocks that are reached into", trees, high_trees, gap_blocks, reaching);
 	tap_ok(leaves[1] > 0 && leaves[2] > 0 && mixed > 0, "%ld leaves of undivided pages, %ld name "
 		   "places, %ld pages; %ld runs have both", leaves[0], leaves[1], leaves[2], mixed);
-	tap_ok(windows[0] > 0 && windows[1] > 0 && windows[2] > 0,
-		   "of these have windows: %ld, %ld and %ld", windows[0], windows[1], windows[2]);
+	tap_ok(page_spans[0] > 0 && page_spans[1] > 0 && page_spans[2] > 0,
+		   "of these have page spans: %ld, %ld and %ld", page_spans[0], page_spans[1], page_spans[2]);
 	tap_ok(ranked > 0, "%ld ranks", ranked);
 	tap_ok(expected > 0, "%ld pages were read as was to be expected", expected);
 	test_run_free(&t);

@@ -50,8 +50,8 @@ node_present(const flat_query *q, const renc_stage *st, uint64_t prefix, int lev
 
 	for (uint32_t k = 0; k < (uint32_t) st->kw * st->kr; k++)
 	{
-		size_t		bit = bit_number(renc_hash_reduce(root, k / st->kr, q->nwindows),
-									 renc_hash_reduce(node, k, q->rows), q->rows);
+		size_t		bit = bit_number(renc_hash_position(root, k / st->kr, q->nwindows),
+									 renc_hash_position(node, k, q->rows), q->rows);
 
 		if (!(q->bits[bit / 8] & (1 << (bit % 8))))
 			return false;
