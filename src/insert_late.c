@@ -3,7 +3,7 @@
  *		Keys of rows that come to ranges whose keys are in storage, or are being read for it.
  *
  * Storage never changes, so they go to the pending list, from which maintenance makes deltas
- * (maintain/delta.c).  One entry stands for the row in all columns.  It is appended as the
+ * (maintain/delta_merge.c).  One entry stands for the row in all columns.  It is appended as the
  * last thing that is done for the row, under the header's share lock: as long as that is held
  * the state of the range stays.  Who changes it holds the header exclusively, and after that either
  * finds the entry on the list, or the inserter finds another state (INV-11).

@@ -24,7 +24,7 @@
 #include "base/options.h"
 #include "base/subtransaction.h"
 #include "maintain/compact.h"
-#include "maintain/delta.h"
+#include "maintain/delta_merge.h"
 #include "maintain/retune.h"
 #include "maintain/run_groups.h"
 #include "maintain/summarize.h"

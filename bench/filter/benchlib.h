@@ -10,7 +10,7 @@
 
 #include "renc_trial.h"
 #include "renc_program.h"
-#include "renc_search.h"
+#include "renc_shape_search.h"
 #include "renc_window.h"
 
 /* Rows of a window on a page of 8192 bytes. */

@@ -15,7 +15,7 @@
 #include "utils/guc.h"
 #include "utils/rel.h"
 
-#include "filter/renc_config.h"
+#include "filter/renc_base.h"
 
 /*
  * False pages where table and index fit the cache, and at least: to halve them costs a bit for each row,

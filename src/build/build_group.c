@@ -17,7 +17,7 @@
 #include "portability/instr_time.h"
 #include "utils/memutils.h"
 
-#include "plan/design.h"
+#include "plan/filter_design.h"
 #include "store/horizon.h"
 #include "store/run_format.h"
 #include "store/space.h"

@@ -11,7 +11,7 @@
 #ifndef RENC_HASH_H
 #define RENC_HASH_H
 
-#include "renc_config.h"
+#include "renc_base.h"
 
 /* Written to the metapage; another hash needs another id. */
 #define RENC_HASH_ID_XXH3	2

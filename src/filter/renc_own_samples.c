@@ -25,7 +25,7 @@
  */
 #include <math.h>
 
-#include "renc_search.h"
+#include "renc_shape_search.h"
 
 /* Greatest length in spacings, of those that begin at a key and of those apart. */
 #define MAX_SPACINGS	8

@@ -22,6 +22,7 @@
 #define RENC_PROGRAM_H
 
 #include "renc_hash.h"
+#include "renc_mask.h"
 #include "renc_query.h"
 #include "renc_shape.h"
 

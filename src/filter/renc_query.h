@@ -9,7 +9,7 @@
 #ifndef RENC_QUERY_H
 #define RENC_QUERY_H
 
-#include "renc_config.h"
+#include "renc_base.h"
 
 typedef enum renc_overlap
 {

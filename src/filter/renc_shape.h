@@ -21,7 +21,7 @@
 #ifndef RENC_SHAPE_H
 #define RENC_SHAPE_H
 
-#include "renc_config.h"
+#include "renc_base.h"
 
 /* Bit of a level in a set of levels. */
 #define RENC_LEVEL_BIT(l)	(UINT64_C(1) << ((l) - 1))

@@ -25,7 +25,7 @@
 #ifndef RENC_STRINGS_H
 #define RENC_STRINGS_H
 
-#include "renc_config.h"
+#include "renc_base.h"
 
 /* Splitters (12 bits of interval, two outside the prefix) and their length (disk format). */
 #define RENC_STRINGS_MAX		4093

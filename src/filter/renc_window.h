@@ -22,6 +22,7 @@
 #ifndef RENC_WINDOW_H
 #define RENC_WINDOW_H
 
+#include "renc_mask.h"
 #include "renc_shape.h"
 
 /* Bytes of an image. */

@@ -14,6 +14,7 @@
 #include "base/compat.h"
 
 #include "fmgr.h"
+#include "port/pg_bswap.h"
 
 /* The middle of the key space: zero of types with a sign. */
 #define RENCODER_KEY_ZERO	(UINT64CONST(1) << 63)
@@ -29,6 +30,16 @@
  * END_TIMESTAMP.
  */
 #define TIMESTAMP_END_DATE	(TIMESTAMP_END_JULIAN - POSTGRES_EPOCH_JDATE)
+
+/* The number that eight bytes are in big-endian order. */
+static inline uint64
+rencoder_load_big_endian(const unsigned char *bytes)
+{
+	uint64		v;
+
+	memcpy(&v, bytes, sizeof(v));
+	return pg_ntoh64(v);
+}
 
 #define PG_RETURN_KEY(key)	PG_RETURN_INT64((int64) (key))
 

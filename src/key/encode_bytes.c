@@ -7,7 +7,6 @@
 #include "key/encode.h"
 
 #include "access/detoast.h"
-#include "port/pg_bswap.h"
 #include "storage/itemptr.h"
 #include "utils/varbit.h"
 

@@ -1,6 +1,6 @@
 /*
  * encode_net.c
- *		Keys of uuid, macaddr, macaddr8 and inet (with cidr).
+ *		Keys of macaddr, macaddr8 and inet (with cidr).
  *
  * encode.h says what a key function must do.
  */
@@ -10,48 +10,13 @@
 
 #include <sys/socket.h>
 
-#include "port/pg_bswap.h"
 #include "utils/inet.h"
-#include "utils/uuid.h"
 
-PG_FUNCTION_INFO_V1(rencoder_uuid_key);
-PG_FUNCTION_INFO_V1(rencoder_uuid_bound);
 PG_FUNCTION_INFO_V1(rencoder_macaddr_key);
 PG_FUNCTION_INFO_V1(rencoder_macaddr8_key);
 PG_FUNCTION_INFO_V1(rencoder_inet_key);
 PG_FUNCTION_INFO_V1(rencoder_inet_bound);
 PG_FUNCTION_INFO_V1(rencoder_inet_intervals);
-
-/* The number that eight bytes are in big-endian order. */
-static inline uint64
-load_big_endian(const unsigned char *bytes)
-{
-	uint64		v;
-
-	memcpy(&v, bytes, sizeof(v));
-	return pg_ntoh64(v);
-}
-
-/* The first half. */
-Datum
-rencoder_uuid_key(PG_FUNCTION_ARGS)
-{
-	PG_RETURN_KEY(load_big_endian(PG_GETARG_UUID_P(0)->data));
-}
-
-/* rencoder_uuid_bound(uuid, internal): the first and the last value of a key exclude it. */
-Datum
-rencoder_uuid_bound(PG_FUNCTION_ARGS)
-{
-	RencoderBound *bound = (RencoderBound *) PG_GETARG_POINTER(1);
-	uint64		rest = load_big_endian(PG_GETARG_UUID_P(0)->data + UUID_LEN / 2);
-
-	if (rest == 0)
-		rencoder_bound_exclude_below(bound, bound->lt);
-	if (rest == PG_UINT64_MAX)
-		rencoder_bound_exclude_above(bound, bound->gt);
-	PG_RETURN_VOID();
-}
 
 /* Six bytes, at the upper end as in macaddr8's keys. */
 Datum
@@ -120,7 +85,7 @@ inet_address(const inet *addr)
 	uint32		v4;
 
 	if (!is_inet4(addr))
-		return load_big_endian(ip_addr(addr));
+		return rencoder_load_big_endian(ip_addr(addr));
 	memcpy(&v4, ip_addr(addr), sizeof(v4));
 	return pg_ntoh32(v4);
 }

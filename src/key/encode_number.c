@@ -8,7 +8,6 @@
 
 #include <math.h>
 
-#include "port/pg_bswap.h"
 #include "utils/builtins.h"
 #include "utils/numeric.h"
 

@@ -14,7 +14,7 @@
 
 #include "base/options.h"
 #include "maintain/compact_gains.h"
-#include "maintain/delta.h"
+#include "maintain/delta_merge.h"
 #include "maintain/flush.h"
 #include "maintain/run_groups.h"
 #include "maintain/stale_nulls.h"

@@ -37,7 +37,7 @@
 
 #include "base/options.h"
 #include "build/build_run.h"
-#include "maintain/delta.h"
+#include "maintain/delta_merge.h"
 #include "maintain/reading.h"
 #include "maintain/run_groups.h"
 #include "store/run_pages.h"

@@ -27,7 +27,7 @@
 #include "base/options.h"
 #include "build/build_run.h"
 #include "maintain/compact.h"
-#include "maintain/delta.h"
+#include "maintain/delta_merge.h"
 #include "maintain/reading.h"
 #include "store/pending.h"
 #include "store/run_pages.h"

@@ -5,7 +5,7 @@
 #ifndef RENCODER_REBUILD_H
 #define RENCODER_REBUILD_H
 
-#include "plan/design.h"
+#include "plan/filter_design.h"
 #include "store/group.h"
 #include "table/range_scan.h"
 

@@ -14,7 +14,7 @@
 
 #include "base/options.h"
 #include "key/key.h"
-#include "maintain/delta.h"
+#include "maintain/delta_merge.h"
 #include "maintain/rebuild.h"
 #include "maintain/run_groups.h"
 #include "store/group_edit.h"

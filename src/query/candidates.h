@@ -5,7 +5,7 @@
 #ifndef RENCODER_CANDIDATES_H
 #define RENCODER_CANDIDATES_H
 
-#include "filter/renc_candidates.h"
+#include "filter/renc_group_candidates.h"
 #include "key/key.h"
 #include "query/run_scan.h"
 #include "query/scan_copies.h"

@@ -17,7 +17,7 @@
 #ifndef RENCODER_GROUP_SCAN_H
 #define RENCODER_GROUP_SCAN_H
 
-#include "filter/renc_candidates.h"
+#include "filter/renc_group_candidates.h"
 #include "format/format_filter.h"
 #include "query/run_scan.h"
 

@@ -22,7 +22,7 @@
 #ifndef RENCODER_RUN_SCAN_H
 #define RENCODER_RUN_SCAN_H
 
-#include "filter/renc_candidates.h"
+#include "filter/renc_group_candidates.h"
 #include "key/key.h"
 #include "query/scan_copies.h"
 #include "query/scan_facts.h"

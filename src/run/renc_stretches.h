@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "filter/renc_candidates.h"
+#include "filter/renc_group_candidates.h"
 
 typedef struct renc_stretches
 {

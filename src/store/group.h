@@ -29,6 +29,7 @@
 #ifndef RENCODER_GROUP_H
 #define RENCODER_GROUP_H
 
+#include "filter/renc_mask.h"
 #include "store/directory.h"
 
 typedef struct RencoderHeaderData

@@ -9,7 +9,7 @@
 #include "storage/lmgr.h"
 
 #include "base/options.h"
-#include "filter/renc_candidates.h"
+#include "filter/renc_group_candidates.h"
 
 /* Bytes of a page that entries may take. */
 #define PENDING_ROOM \

@@ -19,7 +19,7 @@
 #include "storage/procarray.h"
 
 #include "base/options.h"
-#include "filter/renc_candidates.h"
+#include "filter/renc_group_candidates.h"
 
 /* Blocks whose line pointers are counted, and the part of them that has no more than is said. */
 #define COUNTED_BLOCKS	64

@@ -5,6 +5,7 @@
 #ifndef RENCODER_RANGE_SCAN_H
 #define RENCODER_RANGE_SCAN_H
 
+#include "filter/renc_mask.h"
 #include "key/collect.h"
 #include "run/renc_place.h"
 #include "store/meta.h"

@@ -27,7 +27,7 @@
 
 #include "base/options.h"
 #include "base/subtransaction.h"
-#include "maintain/delta.h"
+#include "maintain/delta_merge.h"
 #include "maintain/summarize.h"
 #include "worker/worker_queue.h"
 

@@ -10,7 +10,7 @@
 
 #include "base/options.h"
 #include "maintain/compact.h"
-#include "maintain/delta.h"
+#include "maintain/delta_merge.h"
 #include "maintain/note.h"
 #include "maintain/summarize.h"
 #include "worker/autosummarize.h"

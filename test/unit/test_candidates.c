@@ -8,7 +8,7 @@
 
 #include "testlib.h"
 
-#include "renc_candidates.h"
+#include "renc_group_candidates.h"
 
 #define MAX_PAGES_PER_RANGE	70
 

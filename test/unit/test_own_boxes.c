@@ -7,7 +7,7 @@
 
 #include "testlib.h"
 
-#include "renc_search.h"
+#include "renc_shape_search.h"
 #include "renc_zorder.h"
 
 #define RANGES		128

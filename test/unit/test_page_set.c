@@ -8,7 +8,7 @@
 
 #include "testlib.h"
 
-#include "renc_candidates.h"
+#include "renc_group_candidates.h"
 #include "renc_page_set.h"
 
 #define MAX_SETS	20

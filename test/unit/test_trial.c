@@ -11,7 +11,7 @@
 
 #include "testlib.h"
 
-#include "renc_search.h"
+#include "renc_shape_search.h"
 
 #define RANGES		128
 #define KEYS		400

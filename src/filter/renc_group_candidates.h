@@ -1,5 +1,5 @@
 /*
- * renc_candidates.h
+ * renc_group_candidates.h
  *		What of a group may hold rows of a query: block ranges, single heap pages, or rows.
  *
  * Storage that knows no more than ranges says which ranges.  Storage that knows pages
@@ -7,10 +7,10 @@
  * columns are ANDed; a range of which one column says pages and another no more is left with these
  * pages, and so it is with pages and rows.
  */
-#ifndef RENC_CANDIDATES_H
-#define RENC_CANDIDATES_H
+#ifndef RENC_GROUP_CANDIDATES_H
+#define RENC_GROUP_CANDIDATES_H
 
-#include "renc_config.h"
+#include "renc_mask.h"
 
 /* Line pointers of a page that rows are told apart by. */
 #define RENC_MAX_PAGE_ROWS	320
@@ -131,4 +131,4 @@ renc_candidates_rows(const renc_candidates *c, unsigned int slot, uint32_t page,
  */
 extern void renc_candidates_and(renc_candidates *c, const renc_candidates *other);
 
-#endif							/* RENC_CANDIDATES_H */
+#endif							/* RENC_GROUP_CANDIDATES_H */

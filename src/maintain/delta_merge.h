@@ -1,9 +1,9 @@
 /*
- * delta.h
+ * delta_merge.h
  *		Deltas: runs of the keys that came to summarized ranges after their storage.
  */
-#ifndef RENCODER_DELTA_H
-#define RENCODER_DELTA_H
+#ifndef RENCODER_DELTA_MERGE_H
+#define RENCODER_DELTA_MERGE_H
 
 #include "store/run_list.h"
 
@@ -67,4 +67,4 @@ extern void rencoder_delta_count(Relation index, uint32 ngroups, uint64 *count);
  */
 extern void rencoder_delta_sweep(Relation index);
 
-#endif							/* RENCODER_DELTA_H */
+#endif							/* RENCODER_DELTA_MERGE_H */

@@ -1,8 +1,8 @@
 /*
- * renc_candidates.c
+ * renc_group_candidates.c
  *		What of a group may hold rows of a query: block ranges, single heap pages, or rows.
  */
-#include "renc_candidates.h"
+#include "renc_group_candidates.h"
 
 #include <string.h>
 

@@ -1,8 +1,8 @@
 /*
- * design.c
+ * filter_design.c
  *		Choosing shape and size of the filters of a column of a group.
  */
-#include "plan/design.h"
+#include "plan/filter_design.h"
 
 #include <math.h>
 

@@ -1,18 +1,18 @@
 /*
- * design.h
+ * filter_design.h
  *		Choosing shape and size of the filters of a column of a group.
  *
  * The shape is the one with the least cost in trials with a sample of queries
- * (src/filter/renc_search.h): those that the index was given or has recorded,
+ * (src/filter/renc_shape_search.h): those that the index was given or has recorded,
  * or else intervals between the column's own values, or boxes around its points.
  */
-#ifndef RENCODER_DESIGN_H
-#define RENCODER_DESIGN_H
+#ifndef RENCODER_FILTER_DESIGN_H
+#define RENCODER_FILTER_DESIGN_H
 
 #include "format/format_filter.h"
 #include "plan/known_queries.h"
 
-#include "filter/renc_search.h"
+#include "filter/renc_shape_search.h"
 
 /* What was found for a column, from group to group. */
 typedef struct RencoderFound
@@ -102,4 +102,4 @@ extern void rencoder_design_again(RencoderDesigner *designer, const RencoderColl
 								  RencoderConfig *config, RencoderPrediction *now,
 								  RencoderPrediction *best);
 
-#endif							/* RENCODER_DESIGN_H */
+#endif							/* RENCODER_FILTER_DESIGN_H */

@@ -1,5 +1,5 @@
 /*
- * delta.c
+ * delta_merge.c
  *		Deltas: runs of the keys that came to summarized ranges after their storage.
  *
  * Each scan reads the pending list from one end to the other.  So its entries are sorted
@@ -17,7 +17,7 @@
  * A run has one coder for each column, but groups under different base runs may have
  * different ones.  So there are as many deltas as a column has generations of keys, at most.
  */
-#include "maintain/delta.h"
+#include "maintain/delta_merge.h"
 
 #include <math.h>
 

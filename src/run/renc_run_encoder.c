@@ -1,12 +1,12 @@
 /*
- * renc_run_encode.c
+ * renc_run_encoder.c
  *		From sorted pairs to the pages of a run.
  *
  * The encoder looks ahead some blocks of pairs, plans the next blocks, puts them into
  * the leaf and goes on.  After each block, or leaf, it corrects the price of a false page
  * so that the average comes out as wanted.
  */
-#include "renc_run_build.h"
+#include "renc_run_page_build.h"
 
 #include <math.h>
 

@@ -1,5 +1,5 @@
 /*
- * renc_search.h
+ * renc_shape_search.h
  *		Search for the shape with the least expected cost.
  *
  * The rule proposes a shape; trials decide which of those like it is the best:
@@ -11,8 +11,8 @@
  * The next group starts from this one's shape.  To ask whether an existing group should be
  * rebuilt under the present sample, look at choice.now.cost against choice.best.cost.
  */
-#ifndef RENC_SEARCH_H
-#define RENC_SEARCH_H
+#ifndef RENC_SHAPE_SEARCH_H
+#define RENC_SHAPE_SEARCH_H
 
 #include "renc_trial.h"
 #include "renc_zorder.h"
@@ -64,4 +64,4 @@ extern int	renc_own_samples(const renc_keys *ranges, int nranges, double table_r
 extern int	renc_own_boxes(const renc_keys *ranges, int nranges, double table_ranges,
 						   uint64_t seed, renc_own_box *box, renc_sample *sample, int n);
 
-#endif							/* RENC_SEARCH_H */
+#endif							/* RENC_SHAPE_SEARCH_H */

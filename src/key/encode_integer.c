@@ -1,5 +1,5 @@
 /*
- * encode.c
+ * encode_integer.c
  *		Keys of types that are integers inside: integers, object identifiers,
  *		dates and times, money, log positions, transaction ids.
  *

@@ -1,11 +1,11 @@
 /*
- * renc_run_build.h
+ * renc_run_page_build.h
  *		Pages being built: the leaf and the inner pages above it.
  *
  * Used by the run core only.
  */
-#ifndef RENC_RUN_BUILD_H
-#define RENC_RUN_BUILD_H
+#ifndef RENC_RUN_PAGE_BUILD_H
+#define RENC_RUN_PAGE_BUILD_H
 
 #include "renc_run_block.h"
 #include "renc_run_plan.h"
@@ -96,4 +96,4 @@ extern bool renc_run_build_leaf(renc_run_builder *builder);
 /* Writes what is left and makes the root. */
 extern void renc_run_build_root(renc_run_builder *builder);
 
-#endif							/* RENC_RUN_BUILD_H */
+#endif							/* RENC_RUN_PAGE_BUILD_H */

@@ -1,5 +1,5 @@
 /*
- * renc_search.c
+ * renc_shape_search.c
  *		Search for the shape with the least expected cost.
  *
  * Proteus tries all designs (Algorithm 1 of the paper): two numbers.  Here a design
@@ -13,7 +13,7 @@
  * for gaps.  How much worse a shape is than these, decides (renc_trial_cost).  With more work
  * the same trials come first, so it finds no worse shape.
  */
-#include "renc_search.h"
+#include "renc_shape_search.h"
 
 #include <math.h>
 

@@ -1,8 +1,8 @@
 /*
- * renc_run_build.c
+ * renc_run_page_build.c
  *		Pages being built: the leaf and the inner pages above it.
  */
-#include "renc_run_build.h"
+#include "renc_run_page_build.h"
 
 /* Cells that a separator may lie below its block's first key. */
 #define SEPARATOR_CELLS		4
