@@ -1,6 +1,7 @@
 /*
  * renc_shape.c
- *		Shapes: validation, packed form, the positions of a key.
+ *		Shapes: validation, packed form, the positions of a key.  renc_rule.c and
+ *		renc_shape_search.c choose them.
  */
 #include "renc_shape.h"
 

@@ -1,6 +1,6 @@
 /*
  * compact.c
- *		Which groups of an index become base runs, and when.
+ *		Which groups of an index become base runs, and when.  Of deltas: delta_merge.c.
  *
  * Full groups are flushed soon, but each run costs a query a descent.  So where MERGE_RUNS runs of
  * about the same size are neighbours, or MERGE_QUIET when no rows come, one takes their place, which
@@ -61,7 +61,7 @@ typedef struct Choice
 typedef struct Task
 {
 	Choice		(*choose) (const RencoderRunGroups *groups, const struct Task *task);
-	bool		(*wants) (const RencoderStretch *s, const struct Task *task);
+	bool		(*wants) (const RencoderGroupSpan *s, const struct Task *task);
 	uint32		least;			/* groups */
 	uint32		least_unread;	/* groups, if one of them is unread */
 	uint32		most;
@@ -74,44 +74,44 @@ typedef struct Task
 	Relation	heap;			/* not NULL: only groups that gain by it */
 } Task;
 
-/* Do the groups of a stretch go on where those before end? */
+/* Do the groups of a span go on where those before end? */
 static bool
-continues(const Choice *choice, const RencoderStretch *s)
+continues(const Choice *choice, const RencoderGroupSpan *s)
 {
 	return choice->n > 0 && s->first == choice->first + choice->n;
 }
 
 /* Has a group keys in a run? */
 static bool
-is_in_run(const RencoderStretch *s, const Task *task)
+is_in_run(const RencoderGroupSpan *s, const Task *task)
 {
-	return s->run != 0 && s->kind != RENCODER_STRETCH_OTHER;
+	return s->run != 0 && s->kind != RENCODER_SPAN_OTHER;
 }
 
 /* Full groups whose keys are not in a run, or are there by an old coder; groups that are unread. */
 static bool
-waits(const RencoderStretch *s, const Task *task)
+waits(const RencoderGroupSpan *s, const Task *task)
 {
-	return s->kind == RENCODER_STRETCH_WAITING || s->kind == RENCODER_STRETCH_UNREAD ||
+	return s->kind == RENCODER_SPAN_WAITING || s->kind == RENCODER_SPAN_UNREAD ||
 		(task->recodes && is_in_run(s, task) && s->old_coder);
 }
 
 static bool
-is_filtered(const RencoderStretch *s, const Task *task)
+is_filtered(const RencoderGroupSpan *s, const Task *task)
 {
 	return s->filtered;
 }
 
 static bool
-is_noted(const RencoderStretch *s, const Task *task)
+is_noted(const RencoderGroupSpan *s, const Task *task)
 {
 	return s->noted;
 }
 
 static bool
-may_be_in_run(const RencoderStretch *s, const Task *task)
+may_be_in_run(const RencoderGroupSpan *s, const Task *task)
 {
-	return s->kind != RENCODER_STRETCH_OTHER || s->uncovered;
+	return s->kind != RENCODER_SPAN_OTHER || s->uncovered;
 }
 
 /* The first neighbours that the task wants. */
@@ -123,7 +123,7 @@ choose_wanted(const RencoderRunGroups *groups, const Task *task)
 
 	for (int i = 0; i < groups->n; i++)
 	{
-		const RencoderStretch *s = &groups->stretch[i];
+		const RencoderGroupSpan *s = &groups->span[i];
 
 		if (!task->wants(s, task) || s->first < task->from)
 			continue;
@@ -136,7 +136,7 @@ choose_wanted(const RencoderRunGroups *groups, const Task *task)
 			least = task->least;
 		}
 		choice.n += s->n;
-		if (s->kind == RENCODER_STRETCH_UNREAD)
+		if (s->kind == RENCODER_SPAN_UNREAD)
 			least = Min(least, task->least_unread);
 	}
 	choice.n = choice.n < least ? 0 : Min(choice.n, task->most);
@@ -152,10 +152,10 @@ choose_earliest(const RencoderRunGroups *groups, const Task *task)
 
 	for (int i = 0; i < groups->n; i++)
 	{
-		if (!is_in_run(&groups->stretch[i], task) || groups->stretch[i].cut >= earliest)
+		if (!is_in_run(&groups->span[i], task) || groups->span[i].cut >= earliest)
 			continue;
-		earliest = groups->stretch[i].cut;
-		following.from = groups->stretch[i].first;
+		earliest = groups->span[i].cut;
+		following.from = groups->span[i].first;
 	}
 	return choose_wanted(groups, &following);
 }
@@ -178,7 +178,7 @@ rencoder_compact_is_overdue(Relation index)
 }
 
 /*
- * The next base run from stretch *i on, as far as its groups are neighbours.  "continued": it may
+ * The next base run from span *i on, as far as its groups are neighbours.  "continued": it may
  * be merged with the one before; full groups between them are taken along.
  */
 static Choice
@@ -190,12 +190,12 @@ next_run(const RencoderRunGroups *groups, int *i, bool *continued)
 	*continued = true;
 	for (; *i < groups->n; (*i)++)
 	{
-		const RencoderStretch *s = &groups->stretch[*i];
-		bool		in_run = s->kind == RENCODER_STRETCH_COVERED || s->kind == RENCODER_STRETCH_PARTIAL;
+		const RencoderGroupSpan *s = &groups->span[*i];
+		bool		in_run = s->kind == RENCODER_SPAN_COVERED || s->kind == RENCODER_SPAN_PARTIAL;
 
 		if (run.n > 0 && (!in_run || s->run != number || !continues(&run, s)))
 			break;
-		if (!in_run && s->kind != RENCODER_STRETCH_WAITING)
+		if (!in_run && s->kind != RENCODER_SPAN_WAITING)
 			*continued = false;
 		if (!in_run)
 			continue;
@@ -279,7 +279,7 @@ look_for_work(Relation index, const Task *task)
 			break;
 		rest.from = choice.first + choice.n;
 	}
-	pfree(groups.stretch);
+	pfree(groups.span);
 	return choice;
 }
 
@@ -420,7 +420,7 @@ choose_given(const RencoderRunGroups *groups, const Task *task)
 
 	for (int i = 0; i < groups->n; i++)
 	{
-		const RencoderStretch *s = &groups->stretch[i];
+		const RencoderGroupSpan *s = &groups->span[i];
 		uint32		end = Min(s->first + s->n, task->from + task->most);
 
 		if (end <= task->from || s->first >= end)

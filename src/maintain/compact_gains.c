@@ -76,11 +76,11 @@ rencoder_compact_gains(Relation index, Relation heap, const RencoderRunGroups *g
 
 	for (int i = 0; i < groups->n; i++)
 	{
-		const RencoderStretch *s = &groups->stretch[i];
+		const RencoderGroupSpan *s = &groups->span[i];
 
 		if (s->first < first || s->first >= first + n)
 			continue;
-		if (s->run == 0 || s->kind == RENCODER_STRETCH_OTHER || s->old_coder || s->leftover || s->uncovered ||
+		if (s->run == 0 || s->kind == RENCODER_SPAN_OTHER || s->old_coder || s->leftover || s->uncovered ||
 			(number != 0 && s->run != number))
 			return true;
 		number = s->run;

@@ -15,7 +15,7 @@
 
 /* A group whose entry does not speak for all of its ranges; the table has "nranges" of them. */
 static void
-look_at_group_header(Relation index, RencoderEntry entry, uint64 nranges, RencoderStretch *s)
+look_at_group_header(Relation index, RencoderEntry entry, uint64 nranges, RencoderGroupSpan *s)
 {
 	Buffer		buf = rencoder_group_read_header(index, entry->header, s->first, 0, BUFFER_LOCK_SHARE);
 	const RencoderHeaderData *header = RencoderPageGetHeader(BufferGetPage(buf));
@@ -27,11 +27,11 @@ look_at_group_header(Relation index, RencoderEntry entry, uint64 nranges, Rencod
 	s->uncovered = renc_mask_next(renc_mask_andnot(renc_mask_all(), covered), 0) < nranges ||
 		!renc_mask_empty(renc_mask_andnot(summarized, covered));
 	if (nranges >= RENC_GROUP_RANGES && n < RENC_GROUP_RANGES / 2)
-		s->kind = RENCODER_STRETCH_UNREAD;
+		s->kind = RENCODER_SPAN_UNREAD;
 	else if (n == RENC_GROUP_RANGES)
-		s->kind = RENCODER_STRETCH_WAITING;
+		s->kind = RENCODER_SPAN_WAITING;
 	else if (entry->run != 0 && n > 0)
-		s->kind = RENCODER_STRETCH_PARTIAL;
+		s->kind = RENCODER_SPAN_PARTIAL;
 	s->filtered = !renc_mask_empty(rencoder_header_filtered(header));
 	s->noted = !renc_mask_empty(rencoder_set_get(header->noted));
 	UnlockReleaseBuffer(buf);
@@ -60,13 +60,13 @@ is_of_old_coder(const RencoderMeta *meta, RencoderEntry entry, const uint32 *new
 	return false;
 }
 
-/* What is to be known of a group, as a stretch of one. */
-static RencoderStretch
+/* What is to be known of a group, as a span of one. */
+static RencoderGroupSpan
 look_at_group(Relation index, const RencoderMeta *meta, RencoderEntry entry, uint32 number,
 			  uint64 nranges, const uint32 *newest)
 {
 	uint64		before = (uint64) number * RENC_GROUP_RANGES;
-	RencoderStretch s = {.first = number,.n = 1,.kind = RENCODER_STRETCH_OTHER,
+	RencoderGroupSpan s = {.first = number,.n = 1,.kind = RENCODER_SPAN_OTHER,
 	.run = entry->run,.cut = PG_UINT64_MAX};
 
 	nranges = Min(nranges - Min(nranges, before), RENC_GROUP_RANGES);
@@ -74,19 +74,19 @@ look_at_group(Relation index, const RencoderMeta *meta, RencoderEntry entry, uin
 	{
 		s.uncovered = nranges > 0;
 		if (nranges >= RENC_GROUP_RANGES)
-			s.kind = RENCODER_STRETCH_UNREAD;
+			s.kind = RENCODER_SPAN_UNREAD;
 		return s;
 	}
 	s.cut = entry->cut;
 	s.old_coder = is_of_old_coder(meta, entry, newest);
 	if (entry->flags & RENCODER_ENTRY_COVERED)
 	{
-		s.kind = RENCODER_STRETCH_COVERED;
+		s.kind = RENCODER_SPAN_COVERED;
 		s.leftover = has_leftover(meta, entry);
 	}
 	else if (entry->flags & RENCODER_ENTRY_SEALED)
 	{
-		s.kind = RENCODER_STRETCH_WAITING;
+		s.kind = RENCODER_SPAN_WAITING;
 		s.filtered = true;
 	}
 	else
@@ -94,11 +94,11 @@ look_at_group(Relation index, const RencoderMeta *meta, RencoderEntry entry, uin
 	return s;
 }
 
-/* Adds a group, to the last stretch if it is like that. */
+/* Adds a group, to the last span if it is like that. */
 static void
-add_group(RencoderRunGroups *groups, const RencoderStretch *s)
+add_group(RencoderRunGroups *groups, const RencoderGroupSpan *s)
 {
-	RencoderStretch *last = groups->n > 0 ? &groups->stretch[groups->n - 1] : NULL;
+	RencoderGroupSpan *last = groups->n > 0 ? &groups->span[groups->n - 1] : NULL;
 
 	if (last != NULL && last->kind == s->kind && last->run == s->run &&
 		last->old_coder == s->old_coder && last->filtered == s->filtered && last->noted == s->noted &&
@@ -111,9 +111,9 @@ add_group(RencoderRunGroups *groups, const RencoderStretch *s)
 	if (groups->n == groups->allocated)
 	{
 		groups->allocated *= 2;
-		groups->stretch = repalloc_huge(groups->stretch, groups->allocated * sizeof(RencoderStretch));
+		groups->span = repalloc_huge(groups->span, groups->allocated * sizeof(RencoderGroupSpan));
 	}
-	groups->stretch[groups->n++] = *s;
+	groups->span[groups->n++] = *s;
 }
 
 void
@@ -130,10 +130,10 @@ rencoder_run_groups_look(Relation index, uint64 nranges, RencoderRunGroups *grou
 		newest[col] = rencoder_coder_newest(index, col);
 	groups->n = 0;
 	groups->allocated = 16;
-	groups->stretch = palloc(groups->allocated * sizeof(RencoderStretch));
+	groups->span = palloc(groups->allocated * sizeof(RencoderGroupSpan));
 	for (uint32 group = 0; group < ngroups; group++)
 	{
-		RencoderStretch s;
+		RencoderGroupSpan s;
 
 		if (group % meta.entries_per_page == 0)
 		{
@@ -180,13 +180,13 @@ rencoder_run_groups_count_pages(Relation index, uint64 *base, uint64 *delta)
 /* ---- Cleaning up ---- */
 
 /*
- * The groups of a stretch may be flushing for a base run that is being made, which nobody is doing
+ * The groups of a span may be flushing for a base run that is being made, which nobody is doing
  * any more, or that is LIVE, but not theirs.  If it is theirs, only the end of the switch is
  * missing: that costs an entry for rows that the run has already, which is not worth a look at each
  * group.
  */
 static void
-clear_flushing(Relation index, const RencoderMeta *meta, const RencoderStretch *s,
+clear_flushing(Relation index, const RencoderMeta *meta, const RencoderGroupSpan *s,
 			   const RencoderRunEntry *run)
 {
 	uint32		first = Max(s->first, run->first_group);
@@ -219,7 +219,7 @@ free_storage(const RencoderGroup *group, int col)
 
 /* Storage of further columns that a switch to a run left behind. */
 static void
-free_leftover(Relation index, const RencoderMeta *meta, const RencoderStretch *s)
+free_leftover(Relation index, const RencoderMeta *meta, const RencoderGroupSpan *s)
 {
 	RencoderHeaderData copy;
 	RencoderGroup group;
@@ -243,7 +243,7 @@ is_named(const RencoderRunGroups *groups, uint32 run)
 {
 	for (int i = 0; i < groups->n; i++)
 	{
-		if (groups->stretch[i].run == run)
+		if (groups->span[i].run == run)
 			return true;
 	}
 	return false;
@@ -257,7 +257,7 @@ least_cut(const RencoderRunGroups *groups, uint64 first, uint64 end)
 
 	for (int i = 0; i < groups->n; i++)
 	{
-		const RencoderStretch *s = &groups->stretch[i];
+		const RencoderGroupSpan *s = &groups->span[i];
 
 		if (s->first < end && (uint64) s->first + s->n > first)
 			least = Min(least, s->cut);
@@ -308,10 +308,10 @@ rencoder_run_groups_clean_up(Relation index)
 	for (int i = 0; i < groups.n; i++)
 	{
 		for (uint32 j = 0; j < runs.list.n; j++)
-			clear_flushing(index, &meta, &groups.stretch[i], &runs.list.entry[j]);
-		free_leftover(index, &meta, &groups.stretch[i]);
+			clear_flushing(index, &meta, &groups.span[i], &runs.list.entry[j]);
+		free_leftover(index, &meta, &groups.span[i]);
 	}
 	drop_needless(index, &groups, &runs);
 	rencoder_run_list_free(index, 0);
-	pfree(groups.stretch);
+	pfree(groups.span);
 }

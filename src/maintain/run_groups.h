@@ -8,22 +8,22 @@
 #include "store/group.h"
 #include "store/run_list.h"
 
-typedef enum RencoderStretchKind
+typedef enum RencoderGroupSpanKind
 {
-	RENCODER_STRETCH_OTHER,		/* not full, nothing is in a run */
-	RENCODER_STRETCH_UNREAD,	/* the table fills it, but less than half of
+	RENCODER_SPAN_OTHER,		/* not full, nothing is in a run */
+	RENCODER_SPAN_UNREAD,		/* the table fills it, but less than half of
 								 * its ranges are summarized */
-	RENCODER_STRETCH_WAITING,	/* full, but ranges are in matrices, or noted */
-	RENCODER_STRETCH_COVERED,	/* full, and all in the run */
-	RENCODER_STRETCH_PARTIAL	/* not full, but some ranges are in the run */
-} RencoderStretchKind;
+	RENCODER_SPAN_WAITING,		/* full, but ranges are in matrices, or noted */
+	RENCODER_SPAN_COVERED,		/* full, and all in the run */
+	RENCODER_SPAN_PARTIAL		/* not full, but some ranges are in the run */
+} RencoderGroupSpanKind;
 
 /* Neighbouring groups that are alike. */
-typedef struct RencoderStretch
+typedef struct RencoderGroupSpan
 {
 	uint32		first;
 	uint32		n;
-	RencoderStretchKind kind;
+	RencoderGroupSpanKind kind;
 	uint32		run;			/* that they name, 0: none */
 	uint64		cut;			/* the least of their summarized ranges;
 								 * PG_UINT64_MAX: there are none */
@@ -33,13 +33,13 @@ typedef struct RencoderStretch
 	bool		leftover;		/* COVERED, but with storage in some column */
 	bool		uncovered;		/* ranges that are summarized, or of the
 								 * table, are not in the run */
-} RencoderStretch;
+} RencoderGroupSpan;
 
 typedef struct RencoderRunGroups
 {
 	int			n;
 	int			allocated;
-	RencoderStretch *stretch;	/* palloc'd */
+	RencoderGroupSpan *span;	/* palloc'd */
 } RencoderRunGroups;
 
 /*

@@ -1,6 +1,6 @@
 /*
  * renc_run_page.c
- *		Pages of a run as bytes.
+ *		Pages of a run as bytes, opened.  renc_run_page_build.c makes them.
  */
 #include "renc_run_page.h"
 
