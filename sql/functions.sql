@@ -53,7 +53,7 @@ SELECT rencoder_summarize_range('fn_v', 4);
 SELECT rencoder_summarize_range('fn_v', 4);
 SELECT range_no, first_block, attnum, state, always, has_null, has_value, min_key, max_key,
 	distinct_keys,
-	nset > 0 AS bits, horizon IS NOT NULL AS horizon
+	horizon IS NOT NULL AS horizon
 FROM rencoder_ranges('fn_v') WHERE range_no BETWEEN 3 AND 5;
 SELECT fn_check();
 SELECT rencoder_summarize_new_values('fn_v');
@@ -79,7 +79,7 @@ SELECT fn_check();
 --
 SELECT fn_fill(72, 1100);
 SELECT rencoder_summarize_new_values('fn_v');
-SELECT group_no, sealed, summarized, storage, fill BETWEEN 0 AND 1 AS fill
+SELECT group_no, sealed, summarized, storage
 FROM rencoder_groups('fn_v');
 SELECT epoch > 1 AS epoch, directory_pages FROM rencoder_metapage('fn_v');
 SELECT fn_check();
@@ -93,7 +93,7 @@ SELECT fn_check();
 SELECT rencoder_desummarize_range('fn_v', 4);
 SELECT rencoder_desummarize_range('fn_v', 4);
 SELECT range_no, first_block, attnum, state, always, has_null, has_value, min_key, max_key,
-	distinct_keys, nset, horizon
+	distinct_keys, horizon
 FROM rencoder_ranges('fn_v') WHERE range_no = 4;
 SELECT group_no, sealed, summarized, storage FROM rencoder_groups('fn_v');
 SELECT unsummarized, candidates >= 1 AS visited

@@ -40,10 +40,8 @@ CREATE FUNCTION heapread_compare(OUT "column" smallint, OUT ranges int8, OUT dif
 RETURNS SETOF record LANGUAGE plpgsql AS $$
 BEGIN
 	RETURN QUERY SELECT a.attnum, count(*),
-		count(*) FILTER (WHERE (a.has_null, a.has_value, a.min_key, a.max_key, a.distinct_keys,
-		a.nset)
-			IS DISTINCT FROM (b.has_null, b.has_value, b.min_key, b.max_key, b.distinct_keys,
-				b.nset)),
+		count(*) FILTER (WHERE (a.has_null, a.has_value, a.min_key, a.max_key, a.distinct_keys)
+			IS DISTINCT FROM (b.has_null, b.has_value, b.min_key, b.max_key, b.distinct_keys)),
 		count(*) FILTER (WHERE a.state <> 'summarized' AND a.state <> 'sealed')
 	FROM rencoder_ranges('heapread_page'::regclass) a
 		FULL JOIN rencoder_ranges('heapread_row'::regclass) b USING (range_no, attnum)

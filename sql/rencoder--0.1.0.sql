@@ -1173,7 +1173,6 @@ CREATE FUNCTION rencoder_groups(
 	OUT min_key text,
 	OUT max_key text,
 	OUT horizon xid8,
-	OUT fill double precision,
 	OUT predicted_fpr double precision,
 	OUT best_fpr double precision,
 	OUT run bigint,
@@ -1197,7 +1196,6 @@ CREATE FUNCTION rencoder_ranges(
 	OUT min_key text,
 	OUT max_key text,
 	OUT distinct_keys bigint,
-	OUT nset bigint,
 	OUT horizon xid8,
 	OUT covered boolean)
 RETURNS SETOF record

@@ -165,7 +165,7 @@ insert_columns(Insertion *ins, const RencoderHeaderData *first, const RencoderLa
 		Buffer		buf = rencoder_group_read_header(group->index, group->header, group->number, col,
 													 BUFFER_LOCK_SHARE);
 
-		step = insert_column(ins, RencoderPageGetHeader(BufferGetPage(buf)), col);
+		step = insert_column(ins, rencoder_page_header(BufferGetPage(buf), group->number), col);
 		UnlockReleaseBuffer(buf);
 	}
 	return step == INSERT_DONE ? put_late(ins, first, cache) : step;
@@ -180,7 +180,7 @@ try_insert(Insertion *ins, const RencoderLateCache *cache)
 	const RencoderGroup *group = &ins->group;
 	Buffer		buf = rencoder_group_read_header(group->index, group->header, group->number, 0,
 												 BUFFER_LOCK_SHARE);
-	const RencoderHeaderData *first = RencoderPageGetHeader(BufferGetPage(buf));
+	const RencoderHeaderData *first = rencoder_page_header(BufferGetPage(buf), group->number);
 	InsertStep	step = INSERT_DONE;
 
 	if (rencoder_header_has_summary(first, ins->slot))

@@ -155,13 +155,13 @@ matrix_width(const RencoderBuildGroup *b)
 		rencoder_filter_width((group_slots(b) - 1) / RENC_SLICE_RANGES);
 }
 
-/* The header pages to be, without ranges and storage. */
+/* The headers to be, without ranges and storage. */
 static void
 begin_headers(RencoderBuildGroup *b)
 {
 	for (int col = 0; col < b->meta.natts; col++)
 	{
-		b->header[col] = palloc0(RENCODER_PAYLOAD_SIZE);
+		b->header[col] = palloc(sizeof(RencoderHeaderData));
 		rencoder_group_init_header(b->header[col], b->group, col);
 	}
 }
@@ -181,7 +181,6 @@ finish_matrix(RencoderBuildGroup *b, int col, char *image)
 	};
 	slab = rencoder_slab(b->index, &b->config[col], header->matrix);
 	rencoder_filter_write(&slab, image, false);
-	rencoder_filter_count(&slab, renc_mask_all(), header->nset);
 	pfree(image);
 }
 
@@ -287,7 +286,7 @@ write_group(RencoderBuildGroup *b)
 		begin_headers(b);
 	horizon = rencoder_horizon(b->heap, b->plan->oldest_before,
 							   b->indexInfo->ii_BrokenHotChain);
-	entry->header = rencoder_space_extend(b->index, b->meta.natts);
+	entry->header = rencoder_group_make_headers(b->index, &b->meta, b->group, false);
 	entry->nranges = RENC_GROUP_RANGES;
 	entry->epoch = 1;
 	entry->horizon = horizon;
@@ -304,8 +303,7 @@ write_group(RencoderBuildGroup *b)
 		finish_column(b, col, horizon, entry);
 		if (col == 0 && b->plan->run != 0)
 			cover_ranges(b, entry);
-		rencoder_wal_write_fresh(b->index, entry->header + col,
-								 RENCODER_PAGE_HEADER, (char *) b->header[col], false);
+		rencoder_group_put_header(b->index, entry->header, b->header[col]);
 	}
 	rencoder_group_seal(entry, &b->meta, b->header[0]);
 	rencoder_directory_put(b->index, &b->meta, b->group, entry, false);

@@ -3,8 +3,8 @@
  *		Building the groups of a new index by several processes.
  *
  * The leader makes metapage, coders, samples and the directory's pages.  Then all
- * processes, the leader too, take group after group from a shared counter and
- * build it as a serial build does.  Of groups there is nothing to merge: pages come
+ * processes, the leader too, take two groups after two groups, which share header
+ * pages, from a shared counter and build them as a serial build does.  Of groups there is nothing to merge: pages come
  * from extending the index, one process at a time (the lock for that holds between
  * processes of one parallel operation, too), and each group has a directory
  * entry of its own.  The keys of a run are sorted by the process that reads them; workers
@@ -95,17 +95,19 @@ distributed_groups(const RencoderBuildPlan *plan)
 	return ngroups;
 }
 
-/* Builds groups until there are no more. */
+/* Builds groups, with their neighbours, which share their header pages, until there are no more. */
 static void
 build_groups(RencoderBuildGroup *build, Shared *shared)
 {
 	for (;;)
 	{
-		uint32		group = pg_atomic_fetch_add_u32(&shared->next_group, 1);
+		uint32		group = pg_atomic_fetch_add_u32(&shared->next_group, RENCODER_PAGE_GROUPS);
+		uint32		end = Min(group + RENCODER_PAGE_GROUPS, shared->ngroups);
 
-		if (group >= shared->ngroups)
+		if (group >= end)
 			break;
-		rencoder_build_group_run(build, group);
+		for (; group < end; group++)
+			rencoder_build_group_run(build, group);
 	}
 }
 
@@ -253,9 +255,9 @@ rencoder_build_parallel(Relation heap, Relation index, IndexInfo *indexInfo,
 	int			nworkers;
 
 	/* Parallel operations hand the active snapshot on. */
-	if (ngroups < 2 || !ActiveSnapshotSet())
+	if (ngroups <= RENCODER_PAGE_GROUPS || !ActiveSnapshotSet())
 		return false;
-	nworkers = Min(rencoder_build_workers(heap, index, indexInfo), (int) ngroups - 1);
+	nworkers = Min(rencoder_build_workers(heap, index, indexInfo), (int) ((ngroups - 1) / RENCODER_PAGE_GROUPS));
 	if (nworkers <= 0)
 		return false;
 

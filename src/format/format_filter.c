@@ -31,12 +31,6 @@ rencoder_filter_width(int slice)
 	return width;
 }
 
-uint64
-rencoder_filter_max_bits(const RencoderConfig *config)
-{
-	return (uint64) config->nwindows * RENCODER_ROWS;
-}
-
 renc_mask
 rencoder_filter_keys(const RencoderConfig *config, const RencoderCollector *c, int col,
 					 renc_mask slots, renc_keys *ranges)
@@ -215,32 +209,6 @@ rencoder_filter_clear(const RencoderSlab *slab, renc_mask slots)
 		}
 		if (wal != NULL)
 			rencoder_wal_finish(wal);
-		UnlockReleaseBuffer(buf);
-		CHECK_FOR_INTERRUPTS();
-	}
-}
-
-void
-rencoder_filter_count(const RencoderSlab *slab, renc_mask slots, uint32 *counts)
-{
-	int			nwindows = WINDOWS_PER_PAGE(slab->config->width);
-
-	for (uint32 i = 0; i < slab->extent.npages; i++)
-	{
-		Buffer		buf = rencoder_page_read(slab->index, slab->extent.start + i,
-											 BUFFER_LOCK_SHARE, RENCODER_PAGE_WINDOWS);
-		Page		page = BufferGetPage(buf);
-		int			bands = bands_in_use(slab, page);
-
-		for (int w = 0; w < nwindows; w++)
-		{
-			for (int band = 0; band < bands; band++)
-			{
-				if (renc_mask_band(slots, band) != 0)
-					renc_window_count(window_of_page(slab, page, w) + (size_t) band * RENCODER_ROWS,
-									  1, RENCODER_ROWS, counts + band * RENC_SLICE_RANGES);
-			}
-		}
 		UnlockReleaseBuffer(buf);
 		CHECK_FOR_INTERRUPTS();
 	}

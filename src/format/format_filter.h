@@ -36,9 +36,6 @@ extern const char *rencoder_filter_fault(const RencoderConfig *config);
 /* Its shape for people, palloc'd. */
 extern char *rencoder_filter_describe(const RencoderConfig *config);
 
-/* Bits that a range can have; 0: nothing is chosen yet. */
-extern uint64 rencoder_filter_max_bits(const RencoderConfig *config);
-
 /* Pages of a slab. */
 extern uint32 rencoder_filter_npages(const RencoderConfig *config);
 
@@ -108,9 +105,6 @@ extern void rencoder_filter_merge(const RencoderSlab *slab, const renc_keys *ran
 
 /* Takes the bits of these slots, for which nobody asks, away.  WAL: one record per page changed. */
 extern void rencoder_filter_clear(const RencoderSlab *slab, renc_mask slots);
-
-/* Adds the bits of each of these slots to counts[]; those of other slots may be added or not. */
-extern void rencoder_filter_count(const RencoderSlab *slab, renc_mask slots, uint32 *counts);
 
 /* Verification. */
 

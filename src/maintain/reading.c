@@ -8,29 +8,19 @@
 #include "format/format_filter.h"
 #include "store/space.h"
 
-/* Makes and links the header pages of a group. */
+/* Makes and links the headers of a group. */
 static void
 make_header(RencoderGroup *group)
 {
-	char	   *payload = palloc0(RENCODER_PAYLOAD_SIZE);
-	RencoderExtent extent = rencoder_space_alloc(group->index, group->meta->natts);
 	RencoderEntry entry = palloc0(group->meta->entry_size);
 
-	for (int col = 0; col < group->meta->natts; col++)
-	{
-		rencoder_group_init_header((RencoderHeader) payload, group->number, col);
-		rencoder_wal_write_fresh(group->index, extent.start + col, RENCODER_PAGE_HEADER,
-								 payload, true);
-	}
-	pfree(payload);
-
-	entry->header = extent.start;
+	entry->header = rencoder_group_make_headers(group->index, group->meta, group->number, true);
 	entry->nranges = RENC_GROUP_RANGES;
 	for (int col = 0; col < group->meta->natts; col++)
 		entry->column[col].min = PG_UINT64_MAX;
 	rencoder_directory_put(group->index, group->meta, group->number, entry, true);
+	group->header = entry->header;
 	pfree(entry);
-	group->header = extent.start;
 }
 
 void
@@ -77,7 +67,6 @@ prepare_column(const RencoderGroup *group, int col, renc_mask unread, renc_mask 
 		header->min[slot] = PG_UINT64_MAX;
 		header->max[slot] = 0;
 		header->distinct[slot] = 0;
-		header->nset[slot] = 0;
 	}
 	rencoder_group_edit_finish(&edit);
 }

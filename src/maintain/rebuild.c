@@ -33,8 +33,7 @@ rencoder_rebuild_give_up(const RencoderRebuild *r)
 
 /* What was read of the ranges takes the place of what was known of them. */
 static void
-apply_ranges(const RencoderRebuild *r, int col, RencoderHeader header, RencoderEntry entry,
-			 const uint32 *nset)
+apply_ranges(const RencoderRebuild *r, int col, RencoderHeader header, RencoderEntry entry)
 {
 	RencoderEntryColumn *bounds = &entry->column[col];
 
@@ -49,7 +48,6 @@ apply_ranges(const RencoderRebuild *r, int col, RencoderHeader header, RencoderE
 		header->max[slot] = 0;
 		rencoder_reading_note_range(header, entry, slot, range);
 		header->distinct[slot] = range->distinct;
-		header->nset[slot] = nset[slot];
 	}
 }
 
@@ -60,7 +58,6 @@ rebuild_column(RencoderRebuild *r, int col)
 	renc_keys	ranges[RENC_GROUP_RANGES];
 	renc_mask	always = rencoder_filter_keys(&r->config[col], r->scan.collector, col, r->ranges, ranges);
 	char	   *image = rencoder_filter_build(&r->config[col], ranges);
-	uint32		nset[RENC_GROUP_RANGES] = {0};
 	RencoderReadFlags flags;
 	RencoderGroupEdit edit;
 	RencoderEntry entry;
@@ -72,7 +69,6 @@ rebuild_column(RencoderRebuild *r, int col)
 	extent = rencoder_space_alloc(r->scan.index, rencoder_filter_npages(&r->config[col]));
 	slab = rencoder_slab(r->scan.index, &r->config[col], extent);
 	rencoder_filter_write(&slab, image, true);
-	rencoder_filter_count(&slab, r->ranges, nset);
 
 	rencoder_group_edit_begin(&edit, &r->group, col, RENCODER_EDIT_EPOCH, 1);
 	entry = rencoder_group_edit_entry(&edit);
@@ -82,7 +78,7 @@ rebuild_column(RencoderRebuild *r, int col)
 	header->matrix = entry->column[col].matrix = extent;
 	header->predicted_fpr = header->best_fpr = r->predicted_fpr[col];
 	header->sample_stamp = r->stamp[col];
-	apply_ranges(r, col, header, entry, nset);
+	apply_ranges(r, col, header, entry);
 	rencoder_set_put(header->always, always);
 	flags = rencoder_reading_flags(r->scan.collector, col);
 	rencoder_reading_note_flags(header, entry, r->ranges, &flags);

@@ -18,7 +18,7 @@ static void
 look_at_group_header(Relation index, RencoderEntry entry, uint64 nranges, RencoderGroupSpan *s)
 {
 	Buffer		buf = rencoder_group_read_header(index, entry->header, s->first, 0, BUFFER_LOCK_SHARE);
-	const RencoderHeaderData *header = RencoderPageGetHeader(BufferGetPage(buf));
+	const RencoderHeaderData *header = rencoder_page_header(BufferGetPage(buf), s->first);
 	renc_mask	summarized = rencoder_set_get(header->summarized);
 	renc_mask	covered = rencoder_set_get(header->covered);
 	int			n = renc_mask_count(summarized);

@@ -231,7 +231,6 @@ publish_range(const RencoderSummarizing *s, int col, RencoderHeader header, Renc
 
 	rencoder_reading_note_range(header, entry, slot, r);
 	header->distinct[slot] = r->distinct;
-	header->nset[slot] = copy->nset[slot];
 	if (renc_mask_test(always, slot))
 		rencoder_set_add(header->always, slot);
 	if (r->keyless)
@@ -327,8 +326,6 @@ write_column(RencoderSummarizing *s, int col, RencoderHeader copy)
 		rencoder_filter_check_extent(&slab);
 		rencoder_filter_merge(&slab, ranges);
 	}
-	memset(copy->nset, 0, sizeof(copy->nset));
-	rencoder_filter_count(&slab, s->todo, copy->nset);
 	publish_column(s, col, copy, always);
 	RESUME_INTERRUPTS();
 }

@@ -86,8 +86,8 @@ entry_meets(RencoderEntry entry, RencoderQuery *query)
 
 /* Compares the bounds of ranges that are in filters with the query. */
 static void
-compare_bounds(Relation index, BlockNumber first_header, renc_mask filtered, RencoderQuery *query,
-			   RencoderCostIndex *info)
+compare_bounds(Relation index, RencoderEntry entry, uint32 group, renc_mask filtered,
+			   RencoderQuery *query, RencoderCostIndex *info)
 {
 	RencoderHeaderData header;
 
@@ -99,11 +99,11 @@ compare_bounds(Relation index, BlockNumber first_header, renc_mask filtered, Ren
 		Buffer		buf = InvalidBuffer;
 
 		if (query->column[col].has_keys)
-			buf = rencoder_page_try_read(index, first_header + col, RENCODER_PAGE_HEADER, &fault);
+			buf = rencoder_page_try_read(index, entry->header + col, RENCODER_PAGE_HEADER, &fault);
 		if (BufferIsValid(buf))
 		{
 			/* To make keys, a coder may have to be read. */
-			rencoder_header_copy(&header, buf);
+			rencoder_header_copy(&header, buf, group);
 			UnlockReleaseBuffer(buf);
 			keys = rencoder_key_set(query, col, header.config.coder);
 		}
@@ -116,7 +116,7 @@ compare_bounds(Relation index, BlockNumber first_header, renc_mask filtered, Ren
 
 /* A group whose state only its header tells.  If it is not read, all is taken to be done. */
 static void
-look_at_header(Relation index, RencoderEntry entry, double existing, double weight,
+look_at_header(Relation index, RencoderEntry entry, uint32 group, double existing, double weight,
 			   RencoderQuery *query, RencoderCostIndex *info, GroupSums *sums)
 {
 	const char *fault;
@@ -133,7 +133,7 @@ look_at_header(Relation index, RencoderEntry entry, double existing, double weig
 		sums->covered += entry->run != 0 ? weight * existing : 0;
 		return;
 	}
-	header = RencoderPageGetHeader(BufferGetPage(buf));
+	header = rencoder_page_header(BufferGetPage(buf), group);
 	summarized = renc_mask_count(rencoder_set_get(header->summarized));
 	covered = renc_mask_count(renc_mask_or(rencoder_set_get(header->covered),
 										   rencoder_set_get(header->noted)));
@@ -144,11 +144,11 @@ look_at_header(Relation index, RencoderEntry entry, double existing, double weig
 	filtered = rencoder_header_filtered(header);
 	UnlockReleaseBuffer(buf);
 	if (sums->may_look && !query->empty && !renc_mask_empty(filtered))
-		compare_bounds(index, entry->header, filtered, query, info);
+		compare_bounds(index, entry, group, filtered, query, info);
 }
 
 static void
-look_at_entry(Relation index, RencoderEntry entry, double existing, double weight,
+look_at_entry(Relation index, RencoderEntry entry, uint32 group, double existing, double weight,
 			  RencoderQuery *query, RencoderCostIndex *info, GroupSums *sums)
 {
 	if (entry->header == RENCODER_NO_BLOCK)
@@ -175,7 +175,7 @@ look_at_entry(Relation index, RencoderEntry entry, double existing, double weigh
 	else
 	{
 		sums->meeting += weight;
-		look_at_header(index, entry, existing, weight, query, info, sums);
+		look_at_header(index, entry, group, existing, weight, query, info, sums);
 	}
 }
 
@@ -206,7 +206,7 @@ look_at_directory(Relation index, const RencoderMeta *meta,
 	UnlockReleaseBuffer(buf);
 
 	for (uint32 group = first; group < end; group++)
-		look_at_entry(index, rencoder_directory_entry(copy.data, meta, group),
+		look_at_entry(index, rencoder_directory_entry(copy.data, meta, group), group,
 					  Min(RENC_GROUP_RANGES,
 						  info->ranges - (double) group * RENC_GROUP_RANGES),
 					  weight, query, info, sums);
@@ -288,7 +288,7 @@ count_nulls(Relation index, const RencoderMeta *meta, const RencoderMetaPageData
 	pfree(entry);
 	if (!BufferIsValid(buf))
 		return;
-	header = RencoderPageGetHeader(BufferGetPage(buf));
+	header = rencoder_page_header(BufferGetPage(buf), group);
 	filled = renc_mask_count(renc_mask_or(rencoder_set_get(header->has_null),
 										  rencoder_set_get(header->has_value)));
 	hits = renc_mask_count(rencoder_set_get(is_null ? header->has_null : header->has_value));

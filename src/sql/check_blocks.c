@@ -68,11 +68,18 @@ refer_extent(References *refs, BlockNumber from, RencoderExtent extent)
 static void
 refer_group(References *refs)
 {
-	const RencoderGroupCopy *copy = refs->state->copy;
+	const CheckState *state = refs->state;
+	const RencoderGroupCopy *copy = state->copy;
 	BlockNumber first = copy->entry->header;
 
-	refer(refs, copy->directory, first, refs->state->meta.natts);
-	for (int col = 0; col < refs->state->meta.natts; col++)
+	/*
+	 * An odd group's pages are those of the even one before it, if that has
+	 * any.
+	 */
+	if (copy->group % RENCODER_PAGE_GROUPS == 0 ||
+		rencoder_group_find(state->index, &state->meta, copy->group - 1) != first)
+		refer(refs, copy->directory, first, state->meta.natts);
+	for (int col = 0; col < state->meta.natts; col++)
 	{
 		const RencoderHeaderData *header = copy->header[col];
 

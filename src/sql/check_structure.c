@@ -148,8 +148,6 @@ check_range(CheckState *state, BlockNumber blkno, int col, unsigned int slot,
 	else if (stored && has_bounds && (header->matrix.start == RENCODER_NO_BLOCK ||
 									  slot >= RENC_SLICE_RANGES * header->config.width))
 		fault = "is summarized but has no storage";
-	else if (stored && header->nset[slot] > rencoder_filter_max_bits(&header->config))
-		fault = "has more bits set than there are";
 	/* INV-9: a sealed or covered group answers with the greatest horizon. */
 	else if (summarized &&
 			 (copy->entry->flags & (RENCODER_ENTRY_SEALED | RENCODER_ENTRY_COVERED)) &&
@@ -267,7 +265,7 @@ hold_storage(CheckState *state)
 		Buffer		buf = rencoder_group_read_header(state->index, copy->entry->header,
 													 copy->group, col, BUFFER_LOCK_SHARE);
 
-		rencoder_header_copy(copy->header[col], buf);
+		rencoder_header_copy(copy->header[col], buf, copy->group);
 		if (col == 0)
 			guard = buf;
 		else

@@ -160,28 +160,6 @@ rencoder_metapage(PG_FUNCTION_ARGS)
 	PG_RETURN_DATUM(single_row(fcinfo, &row));
 }
 
-/* Bits set, as a share of those that there are, of summarized ranges. */
-static void
-put_fill(Row *row, const RencoderHeaderData *header, renc_mask summarized)
-{
-	renc_mask	filled = renc_mask_andnot(summarized, renc_mask_or(rencoder_set_get(header->always),
-																   rencoder_set_get(header->keyless)));
-	uint64		max_bits = rencoder_filter_max_bits(&header->config);
-	double		bits = 0;
-
-	if (max_bits == 0 || renc_mask_empty(filled))
-	{
-		put_null(row);
-		return;
-	}
-	for (int slot = 0; slot < RENC_GROUP_RANGES; slot++)
-	{
-		if (renc_mask_test(filled, slot))
-			bits += header->nset[slot];
-	}
-	put(row, Float8GetDatum(bits / ((double) renc_mask_count(filled) * max_bits)));
-}
-
 /* A false positive rate, unless it is unknown. */
 static void
 put_rate(Row *row, double rate)
@@ -232,7 +210,6 @@ emit_group_column(FunctionCallInfo fcinfo, const RencoderGroupCopy *copy, int co
 		put(&row, FullTransactionIdGetDatum(FullTransactionIdFromU64(horizon)));
 	else
 		put_null(&row);
-	put_fill(&row, header, summarized);
 	put_rate(&row, header->predicted_fpr);
 	put_rate(&row, header->best_fpr);
 	if (first->run != 0)
@@ -260,7 +237,6 @@ put_summary(Row *row, const RencoderGroupCopy *copy, uint32 slot, int col,
 	put_key(row, header->min[slot], show_keys);
 	put_key(row, header->max[slot], show_keys);
 	put(row, Int64GetDatum(header->distinct[slot]));
-	put(row, Int64GetDatum(header->nset[slot]));
 	if (rencoder_set_test(first->summarized, slot))
 		put(row, FullTransactionIdGetDatum(FullTransactionIdFromU64(first->horizon[slot])));
 	else
@@ -307,7 +283,7 @@ emit_ranges(FunctionCallInfo fcinfo, const RencoderMeta *meta,
 			else
 			{
 				/* What an old summary may have left means nothing. */
-				for (int i = 0; i < 9; i++)
+				for (int i = 0; i < 8; i++)
 					put_null(&row);
 			}
 			emit(fcinfo, &row);

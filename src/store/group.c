@@ -4,6 +4,8 @@
  */
 #include "store/group.h"
 
+#include "store/space.h"
+
 void
 rencoder_group_init_header(RencoderHeader header, uint32 group, int attno)
 {
@@ -18,7 +20,7 @@ rencoder_group_init_header(RencoderHeader header, uint32 group, int attno)
 RencoderHeader
 rencoder_group_verify_header(Relation index, Page page, BlockNumber first, uint32 group, int attno)
 {
-	RencoderHeader header = RencoderPageGetHeader(page);
+	RencoderHeader header = rencoder_page_header(page, group);
 
 	if (header->group != group || header->attno != attno)
 		rencoder_page_corrupted(index, first + attno,
@@ -44,7 +46,7 @@ rencoder_group_copy_header(const RencoderGroup *group, int attno, RencoderHeader
 	Buffer		buf = rencoder_group_read_header(group->index, group->header, group->number, attno,
 												 BUFFER_LOCK_SHARE);
 
-	rencoder_header_copy(copy, buf);
+	rencoder_header_copy(copy, buf, group->number);
 	UnlockReleaseBuffer(buf);
 }
 
@@ -75,6 +77,39 @@ rencoder_group_find(Relation index, const RencoderMeta *meta, uint32 group)
 
 	(void) rencoder_group_locate(&found, index, meta, group);
 	return found.header;
+}
+
+BlockNumber
+rencoder_group_make_headers(Relation index, const RencoderMeta *meta, uint32 group, bool log)
+{
+	uint32		even = group - group % RENCODER_PAGE_GROUPS;
+	BlockNumber first = rencoder_group_find(index, meta, group == even ? even + 1 : even);
+	char	   *payload;
+
+	if (first != RENCODER_NO_BLOCK)
+		return first;
+	first = rencoder_space_take(index, meta->natts, log).start;
+	payload = palloc0(RENCODER_PAYLOAD_SIZE);
+	for (int col = 0; col < meta->natts; col++)
+	{
+		for (uint32 i = 0; i < RENCODER_PAGE_GROUPS; i++)
+			rencoder_group_init_header((RencoderHeader) payload + i, even + i, col);
+		rencoder_wal_write_fresh(index, first + col, RENCODER_PAGE_HEADER, payload, log);
+	}
+	pfree(payload);
+	return first;
+}
+
+void
+rencoder_group_put_header(Relation index, BlockNumber first, const RencoderHeaderData *header)
+{
+	Buffer		buf = rencoder_group_read_header(index, first, header->group, header->attno,
+												 BUFFER_LOCK_EXCLUSIVE);
+	RencoderWal *wal = rencoder_wal_begin(index, false);
+
+	*rencoder_page_header(rencoder_wal_register(wal, buf), header->group) = *header;
+	rencoder_wal_finish(wal);
+	UnlockReleaseBuffer(buf);
 }
 
 /* The directory page of a group, by way of what the session remembers. */
@@ -155,7 +190,7 @@ rencoder_group_slice_summarized(Relation index, const RencoderMeta *meta, uint64
 	if (header == RENCODER_NO_BLOCK)
 		return false;
 	buf = rencoder_group_read_header(index, header, group, 0, BUFFER_LOCK_SHARE);
-	summarized = RencoderPageGetHeader(BufferGetPage(buf))->summarized[slice % RENC_GROUP_SLICES];
+	summarized = rencoder_page_header(BufferGetPage(buf), group)->summarized[slice % RENC_GROUP_SLICES];
 	UnlockReleaseBuffer(buf);
 	return summarized == 0xFF;
 }

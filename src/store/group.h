@@ -2,18 +2,23 @@
  * group.h
  *		Groups of 128 block ranges and their header pages.
  *
- * A group has one header page per column, in consecutive blocks; the range
- * states and trust horizons exist once, in the first.  "The header's lock"
- * means the first header page's content lock.
+ * A group has one header per column, in consecutive pages, which it shares with its
+ * neighbour: groups 2i and 2i + 1 have the first and second header in them.  The
+ * range states and trust horizons exist once, in the header of the first column.  "The header's
+ * lock" means the content lock of that header's page.
  *
  *		payload of a header page
+ *		 0                          3952                             7904
+ *		 | header of an even group  | header of the odd one after it | unused |
+ *
+ *		header
  *		 0       4       6        8        40       48            64
  *		 | group | attno | unused | config | matrix | summarizing | summarized | ..
  *		 80        96         112      128       144             160
  *		 | covered | flushing | always | keyless | keyless_since | has_null | ..
  *		 176         192      1216     2240        3264      3392         3904
- *		 | has_value | min[]  | max[]  | horizon[] | cut[16] | distinct[] | nset[] | ..
- *		 4416            4424       4432           4440  4444           4448
+ *		 | has_value | min[]  | max[]  | horizon[] | cut[16] | distinct[] | ..
+ *		 3904            3912       3920           3928  3932           3936
  *		 | predicted_fpr | best_fpr | sample_stamp | run | flushing_run | noted |
  *
  * States of a range (INV-1): unsummarized (no bit), summarizing, summarized.
@@ -67,7 +72,6 @@ typedef struct RencoderHeaderData
 
 	/* Of the column, when its storage was made. */
 	uint32		distinct[RENC_GROUP_RANGES];	/* distinct keys */
-	uint32		nset[RENC_GROUP_RANGES];	/* bits set */
 	double		predicted_fpr;	/* of the configuration, when last looked at;
 								 * < 0: unknown */
 	double		best_fpr;		/* that another would have had then; < 0:
@@ -86,13 +90,20 @@ typedef RencoderHeaderData *RencoderHeader;
 
 StaticAssertDecl(offsetof(RencoderHeaderData, min) == 192 &&
 				 offsetof(RencoderHeaderData, cut) == 3264 &&
-				 sizeof(RencoderHeaderData) == 4464,
+				 sizeof(RencoderHeaderData) == 3952,
 				 "RencoderHeaderData is on disk");
-StaticAssertDecl(sizeof(RencoderHeaderData) <= RENCODER_PAYLOAD_SIZE,
-				 "a group header must fit a page");
+/* Groups whose headers are in one page. */
+#define RENCODER_PAGE_GROUPS	2
 
-#define RencoderPageGetHeader(page) \
-	((RencoderHeader) RencoderPageGetPayload(page))
+StaticAssertDecl(RENCODER_PAGE_GROUPS * sizeof(RencoderHeaderData) <= RENCODER_PAYLOAD_SIZE,
+				 "the headers of neighbours must fit a page");
+
+/* The header of a group in its header page. */
+static inline RencoderHeader
+rencoder_page_header(Page page, uint32 group)
+{
+	return (RencoderHeader) RencoderPageGetPayload(page) + group % RENCODER_PAGE_GROUPS;
+}
 
 /* A group of an index, and where its pages are: these never move. */
 typedef struct RencoderGroup
@@ -104,11 +115,11 @@ typedef struct RencoderGroup
 	BlockNumber header;			/* first header page, or RENCODER_NO_BLOCK */
 } RencoderGroup;
 
-/* Copies the header in a page that is locked. */
+/* Copies the header of a group in a page that is locked. */
 static inline void
-rencoder_header_copy(RencoderHeader copy, Buffer buf)
+rencoder_header_copy(RencoderHeader copy, Buffer buf, uint32 group)
 {
-	*copy = *RencoderPageGetHeader(BufferGetPage(buf));
+	*copy = *rencoder_page_header(BufferGetPage(buf), group);
 }
 
 /* Arithmetic of block ranges. */
@@ -211,8 +222,23 @@ rencoder_header_filtered(const RencoderHeaderData *first)
 										 rencoder_set_get(first->noted)));
 }
 
-/* Makes the payload of a header page: all ranges unsummarized, no keys. */
+/* Makes a header: all ranges unsummarized, no keys. */
 extern void rencoder_group_init_header(RencoderHeader header, uint32 group, int attno);
+
+/*
+ * The first header block to be of a group without one: that of its neighbour, or else new pages,
+ * with new headers of both, which nothing refers to yet.  Maintainer or build only.  Locks: as
+ * rencoder_group_locate().  WAL: the new pages, and what taking them takes.
+ */
+extern BlockNumber rencoder_group_make_headers(Relation index, const RencoderMeta *meta,
+											   uint32 group, bool log);
+
+/*
+ * Puts the header of a column of a group that nothing refers to yet where it belongs; "first" is the
+ * group's first header block.  Build only: not logged.  Locks: the page exclusive, released.
+ */
+extern void rencoder_group_put_header(Relation index, BlockNumber first,
+									  const RencoderHeaderData *header);
 
 /* The header in a header page; error if it is not that of this group and column. */
 extern RencoderHeader rencoder_group_verify_header(Relation index, Page page, BlockNumber first,

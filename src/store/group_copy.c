@@ -27,7 +27,7 @@ copy_headers(Relation index, const RencoderMeta *meta, RencoderGroupCopy *copy)
 		Buffer		buf = rencoder_group_read_header(index, copy->entry->header,
 													 copy->group, col, BUFFER_LOCK_SHARE);
 
-		rencoder_header_copy(copy->header[col], buf);
+		rencoder_header_copy(copy->header[col], buf, copy->group);
 		if (col == 0)
 			first = buf;
 		else

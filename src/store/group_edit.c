@@ -40,8 +40,8 @@ rencoder_group_edit_begin(RencoderGroupEdit *edit, const RencoderGroup *group, i
 													RENCODER_PAGE_DIRECTORY);
 	edit->first_buffer = lock_header(group, 0);
 	edit->column_buffer = col == 0 ? edit->first_buffer : lock_header(group, col);
-	edit->first = RencoderPageGetHeader(BufferGetPage(edit->first_buffer));
-	edit->header = RencoderPageGetHeader(BufferGetPage(edit->column_buffer));
+	edit->first = rencoder_page_header(BufferGetPage(edit->first_buffer), group->number);
+	edit->header = rencoder_page_header(BufferGetPage(edit->column_buffer), group->number);
 }
 
 /*
@@ -75,13 +75,13 @@ rencoder_group_edit_entry(RencoderGroupEdit *edit)
 RencoderHeader
 rencoder_group_edit_first(RencoderGroupEdit *edit)
 {
-	return RencoderPageGetHeader(image_of(edit, edit->first_buffer));
+	return rencoder_page_header(image_of(edit, edit->first_buffer), edit->group->number);
 }
 
 RencoderHeader
 rencoder_group_edit_header(RencoderGroupEdit *edit)
 {
-	return RencoderPageGetHeader(image_of(edit, edit->column_buffer));
+	return rencoder_page_header(image_of(edit, edit->column_buffer), edit->group->number);
 }
 
 /* Gives the blocks of an extent, if it has any, to the free list; *extent is none then. */

@@ -206,7 +206,7 @@ sub change_row
 	my $entries = "SELECT entries('w_v') + entries('w_two')";
 	my $others = q{SELECT bands('w_v'), bands('w_two'),
 		md5(string_agg(r::text, '' ORDER BY r::text)) FROM (
-			SELECT i, range_no, attnum, state, min_key, max_key, nset
+			SELECT i, range_no, attnum, state, min_key, max_key
 			FROM unnest('{w_v,w_two}'::regclass[]) i, rencoder_ranges(i)) r};
 	my ($before, $others_before) = map { sql($_) } ($entries, $others);
 

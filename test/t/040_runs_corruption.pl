@@ -58,8 +58,8 @@ my %INFO = (
 my %PAGE    = (number => 0, col => 4, level => 6, payload => 8);
 my %PENDING = (number => 0, next => 8, open => 12, page => 16, nulls => 20, key => 24, coder => 32);
 my $NO_PLACES = qr/Run 1 names places that no page has, of column 1\./;
-my %HEADER  = (summarized => 64, covered => 80, cut => 3264, run => 4440, flushing_run => 4444,
-	noted => 4448);
+my %HEADER  = (summarized => 64, covered => 80, cut => 3264, run => 3928, flushing_run => 3932,
+	noted => 3936);
 my %ENTRY   = (flags => 4, cut => 24, run => 32, unused => 36);
 
 sub poke_list

@@ -63,8 +63,8 @@ CREATE FUNCTION state_of(i regclass) RETURNS SETOF text LANGUAGE sql AS $$
 		kind, state, groups, entries, rows, pages, nulls)
 	FROM rencoder_runs(i)
 	UNION ALL
-	SELECT format('%s ranges %s %s always %s covered %s, %s keys, %s bits', i, attnum, state,
-		always, covered, sum(distinct_keys), sum(nset))
+	SELECT format('%s ranges %s %s always %s covered %s, %s keys', i, attnum, state,
+		always, covered, sum(distinct_keys))
 	FROM rencoder_ranges(i) GROUP BY attnum, state, always, covered
 	UNION ALL
 	SELECT format('%s sample %s %s %s [%s, %s]', i, attnum, kind, source, lo_key, hi_key)
