@@ -40,7 +40,7 @@
 
 #include "base/options.h"
 #include "run/renc_run.h"
-#include "store/entry.h"
+#include "store/group.h"
 #include "store/run_format.h"
 #include "store/sample_pages.h"
 
@@ -553,7 +553,7 @@ rencoder_estimate_own(const RencoderTableSample *sample, const RencoderTableEsti
 		return;
 
 	leaves = expected_leaves(sample, table, &sampled, &run);
-	estimate->size_pages = OTHER_PAGES + directory + groups + coder_pages(sample) +
+	estimate->size_pages = OTHER_PAGES + directory + ceil(groups / RENCODER_PAGE_GROUPS) + coder_pages(sample) +
 		scan_pages(sample) + leaves + null_leaves(sample, table);
 	estimate->index_pages = OTHER_PAGES_READ + directory +
 		ceil(leaves * table->found / table->rows);
