@@ -187,7 +187,8 @@ my %damage = (
 	no_storage  => [ 'few', sub {
 			my ($data) = @_;
 
-			poke($data, first_page($data, 'directory'), 2 * $ENTRY{size} + $ENTRY{matrix}, "\0" x 8);
+			poke($data, first_page($data, 'directory'), 2 * $ENTRY{size} + $ENTRY{matrix},
+				"\0" x 8);
 			return poke_last($data, 'matrix', "\0" x 8);
 		}, qr/is summarized but has no storage/ ],
 	lost_bits   => [ 'v', sub {

@@ -24,7 +24,8 @@ my $SCHEMA = <<~"SQL";
 		WITH (autovacuum_enabled = off, fillfactor = 65);
 	ALTER TABLE t ALTER pad SET STORAGE plain;
 	CREATE FUNCTION put(first int, last int) RETURNS void LANGUAGE sql AS \$\$
-		INSERT INTO t SELECT i, r, CASE WHEN r % 7 <> 0 THEN r % 40 END, 's' || r, r, 0, repeat('p', 60)
+		INSERT INTO t
+		SELECT i, r, CASE WHEN r % 7 <> 0 THEN r % 40 END, 's' || r, r, 0, repeat('p', 60)
 		FROM (SELECT i, (random() * $ROWS)::int8 AS r FROM generate_series(first, last) i) AS q
 	\$\$;
 	CREATE TABLE asked AS SELECT * FROM unnest('{v = %1\$s, v BETWEEN %1\$s AND %1\$s + 30,
@@ -39,7 +40,7 @@ my $SCHEMA = <<~"SQL";
 		PERFORM set_config('enable_seqscan', (way = 'heap')::text, true),
 			set_config('enable_bitmapscan', (way = 'bitmap')::text, true),
 			set_config('enable_indexscan', (way = 'plain')::text, true);
-		EXECUTE 'SELECT string_agg(ctid::text || '' '' || id || '' '' || other, '','' ORDER BY ctid) '
+		EXECUTE 'SELECT string_agg(ctid || '' '' || id || '' '' || other, '','' ORDER BY ctid) '
 			'FROM t WHERE ' || condition INTO result;
 		RETURN coalesce(result, '');
 	END \$\$;
@@ -53,7 +54,8 @@ my $SCHEMA = <<~"SQL";
 	BEGIN
 		FOREACH way IN ARRAY '{bitmap,plain}'::text[] LOOP
 			IF rows_of(c, way) <> truth THEN
-				result := result || format('%s by %s: "%s" not "%s"; ', c, way, rows_of(c, way), truth);
+				result := result || format('%s by %s: "%s" not "%s"; ', c, way,
+					rows_of(c, way), truth);
 			END IF;
 		END LOOP;
 		RETURN result;
@@ -70,7 +72,8 @@ SQL
 my $fraction = rnd(1000) / 1000;
 $SCHEMA =~ s/SEED/$fraction/;
 
-my $node = new_node('main', conf => "rencoder.sample_rate = 0\nmax_parallel_workers_per_gather = 0\n");
+my $node = new_node('main',
+	conf => "rencoder.sample_rate = 0\nmax_parallel_workers_per_gather = 0\n");
 $node->safe_psql('postgres', $SCHEMA);
 my $questions = $node->safe_psql('postgres', 'SELECT count(*) FROM asked');
 my $next_id = $ROWS + 1;
@@ -113,7 +116,7 @@ sub ask
 	return;
 }
 
-# Rows that the session that writes may have locked: those of odd numbers, for the main one the even.
+# Rows of one session, so that none waits for another's: the writer's have odd numbers.
 sub rows
 {
 	my ($odd) = @_;
@@ -207,7 +210,8 @@ sub step
 
 foreach my $n (1 .. $questions)
 {
-	my $where = $node->safe_psql('postgres', "SELECT format(condition, 7, 7) FROM asked WHERE number = $n");
+	my $where = $node->safe_psql('postgres',
+		"SELECT format(condition, 7, 7) FROM asked WHERE number = $n");
 
 	like($node->safe_psql('postgres', "SET enable_seqscan = off; SET $_ = off; "
 			  . "EXPLAIN SELECT * FROM t WHERE $where"),
