@@ -134,7 +134,7 @@ typedef struct RencoderKeySet
 
 /* May a key from min to max satisfy it?  There is none if min > max. */
 static inline bool
-rencoder_keys_meet(const RencoderKeySet *keys, uint64 min, uint64 max)
+rencoder_key_set_meets_bounds(const RencoderKeySet *keys, uint64 min, uint64 max)
 {
 	const renc_query *query = &keys->query;
 

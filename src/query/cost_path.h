@@ -5,7 +5,7 @@
 #ifndef RENCODER_COST_PATH_H
 #define RENCODER_COST_PATH_H
 
-#include "query/cost_index.h"
+#include "query/cost_learn_index.h"
 #include "query/cost_runs.h"
 
 #include "nodes/pathnodes.h"

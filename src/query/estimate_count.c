@@ -244,7 +244,7 @@ count_pending_entry(RowCount *c, const RencoderPendingEntry *entry, uint64 numbe
 	if (keys == NULL)
 		return note_count_fault(c, blkno, "The coder of its keys is missing.");
 	c->total++;
-	c->found += rencoder_keys_meet(keys, entry->key[0], entry->key[0]);
+	c->found += rencoder_key_set_meets_bounds(keys, entry->key[0], entry->key[0]);
 	return true;
 }
 
@@ -311,7 +311,8 @@ count_between(RowCount *c, double pages, uint32 coder, uint64 min, uint64 max, B
 
 	if (keys == NULL)
 		return note_count_fault(c, named_by, "The coder of its keys is missing.");
-	add_uncovered(c, pages, rencoder_keys_meet(keys, min, max) ? part_asked(keys, min, max) : 0);
+	add_uncovered(c, pages,
+				  rencoder_key_set_meets_bounds(keys, min, max) ? part_asked(keys, min, max) : 0);
 	return true;
 }
 

@@ -180,7 +180,7 @@ meeting_pages(const RencoderTableSample *sample, const RencoderKeySet *keys)
 			widen_hull(&hull, sample->page[i].min, sample->page[i].max);
 		if (i > 0 && i < sample->npages)
 			widen_hull_between(&hull, sample, i, end - 1);
-		if (rencoder_keys_meet(keys, hull.min, hull.max))
+		if (rencoder_key_set_meets_bounds(keys, hull.min, hull.max))
 			pages += end - first;
 	}
 	return pages;

@@ -432,7 +432,7 @@ rencoder_estimate_rows(const RencoderTableSample *sample, const RencoderKeySet *
 	{
 		const RencoderSampledKey *k = &sample->key[i];
 
-		if (!rencoder_keys_meet(keys, k->key, k->key))
+		if (!rencoder_key_set_meets_bounds(keys, k->key, k->key))
 			continue;
 		entries++;
 		stretches += stretch_of(sample, k->page) != last;
@@ -566,7 +566,7 @@ rencoder_estimate_own(const RencoderTableSample *sample, const RencoderTableEsti
 		estimate->index_pages++;
 	}
 	estimate->false_pages = always;
-	if (rencoder_keys_meet(keys, sample->key[0].key, sample->key[sample->nkeys - 1].key))
+	if (rencoder_key_set_meets_bounds(keys, sample->key[0].key, sample->key[sample->nkeys - 1].key))
 		estimate->false_pages += is_recurring(&sampled) ?
 			run.false_pages / run.fraction : run.false_pages;
 	estimate->false_pages = Min(estimate->false_pages, sample->nblocks - table->found_pages);

@@ -103,7 +103,7 @@ prune_by_bounds(const RencoderColumnProbe *p, const RencoderHeaderData *header, 
 	for (unsigned int slot = renc_mask_next(mask, 0); slot < RENC_GROUP_RANGES;
 		 slot = renc_mask_next(mask, slot + 1))
 	{
-		if (!rencoder_keys_meet(p->keys, header->min[slot], header->max[slot]))
+		if (!rencoder_key_set_meets_bounds(p->keys, header->min[slot], header->max[slot]))
 			renc_mask_clear(&mask, slot);
 	}
 	return mask;
@@ -353,7 +353,7 @@ scan_sealed(RencoderGroupScan *s, RencoderEntry entry, uint32 group, RencoderGro
 		probes[col] = get_column_probe(s, col, &column->config, entry->header);
 		if (probes[col] == NULL)
 			continue;
-		if (!rencoder_keys_meet(probes[col]->keys, column->min, column->max))
+		if (!rencoder_key_set_meets_bounds(probes[col]->keys, column->min, column->max))
 			and_ranges(state, renc_mask_none());
 		else
 			and_ranges(state, rencoder_filter_probe(get_probe(s, probes[col]), &slab, state->left.ranges));
@@ -395,7 +395,8 @@ scan_covered(RencoderGroupScan *s, RencoderEntry entry, uint32 group, RencoderSe
 		/* Cells reach farther than keys. */
 		if (s->query->column[col].has_keys)
 			keys = rencoder_key_set(s->query, col, column->config.coder);
-		if (keys != NULL && run != NULL && !rencoder_keys_meet(keys, column->min, column->max))
+		if (keys != NULL && run != NULL &&
+			!rencoder_key_set_meets_bounds(keys, column->min, column->max))
 			covered = renc_mask_none();
 		add_places(s, group, col, run, covered, &answer);
 		renc_candidates_and(&state->left, &answer);

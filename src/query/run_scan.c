@@ -226,7 +226,7 @@ search_keys(RencoderRunScan *scan, const RencoderRunEntry *entry, const Rencoder
 	if (entry->kind == RENCODER_RUN_BASE && !scan->query->column[col].wants_values &&
 		!scan->query->column[col].wants_null)
 		found->keys = k->keys;
-	return !rencoder_keys_meet(k->keys, column->least, column->greatest) ||
+	return !rencoder_key_set_meets_bounds(k->keys, column->least, column->greatest) ||
 		search_tree(scan, info, col, k->set, k->keys, found);
 }
 
@@ -376,7 +376,7 @@ expect_roots(RencoderRunScan *scan, const WantedRun *wanted)
 		if (tree >= scan->query->natts || !q->has_keys)
 			continue;
 		k = column_keys(scan, col, column->coder, wanted->entry->info);
-		if (k->keys != NULL && rencoder_keys_meet(k->keys, column->least, column->greatest))
+		if (k->keys != NULL && rencoder_key_set_meets_bounds(k->keys, column->least, column->greatest))
 			(void) rencoder_prefetch_page(scan->prefetch, column->root);
 	}
 }
@@ -440,7 +440,8 @@ matches_column(RencoderRunScan *scan, const RencoderPendingEntry *entry, int col
 	coder = rencoder_pending_coders(entry, scan->query->natts)[col];
 	if (*k == NULL || (*k)->generation != coder)
 		*k = column_keys(scan, col, coder, blkno);
-	return (*k)->keys == NULL || rencoder_keys_meet((*k)->keys, entry->key[col], entry->key[col]);
+	return (*k)->keys == NULL ||
+		rencoder_key_set_meets_bounds((*k)->keys, entry->key[col], entry->key[col]);
 }
 
 /*

@@ -195,9 +195,9 @@ rencoder_header_has_summary(const RencoderHeaderData *first, unsigned int slot)
 		rencoder_set_test(first->summarized, slot);
 }
 
-/* Which ranges always match, whatever the keys asked for, as far as bounds do not exclude them. */
+/* Is there a range that matches whatever is asked, as far as bounds do not exclude it? */
 static inline bool
-rencoder_header_matches_all(const RencoderHeaderData *header)
+rencoder_header_has_always(const RencoderHeaderData *header)
 {
 	return !renc_mask_empty(renc_mask_or(rencoder_set_get(header->always),
 										 rencoder_set_get(header->keyless)));
@@ -207,7 +207,7 @@ rencoder_header_matches_all(const RencoderHeaderData *header)
 static inline void
 rencoder_group_mark(RencoderEntry entry, const RencoderHeaderData *header)
 {
-	if (rencoder_header_matches_all(header))
+	if (rencoder_header_has_always(header))
 		entry->flags |= RENCODER_ENTRY_ALWAYS;
 	if (!renc_mask_empty(rencoder_set_get(header->has_null)))
 		entry->flags |= RENCODER_ENTRY_NULLS;

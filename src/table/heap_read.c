@@ -446,7 +446,7 @@ rencoder_heap_lacks(Relation heap, Relation index, int col, const RencoderCoder 
 			columns_get(&columns, &tuple, &value, &isnull);
 			lacks = isnull || (!has_toasted(&columns, &value, &isnull) &&
 							   rencoder_key_call(&function, value, coder, &key) &&
-							   !rencoder_keys_meet(keys, key, key));
+							   !rencoder_key_set_meets_bounds(keys, key, key));
 		}
 	}
 	pfree(tuples);

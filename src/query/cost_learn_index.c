@@ -1,12 +1,12 @@
 /*
- * cost_index.c
+ * cost_learn_index.c
  *		What the planner learns from an index itself.
  *
  * An index is much smaller than its table, and its directory much smaller
  * than the index: looking at it makes the estimate better than statistics
  * alone could, and costs less than a microsecond a page.
  */
-#include "query/cost_index.h"
+#include "query/cost_learn_index.h"
 
 #include <math.h>
 
@@ -78,7 +78,7 @@ entry_meets(RencoderEntry entry, RencoderQuery *query)
 		if (!query->column[col].has_keys)
 			continue;
 		keys = rencoder_key_set(query, col, column->config.coder);
-		if (keys != NULL && !rencoder_keys_meet(keys, column->min, column->max))
+		if (keys != NULL && !rencoder_key_set_meets_bounds(keys, column->min, column->max))
 			return false;
 	}
 	return true;
@@ -110,7 +110,7 @@ compare_bounds(Relation index, RencoderEntry entry, uint32 group, renc_mask filt
 		for (unsigned int slot = renc_mask_next(filtered, 0); slot < RENC_GROUP_RANGES;
 			 slot = renc_mask_next(filtered, slot + 1))
 			info->compared_meeting[col] += keys == NULL ||
-				rencoder_keys_meet(keys, header.min[slot], header.max[slot]);
+				rencoder_key_set_meets_bounds(keys, header.min[slot], header.max[slot]);
 	}
 }
 

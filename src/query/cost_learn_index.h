@@ -1,9 +1,9 @@
 /*
- * cost_index.h
+ * cost_learn_index.h
  *		What the planner learns from an index itself.
  */
-#ifndef RENCODER_COST_INDEX_H
-#define RENCODER_COST_INDEX_H
+#ifndef RENCODER_COST_LEARN_INDEX_H
+#define RENCODER_COST_LEARN_INDEX_H
 
 #include "key/key.h"
 #include "store/entry.h"
@@ -74,4 +74,4 @@ extern void rencoder_cost_index_nulls(Relation index, const RencoderCostIndex *i
 extern void rencoder_cost_index_invent(double heap_pages, int natts,
 									   RencoderCostIndex *info);
 
-#endif							/* RENCODER_COST_INDEX_H */
+#endif							/* RENCODER_COST_LEARN_INDEX_H */
