@@ -15,7 +15,6 @@
 #include "query/cost.h"
 #include "query/scan.h"
 #include "query/scan_observe.h"
-#include "query/scan_report.h"
 
 PG_MODULE_MAGIC;
 

@@ -23,7 +23,6 @@
 #include "utils/syscache.h"
 
 #include "base/options.h"
-#include "build/build_parallel.h"
 #include "build/build_run.h"
 #include "plan/sample_record.h"
 #include "store/horizon.h"

@@ -20,7 +20,7 @@
  * groups may be later ones than the leader's; what they miss is inserted when
  * the index is validated, with a snapshot that is later still.
  */
-#include "build/build_parallel.h"
+#include "build/build_run.h"
 
 #include "access/genam.h"
 #include "access/parallel.h"

@@ -2,7 +2,7 @@
  * format_filter.h
  *		Storage of the keys of a column of a group: bit-sliced range filters.
  *
- * Lays out slabs (slab.h), asks and changes them; nothing outside format/ does.  What it
+ * Lays out slabs, asks and changes them; nothing outside format/ does.  What it
  * wants to know is in the configuration, which the designer makes (plan/).
  *
  * Locks: functions that read or change a slab take its pages' content locks
@@ -13,9 +13,43 @@
 #define RENCODER_FORMAT_FILTER_H
 
 #include "format/probe.h"
-#include "format/slab.h"
 #include "key/collect.h"
 #include "key/key.h"
+#include "store/group.h"
+
+/*
+ * The matrix of one column of a group, for the first ranges of the group or all.  Extent and
+ * configuration are what header and directory entry say of it.
+ */
+typedef struct RencoderSlab
+{
+	Relation	index;
+	const RencoderConfig *config;
+	RencoderExtent extent;
+} RencoderSlab;
+
+/* *config must live as long as the slab. */
+static inline RencoderSlab
+rencoder_slab(Relation index, const RencoderConfig *config, RencoderExtent extent)
+{
+	RencoderSlab slab = {index, config, extent};
+
+	return slab;
+}
+
+/* That of a column, whose header, a copy or a locked page, must live as long as the slab. */
+static inline RencoderSlab
+rencoder_slab_of(Relation index, const RencoderHeaderData *header)
+{
+	return rencoder_slab(index, &header->config, header->matrix);
+}
+
+/* Has it bytes for all ranges of a group in each row? */
+static inline bool
+rencoder_slab_is_whole(const RencoderSlab *slab)
+{
+	return slab->config->width == RENC_MATRIX_WIDTH;
+}
 
 /* What is to be expected of probing storage of all ranges. */
 typedef struct RencoderEstimate

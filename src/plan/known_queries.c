@@ -2,7 +2,7 @@
  * known_queries.c
  *		The query samples of a column, as trials of filters want them.
  */
-#include "plan/known_queries.h"
+#include "plan/filter_design.h"
 
 #include "common/hashfn.h"
 #include "utils/memutils.h"

@@ -19,12 +19,8 @@
 
 #include "base/options.h"
 #include "format/format_filter.h"
-#include "query/cost_clauses.h"
-#include "query/cost_heap.h"
-#include "query/cost_nulls.h"
-#include "query/cost_privileges.h"
+#include "query/cost_path.h"
 #include "query/scan_observe.h"
-#include "query/scan_report.h"
 
 /*
  * With rencoder.enable_scan = off: more than any number of disabled nodes,

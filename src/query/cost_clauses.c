@@ -5,7 +5,7 @@
  * Constants become scan keys, so that the index can be asked what it has for them.  Of long
  * lists of values a sample does: what it finds stands for the rest.
  */
-#include "query/cost_clauses.h"
+#include "query/cost_path.h"
 
 #include "access/stratnum.h"
 #include "catalog/pg_type.h"

@@ -26,7 +26,7 @@
  *	 whole table: if this index is better, then so much is reported as heap
  *	 pages that its index cost is the smaller one.
  */
-#include "query/cost_heap.h"
+#include "query/cost_path.h"
 
 #include <math.h>
 
@@ -546,7 +546,7 @@ rencoder_cost_report(const RencoderCostPath *p)
 	/*
 	 * This selectivity stands for pages, wherever they are.  Of an index-only
 	 * scan, which asks for no column, the planner takes pages that are all
-	 * visible for spared.  They are not (row_check.h), so all is cost of the
+	 * visible for spared.  They are not (plain_scan.h), so all is cost of the
 	 * index.
 	 */
 	if (p->path->path.pathtype == T_IndexOnlyScan)

@@ -7,11 +7,10 @@
  * fill their ranges, and so do values that are too many to be looked at one by one: of these, flags
  * of a sample of the ranges tell, or the statistics.
  */
-#include "query/cost_nulls.h"
+#include "query/cost_path.h"
 
 #include <math.h>
 
-#include "query/cost_clauses.h"
 #include "query/run_scan.h"
 
 /* "entries" have places; besides, a share of the ranges is read whole. */

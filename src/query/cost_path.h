@@ -1,6 +1,6 @@
 /*
  * cost_path.h
- *		A path that is being costed.
+ *		A path that is being costed, and the steps of doing so.
  */
 #ifndef RENCODER_COST_PATH_H
 #define RENCODER_COST_PATH_H
@@ -85,5 +85,79 @@ rencoder_cost_rows_per_page(const RencoderCostPath *p)
 {
 	return p->index->rel->tuples / Max(p->index->rel->pages, 1);
 }
+
+/* ---- What the clauses ask of each column (cost_clauses.c) ---- */
+
+/* Fills in what the columns are asked for, and the scan keys of what is known by now. */
+extern void rencoder_cost_clauses(RencoderCostPath *p);
+
+/*
+ * Rows that satisfy the clauses of some columns and are in the index: as the statistics
+ * have it.
+ */
+extern double rencoder_cost_rows(const RencoderCostPath *p, List *quals);
+
+/* Those of a column alone, where the statistics know nothing, too. */
+extern double rencoder_cost_column_rows(RencoderCostPath *p, int col);
+
+/* And those where it is not null. */
+extern double rencoder_cost_column_not_null(const RencoderCostPath *p, int col);
+
+/* ---- What is asked for nulls, or all values (cost_nulls.c) ---- */
+
+/* What is left of the covered pages. */
+typedef struct RencoderCostNullsRate
+{
+	double		pages;			/* that have such rows */
+	double		places;			/* that they are in, one after the other in
+								 * each */
+	double		rows;			/* to be checked there */
+} RencoderCostNullsRate;
+
+/*
+ * Of "pages" covered pages, for a column that is asked for nulls, or for values, of which the
+ * statistics expect "rows" there.  Adds to run_pages and run_entries of the path.
+ */
+extern RencoderCostNullsRate rencoder_cost_nulls_column(RencoderCostPath *p, int col, double pages,
+														double rows);
+
+/* The same for all rows of a partial index; "share" is the part of the table that is covered. */
+extern RencoderCostNullsRate rencoder_cost_nulls_all(RencoderCostPath *p, double pages,
+													 double share);
+
+/* ---- May the planner look at the keys of rows? (cost_privileges.c) ---- */
+
+/*
+ * May the constants of the query be compared with keys of rows in the index?
+ * Not if row security applies to the table, or the user that its privileges are
+ * checked as may not read the columns, or a view that is a security barrier
+ * stands before them.  No locks.
+ */
+extern bool rencoder_cost_may_look(PlannerInfo *root, const IndexOptInfo *index);
+
+/* ---- Telling the planner about the heap pages that a scan visits, in a bitmap or a plain scan (cost_heap.c) ---- */
+
+/*
+ * Of several indexes for the same clauses the planner keeps that of the least index cost, which is
+ * BRIN's as soon as there are some rows.  Nothing is left of a btree then but a plain scan.  True
+ * if that is dearer than a sequential one, so that no exact index is taken.  Wants rows and
+ * correlation.
+ */
+extern bool rencoder_cost_exact_hidden(const RencoderCostPath *p);
+
+/* What the planner is told of a path: as amcostestimate. */
+typedef struct RencoderCostReport
+{
+	Cost		startup;		/* without operands */
+	Cost		total;			/* likewise */
+	Selectivity selectivity;
+	double		correlation;
+} RencoderCostReport;
+
+/*
+ * Reports the costs of a path with its results, so that the planner arrives at
+ * their sum, and rightly compares it with paths of other indexes on the way.
+ */
+extern RencoderCostReport rencoder_cost_report(const RencoderCostPath *p);
 
 #endif							/* RENCODER_COST_PATH_H */

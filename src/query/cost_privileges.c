@@ -7,7 +7,7 @@
  * that is a security barrier would hide.  Conditions that are there to be
  * evaluated first do not help: only the executor keeps that order.
  */
-#include "query/cost_privileges.h"
+#include "query/cost_path.h"
 
 #include "access/sysattr.h"
 #include "miscadmin.h"

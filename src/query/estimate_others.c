@@ -2,7 +2,7 @@
  * estimate_others.c
  *		What a btree or a BRIN index on a column would take, told from a sample of the table.
  */
-#include "query/estimate_others.h"
+#include "query/estimate_table.h"
 
 #include <math.h>
 

@@ -39,4 +39,14 @@ extern void rencoder_estimate_own(const RencoderTableSample *sample,
 /* Pages that a further column adds to an index; "column" is what it would take by itself. */
 extern double rencoder_estimate_further(const RencoderMethodEstimate *column);
 
+/* Right after CREATE INDEX without options.  Not possible: the type has no order. */
+extern void rencoder_estimate_btree(const RencoderTableSample *sample,
+									const RencoderTableEstimate *table,
+									RencoderMethodEstimate *estimate);
+
+/* The same of BRIN, minmax. */
+extern void rencoder_estimate_brin(const RencoderTableSample *sample,
+								   const RencoderTableEstimate *table, const RencoderKeySet *keys,
+								   RencoderMethodEstimate *estimate);
+
 #endif							/* RENCODER_ESTIMATE_TABLE_H */

@@ -4,11 +4,13 @@
  */
 #include "query/plain_scan.h"
 
+#include "access/tableam.h"
 #include "miscadmin.h"
 #include "port/pg_bitutils.h"
 #include "storage/bufmgr.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
+#include "utils/relcache.h"
 
 #include "table/heap_read.h"
 
@@ -304,4 +306,51 @@ rencoder_plain_scan_next(RencoderPlainScan *plain, IndexScanDesc scan)
 	if (plain->complete)
 		clear_lists(plain);
 	return false;
+}
+
+RencoderPlainCheck *
+rencoder_plain_check_begin(Relation heap, Relation index)
+{
+	RencoderPlainCheck *check = palloc(sizeof(RencoderPlainCheck));
+
+	check->estate = CreateExecutorState();
+	check->slot = table_slot_create(heap, NULL);
+	check->predicate = ExecPrepareQual(RelationGetIndexPredicate(index), check->estate);
+	check->fetch = rencoder_index_fetch_begin(heap);
+	return check;
+}
+
+bool
+rencoder_plain_check_passes(RencoderPlainCheck *check, Snapshot snapshot, ItemPointer tid)
+{
+	ExprContext *context = GetPerTupleExprContext(check->estate);
+	ItemPointerData row = *tid;
+	bool		again = false;
+	bool		passes = false;
+
+	/* Of several versions, as other than MVCC snapshots see, one is enough. */
+	do
+	{
+		ItemPointerData version = row;
+		bool		all_dead = false;
+
+		if (!table_index_fetch_tuple(check->fetch, &version, snapshot, check->slot, &again, &all_dead))
+			break;
+		context->ecxt_scantuple = check->slot;
+		passes = ExecQual(check->predicate, context);
+		ResetExprContext(context);
+		ExecClearTuple(check->slot);
+		row = version;
+	} while (!passes && again);
+	table_index_fetch_reset(check->fetch);
+	return passes;
+}
+
+void
+rencoder_plain_check_end(RencoderPlainCheck *check)
+{
+	table_index_fetch_end(check->fetch);
+	ExecDropSingleTupleTableSlot(check->slot);
+	FreeExecutorState(check->estate);
+	pfree(check);
 }

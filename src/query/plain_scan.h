@@ -19,6 +19,8 @@
 
 #include "access/htup_details.h"
 #include "access/relscan.h"
+#include "executor/executor.h"
+#include "utils/snapshot.h"
 
 #include "query/candidates.h"
 #include "run/renc_stretches.h"
@@ -87,5 +89,30 @@ extern void rencoder_plain_scan_searched(RencoderPlainScan *plain);
  * pages of the table of which rows are not told.  Locks: such a page share, released.
  */
 extern bool rencoder_plain_scan_next(RencoderPlainScan *plain, IndexScanDesc scan);
+
+/*
+ * Rows that must be looked at before they are handed out.  PostgreSQL takes each row that an index
+ * hands out for one that is in the index.  What it rechecks is the conditions alone: not the
+ * predicate of a partial index, and in an index-only scan not even whether there is a row.  A bitmap
+ * is rechecked by the predicate, too.
+ */
+typedef struct RencoderPlainCheck
+{
+	EState	   *estate;
+	ExprState  *predicate;		/* NULL: none */
+	TupleTableSlot *slot;
+	struct IndexFetchTableData *fetch;
+} RencoderPlainCheck;
+
+/* In the current memory context and for the current resource owner. */
+extern RencoderPlainCheck *rencoder_plain_check_begin(Relation heap, Relation index);
+
+/*
+ * Does the snapshot see a row there that satisfies the index's predicate?  Locks: its page share,
+ * released; no pin is kept.  Errors: those of the predicate.
+ */
+extern bool rencoder_plain_check_passes(RencoderPlainCheck *check, Snapshot snapshot, ItemPointer tid);
+
+extern void rencoder_plain_check_end(RencoderPlainCheck *check);
 
 #endif							/* RENCODER_PLAIN_SCAN_H */

@@ -20,8 +20,6 @@
 #include "plan/sample_record.h"
 #include "query/candidates.h"
 #include "query/plain_scan.h"
-#include "query/row_check.h"
-#include "query/scan_instrument.h"
 #include "query/scan_stats.h"
 #include "store/open_index.h"
 
@@ -40,7 +38,7 @@ typedef struct OwnScan
 	int64		index_pages;	/* read, and not counted yet */
 	RencoderPlainScan *plain;	/* NULL: no row was asked for */
 	bool		counted;		/* is the plain scan, since it began? */
-	RencoderRowCheck *check;	/* of its rows, or NULL */
+	RencoderPlainCheck *check;	/* of its rows, or NULL */
 } OwnScan;
 
 /* May the user read all rows of a table, or of one that it is a partition of? */
@@ -367,7 +365,7 @@ begin_plain_scan(IndexScanDesc scan)
 	state->plain = palloc(sizeof(RencoderPlainScan));
 	rencoder_plain_scan_init(state->plain);
 	if (scan->xs_want_itup || RelationGetIndexPredicate(index) != NIL)
-		state->check = rencoder_row_check_begin(scan->heapRelation, index);
+		state->check = rencoder_plain_check_begin(scan->heapRelation, index);
 	if (scan->xs_want_itup)
 	{
 		Datum		values[INDEX_MAX_KEYS] = {0};
@@ -400,7 +398,7 @@ rencodergettuple(IndexScanDesc scan, ScanDirection direction)
 		if (rencoder_plain_scan_next(state->plain, scan))
 		{
 			if (state->check == NULL ||
-				rencoder_row_check_passes(state->check, scan->xs_snapshot, &scan->xs_heaptid))
+				rencoder_plain_check_passes(state->check, scan->xs_snapshot, &scan->xs_heaptid))
 				return true;
 		}
 		else if (!state->plain->complete)
@@ -433,7 +431,7 @@ rencoderendscan(IndexScanDesc scan)
 
 	count_plain_scan(scan);
 	if (state->check != NULL)
-		rencoder_row_check_end(state->check);
+		rencoder_plain_check_end(state->check);
 	if (state->plain != NULL)
 	{
 		rencoder_plain_scan_end(state->plain);

@@ -19,8 +19,6 @@
 
 #include "base/options.h"
 #include "query/scan.h"
-#include "query/scan_instrument.h"
-#include "query/scan_recheck.h"
 #include "query/scan_stats.h"
 
 typedef struct ObservedScan

@@ -1,6 +1,7 @@
 /*
  * scan_observe.h
- *		On how many of the pages that an index let pass was nothing found?
+ *		On how many of the pages that an index let pass was nothing found?  And what else the executor
+ *		and EXPLAIN do for scans of ours.
  */
 #ifndef RENCODER_SCAN_OBSERVE_H
 #define RENCODER_SCAN_OBSERVE_H
@@ -27,5 +28,22 @@ extern IndexScanDesc rencoder_scan_of(PlanState *node);
  * index's.
  */
 extern bool rencoder_scan_is_observed(PlanState *node);
+
+/* ---- How rows are compared with lists of values (scan_recheck.c) ---- */
+
+/*
+ * Has the recheck of a scan that is about to begin, a bitmap heap scan or an index scan, look lists
+ * up in hash tables, where it is certain that they stay as they are.  Evaluates no expression, and
+ * raises no error.
+ */
+extern void rencoder_scan_recheck(PlanState *node);
+
+/* ---- What the scans of one query skipped, for whoever asks for it (scan_report.c) ---- */
+
+/*
+ * Hooks into the executor and EXPLAIN, once: before a session's first plan with a scan of ours
+ * is executed.
+ */
+extern void rencoder_scan_report_init(void);
 
 #endif							/* RENCODER_SCAN_OBSERVE_H */

@@ -13,7 +13,7 @@
  * nothing from outside.  The hash table is made of it when the first row is checked, and for good:
  * so whatever could change, such as a value of an outer row, is left as it is.
  */
-#include "query/scan_recheck.h"
+#include "query/scan_observe.h"
 
 #include "executor/executor.h"
 #include "nodes/makefuncs.h"

@@ -6,11 +6,10 @@
  * function, and says no more than PostgreSQL does there (rows and pages of each node, rows that a
  * policy removed).  Under rencoder.report_scans any version says it when a query has ended, if the
  * scan is reportable: also in functions and views, so not what the user must not learn.  The counts
- * are those of scan_instrument.h: of all processes and all rescans.
+ * are those of scan.h: of all processes and all rescans.
  */
-#include "query/scan_report.h"
 
-#include "base/compat.h"
+#include "query/scan_observe.h"
 
 #include "access/parallel.h"
 #include "executor/executor.h"
@@ -18,8 +17,6 @@
 
 #include "base/options.h"
 #include "query/scan.h"
-#include "query/scan_instrument.h"
-#include "query/scan_observe.h"
 
 /* ---- Messages ---- */
 

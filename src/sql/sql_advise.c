@@ -5,7 +5,7 @@
  * rencoder_advise() asks it for each index of a database.  So it waits for no lock, gives its own
  * back at once, and says now and then how far it is.
  */
-#include "query/estimate_others.h"
+#include "query/estimate_table.h"
 
 #include <math.h>
 

@@ -2,7 +2,7 @@
  * sql_estimate_table.c
  *		rencoder_estimate(): what an index would be like that does not exist yet.
  */
-#include "query/estimate_others.h"
+#include "query/estimate_table.h"
 
 #include <math.h>
 
