@@ -150,14 +150,12 @@ renc_candidates_and(renc_candidates *c, const renc_candidates *other)
 	renc_mask	both = renc_mask_and(c->ranges, other->ranges);
 	renc_mask	refined = renc_mask_and(both, renc_mask_or(c->refined, other->refined));
 
-	for (unsigned int slot = renc_mask_next(refined, 0); slot < RENC_GROUP_RANGES;
-		 slot = renc_mask_next(refined, slot + 1))
+	renc_mask_each(slot, refined)
 		refine_range(c, other, slot);
 	if (c->nrows > 0 || other->nrows > 0)
 		and_rows(c, other, refined);
 	c->refined = refined;
-	for (unsigned int slot = renc_mask_next(refined, 0); slot < RENC_GROUP_RANGES;
-		 slot = renc_mask_next(refined, slot + 1))
+	renc_mask_each(slot, refined)
 	{
 		if (!has_page(c, slot))
 		{

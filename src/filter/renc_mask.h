@@ -72,6 +72,13 @@ renc_mask_andnot(renc_mask a, renc_mask b)
 	return a;
 }
 
+/* Is each range of "a" in "b"? */
+static inline bool
+renc_mask_within(renc_mask a, renc_mask b)
+{
+	return renc_mask_empty(renc_mask_andnot(a, b));
+}
+
 static inline bool
 renc_mask_test(renc_mask m, unsigned int i)
 {
@@ -105,6 +112,11 @@ renc_mask_next(renc_mask m, unsigned int from)
 	}
 	return RENC_GROUP_RANGES;
 }
+
+/* For each range of the mask, ascending; "mask" is evaluated again for each. */
+#define renc_mask_each(slot, mask) \
+	for (unsigned int slot = renc_mask_next(mask, 0); slot < RENC_GROUP_RANGES; \
+		 slot = renc_mask_next(mask, slot + 1))
 
 /*
  * The eight ranges of a slice of "m" as ranges 0 .. 7, where a slice's storage has

@@ -90,8 +90,7 @@ begin_flushing(Flush *f, FlushedGroup *g, uint32 number)
 	rencoder_reading_group(&g->group, f->scan.index, &f->scan.meta, number);
 	rencoder_group_copy_header(&g->group, 0, &first);
 	before = renc_mask_count(rencoder_set_get(first.summarized));
-	g->is_new = renc_mask_empty(renc_mask_andnot(rencoder_set_get(first.summarized),
-												 rencoder_set_get(first.noted)));
+	g->is_new = renc_mask_within(rencoder_set_get(first.summarized), rencoder_set_get(first.noted));
 	g->flags = palloc0(f->scan.meta.natts * sizeof(RencoderReadFlags));
 	g->flushing = rencoder_reading_begin(&g->group, ranges_of_table(f, number), true, f->number,
 										 f->cut);
@@ -143,8 +142,7 @@ widen_flushed_column(const Flush *f, const FlushedGroup *g, int col)
 	entry = rencoder_group_edit_entry(&edit);
 	if (g->is_new)
 		header->config.coder = entry->column[col].config.coder = coder;
-	for (int slot = renc_mask_next(g->flushing, 0); slot < RENC_GROUP_RANGES;
-		 slot = renc_mask_next(g->flushing, slot + 1))
+	renc_mask_each(slot, g->flushing)
 	{
 		RencoderRangeSummary r = f->scan.collector->column[col].range[slot];
 

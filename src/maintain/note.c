@@ -186,8 +186,7 @@ publish_noted(const Noting *n, RencoderHeader first, RencoderEntry entry)
 {
 	renc_mask	summarized = rencoder_set_get(first->summarized);
 
-	for (int slot = renc_mask_next(n->todo, 0); slot < RENC_GROUP_RANGES;
-		 slot = renc_mask_next(n->todo, slot + 1))
+	renc_mask_each(slot, n->todo)
 	{
 		uint64		range = (uint64) n->group.number * RENC_GROUP_RANGES + slot;
 		uint64	   *cut = &first->cut[slot / RENC_SLICE_RANGES];
@@ -219,8 +218,7 @@ publish_noted_column(const Noting *n, int col)
 	header = rencoder_group_edit_header(&edit);
 	if (n->is_new && !rencoder_is_configured(&header->config))
 		header->config.coder = entry->column[col].config.coder = n->scan.coders.generation[col];
-	for (int slot = renc_mask_next(n->todo, 0); slot < RENC_GROUP_RANGES;
-		 slot = renc_mask_next(n->todo, slot + 1))
+	renc_mask_each(slot, n->todo)
 	{
 		const RencoderRangeSummary *r = &n->scan.collector->column[col].range[slot];
 

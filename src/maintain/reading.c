@@ -188,8 +188,7 @@ rencoder_reading_note_flags(RencoderHeader header, RencoderEntry entry, renc_mas
 	rencoder_set_put(header->keyless_since, renc_mask_none());
 	replace(header->has_null, ranges, flags->has_null);
 	replace(header->has_value, ranges, flags->has_value);
-	for (int slot = renc_mask_next(empty, 0); slot < RENC_GROUP_RANGES;
-		 slot = renc_mask_next(empty, slot + 1))
+	renc_mask_each(slot, empty)
 	{
 		header->min[slot] = PG_UINT64_MAX;
 		header->max[slot] = 0;

@@ -39,8 +39,7 @@ apply_ranges(const RencoderRebuild *r, int col, RencoderHeader header, RencoderE
 
 	bounds->min = PG_UINT64_MAX;
 	bounds->max = 0;
-	for (int slot = renc_mask_next(r->ranges, 0); slot < RENC_GROUP_RANGES;
-		 slot = renc_mask_next(r->ranges, slot + 1))
+	renc_mask_each(slot, r->ranges)
 	{
 		const RencoderRangeSummary *range = &r->scan.collector->column[col].range[slot];
 

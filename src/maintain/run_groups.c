@@ -25,7 +25,7 @@ look_at_group_header(Relation index, RencoderEntry entry, uint64 nranges, Rencod
 
 	s->cut = rencoder_group_least_cut(header);
 	s->uncovered = renc_mask_next(renc_mask_andnot(renc_mask_all(), covered), 0) < nranges ||
-		!renc_mask_empty(renc_mask_andnot(summarized, covered));
+		!renc_mask_within(summarized, covered);
 	if (nranges >= RENC_GROUP_RANGES && n < RENC_GROUP_RANGES / 2)
 		s->kind = RENCODER_SPAN_UNREAD;
 	else if (n == RENC_GROUP_RANGES)

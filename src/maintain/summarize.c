@@ -243,8 +243,7 @@ publish_states(const RencoderSummarizing *s, RencoderHeader first, RencoderEntry
 {
 	renc_mask	summarized = rencoder_set_get(first->summarized);
 
-	for (int slot = renc_mask_next(s->todo, 0); slot < RENC_GROUP_RANGES;
-		 slot = renc_mask_next(s->todo, slot + 1))
+	renc_mask_each(slot, s->todo)
 	{
 		uint64	   *cut = &first->cut[slot / RENC_SLICE_RANGES];
 
@@ -279,8 +278,7 @@ publish_column(RencoderSummarizing *s, int col, const RencoderHeaderData *copy,
 	header->best_fpr = copy->best_fpr;
 	header->sample_stamp = copy->sample_stamp;
 	header->matrix = entry->column[col].matrix = copy->matrix;
-	for (int slot = renc_mask_next(s->todo, 0); slot < RENC_GROUP_RANGES;
-		 slot = renc_mask_next(s->todo, slot + 1))
+	renc_mask_each(slot, s->todo)
 		publish_range(s, col, header, entry, copy, always, slot);
 	rencoder_group_mark(entry, header);
 	if (col == 0)
@@ -435,8 +433,8 @@ summarize_slice(RencoderSummarizing *s, renc_mask wanted)
 	s->todo = renc_mask_andnot(wanted, rencoder_set_get(copy.summarized));
 	if (renc_mask_empty(s->todo))
 		return 0;
-	s->completes = renc_mask_empty(renc_mask_andnot(renc_mask_all(),
-													renc_mask_or(s->todo, rencoder_set_get(copy.summarized))));
+	s->completes = renc_mask_within(renc_mask_all(),
+									renc_mask_or(s->todo, rencoder_set_get(copy.summarized)));
 	for (int col = 0; col < s->scan.meta.natts; col++)
 		make_matrix_room(s, col);
 	(void) summarize_todo(s, 0);

@@ -107,10 +107,9 @@ compare_bounds(Relation index, RencoderEntry entry, uint32 group, renc_mask filt
 			UnlockReleaseBuffer(buf);
 			keys = rencoder_key_set(query, col, header.config.coder);
 		}
-		for (unsigned int slot = renc_mask_next(filtered, 0); slot < RENC_GROUP_RANGES;
-			 slot = renc_mask_next(filtered, slot + 1))
+		renc_mask_each(slot, filtered)
 			info->compared_meeting[col] += keys == NULL ||
-				rencoder_key_set_meets_bounds(keys, header.min[slot], header.max[slot]);
+			rencoder_key_set_meets_bounds(keys, header.min[slot], header.max[slot]);
 	}
 }
 

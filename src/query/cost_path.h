@@ -135,7 +135,7 @@ extern RencoderCostNullsRate rencoder_cost_nulls_all(RencoderCostPath *p, double
  */
 extern bool rencoder_cost_may_look(PlannerInfo *root, const IndexOptInfo *index);
 
-/* ---- Telling the planner about the heap pages that a scan visits, in a bitmap or a plain scan (cost_heap.c) ---- */
+/* ---- Telling the planner about the heap pages that a scan visits (cost_heap.c) ---- */
 
 /*
  * Of several indexes for the same clauses the planner keeps that of the least index cost, which is

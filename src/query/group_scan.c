@@ -100,8 +100,7 @@ get_probe(const RencoderGroupScan *s, RencoderColumnProbe *p)
 static renc_mask
 prune_by_bounds(const RencoderColumnProbe *p, const RencoderHeaderData *header, renc_mask mask)
 {
-	for (unsigned int slot = renc_mask_next(mask, 0); slot < RENC_GROUP_RANGES;
-		 slot = renc_mask_next(mask, slot + 1))
+	renc_mask_each(slot, mask)
 	{
 		if (!rencoder_key_set_meets_bounds(p->keys, header->min[slot], header->max[slot]))
 			renc_mask_clear(&mask, slot);

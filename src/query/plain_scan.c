@@ -174,8 +174,7 @@ rencoder_plain_scan_emit(void *arg, uint64 first_range, const renc_candidates *c
 	MemoryContext caller = MemoryContextSwitchTo(plain->context);
 	uint32		next = 0;
 
-	for (unsigned int slot = renc_mask_next(candidates->ranges, 0); slot < RENC_GROUP_RANGES;
-		 slot = renc_mask_next(candidates->ranges, slot + 1))
+	renc_mask_each(slot, candidates->ranges)
 	{
 		uint64		start = (first_range + slot) * plain->pages_per_range;
 		uint64		end = Min(start + plain->pages_per_range, plain->nblocks);

@@ -141,8 +141,7 @@ add_pages(void *arg, uint64 first_range, const renc_candidates *candidates)
 	BitmapTarget *target = (BitmapTarget *) arg;
 	uint32		next = 0;
 
-	for (unsigned int slot = renc_mask_next(candidates->ranges, 0); slot < RENC_GROUP_RANGES;
-		 slot = renc_mask_next(candidates->ranges, slot + 1))
+	renc_mask_each(slot, candidates->ranges)
 	{
 		uint64		start = (first_range + slot) * target->pages_per_range;
 		uint64		end = Min(start + target->pages_per_range, target->nblocks);

@@ -351,8 +351,7 @@ rencoder_check_run_of_group(CheckState *state)
 	const RencoderGroupCopy *copy = state->copy;
 	const RencoderHeaderData *first = copy->header[0];
 	BlockNumber header = copy->entry->header;
-	bool		all = renc_mask_empty(renc_mask_andnot(renc_mask_all(),
-													   rencoder_set_get(first->covered)));
+	bool		all = renc_mask_within(renc_mask_all(), rencoder_set_get(first->covered));
 	uint32		number = first->run;
 	const char *fault;
 

@@ -212,14 +212,12 @@ void
 rencoder_group_seal(RencoderEntry entry, const RencoderMeta *meta,
 					const RencoderHeaderData *first)
 {
-	if (!renc_mask_empty(renc_mask_andnot(renc_mask_all(),
-										  rencoder_set_get(first->summarized))) ||
+	if (!renc_mask_within(renc_mask_all(), rencoder_set_get(first->summarized)) ||
 		!renc_mask_empty(rencoder_set_get(first->noted)))
 		return;
 	if (first->run != 0)
 	{
-		if (!renc_mask_empty(renc_mask_andnot(renc_mask_all(),
-											  rencoder_set_get(first->covered))))
+		if (!renc_mask_within(renc_mask_all(), rencoder_set_get(first->covered)))
 			return;
 		entry->flags |= RENCODER_ENTRY_COVERED;
 	}
