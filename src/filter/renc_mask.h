@@ -1,6 +1,6 @@
 /*
  * renc_mask.h
- *		Masks: sets of the block ranges of one group, and rows of matrices as such.
+ *		Masks: sets of the block ranges of one group.
  */
 #ifndef RENC_MASK_H
 #define RENC_MASK_H
@@ -152,38 +152,20 @@ renc_mask_count(renc_mask m)
 	return __builtin_popcountll(m.w[0]) + __builtin_popcountll(m.w[1]);
 }
 
-/*
- * Reads a row of "width" bytes (1 or 16) as a mask.  Rows of a page are only
- * 8-aligned, hence the unaligned loads.
- */
+/* A mask as 16 bytes, which need not be aligned, and back. */
 static inline renc_mask
-renc_mask_load(const uint8_t *row, int width)
+renc_mask_load(const uint8_t *bytes)
 {
-	renc_mask	m;
+	renc_mask	m = {{renc_load64(bytes), renc_load64(bytes + 8)}};
 
-	if (width == RENC_SLICE_WIDTH)
-	{
-		m.w[0] = row[0];
-		m.w[1] = 0;
-	}
-	else
-	{
-		m.w[0] = renc_load64(row);
-		m.w[1] = renc_load64(row + 8);
-	}
 	return m;
 }
 
 static inline void
-renc_mask_store(uint8_t *row, int width, renc_mask m)
+renc_mask_store(uint8_t *bytes, renc_mask m)
 {
-	if (width == RENC_SLICE_WIDTH)
-		row[0] = (uint8_t) m.w[0];
-	else
-	{
-		renc_store64(row, m.w[0]);
-		renc_store64(row + 8, m.w[1]);
-	}
+	renc_store64(bytes, m.w[0]);
+	renc_store64(bytes + 8, m.w[1]);
 }
 
 #endif							/* RENC_MASK_H */

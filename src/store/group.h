@@ -159,13 +159,13 @@ rencoder_group_count(uint64 nranges)
 static inline renc_mask
 rencoder_set_get(const uint8 *set)
 {
-	return renc_mask_load(set, RENC_MATRIX_WIDTH);
+	return renc_mask_load(set);
 }
 
 static inline void
 rencoder_set_put(uint8 *set, renc_mask mask)
 {
-	renc_mask_store(set, RENC_MATRIX_WIDTH, mask);
+	renc_mask_store(set, mask);
 }
 
 /* One range of such a set. */

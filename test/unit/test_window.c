@@ -215,8 +215,8 @@ test_masks(void)
 		renc_mask	b;
 
 		/* Unaligned on purpose. */
-		renc_mask_store(row + 1, RENC_MATRIX_WIDTH, a);
-		b = renc_mask_load(row + 1, RENC_MATRIX_WIDTH);
+		renc_mask_store(row + 1, a);
+		b = renc_mask_load(row + 1);
 		if (!mask_equal(a, b) || renc_mask_test(a, bit) != (row[1 + bit / 8] >> bit % 8 & 1))
 			wrong++;
 		renc_mask_set(&b, bit);
