@@ -43,4 +43,14 @@ rencoder_load_big_endian(const unsigned char *bytes)
 
 #define PG_RETURN_KEY(key)	PG_RETURN_INT64((int64) (key))
 
+/* A key function: its name, and the key of its argument. */
+#define RENCODER_KEY_FUNCTION(name, key) \
+	PG_FUNCTION_INFO_V1(name); \
+	Datum \
+	name(PG_FUNCTION_ARGS) \
+	{ \
+		PG_RETURN_KEY(key); \
+	} \
+	extern int	no_such_variable
+
 #endif							/* RENCODER_ENCODE_H */

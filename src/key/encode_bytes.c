@@ -12,17 +12,12 @@
 
 #include "key/key.h"
 
-PG_FUNCTION_INFO_V1(rencoder_char_key);
 PG_FUNCTION_INFO_V1(rencoder_tid_key);
 PG_FUNCTION_INFO_V1(rencoder_bit_key);
 PG_FUNCTION_INFO_V1(rencoder_bit_bound);
 
 /* SQL compares the byte unsigned, whatever C's char is. */
-Datum
-rencoder_char_key(PG_FUNCTION_ARGS)
-{
-	PG_RETURN_KEY((uint64) (uint8) PG_GETARG_CHAR(0));
-}
+RENCODER_KEY_FUNCTION(rencoder_char_key, (uint64) (uint8) PG_GETARG_CHAR(0));
 
 /* Block, then offset.  Neither need be one that a table can have. */
 Datum
@@ -89,9 +84,6 @@ rencoder_bit_bound(PG_FUNCTION_ARGS)
 	uint64		key = bound->lt;
 
 	if ((key & BIT_LENGTH_MASK) <= BIT_HEAD)
-	{
-		rencoder_bound_exclude_below(bound, key);
-		rencoder_bound_exclude_above(bound, key);
-	}
+		rencoder_bound_exclude_others(bound);
 	PG_RETURN_VOID();
 }

@@ -35,7 +35,6 @@
 #include "key/intervals.h"
 #include "key/key.h"
 
-PG_FUNCTION_INFO_V1(rencoder_enum_key);
 PG_FUNCTION_INFO_V1(rencoder_enum_intervals);
 
 /* Room for so many labels to begin with. */
@@ -47,11 +46,7 @@ typedef struct Label
 	bool		satisfies;
 } Label;
 
-Datum
-rencoder_enum_key(PG_FUNCTION_ARGS)
-{
-	PG_RETURN_KEY((uint64) PG_GETARG_OID(0));
-}
+RENCODER_KEY_FUNCTION(rencoder_enum_key, (uint64) PG_GETARG_OID(0));
 
 /* The type of a label. */
 static Oid

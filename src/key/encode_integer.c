@@ -17,43 +17,14 @@
 #include "utils/timestamp.h"
 #include "utils/xid8.h"
 
-PG_FUNCTION_INFO_V1(rencoder_int2_key);
-PG_FUNCTION_INFO_V1(rencoder_int4_key);
-PG_FUNCTION_INFO_V1(rencoder_int8_key);
-PG_FUNCTION_INFO_V1(rencoder_oid_key);
 PG_FUNCTION_INFO_V1(rencoder_date_key);
-PG_FUNCTION_INFO_V1(rencoder_timestamp_key);
-PG_FUNCTION_INFO_V1(rencoder_timestamptz_key);
-PG_FUNCTION_INFO_V1(rencoder_time_key);
-PG_FUNCTION_INFO_V1(rencoder_money_key);
-PG_FUNCTION_INFO_V1(rencoder_pg_lsn_key);
-PG_FUNCTION_INFO_V1(rencoder_xid8_key);
 PG_FUNCTION_INFO_V1(rencoder_exact_bound);
 
 /* Integers of all widths share one key space. */
-Datum
-rencoder_int2_key(PG_FUNCTION_ARGS)
-{
-	PG_RETURN_KEY(INT64_KEY(PG_GETARG_INT16(0)));
-}
-
-Datum
-rencoder_int4_key(PG_FUNCTION_ARGS)
-{
-	PG_RETURN_KEY(INT64_KEY(PG_GETARG_INT32(0)));
-}
-
-Datum
-rencoder_int8_key(PG_FUNCTION_ARGS)
-{
-	PG_RETURN_KEY(INT64_KEY(PG_GETARG_INT64(0)));
-}
-
-Datum
-rencoder_oid_key(PG_FUNCTION_ARGS)
-{
-	PG_RETURN_KEY((uint64) PG_GETARG_OID(0));
-}
+RENCODER_KEY_FUNCTION(rencoder_int2_key, INT64_KEY(PG_GETARG_INT16(0)));
+RENCODER_KEY_FUNCTION(rencoder_int4_key, INT64_KEY(PG_GETARG_INT32(0)));
+RENCODER_KEY_FUNCTION(rencoder_int8_key, INT64_KEY(PG_GETARG_INT64(0)));
+RENCODER_KEY_FUNCTION(rencoder_oid_key, (uint64) PG_GETARG_OID(0));
 
 /*
  * Dates and timestamps share a key space, microseconds since 2000-01-01.
@@ -79,43 +50,16 @@ rencoder_date_key(PG_FUNCTION_ARGS)
 }
 
 /* Infinities are the ends of int64 already. */
-Datum
-rencoder_timestamp_key(PG_FUNCTION_ARGS)
-{
-	PG_RETURN_KEY(INT64_KEY(PG_GETARG_TIMESTAMP(0)));
-}
-
-Datum
-rencoder_timestamptz_key(PG_FUNCTION_ARGS)
-{
-	PG_RETURN_KEY(INT64_KEY(PG_GETARG_TIMESTAMPTZ(0)));
-}
+RENCODER_KEY_FUNCTION(rencoder_timestamp_key, INT64_KEY(PG_GETARG_TIMESTAMP(0)));
+RENCODER_KEY_FUNCTION(rencoder_timestamptz_key, INT64_KEY(PG_GETARG_TIMESTAMPTZ(0)));
 
 /* Microseconds since midnight. */
-Datum
-rencoder_time_key(PG_FUNCTION_ARGS)
-{
-	PG_RETURN_KEY(INT64_KEY(PG_GETARG_TIMEADT(0)));
-}
-
-Datum
-rencoder_money_key(PG_FUNCTION_ARGS)
-{
-	PG_RETURN_KEY(INT64_KEY(PG_GETARG_CASH(0)));
-}
+RENCODER_KEY_FUNCTION(rencoder_time_key, INT64_KEY(PG_GETARG_TIMEADT(0)));
+RENCODER_KEY_FUNCTION(rencoder_money_key, INT64_KEY(PG_GETARG_CASH(0)));
 
 /* The unsigned ones are keys already. */
-Datum
-rencoder_pg_lsn_key(PG_FUNCTION_ARGS)
-{
-	PG_RETURN_KEY(PG_GETARG_LSN(0));
-}
-
-Datum
-rencoder_xid8_key(PG_FUNCTION_ARGS)
-{
-	PG_RETURN_KEY(U64FromFullTransactionId(PG_GETARG_FULLTRANSACTIONID(0)));
-}
+RENCODER_KEY_FUNCTION(rencoder_pg_lsn_key, PG_GETARG_LSN(0));
+RENCODER_KEY_FUNCTION(rencoder_xid8_key, U64FromFullTransactionId(PG_GETARG_FULLTRANSACTIONID(0)));
 
 /*
  * rencoder_exact_bound("any", internal) returns void
@@ -127,7 +71,6 @@ rencoder_exact_bound(PG_FUNCTION_ARGS)
 {
 	RencoderBound *bound = (RencoderBound *) PG_GETARG_POINTER(1);
 
-	rencoder_bound_exclude_below(bound, bound->lt);
-	rencoder_bound_exclude_above(bound, bound->gt);
+	rencoder_bound_exclude_others(bound);
 	PG_RETURN_VOID();
 }

@@ -91,10 +91,7 @@ rencoder_interval_bound(PG_FUNCTION_ARGS)
 
 	if ((span >= days_key(-EXACT_DAYS) && span < days_key(EXACT_DAYS)) ||
 		key == 0 || key == PG_UINT64_MAX)
-	{
-		rencoder_bound_exclude_below(bound, key);
-		rencoder_bound_exclude_above(bound, key);
-	}
+		rencoder_bound_exclude_others(bound);
 	PG_RETURN_VOID();
 }
 
@@ -144,9 +141,6 @@ rencoder_timetz_bound(PG_FUNCTION_ARGS)
 	uint64		zone = key & last_zone;
 
 	if (zone != 0 && zone != last_zone)
-	{
-		rencoder_bound_exclude_below(bound, key);
-		rencoder_bound_exclude_above(bound, key);
-	}
+		rencoder_bound_exclude_others(bound);
 	PG_RETURN_VOID();
 }

@@ -13,8 +13,6 @@
 
 #include "key/key.h"
 
-PG_FUNCTION_INFO_V1(rencoder_float4_key);
-PG_FUNCTION_INFO_V1(rencoder_float8_key);
 PG_FUNCTION_INFO_V1(rencoder_numeric_key);
 PG_FUNCTION_INFO_V1(rencoder_numeric_bound);
 
@@ -37,17 +35,8 @@ float_key(float8 value)
 }
 
 /* As float8, which represents every float4: SQL compares them so, too. */
-Datum
-rencoder_float4_key(PG_FUNCTION_ARGS)
-{
-	PG_RETURN_KEY(float_key((float8) PG_GETARG_FLOAT4(0)));
-}
-
-Datum
-rencoder_float8_key(PG_FUNCTION_ARGS)
-{
-	PG_RETURN_KEY(float_key(PG_GETARG_FLOAT8(0)));
-}
+RENCODER_KEY_FUNCTION(rencoder_float4_key, float_key((float8) PG_GETARG_FLOAT4(0)));
+RENCODER_KEY_FUNCTION(rencoder_float8_key, float_key(PG_GETARG_FLOAT8(0)));
 
 /*
  * Numeric.  A finite number other than zero is +-m * 10^e, 1 <= m < 10.  Its magnitude is
@@ -195,9 +184,6 @@ rencoder_numeric_bound(PG_FUNCTION_ARGS)
 	uint64		key = bound->lt;
 
 	if (key % 2 == 0 || key == PG_UINT64_MAX)
-	{
-		rencoder_bound_exclude_below(bound, key);
-		rencoder_bound_exclude_above(bound, key);
-	}
+		rencoder_bound_exclude_others(bound);
 	PG_RETURN_VOID();
 }

@@ -9,14 +9,9 @@
 
 #include "utils/uuid.h"
 
-PG_FUNCTION_INFO_V1(rencoder_uuid_key);
 PG_FUNCTION_INFO_V1(rencoder_uuid_bound);
 
-Datum
-rencoder_uuid_key(PG_FUNCTION_ARGS)
-{
-	PG_RETURN_KEY(rencoder_load_big_endian(PG_GETARG_UUID_P(0)->data));
-}
+RENCODER_KEY_FUNCTION(rencoder_uuid_key, rencoder_load_big_endian(PG_GETARG_UUID_P(0)->data));
 
 /* rencoder_uuid_bound(uuid, internal): the first and the last value of a key exclude it. */
 Datum

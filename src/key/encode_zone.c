@@ -125,8 +125,7 @@ local_bound(TimestampTz moment, RencoderBound *bound)
 
 	if (TIMESTAMP_NOT_FINITE(moment))
 	{
-		rencoder_bound_exclude_below(bound, bound->lt);
-		rencoder_bound_exclude_above(bound, bound->gt);
+		rencoder_bound_exclude_others(bound);
 		return;
 	}
 	offsets_near(moment, &least, &most);
@@ -145,8 +144,7 @@ zoned_bound(TimestampTz moment, int overflow, RencoderBound *bound)
 	if (overflow != 0)
 		moment = overflow > 0 ? END_TIMESTAMP : MIN_TIMESTAMP - 1;
 	bound->le = bound->ge = INT64_KEY(moment);
-	rencoder_bound_exclude_below(bound, bound->le);
-	rencoder_bound_exclude_above(bound, bound->ge);
+	rencoder_bound_exclude_others(bound);
 }
 
 /* Is this the key of a moment that dates are numbered by, and not by itself? */
@@ -194,8 +192,7 @@ rencoder_date_bound(PG_FUNCTION_ARGS)
 {
 	RencoderBound *bound = (RencoderBound *) PG_GETARG_POINTER(1);
 
-	rencoder_bound_exclude_below(bound, bound->lt);
-	rencoder_bound_exclude_above(bound, bound->gt);
+	rencoder_bound_exclude_others(bound);
 	round_to_days(bound);
 	PG_RETURN_VOID();
 }

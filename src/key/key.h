@@ -101,6 +101,14 @@ rencoder_bound_exclude_above(RencoderBound *bound, uint64 key)
 	bound->gt = key == PG_UINT64_MAX ? key : key + 1;
 }
 
+/* No other value has the bound's key. */
+static inline void
+rencoder_bound_exclude_others(RencoderBound *bound)
+{
+	rencoder_bound_exclude_below(bound, bound->le);
+	rencoder_bound_exclude_above(bound, bound->ge);
+}
+
 /* Input and output of support functions 3 and 6. */
 typedef struct RencoderOperand
 {
