@@ -2,7 +2,7 @@
  * check_blocks.c
  *		rencoder_index_check: no block of an index may have two uses.
  */
-#include "sql/check_blocks.h"
+#include "sql/sql_check.h"
 
 #include "miscadmin.h"
 

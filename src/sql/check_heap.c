@@ -18,7 +18,7 @@
  * Then the group is looked at once more.  A column of a group whose keys were
  * given another coder while its rows were collected is left out.
  */
-#include "sql/check_heap.h"
+#include "sql/sql_check.h"
 
 #include "access/tableam.h"
 #include "access/xact.h"

@@ -5,7 +5,7 @@
  * LIVE runs never change, and their trees are verified by the run core.  Faults are
  * noted, and believed if the lists have not moved since they were looked at (INV-12).
  */
-#include "sql/check_runs.h"
+#include "sql/sql_check.h"
 
 #include <math.h>
 

@@ -14,15 +14,13 @@
  * that is checked here.  The maintainer would, so it is kept out (primary) or
  * found out by the epoch (standby).
  */
-#include "sql/check_structure.h"
+#include "sql/sql_check.h"
 
 #include "access/xlog.h"
 #include "miscadmin.h"
 
 #include "base/options.h"
 #include "format/format_filter.h"
-#include "sql/check_blocks.h"
-#include "sql/check_runs.h"
 
 /* Something that must hold, and the sentence that says that it does not. */
 typedef struct Claim

@@ -2,12 +2,10 @@
  * sql_check.c
  *		rencoder_index_check(): is an index sound, and does it cover all rows?
  */
-#include "postgres.h"
+#include "sql/sql_check.h"
 
 #include "fmgr.h"
 
-#include "sql/check_heap.h"
-#include "sql/check_structure.h"
 #include "store/open_index.h"
 
 PG_FUNCTION_INFO_V1(rencoder_index_check);
@@ -32,4 +30,59 @@ rencoder_index_check(PG_FUNCTION_ARGS)
 		rencoder_check_heap(target.heap, target.index);
 	rencoder_open_index_close(&target);
 	PG_RETURN_VOID();
+}
+
+/* ---- What the parts share ---- */
+
+void
+rencoder_check_lock_maintainer(const CheckState *state)
+{
+	if (state->primary)
+		rencoder_meta_lock_maintainer(state->index);
+}
+
+void
+rencoder_check_unlock_maintainer(const CheckState *state)
+{
+	if (state->primary)
+		rencoder_meta_unlock_maintainer(state->index);
+}
+
+void
+rencoder_check_require(const CheckState *state, bool condition, BlockNumber blkno,
+					   const char *detail)
+{
+	if (!condition)
+		rencoder_page_corrupted(state->index, blkno, detail);
+}
+
+void
+rencoder_check_extent(CheckState *state, BlockNumber from, BlockNumber start,
+					  uint32 npages)
+{
+	uint64		end = (uint64) start + npages;
+
+	if (end > state->nblocks)
+		state->nblocks = RelationGetNumberOfBlocks(state->index);
+	if (start == RENCODER_META_BLKNO || npages == 0 || end > state->nblocks)
+		rencoder_page_corrupted(state->index, from,
+								psprintf("It refers to %u pages from block %u; the index has %u blocks.",
+										 npages, start, state->nblocks));
+}
+
+bool
+rencoder_check_read_group(CheckState *state, uint32 group)
+{
+	BlockNumber dir_blkno = rencoder_directory_find(state->index, &state->meta, NULL,
+													group, NULL);
+	BlockNumber header;
+
+	state->copy->directory = dir_blkno;
+	if (dir_blkno == RENCODER_NO_BLOCK)
+		return false;
+	rencoder_check_extent(state, RENCODER_META_BLKNO, dir_blkno, 1);
+	header = rencoder_group_find(state->index, &state->meta, group);
+	if (header != RENCODER_NO_BLOCK)
+		rencoder_check_extent(state, dir_blkno, header, state->meta.natts);
+	return rencoder_group_copy_read(state->index, &state->meta, group, state->copy);
 }

@@ -1,0 +1,83 @@
+/*
+ * sql_check.h
+ *		The parts of rencoder_index_check().
+ */
+#ifndef RENCODER_SQL_CHECK_H
+#define RENCODER_SQL_CHECK_H
+
+#include "key/coder.h"
+#include "store/group_copy.h"
+#include "store/run_pages.h"
+
+/* ---- Is the structure of an index sound? (check_structure.c) ---- */
+
+/*
+ * Raises ERRCODE_INDEX_CORRUPTED on the first violation of the index's
+ * structure.  On a primary takes the maintainer lock, group by group; on a
+ * standby holds a group's header locked while its storage is read, so that
+ * replay waits.
+ */
+extern void rencoder_check_structure(Relation index);
+
+/* What its parts share. */
+typedef struct CheckState
+{
+	Relation	index;
+	RencoderMeta meta;
+	bool		primary;		/* we can lock the maintainer out */
+	BlockNumber nblocks;		/* of the index, when last looked at */
+	RencoderGroupCopy *copy;
+	RencoderCoders *coders;
+
+	/* The run that the group in "copy" names, if any. */
+	uint32		run;			/* its number, 0: none was looked at yet */
+	RencoderRunEntry run_entry;
+	RencoderRunInfo run_info;
+} CheckState;
+
+/* On a standby nobody can be locked out. */
+extern void rencoder_check_lock_maintainer(const CheckState *state);
+extern void rencoder_check_unlock_maintainer(const CheckState *state);
+
+/* Raises ERRCODE_INDEX_CORRUPTED unless "condition"; "detail" is a sentence. */
+extern void rencoder_check_require(const CheckState *state, bool condition,
+								   BlockNumber blkno, const char *detail);
+
+/* The blocks, to which "from" refers, must be in the file, and not the metapage. */
+extern void rencoder_check_extent(CheckState *state, BlockNumber from,
+								  BlockNumber start, uint32 npages);
+
+/*
+ * Reads what is known of a group into state->copy, after a look at the block
+ * numbers that lead there; false if there is no header.
+ */
+extern bool rencoder_check_read_group(CheckState *state, uint32 group);
+
+/* ---- check_blocks.c ---- */
+
+/* INV-6, INV-7: no block has two uses. */
+extern void rencoder_check_blocks(CheckState *state);
+
+/* ---- check_runs.c ---- */
+
+/*
+ * Verifies the run list, all pages of LIVE runs, and the pending list.  Keeps nobody out:
+ * what moves meanwhile is looked at again.  Raises ERRCODE_INDEX_CORRUPTED.
+ */
+extern void rencoder_check_runs(CheckState *state);
+
+/*
+ * Verifies what the group in state->copy says of a run.  On a primary the caller is the
+ * maintainer.  Raises ERRCODE_INDEX_CORRUPTED.
+ */
+extern void rencoder_check_run_of_group(CheckState *state);
+
+/* ---- Are all rows covered by the summaries of their ranges? (check_heap.c) ---- */
+
+/*
+ * Raises ERRCODE_INDEX_CORRUPTED if a row that a new snapshot sees is not
+ * covered by the summary of its range.  Evaluates the index's expressions.
+ */
+extern void rencoder_check_heap(Relation heap, Relation index);
+
+#endif							/* RENCODER_SQL_CHECK_H */
