@@ -17,7 +17,6 @@
 #include "maintain/delta_merge.h"
 #include "maintain/flush.h"
 #include "maintain/run_groups.h"
-#include "maintain/stale_nulls.h"
 #include "store/group_copy.h"
 #include "store/pending.h"
 #include "table/coder_columns.h"
@@ -439,7 +438,7 @@ renew_stale(Relation index, Relation heap, uint32 most)
 	Task		task = {.choose = choose_given};
 	Choice		choice;
 
-	task.most = rencoder_stale_nulls_find(index, heap, most, &task.from);
+	task.most = rencoder_compact_gains_stale_nulls(index, heap, most, &task.from);
 	if (task.most > 0)
 		(void) make_one(index, heap, &task, &choice);
 }

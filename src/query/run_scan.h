@@ -28,7 +28,7 @@
 #include "query/scan_facts.h"
 #include "run/renc_page_set.h"
 #include "run/renc_place.h"
-#include "store/prefetch.h"
+#include "store/kept_pages.h"
 #include "store/run_format.h"
 
 /* More values than this for each page of the table are on nearly all pages. */

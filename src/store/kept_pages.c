@@ -1,10 +1,11 @@
 /*
  * kept_pages.c
- *		Copies of pages that a scan keeps for its rescans.
+ *		Pages that a scan keeps for its rescans, and those that it has fetched ahead.
  */
 #include "store/kept_pages.h"
 
 #include "storage/bufmgr.h"
+#include "utils/spccache.h"
 
 Page
 rencoder_kept_read(RencoderKept *kept, Relation index, BlockNumber blkno, uint16 page_id, char *room,
@@ -31,4 +32,22 @@ rencoder_kept_read(RencoderKept *kept, Relation index, BlockNumber blkno, uint16
 	memcpy(copy, BufferGetPage(buf), BLCKSZ);
 	UnlockReleaseBuffer(buf);
 	return copy;
+}
+
+void
+rencoder_prefetch_begin(RencoderPrefetch *prefetch, Relation index, RencoderKept *kept)
+{
+	prefetch->kept = kept;
+	prefetch->index = index;
+	prefetch->distance = (uint32) get_tablespace_io_concurrency(index->rd_rel->reltablespace);
+}
+
+bool
+rencoder_prefetch_page(const RencoderPrefetch *prefetch, BlockNumber blkno)
+{
+	if (prefetch->distance == 0 || blkno == RENCODER_NO_BLOCK ||
+		rencoder_kept_find(prefetch->kept, blkno) != NULL ||
+		!rencoder_meta_has_block(prefetch->index, blkno))
+		return false;
+	return PrefetchBuffer(prefetch->index, MAIN_FORKNUM, blkno).initiated_io;
 }

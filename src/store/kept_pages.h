@@ -1,15 +1,16 @@
 /*
  * kept_pages.h
- *		Copies of pages that a scan keeps for its rescans.
+ *		Pages that a scan keeps for its rescans, and those that it has fetched ahead.
  */
 #ifndef RENCODER_KEPT_PAGES_H
 #define RENCODER_KEPT_PAGES_H
 
-#include "store/page.h"
+#include "store/meta.h"
 
 /* As many are kept, half a megabyte. */
 #define RENCODER_KEPT_PAGES	64
 
+/* Copies. */
 typedef struct RencoderKept
 {
 	PGAlignedBlock *page;		/* room, or NULL: no page is kept */
@@ -37,5 +38,24 @@ rencoder_kept_find(const RencoderKept *kept, BlockNumber blkno)
  */
 extern Page rencoder_kept_read(RencoderKept *kept, Relation index, BlockNumber blkno, uint16 page_id,
 							   char *room, int64 *npages, const char **fault);
+
+/*
+ * Pages that will be read soon, and that the kernel fetches meanwhile.  How many pages ahead is what
+ * effective_io_concurrency says, the server's or the tablespace's; 0: none.
+ */
+typedef struct RencoderPrefetch
+{
+	Relation	index;
+	uint32		distance;		/* pages ahead */
+	RencoderKept *kept;
+} RencoderPrefetch;
+
+extern void rencoder_prefetch_begin(RencoderPrefetch *prefetch, Relation index, RencoderKept *kept);
+
+/*
+ * Has a page fetched, unless it is at hand or kept, or "blkno" is RENCODER_NO_BLOCK or behind the
+ * end of the index, which a damaged page may say.  True if that was begun.
+ */
+extern bool rencoder_prefetch_page(const RencoderPrefetch *prefetch, BlockNumber blkno);
 
 #endif							/* RENCODER_KEPT_PAGES_H */

@@ -13,19 +13,86 @@
 #include "access/genam.h"
 #include "access/htup_details.h"
 #include "access/relation.h"
+#include "access/stratnum.h"
 #include "access/table.h"
 #include "access/xlog.h"
 #include "catalog/index.h"
 #include "catalog/pg_authid.h"
 #include "catalog/pg_class.h"
+#include "catalog/pg_inherits.h"
+#include "catalog/pg_namespace.h"
+#include "catalog/pg_type.h"
+#include "nodes/pg_list.h"
 #include "storage/lmgr.h"
+#include "utils/fmgroids.h"
 #include "utils/guc.h"
 #include "utils/lsyscache.h"
 #include "utils/rls.h"
 #include "utils/syscache.h"
 
 #include "base/options.h"
-#include "store/remote_rows.h"
+
+/* The catalog of tables that Citus has distributed, and its column. */
+#define SHARDED_TABLES	"pg_dist_partition"
+#define SHARDED_TABLE	"logicalrelid"
+
+/* How many partitions of a table, at any depth, are foreign tables?  Takes no locks. */
+static int
+count_foreign_partitions(Oid heapoid)
+{
+	int			nforeign = 0;
+	ListCell   *cell;
+
+	foreach(cell, find_all_inheritors(heapoid, NoLock, NULL))
+	{
+		if (get_rel_relkind(lfirst_oid(cell)) == RELKIND_FOREIGN_TABLE)
+			nforeign++;
+	}
+	return nforeign;
+}
+
+/*
+ * Citus notes the tables that it has distributed in a catalog of its own.  Such a table
+ * is empty where it was created, and so is its index; nothing but that catalog tells it
+ * from one without rows.  Nothing of Citus is needed to look there, and where Citus is not,
+ * it costs a look into the cache of catalogs.
+ */
+static bool
+is_sharded(Oid heapoid)
+{
+	Oid			catalogoid = get_relname_relid(SHARDED_TABLES, PG_CATALOG_NAMESPACE);
+	AttrNumber	attnum;
+	Relation	catalog;
+	SysScanDesc scan;
+	ScanKeyData key;
+	bool		found;
+
+	if (!OidIsValid(catalogoid) || get_rel_relkind(catalogoid) != RELKIND_RELATION)
+		return false;
+	attnum = get_attnum(catalogoid, SHARDED_TABLE);
+	if (attnum == InvalidAttrNumber || get_atttype(catalogoid, attnum) != REGCLASSOID)
+		return false;
+
+	catalog = table_open(catalogoid, AccessShareLock);
+	ScanKeyInit(&key, attnum, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(heapoid));
+	scan = systable_beginscan(catalog, InvalidOid, false, NULL, 1, &key);
+	found = HeapTupleIsValid(systable_getnext(scan));
+	systable_endscan(scan);
+	table_close(catalog, AccessShareLock);
+	return found;
+}
+
+/* A NOTICE if Citus has distributed the table: the index is not that of its rows. */
+static void
+note_shards(Relation heap, Relation index)
+{
+	if (is_sharded(RelationGetRelid(heap)))
+		ereport(NOTICE,
+				(errmsg("index \"%s\" is not that of the rows of distributed table \"%s\"",
+						RelationGetRelationName(index), RelationGetRelationName(heap)),
+				 errdetail("Citus keeps them in shards, which have indexes of their own."),
+				 errhint("Call the function on the shards, with run_command_on_shards().")));
+}
 
 /* Error: the index of a partitioned table has no pages. */
 static void
@@ -35,7 +102,7 @@ refuse_partitioned(Oid indexoid, const char *name)
 	int			nforeign = 0;
 
 	if (OidIsValid(heapoid))
-		nforeign = rencoder_remote_rows_foreign_partitions(heapoid);
+		nforeign = count_foreign_partitions(heapoid);
 	ereport(ERROR,
 			(errcode(ERRCODE_WRONG_OBJECT_TYPE),
 			 errmsg("\"%s\" is a partitioned index", name),
@@ -208,7 +275,7 @@ rencoder_open_index(RencoderOpenIndex *target, Oid indexoid, LOCKMODE lockmode,
 				 errmsg("could not open parent table of index \"%s\"",
 						RelationGetRelationName(target->index))));
 	check_has_storage(target->index);
-	rencoder_remote_rows_note_shards(target->heap, target->index);
+	note_shards(target->heap, target->index);
 }
 
 /* Is the relation, which is locked, an index that can be worked on? */

@@ -6,7 +6,7 @@
 #define RENCODER_RUN_PAGES_H
 
 #include "run/renc_run.h"
-#include "store/prefetch.h"
+#include "store/kept_pages.h"
 #include "store/run_format.h"
 #include "store/run_list.h"
 
