@@ -11,7 +11,7 @@ use Test::More;
 my $BLCKSZ      = 8192;
 my $PAYLOAD     = 24;
 my $PAGE_ID     = 0xFFB9;    # src/page.h
-my $PAGES       = 4;         # src/samples.h
+my $PAGES       = 4;         # src/store/sample_pages.h
 my $ENTRIES     = 8;         # where they begin in the payload
 my $ENTRY       = 24;
 my $SAMPLE_ROOT = 6676;      # in the metapage's payload (src/meta.h)
