@@ -375,7 +375,7 @@ count_blocks(RencoderBuildGroup *b, BlockNumber end)
 }
 
 /* The first row of a block: what need not be done for each row. */
-static void
+static pg_noinline void
 begin_block(RencoderBuildGroup *b, BlockNumber block)
 {
 	int			slot = rencoder_slot_of_range(rencoder_range_of_block(&b->meta, block));
@@ -407,9 +407,12 @@ build_callback(Relation index, ItemPointer tid, Datum *values, bool *isnull,
 
 	if (block != b->block)
 		begin_block(b, block);
-	b->collector->page = block;
-	b->collector->place = renc_place_of(&b->plan->places, block, ItemPointerGetOffsetNumber(tid));
-	b->totals.most_rows = Max(b->totals.most_rows, ItemPointerGetOffsetNumber(tid));
+	if (b->plan->run != 0)
+	{
+		b->collector->page = block;
+		b->collector->place = renc_place_of(&b->plan->places, block, ItemPointerGetOffsetNumber(tid));
+		b->totals.most_rows = Max(b->totals.most_rows, ItemPointerGetOffsetNumber(tid));
+	}
 	rencoder_columns_collect_row(index, b->collector, &b->coders, values, isnull, tupleIsAlive);
 	b->totals.index_tuples++;
 }

@@ -1,10 +1,6 @@
 /*
  * renc_hash.c
- *		Hashing of segment-tree nodes: XXH3, 64 bits, seeded.
- *
- * The values are part of the disk format.  XXH3 is stable since xxHash 0.8.0
- * and gives the same values on every CPU; the input is always the prefix in
- * little-endian byte order.  Golden vectors stand in test/unit.
+ *		Hashing of segment-tree nodes (renc_hash.h), of numbers and of bytes.
  */
 #include "renc_hash.h"
 
@@ -19,30 +15,30 @@
 #define SEED_ROOT	UINT64_C(0x72656e63726f6f74)
 #define SEED_NODE	UINT64_C(0x72656e636e6f6465)
 
-static renc_hash
-hash_prefix(uint64_t prefix, uint64_t seed)
-{
-	uint8_t		bytes[8];
-	uint64_t	h;
-	renc_hash	r;
+/* What XXH3 takes from its secret for eight bytes. */
+#define SECRET		UINT64_C(0xc73ab174c5ecd5a2)
 
-	renc_store64(bytes, prefix);
-	h = XXH3_64bits_withSeed(bytes, sizeof(bytes), seed);
-	r.a = (uint32_t) h;
-	r.b = (uint32_t) (h >> 32) | 1;
-	return r;
+static renc_hash_level
+hash_level(uint64_t seed, int level)
+{
+	renc_hash_level l;
+
+	seed += (uint64_t) level;
+	l.mask = level == 0 ? 0 : renc_rotate(~UINT64_C(0) << (RENC_KEY_BITS - level), 32);
+	l.flip = SECRET - (seed ^ (uint64_t) __builtin_bswap32((uint32_t) seed) << 32);
+	return l;
 }
 
-renc_hash
-renc_hash_root(uint64_t prefix, int level)
+renc_hash_level
+renc_hash_root_level(int level)
 {
-	return hash_prefix(prefix, SEED_ROOT + (uint64_t) level);
+	return hash_level(SEED_ROOT, level);
 }
 
-renc_hash
-renc_hash_node(uint64_t prefix, int level)
+renc_hash_level
+renc_hash_node_level(int level)
 {
-	return hash_prefix(prefix, SEED_NODE + (uint64_t) level);
+	return hash_level(SEED_NODE, level);
 }
 
 uint64_t

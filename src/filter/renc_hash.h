@@ -6,6 +6,11 @@
  * for double hashing with a quadratic term, so that any number of positions comes
  * from one hash (Kirsch and Mitzenmacher, "Less hashing, same performance", 2006).
  *
+ * The values are part of the disk format: XXH3, 64 bits, of the prefix in little-endian byte order,
+ * seeded with the level.  XXH3 is stable since xxHash 0.8.0 and gives the same values on every CPU.
+ * For eight bytes it stands here, so that a fill has a level's part of it once for all keys.  Golden
+ * vectors, and the comparison with the library, stand in test/unit.
+ *
  * renc_hash.c is the only file that includes xxhash.h.
  */
 #ifndef RENC_HASH_H
@@ -22,12 +27,52 @@ typedef struct renc_hash
 	uint32_t	b;				/* odd */
 } renc_hash;
 
-/*
- * Hash of a tree's root (selects windows) and of a node inside it (selects
- * rows).  The two are seeded apart; "prefix" has its low 64 - level bits zero.
- */
-extern renc_hash renc_hash_root(uint64_t prefix, int level);
-extern renc_hash renc_hash_node(uint64_t prefix, int level);
+/* What hashing has of a level. */
+typedef struct renc_hash_level
+{
+	uint64_t	mask;			/* of prefixes, their halves exchanged */
+	uint64_t	flip;
+} renc_hash_level;
+
+/* Roots (which select windows) and nodes inside trees (which select rows) are seeded apart. */
+extern renc_hash_level renc_hash_root_level(int level);
+extern renc_hash_level renc_hash_node_level(int level);
+
+static inline uint64_t
+renc_rotate(uint64_t x, int n)
+{
+	return x << n | x >> (64 - n);
+}
+
+/* Hash of the node of a level that holds "key": XXH3_64bits_withSeed(). */
+static inline renc_hash
+renc_hash_key(uint64_t key, renc_hash_level level)
+{
+	const uint64_t multiplier = UINT64_C(0x9fb21c651e98df25);
+	uint64_t	h = (renc_rotate(key, 32) & level.mask) ^ level.flip;
+	renc_hash	r;
+
+	h ^= renc_rotate(h, 49) ^ renc_rotate(h, 24);
+	h *= multiplier;
+	h ^= (h >> 35) + sizeof(key);
+	h *= multiplier;
+	h ^= h >> 28;
+	r.a = (uint32_t) h;
+	r.b = (uint32_t) (h >> 32) | 1;
+	return r;
+}
+
+static inline renc_hash
+renc_hash_root(uint64_t key, int level)
+{
+	return renc_hash_key(key, renc_hash_root_level(level));
+}
+
+static inline renc_hash
+renc_hash_node(uint64_t key, int level)
+{
+	return renc_hash_key(key, renc_hash_node_level(level));
+}
 
 /* Hash of a number, of no meaning on disk. */
 extern uint64_t renc_hash_number(uint64_t number);
@@ -36,17 +81,39 @@ extern uint64_t renc_hash_number(uint64_t number);
 extern uint64_t renc_hash_bytes(const void *bytes, size_t size, uint64_t seed);
 
 /*
- * The i-th position of a hash in [0, n).  The quadratic term (a constant
- * near 2^32 over the golden ratio) keeps the positions of a hash apart whose b
- * is about a multiple of 2^32 / n: with a + i * b alone all of them would be one
- * and the same for 2 nodes in n, which 510 rows cannot afford.
+ * The quadratic term of positions (near 2^32 over the golden ratio) keeps those of a hash apart whose
+ * b is about a multiple of 2^32 / n: with a + i * b alone all of them would be one and the same for
+ * 2 nodes in n, which 510 rows cannot afford.
  */
+#define RENC_QUADRATIC	UINT32_C(0x9e3779b9)
+
+static inline uint32_t
+renc_hash_scale(uint32_t x, uint32_t n)
+{
+	return (uint32_t) (((uint64_t) x * n) >> 32);
+}
+
+/* The i-th position of a hash in [0, n). */
 static inline uint32_t
 renc_hash_position(renc_hash h, uint32_t i, uint32_t n)
 {
-	uint32_t	x = h.a + i * h.b + i * i * UINT32_C(0x9e3779b9);
+	return renc_hash_scale(h.a + i * h.b + i * i * RENC_QUADRATIC, n);
+}
 
-	return (uint32_t) (((uint64_t) x * n) >> 32);
+/* The same one after the other: "a" of the first and of each next is to be scaled to [0, n). */
+static inline renc_hash
+renc_hash_first(renc_hash h)
+{
+	h.b += RENC_QUADRATIC;
+	return h;
+}
+
+static inline renc_hash
+renc_hash_next(renc_hash h)
+{
+	h.a += h.b;
+	h.b += 2 * RENC_QUADRATIC;
+	return h;
 }
 
 #endif							/* RENC_HASH_H */

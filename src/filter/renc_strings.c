@@ -77,58 +77,76 @@ common_length(const uint8_t *a, size_t na, const uint8_t *b, size_t nb)
 }
 
 /*
- * Frequencies of the digits below one.  The sample says nothing of strings
- * that lie outside its prefix: there all are equal.
+ * The fraction (in units of 2^-64) of a string in a context.  The sample says nothing of strings that
+ * lie outside its prefix: there all digits are as frequent.
  */
-static inline uint32_t
-frequency_below(const renc_strings *d, uint8_t context, uint32_t digit, bool outside)
-{
-	if (outside || digit == d->radix)
-		return digit * RENC_STRINGS_SCALE / d->radix;
-	return below_of(d, context)[digit];
-}
-
-/* The fraction (in units of 2^-64) of a string in a context. */
-static uint64_t
+static inline uint64_t
 encode_tail(const renc_strings *d, uint8_t context, const uint8_t *s, size_t length, bool outside)
 {
+	const uint32_t radix = d->radix;
+	const uint16_t *frequencies = below_of(d, 0);
+	const uint8_t *end = s + (length < RENC_STRINGS_TAIL ? length : RENC_STRINGS_TAIL);
 	uint64_t	low = 0;
 	uint64_t	range = UINT64_MAX;
 
-	if (length > RENC_STRINGS_TAIL)
-		length = RENC_STRINGS_TAIL;
-	for (size_t i = 0; i < length && range >= RENC_STRINGS_SCALE; i++)
+	for (; s < end && range >= RENC_STRINGS_SCALE; s++)
 	{
-		uint32_t	digit = d->digit[s[i]];
-		uint32_t	begin = frequency_below(d, context, digit, outside);
-		uint32_t	end = frequency_below(d, context, digit + 1, outside);
+		const uint32_t digit = d->digit[*s];
+		const uint16_t *below = frequencies + context * radix + digit;
+		uint32_t	first = below[0];
+		uint32_t	next = digit + 1 < radix ? below[1] : RENC_STRINGS_SCALE;
 
+		if (outside)
+		{
+			first = digit * RENC_STRINGS_SCALE / radix;
+			next = (digit + 1) * RENC_STRINGS_SCALE / radix;
+		}
 		range /= RENC_STRINGS_SCALE;
-		low += begin * range;
-		range *= end - begin;
-		if (is_gap_byte(d, s[i]))
+		low += first * range;
+		range *= next - first;
+		if (is_gap_byte(d, *s))
 		{
 			/* Not that of the string that ends before the byte. */
 			if (digit == 0)
 				low += range - 1;
 			break;
 		}
-		context = d->context[s[i]];
+		context = d->context[*s];
 	}
 	return low;
 }
 
 /* How a splitter compares with a string: > 0 if it is greater. */
 static int
-compare_splitter(const renc_strings *d, size_t i, const uint8_t *s, size_t length)
+compare_splitter(const uint8_t *splitter, size_t n, const uint8_t *s, size_t length)
 {
-	const uint8_t *splitter = prefix_of(d) + d->prefix + d->offset[i];
-	size_t		n = d->offset[i + 1] - d->offset[i];
 	int			cmp = memcmp(splitter, s, n < length ? n : length);
 
 	if (cmp == 0 && n > length)
 		return 1;
 	return cmp;
+}
+
+/* The first eight bytes; what is missing is zero. */
+static uint64_t
+first_bytes(const uint8_t *s, size_t length)
+{
+	uint64_t	key = 0;
+
+	if (length >= 8)
+		return __builtin_bswap64(renc_load64(s));
+	for (size_t i = 0; i < 8; i++)
+		key = key << 8 | (i < length ? s[i] : 0);
+	return key;
+}
+
+/* The same where eight bytes can be read. */
+static inline uint64_t
+first_bytes_at(const uint8_t *s, size_t length)
+{
+	uint64_t	key = __builtin_bswap64(renc_load64(s));
+
+	return length < 8 ? key & ~(~UINT64_C(0) >> (8 * length)) : key;
 }
 
 /*
@@ -138,9 +156,12 @@ compare_splitter(const renc_strings *d, size_t i, const uint8_t *s, size_t lengt
 static size_t
 find_interval(const renc_strings *d, const uint8_t *s, size_t length)
 {
+	const uint8_t *splitters = prefix_of(d) + d->prefix;
 	size_t		left = 0;
 	size_t		right = d->n;
 	int			cmp = memcmp(s, prefix_of(d), length < d->prefix ? length : d->prefix);
+	uint32_t	end = d->offset[d->n];
+	uint64_t	first;
 
 	if (cmp != 0)
 		return cmp < 0 ? 0 : d->n + 2;
@@ -148,27 +169,23 @@ find_interval(const renc_strings *d, const uint8_t *s, size_t length)
 		return 0;
 	s += d->prefix;
 	length -= d->prefix;
+	first = first_bytes(s, length);
 	while (left < right)
 	{
 		size_t		mid = left + (right - left) / 2;
+		uint32_t	at = d->offset[mid];
+		uint32_t	n = d->offset[mid + 1] - at;
+		const uint8_t *splitter = splitters + at;
+		uint64_t	splitter_first = at + 8 <= end ?
+			first_bytes_at(splitter, n) : first_bytes(splitter, n);
 
-		if (compare_splitter(d, mid, s, length) > 0)
+		if (splitter_first > first ||
+			(splitter_first == first && compare_splitter(splitter, n, s, length) > 0))
 			right = mid;
 		else
 			left = mid + 1;
 	}
 	return left + 1;
-}
-
-/* The first eight bytes; what is missing is zero. */
-static uint64_t
-first_bytes(const uint8_t *s, size_t length)
-{
-	uint64_t	key = 0;
-
-	for (size_t i = 0; i < 8; i++)
-		key = key << 8 | (i < length ? s[i] : 0);
-	return key;
 }
 
 /* The fraction of a splitter behind "shared" bytes, in a context. */
@@ -240,7 +257,8 @@ renc_strings_key(const renc_strings *d, const uint8_t *s, size_t length)
 		context = first_context(d, interval);
 	}
 	if (skip < length)
-		low = encode_tail(d, context, s + skip, length - skip, outside);
+		low = outside ? encode_tail(d, context, s, length, true) :
+			encode_tail(d, context, s + skip, length - skip, false);
 	if (!outside)
 		low = stretch(d, interval, skip - d->prefix, context, low);
 	return (uint64_t) interval << TAIL_BITS | low >> (64 - TAIL_BITS);

@@ -77,11 +77,12 @@ fill_lanes(renc_trial *t, const renc_shape *shape)
 				  t->filled[i].key, t->filled[i].n);
 	for (uint32_t w = 0; w < t->nwindows; w++)
 	{
-		uint32_t	count[LANES] = {0};
+		float		share[LANES] = {0};
 
-		renc_window_count(t->image + w * window_size, RENC_SLICE_WIDTH, t->in.rows, count);
+		for (int i = 0; i < t->nfilled; i++)
+			share[i] = (float) renc_band_count(t->image + w * window_size, t->in.rows, i) / (float) t->in.rows;
 		for (int lane = 0; lane < LANES; lane++)
-			t->fill[w][lane] = (float) count[lane * t->nfilled / LANES] / (float) t->in.rows;
+			t->fill[w][lane] = share[lane * t->nfilled / LANES];
 	}
 }
 
@@ -189,17 +190,22 @@ test_node(renc_trial *t, int i, const float *absent)
 	}
 }
 
+/* Those of a block of positions, which most CPUs compute at once. */
+typedef float lane_chances __attribute__((vector_size(LANES * sizeof(float))));
+
 /* One of some nodes passes: those so far, and another. */
 static void
 add_pass(pass_chances *any, int width, const pass_chances *node, int node_width)
 {
 	for (int block = 0; block < width; block += LANES)
 	{
-		float	   *p = any->p + block;
-		const float *more = node->p + (node_width == LANES ? 0 : block);
+		lane_chances p;
+		lane_chances more;
 
-		for (int lane = 0; lane < LANES; lane++)
-			p[lane] += more[lane] * (1 - p[lane]);
+		memcpy(&p, any->p + block, sizeof(p));
+		memcpy(&more, node->p + (node_width == LANES ? 0 : block), sizeof(more));
+		p += more * (1 - p);
+		memcpy(any->p + block, &p, sizeof(p));
 	}
 }
 

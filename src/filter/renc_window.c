@@ -20,42 +20,96 @@ renc_windows_for(double nkeys, double bits_per_key, uint32_t rows)
 	return n < windows ? n + 1 : n;
 }
 
-/*
- * The nodes of a stage; "shared": those that the previous key of the sorted list
- * has set already.  "band": the slot's band of the image's first window.
- */
-static inline void
-fill_stage(uint8_t *band, size_t window_size, uint8_t bit,
-		   const renc_stage *st, uint32_t nwindows, uint32_t rows,
-		   uint64_t key, int shared)
+/* A stage, and where its bits go: the slot's band of the image's first window. */
+typedef struct stage_fill
 {
-	/*
-	 * Not read again after each bit set, which might change them for all C
-	 * knows.
-	 */
-	const uint32_t kw = st->kw;
-	const uint32_t kr = st->kr;
-	uint64_t	todo = st->levels;
-	uint8_t    *column[RENC_MAX_KW];
-	renc_hash	root;
+	uint8_t    *band;
+	size_t		window_size;
+	uint8_t		bit;
+	uint32_t	nwindows;
+	uint32_t	rows;
+	uint32_t	kr;
+	int			root;
+	int			nlevels;
+	renc_hash_level level[RENC_KEY_BITS];
+	uint8_t		first[RENC_KEY_BITS + 1];	/* level below so many bits */
+} stage_fill;
 
-	if (shared > 0)
-		todo &= ~UINT64_C(0) << shared;
-	if (todo == 0)
-		return;
+/*
+ * Sets the bits of keys, "nbits" of each node.  Of a sorted list, the key before has set the nodes of
+ * all levels that both share.  Inlined, so that "nbits" is a constant.
+ */
+static inline void fill_keys(const stage_fill *f, const uint32_t nbits, const uint64_t *keys, size_t n)
+			__attribute__((always_inline));
 
-	root = renc_hash_root(renc_prefix(key, st->root), st->root);
-	for (uint32_t w = 0; w < kw; w++)
-		column[w] = band + renc_hash_position(root, w, nwindows) * window_size;
-	for (; todo != 0; todo &= todo - 1)
+static inline void
+fill_keys(const stage_fill *f, const uint32_t nbits, const uint64_t *keys, size_t n)
+{
+	const renc_hash_level root = renc_hash_root_level(f->root);
+	const uint32_t rows = f->rows;
+	const uint8_t bit = f->bit;
+	uint8_t    *column[RENC_MAX_KW * RENC_MAX_KR] = {NULL};
+
+	for (size_t i = 0; i < n; i++)
 	{
-		int			level = __builtin_ctzll(todo) + 1;
-		renc_hash	node = renc_hash_node(renc_prefix(key, level), level);
+		int			shared = i == 0 ? 0 : renc_common_prefix(keys[i - 1], keys[i]);
+		const renc_hash_level *level = f->level + f->first[shared];
+		const renc_hash_level *end = f->level + f->nlevels;
 
-		/* Not tested first: half of the bits are set, which no CPU predicts. */
-		for (uint32_t w = 0; w < kw; w++)
-			for (uint32_t r = 0; r < kr; r++)
-				column[w][renc_hash_position(node, w * kr + r, rows)] |= bit;
+		if (level == end)
+			continue;
+		if (i == 0 || shared < f->root)
+		{
+			renc_hash	window = renc_hash_first(renc_hash_key(keys[i], root));
+			uint32_t	rows_left = f->kr;
+
+			for (uint32_t b = 0; b < nbits; b++, rows_left--)
+			{
+				if (rows_left == 0)
+				{
+					window = renc_hash_next(window);
+					rows_left = f->kr;
+				}
+				column[b] = f->band + renc_hash_scale(window.a, f->nwindows) * f->window_size;
+			}
+		}
+		for (; level < end; level++)
+		{
+			renc_hash	position = renc_hash_first(renc_hash_key(keys[i], *level));
+
+			/*
+			 * Not tested first: half of the bits are set, which no CPU
+			 * predicts.
+			 */
+			for (uint32_t b = 0; b + 1 < nbits; b += 2)
+			{
+				column[b][renc_hash_scale(position.a, rows)] |= bit;
+				position = renc_hash_next(position);
+				column[b + 1][renc_hash_scale(position.a, rows)] |= bit;
+				position = renc_hash_next(position);
+			}
+			if (nbits % 2 == 1)
+				column[nbits - 1][renc_hash_scale(position.a, rows)] |= bit;
+		}
+	}
+}
+
+static void
+fill_stage(const stage_fill *f, uint32_t nbits, const uint64_t *keys, size_t n)
+{
+	switch (nbits)
+	{
+		case 1:
+			fill_keys(f, 1, keys, n);
+			break;
+		case 2:
+			fill_keys(f, 2, keys, n);
+			break;
+		case 4:
+			fill_keys(f, 4, keys, n);
+			break;
+		default:
+			fill_keys(f, nbits, keys, n);
 	}
 }
 
@@ -64,18 +118,28 @@ renc_fill(uint8_t *image, int width, unsigned int slot,
 		  const renc_shape *shape, uint32_t nwindows, uint32_t rows,
 		  const uint64_t *keys, size_t n)
 {
-	uint8_t    *band = image + renc_window_byte(rows, 0, slot);
-	size_t		window_size = renc_image_size(1, rows, width);
+	stage_fill	f;
 
-	for (size_t i = 0; i < n; i++)
+	f.band = image + renc_window_byte(rows, 0, slot);
+	f.window_size = renc_image_size(1, rows, width);
+	f.bit = renc_window_bit(slot);
+	f.nwindows = nwindows;
+	f.rows = rows;
+	for (int s = 0; s < shape->nstages; s++)
 	{
-		int			shared = i == 0 ? 0 : renc_common_prefix(keys[i - 1], keys[i]);
+		const renc_stage *st = &shape->stage[s];
 
-		if (shared == RENC_KEY_BITS)
-			continue;
-		for (int s = 0; s < shape->nstages; s++)
-			fill_stage(band, window_size, renc_window_bit(slot), &shape->stage[s],
-					   nwindows, rows, keys[i], shared);
+		f.kr = st->kr;
+		f.root = st->root;
+		f.nlevels = 0;
+		for (int l = 0; l <= RENC_KEY_BITS; l++)
+		{
+			f.first[l] = (uint8_t) f.nlevels;
+			if (l < RENC_KEY_BITS && st->levels >> l & 1)
+				f.level[f.nlevels++] = renc_hash_node_level(l + 1);
+		}
+		f.first[RENC_KEY_BITS] = (uint8_t) f.nlevels;
+		fill_stage(&f, st->kw * st->kr, keys, n);
 	}
 }
 
@@ -113,38 +177,36 @@ renc_window_clear(uint8_t *window, int width, uint32_t rows, renc_mask slots)
 	return found != 0;
 }
 
-/* Adds the set bits of each slot of a band to counts[0 .. 7]. */
-static void
-count_band(const uint8_t *band, uint32_t rows, uint32_t *counts)
+uint32_t
+renc_band_count(const uint8_t *band, uint32_t rows, int bit)
 {
-	/*
-	 * Byte k of sums[j] counts bit j of each eighth byte, which it can do for
-	 * 255.
-	 */
-	for (uint32_t r = 0; r < rows;)
+	const uint64_t bytes = UINT64_C(0x0101010101010101);
+	const uint64_t pairs = UINT64_C(0x00FF00FF00FF00FF);
+	uint32_t	count = 0;
+	uint32_t	r = 0;
+
+	while (r + 8 <= rows)
 	{
-		uint64_t	sums[8] = {0};
+		/*
+		 * Each byte counts the bit in each eighth row, which it can do for
+		 * 255.
+		 */
+		uint64_t	sums = 0;
 
-		for (int i = 0; i < UINT8_MAX && r < rows; i++, r += 8)
-		{
-			uint64_t	word = 0;
-
-			if (r + 8 <= rows)
-				word = renc_load64(band + r);
-			else
-				memcpy(&word, band + r, rows - r);
-			for (int j = 0; j < 8; j++)
-				sums[j] += (word >> j) & UINT64_C(0x0101010101010101);
-		}
-		for (int bit = 0; bit < 64; bit++)
-			counts[bit % 8] += (uint8_t) (sums[bit % 8] >> (bit / 8 * 8));
+		for (int i = 0; i < UINT8_MAX && r + 8 <= rows; i++, r += 8)
+			sums += (renc_load64(band + r) >> bit) & bytes;
+		sums = (sums & pairs) + ((sums >> 8) & pairs);
+		count += (uint32_t) ((sums * UINT64_C(0x0001000100010001)) >> 48);
 	}
+	for (; r < rows; r++)
+		count += (band[r] >> bit) & 1;
+	return count;
 }
 
 void
 renc_window_count(const uint8_t *window, int width, uint32_t rows,
 				  uint32_t *counts)
 {
-	for (int b = 0; b < width; b++)
-		count_band(window + (size_t) b * rows, rows, counts + 8 * b);
+	for (int slot = 0; slot < 8 * width; slot++)
+		counts[slot] += renc_band_count(window + (size_t) (slot / 8) * rows, rows, slot % 8);
 }

@@ -108,6 +108,9 @@ extern bool renc_window_any(const uint8_t *window, int width, uint32_t rows,
 extern bool renc_window_clear(uint8_t *window, int width, uint32_t rows,
 							  renc_mask slots);
 
+/* Set bits of the slot in bit "bit" of a band. */
+extern uint32_t renc_band_count(const uint8_t *band, uint32_t rows, int bit);
+
 /*
  * Adds the set bits of each slot to counts[0 .. 8 * width - 1].  Here and above,
  * the first bands of a window are a window of less width.

@@ -421,5 +421,6 @@ rencoder_columns_collect_row(Relation index, RencoderCollector *collector,
 			rencoder_collect_add_keyless(collector, col);
 	}
 	MemoryContextSwitchTo(old);
-	MemoryContextReset(collector->row_context);
+	if (!collector->row_context->isReset)
+		MemoryContextReset(collector->row_context);
 }

@@ -85,6 +85,28 @@ golden_hashes(void)
 	}
 }
 
+/* Hashes of nodes are written out; the library's are the disk format. */
+static void
+hashes_of_library(void)
+{
+	int			wrong = 0;
+
+	for (uint64_t i = 0; i < 65000; i++)
+	{
+		int			level = (int) (i % (RENC_KEY_BITS + 1));
+		uint8_t		bytes[8];
+		renc_hash	r = renc_hash_root(fixed_key(i), level);
+		renc_hash	n = renc_hash_node(fixed_key(i), level);
+
+		renc_store64(bytes, renc_prefix(fixed_key(i), level));
+		wrong += ((uint64_t) r.b << 32 | r.a) !=
+			(renc_hash_bytes(bytes, 8, UINT64_C(0x72656e63726f6f74) + level) | UINT64_C(1) << 32);
+		wrong += ((uint64_t) n.b << 32 | n.a) !=
+			(renc_hash_bytes(bytes, 8, UINT64_C(0x72656e636e6f6465) + level) | UINT64_C(1) << 32);
+	}
+	tap_ok(wrong == 0, "hashes of roots and nodes are XXH3's, %d wrong", wrong);
+}
+
 static void
 golden_reduce(void)
 {
@@ -158,6 +180,7 @@ main(int argc, char **argv)
 {
 	tap_start(argc, argv, argv[0]);
 	golden_hashes();
+	hashes_of_library();
 	golden_reduce();
 	golden_shape();
 	golden_positions();

@@ -59,6 +59,35 @@ compare_keys(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
+/* Fills some slots of two filters in both ways; are they the same? */
+static bool
+fills_alike(const renc_shape *shape, int width)
+{
+	uint32_t	nwindows = 1 + (uint32_t) rnd_below(9);
+	test_filter a = filter_new(nwindows, TEST_ROWS, width);
+	test_filter b = filter_new(nwindows, TEST_ROWS, width);
+	int			shift = (int) rnd_below(60);
+	bool		alike;
+
+	for (int i = 0; i < 10; i++)
+	{
+		uint64_t	keys[60];
+		size_t		n = rnd_below(60);
+		unsigned int slot = (unsigned int) rnd_below(8 * width);
+
+		/* Equal keys too, so no sort_keys(). */
+		for (size_t k = 0; k < n; k++)
+			keys[k] = rnd() >> shift;
+		qsort(keys, n, sizeof(keys[0]), compare_keys);
+		renc_fill(a.image, width, slot, shape, nwindows, TEST_ROWS, keys, n);
+		naive_fill(&b, slot, shape, keys, n);
+	}
+	alike = memcmp(a.image, b.image, filter_size(&a)) == 0;
+	filter_free(&a);
+	filter_free(&b);
+	return alike;
+}
+
 static void
 test_fill(int width)
 {
@@ -67,29 +96,18 @@ test_fill(int width)
 	for (int round = 0; round < 400; round++)
 	{
 		renc_shape	shape;
-		uint32_t	nwindows = 1 + (uint32_t) rnd_below(9);
-		test_filter a = filter_new(nwindows, TEST_ROWS, width);
-		test_filter b = filter_new(nwindows, TEST_ROWS, width);
-		int			shift = (int) rnd_below(60);
 
 		random_shape(&shape, 1 + (int) rnd_below(50), 64);
-		for (int i = 0; i < 10; i++)
+		wrong += !fills_alike(&shape, width);
+	}
+	for (int kw = 1; kw <= RENC_MAX_KW; kw++)
+	{
+		for (int kr = 1; kr <= RENC_MAX_KR; kr++)
 		{
-			uint64_t	keys[60];
-			size_t		n = rnd_below(60);
-			unsigned int slot = (unsigned int) rnd_below(8 * width);
+			renc_shape	shape = make_shape((int) rnd_below(50), kw, kr, 64, 1 + (int) rnd_below(9), 2);
 
-			/* Equal keys too, so no sort_keys(). */
-			for (size_t k = 0; k < n; k++)
-				keys[k] = rnd() >> shift;
-			qsort(keys, n, sizeof(keys[0]), compare_keys);
-			renc_fill(a.image, width, slot, &shape, nwindows, TEST_ROWS, keys, n);
-			naive_fill(&b, slot, &shape, keys, n);
+			wrong += !fills_alike(&shape, width);
 		}
-		if (memcmp(a.image, b.image, filter_size(&a)) != 0)
-			wrong++;
-		filter_free(&a);
-		filter_free(&b);
 	}
 	tap_ok(wrong == 0, "width %d: renc_fill sets exactly the positions of the keys, %d wrong",
 		   width, wrong);
