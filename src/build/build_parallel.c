@@ -2,9 +2,9 @@
  * build_parallel.c
  *		Building the groups of a new index by several processes.
  *
- * The leader makes metapage, coders, samples and the directory's pages.  Then all
- * processes, the leader too, take two groups after two groups, which share header
- * pages, from a shared counter and build them as a serial build does.  Of groups there is nothing to merge: pages come
+ * The leader makes metapage, coders, samples, the directory and header pages, which
+ * groups share.  Then all processes, the leader too, take group after group from a
+ * shared counter and build it as a serial build does.  Of groups there is nothing to merge: pages come
  * from extending the index, one process at a time (the lock for that holds between
  * processes of one parallel operation, too), and each group has a directory
  * entry of its own.  The keys of a run are sorted by the process that reads them; workers
@@ -95,19 +95,17 @@ distributed_groups(const RencoderBuildPlan *plan)
 	return ngroups;
 }
 
-/* Builds groups, with their neighbours, which share their header pages, until there are no more. */
+/* Builds groups until there are no more. */
 static void
 build_groups(RencoderBuildGroup *build, Shared *shared)
 {
 	for (;;)
 	{
-		uint32		group = pg_atomic_fetch_add_u32(&shared->next_group, RENCODER_PAGE_GROUPS);
-		uint32		end = Min(group + RENCODER_PAGE_GROUPS, shared->ngroups);
+		uint32		group = pg_atomic_fetch_add_u32(&shared->next_group, 1);
 
-		if (group >= end)
+		if (group >= shared->ngroups)
 			break;
-		for (; group < end; group++)
-			rencoder_build_group_run(build, group);
+		rencoder_build_group_run(build, group);
 	}
 }
 
@@ -231,15 +229,21 @@ gather(Leader *leader, RencoderBuildTotals *totals)
 	add_totals(totals, &leader->shared->totals);
 }
 
-/* Makes all directory pages, so that processes need not agree who does. */
+/* Makes all directory and header pages, so that processes need not agree who does. */
 static void
 make_directory(Relation index, const RencoderBuildPlan *plan)
 {
 	const RencoderMeta meta = *rencoder_meta_get(index);
 	uint32		ngroups = rencoder_group_count(plan->nranges);
+	RencoderEntry entry = palloc0(meta.entry_size);
 
-	for (uint64 group = 0; group < ngroups; group += meta.entries_per_page)
-		rencoder_directory_make(index, &meta, (uint32) group, false);
+	for (uint32 group = 0; group < ngroups; group++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		entry->header = rencoder_group_make_headers(index, &meta, group, false);
+		rencoder_directory_put(index, &meta, group, entry, false);
+	}
+	pfree(entry);
 }
 
 bool
@@ -255,9 +259,9 @@ rencoder_build_parallel(Relation heap, Relation index, IndexInfo *indexInfo,
 	int			nworkers;
 
 	/* Parallel operations hand the active snapshot on. */
-	if (ngroups <= RENCODER_PAGE_GROUPS || !ActiveSnapshotSet())
+	if (ngroups < 2 || !ActiveSnapshotSet())
 		return false;
-	nworkers = Min(rencoder_build_workers(heap, index, indexInfo), (int) ((ngroups - 1) / RENCODER_PAGE_GROUPS));
+	nworkers = Min(rencoder_build_workers(heap, index, indexInfo), (int) ngroups - 1);
 	if (nworkers <= 0)
 		return false;
 

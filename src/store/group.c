@@ -83,11 +83,15 @@ BlockNumber
 rencoder_group_make_headers(Relation index, const RencoderMeta *meta, uint32 group, bool log)
 {
 	uint32		even = group - group % RENCODER_PAGE_GROUPS;
-	BlockNumber first = rencoder_group_find(index, meta, group == even ? even + 1 : even);
+	BlockNumber first;
 	char	   *payload;
 
-	if (first != RENCODER_NO_BLOCK)
-		return first;
+	for (uint32 i = 0; i < RENCODER_PAGE_GROUPS; i++)
+	{
+		first = rencoder_group_find(index, meta, even + i);
+		if (first != RENCODER_NO_BLOCK)
+			return first;
+	}
 	first = rencoder_space_take(index, meta->natts, log).start;
 	payload = palloc0(RENCODER_PAYLOAD_SIZE);
 	for (int col = 0; col < meta->natts; col++)

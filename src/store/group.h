@@ -226,16 +226,16 @@ rencoder_header_filtered(const RencoderHeaderData *first)
 extern void rencoder_group_init_header(RencoderHeader header, uint32 group, int attno);
 
 /*
- * The first header block to be of a group without one: that of its neighbour, or else new pages,
- * with new headers of both, which nothing refers to yet.  Maintainer or build only.  Locks: as
- * rencoder_group_locate().  WAL: the new pages, and what taking them takes.
+ * The first header block of a group, or, if it has none, the one to be: that of its neighbour, or
+ * else new pages, with new headers of both, which nothing refers to yet.  Maintainer or build only.
+ * Locks: as rencoder_group_locate().  WAL: the new pages, and what taking them takes.
  */
 extern BlockNumber rencoder_group_make_headers(Relation index, const RencoderMeta *meta,
 											   uint32 group, bool log);
 
 /*
- * Puts the header of a column of a group that nothing refers to yet where it belongs; "first" is the
- * group's first header block.  Build only: not logged.  Locks: the page exclusive, released.
+ * Puts the header of a column of a group where it belongs, in pages that nobody else reads; "first"
+ * is the group's first header block.  Build only: not logged.  Locks: the page exclusive, released.
  */
 extern void rencoder_group_put_header(Relation index, BlockNumber first,
 									  const RencoderHeaderData *header);
