@@ -167,38 +167,25 @@ is_stale(Relation index, Relation heap, IndexInfo *indexInfo, const RencoderGrou
 
 /* The groups that name a run and have such flags, palloc'd. */
 static uint32 *
-flagged_groups(Relation index, const RencoderMeta *meta, uint32 *n)
+flagged_groups(Relation index, uint32 *n)
 {
-	RencoderMetaPageData *metadata = rencoder_meta_copy(index);
-	uint32		ngroups = rencoder_group_copy_count(index, meta, metadata, 0);
-	uint32	   *group = palloc_extended(Max(ngroups, 1) * sizeof(uint32), MCXT_ALLOC_HUGE);
+	RencoderRunGroups groups;
+	uint32	   *group;
+	uint64		most = 0;
 
+	rencoder_run_groups_look(index, 0, &groups);
+	for (int i = 0; i < groups.n; i++)
+		most += groups.span[i].n;
+	group = palloc_extended(Max(most, 1) * sizeof(uint32), MCXT_ALLOC_HUGE);
 	*n = 0;
-	for (uint32 g = 0; g < ngroups;)
+	for (int i = 0; i < groups.n; i++)
 	{
-		uint32		end = Min(ngroups, g - g % meta->entries_per_page + meta->entries_per_page);
-		BlockNumber blkno = rencoder_directory_find(index, meta, metadata, g, NULL);
-		Buffer		buf;
+		const RencoderGroupSpan *s = &groups.span[i];
 
-		CHECK_FOR_INTERRUPTS();
-		if (blkno == RENCODER_NO_BLOCK)
-		{
-			g = end;
-			continue;
-		}
-		buf = rencoder_page_read(index, blkno, BUFFER_LOCK_SHARE, RENCODER_PAGE_DIRECTORY);
-		for (; g < end; g++)
-		{
-			RencoderEntry entry =
-				rencoder_directory_entry(RencoderPageGetPayload(BufferGetPage(buf)), meta, g);
-
-			if (entry->header != RENCODER_NO_BLOCK && entry->run != 0 &&
-				(entry->flags & RENCODER_ENTRY_NULLS))
-				group[(*n)++] = g;
-		}
-		UnlockReleaseBuffer(buf);
+		for (uint32 k = 0; k < s->n && s->run != 0 && s->nulls; k++)
+			group[(*n)++] = s->first + k;
 	}
-	pfree(metadata);
+	pfree(groups.span);
 	return group;
 }
 
@@ -210,7 +197,7 @@ rencoder_compact_gains_stale_nulls(Relation index, Relation heap, uint32 most, u
 	IndexInfo  *indexInfo = BuildIndexInfo(index);
 	RencoderGroupCopy *copy = rencoder_group_copy_create(&meta);
 	uint32		nflagged;
-	uint32	   *flagged = flagged_groups(index, &meta, &nflagged);
+	uint32	   *flagged = flagged_groups(index, &nflagged);
 	uint32		step = (nflagged + MAX_GROUPS - 1) / MAX_GROUPS;
 	uint32		end = 0;
 	uint32		n = 0;

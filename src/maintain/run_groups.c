@@ -79,6 +79,7 @@ look_at_group(Relation index, const RencoderMeta *meta, RencoderEntry entry, uin
 	}
 	s.cut = entry->cut;
 	s.old_coder = is_of_old_coder(meta, entry, newest);
+	s.nulls = (entry->flags & RENCODER_ENTRY_NULLS) != 0;
 	if (entry->flags & RENCODER_ENTRY_COVERED)
 	{
 		s.kind = RENCODER_SPAN_COVERED;
@@ -102,7 +103,7 @@ add_group(RencoderRunGroups *groups, const RencoderGroupSpan *s)
 
 	if (last != NULL && last->kind == s->kind && last->run == s->run &&
 		last->old_coder == s->old_coder && last->filtered == s->filtered && last->noted == s->noted &&
-		last->leftover == s->leftover && last->uncovered == s->uncovered)
+		last->nulls == s->nulls && last->leftover == s->leftover && last->uncovered == s->uncovered)
 	{
 		last->n++;
 		last->cut = Min(last->cut, s->cut);

@@ -30,6 +30,8 @@ typedef struct RencoderGroupSpan
 	bool		old_coder;		/* keys of a column are not by its newest one */
 	bool		filtered;		/* ranges are in matrices */
 	bool		noted;			/* ranges are noted */
+	bool		nulls;			/* flags say that there are nulls without
+								 * places */
 	bool		leftover;		/* COVERED, but with storage in some column */
 	bool		uncovered;		/* ranges that are summarized, or of the
 								 * table, are not in the run */

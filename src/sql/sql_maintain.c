@@ -10,7 +10,6 @@
 #include "maintain/retune.h"
 #include "maintain/summarize.h"
 
-#include "access/xlog.h"
 #include "fmgr.h"
 
 #include "base/options.h"
@@ -45,11 +44,6 @@ heap_block_arg(int64 heap_blkno)
 static bool
 open_target(FunctionCallInfo fcinfo, bool makes_keys, RencoderOpenIndex *target)
 {
-	if (RecoveryInProgress())
-		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("recovery is in progress"),
-				 errhint("rencoder control functions cannot be executed during recovery.")));
 	rencoder_open_index(target, PG_GETARG_OID(0), ShareUpdateExclusiveLock, RENCODER_PRIVILEGE_OWNER);
 	if (!target->index->rd_index->indisvalid)
 	{

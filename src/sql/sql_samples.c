@@ -5,7 +5,6 @@
 #include "key/key.h"
 #include "store/sample_pages.h"
 
-#include "access/xlog.h"
 #include "catalog/pg_authid.h"
 #include "fmgr.h"
 #include "funcapi.h"
@@ -79,11 +78,6 @@ open_to_add(RencoderOpenIndex *target, FunctionCallInfo fcinfo)
 		ereport(ERROR,
 				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
 				 errmsg("column number must not be null")));
-	if (RecoveryInProgress())
-		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("recovery is in progress"),
-				 errhint("rencoder control functions cannot be executed during recovery.")));
 	rencoder_open_index(target, PG_GETARG_OID(0), RowExclusiveLock, RENCODER_PRIVILEGE_OWNER);
 	rencoder_open_index_require_valid(target);
 	return column_arg(target->index, PG_GETARG_INT32(3));

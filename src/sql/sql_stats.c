@@ -94,20 +94,10 @@ rencoder_index_stats_reset(PG_FUNCTION_ARGS)
 {
 	RencoderOpenIndex target;
 
-	if (RecoveryInProgress())
-		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("recovery is in progress"),
-				 errhint("rencoder control functions cannot be executed during recovery.")));
 	rencoder_open_index(&target, PG_GETARG_OID(0), RowExclusiveLock, RENCODER_PRIVILEGE_OWNER);
 	rencoder_open_index_require_valid(&target);
 	rencoder_scan_stats_flush(target.index);
-	if (rencoder_space_root(target.index, RENCODER_PAGE_STATS) == RENCODER_NO_BLOCK)
-	{
-		rencoder_meta_lock_maintainer(target.index);
-		(void) rencoder_space_make_root(target.index, RENCODER_PAGE_STATS, 1, true);
-		rencoder_meta_unlock_maintainer(target.index);
-	}
+	rencoder_stats_make(target.index);
 	rencoder_stats_reset(target.index);
 	rencoder_open_index_close(&target);
 	PG_RETURN_VOID();

@@ -252,6 +252,11 @@ rencoder_open_index(RencoderOpenIndex *target, Oid indexoid, LOCKMODE lockmode,
 {
 	Oid			heapoid;
 
+	if (lockmode != AccessShareLock && RecoveryInProgress())
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("recovery is in progress"),
+				 errhint("rencoder control functions cannot be executed during recovery.")));
 	check_kind(indexoid);
 	heapoid = IndexGetRelation(indexoid, true);
 	(void) check_privilege(indexoid, heapoid, GetUserId(), privilege);
