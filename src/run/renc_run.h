@@ -308,6 +308,9 @@ typedef struct renc_run_search
 	renc_run_ahead ahead[RENC_RUN_MAX_LEVEL + 1];
 } renc_run_search;
 
+/* Bytes of an inner page that are in use, of "payload" at most. */
+extern size_t renc_run_inner_size(const uint8_t *page, size_t payload);
+
 /* Begins a search of sorted disjoint intervals, which must outlive it. */
 extern void renc_run_search_begin(renc_run_search *search, const renc_run *run,
 								  renc_run_read read, void *arg, const renc_interval_set *set);

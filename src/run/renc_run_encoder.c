@@ -14,7 +14,7 @@
 
 /* Entries of a block.  Different whole keys are few, but take longer to read. */
 #define DEFAULT_BLOCK	256
-#define EXACT_BLOCK		64
+#define EXACT_BLOCK		32
 
 /* A value of more pairs is heavy. */
 #define HEAVY			512

@@ -105,6 +105,14 @@ renc_run_open_inner(renc_run_step *step, const uint8_t *page, size_t payload, in
 	return NULL;
 }
 
+size_t
+renc_run_inner_size(const uint8_t *page, size_t payload)
+{
+	size_t		size = INNER_HEADER + INNER_CHILD * (size_t) renc_run_get16(page + 2);
+
+	return size < payload ? size : payload;
+}
+
 uint64_t
 renc_run_child_key(const renc_run_step *step, uint32_t i)
 {

@@ -90,6 +90,12 @@ renc_run_log2(uint64_t v)
 }
 
 static inline uint64_t
+renc_run_low_bits(uint64_t v, int n)
+{
+	return v & ((UINT64_C(1) << n) - 1);
+}
+
+static inline uint64_t
 renc_run_floor(uint64_t key, int width)
 {
 	return key >> width << width;

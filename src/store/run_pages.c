@@ -376,6 +376,23 @@ release_leaf(RencoderRunReader *reader)
 	reader->leaf = InvalidBuffer;
 }
 
+/* Copies an inner page, as far as it is in use: mostly a small part. */
+static Page
+copy_inner(RencoderRunReader *reader, BlockNumber blkno, int level)
+{
+	Buffer		buf = rencoder_page_try_read(reader->index, blkno, RENCODER_PAGE_RUN, &reader->fault);
+	Page		page;
+
+	reader->npages++;
+	if (!BufferIsValid(buf))
+		return NULL;
+	page = BufferGetPage(buf);
+	memcpy(reader->copy[level], page, (char *) RencoderPageGetRunPage(page)->payload - page +
+		   renc_run_inner_size(RencoderPageGetRunPage(page)->payload, RENCODER_RUN_PAYLOAD));
+	UnlockReleaseBuffer(buf);
+	return reader->copy[level];
+}
+
 const uint8_t *
 rencoder_run_read(void *arg, uint32_t page, int level)
 {
@@ -400,8 +417,9 @@ rencoder_run_read(void *arg, uint32_t page, int level)
 	{
 		if (reader->copy[level] == NULL)
 			reader->copy[level] = palloc(BLCKSZ);
-		copy = rencoder_kept_read(kept, reader->index, page, RENCODER_PAGE_RUN, reader->copy[level],
-								  &reader->npages, &reader->fault);
+		copy = level > 0 && (kept == NULL || kept->page == NULL) ? copy_inner(reader, page, level) :
+			rencoder_kept_read(kept, reader->index, page, RENCODER_PAGE_RUN, reader->copy[level],
+							   &reader->npages, &reader->fault);
 	}
 	if (copy == NULL)
 		return NULL;
