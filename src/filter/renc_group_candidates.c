@@ -6,17 +6,29 @@
 
 #include <string.h>
 
-/* Sets or clears a page, whatever c->refined says. */
-static inline void
-put_page(renc_candidates *c, unsigned int slot, uint32_t page, bool value)
-{
-	size_t		bit = (size_t) slot * c->pages_per_range + page;
-	uint64_t	mask = UINT64_C(1) << (bit % 64);
+/* The words of page[] that have pages of a range. */
+#define FOR_WORDS(word, c, slot) \
+	for (size_t word = (size_t) (slot) * (c)->pages_per_range / 64; \
+		 word * 64 < ((size_t) (slot) + 1) * (c)->pages_per_range; word++)
 
-	if (value)
-		c->page[bit / 64] |= mask;
-	else
-		c->page[bit / 64] &= ~mask;
+/* The bits of such a word that are of the range. */
+static inline uint64_t
+range_bits(const renc_candidates *c, unsigned int slot, size_t word)
+{
+	size_t		first = (size_t) slot * c->pages_per_range;
+	size_t		end = first + c->pages_per_range;
+
+	return (first > word * 64 ? UINT64_MAX << first % 64 : UINT64_MAX) &
+		(end < word * 64 + 64 ? ~(UINT64_MAX << end % 64) : UINT64_MAX);
+}
+
+/* A word of the pages that may match, as far as they are of the range. */
+static inline uint64_t
+matching_word(const renc_candidates *c, unsigned int slot, size_t word)
+{
+	if (renc_mask_test(c->refined, slot))
+		return c->page[word];
+	return renc_mask_test(c->ranges, slot) ? UINT64_MAX : 0;
 }
 
 /* Of which rows something is said, or NULL. */
@@ -45,17 +57,34 @@ renc_candidates_add_page(renc_candidates *c, unsigned int slot, uint32_t page)
 	{
 		renc_mask_set(&c->ranges, slot);
 		renc_mask_set(&c->refined, slot);
-		for (uint32_t i = 0; i < c->pages_per_range; i++)
-			put_page(c, slot, i, false);
+		FOR_WORDS(word, c, slot)
+			c->page[word] &= ~range_bits(c, slot, word);
 	}
 	if (renc_mask_test(c->refined, slot))
 	{
-		renc_page_rows *rows = find_rows(c, slot * c->pages_per_range + page);
+		size_t		bit = (size_t) slot * c->pages_per_range + page;
+		renc_page_rows *rows = find_rows(c, (uint32_t) bit);
 
-		put_page(c, slot, page, true);
+		c->page[bit / 64] |= UINT64_C(1) << bit % 64;
 		if (rows != NULL)
 			memset(rows->row, 0xFF, sizeof(rows->row));
 	}
+}
+
+uint32_t
+renc_candidates_next(const renc_candidates *c, unsigned int slot, uint32_t page)
+{
+	size_t		first = (size_t) slot * c->pages_per_range;
+
+	for (size_t bit = first + page; bit < first + c->pages_per_range; bit = (bit / 64 + 1) * 64)
+	{
+		uint64_t	found = matching_word(c, slot, bit / 64) & range_bits(c, slot, bit / 64) &
+			UINT64_MAX << bit % 64;
+
+		if (found != 0)
+			return (uint32_t) (bit / 64 * 64 + (size_t) __builtin_ctzll(found) - first);
+	}
+	return c->pages_per_range;
 }
 
 void
@@ -76,12 +105,12 @@ renc_candidates_add_rows(renc_candidates *c, unsigned int slot, uint32_t page, c
 static void
 refine_range(renc_candidates *c, const renc_candidates *other, unsigned int slot)
 {
-	for (uint32_t page = 0; page < c->pages_per_range; page++)
+	FOR_WORDS(word, c, slot)
 	{
-		bool		both = renc_candidates_has(c, slot, page) &&
-			renc_candidates_has(other, slot, page);
+		uint64_t	both = matching_word(c, slot, word) & matching_word(other, slot, word);
+		uint64_t	bits = range_bits(c, slot, word);
 
-		put_page(c, slot, page, both);
+		c->page[word] = (c->page[word] & ~bits) | (both & bits);
 	}
 }
 
@@ -125,7 +154,7 @@ and_rows(renc_candidates *c, const renc_candidates *other, renc_mask refined)
 		if (some)
 			n++;
 		else
-			put_page(c, slot, page % c->pages_per_range, false);
+			c->page[page / 64] &= ~(UINT64_C(1) << page % 64);
 	}
 	c->spare = c->rows;
 	c->rows = made;
@@ -136,11 +165,9 @@ and_rows(renc_candidates *c, const renc_candidates *other, renc_mask refined)
 static bool
 has_page(const renc_candidates *c, unsigned int slot)
 {
-	for (uint32_t page = 0; page < c->pages_per_range; page++)
-	{
-		if (renc_candidates_has(c, slot, page))
-			return true;
-	}
+	FOR_WORDS(word, c, slot)
+		if (c->page[word] & range_bits(c, slot, word))
+		return true;
 	return false;
 }
 

@@ -84,6 +84,9 @@ renc_candidates_has(const renc_candidates *c, unsigned int slot, uint32_t page)
 	return (c->page[bit / 64] >> (bit % 64)) & 1;
 }
 
+/* The first page from "page" on of range "slot" that may match, or pages_per_range. */
+extern uint32_t renc_candidates_next(const renc_candidates *c, unsigned int slot, uint32_t page);
+
 /* Leaves these ranges only. */
 static inline void
 renc_candidates_keep(renc_candidates *c, renc_mask ranges)

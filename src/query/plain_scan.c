@@ -178,21 +178,19 @@ rencoder_plain_scan_emit(void *arg, uint64 first_range, const renc_candidates *c
 	{
 		uint64		start = (first_range + slot) * plain->pages_per_range;
 		uint64		end = Min(start + plain->pages_per_range, plain->nblocks);
+		uint32		i = renc_candidates_next(candidates, slot, 0);
 
 		CHECK_FOR_INTERRUPTS();
 		if (!renc_mask_test(candidates->refined, slot) && start < end)
 			plain->whole_pages += end - start;
-		for (uint64 page = start; page < end; page++)
+		for (; start + i < end; i = renc_candidates_next(candidates, slot, i + 1))
 		{
-			const uint64 *row;
+			const uint64 *row = renc_candidates_rows(candidates, slot, i, &next);
 
-			if (!renc_candidates_has(candidates, slot, (uint32) (page - start)))
-				continue;
-			row = renc_candidates_rows(candidates, slot, (uint32) (page - start), &next);
 			if (row != NULL)
-				add_row_bits(plain, (BlockNumber) page, row);
+				add_row_bits(plain, (BlockNumber) (start + i), row);
 			else
-				renc_stretches_add_pages(&plain->list, (uint32) page, 1);
+				renc_stretches_add_pages(&plain->list, (uint32) (start + i), 1);
 			plain->found_pages++;
 		}
 	}

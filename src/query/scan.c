@@ -145,24 +145,22 @@ add_pages(void *arg, uint64 first_range, const renc_candidates *candidates)
 	{
 		uint64		start = (first_range + slot) * target->pages_per_range;
 		uint64		end = Min(start + target->pages_per_range, target->nblocks);
+		uint32		i = renc_candidates_next(candidates, slot, 0);
 
 		CHECK_FOR_INTERRUPTS();
 		target->nranges++;
 		if (!renc_mask_test(candidates->refined, slot) && start < end)
 			target->whole_pages += end - start;
-		for (uint64 blkno = start; blkno < end; blkno++)
+		for (; start + i < end; i = renc_candidates_next(candidates, slot, i + 1))
 		{
-			const uint64 *row;
+			const uint64 *row = renc_candidates_rows(candidates, slot, i, &next);
 
-			if (!renc_candidates_has(candidates, slot, (uint32) (blkno - start)))
-				continue;
-			row = renc_candidates_rows(candidates, slot, (uint32) (blkno - start), &next);
 			if (row != NULL)
 			{
-				add_exact_page(target, (BlockNumber) blkno, row);
+				add_exact_page(target, (BlockNumber) (start + i), row);
 				continue;
 			}
-			tbm_add_page(target->tbm, (BlockNumber) blkno);
+			tbm_add_page(target->tbm, (BlockNumber) (start + i));
 			target->npages++;
 		}
 	}
