@@ -28,7 +28,7 @@ desummarize_slot(const RencoderGroup *group, unsigned int slot)
 		cut = rencoder_group_least_cut(first);
 		if (cut != PG_UINT64_MAX)
 			rencoder_group_edit_entry(&edit)->cut = cut;
-		rencoder_group_edit_entry(&edit)->flags &= ~(RENCODER_ENTRY_SEALED | RENCODER_ENTRY_COVERED);
+		rencoder_group_seal(rencoder_group_edit_entry(&edit), group->meta, first);
 		rencoder_group_edit_new_epoch(&edit);
 	}
 	rencoder_group_edit_finish(&edit);

@@ -279,7 +279,6 @@ name_run(const Flush *f, const FlushedGroup *g)
 	}
 	leave_to_run(f, g, &edit);
 	rencoder_reading_set_cut(first, entry, f->cut);
-	entry->flags &= ~(RENCODER_ENTRY_SEALED | RENCODER_ENTRY_COVERED);
 	rencoder_group_seal(entry, &f->scan.meta, first);
 	rencoder_group_edit_finish(&edit);
 }

@@ -231,7 +231,10 @@ publish_noted_column(const Noting *n, int col)
 	}
 	rencoder_group_mark(entry, header);
 	if (col == 0)
+	{
 		publish_noted(n, header, entry);
+		rencoder_group_seal(entry, &n->scan.meta, header);
+	}
 	if (col == 0 && has_delta)
 		rencoder_group_edit_new_epoch(&edit);
 	rencoder_group_edit_finish(&edit);

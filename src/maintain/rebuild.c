@@ -85,6 +85,7 @@ rebuild_column(RencoderRebuild *r, int col)
 	{
 		rencoder_set_put(header->noted, renc_mask_none());
 		rencoder_reading_set_cut(header, entry, r->cut);
+		rencoder_group_seal(entry, r->group.meta, header);
 	}
 	rencoder_group_edit_new_epoch(&edit);
 	rencoder_group_edit_finish(&edit);

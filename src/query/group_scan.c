@@ -18,15 +18,6 @@ rencoder_group_scan_existing(const RencoderGroupScan *s, uint32 group)
 						   (unsigned int) Min(s->nranges - first, RENC_GROUP_RANGES));
 }
 
-/* Another column leaves these ranges of the group. */
-static void
-and_ranges(RencoderGroupCandidates *state, renc_mask ranges)
-{
-	renc_candidates answer = renc_candidates_of_ranges(ranges, state->left.pages_per_range);
-
-	renc_candidates_and(&state->left, &answer);
-}
-
 /*
  * Room for the pages and rows of a result, and of a column's answer.  No more pages have rows than
  * entries were found, and most queries find few.
@@ -353,9 +344,9 @@ scan_sealed(RencoderGroupScan *s, RencoderEntry entry, uint32 group, RencoderGro
 		if (probes[col] == NULL)
 			continue;
 		if (!rencoder_key_set_meets_bounds(probes[col]->keys, column->min, column->max))
-			and_ranges(state, renc_mask_none());
+			renc_candidates_keep(&state->left, renc_mask_none());
 		else
-			and_ranges(state, rencoder_filter_probe(get_probe(s, probes[col]), &slab, state->left.ranges));
+			renc_candidates_keep(&state->left, rencoder_filter_probe(get_probe(s, probes[col]), &slab, state->left.ranges));
 	}
 	for (int col = 0; col < s->meta.natts && !renc_mask_empty(state->left.ranges); col++)
 	{
@@ -365,62 +356,70 @@ scan_sealed(RencoderGroupScan *s, RencoderEntry entry, uint32 group, RencoderGro
 
 		/* Its configuration may have changed since the entry was read. */
 		if (header->config.coder == probes[col]->generation)
-			and_ranges(state, prune_by_facts(s, probes[col], group, col,
-											 prune_by_bounds(probes[col], header,
-															 state->left.ranges)));
+			renc_candidates_keep(&state->left, prune_by_facts(s, probes[col], group, col,
+															  prune_by_bounds(probes[col], header,
+																			  state->left.ranges)));
 	}
 }
 
+/* The ranges that the entry itself says are in runs, deltas and the pending list. */
+static renc_mask
+placed_ranges(RencoderEntry entry)
+{
+	return entry->flags & RENCODER_ENTRY_COVERED ? renc_mask_all() : renc_mask_first(entry->placed);
+}
+
 /*
- * The short way through a group that is covered, by "run" (NULL: it is not known): no header is
- * read.
+ * The short way through a group whose keys are in "run" (NULL: it is not known) and among late
+ * places, or in no storage: no header is read.
  */
 static void
-scan_covered(RencoderGroupScan *s, RencoderEntry entry, uint32 group, RencoderSearchedRun *run,
-			 RencoderGroupCandidates *state)
+scan_placed(RencoderGroupScan *s, RencoderEntry entry, uint32 group, RencoderSearchedRun *run,
+			RencoderGroupCandidates *state)
 {
+	renc_mask	existing = rencoder_group_scan_existing(s, group);
+
 	make_page_room(s, state);
-	state->left.ranges = rencoder_group_scan_existing(s, group);
+	state->left.ranges = renc_mask_and(existing, placed_ranges(entry));
+	state->untrusted = renc_mask_andnot(existing, state->left.ranges);
 	for (int col = 0; col < s->meta.natts && !renc_mask_empty(state->left.ranges); col++)
 	{
 		const RencoderEntryColumn *column = &entry->column[col];
 		renc_candidates answer = begin_answer(s);
-		renc_mask	covered = renc_mask_all();
-		const RencoderKeySet *keys = NULL;
+		renc_mask	covered = entry->run == 0 ? renc_mask_none() : renc_mask_all();
+		const RencoderKeySet *keys;
 
 		if (!rencoder_column_is_asked(&s->query->column[col]))
 			continue;
+		keys = run == NULL || !s->query->column[col].has_keys ? NULL :
+			rencoder_key_set(s->query, col, column->config.coder);
 
 		/* Cells reach farther than keys. */
-		if (s->query->column[col].has_keys)
-			keys = rencoder_key_set(s->query, col, column->config.coder);
-		if (keys != NULL && run != NULL &&
-			!rencoder_key_set_meets_bounds(keys, column->min, column->max))
+		if (keys != NULL && !rencoder_key_set_meets_bounds(keys, column->min, column->max))
 			covered = renc_mask_none();
 		add_places(s, group, col, run, covered, &answer);
 		renc_candidates_and(&state->left, &answer);
 	}
 }
 
-/* May the entry speak for all ranges of its group, as far as it tells? */
+/* May the entry speak for all ranges of its group?  Of values in noted ranges flags tell. */
 static bool
 takes_short_way(const RencoderGroupScan *s, RencoderEntry entry)
 {
 	return entry->horizon <= s->xmin && !(entry->flags & s->long_way) &&
 		((entry->flags & RENCODER_ENTRY_COVERED) ||
-		 ((entry->flags & RENCODER_ENTRY_SEALED) && !s->asks_nulls));
+		 (((entry->flags & RENCODER_ENTRY_SEALED) || entry->placed > 0) && !s->asks_nulls));
 }
 
 /* Does a run leave it to flags which ranges have values? */
 static bool
 is_by_flags(const RencoderGroupScan *s, const RencoderSearchedRun *run)
 {
+	bool		by_flags = false;
+
 	for (int col = 0; col < s->meta.natts && run != NULL; col++)
-	{
-		if (run->column[col].by_flags)
-			return true;
-	}
-	return false;
+		by_flags |= run->column[col].by_flags;
+	return by_flags;
 }
 
 bool
@@ -428,18 +427,24 @@ rencoder_group_scan_find_skip(RencoderGroupScan *s, RencoderEntry entry, uint32 
 {
 	RencoderSearchedRun *run;
 
-	if (s->runs == NULL || s->query->empty || !(entry->flags & RENCODER_ENTRY_COVERED) ||
-		(entry->flags & RENCODER_ENTRY_SEALED) || !takes_short_way(s, entry))
+	if (s->runs == NULL || s->query->empty || !takes_short_way(s, entry) ||
+		!renc_mask_empty(renc_mask_andnot(rencoder_group_scan_existing(s, group), placed_ranges(entry))))
 		return false;
 	run = rencoder_run_scan_searched(s->runs, entry->run);
-	for (int col = 0; col < s->meta.natts && run != NULL; col++)
+	for (int col = 0; col < s->meta.natts && (run != NULL || entry->run == 0); col++)
 	{
+		RencoderFoundPlaces *found = run == NULL ? NULL : &run->column[col];
 		uint32		next;
 
-		if (!rencoder_column_is_asked(&s->query->column[col]) || run->column[col].by_flags)
+		if (!rencoder_column_is_asked(&s->query->column[col]) || (found != NULL && found->by_flags))
 			continue;
-		next = next_group(s, group, &run->column[col]);
-		next = Min(next, next_group(s, group, &s->runs->late[col]));
+		next = next_group(s, group, &s->runs->late[col]);
+		if (found != NULL)
+		{
+			uint32		stored = next_group(s, group, found);
+
+			next = Min(next, stored);
+		}
 		if (next > group)
 		{
 			s->skipped_run = entry->run;
@@ -482,13 +487,13 @@ rencoder_group_scan_ask(RencoderGroupScan *s, RencoderEntry entry, uint32 group,
 	if (s->facts != NULL)
 		s->facts->epoch = entry->epoch;
 	short_way = takes_short_way(s, entry);
-	if (short_way && (entry->flags & RENCODER_ENTRY_COVERED))
+	if (short_way && entry->run != 0)
 	{
 		run = base_run(s, entry->run, entry->header);
 		short_way = !is_by_flags(s, run);
 	}
-	if (short_way && (entry->flags & RENCODER_ENTRY_COVERED))
-		scan_covered(s, entry, group, run, state);
+	if (short_way && !renc_mask_empty(placed_ranges(entry)))
+		scan_placed(s, entry, group, run, state);
 	else if (short_way && !has_late_pages(s, group))
 		scan_sealed(s, entry, group, state);
 	else

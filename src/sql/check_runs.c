@@ -351,6 +351,7 @@ rencoder_check_run_of_group(CheckState *state)
 	const RencoderGroupCopy *copy = state->copy;
 	const RencoderHeaderData *first = copy->header[0];
 	BlockNumber header = copy->entry->header;
+	renc_mask	summarized = rencoder_set_get(first->summarized);
 	bool		all = renc_mask_within(renc_mask_all(), rencoder_set_get(first->covered));
 	uint32		number = first->run;
 	const char *fault;
@@ -363,6 +364,11 @@ rencoder_check_run_of_group(CheckState *state)
 	rencoder_check_require(state, ((copy->entry->flags & RENCODER_ENTRY_COVERED) != 0) ==
 						   (number != 0 && all), header,
 						   "Header and directory disagree on whether the group is covered.");
+	rencoder_check_require(state, copy->entry->placed == 0 ||
+						   (copy->entry->placed == (uint32) renc_mask_count(summarized) &&
+							renc_mask_within(summarized, renc_mask_first(copy->entry->placed)) &&
+							renc_mask_empty(rencoder_header_filtered(first))), header,
+						   "Header and directory disagree on which ranges are placed.");
 	check_flushing(state);
 	if (number == 0)
 		return;

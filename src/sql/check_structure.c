@@ -158,9 +158,10 @@ check_range(CheckState *state, BlockNumber blkno, int col, unsigned int slot,
 	else if (stored && has_bounds && (header->matrix.start == RENCODER_NO_BLOCK ||
 									  slot >= RENC_SLICE_RANGES * header->config.width))
 		fault = "is summarized but has no storage";
-	/* INV-9: a sealed or covered group answers with the greatest horizon. */
+	/* INV-9: who answers by the entry does with the greatest horizon. */
 	else if (summarized &&
-			 (copy->entry->flags & (RENCODER_ENTRY_SEALED | RENCODER_ENTRY_COVERED)) &&
+			 ((copy->entry->flags & (RENCODER_ENTRY_SEALED | RENCODER_ENTRY_COVERED)) ||
+			  copy->entry->placed > 0) &&
 			 copy->header[0]->horizon[slot] > copy->entry->horizon)
 		fault = "has a trust horizon beyond that of the directory";
 
@@ -197,9 +198,8 @@ check_entry(CheckState *state)
 	const Claim claim[] = {
 		{(entry->flags & ~(RENCODER_ENTRY_SEALED | RENCODER_ENTRY_ALWAYS | RENCODER_ENTRY_NULLS |
 						   RENCODER_ENTRY_COVERED)) == 0, "A directory entry has unknown flags."},
-		{entry->unused == 0, "A field of a directory entry that must be zero is not."},
 		{exists || entry->flags == 0, "A directory entry without a header has flags."},
-		{exists || (entry->run == 0 && entry->cut == 0),
+		{exists || (entry->run == 0 && entry->cut == 0 && entry->placed == 0),
 		"A directory entry without a header names a run."},
 		{!exists || entry->nranges == RENC_GROUP_RANGES,
 		"A directory entry is of an unknown number of ranges."},

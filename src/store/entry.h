@@ -3,7 +3,7 @@
  *		On-disk form of a group's directory entry.
  *
  *		 0        4       6         8       16        24    32    36       40
- *		 | header | flags | nranges | epoch | horizon | cut | run | unused | column 0 | ..
+ *		 | header | flags | nranges | epoch | horizon | cut | run | placed | column 0 | ..
  *
  *		a column
  *		 0     8     16       48
@@ -13,8 +13,8 @@
  *		 0              16         20         24      28
  *		 | packed shape | nwindows | capacity | coder | width |
  *
- * So an entry has all that a scan needs to probe a sealed group without reading
- * its header.
+ * So an entry has all that a scan needs to ask a sealed or covered group without reading its
+ * header, or one that grows, as long as its ranges are noted.
  */
 #ifndef RENCODER_ENTRY_H
 #define RENCODER_ENTRY_H
@@ -68,11 +68,14 @@ typedef struct RencoderEntryData
 	uint16		flags;			/* RENCODER_ENTRY_xxx */
 	uint16		nranges;		/* of the group: 128 */
 	uint64		epoch;			/* metapage epoch of the last removal */
-	uint64		horizon;		/* sealed or covered: greatest trust horizon */
+	uint64		horizon;		/* sealed, covered, or of those that are
+								 * "placed": greatest trust horizon */
 	uint64		cut;			/* the least of the header, if a range is
 								 * summarized */
 	uint32		run;			/* the base run of the group, 0: none */
-	uint32		unused;			/* zero */
+	uint32		placed;			/* the first ranges, if all others are
+								 * unsummarized: runs, deltas and pending list
+								 * have all their keys; 0: ask the header */
 	RencoderEntryColumn column[FLEXIBLE_ARRAY_MEMBER];
 } RencoderEntryData;
 

@@ -216,25 +216,25 @@ void
 rencoder_group_seal(RencoderEntry entry, const RencoderMeta *meta,
 					const RencoderHeaderData *first)
 {
-	if (!renc_mask_within(renc_mask_all(), rencoder_set_get(first->summarized)) ||
-		!renc_mask_empty(rencoder_set_get(first->noted)))
-		return;
-	if (first->run != 0)
+	renc_mask	summarized = rencoder_set_get(first->summarized);
+	uint32		n = (uint32) renc_mask_count(summarized);
+	bool		has_matrices = first->run == 0 && n == RENC_GROUP_RANGES;
+
+	entry->flags &= ~(RENCODER_ENTRY_SEALED | RENCODER_ENTRY_COVERED);
+	entry->placed = 0;
+	for (int col = 0; col < meta->natts; col++)
+		has_matrices &= entry->column[col].matrix.start != RENCODER_NO_BLOCK;
+	if (renc_mask_empty(rencoder_header_filtered(first)) &&
+		renc_mask_within(summarized, renc_mask_first(n)))
+		entry->placed = n;
+	if (n == RENC_GROUP_RANGES && renc_mask_empty(rencoder_set_get(first->noted)))
 	{
-		if (!renc_mask_within(renc_mask_all(), rencoder_set_get(first->covered)))
-			return;
-		entry->flags |= RENCODER_ENTRY_COVERED;
-	}
-	else
-	{
-		for (int col = 0; col < meta->natts; col++)
-		{
-			if (entry->column[col].matrix.start == RENCODER_NO_BLOCK)
-				return;
-		}
-		entry->flags |= RENCODER_ENTRY_SEALED;
+		if (entry->placed == n)
+			entry->flags |= RENCODER_ENTRY_COVERED;
+		else if (has_matrices)
+			entry->flags |= RENCODER_ENTRY_SEALED;
 	}
 	entry->horizon = 0;
-	for (int slot = 0; slot < RENC_GROUP_RANGES; slot++)
+	for (uint32 slot = 0; slot < n; slot++)
 		entry->horizon = Max(entry->horizon, first->horizon[slot]);
 }

@@ -285,9 +285,9 @@ extern BlockNumber rencoder_group_header_if_summarized(Relation index, const Ren
 extern uint64 rencoder_group_least_cut(const RencoderHeaderData *first);
 
 /*
- * Seals the entry of a group, if all ranges are summarized, according to its
- * first header, and none is noted, and all columns have a matrix, according to the entry.  Of a
- * group that names a run, marks the entry as covered if all ranges are.
+ * Says in the entry of a group what scans need not read its first header for, which has changed: it
+ * is sealed, if all ranges are in matrices of all columns, covered, if they are in the run; which
+ * are placed; their greatest horizon.
  */
 extern void rencoder_group_seal(RencoderEntry entry, const RencoderMeta *meta,
 								const RencoderHeaderData *first);
