@@ -444,7 +444,7 @@ begin_delta_merge(Relation index)
 static bool
 prepare_merge(Merge *m, uint64 least, double most, double factor)
 {
-	rencoder_runs_look_with_meta(m->index, &m->runs, &m->metadata, NULL);
+	rencoder_runs_look_with_meta(m->index, &m->runs, &m->metadata, NULL, NULL);
 	m->first_page = PG_UINT64_MAX;
 	m->ngroups = rencoder_group_copy_count(m->index, &m->meta, &m->metadata, 0);
 	m->cut = palloc_extended(Max(m->ngroups, 1) * sizeof(uint64), MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);

@@ -246,10 +246,9 @@ scan_to_the_end(CandidateWalk *s, RencoderEarlyEnd *early)
 	for (int round = 1;; round++)
 	{
 		BlockNumber blkno = InvalidBlockNumber;
-		uint64		epoch = rencoder_copies_end(s->copies, s->groups.index);
+		uint64		epoch = rencoder_copies_end(s->copies, s->groups.index, &s->groups.npages);
 		const char *fault = rencoder_group_scan_fault(&s->groups, &blkno);
 
-		s->groups.npages++;
 		if (epoch == start)
 		{
 			if (fault != NULL)
@@ -257,7 +256,8 @@ scan_to_the_end(CandidateWalk *s, RencoderEarlyEnd *early)
 			rencoder_scan_facts_end(s->groups.facts);
 			return;
 		}
-		rencoder_runs_look_with_meta(s->groups.index, &s->copies->runs, metadata, &s->groups.npages);
+		rencoder_runs_look_with_meta(s->groups.index, &s->copies->runs, metadata,
+									 &s->copies->metapage, &s->groups.npages);
 		rencoder_group_scan_search_runs(&s->groups, NULL);
 		scan_groups(s, start, round >= MAX_ROUNDS);
 		if (round >= MAX_ROUNDS)
@@ -293,6 +293,7 @@ rencoder_candidates_find(Relation index, BlockNumber heap_nblocks,
 	s.emit = emit;
 	s.arg = arg;
 	scan_to_the_end(&s, early);
+	rencoder_copies_unpin(s.copies);
 	npages = rencoder_group_scan_end(&s.groups);
 	if (counts)
 		counts->index_pages = npages;

@@ -12,6 +12,9 @@
 #include "store/pending.h"
 #include "store/run_pages.h"
 
+static const renc_interval everything = {0, PG_UINT64_MAX};
+static const renc_interval_set all_keys = {&everything, 1};
+
 RencoderRunScan *
 rencoder_run_scan_begin(Relation index, BlockNumber nblocks, RencoderQuery *query,
 						RencoderCopies *copies, const RencoderPrefetch *prefetch)
@@ -29,9 +32,13 @@ rencoder_run_scan_begin(Relation index, BlockNumber nblocks, RencoderQuery *quer
 		const RencoderColumnQuery *q = &query->column[col];
 
 		scan->late[col].places = rencoder_late_places(index, nblocks);
+		if (!rencoder_column_is_asked(q))
+			continue;
+		scan->nasked++;
+		scan->last_asked = col;
 		if (q->wants_null)
 			scan->ntrees = rencoder_run_null_tree(query->natts, col) + 1;
-		else if (rencoder_column_is_asked(q))
+		else
 			scan->ntrees = Max(scan->ntrees, col + 1);
 	}
 	renc_page_sets_begin(&scan->sets, Min(work_mem * (Size) 1024, MaxAllocSize), palloc, pfree);
@@ -196,17 +203,6 @@ search_tree(RencoderRunScan *scan, const RencoderRunInfoData *info, int tree, re
 	return search.failure == NULL && !is_broken_off(scan);
 }
 
-/* Searches a tree for all that it has. */
-static bool
-search_whole_tree(RencoderRunScan *scan, const RencoderRunInfoData *info, int tree,
-				  RencoderFoundPlaces *found)
-{
-	static const renc_interval everything = {0, PG_UINT64_MAX};
-	renc_interval_set set = {&everything, 1};
-
-	return search_tree(scan, info, tree, set, NULL, found);
-}
-
 /* Searches the keys of a column for those that are compared with. */
 static bool
 search_keys(RencoderRunScan *scan, const RencoderRunEntry *entry, const RencoderRunInfoData *info,
@@ -243,7 +239,7 @@ search_values(RencoderRunScan *scan, const RencoderRunEntry *entry,
 			found->set.all = true;
 		return true;
 	}
-	return search_whole_tree(scan, info, col, found);
+	return search_tree(scan, info, col, all_keys, NULL, found);
 }
 
 /*
@@ -264,7 +260,7 @@ search_column(RencoderRunScan *scan, const RencoderRunEntry *entry, const Rencod
 		return false;
 	if (q->wants_values && !search_values(scan, entry, info, col, found))
 		return false;
-	return !q->wants_null || search_whole_tree(scan, info, nulls, found);
+	return !q->wants_null || search_tree(scan, info, nulls, all_keys, NULL, found);
 }
 
 /* The run as far as it was searched, which may be not at all. */
@@ -366,17 +362,13 @@ expect_roots(RencoderRunScan *scan, const WantedRun *wanted)
 		const RencoderRunColumn *column = &info->column[tree];
 		int			col = tree % scan->query->natts;
 		const RencoderColumnQuery *q = &scan->query->column[col];
-		const RencoderRunKeys *k;
+		const RencoderRunKeys *k = tree >= scan->query->natts || !q->has_keys ? NULL :
+			column_keys(scan, col, column->coder, wanted->entry->info);
 
-		if (column->root == RENCODER_NO_BLOCK)
-			continue;
-		if (tree >= scan->query->natts ? q->wants_null :
-			q->wants_values && !rencoder_run_scan_many_values(column->entries, scan->nblocks))
-			(void) rencoder_prefetch_page(scan->prefetch, column->root);
-		if (tree >= scan->query->natts || !q->has_keys)
-			continue;
-		k = column_keys(scan, col, column->coder, wanted->entry->info);
-		if (k->keys != NULL && rencoder_key_set_meets_bounds(k->keys, column->least, column->greatest))
+		if ((tree >= scan->query->natts ? q->wants_null :
+			 q->wants_values && !rencoder_run_scan_many_values(column->entries, scan->nblocks)) ||
+			(k != NULL && k->keys != NULL &&
+			 rencoder_key_set_meets_bounds(k->keys, column->least, column->greatest)))
 			(void) rencoder_prefetch_page(scan->prefetch, column->root);
 	}
 }
@@ -411,15 +403,11 @@ search_list(RencoderRunScan *scan, bool base_only)
 {
 	WantedRun	wanted[RENCODER_MAX_RUNS];
 	int			n = wanted_runs(scan, base_only, wanted);
+	bool		good = prepare_runs(scan, wanted, n);
 
-	if (!prepare_runs(scan, wanted, n))
-		return false;
-	for (int i = 0; i < n; i++)
-	{
-		if (!search_trees(scan, wanted[i].entry, wanted[i].run))
-			return false;
-	}
-	return true;
+	for (int i = 0; i < n && good; i++)
+		good = search_trees(scan, wanted[i].entry, wanted[i].run);
+	return good;
 }
 
 /*
@@ -444,35 +432,42 @@ matches_column(RencoderRunScan *scan, const RencoderPendingEntry *entry, int col
 		rencoder_key_set_meets_bounds((*k)->keys, entry->key[col], entry->key[col]);
 }
 
+/* Which entries miss what is asked of a column by "k"; false: there is nothing to go by. */
+static bool
+find_misses(const RencoderRunScan *scan, int col, const RencoderRunKeys *k, RencoderPendingMisses *misses)
+{
+	if (k == NULL || k->keys == NULL || scan->query->column[col].wants_null)
+		return false;
+	*misses = (RencoderPendingMisses)
+	{
+		scan->query->natts, col, rencoder_key_is_coded(scan->index, col), k->generation,
+			k->keys->query.hull_lo, k->keys->query.hull_hi
+	};
+	return true;
+}
+
 /*
- * Adds the heap pages of the entries that match to the late places of their columns.  What came
+ * Adds the heap pages of the entries that match to the late places of a column.  What came
  * since the table's size was read, no snapshot sees here.
  */
 static void
-add_pending(RencoderRunScan *scan, const RencoderPendingWalk *walk)
+add_pending(RencoderRunScan *scan, const RencoderPendingWalk *walk, int col)
 {
-	const int	natts = scan->query->natts;
+	const RencoderRunKeys *k = scan->keys[col];
+	RencoderPendingMisses misses;
 
-	for (int col = 0; col < natts; col++)
+	for (int i = 0; i < walk->copy.nentries && rencoder_column_is_asked(&scan->query->column[col]); i++)
 	{
-		const RencoderRunKeys *k = NULL;
+		const RencoderPendingEntry *entry;
 
-		if (!rencoder_column_is_asked(&scan->query->column[col]))
-			continue;
-		for (int i = 0; i < walk->copy.nentries; i++)
-		{
-			const RencoderPendingEntry *entry;
-
-			/* Nearly all keys are beside what is asked for. */
-			if (k != NULL && k->keys != NULL)
-				i = rencoder_pending_skip_misses(&walk->copy, i, natts, col, k->generation,
-												 k->keys->query.hull_lo, k->keys->query.hull_hi);
-			if (i == walk->copy.nentries)
-				break;
-			entry = rencoder_pending_entry(&walk->copy, i);
-			if (entry->page < scan->nblocks && matches_column(scan, entry, col, walk->blkno, &k))
-				add_row(scan, &scan->late[col], entry->page, *rencoder_pending_row(entry, natts));
-		}
+		/* Nearly all keys are beside what is asked for. */
+		if (find_misses(scan, col, k, &misses))
+			i = rencoder_pending_skip_misses(&walk->copy, i, &misses);
+		if (i == walk->copy.nentries)
+			break;
+		entry = rencoder_pending_entry(&walk->copy, i);
+		if (entry->page < scan->nblocks && matches_column(scan, entry, col, walk->blkno, &k))
+			add_row(scan, &scan->late[col], entry->page, *rencoder_pending_row(entry, scan->query->natts));
 	}
 }
 
@@ -484,15 +479,19 @@ static bool
 read_pending(RencoderRunScan *scan)
 {
 	RencoderPendingWalk walk;
+	RencoderPendingMisses misses;
 
 	rencoder_pending_walk_begin(&walk, scan->index, scan->runs->pending_first,
 								scan->runs->pending_first_number, scan->runs->pending_last_number);
 	walk.kept = &scan->copies->pages;
+	if (scan->nasked == 1 && find_misses(scan, scan->last_asked, scan->keys[scan->last_asked], &misses))
+		walk.misses = &misses;
 	while (rencoder_pending_walk_next(&walk))
 	{
 		if (walk.number < walk.last_number)
 			(void) rencoder_prefetch_page(scan->prefetch, walk.copy.page->next);
-		add_pending(scan, &walk);
+		for (int col = 0; col < scan->query->natts; col++)
+			add_pending(scan, &walk, col);
 	}
 	scan->npages += walk.npages;
 	rencoder_pending_walk_end(&walk);

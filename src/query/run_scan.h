@@ -97,6 +97,8 @@ typedef struct RencoderRunScan
 	RencoderCopies *copies;
 	const RencoderRuns *runs;	/* of it */
 	int			ntrees;			/* of a run, up to the last that is asked */
+	int			nasked;			/* columns that are asked */
+	int			last_asked;
 	RencoderSearchedRun *searched;
 	RencoderRunKeys *keys[INDEX_MAX_KEYS];
 	uint32		unknown;		/* a run that is not in the list, 0: none */

@@ -10,6 +10,7 @@ rencoder_copies_init(RencoderCopies *copies)
 	copies->runs.changes = 0;
 	copies->runs.list.n = 0;
 	copies->room = NULL;
+	copies->metapage = InvalidBuffer;
 	rencoder_copies_drop(copies);
 }
 
@@ -36,19 +37,35 @@ rencoder_copies_begin(RencoderCopies *copies, Relation index, int64 *npages)
 {
 	if (copies->pages.page != NULL)
 		return;
-	rencoder_runs_look_with_meta(index, &copies->runs, &copies->metadata, npages);
+	rencoder_runs_look_with_meta(index, &copies->runs, &copies->metadata, &copies->metapage, npages);
 	copies->pages.page = copies->room;
 }
 
 uint64
-rencoder_copies_end(RencoderCopies *copies, Relation index)
+rencoder_copies_end(RencoderCopies *copies, Relation index, int64 *npages)
 {
-	Buffer		buf = rencoder_meta_lock(index, BUFFER_LOCK_SHARE);
-	const RencoderMetaPageData *meta = RencoderPageGetMeta(BufferGetPage(buf));
-	uint64		epoch = meta->epoch;
+	const RencoderMetaPageData *meta;
+	uint64		epoch;
 
+	if (BufferIsValid(copies->metapage))
+		LockBuffer(copies->metapage, BUFFER_LOCK_SHARE);
+	else
+	{
+		copies->metapage = rencoder_meta_lock(index, BUFFER_LOCK_SHARE);
+		(*npages)++;
+	}
+	meta = RencoderPageGetMeta(BufferGetPage(copies->metapage));
+	epoch = meta->epoch;
 	if (epoch != copies->metadata.epoch || meta->run_changes != copies->metadata.run_changes)
 		rencoder_copies_drop(copies);
-	UnlockReleaseBuffer(buf);
+	LockBuffer(copies->metapage, BUFFER_LOCK_UNLOCK);
 	return epoch;
+}
+
+void
+rencoder_copies_unpin(RencoderCopies *copies)
+{
+	if (BufferIsValid(copies->metapage))
+		ReleaseBuffer(copies->metapage);
+	copies->metapage = InvalidBuffer;
 }

@@ -19,6 +19,8 @@ typedef struct RencoderCopies
 	RencoderKept pages;			/* directory, headers, inner pages of runs and
 								 * what describes them, pending pages */
 
+	Buffer		metapage;		/* pinned while a scan goes on, or
+								 * InvalidBuffer */
 	PGAlignedBlock *room;		/* for pages that may be used again; NULL: a
 								 * single scan (private) */
 } RencoderCopies;
@@ -35,7 +37,13 @@ extern void rencoder_copies_drop(RencoderCopies *copies);
 /* A scan begins: copies metapage and lists, unless the copies there are may be used. */
 extern void rencoder_copies_begin(RencoderCopies *copies, Relation index, int64 *npages);
 
-/* A scan ends: returns the epoch.  Drops the copies if that or run_changes has risen. */
-extern uint64 rencoder_copies_end(RencoderCopies *copies, Relation index);
+/*
+ * A scan ends, or another round begins: returns the epoch.  Drops the copies if that or run_changes
+ * has risen.
+ */
+extern uint64 rencoder_copies_end(RencoderCopies *copies, Relation index, int64 *npages);
+
+/* Lets go of the metapage, which the calls above keep pinned. */
+extern void rencoder_copies_unpin(RencoderCopies *copies);
 
 #endif							/* RENCODER_SCAN_COPIES_H */

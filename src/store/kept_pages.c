@@ -4,8 +4,15 @@
  */
 #include "store/kept_pages.h"
 
+#include "executor/instrument.h"
 #include "storage/bufmgr.h"
 #include "utils/spccache.h"
+
+/* After so many pages that were in shared buffers, none is fetched until a page is read that is not. */
+#define MOST_IN_VAIN	64
+
+static int	in_vain;
+static int64 reads;				/* of the session, when it was looked last */
 
 Page
 rencoder_kept_read(RencoderKept *kept, Relation index, BlockNumber blkno, uint16 page_id, char *room,
@@ -45,9 +52,16 @@ rencoder_prefetch_begin(RencoderPrefetch *prefetch, Relation index, RencoderKept
 bool
 rencoder_prefetch_page(const RencoderPrefetch *prefetch, BlockNumber blkno)
 {
-	if (prefetch->distance == 0 || blkno == RENCODER_NO_BLOCK ||
+	bool		begun;
+
+	if (reads != pgBufferUsage.shared_blks_read)
+		in_vain = 0;
+	reads = pgBufferUsage.shared_blks_read;
+	if (in_vain >= MOST_IN_VAIN || prefetch->distance == 0 || blkno == RENCODER_NO_BLOCK ||
 		rencoder_kept_find(prefetch->kept, blkno) != NULL ||
 		!rencoder_meta_has_block(prefetch->index, blkno))
 		return false;
-	return PrefetchBuffer(prefetch->index, MAIN_FORKNUM, blkno).initiated_io;
+	begun = PrefetchBuffer(prefetch->index, MAIN_FORKNUM, blkno).initiated_io;
+	in_vain = begun ? 0 : in_vain + 1;
+	return begun;
 }

@@ -400,17 +400,40 @@ rencoder_pending_free_spares(Relation index)
 
 /* ---- Reading ---- */
 
-/* Copies the page that the walk has come to; false if the block holds something else. */
-static bool
-copy_page(RencoderPendingWalk *walk)
+/* Copies the page, which is locked, but for the misses it begins with. */
+static void
+copy_entries(RencoderPendingWalk *walk)
 {
 	RencoderPendingCopy *copy = &walk->copy;
+	RencoderPendingPageData *room = (RencoderPendingPageData *) copy->room;
+	int			first = walk->misses == NULL ? 0 : rencoder_pending_skip_misses(copy, 0, walk->misses);
+
+	copy->nentries -= first;
+	memcpy(room, copy->page, offsetof(RencoderPendingPageData, entries));
+	memcpy(room->entries, copy->page->entries + first * copy->entry_size,
+		   copy->nentries * copy->entry_size);
+	copy->page = room;
+}
+
+/* Reads the page that the walk has come to; false if the block holds something else. */
+static bool
+read_walked_page(RencoderPendingWalk *walk)
+{
+	RencoderPendingCopy *copy = &walk->copy;
+	Buffer		buf = InvalidBuffer;
 	Page		page;
 
 	if (copy->room == NULL)
 		copy->room = palloc(BLCKSZ);
-	page = rencoder_kept_read(walk->kept, walk->index, walk->blkno, RENCODER_PAGE_PENDING,
-							  copy->room, &walk->npages, &walk->fault);
+	if (walk->kept != NULL && walk->kept->page != NULL)
+		page = rencoder_kept_read(walk->kept, walk->index, walk->blkno, RENCODER_PAGE_PENDING,
+								  copy->room, &walk->npages, &walk->fault);
+	else
+	{
+		buf = rencoder_page_try_read(walk->index, walk->blkno, RENCODER_PAGE_PENDING, &walk->fault);
+		page = BufferIsValid(buf) ? BufferGetPage(buf) : NULL;
+		walk->npages++;
+	}
 	if (page == NULL)
 		return false;
 	copy->page = RencoderPageGetPending(page);
@@ -423,6 +446,10 @@ copy_page(RencoderPendingWalk *walk)
 			 used_bytes(page) % copy->entry_size != 0)
 		walk->fault = "The page's free space pointers are wrong.";
 	copy->nentries = (int) (used_bytes(page) / copy->entry_size);
+	if (BufferIsValid(buf) && walk->fault == NULL)
+		copy_entries(walk);
+	if (BufferIsValid(buf))
+		UnlockReleaseBuffer(buf);
 	return walk->fault == NULL;
 }
 
@@ -452,7 +479,7 @@ rencoder_pending_walk_next(RencoderPendingWalk *walk)
 		walk->fault = "The pending list goes on behind the end of the index.";
 		return false;
 	}
-	if (!copy_page(walk))
+	if (!read_walked_page(walk))
 		return false;
 	walk->next = walk->copy.page->next;
 	if (walk->number >= walk->last_number)

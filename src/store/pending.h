@@ -159,7 +159,7 @@ extern void rencoder_pending_free_spares(Relation index);
 
 /* ---- Reading ---- */
 
-/* A copy of a page. */
+/* A copy of a page, perhaps without entries at its beginning. */
 typedef struct RencoderPendingCopy
 {
 	const RencoderPendingPageData *page;
@@ -174,25 +174,33 @@ rencoder_pending_entry(const RencoderPendingCopy *copy, int i)
 	return (const RencoderPendingEntry *) (copy->page->entries + i * copy->entry_size);
 }
 
-/*
- * The first entry from i on that cannot be skipped: its key is in lo .. hi, it has none, or another
- * coder made it.
- */
-static inline int
-rencoder_pending_skip_misses(const RencoderPendingCopy *copy, int i, int natts, int col, uint32 coder,
-							 uint64 lo, uint64 hi)
+/* Entries of no interest: with a key of a column, or what stands in its place, beside lo .. hi. */
+typedef struct RencoderPendingMisses
 {
-	const char *at = copy->page->entries + i * copy->entry_size;
+	int			natts;
+	int			col;
+	bool		coded;			/* only those by this coder */
+	uint32		coder;
+	uint64		lo;
+	uint64		hi;
+} RencoderPendingMisses;
 
-	for (; i < copy->nentries; i++, at += copy->entry_size)
-	{
-		const RencoderPendingEntry *entry = (const RencoderPendingEntry *) at;
+/* The first entry from i on that is no miss.  Each scan goes through all entries: by few instructions. */
+static inline int
+rencoder_pending_skip_misses(const RencoderPendingCopy *copy, int i, const RencoderPendingMisses *misses)
+{
+	const Size	size = copy->entry_size;
+	const uint64 lo = misses->lo;
+	const uint64 width = misses->hi - lo;
+	const bool	coded = misses->coded;
+	const char *end = copy->page->entries + copy->nentries * size;
+	const char *at = copy->page->entries + i * size;
 
-		if (entry->key[col] - lo <= hi - lo || !rencoder_pending_has_key(entry, col) ||
-			rencoder_pending_coders(entry, natts)[col] != coder)
-			break;
-	}
-	return i;
+	while (at < end && ((const RencoderPendingEntry *) at)->key[misses->col] - lo > width &&
+		   (!coded || rencoder_pending_coders((const RencoderPendingEntry *) at,
+											  misses->natts)[misses->col] == misses->coder))
+		at += size;
+	return (int) ((at - copy->page->entries) / size);
 }
 
 /*
@@ -211,7 +219,10 @@ typedef struct RencoderPendingWalk
 	const char *fault;			/* of "blkno": corruption only if run_changes
 								 * is what it was when the block was learnt of */
 
-	RencoderKept *kept;			/* NULL, unless the caller sets it */
+	/* NULL, unless the caller sets them. */
+	RencoderKept *kept;
+	const RencoderPendingMisses *misses;	/* those that a page begins with
+											 * need not be copied */
 
 	/* Private. */
 	BlockNumber next;

@@ -27,17 +27,20 @@ check_run_count(Relation index, Buffer metabuf)
 void
 rencoder_runs_look(Relation index, RencoderRuns *runs, int64 *npages)
 {
-	rencoder_runs_look_with_meta(index, runs, NULL, npages);
+	rencoder_runs_look_with_meta(index, runs, NULL, NULL, npages);
 }
 
 void
 rencoder_runs_look_with_meta(Relation index, RencoderRuns *runs, RencoderMetaPageData *metadata,
-							 int64 *npages)
+							 Buffer *pinned, int64 *npages)
 {
-	Buffer		metabuf = rencoder_meta_lock(index, BUFFER_LOCK_SHARE);
+	bool		is_pinned = pinned != NULL && BufferIsValid(*pinned);
+	Buffer		metabuf = is_pinned ? *pinned : rencoder_meta_lock(index, BUFFER_LOCK_SHARE);
 	const RencoderMetaPageData *meta = RencoderPageGetMeta(BufferGetPage(metabuf));
-	int64		nread = 1;
+	int64		nread = is_pinned ? 0 : 1;
 
+	if (is_pinned)
+		LockBuffer(metabuf, BUFFER_LOCK_SHARE);
 	if (metadata != NULL)
 		memcpy(metadata, meta, sizeof(*metadata));
 	runs->changes = meta->run_changes;
@@ -58,7 +61,11 @@ rencoder_runs_look_with_meta(Relation index, RencoderRuns *runs, RencoderMetaPag
 		UnlockReleaseBuffer(buf);
 		nread++;
 	}
-	UnlockReleaseBuffer(metabuf);
+	LockBuffer(metabuf, BUFFER_LOCK_UNLOCK);
+	if (pinned == NULL)
+		ReleaseBuffer(metabuf);
+	else
+		*pinned = metabuf;
 	if (npages != NULL)
 		*npages += nread;
 }
@@ -175,7 +182,7 @@ rencoder_run_list_add(Relation index, uint8 kind, uint32 first_group, uint32 ngr
 	ListEdit	edit;
 	uint32		number;
 
-	rencoder_runs_look_with_meta(index, &runs, &metadata, NULL);
+	rencoder_runs_look_with_meta(index, &runs, &metadata, NULL, NULL);
 	if (runs.list.n == RENCODER_MAX_RUNS)
 		return 0;
 	if (runs.list.n >= RENCODER_META_RUNS)

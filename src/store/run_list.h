@@ -46,9 +46,12 @@ typedef struct RencoderRuns
  */
 extern void rencoder_runs_look(Relation index, RencoderRuns *runs, int64 *npages);
 
-/* The same, and a copy of the metapage's data, of the same moment. */
+/*
+ * The same, and a copy of the metapage's data, of the same moment.  *pinned, if "pinned" is not
+ * NULL, is the metapage's buffer, or becomes it: the pin is left to the caller.
+ */
 extern void rencoder_runs_look_with_meta(Relation index, RencoderRuns *runs,
-										 RencoderMetaPageData *metadata, int64 *npages);
+										 RencoderMetaPageData *metadata, Buffer *pinned, int64 *npages);
 
 /* The entry of a run, or NULL. */
 extern const RencoderRunEntry *rencoder_runs_find(const RencoderRuns *runs, uint32 number);

@@ -18,6 +18,8 @@
  */
 #include "worker/tail_reads.h"
 
+#include "utils/timestamp.h"
+
 #include "maintain/note.h"
 #include "store/sample_pages.h"
 #include "store/stats_page.h"
@@ -34,6 +36,9 @@
  */
 #define SCANS_FOR_RANGE		8
 #define MAX_RANGES_PAID		8
+
+/* Scans that came so long ago may come again. */
+#define BUSY_MS				5000
 
 /* Whole ranges that scans read, in ranges, before groups of filters are flushed. */
 #define RANGES_FOR_FLUSH	64
@@ -117,7 +122,10 @@ rencoder_tail_reads_look(RencoderTailReads *reads, Relation index, const Rencode
 	reads->scans = stats.count[RENCODER_STATS_SCANS];
 	reads->whole = stats.count[RENCODER_STATS_WHOLE_PAGES];
 	reads->nblocks = nblocks;
-	reads->busy = scans > 0 || (notes && reads->credit >= SCANS_FOR_RANGE);
+	if (scans > 0)
+		reads->scanned = GetCurrentTimestamp();
+	reads->busy = !TimestampDifferenceExceeds(reads->scanned, GetCurrentTimestamp(), BUSY_MS) ||
+		(notes && reads->credit >= SCANS_FOR_RANGE);
 	if (!reads->busy)
 		return work;
 	work.first = work.end = rencoder_note_tail(index, meta, nblocks);
