@@ -18,8 +18,6 @@
  */
 #include "worker/tail_reads.h"
 
-#include "utils/timestamp.h"
-
 #include "maintain/note.h"
 #include "store/sample_pages.h"
 #include "store/stats_page.h"
@@ -37,9 +35,6 @@
 #define SCANS_FOR_RANGE		8
 #define MAX_RANGES_PAID		8
 
-/* Scans that came so long ago may come again. */
-#define BUSY_MS				5000
-
 /* Whole ranges that scans read, in ranges, before groups of filters are flushed. */
 #define RANGES_FOR_FLUSH	64
 
@@ -49,8 +44,12 @@ read_counts(Relation index, BlockNumber nblocks, RencoderStats *stats)
 {
 	if (rencoder_stats_read(index, stats))
 		return true;
-	if (nblocks >= RENCODER_SAMPLE_MIN_HEAP)
-		rencoder_stats_make(index);
+	if (nblocks >= RENCODER_SAMPLE_MIN_HEAP && rencoder_space_root(index, RENCODER_PAGE_STATS) == RENCODER_NO_BLOCK)
+	{
+		rencoder_meta_lock_maintainer(index);
+		(void) rencoder_space_make_root(index, RENCODER_PAGE_STATS, 1, true);
+		rencoder_meta_unlock_maintainer(index);
+	}
 	return false;
 }
 
@@ -122,10 +121,7 @@ rencoder_tail_reads_look(RencoderTailReads *reads, Relation index, const Rencode
 	reads->scans = stats.count[RENCODER_STATS_SCANS];
 	reads->whole = stats.count[RENCODER_STATS_WHOLE_PAGES];
 	reads->nblocks = nblocks;
-	if (scans > 0)
-		reads->scanned = GetCurrentTimestamp();
-	reads->busy = !TimestampDifferenceExceeds(reads->scanned, GetCurrentTimestamp(), BUSY_MS) ||
-		(notes && reads->credit >= SCANS_FOR_RANGE);
+	reads->busy = scans > 0 || (notes && reads->credit >= SCANS_FOR_RANGE);
 	if (!reads->busy)
 		return work;
 	work.first = work.end = rencoder_note_tail(index, meta, nblocks);

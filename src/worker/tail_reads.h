@@ -8,16 +8,13 @@
 
 #include "store/group.h"
 
-#include "datatype/timestamp.h"
-
 /* What the worker keeps of an index between two looks. */
 typedef struct RencoderTailReads
 {
 	int			looks;			/* how often it was looked at, as far as
 								 * matters */
 	bool		known;			/* were counts found before? */
-	bool		busy;			/* do scans come, or did some seconds ago? */
-	TimestampTz scanned;		/* when it was seen last that they do */
+	bool		busy;			/* do scans come? */
 	int64		scans;			/* that were counted at the last look */
 	int64		whole;			/* pages of whole ranges, likewise */
 	BlockNumber nblocks;		/* of the table, likewise */
