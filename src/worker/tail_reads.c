@@ -44,12 +44,8 @@ read_counts(Relation index, BlockNumber nblocks, RencoderStats *stats)
 {
 	if (rencoder_stats_read(index, stats))
 		return true;
-	if (nblocks >= RENCODER_SAMPLE_MIN_HEAP && rencoder_space_root(index, RENCODER_PAGE_STATS) == RENCODER_NO_BLOCK)
-	{
-		rencoder_meta_lock_maintainer(index);
-		(void) rencoder_space_make_root(index, RENCODER_PAGE_STATS, 1, true);
-		rencoder_meta_unlock_maintainer(index);
-	}
+	if (nblocks >= RENCODER_SAMPLE_MIN_HEAP)
+		rencoder_stats_make(index);
 	return false;
 }
 
