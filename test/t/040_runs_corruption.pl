@@ -60,7 +60,7 @@ my %PENDING = (number => 0, next => 8, open => 12, page => 16, nulls => 20, key 
 my $NO_PLACES = qr/Run 1 names places that no page has, of column 1\./;
 my %HEADER  = (summarized => 64, covered => 80, cut => 3264, run => 3928, flushing_run => 3932,
 	noted => 3936);
-my %ENTRY   = (flags => 4, cut => 24, run => 32, unused => 36);
+my %ENTRY   = (flags => 4, cut => 24, run => 32, placed => 36);
 
 sub poke_list
 {
@@ -380,8 +380,8 @@ my %damage = (
 		qr/The group is read for a run that is not there\./, 1 ],
 	entry_flags  => [ named($header, poke_first('directory', $ENTRY{flags}, "\0\0")),
 		qr/disagree on whether the group is covered/, 1 ],
-	entry_unused => [ poke_first('directory', $ENTRY{unused}, "\1"),
-		qr/A field of a directory entry that must be zero is not\./, 1 ]);
+	entry_placed => [ named($header, poke_first('directory', $ENTRY{placed}, "\1")),
+		qr/disagree on which ranges are placed/, 1 ]);
 my @names = sort keys %damage;
 
 # Rows that come to covered ranges: updates, for which there is room.
