@@ -49,6 +49,8 @@ typedef struct watch
 	uint32_t	queue[RENC_RUN_MAX_LEVEL + 1][MAX_PAIRS];
 	uint32_t	first[RENC_RUN_MAX_LEVEL + 1];
 	uint32_t	end[RENC_RUN_MAX_LEVEL + 1];
+	uint32_t	passed[RENC_RUN_MAX_LEVEL + 1];	/* others read, while some waited */
+	bool		begun[RENC_RUN_MAX_LEVEL + 1];	/* is one below the present parent read? */
 	uint32_t	distance;
 	long		unexpected;
 	long		inner;			/* pages read */
@@ -191,7 +193,15 @@ watched_read(void *arg, uint32_t page, int level)
 	if (w->first[level] < w->end[level] && w->queue[level][w->first[level]] == page)
 		w->first[level]++;
 	else
+	{
 		w->unexpected++;
+		w->passed[level] += w->begun[level];
+	}
+	if (w->first[level] == w->end[level])
+		w->passed[level] = 0;
+	w->begun[level] = true;
+	if (level > 0)
+		w->begun[level - 1] = false;
 	w->inner += level > 0;
 	return test_run_read(&t, page, level);
 }
@@ -209,8 +219,11 @@ watched_expect(void *arg, uint32_t page)
 	}
 	w->queue[level][w->end[level]++] = page;
 
-	/* The present one is read only after those behind it were named. */
-	w->good &= w->end[level] - w->first[level] <= w->distance + 1;
+	/*
+	 * The present one is read only after those behind it were named.  If it
+	 * was not named itself, since an interval ends there, one more is.
+	 */
+	w->good &= w->end[level] - w->first[level] <= w->distance + 1 + w->passed[level];
 	expected++;
 }
 
@@ -258,6 +271,8 @@ find(const renc_interval_set *set, findings * found)
 	memset(t.reads, 0, t.n * sizeof(uint32_t));
 	memset(w.first, 0, sizeof(w.first));
 	memset(w.end, 0, sizeof(w.end));
+	memset(w.passed, 0, sizeof(w.passed));
+	memset(w.begun, 0, sizeof(w.begun));
 	w.unexpected = w.inner = 0;
 	w.good = true;
 	w.distance = (uint32_t) (queries % 4 == 3 ? 100 : queries % 4);
