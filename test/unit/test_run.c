@@ -189,14 +189,11 @@ static const uint8_t *
 watched_read(void *arg, uint32_t page, int level)
 {
 	watch	   *w = (watch *) arg;
+	bool		named = w->first[level] < w->end[level] && w->queue[level][w->first[level]] == page;
 
-	if (w->first[level] < w->end[level] && w->queue[level][w->first[level]] == page)
-		w->first[level]++;
-	else
-	{
-		w->unexpected++;
-		w->passed[level] += w->begun[level];
-	}
+	w->first[level] += named;
+	w->unexpected += !named;
+	w->passed[level] += !named && w->begun[level];
 	if (w->first[level] == w->end[level])
 		w->passed[level] = 0;
 	w->begun[level] = true;
@@ -269,11 +266,7 @@ find(const renc_interval_set *set, findings * found)
 
 	memset(found, 0, sizeof(*found));
 	memset(t.reads, 0, t.n * sizeof(uint32_t));
-	memset(w.first, 0, sizeof(w.first));
-	memset(w.end, 0, sizeof(w.end));
-	memset(w.passed, 0, sizeof(w.passed));
-	memset(w.begun, 0, sizeof(w.begun));
-	w.unexpected = w.inner = 0;
+	memset(w.first, 0, sizeof(w) - offsetof(watch, first));
 	w.good = true;
 	w.distance = (uint32_t) (queries % 4 == 3 ? 100 : queries % 4);
 	renc_run_search_begin(&search, &t.run, watched_read, &w, set);
