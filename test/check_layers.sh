@@ -27,7 +27,7 @@ GenericXLog|generic_xlog\.h        src/store/wal.c src/store/wal.h
 log_newpage                        src/store/wal.c src/store/wal.h
 rencoder_wal_begin                 src/store/*.[ch] src/format/*.c src/key/coder.c
 rencoder_space_(prepare_)?release  src/store/*.[ch]
-xxhash\.h                          src/filter/renc_hash.c
+xxhash\.h                          src/filter/renc_hash.h
 renc_shape                         src/format/* src/plan/* src/filter/* src/store/entry.h
 '
 

@@ -8,15 +8,22 @@
  *
  * The values are part of the disk format: XXH3, 64 bits, of the prefix in little-endian byte order,
  * seeded with the level.  XXH3 is stable since xxHash 0.8.0 and gives the same values on every CPU.
- * For eight bytes it stands here, so that a fill has a level's part of it once for all keys.  Golden
- * vectors, and the comparison with the library, stand in test/unit.
+ * It is compiled into what calls it, so that a fill has a level's part of it once for all keys.  Golden
+ * vectors stand in test/unit.
  *
- * renc_hash.c is the only file that includes xxhash.h.
+ * renc_hash.h is the only file that includes xxhash.h.
  */
 #ifndef RENC_HASH_H
 #define RENC_HASH_H
 
 #include "renc_base.h"
+
+#define XXH_INLINE_ALL
+#include "xxhash.h"
+
+#if XXH_VERSION_NUMBER < 800
+#error "xxHash 0.8.0 or later is needed: XXH3 was not stable before"
+#endif
 
 /* Written to the metapage; another hash needs another id. */
 #define RENC_HASH_ID_XXH3	2
@@ -30,33 +37,24 @@ typedef struct renc_hash
 /* What hashing has of a level. */
 typedef struct renc_hash_level
 {
-	uint64_t	mask;			/* of prefixes, their halves exchanged */
-	uint64_t	flip;
+	uint64_t	mask;			/* of prefixes */
+	uint64_t	seed;
 } renc_hash_level;
 
 /* Roots (which select windows) and nodes inside trees (which select rows) are seeded apart. */
 extern renc_hash_level renc_hash_root_level(int level);
 extern renc_hash_level renc_hash_node_level(int level);
 
-static inline uint64_t
-renc_rotate(uint64_t x, int n)
-{
-	return x << n | x >> (64 - n);
-}
-
-/* Hash of the node of a level that holds "key": XXH3_64bits_withSeed(). */
+/* Hash of the node of a level that holds "key". */
 static inline renc_hash
 renc_hash_key(uint64_t key, renc_hash_level level)
 {
-	const uint64_t multiplier = UINT64_C(0x9fb21c651e98df25);
-	uint64_t	h = (renc_rotate(key, 32) & level.mask) ^ level.flip;
+	uint8_t		bytes[8];
+	uint64_t	h;
 	renc_hash	r;
 
-	h ^= renc_rotate(h, 49) ^ renc_rotate(h, 24);
-	h *= multiplier;
-	h ^= (h >> 35) + sizeof(key);
-	h *= multiplier;
-	h ^= h >> 28;
+	renc_store64(bytes, key & level.mask);
+	h = XXH3_64bits_withSeed(bytes, sizeof(bytes), level.seed);
 	r.a = (uint32_t) h;
 	r.b = (uint32_t) (h >> 32) | 1;
 	return r;

@@ -16,8 +16,8 @@ extern bool rencoder_compact_gains(Relation index, Relation heap, const Rencoder
 								   uint32 first, uint32 n);
 
 /*
- * Groups whose flags say that there are nulls, where there are few by now: neighbouring groups of base runs, the first of "most" at most; returns how many, 0 if there are
- * none.  Reads the directory, and of up to 128 groups that have such flags, chosen evenly, the headers
+ * Groups whose flags say that there are nulls, where there are few by now: neighbouring groups of
+ * base runs, the first of "most" at most; returns how many, 0 if there are none.  Reads the directory, and of up to 128 groups that have such flags, chosen evenly, the headers
  * and eight pages of the table for each column.  Locks: the caller has at least RowExclusiveLock on
  * table and index, and no content lock.
  */
