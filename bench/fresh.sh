@@ -30,7 +30,7 @@ INSERT INTO fresh (v, w) SELECT h, h
 VACUUM ANALYZE fresh;
 CREATE INDEX fresh_v ON fresh USING rencoder (v);
 CREATE INDEX fresh_w ON fresh (w);
-CREATE TABLE asked (load text, kind text, col text, us float8, index_pages int, heap_pages int);
+CREATE TABLE asked (load text, kind text, col text, first bool, us float8, index_pages int, heap_pages int);
 SELECT format('%s rows, %s a page', reltuples, round(reltuples / relpages))
 FROM pg_class WHERE relname = 'fresh';
 SQL
@@ -55,7 +55,8 @@ BEGIN
     index_pages := (child ->> 'Shared Hit Blocks')::int + (child ->> 'Shared Read Blocks')::int;
     heap_pages := (plan ->> 'Shared Hit Blocks')::int + (plan ->> 'Shared Read Blocks')::int - index_pages;
 END $$;
--- Asks by turns; "each": 0 as fast as may be, but for 5 ms, else so many seconds for 32 queries.
+-- Asks by turns, each kind and each index first as often as the others; "each": 0: pauses of 20 ms
+-- between eight queries, else so many seconds for 32 queries by each index.
 CREATE PROCEDURE ask(load text, seconds float8, each float8) LANGUAGE plpgsql AS $$
 DECLARE
     until timestamptz := clock_timestamp() + seconds * interval '1 s';
@@ -67,33 +68,37 @@ DECLARE
     key int8;
     found int8;
     n int := 0;
+    kind int;
+    by_v bool;
     p record;
 BEGIN
     PERFORM set_config('enable_seqscan', 'off', false), set_config('enable_indexonlyscan', 'off', false);
     FOR round IN 1 .. 1000000 LOOP
         EXIT WHEN clock_timestamp() > until;
         SELECT CASE WHEN is_called THEN last_value ELSE 0 END INTO late FROM fresh_new;
-        FOR kind IN 1 .. 4 LOOP
+        FOR place IN 0 .. 3 LOOP
+            kind := 1 + (place + round) % 4;
             key := CASE kind WHEN 1 THEN hashint8extended(round, 5)
                 WHEN 2 THEN (SELECT v FROM fresh TABLESAMPLE system (0.001) LIMIT 1)
                 WHEN 3 THEN hashint8extended(greatest(late - 50 - (random() * 1000)::int8, 1), 77)
                 ELSE hashint8extended(greatest(late - 50 - (random() * least(late, 60 * greatest(late / greatest(1, seconds), 1)))::int8, 1), 77) END;
             CONTINUE WHEN key IS NULL;
             FOR turn IN 0 .. 1 LOOP
+                by_v := (turn + round / 4) % 2 = 0;
                 COMMIT;
                 start := clock_timestamp();
-                IF (turn + round) % 2 = 0 THEN
+                IF by_v THEN
                     SELECT count(f) INTO found FROM fresh WHERE v = key;
                 ELSE
                     SELECT count(f) INTO found FROM fresh WHERE w = key;
                 END IF;
                 took := extract(epoch FROM clock_timestamp() - start) * 1e6;
                 SELECT NULL::int AS index_pages, NULL::int AS heap_pages INTO p;
-                IF (turn + round) % 2 = 0 AND round % 4 = 0 THEN
+                IF by_v AND round % 5 = 0 THEN
                     p := pages('SELECT count(f) FROM fresh WHERE v = ' || key);
                 END IF;
                 INSERT INTO asked VALUES (load, (ARRAY['absent', 'old', 'newest 1,000', 'last minute'])[kind],
-                    CASE WHEN (turn + round) % 2 = 0 THEN 'v' ELSE 'w' END, took, p.index_pages, p.heap_pages);
+                    CASE WHEN by_v THEN 'v' ELSE 'w' END, place + turn = 0, took, p.index_pages, p.heap_pages);
                 n := n + 1;
             END LOOP;
         END LOOP;
@@ -119,6 +124,11 @@ report() { # LOAD
             percentile_disc(0.95) WITHIN GROUP (ORDER BY heap_pages) AS hp
         FROM asked WHERE load = '$1' GROUP BY kind) s
         ORDER BY array_position('{absent,old,\"newest 1,000\",last minute}', kind)"
+    bench_sql -F ' ' -c "SELECT format('  first after a pause, all kinds: %s us, btree %s: %s times',
+        m::int, b::int, round((m / b)::numeric, 2))
+        FROM (SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY us) FILTER (WHERE col = 'v') AS m,
+            percentile_cont(0.5) WITHIN GROUP (ORDER BY us) FILTER (WHERE col = 'w') AS b
+        FROM asked WHERE load = '$1' AND first) s"
     bench_sql -F ' ' -c "SELECT format('  runs: %s; states %s; pending pages %s',
         (SELECT string_agg(kind || ' ' || pages, ', ' ORDER BY kind, pages) FROM rencoder_runs('fresh_v')),
         (SELECT string_agg(state || ' ' || n, ', ' ORDER BY state) FROM (SELECT state, count(*) AS n
