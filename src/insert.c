@@ -183,7 +183,7 @@ try_insert(Insertion *ins, const RencoderLateCache *cache)
 	const RencoderHeaderData *first = rencoder_page_header(BufferGetPage(buf), group->number);
 	InsertStep	step = INSERT_DONE;
 
-	if (rencoder_header_has_summary(first, ins->slot))
+	if (rencoder_header_takes_entries(first, ins->slot))
 		step = insert_columns(ins, first, cache);
 	UnlockReleaseBuffer(buf);
 	return step;
@@ -203,7 +203,7 @@ set_flag(Insertion *ins)
 		ins->group.directory = rencoder_directory_find(ins->group.index, ins->group.meta, NULL,
 													   ins->group.number, NULL);
 	rencoder_group_edit_begin(&edit, &ins->group, ins->col, RENCODER_EDIT_ENTRY, 0);
-	if (rencoder_header_has_summary(edit.first, ins->slot))
+	if (rencoder_header_takes_entries(edit.first, ins->slot))
 	{
 		RencoderHeader header = rencoder_group_edit_header(&edit);
 
@@ -396,7 +396,7 @@ rencoderinsert(Relation index, Datum *values, bool *isnull,
 	 * Most rows go where there is no summary yet, and are none of our
 	 * business.
 	 */
-	header = rencoder_group_header_if_summarized(index, meta, range);
+	header = rencoder_group_header_if_taking_entries(index, meta, range);
 	if (header != RENCODER_NO_BLOCK)
 	{
 		uint64		npending;

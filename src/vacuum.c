@@ -2,6 +2,7 @@
  * vacuum.c
  *		VACUUM: summarizes what is left, rebuilds what has come to suit the
  *		rows or the queries badly, makes a delta of the pending list, and runs of full groups.
+ *		When: maintain/compact.c (runs), delta_merge.c (deltas), retune.c (filters).
  *
  * Deleted rows leave their keys behind; that only costs time, until their group gets new storage.
  * A table that VACUUM truncates leaves its ranges summarized: scans do not look beyond the end, and

@@ -36,7 +36,7 @@ rencoder_build_run_begin(Relation heap, Relation index, RencoderBuildPlan *plan)
 		elog(ERROR, "the list of runs of new index \"%s\" is full",
 			 RelationGetRelationName(index));
 	plan->run = rencoder_run_writer_number(run->writer);
-	plan->places = rencoder_heap_places(heap, index, 0, plan->nblocks);
+	plan->places = rencoder_heap_choose_places(heap, index, 0, plan->nblocks);
 	return run;
 }
 

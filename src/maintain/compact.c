@@ -345,7 +345,7 @@ count_index_groups(Relation index)
 }
 
 static Task
-merge_task(uint32 ngroups)
+make_merge_task(uint32 ngroups)
 {
 	return (Task)
 	{
@@ -354,7 +354,7 @@ merge_task(uint32 ngroups)
 }
 
 void
-rencoder_compact_train(Relation index, Relation heap, double growth)
+rencoder_compact_train_coders(Relation index, Relation heap, double growth)
 {
 	RencoderColumnCoders coders;
 	uint64		base;
@@ -456,12 +456,12 @@ rencoder_compact_vacuum(Relation index, Relation heap)
 	rencoder_meta_unlock_maintainer(index);
 	if (!rencoder_options_use_runs(index))
 		return;
-	rencoder_compact_train(index, heap, RENCODER_GROWTH_IN_VACUUM);
+	rencoder_compact_train_coders(index, heap, RENCODER_GROWTH_IN_VACUUM);
 	ngroups = count_index_groups(index);
 	flush.most = Max(RENCODER_VACUUM_FLUSH, ngroups / MERGE_SHARE);
 	while (flush.most > 0 && make_one(index, heap, &flush, &choice) == RENCODER_COMPACT_DONE)
 		flush.most -= choice.n;
-	merge = merge_task(ngroups);
+	merge = make_merge_task(ngroups);
 	while (make_one(index, heap, &merge, &choice) == RENCODER_COMPACT_DONE)
 		;
 	if (renewal_is_due(index, RENEWAL_PART))
@@ -487,7 +487,7 @@ rencoder_compact_some(Relation index, Relation heap, bool quiet, bool filtered)
 	sweep_after(index, &choice, result);
 	if (result != RENCODER_COMPACT_NOTHING)
 		return result;
-	merge = merge_task(count_index_groups(index));
+	merge = make_merge_task(count_index_groups(index));
 	merge.gives_way = true;
 	if (quiet)
 		merge.runs = MERGE_QUIET;
@@ -511,7 +511,7 @@ rencoder_compact_unread(Relation index, Relation heap, uint64 nranges, uint32 le
 		task.most = Max(MERGE_GROUPS, rencoder_group_count(nranges) / MERGE_SHARE);
 	if (!rencoder_options_use_runs(index) || look_for_work(index, &task).n == 0)
 		return RENCODER_COMPACT_NOTHING;
-	rencoder_compact_train(index, heap, RENCODER_GROWTH_OF_NEW);
+	rencoder_compact_train_coders(index, heap, RENCODER_GROWTH_OF_NEW);
 	result = make_one(index, heap, &task, &choice);
 	sweep_after(index, &choice, result);
 	*nsummarized += choice.nsummarized;
@@ -533,7 +533,7 @@ rencoder_compact(Relation index, Relation heap)
 	/* As in a build. */
 	if (nranges >= RENC_SLICE_RANGES || rencoder_options_pages_per_range(index) != 0)
 		task.nranges = nranges;
-	rencoder_compact_train(index, heap, 0);
+	rencoder_compact_train_coders(index, heap, 0);
 	while (make_one(index, heap, &task, &choice) == RENCODER_COMPACT_DONE)
 	{
 		n += choice.n;

@@ -67,7 +67,7 @@ extern RencoderCompactResult rencoder_compact_unread(Relation index, Relation he
  * any case), or got so many late keys that others may have come in the place of those that a coder
  * knows.
  */
-extern void rencoder_compact_train(Relation index, Relation heap, double growth);
+extern void rencoder_compact_train_coders(Relation index, Relation heap, double growth);
 
 /*
  * Makes one run of all of the table, unless that is what it has, with no later keys, few dead ones,

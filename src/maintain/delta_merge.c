@@ -187,7 +187,7 @@ add_target_key(const Merge *m, const Target *target, uint64 key, BlockNumber pag
 }
 
 static void
-add_entry(Merge *m, const RencoderPendingEntry *entry, void *arg)
+merge_pending_entry(Merge *m, const RencoderPendingEntry *entry, void *arg)
 {
 	const Target *target = (const Target *) arg;
 	int			col = target->tree % m->natts;
@@ -240,8 +240,8 @@ read_info(Merge *m, int i)
  * which "leaf" was said.
  */
 static void
-add_batch(Merge *m, const renc_run_search *search, const renc_places *places,
-		  const renc_run_share *leaf, uint64 upto, const Target *target)
+merge_found_entries(Merge *m, const renc_run_search *search, const renc_places *places,
+					const renc_run_share *leaf, uint64 upto, const Target *target)
 {
 	uint32		place[RENC_RUN_MAX_BLOCK];
 	double		fresh;
@@ -304,7 +304,7 @@ add_delta(Merge *m, int i, const Target *target)
 			leaves = search.leaves;
 		}
 		if (search.failure == NULL)
-			add_batch(m, &search, &places, &leaf, upto, target);
+			merge_found_entries(m, &search, &places, &leaf, upto, target);
 	}
 	if (search.failure != NULL)
 	{
@@ -372,7 +372,7 @@ choose_deltas(Merge *m, double most, double factor)
 static void
 add_all(Merge *m, const Target *target)
 {
-	visit_pending(m, add_entry, (void *) target);
+	visit_pending(m, merge_pending_entry, (void *) target);
 	for (int i = 0; i < m->nmerged; i++)
 		add_delta(m, i, target);
 }
@@ -480,8 +480,8 @@ prepare_merge(Merge *m, uint64 least, double most, double factor)
 	choose_deltas(m, most, factor);
 	if (m->upto == 0 && m->nmerged == 0)
 		return false;
-	m->places = rencoder_late_places(m->index, (uint64) m->ngroups * RENC_GROUP_RANGES *
-									 m->meta.pages_per_range);
+	m->places = rencoder_pending_places(m->index, (uint64) m->ngroups * RENC_GROUP_RANGES *
+										m->meta.pages_per_range);
 	visit_pending(m, note_entry, NULL);
 	for (int i = 0; i < m->nmerged; i++)
 		read_info(m, i);

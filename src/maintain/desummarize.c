@@ -14,7 +14,7 @@ desummarize_slot(const RencoderGroup *group, unsigned int slot)
 	bool		had_summary;
 
 	rencoder_group_edit_begin(&edit, group, 0, RENCODER_EDIT_EPOCH, 0);
-	had_summary = rencoder_header_has_summary(edit.first, slot);
+	had_summary = rencoder_header_takes_entries(edit.first, slot);
 	if (had_summary)
 	{
 		RencoderHeader first = rencoder_group_edit_first(&edit);

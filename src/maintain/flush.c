@@ -194,7 +194,7 @@ read_flushed_groups(Flush *f)
 	uint64		end = first + f->ngroups * group_pages;
 	bool		waited_for = false;
 
-	f->scan.places = rencoder_heap_places(f->scan.heap, f->scan.index, first, end);
+	f->scan.places = rencoder_heap_choose_places(f->scan.heap, f->scan.index, first, end);
 	f->scan.places.most = 0;
 	rencoder_build_run_sorters(f->sorter, f->scan.meta.natts, rencoder_options_sort_memory(),
 							   (uint32) Min(end * f->scan.places.parts, PG_UINT32_MAX), NULL, 0);

@@ -128,7 +128,7 @@ read_noted(Noting *n)
 	 * is.
 	 */
 	n->scan.places = rencoder_is_heap(n->scan.heap) ?
-		rencoder_late_places(n->scan.index, end) : renc_whole_pages();
+		rencoder_pending_places(n->scan.index, end) : renc_whole_pages();
 	rencoder_build_run_sorters(n->sorter, n->scan.meta.natts, rencoder_options_sort_memory(),
 							   (uint32) Min(end * n->scan.places.parts, PG_UINT32_MAX), NULL, 0);
 	n->scan.collector = rencoder_collect_create(n->scan.meta.natts);
@@ -295,7 +295,7 @@ rencoder_note(Relation index, Relation heap, uint64 first, uint64 end)
 
 		CHECK_FOR_INTERRUPTS();
 		if (rencoder_group_find(index, &meta, group) == RENCODER_NO_BLOCK)
-			rencoder_compact_train(index, heap, RENCODER_GROWTH_OF_NEW);
+			rencoder_compact_train_coders(index, heap, RENCODER_GROWTH_OF_NEW);
 		rencoder_pending_begin(index);
 		rencoder_range_scan_init(&n->scan, index, heap);
 		rencoder_meta_lock_maintainer(index);

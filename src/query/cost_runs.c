@@ -191,7 +191,7 @@ rank_intervals(RankReader *r, renc_interval_set set)
  * that any has, and reading it would cost as much as the query itself.
  */
 static bool
-within_leaves(RankReader *r, renc_interval_set set)
+intervals_fit_single_leaves(RankReader *r, renc_interval_set set)
 {
 	double		between;
 
@@ -272,7 +272,7 @@ rank_column(Relation index, RencoderQuery *query, const RencoderRunInfoData *inf
 	{
 		double		between;
 
-		if (asked->rows <= FEW_ROWS && within_leaves(&r, keys->set))
+		if (asked->rows <= FEW_ROWS && intervals_fit_single_leaves(&r, keys->set))
 		{
 			column->bounds_only = true;
 			between = leaf_entries * keys->set.n;

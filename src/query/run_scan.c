@@ -31,7 +31,7 @@ rencoder_run_scan_begin(Relation index, BlockNumber nblocks, RencoderQuery *quer
 	{
 		const RencoderColumnQuery *q = &query->column[col];
 
-		scan->late[col].places = rencoder_late_places(index, nblocks);
+		scan->late[col].places = rencoder_pending_places(index, nblocks);
 		if (!rencoder_column_is_asked(q))
 			continue;
 		scan->nasked++;
@@ -96,7 +96,7 @@ column_keys(RencoderRunScan *scan, int col, uint32 generation, BlockNumber named
 
 /* Adds the places that have rows first .. last of a page. */
 static inline void
-add_stretch(RencoderRunScan *scan, RencoderFoundPlaces *found, BlockNumber page, uint32 first, uint32 last)
+add_found_rows(RencoderRunScan *scan, RencoderFoundPlaces *found, BlockNumber page, uint32 first, uint32 last)
 {
 	uint32		place = renc_place_of(&found->places, page, first);
 
@@ -107,12 +107,12 @@ add_stretch(RencoderRunScan *scan, RencoderFoundPlaces *found, BlockNumber page,
 
 /* Adds the place of a row, or of all of a page if it is 0. */
 static inline void
-add_row(RencoderRunScan *scan, RencoderFoundPlaces *found, BlockNumber page, uint32 row)
+add_found_row(RencoderRunScan *scan, RencoderFoundPlaces *found, BlockNumber page, uint32 row)
 {
 	if (row > 0 && row <= MaxHeapTuplesPerPage)
-		add_stretch(scan, found, page, row, row);
+		add_found_rows(scan, found, page, row, row);
 	else
-		add_stretch(scan, found, page, 1, MaxHeapTuplesPerPage);
+		add_found_rows(scan, found, page, 1, MaxHeapTuplesPerPage);
 }
 
 /* Adds the places of the entries found, in a run with "places"; "keys": NULL if all are asked for. */
@@ -142,7 +142,7 @@ add_found(RencoderRunScan *scan, const renc_run_search *search, const RencoderKe
 
 			renc_part_rows(places, search->part[i], &first, &last);
 			if (first <= last && search->page[i] < scan->nblocks)
-				add_stretch(scan, found, search->page[i], first, last);
+				add_found_rows(scan, found, search->page[i], first, last);
 		}
 	}
 }
@@ -467,7 +467,7 @@ add_pending(RencoderRunScan *scan, const RencoderPendingWalk *walk, int col)
 			break;
 		entry = rencoder_pending_entry(&walk->copy, i);
 		if (entry->page < scan->nblocks && matches_column(scan, entry, col, walk->blkno, &k))
-			add_row(scan, &scan->late[col], entry->page, *rencoder_pending_row(entry, scan->query->natts));
+			add_found_row(scan, &scan->late[col], entry->page, *rencoder_pending_row(entry, scan->query->natts));
 	}
 }
 

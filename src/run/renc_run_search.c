@@ -265,7 +265,7 @@ next_leaf(renc_run_search *s)
  * does.  Intervals that end before it are done with.
  */
 static bool
-next_block(renc_run_search *s)
+next_entry_block(renc_run_search *s)
 {
 	while (s->block < s->leaf.nblocks && s->next < s->set.n)
 	{
@@ -313,7 +313,7 @@ renc_run_search_next(renc_run_search *s)
 				return false;
 			s->block = 0;
 		}
-		if (!next_block(s))
+		if (!next_entry_block(s))
 		{
 			s->open = false;
 			continue;

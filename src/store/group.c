@@ -162,7 +162,7 @@ find_header(Relation index, const RencoderMeta *meta, uint32 group, RencoderPath
 }
 
 BlockNumber
-rencoder_group_header_if_summarized(Relation index, const RencoderMeta *meta, uint64 range)
+rencoder_group_header_if_taking_entries(Relation index, const RencoderMeta *meta, uint64 range)
 {
 	RencoderPath path = rencoder_meta_path(index);
 	uint32		group = rencoder_group_of_range(range);
@@ -176,7 +176,7 @@ rencoder_group_header_if_summarized(Relation index, const RencoderMeta *meta, ui
 													&path.header_buffer);
 		RencoderHeader header = rencoder_group_verify_header(index, BufferGetPage(buf), first, group, 0);
 
-		summarizes = rencoder_header_has_summary(header, slot);
+		summarizes = rencoder_header_takes_entries(header, slot);
 		UnlockReleaseBuffer(buf);
 	}
 	rencoder_meta_keep_path(index, &path);
@@ -184,7 +184,7 @@ rencoder_group_header_if_summarized(Relation index, const RencoderMeta *meta, ui
 }
 
 bool
-rencoder_group_slice_summarized(Relation index, const RencoderMeta *meta, uint64 slice)
+rencoder_group_slice_is_summarized(Relation index, const RencoderMeta *meta, uint64 slice)
 {
 	uint32		group = (uint32) (slice / RENC_GROUP_SLICES);
 	BlockNumber header = rencoder_group_find(index, meta, group);

@@ -189,7 +189,7 @@ rencoder_set_remove(uint8 *set, unsigned int slot)
 
 /* Has a range a summary, or is it getting one? */
 static inline bool
-rencoder_header_has_summary(const RencoderHeaderData *first, unsigned int slot)
+rencoder_header_takes_entries(const RencoderHeaderData *first, unsigned int slot)
 {
 	return rencoder_set_test(first->summarizing, slot) ||
 		rencoder_set_test(first->summarized, slot);
@@ -275,8 +275,8 @@ extern BlockNumber rencoder_group_find(Relation index, const RencoderMeta *meta,
  * the same group again, no other page is read.  Locks: these pages share, one
  * after the other, released.
  */
-extern BlockNumber rencoder_group_header_if_summarized(Relation index, const RencoderMeta *meta,
-													   uint64 range);
+extern BlockNumber rencoder_group_header_if_taking_entries(Relation index, const RencoderMeta *meta,
+														   uint64 range);
 
 /*
  * The least cut of the slices that have a summarized range, or one that is flushing: what pending
@@ -296,7 +296,7 @@ extern void rencoder_group_seal(RencoderEntry entry, const RencoderMeta *meta,
  * Are the 8 ranges of a slice of the index (not of a group) all summarized?
  * Locks: directory share, header share, released.
  */
-extern bool rencoder_group_slice_summarized(Relation index, const RencoderMeta *meta,
-											uint64 slice);
+extern bool rencoder_group_slice_is_summarized(Relation index, const RencoderMeta *meta,
+											   uint64 slice);
 
 #endif							/* RENCODER_GROUP_H */

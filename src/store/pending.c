@@ -1,6 +1,7 @@
 /*
  * pending.c
- *		The pending list.
+ *		The pending list: entries are appended and read here.  store/run_list.c takes them away when
+ *		a delta is published.
  */
 #include "store/pending.h"
 
@@ -150,7 +151,7 @@ link_page(Relation index, BlockNumber tail)
 }
 
 renc_places
-rencoder_late_places(Relation index, uint64 npages)
+rencoder_pending_places(Relation index, uint64 npages)
 {
 	renc_places places = renc_whole_pages();
 	uint32		rows = rencoder_options_part_rows(index);

@@ -94,7 +94,7 @@ rencoder_pending_row(const RencoderPendingEntry *entry, int natts)
  * How a delta of an index whose table has so many pages divides them (run/renc_place.h): into parts
  * as the option "resolution" says, as long as places fit 32 bits, else into larger ones.
  */
-extern renc_places rencoder_late_places(Relation index, uint64 npages);
+extern renc_places rencoder_pending_places(Relation index, uint64 npages);
 
 /* The tree of a run that gets what an entry has of a column; < 0: none, of a value without a key. */
 static inline int

@@ -97,7 +97,7 @@ log_info(RencoderRunWriter *w)
  * the info page names it, since whoever finds the run BUILDING frees it.
  */
 static void
-add_room(RencoderRunWriter *w)
+extend_run(RencoderRunWriter *w)
 {
 	RencoderExtent extent;
 
@@ -129,7 +129,7 @@ write_run_page(void *arg, const renc_run_page *page)
 
 	CHECK_FOR_INTERRUPTS();
 	if (w->unwritten == 0)
-		add_room(w);
+		extend_run(w);
 	last = &rencoder_run_extents(w->info)[w->info->nextents - 1];
 	blkno = last->start + last->npages - w->unwritten--;
 	w->page->number = w->number;

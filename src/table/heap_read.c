@@ -529,7 +529,7 @@ most_rows(Relation heap, BlockNumber first, uint64 end)
 }
 
 renc_places
-rencoder_heap_places(Relation heap, Relation index, BlockNumber first, uint64 end)
+rencoder_heap_choose_places(Relation heap, Relation index, BlockNumber first, uint64 end)
 {
 	renc_places places = renc_whole_pages();
 	uint32		rows = rencoder_options_part_rows(index);

@@ -74,7 +74,7 @@ extern OffsetNumber rencoder_heap_root(Relation heap, ItemPointer tid);
  * option "resolution" of the index is met in nine of ten of those that there are.  Of other tables
  * than heaps a run names whole blocks.  Reads some blocks.
  */
-extern renc_places rencoder_heap_places(Relation heap, Relation index, BlockNumber first,
-										uint64 end);
+extern renc_places rencoder_heap_choose_places(Relation heap, Relation index, BlockNumber first,
+											   uint64 end);
 
 #endif							/* RENCODER_HEAP_READ_H */

@@ -263,7 +263,7 @@ read_sample(Reading *r, Relation index)
 										   ALLOCSET_SMALL_SIZES);
 	estimate_rel_size(r->heap, NULL, &pages, &tuples, &allvisible);
 	sample->nblocks = RelationGetNumberOfBlocks(r->heap);
-	sample->places = rencoder_heap_places(r->heap, index, 0, sample->nblocks);
+	sample->places = rencoder_heap_choose_places(r->heap, index, 0, sample->nblocks);
 	wanted = (BlockNumber) Min(SAMPLE_MAX_PAGES,
 							   Max(SAMPLE_PAGES, SAMPLE_ROWS * (double) pages / Max(tuples, 1)));
 	wanted = Min(wanted, sample->nblocks);

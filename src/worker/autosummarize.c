@@ -88,7 +88,7 @@ rencoder_autosummarize_is_worth(const RencoderMeta *meta, BlockNumber nblocks)
 uint64
 rencoder_autosummarize_first_gap(Relation index, const RencoderMeta *meta, uint64 first, uint64 end)
 {
-	while (first < end && rencoder_group_slice_summarized(index, meta, first))
+	while (first < end && rencoder_group_slice_is_summarized(index, meta, first))
 		first++;
 	return first;
 }
@@ -178,7 +178,7 @@ static void
 ask_for_tail(Relation index, const RencoderMeta *meta, uint64 range)
 {
 	if (worker_can_see(index) &&
-		rencoder_group_header_if_summarized(index, meta, range) == RENCODER_NO_BLOCK)
+		rencoder_group_header_if_taking_entries(index, meta, range) == RENCODER_NO_BLOCK)
 		(void) rencoder_worker_queue_put(RelationGetRelid(index), 0, false);
 }
 
@@ -230,7 +230,7 @@ look_at_slices(void *arg)
 	bool		late;
 	uint64		tail;
 
-	if (end <= progress->slices || rencoder_group_slice_summarized(index, look->meta, end - 1))
+	if (end <= progress->slices || rencoder_group_slice_is_summarized(index, look->meta, end - 1))
 	{
 		progress->slices = Max(progress->slices, end);
 		ask_for_tail(index, look->meta, progress->range);

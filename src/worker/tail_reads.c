@@ -88,7 +88,7 @@ look_at_noted_tail(RencoderTailReads *reads, Relation index, const RencoderMeta 
 		return;
 	for (uint64 range = Max(last, work->first); range <= last + 1; range++)
 	{
-		if (rencoder_group_header_if_summarized(index, meta, range) != RENCODER_NO_BLOCK)
+		if (rencoder_group_header_if_taking_entries(index, meta, range) != RENCODER_NO_BLOCK)
 			continue;
 		if (!pay_for_range(reads))
 			return;

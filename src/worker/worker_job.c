@@ -1,6 +1,6 @@
 /*
  * worker_job.c
- *		What the worker does of an index.
+ *		Decides what to do next for one index, and does it.  worker.c chooses the index.
  */
 #include "worker/worker_job.h"
 
@@ -103,7 +103,7 @@ may_wait(RencoderJob *job, Relation index, const RencoderMeta *meta, uint64 end)
 	TimestampTz now = GetCurrentTimestamp();
 
 	if (!rencoder_options_use_runs(index) || job->reads.busy || end == 0 ||
-		rencoder_group_slice_summarized(index, meta, end - 1))
+		rencoder_group_slice_is_summarized(index, meta, end - 1))
 		job->gap_since = 0;
 	else if (job->gap_since == 0)
 		job->gap_since = now;

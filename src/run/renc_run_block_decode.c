@@ -1,5 +1,5 @@
 /*
- * renc_run_scan.c
+ * renc_run_block_decode.c
  *		Reading blocks of entries, of either coding.
  */
 #include "renc_run_block.h"

@@ -1,5 +1,5 @@
 /*
- * renc_run_block.c
+ * renc_run_block_encode.c
  *		Choosing one of two codings of a block of entries, and writing it.
  */
 #include "renc_run_block.h"
@@ -272,7 +272,7 @@ write_gamma(uint8_t *to, size_t at, uint64_t q)
 }
 
 static size_t
-write_cell_pages(uint8_t *to, size_t at, const renc_run_entry *entry, uint32_t m, uint32_t npages)
+encode_cell_pages(uint8_t *to, size_t at, const renc_run_entry *entry, uint32_t m, uint32_t npages)
 {
 	int			bits = renc_run_page_bits(npages);
 	int			low = renc_run_page_parameter(npages, m);
@@ -308,7 +308,7 @@ write_gaps(uint8_t *to, int k, const renc_run_entry *entry, uint32_t n, uint32_t
 
 		at = write_gamma(to, at, (x >> k) + 1);
 		put_bits(to, at, renc_run_low_bits(x, k), k);
-		at = write_cell_pages(to, at + k, entry + i, m, npages);
+		at = encode_cell_pages(to, at + k, entry + i, m, npages);
 		next = entry[i].cell + 1;
 		i += m;
 	}
