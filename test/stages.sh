@@ -20,7 +20,7 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 JOBS=${RENCODER_JOBS:-$(nproc | awk '{ print ($1 < 2 ? 2 : $1 > 4 ? 4 : $1) }')}
 
 # Those that take longest are begun first.
-LONGEST=(differential strings retune types_more opclass_order points arrays
+LONGEST=(runs_recode retune differential types_more runs_generations strings bounds estimate_shared
 	test/t/{014_retune,034_worker_meanwhile,031_strings,001_wal,006_pitr,022_fuzz_pages}.pl)
 
 # Seconds that one stage, or one file of these, may take before it counts as hung.
