@@ -96,8 +96,7 @@ main() {
     peer GiST "$ONE" 'gist (order_no)'
     peer 'bloom, customer' 'customer = C' 'bloom (customer)'
     make_seven
-    bench_sql -c "SELECT format('%s rows, %s', reltuples, pg_size_pretty(pg_relation_size('seven'))) FROM pg_class
-        WHERE relname = 'seven'"
+    bench_sql -c "SELECT format('%s rows, %s', $ROWS, pg_size_pretty(pg_relation_size('seven')))"
     seven btree a b c d e f g
     seven gin a b c d e f g
     seven rencoder a b c d e f g
