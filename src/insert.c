@@ -191,8 +191,9 @@ try_insert(Insertion *ins, const RencoderLateCache *cache)
 
 /*
  * Sets the flag that says that the range has a value without a key, in one record.  It is found
- * whatever is asked, so the directory says that a range needs a look at its header.
- * Locks: directory page, first header page and the column's, exclusive; none on entry and exit.
+ * whatever is asked, so the directory says that a range needs a look at its header, and a new epoch
+ * tells the maintainer, who may be noting spans (INV-17).
+ * Locks: metapage, directory page, first header page and the column's, exclusive; none on entry and exit.
  */
 static void
 set_flag(Insertion *ins)
@@ -202,7 +203,7 @@ set_flag(Insertion *ins)
 	if (ins->group.directory == RENCODER_NO_BLOCK)
 		ins->group.directory = rencoder_directory_find(ins->group.index, ins->group.meta, NULL,
 													   ins->group.number, NULL);
-	rencoder_group_edit_begin(&edit, &ins->group, ins->col, RENCODER_EDIT_ENTRY, 0);
+	rencoder_group_edit_begin(&edit, &ins->group, ins->col, RENCODER_EDIT_EPOCH, 0);
 	if (rencoder_header_takes_entries(edit.first, ins->slot))
 	{
 		RencoderHeader header = rencoder_group_edit_header(&edit);
@@ -211,6 +212,7 @@ set_flag(Insertion *ins)
 		if (rencoder_set_test(edit.first->flushing, ins->slot))
 			rencoder_set_add(header->keyless_since, ins->slot);
 		rencoder_group_edit_entry(&edit)->flags |= RENCODER_ENTRY_ALWAYS;
+		rencoder_group_edit_new_epoch(&edit);
 	}
 	rencoder_group_edit_finish(&edit);
 }

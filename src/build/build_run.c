@@ -9,6 +9,7 @@
 
 #include "base/options.h"
 #include "plan/run_samples.h"
+#include "store/covered_spans.h"
 #include "table/heap_read.h"
 
 struct RencoderBuildRun
@@ -220,5 +221,6 @@ rencoder_build_run_finish(RencoderBuildRun *run, RencoderRunSorter **sorter,
 	report_rows(total);
 	rencoder_run_writer_finish(run->writer, &made);
 	rencoder_run_list_publish(run->index, &made, 1, 0, NULL, 0, false);
+	rencoder_covered_spans_note(run->index, false);
 	pfree(run);
 }

@@ -8,6 +8,7 @@
 
 #include "key/coder.h"
 #include "maintain/reading.h"
+#include "store/covered_spans.h"
 #include "store/group_copy.h"
 #include "store/group_edit.h"
 
@@ -314,5 +315,6 @@ rencoder_run_groups_clean_up(Relation index)
 	}
 	drop_needless(index, &groups, &runs);
 	rencoder_run_list_free(index, 0);
+	rencoder_covered_spans_note(index, true);
 	pfree(groups.span);
 }

@@ -17,6 +17,7 @@
 #include "miscadmin.h"
 
 #include "query/group_scan.h"
+#include "store/covered_spans.h"
 
 #define MAX_ROUNDS	3
 
@@ -82,17 +83,39 @@ scan_group(CandidateWalk *s, RencoderEntry entry, uint32 group)
 	emit_group(s, group, &found.left);
 }
 
-/* A group of which nothing is left. */
+/* Groups of which nothing is left, to before "end". */
 static void
-count_skipped(CandidateWalk *s, uint32 group)
+count_skipped(CandidateWalk *s, uint32 group, uint32 end)
 {
-	int			n;
+	uint64		ranges = Min(s->groups.nranges, (uint64) end * RENC_GROUP_RANGES) -
+		(uint64) group * RENC_GROUP_RANGES;
 
 	if (s->counts == NULL)
 		return;
-	n = renc_mask_count(rencoder_group_scan_existing(&s->groups, group));
-	s->counts->ranges += n;
-	s->counts->skipped += n;
+	s->counts->ranges += ranges;
+	s->counts->skipped += ranges;
+}
+
+/*
+ * The first group from "group" to before "end" that is to be asked, or looked at in the directory:
+ * the metapage knows that those before are in spans, and nothing was found in them.
+ */
+static uint32
+skip_spans(CandidateWalk *s, uint32 group, uint32 end)
+{
+	const RencoderCoveredSpan *span;
+	uint32		first = group;
+
+	while (group < end && (span = rencoder_covered_span(&s->copies->metadata, group)) != NULL)
+	{
+		RencoderEntryData entry = rencoder_covered_span_entry(span);
+
+		if (!rencoder_group_scan_can_skip(&s->groups, &entry, group))
+			break;
+		group = (uint32) Min(Min((uint64) span->first + span->n, s->groups.skipped_before), end);
+	}
+	count_skipped(s, first, group);
+	return group;
 }
 
 /*
@@ -107,7 +130,11 @@ expect_directory(const CandidateWalk *s, uint64 from, uint64 end)
 
 	end = Min(Min(end, ndirectory), RENCODER_META_DIRECT);
 	for (uint64 page = from; page < end; page++)
-		(void) rencoder_prefetch_page(&s->groups.prefetch, s->copies->metadata.direct[page]);
+	{
+		/* Mostly those that begin in a span are skipped. */
+		if (rencoder_covered_span(&s->copies->metadata, (uint32) page * per_page) == NULL)
+			(void) rencoder_prefetch_page(&s->groups.prefetch, s->copies->metadata.direct[page]);
+	}
 }
 
 /* Has the headers fetched of groups whose entries stand from "from" to before "end" in a page. */
@@ -152,7 +179,7 @@ read_directory(CandidateWalk *s, BlockNumber blkno, uint32 *group, uint32 end, b
 			memcpy(room + ((char *) entry - (char *) page), entry, (end - *group) * groups->meta.entry_size);
 			break;
 		}
-		count_skipped(s, *group);
+		count_skipped(s, *group, *group + 1);
 	}
 	UnlockReleaseBuffer(buf);
 	return RencoderPageGetPayload(room);
@@ -176,15 +203,20 @@ scan_groups(CandidateWalk *s, uint64 since, bool whole)
 	rencoder_group_scan_rewind(&s->groups);
 	for (uint32 group = 0; group < ngroups;)
 	{
-		uint64		ahead = (uint64) group / meta->entries_per_page + distance;
-		uint32		end = Min(ngroups, group - group % meta->entries_per_page +
-							  meta->entries_per_page);
-		BlockNumber blkno = rencoder_directory_find(index, meta, &s->copies->metadata, group,
-													&s->groups.npages);
+		uint64		ahead;
+		uint32		end;
+		BlockNumber blkno;
 		char	   *at = copy.data; /* the entry of the group */
 		char	   *expected;	/* the first whose header is not; NULL: none
 								 * is */
 
+		if (since == 0)
+			group = skip_spans(s, group, ngroups);
+		if (group >= ngroups)
+			break;
+		ahead = (uint64) group / meta->entries_per_page + distance;
+		end = Min(ngroups, group - group % meta->entries_per_page + meta->entries_per_page);
+		blkno = rencoder_directory_find(index, meta, &s->copies->metadata, group, &s->groups.npages);
 		if (blkno != RENCODER_NO_BLOCK)
 		{
 			char	   *payload = read_directory(s, blkno, &group, end, since == 0, copy.data);
@@ -209,7 +241,7 @@ scan_groups(CandidateWalk *s, uint64 since, bool whole)
 					expected = upto;
 				}
 				if (entry != NULL && rencoder_group_scan_can_skip(&s->groups, entry, group))
-					count_skipped(s, group);
+					count_skipped(s, group, group + 1);
 				else
 					scan_group(s, entry, group);
 			}

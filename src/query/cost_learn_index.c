@@ -13,6 +13,7 @@
 #include "base/options.h"
 #include "format/format_filter.h"
 #include "query/candidates.h"
+#include "store/covered_spans.h"
 
 /* Directory and header pages looked at, at most. */
 #define MAX_DIRECTORY_PAGES 16
@@ -243,6 +244,7 @@ rencoder_cost_index_read(Relation index, double heap_pages,
 
 	if (sums.seen > 0)
 		info->meeting = sums.meeting / sums.seen;
+	info->directory_pages -= rencoder_covered_spans_pages(&metadata, meta, ndirpages);
 	info->unsummarized = Min(sums.unsummarized, info->ranges);
 	info->covered = Min(sums.covered, info->ranges - info->unsummarized);
 }

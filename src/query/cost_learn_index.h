@@ -15,7 +15,7 @@ typedef struct RencoderCostIndex
 	uint32		bits_per_key;
 	double		ranges;			/* block ranges of the table */
 	double		groups;			/* groups of these */
-	double		directory_pages;	/* metapage included */
+	double		directory_pages;	/* that a scan reads, metapage included */
 	double		unsummarized;	/* ranges without a summary */
 	double		covered;		/* ranges whose keys are in runs */
 	double		meeting;		/* share of groups whose bounds meet the query */

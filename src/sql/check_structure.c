@@ -21,6 +21,7 @@
 
 #include "base/options.h"
 #include "format/format_filter.h"
+#include "store/covered_spans.h"
 
 /* Something that must hold, and the sentence that says that it does not. */
 typedef struct Claim
@@ -212,6 +213,28 @@ check_entry(CheckState *state)
 	check_claims(state, state->copy->directory, claim);
 }
 
+/*
+ * INV-17: a span says no more than the entries of its groups.  It was looked at after the entry, which
+ * an inserter may have changed.
+ */
+static void
+check_span(CheckState *state, uint32 group)
+{
+	RencoderEntry entry = state->copy->entry;
+	RencoderMetaPageData metadata;
+	const RencoderCoveredSpan *span;
+
+	rencoder_meta_copy_to(state->index, &metadata);
+	span = rencoder_covered_span(&metadata, group);
+	rencoder_check_require(state,
+						   span == NULL ||
+						   (state->copy->directory != RENCODER_NO_BLOCK &&
+							(entry->flags & ~span->flags) == RENCODER_ENTRY_COVERED &&
+							entry->run == span->run && entry->horizon <= span->horizon),
+						   state->copy->directory,
+						   "The metapage has the group in a span that its directory entry does not allow.");
+}
+
 static void
 check_headers(CheckState *state)
 {
@@ -281,6 +304,8 @@ check_group(CheckState *state, uint32 group)
 	exists = rencoder_check_read_group(state, group);
 	if (state->copy->directory != RENCODER_NO_BLOCK)
 		check_entry(state);
+	if (state->primary)
+		check_span(state, group);
 	if (exists)
 	{
 		check_headers(state);

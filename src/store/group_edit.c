@@ -8,7 +8,20 @@
  */
 #include "store/group_edit.h"
 
+#include "store/covered_spans.h"
 #include "store/space.h"
+
+/* Locks the metapage; with "spans" only if the group is in a span. */
+static Buffer
+lock_meta(const RencoderGroup *group, bool spans)
+{
+	Buffer		buf = rencoder_meta_lock(group->index, BUFFER_LOCK_EXCLUSIVE);
+
+	if (!spans || rencoder_covered_span(RencoderPageGetMeta(BufferGetPage(buf)), group->number) != NULL)
+		return buf;
+	UnlockReleaseBuffer(buf);
+	return InvalidBuffer;
+}
 
 static Buffer
 lock_header(const RencoderGroup *group, int col)
@@ -32,8 +45,8 @@ rencoder_group_edit_begin(RencoderGroupEdit *edit, const RencoderGroup *group, i
 	if (nextents > 0)
 		edit->free_buffer = rencoder_space_prepare_release(group->index, nextents);
 
-	if (scope >= RENCODER_EDIT_EPOCH)
-		edit->meta_buffer = rencoder_meta_lock(group->index, BUFFER_LOCK_EXCLUSIVE);
+	if (scope >= RENCODER_EDIT_ENTRY)
+		edit->meta_buffer = lock_meta(group, scope == RENCODER_EDIT_ENTRY);
 	if (scope >= RENCODER_EDIT_ENTRY)
 		edit->directory_buffer = rencoder_page_read(group->index, group->directory,
 													BUFFER_LOCK_EXCLUSIVE,
@@ -58,7 +71,8 @@ image_of(RencoderGroupEdit *edit, Buffer buf)
 	{
 		edit->wal = rencoder_wal_begin(edit->group->index, true);
 		if (BufferIsValid(edit->meta_buffer))
-			(void) rencoder_wal_register(edit->wal, edit->meta_buffer);
+			rencoder_covered_spans_leave(RencoderPageGetMeta(rencoder_wal_register(edit->wal, edit->meta_buffer)),
+										 edit->group->meta, edit->group->number);
 		if (BufferIsValid(edit->directory_buffer))
 			(void) rencoder_wal_register(edit->wal, edit->directory_buffer);
 	}

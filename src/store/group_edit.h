@@ -7,7 +7,8 @@
  *
  *		RENCODER_EDIT_EPOCH     metapage
  *		                           |
- *		RENCODER_EDIT_ENTRY     directory page
+ *		RENCODER_EDIT_ENTRY     (metapage, if the group is in a span: covered_spans.h)
+ *		                        directory page
  *		                           |
  *		RENCODER_EDIT_HEADERS   first header page
  *		                           |
@@ -18,6 +19,8 @@
  * The caller looks at edit.first and edit.header, which are as all see them, and decides.  If it
  * asks for nothing to change, nothing is logged.  Else the record names the metapage and the
  * directory page, as far as the scope has them, and what it asks for.
+ *
+ * A group whose entry is changed leaves its span in the same record (INV-17).
  *
  * What takes something away that a scan may trust starts a new epoch in the same record (INV-7).
  * What makes ranges "summarized" comes after the records of all that it vouches for (INV-4).
@@ -62,7 +65,7 @@ typedef struct RencoderGroupEdit
 /*
  * Pins and locks the pages of the scope, and prepares to release up to "nextents" extents.  The
  * group has a header; its blocks, as far as the scope goes, must be known.  Only a maintainer may
- * release, or begin with RENCODER_EDIT_EPOCH (INV-6).  Error if a page is another one than it
+ * release, or begin with RENCODER_EDIT_ENTRY; others who change an entry begin an epoch (INV-17).  Error if a page is another one than it
  * should be.  Locks: none of these pages on entry.  WAL: none, but for a new page of the free list
  * where no room is left.
  */

@@ -14,6 +14,7 @@
  *		| page of the counts of scans                                |
  *		| the first runs                                             |
  *		| root of the facts                                          |
+ *		| spans of covered groups (covered_spans.h)                  |
  *		+------------------------------------------------------------+
  */
 #ifndef RENCODER_META_H
@@ -23,7 +24,7 @@
 #include "store/wal.h"
 
 #define RENCODER_MAGIC		0x5245434F	/* "RECO" */
-#define RENCODER_VERSION	11
+#define RENCODER_VERSION	12
 
 /* Rows in a window, which are bytes of a band: 510 at BLCKSZ 8192. */
 #define RENCODER_ROWS		RENCODER_BAND_SIZE
@@ -33,7 +34,19 @@
  * and maps.
  */
 #define RENCODER_META_DIRECT	256
-#define RENCODER_META_MAPS		1400
+#define RENCODER_META_MAPS		1300
+
+/* Consecutive groups that one run covers (covered_spans.h). */
+typedef struct RencoderCoveredSpan
+{
+	uint32		first;			/* group */
+	uint32		n;				/* groups; 0: no span */
+	uint32		run;			/* that covers them */
+	uint32		flags;			/* RENCODER_ENTRY_NULLS or 0 */
+	uint64		horizon;		/* the latest of them */
+} RencoderCoveredSpan;
+
+#define RENCODER_META_SPANS		16
 
 typedef struct RencoderMetaPageData
 {
@@ -65,6 +78,7 @@ typedef struct RencoderMetaPageData
 	uint32		nruns;			/* here and in run_list */
 	RencoderRunEntry run[RENCODER_META_RUNS];
 	BlockNumber fact_root;		/* first page of facts, or RENCODER_NO_BLOCK */
+	RencoderCoveredSpan span[RENCODER_META_SPANS];	/* in no order */
 } RencoderMetaPageData;
 
 StaticAssertDecl(sizeof(RencoderMetaPageData) <= RENCODER_PAYLOAD_SIZE,

@@ -17,15 +17,16 @@ my $node = new_node('main', conf => "ignore_checksum_failure = on\nrestart_after
 
 # Offsets in payloads: src/store/meta.h, run_list.h, run_format.h, pending.h, entry.h, group.h.
 my %META = (
-	run_list       => 6680,
-	last_run       => 6684,
-	pending_first  => 6688,
-	pending_last   => 6692,
-	pending_spare  => 6696,
-	first_number   => 6704,
-	last_number    => 6712,
-	nruns          => 6732,
-	runs           => 6736);
+	run_list       => 6280,
+	last_run       => 6284,
+	pending_first  => 6288,
+	pending_last   => 6292,
+	pending_spare  => 6296,
+	first_number   => 6304,
+	last_number    => 6312,
+	nruns          => 6332,
+	runs           => 6336,
+	spans          => 7664);
 my $RUN_SIZE = 120;    # of an entry; the first is of the base run, then the delta
 my %RUN = (
 	number      => 0,
@@ -227,6 +228,8 @@ my %damage = (
 		qr/The group names a run that is not there\./ ],
 	list_long   => [ named($meta, poke_meta('nruns', pack('V', 13))),
 		qr/The list of runs has an impossible length\./ ],
+	span        => [ named($any, poke_meta('spans', pack('VVVVQ<', 0, 1, 99, 0, 0))),
+		qr/The metapage has the group in a span that its directory entry does not allow\./, 1 ],
 	last_run    => [ poke_meta('last_run', pack('V', 1)),
 		qr/The number of a run is out of range\./, 1 ],
 	list_number => [ named(\&base_info, poke_list('number', pack('V', 2))),
