@@ -17,7 +17,7 @@
 #
 # Versions that the machine does not have run in chroots (as root only).
 # TMPDIR says where the temporary directory goes (/tmp); RENCODER_JOBS how many
-# files of regress and tap run at a time (2 to 4, as there are CPUs);
+# files of regress and tap run at a time (one more than there are CPUs, up to 5);
 # RENCODER_STAGE_TIMEOUT the seconds after which a stage, or such a file, counts
 # as hung.
 # The last line is "N passed, N failed", also when the run is stopped; the exit

@@ -17,11 +17,11 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 . "$here/lib/server.sh"
 
 # Files of regress and tap that run at a time.
-JOBS=${RENCODER_JOBS:-$(nproc | awk '{ print ($1 < 2 ? 2 : $1 > 4 ? 4 : $1) }')}
+JOBS=${RENCODER_JOBS:-$(nproc | awk '{ print ($1 < 4 ? $1 + 1 : 5) }')}
 
 # Those that take longest are begun first.
 LONGEST=(runs_recode retune differential types_more runs_generations strings bounds estimate_shared
-	test/t/{014_retune,034_worker_meanwhile,031_strings,001_wal,006_pitr,022_fuzz_pages}.pl)
+	test/t/{061_note,014_retune,034_worker_meanwhile,041_flush,015_crash,064_facts,027_before_rows}.pl)
 
 # Seconds that one stage, or one file of these, may take before it counts as hung.
 STAGE_TIMEOUT=${RENCODER_STAGE_TIMEOUT:-3600}
