@@ -76,11 +76,7 @@
 /* One with which something went wrong keeps this process once. */
 #define RETRY_FAILED_MS		60000
 
-/*
- * A job is cancelled after this long if others wait, goes behind them for as long, and has twice
- * the time then: most need it, a run of a large table, say.
- */
-#define LIMIT_MS			5000
+/* The most time that a job gets while others wait (RENCODER_JOB_LIMIT_MS). */
 #define LIMIT_MAX_MS		(5 * 60 * 1000)
 
 PGDLLEXPORT void rencoder_worker_main(Datum arg);
@@ -109,23 +105,16 @@ may_stay(void)
 }
 
 static void
-add_job(Oid index, uint64 ranges, bool urgent)
+add_job(const RencoderJob *request)
 {
 	bool		found;
-	RencoderJob *job = hash_search(jobs, &index, HASH_ENTER, &found);
-	TimestampTz now = GetCurrentTimestamp();
+	RencoderJob *job = hash_search(jobs, &request->index, HASH_ENTER, &found);
 
-	if (!found)
-	{
-		memset(job, 0, sizeof(*job));
-		job->index = index;
-		job->nblocks = InvalidBlockNumber;
-		job->limit_ms = LIMIT_MS;
-		job->due = now;
-	}
-	if (job->waiting && (urgent || ranges > job->ranges))
-		job->due = Min(job->due, now);
-	job->ranges = Max(job->ranges, ranges);
+	if (found)
+		(void) rencoder_job_merge(job, request);
+	else
+		*job = *request;
+	job->urgent = false;
 }
 
 /* Jobs for all indexes of the access method in this database. */
@@ -148,8 +137,10 @@ add_all_indexes(void)
 	{
 		Form_pg_class form = (Form_pg_class) GETSTRUCT(tuple);
 
+		RencoderJob request = rencoder_job_create(form->oid, 0, false);
+
 		if (form->relpersistence != RELPERSISTENCE_TEMP)
-			add_job(form->oid, 0, false);
+			add_job(&request);
 	}
 	table_endscan(scan);
 	table_close(pg_class, AccessShareLock);
@@ -399,15 +390,12 @@ do_jobs(void)
 static bool
 take_requests(void)
 {
-	RencoderWorkerRequest request;
+	RencoderJob request;
 	bool		any = false;
 
 	while (rencoder_worker_queue_take(&request))
 	{
-		if (OidIsValid(request.index))
-			add_job(request.index, request.ranges, request.urgent);
-		else
-			add_all_indexes();
+		add_job(&request);
 		any = true;
 	}
 	if (rencoder_worker_queue_overflowed())
@@ -430,19 +418,10 @@ keep_jobs(void)
 		hash_seq_init(&status, jobs);
 		while ((job = hash_seq_search(&status)) != NULL)
 		{
-			if ((job->limit_ms > LIMIT_MS) == (pass == 0))
+			if ((job->limit_ms > RENCODER_JOB_LIMIT_MS) == (pass == 0))
 				rencoder_worker_queue_keep(job);
 		}
 	}
-}
-
-static void
-take_kept_jobs(void)
-{
-	RencoderJob kept;
-
-	while (rencoder_worker_queue_take_kept(&kept))
-		memcpy(hash_search(jobs, &kept.index, HASH_ENTER, NULL), &kept, sizeof(kept));
 }
 
 static void
@@ -453,8 +432,6 @@ serve_database(void)
 	bool		idle;
 
 	turn_began = last;
-	take_kept_jobs();
-
 	while (may_stay())
 	{
 		CHECK_FOR_INTERRUPTS();

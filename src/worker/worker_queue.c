@@ -15,17 +15,17 @@
 #include "base/options.h"
 
 /* The name ends with the version of the structure. */
-#define SHARED_NAME		"rencoder requests 4"
+#define SHARED_NAME		"rencoder requests 5"
 #define TRANCHE_NAME	"rencoder_requests"
 
 /* Databases with requests at the same time. */
 #define MAX_DATABASES	64
 
-/* Beyond these the worker looks at all indexes of its database. */
-#define MAX_REQUESTS	128
-
-/* Jobs that workers have left unfinished; likewise. */
-#define MAX_KEPT		64
+/*
+ * Beyond these the worker looks at all indexes of its database.  What workers have left unfinished
+ * has room in half of the queue.
+ */
+#define MAX_JOBS		128
 
 /*
  * A worker that has not reported this long after it was asked for will not
@@ -48,26 +48,18 @@ typedef struct DatabaseEntry
 	bool		overflowed;
 } DatabaseEntry;
 
-typedef struct QueuedRequest
-{
-	Oid			database;
-	RencoderWorkerRequest request;
-} QueuedRequest;
-
-typedef struct KeptJob
+typedef struct QueuedJob
 {
 	Oid			database;
 	RencoderJob job;
-} KeptJob;
+} QueuedJob;
 
 typedef struct SharedRequests
 {
 	LWLock		lock;
 	DatabaseEntry entry[MAX_DATABASES];
-	int			nrequests;
-	QueuedRequest request[MAX_REQUESTS];
-	int			nkept;
-	KeptJob		kept[MAX_KEPT];
+	int			nqueued;
+	QueuedJob	queued[MAX_JOBS];
 } SharedRequests;
 
 static SharedRequests *shared = NULL;
@@ -206,19 +198,12 @@ free_entry(DatabaseEntry *entry)
 {
 	int			left = 0;
 
-	for (int i = 0; i < shared->nrequests; i++)
+	for (int i = 0; i < shared->nqueued; i++)
 	{
-		if (shared->request[i].database != entry->database)
-			shared->request[left++] = shared->request[i];
+		if (shared->queued[i].database != entry->database)
+			shared->queued[left++] = shared->queued[i];
 	}
-	shared->nrequests = left;
-	left = 0;
-	for (int i = 0; i < shared->nkept; i++)
-	{
-		if (shared->kept[i].database != entry->database)
-			shared->kept[left++] = shared->kept[i];
-	}
-	shared->nkept = left;
+	shared->nqueued = left;
 	memset(entry, 0, sizeof(*entry));
 }
 
@@ -236,35 +221,57 @@ make_entry(Oid database)
 	return entry;
 }
 
+RencoderJob
+rencoder_job_create(Oid index, uint64 ranges, bool urgent)
+{
+	return (RencoderJob)
+	{
+		.index = index,.ranges = ranges,.urgent = urgent,.due = GetCurrentTimestamp(),
+			.limit_ms = RENCODER_JOB_LIMIT_MS,.nblocks = InvalidBlockNumber
+	};
+}
+
+bool
+rencoder_job_merge(RencoderJob *job, const RencoderJob *request)
+{
+	bool		more = request->ranges > job->ranges || (request->urgent && !job->urgent);
+
+	if (job->waiting && more)
+		job->due = Min(job->due, request->due);
+	job->ranges = Max(job->ranges, request->ranges);
+	job->urgent |= request->urgent;
+	return more;
+}
+
+static void
+queue_job(Oid database, const RencoderJob *job)
+{
+	QueuedJob  *queued = &shared->queued[shared->nqueued++];
+
+	queued->database = database;
+	queued->job = *job;
+}
+
 /* Queues a request; false if the same one, or one for more, is there already. */
 static bool
-add_request(DatabaseEntry *entry, const RencoderWorkerRequest *wanted)
+add_request(DatabaseEntry *entry, const RencoderJob *request)
 {
-	QueuedRequest *queued;
+	bool		already = entry->overflowed;
 
-	for (int i = 0; i < shared->nrequests; i++)
+	for (int i = 0; i < shared->nqueued && OidIsValid(request->index); i++)
 	{
-		RencoderWorkerRequest *request = &shared->request[i].request;
+		QueuedJob  *queued = &shared->queued[i];
 
-		if (shared->request[i].database != entry->database || request->index != wanted->index)
-			continue;
-		if (request->ranges >= wanted->ranges && (request->urgent || !wanted->urgent))
-			return false;
-		request->ranges = Max(request->ranges, wanted->ranges);
-		request->urgent |= wanted->urgent;
+		if (queued->database == entry->database && queued->job.index == request->index)
+			return rencoder_job_merge(&queued->job, request);
+	}
+	if (OidIsValid(request->index) && shared->nqueued < MAX_JOBS)
+	{
+		queue_job(entry->database, request);
 		return true;
 	}
-	if (shared->nrequests == MAX_REQUESTS)
-	{
-		bool		already = entry->overflowed;
-
-		entry->overflowed = true;
-		return !already;
-	}
-	queued = &shared->request[shared->nrequests++];
-	queued->database = entry->database;
-	queued->request = *wanted;
-	return true;
+	entry->overflowed = true;
+	return !already;
 }
 
 /*
@@ -309,7 +316,7 @@ rencoder_worker_queue_prepare(void)
 bool
 rencoder_worker_queue_put(Oid index, uint64 ranges, bool urgent)
 {
-	RencoderWorkerRequest request = {index, ranges, urgent};
+	RencoderJob request = rencoder_job_create(index, ranges, urgent);
 	DatabaseEntry *entry;
 	Oid			next;
 	bool		served;
@@ -329,9 +336,9 @@ rencoder_worker_queue_put(Oid index, uint64 ranges, bool urgent)
 	 */
 	if (entry != NULL)
 	{
-		entry->due = Min(entry->due, GetCurrentTimestamp());
+		entry->due = Min(entry->due, request.due);
 		if (add_request(entry, &request) && entry->pid != 0 &&
-			(urgent || shared->nrequests >= MAX_REQUESTS / 2))
+			(urgent || shared->nqueued >= MAX_JOBS / 2))
 			SetLatch(entry->latch);
 	}
 	next = take_place();
@@ -359,15 +366,10 @@ next_due(void)
 
 	if (my_entry->overflowed)
 		return now;
-	for (int i = 0; i < shared->nrequests; i++)
+	for (int i = 0; i < shared->nqueued; i++)
 	{
-		if (shared->request[i].database == my_entry->database)
-			return now;
-	}
-	for (int i = 0; i < shared->nkept; i++)
-	{
-		if (shared->kept[i].database == my_entry->database)
-			first = Min(first, shared->kept[i].job.due);
+		if (shared->queued[i].database == my_entry->database)
+			first = Min(first, shared->queued[i].job.due);
 	}
 	return first == DT_NOEND ? 0 : Max(first, now);
 }
@@ -466,20 +468,20 @@ rencoder_worker_queue_attach(Oid database)
 }
 
 bool
-rencoder_worker_queue_take(RencoderWorkerRequest *request)
+rencoder_worker_queue_take(RencoderJob *job)
 {
 	bool		found = false;
 
 	LWLockAcquire(&shared->lock, LW_EXCLUSIVE);
-	for (int i = 0; i < shared->nrequests && !found; i++)
+	for (int i = 0; i < shared->nqueued && !found; i++)
 	{
-		QueuedRequest *queued = &shared->request[i];
+		QueuedJob  *queued = &shared->queued[i];
 
 		if (queued->database != my_entry->database)
 			continue;
-		*request = queued->request;
-		shared->nrequests--;
-		memmove(queued, queued + 1, (shared->nrequests - i) * sizeof(*queued));
+		*job = queued->job;
+		shared->nqueued--;
+		memmove(queued, queued + 1, (shared->nqueued - i) * sizeof(*queued));
 		found = true;
 	}
 	LWLockRelease(&shared->lock);
@@ -530,9 +532,9 @@ rencoder_worker_queue_others_wait(Oid index)
 
 	if (my_entry->overflowed || rencoder_worker_queue_databases_wait())
 		return true;
-	for (int i = 0; i < Min(queue->nrequests, MAX_REQUESTS); i++)
+	for (int i = 0; i < Min(queue->nqueued, MAX_JOBS); i++)
 	{
-		if (queue->request[i].database == database && queue->request[i].request.index != index)
+		if (queue->queued[i].database == database && queue->queued[i].job.index != index)
 			return true;
 	}
 	return false;
@@ -558,30 +560,9 @@ void
 rencoder_worker_queue_keep(const RencoderJob *job)
 {
 	LWLockAcquire(&shared->lock, LW_EXCLUSIVE);
-	if (shared->nkept < MAX_KEPT)
-	{
-		shared->kept[shared->nkept].database = my_entry->database;
-		shared->kept[shared->nkept++].job = *job;
-	}
+	if (shared->nqueued < MAX_JOBS / 2)
+		queue_job(my_entry->database, job);
 	else
 		my_entry->overflowed = true;
 	LWLockRelease(&shared->lock);
-}
-
-bool
-rencoder_worker_queue_take_kept(RencoderJob *job)
-{
-	bool		found = false;
-
-	LWLockAcquire(&shared->lock, LW_EXCLUSIVE);
-	for (int i = 0; i < shared->nkept && !found; i++)
-	{
-		if (shared->kept[i].database != my_entry->database)
-			continue;
-		*job = shared->kept[i].job;
-		shared->kept[i] = shared->kept[--shared->nkept];
-		found = true;
-	}
-	LWLockRelease(&shared->lock);
-	return found;
 }

@@ -8,31 +8,30 @@
  * before PostgreSQL 17): no shared_preload_libraries.
  *
  *		entry[]		database | pid | latch | leaving | due | asked | overflowed
- *		request[]	database | index | ranges | urgent	oldest first
- *		kept[]		database | job		what a worker has left unfinished
+ *		queued[]	database | job		requests, and what a worker has left unfinished; oldest first
  *
  * One LWLock protects all of it and is never held while anything else is
  * locked.  There is at most one worker per database, and rencoder.max_workers in all: an entry
- * without a worker waits for one.  A request or job stands in the queue only while its database
- * has an entry.
+ * without a worker waits for one.  A job stands in the queue only while its database has an entry.
  */
 #ifndef RENCODER_WORKER_QUEUE_H
 #define RENCODER_WORKER_QUEUE_H
 
 #include "worker/tail_reads.h"
 
-typedef struct RencoderWorkerRequest
-{
-	Oid			index;
-	uint64		ranges;			/* the ranges below this number are complete */
-	bool		urgent;			/* do not wait for the table to be quiet */
-} RencoderWorkerRequest;
+/*
+ * A job is cancelled after this long if others wait, goes behind them for as long, and has twice
+ * the time then: most need it, a run of a large table, say.
+ */
+#define RENCODER_JOB_LIMIT_MS	5000
 
-/* What a worker has to do, by index; it waits in the queue while the database has none. */
+/* What a worker has to do, by index: a request, or what a worker has left unfinished. */
 typedef struct RencoderJob
 {
 	Oid			index;			/* hash key */
-	uint64		ranges;			/* complete ones; 0: as the table's size says */
+	uint64		ranges;			/* the ranges below this number are complete;
+								 * 0: as the table's size says */
+	bool		urgent;			/* do not wait for the table to be quiet */
 	TimestampTz due;
 	bool		waiting;		/* for a quiet table, or its maintainer */
 	TimestampTz locked_since;	/* 0: it was not, when it was tried last */
@@ -48,6 +47,12 @@ typedef struct RencoderJob
 	uint64		settled;		/* full groups of which none is to be flushed */
 	RencoderTailReads reads;	/* what scans have read of the tail */
 } RencoderJob;
+
+/* A request for an index. */
+extern RencoderJob rencoder_job_create(Oid index, uint64 ranges, bool urgent);
+
+/* Adds a request to a job for the same index; false if that has all of it. */
+extern bool rencoder_job_merge(RencoderJob *job, const RencoderJob *request);
 
 /*
  * Inserter: asks for the summarization of an index of this database, and for a
@@ -73,10 +78,10 @@ extern bool rencoder_worker_queue_prepare(void);
  */
 extern bool rencoder_worker_queue_attach(Oid database);
 
-/* Worker: takes the oldest request; false if there is none. */
-extern bool rencoder_worker_queue_take(RencoderWorkerRequest *request);
+/* Worker: takes the oldest job; false if there is none. */
+extern bool rencoder_worker_queue_take(RencoderJob *job);
 
-/* Worker: have requests been lost, since the last call, for lack of room? */
+/* Worker: is it to look at all indexes: asked for, since the last call, or for lack of room? */
 extern bool rencoder_worker_queue_overflowed(void);
 
 /*
@@ -97,8 +102,5 @@ extern bool rencoder_worker_queue_leave(bool idle);
 
 /* Worker: keeps a job for the next one.  Without room for it, that looks at all indexes. */
 extern void rencoder_worker_queue_keep(const RencoderJob *job);
-
-/* Worker: takes a job that an earlier one has kept; false if there is none. */
-extern bool rencoder_worker_queue_take_kept(RencoderJob *job);
 
 #endif							/* RENCODER_WORKER_QUEUE_H */
