@@ -4,8 +4,8 @@
  *
  * Rows are collected for 128 heap pages at a time, of one group.  The key of each row must be in
  * storage, within the bounds of its range, or in a delta or the pending list, with its page and,
- * where parts of pages are named, with the part that has the root of its HOT chain (INV-11; flags
- * are checked in check_heap.c).  Of a covered range, storage is the base run that the group names,
+ * where parts of pages are named, with the part that has the root of its HOT chain (INV-11).  The
+ * range of a value without a key must be "keyless".  Of a covered range, storage is the base run that the group names,
  * which is searched once for all keys of the pages; of another one it is the matrix, or the range
  * is "always".  Deltas and the list are only asked for keys that are not there.  Nulls are keys of
  * trees of their own, unless their range says that it has some without places.
@@ -407,6 +407,21 @@ look_in_base_run(WantedKeys *wanted, const RencoderRuns *runs, uint32 coder)
 	return look_in_run(wanted, base, coder);
 }
 
+/* Does each range say so that has a value without a key? */
+static bool
+check_keyless(const RencoderKeyCheck *check, int col, WantedKeys *wanted)
+{
+	for (int slot = 0; slot < check->collector->nslots; slot++)
+	{
+		if (check->collector->column[col].range[slot].keyless && is_asked(check, col, false, slot))
+			return note_wanted_fault(wanted, check->copy->entry->header + col,
+									 psprintf("Range %llu of column %d holds a value without key, and does not always match.",
+											  (unsigned long long) check->copy->group * RENC_GROUP_RANGES + slot,
+											  col + 1));
+	}
+	return true;
+}
+
 /* One tree of the window; "wanted" gets a fault, if any. */
 static void
 check_tree_keys(RencoderKeyCheck *check, int tree, const RencoderRuns *runs,
@@ -423,7 +438,7 @@ check_tree_keys(RencoderKeyCheck *check, int tree, const RencoderRuns *runs,
 	wanted->col = col;
 	wanted->nulls = tree >= check->meta.natts;
 	coder = wanted->nulls ? 0 : coders->generation[col];
-	if (!wanted->nulls && header->config.coder != coder)
+	if (!wanted->nulls && (header->config.coder != coder || !check_keyless(check, col, wanted)))
 		return;
 	wanted->n = wanted->left = keys->n;
 	wanted->key = keys->key;
@@ -498,7 +513,7 @@ rencoder_check_keys_row(RencoderKeyCheck *check, ItemPointer tid, const Rencoder
 	check->first_page = first_page;
 	check->row.page = (uint16) (page - first_page);
 	check->row.row = ItemPointerGetOffsetNumber(tid);
-	rencoder_collect_open(check->collector, 0);
+	rencoder_collect_open(check->collector, slot_of(check, check->row.page));
 	rencoder_columns_collect_row(check->index, check->collector, coders, values, isnull, true);
 	for (int col = 0; col < check->meta.natts; col++)
 	{
