@@ -63,6 +63,7 @@ typedef struct Merge
 
 	RencoderMeta meta;
 	RencoderMetaPageData metadata;
+	RencoderEntry entry;		/* room for one */
 	uint32		ngroups;
 	uint64	   *cut;			/* of each group, the least; 0: not looked up */
 } Merge;
@@ -75,28 +76,15 @@ look_up_cut(Merge *m, uint32 number)
 {
 	RencoderGroup group = {m->index, &m->meta, number, RENCODER_NO_BLOCK, RENCODER_NO_BLOCK};
 	RencoderHeaderData first;
-	RencoderEntry entry;
-	Buffer		buf;
-	uint64		cut = PG_UINT64_MAX;
-	bool		by_header = false;
 
-	group.directory = rencoder_directory_find(m->index, &m->meta, &m->metadata, number, NULL);
-	if (group.directory == RENCODER_NO_BLOCK)
-		return cut;
-	buf = rencoder_page_read(m->index, group.directory, BUFFER_LOCK_SHARE, RENCODER_PAGE_DIRECTORY);
-	entry = rencoder_directory_entry(RencoderPageGetPayload(BufferGetPage(buf)), &m->meta, number);
-	group.header = entry->header;
-	if (entry->flags & (RENCODER_ENTRY_SEALED | RENCODER_ENTRY_COVERED))
-		cut = entry->cut;
-	else
-		by_header = group.header != RENCODER_NO_BLOCK;
-	UnlockReleaseBuffer(buf);
-	if (by_header)
-	{
-		rencoder_group_copy_header(&group, 0, &first);
-		cut = rencoder_group_least_cut(&first);
-	}
-	return cut;
+	group.directory = rencoder_directory_read(m->index, &m->meta, &m->metadata, number, NULL, m->entry);
+	group.header = m->entry->header;
+	if (group.header == RENCODER_NO_BLOCK)
+		return PG_UINT64_MAX;
+	if (m->entry->flags & (RENCODER_ENTRY_SEALED | RENCODER_ENTRY_COVERED))
+		return m->entry->cut;
+	rencoder_group_copy_header(&group, 0, &first);
+	return rencoder_group_least_cut(&first);
 }
 
 /* Does storage have what this pending page, or a delta of pages up to it, says of a heap page? */
@@ -464,6 +452,7 @@ begin_delta_merge(Relation index)
 	m->index = index;
 	m->meta = *rencoder_meta_get(index);
 	m->natts = m->meta.natts;
+	m->entry = palloc(m->meta.entry_size);
 	return m;
 }
 

@@ -458,17 +458,10 @@ summarize_whole(RencoderSummarizing *s)
 static bool
 is_complete(const RencoderSummarizing *s)
 {
-	BlockNumber blkno = rencoder_directory_find(s->scan.index, &s->scan.meta, NULL, s->group.number, NULL);
-	Buffer		buf;
-	bool		complete;
+	RencoderEntry entry = palloc(s->scan.meta.entry_size);
 
-	if (blkno == RENCODER_NO_BLOCK)
-		return false;
-	buf = rencoder_page_read(s->scan.index, blkno, BUFFER_LOCK_SHARE, RENCODER_PAGE_DIRECTORY);
-	complete = (rencoder_directory_entry(RencoderPageGetPayload(BufferGetPage(buf)), &s->scan.meta,
-										 s->group.number)->flags & (RENCODER_ENTRY_SEALED | RENCODER_ENTRY_COVERED)) != 0;
-	UnlockReleaseBuffer(buf);
-	return complete;
+	(void) rencoder_directory_read(s->scan.index, &s->scan.meta, NULL, s->group.number, NULL, entry);
+	return (entry->flags & (RENCODER_ENTRY_SEALED | RENCODER_ENTRY_COVERED)) != 0;
 }
 
 /* Slice by slice. */

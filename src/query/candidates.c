@@ -341,24 +341,17 @@ emit_nothing(void *arg, uint64 first_range, const renc_candidates *candidates)
 static bool
 copy_sound_entry(CandidateWalk *s, uint32 group, RencoderEntry entry)
 {
-	BlockNumber blkno = rencoder_directory_find(s->groups.index, &s->groups.meta,
-												&s->copies->metadata, group, NULL);
 	const char *fault;
-	Buffer		buf;
 
-	if (blkno == RENCODER_NO_BLOCK)
-		return false;
-	buf = rencoder_page_try_read(s->groups.index, blkno, RENCODER_PAGE_DIRECTORY, &fault);
-	if (!BufferIsValid(buf))
-		return false;
-	rencoder_directory_copy_entry(entry, buf, &s->groups.meta, group);
-	UnlockReleaseBuffer(buf);
+	(void) rencoder_directory_read(s->groups.index, &s->groups.meta, &s->copies->metadata, group,
+								   &fault, entry);
 	if (entry->header == RENCODER_NO_BLOCK)
 		return false;
 	for (int col = 0; col < s->groups.meta.natts; col++)
 	{
-		buf = rencoder_page_try_read(s->groups.index, entry->header + col,
-									 RENCODER_PAGE_HEADER, &fault);
+		Buffer		buf = rencoder_page_try_read(s->groups.index, entry->header + col,
+												 RENCODER_PAGE_HEADER, &fault);
+
 		if (!BufferIsValid(buf))
 			return false;
 		UnlockReleaseBuffer(buf);

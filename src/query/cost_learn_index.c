@@ -266,8 +266,7 @@ static void
 count_nulls(Relation index, const RencoderMeta *meta, const RencoderMetaPageData *metadata,
 			uint32 group, int col, bool is_null, RencoderCostNulls *nulls)
 {
-	BlockNumber blkno = rencoder_directory_find(index, meta, metadata, group, NULL);
-	RencoderEntry entry;
+	RencoderEntry entry = palloc(meta->entry_size);
 	const char *fault;
 	Buffer		buf = InvalidBuffer;
 	RencoderHeader header;
@@ -275,14 +274,7 @@ count_nulls(Relation index, const RencoderMeta *meta, const RencoderMetaPageData
 	double		filled;
 	double		hits;
 
-	if (blkno != RENCODER_NO_BLOCK)
-		buf = rencoder_page_try_read(index, blkno, RENCODER_PAGE_DIRECTORY, &fault);
-	if (!BufferIsValid(buf))
-		return;
-	entry = palloc(meta->entry_size);
-	rencoder_directory_copy_entry(entry, buf, meta, group);
-	UnlockReleaseBuffer(buf);
-	buf = InvalidBuffer;
+	(void) rencoder_directory_read(index, meta, metadata, group, &fault, entry);
 	if (entry->header != RENCODER_NO_BLOCK)
 		buf = rencoder_page_try_read(index, entry->header + col, RENCODER_PAGE_HEADER, &fault);
 	covered = entry->run != 0;

@@ -343,17 +343,15 @@ count_uncovered(RowCount *c)
 
 	for (uint32 g = 0; g < c->ngroups && sound; g++)
 	{
-		RencoderGroup group;
-		Buffer		buf;
+		RencoderGroup group = {c->index, &c->meta, g, RENCODER_NO_BLOCK, RENCODER_NO_BLOCK};
 
 		CHECK_FOR_INTERRUPTS();
-		if (c->group[g].covered >= group_pages(c, g) ||
-			!rencoder_group_locate(&group, c->index, &c->meta, g))
+		if (c->group[g].covered >= group_pages(c, g))
 			continue;
-		buf = rencoder_page_read(c->index, group.directory, BUFFER_LOCK_SHARE,
-								 RENCODER_PAGE_DIRECTORY);
-		rencoder_directory_copy_entry(entry, buf, &c->meta, g);
-		UnlockReleaseBuffer(buf);
+		group.directory = rencoder_directory_read(c->index, &c->meta, NULL, g, NULL, entry);
+		group.header = entry->header;
+		if (group.header == RENCODER_NO_BLOCK)
+			continue;
 		if (!(entry->flags & RENCODER_ENTRY_SEALED) || entry->run != 0)
 			sound = count_ranges(c, &group, header);
 		else if (entry->column[0].min <= entry->column[0].max)
@@ -397,18 +395,11 @@ look_at_groups(RowCount *c)
 
 	for (uint32 g = 0; g < c->ngroups; g++)
 	{
-		BlockNumber blkno = rencoder_directory_find(c->index, &c->meta, metadata, g, NULL);
-		RencoderGroup group = {c->index, &c->meta, g, blkno, RENCODER_NO_BLOCK};
-		Buffer		buf;
+		RencoderGroup group = {c->index, &c->meta, g, RENCODER_NO_BLOCK, RENCODER_NO_BLOCK};
 
 		CHECK_FOR_INTERRUPTS();
-		if (blkno != RENCODER_NO_BLOCK)
-		{
-			buf = rencoder_page_read(c->index, blkno, BUFFER_LOCK_SHARE, RENCODER_PAGE_DIRECTORY);
-			rencoder_directory_copy_entry(entry, buf, &c->meta, g);
-			UnlockReleaseBuffer(buf);
-			group.header = entry->header;
-		}
+		group.directory = rencoder_directory_read(c->index, &c->meta, metadata, g, NULL, entry);
+		group.header = entry->header;
 		if (group.header == RENCODER_NO_BLOCK)
 			c->unsummarized += group_pages(c, g);
 		else if (entry->flags & RENCODER_ENTRY_COVERED)

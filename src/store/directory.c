@@ -77,6 +77,26 @@ rencoder_directory_find(Relation index, const RencoderMeta *meta,
 	return blkno;
 }
 
+BlockNumber
+rencoder_directory_read(Relation index, const RencoderMeta *meta,
+						const RencoderMetaPageData *metadata, uint32 group, const char **fault,
+						RencoderEntry copy)
+{
+	BlockNumber blkno = rencoder_directory_find(index, meta, metadata, group, NULL);
+	Buffer		buf = InvalidBuffer;
+
+	memset(copy, 0, meta->entry_size);
+	if (blkno != RENCODER_NO_BLOCK)
+		buf = fault != NULL ? rencoder_page_try_read(index, blkno, RENCODER_PAGE_DIRECTORY, fault) :
+			rencoder_page_read(index, blkno, BUFFER_LOCK_SHARE, RENCODER_PAGE_DIRECTORY);
+	if (!BufferIsValid(buf))
+		return RENCODER_NO_BLOCK;
+	memcpy(copy, rencoder_directory_entry(RencoderPageGetPayload(BufferGetPage(buf)), meta, group),
+		   meta->entry_size);
+	UnlockReleaseBuffer(buf);
+	return blkno;
+}
+
 /* One more than the last entry that is a block; 0: there is none. */
 static uint32
 last_entry(const BlockNumber *entries, uint32 n)
@@ -149,35 +169,19 @@ fresh_page(Relation index, uint16 page_id, bool log)
 	return blkno;
 }
 
-/* Stores a block number in a page of block numbers, in a record of its own. */
+/*
+ * Stores a block number in an array of such, which begins at "offset" of a page's payload, in a record
+ * of its own.
+ */
 static void
-link_block(Relation index, Buffer buf, BlockNumber *(*slot_of) (Page, uint32),
-		   uint32 slot, BlockNumber blkno, bool log)
+link_block(Relation index, Buffer buf, Size offset, uint32 slot, BlockNumber blkno, bool log)
 {
 	RencoderWal *wal = rencoder_wal_begin(index, log);
-	Page		page = rencoder_wal_register(wal, buf);
+	char	   *payload = RencoderPageGetPayload(rencoder_wal_register(wal, buf));
 
-	*slot_of(page, slot) = blkno;
+	((BlockNumber *) (payload + offset))[slot] = blkno;
 	rencoder_wal_finish(wal);
 	UnlockReleaseBuffer(buf);
-}
-
-static BlockNumber *
-direct_slot(Page page, uint32 slot)
-{
-	return &RencoderPageGetMeta(page)->direct[slot];
-}
-
-static BlockNumber *
-map_slot(Page page, uint32 slot)
-{
-	return &RencoderPageGetMeta(page)->map[slot];
-}
-
-static BlockNumber *
-payload_slot(Page page, uint32 slot)
-{
-	return &((BlockNumber *) RencoderPageGetPayload(page))[slot];
 }
 
 BlockNumber
@@ -205,7 +209,7 @@ rencoder_directory_make(Relation index, const RencoderMeta *meta, uint32 group,
 	if (dirpage < RENCODER_META_DIRECT)
 	{
 		link_block(index, rencoder_meta_lock(index, BUFFER_LOCK_EXCLUSIVE),
-				   direct_slot, (uint32) dirpage, blkno, log);
+				   offsetof(RencoderMetaPageData, direct), (uint32) dirpage, blkno, log);
 		return blkno;
 	}
 
@@ -217,11 +221,11 @@ rencoder_directory_make(Relation index, const RencoderMeta *meta, uint32 group,
 	{
 		map_blkno = fresh_page(index, RENCODER_PAGE_DIRMAP, log);
 		link_block(index, rencoder_meta_lock(index, BUFFER_LOCK_EXCLUSIVE),
-				   map_slot, map, map_blkno, log);
+				   offsetof(RencoderMetaPageData, map), map, map_blkno, log);
 	}
 	link_block(index, rencoder_page_read(index, map_blkno, BUFFER_LOCK_EXCLUSIVE,
 										 RENCODER_PAGE_DIRMAP),
-			   payload_slot, slot, blkno, log);
+			   0, slot, blkno, log);
 	return blkno;
 }
 

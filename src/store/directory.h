@@ -23,15 +23,6 @@ rencoder_directory_entry(char *payload, const RencoderMeta *meta, uint32 group)
 							(group % meta->entries_per_page) * meta->entry_size);
 }
 
-/* Copies the entry of "group" from a directory page that is locked; "copy" has meta->entry_size. */
-static inline void
-rencoder_directory_copy_entry(RencoderEntry copy, Buffer buf, const RencoderMeta *meta,
-							  uint32 group)
-{
-	memcpy(copy, rencoder_directory_entry(RencoderPageGetPayload(BufferGetPage(buf)), meta, group),
-		   meta->entry_size);
-}
-
 /*
  * Block of the directory page that holds the entry of "group", or
  * RENCODER_NO_BLOCK.  With "metadata" (a copy), the metapage is not read.
@@ -42,6 +33,15 @@ extern BlockNumber rencoder_directory_find(Relation index,
 										   const RencoderMeta *meta,
 										   const RencoderMetaPageData *metadata,
 										   uint32 group, int64 *npages);
+
+/*
+ * The same, and a copy of the entry, of meta->entry_size, which is zero if there is no page.  If that
+ * is not a directory page: an error, or, unless "fault" is NULL, as if there were none.  Locks: then
+ * the page share, released.
+ */
+extern BlockNumber rencoder_directory_read(Relation index, const RencoderMeta *meta,
+										   const RencoderMetaPageData *metadata, uint32 group,
+										   const char **fault, RencoderEntry copy);
 
 /*
  * As find, making the directory page (and map) if it is not there.  Maintainer

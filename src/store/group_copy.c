@@ -49,7 +49,8 @@ rencoder_group_copy_read(Relation index, const RencoderMeta *meta, uint32 group,
 		return false;
 	buf = rencoder_page_read(index, copy->directory, BUFFER_LOCK_SHARE,
 							 RENCODER_PAGE_DIRECTORY);
-	rencoder_directory_copy_entry(copy->entry, buf, meta, group);
+	memcpy(copy->entry, rencoder_directory_entry(RencoderPageGetPayload(BufferGetPage(buf)), meta, group),
+		   meta->entry_size);
 	exists = copy->entry->header != RENCODER_NO_BLOCK;
 	if (exists)
 		copy_headers(index, meta, copy);
