@@ -6,8 +6,8 @@
 
 #include "miscadmin.h"
 
-#include "sql/spare_pages.h"
 #include "store/fact_pages.h"
+#include "store/pending.h"
 #include "store/run_pages.h"
 #include "store/sample_pages.h"
 #include "store/stats_page.h"
@@ -223,14 +223,14 @@ refer_runs(References *refs, const RencoderRuns *runs)
 	}
 }
 
-/* Pages of the pending list and spare ones; chains longer than the index have a loop. */
+/* Pages of the pending list and spare ones. */
 static void
 refer_pending(References *refs, const RencoderRuns *runs, BlockNumber spare)
 {
 	RencoderPendingWalk walk;
+	RencoderSpareChain chain = {0};
 	BlockNumber from = RENCODER_META_BLKNO;
-	BlockNumber visited = 0;
-	const char *fault = NULL;
+	const char *fault;
 
 	rencoder_pending_walk_begin(&walk, refs->state->index, runs->pending_first,
 								runs->pending_first_number, runs->pending_last_number);
@@ -239,15 +239,11 @@ refer_pending(References *refs, const RencoderRuns *runs, BlockNumber spare)
 	if (walk.fault != NULL)
 		note_reference_fault(refs, walk.blkno, walk.fault);
 	rencoder_pending_walk_end(&walk);
-	while (spare != RENCODER_NO_BLOCK && fault == NULL)
+	fault = rencoder_pending_read_spares(refs->state->index, spare, &chain);
+	for (uint64 i = 0; i < chain.n; i++)
 	{
-		CHECK_FOR_INTERRUPTS();
-		refer(refs, from, spare, 1);
-		from = spare;
-		if (++visited > refs->state->nblocks)
-			fault = "The list of spare pages is circular.";
-		else
-			spare = rencoder_spare_next(refs->state->index, spare, &fault);
+		refer(refs, from, chain.blkno[i], 1);
+		from = chain.blkno[i];
 	}
 	if (fault != NULL)
 		note_reference_fault(refs, from, fault);

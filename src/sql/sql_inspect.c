@@ -20,10 +20,10 @@
 
 #include "base/options.h"
 #include "format/format_filter.h"
-#include "sql/spare_pages.h"
 #include "sql/sql_bounds.h"
 #include "store/group_copy.h"
 #include "store/open_index.h"
+#include "store/pending.h"
 #include "store/run_pages.h"
 #include "store/space.h"
 
@@ -151,7 +151,7 @@ rencoder_metapage(PG_FUNCTION_ARGS)
 	put(&row, Int32GetDatum(runs.list.n));
 	put(&row, Int64GetDatum(runs.pending_first == RENCODER_NO_BLOCK ? 0 :
 							(int64) (runs.pending_last_number - runs.pending_first_number + 1)));
-	put(&row, Int64GetDatum((int64) rencoder_spare_count(target.index)));
+	put(&row, Int64GetDatum((int64) rencoder_pending_count_spares(target.index)));
 	if (rencoder_options_use_runs(target.index) && rencoder_options_bits_are_given(target.index))
 		put(&row, Int32GetDatum(rencoder_options_bits_per_key(target.index)));
 	else

@@ -290,51 +290,81 @@ rencoder_pending_has_entries(Relation index, uint64 number)
 /* So many are freed in a record. */
 #define SPARE_BATCH		64
 
-/* The spare pages, from the one to be used next on. */
-typedef struct SpareChain
+/* Makes room for another page. */
+static void
+grow_chain(RencoderSpareChain *chain)
 {
-	BlockNumber *blkno;
-	uint64	   *number;
-	uint64		n;
-	uint64		allocated;
-} SpareChain;
-
-/*
- * Reads the chain; false if it is damaged, which rencoder_index_check reports, or if pages have
- * been linked meanwhile.  Whatever else could stand there has a number that is in the list, or
- * none.
- */
-static bool
-read_spares(Relation index, SpareChain *chain)
-{
-	RencoderMetaPageData *meta = rencoder_meta_copy(index);
-	BlockNumber nblocks = RelationGetNumberOfBlocks(index);
-	BlockNumber blkno = meta->pending_spare;
-	bool		sound = true;
-
-	while (blkno != RENCODER_NO_BLOCK && sound)
+	if (chain->n < chain->allocated)
+		return;
+	chain->allocated = Max(2 * chain->allocated, SPARE_BATCH);
+	if (chain->n == 0)
 	{
-		const char *fault = NULL;
-		Buffer		buf = blkno >= nblocks || chain->n > nblocks ? InvalidBuffer :
-			rencoder_page_try_read(index, blkno, RENCODER_PAGE_PENDING, &fault);
-		RencoderPendingPageData *page;
+		chain->blkno = palloc(chain->allocated * sizeof(BlockNumber));
+		chain->number = palloc(chain->allocated * sizeof(uint64));
+		return;
+	}
+	chain->blkno = repalloc_huge(chain->blkno, chain->allocated * sizeof(BlockNumber));
+	chain->number = repalloc_huge(chain->number, chain->allocated * sizeof(uint64));
+}
+
+const char *
+rencoder_pending_read_spares(Relation index, BlockNumber first, RencoderSpareChain *chain)
+{
+	BlockNumber nblocks = RelationGetNumberOfBlocks(index);
+
+	for (BlockNumber blkno = first; blkno != RENCODER_NO_BLOCK;)
+	{
+		const char *fault;
+		Buffer		buf;
 
 		CHECK_FOR_INTERRUPTS();
+		if (blkno >= nblocks)
+			return "The list of spare pages goes on behind the end of the index.";
+		if (chain->n > nblocks)
+			return "The list of spare pages is circular.";
+		buf = rencoder_page_try_read(index, blkno, RENCODER_PAGE_PENDING, &fault);
 		if (!BufferIsValid(buf))
-			return false;
-		page = RencoderPageGetPending(BufferGetPage(buf));
-		sound = page->open == 0 && page->number < meta->pending_first_number;
-		if (chain->n == chain->allocated)
-		{
-			chain->allocated *= 2;
-			chain->blkno = repalloc_huge(chain->blkno, chain->allocated * sizeof(BlockNumber));
-			chain->number = repalloc_huge(chain->number, chain->allocated * sizeof(uint64));
-		}
+			return fault;
+		grow_chain(chain);
 		chain->blkno[chain->n] = blkno;
-		chain->number[chain->n++] = page->number;
-		blkno = page->next;
+		chain->number[chain->n++] = RencoderPageGetPending(BufferGetPage(buf))->number;
+		blkno = RencoderPageGetPending(BufferGetPage(buf))->next;
 		UnlockReleaseBuffer(buf);
 	}
+	return NULL;
+}
+
+uint64
+rencoder_pending_count_spares(Relation index)
+{
+	for (;;)
+	{
+		RencoderMetaPageData *metadata = rencoder_meta_copy(index);
+		RencoderSpareChain chain = {0};
+		const char *fault = rencoder_pending_read_spares(index, metadata->pending_spare, &chain);
+
+		if (fault == NULL)
+			return chain.n;
+		if (!rencoder_pending_moved(index, metadata))
+			rencoder_page_corrupted(index, chain.n == 0 ? RENCODER_META_BLKNO : chain.blkno[chain.n - 1],
+									fault);
+		pfree(metadata);
+	}
+}
+
+/*
+ * The chain, for the maintainer; false if it is damaged, which rencoder_index_check reports, or if
+ * pages have been linked meanwhile.  Whatever else could stand there has a number that is in the list,
+ * or none.
+ */
+static bool
+read_free_spares(Relation index, RencoderSpareChain *chain)
+{
+	RencoderMetaPageData *meta = rencoder_meta_copy(index);
+	bool		sound = rencoder_pending_read_spares(index, meta->pending_spare, chain) == NULL;
+
+	for (uint64 i = 0; i < chain->n; i++)
+		sound &= chain->number[i] < meta->pending_first_number;
 	pfree(meta);
 	return sound;
 }
@@ -345,7 +375,7 @@ read_spares(Relation index, SpareChain *chain)
  * whoever walks over spare pages is to look again (INV-12).
  */
 static bool
-free_spares(Relation index, SpareChain *chain, uint32 n)
+free_spares(Relation index, RencoderSpareChain *chain, uint32 n)
 {
 	uint64		first = chain->n - n;
 	Buffer		freebuf = rencoder_space_prepare_release(index, n);
@@ -383,20 +413,15 @@ free_spares(Relation index, SpareChain *chain, uint32 n)
 void
 rencoder_pending_free_spares(Relation index)
 {
-	SpareChain	chain = {.allocated = SPARE_BATCH};
-	bool		unchanged;
+	RencoderSpareChain chain = {0};
+	bool		unchanged = read_free_spares(index, &chain);
 
-	chain.blkno = palloc(chain.allocated * sizeof(BlockNumber));
-	chain.number = palloc(chain.allocated * sizeof(uint64));
-	unchanged = read_spares(index, &chain);
 	while (unchanged && chain.n > RENCODER_SPARE_PAGES)
 	{
 		CHECK_FOR_INTERRUPTS();
 		unchanged = free_spares(index, &chain,
 								(uint32) Min(chain.n - RENCODER_SPARE_PAGES, SPARE_BATCH));
 	}
-	pfree(chain.blkno);
-	pfree(chain.number);
 }
 
 /* ---- Reading ---- */

@@ -157,6 +157,27 @@ extern void rencoder_pending_free_spares(Relation index);
 
 #define RENCODER_SPARE_PAGES	32
 
+/* The spare pages, from the one to be used next on; palloc'd. */
+typedef struct RencoderSpareChain
+{
+	BlockNumber *blkno;
+	uint64	   *number;
+	uint64		n;
+	uint64		allocated;
+} RencoderSpareChain;
+
+/*
+ * Reads the chain from "first" on into *chain, which is zero.  NULL, or what is wrong behind its last
+ * page: only if nothing has moved since the metapage was looked at (rencoder_pending_moved()), as
+ * inserters take pages, and a maintainer whom the caller does not keep out adds some.  Locks: the
+ * pages share, one at a time, released.
+ */
+extern const char *rencoder_pending_read_spares(Relation index, BlockNumber first,
+												RencoderSpareChain *chain);
+
+/* How many spare pages there are.  Error if the chain is damaged. */
+extern uint64 rencoder_pending_count_spares(Relation index);
+
 /* ---- Reading ---- */
 
 /* A copy of a page, perhaps without entries at its beginning. */
