@@ -27,11 +27,9 @@
 #include "utils/memutils.h"
 
 #include "base/options.h"
-#include "build/run_sorter.h"
 #include "maintain/run_groups.h"
 #include "store/group_copy.h"
 #include "store/pending.h"
-#include "store/run_pages.h"
 
 /* Pages of a delta, beside the one that describes it, for each page of the pending list. */
 #define PENDING_PART	0.5
@@ -365,30 +363,37 @@ add_all(Merge *m, const Target *target)
 		add_delta(m, i, target);
 }
 
+void
+rencoder_delta_write_tree(RencoderRunWriter *writer, int tree, uint32 coder, RencoderRunSorter *sorter,
+						  BlockNumber first_page, uint32 npages, renc_places places)
+{
+	RencoderRunPair pair;
+
+	rencoder_run_sorter_sort(sorter);
+	rencoder_run_writer_begin_tree(writer, tree, coder, 0, first_page, npages, places,
+								   RENC_RUN_EXACT, 0, 0, NULL);
+	while (rencoder_run_sorter_next(sorter, &pair))
+	{
+		CHECK_FOR_INTERRUPTS();
+		rencoder_run_writer_push(writer, pair.key, pair.place, pair.rows);
+	}
+	rencoder_run_writer_end_tree(writer);
+	rencoder_run_sorter_end(sorter);
+}
+
 /* Writes a tree, with its keys of one generation. */
 static void
 write_merged_tree(Merge *m, RencoderRunWriter *writer, int tree, uint32 coder)
 {
 	Target		target;
-	RencoderRunPair pair;
 
 	target.sorter = rencoder_run_sorter_begin(rencoder_options_key_memory(),
 											  (uint32) Min(m->npages * m->places.parts, PG_UINT32_MAX));
 	target.tree = tree;
 	target.coder = coder;
 	add_all(m, &target);
-	rencoder_run_sorter_sort(target.sorter);
-
-	rencoder_run_writer_begin_tree(writer, tree, coder, 0, (BlockNumber) m->first_page,
-								   (uint32) (m->npages - m->first_page), m->places,
-								   RENC_RUN_EXACT, 0, 0, NULL);
-	while (rencoder_run_sorter_next(target.sorter, &pair))
-	{
-		CHECK_FOR_INTERRUPTS();
-		rencoder_run_writer_push(writer, pair.key, pair.place, pair.rows);
-	}
-	rencoder_run_writer_end_tree(writer);
-	rencoder_run_sorter_end(target.sorter);
+	rencoder_delta_write_tree(writer, tree, coder, target.sorter, (BlockNumber) m->first_page,
+							  (uint32) (m->npages - m->first_page), m->places);
 }
 
 /* Writes the i-th run; false if the list is full. */

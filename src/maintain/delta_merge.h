@@ -5,7 +5,8 @@
 #ifndef RENCODER_DELTA_MERGE_H
 #define RENCODER_DELTA_MERGE_H
 
-#include "store/run_list.h"
+#include "build/run_sorter.h"
+#include "store/run_pages.h"
 
 /* Closed pages of the pending list that are worth a delta. */
 #define RENCODER_DELTA_PAGES	8
@@ -54,6 +55,14 @@ extern bool rencoder_delta_make_of_all(Relation index);
  * worth it.  Locks: likewise.
  */
 extern void rencoder_delta_settle(Relation index);
+
+/*
+ * Sorts what a sorter was given, writes it as a tree of a delta, and ends the sorter.  "coder" made the
+ * keys; the others as of rencoder_run_writer_begin_tree().
+ */
+extern void rencoder_delta_write_tree(RencoderRunWriter *writer, int tree, uint32 coder,
+									  RencoderRunSorter *sorter, BlockNumber first_page,
+									  uint32 npages, renc_places places);
 
 /*
  * Adds to count[group] how many keys of a group deltas and the pending list have that its storage

@@ -65,7 +65,7 @@ typedef struct Flush
 	bool		gives_way;
 	RencoderRunWriter *writer;
 	uint32		number;			/* of the run */
-	RencoderRunSorter *sorter[RENCODER_MAX_TREES];
+	RencoderReadTrees trees;
 	FlushedGroup *groups;
 } Flush;
 
@@ -103,24 +103,6 @@ load_newest_coders(Flush *f)
 	for (int col = 0; col < f->scan.meta.natts; col++)
 		rencoder_columns_load_coders(f->scan.index, col, rencoder_coder_newest(f->scan.index, col),
 									 &f->scan.coders);
-}
-
-/* A key of the row that is read. */
-static void
-take_key(void *arg, int col, uint64 key)
-{
-	Flush	   *f = (Flush *) arg;
-
-	rencoder_run_sorter_add(f->sorter[col], key, f->scan.collector->place, 1);
-}
-
-static void
-take_null(void *arg, int col, const RencoderNullPlace *null)
-{
-	Flush	   *f = (Flush *) arg;
-
-	rencoder_run_sorter_add(f->sorter[rencoder_run_null_tree(f->scan.meta.natts, col)], 0,
-							null->place, null->rows);
 }
 
 /*
@@ -196,14 +178,7 @@ read_flushed_groups(Flush *f)
 
 	f->scan.places = rencoder_heap_choose_places(f->scan.heap, f->scan.index, first, end);
 	f->scan.places.most = 0;
-	rencoder_build_run_sorters(f->sorter, f->scan.meta.natts, rencoder_options_sort_memory(),
-							   (uint32) Min(end * f->scan.places.parts, PG_UINT32_MAX), NULL, 0);
-	f->scan.collector = rencoder_collect_create(f->scan.meta.natts);
-	f->scan.collector->in_use = true;
-	f->scan.collector->sink = take_key;
-	f->scan.collector->null_sink = take_null;
-	f->scan.collector->pages_per_range = f->scan.meta.pages_per_range;
-	f->scan.collector->sink_arg = f;
+	rencoder_reading_into_trees(&f->trees, &f->scan, end);
 	for (uint32 i = 0; i < f->ngroups && !waited_for; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
@@ -213,7 +188,7 @@ read_flushed_groups(Flush *f)
 			count_lock_requests(f->scan.heap) > requests;
 	}
 	if (waited_for)
-		rencoder_build_run_end_sorters(f->sorter, f->scan.meta.natts);
+		rencoder_build_run_end_sorters(f->trees.sorter, f->scan.meta.natts);
 	return !waited_for;
 }
 
@@ -232,7 +207,7 @@ write_base_run(Flush *f)
 	RencoderNewRun made = {.rows = (float) f->scan.live_rows,
 	.table_rows = f->scan.heap->rd_rel->reltuples};
 
-	rencoder_build_run_trees(f->writer, f->scan.index, f->sorter, &trees);
+	rencoder_build_run_trees(f->writer, f->scan.index, f->trees.sorter, &trees);
 	rencoder_run_writer_finish(f->writer, &made);
 	rencoder_run_list_publish(f->scan.index, &made, 1, 0, NULL, 0, true);
 }

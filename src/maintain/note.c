@@ -25,7 +25,6 @@
 #include "utils/memutils.h"
 
 #include "base/options.h"
-#include "build/build_run.h"
 #include "maintain/compact.h"
 #include "maintain/delta_merge.h"
 #include "maintain/reading.h"
@@ -47,8 +46,7 @@ typedef struct Noting
 	uint64		closed;			/* last pending page that is, when it begins */
 	uint64		horizon;
 	BlockNumber nblocks;		/* of the table, after it was read */
-	uint64		nkeys;			/* and nulls that have places */
-	RencoderRunSorter *sorter[RENCODER_MAX_TREES];
+	RencoderReadTrees trees;
 } Noting;
 
 uint64
@@ -98,26 +96,6 @@ load_note_coders(Noting *n)
 	}
 }
 
-/* A key of the row that is read. */
-static void
-take_noted_key(void *arg, int col, uint64 key)
-{
-	Noting	   *n = (Noting *) arg;
-
-	n->nkeys++;
-	rencoder_run_sorter_add(n->sorter[col], key, n->scan.collector->place, 1);
-}
-
-static void
-take_noted_null(void *arg, int col, const RencoderNullPlace *null)
-{
-	Noting	   *n = (Noting *) arg;
-
-	n->nkeys++;
-	rencoder_run_sorter_add(n->sorter[rencoder_run_null_tree(n->scan.meta.natts, col)], 0,
-							null->place, null->rows);
-}
-
 static void
 read_noted(Noting *n)
 {
@@ -129,45 +107,18 @@ read_noted(Noting *n)
 	 */
 	n->scan.places = rencoder_is_heap(n->scan.heap) ?
 		rencoder_pending_places(n->scan.index, end) : renc_whole_pages();
-	rencoder_build_run_sorters(n->sorter, n->scan.meta.natts, rencoder_options_sort_memory(),
-							   (uint32) Min(end * n->scan.places.parts, PG_UINT32_MAX), NULL, 0);
-	n->scan.collector = rencoder_collect_create(n->scan.meta.natts);
-	n->scan.collector->in_use = true;
-	n->scan.collector->sink = take_noted_key;
-	n->scan.collector->null_sink = take_noted_null;
-	n->scan.collector->pages_per_range = n->scan.meta.pages_per_range;
-	n->scan.collector->sink_arg = n;
+	rencoder_reading_into_trees(&n->trees, &n->scan, end);
 	(void) rencoder_range_scan(&n->scan, (uint64) n->group.number * RENC_GROUP_RANGES,
 							   RENC_GROUP_RANGES, n->todo, 0, &n->horizon);
 	n->nblocks = RelationGetNumberOfBlocks(n->scan.heap);
-}
-
-static void
-write_noted_tree(Noting *n, RencoderRunWriter *writer, int tree)
-{
-	uint64		group_pages = (uint64) RENC_GROUP_RANGES * n->scan.meta.pages_per_range;
-	uint64		first = n->group.number * group_pages;
-	RencoderRunPair pair;
-
-	rencoder_run_sorter_sort(n->sorter[tree]);
-	rencoder_run_writer_begin_tree(writer, tree,
-								   tree < n->scan.meta.natts ? n->scan.coders.generation[tree] : 0, 0,
-								   (BlockNumber) first,
-								   (uint32) Min(Max(n->nblocks, first + 1) - first, group_pages),
-								   n->scan.places, RENC_RUN_EXACT, 0, 0, NULL);
-	while (rencoder_run_sorter_next(n->sorter[tree], &pair))
-	{
-		CHECK_FOR_INTERRUPTS();
-		rencoder_run_writer_push(writer, pair.key, pair.place, pair.rows);
-	}
-	rencoder_run_writer_end_tree(writer);
-	rencoder_run_sorter_end(n->sorter[tree]);
 }
 
 /* Writes the delta and makes it LIVE. */
 static void
 write_noted_delta(Noting *n)
 {
+	uint64		group_pages = (uint64) RENC_GROUP_RANGES * n->scan.meta.pages_per_range;
+	uint64		first = n->group.number * group_pages;
 	RencoderNewRun made = {.upto = n->closed};
 	RencoderRunWriter *writer = rencoder_run_writer_begin(n->scan.index, RENCODER_RUN_DELTA,
 														  n->group.number, 1, true);
@@ -175,7 +126,11 @@ write_noted_delta(Noting *n)
 	if (writer == NULL)
 		elog(ERROR, "list of runs of index \"%s\" has got full", RelationGetRelationName(n->scan.index));
 	for (int tree = 0; tree < rencoder_run_ntrees(n->scan.meta.natts); tree++)
-		write_noted_tree(n, writer, tree);
+		rencoder_delta_write_tree(writer, tree,
+								  tree < n->scan.meta.natts ? n->scan.coders.generation[tree] : 0,
+								  n->trees.sorter[tree], (BlockNumber) first,
+								  (uint32) Min(Max(n->nblocks, first + 1) - first, group_pages),
+								  n->scan.places);
 	rencoder_run_writer_finish(writer, &made);
 	rencoder_run_list_publish(n->scan.index, &made, 1, 0, NULL, 0, true);
 }
@@ -184,30 +139,24 @@ write_noted_delta(Noting *n)
 static void
 publish_noted(const Noting *n, RencoderHeader first, RencoderEntry entry)
 {
-	renc_mask	summarized = rencoder_set_get(first->summarized);
+	rencoder_reading_publish(first, entry, n->todo, n->horizon, n->closed - 1);
 
+	/* Behind the end of the table nothing was left out. */
 	renc_mask_each(slot, n->todo)
 	{
 		uint64		range = (uint64) n->group.number * RENC_GROUP_RANGES + slot;
-		uint64	   *cut = &first->cut[slot / RENC_SLICE_RANGES];
-		bool		has_cut = renc_mask_band(summarized, slot / RENC_SLICE_RANGES) != 0;
 
-		/* Behind the end of the table nothing was left out. */
-		first->horizon[slot] = range * n->scan.meta.pages_per_range < n->nblocks ? n->horizon : 0;
-		*cut = has_cut ? Min(*cut, n->closed - 1) : n->closed - 1;
+		if (range * n->scan.meta.pages_per_range >= n->nblocks)
+			first->horizon[slot] = 0;
 	}
-	rencoder_set_put(first->summarizing,
-					 renc_mask_andnot(rencoder_set_get(first->summarizing), n->todo));
-	rencoder_set_put(first->summarized, renc_mask_or(summarized, n->todo));
 	rencoder_set_put(first->noted, renc_mask_or(rencoder_set_get(first->noted), n->todo));
-	entry->cut = rencoder_group_least_cut(first);
 }
 
 /* What was read of a column, but keys; of the first also the states. */
 static void
 publish_noted_column(const Noting *n, int col)
 {
-	bool		has_delta = n->nkeys > 0;
+	bool		has_delta = n->trees.npairs > 0;
 	RencoderGroupEdit edit;
 	RencoderEntry entry;
 	RencoderHeader header;
@@ -261,7 +210,7 @@ note_in_group(Noting *n, uint64 first, uint64 end)
 	Assert(n->closed > 0);
 	(void) rencoder_reading_begin(&n->group, n->todo, false, 0, 0);
 	read_noted(n);
-	if (n->nkeys > 0)
+	if (n->trees.npairs > 0)
 		write_noted_delta(n);
 
 	/* The first column comes last: its record sets the states. */
@@ -269,7 +218,7 @@ note_in_group(Noting *n, uint64 first, uint64 end)
 		publish_noted_column(n, col);
 
 	/* Several such are as many descents of each scan.  It also cleans up. */
-	if (n->nkeys > 0)
+	if (n->trees.npairs > 0)
 		(void) rencoder_delta_make(n->scan.index, RENCODER_DELTA_READ_PAGES, PG_UINT32_MAX,
 								   RENCODER_DELTA_READ);
 	return renc_mask_count(n->todo);

@@ -5,6 +5,8 @@
  */
 #include "maintain/reading.h"
 
+#include "base/options.h"
+#include "build/build_run.h"
 #include "format/format_filter.h"
 #include "store/space.h"
 
@@ -148,6 +150,63 @@ rencoder_reading_begin(const RencoderGroup *group, renc_mask todo, bool flushing
 	}
 	rencoder_group_edit_finish(&edit);
 	return ranges;
+}
+
+/* A key of the row that is read. */
+static void
+take_key(void *arg, int col, uint64 key)
+{
+	RencoderReadTrees *trees = (RencoderReadTrees *) arg;
+
+	trees->npairs++;
+	rencoder_run_sorter_add(trees->sorter[col], key, trees->scan->collector->place, 1);
+}
+
+static void
+take_null(void *arg, int col, const RencoderNullPlace *null)
+{
+	RencoderReadTrees *trees = (RencoderReadTrees *) arg;
+
+	trees->npairs++;
+	rencoder_run_sorter_add(trees->sorter[rencoder_run_null_tree(trees->scan->meta.natts, col)], 0,
+							null->place, null->rows);
+}
+
+void
+rencoder_reading_into_trees(RencoderReadTrees *trees, RencoderRangeScan *scan, uint64 end)
+{
+	RencoderCollector *collector = rencoder_collect_create(scan->meta.natts);
+
+	trees->scan = scan;
+	rencoder_build_run_sorters(trees->sorter, scan->meta.natts, rencoder_options_sort_memory(),
+							   (uint32) Min(end * scan->places.parts, PG_UINT32_MAX), NULL, 0);
+	collector->in_use = true;
+	collector->sink = take_key;
+	collector->null_sink = take_null;
+	collector->sink_arg = trees;
+	collector->pages_per_range = scan->meta.pages_per_range;
+	scan->collector = collector;
+}
+
+void
+rencoder_reading_publish(RencoderHeader first, RencoderEntry entry, renc_mask done, uint64 horizon,
+						 uint64 cut)
+{
+	renc_mask	summarized = rencoder_set_get(first->summarized);
+
+	renc_mask_each(slot, done)
+	{
+		uint64	   *of_slice = &first->cut[slot / RENC_SLICE_RANGES];
+
+		first->horizon[slot] = horizon;
+		if (renc_mask_band(summarized, slot / RENC_SLICE_RANGES) == 0)
+			*of_slice = cut;
+		else
+			*of_slice = Min(*of_slice, cut);
+	}
+	remove_all(first->summarizing, done);
+	rencoder_set_put(first->summarized, renc_mask_or(summarized, done));
+	entry->cut = rencoder_group_least_cut(first);
 }
 
 void

@@ -15,8 +15,10 @@
 #ifndef RENCODER_READING_H
 #define RENCODER_READING_H
 
+#include "build/run_sorter.h"
 #include "key/collect.h"
 #include "store/group_edit.h"
+#include "table/range_scan.h"
 
 /*
  * Finds a group, whose directory page and headers are made if they are not there.  WAL: of these.
@@ -39,6 +41,27 @@ extern renc_mask rencoder_reading_begin(const RencoderGroup *group, renc_mask to
  * has left.  WAL: its pages that have any.
  */
 extern void rencoder_reading_clear_filters(const RencoderGroup *group, renc_mask ranges);
+
+/* The trees of a run, while the table is read. */
+typedef struct RencoderReadTrees
+{
+	RencoderRangeScan *scan;
+	uint64		npairs;			/* keys, and places of nulls */
+	RencoderRunSorter *sorter[RENCODER_MAX_TREES];
+} RencoderReadTrees;
+
+/*
+ * Gives the scan a collector that puts what is read into a sorter for each tree, within
+ * maintenance_work_mem: of heap pages before "end", by the scan's places.
+ */
+extern void rencoder_reading_into_trees(RencoderReadTrees *trees, RencoderRangeScan *scan, uint64 end);
+
+/*
+ * In the records of storage that all columns have by now: the ranges "done" are summarized, with that
+ * horizon.  What was read has the keys of pending pages up to "cut".
+ */
+extern void rencoder_reading_publish(RencoderHeader first, RencoderEntry entry, renc_mask done,
+									 uint64 horizon, uint64 cut);
 
 /*
  * Takes back "flushing", if it is for this run, and what is summarizing for it is unsummarized

@@ -237,28 +237,6 @@ publish_range(const RencoderSummarizing *s, int col, RencoderHeader header, Renc
 		rencoder_set_add(header->keyless, slot);
 }
 
-/* The states of the ranges that are done, in the group's first header. */
-static void
-publish_states(const RencoderSummarizing *s, RencoderHeader first, RencoderEntry entry)
-{
-	renc_mask	summarized = rencoder_set_get(first->summarized);
-
-	renc_mask_each(slot, s->todo)
-	{
-		uint64	   *cut = &first->cut[slot / RENC_SLICE_RANGES];
-
-		first->horizon[slot] = s->horizon;
-		if (renc_mask_band(summarized, slot / RENC_SLICE_RANGES) == 0)
-			*cut = s->cut;
-		else
-			*cut = Min(*cut, s->cut);
-	}
-	rencoder_set_put(first->summarizing,
-					 renc_mask_andnot(rencoder_set_get(first->summarizing), s->todo));
-	rencoder_set_put(first->summarized, renc_mask_or(summarized, s->todo));
-	entry->cut = rencoder_group_least_cut(first);
-}
-
 /*
  * Links a column's storage, as "copy" says, and publishes its ranges; of the first also the states.
  */
@@ -283,7 +261,7 @@ publish_column(RencoderSummarizing *s, int col, const RencoderHeaderData *copy,
 	rencoder_group_mark(entry, header);
 	if (col == 0)
 	{
-		publish_states(s, header, entry);
+		rencoder_reading_publish(header, entry, s->todo, s->horizon, s->cut);
 		rencoder_group_seal(entry, &s->scan.meta, header);
 	}
 	rencoder_group_edit_finish(&edit);
