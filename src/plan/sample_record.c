@@ -123,14 +123,10 @@ rencoder_sample_record_scan(const RencoderQuery *query, double passed)
 void
 rencoder_sample_record_prepare(Relation index, BlockNumber heap_nblocks)
 {
-	if (heap_nblocks < RENCODER_SAMPLE_MIN_HEAP ||
-		(rencoder_space_root(index, RENCODER_PAGE_SAMPLES) != RENCODER_NO_BLOCK &&
-		 rencoder_space_root(index, RENCODER_PAGE_STATS) != RENCODER_NO_BLOCK))
+	if (heap_nblocks < RENCODER_SAMPLE_MIN_HEAP)
 		return;
-	rencoder_meta_lock_maintainer(index);
-	rencoder_samples_make(index, true);
-	(void) rencoder_space_make_root(index, RENCODER_PAGE_STATS, 1, true);
-	rencoder_meta_unlock_maintainer(index);
+	rencoder_samples_need(index);
+	(void) rencoder_space_need_root(index, RENCODER_PAGE_STATS, 1);
 }
 
 void

@@ -140,7 +140,24 @@ rank_interval(RankReader *r, renc_interval interval)
 	return Max(upto - below, 0);
 }
 
-/* The same of all of them, and in how many heap pages these are. */
+/* The same of all of them; *n: of how many it was learnt. */
+static double
+rank_intervals(RankReader *r, renc_interval_set set, size_t *n)
+{
+	double		sum = 0;
+
+	for (*n = 0; *n < set.n; (*n)++)
+	{
+		double		between = rank_interval(r, set.interval[*n]);
+
+		if (between < 0)
+			return sum;
+		sum += between;
+	}
+	return sum;
+}
+
+/* The same, and in how many heap pages these are; < 0: not to be learnt. */
 static double
 rank_spread(RankReader *r, renc_interval_set set, RencoderCostRunColumn *column)
 {
@@ -169,60 +186,16 @@ rank_spread(RankReader *r, renc_interval_set set, RencoderCostRunColumn *column)
 	return sum;
 }
 
-/* The same, without heap pages. */
+/* Entries of some intervals, as far as inner pages tell. */
 static double
-rank_intervals(RankReader *r, renc_interval_set set)
+rank_whole_leaves(RankReader *r, renc_interval_set set, size_t *n)
 {
-	double		sum = 0;
+	double		sum;
 
-	for (size_t i = 0; i < set.n; i++)
-	{
-		double		between = rank_interval(r, set.interval[i]);
-
-		if (between < 0)
-			return -1;
-		sum += between;
-	}
+	r->no_leaves = true;
+	sum = rank_intervals(r, set, n);
+	r->no_leaves = false;
 	return sum;
-}
-
-/*
- * Do inner pages say that each interval is within one leaf?  Then a leaf's entries are the most
- * that any has, and reading it would cost as much as the query itself.
- */
-static bool
-intervals_fit_single_leaves(RankReader *r, renc_interval_set set)
-{
-	double		between;
-
-	r->no_leaves = true;
-	between = rank_intervals(r, set);
-	r->no_leaves = false;
-	return between == 0;
-}
-
-/*
- * Entries of some intervals, at least, as far as inner pages tell.  What these say of one interval
- * is wrong by a leaf at most, either way, and of many together by as many as their root.
- */
-static double
-rank_whole_leaves(RankReader *r, renc_interval_set set, double leaf_entries)
-{
-	double		sum = 0;
-	double		n = 0;
-
-	r->no_leaves = true;
-	for (size_t i = 0; i < set.n; i++)
-	{
-		double		between = rank_interval(r, set.interval[i]);
-
-		if (between < 0)
-			break;
-		sum += between;
-		n++;
-	}
-	r->no_leaves = false;
-	return Max(sum - leaf_entries * sqrt(n), 0);
 }
 
 /* Entries that meet any of the intervals, by accident or not; < 0: not to be learnt. */
@@ -258,7 +231,7 @@ rank_column(Relation index, RencoderQuery *query, const RencoderRunInfoData *inf
 	double		leaf_entries = (double) tree->entries / Max(tree->nleaves, 1);
 	RankReader	r = {.limit = limit};
 	renc_interval hull;
-	renc_interval_set all = {&hull, 1};
+	size_t		n;
 
 	if (keys == NULL)
 		column->between = column->found = -1;
@@ -272,7 +245,12 @@ rank_column(Relation index, RencoderQuery *query, const RencoderRunInfoData *inf
 	{
 		double		between;
 
-		if (asked->rows <= FEW_ROWS && intervals_fit_single_leaves(&r, keys->set))
+		/*
+		 * Is each interval within one leaf?  Then a leaf's entries are the
+		 * most that any has, and reading it would cost as much as the query
+		 * itself.
+		 */
+		if (asked->rows <= FEW_ROWS && rank_whole_leaves(&r, keys->set, &n) == 0 && n == keys->set.n)
 		{
 			column->bounds_only = true;
 			between = leaf_entries * keys->set.n;
@@ -291,7 +269,7 @@ rank_column(Relation index, RencoderQuery *query, const RencoderRunInfoData *inf
 		double		part = 1;
 
 		column->bounds_only = true;
-		add_known(&column->between, rank_intervals(&r, all));
+		add_known(&column->between, rank_interval(&r, hull));
 		if (keys->boxes.n > 0)
 		{
 			rencoder_boxes_cover(&keys->boxes, &cover);
@@ -302,7 +280,16 @@ rank_column(Relation index, RencoderQuery *query, const RencoderRunInfoData *inf
 		if (tree->level == 0)
 			column->in_leaves += Max(find_entries(&r, set), 0);
 		else
-			column->in_leaves += part * rank_whole_leaves(&r, set, leaf_entries);
+		{
+			double		entries = rank_whole_leaves(&r, set, &n);
+
+			/*
+			 * What inner pages say of one interval is wrong by a leaf at
+			 * most, either way, and of many together by as many as their
+			 * root.
+			 */
+			column->in_leaves += part * Max(entries - leaf_entries * sqrt((double) n), 0);
+		}
 	}
 	rencoder_run_reader_end(&r.reader);
 }
@@ -455,15 +442,9 @@ rencoder_cost_runs_search(const RencoderCostRuns *runs, int col, double entries,
 }
 
 double
-rencoder_cost_runs_search_nulls(const RencoderCostRuns *runs, int col)
+rencoder_cost_runs_search_all(const RencoderCostRuns *runs, double leaves)
 {
-	return runs->column[col].null_leaves + Min(runs->delta_descent, runs->delta_pages);
-}
-
-double
-rencoder_cost_runs_search_values(const RencoderCostRuns *runs, int col)
-{
-	return runs->column[col].leaves + Min(runs->delta_descent, runs->delta_pages);
+	return leaves + Min(runs->delta_descent, runs->delta_pages);
 }
 
 double

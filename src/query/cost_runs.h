@@ -83,9 +83,8 @@ extern double rencoder_cost_runs_checked_rows(const RencoderCostRunColumn *colum
 extern double rencoder_cost_runs_search(const RencoderCostRuns *runs, int col,
 										double entries, double elements);
 
-/* The same of one that finds all nulls of a column, or all of its values. */
-extern double rencoder_cost_runs_search_nulls(const RencoderCostRuns *runs, int col);
-extern double rencoder_cost_runs_search_values(const RencoderCostRuns *runs, int col);
+/* The same of one that finds all of a tree with so many leaves: nulls, or values. */
+extern double rencoder_cost_runs_search_all(const RencoderCostRuns *runs, double leaves);
 
 /* Pages that it reads on its way to the leaves. */
 extern double rencoder_cost_runs_descent(const RencoderCostRuns *runs, int col, double elements);

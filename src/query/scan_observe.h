@@ -8,7 +8,7 @@
 
 #include "base/compat.h"
 
-#include "nodes/execnodes.h"
+#include "executor/execdesc.h"
 
 /* Hooks into the executor: once, by rencoder_scan_report_init(). */
 extern void rencoder_scan_observe_init(void);
@@ -39,6 +39,9 @@ extern bool rencoder_scan_is_observed(PlanState *node);
 extern void rencoder_scan_recheck(PlanState *node);
 
 /* ---- What the scans of one query skipped, for whoever asks for it (scan_report.c) ---- */
+
+/* When a query has ended, if rencoder.report_scans is on. */
+extern void rencoder_scan_report(QueryDesc *desc);
 
 /*
  * Hooks into the executor and EXPLAIN, once: before a session's first plan with a scan of ours

@@ -20,9 +20,6 @@
 
 /* ---- Messages ---- */
 
-static ExecutorStart_hook_type next_executor_start = NULL;
-static ExecutorEnd_hook_type next_executor_end = NULL;
-
 static void
 report_index(Relation index, const RencoderNodeCounts *scan, const RencoderNodeCounts *heap)
 {
@@ -82,30 +79,14 @@ report_plan(PlanState *node, void *context)
 	return planstate_tree_walker(node, report_plan, context);
 }
 
-/* The leader has the counts of its workers, which have its setting, too. */
-static void
-start_report(QueryDesc *desc, int eflags)
-{
-	if (rencoder_report_scans && !(eflags & EXEC_FLAG_EXPLAIN_ONLY))
-		desc->instrument_options |= INSTRUMENT_ROWS;
-	if (next_executor_start)
-		next_executor_start(desc, eflags);
-	else
-		standard_ExecutorStart(desc, eflags);
-}
-
-static void
-end_report(QueryDesc *desc)
+void
+rencoder_scan_report(QueryDesc *desc)
 {
 	List	   *reported = NIL;
 
 	if (rencoder_report_scans && !IsParallelWorker())
 		(void) report_plan(desc->planstate, &reported);
 	list_free(reported);
-	if (next_executor_end)
-		next_executor_end(desc);
-	else
-		standard_ExecutorEnd(desc);
 }
 
 /* ---- EXPLAIN ---- */
@@ -171,10 +152,6 @@ rencoder_scan_report_init(void)
 		return;
 	hooked = true;
 	rencoder_scan_observe_init();
-	next_executor_start = ExecutorStart_hook;
-	ExecutorStart_hook = start_report;
-	next_executor_end = ExecutorEnd_hook;
-	ExecutorEnd_hook = end_report;
 #ifdef RENCODER_HAVE_EXPLAIN_NODE
 	next_explain_node = explain_per_node_hook;
 	explain_per_node_hook = explain_node;

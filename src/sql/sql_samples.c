@@ -92,18 +92,6 @@ sample_of_bounds(RencoderOpenIndex *target, int col, Oid type, const NullableDat
 	return sample_of_keys(target->index, col, keys, nkeys);
 }
 
-static void
-keep_samples(Relation index, int col, const RencoderSample *samples, int n)
-{
-	if (rencoder_space_root(index, RENCODER_PAGE_SAMPLES) == RENCODER_NO_BLOCK)
-	{
-		rencoder_meta_lock_maintainer(index);
-		rencoder_samples_make(index, true);
-		rencoder_meta_unlock_maintainer(index);
-	}
-	rencoder_samples_store(index, col, samples, n, true);
-}
-
 /*
  * rencoder_add_query_sample(index regclass, lo anycompatible, hi anycompatible,
  *		attnum integer) returns void
@@ -123,7 +111,8 @@ rencoder_add_query_sample(PG_FUNCTION_ARGS)
 	col = open_to_add(&target, fcinfo);
 	sample = sample_of_bounds(&target, col, get_fn_expr_argtype(fcinfo->flinfo, 1),
 							  &fcinfo->args[1]);
-	keep_samples(target.index, col, &sample, 1);
+	rencoder_samples_need(target.index);
+	rencoder_samples_store(target.index, col, &sample, 1, true);
 	rencoder_open_index_close(&target);
 	PG_RETURN_VOID();
 }
@@ -180,7 +169,8 @@ rencoder_add_query_samples(PG_FUNCTION_ARGS)
 									  ARR_ELEMTYPE(PG_GETARG_ARRAYTYPE_P(1)), bound);
 	}
 	if (nadded > 0)
-		keep_samples(target.index, col, samples, nadded);
+		rencoder_samples_need(target.index);
+	rencoder_samples_store(target.index, col, samples, nadded, true);
 	rencoder_open_index_close(&target);
 	PG_RETURN_INT32(nadded);
 }

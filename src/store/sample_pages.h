@@ -77,10 +77,15 @@ typedef struct RencoderSamplePageData
 extern RencoderSample rencoder_sample_interval(uint64 lo, uint64 hi, uint32 coder,
 											   RencoderSampleSource source);
 
-/* Makes the sample pages of all columns, as rencoder_space_make_root(). */
+/* The sample pages of all columns. */
+#define rencoder_samples_npages(index) \
+	(IndexRelationGetNumberOfKeyAttributes(index) * RENCODER_SAMPLE_PAGES)
+
+/* Makes them, as rencoder_space_make_root() and rencoder_space_need_root(). */
 #define rencoder_samples_make(index, log) \
-	(void) rencoder_space_make_root(index, RENCODER_PAGE_SAMPLES, \
-						IndexRelationGetNumberOfKeyAttributes(index) * RENCODER_SAMPLE_PAGES, log)
+	(void) rencoder_space_make_root(index, RENCODER_PAGE_SAMPLES, rencoder_samples_npages(index), log)
+#define rencoder_samples_need(index) \
+	(void) rencoder_space_need_root(index, RENCODER_PAGE_SAMPLES, rencoder_samples_npages(index))
 
 /*
  * The samples of a column (0-based) whose keys were made by this generation of

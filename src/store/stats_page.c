@@ -38,16 +38,6 @@ put_stats(Page page, const RencoderStats *stats)
 	data->check = stats_check(stats);
 }
 
-void
-rencoder_stats_make(Relation index)
-{
-	if (rencoder_space_root(index, RENCODER_PAGE_STATS) != RENCODER_NO_BLOCK)
-		return;
-	rencoder_meta_lock_maintainer(index);
-	(void) rencoder_space_make_root(index, RENCODER_PAGE_STATS, 1, true);
-	rencoder_meta_unlock_maintainer(index);
-}
-
 bool
 rencoder_stats_read(Relation index, RencoderStats *stats)
 {

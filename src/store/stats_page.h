@@ -52,9 +52,6 @@ StaticAssertDecl(sizeof(RencoderStatsPageData) == 104, "RencoderStatsPageData is
 #define RencoderPageGetStats(page) \
 	((RencoderStatsPageData *) RencoderPageGetPayload(page))
 
-/* Makes the page, if there is none.  Locks: the maintainer lock, for that.  WAL: the page, metapage. */
-extern void rencoder_stats_make(Relation index);
-
 /* What was counted; false if there is no page.  Locks: metapage and page share, released. */
 extern bool rencoder_stats_read(Relation index, RencoderStats *stats);
 
