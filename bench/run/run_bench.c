@@ -2,11 +2,10 @@
  * run_bench.c
  *		Size and false pages of runs, over made keys and files.
  *
- *		run_bench [-n ROWS] [-r ROWS/PAGE] [-b BITS | -f FALSE_PAGES | -e] [-1] [-q QUERIES]
+ *		run_bench [-n ROWS] [-r ROWS/PAGE] [-b BITS | -f FALSE_PAGES | -e] [-q QUERIES]
  *				[-s SEED] [DATA]...
  *
- * -f: the rule, 1 page by default; -b: bits for a row on average; -e: whole keys; -1:
- * the first coding only.  A line for the run, then one for each kind of queries:
+ * -f: the rule, 1 page by default; -b: bits for a row on average; -e: whole keys.  A line for the run, then one for each kind of queries:
  *
  *		bits		all pages of 8,192 bytes, for a row
  *		fill		share of the leaves that is used
@@ -80,9 +79,12 @@ store(void *arg, const renc_run_page *page)
 	return (uint32_t) nstored++;
 }
 
+static uint64_t pages_read;
+
 static const uint8_t *
 fetch(void *arg, uint32_t page, int level)
 {
+	pages_read++;
 	(void) arg;
 	(void) level;
 	return stored[page];
@@ -279,7 +281,7 @@ ask(const renc_run *run, int kind, size_t wanted)
 	size_t		n = 0;
 	double		sum = 0;
 	double		right = 0;
-	double		pages = 0;
+	uint64_t	pages = pages_read;
 	double		spent;
 
 	for (size_t tries = 0; n < wanted && tries < 20 * wanted; tries++)
@@ -303,7 +305,6 @@ ask(const renc_run *run, int kind, size_t wanted)
 				found += stamp[search.page[i]] != mark;
 				stamp[search.page[i]] = mark;
 			}
-		pages += search.nread;
 		for (; at < npairs && pairs[at].key <= q.hi; at++)
 		{
 			uint32_t	page = pairs[at].page;
@@ -321,6 +322,7 @@ ask(const renc_run *run, int kind, size_t wanted)
 		sum += wrong[n++];
 		right += matching;
 	}
+	pages = pages_read - pages;
 	spent = cpu_time();
 	for (size_t i = 0; i < n; i++)
 	{
@@ -336,7 +338,7 @@ ask(const renc_run *run, int kind, size_t wanted)
 		qsort(wrong, n, sizeof(double), compare_doubles);
 		printf("    %-10s false %.3f p99 %.0f most %.0f matching %.2f pages %.2f search %.0f ns (%zu queries)\n",
 			   kinds[kind].name, sum / (double) n, wrong[n * 99 / 100], wrong[n - 1], right / (double) n,
-			   pages / (double) n, spent / (double) n, n);
+			   (double) pages / (double) n, spent / (double) n, n);
 	}
 	free(wrong);
 	free(asked);
@@ -385,7 +387,7 @@ main(int argc, char **argv)
 	size_t		queries = 20000;
 	int			c;
 
-	while ((c = getopt(argc, argv, "n:r:b:f:e1q:s:")) != -1)
+	while ((c = getopt(argc, argv, "n:r:b:f:eq:s:")) != -1)
 	{
 		if (c == 'n')
 			rows = strtoull(optarg, NULL, 10);
@@ -395,8 +397,6 @@ main(int argc, char **argv)
 			queries = strtoull(optarg, NULL, 10);
 		else if (c == 's')
 			rnd_seed(strtoull(optarg, NULL, 10));
-		else if (c == '1')
-			options.one_coding = true;
 		else if (c == 'e')
 			options.target = RENC_RUN_EXACT;
 		else if (c == 'b' || c == 'f')

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "filter/renc_hash.h"
+#include "renc_sort.h"
 
 #define UNITS			64
 #define FIRST_SLOTS		64
@@ -176,7 +177,7 @@ renc_page_set_add_span(renc_page_sets *sets, renc_page_set *set, uint32_t first,
 	}
 }
 
-/* Puts the chunks in order, in front (Shell's sort: in place, and short where there are few). */
+/* Puts the chunks in order, in front. */
 static void
 sort_chunks(renc_page_sets *sets)
 {
@@ -188,20 +189,8 @@ sort_chunks(renc_page_sets *sets)
 		if (chunk[slot].units != 0)
 			chunk[n++] = chunk[slot];
 	}
-	for (uint32_t gap = n; gap > 1;)
-	{
-		gap = gap < 5 ? 1 : (uint32_t) (((uint64_t) gap * 5 - 1) / 11);
-		for (uint32_t i = gap; i < n; i++)
-		{
-			renc_page_chunk moved = chunk[i];
-			uint32_t	to = i;
-
-			for (; to >= gap && chunk[to - gap].key > moved.key; to -= gap)
-				chunk[to] = chunk[to - gap];
-			chunk[to] = moved;
-		}
-	}
-	sets->hashed = false;
+	RENC_SORT(renc_page_chunk, chunk, n,.key)
+		sets->hashed = false;
 	sets->sorted++;
 }
 

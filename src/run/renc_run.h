@@ -194,8 +194,6 @@ typedef struct renc_run_options
 	 */
 	double		wanted_together;
 	uint32_t	block;			/* entries of a block, nominally; 0: 256 */
-	bool		one_coding;		/* coding 0 only, where it can be
-								 * (measurements) */
 	renc_run_write write;
 	void	   *arg;
 
@@ -292,7 +290,6 @@ typedef struct renc_run_search
 	/* Once the search is over: NULL, or what is wrong with which page. */
 	const char *failure;
 	uint32_t	failed_page;
-	uint32_t	nread;			/* pages read */
 
 	/* Private. */
 	const renc_run *run;

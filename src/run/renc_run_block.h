@@ -25,8 +25,7 @@ typedef struct renc_run_code
 } renc_run_code;
 
 /* Chooses among the codings; n entries, ascending and distinct, of "npages" pages. */
-extern renc_run_code renc_run_choose_code(const renc_run_entry *entry, uint32_t n, uint32_t npages,
-										  bool one_coding);
+extern renc_run_code renc_run_choose_code(const renc_run_entry *entry, uint32_t n, uint32_t npages);
 
 /*
  * The best parameter of coding 1 for "total" gaps counted by their highest bit: each bit more

@@ -191,16 +191,13 @@ choose_gaps(const renc_run_entry *entry, const uint16_t *start, uint32_t ncells,
 }
 
 renc_run_code
-renc_run_choose_code(const renc_run_entry *entry, uint32_t n, uint32_t npages, bool one_coding)
+renc_run_choose_code(const renc_run_entry *entry, uint32_t n, uint32_t npages)
 {
 	renc_run_code rice = choose_rice(entry, n, npages);
 	renc_run_code gaps;
 	uint16_t	start[RENC_RUN_MAX_BLOCK + 1];
-	uint32_t	ncells;
+	uint32_t	ncells = list_cells(entry, n, start);
 
-	if (one_coding && rice.bits != UINT64_MAX)
-		return rice;
-	ncells = list_cells(entry, n, start);
 	if (least_gaps_bits(entry, start, ncells, npages) >= rice.bits)
 		return rice;
 	gaps = choose_gaps(entry, start, ncells, npages);

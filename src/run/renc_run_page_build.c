@@ -4,6 +4,8 @@
  */
 #include "renc_run_page_build.h"
 
+#include "renc_sort.h"
+
 /* Cells that a separator may lie below its block's first key. */
 #define SEPARATOR_CELLS		4
 
@@ -55,54 +57,6 @@ renc_run_build_init(renc_run_builder *b, const renc_run_options *options, uint8_
 
 /* ---- Blocks ---- */
 
-static void
-sift_down(renc_run_entry *entry, uint32_t root, uint32_t n)
-{
-	renc_run_entry e = entry[root];
-
-	while (2 * root + 1 < n)
-	{
-		uint32_t	child = 2 * root + 1;
-
-		if (child + 1 < n && entry[child + 1].page > entry[child].page)
-			child++;
-		if (entry[child].page <= e.page)
-			break;
-		entry[root] = entry[child];
-		root = child;
-	}
-	entry[root] = e;
-}
-
-/* Sorts entries of one cell.  qsort() may allocate. */
-static void
-sort_pages(renc_run_entry *entry, uint32_t n)
-{
-	if (n <= 32)
-	{
-		for (uint32_t i = 1; i < n; i++)
-		{
-			renc_run_entry e = entry[i];
-			uint32_t	j = i;
-
-			for (; j > 0 && entry[j - 1].page > e.page; j--)
-				entry[j] = entry[j - 1];
-			entry[j] = e;
-		}
-		return;
-	}
-	for (uint32_t root = n / 2; root-- > 0;)
-		sift_down(entry, root, n);
-	for (uint32_t end = n - 1; end > 0; end--)
-	{
-		renc_run_entry e = entry[0];
-
-		entry[0] = entry[end];
-		entry[end] = e;
-		sift_down(entry, 0, end);
-	}
-}
-
 /* The entries of a block: sorted, no two alike.  Returns their number. */
 static uint32_t
 make_entries(renc_run_entry *entry, const renc_run_pair *pair, uint32_t n, const renc_run_new_block *block)
@@ -129,8 +83,8 @@ make_entries(renc_run_entry *entry, const renc_run_pair *pair, uint32_t n, const
 			made = end;
 			continue;
 		}
-		sort_pages(entry + start, end - start);
-		for (uint32_t j = start; j < end; j++)
+		RENC_SORT(renc_run_entry, entry + start, end - start,.page)
+			for (uint32_t j = start; j < end; j++)
 			if (made == start || entry[made - 1].page != entry[j].page)
 				entry[made++] = entry[j];
 	}
@@ -214,7 +168,7 @@ renc_run_build_block(renc_run_builder *b, const renc_run_pair *pair, uint32_t n,
 		*fit = n / 2;
 		return false;
 	}
-	block->code = renc_run_choose_code(b->entry, block->n, block->npages, b->options.one_coding);
+	block->code = renc_run_choose_code(b->entry, block->n, block->npages);
 	size = (size_t) (block->code.bits + 7) / 8;
 	if (directory_size(b, b->nblocks + 1) + b->ndata + size > b->options.payload)
 	{

@@ -31,7 +31,6 @@ renc_run_plan_init(renc_run_planner *planner, const renc_run_options *options)
 	memset(planner, 0, sizeof(*planner));
 	planner->npages = options->npages;
 	planner->exact = options->target == RENC_RUN_EXACT;
-	planner->one_coding = options->one_coding;
 	planner->spread = 1;
 	renc_run_tally_init(&planner->tallier);
 }
@@ -113,9 +112,7 @@ note_cost(const renc_run_planner *planner, renc_run_part *part, int width, const
 		t->absent / (double) (last - first - (part->keys - 1)) * part->gaps : 0;
 	cost->false_pages = part->gaps > 0 ?
 		0.5 * (cost->own + t->between * part->keys / part->gaps) : cost->own;
-	cost->bits = rice_cost(t->entries, cells * part->npages);
-	if (!planner->one_coding || cost->bits == INFINITY)
-		cost->bits = fmin(cost->bits, gaps_cost(t, part));
+	cost->bits = fmin(rice_cost(t->entries, cells * part->npages), gaps_cost(t, part));
 	cost->bits += BLOCK_BITS + (planner->page_spans ? PAGE_SPAN_BITS : 0);
 	cost->total = cost->bits + planner->price * cost->false_pages;
 	part->known |= UINT64_C(1) << width;
@@ -288,7 +285,6 @@ divide(renc_run_planner *planner, renc_run_part *part, const renc_run_cost *whol
 	piece[start].width = whole->width;
 	piece[start].bits = whole->bits;
 	piece[start].keys = part->keys;
-	piece[start].false_pages = whole->false_pages;
 	piece[start].own = whole->own;
 	piece[start].gaps = part->gaps;
 	piece[start].absent = whole->absent;

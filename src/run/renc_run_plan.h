@@ -46,7 +46,6 @@ typedef struct renc_run_planner
 {
 	uint32_t	npages;			/* of the run, or its places */
 	bool		exact;			/* cells are keys */
-	bool		one_coding;
 	bool		page_spans;		/* a block names pages of its own page span */
 	bool		repeats;		/* pairs with neighbouring keys name the same */
 	double		price;			/* bits that a false page is worth */
@@ -64,8 +63,7 @@ typedef struct renc_run_piece
 	int			width;
 	double		bits;
 	double		keys;
-	double		false_pages;	/* of "keys" queries together: */
-	double		own;			/* of queries for keys */
+	double		own;			/* false pages of queries for keys, together */
 	double		gaps;			/* between keys, that hold a point */
 	double		absent;			/* of "gaps" values anywhere between the first
 								 * and the last key, but none of them */

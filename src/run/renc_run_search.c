@@ -16,7 +16,6 @@ renc_run_search_begin(renc_run_search *s, const renc_run *run, renc_run_read rea
 	s->n = 0;
 	s->failure = NULL;
 	s->failed_page = 0;
-	s->nread = 0;
 	s->run = run;
 	s->read = read;
 	s->arg = arg;
@@ -51,7 +50,6 @@ read_page(renc_run_search *s, uint32_t number, int level)
 {
 	const uint8_t *page = s->read(s->arg, number, level);
 
-	s->nread++;
 	s->step[level].number = number;
 	if (page == NULL)
 		(void) fail(s, number, "it cannot be read");

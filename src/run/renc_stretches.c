@@ -7,6 +7,8 @@
 #include <assert.h>
 #include <string.h>
 
+#include "renc_sort.h"
+
 /* Stretches that there is room for at first. */
 #define FIRST_ROOM	32
 
@@ -69,28 +71,6 @@ renc_stretches_end(renc_stretches *list)
 	renc_stretches_clear(list);
 }
 
-/* Shell's sort: in place, and short where little is out of order. */
-static void
-sort_stretches(renc_stretches *list)
-{
-	uint64_t   *stretch = list->stretch;
-	uint32_t	n = list->n;
-
-	for (uint32_t gap = n; gap > 1;)
-	{
-		gap = gap < 5 ? 1 : (uint32_t) (((uint64_t) gap * 5 - 1) / 11);
-		for (uint32_t i = gap; i < n; i++)
-		{
-			uint64_t	moved = stretch[i];
-			uint32_t	to = i;
-
-			for (; to >= gap && stretch[to - gap] > moved; to -= gap)
-				stretch[to] = stretch[to - gap];
-			stretch[to] = moved;
-		}
-	}
-}
-
 /* Unites "next" with the last stretch of pages, if less than "gap" pages are between. */
 static bool
 unite_pages(uint64_t *last, uint64_t next, uint32_t gap)
@@ -126,8 +106,8 @@ put_in_order(renc_stretches *list, uint32_t gap)
 	uint32_t	pages = 0;		/* this one */
 	uint32_t	n = 0;
 
-	sort_stretches(list);
-	for (uint32_t i = 0; i < list->n; i++)
+	RENC_SORT(uint64_t, stretch, list->n,)
+		for (uint32_t i = 0; i < list->n; i++)
 	{
 		uint64_t	next = stretch[i];
 

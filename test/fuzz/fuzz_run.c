@@ -57,7 +57,7 @@ static uint32_t
 build_run(fuzz_input *in, stored_run *s, uint64_t *key, uint32_t *place)
 {
 	static uint64_t memory[200000];
-	renc_run_options options = {0, 0, 0, 0, RENC_RUN_FALSE_PAGES, 1, 0, 0, false, store_page, NULL, NULL};
+	renc_run_options options = {.target = RENC_RUN_FALSE_PAGES,.wanted = 1,.write = store_page};
 	renc_run_encoder *encoder;
 	uint8_t		how = fuzz_take8(in);
 	uint32_t	n = 1 + fuzz_take_below(in, MAX_PAIRS);

@@ -225,14 +225,14 @@ is_read_back(const renc_run_code *code, uint32_t n, uint32_t npages)
 
 /* Is it coded as it should be? */
 static bool
-is_coded_well(uint32_t n, uint32_t npages, bool one_coding)
+is_coded_well(uint32_t n, uint32_t npages)
 {
 	bool		fits = entry[n - 1].cell < (UINT64_C(1) << 62) / npages;
 	uint64_t	rice_bits = TOO_LONG;
 	int			low = fits ? best_rice(n, npages, &rice_bits) : 0;
 	int			k = gap_parameter(n);
-	uint64_t	gaps_bits = one_coding && rice_bits != TOO_LONG ? TOO_LONG : gaps_length(n, npages, k);
-	renc_run_code code = renc_run_choose_code(entry, n, npages, one_coding);
+	uint64_t	gaps_bits = gaps_length(n, npages, k);
+	renc_run_code code = renc_run_choose_code(entry, n, npages);
 
 	begin_truth();
 	if (gaps_bits < rice_bits)
@@ -265,7 +265,7 @@ main(int argc, char **argv)
 		uint32_t	n = draw_entries(1 + (uint32_t) (rnd_below(RENC_RUN_MAX_BLOCK) >> rnd_below(10)),
 									 npages, cells);
 
-		wrong += !is_coded_well(n, npages, rnd_below(8) == 0);
+		wrong += !is_coded_well(n, npages);
 		gaps += renc_run_choose_code(entry, n, npages, false).coding == CODING_GAPS;
 	}
 	tap_ok(wrong == 0, "%d of %d blocks are not coded as they should be", wrong, blocks);

@@ -112,8 +112,8 @@ golden_run(renc_run_target target, double wanted, size_t payload, uint32_t parts
 	};
 	static test_run t;
 	test_pair  *pair = (test_pair *) test_alloc(N * sizeof(test_pair));
-	renc_run_options options = {payload, 100, 5000, parts, target, wanted, 0, 0, false, NULL, NULL,
-	NULL};
+	renc_run_options options = {.payload = payload,.first_page = 100,.npages = 5000,.parts = parts,
+		.target = target,.wanted = wanted};
 	uint64_t	h = UINT64_C(0xcbf29ce484222325);
 	uint32_t	kinds = 0;
 	size_t		n;

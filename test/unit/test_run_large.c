@@ -351,7 +351,8 @@ observe(double *existing, double *absent)
 static void
 test_rule(const kind * k)
 {
-	renc_run_options options = {8160, 0, ROWS / k->per_page + 1, 0, RENC_RUN_FALSE_PAGES, 1, 0, 0, false, NULL, NULL, NULL};
+	renc_run_options options = {.payload = 8160,.npages = ROWS / k->per_page + 1,
+		.target = RENC_RUN_FALSE_PAGES,.wanted = 1};
 	double		existing;
 	double		absent;
 	double		bits;
@@ -383,7 +384,8 @@ test_targets(void)
 	make_pairs(&kinds[0], 0);
 	for (int i = 0; i < 3; i++)
 	{
-		renc_run_options options = {400, 0, ROWS / 4, 0, RENC_RUN_BITS, 16 + 3 * i, 0, 0, false, NULL, NULL, NULL};
+		renc_run_options options = {.payload = 400,.npages = ROWS / 4,
+			.target = RENC_RUN_BITS,.wanted = 16 + 3 * i};
 		double		existing;
 		double		absent;
 		double		bits;
@@ -406,7 +408,8 @@ test_targets(void)
 static void
 test_refusals(void)
 {
-	renc_run_options options = {8160, 10, 5, 0, RENC_RUN_EXACT, 0, 0, 0, false, NULL, NULL, NULL};
+	renc_run_options options = {.payload = 8160,.first_page = 10,.npages = 5,
+		.target = RENC_RUN_EXACT};
 	test_pair	two[2] = {{5, 10, 1}, {5, 11, 1}};
 
 	tap_ok(test_run_build(&t, &options, two, 2) && t.run.entries == 2 && t.run.level == 0, "two pairs");
@@ -472,7 +475,8 @@ expect_no_such_page(uint8_t *window)
 static void
 test_damage(void)
 {
-	renc_run_options options = {1000, 0, ROWS / 35 + 1, 0, RENC_RUN_FALSE_PAGES, 1, 0, 0, false, NULL, NULL, NULL};
+	renc_run_options options = {.payload = 1000,.npages = ROWS / 35 + 1,
+		.target = RENC_RUN_FALSE_PAGES,.wanted = 1};
 	uint8_t    *leaf;
 	uint8_t    *root;
 	uint32_t	n;
@@ -530,7 +534,7 @@ test_damage(void)
 static void
 test_many_rows(void)
 {
-	renc_run_options options = {8160, 0, MANY, 0, RENC_RUN_EXACT, 0, 0, 0, false, NULL, NULL, NULL};
+	renc_run_options options = {.payload = 8160,.npages = MANY,.target = RENC_RUN_EXACT};
 	test_pair  *many = (test_pair *) test_alloc(MANY * sizeof(test_pair));
 	renc_run_ranker ranker;
 	renc_run_count count;

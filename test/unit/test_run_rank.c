@@ -59,7 +59,8 @@ true_rows(size_t n, uint64_t lo, uint64_t hi)
 static bool
 build(size_t n)
 {
-	renc_run_options options = {8160, 0, PAGES, parts, RENC_RUN_FALSE_PAGES, 1, 0, 0, false, NULL, NULL, NULL};
+	renc_run_options options = {.payload = 8160,.npages = PAGES,.parts = parts,
+		.target = RENC_RUN_FALSE_PAGES,.wanted = 1};
 
 	return test_run_build(&t, &options, pair, n);
 }

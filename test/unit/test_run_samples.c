@@ -130,7 +130,8 @@ build(uint32_t n)
 {
 	static renc_run_edge edge[2 * SAMPLES];
 	static renc_run_asked asked[SAMPLES];
-	renc_run_options options = {8160, 0, ROWS / PER_PAGE, parts, RENC_RUN_FALSE_PAGES, 1, 0, 0, false, NULL, NULL, NULL};
+	renc_run_options options = {.payload = 8160,.npages = ROWS / PER_PAGE,.parts = parts,
+		.target = RENC_RUN_FALSE_PAGES,.wanted = 1};
 	renc_run_samples samples;
 	double		used = 0;
 	double		sum = 0;

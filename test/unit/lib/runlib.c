@@ -158,7 +158,6 @@ random_run_options(size_t payload, uint32_t first_page, uint32_t npages)
 	options.wanted = options.target == RENC_RUN_BITS ? 2 + (double) rnd_below(40) :
 		exp((double) rnd_below(160) / 10 - 10);
 	options.block = rnd_below(4) == 0 ? 0 : 4 + (uint32_t) rnd_below(200);
-	options.one_coding = rnd_below(3) == 0;
 	return options;
 }
 
