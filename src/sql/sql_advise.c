@@ -11,16 +11,13 @@
 
 #include "access/genam.h"
 #include "access/htup_details.h"
-#include "access/relation.h"
 #include "access/tableam.h"
 #include "catalog/index.h"
 #include "catalog/pg_am.h"
 #include "catalog/pg_class.h"
 #include "fmgr.h"
 #include "funcapi.h"
-#include "storage/lmgr.h"
 #include "utils/builtins.h"
-#include "utils/guc.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
@@ -72,7 +69,7 @@ report_progress(const char *name, int64 number, int64 total)
 }
 
 static void
-refuse_estimate(Oid indexoid, Oid heapoid)
+refuse_estimate(Oid indexoid, Oid heapoid, Oid userid)
 {
 	const char *name = get_rel_name(indexoid);
 
@@ -85,7 +82,7 @@ refuse_estimate(Oid indexoid, Oid heapoid)
 				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
 				 errmsg("\"%s\" is a partitioned index", name),
 				 errhint("Call the function for the index of a partition.")));
-	if (!rencoder_open_index_may_read(heapoid, GetUserId()))
+	if (!rencoder_open_index_may_read(heapoid, userid))
 		ereport(ERROR,
 				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
 				 errmsg("permission denied for index %s", name),
@@ -203,19 +200,12 @@ estimate_index(Relation heap, Relation index, IndexEstimate *estimate)
 	MemoryContextDelete(context);
 }
 
-/* As the table's owner, restricted, since expressions of the index are evaluated. */
+/* As the table's owner, since expressions of the index are evaluated. */
 static void
 estimate_as_owner(Relation heap, Relation index, int64 least_size, IndexEstimate *estimate)
 {
 	bool		is_brin = index->rd_rel->relam == BRIN_AM_OID;
-	Oid			userid;
-	int			sec_context;
-	int			nestlevel;
 
-	GetUserIdAndSecContext(&userid, &sec_context);
-	SetUserIdAndSecContext(heap->rd_rel->relowner, sec_context | SECURITY_RESTRICTED_OPERATION);
-	nestlevel = NewGUCNestLevel();
-	rencoder_restrict_search_path();
 	estimate->problem = find_problem(heap, index);
 	if (estimate->problem == NULL)
 		estimate->present_pages = RelationGetNumberOfBlocks(index);
@@ -224,8 +214,6 @@ estimate_as_owner(Relation heap, Relation index, int64 least_size, IndexEstimate
 	if (estimate->problem == NULL &&
 		(int64) RelationGetNumberOfBlocks(is_brin ? heap : index) * BLCKSZ >= least_size)
 		estimate_index(heap, index, estimate);
-	AtEOXact_GUC(false, nestlevel);
-	SetUserIdAndSecContext(userid, sec_context);
 }
 
 static Datum
@@ -253,18 +241,6 @@ make_estimate_row(FunctionCallInfo fcinfo, const IndexEstimate *estimate)
 	return HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(desc), values, nulls));
 }
 
-/* AccessShareLock on both, or false at once: then it holds none. */
-static bool
-lock_both(Oid heapoid, Oid indexoid)
-{
-	if (!ConditionalLockRelationOid(heapoid, AccessShareLock))
-		return false;
-	if (ConditionalLockRelationOid(indexoid, AccessShareLock))
-		return true;
-	UnlockRelationOid(heapoid, AccessShareLock);
-	return false;
-}
-
 /*
  * rencoder_estimate_index(index regclass, least_size bigint, number bigint, total bigint)
  *		returns record
@@ -280,31 +256,24 @@ rencoder_estimate_index(PG_FUNCTION_ARGS)
 	Oid			indexoid = PG_GETARG_OID(0);
 	Oid			heapoid = IndexGetRelation(indexoid, true);
 	IndexEstimate estimate = {.present_pages = InvalidBlockNumber};
-	Relation	heap;
-	Relation	index;
+	RencoderOpenIndex target;
 
-	refuse_estimate(indexoid, heapoid);
-	if (lock_both(heapoid, indexoid))
+	refuse_estimate(indexoid, heapoid, GetUserId());
+	switch (rencoder_open_index_try(&target, indexoid, AccessShareLock, true))
 	{
-		heap = try_relation_open(heapoid, NoLock);
-		index = try_relation_open(indexoid, NoLock);
-		if (heap == NULL || index == NULL)
+		case RENCODER_TRY_GONE:
 			estimate.problem = "the index has been dropped";
-		else
-		{
-			refuse_estimate(indexoid, heapoid);
-			report_progress(RelationGetRelationName(index), PG_GETARG_INT64(2),
+			break;
+		case RENCODER_TRY_LOCKED:
+			estimate.problem = "another session has locked it";
+			break;
+		case RENCODER_TRY_OPENED:
+			refuse_estimate(indexoid, heapoid, target.save_userid);
+			report_progress(RelationGetRelationName(target.index), PG_GETARG_INT64(2),
 							PG_GETARG_INT64(3));
-			estimate_as_owner(heap, index, PG_GETARG_INT64(1), &estimate);
-		}
-		if (index != NULL)
-			relation_close(index, NoLock);
-		if (heap != NULL)
-			relation_close(heap, NoLock);
-		UnlockRelationOid(indexoid, AccessShareLock);
-		UnlockRelationOid(heapoid, AccessShareLock);
+			estimate_as_owner(target.heap, target.index, PG_GETARG_INT64(1), &estimate);
+			rencoder_open_index_close(&target);
+			break;
 	}
-	else
-		estimate.problem = "another session has locked it";
 	return make_estimate_row(fcinfo, &estimate);
 }

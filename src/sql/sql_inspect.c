@@ -1,7 +1,7 @@
 /*
  * sql_inspect.c
- *		SQL functions that show what is in an index.  All of them only read,
- *		and work on a standby.
+ *		SQL functions that show what is in an index, or answer with an estimate.  All of them only
+ *		read, and work on a standby.
  *
  * Keys are shown as 16 hexadecimal digits after "0x": the whole unsigned
  * range, of one width, so that they sort as text.
@@ -20,6 +20,7 @@
 
 #include "base/options.h"
 #include "format/format_filter.h"
+#include "query/estimate_count.h"
 #include "sql/sql_bounds.h"
 #include "store/group_copy.h"
 #include "store/open_index.h"
@@ -32,6 +33,7 @@ PG_FUNCTION_INFO_V1(rencoder_groups);
 PG_FUNCTION_INFO_V1(rencoder_ranges);
 PG_FUNCTION_INFO_V1(rencoder_runs);
 PG_FUNCTION_INFO_V1(rencoder_candidates);
+PG_FUNCTION_INFO_V1(rencoder_estimate_count);
 
 /* A row under construction. */
 #define ROW_COLUMNS	24
@@ -467,6 +469,23 @@ rencoder_ranges(PG_FUNCTION_ARGS)
 	return list_groups(fcinfo, true);
 }
 
+/*
+ * Opens the index that a function was called for with (index, lo, hi); returns the query "first column
+ * BETWEEN lo AND hi".  sql_bounds.h says what that means for other types than numbers.
+ */
+static RencoderQuery *
+open_query(FunctionCallInfo fcinfo, RencoderOpenIndex *target)
+{
+	ScanKey		keys = palloc(RENCODER_BOUND_KEYS * sizeof(ScanKeyData));
+	int			nkeys;
+
+	rencoder_open_index(target, PG_GETARG_OID(0), AccessShareLock, RENCODER_PRIVILEGE_READ);
+	rencoder_open_index_require_valid(target);
+	nkeys = rencoder_bounds_keys(target, 0, get_fn_expr_argtype(fcinfo->flinfo, 1),
+								 &fcinfo->args[1], keys);
+	return rencoder_key_query(target->index, keys, nkeys);
+}
+
 static void
 ignore_candidates(void *arg, uint64 first_range, const renc_candidates *candidates)
 {
@@ -476,28 +495,20 @@ ignore_candidates(void *arg, uint64 first_range, const renc_candidates *candidat
  * rencoder_candidates(index regclass, lo anycompatible, hi anycompatible)
  *		returns record
  *
- * What a scan for "first column BETWEEN lo AND hi" with the present snapshot
- * would visit; sql_bounds.h says what that means for other types than numbers.
- * AccessShareLock on table and index.
+ * What a scan with the present snapshot would visit.  AccessShareLock on table and index.
  */
 Datum
 rencoder_candidates(PG_FUNCTION_ARGS)
 {
 	RencoderOpenIndex target;
 	RencoderCandidateCounts counts = {0};
-	ScanKeyData keys[RENCODER_BOUND_KEYS];
-	int			nkeys;
+	RencoderQuery *query;
 	Row			row = {0};
 
 	if (PG_ARGISNULL(0))
 		PG_RETURN_NULL();
-	rencoder_open_index(&target, PG_GETARG_OID(0), AccessShareLock,
-						RENCODER_PRIVILEGE_READ);
-	rencoder_open_index_require_valid(&target);
-	nkeys = rencoder_bounds_keys(&target, 0, get_fn_expr_argtype(fcinfo->flinfo, 1),
-								 &fcinfo->args[1], keys);
-	(void) rencoder_candidates_find(target.index, RelationGetNumberOfBlocks(target.heap),
-									rencoder_key_query(target.index, keys, nkeys),
+	query = open_query(fcinfo, &target);
+	(void) rencoder_candidates_find(target.index, RelationGetNumberOfBlocks(target.heap), query,
 									GetActiveSnapshot(), NULL, ignore_candidates, NULL,
 									NULL, &counts);
 	put(&row, Int64GetDatum(counts.ranges));
@@ -508,4 +519,25 @@ rencoder_candidates(PG_FUNCTION_ARGS)
 	put(&row, Int64GetDatum(counts.index_pages));
 	rencoder_open_index_close(&target);
 	PG_RETURN_DATUM(single_row(fcinfo, &row));
+}
+
+/*
+ * rencoder_estimate_count(index regclass, lo anycompatible, hi anycompatible)
+ *		returns bigint
+ *
+ * Rows that a scan would find, about.  AccessShareLock on table and index.
+ */
+Datum
+rencoder_estimate_count(PG_FUNCTION_ARGS)
+{
+	RencoderOpenIndex target;
+	RencoderQuery *query;
+	double		rows;
+
+	if (PG_ARGISNULL(0))
+		PG_RETURN_NULL();
+	query = open_query(fcinfo, &target);
+	rows = rencoder_estimate_count_rows(target.index, target.heap, query);
+	rencoder_open_index_close(&target);
+	PG_RETURN_INT64((int64) rows);
 }

@@ -5,8 +5,8 @@
  * Those that summarize have the names, arguments and results of BRIN's.
  */
 #include "maintain/compact.h"
-#include "maintain/desummarize.h"
 #include "maintain/note.h"
+#include "maintain/reading.h"
 #include "maintain/retune.h"
 #include "maintain/summarize.h"
 

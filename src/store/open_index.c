@@ -283,19 +283,17 @@ rencoder_open_index(RencoderOpenIndex *target, Oid indexoid, LOCKMODE lockmode,
 	note_shards(target->heap, target->index);
 }
 
-/* Is the relation, which is locked, an index that can be worked on? */
+/* Is the relation, which is locked, an index that can be worked on, or any? */
 static bool
-is_usable(Relation index, Oid heapoid)
+is_usable(Relation index, Oid heapoid, bool any)
 {
-	return index->rd_rel->relkind == RELKIND_INDEX &&
-		index->rd_indam->amoptions == rencoderoptions &&
-		index->rd_index->indisvalid &&
-		index->rd_index->indrelid == heapoid &&
-		!RelationUsesLocalBuffers(index);
+	return index->rd_rel->relkind == RELKIND_INDEX && index->rd_index->indrelid == heapoid &&
+		(any || (index->rd_indam->amoptions == rencoderoptions && index->rd_index->indisvalid &&
+				 !RelationUsesLocalBuffers(index)));
 }
 
 RencoderTry
-rencoder_open_index_try(RencoderOpenIndex *target, Oid indexoid, LOCKMODE lockmode)
+rencoder_open_index_try(RencoderOpenIndex *target, Oid indexoid, LOCKMODE lockmode, bool any)
 {
 	Oid			heapoid = IndexGetRelation(indexoid, true);
 
@@ -314,7 +312,7 @@ rencoder_open_index_try(RencoderOpenIndex *target, Oid indexoid, LOCKMODE lockmo
 	target->heap = try_relation_open(heapoid, NoLock);
 	target->index = try_relation_open(indexoid, NoLock);
 	if (target->heap != NULL && target->index != NULL &&
-		is_usable(target->index, heapoid))
+		is_usable(target->index, heapoid, any))
 	{
 		become_owner(target);
 		return RENCODER_TRY_OPENED;

@@ -60,10 +60,11 @@ typedef enum RencoderTry
 
 /*
  * The same for the worker: waits for no lock, asks for no privileges, and what
- * is wrong with the index is an answer, not an error.
+ * is wrong with the index is an answer, not an error.  "any": an index of any access method, in
+ * whatever state.
  */
 extern RencoderTry rencoder_open_index_try(RencoderOpenIndex *target, Oid indexoid,
-										   LOCKMODE lockmode);
+										   LOCKMODE lockmode, bool any);
 
 /*
  * Between opening and closing, for what must not run with the owner's rights,

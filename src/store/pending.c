@@ -318,16 +318,16 @@ rencoder_pending_read_spares(Relation index, BlockNumber first, RencoderSpareCha
 		Buffer		buf;
 
 		CHECK_FOR_INTERRUPTS();
-		if (blkno >= nblocks)
-			return "The list of spare pages goes on behind the end of the index.";
 		if (chain->n > nblocks)
 			return "The list of spare pages is circular.";
+		grow_chain(chain);
+		chain->blkno[chain->n++] = blkno;
+		if (blkno >= nblocks)
+			return "The list of spare pages goes on behind the end of the index.";
 		buf = rencoder_page_try_read(index, blkno, RENCODER_PAGE_PENDING, &fault);
 		if (!BufferIsValid(buf))
 			return fault;
-		grow_chain(chain);
-		chain->blkno[chain->n] = blkno;
-		chain->number[chain->n++] = RencoderPageGetPending(BufferGetPage(buf))->number;
+		chain->number[chain->n - 1] = RencoderPageGetPending(BufferGetPage(buf))->number;
 		blkno = RencoderPageGetPending(BufferGetPage(buf))->next;
 		UnlockReleaseBuffer(buf);
 	}
@@ -346,8 +346,7 @@ rencoder_pending_count_spares(Relation index)
 		if (fault == NULL)
 			return chain.n;
 		if (!rencoder_pending_moved(index, metadata))
-			rencoder_page_corrupted(index, chain.n == 0 ? RENCODER_META_BLKNO : chain.blkno[chain.n - 1],
-									fault);
+			rencoder_page_corrupted(index, chain.blkno[chain.n - 1], fault);
 		pfree(metadata);
 	}
 }

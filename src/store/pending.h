@@ -167,7 +167,7 @@ typedef struct RencoderSpareChain
 } RencoderSpareChain;
 
 /*
- * Reads the chain from "first" on into *chain, which is zero.  NULL, or what is wrong behind its last
+ * Reads the chain from "first" on into *chain, which is zero.  NULL, or what is wrong with its last
  * page: only if nothing has moved since the metapage was looked at (rencoder_pending_moved()), as
  * inserters take pages, and a maintainer whom the caller does not keep out adds some.  Locks: the
  * pages share, one at a time, released.

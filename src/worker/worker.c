@@ -158,7 +158,7 @@ do_job(RencoderJob *job)
 	SetCurrentStatementStartTimestamp();
 	StartTransactionCommand();
 	PushActiveSnapshot(GetTransactionSnapshot());
-	switch (rencoder_open_index_try(&target, job->index, RowExclusiveLock))
+	switch (rencoder_open_index_try(&target, job->index, RowExclusiveLock, false))
 	{
 		case RENCODER_TRY_GONE:
 			break;

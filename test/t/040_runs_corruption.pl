@@ -266,7 +266,7 @@ my %damage = (
 	info_zero    => [ poke_info('zero', "\1"),
 		qr/A field of the run that must be zero is not\./, 1 ],
 	info_beyond  => [ poke_info('extent', pack('VV', 1 << 30, 1)),
-		qr/The list of spare pages goes on behind the end of the index/, 1 ],
+		qr/It refers to 1 pages from block 1073741824/, 1 ],
 	info_short   => [ named(\&base_root, sub {
 				my ($data) = @_;
 				my $info = base_info($data);
@@ -360,7 +360,7 @@ my %damage = (
 				return poke($data, 0, $META{pending_spare}, pack('V', meta($data, 'pending_last')));
 			}), qr/Blocks \d+ and \d+ both refer to it\./, 1 ],
 	spare_beyond   => [ poke_meta('pending_spare', pack('V', 1 << 30)),
-		qr/The list of spare pages goes on behind the end of the index/, 1 ],
+		qr/It refers to 1 pages from block 1073741824/, 1 ],
 
 	# Groups.
 	unknown_run  => [ poke_both('run', pack('V', 9)),
