@@ -9,7 +9,7 @@
  *		switch     headers X, column by column: the new storage, and what was read
  *		finish     header X: not flushing
  *
- * A flush makes a run so (flush.c), a rebuild a matrix (rebuild.c).  INV-13 says why no row is
+ * A flush makes a run so (flush.c), a rebuild a matrix (retune.c).  INV-13 says why no row is
  * lost.  Summarizing begins alike (summarize.c).  The caller has the maintainer lock.
  */
 #ifndef RENCODER_READING_H

@@ -5,6 +5,11 @@
  *
  * Whether a group gains is known only from its keys, so the table is read for that; what is
  * rebuilt is made of the same keys.
+ *
+ * A group is rebuilt as it is flushed (flush.c), but the new storage is a matrix for each column: it
+ * is made of the keys on pages that nobody refers to, and one record switches to it, starts a new
+ * epoch and frees the old pages (INV-7).  Rows that came meanwhile have entries behind the cut, as
+ * always.
  */
 #include "maintain/retune.h"
 
@@ -13,14 +18,17 @@
 #include "utils/memutils.h"
 
 #include "base/options.h"
+#include "format/format_filter.h"
 #include "key/key.h"
 #include "maintain/delta_merge.h"
-#include "maintain/rebuild.h"
+#include "maintain/reading.h"
 #include "maintain/run_groups.h"
+#include "plan/filter_design.h"
 #include "store/group_edit.h"
 #include "store/pending.h"
 #include "store/run_list.h"
 #include "store/sample_pages.h"
+#include "store/space.h"
 
 /*
  * Groups looked at last with the same queries that do not gain, after which VACUUM
@@ -38,9 +46,25 @@
 #define LATE_PART	10
 #define LATE_PAGES	8
 
+/* A group that is made anew. */
+typedef struct Rebuild
+{
+	RencoderGroup group;
+	RencoderRangeScan scan;		/* coders: by which keys are to be made;
+								 * collector: of 128 slots */
+	renc_mask	ranges;			/* that were read: all summarized ones */
+	uint64		cut;
+	uint64		horizon;
+
+	/* What each column is to be. */
+	RencoderConfig config[INDEX_MAX_KEYS];
+	double		predicted_fpr[INDEX_MAX_KEYS];
+	uint64		stamp[INDEX_MAX_KEYS];	/* rencoder_designer_stamp() */
+} Rebuild;
+
 typedef struct Retuning
 {
-	RencoderRebuild rebuild;
+	Rebuild		rebuild;
 	RencoderDesigner *designer;
 	double		margin;			/* of the present cost over the best, to
 								 * rebuild */
@@ -51,11 +75,104 @@ typedef struct Retuning
 	MemoryContext context;		/* reset with each group */
 } Retuning;
 
+/* ---- Making the filters of a group anew ---- */
+
+/* Reads the keys of the summarized ranges of a group, any version visible. */
+static void
+collect_group(Rebuild *r)
+{
+	r->ranges = rencoder_reading_begin(&r->group, renc_mask_none(), true, 0, 0);
+	r->cut = rencoder_pending_closed(r->scan.index);
+	(void) rencoder_range_scan(&r->scan, (uint64) r->group.number * RENC_GROUP_RANGES,
+							   RENC_GROUP_RANGES, r->ranges, 0, &r->horizon);
+}
+
+/* What was read of the ranges takes the place of what was known of them. */
+static void
+apply_ranges(const Rebuild *r, int col, RencoderHeader header, RencoderEntry entry)
+{
+	RencoderEntryColumn *bounds = &entry->column[col];
+
+	bounds->min = PG_UINT64_MAX;
+	bounds->max = 0;
+	renc_mask_each(slot, r->ranges)
+	{
+		const RencoderRangeSummary *range = &r->scan.collector->column[col].range[slot];
+
+		header->min[slot] = PG_UINT64_MAX;
+		header->max[slot] = 0;
+		rencoder_reading_note_range(header, entry, slot, range);
+		header->distinct[slot] = range->distinct;
+	}
+}
+
+/* Makes the matrix of a column, and switches to it; the first column comes last. */
+static void
+rebuild_column(Rebuild *r, int col)
+{
+	renc_keys	ranges[RENC_GROUP_RANGES];
+	renc_mask	always = rencoder_filter_keys(&r->config[col], r->scan.collector, col, r->ranges, ranges);
+	char	   *image = rencoder_filter_build(&r->config[col], ranges);
+	RencoderReadFlags flags;
+	RencoderGroupEdit edit;
+	RencoderEntry entry;
+	RencoderHeader header;
+	RencoderExtent extent;
+	RencoderSlab slab;
+
+	HOLD_INTERRUPTS();
+	extent = rencoder_space_alloc(r->scan.index, rencoder_filter_npages(&r->config[col]));
+	slab = rencoder_slab(r->scan.index, &r->config[col], extent);
+	rencoder_filter_write(&slab, image, true);
+
+	rencoder_group_edit_begin(&edit, &r->group, col, RENCODER_EDIT_EPOCH, 1);
+	entry = rencoder_group_edit_entry(&edit);
+	rencoder_group_edit_release_storage(&edit);
+	header = rencoder_group_edit_header(&edit);
+	header->config = entry->column[col].config = r->config[col];
+	header->matrix = entry->column[col].matrix = extent;
+	header->predicted_fpr = header->best_fpr = r->predicted_fpr[col];
+	header->sample_stamp = r->stamp[col];
+	apply_ranges(r, col, header, entry);
+	rencoder_set_put(header->always, always);
+	flags = rencoder_reading_flags(r->scan.collector, col);
+	rencoder_reading_note_flags(header, entry, r->ranges, &flags);
+	if (col == 0)
+	{
+		rencoder_set_put(header->noted, renc_mask_none());
+		rencoder_reading_set_cut(header, entry, r->cut);
+		rencoder_group_seal(entry, r->group.meta, header);
+	}
+	rencoder_group_edit_new_epoch(&edit);
+	rencoder_group_edit_finish(&edit);
+	RESUME_INTERRUPTS();
+	pfree(image);
+}
+
+/* Makes matrices of what was read, for all columns.  Inserts and scans go on meanwhile. */
+static void
+rebuild_group(Rebuild *r)
+{
+	/*
+	 * Before anything is switched: the summaries to come know of no more than
+	 * that.
+	 */
+	rencoder_group_edit_raise_horizon(&r->group, r->horizon);
+	for (int col = r->group.meta->natts - 1; col >= 0; col--)
+	{
+		rencoder_vacuum_delay_point();
+		rebuild_column(r, col);
+	}
+	rencoder_reading_finish(&r->group);
+}
+
+/* ---- Which groups ---- */
+
 /* Copies the headers of a group; false if there are none. */
 static bool
 copy_all_headers(Retuning *t, uint32 group)
 {
-	RencoderRebuild *r = &t->rebuild;
+	Rebuild    *r = &t->rebuild;
 
 	if (!rencoder_group_locate(&r->group, r->scan.index, &r->scan.meta, group))
 		return false;
@@ -145,7 +262,7 @@ needed_width(const Retuning *t)
 static bool
 is_wanted(Retuning *t, int col, RencoderPrediction *now, RencoderPrediction *best)
 {
-	RencoderRebuild *r = &t->rebuild;
+	Rebuild    *r = &t->rebuild;
 	const RencoderHeaderData *header = &t->column[col];
 	RencoderConfig *config = &r->config[col];
 	int			always = renc_mask_count(renc_mask_or(rencoder_set_get(header->always),
@@ -183,7 +300,7 @@ is_wanted(Retuning *t, int col, RencoderPrediction *now, RencoderPrediction *bes
 static void
 note_prediction(const Retuning *t, int col, double fpr, double best_fpr)
 {
-	const RencoderRebuild *r = &t->rebuild;
+	const Rebuild *r = &t->rebuild;
 	const RencoderHeaderData *header = &t->column[col];
 	RencoderGroupEdit edit;
 	RencoderHeader image;
@@ -222,7 +339,7 @@ has_late_keys(const Retuning *t)
 static bool
 retune_group(Retuning *t)
 {
-	RencoderRebuild *r = &t->rebuild;
+	Rebuild    *r = &t->rebuild;
 	RencoderPrediction now[INDEX_MAX_KEYS];
 	RencoderPrediction best[INDEX_MAX_KEYS];
 	bool		any = has_late_keys(t);
@@ -236,7 +353,7 @@ retune_group(Retuning *t)
 	}
 	r->scan.collector = rencoder_collect_create(r->scan.meta.natts);
 	r->scan.collector->in_use = true;
-	rencoder_rebuild_collect(r);
+	collect_group(r);
 	for (int col = 0; col < r->scan.meta.natts; col++)
 	{
 		CHECK_FOR_INTERRUPTS();
@@ -246,10 +363,10 @@ retune_group(Retuning *t)
 	}
 	if (any)
 	{
-		rencoder_rebuild(r);
+		rebuild_group(r);
 		return true;
 	}
-	rencoder_rebuild_give_up(r);
+	rencoder_reading_give_up(&r->group, 0);
 	for (int col = 0; col < r->scan.meta.natts; col++)
 		note_prediction(t, col, now[col].fpr, best[col].fpr);
 	return false;
@@ -259,7 +376,7 @@ retune_group(Retuning *t)
 static void
 find_coders(Retuning *t, bool train)
 {
-	RencoderRebuild *r = &t->rebuild;
+	Rebuild    *r = &t->rebuild;
 
 	if (train)
 		rencoder_columns_train(r->scan.heap, r->scan.index, r->scan.indexInfo, true,
@@ -321,7 +438,7 @@ count_late_keys(Retuning *t)
 static bool
 samples_changed(Retuning *t)
 {
-	const RencoderRebuild *r = &t->rebuild;
+	const Rebuild *r = &t->rebuild;
 
 	for (int col = 0; col < r->scan.meta.natts; col++)
 	{

@@ -6,7 +6,9 @@
 #ifndef RENCODER_RETUNE_H
 #define RENCODER_RETUNE_H
 
-#include "maintain/rebuild.h"
+#include "base/compat.h"
+
+#include "utils/rel.h"
 
 /*
  * Looks at all groups and rebuilds those whose predicted cost under the
