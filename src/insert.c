@@ -92,18 +92,6 @@ is_flagged(const Insertion *ins, const RencoderHeaderData *header)
 		(!ins->flushing || rencoder_set_test(header->keyless_since, ins->slot));
 }
 
-/*
- * Where the range has nulls without places, one more needs no entry.  Unless it is flushing: the
- * next storage may have been made of the page before the row came, and may name places (INV-13).
- */
-static InsertStep
-insert_null(Insertion *ins, const RencoderHeaderData *header, int col)
-{
-	if (ins->flushing || !rencoder_set_test(header->has_null, ins->slot))
-		rencoder_late_add_null(&ins->late, col);
-	return INSERT_DONE;
-}
-
 /* What is to be done about a column; its key, or null, is in the row's entry. */
 static InsertStep
 insert_column(Insertion *ins, const RencoderHeaderData *header, int col)
@@ -112,13 +100,24 @@ insert_column(Insertion *ins, const RencoderHeaderData *header, int col)
 
 	ins->col = col;
 	ins->wanted = header->config.coder;
+
+
+	/*
+	 * Where the range has nulls without places, one more needs no entry.
+	 * Unless it is flushing: the next storage may have been made of the page
+	 * before the row came, and may name places (INV-13).
+	 */
 	if (ins->isnull[col])
-		return insert_null(ins, header, col);
+	{
+		if (ins->flushing || !rencoder_set_test(header->has_null, ins->slot))
+			ins->late.nulls |= (uint32) 1 << col;
+		return INSERT_DONE;
+	}
 	if (!key->made || key->generation != ins->wanted)
 		return INSERT_ENCODE;
 	if (key->keyless)
 	{
-		rencoder_late_add_keyless(&ins->late, col);
+		ins->late.entry->key[col] = RENCODER_PENDING_KEYLESS;
 		return is_flagged(ins, header) ? INSERT_DONE : INSERT_FLAG;
 	}
 	/* A run is not asked for what its range's bounds exclude. */

@@ -48,18 +48,6 @@ rencoder_late_add(RencoderLateRow *row, int natts, int col, uint64 key, uint32 c
 	row->nkeys++;
 }
 
-void
-rencoder_late_add_null(RencoderLateRow *row, int col)
-{
-	row->nulls |= (uint32) 1 << col;
-}
-
-void
-rencoder_late_add_keyless(RencoderLateRow *row, int col)
-{
-	row->entry->key[col] = RENCODER_PENDING_KEYLESS;
-}
-
 RencoderLateStep
 rencoder_late_put(Relation index, RencoderLateRow *row, uint32 run, const RencoderLateCache *cache)
 {

@@ -53,12 +53,6 @@ extern void rencoder_late_row_begin(RencoderLateRow *row, BlockNumber page, Offs
 /* Adds the key of a column, made by that generation of its coder. */
 extern void rencoder_late_add(RencoderLateRow *row, int natts, int col, uint64 key, uint32 coder);
 
-/* Adds a null, which no flag says. */
-extern void rencoder_late_add_null(RencoderLateRow *row, int col);
-
-/* Adds a value without a key, which the range's flag says. */
-extern void rencoder_late_add_keyless(RencoderLateRow *row, int col);
-
 /*
  * Puts the row's keys and nulls on the pending list, unless they need not stand there; or says what has to
  * be done, without any content lock, before it is tried again.  "run" is that of the first

@@ -184,7 +184,7 @@ estimate_index(Relation heap, Relation index, IndexEstimate *estimate)
 			estimate->problem = MemoryContextStrdup(old, estimate->problem);
 			break;
 		}
-		rencoder_table_sample_like(heap, hypothetical, index, col, &sample);
+		rencoder_table_sample(heap, hypothetical, index, col + 1, &sample);
 		keys = make_needle(&sample);
 		rencoder_estimate_rows(&sample, keys, &table);
 		if (col == 0)

@@ -167,16 +167,14 @@ store_samples(Relation heap, Relation index, int col, uint32 generation,
 bool
 rencoder_columns_train_is_due(Relation heap, Relation index, double growth)
 {
-	uint32		then = rencoder_coder_heap_blocks(index);
-	RencoderCoderListData *list;
-	bool		due;
+	RencoderCoderListData *list = rencoder_coder_list(index);
 
-	if (then > 0)
-		return RelationGetNumberOfBlocks(heap) >= then * growth;
+	/*
+	 * Or a crash came between a coder and the note of what it was trained on.
+	 */
+	bool		due = list->heap_blocks > 0 ?
+		RelationGetNumberOfBlocks(heap) >= list->heap_blocks * growth : list->n > 0;
 
-	/* A crash came between a coder and the note of what it was trained on. */
-	list = rencoder_coder_list(index);
-	due = list->n > 0;
 	pfree(list);
 	return due;
 }
@@ -186,7 +184,7 @@ static bool
 has_given_samples(Relation index, int col, uint32 generation)
 {
 	int			n;
-	RencoderSample *samples = rencoder_samples_read(index, col, generation, &n);
+	RencoderSample *samples = rencoder_samples_read(index, col, &generation, &n);
 
 	for (int i = 0; i < n; i++)
 	{
@@ -272,7 +270,7 @@ rencoder_columns_train(Relation heap, Relation index, IndexInfo *indexInfo, bool
 		rencoder_columns_load_coders(index, col, generation, coders);
 		MemoryContextSwitchTo(context);
 	}
-	if (any && (due || rencoder_coder_heap_blocks(index) == 0))
+	if (any && (due || rencoder_coder_list(index)->heap_blocks == 0))
 		rencoder_coder_note_heap_blocks(index, nblocks, log);
 	MemoryContextSwitchTo(caller);
 	MemoryContextDelete(context);
@@ -345,12 +343,9 @@ rencoder_columns_check_coders(Relation index, int elevel)
 	RencoderCoderListData *list;
 	BlockNumber *page;
 	uint32		npages;
-	bool		coded = false;
 	bool		sound = true;
 
-	for (int col = 0; col < meta.natts; col++)
-		coded |= rencoder_key_is_coded(index, col);
-	if (!coded)
+	if (!rencoder_key_any_coded(index))
 		return true;
 
 	page = rencoder_directory_pages(index, &npages);

@@ -247,10 +247,12 @@ unite_keys(RencoderTableSample *sample)
 	sample->nkeys = n;
 }
 
-static void
-read_sample(Reading *r, Relation index)
+void
+rencoder_table_sample(Relation heap, Relation index, Relation model, AttrNumber attnum,
+					  RencoderTableSample *sample)
 {
-	RencoderTableSample *sample = r->sample;
+	Reading		reading = {.heap = heap,.attnum = attnum,.sample = sample};
+	Reading    *r = &reading;
 	BlockNumber pages;
 	double		tuples;
 	double		allvisible;
@@ -258,6 +260,12 @@ read_sample(Reading *r, Relation index)
 
 	memset(sample, 0, sizeof(*sample));
 	sample->index = index;
+	if (model != NULL)
+	{
+		r->model = BuildIndexInfo(model);
+		r->estate = CreateExecutorState();
+		r->predicate = ExecPrepareQual(r->model->ii_Predicate, r->estate);
+	}
 	r->capacity = 1024;
 	r->row_context = AllocSetContextCreate(CurrentMemoryContext, "rencoder sample row",
 										   ALLOCSET_SMALL_SIZES);
@@ -275,26 +283,6 @@ read_sample(Reading *r, Relation index)
 	qsort(sample->key, sample->nkeys, sizeof(RencoderSampledKey), compare_keys);
 	unite_keys(sample);
 	MemoryContextDelete(r->row_context);
-}
-
-void
-rencoder_table_sample(Relation heap, Relation index, AttrNumber attnum,
-					  RencoderTableSample *sample)
-{
-	Reading		r = {.heap = heap,.attnum = attnum,.sample = sample};
-
-	read_sample(&r, index);
-}
-
-void
-rencoder_table_sample_like(Relation heap, Relation index, Relation model, int col,
-						   RencoderTableSample *sample)
-{
-	Reading		r = {.heap = heap,.attnum = col + 1,.sample = sample};
-
-	r.model = BuildIndexInfo(model);
-	r.estate = CreateExecutorState();
-	r.predicate = ExecPrepareQual(r.model->ii_Predicate, r.estate);
-	read_sample(&r, index);
-	FreeExecutorState(r.estate);
+	if (model != NULL)
+		FreeExecutorState(r->estate);
 }

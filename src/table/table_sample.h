@@ -64,18 +64,13 @@ rencoder_sample_fraction(const RencoderTableSample *sample)
  * whose coder were trained on them.  The same table gives the same sample.  In the
  * current memory context.
  *
- * The caller has AccessShareLock on the table and may read the column.
+ * The column is one of the table, or, unless "model" is NULL, of that index, of any access method: of
+ * the rows that its predicate lets in, and with the values of its expression.  These are evaluated as
+ * the present user, who must be the table's owner, restricted.
+ *
+ * The caller has AccessShareLock on table and model, and may read the column.
  */
-extern void rencoder_table_sample(Relation heap, Relation index, AttrNumber attnum,
+extern void rencoder_table_sample(Relation heap, Relation index, Relation model, AttrNumber attnum,
 								  RencoderTableSample *sample);
-
-/*
- * The same of a column (0-based) of an index that exists, of any access method: of the rows
- * that its predicate lets in, and with the values of its expression.  These are evaluated as
- * the present user, who must be the table's owner, restricted.  The caller has
- * AccessShareLock on that index, too.
- */
-extern void rencoder_table_sample_like(Relation heap, Relation index, Relation model, int col,
-									   RencoderTableSample *sample);
 
 #endif							/* RENCODER_TABLE_SAMPLE_H */
