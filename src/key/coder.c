@@ -33,7 +33,7 @@ rencoder_coders_create(void)
 	return coders;
 }
 
-void
+const RencoderCoder *
 rencoder_coders_add(RencoderCoders *coders, int col, const RencoderCoder *coder)
 {
 	MemoryContext old = MemoryContextSwitchTo(coders->context);
@@ -43,6 +43,7 @@ rencoder_coders_add(RencoderCoders *coders, int col, const RencoderCoder *coder)
 	loaded->coder = *coder;
 	coders->loaded = lappend(coders->loaded, loaded);
 	MemoryContextSwitchTo(old);
+	return &loaded->coder;
 }
 
 static const RencoderCoderListData *
@@ -158,7 +159,7 @@ rencoder_coder_find(RencoderCoders *coders, Relation index, int col,
 {
 	RencoderCoderEntry entry;
 	RencoderCoderEntry again;
-	LoadedCoder *loaded;
+	RencoderCoder found;
 	MemoryContext old;
 	ListCell   *lc;
 	void	   *data;
@@ -168,7 +169,8 @@ rencoder_coder_find(RencoderCoders *coders, Relation index, int col,
 		return true;
 	foreach(lc, coders->loaded)
 	{
-		loaded = (LoadedCoder *) lfirst(lc);
+		const LoadedCoder *loaded = (const LoadedCoder *) lfirst(lc);
+
 		if (loaded->col == col && loaded->coder.generation == generation)
 		{
 			*coder = &loaded->coder;
@@ -190,15 +192,12 @@ rencoder_coder_find(RencoderCoders *coders, Relation index, int col,
 	if (data == NULL || !is_sound(&entry, data))
 		rencoder_page_corrupted(index, entry.extent.start,
 								"A coder of keys is not valid.");
-	loaded = palloc(sizeof(LoadedCoder));
-	loaded->col = col;
-	loaded->coder.generation = generation;
-	loaded->coder.kind = entry.kind;
-	loaded->coder.size = entry.size;
-	loaded->coder.data = data;
-	coders->loaded = lappend(coders->loaded, loaded);
 	MemoryContextSwitchTo(old);
-	*coder = &loaded->coder;
+	found = (RencoderCoder)
+	{
+		generation, entry.kind, entry.size, data
+	};
+	*coder = rencoder_coders_add(coders, col, &found);
 	return true;
 }
 
@@ -228,20 +227,6 @@ rencoder_coder_list(Relation index)
 		UnlockReleaseBuffer(buf);
 	}
 	return copy;
-}
-
-/* The newest generation in a list: the last one. */
-static uint32
-newest(const RencoderCoderListData *list, int col)
-{
-	uint32		generation = 0;
-
-	for (uint32 i = 0; i < list->n; i++)
-	{
-		if (list->entry[i].attno == col)
-			generation = list->entry[i].generation;
-	}
-	return generation;
 }
 
 /*
@@ -303,14 +288,15 @@ find_name(Relation index, const RencoderCoderListData *list, RencoderCoderEntry 
 uint32
 rencoder_coder_newest(Relation index, int col)
 {
-	BlockNumber root = rencoder_space_root(index, RENCODER_PAGE_CODERS);
-	uint32		generation;
-	Buffer		buf;
+	RencoderCoderListData *list = rencoder_coder_list(index);
+	uint32		generation = 0;
 
-	if (root == RENCODER_NO_BLOCK)
-		return 0;
-	generation = newest(lock_list(index, root, BUFFER_LOCK_SHARE, &buf), col);
-	UnlockReleaseBuffer(buf);
+	for (uint32 i = 0; i < list->n; i++)
+	{
+		if (list->entry[i].attno == col)
+			generation = list->entry[i].generation;
+	}
+	pfree(list);
 	return generation;
 }
 
@@ -365,20 +351,6 @@ rencoder_coder_store(Relation index, int col, uint16 kind, const void *data,
 	rencoder_wal_finish(wal);
 	UnlockReleaseBuffer(buf);
 	return entry.generation;
-}
-
-uint32
-rencoder_coder_heap_blocks(Relation index)
-{
-	BlockNumber root = rencoder_space_root(index, RENCODER_PAGE_CODERS);
-	uint32		blocks;
-	Buffer		buf;
-
-	if (root == RENCODER_NO_BLOCK)
-		return 0;
-	blocks = lock_list(index, root, BUFFER_LOCK_SHARE, &buf)->heap_blocks;
-	UnlockReleaseBuffer(buf);
-	return blocks;
 }
 
 void

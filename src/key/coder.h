@@ -70,8 +70,9 @@ typedef struct RencoderCoders RencoderCoders;
 
 extern RencoderCoders *rencoder_coders_create(void);
 
-/* Adds one that need not be stored anywhere, and must live on, for a column (0-based). */
-extern void rencoder_coders_add(RencoderCoders *coders, int col, const RencoderCoder *coder);
+/* Adds one that need not be stored anywhere, for a column (0-based); its bytes must live on. */
+extern const RencoderCoder *rencoder_coders_add(RencoderCoders *coders, int col,
+												const RencoderCoder *coder);
 
 /*
  * Is a coder of this generation there, or can be read?  Returns false if the
@@ -109,14 +110,8 @@ extern uint32 rencoder_coder_store(Relation index, int col, uint16 kind,
 								   const void *data, uint32 size, bool log);
 
 /*
- * How many blocks the table had when its values were looked at last to train
- * coders; 0 if there are none.  Locks: metapage and list page share, released.
- */
-extern uint32 rencoder_coder_heap_blocks(Relation index);
-
-/*
- * Notes it, if there are coders.  By the maintainer or a build; "log" as above.
- * WAL: the list page.
+ * Notes how many blocks the table has whose values were looked at to train coders, if there are any.
+ * By the maintainer or a build; "log" as above.  WAL: the list page.
  */
 extern void rencoder_coder_note_heap_blocks(Relation index, uint32 blocks, bool log);
 

@@ -40,6 +40,16 @@ rencoder_key_is_coded(Relation index, int col)
 }
 
 bool
+rencoder_key_any_coded(Relation index)
+{
+	bool		any = false;
+
+	for (int col = 0; col < IndexRelationGetNumberOfKeyAttributes(index); col++)
+		any |= rencoder_key_is_coded(index, col);
+	return any;
+}
+
+bool
 rencoder_key_is_boxed(Relation index, int col)
 {
 	Oid			type = index->rd_opcintype[col];
@@ -381,19 +391,11 @@ compares_keys(Relation index, const ScanKeyData *skey)
 						 index->rd_indcollation[f.col]);
 }
 
-/* A key set of a generation that has been made. */
-typedef struct MadeKeySet
-{
-	uint32		generation;
-	RencoderKeySet keys;
-} MadeKeySet;
-
-static MadeKeySet *
+static RencoderKeySet *
 make_key_set(RencoderQuery *query, int col, uint32 generation,
 			 const RencoderCoder *coder)
 {
-	MadeKeySet *made = palloc0(sizeof(MadeKeySet));
-	RencoderKeySet *set = &made->keys;
+	RencoderKeySet *set = palloc0(sizeof(RencoderKeySet));
 	KeyLists	keys = {0};
 
 	for (int i = 0; i < query->nkeys; i++)
@@ -406,11 +408,11 @@ make_key_set(RencoderQuery *query, int col, uint32 generation,
 	if (keys.by_boxes && keys.boxes.n == 0 && !keys.not_keyless)
 		rencoder_boxes_add(&keys.boxes, RENC_AXIS_NAN, RENC_AXIS_NAN,
 						   RENC_AXIS_NAN, RENC_AXIS_NAN);
-	made->generation = set->generation = generation;
+	set->generation = generation;
 	set->none = (keys.by_intervals && keys.intervals.n == 0) ||
 		(keys.by_boxes && keys.boxes.n == 0);
 	if (set->none)
-		return made;
+		return set;
 	if (keys.by_boxes)
 	{
 		set->boxes.box = keys.boxes.box;
@@ -423,7 +425,7 @@ make_key_set(RencoderQuery *query, int col, uint32 generation,
 		set->set.n = keys.intervals.n;
 		set->query = renc_query_intervals(&set->set);
 	}
-	return made;
+	return set;
 }
 
 const RencoderKeySet *
@@ -431,42 +433,40 @@ rencoder_key_set(RencoderQuery *query, int col, uint32 generation)
 {
 	RencoderColumnQuery *q = &query->column[col];
 	const RencoderCoder *coder;
-	MadeKeySet *made;
+	RencoderKeySet *keys;
 	MemoryContext old;
 	ListCell   *lc;
 
 	Assert(q->has_keys);
 	foreach(lc, q->keysets)
 	{
-		made = (MadeKeySet *) lfirst(lc);
-		if (made->generation == generation)
-			return &made->keys;
+		keys = (RencoderKeySet *) lfirst(lc);
+		if (keys->generation == generation)
+			return keys;
 	}
 	if (!rencoder_coder_find(query->coders, query->index, col, generation, &coder))
 		return NULL;
 	old = MemoryContextSwitchTo(query->context);
-	made = make_key_set(query, col, generation, coder);
-	q->keysets = lappend(q->keysets, made);
+	keys = make_key_set(query, col, generation, coder);
+	q->keysets = lappend(q->keysets, keys);
 	MemoryContextSwitchTo(old);
-	return &made->keys;
+	return keys;
 }
 
 const RencoderKeySet *
-rencoder_key_newest_set(const RencoderQuery *query, int col, uint32 *generation)
+rencoder_key_newest_set(const RencoderQuery *query, int col)
 {
-	const RencoderKeySet *keys = NULL;
+	const RencoderKeySet *newest = NULL;
 	ListCell   *lc;
 
 	foreach(lc, query->column[col].keysets)
 	{
-		const MadeKeySet *made = (const MadeKeySet *) lfirst(lc);
+		const RencoderKeySet *keys = (const RencoderKeySet *) lfirst(lc);
 
-		if (keys != NULL && made->generation < *generation)
-			continue;
-		keys = &made->keys;
-		*generation = made->generation;
+		if (newest == NULL || keys->generation >= newest->generation)
+			newest = keys;
 	}
-	return keys;
+	return newest;
 }
 
 RencoderQuery *

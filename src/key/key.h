@@ -245,11 +245,10 @@ extern RencoderQuery *rencoder_key_query(Relation index, const ScanKeyData *keys
 extern const RencoderKeySet *rencoder_key_set(RencoderQuery *query, int col,
 											  uint32 generation);
 
-/*
- * The same for the newest generation that the query was coded by so far, which
- * *generation tells; reads nothing.  NULL if by none.
- */
-extern const RencoderKeySet *rencoder_key_newest_set(const RencoderQuery *query, int col,
-													 uint32 *generation);
+/* That of the newest generation that the query was coded by so far; reads nothing.  NULL if by none. */
+extern const RencoderKeySet *rencoder_key_newest_set(const RencoderQuery *query, int col);
+
+/* Does the operator class of any column want a coder? */
+extern bool rencoder_key_any_coded(Relation index);
 
 #endif							/* RENCODER_KEY_H */

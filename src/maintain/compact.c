@@ -73,11 +73,11 @@ typedef struct Task
 	Relation	heap;			/* not NULL: only groups that gain by it */
 } Task;
 
-/* Do the groups of a span go on where those before end? */
+/* Do groups from "first" on go on where those before end? */
 static bool
-continues(const Choice *choice, const RencoderGroupSpan *s)
+continues(const Choice *choice, uint32 first)
 {
-	return choice->n > 0 && s->first == choice->first + choice->n;
+	return choice->n > 0 && first == choice->first + choice->n;
 }
 
 /* Has a group keys in a run? */
@@ -123,18 +123,20 @@ choose_wanted(const RencoderRunGroups *groups, const Task *task)
 	for (int i = 0; i < groups->n; i++)
 	{
 		const RencoderGroupSpan *s = &groups->span[i];
+		uint32		first = Max(s->first, task->from);
+		uint32		end = s->first + s->n;
 
-		if (!task->wants(s, task) || s->first < task->from)
+		if (!task->wants(s, task) || end <= first)
 			continue;
-		if (!continues(&choice, s))
+		if (!continues(&choice, first))
 		{
 			if (choice.n >= least)
 				break;
-			choice.first = s->first;
+			choice.first = first;
 			choice.n = 0;
 			least = task->least;
 		}
-		choice.n += s->n;
+		choice.n += end - first;
 		if (s->kind == RENCODER_SPAN_UNREAD)
 			least = Min(least, task->least_unread);
 	}
@@ -192,7 +194,7 @@ next_run(const RencoderRunGroups *groups, int *i, bool *continued)
 		const RencoderGroupSpan *s = &groups->span[*i];
 		bool		in_run = s->kind == RENCODER_SPAN_COVERED || s->kind == RENCODER_SPAN_PARTIAL;
 
-		if (run.n > 0 && (!in_run || s->run != number || !continues(&run, s)))
+		if (run.n > 0 && (!in_run || s->run != number || !continues(&run, s->first)))
 			break;
 		if (!in_run && s->kind != RENCODER_SPAN_WAITING)
 			*continued = false;
@@ -359,11 +361,8 @@ rencoder_compact_train_coders(Relation index, Relation heap, double growth)
 	RencoderColumnCoders coders;
 	uint64		base;
 	uint64		delta;
-	bool		coded = false;
 
-	for (int col = 0; col < IndexRelationGetNumberOfKeyAttributes(index); col++)
-		coded |= rencoder_key_is_coded(index, col);
-	if (!coded || rencoder_range_count(rencoder_meta_get(index), RelationGetNumberOfBlocks(heap)) < RENC_SLICE_RANGES)
+	if (!rencoder_key_any_coded(index) || rencoder_range_count(rencoder_meta_get(index), RelationGetNumberOfBlocks(heap)) < RENC_SLICE_RANGES)
 		return;
 	rencoder_run_groups_count_pages(index, &base, &delta);
 	rencoder_meta_lock_maintainer(index);
@@ -411,31 +410,11 @@ renew_some(Relation index, Relation heap, uint32 most, bool gives_way, bool note
 	return result;
 }
 
-/* The groups from the given one on, as far as they are in runs. */
-static Choice
-choose_given(const RencoderRunGroups *groups, const Task *task)
-{
-	Choice		choice = {.first = task->from};
-
-	for (int i = 0; i < groups->n; i++)
-	{
-		const RencoderGroupSpan *s = &groups->span[i];
-		uint32		end = Min(s->first + s->n, task->from + task->most);
-
-		if (end <= task->from || s->first >= end)
-			continue;
-		if (!is_in_run(s, task))
-			break;
-		choice.n = end - task->from;
-	}
-	return choice;
-}
-
 /* Makes groups anew whose flags say that there are nulls, where there are few by now. */
 static void
 renew_stale(Relation index, Relation heap, uint32 most)
 {
-	Task		task = {.choose = choose_given};
+	Task		task = {.choose = choose_wanted,.wants = is_in_run,.least = 1};
 	Choice		choice;
 
 	task.most = rencoder_compact_gains_stale_nulls(index, heap, most, &task.from);

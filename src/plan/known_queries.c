@@ -64,7 +64,7 @@ rencoder_known_queries_load(RencoderKnownQueries *q, Relation index, int col,
 	if (q->loaded && q->generation == generation)
 		return;
 	old = MemoryContextSwitchTo(context);
-	samples = rencoder_samples_read(index, col, generation, &n);
+	samples = rencoder_samples_read(index, col, &generation, &n);
 	q->loaded = true;
 	q->generation = generation;
 	q->sample = palloc0(Max(n, 1) * sizeof(renc_sample));

@@ -36,7 +36,7 @@ rencoder_run_samples(Relation index, int col, uint32 coder)
 	uint32		n = 0;
 	int			nread;
 
-	sample = rencoder_samples_read(index, col, coder, &nread);
+	sample = rencoder_samples_read(index, col, &coder, &nread);
 	query = palloc(Max(nread, 1) * sizeof(renc_interval));
 	for (int i = 0; i < nread; i++)
 	{
@@ -64,7 +64,7 @@ uint32
 rencoder_run_samples_stamp(Relation index, int col, uint32 coder)
 {
 	int			nread;
-	RencoderSample *sample = rencoder_samples_read(index, col, coder, &nread);
+	RencoderSample *sample = rencoder_samples_read(index, col, &coder, &nread);
 	uint32		recorded = 0;
 	uint32		given = 0;
 

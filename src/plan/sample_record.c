@@ -49,11 +49,9 @@ static void
 record_column(const RencoderQuery *query, int col)
 {
 	RencoderSample samples[RENCODER_SAMPLING_INTERVALS];
-	const RencoderKeySet *keys;
-	uint32		generation = 0;
+	const RencoderKeySet *keys = rencoder_key_newest_set(query, col);
 	int			n = 0;
 
-	keys = rencoder_key_newest_set(query, col, &generation);
 	if (keys == NULL || keys->none)
 		return;
 	for (size_t i = 0; i < Min(keys->set.n, RENCODER_SAMPLING_INTERVALS); i++)
@@ -67,7 +65,7 @@ record_column(const RencoderQuery *query, int col)
 		/* "<" and ">" are what min and max are for. */
 		if (interval->lo == 0 || interval->hi == PG_UINT64_MAX)
 			continue;
-		samples[n++] = rencoder_sample_interval(interval->lo, interval->hi, generation,
+		samples[n++] = rencoder_sample_interval(interval->lo, interval->hi, keys->generation,
 												RENCODER_SAMPLE_SCAN);
 	}
 	for (size_t i = 0; i < Min(keys->boxes.n, RENCODER_SAMPLING_INTERVALS); i++)
@@ -82,7 +80,7 @@ record_column(const RencoderQuery *query, int col)
 		if (box->xlo == RENC_AXIS_NAN)
 			continue;
 		samples[n] = rencoder_sample_interval(renc_zorder(box->xlo, box->ylo),
-											  renc_zorder(box->xhi, box->yhi), generation,
+											  renc_zorder(box->xhi, box->yhi), keys->generation,
 											  RENCODER_SAMPLE_SCAN);
 		samples[n++].kind = RENCODER_SAMPLE_BOX;
 	}

@@ -274,19 +274,12 @@ static Buffer
 hold_storage(CheckState *state)
 {
 	RencoderGroupCopy *copy = state->copy;
-	Buffer		guard = InvalidBuffer;
+	Buffer		guard = rencoder_group_copy_headers(state->index, &state->meta, copy);
 
 	for (int col = 0; col < state->meta.natts; col++)
 	{
 		BlockNumber blkno = copy->entry->header + col;
-		Buffer		buf = rencoder_group_read_header(state->index, copy->entry->header,
-													 copy->group, col, BUFFER_LOCK_SHARE);
 
-		rencoder_header_copy(copy->header[col], buf, copy->group);
-		if (col == 0)
-			guard = buf;
-		else
-			UnlockReleaseBuffer(buf);
 		check_header_fields(state, blkno, copy->header[col], col == 0);
 		check_config(state, blkno, copy->header[col]);
 	}

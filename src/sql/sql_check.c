@@ -24,7 +24,7 @@ rencoder_index_check(PG_FUNCTION_ARGS)
 
 	rencoder_open_index(&target, PG_GETARG_OID(0), AccessShareLock,
 						RENCODER_PRIVILEGE_OWNER);
-	rencoder_open_index_require_valid(&target);
+	rencoder_open_index_require_valid(target.index);
 	rencoder_check_structure(target.index);
 	if (heapallindexed)
 		rencoder_check_heap(target.heap, target.index);

@@ -480,7 +480,7 @@ open_query(FunctionCallInfo fcinfo, RencoderOpenIndex *target)
 	int			nkeys;
 
 	rencoder_open_index(target, PG_GETARG_OID(0), AccessShareLock, RENCODER_PRIVILEGE_READ);
-	rencoder_open_index_require_valid(target);
+	rencoder_open_index_require_valid(target->index);
 	nkeys = rencoder_bounds_keys(target, 0, get_fn_expr_argtype(fcinfo->flinfo, 1),
 								 &fcinfo->args[1], keys);
 	return rencoder_key_query(target->index, keys, nkeys);

@@ -79,7 +79,7 @@ open_to_add(RencoderOpenIndex *target, FunctionCallInfo fcinfo)
 				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
 				 errmsg("column number must not be null")));
 	rencoder_open_index(target, PG_GETARG_OID(0), RowExclusiveLock, RENCODER_PRIVILEGE_OWNER);
-	rencoder_open_index_require_valid(target);
+	rencoder_open_index_require_valid(target->index);
 	return column_arg(target->index, PG_GETARG_INT32(3));
 }
 
@@ -230,7 +230,7 @@ rencoder_query_samples(PG_FUNCTION_ARGS)
 	for (int col = 0; col < IndexRelationGetNumberOfKeyAttributes(target.index); col++)
 	{
 		int			n;
-		RencoderSample *samples = rencoder_samples_read_all(target.index, col, &n);
+		RencoderSample *samples = rencoder_samples_read(target.index, col, NULL, &n);
 
 		for (int i = 0; i < n; i++)
 		{

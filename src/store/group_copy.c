@@ -16,9 +16,8 @@ rencoder_group_copy_create(const RencoderMeta *meta)
 	return copy;
 }
 
-/* The first header's lock is held until all columns are copied. */
-static void
-copy_headers(Relation index, const RencoderMeta *meta, RencoderGroupCopy *copy)
+Buffer
+rencoder_group_copy_headers(Relation index, const RencoderMeta *meta, RencoderGroupCopy *copy)
 {
 	Buffer		first = InvalidBuffer;
 
@@ -33,7 +32,7 @@ copy_headers(Relation index, const RencoderMeta *meta, RencoderGroupCopy *copy)
 		else
 			UnlockReleaseBuffer(buf);
 	}
-	UnlockReleaseBuffer(first);
+	return first;
 }
 
 bool
@@ -53,7 +52,7 @@ rencoder_group_copy_read(Relation index, const RencoderMeta *meta, uint32 group,
 		   meta->entry_size);
 	exists = copy->entry->header != RENCODER_NO_BLOCK;
 	if (exists)
-		copy_headers(index, meta, copy);
+		UnlockReleaseBuffer(rencoder_group_copy_headers(index, meta, copy));
 	UnlockReleaseBuffer(buf);
 	return exists;
 }

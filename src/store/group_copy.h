@@ -30,6 +30,13 @@ extern bool rencoder_group_copy_read(Relation index, const RencoderMeta *meta,
 									 uint32 group, RencoderGroupCopy *copy);
 
 /*
+ * Copies the header pages of a group whose entry was copied, all locked together; returns that of the
+ * first, which is still locked: until it is not, the extents in the copy stay.
+ */
+extern Buffer rencoder_group_copy_headers(Relation index, const RencoderMeta *meta,
+										  RencoderGroupCopy *copy);
+
+/*
  * One more than the last group that may exist: those of a table of
  * "table_ranges" ranges, and those that were summarized before the table
  * became shorter.  "metadata" is a copy of the metapage.

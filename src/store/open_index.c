@@ -188,8 +188,8 @@ check_privilege(Oid indexoid, Oid heapoid, Oid userid, RencoderPrivilege privile
 	return false;
 }
 
-static void
-require_valid(Relation index)
+void
+rencoder_open_index_require_valid(Relation index)
 {
 	if (!index->rd_index->indisvalid)
 		ereport(ERROR,
@@ -220,7 +220,7 @@ check_has_storage(Relation index)
 	 * logged.
 	 */
 	if (RelationGetNumberOfBlocks(index) == 0)
-		require_valid(index);
+		rencoder_open_index_require_valid(index);
 }
 
 void
@@ -333,10 +333,4 @@ rencoder_open_index_close(RencoderOpenIndex *target)
 	SetUserIdAndSecContext(target->save_userid, target->save_sec_context);
 	index_close(target->index, target->lockmode);
 	table_close(target->heap, target->lockmode);
-}
-
-void
-rencoder_open_index_require_valid(const RencoderOpenIndex *target)
-{
-	require_valid(target->index);
 }

@@ -78,6 +78,6 @@ extern void rencoder_open_index_as_owner(const RencoderOpenIndex *target);
 extern void rencoder_open_index_close(RencoderOpenIndex *target);
 
 /* Error unless the index is valid. */
-extern void rencoder_open_index_require_valid(const RencoderOpenIndex *target);
+extern void rencoder_open_index_require_valid(Relation index);
 
 #endif							/* RENCODER_OPEN_INDEX_H */

@@ -80,22 +80,20 @@ put_samples(Page image, const RencoderSample *samples, int n)
 
 /* Those of one page, into "samples", with room for RENCODER_SAMPLE_SLOTS; their number. */
 static int
-samples_of_page(const RencoderSamplePageData *page, uint32 coder, bool all,
-				RencoderSample *samples)
+samples_of_page(const RencoderSamplePageData *page, const uint32 *coder, RencoderSample *samples)
 {
 	int			n = 0;
 
 	for (size_t slot = 0; slot < RENCODER_SAMPLE_SLOTS; slot++)
 	{
-		if ((all || page->entry[slot].coder == coder) && entry_is_valid(&page->entry[slot]))
+		if ((coder == NULL || page->entry[slot].coder == *coder) && entry_is_valid(&page->entry[slot]))
 			samples[n++] = page->entry[slot];
 	}
 	return n;
 }
 
-/* Reads the samples of one coder, or of "all". */
-static RencoderSample *
-read_samples(Relation index, int col, uint32 coder, bool all, int *n)
+RencoderSample *
+rencoder_samples_read(Relation index, int col, const uint32 *coder, int *n)
 {
 	BlockNumber root = rencoder_space_root(index, RENCODER_PAGE_SAMPLES);
 	RencoderSample *samples = palloc(RENCODER_SAMPLES_MAX * sizeof(RencoderSample));
@@ -108,22 +106,10 @@ read_samples(Relation index, int col, uint32 coder, bool all, int *n)
 
 		if (!BufferIsValid(buf))
 			continue;
-		*n += samples_of_page(RencoderPageGetSamples(BufferGetPage(buf)), coder, all, samples + *n);
+		*n += samples_of_page(RencoderPageGetSamples(BufferGetPage(buf)), coder, samples + *n);
 		UnlockReleaseBuffer(buf);
 	}
 	return samples;
-}
-
-RencoderSample *
-rencoder_samples_read(Relation index, int col, uint32 coder, int *n)
-{
-	return read_samples(index, col, coder, false, n);
-}
-
-RencoderSample *
-rencoder_samples_read_all(Relation index, int col, int *n)
-{
-	return read_samples(index, col, 0, true, n);
 }
 
 /* One of a column's pages. */

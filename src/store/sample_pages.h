@@ -89,15 +89,12 @@ extern RencoderSample rencoder_sample_interval(uint64 lo, uint64 hi, uint32 code
 
 /*
  * The samples of a column (0-based) whose keys were made by this generation of
- * its coder (0: by none), palloc'd; *n is their number, which may be 0.
+ * its coder (0: by none; NULL: by any), palloc'd; *n is their number, which may be 0.
  * Entries and pages that are not valid are skipped.  Locks: metapage and
  * sample pages share, one at a time, released.  Works on a standby.
  */
 extern RencoderSample *rencoder_samples_read(Relation index, int col,
-											 uint32 coder, int *n);
-
-/* The same for keys of all coders. */
-extern RencoderSample *rencoder_samples_read_all(Relation index, int col, int *n);
+											 const uint32 *coder, int *n);
 
 /*
  * Stores samples of a column for good; nothing if there are no pages for them.
