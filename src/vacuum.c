@@ -179,7 +179,7 @@ maintain(const IndexVacuumInfo *info, Relation heap)
 	if (rencoder_autosummarize_is_worth(&meta, nblocks))
 		(void) rencoder_summarize_all(index, heap);
 	rencoder_sample_record_prepare(index, nblocks);
-	(void) rencoder_delta_make_of_all(index);
+	rencoder_delta_settle(index, true);
 	if (!is_urgent())
 		rencoder_compact_vacuum(index, heap);
 	rencoder_meta_lock_maintainer(index);
@@ -192,20 +192,6 @@ maintain(const IndexVacuumInfo *info, Relation heap)
 							   "index \"%s\": %lld groups of block ranges were rebuilt",
 							   (unsigned long) rebuilt,
 							   RelationGetRelationName(index), (long long) rebuilt)));
-}
-
-/*
- * With a search path that nobody can put anything in front of, as the worker and the SQL functions
- * have it: before version 17, VACUUM goes by that of the session.
- */
-static void
-maintain_safely(const IndexVacuumInfo *info, Relation heap)
-{
-	int			nestlevel = NewGUCNestLevel();
-
-	rencoder_restrict_search_path();
-	maintain(info, heap);
-	AtEOXact_GUC(false, nestlevel);
 }
 
 /* Leaves it to the worker, where that may do it. */
@@ -226,6 +212,7 @@ IndexBulkDeleteResult *
 rencodervacuumcleanup(IndexVacuumInfo *info, IndexBulkDeleteResult *stats)
 {
 	Relation	heap;
+	int			nestlevel;
 
 	if (info->analyze_only)
 		return stats;
@@ -234,10 +221,20 @@ rencodervacuumcleanup(IndexVacuumInfo *info, IndexBulkDeleteResult *stats)
 
 	heap = table_open(IndexGetRelation(RelationGetRelid(info->index), false),
 					  AccessShareLock);
+
+
+	/*
+	 * With a search path that nobody can put anything in front of, as the
+	 * worker and the SQL functions have it: before version 17, VACUUM goes by
+	 * that of the session.
+	 */
+	nestlevel = NewGUCNestLevel();
+	rencoder_restrict_search_path();
 	if (may_evaluate(info->index))
-		maintain_safely(info, heap);
+		maintain(info, heap);
 	else
 		do_without(info->index);
+	AtEOXact_GUC(false, nestlevel);
 	table_close(heap, AccessShareLock);
 
 	/*

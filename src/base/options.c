@@ -158,12 +158,21 @@ rencoderoptions(Datum reloptions, bool validate)
 									  sizeof(RencoderOptions), tab, lengthof(tab));
 }
 
+static const RencoderOptions *
+options_of(Relation index)
+{
+	static const RencoderOptions defaults = {
+		.pages_per_range = RENCODER_DEFAULT_PAGES_PER_RANGE,
+		.autosummarize = RENCODER_DEFAULT_AUTOSUMMARIZE
+	};
+
+	return index->rd_options == NULL ? &defaults : (const RencoderOptions *) index->rd_options;
+}
+
 int
 rencoder_options_pages_per_range(Relation index)
 {
-	RencoderOptions *options = (RencoderOptions *) index->rd_options;
-
-	return options ? options->pages_per_range : RENCODER_DEFAULT_PAGES_PER_RANGE;
+	return options_of(index)->pages_per_range;
 }
 
 /*
@@ -193,16 +202,14 @@ rencoder_options_build_pages_per_range(Relation index, BlockNumber nblocks)
 bool
 rencoder_options_bits_are_given(Relation index)
 {
-	RencoderOptions *options = (RencoderOptions *) index->rd_options;
-
-	return options != NULL && options->bits_per_key != 0;
+	return options_of(index)->bits_per_key != 0;
 }
 
 int
 rencoder_options_bits_per_key(Relation index)
 {
 	return rencoder_options_bits_are_given(index) ?
-		((RencoderOptions *) index->rd_options)->bits_per_key : RENCODER_DEFAULT_BITS_PER_KEY;
+		options_of(index)->bits_per_key : RENCODER_DEFAULT_BITS_PER_KEY;
 }
 
 Size
@@ -220,25 +227,19 @@ rencoder_options_sort_memory(void)
 bool
 rencoder_options_autosummarize(Relation index)
 {
-	RencoderOptions *options = (RencoderOptions *) index->rd_options;
-
-	return options ? options->autosummarize : RENCODER_DEFAULT_AUTOSUMMARIZE;
+	return options_of(index)->autosummarize;
 }
 
 bool
 rencoder_options_use_runs(Relation index)
 {
-	RencoderOptions *options = (RencoderOptions *) index->rd_options;
-
-	return options == NULL || options->storage != RENCODER_STORAGE_FILTER;
+	return options_of(index)->storage != RENCODER_STORAGE_FILTER;
 }
 
 uint32
 rencoder_options_part_rows(Relation index)
 {
-	RencoderOptions *options = (RencoderOptions *) index->rd_options;
-
-	switch (options == NULL ? RENCODER_RESOLUTION_AUTO : options->resolution)
+	switch (options_of(index)->resolution)
 	{
 		case RENCODER_RESOLUTION_PAGES:
 			return 0;
@@ -262,11 +263,10 @@ cache_pages(void)
 double
 rencoder_options_false_pages(Relation index, double heap_pages, double page_rows, double *together)
 {
-	RencoderOptions *options = (RencoderOptions *) index->rd_options;
 	double		bits = page_rows * BITS_OF_A_ROW * IndexRelationGetNumberOfKeyAttributes(index);
 	double		pages = heap_pages * (1 + bits / (BITS_PER_BYTE * BLCKSZ));
 
-	*together = options != NULL ? options->false_pages : 0;
+	*together = options_of(index)->false_pages;
 	if (*together > 0)
 		return *together;
 	*together = FALSE_PAGES_TOGETHER;

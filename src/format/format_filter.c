@@ -92,27 +92,36 @@ unpack_shape(const RencoderConfig *config, renc_shape *shape)
 struct RencoderFilling
 {
 	const RencoderConfig *config;
+	int			nbands;
 	renc_shape	shape;
 	char	   *image;
 };
 
+/* Windows of so many bands, with room for those that the last page of a slab has besides. */
+static RencoderFilling *
+begin_filling(const RencoderConfig *config, int nbands)
+{
+	RencoderFilling *f = palloc(sizeof(RencoderFilling));
+	Size		nwindows = (Size) rencoder_filter_npages(config) * WINDOWS_PER_PAGE(config->width);
+
+	f->config = config;
+	f->nbands = nbands;
+	unpack_shape(config, &f->shape);
+	f->image = MemoryContextAllocExtended(CurrentMemoryContext, nwindows * WINDOW_SIZE(nbands),
+										  MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+	return f;
+}
+
 RencoderFilling *
 rencoder_filter_begin(const RencoderConfig *config)
 {
-	RencoderFilling *f = palloc(sizeof(RencoderFilling));
-	Size		size = (Size) rencoder_filter_npages(config) * RENCODER_PAYLOAD_SIZE;
-
-	f->config = config;
-	unpack_shape(config, &f->shape);
-	f->image = MemoryContextAllocExtended(CurrentMemoryContext, size,
-										  MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
-	return f;
+	return begin_filling(config, config->width);
 }
 
 void
 rencoder_filter_fill(RencoderFilling *f, unsigned int slot, const renc_keys *keys)
 {
-	renc_fill((uint8 *) f->image, f->config->width, slot, &f->shape,
+	renc_fill((uint8 *) f->image, f->nbands, slot, &f->shape,
 			  f->config->nwindows, RENCODER_ROWS, keys->key, keys->n);
 }
 
@@ -126,17 +135,23 @@ rencoder_filter_end(RencoderFilling *f)
 }
 
 char *
-rencoder_filter_build(const RencoderConfig *config, const renc_keys *ranges)
+rencoder_filter_bands(const RencoderConfig *config, const renc_keys *ranges, int nbands)
 {
-	RencoderFilling *f = rencoder_filter_begin(config);
+	RencoderFilling *f = begin_filling(config, nbands);
 
-	for (int slot = 0; slot < RENC_SLICE_RANGES * (int) config->width; slot++)
+	for (int slot = 0; slot < RENC_SLICE_RANGES * nbands; slot++)
 	{
 		CHECK_FOR_INTERRUPTS();
 		if (ranges[slot].n > 0)
 			rencoder_filter_fill(f, slot, &ranges[slot]);
 	}
 	return rencoder_filter_end(f);
+}
+
+char *
+rencoder_filter_build(const RencoderConfig *config, const renc_keys *ranges)
+{
+	return rencoder_filter_bands(config, ranges, config->width);
 }
 
 void
@@ -148,25 +163,6 @@ rencoder_filter_write(const RencoderSlab *slab, const char *image, bool log)
 		rencoder_wal_write_fresh(slab->index, slab->extent.start + i, RENCODER_PAGE_WINDOWS,
 								 image + (Size) i * RENCODER_PAYLOAD_SIZE, log);
 	}
-}
-
-char *
-rencoder_filter_bands(const RencoderConfig *config, const renc_keys *ranges, int nbands)
-{
-	char	   *image = MemoryContextAllocExtended(CurrentMemoryContext,
-												   config->nwindows * WINDOW_SIZE(nbands),
-												   MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
-	renc_shape	shape;
-
-	unpack_shape(config, &shape);
-	for (int slot = 0; slot < RENC_SLICE_RANGES * nbands; slot++)
-	{
-		CHECK_FOR_INTERRUPTS();
-		if (ranges[slot].n > 0)
-			renc_fill((uint8 *) image, nbands, slot, &shape, config->nwindows, RENCODER_ROWS,
-					  ranges[slot].key, ranges[slot].n);
-	}
-	return image;
 }
 
 /* Bands in use of each window of a page. */

@@ -29,30 +29,11 @@ find_own_opclass(const HypotheticalColumn *column, Oid am)
 	return GetDefaultOpClass(getBaseType(column->type), am);
 }
 
-static void
-refuse_type(const HypotheticalColumn *column)
-{
-	ereport(ERROR,
-			(errcode(ERRCODE_UNDEFINED_OBJECT),
-			 errmsg("column \"%s\" of type %s has no default operator class for rencoder",
-					column->name, format_type_be(column->type))));
-}
-
 /* As refuse_collations() of build.c. */
 static bool
 is_deterministic(const HypotheticalColumn *column)
 {
 	return !OidIsValid(column->collation) || get_collation_isdeterministic(column->collation);
-}
-
-static void
-refuse_collation(const HypotheticalColumn *column)
-{
-	ereport(ERROR,
-			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-			 errmsg("access method \"rencoder\" does not support nondeterministic collations"),
-			 errdetail("Column \"%s\" has collation \"%s\".", column->name,
-					   get_collation_name(column->collation))));
 }
 
 /* Names, counts and types: the catalog rows that the index would have. */
@@ -99,28 +80,16 @@ make_hypothetical(Relation heap, const HypotheticalColumn *column, Oid am, Oid o
 	return index;
 }
 
-Relation
-rencoder_imagine_index(Relation heap, AttrNumber attnum)
-{
-	Form_pg_attribute attribute = TupleDescAttr(RelationGetDescr(heap), attnum - 1);
-	HypotheticalColumn column = {NameStr(attribute->attname), attribute->atttypid,
-	attribute->atttypmod, attribute->attcollation};
-	Oid			am = get_index_am_oid("rencoder", false);
-	Oid			opclass = find_own_opclass(&column, am);
-
-	if (!OidIsValid(opclass))
-		refuse_type(&column);
-	if (!is_deterministic(&column))
-		refuse_collation(&column);
-	return make_hypothetical(heap, &column, am, opclass);
-}
-
-/* Its type is that of the table, as some operator classes store another one. */
+/*
+ * The column of the table, or of the model, if there is one.  Its type is that of the table, as some
+ * operator classes store another one.
+ */
 static HypotheticalColumn
 column_of(Relation heap, Relation model, int col)
 {
-	AttrNumber	attnum = model->rd_index->indkey.values[col];
-	HypotheticalColumn column = {.name = NameStr(TupleDescAttr(RelationGetDescr(model), col)->attname)};
+	AttrNumber	attnum = model == NULL ? col + 1 : model->rd_index->indkey.values[col];
+	TupleDesc	names = RelationGetDescr(model == NULL ? heap : model);
+	HypotheticalColumn column = {.name = NameStr(TupleDescAttr(names, col)->attname)};
 	Node	   *expression;
 	int			before = 0;
 
@@ -143,18 +112,26 @@ column_of(Relation heap, Relation model, int col)
 }
 
 Relation
-rencoder_imagine_index_like(Relation heap, Relation model, int col, const char **problem)
+rencoder_imagine_index(Relation heap, Relation model, int col, const char **problem)
 {
 	HypotheticalColumn column = column_of(heap, model, col);
 	Oid			am = get_index_am_oid("rencoder", false);
 	Oid			opclass = find_own_opclass(&column, am);
 
-	if (!OidIsValid(opclass))
-		*problem = psprintf("rencoder has no operator class for type %s",
-							format_type_be(column.type));
-	else if (!is_deterministic(&column))
-		*problem = "rencoder has no nondeterministic collations";
-	else
+	if (OidIsValid(opclass) && is_deterministic(&column))
 		return make_hypothetical(heap, &column, am, opclass);
+	if (!OidIsValid(opclass) && problem == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_OBJECT),
+				 errmsg("column \"%s\" of type %s has no default operator class for rencoder",
+						column.name, format_type_be(column.type))));
+	if (problem == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("access method \"rencoder\" does not support nondeterministic collations"),
+				 errdetail("Column \"%s\" has collation \"%s\".", column.name,
+						   get_collation_name(column.collation))));
+	*problem = OidIsValid(opclass) ? "rencoder has no nondeterministic collations" :
+		psprintf("rencoder has no operator class for type %s", format_type_be(column.type));
 	return NULL;
 }

@@ -13,16 +13,11 @@
  * What CREATE INDEX .. USING rencoder (column) would make, without options, as far as
  * the functions of key.h look at it: type, operator class, collation, support functions,
  * a name for messages.  It has no pages, and is in no cache.  Palloc'd in the current
- * context.  Errors: the type has no default operator class, the collation is not
- * deterministic.
+ * context.  The column (0-based) is one of the table, or, unless "model" is NULL, of that index, of
+ * any access method; its values may be those of an expression.  If the type has no default operator
+ * class, or the collation is not deterministic: NULL, and *problem says so, or an error if "problem"
+ * is NULL.
  */
-extern Relation rencoder_imagine_index(Relation heap, AttrNumber attnum);
-
-/*
- * The same of a column of an index that exists, of any access method; its values may be those of
- * an expression.  NULL, and *problem says why, if rencoder could not index it.
- */
-extern Relation rencoder_imagine_index_like(Relation heap, Relation model, int col,
-											const char **problem);
+extern Relation rencoder_imagine_index(Relation heap, Relation model, int col, const char **problem);
 
 #endif							/* RENCODER_HYPOTHETICAL_INDEX_H */

@@ -561,34 +561,24 @@ rencoder_delta_make_meanwhile(Relation index, uint64 cut, uint32 making)
 }
 
 /* Makes a delta of all that is closed, under the maintainer lock. */
-static bool
+static void
 make_locked(Relation index, double factor)
 {
-	bool		done;
-
 	rencoder_meta_lock_maintainer(index);
-	done = rencoder_delta_make(index, 1, PG_UINT32_MAX, factor);
+	(void) rencoder_delta_make(index, 1, PG_UINT32_MAX, factor);
 	rencoder_meta_unlock_maintainer(index);
-	return done;
-}
-
-bool
-rencoder_delta_make_of_all(Relation index)
-{
-	(void) rencoder_pending_close(index);
-	return make_locked(index, RENCODER_DELTA_AT_REST);
 }
 
 void
-rencoder_delta_settle(Relation index)
+rencoder_delta_settle(Relation index, bool all)
 {
-	if (rencoder_delta_is_due(index, 1))
+	if (all || rencoder_delta_is_due(index, 1))
 		(void) rencoder_pending_close(index);
-	(void) make_locked(index, RENCODER_DELTA_AT_REST);
+	make_locked(index, RENCODER_DELTA_AT_REST);
 }
 
 void
 rencoder_delta_sweep(Relation index)
 {
-	(void) make_locked(index, SWEEP);
+	make_locked(index, SWEEP);
 }

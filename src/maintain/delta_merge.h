@@ -43,18 +43,12 @@ extern bool rencoder_delta_make(Relation index, uint64 least, uint32 most, doubl
 extern void rencoder_delta_make_meanwhile(Relation index, uint64 cut, uint32 making);
 
 /*
- * Closes the tail and makes a delta of all entries there are now, if there are any; merges as for
- * an index at rest.  Takes and
+ * For an index that no rows come to: closes the tail, if another page is closed, or, with "all", if it
+ * has an entry; makes a delta of what is closed, and merges deltas as far as is worth it.  Takes and
  * releases the maintainer lock, after that of the linker (pending.h): who has the former may ask
  * for no other heavyweight lock.
  */
-extern bool rencoder_delta_make_of_all(Relation index);
-
-/*
- * For an index that no rows come to: the same if a page is closed; else merges deltas as far as is
- * worth it.  Locks: likewise.
- */
-extern void rencoder_delta_settle(Relation index);
+extern void rencoder_delta_settle(Relation index, bool all);
 
 /*
  * Sorts what a sorter was given, writes it as a tree of a delta, and ends the sorter.  "coder" made the

@@ -293,7 +293,7 @@ drop_needless(Relation index, const RencoderRunGroups *groups, const RencoderRun
 	if (upto < runs->pending_first_number)
 		upto = 0;
 	if (n > 0 || upto > 0)
-		rencoder_run_list_drop(index, upto, dropped, n);
+		rencoder_run_list_publish(index, NULL, 0, upto, dropped, n, true);
 }
 
 void

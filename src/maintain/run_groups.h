@@ -67,7 +67,7 @@ extern void rencoder_run_groups_count_pages(Relation index, uint64 *base, uint64
  *	- pages of runs that are BUILDING or FREEING.
  *
  * Maintainer.  WAL: for each entry and header a record; for storage, of metapage, directory, header
- * and free list; then as rencoder_run_list_drop() and rencoder_run_list_free().
+ * and free list; then as rencoder_run_list_publish() and rencoder_run_list_free().
  */
 extern void rencoder_run_groups_clean_up(Relation index);
 

@@ -33,7 +33,7 @@ typedef struct CandidateWalk
 static void
 emit_group(CandidateWalk *s, uint32 group, const renc_candidates *candidates)
 {
-	if (!renc_mask_empty(candidates->ranges))
+	if (s->emit != NULL && !renc_mask_empty(candidates->ranges))
 		s->emit(s->arg, (uint64) group * RENC_GROUP_RANGES, candidates);
 }
 
@@ -332,11 +332,6 @@ rencoder_candidates_find(Relation index, BlockNumber heap_nblocks,
 	return npages;
 }
 
-static void
-emit_nothing(void *arg, uint64 first_range, const renc_candidates *candidates)
-{
-}
-
 /* Copies the directory entry of a group whose pages look sound. */
 static bool
 copy_sound_entry(CandidateWalk *s, uint32 group, RencoderEntry entry)
@@ -364,6 +359,7 @@ rencoder_candidates_trial(Relation index, BlockNumber heap_nblocks,
 						  RencoderQuery *query, uint32 max_groups,
 						  RencoderCandidateCounts *counts)
 {
+	RencoderMetaPageData *metadata = rencoder_meta_copy(index);
 	CandidateWalk s;
 	RencoderCopies none;
 	RencoderEntry entry;
@@ -371,9 +367,10 @@ rencoder_candidates_trial(Relation index, BlockNumber heap_nblocks,
 	uint32		n;
 
 	rencoder_copies_init(&none);
-	rencoder_meta_copy_to(index, &none.metadata);
+	none.metadata = *metadata;
+	pfree(metadata);
 	begin_walk(&s, index, heap_nblocks, query, NULL, &none, counts);
-	s.emit = emit_nothing;
+	s.emit = NULL;
 	entry = palloc(s.groups.meta.entry_size);
 	ngroups = rencoder_group_count(s.groups.nranges);
 	n = Min(ngroups, max_groups);

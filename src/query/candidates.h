@@ -35,7 +35,7 @@ typedef void (*RencoderEmit) (void *arg, uint64 first_range, const renc_candidat
  * snapshot trusts all summaries (for inspection).  "copies": of earlier
  * scans in this snapshot, and for later ones.  "early" breaks the search off before any candidate
  * is emitted: its take() is told of some that there are.  It wants a query that asks one
- * column.  "copies", "early" and "counts" may be NULL.  Returns the index
+ * column.  "copies", "emit", "early" and "counts" may be NULL.  Returns the index
  * pages read.
  *
  * Locks: shared content locks, one page or (header, windows) at a time; none

@@ -442,17 +442,11 @@ rencoderendscan(IndexScanDesc scan)
 }
 
 int64
-rencoder_scan_plain_pages(IndexScanDesc scan)
+rencoder_scan_plain_scans(IndexScanDesc scan, int64 *npages)
 {
-	OwnScan    *state = scan == NULL ? NULL : (OwnScan *) scan->opaque;
+	const RencoderPlainScan *plain = scan == NULL ? NULL : ((OwnScan *) scan->opaque)->plain;
 
-	return state == NULL || state->plain == NULL ? 0 : state->plain->all_pages;
-}
-
-int64
-rencoder_scan_plain_scans(IndexScanDesc scan)
-{
-	OwnScan    *state = scan == NULL ? NULL : (OwnScan *) scan->opaque;
-
-	return state == NULL || state->plain == NULL ? 0 : state->plain->scans;
+	if (npages != NULL)
+		*npages = plain == NULL ? 0 : plain->all_pages;
+	return plain == NULL ? 0 : plain->scans;
 }

@@ -21,9 +21,11 @@ extern void rencoderendscan(IndexScanDesc scan);
 /* What a scan of our indexes finds is counted there, too, until it ends. */
 extern void rencoder_scan_instrument(IndexScanDesc scan, RencoderNodeCounts *instrument);
 
-/* Heap pages that a plain scan, or NULL, has handed out rows of, and how many times it began. */
-extern int64 rencoder_scan_plain_pages(IndexScanDesc scan);
-extern int64 rencoder_scan_plain_scans(IndexScanDesc scan);
+/*
+ * How many times a plain scan, or NULL, has begun; *npages, if not NULL, is of how many heap pages it has
+ * handed out rows.
+ */
+extern int64 rencoder_scan_plain_scans(IndexScanDesc scan, int64 *npages);
 
 /*
  * May the user of the session be told what the scan, or NULL, skipped?  That was decided when it

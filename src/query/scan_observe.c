@@ -63,9 +63,12 @@ find_observed(PlanState *node)
 static int64
 get_pages_read(PlanState *node)
 {
-	return IsA(node, BitmapHeapScanState) ?
-		rencoder_bitmap_heap_pages((BitmapHeapScanState *) node) :
-		rencoder_scan_plain_pages(rencoder_scan_of(node));
+	int64		npages;
+
+	if (IsA(node, BitmapHeapScanState))
+		return rencoder_bitmap_heap_pages((BitmapHeapScanState *) node);
+	(void) rencoder_scan_plain_scans(rencoder_scan_of(node), &npages);
+	return npages;
 }
 
 /* Adds what is new: those of parallel workers are added to the same counters. */
@@ -101,7 +104,7 @@ static bool
 has_begun(const ObservedScan *scan)
 {
 	return IsA(scan->node, IndexScanState) &&
-		rencoder_scan_plain_scans(rencoder_scan_of(scan->node)) != scan->scans;
+		rencoder_scan_plain_scans(rencoder_scan_of(scan->node), NULL) != scan->scans;
 }
 
 static TupleTableSlot *

@@ -221,11 +221,9 @@ static void
 check_span(CheckState *state, uint32 group)
 {
 	RencoderEntry entry = state->copy->entry;
-	RencoderMetaPageData metadata;
-	const RencoderCoveredSpan *span;
+	RencoderMetaPageData *metadata = rencoder_meta_copy(state->index);
+	const RencoderCoveredSpan *span = rencoder_covered_span(metadata, group);
 
-	rencoder_meta_copy_to(state->index, &metadata);
-	span = rencoder_covered_span(&metadata, group);
 	rencoder_check_require(state,
 						   span == NULL ||
 						   (state->copy->directory != RENCODER_NO_BLOCK &&
@@ -233,6 +231,7 @@ check_span(CheckState *state, uint32 group)
 							entry->run == span->run && entry->horizon <= span->horizon),
 						   state->copy->directory,
 						   "The metapage has the group in a span that its directory entry does not allow.");
+	pfree(metadata);
 }
 
 static void

@@ -177,7 +177,7 @@ estimate_index(Relation heap, Relation index, IndexEstimate *estimate)
 		MemoryContext old = MemoryContextSwitchTo(context);
 		Relation	hypothetical;
 
-		hypothetical = rencoder_imagine_index_like(heap, index, col, &estimate->problem);
+		hypothetical = rencoder_imagine_index(heap, index, col, &estimate->problem);
 		if (hypothetical == NULL)
 		{
 			MemoryContextSwitchTo(old);

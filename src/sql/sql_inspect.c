@@ -486,11 +486,6 @@ open_query(FunctionCallInfo fcinfo, RencoderOpenIndex *target)
 	return rencoder_key_query(target->index, keys, nkeys);
 }
 
-static void
-ignore_candidates(void *arg, uint64 first_range, const renc_candidates *candidates)
-{
-}
-
 /*
  * rencoder_candidates(index regclass, lo anycompatible, hi anycompatible)
  *		returns record
@@ -509,8 +504,7 @@ rencoder_candidates(PG_FUNCTION_ARGS)
 		PG_RETURN_NULL();
 	query = open_query(fcinfo, &target);
 	(void) rencoder_candidates_find(target.index, RelationGetNumberOfBlocks(target.heap), query,
-									GetActiveSnapshot(), NULL, ignore_candidates, NULL,
-									NULL, &counts);
+									GetActiveSnapshot(), NULL, NULL, NULL, NULL, &counts);
 	put(&row, Int64GetDatum(counts.ranges));
 	put(&row, Int64GetDatum(counts.skipped));
 	put(&row, Int64GetDatum(counts.candidates));

@@ -98,27 +98,19 @@ rencoder_group_edit_header(RencoderGroupEdit *edit)
 	return rencoder_page_header(image_of(edit, edit->column_buffer), edit->group->number);
 }
 
-/* Gives the blocks of an extent, if it has any, to the free list; *extent is none then. */
-static void
-release_extent(RencoderGroupEdit *edit, RencoderExtent *extent)
-{
-	if (extent->start == RENCODER_NO_BLOCK)
-		return;
-	if (!edit->free_locked)
-		LockBuffer(edit->free_buffer, BUFFER_LOCK_EXCLUSIVE);
-	edit->free_locked = true;
-	rencoder_space_release(image_of(edit, edit->free_buffer), *extent);
-	extent->start = RENCODER_NO_BLOCK;
-	extent->npages = 0;
-}
-
 void
 rencoder_group_edit_release_storage(RencoderGroupEdit *edit)
 {
 	RencoderEntryColumn *column = &rencoder_group_edit_entry(edit)->column[edit->col];
 	RencoderHeader header = rencoder_group_edit_header(edit);
 
-	release_extent(edit, &header->matrix);
+	if (header->matrix.start != RENCODER_NO_BLOCK)
+	{
+		LockBuffer(edit->free_buffer, BUFFER_LOCK_EXCLUSIVE);
+		edit->free_locked = true;
+		rencoder_space_release(image_of(edit, edit->free_buffer), header->matrix);
+	}
+	memset(&header->matrix, 0, sizeof(header->matrix));
 	column->matrix = header->matrix;
 }
 

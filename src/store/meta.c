@@ -128,21 +128,14 @@ rencoder_meta_has_block(Relation index, BlockNumber blkno)
 	return blkno < nblocks;
 }
 
-void
-rencoder_meta_copy_to(Relation index, RencoderMetaPageData *copy)
-{
-	Buffer		buf = rencoder_meta_lock(index, BUFFER_LOCK_SHARE);
-
-	memcpy(copy, RencoderPageGetMeta(BufferGetPage(buf)), sizeof(*copy));
-	UnlockReleaseBuffer(buf);
-}
-
 RencoderMetaPageData *
 rencoder_meta_copy(Relation index)
 {
 	RencoderMetaPageData *copy = palloc(sizeof(RencoderMetaPageData));
+	Buffer		buf = rencoder_meta_lock(index, BUFFER_LOCK_SHARE);
 
-	rencoder_meta_copy_to(index, copy);
+	memcpy(copy, RencoderPageGetMeta(BufferGetPage(buf)), sizeof(*copy));
+	UnlockReleaseBuffer(buf);
 	return copy;
 }
 

@@ -148,9 +148,8 @@ extern void rencoder_meta_keep_path(Relation index, const RencoderPath *path);
 /* Is the block in the file?  The kernel is asked only about those that are new. */
 extern bool rencoder_meta_has_block(Relation index, BlockNumber blkno);
 
-/* A copy of the metapage's data (palloc'd, or where the caller has room), read under share lock. */
+/* A copy of the metapage's data, palloc'd, read under share lock. */
 extern RencoderMetaPageData *rencoder_meta_copy(Relation index);
-extern void rencoder_meta_copy_to(Relation index, RencoderMetaPageData *copy);
 
 /* The present epoch.  Locks: metapage share, released. */
 extern uint64 rencoder_meta_epoch(Relation index);

@@ -230,65 +230,29 @@ find_pending(Relation index, uint64 number, BlockNumber *next)
 	return walk.blkno;
 }
 
-/* Pending pages to be taken away: up to number "upto", 0: none. */
-typedef struct PendingCut
-{
-	uint64		upto;
-	BlockNumber last;			/* its block */
-	BlockNumber next;			/* and the one that comes after it */
-} PendingCut;
-
-static void
-find_cut(PendingCut *cut, Relation index, uint64 upto)
-{
-	cut->upto = upto;
-	if (upto != 0)
-		cut->last = find_pending(index, upto, &cut->next);
-}
-
-static void
-lock_cut(ListEdit *edit, const PendingCut *cut)
-{
-	if (cut->upto != 0)
-		edit->other_buffer = rencoder_page_read(edit->index, cut->last, BUFFER_LOCK_EXCLUSIVE,
-												RENCODER_PAGE_PENDING);
-}
-
-/*
- * Takes pages and LIVE runs away, logs the edit and ends it.  The chain of pages becomes the
- * beginning of the spare one.
- */
-static void
-finish_removal(ListEdit *edit, const PendingCut *cut, const uint32 *removed, int nremoved)
-{
-	for (int i = 0; i < nremoved; i++)
-		edit_entry(edit, removed[i], RENCODER_RUN_LIVE)->state = RENCODER_RUN_FREEING;
-	if (cut->upto != 0)
-	{
-		RencoderPageGetPending(rencoder_wal_register(edit->wal, edit->other_buffer))->next =
-			edit->meta->pending_spare;
-		edit->meta->pending_spare = edit->meta->pending_first;
-		edit->meta->pending_first = cut->next;
-		edit->meta->pending_first_number = cut->upto + 1;
-	}
-	if (cut->upto != 0 || nremoved > 0)
-		edit->meta->run_changes++;
-	finish_edit(edit);
-}
-
+/* The chain of pending pages that is taken away becomes the beginning of the spare one. */
 void
 rencoder_run_list_publish(Relation index, const RencoderNewRun *made, int nmade, uint64 upto,
 						  const uint32 *replaced, int nreplaced, bool log)
 {
 	uint64		latest = upto;
-	PendingCut	cut;
+	BlockNumber last = RENCODER_NO_BLOCK;
+	BlockNumber next = RENCODER_NO_BLOCK;
 	ListEdit	edit;
 
-	find_cut(&cut, index, upto);
+	if (upto != 0)
+		last = find_pending(index, upto, &next);
 	begin_edit(&edit, index, log);
-	lock_cut(&edit, &cut);
+	if (upto != 0)
+		edit.other_buffer = rencoder_page_read(index, last, BUFFER_LOCK_EXCLUSIVE,
+											   RENCODER_PAGE_PENDING);
 	for (int i = 0; i < nreplaced; i++)
-		latest = Max(latest, edit_entry(&edit, replaced[i], RENCODER_RUN_LIVE)->upto);
+	{
+		RencoderRunEntry *entry = edit_entry(&edit, replaced[i], RENCODER_RUN_LIVE);
+
+		latest = Max(latest, entry->upto);
+		entry->state = RENCODER_RUN_FREEING;
+	}
 	for (int i = 0; i < nmade; i++)
 	{
 		RencoderRunEntry *entry = edit_entry(&edit, made[i].number, RENCODER_RUN_BUILDING);
@@ -300,19 +264,17 @@ rencoder_run_list_publish(Relation index, const RencoderNewRun *made, int nmade,
 		entry->table_rows = made[i].table_rows;
 		entry->first = made[i].first;
 	}
-	finish_removal(&edit, &cut, replaced, nreplaced);
-}
-
-void
-rencoder_run_list_drop(Relation index, uint64 upto, const uint32 *dropped, int ndropped)
-{
-	PendingCut	cut;
-	ListEdit	edit;
-
-	find_cut(&cut, index, upto);
-	begin_edit(&edit, index, true);
-	lock_cut(&edit, &cut);
-	finish_removal(&edit, &cut, dropped, ndropped);
+	if (upto != 0)
+	{
+		RencoderPageGetPending(rencoder_wal_register(edit.wal, edit.other_buffer))->next =
+			edit.meta->pending_spare;
+		edit.meta->pending_spare = edit.meta->pending_first;
+		edit.meta->pending_first = next;
+		edit.meta->pending_first_number = upto + 1;
+	}
+	if (upto != 0 || nreplaced > 0)
+		edit.meta->run_changes++;
+	finish_edit(&edit);
 }
 
 /* ---- Freeing ---- */

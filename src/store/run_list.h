@@ -79,18 +79,12 @@ typedef struct RencoderNewRun
 /*
  * Makes runs LIVE.  Deltas take the place of the pending pages up to number "upto" (0: of
  * none; if not 0, all these are closed), which become spare, and of "nreplaced" LIVE runs,
- * which become FREEING.  One record: metapage, list, and the last of the pending pages.  The
- * caller is a maintainer or a build ("log" false).
+ * which become FREEING.  With no run made, nothing may name such a base run, and storage has all that
+ * is needed of such deltas and pages.  One record: metapage, list, and the last of the pending pages.
+ * The caller is a maintainer or a build ("log" false).
  */
 extern void rencoder_run_list_publish(Relation index, const RencoderNewRun *made, int nmade,
 									  uint64 upto, const uint32 *replaced, int nreplaced, bool log);
-
-/*
- * Makes LIVE runs FREEING, and the pending pages up to number "upto" spare (0: none; if not
- * 0, all these are closed): nothing may name such a base run, and storage has all that is needed
- * of such deltas and pages.  Maintainer.  WAL: as of publishing.
- */
-extern void rencoder_run_list_drop(Relation index, uint64 upto, const uint32 *dropped, int ndropped);
 
 /*
  * Frees the pages of all runs that are FREEING, and of those BUILDING that are not "keep"

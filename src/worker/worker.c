@@ -17,7 +17,10 @@
  *	- an index with which something went wrong is left alone for a minute, and
  *	  the others are served;
  *	- when other databases wait for a worker, it leaves after a second, and its
- *	  jobs go on with the next worker of the database.
+ *	  jobs go on with the next worker of the database;
+ *	- a job that takes long is cancelled if others wait: expressions of an index are functions of
+ *	  the table's owner, which may sleep, or wait for a lock.  Time alone is no reason to end a job,
+ *	  since a run of a large table takes long.
  *
  * The shared memory, and why no request is lost between two workers: worker_queue.h.
  */
@@ -44,11 +47,11 @@
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
+#include "utils/timeout.h"
 #include "utils/timestamp.h"
 
 #include "base/options.h"
 #include "store/open_index.h"
-#include "worker/time_limit.h"
 #include "worker/worker_job.h"
 #include "worker/worker_queue.h"
 
@@ -85,6 +88,14 @@ static HTAB *jobs;
 
 static TimestampTz turn_began;
 static int	turn_ms = TURN_MS;
+
+/* How often it looks for others when the time is over. */
+#define LOOK_FOR_OTHERS_MS	1000
+
+static TimeoutId limit;
+static Oid	limited_index;
+static TimestampTz limited_other_due;
+static volatile sig_atomic_t over;
 
 /*
  * Does nobody want the database without sessions?  DROP DATABASE, ALTER
@@ -178,6 +189,67 @@ do_job(RencoderJob *job)
 	return result;
 }
 
+/* ---- How long it stays with one job while others wait ---- */
+
+/* In a signal handler: takes no lock. */
+static void
+look_for_others(void)
+{
+	if (GetCurrentTimestamp() < limited_other_due &&
+		!rencoder_worker_queue_others_wait(limited_index))
+		return;
+	over = true;
+	QueryCancelPending = true;
+	InterruptPending = true;
+	SetLatch(MyLatch);
+}
+
+/*
+ * Some timeouts of settings end the session, and it would be asked for again and again.  Not
+ * every version has all of them.
+ */
+static void
+init_time_limit(void)
+{
+	static const char *const timeouts[] = {
+		"statement_timeout", "transaction_timeout", "lock_timeout",
+		"idle_in_transaction_session_timeout", "idle_session_timeout"
+	};
+
+	for (int i = 0; i < (int) lengthof(timeouts); i++)
+	{
+		if (GetConfigOption(timeouts[i], true, false) != NULL)
+			SetConfigOption(timeouts[i], "0", PGC_SUSET, PGC_S_OVERRIDE);
+	}
+	limit = RegisterTimeout(USER_TIMEOUT, look_for_others);
+}
+
+/*
+ * From "ms" milliseconds on, the job is cancelled, as a query is, as soon as others wait: another
+ * job, which is due at "other_due", a request for another index, or another database.
+ */
+static void
+begin_time_limit(Oid index, TimestampTz other_due, int ms)
+{
+	over = false;
+	limited_index = index;
+	limited_other_due = other_due;
+	enable_timeout_every(limit, TimestampTzPlusMilliseconds(GetCurrentTimestamp(), ms),
+						 LOOK_FOR_OTHERS_MS);
+}
+
+/* Ends the limit, and a cancellation that came too late.  Has the job been cancelled by it? */
+static bool
+end_time_limit(void)
+{
+	disable_timeout(limit, false);
+	if (over)
+		QueryCancelPending = false;
+	return over;
+}
+
+/* ---- One job ---- */
+
 /* When is the first of the other jobs due? */
 static TimestampTz
 other_due(const RencoderJob *mine)
@@ -202,16 +274,16 @@ try_job(RencoderJob *job, bool *failed)
 	volatile RencoderJobResult result = JOB_DONE;
 
 	*failed = false;
-	rencoder_time_limit_begin(job->index, other_due(job), job->limit_ms);
+	begin_time_limit(job->index, other_due(job), job->limit_ms);
 	PG_TRY();
 	{
 		result = do_job(job);
-		(void) rencoder_time_limit_end();
+		(void) end_time_limit();
 	}
 	PG_CATCH();
 	{
 		HOLD_INTERRUPTS();
-		if (rencoder_time_limit_end() && geterrcode() == ERRCODE_QUERY_CANCELED)
+		if (end_time_limit() && geterrcode() == ERRCODE_QUERY_CANCELED)
 			result = JOB_CANCELLED;
 		else
 		{
@@ -491,7 +563,7 @@ rencoder_worker_main(Datum arg)
 	/* Settings of the database are for its users. */
 	SetConfigOption("default_transaction_isolation", "read committed",
 					PGC_SUSET, PGC_S_OVERRIDE);
-	rencoder_time_limit_init();
+	init_time_limit();
 	SetConfigOption("zero_damaged_pages", "false", PGC_SUSET, PGC_S_OVERRIDE);
 	create_jobs();
 	serve_database();

@@ -191,7 +191,7 @@ rencoder_worker_job_serve(RencoderJob *job, Relation index, Relation heap)
 	{
 		summarize_tail(index, heap, &meta, nblocks, end * RENC_SLICE_RANGES,
 					   rencoder_range_count(&meta, nblocks) + (uses_runs && job->reads.busy));
-		rencoder_delta_settle(index);
+		rencoder_delta_settle(index, false);
 	}
 	if (flushes && result == RENCODER_COMPACT_NOTHING)
 		result = rencoder_compact_some(index, heap, quiet, false);

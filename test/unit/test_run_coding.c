@@ -266,7 +266,7 @@ main(int argc, char **argv)
 									 npages, cells);
 
 		wrong += !is_coded_well(n, npages);
-		gaps += renc_run_choose_code(entry, n, npages, false).coding == CODING_GAPS;
+		gaps += renc_run_choose_code(entry, n, npages).coding == CODING_GAPS;
 	}
 	tap_ok(wrong == 0, "%d of %d blocks are not coded as they should be", wrong, blocks);
 	tap_ok(gaps > blocks / 10 && gaps < blocks * 9 / 10, "%d have gaps, the others composites", gaps);
