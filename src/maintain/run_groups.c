@@ -125,7 +125,7 @@ rencoder_run_groups_look(Relation index, uint64 nranges, RencoderRunGroups *grou
 	RencoderMetaPageData *metadata = rencoder_meta_copy(index);
 	RencoderEntry entry = palloc0(meta.entry_size);
 	uint32		newest[INDEX_MAX_KEYS];
-	char	   *payload = palloc0(RENCODER_PAYLOAD_SIZE);
+	char	   *payload = NULL;
 	uint32		ngroups = rencoder_group_copy_count(index, &meta, metadata, nranges);
 
 	for (int col = 0; col < meta.natts; col++)
@@ -142,21 +142,17 @@ rencoder_run_groups_look(Relation index, uint64 nranges, RencoderRunGroups *grou
 			BlockNumber blkno = rencoder_directory_find(index, &meta, metadata, group, NULL);
 
 			CHECK_FOR_INTERRUPTS();
-			memset(payload, 0, RENCODER_PAYLOAD_SIZE);
-			if (blkno != RENCODER_NO_BLOCK)
-			{
-				Buffer		buf = rencoder_page_read(index, blkno, BUFFER_LOCK_SHARE,
-													 RENCODER_PAGE_DIRECTORY);
-
-				memcpy(payload, RencoderPageGetPayload(BufferGetPage(buf)), RENCODER_PAYLOAD_SIZE);
-				UnlockReleaseBuffer(buf);
-			}
+			if (payload != NULL)
+				pfree(payload);
+			payload = blkno == RENCODER_NO_BLOCK ? palloc0(RENCODER_PAYLOAD_SIZE) :
+				rencoder_page_copy(index, blkno, RENCODER_PAGE_DIRECTORY);
 		}
 		memcpy(entry, rencoder_directory_entry(payload, &meta, group), meta.entry_size);
 		s = look_at_group(index, &meta, entry, group, nranges, newest);
 		add_group(groups, &s);
 	}
-	pfree(payload);
+	if (payload != NULL)
+		pfree(payload);
 	pfree(entry);
 	pfree(metadata);
 }

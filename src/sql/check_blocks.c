@@ -34,10 +34,6 @@ typedef struct References
 	BlockReference *reference;
 	size_t		n;
 	size_t		allocated;
-
-	/* A page that is not what it should be, unless it has been freed since. */
-	const char *fault;
-	BlockNumber fault_blkno;
 } References;
 
 static void
@@ -98,17 +94,12 @@ refer_directory(References *refs, const RencoderMetaPageData *metadata)
 	}
 	for (int i = 0; i < RENCODER_META_MAPS; i++)
 	{
-		Buffer		buf;
 		BlockNumber *blkno;
 
 		if (metadata->map[i] == RENCODER_NO_BLOCK)
 			continue;
 		refer(refs, RENCODER_META_BLKNO, metadata->map[i], 1);
-		buf = rencoder_page_read(refs->state->index, metadata->map[i], BUFFER_LOCK_SHARE,
-								 RENCODER_PAGE_DIRMAP);
-		blkno = palloc(RENCODER_PAYLOAD_SIZE);
-		memcpy(blkno, RencoderPageGetPayload(BufferGetPage(buf)), RENCODER_PAYLOAD_SIZE);
-		UnlockReleaseBuffer(buf);
+		blkno = rencoder_page_copy(refs->state->index, metadata->map[i], RENCODER_PAGE_DIRMAP);
 		for (size_t j = 0; j < RENCODER_PAYLOAD_SIZE / sizeof(BlockNumber); j++)
 		{
 			if (blkno[j] != RENCODER_NO_BLOCK)
@@ -123,31 +114,27 @@ static void
 refer_free_list(References *refs)
 {
 	RencoderMetaPageData *metadata = rencoder_meta_copy(refs->state->index);
-	RencoderFreePageData *list = palloc(RENCODER_PAYLOAD_SIZE);
 	BlockNumber from = RENCODER_META_BLKNO;
 	BlockNumber blkno = metadata->free_root;
 	BlockNumber visited = 0;
 
 	while (blkno != RENCODER_NO_BLOCK)
 	{
-		Buffer		buf;
+		RencoderFreePageData *list;
 
 		CHECK_FOR_INTERRUPTS();
 		refer(refs, from, blkno, 1);
 		rencoder_check_require(refs->state, ++visited <= refs->state->nblocks, blkno,
 							   "The list of free pages is circular.");
-		buf = rencoder_page_read(refs->state->index, blkno, BUFFER_LOCK_SHARE,
-								 RENCODER_PAGE_FREE);
-		memcpy(list, RencoderPageGetFree(BufferGetPage(buf)), RENCODER_PAYLOAD_SIZE);
-		UnlockReleaseBuffer(buf);
+		list = rencoder_page_copy(refs->state->index, blkno, RENCODER_PAGE_FREE);
 		rencoder_check_require(refs->state, list->n <= RENCODER_FREE_EXTENTS, blkno,
 							   "The free list has an impossible number of extents.");
 		for (uint32 i = 0; i < list->n; i++)
 			refer(refs, blkno, list->extent[i].start, list->extent[i].npages);
 		from = blkno;
 		blkno = list->next;
+		pfree(list);
 	}
-	pfree(list);
 	pfree(metadata);
 }
 
@@ -155,21 +142,13 @@ refer_free_list(References *refs)
 static void
 refer_coders(References *refs)
 {
-	RencoderMetaPageData *metadata = rencoder_meta_copy(refs->state->index);
-	BlockNumber root = metadata->coder_root;
-	RencoderCoderListData *list = palloc(RENCODER_PAYLOAD_SIZE);
-	Buffer		buf;
+	BlockNumber root = rencoder_space_root(refs->state->index, RENCODER_PAGE_CODERS);
+	RencoderCoderListData *list;
 
-	pfree(metadata);
 	if (root == RENCODER_NO_BLOCK)
 		return;
 	refer(refs, RENCODER_META_BLKNO, root, 1);
-	buf = rencoder_page_read(refs->state->index, root, BUFFER_LOCK_SHARE,
-							 RENCODER_PAGE_CODERS);
-	memcpy(list, RencoderPageGetCoders(BufferGetPage(buf)), RENCODER_PAYLOAD_SIZE);
-	UnlockReleaseBuffer(buf);
-	rencoder_check_require(refs->state, list->n <= RENCODER_CODER_ENTRIES, root,
-						   "The list of coders is longer than its page.");
+	list = rencoder_coder_list(refs->state->index);
 	for (uint32 i = 0; i < list->n; i++)
 		refer(refs, root, list->entry[i].extent.start, list->entry[i].extent.npages);
 	pfree(list);
@@ -189,16 +168,6 @@ refer_hints(References *refs, uint16 page_id, uint32 npages)
 											   page_id));
 }
 
-static void
-note_reference_fault(References *refs, BlockNumber blkno, const char *fault)
-{
-	if (refs->fault == NULL)
-	{
-		refs->fault = fault;
-		refs->fault_blkno = blkno;
-	}
-}
-
 /* What the runs of the list consist of, whatever their state. */
 static void
 refer_runs(References *refs, const RencoderRuns *runs)
@@ -213,7 +182,7 @@ refer_runs(References *refs, const RencoderRuns *runs)
 		info = rencoder_run_info(refs->state->index, entry, &fault);
 		if (info == NULL)
 		{
-			note_reference_fault(refs, entry->info, fault);
+			rencoder_check_note(refs->state, false, entry->info, fault);
 			continue;
 		}
 		for (uint32 e = 0; e < info->nextents; e++)
@@ -237,7 +206,7 @@ refer_pending(References *refs, const RencoderRuns *runs, BlockNumber spare)
 	while (rencoder_pending_walk_next(&walk))
 		refer(refs, walk.from, walk.blkno, 1);
 	if (walk.fault != NULL)
-		note_reference_fault(refs, walk.blkno, walk.fault);
+		rencoder_check_note(refs->state, false, walk.blkno, walk.fault);
 	rencoder_pending_walk_end(&walk);
 	fault = rencoder_pending_read_spares(refs->state->index, spare, &chain);
 	for (uint64 i = 0; i < chain.n; i++)
@@ -246,7 +215,7 @@ refer_pending(References *refs, const RencoderRuns *runs, BlockNumber spare)
 		from = chain.blkno[i];
 	}
 	if (fault != NULL)
-		note_reference_fault(refs, from, fault);
+		rencoder_check_note(refs->state, false, from, fault);
 }
 
 /*
@@ -261,7 +230,7 @@ collect_references(References *refs, const RencoderMetaPageData *metadata)
 	uint32		ngroups;
 
 	refs->n = 0;
-	refs->fault = NULL;
+	refs->state->fault = NULL;
 	refer_directory(refs, metadata);
 	refer_coders(refs);
 	refer_hints(refs, RENCODER_PAGE_SAMPLES, refs->state->meta.natts * RENCODER_SAMPLE_PAGES);
@@ -293,9 +262,9 @@ find_overlap(References *refs)
 	{
 		if ((uint64) r[i - 1].start + r[i - 1].npages > r[i].start)
 		{
-			note_reference_fault(refs, r[i].start,
-								 psprintf("Blocks %u and %u both refer to it.",
-										  r[i - 1].from, r[i].from));
+			rencoder_check_note(refs->state, false, r[i].start,
+								psprintf("Blocks %u and %u both refer to it.",
+										 r[i - 1].from, r[i].from));
 			return;
 		}
 	}
@@ -321,15 +290,15 @@ rencoder_check_blocks(CheckState *state)
 		CHECK_FOR_INTERRUPTS();
 		collect_references(&refs, metadata);
 		find_overlap(&refs);
-		again = refs.fault != NULL &&
-			(refs.fault_blkno != seen ||
+		again = state->fault != NULL &&
+			(state->fault_blkno != seen ||
 			 metadata->epoch != rencoder_meta_epoch(state->index) ||
 			 rencoder_pending_moved(state->index, metadata));
-		seen = refs.fault_blkno;
+		seen = state->fault_blkno;
 		pfree(metadata);
 	} while (again);
-	if (refs.fault != NULL)
-		rencoder_page_corrupted(state->index, refs.fault_blkno, refs.fault);
+	if (state->fault != NULL)
+		rencoder_page_corrupted(state->index, state->fault_blkno, state->fault);
 	rencoder_check_unlock_maintainer(state);
 	pfree(refs.reference);
 }

@@ -13,100 +13,85 @@
 
 #include "store/pending.h"
 
-/* The first thing found wrong; "detail" is NULL if nothing was. */
-typedef struct RunFault
-{
-	BlockNumber blkno;
-	const char *detail;
-} RunFault;
-
 static void
-note_list_fault(RunFault *fault, bool sound, BlockNumber blkno, const char *detail)
-{
-	if (sound || fault->detail != NULL)
-		return;
-	fault->blkno = blkno;
-	fault->detail = detail;
-}
-
-static void
-check_run_entries(const RencoderMetaPageData *metadata, const RencoderRunList *list, RunFault *fault)
+check_run_entries(CheckState *state, const RencoderMetaPageData *metadata,
+				  const RencoderRunList *list)
 {
 	for (uint32 i = 0; i < list->n; i++)
 	{
 		const RencoderRunEntry *entry = &list->entry[i];
 
-		note_list_fault(fault, entry->number > 0 && entry->number <= metadata->last_run,
-						RENCODER_META_BLKNO, "The number of a run is out of range.");
+		rencoder_check_note(state, entry->number > 0 && entry->number <= metadata->last_run,
+							RENCODER_META_BLKNO, "The number of a run is out of range.");
 		for (uint32 j = 0; j < i; j++)
-			note_list_fault(fault, list->entry[j].number != entry->number,
-							RENCODER_META_BLKNO, "Two runs have the same number.");
-		note_list_fault(fault, entry->rows >= 0 && isfinite(entry->rows) &&
-						isfinite(entry->table_rows), RENCODER_META_BLKNO,
-						"The rows of a run are not a number.");
-		note_list_fault(fault, entry->kind == RENCODER_RUN_BASE || entry->kind == RENCODER_RUN_DELTA,
-						RENCODER_META_BLKNO, "The kind of a run is not known.");
-		note_list_fault(fault, entry->state == RENCODER_RUN_BUILDING ||
-						entry->state == RENCODER_RUN_LIVE || entry->state == RENCODER_RUN_FREEING,
-						RENCODER_META_BLKNO, "The state of a run is not known.");
-		note_list_fault(fault, entry->unused == 0,
-						RENCODER_META_BLKNO, "A field of the run list that must be zero is not.");
+			rencoder_check_note(state, list->entry[j].number != entry->number,
+								RENCODER_META_BLKNO, "Two runs have the same number.");
+		rencoder_check_note(state, entry->rows >= 0 && isfinite(entry->rows) &&
+							isfinite(entry->table_rows), RENCODER_META_BLKNO,
+							"The rows of a run are not a number.");
+		rencoder_check_note(state, entry->kind == RENCODER_RUN_BASE || entry->kind == RENCODER_RUN_DELTA,
+							RENCODER_META_BLKNO, "The kind of a run is not known.");
+		rencoder_check_note(state, entry->state == RENCODER_RUN_BUILDING ||
+							entry->state == RENCODER_RUN_LIVE || entry->state == RENCODER_RUN_FREEING,
+							RENCODER_META_BLKNO, "The state of a run is not known.");
+		rencoder_check_note(state, entry->unused == 0,
+							RENCODER_META_BLKNO, "A field of the run list that must be zero is not.");
 	}
 }
 
 /* What the info page says of a tree. */
 static void
 check_tree_info(CheckState *state, const RencoderRunEntry *entry, int tree,
-				const RencoderRunColumn *column, RunFault *fault)
+				const RencoderRunColumn *column)
 {
 	bool		empty = column->root == RENCODER_NO_BLOCK;
 	const char *name = rencoder_run_tree_name(state->index, tree);
 	const RencoderCoder *coder;
 
-	note_list_fault(fault, empty == (column->entries == 0), entry->info,
-					psprintf("Run %u has entries or pages, but not both, of %s.", entry->number, name));
+	rencoder_check_note(state, empty == (column->entries == 0), entry->info,
+						psprintf("Run %u has entries or pages, but not both, of %s.", entry->number, name));
 	if (empty)
 		return;
-	note_list_fault(fault, column->level <= RENC_RUN_MAX_LEVEL, entry->info,
-					psprintf("The tree of run %u, %s, is too high.", entry->number, name));
-	note_list_fault(fault, column->least <= column->greatest && column->rows >= column->entries &&
-					column->false_pages >= 0, entry->info,
-					psprintf("What run %u says of %s is impossible.", entry->number, name));
+	rencoder_check_note(state, column->level <= RENC_RUN_MAX_LEVEL, entry->info,
+						psprintf("The tree of run %u, %s, is too high.", entry->number, name));
+	rencoder_check_note(state, column->least <= column->greatest && column->rows >= column->entries &&
+						column->false_pages >= 0, entry->info,
+						psprintf("What run %u says of %s is impossible.", entry->number, name));
 	if (tree >= state->meta.natts)
-		note_list_fault(fault, column->coder == 0 && column->greatest == 0, entry->info,
-						psprintf("Run %u has keys among the %s.", entry->number, name));
+		rencoder_check_note(state, column->coder == 0 && column->greatest == 0, entry->info,
+							psprintf("Run %u has keys among the %s.", entry->number, name));
 	else
-		note_list_fault(fault, rencoder_coder_find(state->coders, state->index, tree, column->coder,
-												   &coder), entry->info,
-						psprintf("The coder of run %u, %s, is missing.", entry->number, name));
+		rencoder_check_note(state, rencoder_coder_find(state->coders, state->index, tree, column->coder,
+													   &coder), entry->info,
+							psprintf("The coder of run %u, %s, is missing.", entry->number, name));
 }
 
 static void
-check_info(CheckState *state, const RencoderRunEntry *entry, RencoderRunInfo info, RunFault *fault)
+check_info(CheckState *state, const RencoderRunEntry *entry, RencoderRunInfo info)
 {
 	uint64		npages = 1;
 
-	note_list_fault(fault, info->natts == state->meta.natts, entry->info,
-					"The run has not as many columns as the index.");
-	if (fault->detail != NULL)
+	rencoder_check_note(state, info->natts == state->meta.natts, entry->info,
+						"The run has not as many columns as the index.");
+	if (state->fault != NULL)
 		return;
-	note_list_fault(fault, info->unused == 0 && info->unused2 == 0, entry->info,
-					"A field of the run that must be zero is not.");
-	note_list_fault(fault, info->nextents <= rencoder_run_max_extents(info->natts), entry->info,
-					"The run has an impossible number of extents.");
+	rencoder_check_note(state, info->unused == 0 && info->unused2 == 0, entry->info,
+						"A field of the run that must be zero is not.");
+	rencoder_check_note(state, info->nextents <= rencoder_run_max_extents(info->natts), entry->info,
+						"The run has an impossible number of extents.");
 	for (int tree = 0; tree < rencoder_run_ntrees(info->natts); tree++)
 	{
 		const RencoderRunColumn *column = &info->column[tree];
 
 		npages += (uint64) column->nleaves + column->ninner;
-		check_tree_info(state, entry, tree, column, fault);
+		check_tree_info(state, entry, tree, column);
 	}
-	note_list_fault(fault, memcmp(&entry->first, &info->column[0], sizeof(entry->first)) == 0,
-					entry->info, psprintf("Run %u and the list of runs describe different trees.",
-										  entry->number));
-	note_list_fault(fault, npages == entry->npages, entry->info,
-					psprintf("Run %u has %llu pages, but the run list says %u.", entry->number,
-							 (unsigned long long) npages, entry->npages));
+	rencoder_check_note(state, memcmp(&entry->first, &info->column[0], sizeof(entry->first)) == 0,
+						entry->info, psprintf("Run %u and the list of runs describe different trees.",
+											  entry->number));
+	rencoder_check_note(state, npages == entry->npages, entry->info,
+						psprintf("Run %u has %llu pages, but the run list says %u.", entry->number,
+								 (unsigned long long) npages, entry->npages));
 }
 
 /* A reader that accepts pages of the run's extents only. */
@@ -135,18 +120,18 @@ read_checked(void *arg, uint32_t page, int level)
 
 /* Notes what the run core has found wrong. */
 static void
-note_tree_fault(const CheckedReader *checked, const char *wrong, BlockNumber blkno,
-				RunFault *fault)
+note_tree_fault(CheckState *state, const CheckedReader *checked, const char *wrong,
+				BlockNumber blkno)
 {
 	if (checked->outside)
 		wrong = "it is not in the extents of the run";
 	wrong = rencoder_run_reader_fault(&checked->reader, wrong, &blkno);
-	note_list_fault(fault, false, blkno, wrong);
+	rencoder_check_note(state, false, blkno, wrong);
 }
 
 /* A delta has whole keys. */
 static void
-check_whole_keys(CheckedReader *checked, const RencoderRunEntry *entry, int tree, RunFault *fault)
+check_whole_keys(CheckState *state, CheckedReader *checked, const RencoderRunEntry *entry, int tree)
 {
 	renc_interval all = {0, PG_UINT64_MAX};
 	renc_interval_set set = {&all, 1};
@@ -154,17 +139,16 @@ check_whole_keys(CheckedReader *checked, const RencoderRunEntry *entry, int tree
 
 	renc_run_search_begin(search, &checked->reader.run, read_checked, checked, &set);
 	while (renc_run_search_next(search))
-		note_list_fault(fault, search->width == 0, entry->info,
-						psprintf("Run %u, %s: a delta has cells of more than a key.", entry->number,
-								 rencoder_run_tree_name(checked->reader.index, tree)));
+		rencoder_check_note(state, search->width == 0, entry->info,
+							psprintf("Run %u, %s: a delta has cells of more than a key.", entry->number,
+									 rencoder_run_tree_name(checked->reader.index, tree)));
 	if (search->failure != NULL)
-		note_tree_fault(checked, search->failure, search->failed_page, fault);
+		note_tree_fault(state, checked, search->failure, search->failed_page);
 	pfree(search);
 }
 
 static void
-check_tree(CheckState *state, const RencoderRunEntry *entry, RencoderRunInfo info, int tree,
-		   RunFault *fault)
+check_tree(CheckState *state, const RencoderRunEntry *entry, RencoderRunInfo info, int tree)
 {
 	CheckedReader checked = {.info = info};
 	const char *wrong;
@@ -174,65 +158,65 @@ check_tree(CheckState *state, const RencoderRunEntry *entry, RencoderRunInfo inf
 		return;
 	wrong = renc_run_check(&checked.reader.run, read_checked, &checked, &failed);
 	if (wrong != NULL)
-		note_tree_fault(&checked, wrong, failed, fault);
+		note_tree_fault(state, &checked, wrong, failed);
 	else if (entry->kind == RENCODER_RUN_DELTA)
-		check_whole_keys(&checked, entry, tree, fault);
+		check_whole_keys(state, &checked, entry, tree);
 	rencoder_run_reader_end(&checked.reader);
 }
 
 static void
-check_run(CheckState *state, const RencoderRunEntry *entry, RunFault *fault)
+check_run(CheckState *state, const RencoderRunEntry *entry)
 {
 	const char *missing = NULL;
 	RencoderRunInfo info = rencoder_run_info(state->index, entry, &missing);
 
-	note_list_fault(fault, info != NULL, entry->info, missing);
+	rencoder_check_note(state, info != NULL, entry->info, missing);
 	if (info == NULL)
 		return;
-	check_info(state, entry, info, fault);
-	for (int tree = 0; tree < rencoder_run_ntrees(state->meta.natts) && fault->detail == NULL; tree++)
-		check_tree(state, entry, info, tree, fault);
+	check_info(state, entry, info);
+	for (int tree = 0; tree < rencoder_run_ntrees(state->meta.natts) && state->fault == NULL; tree++)
+		check_tree(state, entry, info, tree);
 	pfree(info);
 }
 
 /* An entry of the pending list. */
 static void
-check_pending_entry(CheckState *state, const RencoderPendingEntry *entry, BlockNumber blkno,
-					RunFault *fault)
+check_pending_entry(CheckState *state, const RencoderPendingEntry *entry, BlockNumber blkno)
 {
 	int			natts = state->meta.natts;
 	const uint32 *coders = rencoder_pending_coders((RencoderPendingEntry *) entry, natts);
 	uint32		all = natts == 32 ? PG_UINT32_MAX : (1U << natts) - 1;
 	const RencoderCoder *coder;
 
-	note_list_fault(fault, entry->page <= MaxBlockNumber, blkno,
-					"An entry of the pending list is of an impossible page.");
-	note_list_fault(fault, (entry->nulls & ~all) == 0, blkno,
-					"An entry of the pending list has impossible null flags.");
+	rencoder_check_note(state, entry->page <= MaxBlockNumber, blkno,
+						"An entry of the pending list is of an impossible page.");
+	rencoder_check_note(state, (entry->nulls & ~all) == 0, blkno,
+						"An entry of the pending list has impossible null flags.");
 	for (int col = 0; col < natts; col++)
 	{
 		if (!rencoder_pending_has_key(entry, col))
-			note_list_fault(fault, entry->key[col] <= RENCODER_PENDING_KEYLESS && coders[col] == 0, blkno,
-							"An entry of the pending list has a key where it has none.");
+			rencoder_check_note(state, entry->key[col] <= RENCODER_PENDING_KEYLESS && coders[col] == 0,
+								blkno,
+								"An entry of the pending list has a key where it has none.");
 		else
-			note_list_fault(fault, rencoder_coder_find(state->coders, state->index, col,
-													   coders[col], &coder), blkno,
-							psprintf("A coder of column %d that the pending list names is missing.",
-									 col + 1));
+			rencoder_check_note(state, rencoder_coder_find(state->coders, state->index, col,
+														   coders[col], &coder), blkno,
+								psprintf("A coder of column %d that the pending list names is missing.",
+										 col + 1));
 	}
 }
 
 static void
-check_pending(CheckState *state, const RencoderRuns *runs, RunFault *fault)
+check_pending(CheckState *state, const RencoderRuns *runs)
 {
 	RencoderPendingWalk walk;
 
-	note_list_fault(fault, (runs->pending_first == RENCODER_NO_BLOCK) ==
-					(runs->pending_last == RENCODER_NO_BLOCK) &&
-					(runs->pending_first == RENCODER_NO_BLOCK ||
-					 runs->pending_first_number <= runs->pending_last_number),
-					RENCODER_META_BLKNO, "The ends of the pending list do not fit.");
-	if (fault->detail != NULL)
+	rencoder_check_note(state, (runs->pending_first == RENCODER_NO_BLOCK) ==
+						(runs->pending_last == RENCODER_NO_BLOCK) &&
+						(runs->pending_first == RENCODER_NO_BLOCK ||
+						 runs->pending_first_number <= runs->pending_last_number),
+						RENCODER_META_BLKNO, "The ends of the pending list do not fit.");
+	if (state->fault != NULL)
 		return;
 	rencoder_pending_walk_begin(&walk, state->index, runs->pending_first,
 								runs->pending_first_number, runs->pending_last_number);
@@ -240,23 +224,22 @@ check_pending(CheckState *state, const RencoderRuns *runs, RunFault *fault)
 	{
 		bool		last = walk.number == walk.last_number;
 
-		note_list_fault(fault, walk.copy.page->open == (last ? 1 : 0), walk.blkno,
-						"The pending list is not open at its last page, and only there.");
+		rencoder_check_note(state, walk.copy.page->open == (last ? 1 : 0), walk.blkno,
+							"The pending list is not open at its last page, and only there.");
 		if (last)
-			note_list_fault(fault, walk.blkno == runs->pending_last &&
-							walk.copy.page->next == RENCODER_NO_BLOCK, walk.blkno,
-							"The last page of the pending list is not its end.");
-		for (int i = 0; i < walk.copy.nentries && fault->detail == NULL; i++)
-			check_pending_entry(state, rencoder_pending_entry(&walk.copy, i), walk.blkno, fault);
+			rencoder_check_note(state, walk.blkno == runs->pending_last &&
+								walk.copy.page->next == RENCODER_NO_BLOCK, walk.blkno,
+								"The last page of the pending list is not its end.");
+		for (int i = 0; i < walk.copy.nentries && state->fault == NULL; i++)
+			check_pending_entry(state, rencoder_pending_entry(&walk.copy, i), walk.blkno);
 	}
-	note_list_fault(fault, walk.fault == NULL, walk.blkno, walk.fault);
+	rencoder_check_note(state, walk.fault == NULL, walk.blkno, walk.fault);
 	rencoder_pending_walk_end(&walk);
 }
 
 void
 rencoder_check_runs(CheckState *state)
 {
-	RunFault	fault;
 	bool		moved;
 
 	do
@@ -264,25 +247,25 @@ rencoder_check_runs(CheckState *state)
 		RencoderRuns runs;
 		RencoderMetaPageData *metadata;
 
-		memset(&fault, 0, sizeof(fault));
+		state->fault = NULL;
 		rencoder_runs_look(state->index, &runs, NULL);
 		metadata = rencoder_meta_copy(state->index);
-		check_run_entries(metadata, &runs.list, &fault);
-		for (uint32 i = 0; i < runs.list.n && fault.detail == NULL; i++)
+		check_run_entries(state, metadata, &runs.list);
+		for (uint32 i = 0; i < runs.list.n && state->fault == NULL; i++)
 		{
 			if (runs.list.entry[i].state == RENCODER_RUN_LIVE)
-				check_run(state, &runs.list.entry[i], &fault);
+				check_run(state, &runs.list.entry[i]);
 		}
-		check_pending(state, &runs, &fault);
+		check_pending(state, &runs);
 
 		/* Looked at the lists before the metapage: either may be the older. */
 		moved = metadata->run_changes != runs.changes ||
 			metadata->pending_last_number != runs.pending_last_number ||
 			rencoder_pending_moved(state->index, metadata);
 		pfree(metadata);
-	} while (fault.detail != NULL && moved);
-	if (fault.detail != NULL)
-		rencoder_page_corrupted(state->index, fault.blkno, fault.detail);
+	} while (state->fault != NULL && moved);
+	if (state->fault != NULL)
+		rencoder_page_corrupted(state->index, state->fault_blkno, state->fault);
 }
 
 /* Remembers the run; NULL, or what is wrong with it. */

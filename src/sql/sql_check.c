@@ -57,6 +57,15 @@ rencoder_check_require(const CheckState *state, bool condition, BlockNumber blkn
 }
 
 void
+rencoder_check_note(CheckState *state, bool sound, BlockNumber blkno, const char *detail)
+{
+	if (sound || state->fault != NULL)
+		return;
+	state->fault = detail;
+	state->fault_blkno = blkno;
+}
+
+void
 rencoder_check_extent(CheckState *state, BlockNumber from, BlockNumber start,
 					  uint32 npages)
 {

@@ -29,6 +29,13 @@ typedef struct CheckState
 	RencoderGroupCopy *copy;
 	RencoderCoders *coders;
 
+	/*
+	 * The first thing found wrong, if it is not because of what has moved
+	 * meanwhile; or NULL.
+	 */
+	const char *fault;
+	BlockNumber fault_blkno;
+
 	/* The run that the group in "copy" names, if any. */
 	uint32		run;			/* its number, 0: none was looked at yet */
 	RencoderRunEntry run_entry;
@@ -42,6 +49,10 @@ extern void rencoder_check_unlock_maintainer(const CheckState *state);
 /* Raises ERRCODE_INDEX_CORRUPTED unless "condition"; "detail" is a sentence. */
 extern void rencoder_check_require(const CheckState *state, bool condition,
 								   BlockNumber blkno, const char *detail);
+
+/* Notes the fault unless "sound", or another was noted before. */
+extern void rencoder_check_note(CheckState *state, bool sound, BlockNumber blkno,
+								const char *detail);
 
 /* The blocks, to which "from" refers, must be in the file, and not the metapage. */
 extern void rencoder_check_extent(CheckState *state, BlockNumber from,

@@ -184,6 +184,17 @@ rencoder_page_read(Relation index, BlockNumber blkno, int lockmode,
 	return buf;
 }
 
+void *
+rencoder_page_copy(Relation index, BlockNumber blkno, uint16 page_id)
+{
+	Buffer		buf = rencoder_page_read(index, blkno, BUFFER_LOCK_SHARE, page_id);
+	void	   *payload = palloc(RENCODER_PAYLOAD_SIZE);
+
+	memcpy(payload, RencoderPageGetPayload(BufferGetPage(buf)), RENCODER_PAYLOAD_SIZE);
+	UnlockReleaseBuffer(buf);
+	return payload;
+}
+
 Buffer
 rencoder_page_read_recent(Relation index, BlockNumber blkno, uint16 page_id,
 						  Buffer *recent)

@@ -139,6 +139,9 @@ extern Buffer rencoder_page_renew(Relation index, BlockNumber blkno);
 extern Buffer rencoder_page_read(Relation index, BlockNumber blkno,
 								 int lockmode, uint16 page_id);
 
+/* A copy of what the page holds, palloc'd, RENCODER_PAYLOAD_SIZE bytes. */
+extern void *rencoder_page_copy(Relation index, BlockNumber blkno, uint16 page_id);
+
 /*
  * The same with share lock, for a page that is read again and again.  *recent is
  * the buffer that it was in last time, or InvalidBuffer: a guess that saves

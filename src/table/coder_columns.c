@@ -312,13 +312,9 @@ static bool
 check_directory_page(Relation index, const RencoderMeta *meta, BlockNumber blkno,
 					 RencoderCoderListData **list, int elevel)
 {
-	char	   *payload = palloc(RENCODER_PAYLOAD_SIZE);
-	Buffer		buf = rencoder_page_read(index, blkno, BUFFER_LOCK_SHARE,
-										 RENCODER_PAGE_DIRECTORY);
+	char	   *payload = rencoder_page_copy(index, blkno, RENCODER_PAGE_DIRECTORY);
 	bool		sound = true;
 
-	memcpy(payload, RencoderPageGetPayload(BufferGetPage(buf)), RENCODER_PAYLOAD_SIZE);
-	UnlockReleaseBuffer(buf);
 	for (uint32 i = 0; i < meta->entries_per_page && sound; i++)
 	{
 		RencoderEntry entry = rencoder_directory_entry(payload, meta, i);
