@@ -7,7 +7,6 @@
 #include <math.h>
 
 #include "nodes/pg_list.h"
-#include "port/pg_crc32c.h"
 
 #include "filter/renc_strings.h"
 
@@ -91,17 +90,6 @@ axes_sound(const double *bounds)
 	return bounds[0] <= bounds[1] && bounds[2] <= bounds[3];
 }
 
-static uint32
-compute_crc(const void *data, uint32 size)
-{
-	pg_crc32c	crc;
-
-	INIT_CRC32C(crc);
-	COMP_CRC32C(crc, data, size);
-	FIN_CRC32C(crc);
-	return crc;
-}
-
 /*
  * A wrong byte in a coder would make wrong keys for all groups, which no other
  * check would notice.
@@ -109,7 +97,7 @@ compute_crc(const void *data, uint32 size)
 static bool
 is_sound(const RencoderCoderEntry *entry, const void *data)
 {
-	if (compute_crc(data, entry->size) != entry->crc)
+	if (rencoder_checksum(data, entry->size) != entry->crc)
 		return false;
 	switch (entry->kind)
 	{
@@ -336,7 +324,7 @@ rencoder_coder_store(Relation index, int col, uint16 kind, const void *data,
 	entry.attno = (uint16) col;
 	entry.kind = kind;
 	entry.size = size;
-	entry.crc = compute_crc(data, size);
+	entry.crc = rencoder_checksum(data, size);
 	found = find_name(index, list, &entry, data);
 	pfree(list);
 	if (found || full)

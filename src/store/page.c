@@ -5,6 +5,7 @@
 #include "store/page.h"
 
 #include "pgstat.h"
+#include "port/pg_crc32c.h"
 
 /* For messages. */
 static const char *
@@ -111,6 +112,17 @@ rencoder_page_fault(Page page, BlockNumber blkno, uint16 page_id)
 	if (!is_lower_valid(phdr, page_id) || phdr->pd_upper != phdr->pd_special)
 		return "The page's free space pointers are wrong.";
 	return NULL;
+}
+
+uint32
+rencoder_checksum(const void *data, size_t size)
+{
+	pg_crc32c	crc;
+
+	INIT_CRC32C(crc);
+	COMP_CRC32C(crc, data, size);
+	FIN_CRC32C(crc);
+	return crc;
 }
 
 void

@@ -108,6 +108,9 @@ extern void rencoder_page_uncover(Page page);
  */
 extern bool rencoder_page_cover(Page page, uint32 offset);
 
+/* CRC-32C. */
+extern uint32 rencoder_checksum(const void *data, size_t size);
+
 /*
  * Is this a page of the type, in its place?  Returns NULL if so, else a
  * static text that says what is wrong.

@@ -6,17 +6,13 @@
 
 #include "access/xlog.h"
 #include "common/pg_prng.h"
-#include "port/pg_crc32c.h"
 
 /* CRC-32C of an entry, folded. */
 static uint16
 entry_check(const RencoderSample *entry)
 {
-	pg_crc32c	crc;
+	uint32		crc = rencoder_checksum(entry, offsetof(RencoderSample, check));
 
-	INIT_CRC32C(crc);
-	COMP_CRC32C(crc, entry, offsetof(RencoderSample, check));
-	FIN_CRC32C(crc);
 	return (uint16) (crc ^ (crc >> 16));
 }
 

@@ -5,19 +5,7 @@
 #include "store/stats_page.h"
 
 #include "access/xlog.h"
-#include "port/pg_crc32c.h"
 #include "utils/timestamp.h"
-
-static uint32
-stats_check(const RencoderStats *stats)
-{
-	pg_crc32c	crc;
-
-	INIT_CRC32C(crc);
-	COMP_CRC32C(crc, stats, sizeof(*stats));
-	FIN_CRC32C(crc);
-	return crc;
-}
 
 /* What a page says; zeros if that is not valid. */
 static RencoderStats
@@ -26,7 +14,7 @@ stats_of_page(Page page)
 	const RencoderStatsPageData *data = RencoderPageGetStats(page);
 	RencoderStats none = {0};
 
-	return data->check == stats_check(&data->stats) ? data->stats : none;
+	return data->check == rencoder_checksum(&data->stats, sizeof(data->stats)) ? data->stats : none;
 }
 
 static void
@@ -35,7 +23,7 @@ put_stats(Page page, const RencoderStats *stats)
 	RencoderStatsPageData *data = RencoderPageGetStats(page);
 
 	data->stats = *stats;
-	data->check = stats_check(stats);
+	data->check = rencoder_checksum(stats, sizeof(*stats));
 }
 
 bool
