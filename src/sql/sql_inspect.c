@@ -48,20 +48,25 @@ typedef struct Row
 	bool		nulls[ROW_COLUMNS];
 } Row;
 
+/* The value if it is known, else null. */
 static void
-put(Row *row, Datum value)
+put_if(Row *row, bool known, Datum value)
 {
 	Assert(row->n < ROW_COLUMNS);
 	row->values[row->n] = value;
-	row->nulls[row->n++] = false;
+	row->nulls[row->n++] = !known;
+}
+
+static void
+put(Row *row, Datum value)
+{
+	put_if(row, true, value);
 }
 
 static void
 put_null(Row *row)
 {
-	Assert(row->n < ROW_COLUMNS);
-	row->values[row->n] = (Datum) 0;
-	row->nulls[row->n++] = true;
+	put_if(row, false, (Datum) 0);
 }
 
 static void
@@ -74,10 +79,7 @@ put_text(Row *row, const char *text)
 static void
 put_key(Row *row, uint64 key, bool show)
 {
-	if (show)
-		put_text(row, psprintf("0x%016llx", (unsigned long long) key));
-	else
-		put_null(row);
+	put_if(row, show, CStringGetTextDatum(psprintf("0x%016llx", (unsigned long long) key)));
 }
 
 static void
@@ -154,22 +156,11 @@ rencoder_metapage(PG_FUNCTION_ARGS)
 	put(&row, Int64GetDatum(runs.pending_first == RENCODER_NO_BLOCK ? 0 :
 							(int64) (runs.pending_last_number - runs.pending_first_number + 1)));
 	put(&row, Int64GetDatum((int64) rencoder_pending_count_spares(target.index)));
-	if (rencoder_options_use_runs(target.index) && rencoder_options_bits_are_given(target.index))
-		put(&row, Int32GetDatum(rencoder_options_bits_per_key(target.index)));
-	else
-		put_null(&row);
+	put_if(&row, rencoder_options_use_runs(target.index) &&
+		   rencoder_options_bits_are_given(target.index),
+		   Int32GetDatum(rencoder_options_bits_per_key(target.index)));
 	rencoder_open_index_close(&target);
 	PG_RETURN_DATUM(single_row(fcinfo, &row));
-}
-
-/* A false positive rate, unless it is unknown. */
-static void
-put_rate(Row *row, double rate)
-{
-	if (rate >= 0)
-		put(row, Float8GetDatum(rate));
-	else
-		put_null(row);
 }
 
 static void
@@ -208,16 +199,10 @@ emit_group_column(FunctionCallInfo fcinfo, const RencoderGroupCopy *copy, int co
 	put(&row, Int64GetDatum(header->matrix.start == RENCODER_NO_BLOCK ? 0 : header->matrix.npages));
 	put_key(&row, bounds->min, show_keys && has_keys);
 	put_key(&row, bounds->max, show_keys && has_keys);
-	if (horizon != 0)
-		put(&row, FullTransactionIdGetDatum(FullTransactionIdFromU64(horizon)));
-	else
-		put_null(&row);
-	put_rate(&row, header->predicted_fpr);
-	put_rate(&row, header->best_fpr);
-	if (first->run != 0)
-		put(&row, Int64GetDatum(first->run));
-	else
-		put_null(&row);
+	put_if(&row, horizon != 0, FullTransactionIdGetDatum(FullTransactionIdFromU64(horizon)));
+	put_if(&row, header->predicted_fpr >= 0, Float8GetDatum(header->predicted_fpr));
+	put_if(&row, header->best_fpr >= 0, Float8GetDatum(header->best_fpr));
+	put_if(&row, first->run != 0, Int64GetDatum(first->run));
 	put(&row, Int32GetDatum(renc_mask_count(rencoder_set_get(first->covered))));
 	put(&row, Int32GetDatum(renc_mask_count(rencoder_set_get(first->noted))));
 	emit(fcinfo, &row);
@@ -239,10 +224,8 @@ put_summary(Row *row, const RencoderGroupCopy *copy, uint32 slot, int col,
 	put_key(row, header->min[slot], show_keys);
 	put_key(row, header->max[slot], show_keys);
 	put(row, Int64GetDatum(header->distinct[slot]));
-	if (rencoder_set_test(first->summarized, slot))
-		put(row, FullTransactionIdGetDatum(FullTransactionIdFromU64(first->horizon[slot])));
-	else
-		put_null(row);
+	put_if(row, rencoder_set_test(first->summarized, slot),
+		   FullTransactionIdGetDatum(FullTransactionIdFromU64(first->horizon[slot])));
 	put(row, BoolGetDatum(rencoder_set_test(first->covered, slot)));
 }
 
@@ -380,10 +363,8 @@ emit_run_column(FunctionCallInfo fcinfo, const RencoderRunEntry *entry, int col,
 		put(&row, Int64GetDatum((int64) column->entries));
 		put(&row, Int64GetDatum((int64) column->rows));
 		put(&row, Int64GetDatum(npages));
-		if (column->entries > 0)
-			put(&row, Float8GetDatum((double) npages * BLCKSZ * 8 / column->entries));
-		else
-			put_null(&row);
+		put_if(&row, column->entries > 0,
+			   Float8GetDatum((double) npages * BLCKSZ * 8 / Max(column->entries, 1)));
 		put(&row, Float8GetDatum(column->false_pages));
 		put(&row, Int32GetDatum(column->parts));
 		put(&row, Int64GetDatum((int64) nulls->rows));
