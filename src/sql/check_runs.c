@@ -240,30 +240,22 @@ check_pending(CheckState *state, const RencoderRuns *runs)
 void
 rencoder_check_runs(CheckState *state)
 {
-	bool		moved;
+	RencoderMetaPageData metadata;
 
 	do
 	{
 		RencoderRuns runs;
-		RencoderMetaPageData *metadata;
 
 		state->fault = NULL;
-		rencoder_runs_look(state->index, &runs, NULL);
-		metadata = rencoder_meta_copy(state->index);
-		check_run_entries(state, metadata, &runs.list);
+		rencoder_runs_look_with_meta(state->index, &runs, &metadata, NULL, NULL);
+		check_run_entries(state, &metadata, &runs.list);
 		for (uint32 i = 0; i < runs.list.n && state->fault == NULL; i++)
 		{
 			if (runs.list.entry[i].state == RENCODER_RUN_LIVE)
 				check_run(state, &runs.list.entry[i]);
 		}
 		check_pending(state, &runs);
-
-		/* Looked at the lists before the metapage: either may be the older. */
-		moved = metadata->run_changes != runs.changes ||
-			metadata->pending_last_number != runs.pending_last_number ||
-			rencoder_pending_moved(state->index, metadata);
-		pfree(metadata);
-	} while (state->fault != NULL && moved);
+	} while (state->fault != NULL && rencoder_pending_moved(state->index, &metadata));
 	if (state->fault != NULL)
 		rencoder_page_corrupted(state->index, state->fault_blkno, state->fault);
 }
