@@ -29,14 +29,8 @@ bench_root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
 bench_failures=0
 
 # Packages, private server and cluster are the same as for the tests.
-# shellcheck source=test/lib/results.sh
-. "$bench_root/test/lib/results.sh"
-# shellcheck source=test/lib/packages.sh
-. "$bench_root/test/lib/packages.sh"
-# shellcheck source=test/lib/chroot.sh
-. "$bench_root/test/lib/chroot.sh"
-# shellcheck source=test/lib/server.sh
-. "$bench_root/test/lib/server.sh"
+# shellcheck source=test/lib/all.sh
+. "$bench_root/test/lib/all.sh"
 
 # ---------------------------------------------------------------- first process
 

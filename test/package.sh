@@ -16,14 +16,8 @@
 set -euo pipefail
 
 top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-# shellcheck source=test/lib/results.sh
-. "$top/test/lib/results.sh"
-# shellcheck source=test/lib/server.sh
-. "$top/test/lib/server.sh"
-# shellcheck source=test/lib/chroot.sh
-. "$top/test/lib/chroot.sh"
-# shellcheck source=test/lib/packages.sh
-. "$top/test/lib/packages.sh"
+# shellcheck source=test/lib/all.sh
+. "$top/test/lib/all.sh"
 
 # What of the machine is in the way; prints nothing if all is well.
 obstacle()
