@@ -94,14 +94,11 @@ check_function(const char *opfamily, Form_pg_amproc proc, bool *valid)
 											   INTERNALOID);
 			break;
 		case RENCODER_PROC_CODED_KEY:
-			registered = same_type;
-			signature = check_amproc_signature(proc->amproc, INT8OID, false, 2, 2,
-											   proc->amproclefttype, INTERNALOID);
-			break;
 		case RENCODER_PROC_SAMPLE:
 			registered = same_type;
-			signature = check_amproc_signature(proc->amproc, VOIDOID, false, 2, 2,
-											   proc->amproclefttype, INTERNALOID);
+			signature = check_amproc_signature(proc->amproc,
+											   proc->amprocnum == RENCODER_PROC_SAMPLE ? VOIDOID : INT8OID,
+											   false, 2, 2, proc->amproclefttype, INTERNALOID);
 			break;
 		default:
 			complain(valid, "operator family \"%s\" of access method %s contains function %s with invalid support number %d",

@@ -500,26 +500,22 @@ has_leftovers(const RencoderRuns *runs)
 }
 
 /* Makes a delta; deltas up to pending page "since" stay, and a run that the caller is making. */
-static bool
+static void
 make_delta_since(Relation index, uint64 least, uint32 most, double factor, uint64 since, uint32 making)
 {
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "rencoder delta",
 												  ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(context);
 	Merge	   *m = begin_delta_merge(index);
-	bool		done = false;
 
 	m->since = since;
 	rencoder_runs_look(index, &m->runs, NULL);
 	if (making == 0 && has_leftovers(&m->runs))
 		rencoder_run_groups_clean_up(index);
-	if (prepare_merge(m, least, most, factor))
-		done = write_merged(m);
-	if (done && m->nmerged > 0)
+	if (prepare_merge(m, least, most, factor) && write_merged(m) && m->nmerged > 0)
 		rencoder_run_list_free(index, making);
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(context);
-	return done;
 }
 
 void
@@ -547,17 +543,17 @@ rencoder_delta_count(Relation index, uint32 ngroups, uint64 *count)
 	MemoryContextDelete(context);
 }
 
-bool
+void
 rencoder_delta_make(Relation index, uint64 least, uint32 most, double factor)
 {
-	return make_delta_since(index, least, most, factor, 0, 0);
+	make_delta_since(index, least, most, factor, 0, 0);
 }
 
 void
 rencoder_delta_make_meanwhile(Relation index, uint64 cut, uint32 making)
 {
 	if (rencoder_delta_is_due(index, RENCODER_DELTA_PAGES))
-		(void) make_delta_since(index, RENCODER_DELTA_PAGES, PG_UINT32_MAX, RENCODER_DELTA_BUSY, cut, making);
+		make_delta_since(index, RENCODER_DELTA_PAGES, PG_UINT32_MAX, RENCODER_DELTA_BUSY, cut, making);
 }
 
 /* Makes a delta of all that is closed, under the maintainer lock. */
@@ -565,7 +561,7 @@ static void
 make_locked(Relation index, double factor)
 {
 	rencoder_meta_lock_maintainer(index);
-	(void) rencoder_delta_make(index, 1, PG_UINT32_MAX, factor);
+	rencoder_delta_make(index, 1, PG_UINT32_MAX, factor);
 	rencoder_meta_unlock_maintainer(index);
 }
 

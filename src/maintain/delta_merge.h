@@ -27,14 +27,13 @@ extern bool rencoder_delta_is_due(Relation index, uint64 least);
  * Makes a delta of the closed pages of the pending list, if there are "least" of them (several, if
  * they have keys of several generations of a coder); merges it with deltas that are not larger
  * than "factor" times it, of "most" pages in all unless the list is nearly full; and frees what
- * crashes and earlier changes left.  False if no run was made: nothing to do, or no room in the
- * list of runs.
+ * crashes and earlier changes left.  Without room in the list of runs none is made.
  *
  * The caller has the maintainer lock and no content lock.  Memory: maintenance_work_mem.  If it is
  * cancelled, what is done so far is freed the next time.  WAL: of the run (run_pages.h), then of
  * the list of runs.
  */
-extern bool rencoder_delta_make(Relation index, uint64 least, uint32 most, double factor);
+extern void rencoder_delta_make(Relation index, uint64 least, uint32 most, double factor);
 
 /*
  * The same for a maintainer who makes a base run, number "making", of groups whose cut is to be

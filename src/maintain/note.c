@@ -219,8 +219,8 @@ note_in_group(Noting *n, uint64 first, uint64 end)
 
 	/* Several such are as many descents of each scan.  It also cleans up. */
 	if (n->trees.npairs > 0)
-		(void) rencoder_delta_make(n->scan.index, RENCODER_DELTA_READ_PAGES, PG_UINT32_MAX,
-								   RENCODER_DELTA_READ);
+		rencoder_delta_make(n->scan.index, RENCODER_DELTA_READ_PAGES, PG_UINT32_MAX,
+							RENCODER_DELTA_READ);
 	return renc_mask_count(n->todo);
 }
 

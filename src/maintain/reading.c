@@ -327,16 +327,14 @@ rencoder_reading_flags(const RencoderCollector *collector, int col)
 
 /* ---- Taking summaries away ---- */
 
-/* Takes it back to unsummarized, and from covered (INV-11); false if it is so already. */
-static bool
+/* Takes it back to unsummarized, and from covered (INV-11). */
+static void
 desummarize_slot(const RencoderGroup *group, unsigned int slot)
 {
 	RencoderGroupEdit edit;
-	bool		had_summary;
 
 	rencoder_group_edit_begin(&edit, group, 0, RENCODER_EDIT_EPOCH, 0);
-	had_summary = rencoder_header_takes_entries(edit.first, slot);
-	if (had_summary)
+	if (rencoder_header_takes_entries(edit.first, slot))
 	{
 		RencoderHeader first = rencoder_group_edit_first(&edit);
 		uint64		cut;
@@ -353,19 +351,16 @@ desummarize_slot(const RencoderGroup *group, unsigned int slot)
 		rencoder_group_edit_new_epoch(&edit);
 	}
 	rencoder_group_edit_finish(&edit);
-	return had_summary;
 }
 
-bool
+void
 rencoder_desummarize(Relation index, uint64 range)
 {
 	RencoderMeta meta = *rencoder_meta_get(index);
 	RencoderGroup group;
-	bool		had_summary;
 
 	rencoder_meta_lock_maintainer(index);
-	had_summary = rencoder_group_locate(&group, index, &meta, rencoder_group_of_range(range)) &&
+	if (rencoder_group_locate(&group, index, &meta, rencoder_group_of_range(range)))
 		desummarize_slot(&group, rencoder_slot_of_range(range));
 	rencoder_meta_unlock_maintainer(index);
-	return had_summary;
 }

@@ -107,7 +107,7 @@ extern void rencoder_reading_set_cut(RencoderHeader first, RencoderEntry entry, 
  */
 extern void rencoder_reading_finish(const RencoderGroup *group);
 
-/* Takes the summary of a range away; false if it had none.  Takes the maintainer lock. */
-extern bool rencoder_desummarize(Relation index, uint64 range);
+/* Takes the summary of a range away, if it has one.  Takes the maintainer lock. */
+extern void rencoder_desummarize(Relation index, uint64 range);
 
 #endif							/* RENCODER_READING_H */

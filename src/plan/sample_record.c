@@ -124,7 +124,7 @@ rencoder_sample_record_prepare(Relation index, BlockNumber heap_nblocks)
 	if (heap_nblocks < RENCODER_SAMPLE_MIN_HEAP)
 		return;
 	rencoder_samples_need(index);
-	(void) rencoder_space_need_root(index, RENCODER_PAGE_STATS, 1);
+	rencoder_space_need_root(index, RENCODER_PAGE_STATS, 1);
 }
 
 void

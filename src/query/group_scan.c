@@ -463,7 +463,7 @@ rencoder_group_scan_expect_headers(const RencoderGroupScan *s, RencoderEntry ent
 	for (int col = 0; col < s->meta.natts; col++)
 	{
 		if (col == 0 || rencoder_column_is_asked(&s->query->column[col]))
-			(void) rencoder_prefetch_page(&s->prefetch, entry->header + col);
+			rencoder_prefetch_page(&s->prefetch, entry->header + col);
 	}
 }
 

@@ -111,12 +111,14 @@ serves_order(Relation index, int col, Oid type)
 							   index->rd_indcollation[col]);
 }
 
-/* The operator of strings in the order of their bytes, or InvalidOid. */
-static Oid
-pattern_operator(Relation index, int col, int strategy)
+/* Can the index serve the order of strings' bytes? */
+static bool
+serves_bytes(Relation index, int col)
 {
-	return get_opfamily_member(index->rd_opfamily[col], index->rd_opcintype[col],
-							   index->rd_opcintype[col], strategy);
+	Oid			own = index->rd_opcintype[col];
+
+	return OidIsValid(get_opfamily_member(index->rd_opfamily[col], own, own,
+										  RENCODER_STRATEGY_PATTERN_GE));
 }
 
 /*
@@ -137,8 +139,7 @@ operand_type(Relation index, int col, Oid type)
 		type = parser_type(index, col, type);
 
 	/* Operators for the order of bytes want the column's own type. */
-	if (OidIsValid(type) && !serves_order(index, col, type) &&
-		OidIsValid(pattern_operator(index, col, RENCODER_STRATEGY_PATTERN_GE)) &&
+	if (OidIsValid(type) && !serves_order(index, col, type) && serves_bytes(index, col) &&
 		can_coerce_type(1, &type, &own, COERCION_IMPLICIT))
 		return own;
 	return type;
@@ -243,7 +244,7 @@ interval_keys(ScanKey keys, Relation index, int col, Oid type, Datum lo, Datum h
 		make_bound_key(&keys[1], index, col, BTLessEqualStrategyNumber, type, hi);
 		return 2;
 	}
-	if (!OidIsValid(pattern_operator(index, col, RENCODER_STRATEGY_PATTERN_GE)))
+	if (!serves_bytes(index, col))
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("index \"%s\" cannot serve an interval of its column %d under collation \"%s\"",

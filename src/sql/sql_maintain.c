@@ -139,9 +139,9 @@ rencoder_desummarize_range(PG_FUNCTION_ARGS)
 	RencoderOpenIndex target;
 
 	if (open_target(fcinfo, false, &target))
-		(void) rencoder_desummarize(target.index,
-									rencoder_range_of_block(rencoder_meta_get(target.index),
-															heap_blkno));
+		rencoder_desummarize(target.index,
+							 rencoder_range_of_block(rencoder_meta_get(target.index),
+													 heap_blkno));
 	rencoder_open_index_close(&target);
 	PG_RETURN_VOID();
 }

@@ -97,7 +97,7 @@ rencoder_index_stats_reset(PG_FUNCTION_ARGS)
 	rencoder_open_index(&target, PG_GETARG_OID(0), RowExclusiveLock, RENCODER_PRIVILEGE_OWNER);
 	rencoder_open_index_require_valid(target.index);
 	rencoder_scan_stats_flush(target.index);
-	(void) rencoder_space_need_root(target.index, RENCODER_PAGE_STATS, 1);
+	rencoder_space_need_root(target.index, RENCODER_PAGE_STATS, 1);
 	rencoder_stats_reset(target.index);
 	rencoder_open_index_close(&target);
 	PG_RETURN_VOID();

@@ -49,19 +49,15 @@ rencoder_prefetch_begin(RencoderPrefetch *prefetch, Relation index, RencoderKept
 	prefetch->distance = (uint32) get_tablespace_io_concurrency(index->rd_rel->reltablespace);
 }
 
-bool
+void
 rencoder_prefetch_page(const RencoderPrefetch *prefetch, BlockNumber blkno)
 {
-	bool		begun;
-
 	if (reads != pgBufferUsage.shared_blks_read)
 		in_vain = 0;
 	reads = pgBufferUsage.shared_blks_read;
 	if (in_vain >= MOST_IN_VAIN || prefetch->distance == 0 || blkno == RENCODER_NO_BLOCK ||
 		rencoder_kept_find(prefetch->kept, blkno) != NULL ||
 		!rencoder_meta_has_block(prefetch->index, blkno))
-		return false;
-	begun = PrefetchBuffer(prefetch->index, MAIN_FORKNUM, blkno).initiated_io;
-	in_vain = begun ? 0 : in_vain + 1;
-	return begun;
+		return;
+	in_vain = PrefetchBuffer(prefetch->index, MAIN_FORKNUM, blkno).initiated_io ? 0 : in_vain + 1;
 }

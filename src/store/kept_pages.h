@@ -54,8 +54,8 @@ extern void rencoder_prefetch_begin(RencoderPrefetch *prefetch, Relation index, 
 
 /*
  * Has a page fetched, unless it is at hand or kept, or "blkno" is RENCODER_NO_BLOCK or behind the
- * end of the index, which a damaged page may say.  True if that was begun.
+ * end of the index, which a damaged page may say.
  */
-extern bool rencoder_prefetch_page(const RencoderPrefetch *prefetch, BlockNumber blkno);
+extern void rencoder_prefetch_page(const RencoderPrefetch *prefetch, BlockNumber blkno);
 
 #endif							/* RENCODER_KEPT_PAGES_H */

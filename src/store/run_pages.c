@@ -447,7 +447,7 @@ expect_run_page(void *arg, uint32_t page)
 	RencoderRunReader *reader = (RencoderRunReader *) arg;
 
 	if (page <= reader->expected || page - reader->expected > NEAR)
-		(void) rencoder_prefetch_page(reader->prefetch, page);
+		rencoder_prefetch_page(reader->prefetch, page);
 	reader->expected = page;
 }
 

@@ -85,7 +85,7 @@ extern RencoderSample rencoder_sample_interval(uint64 lo, uint64 hi, uint32 code
 #define rencoder_samples_make(index, log) \
 	(void) rencoder_space_make_root(index, RENCODER_PAGE_SAMPLES, rencoder_samples_npages(index), log)
 #define rencoder_samples_need(index) \
-	(void) rencoder_space_need_root(index, RENCODER_PAGE_SAMPLES, rencoder_samples_npages(index))
+	rencoder_space_need_root(index, RENCODER_PAGE_SAMPLES, rencoder_samples_npages(index))
 
 /*
  * The samples of a column (0-based) whose keys were made by this generation of

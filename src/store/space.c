@@ -229,17 +229,14 @@ rencoder_space_make_root(Relation index, uint16 page_id, uint32 npages, bool log
 	return root;
 }
 
-BlockNumber
+void
 rencoder_space_need_root(Relation index, uint16 page_id, uint32 npages)
 {
-	BlockNumber root = rencoder_space_root(index, page_id);
-
-	if (root != RENCODER_NO_BLOCK)
-		return root;
+	if (rencoder_space_root(index, page_id) != RENCODER_NO_BLOCK)
+		return;
 	rencoder_meta_lock_maintainer(index);
-	root = rencoder_space_make_root(index, page_id, npages, true);
+	(void) rencoder_space_make_root(index, page_id, npages, true);
 	rencoder_meta_unlock_maintainer(index);
-	return root;
 }
 
 void

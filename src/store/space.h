@@ -50,8 +50,8 @@ extern BlockNumber rencoder_space_root(Relation index, uint16 page_id);
  */
 extern BlockNumber rencoder_space_make_root(Relation index, uint16 page_id, uint32 npages, bool log);
 
-/* The same of an index in use: takes the maintainer lock, if there are none. */
-extern BlockNumber rencoder_space_need_root(Relation index, uint16 page_id, uint32 npages);
+/* Makes them, if there are none, of an index in use: takes the maintainer lock. */
+extern void rencoder_space_need_root(Relation index, uint16 page_id, uint32 npages);
 
 /*
  * Makes sure that an allocated extent lies within the file on standbys and

@@ -277,7 +277,7 @@ make_delta(void *arg)
 
 	if (!rencoder_meta_try_maintainer(index))
 		return;
-	(void) rencoder_delta_make(index, RENCODER_DELTA_PAGES, INLINE_MERGED, RENCODER_DELTA_BUSY);
+	rencoder_delta_make(index, RENCODER_DELTA_PAGES, INLINE_MERGED, RENCODER_DELTA_BUSY);
 	rencoder_meta_unlock_maintainer(index);
 }
 

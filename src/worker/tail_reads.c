@@ -45,7 +45,7 @@ read_counts(Relation index, BlockNumber nblocks, RencoderStats *stats)
 	if (rencoder_stats_read(index, stats))
 		return true;
 	if (nblocks >= RENCODER_SAMPLE_MIN_HEAP)
-		(void) rencoder_space_need_root(index, RENCODER_PAGE_STATS, 1);
+		rencoder_space_need_root(index, RENCODER_PAGE_STATS, 1);
 	return false;
 }
 

@@ -88,8 +88,8 @@ shorten_pending(Relation index, bool read)
 	if (!rencoder_delta_is_due(index, least))
 		return;
 	rencoder_meta_lock_maintainer(index);
-	(void) rencoder_delta_make(index, least, PG_UINT32_MAX,
-							   read ? RENCODER_DELTA_READ : RENCODER_DELTA_BUSY);
+	rencoder_delta_make(index, least, PG_UINT32_MAX,
+						read ? RENCODER_DELTA_READ : RENCODER_DELTA_BUSY);
 	rencoder_meta_unlock_maintainer(index);
 }
 
