@@ -21,7 +21,8 @@ JOBS=${RENCODER_JOBS:-$(nproc | awk '{ print ($1 < 4 ? $1 + 1 : 5) }')}
 
 # Those that take longest are begun first.
 LONGEST=(runs_recode retune differential types_more runs_generations strings bounds estimate_shared
-	test/t/{061_note,014_retune,034_worker_meanwhile,041_flush,015_crash,064_facts,027_before_rows}.pl)
+	test/t/{061_note,014_retune,034_worker_meanwhile,041_flush,015_crash,064_facts}.pl
+	test/t/027_before_rows.pl)
 
 # Seconds that one stage, or one file of these, may take before it counts as hung.
 STAGE_TIMEOUT=${RENCODER_STAGE_TIMEOUT:-3600}
