@@ -4,7 +4,6 @@
  */
 #include "key/collect.h"
 
-#include "port/pg_bitutils.h"
 #include "utils/memutils.h"
 
 /* sort_uint64: PostgreSQL's own sort, specialized. */
@@ -16,10 +15,6 @@
 #include "lib/sort_template.h"
 
 #define INITIAL_KEYS	1024
-
-/* Buckets that keys of a range are put into; of more keys in one these are sorted. */
-#define MOST_BUCKETS	2048
-#define MANY_IN_BUCKET	16
 #define INITIAL_NULLS	64
 
 /* Nulls are known by their range, not by their places, if they are on so many of its pages. */
@@ -84,80 +79,6 @@ give_nulls(RencoderCollector *c, int col)
 		c->null_sink(c->sink_arg, col, &column->null[i]);
 }
 
-/*
- * Puts n keys in about as many buckets one after the other, by the first bits in which they differ.
- * Few are in one where keys are spread, as most are; of many, those are sorted.
- */
-static void
-scatter(const uint64 *key, size_t n, uint64 min, uint64 max, uint64 *to)
-{
-	int			bits = max == min ? 0 : pg_leftmost_one_pos64(max - min) + 1;
-	int			shift = Max(0, bits - pg_leftmost_one_pos64(Min(n, MOST_BUCKETS)));
-	size_t		nbuckets = ((max - min) >> shift) + 1;
-	uint32		end[2 * MOST_BUCKETS];
-	uint32		begin = 0;
-
-	memset(end, 0, nbuckets * sizeof(uint32));
-	for (size_t i = 0; i < n; i++)
-		end[(key[i] - min) >> shift]++;
-	for (size_t b = 0; b < nbuckets; b++)
-	{
-		uint32		count = end[b];
-
-		end[b] = begin;
-		begin += count;
-	}
-	for (size_t i = 0; i < n; i++)
-		to[end[(key[i] - min) >> shift]++] = key[i];
-	begin = 0;
-	for (size_t b = 0; b < nbuckets; b++)
-	{
-		if (end[b] - begin > MANY_IN_BUCKET)
-			sort_uint64(to + begin, end[b] - begin);
-		begin = end[b];
-	}
-}
-
-/* Sorts n keys and drops the duplicates; returns how many are left.  "scratch" has room for n. */
-static size_t
-sort_distinct(uint64 *key, size_t n, uint64 *scratch)
-{
-	uint64		min = key[0];
-	uint64		max = key[0];
-	size_t		kept = 0;
-
-	for (size_t i = 1; i < n; i++)
-	{
-		min = Min(min, key[i]);
-		max = Max(max, key[i]);
-	}
-	scatter(key, n, min, max, scratch);
-	for (size_t i = 0; i < n; i++)
-	{
-		size_t		at = kept;
-
-		while (at > 0 && key[at - 1] > scratch[i])
-			at--;
-		if (at > 0 && key[at - 1] == scratch[i])
-			continue;
-		for (size_t j = kept++; j > at; j--)
-			key[j] = key[j - 1];
-		key[at] = scratch[i];
-	}
-	return kept;
-}
-
-/* Room for some more keys of a column. */
-static void
-grow_keys(RencoderCollectedColumn *column, size_t more)
-{
-	if (column->nkeys + more <= column->allocated)
-		return;
-	while (column->nkeys + more > column->allocated)
-		column->allocated *= 2;
-	column->key = repalloc_huge(column->key, column->allocated * sizeof(uint64));
-}
-
 /* Sorts the open slot's keys and drops the duplicates. */
 static void
 end_slot(RencoderCollector *c)
@@ -166,16 +87,17 @@ end_slot(RencoderCollector *c)
 	{
 		RencoderCollectedColumn *column = &c->column[col];
 		RencoderRangeSummary *range = &column->range[c->nslots - 1];
+		uint64	   *key = column->key + column->start[c->nslots - 1];
 		size_t		n = column->nkeys - column->start[c->nslots - 1];
 		size_t		kept = 0;
 
 		if (n > 0)
 		{
-			uint64	   *key;
-
-			grow_keys(column, n);
-			key = column->key + column->start[c->nslots - 1];
-			kept = sort_distinct(key, n, column->key + column->nkeys);
+			sort_uint64(key, n);
+			for (size_t i = 1; i < n; i++)
+				if (key[i] != key[kept])
+					key[++kept] = key[i];
+			kept++;
 			range->min = key[0];
 			range->max = key[kept - 1];
 			range->has_value = true;
@@ -221,7 +143,11 @@ rencoder_collect_add(RencoderCollector *c, int col, uint64 key)
 		c->sink(c->sink_arg, col, key);
 		return;
 	}
-	grow_keys(column, 1);
+	if (column->nkeys == column->allocated)
+	{
+		column->allocated *= 2;
+		column->key = repalloc_huge(column->key, column->allocated * sizeof(uint64));
+	}
 	column->key[column->nkeys++] = key;
 }
 
