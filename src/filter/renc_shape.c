@@ -202,3 +202,40 @@ renc_shape_describe(const renc_shape *shape, char *buf, size_t size)
 	}
 	return len;
 }
+
+bool
+renc_stage_set(const renc_stage_plan *p, int max_kw, renc_stage *st)
+{
+	int			span = p->last - p->first;
+
+	if (p->root < 0 || p->first <= p->root || p->last > RENC_KEY_BITS || p->kw < 1 ||
+		p->kw > max_kw || p->kr < 1 || p->kr > RENC_MAX_KR || p->nlevels < 1 || p->nlevels > span + 1)
+		return false;
+	st->root = (uint8_t) p->root;
+	st->kw = (uint8_t) p->kw;
+	st->kr = (uint8_t) p->kr;
+	st->levels = RENC_LEVEL_BIT(p->last);
+	for (int i = 1; i < p->nlevels; i++)
+		st->levels |= RENC_LEVEL_BIT(p->last - i * span / (p->nlevels - 1));
+	return true;
+}
+
+bool
+renc_stage_change(const renc_stage_plan *step, int max_kw, renc_stage *st)
+{
+	renc_stage_plan p = {
+		st->root + step->root, 1 + __builtin_ctzll(st->levels) + step->first,
+		renc_stage_deepest(st) + step->last,
+		__builtin_popcountll(st->levels) + step->nlevels, st->kw + step->kw, st->kr + step->kr
+	};
+	uint64_t	levels = step->last > 0 ? st->levels << step->last : st->levels >> -step->last;
+	bool		moved = step->first == step->last && step->nlevels == 0;
+
+	if (p.nlevels == 1)
+		p.first = p.last;
+	if (!renc_stage_set(&p, max_kw, st))
+		return false;
+	if (moved)
+		st->levels = levels;
+	return true;
+}

@@ -5,13 +5,14 @@
  * Proteus tries all designs (Algorithm 1 of the paper): two numbers.  Here a design
  * is a root, a set of levels, kw and kr, once or twice, and a trial takes a tenth of a
  * millisecond.  So the rule's shape and regular ones are tried, with and without a stage that
- * prunes, and steps improve the best: first those of a regular stage, with so many levels spread
- * evenly from a first to a last one, then those of single levels.
+ * prunes, and steps improve the best: its first levels become a stage of their own; a regular
+ * stage, with so many levels spread evenly from a first to a last one, is changed; then single
+ * levels.
  *
  * Where samples are made up, each kind has a shape that is the best for it among the first
  * that are tried, whatever the work: the rule's is made for values, one with a stage that prunes
  * for gaps.  How much worse a shape is than these, decides (renc_trial_cost).  With more work
- * the same trials come first, so it finds no worse shape.
+ * the same trials come first, so it finds no worse shape; of boxes more samples are asked.
  */
 #include "renc_shape_search.h"
 
@@ -49,23 +50,15 @@
 /* If there are too few, this part of the work; the rest is for more of them. */
 #define FIRST_WORK		0.5
 
-/* Samples that are made up: all tell how near keys are to queries, so many are asked. */
+/*
+ * Samples that are made up: all tell how near keys are to queries, so many are asked; of boxes that
+ * many at least, since of few of a kind one that meets a key by chance hides what the others tell.
+ */
 #define OWN_SAMPLES		160
 #define OWN_BOXES		128
 
-/* A stage with regular levels; changes of one. */
-typedef struct stage_plan
-{
-	int			root;
-	int			first;			/* level */
-	int			last;
-	int			nlevels;
-	int			kw;
-	int			kr;
-} stage_plan;
-
 /* Most of what can be gained comes first. */
-static const stage_plan steps[] = {
+static const renc_stage_plan steps[] = {
 	/* root, first, last, nlevels, kw, kr */
 	{4, 4, 4, 0, 0, 0}, {-4, -4, -4, 0, 0, 0}, {0, 0, -4, 0, 0, 0}, {0, 0, 4, 0, 0, 0},
 	{0, 4, 0, 0, 0, 0}, {0, -4, 0, 0, 0, 0}, {-4, 0, 0, 0, 0, 0}, {4, 0, 0, 0, 0, 0},
@@ -150,64 +143,9 @@ improve(search_state *h, shape_candidate *c, const renc_shape *shape)
 	return true;
 }
 
-static stage_plan
-plan_of(const renc_stage *st)
-{
-	stage_plan	p;
-
-	p.root = st->root;
-	p.first = 1 + __builtin_ctzll(st->levels);
-	p.last = renc_stage_deepest(st);
-	p.nlevels = __builtin_popcountll(st->levels);
-	p.kw = st->kw;
-	p.kr = st->kr;
-	return p;
-}
-
-/* False if there is no such stage. */
-static bool
-set_stage(const stage_plan *p, int max_kw, renc_stage *st)
-{
-	int			span = p->last - p->first;
-
-	if (p->root < 0 || p->first <= p->root || p->last > RENC_KEY_BITS || p->kw < 1 ||
-		p->kw > max_kw || p->kr < 1 || p->kr > RENC_MAX_KR || p->nlevels < 1 || p->nlevels > span + 1)
-		return false;
-	st->root = (uint8_t) p->root;
-	st->kw = (uint8_t) p->kw;
-	st->kr = (uint8_t) p->kr;
-	st->levels = RENC_LEVEL_BIT(p->last);
-	for (int i = 1; i < p->nlevels; i++)
-		st->levels |= RENC_LEVEL_BIT(p->last - i * span / (p->nlevels - 1));
-	return true;
-}
-
-/* Changes a stage; levels that are only moved need not be regular.  False if there is no such stage. */
-static bool
-change_stage(const stage_plan *step, int max_kw, renc_stage *st)
-{
-	stage_plan	p = plan_of(st);
-	uint64_t	levels = step->last > 0 ? st->levels << step->last : st->levels >> -step->last;
-	bool		moved = step->first == step->last && step->nlevels == 0;
-
-	p.root += step->root;
-	p.first += step->first;
-	p.last += step->last;
-	p.nlevels += step->nlevels;
-	p.kw += step->kw;
-	p.kr += step->kr;
-	if (p.nlevels == 1)
-		p.first = p.last;
-	if (!set_stage(&p, max_kw, st))
-		return false;
-	if (moved)
-		st->levels = levels;
-	return true;
-}
-
 /* A step of a stage, as often as it is one for the better. */
 static bool
-take_step(search_state *h, shape_candidate *c, int stage, const stage_plan *step)
+take_step(search_state *h, shape_candidate *c, int stage, const renc_stage_plan *step)
 {
 	bool		better = false;
 
@@ -215,7 +153,7 @@ take_step(search_state *h, shape_candidate *c, int stage, const stage_plan *step
 	{
 		renc_shape	shape = c->shape;
 
-		if (!change_stage(step, h->in->max_kw, &shape.stage[stage]) || !improve(h, c, &shape))
+		if (!renc_stage_change(step, h->in->max_kw, &shape.stage[stage]) || !improve(h, c, &shape))
 			break;
 		better = true;
 	}
@@ -247,6 +185,42 @@ flip_levels(search_state *h, shape_candidate *c, int stage)
 			*levels ^= flips[i];
 			better |= improve(h, c, &shape);
 		}
+	}
+	return better;
+}
+
+/*
+ * The first levels of the only stage become a stage of their own with fewer windows: all keys below
+ * a root share its windows, so those of a stage of few levels, or of a deeper root, are filled more
+ * evenly, and the levels that any query tests first can have more rows.
+ */
+static bool
+split_stage(search_state *h, shape_candidate *c)
+{
+	static const renc_stage_plan tops[] = { /* levels, windows and rows */
+		{0, 0, 0, 1, 1, 3}, {0, 0, 0, 1, 2, 2}, {0, 0, 0, 2, 1, 2},
+	};
+	const renc_stage from = c->shape.stage[0];
+	bool		better = false;
+
+	for (size_t i = 0; i < sizeof(tops) / sizeof(tops[0]) && c->shape.nstages == 1; i++)
+	{
+		renc_shape	shape = c->shape;
+		renc_stage *rest = &shape.stage[1];
+		renc_stage_plan p = tops[i];
+
+		*rest = from;
+		p.root += from.root;
+		p.first = 1 + __builtin_ctzll(rest->levels);
+		for (int l = 0; l < p.nlevels && rest->levels != 0; l++)
+		{
+			p.last = 1 + __builtin_ctzll(rest->levels);
+			rest->levels &= rest->levels - 1;
+		}
+		rest->root = (uint8_t) p.last;
+		shape.nstages = 2;
+		if (rest->levels != 0 && renc_stage_set(&p, h->in->max_kw, &shape.stage[0]))
+			better |= improve(h, c, &shape);
 	}
 	return better;
 }
@@ -306,7 +280,7 @@ add_pruning(const renc_trial_input *in, const renc_shape *from, renc_shape *shap
 	for (size_t i = 0; i < sizeof(shares) / sizeof(shares[0]); i++)
 	{
 		int			base = level_of_share(in, shares[i]);
-		stage_plan	p = {0, 0, 0, 1, 1, 6};
+		renc_stage_plan p = {0, 0, 0, 1, 1, 6};
 
 		/* The stage below begins where this one ends, or deeper. */
 		if (base > __builtin_ctzll(alone.stage[0].levels))
@@ -326,7 +300,7 @@ add_pruning(const renc_trial_input *in, const renc_shape *from, renc_shape *shap
 			shapes[n].stage[1].root = (uint8_t) base;
 		if (__builtin_popcountll(alone.stage[0].levels) > 4)
 			shapes[n].stage[1].levels &= alone.stage[0].levels - 1;
-		n += set_stage(&p, in->max_kw, &shapes[n].stage[0]);
+		n += renc_stage_set(&p, in->max_kw, &shapes[n].stage[0]);
 	}
 	return n;
 }
@@ -341,7 +315,7 @@ climb(search_state *h, shape_candidate *c)
 
 	while (better && has_work(h))
 	{
-		better = false;
+		better = split_stage(h, c);
 		for (int i = 0; i < NSTEPS; i++)
 			for (int stage = c->shape.nstages - 1; stage >= 0; stage--)
 				better |= take_step(h, c, stage, &steps[i]);
@@ -373,7 +347,7 @@ climb_all(search_state *h)
 static void
 try_regular(search_state *h, int last, int nlevels, int span, int bits, int root)
 {
-	stage_plan	p;
+	renc_stage_plan p;
 	renc_shape	shape;
 
 	p.last = last;
@@ -386,12 +360,12 @@ try_regular(search_state *h, int last, int nlevels, int span, int bits, int root
 	memset(&shape, 0, sizeof(shape));
 	shape.nstages = 1;
 	p.root = p.first - 1;
-	if ((h->in->asked_share > 0 || p.root <= root) && set_stage(&p, h->in->max_kw, &shape.stage[0]))
+	if ((h->in->asked_share > 0 || p.root <= root) && renc_stage_set(&p, h->in->max_kw, &shape.stage[0]))
 		offer(h, &shape);
 
 	/* A short root reads fewer windows for long intervals. */
 	p.root = root;
-	if (root < p.first - 1 && set_stage(&p, h->in->max_kw, &shape.stage[0]))
+	if (root < p.first - 1 && renc_stage_set(&p, h->in->max_kw, &shape.stage[0]))
 		offer(h, &shape);
 }
 
@@ -479,16 +453,30 @@ add_short(bool areal, const renc_shape *rule, shape_candidate *first)
 	return n;
 }
 
-/* Tries shapes; what the least of them costs for each kind is what others are compared with. */
+/*
+ * Tries shapes; what the least of them costs for each kind is what others are compared with.  One
+ * that is the best for a kind because it gives up points is no measure: it counts as so many times
+ * worse as it is for points.
+ */
 static void
 try_first(search_state *h, shape_candidate *first, int n)
 {
+	double		points = INFINITY;
+
 	h->n = 0;
 	for (int i = 0; i < n; i++)
 	{
 		renc_trial_run(h->trial, &first[i].shape, INFINITY, &first[i].p);
-		for (int k = 0; k < RENC_SAMPLE_KINDS; k++)
-			h->least[k] = i == 0 ? first[i].p.kind[k] : fmin(h->least[k], first[i].p.kind[k]);
+		points = fmin(points, first[i].p.kind[RENC_SAMPLE_POINT]);
+	}
+	for (int k = 0; k < RENC_SAMPLE_KINDS; k++)
+	{
+		bool		alone = k <= RENC_SAMPLE_POINT || points <= 0 || renc_trial_each_alike(h->in, k);
+
+		h->least[k] = INFINITY;
+		for (int i = 0; i < n; i++)
+			h->least[k] = fmin(h->least[k], first[i].p.kind[k] *
+							   (alone ? 1 : first[i].p.kind[RENC_SAMPLE_POINT] / points));
 	}
 	for (int i = 0; i < n; i++)
 	{
@@ -557,6 +545,9 @@ renc_search(renc_trial *trial, const renc_trial_input *in, double bits_per_key,
 	int			nfirst;
 	int			pruned;
 	size_t		known;
+	size_t		affordable = 0;
+	size_t		own = in->areal ? OWN_BOXES : OWN_SAMPLES;
+	bool		asked = in->asked_share > 0;
 
 	memset(choice, 0, sizeof(*choice));
 	memset(&h, 0, sizeof(h));
@@ -569,16 +560,15 @@ renc_search(renc_trial *trial, const renc_trial_input *in, double bits_per_key,
 	if (!renc_trial_init(trial, in))
 		return false;
 	known = renc_trial_samples(trial);
-	if (in->asked_share > 0)
-		renc_trial_limit(trial, samples_for(&h, &rule, LEAST_TRIALS));
-	else
-		renc_trial_limit(trial, in->areal ? OWN_BOXES : OWN_SAMPLES);
-	if (in->asked_share > 0 && renc_trial_samples(trial) < known)
+	if (asked || in->areal)
+		affordable = samples_for(&h, &rule, LEAST_TRIALS);
+	renc_trial_limit(trial, asked || affordable > own ? affordable : own);
+	if (asked && renc_trial_samples(trial) < known)
 		h.work *= FIRST_WORK;
 	nfirst = propose_first(&h, &rule, from, first);
 	try_first(&h, first, nfirst);
 	try_grid(&h, &rule);
-	pruned = in->asked_share > 0 ? add_pruning(in, &h.best[0].shape, shapes) : 0;
+	pruned = asked ? add_pruning(in, &h.best[0].shape, shapes) : 0;
 	for (int i = 0; i < pruned; i++)
 		offer(&h, &shapes[i]);
 	climb_all(&h);

@@ -41,7 +41,7 @@
 
 /* What costs less than this costs nothing. */
 #define LEAST_COST		0.1
-#define LEAST_SHARE		0.1
+#define LEAST_SHARE		0.03
 #define LEAST_RATE		1e-6
 
 /* The kind that a shape is worst for decides nearly alone. */
@@ -402,7 +402,7 @@ cost_of_kind(const renc_trial *t, int k, int deepest, double *windows)
 	if (run->weight <= 0)
 		return 0;
 	*windows = run->windows / run->weight;
-	if (k >= RENC_SAMPLE_APART || renc_trial_each_alike(t, k))
+	if (k > (t->in.areal ? RENC_SAMPLE_APART - 2 : RENC_SAMPLE_POINT))
 		return LEAST_COST * (exp(run->times / run->weight) - 1);
 	if (k != RENC_SAMPLE_ASKED)
 		return cost_of(t, rate_of(kind, &t->program.shape, deepest), *windows);
@@ -416,7 +416,7 @@ cost_of_kind(const renc_trial *t, int k, int deepest, double *windows)
 static double
 least_of(const renc_trial *t, int k)
 {
-	return renc_trial_each_alike(t, k) ? cost_of(t, LEAST_SHARE, 0) : LEAST_COST;
+	return renc_trial_each_alike(&t->in, k) ? cost_of(t, LEAST_SHARE, 0) : LEAST_COST;
 }
 
 /* Adds up what the samples of each kind cost; the rate is a mean of logarithms. */

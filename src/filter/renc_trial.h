@@ -82,6 +82,16 @@ typedef struct renc_trial_input
 								 * there are others */
 } renc_trial_input;
 
+/*
+ * Does a query of this kind count as much as any other, whatever it matches?  The largest boxes do:
+ * nearly all ranges match these, and still the others should not be read.
+ */
+static inline bool
+renc_trial_each_alike(const renc_trial_input *in, int kind)
+{
+	return in->areal && kind == RENC_SAMPLE_APART - 1;
+}
+
 typedef struct renc_prediction
 {
 	double		fpr;			/* share of the ranges without a match that

@@ -38,7 +38,7 @@
  * these count little.  Few ask for points of the plane.
  */
 static const double kind_share[RENC_SAMPLE_KINDS] = {
-	0, 20.0, 0.4, 0.4, 0.3, 0.08, 0.04, 0.002, 0.002, 0.002, 0.002, 0.002
+	0, 20, 1, 1, 0.5, 0.3, 0.1, 0.1, 1.5, 1.5, 1.5, 1.5
 };
 static const double boxed_share[RENC_SAMPLE_KINDS] = {
 	0, 0.1, 0.16, 0.16, 0.16, 0.16, 0.3, 0.04, 0.04, 0.04, 0.04, 0.04
@@ -420,10 +420,10 @@ weigh(renc_trial *t, asked_sample *asked)
 	const renc_sample *s = asked->sample;
 	int			matching = renc_mask_count(asked->excluded);
 
-	asked->weight = renc_trial_each_alike(t, s->kind) ? 1 : s->weight;
+	asked->weight = renc_trial_each_alike(&t->in, s->kind) ? 1 : s->weight;
 	if (s->kind < RENC_SAMPLE_APART && matching > 0)
 		matching--;
-	if (s->kind != RENC_SAMPLE_ASKED && !renc_trial_each_alike(t, s->kind))
+	if (s->kind != RENC_SAMPLE_ASKED && !renc_trial_each_alike(&t->in, s->kind))
 		asked->weight = fmin(s->weight, 1 / (1 + t->in.table_ranges * matching / renc_mask_count(t->used)));
 	if (s->anchor >= 0 && t->position[s->anchor] >= 0)
 		renc_mask_set(&asked->excluded, t->position[s->anchor]);

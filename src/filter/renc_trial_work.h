@@ -121,16 +121,6 @@ struct renc_trial
 /* Sums over the samples that are asked, of a kind each; false if they tell nothing. */
 extern bool renc_trial_sum_up(renc_trial *t);
 
-/*
- * Does a query of this kind count as much as any other, whatever it matches?  The largest boxes do:
- * nearly all ranges match these, and still the others should not be read.
- */
-static inline bool
-renc_trial_each_alike(const renc_trial *t, int kind)
-{
-	return t->in.areal && kind == RENC_SAMPLE_APART - 1;
-}
-
 /* The first of the keys of a slice that is >= key. */
 static inline size_t
 first_from(const renc_trial *t, key_slice s, uint64_t key)

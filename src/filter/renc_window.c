@@ -97,20 +97,18 @@ fill_keys(const stage_fill *f, const uint32_t nbits, const uint64_t *keys, size_
 static void
 fill_stage(const stage_fill *f, uint32_t nbits, const uint64_t *keys, size_t n)
 {
-	switch (nbits)
-	{
-		case 1:
-			fill_keys(f, 1, keys, n);
-			break;
-		case 2:
-			fill_keys(f, 2, keys, n);
-			break;
-		case 4:
-			fill_keys(f, 4, keys, n);
-			break;
-		default:
-			fill_keys(f, nbits, keys, n);
-	}
+	if (nbits == 1)
+		fill_keys(f, 1, keys, n);
+	else if (nbits == 2)
+		fill_keys(f, 2, keys, n);
+	else if (nbits == 3)
+		fill_keys(f, 3, keys, n);
+	else if (nbits == 4)
+		fill_keys(f, 4, keys, n);
+	else if (nbits == 6)
+		fill_keys(f, 6, keys, n);
+	else
+		fill_keys(f, nbits, keys, n);
 }
 
 void
