@@ -16,6 +16,7 @@
 
 #include "miscadmin.h"
 
+#include "base/compat.h"
 #include "query/group_scan.h"
 #include "store/covered_spans.h"
 
@@ -98,7 +99,8 @@ count_skipped(CandidateWalk *s, uint32 group, uint32 end)
 
 /*
  * The first group from "group" to before "end" that is to be asked, or looked at in the directory:
- * the metapage knows that those before are in spans, and nothing was found in them.
+ * the metapage knows that those before are in spans, and nothing was found in them.  Under
+ * old_snapshot_threshold a page of the directory that has changed tells an old snapshot so (INV-9).
  */
 static uint32
 skip_spans(CandidateWalk *s, uint32 group, uint32 end)
@@ -106,6 +108,8 @@ skip_spans(CandidateWalk *s, uint32 group, uint32 end)
 	const RencoderCoveredSpan *span;
 	uint32		first = group;
 
+	if (rencoder_removes_early())
+		return group;
 	while (group < end && (span = rencoder_covered_span(&s->copies->metadata, group)) != NULL)
 	{
 		RencoderEntryData entry = rencoder_covered_span_entry(span);
