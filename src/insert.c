@@ -190,8 +190,8 @@ try_insert(Insertion *ins, const RencoderLateCache *cache)
 
 /*
  * Sets the flag that says that the range has a value without a key, in one record.  It is found
- * whatever is asked, so the directory says that a range needs a look at its header, and a new epoch
- * tells the maintainer, who may be noting spans (INV-17).
+ * whatever is asked, so the directory says that a range needs a look at its header, and, if it did
+ * not say so before, a new epoch tells the maintainer, who may be noting spans (INV-17).
  * Locks: metapage, directory page, first header page and the column's, exclusive; none on entry and exit.
  */
 static void
@@ -210,8 +210,9 @@ set_flag(Insertion *ins)
 		rencoder_set_add(header->keyless, ins->slot);
 		if (rencoder_set_test(edit.first->flushing, ins->slot))
 			rencoder_set_add(header->keyless_since, ins->slot);
+		if (!(rencoder_group_edit_entry(&edit)->flags & RENCODER_ENTRY_ALWAYS))
+			rencoder_group_edit_new_epoch(&edit);
 		rencoder_group_edit_entry(&edit)->flags |= RENCODER_ENTRY_ALWAYS;
-		rencoder_group_edit_new_epoch(&edit);
 	}
 	rencoder_group_edit_finish(&edit);
 }

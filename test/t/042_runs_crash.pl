@@ -21,7 +21,8 @@ my $MAX_ROWS = 9000;
 # Name, what is repeated.  A group has 512 rows; eight runs of about a size become one.
 my @work = (
 	[ 'flush', 'SELECT put(700)', q{SELECT rencoder_summarize_new_values('t_idx')}, 'VACUUM t' ],
-	[ 'deltas', 'UPDATE t SET few = (few + 1) % 30 WHERE id >= 500', 'VACUUM t' ],
+	[ 'deltas', q{UPDATE t SET few = (few + 1) % 30 FROM (SELECT id AS mine FROM t WHERE id >= 500
+		FOR UPDATE SKIP LOCKED) l WHERE id = mine}, 'VACUUM t' ],
 	[ 'bases', 'SELECT put(520)', 'VACUUM t' ],
 	[ 'compact', 'SELECT change(7)', q{SELECT rencoder_compact('t_idx')} ],
 	[ 'note', 'SELECT put(60)', q{SELECT rencoder_note_tail('t_idx')}, 'SELECT change(11)' ]);
