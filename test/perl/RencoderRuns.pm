@@ -29,8 +29,8 @@ my $TABLE = q{
 	CREATE FUNCTION put(n int) RETURNS void LANGUAGE sql AS
 		$$SELECT fill(b * 1000 + 100001, b * 1000 + 100000 + n)
 			FROM CAST(nextval('batches') AS int) b$$;
-	-- One row of 41 gets other values, from row 500 on.  Rows that others have locked are left out: two
-	-- sessions that change many would wait for each other.
+	-- One row of 41 gets other values, from row 500 on.  Rows that others have locked are left
+	-- out: two sessions that change many would wait for each other.
 	CREATE FUNCTION change(k int) RETURNS void LANGUAGE sql AS $$
 		UPDATE t SET v = hashint8extended(id, k) >> 20,
 			few = CASE WHEN id % 7 = 0 THEN NULL ELSE (few + 1) % 30 END,
