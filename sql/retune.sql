@@ -130,14 +130,14 @@ CREATE INDEX retune_v ON retune USING rencoder (v)
 	WITH (pages_per_range = 1, autosummarize = off, storage = filter);
 SELECT max_key AS key FROM rencoder_groups('retune_v') WHERE group_no = 0 \gset before_
 UPDATE retune SET v = v + 1000000000000;
-VACUUM retune;
+VACUUM (FREEZE) retune;
 UPDATE retune SET v = v + 1000000000000;
 UPDATE retune SET v = v + 1000000000000;
--- Four groups each time.
-VACUUM retune;
-VACUUM retune;
-VACUUM retune;
-VACUUM retune;
+-- Four groups each time.  FREEZE waits for a page that somebody has pinned.
+VACUUM (FREEZE) retune;
+VACUUM (FREEZE) retune;
+VACUUM (FREEZE) retune;
+VACUUM (FREEZE) retune;
 SELECT sealed, min_key > :'before_key' AS anew FROM rencoder_groups('retune_v')
 WHERE group_no = 0;
 -- What is not worth it for VACUUM.
