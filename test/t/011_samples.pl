@@ -14,7 +14,7 @@ my $PAGE_ID     = 0xFFB9;    # src/page.h
 my $PAGES       = 4;         # src/store/sample_pages.h
 my $ENTRIES     = 8;         # where they begin in the payload
 my $ENTRY       = 24;
-my $SAMPLE_ROOT = 6676;      # in the metapage's payload (src/meta.h)
+my $SAMPLE_ROOT = 6276;      # in the metapage's payload (src/meta.h)
 
 my $RECORD = 'SET rencoder.sample_rate = 1; SET enable_seqscan = off; SET enable_indexscan = off;'
   . ' SET enable_hashjoin = off; SET enable_mergejoin = off; SET enable_material = off;';
