@@ -30,6 +30,8 @@ INSERT INTO fresh (v, w) SELECT h, h
 VACUUM ANALYZE fresh;
 CREATE INDEX fresh_v ON fresh USING rencoder (v);
 CREATE INDEX fresh_w ON fresh (w);
+CREATE FUNCTION old_value() RETURNS int8 LANGUAGE sql AS
+    'SELECT hashint8extended(1 + (random() * ($ROWS - 1))::int8, $SEED)';
 CREATE TABLE asked (load text, kind text, col text, first bool, us float8, index_pages int, heap_pages int);
 SELECT format('%s rows, %s a page', reltuples, round(reltuples / relpages))
 FROM pg_class WHERE relname = 'fresh';
@@ -60,7 +62,6 @@ END $$;
 CREATE PROCEDURE ask(load text, seconds float8, each float8) LANGUAGE plpgsql AS $$
 DECLARE
     until timestamptz := clock_timestamp() + seconds * interval '1 s';
-    rows int8 := (SELECT last_value FROM fresh_id_seq) - 100;
     start timestamptz;
     took float8;
     late int8;
@@ -79,10 +80,9 @@ BEGIN
         FOR place IN 0 .. 3 LOOP
             kind := 1 + (place + round) % 4;
             key := CASE kind WHEN 1 THEN hashint8extended(round, 5)
-                WHEN 2 THEN (SELECT v FROM fresh TABLESAMPLE system (0.001) LIMIT 1)
+                WHEN 2 THEN old_value()
                 WHEN 3 THEN hashint8extended(greatest(late - 50 - (random() * 1000)::int8, 1), 77)
                 ELSE hashint8extended(greatest(late - 50 - (random() * least(late, 60 * greatest(late / greatest(1, seconds), 1)))::int8, 1), 77) END;
-            CONTINUE WHEN key IS NULL;
             FOR turn IN 0 .. 1 LOOP
                 by_v := (turn + round / 4) % 2 = 0;
                 COMMIT;
