@@ -58,20 +58,12 @@ BEGIN
     END LOOP;
 END $$;
 CREATE PROCEDURE ask(step int) LANGUAGE plpgsql AS $$
-DECLARE
-    plan jsonb;
-    pages int;
 BEGIN
     PERFORM set_config('enable_seqscan', 'off', false), set_config('enable_indexscan', 'off', false),
         set_config('rencoder.enable_facts', 'off', false);
     FOR i IN 1 .. 200 LOOP
-        EXECUTE 'EXPLAIN (FORMAT json, ANALYZE, BUFFERS, TIMING off) SELECT count(f) FROM hot WHERE v = '
-            || hashint8extended(i, 5 + step) INTO plan;
-        plan := plan -> 0 -> 'Plan' -> 'Plans' -> 0;
-        pages := (plan -> 'Plans' -> 0 ->> 'Shared Hit Blocks')::int
-            + (plan -> 'Plans' -> 0 ->> 'Shared Read Blocks')::int;
-        INSERT INTO asked VALUES (step, pages,
-            (plan ->> 'Shared Hit Blocks')::int + (plan ->> 'Shared Read Blocks')::int - pages);
+        INSERT INTO asked SELECT step, p.index_pages, p.heap_pages FROM bench_pages(bench_explain(
+            'SELECT count(f) FROM hot WHERE v = ' || hashint8extended(i, 5 + step))) AS p;
     END LOOP;
 END $$;
 SQL

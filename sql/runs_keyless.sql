@@ -1,6 +1,5 @@
 -- Values for which no single key stands, in ranges that a run covers: a range that has one is
--- always a candidate, whoever has put it there and whatever becomes of its run.  Polygons take the
--- place of PostGIS's geometries, whose support functions want a type that has a box.
+-- always a candidate, whoever has put it there and whatever becomes of its run. 
 \getenv seed RENCODER_SEED
 SET client_min_messages = warning;
 SET max_parallel_workers_per_gather = 0;
@@ -10,21 +9,12 @@ CREATE SCHEMA runs_keyless;
 SET search_path = runs_keyless, public;
 \getenv abs_srcdir PG_ABS_SRCDIR
 \set compare :abs_srcdir '/sql/include/compare.sql'
+\set polygon_ops :abs_srcdir '/sql/include/polygon_ops.sql'
 \set ECHO none
 \i :compare
+\i :polygon_ops
 \set ECHO all
 SELECT setseed(mod(:'seed'::numeric, 1000003) / 1000003);
-
-CREATE FUNCTION polygon_key(polygon, internal) RETURNS int8
-AS '$libdir/rencoder', 'rencoder_geometry_key' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE FUNCTION polygon_sample(polygon, internal) RETURNS void
-AS '$libdir/rencoder', 'rencoder_geometry_sample' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE FUNCTION polygon_intervals(polygon, int2, internal) RETURNS void
-AS '$libdir/rencoder', 'rencoder_geometry_intervals' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE OPERATOR CLASS polygon_ops DEFAULT FOR TYPE polygon USING rencoder AS
-	OPERATOR 10 &&, OPERATOR 17 <@,
-	FUNCTION 3 polygon_intervals(polygon, int2, internal),
-	FUNCTION 4 polygon_key(polygon, internal), FUNCTION 5 polygon_sample(polygon, internal);
 
 -- A point has a key, an area has none.  Each page has four rows and room for as many.
 CREATE FUNCTION point_at(x int, y int) RETURNS polygon LANGUAGE sql IMMUTABLE AS

@@ -11,21 +11,11 @@ CREATE SCHEMA spans;
 SET search_path = spans, public;
 \getenv abs_srcdir PG_ABS_SRCDIR
 \set compare :abs_srcdir '/sql/include/compare.sql'
+\set polygon_ops :abs_srcdir '/sql/include/polygon_ops.sql'
 \set ECHO none
 \i :compare
+\i :polygon_ops
 \set ECHO all
-
--- Polygons take the place of PostGIS's geometries: a point has a key, an area has none.
-CREATE FUNCTION polygon_key(polygon, internal) RETURNS int8
-AS '$libdir/rencoder', 'rencoder_geometry_key' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE FUNCTION polygon_sample(polygon, internal) RETURNS void
-AS '$libdir/rencoder', 'rencoder_geometry_sample' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE FUNCTION polygon_intervals(polygon, int2, internal) RETURNS void
-AS '$libdir/rencoder', 'rencoder_geometry_intervals' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE OPERATOR CLASS polygon_ops DEFAULT FOR TYPE polygon USING rencoder AS
-	OPERATOR 10 &&, OPERATOR 17 <@,
-	FUNCTION 3 polygon_intervals(polygon, int2, internal),
-	FUNCTION 4 polygon_key(polygon, internal), FUNCTION 5 polygon_sample(polygon, internal);
 
 -- A row a page, with room for another.
 CREATE TABLE t (id int, v int8, g polygon, n int8, filler text)

@@ -101,7 +101,6 @@ insert_column(Insertion *ins, const RencoderHeaderData *header, int col)
 	ins->col = col;
 	ins->wanted = header->config.coder;
 
-
 	/*
 	 * Where the range has nulls without places, one more needs no entry.
 	 * Unless it is flushing: the next storage may have been made of the page

@@ -363,7 +363,6 @@ rencoder_candidates_trial(Relation index, BlockNumber heap_nblocks,
 						  RencoderQuery *query, uint32 max_groups,
 						  RencoderCandidateCounts *counts)
 {
-	RencoderMetaPageData *metadata = rencoder_meta_copy(index);
 	CandidateWalk s;
 	RencoderCopies none;
 	RencoderEntry entry;
@@ -371,8 +370,7 @@ rencoder_candidates_trial(Relation index, BlockNumber heap_nblocks,
 	uint32		n;
 
 	rencoder_copies_init(&none);
-	none.metadata = *metadata;
-	pfree(metadata);
+	rencoder_runs_look_with_meta(index, &none.runs, &none.metadata, NULL, NULL);
 	begin_walk(&s, index, heap_nblocks, query, NULL, &none, counts);
 	s.emit = NULL;
 	entry = palloc(s.groups.meta.entry_size);

@@ -79,7 +79,10 @@ put_text(Row *row, const char *text)
 static void
 put_key(Row *row, uint64 key, bool show)
 {
-	put_if(row, show, CStringGetTextDatum(psprintf("0x%016llx", (unsigned long long) key)));
+	if (show)
+		put_text(row, psprintf("0x%016llx", (unsigned long long) key));
+	else
+		put_null(row);
 }
 
 static void

@@ -5,6 +5,7 @@
 use strict;
 use warnings;
 
+use FindBin;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use RencoderDamage;
@@ -165,17 +166,8 @@ sub forget_always
 }
 
 # A value without a key, in a run and in a filter (sql/runs_keyless.sql).
+sql(slurp_file("$FindBin::RealBin/../../sql/include/polygon_ops.sql"));
 sql(<<~'SQL');
-	CREATE FUNCTION polygon_key(polygon, internal) RETURNS int8
-	AS '$libdir/rencoder', 'rencoder_geometry_key' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-	CREATE FUNCTION polygon_sample(polygon, internal) RETURNS void
-	AS '$libdir/rencoder', 'rencoder_geometry_sample' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-	CREATE FUNCTION polygon_intervals(polygon, int2, internal) RETURNS void
-	AS '$libdir/rencoder', 'rencoder_geometry_intervals' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-	CREATE OPERATOR CLASS polygon_ops DEFAULT FOR TYPE polygon USING rencoder AS
-		OPERATOR 10 &&, OPERATOR 17 <@,
-		FUNCTION 3 polygon_intervals(polygon, int2, internal),
-		FUNCTION 4 polygon_key(polygon, internal), FUNCTION 5 polygon_sample(polygon, internal);
 	CREATE TABLE areas (id int, g polygon, pad text);
 	ALTER TABLE areas ALTER pad SET STORAGE plain;
 	INSERT INTO areas
