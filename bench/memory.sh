@@ -8,7 +8,7 @@
 # times a second: so that is all the memory that there is.  One match and absent values, each of them
 # asked for once, planned anew ("simple") and by a generic plan.  By turns one index and the other,
 # each after enough queries to fill the buffers, QUERIES (default 10000) of each kind, in three rounds:
-# mean and median of all.
+# mean and median of all, and the pages read into the buffers, which do not depend on the disk.
 # Ends with exit code 1 if a limit is exceeded.
 set -euo pipefail
 # shellcheck source=bench/lib.sh
@@ -37,6 +37,15 @@ SELECT format('%s bits a row, %s false pages expected',
     round(pg_relation_size('big_rencoder') * 8.0 / $ROWS, 2), round(false_pages::numeric, 2))
 FROM rencoder_runs('big_rencoder');
 CREATE TABLE times (kind text, way text, index text, us float8);
+CREATE TABLE reads (kind text, index text, queries int, of_index int8, of_table int8);
+-- Adds what was read of the disk so far, times "sign", to a kind of queries.
+CREATE FUNCTION note_reads(kind text, index text, queries int, sign int) RETURNS void LANGUAGE plpgsql AS \$\$
+BEGIN
+    PERFORM pg_stat_clear_snapshot();
+    INSERT INTO reads SELECT kind, index, queries, sign * i.idx_blks_read, sign * t.heap_blks_read
+    FROM pg_statio_user_indexes AS i JOIN pg_statio_user_tables AS t USING (relid)
+    WHERE i.indexrelname = 'big_' || index;
+END \$\$;
 SQL
 }
 
@@ -105,11 +114,18 @@ SQL
 
 # One index, all kinds: as many queries to warm up as fill the buffers twice.
 ask() { # INDEX FIRST
+    local kind first
     echo "SELECT ask_$1('warm-up', 'generic', $2, 32768);"
-    echo "SELECT ask_$1('one match', 'generic', $2 + 32768, $QUERIES);"
-    echo "SELECT ask_$1('one match', 'simple', $2 + 32768 + $QUERIES, $QUERIES);"
-    echo "SELECT ask_$1('absent', 'generic', $2, $QUERIES);"
-    echo "SELECT ask_$1('absent', 'simple', $2 + $QUERIES, $QUERIES);"
+    for kind in 'one match' absent; do
+        first=$2
+        [[ $kind == absent ]] || first=$(($2 + 32768))
+        echo "SELECT pg_stat_force_next_flush();"
+        echo "SELECT note_reads('$kind', '$1', 0, -1);"
+        echo "SELECT ask_$1('$kind', 'generic', $first, $QUERIES);"
+        echo "SELECT ask_$1('$kind', 'simple', $first + $QUERIES, $QUERIES);"
+        echo "SELECT pg_stat_force_next_flush();"
+        echo "SELECT note_reads('$kind', '$1', 2 * $QUERIES, 1);"
+    done
 }
 
 report() {
@@ -124,6 +140,9 @@ JOIN (SELECT kind, way, avg(us)::numeric AS mean,
         (percentile_cont(0.5) WITHIN GROUP (ORDER BY us))::numeric AS median
     FROM times WHERE index = 'rencoder' GROUP BY kind, way) AS r USING (kind, way)
 ORDER BY kind DESC, way;
+SELECT format('%s, by %s: %s pages of the index read and %s of the table a query', kind, index,
+    round(sum(of_index) / sum(queries), 2), round(sum(of_table) / sum(queries), 2))
+FROM reads GROUP BY kind, index ORDER BY kind DESC, index;
 SQL
 }
 
@@ -155,6 +174,9 @@ main() {
     done
     kill "$dropper" || die "the kernel's cache was not emptied"
     report
+    echo "one match: $(bench_sql -c "SELECT round(sum(of_index + of_table) FILTER (WHERE index = 'rencoder')
+        / sum(of_index + of_table) FILTER (WHERE index = 'btree'), 2) FROM reads
+        WHERE kind = 'one match'") times the btree's reads"
     bench_limit 'one match: rencoder / btree' "$(ratio 'one match')" '<=' 0.75
     bench_limit 'absent: rencoder / btree' "$(ratio absent)" '<=' 0.6
     bench_finish

@@ -4,7 +4,8 @@
 #   bash bench/rows.sh [MILLIONS [ROWSPERPAGE [SEED]]]
 #
 # MILLIONS (default 5) of rows of uniform int8, of values with 10,000 rows each and sorted, some 38 a
-# page (or up to 120: ROWSPERPAGE), in an unlogged table that is cached.  Sizes in bits a row; then
+# page (or up to 185: ROWSPERPAGE; above 120 in two tables of 16 bytes a row), in an unlogged table
+# that is cached.  Sizes in bits a row; then
 # queries by generic plans, by turns for the two indexes, in three rounds and one to warm up: the
 # least mean time of each.  No number is asked twice: who comes second would find its pages in shared
 # buffers.  By rencoder as the planner chooses, and by plain scans and bitmaps alone.
@@ -17,27 +18,41 @@ ROWS=$(awk -v m="${1:-5}" 'BEGIN { printf "%d", m * 1000000 }')
 PER_PAGE=${2:-38}
 SEED=${3:-1}
 
+# The table of the values with 10,000 rows each, and of the sorted ones.
+VALUES=big
+((PER_PAGE <= 120)) || VALUES=big_values_table
+
 make_table() {
     local filler=$((8152 / PER_PAGE - 72))
-    bench_sql -q <<SQL
-SET max_parallel_workers_per_gather = 0;
-SET max_parallel_maintenance_workers = 0;
-SET maintenance_work_mem = '1GB';
+    local random="hashint8extended(i, $SEED), hashint8extended(i, $SEED)"
+    local values="abs(hashint4(i::int) % ($ROWS / 10000)), abs(hashint4(i::int) % ($ROWS / 10000)), i"
+    local rows="generate_series(1, $ROWS::int8) i"
+    if [[ $VALUES == big ]]; then
+        bench_sql -q <<SQL
 CREATE UNLOGGED TABLE big (u int8, ub int8, k int, kb int, s int8, f text);
 ALTER TABLE big ALTER f SET STORAGE plain;
-INSERT INTO big SELECT hashint8extended(i, $SEED), hashint8extended(i, $SEED),
-    abs(hashint4(i::int) % ($ROWS / 10000)), abs(hashint4(i::int) % ($ROWS / 10000)), i, repeat('x', $((filler < 0 ? 0 : filler)))
-    FROM generate_series(1, $ROWS::int8) i;
+INSERT INTO big SELECT $random, $values, repeat('x', $((filler < 0 ? 0 : filler))) FROM $rows;
+SQL
+    else
+        bench_sql -q <<SQL
+CREATE UNLOGGED TABLE big (u int8, ub int8);
+INSERT INTO big SELECT $random FROM $rows;
+CREATE UNLOGGED TABLE $VALUES (k int, kb int, s int8);
+INSERT INTO $VALUES SELECT $values FROM $rows;
+SQL
+    fi
+    bench_sql -q <<SQL
 VACUUM ANALYZE big;
+VACUUM ANALYZE $VALUES;
 SELECT format('%s rows, %s a page, %s pages', reltuples, round(reltuples / relpages), relpages)
 FROM pg_class WHERE relname = 'big';
 SQL
 }
 
-make_index() { # NAME "USING .."
+make_index() { # NAME "USING .." [TABLE]
     local start=${EPOCHREALTIME/./}
     bench_sql -q -c "SET max_parallel_maintenance_workers = 0" -c "SET maintenance_work_mem = '1GB'" \
-        -c "CREATE INDEX big_$1 ON big $2"
+        -c "CREATE INDEX big_$1 ON ${3:-big} $2"
     bench_sql -F ' ' -c "SELECT format('  %-14s %6s bits a row, %5s s', '$1',
         round(pg_relation_size('big_$1') * 8.0 / $ROWS, 2),
         round((${EPOCHREALTIME/./} - $start) / 1e6, 1))"
@@ -45,16 +60,19 @@ make_index() { # NAME "USING .."
 
 # Times in one session, in which a function's plans are generic: question by question.
 # ask NAME QUERIES KEY WIDTH QUERY: QUERY asks for the column C, or D, of values from "a", which is
-# KEY of the query's number i, to "b", so that an interval of WIDTH rows.  Four functions: by the
-# btree, by rencoder as the planner has it, by its plain scans and by its bitmaps.
+# KEY of the query's number i, to "b", so that an interval of WIDTH rows; F and G are other columns
+# of the two tables.  Four functions: by the btree, by rencoder as the planner has it, by its plain
+# scans and by its bitmaps.
 ask() {
-    local way columns settings
+    local way columns settings c d f g
     for way in btree rencoder plain bitmap; do
-        columns='u k' settings=
-        [[ $way != btree ]] || columns='ub kb'
+        columns='u k ub' settings=
+        [[ $way != btree ]] || columns='ub kb u'
         [[ $way != plain ]] || settings='SET enable_bitmapscan = off'
         [[ $way != bitmap ]] || settings='SET enable_indexscan = off'
-        read -r c d <<< "$columns"
+        read -r c d f <<< "$columns"
+        g=s
+        [[ $VALUES != big ]] || f=f g=f
         cat <<SQL
 CREATE FUNCTION ask_${way}(n int, first int) RETURNS float8 LANGUAGE plpgsql
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
@@ -72,7 +90,7 @@ BEGIN
         a := $3;
         b := least(a + $4::numeric * 1.8446744e19 / $ROWS, 9e18)::int8;
         start := clock_timestamp();
-        SELECT $(sed "s/\<C\>/$c/g; s/\<D\>/$d/g" <<< "$5") INTO found;
+        SELECT $(sed "s/\<C\>/$c/g; s/\<D\>/$d/g; s/\<F\>/$f/g; s/\<G\>/$g/g" <<< "$5") INTO found;
         spent := spent + extract(epoch FROM clock_timestamp() - start);
     END LOOP;
     RETURN spent * 1e6 / n;
@@ -103,24 +121,24 @@ CREATE TABLE keys AS SELECT hashint8extended($ROWS::int8 / 10000 * i, $SEED) AS 
 CREATE TEMP TABLE times (name text, btree float8, rencoder float8, plain float8, bitmap float8);
 ANALYZE keys, times;
 SQL
-    ask absent 3000 'hashint8extended(-i, 77)' 0 'count(f) FROM big WHERE C = a'
-    ask 'one match' 3000 "$key" 0 'count(f) FROM big WHERE C = a'
+    ask absent 3000 'hashint8extended(-i, 77)' 0 'count(F) FROM big WHERE C = a'
+    ask 'one match' 3000 "$key" 0 'count(F) FROM big WHERE C = a'
     for m in 10 100 1000 10000; do
         ask "$m matches" $((m < 100 ? 1000 : 60000 / m)) 'hashint8extended(i, 78)' "$m" \
-            'count(f) FROM big WHERE C BETWEEN a AND b'
+            'count(F) FROM big WHERE C BETWEEN a AND b'
     done
-    ask 'loop of 10,000' 1 0 0 'count(f) FROM keys JOIN big ON C = keys.there'
-    ask 'loop, absent' 1 0 0 'count(f) FROM keys JOIN big ON C = keys.absent'
-    ask 'IN of 1,000' 5 0 0 'count(f) FROM big WHERE C = ANY (there)'
-    ask 'IN of 1,000, absent' 5 0 0 'count(f) FROM big WHERE C = ANY (absent)'
+    ask 'loop of 10,000' 1 0 0 'count(F) FROM keys JOIN big ON C = keys.there'
+    ask 'loop, absent' 1 0 0 'count(F) FROM keys JOIN big ON C = keys.absent'
+    ask 'IN of 1,000' 5 0 0 'count(F) FROM big WHERE C = ANY (there)'
+    ask 'IN of 1,000, absent' 5 0 0 'count(F) FROM big WHERE C = ANY (absent)'
     ask 'LIMIT 1 of 10,000' 200 "abs(hashint8(i)) % ($ROWS / 10000)" 0 \
-        'count(f) FROM (SELECT f FROM big WHERE D = a LIMIT 1) q'
+        "count(G) FROM (SELECT G FROM $VALUES WHERE D = a LIMIT 1) q"
     ask 'LIMIT 10 of 10,000' 200 "abs(hashint8(i)) % ($ROWS / 10000)" 0 \
-        'count(f) FROM (SELECT f FROM big WHERE D = a LIMIT 10) q'
+        "count(G) FROM (SELECT G FROM $VALUES WHERE D = a LIMIT 10) q"
     ask 'LIMIT 10 of interval' 200 'hashint8extended(i, 78)' 10000 \
-        'count(f) FROM (SELECT f FROM big WHERE C BETWEEN a AND b LIMIT 10) q'
+        'count(F) FROM (SELECT F FROM big WHERE C BETWEEN a AND b LIMIT 10) q'
     ask 'EXISTS, 10,000' 200 "abs(hashint8(i)) % ($ROWS / 10000)" 0 \
-        'EXISTS (SELECT FROM big WHERE D = a)::int'
+        "EXISTS (SELECT FROM $VALUES WHERE D = a)::int"
 }
 
 measure() {
@@ -132,7 +150,7 @@ CREATE FUNCTION checked(width int8) RETURNS numeric LANGUAGE plpgsql AS $$
 DECLARE
     plan jsonb;
 BEGIN
-    EXECUTE format('EXPLAIN (FORMAT json, ANALYZE, TIMING off) SELECT f FROM big
+    EXECUTE format('EXPLAIN (FORMAT json, ANALYZE, TIMING off) SELECT ub FROM big
         WHERE u BETWEEN 1000000 AND 1000000 + %s', width) INTO plan;
     plan := plan -> 0 -> 'Plan';
     RETURN round(1 + (plan ->> 'Rows Removed by Index Recheck')::numeric /
@@ -151,9 +169,9 @@ main() {
     make_table
     make_index btree '(ub)'
     make_index rencoder 'USING rencoder (u)'
-    make_index values_btree '(kb)'
-    make_index values 'USING rencoder (k)'
-    make_index sorted 'USING rencoder (s)'
+    make_index values_btree '(kb)' "$VALUES"
+    make_index values 'USING rencoder (k)' "$VALUES"
+    make_index sorted 'USING rencoder (s)' "$VALUES"
     measure
     bench_sql -q -c 'DROP INDEX big_values, big_values_btree, big_sorted'
     make_index pages 'USING rencoder (u) WITH (resolution = pages, false_pages = 1)'
