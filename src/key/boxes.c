@@ -149,32 +149,13 @@ rencoder_boxes_cover(const renc_box_set *boxes, RencoderIntervals *intervals)
 double
 rencoder_boxes_covered_part(const renc_box_set *boxes, renc_interval_set intervals)
 {
-	double		plane = ldexp(1, 64);
+	double		area = 0;
 	double		keys = 0;
 
+	for (size_t i = 0; i < boxes->n; i++)
+		area += ((double) boxes->box[i].xhi - boxes->box[i].xlo + 1) *
+			((double) boxes->box[i].yhi - boxes->box[i].ylo + 1);
 	for (size_t i = 0; i < intervals.n; i++)
 		keys += (double) (intervals.interval[i].hi - intervals.interval[i].lo) + 1;
-	return Min(1, plane * rencoder_boxes_part(boxes, 0, PG_UINT64_MAX) / Max(keys, 1));
-}
-
-double
-rencoder_boxes_part(const renc_box_set *boxes, uint64 lo, uint64 hi)
-{
-	uint32		xlo;
-	uint32		ylo;
-	uint32		xhi;
-	uint32		yhi;
-	double		area = 0;
-
-	renc_zorder_split(lo, &xlo, &ylo);
-	renc_zorder_split(hi, &xhi, &yhi);
-	for (size_t i = 0; i < boxes->n; i++)
-	{
-		const renc_box *box = &boxes->box[i];
-		double		width = (double) Min(box->xhi, xhi) - Max(box->xlo, xlo) + 1;
-		double		height = (double) Min(box->yhi, yhi) - Max(box->ylo, ylo) + 1;
-
-		area += Max(width, 0) * Max(height, 0);
-	}
-	return Min(1, area / (((double) xhi - xlo + 1) * ((double) yhi - ylo + 1)));
+	return Min(1, area / Max(keys, 1));
 }

@@ -36,7 +36,4 @@ extern void rencoder_boxes_cover(const renc_box_set *boxes, RencoderIntervals *i
 /* The part of the keys of such intervals that the boxes have; 1 at most. */
 extern double rencoder_boxes_covered_part(const renc_box_set *boxes, renc_interval_set intervals);
 
-/* The part of the keys from lo to hi, which are a node, that the boxes have; 1 at most. */
-extern double rencoder_boxes_part(const renc_box_set *boxes, uint64 lo, uint64 hi);
-
 #endif							/* RENCODER_BOXES_H */

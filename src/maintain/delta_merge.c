@@ -222,40 +222,25 @@ read_info(Merge *m, int i)
 }
 
 /*
- * Adds the entries of a batch.  How many rows each of them stands for is known of its leaf, of
- * which "leaf" was said.
+ * Adds the entries of a batch.  A leaf says how many rows all of its entries stand for, so each
+ * gets its share; *due is what rounding has left over.
  */
 static void
-merge_found_entries(Merge *m, const renc_run_search *search, const renc_places *places,
-					const renc_run_share *leaf, uint64 upto, const Target *target)
+merge_found_entries(Merge *m, const renc_run_search *search, const renc_places *places, uint64 upto,
+					const Target *target, double *due)
 {
-	uint32		place[RENC_RUN_MAX_BLOCK];
-	double		fresh;
-	double		due = 0;
+	double		rows = (double) search->leaf.rows / Max(search->leaf.entries, 1);
 
 	for (uint32 i = 0; i < search->n; i++)
-		place[i] = renc_place_of(places, search->page[i], renc_part_first(places, search->part[i]));
-	fresh = renc_run_share_fresh(place, search->n);
-	for (uint32 i = 0, end; i < search->n; i = end)
 	{
-		renc_run_share list = {0, 0, 0};
-		double		rows;
+		uint32		whole;
 
-		for (end = i + 1; end < search->n && search->cell[end] == search->cell[i];)
-			end++;
-		renc_run_share_add(&list, place + i, end - i, fresh);
-		rows = renc_run_share_rows(&list, leaf, search->leaf.rows) / (end - i);
-		for (uint32 j = i; j < end; j++)
-		{
-			uint32		whole;
-
-			due += rows;
-			whole = (uint32) Min(Max(rint(due), 1), PG_INT32_MAX);
-			due -= whole;
-			if (!is_needless(m, search->page[j], upto))
-				add_target_key(m, target, search->cell[j], search->page[j],
-							   renc_part_first(places, search->part[j]), whole);
-		}
+		*due += rows;
+		whole = (uint32) Min(Max(rint(*due), 1), PG_INT32_MAX);
+		*due -= whole;
+		if (!is_needless(m, search->page[i], upto))
+			add_target_key(m, target, search->cell[i], search->page[i],
+						   renc_part_first(places, search->part[i]), whole);
 	}
 }
 
@@ -269,9 +254,8 @@ add_delta(Merge *m, int i, const Target *target)
 	renc_interval_set set = {&everything, 1};
 	RencoderRunReader reader;
 	renc_run_search search;
-	renc_run_share leaf = {0, 0, 0};
 	renc_places places = rencoder_run_places(&info->column[target->tree]);
-	uint32		leaves = 0;
+	double		due = 0;
 
 	if (info->column[target->tree].coder != target->coder ||
 		!rencoder_run_reader_begin(&reader, m->index, info, target->tree))
@@ -282,15 +266,7 @@ add_delta(Merge *m, int i, const Target *target)
 		CHECK_FOR_INTERRUPTS();
 		if (search.width != 0)
 			rencoder_page_corrupted(m->index, reader.run.root, "A delta has cells of several keys.");
-		if (leaves != search.leaves)
-		{
-			memset(&leaf, 0, sizeof(leaf));
-			search.failure = renc_run_share_leaf(&leaf, &search.leaf, 0, search.leaf.nblocks);
-			search.failed_page = reader.run.root;
-			leaves = search.leaves;
-		}
-		if (search.failure == NULL)
-			merge_found_entries(m, &search, &places, &leaf, upto, target);
+		merge_found_entries(m, &search, &places, upto, target, &due);
 	}
 	if (search.failure != NULL)
 	{

@@ -89,15 +89,8 @@ read_for_rank(void *arg, uint32_t page, int level)
 static bool
 rank_bound(RankReader *r, uint64 key, renc_run_side side, double *before)
 {
-	renc_run_ranker ranker;
-	renc_run_count count;
-	const char *wrong;
-
 	r->stopped = false;
-	renc_run_ranker_init(&ranker, &r->reader.run, read_for_rank, r, false);
-	wrong = renc_run_rank(&ranker, key, side, &count);
-	*before = count.met;
-	return wrong == NULL || r->stopped;
+	return renc_run_rank(&r->reader.run, read_for_rank, r, key, side, before) == NULL || r->stopped;
 }
 
 /* Adds a piece of the entries of the interval; what cannot be read is left out. */

@@ -343,31 +343,7 @@ renc_run_entry_hi(const renc_run_search *search, uint32_t i)
 	return search->cell[i] << search->width | ((UINT64_C(1) << search->width) - 1);
 }
 
-/* ---- Ranks: how much lies before a bound ---- */
-
-/*
- * How rows are shared out among the entries of a leaf (renc_run_share.c): sums over lists of pages.
- */
-typedef struct renc_run_share
-{
-	double		entries;
-	double		scattered;		/* rows beyond one an entry, if they are
-								 * scattered */
-	double		crowded;		/* weight where there are more than these */
-} renc_run_share;
-
-/* Of the n entries of a block: how many do not name the same page as the one before? */
-extern double renc_run_share_fresh(const uint32_t *page, uint32_t n);
-
-/* Adds the n pages that a cell has in a block of which "fresh" was said. */
-extern void renc_run_share_add(renc_run_share *sum, const uint32_t *page, uint32_t n, double fresh);
-
-/* Adds the leaf's blocks from "first" on before "end".  NULL, or what is wrong. */
-extern const char *renc_run_share_leaf(renc_run_share *sum, const renc_run_leaf *leaf,
-									   uint32_t first, uint32_t end);
-
-/* Rows of a part of a leaf that has "rows". */
-extern double renc_run_share_rows(const renc_run_share *part, const renc_run_share *leaf, double rows);
+/* ---- Ranks: how many entries lie before a bound ---- */
 
 /* Which bound of an interval, both of whose bounds belong to it. */
 typedef enum renc_run_side
@@ -376,43 +352,13 @@ typedef enum renc_run_side
 	RENC_RUN_UPTO				/* its upper: what has it or lesser keys */
 } renc_run_side;
 
-/* What lies before a bound; of an interval, the difference. */
-typedef struct renc_run_count
-{
-	double		met;			/* entries that a search reads: of whole cells */
-	double		entries;		/* that have such keys */
-	double		rows;			/* likewise */
-} renc_run_count;
-
-/* Counts in one run; some 150 bytes.  Bounds in ascending order are faster. */
-typedef struct renc_run_ranker
-{
-	uint32_t	failed_page;	/* where something was wrong */
-
-	/* Private. */
-	const renc_run *run;
-	renc_run_read read;
-	void	   *arg;
-	bool		count_rows;
-	bool		known;			/* what follows */
-	uint32_t	leaf;			/* page of the last leaf that was shared out */
-	uint32_t	blocks;			/* that are in "before" */
-	renc_run_share before;
-	renc_run_share all;			/* of the leaf */
-} renc_run_ranker;
-
-/* Without "rows" fewer bytes are looked at; they are then what inner pages say, or entries. */
-extern void renc_run_ranker_init(renc_run_ranker *ranker, const renc_run *run, renc_run_read read,
-								 void *arg, bool rows);
-
 /*
- * What lies before a bound: exact for all leaves but one, and there for all entries but those of
- * the cell that holds it.  Neither count of one side falls as keys rise, and what is up to a key is
- * not less than what is below it.  NULL, or what is wrong; what lies before the page that failed
- * is counted then.
+ * The entries that a search reads before a bound: those of whole cells.  It never falls as keys
+ * rise, and an interval's is the difference of two.  NULL, or what is wrong; *before is then what
+ * lies before the page that failed.
  */
-extern const char *renc_run_rank(renc_run_ranker *ranker, uint64_t key, renc_run_side side,
-								 renc_run_count *count);
+extern const char *renc_run_rank(const renc_run *run, renc_run_read read, void *arg, uint64_t key,
+								 renc_run_side side, double *before);
 
 /* ---- Verifier: any bytes ---- */
 

@@ -1,7 +1,6 @@
 /*
  * sql_inspect.c
- *		SQL functions that show what is in an index, or answer with an estimate.  All of them only
- *		read, and work on a standby.
+ *		SQL functions that show what is in an index.  All of them only read, and work on a standby.
  *
  * Keys are shown as 16 hexadecimal digits after "0x": the whole unsigned
  * range, of one width, so that they sort as text.
@@ -20,7 +19,6 @@
 
 #include "base/options.h"
 #include "format/format_filter.h"
-#include "query/estimate_count.h"
 #include "sql/sql_bounds.h"
 #include "store/group_copy.h"
 #include "store/open_index.h"
@@ -33,7 +31,6 @@ PG_FUNCTION_INFO_V1(rencoder_groups);
 PG_FUNCTION_INFO_V1(rencoder_ranges);
 PG_FUNCTION_INFO_V1(rencoder_runs);
 PG_FUNCTION_INFO_V1(rencoder_candidates);
-PG_FUNCTION_INFO_V1(rencoder_estimate_count);
 
 /* A row under construction. */
 #define ROW_COLUMNS	24
@@ -454,39 +451,29 @@ rencoder_ranges(PG_FUNCTION_ARGS)
 }
 
 /*
- * Opens the index that a function was called for with (index, lo, hi); returns the query "first column
- * BETWEEN lo AND hi".  sql_bounds.h says what that means for other types than numbers.
- */
-static RencoderQuery *
-open_query(FunctionCallInfo fcinfo, RencoderOpenIndex *target)
-{
-	ScanKey		keys = palloc(RENCODER_BOUND_KEYS * sizeof(ScanKeyData));
-	int			nkeys;
-
-	rencoder_open_index(target, PG_GETARG_OID(0), AccessShareLock, RENCODER_PRIVILEGE_READ);
-	rencoder_open_index_require_valid(target->index);
-	nkeys = rencoder_bounds_keys(target, 0, get_fn_expr_argtype(fcinfo->flinfo, 1),
-								 &fcinfo->args[1], keys);
-	return rencoder_key_query(target->index, keys, nkeys);
-}
-
-/*
  * rencoder_candidates(index regclass, lo anycompatible, hi anycompatible)
  *		returns record
  *
- * What a scan with the present snapshot would visit.  AccessShareLock on table and index.
+ * What a scan with the present snapshot would visit for "first column BETWEEN lo AND hi": sql_bounds.h
+ * says what that means for other types than numbers.  AccessShareLock on table and index.
  */
 Datum
 rencoder_candidates(PG_FUNCTION_ARGS)
 {
 	RencoderOpenIndex target;
 	RencoderCandidateCounts counts = {0};
+	ScanKeyData keys[RENCODER_BOUND_KEYS];
 	RencoderQuery *query;
+	int			nkeys;
 	Row			row = {0};
 
 	if (PG_ARGISNULL(0))
 		PG_RETURN_NULL();
-	query = open_query(fcinfo, &target);
+	rencoder_open_index(&target, PG_GETARG_OID(0), AccessShareLock, RENCODER_PRIVILEGE_READ);
+	rencoder_open_index_require_valid(target.index);
+	nkeys = rencoder_bounds_keys(&target, 0, get_fn_expr_argtype(fcinfo->flinfo, 1), &fcinfo->args[1],
+								 keys);
+	query = rencoder_key_query(target.index, keys, nkeys);
 	(void) rencoder_candidates_find(target.index, RelationGetNumberOfBlocks(target.heap), query,
 									GetActiveSnapshot(), NULL, NULL, NULL, NULL, &counts);
 	put(&row, Int64GetDatum(counts.ranges));
@@ -497,25 +484,4 @@ rencoder_candidates(PG_FUNCTION_ARGS)
 	put(&row, Int64GetDatum(counts.index_pages));
 	rencoder_open_index_close(&target);
 	PG_RETURN_DATUM(single_row(fcinfo, &row));
-}
-
-/*
- * rencoder_estimate_count(index regclass, lo anycompatible, hi anycompatible)
- *		returns bigint
- *
- * Rows that a scan would find, about.  AccessShareLock on table and index.
- */
-Datum
-rencoder_estimate_count(PG_FUNCTION_ARGS)
-{
-	RencoderOpenIndex target;
-	RencoderQuery *query;
-	double		rows;
-
-	if (PG_ARGISNULL(0))
-		PG_RETURN_NULL();
-	query = open_query(fcinfo, &target);
-	rows = rencoder_estimate_count_rows(target.index, target.heap, query);
-	rencoder_open_index_close(&target);
-	PG_RETURN_INT64((int64) rows);
 }

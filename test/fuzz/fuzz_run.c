@@ -233,12 +233,10 @@ fuzz_run(fuzz_input *in)
 	search_run(&s, &set, key, place, n, how == 0);
 	for (size_t i = 0; i < set.n; i++)
 	{
-		renc_run_ranker ranker;
-		renc_run_count count;
+		double		before;
 
-		renc_run_ranker_init(&ranker, &s.run, read_page, &s, i % 2 == 0);
-		(void) renc_run_rank(&ranker, set.interval[i].lo, RENC_RUN_BELOW, &count);
-		(void) renc_run_rank(&ranker, set.interval[i].hi, RENC_RUN_UPTO, &count);
+		(void) renc_run_rank(&s.run, read_page, &s, set.interval[i].lo, RENC_RUN_BELOW, &before);
+		(void) renc_run_rank(&s.run, read_page, &s, set.interval[i].hi, RENC_RUN_UPTO, &before);
 	}
 	spread_run(in, &s, &set);
 	for (uint32_t i = 0; i < s.n; i++)

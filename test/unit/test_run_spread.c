@@ -89,9 +89,6 @@ ask(size_t n, double *worst, double *too_cheap)
 	{
 		size_t		first = rnd_below(npairs - n + 1);
 		renc_interval interval = {pair[first].key, pair[first + n - 1].key};
-		renc_run_ranker ranker;
-		renc_run_count from;
-		renc_run_count to;
 		double		below,
 					upto,
 					pages,
@@ -107,11 +104,8 @@ ask(size_t n, double *worst, double *too_cheap)
 			truth += seen[i];
 			true_places += seen[i] && (i == 0 || !seen[i - 1]);
 		}
-		renc_run_ranker_init(&ranker, &t.run, test_run_read, &t, false);
-		renc_run_rank(&ranker, interval.lo, RENC_RUN_BELOW, &from);
-		renc_run_rank(&ranker, interval.hi, RENC_RUN_UPTO, &to);
-		below = from.met;
-		upto = to.met;
+		renc_run_rank(&t.run, test_run_read, &t, interval.lo, RENC_RUN_BELOW, &below);
+		renc_run_rank(&t.run, test_run_read, &t, interval.hi, RENC_RUN_UPTO, &upto);
 		renc_run_spread_begin(&spread);
 		add_piece(&interval, upto - 1, upto - RENC_RUN_SPREAD_ENTRIES);
 		add_piece(&interval, below, below);
