@@ -112,44 +112,33 @@ analyze_index(RencoderCostPath *p)
 	RencoderRuns runs;
 	bool		known;
 
+	/* The planner has locked it. */
+	Relation	index = index_open(p->index->indexoid, NoLock);
+
 	for (int col = 0; col < p->index->nkeycolumns; col++)
 	{
 		asked[col].sampled = p->column[col].sampled;
 		asked[col].rows = p->column[col].keys ? rencoder_cost_column_rows(p, col) : 0;
 	}
-
-	if (p->index->hypothetical)
+	p->query = rencoder_key_query(index, p->keys, p->nkeys);
+	p->may_look = rencoder_cost_may_look(p->root, p->index);
+	rencoder_cost_index_read(index, heap_pages, p->query, p->may_look, &p->info, &runs);
+	find_known_keys(p, index);
+	known = p->may_look && all_known(p) && !p->competed;
+	if (p->info.covered > 0)
+		rencoder_cost_runs_read(index, &runs, p->query, known, asked, &p->runs);
+	else if (known)
+		rencoder_cost_index_trial(index, heap_pages, p->query, &p->info);
+	for (int col = 0; col < p->index->nkeycolumns && p->may_look; col++)
 	{
-		rencoder_cost_index_invent(heap_pages, p->index->nkeycolumns, &p->info);
-		rencoder_cost_runs_invent(heap_pages, p->index->rel->tuples, p->index->nkeycolumns,
-								  &p->runs);
-		p->info.covered = p->info.ranges;
-	}
-	else
-	{
-		/* The planner has locked it. */
-		Relation	index = index_open(p->index->indexoid, NoLock);
+		bool		by_flags = p->column[col].keys ?
+			p->column[col].all_keys && p->info.covered < p->info.ranges : p->column[col].nulls;
 
-		p->query = rencoder_key_query(index, p->keys, p->nkeys);
-		p->may_look = rencoder_cost_may_look(p->root, p->index);
-		rencoder_cost_index_read(index, heap_pages, p->query, p->may_look, &p->info, &runs);
-		find_known_keys(p, index);
-		known = p->may_look && all_known(p) && !p->competed;
-		if (p->info.covered > 0)
-			rencoder_cost_runs_read(index, &runs, p->query, known, asked, &p->runs);
-		else if (known)
-			rencoder_cost_index_trial(index, heap_pages, p->query, &p->info);
-		for (int col = 0; col < p->index->nkeycolumns && p->may_look; col++)
-		{
-			bool		by_flags = p->column[col].keys ?
-				p->column[col].all_keys && p->info.covered < p->info.ranges : p->column[col].nulls;
-
-			if (by_flags)
-				rencoder_cost_index_nulls(index, &p->info, col, p->query->column[col].is_null,
-										  &p->column[col].found_nulls);
-		}
-		index_close(index, NoLock);
+		if (by_flags)
+			rencoder_cost_index_nulls(index, &p->info, col, p->query->column[col].is_null,
+									  &p->column[col].found_nulls);
 	}
+	index_close(index, NoLock);
 }
 
 /* The keys that are asked of a column, or NULL if they are not known. */
@@ -438,7 +427,7 @@ estimate_ranges(RencoderCostPath *p)
 	double		reachable = (filtered - info->unsummarized) * info->meeting;
 	double		hit = reachable;
 
-	if (p->query != NULL && p->query->empty)
+	if (p->query->empty)
 		return;
 	p->groups = ceil(reachable / RENC_GROUP_RANGES);
 	if (!asks_anything(p))
@@ -539,9 +528,10 @@ rencodercostestimate(PlannerInfo *root, IndexPath *path, double loop_count,
 
 	/*
 	 * No scan is made of a path that asks for nothing: the planner has it
-	 * costed as an index-only scan.
+	 * costed as an index-only scan.  A hypothetical index has no pages to
+	 * learn from.
 	 */
-	if (!rencoder_enable_scan ||
+	if (!rencoder_enable_scan || path->indexinfo->hypothetical ||
 		(path->indexclauses == NIL && path->indexinfo->indpred == NIL))
 	{
 		/* Without a look at the index, which may be damaged. */

@@ -10,7 +10,6 @@
 
 #include <math.h>
 
-#include "base/options.h"
 #include "format/format_filter.h"
 #include "query/candidates.h"
 #include "store/covered_spans.h"
@@ -44,28 +43,6 @@ typedef struct GroupSums
 	int			headers_read;
 	bool		have_matrix;	/* is config[] that of a matrix? */
 } GroupSums;
-
-static void
-set_geometry(RencoderCostIndex *info, double heap_pages, double entries_per_page)
-{
-	info->ranges = Max(ceil(heap_pages / info->pages_per_range), 1.0);
-	info->groups = ceil(info->ranges / RENC_GROUP_RANGES);
-	info->directory_pages = 1 + ceil(info->groups / entries_per_page);
-	info->meeting = 1;
-}
-
-/* The most heap pages a range that leave at least one group, as build.c does. */
-void
-rencoder_cost_index_invent(double heap_pages, int natts, RencoderCostIndex *info)
-{
-	memset(info, 0, sizeof(*info));
-	info->pages_per_range = RENCODER_AUTO_MAX_PAGES_PER_RANGE;
-	while (info->pages_per_range > 1 &&
-		   heap_pages / info->pages_per_range < RENC_GROUP_RANGES)
-		info->pages_per_range /= 2;
-	info->bits_per_key = RENCODER_DEFAULT_BITS_PER_KEY;
-	set_geometry(info, heap_pages, RENCODER_PAYLOAD_SIZE / RencoderEntrySize(natts));
-}
 
 /* May a group with these bounds hold a row of the query? */
 static bool
@@ -231,7 +208,10 @@ rencoder_cost_index_read(Relation index, double heap_pages,
 	memset(info, 0, sizeof(*info));
 	info->pages_per_range = meta->pages_per_range;
 	info->bits_per_key = meta->bits_per_key;
-	set_geometry(info, heap_pages, meta->entries_per_page);
+	info->ranges = Max(ceil(heap_pages / info->pages_per_range), 1.0);
+	info->groups = ceil(info->ranges / RENC_GROUP_RANGES);
+	info->directory_pages = 1 + ceil(info->groups / meta->entries_per_page);
+	info->meeting = 1;
 	ndirpages = (uint32) info->directory_pages - 1;
 
 	/* The last page for itself: it has the tail.  The others stand for all. */

@@ -70,8 +70,4 @@ extern void rencoder_cost_index_trial(Relation index, double heap_pages,
 extern void rencoder_cost_index_nulls(Relation index, const RencoderCostIndex *info, int col,
 									  bool is_null, RencoderCostNulls *nulls);
 
-/* The same for an index that does not exist, as CREATE INDEX would make it. */
-extern void rencoder_cost_index_invent(double heap_pages, int natts,
-									   RencoderCostIndex *info);
-
 #endif							/* RENCODER_COST_LEARN_INDEX_H */

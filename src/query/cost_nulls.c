@@ -69,9 +69,6 @@ estimate_values(RencoderCostPath *p, int col, double pages, double rows)
 RencoderCostNullsRate
 rencoder_cost_nulls_column(RencoderCostPath *p, int col, double pages, double rows)
 {
-	/* Of a hypothetical index only the statistics are known. */
-	if (p->query == NULL)
-		return add_flagged(p, &p->runs.column[col], pages, rows, 0);
 	return p->query->column[col].wants_null ? estimate_nulls(p, col, pages, rows) :
 		estimate_values(p, col, pages, rows);
 }
@@ -84,8 +81,6 @@ rencoder_cost_nulls_all(RencoderCostPath *p, double pages, double share)
 	RencoderCostNullsRate rate;
 	RencoderCostNullsRate nulls;
 
-	if (p->query == NULL)
-		return add_flagged(p, &p->runs.column[0], pages, rows, 0);
 	rate = estimate_values(p, 0, pages, Max(rows - run->null_rows, 0));
 	nulls = estimate_nulls(p, 0, pages, Max(rows - run->rows, run->null_rows));
 	rate.pages = Min(rate.pages + nulls.pages, pages);

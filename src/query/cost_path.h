@@ -53,7 +53,7 @@ typedef struct RencoderCostPath
 	ScanKeyData *keys;			/* clauses with known bounds; some elements of
 								 * arrays */
 	int			nkeys;
-	RencoderQuery *query;		/* made from them; NULL if hypothetical */
+	RencoderQuery *query;		/* made from them */
 	RencoderCostIndex info;
 	RencoderCostRuns runs;
 

@@ -13,7 +13,6 @@
 #include "access/htup_details.h"
 #include "miscadmin.h"
 
-#include "base/options.h"
 #include "base/workspace.h"
 #include "key/boxes.h"
 #include "run/renc_run_spread.h"
@@ -378,7 +377,6 @@ rencoder_cost_runs_read(Relation index, const RencoderRuns *lists, RencoderQuery
 		runs->info_pages += asked_trees(query) > 1;
 		if (entry->kind == RENCODER_RUN_BASE)
 		{
-			runs->any = true;
 			add_base_run(index, entry, query, may_rank, asked, &limit, runs);
 			continue;
 		}
@@ -392,29 +390,6 @@ rencoder_cost_runs_read(Relation index, const RencoderRuns *lists, RencoderQuery
 			(double) (lists->pending_last_number - lists->pending_first_number) + 1;
 	MemoryContextSwitchTo(caller);
 	rencoder_workspace_give_back(workspace);
-}
-
-void
-rencoder_cost_runs_invent(double heap_pages, double rows, int natts, RencoderCostRuns *runs)
-{
-	double		page_rows = rows / Max(heap_pages, 1);
-	double		bits = 2 + log2(Max(heap_pages, 1)) + log2(Max(page_rows / RENCODER_PART_ROWS, 1));
-
-	memset(runs, 0, sizeof(*runs));
-	runs->any = true;
-	runs->info_pages = natts > 1;
-	for (int col = 0; col < natts; col++)
-	{
-		RencoderCostRunColumn *column = &runs->column[col];
-
-		column->entries = column->rows = rows;
-		column->checked = RENCODER_PART_ROWS * rows;
-		column->leaves = ceil(rows * bits / BITS_PER_BYTE / RENCODER_PAYLOAD_SIZE);
-		column->trees = 1;
-		column->inner_pages = column->leaves > 1 ? ceil(log(column->leaves) / log(FANOUT)) : 0;
-		column->false_pages = 1;
-		column->between = column->found = -1;
-	}
 }
 
 double

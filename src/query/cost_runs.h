@@ -40,7 +40,6 @@ typedef struct RencoderCostRunColumn
 
 typedef struct RencoderCostRuns
 {
-	bool		any;			/* is there a base run? */
 	double		info_pages;		/* the list, and pages that describe runs */
 	double		pending_pages;
 	double		delta_descent;	/* pages of all delta runs that one search
@@ -67,10 +66,6 @@ typedef struct RencoderCostAsked
 extern void rencoder_cost_runs_read(Relation index, const RencoderRuns *list, RencoderQuery *query,
 									bool may_rank, const RencoderCostAsked *asked,
 									RencoderCostRuns *runs);
-
-/* The same of a run of the whole table, as CREATE INDEX would make it. */
-extern void rencoder_cost_runs_invent(double heap_pages, double rows, int natts,
-									  RencoderCostRuns *runs);
 
 /* Rows that a scan checks for so many entries, of pages with "rows_per_page" of them. */
 extern double rencoder_cost_runs_checked_rows(const RencoderCostRunColumn *column, double entries,
