@@ -16,6 +16,9 @@
 /* pages_per_range of BRIN by default. */
 #define BRIN_RANGE	128
 
+/* BRIN that reads so many pages more does as well as it needs to. */
+#define BRIN_PAGES	256
+
 /* The default operator class of the type, or InvalidOid. */
 static Oid
 find_opclass(const RencoderTableSample *sample, Oid am)
@@ -92,9 +95,9 @@ leaf_bytes(const RencoderTableSample *sample, const RencoderTableEstimate *table
 	return bytes + bytes_of_equals(table->nulls, MAXALIGN(sizeof(IndexTupleData)) + 8, deduplicate);
 }
 
-void
-rencoder_estimate_btree(const RencoderTableSample *sample, const RencoderTableEstimate *table,
-						RencoderMethodEstimate *estimate)
+static void
+estimate_btree(const RencoderTableSample *sample, const RencoderTableEstimate *table,
+			   RencoderMethodEstimate *estimate)
 {
 	double		tuple = MAXALIGN(sizeof(IndexTupleData)) + 8 * ceil(value_bytes(sample) / 8);
 	double		room = BLCKSZ - SizeOfPageHeaderData - MAXALIGN(sizeof(BTPageOpaqueData));
@@ -186,9 +189,9 @@ meeting_pages(const RencoderTableSample *sample, const RencoderKeySet *keys)
 	return pages;
 }
 
-void
-rencoder_estimate_brin(const RencoderTableSample *sample, const RencoderTableEstimate *table,
-					   const RencoderKeySet *keys, RencoderMethodEstimate *estimate)
+static void
+estimate_brin(const RencoderTableSample *sample, const RencoderTableEstimate *table,
+			  const RencoderKeySet *keys, RencoderMethodEstimate *estimate)
 {
 	double		ranges = ceil((double) sample->nblocks / BRIN_RANGE);
 	double		tuple = 8 + 8 * ceil(2 * value_bytes(sample) / 8) + sizeof(ItemIdData);
@@ -204,4 +207,27 @@ rencoder_estimate_brin(const RencoderTableSample *sample, const RencoderTableEst
 	estimate->index_pages = estimate->size_pages;
 	estimate->heap_pages = Max(meeting_pages(sample, keys), Min(table->found_pages, 1));
 	estimate->false_pages = Max(0, estimate->heap_pages - table->found_pages);
+}
+
+/* ---- All ---- */
+
+void
+rencoder_estimate_methods(const RencoderTableSample *sample, const RencoderKeySet *keys,
+						  RencoderTableEstimate *table, RencoderMethodEstimate *method)
+{
+	rencoder_estimate_rows(sample, keys, table);
+	rencoder_estimate_own(sample, table, keys, &method[RENCODER_METHOD_OWN]);
+	estimate_btree(sample, table, &method[RENCODER_METHOD_BTREE]);
+	estimate_brin(sample, table, keys, &method[RENCODER_METHOD_BRIN]);
+}
+
+bool
+rencoder_estimate_brin_serves(const RencoderTableSample *sample, const RencoderMethodEstimate *method)
+{
+	const RencoderMethodEstimate *own = &method[RENCODER_METHOD_OWN];
+	const RencoderMethodEstimate *brin = &method[RENCODER_METHOD_BRIN];
+
+	return brin->possible && brin->size_pages < own->size_pages &&
+		rencoder_estimate_reads(brin) <= rencoder_estimate_reads(own) + BRIN_PAGES &&
+		brin->heap_pages <= RENCODER_SCAN_PART * sample->nblocks;
 }

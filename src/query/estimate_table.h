@@ -39,14 +39,37 @@ extern void rencoder_estimate_own(const RencoderTableSample *sample,
 /* Pages that a further column adds to an index; "column" is what it would take by itself. */
 extern double rencoder_estimate_further(const RencoderMethodEstimate *column);
 
-/* Right after CREATE INDEX without options.  Not possible: the type has no order. */
-extern void rencoder_estimate_btree(const RencoderTableSample *sample,
-									const RencoderTableEstimate *table,
-									RencoderMethodEstimate *estimate);
+/* What a column may be indexed with. */
+typedef enum RencoderMethod
+{
+	RENCODER_METHOD_OWN,
+	RENCODER_METHOD_BTREE,
+	RENCODER_METHOD_BRIN,
+	RENCODER_NMETHODS
+}			RencoderMethod;
 
-/* The same of BRIN, minmax. */
-extern void rencoder_estimate_brin(const RencoderTableSample *sample,
-								   const RencoderTableEstimate *table, const RencoderKeySet *keys,
-								   RencoderMethodEstimate *estimate);
+/*
+ * Sets *table, and what each method would take right after CREATE INDEX without options.  btree and
+ * BRIN (minmax) are not possible if the type has no order.
+ */
+extern void rencoder_estimate_methods(const RencoderTableSample *sample, const RencoderKeySet *keys,
+									  RencoderTableEstimate *table, RencoderMethodEstimate *method);
+
+/* Pages of index and table. */
+static inline double
+rencoder_estimate_reads(const RencoderMethodEstimate *method)
+{
+	return method->index_pages + method->heap_pages;
+}
+
+/* A query that reads so much of the table needs no index. */
+#define RENCODER_SCAN_PART	0.3
+
+/*
+ * Does BRIN do as well as an index of ours, which is larger?  It reads pages side by side: 256 more
+ * cost no more than a larger index to maintain.
+ */
+extern bool rencoder_estimate_brin_serves(const RencoderTableSample *sample,
+										  const RencoderMethodEstimate *method);
 
 #endif							/* RENCODER_ESTIMATE_TABLE_H */

@@ -33,9 +33,6 @@ PG_FUNCTION_INFO_V1(rencoder_estimate_index);
 /* A message about progress each so many milliseconds. */
 #define PROGRESS_INTERVAL	5000
 
-/* BRIN that reads so many pages more does as well as it needs to. */
-#define BRIN_PAGES		256
-
 /* What is known of the index that would be. */
 typedef struct IndexEstimate
 {
@@ -95,13 +92,7 @@ find_problem(Relation heap, Relation index)
 {
 	if (!index->rd_index->indisvalid)
 		return "the index is not valid";
-	if (RELATION_IS_OTHER_TEMP(heap))
-		return "the table is a temporary one of another session";
-	if (heap->rd_rel->relpersistence == RELPERSISTENCE_UNLOGGED && RecoveryInProgress())
-		return "an unlogged table has no rows during recovery";
-	if (heap->rd_tableam->scan_getnextslot_tidrange == NULL)
-		return "the table's access method does not scan ranges of TIDs";
-	return NULL;
+	return rencoder_table_sample_problem(heap);
 }
 
 static bool
@@ -139,27 +130,20 @@ make_needle(const RencoderTableSample *sample)
 
 /* The first column decides what a query reads. */
 static void
-estimate_first(const RencoderTableSample *sample, const RencoderTableEstimate *table,
-			   const RencoderKeySet *keys, Oid am, IndexEstimate *estimate)
+estimate_first(const RencoderTableSample *sample, const RencoderKeySet *keys, Oid am,
+			   IndexEstimate *estimate)
 {
-	RencoderMethodEstimate own;
-	RencoderMethodEstimate btree;
-	RencoderMethodEstimate brin;
+	RencoderTableEstimate table;
+	RencoderMethodEstimate method[RENCODER_NMETHODS];
+	const RencoderMethodEstimate *present = am == BTREE_AM_OID ? &method[RENCODER_METHOD_BTREE] :
+		am == BRIN_AM_OID ? &method[RENCODER_METHOD_BRIN] : NULL;
 
-	rencoder_estimate_own(sample, table, keys, &own);
-	rencoder_estimate_btree(sample, table, &btree);
-	rencoder_estimate_brin(sample, table, keys, &brin);
-	estimate->size_pages = own.size_pages;
-	estimate->reads = own.index_pages + own.heap_pages;
-	estimate->present_reads = -1;
-	if (am == BTREE_AM_OID && btree.possible)
-		estimate->present_reads = btree.index_pages + btree.heap_pages;
-	if (am == BRIN_AM_OID && brin.possible)
-		estimate->present_reads = brin.index_pages + brin.heap_pages;
+	rencoder_estimate_methods(sample, keys, &table, method);
+	estimate->size_pages = method[RENCODER_METHOD_OWN].size_pages;
+	estimate->reads = rencoder_estimate_reads(&method[RENCODER_METHOD_OWN]);
+	estimate->present_reads = present != NULL && present->possible ? rencoder_estimate_reads(present) : -1;
 	estimate->table_pages = sample->nblocks;
-	estimate->brin_serves = brin.possible && brin.size_pages < own.size_pages &&
-		brin.index_pages + brin.heap_pages <= estimate->reads + BRIN_PAGES &&
-		brin.heap_pages < sample->nblocks / 2;
+	estimate->brin_serves = rencoder_estimate_brin_serves(sample, method);
 }
 
 static void
@@ -186,11 +170,11 @@ estimate_index(Relation heap, Relation index, IndexEstimate *estimate)
 		}
 		rencoder_table_sample(heap, hypothetical, index, col + 1, &sample);
 		keys = make_needle(&sample);
-		rencoder_estimate_rows(&sample, keys, &table);
 		if (col == 0)
-			estimate_first(&sample, &table, keys, index->rd_rel->relam, estimate);
+			estimate_first(&sample, keys, index->rd_rel->relam, estimate);
 		else
 		{
+			rencoder_estimate_rows(&sample, keys, &table);
 			rencoder_estimate_own(&sample, &table, keys, &own);
 			estimate->size_pages += rencoder_estimate_further(&own);
 		}

@@ -25,9 +25,6 @@ PG_FUNCTION_INFO_V1(rencoder_estimate);
 /* Columns of a row: method, size, index_pages, heap_pages, false_pages, advice. */
 #define ESTIMATE_COLUMNS	6
 
-/* BRIN reads pages side by side: so many more cost no more than an index to maintain. */
-#define BRIN_PAGES		256
-
 /*
  * A btree that reads less than a third, and not only the few pages less of a needle, or is not
  * even twice as large, is the better one.
@@ -36,50 +33,28 @@ PG_FUNCTION_INFO_V1(rencoder_estimate);
 #define BTREE_PAGES		32
 #define BTREE_SIZE		2
 
-/* A query that reads so much of the table needs no index. */
-#define SCAN_PART		0.3
+/* No index. */
+#define METHOD_NONE		RENCODER_NMETHODS
 
-enum
-{
-	METHOD_OWN,
-	METHOD_BTREE,
-	METHOD_BRIN,
-	NMETHODS,
-	METHOD_NONE = NMETHODS
-};
-
-static const char *const method_name[NMETHODS] = {"rencoder", "btree", "brin"};
+static const char *const method_name[RENCODER_NMETHODS] = {"rencoder", "btree", "brin"};
 
 /* Error unless it is a table whose pages can be read. */
 static void
 check_estimated_table(Relation heap)
 {
 	const char *name = RelationGetRelationName(heap);
+	const char *problem;
 
-	if (heap->rd_rel->relkind == RELKIND_PARTITIONED_TABLE)
-		ereport(ERROR,
-				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
-				 errmsg("\"%s\" is a partitioned table", name),
-				 errhint("Call the function for a partition.")));
-	if (heap->rd_rel->relkind == RELKIND_FOREIGN_TABLE)
-		ereport(ERROR,
-				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
-				 errmsg("\"%s\" is a foreign table", name),
-				 errhint("Call the function on the server that has its rows.")));
 	if (heap->rd_rel->relkind != RELKIND_RELATION && heap->rd_rel->relkind != RELKIND_MATVIEW)
 		ereport(ERROR,
 				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
 				 errmsg("\"%s\" is not a table or materialized view", name),
-				 errdetail("No index can be created on it.")));
-	if (RELATION_IS_OTHER_TEMP(heap))
+				 errdetail_relkind_not_supported(heap->rd_rel->relkind)));
+	problem = rencoder_table_sample_problem(heap);
+	if (problem != NULL)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("cannot access temporary table \"%s\" of another session", name)));
-	if (heap->rd_tableam->scan_getnextslot_tidrange == NULL)
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("cannot sample the pages of table \"%s\"", name),
-				 errdetail("Its access method does not scan ranges of TIDs.")));
+				 errmsg("cannot sample table \"%s\": %s", name, problem)));
 }
 
 /* The column; error unless the user may read all of it. */
@@ -126,32 +101,24 @@ make_keys(const RencoderTableSample *sample, FunctionCallInfo fcinfo)
 	return rencoder_key_set(query, 0, sample->coder.generation);
 }
 
-static double
-pages_read(const RencoderMethodEstimate *estimate)
-{
-	return estimate->index_pages + estimate->heap_pages;
-}
-
 /* Which to take. */
 static int
 choose_method(const RencoderMethodEstimate *method, const RencoderTableSample *sample,
 			  const RencoderTableEstimate *table)
 {
-	const RencoderMethodEstimate *own = &method[METHOD_OWN];
-	const RencoderMethodEstimate *btree = &method[METHOD_BTREE];
-	const RencoderMethodEstimate *brin = &method[METHOD_BRIN];
+	const RencoderMethodEstimate *own = &method[RENCODER_METHOD_OWN];
+	const RencoderMethodEstimate *btree = &method[RENCODER_METHOD_BTREE];
+	double		reads = rencoder_estimate_reads(own);
+	double		btree_reads = rencoder_estimate_reads(btree);
 
-	if (own->size_pages <= 1 || table->found_pages > SCAN_PART * sample->nblocks)
+	if (own->size_pages <= 1 || table->found_pages > RENCODER_SCAN_PART * sample->nblocks)
 		return METHOD_NONE;
-	if (brin->possible && brin->size_pages < own->size_pages &&
-		pages_read(brin) <= pages_read(own) + BRIN_PAGES &&
-		brin->heap_pages <= SCAN_PART * sample->nblocks)
-		return METHOD_BRIN;
-	if (btree->possible && ((pages_read(btree) * BTREE_READS < pages_read(own) &&
-							 pages_read(btree) + BTREE_PAGES <= pages_read(own)) ||
+	if (rencoder_estimate_brin_serves(sample, method))
+		return RENCODER_METHOD_BRIN;
+	if (btree->possible && ((btree_reads * BTREE_READS < reads && btree_reads + BTREE_PAGES <= reads) ||
 							btree->size_pages < own->size_pages * BTREE_SIZE))
-		return METHOD_BTREE;
-	return METHOD_OWN;
+		return RENCODER_METHOD_BTREE;
+	return RENCODER_METHOD_OWN;
 }
 
 /* A sentence for a method, if "chosen" is the one to take. */
@@ -160,21 +127,21 @@ advise(int i, int chosen, const RencoderMethodEstimate *method,
 	   const RencoderTableSample *sample, const RencoderTableEstimate *table)
 {
 	const RencoderMethodEstimate *m = &method[i];
-	static const char *const use[NMETHODS] = {"use rencoder", "use a btree", "use BRIN"};
-	static const char *const plain[NMETHODS] = {"rencoder", "btree", "BRIN"};
+	static const char *const use[RENCODER_NMETHODS] = {"use rencoder", "use a btree", "use BRIN"};
+	static const char *const plain[RENCODER_NMETHODS] = {"rencoder", "btree", "BRIN"};
 	char	   *bits;
 
 	if (!m->possible)
 		return psprintf("%s: not for this type", plain[i]);
-	if (chosen == METHOD_NONE && i == METHOD_OWN && m->size_pages <= 1)
+	if (chosen == METHOD_NONE && i == RENCODER_METHOD_OWN && m->size_pages <= 1)
 		return pstrdup("use no index: the table is so small that a scan is as fast");
-	if (chosen == METHOD_NONE && i == METHOD_OWN)
+	if (chosen == METHOD_NONE && i == RENCODER_METHOD_OWN)
 		return psprintf("use no index: the query finds rows on %.0f %% of the table's pages",
 						100 * table->found_pages / sample->nblocks);
-	bits = psprintf("%.*f", i == METHOD_BRIN ? 2 : 0,
+	bits = psprintf("%.*f", i == RENCODER_METHOD_BRIN ? 2 : 0,
 					m->size_pages * BLCKSZ * 8 / Max(1, table->rows + table->nulls));
 	return psprintf("%s: %s bits a row, reads %.0f pages", i == chosen ? use[i] : plain[i],
-					bits, pages_read(m));
+					bits, rencoder_estimate_reads(m));
 }
 
 static void
@@ -208,7 +175,7 @@ rencoder_estimate(PG_FUNCTION_ARGS)
 	AttrNumber	attnum;
 	RencoderTableSample sample;
 	RencoderTableEstimate table;
-	RencoderMethodEstimate method[NMETHODS];
+	RencoderMethodEstimate method[RENCODER_NMETHODS];
 	const RencoderKeySet *keys;
 	int			chosen;
 
@@ -223,12 +190,9 @@ rencoder_estimate(PG_FUNCTION_ARGS)
 	attnum = check_estimated_column(RelationGetRelid(heap), NameStr(*PG_GETARG_NAME(1)));
 	rencoder_table_sample(heap, rencoder_imagine_index(heap, NULL, attnum - 1, NULL), NULL, attnum, &sample);
 	keys = make_keys(&sample, fcinfo);
-	rencoder_estimate_rows(&sample, keys, &table);
-	rencoder_estimate_own(&sample, &table, keys, &method[METHOD_OWN]);
-	rencoder_estimate_btree(&sample, &table, &method[METHOD_BTREE]);
-	rencoder_estimate_brin(&sample, &table, keys, &method[METHOD_BRIN]);
+	rencoder_estimate_methods(&sample, keys, &table, method);
 	chosen = choose_method(method, &sample, &table);
-	for (int i = 0; i < NMETHODS; i++)
+	for (int i = 0; i < RENCODER_NMETHODS; i++)
 		put_row((ReturnSetInfo *) fcinfo->resultinfo, i, &method[i],
 				advise(i, chosen, method, &sample, &table));
 	relation_close(heap, AccessShareLock);

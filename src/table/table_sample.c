@@ -10,6 +10,7 @@
 #include "access/detoast.h"
 #include "access/itup.h"
 #include "access/tableam.h"
+#include "access/xlog.h"
 #include "catalog/index.h"
 #include "executor/executor.h"
 #include "miscadmin.h"
@@ -245,6 +246,18 @@ unite_keys(RencoderTableSample *sample)
 		part = k.parts;
 	}
 	sample->nkeys = n;
+}
+
+const char *
+rencoder_table_sample_problem(Relation heap)
+{
+	if (RELATION_IS_OTHER_TEMP(heap))
+		return "the table is a temporary one of another session";
+	if (heap->rd_rel->relpersistence == RELPERSISTENCE_UNLOGGED && RecoveryInProgress())
+		return "an unlogged table has no rows during recovery";
+	if (heap->rd_tableam->scan_getnextslot_tidrange == NULL)
+		return "the table's access method does not scan ranges of TIDs";
+	return NULL;
 }
 
 void

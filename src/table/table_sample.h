@@ -73,4 +73,7 @@ rencoder_sample_fraction(const RencoderTableSample *sample)
 extern void rencoder_table_sample(Relation heap, Relation index, Relation model, AttrNumber attnum,
 								  RencoderTableSample *sample);
 
+/* Why the rows of a table cannot be sampled: a clause.  NULL if they can. */
+extern const char *rencoder_table_sample_problem(Relation heap);
+
 #endif							/* RENCODER_TABLE_SAMPLE_H */
