@@ -171,12 +171,6 @@ questions()
 	check "all are sound" '^t\|5\|5\|6$' "$(on_indexes "$CHECK_ALL")"
 	ask_all
 
-	check "a function called for the coordinator's own index says so" \
-		'NOTICE: .*distributed table "ev".*run_command_on_shards' \
-		"SELECT rencoder_index_check('ev_no')"
-	check "not so for a local table" '^0$' \
-		"CREATE INDEX plain_no ON plain USING rencoder (no);
-		SELECT rencoder_summarize_new_values('plain_no'); DROP INDEX plain_no"
 	check "SET LOCAL reaches the workers" 'Seq Scan on ev' \
 		"SET citus.propagate_set_commands = 'local'; BEGIN; SET LOCAL rencoder.enable_scan = off;
 		EXPLAIN (COSTS OFF) SELECT no FROM ev WHERE no = 5; COMMIT"

@@ -10,110 +10,20 @@
 #include "store/open_index.h"
 
 #include "access/amapi.h"
-#include "access/genam.h"
 #include "access/htup_details.h"
 #include "access/relation.h"
-#include "access/stratnum.h"
 #include "access/table.h"
 #include "access/xlog.h"
 #include "catalog/index.h"
 #include "catalog/pg_authid.h"
 #include "catalog/pg_class.h"
-#include "catalog/pg_inherits.h"
-#include "catalog/pg_namespace.h"
-#include "catalog/pg_type.h"
-#include "nodes/pg_list.h"
 #include "storage/lmgr.h"
-#include "utils/fmgroids.h"
 #include "utils/guc.h"
 #include "utils/lsyscache.h"
 #include "utils/rls.h"
 #include "utils/syscache.h"
 
 #include "base/options.h"
-
-/* The catalog of tables that Citus has distributed, and its column. */
-#define SHARDED_TABLES	"pg_dist_partition"
-#define SHARDED_TABLE	"logicalrelid"
-
-/* How many partitions of a table, at any depth, are foreign tables?  Takes no locks. */
-static int
-count_foreign_partitions(Oid heapoid)
-{
-	int			nforeign = 0;
-	ListCell   *cell;
-
-	foreach(cell, find_all_inheritors(heapoid, NoLock, NULL))
-	{
-		if (get_rel_relkind(lfirst_oid(cell)) == RELKIND_FOREIGN_TABLE)
-			nforeign++;
-	}
-	return nforeign;
-}
-
-/*
- * Citus notes the tables that it has distributed in a catalog of its own.  Such a table
- * is empty where it was created, and so is its index; nothing but that catalog tells it
- * from one without rows.  Nothing of Citus is needed to look there, and where Citus is not,
- * it costs a look into the cache of catalogs.
- */
-static bool
-is_sharded(Oid heapoid)
-{
-	Oid			catalogoid = get_relname_relid(SHARDED_TABLES, PG_CATALOG_NAMESPACE);
-	AttrNumber	attnum;
-	Relation	catalog;
-	SysScanDesc scan;
-	ScanKeyData key;
-	bool		found;
-
-	if (!OidIsValid(catalogoid) || get_rel_relkind(catalogoid) != RELKIND_RELATION)
-		return false;
-	attnum = get_attnum(catalogoid, SHARDED_TABLE);
-	if (attnum == InvalidAttrNumber || get_atttype(catalogoid, attnum) != REGCLASSOID)
-		return false;
-
-	catalog = table_open(catalogoid, AccessShareLock);
-	ScanKeyInit(&key, attnum, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(heapoid));
-	scan = systable_beginscan(catalog, InvalidOid, false, NULL, 1, &key);
-	found = HeapTupleIsValid(systable_getnext(scan));
-	systable_endscan(scan);
-	table_close(catalog, AccessShareLock);
-	return found;
-}
-
-/* A NOTICE if Citus has distributed the table: the index is not that of its rows. */
-static void
-note_shards(Relation heap, Relation index)
-{
-	if (is_sharded(RelationGetRelid(heap)))
-		ereport(NOTICE,
-				(errmsg("index \"%s\" is not that of the rows of distributed table \"%s\"",
-						RelationGetRelationName(index), RelationGetRelationName(heap)),
-				 errdetail("Citus keeps them in shards, which have indexes of their own."),
-				 errhint("Call the function on the shards, with run_command_on_shards().")));
-}
-
-/* Error: the index of a partitioned table has no pages. */
-static void
-refuse_partitioned(Oid indexoid, const char *name)
-{
-	Oid			heapoid = IndexGetRelation(indexoid, true);
-	int			nforeign = 0;
-
-	if (OidIsValid(heapoid))
-		nforeign = count_foreign_partitions(heapoid);
-	ereport(ERROR,
-			(errcode(ERRCODE_WRONG_OBJECT_TYPE),
-			 errmsg("\"%s\" is a partitioned index", name),
-			 nforeign == 0 ? 0 :
-			 errdetail_plural("%d partition is a foreign table, whose indexes are on another server.",
-							  "%d partitions are foreign tables, whose indexes are on other servers.",
-							  nforeign, nforeign),
-			 nforeign == 0 ?
-			 errhint("Call the function for the index of each partition.") :
-			 errhint("Call the function for the index of each partition, on the server that has it.")));
-}
 
 static void
 report_missing(Oid indexoid)
@@ -152,7 +62,10 @@ check_kind(Oid indexoid)
 				 errmsg("\"%s\" is not a rencoder index", name),
 				 errhint("Name an index that was created with USING rencoder.")));
 	if (relkind == RELKIND_PARTITIONED_INDEX)
-		refuse_partitioned(indexoid, name);
+		ereport(ERROR,
+				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
+				 errmsg("\"%s\" is a partitioned index", name),
+				 errhint("Call the function for the index of each partition.")));
 }
 
 bool
@@ -280,7 +193,6 @@ rencoder_open_index(RencoderOpenIndex *target, Oid indexoid, LOCKMODE lockmode,
 				 errmsg("could not open parent table of index \"%s\"",
 						RelationGetRelationName(target->index))));
 	check_has_storage(target->index);
-	note_shards(target->heap, target->index);
 }
 
 /* Is the relation, which is locked, an index that can be worked on, or any? */

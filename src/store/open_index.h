@@ -44,7 +44,6 @@ extern bool rencoder_open_index_may_read(Oid heapoid, Oid userid);
  * index may be evaluated.  Errors: not an index of this access method, not
  * allowed, temporary table of another session, unlogged index on a standby,
  * a standby where the lock is of one who changes the index.
- * A NOTICE if the table is one of Citus, whose rows are not here.
  */
 extern void rencoder_open_index(RencoderOpenIndex *target, Oid indexoid,
 								LOCKMODE lockmode, RencoderPrivilege privilege);
