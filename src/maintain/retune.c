@@ -30,13 +30,8 @@
 #include "store/sample_pages.h"
 #include "store/space.h"
 
-/*
- * Groups looked at last with the same queries that do not gain, after which VACUUM
- * believes that the others of them would not either; and those of any kind, after
- * which it stops.
- */
-#define UNPROFITABLE_SAME_QUERIES	2
-#define UNPROFITABLE_TOTAL			4
+/* Groups that gain nothing by other queries, one after the other, after which VACUUM stops. */
+#define UNPROFITABLE_GROUPS	4
 
 /*
  * Filters of a group are made anew when more than this part of its keys is in deltas and the
@@ -168,31 +163,6 @@ rebuild_group(Rebuild *r)
 
 /* ---- Which groups ---- */
 
-/* Copies the headers of a group; false if there are none. */
-static bool
-copy_all_headers(Retuning *t, uint32 group)
-{
-	Rebuild    *r = &t->rebuild;
-
-	if (!rencoder_group_locate(&r->group, r->scan.index, &r->scan.meta, group))
-		return false;
-	for (int col = 0; col < r->scan.meta.natts; col++)
-		rencoder_group_copy_header(&r->group, col, &t->column[col]);
-	return true;
-}
-
-/* Is there a column whose coder is not the newest, in the headers that were copied? */
-static bool
-has_old_coder(const Retuning *t)
-{
-	for (int col = 0; col < t->rebuild.scan.meta.natts; col++)
-	{
-		if (t->column[col].config.coder != t->rebuild.scan.coders.generation[col])
-			return true;
-	}
-	return false;
-}
-
 /*
  * Copies the headers of a group; false if it has no filters, or names a run as well, or will: it has
  * noted ranges.
@@ -200,10 +170,15 @@ has_old_coder(const Retuning *t)
 static bool
 read_group(Retuning *t, uint32 group)
 {
-	return copy_all_headers(t, group) && t->column[0].run == 0 &&
-		!renc_mask_empty(rencoder_set_get(t->column[0].summarized)) &&
+	Rebuild    *r = &t->rebuild;
+
+	if (!rencoder_group_locate(&r->group, r->scan.index, &r->scan.meta, group))
+		return false;
+	for (int col = 0; col < r->scan.meta.natts; col++)
+		rencoder_group_copy_header(&r->group, col, &t->column[col]);
+	return t->column[0].run == 0 && !renc_mask_empty(rencoder_set_get(t->column[0].summarized)) &&
 		(renc_mask_empty(rencoder_set_get(t->column[0].noted)) ||
-		 !rencoder_options_use_runs(t->rebuild.scan.index));
+		 !rencoder_options_use_runs(r->scan.index));
 }
 
 /*
@@ -445,71 +420,39 @@ samples_changed(Retuning *t)
 		uint32		coder = r->scan.coders.generation[col];
 		uint64		stamp = rencoder_designer_stamp(t->designer, col, coder);
 
-		if (stamp != 0 && t->column[col].sample_stamp != stamp)
+		if (t->column[col].config.coder != coder ||
+			(stamp != 0 && t->column[col].sample_stamp != stamp))
 			return true;
 	}
-	return has_old_coder(t);
+	return false;
 }
 
 /* What VACUUM may still do. */
 typedef struct Limits
 {
 	uint32		reads;			/* groups whose rows may be read */
-
-	/*
-	 * Stamps of groups that gained nothing: what they had been looked at
-	 * with.
-	 */
-	uint64		unprofitable_stamp[UNPROFITABLE_TOTAL];
-	int			n_unprofitable;
+	int			unprofitable;	/* of these, that may gain nothing */
 } Limits;
-
-/* The queries that a group was looked at with last, of all columns; 0: none. */
-static uint64
-old_stamp(const Retuning *t)
-{
-	uint64		stamp = 0;
-
-	for (int col = 0; col < t->rebuild.scan.meta.natts; col++)
-		stamp = stamp * 31 + t->column[col].sample_stamp;
-	return stamp;
-}
-
-/*
- * Have groups that were looked at last with the same queries gained nothing?  Then this
- * one hardly will, and those that an earlier VACUUM did not come to are worth more.
- */
-static bool
-is_unprofitable(const Limits *limits, uint64 stamp)
-{
-	int			same = 0;
-
-	for (int i = 0; i < limits->n_unprofitable; i++)
-		same += limits->unprofitable_stamp[i] == stamp;
-	return same >= UNPROFITABLE_SAME_QUERIES || limits->n_unprofitable == UNPROFITABLE_TOTAL;
-}
 
 /* A group in VACUUM; true if it was rebuilt. */
 static bool
 vacuum_group(Retuning *t, uint32 group, Limits *limits)
 {
-	bool		done;
 	bool		late;
-	uint64		stamp;
 
 	if (limits->reads == 0 || !read_group(t, group))
 		return false;
 	late = has_late_keys(t);
-	stamp = old_stamp(t);
-	if (!late && (is_unprofitable(limits, stamp) || !samples_changed(t)))
+	if (!late && (limits->unprofitable == 0 || !samples_changed(t)))
 		return false;
 	limits->reads--;
-	done = retune_group(t);
-	if (done)
-		limits->n_unprofitable = 0;
-	else if (!late)
-		limits->unprofitable_stamp[limits->n_unprofitable++] = stamp;
-	return done;
+	if (retune_group(t))
+	{
+		limits->unprofitable = UNPROFITABLE_GROUPS;
+		return true;
+	}
+	limits->unprofitable -= !late;
+	return false;
 }
 
 /*
@@ -566,14 +509,13 @@ int64
 rencoder_retune_some(Relation index, Relation heap)
 {
 	Retuning	t;
-	Limits		limits;
+	Limits		limits = {0, UNPROFITABLE_GROUPS};
 
 	/* Coders are for the tables that are summarized. */
 	begin_retuning(&t, index, heap,
 				   rencoder_range_count(rencoder_meta_get(index),
 										RelationGetNumberOfBlocks(heap)) >= RENC_SLICE_RANGES,
 				   RENCODER_VACUUM_MARGIN);
-	memset(&limits, 0, sizeof(limits));
 	limits.reads = Max(RENCODER_VACUUM_GROUPS, t.ngroups / RENCODER_VACUUM_READ_SHARE);
 	if (late_keys_are_many(index))
 		count_late_keys(&t);
