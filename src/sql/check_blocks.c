@@ -282,7 +282,8 @@ rencoder_check_blocks(CheckState *state)
 	bool		again;
 
 	refs.reference = palloc(refs.allocated * sizeof(BlockReference));
-	rencoder_check_lock_maintainer(state);
+	if (state->primary)
+		rencoder_meta_lock_maintainer(state->index);
 	do
 	{
 		RencoderMetaPageData *metadata = rencoder_meta_copy(state->index);
@@ -299,6 +300,7 @@ rencoder_check_blocks(CheckState *state)
 	} while (again);
 	if (state->fault != NULL)
 		rencoder_page_corrupted(state->index, state->fault_blkno, state->fault);
-	rencoder_check_unlock_maintainer(state);
+	if (state->primary)
+		rencoder_meta_unlock_maintainer(state->index);
 	pfree(refs.reference);
 }

@@ -292,7 +292,8 @@ check_group(CheckState *state, uint32 group)
 	Buffer		guard = InvalidBuffer;
 	bool		exists;
 
-	rencoder_check_lock_maintainer(state);
+	if (state->primary)
+		rencoder_meta_lock_maintainer(state->index);
 	exists = rencoder_check_read_group(state, group);
 	if (state->copy->directory != RENCODER_NO_BLOCK)
 		check_entry(state);
@@ -314,7 +315,8 @@ check_group(CheckState *state, uint32 group)
 		if (BufferIsValid(guard))
 			UnlockReleaseBuffer(guard);
 	}
-	rencoder_check_unlock_maintainer(state);
+	if (state->primary)
+		rencoder_meta_unlock_maintainer(state->index);
 }
 
 void

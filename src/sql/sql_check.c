@@ -35,20 +35,6 @@ rencoder_index_check(PG_FUNCTION_ARGS)
 /* ---- What the parts share ---- */
 
 void
-rencoder_check_lock_maintainer(const CheckState *state)
-{
-	if (state->primary)
-		rencoder_meta_lock_maintainer(state->index);
-}
-
-void
-rencoder_check_unlock_maintainer(const CheckState *state)
-{
-	if (state->primary)
-		rencoder_meta_unlock_maintainer(state->index);
-}
-
-void
 rencoder_check_require(const CheckState *state, bool condition, BlockNumber blkno,
 					   const char *detail)
 {

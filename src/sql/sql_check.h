@@ -42,10 +42,6 @@ typedef struct CheckState
 	RencoderRunInfo run_info;
 } CheckState;
 
-/* On a standby nobody can be locked out. */
-extern void rencoder_check_lock_maintainer(const CheckState *state);
-extern void rencoder_check_unlock_maintainer(const CheckState *state);
-
 /* Raises ERRCODE_INDEX_CORRUPTED unless "condition"; "detail" is a sentence. */
 extern void rencoder_check_require(const CheckState *state, bool condition,
 								   BlockNumber blkno, const char *detail);

@@ -70,26 +70,32 @@ sample_of_keys(Relation index, int col, const ScanKeyData *keys, int nkeys)
 	return sample;
 }
 
-/* Opens the index of arguments 0 and 3 of the call; returns the column. */
-static int
-open_to_add(RencoderOpenIndex *target, FunctionCallInfo fcinfo)
+/* Adds intervals to the column and the index of arguments 3 and 0 of a call: two bounds for each. */
+static void
+add_samples(FunctionCallInfo fcinfo, Oid type, const NullableDatum *bounds, int n)
 {
+	RencoderSample *samples = palloc(n * sizeof(RencoderSample));
+	RencoderOpenIndex target;
+	int			col;
+
 	if (PG_ARGISNULL(3))
 		ereport(ERROR,
 				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
 				 errmsg("column number must not be null")));
-	rencoder_open_index(target, PG_GETARG_OID(0), RowExclusiveLock, RENCODER_PRIVILEGE_OWNER);
-	rencoder_open_index_require_valid(target->index);
-	return column_arg(target->index, PG_GETARG_INT32(3));
-}
+	rencoder_open_index(&target, PG_GETARG_OID(0), RowExclusiveLock, RENCODER_PRIVILEGE_OWNER);
+	rencoder_open_index_require_valid(target.index);
+	col = column_arg(target.index, PG_GETARG_INT32(3));
+	for (int i = 0; i < n; i++)
+	{
+		ScanKeyData keys[RENCODER_BOUND_KEYS];
+		int			nkeys = rencoder_bounds_keys(&target, col, type, bounds + 2 * i, keys);
 
-static RencoderSample
-sample_of_bounds(RencoderOpenIndex *target, int col, Oid type, const NullableDatum *bound)
-{
-	ScanKeyData keys[RENCODER_BOUND_KEYS];
-	int			nkeys = rencoder_bounds_keys(target, col, type, bound, keys);
-
-	return sample_of_keys(target->index, col, keys, nkeys);
+		samples[i] = sample_of_keys(target.index, col, keys, nkeys);
+	}
+	if (n > 0)
+		rencoder_samples_need(target.index);
+	rencoder_samples_store(target.index, col, samples, n, true);
+	rencoder_open_index_close(&target);
 }
 
 /*
@@ -102,18 +108,9 @@ sample_of_bounds(RencoderOpenIndex *target, int col, Oid type, const NullableDat
 Datum
 rencoder_add_query_sample(PG_FUNCTION_ARGS)
 {
-	RencoderOpenIndex target;
-	RencoderSample sample;
-	int			col;
-
 	if (PG_ARGISNULL(0))
 		PG_RETURN_NULL();
-	col = open_to_add(&target, fcinfo);
-	sample = sample_of_bounds(&target, col, get_fn_expr_argtype(fcinfo->flinfo, 1),
-							  &fcinfo->args[1]);
-	rencoder_samples_need(target.index);
-	rencoder_samples_store(target.index, col, &sample, 1, true);
-	rencoder_open_index_close(&target);
+	add_samples(fcinfo, get_fn_expr_argtype(fcinfo->flinfo, 1), &fcinfo->args[1], 1);
 	PG_RETURN_VOID();
 }
 
@@ -142,36 +139,29 @@ array_arg(FunctionCallInfo fcinfo, int arg, Datum **value, bool **isnull)
 Datum
 rencoder_add_query_samples(PG_FUNCTION_ARGS)
 {
-	RencoderOpenIndex target;
-	RencoderSample *samples;
+	NullableDatum *bounds;
 	Datum	   *value[2];
 	bool	   *isnull[2];
 	int			n;
 	int			nadded;
-	int			col;
 
 	if (PG_ARGISNULL(0) || PG_ARGISNULL(1) || PG_ARGISNULL(2))
 		PG_RETURN_NULL();
-	col = open_to_add(&target, fcinfo);
 	n = array_arg(fcinfo, 1, &value[0], &isnull[0]);
 	if (array_arg(fcinfo, 2, &value[1], &isnull[1]) != n)
 		ereport(ERROR,
 				(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
 				 errmsg("there must be as many lower bounds as upper bounds")));
 	nadded = Min(n, (int) RENCODER_SAMPLES_MAX);
-	samples = palloc(nadded * sizeof(RencoderSample));
-	for (int i = 0; i < nadded; i++)
+	bounds = palloc(2 * nadded * sizeof(NullableDatum));
+	for (int i = 0; i < 2 * nadded; i++)
 	{
-		int			k = (int) ((int64) i * n / nadded);
-		NullableDatum bound[2] = {{value[0][k], isnull[0][k]}, {value[1][k], isnull[1][k]}};
+		int			k = (int) ((int64) (i / 2) * n / nadded);
 
-		samples[i] = sample_of_bounds(&target, col,
-									  ARR_ELEMTYPE(PG_GETARG_ARRAYTYPE_P(1)), bound);
+		bounds[i].value = value[i % 2][k];
+		bounds[i].isnull = isnull[i % 2][k];
 	}
-	if (nadded > 0)
-		rencoder_samples_need(target.index);
-	rencoder_samples_store(target.index, col, samples, nadded, true);
-	rencoder_open_index_close(&target);
+	add_samples(fcinfo, ARR_ELEMTYPE(PG_GETARG_ARRAYTYPE_P(1)), bounds, nadded);
 	PG_RETURN_INT32(nadded);
 }
 
