@@ -12,10 +12,8 @@
 
 #include "catalog/pg_am.h"
 #include "catalog/pg_statistic.h"
-#include "parser/parsetree.h"
 #include "utils/lsyscache.h"
 #include "utils/selfuncs.h"
-#include "utils/syscache.h"
 
 #include "base/options.h"
 #include "format/format_filter.h"
@@ -159,25 +157,13 @@ known_keys(const RencoderCostPath *p, int col)
 static double
 column_correlation(const RencoderCostPath *p, int col)
 {
-	IndexOptInfo *index = p->index;
-	RangeTblEntry *rte = planner_rt_fetch(index->rel->relid, p->root);
-	bool		plain = index->indexkeys[col] != 0;
-	Oid			relid = plain ? rte->relid : index->indexoid;
-	AttrNumber	attno = plain ? index->indexkeys[col] : col + 1;
-	VariableStatData vardata = {0};
+	VariableStatData vardata;
 	AttStatsSlot slot;
 	double		correlation = 0;
-	bool		hooked;
 
-	hooked = plain ?
-		get_relation_stats_hook && get_relation_stats_hook(p->root, rte, attno, &vardata) :
-		get_index_stats_hook && get_index_stats_hook(p->root, relid, attno, &vardata);
-	if (!hooked)
-	{
-		vardata.statsTuple = SearchSysCache3(STATRELATTINH, ObjectIdGetDatum(relid),
-											 Int16GetDatum(attno), BoolGetDatum(false));
-		vardata.freefunc = ReleaseSysCache;
-	}
+	if (p->column[col].indexed == NULL)
+		return 0;
+	examine_variable(p->root, (Node *) p->column[col].indexed, p->index->rel->relid, &vardata);
 	if (HeapTupleIsValid(vardata.statsTuple) &&
 		get_attstatsslot(&slot, vardata.statsTuple, STATISTIC_KIND_CORRELATION,
 						 InvalidOid, ATTSTATSSLOT_NUMBERS))
