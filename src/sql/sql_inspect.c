@@ -109,9 +109,13 @@ single_row(FunctionCallInfo fcinfo, Row *row)
 static uint32
 count_directory_pages(Relation index, const RencoderMetaPageData *metadata)
 {
-	uint32		n;
+	RencoderMeta meta = *rencoder_meta_get(index);
+	uint64		npages = rencoder_directory_count(index, metadata);
+	uint32		n = 0;
 
-	pfree(rencoder_directory_pages(index, &n));
+	for (uint64 i = 0; i < npages; i++)
+		n += rencoder_directory_find(index, &meta, metadata, (uint32) (i * meta.entries_per_page),
+									 NULL) != RENCODER_NO_BLOCK;
 	for (int i = 0; i < RENCODER_META_MAPS; i++)
 		n += metadata->map[i] != RENCODER_NO_BLOCK;
 	return n;

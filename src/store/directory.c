@@ -124,41 +124,6 @@ rencoder_directory_count(Relation index, const RencoderMetaPageData *metadata)
 	return last_entry(metadata->direct, RENCODER_META_DIRECT);
 }
 
-BlockNumber *
-rencoder_directory_pages(Relation index, uint32 *n)
-{
-	RencoderMetaPageData *metadata = rencoder_meta_copy(index);
-	BlockNumber *pages = palloc(RENCODER_META_DIRECT * sizeof(BlockNumber));
-	uint32		count = 0;
-
-	for (int i = 0; i < RENCODER_META_DIRECT; i++)
-	{
-		if (metadata->direct[i] != RENCODER_NO_BLOCK)
-			pages[count++] = metadata->direct[i];
-	}
-	for (int map = 0; map < RENCODER_META_MAPS; map++)
-	{
-		Buffer		buf;
-		const BlockNumber *entries;
-
-		if (metadata->map[map] == RENCODER_NO_BLOCK)
-			continue;
-		pages = repalloc(pages, (count + MAP_ENTRIES) * sizeof(BlockNumber));
-		buf = rencoder_page_read(index, metadata->map[map], BUFFER_LOCK_SHARE,
-								 RENCODER_PAGE_DIRMAP);
-		entries = (const BlockNumber *) RencoderPageGetPayload(BufferGetPage(buf));
-		for (uint32 i = 0; i < MAP_ENTRIES; i++)
-		{
-			if (entries[i] != RENCODER_NO_BLOCK)
-				pages[count++] = entries[i];
-		}
-		UnlockReleaseBuffer(buf);
-	}
-	pfree(metadata);
-	*n = count;
-	return pages;
-}
-
 /* A zeroed page of the type, logged, that nothing refers to yet. */
 static BlockNumber
 fresh_page(Relation index, uint16 page_id, bool log)

@@ -64,11 +64,4 @@ extern void rencoder_directory_put(Relation index, const RencoderMeta *meta, uin
  */
 extern uint64 rencoder_directory_count(Relation index, const RencoderMetaPageData *metadata);
 
-/*
- * All directory pages that there are, palloc'd, in the order of their groups: also
- * those behind the end of a table that has become shorter.  Locks: metapage and map
- * pages share, one at a time, released.
- */
-extern BlockNumber *rencoder_directory_pages(Relation index, uint32 *n);
-
 #endif							/* RENCODER_DIRECTORY_H */

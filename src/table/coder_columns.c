@@ -336,23 +336,28 @@ bool
 rencoder_columns_check_coders(Relation index, int elevel)
 {
 	RencoderMeta meta = *rencoder_meta_get(index);
+	RencoderMetaPageData *metadata;
 	RencoderCoderListData *list;
-	BlockNumber *page;
-	uint32		npages;
+	uint64		npages;
 	bool		sound = true;
 
 	if (!rencoder_key_any_coded(index))
 		return true;
 
-	page = rencoder_directory_pages(index, &npages);
+	metadata = rencoder_meta_copy(index);
+	npages = rencoder_directory_count(index, metadata);
 	list = rencoder_coder_list(index);
-	for (uint32 i = 0; i < npages && sound; i++)
+	for (uint64 i = 0; i < npages && sound; i++)
 	{
+		BlockNumber blkno = rencoder_directory_find(index, &meta, metadata,
+													(uint32) (i * meta.entries_per_page), NULL);
+
 		CHECK_FOR_INTERRUPTS();
-		sound = check_directory_page(index, &meta, page[i], &list, elevel);
+		if (blkno != RENCODER_NO_BLOCK)
+			sound = check_directory_page(index, &meta, blkno, &list, elevel);
 	}
 	pfree(list);
-	pfree(page);
+	pfree(metadata);
 	return sound;
 }
 
