@@ -13,7 +13,6 @@
 #include "utils/inet.h"
 
 PG_FUNCTION_INFO_V1(rencoder_macaddr_key);
-PG_FUNCTION_INFO_V1(rencoder_macaddr8_key);
 PG_FUNCTION_INFO_V1(rencoder_inet_key);
 PG_FUNCTION_INFO_V1(rencoder_inet_bound);
 PG_FUNCTION_INFO_V1(rencoder_inet_intervals);
@@ -22,21 +21,13 @@ PG_FUNCTION_INFO_V1(rencoder_inet_intervals);
 Datum
 rencoder_macaddr_key(PG_FUNCTION_ARGS)
 {
-	macaddr    *m = PG_GETARG_MACADDR_P(0);
+	unsigned char bytes[sizeof(uint64)] = {0};
 
-	PG_RETURN_KEY((uint64) m->a << 56 | (uint64) m->b << 48 | (uint64) m->c << 40 |
-				  (uint64) m->d << 32 | (uint64) m->e << 24 | (uint64) m->f << 16);
+	memcpy(bytes, PG_GETARG_MACADDR_P(0), sizeof(macaddr));
+	PG_RETURN_KEY(rencoder_load_big_endian(bytes));
 }
 
-Datum
-rencoder_macaddr8_key(PG_FUNCTION_ARGS)
-{
-	macaddr8   *m = PG_GETARG_MACADDR8_P(0);
-
-	PG_RETURN_KEY((uint64) m->a << 56 | (uint64) m->b << 48 | (uint64) m->c << 40 |
-				  (uint64) m->d << 32 | (uint64) m->e << 24 | (uint64) m->f << 16 |
-				  (uint64) m->g << 8 | (uint64) m->h);
-}
+RENCODER_KEY_FUNCTION(rencoder_macaddr8_key, rencoder_load_big_endian(&PG_GETARG_MACADDR8_P(0)->a));
 
 /*
  * inet and cidr.

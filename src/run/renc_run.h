@@ -63,15 +63,6 @@
  *		   rows[nchildren]		u48: rows likewise
  *		   reach[nchildren]		u8: bit 7: a cell of an earlier leaf reaches its key or
  *								lies beyond; bits 0-5: no such cell is wider
- *
- * What differs from the prototype that was measured, and why:
- *	- Children are named one by one (4 bytes for 8,152), so pages of a run may lie
- *	  anywhere and free space of any form can be used.  325 children a page.
- *	- "reach" in the inner page: a descent finds the first leaf to read at once, the
- *	  search never goes back to an earlier leaf, and leaves have no siblings to name.
- *	- Blocks start at a byte (4 bits of 5,000): a u16 does for pages of 32 kB.
- *	- A parameter of 6 bits for 1,024 entries at most, not 5 bits for 2,048; cells of
- *	  a block may be any number: the second coding keeps whole keys.
  */
 #ifndef RENC_RUN_H
 #define RENC_RUN_H
