@@ -100,23 +100,6 @@ rencoder_build_run_end_sorters(RencoderRunSorter **sorter, int natts)
 		rencoder_run_sorter_end(sorter[tree]);
 }
 
-/* Of an aim that is a number of bits. */
-#define AIM_BITS	UINT32_C(0x80000000)
-
-uint32
-rencoder_build_run_aim(Relation index, int col, uint32 coder)
-{
-	return rencoder_options_bits_are_given(index) ? AIM_BITS | rencoder_options_bits_per_key(index) :
-		rencoder_run_samples_stamp(index, col, coder);
-}
-
-bool
-rencoder_build_run_aim_changed(uint32 before, uint32 now)
-{
-	return ((before | now) & AIM_BITS) != 0 ? before != now :
-		rencoder_run_samples_changed(before, now);
-}
-
 static void
 report_rows(int64 done)
 {
@@ -158,8 +141,7 @@ write_keys(RencoderRunWriter *writer, Relation index, RencoderRunSorter *sorter,
 	if (!rencoder_run_sorter_next(sorter, &pair))
 		return done;
 	samples = bits ? NULL : rencoder_run_samples(index, col, coder);
-	rencoder_run_writer_begin_tree(writer, col, coder, rencoder_build_run_aim(index, col, coder),
-								   trees->first_page, trees->npages, trees->places,
+	rencoder_run_writer_begin_tree(writer, col, coder, trees->first_page, trees->npages, trees->places,
 								   bits ? RENC_RUN_BITS : RENC_RUN_FALSE_PAGES,
 								   bits ? rencoder_options_bits_per_key(index) :
 								   false_pages * share, together * share, samples);
@@ -178,8 +160,8 @@ write_nulls(RencoderRunWriter *writer, RencoderRunSorter *sorter, int tree,
 
 	if (!rencoder_run_sorter_next(sorter, &pair))
 		return done;
-	rencoder_run_writer_begin_tree(writer, tree, 0, 0, trees->first_page, trees->npages,
-								   trees->places, RENC_RUN_EXACT, 0, 0, NULL);
+	rencoder_run_writer_begin_tree(writer, tree, 0, trees->first_page, trees->npages, trees->places,
+								   RENC_RUN_EXACT, 0, 0, NULL);
 	return write_pairs(writer, sorter, pair, trees->report, done);
 }
 
@@ -207,8 +189,7 @@ void
 rencoder_build_run_finish(RencoderBuildRun *run, RencoderRunSorter **sorter,
 						  const RencoderBuildTotals *totals)
 {
-	RencoderNewRun made = {.rows = (float) totals->heap_tuples,
-	.table_rows = (float) totals->heap_tuples};
+	RencoderNewRun made = {0};
 	int64		total = (int64) (totals->index_tuples * run->natts);
 	RencoderBuildTrees trees = {.coder = run->plan->coder,.npages = run->plan->nblocks,
 	.places = run->plan->places,.heap_pages = run->plan->nblocks,.report = true};

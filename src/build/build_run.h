@@ -56,13 +56,6 @@ extern void rencoder_build_run_trees(RencoderRunWriter *writer, Relation index,
 									 RencoderRunSorter **sorter, const RencoderBuildTrees *trees);
 
 /*
- * What the cells of a column are made for, as the run notes it: the bits that the owner has set, or
- * its query samples.  Would others be made now?
- */
-extern uint32 rencoder_build_run_aim(Relation index, int col, uint32 coder);
-extern bool rencoder_build_run_aim_changed(uint32 before, uint32 now);
-
-/*
  * Sorts what the sorters were given, writes it and makes the run LIVE.  Ends the
  * sorters and frees *run.  WAL: none; the build logs the fork.
  */

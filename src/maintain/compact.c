@@ -13,10 +13,10 @@
 #include "utils/memutils.h"
 
 #include "base/options.h"
-#include "maintain/compact_gains.h"
 #include "maintain/delta_merge.h"
 #include "maintain/flush.h"
 #include "maintain/run_groups.h"
+#include "maintain/stale_nulls.h"
 #include "store/group_copy.h"
 #include "store/pending.h"
 #include "table/coder_columns.h"
@@ -70,7 +70,6 @@ typedef struct Task
 								 * are to be */
 	bool		recodes;		/* also groups of a run that have old coders */
 	bool		gives_way;
-	Relation	heap;			/* not NULL: only groups that gain by it */
 } Task;
 
 /* Do groups from "first" on go on where those before end? */
@@ -268,18 +267,11 @@ choose_merge(const RencoderRunGroups *groups, const Task *task)
 static Choice
 look_for_work(Relation index, const Task *task)
 {
-	Task		rest = *task;
 	RencoderRunGroups groups;
 	Choice		choice;
 
 	rencoder_run_groups_look(index, task->nranges, &groups);
-	for (;;)
-	{
-		choice = rest.choose(&groups, &rest);
-		if (choice.n == 0 || rest.heap == NULL || rencoder_compact_gains(index, rest.heap, &groups, choice.first, choice.n))
-			break;
-		rest.from = choice.first + choice.n;
-	}
+	choice = task->choose(&groups, task);
 	pfree(groups.span);
 	return choice;
 }
@@ -417,7 +409,7 @@ renew_stale(Relation index, Relation heap, uint32 most)
 	Task		task = {.choose = choose_wanted,.wants = is_in_run,.least = 1};
 	Choice		choice;
 
-	task.most = rencoder_compact_gains_stale_nulls(index, heap, most, &task.from);
+	task.most = rencoder_stale_nulls(index, heap, most, &task.from);
 	if (task.most > 0)
 		(void) make_one(index, heap, &task, &choice);
 }
@@ -501,7 +493,7 @@ uint32
 rencoder_compact(Relation index, Relation heap)
 {
 	Task		task = {.choose = choose_wanted,.wants = may_be_in_run,.least = 1,.least_unread = 1,
-	.most = PG_UINT32_MAX,.heap = heap};
+	.most = PG_UINT32_MAX};
 	uint64		nranges = rencoder_range_count(rencoder_meta_get(index), RelationGetNumberOfBlocks(heap));
 	Choice		choice;
 	uint32		n = 0;

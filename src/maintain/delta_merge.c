@@ -346,7 +346,7 @@ rencoder_delta_write_tree(RencoderRunWriter *writer, int tree, uint32 coder, Ren
 	RencoderRunPair pair;
 
 	rencoder_run_sorter_sort(sorter);
-	rencoder_run_writer_begin_tree(writer, tree, coder, 0, first_page, npages, places,
+	rencoder_run_writer_begin_tree(writer, tree, coder, first_page, npages, places,
 								   RENC_RUN_EXACT, 0, 0, NULL);
 	while (rencoder_run_sorter_next(sorter, &pair))
 	{

@@ -204,8 +204,7 @@ write_base_run(Flush *f)
 		.first_page = (BlockNumber) first_page,
 		.npages = end > first_page ? (uint32) (end - first_page) : 1,.places = f->scan.places,
 	.heap_pages = nblocks};
-	RencoderNewRun made = {.rows = (float) f->scan.live_rows,
-	.table_rows = f->scan.heap->rd_rel->reltuples};
+	RencoderNewRun made = {0};
 
 	rencoder_build_run_trees(f->writer, f->scan.index, f->trees.sorter, &trees);
 	rencoder_run_writer_finish(f->writer, &made);

@@ -18,13 +18,4 @@
  */
 extern renc_run_samples *rencoder_run_samples(Relation index, int col, uint32 coder);
 
-/*
- * What tells whether samples have come: 15 bits that depend on those that the owner has given, and,
- * in the lower 16 bits, how many scans have recorded.
- */
-extern uint32 rencoder_run_samples_stamp(Relation index, int col, uint32 coder);
-
-/* Do the samples differ enough from those before to be worth other cells? */
-extern bool rencoder_run_samples_changed(uint32 before, uint32 now);
-
 #endif							/* RENCODER_RUN_SAMPLES_H */

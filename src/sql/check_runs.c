@@ -7,7 +7,6 @@
  */
 #include "sql/sql_check.h"
 
-#include <math.h>
 
 #include "miscadmin.h"
 
@@ -26,9 +25,6 @@ check_run_entries(CheckState *state, const RencoderMetaPageData *metadata,
 		for (uint32 j = 0; j < i; j++)
 			rencoder_check_note(state, list->entry[j].number != entry->number,
 								RENCODER_META_BLKNO, "Two runs have the same number.");
-		rencoder_check_note(state, entry->rows >= 0 && isfinite(entry->rows) &&
-							isfinite(entry->table_rows), RENCODER_META_BLKNO,
-							"The rows of a run are not a number.");
 		rencoder_check_note(state, entry->kind == RENCODER_RUN_BASE || entry->kind == RENCODER_RUN_DELTA,
 							RENCODER_META_BLKNO, "The kind of a run is not known.");
 		rencoder_check_note(state, entry->state == RENCODER_RUN_BUILDING ||

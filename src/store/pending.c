@@ -275,16 +275,6 @@ rencoder_pending_closed(Relation index)
 	return bounds.last == RENCODER_NO_BLOCK ? bounds.last_number : bounds.last_number - 1;
 }
 
-bool
-rencoder_pending_has_entries(Relation index, uint64 number)
-{
-	Bounds		bounds = read_bounds(index);
-
-	/* Only the tail may be empty. */
-	return bounds.last != RENCODER_NO_BLOCK && bounds.last_number > number &&
-		(bounds.last_number > number + 1 || tail_bytes(index, bounds.last) > 0);
-}
-
 /* ---- Spare pages ---- */
 
 /* So many are freed in a record. */

@@ -143,12 +143,6 @@ extern void rencoder_pending_begin(Relation index);
 extern uint64 rencoder_pending_closed(Relation index);
 
 /*
- * Are there entries on pages behind the one with this number?  Locks: metapage, then the tail,
- * share, released.
- */
-extern bool rencoder_pending_has_entries(Relation index, uint64 number);
-
-/*
  * Frees spare pages but for RENCODER_SPARE_PAGES; none if somebody is linking pages.  The caller
  * has the maintainer lock.  WAL: for up to 64 of them a record of metapage, the spare page before
  * them, free list.

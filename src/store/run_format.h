@@ -21,8 +21,8 @@
  *
  *		 0        4      5       6        8             12       16     20       24
  *		 | number | kind | state | unused | first group | groups | info | npages | upto | ..
- *		 32     36           40
- *		 | rows | table rows | tree of the first column |
+ *		 32       40
+ *		 | unread | tree of the first column |
  */
 #ifndef RENCODER_RUN_FORMAT_H
 #define RENCODER_RUN_FORMAT_H
@@ -56,7 +56,7 @@ typedef struct RencoderRunColumn
 	uint32		ninner;
 	uint32		first_page;		/* of the heap */
 	uint32		npages;			/* likewise */
-	uint32		aim;			/* what its cells were made for (build_run.h) */
+	uint32		unread;			/* zero, but in older indexes */
 	uint64		entries;
 	uint64		rows;
 	uint64		least;			/* keys, if there are entries */
@@ -157,10 +157,7 @@ typedef struct RencoderRunEntry
 	uint32		npages;			/* LIVE: pages in all, info included */
 	uint64		upto;			/* deltas: number of the last pending page of
 								 * its keys */
-	float		rows;			/* base runs: live rows of the table that were
-								 * read for it; 0: not known */
-	float		table_rows;		/* and what the statistics said then that the
-								 * whole table has */
+	uint64		unread;			/* zero, but in older indexes */
 	RencoderRunColumn first;	/* LIVE: the tree of the first column's keys,
 								 * as in the info page */
 } RencoderRunEntry;

@@ -260,8 +260,6 @@ rencoder_run_list_publish(Relation index, const RencoderNewRun *made, int nmade,
 		entry->state = RENCODER_RUN_LIVE;
 		entry->npages = made[i].npages;
 		entry->upto = Max(latest, made[i].upto);
-		entry->rows = made[i].rows;
-		entry->table_rows = made[i].table_rows;
 		entry->first = made[i].first;
 	}
 	if (upto != 0)

@@ -72,8 +72,6 @@ typedef struct RencoderNewRun
 	RencoderRunColumn first;
 	uint64		upto;			/* deltas: if it is later than that of what
 								 * they take the place of */
-	float		rows;			/* base runs: see RencoderRunEntry */
-	float		table_rows;
 } RencoderNewRun;
 
 /*

@@ -143,7 +143,7 @@ write_run_page(void *arg, const renc_run_page *page)
 }
 
 void
-rencoder_run_writer_begin_tree(RencoderRunWriter *w, int tree, uint32 coder, uint32 aim,
+rencoder_run_writer_begin_tree(RencoderRunWriter *w, int tree, uint32 coder,
 							   BlockNumber first_page, uint32 npages, renc_places places,
 							   renc_run_target target, double wanted, double together,
 							   renc_run_samples *samples)
@@ -168,7 +168,6 @@ rencoder_run_writer_begin_tree(RencoderRunWriter *w, int tree, uint32 coder, uin
 			 RelationGetRelationName(w->index));
 	w->tree = tree;
 	column->coder = coder;
-	column->aim = aim;
 	column->first_page = first_page;
 	column->npages = npages;
 	column->parts = places.parts;

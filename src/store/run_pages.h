@@ -25,11 +25,11 @@ extern uint32 rencoder_run_writer_number(const RencoderRunWriter *writer);
 
 /*
  * Begins a tree (run_format.h), whose keys are made by that coder and whose heap pages are
- * first_page .. first_page + npages - 1.  Its entries may name parts of them.  "aim": what the run
- * notes for its maker.  "wanted", "together", "samples": see renc_run.h.
+ * first_page .. first_page + npages - 1.  Its entries may name parts of them.  "wanted", "together",
+ * "samples": see renc_run.h.
  */
 extern void rencoder_run_writer_begin_tree(RencoderRunWriter *writer, int tree, uint32 coder,
-										   uint32 aim, BlockNumber first_page, uint32 npages,
+										   BlockNumber first_page, uint32 npages,
 										   renc_places places, renc_run_target target, double wanted,
 										   double together, renc_run_samples *samples);
 
@@ -39,9 +39,9 @@ extern void rencoder_run_writer_push(RencoderRunWriter *writer, uint64 key, uint
 extern void rencoder_run_writer_end_tree(RencoderRunWriter *writer);
 
 /*
- * Completes the run, trees that were not begun being empty, and notes what it is in *made, but for
- * its rows.  It still is BUILDING: see rencoder_run_list_publish().  Frees the writer.  WAL of all
- * of it: each page whole, each allocation, the info page.
+ * Completes the run, trees that were not begun being empty, and notes what it is in *made.  It still
+ * is BUILDING: see rencoder_run_list_publish().  Frees the writer.  WAL of all of it: each page whole,
+ * each allocation, the info page.
  */
 extern void rencoder_run_writer_finish(RencoderRunWriter *writer, RencoderNewRun *made);
 

@@ -70,10 +70,10 @@ rencoder_range_scan(RencoderRangeScan *scan, uint64 first, int nslots, renc_mask
 			end++;
 		end_block = Min((first + end) * scan->meta.pages_per_range, nblocks);
 		if (end > slot && start_block < end_block)
-			scan->live_rows += rencoder_heap_read(scan->heap, scan->index, scan->indexInfo, true,
-												  (BlockNumber) start_block,
-												  (BlockNumber) (end_block - start_block),
-												  rangescan_callback, scan);
+			(void) rencoder_heap_read(scan->heap, scan->index, scan->indexInfo, true,
+									  (BlockNumber) start_block,
+									  (BlockNumber) (end_block - start_block),
+									  rangescan_callback, scan);
 		slot = Max(end, slot + 1);
 		if (max_size > 0 && rencoder_collect_size(scan->collector) > max_size)
 			return false;

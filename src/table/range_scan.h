@@ -27,7 +27,6 @@ typedef struct RencoderRangeScan
 	BlockNumber last_block;		/* of the table, that gave a tuple */
 	uint32		rows[RENC_GROUP_RANGES];	/* of each of the collector's
 											 * slots */
-	double		live_rows;		/* of the table, in all that was scanned */
 } RencoderRangeScan;
 
 /* Collector and coders are the caller's to set. */
