@@ -2,20 +2,12 @@
  * delta_merge.c
  *		Deltas: runs of the keys that came to summarized ranges after their storage.
  *
- * Each scan reads the pending list from one end to the other.  So its entries are sorted
- * and written as a run, of whole keys, which takes their place in one record; and each scan
- * searches each delta, so a new one takes in those that are not much larger (choose_deltas()).
- * All that it is made of is read as often as it has trees, and sorted tree by tree.
- * Closed pages and LIVE runs do not change, and go only by the hand of the maintainer, whom the
- * caller is (INV-12).
+ * src/README.md (section 7, Delta) has the steps, README.md which deltas a new one takes in.  All that
+ * it is made of is read as often as it has trees, and sorted tree by tree.  Closed pages and LIVE runs
+ * do not change, and go only by the hand of the maintainer, whom the caller is (INV-12).
  *
- * An entry is left out if storage has its key: if it is of a group without a summarized range, or
- * whose cuts are no earlier than what it is read from.  The group's header said so before the new
- * delta becomes LIVE.  So a scan that searches it reads that, and does not ask for the entry
- * (INV-13).
- *
- * A run has one coder for each column, but groups under different base runs may have
- * different ones.  So there are as many deltas as a column has generations of keys, at most.
+ * An entry is left out if storage has its key (INV-13).  The group's header said so before the new
+ * delta becomes LIVE: a scan that searches it reads that, and does not ask for the entry.
  */
 #include "maintain/delta_merge.h"
 

@@ -2,32 +2,9 @@
  * flush.c
  *		Making a base run of groups of an index in use.
  *
- * Groups without storage, noted ones among them, groups that are sealed, and groups that name a run
- * already, go the same way: the table is read, as for summarizing.  Keys are made by the newest coders.
- *
- *	1. The run is put into the list, BUILDING.  The header of each group notes it, and that the
- *	   summarized ranges are "flushing", and the others summarizing, too.  From here on rows that come
- *	   to these have entries, inserters leave no key out because the present run has it, and note
- *	   which values without a key have come.
- *	2. The table is read, any version visible, group by group, each with a trust horizon of its
- *	   own.  A row came before "flushing" was set, and is found, or after, and has an entry behind
- *	   the cut (INV-13).  Bounds and flags are widened by what was read.
- *	3. The run is written and becomes LIVE.  Scans search it from now on, but nobody names it.
- *	4. Group by group: one record makes the group name the run, its ranges covered, and summarized if
- *	   they were summarizing, frees the first
- *	   column's matrix and starts a new epoch (INV-7); then further columns are done likewise.
- *	   At last the ranges are not flushing any more.
- *
- * The cut comes before all of this.  An entry of a pending page up to the cut was put there
- * before that page was closed, so its row was in the table before that was read, and the run has
- * its keys (INV-13).  All others stay on the list, or in deltas, until the group has got a later
- * cut.
- *
- * The maintainer lock is held all the time, so nobody else can make a delta, and the pending list
- * would get longer and longer while rows come.  So deltas are made between two groups.
- *
- * A crash or an error leaves ranges "flushing", and a run that no group names, or not all.  The
- * next maintenance cleans up (run_groups.c).
+ * src/README.md (section 7, Flush) has the steps, INV-13 why no row is lost.  Groups without storage,
+ * noted ones among them, groups that are sealed, and groups that name a run already, go the same
+ * way.
  */
 #include "maintain/flush.h"
 

@@ -3,21 +3,7 @@
  *		Summarizing block ranges of an index in use.
  *
  * A slice of 8 ranges at a time, or a whole group that has no storage, by one maintainer per index
- * (INV-6):
- *
- *	1. Make the group's header, if it is the group's first range.  Take away what a former life of
- *	   the ranges left in the matrix, while nobody asks for them.
- *	2. Set "summarizing" (one record).  From here on each row that comes to the ranges gets an entry
- *	   on the pending list.
- *	3. Scan the heap, any version visible, and collect the keys (INV-3).
- *	4. Write the bits: into the matrix of the column, in bytes of ranges that nobody asks for yet,
- *	   or into a new one that nobody refers to yet.
- *	5. Publish: one record per column links the matrix and notes what was read; the
- *	   last one sets "summarized" (INV-4: it follows the records of all bits it vouches for).
- *
- * A matrix has room for all 128 ranges of the group from its first slice on.  That of the
- * table's first group begins with as many slices as there are, and is copied to twice the width
- * when another one comes, so that a small table has a small index.
+ * (INV-6).  src/README.md (section 7, Summarize) has the steps.
  *
  * After a load without automatic summarization whole groups are waiting.  Where the index keeps its
  * keys in runs they are flushed (compact.c).  Else their matrices are made directly, as in a build:

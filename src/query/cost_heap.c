@@ -2,29 +2,8 @@
  * cost_heap.c
  *		Telling the planner about the heap pages that a scan visits, in a bitmap or a plain scan.
  *
- * The heap is visited in whole block ranges, pages or parts of them, and all rows of them are
- * rechecked.  The planner has no word for that: cost_bitmap_heap_scan() takes
- * the selectivity that an index reports for rows scattered over the table.
- *
- * Moreover, of several indexes for the same clauses the planner keeps the one
- * with the least index cost (choose_bitmap_and()), before it has looked at the
- * heap.  That serves exact indexes, which all need the same heap pages, but
- * not this one.  The sum of index and heap cost being given, what is reported
- * as which depends on the rivals:
- *
- * - None: indexSelectivity such that the planner arrives at the heap pages;
- *	 the rows that it does not think of are part of the index cost.  Parallel
- *	 workers share the rows that it does think of, and no index cost: where it
- *	 is going to consider them, indexSelectivity is such that the heap costs as
- *	 much as it really does.
- *
- * - An exact index, such as a btree, unless BRIN hides it: indexSelectivity as
- *	 that index has it, and what the heap costs more than that is part of the
- *	 index cost.
- *
- * - BRIN, which reports a small index cost even where it is going to visit the
- *	 whole table: if this index is better, then so much is reported as heap
- *	 pages that its index cost is the smaller one.
+ * All rows of the block ranges, pages or parts of pages that a scan visits are rechecked.  The planner
+ * has no word for that.  README.md (Reporting) says what it is told beside which other indexes.
  */
 #include "query/cost_path.h"
 
