@@ -12,46 +12,34 @@
 #include "store/sample_pages.h"
 #include "store/stats_page.h"
 
-/* A reference to blocks, for finding blocks that have two. */
-typedef struct BlockReference
-{
-	BlockNumber start;
-	uint32		npages;
-	BlockNumber from;			/* the page that refers to them */
-} BlockReference;
-
-#define ST_SORT sort_references
-#define ST_ELEMENT_TYPE BlockReference
-#define ST_COMPARE(a, b) ((a)->start < (b)->start ? -1 : ((a)->start > (b)->start ? 1 : 0))
-#define ST_SCOPE static
-#define ST_DEFINE
-#include "lib/sort_template.h"
-
-/* All references there are. */
+/* What refers to each block of the index. */
 typedef struct References
 {
 	CheckState *state;
-	BlockReference *reference;
-	size_t		n;
-	size_t		allocated;
+	BlockNumber nblocks;		/* that there is room for */
+	BlockNumber *from;			/* the page, or InvalidBlockNumber */
 } References;
 
+/* Notes that a page refers to blocks; a fault if another one does, too. */
 static void
 refer(References *refs, BlockNumber from, BlockNumber start, uint32 npages)
 {
-	BlockReference *r;
+	BlockNumber nblocks = refs->nblocks;
 
 	rencoder_check_extent(refs->state, from, start, npages);
-	if (refs->n == refs->allocated)
+	if (refs->state->nblocks > nblocks)
 	{
-		refs->allocated *= 2;
-		refs->reference = repalloc_huge(refs->reference,
-										refs->allocated * sizeof(BlockReference));
+		refs->nblocks = refs->state->nblocks;
+		refs->from = repalloc_huge(refs->from, refs->nblocks * sizeof(BlockNumber));
+		memset(refs->from + nblocks, 0xFF, (refs->nblocks - nblocks) * sizeof(BlockNumber));
 	}
-	r = &refs->reference[refs->n++];
-	r->start = start;
-	r->npages = npages;
-	r->from = from;
+	for (BlockNumber blkno = start; blkno < start + npages; blkno++)
+	{
+		if (refs->from[blkno] != InvalidBlockNumber && refs->state->fault == NULL)
+			rencoder_check_note(refs->state, false, blkno,
+								psprintf("Blocks %u and %u both refer to it.", refs->from[blkno], from));
+		refs->from[blkno] = from;
+	}
 }
 
 static void
@@ -109,23 +97,20 @@ refer_directory(References *refs, const RencoderMetaPageData *metadata)
 	}
 }
 
-/* The free list; a chain longer than the index has a loop. */
+/* The free list, up to a fault: a chain that has a loop comes to a page that was there before. */
 static void
 refer_free_list(References *refs)
 {
 	RencoderMetaPageData *metadata = rencoder_meta_copy(refs->state->index);
 	BlockNumber from = RENCODER_META_BLKNO;
 	BlockNumber blkno = metadata->free_root;
-	BlockNumber visited = 0;
 
-	while (blkno != RENCODER_NO_BLOCK)
+	while (blkno != RENCODER_NO_BLOCK && refs->state->fault == NULL)
 	{
 		RencoderFreePageData *list;
 
 		CHECK_FOR_INTERRUPTS();
 		refer(refs, from, blkno, 1);
-		rencoder_check_require(refs->state, ++visited <= refs->state->nblocks, blkno,
-							   "The list of free pages is circular.");
 		list = rencoder_page_copy(refs->state->index, blkno, RENCODER_PAGE_FREE);
 		rencoder_check_require(refs->state, list->n <= RENCODER_FREE_EXTENTS, blkno,
 							   "The free list has an impossible number of extents.");
@@ -229,7 +214,7 @@ collect_references(References *refs, const RencoderMetaPageData *metadata)
 	RencoderRuns runs;
 	uint32		ngroups;
 
-	refs->n = 0;
+	memset(refs->from, 0xFF, refs->nblocks * sizeof(BlockNumber));
 	refs->state->fault = NULL;
 	refer_directory(refs, metadata);
 	refer_coders(refs);
@@ -251,25 +236,6 @@ collect_references(References *refs, const RencoderMetaPageData *metadata)
 	refer_free_list(refs);
 }
 
-/* Looks for a block that two references name. */
-static void
-find_overlap(References *refs)
-{
-	BlockReference *r = refs->reference;
-
-	sort_references(r, refs->n);
-	for (size_t i = 1; i < refs->n; i++)
-	{
-		if ((uint64) r[i - 1].start + r[i - 1].npages > r[i].start)
-		{
-			rencoder_check_note(refs->state, false, r[i].start,
-								psprintf("Blocks %u and %u both refer to it.",
-										 r[i - 1].from, r[i].from));
-			return;
-		}
-	}
-}
-
 /*
  * A fault is one if nothing has moved meanwhile, and if it is found once more: pages of a run
  * that is freed or built on the primary move one extent at a time, which shows in no number.
@@ -277,11 +243,11 @@ find_overlap(References *refs)
 void
 rencoder_check_blocks(CheckState *state)
 {
-	References	refs = {.state = state,.allocated = 1024};
+	References	refs = {.state = state,.nblocks = state->nblocks};
 	BlockNumber seen = InvalidBlockNumber;
 	bool		again;
 
-	refs.reference = palloc(refs.allocated * sizeof(BlockReference));
+	refs.from = palloc_extended(refs.nblocks * sizeof(BlockNumber), MCXT_ALLOC_HUGE);
 	if (state->primary)
 		rencoder_meta_lock_maintainer(state->index);
 	do
@@ -290,7 +256,6 @@ rencoder_check_blocks(CheckState *state)
 
 		CHECK_FOR_INTERRUPTS();
 		collect_references(&refs, metadata);
-		find_overlap(&refs);
 		again = state->fault != NULL &&
 			(state->fault_blkno != seen ||
 			 metadata->epoch != rencoder_meta_epoch(state->index) ||
@@ -302,5 +267,5 @@ rencoder_check_blocks(CheckState *state)
 		rencoder_page_corrupted(state->index, state->fault_blkno, state->fault);
 	if (state->primary)
 		rencoder_meta_unlock_maintainer(state->index);
-	pfree(refs.reference);
+	pfree(refs.from);
 }
