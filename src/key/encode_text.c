@@ -19,9 +19,6 @@
 #include "key/coder_trainer.h"
 #include "key/key.h"
 
-PG_FUNCTION_INFO_V1(rencoder_text_key);
-PG_FUNCTION_INFO_V1(rencoder_bpchar_key);
-PG_FUNCTION_INFO_V1(rencoder_name_key);
 PG_FUNCTION_INFO_V1(rencoder_text_sample);
 PG_FUNCTION_INFO_V1(rencoder_bpchar_sample);
 PG_FUNCTION_INFO_V1(rencoder_name_sample);
@@ -90,35 +87,17 @@ dictionary(const RencoderCoder *coder)
 }
 
 static uint64
-string_key(const renc_string *s, const RencoderCoder *coder)
+string_key(renc_string s, const RencoderCoder *coder)
 {
-	return renc_strings_key(dictionary(coder), s->data, s->length);
+	return renc_strings_key(dictionary(coder), s.data, s.length);
 }
 
 /* Support function 4; text, varchar and bytea. */
-Datum
-rencoder_text_key(PG_FUNCTION_ARGS)
-{
-	renc_string s = string_head(PG_GETARG_DATUM(0));
+#define ARGUMENT_CODER		(((RencoderEncoding *) PG_GETARG_POINTER(1))->coder)
 
-	PG_RETURN_KEY(string_key(&s, ((RencoderEncoding *) PG_GETARG_POINTER(1))->coder));
-}
-
-Datum
-rencoder_bpchar_key(PG_FUNCTION_ARGS)
-{
-	renc_string s = bpchar_head(PG_GETARG_DATUM(0));
-
-	PG_RETURN_KEY(string_key(&s, ((RencoderEncoding *) PG_GETARG_POINTER(1))->coder));
-}
-
-Datum
-rencoder_name_key(PG_FUNCTION_ARGS)
-{
-	renc_string s = name_string(PG_GETARG_NAME(0));
-
-	PG_RETURN_KEY(string_key(&s, ((RencoderEncoding *) PG_GETARG_POINTER(1))->coder));
-}
+RENCODER_KEY_FUNCTION(rencoder_text_key, string_key(string_head(PG_GETARG_DATUM(0)), ARGUMENT_CODER));
+RENCODER_KEY_FUNCTION(rencoder_bpchar_key, string_key(bpchar_head(PG_GETARG_DATUM(0)), ARGUMENT_CODER));
+RENCODER_KEY_FUNCTION(rencoder_name_key, string_key(name_string(PG_GETARG_NAME(0)), ARGUMENT_CODER));
 
 /*
  * Where strings below and above one are.  The least one above is that with a zero byte behind
@@ -167,38 +146,31 @@ rencoder_bpchar_bound(PG_FUNCTION_ARGS)
 	PG_RETURN_VOID();
 }
 
-static void
-add_sample(RencoderTrainer *trainer, const renc_string *s)
+/* Support function 5. */
+static Datum
+add_sample(FunctionCallInfo fcinfo, renc_string s)
 {
-	rencoder_trainer_add_string(trainer, (const char *) s->data, s->length);
+	rencoder_trainer_add_string((RencoderTrainer *) PG_GETARG_POINTER(1), (const char *) s.data,
+								s.length);
+	PG_RETURN_VOID();
 }
 
-/* Support function 5. */
 Datum
 rencoder_text_sample(PG_FUNCTION_ARGS)
 {
-	renc_string s = string_head(PG_GETARG_DATUM(0));
-
-	add_sample((RencoderTrainer *) PG_GETARG_POINTER(1), &s);
-	PG_RETURN_VOID();
+	return add_sample(fcinfo, string_head(PG_GETARG_DATUM(0)));
 }
 
 Datum
 rencoder_bpchar_sample(PG_FUNCTION_ARGS)
 {
-	renc_string s = bpchar_head(PG_GETARG_DATUM(0));
-
-	add_sample((RencoderTrainer *) PG_GETARG_POINTER(1), &s);
-	PG_RETURN_VOID();
+	return add_sample(fcinfo, bpchar_head(PG_GETARG_DATUM(0)));
 }
 
 Datum
 rencoder_name_sample(PG_FUNCTION_ARGS)
 {
-	renc_string s = name_string(PG_GETARG_NAME(0));
-
-	add_sample((RencoderTrainer *) PG_GETARG_POINTER(1), &s);
-	PG_RETURN_VOID();
+	return add_sample(fcinfo, name_string(PG_GETARG_NAME(0)));
 }
 
 /*
@@ -261,7 +233,7 @@ add_pattern(RencoderOperand *operand, const renc_string *pattern, bool blanks)
 		add_prefix(operand, &prefix);
 	else
 	{
-		key = string_key(&prefix, operand->coder);
+		key = string_key(prefix, operand->coder);
 		rencoder_intervals_add(operand->intervals, key, key);
 	}
 }
@@ -270,7 +242,7 @@ add_pattern(RencoderOperand *operand, const renc_string *pattern, bool blanks)
 static void
 add_text_comparison(RencoderOperand *operand, const renc_string *s, int strategy)
 {
-	uint64		key = string_key(s, operand->coder);
+	uint64		key = string_key(*s, operand->coder);
 	RencoderBound bound = {operand->coder, key, key, key, key, false, false};
 
 	find_neighbours(s, &bound);
