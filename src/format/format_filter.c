@@ -135,7 +135,7 @@ rencoder_filter_end(RencoderFilling *f)
 }
 
 char *
-rencoder_filter_bands(const RencoderConfig *config, const renc_keys *ranges, int nbands)
+rencoder_filter_build_bands(const RencoderConfig *config, const renc_keys *ranges, int nbands)
 {
 	RencoderFilling *f = begin_filling(config, nbands);
 
@@ -151,7 +151,7 @@ rencoder_filter_bands(const RencoderConfig *config, const renc_keys *ranges, int
 char *
 rencoder_filter_build(const RencoderConfig *config, const renc_keys *ranges)
 {
-	return rencoder_filter_bands(config, ranges, config->width);
+	return rencoder_filter_build_bands(config, ranges, config->width);
 }
 
 void
@@ -260,8 +260,8 @@ rencoder_filter_check(const RencoderSlab *slab)
 }
 
 bool
-rencoder_filter_has(const RencoderSlab *slab, unsigned int slot, uint64 key, BlockNumber *blkno,
-					const char **fault)
+rencoder_filter_check_key(const RencoderSlab *slab, unsigned int slot, uint64 key, BlockNumber *blkno,
+						  const char **fault)
 {
 	uint32		per_page = WINDOWS_PER_PAGE(slab->config->width);
 	renc_position pos[RENC_MAX_POSITIONS];

@@ -120,7 +120,7 @@ extern void rencoder_filter_write(const RencoderSlab *slab, const char *image, b
  * Makes the pages of a slab, to which nothing refers yet, with the keys of a slice, or, if that is
  * -1, of all ranges.  Further slices come by merge.  WAL: each page as far as it is in use.
  */
-extern void rencoder_filter_start(const RencoderSlab *slab, int slice, const renc_keys *ranges);
+extern void rencoder_filter_create(const RencoderSlab *slab, int slice, const renc_keys *ranges);
 
 /* Makes the pages of a wider slab, to which nothing refers yet, with what this one has. */
 extern void rencoder_filter_copy(const RencoderSlab *slab, const RencoderSlab *wider);
@@ -154,7 +154,7 @@ extern void rencoder_filter_check(const RencoderSlab *slab);
  * Has a range all bits of a key?  A page that cannot be read is no error here, as it may have been
  * freed: *fault says what is wrong with block *blkno.
  */
-extern bool rencoder_filter_has(const RencoderSlab *slab, unsigned int slot, uint64 key,
+extern bool rencoder_filter_check_key(const RencoderSlab *slab, unsigned int slot, uint64 key,
 								BlockNumber *blkno, const char **fault);
 
 #endif							/* RENCODER_FORMAT_FILTER_H */

@@ -40,8 +40,8 @@ plan_addition(const RencoderSlab *slab, const renc_keys *ranges)
 	}
 	if (last < 0)
 		return add;
-	add.image = rencoder_filter_bands(slab->config, ranges + first * RENC_SLICE_RANGES,
-									  last - first + 1);
+	add.image = rencoder_filter_build_bands(slab->config, ranges + first * RENC_SLICE_RANGES,
+											last - first + 1);
 	add.offset = (size_t) first * RENCODER_BAND_SIZE;
 	add.length = (size_t) (last - first + 1) * RENCODER_BAND_SIZE;
 	return add;
@@ -146,13 +146,13 @@ start_some(const RencoderSlab *matrix, int band, const char *image, uint32 first
 }
 
 void
-rencoder_filter_start(const RencoderSlab *slab, int slice, const renc_keys *ranges)
+rencoder_filter_create(const RencoderSlab *slab, int slice, const renc_keys *ranges)
 {
 	char	   *image;
 
 	if (slice >= 0 && rencoder_slab_is_whole(slab))
 	{
-		image = rencoder_filter_bands(slab->config, ranges + slice * RENC_SLICE_RANGES, 1);
+		image = rencoder_filter_build_bands(slab->config, ranges + slice * RENC_SLICE_RANGES, 1);
 		for (uint32 i = 0; i < slab->extent.npages;)
 			i = start_some(slab, slice, image, i);
 	}

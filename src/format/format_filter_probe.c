@@ -203,7 +203,7 @@ find_programs(RencoderProbe *probe, const uint8 *packed, BlockNumber blkno)
 	{
 		if (!renc_shape_unpack(packed, &shape, &reason))
 		{
-			rencoder_probe_fault(probe, blkno, "The shape of a filter is not valid.");
+			rencoder_probe_set_fault(probe, blkno, "The shape of a filter is not valid.");
 			return NULL;
 		}
 		if (programs == NULL)

@@ -31,7 +31,7 @@ rencoder_probe_end(RencoderProbe *probe)
 }
 
 void
-rencoder_probe_fault(RencoderProbe *probe, BlockNumber blkno, const char *fault)
+rencoder_probe_set_fault(RencoderProbe *probe, BlockNumber blkno, const char *fault)
 {
 	if (probe->fault == NULL)
 	{
@@ -81,7 +81,7 @@ rencoder_probe_page(RencoderProbe *probe, BlockNumber blkno, uint16 page_id)
 	probe->buffer = rencoder_page_try_read(probe->index, blkno, page_id, &fault);
 	if (!BufferIsValid(probe->buffer))
 	{
-		rencoder_probe_fault(probe, blkno, fault);
+		rencoder_probe_set_fault(probe, blkno, fault);
 		return NULL;
 	}
 	probe->blkno = blkno;

@@ -83,7 +83,7 @@ extern void rencoder_probe_release(RencoderProbe *probe);
 extern void rencoder_filter_forget(RencoderProbeState *state);
 
 /* Notes a fault, if it is the first. */
-extern void rencoder_probe_fault(RencoderProbe *probe, BlockNumber blkno,
-								 const char *fault);
+extern void rencoder_probe_set_fault(RencoderProbe *probe, BlockNumber blkno,
+									 const char *fault);
 
 #endif							/* RENCODER_PROBE_H */

@@ -5,6 +5,7 @@
  * src/README.md (section 7, Delta) has the steps, README.md which deltas a new one takes in.  All that
  * it is made of is read as often as it has trees, and sorted tree by tree.  Closed pages and LIVE runs
  * do not change, and go only by the hand of the maintainer, whom the caller is (INV-12).
+ * When: rencoder_delta_is_due(), which the worker asks above all (worker/worker_job.c).
  *
  * An entry is left out if storage has its key (INV-13).  The group's header said so before the new
  * delta becomes LIVE: a scan that searches it reads that, and does not ask for the entry.

@@ -17,6 +17,7 @@
  * early (INV-13): until the ranges get storage, which is read later, and has a later cut.
  *
  * A range in which no row was found needs no delta, nor an epoch: all rows that come are entries.
+ * Whether noting is worth its price: worker/tail_reads.c.
  */
 #include "maintain/note.h"
 

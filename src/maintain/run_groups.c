@@ -1,6 +1,6 @@
 /*
  * run_groups.c
- *		Which groups of an index name which runs, and what has to be cleaned up.
+ *		Cleaning up after crashes and errors: which groups name which runs, and what no group names.
  */
 #include "maintain/run_groups.h"
 

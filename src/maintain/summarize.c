@@ -280,7 +280,7 @@ write_column(RencoderSummarizing *s, int col, RencoderHeader copy)
 	{
 		copy->matrix = rencoder_space_alloc(s->scan.index, rencoder_filter_npages(&copy->config));
 		slab = rencoder_slab_of(s->scan.index, copy);
-		rencoder_filter_start(&slab, s->whole ? -1 : s->slice, ranges);
+		rencoder_filter_create(&slab, s->whole ? -1 : s->slice, ranges);
 	}
 	else
 	{

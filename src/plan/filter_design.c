@@ -1,6 +1,9 @@
 /*
  * filter_design.c
  *		Choosing shape and size of the filters of a column of a group.
+ *
+ * The shape is that of least cost in trials with a sample of queries (filter/renc_shape_search.c);
+ * samples, sizes, and how much work the search may do, are chosen here.
  */
 #include "plan/filter_design.h"
 

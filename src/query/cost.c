@@ -4,7 +4,8 @@
  *
  *		ranges hit = unsummarized + those that hold a row + false positives
  *
- * Of covered ranges, whose keys are in runs, not ranges but pages are hit.
+ * Of covered ranges, whose keys are in runs, not ranges but pages are hit.  What the heap pages of
+ * bitmap and plain scans cost: cost_heap.c.
  */
 #include "query/cost.h"
 

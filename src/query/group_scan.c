@@ -1,6 +1,7 @@
 /*
  * group_scan.c
  *		What a query leaves of one group: block ranges, single heap pages, or rows.
+ * Which ranges the snapshot trusts (INV-1, INV-9): trusted_ranges().
  */
 #include "query/group_scan.h"
 

@@ -202,8 +202,8 @@ renc_run_build_block(renc_run_builder *b, const renc_run_pair *pair, uint32_t n,
 
 /* Hands a page over. */
 static uint32_t
-write_page(renc_run_builder *b, size_t used, int level, const renc_run_child *first, uint64_t entries,
-		   uint64_t rows)
+finish_page(renc_run_builder *b, size_t used, int level, const renc_run_child *first, uint64_t entries,
+			uint64_t rows)
 {
 	renc_run_page page;
 	uint32_t	number;
@@ -244,8 +244,8 @@ write_inner(renc_run_builder *b, int level, uint64_t entries, uint64_t rows)
 	}
 	l->more = true;
 	l->n = 0;
-	return write_page(b, INNER_HEADER + INNER_CHILD * n, level, &l->child[0],
-					  entries - l->child[0].entries, rows - l->child[0].rows);
+	return finish_page(b, INNER_HEADER + INNER_CHILD * n, level, &l->child[0],
+					   entries - l->child[0].entries, rows - l->child[0].rows);
 }
 
 /*
@@ -314,7 +314,7 @@ renc_run_build_leaf(renc_run_builder *b)
 		}
 	}
 	memcpy(b->page + used - b->ndata, b->data, b->ndata);
-	child.page = write_page(b, used, 0, &child, b->entries, b->rows);
+	child.page = finish_page(b, used, 0, &child, b->entries, b->rows);
 	add_child(b, 1, &child);
 	b->run.entries += b->entries;
 	b->run.rows += b->rows;

@@ -376,7 +376,7 @@ look_in_matrix(WantedKeys *wanted)
 			k->key > header->max[slot])
 			continue;
 		if (rencoder_set_test(header->always, slot) ||
-			rencoder_filter_has(&slab, slot, k->key, &blkno, &fault))
+			rencoder_filter_check_key(&slab, slot, k->key, &blkno, &fault))
 			note_found(wanted, k);
 		else if (fault != NULL)
 			return note_wanted_fault(wanted, blkno, fault);

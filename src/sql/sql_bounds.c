@@ -265,8 +265,8 @@ interval_keys(ScanKey keys, Relation index, int col, Oid type, Datum lo, Datum h
 }
 
 int
-rencoder_bounds_keys_of(Relation index, int col, Oid argtype, const NullableDatum *bound,
-						ScanKey keys)
+rencoder_bounds_scankeys(Relation index, int col, Oid argtype, const NullableDatum *bound,
+						 ScanKey keys)
 {
 	Oid			type;
 	Oid			operand;
@@ -297,13 +297,13 @@ rencoder_bounds_keys_of(Relation index, int col, Oid argtype, const NullableDatu
 }
 
 int
-rencoder_bounds_keys(RencoderOpenIndex *target, int col, Oid type, const NullableDatum *bound,
-					 ScanKey keys)
+rencoder_bounds_scankeys_as_caller(RencoderOpenIndex *target, int col, Oid type, const NullableDatum *bound,
+								   ScanKey keys)
 {
 	int			nkeys;
 
 	rencoder_open_index_as_caller(target);
-	nkeys = rencoder_bounds_keys_of(target->index, col, type, bound, keys);
+	nkeys = rencoder_bounds_scankeys(target->index, col, type, bound, keys);
 	rencoder_open_index_as_owner(target);
 	return nkeys;
 }

@@ -32,11 +32,11 @@
  * Errors: a bound is NULL; its type cannot be compared; what the input function
  * says; strings under a collation in the wrong order by their bytes.
  */
-extern int	rencoder_bounds_keys(RencoderOpenIndex *target, int col, Oid type,
-								 const NullableDatum *bound, ScanKey keys);
+extern int	rencoder_bounds_scankeys_as_caller(RencoderOpenIndex *target, int col, Oid type,
+											   const NullableDatum *bound, ScanKey keys);
 
 /* The same for any index, as the present user: he must be the caller. */
-extern int	rencoder_bounds_keys_of(Relation index, int col, Oid type,
-									const NullableDatum *bound, ScanKey keys);
+extern int	rencoder_bounds_scankeys(Relation index, int col, Oid type,
+									 const NullableDatum *bound, ScanKey keys);
 
 #endif							/* RENCODER_SQL_BOUNDS_H */

@@ -93,7 +93,7 @@ make_keys(const RencoderTableSample *sample, FunctionCallInfo fcinfo)
 {
 	ScanKey		keys = palloc(RENCODER_BOUND_KEYS * sizeof(ScanKeyData));
 	Oid			type = get_fn_expr_argtype(fcinfo->flinfo, 2);
-	int			nkeys = rencoder_bounds_keys_of(sample->index, 0, type, &fcinfo->args[2], keys);
+	int			nkeys = rencoder_bounds_scankeys(sample->index, 0, type, &fcinfo->args[2], keys);
 	RencoderQuery *query = rencoder_key_query(sample->index, keys, nkeys);
 
 	if (sample->coder.generation != 0)

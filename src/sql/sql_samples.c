@@ -88,7 +88,7 @@ add_samples(FunctionCallInfo fcinfo, Oid type, const NullableDatum *bounds, int 
 	for (int i = 0; i < n; i++)
 	{
 		ScanKeyData keys[RENCODER_BOUND_KEYS];
-		int			nkeys = rencoder_bounds_keys(&target, col, type, bounds + 2 * i, keys);
+		int			nkeys = rencoder_bounds_scankeys_as_caller(&target, col, type, bounds + 2 * i, keys);
 
 		samples[i] = sample_of_keys(target.index, col, keys, nkeys);
 	}

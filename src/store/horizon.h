@@ -34,8 +34,9 @@ extern uint64 rencoder_horizon(Relation heap, uint64 oldest_before,
 							   bool broken_hot_chain);
 
 /*
- * The xmin of a snapshot as a 64-bit transaction id; 0 (trusts nothing) for a
- * snapshot that is not an MVCC one.
+ * The xmin of a snapshot as a 64-bit transaction id.  The largest (trusts
+ * everything) for SnapshotDirty and SnapshotSelf, 0 (trusts nothing) for others
+ * that are not MVCC ones, and for none.
  */
 extern uint64 rencoder_horizon_of_snapshot(Snapshot snapshot);
 

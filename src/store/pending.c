@@ -335,7 +335,7 @@ rencoder_pending_count_spares(Relation index)
 
 		if (fault == NULL)
 			return chain.n;
-		if (!rencoder_pending_moved(index, metadata))
+		if (!rencoder_runs_changed(index, metadata))
 			rencoder_page_corrupted(index, chain.blkno[chain.n - 1], fault);
 		pfree(metadata);
 	}
@@ -516,7 +516,7 @@ rencoder_pending_walk_end(RencoderPendingWalk *walk)
 }
 
 bool
-rencoder_pending_moved(Relation index, const RencoderMetaPageData *metadata)
+rencoder_runs_changed(Relation index, const RencoderMetaPageData *metadata)
 {
 	RencoderMetaPageData *now = rencoder_meta_copy(index);
 	bool		moved = now->run_changes != metadata->run_changes ||

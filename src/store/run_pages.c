@@ -1,6 +1,6 @@
 /*
  * run_pages.c
- *		Runs as pages of an index.
+ *		Runs as pages of an index: leaves and inner pages, composed in run/, written and read.
  */
 #include "store/run_pages.h"
 
