@@ -98,55 +98,30 @@ gaps_cost(const renc_run_tally *t, const renc_run_part *part)
 	return bits;
 }
 
-static void
-note_cost(const renc_run_planner *planner, renc_run_part *part, int width, const renc_run_tally *t)
+/* What a width costs a part. */
+static const renc_run_cost *
+cost_width(renc_run_planner *planner, renc_run_part *part, int width)
 {
 	renc_run_cost *cost = &part->cost[width];
 	uint64_t	first = planner->pair[part->first].key;
 	uint64_t	last = planner->pair[part->end - 1].key;
 	double		cells = (double) ((last >> width) - (first >> width)) + 1;
+	renc_run_tally t;
 
+	if (part->known >> width & 1)
+		return cost;
+	renc_run_tally_part(&planner->tallier, part->first, part->end, width, &t);
 	cost->width = width;
-	cost->own = (double) t->own;
+	cost->own = (double) t.own;
 	cost->absent = part->gaps > 0 ?
-		t->absent / (double) (last - first - (part->keys - 1)) * part->gaps : 0;
+		t.absent / (double) (last - first - (part->keys - 1)) * part->gaps : 0;
 	cost->false_pages = part->gaps > 0 ?
-		0.5 * (cost->own + t->between * part->keys / part->gaps) : cost->own;
-	cost->bits = fmin(rice_cost(t->entries, cells * part->npages), gaps_cost(t, part));
+		0.5 * (cost->own + t.between * part->keys / part->gaps) : cost->own;
+	cost->bits = fmin(rice_cost(t.entries, cells * part->npages), gaps_cost(&t, part));
 	cost->bits += BLOCK_BITS + (planner->page_spans ? PAGE_SPAN_BITS : 0);
 	cost->total = cost->bits + planner->price * cost->false_pages;
 	part->known |= UINT64_C(1) << width;
-}
-
-/*
- * What a width costs a part.  Its halves will be asked for much the same widths, and the right
- * half for those of the left one: so they are tallied with it.  "alone": this is not likely.
- */
-static const renc_run_cost *
-cost_width(renc_run_planner *planner, renc_run_part *part, int width, bool alone)
-{
-	renc_run_tallier *tallier = &planner->tallier;
-	renc_run_part *whole = part->whole != NULL && !alone ? part->whole : part;
-	renc_run_tally tally[3];
-
-	if (part->known >> width & 1)
-		return &part->cost[width];
-	if (whole->cut == 0)
-	{
-		renc_run_tally_part(tallier, part->first, part->end, width, &tally[0]);
-		note_cost(planner, part, width, &tally[0]);
-	}
-	else
-	{
-		renc_run_part *half = planner->half[whole->depth];
-
-		renc_run_tally_halves(tallier, whole->first, whole->cut, whole->end, width, &tally[0],
-							  &tally[1], &tally[2]);
-		note_cost(planner, whole, width, &tally[0]);
-		note_cost(planner, &half[0], width, &tally[1]);
-		note_cost(planner, &half[1], width, &tally[2]);
-	}
-	return &part->cost[width];
+	return cost;
 }
 
 /* ---- Choice ---- */
@@ -158,9 +133,7 @@ begin_part(const renc_run_planner *planner, renc_run_part *part, uint32_t first,
 
 	part->first = first;
 	part->end = end;
-	part->cut = 0;
 	part->depth = depth;
-	part->whole = NULL;
 	part->npages = planner->npages;
 	if (planner->page_spans)
 		renc_run_plan_page_span(planner->pair + first, end - first, &first_page, &part->npages);
@@ -168,21 +141,6 @@ begin_part(const renc_run_planner *planner, renc_run_part *part, uint32_t first,
 	part->keys = renc_run_tally_keys(&planner->tallier, first, end);
 	part->gaps = renc_run_tally_gaps(&planner->tallier, first, end);
 	part->known = 0;
-}
-
-/* Begins the halves of a part that is to have any. */
-static void
-begin_halves(renc_run_planner *planner, renc_run_part *part)
-{
-	renc_run_part *half = planner->half[part->depth];
-	uint32_t	n = part->end - part->first;
-
-	if (n < MIN_DIVIDED || part->depth == PLAN_DEPTH)
-		return;
-	part->cut = renc_run_plan_cut(planner->pair, part->first + n / 4, part->end - n / 4);
-	begin_part(planner, &half[0], part->first, part->cut, part->depth + 1);
-	begin_part(planner, &half[1], part->cut, part->end, part->depth + 1);
-	half[0].whole = part;
 }
 
 /* Wider as long as that is better, else narrower. */
@@ -193,7 +151,7 @@ try_widths(renc_run_planner *planner, renc_run_part *part, const renc_run_cost *
 
 	while (best->width < MAX_WIDTH)
 	{
-		const renc_run_cost *next = cost_width(planner, part, best->width + 1, false);
+		const renc_run_cost *next = cost_width(planner, part, best->width + 1);
 
 		if (next->total >= best->total)
 			break;
@@ -202,7 +160,7 @@ try_widths(renc_run_planner *planner, renc_run_part *part, const renc_run_cost *
 	}
 	while (!wider && best->width > 0)
 	{
-		const renc_run_cost *next = cost_width(planner, part, best->width - 1, false);
+		const renc_run_cost *next = cost_width(planner, part, best->width - 1);
 
 		if (next->total > best->total)
 			break;
@@ -227,9 +185,9 @@ choose_width(renc_run_planner *planner, renc_run_part *part)
 	const renc_run_cost *best;
 
 	if (span == 0 || planner->exact)
-		return cost_width(planner, part, 0, false);
+		return cost_width(planner, part, 0);
 	start = log2((double) span / (n * planner->spread));
-	best = cost_width(planner, part, start < 0 ? 0 : start > MAX_WIDTH ? MAX_WIDTH : (int) start, false);
+	best = cost_width(planner, part, start < 0 ? 0 : start > MAX_WIDTH ? MAX_WIDTH : (int) start);
 	best = try_widths(planner, part, best);
 
 	/* Keys of several scales have several hills. */
@@ -241,7 +199,7 @@ choose_width(renc_run_planner *planner, renc_run_part *part)
 		for (int width = stuck - 24; width <= stuck + 9; width += 3)
 			if (width >= 0 && width <= MAX_WIDTH && width != stuck)
 			{
-				const renc_run_cost *next = cost_width(planner, part, width, true);
+				const renc_run_cost *next = cost_width(planner, part, width);
 
 				if (next->total < other->total)
 					other = next;
@@ -259,21 +217,24 @@ divide(renc_run_planner *planner, renc_run_part *part, const renc_run_cost *whol
 	   renc_run_piece *piece, uint32_t *npieces)
 {
 	uint32_t	start = *npieces;
+	uint32_t	n = part->end - part->first;
 
-	if (part->cut > 0)
+	if (n >= MIN_DIVIDED && part->depth < PLAN_DEPTH)
 	{
 		renc_run_part *half = planner->half[part->depth];
+		uint32_t	cut = renc_run_plan_cut(planner->pair, part->first + n / 4, part->end - n / 4);
 		double		spread = planner->spread;
-		const renc_run_cost *left = choose_width(planner, &half[0]);
-		const renc_run_cost *right = choose_width(planner, &half[1]);
+		const renc_run_cost *left;
+		const renc_run_cost *right;
 
+		begin_part(planner, &half[0], part->first, cut, part->depth + 1);
+		begin_part(planner, &half[1], cut, part->end, part->depth + 1);
+		left = choose_width(planner, &half[0]);
+		right = choose_width(planner, &half[1]);
 		if (is_stuck(planner, part, whole) || left->total + right->total < whole->total + PROMISING)
 		{
-			double		cost;
+			double		cost = divide(planner, &half[0], left, piece, npieces);
 
-			begin_halves(planner, &half[0]);
-			cost = divide(planner, &half[0], left, piece, npieces);
-			begin_halves(planner, &half[1]);
 			cost += divide(planner, &half[1], right, piece, npieces);
 			if (cost < whole->total)
 				return cost;
@@ -281,7 +242,7 @@ divide(renc_run_planner *planner, renc_run_part *part, const renc_run_cost *whol
 		*npieces = start;
 		planner->spread = spread;
 	}
-	piece[start].n = part->end - part->first;
+	piece[start].n = n;
 	piece[start].width = whole->width;
 	piece[start].bits = whole->bits;
 	piece[start].keys = part->keys;
@@ -302,7 +263,6 @@ renc_run_plan(renc_run_planner *planner, const renc_run_pair *pair, uint32_t n, 
 	planner->tallier.repeats = planner->repeats;
 	renc_run_tally_begin(&planner->tallier, pair, n);
 	begin_part(planner, &planner->whole, 0, n, 0);
-	begin_halves(planner, &planner->whole);
 	best = choose_width(planner, &planner->whole);
 	(void) divide(planner, &planner->whole, best, piece, &npieces);
 	return npieces;

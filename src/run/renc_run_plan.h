@@ -31,9 +31,7 @@ typedef struct renc_run_part
 {
 	uint32_t	first;			/* first .. end - 1 of those that are planned */
 	uint32_t	end;
-	uint32_t	cut;			/* where its right half begins; 0: it has none */
 	int			depth;			/* how often pairs were divided to get it */
-	struct renc_run_part *whole;	/* whose left half it is, or NULL */
 	uint32_t	npages;			/* of its page span */
 	double		page_bits;		/* log2 of that */
 	uint32_t	keys;

@@ -177,142 +177,36 @@ add_cell(tallied_cell *sum, tallied_cell cell)
 
 /* ---- Many cells ---- */
 
-/* Adds cells from .. to - 1. */
-static void
-add_cells(renc_run_tallier *t, const tallied_part *part, uint32_t from, uint32_t to, tallied_cell *sum)
+void
+renc_run_tally_part(renc_run_tallier *t, uint32_t first, uint32_t end, int width, renc_run_tally *tally)
 {
-	tallied_cell s = *sum;
+	const tallied_part part = {first, end, (UINT64_C(1) << width) - 1};
+	uint32_t	same = (uint32_t) (t->same[end - 1] - t->same[first]);
+	tallied_cell sum = {0};
+	uint32_t	ncells = 1;
 
-	for (uint32_t j = from; j < to; j++)
-		add_cell(&s, look_at_cell(t, part, t->start[j], t->start[j + 1]));
-	*sum = s;
-}
-
-/* The same, to two sums. */
-static void
-add_cells_twice(renc_run_tallier *t, const tallied_part *part, uint32_t from, uint32_t to,
-				tallied_cell *sum, tallied_cell *other)
-{
-	tallied_cell s = *sum;
-	tallied_cell o = *other;
-
-	for (uint32_t j = from; j < to; j++)
+	t->start[0] = (uint16_t) first;
+	for (uint32_t i = first + 1; i < end; i++)
 	{
-		tallied_cell cell = look_at_cell(t, part, t->start[j], t->start[j + 1]);
-
-		add_cell(&s, cell);
-		add_cell(&o, cell);
+		t->start[ncells] = (uint16_t) i;
+		ncells += t->differ[i] > width;
 	}
-	*sum = s;
-	*other = o;
-}
-
-/* Notes where cells of pairs from "first" on begin, behind n others; returns how many there are. */
-static uint32_t
-find_cells(renc_run_tallier *t, uint32_t n, uint32_t first, uint32_t end, int width)
-{
-	for (uint32_t i = first; i < end; i++)
-	{
-		t->start[n] = (uint16_t) i;
-		n += t->differ[i] > width;
-	}
-	return n;
-}
-
-/* Counts the distances to cells from .. to - 1 from those before them. */
-static void
-count_distances(const renc_run_tallier *t, uint32_t from, uint32_t to, int width, renc_run_tally *tally)
-{
-	for (uint32_t j = from; j < to; j++)
+	t->start[ncells] = (uint16_t) end;
+	for (uint32_t j = 0; j < ncells; j++)
+		add_cell(&sum, look_at_cell(t, &part, t->start[j], t->start[j + 1]));
+	memset(tally, 0, sizeof(*tally));
+	tally->own = sum.matches - (end - first - same);
+	tally->between = sum.between;
+	tally->absent = sum.absent;
+	tally->saved = sum.saved;
+	tally->entries = NUMBER(sum.numbers, 0);
+	tally->ordered = NUMBER(sum.numbers, 1);
+	tally->counts = NUMBER(sum.numbers, 2);
+	for (uint32_t j = 1; j < ncells; j++)
 	{
 		const renc_run_pair *pair = &t->pair[t->start[j]];
 
 		tally->distance[renc_run_log2((pair[0].key >> width) - (pair[-1].key >> width))]++;
 	}
-	tally->distances += to - from;
-}
-
-static void
-note_cells(const renc_run_tallier *t, renc_run_tally *tally, const tallied_part *part,
-		   const tallied_cell *sum)
-{
-	uint32_t	same = (uint32_t) (t->same[part->end - 1] - t->same[part->first]);
-
-	tally->own = sum->matches - (part->end - part->first - same);
-	tally->between = sum->between;
-	tally->absent = sum->absent;
-	tally->saved = sum->saved;
-	tally->entries = NUMBER(sum->numbers, 0);
-	tally->ordered = NUMBER(sum->numbers, 1);
-	tally->counts = NUMBER(sum->numbers, 2);
-}
-
-static tallied_part
-part_of(uint32_t first, uint32_t end, int width)
-{
-	tallied_part part = {first, end, (UINT64_C(1) << width) - 1};
-
-	return part;
-}
-
-void
-renc_run_tally_part(renc_run_tallier *t, uint32_t first, uint32_t end, int width, renc_run_tally *tally)
-{
-	const tallied_part part = part_of(first, end, width);
-	tallied_cell sum = {0};
-	uint32_t	ncells;
-
-	t->start[0] = (uint16_t) first;
-	ncells = find_cells(t, 1, first + 1, end, width);
-	t->start[ncells] = (uint16_t) end;
-	add_cells(t, &part, 0, ncells, &sum);
-	memset(tally, 0, sizeof(*tally));
-	note_cells(t, tally, &part, &sum);
-	count_distances(t, 1, ncells, width, tally);
-}
-
-/*
- * The cell of the last pair before the cut may go on behind it.  All cells before that one are the
- * same in the whole and in the left half, all behind it or, if a cell begins at the cut, behind
- * that, in the whole and in the right half.
- */
-void
-renc_run_tally_halves(renc_run_tallier *t, uint32_t first, uint32_t cut, uint32_t end, int width,
-					  renc_run_tally *whole, renc_run_tally *left, renc_run_tally *right)
-{
-	const tallied_part part = part_of(first, end, width);
-	const tallied_part left_part = part_of(first, cut, width);
-	const tallied_part right_part = part_of(cut, end, width);
-	tallied_cell sum = {0};
-	tallied_cell half = {0};
-	uint32_t	before;			/* cells that begin before the cut */
-	uint32_t	rest;			/* the first that the right half has in common */
-	uint32_t	ncells;
-
-	t->start[0] = (uint16_t) first;
-	before = find_cells(t, 1, first + 1, cut, width);
-	ncells = find_cells(t, before, cut, end, width);
-	t->start[ncells] = (uint16_t) end;
-	rest = before + (t->start[before] == cut);
-
-	memset(left, 0, sizeof(*left));
-	memset(right, 0, sizeof(*right));
-	count_distances(t, 1, before, width, left);
-	count_distances(t, rest, ncells, width, right);
-	*whole = *left;
-	count_distances(t, before, rest, width, whole);
-	for (int high = 0; high < 64; high++)
-		whole->distance[high] += right->distance[high];
-	whole->distances += right->distances;
-
-	add_cells(t, &part, 0, before - 1, &sum);
-	half = sum;
-	add_cell(&half, look_at_cell(t, &left_part, t->start[before - 1], cut));
-	note_cells(t, left, &left_part, &half);
-	add_cells(t, &part, before - 1, rest, &sum);
-	memset(&half, 0, sizeof(half));
-	add_cell(&half, look_at_cell(t, &right_part, cut, t->start[rest]));
-	add_cells_twice(t, &part, rest, ncells, &sum, &half);
-	note_cells(t, right, &right_part, &half);
-	note_cells(t, whole, &part, &sum);
+	tally->distances = ncells - 1;
 }

@@ -3,8 +3,7 @@
  *		What cells of some width make of pairs: false pages, and what decides the bits.
  *
  * Used by the run core only.  A block's width is found by trying, and so are those of its
- * halves: so all that does not depend on the width is noted once for each pair, and what is
- * counted for the whole is, as far as the cut, what the halves count.
+ * halves: so all that does not depend on the width is noted once for each pair.
  *
  * Sums are added up cell after cell, in order, and not from parts: what is added in
  * another order may differ in its last bit, and bytes on disk follow from it (INV-10).
@@ -89,10 +88,5 @@ extern uint32_t renc_run_tally_gaps(const renc_run_tallier *tallier, uint32_t fi
 /* Tallies pairs first .. end - 1. */
 extern void renc_run_tally_part(renc_run_tallier *tallier, uint32_t first, uint32_t end, int width,
 								renc_run_tally *part);
-
-/* The same, and of those before the pair "cut", and of the others, for little more. */
-extern void renc_run_tally_halves(renc_run_tallier *tallier, uint32_t first, uint32_t cut,
-								  uint32_t end, int width, renc_run_tally *whole,
-								  renc_run_tally *left, renc_run_tally *right);
 
 #endif							/* RENC_RUN_TALLY_H */
