@@ -123,8 +123,10 @@ bench_search(const renc_trial_input *in, double bits_per_key, const renc_shape *
 			 double work, renc_choice *choice)
 {
 	renc_trial *room = bench_room(in);
+	renc_shape	rule;
 
-	renc_search(room, in, bits_per_key, from, work, choice);
+	(in->areal ? renc_rule_shape_areal : renc_rule_shape) (in->ranges, in->nranges, bits_per_key, &rule);
+	renc_search(room, in, &rule, from, work, choice);
 
 	return room;
 }

@@ -164,51 +164,42 @@ profile_neighbours(key_profile *p, const double *hist)
 	}
 }
 
-/* The greatest number of levels that two neighbours share. */
-static int
-most_shared(const renc_keys *r)
-{
-	int			most = 0;
-
-	for (size_t k = 1; k < r->n; k++)
-	{
-		int			shared = renc_common_prefix(r->key[k - 1], r->key[k]);
-
-		if (shared > most)
-			most = shared;
-	}
-	return most;
-}
-
-/* Adds a range to the sums of K(l) and S(l). */
+/*
+ * Adds a range to the sums of K(l) and S(l).  From one key to the next few nodes of several keys
+ * begin or end; below what a key shares with both of its neighbours it is alone.
+ */
 static void
 profile_prefixes(key_profile *p, const renc_keys *r)
 {
 	double		n = (double) r->n;
-	size_t		first[RENC_KEY_BITS + 1] = {0}; /* of the keys that share a
-												 * prefix */
-	double		prefixes[RENC_KEY_BITS + 1] = {0};
+	size_t		first[RENC_KEY_BITS + 1];	/* of the keys that share a prefix */
+	double		prefixes[RENC_KEY_BITS + 1] = {0};	/* of several keys */
 	double		pairs[RENC_KEY_BITS + 1] = {0};
-	int			deepest = most_shared(r);
+	double		alone[RENC_KEY_BITS + 2] = {0}; /* keys, from this level on */
+	double		single = 0;
+	int			before = -1;
 
 	for (size_t k = 1; k <= r->n; k++)
 	{
 		int			shared = k < r->n ? renc_common_prefix(r->key[k - 1], r->key[k]) : -1;
 
-		for (int l = shared + 1; l <= deepest; l++)
+		for (int l = before + 1; l <= shared; l++)
+			first[l] = k - 1;
+		for (int l = shared + 1; l <= before; l++)
 		{
 			double		keys = (double) (k - first[l]);
 
 			prefixes[l]++;
 			pairs[l] += keys * keys;
-			first[l] = k;
 		}
+		alone[(shared > before ? shared : before) + 1]++;
+		before = shared;
 	}
 	for (int l = 0; l <= RENC_KEY_BITS; l++)
 	{
-		/* Distinct below. */
-		p->distinct[l] += l <= deepest ? prefixes[l] : n;
-		p->same[l] += l <= deepest ? pairs[l] / (n * n) : 1 / n;
+		single += alone[l];
+		p->distinct[l] += prefixes[l] + single;
+		p->same[l] += (pairs[l] + single) / (n * n);
 	}
 }
 

@@ -231,11 +231,13 @@ renc_stage_change(const renc_stage_plan *step, int max_kw, renc_stage *st)
 	uint64_t	levels = step->last > 0 ? st->levels << step->last : st->levels >> -step->last;
 	bool		moved = step->first == step->last && step->nlevels == 0;
 
+	renc_stage	before = *st;
+
 	if (p.nlevels == 1)
 		p.first = p.last;
 	if (!renc_stage_set(&p, max_kw, st))
 		return false;
 	if (moved)
 		st->levels = levels;
-	return true;
+	return st->root != before.root || st->levels != before.levels || st->kw != before.kw || st->kr != before.kr;
 }

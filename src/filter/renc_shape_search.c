@@ -18,11 +18,13 @@
 
 #include <math.h>
 
-/* A thousandth is not worth another step. */
+/* A thousandth is not worth another step, and a fiftieth not all of them once more. */
 #define WORTH_A_STEP	0.999
+#define WORTH_A_ROUND	0.98
 
-/* Shapes that are improved. */
+/* Shapes that are improved, if the second costs at most so many times as much. */
 #define CANDIDATES		2
+#define WORTH_CLIMBING	1.3
 
 /* The root of a stage that prunes is so far above its level. */
 #define PRUNING_ROOT	6
@@ -47,6 +49,9 @@
 #define LEAST_TRIALS	100
 #define LEAST_OTHERS	10
 
+/* Half of what the first trials take where there is no shape to start from. */
+#define LITTLE_WORK		15000
+
 /* If there are too few, this part of the work; the rest is for more of them. */
 #define FIRST_WORK		0.5
 
@@ -61,10 +66,9 @@
 static const renc_stage_plan steps[] = {
 	/* root, first, last, nlevels, kw, kr */
 	{4, 4, 4, 0, 0, 0}, {-4, -4, -4, 0, 0, 0}, {0, 0, -4, 0, 0, 0}, {0, 0, 4, 0, 0, 0},
-	{0, 4, 0, 0, 0, 0}, {0, -4, 0, 0, 0, 0}, {-4, 0, 0, 0, 0, 0}, {4, 0, 0, 0, 0, 0},
-	{0, 0, 0, -2, 1, 0}, {0, 0, 0, 2, -1, 0}, {0, 0, 0, -2, 0, 1}, {0, 0, 0, 2, 0, -1},
-	{0, 0, 0, 0, 1, -1}, {0, 0, 0, 0, -1, 1}, {0, 0, 0, 0, 0, 1}, {0, 0, 0, 0, 0, -1},
-	{0, 0, 0, 0, 1, 0}, {0, 0, 0, 0, -1, 0}, {1, 1, 1, 0, 0, 0}, {-1, -1, -1, 0, 0, 0},
+	{-4, 0, 0, 0, 0, 0}, {4, 0, 0, 0, 0, 0}, {0, 0, 0, -2, 1, 0}, {0, 0, 0, 2, -1, 0},
+	{0, 0, 0, -2, 0, 1}, {0, 0, 0, 0, 1, -1}, {0, 0, 0, 0, -1, 1}, {0, 0, 0, 0, 0, 1},
+	{0, 0, 0, 0, 0, -1}, {0, 0, 0, 0, 1, 0}, {1, 1, 1, 0, 0, 0}, {-1, -1, -1, 0, 0, 0},
 	{1, 0, 0, 0, 0, 0}, {-1, 0, 0, 0, 0, 0},
 };
 
@@ -144,28 +148,20 @@ improve(search_state *h, shape_candidate *c, const renc_shape *shape)
 }
 
 /* A step of a stage, as often as it is one for the better. */
-static bool
+static void
 take_step(search_state *h, shape_candidate *c, int stage, const renc_stage_plan *step)
 {
-	bool		better = false;
+	renc_shape	shape;
 
-	while (stage < c->shape.nstages)
-	{
-		renc_shape	shape = c->shape;
-
-		if (!renc_stage_change(step, h->in->max_kw, &shape.stage[stage]) || !improve(h, c, &shape))
-			break;
-		better = true;
-	}
-	return better;
+	do
+		shape = c->shape;
+	while (renc_stage_change(step, h->in->max_kw, &shape.stage[stage]) && improve(h, c, &shape));
 }
 
 /* Levels of a stage one by one: one more, one less, or moved to the next. */
-static bool
+static void
 flip_levels(search_state *h, shape_candidate *c, int stage)
 {
-	bool		better = false;
-
 	for (int l = RENC_KEY_BITS; l > 0; l--)
 	{
 		uint64_t	flips[2] = {RENC_LEVEL_BIT(l), l > 1 ? RENC_LEVEL_BIT(l) | RENC_LEVEL_BIT(l - 1) : 0};
@@ -183,10 +179,9 @@ flip_levels(search_state *h, shape_candidate *c, int stage)
 				(i == 1 && __builtin_popcountll(*levels & flips[1]) != 1))
 				continue;
 			*levels ^= flips[i];
-			better |= improve(h, c, &shape);
+			improve(h, c, &shape);
 		}
 	}
-	return better;
 }
 
 /*
@@ -194,14 +189,13 @@ flip_levels(search_state *h, shape_candidate *c, int stage)
  * a root share its windows, so those of a stage of few levels, or of a deeper root, are filled more
  * evenly, and the levels that any query tests first can have more rows.
  */
-static bool
+static void
 split_stage(search_state *h, shape_candidate *c)
 {
 	static const renc_stage_plan tops[] = { /* levels, windows and rows */
 		{0, 0, 0, 1, 1, 3}, {0, 0, 0, 1, 2, 2}, {0, 0, 0, 2, 1, 2},
 	};
 	const renc_stage from = c->shape.stage[0];
-	bool		better = false;
 
 	for (size_t i = 0; i < sizeof(tops) / sizeof(tops[0]) && c->shape.nstages == 1; i++)
 	{
@@ -220,9 +214,8 @@ split_stage(search_state *h, shape_candidate *c)
 		rest->root = (uint8_t) p.last;
 		shape.nstages = 2;
 		if (rest->levels != 0 && renc_stage_set(&p, h->in->max_kw, &shape.stage[0]))
-			better |= improve(h, c, &shape);
+			improve(h, c, &shape);
 	}
-	return better;
 }
 
 /* The last stage alone. */
@@ -265,8 +258,8 @@ level_of_share(const renc_trial_input *in, double share)
 }
 
 /*
- * Stages above that prune, and none: clusters have few prefixes, which cost little.  Returns how many
- * shapes there are.
+ * Stages above that prune, and none, if there is one: clusters have few prefixes, which cost little.
+ * Returns how many shapes there are.
  */
 static int
 add_pruning(const renc_trial_input *in, const renc_shape *from, renc_shape *shapes)
@@ -276,7 +269,8 @@ add_pruning(const renc_trial_input *in, const renc_shape *from, renc_shape *shap
 	int			deepest = RENC_KEY_BITS;
 	int			n = 0;
 
-	shapes[n++] = alone;
+	if (from->nstages > 1)
+		shapes[n++] = alone;
 	for (size_t i = 0; i < sizeof(shares) / sizeof(shares[0]); i++)
 	{
 		int			base = level_of_share(in, shares[i]);
@@ -311,17 +305,18 @@ add_pruning(const renc_trial_input *in, const renc_shape *from, renc_shape *shap
 static void
 climb(search_state *h, shape_candidate *c)
 {
-	bool		better = true;
+	double		before;
 
-	while (better && has_work(h))
+	do
 	{
-		better = split_stage(h, c);
+		before = c->p.cost;
+		split_stage(h, c);
 		for (int i = 0; i < NSTEPS; i++)
 			for (int stage = c->shape.nstages - 1; stage >= 0; stage--)
-				better |= take_step(h, c, stage, &steps[i]);
+				take_step(h, c, stage, &steps[i]);
 		for (int stage = c->shape.nstages - 1; stage >= 0; stage--)
-			better |= flip_levels(h, c, stage);
-	}
+			flip_levels(h, c, stage);
+	} while (c->p.cost < WORTH_A_ROUND * before && has_work(h));
 }
 
 /* Steps from all candidates, which share the work; the best comes first afterwards. */
@@ -332,6 +327,8 @@ climb_all(search_state *h)
 	double		before = renc_trial_work(h->trial);
 	int			best = 0;
 
+	if (h->n > 1 && h->best[1].p.cost > WORTH_CLIMBING * h->best[0].p.cost)
+		h->n = 1;
 	for (int i = 0; i < h->n; i++)
 	{
 		h->work = before + (work - before) * (i + 1) / h->n;
@@ -485,12 +482,16 @@ try_first(search_state *h, shape_candidate *first, int n)
 	}
 }
 
-/* The rule's shape, that to start from, and where no query is known, those with a stage that prunes. */
+/*
+ * The rule's shape, that to start from, and where no query is known, those with a stage that prunes
+ * and those for short intervals.  With little work a trial decides between the first two.
+ */
 static int
 propose_first(const search_state *h, const renc_shape *rule, const renc_shape *from, shape_candidate *first)
 {
 	renc_shape	shapes[PRUNED];
-	int			pruned = h->in->asked_share > 0 ? 0 : add_pruning(h->in, rule, shapes);
+	bool		alone = h->in->asked_share > 0 || (from != NULL && h->work < LITTLE_WORK);
+	int			pruned = alone ? 0 : add_pruning(h->in, rule, shapes);
 	int			n = 0;
 
 	first[n++].shape = *rule;
@@ -498,7 +499,7 @@ propose_first(const search_state *h, const renc_shape *rule, const renc_shape *f
 		first[n++].shape = *from;
 	for (int i = 0; i < pruned; i++)
 		first[n++].shape = shapes[i];
-	if (pruned > 0)
+	if (!alone)
 		n += add_short(h->in->areal, rule, &first[n]);
 	return n;
 }
@@ -535,11 +536,10 @@ ask_more(search_state *h, shape_candidate *first, int n)
 }
 
 bool
-renc_search(renc_trial *trial, const renc_trial_input *in, double bits_per_key,
+renc_search(renc_trial *trial, const renc_trial_input *in, const renc_shape *rule,
 			const renc_shape *from, double work, renc_choice *choice)
 {
 	search_state h;
-	renc_shape	rule;
 	renc_shape	shapes[PRUNED];
 	shape_candidate first[2 + SHORT + PRUNED];
 	int			nfirst;
@@ -555,19 +555,18 @@ renc_search(renc_trial *trial, const renc_trial_input *in, double bits_per_key,
 	h.trial = trial;
 	h.in = in;
 	h.work = work;
-	(in->areal ? renc_rule_shape_areal : renc_rule_shape) (in->ranges, in->nranges, bits_per_key, &rule);
-	choice->shape = rule;
+	choice->shape = *rule;
 	if (!renc_trial_init(trial, in))
 		return false;
 	known = renc_trial_samples(trial);
 	if (asked || in->areal)
-		affordable = samples_for(&h, &rule, LEAST_TRIALS);
+		affordable = samples_for(&h, rule, LEAST_TRIALS);
 	renc_trial_limit(trial, asked || affordable > own ? affordable : own);
 	if (asked && renc_trial_samples(trial) < known)
 		h.work *= FIRST_WORK;
-	nfirst = propose_first(&h, &rule, from, first);
+	nfirst = propose_first(&h, rule, from, first);
 	try_first(&h, first, nfirst);
-	try_grid(&h, &rule);
+	try_grid(&h, rule);
 	pruned = asked ? add_pruning(in, &h.best[0].shape, shapes) : 0;
 	for (int i = 0; i < pruned; i++)
 		offer(&h, &shapes[i]);

@@ -120,13 +120,6 @@ set_tree_fill(renc_trial *t, int tree)
 	}
 }
 
-/* Positions that a node's probabilities are kept of: one of each lane, or all. */
-static int
-width_of(const renc_trial *t, int node)
-{
-	return renc_mask_empty(t->present[node]) ? LANES : t->npositions;
-}
-
 /* The ranges with a key in a node; of those keys that are "within" its parent. */
 static renc_mask
 present_in(renc_trial *t, const asked_sample *asked, int i, key_slice within)
@@ -166,46 +159,54 @@ find_present(renc_trial *t, const asked_sample *asked)
 			int			parent = prog->node[i].parent >= 0 ? prog->node[i].parent : of->link;
 
 			t->present[i] = present_in(t, asked, i, parent >= 0 ? t->slice[parent] : all);
-			memset(&t->any[i], 0, width_of(t, i) * sizeof(float));
+			t->width[i] = renc_mask_empty(t->present[i]) ? LANES : t->npositions;
+			memset(&t->any[i], 0, t->width[i] * sizeof(float));
 		}
 	}
 }
+
+/* Those of some positions, which most CPUs compute at once. */
+#define AT_ONCE		4
+typedef float some_chances __attribute__((vector_size(AT_ONCE * sizeof(float))));
+typedef int32_t some_bits __attribute__((vector_size(AT_ONCE * sizeof(int32_t))));
 
 /* That a node passes: its test, and one of its children, unless it is a leaf. */
 static void
 test_node(renc_trial *t, int i, const float *absent)
 {
-	float	   *p = t->any[i].p;
-	int			width = width_of(t, i);
+	const		some_chances certain = {1, 1, 1, 1};
+	const		some_bits bit = {1, 2, 4, 8};
+	bool		leaf = t->program.node[i].flags & RENC_NODE_RESULT;
+	float	   *any = t->any[i].p;
 
-	if (t->program.node[i].flags & RENC_NODE_RESULT)
-		for (int at = 0; at < width; at++)
-			p[at] = 1;
-	for (int block = 0; block < width; block += LANES)
+	for (int at = 0; at < t->width[i]; at += AT_ONCE)
 	{
-		uint8_t		present = renc_mask_band(t->present[i], block / LANES);
+		some_bits	present = (bit & (int32_t) (t->present[i].w[at >> 6] >> (at & 63) & 15)) != 0;
+		some_chances children;
+		some_chances p;
 
-		for (int lane = 0; lane < LANES; lane++)
-			p[block + lane] *= (present >> lane) & 1 ? 1 : absent[lane];
+		memcpy(&p, absent + at % LANES, sizeof(p));
+		memcpy(&children, any + at, sizeof(children));
+		p = (some_chances) (((some_bits) certain & present) | ((some_bits) p & ~present));
+		if (!leaf)
+			p *= children;
+		memcpy(any + at, &p, sizeof(p));
 	}
 }
-
-/* Those of a block of positions, which most CPUs compute at once. */
-typedef float lane_chances __attribute__((vector_size(LANES * sizeof(float))));
 
 /* One of some nodes passes: those so far, and another. */
 static void
 add_pass(pass_chances *any, int width, const pass_chances *node, int node_width)
 {
-	for (int block = 0; block < width; block += LANES)
+	for (int at = 0; at < width; at += AT_ONCE)
 	{
-		lane_chances p;
-		lane_chances more;
+		some_chances p;
+		some_chances more;
 
-		memcpy(&p, any->p + block, sizeof(p));
-		memcpy(&more, node->p + (node_width == LANES ? 0 : block), sizeof(more));
+		memcpy(&p, any->p + at, sizeof(p));
+		memcpy(&more, node->p + (node_width == LANES ? at % LANES : at), sizeof(more));
 		p += more * (1 - p);
-		memcpy(any->p + block, &p, sizeof(p));
+		memcpy(any->p + at, &p, sizeof(p));
 	}
 }
 
@@ -221,10 +222,10 @@ mean_pass(const renc_trial *t, const pass_chances *any, int width)
 			sum += any->p[lane];
 		return sum / LANES;
 	}
-	for (int at = 0; at < width; at++)
-		if (renc_mask_test(t->used, at))
-			sum += any->p[at];
-	return sum / renc_mask_count(t->used);
+	for (int word = 0; word < 2; word++)
+		for (uint64_t rest = t->used.w[word]; rest != 0; rest &= rest - 1)
+			sum += any->p[64 * word + __builtin_ctzll(rest)];
+	return sum / t->nchosen;
 }
 
 /* From the last tree to the first: below come after. */
@@ -237,7 +238,7 @@ combine(renc_trial *t)
 	for (int tree = prog->ntrees - 1; tree >= 0; tree--)
 	{
 		const renc_tree *of = &prog->tree[tree];
-		int			width = of->link >= 0 ? width_of(t, of->link) : t->npositions;
+		int			width = of->link >= 0 ? t->width[of->link] : t->npositions;
 
 		memset(&t->tree, 0, width * sizeof(float));
 		for (int i = of->first_node + of->nnodes - 1; i >= of->first_node; i--)
@@ -246,9 +247,10 @@ combine(renc_trial *t)
 
 			test_node(t, i, t->tree_fill[tree]);
 			add_pass(parent >= 0 ? &t->any[parent] : &t->tree,
-					 parent >= 0 ? width_of(t, parent) : width, &t->any[i], width_of(t, i));
+					 parent >= 0 ? t->width[parent] : width, &t->any[i], t->width[i]);
 		}
-		t->tree_pass[tree] = mean_pass(t, &t->tree, width);
+		if (prog->shape.stage[of->stage].kw > 1)
+			t->tree_pass[tree] = mean_pass(t, &t->tree, width);
 		add_pass(of->link >= 0 ? &t->any[of->link] : &t->top, width, &t->tree, width);
 	}
 }
@@ -269,7 +271,7 @@ mean_reached(const renc_trial *t, int tree)
 		above--;
 	for (int i = link; i >= 0 && renc_mask_empty(t->present[i]); i = prog->node[i].parent)
 		p *= t->tree_fill[above][LANES / 2];
-	present = renc_mask_count(t->present[link]) / (double) renc_mask_count(t->used);
+	present = renc_mask_count(t->present[link]) / (double) t->nchosen;
 	return present + (1 - present) * p;
 }
 
@@ -336,10 +338,11 @@ ask(renc_trial *t, const asked_sample *asked, const renc_shape *shape)
 	bool		tested = test_sample(t, asked, shape, &windows);
 	double		all = 0;
 
-	for (int at = 0; at < t->npositions; at++)
+	for (int word = 0; word < 2; word++)
 	{
-		if (renc_mask_test(empty, at))
+		for (uint64_t rest = empty.w[word]; rest != 0; rest &= rest - 1)
 		{
+			int			at = 64 * word + __builtin_ctzll(rest);
 			double		passed = tested ? t->top.p[at] : 1;
 
 			run->pairs[asked->level[at]] += asked->weight;

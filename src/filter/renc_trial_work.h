@@ -103,6 +103,8 @@ struct renc_trial
 	renc_program program;
 	key_slice	slice[RENC_MAX_NODES];
 	renc_mask	present[RENC_MAX_NODES];	/* ranges with a key in the node */
+	int			width[RENC_MAX_NODES];	/* positions that chances are kept of:
+										 * one of each lane, or all */
 	pass_chances any[RENC_MAX_NODES];	/* that one of its children passes;
 										 * later: it does itself */
 	pass_chances tree;			/* that one of a tree's nodes passes */

@@ -27,12 +27,12 @@
 
 /*
  * Work of a search, in keys set in a filter (50 ns), for each key of the table or, later, of the
- * group: reading and building take ten times as much.  A trial takes ten thousand.
+ * group: reading and building take ten times as much.  A trial takes some thousand.
  */
-#define WORK_A_KEY			0.4
+#define WORK_A_KEY			0.2
 #define LEAST_WORK			120000.0
 #define LEAST_BOXED_WORK	300000.0
-#define MOST_WORK			2e6
+#define MOST_WORK			1e6
 
 /* For queries that were put: an index is made for these, however small the table. */
 #define ASKED_WORK			4e6
@@ -331,7 +331,7 @@ rencoder_design_column(RencoderDesigner *designer, const RencoderCollector *c, i
 	if (!found->known || !found->tried || !are_alike(&rule, &found->rule))
 	{
 		work = prepare_trial(designer, col, &k, config, !found->known, &in);
-		if (work == 0 || !renc_search(designer->trial, &in, designer->bits_per_key,
+		if (work == 0 || !renc_search(designer->trial, &in, &rule,
 									  found->known ? &found->shape : NULL, work, &choice))
 		{
 			renc_shape_pack(&rule, config->shape);
@@ -355,6 +355,7 @@ rencoder_design_again(RencoderDesigner *designer, const RencoderCollector *c, in
 					  RencoderPrediction *now, RencoderPrediction *best)
 {
 	ColumnKeys	k;
+	renc_shape	rule;
 	renc_shape	shape;
 	renc_trial_input in;
 	renc_choice choice;
@@ -364,7 +365,8 @@ rencoder_design_again(RencoderDesigner *designer, const RencoderCollector *c, in
 	now->fpr = now->cost = best->fpr = best->cost = -1;
 	gather_keys(c, col, &k);
 	design_size(designer, &k, min_capacity, config);
-	design_by_rule(designer, col, &k, &shape);
+	design_by_rule(designer, col, &k, &rule);
+	shape = rule;
 	work = prepare_trial(designer, col, &k, config, true, &in);
 	if (work > 0)
 	{
@@ -378,14 +380,14 @@ rencoder_design_again(RencoderDesigner *designer, const RencoderCollector *c, in
 		if (filter)
 			in.nwindows = present->nwindows;
 		make_room(designer, &in);
-		if (renc_search(designer->trial, &in, designer->bits_per_key, &shape, work, &choice))
+		if (renc_search(designer->trial, &in, &rule, &shape, work, &choice))
 		{
 			renc_choice more = choice;
 
 			/* Else the next one to look would go on from there. */
 			for (int i = 0; i < MOST_AGAIN && more.best.cost < WORTH_MORE * more.now.cost; i++)
 			{
-				renc_search(designer->trial, &in, designer->bits_per_key, &choice.shape, work, &more);
+				renc_search(designer->trial, &in, &rule, &choice.shape, work, &more);
 				choice.shape = more.shape;
 				choice.best = more.best;
 			}

@@ -237,10 +237,12 @@ static renc_choice
 search(renc_trial_input *in)
 {
 	renc_choice choice;
+	renc_shape	rule;
 
 	in->nsamples = (size_t) renc_own_boxes(ranges, RANGES, 1e4, 7, own, sample, 512);
 	trial = trial_room(trial, in);
-	renc_search(trial, in, BITS, NULL, 2e6, &choice);
+	renc_rule_shape_areal(ranges, RANGES, BITS, &rule);
+	renc_search(trial, in, &rule, NULL, 2e6, &choice);
 
 	return choice;
 }

@@ -179,6 +179,7 @@ test_default_shape(void)
 	renc_trial *trial;
 	renc_trial_input in = {0};
 	renc_choice choice;
+	renc_shape	rule;
 	test_filter f;
 	double		long_rate;
 	double		value_rate;
@@ -198,7 +199,8 @@ test_default_shape(void)
 	in.sample = sample;
 	in.nsamples = (size_t) renc_own_samples(ranges, RANGES, 0, rnd(), sample, SAMPLES);
 	trial = (renc_trial *) test_alloc(renc_trial_size(&in));
-	renc_search(trial, &in, BITS, NULL, 2e6, &choice);
+	renc_rule_shape(ranges, RANGES, BITS, &rule);
+	renc_search(trial, &in, &rule, NULL, 2e6, &choice);
 
 	f = filter_new(in.nwindows, TEST_ROWS, RENC_MATRIX_WIDTH);
 	filter_fill(&f, &choice.shape, ranges, RANGES);

@@ -164,9 +164,11 @@ static renc_choice
 search(const renc_trial_input *in, const renc_shape *from, double work)
 {
 	renc_choice choice;
+	renc_shape	rule;
 
 	trial = trial_room(trial, in);
-	renc_search(trial, in, BITS, from, work, &choice);
+	renc_rule_shape(in->ranges, in->nranges, BITS, &rule);
+	renc_search(trial, in, &rule, from, work, &choice);
 
 	return choice;
 }
