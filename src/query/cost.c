@@ -443,7 +443,6 @@ static void
 estimate_index_pages(RencoderCostPath *p)
 {
 	double		per_group = 0;
-	double		all_of_group = 0;
 	double		headers = Min(p->groups,
 							  p->heap_pages / p->info.pages_per_range);
 	double		pages;
@@ -472,17 +471,13 @@ estimate_index_pages(RencoderCostPath *p)
 		if (rencoder_is_configured(config))
 			pages = Min(pages, config->nwindows);
 		per_group += pages;
-		all_of_group += Max(config->nwindows, pages);
 		p->probes += p->groups * column->elements;
 	}
-	p->group_pages = p->groups * per_group;
-	p->group_share = all_of_group > 0 ? per_group / all_of_group : 0;
-	pages = p->group_pages + headers + p->run_pages;
+	pages = p->groups * per_group + headers + p->run_pages;
 	p->cached_pages += 1 + p->runs.info_pages;
 	p->listed_pages = p->info.directory_pages - 1 + p->runs.pending_pages;
 	if (p->index->pages > 0)
 		pages = Min(pages, p->index->pages);
-	p->group_pages = Min(p->group_pages, pages);
 	p->index_pages = p->cached_pages + p->listed_pages + pages;
 }
 

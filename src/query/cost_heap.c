@@ -297,8 +297,7 @@ begin_cost(const RencoderCostPath *p)
 
 /*
  * The cost of reading the index once, caching by repeated scans considered.  Those that it reads in
- * order are not random; those of one group's storage, which are in one piece, the less so the
- * more of them it reads, as cost_bitmap_heap_scan() has it for pages of a table.
+ * order are not random.
  */
 static Cost
 index_pages_cost(const RencoderCostPath *p)
@@ -307,20 +306,15 @@ index_pages_cost(const RencoderCostPath *p)
 	double		listed_pages = p->listed_pages;
 	double		random_page_cost;
 	double		seq_page_cost;
-	Cost		page_cost;
 
 	get_tablespace_page_costs(p->index->reltablespace, &random_page_cost, &seq_page_cost);
-	page_cost = random_page_cost;
-	if (pages > 0)
-		page_cost -= p->group_pages / pages * (random_page_cost - seq_page_cost) *
-			sqrt(p->group_share);
 	if (p->loop_count > 1)
 	{
 		pages = index_pages_fetched(pages * p->loop_count, p->index->pages,
 									p->index->pages, p->root) / p->loop_count;
 		listed_pages /= p->loop_count;
 	}
-	return pages * page_cost + listed_pages * seq_page_cost + begin_cost(p);
+	return pages * random_page_cost + listed_pages * seq_page_cost + begin_cost(p);
 }
 
 /* What the planner makes of so many rows. */

@@ -73,8 +73,6 @@ typedef struct RencoderCostPath
 								 * others */
 	double		listed_pages;	/* and that every scan reads one after the
 								 * other */
-	double		group_pages;	/* and of the storage of groups */
-	double		group_share;	/* that they are of all pages of these groups */
 } RencoderCostPath;
 
 /* Of the table, on average. */
