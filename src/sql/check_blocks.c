@@ -196,8 +196,8 @@ refer_pending(References *refs, const RencoderRuns *runs, BlockNumber spare)
 	fault = rencoder_pending_read_spares(refs->state->index, spare, &chain);
 	for (uint64 i = 0; i < chain.n; i++)
 	{
-		refer(refs, from, chain.blkno[i], 1);
-		from = chain.blkno[i];
+		refer(refs, from, chain.page[i].blkno, 1);
+		from = chain.page[i].blkno;
 	}
 	if (fault != NULL)
 		rencoder_check_note(refs->state, false, from, fault);

@@ -280,21 +280,19 @@ rencoder_pending_closed(Relation index)
 /* So many are freed in a record. */
 #define SPARE_BATCH		64
 
-/* Makes room for another page. */
+/* Adds a page. */
 static void
-grow_chain(RencoderSpareChain *chain)
+add_spare(RencoderSpareChain *chain, BlockNumber blkno)
 {
-	if (chain->n < chain->allocated)
-		return;
-	chain->allocated = Max(2 * chain->allocated, SPARE_BATCH);
-	if (chain->n == 0)
+	if (chain->n == chain->allocated)
 	{
-		chain->blkno = palloc(chain->allocated * sizeof(BlockNumber));
-		chain->number = palloc(chain->allocated * sizeof(uint64));
-		return;
+		RencoderSparePage *page = chain->page;
+
+		chain->allocated = Max(2 * chain->allocated, SPARE_BATCH);
+		chain->page = page == NULL ? palloc(chain->allocated * sizeof(RencoderSparePage)) :
+			repalloc_huge(page, chain->allocated * sizeof(RencoderSparePage));
 	}
-	chain->blkno = repalloc_huge(chain->blkno, chain->allocated * sizeof(BlockNumber));
-	chain->number = repalloc_huge(chain->number, chain->allocated * sizeof(uint64));
+	chain->page[chain->n++].blkno = blkno;
 }
 
 const char *
@@ -310,14 +308,13 @@ rencoder_pending_read_spares(Relation index, BlockNumber first, RencoderSpareCha
 		CHECK_FOR_INTERRUPTS();
 		if (chain->n > nblocks)
 			return "The list of spare pages is circular.";
-		grow_chain(chain);
-		chain->blkno[chain->n++] = blkno;
+		add_spare(chain, blkno);
 		if (blkno >= nblocks)
 			return "The list of spare pages goes on behind the end of the index.";
 		buf = rencoder_page_try_read(index, blkno, RENCODER_PAGE_PENDING, &fault);
 		if (!BufferIsValid(buf))
 			return fault;
-		chain->number[chain->n - 1] = RencoderPageGetPending(BufferGetPage(buf))->number;
+		chain->page[chain->n - 1].number = RencoderPageGetPending(BufferGetPage(buf))->number;
 		blkno = RencoderPageGetPending(BufferGetPage(buf))->next;
 		UnlockReleaseBuffer(buf);
 	}
@@ -336,7 +333,7 @@ rencoder_pending_count_spares(Relation index)
 		if (fault == NULL)
 			return chain.n;
 		if (!rencoder_runs_changed(index, metadata))
-			rencoder_page_corrupted(index, chain.blkno[chain.n - 1], fault);
+			rencoder_page_corrupted(index, chain.page[chain.n - 1].blkno, fault);
 		pfree(metadata);
 	}
 }
@@ -353,7 +350,7 @@ read_free_spares(Relation index, RencoderSpareChain *chain)
 	bool		sound = rencoder_pending_read_spares(index, meta->pending_spare, chain) == NULL;
 
 	for (uint64 i = 0; i < chain->n; i++)
-		sound &= chain->number[i] < meta->pending_first_number;
+		sound &= chain->page[i].number < meta->pending_first_number;
 	pfree(meta);
 	return sound;
 }
@@ -369,10 +366,10 @@ free_spares(Relation index, RencoderSpareChain *chain, uint32 n)
 	uint64		first = chain->n - n;
 	Buffer		freebuf = rencoder_space_prepare_release(index, n);
 	Buffer		metabuf = rencoder_meta_lock(index, BUFFER_LOCK_EXCLUSIVE);
-	Buffer		lastbuf = rencoder_page_read(index, chain->blkno[first - 1], BUFFER_LOCK_EXCLUSIVE,
+	Buffer		lastbuf = rencoder_page_read(index, chain->page[first - 1].blkno, BUFFER_LOCK_EXCLUSIVE,
 											 RENCODER_PAGE_PENDING);
 	RencoderPendingPageData *last = RencoderPageGetPending(BufferGetPage(lastbuf));
-	bool		unchanged = last->number == chain->number[first - 1];
+	bool		unchanged = last->number == chain->page[first - 1].number;
 
 	if (unchanged)
 	{
@@ -385,7 +382,7 @@ free_spares(Relation index, RencoderSpareChain *chain, uint32 n)
 		freepage = rencoder_wal_register(wal, freebuf);
 		for (uint32 i = 0; i < n; i++)
 		{
-			RencoderExtent extent = {chain->blkno[first + i], 1};
+			RencoderExtent extent = {chain->page[first + i].blkno, 1};
 
 			rencoder_space_release(freepage, extent);
 		}

@@ -151,11 +151,16 @@ extern void rencoder_pending_free_spares(Relation index);
 
 #define RENCODER_SPARE_PAGES	32
 
+typedef struct RencoderSparePage
+{
+	BlockNumber blkno;
+	uint64		number;
+} RencoderSparePage;
+
 /* The spare pages, from the one to be used next on; palloc'd. */
 typedef struct RencoderSpareChain
 {
-	BlockNumber *blkno;
-	uint64	   *number;
+	RencoderSparePage *page;
 	uint64		n;
 	uint64		allocated;
 } RencoderSpareChain;
