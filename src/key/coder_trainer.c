@@ -358,12 +358,16 @@ common_characters(const RencoderTrainer *t)
  * begins like them.  How much of it they type is not known: any length from
  * MIN_PREFIX characters on, behind what all have in common, is as likely.
  */
-static int
-string_samples(const RencoderTrainer *t, const renc_strings *d, RencoderSample *samples)
+int
+rencoder_trainer_samples(const RencoderTrainer *t, const void *data, RencoderSample *samples)
 {
+	const renc_strings *d = (const renc_strings *) data;
 	pg_prng_state prng;
-	size_t		least = common_characters(t) + MIN_PREFIX;
+	size_t		least;
 
+	if (t->kind != RENCODER_CODER_STRINGS)
+		return 0;
+	least = common_characters(t) + MIN_PREFIX;
 	pg_prng_seed(&prng, SAMPLE_SEED);
 	for (int i = 0; i < RENCODER_TRAINER_SAMPLES; i++)
 	{
@@ -380,13 +384,4 @@ string_samples(const RencoderTrainer *t, const renc_strings *d, RencoderSample *
 		samples[i] = rencoder_sample_interval(lo, hi, 0, RENCODER_SAMPLE_DEFAULT);
 	}
 	return RENCODER_TRAINER_SAMPLES;
-}
-
-int
-rencoder_trainer_samples(const RencoderTrainer *t, const void *data,
-						 RencoderSample *samples)
-{
-	if (t->kind == RENCODER_CODER_STRINGS)
-		return string_samples(t, (const renc_strings *) data, samples);
-	return 0;
 }

@@ -9,17 +9,8 @@
 #include "store/group_copy.h"
 #include "store/run_pages.h"
 
-/* ---- Is the structure of an index sound? (check_structure.c) ---- */
+/* ---- What the parts share (check_structure.c) ---- */
 
-/*
- * Raises ERRCODE_INDEX_CORRUPTED on the first violation of the index's
- * structure.  On a primary takes the maintainer lock, group by group; on a
- * standby holds a group's header locked while its storage is read, so that
- * replay waits.
- */
-extern void rencoder_check_structure(Relation index);
-
-/* What its parts share. */
 typedef struct CheckState
 {
 	Relation	index;
