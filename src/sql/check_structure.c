@@ -79,37 +79,18 @@ rencoder_check_read_group(CheckState *state, uint32 group)
 
 /* ---- The structure ---- */
 
-/* Something that must hold, and the sentence that says that it does not. */
-typedef struct Claim
-{
-	bool		holds;
-	const char *otherwise;
-} Claim;
-
-#define check_claims(state, blkno, claim) \
-	check_each_claim(state, blkno, claim, lengthof(claim))
-
-static void
-check_each_claim(const CheckState *state, BlockNumber blkno, const Claim *claim, int n)
-{
-	for (int i = 0; i < n; i++)
-		rencoder_check_require(state, claim[i].holds, blkno, claim[i].otherwise);
-}
-
 /* What rencoder_meta_lock() does not look at. */
 static void
 check_metapage(CheckState *state)
 {
 	RencoderMetaPageData *metadata = rencoder_meta_copy(state->index);
-	const Claim claim[] = {
-		{metadata->pages_per_range <= RENCODER_MAX_PAGES_PER_RANGE &&
-			metadata->bits_per_key >= RENCODER_MIN_BITS_PER_KEY &&
-			metadata->bits_per_key <= RENCODER_MAX_BITS_PER_KEY,
-		"An option of the metapage is out of range."},
-		{metadata->epoch > 0, "A field of the metapage has an impossible value."},
-	};
 
-	check_claims(state, RENCODER_META_BLKNO, claim);
+	rencoder_check_require(state, metadata->pages_per_range <= RENCODER_MAX_PAGES_PER_RANGE &&
+						   metadata->bits_per_key >= RENCODER_MIN_BITS_PER_KEY &&
+						   metadata->bits_per_key <= RENCODER_MAX_BITS_PER_KEY, RENCODER_META_BLKNO,
+						   "An option of the metapage is out of range.");
+	rencoder_check_require(state, metadata->epoch > 0, RENCODER_META_BLKNO,
+						   "A field of the metapage has an impossible value.");
 	pfree(metadata);
 }
 
@@ -124,36 +105,37 @@ check_header_fields(CheckState *state, BlockNumber blkno,
 	renc_mask	flushing = rencoder_set_get(header->flushing);
 	renc_mask	noted = rencoder_set_get(header->noted);
 	renc_mask	has_summary = renc_mask_or(summarizing, summarized);
-	const Claim claim[] = {
-		{header->unused == 0, "A field of the header that must be zero is not."},
 
-		/* INV-1: a range is in one state. */
-		{renc_mask_empty(renc_mask_and(summarizing, summarized)),
-		"A range is both summarizing and summarized."},
+	rencoder_check_require(state, header->unused == 0, blkno,
+						   "A field of the header that must be zero is not.");
 
-		/* States exist once. */
-		{first || (header->run == 0 && renc_mask_empty(has_summary) && renc_mask_empty(covered) &&
-				   renc_mask_empty(flushing) && renc_mask_empty(noted)),
-		"The header of a further column has range states."},
+	/* INV-1: a range is in one state. */
+	rencoder_check_require(state, renc_mask_empty(renc_mask_and(summarizing, summarized)), blkno,
+						   "A range is both summarizing and summarized.");
 
-		/*
-		 * INV-11: covered ranges are summarized; flushing ones, too, or they
-		 * are for a run.
-		 */
-		{renc_mask_within(covered, summarized), "A range is covered, but not summarized."},
-		{renc_mask_within(noted, renc_mask_andnot(summarized, covered)),
-		"A range is noted, but covered, or not summarized."},
-		{renc_mask_within(flushing, header->flushing_run != 0 ? has_summary : summarized),
-		"A range is being read for other storage, but is not summarized."},
-		{header->run != 0 || renc_mask_empty(covered),
-		"The group has covered ranges, but no run."},
+	/* States exist once. */
+	rencoder_check_require(state, first ||
+						   (header->run == 0 && renc_mask_empty(has_summary) && renc_mask_empty(covered) &&
+							renc_mask_empty(flushing) && renc_mask_empty(noted)), blkno,
+						   "The header of a further column has range states.");
 
-		/* INV-13: notes for the next storage are among those for this one. */
-		{renc_mask_within(rencoder_set_get(header->keyless_since), rencoder_set_get(header->keyless)),
-		"A range has got a value without a key, but does not say so."},
-	};
+	/*
+	 * INV-11: covered ranges are summarized; flushing ones, too, or they are
+	 * for a run.
+	 */
+	rencoder_check_require(state, renc_mask_within(covered, summarized), blkno,
+						   "A range is covered, but not summarized.");
+	rencoder_check_require(state, renc_mask_within(noted, renc_mask_andnot(summarized, covered)), blkno,
+						   "A range is noted, but covered, or not summarized.");
+	rencoder_check_require(state, renc_mask_within(flushing, header->flushing_run != 0 ? has_summary : summarized), blkno,
+						   "A range is being read for other storage, but is not summarized.");
+	rencoder_check_require(state, header->run != 0 || renc_mask_empty(covered), blkno,
+						   "The group has covered ranges, but no run.");
 
-	check_claims(state, blkno, claim);
+	/* INV-13: notes for the next storage are among those for this one. */
+	rencoder_check_require(state, renc_mask_within(rencoder_set_get(header->keyless_since),
+												   rencoder_set_get(header->keyless)), blkno,
+						   "A range has got a value without a key, but does not say so.");
 	if (header->matrix.start != RENCODER_NO_BLOCK)
 		rencoder_check_extent(state, blkno, header->matrix.start, header->matrix.npages);
 }
@@ -234,39 +216,36 @@ static void
 check_sealed(CheckState *state, BlockNumber blkno, int col)
 {
 	const RencoderHeaderData *first = state->copy->header[0];
-	const Claim claim[] = {
-		{renc_mask_within(renc_mask_all(), rencoder_set_get(first->summarized)),
-		"The group is sealed, but not all its ranges are summarized."},
-		{renc_mask_empty(rencoder_set_get(first->noted)),
-		"The group is sealed, but has noted ranges."},
-		{state->copy->header[col]->matrix.start != RENCODER_NO_BLOCK,
-		"The group is sealed, but has no matrix."},
-		{first->run == 0, "The group is sealed, but names a run."},
-	};
 
-	check_claims(state, blkno, claim);
+	rencoder_check_require(state, renc_mask_within(renc_mask_all(), rencoder_set_get(first->summarized)),
+						   blkno, "The group is sealed, but not all its ranges are summarized.");
+	rencoder_check_require(state, renc_mask_empty(rencoder_set_get(first->noted)), blkno,
+						   "The group is sealed, but has noted ranges.");
+	rencoder_check_require(state, state->copy->header[col]->matrix.start != RENCODER_NO_BLOCK, blkno,
+						   "The group is sealed, but has no matrix.");
+	rencoder_check_require(state, first->run == 0, blkno, "The group is sealed, but names a run.");
 }
 
 static void
 check_entry(CheckState *state)
 {
 	RencoderEntry entry = state->copy->entry;
+	BlockNumber blkno = state->copy->directory;
 	bool		exists = entry->header != RENCODER_NO_BLOCK;
-	const Claim claim[] = {
-		{(entry->flags & ~(RENCODER_ENTRY_SEALED | RENCODER_ENTRY_ALWAYS | RENCODER_ENTRY_NULLS |
-						   RENCODER_ENTRY_COVERED)) == 0, "A directory entry has unknown flags."},
-		{exists || entry->flags == 0, "A directory entry without a header has flags."},
-		{exists || (entry->run == 0 && entry->cut == 0 && entry->placed == 0),
-		"A directory entry without a header names a run."},
-		{!exists || entry->nranges == RENC_GROUP_RANGES,
-		"A directory entry is of an unknown number of ranges."},
 
-		/* INV-7: the metapage has the latest epoch. */
-		{!exists || entry->epoch <= rencoder_meta_epoch(state->index),
-		"A directory entry is of a future epoch."},
-	};
+	rencoder_check_require(state, (entry->flags & ~(RENCODER_ENTRY_SEALED | RENCODER_ENTRY_ALWAYS |
+													RENCODER_ENTRY_NULLS | RENCODER_ENTRY_COVERED)) == 0,
+						   blkno, "A directory entry has unknown flags.");
+	rencoder_check_require(state, exists || entry->flags == 0, blkno,
+						   "A directory entry without a header has flags.");
+	rencoder_check_require(state, exists || (entry->run == 0 && entry->cut == 0 && entry->placed == 0),
+						   blkno, "A directory entry without a header names a run.");
+	rencoder_check_require(state, !exists || entry->nranges == RENC_GROUP_RANGES, blkno,
+						   "A directory entry is of an unknown number of ranges.");
 
-	check_claims(state, state->copy->directory, claim);
+	/* INV-7: the metapage has the latest epoch. */
+	rencoder_check_require(state, !exists || entry->epoch <= rencoder_meta_epoch(state->index), blkno,
+						   "A directory entry is of a future epoch.");
 }
 
 /*
