@@ -1,18 +1,21 @@
 /*
  * encode_bytes.c
- *		Keys of types that are compared as bytes: "char", tid, bit and varbit.
+ *		Keys of types that are compared as bytes: "char", tid, uuid, bit and varbit.
  *
- * encode.h says what a key function must do.  Keys of "char" and tid are exact.
+ * encode.h says what a key function must do.  Keys of "char" and tid are exact, those of uuid the
+ * first half of the bytes.
  */
 #include "key/encode.h"
 
 #include "access/detoast.h"
 #include "storage/itemptr.h"
+#include "utils/uuid.h"
 #include "utils/varbit.h"
 
 #include "key/key.h"
 
 PG_FUNCTION_INFO_V1(rencoder_tid_key);
+PG_FUNCTION_INFO_V1(rencoder_uuid_bound);
 PG_FUNCTION_INFO_V1(rencoder_bit_key);
 PG_FUNCTION_INFO_V1(rencoder_bit_bound);
 
@@ -27,6 +30,22 @@ rencoder_tid_key(PG_FUNCTION_ARGS)
 
 	PG_RETURN_KEY((uint64) ItemPointerGetBlockNumberNoCheck(tid) << 16 |
 				  ItemPointerGetOffsetNumberNoCheck(tid));
+}
+
+RENCODER_KEY_FUNCTION(rencoder_uuid_key, rencoder_load_big_endian(PG_GETARG_UUID_P(0)->data));
+
+/* rencoder_uuid_bound(uuid, internal): the first and the last value of a key exclude it. */
+Datum
+rencoder_uuid_bound(PG_FUNCTION_ARGS)
+{
+	RencoderBound *bound = (RencoderBound *) PG_GETARG_POINTER(1);
+	uint64		rest = rencoder_load_big_endian(PG_GETARG_UUID_P(0)->data + UUID_LEN / 2);
+
+	if (rest == 0)
+		rencoder_bound_exclude_below(bound, bound->lt);
+	if (rest == PG_UINT64_MAX)
+		rencoder_bound_exclude_above(bound, bound->gt);
+	PG_RETURN_VOID();
 }
 
 /*
