@@ -3,13 +3,8 @@
  *		Reading the table for new storage of ranges: those that have none, or whose present one is
  *		in use.
  *
- *		begin      headers X: keyless_since is empty, what has no storage is as if it never had;
- *		           first header X: that is summarizing; for other storage of all, flushing
- *		           the table is read; rows that come meanwhile get entries, as always
- *		switch     headers X, column by column: the new storage, and what was read
- *		finish     header X: not flushing
- *
- * A flush makes a run so (flush.c), a rebuild a matrix (retune.c).  INV-13 says why no row is
+ * A flush makes a run so (flush.c), a rebuild a matrix (retune.c): begin; the table is read; a switch,
+ * column by column; finish.  src/README.md (section 7) has the records, and INV-13 says why no row is
  * lost.  Summarizing begins alike (summarize.c).  The caller has the maintainer lock.
  */
 #ifndef RENCODER_READING_H

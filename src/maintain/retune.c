@@ -6,10 +6,7 @@
  * Whether a group gains is known only from its keys, so the table is read for that; what is
  * rebuilt is made of the same keys.
  *
- * A group is rebuilt as it is flushed (flush.c), but the new storage is a matrix for each column: it
- * is made of the keys on pages that nobody refers to, and one record switches to it, starts a new
- * epoch and frees the old pages (INV-7).  Rows that came meanwhile have entries behind the cut, as
- * always.
+ * src/README.md (section 7, Rebuild) has the steps.
  */
 #include "maintain/retune.h"
 

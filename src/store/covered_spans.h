@@ -3,13 +3,8 @@
  *		Stretches of groups that the metapage knows to be covered by one run.
  *
  * A scan that finds nothing in such groups does not read their directory entries, which are 100
- * bytes each: of 10 TB of table that would be 4,000 pages.  A span says no more than the entries do
- * (INV-17): all of them are COVERED by "run", none is ALWAYS, "flags" has NULLS if one has, and
- * none has a later horizon.
- *
- * A span is at least as long as the entries of a directory page.  Whoever changes an entry takes
- * its group out of its span in the same record (group_edit.h); a maintainer puts it back when all
- * is done.
+ * bytes each: of 10 TB of table that would be 4,000 pages.  INV-17 says what a span promises.  It is
+ * at least as long as the entries of a directory page.
  */
 #ifndef RENCODER_COVERED_SPANS_H
 #define RENCODER_COVERED_SPANS_H

@@ -1,14 +1,6 @@
 /*
  * horizon.h
  *		Trust horizons: which snapshots may trust a summary (INV-9).
- *
- * A build or summarizing scan does not see every row version that an old
- * snapshot may need: it skips recently dead versions that were HOT-updated
- * (the chain's members may differ in the indexed column, on 16 and later) or have
- * values in TOAST (heap_read.c says which), and dead ones that a snapshot on a
- * standby still sees.  So each range notes a
- * 64-bit transaction id, and a snapshot whose xmin precedes it does not trust
- * the range's summary.
  */
 #ifndef RENCODER_HORIZON_H
 #define RENCODER_HORIZON_H

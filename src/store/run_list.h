@@ -8,14 +8,8 @@
  *		 0
  *		 | entry[RENCODER_MAX_RUNS - RENCODER_META_RUNS] |
  *
- * Life of a run: BUILDING, with its extents noted as they are allocated; LIVE, from when
- * on it never changes; FREEING, while its extents go to the free list.  Maintenance
- * throws BUILDING ones away that it finds: their builder is gone.
- *
- * What scans may read goes only in a change that raises run_changes of the metapage: a
- * LIVE run that becomes FREEING, and pending pages whose entries a new delta has.  Pages
- * of runs and of the pending list bear numbers, so a scan that meets another page than it
- * expected looks at the list again (INV-12).
+ * src/README.md (section 6) has the states of a run, INV-12 what scans rely on: a LIVE run never
+ * changes, and goes, like pending pages, in a record that raises run_changes of the metapage.
  */
 #ifndef RENCODER_RUN_LIST_H
 #define RENCODER_RUN_LIST_H
