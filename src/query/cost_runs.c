@@ -20,11 +20,10 @@
 
 /*
  * Pages of runs read when planning, at most: a page that describes a run, a descent of three
- * pages, and another one, whose root is known by then; three more to see how many heap pages the
- * entries in between have.  And for each element of a list that is looked for: a leaf, and the page
- * above it.
+ * pages, and another one, whose root is known by then; a leaf, and the page above it, to see how many
+ * heap pages the entries in between have.  And as many for each element of a list that is looked for.
  */
-#define MAX_RUN_PAGES	9
+#define MAX_RUN_PAGES	8
 #define ELEMENT_PAGES	2
 
 /* Intervals asked for one by one; of more, and of boxes, the outer bounds are. */
@@ -50,7 +49,6 @@ typedef struct RankReader
 	ReadLimit  *limit;
 	bool		no_leaves;		/* stop above them */
 	bool		stopped;		/* it did */
-	renc_run_spread *spread;	/* NULL: heap pages are not asked for */
 	BlockNumber blkno[RENC_RUN_MAX_LEVEL + 1];
 	const uint8_t *payload[RENC_RUN_MAX_LEVEL + 1];
 } RankReader;
@@ -92,43 +90,16 @@ rank_bound(RankReader *r, uint64 key, renc_run_side side, double *before)
 	return renc_run_rank(&r->reader.run, read_for_rank, r, key, side, before) == NULL || r->stopped;
 }
 
-/* Adds a piece of the entries of the interval; what cannot be read is left out. */
-static void
-add_piece(RankReader *r, renc_interval interval, double entry, double from)
-{
-	renc_interval_set set = {&interval, 1};
-	double		last = Max((double) r->reader.run.entries - 1, 0);
-
-	if (r->spread != NULL)
-		(void) renc_run_spread_add(r->spread, &r->reader.run, read_for_rank, r, &set,
-								   (uint64) Min(Max(entry, 0), last), (uint64) Max(from, 0));
-}
-
-/*
- * Entries of the run that a search of the interval reads; < 0: not to be learnt.  The pieces at
- * both ends are of leaves that the ranks have read.  Between them there are two more, as far as
- * pages may be read.
- */
+/* Entries of the run that a search of the interval reads; < 0: not to be learnt. */
 static double
 rank_interval(RankReader *r, renc_interval interval)
 {
 	double		below;
 	double		upto;
-	int			between;
 
-	if (!rank_bound(r, interval.hi, RENC_RUN_UPTO, &upto))
+	if (!rank_bound(r, interval.hi, RENC_RUN_UPTO, &upto) ||
+		!rank_bound(r, interval.lo, RENC_RUN_BELOW, &below))
 		return -1;
-	add_piece(r, interval, upto - 1, upto - RENC_RUN_SPREAD_ENTRIES);
-	if (!rank_bound(r, interval.lo, RENC_RUN_BELOW, &below))
-		return -1;
-	add_piece(r, interval, below, below);
-	between = Min(2, r->limit->pages_left / Max(r->reader.run.level, 1));
-	for (int i = 1; i <= between; i++)
-	{
-		double		entry = below + (upto - below) * i / (between + 1);
-
-		add_piece(r, interval, entry, entry);
-	}
 	return Max(upto - below, 0);
 }
 
@@ -153,28 +124,28 @@ rank_intervals(RankReader *r, renc_interval_set set, size_t *n)
 static double
 rank_spread(RankReader *r, renc_interval_set set, RencoderCostRunColumn *column)
 {
+	renc_run_spread *spread = palloc(sizeof(renc_run_spread));
 	double		sum = 0;
 
-	r->spread = palloc(sizeof(renc_run_spread));
 	for (size_t i = 0; i < set.n && sum >= 0; i++)
 	{
-		double		between;
+		double		between = rank_interval(r, set.interval[i]);
 		double		pages;
 		double		places;
 
-		renc_run_spread_begin(r->spread);
-		between = rank_interval(r, set.interval[i]);
 		sum = between < 0 ? -1 : sum + between;
-		renc_run_spread_estimate(r->spread, &r->reader.run, between, &pages, &places);
-		if (between > 0 && pages > 0)
+		if (between <= 0)
+			continue;
+		renc_run_spread_look(spread, &r->reader.run, read_for_rank, r, set.interval[i]);
+		renc_run_spread_estimate(spread, &r->reader.run, between, &pages, &places);
+		if (pages > 0)
 		{
 			column->near += between;
 			column->near_pages += pages;
 			column->near_places += places;
 		}
 	}
-	pfree(r->spread);
-	r->spread = NULL;
+	pfree(spread);
 	return sum;
 }
 

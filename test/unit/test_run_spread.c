@@ -59,15 +59,6 @@ make(const char *layout, uint32_t stretch)
 	tap_ok(test_run_build(&t, &options, pair, npairs), "%s is built", layout);
 }
 
-static void
-add_piece(const renc_interval *interval, double entry, double from)
-{
-	renc_interval_set set = {interval, 1};
-
-	renc_run_spread_add(&spread, &t.run, test_run_read, &t, &set, (uint64_t) fmax(entry, 0),
-						(uint64_t) fmax(from, 0));
-}
-
 /* How many times more is one than the other?  One more page is met by a cell at an end. */
 static double
 times(double a, double b)
@@ -106,11 +97,7 @@ ask(size_t n, double *worst, double *too_cheap)
 		}
 		renc_run_rank(&t.run, test_run_read, &t, interval.lo, RENC_RUN_BELOW, &below);
 		renc_run_rank(&t.run, test_run_read, &t, interval.hi, RENC_RUN_UPTO, &upto);
-		renc_run_spread_begin(&spread);
-		add_piece(&interval, upto - 1, upto - RENC_RUN_SPREAD_ENTRIES);
-		add_piece(&interval, below, below);
-		for (int i = 1; i <= 2; i++)
-			add_piece(&interval, below + (upto - below) * i / 3, below + (upto - below) * i / 3);
+		renc_run_spread_look(&spread, &t.run, test_run_read, &t, interval);
 		renc_run_spread_estimate(&spread, &t.run, upto - below, &pages, &places);
 		sum += log(times(pages, truth));
 		*worst = fmax(*worst, times(pages, truth));
