@@ -71,22 +71,6 @@ choose_rice(const renc_run_entry *entry, uint32_t n, uint32_t npages)
 	return best;
 }
 
-/* Lists the first entry of each cell, and the end; returns how many cells there are. */
-static uint32_t
-list_cells(const renc_run_entry *entry, uint32_t n, uint16_t *start)
-{
-	uint32_t	ncells = 1;
-
-	start[0] = 0;
-	for (uint32_t i = 1; i < n; i++)
-	{
-		start[ncells] = (uint16_t) i;
-		ncells += entry[i].cell != entry[i - 1].cell;
-	}
-	start[ncells] = (uint16_t) n;
-	return ncells;
-}
-
 /* Entries from i on that are in the cell of entry i. */
 static uint32_t
 cell_size(const renc_run_entry *entry, uint32_t i, uint32_t n)
@@ -104,51 +88,20 @@ gamma_bits(uint64_t q)
 	return 2 * renc_run_log2(q) + 1;
 }
 
-/* Bits of the pages of a cell, but for the high bits of their gaps if they are coded in order. */
-static inline uint64_t
-least_pages_bits(uint32_t m, uint32_t npages, int page_bits)
-{
-	return (uint64_t) m * (m < 3 ? page_bits : renc_run_page_parameter(npages, m) + 1);
-}
-
+/* Bits of the pages of a cell. */
 static uint64_t
 cell_pages_bits(const renc_run_entry *entry, uint32_t m, uint32_t npages)
 {
-	uint64_t	bits = least_pages_bits(m, npages, renc_run_page_bits(npages));
+	int			low = renc_run_page_parameter(npages, m);
+	uint64_t	bits = (uint64_t) m * (low + 1);
 	uint32_t	next = 0;
-	int			low;
 
 	if (m < 3)
-		return bits;
-	low = renc_run_page_parameter(npages, m);
+		return (uint64_t) m * renc_run_page_bits(npages);
 	for (uint32_t i = 0; i < m; i++)
 	{
 		bits += (entry[i].page - next) >> low;
 		next = entry[i].page + 1;
-	}
-	return bits;
-}
-
-/*
- * Coding 1 takes no fewer bits.  The best parameter of a gap of h bits is h: the gap then takes
- * h + 1 bits.
- */
-static uint64_t
-least_gaps_bits(const renc_run_entry *entry, const uint16_t *start, uint32_t ncells, uint32_t npages)
-{
-	int			page_bits = renc_run_page_bits(npages);
-	uint64_t	bits = 0;
-	uint64_t	next = 0;
-
-	for (uint32_t j = 0; j < ncells; j++)
-	{
-		uint32_t	m = (uint32_t) (start[j + 1] - start[j]);
-		uint64_t	cell = entry[start[j]].cell;
-		uint64_t	gap = cell - next;
-
-		bits += (gap == 0 ? 0 : renc_run_log2(gap) + 1) + 1 + gamma_bits(m) +
-			least_pages_bits(m, npages, page_bits);
-		next = cell + 1;
 	}
 	return bits;
 }
@@ -165,27 +118,28 @@ renc_run_gap_parameter(const uint32_t *gaps, uint64_t total)
 }
 
 static renc_run_code
-choose_gaps(const renc_run_entry *entry, const uint16_t *start, uint32_t ncells, uint32_t npages)
+choose_gaps(const renc_run_entry *entry, uint32_t n, uint32_t npages)
 {
 	renc_run_code code = {CODING_GAPS, 0, 0};
 	uint32_t	gaps[64] = {0};
+	uint32_t	ncells = 0;
 	uint64_t	next = 0;
+	uint32_t	m;
 
-	for (uint32_t j = 0; j < ncells; j++)
+	for (uint32_t i = 0; i < n; i += cell_size(entry, i, n))
 	{
-		gaps[renc_run_log2(entry[start[j]].cell - next + 1)]++;
-		next = entry[start[j]].cell + 1;
+		gaps[renc_run_log2(entry[i].cell - next + 1)]++;
+		next = entry[i].cell + 1;
+		ncells++;
 	}
 	code.parameter = renc_run_gap_parameter(gaps, ncells);
 	next = 0;
-	for (uint32_t j = 0; j < ncells; j++)
+	for (uint32_t i = 0; i < n; i += m)
 	{
-		uint32_t	m = (uint32_t) (start[j + 1] - start[j]);
-		uint64_t	cell = entry[start[j]].cell;
-
-		code.bits += gamma_bits(((cell - next) >> code.parameter) + 1) + code.parameter +
-			gamma_bits(m) + cell_pages_bits(entry + start[j], m, npages);
-		next = cell + 1;
+		m = cell_size(entry, i, n);
+		code.bits += gamma_bits(((entry[i].cell - next) >> code.parameter) + 1) + code.parameter +
+			gamma_bits(m) + cell_pages_bits(entry + i, m, npages);
+		next = entry[i].cell + 1;
 	}
 	return code;
 }
@@ -194,13 +148,7 @@ renc_run_code
 renc_run_choose_code(const renc_run_entry *entry, uint32_t n, uint32_t npages)
 {
 	renc_run_code rice = choose_rice(entry, n, npages);
-	renc_run_code gaps;
-	uint16_t	start[RENC_RUN_MAX_BLOCK + 1];
-	uint32_t	ncells = list_cells(entry, n, start);
-
-	if (least_gaps_bits(entry, start, ncells, npages) >= rice.bits)
-		return rice;
-	gaps = choose_gaps(entry, start, ncells, npages);
+	renc_run_code gaps = choose_gaps(entry, n, npages);
 
 	/* The first is faster to read. */
 	return gaps.bits < rice.bits ? gaps : rice;
