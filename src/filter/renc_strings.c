@@ -122,9 +122,7 @@ compare_splitter(const uint8_t *splitter, size_t n, const uint8_t *s, size_t len
 {
 	int			cmp = memcmp(splitter, s, n < length ? n : length);
 
-	if (cmp == 0 && n > length)
-		return 1;
-	return cmp;
+	return cmp == 0 && n > length ? 1 : cmp;
 }
 
 /* The first eight bytes; what is missing is zero. */
@@ -140,27 +138,31 @@ first_bytes(const uint8_t *s, size_t length)
 	return key;
 }
 
-/* The same where eight bytes can be read. */
+/* Those of a splitter, faster where eight bytes can be read. */
 static inline uint64_t
-first_bytes_at(const uint8_t *s, size_t length)
+first_of_splitter(const renc_strings *d, size_t i)
 {
-	uint64_t	key = __builtin_bswap64(renc_load64(s));
+	const uint8_t *s = prefix_of(d) + d->prefix + d->offset[i];
+	uint32_t	length = d->offset[i + 1] - d->offset[i];
+	uint64_t	key;
 
+	if (d->offset[i] + 8 > d->offset[d->n])
+		return first_bytes(s, length);
+	key = __builtin_bswap64(renc_load64(s));
 	return length < 8 ? key & ~(~UINT64_C(0) >> (8 * length)) : key;
 }
 
 /*
- * The interval of a string: 0 and n + 2 if it lies outside those that begin
- * with the prefix, else one more than the splitters that are not above it.
+ * The interval of a string: 0 and n + 2 if it lies outside those that begin with the prefix, else
+ * one more than the splitters that are not above it.
  */
 static size_t
-find_interval(const renc_strings *d, const uint8_t *s, size_t length)
+find_interval(const renc_strings *d, const renc_strings_memo *memo, const uint8_t *s, size_t length)
 {
 	const uint8_t *splitters = prefix_of(d) + d->prefix;
 	size_t		left = 0;
 	size_t		right = d->n;
 	int			cmp = memcmp(s, prefix_of(d), length < d->prefix ? length : d->prefix);
-	uint32_t	end = d->offset[d->n];
 	uint64_t	first;
 
 	if (cmp != 0)
@@ -173,14 +175,11 @@ find_interval(const renc_strings *d, const uint8_t *s, size_t length)
 	while (left < right)
 	{
 		size_t		mid = left + (right - left) / 2;
-		uint32_t	at = d->offset[mid];
-		uint32_t	n = d->offset[mid + 1] - at;
-		const uint8_t *splitter = splitters + at;
-		uint64_t	splitter_first = at + 8 <= end ?
-			first_bytes_at(splitter, n) : first_bytes(splitter, n);
+		uint64_t	splitter_first = memo != NULL ? memo[mid].first : first_of_splitter(d, mid);
 
 		if (splitter_first > first ||
-			(splitter_first == first && compare_splitter(splitter, n, s, length) > 0))
+			(splitter_first == first &&
+			 compare_splitter(splitters + d->offset[mid], d->offset[mid + 1] - d->offset[mid], s, length) > 0))
 			right = mid;
 		else
 			left = mid + 1;
@@ -195,36 +194,7 @@ splitter_fraction(const renc_strings *d, size_t i, size_t shared, uint8_t contex
 	const uint8_t *splitter = prefix_of(d) + d->prefix + d->offset[i];
 	size_t		length = d->offset[i + 1] - d->offset[i];
 
-	if (shared >= length)
-		return 0;
-	return encode_tail(d, context, splitter + shared, length - shared, false);
-}
-
-/*
- * Fractions of an interval lie between those of its two ends: shifted until
- * they fill all bits.
- */
-static uint64_t
-stretch(const renc_strings *d, size_t interval, size_t shared, uint8_t context,
-		uint64_t fraction)
-{
-	uint64_t	least = 0;
-	uint64_t	most = UINT64_MAX;
-
-	if (interval > 1)
-		least = splitter_fraction(d, interval - 2, shared, context);
-	if (interval <= d->n)
-		most = splitter_fraction(d, interval - 1, shared, context);
-
-	if (most < least)
-		most = least;
-	if (fraction < least)
-		fraction = least;
-	if (fraction > most)
-		fraction = most;
-	if (most == least)
-		return 0;
-	return (fraction - least) << __builtin_clzll(most - least);
+	return shared >= length ? 0 : encode_tail(d, context, splitter + shared, length - shared, false);
 }
 
 /* The context behind what the strings of an interval have in common. */
@@ -238,30 +208,72 @@ first_context(const renc_strings *d, size_t interval)
 	return d->prefix > 0 ? d->context[prefix_of(d)[d->prefix - 1]] : 0;
 }
 
+/* Fractions of an interval lie between those of its two ends. */
+static void
+find_ends(const renc_strings *d, size_t interval, renc_strings_memo *ends)
+{
+	size_t		shared = shared_of(d)[interval - 1];
+	uint8_t		context = first_context(d, interval);
+
+	ends->least = 0;
+	ends->most = UINT64_MAX;
+	if (interval > 1)
+		ends->least = splitter_fraction(d, interval - 2, shared, context);
+	if (interval <= d->n)
+		ends->most = splitter_fraction(d, interval - 1, shared, context);
+	if (ends->most < ends->least)
+		ends->most = ends->least;
+}
+
+/* Shifted until they fill all bits. */
+static uint64_t
+stretch(const renc_strings_memo *ends, uint64_t fraction)
+{
+	if (fraction < ends->least)
+		fraction = ends->least;
+	if (fraction > ends->most)
+		fraction = ends->most;
+	if (ends->most == ends->least)
+		return 0;
+	return (fraction - ends->least) << __builtin_clzll(ends->most - ends->least);
+}
+
+void
+renc_strings_remember(const renc_strings *d, renc_strings_memo *memo)
+{
+	for (size_t i = 0; i <= d->n; i++)
+	{
+		find_ends(d, i + 1, &memo[i]);
+		memo[i].first = i < d->n ? first_of_splitter(d, i) : 0;
+	}
+}
+
+uint64_t
+renc_strings_key_by(const renc_strings *d, const renc_strings_memo *memo, const uint8_t *s, size_t length)
+{
+	size_t		interval = find_interval(d, memo, s, length);
+	uint64_t	low = 0;
+
+	if (interval == 0 || interval == d->n + 2)
+		low = encode_tail(d, 0, s, length, true);
+	else
+	{
+		size_t		skip = d->prefix + (size_t) shared_of(d)[interval - 1];
+		renc_strings_memo ends;
+
+		if (skip < length)
+			low = encode_tail(d, first_context(d, interval), s + skip, length - skip, false);
+		if (memo == NULL)
+			find_ends(d, interval, &ends);
+		low = stretch(memo != NULL ? &memo[interval - 1] : &ends, low);
+	}
+	return (uint64_t) interval << TAIL_BITS | low >> (64 - TAIL_BITS);
+}
+
 uint64_t
 renc_strings_key(const renc_strings *d, const uint8_t *s, size_t length)
 {
-	size_t		interval;
-	size_t		skip = 0;
-	bool		outside;
-	uint8_t		context = 0;
-	uint64_t	low = 0;
-
-	if (d == NULL)
-		return first_bytes(s, length);
-	interval = find_interval(d, s, length);
-	outside = interval == 0 || interval == d->n + 2;
-	if (!outside)
-	{
-		skip = d->prefix + (size_t) shared_of(d)[interval - 1];
-		context = first_context(d, interval);
-	}
-	if (skip < length)
-		low = outside ? encode_tail(d, context, s, length, true) :
-			encode_tail(d, context, s + skip, length - skip, false);
-	if (!outside)
-		low = stretch(d, interval, skip - d->prefix, context, low);
-	return (uint64_t) interval << TAIL_BITS | low >> (64 - TAIL_BITS);
+	return d == NULL ? first_bytes(s, length) : renc_strings_key_by(d, NULL, s, length);
 }
 
 /* No string that begins so is above this one in the bytes that keys depend on. */
@@ -491,7 +503,7 @@ train_frequencies(renc_strings *d, const renc_string *sample, size_t n)
 	{
 		const uint8_t *s = sample[i].data;
 		size_t		length = clipped(&sample[i]);
-		size_t		interval = find_interval(d, s, length);
+		size_t		interval = find_interval(d, NULL, s, length);
 		size_t		skip = d->prefix + (size_t) shared_of(d)[interval - 1];
 
 		for (size_t j = skip; j < length && j < skip + RENC_STRINGS_TAIL / 2; j++)

@@ -99,6 +99,23 @@ extern bool renc_strings_valid(const void *data, size_t size);
 extern uint64_t renc_strings_key(const renc_strings *d, const uint8_t *s,
 								 size_t length);
 
+/*
+ * What whoever makes keys of many strings works out once: of a splitter, and of the interval below
+ * it.  "memo" has room for n + 1.
+ */
+typedef struct renc_strings_memo
+{
+	uint64_t	first;			/* the splitter's first eight bytes */
+	uint64_t	least;			/* fractions of the interval's ends */
+	uint64_t	most;
+} renc_strings_memo;
+
+extern void renc_strings_remember(const renc_strings *d, renc_strings_memo *memo);
+
+/* The same key; "memo" is NULL or of "d". */
+extern uint64_t renc_strings_key_by(const renc_strings *d, const renc_strings_memo *memo,
+									const uint8_t *s, size_t length);
+
 /* The greatest key of all strings that begin with "s". */
 extern uint64_t renc_strings_last(const renc_strings *d, const uint8_t *s,
 								  size_t length);

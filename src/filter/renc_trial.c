@@ -174,8 +174,8 @@ typedef int32_t some_bits __attribute__((vector_size(AT_ONCE * sizeof(int32_t)))
 static void
 test_node(renc_trial *t, int i, const float *absent)
 {
-	const		some_chances certain = {1, 1, 1, 1};
-	const		some_bits bit = {1, 2, 4, 8};
+	const some_chances certain = {1, 1, 1, 1};
+	const some_bits bit = {1, 2, 4, 8};
 	bool		leaf = t->program.node[i].flags & RENC_NODE_RESULT;
 	float	   *any = t->any[i].p;
 

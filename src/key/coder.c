@@ -183,7 +183,7 @@ rencoder_coder_find(RencoderCoders *coders, Relation index, int col,
 	MemoryContextSwitchTo(old);
 	found = (RencoderCoder)
 	{
-		generation, entry.kind, entry.size, data
+		generation, entry.kind, entry.size, data, NULL
 	};
 	*coder = rencoder_coders_add(coders, col, &found);
 	return true;
@@ -200,6 +200,24 @@ rencoder_coder_require(RencoderCoders *coders, Relation index, int col, uint32 g
 								psprintf("Coder %u of column %d is missing.",
 										 generation, col + 1));
 	return coder;
+}
+
+const RencoderCoder *
+rencoder_coder_for_many(const RencoderCoder *coder)
+{
+	const renc_strings *d;
+	renc_strings_memo *memo;
+	RencoderCoder *copy;
+
+	if (coder == NULL || coder->kind != RENCODER_CODER_STRINGS)
+		return coder;
+	d = (const renc_strings *) coder->data;
+	memo = palloc((d->n + 1) * sizeof(renc_strings_memo));
+	renc_strings_remember(d, memo);
+	copy = palloc(sizeof(RencoderCoder));
+	*copy = *coder;
+	copy->memo = memo;
+	return copy;
 }
 
 RencoderCoderListData *

@@ -60,6 +60,7 @@ typedef struct RencoderCoder
 	uint16		kind;
 	uint32		size;
 	const void *data;			/* verified: by CRC, and as "kind" tells how */
+	const struct renc_strings_memo *memo;	/* of strings, or NULL */
 } RencoderCoder;
 
 /*
@@ -90,6 +91,9 @@ extern bool rencoder_coder_find(RencoderCoders *coders, Relation index, int col,
  */
 extern const RencoderCoder *rencoder_coder_require(RencoderCoders *coders, Relation index,
 												   int col, uint32 generation);
+
+/* The same coder for making many keys, palloc'd if that takes anything. */
+extern const RencoderCoder *rencoder_coder_for_many(const RencoderCoder *coder);
 
 /*
  * A copy of the list, palloc'd; empty if there is none.  Locks: metapage and list page

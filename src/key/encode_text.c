@@ -89,7 +89,9 @@ dictionary(const RencoderCoder *coder)
 static uint64
 string_key(renc_string s, const RencoderCoder *coder)
 {
-	return renc_strings_key(dictionary(coder), s.data, s.length);
+	if (coder == NULL)
+		return renc_strings_key(NULL, s.data, s.length);
+	return renc_strings_key_by(dictionary(coder), coder->memo, s.data, s.length);
 }
 
 /* Support function 4; text, varchar and bytea. */

@@ -150,6 +150,21 @@ count_keys(const renc_strings *d, const string *s, size_t n)
 	return keys;
 }
 
+/* Keys are the same by what is worked out once. */
+static size_t
+count_memo_differences(const renc_strings *d, const string *s, size_t n)
+{
+	renc_strings_memo *memo = (renc_strings_memo *) test_alloc((d->n + 1) * sizeof(renc_strings_memo));
+	size_t		bad = 0;
+
+	renc_strings_remember(d, memo);
+	for (size_t i = 0; i < n; i++)
+		for (size_t length = 0; length <= s[i].length; length++)
+			bad += renc_strings_key(d, s[i].data, length) != renc_strings_key_by(d, memo, s[i].data, length);
+	free(memo);
+	return bad;
+}
+
 /* A head decides: what lies behind it does not matter. */
 static size_t
 count_head_differences(const renc_strings *d, const string *s, size_t n)
@@ -187,6 +202,7 @@ test_kind(const kind *k, size_t limit)
 	tap_ok(count_unordered(d, all, n + OTHERS) == 0, "%s: keys are monotone", k->name);
 	tap_ok(count_uncovered(d, all, n + OTHERS) == 0, "%s: prefixes are covered", k->name);
 	tap_ok(count_head_differences(d, all, n + OTHERS) == 0, "%s: the head decides", k->name);
+	tap_ok(count_memo_differences(d, all, n + OTHERS) == 0, "%s: the same by what is worked out once", k->name);
 	tap_ok(count_unordered(NULL, all, n + OTHERS) == 0 &&
 		   count_uncovered(NULL, all, n + OTHERS) == 0,
 		   "%s: the same without a dictionary", k->name);
