@@ -80,7 +80,6 @@ struct renc_run_encoder
 	double		aim;			/* false pages */
 	renc_run_expected all;
 	renc_run_expected recent;	/* the last pieces */
-	renc_run_tails tails;
 
 	renc_run_planner planner;
 	renc_run_builder build;
@@ -362,7 +361,7 @@ ask_samples(renc_run_encoder *e, const renc_run_pair *pair, uint32_t n, int widt
 	renc_run_samples *samples = e->build.options.samples;
 	double		aim = AIM * e->wanted;
 
-	renc_run_samples_block(samples, pair, n, more, width, &e->tails, renc_run_expect_mean(&e->recent));
+	renc_run_samples_block(samples, pair, n, more, width, renc_run_expect_mean(&e->recent));
 	e->aim = aim / renc_run_samples_weight(samples, aim);
 }
 
@@ -371,7 +370,7 @@ ask_samples(renc_run_encoder *e, const renc_run_pair *pair, uint32_t n, int widt
  * there a pair behind it?  Returns the pairs taken, none if the leaf is full.
  */
 static uint32_t
-put_piece(renc_run_encoder *e, const renc_run_pair *pair, renc_run_piece *piece, bool more)
+put_piece(renc_run_encoder *e, const renc_run_pair *pair, const renc_run_piece *piece, bool more)
 {
 	uint32_t	n = more ? whole_cells(pair, piece->n, piece->width) : piece->n;
 	uint32_t	least = (uint32_t) (e->block / 10 * e->ratio);
@@ -393,7 +392,6 @@ put_piece(renc_run_encoder *e, const renc_run_pair *pair, renc_run_piece *piece,
 	}
 	if (e->build.options.samples != NULL)
 		ask_samples(e, pair, n, piece->width, more || n < piece->n);
-	renc_run_expect_tails(&e->tails, piece, pair, n);
 	renc_run_expect(&e->all, piece, pair, n);
 
 	renc_run_expect_fade(&e->recent, KEPT);

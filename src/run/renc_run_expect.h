@@ -9,9 +9,6 @@
 
 #include "renc_run_plan.h"
 
-/* Cells of earlier blocks that are looked at. */
-#define EXPECT_TAILS	4
-
 /* What is expected of some pairs: sums. */
 typedef struct renc_run_expected
 {
@@ -22,20 +19,6 @@ typedef struct renc_run_expected
 	double		gaps;
 	double		absent;
 } renc_run_expected;
-
-/* The last cell of a block: its keys end at "key", itself at "end". */
-typedef struct renc_run_tail
-{
-	uint64_t	key;
-	uint64_t	end;
-	double		pages;
-} renc_run_tail;
-
-typedef struct renc_run_tails
-{
-	uint32_t	n;
-	renc_run_tail tail[EXPECT_TAILS];
-} renc_run_tails;
 
 /* Adds the first n pairs of a piece. */
 extern void renc_run_expect(renc_run_expected *sum, const renc_run_piece *piece, const renc_run_pair *pair,
@@ -49,12 +32,5 @@ extern void renc_run_expect_fade(renc_run_expected *sum, double part);
  * more on average.
  */
 extern double renc_run_expect_mean(const renc_run_expected *sum);
-
-/*
- * The first n pairs of a piece have become a block: adds to the piece the pages of earlier blocks
- * whose last cells reach in here, and notes the block's own.
- */
-extern void renc_run_expect_tails(renc_run_tails *tails, renc_run_piece *piece,
-								  const renc_run_pair *pair, uint32_t n);
 
 #endif							/* RENC_RUN_EXPECT_H */

@@ -8,7 +8,8 @@
  * from there on are made for what the last queries have told.
  *
  * False pages of a query lie in the cells of its two ends: keys below the first or above the
- * last value asked for.  This is exact but for pages that hold other matches.
+ * last value asked for.  This is exact but for pages that hold other matches, and
+ * for cells that reach in from earlier blocks.
  */
 #include "renc_run_samples.h"
 
@@ -61,10 +62,10 @@ renc_run_samples_init(renc_run_samples *s, const renc_interval *query, uint32_t 
 	qsort(edge, 2 * (size_t) n, sizeof(*edge), compare_edges);
 }
 
-/* A query begins: what is below it in its cell, and what reaches it from before. */
+/* A query begins: what is below it in its cell. */
 static void
 begin_query(renc_run_samples *s, const renc_run_edge *edge, const renc_run_pair *pair, uint32_t n, int width,
-			const renc_run_tails *tails, double rule)
+			double rule)
 {
 	renc_run_asked *asked = &s->asked[edge->query];
 	uint32_t	i = 0;
@@ -74,9 +75,6 @@ begin_query(renc_run_samples *s, const renc_run_edge *edge, const renc_run_pair 
 	for (; i < n && pair[i].key < edge->key; i++)
 		asked->false_pages += pair[i].key >> width == edge->key >> width;
 	asked->before = s->pairs + i;
-	for (uint32_t t = 0; t < tails->n; t++)
-		if (tails->tail[t].end >= edge->key)
-			asked->false_pages += tails->tail[t].pages;
 }
 
 /* A query ends: what is above it in its cell. */
@@ -100,7 +98,7 @@ end_query(renc_run_samples *s, const renc_run_edge *edge, const renc_run_pair *p
 
 void
 renc_run_samples_block(renc_run_samples *s, const renc_run_pair *pair, uint32_t n, bool more, int width,
-					   const renc_run_tails *tails, double rule)
+					   double rule)
 {
 	for (; s->next < 2 * s->n && (!more || s->edge[s->next].key < pair[n].key); s->next++)
 	{
@@ -109,7 +107,7 @@ renc_run_samples_block(renc_run_samples *s, const renc_run_pair *pair, uint32_t 
 		if (edge->end)
 			end_query(s, edge, pair, n, width);
 		else
-			begin_query(s, edge, pair, n, width, tails, rule);
+			begin_query(s, edge, pair, n, width, rule);
 	}
 	s->pairs += n;
 }

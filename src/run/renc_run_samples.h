@@ -11,10 +11,10 @@
 
 /*
  * n pairs have become a block with cells of that width; "more": pair n is the next one,
- * else there is none.  "tails": of the blocks before; "rule": false pages by its rule.
+ * else there is none.  "rule": false pages by the rule.
  */
 extern void renc_run_samples_block(renc_run_samples *samples, const renc_run_pair *pair, uint32_t n,
-								   bool more, int width, const renc_run_tails *tails, double rule);
+								   bool more, int width, double rule);
 
 /*
  * How many times as many false pages as the rule counts do the queries count, where "aim"
