@@ -155,6 +155,6 @@ extern void rencoder_filter_check(const RencoderSlab *slab);
  * freed: *fault says what is wrong with block *blkno.
  */
 extern bool rencoder_filter_check_key(const RencoderSlab *slab, unsigned int slot, uint64 key,
-								BlockNumber *blkno, const char **fault);
+									  BlockNumber *blkno, const char **fault);
 
 #endif							/* RENCODER_FORMAT_FILTER_H */

@@ -26,6 +26,6 @@
  * of 8 * nbands ranges; palloc'd, possibly huge.
  */
 extern char *rencoder_filter_build_bands(const RencoderConfig *config, const renc_keys *ranges,
-								   int nbands);
+										 int nbands);
 
 #endif							/* RENCODER_FORMAT_FILTER_WORK_H */

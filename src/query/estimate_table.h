@@ -46,7 +46,7 @@ typedef enum RencoderMethod
 	RENCODER_METHOD_BTREE,
 	RENCODER_METHOD_BRIN,
 	RENCODER_NMETHODS
-}			RencoderMethod;
+} RencoderMethod;
 
 /*
  * Sets *table, and what each method would take right after CREATE INDEX without options.  btree and
