@@ -121,19 +121,11 @@ static BlockNumber
 find_directory(Relation index, const RencoderMeta *meta, uint32 group, RencoderPath *path)
 {
 	uint32		dirpage = group / meta->entries_per_page;
-	Buffer		buf;
 
-	if (path->directory != RENCODER_NO_BLOCK && path->dirpage == dirpage)
-		return path->directory;
-	path->dirpage = dirpage;
-	if (dirpage >= RENCODER_META_DIRECT)
-		path->directory = rencoder_directory_find(index, meta, NULL, group, NULL);
-	else
+	if (path->directory == RENCODER_NO_BLOCK || path->dirpage != dirpage)
 	{
-		buf = rencoder_page_read_recent(index, RENCODER_META_BLKNO, RENCODER_PAGE_META,
-										&path->meta_buffer);
-		path->directory = RencoderPageGetMeta(BufferGetPage(buf))->direct[dirpage];
-		UnlockReleaseBuffer(buf);
+		path->dirpage = dirpage;
+		path->directory = rencoder_directory_find(index, meta, NULL, group, NULL);
 	}
 	return path->directory;
 }

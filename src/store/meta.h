@@ -104,7 +104,6 @@ typedef struct RencoderMeta
  */
 typedef struct RencoderPath
 {
-	Buffer		meta_buffer;
 	uint32		dirpage;		/* number of the directory page */
 	BlockNumber directory;		/* its block, or RENCODER_NO_BLOCK: not known */
 	Buffer		directory_buffer;
