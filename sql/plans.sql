@@ -189,6 +189,25 @@ SELECT * FROM ps_generic('text', 't LIKE $1', '''a%''');
 SELECT plan FROM ps_plans(:'absent', :'present');
 DROP TABLE ps;
 
+-- Nulls without a place: a few on each page, which all are to be read; all rows at the end of the
+-- table, in a run and in filters.  Values that are many, and only there.
+CREATE TABLE ps_nulls (often int, done int, later int, filler text)
+	WITH (autovacuum_enabled = off);
+INSERT INTO ps_nulls SELECT CASE WHEN i % 12 <> 0 THEN i END, CASE WHEN i <= 45000 THEN i END,
+	CASE WHEN i > 45000 THEN i END, repeat('x', 60)
+FROM generate_series(1, 50000) i;
+CREATE INDEX ON ps_nulls USING rencoder (often) WITH (autosummarize = off);
+CREATE INDEX ON ps_nulls USING rencoder (later) WITH (autosummarize = off);
+CREATE INDEX ps_done ON ps_nulls USING rencoder (done) WITH (autosummarize = off);
+VACUUM ANALYZE ps_nulls;
+SELECT c AS condition, ps_plan('SELECT * FROM ps_nulls WHERE ' || c) AS plan
+FROM unnest('{often IS NULL, later IS NOT NULL, done IS NULL}'::text[]) c;
+DROP INDEX ps_done;
+CREATE INDEX ps_done ON ps_nulls USING rencoder (done)
+	WITH (autosummarize = off, storage = filter);
+SELECT ps_plan('SELECT * FROM ps_nulls WHERE done IS NULL');
+DROP TABLE ps_nulls;
+
 -- The end of a table in the order of its values is in filters: these let a long interval pass, the
 -- bounds of their ranges do not.
 CREATE TABLE ps_grown (c int, filler text) WITH (autovacuum_enabled = off);

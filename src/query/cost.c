@@ -128,6 +128,15 @@ analyze_index(RencoderCostPath *p)
 		rencoder_cost_runs_read(index, &runs, p->query, known, asked, &p->runs);
 	else if (known)
 		rencoder_cost_index_trial(index, heap_pages, p->query, &p->info);
+	for (int col = 0; col < p->index->nkeycolumns && p->may_look; col++)
+	{
+		bool		by_flags = p->column[col].keys ?
+			p->column[col].all_keys && p->info.covered < p->info.ranges : p->column[col].nulls;
+
+		if (by_flags)
+			rencoder_cost_index_nulls(index, &p->info, col, p->query->column[col].is_null,
+									  &p->column[col].found_nulls);
+	}
 	index_close(index, NoLock);
 }
 
@@ -193,6 +202,7 @@ column_rate(RencoderCostPath *p, int col, double reachable, double groups, doubl
 {
 	double		rows = rencoder_cost_column_rows(p, col) * share;
 	double		together = ceil(rows / Max(p->index->rel->tuples, 1) * p->info.ranges);
+	const RencoderCostNulls *nulls = &p->column[col].found_nulls;
 	ColumnRate	rate;
 	double		hit;
 	double		fpr = 0;
@@ -218,6 +228,9 @@ column_rate(RencoderCostPath *p, int col, double reachable, double groups, doubl
 			fpr *= Min(1, rate.groups * RENC_GROUP_RANGES / reachable);
 	}
 	rate.pass = hit / reachable + fpr * (1 - hit / reachable);
+	if (nulls->ranges > 0)
+		rate.pass = nulls->hits > 0 || nulls->all ? nulls->hits / nulls->ranges :
+			Min(rate.pass, 1 / nulls->ranges);
 	return rate;
 }
 

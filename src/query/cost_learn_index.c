@@ -28,6 +28,9 @@
  */
 #define TRIAL_GROUPS		16
 
+/* Headers looked at for null flags, at most. */
+#define NULLS_GROUPS		4
+
 /* What a directory scan sums up; each group counts "weight" times. */
 typedef struct GroupSums
 {
@@ -236,4 +239,52 @@ rencoder_cost_index_trial(Relation index, double heap_pages,
 	info->trial_ranges = (double) (counts.ranges - counts.unsummarized);
 	info->trial_hits = (double) (counts.candidates - counts.unsummarized);
 	info->trial_all = info->groups <= TRIAL_GROUPS;
+}
+
+/* Adds what a group's header says of nulls. */
+static void
+count_nulls(Relation index, const RencoderMeta *meta, const RencoderMetaPageData *metadata,
+			uint32 group, int col, bool is_null, RencoderCostNulls *nulls)
+{
+	RencoderEntry entry = palloc(meta->entry_size);
+	const char *fault;
+	Buffer		buf = InvalidBuffer;
+	RencoderHeader header;
+	bool		covered;
+	double		filled;
+	double		hits;
+
+	(void) rencoder_directory_read(index, meta, metadata, group, &fault, entry);
+	if (entry->header != RENCODER_NO_BLOCK)
+		buf = rencoder_page_try_read(index, entry->header + col, RENCODER_PAGE_HEADER, &fault);
+	covered = entry->run != 0;
+	pfree(entry);
+	if (!BufferIsValid(buf))
+		return;
+	header = rencoder_page_header(BufferGetPage(buf), group);
+	filled = renc_mask_count(renc_mask_or(rencoder_set_get(header->has_null),
+										  rencoder_set_get(header->has_value)));
+	hits = renc_mask_count(rencoder_set_get(is_null ? header->has_null : header->has_value));
+	nulls->ranges += covered ? 0 : filled;
+	nulls->hits += covered ? 0 : hits;
+	nulls->covered += covered ? RENC_GROUP_RANGES : 0;
+	nulls->covered_hits += covered ? hits : 0;
+	UnlockReleaseBuffer(buf);
+}
+
+void
+rencoder_cost_index_nulls(Relation index, const RencoderCostIndex *info, int col, bool is_null,
+						  RencoderCostNulls *nulls)
+{
+	RencoderMeta meta = *rencoder_meta_get(index);
+	RencoderMetaPageData *metadata = rencoder_meta_copy(index);
+	uint32		groups = (uint32) info->groups;
+	uint32		n = Min(groups, NULLS_GROUPS);
+
+	/* The first, the last, and some between. */
+	for (uint32 i = 0; i < n; i++)
+		count_nulls(index, &meta, metadata,
+					n > 1 ? (uint32) ((uint64) i * (groups - 1) / (n - 1)) : 0, col, is_null, nulls);
+	nulls->all = n == groups;
+	pfree(metadata);
 }

@@ -34,6 +34,19 @@ typedef struct RencoderCostIndex
 } RencoderCostIndex;
 
 /*
+ * Ranges of a sample of groups, and those of them that flags say to have nulls, or values: ranges
+ * in filters, and in groups that name a run, where the flags are of nulls without places.
+ */
+typedef struct RencoderCostNulls
+{
+	double		ranges;
+	double		hits;
+	double		covered;
+	double		covered_hits;
+	bool		all;			/* the sample is the whole index */
+} RencoderCostNulls;
+
+/*
  * Reads what there is to know, for a table of "heap_pages" pages.  "query"
  * has the constants of the clauses and is compared with the groups' bounds, if
  * "may_look".  *runs are the runs that there are.
@@ -49,5 +62,12 @@ extern void rencoder_cost_index_read(Relation index, double heap_pages,
 extern void rencoder_cost_index_trial(Relation index, double heap_pages,
 									  RencoderQuery *query,
 									  RencoderCostIndex *info);
+
+/*
+ * Fills in *nulls, which is zero, for a column that is asked for nulls, or for values.  Only
+ * if may_look.  Reads the headers of four groups, at most.
+ */
+extern void rencoder_cost_index_nulls(Relation index, const RencoderCostIndex *info, int col,
+									  bool is_null, RencoderCostNulls *nulls);
 
 #endif							/* RENCODER_COST_LEARN_INDEX_H */

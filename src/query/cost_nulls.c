@@ -4,8 +4,8 @@
  *		ranges.
  *
  * The runs know how many nulls have places, and how many values there are.  Nulls that have none
- * fill their ranges, and so do values that are too many to be looked at one by one: of these the
- * statistics tell.
+ * fill their ranges, and so do values that are too many to be looked at one by one: of these, flags
+ * of a sample of the ranges tell, or the statistics.
  */
 #include "query/cost_path.h"
 
@@ -35,9 +35,14 @@ static RencoderCostNullsRate
 estimate_nulls(RencoderCostPath *p, int col, double pages, double rows)
 {
 	const RencoderCostRunColumn *run = &p->runs.column[col];
+	const RencoderCostNulls *nulls = &p->column[col].found_nulls;
 	double		without_place = Max(rows - run->null_rows, 0);
 	double		flagged = without_place / Max(rencoder_cost_rows_per_page(p) * pages, 1);
 
+	if (nulls->covered_hits > 0 || (nulls->covered > 0 && nulls->all))
+		flagged = nulls->covered_hits / Min(nulls->covered, p->info.covered);
+	else if (nulls->covered > 0)
+		flagged = Min(flagged, 1 / nulls->covered);
 	p->run_entries += run->null_entries;
 	p->run_pages += rencoder_cost_runs_search_all(&p->runs, run->null_leaves);
 	return add_flagged(p, run, pages, run->null_entries, flagged);
@@ -47,6 +52,7 @@ static RencoderCostNullsRate
 estimate_values(RencoderCostPath *p, int col, double pages, double rows)
 {
 	const RencoderCostRunColumn *run = &p->runs.column[col];
+	const RencoderCostNulls *nulls = &p->column[col].found_nulls;
 	double		flagged = rows * p->info.pages_per_range / Max(pages, 1);
 
 	if (!rencoder_run_scan_many_values(run->entries, p->index->rel->pages))
@@ -55,6 +61,8 @@ estimate_values(RencoderCostPath *p, int col, double pages, double rows)
 		p->run_pages += rencoder_cost_runs_search_all(&p->runs, run->leaves);
 		return add_flagged(p, run, pages, run->entries, 0);
 	}
+	if (nulls->covered > 0)
+		flagged = nulls->covered_hits / Min(nulls->covered, p->info.covered);
 	return add_flagged(p, run, pages, 0, flagged);
 }
 

@@ -33,6 +33,8 @@ typedef struct RencoderCostColumn
 								 * keys.  Nulls may be anywhere, but null
 								 * flags are exact. */
 	const RencoderKeySet *known;	/* keys asked for, if they are known */
+	RencoderCostNulls found_nulls;	/* if it is asked for nulls; ranges 0:
+									 * unknown */
 } RencoderCostColumn;
 
 /* A path to be costed. */
