@@ -124,7 +124,8 @@ rencoder_plain_scan_search(RencoderPlainScan *plain, BlockNumber nblocks, uint32
 
 	plain->scans += !plain->begun;
 	plain->begun = true;
-	plain->found_pages = plain->whole_pages = 0;
+	plain->found_pages = 0;
+	memset(&plain->whole, 0, sizeof(plain->whole));
 	plain->nblocks = nblocks;
 	plain->pages_per_range = pages_per_range;
 	plain->early.limit = plain->limit;
@@ -182,7 +183,7 @@ rencoder_plain_scan_emit(void *arg, uint64 first_range, const renc_candidates *c
 
 		CHECK_FOR_INTERRUPTS();
 		if (!renc_mask_test(candidates->refined, slot) && start < end)
-			plain->whole_pages += end - start;
+			rencoder_whole_pages_add(&plain->whole, start, end);
 		for (; start + i < end; i = renc_candidates_next(candidates, slot, i + 1))
 		{
 			const uint64 *row = renc_candidates_rows(candidates, slot, i, &next);

@@ -23,6 +23,7 @@
 #include "utils/snapshot.h"
 
 #include "query/candidates.h"
+#include "query/scan_stats.h"
 #include "run/renc_stretches.h"
 
 /* Line pointers of a page: those that candidates tell apart, or all. */
@@ -43,7 +44,7 @@ typedef struct RencoderPlainScan
 	int64		pages;			/* that rows were handed out of, since the
 								 * beginning */
 	int64		ranges;			/* block ranges, likewise */
-	int64		whole_pages;	/* of ranges of which the last search told no
+	RencoderWholePages whole;	/* of ranges of which the last search told no
 								 * page */
 	int64		scans;			/* with a search */
 	int64		all_pages;		/* handed out by all scans */

@@ -108,7 +108,7 @@ typedef struct BitmapTarget
 	int64		npages;			/* of which rows are not told */
 	int64		exact_pages;	/* of which they are */
 	int64		nrows;			/* these */
-	int64		whole_pages;	/* of ranges of which no page is told */
+	RencoderWholePages whole;	/* of ranges of which no page is told */
 	int64		nranges;
 } BitmapTarget;
 
@@ -150,7 +150,7 @@ add_pages(void *arg, uint64 first_range, const renc_candidates *candidates)
 		CHECK_FOR_INTERRUPTS();
 		target->nranges++;
 		if (!renc_mask_test(candidates->refined, slot) && start < end)
-			target->whole_pages += end - start;
+			rencoder_whole_pages_add(&target->whole, start, end);
 		for (; start + i < end; i = renc_candidates_next(candidates, slot, i + 1))
 		{
 			const uint64 *row = renc_candidates_rows(candidates, slot, i, &next);
@@ -171,7 +171,7 @@ add_pages(void *arg, uint64 first_range, const renc_candidates *candidates)
  * of whole ranges.
  */
 static void
-count_scan(IndexScanDesc scan, int64 pages, int64 nranges, int64 whole_pages)
+count_scan(IndexScanDesc scan, int64 pages, int64 nranges, const RencoderWholePages *whole)
 {
 	OwnScan    *state = (OwnScan *) scan->opaque;
 	RencoderStats stats = {0};
@@ -183,9 +183,10 @@ count_scan(IndexScanDesc scan, int64 pages, int64 nranges, int64 whole_pages)
 	stats.count[RENCODER_STATS_RANGES] = ranges;
 	stats.count[RENCODER_STATS_SKIPPED] = Max(ranges - nranges, 0);
 	stats.count[RENCODER_STATS_INDEX_PAGES] = state->index_pages;
-	stats.count[RENCODER_STATS_WHOLE_PAGES] = whole_pages;
+	stats.count[RENCODER_STATS_WHOLE_PAGES] = whole->all;
 	state->index_pages = 0;
-	rencoder_scan_stats_add(RelationGetRelid(scan->indexRelation), &stats);
+	rencoder_scan_stats_add(RelationGetRelid(scan->indexRelation), &stats,
+							rencoder_whole_pages_at_end(whole, state->nblocks));
 	if (state->instrument == NULL || state->plain != NULL)
 		return;
 	RencoderScanPages(state->instrument) += pages;
@@ -291,7 +292,7 @@ rencodergetbitmap(IndexScanDesc scan, TIDBitmap *tbm)
 													   scan->xs_snapshot, search.copies, add_pages,
 													   &target, NULL, NULL);
 		pages = target.npages + target.exact_pages;
-		count_scan(scan, pages, target.nranges, target.whole_pages);
+		count_scan(scan, pages, target.nranges, &target.whole);
 		rencoder_sample_record_scan(search.query, (double) pages / Max(state->nblocks, 1));
 	}
 	end_search(scan, &search);
@@ -348,7 +349,7 @@ count_plain_scan(IndexScanDesc scan)
 	OwnScan    *state = (OwnScan *) scan->opaque;
 
 	if (state->plain != NULL && state->plain->begun && !state->counted)
-		count_scan(scan, state->plain->pages, state->plain->ranges, state->plain->whole_pages);
+		count_scan(scan, state->plain->pages, state->plain->ranges, &state->plain->whole);
 	state->counted = true;
 }
 

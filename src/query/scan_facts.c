@@ -188,7 +188,7 @@ rencoder_scan_facts_end(RencoderScanFacts *facts)
 	RencoderStats stats = {.count[RENCODER_STATS_SAVED_PAGES] = facts == NULL ? 0 : facts->nsaved};
 
 	if (facts != NULL && facts->counts && facts->nsaved > 0)
-		rencoder_scan_stats_add(RelationGetRelid(facts->query->index), &stats);
+		rencoder_scan_stats_add(RelationGetRelid(facts->query->index), &stats, 0);
 	if (facts != NULL && facts->nmissing > 0)
 		(void) rencoder_best_effort(make_facts, facts, facts->query->index,
 									"note what is read in vain");

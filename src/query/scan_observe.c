@@ -261,7 +261,7 @@ observe_end(QueryDesc *desc)
 		stats.count[RENCODER_STATS_CHECKED_SCANS] = scan->scans;
 		stats.count[RENCODER_STATS_CHECKED_PAGES] = pages;
 		stats.count[RENCODER_STATS_FALSE_PAGES] = Max(pages - scan->hits, 0);
-		rencoder_scan_stats_add(scan->indexoid, &stats);
+		rencoder_scan_stats_add(scan->indexoid, &stats, 0);
 	}
 	rencoder_scan_report(desc);
 	if (next_executor_end)

@@ -5,7 +5,8 @@
  * A session adds them up and writes them at the end of a scan of the same index, if it has not
  * done so for a second or there are many, and when it ends.  So a scan costs an addition, and
  * nothing is read of an index in a command that has nothing to do with it, such as a commit.
- * The page is not waited for then; else the counts wait.
+ * The page is not waited for then; else the counts wait.  They are written sooner if scans read
+ * the tail of the table: the worker notes it when it knows of that.
  *
  * What fails is forgotten, and not tried again for a while.  When a process exits no error can
  * be caught: each is a message in the server's log then.  So what is likely to be amiss is looked
@@ -28,11 +29,16 @@
 
 #include "base/options.h"
 #include "base/subtransaction.h"
+#include "worker/worker_queue.h"
 
 /* Written after so many scans, or so long after the last time; if it failed, only later. */
 #define FLUSH_SCANS		100
 #define FLUSH_MSECS		1000
 #define PAUSE_MSECS		60000
+
+/* After so many pages of the tail, as two ranges mostly have; no sooner than after so long. */
+#define FLUSH_TAIL		64
+#define TAIL_MSECS		5
 
 typedef struct KeptStats
 {
@@ -41,6 +47,8 @@ typedef struct KeptStats
 	BlockNumber page;			/* of the counts, or RENCODER_NO_BLOCK */
 	TimestampTz next;			/* when they are due, at the latest */
 	TimestampTz paused;			/* nothing is kept until then, as it failed */
+	TimestampTz told;			/* when the worker was told of the tail */
+	int64		tail;			/* pages of it that were read since */
 	RencoderStats stats;
 } KeptStats;
 
@@ -98,6 +106,17 @@ write_work(void *arg)
 	const WriteWork *work = (const WriteWork *) arg;
 
 	write_kept(work->entry, work->index, false);
+	if (work->entry->tail >= FLUSH_TAIL)
+		rencoder_worker_queue_tell(RelationGetRelid(work->index));
+	work->entry->tail = 0;
+}
+
+/* Has much of the tail been read that the worker may note? */
+static bool
+is_tail_due(const KeptStats *entry, Relation index, TimestampTz now)
+{
+	return entry->tail >= FLUSH_TAIL && rencoder_options_autosummarize(index) &&
+		TimestampDifferenceExceeds(entry->told, now, TAIL_MSECS);
 }
 
 void
@@ -111,8 +130,10 @@ rencoder_scan_stats_write(Relation index)
 	if (entry == NULL || !is_kept(entry) || !rencoder_may_begin_subtransaction())
 		return;
 	now = GetCurrentTimestamp();
-	if (entry->stats.count[RENCODER_STATS_SCANS] < FLUSH_SCANS && now < entry->next)
+	if (entry->stats.count[RENCODER_STATS_SCANS] < FLUSH_SCANS && now < entry->next &&
+		!is_tail_due(entry, index, now))
 		return;
+	entry->told = now;
 	entry->next = TimestampTzPlusMilliseconds(now, FLUSH_MSECS);
 	if (!rencoder_best_effort(write_work, &work, index, "add the counts of scans"))
 	{
@@ -166,7 +187,7 @@ make_table(void)
 }
 
 void
-rencoder_scan_stats_add(Oid indexoid, const RencoderStats *stats)
+rencoder_scan_stats_add(Oid indexoid, const RencoderStats *stats, int64 tail)
 {
 	KeptStats  *entry;
 	bool		found;
@@ -183,6 +204,7 @@ rencoder_scan_stats_add(Oid indexoid, const RencoderStats *stats)
 	entry->paused = 0;
 	for (int i = 0; i < RENCODER_STATS_COUNTS; i++)
 		entry->stats.count[i] += stats->count[i];
+	entry->tail += tail;
 }
 
 void

@@ -66,17 +66,10 @@ static Oid	paused_index;		/* with which it failed */
 static Oid	new_indexes[MAX_NEW_INDEXES];
 static int	nnew_indexes = 0;	/* MAX_NEW_INDEXES + 1: there are more */
 
-/*
- * Pages near the end of the table are still being filled, by several sessions
- * each its own, and entries cost more than bits in bulk.  So a range or
- * two behind the last row do not count as complete.
- */
 uint64
 rencoder_autosummarize_complete_slices(const RencoderMeta *meta, uint64 range)
 {
-	uint64		slack = meta->pages_per_range >= 32 ? 1 : 2;
-
-	return range < slack ? 0 : (range - slack) / RENC_SLICE_RANGES;
+	return rencoder_tail_complete_ranges(meta, range) / RENC_SLICE_RANGES;
 }
 
 bool

@@ -8,15 +8,21 @@
  * twice the lesser of the two (the rule of those who rent skis until they have paid the price of a
  * pair).  Prices are in pages whose rows are checked.
  *
- *	- Ranges of the tail that are complete are noted for little more than reading them once.
+ *	- Ranges of the tail that are complete are noted for little more than reading them once.  Scans
+ *	  that find nothing there to read pay for those that will come, up to a group, which is then
+ *	  read for a run anyway: so where queries are asked, they need not wait for each load to be read
+ *	  in vain.  For the same reason an index that was asked before pays for a group in advance, and
+ *	  for the range that the table ends in, which is noted when the table is quiet anyway.
  *	- Each row that comes to a noted range is an entry of the pending list.  So the range that the
  *	  table ends in, and one ahead of it, are noted only if scans come while a range is filled;
- *	  and not if the table has grown by more than a range since the last look: then it is loaded.
+ *	  and not if the table grows by more than a range between two looks: then it is loaded.
  *	- To give a range of the tail filters, where an index has no runs, costs entries, too.
  *	- Filters name ranges, a run names rows.  Groups with filters are flushed when scans have read
  *	  many pages of ranges whole.
  */
 #include "worker/tail_reads.h"
+
+#include "utils/timestamp.h"
 
 #include "maintain/note.h"
 #include "store/sample_pages.h"
@@ -35,8 +41,50 @@
 #define SCANS_FOR_RANGE		8
 #define MAX_RANGES_PAID		8
 
+/* What scans pay at most for complete ranges that have not come yet. */
+#define PAID_FOR_GROUP(ppr)	((double) PAGES_FOR_NOTING * RENC_GROUP_RANGES * (ppr))
+
+/* A measurement takes so long, at least: rows come by fits and starts. */
+#define MEASURE_MS			20
+
+/* What is left of a growth after each. */
+#define FADING				0.8
+
+/* Before the second one: as if the table were loaded. */
+#define UNKNOWN_GROWTH		((double) MaxBlockNumber)
+
 /* Whole ranges that scans read, in ranges, before groups of filters are flushed. */
 #define RANGES_FOR_FLUSH	64
+
+void
+rencoder_growth_measure(RencoderGrowth *growth, BlockNumber nblocks)
+{
+	TimestampTz now = GetCurrentTimestamp();
+	long		ms = TimestampDifferenceMilliseconds(growth->since, now);
+
+	if (growth->since != 0 && ms < MEASURE_MS)
+		return;
+	if (growth->since == 0)
+		growth->now = UNKNOWN_GROWTH;
+	else if (nblocks > growth->nblocks)
+		growth->now = (nblocks - growth->nblocks) * (double) RENCODER_LOOK_MS / ms;
+	else
+		growth->now = 0;
+	if (growth->since == 0 || growth->lately == UNKNOWN_GROWTH)
+		growth->lately = growth->now;
+	else
+		growth->lately = Max(growth->now, growth->lately * FADING);
+	growth->since = now;
+	growth->nblocks = nblocks;
+}
+
+uint64
+rencoder_tail_complete_ranges(const RencoderMeta *meta, uint64 range)
+{
+	uint64		slack = meta->pages_per_range >= 32 ? 1 : 2;
+
+	return range < slack ? 0 : range - slack;
+}
 
 /* The counts of scans; false if there are none yet. */
 static bool
@@ -69,22 +117,25 @@ pay_for_range(RencoderTailReads *reads)
 	return true;
 }
 
-/* The complete ranges of the tail, or all, or one more. */
+/* The complete ranges of the tail as far as they are paid for, or all, or one more. */
 static void
 look_at_noted_tail(RencoderTailReads *reads, Relation index, const RencoderMeta *meta,
-				   BlockNumber nblocks, BlockNumber before, RencoderTailWork *work)
+				   BlockNumber nblocks, bool loaded, RencoderTailWork *work)
 {
-	uint32		ppr = meta->pages_per_range;
-	uint64		last = nblocks / ppr;	/* range that the next row may come to */
-	uint64		pages = work->first < last ? (last - work->first) * ppr : 0;
+	double		price = (double) PAGES_FOR_NOTING * meta->pages_per_range;
+	uint64		last = nblocks / meta->pages_per_range; /* the next row may come
+														 * there */
+	uint64		complete = loaded ? rencoder_tail_complete_ranges(meta, last) : last;
 
-	work->end = work->first;
-	if (pages > 0 && reads->pages >= (double) PAGES_FOR_NOTING * pages)
+	if (work->first < complete)
 	{
-		reads->pages = 0;
-		work->end = last;
+		uint64		paid = (uint64) Min(reads->pages / price, (double) (complete - work->first));
+
+		work->end = work->first + paid;
+		reads->pages -= price * paid;
 	}
-	if (nblocks > before + ppr || (pages > 0 && work->end != last))
+	work->soon = loaded && reads->pages >= price;
+	if (loaded || work->end < last)
 		return;
 	for (uint64 range = Max(last, work->first); range <= last + 1; range++)
 	{
@@ -98,36 +149,47 @@ look_at_noted_tail(RencoderTailReads *reads, Relation index, const RencoderMeta 
 
 RencoderTailWork
 rencoder_tail_reads_look(RencoderTailReads *reads, Relation index, const RencoderMeta *meta,
-						 BlockNumber nblocks, bool notes)
+						 BlockNumber nblocks, const RencoderGrowth *growth, bool notes)
 {
 	RencoderTailWork work = {0};
-	BlockNumber before = reads->nblocks;
+	uint32		ppr = meta->pages_per_range;
 	bool		known = reads->known;
 	RencoderStats stats;
+	BlockNumber tail;
 	int64		scans;
 
-	reads->looks = Min(reads->looks + 1, RENCODER_FIRST_LOOKS);
 	if (!read_counts(index, nblocks, &stats))
 		return work;
 	scans = known ? Max(stats.count[RENCODER_STATS_SCANS] - reads->scans, 0) : 0;
+	if (!known && notes && stats.count[RENCODER_STATS_SCANS] >= SCANS_FOR_RANGE)
+	{
+		reads->pages = PAID_FOR_GROUP(ppr);
+		reads->credit = SCANS_FOR_RANGE;
+	}
 	if (known)
 		reads->filtered += Max(stats.count[RENCODER_STATS_WHOLE_PAGES] - reads->whole, 0);
 	reads->credit = Min(reads->credit + scans, MAX_RANGES_PAID * SCANS_FOR_RANGE);
 	reads->known = true;
 	reads->scans = stats.count[RENCODER_STATS_SCANS];
 	reads->whole = stats.count[RENCODER_STATS_WHOLE_PAGES];
-	reads->nblocks = nblocks;
-	reads->busy = scans > 0 || (notes && reads->credit >= SCANS_FOR_RANGE);
+	reads->busy = scans > 0 || (notes && (reads->credit >= SCANS_FOR_RANGE ||
+										  reads->pages >= (double) PAGES_FOR_NOTING * ppr));
 	if (!reads->busy)
 		return work;
 	work.first = work.end = rencoder_note_tail(index, meta, nblocks);
-	if (work.first * meta->pages_per_range < nblocks)
-		reads->pages += scans * (double) (nblocks - work.first * meta->pages_per_range);
+	tail = nblocks - (BlockNumber) Min(work.first * ppr, nblocks);
 	if (notes)
-		look_at_noted_tail(reads, index, meta, nblocks, before, &work);
+	{
+		reads->pages = Min(reads->pages + scans * (double) Max(tail, ppr),
+						   Max(PAID_FOR_GROUP(ppr), (double) PAGES_FOR_NOTING * tail));
+		look_at_noted_tail(reads, index, meta, nblocks, growth->now > ppr, &work);
+	}
 	else
+	{
+		reads->pages += scans * (double) tail;
 		look_at_filtered_tail(reads, meta, nblocks, &work);
-	if (notes && reads->filtered >= (double) RANGES_FOR_FLUSH * meta->pages_per_range)
+	}
+	if (notes && reads->filtered >= (double) RANGES_FOR_FLUSH * ppr)
 	{
 		reads->filtered = 0;
 		work.flush = true;

@@ -55,9 +55,6 @@
 #include "worker/worker_job.h"
 #include "worker/worker_queue.h"
 
-/* How often it looks around, at least. */
-#define LOOK_MS				100
-
 /*
  * A turn, when other databases wait.  After a look at all indexes it is long enough to see whether
  * tables are quiet: what is known of each may have been lost.
@@ -250,9 +247,9 @@ end_time_limit(void)
 
 /* ---- One job ---- */
 
-/* When is the first of the other jobs due? */
+/* When is the first of the jobs due but mine, or NULL? */
 static TimestampTz
-other_due(const RencoderJob *mine)
+first_due(const RencoderJob *mine)
 {
 	HASH_SEQ_STATUS status;
 	RencoderJob *job;
@@ -274,7 +271,8 @@ try_job(RencoderJob *job, bool *failed)
 	volatile RencoderJobResult result = JOB_DONE;
 
 	*failed = false;
-	begin_time_limit(job->index, other_due(job), job->limit_ms);
+	job->looked = GetCurrentTimestamp();
+	begin_time_limit(job->index, first_due(job), job->limit_ms);
 	PG_TRY();
 	{
 		result = do_job(job);
@@ -399,10 +397,9 @@ settle(RencoderJob *job, RencoderJobResult result, bool failed)
 	else if (result == JOB_LOCKED)
 		retry_locked(job);
 	else if (result == JOB_WAITING)
-		put_off(job, job->reads.busy || job->reads.looks < RENCODER_FIRST_LOOKS ||
-				job->gap_since != 0 ? LOOK_MS : QUIET_MS);
+		put_off(job, job->reads.busy || job->gap_since != 0 ? job->pause_ms : QUIET_MS);
 	else if (result == JOB_MAINTAINED)
-		put_off(job, LOOK_MS);
+		put_off(job, RENCODER_LOOK_MS);
 	else if (result == JOB_UNFINISHED)
 		put_off(job, 0);
 	else if (result == JOB_CANCELLED)
@@ -462,8 +459,11 @@ do_jobs(void)
 static bool
 take_requests(void)
 {
-	RencoderJob request;
+	RencoderJob request = rencoder_job_create(rencoder_worker_queue_told(), 0, true);
 	bool		any = false;
+
+	if (hash_search(jobs, &request.index, HASH_FIND, NULL) != NULL)
+		add_job(&request);
 
 	while (rencoder_worker_queue_take(&request))
 	{
@@ -502,6 +502,7 @@ serve_database(void)
 	TimestampTz last = GetCurrentTimestamp();
 	bool		more = false;
 	bool		idle;
+	long		wait_ms;
 
 	turn_began = last;
 	while (may_stay())
@@ -528,8 +529,9 @@ serve_database(void)
 		}
 		if (more)
 			continue;
+		wait_ms = TimestampDifferenceMilliseconds(GetCurrentTimestamp(), first_due(NULL));
 		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
-						 LOOK_MS, PG_WAIT_EXTENSION);
+						 Max(1, Min(wait_ms, RENCODER_LOOK_MS)), PG_WAIT_EXTENSION);
 	}
 }
 

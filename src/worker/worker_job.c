@@ -95,14 +95,17 @@ shorten_pending(Relation index, bool read)
 
 /*
  * May slices up to "end" wait?  While rows come fast, groups will soon be full, and their rows are
- * then read once, for a base run.  Not if scans read what is unsummarized meanwhile.
+ * then read once, for a base run.  Not if half a group, which would still be unread, takes longer
+ * than they may wait, nor if scans read what is unsummarized meanwhile.
  */
 static bool
 may_wait(RencoderJob *job, Relation index, const RencoderMeta *meta, uint64 end)
 {
 	TimestampTz now = GetCurrentTimestamp();
+	double		half = (double) RENC_GROUP_RANGES / 2 * meta->pages_per_range;
 
 	if (!rencoder_options_use_runs(index) || job->reads.busy || end == 0 ||
+		job->growth.lately * GAP_MS / RENCODER_LOOK_MS < half ||
 		rencoder_group_slice_is_summarized(index, meta, end - 1))
 		job->gap_since = 0;
 	else if (job->gap_since == 0)
@@ -128,9 +131,13 @@ static RencoderCompactResult
 do_what_is_read(RencoderJob *job, Relation index, Relation heap, const RencoderMeta *meta,
 				BlockNumber nblocks)
 {
-	RencoderTailWork work = rencoder_tail_reads_look(&job->reads, index, meta, nblocks,
+	RencoderTailWork work = rencoder_tail_reads_look(&job->reads, index, meta, nblocks, &job->growth,
 													 rencoder_options_use_runs(index));
 
+	/* When about a range more has come. */
+	if (work.soon)
+		job->pause_ms = Max(RENCODER_LEAST_LOOK_MS, (int) (RENCODER_LOOK_MS * meta->pages_per_range /
+														   job->growth.now));
 	summarize_tail(index, heap, meta, nblocks, work.first, work.end);
 	return work.flush ? rencoder_compact_some(index, heap, false, true) : RENCODER_COMPACT_NOTHING;
 }
@@ -151,6 +158,8 @@ rencoder_worker_job_serve(RencoderJob *job, Relation index, Relation heap)
 
 	if (!rencoder_options_autosummarize(index))
 		return JOB_DONE;
+	rencoder_growth_measure(&job->growth, nblocks);
+	job->pause_ms = RENCODER_LOOK_MS;
 
 	/* Who comes between holds us up, but most have it for one group. */
 	if (!rencoder_meta_try_maintainer(index))

@@ -15,7 +15,7 @@
 #include "base/options.h"
 
 /* The name ends with the version of the structure. */
-#define SHARED_NAME		"rencoder requests 5"
+#define SHARED_NAME		"rencoder requests 6"
 #define TRANCHE_NAME	"rencoder_requests"
 
 /* Databases with requests at the same time. */
@@ -46,6 +46,7 @@ typedef struct DatabaseEntry
 								 * when on */
 	TimestampTz asked;			/* when a worker was asked for; 0: not */
 	bool		overflowed;
+	Oid			read;			/* index that scans read the tail of */
 } DatabaseEntry;
 
 typedef struct QueuedJob
@@ -227,7 +228,7 @@ rencoder_job_create(Oid index, uint64 ranges, bool urgent)
 	return (RencoderJob)
 	{
 		.index = index,.ranges = ranges,.urgent = urgent,.due = GetCurrentTimestamp(),
-			.limit_ms = RENCODER_JOB_LIMIT_MS,.nblocks = InvalidBlockNumber
+			.limit_ms = RENCODER_JOB_LIMIT_MS,.nblocks = InvalidBlockNumber,.pause_ms = RENCODER_LOOK_MS
 	};
 }
 
@@ -237,7 +238,8 @@ rencoder_job_merge(RencoderJob *job, const RencoderJob *request)
 	bool		more = request->ranges > job->ranges || (request->urgent && !job->urgent);
 
 	if (job->waiting && more)
-		job->due = Min(job->due, request->due);
+		job->due = Min(job->due, Max(request->due, TimestampTzPlusMilliseconds(job->looked,
+																			   RENCODER_LEAST_LOOK_MS)));
 	job->ranges = Max(job->ranges, request->ranges);
 	job->urgent |= request->urgent;
 	return more;
@@ -352,6 +354,35 @@ rencoder_worker_queue_put(Oid index, uint64 ranges, bool urgent)
 		LWLockRelease(&shared->lock);
 	}
 	return entry != NULL && served;
+}
+
+void
+rencoder_worker_queue_tell(Oid index)
+{
+	DatabaseEntry *entry;
+
+	if (!rencoder_worker_queue_prepare())
+		return;
+	LWLockAcquire(&shared->lock, LW_EXCLUSIVE);
+	entry = find_queue_entry(MyDatabaseId);
+	if (entry != NULL && entry->pid != 0 && !OidIsValid(entry->read))
+	{
+		entry->read = index;
+		SetLatch(entry->latch);
+	}
+	LWLockRelease(&shared->lock);
+}
+
+Oid
+rencoder_worker_queue_told(void)
+{
+	Oid			index;
+
+	LWLockAcquire(&shared->lock, LW_EXCLUSIVE);
+	index = my_entry->read;
+	my_entry->read = InvalidOid;
+	LWLockRelease(&shared->lock);
+	return index;
 }
 
 /*

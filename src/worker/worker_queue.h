@@ -7,7 +7,7 @@
  * needs them takes from the reserve of the main segment (as pg_prewarm does
  * before PostgreSQL 17): no shared_preload_libraries.
  *
- *		entry[]		database | pid | latch | leaving | due | asked | overflowed
+ *		entry[]		database | pid | latch | leaving | due | asked | overflowed | read
  *		queued[]	database | job		requests, and what a worker has left unfinished; oldest first
  *
  * One LWLock protects all of it and is never held while anything else is
@@ -39,9 +39,12 @@ typedef struct RencoderJob
 	int			failures;
 	int			limit_ms;		/* of its time, while others wait */
 	bool		cancelled;		/* was it over, when it was tried last? */
-	BlockNumber nblocks;		/* of the table, when it was looked at last */
+	TimestampTz looked;			/* when it was looked at last; 0: not yet */
+	BlockNumber nblocks;		/* of the table then */
 	uint64		pending;		/* last page of the pending list, likewise */
 	TimestampTz since;			/* when both were first seen so */
+	RencoderGrowth growth;		/* of the table */
+	int			pause_ms;		/* until the next look, while rows come */
 	TimestampTz gap_since;		/* when complete slices were first seen that
 								 * wait for their group; 0: none do */
 	uint64		settled;		/* full groups of which none is to be flushed */
@@ -77,6 +80,15 @@ extern bool rencoder_worker_queue_prepare(void);
  * whatever way.  False if another worker has them, or there is no place for this one.
  */
 extern bool rencoder_worker_queue_attach(Oid database);
+
+/*
+ * Scan: much of an index' tail was read.  A worker of this database that has a job for it looks at it
+ * soon; nobody is asked for.  Errors as of rencoder_worker_queue_prepare().
+ */
+extern void rencoder_worker_queue_tell(Oid index);
+
+/* Worker: an index that it was told of so, or InvalidOid.  Others are told of again. */
+extern Oid	rencoder_worker_queue_told(void);
 
 /* Worker: takes the oldest job; false if there is none. */
 extern bool rencoder_worker_queue_take(RencoderJob *job);
