@@ -191,18 +191,15 @@ read_all(stored_run *s)
 	fuzz_expect(search.failure == NULL && entries == s->run.entries, "the verifier passes an unreadable run");
 }
 
-/* Pages that intervals fill are about as many as there are, whatever a run says. */
+/* Pages that an interval fills are about as many as there are, whatever a run says. */
 static void
-spread_run(fuzz_input *in, stored_run *s, const renc_interval_set *set)
+spread_run(fuzz_input *in, stored_run *s, renc_interval interval)
 {
 	static renc_run_spread spread;
 	double		pages;
 	double		places;
 
-	renc_run_spread_begin(&spread);
-	for (int i = 0; i < 3; i++)
-		(void) renc_run_spread_add(&spread, &s->run, read_page, s, set, fuzz_take_below(in, MAX_PAIRS),
-								   fuzz_take_below(in, MAX_PAIRS));
+	renc_run_spread_look(&spread, &s->run, read_page, s, interval);
 	renc_run_spread_estimate(&spread, &s->run, 1 + fuzz_take_below(in, MAX_PAIRS), &pages, &places);
 	fuzz_expect(pages >= 0 && pages <= s->run.npages + 1e-6 && places <= pages + 1e-6,
 				"there are more pages than a run has");
@@ -237,8 +234,8 @@ fuzz_run(fuzz_input *in)
 
 		(void) renc_run_rank(&s.run, read_page, &s, set.interval[i].lo, RENC_RUN_BELOW, &before);
 		(void) renc_run_rank(&s.run, read_page, &s, set.interval[i].hi, RENC_RUN_UPTO, &before);
+		spread_run(in, &s, set.interval[i]);
 	}
-	spread_run(in, &s, &set);
 	for (uint32_t i = 0; i < s.n; i++)
 	{
 		renc_run_summary summary;
