@@ -137,6 +137,8 @@ static void
 make_coarser(renc_stretches *list)
 {
 	put_in_order(list, 0);
+	if (list->n <= list->room / 2)
+		return;
 	for (uint32_t i = 0; i < list->n; i++)
 	{
 		if (first_of(list->stretch[i]) > 0)

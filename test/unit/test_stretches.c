@@ -164,6 +164,34 @@ test_bound(void)
 	renc_stretches_end(&list);
 }
 
+/*
+ * A list that is full of the same stretches again and again gets room by that alone: the rows of a
+ * page stay apart, and the page comes once.
+ */
+static void
+test_again(void)
+{
+	renc_stretches list;
+	bool		right;
+
+	npages = 2;
+	origin = 0;
+	memset(added, 0, sizeof(added));
+	counted = most_counted = 0;
+	renc_stretches_begin(&list, 0, count_alloc, count_release);
+	for (uint32_t i = 0; i < 1000; i++)
+	{
+		uint32_t	row = 1 + i % 3 * 10;
+
+		renc_stretches_add_rows(&list, i % 2, row, row);
+		set_added(i % 2, row, row);
+	}
+	renc_stretches_finish(&list);
+	right = is_right(&list, false);
+	tap_ok(right, "stretches that come again leave room");
+	renc_stretches_end(&list);
+}
+
 /* More pages than a stretch has room for, up to the last. */
 static void
 test_long(void)
@@ -192,6 +220,7 @@ main(int argc, char **argv)
 	tap_start(argc, argv, "test_stretches");
 	test_random();
 	test_bound();
+	test_again();
 	test_long();
 	return tap_finish();
 }
