@@ -31,6 +31,16 @@ GROUP BY i.index ORDER BY i.index::text COLLATE "C";
 -- There is nothing to do a second time.
 SELECT index, summarized, compacted FROM rencoder_maintain('ma')
 WHERE summarized + compacted + retuned > 0;
+-- Nor in an index of few pages, as the last page of its pending list stays.
+CREATE TABLE ma_small (v int8) WITH (autovacuum_enabled = off);
+INSERT INTO ma_small SELECT hashint8(i) FROM generate_series(1, 10000) i;
+CREATE INDEX ma_small_v ON ma_small USING rencoder (v);
+UPDATE ma_small SET v = v + 1 WHERE v % 3 = 0;
+SELECT rencoder_compact('ma_small_v') > 0 AS compacted;
+SELECT summarized, compacted, retuned FROM rencoder_maintain('ma_small');
+SELECT pending_pages FROM rencoder_metapage('ma_small_v');
+SELECT sum(pages) < 10 AS few FROM rencoder_runs('ma_small_v');
+DROP TABLE ma_small;
 -- A single partition, and a table without such an index.
 SELECT count(*) FROM rencoder_maintain('ma_3');
 SELECT count(*) FROM rencoder_maintain('pg_class');

@@ -1471,8 +1471,9 @@ BEGIN ATOMIC
 				(SELECT m.pending_pages FROM rencoder_metapage(i.index) AS m) AS pending
 			FROM rencoder_runs(i.index) AS u
 			WHERE u.state = 'live' AND s.done IS NOT NULL OFFSET 0) AS n,
+		-- The last page of the pending list stays, whatever is done.
 		LATERAL (SELECT CASE WHEN i.storage <> 'filter' AND (n.runs > 8
-					OR (n.late + n.pending) * 10 > n.pages)
+					OR (n.late + n.pending > 1 AND (n.late + n.pending) * 10 > n.pages))
 				THEN rencoder_compact(i.index) ELSE 0 END AS done OFFSET 0) AS c,
 		LATERAL (SELECT CASE WHEN c.done = 0 THEN rencoder_retune(i.index) ELSE 0 END AS done
 			OFFSET 0) AS r;
