@@ -354,7 +354,6 @@ rencoder_design_again(RencoderDesigner *designer, const RencoderCollector *c, in
 					  RencoderConfig *config,
 					  RencoderPrediction *now, RencoderPrediction *best)
 {
-	RencoderFound *found = &designer->found[col];
 	ColumnKeys	k;
 	renc_shape	rule;
 	renc_shape	shape;
@@ -368,14 +367,7 @@ rencoder_design_again(RencoderDesigner *designer, const RencoderCollector *c, in
 	design_size(designer, &k, min_capacity, config);
 	design_by_rule(designer, col, &k, &rule);
 	shape = rule;
-
-	/*
-	 * Where no query is known, groups after the first have the work of their
-	 * own keys: what can be gained is the same in all of them.
-	 */
-	work = prepare_trial(designer, col, &k, config,
-						 !found->tried || load_queries(designer, col, config->coder)->nreal > 0, &in);
-	found->tried = true;
+	work = prepare_trial(designer, col, &k, config, true, &in);
 	if (work > 0)
 	{
 		bool		filter = rencoder_is_configured(present) &&
