@@ -7,7 +7,6 @@
  */
 #include "sql/sql_check.h"
 
-
 #include "miscadmin.h"
 
 #include "store/pending.h"

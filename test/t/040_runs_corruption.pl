@@ -36,7 +36,6 @@ my %RUN = (
 	first_group => 8,
 	info        => 16,
 	npages      => 20,
-	rows        => 32,
 	tree        => 40);
 my %INFO = (
 	number     => 0,
@@ -240,8 +239,6 @@ my %damage = (
 		qr/A field of the run list that must be zero is not\./, 1 ],
 	list_tree   => [ named(\&base_info, poke_list('tree', pack('V', 5))),
 		qr/Run 1 and the list of runs describe different trees\./, 1 ],
-	list_rows   => [ poke_list('rows', pack('l', 0x7FC00000)),
-		qr/The rows of a run are not a number\./, 1 ],
 	list_info   => [ poke_list('info', pack('V', 1 << 30)),
 		qr/It refers to 1 pages from block 1073741824/ ],
 	list_pages  => [ named(\&base_info, poke_list('npages', pack('V', 9999))),
