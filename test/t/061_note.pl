@@ -110,9 +110,9 @@ cmp_ok(sql("SELECT count(*) FROM pg_get_wal_records_info('$lsn', pg_current_wal_
 verify('after a load');
 
 #
-# Nobody asks any more; what was asked before, when there was no tail to be read, pays for a group of
-# ranges of a load, which the worker does not see quiet.  For eight that are not full it would pay
-# anyway.
+# Nobody asks any more; what was asked before, when there was no tail to be read, pays for a group
+# of ranges of a load, which the worker does not see quiet.  For eight that are not full it would
+# pay anyway.
 #
 sql('SELECT rencoder_compact($$t_v$$)');
 sql(q{SET enable_seqscan = off;
