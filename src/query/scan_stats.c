@@ -36,9 +36,8 @@
 #define FLUSH_MSECS		1000
 #define PAUSE_MSECS		60000
 
-/* After so many pages of the tail, as two ranges mostly have; no sooner than after so long. */
+/* After so many pages of the tail, as two ranges mostly have; no sooner than the worker looks. */
 #define FLUSH_TAIL		64
-#define TAIL_MSECS		5
 
 typedef struct KeptStats
 {
@@ -116,7 +115,7 @@ static bool
 is_tail_due(const KeptStats *entry, Relation index, TimestampTz now)
 {
 	return entry->tail >= FLUSH_TAIL && rencoder_options_autosummarize(index) &&
-		TimestampDifferenceExceeds(entry->told, now, TAIL_MSECS);
+		TimestampDifferenceExceeds(entry->told, now, RENCODER_LEAST_LOOK_MS);
 }
 
 void
