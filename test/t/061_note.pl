@@ -59,10 +59,10 @@ sub verify
 }
 
 #
-# A load that is read: until all but what came since the worker looked is noted, ranges that are
-# full among them; a query of a row of the last moment is told where it is.
+# Loads, so many rows at a time, until so many ranges are noted; if it is read, with all but what
+# came since the worker looked.
 #
-sql(qq{CREATE PROCEDURE load_and_read() LANGUAGE plpgsql AS \$\$
+sql(qq{CREATE PROCEDURE load_until_noted(n int, wanted int, reads bool) LANGUAGE plpgsql AS \$\$
 	DECLARE
 		patience timestamptz := clock_timestamp() + $patience * interval '1 s';
 		found bigint;
@@ -70,13 +70,13 @@ sql(qq{CREATE PROCEDURE load_and_read() LANGUAGE plpgsql AS \$\$
 	BEGIN
 		PERFORM set_config('enable_seqscan', 'off', false), nextval('t_id_seq');
 		LOOP
-			PERFORM grow(5);
-			FOR q IN 1 .. 30 LOOP
+			PERFORM grow(n);
+			FOR q IN 1 .. CASE WHEN reads THEN 30 ELSE 0 END LOOP
 				SELECT count(*) INTO found FROM t WHERE v = q;
 			END LOOP;
 			COMMIT;
 			SELECT * INTO s FROM states;
-			EXIT WHEN s.noted > 8 AND s.unsummarized = 0;
+			EXIT WHEN s.noted >= wanted AND (NOT reads OR s.unsummarized = 0);
 			IF clock_timestamp() > patience THEN
 				RAISE EXCEPTION 'nobody notes the tail: %', s;
 			END IF;
@@ -84,7 +84,10 @@ sql(qq{CREATE PROCEDURE load_and_read() LANGUAGE plpgsql AS \$\$
 			COMMIT;
 		END LOOP;
 	END \$\$});
-finish_sql(start_sql($node, 'CALL load_and_read()'), 'the tail is noted while it grows');
+
+# Ranges that are full are among them; a query of a row of the last moment is told where it is.
+finish_sql(start_sql($node, 'CALL load_until_noted(5, 9, true)'),
+	'the tail is noted while it grows');
 verify('noted by the worker');
 my $row = sql('SELECT hashint8extended(max(id) - 30, 1) FROM t');
 is(sql("SELECT pages <= 3 AND unsummarized = 0 FROM rencoder_candidates('t_v', $row, $row)"),
@@ -124,25 +127,8 @@ sql(q{SET enable_seqscan = off;
 			SELECT count(*) INTO found FROM t WHERE v = -q;
 		END LOOP;
 	END $$});
-sql(qq{CREATE PROCEDURE load_until_noted() LANGUAGE plpgsql AS \$\$
-	DECLARE
-		patience timestamptz := clock_timestamp() + $patience * interval '1 s';
-		s states;
-	BEGIN
-		PERFORM nextval('t_id_seq');
-		LOOP
-			PERFORM grow(25);
-			COMMIT;
-			SELECT * INTO s FROM states;
-			EXIT WHEN s.noted >= 20;
-			IF clock_timestamp() > patience THEN
-				RAISE EXCEPTION 'nobody notes behind the load: %', s;
-			END IF;
-			PERFORM pg_sleep(0.01);
-			COMMIT;
-		END LOOP;
-	END \$\$});
-finish_sql(start_sql($node, 'CALL load_until_noted()'), 'the worker notes behind a load');
+finish_sql(start_sql($node, 'CALL load_until_noted(25, 20, false)'),
+	'the worker notes behind a load');
 verify('noted behind a load');
 
 #
