@@ -331,7 +331,7 @@ fill_slot(RencoderBuildGroup *b, int col, int slot)
 	if (ranges[slot].n > 0)
 		rencoder_filter_fill(b->filling[col], slot, &ranges[slot]);
 	if (slot == group_slots(b) - 1)
-		finish_matrix(b, col, rencoder_filter_end(b->filling[col]));
+		finish_matrix(b, col, rencoder_filter_finish(b->filling[col]));
 }
 
 /*

@@ -126,7 +126,7 @@ rencoder_filter_fill(RencoderFilling *f, unsigned int slot, const renc_keys *key
 }
 
 char *
-rencoder_filter_end(RencoderFilling *f)
+rencoder_filter_finish(RencoderFilling *f)
 {
 	char	   *image = f->image;
 
@@ -145,7 +145,7 @@ rencoder_filter_build_bands(const RencoderConfig *config, const renc_keys *range
 		if (ranges[slot].n > 0)
 			rencoder_filter_fill(f, slot, &ranges[slot]);
 	}
-	return rencoder_filter_end(f);
+	return rencoder_filter_finish(f);
 }
 
 char *

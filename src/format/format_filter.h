@@ -103,11 +103,11 @@ extern char *rencoder_filter_build(const RencoderConfig *config, const renc_keys
 
 /*
  * The same range by range, for keys that do not fit into memory together:
- * begin, fill for each slot, end, which returns what build does.
+ * begin, fill for each slot, finish, which returns what build does.
  */
 extern RencoderFilling *rencoder_filter_begin(const RencoderConfig *config);
 extern void rencoder_filter_fill(RencoderFilling *f, unsigned int slot, const renc_keys *keys);
-extern char *rencoder_filter_end(RencoderFilling *f);
+extern char *rencoder_filter_finish(RencoderFilling *f);
 
 /*
  * Writes the pages of a slab that build, or end, has made an image of.  Nothing refers

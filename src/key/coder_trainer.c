@@ -359,7 +359,7 @@ common_characters(const RencoderTrainer *t)
  * MIN_PREFIX characters on, behind what all have in common, is as likely.
  */
 int
-rencoder_trainer_samples(const RencoderTrainer *t, const void *data, RencoderSample *samples)
+rencoder_trainer_query_samples(const RencoderTrainer *t, const void *data, RencoderSample *samples)
 {
 	const renc_strings *d = (const renc_strings *) data;
 	pg_prng_state prng;

@@ -38,7 +38,7 @@ extern void *rencoder_trainer_finish(RencoderTrainer *trainer, uint16 *kind,
 extern bool rencoder_trainer_gains(const RencoderTrainer *trainer, const void *data,
 								   const RencoderCoder *older);
 
-/* Samples that rencoder_trainer_samples() makes at most. */
+/* Samples that rencoder_trainer_query_samples() makes at most. */
 #define RENCODER_TRAINER_SAMPLES	1000
 
 /*
@@ -47,7 +47,7 @@ extern bool rencoder_trainer_gains(const RencoderTrainer *trainer, const void *d
  * values (equality) and of their beginnings (LIKE), half of each.  Returns
  * their number; the caller sets the generation.  Other kinds have none.
  */
-extern int	rencoder_trainer_samples(const RencoderTrainer *trainer, const void *data,
-									 RencoderSample *samples);
+extern int	rencoder_trainer_query_samples(const RencoderTrainer *trainer, const void *data,
+										   RencoderSample *samples);
 
 #endif							/* RENCODER_CODER_TRAINER_H */

@@ -60,7 +60,7 @@ typedef struct Choice
 typedef struct Task
 {
 	Choice		(*choose) (const RencoderRunGroups *groups, const struct Task *task);
-	bool		(*wants) (const RencoderGroupSpan *s, const struct Task *task);
+	bool		(*wants) (const RencoderAlikeGroups *s, const struct Task *task);
 	uint32		least;			/* groups */
 	uint32		least_unread;	/* groups, if one of them is unread */
 	uint32		most;
@@ -81,35 +81,35 @@ continues(const Choice *choice, uint32 first)
 
 /* Has a group keys in a run? */
 static bool
-is_in_run(const RencoderGroupSpan *s, const Task *task)
+is_in_run(const RencoderAlikeGroups *s, const Task *task)
 {
-	return s->run != 0 && s->kind != RENCODER_SPAN_OTHER;
+	return s->run != 0 && s->kind != RENCODER_GROUPS_OTHER;
 }
 
 /* Full groups whose keys are not in a run, or are there by an old coder; groups that are unread. */
 static bool
-waits(const RencoderGroupSpan *s, const Task *task)
+waits(const RencoderAlikeGroups *s, const Task *task)
 {
-	return s->kind == RENCODER_SPAN_WAITING || s->kind == RENCODER_SPAN_UNREAD ||
+	return s->kind == RENCODER_GROUPS_WAITING || s->kind == RENCODER_GROUPS_UNREAD ||
 		(task->recodes && is_in_run(s, task) && s->old_coder);
 }
 
 static bool
-is_filtered(const RencoderGroupSpan *s, const Task *task)
+is_filtered(const RencoderAlikeGroups *s, const Task *task)
 {
 	return s->filtered;
 }
 
 static bool
-is_noted(const RencoderGroupSpan *s, const Task *task)
+is_noted(const RencoderAlikeGroups *s, const Task *task)
 {
 	return s->noted;
 }
 
 static bool
-may_be_in_run(const RencoderGroupSpan *s, const Task *task)
+may_be_in_run(const RencoderAlikeGroups *s, const Task *task)
 {
-	return s->kind != RENCODER_SPAN_OTHER || s->uncovered;
+	return s->kind != RENCODER_GROUPS_OTHER || s->uncovered;
 }
 
 /* The first neighbours that the task wants. */
@@ -121,7 +121,7 @@ choose_wanted(const RencoderRunGroups *groups, const Task *task)
 
 	for (int i = 0; i < groups->n; i++)
 	{
-		const RencoderGroupSpan *s = &groups->span[i];
+		const RencoderAlikeGroups *s = &groups->alike[i];
 		uint32		first = Max(s->first, task->from);
 		uint32		end = s->first + s->n;
 
@@ -136,7 +136,7 @@ choose_wanted(const RencoderRunGroups *groups, const Task *task)
 			least = task->least;
 		}
 		choice.n += end - first;
-		if (s->kind == RENCODER_SPAN_UNREAD)
+		if (s->kind == RENCODER_GROUPS_UNREAD)
 			least = Min(least, task->least_unread);
 	}
 	choice.n = choice.n < least ? 0 : Min(choice.n, task->most);
@@ -152,10 +152,10 @@ choose_earliest(const RencoderRunGroups *groups, const Task *task)
 
 	for (int i = 0; i < groups->n; i++)
 	{
-		if (!is_in_run(&groups->span[i], task) || groups->span[i].cut >= earliest)
+		if (!is_in_run(&groups->alike[i], task) || groups->alike[i].cut >= earliest)
 			continue;
-		earliest = groups->span[i].cut;
-		following.from = groups->span[i].first;
+		earliest = groups->alike[i].cut;
+		following.from = groups->alike[i].first;
 	}
 	return choose_wanted(groups, &following);
 }
@@ -178,7 +178,7 @@ rencoder_compact_is_overdue(Relation index)
 }
 
 /*
- * The next base run from span *i on, as far as its groups are neighbours.  "continued": it may
+ * The next base run from *i on, as far as its groups are neighbours.  "continued": it may
  * be merged with the one before; full groups between them are taken along.
  */
 static Choice
@@ -190,12 +190,12 @@ next_run(const RencoderRunGroups *groups, int *i, bool *continued)
 	*continued = true;
 	for (; *i < groups->n; (*i)++)
 	{
-		const RencoderGroupSpan *s = &groups->span[*i];
-		bool		in_run = s->kind == RENCODER_SPAN_COVERED || s->kind == RENCODER_SPAN_PARTIAL;
+		const RencoderAlikeGroups *s = &groups->alike[*i];
+		bool		in_run = s->kind == RENCODER_GROUPS_COVERED || s->kind == RENCODER_GROUPS_PARTIAL;
 
 		if (run.n > 0 && (!in_run || s->run != number || !continues(&run, s->first)))
 			break;
-		if (!in_run && s->kind != RENCODER_SPAN_WAITING)
+		if (!in_run && s->kind != RENCODER_GROUPS_WAITING)
 			*continued = false;
 		if (!in_run)
 			continue;
@@ -272,7 +272,7 @@ look_for_work(Relation index, const Task *task)
 
 	rencoder_run_groups_look(index, task->nranges, &groups);
 	choice = task->choose(&groups, task);
-	pfree(groups.span);
+	pfree(groups.alike);
 	return choice;
 }
 

@@ -16,7 +16,7 @@
 
 /* A group whose entry does not speak for all of its ranges; the table has "nranges" of them. */
 static void
-look_at_group_header(Relation index, RencoderEntry entry, uint64 nranges, RencoderGroupSpan *s)
+look_at_group_header(Relation index, RencoderEntry entry, uint64 nranges, RencoderAlikeGroups *s)
 {
 	Buffer		buf = rencoder_group_read_header(index, entry->header, s->first, 0, BUFFER_LOCK_SHARE);
 	const RencoderHeaderData *header = rencoder_page_header(BufferGetPage(buf), s->first);
@@ -28,11 +28,11 @@ look_at_group_header(Relation index, RencoderEntry entry, uint64 nranges, Rencod
 	s->uncovered = renc_mask_next(renc_mask_andnot(renc_mask_all(), covered), 0) < nranges ||
 		!renc_mask_within(summarized, covered);
 	if (nranges >= RENC_GROUP_RANGES && n < RENC_GROUP_RANGES / 2)
-		s->kind = RENCODER_SPAN_UNREAD;
+		s->kind = RENCODER_GROUPS_UNREAD;
 	else if (n == RENC_GROUP_RANGES)
-		s->kind = RENCODER_SPAN_WAITING;
+		s->kind = RENCODER_GROUPS_WAITING;
 	else if (entry->run != 0 && n > 0)
-		s->kind = RENCODER_SPAN_PARTIAL;
+		s->kind = RENCODER_GROUPS_PARTIAL;
 	s->filtered = !renc_mask_empty(rencoder_header_filtered(header));
 	s->noted = !renc_mask_empty(rencoder_set_get(header->noted));
 	UnlockReleaseBuffer(buf);
@@ -61,13 +61,13 @@ is_of_old_coder(const RencoderMeta *meta, RencoderEntry entry, const uint32 *new
 	return false;
 }
 
-/* What is to be known of a group, as a span of one. */
-static RencoderGroupSpan
+/* What is to be known of a group, as if no other were like it. */
+static RencoderAlikeGroups
 look_at_group(Relation index, const RencoderMeta *meta, RencoderEntry entry, uint32 number,
 			  uint64 nranges, const uint32 *newest)
 {
 	uint64		before = (uint64) number * RENC_GROUP_RANGES;
-	RencoderGroupSpan s = {.first = number,.n = 1,.kind = RENCODER_SPAN_OTHER,
+	RencoderAlikeGroups s = {.first = number,.n = 1,.kind = RENCODER_GROUPS_OTHER,
 	.run = entry->run,.cut = PG_UINT64_MAX};
 
 	nranges = Min(nranges - Min(nranges, before), RENC_GROUP_RANGES);
@@ -75,7 +75,7 @@ look_at_group(Relation index, const RencoderMeta *meta, RencoderEntry entry, uin
 	{
 		s.uncovered = nranges > 0;
 		if (nranges >= RENC_GROUP_RANGES)
-			s.kind = RENCODER_SPAN_UNREAD;
+			s.kind = RENCODER_GROUPS_UNREAD;
 		return s;
 	}
 	s.cut = entry->cut;
@@ -83,12 +83,12 @@ look_at_group(Relation index, const RencoderMeta *meta, RencoderEntry entry, uin
 	s.nulls = (entry->flags & RENCODER_ENTRY_NULLS) != 0;
 	if (entry->flags & RENCODER_ENTRY_COVERED)
 	{
-		s.kind = RENCODER_SPAN_COVERED;
+		s.kind = RENCODER_GROUPS_COVERED;
 		s.leftover = has_leftover(meta, entry);
 	}
 	else if (entry->flags & RENCODER_ENTRY_SEALED)
 	{
-		s.kind = RENCODER_SPAN_WAITING;
+		s.kind = RENCODER_GROUPS_WAITING;
 		s.filtered = true;
 	}
 	else
@@ -96,11 +96,11 @@ look_at_group(Relation index, const RencoderMeta *meta, RencoderEntry entry, uin
 	return s;
 }
 
-/* Adds a group, to the last span if it is like that. */
+/* Adds a group, to the last ones if it is like them. */
 static void
-add_group(RencoderRunGroups *groups, const RencoderGroupSpan *s)
+add_group(RencoderRunGroups *groups, const RencoderAlikeGroups *s)
 {
-	RencoderGroupSpan *last = groups->n > 0 ? &groups->span[groups->n - 1] : NULL;
+	RencoderAlikeGroups *last = groups->n > 0 ? &groups->alike[groups->n - 1] : NULL;
 
 	if (last != NULL && last->kind == s->kind && last->run == s->run &&
 		last->old_coder == s->old_coder && last->filtered == s->filtered && last->noted == s->noted &&
@@ -113,9 +113,9 @@ add_group(RencoderRunGroups *groups, const RencoderGroupSpan *s)
 	if (groups->n == groups->allocated)
 	{
 		groups->allocated *= 2;
-		groups->span = repalloc_huge(groups->span, groups->allocated * sizeof(RencoderGroupSpan));
+		groups->alike = repalloc_huge(groups->alike, groups->allocated * sizeof(RencoderAlikeGroups));
 	}
-	groups->span[groups->n++] = *s;
+	groups->alike[groups->n++] = *s;
 }
 
 void
@@ -132,10 +132,10 @@ rencoder_run_groups_look(Relation index, uint64 nranges, RencoderRunGroups *grou
 		newest[col] = rencoder_coder_newest(index, col);
 	groups->n = 0;
 	groups->allocated = 16;
-	groups->span = palloc(groups->allocated * sizeof(RencoderGroupSpan));
+	groups->alike = palloc(groups->allocated * sizeof(RencoderAlikeGroups));
 	for (uint32 group = 0; group < ngroups; group++)
 	{
-		RencoderGroupSpan s;
+		RencoderAlikeGroups s;
 
 		if (group % meta.entries_per_page == 0)
 		{
@@ -178,13 +178,13 @@ rencoder_run_groups_count_pages(Relation index, uint64 *base, uint64 *delta)
 /* ---- Cleaning up ---- */
 
 /*
- * The groups of a span may be flushing for a base run that is being made, which nobody is doing
+ * Groups that are alike may be flushing for a base run that is being made, which nobody is doing
  * any more, or that is LIVE, but not theirs.  If it is theirs, only the end of the switch is
  * missing: that costs an entry for rows that the run has already, which is not worth a look at each
  * group.
  */
 static void
-clear_flushing(Relation index, const RencoderMeta *meta, const RencoderGroupSpan *s,
+clear_flushing(Relation index, const RencoderMeta *meta, const RencoderAlikeGroups *s,
 			   const RencoderRunEntry *run)
 {
 	uint32		first = Max(s->first, run->first_group);
@@ -217,7 +217,7 @@ free_storage(const RencoderGroup *group, int col)
 
 /* Storage of further columns that a switch to a run left behind. */
 static void
-free_leftover(Relation index, const RencoderMeta *meta, const RencoderGroupSpan *s)
+free_leftover(Relation index, const RencoderMeta *meta, const RencoderAlikeGroups *s)
 {
 	RencoderHeaderData copy;
 	RencoderGroup group;
@@ -241,7 +241,7 @@ is_named(const RencoderRunGroups *groups, uint32 run)
 {
 	for (int i = 0; i < groups->n; i++)
 	{
-		if (groups->span[i].run == run)
+		if (groups->alike[i].run == run)
 			return true;
 	}
 	return false;
@@ -255,7 +255,7 @@ least_cut(const RencoderRunGroups *groups, uint64 first, uint64 end)
 
 	for (int i = 0; i < groups->n; i++)
 	{
-		const RencoderGroupSpan *s = &groups->span[i];
+		const RencoderAlikeGroups *s = &groups->alike[i];
 
 		if (s->first < end && (uint64) s->first + s->n > first)
 			least = Min(least, s->cut);
@@ -306,11 +306,11 @@ rencoder_run_groups_clean_up(Relation index)
 	for (int i = 0; i < groups.n; i++)
 	{
 		for (uint32 j = 0; j < runs.list.n; j++)
-			clear_flushing(index, &meta, &groups.span[i], &runs.list.entry[j]);
-		free_leftover(index, &meta, &groups.span[i]);
+			clear_flushing(index, &meta, &groups.alike[i], &runs.list.entry[j]);
+		free_leftover(index, &meta, &groups.alike[i]);
 	}
 	drop_needless(index, &groups, &runs);
 	rencoder_run_list_free(index, 0);
 	rencoder_covered_spans_note(index, true);
-	pfree(groups.span);
+	pfree(groups.alike);
 }

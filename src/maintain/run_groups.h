@@ -8,22 +8,22 @@
 #include "store/group.h"
 #include "store/run_list.h"
 
-typedef enum RencoderGroupSpanKind
+typedef enum RencoderGroupsKind
 {
-	RENCODER_SPAN_OTHER,		/* not full, nothing is in a run */
-	RENCODER_SPAN_UNREAD,		/* the table fills it, but less than half of
+	RENCODER_GROUPS_OTHER,		/* not full, nothing is in a run */
+	RENCODER_GROUPS_UNREAD,		/* the table fills it, but less than half of
 								 * its ranges are summarized */
-	RENCODER_SPAN_WAITING,		/* full, but ranges are in matrices, or noted */
-	RENCODER_SPAN_COVERED,		/* full, and all in the run */
-	RENCODER_SPAN_PARTIAL		/* not full, but some ranges are in the run */
-} RencoderGroupSpanKind;
+	RENCODER_GROUPS_WAITING,	/* full, but ranges are in matrices, or noted */
+	RENCODER_GROUPS_COVERED,	/* full, and all in the run */
+	RENCODER_GROUPS_PARTIAL		/* not full, but some ranges are in the run */
+} RencoderGroupsKind;
 
 /* Neighbouring groups that are alike. */
-typedef struct RencoderGroupSpan
+typedef struct RencoderAlikeGroups
 {
 	uint32		first;
 	uint32		n;
-	RencoderGroupSpanKind kind;
+	RencoderGroupsKind kind;
 	uint32		run;			/* that they name, 0: none */
 	uint64		cut;			/* the least of their summarized ranges;
 								 * PG_UINT64_MAX: there are none */
@@ -35,13 +35,13 @@ typedef struct RencoderGroupSpan
 	bool		leftover;		/* COVERED, but with storage in some column */
 	bool		uncovered;		/* ranges that are summarized, or of the
 								 * table, are not in the run */
-} RencoderGroupSpan;
+} RencoderAlikeGroups;
 
 typedef struct RencoderRunGroups
 {
 	int			n;
 	int			allocated;
-	RencoderGroupSpan *span;	/* palloc'd */
+	RencoderAlikeGroups *alike; /* palloc'd */
 } RencoderRunGroups;
 
 /*

@@ -84,17 +84,17 @@ flagged_groups(Relation index, uint32 *n)
 
 	rencoder_run_groups_look(index, 0, &groups);
 	for (int i = 0; i < groups.n; i++)
-		most += groups.span[i].n;
+		most += groups.alike[i].n;
 	group = palloc_extended(Max(most, 1) * sizeof(uint32), MCXT_ALLOC_HUGE);
 	*n = 0;
 	for (int i = 0; i < groups.n; i++)
 	{
-		const RencoderGroupSpan *s = &groups.span[i];
+		const RencoderAlikeGroups *s = &groups.alike[i];
 
 		for (uint32 k = 0; k < s->n && s->run != 0 && s->nulls; k++)
 			group[(*n)++] = s->first + k;
 	}
-	pfree(groups.span);
+	pfree(groups.alike);
 	return group;
 }
 

@@ -443,7 +443,7 @@ rencoderendscan(IndexScanDesc scan)
 }
 
 int64
-rencoder_scan_plain_scans(IndexScanDesc scan, int64 *npages)
+rencoder_scan_plain_counts(IndexScanDesc scan, int64 *npages)
 {
 	const RencoderPlainScan *plain = scan == NULL ? NULL : ((OwnScan *) scan->opaque)->plain;
 

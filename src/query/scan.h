@@ -25,7 +25,7 @@ extern void rencoder_scan_instrument(IndexScanDesc scan, RencoderNodeCounts *ins
  * How many times a plain scan, or NULL, has begun; *npages, if not NULL, is of how many heap pages it has
  * handed out rows.
  */
-extern int64 rencoder_scan_plain_scans(IndexScanDesc scan, int64 *npages);
+extern int64 rencoder_scan_plain_counts(IndexScanDesc scan, int64 *npages);
 
 /*
  * May the user of the session be told what the scan, or NULL, skipped?  That was decided when it

@@ -67,7 +67,7 @@ get_pages_read(PlanState *node)
 
 	if (IsA(node, BitmapHeapScanState))
 		return rencoder_bitmap_heap_pages((BitmapHeapScanState *) node);
-	(void) rencoder_scan_plain_scans(rencoder_scan_of(node), &npages);
+	(void) rencoder_scan_plain_counts(rencoder_scan_of(node), &npages);
 	return npages;
 }
 
@@ -104,7 +104,7 @@ static bool
 has_begun(const ObservedScan *scan)
 {
 	return IsA(scan->node, IndexScanState) &&
-		rencoder_scan_plain_scans(rencoder_scan_of(scan->node), NULL) != scan->scans;
+		rencoder_scan_plain_counts(rencoder_scan_of(scan->node), NULL) != scan->scans;
 }
 
 static TupleTableSlot *

@@ -40,7 +40,7 @@ report_plain(Relation index, PlanState *node)
 {
 	const RencoderNodeCounts *scan = node->instrument;
 
-	if (rencoder_scan_plain_scans(rencoder_scan_of(node), NULL) == 0 && RencoderScanPages(scan) == 0)
+	if (rencoder_scan_plain_counts(rencoder_scan_of(node), NULL) == 0 && RencoderScanPages(scan) == 0)
 		return;					/* it never began, or nothing could match */
 	ereport(INFO,
 			(errmsg("index \"%s\": pages passed: %.0f", RelationGetRelationName(index),

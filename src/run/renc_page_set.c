@@ -239,7 +239,7 @@ first_page(const renc_page_sets *sets, const renc_page_set *set, uint32_t from)
 }
 
 uint32_t
-renc_page_set_advance(renc_page_sets *sets, renc_page_set *set, uint32_t from)
+renc_page_set_seek_slow(renc_page_sets *sets, renc_page_set *set, uint32_t from)
 {
 	uint64_t	wanted = chunk_key(set, from >> sets->shift);
 

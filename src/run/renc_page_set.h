@@ -76,8 +76,8 @@ extern void renc_page_set_add(renc_page_sets *sets, renc_page_set *set, uint32_t
 /* Adds the pages first .. first + n - 1. */
 extern void renc_page_set_add_span(renc_page_sets *sets, renc_page_set *set, uint32_t first, uint32_t n);
 
-/* Goes on to the first page from "from" on; see renc_page_set_seek(). */
-extern uint32_t renc_page_set_advance(renc_page_sets *sets, renc_page_set *set, uint32_t from);
+/* The way of renc_page_set_seek() where the set has to go on. */
+extern uint32_t renc_page_set_seek_slow(renc_page_sets *sets, renc_page_set *set, uint32_t from);
 
 /* Goes back to the beginning. */
 static inline void
@@ -97,7 +97,7 @@ renc_page_set_seek(renc_page_sets *sets, renc_page_set *set, uint32_t from)
 		return RENC_NO_PAGE;
 	if (set->begun && set->next >= from)
 		return set->next;
-	return renc_page_set_advance(sets, set, from);
+	return renc_page_set_seek_slow(sets, set, from);
 }
 
 #endif							/* RENC_PAGE_SET_H */

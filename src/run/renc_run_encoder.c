@@ -362,7 +362,7 @@ ask_samples(renc_run_encoder *e, const renc_run_pair *pair, uint32_t n, int widt
 	double		aim = AIM * e->wanted;
 
 	renc_run_samples_block(samples, pair, n, more, width, renc_run_expect_mean(&e->recent));
-	e->aim = aim / renc_run_samples_weight(samples, aim);
+	e->aim = aim / renc_run_samples_ratio(samples, aim);
 }
 
 /*

@@ -27,8 +27,8 @@
 #define RULE_QUERIES	16.0
 
 /* The rule is bent by no more than this. */
-#define LEAST_WEIGHT	0.125
-#define MOST_WEIGHT		4.0
+#define LEAST_RATIO	0.125
+#define MOST_RATIO		4.0
 
 /* By key; what begins comes before what ends there. */
 static int
@@ -113,10 +113,10 @@ renc_run_samples_block(renc_run_samples *s, const renc_run_pair *pair, uint32_t 
 }
 
 double
-renc_run_samples_weight(const renc_run_samples *s, double aim)
+renc_run_samples_ratio(const renc_run_samples *s, double aim)
 {
 	double		rule = RULE_QUERIES * aim;
-	double		weight = (s->asked_sum + rule) / (s->rule_sum + rule);
+	double		ratio = (s->asked_sum + rule) / (s->rule_sum + rule);
 
-	return fmin(fmax(weight, LEAST_WEIGHT), MOST_WEIGHT);
+	return fmin(fmax(ratio, LEAST_RATIO), MOST_RATIO);
 }

@@ -20,6 +20,6 @@ extern void renc_run_samples_block(renc_run_samples *samples, const renc_run_pai
  * How many times as many false pages as the rule counts do the queries count, where "aim"
  * is what the rule aims at?  1 if there are none.
  */
-extern double renc_run_samples_weight(const renc_run_samples *samples, double aim);
+extern double renc_run_samples_ratio(const renc_run_samples *samples, double aim);
 
 #endif							/* RENC_RUN_SAMPLES_H */

@@ -155,7 +155,7 @@ store_samples(Relation heap, Relation index, int col, uint32 generation,
 	if (RelationGetNumberOfBlocks(heap) < RENCODER_SAMPLE_MIN_CODED_HEAP)
 		return;
 	samples = palloc(RENCODER_TRAINER_SAMPLES * sizeof(RencoderSample));
-	n = rencoder_trainer_samples(trainer, data, samples);
+	n = rencoder_trainer_query_samples(trainer, data, samples);
 	if (n == 0)
 		return;
 	for (int i = 0; i < n; i++)

@@ -57,7 +57,7 @@
 #define RANGES_FOR_FLUSH	64
 
 void
-rencoder_growth_measure(RencoderGrowth *growth, BlockNumber nblocks)
+rencoder_tail_growth_measure(RencoderGrowth *growth, BlockNumber nblocks)
 {
 	TimestampTz now = GetCurrentTimestamp();
 	long		ms = TimestampDifferenceMilliseconds(growth->since, now);

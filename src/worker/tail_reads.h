@@ -23,7 +23,7 @@ typedef struct RencoderGrowth
 } RencoderGrowth;
 
 /* Measures it, if the last time is not too near.  "nblocks": pages of the table. */
-extern void rencoder_growth_measure(RencoderGrowth *growth, BlockNumber nblocks);
+extern void rencoder_tail_growth_measure(RencoderGrowth *growth, BlockNumber nblocks);
 
 /*
  * Ranges that count as complete when a table's rows have come to "range".  Pages near its end are

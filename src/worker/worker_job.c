@@ -158,7 +158,7 @@ rencoder_worker_job_serve(RencoderJob *job, Relation index, Relation heap)
 
 	if (!rencoder_options_autosummarize(index))
 		return JOB_DONE;
-	rencoder_growth_measure(&job->growth, nblocks);
+	rencoder_tail_growth_measure(&job->growth, nblocks);
 	job->pause_ms = RENCODER_LOOK_MS;
 
 	/* Who comes between holds us up, but most have it for one group. */
