@@ -33,7 +33,7 @@ rencoder_late_row_begin(RencoderLateRow *row, BlockNumber page, OffsetNumber off
 		row->entry = palloc(rencoder_pending_entry_size(natts));
 	memset(row->entry, 0, rencoder_pending_entry_size(natts));
 	row->entry->page = page;
-	*rencoder_pending_row(row->entry, natts) = offset;
+	*rencoder_pending_line_pointer(row->entry, natts) = offset;
 	row->entry->nulls = PG_UINT32_MAX >> (32 - natts);
 	row->nkeys = 0;
 	row->nulls = 0;
@@ -75,7 +75,7 @@ look_up_run(Relation index, uint32 run, RencoderLateCache *cache, MemoryContext 
 		pfree(cache->info);
 	cache->info = NULL;
 	cache->run = run;
-	rencoder_runs_look(index, runs, NULL);
+	rencoder_runs_copy(index, runs, NULL);
 	entry = rencoder_runs_find(runs, run);
 	if (entry != NULL)
 		cache->info = rencoder_run_info(index, entry, &fault);
@@ -147,12 +147,12 @@ rencoder_late_search(Relation index, RencoderLateRow *row, int natts, uint32 run
 		if ((row->nulls >> col) & 1)
 			row->indexed = cache->info->column[nulls].nleaves <= FEW_LEAVES &&
 				has_pair(index, cache->info, nulls, 0, entry->page,
-						 *rencoder_pending_row(entry, natts));
+						 *rencoder_pending_line_pointer(entry, natts));
 		if (!rencoder_pending_has_key(entry, col))
 			continue;
 		row->indexed = cache->info->column[col].coder == coder[col] &&
 			has_pair(index, cache->info, col, entry->key[col], entry->page,
-					 *rencoder_pending_row(entry, natts));
+					 *rencoder_pending_line_pointer(entry, natts));
 	}
 }
 

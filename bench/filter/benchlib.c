@@ -126,7 +126,7 @@ bench_search(const renc_trial_input *in, double bits_per_key, const renc_shape *
 	renc_shape	rule;
 
 	(in->areal ? renc_rule_shape_areal : renc_rule_shape) (in->ranges, in->nranges, bits_per_key, &rule);
-	renc_search(room, in, &rule, from, work, choice);
+	renc_shape_search(room, in, &rule, from, work, choice);
 
 	return room;
 }
@@ -174,7 +174,7 @@ bench_fill(bench_group *g, int nranges, const renc_shape *shape)
 {
 	memset(g->image, 0, renc_image_size(g->nwindows, BENCH_ROWS, g->width));
 	for (int r = 0; r < nranges; r++)
-		renc_fill(g->image, g->width, r, shape, g->nwindows, BENCH_ROWS,
+		renc_window_fill(g->image, g->width, r, shape, g->nwindows, BENCH_ROWS,
 				  g->ranges[r].key, g->ranges[r].n);
 }
 

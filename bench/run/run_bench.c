@@ -123,8 +123,8 @@ build(const char *name, renc_run_options *options, renc_run *run)
 	used = 0;
 	encoder = renc_run_encoder_init(memory, options);
 	for (size_t i = 0; i < npairs && good; i++)
-		good = renc_run_push(encoder, pairs[i].key, pairs[i].page, 1);
-	if (!good || !renc_run_finish(encoder, run, &predicted))
+		good = renc_run_encoder_push(encoder, pairs[i].key, pairs[i].page, 1);
+	if (!good || !renc_run_encoder_finish(encoder, run, &predicted))
 	{
 		fprintf(stderr, "%s: the encoder fails\n", name);
 		exit(EXIT_FAILURE);

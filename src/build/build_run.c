@@ -140,7 +140,7 @@ write_keys(RencoderRunWriter *writer, Relation index, RencoderRunSorter *sorter,
 
 	if (!rencoder_run_sorter_next(sorter, &pair))
 		return done;
-	samples = bits ? NULL : rencoder_run_samples(index, col, coder);
+	samples = bits ? NULL : rencoder_run_samples_load(index, col, coder);
 	rencoder_run_writer_begin_tree(writer, col, coder, trees->first_page, trees->npages, trees->places,
 								   bits ? RENC_RUN_BITS : RENC_RUN_FALSE_PAGES,
 								   bits ? rencoder_options_bits_per_key(index) :
@@ -202,6 +202,6 @@ rencoder_build_run_finish(RencoderBuildRun *run, RencoderRunSorter **sorter,
 	report_rows(total);
 	rencoder_run_writer_finish(run->writer, &made);
 	rencoder_run_list_publish(run->index, &made, 1, 0, NULL, 0, false);
-	rencoder_covered_spans_note(run->index, false);
+	rencoder_covered_spans_make(run->index, false);
 	pfree(run);
 }

@@ -536,8 +536,8 @@ ask_more(search_state *h, shape_candidate *first, int n)
 }
 
 bool
-renc_search(renc_trial *trial, const renc_trial_input *in, const renc_shape *rule,
-			const renc_shape *from, double work, renc_choice *choice)
+renc_shape_search(renc_trial *trial, const renc_trial_input *in, const renc_shape *rule,
+				  const renc_shape *from, double work, renc_choice *choice)
 {
 	search_state h;
 	renc_shape	shapes[PRUNED];

@@ -5,7 +5,7 @@
  * The rule proposes a shape; trials decide which of those like it is the best:
  *
  *		n = renc_own_samples(ranges, .., samples)	-- or query samples
- *		renc_search(trial, &input, &rule, NULL, work, &choice)
+ *		renc_shape_search(trial, &input, &rule, NULL, work, &choice)
  *		-- choice.shape, choice.best.fpr, choice.best.cost
  *
  * The next group starts from this one's shape.  To ask whether an existing group should be
@@ -37,8 +37,8 @@ typedef struct renc_choice
  * that costs.  "trial" is memory of renc_trial_size() bytes.  False if samples tell nothing:
  * the shape is the rule's.
  */
-extern bool renc_search(renc_trial *trial, const renc_trial_input *in, const renc_shape *rule,
-						const renc_shape *from, double work, renc_choice *choice);
+extern bool renc_shape_search(renc_trial *trial, const renc_trial_input *in, const renc_shape *rule,
+							  const renc_shape *from, double work, renc_choice *choice);
 
 /* A sample box, with all that its query needs. */
 typedef struct renc_own_box

@@ -73,8 +73,8 @@ fill_lanes(renc_trial *t, const renc_shape *shape)
 	for (int i = 0; i < t->nfilled; i++)
 		t->work += (double) t->filled[i].n;
 	for (int i = 0; i < t->nfilled; i++)
-		renc_fill(t->image, RENC_SLICE_WIDTH, i, shape, t->nwindows, t->in.rows,
-				  t->filled[i].key, t->filled[i].n);
+		renc_window_fill(t->image, RENC_SLICE_WIDTH, i, shape, t->nwindows, t->in.rows,
+						 t->filled[i].key, t->filled[i].n);
 	for (uint32_t w = 0; w < t->nwindows; w++)
 	{
 		float		share[LANES] = {0};

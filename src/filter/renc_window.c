@@ -112,9 +112,9 @@ fill_stage(const stage_fill *f, uint32_t nbits, const uint64_t *keys, size_t n)
 }
 
 void
-renc_fill(uint8_t *image, int width, unsigned int slot,
-		  const renc_shape *shape, uint32_t nwindows, uint32_t rows,
-		  const uint64_t *keys, size_t n)
+renc_window_fill(uint8_t *image, int width, unsigned int slot,
+				 const renc_shape *shape, uint32_t nwindows, uint32_t rows,
+				 const uint64_t *keys, size_t n)
 {
 	stage_fill	f;
 

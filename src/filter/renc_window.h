@@ -39,9 +39,9 @@ extern uint32_t renc_windows_for(double nkeys, double bits_per_key, uint32_t row
  * Sets the bits of "n" keys for one slot of an image.  The keys must be
  * sorted; equal keys are allowed.
  */
-extern void renc_fill(uint8_t *image, int width, unsigned int slot,
-					  const renc_shape *shape, uint32_t nwindows, uint32_t rows,
-					  const uint64_t *keys, size_t n);
+extern void renc_window_fill(uint8_t *image, int width, unsigned int slot,
+							 const renc_shape *shape, uint32_t nwindows, uint32_t rows,
+							 const uint64_t *keys, size_t n);
 
 /* Where in a window the bit of (row, slot) is: the byte, and the bit in it. */
 static inline size_t

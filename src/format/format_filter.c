@@ -121,8 +121,8 @@ rencoder_filter_begin(const RencoderConfig *config)
 void
 rencoder_filter_fill(RencoderFilling *f, unsigned int slot, const renc_keys *keys)
 {
-	renc_fill((uint8 *) f->image, f->nbands, slot, &f->shape,
-			  f->config->nwindows, RENCODER_ROWS, keys->key, keys->n);
+	renc_window_fill((uint8 *) f->image, f->nbands, slot, &f->shape,
+					 f->config->nwindows, RENCODER_ROWS, keys->key, keys->n);
 }
 
 char *

@@ -92,7 +92,7 @@ add_to_some(const RencoderSlab *slab, const Addition *add, uint32 first)
 		bytes = RencoderPageGetPayload(page) + add->offset;
 		for (size_t b = 0; b < add->length; b++)
 			bytes[b] |= image[b];
-		rencoder_page_cover(page, (uint32) (bytes - page + add->length - 1));
+		rencoder_page_raise_lower(page, (uint32) (bytes - page + add->length - 1));
 	}
 	if (wal != NULL)
 		rencoder_wal_finish(wal);
@@ -134,10 +134,10 @@ start_some(const RencoderSlab *matrix, int band, const char *image, uint32 first
 		buf[i - first] = rencoder_page_renew(matrix->index, blkno);
 		page = rencoder_wal_register_new(wal, buf[i - first]);
 		rencoder_page_init(page, blkno, RENCODER_PAGE_WINDOWS);
-		rencoder_page_uncover(page);
+		rencoder_page_reset_lower(page);
 		bytes = RencoderPageGetPayload(page) + (size_t) band * RENCODER_BAND_SIZE;
 		memcpy(bytes, image + (size_t) i * RENCODER_BAND_SIZE, RENCODER_BAND_SIZE);
-		rencoder_page_cover(page, (uint32) (bytes - page));
+		rencoder_page_raise_lower(page, (uint32) (bytes - page));
 	}
 	rencoder_wal_finish(wal);
 	for (uint32 i = first; i < end; i++)

@@ -165,7 +165,7 @@ limit_programs(RencoderProbeState *state)
 }
 
 void
-rencoder_filter_forget(RencoderProbeState *state)
+rencoder_probe_free_state(RencoderProbeState *state)
 {
 	for (int i = 0; i < MAX_SHAPES; i++)
 	{

@@ -21,7 +21,7 @@ rencoder_probe_end(RencoderProbe *probe)
 {
 	rencoder_probe_release(probe);
 	if (probe->state != NULL)
-		rencoder_filter_forget(probe->state);
+		rencoder_probe_free_state(probe->state);
 	for (int i = 0; i < RENCODER_PROBE_PAGES; i++)
 	{
 		if (probe->page[i].payload)

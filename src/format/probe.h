@@ -80,7 +80,7 @@ extern const uint8 *rencoder_probe_page(RencoderProbe *probe, BlockNumber blkno,
 extern void rencoder_probe_release(RencoderProbe *probe);
 
 /* Frees what filters have kept. */
-extern void rencoder_filter_forget(RencoderProbeState *state);
+extern void rencoder_probe_free_state(RencoderProbeState *state);
 
 /* Notes a fault, if it is the first. */
 extern void rencoder_probe_set_fault(RencoderProbe *probe, BlockNumber blkno,

@@ -112,7 +112,7 @@ column_of(Relation heap, Relation model, int col)
 }
 
 Relation
-rencoder_imagine_index(Relation heap, Relation model, int col, const char **problem)
+rencoder_hypothetical_index(Relation heap, Relation model, int col, const char **problem)
 {
 	HypotheticalColumn column = column_of(heap, model, col);
 	Oid			am = get_index_am_oid("rencoder", false);

@@ -18,6 +18,6 @@
  * class, or the collation is not deterministic: NULL, and *problem says so, or an error if "problem"
  * is NULL.
  */
-extern Relation rencoder_imagine_index(Relation heap, Relation model, int col, const char **problem);
+extern Relation rencoder_hypothetical_index(Relation heap, Relation model, int col, const char **problem);
 
 #endif							/* RENCODER_HYPOTHETICAL_INDEX_H */

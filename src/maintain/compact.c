@@ -286,7 +286,7 @@ list_has_room(Relation index, const Choice *choice)
 	RencoderRuns runs;
 	int			replaced = 0;
 
-	rencoder_runs_look(index, &runs, NULL);
+	rencoder_runs_copy(index, &runs, NULL);
 	for (uint32 i = 0; i < runs.list.n; i++)
 	{
 		const RencoderRunEntry *run = &runs.list.entry[i];
@@ -332,7 +332,7 @@ count_index_groups(Relation index)
 {
 	RencoderMeta meta = *rencoder_meta_get(index);
 	RencoderMetaPageData *metadata = rencoder_meta_copy(index);
-	uint32		ngroups = rencoder_group_copy_count(index, &meta, metadata, 0);
+	uint32		ngroups = rencoder_group_copy_count_groups(index, &meta, metadata, 0);
 
 	pfree(metadata);
 	return ngroups;

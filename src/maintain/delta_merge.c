@@ -134,7 +134,7 @@ note_entries(Merge *m, int tree, uint32 coder, uint64 first, uint64 npages)
 static void
 note_entry(Merge *m, const RencoderPendingEntry *entry, void *arg)
 {
-	if (*rencoder_pending_row(entry, m->natts) == 0)
+	if (*rencoder_pending_line_pointer(entry, m->natts) == 0)
 		m->places = renc_whole_pages();
 	for (int col = 0; col < m->natts; col++)
 	{
@@ -174,7 +174,7 @@ merge_pending_entry(Merge *m, const RencoderPendingEntry *entry, void *arg)
 	if (rencoder_pending_tree(entry, m->natts, col) == target->tree &&
 		rencoder_pending_coders(entry, m->natts)[col] == target->coder)
 		add_target_key(m, target, entry->key[col], entry->page,
-					   *rencoder_pending_row(entry, m->natts), 1);
+					   *rencoder_pending_line_pointer(entry, m->natts), 1);
 }
 
 /* ---- Deltas that are merged ---- */
@@ -414,7 +414,7 @@ rencoder_delta_is_due(Relation index, uint64 least)
 {
 	RencoderRuns runs;
 
-	rencoder_runs_look(index, &runs, NULL);
+	rencoder_runs_copy(index, &runs, NULL);
 	return closed_pages(&runs) >= least;
 }
 
@@ -434,9 +434,9 @@ begin_delta_merge(Relation index)
 static bool
 prepare_merge(Merge *m, uint64 least, double most, double factor)
 {
-	rencoder_runs_look_with_meta(m->index, &m->runs, &m->metadata, NULL, NULL);
+	rencoder_runs_copy_with_meta(m->index, &m->runs, &m->metadata, NULL, NULL);
 	m->first_page = PG_UINT64_MAX;
-	m->ngroups = rencoder_group_copy_count(m->index, &m->meta, &m->metadata, 0);
+	m->ngroups = rencoder_group_copy_count_groups(m->index, &m->meta, &m->metadata, 0);
 	m->cut = palloc_extended(Max(m->ngroups, 1) * sizeof(uint64), MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
 	if (closed_pages(&m->runs) >= least)
 		m->upto = m->runs.pending_last_number - 1;
@@ -478,7 +478,7 @@ make_delta_since(Relation index, uint64 least, uint32 most, double factor, uint6
 	Merge	   *m = begin_delta_merge(index);
 
 	m->since = since;
-	rencoder_runs_look(index, &m->runs, NULL);
+	rencoder_runs_copy(index, &m->runs, NULL);
 	if (making == 0 && has_leftovers(&m->runs))
 		rencoder_run_groups_clean_up(index);
 	if (prepare_merge(m, least, most, factor) && write_merged(m) && m->nmerged > 0)
@@ -488,7 +488,7 @@ make_delta_since(Relation index, uint64 least, uint32 most, double factor, uint6
 }
 
 void
-rencoder_delta_count(Relation index, uint32 ngroups, uint64 *count)
+rencoder_delta_count_keys(Relation index, uint32 ngroups, uint64 *count)
 {
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "rencoder delta",
 												  ALLOCSET_DEFAULT_SIZES);

@@ -61,7 +61,7 @@ extern void rencoder_delta_write_tree(RencoderRunWriter *writer, int tree, uint3
  * Adds to count[group] how many keys of a group deltas and the pending list have that its storage
  * has not.  Maintainer.  Locks: those of reading pages.
  */
-extern void rencoder_delta_count(Relation index, uint32 ngroups, uint64 *count);
+extern void rencoder_delta_count_keys(Relation index, uint32 ngroups, uint64 *count);
 
 /*
  * Rewrites the deltas without the keys that storage has by now.  Locks and memory: as of making

@@ -110,7 +110,7 @@ widen_flushed_column(const Flush *f, const FlushedGroup *g, int col)
 			r.min = 0;
 			r.max = PG_UINT64_MAX;
 		}
-		rencoder_reading_note_range(header, entry, slot, &r);
+		rencoder_reading_add_range(header, entry, slot, &r);
 		if (r.keyless)
 			rencoder_set_add(header->keyless, slot);
 	}
@@ -200,7 +200,7 @@ leave_to_run(const Flush *f, const FlushedGroup *g, RencoderGroupEdit *edit)
 	header->config.coder = f->scan.coders.generation[col];
 	rencoder_run_groups_config(header, &entry->column[col]);
 	rencoder_set_put(header->always, renc_mask_none());
-	rencoder_reading_note_flags(header, entry, g->flushing, &g->flags[col]);
+	rencoder_reading_set_flags(header, entry, g->flushing, &g->flags[col]);
 	rencoder_group_edit_new_epoch(edit);
 }
 

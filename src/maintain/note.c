@@ -207,7 +207,7 @@ note_in_group(Noting *n, uint64 first, uint64 end)
 	if (renc_mask_empty(n->todo))
 		return 0;
 	load_note_coders(n);
-	n->closed = rencoder_pending_closed(n->scan.index);
+	n->closed = rencoder_pending_last_closed(n->scan.index);
 	Assert(n->closed > 0);
 	(void) rencoder_reading_begin(&n->group, n->todo, false, 0, 0);
 	read_noted(n);
@@ -246,10 +246,10 @@ rencoder_note(Relation index, Relation heap, uint64 first, uint64 end)
 		CHECK_FOR_INTERRUPTS();
 		if (rencoder_group_find(index, &meta, group) == RENCODER_NO_BLOCK)
 			rencoder_compact_train_coders(index, heap, RENCODER_GROWTH_OF_NEW);
-		rencoder_pending_begin(index);
+		rencoder_pending_ensure_closed(index);
 		rencoder_range_scan_init(&n->scan, index, heap);
 		rencoder_meta_lock_maintainer(index);
-		rencoder_runs_look(index, &runs, NULL);
+		rencoder_runs_copy(index, &runs, NULL);
 		if (runs.list.n < MOST_RUNS)
 			count += note_in_group(n, first, group_end);
 		rencoder_meta_unlock_maintainer(index);

@@ -237,8 +237,8 @@ replace(uint8 *set, renc_mask ranges, renc_mask with)
 
 /* Bounds of ranges without a key are those of none; others stay as wide as they were. */
 void
-rencoder_reading_note_flags(RencoderHeader header, RencoderEntry entry, renc_mask ranges,
-							const RencoderReadFlags *flags)
+rencoder_reading_set_flags(RencoderHeader header, RencoderEntry entry, renc_mask ranges,
+						   const RencoderReadFlags *flags)
 {
 	renc_mask	since = renc_mask_and(rencoder_set_get(header->keyless_since), ranges);
 	renc_mask	empty = renc_mask_andnot(ranges, flags->has_value);
@@ -291,8 +291,8 @@ rencoder_reading_finish(const RencoderGroup *group)
 }
 
 void
-rencoder_reading_note_range(RencoderHeader header, RencoderEntry entry, int slot,
-							const RencoderRangeSummary *r)
+rencoder_reading_add_range(RencoderHeader header, RencoderEntry entry, int slot,
+						   const RencoderRangeSummary *r)
 {
 	RencoderEntryColumn *bounds = &entry->column[header->attno];
 

@@ -67,8 +67,8 @@ extern void rencoder_reading_give_up(const RencoderGroup *group, uint32 run);
 /*
  * Adds what was read of a range to what header and entry say of a column, but for keyless values.
  */
-extern void rencoder_reading_note_range(RencoderHeader header, RencoderEntry entry, int slot,
-										const RencoderRangeSummary *r);
+extern void rencoder_reading_add_range(RencoderHeader header, RencoderEntry entry, int slot,
+									   const RencoderRangeSummary *r);
 
 /* What was read of a column in the ranges of a group. */
 typedef struct RencoderReadFlags
@@ -85,8 +85,8 @@ extern RencoderReadFlags rencoder_reading_flags(const RencoderCollector *collect
  * without a key that have come since make a range keyless, too; nulls and others that have come
  * are entries (INV-13).  Sets the entry's marks.
  */
-extern void rencoder_reading_note_flags(RencoderHeader header, RencoderEntry entry,
-										renc_mask ranges, const RencoderReadFlags *flags);
+extern void rencoder_reading_set_flags(RencoderHeader header, RencoderEntry entry,
+									   renc_mask ranges, const RencoderReadFlags *flags);
 
 /*
  * In the switch of the first column, of a matrix after those of all others: all of the group's

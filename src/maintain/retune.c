@@ -74,7 +74,7 @@ static void
 collect_group(Rebuild *r)
 {
 	r->ranges = rencoder_reading_begin(&r->group, renc_mask_none(), true, 0, 0);
-	r->cut = rencoder_pending_closed(r->scan.index);
+	r->cut = rencoder_pending_last_closed(r->scan.index);
 	(void) rencoder_range_scan(&r->scan, (uint64) r->group.number * RENC_GROUP_RANGES,
 							   RENC_GROUP_RANGES, r->ranges, 0, &r->horizon);
 }
@@ -93,7 +93,7 @@ apply_ranges(const Rebuild *r, int col, RencoderHeader header, RencoderEntry ent
 
 		header->min[slot] = PG_UINT64_MAX;
 		header->max[slot] = 0;
-		rencoder_reading_note_range(header, entry, slot, range);
+		rencoder_reading_add_range(header, entry, slot, range);
 		header->distinct[slot] = range->distinct;
 	}
 }
@@ -128,7 +128,7 @@ rebuild_column(Rebuild *r, int col)
 	apply_ranges(r, col, header, entry);
 	rencoder_set_put(header->always, always);
 	flags = rencoder_reading_flags(r->scan.collector, col);
-	rencoder_reading_note_flags(header, entry, r->ranges, &flags);
+	rencoder_reading_set_flags(header, entry, r->ranges, &flags);
 	if (col == 0)
 	{
 		rencoder_set_put(header->noted, renc_mask_none());
@@ -389,7 +389,7 @@ late_keys_are_many(Relation index)
 	uint64		pages;
 
 	rencoder_run_groups_count_pages(index, &base, &pages);
-	rencoder_runs_look(index, &runs, NULL);
+	rencoder_runs_copy(index, &runs, NULL);
 	pages += runs.pending_last_number - runs.pending_first_number;
 	return pages > LATE_PAGES && pages > RelationGetNumberOfBlocks(index) / LATE_PART;
 }
@@ -402,7 +402,7 @@ count_late_keys(Retuning *t)
 	(void) rencoder_pending_close(index);
 	t->late = palloc_extended(Max(t->ngroups, 1) * sizeof(uint64), MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
 	rencoder_meta_lock_maintainer(index);
-	rencoder_delta_count(index, t->ngroups, t->late);
+	rencoder_delta_count_keys(index, t->ngroups, t->late);
 	rencoder_meta_unlock_maintainer(index);
 }
 

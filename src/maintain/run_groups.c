@@ -126,7 +126,7 @@ rencoder_run_groups_look(Relation index, uint64 nranges, RencoderRunGroups *grou
 	RencoderEntry entry = palloc0(meta.entry_size);
 	uint32		newest[INDEX_MAX_KEYS];
 	char	   *payload = NULL;
-	uint32		ngroups = rencoder_group_copy_count(index, &meta, metadata, nranges);
+	uint32		ngroups = rencoder_group_copy_count_groups(index, &meta, metadata, nranges);
 
 	for (int col = 0; col < meta.natts; col++)
 		newest[col] = rencoder_coder_newest(index, col);
@@ -163,7 +163,7 @@ rencoder_run_groups_count_pages(Relation index, uint64 *base, uint64 *delta)
 	RencoderRuns runs;
 	uint64		npages[RENCODER_RUN_DELTA + 1] = {0};
 
-	rencoder_runs_look(index, &runs, NULL);
+	rencoder_runs_copy(index, &runs, NULL);
 	for (uint32 i = 0; i < runs.list.n; i++)
 	{
 		const RencoderRunEntry *run = &runs.list.entry[i];
@@ -299,7 +299,7 @@ rencoder_run_groups_clean_up(Relation index)
 	RencoderRunGroups groups;
 	RencoderRuns runs;
 
-	rencoder_runs_look(index, &runs, NULL);
+	rencoder_runs_copy(index, &runs, NULL);
 	if (runs.list.n == 0 && runs.pending_first == RENCODER_NO_BLOCK)
 		return;
 	rencoder_run_groups_look(index, 0, &groups);
@@ -311,6 +311,6 @@ rencoder_run_groups_clean_up(Relation index)
 	}
 	drop_needless(index, &groups, &runs);
 	rencoder_run_list_free(index, 0);
-	rencoder_covered_spans_note(index, true);
+	rencoder_covered_spans_make(index, true);
 	pfree(groups.alike);
 }

@@ -215,7 +215,7 @@ publish_range(const RencoderSummarizing *s, int col, RencoderHeader header, Renc
 {
 	const RencoderRangeSummary *r = &s->scan.collector->column[col].range[slot - first_slot(s)];
 
-	rencoder_reading_note_range(header, entry, slot, r);
+	rencoder_reading_add_range(header, entry, slot, r);
 	header->distinct[slot] = r->distinct;
 	if (renc_mask_test(always, slot))
 		rencoder_set_add(header->always, slot);
@@ -371,7 +371,7 @@ summarize_todo(RencoderSummarizing *s, Size max_size)
 {
 	int			first = first_slot(s);
 
-	s->cut = rencoder_pending_closed(s->scan.index);
+	s->cut = rencoder_pending_last_closed(s->scan.index);
 	rencoder_reading_clear_filters(&s->group, s->todo);
 	(void) rencoder_reading_begin(&s->group, s->todo, false, 0, 0);
 	if (!scan_ranges(s, (uint64) s->group.number * RENC_GROUP_RANGES + first,

@@ -331,8 +331,8 @@ rencoder_design_column(RencoderDesigner *designer, const RencoderCollector *c, i
 	if (!found->known || !found->tried || !are_alike(&rule, &found->rule))
 	{
 		work = prepare_trial(designer, col, &k, config, !found->known, &in);
-		if (work == 0 || !renc_search(designer->trial, &in, &rule,
-									  found->known ? &found->shape : NULL, work, &choice))
+		if (work == 0 || !renc_shape_search(designer->trial, &in, &rule,
+											found->known ? &found->shape : NULL, work, &choice))
 		{
 			renc_shape_pack(&rule, config->shape);
 			return;
@@ -380,14 +380,14 @@ rencoder_design_again(RencoderDesigner *designer, const RencoderCollector *c, in
 		if (filter)
 			in.nwindows = present->nwindows;
 		make_room(designer, &in);
-		if (renc_search(designer->trial, &in, &rule, &shape, work, &choice))
+		if (renc_shape_search(designer->trial, &in, &rule, &shape, work, &choice))
 		{
 			renc_choice more = choice;
 
 			/* Else the next one to look would go on from there. */
 			for (int i = 0; i < MOST_AGAIN && more.best.cost < WORTH_MORE * more.now.cost; i++)
 			{
-				renc_search(designer->trial, &in, &rule, &choice.shape, work, &more);
+				renc_shape_search(designer->trial, &in, &rule, &choice.shape, work, &more);
 				choice.shape = more.shape;
 				choice.best = more.best;
 			}

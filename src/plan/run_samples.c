@@ -16,7 +16,7 @@ is_of_use(const RencoderSample *sample)
 }
 
 renc_run_samples *
-rencoder_run_samples(Relation index, int col, uint32 coder)
+rencoder_run_samples_load(Relation index, int col, uint32 coder)
 {
 	renc_interval *query;
 	renc_run_samples *samples = NULL;

@@ -16,6 +16,6 @@
  * generation of its coder, and not made of the table's own values, for one encoder; palloc'd in one
  * piece.  NULL: there are none.  Locks: as rencoder_samples_read().
  */
-extern renc_run_samples *rencoder_run_samples(Relation index, int col, uint32 coder);
+extern renc_run_samples *rencoder_run_samples_load(Relation index, int col, uint32 coder);
 
 #endif							/* RENCODER_RUN_SAMPLES_H */

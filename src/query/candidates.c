@@ -282,7 +282,7 @@ scan_to_the_end(CandidateWalk *s, RencoderEarlyEnd *early)
 	for (int round = 1;; round++)
 	{
 		BlockNumber blkno = InvalidBlockNumber;
-		uint64		epoch = rencoder_copies_end(s->copies, s->groups.index, &s->groups.npages);
+		uint64		epoch = rencoder_copies_check_epoch(s->copies, s->groups.index, &s->groups.npages);
 		const char *fault = rencoder_group_scan_fault(&s->groups, &blkno);
 
 		if (epoch == start)
@@ -292,7 +292,7 @@ scan_to_the_end(CandidateWalk *s, RencoderEarlyEnd *early)
 			rencoder_scan_facts_end(s->groups.facts);
 			return;
 		}
-		rencoder_runs_look_with_meta(s->groups.index, &s->copies->runs, metadata,
+		rencoder_runs_copy_with_meta(s->groups.index, &s->copies->runs, metadata,
 									 &s->copies->metapage, &s->groups.npages);
 		rencoder_group_scan_search_runs(&s->groups, NULL);
 		scan_groups(s, start, round >= MAX_ROUNDS);
@@ -330,7 +330,7 @@ rencoder_candidates_find(Relation index, BlockNumber heap_nblocks,
 	s.arg = arg;
 	scan_to_the_end(&s, early);
 	rencoder_copies_unpin(s.copies);
-	npages = rencoder_group_scan_end(&s.groups);
+	npages = rencoder_group_scan_finish(&s.groups);
 	if (counts)
 		counts->index_pages = npages;
 	return npages;
@@ -370,7 +370,7 @@ rencoder_candidates_trial(Relation index, BlockNumber heap_nblocks,
 	uint32		n;
 
 	rencoder_copies_init(&none);
-	rencoder_runs_look_with_meta(index, &none.runs, &none.metadata, NULL, NULL);
+	rencoder_runs_copy_with_meta(index, &none.runs, &none.metadata, NULL, NULL);
 	begin_walk(&s, index, heap_nblocks, query, NULL, &none, counts);
 	s.emit = NULL;
 	entry = palloc(s.groups.meta.entry_size);
@@ -383,6 +383,6 @@ rencoder_candidates_trial(Relation index, BlockNumber heap_nblocks,
 		if (copy_sound_entry(&s, group, entry) && entry->run == 0)
 			scan_group(&s, entry, group);
 	}
-	counts->index_pages = rencoder_group_scan_end(&s.groups);
+	counts->index_pages = rencoder_group_scan_finish(&s.groups);
 	pfree(entry);
 }

@@ -202,7 +202,7 @@ rencoder_cost_index_read(Relation index, double heap_pages,
 	uint32		ndirpages;
 	uint32		step;
 
-	rencoder_runs_look_with_meta(index, runs, &metadata, NULL, NULL);
+	rencoder_runs_copy_with_meta(index, runs, &metadata, NULL, NULL);
 	any_runs = runs->list.n > 0;
 	sums.max_headers = any_runs ? MAX_HEADER_PAGES_OF_RUNS : MAX_HEADER_PAGES;
 	memset(info, 0, sizeof(*info));

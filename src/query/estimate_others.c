@@ -68,7 +68,7 @@ bytes_of_equals(double n, double tuple, bool deduplicate)
 static double
 leaf_bytes(const RencoderTableSample *sample, const RencoderTableEstimate *table, double tuple)
 {
-	double		fraction = rencoder_sample_fraction(sample);
+	double		fraction = rencoder_table_sample_fraction(sample);
 	bool		deduplicate = deduplicates(sample);
 	double		bytes = 0;
 	double		rows = table->rows;

@@ -172,7 +172,7 @@ push_rows(renc_run_encoder *encoder, const RencoderSampledKey *k, uint64 key, ui
 
 	for (uint32 i = 0; i < n; i++)
 	{
-		if (!renc_run_push(encoder, key, page * parts + first + i, (k->rows + i) / n))
+		if (!renc_run_encoder_push(encoder, key, page * parts + first + i, (k->rows + i) / n))
 			elog(ERROR, "could not encode a sample");
 	}
 }
@@ -231,7 +231,7 @@ encode_pages(const RencoderTableSample *sample, const uint32 *number, uint32 npa
 			to++;
 		push_copies(sample, number, npages, from, to, encoder, run);
 	}
-	if (run->rows > 0 && !renc_run_finish(encoder, &run->run, &run->false_pages))
+	if (run->rows > 0 && !renc_run_encoder_finish(encoder, &run->run, &run->false_pages))
 		elog(ERROR, "could not finish the run of a sample");
 	run->used -= run->directory * (1 - (double) block / BLOCK);
 	pfree(memory);
@@ -332,7 +332,7 @@ static double
 estimate_distinct(const RencoderTableSample *sample, const SampledKeys *keys)
 {
 	return keys->distinct == 0 ? 1 : keys->pairs * keys->distinct /
-		(keys->pairs - keys->single + keys->single * rencoder_sample_fraction(sample));
+		(keys->pairs - keys->single + keys->single * rencoder_table_sample_fraction(sample));
 }
 
 /* The number of sampled keys below "key". */
@@ -362,7 +362,7 @@ static void
 look_beside(const RencoderTableSample *sample, const renc_query *query,
 			RencoderTableEstimate *table)
 {
-	double		fraction = rencoder_sample_fraction(sample);
+	double		fraction = rencoder_table_sample_fraction(sample);
 	size_t		lo = keys_below(sample, query->hull_lo);
 	size_t		from = lo > NEIGHBOURS ? lo - NEIGHBOURS : 0;
 	size_t		to = Min(lo + NEIGHBOURS, sample->nkeys - 1);
@@ -419,7 +419,7 @@ void
 rencoder_estimate_rows(const RencoderTableSample *sample, const RencoderKeySet *keys,
 					   RencoderTableEstimate *table)
 {
-	double		fraction = rencoder_sample_fraction(sample);
+	double		fraction = rencoder_table_sample_fraction(sample);
 	bool	   *on_page = palloc0(Max(sample->npages, 1));
 	SampledKeys sampled = count_sampled_keys(sample);
 	BlockNumber last = InvalidBlockNumber;
@@ -537,7 +537,7 @@ rencoder_estimate_own(const RencoderTableSample *sample, const RencoderTableEsti
 	double		ranges = ceil((double) sample->nblocks / per_range);
 	double		groups = ceil(ranges / RENC_GROUP_RANGES);
 	double		directory = ceil(groups * RencoderEntrySize(1) / RENCODER_PAYLOAD_SIZE);
-	double		always = sample->keyless / rencoder_sample_fraction(sample) * per_range;
+	double		always = sample->keyless / rencoder_table_sample_fraction(sample) * per_range;
 	SampledKeys sampled = count_sampled_keys(sample);
 	double		leaves;
 	SampleRun	run;

@@ -579,7 +579,7 @@ rencoder_group_scan_rewind(RencoderGroupScan *s)
 }
 
 int64
-rencoder_group_scan_end(RencoderGroupScan *s)
+rencoder_group_scan_finish(RencoderGroupScan *s)
 {
 	for (int col = 0; col < s->meta.natts; col++)
 	{

@@ -86,7 +86,7 @@ extern void rencoder_group_scan_begin(RencoderGroupScan *scan, Relation index, B
 /*
  * Searches the runs that have not been searched, and the pending list, if there are any, as "copies"
  * says.  To be done before the first group of each round, so that what groups say is no older.
- * "early", NULL or for a query of one column, may break it off: then only rencoder_group_scan_end()
+ * "early", NULL or for a query of one column, may break it off: then only rencoder_group_scan_finish()
  * may follow.
  */
 extern void rencoder_group_scan_search_runs(RencoderGroupScan *scan, RencoderEarlyEnd *early);
@@ -142,6 +142,6 @@ extern void rencoder_group_scan_ask(RencoderGroupScan *scan, RencoderEntry entry
 extern const char *rencoder_group_scan_fault(RencoderGroupScan *scan, BlockNumber *blkno);
 
 /* Returns the index pages read. */
-extern int64 rencoder_group_scan_end(RencoderGroupScan *scan);
+extern int64 rencoder_group_scan_finish(RencoderGroupScan *scan);
 
 #endif							/* RENCODER_GROUP_SCAN_H */

@@ -61,7 +61,7 @@ static void
 look_at_lists(RencoderRunScan *scan)
 {
 	rencoder_copies_drop(scan->copies);
-	rencoder_runs_look(scan->index, &scan->copies->runs, &scan->npages);
+	rencoder_runs_copy(scan->index, &scan->copies->runs, &scan->npages);
 }
 
 /* What is asked of a column; its coder is named by block "named_by". */
@@ -467,7 +467,7 @@ add_pending(RencoderRunScan *scan, const RencoderPendingWalk *walk, int col)
 			break;
 		entry = rencoder_pending_entry(&walk->copy, i);
 		if (entry->page < scan->nblocks && matches_column(scan, entry, col, walk->blkno, &k))
-			add_found_row(scan, &scan->late[col], entry->page, *rencoder_pending_row(entry, scan->query->natts));
+			add_found_row(scan, &scan->late[col], entry->page, *rencoder_pending_line_pointer(entry, scan->query->natts));
 	}
 }
 

@@ -37,12 +37,12 @@ rencoder_copies_begin(RencoderCopies *copies, Relation index, int64 *npages)
 {
 	if (copies->pages.page != NULL)
 		return;
-	rencoder_runs_look_with_meta(index, &copies->runs, &copies->metadata, &copies->metapage, npages);
+	rencoder_runs_copy_with_meta(index, &copies->runs, &copies->metadata, &copies->metapage, npages);
 	copies->pages.page = copies->room;
 }
 
 uint64
-rencoder_copies_end(RencoderCopies *copies, Relation index, int64 *npages)
+rencoder_copies_check_epoch(RencoderCopies *copies, Relation index, int64 *npages)
 {
 	const RencoderMetaPageData *meta;
 	uint64		epoch;

@@ -41,7 +41,7 @@ extern void rencoder_copies_begin(RencoderCopies *copies, Relation index, int64 
  * A scan ends, or another round begins: returns the epoch.  Drops the copies if that or run_changes
  * has risen.
  */
-extern uint64 rencoder_copies_end(RencoderCopies *copies, Relation index, int64 *npages);
+extern uint64 rencoder_copies_check_epoch(RencoderCopies *copies, Relation index, int64 *npages);
 
 /* Lets go of the metapage, which the calls above keep pinned. */
 extern void rencoder_copies_unpin(RencoderCopies *copies);

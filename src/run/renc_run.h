@@ -216,14 +216,14 @@ extern renc_run_encoder *renc_run_encoder_init(void *memory, const renc_run_opti
  * ones become one.  False, from then on always: out of order, not a place of the run, no
  * rows, or more than the tree can hold.
  */
-extern bool renc_run_push(renc_run_encoder *encoder, uint64_t key, uint32_t place, uint32_t rows);
+extern bool renc_run_encoder_push(renc_run_encoder *encoder, uint64_t key, uint32_t place, uint32_t rows);
 
 /*
  * Writes what is left and fills in the run.  "false_pages", unless NULL, gets the mean
  * that the cells chosen make one expect of the queries named above, of whichever meet
- * more.  False: no pair has come, or renc_run_push() has said so before.
+ * more.  False: no pair has come, or renc_run_encoder_push() has said so before.
  */
-extern bool renc_run_finish(renc_run_encoder *encoder, renc_run *run, double *false_pages);
+extern bool renc_run_encoder_finish(renc_run_encoder *encoder, renc_run *run, double *false_pages);
 
 /* ---- Search: intervals to entries ---- */
 

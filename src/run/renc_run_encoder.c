@@ -388,7 +388,7 @@ put_piece(renc_run_encoder *e, const renc_run_pair *pair, const renc_run_piece *
 			return 0;
 		}
 		fit = fit > 0 ? fit : 1;
-		n = fit <= 8 ? fit : renc_run_plan_cut(pair, fit - fit / 8, fit);
+		n = fit <= 8 ? fit : renc_run_plan_split(pair, fit - fit / 8, fit);
 	}
 	if (e->build.options.samples != NULL)
 		ask_samples(e, pair, n, piece->width, more || n < piece->n);
@@ -426,7 +426,7 @@ choose_cut(renc_run_encoder *e, uint32_t nominal, uint32_t most)
 			e->heavy_key = pair[i].key;
 		}
 	}
-	return left > most ? renc_run_plan_cut(pair, nominal - nominal / 4, most) : left;
+	return left > most ? renc_run_plan_split(pair, nominal - nominal / 4, most) : left;
 }
 
 /* Makes blocks of the first pairs, "n" of them or fewer. */
@@ -499,7 +499,7 @@ add_pair(renc_run_encoder *e, uint64_t key, uint32_t place, uint32_t rows)
 }
 
 bool
-renc_run_push(renc_run_encoder *e, uint64_t key, uint32_t place, uint32_t rows)
+renc_run_encoder_push(renc_run_encoder *e, uint64_t key, uint32_t place, uint32_t rows)
 {
 	renc_run_pair *last = &e->pair[e->n - (e->n > 0)];
 	const renc_run_options *options = &e->build.options;
@@ -527,7 +527,7 @@ renc_run_push(renc_run_encoder *e, uint64_t key, uint32_t place, uint32_t rows)
 }
 
 bool
-renc_run_finish(renc_run_encoder *e, renc_run *run, double *false_pages)
+renc_run_encoder_finish(renc_run_encoder *e, renc_run *run, double *false_pages)
 {
 	drain(e, true);
 	if (e->build.failed || (!e->build.any && e->build.nblocks == 0))

@@ -221,7 +221,7 @@ collect_references(References *refs, const RencoderMetaPageData *metadata)
 	refer_hints(refs, RENCODER_PAGE_SAMPLES, refs->state->meta.natts * RENCODER_SAMPLE_PAGES);
 	refer_hints(refs, RENCODER_PAGE_STATS, 1);
 	refer_hints(refs, RENCODER_PAGE_FACTS, RENCODER_FACT_PAGES);
-	ngroups = rencoder_group_copy_count(refs->state->index, &refs->state->meta, metadata, 0);
+	ngroups = rencoder_group_copy_count_groups(refs->state->index, &refs->state->meta, metadata, 0);
 	for (uint32 group = 0; group < ngroups; group++)
 	{
 		CHECK_FOR_INTERRUPTS();
@@ -230,7 +230,7 @@ collect_references(References *refs, const RencoderMetaPageData *metadata)
 	}
 	if (metadata->run_list != RENCODER_NO_BLOCK)
 		refer(refs, RENCODER_META_BLKNO, metadata->run_list, 1);
-	rencoder_runs_look(refs->state->index, &runs, NULL);
+	rencoder_runs_copy(refs->state->index, &runs, NULL);
 	refer_runs(refs, &runs);
 	refer_pending(refs, &runs, metadata->pending_spare);
 	refer_free_list(refs);

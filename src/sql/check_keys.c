@@ -298,7 +298,7 @@ search_late(WantedKeys *wanted, const RencoderRuns *runs, uint32 coder)
 		for (int i = 0; i < walk.copy.nentries; i++)
 		{
 			const RencoderPendingEntry *entry = rencoder_pending_entry(&walk.copy, i);
-			uint32		row = *rencoder_pending_row(entry, natts);
+			uint32		row = *rencoder_pending_line_pointer(entry, natts);
 
 			if (wanted->nulls ? !rencoder_pending_is_null(entry, wanted->col) :
 				!rencoder_pending_has_key(entry, wanted->col))
@@ -480,14 +480,14 @@ rencoder_check_keys_flush(RencoderKeyCheck *check, const RencoderColumnCoders *c
 		MemoryContextReset(check->context);
 		wanted.detail = NULL;
 		epoch = rencoder_meta_epoch(check->index);
-		rencoder_runs_look(check->index, &runs, NULL);
+		rencoder_runs_copy(check->index, &runs, NULL);
 		changes = runs.changes;
 		if (!rencoder_group_copy_read(check->index, &check->meta, rencoder_group_of_range(range),
 									  check->copy))
 			break;
 		for (int tree = 0; tree < ntrees && wanted.detail == NULL; tree++)
 			check_tree_keys(check, tree, &runs, coders, &wanted);
-		rencoder_runs_look(check->index, &runs, NULL);
+		rencoder_runs_copy(check->index, &runs, NULL);
 	} while (wanted.detail != NULL &&
 			 (epoch != rencoder_meta_epoch(check->index) || changes != runs.changes));
 	if (wanted.detail != NULL)

@@ -242,7 +242,7 @@ rencoder_check_runs(CheckState *state)
 		RencoderRuns runs;
 
 		state->fault = NULL;
-		rencoder_runs_look_with_meta(state->index, &runs, &metadata, NULL, NULL);
+		rencoder_runs_copy_with_meta(state->index, &runs, &metadata, NULL, NULL);
 		check_run_entries(state, &metadata, &runs.list);
 		for (uint32 i = 0; i < runs.list.n && state->fault == NULL; i++)
 		{
@@ -265,7 +265,7 @@ load_run(CheckState *state, uint32 number)
 
 	if (state->run == number)
 		return NULL;
-	rencoder_runs_look(state->index, &runs, NULL);
+	rencoder_runs_copy(state->index, &runs, NULL);
 	entry = rencoder_runs_find(&runs, number);
 	if (entry == NULL || entry->state != RENCODER_RUN_LIVE)
 		return "The group names a run that is not there.";
@@ -290,7 +290,7 @@ check_flushing(CheckState *state)
 
 	if (number == 0)
 		return;
-	rencoder_runs_look(state->index, &runs, NULL);
+	rencoder_runs_copy(state->index, &runs, NULL);
 	entry = rencoder_runs_find(&runs, number);
 
 	/* On a standby it may have gone since the group was copied. */

@@ -377,7 +377,7 @@ check_index(Relation index)
 	rencoder_check_blocks(&state);
 	rencoder_check_runs(&state);
 	metadata = rencoder_meta_copy(index);
-	ngroups = rencoder_group_copy_count(index, &state.meta, metadata, 0);
+	ngroups = rencoder_group_copy_count_groups(index, &state.meta, metadata, 0);
 	for (uint32 group = 0; group < ngroups; group++)
 	{
 		CHECK_FOR_INTERRUPTS();

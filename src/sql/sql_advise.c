@@ -161,7 +161,7 @@ estimate_index(Relation heap, Relation index, IndexEstimate *estimate)
 		MemoryContext old = MemoryContextSwitchTo(context);
 		Relation	hypothetical;
 
-		hypothetical = rencoder_imagine_index(heap, index, col, &estimate->problem);
+		hypothetical = rencoder_hypothetical_index(heap, index, col, &estimate->problem);
 		if (hypothetical == NULL)
 		{
 			MemoryContextSwitchTo(old);

@@ -110,7 +110,7 @@ static uint32
 count_directory_pages(Relation index, const RencoderMetaPageData *metadata)
 {
 	RencoderMeta meta = *rencoder_meta_get(index);
-	uint64		npages = rencoder_directory_count(index, metadata);
+	uint64		npages = rencoder_directory_count_pages(index, metadata);
 	uint32		n = 0;
 
 	for (uint64 i = 0; i < npages; i++)
@@ -139,7 +139,7 @@ rencoder_metapage(PG_FUNCTION_ARGS)
 	rencoder_open_index(&target, PG_GETARG_OID(0), AccessShareLock,
 						RENCODER_PRIVILEGE_INSPECT);
 	metadata = rencoder_meta_copy(target.index);
-	rencoder_runs_look(target.index, &runs, NULL);
+	rencoder_runs_copy(target.index, &runs, NULL);
 	free_pages = rencoder_space_free_pages(target.index, &free_extents);
 
 	put_text(&row, psprintf("0x%08X", metadata->magic));
@@ -299,8 +299,8 @@ list_groups(FunctionCallInfo fcinfo, bool by_range)
 	copy = rencoder_group_copy_create(&meta);
 	nranges = by_range ?
 		rencoder_range_count(&meta, RelationGetNumberOfBlocks(target.heap)) : 0;
-	ngroups = rencoder_group_copy_count(target.index, &meta,
-										rencoder_meta_copy(target.index), nranges);
+	ngroups = rencoder_group_copy_count_groups(target.index, &meta,
+											   rencoder_meta_copy(target.index), nranges);
 	group_context = AllocSetContextCreate(CurrentMemoryContext, "rencoder group",
 										  ALLOCSET_DEFAULT_SIZES);
 	old_context = MemoryContextSwitchTo(group_context);
@@ -384,7 +384,7 @@ run_is_listed(Relation index, const RencoderRunEntry *entry)
 	RencoderRuns runs;
 	const RencoderRunEntry *now;
 
-	rencoder_runs_look(index, &runs, NULL);
+	rencoder_runs_copy(index, &runs, NULL);
 	now = rencoder_runs_find(&runs, entry->number);
 	return now != NULL && now->state == entry->state;
 }
@@ -406,7 +406,7 @@ rencoder_runs(PG_FUNCTION_ARGS)
 	rencoder_open_index(&target, PG_GETARG_OID(0), AccessShareLock,
 						RENCODER_PRIVILEGE_INSPECT);
 	natts = rencoder_meta_get(target.index)->natts;
-	rencoder_runs_look(target.index, &runs, NULL);
+	rencoder_runs_copy(target.index, &runs, NULL);
 	for (uint32 i = 0; i < runs.list.n; i++)
 	{
 		const RencoderRunEntry *entry = &runs.list.entry[i];

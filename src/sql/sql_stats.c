@@ -27,7 +27,7 @@ predict_false_pages(Relation index, double *pages)
 	bool		any = false;
 
 	*pages = 0;
-	rencoder_runs_look(index, &runs, NULL);
+	rencoder_runs_copy(index, &runs, NULL);
 	for (uint32 i = 0; i < runs.list.n; i++)
 	{
 		const RencoderRunEntry *entry = &runs.list.entry[i];

@@ -123,11 +123,11 @@ publish_spans(Relation index, uint64 epoch, const RencoderCoveredSpan *spans, bo
 }
 
 void
-rencoder_covered_spans_note(Relation index, bool log)
+rencoder_covered_spans_make(Relation index, bool log)
 {
 	RencoderMeta meta = *rencoder_meta_get(index);
 	RencoderMetaPageData *metadata = rencoder_meta_copy(index);
-	uint64		npages = rencoder_directory_count(index, metadata);
+	uint64		npages = rencoder_directory_count_pages(index, metadata);
 	RencoderCoveredSpan spans[RENCODER_META_SPANS] = {{0}};
 	RencoderCoveredSpan growing = {0};
 

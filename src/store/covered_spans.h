@@ -32,6 +32,6 @@ extern uint32 rencoder_covered_spans_pages(const RencoderMetaPageData *metadata,
  * pages share, one at a time, then metapage exclusive; released.  WAL: the metapage, if its spans
  * change.
  */
-extern void rencoder_covered_spans_note(Relation index, bool log);
+extern void rencoder_covered_spans_make(Relation index, bool log);
 
 #endif							/* RENCODER_COVERED_SPANS_H */

@@ -107,7 +107,7 @@ last_entry(const BlockNumber *entries, uint32 n)
 }
 
 uint64
-rencoder_directory_count(Relation index, const RencoderMetaPageData *metadata)
+rencoder_directory_count_pages(Relation index, const RencoderMetaPageData *metadata)
 {
 	for (uint32 map = last_entry(metadata->map, RENCODER_META_MAPS); map > 0;
 		 map = last_entry(metadata->map, map - 1))

@@ -62,6 +62,6 @@ extern void rencoder_directory_put(Relation index, const RencoderMeta *meta, uin
  * One more than the number of the last directory page that there is.  "metadata" is a copy of the
  * metapage.  Locks: map pages share, one at a time, released.
  */
-extern uint64 rencoder_directory_count(Relation index, const RencoderMetaPageData *metadata);
+extern uint64 rencoder_directory_count_pages(Relation index, const RencoderMetaPageData *metadata);
 
 #endif							/* RENCODER_DIRECTORY_H */

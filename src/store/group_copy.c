@@ -58,12 +58,12 @@ rencoder_group_copy_read(Relation index, const RencoderMeta *meta, uint32 group,
 }
 
 uint32
-rencoder_group_copy_count(Relation index, const RencoderMeta *meta,
-						  const RencoderMetaPageData *metadata,
-						  uint64 table_ranges)
+rencoder_group_copy_count_groups(Relation index, const RencoderMeta *meta,
+								 const RencoderMetaPageData *metadata,
+								 uint64 table_ranges)
 {
 	uint64		most = rencoder_range_count(meta, MaxBlockNumber) / RENC_GROUP_RANGES + 1;
-	uint64		n = rencoder_directory_count(index, metadata) * meta->entries_per_page;
+	uint64		n = rencoder_directory_count_pages(index, metadata) * meta->entries_per_page;
 
 	return (uint32) Min(Max(n, rencoder_group_count(table_ranges)), most);
 }

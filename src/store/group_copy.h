@@ -41,8 +41,8 @@ extern Buffer rencoder_group_copy_headers(Relation index, const RencoderMeta *me
  * "table_ranges" ranges, and those that were summarized before the table
  * became shorter.  "metadata" is a copy of the metapage.
  */
-extern uint32 rencoder_group_copy_count(Relation index, const RencoderMeta *meta,
-										const RencoderMetaPageData *metadata,
-										uint64 table_ranges);
+extern uint32 rencoder_group_copy_count_groups(Relation index, const RencoderMeta *meta,
+											   const RencoderMetaPageData *metadata,
+											   uint64 table_ranges);
 
 #endif							/* RENCODER_GROUP_COPY_H */

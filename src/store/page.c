@@ -61,13 +61,13 @@ rencoder_page_init(Page page, BlockNumber blkno, uint16 page_id)
 }
 
 void
-rencoder_page_uncover(Page page)
+rencoder_page_reset_lower(Page page)
 {
 	((PageHeader) page)->pd_lower = MAXALIGN(SizeOfPageHeaderData);
 }
 
 bool
-rencoder_page_cover(Page page, uint32 offset)
+rencoder_page_raise_lower(Page page, uint32 offset)
 {
 	PageHeader	phdr = (PageHeader) page;
 	uint32		start = MAXALIGN(SizeOfPageHeaderData);

@@ -13,7 +13,7 @@
  * pd_lower stands at the end of the payload, or generic WAL and full page
  * images would drop it as a "hole" (INV-5).  Only in a window page of a matrix of
  * all ranges it stands at the end of the last band in use; what lies above is
- * zero, and who sets a bit there raises it (rencoder_page_cover).  In a page of the
+ * zero, and who sets a bit there raises it (rencoder_page_raise_lower).  In a page of the
  * pending list it stands behind the last entry (rencoder_wal_append).  The special
  * area repeats the page's own block number, so that a page written to a wrong
  * place is found.
@@ -98,7 +98,7 @@ rencoder_page_bands(Page page)
 }
 
 /* Notes that a window page just made has no band in use yet. */
-extern void rencoder_page_uncover(Page page);
+extern void rencoder_page_reset_lower(Page page);
 
 /*
  * Raises pd_lower, if need be, to the end of the band that the byte at "offset"
@@ -106,7 +106,7 @@ extern void rencoder_page_uncover(Page page);
  * record that sets a bit there, which replay would take for a hole else
  * (INV-5).
  */
-extern bool rencoder_page_cover(Page page, uint32 offset);
+extern bool rencoder_page_raise_lower(Page page, uint32 offset);
 
 /* CRC-32C. */
 extern uint32 rencoder_checksum(const void *data, size_t size);

@@ -261,14 +261,14 @@ rencoder_pending_close(Relation index)
 }
 
 void
-rencoder_pending_begin(Relation index)
+rencoder_pending_ensure_closed(Relation index)
 {
-	while (rencoder_pending_closed(index) == 0)
+	while (rencoder_pending_last_closed(index) == 0)
 		link_page(index, read_bounds(index).last);
 }
 
 uint64
-rencoder_pending_closed(Relation index)
+rencoder_pending_last_closed(Relation index)
 {
 	Bounds		bounds = read_bounds(index);
 

@@ -85,7 +85,7 @@ rencoder_pending_coders(const RencoderPendingEntry *entry, int natts)
 }
 
 static inline uint32 *
-rencoder_pending_row(const RencoderPendingEntry *entry, int natts)
+rencoder_pending_line_pointer(const RencoderPendingEntry *entry, int natts)
 {
 	return rencoder_pending_coders(entry, natts) + natts;
 }
@@ -134,13 +134,13 @@ extern uint64 rencoder_pending_close(Relation index);
 /*
  * Sees to it that a page was closed, an empty one if none ever was.  Locks and WAL likewise.
  */
-extern void rencoder_pending_begin(Relation index);
+extern void rencoder_pending_ensure_closed(Relation index);
 
 /*
  * The number of the last page that is closed, without closing one: a cut for a table that is read
  * from now on (INV-13).  Locks: metapage share, released.
  */
-extern uint64 rencoder_pending_closed(Relation index);
+extern uint64 rencoder_pending_last_closed(Relation index);
 
 /*
  * Frees spare pages but for RENCODER_SPARE_PAGES; none if somebody is linking pages.  The caller

@@ -61,7 +61,8 @@ typedef struct RencoderRunColumn
 	uint64		rows;
 	uint64		least;			/* keys, if there are entries */
 	uint64		greatest;
-	double		false_pages;	/* expected of a query (renc_run_finish) */
+	double		false_pages;	/* expected of a query
+								 * (renc_run_encoder_finish) */
 	uint16		most_rows;		/* the greatest line pointer that entries name */
 	uint16		unused;			/* zero */
 	uint32		unused2;		/* zero */

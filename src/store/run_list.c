@@ -25,13 +25,13 @@ check_run_count(Relation index, Buffer metabuf)
 }
 
 void
-rencoder_runs_look(Relation index, RencoderRuns *runs, int64 *npages)
+rencoder_runs_copy(Relation index, RencoderRuns *runs, int64 *npages)
 {
-	rencoder_runs_look_with_meta(index, runs, NULL, NULL, npages);
+	rencoder_runs_copy_with_meta(index, runs, NULL, NULL, npages);
 }
 
 void
-rencoder_runs_look_with_meta(Relation index, RencoderRuns *runs, RencoderMetaPageData *metadata,
+rencoder_runs_copy_with_meta(Relation index, RencoderRuns *runs, RencoderMetaPageData *metadata,
 							 Buffer *pinned, int64 *npages)
 {
 	bool		is_pinned = pinned != NULL && BufferIsValid(*pinned);
@@ -182,7 +182,7 @@ rencoder_run_list_add(Relation index, uint8 kind, uint32 first_group, uint32 ngr
 	ListEdit	edit;
 	uint32		number;
 
-	rencoder_runs_look_with_meta(index, &runs, &metadata, NULL, NULL);
+	rencoder_runs_copy_with_meta(index, &runs, &metadata, NULL, NULL);
 	if (runs.list.n == RENCODER_MAX_RUNS)
 		return 0;
 	if (runs.list.n >= RENCODER_META_RUNS)
@@ -211,7 +211,7 @@ find_pending(Relation index, uint64 number, BlockNumber *next)
 	RencoderPendingWalk walk;
 	RencoderRuns runs;
 
-	rencoder_runs_look(index, &runs, NULL);
+	rencoder_runs_copy(index, &runs, NULL);
 	if (runs.pending_first == RENCODER_NO_BLOCK ||
 		number < runs.pending_first_number || number >= runs.pending_last_number)
 		elog(ERROR, "pending page %llu of index \"%s\" is open, or not in the list",
@@ -345,7 +345,7 @@ rencoder_run_list_free(Relation index, uint32 keep)
 {
 	RencoderRuns runs;
 
-	rencoder_runs_look(index, &runs, NULL);
+	rencoder_runs_copy(index, &runs, NULL);
 	for (uint32 i = 0; i < runs.list.n; i++)
 	{
 		const RencoderRunEntry *run = &runs.list.entry[i];

@@ -38,13 +38,13 @@ typedef struct RencoderRuns
  * Copies it all.  Locks: metapage share and, while it is held, the list share; released.
  * *npages, if not NULL, is increased by the pages read.  Error if the list is damaged.
  */
-extern void rencoder_runs_look(Relation index, RencoderRuns *runs, int64 *npages);
+extern void rencoder_runs_copy(Relation index, RencoderRuns *runs, int64 *npages);
 
 /*
  * The same, and a copy of the metapage's data, of the same moment.  *pinned, if "pinned" is not
  * NULL, is the metapage's buffer, or becomes it: the pin is left to the caller.
  */
-extern void rencoder_runs_look_with_meta(Relation index, RencoderRuns *runs,
+extern void rencoder_runs_copy_with_meta(Relation index, RencoderRuns *runs,
 										 RencoderMetaPageData *metadata, Buffer *pinned, int64 *npages);
 
 /* The entry of a run, or NULL. */

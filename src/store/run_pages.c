@@ -178,7 +178,7 @@ rencoder_run_writer_begin_tree(RencoderRunWriter *w, int tree, uint32 coder,
 void
 rencoder_run_writer_push(RencoderRunWriter *w, uint64 key, uint32 place, uint32 rows)
 {
-	if (!renc_run_push(w->encoder, key, place, rows))
+	if (!renc_run_encoder_push(w->encoder, key, place, rows))
 		elog(ERROR, "pairs of a run of index \"%s\" are not in order, or too many",
 			 RelationGetRelationName(w->index));
 }
@@ -190,7 +190,7 @@ rencoder_run_writer_end_tree(RencoderRunWriter *w)
 	renc_run	run;
 	double		false_pages;
 
-	if (renc_run_finish(w->encoder, &run, &false_pages))
+	if (renc_run_encoder_finish(w->encoder, &run, &false_pages))
 	{
 		column->root = run.root;
 		column->level = (uint32) run.level;

@@ -345,7 +345,7 @@ rencoder_columns_check_coders(Relation index, int elevel)
 		return true;
 
 	metadata = rencoder_meta_copy(index);
-	npages = rencoder_directory_count(index, metadata);
+	npages = rencoder_directory_count_pages(index, metadata);
 	list = rencoder_coder_list(index);
 	for (uint64 i = 0; i < npages && sound; i++)
 	{

@@ -53,7 +53,7 @@ typedef struct RencoderTableSample
 
 /* The part of the table that was looked at. */
 static inline double
-rencoder_sample_fraction(const RencoderTableSample *sample)
+rencoder_table_sample_fraction(const RencoderTableSample *sample)
 {
 	return sample->nblocks == 0 ? 1 : (double) sample->npages / sample->nblocks;
 }

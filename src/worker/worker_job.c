@@ -43,7 +43,7 @@ is_quiet(RencoderJob *job, Relation index, BlockNumber nblocks)
 	TimestampTz now = GetCurrentTimestamp();
 	RencoderRuns runs;
 
-	rencoder_runs_look(index, &runs, NULL);
+	rencoder_runs_copy(index, &runs, NULL);
 	if (nblocks != job->nblocks || runs.pending_last_number != job->pending)
 	{
 		job->nblocks = nblocks;

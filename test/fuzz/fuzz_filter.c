@@ -176,7 +176,7 @@ fill_group(group *g, fuzz_input *in)
 			check_positions(g, g->key[r][i]);
 		}
 		qsort(g->key[r], g->nkeys[r], sizeof(uint64_t), compare_keys);
-		renc_fill(g->img.bytes, g->width, (unsigned int) r, &g->shape, g->nwindows, g->rows,
+		renc_window_fill(g->img.bytes, g->width, (unsigned int) r, &g->shape, g->nwindows, g->rows,
 				  g->key[r], g->nkeys[r]);
 	}
 }

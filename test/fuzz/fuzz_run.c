@@ -90,11 +90,11 @@ build_run(fuzz_input *in, stored_run *s, uint64_t *key, uint32_t *place)
 		k = next < k ? k : next;
 		if (kept > 0 && key[kept - 1] == k && place[kept - 1] > p)
 			continue;
-		fuzz_expect(renc_run_push(encoder, k, p, rows), "a pair is refused");
+		fuzz_expect(renc_run_encoder_push(encoder, k, p, rows), "a pair is refused");
 		key[kept] = k;
 		place[kept++] = p;
 	}
-	fuzz_expect(renc_run_finish(encoder, &s->run, NULL), "a run is not finished");
+	fuzz_expect(renc_run_encoder_finish(encoder, &s->run, NULL), "a run is not finished");
 	return kept;
 }
 

@@ -168,7 +168,7 @@ golden_image(int width, uint64_t expected)
 		for (int k = 0; k < 40; k++)
 			keys[k] = fixed_key((uint64_t) slot * 40 + k);
 		n = sort_keys(keys, 40);
-		renc_fill(f.image, width, slot, &shape, f.nwindows, f.rows, keys, n);
+		renc_window_fill(f.image, width, slot, &shape, f.nwindows, f.rows, keys, n);
 	}
 	golden(width == 1 ? "image of a slice" : "image of a matrix",
 		   fnv1a(f.image, filter_size(&f)), expected);

@@ -242,7 +242,7 @@ search(renc_trial_input *in)
 	in->nsamples = (size_t) renc_own_boxes(ranges, RANGES, 1e4, 7, own, sample, 512);
 	trial = trial_room(trial, in);
 	renc_rule_shape_areal(ranges, RANGES, BITS, &rule);
-	renc_search(trial, in, &rule, NULL, 2e6, &choice);
+	renc_shape_search(trial, in, &rule, NULL, 2e6, &choice);
 
 	return choice;
 }

@@ -200,7 +200,7 @@ test_default_shape(void)
 	in.nsamples = (size_t) renc_own_samples(ranges, RANGES, 0, rnd(), sample, SAMPLES);
 	trial = (renc_trial *) test_alloc(renc_trial_size(&in));
 	renc_rule_shape(ranges, RANGES, BITS, &rule);
-	renc_search(trial, &in, &rule, NULL, 2e6, &choice);
+	renc_shape_search(trial, &in, &rule, NULL, 2e6, &choice);
 
 	f = filter_new(in.nwindows, TEST_ROWS, RENC_MATRIX_WIDTH);
 	filter_fill(&f, &choice.shape, ranges, RANGES);

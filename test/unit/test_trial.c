@@ -168,7 +168,7 @@ search(const renc_trial_input *in, const renc_shape *from, double work)
 
 	trial = trial_room(trial, in);
 	renc_rule_shape(in->ranges, in->nranges, BITS, &rule);
-	renc_search(trial, in, &rule, from, work, &choice);
+	renc_shape_search(trial, in, &rule, from, work, &choice);
 
 	return choice;
 }

@@ -183,7 +183,7 @@ test_boxes(void)
 	renc_rule_shape_areal(ranges, RANGES, BITS, &rule);
 	in.areal = true;
 	trial = trial_room(trial, &in);
-	renc_search(trial, &in, &rule, NULL, 4e6, &choice);
+	renc_shape_search(trial, &in, &rule, NULL, 4e6, &choice);
 
 	fpr = measure(&choice.shape, in.nwindows, query, truth, QUERIES, &missed);
 	tap_ok(missed == 0, "boxes: %d true matches missed", missed);
@@ -269,7 +269,7 @@ test_few_keys(void)
 		in = trial_input(8, sample, 64, BITS);
 		renc_rule_shape(ranges, 8, BITS, &shape);
 		trial = trial_room(trial, &in);
-		renc_search(trial, &in, &shape, &shape, 1, &choice);
+		renc_shape_search(trial, &in, &shape, &shape, 1, &choice);
 
 		invalid += !renc_shape_valid(&choice.shape, NULL);
 	}

@@ -79,7 +79,7 @@ fills_alike(const renc_shape *shape, int width)
 		for (size_t k = 0; k < n; k++)
 			keys[k] = rnd() >> shift;
 		qsort(keys, n, sizeof(keys[0]), compare_keys);
-		renc_fill(a.image, width, slot, shape, nwindows, TEST_ROWS, keys, n);
+		renc_window_fill(a.image, width, slot, shape, nwindows, TEST_ROWS, keys, n);
 		naive_fill(&b, slot, shape, keys, n);
 	}
 	alike = memcmp(a.image, b.image, filter_size(&a)) == 0;
@@ -109,7 +109,7 @@ test_fill(int width)
 			wrong += !fills_alike(&shape, width);
 		}
 	}
-	tap_ok(wrong == 0, "width %d: renc_fill sets exactly the positions of the keys, %d wrong",
+	tap_ok(wrong == 0, "width %d: renc_window_fill sets exactly the positions of the keys, %d wrong",
 		   width, wrong);
 }
 

@@ -81,8 +81,8 @@ test_run_build(test_run *t, const renc_run_options *options, const test_pair *pa
 	if (encoder == NULL)
 		return false;
 	for (size_t i = 0; i < n && good; i++)
-		good = renc_run_push(encoder, pair[i].key, pair[i].page, pair[i].rows);
-	good = renc_run_finish(encoder, &t->run, &t->false_pages) && good;
+		good = renc_run_encoder_push(encoder, pair[i].key, pair[i].page, pair[i].rows);
+	good = renc_run_encoder_finish(encoder, &t->run, &t->false_pages) && good;
 	t->reads = (uint32_t *) test_alloc((t->n + 8) * sizeof(uint32_t));
 	return good;
 }

@@ -160,7 +160,7 @@ filter_fill(test_filter *f, const renc_shape *shape,
 			const renc_keys *ranges, int nranges)
 {
 	for (int i = 0; i < nranges; i++)
-		renc_fill(f->image, f->width, i, shape, f->nwindows, f->rows,
+		renc_window_fill(f->image, f->width, i, shape, f->nwindows, f->rows,
 				  ranges[i].key, ranges[i].n);
 }
 
