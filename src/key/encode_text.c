@@ -5,7 +5,7 @@
  * Keys follow the order of bytes (renc_strings.h).  So do equality, LIKE, ^@, what a regular
  * expression begins with, and the operators of the pattern families under any deterministic
  * collation, others than these are refused (build.c); and the plain comparisons where the collation
- * is C, elsewhere they are only rechecked (key.c).
+ * is C, elsewhere they are only rechecked (scan_keys.c).
  *
  * A key depends on the first bytes of a string only.  Of a value in TOAST no
  * more than these is fetched.

@@ -1,6 +1,7 @@
 /*
  * key.h
- *		Values to keys: opclass support functions, scan keys to queries.
+ *		Values to keys by support functions of operator classes (key.c), scan keys to queries
+ *		(scan_keys.c).
  */
 #ifndef RENCODER_KEY_H
 #define RENCODER_KEY_H

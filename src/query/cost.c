@@ -121,21 +121,21 @@ analyze_index(RencoderCostPath *p)
 	}
 	p->query = rencoder_key_query(index, p->keys, p->nkeys);
 	p->may_look = rencoder_cost_may_look(p->root, p->index);
-	rencoder_cost_index_read(index, heap_pages, p->query, p->may_look, &p->info, &runs);
+	rencoder_cost_groups_read(index, heap_pages, p->query, p->may_look, &p->info, &runs);
 	find_known_keys(p, index);
 	known = p->may_look && all_known(p) && !p->competed;
 	if (p->info.covered > 0)
 		rencoder_cost_runs_read(index, &runs, p->query, known, asked, &p->runs);
 	else if (known)
-		rencoder_cost_index_trial(index, heap_pages, p->query, &p->info);
+		rencoder_cost_groups_trial(index, heap_pages, p->query, &p->info);
 	for (int col = 0; col < p->index->nkeycolumns && p->may_look; col++)
 	{
 		bool		by_flags = p->column[col].keys ?
 			p->column[col].all_keys && p->info.covered < p->info.ranges : p->column[col].nulls;
 
 		if (by_flags)
-			rencoder_cost_index_nulls(index, &p->info, col, p->query->column[col].is_null,
-									  &p->column[col].found_nulls);
+			rencoder_cost_groups_nulls(index, &p->info, col, p->query->column[col].is_null,
+									   &p->column[col].found_nulls);
 	}
 	index_close(index, NoLock);
 }
@@ -256,7 +256,7 @@ beyond_samples(const RencoderCostPath *p)
 static double
 correct_by_sample(const RencoderCostPath *p, double reachable, double hit)
 {
-	const RencoderCostIndex *info = &p->info;
+	const RencoderCostGroups *info = &p->info;
 	double		times = beyond_samples(p);
 	double		rate;
 
@@ -354,7 +354,7 @@ covered_rate(RencoderCostPath *p, int col, double pages, double share, double *r
 static void
 estimate_covered(RencoderCostPath *p)
 {
-	const RencoderCostIndex *info = &p->info;
+	const RencoderCostGroups *info = &p->info;
 	double		share = info->covered / info->ranges;
 	double		pages = Min(info->covered * info->pages_per_range, p->index->rel->pages);
 	double		hit = pages;
@@ -408,7 +408,7 @@ estimate_covered(RencoderCostPath *p)
 static void
 estimate_ranges(RencoderCostPath *p)
 {
-	const RencoderCostIndex *info = &p->info;
+	const RencoderCostGroups *info = &p->info;
 	double		table_pages = p->index->rel->pages;
 	double		filtered = info->ranges - info->covered;
 	double		reachable = (filtered - info->unsummarized) * info->meeting;

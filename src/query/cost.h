@@ -13,8 +13,8 @@
  * Callback of the access method.  Its parts:
  *
  *		cost.c				clauses -> ranges and index pages to be read
- *		cost_learn_index.c	what the planner learns from an index itself
- *		cost_runs.c			the same, of its runs
+ *		cost_groups.c		what directory, headers and filters say of the groups
+ *		cost_runs.c			what the runs say
  *		cost_privileges.c	whether the planner may look at the keys of rows
  *		cost_heap.c			telling the planner about the heap pages, of bitmap and plain scans
  */

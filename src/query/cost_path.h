@@ -5,7 +5,7 @@
 #ifndef RENCODER_COST_PATH_H
 #define RENCODER_COST_PATH_H
 
-#include "query/cost_learn_index.h"
+#include "query/cost_groups.h"
 #include "query/cost_runs.h"
 
 #include "nodes/pathnodes.h"
@@ -54,7 +54,7 @@ typedef struct RencoderCostPath
 								 * arrays */
 	int			nkeys;
 	RencoderQuery *query;		/* made from them */
-	RencoderCostIndex info;
+	RencoderCostGroups info;
 	RencoderCostRuns runs;
 
 	double		rows;			/* that satisfy the clauses, as the statistics

@@ -1,15 +1,16 @@
 /*
- * cost_learn_index.h
- *		What the planner learns from an index itself.
+ * cost_groups.h
+ *		What the planner learns of the groups of an index: ranges without a summary, bounds,
+ *		filters, nulls.  Runs: cost_runs.c.
  */
-#ifndef RENCODER_COST_LEARN_INDEX_H
-#define RENCODER_COST_LEARN_INDEX_H
+#ifndef RENCODER_COST_GROUPS_H
+#define RENCODER_COST_GROUPS_H
 
 #include "key/key.h"
 #include "store/entry.h"
 #include "store/run_list.h"
 
-typedef struct RencoderCostIndex
+typedef struct RencoderCostGroups
 {
 	uint32		pages_per_range;
 	uint32		bits_per_key;
@@ -31,7 +32,7 @@ typedef struct RencoderCostIndex
 	double		trial_ranges;	/* summarized ones; 0 if there is no sample */
 	double		trial_hits;		/* of them, that may hold a row */
 	bool		trial_all;		/* the sample is the whole index */
-} RencoderCostIndex;
+} RencoderCostGroups;
 
 /*
  * Ranges of a sample of groups, and those of them that flags say to have nulls, or values: ranges
@@ -54,20 +55,20 @@ typedef struct RencoderCostNulls
  * Reads the metapage, the list of runs, some directory pages and few headers.  Only damage of
  * the first two is an error; of other damages the scan, if any, will complain.
  */
-extern void rencoder_cost_index_read(Relation index, double heap_pages,
-									 RencoderQuery *query, bool may_look,
-									 RencoderCostIndex *info, RencoderRuns *runs);
+extern void rencoder_cost_groups_read(Relation index, double heap_pages,
+									  RencoderQuery *query, bool may_look,
+									  RencoderCostGroups *info, RencoderRuns *runs);
 
 /* Fills in the sample.  "query" has all clauses.  Only if may_look. */
-extern void rencoder_cost_index_trial(Relation index, double heap_pages,
-									  RencoderQuery *query,
-									  RencoderCostIndex *info);
+extern void rencoder_cost_groups_trial(Relation index, double heap_pages,
+									   RencoderQuery *query,
+									   RencoderCostGroups *info);
 
 /*
  * Fills in *nulls, which is zero, for a column that is asked for nulls, or for values.  Only
  * if may_look.  Reads the headers of four groups, at most.
  */
-extern void rencoder_cost_index_nulls(Relation index, const RencoderCostIndex *info, int col,
-									  bool is_null, RencoderCostNulls *nulls);
+extern void rencoder_cost_groups_nulls(Relation index, const RencoderCostGroups *info, int col,
+									   bool is_null, RencoderCostNulls *nulls);
 
-#endif							/* RENCODER_COST_LEARN_INDEX_H */
+#endif							/* RENCODER_COST_GROUPS_H */

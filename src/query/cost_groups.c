@@ -1,12 +1,12 @@
 /*
- * cost_learn_index.c
- *		What the planner learns from an index itself.
+ * cost_groups.c
+ *		What the planner learns of the groups of an index.
  *
  * An index is much smaller than its table, and its directory much smaller
  * than the index: looking at it makes the estimate better than statistics
  * alone could, and costs less than a microsecond a page.
  */
-#include "query/cost_learn_index.h"
+#include "query/cost_groups.h"
 
 #include <math.h>
 
@@ -65,7 +65,7 @@ entry_meets(RencoderEntry entry, RencoderQuery *query)
 /* Compares the bounds of ranges that are in filters with the query. */
 static void
 compare_bounds(Relation index, RencoderEntry entry, uint32 group, renc_mask filtered,
-			   RencoderQuery *query, RencoderCostIndex *info)
+			   RencoderQuery *query, RencoderCostGroups *info)
 {
 	RencoderHeaderData header;
 
@@ -94,7 +94,7 @@ compare_bounds(Relation index, RencoderEntry entry, uint32 group, renc_mask filt
 /* A group whose state only its header tells.  If it is not read, all is taken to be done. */
 static void
 look_at_header(Relation index, RencoderEntry entry, uint32 group, double existing, double weight,
-			   RencoderQuery *query, RencoderCostIndex *info, GroupSums *sums)
+			   RencoderQuery *query, RencoderCostGroups *info, GroupSums *sums)
 {
 	const char *fault;
 	Buffer		buf = InvalidBuffer;
@@ -126,7 +126,7 @@ look_at_header(Relation index, RencoderEntry entry, uint32 group, double existin
 
 static void
 look_at_entry(Relation index, RencoderEntry entry, uint32 group, double existing, double weight,
-			  RencoderQuery *query, RencoderCostIndex *info, GroupSums *sums)
+			  RencoderQuery *query, RencoderCostGroups *info, GroupSums *sums)
 {
 	if (entry->header == RENCODER_NO_BLOCK)
 	{
@@ -161,7 +161,7 @@ static void
 look_at_directory(Relation index, const RencoderMeta *meta,
 				  const RencoderMetaPageData *metadata, uint32 dirpage,
 				  double weight, RencoderQuery *query,
-				  RencoderCostIndex *info, GroupSums *sums)
+				  RencoderCostGroups *info, GroupSums *sums)
 {
 	uint32		first = dirpage * meta->entries_per_page;
 	uint32		end = (uint32) Min(first + (double) meta->entries_per_page, info->groups);
@@ -190,9 +190,9 @@ look_at_directory(Relation index, const RencoderMeta *meta,
 }
 
 void
-rencoder_cost_index_read(Relation index, double heap_pages,
-						 RencoderQuery *query, bool may_look, RencoderCostIndex *info,
-						 RencoderRuns *runs)
+rencoder_cost_groups_read(Relation index, double heap_pages,
+						  RencoderQuery *query, bool may_look, RencoderCostGroups *info,
+						  RencoderRuns *runs)
 {
 	RencoderMeta meta_copy = *rencoder_meta_get(index);
 	const RencoderMeta *meta = &meta_copy;
@@ -230,8 +230,8 @@ rencoder_cost_index_read(Relation index, double heap_pages,
 }
 
 void
-rencoder_cost_index_trial(Relation index, double heap_pages,
-						  RencoderQuery *query, RencoderCostIndex *info)
+rencoder_cost_groups_trial(Relation index, double heap_pages,
+						   RencoderQuery *query, RencoderCostGroups *info)
 {
 	RencoderCandidateCounts counts;
 
@@ -273,8 +273,8 @@ count_nulls(Relation index, const RencoderMeta *meta, const RencoderMetaPageData
 }
 
 void
-rencoder_cost_index_nulls(Relation index, const RencoderCostIndex *info, int col, bool is_null,
-						  RencoderCostNulls *nulls)
+rencoder_cost_groups_nulls(Relation index, const RencoderCostGroups *info, int col, bool is_null,
+						   RencoderCostNulls *nulls)
 {
 	RencoderMeta meta = *rencoder_meta_get(index);
 	RencoderMetaPageData *metadata = rencoder_meta_copy(index);
