@@ -10,7 +10,8 @@
  *
  * Rows that need no entry: those of which flags say all, and those whose keys and nulls
  * stand in the base run with their place already.  The latter is looked up only where it is likely:
- * an update that changed no column of the index, whose new version is on the same page.
+ * after an update that changed no column of the index.  It is so if the new version is on the same
+ * page, in the same part of it.
  *
  * Why nothing is lost by leaving such a row out (INV-14): in each column with a key k, which is
  * between the least and the greatest key of the run, an entry of the run has the row's page and a
