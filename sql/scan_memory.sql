@@ -61,7 +61,7 @@ CREATE FUNCTION condition_of(seed int, ncolumns int, width int) RETURNS text LAN
 	FROM (SELECT col, value_of(seed, col) * (1000 - width) / 1000 AS lo
 		FROM generate_series(1, ncolumns) col) q $$;
 
--- 64 kB hold 1,536 times 64 places of a column: all that a query of few columns finds.
+-- 64 kB hold 8,192 stretches of rows: all that a query of few columns finds.
 CREATE TABLE query AS
 	SELECT ncolumns, condition_of(i, ncolumns, width) AS condition
 	FROM (VALUES (1, 5), (2, 50), (4, 30), (24, 500), (24, 850)) w (ncolumns, width),

@@ -140,18 +140,22 @@ base_run(RencoderGroupScan *s, uint32 number, BlockNumber named_by)
 	return rencoder_run_scan_base(s->runs, number, named_by);
 }
 
-/* The first group from "group" on in which something was found; PG_UINT32_MAX: none. */
+/* The first group from "group" on in which rows were found; PG_UINT32_MAX: none. */
 static uint32
-next_group(const RencoderGroupScan *s, uint32 group, RencoderFoundPlaces *found)
+next_group(const RencoderGroupScan *s, uint32 group, RencoderFoundRows *found)
 {
-	uint64		ngroup = (uint64) RENC_GROUP_RANGES * s->meta.pages_per_range * found->places.parts;
-	uint32		place;
+	uint64		ngroup = (uint64) RENC_GROUP_RANGES * s->meta.pages_per_range;
+	uint32		page = renc_stretches_seek(&found->list, &found->next,
+										   (uint32) Min(group * ngroup, RENC_NO_PAGE));
 
-	if (found->set.all)
-		return group;
-	place = renc_page_set_seek(&s->runs->sets, &found->set,
-							   (uint32) Min(group * ngroup, RENC_NO_PAGE));
-	return place == RENC_NO_PAGE ? PG_UINT32_MAX : (uint32) (place / ngroup);
+	return page == RENC_NO_PAGE ? PG_UINT32_MAX : (uint32) (page / ngroup);
+}
+
+/* The same where a base run has found something of a column. */
+static uint32
+next_stored_group(const RencoderGroupScan *s, uint32 group, const RencoderSearchedRun *run, int col)
+{
+	return run->column[col].all ? group : next_group(s, group, &s->runs->stored[col]);
 }
 
 /* Have deltas or the pending list pages of the group, in a column that is asked? */
@@ -214,7 +218,7 @@ ask_column(RencoderGroupScan *s, RencoderColumnProbe *p, const RencoderHeaderDat
 
 	/* Mostly the run has found nothing here. */
 	if (storage->run != NULL &&
-		next_group(s, header->group, &storage->run->column[header->attno]) > header->group)
+		next_stored_group(s, header->group, storage->run, header->attno) > header->group)
 		stored = renc_mask_andnot(stored, storage->covered);
 	stored = prune_by_bounds(p, header, stored);
 	covered = renc_mask_and(storage->covered, stored);
@@ -434,18 +438,13 @@ rencoder_group_scan_find_skip(RencoderGroupScan *s, RencoderEntry entry, uint32 
 	run = rencoder_run_scan_searched(s->runs, entry->run);
 	for (int col = 0; col < s->meta.natts && (run != NULL || entry->run == 0); col++)
 	{
-		RencoderFoundPlaces *found = run == NULL ? NULL : &run->column[col];
 		uint32		next;
 
-		if (!rencoder_column_is_asked(&s->query->column[col]) || (found != NULL && found->by_flags))
+		if (!rencoder_column_is_asked(&s->query->column[col]) || (run != NULL && run->column[col].by_flags))
 			continue;
 		next = next_group(s, group, &s->runs->late[col]);
-		if (found != NULL)
-		{
-			uint32		stored = next_group(s, group, found);
-
-			next = Min(next, stored);
-		}
+		if (run != NULL && next_stored_group(s, group, run, col) < next)
+			next = next_stored_group(s, group, run, col);
 		if (next > group)
 		{
 			s->skipped_run = entry->run;

@@ -22,7 +22,7 @@ rencoder_plain_scan_init(RencoderPlainScan *plain)
 {
 	memset(plain, 0, sizeof(*plain));
 	plain->context = CurrentMemoryContext;
-	renc_stretches_begin(&plain->list, Min(work_mem * (Size) 1024, MaxAllocSize / 2), palloc, pfree);
+	renc_stretches_begin(&plain->list, Min(work_mem * (Size) 512, MaxAllocSize / 2), palloc, pfree);
 
 	/* This one has what was handed out, not more. */
 	renc_stretches_begin(&plain->earlier, MaxAllocSize / 2, palloc, pfree);
@@ -69,30 +69,6 @@ rencoder_plain_scan_end(RencoderPlainScan *plain)
 	renc_stretches_end(&plain->earlier);
 }
 
-/* Takes the places that were found. */
-static void
-take_places_found(RencoderPlainScan *plain, RencoderRunScan *scan, RencoderFoundPlaces *found)
-{
-	uint32		place = found->set.all ? RENC_NO_PAGE : renc_page_set_seek(&scan->sets, &found->set, 0);
-
-	for (; place != RENC_NO_PAGE; place = renc_page_set_seek(&scan->sets, &found->set, place + 1))
-	{
-		uint32		parts = found->places.parts;
-		uint32		page = renc_place_page(place, parts);
-		uint32		first;
-		uint32		last;
-
-		renc_part_rows(&found->places, renc_place_part(place, parts), &first, &last);
-		last = Min(last, MaxHeapTuplesPerPage);
-		if (page >= scan->nblocks || first > last)
-			continue;
-		if (parts == 1)
-			renc_stretches_add_pages(&plain->list, page, 1);
-		else
-			renc_stretches_add_rows(&plain->list, page, first, last);
-	}
-}
-
 /* What a search has found that is broken off. */
 static void
 take_found(void *arg, RencoderRunScan *scan)
@@ -100,12 +76,8 @@ take_found(void *arg, RencoderRunScan *scan)
 	RencoderPlainScan *plain = (RencoderPlainScan *) arg;
 	MemoryContext caller = MemoryContextSwitchTo(plain->context);
 
-	for (int col = 0; col < scan->query->natts; col++)
-	{
-		take_places_found(plain, scan, &scan->late[col]);
-		for (RencoderSearchedRun *run = scan->searched; run != NULL; run = run->next)
-			take_places_found(plain, scan, &run->column[col]);
-	}
+	for (int i = 0; i < 2 * scan->query->natts; i++)
+		renc_stretches_add_all(&plain->list, &scan->stored[i].list);
 	MemoryContextSwitchTo(caller);
 }
 

@@ -27,11 +27,12 @@ rencoder_run_scan_begin(Relation index, BlockNumber nblocks, RencoderQuery *quer
 	scan->copies = copies;
 	scan->runs = &copies->runs;
 	scan->query = query;
+	scan->stored = palloc0(2 * query->natts * sizeof(RencoderFoundRows));
+	scan->late = scan->stored + query->natts;
 	for (int col = 0; col < query->natts; col++)
 	{
 		const RencoderColumnQuery *q = &query->column[col];
 
-		scan->late[col].places = rencoder_pending_places(index, nblocks);
 		if (!rencoder_column_is_asked(q))
 			continue;
 		scan->nasked++;
@@ -41,7 +42,9 @@ rencoder_run_scan_begin(Relation index, BlockNumber nblocks, RencoderQuery *quer
 		else
 			scan->ntrees = Max(scan->ntrees, col + 1);
 	}
-	renc_page_sets_begin(&scan->sets, Min(work_mem * (Size) 1024, MaxAllocSize), palloc, pfree);
+	for (int i = 0; i < 2 * query->natts; i++)
+		renc_stretches_begin(&scan->stored[i].list, Min(work_mem * (Size) 1024 / (2 * scan->nasked + 1),
+														MaxAllocSize / 2), palloc, pfree);
 	return scan;
 }
 
@@ -94,56 +97,45 @@ column_keys(RencoderRunScan *scan, int col, uint32 generation, BlockNumber named
 	return k;
 }
 
-/* Adds the places that have rows first .. last of a page. */
+/*
+ * Adds rows first .. last of a page, or all of it if "first" is 0.  What came since the table's size
+ * was read, no snapshot sees here.
+ */
 static inline void
-add_found_rows(RencoderRunScan *scan, RencoderFoundPlaces *found, BlockNumber page, uint32 first, uint32 last)
+add_found_rows(RencoderRunScan *scan, renc_stretches *list, BlockNumber page, uint32 first, uint32 last)
 {
-	uint32		place = renc_place_of(&found->places, page, first);
+	const uint32 most = Min(MaxHeapTuplesPerPage, RENC_MAX_PAGE_ROWS);
 
+	if (page >= scan->nblocks)
+		return;
 	scan->nadded++;
-	renc_page_set_add_span(&scan->sets, &found->set, place,
-						   renc_place_of(&found->places, page, last) - place + 1);
-}
-
-/* Adds the place of a row, or of all of a page if it is 0. */
-static inline void
-add_found_row(RencoderRunScan *scan, RencoderFoundPlaces *found, BlockNumber page, uint32 row)
-{
-	if (row > 0 && row <= MaxHeapTuplesPerPage)
-		add_found_rows(scan, found, page, row, row);
+	if (first == 0 || first > most)
+		renc_stretches_add_pages(list, page, 1);
 	else
-		add_found_rows(scan, found, page, 1, MaxHeapTuplesPerPage);
+		renc_stretches_add_rows(list, page, first, Min(last, most));
 }
 
-/* Adds the places of the entries found, in a run with "places"; "keys": NULL if all are asked for. */
+/* Adds the rows of the entries found, in a run with "places"; "keys": NULL if all are asked for. */
 static void
 add_found(RencoderRunScan *scan, const renc_run_search *search, const RencoderKeySet *keys,
-		  const renc_places *places, RencoderFoundPlaces *found)
+		  const renc_places *places, renc_stretches *list)
 {
-	bool		alike = places->parts == found->places.parts && places->part_rows == found->places.part_rows;
 	const renc_query *query = keys == NULL ? NULL : &keys->query;
 	bool		boxes = keys != NULL && keys->boxes.n > 0;
 
 	for (uint32 i = 0; i < search->n; i++)
 	{
+		uint32		first = 0;
+		uint32		last = 0;
+
 		/* The intervals hold keys that are in no box. */
 		if (boxes && query->overlap(query->arg, renc_run_entry_lo(search, i),
 									renc_run_entry_hi(search, i)) == RENC_DISJOINT)
 			continue;
-		if (alike && search->part[i] != RENC_WHOLE_PAGE)
-		{
-			scan->nadded++;
-			renc_page_set_add(&scan->sets, &found->set, search->page[i] * places->parts + search->part[i]);
-		}
-		else
-		{
-			uint32		first;
-			uint32		last;
-
+		if (search->part[i] != RENC_WHOLE_PAGE)
 			renc_part_rows(places, search->part[i], &first, &last);
-			if (first <= last && search->page[i] < scan->nblocks)
-				add_found_rows(scan, found, search->page[i], first, last);
-		}
+		if (first <= last)
+			add_found_rows(scan, list, search->page[i], first, last);
 	}
 }
 
@@ -173,7 +165,7 @@ break_off_behind_limit(RencoderRunScan *scan, renc_run_search *search)
  */
 static bool
 search_tree(RencoderRunScan *scan, const RencoderRunInfoData *info, int tree, renc_interval_set set,
-			const RencoderKeySet *keys, RencoderFoundPlaces *found)
+			const RencoderKeySet *keys, renc_stretches *list)
 {
 	renc_places places = rencoder_run_places(&info->column[tree]);
 	RencoderRunReader reader;
@@ -188,7 +180,7 @@ search_tree(RencoderRunScan *scan, const RencoderRunInfoData *info, int tree, re
 	{
 		CHECK_FOR_INTERRUPTS();
 		break_off_behind_limit(scan, &search);
-		add_found(scan, &search, keys, &places, found);
+		add_found(scan, &search, keys, &places, list);
 		if (is_broken_off(scan))
 			break;
 	}
@@ -206,7 +198,7 @@ search_tree(RencoderRunScan *scan, const RencoderRunInfoData *info, int tree, re
 /* Searches the keys of a column for those that are compared with. */
 static bool
 search_keys(RencoderRunScan *scan, const RencoderRunEntry *entry, const RencoderRunInfoData *info,
-			int col, RencoderFoundPlaces *found)
+			int col, RencoderRunAnswer *answer, renc_stretches *list)
 {
 	const RencoderRunColumn *column = &info->column[col];
 	const RencoderRunKeys *k;
@@ -216,51 +208,52 @@ search_keys(RencoderRunScan *scan, const RencoderRunEntry *entry, const Rencoder
 	k = column_keys(scan, col, column->coder, entry->info);
 	if (k->keys == NULL)
 	{
-		found->set.all = true;
+		answer->all = true;
 		return true;
 	}
 	if (entry->kind == RENCODER_RUN_BASE && !scan->query->column[col].wants_values &&
 		!scan->query->column[col].wants_null)
-		found->keys = k->keys;
+		answer->keys = k->keys;
 	return !rencoder_key_set_meets_bounds(k->keys, column->least, column->greatest) ||
-		search_tree(scan, info, col, k->set, k->keys, found);
+		search_tree(scan, info, col, k->set, k->keys, list);
 }
 
 /* All values of a column; of a delta with too many, each page may have one. */
 static bool
 search_values(RencoderRunScan *scan, const RencoderRunEntry *entry,
-			  const RencoderRunInfoData *info, int col, RencoderFoundPlaces *found)
+			  const RencoderRunInfoData *info, int col, RencoderRunAnswer *answer, renc_stretches *list)
 {
 	if (rencoder_run_scan_many_values(info->column[col].entries, scan->nblocks))
 	{
 		if (entry->kind == RENCODER_RUN_BASE)
-			found->by_flags = true;
+			answer->by_flags = true;
 		else
-			found->set.all = true;
+			answer->all = true;
 		return true;
 	}
-	return search_tree(scan, info, col, all_keys, NULL, found);
+	return search_tree(scan, info, col, all_keys, NULL, list);
 }
 
-/*
- * Searches what a run has of a column that is asked.  All trees of a base run name the same places.
- * False: a page was not what it should be.
- */
+/* Searches what a run has of a column that is asked.  False: a page was not what it should be. */
 static bool
-search_column(RencoderRunScan *scan, const RencoderRunEntry *entry, const RencoderRunInfoData *info,
-			  int col, RencoderFoundPlaces *found)
+search_column(RencoderRunScan *scan, const RencoderRunEntry *entry, RencoderSearchedRun *run, int col)
 {
 	const RencoderColumnQuery *q = &scan->query->column[col];
-	int			nulls = rencoder_run_null_tree(scan->query->natts, col);
-	int			tree = q->wants_null && info->column[nulls].root != RENCODER_NO_BLOCK ? nulls : col;
+	const RencoderRunInfoData *info = run->info;
+	RencoderRunAnswer *answer = &run->column[col];
+	renc_stretches *list = entry->kind == RENCODER_RUN_BASE ? &scan->stored[col].list :
+		&scan->late[col].list;
 
-	if (entry->kind == RENCODER_RUN_BASE && info->column[tree].root != RENCODER_NO_BLOCK)
-		found->places = rencoder_run_places(&info->column[tree]);
-	if (q->has_keys && !search_keys(scan, entry, info, col, found))
+	if (q->has_keys && !search_keys(scan, entry, info, col, answer, list))
 		return false;
-	if (q->wants_values && !search_values(scan, entry, info, col, found))
+	if (q->wants_values && !search_values(scan, entry, info, col, answer, list))
 		return false;
-	return !q->wants_null || search_tree(scan, info, nulls, all_keys, NULL, found);
+	if (q->wants_null && !search_tree(scan, info, rencoder_run_null_tree(scan->query->natts, col),
+									  all_keys, NULL, list))
+		return false;
+	if (entry->kind == RENCODER_RUN_DELTA && answer->all)
+		renc_stretches_add_pages(list, 0, scan->nblocks);
+	return true;
 }
 
 /* The run as far as it was searched, which may be not at all. */
@@ -274,11 +267,9 @@ searched_run(RencoderRunScan *scan, const RencoderRunEntry *entry)
 	if (run == NULL)
 	{
 		run = palloc0(offsetof(RencoderSearchedRun, column) +
-					  scan->query->natts * sizeof(RencoderFoundPlaces));
+					  scan->query->natts * sizeof(RencoderRunAnswer));
 		run->number = entry->number;
 		run->kind = entry->kind;
-		for (int col = 0; col < scan->query->natts; col++)
-			run->column[col].places = renc_whole_pages();
 		run->next = scan->searched;
 		scan->searched = run;
 	}
@@ -312,8 +303,7 @@ search_trees(RencoderRunScan *scan, const RencoderRunEntry *entry, RencoderSearc
 	for (int col = 0; col < scan->query->natts; col++)
 	{
 		if (rencoder_column_is_asked(&scan->query->column[col]) &&
-			!search_column(scan, entry, run->info, col, entry->kind == RENCODER_RUN_BASE ?
-						   &run->column[col] : &scan->late[col]))
+			!search_column(scan, entry, run, col))
 			return false;
 	}
 	run->complete = true;
@@ -446,10 +436,7 @@ find_misses(const RencoderRunScan *scan, int col, const RencoderRunKeys *k, Renc
 	return true;
 }
 
-/*
- * Adds the heap pages of the entries that match to the late places of a column.  What came
- * since the table's size was read, no snapshot sees here.
- */
+/* Adds the rows of the entries that match to the late places of a column. */
 static void
 add_pending(RencoderRunScan *scan, const RencoderPendingWalk *walk, int col)
 {
@@ -459,6 +446,7 @@ add_pending(RencoderRunScan *scan, const RencoderPendingWalk *walk, int col)
 	for (int i = 0; i < walk->copy.nentries && rencoder_column_is_asked(&scan->query->column[col]); i++)
 	{
 		const RencoderPendingEntry *entry;
+		uint32		row;
 
 		/* Nearly all keys are beside what is asked for. */
 		if (find_misses(scan, col, k, &misses))
@@ -466,8 +454,10 @@ add_pending(RencoderRunScan *scan, const RencoderPendingWalk *walk, int col)
 		if (i == walk->copy.nentries)
 			break;
 		entry = rencoder_pending_entry(&walk->copy, i);
-		if (entry->page < scan->nblocks && matches_column(scan, entry, col, walk->blkno, &k))
-			add_found_row(scan, &scan->late[col], entry->page, *rencoder_pending_line_pointer(entry, scan->query->natts));
+		if (!matches_column(scan, entry, col, walk->blkno, &k))
+			continue;
+		row = *rencoder_pending_line_pointer(entry, scan->query->natts);
+		add_found_rows(scan, &scan->late[col].list, entry->page, row, row);
 	}
 }
 
@@ -511,6 +501,15 @@ look_again(RencoderRunScan *scan)
 		rencoder_page_corrupted(scan->index, blkno, fault);
 }
 
+/* Puts what was found in order, to be taken from the beginning. */
+static void
+finish_found(RencoderRunScan *scan)
+{
+	for (int i = 0; i < 2 * scan->query->natts; i++)
+		renc_stretches_finish(&scan->stored[i].list);
+	rencoder_run_scan_rewind(scan);
+}
+
 void
 rencoder_run_scan_search(RencoderRunScan *scan, RencoderEarlyEnd *early)
 {
@@ -528,6 +527,7 @@ rencoder_run_scan_search(RencoderRunScan *scan, RencoderEarlyEnd *early)
 		look_again(scan);
 	}
 	scan->early = NULL;
+	finish_found(scan);
 }
 
 RencoderSearchedRun *
@@ -556,6 +556,7 @@ rencoder_run_scan_base(RencoderRunScan *scan, uint32 number, BlockNumber named_b
 	look_at_lists(scan);
 	while (!search_list(scan, true))
 		look_again(scan);
+	finish_found(scan);
 	run = rencoder_run_scan_searched(scan, number);
 	if (run == NULL)
 	{
@@ -568,12 +569,8 @@ rencoder_run_scan_base(RencoderRunScan *scan, uint32 number, BlockNumber named_b
 void
 rencoder_run_scan_rewind(RencoderRunScan *scan)
 {
-	for (int col = 0; col < scan->query->natts; col++)
-	{
-		renc_page_set_rewind(&scan->late[col].set);
-		for (RencoderSearchedRun *run = scan->searched; run != NULL; run = run->next)
-			renc_page_set_rewind(&run->column[col].set);
-	}
+	for (int i = 0; i < 2 * scan->query->natts; i++)
+		memset(&scan->stored[i].next, 0, sizeof(scan->stored[i].next));
 }
 
 const char *
@@ -592,6 +589,8 @@ rencoder_run_scan_fault(RencoderRunScan *scan, BlockNumber *blkno)
 void
 rencoder_run_scan_end(RencoderRunScan *scan)
 {
-	renc_page_sets_end(&scan->sets);
+	for (int i = 0; i < 2 * scan->query->natts; i++)
+		renc_stretches_end(&scan->stored[i].list);
+	pfree(scan->stored);
 	pfree(scan);
 }

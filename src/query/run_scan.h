@@ -26,8 +26,7 @@
 #include "key/key.h"
 #include "query/scan_copies.h"
 #include "query/scan_facts.h"
-#include "run/renc_page_set.h"
-#include "run/renc_place.h"
+#include "run/renc_stretches.h"
 #include "store/kept_pages.h"
 #include "store/run_format.h"
 
@@ -43,15 +42,21 @@ typedef struct RencoderRunKeys
 	struct RencoderRunKeys *next;
 } RencoderRunKeys;
 
-/* What was found of a column. */
-typedef struct RencoderFoundPlaces
+/* The rows of a column that were found: places of base runs, or late places. */
+typedef struct RencoderFoundRows
 {
-	renc_page_set set;			/* of places */
-	renc_places places;
-	bool		by_flags;		/* has_value tells of values, not the set */
-	const RencoderKeySet *keys; /* that a base run was asked for, no nulls or
-								 * values beside; or NULL */
-} RencoderFoundPlaces;
+	renc_stretches list;
+	renc_stretches_cursor next; /* what groups have not taken */
+} RencoderFoundRows;
+
+/* What a run said of a column beside rows. */
+typedef struct RencoderRunAnswer
+{
+	bool		all;			/* each page may match */
+	bool		by_flags;		/* has_value tells of values, not rows found */
+	const RencoderKeySet *keys; /* that it was asked for, no nulls or values
+								 * beside; or NULL */
+} RencoderRunAnswer;
 
 struct RencoderRunScan;
 
@@ -76,7 +81,7 @@ typedef struct RencoderSearchedRun
 	bool		complete;		/* is the search? */
 	RencoderRunInfo info;		/* NULL: not needed, or not looked at yet */
 	struct RencoderSearchedRun *next;
-	RencoderFoundPlaces column[FLEXIBLE_ARRAY_MEMBER];	/* if it is a base run */
+	RencoderRunAnswer column[FLEXIBLE_ARRAY_MEMBER];
 } RencoderSearchedRun;
 
 typedef struct RencoderRunScan
@@ -85,10 +90,10 @@ typedef struct RencoderRunScan
 	BlockNumber nblocks;		/* of the table */
 	RencoderQuery *query;
 	int64		npages;			/* index pages read */
-	uint64		nadded;			/* times that places of one page were added to
-								 * a set */
-	renc_page_sets sets;		/* all of them, within work_mem */
-	RencoderFoundPlaces late[INDEX_MAX_KEYS];	/* by column */
+	uint64		nadded;			/* times that rows of one page were added */
+	RencoderFoundRows *stored;	/* by column: in base runs, */
+	RencoderFoundRows *late;	/* in deltas and the pending list; all of them
+								 * within work_mem */
 
 	/* Private. */
 	RencoderEarlyEnd *early;	/* NULL: it goes on to the end */
@@ -139,7 +144,8 @@ extern RencoderSearchedRun *rencoder_run_scan_searched(const RencoderRunScan *sc
 
 /*
  * What was found in a base run, which is searched if it has not been; NULL if it is not in
- * the list: its ranges may match.  "named_by" is the block that names it.
+ * the list: its ranges may match.  "named_by" is the block that names it.  Late places and those of
+ * other runs are then taken from the beginning.
  */
 extern RencoderSearchedRun *rencoder_run_scan_base(RencoderRunScan *scan, uint32 number,
 												   BlockNumber named_by);
@@ -153,7 +159,7 @@ extern void rencoder_run_scan_answer(RencoderRunScan *scan, uint32 group, int co
 									 RencoderSearchedRun *run, renc_mask covered,
 									 RencoderScanFacts *facts, renc_candidates *answer);
 
-/* Goes back to the first page of all sets, for another round over the groups. */
+/* Goes back to the first page that was found, for another round over the groups. */
 extern void rencoder_run_scan_rewind(RencoderRunScan *scan);
 
 /*

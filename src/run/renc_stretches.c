@@ -12,6 +12,11 @@
 /* Stretches that there is room for at first. */
 #define FIRST_ROOM	32
 
+/* More are sorted by digits of so many bits. */
+#define FEW_STRETCHES	128
+#define DIGIT_BITS		11
+#define DIGITS			(1 << DIGIT_BITS)
+
 /* Pages of one stretch, at most; and between two that are united. */
 #define MAX_PAGES	UINT16_MAX
 
@@ -97,17 +102,66 @@ unite_rows(uint64_t *last, uint64_t next)
 	return true;
 }
 
+/* Puts stretches in the order of one digit of pages and line pointers. */
+static void
+sort_by_digit(const uint64_t *from, uint64_t *to, uint32_t n, int shift)
+{
+	uint32_t	next[DIGITS] = {0};
+	uint32_t	sum = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+		next[from[i] >> shift & (DIGITS - 1)]++;
+	for (int i = 0; i < DIGITS; i++)
+	{
+		uint32_t	before = sum;
+
+		sum += next[i];
+		next[i] = before;
+	}
+	for (uint32_t i = 0; i < n; i++)
+		to[next[from[i] >> shift & (DIGITS - 1)]++] = from[i];
+}
+
+/* By page, then line pointer. */
+static void
+sort_stretches(renc_stretches *list)
+{
+	uint64_t	differ = 0;
+	uint64_t   *spare;
+
+	if (list->n <= FEW_STRETCHES)
+	{
+		RENC_SORT(uint64_t, list->stretch, list->n,)
+			return;
+	}
+	for (uint32_t i = 1; i < list->n; i++)
+		differ |= list->stretch[i] ^ list->stretch[0];
+	spare = list->alloc(list->room * sizeof(uint64_t));
+	for (int shift = 16; shift < 64; shift += DIGIT_BITS)
+	{
+		uint64_t   *from = list->stretch;
+
+		if ((differ >> shift & (DIGITS - 1)) == 0)
+			continue;
+		sort_by_digit(from, spare, list->n, shift);
+		list->stretch = spare;
+		spare = from;
+	}
+	list->release(spare);
+}
+
 /* Sorts, and unites what overlaps, or has less than "gap" pages in between. */
 static void
 put_in_order(renc_stretches *list, uint32_t gap)
 {
-	uint64_t   *stretch = list->stretch;
+	uint64_t   *stretch;
 	uint64_t	end = 0;		/* of the last stretch of pages, which is */
 	uint32_t	pages = 0;		/* this one */
 	uint32_t	n = 0;
 
-	RENC_SORT(uint64_t, stretch, list->n,)
-		for (uint32_t i = 0; i < list->n; i++)
+	sort_stretches(list);
+	stretch = list->stretch;
+	for (uint32_t i = 0; i < list->n; i++)
 	{
 		uint64_t	next = stretch[i];
 
@@ -273,16 +327,30 @@ renc_stretches_next(const renc_stretches *list, renc_stretches_cursor *cursor, u
 	return true;
 }
 
+uint32_t
+renc_stretches_seek(const renc_stretches *list, renc_stretches_cursor *cursor, uint32_t page)
+{
+	uint64_t	stretch;
+
+	assert(list->sorted);
+	while (cursor->at < list->n && end_of(list->stretch[cursor->at]) <= page)
+	{
+		cursor->at++;
+		cursor->pages = 0;
+	}
+	if (cursor->at == list->n)
+		return RENC_NO_PAGE;
+	stretch = list->stretch[cursor->at];
+	if (page_of(stretch) + cursor->pages < page)
+		cursor->pages = page - page_of(stretch);
+	return page_of(stretch) + cursor->pages;
+}
+
 void
 renc_stretches_rows(const renc_stretches *list, renc_stretches_cursor *cursor, uint32_t page,
 					uint64_t *row)
 {
-	assert(list->sorted);
-	while (cursor->at < list->n && end_of(list->stretch[cursor->at]) <= page)
-		cursor->at++;
-	if (cursor->at < list->n && first_of(list->stretch[cursor->at]) == 0 &&
-		page_of(list->stretch[cursor->at]) <= page)
-		memset(row, 0xFF, RENC_ROW_WORDS * sizeof(*row));
-	else
-		set_page_rows(list, cursor, page, row);
+	memset(row, 0, RENC_ROW_WORDS * sizeof(*row));
+	if (renc_stretches_seek(list, cursor, page) == page)
+		(void) renc_stretches_next(list, cursor, &page, row);
 }

@@ -16,6 +16,9 @@
 
 #include "filter/renc_group_candidates.h"
 
+/* No page has this number. */
+#define RENC_NO_PAGE		UINT32_MAX
+
 typedef struct renc_stretches
 {
 	uint32_t	n;				/* stretches */
@@ -39,8 +42,8 @@ typedef struct renc_stretches_cursor
 
 /*
  * An empty list without memory, which comes from alloc(), which does not return NULL.  It takes
- * "limit" bytes, or some hundred if that is less, unless pages are so far apart that stretches of
- * them cannot be made fewer.
+ * "limit" bytes, and as many while it is sorted, or some hundred if that is less, unless pages are
+ * so far apart that stretches of them cannot be made fewer.
  */
 extern void renc_stretches_begin(renc_stretches *list, size_t limit,
 								 void *(*alloc) (size_t size), void (*release) (void *memory));
@@ -77,9 +80,13 @@ extern bool renc_stretches_next(const renc_stretches *list, renc_stretches_curso
 								uint32_t *page, uint64_t *row);
 
 /*
- * The bits of a page, none if the list does not have it.  Pages are asked for in ascending order
- * of one cursor, which renc_stretches_next() is not called with.
+ * Goes on to the first page that the list has from "page" on, which is never less than before with
+ * the same cursor, and returns it, or RENC_NO_PAGE: renc_stretches_next() takes it.
  */
+extern uint32_t renc_stretches_seek(const renc_stretches *list, renc_stretches_cursor *cursor,
+									uint32_t page);
+
+/* The bits of a page that is behind all that the cursor has passed; none if the list lacks it. */
 extern void renc_stretches_rows(const renc_stretches *list, renc_stretches_cursor *cursor,
 								uint32_t page, uint64_t *row);
 

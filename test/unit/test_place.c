@@ -4,7 +4,6 @@
  */
 #include "testlib.h"
 
-#include "renc_page_set.h"
 #include "renc_place.h"
 
 #define MOST		291			/* line pointers of a page of 8192 bytes */
@@ -109,7 +108,7 @@ places_are_found(const renc_places *places)
 			if (place / places->parts != page[i] || place % places->parts != part_of[offset] ||
 				renc_place_page(place, places->parts) != page[i] ||
 				renc_place_part(place, places->parts) != part_of[offset] ||
-				place < last || place == RENC_NO_PAGE)
+				place < last || place == UINT32_MAX)
 				return false;
 			last = place;
 		}
