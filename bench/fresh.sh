@@ -1,16 +1,17 @@
 #!/usr/bin/env bash
 # What queries pay for rows of the last moments, beside a btree on a column with the same values:
 #
-#   bash bench/fresh.sh [MILLIONS [ROWSPERPAGE [SECONDS [SEED]]]]
+#   bash bench/fresh.sh [MILLIONS [ROWSPERPAGE [SECONDS [SEED [TYPE]]]]]
 #
-# MILLIONS (default 1) of rows of uniform int8, some 35 a page (or ROWSPERPAGE, up to 180).  Rows
-# are inserted, 200, 1,000 and 5,000 a second one by one, then 1,000 at once twice a second, for
+# MILLIONS (default 1) of rows of uniform int8 (TYPE 1: text, 30 characters; 2: points, asked for by
+# a box of one point, beside GiST), some 35 a page (or ROWSPERPAGE, up to 180).  Rows are inserted,
+# 200, 1,000 and 5,000 a second one by one, then 1,000 at once twice a second, for
 # SECONDS (default 30) each.  Beside that a session asks for a value that is not there, one of an
 # old row, one of the newest 1,000 rows and one of the last minute, by turns by the two indexes:
 # busy, some 130 queries a second by rencoder, or 32 at once each 4 seconds.  Then it asks when
 # nothing more comes, and at last after 50,000 rows a second, 100 at once, that nobody has asked
-# about for half as long again as SECONDS: pages of the first query, and of 19 that follow.  Times are medians and 95th percentiles of the session's clock, pages those
-# of EXPLAIN.
+# about for half as long again as SECONDS: pages of the first query, and of 19 that follow.  Times
+# are medians and 95th percentiles of the session's clock, pages those of EXPLAIN.
 set -euo pipefail
 # shellcheck source=bench/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
@@ -20,27 +21,37 @@ PER_PAGE=${2:-35}
 SECONDS_OF_LOAD=${3:-30}
 SEED=${4:-1}
 
+# A value of a random int8 h, what a row takes of a page beside its filler, how a value is asked
+# for, and the other index.
+TYPE=int8 VALUE=h BESIDE=60 MATCH='= key' OTHER=btree
+case ${5:-0} in
+1) TYPE=text VALUE="'https://example.com/' || to_hex(h)" BESIDE=124 ;;
+2) TYPE=point VALUE='point((h >> 32) / 1e6, (h & 4294967295) / 1e6)' BESIDE=76
+    MATCH='<@ box(key, key)' OTHER=gist ;;
+esac
+
 make_table() {
-    local filler=$((8152 / PER_PAGE - 60))
+    local filler=$((8152 / PER_PAGE - BESIDE))
     bench_sql -q <<SQL
-CREATE TABLE fresh (id int8 GENERATED ALWAYS AS IDENTITY (CACHE 100), at timestamptz DEFAULT clock_timestamp(), v int8, w int8,
+CREATE TABLE fresh (id int8 GENERATED ALWAYS AS IDENTITY (CACHE 100), at timestamptz DEFAULT clock_timestamp(), v $TYPE, w $TYPE,
     f text DEFAULT repeat('x', $((filler < 0 ? 0 : filler))));
 ALTER TABLE fresh ALTER f SET STORAGE plain;
-INSERT INTO fresh (v, w) SELECT h, h
+CREATE FUNCTION value(h int8) RETURNS $TYPE LANGUAGE sql IMMUTABLE AS \$\$ SELECT $VALUE \$\$;
+INSERT INTO fresh (v, w) SELECT value(h), value(h)
     FROM (SELECT hashint8extended(i, $SEED) AS h FROM generate_series(1, $ROWS::int8) i) s;
 VACUUM ANALYZE fresh;
 CREATE INDEX fresh_v ON fresh USING rencoder (v);
-CREATE INDEX fresh_w ON fresh (w);
-CREATE FUNCTION old_value() RETURNS int8 LANGUAGE sql AS
-    'SELECT hashint8extended(1 + (random() * ($ROWS - 1))::int8, $SEED)';
+CREATE INDEX fresh_w ON fresh USING $OTHER (w);
+CREATE FUNCTION old_value() RETURNS $TYPE LANGUAGE sql AS
+    'SELECT value(hashint8extended(1 + (random() * ($ROWS - 1))::int8, $SEED))';
 CREATE TABLE asked (load text, kind text, col text, first bool, us float8, index_pages int, heap_pages int);
 SELECT format('%s rows, %s a page', reltuples, round(reltuples / relpages))
 FROM pg_class WHERE relname = 'fresh';
 SQL
-    bench_sql -q <<'SQL'
+    sed "s/KEYTYPE/$TYPE/; s/= key/$MATCH/" <<'SQL' | bench_sql -q
 CREATE SEQUENCE fresh_new;
 CREATE FUNCTION fresh_add(n int) RETURNS void LANGUAGE sql AS $$
-    INSERT INTO fresh (v, w) SELECT h, h
+    INSERT INTO fresh (v, w) SELECT value(h), value(h)
     FROM (SELECT hashint8extended(nextval('fresh_new'), 77) AS h FROM generate_series(1, n)) s
 $$;
 -- Pages of a query: of the index, and of the table.
@@ -67,7 +78,8 @@ DECLARE
     took float8;
     late int8;
     minute int8 := 1;
-    key int8;
+    key KEYTYPE;
+    asked_of int8;
     found int8;
     n int := 0;
     kind int;
@@ -80,10 +92,10 @@ BEGIN
         SELECT CASE WHEN is_called THEN last_value ELSE 0 END INTO late FROM fresh_new;
         FOR place IN 0 .. 3 LOOP
             kind := 1 + (place + round) % 4;
-            key := CASE kind WHEN 1 THEN hashint8extended(round, 5)
-                WHEN 2 THEN old_value()
-                WHEN 3 THEN hashint8extended(greatest(late - 50 - (random() * 1000)::int8, 1), 77)
-                ELSE hashint8extended(greatest(late - 50 - (random() * least(late, 60 * greatest(late / greatest(1, seconds), 1)))::int8, 1), 77) END;
+            asked_of := CASE kind WHEN 3 THEN late - 50 - (random() * 1000)::int8
+                ELSE late - 50 - (random() * least(late, 60 * greatest(late / greatest(1, seconds), 1)))::int8 END;
+            key := CASE kind WHEN 1 THEN value(hashint8extended(round, 5)) WHEN 2 THEN old_value()
+                ELSE value(hashint8extended(greatest(asked_of, 1), 77)) END;
             FOR turn IN 0 .. 1 LOOP
                 by_v := (turn + round / 4) % 2 = 0;
                 COMMIT;
@@ -96,7 +108,7 @@ BEGIN
                 took := extract(epoch FROM clock_timestamp() - start) * 1e6;
                 SELECT NULL::int AS index_pages, NULL::int AS heap_pages INTO p;
                 IF by_v AND round % 5 = 0 THEN
-                    p := pages('SELECT count(f) FROM fresh WHERE v = ' || key);
+                    p := pages(replace('SELECT count(f) FROM fresh WHERE v = key', 'key', quote_literal(key)));
                 END IF;
                 INSERT INTO asked VALUES (load, (ARRAY['absent', 'old', 'newest 1,000', 'last minute'])[kind],
                     CASE WHEN by_v THEN 'v' ELSE 'w' END, place + turn = 0, took, p.index_pages, p.heap_pages);
@@ -159,7 +171,7 @@ unread() {
         postgres >"$WORK/log/pgbench" 2>&1 || { show_log "$WORK/log/pgbench" 20; die 'pgbench failed'; }
     sed -n 's/^tps = \([0-9]*\).*/  \100 rows came a second/p' "$WORK/log/pgbench"
     for ((i = 1; i <= 20; i++)); do
-        echo "SELECT index_pages || '+' || heap_pages FROM pages('SELECT count(f) FROM fresh WHERE v = $i');"
+        echo "SELECT index_pages || '+' || heap_pages FROM pages(replace('SELECT count(f) FROM fresh WHERE v $MATCH', 'key', quote_literal(value($i))));"
     done | PGOPTIONS='-c enable_seqscan=off' bench_sql -q | xargs echo ' '
 }
 

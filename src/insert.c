@@ -292,7 +292,7 @@ prepare_cache(InsertCache *cache, MemoryContext context)
 	MemoryContext old = MemoryContextSwitchTo(context);
 
 	cache->statement = context;
-	cache->coders = rencoder_coders_create();
+	cache->coders = rencoder_coders_create(false);
 	cache->context = AllocSetContextCreate(context, "rencoder insert",
 										   ALLOCSET_SMALL_SIZES);
 	MemoryContextSwitchTo(old);

@@ -150,10 +150,11 @@ prepare(Relation heap, Relation index, IndexInfo *indexInfo, RencoderBuildPlan *
 	plan->places = renc_whole_pages();
 	pages_per_range = rencoder_options_build_pages_per_range(index, RelationGetNumberOfBlocks(heap));
 
-	/* TRUNCATE in the table's own transaction leaves the old cache here. */
+	/* TRUNCATE in the table's own transaction leaves the old caches here. */
 	if (index->rd_amcache != NULL)
 		pfree(index->rd_amcache);
 	index->rd_amcache = NULL;
+	rencoder_coders_forget(index);
 	rencoder_meta_create(index, MAIN_FORKNUM, pages_per_range,
 						 rencoder_options_bits_per_key(index));
 	rencoder_columns_train(heap, index, indexInfo, false, false, &coders);

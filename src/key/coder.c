@@ -6,9 +6,15 @@
 
 #include <math.h>
 
+#include "nodes/memnodes.h"
 #include "nodes/pg_list.h"
+#include "utils/memutils.h"
 
+#include "base/compat.h"
 #include "filter/renc_strings.h"
+
+/* Bytes of coders that a session keeps at most. */
+#define KEPT_SIZE	(4 * 1024 * 1024)
 
 typedef struct LoadedCoder
 {
@@ -20,16 +26,83 @@ struct RencoderCoders
 {
 	MemoryContext context;
 	List	   *loaded;			/* of LoadedCoder */
+	bool		anew;			/* does not take what the session keeps */
 };
 
+/*
+ * What this session has read of an index's coders.  It hangs on the index's relcache entry by a
+ * callback of its memory context: an invalidation frees rd_amcache while a scan uses it.
+ */
+typedef struct KeptCoders
+{
+	MemoryContextCallback callback;
+	RencoderLocator file;		/* that they were read from */
+	RencoderCoders coders;		/* in a context of their own */
+	Size		size;			/* bytes of it */
+} KeptCoders;
+
+static Size kept_size;			/* of all indexes */
+
 RencoderCoders *
-rencoder_coders_create(void)
+rencoder_coders_create(bool anew)
 {
 	RencoderCoders *coders = palloc(sizeof(RencoderCoders));
 
 	coders->context = CurrentMemoryContext;
 	coders->loaded = NIL;
+	coders->anew = anew;
 	return coders;
+}
+
+static void
+subtract_size(void *arg)
+{
+	kept_size -= ((KeptCoders *) arg)->size;
+}
+
+static KeptCoders *
+find_kept(Relation index)
+{
+	MemoryContextCallback *callback = index->rd_indexcxt->reset_cbs;
+
+	while (callback != NULL && callback->func != subtract_size)
+		callback = callback->next;
+	return callback == NULL ? NULL : (KeptCoders *) callback->arg;
+}
+
+void
+rencoder_coders_forget(Relation index)
+{
+	KeptCoders *kept = find_kept(index);
+
+	if (kept == NULL)
+		return;
+	MemoryContextReset(kept->coders.context);
+	kept->coders.loaded = NIL;
+	kept_size -= kept->size;
+	kept->size = 0;
+}
+
+/* What the session keeps of the index; empty if it has another file by now. */
+static KeptCoders *
+get_kept(Relation index)
+{
+	RencoderLocator file = rencoder_relation_locator(index);
+	KeptCoders *kept = find_kept(index);
+
+	if (kept == NULL)
+	{
+		kept = MemoryContextAllocZero(index->rd_indexcxt, sizeof(KeptCoders));
+		kept->coders.context = AllocSetContextCreate(index->rd_indexcxt, "rencoder coders",
+													 ALLOCSET_SMALL_SIZES);
+		kept->callback.func = subtract_size;
+		kept->callback.arg = kept;
+		MemoryContextRegisterResetCallback(index->rd_indexcxt, &kept->callback);
+	}
+	else if (memcmp(&kept->file, &file, sizeof(file)) != 0)
+		rencoder_coders_forget(index);
+	kept->file = file;
+	return kept;
 }
 
 const RencoderCoder *
@@ -109,10 +182,7 @@ is_sound(const RencoderCoderEntry *entry, const void *data)
 	return false;
 }
 
-/*
- * Reads the bytes of a coder.  NULL if a page is not one of a coder's, which
- * may be so when it was removed meanwhile.
- */
+/* Reads the bytes of a coder. */
 static void *
 read_data(Relation index, const RencoderCoderEntry *entry)
 {
@@ -125,15 +195,9 @@ read_data(Relation index, const RencoderCoderEntry *entry)
 	data = palloc((Size) entry->extent.npages * RENCODER_PAYLOAD_SIZE);
 	for (uint32 i = 0; i < entry->extent.npages; i++)
 	{
-		const char *fault;
-		Buffer		buf = rencoder_page_try_read(index, entry->extent.start + i,
-												 RENCODER_PAGE_CODER, &fault);
+		Buffer		buf = rencoder_page_read(index, entry->extent.start + i, BUFFER_LOCK_SHARE,
+											 RENCODER_PAGE_CODER);
 
-		if (!BufferIsValid(buf))
-		{
-			pfree(data);
-			return NULL;
-		}
 		memcpy(data + (Size) i * RENCODER_PAYLOAD_SIZE,
 			   RencoderPageGetPayload(BufferGetPage(buf)), RENCODER_PAYLOAD_SIZE);
 		UnlockReleaseBuffer(buf);
@@ -141,50 +205,60 @@ read_data(Relation index, const RencoderCoderEntry *entry)
 	return data;
 }
 
-bool
-rencoder_coder_find(RencoderCoders *coders, Relation index, int col,
-					uint32 generation, const RencoderCoder **coder)
+static const RencoderCoder *
+find_loaded(const RencoderCoders *coders, int col, uint32 generation)
 {
-	RencoderCoderEntry entry;
-	RencoderCoderEntry again;
-	RencoderCoder found;
-	MemoryContext old;
 	ListCell   *lc;
-	void	   *data;
 
-	*coder = NULL;
-	if (generation == 0)
-		return true;
 	foreach(lc, coders->loaded)
 	{
 		const LoadedCoder *loaded = (const LoadedCoder *) lfirst(lc);
 
 		if (loaded->col == col && loaded->coder.generation == generation)
-		{
-			*coder = &loaded->coder;
-			return true;
-		}
+			return &loaded->coder;
 	}
+	return NULL;
+}
+
+bool
+rencoder_coder_find(RencoderCoders *coders, Relation index, int col,
+					uint32 generation, const RencoderCoder **coder)
+{
+	KeptCoders *kept = NULL;
+	RencoderCoderEntry entry;
+	RencoderCoder found;
+	void	   *data;
+
+	*coder = NULL;
+	if (generation == 0)
+		return true;
+	*coder = find_loaded(coders, col, generation);
+	if (*coder == NULL && !coders->anew)
+	{
+		kept = get_kept(index);
+		*coder = find_loaded(&kept->coders, col, generation);
+	}
+	if (*coder != NULL)
+		return true;
 
 	if (!find_entry(index, col, generation, &entry))
 		return false;
-	old = MemoryContextSwitchTo(coders->context);
 	data = read_data(index, &entry);
-
-	/* Its pages may have been freed and used for something else meanwhile. */
-	if (!find_entry(index, col, generation, &again))
-	{
-		MemoryContextSwitchTo(old);
-		return false;
-	}
-	if (data == NULL || !is_sound(&entry, data))
+	if (!is_sound(&entry, data))
 		rencoder_page_corrupted(index, entry.extent.start,
 								"A coder of keys is not valid.");
-	MemoryContextSwitchTo(old);
+	if (kept != NULL && kept_size + entry.size <= KEPT_SIZE)
+	{
+		kept->size += entry.size;
+		kept_size += entry.size;
+		coders = &kept->coders;
+	}
 	found = (RencoderCoder)
 	{
-		generation, entry.kind, entry.size, data, NULL
+		generation, entry.kind, entry.size, MemoryContextAlloc(coders->context, entry.size), NULL
 	};
+	memcpy(unconstify(void *, found.data), data, entry.size);
+	pfree(data);
 	*coder = rencoder_coders_add(coders, col, &found);
 	return true;
 }
@@ -259,8 +333,6 @@ is_same(Relation index, const RencoderCoderEntry *entry, const RencoderCoderEntr
 	if (entry->kind != other->kind || entry->size != other->size)
 		return false;
 	bytes = read_data(index, entry);
-	if (bytes == NULL)
-		rencoder_page_corrupted(index, entry->extent.start, "A coder of keys is not valid.");
 	same = memcmp(bytes, data, entry->size) == 0;
 	pfree(bytes);
 	return same;

@@ -64,12 +64,17 @@ typedef struct RencoderCoder
 } RencoderCoder;
 
 /*
- * The coders that a statement has met.  They live in the memory context of
- * their creation, so that no invalidation takes them away.
+ * The coders that a statement has met.  They live in the memory context of their creation, or as
+ * long as the index's relcache entry: a session keeps what it has read, up to 4 MB in all, since
+ * a stored coder never changes and is never removed.  "anew": read them from their pages, also
+ * those that the session keeps.
  */
 typedef struct RencoderCoders RencoderCoders;
 
-extern RencoderCoders *rencoder_coders_create(void);
+extern RencoderCoders *rencoder_coders_create(bool anew);
+
+/* Forgets what the session keeps of the index: another one is built in its file. */
+extern void rencoder_coders_forget(Relation index);
 
 /* Adds one that need not be stored anywhere, for a column (0-based); its bytes must live on. */
 extern const RencoderCoder *rencoder_coders_add(RencoderCoders *coders, int col,
@@ -77,10 +82,10 @@ extern const RencoderCoder *rencoder_coders_add(RencoderCoders *coders, int col,
 
 /*
  * Is a coder of this generation there, or can be read?  Returns false if the
- * index has none such: it was removed (then the metapage's epoch has
- * changed, INV-7) or never was.  Otherwise *coder is it, or NULL for
+ * index has none such, as its list was lost.  Otherwise *coder is it, or NULL for
  * generation 0.  Locks: metapage, list page and the coder's pages share, one
- * at a time, released.
+ * at a time, released; none if the session keeps it.  Raises ERRCODE_INDEX_CORRUPTED for a coder
+ * that is damaged.
  */
 extern bool rencoder_coder_find(RencoderCoders *coders, Relation index, int col,
 								uint32 generation, const RencoderCoder **coder);

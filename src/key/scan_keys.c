@@ -408,7 +408,7 @@ rencoder_key_query(Relation index, const ScanKeyData *keys, int nkeys)
 	query->nkeys = nkeys;
 	query->compares = palloc0(Max(nkeys, 1) * sizeof(bool));
 	query->context = CurrentMemoryContext;
-	query->coders = rencoder_coders_create();
+	query->coders = rencoder_coders_create(false);
 	for (int i = 0; i < nkeys; i++)
 	{
 		RencoderColumnQuery *q = &query->column[keys[i].sk_attno - 1];

@@ -70,9 +70,8 @@
  */
 #define OTHER_PAGES		3
 
-/* Pages that a scan reads, some twice, beside those of trees and directory; with a coder. */
+/* Pages that a scan reads, some twice, beside those of trees and directory. */
 #define OTHER_PAGES_READ	3
-#define CODER_PAGES_READ	3
 
 /* Children of an inner page: renc_run.h. */
 #define FANOUT			((RENCODER_RUN_PAYLOAD - 8) / 25)
@@ -557,8 +556,6 @@ rencoder_estimate_own(const RencoderTableSample *sample, const RencoderTableEsti
 		scan_pages(sample) + leaves + null_leaves(sample, table);
 	estimate->index_pages = OTHER_PAGES_READ + directory +
 		ceil(leaves * table->found / table->rows);
-	if (sample->coder.generation != 0)
-		estimate->index_pages += CODER_PAGES_READ + coder_pages(sample);
 	for (double level = leaves; level > 1;)
 	{
 		level = ceil(level / FANOUT);

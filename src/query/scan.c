@@ -213,7 +213,7 @@ usable_copies(IndexScanDesc scan)
 		MemoryContext old = MemoryContextSwitchTo(GetMemoryChunkContext(state));
 
 		state->copies = rencoder_copies_create();
-		state->coders = rencoder_coders_create();
+		state->coders = rencoder_coders_create(false);
 		MemoryContextSwitchTo(old);
 	}
 	if (state->copies != NULL &&

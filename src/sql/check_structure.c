@@ -371,7 +371,7 @@ check_index(Relation index)
 	state.primary = !RecoveryInProgress();
 	state.nblocks = RelationGetNumberOfBlocks(index);
 	state.copy = rencoder_group_copy_create(&state.meta);
-	state.coders = rencoder_coders_create();
+	state.coders = rencoder_coders_create(true);
 
 	check_metapage(&state);
 	rencoder_check_blocks(&state);

@@ -368,7 +368,7 @@ rencoder_columns_load_coders(Relation index, int col, uint32 generation,
 	if (generation != 0 && coders->coder[col] != NULL && coders->generation[col] == generation)
 		return;
 	coders->generation[col] = generation;
-	coders->coder[col] = rencoder_coder_for_many(rencoder_coder_require(rencoder_coders_create(), index, col,
+	coders->coder[col] = rencoder_coder_for_many(rencoder_coder_require(rencoder_coders_create(false), index, col,
 																		generation));
 }
 
