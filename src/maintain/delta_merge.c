@@ -7,8 +7,9 @@
  * do not change, and go only by the hand of the maintainer, whom the caller is (INV-12).
  * When: rencoder_delta_is_due(), which the worker asks above all (worker/worker_job.c).
  *
- * An entry is left out if storage has its key (INV-13).  The group's header said so before the new
- * delta becomes LIVE: a scan that searches it reads that, and does not ask for the entry.
+ * An entry is left out if it is needless (INV-13).  The group's header said so before the new
+ * delta becomes LIVE: a scan that searches it reads that, and does not ask for the entry.  Whole
+ * deltas and pages are dropped by run_groups.c.
  */
 #include "maintain/delta_merge.h"
 
@@ -78,7 +79,7 @@ look_up_cut(Merge *m, uint32 number)
 	return rencoder_group_least_cut(&first);
 }
 
-/* Does storage have what this pending page, or a delta of pages up to it, says of a heap page? */
+/* Are entries of a heap page needless that stand on this pending page, or in a delta up to it? */
 static bool
 is_needless(Merge *m, BlockNumber page, uint64 number)
 {

@@ -63,7 +63,7 @@ extern void rencoder_run_groups_count_pages(Relation index, uint64 *base, uint64
  *	  which are unsummarized again if they had no storage;
  *	- storage that was left behind in a covered group;
  *	- base runs that no group names;
- *	- deltas and pending pages whose keys are in storage of all groups (INV-13);
+ *	- deltas and pending pages all of whose entries are needless (INV-13);
  *	- pages of runs that are BUILDING or FREEING.
  *
  * Maintainer.  WAL: for each entry and header a record; for storage, of metapage, directory, header
