@@ -78,7 +78,6 @@ typedef struct Insertion
 
 	int			col;			/* that the next step is about */
 	uint32		wanted;			/* INSERT_ENCODE: generation of its coder */
-	uint64		missing_at;		/* metapage epoch when it was missing */
 	bool		flushing;		/* the range */
 	RencoderLateRow late;
 	uint32		run;			/* INSERT_SEARCH: to be searched */
@@ -234,16 +233,8 @@ encode_column(Insertion *ins, RencoderCoders *coders)
 	const RencoderCoder *coder;
 
 	if (!rencoder_coder_find(coders, ins->group.index, col, ins->wanted, &coder))
-	{
-		/* Removed since: then the group has another one by now. */
-		uint64		epoch = rencoder_meta_epoch(ins->group.index);
-
-		if (ins->missing_at == epoch)
-			rencoder_page_corrupted(ins->group.index, ins->group.header,
-									"The coder of a group's keys is missing.");
-		ins->missing_at = epoch;
-		return;
-	}
+		rencoder_page_corrupted(ins->group.index, ins->group.header,
+								"The coder of a group's keys is missing.");
 	make_key(ins, col, ins->wanted, coder);
 }
 

@@ -45,10 +45,7 @@ make_page_room(RencoderGroupScan *s, RencoderGroupCandidates *state)
 	state->left.max_rows = s->max_rows;
 }
 
-/*
- * What is asked of a column in groups of this configuration.  NULL if their
- * coder is gone: then they may match, and will be visited again (INV-7).
- */
+/* What is asked of a column in groups of this configuration. */
 static RencoderColumnProbe *
 get_column_probe(RencoderGroupScan *s, int col, const RencoderConfig *config, BlockNumber header)
 {
@@ -62,10 +59,7 @@ get_column_probe(RencoderGroupScan *s, int col, const RencoderConfig *config, Bl
 	}
 	keys = rencoder_key_set(s->query, col, config->coder);
 	if (keys == NULL)
-	{
-		s->uncoded = header;
-		return NULL;
-	}
+		rencoder_page_corrupted(s->query->index, header, "The coder of a group's keys is missing.");
 	p = palloc(sizeof(RencoderColumnProbe));
 	p->generation = config->coder;
 	p->keys = keys;
@@ -346,8 +340,6 @@ scan_sealed(RencoderGroupScan *s, RencoderEntry entry, uint32 group, RencoderGro
 		if (!s->query->column[col].has_keys)
 			continue;
 		probes[col] = get_column_probe(s, col, &column->config, entry->header);
-		if (probes[col] == NULL)
-			continue;
 		if (!rencoder_key_set_meets_bounds(probes[col]->keys, column->min, column->max))
 			renc_candidates_keep(&state->left, renc_mask_none());
 		else
@@ -507,12 +499,6 @@ rencoder_group_scan_fault(RencoderGroupScan *s, BlockNumber *blkno)
 {
 	const char *fault = NULL;
 
-	if (s->uncoded != RENCODER_NO_BLOCK)
-	{
-		fault = "The coder of a group's keys is missing.";
-		*blkno = s->uncoded;
-		s->uncoded = RENCODER_NO_BLOCK;
-	}
 	for (int col = 0; col < s->meta.natts && fault == NULL; col++)
 	{
 		for (RencoderColumnProbe *p = s->probes[col]; p != NULL && fault == NULL; p = p->next)

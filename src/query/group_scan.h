@@ -54,7 +54,6 @@ typedef struct RencoderGroupScan
 	/* Private. */
 	RencoderColumnProbe *probes[INDEX_MAX_KEYS];	/* one for each generation
 													 * of coder met */
-	BlockNumber uncoded;		/* a group whose coder was not found, if any */
 	RencoderRunScan *runs;		/* NULL: not needed so far */
 	uint32		skipped_run;	/* a run that has no page of the query ... */
 	uint32		skipped_before; /* ... in groups from that last looked at up
