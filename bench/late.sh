@@ -2,11 +2,11 @@
 # What queries pay for rows that came after the index was made, while more of them come, beside a
 # btree:
 #
-#   bash bench/late.sh [MILLIONS [ROWSPERPAGE [SECONDS [SEED]]]]
+#   bash bench/late.sh [MILLIONS [ROWSPERPAGE [SECONDS [SEED [CLIENTS]]]]]
 #
 # MILLIONS (default 1) of rows of uniform int8, some 35 a page (or ROWSPERPAGE, up to 185).  Late
 # rows are inserted one by one, until there are so many; then nine queries for one value to one
-# insert, by four clients for SECONDS (default 4), in turn, twice.  CPU time is that of all
+# insert, by CLIENTS (default 4) for SECONDS (default 4), in turn, twice.  CPU time is that of all
 # processes of the server, the worker included, so that other work on the machine does not count.
 set -euo pipefail
 # shellcheck source=bench/lib.sh
@@ -16,7 +16,7 @@ ROWS=$(awk -v m="${1:-1}" 'BEGIN { printf "%d", m * 1000000 }')
 PER_PAGE=${2:-35}
 SECONDS_OF_LOAD=${3:-4}
 SEED=${4:-1}
-CLIENTS=4
+CLIENTS=${5:-4}
 LATE=(0 5000 50000)
 ROUNDS=2
 declare -A CALLS
