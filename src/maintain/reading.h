@@ -102,7 +102,4 @@ extern void rencoder_reading_set_cut(RencoderHeader first, RencoderEntry entry, 
  */
 extern void rencoder_reading_finish(const RencoderGroup *group);
 
-/* Takes the summary of a range away, if it has one.  Takes the maintainer lock. */
-extern void rencoder_desummarize(Relation index, uint64 range);
-
 #endif							/* RENCODER_READING_H */

@@ -1,6 +1,6 @@
 /*
  * summarize.c
- *		Summarizing block ranges of an index in use.
+ *		Summarizing block ranges of an index in use, and taking summaries away.
  *
  * A slice of 8 ranges at a time, or a whole group that has no storage, by one maintainer per index
  * (INV-6).  src/README.md (section 7, Summarize) has the steps.
@@ -545,4 +545,44 @@ rencoder_summarize_slices(Relation index, Relation heap, uint64 first, uint64 en
 	init_summarizing(&s, index, heap);
 	s.no_dead_toast = no_dead_toast;
 	(void) summarize_in_group(&s, first * RENC_SLICE_RANGES, end * RENC_SLICE_RANGES - 1);
+}
+
+/* ---- Taking summaries away ---- */
+
+/* Takes it back to unsummarized, and from covered (INV-11). */
+static void
+desummarize_slot(const RencoderGroup *group, unsigned int slot)
+{
+	RencoderGroupEdit edit;
+
+	rencoder_group_edit_begin(&edit, group, 0, RENCODER_EDIT_EPOCH, 0);
+	if (rencoder_header_takes_entries(edit.first, slot))
+	{
+		RencoderHeader first = rencoder_group_edit_first(&edit);
+		uint64		cut;
+
+		rencoder_set_remove(first->summarized, slot);
+		rencoder_set_remove(first->summarizing, slot);
+		rencoder_set_remove(first->covered, slot);
+		rencoder_set_remove(first->flushing, slot);
+		rencoder_set_remove(first->noted, slot);
+		cut = rencoder_group_least_cut(first);
+		if (cut != PG_UINT64_MAX)
+			rencoder_group_edit_entry(&edit)->cut = cut;
+		rencoder_group_seal(rencoder_group_edit_entry(&edit), group->meta, first);
+		rencoder_group_edit_new_epoch(&edit);
+	}
+	rencoder_group_edit_finish(&edit);
+}
+
+void
+rencoder_desummarize(Relation index, uint64 range)
+{
+	RencoderMeta meta = *rencoder_meta_get(index);
+	RencoderGroup group;
+
+	rencoder_meta_lock_maintainer(index);
+	if (rencoder_group_locate(&group, index, &meta, rencoder_group_of_range(range)))
+		desummarize_slot(&group, rencoder_slot_of_range(range));
+	rencoder_meta_unlock_maintainer(index);
 }

@@ -1,6 +1,6 @@
 /*
  * summarize.h
- *		Summarizing block ranges of an index in use.
+ *		Summarizing block ranges of an index in use, and taking summaries away.
  */
 #ifndef RENCODER_SUMMARIZE_H
 #define RENCODER_SUMMARIZE_H
@@ -33,5 +33,8 @@ extern double rencoder_summarize_all(Relation index, Relation heap);
  */
 extern void rencoder_summarize_slices(Relation index, Relation heap, uint64 first,
 									  uint64 end, bool no_dead_toast);
+
+/* Takes the summary of a range away, if it has one.  Takes the maintainer lock. */
+extern void rencoder_desummarize(Relation index, uint64 range);
 
 #endif							/* RENCODER_SUMMARIZE_H */

@@ -137,7 +137,7 @@ expect_directory(const CandidateWalk *s, uint64 from, uint64 end)
 	{
 		/* Mostly those that begin in a span are skipped. */
 		if (rencoder_covered_span(&s->copies->metadata, (uint32) page * per_page) == NULL)
-			rencoder_prefetch_page(&s->groups.prefetch, s->copies->metadata.direct[page]);
+			rencoder_kept_prefetch_page(&s->groups.prefetch, s->copies->metadata.direct[page]);
 	}
 }
 

@@ -455,7 +455,7 @@ rencoder_group_scan_expect_headers(const RencoderGroupScan *s, RencoderEntry ent
 	for (int col = 0; col < s->meta.natts; col++)
 	{
 		if (col == 0 || rencoder_column_is_asked(&s->query->column[col]))
-			rencoder_prefetch_page(&s->prefetch, entry->header + col);
+			rencoder_kept_prefetch_page(&s->prefetch, entry->header + col);
 	}
 }
 
@@ -522,7 +522,7 @@ rencoder_group_scan_begin(RencoderGroupScan *s, Relation index, BlockNumber nblo
 	memset(s, 0, offsetof(RencoderGroupScan, header));
 	s->index = index;
 	s->copies = copies;
-	rencoder_prefetch_begin(&s->prefetch, index, &copies->pages);
+	rencoder_kept_prefetch_begin(&s->prefetch, index, &copies->pages);
 	s->meta = *rencoder_meta_get(index);
 	s->query = query;
 	s->nblocks = nblocks;

@@ -359,7 +359,7 @@ expect_roots(RencoderRunScan *scan, const WantedRun *wanted)
 			 q->wants_values && !rencoder_run_scan_many_values(column->entries, scan->nblocks)) ||
 			(k != NULL && k->keys != NULL &&
 			 rencoder_key_set_meets_bounds(k->keys, column->least, column->greatest)))
-			rencoder_prefetch_page(scan->prefetch, column->root);
+			rencoder_kept_prefetch_page(scan->prefetch, column->root);
 	}
 }
 
@@ -375,11 +375,11 @@ prepare_runs(RencoderRunScan *scan, const WantedRun *wanted, int n)
 	if (distance == 0 || n < 2)
 		return true;
 	for (int i = 1; i < Min(n, distance) && scan->ntrees > 1; i++)
-		rencoder_prefetch_page(scan->prefetch, wanted[i].entry->info);
+		rencoder_kept_prefetch_page(scan->prefetch, wanted[i].entry->info);
 	for (int i = 0; i < n; i++)
 	{
 		if (i + distance < n && scan->ntrees > 1)
-			rencoder_prefetch_page(scan->prefetch, wanted[i + distance].entry->info);
+			rencoder_kept_prefetch_page(scan->prefetch, wanted[i + distance].entry->info);
 		if (!look_at_run(scan, wanted[i].entry, wanted[i].run))
 			return false;
 		expect_roots(scan, &wanted[i]);
@@ -479,7 +479,7 @@ read_pending(RencoderRunScan *scan)
 	while (rencoder_pending_walk_next(&walk))
 	{
 		if (walk.number < walk.last_number)
-			rencoder_prefetch_page(scan->prefetch, walk.copy.page->next);
+			rencoder_kept_prefetch_page(scan->prefetch, walk.copy.page->next);
 		for (int col = 0; col < scan->query->natts; col++)
 			add_pending(scan, &walk, col);
 	}
@@ -514,9 +514,9 @@ void
 rencoder_run_scan_search(RencoderRunScan *scan, RencoderEarlyEnd *early)
 {
 	scan->early = early;
-	rencoder_prefetch_page(scan->prefetch, scan->runs->pending_first);
+	rencoder_kept_prefetch_page(scan->prefetch, scan->runs->pending_first);
 	if (scan->runs->pending_last != scan->runs->pending_first)
-		rencoder_prefetch_page(scan->prefetch, scan->runs->pending_last);
+		rencoder_kept_prefetch_page(scan->prefetch, scan->runs->pending_last);
 	while (!search_list(scan, false) || !read_pending(scan))
 	{
 		if (is_broken_off(scan))

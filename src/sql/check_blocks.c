@@ -259,7 +259,7 @@ rencoder_check_blocks(CheckState *state)
 		again = state->fault != NULL &&
 			(state->fault_blkno != seen ||
 			 metadata->epoch != rencoder_meta_epoch(state->index) ||
-			 rencoder_runs_changed(state->index, metadata));
+			 rencoder_pending_has_moved(state->index, metadata));
 		seen = state->fault_blkno;
 		pfree(metadata);
 	} while (again);

@@ -250,7 +250,7 @@ rencoder_check_runs(CheckState *state)
 				check_run(state, &runs.list.entry[i]);
 		}
 		check_pending(state, &runs);
-	} while (state->fault != NULL && rencoder_runs_changed(state->index, &metadata));
+	} while (state->fault != NULL && rencoder_pending_has_moved(state->index, &metadata));
 	if (state->fault != NULL)
 		rencoder_page_corrupted(state->index, state->fault_blkno, state->fault);
 }

@@ -6,7 +6,6 @@
  */
 #include "maintain/compact.h"
 #include "maintain/note.h"
-#include "maintain/reading.h"
 #include "maintain/retune.h"
 #include "maintain/summarize.h"
 
@@ -14,6 +13,7 @@
 
 #include "base/options.h"
 #include "plan/sample_record.h"
+#include "store/group.h"
 #include "store/open_index.h"
 #include "table/coder_columns.h"
 

@@ -42,7 +42,7 @@ rencoder_kept_read(RencoderKept *kept, Relation index, BlockNumber blkno, uint16
 }
 
 void
-rencoder_prefetch_begin(RencoderPrefetch *prefetch, Relation index, RencoderKept *kept)
+rencoder_kept_prefetch_begin(RencoderPrefetch *prefetch, Relation index, RencoderKept *kept)
 {
 	prefetch->kept = kept;
 	prefetch->index = index;
@@ -50,7 +50,7 @@ rencoder_prefetch_begin(RencoderPrefetch *prefetch, Relation index, RencoderKept
 }
 
 void
-rencoder_prefetch_page(const RencoderPrefetch *prefetch, BlockNumber blkno)
+rencoder_kept_prefetch_page(const RencoderPrefetch *prefetch, BlockNumber blkno)
 {
 	if (reads != pgBufferUsage.shared_blks_read)
 		in_vain = 0;

@@ -50,12 +50,12 @@ typedef struct RencoderPrefetch
 	RencoderKept *kept;
 } RencoderPrefetch;
 
-extern void rencoder_prefetch_begin(RencoderPrefetch *prefetch, Relation index, RencoderKept *kept);
+extern void rencoder_kept_prefetch_begin(RencoderPrefetch *prefetch, Relation index, RencoderKept *kept);
 
 /*
  * Has a page fetched, unless it is at hand or kept, or "blkno" is RENCODER_NO_BLOCK or behind the
  * end of the index, which a damaged page may say.
  */
-extern void rencoder_prefetch_page(const RencoderPrefetch *prefetch, BlockNumber blkno);
+extern void rencoder_kept_prefetch_page(const RencoderPrefetch *prefetch, BlockNumber blkno);
 
 #endif							/* RENCODER_KEPT_PAGES_H */

@@ -332,7 +332,7 @@ rencoder_pending_count_spares(Relation index)
 
 		if (fault == NULL)
 			return chain.n;
-		if (!rencoder_runs_changed(index, metadata))
+		if (!rencoder_pending_has_moved(index, metadata))
 			rencoder_page_corrupted(index, chain.page[chain.n - 1].blkno, fault);
 		pfree(metadata);
 	}
@@ -513,7 +513,7 @@ rencoder_pending_walk_end(RencoderPendingWalk *walk)
 }
 
 bool
-rencoder_runs_changed(Relation index, const RencoderMetaPageData *metadata)
+rencoder_pending_has_moved(Relation index, const RencoderMetaPageData *metadata)
 {
 	RencoderMetaPageData *now = rencoder_meta_copy(index);
 	bool		moved = now->run_changes != metadata->run_changes ||

@@ -167,7 +167,7 @@ typedef struct RencoderSpareChain
 
 /*
  * Reads the chain from "first" on into *chain, which is zero.  NULL, or what is wrong with its last
- * page: only if nothing has moved since the metapage was looked at (rencoder_runs_changed()), as
+ * page: only if nothing has moved since the metapage was looked at (rencoder_pending_has_moved()), as
  * inserters take pages, and a maintainer whom the caller does not keep out adds some.  Locks: the
  * pages share, one at a time, released.
  */
@@ -265,6 +265,6 @@ extern bool rencoder_pending_walk_next(RencoderPendingWalk *walk);
 extern void rencoder_pending_walk_end(RencoderPendingWalk *walk);
 
 /* Have run list, pending list or spare pages moved since the metapage was copied? */
-extern bool rencoder_runs_changed(Relation index, const RencoderMetaPageData *metadata);
+extern bool rencoder_pending_has_moved(Relation index, const RencoderMetaPageData *metadata);
 
 #endif							/* RENCODER_PENDING_H */

@@ -446,7 +446,7 @@ expect_run_page(void *arg, uint32_t page)
 	RencoderRunReader *reader = (RencoderRunReader *) arg;
 
 	if (page <= reader->expected || page - reader->expected > NEAR)
-		rencoder_prefetch_page(reader->prefetch, page);
+		rencoder_kept_prefetch_page(reader->prefetch, page);
 	reader->expected = page;
 }
 
