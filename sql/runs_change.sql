@@ -77,8 +77,7 @@ SELECT count(*), bool_and(run = 1) AS by_the_run, bool_and(covered = summarized)
 FROM rencoder_groups('t_idx');
 SELECT compare();
 
--- Rows of which the index has all already: HOT, and with another index' column changed.
--- The new versions are on the same pages.
+-- HOT updates have no entries; those of another index' column have, on the same page, too.
 UPDATE t SET filler = repeat('y', 60) WHERE id % 40 = 0;
 UPDATE t SET other = -id WHERE id % 40 = 1;
 SELECT pending_pages FROM rencoder_metapage('t_idx');
@@ -86,7 +85,6 @@ SELECT count(*) FROM t a JOIN t b ON b.id = a.id + 1 WHERE a.id % 40 = 1 AND
 	(a.ctid::text::point)[0] = (b.ctid::text::point)[0];
 SELECT rencoder_index_check('t_idx', true);
 
--- On other pages they are not; nor are those of which a single column changes.
 INSERT INTO t SELECT id, v, s, few, p, other, filler FROM t WHERE id = 77;
 SELECT pending_pages FROM rencoder_metapage('t_idx');
 VACUUM t;

@@ -3,7 +3,8 @@
  *		aminsert: what becomes of a new row.
  *
  * Storage never changes.  A row that comes to a range whose keys are in storage, or are being read
- * for it, gets an entry on the pending list, whatever the storage is (INV-2).
+ * for it, gets an entry on the pending list, whatever the storage is (INV-2).  Maintenance makes
+ * deltas of the list (maintain/delta_merge.c).
  *
  * The heap tuple is in place before we are called, and the range's state is
  * read here under the header's content lock, in every call that cannot rely on
@@ -12,15 +13,18 @@
  *	- unsummarized: nothing to do; this has cost the reading of one page.
  *	  Whoever summarizes the range later sets "summarizing" first and scans the
  *	  heap after, and finds our tuple.
- *	- summarizing or summarized: keys and nulls go to the pending list, last
- *	  (insert_late.c).  Runs and entries know no values without a key.
+ *	- summarizing or summarized: keys and nulls go to the pending list, in one entry for all
+ *	  columns.  It is appended as the last thing that is done for the row, under the header's share
+ *	  lock: as long as that is held the state of the range stays.  Who changes it holds the header
+ *	  exclusively, and after that either finds the entry on the list, or the inserter finds another
+ *	  state (INV-11).  Runs and entries know no values without a key.
  *	  A flag of the range says that it has such; where it is new, directory page
  *	  and header are taken exclusively and everything is looked at anew.
  *
  * Keys that want a coder are made by the one that the group's header names, without any lock, and
  * the header is looked at anew.
  */
-#include "insert_late.h"
+#include "rencoder.h"
 
 #include "access/xlog.h"
 #include "catalog/pg_am.h"
@@ -29,6 +33,7 @@
 
 #include "key/key.h"
 #include "store/group_edit.h"
+#include "store/pending.h"
 #include "table/heap_read.h"
 #include "worker/autosummarize.h"
 
@@ -39,10 +44,10 @@ typedef struct InsertCache
 	XLogRecPtr	looked_at;		/* see state_is_known() */
 	uint64		looked_range;
 	BlockNumber looked_block;	/* of this range; the last one that had a row */
-	MemoryContext statement;	/* it lives there, and what it refers to */
 	MemoryContext context;		/* reset after each tuple; NULL until needed */
 	RencoderCoders *coders;
-	RencoderLateCache late;
+	BlockNumber tail;			/* of the pending list: a guess, or
+								 * RENCODER_NO_BLOCK */
 } InsertCache;
 
 typedef enum InsertStep
@@ -51,7 +56,6 @@ typedef enum InsertStep
 	INSERT_ENCODE,				/* a key is needed, by another coder than
 								 * before */
 	INSERT_FLAG,				/* a flag of the range is to be set */
-	INSERT_SEARCH,				/* the run may have the keys already */
 	INSERT_TAIL					/* the pending list has another tail */
 } InsertStep;
 
@@ -79,8 +83,14 @@ typedef struct Insertion
 	int			col;			/* that the next step is about */
 	uint32		wanted;			/* INSERT_ENCODE: generation of its coder */
 	bool		flushing;		/* the range */
-	RencoderLateRow late;
-	uint32		run;			/* INSERT_SEARCH: to be searched */
+
+	RencoderPendingEntry *entry;
+	bool		has_keys;		/* columns that have one */
+	bool		has_nulls;		/* columns whose null is to be found by the
+								 * entry */
+
+	/* Of a page that had to be linked; 0 if none was. */
+	uint64		npages;			/* of the list since */
 } Insertion;
 
 /* Does the header say that the range has a value without a key? */
@@ -89,6 +99,21 @@ is_flagged(const Insertion *ins, const RencoderHeaderData *header)
 {
 	return rencoder_set_test(header->keyless, ins->slot) &&
 		(!ins->flushing || rencoder_set_test(header->keyless_since, ins->slot));
+}
+
+/* Begins the row's entry, or begins it anew: all columns are null, as flags say. */
+static void
+begin_entry(Insertion *ins)
+{
+	int			natts = ins->group.meta->natts;
+
+	if (ins->entry == NULL)
+		ins->entry = palloc(rencoder_pending_entry_size(natts));
+	memset(ins->entry, 0, rencoder_pending_entry_size(natts));
+	ins->entry->page = ins->page;
+	*rencoder_pending_line_pointer(ins->entry, natts) = ins->offset;
+	ins->entry->nulls = PG_UINT32_MAX >> (32 - natts);
+	ins->has_keys = ins->has_nulls = false;
 }
 
 /* What is to be done about a column; its key, or null, is in the row's entry. */
@@ -108,54 +133,42 @@ insert_column(Insertion *ins, const RencoderHeaderData *header, int col)
 	if (ins->isnull[col])
 	{
 		if (ins->flushing || !rencoder_set_test(header->has_null, ins->slot))
-			ins->late.nulls |= (uint32) 1 << col;
+			ins->has_nulls = true;
 		return INSERT_DONE;
 	}
 	if (!key->made || key->generation != ins->wanted)
 		return INSERT_ENCODE;
 	if (key->keyless)
 	{
-		ins->late.entry->key[col] = RENCODER_PENDING_KEYLESS;
+		ins->entry->key[col] = RENCODER_PENDING_KEYLESS;
 		return is_flagged(ins, header) ? INSERT_DONE : INSERT_FLAG;
 	}
-	/* A run is not asked for what its range's bounds exclude. */
-	ins->late.may_be_indexed &= key->key >= header->min[ins->slot] &&
-		key->key <= header->max[ins->slot];
-	rencoder_late_add(&ins->late, ins->group.meta->natts, col, key->key, key->generation);
+	ins->entry->key[col] = key->key;
+	ins->entry->nulls &= ~((uint32) 1 << col);
+	rencoder_pending_coders(ins->entry, ins->group.meta->natts)[col] = key->generation;
+	ins->has_keys = true;
 	return INSERT_DONE;
 }
 
-/*
- * The pending entry of a row, whose columns are done.  While the range is flushing a run that has
- * the keys already does not help: the one that takes its place may have been made of the page
- * before the row came (INV-14).
- */
+/* Puts the entry of a row, whose columns are done, unless flags say all of it. */
 static InsertStep
-put_late(Insertion *ins, const RencoderHeaderData *first, const RencoderLateCache *cache)
+put_entry(Insertion *ins, BlockNumber tail)
 {
-	ins->run = first->run;
-	ins->late.may_be_indexed &= rencoder_set_test(first->covered, ins->slot) && !ins->flushing;
-	switch (rencoder_late_put(ins->group.index, &ins->late, first->run, cache))
-	{
-		case RENCODER_LATE_DONE:
-			break;
-		case RENCODER_LATE_SEARCH:
-			return INSERT_SEARCH;
-		case RENCODER_LATE_TAIL:
-			return INSERT_TAIL;
-	}
-	return INSERT_DONE;
+	if ((!ins->has_keys && !ins->has_nulls) ||
+		(tail != RENCODER_NO_BLOCK && rencoder_pending_append(ins->group.index, ins->entry, tail)))
+		return INSERT_DONE;
+	return INSERT_TAIL;
 }
 
 /* All columns of a range that is summarizing or summarized, under the first header's lock. */
 static InsertStep
-insert_columns(Insertion *ins, const RencoderHeaderData *first, const RencoderLateCache *cache)
+insert_columns(Insertion *ins, const RencoderHeaderData *first, BlockNumber tail)
 {
 	const RencoderGroup *group = &ins->group;
 	InsertStep	step;
 
 	ins->flushing = rencoder_set_test(first->flushing, ins->slot);
-	rencoder_late_row_begin(&ins->late, ins->page, ins->offset, group->meta->natts);
+	begin_entry(ins);
 	step = insert_column(ins, first, 0);
 	for (int col = 1; col < group->meta->natts && step == INSERT_DONE; col++)
 	{
@@ -165,14 +178,14 @@ insert_columns(Insertion *ins, const RencoderHeaderData *first, const RencoderLa
 		step = insert_column(ins, rencoder_page_header(BufferGetPage(buf), group->number), col);
 		UnlockReleaseBuffer(buf);
 	}
-	return step == INSERT_DONE ? put_late(ins, first, cache) : step;
+	return step == INSERT_DONE ? put_entry(ins, tail) : step;
 }
 
 /*
  * One attempt under the header's share lock.  Locks: none on entry and exit.
  */
 static InsertStep
-try_insert(Insertion *ins, const RencoderLateCache *cache)
+try_insert(Insertion *ins, BlockNumber tail)
 {
 	const RencoderGroup *group = &ins->group;
 	Buffer		buf = rencoder_group_read_header(group->index, group->header, group->number, 0,
@@ -181,7 +194,7 @@ try_insert(Insertion *ins, const RencoderLateCache *cache)
 	InsertStep	step = INSERT_DONE;
 
 	if (rencoder_header_takes_entries(first, ins->slot))
-		step = insert_columns(ins, first, cache);
+		step = insert_columns(ins, first, tail);
 	UnlockReleaseBuffer(buf);
 	return step;
 }
@@ -238,25 +251,43 @@ encode_column(Insertion *ins, RencoderCoders *coders)
 	make_key(ins, col, ins->wanted, coder);
 }
 
+/* Finds the tail of the pending list. */
+static void
+find_tail(Insertion *ins, InsertCache *cache)
+{
+	Relation	index = ins->group.index;
+	RencoderPath path = rencoder_meta_path(index);
+	bool		closed;
+	uint64		npages;
+
+	/* Maybe what the session inserted into last, or another statement of it. */
+	if (path.tail != RENCODER_NO_BLOCK && path.tail != cache->tail)
+	{
+		cache->tail = path.tail;
+		return;
+	}
+	cache->tail = path.tail = rencoder_pending_find_tail(index, &closed, &npages);
+	rencoder_meta_keep_path(index, &path);
+	if (closed)
+		ins->npages = npages;
+}
+
 /*
  * Rounds end, because what one mends comes back only by the hand of a maintainer, who reads the
  * table, or part of it, in between:
  *
  *	- A key that was made is there for as long as the group's coders are the same.
  *	- A flag that was set stays so, until the group's storage is made anew (INV-2).
- *	- A run that was searched is the group's as long as nobody gives it another one.
  *
  * A tail that was found had room; if it has none any more, others have put their entries there.
  */
 static void
 insert_tuple(Insertion *ins, InsertCache *cache)
 {
-	Relation	index = ins->group.index;
-
 	for (;;)
 	{
 		CHECK_FOR_INTERRUPTS();
-		switch (try_insert(ins, &cache->late))
+		switch (try_insert(ins, cache->tail))
 		{
 			case INSERT_DONE:
 				return;
@@ -266,12 +297,8 @@ insert_tuple(Insertion *ins, InsertCache *cache)
 			case INSERT_FLAG:
 				set_flag(ins);
 				break;
-			case INSERT_SEARCH:
-				rencoder_late_search(index, &ins->late, ins->group.meta->natts, ins->run,
-									 &cache->late, cache->statement);
-				break;
 			case INSERT_TAIL:
-				rencoder_late_find_tail(index, &ins->late, &cache->late);
+				find_tail(ins, cache);
 				break;
 		}
 	}
@@ -282,7 +309,6 @@ prepare_cache(InsertCache *cache, MemoryContext context)
 {
 	MemoryContext old = MemoryContextSwitchTo(context);
 
-	cache->statement = context;
 	cache->coders = rencoder_coders_create(false);
 	cache->context = AllocSetContextCreate(context, "rencoder insert",
 										   ALLOCSET_SMALL_SIZES);
@@ -290,12 +316,12 @@ prepare_cache(InsertCache *cache, MemoryContext context)
 }
 
 /*
- * Puts in a tuple of a range that has a summary, or is getting one.  "may_be_indexed": see
- * insert_late.h.  Returns how long the pending list has become by it, 0 if it has not.
+ * Puts in a tuple of a range that has a summary, or is getting one.  Returns how long the pending
+ * list has become by it, 0 if it has not.
  */
 static uint64
 insert_values(Relation index, const RencoderMeta *meta, BlockNumber header, BlockNumber page,
-			  OffsetNumber offset, const Datum *values, const bool *isnull, bool may_be_indexed, InsertCache *cache)
+			  OffsetNumber offset, const Datum *values, const bool *isnull, InsertCache *cache)
 {
 	MemoryContext old = MemoryContextSwitchTo(cache->context);
 	uint64		range = rencoder_range_of_block(meta, page);
@@ -311,7 +337,6 @@ insert_values(Relation index, const RencoderMeta *meta, BlockNumber header, Bloc
 	ins.offset = offset;
 	ins.values = values;
 	ins.isnull = isnull;
-	ins.late.may_be_indexed = may_be_indexed;
 
 	/* Most keys want no coder: they are there before any lock is taken. */
 	for (int col = 0; col < meta->natts; col++)
@@ -322,7 +347,7 @@ insert_values(Relation index, const RencoderMeta *meta, BlockNumber header, Bloc
 	insert_tuple(&ins, cache);
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(cache->context);
-	return ins.late.npages;
+	return ins.npages;
 }
 
 /*
@@ -396,7 +421,7 @@ rencoderinsert(Relation index, Datum *values, bool *isnull,
 		if (cache->context == NULL)
 			prepare_cache(cache, indexInfo->ii_Context);
 		npending = insert_values(index, meta, header, block, rencoder_heap_root(heap, heap_tid),
-								 values, isnull, indexUnchanged, cache);
+								 values, isnull, cache);
 		if (npending > 0)
 			rencoder_autosummarize_pending(index, indexInfo, npending);
 	}

@@ -139,9 +139,8 @@ rencoder_scan_facts_exclude(RencoderScanFacts *facts, const RencoderKeySet *keys
 }
 
 /*
- * Makes what facts are missing and true.  When it has made pages for them, if no other maintainer
- * is at work, it begins anew, since only what is read after that counts (INV-16).  By a sample of
- * the query the cells that are made next tell such keys apart.  Whoever scans has locked the table.
+ * Makes what facts are missing and true (INV-16), and pages for them, if no other maintainer is at
+ * work.  By a sample of the query the cells that are made next tell such keys apart.  Whoever scans has locked the table.
  */
 static void
 make_facts(void *arg)
@@ -167,17 +166,15 @@ make_facts(void *arg)
 			continue;
 		if (rencoder_sample_rate > 0 && keys->boxes.n == 0)
 			rencoder_samples_hint(index, col, &sample, 1);
-		if (facts->root != RENCODER_NO_BLOCK)
-			rencoder_facts_put(index, facts->root, fact, lsn);
-		else if (!rencoder_meta_try_maintainer(index))
-			break;
-		else
+		if (facts->root == RENCODER_NO_BLOCK)
 		{
+			if (!rencoder_meta_try_maintainer(index))
+				break;
 			facts->root = rencoder_space_make_root(index, RENCODER_PAGE_FACTS, RENCODER_FACT_PAGES,
 												   true);
 			rencoder_meta_unlock_maintainer(index);
-			i = -1;
 		}
+		rencoder_facts_put(index, facts->root, fact, lsn);
 	}
 	table_close(heap, NoLock);
 }
