@@ -159,7 +159,8 @@ put_in_order(renc_stretches *list, uint32_t gap)
 	uint32_t	pages = 0;		/* this one */
 	uint32_t	n = 0;
 
-	sort_stretches(list);
+	if (!list->sorted)
+		sort_stretches(list);
 	stretch = list->stretch;
 	for (uint32_t i = 0; i < list->n; i++)
 	{
@@ -202,19 +203,21 @@ make_coarser(renc_stretches *list)
 		put_in_order(list, gap);
 }
 
+/* A list that stays nearly full would be made coarser for each few stretches that come. */
 static void
 make_stretch_room(renc_stretches *list)
 {
-	uint64_t   *old = list->stretch;
 	uint32_t	room = list->room == 0 ? FIRST_ROOM : list->room * 2;
+	uint64_t   *old;
 
 	if (list->room >= list->limit)
 	{
 		make_coarser(list);
-		if (list->n < list->room)
+		if (list->n <= list->room / 2)
 			return;
 	}
 	list->room = room > list->limit && list->room < list->limit ? list->limit : room;
+	old = list->stretch;		/* another one than before it was sorted */
 	list->stretch = list->alloc(list->room * sizeof(uint64_t));
 	if (old == NULL)
 		return;

@@ -224,6 +224,55 @@ test_again(void)
 	renc_stretches_end(&list);
 }
 
+static int	nallocs;
+
+static void *
+alloc_and_note(size_t size)
+{
+	nallocs++;
+	return count_alloc(size);
+}
+
+/* Adds a row of each of "n" pages, which are too far apart for one stretch, again and again. */
+static bool
+try_far(uint32_t n, uint32_t rounds)
+{
+	const uint32_t distance = 40000;
+	renc_stretches list;
+	renc_stretches_cursor cursor = {0, 0};
+	uint64_t	row[RENC_ROW_WORDS];
+	uint32_t	page;
+	uint32_t	found = 0;
+
+	counted = most_counted = 0;
+	nallocs = 0;
+	renc_stretches_begin(&list, 256 * sizeof(uint64_t), alloc_and_note, count_release);
+	for (uint32_t i = 0; i < n * rounds; i++)
+		renc_stretches_add_rows(&list, (uint32_t) ((uint64_t) i * 7919 % n) * distance, 2, 3);
+	renc_stretches_finish(&list);
+	while (renc_stretches_next(&list, &cursor, &page, row) && page == found * distance && (row[0] & 6) == 6)
+		found++;
+	renc_stretches_end(&list);
+	return found == n && counted == 0 && most_counted <= 8 * (n > 256 ? n : 256) * sizeof(uint64_t);
+}
+
+/*
+ * Stretches that cannot be made fewer take more memory than the bound; and before they fill it, too,
+ * or the list would be sorted for each few that come.
+ */
+static void
+test_far(void)
+{
+	bool		right = true;
+
+	for (uint32_t n = 100; n <= 1000 && right; n += 25)
+		right = try_far(n, 3);
+	tap_ok(right, "rows too far apart for the bound are all there");
+	right = try_far(255, 400);
+	tap_ok(right && nallocs < 1000, "102,000 rows on as many pages as the bound has room for: sorted %d times",
+		   nallocs);
+}
+
 /* More pages than a stretch has room for, up to the last. */
 static void
 test_long(void)
@@ -253,6 +302,7 @@ main(int argc, char **argv)
 	test_random();
 	test_bound();
 	test_again();
+	test_far();
 	test_long();
 	return tap_finish();
 }
