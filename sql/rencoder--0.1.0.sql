@@ -1062,7 +1062,7 @@ COMMENT ON FUNCTION rencoder_summarize_range(regclass, bigint) IS
 
 CREATE FUNCTION rencoder_note_tail(index regclass)
 RETURNS integer
-AS 'MODULE_PATHNAME', 'rencoder_note_tail_ranges'
+AS 'MODULE_PATHNAME', 'rencoder_sql_note_tail'
 LANGUAGE C VOLATILE STRICT;
 COMMENT ON FUNCTION rencoder_note_tail(regclass) IS
 	'notes the block ranges at the end of the table that are not summarized, and an empty one ahead; returns the number of these ranges (owner)';
@@ -1076,14 +1076,14 @@ COMMENT ON FUNCTION rencoder_desummarize_range(regclass, bigint) IS
 
 CREATE FUNCTION rencoder_retune(index regclass)
 RETURNS integer
-AS 'MODULE_PATHNAME', 'rencoder_retune_index'
+AS 'MODULE_PATHNAME', 'rencoder_sql_retune'
 LANGUAGE C VOLATILE STRICT;
 COMMENT ON FUNCTION rencoder_retune(regclass) IS
 	'rebuilds the groups of filters that others would serve better; returns the number of groups (of 128 block ranges) rebuilt (owner)';
 
 CREATE FUNCTION rencoder_compact(index regclass)
 RETURNS integer
-AS 'MODULE_PATHNAME', 'rencoder_compact_index'
+AS 'MODULE_PATHNAME', 'rencoder_sql_compact'
 LANGUAGE C VOLATILE STRICT;
 COMMENT ON FUNCTION rencoder_compact(regclass) IS
 	'makes one sorted run of all rows; returns the number of groups (of 128 block ranges) written (owner)';

@@ -213,7 +213,7 @@ compare_some(const trial_source *source, const trial *whole, trial *seen,
 		{
 			renc_prediction p;
 
-			renc_trial_run(room, &c[i].shape, INFINITY, &p);
+			renc_trial_try_shape(room, &c[i].shape, INFINITY, &p);
 			c[i].predicted += p.fpr / draws;
 		}
 	}
@@ -308,7 +308,7 @@ search_cell(const bench_group *g, renc_trial_input *in, renc_choice *choice)
 	if (judge_rule)
 	{
 		renc_rule_shape(g->ranges, g->nranges, bits_per_key, &choice->shape);
-		renc_trial_run(room, &choice->shape, INFINITY, &choice->best);
+		renc_trial_try_shape(room, &choice->shape, INFINITY, &choice->best);
 	}
 	return start;
 }

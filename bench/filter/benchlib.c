@@ -196,7 +196,7 @@ bench_probe(const bench_group *g, int nranges, const renc_shape *shape,
 		renc_mask	mask;
 
 		renc_program_compile(&program, shape, BENCH_ROWS, &query);
-		mask = renc_program_run(&program, &windows, all);
+		mask = renc_program_execute(&program, &windows, all);
 		result.passed += renc_mask_count(renc_mask_andnot(mask, truth));
 		result.missed += renc_mask_count(renc_mask_andnot(truth, mask));
 		result.empty += nranges - renc_mask_count(truth);

@@ -149,7 +149,7 @@ measure(const renc_shape *shape, const boxes *b)
 		renc_mask	mask;
 
 		renc_program_compile(&program, shape, BENCH_ROWS, &b->query[i]);
-		mask = renc_program_run(&program, &windows, renc_mask_all());
+		mask = renc_program_execute(&program, &windows, renc_mask_all());
 		r.passed += renc_mask_count(renc_mask_andnot(mask, b->truth[i]));
 		r.missed += renc_mask_count(renc_mask_andnot(b->truth[i], mask));
 		r.empty += g.nranges - renc_mask_count(b->truth[i]);
@@ -208,7 +208,7 @@ compare_predictions(const boxes *judges, renc_sample *sample, double *missed)
 		{
 			renc_prediction p;
 
-			renc_trial_run(room, &shape[i], INFINITY, &p);
+			renc_trial_try_shape(room, &shape[i], INFINITY, &p);
 			predicted[i] += p.fpr / draws;
 		}
 		free_boxes(&b);

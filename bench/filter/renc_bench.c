@@ -306,7 +306,7 @@ time_group(const bench_group *g, const renc_shape *shape, const bench_queries *q
 		start = bench_seconds();
 		renc_program_compile(&program, shape, BENCH_ROWS, &query);
 		middle = bench_seconds();
-		passed += renc_mask_count(renc_program_run(&program, &windows, renc_mask_all()));
+		passed += renc_mask_count(renc_program_execute(&program, &windows, renc_mask_all()));
 		run += bench_seconds() - middle;
 		compile += middle - start;
 	}
@@ -377,7 +377,7 @@ main(int argc, char **argv)
 			memset(&choice, 0, sizeof(choice));
 			choice.shape = fixed;
 			renc_trial_init(room, &in);
-			renc_trial_run(room, &fixed, HUGE_VAL, &choice.best);
+			renc_trial_try_shape(room, &fixed, HUGE_VAL, &choice.best);
 		}
 		else
 		{

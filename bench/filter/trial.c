@@ -188,7 +188,7 @@ trial_run(trial *t, const renc_shape *shape, size_t n, double limit)
 		renc_mask	mask;
 
 		renc_program_compile(&program, shape, BENCH_ROWS, &query);
-		mask = renc_program_run(&program, &windows, t->asked[i]);
+		mask = renc_program_execute(&program, &windows, t->asked[i]);
 		t->passed[i] = (uint8_t) renc_mask_count(renc_mask_andnot(mask, t->truth[i]));
 		result.passed += t->passed[i];
 		result.missed += renc_mask_count(renc_mask_andnot(t->truth[i], mask));

@@ -210,7 +210,7 @@ build_serially(Relation heap, Relation index, IndexInfo *indexInfo, RencoderBuil
 	build = rencoder_build_group_create(heap, index, indexInfo, plan, &progress, sorter,
 										true);
 	for (uint32 group = 0; group < rencoder_group_count(plan->nranges); group++)
-		rencoder_build_group_run(build, group);
+		rencoder_build_group_make(build, group);
 	totals = rencoder_build_group_finish(build);
 	if (run != NULL)
 		rencoder_build_run_finish(run, sorter, &totals);

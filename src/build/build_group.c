@@ -327,11 +327,11 @@ fill_slot(RencoderBuildGroup *b, int col, int slot)
 	if (renc_mask_test(mask, slot))
 		rencoder_set_add(b->header[col]->always, slot);
 	if (slot == 0)
-		b->filling[col] = rencoder_filter_begin(&b->config[col]);
+		b->filling[col] = rencoder_filling_begin(&b->config[col]);
 	if (ranges[slot].n > 0)
-		rencoder_filter_fill(b->filling[col], slot, &ranges[slot]);
+		rencoder_filling_add(b->filling[col], slot, &ranges[slot]);
 	if (slot == group_slots(b) - 1)
-		finish_matrix(b, col, rencoder_filter_finish(b->filling[col]));
+		finish_matrix(b, col, rencoder_filling_finish(b->filling[col]));
 }
 
 /*
@@ -470,7 +470,7 @@ rencoder_build_group_create(Relation heap, Relation index, IndexInfo *indexInfo,
 }
 
 void
-rencoder_build_group_run(RencoderBuildGroup *b, uint32 group)
+rencoder_build_group_make(RencoderBuildGroup *b, uint32 group)
 {
 	uint64		first = (uint64) group * RENC_GROUP_RANGES * b->meta.pages_per_range;
 	uint64		end = first + (uint64) RENC_GROUP_RANGES * b->meta.pages_per_range;

@@ -79,7 +79,7 @@ extern RencoderBuildGroup *rencoder_build_group_create(Relation heap, Relation i
  * Locks: the caller's on heap and index, as for a build; relation extension.
  * Runs user code of expression indexes.  Errors: those of a heap scan.
  */
-extern void rencoder_build_group_run(RencoderBuildGroup *build, uint32 group);
+extern void rencoder_build_group_make(RencoderBuildGroup *build, uint32 group);
 
 /*
  * No more groups: what was found in them.  Says at DEBUG1 what the time went

@@ -105,7 +105,7 @@ build_groups(RencoderBuildGroup *build, Shared *shared)
 
 		if (group >= shared->ngroups)
 			break;
-		rencoder_build_group_run(build, group);
+		rencoder_build_group_make(build, group);
 	}
 }
 
@@ -280,7 +280,7 @@ rencoder_build_parallel(Relation heap, Relation index, IndexInfo *indexInfo,
 	build_groups(build, leader.shared);
 	wait_for_workers(&leader);
 	if (ngroups < rencoder_group_count(plan->nranges))
-		rencoder_build_group_run(build, ngroups);
+		rencoder_build_group_make(build, ngroups);
 	*totals = rencoder_build_group_finish(build);
 	gather(&leader, totals);
 	if (run != NULL)

@@ -71,7 +71,7 @@ extern void rencoder_build_run_finish(RencoderBuildRun *run, RencoderRunSorter *
  * there are none to be had or too few groups.
  *
  * Sets plan->memory, and finishes the run, if there is to be one.  Locks and errors as
- * rencoder_build_group_run(); an error of a worker is raised here, and an error here ends
+ * rencoder_build_group_make(); an error of a worker is raised here, and an error here ends
  * the workers.
  */
 extern bool rencoder_build_parallel(Relation heap, Relation index, IndexInfo *indexInfo,

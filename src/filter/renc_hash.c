@@ -19,13 +19,13 @@ hash_level(uint64_t seed, int level)
 }
 
 renc_hash_level
-renc_hash_root_level(int level)
+renc_hash_level_for_roots(int level)
 {
 	return hash_level(SEED_ROOT, level);
 }
 
 renc_hash_level
-renc_hash_node_level(int level)
+renc_hash_level_for_nodes(int level)
 {
 	return hash_level(SEED_NODE, level);
 }

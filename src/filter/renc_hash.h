@@ -42,8 +42,8 @@ typedef struct renc_hash_level
 } renc_hash_level;
 
 /* Roots (which select windows) and nodes inside trees (which select rows) are seeded apart. */
-extern renc_hash_level renc_hash_root_level(int level);
-extern renc_hash_level renc_hash_node_level(int level);
+extern renc_hash_level renc_hash_level_for_roots(int level);
+extern renc_hash_level renc_hash_level_for_nodes(int level);
 
 /* Hash of the node of a level that holds "key". */
 static inline renc_hash
@@ -63,13 +63,13 @@ renc_hash_key(uint64_t key, renc_hash_level level)
 static inline renc_hash
 renc_hash_root(uint64_t key, int level)
 {
-	return renc_hash_key(key, renc_hash_root_level(level));
+	return renc_hash_key(key, renc_hash_level_for_roots(level));
 }
 
 static inline renc_hash
 renc_hash_node(uint64_t key, int level)
 {
-	return renc_hash_key(key, renc_hash_node_level(level));
+	return renc_hash_key(key, renc_hash_level_for_nodes(level));
 }
 
 /* Hash of a number, of no meaning on disk. */

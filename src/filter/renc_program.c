@@ -308,8 +308,8 @@ run_window(renc_program *prog, const renc_tree *tree, uint32_t w,
 }
 
 renc_mask
-renc_program_run(renc_program *prog, const renc_windows *windows,
-				 renc_mask candidates)
+renc_program_execute(renc_program *prog, const renc_windows *windows,
+					 renc_mask candidates)
 {
 	renc_mask	result = renc_mask_none();
 

@@ -1,10 +1,10 @@
 /*
  * renc_program.h
- *		Probe programs: a query compiled for one shape, run over masks.
+ *		Probe programs: a query compiled for one shape, executed on masks.
  *
  * Compiled once per scan and shape, a program is the list of the nodes that
  * decompose the query, with their hashes; it does not depend on the number of
- * windows, so all groups of one shape share it.  Running it over a group is
+ * windows, so all groups of one shape share it.  Executing it on a group is
  * AND and OR of rows (masks of 128 or 8 ranges):
  *
  *		node      = parent AND its rows in each window
@@ -59,11 +59,11 @@ typedef struct renc_program
 	int			nnodes;
 	renc_tree	tree[RENC_MAX_TREES];
 	renc_node	node[RENC_MAX_NODES];
-	renc_mask	mask[RENC_MAX_NODES];	/* scratch of a run */
+	renc_mask	mask[RENC_MAX_NODES];	/* scratch of an execution */
 } renc_program;
 
 /*
- * Where a run finds its windows.  "window" returns the rows of a window, valid
+ * Where an execution finds its windows.  "window" returns the rows of a window, valid
  * until the next call, or NULL if it cannot be read, which counts as all bits
  * set.  "width" is 16 (matrix) or 1 (slice).
  */
@@ -86,12 +86,12 @@ typedef struct renc_windows
 extern void renc_program_compile(renc_program *prog, const renc_shape *shape,
 								 uint32_t rows, const renc_query *query);
 
-/* The same with a budget of fewer nodes, and without hashes of nodes: to be looked at, not run. */
+/* The same with a budget of fewer nodes, and without hashes of nodes: to be looked at only. */
 extern void renc_program_compile_within(renc_program *prog, const renc_shape *shape,
 										const renc_query *query, int max_nodes);
 
 /* Ranges of "candidates" that may hold a key satisfying the query. */
-extern renc_mask renc_program_run(renc_program *prog, const renc_windows *windows,
-								  renc_mask candidates);
+extern renc_mask renc_program_execute(renc_program *prog, const renc_windows *windows,
+									  renc_mask candidates);
 
 #endif							/* RENC_PROGRAM_H */

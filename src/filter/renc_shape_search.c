@@ -103,7 +103,7 @@ try_shape(search_state *h, const renc_shape *shape, double limit, shape_candidat
 	if (!has_work(h) || !renc_shape_valid(shape, NULL))
 		return false;
 	c->shape = *shape;
-	renc_trial_run(h->trial, shape, limit, &c->p);
+	renc_trial_try_shape(h->trial, shape, limit, &c->p);
 	c->p.cost = renc_trial_cost(h->trial, &c->p, h->least);
 	return c->p.complete && c->p.cost < limit;
 }
@@ -463,7 +463,7 @@ try_first(search_state *h, shape_candidate *first, int n)
 	h->n = 0;
 	for (int i = 0; i < n; i++)
 	{
-		renc_trial_run(h->trial, &first[i].shape, INFINITY, &first[i].p);
+		renc_trial_try_shape(h->trial, &first[i].shape, INFINITY, &first[i].p);
 		points = fmin(points, first[i].p.kind[RENC_SAMPLE_POINT]);
 	}
 	for (int k = 0; k < RENC_SAMPLE_KINDS; k++)
@@ -508,7 +508,7 @@ propose_first(const search_state *h, const renc_shape *rule, const renc_shape *f
 static size_t
 samples_for(search_state *h, const renc_shape *shape, int trials)
 {
-	return renc_trial_affordable(h->trial, shape, (h->work - renc_trial_work(h->trial)) / trials);
+	return renc_trial_samples_for_work(h->trial, shape, (h->work - renc_trial_work(h->trial)) / trials);
 }
 
 /*

@@ -502,7 +502,7 @@ renc_trial_count(const renc_trial *t)
 }
 
 void
-renc_trial_run(renc_trial *t, const renc_shape *shape, double limit, renc_prediction *out)
+renc_trial_try_shape(renc_trial *t, const renc_shape *shape, double limit, renc_prediction *out)
 {
 	memset(out, 0, sizeof(*out));
 	t->runs++;
@@ -530,12 +530,12 @@ work_of(renc_trial *t, const renc_shape *shape, size_t samples)
 	renc_prediction p;
 
 	renc_trial_limit(t, samples);
-	renc_trial_run(t, shape, INFINITY, &p);
+	renc_trial_try_shape(t, shape, INFINITY, &p);
 	return t->work - before;
 }
 
 size_t
-renc_trial_affordable(renc_trial *t, const renc_shape *shape, double work)
+renc_trial_samples_for_work(renc_trial *t, const renc_shape *shape, double work)
 {
 	double		half = work_of(t, shape, LEAST_SAMPLES / 2);
 	double		more = work_of(t, shape, LEAST_SAMPLES) - half;

@@ -8,7 +8,7 @@
  * one in a million, which counting those that pass would not.
  *
  * Use: fill in a renc_trial_input, renc_trial_init() once for each group (it
- * compares every sample with every range), then renc_trial_run() for each shape.  A trial
+ * compares every sample with every range), then renc_trial_try_shape() for each shape.  A trial
  * is one block of memory of renc_trial_size() bytes from the caller; it keeps
  * pointers to the keys and samples.
  */
@@ -125,8 +125,8 @@ extern bool renc_trial_init(renc_trial *trial, const renc_trial_input *in);
  * Tries a valid shape.  If all samples are queries that were put, it gives up as soon as they are
  * known to cost more than "limit"; pass INFINITY to have the exact numbers.
  */
-extern void renc_trial_run(renc_trial *trial, const renc_shape *shape,
-						   double limit, renc_prediction *out);
+extern void renc_trial_try_shape(renc_trial *trial, const renc_shape *shape,
+								 double limit, renc_prediction *out);
 
 /*
  * What a query costs, in heap pages.  Nobody knows how often which kind of those that are made up
@@ -140,7 +140,7 @@ extern double renc_trial_cost(const renc_trial *trial, const renc_prediction *p,
  * With how many of the samples a trial of a shape takes so much work: long queries take long.  Tries
  * it with a few, so that renc_trial_limit() must follow.
  */
-extern size_t renc_trial_affordable(renc_trial *trial, const renc_shape *shape, double work);
+extern size_t renc_trial_samples_for_work(renc_trial *trial, const renc_shape *shape, double work);
 
 /* From now on so many of the samples are asked at most; how many are asked. */
 extern void renc_trial_limit(renc_trial *trial, size_t samples);

@@ -113,20 +113,20 @@ begin_filling(const RencoderConfig *config, int nbands)
 }
 
 RencoderFilling *
-rencoder_filter_begin(const RencoderConfig *config)
+rencoder_filling_begin(const RencoderConfig *config)
 {
 	return begin_filling(config, config->width);
 }
 
 void
-rencoder_filter_fill(RencoderFilling *f, unsigned int slot, const renc_keys *keys)
+rencoder_filling_add(RencoderFilling *f, unsigned int slot, const renc_keys *keys)
 {
 	renc_window_fill((uint8 *) f->image, f->nbands, slot, &f->shape,
 					 f->config->nwindows, RENCODER_ROWS, keys->key, keys->n);
 }
 
 char *
-rencoder_filter_finish(RencoderFilling *f)
+rencoder_filling_finish(RencoderFilling *f)
 {
 	char	   *image = f->image;
 
@@ -143,9 +143,9 @@ rencoder_filter_build_bands(const RencoderConfig *config, const renc_keys *range
 	{
 		CHECK_FOR_INTERRUPTS();
 		if (ranges[slot].n > 0)
-			rencoder_filter_fill(f, slot, &ranges[slot]);
+			rencoder_filling_add(f, slot, &ranges[slot]);
 	}
-	return rencoder_filter_finish(f);
+	return rencoder_filling_finish(f);
 }
 
 char *

@@ -102,15 +102,15 @@ extern RencoderEstimate rencoder_filter_estimate(const RencoderConfig *config,
 extern char *rencoder_filter_build(const RencoderConfig *config, const renc_keys *ranges);
 
 /*
- * The same range by range, for keys that do not fit into memory together:
- * begin, fill for each slot, finish, which returns what build does.
+ * The same range by range, for keys that do not fit into memory together: begin, add for each
+ * slot, finish, which frees the filling and returns what build does.
  */
-extern RencoderFilling *rencoder_filter_begin(const RencoderConfig *config);
-extern void rencoder_filter_fill(RencoderFilling *f, unsigned int slot, const renc_keys *keys);
-extern char *rencoder_filter_finish(RencoderFilling *f);
+extern RencoderFilling *rencoder_filling_begin(const RencoderConfig *config);
+extern void rencoder_filling_add(RencoderFilling *f, unsigned int slot, const renc_keys *keys);
+extern char *rencoder_filling_finish(RencoderFilling *f);
 
 /*
- * Writes the pages of a slab that build, or end, has made an image of.  Nothing refers
+ * Writes the pages of a slab whose image build, or the end of a filling, returned.  Nothing refers
  * to them yet.  Locks, WAL and errors: as rencoder_wal_write_fresh().  Can be
  * cancelled unless interrupts are held.
  */

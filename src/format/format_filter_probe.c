@@ -270,7 +270,7 @@ rencoder_filter_probe(RencoderProbe *probe, const RencoderSlab *slab, renc_mask 
 
 		if (renc_mask_empty(left))
 			break;
-		result = renc_mask_or(result, renc_program_run(programs->program[i], &windows, left));
+		result = renc_mask_or(result, renc_program_execute(programs->program[i], &windows, left));
 	}
 	rencoder_probe_release(probe);
 	return result;

@@ -5,7 +5,8 @@
  * src/README.md (section 7, Delta) has the steps, README.md which deltas a new one takes in.  All that
  * it is made of is read as often as it has trees, and sorted tree by tree.  Closed pages and LIVE runs
  * do not change, and go only by the hand of the maintainer, whom the caller is (INV-12).
- * When: rencoder_delta_is_due(), which the worker asks above all (worker/worker_job.c).
+ * When: if rencoder_pending_has_closed() enough pages, which the worker asks above all
+ * (worker/worker_job.c).
  *
  * An entry is left out if it is needless (INV-13).  The group's header said so before the new
  * delta becomes LIVE: a scan that searches it reads that, and does not ask for the entry.  Whole
@@ -410,15 +411,6 @@ closed_pages(const RencoderRuns *runs)
 		runs->pending_last_number - runs->pending_first_number;
 }
 
-bool
-rencoder_delta_is_due(Relation index, uint64 least)
-{
-	RencoderRuns runs;
-
-	rencoder_runs_copy(index, &runs, NULL);
-	return closed_pages(&runs) >= least;
-}
-
 static Merge *
 begin_delta_merge(Relation index)
 {
@@ -522,7 +514,7 @@ rencoder_delta_make(Relation index, uint64 least, uint32 most, double factor)
 void
 rencoder_delta_make_meanwhile(Relation index, uint64 cut, uint32 making)
 {
-	if (rencoder_delta_is_due(index, RENCODER_DELTA_PAGES))
+	if (rencoder_pending_has_closed(index, RENCODER_DELTA_PAGES))
 		make_delta_since(index, RENCODER_DELTA_PAGES, PG_UINT32_MAX, RENCODER_DELTA_BUSY, cut, making);
 }
 
@@ -538,7 +530,7 @@ make_locked(Relation index, double factor)
 void
 rencoder_delta_settle(Relation index, bool all)
 {
-	if (all || rencoder_delta_is_due(index, 1))
+	if (all || rencoder_pending_has_closed(index, 1))
 		(void) rencoder_pending_close(index);
 	make_locked(index, RENCODER_DELTA_AT_REST);
 }

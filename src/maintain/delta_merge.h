@@ -20,9 +20,6 @@
 #define RENCODER_DELTA_READ		3
 #define RENCODER_DELTA_AT_REST	8
 
-/* Are "least" pages closed?  Locks: metapage and run list share, released. */
-extern bool rencoder_delta_is_due(Relation index, uint64 least);
-
 /*
  * Makes a delta of the closed pages of the pending list, if there are "least" of them (several, if
  * they have keys of several generations of a coder); merges it with deltas that are not larger

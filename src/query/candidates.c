@@ -359,9 +359,9 @@ copy_sound_entry(CandidateWalk *s, uint32 group, RencoderEntry entry)
 }
 
 void
-rencoder_candidates_trial(Relation index, BlockNumber heap_nblocks,
-						  RencoderQuery *query, uint32 max_groups,
-						  RencoderCandidateCounts *counts)
+rencoder_candidates_count_sampled(Relation index, BlockNumber heap_nblocks,
+								  RencoderQuery *query, uint32 max_groups,
+								  RencoderCandidateCounts *counts)
 {
 	CandidateWalk s;
 	RencoderCopies none;

@@ -53,8 +53,8 @@ extern int64 rencoder_candidates_find(Relation index, BlockNumber heap_nblocks,
  * changed meanwhile are not repeated, damaged groups and those that name a run are
  * left out.
  */
-extern void rencoder_candidates_trial(Relation index, BlockNumber heap_nblocks,
-									  RencoderQuery *query, uint32 max_groups,
-									  RencoderCandidateCounts *counts);
+extern void rencoder_candidates_count_sampled(Relation index, BlockNumber heap_nblocks,
+											  RencoderQuery *query, uint32 max_groups,
+											  RencoderCandidateCounts *counts);
 
 #endif							/* RENCODER_CANDIDATES_H */

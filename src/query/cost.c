@@ -127,7 +127,7 @@ analyze_index(RencoderCostPath *p)
 	if (p->info.covered > 0)
 		rencoder_cost_runs_read(index, &runs, p->query, known, asked, &p->runs);
 	else if (known)
-		rencoder_cost_groups_trial(index, heap_pages, p->query, &p->info);
+		rencoder_cost_groups_read_sample(index, heap_pages, p->query, &p->info);
 	for (int col = 0; col < p->index->nkeycolumns && p->may_look; col++)
 	{
 		bool		by_flags = p->column[col].keys ?
@@ -260,12 +260,12 @@ correct_by_sample(const RencoderCostPath *p, double reachable, double hit)
 	double		times = beyond_samples(p);
 	double		rate;
 
-	if (info->trial_ranges == 0)
+	if (info->sample_ranges == 0)
 		return hit;
-	rate = info->trial_hits / info->trial_ranges;
-	if (rate > 0 || (info->trial_all && times == 1))
+	rate = info->sample_hits / info->sample_ranges;
+	if (rate > 0 || (info->sample_all && times == 1))
 		return (1 - pow(1 - rate, times)) * (info->ranges - info->unsummarized);
-	return Min(hit, Max(times * reachable / info->trial_ranges, 1));
+	return Min(hit, Max(times * reachable / info->sample_ranges, 1));
 }
 
 static bool

@@ -26,7 +26,7 @@
  * Groups probed with the query when planning: 2,048 ranges tell a rate of one
  * in a thousand, for some 50 pages read.
  */
-#define TRIAL_GROUPS		16
+#define SAMPLED_GROUPS		16
 
 /* Headers looked at for null flags, at most. */
 #define NULLS_GROUPS		4
@@ -230,15 +230,15 @@ rencoder_cost_groups_read(Relation index, double heap_pages,
 }
 
 void
-rencoder_cost_groups_trial(Relation index, double heap_pages,
-						   RencoderQuery *query, RencoderCostGroups *info)
+rencoder_cost_groups_read_sample(Relation index, double heap_pages,
+								 RencoderQuery *query, RencoderCostGroups *info)
 {
 	RencoderCandidateCounts counts;
 
-	rencoder_candidates_trial(index, (BlockNumber) heap_pages, query, TRIAL_GROUPS, &counts);
-	info->trial_ranges = (double) (counts.ranges - counts.unsummarized);
-	info->trial_hits = (double) (counts.candidates - counts.unsummarized);
-	info->trial_all = info->groups <= TRIAL_GROUPS;
+	rencoder_candidates_count_sampled(index, (BlockNumber) heap_pages, query, SAMPLED_GROUPS, &counts);
+	info->sample_ranges = (double) (counts.ranges - counts.unsummarized);
+	info->sample_hits = (double) (counts.candidates - counts.unsummarized);
+	info->sample_all = info->groups <= SAMPLED_GROUPS;
 }
 
 /* Adds what a group's header says of nulls. */

@@ -29,9 +29,9 @@ typedef struct RencoderCostGroups
 	RencoderConfig config[INDEX_MAX_KEYS];
 
 	/* What the query, if it is known, found in a sample of the groups. */
-	double		trial_ranges;	/* summarized ones; 0 if there is no sample */
-	double		trial_hits;		/* of them, that may hold a row */
-	bool		trial_all;		/* the sample is the whole index */
+	double		sample_ranges;	/* summarized ones; 0 if there is no sample */
+	double		sample_hits;	/* of them, that may hold a row */
+	bool		sample_all;		/* the sample is the whole index */
 } RencoderCostGroups;
 
 /*
@@ -60,9 +60,9 @@ extern void rencoder_cost_groups_read(Relation index, double heap_pages,
 									  RencoderCostGroups *info, RencoderRuns *runs);
 
 /* Fills in the sample.  "query" has all clauses.  Only if may_look. */
-extern void rencoder_cost_groups_trial(Relation index, double heap_pages,
-									   RencoderQuery *query,
-									   RencoderCostGroups *info);
+extern void rencoder_cost_groups_read_sample(Relation index, double heap_pages,
+											 RencoderQuery *query,
+											 RencoderCostGroups *info);
 
 /*
  * Fills in *nulls, which is zero, for a column that is asked for nulls, or for values.  Only

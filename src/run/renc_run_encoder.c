@@ -286,7 +286,7 @@ try_price(renc_run_encoder *e, double price)
 		uint32_t	npieces = renc_run_plan(&e->planner, e->pair + i, n, piece);
 
 		for (uint32_t j = 0, at = i; j < npieces; at += piece[j++].n)
-			renc_run_expect(&sum, &piece[j], e->pair + at, piece[j].n);
+			renc_run_expect_add(&sum, &piece[j], e->pair + at, piece[j].n);
 	}
 	return sum;
 }
@@ -388,14 +388,14 @@ put_piece(renc_run_encoder *e, const renc_run_pair *pair, const renc_run_piece *
 			return 0;
 		}
 		fit = fit > 0 ? fit : 1;
-		n = fit <= 8 ? fit : renc_run_plan_split(pair, fit - fit / 8, fit);
+		n = fit <= 8 ? fit : renc_run_plan_find_split(pair, fit - fit / 8, fit);
 	}
 	if (e->build.options.samples != NULL)
 		ask_samples(e, pair, n, piece->width, more || n < piece->n);
-	renc_run_expect(&e->all, piece, pair, n);
+	renc_run_expect_add(&e->all, piece, pair, n);
 
 	renc_run_expect_fade(&e->recent, KEPT);
-	renc_run_expect(&e->recent, piece, pair, n);
+	renc_run_expect_add(&e->recent, piece, pair, n);
 
 	if (e->build.options.target == RENC_RUN_FALSE_PAGES)
 		correct_for_false_pages(e, piece->keys * n / piece->n);
@@ -426,7 +426,7 @@ choose_cut(renc_run_encoder *e, uint32_t nominal, uint32_t most)
 			e->heavy_key = pair[i].key;
 		}
 	}
-	return left > most ? renc_run_plan_split(pair, nominal - nominal / 4, most) : left;
+	return left > most ? renc_run_plan_find_split(pair, nominal - nominal / 4, most) : left;
 }
 
 /* Makes blocks of the first pairs, "n" of them or fewer. */

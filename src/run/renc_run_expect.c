@@ -7,7 +7,7 @@
 #include <math.h>
 
 void
-renc_run_expect(renc_run_expected *sum, const renc_run_piece *piece, const renc_run_pair *pair, uint32_t n)
+renc_run_expect_add(renc_run_expected *sum, const renc_run_piece *piece, const renc_run_pair *pair, uint32_t n)
 {
 	double		part = (double) n / piece->n;
 

@@ -21,8 +21,8 @@ typedef struct renc_run_expected
 } renc_run_expected;
 
 /* Adds the first n pairs of a piece. */
-extern void renc_run_expect(renc_run_expected *sum, const renc_run_piece *piece, const renc_run_pair *pair,
-							uint32_t n);
+extern void renc_run_expect_add(renc_run_expected *sum, const renc_run_piece *piece, const renc_run_pair *pair,
+								uint32_t n);
 
 /* "part" of what was expected counts from now on. */
 extern void renc_run_expect_fade(renc_run_expected *sum, double part);

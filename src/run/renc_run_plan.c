@@ -51,7 +51,7 @@ renc_run_plan_page_span(const renc_run_pair *pair, uint32_t n, uint32_t *first, 
 }
 
 uint32_t
-renc_run_plan_split(const renc_run_pair *pair, uint32_t lo, uint32_t hi)
+renc_run_plan_find_split(const renc_run_pair *pair, uint32_t lo, uint32_t hi)
 {
 	uint32_t	best = hi;
 	uint64_t	most = 0;
@@ -222,13 +222,13 @@ divide(renc_run_planner *planner, renc_run_part *part, const renc_run_cost *whol
 	if (n >= MIN_DIVIDED && part->depth < PLAN_DEPTH)
 	{
 		renc_run_part *half = planner->half[part->depth];
-		uint32_t	cut = renc_run_plan_split(planner->pair, part->first + n / 4, part->end - n / 4);
+		uint32_t	split = renc_run_plan_find_split(planner->pair, part->first + n / 4, part->end - n / 4);
 		double		spread = planner->spread;
 		const renc_run_cost *left;
 		const renc_run_cost *right;
 
-		begin_part(planner, &half[0], part->first, cut, part->depth + 1);
-		begin_part(planner, &half[1], cut, part->end, part->depth + 1);
+		begin_part(planner, &half[0], part->first, split, part->depth + 1);
+		begin_part(planner, &half[1], split, part->end, part->depth + 1);
 		left = choose_width(planner, &half[0]);
 		right = choose_width(planner, &half[1]);
 		if (is_stuck(planner, part, whole) || left->total + right->total < whole->total + PROMISING)

@@ -74,10 +74,10 @@ extern uint32_t renc_run_plan(renc_run_planner *planner, const renc_run_pair *pa
 							  renc_run_piece *piece);
 
 /*
- * Where in lo < i <= hi to cut: before pair i, whose key differs from the one before in
+ * Where in lo < i <= hi to split: before pair i, whose key differs from the one before in
  * the highest bit.  There is a pair "hi".
  */
-extern uint32_t renc_run_plan_split(const renc_run_pair *pair, uint32_t lo, uint32_t hi);
+extern uint32_t renc_run_plan_find_split(const renc_run_pair *pair, uint32_t lo, uint32_t hi);
 
 /* The first page of some pairs, and from it to the last. */
 extern void renc_run_plan_page_span(const renc_run_pair *pair, uint32_t n, uint32_t *first,

@@ -20,9 +20,9 @@
 PG_FUNCTION_INFO_V1(rencoder_summarize_new_values);
 PG_FUNCTION_INFO_V1(rencoder_summarize_range);
 PG_FUNCTION_INFO_V1(rencoder_desummarize_range);
-PG_FUNCTION_INFO_V1(rencoder_note_tail_ranges);
-PG_FUNCTION_INFO_V1(rencoder_retune_index);
-PG_FUNCTION_INFO_V1(rencoder_compact_index);
+PG_FUNCTION_INFO_V1(rencoder_sql_note_tail);
+PG_FUNCTION_INFO_V1(rencoder_sql_retune);
+PG_FUNCTION_INFO_V1(rencoder_sql_compact);
 
 static BlockNumber
 heap_block_arg(int64 heap_blkno)
@@ -109,7 +109,7 @@ rencoder_summarize_range(PG_FUNCTION_ARGS)
  * of these ranges, 0 if the index has no runs.  ShareUpdateExclusiveLock on table and index.
  */
 Datum
-rencoder_note_tail_ranges(PG_FUNCTION_ARGS)
+rencoder_sql_note_tail(PG_FUNCTION_ARGS)
 {
 	RencoderOpenIndex target;
 	int			n = 0;
@@ -154,7 +154,7 @@ rencoder_desummarize_range(PG_FUNCTION_ARGS)
  * and writes go on.
  */
 Datum
-rencoder_retune_index(PG_FUNCTION_ARGS)
+rencoder_sql_retune(PG_FUNCTION_ARGS)
 {
 	RencoderOpenIndex target;
 	int64		n = 0;
@@ -172,7 +172,7 @@ rencoder_retune_index(PG_FUNCTION_ARGS)
  * ShareUpdateExclusiveLock on table and index: reads and writes go on.
  */
 Datum
-rencoder_compact_index(PG_FUNCTION_ARGS)
+rencoder_sql_compact(PG_FUNCTION_ARGS)
 {
 	RencoderOpenIndex target;
 	uint32		n = 0;

@@ -275,6 +275,14 @@ rencoder_pending_last_closed(Relation index)
 	return bounds.last == RENCODER_NO_BLOCK ? bounds.last_number : bounds.last_number - 1;
 }
 
+bool
+rencoder_pending_has_closed(Relation index, uint64 npages)
+{
+	Bounds		bounds = read_bounds(index);
+
+	return bounds.first != RENCODER_NO_BLOCK && bounds.last_number - bounds.first_number >= npages;
+}
+
 /* ---- Spare pages ---- */
 
 /* So many are freed in a record. */

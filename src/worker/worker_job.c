@@ -13,6 +13,7 @@
 #include "maintain/delta_merge.h"
 #include "maintain/note.h"
 #include "maintain/summarize.h"
+#include "store/pending.h"
 #include "worker/autosummarize.h"
 
 /* How long it works on one index, unless a slice, or a group at once, takes longer. */
@@ -85,7 +86,7 @@ shorten_pending(Relation index, bool read)
 {
 	uint64		least = read ? RENCODER_DELTA_READ_PAGES : RENCODER_DELTA_PAGES;
 
-	if (!rencoder_delta_is_due(index, least))
+	if (!rencoder_pending_has_closed(index, least))
 		return;
 	rencoder_meta_lock_maintainer(index);
 	rencoder_delta_make(index, least, PG_UINT32_MAX,

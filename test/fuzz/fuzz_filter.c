@@ -309,7 +309,7 @@ fuzz_program(fuzz_input *in)
 
 		if (g->width == RENC_SLICE_WIDTH)
 			asked.w[0] &= 0xFF, asked.w[1] = 0;
-		result = renc_program_run(&program, &windows, asked);
+		result = renc_program_execute(&program, &windows, asked);
 		fuzz_expect(renc_mask_empty(renc_mask_andnot(result, asked)), "a range that nobody asked for");
 		fuzz_expect(renc_mask_empty(renc_mask_andnot(renc_mask_and(truth(g, &query), asked), result)),
 					"a range is missing");

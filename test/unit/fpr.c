@@ -104,7 +104,7 @@ measure(const group *g, int nranges, double bits_per_key, const renc_shape *shap
 		next(&interval.lo, &interval.hi);
 		query = renc_query_intervals(&set);
 		renc_program_compile(&program, shape, TEST_ROWS, &query);
-		result = renc_program_run(&program, &windows, some);
+		result = renc_program_execute(&program, &windows, some);
 		truth = renc_mask_and(holders_of(g, interval.lo, interval.hi), some);
 		passed += renc_mask_count(renc_mask_andnot(result, truth));
 		empty += nranges - renc_mask_count(truth);

@@ -159,7 +159,7 @@ check_set(const group *g, const renc_interval *intervals, size_t n, findings *f)
 		truth = renc_mask_or(truth, true_ranges(g->ranges, RENC_GROUP_RANGES,
 												intervals[i].lo, intervals[i].hi));
 	renc_program_compile(&program, &g->shape, TEST_ROWS, &query);
-	result = renc_program_run(&program, &windows, candidates);
+	result = renc_program_execute(&program, &windows, candidates);
 
 	f->runs++;
 	f->always += program.always;
@@ -323,7 +323,7 @@ test_set_is_union(void)
 		set.n = 6;
 		query = renc_query_intervals(&set);
 		renc_program_compile(&program, &g.shape, TEST_ROWS, &query);
-		united = renc_program_run(&program, &windows, renc_mask_all());
+		united = renc_program_execute(&program, &windows, renc_mask_all());
 		cut = program.always;
 		for (int k = 0; k < 6; k++)
 		{
@@ -331,7 +331,7 @@ test_set_is_union(void)
 
 			query = renc_query_intervals(&one);
 			renc_program_compile(&program, &g.shape, TEST_ROWS, &query);
-			parts = renc_mask_or(parts, renc_program_run(&program, &windows, renc_mask_all()));
+			parts = renc_mask_or(parts, renc_program_execute(&program, &windows, renc_mask_all()));
 			cut |= program.always;
 		}
 		if (!cut)
@@ -370,7 +370,7 @@ test_unreadable(void)
 
 		random_shape(&shape, 50, 64);
 		renc_program_compile(&program, &shape, TEST_ROWS, &query);
-		wrong += !mask_equal(renc_program_run(&program, &windows, candidates), candidates);
+		wrong += !mask_equal(renc_program_execute(&program, &windows, candidates), candidates);
 	}
 	tap_ok(wrong == 0, "unreadable windows: all candidates stay, %d wrong", wrong);
 }
@@ -413,13 +413,13 @@ test_window_reads(void)
 			outer.window = counting_window;
 			outer.arg = &inner;
 			window_calls = 0;
-			(void) renc_program_run(&program, &outer, renc_mask_all());
+			(void) renc_program_execute(&program, &outer, renc_mask_all());
 			for (int t = 0; t < program.ntrees; t++)
 				bound += g.shape.stage[program.tree[t].stage].kw;
 			if (!program.always && window_calls > bound)
 				wrong++;
 			window_calls = 0;
-			(void) renc_program_run(&program, &outer, renc_mask_none());
+			(void) renc_program_execute(&program, &outer, renc_mask_none());
 			if (window_calls != 0)
 				wrong++;
 		}

@@ -277,7 +277,7 @@ measure(const renc_shape *shape, uint32_t nwindows, uint32_t side, bool around, 
 		renc_box_set_prepare(&box, 1);
 		query = renc_query_boxes(&set);
 		renc_program_compile(&program, shape, TEST_ROWS, &query);
-		mask = renc_program_run(&program, &windows, renc_mask_all());
+		mask = renc_program_execute(&program, &windows, renc_mask_all());
 		for (int r = 0; r < RANGES; r++)
 		{
 			bool		match = has_point(&ranges[r], &box);

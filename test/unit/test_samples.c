@@ -163,7 +163,7 @@ measure(const test_filter *f, const renc_shape *shape, const renc_interval *quer
 		renc_mask	truth = true_ranges(ranges, RANGES, query[i].lo, query[i].hi);
 
 		renc_program_compile(&program, shape, TEST_ROWS, &q);
-		passed += renc_mask_count(renc_mask_andnot(renc_program_run(&program, &windows, all), truth));
+		passed += renc_mask_count(renc_mask_andnot(renc_program_execute(&program, &windows, all), truth));
 		empty += RANGES - renc_mask_count(truth);
 	}
 	return passed / empty;

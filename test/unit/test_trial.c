@@ -203,7 +203,7 @@ measure(const renc_shape *shape, double *passed, double *reads, long *missed)
 		renc_mask	mask;
 
 		renc_program_compile(&program, shape, TEST_ROWS, &q);
-		mask = renc_program_run(&program, &windows, renc_mask_all());
+		mask = renc_program_execute(&program, &windows, renc_mask_all());
 		*passed += renc_mask_count(renc_mask_andnot(mask, truth[i]));
 		*missed += renc_mask_count(renc_mask_andnot(truth[i], mask));
 		empty += RANGES - renc_mask_count(truth[i]);
@@ -282,7 +282,7 @@ test_round(const setting *s, ratios *r)
 
 		if (!renc_shape_valid(&shape, NULL))
 			continue;
-		renc_trial_run(trial, &shape, HUGE_VAL, &p);
+		renc_trial_try_shape(trial, &shape, HUGE_VAL, &p);
 		fpr = measure(&shape, &passed, &reads, &r->missed);
 		if (fpr < least)
 		{
@@ -353,7 +353,7 @@ test_curtailed(void)
 	in = trial_input();
 	trial = trial_room(trial, &in);
 	renc_trial_init(trial, &in);
-	renc_trial_run(trial, &shape, HUGE_VAL, &p);
+	renc_trial_try_shape(trial, &shape, HUGE_VAL, &p);
 	measure(&shape, &unused, &reads, &missed);
 	tap_ok(missed == 0 && p.windows > 0.5 * reads && p.windows < 10 * reads,
 		   "second stage at the ends alone: %.1f windows read, %.1f predicted", reads, p.windows);

@@ -422,7 +422,7 @@ ask_filters(const renc_keys *ranges, const renc_shape *shape, uint32_t spread,
 		set.n = renc_box_set_prepare(&box, 1);
 		query = renc_query_boxes(&set);
 		renc_program_compile(&program, shape, TEST_ROWS, &query);
-		result = renc_program_run(&program, &windows, renc_mask_all());
+		result = renc_program_execute(&program, &windows, renc_mask_all());
 		for (int r = 0; r < RANGES; r++)
 		{
 			bool		truth = false;

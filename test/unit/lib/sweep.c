@@ -138,7 +138,7 @@ check_slices(const group *g, renc_mask result, findings *f)
 	{
 		renc_mask	all = {{0xff, 0}};
 		renc_windows windows = filter_windows(&g->slice[s]);
-		renc_mask	m = renc_program_run(&program, &windows, all);
+		renc_mask	m = renc_program_execute(&program, &windows, all);
 
 		sliced.w[s / 8] |= m.w[0] << (s % 8 * 8);
 		if (m.w[0] > 0xff || m.w[1] != 0)
@@ -176,7 +176,7 @@ check_interval(const group *g, const sweep_plan *plan, const renc_interval *inte
 	renc_mask	result;
 
 	renc_program_compile(&program, &g->shape, g->matrix.rows, &query);
-	result = renc_program_run(&program, &windows, renc_mask_all());
+	result = renc_program_execute(&program, &windows, renc_mask_all());
 
 	f->false_negatives += !mask_subset(truth, result);
 	if (f->intervals++ % plan->step == 0)

@@ -61,7 +61,7 @@ extern size_t filter_size(const test_filter *f);
 extern void filter_fill(test_filter *f, const renc_shape *shape,
 						const renc_keys *ranges, int nranges);
 
-/* How renc_program_run() reads it. */
+/* How renc_program_execute() reads it. */
 extern renc_windows filter_windows(const test_filter *f);
 
 /* Room for a trial of this input, in place of an old one (or NULL). */
