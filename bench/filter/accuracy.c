@@ -346,7 +346,7 @@ run_cell(const cell *c)
 	printf("%-12s %-12s %3d %6.2f %5.0f%% %9.2e %9.2e %9.2e %9.2e %6.2f %6.0f %5d  %s",
 		   c->name, source->kind->name, r.n, median(&r), r.n > 0 ? 100.0 * r.within / r.n : 0,
 		   choice.best.fpr, v.choice.fpr, v.rule.fpr, v.best.fpr, v.times, seconds * 1e3,
-		   renc_trial_count(room), bench_describe(&choice.shape));
+		   renc_trial_count_tries(room), bench_describe(&choice.shape));
 	printf(" best %s%s%s%s\n", bench_describe(&best), v.decided ? "" : " few",
 		   bad ? " BAD" : "", missed > 0 ? " MISSED" : "");
 	fflush(stdout);

@@ -74,7 +74,7 @@ bench_group_init(bench_group *g, uint64_t *keys, size_t n, size_t per_range,
 	}
 	g->bits_per_key = bits_per_key;
 	g->capacity = renc_rule_capacity(counts, g->nranges);
-	g->nwindows = renc_windows_for(g->capacity, bits_per_key, BENCH_ROWS);
+	g->nwindows = renc_window_count_for_keys(g->capacity, bits_per_key, BENCH_ROWS);
 	g->width = g->nranges <= RENC_SLICE_RANGES ? RENC_SLICE_WIDTH : RENC_MATRIX_WIDTH;
 	g->image = (uint8_t *) test_alloc(renc_image_size(g->nwindows, BENCH_ROWS, g->width));
 }

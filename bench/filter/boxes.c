@@ -263,7 +263,7 @@ compare_choices(const boxes *judges, renc_sample *sample, double *missed)
 		c[i].ms += 1e3 * bench_seconds();
 		c[i].shape = before = choice.shape;
 		c[i].predicted = choice.best.fpr;
-		c[i].tried = renc_trial_count(room);
+		c[i].tried = renc_trial_count_tries(room);
 		r = measure(&choice.shape, judges);
 		*missed += r.missed;
 		c[i].fpr = r.fpr;

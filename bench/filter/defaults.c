@@ -142,7 +142,7 @@ run_keys(const char *name, uint64_t unit, uint64_t *keys, size_t n, size_t per_r
 		if (groups == 0)
 		{
 			/* As plan/filter_design.c has it; later groups keep the shape. */
-			in = bench_input(&g, sample, renc_own_samples(g.ranges, g.nranges, 0, 1, sample, SAMPLES));
+			in = bench_input(&g, sample, renc_own_samples_make(g.ranges, g.nranges, 0, 1, sample, SAMPLES));
 			in.asked_share = 0;
 			in.window_cost = 0.02;
 			in.max_kw = RENC_SEARCH_KW;

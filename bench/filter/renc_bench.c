@@ -260,7 +260,7 @@ group_samples(const options *o, const bench_group *g, const renc_interval *given
 			  int group, renc_sample *sample)
 {
 	if (given == NULL)
-		return (size_t) renc_own_samples(g->ranges, g->nranges, 0, o->seed + group,
+		return (size_t) renc_own_samples_make(g->ranges, g->nranges, 0, o->seed + group,
 										 sample, OWN_SAMPLES);
 	for (size_t i = 0; i < ngiven; i++)
 	{

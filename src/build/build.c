@@ -51,8 +51,8 @@ refuse_collations(Relation index)
 }
 
 /*
- * PostgreSQL takes an index that hands out rows for one that can find conflicts.  This one could, but
- * each row would be compared with all that came to unsummarized ranges.
+ * PostgreSQL takes an index that hands out rows for one that can find conflicts.  This one could,
+ * but each row would be compared with all that came to unsummarized ranges.
  */
 static void
 refuse_exclusion(Relation index, const IndexInfo *indexInfo)
@@ -203,9 +203,9 @@ build_serially(Relation heap, Relation index, IndexInfo *indexInfo, RencoderBuil
 	plan->memory = rencoder_options_key_memory();
 
 	if (run != NULL)
-		rencoder_build_run_sorters(sorter, rencoder_meta_get(index)->natts,
-								   rencoder_options_sort_memory(),
-								   plan->nblocks * plan->places.parts, NULL, 0);
+		rencoder_build_run_begin_sorters(sorter, rencoder_meta_get(index)->natts,
+										 rencoder_options_sort_memory(),
+										 plan->nblocks * plan->places.parts, NULL, 0);
 	pg_atomic_init_u64(&progress.blocks, 0);
 	build = rencoder_build_group_create(heap, index, indexInfo, plan, &progress, sorter,
 										true);
@@ -232,12 +232,12 @@ rencoderbuild(Relation heap, Relation index, IndexInfo *indexInfo)
 		warn_of_other_operators(index);
 	prepare(heap, index, indexInfo, &plan);
 	pgstat_progress_update_param(PROGRESS_SCAN_BLOCKS_TOTAL, plan.nblocks);
-	rencoder_build_group_phase(RENCODER_BUILD_READING);
+	rencoder_build_group_report_phase(RENCODER_BUILD_READING);
 	run = rencoder_build_run_begin(heap, index, &plan);
 	if (!rencoder_build_parallel(heap, index, indexInfo, &plan, run, &totals))
 		totals = build_serially(heap, index, indexInfo, &plan, run);
 	pgstat_progress_update_param(PROGRESS_SCAN_BLOCKS_DONE, plan.nblocks);
-	rencoder_build_group_phase(RENCODER_BUILD_LOGGING);
+	rencoder_build_group_report_phase(RENCODER_BUILD_LOGGING);
 	indexInfo->ii_BrokenHotChain = totals.broken_hot_chain;
 	rencoder_wal_log_fork(index, MAIN_FORKNUM);
 	result->heap_tuples = totals.heap_tuples;

@@ -207,7 +207,7 @@ build_column(RencoderBuildGroup *b, int col)
 	choose_config(b, col);
 	always = rencoder_filter_keys(&b->config[col], b->collector, col, renc_mask_all(), ranges);
 	rencoder_set_put(b->header[col]->always, always);
-	finish_matrix(b, col, rencoder_filter_build(&b->config[col], ranges));
+	finish_matrix(b, col, rencoder_filter_make_image(&b->config[col], ranges));
 }
 
 /* Notes what was chosen for a column that has storage. */
@@ -371,7 +371,7 @@ count_blocks(RencoderBuildGroup *b, BlockNumber end)
 	pg_atomic_fetch_add_u64(&b->progress->blocks, end - b->counted);
 	b->counted = end;
 	if (b->reports)
-		rencoder_build_group_report(b->progress);
+		rencoder_build_group_report_progress(b->progress);
 }
 
 /* The first row of a block: what need not be done for each row. */
@@ -515,13 +515,13 @@ rencoder_build_group_finish(RencoderBuildGroup *b)
 }
 
 void
-rencoder_build_group_phase(RencoderBuildPhase phase)
+rencoder_build_group_report_phase(RencoderBuildPhase phase)
 {
 	pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, phase);
 }
 
 void
-rencoder_build_group_report(RencoderBuildProgress *progress)
+rencoder_build_group_report_progress(RencoderBuildProgress *progress)
 {
 	pgstat_progress_update_param(PROGRESS_SCAN_BLOCKS_DONE,
 								 (int64) pg_atomic_read_u64(&progress->blocks));

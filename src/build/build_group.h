@@ -88,7 +88,7 @@ extern void rencoder_build_group_make(RencoderBuildGroup *build, uint32 group);
 extern RencoderBuildTotals rencoder_build_group_finish(RencoderBuildGroup *build);
 
 /* Shows pg_stat_progress_create_index how far the build is. */
-extern void rencoder_build_group_report(RencoderBuildProgress *progress);
+extern void rencoder_build_group_report_progress(RencoderBuildProgress *progress);
 
 /* Phases of a build; 1 is PostgreSQL's own (PROGRESS_CREATEIDX_SUBPHASE_INITIALIZE). */
 typedef enum RencoderBuildPhase
@@ -100,6 +100,6 @@ typedef enum RencoderBuildPhase
 } RencoderBuildPhase;
 
 /* Shows which phase it is. */
-extern void rencoder_build_group_phase(RencoderBuildPhase phase);
+extern void rencoder_build_group_report_phase(RencoderBuildPhase phase);
 
 #endif							/* RENCODER_BUILD_GROUP_H */

@@ -4,11 +4,11 @@
  *
  * The leader makes metapage, coders, samples, the directory and header pages, which
  * groups share.  Then all processes, the leader too, take group after group from a
- * shared counter and build it as a serial build does.  Of groups there is nothing to merge: pages come
- * from extending the index, one process at a time (the lock for that holds between
- * processes of one parallel operation, too), and each group has a directory
- * entry of its own.  The keys of a run are sorted by the process that reads them; workers
- * leave them in files, which the leader merges.
+ * shared counter and build it as a serial build does.  Of groups there is nothing to merge: pages
+ * come from extending the index, one process at a time (the lock for that holds between processes
+ * of one parallel operation, too), and each group has a directory entry of its own.  The keys of a
+ * run are sorted by the process that reads them; workers leave them in files, which the leader
+ * merges.
  *
  * Which process builds which group depends on chance, and each goes on from the shape that
  * it has found for its first group.  So the shapes may differ from those of a serial build,
@@ -208,7 +208,7 @@ wait_for_workers(Leader *leader)
 		SpinLockAcquire(&shared->mutex);
 		done = shared->workers_done;
 		SpinLockRelease(&shared->mutex);
-		rencoder_build_group_report(&shared->progress);
+		rencoder_build_group_report_progress(&shared->progress);
 		if (done == pcxt->nworkers_launched)
 			break;
 		(void) ConditionVariableTimedSleep(&shared->worker_done, REPORT_MS,
@@ -272,9 +272,9 @@ rencoder_build_parallel(Relation heap, Relation index, IndexInfo *indexInfo,
 	if (!launch(&leader, nworkers, heap, index, indexInfo, plan))
 		return false;
 	if (run != NULL)
-		rencoder_build_run_sorters(sorter, natts, leader.shared->sort_memory,
-								   plan->nblocks * plan->places.parts,
-								   NULL, 0);
+		rencoder_build_run_begin_sorters(sorter, natts, leader.shared->sort_memory,
+										 plan->nblocks * plan->places.parts,
+										 NULL, 0);
 	build = rencoder_build_group_create(heap, index, indexInfo, plan, &leader.shared->progress,
 										sorter, true);
 	build_groups(build, leader.shared);
@@ -324,9 +324,9 @@ rencoder_build_parallel_worker(dsm_segment *seg, shm_toc *toc)
 	if (shared->plan.run != 0)
 	{
 		SharedFileSetAttach(&shared->sorted, seg);
-		rencoder_build_run_sorters(sorter, natts, shared->sort_memory,
-								   shared->plan.nblocks * shared->plan.places.parts,
-								   &shared->sorted.fs, ParallelWorkerNumber);
+		rencoder_build_run_begin_sorters(sorter, natts, shared->sort_memory,
+										 shared->plan.nblocks * shared->plan.places.parts,
+										 &shared->sorted.fs, ParallelWorkerNumber);
 	}
 	build = rencoder_build_group_create(heap, index, indexInfo, &shared->plan,
 										&shared->progress, sorter, false);

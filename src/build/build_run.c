@@ -55,8 +55,8 @@ name_file(char *name, int worker, int tree)
 #define NULLS_PART	16
 
 void
-rencoder_build_run_sorters(RencoderRunSorter **sorter, int natts, Size memory,
-						   uint32 nplaces, FileSet *fileset, int worker)
+rencoder_build_run_begin_sorters(RencoderRunSorter **sorter, int natts, Size memory,
+								 uint32 nplaces, FileSet *fileset, int worker)
 {
 	char		name[MAXPGPATH];
 
@@ -166,8 +166,8 @@ write_nulls(RencoderRunWriter *writer, RencoderRunSorter *sorter, int tree,
 }
 
 void
-rencoder_build_run_trees(RencoderRunWriter *writer, Relation index, RencoderRunSorter **sorter,
-						 const RencoderBuildTrees *trees)
+rencoder_build_run_write_trees(RencoderRunWriter *writer, Relation index, RencoderRunSorter **sorter,
+							   const RencoderBuildTrees *trees)
 {
 	int			natts = IndexRelationGetNumberOfKeyAttributes(index);
 	int64		done = 0;
@@ -175,10 +175,10 @@ rencoder_build_run_trees(RencoderRunWriter *writer, Relation index, RencoderRunS
 	for (int tree = 0; tree < rencoder_run_ntrees(natts); tree++)
 	{
 		if (trees->report)
-			rencoder_build_group_phase(RENCODER_BUILD_SORTING);
+			rencoder_build_group_report_phase(RENCODER_BUILD_SORTING);
 		rencoder_run_sorter_sort(sorter[tree]);
 		if (trees->report)
-			rencoder_build_group_phase(RENCODER_BUILD_WRITING);
+			rencoder_build_group_report_phase(RENCODER_BUILD_WRITING);
 		done = tree < natts ? write_keys(writer, index, sorter[tree], tree, trees, done) :
 			write_nulls(writer, sorter[tree], tree, trees, done);
 		rencoder_run_sorter_end(sorter[tree]);
@@ -196,7 +196,7 @@ rencoder_build_run_finish(RencoderBuildRun *run, RencoderRunSorter **sorter,
 
 	trees.places.most = totals->most_rows;
 	pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_TOTAL, total);
-	rencoder_build_run_trees(run->writer, run->index, sorter, &trees);
+	rencoder_build_run_write_trees(run->writer, run->index, sorter, &trees);
 
 	/* Not all nulls have a place in a run. */
 	report_rows(total);

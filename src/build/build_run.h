@@ -22,8 +22,8 @@ extern RencoderBuildRun *rencoder_build_run_begin(Relation heap, Relation index,
  * "memory" bytes; in the current memory context.  Keys are in places before "nplaces".  With a file
  * set, those of a worker, whose work another process takes over.
  */
-extern void rencoder_build_run_sorters(RencoderRunSorter **sorter, int natts, Size memory,
-									   uint32 nplaces, FileSet *fileset, int worker);
+extern void rencoder_build_run_begin_sorters(RencoderRunSorter **sorter, int natts, Size memory,
+											 uint32 nplaces, FileSet *fileset, int worker);
 
 /* A worker leaves what it has sorted in files, and its sorters end. */
 extern void rencoder_build_run_export(RencoderRunSorter **sorter, int natts);
@@ -49,11 +49,11 @@ typedef struct RencoderBuildTrees
 } RencoderBuildTrees;
 
 /*
- * Sorts what the sorters were given, writes the trees, and ends the sorters.  What has no pairs gets
- * no tree.  A column's query samples weigh the width of cells.
+ * Sorts what the sorters were given, writes the trees, and ends the sorters.  What has no pairs
+ * gets no tree.  A column's query samples weigh the width of cells.
  */
-extern void rencoder_build_run_trees(RencoderRunWriter *writer, Relation index,
-									 RencoderRunSorter **sorter, const RencoderBuildTrees *trees);
+extern void rencoder_build_run_write_trees(RencoderRunWriter *writer, Relation index,
+										   RencoderRunSorter **sorter, const RencoderBuildTrees *trees);
 
 /*
  * Sorts what the sorters were given, writes it and makes the run LIVE.  Ends the

@@ -72,7 +72,7 @@ renc_candidates_add_page(renc_candidates *c, unsigned int slot, uint32_t page)
 }
 
 uint32_t
-renc_candidates_next(const renc_candidates *c, unsigned int slot, uint32_t page)
+renc_candidates_next_page(const renc_candidates *c, unsigned int slot, uint32_t page)
 {
 	size_t		first = (size_t) slot * c->pages_per_range;
 

@@ -85,7 +85,7 @@ renc_candidates_has(const renc_candidates *c, unsigned int slot, uint32_t page)
 }
 
 /* The first page from "page" on of range "slot" that may match, or pages_per_range. */
-extern uint32_t renc_candidates_next(const renc_candidates *c, unsigned int slot, uint32_t page);
+extern uint32_t renc_candidates_next_page(const renc_candidates *c, unsigned int slot, uint32_t page);
 
 /* Leaves these ranges only. */
 static inline void

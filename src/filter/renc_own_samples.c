@@ -194,8 +194,8 @@ draw_key(filled_ranges *filled, int i, renc_sample *sample, size_t *k)
 }
 
 int
-renc_own_samples(const renc_keys *ranges, int nranges, double table_ranges,
-				 uint64_t seed, renc_sample *sample, int n)
+renc_own_samples_make(const renc_keys *ranges, int nranges, double table_ranges,
+					  uint64_t seed, renc_sample *sample, int n)
 {
 	filled_ranges filled;
 
@@ -303,8 +303,8 @@ draw_box(filled_ranges *filled, int i, renc_own_box *own, renc_sample *sample)
 }
 
 int
-renc_own_boxes(const renc_keys *ranges, int nranges, double table_ranges,
-			   uint64_t seed, renc_own_box *box, renc_sample *sample, int n)
+renc_own_samples_make_boxes(const renc_keys *ranges, int nranges, double table_ranges,
+							uint64_t seed, renc_own_box *box, renc_sample *sample, int n)
 {
 	filled_ranges filled;
 

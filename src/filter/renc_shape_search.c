@@ -43,8 +43,8 @@
 #define HOPELESS		0.8
 
 /*
- * Trials that there is to be work for, unless too few samples were left: of the rule's shape, and of
- * the best; of others then.
+ * Trials that there is to be work for, unless too few samples were left: of the rule's shape, and
+ * of the best; of others then.
  */
 #define LEAST_TRIALS	100
 #define LEAST_OTHERS	10
@@ -258,8 +258,8 @@ level_of_share(const renc_trial_input *in, double share)
 }
 
 /*
- * Stages above that prune, and none, if there is one: clusters have few prefixes, which cost little.
- * Returns how many shapes there are.
+ * Stages above that prune, and none, if there is one: clusters have few prefixes, which cost
+ * little.  Returns how many shapes there are.
  */
 static int
 add_pruning(const renc_trial_input *in, const renc_shape *from, renc_shape *shapes)
@@ -374,7 +374,7 @@ try_levels(search_state *h, const renc_shape *rule, const int8_t *pattern, int f
 	const renc_shape alone = without_pruning(rule);
 
 	for (int last = first; last < end; last += stride)
-		if (last > 0 && (h->n == 0 || renc_trial_least(h->trial, last) <= HOPELESS * h->best[0].p.cost))
+		if (last > 0 && (h->n == 0 || renc_trial_least_cost(h->trial, last) <= HOPELESS * h->best[0].p.cost))
 			try_regular(h, last, pattern[0], pattern[1], renc_shape_nbits(&alone), st->root);
 }
 
@@ -512,13 +512,13 @@ samples_for(search_state *h, const renc_shape *shape, int trials)
 }
 
 /*
- * Where few samples were asked, since the rule's shape takes long to ask them: more of them are put to
- * the best, which may take less.  Few hardly tell what the rare ones among them cost.
+ * Where few samples were asked, since the rule's shape takes long to ask them: more of them are put
+ * to the best, which may take less.  Few hardly tell what the rare ones among them cost.
  */
 static void
 ask_more(search_state *h, shape_candidate *first, int n)
 {
-	size_t		asked = renc_trial_samples(h->trial);
+	size_t		asked = renc_trial_count_samples(h->trial);
 	size_t		samples = h->in->nsamples;
 
 	if (!has_work(h))
@@ -530,7 +530,7 @@ ask_more(search_state *h, shape_candidate *first, int n)
 
 		samples = most < samples ? most : samples;
 	}
-	renc_trial_limit(h->trial, samples > asked ? samples : asked);
+	renc_trial_limit_samples(h->trial, samples > asked ? samples : asked);
 	if (samples > asked)
 		try_first(h, first, n + 1);
 }
@@ -558,11 +558,11 @@ renc_shape_search(renc_trial *trial, const renc_trial_input *in, const renc_shap
 	choice->shape = *rule;
 	if (!renc_trial_init(trial, in))
 		return false;
-	known = renc_trial_samples(trial);
+	known = renc_trial_count_samples(trial);
 	if (asked || in->areal)
 		affordable = samples_for(&h, rule, LEAST_TRIALS);
-	renc_trial_limit(trial, asked || affordable > own ? affordable : own);
-	if (asked && renc_trial_samples(trial) < known)
+	renc_trial_limit_samples(trial, asked || affordable > own ? affordable : own);
+	if (asked && renc_trial_count_samples(trial) < known)
 		h.work *= FIRST_WORK;
 	nfirst = propose_first(&h, rule, from, first);
 	try_first(&h, first, nfirst);

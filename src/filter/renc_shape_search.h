@@ -4,7 +4,7 @@
  *
  * The rule proposes a shape; trials decide which of those like it is the best:
  *
- *		n = renc_own_samples(ranges, .., samples)	-- or query samples
+ *		n = renc_own_samples_make(ranges, .., samples)	-- or query samples
  *		renc_shape_search(trial, &input, &rule, NULL, work, &choice)
  *		-- choice.shape, choice.best.fpr, choice.best.cost
  *
@@ -54,14 +54,14 @@ typedef struct renc_own_box
  * less, by the part of the table's ranges (table_ranges) that they match.  The same seed gives
  * the same samples.  Returns their number: n, or 0 without keys.
  */
-extern int	renc_own_samples(const renc_keys *ranges, int nranges, double table_ranges,
-							 uint64_t seed, renc_sample *sample, int n);
+extern int	renc_own_samples_make(const renc_keys *ranges, int nranges, double table_ranges,
+								  uint64_t seed, renc_sample *sample, int n);
 
 /*
  * The same for keys in Z-order: boxes.  The samples refer to "box", which has room
  * for n.
  */
-extern int	renc_own_boxes(const renc_keys *ranges, int nranges, double table_ranges,
-						   uint64_t seed, renc_own_box *box, renc_sample *sample, int n);
+extern int	renc_own_samples_make_boxes(const renc_keys *ranges, int nranges, double table_ranges,
+										uint64_t seed, renc_own_box *box, renc_sample *sample, int n);
 
 #endif							/* RENC_SHAPE_SEARCH_H */

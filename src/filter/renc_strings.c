@@ -77,8 +77,8 @@ common_length(const uint8_t *a, size_t na, const uint8_t *b, size_t nb)
 }
 
 /*
- * The fraction (in units of 2^-64) of a string in a context.  The sample says nothing of strings that
- * lie outside its prefix: there all digits are as frequent.
+ * The fraction (in units of 2^-64) of a string in a context.  The sample says nothing of strings
+ * that lie outside its prefix: there all digits are as frequent.
  */
 static inline uint64_t
 encode_tail(const renc_strings *d, uint8_t context, const uint8_t *s, size_t length, bool outside)
@@ -278,7 +278,7 @@ renc_strings_key(const renc_strings *d, const uint8_t *s, size_t length)
 
 /* No string that begins so is above this one in the bytes that keys depend on. */
 uint64_t
-renc_strings_last(const renc_strings *d, const uint8_t *s, size_t length)
+renc_strings_last_key(const renc_strings *d, const uint8_t *s, size_t length)
 {
 	uint8_t		last[RENC_STRINGS_HEAD];
 

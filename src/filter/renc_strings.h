@@ -117,7 +117,7 @@ extern uint64_t renc_strings_key_by(const renc_strings *d, const renc_strings_me
 									const uint8_t *s, size_t length);
 
 /* The greatest key of all strings that begin with "s". */
-extern uint64_t renc_strings_last(const renc_strings *d, const uint8_t *s,
-								  size_t length);
+extern uint64_t renc_strings_last_key(const renc_strings *d, const uint8_t *s,
+									  size_t length);
 
 #endif							/* RENC_STRINGS_H */

@@ -80,15 +80,15 @@ fill_lanes(renc_trial *t, const renc_shape *shape)
 		float		share[LANES] = {0};
 
 		for (int i = 0; i < t->nfilled; i++)
-			share[i] = (float) renc_band_count(t->image + w * window_size, t->in.rows, i) / (float) t->in.rows;
+			share[i] = (float) renc_band_count_bits(t->image + w * window_size, t->in.rows, i) / (float) t->in.rows;
 		for (int lane = 0; lane < LANES; lane++)
 			t->fill[w][lane] = share[lane * t->nfilled / LANES];
 	}
 }
 
 /*
- * That an absent node of a tree passes, in each lane.  Where samples are made up, a lane takes other
- * windows: the few that their roots select would be fuller or emptier than all by luck.
+ * That an absent node of a tree passes, in each lane.  Where samples are made up, a lane takes
+ * other windows: the few that their roots select would be fuller or emptier than all by luck.
  */
 static void
 set_tree_fill(renc_trial *t, int tree)
@@ -469,20 +469,20 @@ renc_trial_cost(const renc_trial *t, const renc_prediction *p, const double *lea
 }
 
 void
-renc_trial_limit(renc_trial *t, size_t samples)
+renc_trial_limit_samples(renc_trial *t, size_t samples)
 {
 	t->nsamples = samples < t->nknown ? samples : t->nknown;
 	renc_trial_sum_up(t);
 }
 
 size_t
-renc_trial_samples(const renc_trial *t)
+renc_trial_count_samples(const renc_trial *t)
 {
 	return t->nsamples;
 }
 
 double
-renc_trial_least(const renc_trial *t, int deepest)
+renc_trial_least_cost(const renc_trial *t, int deepest)
 {
 	const kind_sums *asked = &t->kind[RENC_SAMPLE_ASKED];
 
@@ -496,7 +496,7 @@ renc_trial_work(const renc_trial *t)
 }
 
 int
-renc_trial_count(const renc_trial *t)
+renc_trial_count_tries(const renc_trial *t)
 {
 	return t->runs;
 }
@@ -529,7 +529,7 @@ work_of(renc_trial *t, const renc_shape *shape, size_t samples)
 	double		before = t->work;
 	renc_prediction p;
 
-	renc_trial_limit(t, samples);
+	renc_trial_limit_samples(t, samples);
 	renc_trial_try_shape(t, shape, INFINITY, &p);
 	return t->work - before;
 }

@@ -130,33 +130,33 @@ extern void renc_trial_try_shape(renc_trial *trial, const renc_shape *shape,
 
 /*
  * What a query costs, in heap pages.  Nobody knows how often which kind of those that are made up
- * will be asked, so "least" has what each kind costs with the shape that is the best for it: the cost
- * is that least one, times how much worse the shape is, in the mean and for the kind that it
+ * will be asked, so "least" has what each kind costs with the shape that is the best for it: the
+ * cost is that least one, times how much worse the shape is, in the mean and for the kind that it
  * is worst for.
  */
 extern double renc_trial_cost(const renc_trial *trial, const renc_prediction *p, const double *least);
 
 /*
- * With how many of the samples a trial of a shape takes so much work: long queries take long.  Tries
- * it with a few, so that renc_trial_limit() must follow.
+ * With how many of the samples a trial of a shape takes so much work: long queries take long.
+ * Tries it with a few, so that renc_trial_limit_samples() must follow.
  */
 extern size_t renc_trial_samples_for_work(renc_trial *trial, const renc_shape *shape, double work);
 
 /* From now on so many of the samples are asked at most; how many are asked. */
-extern void renc_trial_limit(renc_trial *trial, size_t samples);
-extern size_t renc_trial_samples(const renc_trial *trial);
+extern void renc_trial_limit_samples(renc_trial *trial, size_t samples);
+extern size_t renc_trial_count_samples(const renc_trial *trial);
 
 /*
  * What any shape with this deepest level costs at least, as queries have a key in their node.
  * Of boxes nothing is known.
  */
-extern double renc_trial_least(const renc_trial *trial, int deepest);
+extern double renc_trial_least_cost(const renc_trial *trial, int deepest);
 
 /*
  * What the trials since init have cost, in keys set in a filter (50 ns); and how many there
  * were.
  */
 extern double renc_trial_work(const renc_trial *trial);
-extern int	renc_trial_count(const renc_trial *trial);
+extern int	renc_trial_count_tries(const renc_trial *trial);
 
 #endif							/* RENC_TRIAL_H */

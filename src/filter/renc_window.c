@@ -7,7 +7,7 @@
 #include "renc_hash.h"
 
 uint32_t
-renc_windows_for(double nkeys, double bits_per_key, uint32_t rows)
+renc_window_count_for_keys(double nkeys, double bits_per_key, uint32_t rows)
 {
 	double		windows = nkeys * bits_per_key / rows;
 	uint32_t	n;
@@ -36,8 +36,8 @@ typedef struct stage_fill
 } stage_fill;
 
 /*
- * Sets the bits of keys, "nbits" of each node.  Of a sorted list, the key before has set the nodes of
- * all levels that both share.  Inlined, so that "nbits" is a constant.
+ * Sets the bits of keys, "nbits" of each node.  Of a sorted list, the key before has set the nodes
+ * of all levels that both share.  Inlined, so that "nbits" is a constant.
  */
 static inline void fill_keys(const stage_fill *f, const uint32_t nbits, const uint64_t *keys, size_t n)
 			__attribute__((always_inline));
@@ -142,7 +142,7 @@ renc_window_fill(uint8_t *image, int width, unsigned int slot,
 }
 
 bool
-renc_window_any(const uint8_t *window, int width, uint32_t rows, renc_mask slots)
+renc_window_has_bits(const uint8_t *window, int width, uint32_t rows, renc_mask slots)
 {
 	for (int b = 0; b < width; b++, window += rows)
 	{
@@ -176,7 +176,7 @@ renc_window_clear(uint8_t *window, int width, uint32_t rows, renc_mask slots)
 }
 
 uint32_t
-renc_band_count(const uint8_t *band, uint32_t rows, int bit)
+renc_band_count_bits(const uint8_t *band, uint32_t rows, int bit)
 {
 	const uint64_t bytes = UINT64_C(0x0101010101010101);
 	const uint64_t pairs = UINT64_C(0x00FF00FF00FF00FF);
@@ -202,9 +202,9 @@ renc_band_count(const uint8_t *band, uint32_t rows, int bit)
 }
 
 void
-renc_window_count(const uint8_t *window, int width, uint32_t rows,
-				  uint32_t *counts)
+renc_window_count_bits(const uint8_t *window, int width, uint32_t rows,
+					   uint32_t *counts)
 {
 	for (int slot = 0; slot < 8 * width; slot++)
-		counts[slot] += renc_band_count(window + (size_t) (slot / 8) * rows, rows, slot % 8);
+		counts[slot] += renc_band_count_bits(window + (size_t) (slot / 8) * rows, rows, slot % 8);
 }

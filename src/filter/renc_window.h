@@ -33,7 +33,7 @@ renc_image_size(uint32_t nwindows, uint32_t rows, int width)
 }
 
 /* Windows for "nkeys" distinct keys a range at "bits_per_key"; at least 1. */
-extern uint32_t renc_windows_for(double nkeys, double bits_per_key, uint32_t rows);
+extern uint32_t renc_window_count_for_keys(double nkeys, double bits_per_key, uint32_t rows);
 
 /*
  * Sets the bits of "n" keys for one slot of an image.  The keys must be
@@ -101,21 +101,21 @@ renc_window_row(const uint8_t *window, int width, uint32_t rows, uint32_t row,
 }
 
 /* Is a bit of the slots in "slots" set? */
-extern bool renc_window_any(const uint8_t *window, int width, uint32_t rows,
-							renc_mask slots);
+extern bool renc_window_has_bits(const uint8_t *window, int width, uint32_t rows,
+								 renc_mask slots);
 
 /* Clears the bits of the slots in "slots"; true if one was set. */
 extern bool renc_window_clear(uint8_t *window, int width, uint32_t rows,
 							  renc_mask slots);
 
 /* Set bits of the slot in bit "bit" of a band. */
-extern uint32_t renc_band_count(const uint8_t *band, uint32_t rows, int bit);
+extern uint32_t renc_band_count_bits(const uint8_t *band, uint32_t rows, int bit);
 
 /*
  * Adds the set bits of each slot to counts[0 .. 8 * width - 1].  Here and above,
  * the first bands of a window are a window of less width.
  */
-extern void renc_window_count(const uint8_t *window, int width, uint32_t rows,
-							  uint32_t *counts);
+extern void renc_window_count_bits(const uint8_t *window, int width, uint32_t rows,
+								   uint32_t *counts);
 
 #endif							/* RENC_WINDOW_H */

@@ -104,7 +104,7 @@ renc_zorder_split(uint64_t key, uint32_t *x, uint32_t *y)
 }
 
 renc_overlap
-renc_box_node(const renc_box *box, uint64_t lo, uint64_t hi)
+renc_box_node_overlap(const renc_box *box, uint64_t lo, uint64_t hi)
 {
 	/* All bits from some on differ, on each axis every second of them. */
 	int			bits = lo == hi ? 0 : RENC_KEY_BITS - __builtin_clzll(lo ^ hi);
@@ -140,7 +140,7 @@ interval_meets(const renc_box *box, uint64_t lo, uint64_t hi, uint64_t prefix,
 			   uint64_t mask)
 {
 	if (hi < prefix || lo > (prefix | mask) ||
-		renc_box_node(box, prefix, prefix | mask) == RENC_DISJOINT)
+		renc_box_node_overlap(box, prefix, prefix | mask) == RENC_DISJOINT)
 		return false;
 	if (lo <= prefix && hi >= (prefix | mask))
 		return true;
@@ -154,7 +154,7 @@ box_overlap(const renc_box *box, uint64_t lo, uint64_t hi)
 {
 	uint64_t	mask = differing_bits(lo, hi);
 	uint64_t	prefix = lo & ~mask;
-	renc_overlap overlap = renc_box_node(box, prefix, prefix | mask);
+	renc_overlap overlap = renc_box_node_overlap(box, prefix, prefix | mask);
 
 	/* Is the interval a node? */
 	if (overlap != RENC_PARTIAL || (prefix == lo && (prefix | mask) == hi))
@@ -244,7 +244,7 @@ axis_nodes(uint32_t lo, uint32_t hi, int bits)
 }
 
 double
-renc_box_nodes(const renc_box *box, int level)
+renc_box_count_nodes(const renc_box *box, int level)
 {
 	return axis_nodes(box->xlo, box->xhi, (level + 1) / 2) *
 		axis_nodes(box->ylo, box->yhi, level / 2);
@@ -256,7 +256,7 @@ box_set_nodes(const void *arg, int level)
 	const renc_box_set *set = (const renc_box_set *) arg;
 
 	/* Boxes may overlap. */
-	return renc_box_nodes(&set->box[0], level);
+	return renc_box_count_nodes(&set->box[0], level);
 }
 
 renc_query

@@ -135,7 +135,7 @@ rencoder_filling_finish(RencoderFilling *f)
 }
 
 char *
-rencoder_filter_build_bands(const RencoderConfig *config, const renc_keys *ranges, int nbands)
+rencoder_filter_make_bands_image(const RencoderConfig *config, const renc_keys *ranges, int nbands)
 {
 	RencoderFilling *f = begin_filling(config, nbands);
 
@@ -149,9 +149,9 @@ rencoder_filter_build_bands(const RencoderConfig *config, const renc_keys *range
 }
 
 char *
-rencoder_filter_build(const RencoderConfig *config, const renc_keys *ranges)
+rencoder_filter_make_image(const RencoderConfig *config, const renc_keys *ranges)
 {
-	return rencoder_filter_build_bands(config, ranges, config->width);
+	return rencoder_filter_make_bands_image(config, ranges, config->width);
 }
 
 void
@@ -194,7 +194,7 @@ rencoder_filter_clear(const RencoderSlab *slab, renc_mask slots)
 
 		for (int w = 0; w < nwindows; w++)
 		{
-			if (!renc_window_any(window_of_page(slab, page, w), bands, RENCODER_ROWS, slots))
+			if (!renc_window_has_bits(window_of_page(slab, page, w), bands, RENCODER_ROWS, slots))
 				continue;
 			if (wal == NULL)
 			{
@@ -260,8 +260,8 @@ rencoder_filter_check(const RencoderSlab *slab)
 }
 
 bool
-rencoder_filter_check_key(const RencoderSlab *slab, unsigned int slot, uint64 key, BlockNumber *blkno,
-						  const char **fault)
+rencoder_filter_has_key(const RencoderSlab *slab, unsigned int slot, uint64 key, BlockNumber *blkno,
+						const char **fault)
 {
 	uint32		per_page = WINDOWS_PER_PAGE(slab->config->width);
 	renc_position pos[RENC_MAX_POSITIONS];

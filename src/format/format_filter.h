@@ -99,31 +99,31 @@ extern RencoderEstimate rencoder_filter_estimate(const RencoderConfig *config,
  * one after the other, palloc'd (possibly huge).  Ranges to leave out
  * have no keys.
  */
-extern char *rencoder_filter_build(const RencoderConfig *config, const renc_keys *ranges);
+extern char *rencoder_filter_make_image(const RencoderConfig *config, const renc_keys *ranges);
 
 /*
  * The same range by range, for keys that do not fit into memory together: begin, add for each
- * slot, finish, which frees the filling and returns what build does.
+ * slot, finish, which frees the filling and returns the image.
  */
 extern RencoderFilling *rencoder_filling_begin(const RencoderConfig *config);
 extern void rencoder_filling_add(RencoderFilling *f, unsigned int slot, const renc_keys *keys);
 extern char *rencoder_filling_finish(RencoderFilling *f);
 
 /*
- * Writes the pages of a slab whose image build, or the end of a filling, returned.  Nothing refers
- * to them yet.  Locks, WAL and errors: as rencoder_wal_write_fresh().  Can be
- * cancelled unless interrupts are held.
+ * Writes the pages of a slab by an image of it.  Nothing refers to them yet.  Locks, WAL and
+ * errors: as rencoder_wal_write_fresh().  Can be cancelled unless interrupts are held.
  */
 extern void rencoder_filter_write(const RencoderSlab *slab, const char *image, bool log);
 
 /*
  * Makes the pages of a slab, to which nothing refers yet, with the keys of a slice, or, if that is
- * -1, of all ranges.  Further slices come by merge.  WAL: each page as far as it is in use.
+ * -1, of all ranges.  Further slices come by rencoder_filter_add_keys().  WAL: each page as far as
+ * it is in use.
  */
-extern void rencoder_filter_create(const RencoderSlab *slab, int slice, const renc_keys *ranges);
+extern void rencoder_filter_make_pages(const RencoderSlab *slab, int slice, const renc_keys *ranges);
 
 /* Makes the pages of a wider slab, to which nothing refers yet, with what this one has. */
-extern void rencoder_filter_copy(const RencoderSlab *slab, const RencoderSlab *wider);
+extern void rencoder_filter_copy_to_wider(const RencoderSlab *slab, const RencoderSlab *wider);
 
 /* Asking and changing it. */
 
@@ -135,7 +135,7 @@ extern renc_mask rencoder_filter_probe(RencoderProbe *probe, const RencoderSlab 
  * Adds the keys of ranges that nobody asks for yet (those with n > 0).  WAL: the changes of each
  * page, of several pages in one record.
  */
-extern void rencoder_filter_merge(const RencoderSlab *slab, const renc_keys *ranges);
+extern void rencoder_filter_add_keys(const RencoderSlab *slab, const renc_keys *ranges);
 
 /* Takes the bits of these slots, for which nobody asks, away.  WAL: one record per page changed. */
 extern void rencoder_filter_clear(const RencoderSlab *slab, renc_mask slots);
@@ -154,7 +154,7 @@ extern void rencoder_filter_check(const RencoderSlab *slab);
  * Has a range all bits of a key?  A page that cannot be read is no error here, as it may have been
  * freed: *fault says what is wrong with block *blkno.
  */
-extern bool rencoder_filter_check_key(const RencoderSlab *slab, unsigned int slot, uint64 key,
-									  BlockNumber *blkno, const char **fault);
+extern bool rencoder_filter_has_key(const RencoderSlab *slab, unsigned int slot, uint64 key,
+									BlockNumber *blkno, const char **fault);
 
 #endif							/* RENCODER_FORMAT_FILTER_H */

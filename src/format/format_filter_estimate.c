@@ -27,7 +27,7 @@ nodes_of_level(const RencoderKeySet *keys, int level)
 		nodes += (double) (hi - lo) + 1;
 	}
 	for (size_t i = 0; i < keys->boxes.n; i++)
-		nodes += renc_box_nodes(&keys->boxes.box[i], level);
+		nodes += renc_box_count_nodes(&keys->boxes.box[i], level);
 	return nodes;
 }
 

@@ -28,7 +28,7 @@ plan_addition(const RencoderSlab *slab, const renc_keys *ranges)
 
 	if (!rencoder_slab_is_whole(slab))
 	{
-		add.image = rencoder_filter_build(slab->config, ranges);
+		add.image = rencoder_filter_make_image(slab->config, ranges);
 		return add;
 	}
 	for (int slot = 0; slot < RENC_GROUP_RANGES; slot++)
@@ -40,8 +40,8 @@ plan_addition(const RencoderSlab *slab, const renc_keys *ranges)
 	}
 	if (last < 0)
 		return add;
-	add.image = rencoder_filter_build_bands(slab->config, ranges + first * RENC_SLICE_RANGES,
-											last - first + 1);
+	add.image = rencoder_filter_make_bands_image(slab->config, ranges + first * RENC_SLICE_RANGES,
+												 last - first + 1);
 	add.offset = (size_t) first * RENCODER_BAND_SIZE;
 	add.length = (size_t) (last - first + 1) * RENCODER_BAND_SIZE;
 	return add;
@@ -102,7 +102,7 @@ add_to_some(const RencoderSlab *slab, const Addition *add, uint32 first)
 }
 
 void
-rencoder_filter_merge(const RencoderSlab *slab, const renc_keys *ranges)
+rencoder_filter_add_keys(const RencoderSlab *slab, const renc_keys *ranges)
 {
 	Addition	add = plan_addition(slab, ranges);
 
@@ -146,26 +146,26 @@ start_some(const RencoderSlab *matrix, int band, const char *image, uint32 first
 }
 
 void
-rencoder_filter_create(const RencoderSlab *slab, int slice, const renc_keys *ranges)
+rencoder_filter_make_pages(const RencoderSlab *slab, int slice, const renc_keys *ranges)
 {
 	char	   *image;
 
 	if (slice >= 0 && rencoder_slab_is_whole(slab))
 	{
-		image = rencoder_filter_build_bands(slab->config, ranges + slice * RENC_SLICE_RANGES, 1);
+		image = rencoder_filter_make_bands_image(slab->config, ranges + slice * RENC_SLICE_RANGES, 1);
 		for (uint32 i = 0; i < slab->extent.npages;)
 			i = start_some(slab, slice, image, i);
 	}
 	else
 	{
-		image = rencoder_filter_build(slab->config, ranges);
+		image = rencoder_filter_make_image(slab->config, ranges);
 		rencoder_filter_write(slab, image, true);
 	}
 	pfree(image);
 }
 
 void
-rencoder_filter_copy(const RencoderSlab *slab, const RencoderSlab *wider)
+rencoder_filter_copy_to_wider(const RencoderSlab *slab, const RencoderSlab *wider)
 {
 	Size		from_size = WINDOW_SIZE(slab->config->width);
 	Size		to_size = WINDOW_SIZE(wider->config->width);

@@ -25,7 +25,7 @@
  * The image of some bands of a matrix of width 16: windows of "nbands" bands, for the keys
  * of 8 * nbands ranges; palloc'd, possibly huge.
  */
-extern char *rencoder_filter_build_bands(const RencoderConfig *config, const renc_keys *ranges,
-										 int nbands);
+extern char *rencoder_filter_make_bands_image(const RencoderConfig *config, const renc_keys *ranges,
+											  int nbands);
 
 #endif							/* RENCODER_FORMAT_FILTER_WORK_H */

@@ -83,7 +83,7 @@ typedef struct BoxCover
 static void
 cover_node(BoxCover *cover, uint64 lo, uint64 hi)
 {
-	renc_overlap overlap = renc_box_node(cover->box, lo, hi);
+	renc_overlap overlap = renc_box_node_overlap(cover->box, lo, hi);
 
 	if (overlap == RENC_DISJOINT)
 		return;
@@ -134,7 +134,7 @@ cover_box(const renc_box *box, int max, RencoderIntervals *intervals)
 }
 
 void
-rencoder_boxes_cover(const renc_box_set *boxes, RencoderIntervals *intervals)
+rencoder_boxes_to_intervals(const renc_box_set *boxes, RencoderIntervals *intervals)
 {
 	int			max = (int) Max(COVER_INTERVALS / boxes->n, COVER_INTERVALS_EACH);
 

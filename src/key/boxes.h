@@ -31,7 +31,7 @@ extern void rencoder_boxes_intersect(RencoderBoxes *list, const RencoderBoxes *o
  * Adds intervals that hold all keys of the boxes, and others: of one box at most 32, of
  * each of many 4.  Normalized.
  */
-extern void rencoder_boxes_cover(const renc_box_set *boxes, RencoderIntervals *intervals);
+extern void rencoder_boxes_to_intervals(const renc_box_set *boxes, RencoderIntervals *intervals);
 
 /* The part of the keys of such intervals that the boxes have; 1 at most. */
 extern double rencoder_boxes_covered_part(const renc_box_set *boxes, renc_interval_set intervals);

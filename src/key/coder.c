@@ -295,7 +295,7 @@ rencoder_coder_for_many(const RencoderCoder *coder)
 }
 
 RencoderCoderListData *
-rencoder_coder_list(Relation index)
+rencoder_coder_copy_list(Relation index)
 {
 	RencoderCoderListData *copy = palloc0(RENCODER_PAYLOAD_SIZE);
 	BlockNumber root = rencoder_space_root(index, RENCODER_PAGE_CODERS);
@@ -364,9 +364,9 @@ find_name(Relation index, const RencoderCoderListData *list, RencoderCoderEntry 
 }
 
 uint32
-rencoder_coder_newest(Relation index, int col)
+rencoder_coder_newest_generation(Relation index, int col)
 {
-	RencoderCoderListData *list = rencoder_coder_list(index);
+	RencoderCoderListData *list = rencoder_coder_copy_list(index);
 	uint32		generation = 0;
 
 	for (uint32 i = 0; i < list->n; i++)
@@ -403,7 +403,7 @@ rencoder_coder_store(Relation index, int col, uint16 kind, const void *data,
 					 uint32 size, bool log)
 {
 	BlockNumber root = rencoder_space_make_root(index, RENCODER_PAGE_CODERS, 1, log);
-	RencoderCoderListData *list = rencoder_coder_list(index);
+	RencoderCoderListData *list = rencoder_coder_copy_list(index);
 	RencoderCoderEntry entry = {0};
 	RencoderWal *wal;
 	bool		found;

@@ -104,10 +104,10 @@ extern const RencoderCoder *rencoder_coder_for_many(const RencoderCoder *coder);
  * A copy of the list, palloc'd; empty if there is none.  Locks: metapage and list page
  * share, one at a time, released.
  */
-extern RencoderCoderListData *rencoder_coder_list(Relation index);
+extern RencoderCoderListData *rencoder_coder_copy_list(Relation index);
 
 /* The generation of a column's newest coder, the last in the list; 0 if none was trained. */
-extern uint32 rencoder_coder_newest(Relation index, int col);
+extern uint32 rencoder_coder_newest_generation(Relation index, int col);
 
 /*
  * Stores a coder as the column's newest and returns its generation, or 0 if
@@ -119,8 +119,8 @@ extern uint32 rencoder_coder_store(Relation index, int col, uint16 kind,
 								   const void *data, uint32 size, bool log);
 
 /*
- * Notes how many blocks the table has whose values were looked at to train coders, if there are any.
- * By the maintainer or a build; "log" as above.  WAL: the list page.
+ * Notes how many blocks the table has whose values were looked at to train coders, if there are
+ * any.  By the maintainer or a build; "log" as above.  WAL: the list page.
  */
 extern void rencoder_coder_note_heap_blocks(Relation index, uint32 blocks, bool log);
 

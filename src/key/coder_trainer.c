@@ -380,7 +380,7 @@ rencoder_trainer_query_samples(const RencoderTrainer *t, const void *data, Renco
 		if (i % 2 == 1 && nchars > least)
 			length = prefix_length(s, pg_prng_uint64_range(&prng, least, nchars));
 		lo = renc_strings_key(d, s->data, length);
-		hi = i % 2 == 0 ? lo : renc_strings_last(d, s->data, length);
+		hi = i % 2 == 0 ? lo : renc_strings_last_key(d, s->data, length);
 		samples[i] = rencoder_sample_interval(lo, hi, 0, RENCODER_SAMPLE_DEFAULT);
 	}
 	return RENCODER_TRAINER_SAMPLES;

@@ -125,7 +125,7 @@ find_neighbours(const renc_string *s, RencoderBound *bound)
 	if (buf[length - 1]-- == 0)
 		bound->lt = renc_strings_key(d, buf, length - 1);
 	else
-		bound->lt = renc_strings_last(d, buf, length);
+		bound->lt = renc_strings_last_key(d, buf, length);
 }
 
 /* Support function 2; text, varchar and bytea. */
@@ -217,7 +217,7 @@ add_prefix(RencoderOperand *operand, const renc_string *prefix)
 	rencoder_intervals_add(operand->intervals,
 						   renc_strings_key(d, prefix->data, prefix->length),
 						   prefix->length == 0 ? PG_UINT64_MAX :
-						   renc_strings_last(d, prefix->data, prefix->length));
+						   renc_strings_last_key(d, prefix->data, prefix->length));
 }
 
 /* Strings that match a pattern; "blanks" at their ends do not count. */

@@ -200,8 +200,8 @@ extern bool rencoder_key_is_boxed(Relation index, int col);
  * operator family?  Not where the order of a collation is not that of bytes,
  * nor if there is no support function.
  */
-extern bool rencoder_key_usable(Oid opfamily, Oid opcintype, int strategy,
-								Oid righttype, Oid collation);
+extern bool rencoder_key_can_use_operator(Oid opfamily, Oid opcintype, int strategy,
+										  Oid righttype, Oid collation);
 
 /* What makes keys of the values of a column. */
 typedef struct RencoderKeyFunction
@@ -235,16 +235,16 @@ extern Oid	rencoder_key_value_type(Relation index, int col);
  * keys here, or with the first key set of a column that has a coder.  Keys with
  * SK_SEARCHARRAY ask for the union over the array's elements.
  */
-extern RencoderQuery *rencoder_key_query(Relation index, const ScanKeyData *keys,
-										 int nkeys);
+extern RencoderQuery *rencoder_key_make_query(Relation index, const ScanKeyData *keys,
+											  int nkeys);
 
 /*
  * What the query asks of a column's keys, if it has_keys, coded by a
  * generation of the column's coder; NULL if that cannot be found (see
  * rencoder_coder_find()).  Made once, then remembered.
  */
-extern const RencoderKeySet *rencoder_key_set(RencoderQuery *query, int col,
-											  uint32 generation);
+extern const RencoderKeySet *rencoder_key_get_set(RencoderQuery *query, int col,
+												  uint32 generation);
 
 /* That of the newest generation that the query was coded by so far; reads nothing.  NULL if by none. */
 extern const RencoderKeySet *rencoder_key_newest_set(const RencoderQuery *query, int col);

@@ -135,8 +135,8 @@ can_use_operator(const KeyFamily *f, int strategy, Oid righttype, Oid collation)
 }
 
 bool
-rencoder_key_usable(Oid opfamily, Oid opcintype, int strategy, Oid righttype,
-					Oid collation)
+rencoder_key_can_use_operator(Oid opfamily, Oid opcintype, int strategy, Oid righttype,
+							  Oid collation)
 {
 	KeyFamily	f = {opfamily, opcintype, NULL, 0};
 
@@ -357,7 +357,7 @@ make_key_set(RencoderQuery *query, int col, uint32 generation,
 }
 
 const RencoderKeySet *
-rencoder_key_set(RencoderQuery *query, int col, uint32 generation)
+rencoder_key_get_set(RencoderQuery *query, int col, uint32 generation)
 {
 	RencoderColumnQuery *q = &query->column[col];
 	const RencoderCoder *coder;
@@ -398,7 +398,7 @@ rencoder_key_newest_set(const RencoderQuery *query, int col)
 }
 
 RencoderQuery *
-rencoder_key_query(Relation index, const ScanKeyData *keys, int nkeys)
+rencoder_key_make_query(Relation index, const ScanKeyData *keys, int nkeys)
 {
 	RencoderQuery *query = palloc0(sizeof(RencoderQuery));
 
@@ -432,7 +432,7 @@ rencoder_key_query(Relation index, const ScanKeyData *keys, int nkeys)
 		if (q->is_null && (q->not_null || q->has_keys))
 			query->empty = true;
 		else if (q->has_keys && !rencoder_key_is_coded(index, col))
-			query->empty = rencoder_key_set(query, col, 0)->none;
+			query->empty = rencoder_key_get_set(query, col, 0)->none;
 		q->wants_null = q->is_null;
 		q->wants_values = q->not_null && !q->has_keys;
 	}

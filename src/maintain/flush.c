@@ -2,9 +2,9 @@
  * flush.c
  *		Making a base run of groups of an index in use.
  *
- * src/README.md (section 7, Flush) has the steps, INV-13 why no row is lost.  Groups without storage,
- * noted ones among them, groups that are sealed, and groups that name a run already, go the same
- * way.
+ * src/README.md (section 7, Flush) has the steps, INV-13 why no row is lost.  Groups without
+ * storage, noted ones among them, groups that are sealed, and groups that name a run already, go
+ * the same way.
  */
 #include "maintain/flush.h"
 
@@ -78,7 +78,7 @@ static void
 load_newest_coders(Flush *f)
 {
 	for (int col = 0; col < f->scan.meta.natts; col++)
-		rencoder_columns_load_coders(f->scan.index, col, rencoder_coder_newest(f->scan.index, col),
+		rencoder_columns_load_coders(f->scan.index, col, rencoder_coder_newest_generation(f->scan.index, col),
 									 &f->scan.coders);
 }
 
@@ -183,7 +183,7 @@ write_base_run(Flush *f)
 	.heap_pages = nblocks};
 	RencoderNewRun made = {0};
 
-	rencoder_build_run_trees(f->writer, f->scan.index, f->trees.sorter, &trees);
+	rencoder_build_run_write_trees(f->writer, f->scan.index, f->trees.sorter, &trees);
 	rencoder_run_writer_finish(f->writer, &made);
 	rencoder_run_list_publish(f->scan.index, &made, 1, 0, NULL, 0, true);
 }

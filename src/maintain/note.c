@@ -92,7 +92,7 @@ load_note_coders(Noting *n)
 		if (rencoder_key_is_coded(n->scan.index, col))
 			rencoder_columns_load_coders(n->scan.index, col,
 										 n->is_new && !rencoder_is_configured(&copy.config) ?
-										 rencoder_coder_newest(n->scan.index, col) : copy.config.coder,
+										 rencoder_coder_newest_generation(n->scan.index, col) : copy.config.coder,
 										 &n->scan.coders);
 	}
 }

@@ -178,8 +178,8 @@ rencoder_reading_into_trees(RencoderReadTrees *trees, RencoderRangeScan *scan, u
 	RencoderCollector *collector = rencoder_collect_create(scan->meta.natts);
 
 	trees->scan = scan;
-	rencoder_build_run_sorters(trees->sorter, scan->meta.natts, rencoder_options_sort_memory(),
-							   (uint32) Min(end * scan->places.parts, PG_UINT32_MAX), NULL, 0);
+	rencoder_build_run_begin_sorters(trees->sorter, scan->meta.natts, rencoder_options_sort_memory(),
+									 (uint32) Min(end * scan->places.parts, PG_UINT32_MAX), NULL, 0);
 	collector->in_use = true;
 	collector->sink = take_key;
 	collector->null_sink = take_null;

@@ -104,7 +104,7 @@ rebuild_column(Rebuild *r, int col)
 {
 	renc_keys	ranges[RENC_GROUP_RANGES];
 	renc_mask	always = rencoder_filter_keys(&r->config[col], r->scan.collector, col, r->ranges, ranges);
-	char	   *image = rencoder_filter_build(&r->config[col], ranges);
+	char	   *image = rencoder_filter_make_image(&r->config[col], ranges);
 	RencoderReadFlags flags;
 	RencoderGroupEdit edit;
 	RencoderEntry entry;
@@ -161,8 +161,8 @@ rebuild_group(Rebuild *r)
 /* ---- Which groups ---- */
 
 /*
- * Copies the headers of a group; false if it has no filters, or names a run as well, or will: it has
- * noted ranges.
+ * Copies the headers of a group; false if it has no filters, or names a run as well, or will: it
+ * has noted ranges.
  */
 static bool
 read_group(Retuning *t, uint32 group)
@@ -356,7 +356,8 @@ find_coders(Retuning *t, bool train)
 															 RENCODER_GROWTH_IN_VACUUM),
 							   &r->scan.coders);
 	for (int col = 0; col < r->scan.meta.natts; col++)
-		rencoder_columns_load_coders(r->scan.index, col, rencoder_coder_newest(r->scan.index, col), &r->scan.coders);
+		rencoder_columns_load_coders(r->scan.index, col,
+									 rencoder_coder_newest_generation(r->scan.index, col), &r->scan.coders);
 }
 
 static void

@@ -129,7 +129,7 @@ rencoder_run_groups_look(Relation index, uint64 nranges, RencoderRunGroups *grou
 	uint32		ngroups = rencoder_group_copy_count_groups(index, &meta, metadata, nranges);
 
 	for (int col = 0; col < meta.natts; col++)
-		newest[col] = rencoder_coder_newest(index, col);
+		newest[col] = rencoder_coder_newest_generation(index, col);
 	groups->n = 0;
 	groups->allocated = 16;
 	groups->alike = palloc(groups->allocated * sizeof(RencoderAlikeGroups));

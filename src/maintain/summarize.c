@@ -78,7 +78,7 @@ load_coders(RencoderSummarizing *s)
 		if (coded)
 			rencoder_columns_load_coders(s->scan.index, col,
 										 settled ? copy.config.coder :
-										 rencoder_coder_newest(s->scan.index, col), &s->scan.coders);
+										 rencoder_coder_newest_generation(s->scan.index, col), &s->scan.coders);
 	}
 }
 
@@ -280,13 +280,13 @@ write_column(RencoderSummarizing *s, int col, RencoderHeader copy)
 	{
 		copy->matrix = rencoder_space_alloc(s->scan.index, rencoder_filter_npages(&copy->config));
 		slab = rencoder_slab_of(s->scan.index, copy);
-		rencoder_filter_create(&slab, s->whole ? -1 : s->slice, ranges);
+		rencoder_filter_make_pages(&slab, s->whole ? -1 : s->slice, ranges);
 	}
 	else
 	{
 		slab = rencoder_slab_of(s->scan.index, copy);
 		rencoder_filter_check_extent(&slab);
-		rencoder_filter_merge(&slab, ranges);
+		rencoder_filter_add_keys(&slab, ranges);
 	}
 	publish_column(s, col, copy, always);
 	RESUME_INTERRUPTS();
@@ -314,7 +314,7 @@ make_matrix_room(const RencoderSummarizing *s, int col)
 	extent = rencoder_space_alloc(s->scan.index, rencoder_filter_npages(&config));
 	old = rencoder_slab_of(s->scan.index, &copy);
 	new = rencoder_slab(s->scan.index, &config, extent);
-	rencoder_filter_copy(&old, &new);
+	rencoder_filter_copy_to_wider(&old, &new);
 	rencoder_group_edit_begin(&edit, &s->group, col, RENCODER_EDIT_EPOCH, 1);
 	entry = rencoder_group_edit_entry(&edit);
 	rencoder_group_edit_release_storage(&edit);

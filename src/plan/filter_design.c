@@ -190,10 +190,10 @@ choose_samples(RencoderDesigner *designer, int col, const RencoderKnownQueries *
 		return n + own;
 	}
 	if (is_boxed(designer, col))
-		return n + renc_own_boxes(k->ranges, k->n, designer->table_ranges, OWN_SAMPLE_SEED,
-								  designer->box, designer->sample + n, own);
-	return n + renc_own_samples(k->ranges, k->n, designer->table_ranges, OWN_SAMPLE_SEED,
-								designer->sample + n, own);
+		return n + renc_own_samples_make_boxes(k->ranges, k->n, designer->table_ranges, OWN_SAMPLE_SEED,
+											   designer->box, designer->sample + n, own);
+	return n + renc_own_samples_make(k->ranges, k->n, designer->table_ranges, OWN_SAMPLE_SEED,
+									 designer->sample + n, own);
 }
 
 /* The shape by rule. */
@@ -293,7 +293,7 @@ design_size(const RencoderDesigner *designer, ColumnKeys *k, double min_capacity
 	double		capacity = Max(renc_rule_capacity(k->counts, k->n), min_capacity);
 
 	memset(config->shape, 0, sizeof(config->shape));
-	config->nwindows = renc_windows_for(capacity, designer->bits_per_key, RENCODER_ROWS);
+	config->nwindows = renc_window_count_for_keys(capacity, designer->bits_per_key, RENCODER_ROWS);
 	config->capacity = (uint32) Min(capacity, PG_UINT32_MAX);
 }
 

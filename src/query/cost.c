@@ -90,7 +90,7 @@ find_known_keys(RencoderCostPath *p, Relation index)
 		if (!p->query->column[col].has_keys || column->unknown || column->sampled > 0)
 			continue;
 		blind = !p->may_look && rencoder_key_is_coded(index, col);
-		column->known = rencoder_key_set(p->query, col, blind ? 0 : p->info.config[col].coder);
+		column->known = rencoder_key_get_set(p->query, col, blind ? 0 : p->info.config[col].coder);
 		if (column->known != NULL && !column->known->none &&
 			column->known->query.overlap(column->known->query.arg, 0, PG_UINT64_MAX) == RENC_INSIDE)
 		{
@@ -119,7 +119,7 @@ analyze_index(RencoderCostPath *p)
 		asked[col].sampled = p->column[col].sampled;
 		asked[col].rows = p->column[col].keys ? rencoder_cost_column_rows(p, col) : 0;
 	}
-	p->query = rencoder_key_query(index, p->keys, p->nkeys);
+	p->query = rencoder_key_make_query(index, p->keys, p->nkeys);
 	p->may_look = rencoder_cost_may_look(p->root, p->index);
 	rencoder_cost_groups_read(index, heap_pages, p->query, p->may_look, &p->info, &runs);
 	find_known_keys(p, index);

@@ -35,8 +35,8 @@ add_comparison(RencoderCostPath *p, int col, Node *indexed, Oid opno, int *strat
 
 	get_op_opfamily_properties(opno, p->index->opfamily[col], false,
 							   strategy, &lefttype, righttype);
-	if (!rencoder_key_usable(p->index->opfamily[col], p->index->opcintype[col],
-							 *strategy, *righttype, p->index->indexcollations[col]))
+	if (!rencoder_key_can_use_operator(p->index->opfamily[col], p->index->opcintype[col],
+									   *strategy, *righttype, p->index->indexcollations[col]))
 		return false;
 	p->column[col].keys = true;
 	p->column[col].operator = opno;

@@ -55,7 +55,7 @@ entry_meets(RencoderEntry entry, RencoderQuery *query)
 
 		if (!query->column[col].has_keys)
 			continue;
-		keys = rencoder_key_set(query, col, column->config.coder);
+		keys = rencoder_key_get_set(query, col, column->config.coder);
 		if (keys != NULL && !rencoder_key_set_meets_bounds(keys, column->min, column->max))
 			return false;
 	}
@@ -83,7 +83,7 @@ compare_bounds(Relation index, RencoderEntry entry, uint32 group, renc_mask filt
 			/* To make keys, a coder may have to be read. */
 			rencoder_header_copy(&header, buf, group);
 			UnlockReleaseBuffer(buf);
-			keys = rencoder_key_set(query, col, header.config.coder);
+			keys = rencoder_key_get_set(query, col, header.config.coder);
 		}
 		renc_mask_each(slot, filtered)
 			info->compared_meeting[col] += keys == NULL ||

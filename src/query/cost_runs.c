@@ -20,8 +20,9 @@
 
 /*
  * Pages of runs read when planning, at most: a page that describes a run, a descent of three
- * pages, and another one, whose root is known by then; a leaf, and the page above it, to see how many
- * heap pages the entries in between have.  And as many for each element of a list that is looked for.
+ * pages, and another one, whose root is known by then; a leaf, and the page above it, to see how
+ * many heap pages the entries in between have.  And as many for each element of a list that is
+ * looked for.
  */
 #define MAX_RUN_PAGES	8
 #define ELEMENT_PAGES	2
@@ -190,7 +191,7 @@ rank_column(Relation index, RencoderQuery *query, const RencoderRunInfoData *inf
 			const RencoderCostAsked *asked, ReadLimit *limit, RencoderCostRunColumn *column)
 {
 	const RencoderRunColumn *tree = &info->column[col];
-	const RencoderKeySet *keys = rencoder_key_set(query, col, tree->coder);
+	const RencoderKeySet *keys = rencoder_key_get_set(query, col, tree->coder);
 	double		leaf_entries = (double) tree->entries / Max(tree->nleaves, 1);
 	RankReader	r = {.limit = limit};
 	renc_interval hull;
@@ -235,7 +236,7 @@ rank_column(Relation index, RencoderQuery *query, const RencoderRunInfoData *inf
 		add_known(&column->between, rank_interval(&r, hull));
 		if (keys->boxes.n > 0)
 		{
-			rencoder_boxes_cover(&keys->boxes, &cover);
+			rencoder_boxes_to_intervals(&keys->boxes, &cover);
 			set.interval = cover.interval;
 			set.n = cover.n;
 			part = rencoder_boxes_covered_part(&keys->boxes, set);

@@ -57,7 +57,7 @@ get_column_probe(RencoderGroupScan *s, int col, const RencoderConfig *config, Bl
 		if (p->generation == config->coder)
 			return p;
 	}
-	keys = rencoder_key_set(s->query, col, config->coder);
+	keys = rencoder_key_get_set(s->query, col, config->coder);
 	if (keys == NULL)
 		rencoder_page_corrupted(s->query->index, header, "The coder of a group's keys is missing.");
 	p = palloc(sizeof(RencoderColumnProbe));
@@ -321,8 +321,8 @@ scan_by_header(RencoderGroupScan *s, RencoderEntry entry, uint32 group, Rencoder
 }
 
 /*
- * The short way: a sealed group that the snapshot trusts and that has no late places, without a look
- * at null flags.  The header is read last, if at all.
+ * The short way: a sealed group that the snapshot trusts and that has no late places, without a
+ * look at null flags.  The header is read last, if at all.
  */
 static void
 scan_sealed(RencoderGroupScan *s, RencoderEntry entry, uint32 group, RencoderGroupCandidates *state)
@@ -389,7 +389,7 @@ scan_placed(RencoderGroupScan *s, RencoderEntry entry, uint32 group, RencoderSea
 		if (!rencoder_column_is_asked(&s->query->column[col]))
 			continue;
 		keys = run == NULL || !s->query->column[col].has_keys ? NULL :
-			rencoder_key_set(s->query, col, column->config.coder);
+			rencoder_key_get_set(s->query, col, column->config.coder);
 
 		/* Cells reach farther than keys. */
 		if (keys != NULL && !rencoder_key_set_meets_bounds(keys, column->min, column->max))

@@ -151,12 +151,12 @@ rencoder_plain_scan_emit(void *arg, uint64 first_range, const renc_candidates *c
 	{
 		uint64		start = (first_range + slot) * plain->pages_per_range;
 		uint64		end = Min(start + plain->pages_per_range, plain->nblocks);
-		uint32		i = renc_candidates_next(candidates, slot, 0);
+		uint32		i = renc_candidates_next_page(candidates, slot, 0);
 
 		CHECK_FOR_INTERRUPTS();
 		if (!renc_mask_test(candidates->refined, slot) && start < end)
 			rencoder_whole_pages_add(&plain->whole, start, end);
-		for (; start + i < end; i = renc_candidates_next(candidates, slot, i + 1))
+		for (; start + i < end; i = renc_candidates_next_page(candidates, slot, i + 1))
 		{
 			const uint64 *row = renc_candidates_rows(candidates, slot, i, &next);
 

@@ -81,12 +81,12 @@ column_keys(RencoderRunScan *scan, int col, uint32 generation, BlockNumber named
 	}
 	k = palloc0(sizeof(RencoderRunKeys));
 	k->generation = generation;
-	k->keys = rencoder_key_set(scan->query, col, generation);
+	k->keys = rencoder_key_get_set(scan->query, col, generation);
 	if (k->keys == NULL)
 		note_scan_fault(scan, named_by, "The coder of its keys is missing.");
 	else if (k->keys->boxes.n > 0)
 	{
-		rencoder_boxes_cover(&k->keys->boxes, &intervals);
+		rencoder_boxes_to_intervals(&k->keys->boxes, &intervals);
 		k->set.interval = intervals.interval;
 		k->set.n = intervals.n;
 	}
@@ -98,8 +98,8 @@ column_keys(RencoderRunScan *scan, int col, uint32 generation, BlockNumber named
 }
 
 /*
- * Adds rows first .. last of a page, or all of it if "first" is 0.  What came since the table's size
- * was read, no snapshot sees here.
+ * Adds rows first .. last of a page, or all of it if "first" is 0.  What came since the table's
+ * size was read, no snapshot sees here.
  */
 static inline void
 add_found_rows(RencoderRunScan *scan, renc_stretches *list, BlockNumber page, uint32 first, uint32 last)

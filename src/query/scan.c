@@ -145,13 +145,13 @@ add_pages(void *arg, uint64 first_range, const renc_candidates *candidates)
 	{
 		uint64		start = (first_range + slot) * target->pages_per_range;
 		uint64		end = Min(start + target->pages_per_range, target->nblocks);
-		uint32		i = renc_candidates_next(candidates, slot, 0);
+		uint32		i = renc_candidates_next_page(candidates, slot, 0);
 
 		CHECK_FOR_INTERRUPTS();
 		target->nranges++;
 		if (!renc_mask_test(candidates->refined, slot) && start < end)
 			rencoder_whole_pages_add(&target->whole, start, end);
-		for (; start + i < end; i = renc_candidates_next(candidates, slot, i + 1))
+		for (; start + i < end; i = renc_candidates_next_page(candidates, slot, i + 1))
 		{
 			const uint64 *row = renc_candidates_rows(candidates, slot, i, &next);
 
@@ -250,7 +250,7 @@ begin_search(IndexScanDesc scan, Search *search)
 		rencoder_workspace_borrow_again(state->workspace);
 	MemoryContextSwitchTo(state->workspace->context);
 	search->copies = usable_copies(scan);
-	search->query = rencoder_key_query(index, scan->keyData, scan->numberOfKeys);
+	search->query = rencoder_key_make_query(index, scan->keyData, scan->numberOfKeys);
 	if (search->copies != NULL)
 		search->query->coders = state->coders;
 	if (search->query->empty)

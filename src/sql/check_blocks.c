@@ -133,7 +133,7 @@ refer_coders(References *refs)
 	if (root == RENCODER_NO_BLOCK)
 		return;
 	refer(refs, RENCODER_META_BLKNO, root, 1);
-	list = rencoder_coder_list(refs->state->index);
+	list = rencoder_coder_copy_list(refs->state->index);
 	for (uint32 i = 0; i < list->n; i++)
 		refer(refs, root, list->entry[i].extent.start, list->entry[i].extent.npages);
 	pfree(list);

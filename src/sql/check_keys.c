@@ -5,10 +5,11 @@
  * Rows are collected for 128 heap pages at a time, of one group.  The key of each row must be in
  * storage, within the bounds of its range, or in a delta or the pending list, with its page and,
  * where parts of pages are named, with the part that has the root of its HOT chain (INV-11).  The
- * range of a value without a key must be "keyless".  Of a covered range, storage is the base run that the group names,
- * which is searched once for all keys of the pages; of another one it is the matrix, or the range
- * is "always".  Deltas and the list are only asked for keys that are not there.  Nulls are keys of
- * trees of their own, unless their range says that it has some without places.
+ * range of a value without a key must be "keyless".  Of a covered range, storage is the base run
+ * that the group names, which is searched once for all keys of the pages; of another one it is the
+ * matrix, or the range is "always".  Deltas and the list are only asked for keys that are not
+ * there.  Nulls are keys of trees of their own, unless their range says that it has some without
+ * places.
  *
  * Whatever was in one of these when the snapshot was taken is in one of them later; a run
  * or a pending page goes only in a record that raises run_changes (INV-12), storage in one that
@@ -376,7 +377,7 @@ look_in_matrix(WantedKeys *wanted)
 			k->key > header->max[slot])
 			continue;
 		if (rencoder_set_test(header->always, slot) ||
-			rencoder_filter_check_key(&slab, slot, k->key, &blkno, &fault))
+			rencoder_filter_has_key(&slab, slot, k->key, &blkno, &fault))
 			note_found(wanted, k);
 		else if (fault != NULL)
 			return note_wanted_fault(wanted, blkno, fault);

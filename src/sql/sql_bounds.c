@@ -106,9 +106,9 @@ is_string(Oid type)
 static bool
 serves_order(Relation index, int col, Oid type)
 {
-	return rencoder_key_usable(index->rd_opfamily[col], index->rd_opcintype[col],
-							   BTGreaterEqualStrategyNumber, type,
-							   index->rd_indcollation[col]);
+	return rencoder_key_can_use_operator(index->rd_opfamily[col], index->rd_opcintype[col],
+										 BTGreaterEqualStrategyNumber, type,
+										 index->rd_indcollation[col]);
 }
 
 /* Can the index serve the order of strings' bytes? */

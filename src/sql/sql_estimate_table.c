@@ -94,11 +94,11 @@ make_keys(const RencoderTableSample *sample, FunctionCallInfo fcinfo)
 	ScanKey		keys = palloc(RENCODER_BOUND_KEYS * sizeof(ScanKeyData));
 	Oid			type = get_fn_expr_argtype(fcinfo->flinfo, 2);
 	int			nkeys = rencoder_bounds_scankeys(sample->index, 0, type, &fcinfo->args[2], keys);
-	RencoderQuery *query = rencoder_key_query(sample->index, keys, nkeys);
+	RencoderQuery *query = rencoder_key_make_query(sample->index, keys, nkeys);
 
 	if (sample->coder.generation != 0)
 		(void) rencoder_coders_add(query->coders, 0, &sample->coder);
-	return rencoder_key_set(query, 0, sample->coder.generation);
+	return rencoder_key_get_set(query, 0, sample->coder.generation);
 }
 
 /* Which to take. */

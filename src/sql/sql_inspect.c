@@ -458,8 +458,9 @@ rencoder_ranges(PG_FUNCTION_ARGS)
  * rencoder_candidates(index regclass, lo anycompatible, hi anycompatible)
  *		returns record
  *
- * What a scan with the present snapshot would visit for "first column BETWEEN lo AND hi": sql_bounds.h
- * says what that means for other types than numbers.  AccessShareLock on table and index.
+ * What a scan with the present snapshot would visit for "first column BETWEEN lo AND hi":
+ * sql_bounds.h says what that means for other types than numbers.  AccessShareLock on table and
+ * index.
  */
 Datum
 rencoder_candidates(PG_FUNCTION_ARGS)
@@ -477,7 +478,7 @@ rencoder_candidates(PG_FUNCTION_ARGS)
 	rencoder_open_index_require_valid(target.index);
 	nkeys = rencoder_bounds_scankeys_as_caller(&target, 0, get_fn_expr_argtype(fcinfo->flinfo, 1), &fcinfo->args[1],
 											   keys);
-	query = rencoder_key_query(target.index, keys, nkeys);
+	query = rencoder_key_make_query(target.index, keys, nkeys);
 	(void) rencoder_candidates_find(target.index, RelationGetNumberOfBlocks(target.heap), query,
 									GetActiveSnapshot(), NULL, NULL, NULL, NULL, &counts);
 	put(&row, Int64GetDatum(counts.ranges));

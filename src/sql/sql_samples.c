@@ -42,9 +42,9 @@ column_arg(Relation index, int32 attnum)
 static RencoderSample
 sample_of_keys(Relation index, int col, const ScanKeyData *keys, int nkeys)
 {
-	uint32		generation = rencoder_coder_newest(index, col);
-	RencoderQuery *query = rencoder_key_query(index, keys, nkeys);
-	const RencoderKeySet *set = rencoder_key_set(query, col, generation);
+	uint32		generation = rencoder_coder_newest_generation(index, col);
+	RencoderQuery *query = rencoder_key_make_query(index, keys, nkeys);
+	const RencoderKeySet *set = rencoder_key_get_set(query, col, generation);
 	RencoderSample sample;
 
 	if (set == NULL)

@@ -167,7 +167,7 @@ store_samples(Relation heap, Relation index, int col, uint32 generation,
 bool
 rencoder_columns_train_is_due(Relation heap, Relation index, double growth)
 {
-	RencoderCoderListData *list = rencoder_coder_list(index);
+	RencoderCoderListData *list = rencoder_coder_copy_list(index);
 
 	/*
 	 * Or a crash came between a coder and the note of what it was trained on.
@@ -203,7 +203,7 @@ wants_training(Relation index, int col, bool due)
 	if (!rencoder_key_is_coded(index, col) ||
 		!OidIsValid(index_getprocid(index, col + 1, RENCODER_PROC_SAMPLE)))
 		return false;
-	newest = rencoder_coder_newest(index, col);
+	newest = rencoder_coder_newest_generation(index, col);
 	return newest == 0 || (due && !has_given_samples(index, col, newest));
 }
 
@@ -211,7 +211,7 @@ wants_training(Relation index, int col, bool due)
 static bool
 is_better(Relation index, int col, const RencoderTrainer *trainer, const void *data)
 {
-	uint32		newest = rencoder_coder_newest(index, col);
+	uint32		newest = rencoder_coder_newest_generation(index, col);
 	RencoderColumnCoders older;
 
 	if (newest == 0)
@@ -270,7 +270,7 @@ rencoder_columns_train(Relation heap, Relation index, IndexInfo *indexInfo, bool
 		rencoder_columns_load_coders(index, col, generation, coders);
 		MemoryContextSwitchTo(context);
 	}
-	if (any && (due || rencoder_coder_list(index)->heap_blocks == 0))
+	if (any && (due || rencoder_coder_copy_list(index)->heap_blocks == 0))
 		rencoder_coder_note_heap_blocks(index, nblocks, log);
 	MemoryContextSwitchTo(caller);
 	MemoryContextDelete(context);
@@ -322,7 +322,7 @@ check_directory_page(Relation index, const RencoderMeta *meta, BlockNumber blkno
 		if (!lacks_any(meta, entry, *list))
 			continue;
 		pfree(*list);
-		*list = rencoder_coder_list(index);
+		*list = rencoder_coder_copy_list(index);
 		sound = !lacks_any(meta, entry, *list);
 		if (!sound)
 			rencoder_page_report(elevel, index, entry->header,
@@ -346,7 +346,7 @@ rencoder_columns_check_coders(Relation index, int elevel)
 
 	metadata = rencoder_meta_copy(index);
 	npages = rencoder_directory_count_pages(index, metadata);
-	list = rencoder_coder_list(index);
+	list = rencoder_coder_copy_list(index);
 	for (uint64 i = 0; i < npages && sound; i++)
 	{
 		BlockNumber blkno = rencoder_directory_find(index, &meta, metadata,

@@ -333,7 +333,7 @@ fuzz_window(fuzz_input *in)
 	(void) renc_window_clear(matrix, RENC_MATRIX_WIDTH, rows, gone);
 	expected = expected && !renc_mask_test(gone, slot);
 	fuzz_expect(window_test(matrix, rows, row, slot) == expected, "clearing");
-	renc_window_count(matrix, RENC_MATRIX_WIDTH, rows, counts);
+	renc_window_count_bits(matrix, RENC_MATRIX_WIDTH, rows, counts);
 	for (uint32_t r = 0; r < rows; r++)
 		counts[slot] -= window_test(matrix, rows, r, slot);
 	fuzz_expect(counts[slot] == 0, "counting");

@@ -3,8 +3,8 @@
  *		False positive rates of the shapes that the rule picks.
  *
  * Asserted: uniform keys at 16 and 20 bits, and the rule against an exhaustive
- * search of shapes.  For keys of other kinds, where what is good depends on the queries, the rates are
- * printed, and only blunders fail.
+ * search of shapes.  For keys of other kinds, where what is good depends on the queries, the rates
+ * are printed, and only blunders fail.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -83,7 +83,7 @@ static double
 measure(const group *g, int nranges, double bits_per_key, const renc_shape *shape,
 		query_fn next, long queries, long *false_negatives)
 {
-	test_filter f = filter_new(renc_windows_for(g->mean_keys, bits_per_key, TEST_ROWS),
+	test_filter f = filter_new(renc_window_count_for_keys(g->mean_keys, bits_per_key, TEST_ROWS),
 							   TEST_ROWS, RENC_MATRIX_WIDTH);
 	renc_windows windows = filter_windows(&f);
 	renc_mask	some = renc_mask_none();

@@ -63,13 +63,13 @@ count_wrong(const renc_candidates *c, const naive *n)
 	for (unsigned int slot = 0; slot < RENC_GROUP_RANGES; slot++)
 	{
 		bool		any = false;
-		uint32_t	next = renc_candidates_next(c, slot, 0);
+		uint32_t	next = renc_candidates_next_page(c, slot, 0);
 
 		for (uint32_t page = 0; page < c->pages_per_range; page++)
 		{
 			wrong += renc_candidates_has(c, slot, page) != n->page[slot][page];
 			wrong += (next == page) != n->page[slot][page];
-			next = next == page ? renc_candidates_next(c, slot, page + 1) : next;
+			next = next == page ? renc_candidates_next_page(c, slot, page + 1) : next;
 			any |= n->page[slot][page];
 		}
 		wrong += renc_mask_test(c->ranges, slot) != any;

@@ -120,8 +120,8 @@ test_reach(const char *name, uint64_t (*point) (void))
 	int			fewer;
 
 	make_points(point);
-	n = renc_own_boxes(ranges, RANGES, 1e5, 7, own, sample, SAMPLES);
-	fewer = renc_own_boxes(ranges, RANGES, 1e5, 7, again_own, again, SAMPLES / 8);
+	n = renc_own_samples_make_boxes(ranges, RANGES, 1e5, 7, own, sample, SAMPLES);
+	fewer = renc_own_samples_make_boxes(ranges, RANGES, 1e5, 7, again_own, again, SAMPLES / 8);
 	for (int i = 0; i < n; i++)
 	{
 		const renc_sample *s = &sample[i];
@@ -152,7 +152,7 @@ test_weights(void)
 	int			told = 0;
 
 	make_points(uniform_point);
-	n = renc_own_boxes(ranges, RANGES, 1e5, rnd(), own, sample, SAMPLES);
+	n = renc_own_samples_make_boxes(ranges, RANGES, 1e5, rnd(), own, sample, SAMPLES);
 	for (int i = 0; i < n; i++)
 	{
 		const renc_box *b = &own[i].box;
@@ -199,7 +199,7 @@ test_few(void)
 			few[2] = few[0];
 			for (int nranges = 1; nranges <= 3; nranges++)
 			{
-				n = renc_own_boxes(few, nranges, nranges, rnd(), own, sample, 40);
+				n = renc_own_samples_make_boxes(few, nranges, nranges, rnd(), own, sample, 40);
 				wrong += n != (first == end ? 0 : 40);
 				for (int i = 0; i < n; i++)
 					wrong += not_a_box(&sample[i], &own[i]);
@@ -223,7 +223,7 @@ trial_input(void)
 	in.table_ranges = 1024;
 	in.max_kw = 2;
 	in.capacity = renc_rule_capacity(counts, RANGES);
-	in.nwindows = renc_windows_for(in.capacity, BITS, TEST_ROWS);
+	in.nwindows = renc_window_count_for_keys(in.capacity, BITS, TEST_ROWS);
 	in.rows = TEST_ROWS;
 	in.pages_per_range = 32;
 	in.window_cost = 0.02;
@@ -239,7 +239,7 @@ search(renc_trial_input *in)
 	renc_choice choice;
 	renc_shape	rule;
 
-	in->nsamples = (size_t) renc_own_boxes(ranges, RANGES, 1e4, 7, own, sample, 512);
+	in->nsamples = (size_t) renc_own_samples_make_boxes(ranges, RANGES, 1e4, 7, own, sample, 512);
 	trial = trial_room(trial, in);
 	renc_rule_shape_areal(ranges, RANGES, BITS, &rule);
 	renc_shape_search(trial, in, &rule, NULL, 2e6, &choice);
@@ -248,8 +248,8 @@ search(renc_trial_input *in)
 }
 
 /*
- * Share of the ranges without a match that pass boxes with a side; around points, or anywhere.  Nearly
- * all ranges match the largest: *read is the share of all that are read.
+ * Share of the ranges without a match that pass boxes with a side; around points, or anywhere.
+ * Nearly all ranges match the largest: *read is the share of all that are read.
  */
 static double
 measure(const renc_shape *shape, uint32_t nwindows, uint32_t side, bool around, int *missed, double *read)

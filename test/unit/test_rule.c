@@ -123,11 +123,11 @@ fullest_fill(const renc_keys *ranges, int nranges, const renc_shape *shape,
 		if (ranges[r].n > fullest->n)
 			fullest = &ranges[r];
 	}
-	nwindows = renc_windows_for((double) fullest->n, bits_per_key, rows);
+	nwindows = renc_window_count_for_keys((double) fullest->n, bits_per_key, rows);
 	image = (uint8_t *) test_alloc(renc_image_size(nwindows, rows, RENC_SLICE_WIDTH));
 	memset(image, 0, renc_image_size(nwindows, rows, RENC_SLICE_WIDTH));
 	renc_window_fill(image, RENC_SLICE_WIDTH, 0, shape, nwindows, rows, fullest->key, fullest->n);
-	renc_window_count(image, RENC_SLICE_WIDTH, nwindows * rows, counts);
+	renc_window_count_bits(image, RENC_SLICE_WIDTH, nwindows * rows, counts);
 	free(image);
 	return counts[0] / ((double) nwindows * rows);
 }

@@ -73,8 +73,8 @@ test_reach(const char *name, uint64_t (*key) (void))
 	int			n;
 
 	make_keys(key);
-	n = renc_own_samples(ranges, RANGES, 0, 7, sample, SAMPLES);
-	renc_own_samples(ranges, RANGES, 0, 7, again, SAMPLES);
+	n = renc_own_samples_make(ranges, RANGES, 0, 7, sample, SAMPLES);
+	renc_own_samples_make(ranges, RANGES, 0, 7, again, SAMPLES);
 	for (int i = 0; i < n; i++)
 	{
 		const renc_sample *s = &sample[i];
@@ -99,7 +99,7 @@ test_gaps(void)
 	int			n;
 
 	make_keys(island_key);
-	n = renc_own_samples(ranges, RANGES, 0, rnd(), sample, SAMPLES);
+	n = renc_own_samples_make(ranges, RANGES, 0, rnd(), sample, SAMPLES);
 	for (int i = 0; i < n; i++)
 	{
 		apart += in_gap(&sample[i]);
@@ -133,7 +133,7 @@ test_few(void)
 			few[1].key = edge;
 			few[1].n = 0;
 			few[2] = few[0];
-			n = renc_own_samples(few, 3, 0, rnd(), sample, 40);
+			n = renc_own_samples_make(few, 3, 0, rnd(), sample, 40);
 			wrong += n != (first == end ? 0 : 40);
 			for (int i = 0; i < n; i++)
 			{
@@ -192,12 +192,12 @@ test_default_shape(void)
 	in.table_ranges = 1024;
 	in.max_kw = 2;
 	in.capacity = renc_rule_capacity(counts, RANGES);
-	in.nwindows = renc_windows_for(in.capacity, BITS, TEST_ROWS);
+	in.nwindows = renc_window_count_for_keys(in.capacity, BITS, TEST_ROWS);
 	in.rows = TEST_ROWS;
 	in.pages_per_range = 8;
 	in.window_cost = 0.02;
 	in.sample = sample;
-	in.nsamples = (size_t) renc_own_samples(ranges, RANGES, 0, rnd(), sample, SAMPLES);
+	in.nsamples = (size_t) renc_own_samples_make(ranges, RANGES, 0, rnd(), sample, SAMPLES);
 	trial = (renc_trial *) test_alloc(renc_trial_size(&in));
 	renc_rule_shape(ranges, RANGES, BITS, &rule);
 	renc_shape_search(trial, &in, &rule, NULL, 2e6, &choice);

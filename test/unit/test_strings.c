@@ -133,7 +133,7 @@ count_uncovered(const renc_strings *d, const string *s, size_t n)
 
 		for (size_t length = 0; length <= s[i].length; length++)
 			bad += key < renc_strings_key(d, s[i].data, length) ||
-				key > renc_strings_last(d, s[i].data, length);
+				key > renc_strings_last_key(d, s[i].data, length);
 	}
 	return bad;
 }
@@ -327,7 +327,7 @@ test_frequencies(void)
 
 		like_language(&other);
 		while (length < other.length &&
-			   renc_strings_last(d, other.data, length) - renc_strings_key(d, other.data, length) > 1)
+			   renc_strings_last_key(d, other.data, length) - renc_strings_key(d, other.data, length) > 1)
 			length++;
 		bytes += length;
 	}
@@ -366,7 +366,7 @@ test_neighbours(void)
 		other.data[other.length] = 0;
 		above += renc_strings_key(d, other.data, other.length + 1) > key;
 		other.data[other.length - 1]--;
-		below += renc_strings_last(d, other.data, other.length) < key;
+		below += renc_strings_last_key(d, other.data, other.length) < key;
 	}
 	tap_ok(above > SAMPLE * 9 / 10 && below > SAMPLE * 9 / 10,
 		   "%zu and %zu of %d words have other keys than what is just above and below", above, below,
@@ -402,7 +402,7 @@ test_damage(void)
 			refused++;
 		else
 			for (int j = 0; j < 200; j++)
-				sum += renc_strings_last((renc_strings *) copy, s[j].data, s[j].length);
+				sum += renc_strings_last_key((renc_strings *) copy, s[j].data, s[j].length);
 		free(copy);
 	}
 	tap_ok(refused > 0 && refused < 5000, "damaged dictionaries: %d of 5000 refused (%llu)",
@@ -518,11 +518,11 @@ test_golden(void)
 
 	renc_strings_train(sample, 4, d, LIMIT);
 	tap_ok(renc_strings_key(d, (const uint8_t *) "banana", 6) == UINT64_C(0x0041c4f6ae7126af) &&
-		   renc_strings_last(d, (const uint8_t *) "ap", 2) == UINT64_C(0x0032262052affffb) &&
+		   renc_strings_last_key(d, (const uint8_t *) "ap", 2) == UINT64_C(0x0032262052affffb) &&
 		   renc_strings_key(NULL, (const uint8_t *) "banana", 6) == UINT64_C(0x62616e616e610000),
 		   "golden keys: 0x%016llx 0x%016llx",
 		   (unsigned long long) renc_strings_key(d, (const uint8_t *) "banana", 6),
-		   (unsigned long long) renc_strings_last(d, (const uint8_t *) "ap", 2));
+		   (unsigned long long) renc_strings_last_key(d, (const uint8_t *) "ap", 2));
 	free(d);
 }
 

@@ -123,7 +123,7 @@ prepare(const setting *s)
 		ranges[r].n = sort_keys(all_keys + r * KEYS, KEYS);
 		counts[r] = (uint32_t) ranges[r].n;
 	}
-	nwindows = renc_windows_for(renc_rule_capacity(counts, RANGES), BITS, TEST_ROWS);
+	nwindows = renc_window_count_for_keys(renc_rule_capacity(counts, RANGES), BITS, TEST_ROWS);
 	for (int i = 0; i < SAMPLES; i++)
 	{
 		s->query(&sample[i].lo, &sample[i].hi);
@@ -405,7 +405,8 @@ test_odd(void)
 		in.sample = sample;
 		in.nsamples = rnd_below(4) == 0 ? rnd_below(3) : rnd_below(SAMPLES);
 		if (rnd_below(2))
-			in.nsamples = (size_t) renc_own_samples(few, nranges, 0, rnd(), sample, (int) in.nsamples);
+			in.nsamples = (size_t) renc_own_samples_make(few, nranges, 0, rnd(), sample,
+													  (int) in.nsamples);
 		else
 			for (size_t k = 0; k < in.nsamples; k++)
 			{
@@ -439,7 +440,7 @@ test_same(void)
 
 	prepare(&s);
 	in = trial_input();
-	in.nsamples = (size_t) renc_own_samples(ranges, RANGES, 0, 7, sample, SAMPLES);
+	in.nsamples = (size_t) renc_own_samples_make(ranges, RANGES, 0, 7, sample, SAMPLES);
 	first = search(&in, NULL, MUCH_WORK);
 	again = search(&in, NULL, MUCH_WORK);
 	tap_ok(memcmp(&first, &again, sizeof(first)) == 0, "the same input, the same shape %s",
@@ -462,12 +463,12 @@ test_work(void)
 
 	prepare(&s);
 	in = trial_input();
-	in.nsamples = (size_t) renc_own_samples(ranges, RANGES, 0, rnd(), sample, 256);
+	in.nsamples = (size_t) renc_own_samples_make(ranges, RANGES, 0, rnd(), sample, 256);
 	in.asked_share = 0;
 	for (int i = 0; i < 4; i++)
 	{
 		renc_choice choice = search(&in, NULL, allowed[i]);
-		double		trial_work = renc_trial_work(trial) / renc_trial_count(trial);
+		double		trial_work = renc_trial_work(trial) / renc_trial_count_tries(trial);
 
 		wrong += renc_trial_work(trial) > allowed[i] + 8 * trial_work || choice.best.cost > cost;
 		cost = choice.best.cost;
@@ -540,7 +541,7 @@ test_guard(void)
 		in = trial_input();
 		in.window_cost = 0.02;
 		in.max_kw = 2;
-		in.nsamples = (size_t) renc_own_samples(ranges, RANGES, 0, 7, sample, 512);
+		in.nsamples = (size_t) renc_own_samples_make(ranges, RANGES, 0, 7, sample, 512);
 		for (int i = 0; i < QUERIES; i++)
 		{
 			query[i].lo = query[i].hi = all_keys[rnd_below(RANGES * KEYS)];

@@ -80,7 +80,7 @@ trial_input(int nranges, const renc_sample *sample, size_t nsamples, double bits
 	in.ranges = ranges;
 	in.nranges = nranges;
 	in.group_ranges = RANGES;
-	in.nwindows = renc_windows_for(renc_rule_capacity(counts, nranges), bits, TEST_ROWS);
+	in.nwindows = renc_window_count_for_keys(renc_rule_capacity(counts, nranges), bits, TEST_ROWS);
 	in.rows = TEST_ROWS;
 	in.pages_per_range = 8;
 	in.window_cost = 0.02;

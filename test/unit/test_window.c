@@ -13,17 +13,17 @@ test_windows_for(void)
 {
 	int			wrong = 0;
 
-	tap_ok(renc_windows_for(0, 20, 510) == 1, "no keys need one window");
-	tap_ok(renc_windows_for(25.5, 20, 510) == 1, "what fits exactly needs no more");
-	tap_ok(renc_windows_for(25.6, 20, 510) == 2, "a little more needs another window");
-	tap_ok(renc_windows_for(4800, 20, 510) == 189, "4800 keys at 20 bits: 189 windows");
-	tap_ok(renc_windows_for(1e300, 64, 254) == UINT32_MAX / 2, "no overflow");
+	tap_ok(renc_window_count_for_keys(0, 20, 510) == 1, "no keys need one window");
+	tap_ok(renc_window_count_for_keys(25.5, 20, 510) == 1, "what fits exactly needs no more");
+	tap_ok(renc_window_count_for_keys(25.6, 20, 510) == 2, "a little more needs another window");
+	tap_ok(renc_window_count_for_keys(4800, 20, 510) == 189, "4800 keys at 20 bits: 189 windows");
+	tap_ok(renc_window_count_for_keys(1e300, 64, 254) == UINT32_MAX / 2, "no overflow");
 	for (int i = 0; i < 100000; i++)
 	{
 		double		nkeys = (double) rnd_below(10000000) / 4;
 		double		bits = 4 + (double) rnd_below(240) / 4;
 		uint32_t	rows = (uint32_t) (254 + rnd_below(1800));
-		double		m = renc_windows_for(nkeys, bits, rows);
+		double		m = renc_window_count_for_keys(nkeys, bits, rows);
 
 		/* Enough bits, and less than a window too many. */
 		if (m * rows < nkeys * bits * (1 - 1e-12) ||
@@ -195,16 +195,16 @@ test_count_and_clear(int width)
 			for (uint32_t r = 0; r < rows; r++)
 				expected[s] += window_test(f.image, rows, r, s);
 		}
-		renc_window_count(f.image, width, rows, counts);
+		renc_window_count_bits(f.image, width, rows, counts);
 		if (memcmp(counts, expected, 8 * width * sizeof(counts[0])) != 0)
 			wrong_counts++;
 
 		for (int s = 0; s < 8 * width; s++)
 			for (uint32_t r = 0; r < rows; r++)
 				had_bits |= renc_mask_test(slots, s) && window_test(old.image, rows, r, s);
-		if (renc_window_any(f.image, width, rows, slots) != had_bits ||
+		if (renc_window_has_bits(f.image, width, rows, slots) != had_bits ||
 			renc_window_clear(f.image, width, rows, slots) != had_bits ||
-			renc_window_any(f.image, width, rows, slots) ||
+			renc_window_has_bits(f.image, width, rows, slots) ||
 			renc_window_clear(f.image, width, rows, slots))
 			wrong_clears++;
 		for (int s = 0; s < 8 * width; s++)

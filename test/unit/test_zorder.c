@@ -380,7 +380,7 @@ test_hull_and_nodes(void)
 				seen = node;
 				nodes++;
 			}
-			if (nodes != renc_box_nodes(&box, level))
+			if (nodes != renc_box_count_nodes(&box, level))
 				miscounted++;
 		}
 	}
@@ -503,8 +503,8 @@ test_budget(void)
 		set.n = renc_box_set_prepare(&box, 1);
 		query = renc_query_boxes(&set);
 		renc_program_compile(&program, &shape, TEST_ROWS, &query);
-		if (program.always != (renc_box_nodes(&box, 8) > RENC_MAX_TREES ||
-							   renc_box_nodes(&box, 12) > RENC_MAX_NODES))
+		if (program.always != (renc_box_count_nodes(&box, 8) > RENC_MAX_TREES ||
+							   renc_box_count_nodes(&box, 12) > RENC_MAX_NODES))
 			wrong++;
 	}
 	tap_ok(wrong == 0, "boxes are not given up before the topmost level: %d wrong", wrong);
