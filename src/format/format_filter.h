@@ -12,7 +12,8 @@
 #ifndef RENCODER_FORMAT_FILTER_H
 #define RENCODER_FORMAT_FILTER_H
 
-#include "format/probe.h"
+#include "filter/renc_query.h"
+#include "filter/renc_zorder.h"
 #include "key/collect.h"
 #include "key/key.h"
 #include "store/group.h"
@@ -58,6 +59,27 @@ typedef struct RencoderEstimate
 								 * pass */
 	double		pages;			/* read */
 } RencoderEstimate;
+
+/* Probing one column of an index with one query. */
+typedef struct RencoderProbe
+{
+	Relation	index;
+	const renc_interval_set *set;	/* what the query asks for: intervals, */
+	const renc_box_set *boxes;	/* or boxes, the other one is NULL */
+	int64		npages;			/* index pages read so far */
+
+	/*
+	 * The first page that could not be read as what it should be.  Counts as
+	 * "may match"; an error only if the epoch did not change (INV-7).
+	 */
+	const char *fault;
+	BlockNumber fault_blkno;
+
+	/* Private. */
+	struct FilterPrograms *programs;	/* the query's, from slab to slab */
+	Buffer		buffer;			/* a page that is looked at, or invalid */
+	BlockNumber blkno;			/* its block */
+} RencoderProbe;
 
 /* A slab that is made range by range. */
 typedef struct RencoderFilling RencoderFilling;
@@ -126,6 +148,14 @@ extern void rencoder_filter_make_pages(const RencoderSlab *slab, int slice, cons
 extern void rencoder_filter_copy_to_wider(const RencoderSlab *slab, const RencoderSlab *wider);
 
 /* Asking and changing it. */
+
+/*
+ * "set", the intervals that are the query, or "boxes" must live on; the other one is
+ * NULL.
+ */
+extern RencoderProbe *rencoder_filter_probe_begin(Relation index, const renc_interval_set *set,
+												  const renc_box_set *boxes);
+extern void rencoder_filter_probe_end(RencoderProbe *probe);
 
 /* Which of "candidates" may hold a key that satisfies the probe's query? */
 extern renc_mask rencoder_filter_probe(RencoderProbe *probe, const RencoderSlab *slab,

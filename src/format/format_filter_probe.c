@@ -6,8 +6,7 @@
 
 #include "filter/renc_program.h"
 
-/* Shapes whose programs are kept, and programs kept in all (90 kB each). */
-#define MAX_SHAPES		4
+/* Programs that are kept (90 kB each). */
 #define MAX_PROGRAMS	256
 
 /* Intervals or boxes that a program may hold even if it must give up levels. */
@@ -25,17 +24,41 @@ typedef struct FilterPrograms
 {
 	uint8		packed[RENC_SHAPE_PACKED_SIZE];
 	bool		always;			/* too much to test: every range may match */
-	double		visits;			/* windows that they look at, at most */
 	int			n;
 	int			capacity;
 	renc_program **program;
+	struct FilterPrograms *next;	/* of another shape */
 } FilterPrograms;
 
-/* Compiled programs, the most recently used shape first. */
-struct RencoderProbeState
+RencoderProbe *
+rencoder_filter_probe_begin(Relation index, const renc_interval_set *set, const renc_box_set *boxes)
 {
-	FilterPrograms *programs[MAX_SHAPES];
-};
+	RencoderProbe *probe = palloc0(sizeof(RencoderProbe));
+
+	probe->index = index;
+	probe->set = set;
+	probe->boxes = boxes;
+	probe->buffer = InvalidBuffer;
+	return probe;
+}
+
+static void
+release_page(RencoderProbe *probe)
+{
+	if (BufferIsValid(probe->buffer))
+		UnlockReleaseBuffer(probe->buffer);
+	probe->buffer = InvalidBuffer;
+}
+
+/* Notes a fault, if it is the first. */
+static void
+note_probe_fault(RencoderProbe *probe, BlockNumber blkno, const char *fault)
+{
+	if (probe->fault != NULL)
+		return;
+	probe->fault = fault;
+	probe->fault_blkno = blkno;
+}
 
 /* Leaves no program. */
 static void
@@ -47,7 +70,6 @@ clear_programs(FilterPrograms *programs)
 		pfree(programs->program);
 	programs->program = NULL;
 	programs->n = programs->capacity = 0;
-	programs->visits = 0;
 }
 
 static void
@@ -61,8 +83,6 @@ add_program(FilterPrograms *programs, renc_program *program)
 			repalloc(programs->program, programs->capacity * sizeof(renc_program *));
 	}
 	programs->program[programs->n++] = program;
-	for (int i = 0; i < program->ntrees; i++)
-		programs->visits += program->shape.stage[program->tree[i].stage].kw;
 }
 
 /* Intervals or boxes of the query. */
@@ -142,40 +162,26 @@ compile_programs(const RencoderProbe *probe, const renc_shape *shape,
 		clear_programs(programs);
 }
 
-/* Forgets the least recently used shapes while there are too many programs. */
+/* Forgets the programs of some shapes, NULL being none. */
 static void
-limit_programs(RencoderProbeState *state)
+forget_programs(FilterPrograms *programs)
 {
-	int			total = 0;
-
-	for (int i = 0; i < MAX_SHAPES && state->programs[i]; i++)
+	while (programs != NULL)
 	{
-		total += state->programs[i]->n;
-		if (i > 0 && total > MAX_PROGRAMS)
-		{
-			total -= state->programs[i]->n;
-			clear_programs(state->programs[i]);
-			pfree(state->programs[i]);
-			memmove(&state->programs[i], &state->programs[i + 1],
-					(MAX_SHAPES - 1 - i) * sizeof(state->programs[0]));
-			state->programs[MAX_SHAPES - 1] = NULL;
-			i--;
-		}
+		FilterPrograms *next = programs->next;
+
+		clear_programs(programs);
+		pfree(programs);
+		programs = next;
 	}
 }
 
 void
-rencoder_probe_free_state(RencoderProbeState *state)
+rencoder_filter_probe_end(RencoderProbe *probe)
 {
-	for (int i = 0; i < MAX_SHAPES; i++)
-	{
-		if (state->programs[i])
-		{
-			clear_programs(state->programs[i]);
-			pfree(state->programs[i]);
-		}
-	}
-	pfree(state);
+	release_page(probe);
+	forget_programs(probe->programs);
+	pfree(probe);
 }
 
 /*
@@ -185,39 +191,29 @@ rencoder_probe_free_state(RencoderProbeState *state)
 static const FilterPrograms *
 find_programs(RencoderProbe *probe, const uint8 *packed, BlockNumber blkno)
 {
-	RencoderProbeState *state;
 	FilterPrograms *programs;
 	renc_shape	shape;
-	const char *reason;
-	int			i = 0;
+	int			total = 0;
 
-	if (probe->state == NULL)
-		probe->state = palloc0(sizeof(RencoderProbeState));
-	state = probe->state;
-	while (i < MAX_SHAPES - 1 && state->programs[i] != NULL &&
-		   memcmp(state->programs[i]->packed, packed, RENC_SHAPE_PACKED_SIZE) != 0)
-		i++;
-	programs = state->programs[i];
-	if (programs == NULL ||
-		memcmp(programs->packed, packed, RENC_SHAPE_PACKED_SIZE) != 0)
+	for (programs = probe->programs; programs != NULL; programs = programs->next)
 	{
-		if (!renc_shape_unpack(packed, &shape, &reason))
-		{
-			rencoder_probe_set_fault(probe, blkno, "The shape of a filter is not valid.");
-			return NULL;
-		}
-		if (programs == NULL)
-			programs = state->programs[i] = palloc0(sizeof(FilterPrograms));
-		clear_programs(programs);
-		programs->always = false;
-		memcpy(programs->packed, packed, RENC_SHAPE_PACKED_SIZE);
-		compile_programs(probe, &shape, programs);
+		if (memcmp(programs->packed, packed, RENC_SHAPE_PACKED_SIZE) == 0)
+			return programs;
+		total += programs->n + 1;
 	}
-
-	/* To the front: the least recently used one is the next to go. */
-	memmove(&state->programs[1], &state->programs[0], i * sizeof(state->programs[0]));
-	state->programs[0] = programs;
-	limit_programs(state);
+	if (!renc_shape_unpack(packed, &shape, NULL))
+	{
+		note_probe_fault(probe, blkno, "The shape of a filter is not valid.");
+		return NULL;
+	}
+	programs = palloc0(sizeof(FilterPrograms));
+	memcpy(programs->packed, packed, RENC_SHAPE_PACKED_SIZE);
+	compile_programs(probe, &shape, programs);
+	if (total + programs->n > MAX_PROGRAMS)
+		forget_programs(probe->programs);
+	else
+		programs->next = probe->programs;
+	probe->programs = programs;
 	return programs;
 }
 
@@ -227,19 +223,30 @@ typedef struct window_source
 	const RencoderSlab *slab;
 } window_source;
 
+/* A window, share-locked until the next one is wanted; of several in a page it may be at hand. */
 static const uint8_t *
 read_window(void *arg, uint32_t window)
 {
 	const window_source *source = (const window_source *) arg;
+	RencoderProbe *probe = source->probe;
 	int			width = (int) source->slab->config->width;
-	const uint8 *payload;
+	BlockNumber blkno = source->slab->extent.start + window / WINDOWS_PER_PAGE(width);
+	const char *fault;
 
-	payload = rencoder_probe_page(source->probe,
-								  source->slab->extent.start + window / WINDOWS_PER_PAGE(width),
-								  RENCODER_PAGE_WINDOWS);
-	if (payload == NULL)
-		return NULL;
-	return payload + (window % WINDOWS_PER_PAGE(width)) * WINDOW_SIZE(width);
+	if (!BufferIsValid(probe->buffer) || probe->blkno != blkno)
+	{
+		release_page(probe);
+		probe->npages++;
+		probe->blkno = blkno;
+		probe->buffer = rencoder_page_try_read(probe->index, blkno, RENCODER_PAGE_WINDOWS, &fault);
+		if (!BufferIsValid(probe->buffer))
+		{
+			note_probe_fault(probe, blkno, fault);
+			return NULL;
+		}
+	}
+	return (const uint8_t *) RencoderPageGetPayload(BufferGetPage(probe->buffer)) +
+		(window % WINDOWS_PER_PAGE(width)) * WINDOW_SIZE(width);
 }
 
 renc_mask
@@ -260,9 +267,6 @@ rencoder_filter_probe(RencoderProbe *probe, const RencoderSlab *slab, renc_mask 
 	windows.window = read_window;
 	windows.arg = &source;
 
-	/* Of v windows drawn from n pages, about v^2 / 2n pairs are on one page. */
-	rencoder_probe_visit(probe, programs->visits * programs->visits >
-						 rencoder_filter_npages(slab->config));
 	for (int i = 0; i < programs->n; i++)
 	{
 		/* Ranges that are in the result already need no further test. */
@@ -272,6 +276,6 @@ rencoder_filter_probe(RencoderProbe *probe, const RencoderSlab *slab, renc_mask 
 			break;
 		result = renc_mask_or(result, renc_program_execute(programs->program[i], &windows, left));
 	}
-	rencoder_probe_release(probe);
+	release_page(probe);
 	return result;
 }

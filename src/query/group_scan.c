@@ -77,8 +77,8 @@ get_probe(const RencoderGroupScan *s, RencoderColumnProbe *p)
 
 	Assert(!keys->none);
 	if (p->probe == NULL)
-		p->probe = rencoder_probe_begin(s->index, keys->set.n > 0 ? &keys->set : NULL,
-										keys->boxes.n > 0 ? &keys->boxes : NULL);
+		p->probe = rencoder_filter_probe_begin(s->index, keys->set.n > 0 ? &keys->set : NULL,
+											   keys->boxes.n > 0 ? &keys->boxes : NULL);
 	return p->probe;
 }
 
@@ -573,7 +573,7 @@ rencoder_group_scan_finish(RencoderGroupScan *s)
 			if (p->probe == NULL)
 				continue;
 			s->npages += p->probe->npages;
-			rencoder_probe_end(p->probe);
+			rencoder_filter_probe_end(p->probe);
 		}
 	}
 	if (s->runs != NULL)
