@@ -420,7 +420,7 @@ rencoderinsert(Relation index, Datum *values, bool *isnull,
 
 		if (cache->context == NULL)
 			prepare_cache(cache, indexInfo->ii_Context);
-		npending = insert_values(index, meta, header, block, rencoder_heap_root(heap, heap_tid),
+		npending = insert_values(index, meta, header, block, rencoder_heap_find_root(heap, heap_tid),
 								 values, isnull, cache);
 		if (npending > 0)
 			rencoder_autosummarize_pending(index, indexInfo, npending);

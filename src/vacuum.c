@@ -178,8 +178,8 @@ maintain(const IndexVacuumInfo *info, Relation heap)
 		return;
 	if (rencoder_autosummarize_is_worth(&meta, nblocks))
 		(void) rencoder_summarize_all(index, heap);
-	rencoder_sample_record_prepare(index, nblocks);
-	rencoder_delta_settle(index, true);
+	rencoder_sample_record_make_pages(index, nblocks);
+	rencoder_delta_make_at_rest(index, true);
 	if (!is_urgent())
 		rencoder_compact_vacuum(index, heap);
 	rencoder_meta_lock_maintainer(index);
@@ -245,6 +245,6 @@ rencodervacuumcleanup(IndexVacuumInfo *info, IndexBulkDeleteResult *stats)
 	stats->num_index_tuples = info->num_heap_tuples;
 	stats->estimated_count = info->estimated_count ||
 		RelationGetIndexPredicate(info->index) != NIL;
-	stats->pages_free = (BlockNumber) rencoder_space_free_pages(info->index, NULL);
+	stats->pages_free = (BlockNumber) rencoder_space_count_free_pages(info->index, NULL);
 	return stats;
 }

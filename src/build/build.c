@@ -159,7 +159,7 @@ prepare(Relation heap, Relation index, IndexInfo *indexInfo, RencoderBuildPlan *
 						 rencoder_options_bits_per_key(index));
 	rencoder_columns_train(heap, index, indexInfo, false, false, &coders);
 	memcpy(plan->coder, coders.generation, sizeof(plan->coder));
-	rencoder_sample_record_build(heap, index);
+	rencoder_sample_record_make_pages_in_build(heap, index);
 	plan->oldest_before = rencoder_horizon_before(heap);
 
 	plan->nblocks = RelationGetNumberOfBlocks(heap);

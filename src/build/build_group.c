@@ -305,7 +305,7 @@ write_group(RencoderBuildGroup *b)
 			cover_ranges(b, entry);
 		rencoder_group_put_header(b->index, entry->header, b->header[col]);
 	}
-	rencoder_group_seal(entry, &b->meta, b->header[0]);
+	rencoder_group_update_entry(entry, &b->meta, b->header[0]);
 	rencoder_directory_put(b->index, &b->meta, b->group, entry, false);
 
 	b->ngroups++;

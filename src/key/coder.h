@@ -122,6 +122,6 @@ extern uint32 rencoder_coder_store(Relation index, int col, uint16 kind,
  * Notes how many blocks the table has whose values were looked at to train coders, if there are
  * any.  By the maintainer or a build; "log" as above.  WAL: the list page.
  */
-extern void rencoder_coder_note_heap_blocks(Relation index, uint32 blocks, bool log);
+extern void rencoder_coder_set_heap_blocks(Relation index, uint32 blocks, bool log);
 
 #endif							/* RENCODER_CODER_H */

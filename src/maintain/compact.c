@@ -46,7 +46,7 @@
 #define RENEWAL_PAGES	64
 
 /* Deltas are written anew after a flush if they have no more pages for each group of its run. */
-#define SWEEP_PAGES		1024
+#define NEEDLESS_PAGES		1024
 
 /* Neighbouring groups to make a run of. */
 typedef struct Choice
@@ -369,14 +369,14 @@ rencoder_compact_train_coders(Relation index, Relation heap, double growth)
  * where the deltas are not much larger than that, they are written anew.
  */
 static void
-sweep_after(Relation index, const Choice *choice, RencoderCompactResult result)
+drop_needless_after(Relation index, const Choice *choice, RencoderCompactResult result)
 {
 	uint64		base;
 	uint64		delta;
 
 	rencoder_run_groups_count_pages(index, &base, &delta);
-	if (result == RENCODER_COMPACT_DONE && delta > 0 && delta <= (uint64) SWEEP_PAGES * choice->n)
-		rencoder_delta_sweep(index);
+	if (result == RENCODER_COMPACT_DONE && delta > 0 && delta <= (uint64) NEEDLESS_PAGES * choice->n)
+		rencoder_delta_drop_needless(index);
 }
 
 /*
@@ -398,7 +398,7 @@ renew_some(Relation index, Relation heap, uint32 most, bool gives_way, bool note
 		result = make_one(index, heap, &task, &choice);
 	}
 	if (result == RENCODER_COMPACT_DONE)
-		rencoder_delta_sweep(index);
+		rencoder_delta_drop_needless(index);
 	return result;
 }
 
@@ -409,7 +409,7 @@ renew_stale(Relation index, Relation heap, uint32 most)
 	Task		task = {.choose = choose_wanted,.wants = is_in_run,.least = 1};
 	Choice		choice;
 
-	task.most = rencoder_stale_nulls(index, heap, most, &task.from);
+	task.most = rencoder_stale_nulls_find(index, heap, most, &task.from);
 	if (task.most > 0)
 		(void) make_one(index, heap, &task, &choice);
 }
@@ -436,7 +436,7 @@ rencoder_compact_vacuum(Relation index, Relation heap)
 	while (make_one(index, heap, &merge, &choice) == RENCODER_COMPACT_DONE)
 		;
 	if (renewal_is_due(index, RENEWAL_PART))
-		rencoder_delta_sweep(index);
+		rencoder_delta_drop_needless(index);
 	if (renewal_is_due(index, RENEWAL_PART))
 		(void) renew_some(index, heap, merge.most, false, false);
 	renew_stale(index, heap, merge.most);
@@ -455,7 +455,7 @@ rencoder_compact_some(Relation index, Relation heap, bool quiet, bool filtered)
 	if (!rencoder_options_use_runs(index))
 		return RENCODER_COMPACT_NOTHING;
 	result = make_one(index, heap, &flush, &choice);
-	sweep_after(index, &choice, result);
+	drop_needless_after(index, &choice, result);
 	if (result != RENCODER_COMPACT_NOTHING)
 		return result;
 	merge = make_merge_task(count_index_groups(index));
@@ -484,7 +484,7 @@ rencoder_compact_unread(Relation index, Relation heap, uint64 nranges, uint32 le
 		return RENCODER_COMPACT_NOTHING;
 	rencoder_compact_train_coders(index, heap, RENCODER_GROWTH_OF_NEW);
 	result = make_one(index, heap, &task, &choice);
-	sweep_after(index, &choice, result);
+	drop_needless_after(index, &choice, result);
 	*nsummarized += choice.nsummarized;
 	return result;
 }

@@ -33,7 +33,7 @@
 #define CROWDED			48
 
 /* A factor: all deltas, even one alone. */
-#define SWEEP		PG_INT32_MAX
+#define ALL_DELTAS		PG_INT32_MAX
 
 /* What a delta is made of. */
 typedef struct Merge
@@ -201,7 +201,7 @@ read_info(Merge *m, int i)
 	const char *fault;
 	const RencoderRunEntry *entry = rencoder_runs_find(&m->runs, m->merged[i]);
 
-	m->info[i] = rencoder_run_info(m->index, entry, &fault);
+	m->info[i] = rencoder_run_read_info(m->index, entry, &fault);
 	if (m->info[i] == NULL)
 		rencoder_page_corrupted(m->index, entry->info, fault);
 	for (int tree = 0; tree < rencoder_run_ntrees(m->natts); tree++)
@@ -255,7 +255,7 @@ add_delta(Merge *m, int i, const Target *target)
 	if (info->column[target->tree].coder != target->coder ||
 		!rencoder_run_reader_begin(&reader, m->index, info, target->tree))
 		return;
-	renc_run_search_begin(&search, &reader.run, rencoder_run_read, &reader, &set);
+	renc_run_search_begin(&search, &reader.run, rencoder_run_reader_read, &reader, &set);
 	while (renc_run_search_next(&search))
 	{
 		CHECK_FOR_INTERRUPTS();
@@ -309,7 +309,7 @@ choose_deltas(Merge *m, double most, double factor)
 	qsort(delta, n, sizeof(RencoderRunEntry), compare_pages);
 	for (int i = 0; i < n; i++)
 	{
-		bool		fits = factor >= SWEEP || delta[i].npages <= factor * sum;
+		bool		fits = factor >= ALL_DELTAS || delta[i].npages <= factor * sum;
 
 		sum += delta[i].npages;
 		if ((fits && sum <= most) || list->n > CROWDED)
@@ -319,7 +319,7 @@ choose_deltas(Merge *m, double most, double factor)
 		m->merged[i] = delta[i].number;
 
 	/* One alone is as it was, but for what nobody needs. */
-	if (m->upto == 0 && m->nmerged < 2 && factor < SWEEP)
+	if (m->upto == 0 && m->nmerged < 2 && factor < ALL_DELTAS)
 		m->nmerged = 0;
 }
 
@@ -447,7 +447,7 @@ prepare_merge(Merge *m, uint64 least, double most, double factor)
 		return false;
 
 	/* Deltas of different generations do not become fewer. */
-	return m->upto > 0 || m->ngenerations < m->nmerged || factor == SWEEP;
+	return m->upto > 0 || m->ngenerations < m->nmerged || factor == ALL_DELTAS;
 }
 
 /* Are there runs that nobody makes or reads any more? */
@@ -488,7 +488,7 @@ rencoder_delta_count_keys(Relation index, uint32 ngroups, uint64 *count)
 	MemoryContext old = MemoryContextSwitchTo(context);
 	Merge	   *m = begin_delta_merge(index);
 
-	if (prepare_merge(m, 1, PG_UINT32_MAX, SWEEP))
+	if (prepare_merge(m, 1, PG_UINT32_MAX, ALL_DELTAS))
 	{
 		m->ngroups = Min(m->ngroups, ngroups);
 		for (int tree = 0; tree < rencoder_run_ntrees(m->natts); tree++)
@@ -528,7 +528,7 @@ make_locked(Relation index, double factor)
 }
 
 void
-rencoder_delta_settle(Relation index, bool all)
+rencoder_delta_make_at_rest(Relation index, bool all)
 {
 	if (all || rencoder_pending_has_closed(index, 1))
 		(void) rencoder_pending_close(index);
@@ -536,7 +536,7 @@ rencoder_delta_settle(Relation index, bool all)
 }
 
 void
-rencoder_delta_sweep(Relation index)
+rencoder_delta_drop_needless(Relation index)
 {
-	make_locked(index, SWEEP);
+	make_locked(index, ALL_DELTAS);
 }

@@ -44,7 +44,7 @@ extern void rencoder_delta_make_meanwhile(Relation index, uint64 cut, uint32 mak
  * releases the maintainer lock, after that of the linker (pending.h): who has the former may ask
  * for no other heavyweight lock.
  */
-extern void rencoder_delta_settle(Relation index, bool all);
+extern void rencoder_delta_make_at_rest(Relation index, bool all);
 
 /*
  * Sorts what a sorter was given, writes it as a tree of a delta, and ends the sorter.  "coder" made the
@@ -64,6 +64,6 @@ extern void rencoder_delta_count_keys(Relation index, uint32 ngroups, uint64 *co
  * Rewrites the deltas without the keys that storage has by now.  Locks and memory: as of making
  * one, and the maintainer lock, which it takes.
  */
-extern void rencoder_delta_sweep(Relation index);
+extern void rencoder_delta_drop_needless(Relation index);
 
 #endif							/* RENCODER_DELTA_MERGE_H */

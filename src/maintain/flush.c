@@ -230,7 +230,7 @@ name_run(const Flush *f, const FlushedGroup *g)
 	}
 	leave_to_run(f, g, &edit);
 	rencoder_reading_set_cut(first, entry, f->cut);
-	rencoder_group_seal(entry, &f->scan.meta, first);
+	rencoder_group_update_entry(entry, &f->scan.meta, first);
 	rencoder_group_edit_finish(&edit);
 }
 
@@ -248,7 +248,7 @@ switch_group(const Flush *f, const FlushedGroup *g)
 		leave_to_run(f, g, &edit);
 		rencoder_group_edit_finish(&edit);
 	}
-	rencoder_reading_finish(&g->group);
+	rencoder_reading_end_flushing(&g->group);
 }
 
 static bool

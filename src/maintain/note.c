@@ -51,7 +51,7 @@ typedef struct Noting
 } Noting;
 
 uint64
-rencoder_note_tail(Relation index, const RencoderMeta *meta, BlockNumber nblocks)
+rencoder_note_find_tail(Relation index, const RencoderMeta *meta, BlockNumber nblocks)
 {
 	uint64		nranges = rencoder_range_count(meta, nblocks);
 	uint64		first = nranges;
@@ -140,7 +140,7 @@ write_noted_delta(Noting *n)
 static void
 publish_noted(const Noting *n, RencoderHeader first, RencoderEntry entry)
 {
-	rencoder_reading_publish(first, entry, n->todo, n->horizon, n->closed - 1);
+	rencoder_reading_set_summarized(first, entry, n->todo, n->horizon, n->closed - 1);
 
 	/* Behind the end of the table nothing was left out. */
 	renc_mask_each(slot, n->todo)
@@ -183,7 +183,7 @@ publish_noted_column(const Noting *n, int col)
 	if (col == 0)
 	{
 		publish_noted(n, header, entry);
-		rencoder_group_seal(entry, &n->scan.meta, header);
+		rencoder_group_update_entry(entry, &n->scan.meta, header);
 	}
 	if (col == 0 && has_delta)
 		rencoder_group_edit_new_epoch(&edit);
@@ -244,7 +244,7 @@ rencoder_note(Relation index, Relation heap, uint64 first, uint64 end)
 		RencoderRuns runs;
 
 		CHECK_FOR_INTERRUPTS();
-		if (rencoder_group_find(index, &meta, group) == RENCODER_NO_BLOCK)
+		if (rencoder_group_find_header(index, &meta, group) == RENCODER_NO_BLOCK)
 			rencoder_compact_train_coders(index, heap, RENCODER_GROWTH_OF_NEW);
 		rencoder_pending_ensure_closed(index);
 		rencoder_range_scan_init(&n->scan, index, heap);

@@ -16,7 +16,7 @@
  * of a group at most; that behind the last one, if there is no tail.  Locks: headers share, one
  * after the other, released.
  */
-extern uint64 rencoder_note_tail(Relation index, const RencoderMeta *meta, BlockNumber nblocks);
+extern uint64 rencoder_note_find_tail(Relation index, const RencoderMeta *meta, BlockNumber nblocks);
 
 /*
  * Notes those of the ranges "first" to before "end" that are not summarized, and returns their

@@ -189,8 +189,8 @@ rencoder_reading_into_trees(RencoderReadTrees *trees, RencoderRangeScan *scan, u
 }
 
 void
-rencoder_reading_publish(RencoderHeader first, RencoderEntry entry, renc_mask done, uint64 horizon,
-						 uint64 cut)
+rencoder_reading_set_summarized(RencoderHeader first, RencoderEntry entry, renc_mask done, uint64 horizon,
+								uint64 cut)
 {
 	renc_mask	summarized = rencoder_set_get(first->summarized);
 
@@ -268,7 +268,7 @@ rencoder_reading_set_cut(RencoderHeader first, RencoderEntry entry, uint64 cut)
  * does while we look.
  */
 void
-rencoder_reading_finish(const RencoderGroup *group)
+rencoder_reading_end_flushing(const RencoderGroup *group)
 {
 	RencoderGroupEdit edit;
 	RencoderHeaderData copy;

@@ -4,7 +4,7 @@
  *		in use.
  *
  * A flush makes a run so (flush.c), a rebuild a matrix (retune.c): begin; the table is read; a switch,
- * column by column; finish.  src/README.md (section 7) has the records, and INV-13 says why no row is
+ * column by column; the end.  src/README.md (section 7) has the records, and INV-13 says why no row is
  * lost.  Summarizing begins alike (summarize.c).  The caller has the maintainer lock.
  */
 #ifndef RENCODER_READING_H
@@ -55,8 +55,8 @@ extern void rencoder_reading_into_trees(RencoderReadTrees *trees, RencoderRangeS
  * In the records of storage that all columns have by now: the ranges "done" are summarized, with that
  * horizon.  What was read has the keys of pending pages up to "cut".
  */
-extern void rencoder_reading_publish(RencoderHeader first, RencoderEntry entry, renc_mask done,
-									 uint64 horizon, uint64 cut);
+extern void rencoder_reading_set_summarized(RencoderHeader first, RencoderEntry entry, renc_mask done,
+											uint64 horizon, uint64 cut);
 
 /*
  * Takes back "flushing", if it is for this run, and what is summarizing for it is unsummarized
@@ -100,6 +100,6 @@ extern void rencoder_reading_set_cut(RencoderHeader first, RencoderEntry entry, 
  * as what they note in "keyless" alone does not outlive a switch.  Locks: directory page and
  * headers. WAL: one record of directory page and header.
  */
-extern void rencoder_reading_finish(const RencoderGroup *group);
+extern void rencoder_reading_end_flushing(const RencoderGroup *group);
 
 #endif							/* RENCODER_READING_H */

@@ -133,7 +133,7 @@ rebuild_column(Rebuild *r, int col)
 	{
 		rencoder_set_put(header->noted, renc_mask_none());
 		rencoder_reading_set_cut(header, entry, r->cut);
-		rencoder_group_seal(entry, r->group.meta, header);
+		rencoder_group_update_entry(entry, r->group.meta, header);
 	}
 	rencoder_group_edit_new_epoch(&edit);
 	rencoder_group_edit_finish(&edit);
@@ -155,7 +155,7 @@ rebuild_group(Rebuild *r)
 		rencoder_vacuum_delay_point();
 		rebuild_column(r, col);
 	}
-	rencoder_reading_finish(&r->group);
+	rencoder_reading_end_flushing(&r->group);
 }
 
 /* ---- Which groups ---- */
@@ -488,7 +488,7 @@ visit_groups(Retuning *t, Limits *limits)
 		rencoder_meta_lock_maintainer(index);
 		rencoder_run_groups_clean_up(index);
 		rencoder_meta_unlock_maintainer(index);
-		rencoder_delta_sweep(index);
+		rencoder_delta_drop_needless(index);
 	}
 	return count;
 }

@@ -100,7 +100,7 @@ flagged_groups(Relation index, uint32 *n)
 
 /* A group that is not looked at is what the one before it is. */
 uint32
-rencoder_stale_nulls(Relation index, Relation heap, uint32 most, uint32 *first)
+rencoder_stale_nulls_find(Relation index, Relation heap, uint32 most, uint32 *first)
 {
 	RencoderMeta meta = *rencoder_meta_get(index);
 	IndexInfo  *indexInfo = BuildIndexInfo(index);

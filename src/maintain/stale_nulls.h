@@ -15,6 +15,6 @@
  * evenly, the headers and eight pages of the table for each column.  Locks: the caller has at least
  * RowExclusiveLock on table and index, and no content lock.
  */
-extern uint32 rencoder_stale_nulls(Relation index, Relation heap, uint32 most, uint32 *first);
+extern uint32 rencoder_stale_nulls_find(Relation index, Relation heap, uint32 most, uint32 *first);
 
 #endif							/* RENCODER_STALE_NULLS_H */

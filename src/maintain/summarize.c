@@ -247,8 +247,8 @@ publish_column(RencoderSummarizing *s, int col, const RencoderHeaderData *copy,
 	rencoder_group_mark(entry, header);
 	if (col == 0)
 	{
-		rencoder_reading_publish(header, entry, s->todo, s->horizon, s->cut);
-		rencoder_group_seal(entry, &s->scan.meta, header);
+		rencoder_reading_set_summarized(header, entry, s->todo, s->horizon, s->cut);
+		rencoder_group_update_entry(entry, &s->scan.meta, header);
 	}
 	rencoder_group_edit_finish(&edit);
 }
@@ -569,7 +569,7 @@ desummarize_slot(const RencoderGroup *group, unsigned int slot)
 		cut = rencoder_group_least_cut(first);
 		if (cut != PG_UINT64_MAX)
 			rencoder_group_edit_entry(&edit)->cut = cut;
-		rencoder_group_seal(rencoder_group_edit_entry(&edit), group->meta, first);
+		rencoder_group_update_entry(rencoder_group_edit_entry(&edit), group->meta, first);
 		rencoder_group_edit_new_epoch(&edit);
 	}
 	rencoder_group_edit_finish(&edit);

@@ -85,7 +85,7 @@ record_column(const RencoderQuery *query, int col)
 		samples[n++].kind = RENCODER_SAMPLE_BOX;
 	}
 	if (n > 0)
-		rencoder_samples_hint(query->index, col, samples, n);
+		rencoder_samples_store_as_hint(query->index, col, samples, n);
 }
 
 static void
@@ -119,16 +119,16 @@ rencoder_sample_record_scan(const RencoderQuery *query, double passed)
 }
 
 void
-rencoder_sample_record_prepare(Relation index, BlockNumber heap_nblocks)
+rencoder_sample_record_make_pages(Relation index, BlockNumber heap_nblocks)
 {
 	if (heap_nblocks < RENCODER_SAMPLE_MIN_HEAP)
 		return;
-	rencoder_samples_need(index);
-	rencoder_space_need_root(index, RENCODER_PAGE_STATS, 1);
+	rencoder_samples_ensure_pages(index);
+	rencoder_space_ensure_root(index, RENCODER_PAGE_STATS, 1);
 }
 
 void
-rencoder_sample_record_build(Relation heap, Relation index)
+rencoder_sample_record_make_pages_in_build(Relation heap, Relation index)
 {
 	if (RelationGetNumberOfBlocks(heap) < RENCODER_SAMPLE_MIN_HEAP)
 		return;

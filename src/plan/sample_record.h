@@ -16,7 +16,7 @@
  * session (rencoder.sample_rate).  "passed" is the share of the table, 0 .. 1,
  * that the scan has to visit: the more it is the less likely it is recorded.
  * What goes wrong is not the scan's: no error but cancellation.  Nothing in parallel mode before
- * PostgreSQL 17.  Cost: as rencoder_samples_hint().
+ * PostgreSQL 17.  Cost: as rencoder_samples_store_as_hint().
  */
 extern void rencoder_sample_record_scan(const RencoderQuery *query, double passed);
 
@@ -24,11 +24,11 @@ extern void rencoder_sample_record_scan(const RencoderQuery *query, double passe
  * Makes the sample pages for an index that is big enough for them now.  Takes
  * the maintainer's lock if it does.
  */
-extern void rencoder_sample_record_prepare(Relation index, BlockNumber heap_nblocks);
+extern void rencoder_sample_record_make_pages(Relation index, BlockNumber heap_nblocks);
 
 /*
  * The same in a build, once coders are trained, and the page of scan statistics.
  */
-extern void rencoder_sample_record_build(Relation heap, Relation index);
+extern void rencoder_sample_record_make_pages_in_build(Relation heap, Relation index);
 
 #endif							/* RENCODER_SAMPLE_RECORD_H */

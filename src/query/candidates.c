@@ -110,7 +110,7 @@ skip_spans(CandidateWalk *s, uint32 group, uint32 end)
 
 	if (rencoder_removes_early())
 		return group;
-	while (group < end && (span = rencoder_covered_span(&s->copies->metadata, group)) != NULL)
+	while (group < end && (span = rencoder_covered_spans_find(&s->copies->metadata, group)) != NULL)
 	{
 		RencoderEntryData entry = rencoder_covered_span_entry(span);
 
@@ -136,7 +136,7 @@ expect_directory(const CandidateWalk *s, uint64 from, uint64 end)
 	for (uint64 page = from; page < end; page++)
 	{
 		/* Mostly those that begin in a span are skipped. */
-		if (rencoder_covered_span(&s->copies->metadata, (uint32) page * per_page) == NULL)
+		if (rencoder_covered_spans_find(&s->copies->metadata, (uint32) page * per_page) == NULL)
 			rencoder_kept_prefetch_page(&s->groups.prefetch, s->copies->metadata.direct[page]);
 	}
 }
@@ -146,7 +146,7 @@ static void
 expect_headers(const CandidateWalk *s, char *from, char *end)
 {
 	for (char *at = from; at < end; at += s->groups.meta.entry_size)
-		rencoder_group_scan_expect(&s->groups, (RencoderEntry) at);
+		rencoder_group_scan_prefetch(&s->groups, (RencoderEntry) at);
 }
 
 /*

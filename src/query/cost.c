@@ -134,8 +134,8 @@ analyze_index(RencoderCostPath *p)
 			p->column[col].all_keys && p->info.covered < p->info.ranges : p->column[col].nulls;
 
 		if (by_flags)
-			rencoder_cost_groups_nulls(index, &p->info, col, p->query->column[col].is_null,
-									   &p->column[col].found_nulls);
+			rencoder_cost_groups_read_nulls(index, &p->info, col, p->query->column[col].is_null,
+											&p->column[col].found_nulls);
 	}
 	index_close(index, NoLock);
 }
@@ -330,7 +330,7 @@ covered_rate(RencoderCostPath *p, int col, double pages, double share, double *r
 
 	*rows = Min(*rows, rencoder_cost_runs_checked_rows(run, entries, rencoder_cost_rows_per_page(p)));
 	p->run_entries += entries;
-	p->run_pages += rencoder_cost_runs_search(&p->runs, col, entries, column->elements);
+	p->run_pages += rencoder_cost_runs_leaves(&p->runs, col, entries, column->elements);
 
 	/* Entries of one value are in as many pages, values of a list anywhere. */
 	if (column->elements > 1)
@@ -476,7 +476,7 @@ estimate_index_pages(RencoderCostPath *p)
 		/* Its header in the group that grows; the first is read anyway. */
 		p->cached_pages += col > 0;
 		if (p->info.covered > 0)
-			p->cached_pages += rencoder_cost_runs_descent(&p->runs, col, column->elements);
+			p->cached_pages += rencoder_cost_runs_inner_pages(&p->runs, col, column->elements);
 		if (column->all_keys)
 			continue;
 		pages = rencoder_filter_estimate(config, p->info.bits_per_key,

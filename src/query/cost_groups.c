@@ -224,7 +224,7 @@ rencoder_cost_groups_read(Relation index, double heap_pages,
 
 	if (sums.seen > 0)
 		info->meeting = sums.meeting / sums.seen;
-	info->directory_pages -= rencoder_covered_spans_pages(&metadata, meta, ndirpages);
+	info->directory_pages -= rencoder_covered_spans_count_pages(&metadata, meta, ndirpages);
 	info->unsummarized = Min(sums.unsummarized, info->ranges);
 	info->covered = Min(sums.covered, info->ranges - info->unsummarized);
 }
@@ -273,8 +273,8 @@ count_nulls(Relation index, const RencoderMeta *meta, const RencoderMetaPageData
 }
 
 void
-rencoder_cost_groups_nulls(Relation index, const RencoderCostGroups *info, int col, bool is_null,
-						   RencoderCostNulls *nulls)
+rencoder_cost_groups_read_nulls(Relation index, const RencoderCostGroups *info, int col, bool is_null,
+								RencoderCostNulls *nulls)
 {
 	RencoderMeta meta = *rencoder_meta_get(index);
 	RencoderMetaPageData *metadata = rencoder_meta_copy(index);

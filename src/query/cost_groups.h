@@ -68,7 +68,7 @@ extern void rencoder_cost_groups_read_sample(Relation index, double heap_pages,
  * Fills in *nulls, which is zero, for a column that is asked for nulls, or for values.  Only
  * if may_look.  Reads the headers of four groups, at most.
  */
-extern void rencoder_cost_groups_nulls(Relation index, const RencoderCostGroups *info, int col,
-									   bool is_null, RencoderCostNulls *nulls);
+extern void rencoder_cost_groups_read_nulls(Relation index, const RencoderCostGroups *info, int col,
+											bool is_null, RencoderCostNulls *nulls);
 
 #endif							/* RENCODER_COST_GROUPS_H */

@@ -44,7 +44,7 @@ estimate_nulls(RencoderCostPath *p, int col, double pages, double rows)
 	else if (nulls->covered > 0)
 		flagged = Min(flagged, 1 / nulls->covered);
 	p->run_entries += run->null_entries;
-	p->run_pages += rencoder_cost_runs_search_all(&p->runs, run->null_leaves);
+	p->run_pages += rencoder_cost_runs_leaves_of_all(&p->runs, run->null_leaves);
 	return add_flagged(p, run, pages, run->null_entries, flagged);
 }
 
@@ -58,7 +58,7 @@ estimate_values(RencoderCostPath *p, int col, double pages, double rows)
 	if (!rencoder_run_scan_many_values(run->entries, p->index->rel->pages))
 	{
 		p->run_entries += run->entries;
-		p->run_pages += rencoder_cost_runs_search_all(&p->runs, run->leaves);
+		p->run_pages += rencoder_cost_runs_leaves_of_all(&p->runs, run->leaves);
 		return add_flagged(p, run, pages, run->entries, 0);
 	}
 	if (nulls->covered > 0)

@@ -76,7 +76,7 @@ read_for_rank(void *arg, uint32_t page, int level)
 	if (!may_read(r->limit, page))
 		return NULL;
 	r->blkno[level] = page;
-	r->payload[level] = rencoder_run_read(&r->reader, page, level);
+	r->payload[level] = rencoder_run_reader_read(&r->reader, page, level);
 	return r->payload[level];
 }
 
@@ -300,7 +300,7 @@ add_base_run(Relation index, const RencoderRunEntry *entry, RencoderQuery *query
 	int			ntrees = asked_trees(query);
 
 	if (ntrees == 1 || may_read(limit, entry->info))
-		info = rencoder_run_trees(index, entry, ntrees, NULL, NULL, &fault);
+		info = rencoder_run_read_trees(index, entry, ntrees, NULL, NULL, &fault);
 	for (int col = 0; col < query->natts; col++)
 	{
 		RencoderCostRunColumn *column = &runs->column[col];
@@ -372,7 +372,7 @@ rencoder_cost_runs_checked_rows(const RencoderCostRunColumn *column, double entr
 }
 
 double
-rencoder_cost_runs_search(const RencoderCostRuns *runs, int col, double entries, double elements)
+rencoder_cost_runs_leaves(const RencoderCostRuns *runs, int col, double entries, double elements)
 {
 	const RencoderCostRunColumn *column = &runs->column[col];
 	double		leaves = column->leaves * entries / Max(column->entries, 1);
@@ -382,13 +382,13 @@ rencoder_cost_runs_search(const RencoderCostRuns *runs, int col, double entries,
 }
 
 double
-rencoder_cost_runs_search_all(const RencoderCostRuns *runs, double leaves)
+rencoder_cost_runs_leaves_of_all(const RencoderCostRuns *runs, double leaves)
 {
 	return leaves + Min(runs->delta_descent, runs->delta_pages);
 }
 
 double
-rencoder_cost_runs_descent(const RencoderCostRuns *runs, int col, double elements)
+rencoder_cost_runs_inner_pages(const RencoderCostRuns *runs, int col, double elements)
 {
 	const RencoderCostRunColumn *column = &runs->column[col];
 

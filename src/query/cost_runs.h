@@ -75,13 +75,13 @@ extern double rencoder_cost_runs_checked_rows(const RencoderCostRunColumn *colum
  * Leaves of a column's trees, and pages of deltas, that a search reads which finds "entries"
  * of them, in "elements" places.
  */
-extern double rencoder_cost_runs_search(const RencoderCostRuns *runs, int col,
+extern double rencoder_cost_runs_leaves(const RencoderCostRuns *runs, int col,
 										double entries, double elements);
 
 /* The same of one that finds all of a tree with so many leaves: nulls, or values. */
-extern double rencoder_cost_runs_search_all(const RencoderCostRuns *runs, double leaves);
+extern double rencoder_cost_runs_leaves_of_all(const RencoderCostRuns *runs, double leaves);
 
 /* Pages that it reads on its way to the leaves. */
-extern double rencoder_cost_runs_descent(const RencoderCostRuns *runs, int col, double elements);
+extern double rencoder_cost_runs_inner_pages(const RencoderCostRuns *runs, int col, double elements);
 
 #endif							/* RENCODER_COST_RUNS_H */

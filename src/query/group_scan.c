@@ -131,7 +131,7 @@ base_run(RencoderGroupScan *s, uint32 number, BlockNumber named_by)
 {
 	if (s->runs == NULL)
 		s->runs = rencoder_run_scan_begin(s->index, s->nblocks, s->query, s->copies, &s->prefetch);
-	return rencoder_run_scan_base(s->runs, number, named_by);
+	return rencoder_run_scan_search_base(s->runs, number, named_by);
 }
 
 /* The first group from "group" on in which rows were found; PG_UINT32_MAX: none. */
@@ -427,7 +427,7 @@ rencoder_group_scan_find_skip(RencoderGroupScan *s, RencoderEntry entry, uint32 
 	if (s->runs == NULL || s->query->empty || !takes_short_way(s, entry) ||
 		!renc_mask_empty(renc_mask_andnot(rencoder_group_scan_existing(s, group), placed_ranges(entry))))
 		return false;
-	run = rencoder_run_scan_searched(s->runs, entry->run);
+	run = rencoder_run_scan_find_base(s->runs, entry->run);
 	for (int col = 0; col < s->meta.natts && (run != NULL || entry->run == 0); col++)
 	{
 		uint32		next;
@@ -448,7 +448,7 @@ rencoder_group_scan_find_skip(RencoderGroupScan *s, RencoderEntry entry, uint32 
 }
 
 void
-rencoder_group_scan_expect_headers(const RencoderGroupScan *s, RencoderEntry entry)
+rencoder_group_scan_prefetch_headers(const RencoderGroupScan *s, RencoderEntry entry)
 {
 	if (s->query->empty || entry->header == RENCODER_NO_BLOCK || takes_short_way(s, entry))
 		return;

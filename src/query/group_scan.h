@@ -115,16 +115,16 @@ rencoder_group_scan_can_skip(RencoderGroupScan *scan, RencoderEntry entry, uint3
 	return rencoder_group_scan_find_skip(scan, entry, group);
 }
 
-/* For rencoder_group_scan_expect(). */
-extern void rencoder_group_scan_expect_headers(const RencoderGroupScan *scan, RencoderEntry entry);
+/* For rencoder_group_scan_prefetch(). */
+extern void rencoder_group_scan_prefetch_headers(const RencoderGroupScan *scan, RencoderEntry entry);
 
 /* Has the header pages fetched that asking a group with this entry begins with, if it does. */
 static inline void
-rencoder_group_scan_expect(const RencoderGroupScan *scan, RencoderEntry entry)
+rencoder_group_scan_prefetch(const RencoderGroupScan *scan, RencoderEntry entry)
 {
 	/* Of most groups no header is read. */
 	if ((entry->flags & scan->plain) != RENCODER_ENTRY_COVERED || entry->horizon > scan->xmin)
-		rencoder_group_scan_expect_headers(scan, entry);
+		rencoder_group_scan_prefetch_headers(scan, entry);
 }
 
 /*

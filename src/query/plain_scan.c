@@ -82,8 +82,8 @@ take_found(void *arg, RencoderRunScan *scan)
 }
 
 RencoderEarlyEnd *
-rencoder_plain_scan_search(RencoderPlainScan *plain, BlockNumber nblocks, uint32 pages_per_range,
-						   bool one_column)
+rencoder_plain_scan_begin_search(RencoderPlainScan *plain, BlockNumber nblocks, uint32 pages_per_range,
+								 bool one_column)
 {
 	MemoryContext caller = MemoryContextSwitchTo(plain->context);
 
@@ -109,7 +109,7 @@ rencoder_plain_scan_search(RencoderPlainScan *plain, BlockNumber nblocks, uint32
 }
 
 void
-rencoder_plain_scan_searched(RencoderPlainScan *plain)
+rencoder_plain_scan_end_search(RencoderPlainScan *plain)
 {
 	MemoryContext caller = MemoryContextSwitchTo(plain->context);
 

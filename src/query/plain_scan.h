@@ -78,12 +78,12 @@ extern void rencoder_plain_scan_end(RencoderPlainScan *plain);
 /*
  * Before a search of a table of "nblocks" pages, of one column alone or not: where it may be
  * broken off, or NULL.  Its candidates go to rencoder_plain_scan_emit(); then
- * rencoder_plain_scan_searched() is called.
+ * rencoder_plain_scan_end_search() is called.
  */
-extern RencoderEarlyEnd *rencoder_plain_scan_search(RencoderPlainScan *plain, BlockNumber nblocks,
-													uint32 pages_per_range, bool one_column);
+extern RencoderEarlyEnd *rencoder_plain_scan_begin_search(RencoderPlainScan *plain, BlockNumber nblocks,
+														  uint32 pages_per_range, bool one_column);
 extern void rencoder_plain_scan_emit(void *arg, uint64 first_range, const renc_candidates *candidates);
-extern void rencoder_plain_scan_searched(RencoderPlainScan *plain);
+extern void rencoder_plain_scan_end_search(RencoderPlainScan *plain);
 
 /*
  * The next row that the last search has found, in scan->xs_heaptid; false if there is none.  Reads

@@ -173,7 +173,7 @@ search_tree(RencoderRunScan *scan, const RencoderRunInfoData *info, int tree, re
 
 	if (!rencoder_run_reader_begin(&reader, scan->index, info, tree))
 		return true;
-	renc_run_search_begin(&search, &reader.run, rencoder_run_read, &reader, &set);
+	renc_run_search_begin(&search, &reader.run, rencoder_run_reader_read, &reader, &set);
 	rencoder_run_reader_prefetch(&reader, &search, scan->prefetch);
 	reader.in_place = true;
 	while (renc_run_search_next(&search))
@@ -287,8 +287,8 @@ look_at_run(RencoderRunScan *scan, const RencoderRunEntry *entry, RencoderSearch
 
 	if (run->info != NULL)
 		return true;
-	run->info = rencoder_run_trees(scan->index, entry, scan->ntrees, &scan->copies->pages,
-								   &scan->npages, &fault);
+	run->info = rencoder_run_read_trees(scan->index, entry, scan->ntrees, &scan->copies->pages,
+										&scan->npages, &fault);
 	if (run->info == NULL)
 		note_scan_fault(scan, entry->info, fault);
 	return run->info != NULL;
@@ -531,7 +531,7 @@ rencoder_run_scan_search(RencoderRunScan *scan, RencoderEarlyEnd *early)
 }
 
 RencoderSearchedRun *
-rencoder_run_scan_searched(const RencoderRunScan *scan, uint32 number)
+rencoder_run_scan_find_base(const RencoderRunScan *scan, uint32 number)
 {
 	for (RencoderSearchedRun *run = scan->searched; run != NULL; run = run->next)
 	{
@@ -542,9 +542,9 @@ rencoder_run_scan_searched(const RencoderRunScan *scan, uint32 number)
 }
 
 RencoderSearchedRun *
-rencoder_run_scan_base(RencoderRunScan *scan, uint32 number, BlockNumber named_by)
+rencoder_run_scan_search_base(RencoderRunScan *scan, uint32 number, BlockNumber named_by)
 {
-	RencoderSearchedRun *run = rencoder_run_scan_searched(scan, number);
+	RencoderSearchedRun *run = rencoder_run_scan_find_base(scan, number);
 
 	if (run != NULL || number == scan->unknown)
 		return run;
@@ -557,7 +557,7 @@ rencoder_run_scan_base(RencoderRunScan *scan, uint32 number, BlockNumber named_b
 	while (!search_list(scan, true))
 		look_again(scan);
 	finish_found(scan);
-	run = rencoder_run_scan_searched(scan, number);
+	run = rencoder_run_scan_find_base(scan, number);
 	if (run == NULL)
 	{
 		scan->unknown = number;

@@ -140,15 +140,15 @@ extern RencoderRunScan *rencoder_run_scan_begin(Relation index, BlockNumber nblo
 extern void rencoder_run_scan_search(RencoderRunScan *scan, RencoderEarlyEnd *early);
 
 /* What was found in a base run that has been searched; NULL: it has not been. */
-extern RencoderSearchedRun *rencoder_run_scan_searched(const RencoderRunScan *scan, uint32 number);
+extern RencoderSearchedRun *rencoder_run_scan_find_base(const RencoderRunScan *scan, uint32 number);
 
 /*
  * What was found in a base run, which is searched if it has not been; NULL if it is not in
  * the list: its ranges may match.  "named_by" is the block that names it.  Late places and those of
  * other runs are then taken from the beginning.
  */
-extern RencoderSearchedRun *rencoder_run_scan_base(RencoderRunScan *scan, uint32 number,
-												   BlockNumber named_by);
+extern RencoderSearchedRun *rencoder_run_scan_search_base(RencoderRunScan *scan, uint32 number,
+														  BlockNumber named_by);
 
 /*
  * Adds to the answer of a column, which is of a group, what was found there: by "run", a base run,

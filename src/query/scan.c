@@ -327,14 +327,14 @@ search_rows(IndexScanDesc scan)
 		plain->complete = true;
 	else
 	{
-		RencoderEarlyEnd *early = rencoder_plain_scan_search(plain, state->nblocks,
-															 state->pages_per_range,
-															 is_of_one_column(search.query));
+		RencoderEarlyEnd *early = rencoder_plain_scan_begin_search(plain, state->nblocks,
+																   state->pages_per_range,
+																   is_of_one_column(search.query));
 
 		state->index_pages += rencoder_candidates_find(scan->indexRelation, state->nblocks, search.query,
 													   scan->xs_snapshot, search.copies,
 													   rencoder_plain_scan_emit, plain, early, NULL);
-		rencoder_plain_scan_searched(plain);
+		rencoder_plain_scan_end_search(plain);
 		if (plain->complete)
 			rencoder_sample_record_scan(search.query,
 										(double) plain->found_pages / Max(state->nblocks, 1));
@@ -439,7 +439,7 @@ rencoderendscan(IndexScanDesc scan)
 		pfree(state->copies);
 	pfree(state);
 	scan->opaque = NULL;
-	rencoder_scan_stats_write(scan->indexRelation);
+	rencoder_scan_stats_write_if_due(scan->indexRelation);
 }
 
 int64

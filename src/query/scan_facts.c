@@ -165,10 +165,10 @@ make_facts(void *arg)
 								 rencoder_fact_covered(fact) ? 1 : nrange, keys, &lsn))
 			continue;
 		if (rencoder_sample_rate > 0 && keys->boxes.n == 0)
-			rencoder_samples_hint(index, col, &sample, 1);
+			rencoder_samples_store_as_hint(index, col, &sample, 1);
 		if (facts->root == RENCODER_NO_BLOCK)
 		{
-			if (!rencoder_meta_try_maintainer(index))
+			if (!rencoder_meta_try_lock_maintainer(index))
 				break;
 			facts->root = rencoder_space_make_root(index, RENCODER_PAGE_FACTS, RENCODER_FACT_PAGES,
 												   true);

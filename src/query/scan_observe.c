@@ -67,7 +67,7 @@ get_pages_read(PlanState *node)
 
 	if (IsA(node, BitmapHeapScanState))
 		return rencoder_bitmap_heap_pages((BitmapHeapScanState *) node);
-	(void) rencoder_scan_plain_counts(rencoder_scan_of(node), &npages);
+	(void) rencoder_scan_plain_counts(rencoder_scan_of_node(node), &npages);
 	return npages;
 }
 
@@ -104,7 +104,7 @@ static bool
 has_begun(const ObservedScan *scan)
 {
 	return IsA(scan->node, IndexScanState) &&
-		rencoder_scan_plain_counts(rencoder_scan_of(scan->node), NULL) != scan->scans;
+		rencoder_scan_plain_counts(rencoder_scan_of_node(scan->node), NULL) != scan->scans;
 }
 
 static TupleTableSlot *
@@ -145,7 +145,7 @@ forget_observed(void *arg)
 }
 
 Relation
-rencoder_scan_index(PlanState *node)
+rencoder_scan_index_of_node(PlanState *node)
 {
 	Relation	index = NULL;
 
@@ -157,7 +157,7 @@ rencoder_scan_index(PlanState *node)
 }
 
 IndexScanDesc
-rencoder_scan_of(PlanState *node)
+rencoder_scan_of_node(PlanState *node)
 {
 	return IsA(node, IndexScanState) ? ((IndexScanState *) node)->iss_ScanDesc :
 		((BitmapIndexScanState *) node)->biss_ScanDesc;
@@ -175,7 +175,7 @@ index_node(PlanState *node)
 bool
 rencoder_scan_is_observed(PlanState *node)
 {
-	return node->qual == NULL && rencoder_scan_index(index_node(node)) != NULL;
+	return node->qual == NULL && rencoder_scan_index_of_node(index_node(node)) != NULL;
 }
 
 static void
@@ -186,7 +186,7 @@ observe_scan(PlanState *node)
 
 	scan->node = node;
 	scan->next_row = node->ExecProcNodeReal;
-	scan->indexoid = RelationGetRelid(rencoder_scan_index(index_node(node)));
+	scan->indexoid = RelationGetRelid(rencoder_scan_index_of_node(index_node(node)));
 	scan->judged = rencoder_scan_is_observed(node);
 	scan->page = InvalidBlockNumber;
 	scan->estate = estate;
@@ -203,7 +203,7 @@ static bool
 has_scan(PlanState *node, void *context)
 {
 	return node != NULL &&
-		(rencoder_scan_index(node) != NULL || planstate_tree_walker(node, has_scan, context));
+		(rencoder_scan_index_of_node(node) != NULL || planstate_tree_walker(node, has_scan, context));
 }
 
 /* "context" is whether the plan is going to be executed. */
@@ -215,7 +215,7 @@ observe_plan(PlanState *node, void *context)
 
 	if (*(bool *) context &&
 		((IsA(node, BitmapHeapScanState) && has_scan(outerPlanState(node), NULL)) ||
-		 (IsA(node, IndexScanState) && rencoder_scan_index(node) != NULL)))
+		 (IsA(node, IndexScanState) && rencoder_scan_index_of_node(node) != NULL)))
 		rencoder_scan_recheck(node);
 
 	/*
@@ -223,11 +223,11 @@ observe_plan(PlanState *node, void *context)
 	 * it, too.  What a plain scan hands out is counted in any case.
 	 */
 	if ((rencoder_scan_is_observed(node) ||
-		 (IsA(node, IndexScanState) && rencoder_scan_index(node) != NULL)) &&
+		 (IsA(node, IndexScanState) && rencoder_scan_index_of_node(node) != NULL)) &&
 		node->ExecProcNodeReal != observe_row)
 		observe_scan(node);
-	if (IsA(node, BitmapIndexScanState) && rencoder_scan_index(node) != NULL)
-		rencoder_scan_instrument(rencoder_scan_of(node), node->instrument);
+	if (IsA(node, BitmapIndexScanState) && rencoder_scan_index_of_node(node) != NULL)
+		rencoder_scan_instrument(rencoder_scan_of_node(node), node->instrument);
 	return planstate_tree_walker(node, observe_plan, context);
 }
 

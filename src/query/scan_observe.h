@@ -17,10 +17,10 @@ extern void rencoder_scan_observe_init(void);
 extern void rencoder_scan_observe_expect(void);
 
 /* The index of ours that the node scans, or NULL. */
-extern Relation rencoder_scan_index(PlanState *node);
+extern Relation rencoder_scan_index_of_node(PlanState *node);
 
 /* The scan of the index by such a node; NULL: it has not begun. */
-extern IndexScanDesc rencoder_scan_of(PlanState *node);
+extern IndexScanDesc rencoder_scan_of_node(PlanState *node);
 
 /*
  * Is it known on which pages a bitmap heap scan, or a plain index scan, has found a row for its

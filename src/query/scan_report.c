@@ -40,7 +40,8 @@ report_plain(Relation index, PlanState *node)
 {
 	const RencoderNodeCounts *scan = node->instrument;
 
-	if (rencoder_scan_plain_counts(rencoder_scan_of(node), NULL) == 0 && RencoderScanPages(scan) == 0)
+	if (rencoder_scan_plain_counts(rencoder_scan_of_node(node), NULL) == 0 &&
+		RencoderScanPages(scan) == 0)
 		return;					/* it never began, or nothing could match */
 	ereport(INFO,
 			(errmsg("index \"%s\": pages passed: %.0f", RelationGetRelationName(index),
@@ -55,13 +56,14 @@ static void
 report_scan(PlanState *scan, PlanState *heap, List **reported)
 {
 	if (scan->instrument == NULL || list_member_ptr(*reported, scan) ||
-		!rencoder_scan_is_reportable(rencoder_scan_of(scan)))
+		!rencoder_scan_is_reportable(rencoder_scan_of_node(scan)))
 		return;
 	*reported = lappend(*reported, scan);
 	if (IsA(scan, IndexScanState))
-		report_plain(rencoder_scan_index(scan), scan);
+		report_plain(rencoder_scan_index_of_node(scan), scan);
 	else
-		report_index(rencoder_scan_index(scan), scan->instrument, heap == NULL ? NULL : heap->instrument);
+		report_index(rencoder_scan_index_of_node(scan), scan->instrument,
+					 heap == NULL ? NULL : heap->instrument);
 }
 
 /* "context": what is reported.  A plan has some subqueries in several places. */
@@ -74,7 +76,7 @@ report_plan(PlanState *node, void *context)
 		return false;
 	if (rencoder_scan_is_observed(node) && IsA(node, BitmapHeapScanState))
 		report_scan(outerPlanState(node), node, reported);
-	else if (rencoder_scan_index(node) != NULL)
+	else if (rencoder_scan_index_of_node(node) != NULL)
 		report_scan(node, NULL, reported);
 	return planstate_tree_walker(node, report_plan, context);
 }
@@ -127,12 +129,12 @@ explain_node(PlanState *node, List *ancestors, const char *relationship, const c
 		next_explain_node(node, ancestors, relationship, plan_name, es);
 	if (!es->analyze || instrument == NULL)
 		return;
-	if (IsA(node, IndexScanState) && rencoder_scan_index(node) != NULL)
+	if (IsA(node, IndexScanState) && rencoder_scan_index_of_node(node) != NULL)
 	{
 		explain_plain(node, es);
 		return;
 	}
-	if (rencoder_scan_index(node) != NULL &&
+	if (rencoder_scan_index_of_node(node) != NULL &&
 		(es->format != EXPLAIN_FORMAT_TEXT || RencoderScanRanges(instrument) > 0))
 		explain_index(instrument, es);
 	if (rencoder_scan_is_observed(node) &&

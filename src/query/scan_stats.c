@@ -79,7 +79,7 @@ find_page(KeptStats *entry, Relation index)
 	if (entry->file == file && entry->page != RENCODER_NO_BLOCK)
 		return;
 	entry->file = 0;
-	entry->page = rencoder_space_root(index, RENCODER_PAGE_STATS);
+	entry->page = rencoder_space_find_root(index, RENCODER_PAGE_STATS);
 	entry->file = file;
 }
 
@@ -106,7 +106,7 @@ write_work(void *arg)
 
 	write_kept(work->entry, work->index, false);
 	if (work->entry->tail >= FLUSH_TAIL)
-		rencoder_worker_queue_tell(RelationGetRelid(work->index));
+		rencoder_worker_queue_tell_tail_read(RelationGetRelid(work->index));
 	work->entry->tail = 0;
 }
 
@@ -119,7 +119,7 @@ is_tail_due(const KeptStats *entry, Relation index, TimestampTz now)
 }
 
 void
-rencoder_scan_stats_write(Relation index)
+rencoder_scan_stats_write_if_due(Relation index)
 {
 	Oid			indexoid = RelationGetRelid(index);
 	KeptStats  *entry = kept == NULL ? NULL : hash_search(kept, &indexoid, HASH_FIND, NULL);
@@ -207,7 +207,7 @@ rencoder_scan_stats_add(Oid indexoid, const RencoderStats *stats, int64 tail)
 }
 
 void
-rencoder_scan_stats_flush(Relation index)
+rencoder_scan_stats_write(Relation index)
 {
 	Oid			indexoid = RelationGetRelid(index);
 	KeptStats  *entry = kept == NULL ? NULL : hash_search(kept, &indexoid, HASH_FIND, NULL);

@@ -41,9 +41,9 @@ extern void rencoder_scan_stats_add(Oid indexoid, const RencoderStats *stats, in
  * nobody has its page.  If much of the tail was read, the worker is told.  Errors: those of
  * cancellation; what else fails is forgotten.
  */
-extern void rencoder_scan_stats_write(Relation index);
+extern void rencoder_scan_stats_write_if_due(Relation index);
 
 /* Writes what is kept of an index, which is open and locked, waiting for the page if need be. */
-extern void rencoder_scan_stats_flush(Relation index);
+extern void rencoder_scan_stats_write(Relation index);
 
 #endif							/* RENCODER_SCAN_STATS_H */

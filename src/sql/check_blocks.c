@@ -61,7 +61,7 @@ refer_group(References *refs)
 	 * any.
 	 */
 	if (copy->group % RENCODER_PAGE_GROUPS == 0 ||
-		rencoder_group_find(state->index, &state->meta, copy->group - 1) != first)
+		rencoder_group_find_header(state->index, &state->meta, copy->group - 1) != first)
 		refer(refs, copy->directory, first, state->meta.natts);
 	for (int col = 0; col < state->meta.natts; col++)
 	{
@@ -127,7 +127,7 @@ refer_free_list(References *refs)
 static void
 refer_coders(References *refs)
 {
-	BlockNumber root = rencoder_space_root(refs->state->index, RENCODER_PAGE_CODERS);
+	BlockNumber root = rencoder_space_find_root(refs->state->index, RENCODER_PAGE_CODERS);
 	RencoderCoderListData *list;
 
 	if (root == RENCODER_NO_BLOCK)
@@ -143,7 +143,7 @@ refer_coders(References *refs)
 static void
 refer_hints(References *refs, uint16 page_id, uint32 npages)
 {
-	BlockNumber root = rencoder_space_root(refs->state->index, page_id);
+	BlockNumber root = rencoder_space_find_root(refs->state->index, page_id);
 
 	if (root == RENCODER_NO_BLOCK)
 		return;
@@ -164,7 +164,7 @@ refer_runs(References *refs, const RencoderRuns *runs)
 		RencoderRunInfo info;
 
 		refer(refs, RENCODER_META_BLKNO, entry->info, 1);
-		info = rencoder_run_info(refs->state->index, entry, &fault);
+		info = rencoder_run_read_info(refs->state->index, entry, &fault);
 		if (info == NULL)
 		{
 			rencoder_check_note(refs->state, false, entry->info, fault);

@@ -68,10 +68,10 @@ heap_callback(Relation index, ItemPointer tid, Datum *values, bool *isnull,
 
 	if (rencoder_group_of_range(range) != hc->group)
 	{
-		rencoder_check_keys_flush(hc->keys, &hc->coders);
+		rencoder_check_keys_compare(hc->keys, &hc->coders);
 		begin_group(hc, rencoder_group_of_range(range));
 	}
-	rencoder_check_keys_row(hc->keys, tid, &hc->coders, values, isnull);
+	rencoder_check_keys_add_row(hc->keys, tid, &hc->coders, values, isnull);
 }
 
 /* All rows that a snapshot sees. */
@@ -86,7 +86,7 @@ check_rows(HeapCheck *hc, Relation heap, IndexInfo *indexInfo, Snapshot snapshot
 								  hc,
 								  table_beginscan_strat(heap, snapshot, 0, NULL,
 														true, false));
-	rencoder_check_keys_flush(hc->keys, &hc->coders);
+	rencoder_check_keys_compare(hc->keys, &hc->coders);
 }
 
 void

@@ -224,7 +224,7 @@ static bool
 look_in_run(WantedKeys *wanted, const RencoderRunEntry *entry, uint32 coder)
 {
 	const char *fault = NULL;
-	RencoderRunInfo info = rencoder_run_info(wanted->check->index, entry, &fault);
+	RencoderRunInfo info = rencoder_run_read_info(wanted->check->index, entry, &fault);
 	renc_interval *interval = palloc_extended(wanted->n * sizeof(renc_interval), MCXT_ALLOC_HUGE);
 	renc_interval_set set = {interval, 0};
 	renc_run_search *search = palloc(sizeof(renc_run_search));
@@ -252,7 +252,7 @@ look_in_run(WantedKeys *wanted, const RencoderRunEntry *entry, uint32 coder)
 		wanted->unknown = true;
 		return true;
 	}
-	renc_run_search_begin(search, &reader.run, rencoder_run_read, &reader, &set);
+	renc_run_search_begin(search, &reader.run, rencoder_run_reader_read, &reader, &set);
 	while (renc_run_search_next(search))
 	{
 		CHECK_FOR_INTERRUPTS();
@@ -460,7 +460,7 @@ check_tree_keys(RencoderKeyCheck *check, int tree, const RencoderRuns *runs,
 }
 
 void
-rencoder_check_keys_flush(RencoderKeyCheck *check, const RencoderColumnCoders *coders)
+rencoder_check_keys_compare(RencoderKeyCheck *check, const RencoderColumnCoders *coders)
 {
 	MemoryContext old;
 	uint64		range = rencoder_range_of_block(&check->meta, check->first_page);
@@ -502,14 +502,14 @@ rencoder_check_keys_flush(RencoderKeyCheck *check, const RencoderColumnCoders *c
 }
 
 void
-rencoder_check_keys_row(RencoderKeyCheck *check, ItemPointer tid, const RencoderColumnCoders *coders,
-						const Datum *values, const bool *isnull)
+rencoder_check_keys_add_row(RencoderKeyCheck *check, ItemPointer tid, const RencoderColumnCoders *coders,
+							const Datum *values, const bool *isnull)
 {
 	BlockNumber page = ItemPointerGetBlockNumber(tid);
 	BlockNumber first_page = page - page % WINDOW_PAGES;
 
 	if (check->begun && check->first_page != first_page)
-		rencoder_check_keys_flush(check, coders);
+		rencoder_check_keys_compare(check, coders);
 	check->begun = true;
 	check->first_page = first_page;
 	check->row.page = (uint16) (page - first_page);

@@ -18,15 +18,15 @@ extern RencoderKeyCheck *rencoder_check_keys_begin(Relation index, const Rencode
  * Collects a row, with the root of its HOT chain; pages come in order.  Raises
  * ERRCODE_INDEX_CORRUPTED if keys collected before are not found.  Locks: content locks, released.
  */
-extern void rencoder_check_keys_row(RencoderKeyCheck *check, ItemPointer tid,
-									const RencoderColumnCoders *coders,
-									const Datum *values, const bool *isnull);
+extern void rencoder_check_keys_add_row(RencoderKeyCheck *check, ItemPointer tid,
+										const RencoderColumnCoders *coders,
+										const Datum *values, const bool *isnull);
 
 /*
  * Holds what was collected against the index.  Also to be called when the coders change,
  * "coders" being those that were in use.
  */
-extern void rencoder_check_keys_flush(RencoderKeyCheck *check,
-									  const RencoderColumnCoders *coders);
+extern void rencoder_check_keys_compare(RencoderKeyCheck *check,
+										const RencoderColumnCoders *coders);
 
 #endif							/* RENCODER_CHECK_KEYS_H */

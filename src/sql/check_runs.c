@@ -107,7 +107,7 @@ read_checked(void *arg, uint32_t page, int level)
 	for (uint32 i = 0; i < checked->info->nextents; i++)
 	{
 		if (page >= extent[i].start && page - extent[i].start < extent[i].npages)
-			return rencoder_run_read(&checked->reader, page, level);
+			return rencoder_run_reader_read(&checked->reader, page, level);
 	}
 	checked->outside = true;
 	return NULL;
@@ -163,7 +163,7 @@ static void
 check_run(CheckState *state, const RencoderRunEntry *entry)
 {
 	const char *missing = NULL;
-	RencoderRunInfo info = rencoder_run_info(state->index, entry, &missing);
+	RencoderRunInfo info = rencoder_run_read_info(state->index, entry, &missing);
 
 	rencoder_check_note(state, info != NULL, entry->info, missing);
 	if (info == NULL)
@@ -273,7 +273,7 @@ load_run(CheckState *state, uint32 number)
 		pfree(state->run_info);
 	state->run = 0;
 	state->run_entry = *entry;
-	state->run_info = rencoder_run_info(state->index, entry, &fault);
+	state->run_info = rencoder_run_read_info(state->index, entry, &fault);
 	if (state->run_info == NULL)
 		return fault;
 	state->run = number;

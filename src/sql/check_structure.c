@@ -71,7 +71,7 @@ rencoder_check_read_group(CheckState *state, uint32 group)
 	if (dir_blkno == RENCODER_NO_BLOCK)
 		return false;
 	rencoder_check_extent(state, RENCODER_META_BLKNO, dir_blkno, 1);
-	header = rencoder_group_find(state->index, &state->meta, group);
+	header = rencoder_group_find_header(state->index, &state->meta, group);
 	if (header != RENCODER_NO_BLOCK)
 		rencoder_check_extent(state, dir_blkno, header, state->meta.natts);
 	return rencoder_group_copy_read(state->index, &state->meta, group, state->copy);
@@ -257,7 +257,7 @@ check_span(CheckState *state, uint32 group)
 {
 	RencoderEntry entry = state->copy->entry;
 	RencoderMetaPageData *metadata = rencoder_meta_copy(state->index);
-	const RencoderCoveredSpan *span = rencoder_covered_span(metadata, group);
+	const RencoderCoveredSpan *span = rencoder_covered_spans_find(metadata, group);
 
 	rencoder_check_require(state,
 						   span == NULL ||

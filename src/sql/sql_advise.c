@@ -168,7 +168,7 @@ estimate_index(Relation heap, Relation index, IndexEstimate *estimate)
 			estimate->problem = MemoryContextStrdup(old, estimate->problem);
 			break;
 		}
-		rencoder_table_sample(heap, hypothetical, index, col + 1, &sample);
+		rencoder_table_sample_read(heap, hypothetical, index, col + 1, &sample);
 		keys = make_needle(&sample);
 		if (col == 0)
 			estimate_first(&sample, keys, index->rd_rel->relam, estimate);

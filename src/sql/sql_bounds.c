@@ -302,8 +302,8 @@ rencoder_bounds_scankeys_as_caller(RencoderOpenIndex *target, int col, Oid type,
 {
 	int			nkeys;
 
-	rencoder_open_index_as_caller(target);
+	rencoder_open_index_switch_to_caller(target);
 	nkeys = rencoder_bounds_scankeys(target->index, col, type, bound, keys);
-	rencoder_open_index_as_owner(target);
+	rencoder_open_index_switch_to_owner(target);
 	return nkeys;
 }

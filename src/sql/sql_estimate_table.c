@@ -188,7 +188,8 @@ rencoder_estimate(PG_FUNCTION_ARGS)
 	heap = relation_open(PG_GETARG_OID(0), AccessShareLock);
 	check_estimated_table(heap);
 	attnum = check_estimated_column(RelationGetRelid(heap), NameStr(*PG_GETARG_NAME(1)));
-	rencoder_table_sample(heap, rencoder_hypothetical_index(heap, NULL, attnum - 1, NULL), NULL, attnum, &sample);
+	rencoder_table_sample_read(heap, rencoder_hypothetical_index(heap, NULL, attnum - 1, NULL),
+							   NULL, attnum, &sample);
 	keys = make_keys(&sample, fcinfo);
 	rencoder_estimate_methods(&sample, keys, &table, method);
 	chosen = choose_method(method, &sample, &table);

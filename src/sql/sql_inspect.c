@@ -140,7 +140,7 @@ rencoder_metapage(PG_FUNCTION_ARGS)
 						RENCODER_PRIVILEGE_INSPECT);
 	metadata = rencoder_meta_copy(target.index);
 	rencoder_runs_copy(target.index, &runs, NULL);
-	free_pages = rencoder_space_free_pages(target.index, &free_extents);
+	free_pages = rencoder_space_count_free_pages(target.index, &free_extents);
 
 	put_text(&row, psprintf("0x%08X", metadata->magic));
 	put(&row, Int32GetDatum(metadata->version));
@@ -416,7 +416,7 @@ rencoder_runs(PG_FUNCTION_ARGS)
 		CHECK_FOR_INTERRUPTS();
 		if (entry->state == RENCODER_RUN_LIVE)
 		{
-			info = rencoder_run_info(target.index, entry, &fault);
+			info = rencoder_run_read_info(target.index, entry, &fault);
 			if (info == NULL && !run_is_listed(target.index, entry))
 				continue;
 			if (info == NULL)

@@ -73,7 +73,7 @@ rencoder_summarize_new_values(PG_FUNCTION_ARGS)
 	if (open_target(fcinfo, true, &target))
 	{
 		n = rencoder_summarize_all(target.index, target.heap);
-		rencoder_sample_record_prepare(target.index, RelationGetNumberOfBlocks(target.heap));
+		rencoder_sample_record_make_pages(target.index, RelationGetNumberOfBlocks(target.heap));
 	}
 	rencoder_open_index_close(&target);
 	PG_RETURN_INT32((int32) n);
@@ -119,7 +119,8 @@ rencoder_sql_note_tail(PG_FUNCTION_ARGS)
 		RencoderMeta meta = *rencoder_meta_get(target.index);
 		BlockNumber nblocks = RelationGetNumberOfBlocks(target.heap);
 
-		n = rencoder_note(target.index, target.heap, rencoder_note_tail(target.index, &meta, nblocks),
+		n = rencoder_note(target.index, target.heap,
+						  rencoder_note_find_tail(target.index, &meta, nblocks),
 						  rencoder_range_count(&meta, nblocks) + 1);
 	}
 	rencoder_open_index_close(&target);

@@ -93,7 +93,7 @@ add_samples(FunctionCallInfo fcinfo, Oid type, const NullableDatum *bounds, int 
 		samples[i] = sample_of_keys(target.index, col, keys, nkeys);
 	}
 	if (n > 0)
-		rencoder_samples_need(target.index);
+		rencoder_samples_ensure_pages(target.index);
 	rencoder_samples_store(target.index, col, samples, n, true);
 	rencoder_open_index_close(&target);
 }

@@ -36,7 +36,7 @@ predict_false_pages(Relation index, double *pages)
 
 		if (entry->state != RENCODER_RUN_LIVE || entry->kind != RENCODER_RUN_BASE)
 			continue;
-		info = rencoder_run_info(index, entry, &fault);
+		info = rencoder_run_read_info(index, entry, &fault);
 		if (info == NULL)
 			continue;			/* gone meanwhile */
 		if (info->column[0].false_pages > 0)
@@ -68,7 +68,7 @@ rencoder_index_stats(PG_FUNCTION_ARGS)
 	if (get_call_result_type(fcinfo, NULL, &tupdesc) != TYPEFUNC_COMPOSITE)
 		elog(ERROR, "return type must be a row type");
 	rencoder_open_index(&target, PG_GETARG_OID(0), AccessShareLock, RENCODER_PRIVILEGE_INSPECT);
-	rencoder_scan_stats_flush(target.index);
+	rencoder_scan_stats_write(target.index);
 	kept = !RecoveryInProgress() && rencoder_stats_read(target.index, &stats);
 	for (int i = 0; i < RENCODER_STATS_COUNTS; i++)
 	{
@@ -96,8 +96,8 @@ rencoder_index_stats_reset(PG_FUNCTION_ARGS)
 
 	rencoder_open_index(&target, PG_GETARG_OID(0), RowExclusiveLock, RENCODER_PRIVILEGE_OWNER);
 	rencoder_open_index_require_valid(target.index);
-	rencoder_scan_stats_flush(target.index);
-	rencoder_space_need_root(target.index, RENCODER_PAGE_STATS, 1);
+	rencoder_scan_stats_write(target.index);
+	rencoder_space_ensure_root(target.index, RENCODER_PAGE_STATS, 1);
 	rencoder_stats_reset(target.index);
 	rencoder_open_index_close(&target);
 	PG_RETURN_VOID();

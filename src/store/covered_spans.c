@@ -15,7 +15,7 @@ has_group(const RencoderCoveredSpan *span, uint32 group)
 }
 
 const RencoderCoveredSpan *
-rencoder_covered_span(const RencoderMetaPageData *metadata, uint32 group)
+rencoder_covered_spans_find(const RencoderMetaPageData *metadata, uint32 group)
 {
 	for (int i = 0; i < RENCODER_META_SPANS; i++)
 	{
@@ -50,7 +50,8 @@ put_span(RencoderCoveredSpan *spans, const RencoderMeta *meta, const RencoderCov
 }
 
 void
-rencoder_covered_spans_leave(RencoderMetaPageData *metadata, const RencoderMeta *meta, uint32 group)
+rencoder_covered_spans_remove_group(RencoderMetaPageData *metadata, const RencoderMeta *meta,
+									uint32 group)
 {
 	for (int i = 0; i < RENCODER_META_SPANS; i++)
 	{
@@ -69,7 +70,8 @@ rencoder_covered_spans_leave(RencoderMetaPageData *metadata, const RencoderMeta 
 }
 
 uint32
-rencoder_covered_spans_pages(const RencoderMetaPageData *metadata, const RencoderMeta *meta, uint32 npages)
+rencoder_covered_spans_count_pages(const RencoderMetaPageData *metadata, const RencoderMeta *meta,
+								   uint32 npages)
 {
 	uint64		count = 0;
 

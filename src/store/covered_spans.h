@@ -13,18 +13,19 @@
 #include "store/meta.h"
 
 /* The span of a group, or NULL. */
-extern const RencoderCoveredSpan *rencoder_covered_span(const RencoderMetaPageData *metadata, uint32 group);
+extern const RencoderCoveredSpan *rencoder_covered_spans_find(const RencoderMetaPageData *metadata,
+															  uint32 group);
 
 /* What an entry of each of its groups would say; it has no columns. */
 extern RencoderEntryData rencoder_covered_span_entry(const RencoderCoveredSpan *span);
 
 /* Takes a group out of its span.  "metadata" is that of a page that is to be logged. */
-extern void rencoder_covered_spans_leave(RencoderMetaPageData *metadata, const RencoderMeta *meta,
-										 uint32 group);
+extern void rencoder_covered_spans_remove_group(RencoderMetaPageData *metadata, const RencoderMeta *meta,
+												uint32 group);
 
 /* The directory pages all of whose groups are in spans, of a directory of "npages" pages. */
-extern uint32 rencoder_covered_spans_pages(const RencoderMetaPageData *metadata, const RencoderMeta *meta,
-										   uint32 npages);
+extern uint32 rencoder_covered_spans_count_pages(const RencoderMetaPageData *metadata, const RencoderMeta *meta,
+												 uint32 npages);
 
 /*
  * Looks at all entries and notes the longest spans in the metapage.  The caller is a maintainer, or

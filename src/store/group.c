@@ -71,7 +71,7 @@ rencoder_group_locate(RencoderGroup *group, Relation index, const RencoderMeta *
 }
 
 BlockNumber
-rencoder_group_find(Relation index, const RencoderMeta *meta, uint32 group)
+rencoder_group_find_header(Relation index, const RencoderMeta *meta, uint32 group)
 {
 	RencoderGroup found;
 
@@ -88,7 +88,7 @@ rencoder_group_make_headers(Relation index, const RencoderMeta *meta, uint32 gro
 
 	for (uint32 i = 0; i < RENCODER_PAGE_GROUPS; i++)
 	{
-		first = rencoder_group_find(index, meta, even + i);
+		first = rencoder_group_find_header(index, meta, even + i);
 		if (first != RENCODER_NO_BLOCK)
 			return first;
 	}
@@ -179,7 +179,7 @@ bool
 rencoder_group_slice_is_summarized(Relation index, const RencoderMeta *meta, uint64 slice)
 {
 	uint32		group = (uint32) (slice / RENC_GROUP_SLICES);
-	BlockNumber header = rencoder_group_find(index, meta, group);
+	BlockNumber header = rencoder_group_find_header(index, meta, group);
 	uint8		summarized;
 	Buffer		buf;
 
@@ -205,8 +205,8 @@ rencoder_group_least_cut(const RencoderHeaderData *first)
 }
 
 void
-rencoder_group_seal(RencoderEntry entry, const RencoderMeta *meta,
-					const RencoderHeaderData *first)
+rencoder_group_update_entry(RencoderEntry entry, const RencoderMeta *meta,
+							const RencoderHeaderData *first)
 {
 	renc_mask	summarized = rencoder_set_get(first->summarized);
 	uint32		n = (uint32) renc_mask_count(summarized);

@@ -262,8 +262,8 @@ extern bool rencoder_group_locate(RencoderGroup *group, Relation index, const Re
 extern void rencoder_group_copy_header(const RencoderGroup *group, int attno, RencoderHeader copy);
 
 /* The first header block of a group, or RENCODER_NO_BLOCK.  Locks: as rencoder_group_locate(). */
-extern BlockNumber rencoder_group_find(Relation index, const RencoderMeta *meta,
-									   uint32 group);
+extern BlockNumber rencoder_group_find_header(Relation index, const RencoderMeta *meta,
+											  uint32 group);
 
 /*
  * The first header block of the range's group, if the range is summarizing or
@@ -289,8 +289,8 @@ extern uint64 rencoder_group_least_cut(const RencoderHeaderData *first);
  * is sealed, if all ranges are in matrices of all columns, covered, if they are in the run; which
  * are placed; their greatest horizon.
  */
-extern void rencoder_group_seal(RencoderEntry entry, const RencoderMeta *meta,
-								const RencoderHeaderData *first);
+extern void rencoder_group_update_entry(RencoderEntry entry, const RencoderMeta *meta,
+										const RencoderHeaderData *first);
 
 /*
  * Are the 8 ranges of a slice of the index (not of a group) all summarized?

@@ -17,7 +17,8 @@ lock_meta(const RencoderGroup *group, bool spans)
 {
 	Buffer		buf = rencoder_meta_lock(group->index, BUFFER_LOCK_EXCLUSIVE);
 
-	if (!spans || rencoder_covered_span(RencoderPageGetMeta(BufferGetPage(buf)), group->number) != NULL)
+	if (!spans ||
+		rencoder_covered_spans_find(RencoderPageGetMeta(BufferGetPage(buf)), group->number) != NULL)
 		return buf;
 	UnlockReleaseBuffer(buf);
 	return InvalidBuffer;
@@ -71,8 +72,12 @@ image_of(RencoderGroupEdit *edit, Buffer buf)
 	{
 		edit->wal = rencoder_wal_begin(edit->group->index, true);
 		if (BufferIsValid(edit->meta_buffer))
-			rencoder_covered_spans_leave(RencoderPageGetMeta(rencoder_wal_register(edit->wal, edit->meta_buffer)),
-										 edit->group->meta, edit->group->number);
+		{
+			Page		page = rencoder_wal_register(edit->wal, edit->meta_buffer);
+
+			rencoder_covered_spans_remove_group(RencoderPageGetMeta(page), edit->group->meta,
+												edit->group->number);
+		}
 		if (BufferIsValid(edit->directory_buffer))
 			(void) rencoder_wal_register(edit->wal, edit->directory_buffer);
 	}

@@ -184,7 +184,7 @@ rencoder_meta_lock_maintainer(Relation index)
 }
 
 bool
-rencoder_meta_try_maintainer(Relation index)
+rencoder_meta_try_lock_maintainer(Relation index)
 {
 	bool		held;
 

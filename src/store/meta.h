@@ -163,7 +163,7 @@ extern Buffer rencoder_meta_lock(Relation index, int lockmode);
  * a maintainer within another one would take away what that one is making.
  */
 extern void rencoder_meta_lock_maintainer(Relation index);
-extern bool rencoder_meta_try_maintainer(Relation index);
+extern bool rencoder_meta_try_lock_maintainer(Relation index);
 extern void rencoder_meta_unlock_maintainer(Relation index);
 
 #endif							/* RENCODER_META_H */

@@ -137,13 +137,13 @@ check_has_storage(Relation index)
 }
 
 void
-rencoder_open_index_as_caller(const RencoderOpenIndex *target)
+rencoder_open_index_switch_to_caller(const RencoderOpenIndex *target)
 {
 	SetUserIdAndSecContext(target->save_userid, target->save_sec_context);
 }
 
 void
-rencoder_open_index_as_owner(const RencoderOpenIndex *target)
+rencoder_open_index_switch_to_owner(const RencoderOpenIndex *target)
 {
 	SetUserIdAndSecContext(target->heap->rd_rel->relowner,
 						   target->save_sec_context | SECURITY_RESTRICTED_OPERATION);
@@ -154,7 +154,7 @@ static void
 become_owner(RencoderOpenIndex *target)
 {
 	GetUserIdAndSecContext(&target->save_userid, &target->save_sec_context);
-	rencoder_open_index_as_owner(target);
+	rencoder_open_index_switch_to_owner(target);
 	target->save_nestlevel = NewGUCNestLevel();
 	rencoder_restrict_search_path();
 }

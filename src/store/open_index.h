@@ -70,8 +70,8 @@ extern RencoderTry rencoder_open_index_try(RencoderOpenIndex *target, Oid indexo
  * such as functions of a type that the caller made; and back.  An error puts
  * back all.
  */
-extern void rencoder_open_index_as_caller(const RencoderOpenIndex *target);
-extern void rencoder_open_index_as_owner(const RencoderOpenIndex *target);
+extern void rencoder_open_index_switch_to_caller(const RencoderOpenIndex *target);
+extern void rencoder_open_index_switch_to_owner(const RencoderOpenIndex *target);
 
 /* Switches back and closes both, releasing the locks. */
 extern void rencoder_open_index_close(RencoderOpenIndex *target);

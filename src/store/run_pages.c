@@ -284,7 +284,7 @@ tree_fault(Relation index, RencoderRunInfo info, int ntrees)
 	return NULL;
 }
 
-/* rencoder_run_info(), the page perhaps being kept. */
+/* rencoder_run_read_info(), the page perhaps being kept. */
 static RencoderRunInfo
 copy_info(Relation index, const RencoderRunEntry *entry, RencoderKept *kept, int64 *npages,
 		  const char **fault)
@@ -312,14 +312,14 @@ copy_info(Relation index, const RencoderRunEntry *entry, RencoderKept *kept, int
 }
 
 RencoderRunInfo
-rencoder_run_info(Relation index, const RencoderRunEntry *entry, const char **fault)
+rencoder_run_read_info(Relation index, const RencoderRunEntry *entry, const char **fault)
 {
 	return copy_info(index, entry, NULL, NULL, fault);
 }
 
 RencoderRunInfo
-rencoder_run_trees(Relation index, const RencoderRunEntry *entry, int ntrees, RencoderKept *kept,
-				   int64 *npages, const char **fault)
+rencoder_run_read_trees(Relation index, const RencoderRunEntry *entry, int ntrees, RencoderKept *kept,
+						int64 *npages, const char **fault)
 {
 	RencoderRunInfo info;
 	const char *wrong;
@@ -393,7 +393,7 @@ copy_inner(RencoderRunReader *reader, BlockNumber blkno, int level)
 }
 
 const uint8_t *
-rencoder_run_read(void *arg, uint32_t page, int level)
+rencoder_run_reader_read(void *arg, uint32_t page, int level)
 {
 	RencoderRunReader *reader = (RencoderRunReader *) arg;
 	RencoderKept *kept = level > 0 && reader->prefetch != NULL ? reader->prefetch->kept : NULL;

@@ -51,15 +51,15 @@ extern void rencoder_run_writer_finish(RencoderRunWriter *writer, RencoderNewRun
  * A copy of the info page of a run, palloc'd; NULL, with *fault, if it is not there, which is
  * corruption only if run_changes is what it was when the list was read.
  */
-extern RencoderRunInfo rencoder_run_info(Relation index, const RencoderRunEntry *entry,
-										 const char **fault);
+extern RencoderRunInfo rencoder_run_read_info(Relation index, const RencoderRunEntry *entry,
+											  const char **fault);
 
 /*
  * The same of the first "ntrees" trees at least; of the first alone the entry tells, and no page
  * is read.  The extents are not there.  "kept" and "npages" may be NULL.
  */
-extern RencoderRunInfo rencoder_run_trees(Relation index, const RencoderRunEntry *entry, int ntrees,
-										  RencoderKept *kept, int64 *npages, const char **fault);
+extern RencoderRunInfo rencoder_run_read_trees(Relation index, const RencoderRunEntry *entry, int ntrees,
+											   RencoderKept *kept, int64 *npages, const char **fault);
 
 typedef struct RencoderRunReader
 {
@@ -67,7 +67,7 @@ typedef struct RencoderRunReader
 	int64		npages;			/* index pages read */
 	bool		in_place;		/* may leaves be read where they are? */
 
-	/* Set when rencoder_run_read() has returned NULL. */
+	/* Set when rencoder_run_reader_read() has returned NULL. */
 	const char *fault;
 	BlockNumber fault_blkno;
 
@@ -96,7 +96,7 @@ extern bool rencoder_run_reader_begin(RencoderRunReader *reader, Relation index,
  * Locks: the page share, released.  If the reader is "in_place", a leaf is not copied, and stays
  * locked until another page is asked for or the reader ends; no other lock is to be taken meanwhile.
  */
-extern const uint8_t *rencoder_run_read(void *arg, uint32_t page, int level);
+extern const uint8_t *rencoder_run_reader_read(void *arg, uint32_t page, int level);
 
 /*
  * Has the pages fetched that a search which has just begun will come to, as far as "prefetch"
@@ -107,7 +107,7 @@ extern void rencoder_run_reader_prefetch(RencoderRunReader *reader, renc_run_sea
 
 /*
  * What is wrong with a tree of which the run core says "failure" of *blkno: that, or what
- * rencoder_run_read() has found, palloc'd; *blkno is where.
+ * rencoder_run_reader_read() has found, palloc'd; *blkno is where.
  */
 extern const char *rencoder_run_reader_fault(const RencoderRunReader *reader, const char *failure,
 											 BlockNumber *blkno);

@@ -91,7 +91,7 @@ samples_of_page(const RencoderSamplePageData *page, const uint32 *coder, Rencode
 RencoderSample *
 rencoder_samples_read(Relation index, int col, const uint32 *coder, int *n)
 {
-	BlockNumber root = rencoder_space_root(index, RENCODER_PAGE_SAMPLES);
+	BlockNumber root = rencoder_space_find_root(index, RENCODER_PAGE_SAMPLES);
 	RencoderSample *samples = palloc(RENCODER_SAMPLES_MAX * sizeof(RencoderSample));
 
 	*n = 0;
@@ -119,7 +119,7 @@ void
 rencoder_samples_store(Relation index, int col, const RencoderSample *samples,
 					   int n, bool log)
 {
-	BlockNumber root = rencoder_space_root(index, RENCODER_PAGE_SAMPLES);
+	BlockNumber root = rencoder_space_find_root(index, RENCODER_PAGE_SAMPLES);
 	int			first = log ? random_page() : 0;
 
 	if (root == RENCODER_NO_BLOCK)
@@ -150,7 +150,7 @@ rencoder_samples_store(Relation index, int col, const RencoderSample *samples,
 }
 
 void
-rencoder_samples_hint(Relation index, int col, const RencoderSample *samples, int n)
+rencoder_samples_store_as_hint(Relation index, int col, const RencoderSample *samples, int n)
 {
 	BlockNumber root;
 	Buffer		buf;
@@ -158,7 +158,7 @@ rencoder_samples_hint(Relation index, int col, const RencoderSample *samples, in
 
 	if (RecoveryInProgress())
 		return;
-	root = rencoder_space_root(index, RENCODER_PAGE_SAMPLES);
+	root = rencoder_space_find_root(index, RENCODER_PAGE_SAMPLES);
 	if (root == RENCODER_NO_BLOCK)
 		return;
 	buf = rencoder_hints_lock(index, root + col * RENCODER_SAMPLE_PAGES + random_page(),

@@ -81,11 +81,11 @@ extern RencoderSample rencoder_sample_interval(uint64 lo, uint64 hi, uint32 code
 #define rencoder_samples_npages(index) \
 	(IndexRelationGetNumberOfKeyAttributes(index) * RENCODER_SAMPLE_PAGES)
 
-/* Makes them, as rencoder_space_make_root() and rencoder_space_need_root(). */
+/* Makes them, as rencoder_space_make_root() and rencoder_space_ensure_root(). */
 #define rencoder_samples_make(index, log) \
 	(void) rencoder_space_make_root(index, RENCODER_PAGE_SAMPLES, rencoder_samples_npages(index), log)
-#define rencoder_samples_need(index) \
-	rencoder_space_need_root(index, RENCODER_PAGE_SAMPLES, rencoder_samples_npages(index))
+#define rencoder_samples_ensure_pages(index) \
+	rencoder_space_ensure_root(index, RENCODER_PAGE_SAMPLES, rencoder_samples_npages(index))
 
 /*
  * The samples of a column (0-based) whose keys were made by this generation of
@@ -111,7 +111,7 @@ extern void rencoder_samples_store(Relation index, int col,
  * error but one of the operating system.  WAL: with data checksums or
  * wal_log_hints, the page whole, once after each checkpoint.
  */
-extern void rencoder_samples_hint(Relation index, int col,
-								  const RencoderSample *samples, int n);
+extern void rencoder_samples_store_as_hint(Relation index, int col,
+										   const RencoderSample *samples, int n);
 
 #endif							/* RENCODER_SAMPLE_PAGES_H */

@@ -113,7 +113,7 @@ root_in(RencoderMetaPageData *metadata, uint16 page_id)
 }
 
 BlockNumber
-rencoder_space_root(Relation index, uint16 page_id)
+rencoder_space_find_root(Relation index, uint16 page_id)
 {
 	Buffer		buf = rencoder_meta_lock(index, BUFFER_LOCK_SHARE);
 	BlockNumber root = *root_in(RencoderPageGetMeta(BufferGetPage(buf)), page_id);
@@ -176,7 +176,7 @@ RencoderExtent
 rencoder_space_alloc(Relation index, uint32 npages)
 {
 	RencoderExtent extent;
-	BlockNumber blkno = rencoder_space_root(index, RENCODER_PAGE_FREE);
+	BlockNumber blkno = rencoder_space_find_root(index, RENCODER_PAGE_FREE);
 
 	while (blkno != RENCODER_NO_BLOCK)
 	{
@@ -212,7 +212,7 @@ rencoder_space_take(Relation index, uint32 npages, bool log)
 BlockNumber
 rencoder_space_make_root(Relation index, uint16 page_id, uint32 npages, bool log)
 {
-	BlockNumber root = rencoder_space_root(index, page_id);
+	BlockNumber root = rencoder_space_find_root(index, page_id);
 	RencoderWal *wal;
 	Buffer		buf;
 
@@ -230,9 +230,9 @@ rencoder_space_make_root(Relation index, uint16 page_id, uint32 npages, bool log
 }
 
 void
-rencoder_space_need_root(Relation index, uint16 page_id, uint32 npages)
+rencoder_space_ensure_root(Relation index, uint16 page_id, uint32 npages)
 {
-	if (rencoder_space_root(index, page_id) != RENCODER_NO_BLOCK)
+	if (rencoder_space_find_root(index, page_id) != RENCODER_NO_BLOCK)
 		return;
 	rencoder_meta_lock_maintainer(index);
 	(void) rencoder_space_make_root(index, page_id, npages, true);
@@ -249,7 +249,7 @@ rencoder_space_secure(Relation index, RencoderExtent extent)
 Buffer
 rencoder_space_prepare_release(Relation index, uint32 n)
 {
-	BlockNumber root = rencoder_space_root(index, RENCODER_PAGE_FREE);
+	BlockNumber root = rencoder_space_find_root(index, RENCODER_PAGE_FREE);
 	BlockNumber blkno;
 	Buffer		buf;
 	Buffer		metabuf;
@@ -317,9 +317,9 @@ rencoder_space_release(Page image, RencoderExtent extent)
 }
 
 uint64
-rencoder_space_free_pages(Relation index, uint32 *nextents)
+rencoder_space_count_free_pages(Relation index, uint32 *nextents)
 {
-	BlockNumber blkno = rencoder_space_root(index, RENCODER_PAGE_FREE);
+	BlockNumber blkno = rencoder_space_find_root(index, RENCODER_PAGE_FREE);
 	uint64		npages = 0;
 
 	if (nextents)

@@ -42,7 +42,7 @@ extern RencoderExtent rencoder_space_take(Relation index, uint32 npages, bool lo
  * The first page of a type that the metapage names, or RENCODER_NO_BLOCK.  Locks: metapage share,
  * released.
  */
-extern BlockNumber rencoder_space_root(Relation index, uint16 page_id);
+extern BlockNumber rencoder_space_find_root(Relation index, uint16 page_id);
 
 /*
  * The same; "npages" empty pages of the type are made if there are none.  WAL: each page whole,
@@ -51,7 +51,7 @@ extern BlockNumber rencoder_space_root(Relation index, uint16 page_id);
 extern BlockNumber rencoder_space_make_root(Relation index, uint16 page_id, uint32 npages, bool log);
 
 /* Makes them, if there are none, of an index in use: takes the maintainer lock. */
-extern void rencoder_space_need_root(Relation index, uint16 page_id, uint32 npages);
+extern void rencoder_space_ensure_root(Relation index, uint16 page_id, uint32 npages);
 
 /*
  * Makes sure that an allocated extent lies within the file on standbys and
@@ -80,6 +80,6 @@ extern Buffer rencoder_space_prepare_release(Relation index, uint32 n);
 extern void rencoder_space_release(Page image, RencoderExtent extent);
 
 /* Pages in the list; extents in it if not NULL. */
-extern uint64 rencoder_space_free_pages(Relation index, uint32 *nextents);
+extern uint64 rencoder_space_count_free_pages(Relation index, uint32 *nextents);
 
 #endif							/* RENCODER_SPACE_H */

@@ -29,7 +29,7 @@ put_stats(Page page, const RencoderStats *stats)
 bool
 rencoder_stats_read(Relation index, RencoderStats *stats)
 {
-	Buffer		buf = rencoder_hints_lock(index, rencoder_space_root(index, RENCODER_PAGE_STATS),
+	Buffer		buf = rencoder_hints_lock(index, rencoder_space_find_root(index, RENCODER_PAGE_STATS),
 										  RENCODER_PAGE_STATS, BUFFER_LOCK_SHARE, NULL);
 
 	if (!BufferIsValid(buf))
@@ -64,7 +64,7 @@ rencoder_stats_add(Relation index, BlockNumber blkno, const RencoderStats *stats
 void
 rencoder_stats_reset(Relation index)
 {
-	Buffer		buf = rencoder_hints_pin(index, rencoder_space_root(index, RENCODER_PAGE_STATS));
+	Buffer		buf = rencoder_hints_pin(index, rencoder_space_find_root(index, RENCODER_PAGE_STATS));
 	RencoderStats none = {.since = GetCurrentTimestamp()};
 	RencoderWal *wal;
 	Page		image;

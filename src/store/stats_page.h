@@ -56,9 +56,9 @@ StaticAssertDecl(sizeof(RencoderStatsPageData) == 104, "RencoderStatsPageData is
 extern bool rencoder_stats_read(Relation index, RencoderStats *stats);
 
 /*
- * Adds counts as a hint to the page, which rencoder_space_root() has named; false if somebody had
- * it, who is waited for only if "wait".  With no page, or on a standby, they are forgotten.  WAL:
- * as query samples of scans.
+ * Adds counts as a hint to the page, which rencoder_space_find_root() has named; false if somebody
+ * had it, who is waited for only if "wait".  With no page, or on a standby, they are forgotten.
+ * WAL: as query samples of scans.
  */
 extern bool rencoder_stats_add(Relation index, BlockNumber blkno, const RencoderStats *stats,
 							   bool wait);

@@ -271,7 +271,7 @@ rencoder_columns_train(Relation heap, Relation index, IndexInfo *indexInfo, bool
 		MemoryContextSwitchTo(context);
 	}
 	if (any && (due || rencoder_coder_copy_list(index)->heap_blocks == 0))
-		rencoder_coder_note_heap_blocks(index, nblocks, log);
+		rencoder_coder_set_heap_blocks(index, nblocks, log);
 	MemoryContextSwitchTo(caller);
 	MemoryContextDelete(context);
 }

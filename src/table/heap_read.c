@@ -470,7 +470,7 @@ rencoder_heap_last_line_pointer(Relation heap, BlockNumber block, BufferAccessSt
  * tuples.
  */
 OffsetNumber
-rencoder_heap_root(Relation heap, ItemPointer tid)
+rencoder_heap_find_root(Relation heap, ItemPointer tid)
 {
 	OffsetNumber offset = ItemPointerGetOffsetNumber(tid);
 #ifdef RENCODER_HAVE_SUMMARIZING

@@ -67,7 +67,7 @@ extern OffsetNumber rencoder_heap_last_line_pointer(Relation heap, BlockNumber b
  * into a heap table; InvalidOffsetNumber: not known, or it is none.  Locks: the row's block share,
  * released.
  */
-extern OffsetNumber rencoder_heap_root(Relation heap, ItemPointer tid);
+extern OffsetNumber rencoder_heap_find_root(Relation heap, ItemPointer tid);
 
 /*
  * How a run of the blocks from "first" to before "end" divides them (run/renc_place.h): so that the

@@ -261,8 +261,8 @@ rencoder_table_sample_problem(Relation heap)
 }
 
 void
-rencoder_table_sample(Relation heap, Relation index, Relation model, AttrNumber attnum,
-					  RencoderTableSample *sample)
+rencoder_table_sample_read(Relation heap, Relation index, Relation model, AttrNumber attnum,
+						   RencoderTableSample *sample)
 {
 	Reading		reading = {.heap = heap,.attnum = attnum,.sample = sample};
 	Reading    *r = &reading;

@@ -70,8 +70,8 @@ rencoder_table_sample_fraction(const RencoderTableSample *sample)
  *
  * The caller has AccessShareLock on table and model, and may read the column.
  */
-extern void rencoder_table_sample(Relation heap, Relation index, Relation model, AttrNumber attnum,
-								  RencoderTableSample *sample);
+extern void rencoder_table_sample_read(Relation heap, Relation index, Relation model, AttrNumber attnum,
+									   RencoderTableSample *sample);
 
 /* Why the rows of a table cannot be sampled: a clause.  NULL if they can. */
 extern const char *rencoder_table_sample_problem(Relation heap);

@@ -237,7 +237,7 @@ look_at_slices(void *arg)
 		RENC_SLICE_RANGES;
 	late = tail >= LATE_RANGES && !rencoder_options_use_runs(index);
 	if ((!asked || late) && may_do_it_here(look->indexInfo) &&
-		rencoder_meta_try_maintainer(index))
+		rencoder_meta_try_lock_maintainer(index))
 	{
 		summarize_gaps(look, end);
 		rencoder_meta_unlock_maintainer(index);
@@ -268,7 +268,7 @@ make_delta(void *arg)
 {
 	Relation	index = (Relation) arg;
 
-	if (!rencoder_meta_try_maintainer(index))
+	if (!rencoder_meta_try_lock_maintainer(index))
 		return;
 	rencoder_delta_make(index, RENCODER_DELTA_PAGES, INLINE_MERGED, RENCODER_DELTA_BUSY);
 	rencoder_meta_unlock_maintainer(index);

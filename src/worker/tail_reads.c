@@ -93,7 +93,7 @@ read_counts(Relation index, BlockNumber nblocks, RencoderStats *stats)
 	if (rencoder_stats_read(index, stats))
 		return true;
 	if (nblocks >= RENCODER_SAMPLE_MIN_HEAP)
-		rencoder_space_need_root(index, RENCODER_PAGE_STATS, 1);
+		rencoder_space_ensure_root(index, RENCODER_PAGE_STATS, 1);
 	return false;
 }
 
@@ -176,7 +176,7 @@ rencoder_tail_reads_look(RencoderTailReads *reads, Relation index, const Rencode
 										  reads->pages >= (double) PAGES_FOR_NOTING * ppr));
 	if (!reads->busy)
 		return work;
-	work.first = work.end = rencoder_note_tail(index, meta, nblocks);
+	work.first = work.end = rencoder_note_find_tail(index, meta, nblocks);
 	tail = nblocks - (BlockNumber) Min(work.first * ppr, nblocks);
 	if (notes)
 	{

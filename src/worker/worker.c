@@ -459,7 +459,7 @@ do_jobs(void)
 static bool
 take_requests(void)
 {
-	RencoderJob request = rencoder_job_create(rencoder_worker_queue_told(), 0, true);
+	RencoderJob request = rencoder_job_create(rencoder_worker_queue_take_tail_read(), 0, true);
 	bool		any = false;
 
 	if (hash_search(jobs, &request.index, HASH_FIND, NULL) != NULL)
@@ -521,7 +521,7 @@ serve_database(void)
 		if (more || any_to_stay_for())
 			last = GetCurrentTimestamp();
 		idle = TimestampDifferenceExceeds(last, GetCurrentTimestamp(), LINGER_MS);
-		if ((idle || turn_is_over()) && rencoder_worker_queue_leave(idle))
+		if ((idle || turn_is_over()) && rencoder_worker_queue_try_leave(idle))
 		{
 			if (!idle)
 				keep_jobs();

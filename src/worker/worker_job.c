@@ -163,7 +163,7 @@ rencoder_worker_job_serve(RencoderJob *job, Relation index, Relation heap)
 	job->pause_ms = RENCODER_LOOK_MS;
 
 	/* Who comes between holds us up, but most have it for one group. */
-	if (!rencoder_meta_try_maintainer(index))
+	if (!rencoder_meta_try_lock_maintainer(index))
 		return JOB_MAINTAINED;
 	rencoder_meta_unlock_maintainer(index);
 
@@ -201,7 +201,7 @@ rencoder_worker_job_serve(RencoderJob *job, Relation index, Relation heap)
 	{
 		summarize_tail(index, heap, &meta, nblocks, end * RENC_SLICE_RANGES,
 					   rencoder_range_count(&meta, nblocks) + (uses_runs && job->reads.busy));
-		rencoder_delta_settle(index, false);
+		rencoder_delta_make_at_rest(index, false);
 	}
 	if (flushes && result == RENCODER_COMPACT_NOTHING)
 		result = rencoder_compact_some(index, heap, quiet, false);

@@ -357,7 +357,7 @@ rencoder_worker_queue_put(Oid index, uint64 ranges, bool urgent)
 }
 
 void
-rencoder_worker_queue_tell(Oid index)
+rencoder_worker_queue_tell_tail_read(Oid index)
 {
 	DatabaseEntry *entry;
 
@@ -374,7 +374,7 @@ rencoder_worker_queue_tell(Oid index)
 }
 
 Oid
-rencoder_worker_queue_told(void)
+rencoder_worker_queue_take_tail_read(void)
 {
 	Oid			index;
 
@@ -572,7 +572,7 @@ rencoder_worker_queue_others_wait(Oid index)
 }
 
 bool
-rencoder_worker_queue_leave(bool idle)
+rencoder_worker_queue_try_leave(bool idle)
 {
 	Oid			next = InvalidOid;
 

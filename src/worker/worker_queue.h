@@ -85,10 +85,10 @@ extern bool rencoder_worker_queue_attach(Oid database);
  * Scan: much of an index' tail was read.  A worker of this database that has a job for it looks at it
  * soon; nobody is asked for.  Errors as of rencoder_worker_queue_prepare().
  */
-extern void rencoder_worker_queue_tell(Oid index);
+extern void rencoder_worker_queue_tell_tail_read(Oid index);
 
 /* Worker: an index that it was told of so, or InvalidOid.  Others are told of again. */
-extern Oid	rencoder_worker_queue_told(void);
+extern Oid	rencoder_worker_queue_take_tail_read(void);
 
 /* Worker: takes the oldest job; false if there is none. */
 extern bool rencoder_worker_queue_take(RencoderJob *job);
@@ -110,7 +110,7 @@ extern bool rencoder_worker_queue_others_wait(Oid index);
  * waits, its worker has been asked for; if that cannot be had, this one is to go on.  A request
  * that comes before the process has ended stays for the next worker.
  */
-extern bool rencoder_worker_queue_leave(bool idle);
+extern bool rencoder_worker_queue_try_leave(bool idle);
 
 /* Worker: keeps a job for the next one.  Without room for it, that looks at all indexes. */
 extern void rencoder_worker_queue_keep(const RencoderJob *job);
