@@ -5,6 +5,9 @@
  * The inner pages of a run count what lies before each of their children.  So two descents
  * tell how many entries, which are pairs of a cell and a heap page, lie between two keys: nearly
  * exactly, and better than statistics of the table know.
+ *
+ * How many false pages a query meets is known since the run was made: its encoder adds it up
+ * (run/renc_run_expect.c), the info page has it (store/run_pages.c), cost.c charges for it.
  */
 #include "query/cost_runs.h"
 

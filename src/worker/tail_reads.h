@@ -50,8 +50,8 @@ typedef struct RencoderTailReads
 /* What is to be done now. */
 typedef struct RencoderTailWork
 {
-	uint64		first;			/* ranges to be summarized ... */
-	uint64		end;			/* ... up to before this one */
+	uint64		first;			/* ranges to be summarized, with runs noted, */
+	uint64		end;			/* up to before this one */
 	bool		flush;			/* groups with filters are to be flushed */
 	bool		soon;			/* a load goes on, and its ranges are paid for */
 } RencoderTailWork;

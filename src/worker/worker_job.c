@@ -1,6 +1,7 @@
 /*
  * worker_job.c
- *		Decides what to do next for one index, and does it.  worker.c chooses the index.
+ *		Decides what to do next for one index, and does it.  worker.c chooses the index, and
+ *		tail_reads.c says what scans have paid for.
  */
 #include "worker/worker_job.h"
 
