@@ -118,24 +118,17 @@ rencoder_plain_scan_end_search(RencoderPlainScan *plain)
 	plain->complete = !plain->early.broken_off;
 }
 
-/* Adds the rows of a page. */
+/* Adds the rows of a page; the list unites neighbours. */
 static void
 add_row_bits(RencoderPlainScan *plain, BlockNumber page, const uint64 *row)
 {
 	for (int word = 0; word < RENC_ROW_WORDS; word++)
 	{
-		uint64		bits = row[word];
-
-		while (bits != 0)
+		for (uint64 bits = row[word]; bits != 0; bits &= bits - 1)
 		{
-			int			first = pg_rightmost_one_pos64(bits);
-			uint64		above = ~(bits >> first);
-			int			n = above == 0 ? 64 : pg_rightmost_one_pos64(above);
+			uint32		offset = (uint32) (word * 64 + pg_rightmost_one_pos64(bits) + 1);
 
-			n = Min(n, 64 - first);
-			renc_stretches_add_rows(&plain->list, page, (uint32) (word * 64 + first + 1),
-									(uint32) (word * 64 + first + n));
-			bits = first + n == 64 ? 0 : bits & PG_UINT64_MAX << (first + n);
+			renc_stretches_add_rows(&plain->list, page, offset, offset);
 		}
 	}
 }

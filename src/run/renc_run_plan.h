@@ -83,4 +83,30 @@ extern uint32_t renc_run_plan_find_split(const renc_run_pair *pair, uint32_t lo,
 extern void renc_run_plan_page_span(const renc_run_pair *pair, uint32_t n, uint32_t *first,
 									uint32_t *npages);
 
+/* ---- False pages that are to be expected of the blocks made so far ---- */
+
+/* What is expected of some pairs: sums. */
+typedef struct renc_run_expected
+{
+	double		bits;
+	double		rows;
+	double		keys;
+	double		own;			/* as in a piece */
+	double		gaps;
+	double		absent;
+} renc_run_expected;
+
+/* Adds the first n pairs of a piece. */
+extern void renc_run_plan_expect(renc_run_expected *sum, const renc_run_piece *piece, const renc_run_pair *pair,
+								 uint32_t n);
+
+/* "part" of what was expected counts from now on. */
+extern void renc_run_plan_fade(renc_run_expected *sum, double part);
+
+/*
+ * False pages of a query for a key, or of one for a value that is none, whichever meets
+ * more on average.
+ */
+extern double renc_run_plan_mean(const renc_run_expected *sum);
+
 #endif							/* RENC_RUN_PLAN_H */

@@ -7,7 +7,7 @@
 #ifndef RENC_RUN_SAMPLES_H
 #define RENC_RUN_SAMPLES_H
 
-#include "renc_run_expect.h"
+#include "renc_run_plan.h"
 
 /*
  * n pairs have become a block with cells of that width; "more": pair n is the next one,
