@@ -41,7 +41,7 @@
 #define SCANS_FOR_RANGE		8
 #define MAX_RANGES_PAID		8
 
-/* What scans pay at most for complete ranges that have not come yet. */
+/* What scans pay at most for ranges of the tail, which is a group at most, and those to come. */
 #define PAID_FOR_GROUP(ppr)	((double) PAGES_FOR_NOTING * RENC_GROUP_RANGES * (ppr))
 
 /* A measurement takes so long, at least: rows come by fits and starts. */
@@ -180,8 +180,7 @@ rencoder_tail_reads_look(RencoderTailReads *reads, Relation index, const Rencode
 	tail = nblocks - (BlockNumber) Min(work.first * ppr, nblocks);
 	if (notes)
 	{
-		reads->pages = Min(reads->pages + scans * (double) Max(tail, ppr),
-						   Max(PAID_FOR_GROUP(ppr), (double) PAGES_FOR_NOTING * tail));
+		reads->pages = Min(reads->pages + scans * (double) Max(tail, ppr), PAID_FOR_GROUP(ppr));
 		look_at_noted_tail(reads, index, meta, nblocks, growth->now > ppr, &work);
 	}
 	else

@@ -29,6 +29,7 @@ sql(q{
 	CREATE INDEX t_w ON t USING rencoder (w, s) WITH (pages_per_range = 8, storage = run);
 	CREATE INDEX t_p ON t USING rencoder (p) WITH (pages_per_range = 8, storage = run);
 	CREATE VIEW states AS SELECT count(*) FILTER (WHERE state = 'noted') AS noted,
+		count(*) FILTER (WHERE state = 'summarized' AND NOT covered) AS filtered,
 		count(*) FILTER (WHERE state = 'unsummarized') AS unsummarized
 		FROM rencoder_ranges('t_v') WHERE attnum = 1;
 });
@@ -59,35 +60,46 @@ sub verify
 }
 
 #
-# Loads, so many rows at a time, until so many ranges are noted; if it is read, with all but what
-# came since the worker looked.
+# Loads, so many rows at a time, between so many queries, until the states of ranges are as wanted.
+# It waits for a worker that is late.
 #
-sql(qq{CREATE PROCEDURE load_until_noted(n int, wanted int, reads bool) LANGUAGE plpgsql AS \$\$
+sql(qq{CREATE PROCEDURE load_until(wanted text, n int, queries int) LANGUAGE plpgsql AS \$\$
 	DECLARE
 		patience timestamptz := clock_timestamp() + $patience * interval '1 s';
 		found bigint;
 		s states;
+		done bool;
 	BEGIN
 		PERFORM set_config('enable_seqscan', 'off', false), nextval('t_id_seq');
 		LOOP
-			PERFORM grow(n);
-			FOR q IN 1 .. CASE WHEN reads THEN 30 ELSE 0 END LOOP
+			SELECT * INTO s FROM states;
+			EXECUTE 'SELECT ' || wanted || ' FROM (SELECT (\$1).*) s' INTO done USING s;
+			EXIT WHEN done;
+			IF clock_timestamp() > patience THEN
+				RAISE EXCEPTION 'states of ranges: %', s;
+			END IF;
+			IF s.unsummarized < 64 THEN
+				PERFORM grow(n);
+			END IF;
+			FOR q IN 1 .. queries LOOP
 				SELECT count(*) INTO found FROM t WHERE v = q;
 			END LOOP;
 			COMMIT;
-			SELECT * INTO s FROM states;
-			EXIT WHEN s.noted >= wanted AND (NOT reads OR s.unsummarized = 0);
-			IF clock_timestamp() > patience THEN
-				RAISE EXCEPTION 'nobody notes the tail: %', s;
-			END IF;
 			PERFORM pg_sleep(0.01);
 			COMMIT;
 		END LOOP;
 	END \$\$});
 
+sub load_until
+{
+	my ($name, $wanted, $n, $queries) = @_;
+
+	finish_sql(start_sql($node, "CALL load_until('$wanted', $n, $queries)"), $name);
+	return;
+}
+
 # Ranges that are full are among them; a query of a row of the last moment is told where it is.
-finish_sql(start_sql($node, 'CALL load_until_noted(5, 9, true)'),
-	'the tail is noted while it grows');
+load_until('the tail is noted while it grows', 'noted >= 9 AND unsummarized = 0', 5, 30);
 verify('noted by the worker');
 my $row = sql('SELECT hashint8extended(max(id) - 30, 1) FROM t');
 is(sql("SELECT pages <= 3 AND unsummarized = 0 FROM rencoder_candidates('t_v', $row, $row)"),
@@ -113,10 +125,26 @@ cmp_ok(sql("SELECT count(*) FROM pg_get_wal_records_info('$lsn', pg_current_wal_
 verify('after a load');
 
 #
-# Nobody asks any more; what was asked before, when there was no tail to be read, pays for a group
-# of ranges of a load, which the worker does not see quiet.  For eight that are not full it would
-# pay anyway.
+# Behind a load that nobody asks about the worker notes ranges for what was asked before, if it was
+# enough; else they get filters.  A worker that is new to the index takes it to have paid for a
+# group and one range, and for no more.  Eight ranges of a load could be paid for as not full.
 #
+sub is_noted_behind
+{
+	my ($name) = @_;
+
+	load_until("$name: a load", 'noted >= 20 OR filtered > 0', 25, 0);
+	is(sql('SELECT filtered FROM states'), '0', $name);
+	return;
+}
+
+sql('SELECT rencoder_compact($$t_v$$)');
+$node->restart;
+cmp_ok(sql(q{SELECT scans FROM rencoder_index_stats('t_v')}), '>=', 8, 'the index was asked');
+is_noted_behind('a new worker notes behind a load');
+load_until('more is not paid for', 'filtered > 0', 100, 0);
+
+# To one that knows it, queries pay for ranges that will come, where there is no tail to be read.
 sql('SELECT rencoder_compact($$t_v$$)');
 sql(q{SET enable_seqscan = off;
 	DO $$
@@ -126,9 +154,14 @@ sql(q{SET enable_seqscan = off;
 		FOR q IN 1 .. 300 LOOP
 			SELECT count(*) INTO found FROM t WHERE v = -q;
 		END LOOP;
-	END $$});
-finish_sql(start_sql($node, 'CALL load_until_noted(25, 20, false)'),
-	'the worker notes behind a load');
+	END $$;
+	SELECT scans FROM rencoder_index_stats('t_v')});
+my $asked = sql('SELECT clock_timestamp()');
+ok($node->poll_query_until('postgres', "SELECT count(*) = count(*) FILTER (WHERE
+	query LIKE '%\"t_v\"%' AND query_start > '$asked')
+	FROM pg_stat_activity WHERE backend_type = 'rencoder worker'"),
+	'the worker looks, or has gone');
+is_noted_behind('it notes behind another load');
 verify('noted behind a load');
 
 #
