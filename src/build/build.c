@@ -26,6 +26,7 @@
 #include "build/build_run.h"
 #include "plan/sample_record.h"
 #include "store/horizon.h"
+#include "store/run_roots.h"
 #include "table/coder_columns.h"
 
 /*
@@ -155,6 +156,7 @@ prepare(Relation heap, Relation index, IndexInfo *indexInfo, RencoderBuildPlan *
 		pfree(index->rd_amcache);
 	index->rd_amcache = NULL;
 	rencoder_coders_forget(index);
+	rencoder_run_roots_forget(index);
 	rencoder_meta_create(index, MAIN_FORKNUM, pages_per_range,
 						 rencoder_options_bits_per_key(index));
 	rencoder_columns_train(heap, index, indexInfo, false, false, &coders);

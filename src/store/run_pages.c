@@ -7,6 +7,8 @@
 #include "access/htup_details.h"
 #include "miscadmin.h"
 
+#include "store/run_roots.h"
+
 /* ---- Writing ---- */
 
 /* Extents of a run in use are a quarter of what it has, so that few do. */
@@ -375,21 +377,30 @@ release_leaf(RencoderRunReader *reader)
 	reader->leaf = InvalidBuffer;
 }
 
-/* Copies an inner page, as far as it is in use: mostly a small part. */
+/* Copies an inner page, as far as it is in use: mostly a small part.  A scan keeps roots. */
 static Page
 copy_inner(RencoderRunReader *reader, BlockNumber blkno, int level)
 {
-	Buffer		buf = rencoder_page_try_read(reader->index, blkno, RENCODER_PAGE_RUN, &reader->fault);
+	char	   *copy = reader->copy[level];
+	bool		is_root = level == reader->run.level && reader->in_place;
+	Buffer		buf;
 	Page		page;
+	Size		size;
 
+	if (is_root && rencoder_run_root_find(reader->index, reader->number, blkno, copy))
+		return copy;
+	buf = rencoder_page_try_read(reader->index, blkno, RENCODER_PAGE_RUN, &reader->fault);
 	reader->npages++;
 	if (!BufferIsValid(buf))
 		return NULL;
 	page = BufferGetPage(buf);
-	memcpy(reader->copy[level], page, (char *) RencoderPageGetRunPage(page)->payload - page +
-		   renc_run_inner_size(RencoderPageGetRunPage(page)->payload, RENCODER_RUN_PAYLOAD));
+	size = (char *) RencoderPageGetRunPage(page)->payload - page +
+		renc_run_inner_size(RencoderPageGetRunPage(page)->payload, RENCODER_RUN_PAYLOAD);
+	memcpy(copy, page, size);
 	UnlockReleaseBuffer(buf);
-	return reader->copy[level];
+	if (is_root && RencoderPageGetRunPage(copy)->number == reader->number)
+		rencoder_run_root_keep(reader->index, reader->number, blkno, copy, size);
+	return copy;
 }
 
 const uint8_t *

@@ -1,0 +1,84 @@
+-- A session keeps the roots of runs that it has searched, 16 of them, and searches no run with the
+-- root of another one.
+SET client_min_messages = warning;
+SET enable_seqscan = off;
+SET enable_indexscan = off;
+SET rencoder.enable_facts = off;
+SET rencoder.sample_rate = 0;
+CREATE SCHEMA kept_roots;
+SET search_path = kept_roots, public;
+\set ECHO none
+-- Different even numbers, of runs of several leaves.
+CREATE FUNCTION keys(n int, seed int) RETURNS SETOF int8 LANGUAGE sql AS $$
+	SELECT hashint8extended(i, seed) / 2 * 2 FROM generate_series(1, n) i
+$$;
+
+-- Pages of the index that a query for a value reads.
+CREATE FUNCTION index_pages(relation text) RETURNS int LANGUAGE plpgsql AS $$
+DECLARE
+	plan jsonb;
+BEGIN
+	EXECUTE format('EXPLAIN (FORMAT json, ANALYZE, BUFFERS, TIMING off)
+		SELECT * FROM %I WHERE k = 1', relation) INTO plan;
+	plan := plan -> 0 -> 'Plan' -> 'Plans' -> 0;
+	RETURN (plan ->> 'Shared Hit Blocks')::int + (plan ->> 'Shared Read Blocks')::int;
+END $$;
+
+-- Some values, and as many absent ones, of which the index finds more or fewer rows than there are:
+-- each in a scan of its own, since rescans keep pages themselves.
+CREATE FUNCTION differences(relation text, n int = 300) RETURNS int LANGUAGE plpgsql AS $$
+DECLARE
+	value int8;
+	found int8;
+	differences int := 0;
+BEGIN
+	FOR value IN EXECUTE format('SELECT k FROM %I LIMIT %s', relation, n) LOOP
+		FOR more IN 0 .. 1 LOOP
+			EXECUTE format('SELECT count(*) FROM %I WHERE k = %s', relation, value + more)
+				INTO found;
+			differences := differences + (found <> 1 - more)::int;
+		END LOOP;
+	END LOOP;
+	RETURN differences;
+END $$;
+\set ECHO all
+
+CREATE TABLE kept (k int8) WITH (autovacuum_enabled = off);
+INSERT INTO kept SELECT keys(12000, 1);
+CREATE INDEX kept_k ON kept USING rencoder (k) WITH (pages_per_range = 1, autosummarize = off);
+SELECT index_pages('kept') - index_pages('kept') AS root, differences('kept');
+
+-- Another run, which is searched beside it, and one that takes the place of both.
+INSERT INTO kept SELECT keys(12000, 2);
+SELECT rencoder_compact('kept_k') > 0 AS compacted;
+SELECT index_pages('kept') - index_pages('kept') AS root, differences('kept');
+REINDEX INDEX kept_k;
+SELECT index_pages('kept') - index_pages('kept') AS root, differences('kept');
+
+-- The same file, runs of the same numbers, and roots in the same places.
+BEGIN;
+CREATE TABLE again (k int8);
+CREATE INDEX again_k ON again USING rencoder (k) WITH (pages_per_range = 1, autosummarize = off);
+INSERT INTO again SELECT keys(12000, 3);
+SELECT rencoder_compact('again_k') > 0 AS compacted, index_pages('again') > 0 AS searched;
+CREATE TABLE before AS SELECT pg_relation_filenode('again_k') AS file, run
+FROM rencoder_runs('again_k');
+TRUNCATE again;
+INSERT INTO again SELECT keys(12000, 4) / 4 * 2;
+SELECT rencoder_compact('again_k') > 0 AS compacted;
+SELECT file = pg_relation_filenode('again_k') AS same_file, before.run = now.run AS same_run,
+	differences('again')
+FROM before, rencoder_runs('again_k') now;
+COMMIT;
+
+-- More runs than are kept.
+\set ECHO none
+SELECT format('CREATE TABLE many_%1$s AS SELECT keys(6000, %1$s) AS k;
+	CREATE INDEX ON many_%1$s USING rencoder (k) WITH (pages_per_range = 1)', i)
+FROM generate_series(1, 20) i
+\gexec
+\set ECHO all
+SELECT sum(differences('many_' || i, 50)) FROM generate_series(1, 20) i;
+SELECT sum(differences('many_' || i, 50)) FROM generate_series(1, 20) i;
+
+DROP SCHEMA kept_roots CASCADE;
