@@ -372,7 +372,7 @@ prepare_runs(RencoderRunScan *scan, const WantedRun *wanted, int n)
 {
 	int			distance = (int) Min(scan->prefetch->distance, RENCODER_MAX_RUNS);
 
-	if (distance == 0 || n < 2)
+	if (distance == 0 || n < 2 || rencoder_kept_prefetch_is_vain())
 		return true;
 	for (int i = 1; i < Min(n, distance) && scan->ntrees > 1; i++)
 		rencoder_kept_prefetch_page(scan->prefetch, wanted[i].entry->info);

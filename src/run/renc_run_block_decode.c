@@ -6,6 +6,9 @@
 
 #define TOO_SHORT	"a block ends too early"
 
+/* As many of the next bits as a load has from anywhere in a byte on, if so many are left. */
+#define NEAR_BITS		57
+
 /* The interval that entries are compared with, as cells of the block. */
 typedef struct matcher
 {
@@ -76,7 +79,15 @@ skip_rice(const renc_run_block *block, uint64_t lo, rice_reader * r)
 		n += (uint64_t) __builtin_popcountll(skipped);
 		r->bits ^= skipped;
 	}
-	for (n = n < block->n ? n : block->n; r->i < n; r->i++)
+	n = n < block->n ? n : block->n;
+	for (; 2 * low <= NEAR_BITS && r->i + 2 <= n; r->i += 2)
+	{
+		uint64_t	v = renc_load64(block->data + (r->at >> 3)) >> (r->at & 7);
+
+		r->lows += (v & mask) + (v >> low & mask);
+		r->at += 2 * (size_t) low;
+	}
+	for (; r->i < n; r->i++)
 	{
 		r->lows += renc_load64(block->data + (r->at >> 3)) >> (r->at & 7) & mask;
 		r->at += low;
@@ -146,9 +157,6 @@ typedef struct bit_reader
 	size_t		at;
 	size_t		limit;
 } bit_reader;
-
-/* As many of the next bits as a load has from anywhere in a byte on, if so many are left. */
-#define NEAR_BITS		57
 
 static inline bool
 load_near(const bit_reader *r, uint64_t *v)

@@ -49,13 +49,19 @@ rencoder_kept_prefetch_begin(RencoderPrefetch *prefetch, Relation index, Rencode
 	prefetch->distance = (uint32) get_tablespace_io_concurrency(index->rd_rel->reltablespace);
 }
 
-void
-rencoder_kept_prefetch_page(const RencoderPrefetch *prefetch, BlockNumber blkno)
+bool
+rencoder_kept_prefetch_is_vain(void)
 {
 	if (reads != pgBufferUsage.shared_blks_read)
 		in_vain = 0;
 	reads = pgBufferUsage.shared_blks_read;
-	if (in_vain >= MOST_IN_VAIN || prefetch->distance == 0 || blkno == RENCODER_NO_BLOCK ||
+	return in_vain >= MOST_IN_VAIN;
+}
+
+void
+rencoder_kept_prefetch_page(const RencoderPrefetch *prefetch, BlockNumber blkno)
+{
+	if (rencoder_kept_prefetch_is_vain() || prefetch->distance == 0 || blkno == RENCODER_NO_BLOCK ||
 		rencoder_kept_find(prefetch->kept, blkno) != NULL ||
 		!rencoder_meta_has_block(prefetch->index, blkno))
 		return;

@@ -52,6 +52,9 @@ typedef struct RencoderPrefetch
 
 extern void rencoder_kept_prefetch_begin(RencoderPrefetch *prefetch, Relation index, RencoderKept *kept);
 
+/* Have all pages of late been at hand, so that none is fetched until one is read that is not? */
+extern bool rencoder_kept_prefetch_is_vain(void);
+
 /*
  * Has a page fetched, unless it is at hand or kept, or "blkno" is RENCODER_NO_BLOCK or behind the
  * end of the index, which a damaged page may say.

@@ -208,20 +208,34 @@ typedef struct RencoderPendingMisses
 	uint64		hi;
 } RencoderPendingMisses;
 
+/* Is what an entry, "at", has of the column beside lo .. lo + width? */
+static inline bool
+rencoder_pending_is_beside(const char *at, int col, uint64 lo, uint64 width)
+{
+	return ((const RencoderPendingEntry *) at)->key[col] - lo > width;
+}
+
 /* The first entry from i on that is no miss.  Each scan goes through all entries: by few instructions. */
 static inline int
 rencoder_pending_skip_misses(const RencoderPendingCopy *copy, int i, const RencoderPendingMisses *misses)
 {
 	const Size	size = copy->entry_size;
+	const int	col = misses->col;
 	const uint64 lo = misses->lo;
 	const uint64 width = misses->hi - lo;
 	const bool	coded = misses->coded;
 	const char *end = copy->page->entries + copy->nentries * size;
 	const char *at = copy->page->entries + i * size;
 
-	while (at < end && ((const RencoderPendingEntry *) at)->key[misses->col] - lo > width &&
+	while (!coded && (Size) (end - at) >= 4 * size &&
+		   rencoder_pending_is_beside(at, col, lo, width) &&
+		   rencoder_pending_is_beside(at + size, col, lo, width) &&
+		   rencoder_pending_is_beside(at + 2 * size, col, lo, width) &&
+		   rencoder_pending_is_beside(at + 3 * size, col, lo, width))
+		at += 4 * size;
+	while (at < end && rencoder_pending_is_beside(at, col, lo, width) &&
 		   (!coded || rencoder_pending_coders((const RencoderPendingEntry *) at,
-											  misses->natts)[misses->col] == misses->coder))
+											  misses->natts)[col] == misses->coder))
 		at += size;
 	return (int) ((at - copy->page->entries) / size);
 }
