@@ -7,7 +7,7 @@
  * exactly, and better than statistics of the table know.
  *
  * How many false pages a query meets is known since the run was made: its encoder adds it up
- * (run/renc_run_expect.c), the info page has it (store/run_pages.c), cost.c charges for it.
+ * (run/renc_run_plan.c), the info page has it (store/run_pages.c), cost.c charges for it.
  */
 #include "query/cost_runs.h"
 

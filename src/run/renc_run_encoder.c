@@ -157,7 +157,7 @@ most_price(const renc_run_encoder *e, const renc_run_expected *x)
 static void
 correct_for_false_pages(renc_run_encoder *e, double keys)
 {
-	double		over = fmin(renc_run_plan_mean(&e->recent) / e->aim - 1, MOST_OVER);
+	double		over = fmin(renc_run_plan_mean_expected(&e->recent) / e->aim - 1, MOST_OVER);
 	double		price = e->planner.price * exp(GAIN * over * keys / e->block);
 
 	e->planner.price = fmin(fmax(price, least_price(e, &e->all)), most_price(e, &e->all));
@@ -286,7 +286,7 @@ try_price(renc_run_encoder *e, double price)
 		uint32_t	npieces = renc_run_plan(&e->planner, e->pair + i, n, piece);
 
 		for (uint32_t j = 0, at = i; j < npieces; at += piece[j++].n)
-			renc_run_plan_expect(&sum, &piece[j], e->pair + at, piece[j].n);
+			renc_run_plan_add_expected(&sum, &piece[j], e->pair + at, piece[j].n);
 	}
 	return sum;
 }
@@ -315,7 +315,7 @@ first_price(renc_run_encoder *e)
 		double		middle = sqrt(lo * hi);
 		renc_run_expected x = try_price(e, middle);
 
-		if (bits ? x.bits > e->build.options.wanted * x.rows : renc_run_plan_mean(&x) <= e->aim)
+		if (bits ? x.bits > e->build.options.wanted * x.rows : renc_run_plan_mean_expected(&x) <= e->aim)
 			hi = middle;
 		else
 			lo = middle;
@@ -361,7 +361,7 @@ ask_samples(renc_run_encoder *e, const renc_run_pair *pair, uint32_t n, int widt
 	renc_run_samples *samples = e->build.options.samples;
 	double		aim = AIM * e->wanted;
 
-	renc_run_samples_block(samples, pair, n, more, width, renc_run_plan_mean(&e->recent));
+	renc_run_samples_block(samples, pair, n, more, width, renc_run_plan_mean_expected(&e->recent));
 	e->aim = aim / renc_run_samples_ratio(samples, aim);
 }
 
@@ -392,10 +392,10 @@ put_piece(renc_run_encoder *e, const renc_run_pair *pair, const renc_run_piece *
 	}
 	if (e->build.options.samples != NULL)
 		ask_samples(e, pair, n, piece->width, more || n < piece->n);
-	renc_run_plan_expect(&e->all, piece, pair, n);
+	renc_run_plan_add_expected(&e->all, piece, pair, n);
 
-	renc_run_plan_fade(&e->recent, KEPT);
-	renc_run_plan_expect(&e->recent, piece, pair, n);
+	renc_run_plan_fade_expected(&e->recent, KEPT);
+	renc_run_plan_add_expected(&e->recent, piece, pair, n);
 
 	if (e->build.options.target == RENC_RUN_FALSE_PAGES)
 		correct_for_false_pages(e, piece->keys * n / piece->n);
@@ -536,6 +536,6 @@ renc_run_encoder_finish(renc_run_encoder *e, renc_run *run, double *false_pages)
 	renc_run_build_root(&e->build);
 	*run = e->build.run;
 	if (false_pages != NULL)
-		*false_pages = renc_run_plan_mean(&e->all);
+		*false_pages = renc_run_plan_mean_expected(&e->all);
 	return !e->build.failed;
 }

@@ -271,7 +271,7 @@ renc_run_plan(renc_run_planner *planner, const renc_run_pair *pair, uint32_t n, 
 /* ---- What is expected ---- */
 
 void
-renc_run_plan_expect(renc_run_expected *sum, const renc_run_piece *piece, const renc_run_pair *pair, uint32_t n)
+renc_run_plan_add_expected(renc_run_expected *sum, const renc_run_piece *piece, const renc_run_pair *pair, uint32_t n)
 {
 	double		part = (double) n / piece->n;
 
@@ -285,7 +285,7 @@ renc_run_plan_expect(renc_run_expected *sum, const renc_run_piece *piece, const 
 }
 
 void
-renc_run_plan_fade(renc_run_expected *sum, double part)
+renc_run_plan_fade_expected(renc_run_expected *sum, double part)
 {
 	sum->bits *= part;
 	sum->rows *= part;
@@ -296,7 +296,7 @@ renc_run_plan_fade(renc_run_expected *sum, double part)
 }
 
 double
-renc_run_plan_mean(const renc_run_expected *sum)
+renc_run_plan_mean_expected(const renc_run_expected *sum)
 {
 	return fmax(sum->keys > 0 ? sum->own / sum->keys : 0, sum->gaps > 0 ? sum->absent / sum->gaps : 0);
 }

@@ -97,16 +97,16 @@ typedef struct renc_run_expected
 } renc_run_expected;
 
 /* Adds the first n pairs of a piece. */
-extern void renc_run_plan_expect(renc_run_expected *sum, const renc_run_piece *piece, const renc_run_pair *pair,
-								 uint32_t n);
+extern void renc_run_plan_add_expected(renc_run_expected *sum, const renc_run_piece *piece, const renc_run_pair *pair,
+									   uint32_t n);
 
 /* "part" of what was expected counts from now on. */
-extern void renc_run_plan_fade(renc_run_expected *sum, double part);
+extern void renc_run_plan_fade_expected(renc_run_expected *sum, double part);
 
 /*
  * False pages of a query for a key, or of one for a value that is none, whichever meets
  * more on average.
  */
-extern double renc_run_plan_mean(const renc_run_expected *sum);
+extern double renc_run_plan_mean_expected(const renc_run_expected *sum);
 
 #endif							/* RENC_RUN_PLAN_H */
