@@ -9,6 +9,9 @@
 /* Programs that are kept (90 kB each). */
 #define MAX_PROGRAMS	256
 
+/* Pages of a slab that are kept while it is probed: 1 MB. */
+#define KEPT_PAGES		128
+
 /* Intervals or boxes that a program may hold even if it must give up levels. */
 #define FEW_PARTS	8
 
@@ -24,6 +27,7 @@ typedef struct FilterPrograms
 {
 	uint8		packed[RENC_SHAPE_PACKED_SIZE];
 	bool		always;			/* too much to test: every range may match */
+	double		visits;			/* windows that they look at, at most */
 	int			n;
 	int			capacity;
 	renc_program **program;
@@ -70,6 +74,7 @@ clear_programs(FilterPrograms *programs)
 		pfree(programs->program);
 	programs->program = NULL;
 	programs->n = programs->capacity = 0;
+	programs->visits = 0;
 }
 
 static void
@@ -83,6 +88,8 @@ add_program(FilterPrograms *programs, renc_program *program)
 			repalloc(programs->program, programs->capacity * sizeof(renc_program *));
 	}
 	programs->program[programs->n++] = program;
+	for (int i = 0; i < program->ntrees; i++)
+		programs->visits += program->shape.stage[program->tree[i].stage].kw;
 }
 
 /* Intervals or boxes of the query. */
@@ -221,38 +228,62 @@ typedef struct window_source
 {
 	RencoderProbe *probe;
 	const RencoderSlab *slab;
+	uint8	   *kept[KEPT_PAGES];	/* copies of its first pages, if they are
+									 * kept */
+	bool		keeps;
 } window_source;
 
-/* A window, share-locked until the next one is wanted; of several in a page it may be at hand. */
+/* Reads page i of the slab, which is share-locked then; false, with fault set: it is not of the type. */
+static bool
+read_window_page(RencoderProbe *probe, const RencoderSlab *slab, uint32 i)
+{
+	BlockNumber blkno = slab->extent.start + i;
+	const char *fault;
+
+	/* Windows of a slice share pages: the page may still be at hand. */
+	if (BufferIsValid(probe->buffer) && probe->blkno == blkno)
+		return true;
+	release_page(probe);
+	probe->npages++;
+	probe->blkno = blkno;
+	probe->buffer = rencoder_page_try_read(probe->index, blkno, RENCODER_PAGE_WINDOWS, &fault);
+	if (!BufferIsValid(probe->buffer))
+		note_probe_fault(probe, blkno, fault);
+	return BufferIsValid(probe->buffer);
+}
+
+/*
+ * A window, of a page or a copy.  That a copy is not what the page is by then does not matter: what
+ * came to it since may as well have come after the probe, and what was taken away shows in the epoch
+ * (INV-7).
+ */
 static const uint8_t *
 read_window(void *arg, uint32_t window)
 {
-	const window_source *source = (const window_source *) arg;
-	RencoderProbe *probe = source->probe;
+	window_source *source = (window_source *) arg;
 	int			width = (int) source->slab->config->width;
-	BlockNumber blkno = source->slab->extent.start + window / WINDOWS_PER_PAGE(width);
-	const char *fault;
+	uint32		i = window / WINDOWS_PER_PAGE(width);
+	size_t		offset = (window % WINDOWS_PER_PAGE(width)) * WINDOW_SIZE(width);
+	bool		keeps = source->keeps && i < KEPT_PAGES;
+	const uint8 *payload;
 
-	if (!BufferIsValid(probe->buffer) || probe->blkno != blkno)
-	{
-		release_page(probe);
-		probe->npages++;
-		probe->blkno = blkno;
-		probe->buffer = rencoder_page_try_read(probe->index, blkno, RENCODER_PAGE_WINDOWS, &fault);
-		if (!BufferIsValid(probe->buffer))
-		{
-			note_probe_fault(probe, blkno, fault);
-			return NULL;
-		}
-	}
-	return (const uint8_t *) RencoderPageGetPayload(BufferGetPage(probe->buffer)) +
-		(window % WINDOWS_PER_PAGE(width)) * WINDOW_SIZE(width);
+	if (keeps && source->kept[i] != NULL)
+		return source->kept[i] + offset;
+	if (!read_window_page(source->probe, source->slab, i))
+		return NULL;
+	payload = (const uint8 *) RencoderPageGetPayload(BufferGetPage(source->probe->buffer));
+	if (!keeps)
+		return payload + offset;
+	source->kept[i] = palloc(RENCODER_PAYLOAD_SIZE);
+	memcpy(source->kept[i], payload, RENCODER_PAYLOAD_SIZE);
+	release_page(source->probe);
+	return source->kept[i] + offset;
 }
 
 renc_mask
 rencoder_filter_probe(RencoderProbe *probe, const RencoderSlab *slab, renc_mask candidates)
 {
-	window_source source = {probe, slab};
+	window_source source = {.probe = probe,.slab = slab};
 	renc_windows windows;
 	const FilterPrograms *programs;
 	renc_mask	result = renc_mask_none();
@@ -267,6 +298,8 @@ rencoder_filter_probe(RencoderProbe *probe, const RencoderSlab *slab, renc_mask 
 	windows.window = read_window;
 	windows.arg = &source;
 
+	/* Of v windows drawn from n pages, about v^2 / 2n pairs are on one page. */
+	source.keeps = programs->visits * programs->visits > rencoder_filter_npages(slab->config);
 	for (int i = 0; i < programs->n; i++)
 	{
 		/* Ranges that are in the result already need no further test. */
@@ -277,5 +310,10 @@ rencoder_filter_probe(RencoderProbe *probe, const RencoderSlab *slab, renc_mask 
 		result = renc_mask_or(result, renc_program_execute(programs->program[i], &windows, left));
 	}
 	release_page(probe);
+	for (int i = 0; i < KEPT_PAGES && source.keeps; i++)
+	{
+		if (source.kept[i] != NULL)
+			pfree(source.kept[i]);
+	}
 	return result;
 }
