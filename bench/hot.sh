@@ -96,6 +96,8 @@ step() { # NUMBER
         (SELECT round(avg(index_pages), 1) FROM asked WHERE step = $1),
         (SELECT max(index_pages) FROM asked WHERE step = $1),
         (SELECT round(avg(heap_pages), 2) FROM asked WHERE step = $1)) FROM states WHERE step = $1"
+    bench_sql -c "SELECT '    pages of runs: ' || string_agg(kind || ' ' || pages, ', ' ORDER BY kind, pages)
+        FROM rencoder_runs('hot_v') WHERE state = 'live'"
 }
 
 # Bytes of WAL that inserts into summarized ranges take for the index: those of the table and one

@@ -72,7 +72,7 @@ unpack_fault(const RencoderConfig *config, renc_shape *shape)
 }
 
 const char *
-rencoder_filter_fault(const RencoderConfig *config)
+rencoder_filter_config_fault(const RencoderConfig *config)
 {
 	renc_shape	shape;
 
@@ -235,7 +235,7 @@ check_filter_page(const RencoderSlab *slab, BlockNumber blkno)
 void
 rencoder_filter_check_extent(const RencoderSlab *slab)
 {
-	const char *fault = rencoder_filter_fault(slab->config);
+	const char *fault = rencoder_filter_config_fault(slab->config);
 	uint32		npages;
 
 	if (fault != NULL)

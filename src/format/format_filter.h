@@ -87,7 +87,7 @@ typedef struct RencoderFilling RencoderFilling;
 /* The configuration. */
 
 /* What is wrong with it, or NULL; a palloc'd sentence. */
-extern const char *rencoder_filter_fault(const RencoderConfig *config);
+extern const char *rencoder_filter_config_fault(const RencoderConfig *config);
 
 /* Its shape for people, palloc'd. */
 extern char *rencoder_filter_describe(const RencoderConfig *config);

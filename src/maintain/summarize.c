@@ -357,7 +357,7 @@ summarize_column(RencoderSummarizing *s, int col)
 		copy.config.width = s->whole || s->group.number > 0 ? RENC_MATRIX_WIDTH :
 			rencoder_filter_width(s->slice);
 	}
-	fault = rencoder_filter_fault(&copy.config);
+	fault = rencoder_filter_config_fault(&copy.config);
 	if (fault != NULL)
 		rencoder_page_corrupted(s->scan.index, s->group.header + col, fault);
 	write_column(s, col, &copy);

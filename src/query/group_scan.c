@@ -420,7 +420,7 @@ is_by_flags(const RencoderGroupScan *s, const RencoderSearchedRun *run)
 }
 
 bool
-rencoder_group_scan_find_skip(RencoderGroupScan *s, RencoderEntry entry, uint32 group)
+rencoder_group_scan_can_skip_slow(RencoderGroupScan *s, RencoderEntry entry, uint32 group)
 {
 	RencoderSearchedRun *run;
 

@@ -97,8 +97,8 @@ extern void rencoder_group_scan_rewind(RencoderGroupScan *scan);
 extern renc_mask rencoder_group_scan_existing(const RencoderGroupScan *scan, uint32 group);
 
 /* Finds out for rencoder_group_scan_can_skip(). */
-extern bool rencoder_group_scan_find_skip(RencoderGroupScan *scan, RencoderEntry entry,
-										  uint32 group);
+extern bool rencoder_group_scan_can_skip_slow(RencoderGroupScan *scan, RencoderEntry entry,
+											  uint32 group);
 
 /*
  * Is nothing left of a group with this entry, as is plain from the entry and from the pages
@@ -112,7 +112,7 @@ rencoder_group_scan_can_skip(RencoderGroupScan *scan, RencoderEntry entry, uint3
 	if (group < scan->skipped_before && entry->run == scan->skipped_run &&
 		(entry->flags & scan->plain) == RENCODER_ENTRY_COVERED && entry->horizon <= scan->xmin)
 		return true;
-	return rencoder_group_scan_find_skip(scan, entry, group);
+	return rencoder_group_scan_can_skip_slow(scan, entry, group);
 }
 
 /* For rencoder_group_scan_prefetch(). */

@@ -31,7 +31,7 @@ extern renc_run_code renc_run_choose_code(const renc_run_entry *entry, uint32_t 
  * The best parameter of coding 1 for "total" gaps counted by their highest bit: each bit more
  * costs those below it one bit and saves the others one, so it is the median.
  */
-extern int	renc_run_gap_parameter(const uint32_t *gaps, uint64_t total);
+extern int	renc_run_best_gap_parameter(const uint32_t *gaps, uint64_t total);
 
 /* Writes code->bits bits at "to", where zeros are, and 9 bytes more. */
 extern void renc_run_write_block(uint8_t *to, const renc_run_code *code, const renc_run_entry *entry,

@@ -107,7 +107,7 @@ cell_pages_bits(const renc_run_entry *entry, uint32_t m, uint32_t npages)
 }
 
 int
-renc_run_gap_parameter(const uint32_t *gaps, uint64_t total)
+renc_run_best_gap_parameter(const uint32_t *gaps, uint64_t total)
 {
 	uint64_t	below = 0;
 	int			k = 0;
@@ -132,7 +132,7 @@ choose_gaps(const renc_run_entry *entry, uint32_t n, uint32_t npages)
 		next = entry[i].cell + 1;
 		ncells++;
 	}
-	code.parameter = renc_run_gap_parameter(gaps, ncells);
+	code.parameter = renc_run_best_gap_parameter(gaps, ncells);
 	next = 0;
 	for (uint32_t i = 0; i < n; i += m)
 	{

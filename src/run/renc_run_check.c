@@ -119,14 +119,14 @@ renc_run_check_inner(const uint8_t *page, size_t payload, int level, renc_run_su
 			continue;
 		if (renc_run_child_key(&step, i) < renc_run_child_key(&step, i - 1))
 			return "the children are out of order";
-		if (renc_run_child_entries(&step, i) <= renc_run_child_entries(&step, i - 1) ||
-			renc_run_child_rows(&step, i) < renc_run_child_rows(&step, i - 1))
+		if (renc_run_entries_before_child(&step, i) <= renc_run_entries_before_child(&step, i - 1) ||
+			renc_run_rows_before_child(&step, i) < renc_run_rows_before_child(&step, i - 1))
 			return "the counts of the children do not rise";
 	}
 	summary->key = renc_run_child_key(&step, 0);
 	summary->last = renc_run_child_key(&step, step.n - 1);
-	summary->entries = renc_run_child_entries(&step, 0);
-	summary->rows = renc_run_child_rows(&step, 0);
+	summary->entries = renc_run_entries_before_child(&step, 0);
+	summary->rows = renc_run_rows_before_child(&step, 0);
 	return NULL;
 }
 
@@ -257,8 +257,8 @@ renc_run_check(const renc_run *run, renc_run_read read, void *arg, uint32_t *fai
 			continue;
 		}
 		*failed_page = above->number;
-		if (renc_run_child_entries(above, above->slot) != t.entries ||
-			renc_run_child_rows(above, above->slot) != t.rows)
+		if (renc_run_entries_before_child(above, above->slot) != t.entries ||
+			renc_run_rows_before_child(above, above->slot) != t.rows)
 			return "the counts before a child are wrong";
 		end[level - 1] = above->slot + 1 < above->n ? renc_run_child_key(above, above->slot + 1) : end[level];
 		claim.any = true;

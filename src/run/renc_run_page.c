@@ -126,13 +126,13 @@ renc_run_child_page(const renc_run_step *step, uint32_t i)
 }
 
 uint64_t
-renc_run_child_entries(const renc_run_step *step, uint32_t i)
+renc_run_entries_before_child(const renc_run_step *step, uint32_t i)
 {
 	return renc_run_get48(step->page + INNER_HEADER + 12 * (size_t) step->n + 6 * (size_t) i);
 }
 
 uint64_t
-renc_run_child_rows(const renc_run_step *step, uint32_t i)
+renc_run_rows_before_child(const renc_run_step *step, uint32_t i)
 {
 	return renc_run_get48(step->page + INNER_HEADER + 18 * (size_t) step->n + 6 * (size_t) i);
 }

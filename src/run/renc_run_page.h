@@ -167,8 +167,8 @@ extern uint32_t renc_run_find_block(const renc_run_leaf *leaf, uint64_t key);
 /* Of child i. */
 extern uint64_t renc_run_child_key(const renc_run_step *step, uint32_t i);
 extern uint32_t renc_run_child_page(const renc_run_step *step, uint32_t i);
-extern uint64_t renc_run_child_entries(const renc_run_step *step, uint32_t i);
-extern uint64_t renc_run_child_rows(const renc_run_step *step, uint32_t i);
+extern uint64_t renc_run_entries_before_child(const renc_run_step *step, uint32_t i);
+extern uint64_t renc_run_rows_before_child(const renc_run_step *step, uint32_t i);
 extern uint8_t renc_run_child_reach(const renc_run_step *step, uint32_t i);
 
 /* The last child with a key <= "key"; 0 if none. */

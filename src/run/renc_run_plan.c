@@ -87,7 +87,7 @@ rice_cost(double entries, double composites)
 static double
 gaps_cost(const renc_run_tally *t, const renc_run_part *part)
 {
-	int			k = renc_run_gap_parameter(t->distance, t->distances);
+	int			k = renc_run_best_gap_parameter(t->distance, t->distances);
 	uint32_t	left = t->distances;
 	double		bits = t->counts + (double) (t->entries - t->ordered) * renc_run_page_bits(part->npages);
 

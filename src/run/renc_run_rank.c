@@ -61,7 +61,7 @@ rank_in_tree(const renc_run *run, renc_run_read read, void *arg, uint64_t key, r
 		if (wrong != NULL)
 			return wrong;
 		child = renc_run_find_child(&step, last);
-		*before = (double) renc_run_child_entries(&step, child);
+		*before = (double) renc_run_entries_before_child(&step, child);
 		number = renc_run_child_page(&step, child);
 	}
 }

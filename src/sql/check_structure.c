@@ -157,7 +157,7 @@ check_config(CheckState *state, BlockNumber blkno, const RencoderHeaderData *hea
 						   rencoder_coder_find(state->coders, state->index, header->attno,
 											   config->coder, &coder),
 						   blkno, "The coder of the group's keys is missing.");
-	fault = rencoder_filter_fault(config);
+	fault = rencoder_filter_config_fault(config);
 	if (fault != NULL)
 		rencoder_page_corrupted(state->index, blkno, fault);
 }
