@@ -1,6 +1,6 @@
 /*
  * renc_hash.c
- *		Hashing of segment-tree nodes (renc_hash.h), of numbers and of bytes.
+ *		Hashing of segment-tree nodes (renc_hash.h) and of bytes.
  */
 #include "renc_hash.h"
 
@@ -28,12 +28,6 @@ renc_hash_level
 renc_hash_level_for_nodes(int level)
 {
 	return hash_level(SEED_NODE, level);
-}
-
-uint64_t
-renc_hash_number(uint64_t number)
-{
-	return XXH3_64bits(&number, sizeof(number));
 }
 
 uint64_t

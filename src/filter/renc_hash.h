@@ -72,9 +72,6 @@ renc_hash_node(uint64_t key, int level)
 	return renc_hash_key(key, renc_hash_level_for_nodes(level));
 }
 
-/* Hash of a number, of no meaning on disk. */
-extern uint64_t renc_hash_number(uint64_t number);
-
 /* Hash of some bytes. */
 extern uint64_t renc_hash_bytes(const void *bytes, size_t size, uint64_t seed);
 
