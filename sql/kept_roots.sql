@@ -7,22 +7,15 @@ SET rencoder.enable_facts = off;
 SET rencoder.sample_rate = 0;
 CREATE SCHEMA kept_roots;
 SET search_path = kept_roots, public;
+\getenv abs_srcdir PG_ABS_SRCDIR
+\set index_pages :abs_srcdir '/sql/include/index_pages.sql'
 \set ECHO none
 -- Different even numbers, of runs of several leaves.
 CREATE FUNCTION keys(n int, seed int) RETURNS SETOF int8 LANGUAGE sql AS $$
 	SELECT hashint8extended(i, seed) / 2 * 2 FROM generate_series(1, n) i
 $$;
 
--- Pages of the index that a query for a value reads.
-CREATE FUNCTION index_pages(relation text) RETURNS int LANGUAGE plpgsql AS $$
-DECLARE
-	plan jsonb;
-BEGIN
-	EXECUTE format('EXPLAIN (FORMAT json, ANALYZE, BUFFERS, TIMING off)
-		SELECT * FROM %I WHERE k = 1', relation) INTO plan;
-	plan := plan -> 0 -> 'Plan' -> 'Plans' -> 0;
-	RETURN (plan ->> 'Shared Hit Blocks')::int + (plan ->> 'Shared Read Blocks')::int;
-END $$;
+\i :index_pages
 
 -- Some values, and as many absent ones, of which the index finds more or fewer rows than there are:
 -- each in a scan of its own, since rescans keep pages themselves.
@@ -46,21 +39,21 @@ END $$;
 CREATE TABLE kept (k int8) WITH (autovacuum_enabled = off);
 INSERT INTO kept SELECT keys(12000, 1);
 CREATE INDEX kept_k ON kept USING rencoder (k) WITH (pages_per_range = 1, autosummarize = off);
-SELECT index_pages('kept') - index_pages('kept') AS root, differences('kept');
+SELECT index_pages('kept', '1') - index_pages('kept', '1') AS root, differences('kept');
 
 -- Another run, which is searched beside it, and one that takes the place of both.
 INSERT INTO kept SELECT keys(12000, 2);
 SELECT rencoder_compact('kept_k') > 0 AS compacted;
-SELECT index_pages('kept') - index_pages('kept') AS root, differences('kept');
+SELECT index_pages('kept', '1') - index_pages('kept', '1') AS root, differences('kept');
 REINDEX INDEX kept_k;
-SELECT index_pages('kept') - index_pages('kept') AS root, differences('kept');
+SELECT index_pages('kept', '1') - index_pages('kept', '1') AS root, differences('kept');
 
 -- The same file, runs of the same numbers, and roots in the same places.
 BEGIN;
 CREATE TABLE again (k int8);
 CREATE INDEX again_k ON again USING rencoder (k) WITH (pages_per_range = 1, autosummarize = off);
 INSERT INTO again SELECT keys(12000, 3);
-SELECT rencoder_compact('again_k') > 0 AS compacted, index_pages('again') > 0 AS searched;
+SELECT rencoder_compact('again_k') > 0 AS compacted, index_pages('again', '1') > 0 AS searched;
 CREATE TABLE before AS SELECT pg_relation_filenode('again_k') AS file, run
 FROM rencoder_runs('again_k');
 TRUNCATE again;
