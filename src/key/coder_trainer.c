@@ -8,7 +8,6 @@
 
 #include "common/pg_prng.h"
 
-#include "filter/renc_strings.h"
 
 /* Strings kept: enough for quantiles a little finer than splitters. */
 #define MAX_STRINGS		65536
@@ -97,7 +96,7 @@ thin_out(RencoderTrainer *t)
 }
 
 void
-rencoder_trainer_add_string(RencoderTrainer *t, const char *data, size_t length)
+rencoder_trainer_add_string(RencoderTrainer *t, renc_string s)
 {
 	MemoryContext old;
 	uint8	   *copy;
@@ -117,12 +116,11 @@ rencoder_trainer_add_string(RencoderTrainer *t, const char *data, size_t length)
 			return;
 	}
 	old = MemoryContextSwitchTo(t->context);
-	length = Min(length, RENC_STRINGS_MAX_LENGTH);
-	copy = palloc(Max(length, 1));
-	memcpy(copy, data, length);
-	t->string[t->nstrings].data = copy;
-	t->string[t->nstrings].length = length;
-	t->nstrings++;
+	s.length = Min(s.length, RENC_STRINGS_MAX_LENGTH);
+	copy = palloc(Max(s.length, 1));
+	memcpy(copy, s.data, s.length);
+	s.data = copy;
+	t->string[t->nstrings++] = s;
 	MemoryContextSwitchTo(old);
 }
 

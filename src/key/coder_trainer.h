@@ -5,6 +5,7 @@
 #ifndef RENCODER_CODER_TRAINER_H
 #define RENCODER_CODER_TRAINER_H
 
+#include "filter/renc_strings.h"
 #include "key/coder.h"
 #include "store/sample_pages.h"
 
@@ -20,8 +21,7 @@ extern RencoderTrainer *rencoder_trainer_create(bool growing);
  * Adds a value, for the support functions of operator classes.  All values of
  * a column are of one kind.
  */
-extern void rencoder_trainer_add_string(RencoderTrainer *trainer,
-										const char *data, size_t length);
+extern void rencoder_trainer_add_string(RencoderTrainer *trainer, renc_string s);
 extern void rencoder_trainer_add_point(RencoderTrainer *trainer, double x, double y);
 
 /*

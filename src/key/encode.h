@@ -16,6 +16,8 @@
 #include "fmgr.h"
 #include "port/pg_bswap.h"
 
+#include "key/key.h"
+
 /* The middle of the key space: zero of types with a sign. */
 #define RENCODER_KEY_ZERO	(UINT64CONST(1) << 63)
 
@@ -52,5 +54,24 @@ rencoder_load_big_endian(const unsigned char *bytes)
 		PG_RETURN_KEY(key); \
 	} \
 	extern int	no_such_variable
+
+/* A support function that returns void: its name, and what it does. */
+#define RENCODER_VOID_FUNCTION(name, action) \
+	PG_FUNCTION_INFO_V1(name); \
+	Datum \
+	name(PG_FUNCTION_ARGS) \
+	{ \
+		action; \
+		PG_RETURN_VOID(); \
+	} \
+	extern int	no_such_variable
+
+/* The second argument of support function 2. */
+#define ARGUMENT_BOUND		((RencoderBound *) PG_GETARG_POINTER(1))
+
+/* Support function 2: its name, and whether a key is of one value alone. */
+#define RENCODER_BOUND_FUNCTION(name, is_of_one_value) \
+	RENCODER_VOID_FUNCTION(name, if (is_of_one_value(ARGUMENT_BOUND->le)) \
+						   rencoder_bound_exclude_others(ARGUMENT_BOUND))
 
 #endif							/* RENCODER_ENCODE_H */

@@ -12,12 +12,9 @@
 #include "utils/uuid.h"
 #include "utils/varbit.h"
 
-#include "key/key.h"
 
 PG_FUNCTION_INFO_V1(rencoder_tid_key);
-PG_FUNCTION_INFO_V1(rencoder_uuid_bound);
 PG_FUNCTION_INFO_V1(rencoder_bit_key);
-PG_FUNCTION_INFO_V1(rencoder_bit_bound);
 
 /* SQL compares the byte unsigned, whatever C's char is. */
 RENCODER_KEY_FUNCTION(rencoder_char_key, (uint64) (uint8) PG_GETARG_CHAR(0));
@@ -34,19 +31,11 @@ rencoder_tid_key(PG_FUNCTION_ARGS)
 
 RENCODER_KEY_FUNCTION(rencoder_uuid_key, rencoder_load_big_endian(PG_GETARG_UUID_P(0)->data));
 
-/* rencoder_uuid_bound(uuid, internal): the first and the last value of a key exclude it. */
-Datum
-rencoder_uuid_bound(PG_FUNCTION_ARGS)
-{
-	RencoderBound *bound = (RencoderBound *) PG_GETARG_POINTER(1);
-	uint64		rest = rencoder_load_big_endian(PG_GETARG_UUID_P(0)->data + UUID_LEN / 2);
-
-	if (rest == 0)
-		rencoder_bound_exclude_below(bound, bound->lt);
-	if (rest == PG_UINT64_MAX)
-		rencoder_bound_exclude_above(bound, bound->gt);
-	PG_RETURN_VOID();
-}
+/* rencoder_uuid_bound(uuid, internal) */
+RENCODER_VOID_FUNCTION(rencoder_uuid_bound,
+					   rencoder_bound_exclude_by_rest(ARGUMENT_BOUND,
+													  rencoder_load_big_endian(PG_GETARG_UUID_P(0)->data + UUID_LEN / 2),
+													  PG_UINT64_MAX));
 
 /*
  * bit and varbit.
@@ -91,18 +80,11 @@ rencoder_bit_key(PG_FUNCTION_ARGS)
 	PG_RETURN_KEY(head | (uint64) Min(length, BIT_HEAD + 1));
 }
 
-/*
- * rencoder_bit_bound("any", internal) returns void
- *
- * Support function 2: the key of a string that fits is of no other.
- */
-Datum
-rencoder_bit_bound(PG_FUNCTION_ARGS)
+/* The key of a string that fits is of no other. */
+static bool
+is_whole_bit_string(uint64 key)
 {
-	RencoderBound *bound = (RencoderBound *) PG_GETARG_POINTER(1);
-	uint64		key = bound->lt;
-
-	if ((key & BIT_LENGTH_MASK) <= BIT_HEAD)
-		rencoder_bound_exclude_others(bound);
-	PG_RETURN_VOID();
+	return (key & BIT_LENGTH_MASK) <= BIT_HEAD;
 }
+
+RENCODER_BOUND_FUNCTION(rencoder_bit_bound, is_whole_bit_string);

@@ -33,18 +33,8 @@
 #include "utils/syscache.h"
 
 #include "key/intervals.h"
-#include "key/key.h"
 
 PG_FUNCTION_INFO_V1(rencoder_enum_intervals);
-
-/* Room for so many labels to begin with. */
-#define FIRST_LABELS	16
-
-typedef struct Label
-{
-	Oid			oid;
-	bool		satisfies;
-} Label;
 
 RENCODER_KEY_FUNCTION(rencoder_enum_key, (uint64) PG_GETARG_OID(0));
 
@@ -82,22 +72,17 @@ satisfies(int strategy, int place)
 	elog(ERROR, "unrecognized strategy number: %d", strategy);
 }
 
-/* In the order of oids. */
-static int
-compare_labels(const void *a, const void *b)
+/*
+ * rencoder_enum_intervals(anyenum, int2, internal) returns void
+ *
+ * Support function 6.  The oids that CREATE TYPE gives are even, and one behind the other: with the
+ * odd ones between, which few other labels have, neighbours make one interval.
+ */
+Datum
+rencoder_enum_intervals(PG_FUNCTION_ARGS)
 {
-	Oid			oid_a = ((const Label *) a)->oid;
-	Oid			oid_b = ((const Label *) b)->oid;
-
-	return (oid_a > oid_b) - (oid_a < oid_b);
-}
-
-/* The labels of a type, and which satisfy "v operator label"; palloc'd. */
-static Label *
-read_labels(Oid type, int strategy, Oid label, int *n)
-{
-	Label	   *labels = palloc(FIRST_LABELS * sizeof(Label));
-	int			size = FIRST_LABELS;
+	Oid			label = PG_GETARG_OID(0);
+	RencoderIntervals *list = ((RencoderOperand *) PG_GETARG_POINTER(2))->intervals;
 	int			place = -1;
 	Relation	pg_enum = table_open(EnumRelationId, AccessShareLock);
 	Relation	by_order = index_open(EnumTypIdSortOrderIndexId, AccessShareLock);
@@ -105,54 +90,23 @@ read_labels(Oid type, int strategy, Oid label, int *n)
 	SysScanDesc scan;
 	HeapTuple	tuple;
 
-	*n = 0;
 	ScanKeyInit(&key, Anum_pg_enum_enumtypid, BTEqualStrategyNumber, F_OIDEQ,
-				ObjectIdGetDatum(type));
+				ObjectIdGetDatum(label_type(label)));
 	InvalidateCatalogSnapshot();
 	scan = systable_beginscan_ordered(pg_enum, by_order, NULL, 1, &key);
 	while (HeapTupleIsValid(tuple = systable_getnext_ordered(scan, ForwardScanDirection)))
 	{
 		Oid			oid = ((Form_pg_enum) GETSTRUCT(tuple))->oid;
 
-		if (*n == size)
-			labels = repalloc(labels, (size *= 2) * sizeof(Label));
 		if (oid == label)
 			place = 0;
-		labels[*n].oid = oid;
-		labels[(*n)++].satisfies = satisfies(strategy, place);
+		if (satisfies(PG_GETARG_INT16(1), place))
+			rencoder_intervals_add(list, oid, oid | 1);
 		if (oid == label)
 			place = 1;
 	}
 	systable_endscan_ordered(scan);
 	index_close(by_order, AccessShareLock);
 	table_close(pg_enum, AccessShareLock);
-	return labels;
-}
-
-/*
- * rencoder_enum_intervals(anyenum, int2, internal) returns void
- *
- * Support function 6.  Labels without another one between their oids share an interval.
- */
-Datum
-rencoder_enum_intervals(PG_FUNCTION_ARGS)
-{
-	Oid			label = PG_GETARG_OID(0);
-	RencoderIntervals *list = ((RencoderOperand *) PG_GETARG_POINTER(2))->intervals;
-	int			n;
-	Label	   *labels = read_labels(label_type(label), PG_GETARG_INT16(1), label, &n);
-
-	qsort(labels, n, sizeof(Label), compare_labels);
-	for (int i = 0; i < n; i++)
-	{
-		int			first = i;
-
-		if (!labels[i].satisfies)
-			continue;
-		while (i + 1 < n && labels[i + 1].satisfies)
-			i++;
-		rencoder_intervals_add(list, labels[first].oid, labels[i].oid);
-	}
-	pfree(labels);
 	PG_RETURN_VOID();
 }

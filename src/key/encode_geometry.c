@@ -29,7 +29,6 @@
 #include "utils/lsyscache.h"
 
 #include "key/coder_trainer.h"
-#include "key/key.h"
 
 /* Steps of single precision: one for each box, and one more. */
 #define FLOAT_STEPS		3

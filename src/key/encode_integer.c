@@ -8,7 +8,6 @@
  * (encode_zone.c).
  */
 #include "key/encode.h"
-#include "key/key.h"
 
 #include "datatype/timestamp.h"
 #include "utils/cash.h"
@@ -18,7 +17,6 @@
 #include "utils/xid8.h"
 
 PG_FUNCTION_INFO_V1(rencoder_date_key);
-PG_FUNCTION_INFO_V1(rencoder_exact_bound);
 
 /* Integers of all widths share one key space. */
 RENCODER_KEY_FUNCTION(rencoder_int2_key, INT64_KEY(PG_GETARG_INT16(0)));
@@ -61,16 +59,5 @@ RENCODER_KEY_FUNCTION(rencoder_money_key, INT64_KEY(PG_GETARG_CASH(0)));
 RENCODER_KEY_FUNCTION(rencoder_pg_lsn_key, PG_GETARG_LSN(0));
 RENCODER_KEY_FUNCTION(rencoder_xid8_key, U64FromFullTransactionId(PG_GETARG_FULLTRANSACTIONID(0)));
 
-/*
- * rencoder_exact_bound("any", internal) returns void
- *
- * Support function 2 of types whose keys are exact.
- */
-Datum
-rencoder_exact_bound(PG_FUNCTION_ARGS)
-{
-	RencoderBound *bound = (RencoderBound *) PG_GETARG_POINTER(1);
-
-	rencoder_bound_exclude_others(bound);
-	PG_RETURN_VOID();
-}
+/* Support function 2 of types whose keys are exact. */
+RENCODER_VOID_FUNCTION(rencoder_exact_bound, rencoder_bound_exclude_others(ARGUMENT_BOUND));

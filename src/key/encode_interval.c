@@ -10,12 +10,9 @@
 #include "utils/date.h"
 #include "utils/timestamp.h"
 
-#include "key/key.h"
 
 PG_FUNCTION_INFO_V1(rencoder_interval_key);
 PG_FUNCTION_INFO_V1(rencoder_timetz_key);
-PG_FUNCTION_INFO_V1(rencoder_interval_bound);
-PG_FUNCTION_INFO_V1(rencoder_timetz_bound);
 
 /*
  * interval.
@@ -77,23 +74,17 @@ rencoder_interval_key(PG_FUNCTION_ARGS)
 	PG_RETURN_KEY(INT64_KEY(days_key(days) + rest));
 }
 
-/*
- * rencoder_interval_bound("any", internal) returns void
- *
- * Support function 2: keys of exact days, and the ends of the key space, are of one span each.
- */
-Datum
-rencoder_interval_bound(PG_FUNCTION_ARGS)
+/* Keys of exact days, and the ends of the key space, are of one span each. */
+static bool
+is_exact_span(uint64 key)
 {
-	RencoderBound *bound = (RencoderBound *) PG_GETARG_POINTER(1);
-	uint64		key = bound->lt;
 	int64		span = KEY_INT64(key);
 
-	if ((span >= days_key(-EXACT_DAYS) && span < days_key(EXACT_DAYS)) ||
-		key == 0 || key == PG_UINT64_MAX)
-		rencoder_bound_exclude_others(bound);
-	PG_RETURN_VOID();
+	return (span >= days_key(-EXACT_DAYS) && span < days_key(EXACT_DAYS)) ||
+		key == 0 || key == PG_UINT64_MAX;
 }
+
+RENCODER_BOUND_FUNCTION(rencoder_interval_bound, is_exact_span);
 
 /*
  * timetz.
@@ -127,20 +118,14 @@ rencoder_timetz_key(PG_FUNCTION_ARGS)
 	PG_RETURN_KEY((uint64) (utc + UTC_LIMIT) << ZONE_BITS | (uint64) (zone + ZONE_LIMIT));
 }
 
-/*
- * rencoder_timetz_bound("any", internal) returns void
- *
- * Support function 2: a key may be of several values only if its zone is clamped.
- */
-Datum
-rencoder_timetz_bound(PG_FUNCTION_ARGS)
+/* A key may be of several values only if its zone is clamped. */
+static bool
+has_exact_zone(uint64 key)
 {
-	RencoderBound *bound = (RencoderBound *) PG_GETARG_POINTER(1);
-	uint64		key = bound->lt;
 	uint64		last_zone = (UINT64CONST(1) << ZONE_BITS) - 1;
 	uint64		zone = key & last_zone;
 
-	if (zone != 0 && zone != last_zone)
-		rencoder_bound_exclude_others(bound);
-	PG_RETURN_VOID();
+	return zone != 0 && zone != last_zone;
 }
+
+RENCODER_BOUND_FUNCTION(rencoder_timetz_bound, has_exact_zone);

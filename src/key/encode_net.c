@@ -6,7 +6,6 @@
  */
 #include "key/encode.h"
 #include "key/intervals.h"
-#include "key/key.h"
 
 #include <sys/socket.h>
 
@@ -128,13 +127,10 @@ Datum
 rencoder_inet_bound(PG_FUNCTION_ARGS)
 {
 	inet	   *addr = PG_GETARG_INET_PP(0);
-	RencoderBound *bound = (RencoderBound *) PG_GETARG_POINTER(1);
 	uint64		cut = low_bits_mask(INET4_BITS - ip_bits(addr) - INET4_HOST_BITS);
 
-	if (is_inet4(addr) && (inet_address(addr) & cut) == 0)
-		rencoder_bound_exclude_below(bound, bound->lt);
-	if (is_inet4(addr) && (inet_address(addr) & cut) == cut)
-		rencoder_bound_exclude_above(bound, bound->gt);
+	if (is_inet4(addr))
+		rencoder_bound_exclude_by_rest(ARGUMENT_BOUND, inet_address(addr) & cut, cut);
 	PG_RETURN_VOID();
 }
 

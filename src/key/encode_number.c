@@ -11,10 +11,8 @@
 #include "utils/builtins.h"
 #include "utils/numeric.h"
 
-#include "key/key.h"
 
 PG_FUNCTION_INFO_V1(rencoder_numeric_key);
-PG_FUNCTION_INFO_V1(rencoder_numeric_bound);
 
 /*
  * The bits of an IEEE number with the sign bit set, or all bits inverted if it
@@ -172,18 +170,11 @@ rencoder_numeric_key(PG_FUNCTION_ARGS)
 	PG_RETURN_KEY(key);
 }
 
-/*
- * rencoder_numeric_bound("any", internal) returns void
- *
- * Support function 2: an even key is of one value, and so is the odd one of NaN.
- */
-Datum
-rencoder_numeric_bound(PG_FUNCTION_ARGS)
+/* An even key is of one value, and so is the odd one of NaN. */
+static bool
+is_of_one_number(uint64 key)
 {
-	RencoderBound *bound = (RencoderBound *) PG_GETARG_POINTER(1);
-	uint64		key = bound->lt;
-
-	if (key % 2 == 0 || key == PG_UINT64_MAX)
-		rencoder_bound_exclude_others(bound);
-	PG_RETURN_VOID();
+	return key % 2 == 0 || key == PG_UINT64_MAX;
 }
+
+RENCODER_BOUND_FUNCTION(rencoder_numeric_bound, is_of_one_number);

@@ -27,7 +27,6 @@
 #include "utils/geo_decls.h"
 
 #include "key/coder_trainer.h"
-#include "key/key.h"
 
 /* The difference that EPSILON allows, with what rounding adds to it. */
 #define TOLERANCE		(EPSILON * 1.001)
@@ -36,7 +35,6 @@
 #define ROUNDING		(16 * DBL_EPSILON)
 
 PG_FUNCTION_INFO_V1(rencoder_point_key);
-PG_FUNCTION_INFO_V1(rencoder_point_sample);
 PG_FUNCTION_INFO_V1(rencoder_point_intervals);
 PG_FUNCTION_INFO_V1(rencoder_point_box_intervals);
 PG_FUNCTION_INFO_V1(rencoder_point_polygon_intervals);
@@ -69,14 +67,9 @@ rencoder_point_key(PG_FUNCTION_ARGS)
 }
 
 /* Support function 5. */
-Datum
-rencoder_point_sample(PG_FUNCTION_ARGS)
-{
-	Point	   *p = PG_GETARG_POINT_P(0);
-
-	rencoder_trainer_add_point((RencoderTrainer *) PG_GETARG_POINTER(1), p->x, p->y);
-	PG_RETURN_VOID();
-}
+RENCODER_VOID_FUNCTION(rencoder_point_sample,
+					   rencoder_trainer_add_point((RencoderTrainer *) PG_GETARG_POINTER(1),
+												  PG_GETARG_POINT_P(0)->x, PG_GETARG_POINT_P(0)->y));
 
 /* Adds a box whose corners have no NaN. */
 static void

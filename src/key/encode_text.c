@@ -17,13 +17,7 @@
 
 #include "filter/renc_strings.h"
 #include "key/coder_trainer.h"
-#include "key/key.h"
 
-PG_FUNCTION_INFO_V1(rencoder_text_sample);
-PG_FUNCTION_INFO_V1(rencoder_bpchar_sample);
-PG_FUNCTION_INFO_V1(rencoder_name_sample);
-PG_FUNCTION_INFO_V1(rencoder_text_bound);
-PG_FUNCTION_INFO_V1(rencoder_bpchar_bound);
 PG_FUNCTION_INFO_V1(rencoder_text_intervals);
 PG_FUNCTION_INFO_V1(rencoder_bpchar_intervals);
 PG_FUNCTION_INFO_V1(rencoder_bpchar_pattern_intervals);
@@ -107,16 +101,16 @@ RENCODER_KEY_FUNCTION(rencoder_name_key, string_key(name_string(PG_GETARG_NAME(0
  * if b is zero, it is not above p.  Keys of a string's neighbour need not differ from its own.
  */
 static void
-find_neighbours(const renc_string *s, RencoderBound *bound)
+find_neighbours(renc_string s, RencoderBound *bound)
 {
 	const renc_strings *d = dictionary(bound->coder);
 	uint8_t		buf[RENC_STRINGS_HEAD];
-	size_t		length = s->length;
+	size_t		length = s.length;
 
 	/* Others may be alike as far as keys depend on them. */
 	if (length >= RENC_STRINGS_HEAD)
 		return;
-	memcpy(buf, s->data, length);
+	memcpy(buf, s.data, length);
 	buf[length] = 0;
 	bound->gt = renc_strings_key(d, buf, length + 1);
 	bound->nothing_lt = length == 0;
@@ -128,52 +122,24 @@ find_neighbours(const renc_string *s, RencoderBound *bound)
 		bound->lt = renc_strings_last_key(d, buf, length);
 }
 
-/* Support function 2; text, varchar and bytea. */
-Datum
-rencoder_text_bound(PG_FUNCTION_ARGS)
-{
-	renc_string s = string_head(PG_GETARG_DATUM(0));
-
-	find_neighbours(&s, (RencoderBound *) PG_GETARG_POINTER(1));
-	PG_RETURN_VOID();
-}
-
-/* Values of char(n) are compared as the strings that are left without blanks at the end. */
-Datum
-rencoder_bpchar_bound(PG_FUNCTION_ARGS)
-{
-	renc_string s = bpchar_head(PG_GETARG_DATUM(0));
-
-	find_neighbours(&s, (RencoderBound *) PG_GETARG_POINTER(1));
-	PG_RETURN_VOID();
-}
+/*
+ * Support function 2; text, varchar and bytea.  Values of char(n) are compared as the strings that
+ * are left without blanks at the end.
+ */
+RENCODER_VOID_FUNCTION(rencoder_text_bound,
+					   find_neighbours(string_head(PG_GETARG_DATUM(0)), ARGUMENT_BOUND));
+RENCODER_VOID_FUNCTION(rencoder_bpchar_bound,
+					   find_neighbours(bpchar_head(PG_GETARG_DATUM(0)), ARGUMENT_BOUND));
 
 /* Support function 5. */
-static Datum
-add_sample(FunctionCallInfo fcinfo, renc_string s)
-{
-	rencoder_trainer_add_string((RencoderTrainer *) PG_GETARG_POINTER(1), (const char *) s.data,
-								s.length);
-	PG_RETURN_VOID();
-}
+#define ARGUMENT_TRAINER	((RencoderTrainer *) PG_GETARG_POINTER(1))
 
-Datum
-rencoder_text_sample(PG_FUNCTION_ARGS)
-{
-	return add_sample(fcinfo, string_head(PG_GETARG_DATUM(0)));
-}
-
-Datum
-rencoder_bpchar_sample(PG_FUNCTION_ARGS)
-{
-	return add_sample(fcinfo, bpchar_head(PG_GETARG_DATUM(0)));
-}
-
-Datum
-rencoder_name_sample(PG_FUNCTION_ARGS)
-{
-	return add_sample(fcinfo, name_string(PG_GETARG_NAME(0)));
-}
+RENCODER_VOID_FUNCTION(rencoder_text_sample,
+					   rencoder_trainer_add_string(ARGUMENT_TRAINER, string_head(PG_GETARG_DATUM(0))));
+RENCODER_VOID_FUNCTION(rencoder_bpchar_sample,
+					   rencoder_trainer_add_string(ARGUMENT_TRAINER, bpchar_head(PG_GETARG_DATUM(0))));
+RENCODER_VOID_FUNCTION(rencoder_name_sample,
+					   rencoder_trainer_add_string(ARGUMENT_TRAINER, name_string(PG_GETARG_NAME(0))));
 
 /*
  * What all strings that match a pattern begin with, in "buf" (of
@@ -247,7 +213,7 @@ add_text_comparison(RencoderOperand *operand, const renc_string *s, int strategy
 	uint64		key = string_key(*s, operand->coder);
 	RencoderBound bound = {operand->coder, key, key, key, key, false, false};
 
-	find_neighbours(s, &bound);
+	find_neighbours(*s, &bound);
 	if (strategy == RENCODER_STRATEGY_PATTERN_LE)
 		rencoder_intervals_add(operand->intervals, 0, bound.le);
 	else if (strategy == RENCODER_STRATEGY_PATTERN_GE)

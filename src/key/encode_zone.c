@@ -33,7 +33,6 @@
  * The zone is that of the moment when the scan makes its keys, as a btree's is when it compares.
  */
 #include "key/encode.h"
-#include "key/key.h"
 
 #include "datatype/timestamp.h"
 #include "pgtime.h"
@@ -49,9 +48,6 @@
 /* From 1970 to 2000, in seconds. */
 #define POSTGRES_EPOCH_UNIX	((pg_time_t) (POSTGRES_EPOCH_JDATE - UNIX_EPOCH_JDATE) * SECS_PER_DAY)
 
-PG_FUNCTION_INFO_V1(rencoder_date_bound);
-PG_FUNCTION_INFO_V1(rencoder_local_date_bound);
-PG_FUNCTION_INFO_V1(rencoder_local_timestamp_bound);
 PG_FUNCTION_INFO_V1(rencoder_zoned_date_bound);
 PG_FUNCTION_INFO_V1(rencoder_zoned_timestamp_bound);
 
@@ -182,39 +178,18 @@ round_to_days(RencoderBound *bound)
 	bound->gt = round_to_day(bound->gt, true);
 }
 
-/*
- * rencoder_date_bound("any", internal) returns void
- *
- * Support function 2 for a date compared with a date or timestamp.
- */
-Datum
-rencoder_date_bound(PG_FUNCTION_ARGS)
-{
-	RencoderBound *bound = (RencoderBound *) PG_GETARG_POINTER(1);
-
-	rencoder_bound_exclude_others(bound);
-	round_to_days(bound);
-	PG_RETURN_VOID();
-}
+/* rencoder_date_bound("any", internal): a date is compared with a date or timestamp. */
+RENCODER_VOID_FUNCTION(rencoder_date_bound,
+					   (rencoder_bound_exclude_others(ARGUMENT_BOUND), round_to_days(ARGUMENT_BOUND)));
 
 /* rencoder_local_date_bound(timestamptz, internal): a date is compared with it. */
-Datum
-rencoder_local_date_bound(PG_FUNCTION_ARGS)
-{
-	RencoderBound *bound = (RencoderBound *) PG_GETARG_POINTER(1);
-
-	local_bound(PG_GETARG_TIMESTAMPTZ(0), bound);
-	round_to_days(bound);
-	PG_RETURN_VOID();
-}
+RENCODER_VOID_FUNCTION(rencoder_local_date_bound,
+					   (local_bound(PG_GETARG_TIMESTAMPTZ(0), ARGUMENT_BOUND),
+						round_to_days(ARGUMENT_BOUND)));
 
 /* rencoder_local_timestamp_bound(timestamptz, internal): a timestamp is compared with it. */
-Datum
-rencoder_local_timestamp_bound(PG_FUNCTION_ARGS)
-{
-	local_bound(PG_GETARG_TIMESTAMPTZ(0), (RencoderBound *) PG_GETARG_POINTER(1));
-	PG_RETURN_VOID();
-}
+RENCODER_VOID_FUNCTION(rencoder_local_timestamp_bound,
+					   local_bound(PG_GETARG_TIMESTAMPTZ(0), ARGUMENT_BOUND));
 
 /* rencoder_zoned_date_bound(date, internal): a timestamptz is compared with it. */
 Datum
@@ -223,7 +198,7 @@ rencoder_zoned_date_bound(PG_FUNCTION_ARGS)
 	int			overflow = 0;
 	TimestampTz moment = date2timestamptz_opt_overflow(PG_GETARG_DATEADT(0), &overflow);
 
-	zoned_bound(moment, overflow, (RencoderBound *) PG_GETARG_POINTER(1));
+	zoned_bound(moment, overflow, ARGUMENT_BOUND);
 	PG_RETURN_VOID();
 }
 
@@ -234,6 +209,6 @@ rencoder_zoned_timestamp_bound(PG_FUNCTION_ARGS)
 	int			overflow = 0;
 	TimestampTz moment = timestamp2timestamptz_opt_overflow(PG_GETARG_TIMESTAMP(0), &overflow);
 
-	zoned_bound(moment, overflow, (RencoderBound *) PG_GETARG_POINTER(1));
+	zoned_bound(moment, overflow, ARGUMENT_BOUND);
 	PG_RETURN_VOID();
 }

@@ -110,6 +110,19 @@ rencoder_bound_exclude_others(RencoderBound *bound)
 	rencoder_bound_exclude_above(bound, bound->ge);
 }
 
+/*
+ * The values of the bound's key differ in what it leaves out, which is a number up to "last": of the
+ * bound it is "rest".
+ */
+static inline void
+rencoder_bound_exclude_by_rest(RencoderBound *bound, uint64 rest, uint64 last)
+{
+	if (rest == 0)
+		rencoder_bound_exclude_below(bound, bound->lt);
+	if (rest == last)
+		rencoder_bound_exclude_above(bound, bound->gt);
+}
+
 /* Input and output of support functions 3 and 6. */
 typedef struct RencoderOperand
 {
