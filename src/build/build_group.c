@@ -287,7 +287,6 @@ write_group(RencoderBuildGroup *b)
 	horizon = rencoder_horizon(b->heap, b->plan->oldest_before,
 							   b->indexInfo->ii_BrokenHotChain);
 	entry->header = rencoder_group_make_headers(b->index, &b->meta, b->group, false);
-	entry->nranges = RENC_GROUP_RANGES;
 	entry->epoch = 1;
 	entry->horizon = horizon;
 	for (int col = 0; col < b->meta.natts; col++)

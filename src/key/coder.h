@@ -7,9 +7,8 @@
  * index is built, or gets its first keys, and stored in it.  Every group notes by which
  * generation of its column's coder its keys were made (RencoderConfig.coder; 0: by none),
  * because a query must be encoded likewise.  A stored coder never changes.  Its generation is a
- * checksum of its bytes (in older indexes a number counted up; where another coder in the list
- * has that name already, the next one that is free), so that no other coder of the index is
- * taken for it when the list has been lost.
+ * checksum of its bytes (where another coder in the list has that name already, the next one that
+ * is free), so that no other coder of the index is taken for it when the list has been lost.
  *
  *		metapage.coder_root -> list page:
  *		 0   4        8

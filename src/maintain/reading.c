@@ -17,7 +17,6 @@ make_header(RencoderGroup *group)
 	RencoderEntry entry = palloc0(group->meta->entry_size);
 
 	entry->header = rencoder_group_make_headers(group->index, group->meta, group->number, true);
-	entry->nranges = RENC_GROUP_RANGES;
 	for (int col = 0; col < group->meta->natts; col++)
 		entry->column[col].min = PG_UINT64_MAX;
 	rencoder_directory_put(group->index, group->meta, group->number, entry, true);

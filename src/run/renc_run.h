@@ -60,7 +60,6 @@
  *		 8 key[nchildren]		u64: separator of its first block
  *		   child[nchildren]		u32: its page
  *		   entries[nchildren]	u48: entries of the run in leaves before it
- *		   rows[nchildren]		u48: rows likewise
  *		   reach[nchildren]		u8: bit 7: a cell of an earlier leaf reaches its key or
  *								lies beyond; bits 0-5: no such cell is wider
  */
@@ -122,7 +121,6 @@ typedef struct renc_run_page
 	int			level;
 	uint64_t	key;			/* its separator */
 	uint64_t	entries;		/* of it and what is below */
-	uint64_t	rows;
 } renc_run_page;
 
 /* Stores a page and says where. */

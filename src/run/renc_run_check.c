@@ -119,14 +119,12 @@ renc_run_check_inner(const uint8_t *page, size_t payload, int level, renc_run_su
 			continue;
 		if (renc_run_child_key(&step, i) < renc_run_child_key(&step, i - 1))
 			return "the children are out of order";
-		if (renc_run_entries_before_child(&step, i) <= renc_run_entries_before_child(&step, i - 1) ||
-			renc_run_rows_before_child(&step, i) < renc_run_rows_before_child(&step, i - 1))
+		if (renc_run_entries_before_child(&step, i) <= renc_run_entries_before_child(&step, i - 1))
 			return "the counts of the children do not rise";
 	}
 	summary->key = renc_run_child_key(&step, 0);
 	summary->last = renc_run_child_key(&step, step.n - 1);
 	summary->entries = renc_run_entries_before_child(&step, 0);
-	summary->rows = renc_run_rows_before_child(&step, 0);
 	return NULL;
 }
 
@@ -257,9 +255,8 @@ renc_run_check(const renc_run *run, renc_run_read read, void *arg, uint32_t *fai
 			continue;
 		}
 		*failed_page = above->number;
-		if (renc_run_entries_before_child(above, above->slot) != t.entries ||
-			renc_run_rows_before_child(above, above->slot) != t.rows)
-			return "the counts before a child are wrong";
+		if (renc_run_entries_before_child(above, above->slot) != t.entries)
+			return "the count before a child is wrong";
 		end[level - 1] = above->slot + 1 < above->n ? renc_run_child_key(above, above->slot + 1) : end[level];
 		claim.any = true;
 		claim.page = renc_run_child_page(above, above->slot);

@@ -131,16 +131,10 @@ renc_run_entries_before_child(const renc_run_step *step, uint32_t i)
 	return renc_run_get48(step->page + INNER_HEADER + 12 * (size_t) step->n + 6 * (size_t) i);
 }
 
-uint64_t
-renc_run_rows_before_child(const renc_run_step *step, uint32_t i)
-{
-	return renc_run_get48(step->page + INNER_HEADER + 18 * (size_t) step->n + 6 * (size_t) i);
-}
-
 uint8_t
 renc_run_child_reach(const renc_run_step *step, uint32_t i)
 {
-	return step->page[INNER_HEADER + 24 * (size_t) step->n + i];
+	return step->page[INNER_HEADER + 18 * (size_t) step->n + i];
 }
 
 uint32_t

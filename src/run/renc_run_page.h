@@ -17,7 +17,7 @@
 #define BLOCK_HEADER	5		/* off and head */
 #define BLOCK_PAGE_SPAN	8
 #define INNER_HEADER	8
-#define INNER_CHILD		25
+#define INNER_CHILD		19
 #define REACHED			0x80
 #define MAX_WIDTH		63
 #define MAX_LOW_BITS	56		/* parameter of coding 0: one load is enough */
@@ -168,7 +168,6 @@ extern uint32_t renc_run_find_block(const renc_run_leaf *leaf, uint64_t key);
 extern uint64_t renc_run_child_key(const renc_run_step *step, uint32_t i);
 extern uint32_t renc_run_child_page(const renc_run_step *step, uint32_t i);
 extern uint64_t renc_run_entries_before_child(const renc_run_step *step, uint32_t i);
-extern uint64_t renc_run_rows_before_child(const renc_run_step *step, uint32_t i);
 extern uint8_t renc_run_child_reach(const renc_run_step *step, uint32_t i);
 
 /* The last child with a key <= "key"; 0 if none. */

@@ -202,8 +202,7 @@ renc_run_build_block(renc_run_builder *b, const renc_run_pair *pair, uint32_t n,
 
 /* Hands a page over. */
 static uint32_t
-finish_page(renc_run_builder *b, size_t used, int level, const renc_run_child *first, uint64_t entries,
-			uint64_t rows)
+finish_page(renc_run_builder *b, size_t used, int level, const renc_run_child *first, uint64_t entries)
 {
 	renc_run_page page;
 	uint32_t	number;
@@ -214,7 +213,6 @@ finish_page(renc_run_builder *b, size_t used, int level, const renc_run_child *f
 	page.level = level;
 	page.key = first->key;
 	page.entries = entries;
-	page.rows = rows;
 	number = b->options.write(b->options.arg, &page);
 	memset(b->page, 0, b->options.payload);
 	if (level == 0)
@@ -224,9 +222,9 @@ finish_page(renc_run_builder *b, size_t used, int level, const renc_run_child *f
 	return number;
 }
 
-/* "entries" and "rows" lie before what follows it. */
+/* "entries" lie before what follows it. */
 static uint32_t
-write_inner(renc_run_builder *b, int level, uint64_t entries, uint64_t rows)
+write_inner(renc_run_builder *b, int level, uint64_t entries)
 {
 	renc_run_level *l = &b->level[level];
 	size_t		n = l->n;
@@ -239,13 +237,12 @@ write_inner(renc_run_builder *b, int level, uint64_t entries, uint64_t rows)
 		renc_store64(p + 8 * i, l->child[i].key);
 		renc_run_put(p + 8 * n + 4 * i, l->child[i].page, 4);
 		renc_run_put(p + 12 * n + 6 * i, l->child[i].entries, 6);
-		renc_run_put(p + 18 * n + 6 * i, l->child[i].rows, 6);
-		p[24 * n + i] = l->child[i].reach;
+		p[18 * n + i] = l->child[i].reach;
 	}
 	l->more = true;
 	l->n = 0;
 	return finish_page(b, INNER_HEADER + INNER_CHILD * n, level, &l->child[0],
-					   entries - l->child[0].entries, rows - l->child[0].rows);
+					   entries - l->child[0].entries);
 }
 
 /*
@@ -266,7 +263,7 @@ add_child(renc_run_builder *b, int level, const renc_run_child *child)
 	{
 		renc_run_child parent = l->child[0];
 
-		parent.page = write_inner(b, level, child->entries, child->rows);
+		parent.page = write_inner(b, level, child->entries);
 		add_child(b, level + 1, &parent);
 	}
 	l->child[l->n++] = *child;
@@ -275,7 +272,7 @@ add_child(renc_run_builder *b, int level, const renc_run_child *child)
 bool
 renc_run_build_leaf(renc_run_builder *b)
 {
-	renc_run_child child = {0, b->run.entries, b->run.rows, 0, b->reach};
+	renc_run_child child = {0, b->run.entries, 0, b->reach};
 	uint8_t    *p = b->page;
 	uint32_t	n = b->nblocks;
 	int			shift;
@@ -314,7 +311,7 @@ renc_run_build_leaf(renc_run_builder *b)
 		}
 	}
 	memcpy(b->page + used - b->ndata, b->data, b->ndata);
-	child.page = finish_page(b, used, 0, &child, b->entries, b->rows);
+	child.page = finish_page(b, used, 0, &child, b->entries);
 	add_child(b, 1, &child);
 	b->run.entries += b->entries;
 	b->run.rows += b->rows;
@@ -342,7 +339,7 @@ renc_run_build_root(renc_run_builder *b)
 		bool		root = !b->level[level].more;
 
 		child = b->level[level].child[0];
-		child.page = write_inner(b, level, b->run.entries, b->run.rows);
+		child.page = write_inner(b, level, b->run.entries);
 		if (root)
 		{
 			b->run.root = child.page;

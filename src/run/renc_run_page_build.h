@@ -35,7 +35,6 @@ typedef struct renc_run_child
 {
 	uint64_t	key;
 	uint64_t	entries;		/* before it */
-	uint64_t	rows;
 	uint32_t	page;
 	uint8_t		reach;
 } renc_run_child;

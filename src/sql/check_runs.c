@@ -29,8 +29,6 @@ check_run_entries(CheckState *state, const RencoderMetaPageData *metadata,
 		rencoder_check_note(state, entry->state == RENCODER_RUN_BUILDING ||
 							entry->state == RENCODER_RUN_LIVE || entry->state == RENCODER_RUN_FREEING,
 							RENCODER_META_BLKNO, "The state of a run is not known.");
-		rencoder_check_note(state, entry->unused == 0,
-							RENCODER_META_BLKNO, "A field of the run list that must be zero is not.");
 	}
 }
 
@@ -70,8 +68,6 @@ check_info(CheckState *state, const RencoderRunEntry *entry, RencoderRunInfo inf
 						"The run has not as many columns as the index.");
 	if (state->fault != NULL)
 		return;
-	rencoder_check_note(state, info->unused == 0 && info->unused2 == 0, entry->info,
-						"A field of the run that must be zero is not.");
 	rencoder_check_note(state, info->nextents <= rencoder_run_max_extents(info->natts), entry->info,
 						"The run has an impossible number of extents.");
 	for (int tree = 0; tree < rencoder_run_ntrees(info->natts); tree++)

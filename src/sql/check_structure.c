@@ -106,9 +106,6 @@ check_header_fields(CheckState *state, BlockNumber blkno,
 	renc_mask	noted = rencoder_set_get(header->noted);
 	renc_mask	has_summary = renc_mask_or(summarizing, summarized);
 
-	rencoder_check_require(state, header->unused == 0, blkno,
-						   "A field of the header that must be zero is not.");
-
 	/* INV-1: a range is in one state. */
 	rencoder_check_require(state, renc_mask_empty(renc_mask_and(summarizing, summarized)), blkno,
 						   "A range is both summarizing and summarized.");
@@ -240,8 +237,6 @@ check_entry(CheckState *state)
 						   "A directory entry without a header has flags.");
 	rencoder_check_require(state, exists || (entry->run == 0 && entry->cut == 0 && entry->placed == 0),
 						   blkno, "A directory entry without a header names a run.");
-	rencoder_check_require(state, !exists || entry->nranges == RENC_GROUP_RANGES, blkno,
-						   "A directory entry is of an unknown number of ranges.");
 
 	/* INV-7: the metapage has the latest epoch. */
 	rencoder_check_require(state, !exists || entry->epoch <= rencoder_meta_epoch(state->index), blkno,

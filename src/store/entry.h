@@ -2,8 +2,8 @@
  * entry.h
  *		On-disk form of a group's directory entry.
  *
- *		 0        4       6         8       16        24    32    36       40
- *		 | header | flags | nranges | epoch | horizon | cut | run | placed | column 0 | ..
+ *		 0        4       8       16        24    32    36       40
+ *		 | header | flags | epoch | horizon | cut | run | placed | column 0 | ..
  *
  *		a column
  *		 0     8     16       48
@@ -65,8 +65,7 @@ StaticAssertDecl(sizeof(RencoderEntryColumn) == 56, "RencoderEntryColumn is on d
 typedef struct RencoderEntryData
 {
 	BlockNumber header;			/* first header page, or RENCODER_NO_BLOCK */
-	uint16		flags;			/* RENCODER_ENTRY_xxx */
-	uint16		nranges;		/* of the group: 128 */
+	uint32		flags;			/* RENCODER_ENTRY_xxx */
 	uint64		epoch;			/* metapage epoch of the last removal */
 	uint64		horizon;		/* sealed, covered, or of those that are
 								 * "placed": greatest trust horizon */

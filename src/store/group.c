@@ -11,7 +11,7 @@ rencoder_group_init_header(RencoderHeader header, uint32 group, int attno)
 {
 	memset(header, 0, sizeof(*header));
 	header->group = group;
-	header->attno = (uint16) attno;
+	header->attno = (uint32) attno;
 	header->predicted_fpr = header->best_fpr = -1;
 	for (int i = 0; i < RENC_GROUP_RANGES; i++)
 		header->min[i] = PG_UINT64_MAX;
@@ -22,9 +22,9 @@ rencoder_group_verify_header(Relation index, Page page, BlockNumber first, uint3
 {
 	RencoderHeader header = rencoder_page_header(page, group);
 
-	if (header->group != group || header->attno != attno)
+	if (header->group != group || header->attno != (uint32) attno)
 		rencoder_page_corrupted(index, first + attno,
-								psprintf("The header is that of group %u, column %d; expected group %u, column %d.",
+								psprintf("The header is that of group %u, column %u; expected group %u, column %d.",
 										 header->group, header->attno + 1, group, attno + 1));
 	return header;
 }

@@ -12,8 +12,8 @@
  *		 | header of an even group  | header of the odd one after it | unused |
  *
  *		header
- *		 0       4       6        8        40       48            64
- *		 | group | attno | unused | config | matrix | summarizing | summarized | ..
+ *		 0       4       8        40       48            64
+ *		 | group | attno | config | matrix | summarizing | summarized | ..
  *		 80        96         112      128       144             160
  *		 | covered | flushing | always | keyless | keyless_since | has_null | ..
  *		 176         192      1216     2240        3264      3392         3904
@@ -40,8 +40,7 @@
 typedef struct RencoderHeaderData
 {
 	uint32		group;
-	uint16		attno;			/* 0-based */
-	uint16		unused;			/* zero */
+	uint32		attno;			/* 0-based */
 	RencoderConfig config;
 	RencoderExtent matrix;
 

@@ -24,7 +24,7 @@
 #include "store/wal.h"
 
 #define RENCODER_MAGIC		0x5245434F	/* "RECO" */
-#define RENCODER_VERSION	12
+#define RENCODER_VERSION	13
 
 /* Rows in a window, which are bytes of a band: 510 at BLCKSZ 8192. */
 #define RENCODER_ROWS		RENCODER_BAND_SIZE

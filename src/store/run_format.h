@@ -5,8 +5,8 @@
  * A run has two trees (run/renc_run.h) for each column of the index: of its keys, and of its nulls,
  * which all have the key 0.  Its info page says where:
  *
- *		 0        4       6        8         12
- *		 | number | natts | unused | extents | unused | tree[2 natts] | extent[] |
+ *		 0        4       6         8
+ *		 | number | natts | extents | tree[2 natts] | extent[] |
  *
  * A page of a tree:
  *
@@ -16,13 +16,11 @@
  * so that a page that was freed and used again since is found.  Pages of a run never
  * change once it is LIVE.
  *
- * Its entry in the list of runs, 120 bytes, repeats the tree of the first column, so that
+ * Its entry in the list of runs, 104 bytes, repeats the tree of the first column, so that
  * a query of that column does without the info page:
  *
- *		 0        4      5       6        8             12       16     20       24
- *		 | number | kind | state | unused | first group | groups | info | npages | upto | ..
- *		 32       40
- *		 | unread | tree of the first column |
+ *		 0        4      6       8             12       16     20       24     32
+ *		 | number | kind | state | first group | groups | info | npages | upto | tree |
  */
 #ifndef RENCODER_RUN_FORMAT_H
 #define RENCODER_RUN_FORMAT_H
@@ -49,26 +47,23 @@ typedef struct RencoderRunColumn
 {
 	uint32		coder;			/* generation that made its keys, 0: none */
 	BlockNumber root;			/* RENCODER_NO_BLOCK: it has no entries */
-	uint8		level;			/* of the root */
-	uint8		part_rows;		/* line pointers of a part */
+	uint16		level;			/* of the root */
+	uint16		part_rows;		/* line pointers of a part */
 	uint16		parts;			/* of a page, that entries name */
+	uint16		most_rows;		/* the greatest line pointer that they name */
 	uint32		nleaves;
 	uint32		ninner;
 	uint32		first_page;		/* of the heap */
 	uint32		npages;			/* likewise */
-	uint32		unread;			/* zero, but in older indexes */
 	uint64		entries;
 	uint64		rows;
 	uint64		least;			/* keys, if there are entries */
 	uint64		greatest;
 	double		false_pages;	/* expected of a query
 								 * (renc_run_encoder_finish) */
-	uint16		most_rows;		/* the greatest line pointer that entries name */
-	uint16		unused;			/* zero */
-	uint32		unused2;		/* zero */
 } RencoderRunColumn;
 
-StaticAssertDecl(sizeof(RencoderRunColumn) == 80, "RencoderRunColumn is on disk");
+StaticAssertDecl(sizeof(RencoderRunColumn) == 72, "RencoderRunColumn is on disk");
 
 /* How its entries name heap pages; sound if the page is damaged, too. */
 static inline renc_places
@@ -84,9 +79,7 @@ typedef struct RencoderRunInfoData
 {
 	uint32		number;
 	uint16		natts;
-	uint16		unused;			/* zero */
-	uint32		nextents;
-	uint32		unused2;		/* zero */
+	uint16		nextents;
 	RencoderRunColumn column[FLEXIBLE_ARRAY_MEMBER];	/* trees */
 	/* RencoderExtent extent[nextents] follows */
 } RencoderRunInfoData;
@@ -143,14 +136,13 @@ rencoder_run_info_is_of(const RencoderRunInfoData *info, uint32 number, int natt
 #define RENCODER_RUN_FREEING	3
 
 #define RENCODER_MAX_RUNS		64
-#define RENCODER_META_RUNS		11	/* in the metapage */
+#define RENCODER_META_RUNS		13	/* in the metapage */
 
 typedef struct RencoderRunEntry
 {
 	uint32		number;			/* from 1 on, never used again */
-	uint8		kind;			/* RENCODER_RUN_BASE or _DELTA */
-	uint8		state;			/* RENCODER_RUN_BUILDING .. */
-	uint16		unused;			/* zero */
+	uint16		kind;			/* RENCODER_RUN_BASE or _DELTA */
+	uint16		state;			/* RENCODER_RUN_BUILDING .. */
 	uint32		first_group;	/* groups that it has keys of, or, of a base
 								 * run, was made of */
 	uint32		ngroups;
@@ -158,12 +150,11 @@ typedef struct RencoderRunEntry
 	uint32		npages;			/* LIVE: pages in all, info included */
 	uint64		upto;			/* deltas: number of the last pending page of
 								 * its keys */
-	uint64		unread;			/* zero, but in older indexes */
 	RencoderRunColumn first;	/* LIVE: the tree of the first column's keys,
 								 * as in the info page */
 } RencoderRunEntry;
 
-StaticAssertDecl(sizeof(RencoderRunEntry) == 120, "RencoderRunEntry is on disk");
+StaticAssertDecl(sizeof(RencoderRunEntry) == 104, "RencoderRunEntry is on disk");
 
 StaticAssertDecl((RENCODER_MAX_RUNS - RENCODER_META_RUNS) * sizeof(RencoderRunEntry) <=
 				 RENCODER_PAYLOAD_SIZE, "the run list is a page");

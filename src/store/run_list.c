@@ -148,7 +148,7 @@ find_run(ListEdit *edit, uint32 number)
 
 /* The entry of a run that must be there in this state. */
 static RencoderRunEntry *
-edit_entry(ListEdit *edit, uint32 number, uint8 state)
+edit_entry(ListEdit *edit, uint32 number, uint16 state)
 {
 	RencoderRunEntry *entry = find_run(edit, number);
 
@@ -173,7 +173,7 @@ make_info(Relation index, uint32 number, bool log)
 }
 
 uint32
-rencoder_run_list_add(Relation index, uint8 kind, uint32 first_group, uint32 ngroups, bool log,
+rencoder_run_list_add(Relation index, uint16 kind, uint32 first_group, uint32 ngroups, bool log,
 					  BlockNumber *info)
 {
 	RencoderMetaPageData metadata;

@@ -55,7 +55,7 @@ extern const RencoderRunEntry *rencoder_runs_find(const RencoderRuns *runs, uint
  * number; *info is that page.  The caller is a maintainer or a build ("log" false).
  * 0: the list is full.  WAL: info page whole; a new list: the page whole; metapage and list.
  */
-extern uint32 rencoder_run_list_add(Relation index, uint8 kind, uint32 first_group,
+extern uint32 rencoder_run_list_add(Relation index, uint16 kind, uint32 first_group,
 									uint32 ngroups, bool log, BlockNumber *info);
 
 /* A run that is complete (rencoder_run_writer_finish). */

@@ -31,7 +31,7 @@ struct RencoderRunWriter
 };
 
 RencoderRunWriter *
-rencoder_run_writer_begin(Relation index, uint8 kind, uint32 first_group, uint32 ngroups, bool log)
+rencoder_run_writer_begin(Relation index, uint16 kind, uint32 first_group, uint32 ngroups, bool log)
 {
 	BlockNumber info_page;
 	uint32		number = rencoder_run_list_add(index, kind, first_group, ngroups, log, &info_page);
@@ -173,7 +173,7 @@ rencoder_run_writer_begin_tree(RencoderRunWriter *w, int tree, uint32 coder,
 	column->first_page = first_page;
 	column->npages = npages;
 	column->parts = places.parts;
-	column->part_rows = (uint8) places.part_rows;
+	column->part_rows = places.part_rows;
 	column->most_rows = places.most;
 }
 
@@ -195,7 +195,7 @@ rencoder_run_writer_end_tree(RencoderRunWriter *w)
 	if (renc_run_encoder_finish(w->encoder, &run, &false_pages))
 	{
 		column->root = run.root;
-		column->level = (uint32) run.level;
+		column->level = (uint16) run.level;
 		column->nleaves = run.nleaves;
 		column->ninner = run.ninner;
 		column->entries = run.entries;

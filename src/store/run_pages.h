@@ -19,7 +19,7 @@ typedef struct RencoderRunWriter RencoderRunWriter;
  * current context, half a megabyte.  "log": not a build, whose fork is logged at its end.
  * The caller is a maintainer or a build.
  */
-extern RencoderRunWriter *rencoder_run_writer_begin(Relation index, uint8 kind, uint32 first_group,
+extern RencoderRunWriter *rencoder_run_writer_begin(Relation index, uint16 kind, uint32 first_group,
 													uint32 ngroups, bool log);
 extern uint32 rencoder_run_writer_number(const RencoderRunWriter *writer);
 

@@ -233,7 +233,7 @@ verify('promoted, vacuumed');
 # src/store/meta.h, run_format.h).
 my $path = index_path($node, 't_w');
 $node->stop;
-damage_file($path, sub { return poke($_[0], 0, 6336 + 5, "\3"); });
+damage_file($path, sub { return poke($_[0], 0, 6336 + 6, "\3"); });
 $node->start;
 my (undef, undef, $err) =
   $node->psql('postgres', q{SELECT rencoder_index_check('t_w', true)});

@@ -113,7 +113,7 @@ golden_run(renc_run_target target, double wanted, size_t payload, uint32_t parts
 	static test_run t;
 	test_pair  *pair = (test_pair *) test_alloc(N * sizeof(test_pair));
 	renc_run_options options = {.payload = payload,.first_page = 100,.npages = 5000,.parts = parts,
-		.target = target,.wanted = wanted};
+	.target = target,.wanted = wanted};
 	uint64_t	h = UINT64_C(0xcbf29ce484222325);
 	uint32_t	kinds = 0;
 	size_t		n;
@@ -154,17 +154,17 @@ main(int argc, char **argv)
 	golden_reading(100, 10, false);
 	golden_reading(1000, 10, true);
 	golden("whole keys",
-		   golden_run(RENC_RUN_EXACT, 0, 8160, 1, SCATTERED), UINT64_C(0x24e6b043f1637552));
+		   golden_run(RENC_RUN_EXACT, 0, 8160, 1, SCATTERED), UINT64_C(0x3bbb109178c44477));
 	golden("a false page",
-		   golden_run(RENC_RUN_FALSE_PAGES, 1, 8160, 1, SCATTERED), UINT64_C(0x0ad1abaf38f055f3));
-	golden("18 bits", golden_run(RENC_RUN_BITS, 18, 400, 1, SCATTERED), UINT64_C(0xb0efe981a2467201));
+		   golden_run(RENC_RUN_FALSE_PAGES, 1, 8160, 1, SCATTERED), UINT64_C(0x81cb3c487b0ebf0d));
+	golden("18 bits", golden_run(RENC_RUN_BITS, 18, 400, 1, SCATTERED), UINT64_C(0x33f27d1e88c36d08));
 	golden("in the order of the table",
-		   golden_run(RENC_RUN_FALSE_PAGES, 1, 8160, 1, WITH_PAGES), UINT64_C(0x7cac4c3f8cd5cc54));
+		   golden_run(RENC_RUN_FALSE_PAGES, 1, 8160, 1, WITH_PAGES), UINT64_C(0x8e6ad8ae3fe36e7a));
 	golden("parts, whole keys",
-		   golden_run(RENC_RUN_EXACT, 0, 8160, 3, SCATTERED), UINT64_C(0xd467a68cba2f2ea8));
+		   golden_run(RENC_RUN_EXACT, 0, 8160, 3, SCATTERED), UINT64_C(0x06f7acf43c594aea));
 	golden("parts",
-		   golden_run(RENC_RUN_FALSE_PAGES, 1, 400, 3, IN_STRETCHES), UINT64_C(0xac2033eda4b16b3f));
+		   golden_run(RENC_RUN_FALSE_PAGES, 1, 400, 3, IN_STRETCHES), UINT64_C(0x529996e7e735861f));
 	golden("many parts, 10 bits",
-		   golden_run(RENC_RUN_BITS, 10, 1000, 8, IN_STRETCHES), UINT64_C(0x1c958c290d4da915));
+		   golden_run(RENC_RUN_BITS, 10, 1000, 8, IN_STRETCHES), UINT64_C(0xc664473af99ea785));
 	return tap_finish();
 }

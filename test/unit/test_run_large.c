@@ -319,7 +319,7 @@ static void
 test_rule(const kind * k)
 {
 	renc_run_options options = {.payload = 8160,.npages = ROWS / k->per_page + 1,
-		.target = RENC_RUN_FALSE_PAGES,.wanted = 1};
+	.target = RENC_RUN_FALSE_PAGES,.wanted = 1};
 	double		existing;
 	double		absent;
 	double		bits;
@@ -352,7 +352,7 @@ test_targets(void)
 	for (int i = 0; i < 3; i++)
 	{
 		renc_run_options options = {.payload = 400,.npages = ROWS / 4,
-			.target = RENC_RUN_BITS,.wanted = 16 + 3 * i};
+		.target = RENC_RUN_BITS,.wanted = 16 + 3 * i};
 		double		existing;
 		double		absent;
 		double		bits;
@@ -376,7 +376,7 @@ static void
 test_refusals(void)
 {
 	renc_run_options options = {.payload = 8160,.first_page = 10,.npages = 5,
-		.target = RENC_RUN_EXACT};
+	.target = RENC_RUN_EXACT};
 	test_pair	two[2] = {{5, 10, 1}, {5, 11, 1}};
 
 	tap_ok(test_run_build(&t, &options, two, 2) && t.run.entries == 2 && t.run.level == 0, "two pairs");
@@ -443,7 +443,7 @@ static void
 test_damage(void)
 {
 	renc_run_options options = {.payload = 1000,.npages = ROWS / 35 + 1,
-		.target = RENC_RUN_FALSE_PAGES,.wanted = 1};
+	.target = RENC_RUN_FALSE_PAGES,.wanted = 1};
 	uint8_t    *leaf;
 	uint8_t    *root;
 	uint32_t	n;
@@ -464,7 +464,7 @@ test_damage(void)
 	expect_damage(&leaf[7], 0, "a cell is wider than the page says");
 	expect_damage(&leaf[8], leaf[8] ^ 0x80, "its first key is not the one that the page above says");
 	expect_damage(&leaf[16], leaf[16] ^ 1, "the number of entries is wrong");
-	expect_damage(&leaf[22], 0xff, "the counts before a child are wrong");
+	expect_damage(&leaf[22], 0xff, "the number of entries or rows is wrong");
 	expect_damage(&leaf[4], (uint8_t) (leaf[4] - 1), "the last block does not end where the data do");
 	expect_damage(&leaf[24 + n * (bytes + 5) + 3], 0x7f, "a block has pages that are none of the run");
 	expect_no_such_page(&leaf[24 + n * (bytes + 5)]);
@@ -473,7 +473,7 @@ test_damage(void)
 	expect_damage(&root[8 + 8 + 7], 0xff, "the children are out of order");
 	n = root[2];
 	expect_damage(&root[8 + 8 * n + 3], 0xff, "it cannot be read");
-	expect_damage(&root[8 + 12 * n], 1, "the counts before a child are wrong");
+	expect_damage(&root[8 + 12 * n], 1, "the count before a child is wrong");
 
 	/* Equal keys go on from block to block. */
 	make_pairs(&kinds[HOT], 0);
