@@ -18,11 +18,13 @@ CREATE INDEX t_idx ON t USING rencoder (v) WITH (storage = run, autosummarize = 
 CREATE FUNCTION change(k int, step int) RETURNS void LANGUAGE sql AS
 	'UPDATE t SET v = hashint8extended(id, k) WHERE id % step = 0';
 -- Pages of the deltas, that where a run is described included, and of all that are smaller.
-CREATE VIEW deltas AS
+CREATE FUNCTION deltas(index regclass) RETURNS TABLE (run int8, pages int8, smaller int8)
+LANGUAGE sql AS $$
 	SELECT run, pages + 1 AS pages,
 		coalesce(sum(pages + 1) OVER (ORDER BY pages, run ROWS BETWEEN UNBOUNDED PRECEDING AND 1
 			PRECEDING), 0) AS smaller
-	FROM rencoder_runs('t_idx') WHERE kind = 'delta';
+	FROM rencoder_runs(index) WHERE kind = 'delta'
+$$;
 
 -- A session that makes them itself, without a worker, takes in those that are not larger than what
 -- is new; so each is larger than all smaller ones together.
@@ -31,7 +33,7 @@ DO $$
 BEGIN
 	FOR i IN 1 .. 12 LOOP
 		PERFORM change(i, 7);
-		INSERT INTO made SELECT i, d.* FROM deltas d;
+		INSERT INTO made SELECT i, d.* FROM deltas('t_idx') d;
 	END LOOP;
 END $$;
 SELECT bool_and(pages > smaller) AS larger_than_smaller_ones,
@@ -40,23 +42,41 @@ FROM (SELECT *, count(*) OVER (PARTITION BY i) AS n FROM made) q;
 -- How often an entry was written, on average.
 SELECT sum(pages) < 4 * max(last) AS seldom
 FROM (SELECT run, max(pages) AS pages FROM made GROUP BY run) q,
-	(SELECT sum(pages) AS last FROM deltas) l;
+	(SELECT sum(pages) AS last FROM deltas('t_idx')) l;
 
 -- VACUUM takes in more of them: each is more than eight times as large as all smaller ones.
-REINDEX INDEX t_idx;
+CREATE TABLE renewed (id int, v int8) WITH (fillfactor = 60, autovacuum_enabled = off);
+INSERT INTO renewed SELECT i, hashint8extended(i, 0) FROM generate_series(1, 1400000) i;
+CREATE INDEX renewed_idx ON renewed USING rencoder (v)
+	WITH (storage = run, bits_per_key = 60, autosummarize = off);
+UPDATE renewed SET v = hashint8extended(id, 1) WHERE id % 30 = 0;
+VACUUM renewed;
+SELECT count(*) FROM deltas('renewed_idx');
 TRUNCATE made;
-SELECT change(21, 1);
-VACUUM t;
-SELECT count(*) FROM deltas;
 \set ECHO none
-SELECT step FROM generate_series(22, 41) i, unnest(ARRAY[format('UPDATE t SET v = '
-	'hashint8extended(id, %s) WHERE id %% 200 = 0', i), 'VACUUM t',
-	format('INSERT INTO made SELECT %s, d.* FROM deltas d', i)]) step
+SELECT step FROM generate_series(2, 21) i, unnest(ARRAY[format('UPDATE renewed SET v = '
+	'hashint8extended(id, %s) WHERE ctid < ''(2,0)''', i), 'VACUUM renewed',
+	format('INSERT INTO made SELECT %s, d.* FROM deltas(''renewed_idx'') d', i)]) step
 \gexec
 \set ECHO all
 SELECT bool_and(pages > 8 * smaller) AS much_larger, max(n) AS most
 FROM (SELECT *, count(*) OVER (PARTITION BY i) AS n FROM made) q;
 SELECT count(DISTINCT run) < 5 AS large_one_is_kept FROM made WHERE pages > 20;
+
+-- When deltas have more than a twelfth of the pages of base runs, and more than a few, VACUUM
+-- renews these: then no delta is left.
+CREATE VIEW pages AS
+	SELECT coalesce(sum(pages) FILTER (WHERE kind = 'delta'), 0) AS deltas,
+		sum(pages) FILTER (WHERE kind = 'base') AS base
+	FROM rencoder_runs('renewed_idx') WHERE state = 'live';
+SELECT deltas BETWEEN 17 AND base / 12 AS few FROM pages;
+UPDATE renewed SET v = hashint8extended(id, 1) WHERE id % 15 = 1;
+SELECT deltas BETWEEN base / 10 AND base / 3 AS more FROM pages;
+VACUUM renewed;
+SELECT deltas FROM pages;
+SELECT rencoder_index_check('renewed_idx', true);
+
+REINDEX INDEX t_idx;
 
 -- While the table is locked the worker cannot make a delta, and many pages are pending.  VACUUM
 -- makes one of all, and leaves some of the pages for later ones; the others are free.
@@ -80,22 +100,4 @@ SELECT spare_pages, pg_relation_size('t_idx') <= :size AS no_larger FROM rencode
 SELECT rencoder_index_check('t_idx', true);
 SELECT rows_of('v > 0', true) = rows_of('v > 0', false) AS same;
 
--- When deltas have more than a tenth of the pages of base runs, and more than a few, VACUUM renews
--- these: then no delta is left.
-CREATE TABLE renewed (id int, v int8) WITH (fillfactor = 60, autovacuum_enabled = off);
-INSERT INTO renewed SELECT i, hashint8extended(i, 0) FROM generate_series(1, 700000) i;
-CREATE INDEX renewed_idx ON renewed USING rencoder (v)
-	WITH (storage = run, bits_per_key = 60, autosummarize = off);
-CREATE VIEW pages AS
-	SELECT coalesce(sum(pages) FILTER (WHERE kind = 'delta'), 0) AS deltas,
-		sum(pages) FILTER (WHERE kind = 'base') AS base
-	FROM rencoder_runs('renewed_idx') WHERE state = 'live';
-UPDATE renewed SET v = hashint8extended(id, 1) WHERE id % 15 = 0;
-VACUUM renewed;
-SELECT deltas BETWEEN base / 10 AND 64 AS few FROM pages;
-UPDATE renewed SET v = hashint8extended(id, 1) WHERE id % 15 = 1;
-SELECT deltas BETWEEN base / 10 AND base / 3 AND deltas > 64 AS more FROM pages;
-VACUUM renewed;
-SELECT deltas FROM pages;
-SELECT rencoder_index_check('renewed_idx', true);
 DROP SCHEMA runs_deltas CASCADE;

@@ -23,7 +23,7 @@
 
 /* So many runs become one, if the largest is not more than SIZES times the smallest. */
 #define MERGE_RUNS		8
-#define MERGE_QUIET		4		/* when no rows come */
+#define MERGE_QUIET		3		/* when no rows come */
 #define MERGE_SIZES		4
 
 /* VACUUM and the worker merge no more groups, or a share of all there are. */
@@ -38,12 +38,11 @@
 /*
  * Keys of deltas go when their groups have a later cut.  If deltas have more than this part of the
  * pages of the base runs, and more than a few, VACUUM, or the worker, renews the groups that have
- * the earliest; while rows come the worker waits for the other part, and renews noted ones only.  An
- * entry of a delta takes three times the bits of one in a base run.
+ * the earliest; while rows come the worker renews noted ones only.  An entry of a delta takes three
+ * times the bits of one in a base run.
  */
-#define RENEWAL_PART	10
-#define RENEWAL_PART_BUSY	5
-#define RENEWAL_PAGES	64
+#define RENEWAL_PART	12
+#define RENEWAL_PAGES	16
 
 /* Deltas are written anew after a flush if they have no more pages for each group of its run. */
 #define NEEDLESS_PAGES		1024
@@ -162,19 +161,19 @@ choose_earliest(const RencoderRunGroups *groups, const Task *task)
 
 /* Are there so many keys in deltas that base runs are to be made anew? */
 static bool
-renewal_is_due(Relation index, int part)
+renewal_is_due(Relation index)
 {
 	uint64		base;
 	uint64		delta;
 
 	rencoder_run_groups_count_pages(index, &base, &delta);
-	return delta > RENEWAL_PAGES && delta > base / part;
+	return delta > RENEWAL_PAGES && delta > base / RENEWAL_PART;
 }
 
 bool
 rencoder_compact_is_overdue(Relation index)
 {
-	return rencoder_options_use_runs(index) && renewal_is_due(index, RENEWAL_PART_BUSY);
+	return rencoder_options_use_runs(index) && renewal_is_due(index);
 }
 
 /*
@@ -435,9 +434,9 @@ rencoder_compact_vacuum(Relation index, Relation heap)
 	merge = make_merge_task(ngroups);
 	while (make_one(index, heap, &merge, &choice) == RENCODER_COMPACT_DONE)
 		;
-	if (renewal_is_due(index, RENEWAL_PART))
+	if (renewal_is_due(index))
 		rencoder_delta_drop_needless(index);
-	if (renewal_is_due(index, RENEWAL_PART))
+	if (renewal_is_due(index))
 		(void) renew_some(index, heap, merge.most, false, false);
 	renew_stale(index, heap, merge.most);
 }
@@ -463,8 +462,7 @@ rencoder_compact_some(Relation index, Relation heap, bool quiet, bool filtered)
 	if (quiet)
 		merge.runs = MERGE_QUIET;
 	result = make_one(index, heap, &merge, &choice);
-	if (result == RENCODER_COMPACT_NOTHING &&
-		renewal_is_due(index, quiet ? RENEWAL_PART : RENEWAL_PART_BUSY))
+	if (result == RENCODER_COMPACT_NOTHING && renewal_is_due(index))
 		result = renew_some(index, heap, merge.most, true, !quiet);
 	return result;
 }

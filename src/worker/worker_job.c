@@ -23,6 +23,9 @@
 /* How long slices wait for their group to be full. */
 #define GAP_MS				1000
 
+/* How often groups are looked for because deltas are large, when none was found. */
+#define OVERDUE_MS			1000
+
 /* It looks for gaps so many slices back; older ones are for VACUUM. */
 #define WINDOW_SLICES		1024
 
@@ -115,6 +118,17 @@ may_wait(RencoderJob *job, Relation index, const RencoderMeta *meta, uint64 end)
 	return job->gap_since != 0 && !TimestampDifferenceExceeds(job->gap_since, now, GAP_MS);
 }
 
+/*
+ * Are deltas too large?  Those of random updates may be, of which no group is to be made anew while
+ * rows come.
+ */
+static bool
+is_overdue(const RencoderJob *job, Relation index)
+{
+	return TimestampDifferenceExceeds(job->settled_at, GetCurrentTimestamp(), OVERDUE_MS) &&
+		rencoder_compact_is_overdue(index);
+}
+
 /* Ranges of the tail; where the index keeps its keys in runs they are noted. */
 static void
 summarize_tail(Relation index, Relation heap, const RencoderMeta *meta, BlockNumber nblocks,
@@ -181,7 +195,7 @@ rencoder_worker_job_serve(RencoderJob *job, Relation index, Relation heap)
 	 * when there is another, when deltas have got too large, and when the
 	 * table is quiet.
 	 */
-	flushes = quiet || rencoder_compact_is_overdue(index) ||
+	flushes = quiet || is_overdue(job, index) ||
 		(full != job->settled &&
 		 !(waits && full < job->settled + RENCODER_WORTH_FLUSHING));
 
@@ -210,6 +224,8 @@ rencoder_worker_job_serve(RencoderJob *job, Relation index, Relation heap)
 		return JOB_UNFINISHED;
 	if (result == RENCODER_COMPACT_WAITED_FOR)
 		return JOB_LOCKED;
+	if (flushes)
+		job->settled_at = GetCurrentTimestamp();
 	job->settled = full;
 	return quiet ? JOB_DONE : JOB_WAITING;
 }

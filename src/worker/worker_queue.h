@@ -48,6 +48,7 @@ typedef struct RencoderJob
 	TimestampTz gap_since;		/* when complete slices were first seen that
 								 * wait for their group; 0: none do */
 	uint64		settled;		/* full groups of which none is to be flushed */
+	TimestampTz settled_at;		/* when that was found out last */
 	RencoderTailReads reads;	/* what scans have read of the tail */
 } RencoderJob;
 
