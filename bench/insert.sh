@@ -5,11 +5,11 @@
 #   bash bench/insert.sh [MILLIONS [SEED]]
 #
 # COPY of 1 million random int8 into a table of MILLIONS (default 2) million rows, at 35 and at 185 rows a
-# page, with no index, with rencoder (automatic summarization by the worker; off; by the sessions
-# themselves, because no worker can be had), and with a btree.  pgbench inserts row by row, with rencoder
-# and with BRIN minmax, and updates the indexed column of random rows, with rencoder and with a btree.  All
-# numbers are ratios between cases of the same run.  Ends with exit code 1 if a
-# limit is exceeded.
+# page, with no index, with rencoder (as it is by default, with a worker; automatic summarization off; by
+# the sessions themselves, because no worker can be had; filters alone), and with a btree.  pgbench inserts
+# row by row, without an index, with BRIN minmax and with rencoder, while nobody reads and while 50 queries a
+# second ask for values, and updates the indexed column of random rows, with rencoder and with a btree.  All
+# numbers are ratios between cases of the same run.  Ends with exit code 1 if a limit is exceeded.
 set -euo pipefail
 # shellcheck source=bench/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
@@ -23,9 +23,10 @@ UPDATE_ROWS=500000
 UPDATE_ROUNDS=5
 UPDATES=20000
 INDEX_none=''
-INDEX_worker='USING rencoder (id) WITH (storage = filter)'
-INDEX_off='USING rencoder (id) WITH (autosummarize = off, storage = filter)'
+INDEX_worker='USING rencoder (id)'
+INDEX_off='USING rencoder (id) WITH (autosummarize = off)'
 INDEX_inline=$INDEX_worker
+INDEX_filter='USING rencoder (id) WITH (storage = filter)'
 INDEX_btree='USING btree (id)'
 
 # 44 bytes with the line pointer make 185 rows a page; a filler of 188 more, 35.
@@ -136,34 +137,52 @@ limit_copy() { # TABLE CASE PHASE RATE-LIMIT WAL-LIMIT
 # behind the disk.
 single_rows() {
     local round what
-    bench_sql -q <<SQL
-CREATE TABLE single_brin (id int8, n int4, filler text);
-CREATE TABLE single_rencoder (id int8, n int4, filler text);
-ALTER TABLE single_brin ALTER filler SET STORAGE plain;
-ALTER TABLE single_rencoder ALTER filler SET STORAGE plain;
-CREATE INDEX ON single_brin USING brin (id) WITH (pages_per_range = 32);
-CREATE INDEX single_rencoder_id ON single_rencoder USING rencoder (id) WITH (pages_per_range = 32, storage = filter);
-CREATE TABLE rates (what text, round int, tps numeric);
-SQL
-    for what in brin rencoder; do
+    for what in none brin rencoder; do
+        bench_sql -q -c "CREATE TABLE single_$what (id int8, n int4, filler text)" -c "ALTER TABLE single_$what ALTER filler SET STORAGE plain"
         cat >"$WORK/$what.pgbench" <<SQL
 \set n random_gaussian(-2000000000, 2000000000, 3)
 INSERT INTO single_$what VALUES (:n * 4611686018::int8, :n, repeat('x', 184));
 SQL
     done
+    bench_sql -q <<'SQL'
+CREATE INDEX ON single_brin USING brin (id) WITH (pages_per_range = 32);
+CREATE INDEX single_rencoder_id ON single_rencoder USING rencoder (id) WITH (pages_per_range = 32);
+CREATE TABLE rates (what text, round int, tps numeric);
+SQL
+    cat >"$WORK/reader.pgbench" <<'SQL'
+\set n random_gaussian(-2000000000, 2000000000, 3)
+SELECT count(filler) FROM single_rencoder WHERE id = :n * 4611686018::int8;
+SQL
+    # Round 0 is to warm up.
     for ((round = 0; round <= SINGLE_ROUNDS; round++)); do
-        for what in brin rencoder; do
-            PGOPTIONS='-c synchronous_commit=off' pgbench -n -M prepared -c 2 -j 2 -T "$SINGLE_SECONDS" --random-seed=$((SEED + round)) \
-                -f "$WORK/$what.pgbench" postgres >"$WORK/log/pgbench" 2>&1 || { show_log "$WORK/log/pgbench" 20; die 'pgbench failed'; }
-            # Round 0 is to warm up.
-            ((round == 0)) || bench_sql -q -c "INSERT INTO rates VALUES ('$what', $round, $(sed -n 's/^tps = \([0-9.]*\).*/\1/p' "$WORK/log/pgbench"))"
+        for what in none brin rencoder; do insert_singles "$what" "$what" "$round"; done
+    done
+    report_singles rencoder none 0.95
+    report_singles rencoder brin 0.97
+    # The same reader in both cases.
+    for ((round = 0; round <= SINGLE_ROUNDS; round++)); do
+        for what in none rencoder; do
+            pgbench -n -M prepared -c 1 -R 50 -T 1000 -f "$WORK/reader.pgbench" postgres >"$WORK/log/reader" 2>&1 &
+            insert_singles "$what" "$what, read" "$round"
+            kill $!
+            wait $! || true
         done
     done
-    bench_sql -c "SELECT format('  BRIN %s rows/s, rencoder %s', round(avg(tps) FILTER (WHERE what = 'brin')), round(avg(tps) FILTER (WHERE what = 'rencoder'))) FROM rates"
-    bench_sql -c "SELECT format('  rencoder: %s ranges, %s not summarized', ranges, unsummarized) FROM rencoder_candidates('single_rencoder_id', 0::int8, 0::int8)"
-    bench_limit '  single rows: rows/s, times BRIN minmax' "$(bench_sql -c "SELECT round(percentile_cont(0.5) WITHIN GROUP (ORDER BY r.tps / b.tps)::numeric, 3)
-        FROM rates AS r JOIN rates AS b USING (round) WHERE r.what = 'rencoder' AND b.what = 'brin'")" '>=' 0.97
+    bench_sql -c "SELECT format('  noted ranges: %s', sum(noted)) FROM rencoder_groups('single_rencoder_id')"
+    report_singles 'rencoder, read' 'none, read' 0.85
     bench_sql -q -c "SELECT rencoder_index_check('single_rencoder_id', true)" >/dev/null
+}
+
+insert_singles() { # TABLE CASE ROUND
+    PGOPTIONS='-c synchronous_commit=off' pgbench -n -M prepared -c 2 -j 2 -T "$SINGLE_SECONDS" --random-seed=$((SEED + $3)) \
+        -f "$WORK/$1.pgbench" postgres >"$WORK/log/pgbench" 2>&1 || { show_log "$WORK/log/pgbench" 20; die 'pgbench failed'; }
+    (($3 == 0)) || bench_sql -q -c "INSERT INTO rates VALUES ('$2', $3, $(sed -n 's/^tps = \([0-9.]*\).*/\1/p' "$WORK/log/pgbench"))"
+}
+
+report_singles() { # CASE OTHER-CASE LIMIT
+    bench_sql -c "SELECT format('  %s: %s rows/s, %s: %s', '$1', round(avg(tps) FILTER (WHERE what = '$1')), '$2', round(avg(tps) FILTER (WHERE what = '$2'))) FROM rates"
+    bench_limit "  single rows, $1: rows/s, times those of $2" "$(bench_sql -c "SELECT round(percentile_cont(0.5) WITHIN GROUP (ORDER BY r.tps / b.tps)::numeric, 3)
+        FROM rates AS r JOIN rates AS b USING (round) WHERE r.what = '$1' AND b.what = '$2'")" '>=' "$3"
 }
 
 # Updates of the indexed column of random rows; their ranges are summarized, and there is room for them.
@@ -222,10 +241,10 @@ main() {
     bench_machine
     echo "Seed: $SEED.  COPY of 1 million rows into $MILLIONS million; medians of $ROUNDS."
     make_tables
-    copy_rounds workers none worker off
+    copy_rounds workers none worker off filter
     for tab in wide narrow; do
         copy_once "$tab" btree workers
-        for what in worker off btree; do report_copy "$tab" "$what" workers; done
+        for what in worker off filter btree; do report_copy "$tab" "$what" workers; done
     done
     single_rows
     random_updates
@@ -233,11 +252,13 @@ main() {
     "$(bench_bin)/pg_ctl" -D "$WORK/data" -w -s -l "$WORK/log/server" restart
     copy_rounds no-workers none inline
     for tab in wide narrow; do report_copy "$tab" inline no-workers; done
-    limit_copy wide worker workers 0.95 1.10
-    limit_copy wide off workers 0.95 1.10
+    for what in worker off; do
+        limit_copy wide "$what" workers 0.93 1.05
+        limit_copy narrow "$what" workers 0.9 1.35
+    done
+    limit_copy wide filter workers 0.95 1.10
+    limit_copy narrow filter workers 0.95 1.15
     limit_copy wide inline no-workers 0.75 1.10
-    limit_copy narrow worker workers 0.95 1.15
-    limit_copy narrow off workers 0.95 1.15
     limit_copy narrow inline no-workers 0.75 1.15
     bench_finish
 }
