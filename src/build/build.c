@@ -26,7 +26,7 @@
 #include "build/build_run.h"
 #include "plan/sample_record.h"
 #include "store/horizon.h"
-#include "store/run_roots.h"
+#include "store/run_pages.h"
 #include "table/coder_columns.h"
 
 /*

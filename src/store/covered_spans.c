@@ -28,7 +28,7 @@ rencoder_covered_spans_find(const RencoderMetaPageData *metadata, uint32 group)
 RencoderEntryData
 rencoder_covered_span_entry(const RencoderCoveredSpan *span)
 {
-	RencoderEntryData entry = {.flags = (uint16) (RENCODER_ENTRY_COVERED | span->flags),
+	RencoderEntryData entry = {.flags = RENCODER_ENTRY_COVERED | span->flags,
 	.horizon = span->horizon,.run = span->run};
 
 	return entry;

@@ -6,8 +6,9 @@
 
 #include "access/htup_details.h"
 #include "miscadmin.h"
-
-#include "store/run_roots.h"
+#include "utils/inval.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
 
 /* ---- Writing ---- */
 
@@ -369,6 +370,91 @@ rencoder_run_reader_begin(RencoderRunReader *reader, Relation index,
 	return true;
 }
 
+/*
+ * ---- Kept roots ----
+ *
+ * A page of a LIVE run never changes, and its number is given to no other run of the index's file.
+ * So a copy serves as long as the list has the run: a scan reads the metapage, and no root again.
+ *
+ * An index that is built anew in the same file (TRUNCATE of a table of this transaction) begins with
+ * run 1 again: the build forgets what is kept.  So does one whose file is named as that of an index
+ * which was dropped, after 4 billion others: of this the relation cache is told.
+ */
+
+/* As many are kept, 128 kB at most. */
+#define KEPT_ROOTS	16
+
+typedef struct KeptRoot
+{
+	BlockNumber blkno;			/* of the index */
+	uint32		run;			/* 0: none */
+	Oid			indexoid;
+	RencoderLocator locator;
+	Size		size;
+	char	   *page;			/* room of BLCKSZ, or NULL */
+} KeptRoot;
+
+static KeptRoot roots[KEPT_ROOTS];
+static int	oldest;
+static bool registered = false;
+
+/* A relcache callback: forgets roots of an index, or of all. */
+static void
+forget_roots(Datum arg, Oid relid)
+{
+	for (int i = 0; i < KEPT_ROOTS; i++)
+	{
+		if (!OidIsValid(relid) || roots[i].indexoid == relid)
+			roots[i].run = 0;
+	}
+}
+
+void
+rencoder_run_roots_forget(Relation index)
+{
+	forget_roots((Datum) 0, RelationGetRelid(index));
+}
+
+/* Copies a root that is kept to "room"; false if it is not. */
+static bool
+find_root(Relation index, uint32 run, BlockNumber blkno, char *room)
+{
+	for (int i = 0; i < KEPT_ROOTS; i++)
+	{
+		const KeptRoot *root = &roots[i];
+
+		if (root->blkno != blkno || root->run != run || root->indexoid != RelationGetRelid(index) ||
+			memcmp(&root->locator, &rencoder_relation_locator(index), sizeof(RencoderLocator)) != 0)
+			continue;
+		memcpy(room, root->page, root->size);
+		return true;
+	}
+	return false;
+}
+
+/* Keeps the first bytes of a root, which have been verified, perhaps instead of another one. */
+static void
+keep_root(Relation index, uint32 run, BlockNumber blkno, const char *page, Size size)
+{
+	KeptRoot   *root = &roots[oldest];
+
+	if (!registered)
+		CacheRegisterRelcacheCallback(forget_roots, (Datum) 0);
+	registered = true;
+	root->run = 0;
+	if (root->page == NULL)
+		root->page = MemoryContextAlloc(TopMemoryContext, BLCKSZ);
+	memcpy(root->page, page, size);
+	root->size = size;
+	root->blkno = blkno;
+	root->indexoid = RelationGetRelid(index);
+	root->locator = rencoder_relation_locator(index);
+	root->run = run;
+	oldest = (oldest + 1) % KEPT_ROOTS;
+}
+
+/* ---- Pages, one after the other ---- */
+
 static void
 release_leaf(RencoderRunReader *reader)
 {
@@ -387,7 +473,7 @@ copy_inner(RencoderRunReader *reader, BlockNumber blkno, int level)
 	Page		page;
 	Size		size;
 
-	if (is_root && rencoder_run_root_find(reader->index, reader->number, blkno, copy))
+	if (is_root && find_root(reader->index, reader->number, blkno, copy))
 		return copy;
 	buf = rencoder_page_try_read(reader->index, blkno, RENCODER_PAGE_RUN, &reader->fault);
 	reader->npages++;
@@ -399,7 +485,7 @@ copy_inner(RencoderRunReader *reader, BlockNumber blkno, int level)
 	memcpy(copy, page, size);
 	UnlockReleaseBuffer(buf);
 	if (is_root && RencoderPageGetRunPage(copy)->number == reader->number)
-		rencoder_run_root_keep(reader->index, reader->number, blkno, copy, size);
+		keep_root(reader->index, reader->number, blkno, copy, size);
 	return copy;
 }
 

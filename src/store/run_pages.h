@@ -113,6 +113,9 @@ extern const char *rencoder_run_reader_fault(const RencoderRunReader *reader, co
 											 BlockNumber *blkno);
 extern void rencoder_run_reader_end(RencoderRunReader *reader);
 
+/* A session keeps some roots that scans have read: forgets those of an index, which is built anew. */
+extern void rencoder_run_roots_forget(Relation index);
+
 /* What a tree is of, for messages: "column 1", "nulls of column 1"; palloc'd. */
 extern const char *rencoder_run_tree_name(Relation index, int tree);
 
