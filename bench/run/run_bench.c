@@ -31,9 +31,9 @@ typedef struct pair
 {
 	uint64_t	key;
 	uint32_t	page;
-} pair;
+}			pair;
 
-static pair *pairs;
+static pair * pairs;
 static size_t npairs;
 static uint32_t npages;
 static uint8_t **stored;
@@ -55,8 +55,8 @@ cpu_time(void)
 static int
 compare(const void *a, const void *b)
 {
-	const pair *x = (const pair *) a;
-	const pair *y = (const pair *) b;
+	const		pair *x = (const pair *) a;
+	const		pair *y = (const pair *) b;
 
 	if (x->key != y->key)
 		return x->key < y->key ? -1 : 1;
@@ -135,7 +135,7 @@ build(const char *name, renc_run_options *options, renc_run *run)
 		   (double) run->entries / (double) npairs, run->nleaves, run->ninner,
 		   (double) used / run->nleaves / PAYLOAD, share_of_gap_blocks(), predicted,
 		   (cpu_time() - start) / (double) npairs);
-	wrong = renc_run_check(run, fetch, NULL, &page);
+	wrong = renc_run_check(run, false, fetch, NULL, &page);
 	if (wrong != NULL)
 	{
 		fprintf(stderr, "%s: page %u: %s\n", name, page, wrong);

@@ -351,27 +351,27 @@ extern const char *renc_run_rank(const renc_run *run, renc_run_read read, void *
 
 /* ---- Verifier: any bytes ---- */
 
-/* What a page that is in order says of itself. */
+/* What a leaf that is in order says of itself. */
 typedef struct renc_run_summary
 {
 	uint64_t	key;			/* separator of the first block */
 	uint64_t	last;			/* nothing begins behind: cell of the last
-								 * entry, last key */
-	uint64_t	reach;			/* the greatest key of all cells; of leaves
-								 * only */
-	int			widest;			/* cell; of leaves only */
-	uint64_t	entries;		/* inner pages: before the first child */
+								 * entry */
+	uint64_t	reach;			/* the greatest key of all cells */
+	int			widest;			/* cell */
+	uint64_t	entries;
 	uint64_t	rows;
 } renc_run_summary;
 
-/* NULL, or what is wrong with the payload of a leaf of the run, or of an inner page of "level". */
+/* NULL, or what is wrong with the payload of a leaf of the run. */
 extern const char *renc_run_check_leaf(const uint8_t *page, const renc_run *run,
 									   renc_run_summary *summary);
-extern const char *renc_run_check_inner(const uint8_t *page, size_t payload, int level,
-										renc_run_summary *summary);
 
-/* Checks all pages, and that they fit each other; reads each once. */
-extern const char *renc_run_check(const renc_run *run, renc_run_read read, void *arg,
+/*
+ * Checks all pages, and that they fit each other; reads each once.  "exact": cells are to be whole
+ * keys.
+ */
+extern const char *renc_run_check(const renc_run *run, bool exact, renc_run_read read, void *arg,
 								  uint32_t *failed_page);
 
 #endif							/* RENC_RUN_H */

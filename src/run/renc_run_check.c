@@ -100,40 +100,13 @@ renc_run_check_leaf(const uint8_t *page, const renc_run *run, renc_run_summary *
 	return NULL;
 }
 
-const char *
-renc_run_check_inner(const uint8_t *page, size_t payload, int level, renc_run_summary *summary)
-{
-	renc_run_step step;
-	const char *wrong = renc_run_open_inner(&step, page, payload, level);
-
-	memset(summary, 0, sizeof(*summary));
-	if (wrong != NULL)
-		return wrong;
-	if (page[1] != 0 || renc_run_get32(page + 4) != 0)
-		return "unknown flags";
-	for (uint32_t i = 0; i < step.n; i++)
-	{
-		if (renc_run_child_reach(&step, i) & ~(REACHED | MAX_WIDTH))
-			return "unknown flags";
-		if (i == 0)
-			continue;
-		if (renc_run_child_key(&step, i) < renc_run_child_key(&step, i - 1))
-			return "the children are out of order";
-		if (renc_run_entries_before_child(&step, i) <= renc_run_entries_before_child(&step, i - 1))
-			return "the counts of the children do not rise";
-	}
-	summary->key = renc_run_child_key(&step, 0);
-	summary->last = renc_run_child_key(&step, step.n - 1);
-	summary->entries = renc_run_entries_before_child(&step, 0);
-	return NULL;
-}
-
 /* ---- The tree ---- */
 
 /* What was found before the page that is looked at. */
 typedef struct tree_check
 {
 	const renc_run *run;
+	bool		exact;
 	renc_run_read read;
 	void	   *arg;
 	uint32_t   *failed_page;
@@ -145,15 +118,14 @@ typedef struct tree_check
 	uint32_t	ninner;
 } tree_check;
 
-/* What the inner page above says of its child, if there is one. */
+/* What the inner page above says of its child. */
 typedef struct child_claim
 {
-	uint32_t	page;
-	bool		any;
 	uint64_t	key;
 	uint8_t		reach;
 } child_claim;
 
+/* A leaf; no key of it lies behind "end".  "claim": NULL for the root. */
 static const char *
 check_leaf_in_tree(tree_check *t, const uint8_t *page, const child_claim *claim, uint64_t end)
 {
@@ -163,12 +135,14 @@ check_leaf_in_tree(tree_check *t, const uint8_t *page, const child_claim *claim,
 
 	if (wrong != NULL)
 		return wrong;
-	if (claim->any && summary.key != claim->key)
+	if (claim != NULL && summary.key != claim->key)
 		return "its first key is not the one that the page above says";
 	if (t->nleaves > 0 && summary.key < t->last)
 		return "it is out of order";
 	if (summary.last > end)
 		return "it has keys that belong to the next page";
+	if (t->exact && summary.widest > 0)
+		return "it has cells of more than a key";
 	if (reached)
 	{
 		int			width = claim->reach & MAX_WIDTH;
@@ -186,85 +160,68 @@ check_leaf_in_tree(tree_check *t, const uint8_t *page, const child_claim *claim,
 	return NULL;
 }
 
-/* Checks a page; if it is an inner one, opens it at the first child. */
+/*
+ * A page and all below it.  That the children of an inner page are in order, and that their counts
+ * rise, is seen in the leaves.
+ */
 static const char *
-check_page(tree_check *t, renc_run_step *step, int level, const child_claim *claim, uint64_t end)
+check_subtree(tree_check *t, uint32_t number, int level, const child_claim *claim, uint64_t end)
 {
-	renc_run_summary summary;
+	renc_run_step step;
 	const uint8_t *page;
 	const char *wrong;
 
-	*t->failed_page = claim->page;
+	*t->failed_page = number;
 	if (level == 0 ? t->nleaves >= t->run->nleaves : t->ninner >= t->run->ninner)
 		return "the run has more pages than it says";
-	page = t->read(t->arg, claim->page, level);
+	page = t->read(t->arg, number, level);
 	if (page == NULL)
 		return "it cannot be read";
 	if (level == 0)
 		return check_leaf_in_tree(t, page, claim, end);
 	t->ninner++;
-	wrong = renc_run_check_inner(page, t->run->payload, level, &summary);
+	wrong = renc_run_open_inner(&step, page, t->run->payload, level);
 	if (wrong != NULL)
 		return wrong;
-	if (claim->any && summary.key != claim->key)
+	if (page[1] != 0 || renc_run_get32(page + 4) != 0)
+		return "unknown flags";
+	if (claim != NULL && renc_run_child_key(&step, 0) != claim->key)
 		return "its first key is not the one that the page above says";
-	(void) renc_run_open_inner(step, page, t->run->payload, level);
-	if (claim->any && renc_run_child_reach(step, 0) != claim->reach)
+	if (claim != NULL && renc_run_child_reach(&step, 0) != claim->reach)
 		return "its first child is not the one that the page above says";
-	step->number = claim->page;
-	return NULL;
-}
+	for (uint32_t i = 0; wrong == NULL && i < step.n; i++)
+	{
+		child_claim child = {renc_run_child_key(&step, i), renc_run_child_reach(&step, i)};
 
-static const char *
-check_totals(const tree_check *t)
-{
-	*t->failed_page = t->run->root;
-	if (t->nleaves != t->run->nleaves || t->ninner != t->run->ninner)
-		return "the number of pages is wrong";
-	if (t->entries != t->run->entries || t->rows != t->run->rows)
-		return "the number of entries or rows is wrong";
-	if (t->reach < t->run->greatest)
-		return "the greatest key is wrong";
-	return NULL;
+		*t->failed_page = number;
+		if (child.reach & ~(REACHED | MAX_WIDTH))
+			return "unknown flags";
+		if (renc_run_entries_before_child(&step, i) != t->entries)
+			return "the count before a child is wrong";
+		wrong = check_subtree(t, renc_run_child_page(&step, i), level - 1, &child,
+							  i + 1 < step.n ? renc_run_child_key(&step, i + 1) : end);
+	}
+	return wrong;
 }
 
 const char *
-renc_run_check(const renc_run *run, renc_run_read read, void *arg, uint32_t *failed_page)
+renc_run_check(const renc_run *run, bool exact, renc_run_read read, void *arg, uint32_t *failed_page)
 {
-	tree_check	t = {run, read, arg, failed_page, 0, 0, 0, 0, 0, 0};
-	renc_run_step step[RENC_RUN_MAX_LEVEL + 1];
-	uint64_t	end[RENC_RUN_MAX_LEVEL + 1];	/* keys of the level's page
-												 * end there */
-	child_claim claim = {run->root, false, 0, 0};
-	int			level = run->level;
+	tree_check	t = {run, exact, read, arg, failed_page, 0, 0, 0, 0, 0, 0};
 	const char *wrong;
 
 	*failed_page = run->root;
-	if (level < 0 || level > RENC_RUN_MAX_LEVEL)
+	if (run->level < 0 || run->level > RENC_RUN_MAX_LEVEL)
 		return "the level of the root is not valid";
-	end[level] = UINT64_MAX;
-	wrong = check_page(&t, &step[level], level, &claim, end[level]);
-	while (wrong == NULL && level <= run->level)
-	{
-		renc_run_step *above = &step[level];
-
-		/* A leaf, or an inner page that is done with. */
-		if (level == 0 || above->slot == above->n)
-		{
-			level++;
-			continue;
-		}
-		*failed_page = above->number;
-		if (renc_run_entries_before_child(above, above->slot) != t.entries)
-			return "the count before a child is wrong";
-		end[level - 1] = above->slot + 1 < above->n ? renc_run_child_key(above, above->slot + 1) : end[level];
-		claim.any = true;
-		claim.page = renc_run_child_page(above, above->slot);
-		claim.key = renc_run_child_key(above, above->slot);
-		claim.reach = renc_run_child_reach(above, above->slot);
-		above->slot++;
-		level--;
-		wrong = check_page(&t, &step[level], level, &claim, end[level]);
-	}
-	return wrong != NULL ? wrong : check_totals(&t);
+	wrong = check_subtree(&t, run->root, run->level, NULL, UINT64_MAX);
+	if (wrong != NULL)
+		return wrong;
+	*failed_page = run->root;
+	if (t.nleaves != run->nleaves || t.ninner != run->ninner)
+		return "the number of pages is wrong";
+	if (t.entries != run->entries || t.rows != run->rows)
+		return "the number of entries or rows is wrong";
+	if (t.reach < run->greatest)
+		return "the greatest key is wrong";
+	return NULL;
 }

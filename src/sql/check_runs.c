@@ -12,14 +12,15 @@
 #include "store/pending.h"
 
 static void
-check_run_entries(CheckState *state, const RencoderMetaPageData *metadata,
-				  const RencoderRunList *list)
+check_run_entries(CheckState *state)
 {
+	const RencoderRunList *list = &state->runs.list;
+
 	for (uint32 i = 0; i < list->n; i++)
 	{
 		const RencoderRunEntry *entry = &list->entry[i];
 
-		rencoder_check_note(state, entry->number > 0 && entry->number <= metadata->last_run,
+		rencoder_check_note(state, entry->number > 0 && entry->number <= state->metadata.last_run,
 							RENCODER_META_BLKNO, "The number of a run is out of range.");
 		for (uint32 j = 0; j < i; j++)
 			rencoder_check_note(state, list->entry[j].number != entry->number,
@@ -32,21 +33,16 @@ check_run_entries(CheckState *state, const RencoderMetaPageData *metadata,
 	}
 }
 
-/* What the info page says of a tree. */
+/* What the info page says of a tree, beside what whoever reads it looks at. */
 static void
 check_tree_info(CheckState *state, const RencoderRunEntry *entry, int tree,
 				const RencoderRunColumn *column)
 {
-	bool		empty = column->root == RENCODER_NO_BLOCK;
 	const char *name = rencoder_run_tree_name(state->index, tree);
 	const RencoderCoder *coder;
 
-	rencoder_check_note(state, empty == (column->entries == 0), entry->info,
-						psprintf("Run %u has entries or pages, but not both, of %s.", entry->number, name));
-	if (empty)
+	if (column->root == RENCODER_NO_BLOCK)
 		return;
-	rencoder_check_note(state, column->level <= RENC_RUN_MAX_LEVEL, entry->info,
-						psprintf("The tree of run %u, %s, is too high.", entry->number, name));
 	rencoder_check_note(state, column->least <= column->greatest && column->rows >= column->entries &&
 						column->false_pages >= 0, entry->info,
 						psprintf("What run %u says of %s is impossible.", entry->number, name));
@@ -64,12 +60,6 @@ check_info(CheckState *state, const RencoderRunEntry *entry, RencoderRunInfo inf
 {
 	uint64		npages = 1;
 
-	rencoder_check_note(state, info->natts == state->meta.natts, entry->info,
-						"The run has not as many columns as the index.");
-	if (state->fault != NULL)
-		return;
-	rencoder_check_note(state, info->nextents <= rencoder_run_max_extents(info->natts), entry->info,
-						"The run has an impossible number of extents.");
 	for (int tree = 0; tree < rencoder_run_ntrees(info->natts); tree++)
 	{
 		const RencoderRunColumn *column = &info->column[tree];
@@ -109,35 +99,6 @@ read_checked(void *arg, uint32_t page, int level)
 	return NULL;
 }
 
-/* Notes what the run core has found wrong. */
-static void
-note_tree_fault(CheckState *state, const CheckedReader *checked, const char *wrong,
-				BlockNumber blkno)
-{
-	if (checked->outside)
-		wrong = "it is not in the extents of the run";
-	wrong = rencoder_run_reader_fault(&checked->reader, wrong, &blkno);
-	rencoder_check_note(state, false, blkno, wrong);
-}
-
-/* A delta has whole keys. */
-static void
-check_whole_keys(CheckState *state, CheckedReader *checked, const RencoderRunEntry *entry, int tree)
-{
-	renc_interval all = {0, PG_UINT64_MAX};
-	renc_interval_set set = {&all, 1};
-	renc_run_search *search = palloc(sizeof(renc_run_search));
-
-	renc_run_search_begin(search, &checked->reader.run, read_checked, checked, &set);
-	while (renc_run_search_next(search))
-		rencoder_check_note(state, search->width == 0, entry->info,
-							psprintf("Run %u, %s: a delta has cells of more than a key.", entry->number,
-									 rencoder_run_tree_name(checked->reader.index, tree)));
-	if (search->failure != NULL)
-		note_tree_fault(state, checked, search->failure, search->failed_page);
-	pfree(search);
-}
-
 static void
 check_tree(CheckState *state, const RencoderRunEntry *entry, RencoderRunInfo info, int tree)
 {
@@ -147,11 +108,15 @@ check_tree(CheckState *state, const RencoderRunEntry *entry, RencoderRunInfo inf
 
 	if (!rencoder_run_reader_begin(&checked.reader, state->index, info, tree))
 		return;
-	wrong = renc_run_check(&checked.reader.run, read_checked, &checked, &failed);
+	wrong = renc_run_check(&checked.reader.run, entry->kind == RENCODER_RUN_DELTA, read_checked, &checked,
+						   &failed);
+	if (checked.outside)
+		wrong = "it is not in the extents of the run";
 	if (wrong != NULL)
-		note_tree_fault(state, &checked, wrong, failed);
-	else if (entry->kind == RENCODER_RUN_DELTA)
-		check_whole_keys(state, &checked, entry, tree);
+	{
+		wrong = rencoder_run_reader_fault(&checked.reader, wrong, &failed);
+		rencoder_check_note(state, false, failed, wrong);
+	}
 	rencoder_run_reader_end(&checked.reader);
 }
 
@@ -198,8 +163,9 @@ check_pending_entry(CheckState *state, const RencoderPendingEntry *entry, BlockN
 }
 
 static void
-check_pending(CheckState *state, const RencoderRuns *runs)
+check_pending(CheckState *state)
 {
+	const RencoderRuns *runs = &state->runs;
 	RencoderPendingWalk walk;
 
 	rencoder_check_note(state, (runs->pending_first == RENCODER_NO_BLOCK) ==
@@ -231,83 +197,20 @@ check_pending(CheckState *state, const RencoderRuns *runs)
 void
 rencoder_check_runs(CheckState *state)
 {
-	RencoderMetaPageData metadata;
-
 	do
 	{
-		RencoderRuns runs;
-
 		state->fault = NULL;
-		rencoder_runs_copy_with_meta(state->index, &runs, &metadata, NULL, NULL);
-		check_run_entries(state, &metadata, &runs.list);
-		for (uint32 i = 0; i < runs.list.n && state->fault == NULL; i++)
+		rencoder_runs_copy_with_meta(state->index, &state->runs, &state->metadata, NULL, NULL);
+		check_run_entries(state);
+		for (uint32 i = 0; i < state->runs.list.n && state->fault == NULL; i++)
 		{
-			if (runs.list.entry[i].state == RENCODER_RUN_LIVE)
-				check_run(state, &runs.list.entry[i]);
+			if (state->runs.list.entry[i].state == RENCODER_RUN_LIVE)
+				check_run(state, &state->runs.list.entry[i]);
 		}
-		check_pending(state, &runs);
-	} while (state->fault != NULL && rencoder_pending_has_moved(state->index, &metadata));
+		check_pending(state);
+	} while (state->fault != NULL && rencoder_pending_has_moved(state->index, &state->metadata));
 	if (state->fault != NULL)
 		rencoder_page_corrupted(state->index, state->fault_blkno, state->fault);
-}
-
-/* Remembers the run; NULL, or what is wrong with it. */
-static const char *
-load_run(CheckState *state, uint32 number)
-{
-	RencoderRuns runs;
-	const RencoderRunEntry *entry;
-	const char *fault = NULL;
-
-	if (state->run == number)
-		return NULL;
-	rencoder_runs_copy(state->index, &runs, NULL);
-	entry = rencoder_runs_find(&runs, number);
-	if (entry == NULL || entry->state != RENCODER_RUN_LIVE)
-		return "The group names a run that is not there.";
-	if (state->run_info != NULL)
-		pfree(state->run_info);
-	state->run = 0;
-	state->run_entry = *entry;
-	state->run_info = rencoder_run_read_info(state->index, entry, &fault);
-	if (state->run_info == NULL)
-		return fault;
-	state->run = number;
-	return NULL;
-}
-
-/* INV-13: the run that ranges of the group are read for may be LIVE, but not be named yet. */
-static void
-check_flushing(CheckState *state)
-{
-	uint32		number = state->copy->header[0]->flushing_run;
-	RencoderRuns runs;
-	const RencoderRunEntry *entry;
-
-	if (number == 0)
-		return;
-	rencoder_runs_copy(state->index, &runs, NULL);
-	entry = rencoder_runs_find(&runs, number);
-
-	/* On a standby it may have gone since the group was copied. */
-	rencoder_check_require(state, !state->primary ||
-						   (entry != NULL && entry->kind == RENCODER_RUN_BASE &&
-							entry->state != RENCODER_RUN_FREEING),
-						   state->copy->entry->header, "The group is read for a run that is not there.");
-}
-
-/* INV-11: what storage has, by its cut, came before it was made. */
-static void
-check_cuts(CheckState *state)
-{
-	const RencoderHeaderData *first = state->copy->header[0];
-	RencoderMetaPageData *metadata = rencoder_meta_copy(state->index);
-
-	for (int slice = 0; slice < RENC_GROUP_SLICES; slice++)
-		rencoder_check_require(state, first->cut[slice] <= metadata->pending_last_number,
-							   state->copy->entry->header,
-							   "A slice has the keys of pending pages to come.");
-	pfree(metadata);
 }
 
 /* INV-11: header, entry and run agree. */
@@ -320,9 +223,13 @@ rencoder_check_run_of_group(CheckState *state)
 	renc_mask	summarized = rencoder_set_get(first->summarized);
 	bool		all = renc_mask_within(renc_mask_all(), rencoder_set_get(first->covered));
 	uint32		number = first->run;
-	const char *fault;
+	const RencoderRunEntry *run = rencoder_runs_find(&state->runs, number);
+	const RencoderRunEntry *next = rencoder_runs_find(&state->runs, first->flushing_run);
 
-	check_cuts(state);
+	/* What storage has, by its cut, came before it was made. */
+	for (int slice = 0; slice < RENC_GROUP_SLICES; slice++)
+		rencoder_check_require(state, first->cut[slice] <= state->metadata.pending_last_number, header,
+							   "A slice has the keys of pending pages to come.");
 	rencoder_check_require(state, copy->entry->run == number &&
 						   (rencoder_group_least_cut(first) == PG_UINT64_MAX ||
 							copy->entry->cut == rencoder_group_least_cut(first)),
@@ -335,22 +242,29 @@ rencoder_check_run_of_group(CheckState *state)
 							renc_mask_within(summarized, renc_mask_first(copy->entry->placed)) &&
 							renc_mask_empty(rencoder_header_filtered(first))), header,
 						   "Header and directory disagree on which ranges are placed.");
-	check_flushing(state);
+
+	/*
+	 * INV-13: the run that ranges are read for may be LIVE, but not be named
+	 * yet.  On a standby it may have gone since the group was copied.
+	 */
+	rencoder_check_require(state, !state->primary || first->flushing_run == 0 ||
+						   (next != NULL && next->kind == RENCODER_RUN_BASE &&
+							next->state != RENCODER_RUN_FREEING),
+						   header, "The group is read for a run that is not there.");
 	if (number == 0)
 		return;
 
-	/*
-	 * On a standby it may have gone since the group was copied; then the
-	 * group says so now.
-	 */
-	fault = load_run(state, number);
-	if (fault != NULL && !state->primary &&
-		(!rencoder_check_read_group(state, copy->group) || first->run != number))
-		return;
-	rencoder_check_require(state, fault == NULL, header, fault);
-	rencoder_check_require(state, state->run_entry.kind == RENCODER_RUN_BASE, header,
+	/* Likewise; then the group says so now. */
+	if (run == NULL || run->state != RENCODER_RUN_LIVE)
+	{
+		if (!state->primary &&
+			(!rencoder_check_read_group(state, copy->group) || first->run != number))
+			return;
+		rencoder_page_corrupted(state->index, header, "The group names a run that is not there.");
+	}
+	rencoder_check_require(state, run->kind == RENCODER_RUN_BASE, header,
 						   "The group names a run that is not a base run.");
-	rencoder_check_require(state, copy->group >= state->run_entry.first_group &&
-						   copy->group - state->run_entry.first_group < state->run_entry.ngroups,
+	rencoder_check_require(state, copy->group >= run->first_group &&
+						   copy->group - run->first_group < run->ngroups,
 						   header, "The group names a run that is of other groups.");
 }

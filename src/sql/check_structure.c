@@ -239,7 +239,7 @@ check_entry(CheckState *state)
 						   blkno, "A directory entry without a header names a run.");
 
 	/* INV-7: the metapage has the latest epoch. */
-	rencoder_check_require(state, !exists || entry->epoch <= rencoder_meta_epoch(state->index), blkno,
+	rencoder_check_require(state, !exists || entry->epoch <= state->metadata.epoch, blkno,
 						   "A directory entry is of a future epoch.");
 }
 
@@ -251,8 +251,7 @@ static void
 check_span(CheckState *state, uint32 group)
 {
 	RencoderEntry entry = state->copy->entry;
-	RencoderMetaPageData *metadata = rencoder_meta_copy(state->index);
-	const RencoderCoveredSpan *span = rencoder_covered_spans_find(metadata, group);
+	const RencoderCoveredSpan *span = rencoder_covered_spans_find(&state->metadata, group);
 
 	rencoder_check_require(state,
 						   span == NULL ||
@@ -261,7 +260,6 @@ check_span(CheckState *state, uint32 group)
 							entry->run == span->run && entry->horizon <= span->horizon),
 						   state->copy->directory,
 						   "The metapage has the group in a span that its directory entry does not allow.");
-	pfree(metadata);
 }
 
 static void
@@ -325,6 +323,7 @@ check_group(CheckState *state, uint32 group)
 	if (state->primary)
 		rencoder_meta_lock_maintainer(state->index);
 	exists = rencoder_check_read_group(state, group);
+	rencoder_runs_copy_with_meta(state->index, &state->runs, &state->metadata, NULL, NULL);
 	if (state->copy->directory != RENCODER_NO_BLOCK)
 		check_entry(state);
 	if (state->primary)
@@ -357,7 +356,6 @@ static void
 check_index(Relation index)
 {
 	CheckState	state;
-	RencoderMetaPageData *metadata;
 	uint32		ngroups;
 
 	memset(&state, 0, sizeof(state));
@@ -371,8 +369,7 @@ check_index(Relation index)
 	check_metapage(&state);
 	rencoder_check_blocks(&state);
 	rencoder_check_runs(&state);
-	metadata = rencoder_meta_copy(index);
-	ngroups = rencoder_group_copy_count_groups(index, &state.meta, metadata, 0);
+	ngroups = rencoder_group_copy_count_groups(index, &state.meta, &state.metadata, 0);
 	for (uint32 group = 0; group < ngroups; group++)
 	{
 		CHECK_FOR_INTERRUPTS();

@@ -27,10 +27,9 @@ typedef struct CheckState
 	const char *fault;
 	BlockNumber fault_blkno;
 
-	/* The run that the group in "copy" names, if any. */
-	uint32		run;			/* its number, 0: none was looked at yet */
-	RencoderRunEntry run_entry;
-	RencoderRunInfo run_info;
+	/* As they were after the group in "copy" was read, if one is looked at. */
+	RencoderMetaPageData metadata;
+	RencoderRuns runs;
 } CheckState;
 
 /* Raises ERRCODE_INDEX_CORRUPTED unless "condition"; "detail" is a sentence. */
@@ -59,7 +58,7 @@ extern void rencoder_check_blocks(CheckState *state);
 /* ---- check_runs.c ---- */
 
 /*
- * Verifies the run list, all pages of LIVE runs, and the pending list.  Keeps nobody out:
+ * Reads and verifies the run list, all pages of LIVE runs, and the pending list.  Keeps nobody out:
  * what moves meanwhile is looked at again.  Raises ERRCODE_INDEX_CORRUPTED.
  */
 extern void rencoder_check_runs(CheckState *state);

@@ -275,8 +275,8 @@ my %damage = (
 
 				return poke_tree('root', pack('V', base_leaf($data)))->($data);
 			}), qr/The page is of another run\./ ],
-	info_level   => [ poke_tree('level', chr(99)),
-		qr/The tree of run 1, column 1, is too high\./ ],
+	info_level   => [ named(\&base_root, poke_tree('level', chr(99))),
+		qr/Run 1, column 1: the level of the root is not valid\./ ],
 	info_leaves  => [ poke_tree('nleaves', pack('V', 99)),
 		qr/Run 1 has \d+ pages, but the run list says \d+\./, 1 ],
 	info_entries => [ named(\&base_root, poke_tree('entries', pack('VV', 7, 0))),

@@ -256,7 +256,7 @@ test_random(const kind * k)
 			tap_ok(false, "%s: refused", k->name);
 			return;
 		}
-		wrong = renc_run_check(&t.run, test_run_read, &t, &page);
+		wrong = renc_run_check(&t.run, options.target == RENC_RUN_EXACT, test_run_read, &t, &page);
 		good = wrong == NULL && check_queries(k->name, options.target == RENC_RUN_EXACT) &&
 			check_in_list(k->name);
 		tap_ok(good, "%s, pages of %zu, target %d %.3g: %u leaves, %u others%s%s", k->name, payloads[i],
@@ -414,7 +414,7 @@ expect_damage(uint8_t *byte, uint8_t value, const char *expected)
 	const char *wrong;
 
 	*byte = value;
-	wrong = renc_run_check(&t.run, test_run_read, &t, &page);
+	wrong = renc_run_check(&t.run, false, test_run_read, &t, &page);
 	tap_ok(wrong != NULL && strcmp(wrong, expected) == 0, "damage: %s", wrong != NULL ? wrong : "none");
 	*byte = was;
 }
@@ -449,6 +449,8 @@ test_damage(void)
 	uint32_t	n;
 	size_t		bytes;
 	bool		cleared = false;
+	const char *wrong;
+	uint32_t	page;
 
 	make_pairs(&kinds[TIMESTAMPS], 0);
 	if (!tap_ok(test_run_build(&t, &options, pair, npairs) && t.run.level == 1, "a run to be damaged"))
@@ -470,10 +472,13 @@ test_damage(void)
 	expect_no_such_page(&leaf[24 + n * (bytes + 5)]);
 	expect_damage(&root[0], 2, "it is not an inner page of its level");
 	expect_damage(&root[3], 0xff, "the children do not fit");
-	expect_damage(&root[8 + 8 + 7], 0xff, "the children are out of order");
+	expect_damage(&root[8 + 8 + 7], 0xff, "its first key is not the one that the page above says");
 	n = root[2];
 	expect_damage(&root[8 + 8 * n + 3], 0xff, "it cannot be read");
 	expect_damage(&root[8 + 12 * n], 1, "the count before a child is wrong");
+	wrong = renc_run_check(&t.run, true, test_run_read, &t, &page);
+	tap_ok(wrong != NULL && strcmp(wrong, "it has cells of more than a key") == 0, "not of whole keys: %s",
+		   wrong != NULL ? wrong : "none");
 
 	/* Equal keys go on from block to block. */
 	make_pairs(&kinds[HOT], 0);
@@ -513,7 +518,7 @@ test_many_rows(void)
 		many[i].rows = UINT32_MAX;
 	}
 	tap_ok(test_run_build(&t, &options, many, MANY) && t.run.level > 0 && t.run.entries == MANY &&
-		   renc_run_check(&t.run, test_run_read, &t, &page) == NULL, "leaves of many rows");
+		   renc_run_check(&t.run, false, test_run_read, &t, &page) == NULL, "leaves of many rows");
 	tap_ok(renc_run_rank(&t.run, test_run_read, &t, many[MANY - 1].key, RENC_RUN_BELOW, &before) == NULL &&
 		   before == MANY - 1 && t.run.rows == (uint64_t) t.run.nleaves * UINT32_MAX,
 		   "%.0f entries before the last", before);

@@ -67,7 +67,7 @@ build(renc_run_options *options)
 	options->parts = parts;
 	if (!test_run_build(&t, options, pair, npairs))
 		return tap_ok(false, "%zu pairs are refused", npairs);
-	wrong = renc_run_check(&t.run, test_run_read, &t, &page);
+	wrong = renc_run_check(&t.run, false, test_run_read, &t, &page);
 	return wrong == NULL ? true : tap_ok(false, "page %u: %s", page, wrong);
 }
 
@@ -277,7 +277,7 @@ finds(uint32_t first_page, uint32_t npages, uint32_t divided, uint32_t place)
 	renc_run_search_begin(&s, &t.run, test_run_read, &t, &set);
 	return renc_run_search_next(&s) && s.n == 1 && s.page[0] == place / divided &&
 		s.part[0] == place % divided && !renc_run_search_next(&s) && t.run.rows == 3 &&
-		t.run.parts == divided && renc_run_check(&t.run, test_run_read, &t, &page) == NULL;
+		t.run.parts == divided && renc_run_check(&t.run, false, test_run_read, &t, &page) == NULL;
 }
 
 static void
@@ -316,7 +316,7 @@ expect_wrong(const renc_run *run, const char *expected)
 
 	tap_ok(wrong != NULL && strcmp(wrong, expected) == 0, "a leaf: %s",
 		   wrong != NULL ? wrong : "nothing");
-	wrong = renc_run_check(run, test_run_read, &t, &page);
+	wrong = renc_run_check(run, false, test_run_read, &t, &page);
 	renc_run_search_begin(&s, run, test_run_read, &t, &set);
 	tap_ok(wrong != NULL && strcmp(wrong, expected) == 0 && !renc_run_search_next(&s) &&
 		   s.failure != NULL && strcmp(s.failure, expected) == 0, "the run, and a search: the same");

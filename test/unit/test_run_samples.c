@@ -131,7 +131,7 @@ build(uint32_t n)
 	static renc_run_edge edge[2 * SAMPLES];
 	static renc_run_asked asked[SAMPLES];
 	renc_run_options options = {.payload = 8160,.npages = ROWS / PER_PAGE,.parts = parts,
-		.target = RENC_RUN_FALSE_PAGES,.wanted = 1};
+	.target = RENC_RUN_FALSE_PAGES,.wanted = 1};
 	renc_run_samples samples;
 	double		used = 0;
 	double		sum = 0;
@@ -140,7 +140,7 @@ build(uint32_t n)
 
 	renc_run_samples_init(&samples, sample, n, edge, asked);
 	options.samples = n > 0 ? &samples : NULL;
-	if (!test_run_build(&t, &options, pair, npairs) || renc_run_check(&t.run, test_run_read, &t, &page) != NULL)
+	if (!test_run_build(&t, &options, pair, npairs) || renc_run_check(&t.run, false, test_run_read, &t, &page) != NULL)
 		tap_ok(false, "a run with samples");
 	for (uint32_t i = 0; i < t.n; i++)
 		used += t.page[i][0] == 0 ? t.page[i][4] + 256 * t.page[i][5] : 0;
