@@ -1,22 +1,31 @@
 /*
  * check_heap.c
- *		rencoder_index_check(heapallindexed): does the index cover every row?
+ *		rencoder_index_check(heapallindexed): does the index find the keys of all rows?
  *
- * Every row that a snapshot sees must be covered by the summary of its block
- * range, if the snapshot trusts it (INV-1, INV-2, INV-9): check_keys.c collects the rows, and holds
- * them against the index.
+ * Every row that a snapshot sees must be covered by the summary of its block range, if the snapshot
+ * trusts it (INV-1, INV-2, INV-9).  A row that another transaction is deleting is among them: the
+ * snapshot sees it.  One that this transaction has deleted comes back if that is rolled back, maybe
+ * to a savepoint.  So what the table was before this transaction is looked at, too.
  *
- * A row that another transaction is deleting is among them: the snapshot sees it.  One that
- * this transaction has deleted comes back if that is rolled back, maybe to a savepoint.  So what
- * the table was before this transaction is looked at, too.
+ * Rows are collected for 128 heap pages at a time, of one group.  The key of each row must be in
+ * storage, within the bounds of its range, or in a delta or the pending list, with its page and,
+ * where parts of pages are named, with the part that has the root of its HOT chain (INV-11).  The
+ * range of a value without a key must be "keyless".  Of a covered range, storage is the base run
+ * that the group names, which is searched once for all keys of the pages; of another one it is the
+ * matrix, or the range is "always".  Deltas and the list are only asked for keys that are not
+ * there.  Nulls are keys of trees of their own, unless their range says that it has some without
+ * places.
  *
- * Nothing is locked out meanwhile.  A row that the snapshot sees was inserted,
- * and its insertion into the index complete, before the snapshot was taken,
- * so whatever summary of its range is there later must cover it.  A column of a group whose keys were
- * given another coder while its rows were collected is left out.
+ * Nothing is locked out meanwhile.  A row that the snapshot sees was inserted, and its insertion
+ * into the index complete, before the snapshot was taken.  Whatever was in storage, a run or the
+ * pending list then is in one of them later; a run or a pending page goes only in a record that
+ * raises run_changes (INV-12), storage in one that raises the epoch.  So what is missing is looked
+ * for again if that has risen.  A column of a group whose keys were given another coder while its
+ * rows were collected is left out.
  */
 #include "sql/sql_check.h"
 
+#include "access/htup_details.h"
 #include "access/tableam.h"
 #include "access/xact.h"
 #include "catalog/index.h"
@@ -25,92 +34,551 @@
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
 
-#include "sql/check_keys.h"
-#include "store/group_copy.h"
+#include "format/format_filter.h"
 #include "store/horizon.h"
+#include "store/pending.h"
 #include "table/coder_columns.h"
+
+/* Heap pages that are held against the index together. */
+#define WINDOW_PAGES	RENC_GROUP_RANGES
+
+/* Keys that there is room for at first. */
+#define FIRST_KEYS		1024
+
+/* The key of a column of a row, 0 for a null. */
+typedef struct WantedKey
+{
+	uint64		key;
+	uint16		page;			/* of the window */
+	OffsetNumber row;			/* the root's */
+	bool		found;
+	bool		asked;			/* is it looked for at present? */
+} WantedKey;
+
+/* Those of a tree in the window. */
+typedef struct CollectedKeys
+{
+	size_t		n;
+	size_t		allocated;
+	WantedKey  *key;
+} CollectedKeys;
 
 typedef struct HeapCheck
 {
 	Relation	index;
 	RencoderMeta meta;
-	uint32		group;			/* whose keys are being collected */
+	uint64		xmin;			/* of the snapshot, which trusts horizons up
+								 * to it */
+	uint32		group;			/* of the window */
 	RencoderColumnCoders coders;	/* by which its keys are made */
-	RencoderGroupCopy *copy;
-	RencoderKeyCheck *keys;
 	MemoryContext coder_context;	/* reset with each group */
+	BlockNumber first_page;		/* of the window, or InvalidBlockNumber */
+	WantedKey	row;			/* that is collected */
+	RencoderCollector *collector;	/* gives its keys */
+	CollectedKeys *tree;		/* as in a run (run_format.h) */
+	RencoderGroupCopy *copy;
+	MemoryContext context;		/* reset after each look */
 } HeapCheck;
+
+/* What of a tree's keys is yet to be found. */
+typedef struct WantedKeys
+{
+	const HeapCheck *check;
+	int			tree;
+	int			col;			/* that it is of */
+	bool		nulls;			/* of it */
+	size_t		n;
+	WantedKey  *key;			/* in order of key, page, row */
+	size_t		left;			/* that are not found */
+	bool		unknown;		/* there are keys by another coder, which
+								 * cannot be compared */
+	BlockNumber blkno;			/* a fault, if "detail" is not NULL */
+	const char *detail;
+} WantedKeys;
+
+static inline int
+compare_wanted(const WantedKey *a, const WantedKey *b)
+{
+	if (a->key != b->key)
+		return a->key < b->key ? -1 : 1;
+	if (a->page != b->page)
+		return a->page < b->page ? -1 : 1;
+	return (int) a->row - (int) b->row;
+}
+
+/* sort_wanted: PostgreSQL's own sort, specialized. */
+#define ST_SORT sort_wanted
+#define ST_ELEMENT_TYPE WantedKey
+#define ST_COMPARE(a, b) compare_wanted(a, b)
+#define ST_SCOPE static
+#define ST_DEFINE
+#include "lib/sort_template.h"
+
+/* A key of the row that is collected, or a null. */
+static void
+collect_key(void *arg, int tree, uint64 key)
+{
+	HeapCheck  *check = (HeapCheck *) arg;
+	CollectedKeys *keys = &check->tree[tree];
+
+	if (keys->n == keys->allocated)
+	{
+		keys->allocated *= 2;
+		keys->key = repalloc_huge(keys->key, keys->allocated * sizeof(WantedKey));
+	}
+	keys->key[keys->n] = check->row;
+	keys->key[keys->n++].key = key;
+}
+
+/* Notes what is wrong with a page of the index; false. */
+static bool
+note_wanted_fault(WantedKeys *wanted, BlockNumber blkno, const char *detail)
+{
+	if (wanted->detail == NULL)
+	{
+		wanted->blkno = blkno;
+		wanted->detail = detail;
+	}
+	return false;
+}
+
+/* The first key that is not less than this one. */
+static size_t
+find_wanted(const WantedKeys *wanted, uint64 key, uint32 page, uint32 row)
+{
+	WantedKey	least = {key, (uint16) page, (OffsetNumber) row, false, false};
+	size_t		left = 0;
+	size_t		right = wanted->n;
+
+	while (left < right)
+	{
+		size_t		middle = left + (right - left) / 2;
+
+		if (compare_wanted(&wanted->key[middle], &least) < 0)
+			left = middle + 1;
+		else
+			right = middle;
+	}
+	return left;
+}
+
+static inline bool
+is_missing(const WantedKey *key)
+{
+	return key->asked && !key->found;
+}
+
+static inline void
+note_found(WantedKeys *wanted, WantedKey *key)
+{
+	wanted->left -= !key->found;
+	key->found = true;
+}
+
+/* Of rows first .. last of a heap page one has a key from lo to hi, as far as can be known. */
+static void
+found(WantedKeys *wanted, BlockNumber page, uint32 first, uint32 last, uint64 lo, uint64 hi)
+{
+	uint32		number = page - wanted->check->first_page;
+
+	if (page < wanted->check->first_page || number >= WINDOW_PAGES)
+		return;
+	for (size_t i = find_wanted(wanted, lo, 0, 0); i < wanted->n && wanted->key[i].key <= hi;)
+	{
+		uint64		key = wanted->key[i].key;
+
+		for (i = find_wanted(wanted, key, number, first); i < wanted->n; i++)
+		{
+			WantedKey  *k = &wanted->key[i];
+
+			if (k->key != key || k->page != number || k->row > last)
+				break;
+			if (is_missing(k))
+				note_found(wanted, k);
+		}
+		if (key == PG_UINT64_MAX)
+			break;
+		i = find_wanted(wanted, key + 1, 0, 0);
+	}
+}
+
+/* All keys are looked for. */
+static void
+ask_all(WantedKeys *wanted)
+{
+	for (size_t i = 0; i < wanted->n; i++)
+		wanted->key[i].asked = true;
+}
+
+/*
+ * Searches a run for all keys that are looked for.  Of a cell that reaches farther than the keys of
+ * the run a scan finds no more than these.
+ */
+static bool
+look_in_run(WantedKeys *wanted, const RencoderRunEntry *entry, uint32 coder)
+{
+	const char *fault = NULL;
+	RencoderRunInfo info = rencoder_run_read_info(wanted->check->index, entry, &fault);
+	renc_interval *interval = palloc_extended(wanted->n * sizeof(renc_interval), MCXT_ALLOC_HUGE);
+	renc_interval_set set = {interval, 0};
+	renc_run_search *search = palloc(sizeof(renc_run_search));
+	RencoderRunReader reader;
+	renc_places places;
+
+	if (info == NULL)
+		return note_wanted_fault(wanted, entry->info, fault);
+	places = rencoder_run_places(&info->column[wanted->tree]);
+	for (size_t i = 0; i < wanted->n; i++)
+	{
+		uint64		key = wanted->key[i].key;
+
+		if (is_missing(&wanted->key[i]) && (set.n == 0 || interval[set.n - 1].lo != key))
+			interval[set.n++] = (renc_interval)
+		{
+			key, key
+		};
+	}
+	if (!rencoder_run_reader_begin(&reader, wanted->check->index, info, wanted->tree))
+		return true;
+	if (info->column[wanted->tree].coder != coder)
+	{
+		rencoder_run_reader_end(&reader);
+		wanted->unknown = true;
+		return true;
+	}
+	renc_run_search_begin(search, &reader.run, rencoder_run_reader_read, &reader, &set);
+	while (renc_run_search_next(search))
+	{
+		CHECK_FOR_INTERRUPTS();
+		for (uint32 i = 0; i < search->n; i++)
+		{
+			uint32		first;
+			uint32		last;
+
+			renc_part_rows(&places, search->part[i], &first, &last);
+			found(wanted, search->page[i], first, last,
+				  Max(renc_run_entry_lo(search, i), reader.run.least),
+				  Min(renc_run_entry_hi(search, i), reader.run.greatest));
+		}
+	}
+	if (search->failure != NULL)
+	{
+		fault = rencoder_run_reader_fault(&reader, search->failure, &search->failed_page);
+		note_wanted_fault(wanted, search->failed_page, fault);
+	}
+	rencoder_run_reader_end(&reader);
+	return wanted->detail == NULL;
+}
+
+/* Deltas and pending entries. */
+static bool
+search_late(WantedKeys *wanted, const RencoderRuns *runs, uint32 coder)
+{
+	int			natts = wanted->check->meta.natts;
+	RencoderPendingWalk walk;
+
+	ask_all(wanted);
+	for (uint32 i = 0; i < runs->list.n && wanted->left > 0; i++)
+	{
+		const RencoderRunEntry *entry = &runs->list.entry[i];
+
+		if (entry->kind == RENCODER_RUN_DELTA && entry->state == RENCODER_RUN_LIVE &&
+			!look_in_run(wanted, entry, coder))
+			return false;
+	}
+	rencoder_pending_walk_begin(&walk, wanted->check->index, runs->pending_first,
+								runs->pending_first_number, runs->pending_last_number);
+	while (wanted->left > 0 && rencoder_pending_walk_next(&walk))
+	{
+		for (int i = 0; i < walk.copy.nentries; i++)
+		{
+			const RencoderPendingEntry *entry = rencoder_pending_entry(&walk.copy, i);
+			uint32		row = *rencoder_pending_line_pointer(entry, natts);
+
+			if (wanted->nulls ? !rencoder_pending_is_null(entry, wanted->col) :
+				!rencoder_pending_has_key(entry, wanted->col))
+				continue;
+			if (rencoder_pending_coders(entry, natts)[wanted->col] == coder)
+				found(wanted, entry->page, row, row > 0 ? row : MaxHeapTuplesPerPage,
+					  entry->key[wanted->col], entry->key[wanted->col]);
+			else
+				wanted->unknown = true;
+		}
+	}
+	rencoder_pending_walk_end(&walk);
+	if (walk.fault != NULL)
+		return note_wanted_fault(wanted, walk.blkno, walk.fault);
+	return true;
+}
+
+/* A key that was not found. */
+static void
+note_not_found(WantedKeys *wanted)
+{
+	for (size_t i = 0; i < wanted->n; i++)
+	{
+		const WantedKey *k = &wanted->key[i];
+
+		if (k->found)
+			continue;
+		note_wanted_fault(wanted, wanted->check->copy->entry->header + wanted->col,
+						  psprintf("Row (%u,%u) has %s of column %d, which a query does not find.",
+								   wanted->check->first_page + k->page, k->row,
+								   wanted->nulls ? "a null" :
+								   psprintf("key 0x%016llx", (unsigned long long) k->key),
+								   wanted->col + 1));
+		return;
+	}
+}
+
+/* The range of the group that a page of the window is in. */
+static unsigned int
+slot_of(const HeapCheck *check, size_t page)
+{
+	return rencoder_slot_of_range(rencoder_range_of_block(&check->meta, check->first_page + (BlockNumber) page));
+}
+
+/* Does the snapshot trust the range, and are keys of the column, or its nulls, asked for there? */
+static bool
+is_asked(const HeapCheck *check, int col, bool nulls, unsigned int slot)
+{
+	const RencoderHeaderData *first = check->copy->header[0];
+	const RencoderHeaderData *header = check->copy->header[col];
+
+	return rencoder_set_test(first->summarized, slot) && first->horizon[slot] <= check->xmin &&
+		!rencoder_set_test(nulls ? header->has_null : header->keyless, slot);
+}
+
+/* Finds what the matrix has, or "always" says. */
+static bool
+look_in_matrix(WantedKeys *wanted)
+{
+	const HeapCheck *check = wanted->check;
+	const RencoderHeaderData *first = check->copy->header[0];
+	const RencoderHeaderData *header = check->copy->header[wanted->col];
+	RencoderSlab slab = rencoder_slab_of(check->index, header);
+	renc_mask	filtered = rencoder_header_filtered(first);
+
+	for (size_t i = 0; i < wanted->n; i++)
+	{
+		WantedKey  *k = &wanted->key[i];
+		unsigned int slot = slot_of(check, k->page);
+		const char *fault = NULL;
+		BlockNumber blkno;
+
+		CHECK_FOR_INTERRUPTS();
+		if (k->found || !renc_mask_test(filtered, slot) || k->key < header->min[slot] ||
+			k->key > header->max[slot])
+			continue;
+		if (rencoder_set_test(header->always, slot) ||
+			rencoder_filter_has_key(&slab, slot, k->key, &blkno, &fault))
+			note_found(wanted, k);
+		else if (fault != NULL)
+			return note_wanted_fault(wanted, blkno, fault);
+	}
+	return true;
+}
+
+/* Finds what the base run has, within the bounds of its ranges. */
+static bool
+look_in_base_run(WantedKeys *wanted, const RencoderRuns *runs, uint32 coder)
+{
+	const HeapCheck *check = wanted->check;
+	const RencoderHeaderData *first = check->copy->header[0];
+	const RencoderHeaderData *header = check->copy->header[wanted->col];
+	const RencoderRunEntry *base = rencoder_runs_find(runs, first->run);
+
+	if (base == NULL || base->state != RENCODER_RUN_LIVE)
+		return note_wanted_fault(wanted, check->copy->entry->header,
+								 "The group names a run that is not there.");
+	for (size_t i = 0; i < wanted->n; i++)
+	{
+		WantedKey  *k = &wanted->key[i];
+		unsigned int slot = slot_of(check, k->page);
+
+		k->asked = rencoder_set_test(first->covered, slot) &&
+			(wanted->nulls || (k->key >= header->min[slot] && k->key <= header->max[slot]));
+	}
+	return look_in_run(wanted, base, coder);
+}
+
+/* Does each range say so that has a value without a key? */
+static bool
+check_keyless(const HeapCheck *check, int col, WantedKeys *wanted)
+{
+	for (int slot = 0; slot < check->collector->nslots; slot++)
+	{
+		if (check->collector->column[col].range[slot].keyless && is_asked(check, col, false, slot))
+			return note_wanted_fault(wanted, check->copy->entry->header + col,
+									 psprintf("Range %llu of column %d holds a value without key, and does not always match.",
+											  (unsigned long long) check->copy->group * RENC_GROUP_RANGES + slot,
+											  col + 1));
+	}
+	return true;
+}
+
+/* One tree of the window; "wanted" gets a fault, if any. */
+static void
+check_tree_keys(HeapCheck *check, int tree, const RencoderRuns *runs, WantedKeys *wanted)
+{
+	int			col = tree % check->meta.natts;
+	const RencoderHeaderData *header = check->copy->header[col];
+	CollectedKeys *keys = &check->tree[tree];
+	uint32		coder;
+
+	memset(wanted, 0, sizeof(*wanted));
+	wanted->check = check;
+	wanted->tree = tree;
+	wanted->col = col;
+	wanted->nulls = tree >= check->meta.natts;
+	coder = wanted->nulls ? 0 : check->coders.generation[col];
+	if (!wanted->nulls && (header->config.coder != coder || !check_keyless(check, col, wanted)))
+		return;
+	wanted->n = wanted->left = keys->n;
+	wanted->key = keys->key;
+	for (size_t i = 0; i < wanted->n; i++)
+	{
+		wanted->key[i].found = false;
+		if (!is_asked(check, col, wanted->nulls, slot_of(check, wanted->key[i].page)))
+			note_found(wanted, &wanted->key[i]);
+	}
+	if (wanted->left > 0 && check->copy->header[0]->run != 0 &&
+		!look_in_base_run(wanted, runs, coder))
+		return;
+	if (wanted->left > 0 && !wanted->nulls && header->matrix.start != RENCODER_NO_BLOCK &&
+		!look_in_matrix(wanted))
+		return;
+	if (wanted->left > 0 && search_late(wanted, runs, coder) && wanted->left > 0 && !wanted->unknown)
+		note_not_found(wanted);
+}
+
+/* Holds what was collected in the window against the index. */
+static void
+compare_window(HeapCheck *check)
+{
+	MemoryContext old = MemoryContextSwitchTo(check->context);
+	int			ntrees = rencoder_run_ntrees(check->meta.natts);
+	WantedKeys	wanted;
+	RencoderRuns runs;
+	uint64		epoch;
+	uint64		changes;
+
+	for (int tree = 0; tree < ntrees; tree++)
+		sort_wanted(check->tree[tree].key, check->tree[tree].n);
+	do
+	{
+		CHECK_FOR_INTERRUPTS();
+		MemoryContextReset(check->context);
+		wanted.detail = NULL;
+		epoch = rencoder_meta_epoch(check->index);
+		rencoder_runs_copy(check->index, &runs, NULL);
+		changes = runs.changes;
+		if (!rencoder_group_copy_read(check->index, &check->meta, check->group, check->copy))
+			break;
+		for (int tree = 0; tree < ntrees && wanted.detail == NULL; tree++)
+			check_tree_keys(check, tree, &runs, &wanted);
+		rencoder_runs_copy(check->index, &runs, NULL);
+	} while (wanted.detail != NULL &&
+			 (epoch != rencoder_meta_epoch(check->index) || changes != runs.changes));
+	if (wanted.detail != NULL)
+		rencoder_page_corrupted(check->index, wanted.blkno, wanted.detail);
+	MemoryContextSwitchTo(old);
+	MemoryContextReset(check->context);
+	for (int tree = 0; tree < ntrees; tree++)
+		check->tree[tree].n = 0;
+	rencoder_collect_reset(check->collector);
+}
 
 /* Another group: its rows' keys are to be made as it says. */
 static void
-begin_group(HeapCheck *hc, uint32 group)
+begin_group(HeapCheck *check, uint32 group)
 {
 	MemoryContext old;
 
-	hc->group = group;
-	memset(&hc->coders, 0, sizeof(hc->coders));
-	MemoryContextReset(hc->coder_context);
-	if (!rencoder_group_copy_read(hc->index, &hc->meta, group, hc->copy))
+	check->group = group;
+	memset(&check->coders, 0, sizeof(check->coders));
+	MemoryContextReset(check->coder_context);
+	if (!rencoder_group_copy_read(check->index, &check->meta, group, check->copy))
 		return;
-	old = MemoryContextSwitchTo(hc->coder_context);
-	for (int col = 0; col < hc->meta.natts; col++)
-		rencoder_columns_load_coders(hc->index, col, hc->copy->header[col]->config.coder, &hc->coders);
+	old = MemoryContextSwitchTo(check->coder_context);
+	for (int col = 0; col < check->meta.natts; col++)
+		rencoder_columns_load_coders(check->index, col, check->copy->header[col]->config.coder,
+									 &check->coders);
 	MemoryContextSwitchTo(old);
 }
 
-/* Rows come in block order. */
+/* Collects a row, with the root of its HOT chain; pages come in order. */
 static void
-heap_callback(Relation index, ItemPointer tid, Datum *values, bool *isnull,
-			  bool tupleIsAlive, void *state)
+collect_row(Relation index, ItemPointer tid, Datum *values, bool *isnull, bool tupleIsAlive, void *state)
 {
-	HeapCheck  *hc = (HeapCheck *) state;
-	uint64		range = rencoder_range_of_block(&hc->meta, ItemPointerGetBlockNumber(tid));
+	HeapCheck  *check = (HeapCheck *) state;
+	BlockNumber page = ItemPointerGetBlockNumber(tid);
+	BlockNumber first_page = page - page % WINDOW_PAGES;
+	uint32		group = rencoder_group_of_range(rencoder_range_of_block(&check->meta, page));
 
-	if (rencoder_group_of_range(range) != hc->group)
+	if (check->first_page != first_page)
 	{
-		rencoder_check_keys_compare(hc->keys, &hc->coders);
-		begin_group(hc, rencoder_group_of_range(range));
+		compare_window(check);
+		check->first_page = first_page;
+		if (group != check->group)
+			begin_group(check, group);
 	}
-	rencoder_check_keys_add_row(hc->keys, tid, &hc->coders, values, isnull);
+	check->row.page = (uint16) (page - first_page);
+	check->row.row = ItemPointerGetOffsetNumber(tid);
+	rencoder_collect_open(check->collector, slot_of(check, check->row.page));
+	rencoder_columns_collect_row(check->index, check->collector, &check->coders, values, isnull, true);
+	for (int col = 0; col < check->meta.natts; col++)
+	{
+		if (isnull[col])
+			collect_key(check, rencoder_run_null_tree(check->meta.natts, col), 0);
+	}
 }
 
 /* All rows that a snapshot sees. */
 static void
-check_rows(HeapCheck *hc, Relation heap, IndexInfo *indexInfo, Snapshot snapshot)
+check_rows(HeapCheck *check, Relation heap, IndexInfo *indexInfo, Snapshot snapshot)
 {
-	begin_group(hc, 0);
+	check->first_page = InvalidBlockNumber;
+	begin_group(check, 0);
 
 	/* As the first scan of CREATE INDEX CONCURRENTLY: what the snapshot sees. */
 	indexInfo->ii_Concurrent = true;
-	(void) table_index_build_scan(heap, hc->index, indexInfo, true, false, heap_callback,
-								  hc,
-								  table_beginscan_strat(heap, snapshot, 0, NULL,
-														true, false));
-	rencoder_check_keys_compare(hc->keys, &hc->coders);
+	(void) table_index_build_scan(heap, check->index, indexInfo, true, false, collect_row, check,
+								  table_beginscan_strat(heap, snapshot, 0, NULL, true, false));
+	compare_window(check);
 }
 
 void
 rencoder_check_heap(Relation heap, Relation index)
 {
-	IndexInfo  *indexInfo = BuildIndexInfo(index);
 	Snapshot	snapshot = RegisterSnapshot(GetTransactionSnapshot());
-	HeapCheck	hc;
+	RencoderMeta meta = *rencoder_meta_get(index);
+	int			ntrees = rencoder_run_ntrees(meta.natts);
+	HeapCheck	check = {.index = index,.meta = meta};
 
-	memset(&hc, 0, sizeof(hc));
-	hc.index = index;
-	hc.meta = *rencoder_meta_get(index);
-	hc.copy = rencoder_group_copy_create(&hc.meta);
-	hc.coder_context = AllocSetContextCreate(CurrentMemoryContext, "rencoder coders",
-											 ALLOCSET_DEFAULT_SIZES);
-	hc.keys = rencoder_check_keys_begin(index, &hc.meta, rencoder_horizon_of_snapshot(snapshot));
+	check.xmin = rencoder_horizon_of_snapshot(snapshot);
+	check.collector = rencoder_collect_create(meta.natts);
+	check.collector->sink = collect_key;
+	check.collector->sink_arg = &check;
+	check.tree = palloc0(ntrees * sizeof(CollectedKeys));
+	for (int tree = 0; tree < ntrees; tree++)
+	{
+		check.tree[tree].allocated = FIRST_KEYS;
+		check.tree[tree].key = palloc(FIRST_KEYS * sizeof(WantedKey));
+	}
+	check.copy = rencoder_group_copy_create(&meta);
+	check.context = AllocSetContextCreate(CurrentMemoryContext, "rencoder rows' keys",
+										  ALLOCSET_DEFAULT_SIZES);
+	check.coder_context = AllocSetContextCreate(CurrentMemoryContext, "rencoder coders",
+												ALLOCSET_DEFAULT_SIZES);
 
-	check_rows(&hc, heap, indexInfo, snapshot);
+	check_rows(&check, heap, BuildIndexInfo(index), snapshot);
 	if (TransactionIdIsValid(GetTopTransactionIdIfAny()))
 	{
 		SnapshotData before = *snapshot;
 
 		before.curcid = FirstCommandId;
-		check_rows(&hc, heap, indexInfo, &before);
+		check_rows(&check, heap, BuildIndexInfo(index), &before);
 	}
 	UnregisterSnapshot(snapshot);
 }
