@@ -197,8 +197,10 @@ leave_to_run(const Flush *f, const FlushedGroup *g, RencoderGroupEdit *edit)
 	RencoderEntry entry = rencoder_group_edit_entry(edit);
 
 	rencoder_group_edit_release_storage(edit);
+	memset(&header->config, 0, sizeof(header->config));
 	header->config.coder = f->scan.coders.generation[col];
-	rencoder_run_groups_config(header, &entry->column[col]);
+	header->predicted_fpr = header->best_fpr = -1;
+	entry->column[col].config = header->config;
 	rencoder_set_put(header->always, renc_mask_none());
 	rencoder_reading_set_flags(header, entry, g->flushing, &g->flags[col]);
 	rencoder_group_edit_new_epoch(edit);

@@ -10,7 +10,6 @@
 #include "maintain/reading.h"
 #include "store/covered_spans.h"
 #include "store/group_copy.h"
-#include "store/group_edit.h"
 
 /* ---- Looking ---- */
 
@@ -36,17 +35,6 @@ look_at_group_header(Relation index, RencoderEntry entry, uint64 nranges, Rencod
 	s->filtered = !renc_mask_empty(rencoder_header_filtered(header));
 	s->noted = !renc_mask_empty(rencoder_set_get(header->noted));
 	UnlockReleaseBuffer(buf);
-}
-
-static bool
-has_leftover(const RencoderMeta *meta, RencoderEntry entry)
-{
-	for (int col = 0; col < meta->natts; col++)
-	{
-		if (rencoder_is_configured(&entry->column[col].config))
-			return true;
-	}
-	return false;
 }
 
 /* Is there a column whose keys are not made by its newest coder? */
@@ -82,10 +70,7 @@ look_at_group(Relation index, const RencoderMeta *meta, RencoderEntry entry, uin
 	s.old_coder = is_of_old_coder(meta, entry, newest);
 	s.nulls = (entry->flags & RENCODER_ENTRY_NULLS) != 0;
 	if (entry->flags & RENCODER_ENTRY_COVERED)
-	{
 		s.kind = RENCODER_GROUPS_COVERED;
-		s.leftover = has_leftover(meta, entry);
-	}
 	else if (entry->flags & RENCODER_ENTRY_SEALED)
 	{
 		s.kind = RENCODER_GROUPS_WAITING;
@@ -104,7 +89,7 @@ add_group(RencoderRunGroups *groups, const RencoderAlikeGroups *s)
 
 	if (last != NULL && last->kind == s->kind && last->run == s->run &&
 		last->old_coder == s->old_coder && last->filtered == s->filtered && last->noted == s->noted &&
-		last->nulls == s->nulls && last->leftover == s->leftover && last->uncovered == s->uncovered)
+		last->nulls == s->nulls && last->uncovered == s->uncovered)
 	{
 		last->n++;
 		last->cut = Min(last->cut, s->cut);
@@ -202,40 +187,6 @@ clear_flushing(Relation index, const RencoderMeta *meta, const RencoderAlikeGrou
 	}
 }
 
-static void
-free_storage(const RencoderGroup *group, int col)
-{
-	RencoderGroupEdit edit;
-
-	rencoder_group_edit_begin(&edit, group, col, RENCODER_EDIT_EPOCH, 1);
-	rencoder_group_edit_release_storage(&edit);
-	rencoder_run_groups_config(rencoder_group_edit_header(&edit),
-							   &rencoder_group_edit_entry(&edit)->column[col]);
-	rencoder_group_edit_new_epoch(&edit);
-	rencoder_group_edit_finish(&edit);
-}
-
-/* Storage of further columns that a switch to a run left behind. */
-static void
-free_leftover(Relation index, const RencoderMeta *meta, const RencoderAlikeGroups *s)
-{
-	RencoderHeaderData copy;
-	RencoderGroup group;
-
-	for (uint32 number = s->first; s->leftover && number < s->first + s->n; number++)
-	{
-		CHECK_FOR_INTERRUPTS();
-		if (!rencoder_group_locate(&group, index, meta, number))
-			continue;
-		for (int col = 0; col < meta->natts; col++)
-		{
-			rencoder_group_copy_header(&group, col, &copy);
-			if (rencoder_is_configured(&copy.config))
-				free_storage(&group, col);
-		}
-	}
-}
-
 static bool
 is_named(const RencoderRunGroups *groups, uint32 run)
 {
@@ -307,7 +258,6 @@ rencoder_run_groups_clean_up(Relation index)
 	{
 		for (uint32 j = 0; j < runs.list.n; j++)
 			clear_flushing(index, &meta, &groups.alike[i], &runs.list.entry[j]);
-		free_leftover(index, &meta, &groups.alike[i]);
 	}
 	drop_needless(index, &groups, &runs);
 	rencoder_run_list_free(index, 0);

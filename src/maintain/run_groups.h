@@ -32,7 +32,6 @@ typedef struct RencoderAlikeGroups
 	bool		noted;			/* ranges are noted */
 	bool		nulls;			/* flags say that there are nulls without
 								 * places */
-	bool		leftover;		/* COVERED, but with storage in some column */
 	bool		uncovered;		/* ranges that are summarized, or of the
 								 * table, are not in the run */
 } RencoderAlikeGroups;
@@ -61,26 +60,13 @@ extern void rencoder_run_groups_count_pages(Relation index, uint64 *base, uint64
  *
  *	- "flushing" of ranges whose run was never finished, or whose group was not switched to it, and
  *	  which are unsummarized again if they had no storage;
- *	- storage that was left behind in a covered group;
  *	- base runs that no group names;
  *	- deltas and pending pages all of whose entries are needless (INV-13);
  *	- pages of runs that are BUILDING or FREEING.
  *
- * Maintainer.  WAL: for each entry and header a record; for storage, of metapage, directory, header
- * and free list; then as rencoder_run_list_publish() and rencoder_run_list_free().
+ * Maintainer.  WAL: for each entry and header a record; then as rencoder_run_list_publish() and
+ * rencoder_run_list_free().
  */
 extern void rencoder_run_groups_clean_up(Relation index);
-
-/* The configuration of a column whose keys are in a run. */
-static inline void
-rencoder_run_groups_config(RencoderHeader header, RencoderEntryColumn *column)
-{
-	uint32		coder = header->config.coder;
-
-	memset(&header->config, 0, sizeof(header->config));
-	header->config.coder = coder;
-	header->predicted_fpr = header->best_fpr = -1;
-	column->config = header->config;
-}
 
 #endif							/* RENCODER_RUN_GROUPS_H */
