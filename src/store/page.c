@@ -8,44 +8,14 @@
 #include "port/pg_crc32c.h"
 
 /* For messages. */
-static const char *
-page_type_name(uint16 page_id)
-{
-	switch (page_id)
-	{
-		case RENCODER_PAGE_META:
-			return "metapage";
-		case RENCODER_PAGE_DIRMAP:
-			return "directory map";
-		case RENCODER_PAGE_DIRECTORY:
-			return "directory";
-		case RENCODER_PAGE_HEADER:
-			return "group header";
-		case RENCODER_PAGE_WINDOWS:
-			return "window";
-		case RENCODER_PAGE_FREE:
-			return "free list";
-		case RENCODER_PAGE_CODERS:
-			return "coder list";
-		case RENCODER_PAGE_CODER:
-			return "coder";
-		case RENCODER_PAGE_SAMPLES:
-			return "query sample";
-		case RENCODER_PAGE_RUN_LIST:
-			return "run list";
-		case RENCODER_PAGE_RUN_INFO:
-			return "run description";
-		case RENCODER_PAGE_RUN:
-			return "run";
-		case RENCODER_PAGE_PENDING:
-			return "pending list";
-		case RENCODER_PAGE_STATS:
-			return "scan statistics";
-		case RENCODER_PAGE_FACTS:
-			return "fact";
-	}
-	return "unknown";
-}
+static const char *const page_type_names[] = {
+	"metapage", "directory map", "directory", "group header", "window", "unknown", "free list",
+	"coder list", "coder", "query sample", "run list", "run description", "run", "pending list",
+	"scan statistics", "fact"
+};
+
+StaticAssertDecl(lengthof(page_type_names) == RENCODER_PAGE_FACTS - RENCODER_PAGE_META + 1,
+				 "each page id has a name");
 
 void
 rencoder_page_init(Page page, BlockNumber blkno, uint16 page_id)
@@ -179,7 +149,7 @@ lock_page(Relation index, Buffer buf, BlockNumber blkno, int lockmode, uint16 pa
 	if (fault != NULL)
 	{
 		char	   *detail = psprintf("Expected a %s page. %s",
-									  page_type_name(page_id), fault);
+									  page_type_names[page_id - RENCODER_PAGE_META], fault);
 
 		UnlockReleaseBuffer(buf);
 		rencoder_page_corrupted(index, blkno, detail);
