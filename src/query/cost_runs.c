@@ -37,7 +37,7 @@
 #define FEW_ROWS		10
 
 /* Children of an inner page, about. */
-#define FANOUT			300
+#define FANOUT			400
 
 /* What may be read. */
 typedef struct ReadLimit

@@ -74,7 +74,7 @@
 #define OTHER_PAGES_READ	3
 
 /* Children of an inner page: renc_run.h. */
-#define FANOUT			((RENCODER_RUN_PAYLOAD - 8) / 25)
+#define FANOUT			((RENCODER_RUN_PAYLOAD - 8) / 19)
 
 /* Nulls for each page of the table with which nine of ten pages have one. */
 #define NULLS_EVERYWHERE	2.3
