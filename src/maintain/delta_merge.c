@@ -105,8 +105,7 @@ visit_pending(Merge *m, EntryVisitor visit, void *arg)
 
 	if (m->upto == 0)
 		return;
-	rencoder_pending_walk_begin(&walk, m->index, m->runs.pending_first,
-								m->runs.pending_first_number, m->upto);
+	rencoder_pending_walk_begin(&walk, m->index, &m->runs.pending, m->upto);
 	while (rencoder_pending_walk_next(&walk))
 	{
 		rencoder_vacuum_delay_point();
@@ -299,7 +298,7 @@ choose_deltas(Merge *m, double most, double factor)
 	RencoderRunEntry delta[RENCODER_MAX_RUNS];
 	int			n = 0;
 	double		sum = m->upto == 0 ? 0 :
-		1 + PENDING_PART * (m->upto - m->runs.pending_first_number + 1);
+		1 + PENDING_PART * (m->upto - m->runs.pending.first_number + 1);
 
 	for (uint32 i = 0; i < list->n; i++)
 	{
@@ -403,14 +402,6 @@ write_merged(Merge *m)
 	return true;
 }
 
-/* Pages of the pending list that are not the tail. */
-static uint64
-closed_pages(const RencoderRuns *runs)
-{
-	return runs->pending_first == RENCODER_NO_BLOCK ? 0 :
-		runs->pending_last_number - runs->pending_first_number;
-}
-
 static Merge *
 begin_delta_merge(Relation index)
 {
@@ -431,8 +422,8 @@ prepare_merge(Merge *m, uint64 least, double most, double factor)
 	m->first_page = PG_UINT64_MAX;
 	m->ngroups = rencoder_group_copy_count_groups(m->index, &m->meta, &m->metadata, 0);
 	m->cut = palloc_extended(Max(m->ngroups, 1) * sizeof(uint64), MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
-	if (closed_pages(&m->runs) >= least)
-		m->upto = m->runs.pending_last_number - 1;
+	if (rencoder_pending_pages(&m->runs.pending) > least)
+		m->upto = m->runs.pending.last_number - 1;
 	choose_deltas(m, most, factor);
 	if (m->upto == 0 && m->nmerged == 0)
 		return false;

@@ -391,7 +391,7 @@ late_keys_are_many(Relation index)
 
 	rencoder_run_groups_count_pages(index, &base, &pages);
 	rencoder_runs_copy(index, &runs, NULL);
-	pages += runs.pending_last_number - runs.pending_first_number;
+	pages += runs.pending.last_number - runs.pending.first_number;
 	return pages > LATE_PAGES && pages > RelationGetNumberOfBlocks(index) / LATE_PART;
 }
 

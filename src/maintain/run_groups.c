@@ -235,9 +235,9 @@ drop_needless(Relation index, const RencoderRunGroups *groups, const RencoderRun
 			 run->upto <= least_cut(groups, run->first_group, (uint64) run->first_group + run->ngroups)))
 			dropped[n++] = run->number;
 	}
-	if (runs->pending_first != RENCODER_NO_BLOCK)
-		upto = Min(least_cut(groups, 0, PG_UINT64_MAX), runs->pending_last_number - 1);
-	if (upto < runs->pending_first_number)
+	if (runs->pending.first != RENCODER_NO_BLOCK)
+		upto = Min(least_cut(groups, 0, PG_UINT64_MAX), runs->pending.last_number - 1);
+	if (upto < runs->pending.first_number)
 		upto = 0;
 	if (n > 0 || upto > 0)
 		rencoder_run_list_publish(index, NULL, 0, upto, dropped, n, true);
@@ -251,7 +251,7 @@ rencoder_run_groups_clean_up(Relation index)
 	RencoderRuns runs;
 
 	rencoder_runs_copy(index, &runs, NULL);
-	if (runs.list.n == 0 && runs.pending_first == RENCODER_NO_BLOCK)
+	if (runs.list.n == 0 && runs.pending.first == RENCODER_NO_BLOCK)
 		return;
 	rencoder_run_groups_look(index, 0, &groups);
 	for (int i = 0; i < groups.n; i++)

@@ -360,9 +360,7 @@ rencoder_cost_runs_read(Relation index, const RencoderRuns *lists, RencoderQuery
 	}
 	if (lists->list.n > RENCODER_META_RUNS)
 		runs->info_pages++;
-	if (lists->pending_first != RENCODER_NO_BLOCK)
-		runs->pending_pages =
-			(double) (lists->pending_last_number - lists->pending_first_number) + 1;
+	runs->pending_pages = (double) rencoder_pending_pages(&lists->pending);
 	MemoryContextSwitchTo(caller);
 	rencoder_workspace_give_back(workspace);
 }

@@ -546,7 +546,7 @@ rencoder_group_scan_search_runs(RencoderGroupScan *s, RencoderEarlyEnd *early)
 {
 	const RencoderRuns *runs = &s->copies->runs;
 
-	if (s->query->empty || (runs->list.n == 0 && runs->pending_first == RENCODER_NO_BLOCK))
+	if (s->query->empty || (runs->list.n == 0 && runs->pending.first == RENCODER_NO_BLOCK))
 		return;
 	if (s->runs == NULL)
 		s->runs = rencoder_run_scan_begin(s->index, s->nblocks, s->query, s->copies, &s->prefetch);

@@ -471,8 +471,7 @@ read_pending(RencoderRunScan *scan)
 	RencoderPendingWalk walk;
 	RencoderPendingMisses misses;
 
-	rencoder_pending_walk_begin(&walk, scan->index, scan->runs->pending_first,
-								scan->runs->pending_first_number, scan->runs->pending_last_number);
+	rencoder_pending_walk_begin(&walk, scan->index, &scan->runs->pending, scan->runs->pending.last_number);
 	walk.kept = &scan->copies->pages;
 	if (scan->nasked == 1 && find_misses(scan, scan->last_asked, scan->keys[scan->last_asked], &misses))
 		walk.misses = &misses;
@@ -514,9 +513,9 @@ void
 rencoder_run_scan_search(RencoderRunScan *scan, RencoderEarlyEnd *early)
 {
 	scan->early = early;
-	rencoder_kept_prefetch_page(scan->prefetch, scan->runs->pending_first);
-	if (scan->runs->pending_last != scan->runs->pending_first)
-		rencoder_kept_prefetch_page(scan->prefetch, scan->runs->pending_last);
+	rencoder_kept_prefetch_page(scan->prefetch, scan->runs->pending.first);
+	if (scan->runs->pending.last != scan->runs->pending.first)
+		rencoder_kept_prefetch_page(scan->prefetch, scan->runs->pending.last);
 	while (!search_list(scan, false) || !read_pending(scan))
 	{
 		if (is_broken_off(scan))

@@ -186,8 +186,7 @@ refer_pending(References *refs, const RencoderRuns *runs, BlockNumber spare)
 	BlockNumber from = RENCODER_META_BLKNO;
 	const char *fault;
 
-	rencoder_pending_walk_begin(&walk, refs->state->index, runs->pending_first,
-								runs->pending_first_number, runs->pending_last_number);
+	rencoder_pending_walk_begin(&walk, refs->state->index, &runs->pending, runs->pending.last_number);
 	while (rencoder_pending_walk_next(&walk))
 		refer(refs, walk.from, walk.blkno, 1);
 	if (walk.fault != NULL)
@@ -232,7 +231,7 @@ collect_references(References *refs, const RencoderMetaPageData *metadata)
 		refer(refs, RENCODER_META_BLKNO, metadata->run_list, 1);
 	rencoder_runs_copy(refs->state->index, &runs, NULL);
 	refer_runs(refs, &runs);
-	refer_pending(refs, &runs, metadata->pending_spare);
+	refer_pending(refs, &runs, metadata->pending.spare);
 	refer_free_list(refs);
 }
 

@@ -286,8 +286,7 @@ search_late(WantedKeys *wanted, const RencoderRuns *runs, uint32 coder)
 			!look_in_run(wanted, entry, coder))
 			return false;
 	}
-	rencoder_pending_walk_begin(&walk, wanted->check->index, runs->pending_first,
-								runs->pending_first_number, runs->pending_last_number);
+	rencoder_pending_walk_begin(&walk, wanted->check->index, &runs->pending, runs->pending.last_number);
 	while (wanted->left > 0 && rencoder_pending_walk_next(&walk))
 	{
 		for (int i = 0; i < walk.copy.nentries; i++)

@@ -168,15 +168,14 @@ check_pending(CheckState *state)
 	const RencoderRuns *runs = &state->runs;
 	RencoderPendingWalk walk;
 
-	rencoder_check_note(state, (runs->pending_first == RENCODER_NO_BLOCK) ==
-						(runs->pending_last == RENCODER_NO_BLOCK) &&
-						(runs->pending_first == RENCODER_NO_BLOCK ||
-						 runs->pending_first_number <= runs->pending_last_number),
+	rencoder_check_note(state, (runs->pending.first == RENCODER_NO_BLOCK) ==
+						(runs->pending.last == RENCODER_NO_BLOCK) &&
+						(runs->pending.first == RENCODER_NO_BLOCK ||
+						 runs->pending.first_number <= runs->pending.last_number),
 						RENCODER_META_BLKNO, "The ends of the pending list do not fit.");
 	if (state->fault != NULL)
 		return;
-	rencoder_pending_walk_begin(&walk, state->index, runs->pending_first,
-								runs->pending_first_number, runs->pending_last_number);
+	rencoder_pending_walk_begin(&walk, state->index, &runs->pending, runs->pending.last_number);
 	while (rencoder_pending_walk_next(&walk))
 	{
 		bool		last = walk.number == walk.last_number;
@@ -184,7 +183,7 @@ check_pending(CheckState *state)
 		rencoder_check_note(state, walk.copy.page->open == (last ? 1 : 0), walk.blkno,
 							"The pending list is not open at its last page, and only there.");
 		if (last)
-			rencoder_check_note(state, walk.blkno == runs->pending_last &&
+			rencoder_check_note(state, walk.blkno == runs->pending.last &&
 								walk.copy.page->next == RENCODER_NO_BLOCK, walk.blkno,
 								"The last page of the pending list is not its end.");
 		for (int i = 0; i < walk.copy.nentries && state->fault == NULL; i++)
@@ -228,7 +227,7 @@ rencoder_check_run_of_group(CheckState *state)
 
 	/* What storage has, by its cut, came before it was made. */
 	for (int slice = 0; slice < RENC_GROUP_SLICES; slice++)
-		rencoder_check_require(state, first->cut[slice] <= state->metadata.pending_last_number, header,
+		rencoder_check_require(state, first->cut[slice] <= state->metadata.pending.last_number, header,
 							   "A slice has the keys of pending pages to come.");
 	rencoder_check_require(state, copy->entry->run == number &&
 						   (rencoder_group_least_cut(first) == PG_UINT64_MAX ||

@@ -157,8 +157,7 @@ rencoder_metapage(PG_FUNCTION_ARGS)
 	put(&row, Int32GetDatum(rencoder_options_build_pages_per_range(target.index,
 																   RelationGetNumberOfBlocks(target.heap))));
 	put(&row, Int32GetDatum(runs.list.n));
-	put(&row, Int64GetDatum(runs.pending_first == RENCODER_NO_BLOCK ? 0 :
-							(int64) (runs.pending_last_number - runs.pending_first_number + 1)));
+	put(&row, Int64GetDatum((int64) rencoder_pending_pages(&runs.pending)));
 	put(&row, Int64GetDatum((int64) rencoder_pending_count_spares(target.index)));
 	put_if(&row, rencoder_options_use_runs(target.index) &&
 		   rencoder_options_bits_are_given(target.index),

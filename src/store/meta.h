@@ -48,6 +48,24 @@ typedef struct RencoderCoveredSpan
 
 #define RENCODER_META_SPANS		16
 
+/* Where the pending list (pending.h) begins and ends. */
+typedef struct RencoderPendingList
+{
+	BlockNumber first;			/* oldest page, or RENCODER_NO_BLOCK */
+	BlockNumber last;			/* the tail, likewise */
+	BlockNumber spare;			/* pages to be used again, a chain */
+	uint32		unused;			/* zero */
+	uint64		first_number;
+	uint64		last_number;
+}			RencoderPendingList;
+
+/* Pages of the list; all but one are closed. */
+static inline uint64
+rencoder_pending_pages(const RencoderPendingList * list)
+{
+	return list->first == RENCODER_NO_BLOCK ? 0 : list->last_number - list->first_number + 1;
+}
+
 typedef struct RencoderMetaPageData
 {
 	uint32		magic;
@@ -68,11 +86,7 @@ typedef struct RencoderMetaPageData
 								 * RENCODER_NO_BLOCK */
 	BlockNumber run_list;		/* page of further runs, or RENCODER_NO_BLOCK */
 	uint32		last_run;		/* number given last */
-	BlockNumber pending_first;	/* oldest pending page, or RENCODER_NO_BLOCK */
-	BlockNumber pending_last;	/* the tail, likewise */
-	BlockNumber pending_spare;	/* pages to be used again, a chain */
-	uint64		pending_first_number;
-	uint64		pending_last_number;
+	RencoderPendingList pending;
 	uint64		run_changes;	/* rises when a run or a pending page goes */
 	BlockNumber stats_page;		/* counts of scans, or RENCODER_NO_BLOCK */
 	uint32		nruns;			/* here and in run_list */

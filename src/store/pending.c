@@ -19,22 +19,11 @@
 /* Line pointers of a part of a page that deltas name, at most. */
 #define MAX_PART_ROWS	128
 
-/* Where the list begins and ends. */
-typedef struct Bounds
-{
-	BlockNumber first;
-	BlockNumber last;
-	uint64		first_number;
-	uint64		last_number;
-} Bounds;
-
-static Bounds
+static RencoderPendingList
 read_bounds(Relation index)
 {
 	Buffer		buf = rencoder_meta_lock(index, BUFFER_LOCK_SHARE);
-	const RencoderMetaPageData *meta = RencoderPageGetMeta(BufferGetPage(buf));
-	Bounds		bounds = {meta->pending_first, meta->pending_last,
-	meta->pending_first_number, meta->pending_last_number};
+	RencoderPendingList bounds = RencoderPageGetMeta(BufferGetPage(buf))->pending;
 
 	UnlockReleaseBuffer(buf);
 	return bounds;
@@ -105,8 +94,8 @@ link_page(Relation index, BlockNumber tail)
 	lock_linker(index, true);
 	metabuf = rencoder_meta_lock(index, BUFFER_LOCK_SHARE);
 	meta = RencoderPageGetMeta(BufferGetPage(metabuf));
-	spare = meta->pending_spare;
-	if (meta->pending_last != tail)
+	spare = meta->pending.spare;
+	if (meta->pending.last != tail)
 	{
 		UnlockReleaseBuffer(metabuf);
 		lock_linker(index, false);
@@ -118,14 +107,14 @@ link_page(Relation index, BlockNumber tail)
 
 	metabuf = rencoder_meta_lock(index, BUFFER_LOCK_EXCLUSIVE);
 	if (spare != RENCODER_NO_BLOCK)
-		blkno = spare = RencoderPageGetMeta(BufferGetPage(metabuf))->pending_spare;
+		blkno = spare = RencoderPageGetMeta(BufferGetPage(metabuf))->pending.spare;
 	if (tail != RENCODER_NO_BLOCK)
 		tailbuf = rencoder_page_read(index, tail, BUFFER_LOCK_EXCLUSIVE, RENCODER_PAGE_PENDING);
 	newbuf = rencoder_page_read(index, blkno, BUFFER_LOCK_EXCLUSIVE, RENCODER_PAGE_PENDING);
 	wal = rencoder_wal_begin(index, true);
 	meta = RencoderPageGetMeta(rencoder_wal_register(wal, metabuf));
 	if (spare != RENCODER_NO_BLOCK)
-		meta->pending_spare = RencoderPageGetPending(BufferGetPage(newbuf))->next;
+		meta->pending.spare = RencoderPageGetPending(BufferGetPage(newbuf))->next;
 	if (tail != RENCODER_NO_BLOCK)
 	{
 		RencoderPendingPageData *old =
@@ -136,12 +125,12 @@ link_page(Relation index, BlockNumber tail)
 	}
 	else
 	{
-		meta->pending_first = blkno;
-		meta->pending_first_number = meta->pending_last_number + 1;
+		meta->pending.first = blkno;
+		meta->pending.first_number = meta->pending.last_number + 1;
 	}
-	meta->pending_last = blkno;
-	meta->pending_last_number++;
-	init_tail(rencoder_wal_register_new(wal, newbuf), blkno, meta->pending_last_number);
+	meta->pending.last = blkno;
+	meta->pending.last_number++;
+	init_tail(rencoder_wal_register_new(wal, newbuf), blkno, meta->pending.last_number);
 	rencoder_wal_finish(wal);
 	UnlockReleaseBuffer(newbuf);
 	if (tail != RENCODER_NO_BLOCK)
@@ -226,7 +215,7 @@ rencoder_pending_find_tail(Relation index, bool *closed, uint64 *npages)
 {
 	Size		size = rencoder_pending_entry_size(IndexRelationGetNumberOfKeyAttributes(index));
 	bool		linked = false;
-	Bounds		bounds;
+	RencoderPendingList bounds;
 
 	for (;;)
 	{
@@ -244,14 +233,14 @@ rencoder_pending_find_tail(Relation index, bool *closed, uint64 *npages)
 	if (closed != NULL)
 		*closed = linked;
 	if (npages != NULL)
-		*npages = bounds.last_number - bounds.first_number + 1;
+		*npages = rencoder_pending_pages(&bounds);
 	return bounds.last;
 }
 
 uint64
 rencoder_pending_close(Relation index)
 {
-	Bounds		bounds = read_bounds(index);
+	RencoderPendingList bounds = read_bounds(index);
 
 	if (bounds.last == RENCODER_NO_BLOCK)
 		return 0;
@@ -270,7 +259,7 @@ rencoder_pending_ensure_closed(Relation index)
 uint64
 rencoder_pending_last_closed(Relation index)
 {
-	Bounds		bounds = read_bounds(index);
+	RencoderPendingList bounds = read_bounds(index);
 
 	return bounds.last == RENCODER_NO_BLOCK ? bounds.last_number : bounds.last_number - 1;
 }
@@ -278,9 +267,9 @@ rencoder_pending_last_closed(Relation index)
 bool
 rencoder_pending_has_closed(Relation index, uint64 npages)
 {
-	Bounds		bounds = read_bounds(index);
+	RencoderPendingList bounds = read_bounds(index);
 
-	return bounds.first != RENCODER_NO_BLOCK && bounds.last_number - bounds.first_number >= npages;
+	return rencoder_pending_pages(&bounds) > npages;
 }
 
 /* ---- Spare pages ---- */
@@ -336,7 +325,7 @@ rencoder_pending_count_spares(Relation index)
 	{
 		RencoderMetaPageData *metadata = rencoder_meta_copy(index);
 		RencoderSpareChain chain = {0};
-		const char *fault = rencoder_pending_read_spares(index, metadata->pending_spare, &chain);
+		const char *fault = rencoder_pending_read_spares(index, metadata->pending.spare, &chain);
 
 		if (fault == NULL)
 			return chain.n;
@@ -355,10 +344,10 @@ static bool
 read_free_spares(Relation index, RencoderSpareChain *chain)
 {
 	RencoderMetaPageData *meta = rencoder_meta_copy(index);
-	bool		sound = rencoder_pending_read_spares(index, meta->pending_spare, chain) == NULL;
+	bool		sound = rencoder_pending_read_spares(index, meta->pending.spare, chain) == NULL;
 
 	for (uint64 i = 0; i < chain->n; i++)
-		sound &= chain->page[i].number < meta->pending_first_number;
+		sound &= chain->page[i].number < meta->pending.first_number;
 	pfree(meta);
 	return sound;
 }
@@ -474,14 +463,14 @@ read_walked_page(RencoderPendingWalk *walk)
 }
 
 void
-rencoder_pending_walk_begin(RencoderPendingWalk *walk, Relation index, BlockNumber first,
-							uint64 first_number, uint64 last_number)
+rencoder_pending_walk_begin(RencoderPendingWalk *walk, Relation index,
+							const RencoderPendingList * list, uint64 last_number)
 {
 	memset(walk, 0, sizeof(*walk));
 	walk->index = index;
 	walk->blkno = RENCODER_META_BLKNO;
-	walk->next = first;
-	walk->next_number = first_number;
+	walk->next = list->first;
+	walk->next_number = list->first_number;
 	walk->last_number = last_number;
 }
 
@@ -525,8 +514,8 @@ rencoder_pending_has_moved(Relation index, const RencoderMetaPageData *metadata)
 {
 	RencoderMetaPageData *now = rencoder_meta_copy(index);
 	bool		moved = now->run_changes != metadata->run_changes ||
-		now->pending_last_number != metadata->pending_last_number ||
-		now->pending_spare != metadata->pending_spare;
+		now->pending.last_number != metadata->pending.last_number ||
+		now->pending.spare != metadata->pending.spare;
 
 	pfree(now);
 	return moved;

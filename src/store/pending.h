@@ -4,8 +4,8 @@
  *
  * A chain of pages from the metapage, numbered one after the other for ever:
  *
- *		metapage.pending_first -> page n -> page n + 1 -> .. -> metapage.pending_last
- *		metapage.pending_spare -> page -> page ..       to be used again
+ *		metapage.pending.first -> page n -> page n + 1 -> .. -> metapage.pending.last
+ *		metapage.pending.spare -> page -> page ..       to be used again
  *
  *		payload
  *		 0        8      12       16
@@ -267,12 +267,11 @@ typedef struct RencoderPendingWalk
 } RencoderPendingWalk;
 
 /*
- * Begins at block "first" (RENCODER_NO_BLOCK: there is no list), which is the page of number
- * "first_number", and ends at that of "last_number", both from one look at the list.
+ * Begins at the first page of the list, and ends at the one of number "last_number", both from one
+ * look at it.
  */
 extern void rencoder_pending_walk_begin(RencoderPendingWalk *walk, Relation index,
-										BlockNumber first, uint64 first_number,
-										uint64 last_number);
+										const RencoderPendingList * list, uint64 last_number);
 
 /*
  * Reads the next page; false behind the last one, or if "fault" is set.  Locks: the page share,

@@ -44,10 +44,7 @@ rencoder_runs_copy_with_meta(Relation index, RencoderRuns *runs, RencoderMetaPag
 	if (metadata != NULL)
 		memcpy(metadata, meta, sizeof(*metadata));
 	runs->changes = meta->run_changes;
-	runs->pending_first = meta->pending_first;
-	runs->pending_last = meta->pending_last;
-	runs->pending_first_number = meta->pending_first_number;
-	runs->pending_last_number = meta->pending_last_number;
+	runs->pending = meta->pending;
 	check_run_count(index, metabuf);
 	runs->list.n = meta->nruns;
 	memcpy(runs->list.entry, meta->run,
@@ -212,12 +209,11 @@ find_pending(Relation index, uint64 number, BlockNumber *next)
 	RencoderRuns runs;
 
 	rencoder_runs_copy(index, &runs, NULL);
-	if (runs.pending_first == RENCODER_NO_BLOCK ||
-		number < runs.pending_first_number || number >= runs.pending_last_number)
+	if (runs.pending.first == RENCODER_NO_BLOCK ||
+		number < runs.pending.first_number || number >= runs.pending.last_number)
 		elog(ERROR, "pending page %llu of index \"%s\" is open, or not in the list",
 			 (unsigned long long) number, RelationGetRelationName(index));
-	rencoder_pending_walk_begin(&walk, index, runs.pending_first, runs.pending_first_number,
-								number);
+	rencoder_pending_walk_begin(&walk, index, &runs.pending, number);
 	while (rencoder_pending_walk_next(&walk))
 		;
 	if (walk.fault != NULL)
@@ -265,10 +261,10 @@ rencoder_run_list_publish(Relation index, const RencoderNewRun *made, int nmade,
 	if (upto != 0)
 	{
 		RencoderPageGetPending(rencoder_wal_register(edit.wal, edit.other_buffer))->next =
-			edit.meta->pending_spare;
-		edit.meta->pending_spare = edit.meta->pending_first;
-		edit.meta->pending_first = next;
-		edit.meta->pending_first_number = upto + 1;
+			edit.meta->pending.spare;
+		edit.meta->pending.spare = edit.meta->pending.first;
+		edit.meta->pending.first = next;
+		edit.meta->pending.first_number = upto + 1;
 	}
 	if (upto != 0 || nreplaced > 0)
 		edit.meta->run_changes++;

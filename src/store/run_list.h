@@ -27,10 +27,7 @@ typedef struct RencoderRunList
 typedef struct RencoderRuns
 {
 	uint64		changes;		/* run_changes of the metapage */
-	BlockNumber pending_first;	/* RENCODER_NO_BLOCK: none */
-	BlockNumber pending_last;
-	uint64		pending_first_number;
-	uint64		pending_last_number;
+	RencoderPendingList pending;
 	RencoderRunList list;
 } RencoderRuns;
 

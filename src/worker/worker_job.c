@@ -49,10 +49,10 @@ is_quiet(RencoderJob *job, Relation index, BlockNumber nblocks)
 	RencoderRuns runs;
 
 	rencoder_runs_copy(index, &runs, NULL);
-	if (nblocks != job->nblocks || runs.pending_last_number != job->pending)
+	if (nblocks != job->nblocks || runs.pending.last_number != job->pending)
 	{
 		job->nblocks = nblocks;
-		job->pending = runs.pending_last_number;
+		job->pending = runs.pending.last_number;
 		job->since = now;
 	}
 	return TimestampDifferenceExceeds(job->since, now, QUIET_MS);
