@@ -12,7 +12,7 @@
  * Where samples are made up, each kind has a shape that is the best for it among the first
  * that are tried, whatever the work: the rule's is made for values, one with a stage that prunes
  * for gaps.  How much worse a shape is than these, decides (renc_trial_cost).  With more work
- * the same trials come first, so it finds no worse shape; of boxes more samples are asked.
+ * the same trials come first, so it finds no worse shape.
  */
 #include "renc_shape_search.h"
 
@@ -42,25 +42,17 @@
 /* That close to the cost of the best, what a level costs at least leaves nothing to gain. */
 #define HOPELESS		0.8
 
-/*
- * Trials that there is to be work for, unless too few samples were left: of the rule's shape, and
- * of the best; of others then.
- */
-#define LEAST_TRIALS	100
-#define LEAST_OTHERS	10
-
 /* Half of what the first trials take where there is no shape to start from. */
 #define LITTLE_WORK		15000
 
-/* If there are too few, this part of the work; the rest is for more of them. */
-#define FIRST_WORK		0.5
-
 /*
- * Samples that are made up: all tell how near keys are to queries, so many are asked; of boxes that
- * many at least, since of few of a kind one that meets a key by chance hides what the others tell.
+ * So many samples are asked of those that were put, with so many nodes, and of those that are made
+ * up, which all tell how near keys are to queries.
  */
+#define ASKED_SAMPLES	1000
+#define ASKED_NODES		256
 #define OWN_SAMPLES		160
-#define OWN_BOXES		128
+#define OWN_NODES		128
 
 /* Most of what can be gained comes first. */
 static const renc_stage_plan steps[] = {
@@ -405,47 +397,36 @@ try_grid(search_state *h, const renc_shape *rule)
 		try_levels(h, rule, pattern[i], deepest - 2, deepest + 3, 2);
 }
 
-/* A stage by how its root and its levels differ from the root and the deepest level of the rule's. */
-typedef struct stage_offsets
-{
-	int			root;
-	int			kr;				/* 0: the rule's */
-	int			nlevels;
-	int			level[7];
-} stage_offsets;
-
-/* For short intervals, and, in Z-order, for boxes, which cross more nodes of each level. */
-#define SHORT	3
-static const stage_offsets short_stages[2][SHORT] = {
-	{{0, 0, 7, {-3, -4, -5, -6, -7, -8, -9}}, {0, 0, 7, {-6, -7, -8, -9, -10, -11, -12}},
-	{1, 0, 7, {-4, -7, -8, -9, -10, -12, -14}}},
-	{{4, 3, 2, {6, 3}}, {4, 6, 1, {4}}, {3, 2, 3, {6, 4, 1}}},
+/*
+ * For short intervals, and, in Z-order, for boxes, which cross more nodes of each level: stages by
+ * how root and levels differ from the root and the deepest level of the rule's, with its rows or
+ * more.
+ */
+#define SHORT	2
+static const renc_stage_plan short_stages[2][SHORT] = {
+	/* root, first, last, nlevels, kw, kr */
+	{{0, -9, -3, 7, 0, 0}, {0, -12, -6, 7, 0, 0}},
+	{{4, 3, 6, 2, 0, 1}, {4, 4, 4, 1, 0, 4}},
 };
 
 static int
-add_short(bool areal, const renc_shape *rule, shape_candidate *first)
+add_short(const renc_trial_input *in, const renc_shape *rule, shape_candidate *first)
 {
 	const renc_shape alone = without_pruning(rule);
-	int			deepest = renc_stage_deepest(&alone.stage[0]);
+	const renc_stage *st = &alone.stage[0];
 	int			n = 0;
 
 	for (int i = 0; i < SHORT; i++)
 	{
-		const stage_offsets *o = &short_stages[areal][i];
-		renc_shape	shape = alone;
-		renc_stage *st = &shape.stage[0];
-		int			top = deepest + o->level[o->nlevels - 1];
-		int			root = st->root + o->root < top ? st->root + o->root : top - 1;
+		renc_stage_plan p = short_stages[in->areal][i];
 
-		if (root < 0 || deepest + o->level[0] > RENC_KEY_BITS)
-			continue;
-		st->root = (uint8_t) root;
-		st->kr = o->kr > 0 ? (uint8_t) o->kr : st->kr;
-		st->levels = 0;
-		for (int l = 0; l < o->nlevels; l++)
-			st->levels |= RENC_LEVEL_BIT(deepest + o->level[l]);
-		if (renc_shape_valid(&shape, NULL))
-			first[n++].shape = shape;
+		p.first += renc_stage_deepest(st);
+		p.last += renc_stage_deepest(st);
+		p.root = st->root + p.root < p.first ? st->root + p.root : p.first - 1;
+		p.kw = st->kw;
+		p.kr += st->kr;
+		first[n].shape = alone;
+		n += renc_stage_set(&p, in->max_kw, &first[n].shape.stage[0]) && renc_shape_valid(&first[n].shape, NULL);
 	}
 	return n;
 }
@@ -500,39 +481,8 @@ propose_first(const search_state *h, const renc_shape *rule, const renc_shape *f
 	for (int i = 0; i < pruned; i++)
 		first[n++].shape = shapes[i];
 	if (!alone)
-		n += add_short(h->in->areal, rule, &first[n]);
+		n += add_short(h->in, rule, &first[n]);
 	return n;
-}
-
-/* With how many samples there is work for so many trials of a shape. */
-static size_t
-samples_for(search_state *h, const renc_shape *shape, int trials)
-{
-	return renc_trial_samples_for_work(h->trial, shape, (h->work - renc_trial_work(h->trial)) / trials);
-}
-
-/*
- * Where few samples were asked, since the rule's shape takes long to ask them: more of them are put
- * to the best, which may take less.  Few hardly tell what the rare ones among them cost.
- */
-static void
-ask_more(search_state *h, shape_candidate *first, int n)
-{
-	size_t		asked = renc_trial_count_samples(h->trial);
-	size_t		samples = h->in->nsamples;
-
-	if (!has_work(h))
-		return;
-	first[n] = h->best[0];
-	for (int i = 0; i <= n; i++)
-	{
-		size_t		most = samples_for(h, &first[i].shape, i < n ? LEAST_OTHERS : LEAST_TRIALS);
-
-		samples = most < samples ? most : samples;
-	}
-	renc_trial_limit_samples(h->trial, samples > asked ? samples : asked);
-	if (samples > asked)
-		try_first(h, first, n + 1);
 }
 
 bool
@@ -544,9 +494,6 @@ renc_shape_search(renc_trial *trial, const renc_trial_input *in, const renc_shap
 	shape_candidate first[2 + SHORT + PRUNED];
 	int			nfirst;
 	int			pruned;
-	size_t		known;
-	size_t		affordable = 0;
-	size_t		own = in->areal ? OWN_BOXES : OWN_SAMPLES;
 	bool		asked = in->asked_share > 0;
 
 	memset(choice, 0, sizeof(*choice));
@@ -558,12 +505,7 @@ renc_shape_search(renc_trial *trial, const renc_trial_input *in, const renc_shap
 	choice->shape = *rule;
 	if (!renc_trial_init(trial, in))
 		return false;
-	known = renc_trial_count_samples(trial);
-	if (asked || in->areal)
-		affordable = samples_for(&h, rule, LEAST_TRIALS);
-	renc_trial_limit_samples(trial, asked || affordable > own ? affordable : own);
-	if (asked && renc_trial_count_samples(trial) < known)
-		h.work *= FIRST_WORK;
+	renc_trial_limit(trial, asked ? ASKED_SAMPLES : OWN_SAMPLES, asked ? ASKED_NODES : OWN_NODES);
 	nfirst = propose_first(&h, rule, from, first);
 	try_first(&h, first, nfirst);
 	try_grid(&h, rule);
@@ -571,12 +513,6 @@ renc_shape_search(renc_trial *trial, const renc_trial_input *in, const renc_shap
 	for (int i = 0; i < pruned; i++)
 		offer(&h, &shapes[i]);
 	climb_all(&h);
-	if (h.work < work)
-	{
-		h.work = work;
-		ask_more(&h, first, nfirst);
-		climb_all(&h);
-	}
 	choice->now = first[from != NULL].p;
 	choice->shape = h.best[0].shape;
 	choice->best = h.best[0].p;

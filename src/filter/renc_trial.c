@@ -29,13 +29,6 @@
 /* Of more keys in a node, so many tell which ranges have any. */
 #define SEEN_KEYS		512
 
-/* A query that is made up has so many nodes: of more some pass by chance in any case. */
-#define SOME_NODES		64
-#define SOME_BOXED		128
-
-/* Fewer samples tell nothing. */
-#define LEAST_SAMPLES	64
-
 /* After so many samples that were put the cost so far is looked at. */
 #define BLOCK			16
 
@@ -309,9 +302,7 @@ test_sample(renc_trial *t, const asked_sample *asked, const renc_shape *shape, d
 	renc_interval_set set;
 	renc_query	q = query_of(asked->sample, &interval, &set);
 
-	renc_program_compile_within(&t->program, shape, &q,
-								asked->sample->kind == RENC_SAMPLE_ASKED ? RENC_MAX_NODES :
-								t->in.areal ? SOME_BOXED : SOME_NODES);
+	renc_program_compile_within(&t->program, shape, &q, t->most_nodes);
 	t->work += SAMPLE_WORK + NODE_WORK * t->program.nnodes;
 	*windows = 0;
 	if (t->program.always)
@@ -469,16 +460,11 @@ renc_trial_cost(const renc_trial *t, const renc_prediction *p, const double *lea
 }
 
 void
-renc_trial_limit_samples(renc_trial *t, size_t samples)
+renc_trial_limit(renc_trial *t, size_t samples, int nodes)
 {
+	t->most_nodes = nodes;
 	t->nsamples = samples < t->nknown ? samples : t->nknown;
 	renc_trial_sum_up(t);
-}
-
-size_t
-renc_trial_count_samples(const renc_trial *t)
-{
-	return t->nsamples;
 }
 
 double
@@ -520,26 +506,4 @@ renc_trial_try_shape(renc_trial *t, const renc_shape *shape, double limit, renc_
 	}
 	add_up(t, out);
 	out->complete = true;
-}
-
-/* The work of a trial with the first of the samples. */
-static double
-work_of(renc_trial *t, const renc_shape *shape, size_t samples)
-{
-	double		before = t->work;
-	renc_prediction p;
-
-	renc_trial_limit_samples(t, samples);
-	renc_trial_try_shape(t, shape, INFINITY, &p);
-	return t->work - before;
-}
-
-size_t
-renc_trial_samples_for_work(renc_trial *t, const renc_shape *shape, double work)
-{
-	double		half = work_of(t, shape, LEAST_SAMPLES / 2);
-	double		more = work_of(t, shape, LEAST_SAMPLES) - half;
-	double		samples = LEAST_SAMPLES / 2 * (1 + (work - half) / fmax(more, 1));
-
-	return (size_t) fmin(fmax(samples, LEAST_SAMPLES), (double) t->nknown);
 }

@@ -109,7 +109,7 @@ typedef struct renc_trial renc_trial;
 
 /*
  * Bytes for a trial of this input: a sixteenth of what the group's filters take, two kilobytes
- * a sample, a megabyte, and for boxes 32 bytes for each key looked at (RENC_TRIAL_KEYS, or
+ * a sample, a megabyte, and for boxes 16 bytes for each key looked at (RENC_TRIAL_KEYS, or
  * those of one range).
  */
 #define RENC_TRIAL_KEYS		65536
@@ -137,14 +137,10 @@ extern void renc_trial_try_shape(renc_trial *trial, const renc_shape *shape,
 extern double renc_trial_cost(const renc_trial *trial, const renc_prediction *p, const double *least);
 
 /*
- * With how many of the samples a trial of a shape takes so much work: long queries take long.
- * Tries it with a few, so that renc_trial_limit_samples() must follow.
+ * From now on so many of the samples are asked at most, and each has so many nodes: of more some
+ * pass by chance in any case, and long queries would take long.
  */
-extern size_t renc_trial_samples_for_work(renc_trial *trial, const renc_shape *shape, double work);
-
-/* From now on so many of the samples are asked at most; how many are asked. */
-extern void renc_trial_limit_samples(renc_trial *trial, size_t samples);
-extern size_t renc_trial_count_samples(const renc_trial *trial);
+extern void renc_trial_limit(renc_trial *trial, size_t samples, int nodes);
 
 /*
  * What any shape with this deepest level costs at least, as queries have a key in their node.

@@ -110,7 +110,7 @@ renc_trial_size(const renc_trial_input *in)
 	size_t		nkeys;
 
 	choose_ranges(in, chosen, &nkeys);
-	return aligned(sizeof(renc_trial)) + 2 * aligned(nkeys * sizeof(trial_key)) +
+	return aligned(sizeof(renc_trial)) + aligned(nkeys * sizeof(trial_key)) +
 		aligned(in->nsamples * sizeof(asked_sample)) +
 		aligned(renc_image_size(in->nwindows, in->rows, RENC_SLICE_WIDTH)) +
 		aligned(in->nwindows * sizeof(float[LANES]));
@@ -124,8 +124,6 @@ place_parts(renc_trial *t)
 
 	t->key = (trial_key *) at;
 	at += aligned(t->nkeys * sizeof(trial_key));
-	t->scratch = (trial_key *) at;
-	at += aligned(t->nkeys * sizeof(trial_key));
 	t->asked = (asked_sample *) at;
 	at += aligned(t->in.nsamples * sizeof(asked_sample));
 	t->image = (uint8_t *) at;
@@ -133,42 +131,13 @@ place_parts(renc_trial *t)
 	t->fill = (float (*)[LANES]) at;
 }
 
-/* Merges [first, middle) and [middle, end) of "from". */
-static void
-merge(const trial_key *from, trial_key *to, size_t first, size_t middle, size_t end)
+static int
+compare_trial_keys(const void *a, const void *b)
 {
-	size_t		i = first;
-	size_t		j = middle;
+	uint64_t	x = ((const trial_key *) a)->key;
+	uint64_t	y = ((const trial_key *) b)->key;
 
-	while (i < middle && j < end)
-		*to++ = from[j].key < from[i].key ? from[j++] : from[i++];
-	while (i < middle)
-		*to++ = from[i++];
-	while (j < end)
-		*to++ = from[j++];
-}
-
-/* Sorts the keys of n ranges together: "start" has where each begins, and the end. */
-static void
-sort_together(renc_trial *t, size_t *start, int n)
-{
-	while (n > 1)
-	{
-		trial_key  *to = t->scratch;
-		int			m = 0;
-
-		for (int i = 0; i < n; i += 2)
-		{
-			size_t		end = i + 2 < n ? start[i + 2] : start[n];
-
-			merge(t->key, to + start[i], start[i], i + 1 < n ? start[i + 1] : end, end);
-			start[m++] = start[i];
-		}
-		start[m] = t->nkeys;
-		n = m;
-		t->scratch = t->key;
-		t->key = to;
-	}
+	return (x > y) - (x < y);
 }
 
 /*
@@ -198,7 +167,6 @@ place_ranges(renc_trial *t)
 {
 	const renc_keys **chosen = t->chosen;
 	int			n = t->nchosen;
-	size_t		start[RENC_GROUP_RANGES + 1];
 	size_t		total = 0;
 	int			in_lane[LANES] = {0};
 
@@ -215,16 +183,13 @@ place_ranges(renc_trial *t)
 		renc_mask_set(&t->used, at);
 		t->at[at] = chosen[i];
 		t->position[chosen[i] - t->in.ranges] = at;
-		start[i] = total;
 		for (size_t k = 0; k < chosen[i]->n && t->in.areal; k++)
 		{
 			t->key[total].key = chosen[i]->key[k];
 			t->key[total++].at = (uint32_t) at;
 		}
 	}
-	start[n] = total;
-	if (t->in.areal)
-		sort_together(t, start, n);
+	qsort(t->key, total, sizeof(trial_key), compare_trial_keys);
 }
 
 static bool
@@ -277,12 +242,23 @@ set_level(asked_sample *asked, renc_mask *masks, int at, int level)
 		asked->level[at] = (uint8_t) level;
 }
 
-/* Compares a range with an interval: "first" is the first of its keys from there on. */
+/* Compares a range with an interval. */
 static void
-compare_interval(asked_sample *asked, int at, const renc_keys *keys, size_t first)
+compare_interval(asked_sample *asked, int at, const renc_keys *keys)
 {
 	const renc_sample *s = asked->sample;
+	size_t		first = 0;
+	size_t		end = keys->n;
 
+	while (first < end)
+	{
+		size_t		middle = first + (end - first) / 2;
+
+		if (keys->key[middle] < s->lo)
+			first = middle + 1;
+		else
+			end = middle;
+	}
 	if (first < keys->n && keys->key[first] <= s->hi)
 	{
 		renc_mask_set(&asked->excluded, at);
@@ -295,35 +271,17 @@ compare_interval(asked_sample *asked, int at, const renc_keys *keys, size_t firs
 		set_level(asked, asked->above, at, renc_common_prefix(keys->key[first], s->hi));
 }
 
-/* Compares all ranges with all intervals, which are sorted. */
+/* Compares all ranges with all intervals. */
 static void
 compare_intervals(renc_trial *t)
 {
-	for (int at = 0; at < t->npositions; at++)
-	{
-		const renc_keys *keys = t->at[at];
-		size_t		first = 0;
-
-		for (size_t i = 0; i < t->nsamples && keys != NULL; i++)
-		{
-			uint64_t	lo = t->asked[i].sample->lo;
-			size_t		step = 1;
-
-			while (first + step < keys->n && keys->key[first + step] < lo)
-			{
-				first += step;
-				step *= 2;
-			}
-			for (; step > 0; step /= 2)
-				if (first + step < keys->n && keys->key[first + step] < lo)
-					first += step;
-			compare_interval(&t->asked[i], at, keys, first < keys->n && keys->key[first] < lo ? first + 1 : first);
-		}
-	}
 	for (size_t i = 0; i < t->nsamples; i++)
 	{
 		asked_sample *asked = &t->asked[i];
 
+		for (int at = 0; at < t->npositions; at++)
+			if (t->at[at] != NULL)
+				compare_interval(asked, at, t->at[at]);
 		for (int l = RENC_KEY_BITS; l > 0; l--)
 		{
 			asked->below[l - 1] = renc_mask_or(asked->below[l - 1], asked->below[l]);
@@ -340,17 +298,6 @@ compare_box(renc_trial *t, asked_sample *asked)
 	const renc_sample *s = asked->sample;
 
 	add_matches(t, s->query, slice_of(t, all, s->lo, s->hi), &asked->excluded);
-}
-
-static int
-compare_samples(const void *a, const void *b)
-{
-	const renc_sample *x = ((const asked_sample *) a)->sample;
-	const renc_sample *y = ((const asked_sample *) b)->sample;
-
-	if (x->lo != y->lo)
-		return x->lo < y->lo ? -1 : 1;
-	return (x > y) - (x < y);
 }
 
 static int
@@ -498,10 +445,7 @@ compare_all(renc_trial *t)
 			compare_box(t, &t->asked[i]);
 	}
 	else
-	{
-		qsort(t->asked, t->nsamples, sizeof(asked_sample), compare_samples);
 		compare_intervals(t);
-	}
 	keep_telling(t, made);
 }
 
@@ -549,6 +493,7 @@ renc_trial_init(renc_trial *t, const renc_trial_input *in)
 	t->runs = 0;
 	t->work = 0;
 	t->nsamples = 0;
+	t->most_nodes = RENC_MAX_NODES;
 	memset(t->kind, 0, sizeof(t->kind));
 	t->nchosen = choose_ranges(in, t->chosen, &t->nkeys);
 	if (t->nchosen == 0)

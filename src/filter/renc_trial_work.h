@@ -98,6 +98,7 @@ struct renc_trial
 	kind_sums	kind[RENC_SAMPLE_KINDS];
 	size_t		nsamples;		/* asked: the first of them */
 	size_t		nknown;
+	int			most_nodes;		/* of a query */
 
 	/* Of the run. */
 	renc_program program;
@@ -114,7 +115,6 @@ struct renc_trial
 
 	/* What lies behind it. */
 	trial_key  *key;
-	trial_key  *scratch;
 	asked_sample *asked;
 	uint8_t    *image;
 	float		(*fill)[LANES];

@@ -39,7 +39,7 @@
 
 /* Samples that are made; to compare boxes with keys takes longer. */
 #define FEW_BOXES			128
-#define MANY_SAMPLES		512
+#define MANY_SAMPLES		256
 #define MANY_SAMPLES_WORK	1e6
 
 /* Of queries that were put so many are asked. */
