@@ -8,7 +8,8 @@
 # 200, 1,000 and 5,000 a second one by one, then 1,000 at once twice a second, for
 # SECONDS (default 30) each.  Beside that a session asks for a value that is not there, one of an
 # old row, one of the newest 1,000 rows and one of the last minute, by turns by the two indexes:
-# busy, some 130 queries a second by rencoder, or 32 at once each 4 seconds.  Then it asks when
+# busy, some 130 queries a second by rencoder, or 32 at once each 4 seconds, for four times as long.
+# Then it asks when
 # nothing more comes, and at last after 50,000 rows a second, 100 at once, that nobody has asked
 # about for half as long again as SECONDS: pages of the first query, of 19 that follow, and of 10 in
 # the second after that.  Times are medians and 95th percentiles of the session's clock, pages those
@@ -150,15 +151,15 @@ report() { # LOAD
         (SELECT pending_pages FROM rencoder_metapage('fresh_v')))"
 }
 
-load() { # NAME RATE ROWS CLIENTS EACH
-    local inserter
+load() { # NAME RATE ROWS CLIENTS EACH [SECONDS]
+    local inserter seconds=${6:-$SECONDS_OF_LOAD}
     printf '%s\n' "$1"
     echo "SELECT fresh_add($3)" >"$WORK/insert.sql"
-    PGOPTIONS='-c synchronous_commit=off' pgbench -n -M prepared -c "$4" -j 1 -R "$2" -T $((SECONDS_OF_LOAD + 2)) -f "$WORK/insert.sql" postgres \
+    PGOPTIONS='-c synchronous_commit=off' pgbench -n -M prepared -c "$4" -j 1 -R "$2" -T $((seconds + 2)) -f "$WORK/insert.sql" postgres \
         >"$WORK/log/pgbench" 2>&1 &
     inserter=$!
     sleep 2
-    bench_sql -q -c "CALL ask('$1', $SECONDS_OF_LOAD, $5)"
+    bench_sql -q -c "CALL ask('$1', $seconds, $5)"
     wait "$inserter" || { show_log "$WORK/log/pgbench" 20; die 'pgbench failed'; }
     report "$1"
 }
@@ -184,7 +185,8 @@ main() {
     load '1,000 rows/s' 1000 1 1 0
     load '5,000 rows/s' 5000 1 4 0
     load '1,000 rows, twice a second' 2 1000 1 0
-    load '1,000 rows/s, sparse reader' 1000 1 1 4
+    # Longer, as it asks seldom.
+    load '1,000 rows/s, sparse reader' 1000 1 1 4 $((4 * SECONDS_OF_LOAD))
     sleep 3
     echo 'nothing comes'
     bench_sql -q -c "CALL ask('nothing comes', 5, 0)"
