@@ -6,8 +6,8 @@
  * is a root, a set of levels, kw and kr, once or twice, and a trial takes a tenth of a
  * millisecond.  So the rule's shape and regular ones are tried, with and without a stage that
  * prunes, and steps improve the best: its first levels become a stage of their own; a regular
- * stage, with so many levels spread evenly from a first to a last one, is changed; then single
- * levels.
+ * stage, with so many levels spread evenly from a first to a last one, is changed.  To change
+ * single levels gains next to nothing more.
  *
  * Where samples are made up, each kind has a shape that is the best for it among the first
  * that are tried, whatever the work: the rule's is made for values, one with a stage that prunes
@@ -38,9 +38,6 @@
 
 /* Where queries are known, levels that are tried as the deepest. */
 #define GRID_STRIDE		3
-
-/* That close to the cost of the best, what a level costs at least leaves nothing to gain. */
-#define HOPELESS		0.8
 
 /* Half of what the first trials take where there is no shape to start from. */
 #define LITTLE_WORK		15000
@@ -148,32 +145,6 @@ take_step(search_state *h, shape_candidate *c, int stage, const renc_stage_plan 
 	do
 		shape = c->shape;
 	while (renc_stage_change(step, h->in->max_kw, &shape.stage[stage]) && improve(h, c, &shape));
-}
-
-/* Levels of a stage one by one: one more, one less, or moved to the next. */
-static void
-flip_levels(search_state *h, shape_candidate *c, int stage)
-{
-	for (int l = RENC_KEY_BITS; l > 0; l--)
-	{
-		uint64_t	flips[2] = {RENC_LEVEL_BIT(l), l > 1 ? RENC_LEVEL_BIT(l) | RENC_LEVEL_BIT(l - 1) : 0};
-
-		for (int i = 0; i < 2; i++)
-		{
-			renc_shape	shape = c->shape;
-			uint64_t   *levels = &shape.stage[stage].levels;
-
-			/*
-			 * Of two one is moved; above the root and far below there is
-			 * none.
-			 */
-			if (l <= shape.stage[stage].root || l > renc_stage_deepest(&shape.stage[stage]) + 1 ||
-				(i == 1 && __builtin_popcountll(*levels & flips[1]) != 1))
-				continue;
-			*levels ^= flips[i];
-			improve(h, c, &shape);
-		}
-	}
 }
 
 /*
@@ -306,8 +277,6 @@ climb(search_state *h, shape_candidate *c)
 		for (int i = 0; i < NSTEPS; i++)
 			for (int stage = c->shape.nstages - 1; stage >= 0; stage--)
 				take_step(h, c, stage, &steps[i]);
-		for (int stage = c->shape.nstages - 1; stage >= 0; stage--)
-			flip_levels(h, c, stage);
 	} while (c->p.cost < WORTH_A_ROUND * before && has_work(h));
 }
 
@@ -366,7 +335,7 @@ try_levels(search_state *h, const renc_shape *rule, const int8_t *pattern, int f
 	const renc_shape alone = without_pruning(rule);
 
 	for (int last = first; last < end; last += stride)
-		if (last > 0 && (h->n == 0 || renc_trial_least_cost(h->trial, last) <= HOPELESS * h->best[0].p.cost))
+		if (last > 0)
 			try_regular(h, last, pattern[0], pattern[1], renc_shape_nbits(&alone), st->root);
 }
 

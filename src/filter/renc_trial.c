@@ -468,14 +468,6 @@ renc_trial_limit(renc_trial *t, size_t samples, int nodes)
 }
 
 double
-renc_trial_least_cost(const renc_trial *t, int deepest)
-{
-	const kind_sums *asked = &t->kind[RENC_SAMPLE_ASKED];
-
-	return asked->share < 1 ? 0 : cost_of(t, asked->close[deepest], 0);
-}
-
-double
 renc_trial_work(const renc_trial *t)
 {
 	return t->work;

@@ -143,12 +143,6 @@ extern double renc_trial_cost(const renc_trial *trial, const renc_prediction *p,
 extern void renc_trial_limit(renc_trial *trial, size_t samples, int nodes);
 
 /*
- * What any shape with this deepest level costs at least, as queries have a key in their node.
- * Of boxes nothing is known.
- */
-extern double renc_trial_least_cost(const renc_trial *trial, int deepest);
-
-/*
  * What the trials since init have cost, in keys set in a filter (50 ns); and how many there
  * were.
  */
