@@ -5,9 +5,7 @@
  * A worker does it, if it can be had.  Inserting sessions do it themselves
  * where a worker could not see the rows (temporary tables; tables and indexes
  * that this transaction has created or truncated; when it commits, it asks the
- * worker for what is left of them), where none can be started,
- * and where the worker is so late that nearly two slices wait.  They
- * do so only
+ * worker for what is left of them), and where none can be started.  They do so only
  *
  *	- under the maintainer lock, if they get it without waiting;
  *	- for plain columns: a function of an expression or predicate that fails
@@ -39,12 +37,6 @@
 
 /* It looks for them so many slices back: one group. */
 #define INLINE_WINDOW			RENC_GROUP_SLICES
-
-/*
- * Though there is a worker, a session helps when so many ranges wait; not with runs: the worker
- * lets them wait for their group to be full.
- */
-#define LATE_RANGES				(2 * RENC_SLICE_RANGES - 2)
 
 /*
  * A session makes a delta itself when so many pages are pending and there is no worker to be
@@ -84,13 +76,6 @@ rencoder_autosummarize_first_gap(Relation index, const RencoderMeta *meta, uint6
 	while (first < end && rencoder_group_slice_is_summarized(index, meta, first))
 		first++;
 	return first;
-}
-
-/* How far back a session looks for slices to summarize. */
-static uint64
-window_start(uint64 end)
-{
-	return end < INLINE_WINDOW ? 0 : end - INLINE_WINDOW;
 }
 
 /* Was there an error, lately: with this index, or, if InvalidOid, with any? */
@@ -202,7 +187,7 @@ typedef struct RowsLook
 static void
 summarize_gaps(const RowsLook *look, uint64 end)
 {
-	uint64		slice = window_start(end);
+	uint64		slice = end < INLINE_WINDOW ? 0 : end - INLINE_WINDOW;
 
 	for (int i = 0; i < INLINE_SLICES; i++)
 	{
@@ -219,9 +204,6 @@ look_at_slices(void *arg)
 	Relation	index = look->index;
 	RencoderProgress *progress = look->progress;
 	uint64		end = rencoder_autosummarize_complete_slices(look->meta, progress->range);
-	bool		asked;
-	bool		late;
-	uint64		tail;
 
 	if (end <= progress->slices || rencoder_group_slice_is_summarized(index, look->meta, end - 1))
 	{
@@ -230,14 +212,9 @@ look_at_slices(void *arg)
 		return;
 	}
 
-	asked = worker_can_see(index) &&
-		rencoder_worker_queue_put(RelationGetRelid(index), end * RENC_SLICE_RANGES, true);
-	tail = progress->range + 1 -
-		rencoder_autosummarize_first_gap(index, look->meta, window_start(end), end) *
-		RENC_SLICE_RANGES;
-	late = tail >= LATE_RANGES && !rencoder_options_use_runs(index);
-	if ((!asked || late) && may_do_it_here(look->indexInfo) &&
-		rencoder_meta_try_lock_maintainer(index))
+	if (!(worker_can_see(index) &&
+		  rencoder_worker_queue_put(RelationGetRelid(index), end * RENC_SLICE_RANGES, true)) &&
+		may_do_it_here(look->indexInfo) && rencoder_meta_try_lock_maintainer(index))
 	{
 		summarize_gaps(look, end);
 		rencoder_meta_unlock_maintainer(index);

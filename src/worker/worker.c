@@ -66,14 +66,13 @@
 #define LINGER_MS			5000
 
 /*
- * An index that somebody has locked is tried again, less and less often, and then left to VACUUM.
- * Another index or a foreign key, made after a load, often locks the table for long.
+ * An index that somebody has locked is tried again, and then left to VACUUM.  Another index or a
+ * foreign key, made after a load, often locks the table for long.
  */
-#define RETRY_LOCKED_MS		200
-#define RETRY_LOCKED_MAX_MS	5000
+#define RETRY_LOCKED_MS		500
 #define GIVE_UP_LOCKED_MS	(10 * 60 * 1000)
 
-/* One with which something went wrong keeps this process once. */
+/* One with which something went wrong is tried once more. */
 #define RETRY_FAILED_MS		60000
 
 /* The most time that a job gets while others wait (RENCODER_JOB_LIMIT_MS). */
@@ -338,24 +337,6 @@ put_off(RencoderJob *job, int ms)
 	job->due = TimestampTzPlusMilliseconds(GetCurrentTimestamp(), ms);
 }
 
-/*
- * Are there jobs to stay for: tables that will be quiet, locks that will be released, a
- * first failure that may not come twice?
- */
-static bool
-any_to_stay_for(void)
-{
-	HASH_SEQ_STATUS status;
-	RencoderJob *job;
-	bool		found = false;
-
-	hash_seq_init(&status, jobs);
-	while ((job = hash_seq_search(&status)) != NULL)
-		found |= job->waiting || job->locked_since != 0 || job->failures == 1 ||
-			job->cancelled;
-	return found;
-}
-
 static void
 remove_job(RencoderJob *job)
 {
@@ -369,16 +350,11 @@ retry_locked(RencoderJob *job)
 	TimestampTz now = GetCurrentTimestamp();
 
 	if (job->locked_since == 0)
-	{
 		job->locked_since = now;
-		job->retry_ms = RETRY_LOCKED_MS;
-	}
-	else
-		job->retry_ms = Min(2 * job->retry_ms, RETRY_LOCKED_MAX_MS);
 	if (TimestampDifferenceExceeds(job->locked_since, now, GIVE_UP_LOCKED_MS))
 		remove_job(job);
 	else
-		put_off(job, job->retry_ms);
+		put_off(job, RETRY_LOCKED_MS);
 }
 
 /* What becomes of a job; is there more of it to do at once? */
@@ -388,7 +364,6 @@ settle(RencoderJob *job, RencoderJobResult result, bool failed)
 	job->waiting = !failed && (result == JOB_WAITING || result == JOB_MAINTAINED);
 	if (failed || result != JOB_LOCKED)
 		job->locked_since = 0;
-	job->cancelled = result == JOB_CANCELLED;
 	if (failed)
 	{
 		job->failures++;
@@ -438,6 +413,13 @@ do_jobs(void)
 
 		if (!may_stay())
 			break;
+
+		/* It was left alone for a minute: who needs it asks again. */
+		if (job->failures > 1)
+		{
+			remove_job(job);
+			continue;
+		}
 		result = try_job(job, &failed);
 		more |= settle(job, result, failed);
 		if (turn_is_over() && rencoder_worker_queue_databases_wait())
@@ -455,52 +437,38 @@ do_jobs(void)
 	return more;
 }
 
-/* Takes what has been asked for; was anything? */
-static bool
+/* Takes what has been asked for. */
+static void
 take_requests(void)
 {
 	RencoderJob request = rencoder_job_create(rencoder_worker_queue_take_tail_read(), 0, true);
-	bool		any = false;
 
 	if (hash_search(jobs, &request.index, HASH_FIND, NULL) != NULL)
 		add_job(&request);
-
 	while (rencoder_worker_queue_take(&request))
-	{
 		add_job(&request);
-		any = true;
-	}
 	if (rencoder_worker_queue_overflowed())
-	{
 		add_all_indexes();
-		any = true;
-	}
-	return any;
 }
 
-/* For the next worker of the database; first those that get more time than others, by now. */
+/* For the next worker of the database. */
 static void
 keep_jobs(void)
 {
-	for (int pass = 0; pass < 2; pass++)
-	{
-		HASH_SEQ_STATUS status;
-		RencoderJob *job;
+	HASH_SEQ_STATUS status;
+	RencoderJob *job;
 
-		hash_seq_init(&status, jobs);
-		while ((job = hash_seq_search(&status)) != NULL)
-		{
-			if ((job->limit_ms > RENCODER_JOB_LIMIT_MS) == (pass == 0))
-				rencoder_worker_queue_keep(job);
-		}
-	}
+	hash_seq_init(&status, jobs);
+	while ((job = hash_seq_search(&status)) != NULL)
+		rencoder_worker_queue_keep(job);
 }
 
 static void
 serve_database(void)
 {
-	TimestampTz last = GetCurrentTimestamp();
-	bool		more = false;
+	TimestampTz last = GetCurrentTimestamp();	/* when there was a job */
+	bool		any;
+	bool		more;
 	bool		idle;
 	long		wait_ms;
 
@@ -515,16 +483,15 @@ serve_database(void)
 		}
 
 		ResetLatch(MyLatch);
-		if (take_requests() || more)
-			last = GetCurrentTimestamp();
+		take_requests();
+		any = hash_get_num_entries(jobs) > 0;
 		more = do_jobs();
-		if (more || any_to_stay_for())
+		if (any)
 			last = GetCurrentTimestamp();
 		idle = TimestampDifferenceExceeds(last, GetCurrentTimestamp(), LINGER_MS);
 		if ((idle || turn_is_over()) && rencoder_worker_queue_try_leave(idle))
 		{
-			if (!idle)
-				keep_jobs();
+			keep_jobs();
 			break;
 		}
 		if (more)

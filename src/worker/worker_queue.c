@@ -15,7 +15,7 @@
 #include "base/options.h"
 
 /* The name ends with the version of the structure. */
-#define SHARED_NAME		"rencoder requests 6"
+#define SHARED_NAME		"rencoder requests 7"
 #define TRANCHE_NAME	"rencoder_requests"
 
 /* Databases with requests at the same time. */
@@ -308,6 +308,19 @@ start_worker(Oid database)
 	return false;
 }
 
+/* Asks for the worker of the database that has waited longest, if there is a place for one. */
+static void
+start_next(void)
+{
+	Oid			next;
+
+	LWLockAcquire(&shared->lock, LW_EXCLUSIVE);
+	next = take_place();
+	LWLockRelease(&shared->lock);
+	if (OidIsValid(next))
+		(void) start_worker(next);
+}
+
 /* There are no workers without a postmaster. */
 bool
 rencoder_worker_queue_prepare(void)
@@ -320,7 +333,6 @@ rencoder_worker_queue_put(Oid index, uint64 ranges, bool urgent)
 {
 	RencoderJob request = rencoder_job_create(index, ranges, urgent);
 	DatabaseEntry *entry;
-	Oid			next;
 	bool		served;
 
 	if (!rencoder_worker_queue_prepare())
@@ -343,16 +355,12 @@ rencoder_worker_queue_put(Oid index, uint64 ranges, bool urgent)
 			(urgent || shared->nqueued >= MAX_JOBS / 2))
 			SetLatch(entry->latch);
 	}
-	next = take_place();
-	served = any_worker();
 	LWLockRelease(&shared->lock);
 
-	if (OidIsValid(next) && !start_worker(next))
-	{
-		LWLockAcquire(&shared->lock, LW_EXCLUSIVE);
-		served = any_worker();
-		LWLockRelease(&shared->lock);
-	}
+	start_next();
+	LWLockAcquire(&shared->lock, LW_SHARED);
+	served = any_worker();
+	LWLockRelease(&shared->lock);
 	return entry != NULL && served;
 }
 
@@ -413,7 +421,6 @@ static void
 give_place_up(int code, Datum arg)
 {
 	TimestampTz due;
-	Oid			next;
 
 	if (my_entry == NULL)
 		return;
@@ -430,10 +437,8 @@ give_place_up(int code, Datum arg)
 		my_entry->due = due;
 	}
 	my_entry = NULL;
-	next = take_place();
 	LWLockRelease(&shared->lock);
-	if (OidIsValid(next))
-		(void) start_worker(next);
+	start_next();
 }
 
 /* Takes the database over if there is a place; must it wait for one that is being given up? */
@@ -474,8 +479,6 @@ try_attach(Oid database)
 bool
 rencoder_worker_queue_attach(Oid database)
 {
-	Oid			next;
-
 	if (!attach_shared())
 		return false;
 
@@ -490,11 +493,7 @@ rencoder_worker_queue_attach(Oid database)
 	}
 	if (my_entry == NULL)
 		return false;
-	LWLockAcquire(&shared->lock, LW_EXCLUSIVE);
-	next = take_place();
-	LWLockRelease(&shared->lock);
-	if (OidIsValid(next))
-		(void) start_worker(next);
+	start_next();
 	return true;
 }
 

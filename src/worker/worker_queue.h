@@ -35,10 +35,8 @@ typedef struct RencoderJob
 	TimestampTz due;
 	bool		waiting;		/* for a quiet table, or its maintainer */
 	TimestampTz locked_since;	/* 0: it was not, when it was tried last */
-	int			retry_ms;		/* if it was */
 	int			failures;
 	int			limit_ms;		/* of its time, while others wait */
-	bool		cancelled;		/* was it over, when it was tried last? */
 	TimestampTz looked;			/* when it was looked at last; 0: not yet */
 	BlockNumber nblocks;		/* of the table then */
 	uint64		pending;		/* last page of the pending list, likewise */
