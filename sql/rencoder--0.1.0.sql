@@ -1259,6 +1259,26 @@ LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 3;
 COMMENT ON FUNCTION rencoder_estimate(regclass, name, anycompatible, anycompatible) IS
 	'size of an index on a column before it exists, and what "column BETWEEN lo AND hi" would read, beside btree and BRIN (readers of the column)';
 
+CREATE FUNCTION rencoder_index_counts(
+	index regclass,
+	OUT scans bigint,
+	OUT table_pages bigint,
+	OUT pages bigint,
+	OUT ranges bigint,
+	OUT skipped bigint,
+	OUT index_pages bigint,
+	OUT whole_pages bigint,
+	OUT checked_scans bigint,
+	OUT checked_pages bigint,
+	OUT false_pages bigint,
+	OUT saved_pages bigint,
+	OUT since timestamptz)
+RETURNS record
+AS 'MODULE_PATHNAME'
+LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
+COMMENT ON FUNCTION rencoder_index_counts(regclass) IS
+	'counts of scans (owner, readers of the table, pg_stat_scan_tables)';
+
 CREATE FUNCTION rencoder_index_stats(
 	index regclass,
 	OUT scans bigint,
@@ -1275,8 +1295,16 @@ CREATE FUNCTION rencoder_index_stats(
 	OUT predicted_false_pages double precision,
 	OUT since timestamptz)
 RETURNS record
-AS 'MODULE_PATHNAME'
-LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
+LANGUAGE sql VOLATILE STRICT PARALLEL RESTRICTED
+BEGIN ATOMIC
+	SELECT c.scans, c.table_pages, c.pages, c.ranges, c.skipped, c.index_pages, c.whole_pages,
+		c.checked_scans, c.checked_pages, c.false_pages, c.saved_pages,
+		-- Of a query of the first column.
+		(SELECT sum(greatest(r.false_pages, 0)) FROM rencoder_runs(index) AS r
+		 WHERE r.attnum = 1 AND r.kind = 'base' AND r.state = 'live'),
+		c.since
+	FROM rencoder_index_counts(index) AS c;
+END;
 COMMENT ON FUNCTION rencoder_index_stats(regclass) IS
 	'what scans of an index have read and skipped (owner, readers of the table, pg_stat_scan_tables)';
 
@@ -1292,8 +1320,6 @@ COMMENT ON FUNCTION rencoder_index_stats_reset(regclass) IS
 CREATE FUNCTION rencoder_estimate_index(
 	index regclass,
 	least_size bigint DEFAULT 0,
-	number bigint DEFAULT 1,
-	total bigint DEFAULT 1,
 	OUT present_size bigint,
 	OUT size bigint,
 	OUT reads bigint,
@@ -1304,7 +1330,7 @@ CREATE FUNCTION rencoder_estimate_index(
 RETURNS record
 AS 'MODULE_PATHNAME'
 LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
-COMMENT ON FUNCTION rencoder_estimate_index(regclass, bigint, bigint, bigint) IS
+COMMENT ON FUNCTION rencoder_estimate_index(regclass, bigint) IS
 	'what a rencoder index would be in the place of an index of any access method (readers of the table)';
 
 -- The names are resolved here, once, whatever the caller's search_path is.
@@ -1325,7 +1351,7 @@ RETURNS SETOF record
 LANGUAGE sql VOLATILE PARALLEL UNSAFE ROWS 100
 BEGIN ATOMIC
 	WITH present AS MATERIALIZED (
-		SELECT i.*, c.relname, c.relpages, a.amname, pg_stat_get_numscans(i.indexrelid) AS scans,
+		SELECT i.*, c.relname, a.amname, pg_stat_get_numscans(i.indexrelid) AS scans,
 			nullif(concat_ws(', ',
 				CASE WHEN i.indisprimary THEN 'the primary key'
 					WHEN i.indisexclusion THEN 'an exclusion constraint'
@@ -1354,17 +1380,12 @@ BEGIN ATOMIC
 				THEN n.nspname <> 'information_schema' AND n.nspname !~ '^pg_(catalog$|toast)'
 				ELSE n.oid = schema END
 			AND has_table_privilege(t.oid, 'SELECT') AND NOT row_security_active(t.oid)
-	), numbered AS MATERIALIZED (
-		SELECT p.*, row_number() OVER (ORDER BY p.relpages DESC, p.relname, p.indexrelid) AS number,
-			count(*) OVER () AS total
-		FROM present AS p
 	), estimated AS MATERIALIZED (
-		SELECT n.*, e.present_size AS size, e.size AS new_size, e.reads AS new_reads, e.present_reads, e.table_pages,
+		SELECT p.*, e.present_size AS size, e.size AS new_size, e.reads AS new_reads, e.present_reads, e.table_pages,
 			e.brin_serves, e.problem
-		FROM (SELECT * FROM numbered ORDER BY number) AS n,
+		FROM present AS p,
 			-- Small ones are not sampled.
-			LATERAL rencoder_estimate_index(n.indexrelid::regclass, 1048576, n.number,
-				n.total) AS e
+			LATERAL rencoder_estimate_index(p.indexrelid::regclass, 1048576) AS e
 	), judged AS (
 		SELECT e.*,
 			CASE WHEN NOT e.indisvalid THEN 'problem'
