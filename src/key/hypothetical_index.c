@@ -5,7 +5,6 @@
 #include "key/hypothetical_index.h"
 
 #include "access/amapi.h"
-#include "catalog/pg_collation.h"
 #include "commands/defrem.h"
 #include "nodes/nodeFuncs.h"
 #include "utils/builtins.h"
@@ -21,20 +20,6 @@ typedef struct HypotheticalColumn
 	int32		typmod;
 	Oid			collation;
 } HypotheticalColumn;
-
-/* The default operator class of rencoder for it; InvalidOid: none. */
-static Oid
-find_own_opclass(const HypotheticalColumn *column, Oid am)
-{
-	return GetDefaultOpClass(getBaseType(column->type), am);
-}
-
-/* As refuse_collations() of build.c. */
-static bool
-is_deterministic(const HypotheticalColumn *column)
-{
-	return !OidIsValid(column->collation) || get_collation_isdeterministic(column->collation);
-}
 
 /* Names, counts and types: the catalog rows that the index would have. */
 static void
@@ -116,22 +101,14 @@ rencoder_hypothetical_index(Relation heap, Relation model, int col, const char *
 {
 	HypotheticalColumn column = column_of(heap, model, col);
 	Oid			am = get_index_am_oid("rencoder", false);
-	Oid			opclass = find_own_opclass(&column, am);
+	Oid			opclass = GetDefaultOpClass(getBaseType(column.type), am);
 
-	if (OidIsValid(opclass) && is_deterministic(&column))
+	if (!OidIsValid(opclass))
+		*problem = psprintf("rencoder has no operator class for type %s", format_type_be(column.type));
+	/* As refuse_collations() of build.c. */
+	else if (OidIsValid(column.collation) && !get_collation_isdeterministic(column.collation))
+		*problem = "rencoder has no nondeterministic collations";
+	else
 		return make_hypothetical(heap, &column, am, opclass);
-	if (!OidIsValid(opclass) && problem == NULL)
-		ereport(ERROR,
-				(errcode(ERRCODE_UNDEFINED_OBJECT),
-				 errmsg("column \"%s\" of type %s has no default operator class for rencoder",
-						column.name, format_type_be(column.type))));
-	if (problem == NULL)
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("access method \"rencoder\" does not support nondeterministic collations"),
-				 errdetail("Column \"%s\" has collation \"%s\".", column.name,
-						   get_collation_name(column.collation))));
-	*problem = OidIsValid(opclass) ? "rencoder has no nondeterministic collations" :
-		psprintf("rencoder has no operator class for type %s", format_type_be(column.type));
 	return NULL;
 }

@@ -15,8 +15,7 @@
  * a name for messages.  It has no pages, and is in no cache.  Palloc'd in the current
  * context.  The column (0-based) is one of the table, or, unless "model" is NULL, of that index, of
  * any access method; its values may be those of an expression.  If the type has no default operator
- * class, or the collation is not deterministic: NULL, and *problem says so, or an error if "problem"
- * is NULL.
+ * class, or the collation is not deterministic: NULL, and *problem says so.
  */
 extern Relation rencoder_hypothetical_index(Relation heap, Relation model, int col, const char **problem);
 

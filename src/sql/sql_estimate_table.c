@@ -172,7 +172,9 @@ Datum
 rencoder_estimate(PG_FUNCTION_ARGS)
 {
 	Relation	heap;
+	Relation	index;
 	AttrNumber	attnum;
+	const char *problem;
 	RencoderTableSample sample;
 	RencoderTableEstimate table;
 	RencoderMethodEstimate method[RENCODER_NMETHODS];
@@ -188,8 +190,12 @@ rencoder_estimate(PG_FUNCTION_ARGS)
 	heap = relation_open(PG_GETARG_OID(0), AccessShareLock);
 	check_estimated_table(heap);
 	attnum = check_estimated_column(RelationGetRelid(heap), NameStr(*PG_GETARG_NAME(1)));
-	rencoder_table_sample_read(heap, rencoder_hypothetical_index(heap, NULL, attnum - 1, NULL),
-							   NULL, attnum, &sample);
+	index = rencoder_hypothetical_index(heap, NULL, attnum - 1, &problem);
+	if (index == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("cannot index column \"%s\": %s", NameStr(*PG_GETARG_NAME(1)), problem)));
+	rencoder_table_sample_read(heap, index, NULL, attnum, &sample);
 	keys = make_keys(&sample, fcinfo);
 	rencoder_estimate_methods(&sample, keys, &table, method);
 	chosen = choose_method(method, &sample, &table);
