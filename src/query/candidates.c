@@ -25,8 +25,7 @@
 typedef struct CandidateWalk
 {
 	RencoderCopies *copies;
-	RencoderEmit emit;
-	void	   *arg;
+	RencoderEmit *emit;			/* or NULL */
 	RencoderCandidateCounts *counts;
 	RencoderGroupScan groups;
 } CandidateWalk;
@@ -34,8 +33,25 @@ typedef struct CandidateWalk
 static void
 emit_group(CandidateWalk *s, uint32 group, const renc_candidates *candidates)
 {
-	if (s->emit != NULL && !renc_mask_empty(candidates->ranges))
-		s->emit(s->arg, (uint64) group * RENC_GROUP_RANGES, candidates);
+	uint32		npages = candidates->pages_per_range;
+	uint32		next = 0;
+
+	if (s->emit == NULL)
+		return;
+	renc_mask_each(slot, candidates->ranges)
+	{
+		uint64		start = ((uint64) group * RENC_GROUP_RANGES + slot) * npages;
+		uint64		end = Min(start + npages, s->groups.nblocks);
+		uint32		i = renc_candidates_next_page(candidates, slot, 0);
+
+		CHECK_FOR_INTERRUPTS();
+		s->emit->nranges++;
+		if (!renc_mask_test(candidates->refined, slot) && start < end)
+			rencoder_whole_pages_add(&s->emit->whole, start, end);
+		for (; start + i < end; i = renc_candidates_next_page(candidates, slot, i + 1))
+			s->emit->page(s->emit->arg, (BlockNumber) (start + i),
+						  renc_candidates_rows(candidates, slot, i, &next));
+	}
 }
 
 /* All ranges of a group. */
@@ -47,21 +63,6 @@ emit_whole_group(CandidateWalk *s, uint32 group)
 								  s->groups.meta.pages_per_range);
 
 	emit_group(s, group, &all);
-}
-
-/* Heap pages of a group's candidates. */
-static int64
-count_pages(const CandidateWalk *s, uint32 group, const renc_candidates *candidates)
-{
-	uint64		blkno = (uint64) group * RENC_GROUP_RANGES * candidates->pages_per_range;
-	int64		n = 0;
-
-	for (unsigned int slot = 0; slot < RENC_GROUP_RANGES; slot++)
-	{
-		for (uint32 page = 0; page < candidates->pages_per_range; page++, blkno++)
-			n += blkno < s->groups.nblocks && renc_candidates_has(candidates, slot, page);
-	}
-	return n;
 }
 
 static void
@@ -79,7 +80,6 @@ scan_group(CandidateWalk *s, RencoderEntry entry, uint32 group)
 		s->counts->candidates += renc_mask_count(ranges);
 		s->counts->unsummarized += renc_mask_count(found.untrusted);
 		s->counts->skipped += renc_mask_count(renc_mask_andnot(existing, ranges));
-		s->counts->pages += count_pages(s, group, &found.left);
 	}
 	emit_group(s, group, &found.left);
 }
@@ -308,7 +308,7 @@ begin_walk(CandidateWalk *s, Relation index, BlockNumber heap_nblocks, RencoderQ
 {
 	rencoder_group_scan_begin(&s->groups, index, heap_nblocks, query, snapshot, copies);
 	s->copies = copies;
-	s->arg = NULL;
+	s->emit = NULL;
 	s->counts = counts;
 	if (counts)
 		memset(counts, 0, sizeof(*counts));
@@ -317,7 +317,7 @@ begin_walk(CandidateWalk *s, Relation index, BlockNumber heap_nblocks, RencoderQ
 int64
 rencoder_candidates_find(Relation index, BlockNumber heap_nblocks,
 						 RencoderQuery *query, Snapshot snapshot, RencoderCopies *copies,
-						 RencoderEmit emit, void *arg, RencoderEarlyEnd *early,
+						 RencoderEmit *emit, RencoderEarlyEnd *early,
 						 RencoderCandidateCounts *counts)
 {
 	CandidateWalk s;
@@ -327,7 +327,6 @@ rencoder_candidates_find(Relation index, BlockNumber heap_nblocks,
 	rencoder_copies_init(&none);
 	begin_walk(&s, index, heap_nblocks, query, snapshot, copies != NULL ? copies : &none, counts);
 	s.emit = emit;
-	s.arg = arg;
 	scan_to_the_end(&s, early);
 	rencoder_copies_unpin(s.copies);
 	npages = rencoder_group_scan_finish(&s.groups);
@@ -372,7 +371,6 @@ rencoder_candidates_count_sampled(Relation index, BlockNumber heap_nblocks,
 	rencoder_copies_init(&none);
 	rencoder_runs_copy_with_meta(index, &none.runs, &none.metadata, NULL, NULL);
 	begin_walk(&s, index, heap_nblocks, query, NULL, &none, counts);
-	s.emit = NULL;
 	entry = palloc(s.groups.meta.entry_size);
 	ngroups = rencoder_group_count(s.groups.nranges);
 	n = Min(ngroups, max_groups);

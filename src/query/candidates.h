@@ -9,6 +9,7 @@
 #include "key/key.h"
 #include "query/run_scan.h"
 #include "query/scan_copies.h"
+#include "query/scan_stats.h"
 
 #include "utils/snapshot.h"
 
@@ -18,16 +19,20 @@ typedef struct RencoderCandidateCounts
 	int64		skipped;		/* need not be visited */
 	int64		candidates;		/* must be visited */
 	int64		unsummarized;	/* candidates for want of a trusted summary */
-	int64		pages;			/* heap pages of candidates: a range may be
-								 * one with some of its pages */
 	int64		index_pages;	/* pages of the index read, repeats counted */
 } RencoderCandidateCounts;
 
-/*
- * Called with the candidates of a group, ranges or pages of them, one or more times a
- * group.
- */
-typedef void (*RencoderEmit) (void *arg, uint64 first_range, const renc_candidates *candidates);
+/* Who takes the heap pages of candidates.  Some come again if the index changes meanwhile. */
+typedef struct RencoderEmit
+{
+	/* "row": its rows (renc_candidates_rows()), or NULL: all may match. */
+	void		(*page) (void *arg, BlockNumber page, const uint64 *row);
+	void	   *arg;
+
+	/* Zero, and counted by then: block ranges, and pages of whole ones. */
+	int64		nranges;
+	RencoderWholePages whole;
+} RencoderEmit;
 
 /*
  * Runs a query over all groups of a table of "heap_nblocks" pages.  A range
@@ -43,7 +48,7 @@ typedef void (*RencoderEmit) (void *arg, uint64 first_range, const renc_candidat
  */
 extern int64 rencoder_candidates_find(Relation index, BlockNumber heap_nblocks,
 									  RencoderQuery *query, Snapshot snapshot, RencoderCopies *copies,
-									  RencoderEmit emit, void *arg, RencoderEarlyEnd *early,
+									  RencoderEmit *emit, RencoderEarlyEnd *early,
 									  RencoderCandidateCounts *counts);
 
 /*

@@ -82,8 +82,7 @@ take_found(void *arg, RencoderRunScan *scan)
 }
 
 RencoderEarlyEnd *
-rencoder_plain_scan_begin_search(RencoderPlainScan *plain, BlockNumber nblocks, uint32 pages_per_range,
-								 bool one_column)
+rencoder_plain_scan_begin_search(RencoderPlainScan *plain, uint32 pages_per_range, bool one_column)
 {
 	MemoryContext caller = MemoryContextSwitchTo(plain->context);
 
@@ -97,8 +96,6 @@ rencoder_plain_scan_begin_search(RencoderPlainScan *plain, BlockNumber nblocks, 
 	plain->scans += !plain->begun;
 	plain->begun = true;
 	plain->found_pages = 0;
-	memset(&plain->whole, 0, sizeof(plain->whole));
-	plain->nblocks = nblocks;
 	plain->pages_per_range = pages_per_range;
 	plain->early.limit = plain->limit;
 	plain->early.take = take_found;
@@ -118,11 +115,16 @@ rencoder_plain_scan_end_search(RencoderPlainScan *plain)
 	plain->complete = !plain->early.broken_off;
 }
 
-/* Adds the rows of a page; the list unites neighbours. */
-static void
-add_row_bits(RencoderPlainScan *plain, BlockNumber page, const uint64 *row)
+/* The list unites neighbours. */
+void
+rencoder_plain_scan_emit(void *arg, BlockNumber page, const uint64 *row)
 {
-	for (int word = 0; word < RENC_ROW_WORDS; word++)
+	RencoderPlainScan *plain = (RencoderPlainScan *) arg;
+	MemoryContext caller = MemoryContextSwitchTo(plain->context);
+
+	if (row == NULL)
+		renc_stretches_add_pages(&plain->list, page, 1);
+	for (int word = 0; word < RENC_ROW_WORDS && row != NULL; word++)
 	{
 		for (uint64 bits = row[word]; bits != 0; bits &= bits - 1)
 		{
@@ -131,35 +133,7 @@ add_row_bits(RencoderPlainScan *plain, BlockNumber page, const uint64 *row)
 			renc_stretches_add_rows(&plain->list, page, offset, offset);
 		}
 	}
-}
-
-void
-rencoder_plain_scan_emit(void *arg, uint64 first_range, const renc_candidates *candidates)
-{
-	RencoderPlainScan *plain = (RencoderPlainScan *) arg;
-	MemoryContext caller = MemoryContextSwitchTo(plain->context);
-	uint32		next = 0;
-
-	renc_mask_each(slot, candidates->ranges)
-	{
-		uint64		start = (first_range + slot) * plain->pages_per_range;
-		uint64		end = Min(start + plain->pages_per_range, plain->nblocks);
-		uint32		i = renc_candidates_next_page(candidates, slot, 0);
-
-		CHECK_FOR_INTERRUPTS();
-		if (!renc_mask_test(candidates->refined, slot) && start < end)
-			rencoder_whole_pages_add(&plain->whole, start, end);
-		for (; start + i < end; i = renc_candidates_next_page(candidates, slot, i + 1))
-		{
-			const uint64 *row = renc_candidates_rows(candidates, slot, i, &next);
-
-			if (row != NULL)
-				add_row_bits(plain, (BlockNumber) (start + i), row);
-			else
-				renc_stretches_add_pages(&plain->list, (uint32) (start + i), 1);
-			plain->found_pages++;
-		}
-	}
+	plain->found_pages++;
 	MemoryContextSwitchTo(caller);
 }
 

@@ -51,7 +51,6 @@ typedef struct RencoderPlainScan
 
 	/* Private. */
 	MemoryContext context;
-	BlockNumber nblocks;		/* of the table, in the last search */
 	uint32		pages_per_range;
 	uint32		limit;			/* of the next search */
 	RencoderEarlyEnd early;		/* of the last one */
@@ -76,13 +75,12 @@ extern void rencoder_plain_scan_rewind(RencoderPlainScan *plain);
 extern void rencoder_plain_scan_end(RencoderPlainScan *plain);
 
 /*
- * Before a search of a table of "nblocks" pages, of one column alone or not: where it may be
- * broken off, or NULL.  Its candidates go to rencoder_plain_scan_emit(); then
- * rencoder_plain_scan_end_search() is called.
+ * Before a search, of one column alone or not: where it may be broken off, or NULL.  Its candidates
+ * go to rencoder_plain_scan_emit(), a RencoderEmit's; then rencoder_plain_scan_end_search() is called.
  */
-extern RencoderEarlyEnd *rencoder_plain_scan_begin_search(RencoderPlainScan *plain, BlockNumber nblocks,
-														  uint32 pages_per_range, bool one_column);
-extern void rencoder_plain_scan_emit(void *arg, uint64 first_range, const renc_candidates *candidates);
+extern RencoderEarlyEnd *rencoder_plain_scan_begin_search(RencoderPlainScan *plain, uint32 pages_per_range,
+														  bool one_column);
+extern void rencoder_plain_scan_emit(void *arg, BlockNumber page, const uint64 *row);
 extern void rencoder_plain_scan_end_search(RencoderPlainScan *plain);
 
 /*

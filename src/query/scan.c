@@ -103,13 +103,9 @@ rencoder_scan_is_reportable(IndexScanDesc scan)
 typedef struct BitmapTarget
 {
 	TIDBitmap  *tbm;
-	uint32		pages_per_range;
-	BlockNumber nblocks;
 	int64		npages;			/* of which rows are not told */
 	int64		exact_pages;	/* of which they are */
 	int64		nrows;			/* these */
-	RencoderWholePages whole;	/* of ranges of which no page is told */
-	int64		nranges;
 } BitmapTarget;
 
 /* Adds rows of a page. */
@@ -134,36 +130,19 @@ add_exact_page(BitmapTarget *target, BlockNumber block, const uint64 *row)
 	target->nrows += n;
 }
 
-/* Adds candidates: rows, or lossily pages.  All their rows are rechecked. */
+/* Adds a candidate: rows, or lossily a page.  All its rows are rechecked. */
 static void
-add_pages(void *arg, uint64 first_range, const renc_candidates *candidates)
+add_page(void *arg, BlockNumber page, const uint64 *row)
 {
 	BitmapTarget *target = (BitmapTarget *) arg;
-	uint32		next = 0;
 
-	renc_mask_each(slot, candidates->ranges)
+	if (row != NULL)
 	{
-		uint64		start = (first_range + slot) * target->pages_per_range;
-		uint64		end = Min(start + target->pages_per_range, target->nblocks);
-		uint32		i = renc_candidates_next_page(candidates, slot, 0);
-
-		CHECK_FOR_INTERRUPTS();
-		target->nranges++;
-		if (!renc_mask_test(candidates->refined, slot) && start < end)
-			rencoder_whole_pages_add(&target->whole, start, end);
-		for (; start + i < end; i = renc_candidates_next_page(candidates, slot, i + 1))
-		{
-			const uint64 *row = renc_candidates_rows(candidates, slot, i, &next);
-
-			if (row != NULL)
-			{
-				add_exact_page(target, (BlockNumber) (start + i), row);
-				continue;
-			}
-			tbm_add_page(target->tbm, (BlockNumber) (start + i));
-			target->npages++;
-		}
+		add_exact_page(target, page, row);
+		return;
 	}
+	tbm_add_page(target->tbm, page);
+	target->npages++;
 }
 
 /*
@@ -278,6 +257,7 @@ rencodergetbitmap(IndexScanDesc scan, TIDBitmap *tbm)
 {
 	OwnScan    *state = (OwnScan *) scan->opaque;
 	BitmapTarget target = {.tbm = tbm};
+	RencoderEmit emit = {.page = add_page,.arg = &target};
 	Search		search;
 
 	pgstat_count_index_scan(scan->indexRelation);
@@ -286,13 +266,11 @@ rencodergetbitmap(IndexScanDesc scan, TIDBitmap *tbm)
 	{
 		int64		pages;
 
-		target.pages_per_range = state->pages_per_range;
-		target.nblocks = state->nblocks;
 		state->index_pages += rencoder_candidates_find(scan->indexRelation, state->nblocks, search.query,
-													   scan->xs_snapshot, search.copies, add_pages,
-													   &target, NULL, NULL);
+													   scan->xs_snapshot, search.copies, &emit, NULL,
+													   NULL);
 		pages = target.npages + target.exact_pages;
-		count_scan(scan, pages, target.nranges, &target.whole);
+		count_scan(scan, pages, emit.nranges, &emit.whole);
 		rencoder_sample_record_scan(search.query, (double) pages / Max(state->nblocks, 1));
 	}
 	end_search(scan, &search);
@@ -327,13 +305,14 @@ search_rows(IndexScanDesc scan)
 		plain->complete = true;
 	else
 	{
-		RencoderEarlyEnd *early = rencoder_plain_scan_begin_search(plain, state->nblocks,
-																   state->pages_per_range,
+		RencoderEmit emit = {.page = rencoder_plain_scan_emit,.arg = plain};
+		RencoderEarlyEnd *early = rencoder_plain_scan_begin_search(plain, state->pages_per_range,
 																   is_of_one_column(search.query));
 
 		state->index_pages += rencoder_candidates_find(scan->indexRelation, state->nblocks, search.query,
-													   scan->xs_snapshot, search.copies,
-													   rencoder_plain_scan_emit, plain, early, NULL);
+													   scan->xs_snapshot, search.copies, &emit, early,
+													   NULL);
+		plain->whole = emit.whole;
 		rencoder_plain_scan_end_search(plain);
 		if (plain->complete)
 			rencoder_sample_record_scan(search.query,
