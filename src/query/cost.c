@@ -11,7 +11,6 @@
 
 #include <math.h>
 
-#include "catalog/pg_am.h"
 #include "catalog/pg_statistic.h"
 #include "utils/lsyscache.h"
 #include "utils/selfuncs.h"
@@ -26,37 +25,6 @@
  * and still finite, because infinities may turn into NaN.
  */
 #define COST_NEVER		1.0e30
-
-/*
- * Has the table another index, not BRIN, whose first column is one that is asked for?  It
- * costs its scan by the statistics.  Knowing better than these would make us
- * look cheaper than an index that needs fewer pages.
- */
-static bool
-exact_index_competes(const RencoderCostPath *p)
-{
-	ListCell   *lc;
-
-	foreach(lc, p->index->rel->indexlist)
-	{
-		IndexOptInfo *other = lfirst_node(IndexOptInfo, lc);
-
-		if (other->relam == p->index->relam || other->relam == BRIN_AM_OID ||
-			(other->indpred != NIL && !other->predOK))
-			continue;
-		for (int col = 0; col < p->index->nkeycolumns; col++)
-		{
-			const RencoderCostColumn *column = &p->column[col];
-
-			/* An expression counts as equal to any other. */
-			if (column->quals != NIL && other->indexkeys[0] == p->index->indexkeys[col] &&
-				(other->relam == BTREE_AM_OID ||
-				 op_in_opfamily(column->operator, other->opfamily[0])))
-				return true;
-		}
-	}
-	return false;
-}
 
 /* Can the query be run as it stands, to see what it finds? */
 static bool
@@ -123,7 +91,7 @@ analyze_index(RencoderCostPath *p)
 	p->may_look = rencoder_cost_may_look(p->root, p->index);
 	rencoder_cost_groups_read(index, heap_pages, p->query, p->may_look, &p->info, &runs);
 	find_known_keys(p, index);
-	known = p->may_look && all_known(p) && !p->competed;
+	known = p->may_look && all_known(p) && p->rival.kind != RENCODER_RIVAL_EXACT;
 	if (p->info.covered > 0)
 		rencoder_cost_runs_read(index, &runs, p->query, known, asked, &p->runs);
 	else if (known)
@@ -537,8 +505,7 @@ rencodercostestimate(PlannerInfo *root, IndexPath *path, double loop_count,
 			p.column[col].correlation = column_correlation(&p, col);
 		p.correlation = Max(p.correlation, fabs(p.column[col].correlation));
 	}
-	p.exact_hidden = rencoder_cost_exact_hidden(&p);
-	p.competed = !p.exact_hidden && exact_index_competes(&p);
+	rencoder_cost_find_rival(&p);
 	analyze_index(&p);
 
 	estimate_ranges(&p);

@@ -243,7 +243,7 @@ rencoder_cost_column_rows(RencoderCostPath *p, int col)
 	if (column->rows > 0)
 		return column->rows;
 	column->rows = rencoder_cost_rows(p, column->quals);
-	if (column->unknown_range && !p->competed &&
+	if (column->unknown_range && p->rival.kind != RENCODER_RIVAL_EXACT &&
 		(p->path->path.param_info == NULL || (column->lower && column->upper)))
 		column->rows = Min(column->rows, rows_of_values(p, (Node *) column->indexed, TYPICAL_VALUES));
 	return column->rows;

@@ -42,22 +42,6 @@
 /* By so many times an index is dearer than another one, whatever was rounded. */
 #define DEARER					1.02
 
-typedef enum RivalKind
-{
-	RIVAL_NONE,
-	RIVAL_BRIN,
-	RIVAL_EXACT
-} RivalKind;
-
-typedef struct Rival
-{
-	RivalKind	kind;
-	Cost		index;			/* that it reports for itself, about: of the
-								 * smallest BRIN index, not more */
-	double		range_pages;	/* of the heap, that the BRIN index takes as
-								 * one */
-} Rival;
-
 /* Heap as cost_bitmap_heap_scan() sees it. */
 typedef struct HeapCosts
 {
@@ -147,7 +131,7 @@ answers_clauses(const RencoderCostPath *p, const IndexOptInfo *other)
  * on each index of the table.
  */
 static void
-look_at_brin(const RencoderCostPath *p, const IndexOptInfo *brin, Rival *rival)
+look_at_brin(const RencoderCostPath *p, const IndexOptInfo *brin, RencoderRival *rival)
 {
 	BrinStatsData stats = {BRIN_DEFAULT_PAGES_PER_RANGE, 1};
 	double		random_page_cost;
@@ -161,7 +145,7 @@ look_at_brin(const RencoderCostPath *p, const IndexOptInfo *brin, Rival *rival)
 		index_close(index, NoLock);
 	}
 	get_tablespace_page_costs(brin->reltablespace, &random_page_cost, &seq_page_cost);
-	rival->kind = RIVAL_BRIN;
+	rival->kind = RENCODER_RIVAL_BRIN;
 	rival->range_pages = stats.pagesPerRange;
 	rival->index = p->loop_count *
 		(stats.revmapNumPages * seq_page_cost +
@@ -175,14 +159,14 @@ look_at_brin(const RencoderCostPath *p, const IndexOptInfo *brin, Rival *rival)
  * read.
  */
 static void
-look_at_exact(const RencoderCostPath *p, const IndexOptInfo *exact, Rival *rival)
+look_at_exact(const RencoderCostPath *p, const IndexOptInfo *exact, RencoderRival *rival)
 {
 	double		searches = 1;
 	double		rows;
 	double		pages;
 	double		random_page_cost;
 
-	rival->kind = RIVAL_EXACT;
+	rival->kind = RENCODER_RIVAL_EXACT;
 	if (p->root->total_table_pages + exact->pages > effective_cache_size)
 		return;
 	for (int col = 0; col < p->index->nkeycolumns; col++)
@@ -227,18 +211,15 @@ seq_scan_cost(const HeapCosts *heap)
 	return heap->pages * heap->seq_page_cost + heap->rows * heap->cpu_per_row;
 }
 
-bool
-rencoder_cost_exact_hidden(const RencoderCostPath *p)
+/* Is no exact index going to be taken beside a BRIN index? */
+static bool
+hides_exact(const RencoderCostPath *p, const IndexOptInfo *brin)
 {
-	const IndexOptInfo *exact;
-	const IndexOptInfo *brin = find_others(p, &exact);
 	double		ordered = p->correlation * p->correlation;
 	HeapCosts	heap;
 	Cost		index;
 	Cost		plain;
 
-	if (brin == NULL)
-		return false;
 	heap_costs_init(p, &heap);
 
 	/* Of the exact index at least, of BRIN at most. */
@@ -250,18 +231,16 @@ rencoder_cost_exact_hidden(const RencoderCostPath *p)
 	return plain > seq_scan_cost(&heap);
 }
 
-static Rival
-find_rival(const RencoderCostPath *p)
+void
+rencoder_cost_find_rival(RencoderCostPath *p)
 {
-	Rival		rival = {RIVAL_NONE, 0, 0};
 	const IndexOptInfo *exact;
 	const IndexOptInfo *brin = find_others(p, &exact);
 
-	if (exact != NULL && !p->exact_hidden)
-		look_at_exact(p, exact, &rival);
+	if (exact != NULL && (brin == NULL || !hides_exact(p, brin)))
+		look_at_exact(p, exact, &p->rival);
 	else if (brin != NULL)
-		look_at_brin(p, brin, &rival);
-	return rival;
+		look_at_brin(p, brin, &p->rival);
 }
 
 /*
@@ -272,13 +251,13 @@ find_rival(const RencoderCostPath *p)
  * since VACUUM it has not summarized either.  All these pages lie in one piece.
  */
 static double
-brin_heap_pages(const RencoderCostPath *p, const HeapCosts *heap, const Rival *rival)
+brin_heap_pages(const RencoderCostPath *p, const HeapCosts *heap)
 {
 	double		ordered = p->correlation * p->correlation;
 	double		share = 1 - ordered * (1 - p->rows / heap->rows);
 	double		unsummarized = p->info.unsummarized * p->info.pages_per_range;
 
-	return Min(heap->pages, heap->pages * share + rival->range_pages + unsummarized);
+	return Min(heap->pages, heap->pages * share + p->rival.range_pages + unsummarized);
 }
 
 /*
@@ -415,12 +394,12 @@ plain_heap_cost(const HeapCosts *heap, double rows, double correlation)
  * sequential scan.
  */
 static void
-report_beside_exact(const RencoderCostPath *p, const HeapCosts *heap, Cost search, const Rival *rival,
+report_beside_exact(const RencoderCostPath *p, const HeapCosts *heap, Cost search,
 					RencoderCostReport *report)
 {
 	Cost		bitmap = heap_cost(heap, pages_of_rows(heap, p->rows), p->rows);
 	Cost		plain = plain_heap_cost(heap, p->rows, p->correlation);
-	Cost		exact = rival->index;
+	Cost		exact = p->rival.index;
 
 	/* The planner takes what differs by a hundredth for equal, heap included. */
 	if (exact > 0)
@@ -492,7 +471,6 @@ rencoder_cost_report(const RencoderCostPath *p)
 	Cost		index;
 	Cost		total;
 	Cost		seen;
-	Rival		rival = find_rival(p);
 
 	heap_costs_init(p, &heap);
 
@@ -500,9 +478,9 @@ rencoder_cost_report(const RencoderCostPath *p)
 	index = index_pages_cost(p) +
 		p->probes * OPERATORS_PER_GROUP * cpu_operator_cost + p->run_entries * cpu_index_tuple_cost +
 		0.1 * cpu_operator_cost * p->heap_pages;
-	if (rival.kind == RIVAL_EXACT)
+	if (p->rival.kind == RENCODER_RIVAL_EXACT)
 	{
-		report_beside_exact(p, &heap, index, &rival, &report);
+		report_beside_exact(p, &heap, index, &report);
 		return report;
 	}
 
@@ -511,10 +489,10 @@ rencoder_cost_report(const RencoderCostPath *p)
 	if (total - seen < index || may_be_shared(p))
 		seen = select_cost(&heap, total - index, &report.selectivity);
 
-	brin_pages = brin_heap_pages(p, &heap, &rival);
-	if (rival.kind == RIVAL_BRIN && total - seen > rival.index / DEARER &&
+	brin_pages = brin_heap_pages(p, &heap);
+	if (p->rival.kind == RENCODER_RIVAL_BRIN && total - seen > p->rival.index / DEARER &&
 		total <= visited_cost(&heap, brin_pages, brin_pages / heap.pages * heap.rows, 1))
-		seen = select_cost(&heap, total - rival.index / DEARER, &report.selectivity);
+		seen = select_cost(&heap, total - p->rival.index / DEARER, &report.selectivity);
 
 	/*
 	 * This selectivity stands for pages, wherever they are.  Of an index-only

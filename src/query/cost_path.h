@@ -37,6 +37,23 @@ typedef struct RencoderCostColumn
 									 * unknown */
 } RencoderCostColumn;
 
+/* Another index of the table that could answer the clauses. */
+typedef enum RencoderRivalKind
+{
+	RENCODER_RIVAL_NONE,
+	RENCODER_RIVAL_BRIN,
+	RENCODER_RIVAL_EXACT		/* any but BRIN */
+} RencoderRivalKind;
+
+typedef struct RencoderRival
+{
+	RencoderRivalKind kind;
+	Cost		index;			/* that it reports for itself, about: of the
+								 * smallest BRIN index, not more */
+	double		range_pages;	/* of the heap, that the BRIN index takes as
+								 * one */
+} RencoderRival;
+
 /* A path to be costed. */
 typedef struct RencoderCostPath
 {
@@ -47,8 +64,6 @@ typedef struct RencoderCostPath
 	List	   *quals;			/* of all columns */
 	bool		may_look;		/* may constants be compared with keys of
 								 * rows? */
-	bool		exact_hidden;	/* no exact index is going to be taken */
-	bool		competed;		/* by one, which is costed by the statistics */
 	RencoderCostColumn column[INDEX_MAX_KEYS];
 	ScanKeyData *keys;			/* clauses with known bounds; some elements of
 								 * arrays */
@@ -60,6 +75,7 @@ typedef struct RencoderCostPath
 	double		rows;			/* that satisfy the clauses, as the statistics
 								 * have it */
 	double		correlation;	/* of the best ordered column asked for */
+	RencoderRival rival;
 
 	/* Results. */
 	double		heap_pages;		/* to be visited */
@@ -136,12 +152,16 @@ extern bool rencoder_cost_may_look(PlannerInfo *root, const IndexOptInfo *index)
 /* ---- Telling the planner about the heap pages that a scan visits (cost_heap.c) ---- */
 
 /*
+ * Finds the rival of a path, whose rows and correlation are known.
+ *
  * Of several indexes for the same clauses the planner keeps that of the least index cost, which is
- * BRIN's as soon as there are some rows.  Nothing is left of a btree then but a plain scan.  True
- * if that is dearer than a sequential one, so that no exact index is taken.  Wants rows and
- * correlation.
+ * BRIN's as soon as there are some rows.  Nothing is left of a btree then but a plain scan.  If that
+ * is dearer than a sequential one, no exact index is taken, and BRIN is the rival.
+ *
+ * An exact index costs its scan by the statistics.  Knowing better than these would make us look
+ * cheaper than an index that needs fewer pages.
  */
-extern bool rencoder_cost_exact_hidden(const RencoderCostPath *p);
+extern void rencoder_cost_find_rival(RencoderCostPath *p);
 
 /* What the planner is told of a path: as amcostestimate. */
 typedef struct RencoderCostReport
