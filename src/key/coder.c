@@ -309,19 +309,6 @@ rencoder_coder_copy_list(Relation index)
 	return copy;
 }
 
-/*
- * The generation of a new coder.  A number that is counted up would be given again
- * when the page that it was counted on has been lost, and to a coder that makes
- * other keys: groups that name the lost one would be asked for those, and rows be
- * missed.  So it is a checksum of the coder's bytes: what has the same name makes
- * the same keys.  0 is no coder.
- */
-static uint32
-name_coder(uint32 crc)
-{
-	return Max(crc, 1);
-}
-
 /* Is the coder of an entry the same as these bytes? */
 static bool
 is_same(Relation index, const RencoderCoderEntry *entry, const RencoderCoderEntry *other,
@@ -336,31 +323,6 @@ is_same(Relation index, const RencoderCoderEntry *entry, const RencoderCoderEntr
 	same = memcmp(bytes, data, entry->size) == 0;
 	pfree(bytes);
 	return same;
-}
-
-/*
- * Names a new coder; true if it is there already.  Checksums of different bytes may be
- * equal: a name that is taken by others is not given, but the next one.
- */
-static bool
-find_name(Relation index, const RencoderCoderListData *list, RencoderCoderEntry *entry,
-		  const void *data)
-{
-	entry->generation = name_coder(entry->crc);
-	for (uint32 i = 0; i < list->n;)
-	{
-		if (list->entry[i].attno != entry->attno ||
-			list->entry[i].generation != entry->generation)
-		{
-			i++;
-			continue;
-		}
-		if (is_same(index, &list->entry[i], entry, data))
-			return true;
-		entry->generation = name_coder(entry->generation + 1);
-		i = 0;
-	}
-	return false;
 }
 
 uint32
@@ -404,10 +366,10 @@ rencoder_coder_store(Relation index, int col, uint16 kind, const void *data,
 {
 	BlockNumber root = rencoder_space_make_root(index, RENCODER_PAGE_CODERS, 1, log);
 	RencoderCoderListData *list = rencoder_coder_copy_list(index);
-	RencoderCoderEntry entry = {0};
-	RencoderWal *wal;
-	bool		found;
 	bool		full = list->n == RENCODER_CODER_ENTRIES;
+	RencoderCoderEntry entry = {0};
+	RencoderCoderEntry other;
+	RencoderWal *wal;
 	Buffer		buf;
 
 	Assert(size > 0 && size <= RENCODER_CODER_MAX_SIZE);
@@ -415,10 +377,20 @@ rencoder_coder_store(Relation index, int col, uint16 kind, const void *data,
 	entry.kind = kind;
 	entry.size = size;
 	entry.crc = rencoder_checksum(data, size);
-	found = find_name(index, list, &entry, data);
 	pfree(list);
-	if (found || full)
-		return found ? entry.generation : 0;
+
+	/*
+	 * A number that is counted up would be given again when the page that it
+	 * was counted on has been lost, and to a coder that makes other keys:
+	 * groups that name the lost one would be asked for those, and rows be
+	 * missed.  So the generation is a checksum of the coder's bytes: what has
+	 * the same name makes the same keys.  0 is no coder.
+	 */
+	entry.generation = Max(entry.crc, 1);
+	if (find_entry(index, col, entry.generation, &other))
+		return is_same(index, &other, &entry, data) ? entry.generation : 0;
+	if (full)
+		return 0;
 	entry.extent = write_data(index, (const char *) data, size, log);
 
 	/* Nobody else adds to the list: we are the maintainer. */

@@ -7,8 +7,8 @@
  * index is built, or gets its first keys, and stored in it.  Every group notes by which
  * generation of its column's coder its keys were made (RencoderConfig.coder; 0: by none),
  * because a query must be encoded likewise.  A stored coder never changes.  Its generation is a
- * checksum of its bytes (where another coder in the list has that name already, the next one that
- * is free), so that no other coder of the index is taken for it when the list has been lost.
+ * checksum of its bytes, so that no other coder of the index is taken for it when the list has been
+ * lost.
  *
  *		metapage.coder_root -> list page:
  *		 0   4        8
@@ -109,10 +109,10 @@ extern RencoderCoderListData *rencoder_coder_copy_list(Relation index);
 extern uint32 rencoder_coder_newest_generation(Relation index, int col);
 
 /*
- * Stores a coder as the column's newest and returns its generation, or 0 if
- * the list is full.  A coder that is stored already is not stored again.  By the maintainer or a
- * build.  "log": not in a build, which logs the index at its end.  WAL: the coder's pages whole,
- * then the list page (made and linked in the metapage, if it is the first).
+ * Stores a coder as the column's newest and returns its generation, or 0 if the list is full, or has
+ * another one with the same checksum.  A coder that is stored already is not stored again.  By the
+ * maintainer or a build.  "log": not in a build, which logs the index at its end.  WAL: the coder's
+ * pages whole, then the list page (made and linked in the metapage, if it is the first).
  */
 extern uint32 rencoder_coder_store(Relation index, int col, uint16 kind,
 								   const void *data, uint32 size, bool log);

@@ -91,7 +91,7 @@ thin_out(RencoderTrainer *t)
 		else
 			pfree((void *) t->string[i].data);
 	}
-	t->nstrings = (t->nstrings + 1) / 2;
+	t->nstrings /= 2;
 	t->stride *= 2;
 }
 
@@ -109,12 +109,6 @@ rencoder_trainer_add_string(RencoderTrainer *t, renc_string s)
 	}
 	if (t->seen++ % t->stride != 0)
 		return;
-	if (t->nstrings == MAX_STRINGS)
-	{
-		thin_out(t);
-		if ((t->seen - 1) % t->stride != 0)
-			return;
-	}
 	old = MemoryContextSwitchTo(t->context);
 	s.length = Min(s.length, RENC_STRINGS_MAX_LENGTH);
 	copy = palloc(Max(s.length, 1));
@@ -122,6 +116,8 @@ rencoder_trainer_add_string(RencoderTrainer *t, renc_string s)
 	s.data = copy;
 	t->string[t->nstrings++] = s;
 	MemoryContextSwitchTo(old);
+	if (t->nstrings == MAX_STRINGS)
+		thin_out(t);
 }
 
 void
