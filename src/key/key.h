@@ -151,6 +151,8 @@ typedef struct RencoderKeySet
 	/* Else at least one interval or at least one box. */
 	renc_interval_set set;
 	renc_box_set boxes;
+	renc_interval_set cover;	/* intervals that hold all of them, and, of
+								 * boxes, other keys */
 	renc_query	query;
 } RencoderKeySet;
 

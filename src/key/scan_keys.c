@@ -325,6 +325,7 @@ make_key_set(RencoderQuery *query, int col, uint32 generation,
 {
 	RencoderKeySet *set = palloc0(sizeof(RencoderKeySet));
 	KeyLists	keys = {0};
+	RencoderIntervals cover = {0};
 
 	for (int i = 0; i < query->nkeys; i++)
 	{
@@ -346,12 +347,16 @@ make_key_set(RencoderQuery *query, int col, uint32 generation,
 		set->boxes.box = keys.boxes.box;
 		set->boxes.n = renc_box_set_prepare(keys.boxes.box, keys.boxes.n);
 		set->query = renc_query_boxes(&set->boxes);
+		rencoder_boxes_to_intervals(&set->boxes, &cover);
+		set->cover.interval = cover.interval;
+		set->cover.n = cover.n;
 	}
 	else
 	{
 		set->set.interval = keys.intervals.interval;
 		set->set.n = keys.intervals.n;
 		set->query = renc_query_intervals(&set->set);
+		set->cover = set->set;
 	}
 	return set;
 }

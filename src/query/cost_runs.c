@@ -107,9 +107,31 @@ rank_interval(RankReader *r, renc_interval interval)
 	return Max(upto - below, 0);
 }
 
-/* The same of all of them; *n: of how many it was learnt. */
+/* In how many heap pages the entries of an interval are. */
+static void
+look_at_spread(RankReader *r, renc_interval interval, double between, RencoderCostRunColumn *column)
+{
+	renc_run_spread *spread = palloc(sizeof(renc_run_spread));
+	double		pages;
+	double		places;
+
+	renc_run_spread_look(spread, &r->reader.run, read_for_rank, r, interval);
+	renc_run_spread_estimate(spread, &r->reader.run, between, &pages, &places);
+	if (pages > 0)
+	{
+		column->near += between;
+		column->near_pages += pages;
+		column->near_places += places;
+	}
+	pfree(spread);
+}
+
+/*
+ * The same of all of them, with their spread, unless "column" is NULL; *n: of how many it was
+ * learnt.
+ */
 static double
-rank_intervals(RankReader *r, renc_interval_set set, size_t *n)
+rank_intervals(RankReader *r, renc_interval_set set, RencoderCostRunColumn *column, size_t *n)
 {
 	double		sum = 0;
 
@@ -120,36 +142,9 @@ rank_intervals(RankReader *r, renc_interval_set set, size_t *n)
 		if (between < 0)
 			return sum;
 		sum += between;
+		if (column != NULL && between > 0)
+			look_at_spread(r, set.interval[*n], between, column);
 	}
-	return sum;
-}
-
-/* The same, and in how many heap pages these are; < 0: not to be learnt. */
-static double
-rank_spread(RankReader *r, renc_interval_set set, RencoderCostRunColumn *column)
-{
-	renc_run_spread *spread = palloc(sizeof(renc_run_spread));
-	double		sum = 0;
-
-	for (size_t i = 0; i < set.n && sum >= 0; i++)
-	{
-		double		between = rank_interval(r, set.interval[i]);
-		double		pages;
-		double		places;
-
-		sum = between < 0 ? -1 : sum + between;
-		if (between <= 0)
-			continue;
-		renc_run_spread_look(spread, &r->reader.run, read_for_rank, r, set.interval[i]);
-		renc_run_spread_estimate(spread, &r->reader.run, between, &pages, &places);
-		if (pages > 0)
-		{
-			column->near += between;
-			column->near_pages += pages;
-			column->near_places += places;
-		}
-	}
-	pfree(spread);
 	return sum;
 }
 
@@ -160,7 +155,7 @@ rank_whole_leaves(RankReader *r, renc_interval_set set, size_t *n)
 	double		sum;
 
 	r->no_leaves = true;
-	sum = rank_intervals(r, set, n);
+	sum = rank_intervals(r, set, NULL, n);
 	r->no_leaves = false;
 	return sum;
 }
@@ -224,31 +219,26 @@ rank_column(Relation index, RencoderQuery *query, const RencoderRunInfoData *inf
 		}
 		else
 		{
-			between = rank_spread(&r, keys->set, column);
+			between = rank_intervals(&r, keys->set, column, &n);
+			if (n < keys->set.n)
+				between = -1;
 			column->in_leaves += Max(between, 0);
 		}
 		add_known(&column->between, between);
 	}
 	else
 	{
-		RencoderIntervals cover = {0};
-		renc_interval_set set = keys->set;
 		double		part = 1;
 
 		column->bounds_only = true;
 		add_known(&column->between, rank_interval(&r, hull));
 		if (keys->boxes.n > 0)
-		{
-			rencoder_boxes_to_intervals(&keys->boxes, &cover);
-			set.interval = cover.interval;
-			set.n = cover.n;
-			part = rencoder_boxes_covered_part(&keys->boxes, set);
-		}
+			part = rencoder_boxes_covered_part(&keys->boxes, keys->cover);
 		if (tree->level == 0)
-			column->in_leaves += Max(find_entries(&r, set), 0);
+			column->in_leaves += Max(find_entries(&r, keys->cover), 0);
 		else
 		{
-			double		entries = rank_whole_leaves(&r, set, &n);
+			double		entries = rank_whole_leaves(&r, keys->cover, &n);
 
 			/*
 			 * What inner pages say of one interval is wrong by a leaf at
