@@ -149,44 +149,16 @@ expect_headers(const CandidateWalk *s, char *from, char *end)
 		rencoder_group_scan_prefetch(&s->groups, (RencoderEntry) at);
 }
 
-/*
- * Reads a directory page, whose entries of the groups *group .. end - 1 are to be visited, and
- * returns the payload of a copy: no lock is held while groups are asked.  If "may_skip", *group
- * becomes the first that is to be asked: those before have nothing, and are not copied.  Mostly
- * that is the last, or "end".
- */
+/* Reads a directory page: the payload of a copy, as no lock is held while groups are asked. */
 static char *
-read_directory(CandidateWalk *s, BlockNumber blkno, uint32 *group, uint32 end, bool may_skip,
-			   char *room)
+read_directory(CandidateWalk *s, BlockNumber blkno, char *room)
 {
 	RencoderGroupScan *groups = &s->groups;
-	Buffer		buf;
-	Page		page;
+	Page		page = rencoder_kept_read(&s->copies->pages, groups->index, blkno, RENCODER_PAGE_DIRECTORY,
+										  room, &groups->npages, NULL);
 
-	if (!may_skip || s->copies->pages.page != NULL)
-	{
-		page = rencoder_kept_read(&s->copies->pages, groups->index, blkno, RENCODER_PAGE_DIRECTORY,
-								  room, &groups->npages, NULL);
-		rencoder_test_old_snapshot(groups->snapshot, groups->index, page);
-		return RencoderPageGetPayload(page);
-	}
-	buf = rencoder_page_read(groups->index, blkno, BUFFER_LOCK_SHARE, RENCODER_PAGE_DIRECTORY);
-	page = BufferGetPage(buf);
 	rencoder_test_old_snapshot(groups->snapshot, groups->index, page);
-	groups->npages++;
-	for (; *group < end; (*group)++)
-	{
-		RencoderEntry entry = rencoder_directory_entry(RencoderPageGetPayload(page), &groups->meta, *group);
-
-		if (!rencoder_group_scan_can_skip(groups, entry, *group))
-		{
-			memcpy(room + ((char *) entry - (char *) page), entry, (end - *group) * groups->meta.entry_size);
-			break;
-		}
-		count_skipped(s, *group, *group + 1);
-	}
-	UnlockReleaseBuffer(buf);
-	return RencoderPageGetPayload(room);
+	return RencoderPageGetPayload(page);
 }
 
 /*
@@ -223,9 +195,7 @@ scan_groups(CandidateWalk *s, uint64 since, bool whole)
 		blkno = rencoder_directory_find(index, meta, &s->copies->metadata, group, &s->groups.npages);
 		if (blkno != RENCODER_NO_BLOCK)
 		{
-			char	   *payload = read_directory(s, blkno, &group, end, since == 0, copy.data);
-
-			at = payload + group % meta->entries_per_page * size;
+			at = read_directory(s, blkno, copy.data) + group % meta->entries_per_page * size;
 			expect_directory(s, ahead, ahead + 1);
 		}
 		expected = since == 0 && distance > 0 && blkno != RENCODER_NO_BLOCK ? at + size : NULL;

@@ -39,9 +39,8 @@ typedef struct RencoderEmit
  * whose trust horizon "snapshot" precedes is a candidate (INV-9); a NULL
  * snapshot trusts all summaries (for inspection).  "copies": of earlier
  * scans in this snapshot, and for later ones.  "early" breaks the search off before any candidate
- * is emitted: its take() is told of some that there are.  It wants a query that asks one
- * column.  "copies", "emit", "early" and "counts" may be NULL.  Returns the index
- * pages read.
+ * is emitted: its take() is told of some that there are.  "copies", "emit", "early" and "counts" may
+ * be NULL.  Returns the index pages read.
  *
  * Locks: shared content locks, one page or (header, windows) at a time; none
  * on exit.  Errors: ERRCODE_INDEX_CORRUPTED.

@@ -54,14 +54,13 @@ get_column_probe(RencoderGroupScan *s, int col, const RencoderConfig *config, Bl
 
 	for (p = s->probes[col]; p != NULL; p = p->next)
 	{
-		if (p->generation == config->coder)
+		if (p->keys->generation == config->coder)
 			return p;
 	}
 	keys = rencoder_key_get_set(s->query, col, config->coder);
 	if (keys == NULL)
 		rencoder_page_corrupted(s->query->index, header, "The coder of a group's keys is missing.");
 	p = palloc(sizeof(RencoderColumnProbe));
-	p->generation = config->coder;
 	p->keys = keys;
 	p->probe = NULL;
 	p->next = s->probes[col];
@@ -352,7 +351,7 @@ scan_sealed(RencoderGroupScan *s, RencoderEntry entry, uint32 group, RencoderGro
 		header = copy_header(s, entry, group, col);
 
 		/* Its configuration may have changed since the entry was read. */
-		if (header->config.coder == probes[col]->generation)
+		if (header->config.coder == probes[col]->keys->generation)
 			renc_candidates_keep(&state->left, prune_by_facts(s, probes[col], group, col,
 															  prune_by_bounds(probes[col], header,
 																			  state->left.ranges)));

@@ -26,7 +26,6 @@
 /* What is asked of a column in groups of one generation of its coder (private). */
 typedef struct RencoderColumnProbe
 {
-	uint32		generation;
 	const RencoderKeySet *keys;
 	RencoderProbe *probe;		/* NULL: not needed so far */
 	struct RencoderColumnProbe *next;
@@ -85,7 +84,7 @@ extern void rencoder_group_scan_begin(RencoderGroupScan *scan, Relation index, B
 /*
  * Searches the runs that have not been searched, and the pending list, if there are any, as "copies"
  * says.  To be done before the first group of each round, so that what groups say is no older.
- * "early", NULL or for a query of one column, may break it off: then only rencoder_group_scan_finish()
+ * "early", which may be NULL, may break it off: then only rencoder_group_scan_finish()
  * may follow.
  */
 extern void rencoder_group_scan_search_runs(RencoderGroupScan *scan, RencoderEarlyEnd *early);

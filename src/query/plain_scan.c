@@ -82,7 +82,7 @@ take_found(void *arg, RencoderRunScan *scan)
 }
 
 RencoderEarlyEnd *
-rencoder_plain_scan_begin_search(RencoderPlainScan *plain, uint32 pages_per_range, bool one_column)
+rencoder_plain_scan_begin_search(RencoderPlainScan *plain, uint32 pages_per_range)
 {
 	MemoryContext caller = MemoryContextSwitchTo(plain->context);
 
@@ -102,7 +102,7 @@ rencoder_plain_scan_begin_search(RencoderPlainScan *plain, uint32 pages_per_rang
 	plain->early.arg = plain;
 	plain->early.broken_off = false;
 	plain->limit *= RENCODER_PLAIN_LIMIT_FACTOR;
-	return one_column && plain->early.limit <= RENCODER_PLAIN_LAST_ENTRIES ? &plain->early : NULL;
+	return plain->early.limit <= RENCODER_PLAIN_LAST_ENTRIES ? &plain->early : NULL;
 }
 
 void

@@ -75,11 +75,11 @@ extern void rencoder_plain_scan_rewind(RencoderPlainScan *plain);
 extern void rencoder_plain_scan_end(RencoderPlainScan *plain);
 
 /*
- * Before a search, of one column alone or not: where it may be broken off, or NULL.  Its candidates
- * go to rencoder_plain_scan_emit(), a RencoderEmit's; then rencoder_plain_scan_end_search() is called.
+ * Before a search: where it may be broken off, or NULL.  Its candidates go to
+ * rencoder_plain_scan_emit(), a RencoderEmit's; then rencoder_plain_scan_end_search() is called.
  */
-extern RencoderEarlyEnd *rencoder_plain_scan_begin_search(RencoderPlainScan *plain, uint32 pages_per_range,
-														  bool one_column);
+extern RencoderEarlyEnd *rencoder_plain_scan_begin_search(RencoderPlainScan *plain,
+														  uint32 pages_per_range);
 extern void rencoder_plain_scan_emit(void *arg, BlockNumber page, const uint64 *row);
 extern void rencoder_plain_scan_end_search(RencoderPlainScan *plain);
 

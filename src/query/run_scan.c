@@ -67,34 +67,14 @@ look_at_lists(RencoderRunScan *scan)
 	rencoder_runs_copy(scan->index, &scan->copies->runs, &scan->npages);
 }
 
-/* What is asked of a column; its coder is named by block "named_by". */
-static const RencoderRunKeys *
+/* What is asked of a column; its coder is named by block "named_by".  NULL if that is missing. */
+static const RencoderKeySet *
 column_keys(RencoderRunScan *scan, int col, uint32 generation, BlockNumber named_by)
 {
-	RencoderRunKeys *k;
-	RencoderIntervals intervals = {0};
-
-	for (k = scan->keys[col]; k != NULL; k = k->next)
-	{
-		if (k->generation == generation)
-			return k;
-	}
-	k = palloc0(sizeof(RencoderRunKeys));
-	k->generation = generation;
-	k->keys = rencoder_key_get_set(scan->query, col, generation);
-	if (k->keys == NULL)
+	scan->keys[col] = rencoder_key_get_set(scan->query, col, generation);
+	if (scan->keys[col] == NULL)
 		note_scan_fault(scan, named_by, "The coder of its keys is missing.");
-	else if (k->keys->boxes.n > 0)
-	{
-		rencoder_boxes_to_intervals(&k->keys->boxes, &intervals);
-		k->set.interval = intervals.interval;
-		k->set.n = intervals.n;
-	}
-	else
-		k->set = k->keys->set;
-	k->next = scan->keys[col];
-	scan->keys[col] = k;
-	return k;
+	return scan->keys[col];
 }
 
 /*
@@ -201,21 +181,21 @@ search_keys(RencoderRunScan *scan, const RencoderRunEntry *entry, const Rencoder
 			int col, RencoderRunAnswer *answer, renc_stretches *list)
 {
 	const RencoderRunColumn *column = &info->column[col];
-	const RencoderRunKeys *k;
+	const RencoderKeySet *k;
 
 	if (column->root == RENCODER_NO_BLOCK)
 		return true;
 	k = column_keys(scan, col, column->coder, entry->info);
-	if (k->keys == NULL)
+	if (k == NULL)
 	{
 		answer->all = true;
 		return true;
 	}
 	if (entry->kind == RENCODER_RUN_BASE && !scan->query->column[col].wants_values &&
 		!scan->query->column[col].wants_null)
-		answer->keys = k->keys;
-	return !rencoder_key_set_meets_bounds(k->keys, column->least, column->greatest) ||
-		search_tree(scan, info, col, k->set, k->keys, list);
+		answer->keys = k;
+	return !rencoder_key_set_meets_bounds(k, column->least, column->greatest) ||
+		search_tree(scan, info, col, k->cover, k, list);
 }
 
 /* All values of a column; of a delta with too many, each page may have one. */
@@ -352,13 +332,12 @@ expect_roots(RencoderRunScan *scan, const WantedRun *wanted)
 		const RencoderRunColumn *column = &info->column[tree];
 		int			col = tree % scan->query->natts;
 		const RencoderColumnQuery *q = &scan->query->column[col];
-		const RencoderRunKeys *k = tree >= scan->query->natts || !q->has_keys ? NULL :
+		const RencoderKeySet *k = tree >= scan->query->natts || !q->has_keys ? NULL :
 			column_keys(scan, col, column->coder, wanted->entry->info);
 
 		if ((tree >= scan->query->natts ? q->wants_null :
 			 q->wants_values && !rencoder_run_scan_many_values(column->entries, scan->nblocks)) ||
-			(k != NULL && k->keys != NULL &&
-			 rencoder_key_set_meets_bounds(k->keys, column->least, column->greatest)))
+			(k != NULL && rencoder_key_set_meets_bounds(k, column->least, column->greatest)))
 			rencoder_kept_prefetch_page(scan->prefetch, column->root);
 	}
 }
@@ -406,7 +385,7 @@ search_list(RencoderRunScan *scan, bool base_only)
  */
 static bool
 matches_column(RencoderRunScan *scan, const RencoderPendingEntry *entry, int col,
-			   BlockNumber blkno, const RencoderRunKeys **k)
+			   BlockNumber blkno, const RencoderKeySet **k)
 {
 	const RencoderColumnQuery *q = &scan->query->column[col];
 	uint32		coder;
@@ -418,20 +397,19 @@ matches_column(RencoderRunScan *scan, const RencoderPendingEntry *entry, int col
 	coder = rencoder_pending_coders(entry, scan->query->natts)[col];
 	if (*k == NULL || (*k)->generation != coder)
 		*k = column_keys(scan, col, coder, blkno);
-	return (*k)->keys == NULL ||
-		rencoder_key_set_meets_bounds((*k)->keys, entry->key[col], entry->key[col]);
+	return *k == NULL || rencoder_key_set_meets_bounds(*k, entry->key[col], entry->key[col]);
 }
 
 /* Which entries miss what is asked of a column by "k"; false: there is nothing to go by. */
 static bool
-find_misses(const RencoderRunScan *scan, int col, const RencoderRunKeys *k, RencoderPendingMisses *misses)
+find_misses(const RencoderRunScan *scan, int col, const RencoderKeySet *k, RencoderPendingMisses *misses)
 {
-	if (k == NULL || k->keys == NULL || scan->query->column[col].wants_null)
+	if (k == NULL || scan->query->column[col].wants_null)
 		return false;
 	*misses = (RencoderPendingMisses)
 	{
 		scan->query->natts, col, rencoder_key_is_coded(scan->index, col), k->generation,
-			k->keys->query.hull_lo, k->keys->query.hull_hi
+			k->query.hull_lo, k->query.hull_hi
 	};
 	return true;
 }
@@ -440,7 +418,7 @@ find_misses(const RencoderRunScan *scan, int col, const RencoderRunKeys *k, Renc
 static void
 add_pending(RencoderRunScan *scan, const RencoderPendingWalk *walk, int col)
 {
-	const RencoderRunKeys *k = scan->keys[col];
+	const RencoderKeySet *k = scan->keys[col];
 	RencoderPendingMisses misses;
 
 	for (int i = 0; i < walk->copy.nentries && rencoder_column_is_asked(&scan->query->column[col]); i++)
@@ -512,7 +490,7 @@ finish_found(RencoderRunScan *scan)
 void
 rencoder_run_scan_search(RencoderRunScan *scan, RencoderEarlyEnd *early)
 {
-	scan->early = early;
+	scan->early = scan->nasked == 1 ? early : NULL;
 	rencoder_kept_prefetch_page(scan->prefetch, scan->runs->pending.first);
 	if (scan->runs->pending.last != scan->runs->pending.first)
 		rencoder_kept_prefetch_page(scan->prefetch, scan->runs->pending.last);

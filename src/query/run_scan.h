@@ -33,15 +33,6 @@
 /* More values than this for each page of the table are on nearly all pages. */
 #define RENCODER_MANY_VALUES	4
 
-/* What a query asks of a column, by keys of one generation of its coder. */
-typedef struct RencoderRunKeys
-{
-	uint32		generation;
-	const RencoderKeySet *keys; /* NULL: the coder was not found */
-	renc_interval_set set;		/* that hold all keys asked for */
-	struct RencoderRunKeys *next;
-} RencoderRunKeys;
-
 /* The rows of a column that were found: places of base runs, or late places. */
 typedef struct RencoderFoundRows
 {
@@ -61,8 +52,8 @@ typedef struct RencoderRunAnswer
 struct RencoderRunScan;
 
 /*
- * A search that is broken off when runs have found so many entries and there are more: for who wants
- * some rows soon, and may come again for all.
+ * A search, of one column alone, that is broken off when runs have found so many entries and there are
+ * more: for who wants some rows soon, and may come again for all.
  */
 typedef struct RencoderEarlyEnd
 {
@@ -105,7 +96,7 @@ typedef struct RencoderRunScan
 	int			nasked;			/* columns that are asked */
 	int			last_asked;
 	RencoderSearchedRun *searched;
-	RencoderRunKeys *keys[INDEX_MAX_KEYS];
+	const RencoderKeySet *keys[INDEX_MAX_KEYS]; /* by the coder met last */
 	uint32		unknown;		/* a run that is not in the list, 0: none */
 
 	/*

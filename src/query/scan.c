@@ -279,17 +279,6 @@ rencodergetbitmap(IndexScanDesc scan, TIDBitmap *tbm)
 	return target.npages * 10 + target.nrows;
 }
 
-/* Does the query ask one column alone? */
-static bool
-is_of_one_column(const RencoderQuery *query)
-{
-	int			n = 0;
-
-	for (int col = 0; col < query->natts; col++)
-		n += rencoder_column_is_asked(&query->column[col]);
-	return n == 1;
-}
-
 /* Searches for rows to be handed out. */
 static void
 search_rows(IndexScanDesc scan)
@@ -306,8 +295,7 @@ search_rows(IndexScanDesc scan)
 	else
 	{
 		RencoderEmit emit = {.page = rencoder_plain_scan_emit,.arg = plain};
-		RencoderEarlyEnd *early = rencoder_plain_scan_begin_search(plain, state->pages_per_range,
-																   is_of_one_column(search.query));
+		RencoderEarlyEnd *early = rencoder_plain_scan_begin_search(plain, state->pages_per_range);
 
 		state->index_pages += rencoder_candidates_find(scan->indexRelation, state->nblocks, search.query,
 													   scan->xs_snapshot, search.copies, &emit, early,

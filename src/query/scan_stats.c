@@ -44,9 +44,8 @@ typedef struct KeptStats
 	Oid			indexoid;		/* key of the table */
 	RencoderFileNumber file;	/* that the page is in; 0: not looked yet */
 	BlockNumber page;			/* of the counts, or RENCODER_NO_BLOCK */
-	TimestampTz next;			/* when they are due, at the latest */
 	TimestampTz paused;			/* nothing is kept until then, as it failed */
-	TimestampTz told;			/* when the worker was told of the tail */
+	TimestampTz written;		/* last, and the worker told of the tail */
 	int64		tail;			/* pages of it that were read since */
 	RencoderStats stats;
 } KeptStats;
@@ -115,7 +114,7 @@ static bool
 is_tail_due(const KeptStats *entry, Relation index, TimestampTz now)
 {
 	return entry->tail >= FLUSH_TAIL && rencoder_options_autosummarize(index) &&
-		TimestampDifferenceExceeds(entry->told, now, RENCODER_LEAST_LOOK_MS);
+		TimestampDifferenceExceeds(entry->written, now, RENCODER_LEAST_LOOK_MS);
 }
 
 void
@@ -129,11 +128,11 @@ rencoder_scan_stats_write_if_due(Relation index)
 	if (entry == NULL || !is_kept(entry) || !rencoder_may_begin_subtransaction())
 		return;
 	now = GetCurrentTimestamp();
-	if (entry->stats.count[RENCODER_STATS_SCANS] < FLUSH_SCANS && now < entry->next &&
+	if (entry->stats.count[RENCODER_STATS_SCANS] < FLUSH_SCANS &&
+		!TimestampDifferenceExceeds(entry->written, now, FLUSH_MSECS) &&
 		!is_tail_due(entry, index, now))
 		return;
-	entry->told = now;
-	entry->next = TimestampTzPlusMilliseconds(now, FLUSH_MSECS);
+	entry->written = now;
 	if (!rencoder_best_effort(write_work, &work, index, "add the counts of scans"))
 	{
 		forget_kept(entry);
