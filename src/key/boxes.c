@@ -23,16 +23,7 @@ rencoder_boxes_add(RencoderBoxes *list, uint32 xlo, uint32 xhi, uint32 ylo, uint
 
 	if (xlo > xhi || ylo > yhi)
 		return;
-	if (list->box == NULL)
-	{
-		list->capacity = 8;
-		list->box = palloc(list->capacity * sizeof(renc_box));
-	}
-	else if (list->n == list->capacity)
-	{
-		list->capacity *= 2;
-		list->box = repalloc_huge(list->box, list->capacity * sizeof(renc_box));
-	}
+	list->box = rencoder_list_with_room(list->box, list->n, &list->capacity, sizeof(renc_box));
 	box = &list->box[list->n++];
 	memset(box, 0, sizeof(*box));
 	box->xlo = xlo;

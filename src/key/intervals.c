@@ -6,22 +6,23 @@
 
 #include "utils/memutils.h"
 
+void *
+rencoder_list_with_room(void *list, size_t n, size_t *capacity, size_t element_size)
+{
+	if (n < *capacity)
+		return list;
+	*capacity = Max(2 * n, 8);
+	return list == NULL ? palloc(*capacity * element_size) :
+		repalloc_huge(list, *capacity * element_size);
+}
+
 void
 rencoder_intervals_add(RencoderIntervals *list, uint64 lo, uint64 hi)
 {
 	if (lo > hi)
 		return;
-	if (list->interval == NULL)
-	{
-		list->capacity = 8;
-		list->interval = palloc(list->capacity * sizeof(renc_interval));
-	}
-	else if (list->n == list->capacity)
-	{
-		list->capacity *= 2;
-		list->interval = repalloc_huge(list->interval,
-									   list->capacity * sizeof(renc_interval));
-	}
+	list->interval = rencoder_list_with_room(list->interval, list->n, &list->capacity,
+											 sizeof(renc_interval));
 	list->interval[list->n].lo = lo;
 	list->interval[list->n].hi = hi;
 	list->n++;
