@@ -40,33 +40,14 @@
 #define HAS_FUNCTION(group, number) \
 	(((group)->functionset & (UINT64CONST(1) << (number))) != 0)
 
-static void complain(bool *valid, const char *format,...) pg_attribute_printf(2, 3);
-
 /* Reports a fault as the core's validators do, and goes on. */
-static void
-complain(bool *valid, const char *format,...)
-{
-	StringInfoData message;
-
-	initStringInfo(&message);
-	for (;;)
-	{
-		va_list		args;
-		int			needed;
-
-		va_start(args, format);
-		needed = appendStringInfoVA(&message, format, args);
-		va_end(args);
-		if (needed == 0)
-			break;
-		enlargeStringInfo(&message, needed);
-	}
-	ereport(INFO,
-			(errcode(ERRCODE_INVALID_OBJECT_DEFINITION),
-			 errmsg_internal("%s", message.data)));
-	pfree(message.data);
-	*valid = false;
-}
+#define complain(valid, ...) \
+	do { \
+		ereport(INFO, \
+				(errcode(ERRCODE_INVALID_OBJECT_DEFINITION), \
+				 errmsg_internal(__VA_ARGS__))); \
+		*(valid) = false; \
+	} while (0)
 
 static void
 check_function(const char *opfamily, Form_pg_amproc proc, bool *valid)
