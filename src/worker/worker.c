@@ -446,9 +446,12 @@ take_requests(void)
 	if (hash_search(jobs, &request.index, HASH_FIND, NULL) != NULL)
 		add_job(&request);
 	while (rencoder_worker_queue_take(&request))
-		add_job(&request);
-	if (rencoder_worker_queue_overflowed())
-		add_all_indexes();
+	{
+		if (OidIsValid(request.index))
+			add_job(&request);
+		else
+			add_all_indexes();
+	}
 }
 
 /* For the next worker of the database. */

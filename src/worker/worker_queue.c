@@ -514,20 +514,14 @@ rencoder_worker_queue_take(RencoderJob *job)
 		memmove(queued, queued + 1, (shared->nqueued - i) * sizeof(*queued));
 		found = true;
 	}
+	if (!found && my_entry->overflowed)
+	{
+		job->index = InvalidOid;
+		my_entry->overflowed = false;
+		found = true;
+	}
 	LWLockRelease(&shared->lock);
 	return found;
-}
-
-bool
-rencoder_worker_queue_overflowed(void)
-{
-	bool		overflowed;
-
-	LWLockAcquire(&shared->lock, LW_EXCLUSIVE);
-	overflowed = my_entry->overflowed;
-	my_entry->overflowed = false;
-	LWLockRelease(&shared->lock);
-	return overflowed;
 }
 
 /* Is this one more than the setting allows, which has been lowered? */

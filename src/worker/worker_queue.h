@@ -89,11 +89,11 @@ extern void rencoder_worker_queue_tell_tail_read(Oid index);
 /* Worker: an index that it was told of so, or InvalidOid.  Others are told of again. */
 extern Oid	rencoder_worker_queue_take_tail_read(void);
 
-/* Worker: takes the oldest job; false if there is none. */
+/*
+ * Worker: takes the oldest job; false if there is none.  Its index is InvalidOid if all indexes are to
+ * be looked at, as that was asked for, or there was no room.
+ */
 extern bool rencoder_worker_queue_take(RencoderJob *job);
-
-/* Worker: is it to look at all indexes: asked for, since the last call, or for lack of room? */
-extern bool rencoder_worker_queue_overflowed(void);
 
 /*
  * Worker: does another database wait for a worker, or does the setting want fewer?  Takes no lock,
