@@ -107,27 +107,10 @@ make_needle(const RencoderTableSample *sample)
 	return keys;
 }
 
-/* The first column decides what a query reads. */
-static void
-estimate_first(const RencoderTableSample *sample, const RencoderKeySet *keys, Oid am,
-			   IndexEstimate *estimate)
-{
-	RencoderTableEstimate table;
-	RencoderMethodEstimate method[RENCODER_NMETHODS];
-	const RencoderMethodEstimate *present = am == BTREE_AM_OID ? &method[RENCODER_METHOD_BTREE] :
-		am == BRIN_AM_OID ? &method[RENCODER_METHOD_BRIN] : NULL;
-
-	rencoder_estimate_methods(sample, keys, &table, method);
-	estimate->size_pages = method[RENCODER_METHOD_OWN].size_pages;
-	estimate->reads = rencoder_estimate_reads(&method[RENCODER_METHOD_OWN]);
-	estimate->present_reads = present != NULL && present->possible ? rencoder_estimate_reads(present) : -1;
-	estimate->table_pages = sample->nblocks;
-	estimate->brin_serves = rencoder_estimate_brin_serves(sample, method);
-}
-
 static void
 estimate_index(Relation heap, Relation index, IndexEstimate *estimate)
 {
+	Oid			am = index->rd_rel->relam;
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "rencoder index estimate",
 												  ALLOCSET_DEFAULT_SIZES);
 
@@ -135,8 +118,10 @@ estimate_index(Relation heap, Relation index, IndexEstimate *estimate)
 	{
 		RencoderTableSample sample;
 		RencoderTableEstimate table;
-		RencoderMethodEstimate own;
-		const RencoderKeySet *keys;
+		RencoderMethodEstimate method[RENCODER_NMETHODS];
+		const RencoderMethodEstimate *own = &method[RENCODER_METHOD_OWN];
+		const RencoderMethodEstimate *present = &method[am == BTREE_AM_OID ? RENCODER_METHOD_BTREE :
+														RENCODER_METHOD_BRIN];
 		MemoryContext old = MemoryContextSwitchTo(context);
 		Relation	hypothetical;
 
@@ -148,14 +133,16 @@ estimate_index(Relation heap, Relation index, IndexEstimate *estimate)
 			break;
 		}
 		rencoder_table_sample_read(heap, hypothetical, index, col + 1, &sample);
-		keys = make_needle(&sample);
+		rencoder_estimate_methods(&sample, make_needle(&sample), &table, method);
+		estimate->size_pages += col == 0 ? own->size_pages : rencoder_estimate_further(own);
 		if (col == 0)
-			estimate_first(&sample, keys, index->rd_rel->relam, estimate);
-		else
 		{
-			rencoder_estimate_rows(&sample, keys, &table);
-			rencoder_estimate_own(&sample, &table, keys, &own);
-			estimate->size_pages += rencoder_estimate_further(&own);
+			/* The first column decides what a query reads. */
+			estimate->reads = rencoder_estimate_reads(own);
+			estimate->present_reads = (am == BTREE_AM_OID || am == BRIN_AM_OID) && present->possible ?
+				rencoder_estimate_reads(present) : -1;
+			estimate->table_pages = sample.nblocks;
+			estimate->brin_serves = rencoder_estimate_brin_serves(&sample, method);
 		}
 		MemoryContextSwitchTo(old);
 		MemoryContextReset(context);

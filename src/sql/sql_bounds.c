@@ -295,15 +295,3 @@ rencoder_bounds_scankeys(Relation index, int col, Oid argtype, const NullableDat
 		return box_keys(keys, index, col, lo, hi);
 	return interval_keys(keys, index, col, operand, lo, hi);
 }
-
-int
-rencoder_bounds_scankeys_as_caller(RencoderOpenIndex *target, int col, Oid type, const NullableDatum *bound,
-								   ScanKey keys)
-{
-	int			nkeys;
-
-	rencoder_open_index_switch_to_caller(target);
-	nkeys = rencoder_bounds_scankeys(target->index, col, type, bound, keys);
-	rencoder_open_index_switch_to_owner(target);
-	return nkeys;
-}

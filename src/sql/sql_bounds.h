@@ -6,7 +6,6 @@
 #define RENCODER_SQL_BOUNDS_H
 
 #include "key/key.h"
-#include "store/open_index.h"
 
 #include "fmgr.h"
 
@@ -15,8 +14,8 @@
 
 /*
  * Scan keys for "column from lo to hi", both included, palloc'd values and all;
- * returns their number.  The column (0-based) is one of the target's index;
- * "bound" is two of "type", such as two arguments of a call, declared anycompatible.
+ * returns their number.  The column is 0-based; "bound" is two of "type", such as two arguments of a
+ * call, declared anycompatible.
  *
  * A bound is taken as the planner takes the right side of "column >= bound",
  * so it may be of another type of the operator family, or of one that is cast
@@ -28,14 +27,11 @@
  * collation is another, which the index cannot serve; the order of all else is
  * that of the operator class.  Equal bounds become one key with "=".
  *
- * Casts and input functions run as the caller, since the type may be his own.
+ * Casts and input functions run as the present user, who must be the caller, since the type may be
+ * his own.
  * Errors: a bound is NULL; its type cannot be compared; what the input function
  * says; strings under a collation in the wrong order by their bytes.
  */
-extern int	rencoder_bounds_scankeys_as_caller(RencoderOpenIndex *target, int col, Oid type,
-											   const NullableDatum *bound, ScanKey keys);
-
-/* The same for any index, as the present user: he must be the caller. */
 extern int	rencoder_bounds_scankeys(Relation index, int col, Oid type,
 									 const NullableDatum *bound, ScanKey keys);
 

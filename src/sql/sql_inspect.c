@@ -484,8 +484,10 @@ rencoder_candidates(PG_FUNCTION_ARGS)
 		PG_RETURN_NULL();
 	rencoder_open_index(&target, PG_GETARG_OID(0), AccessShareLock, RENCODER_PRIVILEGE_READ);
 	rencoder_open_index_require_valid(target.index);
-	nkeys = rencoder_bounds_scankeys_as_caller(&target, 0, get_fn_expr_argtype(fcinfo->flinfo, 1), &fcinfo->args[1],
-											   keys);
+	rencoder_open_index_switch_to_caller(&target);
+	nkeys = rencoder_bounds_scankeys(target.index, 0, get_fn_expr_argtype(fcinfo->flinfo, 1),
+									 &fcinfo->args[1], keys);
+	rencoder_open_index_switch_to_owner(&target);
 	query = rencoder_key_make_query(target.index, keys, nkeys);
 	(void) rencoder_candidates_find(target.index, RelationGetNumberOfBlocks(target.heap), query,
 									GetActiveSnapshot(), NULL, &emit, NULL, &counts);

@@ -88,8 +88,11 @@ add_samples(FunctionCallInfo fcinfo, Oid type, const NullableDatum *bounds, int 
 	for (int i = 0; i < n; i++)
 	{
 		ScanKeyData keys[RENCODER_BOUND_KEYS];
-		int			nkeys = rencoder_bounds_scankeys_as_caller(&target, col, type, bounds + 2 * i, keys);
+		int			nkeys;
 
+		rencoder_open_index_switch_to_caller(&target);
+		nkeys = rencoder_bounds_scankeys(target.index, col, type, bounds + 2 * i, keys);
+		rencoder_open_index_switch_to_owner(&target);
 		samples[i] = sample_of_keys(target.index, col, keys, nkeys);
 	}
 	if (n > 0)
