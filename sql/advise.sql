@@ -123,6 +123,11 @@ SELECT rencoder_estimate_index('ad');
 \set VERBOSITY default
 SELECT rencoder_estimate_index('ad_v', NULL);
 
+-- Messages about progress; more of them if it takes long.
+SET client_min_messages = debug1;
+DO $$ BEGIN PERFORM rencoder_estimate_index('ad_v', 1, 3, 40); END $$;
+SET client_min_messages = warning;
+
 -- Partitions: the index of each, with the one of the parent.
 CREATE TABLE ad_parts (k int, v int8, PRIMARY KEY (k, v)) PARTITION BY RANGE (k);
 CREATE TABLE ad_parts_1 PARTITION OF ad_parts FOR VALUES FROM (0) TO (10)

@@ -1320,6 +1320,8 @@ COMMENT ON FUNCTION rencoder_index_stats_reset(regclass) IS
 CREATE FUNCTION rencoder_estimate_index(
 	index regclass,
 	least_size bigint DEFAULT 0,
+	number bigint DEFAULT 1,
+	total bigint DEFAULT 1,
 	OUT present_size bigint,
 	OUT size bigint,
 	OUT reads bigint,
@@ -1330,7 +1332,7 @@ CREATE FUNCTION rencoder_estimate_index(
 RETURNS record
 AS 'MODULE_PATHNAME'
 LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
-COMMENT ON FUNCTION rencoder_estimate_index(regclass, bigint) IS
+COMMENT ON FUNCTION rencoder_estimate_index(regclass, bigint, bigint, bigint) IS
 	'what a rencoder index would be in the place of an index of any access method (readers of the table)';
 
 -- The names are resolved here, once, whatever the caller's search_path is.
@@ -1351,7 +1353,7 @@ RETURNS SETOF record
 LANGUAGE sql VOLATILE PARALLEL UNSAFE ROWS 100
 BEGIN ATOMIC
 	WITH present AS MATERIALIZED (
-		SELECT i.*, c.relname, a.amname, pg_stat_get_numscans(i.indexrelid) AS scans,
+		SELECT i.*, c.relname, c.relpages, a.amname, pg_stat_get_numscans(i.indexrelid) AS scans,
 			nullif(concat_ws(', ',
 				CASE WHEN i.indisprimary THEN 'the primary key'
 					WHEN i.indisexclusion THEN 'an exclusion constraint'
@@ -1380,12 +1382,17 @@ BEGIN ATOMIC
 				THEN n.nspname <> 'information_schema' AND n.nspname !~ '^pg_(catalog$|toast)'
 				ELSE n.oid = schema END
 			AND has_table_privilege(t.oid, 'SELECT') AND NOT row_security_active(t.oid)
+	), numbered AS MATERIALIZED (
+		SELECT p.*, row_number() OVER (ORDER BY p.relpages DESC, p.relname, p.indexrelid) AS number,
+			count(*) OVER () AS total
+		FROM present AS p
 	), estimated AS MATERIALIZED (
-		SELECT p.*, e.present_size AS size, e.size AS new_size, e.reads AS new_reads, e.present_reads, e.table_pages,
+		SELECT n.*, e.present_size AS size, e.size AS new_size, e.reads AS new_reads, e.present_reads, e.table_pages,
 			e.brin_serves, e.problem
-		FROM present AS p,
+		FROM (SELECT * FROM numbered ORDER BY number) AS n,
 			-- Small ones are not sampled.
-			LATERAL rencoder_estimate_index(p.indexrelid::regclass, 1048576) AS e
+			LATERAL rencoder_estimate_index(n.indexrelid::regclass, 1048576, n.number,
+				n.total) AS e
 	), judged AS (
 		SELECT e.*,
 			CASE WHEN NOT e.indisvalid THEN 'problem'

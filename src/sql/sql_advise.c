@@ -2,8 +2,8 @@
  * sql_advise.c
  *		rencoder_estimate_index(): what a rencoder index would be in the place of another one.
  *
- * rencoder_advise() asks it for each index of a database.  So it waits for no lock, and gives its own
- * back at once.
+ * rencoder_advise() asks it for each index of a database.  So it waits for no lock, gives its own
+ * back at once, and says now and then how far it is.
  */
 #include "query/estimate_table.h"
 
@@ -20,6 +20,7 @@
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
+#include "utils/timestamp.h"
 
 #include "key/hypothetical_index.h"
 #include "store/open_index.h"
@@ -28,6 +29,9 @@ PG_FUNCTION_INFO_V1(rencoder_estimate_index);
 
 /* Columns of a row: present_size, size, reads, present_reads, table_pages, brin_serves, problem. */
 #define ADVISE_COLUMNS	7
+
+/* A message about progress each so many milliseconds. */
+#define PROGRESS_INTERVAL	5000
 
 /* What is known of the index that would be. */
 typedef struct IndexEstimate
@@ -43,6 +47,23 @@ typedef struct IndexEstimate
 	bool		brin_serves;	/* would BRIN on the first column do? */
 	const char *problem;		/* NULL: none */
 } IndexEstimate;
+
+/* "index 3 of 40", at DEBUG1, or, if that takes long, for everybody to see. */
+static void
+report_progress(const char *name, int64 number, int64 total)
+{
+	static TimestampTz reported = 0;
+	TimestampTz now = GetCurrentTimestamp();
+	bool		due;
+
+	reported = Max(reported, GetCurrentStatementStartTimestamp());
+	due = TimestampDifferenceExceeds(reported, now, PROGRESS_INTERVAL);
+	if (due)
+		reported = now;
+	ereport(due ? NOTICE : DEBUG1,
+			(errmsg("sampling the table of index \"%s\", " INT64_FORMAT " of " INT64_FORMAT,
+					name, number, total)));
+}
 
 static void
 refuse_estimate(Oid indexoid, Oid heapoid, Oid userid)
@@ -192,9 +213,11 @@ make_estimate_row(FunctionCallInfo fcinfo, const IndexEstimate *estimate)
 }
 
 /*
- * rencoder_estimate_index(index regclass, least_size bigint) returns record
+ * rencoder_estimate_index(index regclass, least_size bigint, number bigint, total bigint)
+ *		returns record
  *
- * An index of any access method; if it is smaller than least_size, nothing but that is told.  Holds
+ * An index of any access method; if it is smaller than least_size, nothing but that is told.
+ * Number and total are for messages about progress.  Holds
  * AccessShareLock on table and index while it samples; waits for none.  Null if the index
  * has been dropped.  Works on a standby.
  */
@@ -217,6 +240,8 @@ rencoder_estimate_index(PG_FUNCTION_ARGS)
 			break;
 		case RENCODER_TRY_OPENED:
 			refuse_estimate(indexoid, heapoid, target.save_userid);
+			report_progress(RelationGetRelationName(target.index), PG_GETARG_INT64(2),
+							PG_GETARG_INT64(3));
 			estimate_as_owner(target.heap, target.index, PG_GETARG_INT64(1), &estimate);
 			rencoder_open_index_close(&target);
 			break;
