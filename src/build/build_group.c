@@ -53,8 +53,7 @@ struct RencoderBuildGroup
 	bool		spilled;
 	RencoderDesigner *designer;
 	RencoderConfig *config;		/* of the columns of this group */
-	RencoderPrediction prediction[INDEX_MAX_KEYS];	/* what is expected of
-													 * them */
+	double		fpr[INDEX_MAX_KEYS];	/* what is expected of them */
 	RencoderHeader *header;		/* of the columns of this group */
 	RencoderFilling **filling;	/* spilled: the slabs being filled */
 	int			nfilled;		/* spilled: slots filled in */
@@ -143,8 +142,8 @@ min_capacity_of_rest(const RencoderBuildGroup *b, int col)
 		return 0;
 	if (b->group > 0)
 		return previous_capacity(b, col);
-	return rencoder_design_full_range(&b->meta, b->collector->column[col].range[0].distinct,
-									  b->plan->nblocks);
+	return b->collector->column[col].range[0].distinct *
+		Max(1.0, (double) b->meta.pages_per_range / b->plan->nblocks);
 }
 
 /* The width of the group's matrices: for its slices, or for all that are to come. */
@@ -191,8 +190,8 @@ choose_config(RencoderBuildGroup *b, int col)
 
 	INSTR_TIME_SET_CURRENT(start);
 	b->config[col].coder = b->plan->coder[col];
-	rencoder_design_column(b->designer, b->collector, col, min_capacity_of_rest(b, col),
-						   &b->config[col], &b->prediction[col]);
+	b->fpr[col] = rencoder_design_column(b->designer, b->collector, col, min_capacity_of_rest(b, col),
+										 &b->config[col]);
 	b->config[col].width = matrix_width(b);
 	add_time(&b->choosing, start);
 }
@@ -217,7 +216,7 @@ note_choice(RencoderBuildGroup *b, int col)
 	RencoderHeader header = b->header[col];
 
 	header->config = b->config[col];
-	header->predicted_fpr = header->best_fpr = b->prediction[col].fpr;
+	header->predicted_fpr = header->best_fpr = b->fpr[col];
 	header->sample_stamp = rencoder_designer_stamp(b->designer, col, header->config.coder);
 }
 

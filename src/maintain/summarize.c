@@ -197,14 +197,13 @@ static void
 plan_column(RencoderSummarizing *s, int col, RencoderHeader copy)
 {
 	MemoryContext old = MemoryContextSwitchTo(s->context);
-	RencoderPrediction prediction;
 
 	if (s->designer == NULL)
 		s->designer = begin_design(s);
 	MemoryContextSwitchTo(old);
-	rencoder_design_column(s->designer, s->scan.collector, col, min_capacity_of_new(s, col),
-						   &copy->config, &prediction);
-	copy->predicted_fpr = copy->best_fpr = prediction.fpr;
+	copy->best_fpr = rencoder_design_column(s->designer, s->scan.collector, col, min_capacity_of_new(s, col),
+											&copy->config);
+	copy->predicted_fpr = copy->best_fpr;
 	copy->sample_stamp = rencoder_designer_stamp(s->designer, col, copy->config.coder);
 }
 

@@ -312,10 +312,9 @@ are_alike(const renc_shape *a, const renc_shape *b)
 	return true;
 }
 
-void
+double
 rencoder_design_column(RencoderDesigner *designer, const RencoderCollector *c, int col,
-					   double min_capacity, RencoderConfig *config,
-					   RencoderPrediction *prediction)
+					   double min_capacity, RencoderConfig *config)
 {
 	RencoderFound *found = &designer->found[col];
 	ColumnKeys	k;
@@ -324,7 +323,6 @@ rencoder_design_column(RencoderDesigner *designer, const RencoderCollector *c, i
 	renc_choice choice;
 	double		work;
 
-	prediction->fpr = prediction->cost = -1;
 	gather_keys(c, col, &k);
 	design_size(designer, &k, min_capacity, config);
 	design_by_rule(designer, col, &k, &rule);
@@ -335,17 +333,16 @@ rencoder_design_column(RencoderDesigner *designer, const RencoderCollector *c, i
 											found->known ? &found->shape : NULL, work, &choice))
 		{
 			renc_shape_pack(&rule, config->shape);
-			return;
+			return -1;
 		}
 		found->known = found->tried = true;
 		found->rule = rule;
 		found->shape = choice.shape;
-		found->prediction = choice.best;
+		found->fpr = choice.best.fpr;
 		designer->searches++;
 	}
-	prediction->fpr = found->prediction.fpr;
-	prediction->cost = found->prediction.cost;
 	renc_shape_pack(&found->shape, config->shape);
+	return found->fpr;
 }
 
 void

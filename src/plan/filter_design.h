@@ -41,7 +41,7 @@ typedef struct RencoderFound
 	renc_shape	shape;
 	renc_shape	rule;			/* the rule's for the group that it was tried
 								 * on */
-	renc_prediction prediction;
+	double		fpr;			/* expected */
 } RencoderFound;
 
 /* State of designing group after group: each search begins where the last ended. */
@@ -72,13 +72,6 @@ typedef struct RencoderPrediction
 	double		cost;			/* of a query in the group, in heap pages */
 } RencoderPrediction;
 
-/* Distinct keys that a range will hold when it is full; it has "pages" heap pages now. */
-static inline double
-rencoder_design_full_range(const RencoderMeta *meta, uint32 distinct, BlockNumber pages)
-{
-	return distinct * Max(1.0, (double) meta->pages_per_range / pages);
-}
-
 /*
  * Lives in the current memory context.  Reads the index's query samples when
  * they are needed first.
@@ -98,11 +91,11 @@ extern void rencoder_designer_resume(RencoderDesigner *designer, int col,
  * Chooses for a column from the collected keys of some of its ranges (all
  * slots of the collector).  "min_capacity": distinct keys that the filters should be
  * made for at least (0 if all ranges are full ones).  config->coder says by which coder
- * the keys are made, and is kept.
+ * the keys are made, and is kept.  Returns the share of ranges without a match that
+ * are expected to pass; -1: unknown.
  */
-extern void rencoder_design_column(RencoderDesigner *designer, const RencoderCollector *c,
-								   int col, double min_capacity, RencoderConfig *config,
-								   RencoderPrediction *prediction);
+extern double rencoder_design_column(RencoderDesigner *designer, const RencoderCollector *c,
+									 int col, double min_capacity, RencoderConfig *config);
 
 /*
  * A number that tells the real queries known of a column from others; 0: there
