@@ -200,11 +200,3 @@ renc_band_count_bits(const uint8_t *band, uint32_t rows, int bit)
 		count += (band[r] >> bit) & 1;
 	return count;
 }
-
-void
-renc_window_count_bits(const uint8_t *window, int width, uint32_t rows,
-					   uint32_t *counts)
-{
-	for (int slot = 0; slot < 8 * width; slot++)
-		counts[slot] += renc_band_count_bits(window + (size_t) (slot / 8) * rows, rows, slot % 8);
-}

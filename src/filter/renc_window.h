@@ -100,7 +100,10 @@ renc_window_row(const uint8_t *window, int width, uint32_t rows, uint32_t row,
 	return among;
 }
 
-/* Is a bit of the slots in "slots" set? */
+/*
+ * Is a bit of the slots in "slots" set?  Here and below, the first bands of a window
+ * are a window of less width.
+ */
 extern bool renc_window_has_bits(const uint8_t *window, int width, uint32_t rows,
 								 renc_mask slots);
 
@@ -110,12 +113,5 @@ extern bool renc_window_clear(uint8_t *window, int width, uint32_t rows,
 
 /* Set bits of the slot in bit "bit" of a band. */
 extern uint32_t renc_band_count_bits(const uint8_t *band, uint32_t rows, int bit);
-
-/*
- * Adds the set bits of each slot to counts[0 .. 8 * width - 1].  Here and above,
- * the first bands of a window are a window of less width.
- */
-extern void renc_window_count_bits(const uint8_t *window, int width, uint32_t rows,
-								   uint32_t *counts);
 
 #endif							/* RENC_WINDOW_H */

@@ -113,7 +113,7 @@ fullest_fill(const renc_keys *ranges, int nranges, const renc_shape *shape,
 			 double bits_per_key)
 {
 	const uint32_t rows = 510;
-	uint32_t	counts[8] = {0};
+	uint32_t	count;
 	const renc_keys *fullest = &ranges[0];
 	uint32_t	nwindows;
 	uint8_t    *image;
@@ -127,9 +127,9 @@ fullest_fill(const renc_keys *ranges, int nranges, const renc_shape *shape,
 	image = (uint8_t *) test_alloc(renc_image_size(nwindows, rows, RENC_SLICE_WIDTH));
 	memset(image, 0, renc_image_size(nwindows, rows, RENC_SLICE_WIDTH));
 	renc_window_fill(image, RENC_SLICE_WIDTH, 0, shape, nwindows, rows, fullest->key, fullest->n);
-	renc_window_count_bits(image, RENC_SLICE_WIDTH, nwindows * rows, counts);
+	count = renc_band_count_bits(image, nwindows * rows, 0);
 	free(image);
-	return counts[0] / ((double) nwindows * rows);
+	return count / ((double) nwindows * rows);
 }
 
 static void
