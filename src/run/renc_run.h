@@ -119,8 +119,6 @@ typedef struct renc_run_page
 	size_t		directory;		/* of these, in a leaf: what says where its
 								 * blocks are */
 	int			level;
-	uint64_t	key;			/* its separator */
-	uint64_t	entries;		/* of it and what is below */
 } renc_run_page;
 
 /* Stores a page and says where. */

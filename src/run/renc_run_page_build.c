@@ -202,17 +202,11 @@ renc_run_build_block(renc_run_builder *b, const renc_run_pair *pair, uint32_t n,
 
 /* Hands a page over. */
 static uint32_t
-finish_page(renc_run_builder *b, size_t used, int level, const renc_run_child *first, uint64_t entries)
+finish_page(renc_run_builder *b, size_t used, int level)
 {
-	renc_run_page page;
+	renc_run_page page = {b->page, used, level == 0 ? used - b->ndata - LEAF_HEADER : 0, level};
 	uint32_t	number;
 
-	page.payload = b->page;
-	page.used = used;
-	page.directory = level == 0 ? used - b->ndata - LEAF_HEADER : 0;
-	page.level = level;
-	page.key = first->key;
-	page.entries = entries;
 	number = b->options.write(b->options.arg, &page);
 	memset(b->page, 0, b->options.payload);
 	if (level == 0)
@@ -222,9 +216,8 @@ finish_page(renc_run_builder *b, size_t used, int level, const renc_run_child *f
 	return number;
 }
 
-/* "entries" lie before what follows it. */
 static uint32_t
-write_inner(renc_run_builder *b, int level, uint64_t entries)
+write_inner(renc_run_builder *b, int level)
 {
 	renc_run_level *l = &b->level[level];
 	size_t		n = l->n;
@@ -241,8 +234,7 @@ write_inner(renc_run_builder *b, int level, uint64_t entries)
 	}
 	l->more = true;
 	l->n = 0;
-	return finish_page(b, INNER_HEADER + INNER_CHILD * n, level, &l->child[0],
-					   entries - l->child[0].entries);
+	return finish_page(b, INNER_HEADER + INNER_CHILD * n, level);
 }
 
 /*
@@ -263,7 +255,7 @@ add_child(renc_run_builder *b, int level, const renc_run_child *child)
 	{
 		renc_run_child parent = l->child[0];
 
-		parent.page = write_inner(b, level, child->entries);
+		parent.page = write_inner(b, level);
 		add_child(b, level + 1, &parent);
 	}
 	l->child[l->n++] = *child;
@@ -311,7 +303,7 @@ renc_run_build_leaf(renc_run_builder *b)
 		}
 	}
 	memcpy(b->page + used - b->ndata, b->data, b->ndata);
-	child.page = finish_page(b, used, 0, &child, b->entries);
+	child.page = finish_page(b, used, 0);
 	add_child(b, 1, &child);
 	b->run.entries += b->entries;
 	b->run.rows += b->rows;
@@ -339,7 +331,7 @@ renc_run_build_root(renc_run_builder *b)
 		bool		root = !b->level[level].more;
 
 		child = b->level[level].child[0];
-		child.page = write_inner(b, level, b->run.entries);
+		child.page = write_inner(b, level);
 		if (root)
 		{
 			b->run.root = child.page;

@@ -43,13 +43,6 @@ refer(References *refs, BlockNumber from, BlockNumber start, uint32 npages)
 }
 
 static void
-refer_extent(References *refs, BlockNumber from, RencoderExtent extent)
-{
-	if (extent.start != RENCODER_NO_BLOCK)
-		refer(refs, from, extent.start, extent.npages);
-}
-
-static void
 refer_group(References *refs)
 {
 	const CheckState *state = refs->state;
@@ -65,9 +58,10 @@ refer_group(References *refs)
 		refer(refs, copy->directory, first, state->meta.natts);
 	for (int col = 0; col < state->meta.natts; col++)
 	{
-		const RencoderHeaderData *header = copy->header[col];
+		RencoderExtent matrix = copy->header[col]->matrix;
 
-		refer_extent(refs, first + col, header->matrix);
+		if (matrix.start != RENCODER_NO_BLOCK)
+			refer(refs, first + col, matrix.start, matrix.npages);
 	}
 }
 
@@ -125,9 +119,8 @@ refer_free_list(References *refs)
 
 /* The list of coders, and theirs. */
 static void
-refer_coders(References *refs)
+refer_coders(References *refs, BlockNumber root)
 {
-	BlockNumber root = rencoder_space_find_root(refs->state->index, RENCODER_PAGE_CODERS);
 	RencoderCoderListData *list;
 
 	if (root == RENCODER_NO_BLOCK)
@@ -141,10 +134,8 @@ refer_coders(References *refs)
 
 /* Pages of hints; what stands in them may be anything. */
 static void
-refer_hints(References *refs, uint16 page_id, uint32 npages)
+refer_hints(References *refs, BlockNumber root, uint16 page_id, uint32 npages)
 {
-	BlockNumber root = rencoder_space_find_root(refs->state->index, page_id);
-
 	if (root == RENCODER_NO_BLOCK)
 		return;
 	refer(refs, RENCODER_META_BLKNO, root, npages);
@@ -165,11 +156,9 @@ refer_runs(References *refs, const RencoderRuns *runs)
 
 		refer(refs, RENCODER_META_BLKNO, entry->info, 1);
 		info = rencoder_run_read_info(refs->state->index, entry, &fault);
+		rencoder_check_note(refs->state, info != NULL, entry->info, fault);
 		if (info == NULL)
-		{
-			rencoder_check_note(refs->state, false, entry->info, fault);
 			continue;
-		}
 		for (uint32 e = 0; e < info->nextents; e++)
 			refer(refs, entry->info, rencoder_run_extents(info)[e].start,
 				  rencoder_run_extents(info)[e].npages);
@@ -189,8 +178,7 @@ refer_pending(References *refs, const RencoderRuns *runs, BlockNumber spare)
 	rencoder_pending_walk_begin(&walk, refs->state->index, &runs->pending, runs->pending.last_number);
 	while (rencoder_pending_walk_next(&walk))
 		refer(refs, walk.from, walk.blkno, 1);
-	if (walk.fault != NULL)
-		rencoder_check_note(refs->state, false, walk.blkno, walk.fault);
+	rencoder_check_note(refs->state, walk.fault == NULL, walk.blkno, walk.fault);
 	rencoder_pending_walk_end(&walk);
 	fault = rencoder_pending_read_spares(refs->state->index, spare, &chain);
 	for (uint64 i = 0; i < chain.n; i++)
@@ -198,8 +186,7 @@ refer_pending(References *refs, const RencoderRuns *runs, BlockNumber spare)
 		refer(refs, from, chain.page[i].blkno, 1);
 		from = chain.page[i].blkno;
 	}
-	if (fault != NULL)
-		rencoder_check_note(refs->state, false, from, fault);
+	rencoder_check_note(refs->state, fault == NULL, from, fault);
 }
 
 /*
@@ -216,10 +203,11 @@ collect_references(References *refs, const RencoderMetaPageData *metadata)
 	memset(refs->from, 0xFF, refs->nblocks * sizeof(BlockNumber));
 	refs->state->fault = NULL;
 	refer_directory(refs, metadata);
-	refer_coders(refs);
-	refer_hints(refs, RENCODER_PAGE_SAMPLES, refs->state->meta.natts * RENCODER_SAMPLE_PAGES);
-	refer_hints(refs, RENCODER_PAGE_STATS, 1);
-	refer_hints(refs, RENCODER_PAGE_FACTS, RENCODER_FACT_PAGES);
+	refer_coders(refs, metadata->coder_root);
+	refer_hints(refs, metadata->sample_root, RENCODER_PAGE_SAMPLES,
+				refs->state->meta.natts * RENCODER_SAMPLE_PAGES);
+	refer_hints(refs, metadata->stats_page, RENCODER_PAGE_STATS, 1);
+	refer_hints(refs, metadata->fact_root, RENCODER_PAGE_FACTS, RENCODER_FACT_PAGES);
 	ngroups = rencoder_group_copy_count_groups(refs->state->index, &refs->state->meta, metadata, 0);
 	for (uint32 group = 0; group < ngroups; group++)
 	{

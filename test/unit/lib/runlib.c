@@ -54,8 +54,6 @@ write_page(void *arg, const renc_run_page *page)
 	}
 	t->page[t->n] = (uint8_t *) malloc(t->run.payload);
 	memcpy(t->page[t->n], page->payload, t->run.payload);
-	if (page->level == 0)
-		t->written += page->entries;
 	return scramble(t->n++);
 }
 
@@ -100,7 +98,6 @@ test_run_free(test_run *t)
 	free(t->reads);
 	t->reads = NULL;
 	t->n = 0;
-	t->written = 0;
 }
 
 uint8_t *

@@ -23,7 +23,6 @@ typedef struct test_run
 	double		false_pages;	/* expected by the encoder */
 	uint8_t   **page;
 	uint32_t   *reads;			/* of each page */
-	uint64_t	written;		/* entries of leaves, as renc_run_write says */
 	uint32_t	n;
 	uint32_t	capacity;
 	uint8_t    *shown[RENC_RUN_MAX_LEVEL + 1];	/* if "strict" */
