@@ -370,9 +370,9 @@ rencoder_run_reader_begin(RencoderRunReader *reader, Relation index,
 	return true;
 }
 
+/* ---- Kept roots ---- */
+
 /*
- * ---- Kept roots ----
- *
  * A page of a LIVE run never changes, and its number is given to no other run of the index's file.
  * So a copy serves as long as the list has the run: a scan reads the metapage, and no root again.
  *
