@@ -33,9 +33,8 @@ INSERT INTO t SELECT i, :values, repeat('x', 250) FROM generate_series(6001, 900
 VACUUM t;
 INSERT INTO t SELECT i, :values, repeat('x', 250) FROM generate_series(9001, 12000) i;
 VACUUM t;
--- Deltas and pending pages.
+-- Deltas, which the session makes, and pending pages.
 UPDATE t SET :changes WHERE id % 7 = 0;
-VACUUM t;
 UPDATE t SET :changes WHERE id % 11 = 0;
 UPDATE t SET :changes WHERE id % 500 = 0;
 SELECT (SELECT pages FROM rencoder_candidates('t_idx', 0, 999)) AS pages,
