@@ -43,7 +43,8 @@
 #define LITTLE_WORK		15000
 
 /*
- * So many samples are asked of those that were put, with so many nodes, and of those that are made
+ * So many samples are asked of those that were put, with so many nodes, and of boxes, since of few of
+ * a kind one that meets a key by chance hides what the others tell; and of intervals that are made
  * up, which all tell how near keys are to queries.
  */
 #define ASKED_SAMPLES	1000
@@ -474,7 +475,7 @@ renc_shape_search(renc_trial *trial, const renc_trial_input *in, const renc_shap
 	choice->shape = *rule;
 	if (!renc_trial_init(trial, in))
 		return false;
-	renc_trial_limit(trial, asked ? ASKED_SAMPLES : OWN_SAMPLES, asked ? ASKED_NODES : OWN_NODES);
+	renc_trial_limit(trial, asked || in->areal ? ASKED_SAMPLES : OWN_SAMPLES, asked ? ASKED_NODES : OWN_NODES);
 	nfirst = propose_first(&h, rule, from, first);
 	try_first(&h, first, nfirst);
 	try_grid(&h, rule);
