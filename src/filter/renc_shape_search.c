@@ -5,9 +5,10 @@
  * Proteus tries all designs (Algorithm 1 of the paper): two numbers.  Here a design
  * is a root, a set of levels, kw and kr, once or twice, and a trial takes a tenth of a
  * millisecond.  So the rule's shape and regular ones are tried, with and without a stage that
- * prunes, and steps improve the best: its first levels become a stage of their own; a regular
- * stage, with so many levels spread evenly from a first to a last one, is changed.  To change
- * single levels gains next to nothing more.
+ * prunes, or, where queries are known, with a second stage far above or below; and steps improve
+ * the best: its first levels become a stage of their own; a regular stage, with so many levels
+ * spread evenly from a first to a last one, is changed.  To change single levels gains next to
+ * nothing more.
  *
  * Where samples are made up, each kind has a shape that is the best for it among the first
  * that are tried, whatever the work: the rule's is made for values, one with a stage that prunes
@@ -51,6 +52,9 @@
 #define ASKED_NODES		256
 #define OWN_SAMPLES		160
 #define OWN_NODES		128
+
+/* Trials of a shape that there is to be work for, with more samples. */
+#define LAST_TRIALS		100
 
 /* Most of what can be gained comes first. */
 static const renc_stage_plan steps[] = {
@@ -367,6 +371,44 @@ try_grid(search_state *h, const renc_shape *rule)
 		try_levels(h, rule, pattern[i], deepest - 2, deepest + 3, 2);
 }
 
+/* Tries a shape with a second stage of two levels that ends at "level", below its stage or above it. */
+static void
+try_second_stage(search_state *h, const renc_stage *stage, int level, bool below)
+{
+	renc_stage_plan p = {level - PRUNING_ROOT, level - 1, level, 2, 2, 1};
+	renc_shape	shape = {2, {*stage, *stage}};
+	int			deepest = renc_stage_deepest(stage);
+
+	if (below && p.root < deepest)
+		p.root = deepest;
+	if (p.root < 0)
+		p.root = 0;
+	if (!below && level > stage->root)
+		shape.stage[1].root = (uint8_t) level;
+	if (renc_stage_set(&p, h->in->max_kw, &shape.stage[below]))
+		offer(h, &shape);
+}
+
+/*
+ * Queries of two kinds, as long intervals and short ones near to keys, want levels far apart, and
+ * the best stage may serve one kind only.
+ */
+static void
+try_second_stages(search_state *h)
+{
+	const renc_shape best = without_pruning(&h->best[0].shape);
+	int			first = 1 + __builtin_ctzll(best.stage[0].levels);
+	int			deepest = renc_stage_deepest(&best.stage[0]);
+
+	for (int apart = GRID_STRIDE; apart < RENC_KEY_BITS; apart += GRID_STRIDE)
+	{
+		if (apart < first)
+			try_second_stage(h, &best.stage[0], first - apart, false);
+		if (deepest + apart <= RENC_KEY_BITS)
+			try_second_stage(h, &best.stage[0], deepest + apart, true);
+	}
+}
+
 /*
  * For short intervals, and, in Z-order, for boxes, which cross more nodes of each level: stages by
  * how root and levels differ from the root and the deepest level of the rule's, with its rows or
@@ -455,15 +497,32 @@ propose_first(const search_state *h, const renc_shape *rule, const renc_shape *f
 	return n;
 }
 
+/*
+ * Puts more of the samples to the best and the first shapes, if there is work for it: few hardly tell
+ * what the rare ones among them cost, most of all where there are few ranges.
+ */
+static void
+ask_more(search_state *h, shape_candidate *first, int n)
+{
+	double		trials = (double) renc_trial_work(h->trial) / renc_trial_count_tries(h->trial) * LAST_TRIALS;
+	double		samples = ASKED_SAMPLES * (h->work - renc_trial_work(h->trial)) / trials;
+
+	if (samples <= 2 * ASKED_SAMPLES || h->in->nsamples <= ASKED_SAMPLES)
+		return;
+	for (int i = 0; i < h->n; i++)
+		first[n++] = h->best[i];
+	renc_trial_limit(h->trial, (size_t) samples, ASKED_NODES);
+	try_first(h, first, n);
+	climb_all(h);
+}
+
 bool
 renc_shape_search(renc_trial *trial, const renc_trial_input *in, const renc_shape *rule,
 				  const renc_shape *from, double work, renc_choice *choice)
 {
 	search_state h;
-	renc_shape	shapes[PRUNED];
-	shape_candidate first[2 + SHORT + PRUNED];
+	shape_candidate first[2 + SHORT + PRUNED + CANDIDATES];
 	int			nfirst;
-	int			pruned;
 	bool		asked = in->asked_share > 0;
 
 	memset(choice, 0, sizeof(*choice));
@@ -479,10 +538,11 @@ renc_shape_search(renc_trial *trial, const renc_trial_input *in, const renc_shap
 	nfirst = propose_first(&h, rule, from, first);
 	try_first(&h, first, nfirst);
 	try_grid(&h, rule);
-	pruned = asked ? add_pruning(in, &h.best[0].shape, shapes) : 0;
-	for (int i = 0; i < pruned; i++)
-		offer(&h, &shapes[i]);
+	if (asked)
+		try_second_stages(&h);
 	climb_all(&h);
+	if (asked)
+		ask_more(&h, first, nfirst);
 	choice->now = first[from != NULL].p;
 	choice->shape = h.best[0].shape;
 	choice->best = h.best[0].p;
