@@ -76,6 +76,22 @@ VACUUM renewed;
 SELECT deltas FROM pages;
 SELECT rencoder_index_check('renewed_idx', true);
 
+-- Where deltas have as many keys of a group in filters, base runs are renewed once, and not again.
+CREATE TABLE growing (id int, v int8) WITH (fillfactor = 80, autovacuum_enabled = off);
+INSERT INTO growing SELECT i, hashint8extended(i, 0) FROM generate_series(1, 300000) i;
+CREATE INDEX growing_idx ON growing USING rencoder (v)
+	WITH (pages_per_range = 16, autosummarize = off);
+INSERT INTO growing SELECT i, hashint8extended(i, 0) FROM generate_series(300001, 590000) i;
+SELECT rencoder_summarize_new_values('growing_idx') > 0;
+UPDATE growing SET v = hashint8extended(id, 1) WHERE id > 310000 AND id % 13 = 0;
+VACUUM growing;
+CREATE TABLE base_then AS SELECT run FROM rencoder_runs('growing_idx') WHERE kind = 'base';
+VACUUM growing;
+SELECT r.kind, r.kind = 'delta' AND r.pages > 16 AS large, r.run = b.run AS same
+	FROM rencoder_runs('growing_idx') r LEFT JOIN base_then b ON r.kind = 'base' ORDER BY r.kind;
+SELECT rencoder_index_check('growing_idx', true);
+DROP TABLE growing, base_then;
+
 REINDEX INDEX t_idx;
 
 -- While the table is locked the worker cannot make a delta, and many pages are pending.  VACUUM

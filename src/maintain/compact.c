@@ -65,6 +65,8 @@ typedef struct Task
 	uint32		most;
 	int			runs;			/* to be merged, where that is the task */
 	uint32		from;			/* groups before this one are done with */
+	uint64		before;			/* pending page: a later cut is not the
+								 * earliest */
 	uint64		nranges;		/* of the table: those that are not summarized
 								 * are to be */
 	bool		recodes;		/* also groups of a run that have old coders */
@@ -147,8 +149,9 @@ static Choice
 choose_earliest(const RencoderRunGroups *groups, const Task *task)
 {
 	Task		following = *task;
-	uint64		earliest = PG_UINT64_MAX;
+	uint64		earliest = task->before;
 
+	following.from = PG_UINT32_MAX;
 	for (int i = 0; i < groups->n; i++)
 	{
 		if (!is_in_run(&groups->alike[i], task) || groups->alike[i].cut >= earliest)
@@ -378,9 +381,26 @@ drop_needless_after(Relation index, const Choice *choice, RencoderCompactResult 
 		rencoder_delta_drop_needless(index);
 }
 
+/* The last pending page whose keys a delta has; 0: there is none. */
+static uint64
+last_page_of_deltas(Relation index)
+{
+	RencoderRuns runs;
+	uint64		last = 0;
+
+	rencoder_runs_copy(index, &runs, NULL);
+	for (uint32 i = 0; i < runs.list.n; i++)
+	{
+		if (runs.list.entry[i].kind == RENCODER_RUN_DELTA)
+			last = Max(last, runs.list.entry[i].upto);
+	}
+	return last;
+}
+
 /*
  * Makes groups anew, so that deltas can do without their keys: those with noted ranges, of which
- * they have all, then, unless "noted" is all, those that have the earliest cut.
+ * they have all, then, unless "noted" is all, those that have the earliest cut.  If all deltas end
+ * before that, what they have is of groups that are not in runs, and nothing is gained.
  */
 static RencoderCompactResult
 renew_some(Relation index, Relation heap, uint32 most, bool gives_way, bool noted)
@@ -394,6 +414,7 @@ renew_some(Relation index, Relation heap, uint32 most, bool gives_way, bool note
 	{
 		task.choose = choose_earliest;
 		task.wants = is_in_run;
+		task.before = last_page_of_deltas(index);
 		result = make_one(index, heap, &task, &choice);
 	}
 	if (result == RENCODER_COMPACT_DONE)
