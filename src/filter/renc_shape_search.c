@@ -50,8 +50,9 @@
  */
 #define ASKED_SAMPLES	1000
 #define ASKED_NODES		256
-#define OWN_SAMPLES		160
-#define OWN_NODES		128
+#define OWN_SAMPLES		256
+#define OWN_NODES		64
+#define OWN_BOX_NODES	128
 
 /* Trials of a shape that there is to be work for, with more samples. */
 #define LAST_TRIALS		100
@@ -534,7 +535,8 @@ renc_shape_search(renc_trial *trial, const renc_trial_input *in, const renc_shap
 	choice->shape = *rule;
 	if (!renc_trial_init(trial, in))
 		return false;
-	renc_trial_limit(trial, asked || in->areal ? ASKED_SAMPLES : OWN_SAMPLES, asked ? ASKED_NODES : OWN_NODES);
+	renc_trial_limit(trial, asked || in->areal ? ASKED_SAMPLES : OWN_SAMPLES,
+					 asked ? ASKED_NODES : in->areal ? OWN_BOX_NODES : OWN_NODES);
 	nfirst = propose_first(&h, rule, from, first);
 	try_first(&h, first, nfirst);
 	try_grid(&h, rule);
