@@ -8,7 +8,7 @@
  *
  * The heap tuple is in place before we are called, and the range's state is
  * read here under the header's content lock, in every call that cannot rely on
- * an earlier one (INV-3; see state_is_known()).  So:
+ * an earlier one (INV-3; see insert_state_is_known()).  So:
  *
  *	- unsummarized: nothing to do; this has cost the reading of one page.
  *	  Whoever summarizes the range later sets "summarizing" first and scans the
@@ -41,7 +41,7 @@
 typedef struct InsertCache
 {
 	RencoderProgress progress;
-	XLogRecPtr	looked_at;		/* see state_is_known() */
+	XLogRecPtr	looked_at;		/* see insert_state_is_known() */
 	uint64		looked_range;
 	BlockNumber looked_block;	/* of this range; the last one that had a row */
 	MemoryContext context;		/* reset after each tuple; NULL until needed */
@@ -95,7 +95,7 @@ typedef struct Insertion
 
 /* Does the header say that the range has a value without a key? */
 static bool
-is_flagged(const Insertion *ins, const RencoderHeaderData *header)
+is_flagged_for_insert(const Insertion *ins, const RencoderHeaderData *header)
 {
 	return rencoder_set_test(header->keyless, ins->slot) &&
 		(!ins->flushing || rencoder_set_test(header->keyless_since, ins->slot));
@@ -103,7 +103,7 @@ is_flagged(const Insertion *ins, const RencoderHeaderData *header)
 
 /* Begins the row's entry, or begins it anew: all columns are null, as flags say. */
 static void
-begin_entry(Insertion *ins)
+begin_inserted_entry(Insertion *ins)
 {
 	int			natts = ins->group.meta->natts;
 
@@ -141,7 +141,7 @@ insert_column(Insertion *ins, const RencoderHeaderData *header, int col)
 	if (key->keyless)
 	{
 		ins->entry->key[col] = RENCODER_PENDING_KEYLESS;
-		return is_flagged(ins, header) ? INSERT_DONE : INSERT_FLAG;
+		return is_flagged_for_insert(ins, header) ? INSERT_DONE : INSERT_FLAG;
 	}
 	ins->entry->key[col] = key->key;
 	ins->entry->nulls &= ~((uint32) 1 << col);
@@ -152,7 +152,7 @@ insert_column(Insertion *ins, const RencoderHeaderData *header, int col)
 
 /* Puts the entry of a row, whose columns are done, unless flags say all of it. */
 static InsertStep
-put_entry(Insertion *ins, BlockNumber tail)
+put_inserted_entry(Insertion *ins, BlockNumber tail)
 {
 	if ((!ins->has_keys && !ins->has_nulls) ||
 		(tail != RENCODER_NO_BLOCK && rencoder_pending_append(ins->group.index, ins->entry, tail)))
@@ -168,7 +168,7 @@ insert_columns(Insertion *ins, const RencoderHeaderData *first, BlockNumber tail
 	InsertStep	step;
 
 	ins->flushing = rencoder_set_test(first->flushing, ins->slot);
-	begin_entry(ins);
+	begin_inserted_entry(ins);
 	step = insert_column(ins, first, 0);
 	for (int col = 1; col < group->meta->natts && step == INSERT_DONE; col++)
 	{
@@ -178,7 +178,7 @@ insert_columns(Insertion *ins, const RencoderHeaderData *first, BlockNumber tail
 		step = insert_column(ins, rencoder_page_header(BufferGetPage(buf), group->number), col);
 		UnlockReleaseBuffer(buf);
 	}
-	return step == INSERT_DONE ? put_entry(ins, tail) : step;
+	return step == INSERT_DONE ? put_inserted_entry(ins, tail) : step;
 }
 
 /*
@@ -206,7 +206,7 @@ try_insert(Insertion *ins, BlockNumber tail)
  * Locks: metapage, directory page, first header page and the column's, exclusive; none on entry and exit.
  */
 static void
-set_flag(Insertion *ins)
+set_flag_for_insert(Insertion *ins)
 {
 	RencoderGroupEdit edit;
 
@@ -229,7 +229,7 @@ set_flag(Insertion *ins)
 }
 
 static void
-make_key(Insertion *ins, int col, uint32 generation, const RencoderCoder *coder)
+make_inserted_key(Insertion *ins, int col, uint32 generation, const RencoderCoder *coder)
 {
 	InsertKey  *key = &ins->keys[col];
 
@@ -240,7 +240,7 @@ make_key(Insertion *ins, int col, uint32 generation, const RencoderCoder *coder)
 
 /* Makes the key of a column by the coder that the group's header named. */
 static void
-encode_column(Insertion *ins, RencoderCoders *coders)
+encode_inserted_column(Insertion *ins, RencoderCoders *coders)
 {
 	int			col = ins->col;
 	const RencoderCoder *coder;
@@ -248,12 +248,12 @@ encode_column(Insertion *ins, RencoderCoders *coders)
 	if (!rencoder_coder_find(coders, ins->group.index, col, ins->wanted, &coder))
 		rencoder_page_corrupted(ins->group.index, ins->group.header,
 								"The coder of a group's keys is missing.");
-	make_key(ins, col, ins->wanted, coder);
+	make_inserted_key(ins, col, ins->wanted, coder);
 }
 
 /* Finds the tail of the pending list. */
 static void
-find_tail(Insertion *ins, InsertCache *cache)
+find_tail_for_insert(Insertion *ins, InsertCache *cache)
 {
 	Relation	index = ins->group.index;
 	RencoderPath path = rencoder_meta_path(index);
@@ -292,20 +292,20 @@ insert_tuple(Insertion *ins, InsertCache *cache)
 			case INSERT_DONE:
 				return;
 			case INSERT_ENCODE:
-				encode_column(ins, cache->coders);
+				encode_inserted_column(ins, cache->coders);
 				break;
 			case INSERT_FLAG:
-				set_flag(ins);
+				set_flag_for_insert(ins);
 				break;
 			case INSERT_TAIL:
-				find_tail(ins, cache);
+				find_tail_for_insert(ins, cache);
 				break;
 		}
 	}
 }
 
 static void
-prepare_cache(InsertCache *cache, MemoryContext context)
+prepare_insert_cache(InsertCache *cache, MemoryContext context)
 {
 	MemoryContext old = MemoryContextSwitchTo(context);
 
@@ -342,7 +342,7 @@ insert_values(Relation index, const RencoderMeta *meta, BlockNumber header, Bloc
 	for (int col = 0; col < meta->natts; col++)
 	{
 		if (!isnull[col] && !rencoder_key_is_coded(index, col))
-			make_key(&ins, col, 0, NULL);
+			make_inserted_key(&ins, col, 0, NULL);
 	}
 	insert_tuple(&ins, cache);
 	MemoryContextSwitchTo(old);
@@ -361,8 +361,8 @@ insert_values(Relation index, const RencoderMeta *meta, BlockNumber header, Bloc
  * record since before it read the state, it has not put a row since.
  */
 static inline bool
-state_is_known(const InsertCache *cache, Relation heap, const IndexInfo *indexInfo,
-			   uint64 range)
+insert_state_is_known(const InsertCache *cache, Relation heap, const IndexInfo *indexInfo,
+					  uint64 range)
 {
 	return cache->looked_at == ProcLastRecPtr && cache->looked_range == range &&
 		!XLogRecPtrIsInvalid(ProcLastRecPtr) && RelationNeedsWAL(heap) &&
@@ -386,7 +386,7 @@ rencoderinsert(Relation index, Datum *values, bool *isnull,
 	/* Another row of a page of which all is known: most rows of a COPY. */
 	if (cache != NULL && block == cache->looked_block &&
 		ItemPointerGetOffsetNumber(heap_tid) != FirstOffsetNumber &&
-		state_is_known(cache, heap, indexInfo, cache->looked_range))
+		insert_state_is_known(cache, heap, indexInfo, cache->looked_range))
 		return false;
 
 	/*
@@ -401,7 +401,7 @@ rencoderinsert(Relation index, Datum *values, bool *isnull,
 	if (rencoder_autosummarize_due(&cache->progress, range, heap_tid))
 		rencoder_autosummarize(index, heap, indexInfo, meta, &cache->progress);
 
-	if (state_is_known(cache, heap, indexInfo, range))
+	if (insert_state_is_known(cache, heap, indexInfo, range))
 	{
 		cache->looked_block = block;
 		return false;
@@ -419,7 +419,7 @@ rencoderinsert(Relation index, Datum *values, bool *isnull,
 		uint64		npending;
 
 		if (cache->context == NULL)
-			prepare_cache(cache, indexInfo->ii_Context);
+			prepare_insert_cache(cache, indexInfo->ii_Context);
 		npending = insert_values(index, meta, header, block, rencoder_heap_find_root(heap, heap_tid),
 								 values, isnull, cache);
 		if (npending > 0)

@@ -46,7 +46,7 @@ typedef struct Validation
 } Validation;
 
 static void
-index_all_rows(void *arg)
+index_all_rows_in_vacuum(void *arg)
 {
 	Validation *v = (Validation *) arg;
 
@@ -61,7 +61,7 @@ index_all_rows(void *arg)
 
 /* What was begun: rows that come to ranges that are being summarized would be entries. */
 static void
-take_back(void *arg)
+take_back_in_vacuum(void *arg)
 {
 	Validation *v = (Validation *) arg;
 
@@ -72,7 +72,7 @@ take_back(void *arg)
 
 /* Reports the TIDs of all rows of the table, and unused ones. */
 static void
-report_tids(const Validation *v, IndexBulkDeleteCallback callback, void *callback_state)
+report_tids_to_vacuum(const Validation *v, IndexBulkDeleteCallback callback, void *callback_state)
 {
 	BufferAccessStrategy strategy = GetAccessStrategy(BAS_BULKREAD);
 	ItemPointerData tid;
@@ -117,10 +117,11 @@ rencoderbulkdelete(IndexVacuumInfo *info, IndexBulkDeleteResult *stats,
 		v.heap = table_open(IndexGetRelation(RelationGetRelid(info->index), false), AccessShareLock);
 		if (v.heap->rd_rel->relam == HEAP_TABLE_AM_OID)
 		{
-			if (rencoder_best_effort(index_all_rows, &v, info->index, "summarize all rows"))
-				report_tids(&v, callback, callback_state);
+			if (rencoder_best_effort(index_all_rows_in_vacuum, &v, info->index,
+									 "summarize all rows"))
+				report_tids_to_vacuum(&v, callback, callback_state);
 			else
-				(void) rencoder_best_effort(take_back, &v, info->index, "clean up");
+				(void) rencoder_best_effort(take_back_in_vacuum, &v, info->index, "clean up");
 		}
 		table_close(v.heap, AccessShareLock);
 	}
@@ -138,7 +139,7 @@ rencoderbulkdelete(IndexVacuumInfo *info, IndexBulkDeleteResult *stats,
  * that it is parallel safe is believed, as by any parallel query.
  */
 static bool
-may_evaluate(Relation index)
+vacuum_may_evaluate(Relation index)
 {
 	PlannerInfo *root;
 
@@ -156,7 +157,7 @@ may_evaluate(Relation index)
  * later is left to the next one.
  */
 static bool
-is_urgent(void)
+vacuum_is_urgent(void)
 {
 	return (MyProc->statusFlags & PROC_VACUUM_FOR_WRAPAROUND) != 0;
 }
@@ -167,7 +168,7 @@ is_urgent(void)
  * the table must go on.
  */
 static void
-maintain(const IndexVacuumInfo *info, Relation heap)
+maintain_in_vacuum(const IndexVacuumInfo *info, Relation heap)
 {
 	Relation	index = info->index;
 	BlockNumber nblocks = RelationGetNumberOfBlocks(heap);
@@ -180,7 +181,7 @@ maintain(const IndexVacuumInfo *info, Relation heap)
 		(void) rencoder_summarize_all(index, heap);
 	rencoder_sample_record_make_pages(index, nblocks);
 	rencoder_delta_make_at_rest(index, true);
-	if (!is_urgent())
+	if (!vacuum_is_urgent())
 		rencoder_compact_vacuum(index, heap);
 	rencoder_meta_lock_maintainer(index);
 	rencoder_pending_free_spares(index);
@@ -196,7 +197,7 @@ maintain(const IndexVacuumInfo *info, Relation heap)
 
 /* Leaves it to the worker, where that may do it. */
 static void
-do_without(Relation index)
+leave_vacuum_to_worker(Relation index)
 {
 	if (rencoder_options_autosummarize(index) &&
 		rencoder_worker_queue_put(RelationGetRelid(index), 0, true))
@@ -230,10 +231,10 @@ rencodervacuumcleanup(IndexVacuumInfo *info, IndexBulkDeleteResult *stats)
 	 */
 	nestlevel = NewGUCNestLevel();
 	rencoder_restrict_search_path();
-	if (may_evaluate(info->index))
-		maintain(info, heap);
+	if (vacuum_may_evaluate(info->index))
+		maintain_in_vacuum(info, heap);
 	else
-		do_without(info->index);
+		leave_vacuum_to_worker(info->index);
 	AtEOXact_GUC(false, nestlevel);
 	table_close(heap, AccessShareLock);
 

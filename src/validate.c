@@ -50,7 +50,7 @@
 	} while (0)
 
 static void
-check_function(const char *opfamily, Form_pg_amproc proc, bool *valid)
+validate_function(const char *opfamily, Form_pg_amproc proc, bool *valid)
 {
 	const char *name = format_procedure(proc->amproc);
 	bool		same_type = proc->amproclefttype == proc->amprocrighttype;
@@ -98,7 +98,7 @@ check_function(const char *opfamily, Form_pg_amproc proc, bool *valid)
 }
 
 static void
-check_operator(const char *opfamily, Form_pg_amop op, bool *valid)
+validate_operator(const char *opfamily, Form_pg_amop op, bool *valid)
 {
 	const char *name = format_operator(op->amopopr);
 
@@ -114,7 +114,7 @@ check_operator(const char *opfamily, Form_pg_amop op, bool *valid)
 }
 
 static OpFamilyOpFuncGroup *
-find_group(List *groups, Oid lefttype, Oid righttype)
+find_opclass_group(List *groups, Oid lefttype, Oid righttype)
 {
 	ListCell   *lc;
 
@@ -138,7 +138,7 @@ makes_keys(const OpFamilyOpFuncGroup *group)
 static bool
 has_key_function(List *groups, Oid type)
 {
-	OpFamilyOpFuncGroup *group = find_group(groups, type, type);
+	OpFamilyOpFuncGroup *group = find_opclass_group(groups, type, type);
 
 	return group != NULL && makes_keys(group);
 }
@@ -149,8 +149,8 @@ has_key_function(List *groups, Oid type)
  * function are complained of once, at their own pair if they have one.
  */
 static void
-check_opclass_group(const char *opfamily, List *groups, OpFamilyOpFuncGroup *group,
-					bool *valid)
+validate_opclass_group(const char *opfamily, List *groups, OpFamilyOpFuncGroup *group,
+					   bool *valid)
 {
 	Oid			left = group->lefttype;
 	Oid			right = group->righttype;
@@ -162,8 +162,8 @@ check_opclass_group(const char *opfamily, List *groups, OpFamilyOpFuncGroup *gro
 				 opfamily, "rencoder", format_type_be(left), format_type_be(right));
 
 	if (left == right ? !makes_keys(group) :
-		((find_group(groups, left, left) == NULL && !has_key_function(groups, left)) ||
-		 ((order != 0 || others == 0) && find_group(groups, right, right) == NULL &&
+		((find_opclass_group(groups, left, left) == NULL && !has_key_function(groups, left)) ||
+		 ((order != 0 || others == 0) && find_opclass_group(groups, right, right) == NULL &&
 		  !has_key_function(groups, right))))
 		complain(valid, "operator family \"%s\" of access method %s is missing support function %d for types %s and %s",
 				 opfamily, "rencoder", RENCODER_PROC_KEY,
@@ -179,25 +179,25 @@ check_opclass_group(const char *opfamily, List *groups, OpFamilyOpFuncGroup *gro
  * as the family is.
  */
 static void
-check_family(const char *opfamily, const char *opclass, Oid opcintype,
-			 CatCList *operators, CatCList *functions, bool *valid)
+validate_opfamily(const char *opfamily, const char *opclass, Oid opcintype,
+				  CatCList *operators, CatCList *functions, bool *valid)
 {
 	List	   *groups;
 	ListCell   *lc;
 
 	for (int i = 0; i < functions->n_members; i++)
-		check_function(opfamily,
-					   (Form_pg_amproc) GETSTRUCT(&functions->members[i]->tuple), valid);
+		validate_function(opfamily,
+						  (Form_pg_amproc) GETSTRUCT(&functions->members[i]->tuple), valid);
 	for (int i = 0; i < operators->n_members; i++)
-		check_operator(opfamily,
-					   (Form_pg_amop) GETSTRUCT(&operators->members[i]->tuple), valid);
+		validate_operator(opfamily,
+						  (Form_pg_amop) GETSTRUCT(&operators->members[i]->tuple), valid);
 
 	groups = identify_opfamily_groups(operators, functions);
 	foreach(lc, groups)
-		check_opclass_group(opfamily, groups, (OpFamilyOpFuncGroup *) lfirst(lc), valid);
+		validate_opclass_group(opfamily, groups, (OpFamilyOpFuncGroup *) lfirst(lc), valid);
 
 	/* If it is there, it is complete or was complained of above. */
-	if (find_group(groups, opcintype, opcintype) == NULL)
+	if (find_opclass_group(groups, opcintype, opcintype) == NULL)
 		complain(valid, "operator class \"%s\" of access method %s is missing operators and support function %d",
 				 opclass, "rencoder", RENCODER_PROC_KEY);
 }
@@ -226,8 +226,8 @@ rencodervalidate(Oid opclassoid)
 	operators = SearchSysCacheList1(AMOPSTRATEGY, ObjectIdGetDatum(opclass->opcfamily));
 	functions = SearchSysCacheList1(AMPROCNUM, ObjectIdGetDatum(opclass->opcfamily));
 
-	check_family(NameStr(opfamily->opfname), NameStr(opclass->opcname),
-				 opclass->opcintype, operators, functions, &valid);
+	validate_opfamily(NameStr(opfamily->opfname), NameStr(opclass->opcname),
+					  opclass->opcintype, operators, functions, &valid);
 
 	ReleaseCatCacheList(functions);
 	ReleaseCatCacheList(operators);

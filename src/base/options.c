@@ -253,7 +253,7 @@ rencoder_options_part_rows(Relation index)
 
 /* The server's effective_cache_size, whatever the session has set, so that all processes agree. */
 static double
-cache_pages(void)
+cache_pages_by_setting(void)
 {
 	const char *pages = GetConfigOptionResetString("effective_cache_size");
 
@@ -270,5 +270,6 @@ rencoder_options_false_pages(Relation index, double heap_pages, double page_rows
 	if (*together > 0)
 		return *together;
 	*together = FALSE_PAGES_TOGETHER;
-	return Max(FALSE_PAGES_CACHED * Min(cache_pages() / Max(pages, 1), 1), LEAST_FALSE_PAGES);
+	return Max(FALSE_PAGES_CACHED * Min(cache_pages_by_setting() / Max(pages, 1), 1),
+			   LEAST_FALSE_PAGES);
 }

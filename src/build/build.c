@@ -34,7 +34,7 @@
  * same bytes: no key could stand for them.
  */
 static void
-refuse_collations(Relation index)
+refuse_collations_of_build(Relation index)
 {
 	for (int col = 0; col < IndexRelationGetNumberOfKeyAttributes(index); col++)
 	{
@@ -56,7 +56,7 @@ refuse_collations(Relation index)
  * but each row would be compared with all that came to unsummarized ranges.
  */
 static void
-refuse_exclusion(Relation index, const IndexInfo *indexInfo)
+refuse_build_for_exclusion(Relation index, const IndexInfo *indexInfo)
 {
 	if (indexInfo->ii_ExclusionOps != NULL)
 		ereport(ERROR,
@@ -179,8 +179,8 @@ prepare(Relation heap, Relation index, IndexInfo *indexInfo, RencoderBuildPlan *
 
 /* No row goes into the index: but they are counted, and may be wrong. */
 static void
-ignore_row(Relation index, ItemPointer tid, Datum *values, bool *isnull,
-		   bool tupleIsAlive, void *state)
+ignore_row_in_build(Relation index, ItemPointer tid, Datum *values, bool *isnull,
+					bool tupleIsAlive, void *state)
 {
 }
 
@@ -198,7 +198,7 @@ build_serially(Relation heap, Relation index, IndexInfo *indexInfo, RencoderBuil
 	{
 		memset(&totals, 0, sizeof(totals));
 		totals.heap_tuples = table_index_build_scan(heap, index, indexInfo, false, true,
-													ignore_row, NULL, NULL);
+													ignore_row_in_build, NULL, NULL);
 		totals.broken_hot_chain = indexInfo->ii_BrokenHotChain;
 		return totals;
 	}
@@ -227,8 +227,8 @@ rencoderbuild(Relation heap, Relation index, IndexInfo *indexInfo)
 	RencoderBuildTotals totals;
 	RencoderBuildRun *run;
 
-	refuse_collations(index);
-	refuse_exclusion(index, indexInfo);
+	refuse_collations_of_build(index);
+	refuse_build_for_exclusion(index, indexInfo);
 	/* Once; TRUNCATE in its own transaction and at commit builds it again. */
 	if (!is_rebuild(index))
 		warn_of_other_operators(index);
@@ -270,7 +270,7 @@ rencoderbuildphasename(int64 phase)
 void
 rencoderbuildempty(Relation index)
 {
-	refuse_collations(index);
+	refuse_collations_of_build(index);
 	rencoder_meta_create(index, INIT_FORKNUM, rencoder_options_build_pages_per_range(index, 0),
 						 rencoder_options_bits_per_key(index));
 	rencoder_wal_log_fork(index, INIT_FORKNUM);

@@ -65,7 +65,7 @@ struct RencoderBuildGroup
 };
 
 static void
-add_time(instr_time *sum, instr_time start)
+add_group_build_time(instr_time *sum, instr_time start)
 {
 	instr_time	now;
 
@@ -75,7 +75,7 @@ add_time(instr_time *sum, instr_time start)
 
 /* Ranges of the group that exist in the table. */
 static int
-group_slots(const RencoderBuildGroup *b)
+slots_of_built_group(const RencoderBuildGroup *b)
 {
 	uint64		first = (uint64) b->group * RENC_GROUP_RANGES;
 
@@ -88,7 +88,7 @@ group_slots(const RencoderBuildGroup *b)
  * if there was no writing.  In a parallel operation there can be none.
  */
 static CommandId
-current_command(void)
+command_during_build(void)
 {
 	if (!IsInParallelMode())
 		CommandCounterIncrement();
@@ -103,7 +103,7 @@ current_command(void)
  * there got them by inserters.
  */
 static bool
-may_lack_rows(const RencoderBuildGroup *b, int slot)
+built_group_may_lack_rows(const RencoderBuildGroup *b, int slot)
 {
 	uint64		range = (uint64) b->group * RENC_GROUP_RANGES + slot;
 
@@ -115,7 +115,7 @@ may_lack_rows(const RencoderBuildGroup *b, int slot)
 
 /* Distinct keys a range that the group before had its filters made for. */
 static double
-previous_capacity(const RencoderBuildGroup *b, int col)
+capacity_of_group_before(const RencoderBuildGroup *b, int col)
 {
 	BlockNumber blkno = rencoder_directory_find(b->index, &b->meta, NULL, b->group - 1, NULL);
 	Buffer		buf = rencoder_page_read(b->index, blkno, BUFFER_LOCK_SHARE,
@@ -134,29 +134,30 @@ previous_capacity(const RencoderBuildGroup *b, int col)
  * hold if it were full; of a column without any key, as many as rows.
  */
 static double
-min_capacity_of_rest(const RencoderBuildGroup *b, int col)
+min_capacity_of_built_rest(const RencoderBuildGroup *b, int col)
 {
-	if (b->group == 0 && group_slots(b) < RENC_GROUP_RANGES && b->collector->column[col].nkeys == 0)
+	if (b->group == 0 && slots_of_built_group(b) < RENC_GROUP_RANGES &&
+		b->collector->column[col].nkeys == 0)
 		return b->totals.index_tuples * b->meta.pages_per_range / b->plan->nblocks;
 	if (!rencoder_build_group_is_rest(b->plan, b->group))
 		return 0;
 	if (b->group > 0)
-		return previous_capacity(b, col);
+		return capacity_of_group_before(b, col);
 	return b->collector->column[col].range[0].distinct *
 		Max(1.0, (double) b->meta.pages_per_range / b->plan->nblocks);
 }
 
 /* The width of the group's matrices: for its slices, or for all that are to come. */
 static int
-matrix_width(const RencoderBuildGroup *b)
+width_of_built_matrix(const RencoderBuildGroup *b)
 {
 	return b->group >= ROOM_FROM ? RENC_MATRIX_WIDTH :
-		rencoder_filter_width((group_slots(b) - 1) / RENC_SLICE_RANGES);
+		rencoder_filter_width((slots_of_built_group(b) - 1) / RENC_SLICE_RANGES);
 }
 
 /* The headers to be, without ranges and storage. */
 static void
-begin_headers(RencoderBuildGroup *b)
+begin_built_headers(RencoderBuildGroup *b)
 {
 	for (int col = 0; col < b->meta.natts; col++)
 	{
@@ -167,7 +168,7 @@ begin_headers(RencoderBuildGroup *b)
 
 /* Writes the matrix of a column and notes it in the header. */
 static void
-finish_matrix(RencoderBuildGroup *b, int col, char *image)
+finish_built_matrix(RencoderBuildGroup *b, int col, char *image)
 {
 	RencoderHeader header = b->header[col];
 	uint32		npages = rencoder_filter_npages(&b->config[col]);
@@ -184,34 +185,34 @@ finish_matrix(RencoderBuildGroup *b, int col, char *image)
 }
 
 static void
-choose_config(RencoderBuildGroup *b, int col)
+choose_build_config(RencoderBuildGroup *b, int col)
 {
 	instr_time	start;
 
 	INSTR_TIME_SET_CURRENT(start);
 	b->config[col].coder = b->plan->coder[col];
-	b->fpr[col] = rencoder_design_column(b->designer, b->collector, col, min_capacity_of_rest(b, col),
-										 &b->config[col]);
-	b->config[col].width = matrix_width(b);
-	add_time(&b->choosing, start);
+	b->fpr[col] = rencoder_design_column(b->designer, b->collector, col,
+										 min_capacity_of_built_rest(b, col), &b->config[col]);
+	b->config[col].width = width_of_built_matrix(b);
+	add_group_build_time(&b->choosing, start);
 }
 
 /* Chooses the filters of a column and builds its matrix. */
 static void
-build_column(RencoderBuildGroup *b, int col)
+build_group_column(RencoderBuildGroup *b, int col)
 {
 	renc_keys	ranges[RENC_GROUP_RANGES] = {{NULL, 0}};
 	renc_mask	always;
 
-	choose_config(b, col);
+	choose_build_config(b, col);
 	always = rencoder_filter_keys(&b->config[col], b->collector, col, renc_mask_all(), ranges);
 	rencoder_set_put(b->header[col]->always, always);
-	finish_matrix(b, col, rencoder_filter_make_image(&b->config[col], ranges));
+	finish_built_matrix(b, col, rencoder_filter_make_image(&b->config[col], ranges));
 }
 
 /* Notes what was chosen for a column that has storage. */
 static void
-note_choice(RencoderBuildGroup *b, int col)
+note_choice_of_build(RencoderBuildGroup *b, int col)
 {
 	RencoderHeader header = b->header[col];
 
@@ -222,11 +223,11 @@ note_choice(RencoderBuildGroup *b, int col)
 
 /* What is known of a column's ranges, and its part of the directory entry. */
 static void
-finish_column(RencoderBuildGroup *b, int col, uint64 horizon, RencoderEntry entry)
+finish_built_column(RencoderBuildGroup *b, int col, uint64 horizon, RencoderEntry entry)
 {
 	RencoderHeader header = b->header[col];
 	RencoderEntryColumn *bounds = &entry->column[col];
-	int			nslots = group_slots(b);
+	int			nslots = slots_of_built_group(b);
 
 	bounds->min = PG_UINT64_MAX;
 	bounds->max = 0;
@@ -245,7 +246,7 @@ finish_column(RencoderBuildGroup *b, int col, uint64 horizon, RencoderEntry entr
 			rencoder_set_add(header->keyless, slot);
 		bounds->min = Min(bounds->min, r->min);
 		bounds->max = Max(bounds->max, r->max);
-		if (col == 0 && !may_lack_rows(b, slot))
+		if (col == 0 && !built_group_may_lack_rows(b, slot))
 		{
 			header->horizon[slot] = horizon;
 			rencoder_set_add(header->summarized, slot);
@@ -258,7 +259,7 @@ finish_column(RencoderBuildGroup *b, int col, uint64 horizon, RencoderEntry entr
 
 /* All ranges that are summarized are covered by the run of the build. */
 static void
-cover_ranges(RencoderBuildGroup *b, RencoderEntry entry)
+cover_built_ranges(RencoderBuildGroup *b, RencoderEntry entry)
 {
 	RencoderHeader first = b->header[0];
 
@@ -268,21 +269,21 @@ cover_ranges(RencoderBuildGroup *b, RencoderEntry entry)
 	first->run = entry->run = b->plan->run;
 }
 
-static void spill(RencoderBuildGroup *b);
+static void spill_built_keys(RencoderBuildGroup *b);
 
 /* Writes the group under construction. */
 static void
-write_group(RencoderBuildGroup *b)
+write_built_group(RencoderBuildGroup *b)
 {
 	MemoryContext old = MemoryContextSwitchTo(b->group_context);
 	RencoderEntry entry = palloc0(b->meta.entry_size);
 	uint64		horizon;
 
-	rencoder_collect_close(b->collector, group_slots(b));
+	rencoder_collect_close(b->collector, slots_of_built_group(b));
 	if (b->spilled)
-		spill(b);
+		spill_built_keys(b);
 	else
-		begin_headers(b);
+		begin_built_headers(b);
 	horizon = rencoder_horizon(b->heap, b->plan->oldest_before,
 							   b->indexInfo->ii_BrokenHotChain);
 	entry->header = rencoder_group_make_headers(b->index, &b->meta, b->group, false);
@@ -295,12 +296,12 @@ write_group(RencoderBuildGroup *b)
 		else
 		{
 			if (!b->spilled)
-				build_column(b, col);
-			note_choice(b, col);
+				build_group_column(b, col);
+			note_choice_of_build(b, col);
 		}
-		finish_column(b, col, horizon, entry);
+		finish_built_column(b, col, horizon, entry);
 		if (col == 0 && b->plan->run != 0)
-			cover_ranges(b, entry);
+			cover_built_ranges(b, entry);
 		rencoder_group_put_header(b->index, entry->header, b->header[col]);
 	}
 	rencoder_group_update_entry(entry, &b->meta, b->header[0]);
@@ -315,7 +316,7 @@ write_group(RencoderBuildGroup *b)
 
 /* Fills the keys of a range into the matrix, which is written when it has all of the group's. */
 static void
-fill_slot(RencoderBuildGroup *b, int col, int slot)
+fill_built_slot(RencoderBuildGroup *b, int col, int slot)
 {
 	renc_keys	ranges[RENC_GROUP_RANGES];
 	renc_mask	mask = renc_mask_none();
@@ -328,8 +329,8 @@ fill_slot(RencoderBuildGroup *b, int col, int slot)
 		b->filling[col] = rencoder_filling_begin(&b->config[col]);
 	if (ranges[slot].n > 0)
 		rencoder_filling_add(b->filling[col], slot, &ranges[slot]);
-	if (slot == group_slots(b) - 1)
-		finish_matrix(b, col, rencoder_filling_finish(b->filling[col]));
+	if (slot == slots_of_built_group(b) - 1)
+		finish_built_matrix(b, col, rencoder_filling_finish(b->filling[col]));
 }
 
 /*
@@ -337,7 +338,7 @@ fill_slot(RencoderBuildGroup *b, int col, int slot)
  * them, fill them in and drop them.
  */
 static void
-spill(RencoderBuildGroup *b)
+spill_built_keys(RencoderBuildGroup *b)
 {
 	MemoryContext old = MemoryContextSwitchTo(b->group_context);
 	int			nslots = b->collector->nslots;
@@ -345,18 +346,18 @@ spill(RencoderBuildGroup *b)
 	rencoder_collect_close(b->collector, nslots);
 	if (!b->spilled)
 	{
-		begin_headers(b);
+		begin_built_headers(b);
 		b->filling = palloc0(b->meta.natts * sizeof(RencoderFilling *));
 		b->spilled = true;
 		b->nfilled = 0;
 		for (int col = 0; col < b->meta.natts; col++)
-			choose_config(b, col);
+			choose_build_config(b, col);
 	}
 	for (; b->nfilled < nslots; b->nfilled++)
 	{
 		CHECK_FOR_INTERRUPTS();
 		for (int col = 0; col < b->meta.natts; col++)
-			fill_slot(b, col, b->nfilled);
+			fill_built_slot(b, col, b->nfilled);
 	}
 	rencoder_collect_drop_keys(b->collector);
 	MemoryContextSwitchTo(old);
@@ -364,7 +365,7 @@ spill(RencoderBuildGroup *b)
 
 /* Blocks up to "end", exclusive, have been read. */
 static void
-count_blocks(RencoderBuildGroup *b, BlockNumber end)
+count_built_blocks(RencoderBuildGroup *b, BlockNumber end)
 {
 	pg_atomic_fetch_add_u64(&b->progress->blocks, end - b->counted);
 	b->counted = end;
@@ -374,12 +375,12 @@ count_blocks(RencoderBuildGroup *b, BlockNumber end)
 
 /* The first row of a block: what need not be done for each row. */
 static pg_noinline void
-begin_block(RencoderBuildGroup *b, BlockNumber block)
+begin_block_of_build(RencoderBuildGroup *b, BlockNumber block)
 {
 	int			slot = rencoder_slot_of_range(rencoder_range_of_block(&b->meta, block));
 
 	if (block > b->counted)
-		count_blocks(b, block);
+		count_built_blocks(b, block);
 
 	/* Between two ranges is the moment to look at the memory. */
 	if (b->collector->open && slot != b->collector->nslots - 1 &&
@@ -388,8 +389,8 @@ begin_block(RencoderBuildGroup *b, BlockNumber block)
 		instr_time	start;
 
 		INSTR_TIME_SET_CURRENT(start);
-		spill(b);
-		add_time(&b->writing, start);
+		spill_built_keys(b);
+		add_group_build_time(&b->writing, start);
 	}
 
 	rencoder_collect_open(b->collector, slot);
@@ -404,7 +405,7 @@ build_callback(Relation index, ItemPointer tid, Datum *values, bool *isnull,
 	BlockNumber block = ItemPointerGetBlockNumber(tid);
 
 	if (block != b->block)
-		begin_block(b, block);
+		begin_block_of_build(b, block);
 	if (b->plan->run != 0)
 	{
 		b->collector->page = block;
@@ -417,7 +418,7 @@ build_callback(Relation index, ItemPointer tid, Datum *values, bool *isnull,
 
 /* A key of the row that is read. */
 static void
-sort_key(void *arg, int col, uint64 key)
+sort_key_of_build(void *arg, int col, uint64 key)
 {
 	RencoderBuildGroup *b = (RencoderBuildGroup *) arg;
 
@@ -425,7 +426,7 @@ sort_key(void *arg, int col, uint64 key)
 }
 
 static void
-sort_null(void *arg, int col, const RencoderNullPlace *null)
+sort_null_of_build(void *arg, int col, const RencoderNullPlace *null)
 {
 	RencoderBuildGroup *b = (RencoderBuildGroup *) arg;
 
@@ -454,8 +455,8 @@ rencoder_build_group_create(Relation heap, Relation index, IndexInfo *indexInfo,
 	if (plan->run != 0)
 	{
 		b->sorter = sorter;
-		b->collector->sink = sort_key;
-		b->collector->null_sink = sort_null;
+		b->collector->sink = sort_key_of_build;
+		b->collector->null_sink = sort_null_of_build;
 		b->collector->sink_arg = b;
 		b->collector->pages_per_range = b->meta.pages_per_range;
 	}
@@ -474,7 +475,7 @@ rencoder_build_group_make(RencoderBuildGroup *b, uint32 group)
 	uint64		end = first + (uint64) RENC_GROUP_RANGES * b->meta.pages_per_range;
 	instr_time	start;
 	instr_time	start_writing;
-	CommandId	command = current_command();
+	CommandId	command = command_during_build();
 
 	CHECK_FOR_INTERRUPTS();
 	INSTR_TIME_SET_CURRENT(start);
@@ -489,13 +490,13 @@ rencoder_build_group_make(RencoderBuildGroup *b, uint32 group)
 		rencoder_heap_read(b->heap, b->index, b->indexInfo, false, (BlockNumber) first,
 						   (BlockNumber) (end - first), build_callback, b);
 	b->totals.broken_hot_chain |= b->indexInfo->ii_BrokenHotChain;
-	b->written_to = current_command() != command;
-	count_blocks(b, (BlockNumber) end);
+	b->written_to = command_during_build() != command;
+	count_built_blocks(b, (BlockNumber) end);
 
 	INSTR_TIME_SET_CURRENT(start_writing);
-	write_group(b);
-	add_time(&b->writing, start_writing);
-	add_time(&b->total, start);
+	write_built_group(b);
+	add_group_build_time(&b->writing, start_writing);
+	add_group_build_time(&b->total, start);
 }
 
 RencoderBuildTotals

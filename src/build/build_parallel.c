@@ -76,7 +76,7 @@ typedef struct Leader
 PGDLLEXPORT void rencoder_build_parallel_worker(dsm_segment *seg, shm_toc *toc);
 
 static void
-add_totals(RencoderBuildTotals *sum, const RencoderBuildTotals *totals)
+add_parallel_totals(RencoderBuildTotals *sum, const RencoderBuildTotals *totals)
 {
 	sum->heap_tuples += totals->heap_tuples;
 	sum->index_tuples += totals->index_tuples;
@@ -86,7 +86,7 @@ add_totals(RencoderBuildTotals *sum, const RencoderBuildTotals *totals)
 
 /* Groups that workers may build: the last one may need the one before it. */
 static uint32
-distributed_groups(const RencoderBuildPlan *plan)
+groups_for_parallel_build(const RencoderBuildPlan *plan)
 {
 	uint32		ngroups = rencoder_group_count(plan->nranges);
 
@@ -97,7 +97,7 @@ distributed_groups(const RencoderBuildPlan *plan)
 
 /* Builds groups until there are no more. */
 static void
-build_groups(RencoderBuildGroup *build, Shared *shared)
+build_parallel_groups(RencoderBuildGroup *build, Shared *shared)
 {
 	for (;;)
 	{
@@ -110,7 +110,7 @@ build_groups(RencoderBuildGroup *build, Shared *shared)
 }
 
 static void *
-store_chunk(ParallelContext *pcxt, uint64 key, Size size)
+store_parallel_chunk(ParallelContext *pcxt, uint64 key, Size size)
 {
 	void	   *chunk = shm_toc_allocate(pcxt->toc, size);
 
@@ -119,22 +119,22 @@ store_chunk(ParallelContext *pcxt, uint64 key, Size size)
 }
 
 static void
-estimate_chunk(ParallelContext *pcxt, Size size)
+estimate_parallel_chunk(ParallelContext *pcxt, Size size)
 {
 	shm_toc_estimate_chunk(&pcxt->estimator, size);
 	shm_toc_estimate_keys(&pcxt->estimator, 1);
 }
 
 static void
-init_shared(Shared *shared, Relation heap, Relation index, const IndexInfo *indexInfo,
-			const RencoderBuildPlan *plan)
+init_parallel_shared(Shared *shared, Relation heap, Relation index, const IndexInfo *indexInfo,
+					 const RencoderBuildPlan *plan)
 {
 	memset(shared, 0, sizeof(*shared));
 	shared->heap = RelationGetRelid(heap);
 	shared->index = RelationGetRelid(index);
 	shared->query_id = pgstat_get_my_query_id();
 	shared->plan = *plan;
-	shared->ngroups = distributed_groups(plan);
+	shared->ngroups = groups_for_parallel_build(plan);
 	pg_atomic_init_u32(&shared->next_group, 0);
 	pg_atomic_init_u64(&shared->progress.blocks, 0);
 	ConditionVariableInit(&shared->worker_done);
@@ -143,7 +143,7 @@ init_shared(Shared *shared, Relation heap, Relation index, const IndexInfo *inde
 
 /* What processes need to sort keys of a run. */
 static void
-share_sorting(Shared *shared, dsm_segment *seg, int nprocesses)
+share_parallel_sorting(Shared *shared, dsm_segment *seg, int nprocesses)
 {
 	shared->sort_memory = rencoder_options_sort_memory() / nprocesses;
 	SharedFileSetInit(&shared->sorted, seg);
@@ -154,8 +154,8 @@ share_sorting(Shared *shared, dsm_segment *seg, int nprocesses)
  * parallel mode is left.
  */
 static bool
-launch(Leader *leader, int nworkers, Relation heap, Relation index,
-	   const IndexInfo *indexInfo, const RencoderBuildPlan *plan)
+launch_parallel(Leader *leader, int nworkers, Relation heap, Relation index,
+				const IndexInfo *indexInfo, const RencoderBuildPlan *plan)
 {
 	Size		query_size = debug_query_string ? strlen(debug_query_string) + 1 : 0;
 	ParallelContext *pcxt;
@@ -163,24 +163,24 @@ launch(Leader *leader, int nworkers, Relation heap, Relation index,
 	EnterParallelMode();
 	leader->pcxt = pcxt = CreateParallelContext("rencoder", "rencoder_build_parallel_worker",
 												nworkers);
-	estimate_chunk(pcxt, sizeof(Shared));
-	estimate_chunk(pcxt, mul_size(sizeof(WalUsage), nworkers));
-	estimate_chunk(pcxt, mul_size(sizeof(BufferUsage), nworkers));
+	estimate_parallel_chunk(pcxt, sizeof(Shared));
+	estimate_parallel_chunk(pcxt, mul_size(sizeof(WalUsage), nworkers));
+	estimate_parallel_chunk(pcxt, mul_size(sizeof(BufferUsage), nworkers));
 	if (query_size > 0)
-		estimate_chunk(pcxt, query_size);
+		estimate_parallel_chunk(pcxt, query_size);
 	InitializeParallelDSM(pcxt);
 	if (pcxt->seg != NULL)
 	{
-		leader->shared = store_chunk(pcxt, KEY_SHARED, sizeof(Shared));
-		init_shared(leader->shared, heap, index, indexInfo, plan);
+		leader->shared = store_parallel_chunk(pcxt, KEY_SHARED, sizeof(Shared));
+		init_parallel_shared(leader->shared, heap, index, indexInfo, plan);
 		if (plan->run != 0)
-			share_sorting(leader->shared, pcxt->seg, nworkers + 1);
-		leader->wal_usage = store_chunk(pcxt, KEY_WAL_USAGE,
-										mul_size(sizeof(WalUsage), nworkers));
-		leader->buffer_usage = store_chunk(pcxt, KEY_BUFFER_USAGE,
-										   mul_size(sizeof(BufferUsage), nworkers));
+			share_parallel_sorting(leader->shared, pcxt->seg, nworkers + 1);
+		leader->wal_usage = store_parallel_chunk(pcxt, KEY_WAL_USAGE,
+												 mul_size(sizeof(WalUsage), nworkers));
+		leader->buffer_usage = store_parallel_chunk(pcxt, KEY_BUFFER_USAGE,
+													mul_size(sizeof(BufferUsage), nworkers));
 		if (query_size > 0)
-			memcpy(store_chunk(pcxt, KEY_QUERY_TEXT, query_size), debug_query_string,
+			memcpy(store_parallel_chunk(pcxt, KEY_QUERY_TEXT, query_size), debug_query_string,
 				   query_size);
 		LaunchParallelWorkers(pcxt);
 	}
@@ -193,7 +193,7 @@ launch(Leader *leader, int nworkers, Relation heap, Relation index,
 
 /* Until the workers are done with their last groups. */
 static void
-wait_for_workers(Leader *leader)
+wait_for_build_workers(Leader *leader)
 {
 	Shared	   *shared = leader->shared;
 	ParallelContext *pcxt = leader->pcxt;
@@ -219,19 +219,19 @@ wait_for_workers(Leader *leader)
 
 /* Adds up what the workers did, and waits for their end. */
 static void
-gather(Leader *leader, RencoderBuildTotals *totals)
+gather_parallel(Leader *leader, RencoderBuildTotals *totals)
 {
 	ParallelContext *pcxt = leader->pcxt;
 
 	WaitForParallelWorkersToFinish(pcxt);
 	for (int i = 0; i < pcxt->nworkers_launched; i++)
 		InstrAccumParallelQuery(&leader->buffer_usage[i], &leader->wal_usage[i]);
-	add_totals(totals, &leader->shared->totals);
+	add_parallel_totals(totals, &leader->shared->totals);
 }
 
 /* Makes all directory and header pages, so that processes need not agree who does. */
 static void
-make_directory(Relation index, const RencoderBuildPlan *plan)
+make_directory_for_build(Relation index, const RencoderBuildPlan *plan)
 {
 	const RencoderMeta meta = *rencoder_meta_get(index);
 	uint32		ngroups = rencoder_group_count(plan->nranges);
@@ -253,7 +253,7 @@ rencoder_build_parallel(Relation heap, Relation index, IndexInfo *indexInfo,
 {
 	RencoderRunSorter *sorter[RENCODER_MAX_TREES];
 	int			natts = rencoder_meta_get(index)->natts;
-	uint32		ngroups = distributed_groups(plan);
+	uint32		ngroups = groups_for_parallel_build(plan);
 	RencoderBuildGroup *build;
 	Leader		leader;
 	int			nworkers;
@@ -265,11 +265,11 @@ rencoder_build_parallel(Relation heap, Relation index, IndexInfo *indexInfo,
 	if (nworkers <= 0)
 		return false;
 
-	make_directory(index, plan);
+	make_directory_for_build(index, plan);
 	plan->memory = rencoder_options_key_memory() / (nworkers + 1);
 
 	memset(&leader, 0, sizeof(leader));
-	if (!launch(&leader, nworkers, heap, index, indexInfo, plan))
+	if (!launch_parallel(&leader, nworkers, heap, index, indexInfo, plan))
 		return false;
 	if (run != NULL)
 		rencoder_build_run_begin_sorters(sorter, natts, leader.shared->sort_memory,
@@ -277,12 +277,12 @@ rencoder_build_parallel(Relation heap, Relation index, IndexInfo *indexInfo,
 										 NULL, 0);
 	build = rencoder_build_group_create(heap, index, indexInfo, plan, &leader.shared->progress,
 										sorter, true);
-	build_groups(build, leader.shared);
-	wait_for_workers(&leader);
+	build_parallel_groups(build, leader.shared);
+	wait_for_build_workers(&leader);
 	if (ngroups < rencoder_group_count(plan->nranges))
 		rencoder_build_group_make(build, ngroups);
 	*totals = rencoder_build_group_finish(build);
-	gather(&leader, totals);
+	gather_parallel(&leader, totals);
 	if (run != NULL)
 	{
 		rencoder_build_run_import(sorter, natts, &leader.shared->sorted.fs,
@@ -330,7 +330,7 @@ rencoder_build_parallel_worker(dsm_segment *seg, shm_toc *toc)
 	}
 	build = rencoder_build_group_create(heap, index, indexInfo, &shared->plan,
 										&shared->progress, sorter, false);
-	build_groups(build, shared);
+	build_parallel_groups(build, shared);
 	if (shared->plan.run != 0)
 		rencoder_build_run_export(sorter, natts);
 	totals = rencoder_build_group_finish(build);
@@ -338,7 +338,7 @@ rencoder_build_parallel_worker(dsm_segment *seg, shm_toc *toc)
 
 	SpinLockAcquire(&shared->mutex);
 	shared->workers_done++;
-	add_totals(&shared->totals, &totals);
+	add_parallel_totals(&shared->totals, &totals);
 	SpinLockRelease(&shared->mutex);
 	ConditionVariableSignal(&shared->worker_done);
 	index_close(index, index_lock);

@@ -43,7 +43,7 @@ rencoder_build_run_begin(Relation heap, Relation index, RencoderBuildPlan *plan)
 
 /* The name of what a worker has sorted for a tree. */
 static void
-name_file(char *name, int worker, int tree)
+name_built_run_file(char *name, int worker, int tree)
 {
 	snprintf(name, MAXPGPATH, "rencoder.%d.%d", worker, tree);
 }
@@ -65,7 +65,7 @@ rencoder_build_run_begin_sorters(RencoderRunSorter **sorter, int natts, Size mem
 		Size		nulls = memory / natts / NULLS_PART;
 		Size		share = tree < natts ? memory / natts - nulls : nulls;
 
-		name_file(name, worker, tree);
+		name_built_run_file(name, worker, tree);
 		sorter[tree] = fileset == NULL ? rencoder_run_sorter_begin(share, nplaces) :
 			rencoder_run_sorter_begin_shared(share, nplaces, fileset, name);
 	}
@@ -87,7 +87,7 @@ rencoder_build_run_import(RencoderRunSorter **sorter, int natts, FileSet *filese
 	{
 		for (int tree = 0; tree < rencoder_run_ntrees(natts); tree++)
 		{
-			name_file(name, worker, tree);
+			name_built_run_file(name, worker, tree);
 			rencoder_run_sorter_import(sorter[tree], fileset, name);
 		}
 	}
@@ -101,15 +101,15 @@ rencoder_build_run_end_sorters(RencoderRunSorter **sorter, int natts)
 }
 
 static void
-report_rows(int64 done)
+report_run_build_rows(int64 done)
 {
 	pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_DONE, done);
 }
 
 /* Writes the tree that was begun, the first pair of which has come. */
 static int64
-write_pairs(RencoderRunWriter *writer, RencoderRunSorter *sorter, RencoderRunPair pair,
-			bool report, int64 done)
+write_built_run_pairs(RencoderRunWriter *writer, RencoderRunSorter *sorter, RencoderRunPair pair,
+					  bool report, int64 done)
 {
 	do
 	{
@@ -117,7 +117,7 @@ write_pairs(RencoderRunWriter *writer, RencoderRunSorter *sorter, RencoderRunPai
 		rencoder_run_writer_push(writer, pair.key, pair.place, pair.rows);
 		done += pair.rows;
 		if (report)
-			report_rows(done);
+			report_run_build_rows(done);
 	} while (rencoder_run_sorter_next(sorter, &pair));
 	rencoder_run_writer_end_tree(writer);
 	return done;
@@ -125,8 +125,8 @@ write_pairs(RencoderRunWriter *writer, RencoderRunSorter *sorter, RencoderRunPai
 
 /* The tree of a column's keys. */
 static int64
-write_keys(RencoderRunWriter *writer, Relation index, RencoderRunSorter *sorter, int col,
-		   const RencoderBuildTrees *trees, int64 done)
+write_built_run_keys(RencoderRunWriter *writer, Relation index, RencoderRunSorter *sorter, int col,
+					 const RencoderBuildTrees *trees, int64 done)
 {
 	double		page_rows = trees->places.most < UINT16_MAX ? trees->places.most : 0;
 	double		together;
@@ -145,7 +145,7 @@ write_keys(RencoderRunWriter *writer, Relation index, RencoderRunSorter *sorter,
 								   bits ? RENC_RUN_BITS : RENC_RUN_FALSE_PAGES,
 								   bits ? rencoder_options_bits_per_key(index) :
 								   false_pages * share, together * share, samples);
-	done = write_pairs(writer, sorter, pair, trees->report, done);
+	done = write_built_run_pairs(writer, sorter, pair, trees->report, done);
 	if (samples != NULL)
 		pfree(samples);
 	return done;
@@ -153,8 +153,8 @@ write_keys(RencoderRunWriter *writer, Relation index, RencoderRunSorter *sorter,
 
 /* The tree of a column's nulls: they are told apart by their places only. */
 static int64
-write_nulls(RencoderRunWriter *writer, RencoderRunSorter *sorter, int tree,
-			const RencoderBuildTrees *trees, int64 done)
+write_built_run_nulls(RencoderRunWriter *writer, RencoderRunSorter *sorter, int tree,
+					  const RencoderBuildTrees *trees, int64 done)
 {
 	RencoderRunPair pair;
 
@@ -162,7 +162,7 @@ write_nulls(RencoderRunWriter *writer, RencoderRunSorter *sorter, int tree,
 		return done;
 	rencoder_run_writer_begin_tree(writer, tree, 0, trees->first_page, trees->npages, trees->places,
 								   RENC_RUN_EXACT, 0, 0, NULL);
-	return write_pairs(writer, sorter, pair, trees->report, done);
+	return write_built_run_pairs(writer, sorter, pair, trees->report, done);
 }
 
 void
@@ -179,8 +179,8 @@ rencoder_build_run_write_trees(RencoderRunWriter *writer, Relation index, Rencod
 		rencoder_run_sorter_sort(sorter[tree]);
 		if (trees->report)
 			rencoder_build_group_report_phase(RENCODER_BUILD_WRITING);
-		done = tree < natts ? write_keys(writer, index, sorter[tree], tree, trees, done) :
-			write_nulls(writer, sorter[tree], tree, trees, done);
+		done = tree < natts ? write_built_run_keys(writer, index, sorter[tree], tree, trees, done) :
+			write_built_run_nulls(writer, sorter[tree], tree, trees, done);
 		rencoder_run_sorter_end(sorter[tree]);
 	}
 }
@@ -199,7 +199,7 @@ rencoder_build_run_finish(RencoderBuildRun *run, RencoderRunSorter **sorter,
 	rencoder_build_run_write_trees(run->writer, run->index, sorter, &trees);
 
 	/* Not all nulls have a place in a run. */
-	report_rows(total);
+	report_run_build_rows(total);
 	rencoder_run_writer_finish(run->writer, &made);
 	rencoder_run_list_publish(run->index, &made, 1, 0, NULL, 0, false);
 	rencoder_covered_spans_make(run->index, false);

@@ -47,7 +47,7 @@ typedef struct SortedPair
 #define READ_PAIRS	(BLCKSZ / (int) sizeof(SortedPair))
 
 static inline uint64
-key_of_pair(const SortedPair *pair)
+key_of_sorted_pair(const SortedPair *pair)
 {
 	return (uint64) pair->high << 32 | pair->low;
 }
@@ -59,8 +59,8 @@ key_of_pair(const SortedPair *pair)
 static inline int
 compare_pairs(const SortedPair *a, const SortedPair *b)
 {
-	uint64		left = key_of_pair(a);
-	uint64		right = key_of_pair(b);
+	uint64		left = key_of_sorted_pair(a);
+	uint64		right = key_of_sorted_pair(b);
 
 	if (likely(left != right))
 		return left < right ? -1 : 1;
@@ -134,18 +134,18 @@ max_rows(const RencoderRunSorter *s)
 }
 
 static inline bool
-is_same_pair(const RencoderRunSorter *s, const SortedPair *a, const SortedPair *b)
+is_same_sorted_pair(const RencoderRunSorter *s, const SortedPair *a, const SortedPair *b)
 {
 	return (a->place ^ b->place) <= max_rows(s) && a->low == b->low && a->high == b->high;
 }
 
 /* Adds the rows of an equal pair, unless there is no room for so many. */
 static inline bool
-unite_pairs(const RencoderRunSorter *s, SortedPair *pair, const SortedPair *other)
+unite_sorted_pairs(const RencoderRunSorter *s, SortedPair *pair, const SortedPair *other)
 {
 	uint32		rows = (other->place & max_rows(s)) + 1;
 
-	if (!is_same_pair(s, pair, other) || rows > max_rows(s) - (pair->place & max_rows(s)))
+	if (!is_same_sorted_pair(s, pair, other) || rows > max_rows(s) - (pair->place & max_rows(s)))
 		return false;
 	pair->place += rows;
 	return true;
@@ -162,14 +162,14 @@ sort_chunk(RencoderRunSorter *s)
 	sort_pairs(s->pair, s->n);
 	for (size_t i = 1; i < s->n; i++)
 	{
-		if (!unite_pairs(s, &s->pair[kept], &s->pair[i]))
+		if (!unite_sorted_pairs(s, &s->pair[kept], &s->pair[i]))
 			s->pair[++kept] = s->pair[i];
 	}
 	s->n = kept + 1;
 }
 
 static void
-create_file(RencoderRunSorter *s)
+create_sorter_file(RencoderRunSorter *s)
 {
 	MemoryContext old = MemoryContextSwitchTo(s->context);
 
@@ -185,7 +185,7 @@ create_file(RencoderRunSorter *s)
 
 /* Notes a chunk of "n" pairs that begins where the file stands. */
 static void
-add_chunk(RencoderRunSorter *s, BufFile *file, uint64 n)
+add_sorted_chunk(RencoderRunSorter *s, BufFile *file, uint64 n)
 {
 	Chunk	   *chunk;
 
@@ -203,14 +203,14 @@ add_chunk(RencoderRunSorter *s, BufFile *file, uint64 n)
 
 /* Makes a chunk of the file of what is in memory, sorted. */
 static void
-spill_chunk(RencoderRunSorter *s)
+spill_sorted_chunk(RencoderRunSorter *s)
 {
 	uint64		n = s->n;
 
 	if (s->file == NULL)
-		create_file(s);
+		create_sorter_file(s);
 	BufFileWrite(s->file, &n, sizeof(n));
-	add_chunk(s, s->file, n);
+	add_sorted_chunk(s, s->file, n);
 	for (size_t i = 0; i < s->n; i += READ_PAIRS)
 	{
 		CHECK_FOR_INTERRUPTS();
@@ -220,23 +220,23 @@ spill_chunk(RencoderRunSorter *s)
 }
 
 static void
-allocate_pairs(RencoderRunSorter *s, size_t n)
+allocate_sorter_pairs(RencoderRunSorter *s, size_t n)
 {
 	s->pair = repalloc_huge(s->pair, n * sizeof(SortedPair));
 	s->allocated = n;
 }
 
 static void
-make_room_for_pair(RencoderRunSorter *s)
+make_room_in_sorter(RencoderRunSorter *s)
 {
 	if (s->allocated < s->max)
 	{
-		allocate_pairs(s, Min(2 * s->allocated, s->max));
+		allocate_sorter_pairs(s, Min(2 * s->allocated, s->max));
 		return;
 	}
 	sort_chunk(s);
 	if (s->n > s->max / 2)
-		spill_chunk(s);
+		spill_sorted_chunk(s);
 }
 
 void
@@ -252,17 +252,17 @@ rencoder_run_sorter_add(RencoderRunSorter *s, uint64 key, uint32 place, uint32 r
 	{
 		added = Min(rows, max_rows(s) + 1);
 		pair.place = place << s->row_bits | (added - 1);
-		if (s->n > 0 && unite_pairs(s, &s->pair[s->n - 1], &pair))
+		if (s->n > 0 && unite_sorted_pairs(s, &s->pair[s->n - 1], &pair))
 			continue;
 		if (s->n == s->allocated)
-			make_room_for_pair(s);
+			make_room_in_sorter(s);
 		s->pair[s->n++] = pair;
 	}
 }
 
 /* Reads all of "size" bytes. */
 static void
-read_file(BufFile *file, void *to, size_t size)
+read_sorter_file(BufFile *file, void *to, size_t size)
 {
 	if (BufFileRead(file, to, size) != size)
 		ereport(ERROR,
@@ -271,7 +271,7 @@ read_file(BufFile *file, void *to, size_t size)
 }
 
 static void
-seek_file(BufFile *file, int fileno, off_t offset, int whence)
+seek_sorter_file(BufFile *file, int fileno, off_t offset, int whence)
 {
 	if (BufFileSeek(file, fileno, offset, whence) != 0)
 		ereport(ERROR,
@@ -281,15 +281,15 @@ seek_file(BufFile *file, int fileno, off_t offset, int whence)
 
 /* Reads the next pairs of a chunk; false: there are no more. */
 static bool
-read_chunk(RencoderRunSorter *s, Chunk *chunk)
+read_sorted_chunk(RencoderRunSorter *s, Chunk *chunk)
 {
 	size_t		n = Min(s->share, chunk->left);
 
 	CHECK_FOR_INTERRUPTS();
 	if (n == 0)
 		return false;
-	seek_file(chunk->file, chunk->fileno, chunk->offset, SEEK_SET);
-	read_file(chunk->file, chunk->pair, n * sizeof(SortedPair));
+	seek_sorter_file(chunk->file, chunk->fileno, chunk->offset, SEEK_SET);
+	read_sorter_file(chunk->file, chunk->pair, n * sizeof(SortedPair));
 	BufFileTell(chunk->file, &chunk->fileno, &chunk->offset);
 	chunk->left -= n;
 	chunk->n = n;
@@ -299,7 +299,7 @@ read_chunk(RencoderRunSorter *s, Chunk *chunk)
 
 /* The least pair is to come first, but binaryheap has the greatest there. */
 static int
-compare_chunks(Datum a, Datum b, void *arg)
+compare_sorted_chunks(Datum a, Datum b, void *arg)
 {
 	const Chunk *left = (const Chunk *) DatumGetPointer(a);
 	const Chunk *right = (const Chunk *) DatumGetPointer(b);
@@ -308,19 +308,19 @@ compare_chunks(Datum a, Datum b, void *arg)
 }
 
 static void
-begin_merge(RencoderRunSorter *s)
+begin_sorter_merge(RencoderRunSorter *s)
 {
 	MemoryContext old = MemoryContextSwitchTo(s->context);
 
 	/* The pairs' memory serves as buffers. */
 	s->share = Max(s->max / s->nchunks, READ_PAIRS);
 	if (s->allocated < s->nchunks * s->share)
-		allocate_pairs(s, s->nchunks * s->share);
-	s->heap = binaryheap_allocate((int) s->nchunks, compare_chunks, NULL);
+		allocate_sorter_pairs(s, s->nchunks * s->share);
+	s->heap = binaryheap_allocate((int) s->nchunks, compare_sorted_chunks, NULL);
 	for (size_t i = 0; i < s->nchunks; i++)
 	{
 		s->chunk[i].pair = s->pair + i * s->share;
-		if (read_chunk(s, &s->chunk[i]))
+		if (read_sorted_chunk(s, &s->chunk[i]))
 			binaryheap_add_unordered(s->heap, PointerGetDatum(&s->chunk[i]));
 	}
 	binaryheap_build(s->heap);
@@ -334,24 +334,24 @@ rencoder_run_sorter_sort(RencoderRunSorter *s)
 	if (s->nchunks == 0)
 		return;
 	if (s->n > 0)
-		spill_chunk(s);
-	begin_merge(s);
+		spill_sorted_chunk(s);
+	begin_sorter_merge(s);
 }
 
 static Chunk *
-least_chunk(const RencoderRunSorter *s)
+least_sorted_chunk(const RencoderRunSorter *s)
 {
 	return (Chunk *) DatumGetPointer(binaryheap_first(s->heap));
 }
 
 /* The least pair has been taken. */
 static void
-advance_merge(RencoderRunSorter *s)
+advance_sorter_merge(RencoderRunSorter *s)
 {
-	Chunk	   *chunk = least_chunk(s);
+	Chunk	   *chunk = least_sorted_chunk(s);
 
 	chunk->next++;
-	if (chunk->next < chunk->n || read_chunk(s, chunk))
+	if (chunk->next < chunk->n || read_sorted_chunk(s, chunk))
 		binaryheap_replace_first(s->heap, PointerGetDatum(chunk));
 	else
 		(void) binaryheap_remove_first(s->heap);
@@ -359,40 +359,41 @@ advance_merge(RencoderRunSorter *s)
 
 /* The next pair that is not given out; NULL: none. */
 static const SortedPair *
-least_pair(const RencoderRunSorter *s)
+least_sorted_pair(const RencoderRunSorter *s)
 {
 	if (s->heap == NULL)
 		return s->next < s->n ? &s->pair[s->next] : NULL;
-	return binaryheap_empty(s->heap) ? NULL : &least_chunk(s)->pair[least_chunk(s)->next];
+	return binaryheap_empty(s->heap) ? NULL :
+		&least_sorted_chunk(s)->pair[least_sorted_chunk(s)->next];
 }
 
 static inline void
-take_pair(RencoderRunSorter *s)
+take_sorted_pair(RencoderRunSorter *s)
 {
 	if (s->heap == NULL)
 		s->next++;
 	else
-		advance_merge(s);
+		advance_sorter_merge(s);
 }
 
 bool
 rencoder_run_sorter_next(RencoderRunSorter *s, RencoderRunPair *pair)
 {
-	const SortedPair *least = least_pair(s);
+	const SortedPair *least = least_sorted_pair(s);
 	SortedPair	first;
 
 	if (least == NULL)
 		return false;
 	first = *least;
-	pair->key = key_of_pair(&first);
+	pair->key = key_of_sorted_pair(&first);
 	pair->place = first.place >> s->row_bits;
 	pair->rows = 0;
 	do
 	{
 		pair->rows += (least->place & max_rows(s)) + 1;
-		take_pair(s);
-		least = least_pair(s);
-	} while (least != NULL && is_same_pair(s, &first, least));
+		take_sorted_pair(s);
+		least = least_sorted_pair(s);
+	} while (least != NULL && is_same_sorted_pair(s, &first, least));
 	return true;
 }
 
@@ -424,11 +425,11 @@ rencoder_run_sorter_export(RencoderRunSorter *s)
 {
 	sort_chunk(s);
 	if (s->n > 0)
-		spill_chunk(s);
+		spill_sorted_chunk(s);
 
 	/* There is a file even if there are no pairs: a missing one is an error. */
 	if (s->file == NULL)
-		create_file(s);
+		create_sorter_file(s);
 	BufFileExportFileSet(s->file);
 	rencoder_run_sorter_end(s);
 }
@@ -446,9 +447,9 @@ rencoder_run_sorter_import(RencoderRunSorter *s, FileSet *fileset, const char *n
 		uint64		n;
 
 		CHECK_FOR_INTERRUPTS();
-		read_file(file, &n, sizeof(n));
-		add_chunk(s, file, n);
-		seek_file(file, 0, (off_t) (n * sizeof(SortedPair)), SEEK_CUR);
+		read_sorter_file(file, &n, sizeof(n));
+		add_sorted_chunk(s, file, n);
+		seek_sorter_file(file, 0, (off_t) (n * sizeof(SortedPair)), SEEK_CUR);
 		left -= sizeof(n) + n * sizeof(SortedPair);
 	}
 	MemoryContextSwitchTo(old);

@@ -13,7 +13,7 @@
 
 /* The bits of such a word that are of the range. */
 static inline uint64_t
-range_bits(const renc_candidates *c, unsigned int slot, size_t word)
+candidate_range_bits(const renc_candidates *c, unsigned int slot, size_t word)
 {
 	size_t		first = (size_t) slot * c->pages_per_range;
 	size_t		end = first + c->pages_per_range;
@@ -24,7 +24,7 @@ range_bits(const renc_candidates *c, unsigned int slot, size_t word)
 
 /* A word of the pages that may match, as far as they are of the range. */
 static inline uint64_t
-matching_word(const renc_candidates *c, unsigned int slot, size_t word)
+matching_candidate_word(const renc_candidates *c, unsigned int slot, size_t word)
 {
 	if (renc_mask_test(c->refined, slot))
 		return c->page[word];
@@ -33,7 +33,7 @@ matching_word(const renc_candidates *c, unsigned int slot, size_t word)
 
 /* Of which rows something is said, or NULL. */
 static renc_page_rows *
-find_rows(renc_candidates *c, uint32_t page)
+find_candidate_rows(renc_candidates *c, uint32_t page)
 {
 	uint32_t	lo = 0;
 	uint32_t	hi = c->nrows;
@@ -58,12 +58,12 @@ renc_candidates_add_page(renc_candidates *c, unsigned int slot, uint32_t page)
 		renc_mask_set(&c->ranges, slot);
 		renc_mask_set(&c->refined, slot);
 		FOR_WORDS(word, c, slot)
-			c->page[word] &= ~range_bits(c, slot, word);
+			c->page[word] &= ~candidate_range_bits(c, slot, word);
 	}
 	if (renc_mask_test(c->refined, slot))
 	{
 		size_t		bit = (size_t) slot * c->pages_per_range + page;
-		renc_page_rows *rows = find_rows(c, (uint32_t) bit);
+		renc_page_rows *rows = find_candidate_rows(c, (uint32_t) bit);
 
 		c->page[bit / 64] |= UINT64_C(1) << bit % 64;
 		if (rows != NULL)
@@ -78,8 +78,8 @@ renc_candidates_next_page(const renc_candidates *c, unsigned int slot, uint32_t 
 
 	for (size_t bit = first + page; bit < first + c->pages_per_range; bit = (bit / 64 + 1) * 64)
 	{
-		uint64_t	found = matching_word(c, slot, bit / 64) & range_bits(c, slot, bit / 64) &
-			UINT64_MAX << bit % 64;
+		uint64_t	found = matching_candidate_word(c, slot, bit / 64) &
+			candidate_range_bits(c, slot, bit / 64) & UINT64_MAX << bit % 64;
 
 		if (found != 0)
 			return (uint32_t) (bit / 64 * 64 + (size_t) __builtin_ctzll(found) - first);
@@ -103,12 +103,13 @@ renc_candidates_add_rows(renc_candidates *c, unsigned int slot, uint32_t page, c
 
 /* Leaves the pages of a range that both have. */
 static void
-refine_range(renc_candidates *c, const renc_candidates *other, unsigned int slot)
+refine_candidate_range(renc_candidates *c, const renc_candidates *other, unsigned int slot)
 {
 	FOR_WORDS(word, c, slot)
 	{
-		uint64_t	both = matching_word(c, slot, word) & matching_word(other, slot, word);
-		uint64_t	bits = range_bits(c, slot, word);
+		uint64_t	both = matching_candidate_word(c, slot, word) &
+			matching_candidate_word(other, slot, word);
+		uint64_t	bits = candidate_range_bits(c, slot, word);
 
 		c->page[word] = (c->page[word] & ~bits) | (both & bits);
 	}
@@ -116,7 +117,7 @@ refine_range(renc_candidates *c, const renc_candidates *other, unsigned int slot
 
 /* ANDs rows of the same page; false if none is left. */
 static bool
-and_row_words(uint64_t *row, const uint64_t *other)
+and_candidate_row_words(uint64_t *row, const uint64_t *other)
 {
 	uint64_t	any = 0;
 
@@ -144,9 +145,9 @@ and_rows(renc_candidates *c, const renc_candidates *other, renc_mask refined)
 		memset(made[n].row, 0xFF, sizeof(made[n].row));
 		made[n].page = page;
 		if (left && renc_mask_test(c->refined, slot))
-			some = and_row_words(made[n].row, c->rows[i].row);
+			some = and_candidate_row_words(made[n].row, c->rows[i].row);
 		if (right && renc_mask_test(other->refined, slot))
-			some = and_row_words(made[n].row, other->rows[j].row);
+			some = and_candidate_row_words(made[n].row, other->rows[j].row);
 		i += left;
 		j += right;
 		if (!renc_mask_test(refined, slot) || !(c->page[page / 64] >> page % 64 & 1))
@@ -163,10 +164,10 @@ and_rows(renc_candidates *c, const renc_candidates *other, renc_mask refined)
 
 /* Has a refined range a page? */
 static bool
-has_page(const renc_candidates *c, unsigned int slot)
+candidate_has_page(const renc_candidates *c, unsigned int slot)
 {
 	FOR_WORDS(word, c, slot)
-		if (c->page[word] & range_bits(c, slot, word))
+		if (c->page[word] & candidate_range_bits(c, slot, word))
 		return true;
 	return false;
 }
@@ -178,13 +179,13 @@ renc_candidates_and(renc_candidates *c, const renc_candidates *other)
 	renc_mask	refined = renc_mask_and(both, renc_mask_or(c->refined, other->refined));
 
 	renc_mask_each(slot, refined)
-		refine_range(c, other, slot);
+		refine_candidate_range(c, other, slot);
 	if (c->nrows > 0 || other->nrows > 0)
 		and_rows(c, other, refined);
 	c->refined = refined;
 	renc_mask_each(slot, refined)
 	{
-		if (!has_page(c, slot))
+		if (!candidate_has_page(c, slot))
 		{
 			renc_mask_clear(&both, slot);
 			renc_mask_clear(&c->refined, slot);

@@ -62,7 +62,7 @@
 
 /* splitmix64 */
 static uint64_t
-next_random(uint64_t *state)
+next_random_of_samples(uint64_t *state)
 {
 	uint64_t	z = (*state += UINT64_C(0x9e3779b97f4a7c15));
 
@@ -73,9 +73,9 @@ next_random(uint64_t *state)
 
 /* In [0, 1). */
 static double
-next_unit(uint64_t *state)
+random_unit_of_sample(uint64_t *state)
 {
-	return (double) (next_random(state) >> 11) * ldexp(1, -53);
+	return (double) (next_random_of_samples(state) >> 11) * ldexp(1, -53);
 }
 
 /* The ranges that have keys. */
@@ -90,7 +90,7 @@ typedef struct filled_ranges
 
 /* Mean distance between keys on the denser side of key i, as far as they are close. */
 static double
-spacing_at(const renc_keys *keys, size_t i)
+own_sample_spacing_at(const renc_keys *keys, size_t i)
 {
 	double		least = ldexp(1, 63);
 
@@ -117,8 +117,10 @@ draw_apart(filled_ranges *filled, const renc_keys *keys, uint64_t key, double sp
 	double		room = (double) (greatest - least);
 	uint64_t	distance = (uint64_t) (spacing * pow(fmax(1, room / spacing), far));
 	double		most = fmin((double) distance, APART_SPACINGS * spacing);
-	uint64_t	length = (uint64_t) fmax(1, most * exp2(-APART_ORDERS * next_unit(&filled->state)));
-	bool		above = next_random(&filled->state) % 2 == 0;
+	uint64_t	length = (uint64_t) fmax(1,
+										 most * exp2(-APART_ORDERS *
+													 random_unit_of_sample(&filled->state)));
+	bool		above = next_random_of_samples(&filled->state) % 2 == 0;
 
 	if (distance > greatest - least || (above ? greatest - key : key - least) < distance)
 		above = !above;
@@ -132,7 +134,7 @@ draw_apart(filled_ranges *filled, const renc_keys *keys, uint64_t key, double sp
 
 /* The index of the first key of a range that is >= key, or of the last one. */
 static size_t
-place_in(const renc_keys *keys, uint64_t key)
+place_of_own_sample(const renc_keys *keys, uint64_t key)
 {
 	size_t		left = 0;
 	size_t		right = keys->n - 1;
@@ -156,17 +158,18 @@ place_in(const renc_keys *keys, uint64_t key)
 static double
 spacing_of(const filled_ranges *filled, const renc_keys *keys, size_t k)
 {
-	double		spacing = spacing_at(keys, k);
+	double		spacing = own_sample_spacing_at(keys, k);
 
 	for (int i = 0; i < filled->n && i < OTHER_RANGES; i++)
 		spacing = fmin(spacing, MOST_SPARSE *
-					   spacing_at(filled->keys[i], place_in(filled->keys[i], keys->key[k])));
+					   own_sample_spacing_at(filled->keys[i],
+											 place_of_own_sample(filled->keys[i], keys->key[k])));
 	return spacing;
 }
 
 static bool
-fill_in(const renc_keys *ranges, int nranges, double table_ranges, uint64_t seed,
-		filled_ranges *filled)
+fill_in_own_sample(const renc_keys *ranges, int nranges, double table_ranges, uint64_t seed,
+				   filled_ranges *filled)
 {
 	filled->n = 0;
 	filled->table_ranges = fmax(table_ranges, LEAST_RANGES);
@@ -187,7 +190,7 @@ draw_key(filled_ranges *filled, int i, renc_sample *sample, size_t *k)
 {
 	int			f = (int) ((unsigned int) i * RANGE_STEP % (unsigned int) filled->n);
 
-	*k = (size_t) (next_random(&filled->state) % filled->keys[f]->n);
+	*k = (size_t) (next_random_of_samples(&filled->state) % filled->keys[f]->n);
 	sample->query = NULL;
 	sample->anchor = filled->index[f];
 	return filled->keys[f];
@@ -199,7 +202,7 @@ renc_own_samples_make(const renc_keys *ranges, int nranges, double table_ranges,
 {
 	filled_ranges filled;
 
-	if (!fill_in(ranges, nranges, table_ranges, seed, &filled))
+	if (!fill_in_own_sample(ranges, nranges, table_ranges, seed, &filled))
 		return 0;
 	for (int i = 0; i < n; i++)
 	{
@@ -207,7 +210,7 @@ renc_own_samples_make(const renc_keys *ranges, int nranges, double table_ranges,
 		const renc_keys *keys = draw_key(&filled, i, &sample[i], &k);
 		double		spacing = spacing_of(&filled, keys, k);
 		int			size = i / KINDS % RENC_SAMPLE_SIZES;
-		double		unit = (size + next_unit(&filled.state)) / RENC_SAMPLE_SIZES;
+		double		unit = (size + random_unit_of_sample(&filled.state)) / RENC_SAMPLE_SIZES;
 		double		more = 0;
 
 		if (i % KINDS == 3 && draw_apart(&filled, keys, keys->key[k], spacing, unit, &sample[i]))
@@ -230,7 +233,7 @@ renc_own_samples_make(const renc_keys *ranges, int nranges, double table_ranges,
 
 /* "side" more cells than one; "part" of them before "at", unless that is over the edge. */
 static void
-set_side(double at, double side, double part, uint32_t *lo, uint32_t *hi)
+set_side_of_own_box(double at, double side, double part, uint32_t *lo, uint32_t *hi)
 {
 	double		more = fmin(floor(side), RENC_AXIS_LAST);
 	double		first = floor(at - part * side);
@@ -244,7 +247,7 @@ set_side(double at, double side, double part, uint32_t *lo, uint32_t *hi)
 
 /* Into the plane, by way of the other direction. */
 static double
-move(double from, double by)
+move_own_point(double from, double by)
 {
 	if (from + by < 0 || from + by > RENC_AXIS_LAST)
 		by = -by;
@@ -252,19 +255,19 @@ move(double from, double by)
 }
 
 static void
-draw_box(filled_ranges *filled, int i, renc_own_box *own, renc_sample *sample)
+draw_own_box(filled_ranges *filled, int i, renc_own_box *own, renc_sample *sample)
 {
 	uint64_t   *state = &filled->state;
 	size_t		k;
 	const renc_keys *keys = draw_key(filled, i, sample, &k);
-	double		spacing = spacing_at(keys, k);
+	double		spacing = own_sample_spacing_at(keys, k);
 	double		least = spacing / filled->table_ranges / LEAST_PARTS;
 	int			size = i / KINDS % RENC_SAMPLE_SIZES;
-	double		unit = (size + next_unit(state)) / RENC_SAMPLE_SIZES;
+	double		unit = (size + random_unit_of_sample(state)) / RENC_SAMPLE_SIZES;
 	double		area = size < RENC_SAMPLE_SIZES - 1 ?
 		least * pow(MOST_PARTS * LEAST_PARTS, unit * RENC_SAMPLE_SIZES / (RENC_SAMPLE_SIZES - 1)) :
-		least * LEAST_PARTS * pow(MOST_PARTS, 2 + 1.5 * next_unit(state));
-	double		aspect = exp2(MOST_ASPECT * (2 * next_unit(state) - 1));
+		least * LEAST_PARTS * pow(MOST_PARTS, 2 + 1.5 * random_unit_of_sample(state));
+	double		aspect = exp2(MOST_ASPECT * (2 * random_unit_of_sample(state) - 1));
 	uint32_t	x;
 	uint32_t	y;
 
@@ -279,20 +282,22 @@ draw_box(filled_ranges *filled, int i, renc_own_box *own, renc_sample *sample)
 		 * of magnitude.
 		 */
 		double		most = (double) (keys->key[keys->n - 1] - keys->key[0]) + 1;
-		double		angle = 2 * 3.141592653589793 * next_unit(state);
+		double		angle = 2 * 3.141592653589793 * random_unit_of_sample(state);
 		double		side;
 		double		distance;
 
 		area = least * pow(fmax(1, most / least), unit);
 		side = sqrt(area) + sqrt(least);
-		distance = side * pow(1 + sqrt(most) / side, next_unit(state));
-		x = (uint32_t) move(x, distance * cos(angle));
-		y = (uint32_t) move(y, distance * sin(angle));
+		distance = side * pow(1 + sqrt(most) / side, random_unit_of_sample(state));
+		x = (uint32_t) move_own_point(x, distance * cos(angle));
+		y = (uint32_t) move_own_point(y, distance * sin(angle));
 		sample->anchor = -1;
 		sample->kind = RENC_SAMPLE_APART + size;
 	}
-	set_side(x, sqrt(area * aspect), next_unit(state), &own->box.xlo, &own->box.xhi);
-	set_side(y, sqrt(area / aspect), next_unit(state), &own->box.ylo, &own->box.yhi);
+	set_side_of_own_box(x, sqrt(area * aspect), random_unit_of_sample(state), &own->box.xlo,
+						&own->box.xhi);
+	set_side_of_own_box(y, sqrt(area / aspect), random_unit_of_sample(state), &own->box.ylo,
+						&own->box.yhi);
 	own->set.box = &own->box;
 	own->set.n = renc_box_set_prepare(&own->box, 1);
 	own->query = renc_query_boxes(&own->set);
@@ -308,9 +313,9 @@ renc_own_samples_make_boxes(const renc_keys *ranges, int nranges, double table_r
 {
 	filled_ranges filled;
 
-	if (!fill_in(ranges, nranges, table_ranges, seed, &filled))
+	if (!fill_in_own_sample(ranges, nranges, table_ranges, seed, &filled))
 		return 0;
 	for (int i = 0; i < n; i++)
-		draw_box(&filled, i, &box[i], &sample[i]);
+		draw_own_box(&filled, i, &box[i], &sample[i]);
 	return n;
 }

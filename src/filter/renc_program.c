@@ -29,7 +29,7 @@ typedef struct compiler
 typedef void (*visit_fn) (program_compiler *c, uint64_t prefix, bool inside, void *arg);
 
 static renc_overlap
-overlap_of(const program_compiler *c, uint64_t lo, uint64_t hi)
+program_overlap_of(const program_compiler *c, uint64_t lo, uint64_t hi)
 {
 	const renc_query *q = c->query;
 
@@ -46,8 +46,8 @@ overlap_of(const program_compiler *c, uint64_t lo, uint64_t hi)
  * begins at the node below it that holds all that is asked for.
  */
 static void
-enumerate(program_compiler *c, uint64_t prefix, int from, int to, bool inside,
-		  visit_fn visit, void *arg)
+visit_program_nodes(program_compiler *c, uint64_t prefix, int from, int to, bool inside,
+					visit_fn visit, void *arg)
 {
 	if (c->full)
 		return;
@@ -63,7 +63,7 @@ enumerate(program_compiler *c, uint64_t prefix, int from, int to, bool inside,
 			from = shared < to ? shared : to;
 			prefix = renc_prefix(lo, from);
 		}
-		switch (overlap_of(c, prefix, renc_prefix_end(prefix, from)))
+		switch (program_overlap_of(c, prefix, renc_prefix_end(prefix, from)))
 		{
 			case RENC_DISJOINT:
 				return;
@@ -88,9 +88,9 @@ enumerate(program_compiler *c, uint64_t prefix, int from, int to, bool inside,
 			visit(c, prefix | i << (RENC_KEY_BITS - to), true, arg);
 		return;
 	}
-	enumerate(c, prefix, from + 1, to, inside, visit, arg);
-	enumerate(c, prefix | (UINT64_C(1) << (RENC_KEY_BITS - 1 - from)),
-			  from + 1, to, inside, visit, arg);
+	visit_program_nodes(c, prefix, from + 1, to, inside, visit, arg);
+	visit_program_nodes(c, prefix | (UINT64_C(1) << (RENC_KEY_BITS - 1 - from)),
+						from + 1, to, inside, visit, arg);
 }
 
 /* The node under construction when its children are enumerated. */
@@ -104,7 +104,7 @@ typedef struct node_context
 } node_context;
 
 static void
-add_node(program_compiler *c, uint64_t prefix, bool inside, void *arg)
+add_program_node(program_compiler *c, uint64_t prefix, bool inside, void *arg)
 {
 	const node_context *ctx = (const node_context *) arg;
 	renc_program *prog = c->prog;
@@ -133,8 +133,8 @@ add_node(program_compiler *c, uint64_t prefix, bool inside, void *arg)
 
 		child.depth++;
 		child.parent = self;
-		enumerate(c, prefix, level, ctx->levels[child.depth], inside,
-				  add_node, &child);
+		visit_program_nodes(c, prefix, level, ctx->levels[child.depth], inside,
+							add_program_node, &child);
 	}
 	else if (ctx->stage + 1 < prog->shape.nstages)
 		node->flags |= RENC_NODE_LINK;
@@ -148,11 +148,11 @@ typedef struct tree_context
 	int32_t		link;
 } tree_context;
 
-static void add_trees(program_compiler *c, uint64_t prefix, int from, bool inside,
-					  int stage, int32_t link);
+static void add_program_trees(program_compiler *c, uint64_t prefix, int from, bool inside,
+							  int stage, int32_t link);
 
 static void
-add_tree(program_compiler *c, uint64_t prefix, bool inside, void *arg)
+add_program_tree(program_compiler *c, uint64_t prefix, bool inside, void *arg)
 {
 	const tree_context *ctx = (const tree_context *) arg;
 	renc_program *prog = c->prog;
@@ -177,7 +177,7 @@ add_tree(program_compiler *c, uint64_t prefix, bool inside, void *arg)
 	nodes.nlevels = renc_stage_levels(st, levels);
 	nodes.depth = 0;
 	nodes.parent = -1;
-	enumerate(c, prefix, st->root, levels[0], inside, add_node, &nodes);
+	visit_program_nodes(c, prefix, st->root, levels[0], inside, add_program_node, &nodes);
 	tree->nnodes = prog->nnodes - tree->first_node;
 
 	/* A tree's nodes stand together, so the next stage comes after them. */
@@ -186,36 +186,36 @@ add_tree(program_compiler *c, uint64_t prefix, bool inside, void *arg)
 		const renc_node *node = &prog->node[tree->first_node + i];
 
 		if (node->flags & RENC_NODE_LINK)
-			add_trees(c, node->prefix, node->level,
-					  (node->flags & RENC_NODE_INSIDE) != 0,
-					  ctx->stage + 1, tree->first_node + i);
+			add_program_trees(c, node->prefix, node->level,
+							  (node->flags & RENC_NODE_INSIDE) != 0,
+							  ctx->stage + 1, tree->first_node + i);
 	}
 }
 
 static void
-add_trees(program_compiler *c, uint64_t prefix, int from, bool inside, int stage,
-		  int32_t link)
+add_program_trees(program_compiler *c, uint64_t prefix, int from, bool inside, int stage,
+				  int32_t link)
 {
 	tree_context ctx = {stage, link};
 
-	enumerate(c, prefix, from, c->prog->shape.stage[stage].root, inside,
-			  add_tree, &ctx);
+	visit_program_nodes(c, prefix, from, c->prog->shape.stage[stage].root, inside,
+						add_program_tree, &ctx);
 }
 
 /* Are there more nodes at the first level whose nodes are leaves than there is room for? */
 static bool
-is_too_long(const program_compiler *c, int deepest)
+program_is_too_long(const program_compiler *c, int deepest)
 {
 	return c->query->nodes(c->query->arg, c->limit < deepest ? c->limit : deepest) > c->max_nodes;
 }
 
 static bool
-try_compile(program_compiler *c, int deepest)
+try_compile_program(program_compiler *c, int deepest)
 {
 	c->prog->ntrees = 0;
 	c->prog->nnodes = 0;
-	c->full = is_too_long(c, deepest);
-	add_trees(c, 0, 0, false, 0, -1);
+	c->full = program_is_too_long(c, deepest);
+	add_program_trees(c, 0, 0, false, 0, -1);
 	return !c->full;
 }
 
@@ -260,7 +260,7 @@ renc_program_compile_within(renc_program *prog, const renc_shape *shape,
 	 * below them find room.  The border of a box crosses ever more, and the
 	 * fewer of them are left the more tests each leaf has above it.
 	 */
-	while (!try_compile(&c, deepest))
+	while (!try_compile_program(&c, deepest))
 	{
 		prog->complete = false;
 		if (levels == 0 && c.all)
@@ -281,8 +281,8 @@ renc_program_compile_within(renc_program *prog, const renc_shape *shape,
 
 /* Tests the nodes of a tree in one window; returns the OR of its leaves. */
 static renc_mask
-run_window(renc_program *prog, const renc_tree *tree, uint32_t w,
-		   const uint8_t *window, int width, renc_mask root)
+run_program_in_window(renc_program *prog, const renc_tree *tree, uint32_t w,
+					  const uint8_t *window, int width, renc_mask root)
 {
 	uint32_t	kr = prog->shape.stage[tree->stage].kr;
 	renc_mask	alive = renc_mask_none();
@@ -329,11 +329,11 @@ renc_program_execute(renc_program *prog, const renc_windows *windows,
 			root = renc_mask_and(root, prog->mask[tree->link]);
 		alive = root;
 		for (uint32_t w = 0; w < kw && !renc_mask_empty(alive); w++)
-			alive = run_window(prog, tree, w,
-							   windows->window(windows->arg,
-											   renc_hash_position(tree->hash, w,
-																  windows->nwindows)),
-							   windows->width, root);
+			alive = run_program_in_window(prog, tree, w,
+										  windows->window(windows->arg,
+														  renc_hash_position(tree->hash, w,
+																			 windows->nwindows)),
+										  windows->width, root);
 
 		for (int32_t i = tree->first_node; i < tree->first_node + tree->nnodes; i++)
 		{

@@ -108,7 +108,7 @@ typedef struct key_profile
 
 /* Adds, for each key of "b" that "a" lacks, its longest prefix shared with a. */
 static void
-count_neighbours(const renc_keys *a, const renc_keys *b, double *hist)
+count_neighbours_for_rule(const renc_keys *a, const renc_keys *b, double *hist)
 {
 	size_t		p = 0;
 
@@ -131,7 +131,7 @@ count_neighbours(const renc_keys *a, const renc_keys *b, double *hist)
 
 /* The same for the keys of a single range among themselves. */
 static void
-count_own_neighbours(const renc_keys *a, double *hist)
+count_own_neighbours_for_rule(const renc_keys *a, double *hist)
 {
 	for (size_t i = 0; i < a->n; i++)
 	{
@@ -150,7 +150,7 @@ count_own_neighbours(const renc_keys *a, double *hist)
  * other values are: as near as can be.
  */
 static void
-profile_neighbours(key_profile *p, const double *hist)
+profile_neighbours_for_rule(key_profile *p, const double *hist)
 {
 	double		total = 0;
 	double		deeper = 0;
@@ -169,7 +169,7 @@ profile_neighbours(key_profile *p, const double *hist)
  * begin or end; below what a key shares with both of its neighbours it is alone.
  */
 static void
-profile_prefixes(key_profile *p, const renc_keys *r)
+profile_prefixes_for_rule(key_profile *p, const renc_keys *r)
 {
 	double		n = (double) r->n;
 	size_t		first[RENC_KEY_BITS + 1];	/* of the keys that share a prefix */
@@ -204,7 +204,7 @@ profile_prefixes(key_profile *p, const renc_keys *r)
 }
 
 static uint64_t
-common_divisor(uint64_t a, uint64_t b)
+common_divisor_for_rule(uint64_t a, uint64_t b)
 {
 	while (b != 0)
 	{
@@ -218,7 +218,7 @@ common_divisor(uint64_t a, uint64_t b)
 
 /* The common divisor of the differences between keys, and that so far. */
 static uint64_t
-range_divisor(const renc_keys *r, uint64_t origin, uint64_t divisor)
+range_divisor_for_rule(const renc_keys *r, uint64_t origin, uint64_t divisor)
 {
 	for (size_t k = 0; k < r->n && divisor != 1; k++)
 	{
@@ -226,14 +226,14 @@ range_divisor(const renc_keys *r, uint64_t origin, uint64_t divisor)
 			origin - r->key[k];
 
 		if (divisor == 0 || difference % divisor != 0)
-			divisor = common_divisor(difference, divisor);
+			divisor = common_divisor_for_rule(difference, divisor);
 	}
 	return divisor;
 }
 
 /* Filters are made for a range of many keys; how many more than it has? */
 static double
-spare_capacity(const renc_keys *ranges, int nranges)
+spare_capacity_by_rule(const renc_keys *ranges, int nranges)
 {
 	uint32_t	counts[RENC_GROUP_RANGES];
 	double		keys = 0;
@@ -252,7 +252,7 @@ spare_capacity(const renc_keys *ranges, int nranges)
 }
 
 static void
-profile_keys(const renc_keys *ranges, int nranges, key_profile *p)
+profile_keys_for_rule(const renc_keys *ranges, int nranges, key_profile *p)
 {
 	double		hist[RENC_KEY_BITS + 1] = {0};
 	const renc_keys *first = NULL;
@@ -270,16 +270,16 @@ profile_keys(const renc_keys *ranges, int nranges, key_profile *p)
 			continue;
 		used++;
 		p->n += (double) r->n;
-		profile_prefixes(p, r);
+		profile_prefixes_for_rule(p, r);
 		if (first == NULL)
 			first = r;
-		divisor = range_divisor(r, first->key[0], divisor);
+		divisor = range_divisor_for_rule(r, first->key[0], divisor);
 		if (previous)
-			count_neighbours(previous, r, hist);
+			count_neighbours_for_rule(previous, r, hist);
 		previous = r;
 	}
 	if (used == 1)
-		count_own_neighbours(previous, hist);
+		count_own_neighbours_for_rule(previous, hist);
 	if (used > 0)
 	{
 		p->n /= used;
@@ -291,15 +291,15 @@ profile_keys(const renc_keys *ranges, int nranges, key_profile *p)
 	}
 	else
 		p->n = 1;
-	profile_neighbours(p, hist);
-	p->spare = spare_capacity(ranges, nranges);
+	profile_neighbours_for_rule(p, hist);
+	p->spare = spare_capacity_by_rule(ranges, nranges);
 	p->grain = divisor == 0 ? RENC_KEY_BITS : 1 + __builtin_clzll(divisor);
 	p->aligned = (divisor & (divisor - 1)) == 0;
 }
 
 /* The first level where N is not over "share". */
 static int
-level_of_neighbours(const key_profile *p, double share)
+rule_level_of_neighbours(const key_profile *p, double share)
 {
 	int			l = 1;
 
@@ -309,14 +309,14 @@ level_of_neighbours(const key_profile *p, double share)
 }
 
 static int
-deepest_level(const key_profile *p, double bits_per_key)
+deepest_level_by_rule(const key_profile *p, double bits_per_key)
 {
-	double		depth = level_of_neighbours(p, 1.0 / 64) + bits_per_key - 6;
+	double		depth = rule_level_of_neighbours(p, 1.0 / 64) + bits_per_key - 6;
 	int			e = depth > RENC_KEY_BITS ? RENC_KEY_BITS : (int) ceil(depth);
 
 	if (e > p->grain - SHORT_LEVELS)
 	{
-		int			dense = level_of_neighbours(p, DENSE_NEIGHBOURS);
+		int			dense = rule_level_of_neighbours(p, DENSE_NEIGHBOURS);
 
 		e = p->grain - SHORT_LEVELS;
 		if (e < dense)
@@ -333,7 +333,7 @@ deepest_level(const key_profile *p, double bits_per_key)
 
 /* The topmost level from which on S is at most "limit", or "deepest". */
 static int
-level_of_same(const key_profile *p, double limit, int deepest)
+rule_level_of_same(const key_profile *p, double limit, int deepest)
 {
 	int			l = 0;
 
@@ -353,7 +353,7 @@ at_least_one(double x)
  * = 0 if it would not pay.  Returns the bits that a key sets in it.
  */
 static double
-pruning_stage(const key_profile *p, int deepest, double h, renc_stage *st)
+pruning_stage_by_rule(const key_profile *p, int deepest, double h, renc_stage *st)
 {
 	double		bits = 0;
 	int			l = deepest;
@@ -371,8 +371,8 @@ pruning_stage(const key_profile *p, int deepest, double h, renc_stage *st)
 		st->levels |= RENC_LEVEL_BIT(l);
 		bits += PRUNE_ROWS * p->distinct[l] / p->n;
 	}
-	st->root = (uint8_t) level_of_same(p, PRUNE_OWN_FILL * PAGE_ROWS / (bits * p->n),
-									   renc_stage_deepest(st) - 1);
+	st->root = (uint8_t) rule_level_of_same(p, PRUNE_OWN_FILL * PAGE_ROWS / (bits * p->n),
+											renc_stage_deepest(st) - 1);
 	st->levels &= ~UINT64_C(0) << st->root;
 	return bits;
 }
@@ -392,10 +392,10 @@ renc_rule_shape(const renc_keys *ranges, int nranges, double bits_per_key,
 
 	memset(shape, 0, sizeof(*shape));
 	shape->nstages = 1;
-	profile_keys(ranges, nranges, &p);
+	profile_keys_for_rule(ranges, nranges, &p);
 	h = fmin(LN2 * bits_per_key * p.spare, MAX_BITS);
-	e = deepest_level(&p, bits_per_key);
-	root = level_of_same(&p, ROOT_SPREAD * p.same[RENC_KEY_BITS], e - 1);
+	e = deepest_level_by_rule(&p, bits_per_key);
+	root = rule_level_of_same(&p, ROOT_SPREAD * p.same[RENC_KEY_BITS], e - 1);
 	nlevels = at_least_one(h / kw);
 
 	if (nlevels > MANY_LEVELS)
@@ -406,7 +406,7 @@ renc_rule_shape(const renc_keys *ranges, int nranges, double bits_per_key,
 
 		if (root > e - CROWDED_LEVELS)
 			root = e > CROWDED_LEVELS ? e - CROWDED_LEVELS : 0;
-		bits = pruning_stage(&p, root, h, st);
+		bits = pruning_stage_by_rule(&p, root, h, st);
 		if (bits > 0)
 		{
 			h -= bits;
@@ -461,7 +461,7 @@ renc_rule_shape(const renc_keys *ranges, int nranges, double bits_per_key,
 
 /* At least one, at most RENC_MAX_KR; "kr" is for AREA_BITS bits a key. */
 static uint8_t
-area_rows(int kr, double bits)
+area_rows_by_rule(int kr, double bits)
 {
 	int			rows = at_least_one(kr * bits / AREA_BITS);
 
@@ -478,7 +478,7 @@ renc_rule_shape_areal(const renc_keys *ranges, int nranges, double bits_per_key,
 	int			root = 0;
 
 	memset(shape, 0, sizeof(*shape));
-	profile_keys(ranges, nranges, &p);
+	profile_keys_for_rule(ranges, nranges, &p);
 	bits = fmin(LN2 * bits_per_key * p.spare, MAX_BITS);
 	while (root < AREA_MAX_ROOT && p.distinct[root] < AREA_ROOT_SHARE * p.n)
 		root++;
@@ -486,14 +486,14 @@ renc_rule_shape_areal(const renc_keys *ranges, int nranges, double bits_per_key,
 	{
 		st->root = (uint8_t) (root - 8);
 		st->kw = 1;
-		st->kr = area_rows(4, bits);
+		st->kr = area_rows_by_rule(4, bits);
 		st->levels = RENC_LEVEL_BIT(root - 6) | RENC_LEVEL_BIT(root - 4) |
 			RENC_LEVEL_BIT(root - 2);
 		st++;
 	}
 	st->root = (uint8_t) root;
 	st->kw = bits_per_key < 6 ? 1 : 2;
-	st->kr = area_rows(2, bits);
+	st->kr = area_rows_by_rule(2, bits);
 	st->levels = RENC_LEVEL_BIT(root + 4) | RENC_LEVEL_BIT(root + 6) |
 		RENC_LEVEL_BIT(root + 8);
 	shape->nstages = (uint8_t) (st - shape->stage + 1);
@@ -506,7 +506,7 @@ renc_rule_shape_areal(const renc_keys *ranges, int nranges, double bits_per_key,
 }
 
 static int
-compare_counts(const void *a, const void *b)
+compare_counts_for_rule(const void *a, const void *b)
 {
 	uint32_t	x = *(const uint32_t *) a;
 	uint32_t	y = *(const uint32_t *) b;
@@ -522,7 +522,7 @@ renc_rule_capacity(uint32_t *counts, int nranges)
 	int			outliers;
 	double		capacity;
 
-	qsort(counts, nranges, sizeof(*counts), compare_counts);
+	qsort(counts, nranges, sizeof(*counts), compare_counts_for_rule);
 	while (first < nranges && counts[first] == 0)
 		first++;
 	n = nranges - first;

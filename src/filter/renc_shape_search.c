@@ -86,16 +86,16 @@ typedef struct search_state
 } search_state;
 
 static bool
-has_work(const search_state *h)
+search_has_work(const search_state *h)
 {
 	return renc_trial_work(h->trial) < h->work;
 }
 
 /* Tries a shape.  False if it is none, or not below the limit. */
 static bool
-try_shape(search_state *h, const renc_shape *shape, double limit, shape_candidate *c)
+try_shape_in_search(search_state *h, const renc_shape *shape, double limit, shape_candidate *c)
 {
-	if (!has_work(h) || !renc_shape_valid(shape, NULL))
+	if (!search_has_work(h) || !renc_shape_valid(shape, NULL))
 		return false;
 	c->shape = *shape;
 	renc_trial_try_shape(h->trial, shape, limit, &c->p);
@@ -105,7 +105,7 @@ try_shape(search_state *h, const renc_shape *shape, double limit, shape_candidat
 
 /* Adds a shape that was tried to the best if it is one of them.  The same shape costs the same. */
 static void
-add_candidate(search_state *h, const shape_candidate *c)
+add_search_candidate(search_state *h, const shape_candidate *c)
 {
 	int			at;
 
@@ -122,12 +122,13 @@ add_candidate(search_state *h, const shape_candidate *c)
 }
 
 static void
-offer(search_state *h, const renc_shape *shape)
+offer_to_search(search_state *h, const renc_shape *shape)
 {
 	shape_candidate c;
 
-	if (try_shape(h, shape, h->n == CANDIDATES ? h->best[CANDIDATES - 1].p.cost : INFINITY, &c))
-		add_candidate(h, &c);
+	if (try_shape_in_search(h, shape, h->n == CANDIDATES ? h->best[CANDIDATES - 1].p.cost :
+							INFINITY, &c))
+		add_search_candidate(h, &c);
 }
 
 /* Takes a shape if it is better. */
@@ -136,7 +137,7 @@ improve(search_state *h, shape_candidate *c, const renc_shape *shape)
 {
 	shape_candidate other;
 
-	if (!try_shape(h, shape, c->p.cost * WORTH_A_STEP, &other))
+	if (!try_shape_in_search(h, shape, c->p.cost * WORTH_A_STEP, &other))
 		return false;
 	*c = other;
 	return true;
@@ -144,7 +145,7 @@ improve(search_state *h, shape_candidate *c, const renc_shape *shape)
 
 /* A step of a stage, as often as it is one for the better. */
 static void
-take_step(search_state *h, shape_candidate *c, int stage, const renc_stage_plan *step)
+take_search_step(search_state *h, shape_candidate *c, int stage, const renc_stage_plan *step)
 {
 	renc_shape	shape;
 
@@ -159,7 +160,7 @@ take_step(search_state *h, shape_candidate *c, int stage, const renc_stage_plan 
  * evenly, and the levels that any query tests first can have more rows.
  */
 static void
-split_stage(search_state *h, shape_candidate *c)
+split_stage_of_shape(search_state *h, shape_candidate *c)
 {
 	static const renc_stage_plan tops[] = { /* levels, windows and rows */
 		{0, 0, 0, 1, 1, 3}, {0, 0, 0, 1, 2, 2}, {0, 0, 0, 2, 1, 2},
@@ -189,7 +190,7 @@ split_stage(search_state *h, shape_candidate *c)
 
 /* The last stage alone. */
 static renc_shape
-without_pruning(const renc_shape *from)
+shape_without_pruning(const renc_shape *from)
 {
 	renc_shape	shape;
 
@@ -204,7 +205,7 @@ without_pruning(const renc_shape *from)
  * one above it from which on they hardly become fewer: there each cluster of keys has one.
  */
 static int
-level_of_share(const renc_trial_input *in, double share)
+search_level_of_share(const renc_trial_input *in, double share)
 {
 	const renc_keys *keys = &in->ranges[0];
 	double		prefixes[RENC_KEY_BITS + 1] = {0};
@@ -231,10 +232,10 @@ level_of_share(const renc_trial_input *in, double share)
  * little.  Returns how many shapes there are.
  */
 static int
-add_pruning(const renc_trial_input *in, const renc_shape *from, renc_shape *shapes)
+add_pruning_to_shape(const renc_trial_input *in, const renc_shape *from, renc_shape *shapes)
 {
 	static const double shares[] = {0.4, 0.1, 0.02};
-	const renc_shape alone = without_pruning(from);
+	const renc_shape alone = shape_without_pruning(from);
 	int			deepest = RENC_KEY_BITS;
 	int			n = 0;
 
@@ -242,7 +243,7 @@ add_pruning(const renc_trial_input *in, const renc_shape *from, renc_shape *shap
 		shapes[n++] = alone;
 	for (size_t i = 0; i < sizeof(shares) / sizeof(shares[0]); i++)
 	{
-		int			base = level_of_share(in, shares[i]);
+		int			base = search_level_of_share(in, shares[i]);
 		renc_stage_plan p = {0, 0, 0, 1, 1, 6};
 
 		/* The stage below begins where this one ends, or deeper. */
@@ -272,23 +273,23 @@ add_pruning(const renc_trial_input *in, const renc_shape *from, renc_shape *shap
 
 /* Steps from a shape as long as they are for the better. */
 static void
-climb(search_state *h, shape_candidate *c)
+climb_from_shape(search_state *h, shape_candidate *c)
 {
 	double		before;
 
 	do
 	{
 		before = c->p.cost;
-		split_stage(h, c);
+		split_stage_of_shape(h, c);
 		for (int i = 0; i < NSTEPS; i++)
 			for (int stage = c->shape.nstages - 1; stage >= 0; stage--)
-				take_step(h, c, stage, &steps[i]);
-	} while (c->p.cost < WORTH_A_ROUND * before && has_work(h));
+				take_search_step(h, c, stage, &steps[i]);
+	} while (c->p.cost < WORTH_A_ROUND * before && search_has_work(h));
 }
 
 /* Steps from all candidates, which share the work; the best comes first afterwards. */
 static void
-climb_all(search_state *h)
+climb_from_all_shapes(search_state *h)
 {
 	double		work = h->work;
 	double		before = renc_trial_work(h->trial);
@@ -299,7 +300,7 @@ climb_all(search_state *h)
 	for (int i = 0; i < h->n; i++)
 	{
 		h->work = before + (work - before) * (i + 1) / h->n;
-		climb(h, &h->best[i]);
+		climb_from_shape(h, &h->best[i]);
 		if (h->best[i].p.cost < h->best[best].p.cost)
 			best = i;
 	}
@@ -309,7 +310,7 @@ climb_all(search_state *h)
 
 /* Regular levels up to "last", so that a key sets so many bits. */
 static void
-try_regular(search_state *h, int last, int nlevels, int span, int bits, int root)
+try_regular_shape(search_state *h, int last, int nlevels, int span, int bits, int root)
 {
 	renc_stage_plan p;
 	renc_shape	shape;
@@ -325,24 +326,25 @@ try_regular(search_state *h, int last, int nlevels, int span, int bits, int root
 	shape.nstages = 1;
 	p.root = p.first - 1;
 	if ((h->in->asked_share > 0 || p.root <= root) && renc_stage_set(&p, h->in->max_kw, &shape.stage[0]))
-		offer(h, &shape);
+		offer_to_search(h, &shape);
 
 	/* A short root reads fewer windows for long intervals. */
 	p.root = root;
 	if (root < p.first - 1 && renc_stage_set(&p, h->in->max_kw, &shape.stage[0]))
-		offer(h, &shape);
+		offer_to_search(h, &shape);
 }
 
 /* Regular shapes with the deepest level from "first" to before "end". */
 static void
-try_levels(search_state *h, const renc_shape *rule, const int8_t *pattern, int first, int end, int stride)
+try_levels_of_shape(search_state *h, const renc_shape *rule, const int8_t *pattern, int first,
+					int end, int stride)
 {
 	const renc_stage *st = &rule->stage[rule->nstages - 1];
-	const renc_shape alone = without_pruning(rule);
+	const renc_shape alone = shape_without_pruning(rule);
 
 	for (int last = first; last < end; last += stride)
 		if (last > 0)
-			try_regular(h, last, pattern[0], pattern[1], renc_shape_nbits(&alone), st->root);
+			try_regular_shape(h, last, pattern[0], pattern[1], renc_shape_nbits(&alone), st->root);
 }
 
 /*
@@ -350,7 +352,7 @@ try_levels(search_state *h, const renc_shape *rule, const int8_t *pattern, int f
  * which no step leads to.
  */
 static void
-try_grid(search_state *h, const renc_shape *rule)
+try_grid_of_shapes(search_state *h, const renc_shape *rule)
 {
 	static const int8_t patterns[2][6][2] = {	/* levels, from the first to
 												 * the last */
@@ -363,13 +365,13 @@ try_grid(search_state *h, const renc_shape *rule)
 	if (h->in->asked_share > 0)
 	{
 		for (int i = 0; i < 6; i++)
-			try_levels(h, rule, pattern[i], 1, RENC_KEY_BITS + 1, GRID_STRIDE);
+			try_levels_of_shape(h, rule, pattern[i], 1, RENC_KEY_BITS + 1, GRID_STRIDE);
 		return;
 	}
-	try_levels(h, rule, pattern[0], deepest - 4, deepest + (h->in->areal ? 30 : 3), 2);
+	try_levels_of_shape(h, rule, pattern[0], deepest - 4, deepest + (h->in->areal ? 30 : 3), 2);
 	deepest = renc_stage_deepest(&h->best[0].shape.stage[h->best[0].shape.nstages - 1]);
 	for (int i = 1; i < 6; i++)
-		try_levels(h, rule, pattern[i], deepest - 2, deepest + 3, 2);
+		try_levels_of_shape(h, rule, pattern[i], deepest - 2, deepest + 3, 2);
 }
 
 /* Tries a shape with a second stage of two levels that ends at "level", below its stage or above it. */
@@ -387,7 +389,7 @@ try_second_stage(search_state *h, const renc_stage *stage, int level, bool below
 	if (!below && level > stage->root)
 		shape.stage[1].root = (uint8_t) level;
 	if (renc_stage_set(&p, h->in->max_kw, &shape.stage[below]))
-		offer(h, &shape);
+		offer_to_search(h, &shape);
 }
 
 /*
@@ -397,7 +399,7 @@ try_second_stage(search_state *h, const renc_stage *stage, int level, bool below
 static void
 try_second_stages(search_state *h)
 {
-	const renc_shape best = without_pruning(&h->best[0].shape);
+	const renc_shape best = shape_without_pruning(&h->best[0].shape);
 	int			first = 1 + __builtin_ctzll(best.stage[0].levels);
 	int			deepest = renc_stage_deepest(&best.stage[0]);
 
@@ -423,9 +425,9 @@ static const renc_stage_plan short_stages[2][SHORT] = {
 };
 
 static int
-add_short(const renc_trial_input *in, const renc_shape *rule, shape_candidate *first)
+add_short_shape(const renc_trial_input *in, const renc_shape *rule, shape_candidate *first)
 {
-	const renc_shape alone = without_pruning(rule);
+	const renc_shape alone = shape_without_pruning(rule);
 	const renc_stage *st = &alone.stage[0];
 	int			n = 0;
 
@@ -450,7 +452,7 @@ add_short(const renc_trial_input *in, const renc_shape *rule, shape_candidate *f
  * worse as it is for points.
  */
 static void
-try_first(search_state *h, shape_candidate *first, int n)
+try_first_shapes(search_state *h, shape_candidate *first, int n)
 {
 	double		points = INFINITY;
 
@@ -472,7 +474,7 @@ try_first(search_state *h, shape_candidate *first, int n)
 	for (int i = 0; i < n; i++)
 	{
 		first[i].p.cost = renc_trial_cost(h->trial, &first[i].p, h->least);
-		add_candidate(h, &first[i]);
+		add_search_candidate(h, &first[i]);
 	}
 }
 
@@ -481,11 +483,12 @@ try_first(search_state *h, shape_candidate *first, int n)
  * and those for short intervals.  With little work a trial decides between the first two.
  */
 static int
-propose_first(const search_state *h, const renc_shape *rule, const renc_shape *from, shape_candidate *first)
+propose_first_shapes(const search_state *h, const renc_shape *rule, const renc_shape *from,
+					 shape_candidate *first)
 {
 	renc_shape	shapes[PRUNED];
 	bool		alone = h->in->asked_share > 0 || (from != NULL && h->work < LITTLE_WORK);
-	int			pruned = alone ? 0 : add_pruning(h->in, rule, shapes);
+	int			pruned = alone ? 0 : add_pruning_to_shape(h->in, rule, shapes);
 	int			n = 0;
 
 	first[n++].shape = *rule;
@@ -494,7 +497,7 @@ propose_first(const search_state *h, const renc_shape *rule, const renc_shape *f
 	for (int i = 0; i < pruned; i++)
 		first[n++].shape = shapes[i];
 	if (!alone)
-		n += add_short(h->in, rule, &first[n]);
+		n += add_short_shape(h->in, rule, &first[n]);
 	return n;
 }
 
@@ -513,8 +516,8 @@ ask_more(search_state *h, shape_candidate *first, int n)
 	for (int i = 0; i < h->n; i++)
 		first[n++] = h->best[i];
 	renc_trial_limit(h->trial, (size_t) samples, ASKED_NODES);
-	try_first(h, first, n);
-	climb_all(h);
+	try_first_shapes(h, first, n);
+	climb_from_all_shapes(h);
 }
 
 bool
@@ -537,12 +540,12 @@ renc_shape_search(renc_trial *trial, const renc_trial_input *in, const renc_shap
 		return false;
 	renc_trial_limit(trial, asked || in->areal ? ASKED_SAMPLES : OWN_SAMPLES,
 					 asked ? ASKED_NODES : in->areal ? OWN_BOX_NODES : OWN_NODES);
-	nfirst = propose_first(&h, rule, from, first);
-	try_first(&h, first, nfirst);
-	try_grid(&h, rule);
+	nfirst = propose_first_shapes(&h, rule, from, first);
+	try_first_shapes(&h, first, nfirst);
+	try_grid_of_shapes(&h, rule);
 	if (asked)
 		try_second_stages(&h);
-	climb_all(&h);
+	climb_from_all_shapes(&h);
 	if (asked)
 		ask_more(&h, first, nfirst);
 	choice->now = first[from != NULL].p;

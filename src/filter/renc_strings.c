@@ -53,7 +53,7 @@ prefix_of(const renc_strings *d)
 
 /* What comes before the bytes of splitters. */
 static inline size_t
-fixed_size(const renc_strings *d, size_t n)
+dictionary_fixed_size(const renc_strings *d, size_t n)
 {
 	return offsetof(renc_strings, offset) + (n + 1) * (sizeof(uint32_t) + sizeof(uint16_t)) +
 		(size_t) d->contexts * d->radix * sizeof(uint16_t);
@@ -127,7 +127,7 @@ compare_splitter(const uint8_t *splitter, size_t n, const uint8_t *s, size_t len
 
 /* The first eight bytes; what is missing is zero. */
 static uint64_t
-first_bytes(const uint8_t *s, size_t length)
+first_string_bytes(const uint8_t *s, size_t length)
 {
 	uint64_t	key = 0;
 
@@ -147,7 +147,7 @@ first_of_splitter(const renc_strings *d, size_t i)
 	uint64_t	key;
 
 	if (d->offset[i] + 8 > d->offset[d->n])
-		return first_bytes(s, length);
+		return first_string_bytes(s, length);
 	key = __builtin_bswap64(renc_load64(s));
 	return length < 8 ? key & ~(~UINT64_C(0) >> (8 * length)) : key;
 }
@@ -157,7 +157,8 @@ first_of_splitter(const renc_strings *d, size_t i)
  * one more than the splitters that are not above it.
  */
 static size_t
-find_interval(const renc_strings *d, const renc_strings_memo *memo, const uint8_t *s, size_t length)
+find_string_interval(const renc_strings *d, const renc_strings_memo *memo, const uint8_t *s,
+					 size_t length)
 {
 	const uint8_t *splitters = prefix_of(d) + d->prefix;
 	size_t		left = 0;
@@ -171,7 +172,7 @@ find_interval(const renc_strings *d, const renc_strings_memo *memo, const uint8_
 		return 0;
 	s += d->prefix;
 	length -= d->prefix;
-	first = first_bytes(s, length);
+	first = first_string_bytes(s, length);
 	while (left < right)
 	{
 		size_t		mid = left + (right - left) / 2;
@@ -199,7 +200,7 @@ splitter_fraction(const renc_strings *d, size_t i, size_t shared, uint8_t contex
 
 /* The context behind what the strings of an interval have in common. */
 static uint8_t
-first_context(const renc_strings *d, size_t interval)
+first_string_context(const renc_strings *d, size_t interval)
 {
 	size_t		shared = shared_of(d)[interval - 1];
 
@@ -210,10 +211,10 @@ first_context(const renc_strings *d, size_t interval)
 
 /* Fractions of an interval lie between those of its two ends. */
 static void
-find_ends(const renc_strings *d, size_t interval, renc_strings_memo *ends)
+find_string_ends(const renc_strings *d, size_t interval, renc_strings_memo *ends)
 {
 	size_t		shared = shared_of(d)[interval - 1];
-	uint8_t		context = first_context(d, interval);
+	uint8_t		context = first_string_context(d, interval);
 
 	ends->least = 0;
 	ends->most = UINT64_MAX;
@@ -243,7 +244,7 @@ renc_strings_remember(const renc_strings *d, renc_strings_memo *memo)
 {
 	for (size_t i = 0; i <= d->n; i++)
 	{
-		find_ends(d, i + 1, &memo[i]);
+		find_string_ends(d, i + 1, &memo[i]);
 		memo[i].first = i < d->n ? first_of_splitter(d, i) : 0;
 	}
 }
@@ -251,7 +252,7 @@ renc_strings_remember(const renc_strings *d, renc_strings_memo *memo)
 uint64_t
 renc_strings_key_by(const renc_strings *d, const renc_strings_memo *memo, const uint8_t *s, size_t length)
 {
-	size_t		interval = find_interval(d, memo, s, length);
+	size_t		interval = find_string_interval(d, memo, s, length);
 	uint64_t	low = 0;
 
 	if (interval == 0 || interval == d->n + 2)
@@ -262,9 +263,9 @@ renc_strings_key_by(const renc_strings *d, const renc_strings_memo *memo, const 
 		renc_strings_memo ends;
 
 		if (skip < length)
-			low = encode_tail(d, first_context(d, interval), s + skip, length - skip, false);
+			low = encode_tail(d, first_string_context(d, interval), s + skip, length - skip, false);
 		if (memo == NULL)
-			find_ends(d, interval, &ends);
+			find_string_ends(d, interval, &ends);
 		low = stretch(memo != NULL ? &memo[interval - 1] : &ends, low);
 	}
 	return (uint64_t) interval << TAIL_BITS | low >> (64 - TAIL_BITS);
@@ -273,7 +274,7 @@ renc_strings_key_by(const renc_strings *d, const renc_strings_memo *memo, const 
 uint64_t
 renc_strings_key(const renc_strings *d, const uint8_t *s, size_t length)
 {
-	return d == NULL ? first_bytes(s, length) : renc_strings_key_by(d, NULL, s, length);
+	return d == NULL ? first_string_bytes(s, length) : renc_strings_key_by(d, NULL, s, length);
 }
 
 /* No string that begins so is above this one in the bytes that keys depend on. */
@@ -291,7 +292,7 @@ renc_strings_last_key(const renc_strings *d, const uint8_t *s, size_t length)
 
 /* Numbers the bytes of the sample, and the gaps between them. */
 static void
-train_digits(renc_strings *d, const renc_string *sample, size_t n)
+train_string_digits(renc_strings *d, const renc_string *sample, size_t n)
 {
 	bool		seen[256] = {false};
 	uint32_t	digit = 0;
@@ -393,8 +394,8 @@ place_splitters(string_layout *out, const renc_string *sample, size_t n, size_t 
 
 /* Lays out a dictionary of about "wanted" splitters; 0 if it is too big. */
 static size_t
-lay_out(renc_strings *d, const renc_string *sample, size_t n, size_t wanted,
-		size_t limit)
+lay_out_dictionary(renc_strings *d, const renc_string *sample, size_t n, size_t wanted,
+				   size_t limit)
 {
 	renc_string first = splitter_at(sample, 0);
 	renc_string last = splitter_at(sample, n - 1);
@@ -403,7 +404,7 @@ lay_out(renc_strings *d, const renc_string *sample, size_t n, size_t wanted,
 	/* All strings between two that begin with the same bytes do so, too. */
 	out.prefix = common_length(first.data, first.length, last.data, last.length);
 	place_splitters(&out, sample, n, wanted);
-	if (fixed_size(d, out.count) + out.prefix + out.used > limit)
+	if (dictionary_fixed_size(d, out.count) + out.prefix + out.used > limit)
 		return 0;
 	d->n = (uint32_t) out.count;
 	d->prefix = (uint16_t) out.prefix;
@@ -413,7 +414,7 @@ lay_out(renc_strings *d, const renc_string *sample, size_t n, size_t wanted,
 	memcpy(out.bytes, first.data, out.prefix);
 	out.bytes += out.prefix;
 	place_splitters(&out, sample, n, wanted);
-	return fixed_size(d, out.count) + out.prefix + out.used;
+	return dictionary_fixed_size(d, out.count) + out.prefix + out.used;
 }
 
 /*
@@ -421,7 +422,7 @@ lay_out(renc_strings *d, const renc_string *sample, size_t n, size_t wanted,
  * the frequencies then take no more than a quarter of "limit" bytes.
  */
 static void
-choose_contexts(renc_strings *d, const renc_string *sample, size_t n, size_t limit)
+choose_string_contexts(renc_strings *d, const renc_string *sample, size_t n, size_t limit)
 {
 	uint64_t	count[256] = {0};
 	size_t		most = limit / 4 / (d->radix * sizeof(uint16_t));
@@ -455,8 +456,8 @@ choose_contexts(renc_strings *d, const renc_string *sample, size_t n, size_t lim
  * anywhere ("total" times in all).  Each digit has at least 1.
  */
 static void
-scale_context(uint16_t *below, const uint32_t *seen, const uint32_t *anywhere, uint64_t total,
-			  uint32_t radix, const bool *gap)
+scale_string_context(uint16_t *below, const uint32_t *seen, const uint32_t *anywhere,
+					 uint64_t total, uint32_t radix, const bool *gap)
 {
 	uint64_t	weight[256];
 	uint32_t	frequency[256];
@@ -503,7 +504,7 @@ train_frequencies(renc_strings *d, const renc_string *sample, size_t n)
 	{
 		const uint8_t *s = sample[i].data;
 		size_t		length = clipped(&sample[i]);
-		size_t		interval = find_interval(d, NULL, s, length);
+		size_t		interval = find_string_interval(d, NULL, s, length);
 		size_t		skip = d->prefix + (size_t) shared_of(d)[interval - 1];
 
 		for (size_t j = skip; j < length && j < skip + RENC_STRINGS_TAIL / 2; j++)
@@ -516,7 +517,7 @@ train_frequencies(renc_strings *d, const renc_string *sample, size_t n)
 	for (int b = 0; b < 256; b++)
 		gap[d->digit[b]] |= is_gap_byte(d, (uint8_t) b);
 	for (uint32_t c = 0; c < d->contexts; c++)
-		scale_context(below + c * d->radix, seen[c], anywhere, total, d->radix, gap);
+		scale_string_context(below + c * d->radix, seen[c], anywhere, total, d->radix, gap);
 }
 
 size_t
@@ -526,10 +527,10 @@ renc_strings_train(const renc_string *sample, size_t n, void *out, size_t limit)
 	size_t		wanted = n < RENC_STRINGS_MAX ? n : RENC_STRINGS_MAX;
 	size_t		size = 0;
 
-	train_digits(d, sample, n);
-	choose_contexts(d, sample, n, limit);
+	train_string_digits(d, sample, n);
+	choose_string_contexts(d, sample, n, limit);
 	d->unused = 0;
-	while (wanted > 0 && (size = lay_out(d, sample, n, wanted, limit)) == 0)
+	while (wanted > 0 && (size = lay_out_dictionary(d, sample, n, wanted, limit)) == 0)
 		wanted = wanted * 3 / 4;
 	if (size > 0)
 		train_frequencies(d, sample, n);
@@ -568,14 +569,14 @@ renc_strings_valid(const void *data, size_t size)
 	if (size < offsetof(renc_strings, offset) || d->n < 1 || d->n > RENC_STRINGS_MAX ||
 		d->radix < 2 || d->radix > 256 || d->prefix > RENC_STRINGS_MAX_LENGTH ||
 		d->contexts < 1 || d->contexts > RENC_STRINGS_CONTEXTS ||
-		size < fixed_size(d, d->n) + d->prefix)
+		size < dictionary_fixed_size(d, d->n) + d->prefix)
 		return false;
 	for (int b = 0; b < 256; b++)
 	{
 		if (d->digit[b] >= d->radix || (b > 0 && d->digit[b] < d->digit[b - 1]))
 			return false;
 	}
-	space = size - fixed_size(d, d->n) - d->prefix;
+	space = size - dictionary_fixed_size(d, d->n) - d->prefix;
 	if (d->offset[0] != 0 || d->offset[d->n] != space)
 		return false;
 

@@ -46,7 +46,7 @@
 
 /* The ranges that have keys in a slice; of many keys, by some of them. */
 static renc_mask
-ranges_of(const renc_trial *t, key_slice s)
+ranges_of_trial(const renc_trial *t, key_slice s)
 {
 	size_t		step = (s.end - s.first) / SEEN_KEYS + 1;
 	renc_mask	m = renc_mask_none();
@@ -58,7 +58,7 @@ ranges_of(const renc_trial *t, key_slice s)
 
 /* Builds the filters, and counts what share of each window is set. */
 static void
-fill_lanes(renc_trial *t, const renc_shape *shape)
+fill_trial_lanes(renc_trial *t, const renc_shape *shape)
 {
 	size_t		window_size = renc_image_size(1, t->in.rows, RENC_SLICE_WIDTH);
 
@@ -84,7 +84,7 @@ fill_lanes(renc_trial *t, const renc_shape *shape)
  * other windows: the few that their roots select would be fuller or emptier than all by luck.
  */
 static void
-set_tree_fill(renc_trial *t, int tree)
+set_trial_tree_fill(renc_trial *t, int tree)
 {
 	const renc_tree *of = &t->program.tree[tree];
 	const renc_stage *st = &t->program.shape.stage[of->stage];
@@ -115,7 +115,7 @@ set_tree_fill(renc_trial *t, int tree)
 
 /* The ranges with a key in a node; of those keys that are "within" its parent. */
 static renc_mask
-present_in(renc_trial *t, const asked_sample *asked, int i, key_slice within)
+present_in_trial(renc_trial *t, const asked_sample *asked, int i, key_slice within)
 {
 	const renc_node *node = &t->program.node[i];
 	uint64_t	end = renc_prefix_end(node->prefix, node->level);
@@ -126,7 +126,7 @@ present_in(renc_trial *t, const asked_sample *asked, int i, key_slice within)
 		t->slice[i] = within;
 		if (within.first < within.end)
 			t->slice[i] = slice_of(t, within, node->prefix, end);
-		return ranges_of(t, t->slice[i]);
+		return ranges_of_trial(t, t->slice[i]);
 	}
 	if (node->prefix <= asked->sample->lo && asked->sample->lo <= end)
 		m = asked->below[node->level];
@@ -137,7 +137,7 @@ present_in(renc_trial *t, const asked_sample *asked, int i, key_slice within)
 
 /* The ranges with keys in each node. */
 static void
-find_present(renc_trial *t, const asked_sample *asked)
+find_present_in_trial(renc_trial *t, const asked_sample *asked)
 {
 	const renc_program *prog = &t->program;
 	key_slice	all = {0, t->nkeys};
@@ -146,12 +146,12 @@ find_present(renc_trial *t, const asked_sample *asked)
 	{
 		const renc_tree *of = &prog->tree[tree];
 
-		set_tree_fill(t, tree);
+		set_trial_tree_fill(t, tree);
 		for (int i = of->first_node; i < of->first_node + of->nnodes; i++)
 		{
 			int			parent = prog->node[i].parent >= 0 ? prog->node[i].parent : of->link;
 
-			t->present[i] = present_in(t, asked, i, parent >= 0 ? t->slice[parent] : all);
+			t->present[i] = present_in_trial(t, asked, i, parent >= 0 ? t->slice[parent] : all);
 			t->width[i] = renc_mask_empty(t->present[i]) ? LANES : t->npositions;
 			memset(&t->any[i], 0, t->width[i] * sizeof(float));
 		}
@@ -165,7 +165,7 @@ typedef int32_t some_bits __attribute__((vector_size(AT_ONCE * sizeof(int32_t)))
 
 /* That a node passes: its test, and one of its children, unless it is a leaf. */
 static void
-test_node(renc_trial *t, int i, const float *absent)
+test_node_in_trial(renc_trial *t, int i, const float *absent)
 {
 	const some_chances certain = {1, 1, 1, 1};
 	const some_bits bit = {1, 2, 4, 8};
@@ -189,7 +189,7 @@ test_node(renc_trial *t, int i, const float *absent)
 
 /* One of some nodes passes: those so far, and another. */
 static void
-add_pass(pass_chances *any, int width, const pass_chances *node, int node_width)
+add_pass_of_trial(pass_chances *any, int width, const pass_chances *node, int node_width)
 {
 	for (int at = 0; at < width; at += AT_ONCE)
 	{
@@ -205,7 +205,7 @@ add_pass(pass_chances *any, int width, const pass_chances *node, int node_width)
 
 /* Mean over the ranges used of the probability that a tree passes. */
 static double
-mean_pass(const renc_trial *t, const pass_chances *any, int width)
+mean_pass_of_trial(const renc_trial *t, const pass_chances *any, int width)
 {
 	double		sum = 0;
 
@@ -223,7 +223,7 @@ mean_pass(const renc_trial *t, const pass_chances *any, int width)
 
 /* From the last tree to the first: below come after. */
 static void
-combine(renc_trial *t)
+combine_trial_trees(renc_trial *t)
 {
 	const renc_program *prog = &t->program;
 
@@ -238,19 +238,19 @@ combine(renc_trial *t)
 		{
 			int			parent = prog->node[i].parent;
 
-			test_node(t, i, t->tree_fill[tree]);
-			add_pass(parent >= 0 ? &t->any[parent] : &t->tree,
-					 parent >= 0 ? t->width[parent] : width, &t->any[i], t->width[i]);
+			test_node_in_trial(t, i, t->tree_fill[tree]);
+			add_pass_of_trial(parent >= 0 ? &t->any[parent] : &t->tree,
+							  parent >= 0 ? t->width[parent] : width, &t->any[i], t->width[i]);
 		}
 		if (prog->shape.stage[of->stage].kw > 1)
-			t->tree_pass[tree] = mean_pass(t, &t->tree, width);
-		add_pass(of->link >= 0 ? &t->any[of->link] : &t->top, width, &t->tree, width);
+			t->tree_pass[tree] = mean_pass_of_trial(t, &t->tree, width);
+		add_pass_of_trial(of->link >= 0 ? &t->any[of->link] : &t->top, width, &t->tree, width);
 	}
 }
 
 /* Mean over the ranges of the probability that what stands above a tree passes. */
 static double
-mean_reached(const renc_trial *t, int tree)
+mean_reached_in_trial(const renc_trial *t, int tree)
 {
 	const renc_program *prog = &t->program;
 	int			link = prog->tree[tree].link;
@@ -273,7 +273,7 @@ mean_reached(const renc_trial *t, int tree)
  * which has passed what stands above it.
  */
 static double
-count_windows(const renc_trial *t)
+count_trial_windows(const renc_trial *t)
 {
 	const renc_program *prog = &t->program;
 	double		windows = 0;
@@ -281,7 +281,7 @@ count_windows(const renc_trial *t)
 	for (int tree = 0; tree < prog->ntrees; tree++)
 	{
 		int			kw = prog->shape.stage[prog->tree[tree].stage].kw;
-		double		reached = t->in.group_ranges * mean_reached(t, tree);
+		double		reached = t->in.group_ranges * mean_reached_in_trial(t, tree);
 
 		for (int w = 0; w < kw; w++)
 		{
@@ -296,7 +296,8 @@ count_windows(const renc_trial *t)
 
 /* Tests a sample in all ranges; false if it is too long to be tested.  Returns windows read. */
 static bool
-test_sample(renc_trial *t, const asked_sample *asked, const renc_shape *shape, double *windows)
+test_sample_in_trial(renc_trial *t, const asked_sample *asked, const renc_shape *shape,
+					 double *windows)
 {
 	renc_interval interval;
 	renc_interval_set set;
@@ -307,9 +308,9 @@ test_sample(renc_trial *t, const asked_sample *asked, const renc_shape *shape, d
 	*windows = 0;
 	if (t->program.always)
 		return false;
-	find_present(t, asked);
-	combine(t);
-	*windows = count_windows(t);
+	find_present_in_trial(t, asked);
+	combine_trial_trees(t);
+	*windows = count_trial_windows(t);
 	return true;
 }
 
@@ -326,7 +327,7 @@ ask(renc_trial *t, const asked_sample *asked, const renc_shape *shape)
 	kind_run   *run = &t->kind[asked->sample->kind].run;
 	renc_mask	empty = renc_mask_andnot(t->used, asked->excluded);
 	double		windows;
-	bool		tested = test_sample(t, asked, shape, &windows);
+	bool		tested = test_sample_in_trial(t, asked, shape, &windows);
 	double		all = 0;
 
 	for (int word = 0; word < 2; word++)
@@ -348,7 +349,7 @@ ask(renc_trial *t, const asked_sample *asked, const renc_shape *shape)
 
 /* Bits that a key sets at the levels below this one. */
 static int
-bits_below(const renc_shape *shape, int level)
+bits_below_in_trial(const renc_shape *shape, int level)
 {
 	int			bits = 0;
 
@@ -364,7 +365,7 @@ bits_below(const renc_shape *shape, int level)
  * there are none, each test that is left passes as often as those did on the level above.
  */
 static double
-rate_of(const kind_sums *kind, const renc_shape *shape, int deepest)
+rate_of_trial(const kind_sums *kind, const renc_shape *shape, int deepest)
 {
 	double		passed = kind->close[deepest];
 	double		p = 0;
@@ -375,9 +376,10 @@ rate_of(const kind_sums *kind, const renc_shape *shape, int deepest)
 		if (kind->run.pairs[l] > 0)
 		{
 			p = kind->run.passed[l] / kind->run.pairs[l];
-			bits = bits_below(shape, l);
+			bits = bits_below_in_trial(shape, l);
 		}
-		passed += pow(p, bits_below(shape, l) / bits) * (kind->close[l] - kind->close[l + 1]);
+		passed += pow(p, bits_below_in_trial(shape, l) / bits) *
+			(kind->close[l] - kind->close[l + 1]);
 	}
 	return passed;
 }
@@ -386,7 +388,7 @@ rate_of(const kind_sums *kind, const renc_shape *shape, int deepest)
  * What a query of a kind costs; of queries that were put at least, if others are still to be asked.
  */
 static double
-cost_of_kind(const renc_trial *t, int k, int deepest, double *windows)
+trial_cost_of_kind(const renc_trial *t, int k, int deepest, double *windows)
 {
 	const kind_sums *kind = &t->kind[k];
 	const kind_run *run = &kind->run;
@@ -399,7 +401,7 @@ cost_of_kind(const renc_trial *t, int k, int deepest, double *windows)
 	if (k > (t->in.areal ? RENC_SAMPLE_APART - 2 : RENC_SAMPLE_POINT))
 		return LEAST_COST * (exp(run->times / run->weight) - 1);
 	if (k != RENC_SAMPLE_ASKED)
-		return cost_of(t, rate_of(kind, &t->program.shape, deepest), *windows);
+		return cost_of(t, rate_of_trial(kind, &t->program.shape, deepest), *windows);
 	*windows = run->windows / kind->weight;
 	for (int l = 0; l <= RENC_KEY_BITS; l++)
 		passed += run->passed[l];
@@ -408,14 +410,14 @@ cost_of_kind(const renc_trial *t, int k, int deepest, double *windows)
 
 /* What is little beside what must be read is nothing. */
 static double
-least_of(const renc_trial *t, int k)
+least_of_trial(const renc_trial *t, int k)
 {
 	return renc_trial_each_alike(&t->in, k) ? cost_of(t, LEAST_SHARE, 0) : LEAST_COST;
 }
 
 /* Adds up what the samples of each kind cost; the rate is a mean of logarithms. */
 static void
-add_up(renc_trial *t, renc_prediction *p)
+add_up_trial(renc_trial *t, renc_prediction *p)
 {
 	const renc_shape *shape = &t->program.shape;
 	int			deepest = renc_stage_deepest(&shape->stage[shape->nstages - 1]);
@@ -430,7 +432,7 @@ add_up(renc_trial *t, renc_prediction *p)
 		p->kind[k] = 0;
 		if (share <= 0)
 			continue;
-		p->kind[k] = cost_of_kind(t, k, deepest, &windows);
+		p->kind[k] = trial_cost_of_kind(t, k, deepest, &windows);
 		p->cost += share * p->kind[k];
 		p->windows += share * windows;
 		rate += share * log(fmax(0, p->kind[k] - cost_of(t, 0, windows)) / cost_of(t, 1, 0) + LEAST_RATE);
@@ -448,7 +450,7 @@ renc_trial_cost(const renc_trial *t, const renc_prediction *p, const double *lea
 	for (int k = 0; k < RENC_SAMPLE_KINDS; k++)
 	{
 		double		share = t->kind[k].share;
-		double		times = (p->kind[k] + least_of(t, k)) / (least[k] + least_of(t, k));
+		double		times = (p->kind[k] + least_of_trial(t, k)) / (least[k] + least_of_trial(t, k));
 
 		if (share <= 0)
 			continue;
@@ -486,16 +488,16 @@ renc_trial_try_shape(renc_trial *t, const renc_shape *shape, double limit, renc_
 	t->runs++;
 	for (int k = 0; k < RENC_SAMPLE_KINDS; k++)
 		memset(&t->kind[k].run, 0, sizeof(kind_run));
-	fill_lanes(t, shape);
+	fill_trial_lanes(t, shape);
 	for (size_t i = 0; i < t->nsamples; i++)
 	{
 		ask(t, &t->asked[i], shape);
 		if (t->in.asked_share < 1 || i % BLOCK != BLOCK - 1)
 			continue;
-		add_up(t, out);
+		add_up_trial(t, out);
 		if (out->cost > limit)
 			return;
 	}
-	add_up(t, out);
+	add_up_trial(t, out);
 	out->complete = true;
 }

@@ -52,7 +52,7 @@ counts(const renc_trial_input *in, int r)
 }
 
 static int
-compare_ranges(const void *a, const void *b)
+compare_trial_ranges(const void *a, const void *b)
 {
 	const renc_keys *x = *(const renc_keys *const *) a;
 	const renc_keys *y = *(const renc_keys *const *) b;
@@ -67,7 +67,7 @@ compare_ranges(const void *a, const void *b)
  * of keys that can be sorted.
  */
 static int
-choose_ranges(const renc_trial_input *in, const renc_keys **chosen, size_t *nkeys)
+choose_trial_ranges(const renc_trial_input *in, const renc_keys **chosen, size_t *nkeys)
 {
 	const renc_keys *all[RENC_GROUP_RANGES];
 	size_t		total = 0;
@@ -93,7 +93,7 @@ choose_ranges(const renc_trial_input *in, const renc_keys **chosen, size_t *nkey
 		chosen[i] = all[(2 * i + 1) * n / (2 * kept)];
 		*nkeys += in->areal ? chosen[i]->n : 0;
 	}
-	qsort(chosen, kept, sizeof(*chosen), compare_ranges);
+	qsort(chosen, kept, sizeof(*chosen), compare_trial_ranges);
 	return kept;
 }
 
@@ -109,7 +109,7 @@ renc_trial_size(const renc_trial_input *in)
 	const renc_keys *chosen[RENC_GROUP_RANGES];
 	size_t		nkeys;
 
-	choose_ranges(in, chosen, &nkeys);
+	choose_trial_ranges(in, chosen, &nkeys);
 	return aligned(sizeof(renc_trial)) + aligned(nkeys * sizeof(trial_key)) +
 		aligned(in->nsamples * sizeof(asked_sample)) +
 		aligned(renc_image_size(in->nwindows, in->rows, RENC_SLICE_WIDTH)) +
@@ -118,7 +118,7 @@ renc_trial_size(const renc_trial_input *in)
 
 /* Where the parts of the block are. */
 static void
-place_parts(renc_trial *t)
+place_trial_parts(renc_trial *t)
 {
 	char	   *at = (char *) t + aligned(sizeof(renc_trial));
 
@@ -145,7 +145,7 @@ compare_trial_keys(const void *a, const void *b)
  * for it.
  */
 static void
-choose_filled(renc_trial *t)
+choose_filled_for_trial(renc_trial *t)
 {
 	double		mean = (double) t->total / t->nchosen;
 	double		part = fmin(1, fmax(FILLED_KEYS / mean, LEAST_WINDOWS / t->in.nwindows));
@@ -163,7 +163,7 @@ choose_filled(renc_trial *t)
 
 /* Positions: those of a lane have about as many keys as the range that is filled. */
 static void
-place_ranges(renc_trial *t)
+place_trial_ranges(renc_trial *t)
 {
 	const renc_keys **chosen = t->chosen;
 	int			n = t->nchosen;
@@ -193,16 +193,16 @@ place_ranges(renc_trial *t)
 }
 
 static bool
-same_mask(renc_mask a, renc_mask b)
+same_mask_in_trial(renc_mask a, renc_mask b)
 {
 	return a.w[0] == b.w[0] && a.w[1] == b.w[1];
 }
 
 /* Adds the ranges that have a match among the keys of a slice. */
 static void
-add_matches(const renc_trial *t, const renc_query *q, key_slice s, renc_mask *m)
+add_trial_matches(const renc_trial *t, const renc_query *q, key_slice s, renc_mask *m)
 {
-	while (s.first < s.end && !same_mask(*m, t->used))
+	while (s.first < s.end && !same_mask_in_trial(*m, t->used))
 	{
 		/* The node that holds them all. */
 		uint64_t	differing = t->key[s.first].key ^ t->key[s.end - 1].key;
@@ -229,13 +229,13 @@ add_matches(const renc_trial *t, const renc_query *q, key_slice s, renc_mask *m)
 				renc_mask_set(m, t->key[i].at);
 			return;
 		}
-		add_matches(t, q, left, m);
+		add_trial_matches(t, q, left, m);
 		s.first = left.end;
 	}
 }
 
 static void
-set_level(asked_sample *asked, renc_mask *masks, int at, int level)
+set_trial_level(asked_sample *asked, renc_mask *masks, int at, int level)
 {
 	renc_mask_set(&masks[level], at);
 	if (level > asked->level[at])
@@ -244,7 +244,7 @@ set_level(asked_sample *asked, renc_mask *masks, int at, int level)
 
 /* Compares a range with an interval. */
 static void
-compare_interval(asked_sample *asked, int at, const renc_keys *keys)
+compare_trial_interval(asked_sample *asked, int at, const renc_keys *keys)
 {
 	const renc_sample *s = asked->sample;
 	size_t		first = 0;
@@ -266,9 +266,9 @@ compare_interval(asked_sample *asked, int at, const renc_keys *keys)
 		return;
 	}
 	if (first > 0)
-		set_level(asked, asked->below, at, renc_common_prefix(keys->key[first - 1], s->lo));
+		set_trial_level(asked, asked->below, at, renc_common_prefix(keys->key[first - 1], s->lo));
 	if (first < keys->n)
-		set_level(asked, asked->above, at, renc_common_prefix(keys->key[first], s->hi));
+		set_trial_level(asked, asked->above, at, renc_common_prefix(keys->key[first], s->hi));
 }
 
 /* Compares all ranges with all intervals. */
@@ -281,7 +281,7 @@ compare_intervals(renc_trial *t)
 
 		for (int at = 0; at < t->npositions; at++)
 			if (t->at[at] != NULL)
-				compare_interval(asked, at, t->at[at]);
+				compare_trial_interval(asked, at, t->at[at]);
 		for (int l = RENC_KEY_BITS; l > 0; l--)
 		{
 			asked->below[l - 1] = renc_mask_or(asked->below[l - 1], asked->below[l]);
@@ -292,16 +292,16 @@ compare_intervals(renc_trial *t)
 
 /* Which ranges match a box?  All keys of a box are in its hull. */
 static void
-compare_box(renc_trial *t, asked_sample *asked)
+compare_trial_box(renc_trial *t, asked_sample *asked)
 {
 	key_slice	all = {0, t->nkeys};
 	const renc_sample *s = asked->sample;
 
-	add_matches(t, s->query, slice_of(t, all, s->lo, s->hi), &asked->excluded);
+	add_trial_matches(t, s->query, slice_of(t, all, s->lo, s->hi), &asked->excluded);
 }
 
 static int
-compare_turns(const void *a, const void *b)
+compare_trial_turns(const void *a, const void *b)
 {
 	const asked_sample *x = (const asked_sample *) a;
 	const asked_sample *y = (const asked_sample *) b;
@@ -315,7 +315,7 @@ compare_turns(const void *a, const void *b)
  * half as many are left: that counts as much as "few" pairs.
  */
 static void
-expect_close(kind_sums *kind, double few)
+expect_close_in_trial(kind_sums *kind, double few)
 {
 	double		expected = 1;
 	double		above = kind->empty;
@@ -337,7 +337,7 @@ expect_close(kind_sums *kind, double few)
 }
 
 static void
-count_close(renc_trial *t)
+count_close_in_trial(renc_trial *t)
 {
 	int			n[RENC_SAMPLE_KINDS] = {0};
 
@@ -353,7 +353,8 @@ count_close(renc_trial *t)
 	}
 	for (int k = 0; k < RENC_SAMPLE_KINDS; k++)
 		if (n[k] > 0)
-			expect_close(&t->kind[k], k == RENC_SAMPLE_ASKED || t->in.areal ? 0 : FEW_PAIRS * t->kind[k].weight / n[k]);
+			expect_close_in_trial(&t->kind[k], k == RENC_SAMPLE_ASKED || t->in.areal ? 0 :
+								  FEW_PAIRS * t->kind[k].weight / n[k]);
 }
 
 /*
@@ -382,7 +383,7 @@ weigh(renc_trial *t, asked_sample *asked)
 
 /* The turn of the i-th of n: steps of the golden ratio take the same share of any part. */
 static double
-turn_of(size_t i, size_t n)
+turn_in_trial(size_t i, size_t n)
 {
 	double		golden = (double) i * GOLDEN_RATIO;
 
@@ -394,7 +395,7 @@ turn_of(size_t i, size_t n)
  * of all sizes, and as those apart, have the first turns.
  */
 static void
-keep_telling(renc_trial *t, const size_t *made)
+keep_telling_in_trial(renc_trial *t, const size_t *made)
 {
 	size_t		of_kind[RENC_SAMPLE_KINDS] = {0};
 	size_t		before[RENC_SAMPLE_KINDS] = {0};
@@ -415,10 +416,10 @@ keep_telling(renc_trial *t, const size_t *made)
 		int			kind = t->asked[i].sample->kind;
 
 		if (kind != RENC_SAMPLE_ASKED)
-			t->asked[i].turn = turn_of(before[kind]++, of_kind[kind]) *
+			t->asked[i].turn = turn_in_trial(before[kind]++, of_kind[kind]) *
 				(kind == RENC_SAMPLE_POINT ? 1 : RENC_SAMPLE_SIZES);
 	}
-	qsort(t->asked, kept, sizeof(asked_sample), compare_turns);
+	qsort(t->asked, kept, sizeof(asked_sample), compare_trial_turns);
 	t->nsamples = t->nknown = kept;
 }
 
@@ -435,23 +436,23 @@ compare_all(renc_trial *t)
 		if (s->weight <= 0)
 			continue;
 		memset(&t->asked[t->nsamples], 0, sizeof(asked_sample));
-		t->asked[t->nsamples].turn = turn_of(i, t->in.nsamples);
+		t->asked[t->nsamples].turn = turn_in_trial(i, t->in.nsamples);
 		made[s->kind]++;
 		t->asked[t->nsamples++].sample = s;
 	}
 	if (t->in.areal)
 	{
 		for (size_t i = 0; i < t->nsamples; i++)
-			compare_box(t, &t->asked[i]);
+			compare_trial_box(t, &t->asked[i]);
 	}
 	else
 		compare_intervals(t);
-	keep_telling(t, made);
+	keep_telling_in_trial(t, made);
 }
 
 /* What each kind counts for, of those that there are; false if there are none. */
 static bool
-share_kinds(renc_trial *t)
+share_trial_kinds(renc_trial *t)
 {
 	const double *shares = t->in.areal ? boxed_share : kind_share;
 	double		made_up = 0;
@@ -483,7 +484,7 @@ renc_trial_sum_up(renc_trial *t)
 		kind->weight += t->asked[i].weight;
 		kind->empty += t->asked[i].weight * t->asked[i].empty;
 	}
-	return share_kinds(t);
+	return share_trial_kinds(t);
 }
 
 bool
@@ -495,18 +496,18 @@ renc_trial_init(renc_trial *t, const renc_trial_input *in)
 	t->nsamples = 0;
 	t->most_nodes = RENC_MAX_NODES;
 	memset(t->kind, 0, sizeof(t->kind));
-	t->nchosen = choose_ranges(in, t->chosen, &t->nkeys);
+	t->nchosen = choose_trial_ranges(in, t->chosen, &t->nkeys);
 	if (t->nchosen == 0)
 		return false;
 	t->total = 0;
 	for (int i = 0; i < t->nchosen; i++)
 		t->total += t->chosen[i]->n;
-	place_parts(t);
-	choose_filled(t);
-	place_ranges(t);
+	place_trial_parts(t);
+	choose_filled_for_trial(t);
+	place_trial_ranges(t);
 	compare_all(t);
 	if (!renc_trial_sum_up(t))
 		return false;
-	count_close(t);
+	count_close_in_trial(t);
 	return true;
 }

@@ -39,11 +39,12 @@ typedef struct stage_fill
  * Sets the bits of keys, "nbits" of each node.  Of a sorted list, the key before has set the nodes
  * of all levels that both share.  Inlined, so that "nbits" is a constant.
  */
-static inline void fill_keys(const stage_fill *f, const uint32_t nbits, const uint64_t *keys, size_t n)
+static inline void fill_window_keys(const stage_fill *f, const uint32_t nbits, const uint64_t *keys,
+									size_t n)
 			__attribute__((always_inline));
 
 static inline void
-fill_keys(const stage_fill *f, const uint32_t nbits, const uint64_t *keys, size_t n)
+fill_window_keys(const stage_fill *f, const uint32_t nbits, const uint64_t *keys, size_t n)
 {
 	const renc_hash_level root = renc_hash_level_for_roots(f->root);
 	const uint32_t rows = f->rows;
@@ -95,20 +96,20 @@ fill_keys(const stage_fill *f, const uint32_t nbits, const uint64_t *keys, size_
 }
 
 static void
-fill_stage(const stage_fill *f, uint32_t nbits, const uint64_t *keys, size_t n)
+fill_window_stage(const stage_fill *f, uint32_t nbits, const uint64_t *keys, size_t n)
 {
 	if (nbits == 1)
-		fill_keys(f, 1, keys, n);
+		fill_window_keys(f, 1, keys, n);
 	else if (nbits == 2)
-		fill_keys(f, 2, keys, n);
+		fill_window_keys(f, 2, keys, n);
 	else if (nbits == 3)
-		fill_keys(f, 3, keys, n);
+		fill_window_keys(f, 3, keys, n);
 	else if (nbits == 4)
-		fill_keys(f, 4, keys, n);
+		fill_window_keys(f, 4, keys, n);
 	else if (nbits == 6)
-		fill_keys(f, 6, keys, n);
+		fill_window_keys(f, 6, keys, n);
 	else
-		fill_keys(f, nbits, keys, n);
+		fill_window_keys(f, nbits, keys, n);
 }
 
 void
@@ -137,7 +138,7 @@ renc_window_fill(uint8_t *image, int width, unsigned int slot,
 				f.level[f.nlevels++] = renc_hash_level_for_nodes(l + 1);
 		}
 		f.first[RENC_KEY_BITS] = (uint8_t) f.nlevels;
-		fill_stage(&f, st->kw * st->kr, keys, n);
+		fill_window_stage(&f, st->kw * st->kr, keys, n);
 	}
 }
 

@@ -19,7 +19,7 @@
 
 /* The upper half of the bits of a number, in the order of numbers. */
 static uint32_t
-order_of_bits(double coordinate)
+zorder_number_bits(double coordinate)
 {
 	uint64_t	bits;
 
@@ -44,7 +44,7 @@ renc_axis_cell(const double *bounds, double coordinate)
 	double		cell;
 
 	if (bounds == NULL)
-		return order_of_bits(coordinate);
+		return zorder_number_bits(coordinate);
 	if (coordinate < bounds[0])
 		return 0;
 	if (coordinate > bounds[1])
@@ -66,7 +66,7 @@ renc_axis_cell(const double *bounds, double coordinate)
 
 /* Moves the bits of a cell to every second place. */
 static uint64_t
-spread_bits(uint32_t cell)
+spread_zorder_bits(uint32_t cell)
 {
 	uint64_t	b = cell;
 
@@ -79,7 +79,7 @@ spread_bits(uint32_t cell)
 }
 
 static uint32_t
-gather_bits(uint64_t b)
+gather_zorder_bits(uint64_t b)
 {
 	b &= UINT64_C(0x5555555555555555);
 	b = (b | b >> 1) & UINT64_C(0x3333333333333333);
@@ -93,14 +93,14 @@ gather_bits(uint64_t b)
 uint64_t
 renc_zorder(uint32_t x, uint32_t y)
 {
-	return spread_bits(x) << 1 | spread_bits(y);
+	return spread_zorder_bits(x) << 1 | spread_zorder_bits(y);
 }
 
 void
 renc_zorder_split(uint64_t key, uint32_t *x, uint32_t *y)
 {
-	*x = gather_bits(key >> 1);
-	*y = gather_bits(key);
+	*x = gather_zorder_bits(key >> 1);
+	*y = gather_zorder_bits(key);
 }
 
 renc_overlap
@@ -125,7 +125,7 @@ renc_box_node_overlap(const renc_box *box, uint64_t lo, uint64_t hi)
 
 /* All bits below the first in which the two differ, and that. */
 static uint64_t
-differing_bits(uint64_t lo, uint64_t hi)
+differing_zorder_bits(uint64_t lo, uint64_t hi)
 {
 	return lo == hi ? 0 : UINT64_MAX >> __builtin_clzll(lo ^ hi);
 }
@@ -136,8 +136,8 @@ differing_bits(uint64_t lo, uint64_t hi)
  * by the interval, so the recursion looks at less than 256.
  */
 static bool
-interval_meets(const renc_box *box, uint64_t lo, uint64_t hi, uint64_t prefix,
-			   uint64_t mask)
+interval_meets_box(const renc_box *box, uint64_t lo, uint64_t hi, uint64_t prefix,
+				   uint64_t mask)
 {
 	if (hi < prefix || lo > (prefix | mask) ||
 		renc_box_node_overlap(box, prefix, prefix | mask) == RENC_DISJOINT)
@@ -145,21 +145,21 @@ interval_meets(const renc_box *box, uint64_t lo, uint64_t hi, uint64_t prefix,
 	if (lo <= prefix && hi >= (prefix | mask))
 		return true;
 	mask >>= 1;
-	return interval_meets(box, lo, hi, prefix, mask) ||
-		interval_meets(box, lo, hi, prefix | (mask + 1), mask);
+	return interval_meets_box(box, lo, hi, prefix, mask) ||
+		interval_meets_box(box, lo, hi, prefix | (mask + 1), mask);
 }
 
 static renc_overlap
 box_overlap(const renc_box *box, uint64_t lo, uint64_t hi)
 {
-	uint64_t	mask = differing_bits(lo, hi);
+	uint64_t	mask = differing_zorder_bits(lo, hi);
 	uint64_t	prefix = lo & ~mask;
 	renc_overlap overlap = renc_box_node_overlap(box, prefix, prefix | mask);
 
 	/* Is the interval a node? */
 	if (overlap != RENC_PARTIAL || (prefix == lo && (prefix | mask) == hi))
 		return overlap;
-	return interval_meets(box, lo, hi, prefix, mask) ? RENC_PARTIAL : RENC_DISJOINT;
+	return interval_meets_box(box, lo, hi, prefix, mask) ? RENC_PARTIAL : RENC_DISJOINT;
 }
 
 renc_overlap
@@ -200,7 +200,7 @@ renc_box_set_overlap(const void *arg, uint64_t lo, uint64_t hi)
 }
 
 static int
-compare_boxes(const void *a, const void *b)
+compare_zorder_boxes(const void *a, const void *b)
 {
 	const renc_box *x = (const renc_box *) a;
 	const renc_box *y = (const renc_box *) b;
@@ -220,10 +220,10 @@ renc_box_set_prepare(renc_box *box, size_t n)
 		box[i].first = renc_zorder(box[i].xlo, box[i].ylo);
 		box[i].reach = renc_zorder(box[i].xhi, box[i].yhi);
 	}
-	qsort(box, n, sizeof(*box), compare_boxes);
+	qsort(box, n, sizeof(*box), compare_zorder_boxes);
 	for (size_t i = 0; i < n; i++)
 	{
-		if (kept == 0 || compare_boxes(&box[kept - 1], &box[i]) != 0)
+		if (kept == 0 || compare_zorder_boxes(&box[kept - 1], &box[i]) != 0)
 			box[kept++] = box[i];
 	}
 	for (size_t i = 1; i < kept; i++)
@@ -236,7 +236,7 @@ renc_box_set_prepare(renc_box *box, size_t n)
 
 /* Nodes of one axis, "bits" deep, that cells from lo to hi lie in. */
 static double
-axis_nodes(uint32_t lo, uint32_t hi, int bits)
+zorder_axis_nodes(uint32_t lo, uint32_t hi, int bits)
 {
 	if (bits == 0)
 		return 1;
@@ -246,8 +246,8 @@ axis_nodes(uint32_t lo, uint32_t hi, int bits)
 double
 renc_box_count_nodes(const renc_box *box, int level)
 {
-	return axis_nodes(box->xlo, box->xhi, (level + 1) / 2) *
-		axis_nodes(box->ylo, box->yhi, level / 2);
+	return zorder_axis_nodes(box->xlo, box->xhi, (level + 1) / 2) *
+		zorder_axis_nodes(box->ylo, box->yhi, level / 2);
 }
 
 static double

@@ -57,7 +57,7 @@ rencoder_filter_keys(const RencoderConfig *config, const RencoderCollector *c, i
 
 /* Returns NULL, or what is wrong with a configuration that was read. */
 static const char *
-unpack_fault(const RencoderConfig *config, renc_shape *shape)
+filter_unpack_fault(const RencoderConfig *config, renc_shape *shape)
 {
 	const char *reason;
 
@@ -76,14 +76,14 @@ rencoder_filter_config_fault(const RencoderConfig *config)
 {
 	renc_shape	shape;
 
-	return unpack_fault(config, &shape);
+	return filter_unpack_fault(config, &shape);
 }
 
 /* The shape of a configuration that was made here or has been checked. */
 static void
-unpack_shape(const RencoderConfig *config, renc_shape *shape)
+unpack_filter_shape(const RencoderConfig *config, renc_shape *shape)
 {
-	const char *fault = unpack_fault(config, shape);
+	const char *fault = filter_unpack_fault(config, shape);
 
 	if (fault != NULL)
 		elog(ERROR, "%s", fault);
@@ -99,14 +99,14 @@ struct RencoderFilling
 
 /* Windows of so many bands, with room for those that the last page of a slab has besides. */
 static RencoderFilling *
-begin_filling(const RencoderConfig *config, int nbands)
+begin_filling_filter(const RencoderConfig *config, int nbands)
 {
 	RencoderFilling *f = palloc(sizeof(RencoderFilling));
 	Size		nwindows = (Size) rencoder_filter_npages(config) * WINDOWS_PER_PAGE(config->width);
 
 	f->config = config;
 	f->nbands = nbands;
-	unpack_shape(config, &f->shape);
+	unpack_filter_shape(config, &f->shape);
 	f->image = MemoryContextAllocExtended(CurrentMemoryContext, nwindows * WINDOW_SIZE(nbands),
 										  MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
 	return f;
@@ -115,7 +115,7 @@ begin_filling(const RencoderConfig *config, int nbands)
 RencoderFilling *
 rencoder_filling_begin(const RencoderConfig *config)
 {
-	return begin_filling(config, config->width);
+	return begin_filling_filter(config, config->width);
 }
 
 void
@@ -137,7 +137,7 @@ rencoder_filling_finish(RencoderFilling *f)
 char *
 rencoder_filter_make_bands_image(const RencoderConfig *config, const renc_keys *ranges, int nbands)
 {
-	RencoderFilling *f = begin_filling(config, nbands);
+	RencoderFilling *f = begin_filling_filter(config, nbands);
 
 	for (int slot = 0; slot < RENC_SLICE_RANGES * nbands; slot++)
 	{
@@ -167,14 +167,14 @@ rencoder_filter_write(const RencoderSlab *slab, const char *image, bool log)
 
 /* Bands in use of each window of a page. */
 static int
-bands_in_use(const RencoderSlab *slab, Page page)
+filter_bands_in_use(const RencoderSlab *slab, Page page)
 {
 	return rencoder_slab_is_whole(slab) ? rencoder_page_bands(page) : (int) slab->config->width;
 }
 
 /* Window i of a page. */
 static uint8 *
-window_of_page(const RencoderSlab *slab, Page page, int i)
+filter_window_of_page(const RencoderSlab *slab, Page page, int i)
 {
 	return (uint8 *) RencoderPageGetPayload(page) + i * WINDOW_SIZE(slab->config->width);
 }
@@ -189,19 +189,20 @@ rencoder_filter_clear(const RencoderSlab *slab, renc_mask slots)
 		Buffer		buf = rencoder_page_read(slab->index, slab->extent.start + i,
 											 BUFFER_LOCK_EXCLUSIVE, RENCODER_PAGE_WINDOWS);
 		Page		page = BufferGetPage(buf);
-		int			bands = bands_in_use(slab, page);
+		int			bands = filter_bands_in_use(slab, page);
 		RencoderWal *wal = NULL;
 
 		for (int w = 0; w < nwindows; w++)
 		{
-			if (!renc_window_has_bits(window_of_page(slab, page, w), bands, RENCODER_ROWS, slots))
+			if (!renc_window_has_bits(filter_window_of_page(slab, page, w), bands, RENCODER_ROWS,
+									  slots))
 				continue;
 			if (wal == NULL)
 			{
 				wal = rencoder_wal_begin(slab->index, true);
 				page = rencoder_wal_register(wal, buf);
 			}
-			renc_window_clear(window_of_page(slab, page, w), bands, RENCODER_ROWS, slots);
+			renc_window_clear(filter_window_of_page(slab, page, w), bands, RENCODER_ROWS, slots);
 		}
 		if (wal != NULL)
 			rencoder_wal_finish(wal);
@@ -269,7 +270,7 @@ rencoder_filter_has_key(const RencoderSlab *slab, unsigned int slot, uint64 key,
 	bool		has = true;
 	int			n;
 
-	unpack_shape(slab->config, &shape);
+	unpack_filter_shape(slab->config, &shape);
 	n = renc_shape_positions(&shape, key, slab->config->nwindows, RENCODER_ROWS, pos);
 	for (int i = 0; i < n && has; i++)
 	{
@@ -280,7 +281,7 @@ rencoder_filter_has_key(const RencoderSlab *slab, unsigned int slot, uint64 key,
 		buf = rencoder_page_try_read(slab->index, *blkno, RENCODER_PAGE_WINDOWS, fault);
 		if (!BufferIsValid(buf))
 			return false;
-		window = window_of_page(slab, BufferGetPage(buf), pos[i].window % per_page);
+		window = filter_window_of_page(slab, BufferGetPage(buf), pos[i].window % per_page);
 		has = (window[renc_window_byte(RENCODER_ROWS, pos[i].row, slot)] & renc_window_bit(slot)) != 0;
 		UnlockReleaseBuffer(buf);
 	}

@@ -14,7 +14,7 @@
 
 /* Nodes of a level that a query touches. */
 static double
-nodes_of_level(const RencoderKeySet *keys, int level)
+estimate_level_nodes(const RencoderKeySet *keys, int level)
 {
 	const renc_interval_set *set = &keys->set;
 	double		nodes = 0;
@@ -41,9 +41,9 @@ nodes_of_level(const RencoderKeySet *keys, int level)
  * keys beside the query in its deepest nodes; the shape rule makes those rare.
  */
 static double
-shape_fpr(const renc_shape *shape, const RencoderKeySet *keys)
+estimate_shape_fpr(const renc_shape *shape, const RencoderKeySet *keys)
 {
-	double		nodes = nodes_of_level(keys, shape->stage[0].root);
+	double		nodes = estimate_level_nodes(keys, shape->stage[0].root);
 	double		passing = nodes;
 
 	if (nodes > RENC_MAX_TREES)
@@ -56,7 +56,7 @@ shape_fpr(const renc_shape *shape, const RencoderKeySet *keys)
 
 		for (int j = 0; j < nlevels; j++)
 		{
-			double		below = nodes_of_level(keys, levels[j]);
+			double		below = estimate_level_nodes(keys, levels[j]);
 
 			if (below > RENC_MAX_NODES)
 				return Min(passing, 1);
@@ -79,8 +79,8 @@ rencoder_filter_estimate(const RencoderConfig *config, double bits_per_key,
 	estimate.pages = shape.stage[0].kw;
 	if (keys != NULL)
 	{
-		estimate.fpr = shape_fpr(&shape, keys);
-		estimate.pages *= Min(nodes_of_level(keys, shape.stage[0].root), RENC_MAX_TREES);
+		estimate.fpr = estimate_shape_fpr(&shape, keys);
+		estimate.pages *= Min(estimate_level_nodes(keys, shape.stage[0].root), RENC_MAX_TREES);
 	}
 	estimate.pages = Min(estimate.pages, config->nwindows);
 	return estimate;

@@ -20,7 +20,7 @@ typedef struct Addition
 
 /* The bits of the keys of several ranges; only the bands that have any. */
 static Addition
-plan_addition(const RencoderSlab *slab, const renc_keys *ranges)
+plan_filter_growth(const RencoderSlab *slab, const renc_keys *ranges)
 {
 	Addition	add = {NULL, 0, RENCODER_PAYLOAD_SIZE};
 	int			first = RENC_GROUP_SLICES;
@@ -49,7 +49,7 @@ plan_addition(const RencoderSlab *slab, const renc_keys *ranges)
 
 /* Would an image, ORed into bytes of a page, set a bit there? */
 static bool
-adds_bits(const char *bytes, const char *image, size_t length)
+adds_bits_to_filter(const char *bytes, const char *image, size_t length)
 {
 	for (size_t i = 0; i < length; i++)
 	{
@@ -64,7 +64,7 @@ adds_bits(const char *bytes, const char *image, size_t length)
  * after them.
  */
 static uint32
-add_to_some(const RencoderSlab *slab, const Addition *add, uint32 first)
+grow_some_pages(const RencoderSlab *slab, const Addition *add, uint32 first)
 {
 	uint32		end = Min(first + RENCODER_WAL_MAX_PAGES, slab->extent.npages);
 	Buffer		changed[RENCODER_WAL_MAX_PAGES];
@@ -80,7 +80,7 @@ add_to_some(const RencoderSlab *slab, const Addition *add, uint32 first)
 		Page		page = BufferGetPage(buf);
 		char	   *bytes;
 
-		if (!adds_bits(RencoderPageGetPayload(page) + add->offset, image, add->length))
+		if (!adds_bits_to_filter(RencoderPageGetPayload(page) + add->offset, image, add->length))
 		{
 			UnlockReleaseBuffer(buf);
 			continue;
@@ -104,12 +104,12 @@ add_to_some(const RencoderSlab *slab, const Addition *add, uint32 first)
 void
 rencoder_filter_add_keys(const RencoderSlab *slab, const renc_keys *ranges)
 {
-	Addition	add = plan_addition(slab, ranges);
+	Addition	add = plan_filter_growth(slab, ranges);
 
 	if (add.image != NULL)
 	{
 		for (uint32 i = 0; i < slab->extent.npages;)
-			i = add_to_some(slab, &add, i);
+			i = grow_some_pages(slab, &add, i);
 		pfree(add.image);
 	}
 }
@@ -119,7 +119,7 @@ rencoder_filter_add_keys(const RencoderSlab *slab, const renc_keys *ranges)
  * returns the page after them.
  */
 static uint32
-start_some(const RencoderSlab *matrix, int band, const char *image, uint32 first)
+start_filter_pages(const RencoderSlab *matrix, int band, const char *image, uint32 first)
 {
 	uint32		end = Min(first + RENCODER_WAL_MAX_PAGES, matrix->extent.npages);
 	RencoderWal *wal = rencoder_wal_begin(matrix->index, true);
@@ -154,7 +154,7 @@ rencoder_filter_make_pages(const RencoderSlab *slab, int slice, const renc_keys 
 	{
 		image = rencoder_filter_make_bands_image(slab->config, ranges + slice * RENC_SLICE_RANGES, 1);
 		for (uint32 i = 0; i < slab->extent.npages;)
-			i = start_some(slab, slice, image, i);
+			i = start_filter_pages(slab, slice, image, i);
 	}
 	else
 	{

@@ -47,7 +47,7 @@ rencoder_filter_probe_begin(Relation index, const renc_interval_set *set, const 
 }
 
 static void
-release_page(RencoderProbe *probe)
+release_probe_page(RencoderProbe *probe)
 {
 	if (BufferIsValid(probe->buffer))
 		UnlockReleaseBuffer(probe->buffer);
@@ -66,7 +66,7 @@ note_probe_fault(RencoderProbe *probe, BlockNumber blkno, const char *fault)
 
 /* Leaves no program. */
 static void
-clear_programs(FilterPrograms *programs)
+clear_probe_programs(FilterPrograms *programs)
 {
 	for (int i = 0; i < programs->n; i++)
 		pfree(programs->program[i]);
@@ -78,7 +78,7 @@ clear_programs(FilterPrograms *programs)
 }
 
 static void
-add_program(FilterPrograms *programs, renc_program *program)
+add_probe_program(FilterPrograms *programs, renc_program *program)
 {
 	if (programs->n == programs->capacity)
 	{
@@ -101,8 +101,8 @@ count_parts(const RencoderProbe *probe)
 
 /* Compiles the program of n parts of the query, from "first" on. */
 static void
-compile_parts(const RencoderProbe *probe, const renc_shape *shape, size_t first,
-			  size_t n, renc_program *program)
+compile_probe_parts(const RencoderProbe *probe, const renc_shape *shape, size_t first,
+					size_t n, renc_program *program)
 {
 	renc_interval_set intervals;
 	renc_box_set boxes;
@@ -128,15 +128,15 @@ compile_parts(const RencoderProbe *probe, const renc_shape *shape, size_t first,
  * *n, which becomes their number.
  */
 static renc_program *
-compile_some(const RencoderProbe *probe, const renc_shape *shape, size_t first,
-			 size_t *n)
+compile_some_probe_parts(const RencoderProbe *probe, const renc_shape *shape, size_t first,
+						 size_t *n)
 {
 	size_t		few = count_parts(probe) > MANY_PARTS ? *n : FEW_PARTS;
 	renc_program *program = palloc(sizeof(renc_program));
 
 	for (;;)
 	{
-		compile_parts(probe, shape, first, *n, program);
+		compile_probe_parts(probe, shape, first, *n, program);
 		if (*n == 1 ||
 			(!program->always && (program->complete || *n <= few)))
 			return program;
@@ -146,8 +146,8 @@ compile_some(const RencoderProbe *probe, const renc_shape *shape, size_t first,
 
 /* Compiles the query for a shape. */
 static void
-compile_programs(const RencoderProbe *probe, const renc_shape *shape,
-				 FilterPrograms *programs)
+compile_probe_programs(const RencoderProbe *probe, const renc_shape *shape,
+					   FilterPrograms *programs)
 {
 	size_t		parts = count_parts(probe);
 	size_t		guess = RENC_MAX_TREES / shape->nstages;
@@ -159,25 +159,25 @@ compile_programs(const RencoderProbe *probe, const renc_shape *shape,
 		renc_program *program;
 
 		CHECK_FOR_INTERRUPTS();
-		program = compile_some(probe, shape, first, &n);
-		add_program(programs, program);
+		program = compile_some_probe_parts(probe, shape, first, &n);
+		add_probe_program(programs, program);
 		programs->always = program->always || programs->n > MAX_PROGRAMS;
 		first += n;
 		guess = Min(guess, 2 * n);
 	}
 	if (programs->always)
-		clear_programs(programs);
+		clear_probe_programs(programs);
 }
 
 /* Forgets the programs of some shapes, NULL being none. */
 static void
-forget_programs(FilterPrograms *programs)
+forget_probe_programs(FilterPrograms *programs)
 {
 	while (programs != NULL)
 	{
 		FilterPrograms *next = programs->next;
 
-		clear_programs(programs);
+		clear_probe_programs(programs);
 		pfree(programs);
 		programs = next;
 	}
@@ -186,8 +186,8 @@ forget_programs(FilterPrograms *programs)
 void
 rencoder_filter_probe_end(RencoderProbe *probe)
 {
-	release_page(probe);
-	forget_programs(probe->programs);
+	release_probe_page(probe);
+	forget_probe_programs(probe->programs);
 	pfree(probe);
 }
 
@@ -196,7 +196,7 @@ rencoder_filter_probe_end(RencoderProbe *probe)
  * set if it is not a shape.
  */
 static const FilterPrograms *
-find_programs(RencoderProbe *probe, const uint8 *packed, BlockNumber blkno)
+find_probe_programs(RencoderProbe *probe, const uint8 *packed, BlockNumber blkno)
 {
 	FilterPrograms *programs;
 	renc_shape	shape;
@@ -215,9 +215,9 @@ find_programs(RencoderProbe *probe, const uint8 *packed, BlockNumber blkno)
 	}
 	programs = palloc0(sizeof(FilterPrograms));
 	memcpy(programs->packed, packed, RENC_SHAPE_PACKED_SIZE);
-	compile_programs(probe, &shape, programs);
+	compile_probe_programs(probe, &shape, programs);
 	if (total + programs->n > MAX_PROGRAMS)
-		forget_programs(probe->programs);
+		forget_probe_programs(probe->programs);
 	else
 		programs->next = probe->programs;
 	probe->programs = programs;
@@ -235,7 +235,7 @@ typedef struct window_source
 
 /* Reads page i of the slab, which is share-locked then; false, with fault set: it is not of the type. */
 static bool
-read_window_page(RencoderProbe *probe, const RencoderSlab *slab, uint32 i)
+read_probe_window_page(RencoderProbe *probe, const RencoderSlab *slab, uint32 i)
 {
 	BlockNumber blkno = slab->extent.start + i;
 	const char *fault;
@@ -243,7 +243,7 @@ read_window_page(RencoderProbe *probe, const RencoderSlab *slab, uint32 i)
 	/* Windows of a slice share pages: the page may still be at hand. */
 	if (BufferIsValid(probe->buffer) && probe->blkno == blkno)
 		return true;
-	release_page(probe);
+	release_probe_page(probe);
 	probe->npages++;
 	probe->blkno = blkno;
 	probe->buffer = rencoder_page_try_read(probe->index, blkno, RENCODER_PAGE_WINDOWS, &fault);
@@ -269,14 +269,14 @@ read_window(void *arg, uint32_t window)
 
 	if (keeps && source->kept[i] != NULL)
 		return source->kept[i] + offset;
-	if (!read_window_page(source->probe, source->slab, i))
+	if (!read_probe_window_page(source->probe, source->slab, i))
 		return NULL;
 	payload = (const uint8 *) RencoderPageGetPayload(BufferGetPage(source->probe->buffer));
 	if (!keeps)
 		return payload + offset;
 	source->kept[i] = palloc(RENCODER_PAYLOAD_SIZE);
 	memcpy(source->kept[i], payload, RENCODER_PAYLOAD_SIZE);
-	release_page(source->probe);
+	release_probe_page(source->probe);
 	return source->kept[i] + offset;
 }
 
@@ -290,7 +290,7 @@ rencoder_filter_probe(RencoderProbe *probe, const RencoderSlab *slab, renc_mask 
 
 	if (!rencoder_is_configured(slab->config))
 		return candidates;
-	programs = find_programs(probe, slab->config->shape, slab->extent.start);
+	programs = find_probe_programs(probe, slab->config->shape, slab->extent.start);
 	if (programs == NULL || programs->always)
 		return candidates;
 	windows.nwindows = slab->config->nwindows;
@@ -309,7 +309,7 @@ rencoder_filter_probe(RencoderProbe *probe, const RencoderSlab *slab, renc_mask 
 			break;
 		result = renc_mask_or(result, renc_program_execute(programs->program[i], &windows, left));
 	}
-	release_page(probe);
+	release_probe_page(probe);
 	for (int i = 0; i < KEPT_PAGES && source.keeps; i++)
 	{
 		if (source.kept[i] != NULL)

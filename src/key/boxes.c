@@ -72,7 +72,7 @@ typedef struct BoxCover
 
 /* Adds a node, if it meets the box. */
 static void
-cover_node(BoxCover *cover, uint64 lo, uint64 hi)
+cover_node_by_boxes(BoxCover *cover, uint64 lo, uint64 hi)
 {
 	renc_overlap overlap = renc_box_node_overlap(cover->box, lo, hi);
 
@@ -95,7 +95,7 @@ cover_box(const renc_box *box, int max, RencoderIntervals *intervals)
 	uint64		mask = first == last ? 0 : PG_UINT64_MAX >> __builtin_clzll(first ^ last);
 	BoxCover	cover = {.box = box};
 
-	cover_node(&cover, first & ~mask, first | mask);
+	cover_node_by_boxes(&cover, first & ~mask, first | mask);
 	while (cover.n < max)
 	{
 		int			largest = -1;
@@ -117,8 +117,8 @@ cover_box(const renc_box *box, int max, RencoderIntervals *intervals)
 		cover.node[largest] = cover.node[cover.n];
 		cover.partly[largest] = cover.partly[cover.n];
 		half = whole.lo + ((whole.hi - whole.lo) >> 1);
-		cover_node(&cover, whole.lo, half);
-		cover_node(&cover, half + 1, whole.hi);
+		cover_node_by_boxes(&cover, whole.lo, half);
+		cover_node_by_boxes(&cover, half + 1, whole.hi);
 	}
 	for (int i = 0; i < cover.n; i++)
 		rencoder_intervals_add(intervals, cover.node[i].lo, cover.node[i].hi);

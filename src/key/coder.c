@@ -55,17 +55,17 @@ rencoder_coders_create(bool anew)
 }
 
 static void
-subtract_size(void *arg)
+subtract_coder_size(void *arg)
 {
 	kept_size -= ((KeptCoders *) arg)->size;
 }
 
 static KeptCoders *
-find_kept(Relation index)
+find_kept_coders(Relation index)
 {
 	MemoryContextCallback *callback = index->rd_indexcxt->reset_cbs;
 
-	while (callback != NULL && callback->func != subtract_size)
+	while (callback != NULL && callback->func != subtract_coder_size)
 		callback = callback->next;
 	return callback == NULL ? NULL : (KeptCoders *) callback->arg;
 }
@@ -73,7 +73,7 @@ find_kept(Relation index)
 void
 rencoder_coders_forget(Relation index)
 {
-	KeptCoders *kept = find_kept(index);
+	KeptCoders *kept = find_kept_coders(index);
 
 	if (kept == NULL)
 		return;
@@ -85,17 +85,17 @@ rencoder_coders_forget(Relation index)
 
 /* What the session keeps of the index; empty if it has another file by now. */
 static KeptCoders *
-get_kept(Relation index)
+get_kept_coders(Relation index)
 {
 	RencoderLocator file = rencoder_relation_locator(index);
-	KeptCoders *kept = find_kept(index);
+	KeptCoders *kept = find_kept_coders(index);
 
 	if (kept == NULL)
 	{
 		kept = MemoryContextAllocZero(index->rd_indexcxt, sizeof(KeptCoders));
 		kept->coders.context = AllocSetContextCreate(index->rd_indexcxt, "rencoder coders",
 													 ALLOCSET_SMALL_SIZES);
-		kept->callback.func = subtract_size;
+		kept->callback.func = subtract_coder_size;
 		kept->callback.arg = kept;
 		MemoryContextRegisterResetCallback(index->rd_indexcxt, &kept->callback);
 	}
@@ -119,7 +119,7 @@ rencoder_coders_add(RencoderCoders *coders, int col, const RencoderCoder *coder)
 }
 
 static const RencoderCoderListData *
-lock_list(Relation index, BlockNumber blkno, int lockmode, Buffer *buf)
+lock_coder_list(Relation index, BlockNumber blkno, int lockmode, Buffer *buf)
 {
 	const RencoderCoderListData *list;
 
@@ -132,7 +132,7 @@ lock_list(Relation index, BlockNumber blkno, int lockmode, Buffer *buf)
 
 /* Copies a coder's entry from the list. */
 static bool
-find_entry(Relation index, int col, uint32 generation, RencoderCoderEntry *entry)
+find_coder_entry(Relation index, int col, uint32 generation, RencoderCoderEntry *entry)
 {
 	BlockNumber root = rencoder_space_find_root(index, RENCODER_PAGE_CODERS);
 	const RencoderCoderListData *list;
@@ -141,7 +141,7 @@ find_entry(Relation index, int col, uint32 generation, RencoderCoderEntry *entry
 
 	if (root == RENCODER_NO_BLOCK)
 		return false;
-	list = lock_list(index, root, BUFFER_LOCK_SHARE, &buf);
+	list = lock_coder_list(index, root, BUFFER_LOCK_SHARE, &buf);
 	for (uint32 i = 0; i < list->n && !found; i++)
 	{
 		*entry = list->entry[i];
@@ -153,7 +153,7 @@ find_entry(Relation index, int col, uint32 generation, RencoderCoderEntry *entry
 
 /* Bounds of two axes: finite, from <= to. */
 static bool
-axes_sound(const double *bounds)
+coder_axes_are_sound(const double *bounds)
 {
 	for (int i = 0; i < 4; i++)
 	{
@@ -168,7 +168,7 @@ axes_sound(const double *bounds)
  * check would notice.
  */
 static bool
-is_sound(const RencoderCoderEntry *entry, const void *data)
+coder_is_sound(const RencoderCoderEntry *entry, const void *data)
 {
 	if (rencoder_checksum(data, entry->size) != entry->crc)
 		return false;
@@ -177,14 +177,14 @@ is_sound(const RencoderCoderEntry *entry, const void *data)
 		case RENCODER_CODER_STRINGS:
 			return renc_strings_valid(data, entry->size);
 		case RENCODER_CODER_AXES:
-			return entry->size == 4 * sizeof(double) && axes_sound((const double *) data);
+			return entry->size == 4 * sizeof(double) && coder_axes_are_sound((const double *) data);
 	}
 	return false;
 }
 
 /* Reads the bytes of a coder. */
 static void *
-read_data(Relation index, const RencoderCoderEntry *entry)
+read_coder_data(Relation index, const RencoderCoderEntry *entry)
 {
 	char	   *data;
 
@@ -206,7 +206,7 @@ read_data(Relation index, const RencoderCoderEntry *entry)
 }
 
 static const RencoderCoder *
-find_loaded(const RencoderCoders *coders, int col, uint32 generation)
+find_loaded_coder(const RencoderCoders *coders, int col, uint32 generation)
 {
 	ListCell   *lc;
 
@@ -232,19 +232,19 @@ rencoder_coder_find(RencoderCoders *coders, Relation index, int col,
 	*coder = NULL;
 	if (generation == 0)
 		return true;
-	*coder = find_loaded(coders, col, generation);
+	*coder = find_loaded_coder(coders, col, generation);
 	if (*coder == NULL && !coders->anew)
 	{
-		kept = get_kept(index);
-		*coder = find_loaded(&kept->coders, col, generation);
+		kept = get_kept_coders(index);
+		*coder = find_loaded_coder(&kept->coders, col, generation);
 	}
 	if (*coder != NULL)
 		return true;
 
-	if (!find_entry(index, col, generation, &entry))
+	if (!find_coder_entry(index, col, generation, &entry))
 		return false;
-	data = read_data(index, &entry);
-	if (!is_sound(&entry, data))
+	data = read_coder_data(index, &entry);
+	if (!coder_is_sound(&entry, data))
 		rencoder_page_corrupted(index, entry.extent.start,
 								"A coder of keys is not valid.");
 	if (kept != NULL && kept_size + entry.size <= KEPT_SIZE)
@@ -303,7 +303,7 @@ rencoder_coder_copy_list(Relation index)
 
 	if (root != RENCODER_NO_BLOCK)
 	{
-		memcpy(copy, lock_list(index, root, BUFFER_LOCK_SHARE, &buf), RENCODER_PAYLOAD_SIZE);
+		memcpy(copy, lock_coder_list(index, root, BUFFER_LOCK_SHARE, &buf), RENCODER_PAYLOAD_SIZE);
 		UnlockReleaseBuffer(buf);
 	}
 	return copy;
@@ -311,15 +311,15 @@ rencoder_coder_copy_list(Relation index)
 
 /* Is the coder of an entry the same as these bytes? */
 static bool
-is_same(Relation index, const RencoderCoderEntry *entry, const RencoderCoderEntry *other,
-		const void *data)
+coders_are_same(Relation index, const RencoderCoderEntry *entry, const RencoderCoderEntry *other,
+				const void *data)
 {
 	void	   *bytes;
 	bool		same;
 
 	if (entry->kind != other->kind || entry->size != other->size)
 		return false;
-	bytes = read_data(index, entry);
+	bytes = read_coder_data(index, entry);
 	same = memcmp(bytes, data, entry->size) == 0;
 	pfree(bytes);
 	return same;
@@ -342,7 +342,7 @@ rencoder_coder_newest_generation(Relation index, int col)
 
 /* Writes the bytes of a coder to new pages. */
 static RencoderExtent
-write_data(Relation index, const char *data, uint32 size, bool log)
+write_coder_data(Relation index, const char *data, uint32 size, bool log)
 {
 	RencoderExtent extent = rencoder_space_take(index, (size + RENCODER_PAYLOAD_SIZE - 1) / RENCODER_PAYLOAD_SIZE,
 												log);
@@ -387,14 +387,14 @@ rencoder_coder_store(Relation index, int col, uint16 kind, const void *data,
 	 * the same name makes the same keys.  0 is no coder.
 	 */
 	entry.generation = Max(entry.crc, 1);
-	if (find_entry(index, col, entry.generation, &other))
-		return is_same(index, &other, &entry, data) ? entry.generation : 0;
+	if (find_coder_entry(index, col, entry.generation, &other))
+		return coders_are_same(index, &other, &entry, data) ? entry.generation : 0;
 	if (full)
 		return 0;
-	entry.extent = write_data(index, (const char *) data, size, log);
+	entry.extent = write_coder_data(index, (const char *) data, size, log);
 
 	/* Nobody else adds to the list: we are the maintainer. */
-	(void) lock_list(index, root, BUFFER_LOCK_EXCLUSIVE, &buf);
+	(void) lock_coder_list(index, root, BUFFER_LOCK_EXCLUSIVE, &buf);
 	wal = rencoder_wal_begin(index, log);
 	list = RencoderPageGetCoders(rencoder_wal_register(wal, buf));
 	list->entry[list->n++] = entry;
@@ -412,7 +412,7 @@ rencoder_coder_set_heap_blocks(Relation index, uint32 blocks, bool log)
 
 	if (root == RENCODER_NO_BLOCK)
 		return;
-	(void) lock_list(index, root, BUFFER_LOCK_EXCLUSIVE, &buf);
+	(void) lock_coder_list(index, root, BUFFER_LOCK_EXCLUSIVE, &buf);
 	wal = rencoder_wal_begin(index, log);
 	RencoderPageGetCoders(rencoder_wal_register(wal, buf))->heap_blocks = blocks;
 	rencoder_wal_finish(wal);

@@ -63,7 +63,7 @@ rencoder_trainer_create(bool growing)
 }
 
 static int
-compare_strings(const renc_string *a, const renc_string *b)
+compare_trained_strings(const renc_string *a, const renc_string *b)
 {
 	int			cmp = memcmp(a->data, b->data, Min(a->length, b->length));
 
@@ -75,14 +75,14 @@ compare_strings(const renc_string *a, const renc_string *b)
 /* sort_strings: PostgreSQL's own sort, specialized. */
 #define ST_SORT sort_strings
 #define ST_ELEMENT_TYPE renc_string
-#define ST_COMPARE(a, b) compare_strings(a, b)
+#define ST_COMPARE(a, b) compare_trained_strings(a, b)
 #define ST_SCOPE static
 #define ST_DEFINE
 #include "lib/sort_template.h"
 
 /* Keeps every second string. */
 static void
-thin_out(RencoderTrainer *t)
+thin_out_training(RencoderTrainer *t)
 {
 	for (size_t i = 0; i < t->nstrings; i++)
 	{
@@ -117,7 +117,7 @@ rencoder_trainer_add_string(RencoderTrainer *t, renc_string s)
 	t->string[t->nstrings++] = s;
 	MemoryContextSwitchTo(old);
 	if (t->nstrings == MAX_STRINGS)
-		thin_out(t);
+		thin_out_training(t);
 }
 
 void
@@ -195,7 +195,7 @@ train_strings(RencoderTrainer *t, uint32 *size)
 	sort_strings(t->string, t->nstrings);
 	for (size_t i = 0; i < t->nstrings; i++)
 	{
-		if (n == 0 || compare_strings(&t->string[i], &t->string[n - 1]) != 0)
+		if (n == 0 || compare_trained_strings(&t->string[i], &t->string[n - 1]) != 0)
 			t->string[n++] = t->string[i];
 	}
 	t->nstrings = n;
@@ -225,7 +225,7 @@ rencoder_trainer_finish(RencoderTrainer *t, uint16 *kind, uint32 *size)
 
 /* How many different keys the sample's strings have, which are sorted. */
 static size_t
-count_keys(const RencoderTrainer *t, const renc_strings *d)
+count_trained_keys(const RencoderTrainer *t, const renc_strings *d)
 {
 	size_t		n = 0;
 	uint64		last = 0;
@@ -243,7 +243,7 @@ count_keys(const RencoderTrainer *t, const renc_strings *d)
 
 /* The greater share of sorted coordinates outside the bounds, of both axes. */
 static double
-share_outside(const RencoderTrainer *t, const double *bounds)
+trained_share_outside(const RencoderTrainer *t, const double *bounds)
 {
 	size_t		most = 0;
 
@@ -265,7 +265,7 @@ share_outside(const RencoderTrainer *t, const double *bounds)
  * places, and it has not gone on.
  */
 static bool
-lacks_room(const RencoderTrainer *t, const double *bounds)
+trained_lacks_room(const RencoderTrainer *t, const double *bounds)
 {
 	size_t		strays = (size_t) (t->npoints * STRAY_SHARE);
 
@@ -290,26 +290,27 @@ rencoder_trainer_gains(const RencoderTrainer *t, const void *data, const Rencode
 	switch (t->kind)
 	{
 		case RENCODER_CODER_STRINGS:
-			return count_keys(t, (const renc_strings *) data) >
-				count_keys(t, (const renc_strings *) older->data) + t->nstrings * GAIN_SHARE;
+			return count_trained_keys(t, (const renc_strings *) data) >
+				count_trained_keys(t, (const renc_strings *) older->data) + t->nstrings *
+				GAIN_SHARE;
 		case RENCODER_CODER_AXES:
-			return share_outside(t, (const double *) older->data) >
-				share_outside(t, (const double *) data) + GAIN_SHARE ||
-				lacks_room(t, (const double *) older->data);
+			return trained_share_outside(t, (const double *) older->data) >
+				trained_share_outside(t, (const double *) data) + GAIN_SHARE ||
+				trained_lacks_room(t, (const double *) older->data);
 	}
 	return false;
 }
 
 /* Does a character of UTF-8 begin here?  In other encodings: perhaps. */
 static bool
-begins_character(uint8_t byte)
+begins_trained_character(uint8_t byte)
 {
 	return (byte & 0xC0) != 0x80;
 }
 
 /* Length in bytes of the first "nchars" characters. */
 static size_t
-prefix_length(const renc_string *s, size_t nchars)
+trained_prefix_length(const renc_string *s, size_t nchars)
 {
 	size_t		i = 0;
 
@@ -317,25 +318,25 @@ prefix_length(const renc_string *s, size_t nchars)
 	{
 		nchars--;
 		i++;
-		while (i < s->length && !begins_character(s->data[i]))
+		while (i < s->length && !begins_trained_character(s->data[i]))
 			i++;
 	}
 	return i;
 }
 
 static size_t
-count_characters(const renc_string *s)
+count_trained_characters(const renc_string *s)
 {
 	size_t		n = 0;
 
 	for (size_t i = 0; i < s->length; i++)
-		n += i == 0 || begins_character(s->data[i]);
+		n += i == 0 || begins_trained_character(s->data[i]);
 	return n;
 }
 
 /* What all of the sample begin with, in characters. */
 static size_t
-common_characters(const RencoderTrainer *t)
+common_trained_characters(const RencoderTrainer *t)
 {
 	const renc_string *a = &t->string[0];
 	const renc_string *b = &t->string[t->nstrings - 1];
@@ -344,7 +345,7 @@ common_characters(const RencoderTrainer *t)
 	while (common.length < Min(a->length, b->length) &&
 		   a->data[common.length] == b->data[common.length])
 		common.length++;
-	return t->nstrings > 1 ? count_characters(&common) : 0;
+	return t->nstrings > 1 ? count_trained_characters(&common) : 0;
 }
 
 /*
@@ -361,18 +362,18 @@ rencoder_trainer_query_samples(const RencoderTrainer *t, const void *data, Renco
 
 	if (t->kind != RENCODER_CODER_STRINGS)
 		return 0;
-	least = common_characters(t) + MIN_PREFIX;
+	least = common_trained_characters(t) + MIN_PREFIX;
 	pg_prng_seed(&prng, SAMPLE_SEED);
 	for (int i = 0; i < RENCODER_TRAINER_SAMPLES; i++)
 	{
 		const renc_string *s = &t->string[pg_prng_uint64_range(&prng, 0, t->nstrings - 1)];
-		size_t		nchars = count_characters(s);
+		size_t		nchars = count_trained_characters(s);
 		size_t		length = s->length;
 		uint64		lo;
 		uint64		hi;
 
 		if (i % 2 == 1 && nchars > least)
-			length = prefix_length(s, pg_prng_uint64_range(&prng, least, nchars));
+			length = trained_prefix_length(s, pg_prng_uint64_range(&prng, least, nchars));
 		lo = renc_strings_key(d, s->data, length);
 		hi = i % 2 == 0 ? lo : renc_strings_last_key(d, s->data, length);
 		samples[i] = rencoder_sample_interval(lo, hi, 0, RENCODER_SAMPLE_DEFAULT);

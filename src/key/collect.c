@@ -48,7 +48,7 @@ rencoder_collect_reset(RencoderCollector *c)
 }
 
 static void
-begin_slot(RencoderCollector *c)
+begin_collected_slot(RencoderCollector *c)
 {
 	for (int col = 0; col < c->natts; col++)
 	{
@@ -71,7 +71,7 @@ begin_slot(RencoderCollector *c)
 
 /* Gives away the places of the open slot's nulls. */
 static void
-give_nulls(RencoderCollector *c, int col)
+give_collected_nulls(RencoderCollector *c, int col)
 {
 	const RencoderCollectedColumn *column = &c->column[col];
 
@@ -81,7 +81,7 @@ give_nulls(RencoderCollector *c, int col)
 
 /* Sorts the open slot's keys and drops the duplicates. */
 static void
-end_slot(RencoderCollector *c)
+end_collected_slot(RencoderCollector *c)
 {
 	for (int col = 0; col < c->natts; col++)
 	{
@@ -106,7 +106,7 @@ end_slot(RencoderCollector *c)
 		range->distinct = (uint32) kept;
 		column->nkeys = column->start[c->nslots - 1] + kept;
 		column->start[c->nslots] = column->nkeys;
-		give_nulls(c, col);
+		give_collected_nulls(c, col);
 	}
 	c->open = false;
 }
@@ -118,13 +118,13 @@ rencoder_collect_open(RencoderCollector *c, int slot)
 	if (c->open && slot == c->nslots - 1)
 		return;
 	if (c->open)
-		end_slot(c);
+		end_collected_slot(c);
 	while (c->nslots < slot)
 	{
-		begin_slot(c);
-		end_slot(c);
+		begin_collected_slot(c);
+		end_collected_slot(c);
 	}
-	begin_slot(c);
+	begin_collected_slot(c);
 }
 
 void
@@ -153,7 +153,7 @@ rencoder_collect_add(RencoderCollector *c, int col, uint64 key)
 
 /* Remembers where the row is. */
 static void
-note_null_place(RencoderCollector *c, RencoderCollectedColumn *column)
+collect_null_place(RencoderCollector *c, RencoderCollectedColumn *column)
 {
 	if (column->nnulls > 0 && column->null[column->nnulls - 1].place == c->place)
 	{
@@ -189,7 +189,7 @@ rencoder_collect_add_null(RencoderCollector *c, int col)
 	if (range->has_null)
 		column->nnulls = 0;
 	else
-		note_null_place(c, column);
+		collect_null_place(c, column);
 }
 
 void
@@ -203,11 +203,11 @@ void
 rencoder_collect_close(RencoderCollector *c, int nslots)
 {
 	if (c->open)
-		end_slot(c);
+		end_collected_slot(c);
 	while (c->nslots < nslots)
 	{
-		begin_slot(c);
-		end_slot(c);
+		begin_collected_slot(c);
+		end_collected_slot(c);
 	}
 }
 

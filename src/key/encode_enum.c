@@ -40,7 +40,7 @@ RENCODER_KEY_FUNCTION(rencoder_enum_key, (uint64) PG_GETARG_OID(0));
 
 /* The type of a label. */
 static Oid
-label_type(Oid label)
+enum_label_type(Oid label)
 {
 	HeapTuple	tuple = SearchSysCache1(ENUMOID, ObjectIdGetDatum(label));
 	Oid			type;
@@ -56,7 +56,7 @@ label_type(Oid label)
 
 /* Does the label itself (0), one before (-1) or one behind it (1) satisfy "v operator label"? */
 static bool
-satisfies(int strategy, int place)
+enum_label_satisfies(int strategy, int place)
 {
 	switch (strategy)
 	{
@@ -91,7 +91,7 @@ rencoder_enum_intervals(PG_FUNCTION_ARGS)
 	HeapTuple	tuple;
 
 	ScanKeyInit(&key, Anum_pg_enum_enumtypid, BTEqualStrategyNumber, F_OIDEQ,
-				ObjectIdGetDatum(label_type(label)));
+				ObjectIdGetDatum(enum_label_type(label)));
 	InvalidateCatalogSnapshot();
 	scan = systable_beginscan_ordered(pg_enum, by_order, NULL, 1, &key);
 	while (HeapTupleIsValid(tuple = systable_getnext_ordered(scan, ForwardScanDirection)))
@@ -100,7 +100,7 @@ rencoder_enum_intervals(PG_FUNCTION_ARGS)
 
 		if (oid == label)
 			place = 0;
-		if (satisfies(PG_GETARG_INT16(1), place))
+		if (enum_label_satisfies(PG_GETARG_INT16(1), place))
 			rencoder_intervals_add(list, oid, oid | 1);
 		if (oid == label)
 			place = 1;

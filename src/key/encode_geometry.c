@@ -39,7 +39,7 @@ PG_FUNCTION_INFO_V1(rencoder_geometry_intervals);
 
 /* The cast to box of the type of our first argument; looked up once. */
 static FmgrInfo *
-cast_to_box(FmgrInfo *flinfo)
+cast_geometry_to_box(FmgrInfo *flinfo)
 {
 	FmgrInfo   *cast = (FmgrInfo *) flinfo->fn_extra;
 	Oid		   *argtypes;
@@ -69,7 +69,7 @@ geometry_box(FmgrInfo *flinfo, Datum geometry, BOX *box)
 	LOCAL_FCINFO(fcinfo, 1);
 	Datum		result;
 
-	InitFunctionCallInfoData(*fcinfo, cast_to_box(flinfo), 1, InvalidOid, NULL, NULL);
+	InitFunctionCallInfoData(*fcinfo, cast_geometry_to_box(flinfo), 1, InvalidOid, NULL, NULL);
 	fcinfo->args[0].value = geometry;
 	fcinfo->args[0].isnull = false;
 	result = FunctionCallInvoke(fcinfo);
@@ -80,14 +80,14 @@ geometry_box(FmgrInfo *flinfo, Datum geometry, BOX *box)
 }
 
 static bool
-box_has_nan(const BOX *box)
+geometry_box_has_nan(const BOX *box)
 {
 	return isnan(box->low.x) || isnan(box->low.y) || isnan(box->high.x) || isnan(box->high.y);
 }
 
 /* The cell of a coordinate as PostGIS compares it: no float is greater. */
 static uint32
-float_cell(const RencoderCoder *coder, int axis, double coordinate)
+geometry_float_cell(const RencoderCoder *coder, int axis, double coordinate)
 {
 	const double *bounds = coder == NULL ? NULL : (const double *) coder->data + 2 * axis;
 
@@ -106,13 +106,15 @@ rencoder_geometry_key(PG_FUNCTION_ARGS)
 
 	if (!geometry_box(fcinfo->flinfo, PG_GETARG_DATUM(0), &box))
 		PG_RETURN_KEY(RENC_POINT_NAN);
-	if (box_has_nan(&box))
+	if (geometry_box_has_nan(&box))
 	{
 		encoding->keyless = true;
 		PG_RETURN_KEY(0);
 	}
-	first = renc_zorder(float_cell(coder, 0, box.low.x), float_cell(coder, 1, box.low.y));
-	last = renc_zorder(float_cell(coder, 0, box.high.x), float_cell(coder, 1, box.high.y));
+	first = renc_zorder(geometry_float_cell(coder, 0, box.low.x),
+						geometry_float_cell(coder, 1, box.low.y));
+	last = renc_zorder(geometry_float_cell(coder, 0, box.high.x),
+					   geometry_float_cell(coder, 1, box.high.y));
 	encoding->keyless = first != last;
 	PG_RETURN_KEY(first);
 }
@@ -131,7 +133,7 @@ rencoder_geometry_sample(PG_FUNCTION_ARGS)
 
 /* Some steps of single precision downward or upward. */
 static double
-step_floats(double coordinate, float towards)
+step_geometry_floats(double coordinate, float towards)
 {
 	float		f = (float) Max(-FLT_MAX, Min(FLT_MAX, coordinate));
 
@@ -157,17 +159,17 @@ rencoder_geometry_intervals(PG_FUNCTION_ARGS)
 	operand->keyless = true;
 	if (strategy != RENCODER_STRATEGY_OVERLAP && strategy != RENCODER_STRATEGY_CONTAINED)
 		elog(ERROR, "unrecognized strategy number: %d", strategy);
-	if (!geometry_box(fcinfo->flinfo, PG_GETARG_DATUM(0), &box) || box_has_nan(&box))
+	if (!geometry_box(fcinfo->flinfo, PG_GETARG_DATUM(0), &box) || geometry_box_has_nan(&box))
 	{
 		/* Rare enough to leave it to PostGIS what that matches. */
 		rencoder_boxes_add(operand->boxes, 0, RENC_AXIS_NAN, 0, RENC_AXIS_NAN);
 		PG_RETURN_VOID();
 	}
 	rencoder_boxes_add(operand->boxes,
-					   float_cell(coder, 0, step_floats(box.low.x, -FLT_MAX)),
-					   float_cell(coder, 0, step_floats(box.high.x, FLT_MAX)),
-					   float_cell(coder, 1, step_floats(box.low.y, -FLT_MAX)),
-					   float_cell(coder, 1, step_floats(box.high.y, FLT_MAX)));
+					   geometry_float_cell(coder, 0, step_geometry_floats(box.low.x, -FLT_MAX)),
+					   geometry_float_cell(coder, 0, step_geometry_floats(box.high.x, FLT_MAX)),
+					   geometry_float_cell(coder, 1, step_geometry_floats(box.low.y, -FLT_MAX)),
+					   geometry_float_cell(coder, 1, step_geometry_floats(box.high.y, FLT_MAX)));
 	if (strategy == RENCODER_STRATEGY_CONTAINED)
 		rencoder_boxes_add(operand->boxes, RENC_AXIS_NAN, RENC_AXIS_NAN,
 						   RENC_AXIS_NAN, RENC_AXIS_NAN);

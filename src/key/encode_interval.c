@@ -46,7 +46,7 @@ StaticAssertDecl((USECS_PER_DAY >> COARSE_SHIFT) < (1 << COARSE_BITS),
 
 /* From the start of day zero to the start of a day. */
 static inline int64
-days_key(int64 days)
+interval_days_key(int64 days)
 {
 	int64		exact = Max(-EXACT_DAYS, Min(days, EXACT_DAYS));
 
@@ -71,20 +71,20 @@ rencoder_interval_key(PG_FUNCTION_ARGS)
 	}
 	if (days < -EXACT_DAYS || days >= EXACT_DAYS)
 		rest >>= COARSE_SHIFT;
-	PG_RETURN_KEY(INT64_KEY(days_key(days) + rest));
+	PG_RETURN_KEY(INT64_KEY(interval_days_key(days) + rest));
 }
 
 /* Keys of exact days, and the ends of the key space, are of one span each. */
 static bool
-is_exact_span(uint64 key)
+is_exact_interval_span(uint64 key)
 {
 	int64		span = KEY_INT64(key);
 
-	return (span >= days_key(-EXACT_DAYS) && span < days_key(EXACT_DAYS)) ||
+	return (span >= interval_days_key(-EXACT_DAYS) && span < interval_days_key(EXACT_DAYS)) ||
 		key == 0 || key == PG_UINT64_MAX;
 }
 
-RENCODER_BOUND_FUNCTION(rencoder_interval_bound, is_exact_span);
+RENCODER_BOUND_FUNCTION(rencoder_interval_bound, is_exact_interval_span);
 
 /*
  * timetz.
@@ -120,7 +120,7 @@ rencoder_timetz_key(PG_FUNCTION_ARGS)
 
 /* A key may be of several values only if its zone is clamped. */
 static bool
-has_exact_zone(uint64 key)
+is_exact_timetz(uint64 key)
 {
 	uint64		last_zone = (UINT64CONST(1) << ZONE_BITS) - 1;
 	uint64		zone = key & last_zone;
@@ -128,4 +128,4 @@ has_exact_zone(uint64 key)
 	return zone != 0 && zone != last_zone;
 }
 
-RENCODER_BOUND_FUNCTION(rencoder_timetz_bound, has_exact_zone);
+RENCODER_BOUND_FUNCTION(rencoder_timetz_bound, is_exact_timetz);

@@ -58,7 +58,7 @@ RENCODER_KEY_FUNCTION(rencoder_macaddr8_key, rencoder_load_big_endian(&PG_GETARG
 
 /* The last "n" bits of a number, none if n <= 0, all if n >= 64. */
 static inline uint64
-low_bits_mask(int n)
+net_low_bits_mask(int n)
 {
 	return n <= 0 ? 0 : n >= 64 ? PG_UINT64_MAX : (UINT64CONST(1) << n) - 1;
 }
@@ -84,13 +84,15 @@ inet_address(const inet *addr)
 static inline uint64
 inet_first(const inet *addr, int masklen)
 {
-	return inet_address(addr) & ~low_bits_mask((is_inet4(addr) ? INET4_BITS : INET6_BITS) - masklen);
+	return inet_address(addr) &
+		~net_low_bits_mask((is_inet4(addr) ? INET4_BITS : INET6_BITS) - masklen);
 }
 
 static inline uint64
 inet_last(const inet *addr, int masklen)
 {
-	return inet_address(addr) | low_bits_mask((is_inet4(addr) ? INET4_BITS : INET6_BITS) - masklen);
+	return inet_address(addr) |
+		net_low_bits_mask((is_inet4(addr) ? INET4_BITS : INET6_BITS) - masklen);
 }
 
 static inline uint64
@@ -127,7 +129,7 @@ Datum
 rencoder_inet_bound(PG_FUNCTION_ARGS)
 {
 	inet	   *addr = PG_GETARG_INET_PP(0);
-	uint64		cut = low_bits_mask(INET4_BITS - ip_bits(addr) - INET4_HOST_BITS);
+	uint64		cut = net_low_bits_mask(INET4_BITS - ip_bits(addr) - INET4_HOST_BITS);
 
 	if (is_inet4(addr))
 		rencoder_bound_exclude_by_rest(ARGUMENT_BOUND, inet_address(addr) & cut, cut);

@@ -77,7 +77,7 @@ StaticAssertDecl(18 * MANTISSA_FIRST + 1 < INT64CONST(1) << MANTISSA_BITS,
 #define WIRE_BASE			10000
 
 static inline uint16
-wire_get(const char *wire, int offset)
+numeric_wire_get(const char *wire, int offset)
 {
 	uint16		v;
 
@@ -93,7 +93,7 @@ static uint64
 numeric_magnitude(const char *digits, int ndigits, int weight)
 {
 	uint64		mantissa = 0;
-	int			first = wire_get(digits, 0);
+	int			first = numeric_wire_get(digits, 0);
 	int			decimals = first >= 1000 ? 4 : first >= 100 ? 3 : first >= 10 ? 2 : 1;
 	int			exponent = weight * WIRE_BASE_DIGITS + decimals - 1 + EXPONENT_BIAS;
 	int			missing = WIRE_BASE_DIGITS - decimals;
@@ -110,11 +110,11 @@ numeric_magnitude(const char *digits, int ndigits, int weight)
 	 * zeros.
 	 */
 	for (int i = 0; i < MANTISSA_DIGITS / WIRE_BASE_DIGITS; i++)
-		mantissa = mantissa * WIRE_BASE + (i < ndigits ? wire_get(digits, 2 * i) : 0);
+		mantissa = mantissa * WIRE_BASE + (i < ndigits ? numeric_wire_get(digits, 2 * i) : 0);
 
 	/* As many come from the fifth digit instead. */
 	last = ndigits > MANTISSA_DIGITS / WIRE_BASE_DIGITS ?
-		wire_get(digits, 2 * (MANTISSA_DIGITS / WIRE_BASE_DIGITS)) : 0;
+		numeric_wire_get(digits, 2 * (MANTISSA_DIGITS / WIRE_BASE_DIGITS)) : 0;
 	for (int i = 0; i < missing; i++)
 	{
 		mantissa = mantissa * 10 + last / 1000;
@@ -122,16 +122,16 @@ numeric_magnitude(const char *digits, int ndigits, int weight)
 	}
 	rest = last != 0;
 	for (int i = MANTISSA_DIGITS / WIRE_BASE_DIGITS + 1; i < ndigits; i++)
-		rest |= wire_get(digits, 2 * i) != 0;
+		rest |= numeric_wire_get(digits, 2 * i) != 0;
 	return MAGNITUDE(exponent, mantissa, rest);
 }
 
 static uint64
 numeric_wire_key(const char *wire)
 {
-	int			ndigits = wire_get(wire, 0);
-	int			weight = (int16) wire_get(wire, 2);
-	int			sign = wire_get(wire, 4);
+	int			ndigits = numeric_wire_get(wire, 0);
+	int			weight = (int16) numeric_wire_get(wire, 2);
+	int			sign = numeric_wire_get(wire, 4);
 	const char *digits = wire + WIRE_HEADER;
 	uint64		magnitude;
 
@@ -146,7 +146,7 @@ numeric_wire_key(const char *wire)
 	}
 
 	/* There are none in numbers that PostgreSQL computed. */
-	while (ndigits > 0 && wire_get(digits, 0) == 0)
+	while (ndigits > 0 && numeric_wire_get(digits, 0) == 0)
 	{
 		digits += 2;
 		ndigits--;

@@ -42,7 +42,7 @@ PG_FUNCTION_INFO_V1(rencoder_point_circle_intervals);
 
 /* The bounds of axis 0 (x) or 1 (y) that a coder has, or NULL. */
 static const double *
-axis_bounds(const RencoderCoder *coder, int axis)
+point_axis_bounds(const RencoderCoder *coder, int axis)
 {
 	return coder == NULL ? NULL : (const double *) coder->data + 2 * axis;
 }
@@ -62,8 +62,8 @@ rencoder_point_key(PG_FUNCTION_ARGS)
 
 	if (point_has_nan(p))
 		PG_RETURN_KEY(RENC_POINT_NAN);
-	PG_RETURN_KEY(renc_zorder(renc_axis_cell(axis_bounds(coder, 0), p->x),
-							  renc_axis_cell(axis_bounds(coder, 1), p->y)));
+	PG_RETURN_KEY(renc_zorder(renc_axis_cell(point_axis_bounds(coder, 0), p->x),
+							  renc_axis_cell(point_axis_bounds(coder, 1), p->y)));
 }
 
 /* Support function 5. */
@@ -73,10 +73,10 @@ RENCODER_VOID_FUNCTION(rencoder_point_sample,
 
 /* Adds a box whose corners have no NaN. */
 static void
-add_box(RencoderOperand *operand, double xlo, double xhi, double ylo, double yhi)
+add_point_box(RencoderOperand *operand, double xlo, double xhi, double ylo, double yhi)
 {
-	const double *x = axis_bounds(operand->coder, 0);
-	const double *y = axis_bounds(operand->coder, 1);
+	const double *x = point_axis_bounds(operand->coder, 0);
+	const double *y = point_axis_bounds(operand->coder, 1);
 
 	if (xlo <= xhi && ylo <= yhi)
 		rencoder_boxes_add(operand->boxes, renc_axis_cell(x, xlo), renc_axis_cell(x, xhi),
@@ -85,19 +85,19 @@ add_box(RencoderOperand *operand, double xlo, double xhi, double ylo, double yhi
 
 /* The same, and all around it within a distance, which is finite. */
 static void
-add_wider_box(RencoderOperand *operand, const BOX *box, double distance)
+add_wider_point_box(RencoderOperand *operand, const BOX *box, double distance)
 {
 	/* The step outward makes good for how the difference was rounded. */
-	add_box(operand,
-			nextafter(box->low.x - distance, -INFINITY),
-			nextafter(box->high.x + distance, INFINITY),
-			nextafter(box->low.y - distance, -INFINITY),
-			nextafter(box->high.y + distance, INFINITY));
+	add_point_box(operand,
+				  nextafter(box->low.x - distance, -INFINITY),
+				  nextafter(box->high.x + distance, INFINITY),
+				  nextafter(box->low.y - distance, -INFINITY),
+				  nextafter(box->high.y + distance, INFINITY));
 }
 
 /* Adds the points that have a NaN. */
 static void
-add_nan(RencoderOperand *operand)
+add_nan_points(RencoderOperand *operand)
 {
 	rencoder_boxes_add(operand->boxes, RENC_AXIS_NAN, RENC_AXIS_NAN,
 					   RENC_AXIS_NAN, RENC_AXIS_NAN);
@@ -105,13 +105,13 @@ add_nan(RencoderOperand *operand)
 
 /* Adds all points there are. */
 static void
-add_everything(RencoderOperand *operand)
+add_all_points(RencoderOperand *operand)
 {
 	rencoder_boxes_add(operand->boxes, 0, RENC_AXIS_NAN, 0, RENC_AXIS_NAN);
 }
 
 static void
-check_strategy(int strategy, int expected)
+check_point_strategy(int strategy, int expected)
 {
 	if (strategy != expected)
 		elog(ERROR, "unrecognized strategy number: %d", strategy);
@@ -128,14 +128,14 @@ rencoder_point_intervals(PG_FUNCTION_ARGS)
 	Point	   *p = PG_GETARG_POINT_P(0);
 	RencoderOperand *operand = (RencoderOperand *) PG_GETARG_POINTER(2);
 
-	check_strategy(PG_GETARG_INT16(1), RENCODER_STRATEGY_SAME);
+	check_point_strategy(PG_GETARG_INT16(1), RENCODER_STRATEGY_SAME);
 	if (point_has_nan(p))
-		add_nan(operand);
+		add_nan_points(operand);
 	else
 	{
 		BOX			box = {*p, *p};
 
-		add_wider_box(operand, &box, TOLERANCE);
+		add_wider_point_box(operand, &box, TOLERANCE);
 	}
 	PG_RETURN_VOID();
 }
@@ -146,15 +146,15 @@ rencoder_point_box_intervals(PG_FUNCTION_ARGS)
 {
 	BOX		   *box = PG_GETARG_BOX_P(0);
 
-	check_strategy(PG_GETARG_INT16(1), RENCODER_STRATEGY_CONTAINED);
+	check_point_strategy(PG_GETARG_INT16(1), RENCODER_STRATEGY_CONTAINED);
 	if (!point_has_nan(&box->low) && !point_has_nan(&box->high))
-		add_box((RencoderOperand *) PG_GETARG_POINTER(2),
-				box->low.x, box->high.x, box->low.y, box->high.y);
+		add_point_box((RencoderOperand *) PG_GETARG_POINTER(2),
+					  box->low.x, box->high.x, box->low.y, box->high.y);
 	PG_RETURN_VOID();
 }
 
 static bool
-is_finite_box(const BOX *box)
+is_finite_point_box(const BOX *box)
 {
 	return isfinite(box->low.x) && isfinite(box->high.x) &&
 		isfinite(box->low.y) && isfinite(box->high.y);
@@ -167,19 +167,19 @@ rencoder_point_polygon_intervals(PG_FUNCTION_ARGS)
 	POLYGON    *polygon = PG_GETARG_POLYGON_P(0);
 	RencoderOperand *operand = (RencoderOperand *) PG_GETARG_POINTER(2);
 
-	check_strategy(PG_GETARG_INT16(1), RENCODER_STRATEGY_CONTAINED);
+	check_point_strategy(PG_GETARG_INT16(1), RENCODER_STRATEGY_CONTAINED);
 
 	/*
 	 * A NaN or infinity among the vertices shows in the bounding box; what is
 	 * then inside is hard to tell.
 	 */
-	if (is_finite_box(&polygon->boundbox))
+	if (is_finite_point_box(&polygon->boundbox))
 	{
-		add_wider_box(operand, &polygon->boundbox, TOLERANCE);
-		add_nan(operand);
+		add_wider_point_box(operand, &polygon->boundbox, TOLERANCE);
+		add_nan_points(operand);
 	}
 	else
-		add_everything(operand);
+		add_all_points(operand);
 	PG_RETURN_VOID();
 }
 
@@ -191,14 +191,14 @@ rencoder_point_circle_intervals(PG_FUNCTION_ARGS)
 	RencoderOperand *operand = (RencoderOperand *) PG_GETARG_POINTER(2);
 	BOX			box = {circle->center, circle->center};
 
-	check_strategy(PG_GETARG_INT16(1), RENCODER_STRATEGY_CONTAINED);
+	check_point_strategy(PG_GETARG_INT16(1), RENCODER_STRATEGY_CONTAINED);
 
 	/* A distance that is not finite is at most an infinite radius. */
 	if (isinf(circle->radius))
-		add_everything(operand);
+		add_all_points(operand);
 	else if (isfinite(circle->center.x) && isfinite(circle->center.y) &&
 			 circle->radius >= 0)
-		add_wider_box(operand, &box,
-					  nextafter(circle->radius * (1 + ROUNDING), INFINITY) + TOLERANCE);
+		add_wider_point_box(operand, &box,
+							nextafter(circle->radius * (1 + ROUNDING), INFINITY) + TOLERANCE);
 	PG_RETURN_VOID();
 }

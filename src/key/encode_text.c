@@ -24,7 +24,7 @@ PG_FUNCTION_INFO_V1(rencoder_bpchar_pattern_intervals);
 
 /* The bytes of a string that its key depends on. */
 static renc_string
-string_head(Datum value)
+text_string_head(Datum value)
 {
 	struct varlena *v = (struct varlena *) DatumGetPointer(value);
 	renc_string s;
@@ -38,7 +38,7 @@ string_head(Datum value)
 
 /* Blanks at the end of a char(n) do not count. */
 static void
-strip_blanks(renc_string *s)
+strip_text_blanks(renc_string *s)
 {
 	while (s->length > 0 && s->data[s->length - 1] == ' ')
 		s->length--;
@@ -51,7 +51,7 @@ strip_blanks(renc_string *s)
 static renc_string
 bpchar_head(Datum value)
 {
-	renc_string s = string_head(value);
+	renc_string s = text_string_head(value);
 
 	if (s.length > 0 && s.data[s.length - 1] == ' ')
 	{
@@ -59,7 +59,7 @@ bpchar_head(Datum value)
 
 		s.data = (const uint8_t *) VARDATA_ANY(whole);
 		s.length = VARSIZE_ANY_EXHDR(whole);
-		strip_blanks(&s);
+		strip_text_blanks(&s);
 		s.length = Min(s.length, RENC_STRINGS_HEAD);
 	}
 	return s;
@@ -75,25 +75,28 @@ name_string(Name name)
 
 /* The dictionary of a coder, or NULL. */
 static const renc_strings *
-dictionary(const RencoderCoder *coder)
+text_dictionary(const RencoderCoder *coder)
 {
 	return coder == NULL ? NULL : (const renc_strings *) coder->data;
 }
 
 static uint64
-string_key(renc_string s, const RencoderCoder *coder)
+text_string_key(renc_string s, const RencoderCoder *coder)
 {
 	if (coder == NULL)
 		return renc_strings_key(NULL, s.data, s.length);
-	return renc_strings_key_by(dictionary(coder), coder->memo, s.data, s.length);
+	return renc_strings_key_by(text_dictionary(coder), coder->memo, s.data, s.length);
 }
 
 /* Support function 4; text, varchar and bytea. */
 #define ARGUMENT_CODER		(((RencoderEncoding *) PG_GETARG_POINTER(1))->coder)
 
-RENCODER_KEY_FUNCTION(rencoder_text_key, string_key(string_head(PG_GETARG_DATUM(0)), ARGUMENT_CODER));
-RENCODER_KEY_FUNCTION(rencoder_bpchar_key, string_key(bpchar_head(PG_GETARG_DATUM(0)), ARGUMENT_CODER));
-RENCODER_KEY_FUNCTION(rencoder_name_key, string_key(name_string(PG_GETARG_NAME(0)), ARGUMENT_CODER));
+RENCODER_KEY_FUNCTION(rencoder_text_key,
+					  text_string_key(text_string_head(PG_GETARG_DATUM(0)), ARGUMENT_CODER));
+RENCODER_KEY_FUNCTION(rencoder_bpchar_key,
+					  text_string_key(bpchar_head(PG_GETARG_DATUM(0)), ARGUMENT_CODER));
+RENCODER_KEY_FUNCTION(rencoder_name_key,
+					  text_string_key(name_string(PG_GETARG_NAME(0)), ARGUMENT_CODER));
 
 /*
  * Where strings below and above one are.  The least one above is that with a zero byte behind
@@ -101,9 +104,9 @@ RENCODER_KEY_FUNCTION(rencoder_name_key, string_key(name_string(PG_GETARG_NAME(0
  * if b is zero, it is not above p.  Keys of a string's neighbour need not differ from its own.
  */
 static void
-find_neighbours(renc_string s, RencoderBound *bound)
+find_text_neighbours(renc_string s, RencoderBound *bound)
 {
-	const renc_strings *d = dictionary(bound->coder);
+	const renc_strings *d = text_dictionary(bound->coder);
 	uint8_t		buf[RENC_STRINGS_HEAD];
 	size_t		length = s.length;
 
@@ -127,15 +130,16 @@ find_neighbours(renc_string s, RencoderBound *bound)
  * are left without blanks at the end.
  */
 RENCODER_VOID_FUNCTION(rencoder_text_bound,
-					   find_neighbours(string_head(PG_GETARG_DATUM(0)), ARGUMENT_BOUND));
+					   find_text_neighbours(text_string_head(PG_GETARG_DATUM(0)), ARGUMENT_BOUND));
 RENCODER_VOID_FUNCTION(rencoder_bpchar_bound,
-					   find_neighbours(bpchar_head(PG_GETARG_DATUM(0)), ARGUMENT_BOUND));
+					   find_text_neighbours(bpchar_head(PG_GETARG_DATUM(0)), ARGUMENT_BOUND));
 
 /* Support function 5. */
 #define ARGUMENT_TRAINER	((RencoderTrainer *) PG_GETARG_POINTER(1))
 
 RENCODER_VOID_FUNCTION(rencoder_text_sample,
-					   rencoder_trainer_add_string(ARGUMENT_TRAINER, string_head(PG_GETARG_DATUM(0))));
+					   rencoder_trainer_add_string(ARGUMENT_TRAINER,
+												   text_string_head(PG_GETARG_DATUM(0))));
 RENCODER_VOID_FUNCTION(rencoder_bpchar_sample,
 					   rencoder_trainer_add_string(ARGUMENT_TRAINER, bpchar_head(PG_GETARG_DATUM(0))));
 RENCODER_VOID_FUNCTION(rencoder_name_sample,
@@ -150,7 +154,7 @@ RENCODER_VOID_FUNCTION(rencoder_name_sample,
  * with a row; here it ends before.
  */
 static renc_string
-pattern_prefix(const renc_string *pattern, uint8_t *buf, bool *exact)
+text_pattern_prefix(const renc_string *pattern, uint8_t *buf, bool *exact)
 {
 	renc_string prefix = {buf, 0};
 	size_t		i = 0;
@@ -176,9 +180,9 @@ pattern_prefix(const renc_string *pattern, uint8_t *buf, bool *exact)
 
 /* With no prefix all keys, even those that no string has: the planner asks for that. */
 static void
-add_prefix(RencoderOperand *operand, const renc_string *prefix)
+add_text_prefix(RencoderOperand *operand, const renc_string *prefix)
 {
-	const renc_strings *d = dictionary(operand->coder);
+	const renc_strings *d = text_dictionary(operand->coder);
 
 	rencoder_intervals_add(operand->intervals,
 						   renc_strings_key(d, prefix->data, prefix->length),
@@ -188,20 +192,20 @@ add_prefix(RencoderOperand *operand, const renc_string *prefix)
 
 /* Strings that match a pattern; "blanks" at their ends do not count. */
 static void
-add_pattern(RencoderOperand *operand, const renc_string *pattern, bool blanks)
+add_text_pattern(RencoderOperand *operand, const renc_string *pattern, bool blanks)
 {
 	uint8_t		buf[RENC_STRINGS_HEAD];
 	bool		exact;
-	renc_string prefix = pattern_prefix(pattern, buf, &exact);
+	renc_string prefix = text_pattern_prefix(pattern, buf, &exact);
 	uint64		key;
 
 	if (blanks)
-		strip_blanks(&prefix);
+		strip_text_blanks(&prefix);
 	if (!exact)
-		add_prefix(operand, &prefix);
+		add_text_prefix(operand, &prefix);
 	else
 	{
-		key = string_key(prefix, operand->coder);
+		key = text_string_key(prefix, operand->coder);
 		rencoder_intervals_add(operand->intervals, key, key);
 	}
 }
@@ -210,10 +214,10 @@ add_pattern(RencoderOperand *operand, const renc_string *pattern, bool blanks)
 static void
 add_text_comparison(RencoderOperand *operand, const renc_string *s, int strategy)
 {
-	uint64		key = string_key(*s, operand->coder);
+	uint64		key = text_string_key(*s, operand->coder);
 	RencoderBound bound = {operand->coder, key, key, key, key, false, false};
 
-	find_neighbours(*s, &bound);
+	find_text_neighbours(*s, &bound);
 	if (strategy == RENCODER_STRATEGY_PATTERN_LE)
 		rencoder_intervals_add(operand->intervals, 0, bound.le);
 	else if (strategy == RENCODER_STRATEGY_PATTERN_GE)
@@ -226,7 +230,7 @@ add_text_comparison(RencoderOperand *operand, const renc_string *s, int strategy
 
 /* A pattern, whole. */
 static renc_string
-whole_string(Datum value)
+whole_text_string(Datum value)
 {
 	struct varlena *v = PG_DETOAST_DATUM_PACKED(value);
 	renc_string s = {(const uint8_t *) VARDATA_ANY(v), VARSIZE_ANY_EXHDR(v)};
@@ -240,14 +244,14 @@ whole_string(Datum value)
  * character matches, but for those under which regular expressions are an error.
  */
 static void
-add_regex(RencoderOperand *operand, Datum regex, Oid collation)
+add_text_regex(RencoderOperand *operand, Datum regex, Oid collation)
 {
 	bool		exact;
 	char	   *prefix = regexp_fixed_prefix(DatumGetTextPP(regex), false, collation, &exact);
 	renc_string s = {(const uint8_t *) (prefix == NULL ? "" : prefix), 0};
 
 	s.length = strlen((const char *) s.data);
-	add_prefix(operand, &s);
+	add_text_prefix(operand, &s);
 	if (prefix != NULL)
 		pfree(prefix);
 }
@@ -260,20 +264,20 @@ add_regex(RencoderOperand *operand, Datum regex, Oid collation)
 Datum
 rencoder_text_intervals(PG_FUNCTION_ARGS)
 {
-	renc_string s = whole_string(PG_GETARG_DATUM(0));
+	renc_string s = whole_text_string(PG_GETARG_DATUM(0));
 	int			strategy = PG_GETARG_INT16(1);
 	RencoderOperand *operand = (RencoderOperand *) PG_GETARG_POINTER(2);
 
 	switch (strategy)
 	{
 		case RENCODER_STRATEGY_LIKE:
-			add_pattern(operand, &s, false);
+			add_text_pattern(operand, &s, false);
 			break;
 		case RENCODER_STRATEGY_PREFIX:
-			add_prefix(operand, &s);
+			add_text_prefix(operand, &s);
 			break;
 		case RENCODER_STRATEGY_REGEX:
-			add_regex(operand, PG_GETARG_DATUM(0), PG_GET_COLLATION());
+			add_text_regex(operand, PG_GETARG_DATUM(0), PG_GET_COLLATION());
 			break;
 		case RENCODER_STRATEGY_PATTERN_LT:
 		case RENCODER_STRATEGY_PATTERN_LE:
@@ -310,8 +314,8 @@ rencoder_bpchar_intervals(PG_FUNCTION_ARGS)
 Datum
 rencoder_bpchar_pattern_intervals(PG_FUNCTION_ARGS)
 {
-	renc_string s = whole_string(PG_GETARG_DATUM(0));
+	renc_string s = whole_text_string(PG_GETARG_DATUM(0));
 
-	add_pattern((RencoderOperand *) PG_GETARG_POINTER(2), &s, true);
+	add_text_pattern((RencoderOperand *) PG_GETARG_POINTER(2), &s, true);
 	PG_RETURN_VOID();
 }

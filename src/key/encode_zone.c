@@ -89,7 +89,7 @@ zone_offsets(pg_time_t from, pg_time_t to, long int *least, long int *most)
 
 /* The offsets H of the file's comment, with two seconds more on both sides for the fractions. */
 static void
-offsets_near(TimestampTz moment, long int *least, long int *most)
+zone_offsets_near(TimestampTz moment, long int *least, long int *most)
 {
 	pg_time_t	seconds = moment / USECS_PER_SEC + POSTGRES_EPOCH_UNIX;
 	long int	spread;
@@ -112,7 +112,7 @@ offsets_near(TimestampTz moment, long int *least, long int *most)
  * that is finite, so their keys, which begin at END_TIMESTAMP, must not be excluded.
  */
 static void
-local_bound(TimestampTz moment, RencoderBound *bound)
+bound_without_zone(TimestampTz moment, RencoderBound *bound)
 {
 	long int	least;
 	long int	most;
@@ -124,7 +124,7 @@ local_bound(TimestampTz moment, RencoderBound *bound)
 		rencoder_bound_exclude_others(bound);
 		return;
 	}
-	offsets_near(moment, &least, &most);
+	zone_offsets_near(moment, &least, &most);
 	lo = moment + least * USECS_PER_SEC;
 	hi = moment + most * USECS_PER_SEC;
 	bound->lt = INT64_KEY(hi - 1);
@@ -145,18 +145,18 @@ zoned_bound(TimestampTz moment, int overflow, RencoderBound *bound)
 
 /* Is this the key of a moment that dates are numbered by, and not by itself? */
 static inline bool
-is_of_day(uint64 key)
+zoned_key_is_of_day(uint64 key)
 {
 	return key >= INT64_KEY(MIN_TIMESTAMP) && key < INT64_KEY(END_TIMESTAMP);
 }
 
 /* The key of the day that begins there or earlier, or (up) there or later. */
 static uint64
-round_to_day(uint64 key, bool up)
+round_to_day_in_zone(uint64 key, bool up)
 {
 	int64		rest;
 
-	if (!is_of_day(key))
+	if (!zoned_key_is_of_day(key))
 		return key;
 
 	/* Days begin at multiples, also before 2000. */
@@ -170,26 +170,27 @@ round_to_day(uint64 key, bool up)
 
 /* The column's values are dates, so that there are no keys between two days. */
 static void
-round_to_days(RencoderBound *bound)
+round_to_days_in_zone(RencoderBound *bound)
 {
-	bound->lt = round_to_day(bound->lt, false);
-	bound->le = round_to_day(bound->le, false);
-	bound->ge = round_to_day(bound->ge, true);
-	bound->gt = round_to_day(bound->gt, true);
+	bound->lt = round_to_day_in_zone(bound->lt, false);
+	bound->le = round_to_day_in_zone(bound->le, false);
+	bound->ge = round_to_day_in_zone(bound->ge, true);
+	bound->gt = round_to_day_in_zone(bound->gt, true);
 }
 
 /* rencoder_date_bound("any", internal): a date is compared with a date or timestamp. */
 RENCODER_VOID_FUNCTION(rencoder_date_bound,
-					   (rencoder_bound_exclude_others(ARGUMENT_BOUND), round_to_days(ARGUMENT_BOUND)));
+					   (rencoder_bound_exclude_others(ARGUMENT_BOUND),
+						round_to_days_in_zone(ARGUMENT_BOUND)));
 
 /* rencoder_local_date_bound(timestamptz, internal): a date is compared with it. */
 RENCODER_VOID_FUNCTION(rencoder_local_date_bound,
-					   (local_bound(PG_GETARG_TIMESTAMPTZ(0), ARGUMENT_BOUND),
-						round_to_days(ARGUMENT_BOUND)));
+					   (bound_without_zone(PG_GETARG_TIMESTAMPTZ(0), ARGUMENT_BOUND),
+						round_to_days_in_zone(ARGUMENT_BOUND)));
 
 /* rencoder_local_timestamp_bound(timestamptz, internal): a timestamp is compared with it. */
 RENCODER_VOID_FUNCTION(rencoder_local_timestamp_bound,
-					   local_bound(PG_GETARG_TIMESTAMPTZ(0), ARGUMENT_BOUND));
+					   bound_without_zone(PG_GETARG_TIMESTAMPTZ(0), ARGUMENT_BOUND));
 
 /* rencoder_zoned_date_bound(date, internal): a timestamptz is compared with it. */
 Datum

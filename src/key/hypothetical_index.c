@@ -23,7 +23,7 @@ typedef struct HypotheticalColumn
 
 /* Names, counts and types: the catalog rows that the index would have. */
 static void
-make_catalog(Relation index, Relation heap, const HypotheticalColumn *column)
+hypothetical_catalog(Relation index, Relation heap, const HypotheticalColumn *column)
 {
 	char	   *name = makeObjectName(RelationGetRelationName(heap), column->name, "idx");
 
@@ -46,7 +46,7 @@ make_hypothetical(Relation heap, const HypotheticalColumn *column, Oid am, Oid o
 {
 	Relation	index = palloc0(sizeof(RelationData));
 
-	make_catalog(index, heap, column);
+	hypothetical_catalog(index, heap, column);
 	index->rd_indexcxt = CurrentMemoryContext;
 	index->rd_indam = GetIndexAmRoutineByAmId(am, false);
 	index->rd_opfamily = palloc(sizeof(Oid));
@@ -70,7 +70,7 @@ make_hypothetical(Relation heap, const HypotheticalColumn *column, Oid am, Oid o
  * operator classes store another one.
  */
 static HypotheticalColumn
-column_of(Relation heap, Relation model, int col)
+hypothetical_column(Relation heap, Relation model, int col)
 {
 	AttrNumber	attnum = model == NULL ? col + 1 : model->rd_index->indkey.values[col];
 	TupleDesc	names = RelationGetDescr(model == NULL ? heap : model);
@@ -99,13 +99,13 @@ column_of(Relation heap, Relation model, int col)
 Relation
 rencoder_hypothetical_index(Relation heap, Relation model, int col, const char **problem)
 {
-	HypotheticalColumn column = column_of(heap, model, col);
+	HypotheticalColumn column = hypothetical_column(heap, model, col);
 	Oid			am = get_index_am_oid("rencoder", false);
 	Oid			opclass = GetDefaultOpClass(getBaseType(column.type), am);
 
 	if (!OidIsValid(opclass))
 		*problem = psprintf("rencoder has no operator class for type %s", format_type_be(column.type));
-	/* As refuse_collations() of build.c. */
+	/* As refuse_collations_of_build() of build.c. */
 	else if (OidIsValid(column.collation) && !get_collation_isdeterministic(column.collation))
 		*problem = "rencoder has no nondeterministic collations";
 	else

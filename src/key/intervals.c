@@ -29,7 +29,7 @@ rencoder_intervals_add(RencoderIntervals *list, uint64 lo, uint64 hi)
 }
 
 static int
-compare_starts(const void *a, const void *b)
+compare_interval_starts(const void *a, const void *b)
 {
 	uint64		x = ((const renc_interval *) a)->lo;
 	uint64		y = ((const renc_interval *) b)->lo;
@@ -44,7 +44,7 @@ rencoder_intervals_normalize(RencoderIntervals *list)
 
 	if (list->n < 2)
 		return;
-	qsort(list->interval, list->n, sizeof(renc_interval), compare_starts);
+	qsort(list->interval, list->n, sizeof(renc_interval), compare_interval_starts);
 	for (size_t i = 1; i < list->n; i++)
 	{
 		renc_interval *last = &list->interval[n];

@@ -43,7 +43,7 @@ typedef struct KeyFamily
 } KeyFamily;
 
 static KeyFamily
-column_family(Relation index, int col)
+scan_key_column_family(Relation index, int col)
 {
 	KeyFamily	f = {index->rd_opfamily[col], index->rd_opcintype[col], index, col};
 
@@ -51,7 +51,7 @@ column_family(Relation index, int col)
 }
 
 static Oid
-find_proc(const KeyFamily *f, Oid left, Oid right, int procnum)
+find_scan_key_proc(const KeyFamily *f, Oid left, Oid right, int procnum)
 {
 	if (f->index != NULL && left == f->left && right == f->left)
 		return index_getprocid(f->index, f->col + 1, procnum);
@@ -60,7 +60,7 @@ find_proc(const KeyFamily *f, Oid left, Oid right, int procnum)
 
 /* The support function for a right-hand side, or InvalidOid. */
 static Oid
-find_function(const KeyFamily *f, Oid right, int strategy, int *procnum)
+find_scan_key_function(const KeyFamily *f, Oid right, int strategy, int *procnum)
 {
 	Oid			proc;
 
@@ -68,16 +68,16 @@ find_function(const KeyFamily *f, Oid right, int strategy, int *procnum)
 	{
 		*procnum = strategy > RENCODER_NORDER_STRATEGIES ? RENCODER_PROC_INTERVALS :
 			RENCODER_PROC_ORDER;
-		proc = find_proc(f, f->left, right, *procnum);
+		proc = find_scan_key_proc(f, f->left, right, *procnum);
 		if (OidIsValid(proc) || *procnum == RENCODER_PROC_INTERVALS)
 			return proc;
 	}
 	*procnum = RENCODER_PROC_CODED_KEY;
-	proc = find_proc(f, right, right, RENCODER_PROC_CODED_KEY);
+	proc = find_scan_key_proc(f, right, right, RENCODER_PROC_CODED_KEY);
 	if (OidIsValid(proc))
 		return proc;
 	*procnum = RENCODER_PROC_KEY;
-	return find_proc(f, right, right, RENCODER_PROC_KEY);
+	return find_scan_key_proc(f, right, right, RENCODER_PROC_KEY);
 }
 
 /* Is this the name of the C locale? */
@@ -98,7 +98,7 @@ names_c_locale(HeapTuple tuple, int cache, AttrNumber attno)
  * (17) has no other order.
  */
 static bool
-orders_bytes(Oid collation)
+collation_orders_bytes(Oid collation)
 {
 	bool		is_default = collation == DEFAULT_COLLATION_OID;
 	int			cache = is_default ? DATABASEOID : COLLOID;
@@ -122,16 +122,16 @@ orders_bytes(Oid collation)
 }
 
 static bool
-can_use_operator(const KeyFamily *f, int strategy, Oid righttype, Oid collation)
+can_use_scan_key_operator(const KeyFamily *f, int strategy, Oid righttype, Oid collation)
 {
 	int			procnum;
 
 	if (strategy < 1 || strategy > RENCODER_NSTRATEGIES)
 		return false;
 	if (strategy <= RENCODER_NORDER_STRATEGIES && strategy != BTEqualStrategyNumber &&
-		OidIsValid(collation) && !orders_bytes(collation))
+		OidIsValid(collation) && !collation_orders_bytes(collation))
 		return false;
-	return OidIsValid(find_function(f, righttype, strategy, &procnum));
+	return OidIsValid(find_scan_key_function(f, righttype, strategy, &procnum));
 }
 
 bool
@@ -140,36 +140,36 @@ rencoder_key_can_use_operator(Oid opfamily, Oid opcintype, int strategy, Oid rig
 {
 	KeyFamily	f = {opfamily, opcintype, NULL, 0};
 
-	return can_use_operator(&f, strategy, righttype, collation);
+	return can_use_scan_key_operator(&f, strategy, righttype, collation);
 }
 
 /* The operator of a scan key, which is usable. */
 static void
-find_operator(Relation index, const ScanKeyData *skey, KeyOperator *op)
+find_scan_key_operator(Relation index, const ScanKeyData *skey, KeyOperator *op)
 {
 	int			col = skey->sk_attno - 1;
-	KeyFamily	f = column_family(index, col);
+	KeyFamily	f = scan_key_column_family(index, col);
 	Oid			right = OidIsValid(skey->sk_subtype) ? skey->sk_subtype : f.left;
 	Oid			bound = InvalidOid;
 
 	op->strategy = skey->sk_strategy;
 	op->collation = index->rd_indcollation[col];
-	fmgr_info(find_function(&f, right, op->strategy, &op->procnum), &op->proc);
+	fmgr_info(find_scan_key_function(&f, right, op->strategy, &op->procnum), &op->proc);
 	op->bound.fn_oid = InvalidOid;
 	if (op->procnum == RENCODER_PROC_INTERVALS)
 		return;
 	if (f.left != right)
-		bound = find_proc(&f, f.left, right, RENCODER_PROC_BOUND);
+		bound = find_scan_key_proc(&f, f.left, right, RENCODER_PROC_BOUND);
 	if (!OidIsValid(bound) &&
 		(op->strategy == BTLessStrategyNumber || op->strategy == BTGreaterStrategyNumber))
-		bound = find_proc(&f, right, right, RENCODER_PROC_BOUND);
+		bound = find_scan_key_proc(&f, right, right, RENCODER_PROC_BOUND);
 	if (OidIsValid(bound))
 		fmgr_info(bound, &op->bound);
 }
 
 /* Adds the keys of the column's values for which "x operator bound" may hold. */
 static void
-add_bound(RencoderIntervals *list, int strategy, const RencoderBound *bound)
+add_scan_key_bound(RencoderIntervals *list, int strategy, const RencoderBound *bound)
 {
 	switch (strategy)
 	{
@@ -197,7 +197,7 @@ add_bound(RencoderIntervals *list, int strategy, const RencoderBound *bound)
 
 /* Adds the keys that one value on the right-hand side asks for. */
 static void
-add_value(KeyOperator *op, Datum value, RencoderOperand *operand)
+add_scan_key_value(KeyOperator *op, Datum value, RencoderOperand *operand)
 {
 	RencoderEncoding encoding = {operand->coder, false};
 	RencoderBound bound = {0};
@@ -227,12 +227,12 @@ add_value(KeyOperator *op, Datum value, RencoderOperand *operand)
 	bound.lt = bound.le = bound.ge = bound.gt = key;
 	if (OidIsValid(op->bound.fn_oid))
 		FunctionCall2Coll(&op->bound, op->collation, value, PointerGetDatum(&bound));
-	add_bound(operand->intervals, op->strategy, &bound);
+	add_scan_key_bound(operand->intervals, op->strategy, &bound);
 }
 
 /* The same for every element of an array that is not null. */
 static void
-add_array(KeyOperator *op, Datum value, RencoderOperand *operand)
+add_scan_key_array(KeyOperator *op, Datum value, RencoderOperand *operand)
 {
 	ArrayType  *array = DatumGetArrayTypeP(value);
 	int16		elmlen;
@@ -250,7 +250,7 @@ add_array(KeyOperator *op, Datum value, RencoderOperand *operand)
 	{
 		CHECK_FOR_INTERRUPTS();
 		if (!nulls[i])
-			add_value(op, elements[i], operand);
+			add_scan_key_value(op, elements[i], operand);
 	}
 	pfree(elements);
 	pfree(nulls);
@@ -271,19 +271,19 @@ typedef struct KeyLists
  * for boxes and others for intervals, the boxes alone must do.
  */
 static void
-apply_key(Relation index, const ScanKeyData *skey, const RencoderCoder *coder,
-		  KeyLists *keys)
+apply_scan_key(Relation index, const ScanKeyData *skey, const RencoderCoder *coder,
+			   KeyLists *keys)
 {
 	RencoderIntervals intervals = {0};
 	RencoderBoxes boxes = {0};
 	RencoderOperand operand = {coder, &intervals, &boxes, false};
 	KeyOperator op;
 
-	find_operator(index, skey, &op);
+	find_scan_key_operator(index, skey, &op);
 	if (skey->sk_flags & SK_SEARCHARRAY)
-		add_array(&op, skey->sk_argument, &operand);
+		add_scan_key_array(&op, skey->sk_argument, &operand);
 	else
-		add_value(&op, skey->sk_argument, &operand);
+		add_scan_key_value(&op, skey->sk_argument, &operand);
 	if (boxes.n > 0 && intervals.n > 0)
 		elog(ERROR, "support function %d of index \"%s\" added both intervals and boxes",
 			 RENCODER_PROC_INTERVALS, RelationGetRelationName(index));
@@ -308,20 +308,21 @@ apply_key(Relation index, const ScanKeyData *skey, const RencoderCoder *coder,
 
 /* Is this a comparison with something, by an operator we know how to use? */
 static bool
-compares_keys(Relation index, const ScanKeyData *skey)
+is_scan_key_comparison(Relation index, const ScanKeyData *skey)
 {
-	KeyFamily	f = column_family(index, skey->sk_attno - 1);
+	KeyFamily	f = scan_key_column_family(index, skey->sk_attno - 1);
 
 	/* What a function that is not strict makes of NULL is not known. */
 	return !(skey->sk_flags & (SK_SEARCHNULL | SK_SEARCHNOTNULL | SK_ISNULL)) &&
 		skey->sk_func.fn_strict &&
-		can_use_operator(&f, skey->sk_strategy, OidIsValid(skey->sk_subtype) ? skey->sk_subtype : f.left,
-						 index->rd_indcollation[f.col]);
+		can_use_scan_key_operator(&f, skey->sk_strategy,
+								  OidIsValid(skey->sk_subtype) ? skey->sk_subtype : f.left,
+								  index->rd_indcollation[f.col]);
 }
 
 static RencoderKeySet *
-make_key_set(RencoderQuery *query, int col, uint32 generation,
-			 const RencoderCoder *coder)
+make_scan_key_set(RencoderQuery *query, int col, uint32 generation,
+				  const RencoderCoder *coder)
 {
 	RencoderKeySet *set = palloc0(sizeof(RencoderKeySet));
 	KeyLists	keys = {0};
@@ -330,7 +331,7 @@ make_key_set(RencoderQuery *query, int col, uint32 generation,
 	for (int i = 0; i < query->nkeys; i++)
 	{
 		if (query->keys[i].sk_attno - 1 == col && query->compares[i])
-			apply_key(query->index, &query->keys[i], coder, &keys);
+			apply_scan_key(query->index, &query->keys[i], coder, &keys);
 	}
 
 	/* No key is left, but a value without one may lie here and there: ask. */
@@ -380,7 +381,7 @@ rencoder_key_get_set(RencoderQuery *query, int col, uint32 generation)
 	if (!rencoder_coder_find(query->coders, query->index, col, generation, &coder))
 		return NULL;
 	old = MemoryContextSwitchTo(query->context);
-	keys = make_key_set(query, col, generation, coder);
+	keys = make_scan_key_set(query, col, generation, coder);
 	q->keysets = lappend(q->keysets, keys);
 	MemoryContextSwitchTo(old);
 	return keys;
@@ -424,7 +425,7 @@ rencoder_key_make_query(Relation index, const ScanKeyData *keys, int nkeys)
 			q->not_null = true;
 		else if (keys[i].sk_func.fn_strict && (keys[i].sk_flags & SK_ISNULL))
 			query->empty = true;
-		else if (compares_keys(index, &keys[i]))
+		else if (is_scan_key_comparison(index, &keys[i]))
 			q->has_keys = query->compares[i] = true;
 		else
 			continue;			/* the recheck will do */

@@ -75,14 +75,14 @@ typedef struct Task
 
 /* Do groups from "first" on go on where those before end? */
 static bool
-continues(const Choice *choice, uint32 first)
+compact_goes_on(const Choice *choice, uint32 first)
 {
 	return choice->n > 0 && first == choice->first + choice->n;
 }
 
 /* Has a group keys in a run? */
 static bool
-is_in_run(const RencoderAlikeGroups *s, const Task *task)
+is_in_run_to_compact(const RencoderAlikeGroups *s, const Task *task)
 {
 	return s->run != 0 && s->kind != RENCODER_GROUPS_OTHER;
 }
@@ -92,30 +92,30 @@ static bool
 waits(const RencoderAlikeGroups *s, const Task *task)
 {
 	return s->kind == RENCODER_GROUPS_WAITING || s->kind == RENCODER_GROUPS_UNREAD ||
-		(task->recodes && is_in_run(s, task) && s->old_coder);
+		(task->recodes && is_in_run_to_compact(s, task) && s->old_coder);
 }
 
 static bool
-is_filtered(const RencoderAlikeGroups *s, const Task *task)
+is_filtered_to_compact(const RencoderAlikeGroups *s, const Task *task)
 {
 	return s->filtered;
 }
 
 static bool
-is_noted(const RencoderAlikeGroups *s, const Task *task)
+is_noted_to_compact(const RencoderAlikeGroups *s, const Task *task)
 {
 	return s->noted;
 }
 
 static bool
-may_be_in_run(const RencoderAlikeGroups *s, const Task *task)
+can_be_in_run_to_compact(const RencoderAlikeGroups *s, const Task *task)
 {
 	return s->kind != RENCODER_GROUPS_OTHER || s->uncovered;
 }
 
 /* The first neighbours that the task wants. */
 static Choice
-choose_wanted(const RencoderRunGroups *groups, const Task *task)
+choose_to_compact(const RencoderRunGroups *groups, const Task *task)
 {
 	Choice		choice = {0};
 	uint32		least = task->least;
@@ -128,7 +128,7 @@ choose_wanted(const RencoderRunGroups *groups, const Task *task)
 
 		if (!task->wants(s, task) || end <= first)
 			continue;
-		if (!continues(&choice, first))
+		if (!compact_goes_on(&choice, first))
 		{
 			if (choice.n >= least)
 				break;
@@ -146,7 +146,7 @@ choose_wanted(const RencoderRunGroups *groups, const Task *task)
 
 /* The groups in runs whose cut is the earliest, and those that follow them. */
 static Choice
-choose_earliest(const RencoderRunGroups *groups, const Task *task)
+choose_earliest_to_compact(const RencoderRunGroups *groups, const Task *task)
 {
 	Task		following = *task;
 	uint64		earliest = task->before;
@@ -154,17 +154,17 @@ choose_earliest(const RencoderRunGroups *groups, const Task *task)
 	following.from = PG_UINT32_MAX;
 	for (int i = 0; i < groups->n; i++)
 	{
-		if (!is_in_run(&groups->alike[i], task) || groups->alike[i].cut >= earliest)
+		if (!is_in_run_to_compact(&groups->alike[i], task) || groups->alike[i].cut >= earliest)
 			continue;
 		earliest = groups->alike[i].cut;
 		following.from = groups->alike[i].first;
 	}
-	return choose_wanted(groups, &following);
+	return choose_to_compact(groups, &following);
 }
 
 /* Are there so many keys in deltas that base runs are to be made anew? */
 static bool
-renewal_is_due(Relation index)
+compact_renewal_is_due(Relation index)
 {
 	uint64		base;
 	uint64		delta;
@@ -176,7 +176,7 @@ renewal_is_due(Relation index)
 bool
 rencoder_compact_is_overdue(Relation index)
 {
-	return rencoder_options_use_runs(index) && renewal_is_due(index);
+	return rencoder_options_use_runs(index) && compact_renewal_is_due(index);
 }
 
 /*
@@ -184,7 +184,7 @@ rencoder_compact_is_overdue(Relation index)
  * be merged with the one before; full groups between them are taken along.
  */
 static Choice
-next_run(const RencoderRunGroups *groups, int *i, bool *continued)
+next_run_to_compact(const RencoderRunGroups *groups, int *i, bool *continued)
 {
 	Choice		run = {0};
 	uint32		number = 0;
@@ -195,7 +195,7 @@ next_run(const RencoderRunGroups *groups, int *i, bool *continued)
 		const RencoderAlikeGroups *s = &groups->alike[*i];
 		bool		in_run = s->kind == RENCODER_GROUPS_COVERED || s->kind == RENCODER_GROUPS_PARTIAL;
 
-		if (run.n > 0 && (!in_run || s->run != number || !continues(&run, s->first)))
+		if (run.n > 0 && (!in_run || s->run != number || !compact_goes_on(&run, s->first)))
 			break;
 		if (!in_run && s->kind != RENCODER_GROUPS_WAITING)
 			*continued = false;
@@ -211,7 +211,7 @@ next_run(const RencoderRunGroups *groups, int *i, bool *continued)
 
 /* Are these runs worth merging? */
 static bool
-is_tier(const Choice *run, const Task *task)
+is_tier_to_compact(const Choice *run, const Task *task)
 {
 	uint32		least = run[0].n;
 	uint32		greatest = run[0].n;
@@ -228,7 +228,7 @@ is_tier(const Choice *run, const Task *task)
 
 /* Neighbouring runs. */
 static Choice
-choose_merge(const RencoderRunGroups *groups, const Task *task)
+choose_base_run_merge(const RencoderRunGroups *groups, const Task *task)
 {
 	Choice	   *run = palloc(Max(groups->n, 1) * sizeof(Choice));
 	Choice		smallest = {0}; /* or the tier that was found */
@@ -241,7 +241,7 @@ choose_merge(const RencoderRunGroups *groups, const Task *task)
 	{
 		Choice		merged = {0};
 
-		run[n] = next_run(groups, &i, &continued);
+		run[n] = next_run_to_compact(groups, &i, &continued);
 		if (run[n].n == 0)
 			break;
 		if (!continued)
@@ -255,7 +255,7 @@ choose_merge(const RencoderRunGroups *groups, const Task *task)
 			continue;
 		merged.first = run[n - task->runs].first;
 		merged.n = run[n - 1].first + run[n - 1].n - merged.first;
-		found = is_tier(&run[n - task->runs], task);
+		found = is_tier_to_compact(&run[n - task->runs], task);
 		if (found || smallest.n == 0 || merged.n < smallest.n)
 			smallest = merged;
 	}
@@ -267,7 +267,7 @@ choose_merge(const RencoderRunGroups *groups, const Task *task)
 
 /* What is to be done now. */
 static Choice
-look_for_work(Relation index, const Task *task)
+look_for_compact_work(Relation index, const Task *task)
 {
 	RencoderRunGroups groups;
 	Choice		choice;
@@ -283,7 +283,7 @@ look_for_work(Relation index, const Task *task)
  * longer, so that a crowded one can still become shorter.
  */
 static bool
-list_has_room(Relation index, const Choice *choice)
+list_has_room_to_compact(Relation index, const Choice *choice)
 {
 	RencoderRuns runs;
 	int			replaced = 0;
@@ -306,19 +306,19 @@ list_has_room(Relation index, const Choice *choice)
  * be (INV-13).
  */
 static RencoderCompactResult
-make_one(Relation index, Relation heap, const Task *task, Choice *choice)
+compact_one_run(Relation index, Relation heap, const Task *task, Choice *choice)
 {
 	RencoderCompactResult result = RENCODER_COMPACT_NOTHING;
 	uint64		cut;
 
-	*choice = look_for_work(index, task);
+	*choice = look_for_compact_work(index, task);
 	if (choice->n == 0)
 		return RENCODER_COMPACT_NOTHING;
 	cut = rencoder_pending_close(index);
 	rencoder_meta_lock_maintainer(index);
 	rencoder_run_groups_clean_up(index);
-	*choice = look_for_work(index, task);
-	if (choice->n > 0 && list_has_room(index, choice))
+	*choice = look_for_compact_work(index, task);
+	if (choice->n > 0 && list_has_room_to_compact(index, choice))
 	{
 		result = rencoder_flush(index, heap, choice->first, choice->n, task->nranges, cut,
 								task->gives_way, &choice->nsummarized) ?
@@ -330,7 +330,7 @@ make_one(Relation index, Relation heap, const Task *task, Choice *choice)
 }
 
 static uint32
-count_index_groups(Relation index)
+count_groups_to_compact(Relation index)
 {
 	RencoderMeta meta = *rencoder_meta_get(index);
 	RencoderMetaPageData *metadata = rencoder_meta_copy(index);
@@ -341,11 +341,12 @@ count_index_groups(Relation index)
 }
 
 static Task
-make_merge_task(uint32 ngroups)
+make_base_run_merge_task(uint32 ngroups)
 {
 	return (Task)
 	{
-		.choose = choose_merge,.most = Max(MERGE_GROUPS, ngroups / MERGE_SHARE),.runs = MERGE_RUNS
+		.choose = choose_base_run_merge,.most = Max(MERGE_GROUPS, ngroups / MERGE_SHARE),
+			.runs = MERGE_RUNS
 	};
 }
 
@@ -403,19 +404,19 @@ last_page_of_deltas(Relation index)
  * before that, what they have is of groups that are not in runs, and nothing is gained.
  */
 static RencoderCompactResult
-renew_some(Relation index, Relation heap, uint32 most, bool gives_way, bool noted)
+compact_some_anew(Relation index, Relation heap, uint32 most, bool gives_way, bool noted)
 {
-	Task		task = {.choose = choose_wanted,.wants = is_noted,.least = 1,.most = most,
-	.gives_way = gives_way};
+	Task		task = {.choose = choose_to_compact,.wants = is_noted_to_compact,.least = 1,
+	.most = most,.gives_way = gives_way};
 	Choice		choice;
-	RencoderCompactResult result = make_one(index, heap, &task, &choice);
+	RencoderCompactResult result = compact_one_run(index, heap, &task, &choice);
 
 	if (result == RENCODER_COMPACT_NOTHING && !noted)
 	{
-		task.choose = choose_earliest;
-		task.wants = is_in_run;
+		task.choose = choose_earliest_to_compact;
+		task.wants = is_in_run_to_compact;
 		task.before = last_page_of_deltas(index);
-		result = make_one(index, heap, &task, &choice);
+		result = compact_one_run(index, heap, &task, &choice);
 	}
 	if (result == RENCODER_COMPACT_DONE)
 		rencoder_delta_drop_needless(index);
@@ -426,18 +427,18 @@ renew_some(Relation index, Relation heap, uint32 most, bool gives_way, bool note
 static void
 renew_stale(Relation index, Relation heap, uint32 most)
 {
-	Task		task = {.choose = choose_wanted,.wants = is_in_run,.least = 1};
+	Task		task = {.choose = choose_to_compact,.wants = is_in_run_to_compact,.least = 1};
 	Choice		choice;
 
 	task.most = rencoder_stale_nulls_find(index, heap, most, &task.from);
 	if (task.most > 0)
-		(void) make_one(index, heap, &task, &choice);
+		(void) compact_one_run(index, heap, &task, &choice);
 }
 
 void
 rencoder_compact_vacuum(Relation index, Relation heap)
 {
-	Task		flush = {.choose = choose_wanted,.wants = waits,.least = 1,.recodes = true};
+	Task		flush = {.choose = choose_to_compact,.wants = waits,.least = 1,.recodes = true};
 	Task		merge;
 	Choice		choice;
 	uint32		ngroups;
@@ -448,24 +449,25 @@ rencoder_compact_vacuum(Relation index, Relation heap)
 	if (!rencoder_options_use_runs(index))
 		return;
 	rencoder_compact_train_coders(index, heap, RENCODER_GROWTH_IN_VACUUM);
-	ngroups = count_index_groups(index);
+	ngroups = count_groups_to_compact(index);
 	flush.most = Max(RENCODER_VACUUM_FLUSH, ngroups / MERGE_SHARE);
-	while (flush.most > 0 && make_one(index, heap, &flush, &choice) == RENCODER_COMPACT_DONE)
+	while (flush.most > 0 && compact_one_run(index, heap, &flush, &choice) == RENCODER_COMPACT_DONE)
 		flush.most -= choice.n;
-	merge = make_merge_task(ngroups);
-	while (make_one(index, heap, &merge, &choice) == RENCODER_COMPACT_DONE)
+	merge = make_base_run_merge_task(ngroups);
+	while (compact_one_run(index, heap, &merge, &choice) == RENCODER_COMPACT_DONE)
 		;
-	if (renewal_is_due(index))
+	if (compact_renewal_is_due(index))
 		rencoder_delta_drop_needless(index);
-	if (renewal_is_due(index))
-		(void) renew_some(index, heap, merge.most, false, false);
+	if (compact_renewal_is_due(index))
+		(void) compact_some_anew(index, heap, merge.most, false, false);
 	renew_stale(index, heap, merge.most);
 }
 
 RencoderCompactResult
 rencoder_compact_some(Relation index, Relation heap, bool quiet, bool filtered)
 {
-	Task		flush = {.choose = choose_wanted,.wants = filtered ? is_filtered : waits,
+	Task		flush = {.choose = choose_to_compact,.wants = filtered ? is_filtered_to_compact :
+		waits,
 		.least = quiet || filtered ? 1 : RENCODER_WORTH_FLUSHING,.most = RENCODER_WORKER_FLUSH,
 	.gives_way = true};
 	Task		merge;
@@ -474,17 +476,17 @@ rencoder_compact_some(Relation index, Relation heap, bool quiet, bool filtered)
 
 	if (!rencoder_options_use_runs(index))
 		return RENCODER_COMPACT_NOTHING;
-	result = make_one(index, heap, &flush, &choice);
+	result = compact_one_run(index, heap, &flush, &choice);
 	drop_needless_after(index, &choice, result);
 	if (result != RENCODER_COMPACT_NOTHING)
 		return result;
-	merge = make_merge_task(count_index_groups(index));
+	merge = make_base_run_merge_task(count_groups_to_compact(index));
 	merge.gives_way = true;
 	if (quiet)
 		merge.runs = MERGE_QUIET;
-	result = make_one(index, heap, &merge, &choice);
-	if (result == RENCODER_COMPACT_NOTHING && renewal_is_due(index))
-		result = renew_some(index, heap, merge.most, true, !quiet);
+	result = compact_one_run(index, heap, &merge, &choice);
+	if (result == RENCODER_COMPACT_NOTHING && compact_renewal_is_due(index))
+		result = compact_some_anew(index, heap, merge.most, true, !quiet);
 	return result;
 }
 
@@ -492,17 +494,17 @@ RencoderCompactResult
 rencoder_compact_unread(Relation index, Relation heap, uint64 nranges, uint32 least, uint32 most,
 						bool gives_way, uint64 *nsummarized)
 {
-	Task		task = {.choose = choose_wanted,.wants = waits,.least = PG_UINT32_MAX,
+	Task		task = {.choose = choose_to_compact,.wants = waits,.least = PG_UINT32_MAX,
 	.least_unread = least,.most = most,.nranges = nranges,.gives_way = gives_way};
 	RencoderCompactResult result;
 	Choice		choice;
 
 	if (most == 0)
 		task.most = Max(MERGE_GROUPS, rencoder_group_count(nranges) / MERGE_SHARE);
-	if (!rencoder_options_use_runs(index) || look_for_work(index, &task).n == 0)
+	if (!rencoder_options_use_runs(index) || look_for_compact_work(index, &task).n == 0)
 		return RENCODER_COMPACT_NOTHING;
 	rencoder_compact_train_coders(index, heap, RENCODER_GROWTH_OF_NEW);
-	result = make_one(index, heap, &task, &choice);
+	result = compact_one_run(index, heap, &task, &choice);
 	drop_needless_after(index, &choice, result);
 	*nsummarized += choice.nsummarized;
 	return result;
@@ -511,8 +513,8 @@ rencoder_compact_unread(Relation index, Relation heap, uint64 nranges, uint32 le
 uint32
 rencoder_compact(Relation index, Relation heap)
 {
-	Task		task = {.choose = choose_wanted,.wants = may_be_in_run,.least = 1,.least_unread = 1,
-	.most = PG_UINT32_MAX};
+	Task		task = {.choose = choose_to_compact,.wants = can_be_in_run_to_compact,.least = 1,
+	.least_unread = 1,.most = PG_UINT32_MAX};
 	uint64		nranges = rencoder_range_count(rencoder_meta_get(index), RelationGetNumberOfBlocks(heap));
 	Choice		choice;
 	uint32		n = 0;
@@ -524,7 +526,7 @@ rencoder_compact(Relation index, Relation heap)
 	if (nranges >= RENC_SLICE_RANGES || rencoder_options_pages_per_range(index) != 0)
 		task.nranges = nranges;
 	rencoder_compact_train_coders(index, heap, 0);
-	while (make_one(index, heap, &task, &choice) == RENCODER_COMPACT_DONE)
+	while (compact_one_run(index, heap, &task, &choice) == RENCODER_COMPACT_DONE)
 	{
 		n += choice.n;
 		task.from = choice.first + choice.n;

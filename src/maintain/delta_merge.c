@@ -65,7 +65,7 @@ typedef struct Merge
 
 /* The least cut of a group: none may be earlier, but for entries that nobody needs. */
 static uint64
-look_up_cut(Merge *m, uint32 number)
+look_up_cut_for_delta(Merge *m, uint32 number)
 {
 	RencoderGroup group = {m->index, &m->meta, number, RENCODER_NO_BLOCK, RENCODER_NO_BLOCK};
 	RencoderHeaderData first;
@@ -82,14 +82,14 @@ look_up_cut(Merge *m, uint32 number)
 
 /* Are entries of a heap page needless that stand on this pending page, or in a delta up to it? */
 static bool
-is_needless(Merge *m, BlockNumber page, uint64 number)
+is_needless_in_delta(Merge *m, BlockNumber page, uint64 number)
 {
 	uint32		group = rencoder_group_of_range(rencoder_range_of_block(&m->meta, page));
 
 	if (group >= m->ngroups)
 		return true;
 	if (m->cut[group] == 0)
-		m->cut[group] = Min(look_up_cut(m, group), PG_UINT64_MAX - 1) + 1;
+		m->cut[group] = Min(look_up_cut_for_delta(m, group), PG_UINT64_MAX - 1) + 1;
 	return m->cut[group] - 1 >= number;
 }
 
@@ -99,7 +99,7 @@ typedef void (*EntryVisitor) (Merge *m, const RencoderPendingEntry *entry, void 
 
 /* Visits the entries of the pages to take, from the oldest on. */
 static void
-visit_pending(Merge *m, EntryVisitor visit, void *arg)
+visit_pending_to_merge(Merge *m, EntryVisitor visit, void *arg)
 {
 	RencoderPendingWalk walk;
 
@@ -113,7 +113,7 @@ visit_pending(Merge *m, EntryVisitor visit, void *arg)
 		{
 			const RencoderPendingEntry *entry = rencoder_pending_entry(&walk.copy, i);
 
-			if (!is_needless(m, entry->page, walk.number))
+			if (!is_needless_in_delta(m, entry->page, walk.number))
 				visit(m, entry, arg);
 		}
 	}
@@ -124,7 +124,7 @@ visit_pending(Merge *m, EntryVisitor visit, void *arg)
 
 /* Notes that a tree has entries of that generation, on heap pages "first" to before "npages". */
 static void
-note_entries(Merge *m, int tree, uint32 coder, uint64 first, uint64 npages)
+note_entries_of_delta(Merge *m, int tree, uint32 coder, uint64 first, uint64 npages)
 {
 	m->first_page = Min(m->first_page, first);
 	m->coders[tree] = list_append_unique_oid(m->coders[tree], coder);
@@ -133,7 +133,7 @@ note_entries(Merge *m, int tree, uint32 coder, uint64 first, uint64 npages)
 }
 
 static void
-note_entry(Merge *m, const RencoderPendingEntry *entry, void *arg)
+note_entry_of_delta(Merge *m, const RencoderPendingEntry *entry, void *arg)
 {
 	if (*rencoder_pending_line_pointer(entry, m->natts) == 0)
 		m->places = renc_whole_pages();
@@ -142,8 +142,8 @@ note_entry(Merge *m, const RencoderPendingEntry *entry, void *arg)
 		int			tree = rencoder_pending_tree(entry, m->natts, col);
 
 		if (tree >= 0)
-			note_entries(m, tree, rencoder_pending_coders(entry, m->natts)[col], entry->page,
-						 (uint64) entry->page + 1);
+			note_entries_of_delta(m, tree, rencoder_pending_coders(entry, m->natts)[col],
+								  entry->page, (uint64) entry->page + 1);
 	}
 }
 
@@ -157,8 +157,8 @@ typedef struct Target
 } Target;
 
 static void
-add_target_key(const Merge *m, const Target *target, uint64 key, BlockNumber page, uint32 row,
-			   uint32 rows)
+add_delta_target_key(const Merge *m, const Target *target, uint64 key, BlockNumber page, uint32 row,
+					 uint32 rows)
 {
 	if (target->sorter != NULL)
 		rencoder_run_sorter_add(target->sorter, key, renc_place_of(&m->places, page, row), rows);
@@ -174,15 +174,15 @@ merge_pending_entry(Merge *m, const RencoderPendingEntry *entry, void *arg)
 
 	if (rencoder_pending_tree(entry, m->natts, col) == target->tree &&
 		rencoder_pending_coders(entry, m->natts)[col] == target->coder)
-		add_target_key(m, target, entry->key[col], entry->page,
-					   *rencoder_pending_line_pointer(entry, m->natts), 1);
+		add_delta_target_key(m, target, entry->key[col], entry->page,
+							 *rencoder_pending_line_pointer(entry, m->natts), 1);
 }
 
 /* ---- Deltas that are merged ---- */
 
 /* The places of a delta that is merged are to be parts of those of the new one. */
 static void
-note_places(Merge *m, const RencoderRunColumn *column)
+note_places_of_delta(Merge *m, const RencoderRunColumn *column)
 {
 	if (m->places.parts == 1 || column->parts == 1 ||
 		Max(column->part_rows, m->places.part_rows) % Min(column->part_rows, m->places.part_rows) != 0)
@@ -195,7 +195,7 @@ note_places(Merge *m, const RencoderRunColumn *column)
 }
 
 static void
-read_info(Merge *m, int i)
+read_delta_info(Merge *m, int i)
 {
 	const char *fault;
 	const RencoderRunEntry *entry = rencoder_runs_find(&m->runs, m->merged[i]);
@@ -209,9 +209,9 @@ read_info(Merge *m, int i)
 
 		if (column->entries == 0)
 			continue;
-		note_entries(m, tree, column->coder, column->first_page,
-					 (uint64) column->first_page + column->npages);
-		note_places(m, column);
+		note_entries_of_delta(m, tree, column->coder, column->first_page,
+							  (uint64) column->first_page + column->npages);
+		note_places_of_delta(m, column);
 	}
 }
 
@@ -232,9 +232,9 @@ merge_found_entries(Merge *m, const renc_run_search *search, const renc_places *
 		*due += rows;
 		whole = (uint32) Min(Max(rint(*due), 1), PG_INT32_MAX);
 		*due -= whole;
-		if (!is_needless(m, search->page[i], upto))
-			add_target_key(m, target, search->cell[i], search->page[i],
-						   renc_part_first(places, search->part[i]), whole);
+		if (!is_needless_in_delta(m, search->page[i], upto))
+			add_delta_target_key(m, target, search->cell[i], search->page[i],
+								 renc_part_first(places, search->part[i]), whole);
 	}
 }
 
@@ -278,7 +278,7 @@ is_delta(const RencoderRunEntry *entry)
 }
 
 static int
-compare_pages(const void *a, const void *b)
+compare_delta_pages(const void *a, const void *b)
 {
 	uint32		x = ((const RencoderRunEntry *) a)->npages;
 	uint32		y = ((const RencoderRunEntry *) b)->npages;
@@ -305,7 +305,7 @@ choose_deltas(Merge *m, double most, double factor)
 		if (is_delta(&list->entry[i]) && list->entry[i].upto > m->since)
 			delta[n++] = list->entry[i];
 	}
-	qsort(delta, n, sizeof(RencoderRunEntry), compare_pages);
+	qsort(delta, n, sizeof(RencoderRunEntry), compare_delta_pages);
 	for (int i = 0; i < n; i++)
 	{
 		bool		fits = factor >= ALL_DELTAS || delta[i].npages <= factor * sum;
@@ -326,9 +326,9 @@ choose_deltas(Merge *m, double most, double factor)
 
 /* All keys of a tree of one generation. */
 static void
-add_all(Merge *m, const Target *target)
+add_all_to_delta(Merge *m, const Target *target)
 {
-	visit_pending(m, merge_pending_entry, (void *) target);
+	visit_pending_to_merge(m, merge_pending_entry, (void *) target);
 	for (int i = 0; i < m->nmerged; i++)
 		add_delta(m, i, target);
 }
@@ -361,7 +361,7 @@ write_merged_tree(Merge *m, RencoderRunWriter *writer, int tree, uint32 coder)
 											  (uint32) Min(m->npages * m->places.parts, PG_UINT32_MAX));
 	target.tree = tree;
 	target.coder = coder;
-	add_all(m, &target);
+	add_all_to_delta(m, &target);
 	rencoder_delta_write_tree(writer, tree, coder, target.sorter, (BlockNumber) m->first_page,
 							  (uint32) (m->npages - m->first_page), m->places);
 }
@@ -416,7 +416,7 @@ begin_delta_merge(Relation index)
 
 /* Looks what there is, and decides what is to be made of it; false: nothing. */
 static bool
-prepare_merge(Merge *m, uint64 least, double most, double factor)
+prepare_delta_merge(Merge *m, uint64 least, double most, double factor)
 {
 	rencoder_runs_copy_with_meta(m->index, &m->runs, &m->metadata, NULL, NULL);
 	m->first_page = PG_UINT64_MAX;
@@ -429,9 +429,9 @@ prepare_merge(Merge *m, uint64 least, double most, double factor)
 		return false;
 	m->places = rencoder_pending_places(m->index, (uint64) m->ngroups * RENC_GROUP_RANGES *
 										m->meta.pages_per_range);
-	visit_pending(m, note_entry, NULL);
+	visit_pending_to_merge(m, note_entry_of_delta, NULL);
 	for (int i = 0; i < m->nmerged; i++)
-		read_info(m, i);
+		read_delta_info(m, i);
 
 	/* Not to be found out when some are written. */
 	if (m->runs.list.n + (uint32) m->ngenerations > RENCODER_MAX_RUNS)
@@ -465,7 +465,7 @@ make_delta_since(Relation index, uint64 least, uint32 most, double factor, uint6
 	rencoder_runs_copy(index, &m->runs, NULL);
 	if (making == 0 && has_leftovers(&m->runs))
 		rencoder_run_groups_clean_up(index);
-	if (prepare_merge(m, least, most, factor) && write_merged(m) && m->nmerged > 0)
+	if (prepare_delta_merge(m, least, most, factor) && write_merged(m) && m->nmerged > 0)
 		rencoder_run_list_free(index, making);
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(context);
@@ -479,7 +479,7 @@ rencoder_delta_count_keys(Relation index, uint32 ngroups, uint64 *count)
 	MemoryContext old = MemoryContextSwitchTo(context);
 	Merge	   *m = begin_delta_merge(index);
 
-	if (prepare_merge(m, 1, PG_UINT32_MAX, ALL_DELTAS))
+	if (prepare_delta_merge(m, 1, PG_UINT32_MAX, ALL_DELTAS))
 	{
 		m->ngroups = Min(m->ngroups, ngroups);
 		for (int tree = 0; tree < rencoder_run_ntrees(m->natts); tree++)
@@ -488,7 +488,7 @@ rencoder_delta_count_keys(Relation index, uint32 ngroups, uint64 *count)
 			{
 				Target		target = {NULL, count, tree, list_nth_oid(m->coders[tree], i)};
 
-				add_all(m, &target);
+				add_all_to_delta(m, &target);
 			}
 		}
 	}
@@ -511,7 +511,7 @@ rencoder_delta_make_meanwhile(Relation index, uint64 cut, uint32 making)
 
 /* Makes a delta of all that is closed, under the maintainer lock. */
 static void
-make_locked(Relation index, double factor)
+make_delta_locked(Relation index, double factor)
 {
 	rencoder_meta_lock_maintainer(index);
 	rencoder_delta_make(index, 1, PG_UINT32_MAX, factor);
@@ -523,11 +523,11 @@ rencoder_delta_make_at_rest(Relation index, bool all)
 {
 	if (all || rencoder_pending_has_closed(index, 1))
 		(void) rencoder_pending_close(index);
-	make_locked(index, RENCODER_DELTA_AT_REST);
+	make_delta_locked(index, RENCODER_DELTA_AT_REST);
 }
 
 void
 rencoder_delta_drop_needless(Relation index)
 {
-	make_locked(index, ALL_DELTAS);
+	make_delta_locked(index, ALL_DELTAS);
 }

@@ -48,7 +48,7 @@ typedef struct Flush
 
 /* The ranges of a group that are to be read, whatever they have. */
 static renc_mask
-ranges_of_table(const Flush *f, uint32 number)
+flushed_ranges_of_table(const Flush *f, uint32 number)
 {
 	uint64		first = (uint64) number * RENC_GROUP_RANGES;
 	renc_mask	ranges = renc_mask_none();
@@ -69,13 +69,13 @@ begin_flushing(Flush *f, FlushedGroup *g, uint32 number)
 	before = renc_mask_count(rencoder_set_get(first.summarized));
 	g->is_new = renc_mask_within(rencoder_set_get(first.summarized), rencoder_set_get(first.noted));
 	g->flags = palloc0(f->scan.meta.natts * sizeof(RencoderReadFlags));
-	g->flushing = rencoder_reading_begin(&g->group, ranges_of_table(f, number), true, f->number,
-										 f->cut);
+	g->flushing = rencoder_reading_begin(&g->group, flushed_ranges_of_table(f, number), true,
+										 f->number, f->cut);
 	f->nsummarized += renc_mask_count(g->flushing) - before;
 }
 
 static void
-load_newest_coders(Flush *f)
+load_coders_for_flush(Flush *f)
 {
 	for (int col = 0; col < f->scan.meta.natts; col++)
 		rencoder_columns_load_coders(f->scan.index, col, rencoder_coder_newest_generation(f->scan.index, col),
@@ -135,7 +135,7 @@ read_flushed_group(Flush *f, FlushedGroup *g)
  * readers and writers are not, until somebody wants one that conflicts with theirs.
  */
 static int
-count_lock_requests(Relation heap)
+count_lock_requests_at_flush(Relation heap)
 {
 	LOCKTAG		tag;
 
@@ -147,7 +147,7 @@ count_lock_requests(Relation heap)
 static bool
 read_flushed_groups(Flush *f)
 {
-	int			requests = count_lock_requests(f->scan.heap);
+	int			requests = count_lock_requests_at_flush(f->scan.heap);
 	uint64		group_pages = (uint64) RENC_GROUP_RANGES * f->scan.meta.pages_per_range;
 	BlockNumber first = (BlockNumber) (f->first * group_pages);
 	uint64		end = first + f->ngroups * group_pages;
@@ -162,7 +162,7 @@ read_flushed_groups(Flush *f)
 		read_flushed_group(f, &f->groups[i]);
 		rencoder_delta_make_meanwhile(f->scan.index, f->cut, f->number);
 		waited_for = f->gives_way && i + 1 < f->ngroups &&
-			count_lock_requests(f->scan.heap) > requests;
+			count_lock_requests_at_flush(f->scan.heap) > requests;
 	}
 	if (waited_for)
 		rencoder_build_run_end_sorters(f->trees.sorter, f->scan.meta.natts);
@@ -171,7 +171,7 @@ read_flushed_groups(Flush *f)
 
 /* Writes the run and makes it LIVE. */
 static void
-write_base_run(Flush *f)
+write_flushed_run(Flush *f)
 {
 	uint64		group_pages = (uint64) RENC_GROUP_RANGES * f->scan.meta.pages_per_range;
 	uint64		first_page = f->first * group_pages;
@@ -190,7 +190,7 @@ write_base_run(Flush *f)
 
 /* What the header of a column says when its keys are in the run. */
 static void
-leave_to_run(const Flush *f, const FlushedGroup *g, RencoderGroupEdit *edit)
+leave_to_flushed_run(const Flush *f, const FlushedGroup *g, RencoderGroupEdit *edit)
 {
 	int			col = edit->col;
 	RencoderHeader header = rencoder_group_edit_header(edit);
@@ -208,7 +208,7 @@ leave_to_run(const Flush *f, const FlushedGroup *g, RencoderGroupEdit *edit)
 
 /* The record by which a group names the run. */
 static void
-name_run(const Flush *f, const FlushedGroup *g)
+name_flushed_run(const Flush *f, const FlushedGroup *g)
 {
 	RencoderGroupEdit edit;
 	RencoderEntry entry;
@@ -230,7 +230,7 @@ name_run(const Flush *f, const FlushedGroup *g)
 		if (renc_mask_test(g->flushing, slot))
 			first->horizon[slot] = Max(first->horizon[slot], g->horizon);
 	}
-	leave_to_run(f, g, &edit);
+	leave_to_flushed_run(f, g, &edit);
 	rencoder_reading_set_cut(first, entry, f->cut);
 	rencoder_group_update_entry(entry, &f->scan.meta, first);
 	rencoder_group_edit_finish(&edit);
@@ -238,16 +238,16 @@ name_run(const Flush *f, const FlushedGroup *g)
 
 /* Switches a group to the run. */
 static void
-switch_group(const Flush *f, const FlushedGroup *g)
+switch_flushed_group(const Flush *f, const FlushedGroup *g)
 {
 	CHECK_FOR_INTERRUPTS();
-	name_run(f, g);
+	name_flushed_run(f, g);
 	for (int col = 1; col < f->scan.meta.natts; col++)
 	{
 		RencoderGroupEdit edit;
 
 		rencoder_group_edit_begin(&edit, &g->group, col, RENCODER_EDIT_EPOCH, 1);
-		leave_to_run(f, g, &edit);
+		leave_to_flushed_run(f, g, &edit);
 		rencoder_group_edit_finish(&edit);
 	}
 	rencoder_reading_end_flushing(&g->group);
@@ -263,12 +263,12 @@ flush_groups(Flush *f)
 	f->groups = MemoryContextAllocHuge(CurrentMemoryContext, f->ngroups * sizeof(FlushedGroup));
 	for (uint32 i = 0; i < f->ngroups; i++)
 		begin_flushing(f, &f->groups[i], f->first + i);
-	load_newest_coders(f);
+	load_coders_for_flush(f);
 	if (!read_flushed_groups(f))
 		return false;
-	write_base_run(f);
+	write_flushed_run(f);
 	for (uint32 i = 0; i < f->ngroups; i++)
-		switch_group(f, &f->groups[i]);
+		switch_flushed_group(f, &f->groups[i]);
 	return true;
 }
 

@@ -12,7 +12,7 @@
 
 /* Makes and links the headers of a group. */
 static void
-make_header(RencoderGroup *group)
+make_header_for_reading(RencoderGroup *group)
 {
 	RencoderEntry entry = palloc0(group->meta->entry_size);
 
@@ -29,11 +29,11 @@ rencoder_reading_group(RencoderGroup *group, Relation index, const RencoderMeta 
 {
 	(void) rencoder_directory_make(index, meta, number, true);
 	if (!rencoder_group_locate(group, index, meta, number))
-		make_header(group);
+		make_header_for_reading(group);
 }
 
 static void
-remove_all(uint8 *set, renc_mask ranges)
+remove_all_of_reading(uint8 *set, renc_mask ranges)
 {
 	rencoder_set_put(set, renc_mask_andnot(rencoder_set_get(set), ranges));
 }
@@ -45,7 +45,7 @@ remove_all(uint8 *set, renc_mask ranges)
  * key that came while an earlier reading of the group went on.
  */
 static void
-prepare_column(const RencoderGroup *group, int col, renc_mask unread, renc_mask fresh)
+prepare_column_to_read(const RencoderGroup *group, int col, renc_mask unread, renc_mask fresh)
 {
 	RencoderHeaderData copy;
 	RencoderGroupEdit edit;
@@ -57,10 +57,10 @@ prepare_column(const RencoderGroup *group, int col, renc_mask unread, renc_mask 
 	rencoder_group_edit_begin(&edit, group, col, RENCODER_EDIT_HEADERS, 0);
 	header = rencoder_group_edit_header(&edit);
 	rencoder_set_put(header->keyless_since, renc_mask_none());
-	remove_all(header->always, unread);
-	remove_all(header->keyless, fresh);
-	remove_all(header->has_null, fresh);
-	remove_all(header->has_value, fresh);
+	remove_all_of_reading(header->always, unread);
+	remove_all_of_reading(header->keyless, fresh);
+	remove_all_of_reading(header->has_null, fresh);
+	remove_all_of_reading(header->has_value, fresh);
 	for (int slot = 0; slot < RENC_GROUP_RANGES; slot++)
 	{
 		if (!renc_mask_test(unread, slot))
@@ -94,7 +94,7 @@ rencoder_reading_clear_filters(const RencoderGroup *group, renc_mask ranges)
  * left so, they have set flags already.
  */
 static void
-prepare_columns(const RencoderGroup *group, renc_mask todo)
+prepare_columns_to_read(const RencoderGroup *group, renc_mask todo)
 {
 	RencoderHeaderData first;
 	renc_mask	unread;
@@ -102,13 +102,13 @@ prepare_columns(const RencoderGroup *group, renc_mask todo)
 	rencoder_group_copy_header(group, 0, &first);
 	unread = renc_mask_andnot(todo, rencoder_set_get(first.summarized));
 	for (int col = 0; col < group->meta->natts; col++)
-		prepare_column(group, col, unread,
-					   renc_mask_andnot(unread, rencoder_set_get(first.summarizing)));
+		prepare_column_to_read(group, col, unread,
+							   renc_mask_andnot(unread, rencoder_set_get(first.summarizing)));
 }
 
 /* The entry's cut, for slices that are summarized or flushing. */
 static void
-note_least_cut(RencoderEntry entry, const RencoderHeaderData *first)
+note_least_cut_for_reading(RencoderEntry entry, const RencoderHeaderData *first)
 {
 	uint64		cut = rencoder_group_least_cut(first);
 
@@ -129,7 +129,7 @@ rencoder_reading_begin(const RencoderGroup *group, renc_mask todo, bool flushing
 	renc_mask	summarized;
 	renc_mask	ranges;
 
-	prepare_columns(group, todo);
+	prepare_columns_to_read(group, todo);
 	rencoder_group_edit_begin(&edit, group, 0, RENCODER_EDIT_ENTRY, 0);
 	first = rencoder_group_edit_first(&edit);
 	summarized = rencoder_set_get(first->summarized);
@@ -145,7 +145,7 @@ rencoder_reading_begin(const RencoderGroup *group, renc_mask todo, bool flushing
 			if (first->summarized[slice] == 0 && first->flushing[slice] != 0)
 				first->cut[slice] = cut;
 		}
-		note_least_cut(rencoder_group_edit_entry(&edit), first);
+		note_least_cut_for_reading(rencoder_group_edit_entry(&edit), first);
 	}
 	rencoder_group_edit_finish(&edit);
 	return ranges;
@@ -153,7 +153,7 @@ rencoder_reading_begin(const RencoderGroup *group, renc_mask todo, bool flushing
 
 /* A key of the row that is read. */
 static void
-take_key(void *arg, int col, uint64 key)
+take_key_of_reading(void *arg, int col, uint64 key)
 {
 	RencoderReadTrees *trees = (RencoderReadTrees *) arg;
 
@@ -162,7 +162,7 @@ take_key(void *arg, int col, uint64 key)
 }
 
 static void
-take_null(void *arg, int col, const RencoderNullPlace *null)
+take_null_of_reading(void *arg, int col, const RencoderNullPlace *null)
 {
 	RencoderReadTrees *trees = (RencoderReadTrees *) arg;
 
@@ -180,8 +180,8 @@ rencoder_reading_into_trees(RencoderReadTrees *trees, RencoderRangeScan *scan, u
 	rencoder_build_run_begin_sorters(trees->sorter, scan->meta.natts, rencoder_options_sort_memory(),
 									 (uint32) Min(end * scan->places.parts, PG_UINT32_MAX), NULL, 0);
 	collector->in_use = true;
-	collector->sink = take_key;
-	collector->null_sink = take_null;
+	collector->sink = take_key_of_reading;
+	collector->null_sink = take_null_of_reading;
 	collector->sink_arg = trees;
 	collector->pages_per_range = scan->meta.pages_per_range;
 	scan->collector = collector;
@@ -203,7 +203,7 @@ rencoder_reading_set_summarized(RencoderHeader first, RencoderEntry entry, renc_
 		else
 			*of_slice = Min(*of_slice, cut);
 	}
-	remove_all(first->summarizing, done);
+	remove_all_of_reading(first->summarizing, done);
 	rencoder_set_put(first->summarized, renc_mask_or(summarized, done));
 	entry->cut = rencoder_group_least_cut(first);
 }
@@ -219,17 +219,17 @@ rencoder_reading_give_up(const RencoderGroup *group, uint32 run)
 	{
 		RencoderHeader first = rencoder_group_edit_first(&edit);
 
-		remove_all(first->summarizing, rencoder_set_get(first->flushing));
+		remove_all_of_reading(first->summarizing, rencoder_set_get(first->flushing));
 		rencoder_set_put(first->flushing, renc_mask_none());
 		first->flushing_run = 0;
-		note_least_cut(rencoder_group_edit_entry(&edit), first);
+		note_least_cut_for_reading(rencoder_group_edit_entry(&edit), first);
 	}
 	rencoder_group_edit_finish(&edit);
 }
 
 /* Replaces what a set says of some ranges. */
 static void
-replace(uint8 *set, renc_mask ranges, renc_mask with)
+replace_by_reading(uint8 *set, renc_mask ranges, renc_mask with)
 {
 	rencoder_set_put(set, renc_mask_or(renc_mask_andnot(rencoder_set_get(set), ranges), with));
 }
@@ -242,10 +242,10 @@ rencoder_reading_set_flags(RencoderHeader header, RencoderEntry entry, renc_mask
 	renc_mask	since = renc_mask_and(rencoder_set_get(header->keyless_since), ranges);
 	renc_mask	empty = renc_mask_andnot(ranges, flags->has_value);
 
-	replace(header->keyless, ranges, renc_mask_or(flags->keyless, since));
+	replace_by_reading(header->keyless, ranges, renc_mask_or(flags->keyless, since));
 	rencoder_set_put(header->keyless_since, renc_mask_none());
-	replace(header->has_null, ranges, flags->has_null);
-	replace(header->has_value, ranges, flags->has_value);
+	replace_by_reading(header->has_null, ranges, flags->has_null);
+	replace_by_reading(header->has_value, ranges, flags->has_value);
 	renc_mask_each(slot, empty)
 	{
 		header->min[slot] = PG_UINT64_MAX;

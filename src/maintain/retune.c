@@ -71,7 +71,7 @@ typedef struct Retuning
 
 /* Reads the keys of the summarized ranges of a group, any version visible. */
 static void
-collect_group(Rebuild *r)
+collect_group_to_retune(Rebuild *r)
 {
 	r->ranges = rencoder_reading_begin(&r->group, renc_mask_none(), true, 0, 0);
 	r->cut = rencoder_pending_last_closed(r->scan.index);
@@ -81,7 +81,7 @@ collect_group(Rebuild *r)
 
 /* What was read of the ranges takes the place of what was known of them. */
 static void
-apply_ranges(const Rebuild *r, int col, RencoderHeader header, RencoderEntry entry)
+apply_retuned_ranges(const Rebuild *r, int col, RencoderHeader header, RencoderEntry entry)
 {
 	RencoderEntryColumn *bounds = &entry->column[col];
 
@@ -125,7 +125,7 @@ rebuild_column(Rebuild *r, int col)
 	header->matrix = entry->column[col].matrix = extent;
 	header->predicted_fpr = header->best_fpr = r->predicted_fpr[col];
 	header->sample_stamp = r->stamp[col];
-	apply_ranges(r, col, header, entry);
+	apply_retuned_ranges(r, col, header, entry);
 	rencoder_set_put(header->always, always);
 	flags = rencoder_reading_flags(r->scan.collector, col);
 	rencoder_reading_set_flags(header, entry, r->ranges, &flags);
@@ -165,7 +165,7 @@ rebuild_group(Rebuild *r)
  * has noted ranges.
  */
 static bool
-read_group(Retuning *t, uint32 group)
+read_group_to_retune(Retuning *t, uint32 group)
 {
 	Rebuild    *r = &t->rebuild;
 
@@ -184,7 +184,7 @@ read_group(Retuning *t, uint32 group)
  * built within the half is not to drop out because it has got some keys more.
  */
 static bool
-fits_memory(const Retuning *t)
+retune_fits_memory(const Retuning *t)
 {
 	double		keys = 0;
 
@@ -201,7 +201,7 @@ fits_memory(const Retuning *t)
  * of them for which that is so with any.
  */
 static int
-count_unfit(const Retuning *t, int col, const RencoderConfig *config, int *keyless)
+count_unfit_for_retune(const Retuning *t, int col, const RencoderConfig *config, int *keyless)
 {
 	const RencoderCollector *c = t->rebuild.scan.collector;
 	renc_keys	ranges[RENC_GROUP_RANGES];
@@ -217,7 +217,7 @@ count_unfit(const Retuning *t, int col, const RencoderConfig *config, int *keyle
  * they were summarized has none, but may have got keys since.
  */
 static uint32
-needed_width(const Retuning *t)
+needed_rebuild_width(const Retuning *t)
 {
 	renc_mask	summarized = rencoder_set_get(t->column[0].summarized);
 	int			slice = RENC_GROUP_SLICES - 1;
@@ -232,7 +232,7 @@ needed_width(const Retuning *t)
  * and of the best.  A rebuilding that gains must leave nothing to gain.
  */
 static bool
-is_wanted(Retuning *t, int col, RencoderPrediction *now, RencoderPrediction *best)
+is_rebuild_wanted(Retuning *t, int col, RencoderPrediction *now, RencoderPrediction *best)
 {
 	Rebuild    *r = &t->rebuild;
 	const RencoderHeaderData *header = &t->column[col];
@@ -256,10 +256,10 @@ is_wanted(Retuning *t, int col, RencoderPrediction *now, RencoderPrediction *bes
 		present.coder = r->scan.coders.generation[col];
 	}
 	rencoder_design_again(t->designer, r->scan.collector, col, 0, &present, config, now, best);
-	config->width = Max(header->config.width, needed_width(t));
+	config->width = Max(header->config.width, needed_rebuild_width(t));
 
 	/* Keys may be there no more: VACUUM fetches no dead value from TOAST. */
-	unfit = count_unfit(t, col, config, &keyless);
+	unfit = count_unfit_for_retune(t, col, config, &keyless);
 	if (keyless > always)
 		return false;
 	if (recoded || unfit < always)
@@ -270,7 +270,7 @@ is_wanted(Retuning *t, int col, RencoderPrediction *now, RencoderPrediction *bes
 
 /* Notes what was predicted for a column that stays as it is. */
 static void
-note_prediction(const Retuning *t, int col, double fpr, double best_fpr)
+note_retune_prediction(const Retuning *t, int col, double fpr, double best_fpr)
 {
 	const Rebuild *r = &t->rebuild;
 	const RencoderHeaderData *header = &t->column[col];
@@ -290,7 +290,7 @@ note_prediction(const Retuning *t, int col, double fpr, double best_fpr)
 
 /* Have many keys of the group come since its filters were made? */
 static bool
-has_late_keys(const Retuning *t)
+has_late_keys_to_retune(const Retuning *t)
 {
 	uint64		keys = 0;
 
@@ -305,8 +305,8 @@ has_late_keys(const Retuning *t)
 }
 
 /*
- * Reads the keys of the group that read_group() was called for, and rebuilds it if a column
- * gains by it.  True if it was.
+ * Reads the keys of the group that read_group_to_retune() was called for, and rebuilds it if a
+ * column gains by it.  True if it was.
  */
 static bool
 retune_group(Retuning *t)
@@ -314,9 +314,9 @@ retune_group(Retuning *t)
 	Rebuild    *r = &t->rebuild;
 	RencoderPrediction now[INDEX_MAX_KEYS];
 	RencoderPrediction best[INDEX_MAX_KEYS];
-	bool		any = has_late_keys(t);
+	bool		any = has_late_keys_to_retune(t);
 
-	if (!fits_memory(t))
+	if (!retune_fits_memory(t))
 	{
 		ereport(DEBUG1,
 				(errmsg_internal("group %u of index \"%s\" is not retuned for want of maintenance_work_mem",
@@ -325,12 +325,12 @@ retune_group(Retuning *t)
 	}
 	r->scan.collector = rencoder_collect_create(r->scan.meta.natts);
 	r->scan.collector->in_use = true;
-	collect_group(r);
+	collect_group_to_retune(r);
 	for (int col = 0; col < r->scan.meta.natts; col++)
 	{
 		CHECK_FOR_INTERRUPTS();
 		r->stamp[col] = rencoder_designer_stamp(t->designer, col, r->scan.coders.generation[col]);
-		any |= is_wanted(t, col, &now[col], &best[col]);
+		any |= is_rebuild_wanted(t, col, &now[col], &best[col]);
 		r->predicted_fpr[col] = best[col].fpr;
 	}
 	if (any)
@@ -340,13 +340,13 @@ retune_group(Retuning *t)
 	}
 	rencoder_reading_give_up(&r->group, 0);
 	for (int col = 0; col < r->scan.meta.natts; col++)
-		note_prediction(t, col, now[col].fpr, best[col].fpr);
+		note_retune_prediction(t, col, now[col].fpr, best[col].fpr);
 	return false;
 }
 
 /* The newest coders; with "train", new ones where there are none, or the table has grown. */
 static void
-find_coders(Retuning *t, bool train)
+find_coders_to_retune(Retuning *t, bool train)
 {
 	Rebuild    *r = &t->rebuild;
 
@@ -371,7 +371,7 @@ begin_retuning(Retuning *t, Relation index, Relation heap, bool train, double ma
 	t->column = palloc(t->rebuild.scan.meta.natts * sizeof(RencoderHeaderData));
 
 	rencoder_meta_lock_maintainer(index);
-	find_coders(t, train);
+	find_coders_to_retune(t, train);
 	rencoder_meta_unlock_maintainer(index);
 
 	nranges = rencoder_range_count(&t->rebuild.scan.meta, RelationGetNumberOfBlocks(heap));
@@ -383,7 +383,7 @@ begin_retuning(Retuning *t, Relation index, Relation heap, bool train, double ma
 
 /* Are deltas and pending list large beside the index? */
 static bool
-late_keys_are_many(Relation index)
+late_keys_want_retuning(Relation index)
 {
 	RencoderRuns runs;
 	uint64		base;
@@ -396,7 +396,7 @@ late_keys_are_many(Relation index)
 }
 
 static void
-count_late_keys(Retuning *t)
+count_late_keys_to_retune(Retuning *t)
 {
 	Relation	index = t->rebuild.scan.index;
 
@@ -409,7 +409,7 @@ count_late_keys(Retuning *t)
 
 /* Are other queries known than when the group was looked at last, or another coder? */
 static bool
-samples_changed(Retuning *t)
+samples_changed_for_retune(Retuning *t)
 {
 	const Rebuild *r = &t->rebuild;
 
@@ -434,14 +434,14 @@ typedef struct Limits
 
 /* A group in VACUUM; true if it was rebuilt. */
 static bool
-vacuum_group(Retuning *t, uint32 group, Limits *limits)
+retune_group_in_vacuum(Retuning *t, uint32 group, Limits *limits)
 {
 	bool		late;
 
-	if (limits->reads == 0 || !read_group(t, group))
+	if (limits->reads == 0 || !read_group_to_retune(t, group))
 		return false;
-	late = has_late_keys(t);
-	if (!late && (limits->unprofitable == 0 || !samples_changed(t)))
+	late = has_late_keys_to_retune(t);
+	if (!late && (limits->unprofitable == 0 || !samples_changed_for_retune(t)))
 		return false;
 	limits->reads--;
 	if (retune_group(t))
@@ -458,7 +458,7 @@ vacuum_group(Retuning *t, uint32 group, Limits *limits)
  * Returns how many were rebuilt.
  */
 static int64
-visit_groups(Retuning *t, Limits *limits)
+visit_groups_to_retune(Retuning *t, Limits *limits)
 {
 	Relation	index = t->rebuild.scan.index;
 	uint32		n = t->ngroups;
@@ -474,8 +474,8 @@ visit_groups(Retuning *t, Limits *limits)
 		rencoder_vacuum_delay_point();
 		rencoder_meta_lock_maintainer(index);
 		if (limits != NULL)
-			count += vacuum_group(t, group, limits);
-		else if (read_group(t, group))
+			count += retune_group_in_vacuum(t, group, limits);
+		else if (read_group_to_retune(t, group))
 			count += retune_group(t);
 		rencoder_meta_unlock_maintainer(index);
 		MemoryContextSwitchTo(old);
@@ -499,8 +499,8 @@ rencoder_retune(Relation index, Relation heap)
 	Retuning	t;
 
 	begin_retuning(&t, index, heap, true, RENCODER_RETUNE_MARGIN);
-	count_late_keys(&t);
-	return visit_groups(&t, NULL);
+	count_late_keys_to_retune(&t);
+	return visit_groups_to_retune(&t, NULL);
 }
 
 int64
@@ -515,7 +515,7 @@ rencoder_retune_some(Relation index, Relation heap)
 										RelationGetNumberOfBlocks(heap)) >= RENC_SLICE_RANGES,
 				   RENCODER_VACUUM_MARGIN);
 	limits.reads = Max(RENCODER_VACUUM_GROUPS, t.ngroups / RENCODER_VACUUM_READ_SHARE);
-	if (late_keys_are_many(index))
-		count_late_keys(&t);
-	return visit_groups(&t, &limits);
+	if (late_keys_want_retuning(index))
+		count_late_keys_to_retune(&t);
+	return visit_groups_to_retune(&t, &limits);
 }

@@ -15,7 +15,8 @@
 
 /* A group whose entry does not speak for all of its ranges; the table has "nranges" of them. */
 static void
-look_at_group_header(Relation index, RencoderEntry entry, uint64 nranges, RencoderAlikeGroups *s)
+look_at_run_group_header(Relation index, RencoderEntry entry, uint64 nranges,
+						 RencoderAlikeGroups *s)
 {
 	Buffer		buf = rencoder_group_read_header(index, entry->header, s->first, 0, BUFFER_LOCK_SHARE);
 	const RencoderHeaderData *header = rencoder_page_header(BufferGetPage(buf), s->first);
@@ -39,7 +40,7 @@ look_at_group_header(Relation index, RencoderEntry entry, uint64 nranges, Rencod
 
 /* Is there a column whose keys are not made by its newest coder? */
 static bool
-is_of_old_coder(const RencoderMeta *meta, RencoderEntry entry, const uint32 *newest)
+run_group_is_of_old_coder(const RencoderMeta *meta, RencoderEntry entry, const uint32 *newest)
 {
 	for (int col = 0; col < meta->natts; col++)
 	{
@@ -51,8 +52,8 @@ is_of_old_coder(const RencoderMeta *meta, RencoderEntry entry, const uint32 *new
 
 /* What is to be known of a group, as if no other were like it. */
 static RencoderAlikeGroups
-look_at_group(Relation index, const RencoderMeta *meta, RencoderEntry entry, uint32 number,
-			  uint64 nranges, const uint32 *newest)
+look_at_run_group(Relation index, const RencoderMeta *meta, RencoderEntry entry, uint32 number,
+				  uint64 nranges, const uint32 *newest)
 {
 	uint64		before = (uint64) number * RENC_GROUP_RANGES;
 	RencoderAlikeGroups s = {.first = number,.n = 1,.kind = RENCODER_GROUPS_OTHER,
@@ -67,7 +68,7 @@ look_at_group(Relation index, const RencoderMeta *meta, RencoderEntry entry, uin
 		return s;
 	}
 	s.cut = entry->cut;
-	s.old_coder = is_of_old_coder(meta, entry, newest);
+	s.old_coder = run_group_is_of_old_coder(meta, entry, newest);
 	s.nulls = (entry->flags & RENCODER_ENTRY_NULLS) != 0;
 	if (entry->flags & RENCODER_ENTRY_COVERED)
 		s.kind = RENCODER_GROUPS_COVERED;
@@ -77,13 +78,13 @@ look_at_group(Relation index, const RencoderMeta *meta, RencoderEntry entry, uin
 		s.filtered = true;
 	}
 	else
-		look_at_group_header(index, entry, nranges, &s);
+		look_at_run_group_header(index, entry, nranges, &s);
 	return s;
 }
 
 /* Adds a group, to the last ones if it is like them. */
 static void
-add_group(RencoderRunGroups *groups, const RencoderAlikeGroups *s)
+add_run_group(RencoderRunGroups *groups, const RencoderAlikeGroups *s)
 {
 	RencoderAlikeGroups *last = groups->n > 0 ? &groups->alike[groups->n - 1] : NULL;
 
@@ -133,8 +134,8 @@ rencoder_run_groups_look(Relation index, uint64 nranges, RencoderRunGroups *grou
 				rencoder_page_copy(index, blkno, RENCODER_PAGE_DIRECTORY);
 		}
 		memcpy(entry, rencoder_directory_entry(payload, &meta, group), meta.entry_size);
-		s = look_at_group(index, &meta, entry, group, nranges, newest);
-		add_group(groups, &s);
+		s = look_at_run_group(index, &meta, entry, group, nranges, newest);
+		add_run_group(groups, &s);
 	}
 	if (payload != NULL)
 		pfree(payload);
@@ -169,8 +170,8 @@ rencoder_run_groups_count_pages(Relation index, uint64 *base, uint64 *delta)
  * group.
  */
 static void
-clear_flushing(Relation index, const RencoderMeta *meta, const RencoderAlikeGroups *s,
-			   const RencoderRunEntry *run)
+clear_flushing_run_groups(Relation index, const RencoderMeta *meta, const RencoderAlikeGroups *s,
+						  const RencoderRunEntry *run)
 {
 	uint32		first = Max(s->first, run->first_group);
 	uint32		end = Min(s->first + s->n, run->first_group + run->ngroups);
@@ -200,7 +201,7 @@ is_named(const RencoderRunGroups *groups, uint32 run)
 
 /* The least cut of groups from "first" to before "end". */
 static uint64
-least_cut(const RencoderRunGroups *groups, uint64 first, uint64 end)
+least_run_group_cut(const RencoderRunGroups *groups, uint64 first, uint64 end)
 {
 	uint64		least = PG_UINT64_MAX;
 
@@ -220,7 +221,7 @@ least_cut(const RencoderRunGroups *groups, uint64 first, uint64 end)
  * the same is true (INV-13).
  */
 static void
-drop_needless(Relation index, const RencoderRunGroups *groups, const RencoderRuns *runs)
+clean_up_needless_runs(Relation index, const RencoderRunGroups *groups, const RencoderRuns *runs)
 {
 	uint32		dropped[RENCODER_MAX_RUNS];
 	int			n = 0;
@@ -232,11 +233,12 @@ drop_needless(Relation index, const RencoderRunGroups *groups, const RencoderRun
 
 		if (run->state == RENCODER_RUN_LIVE &&
 			(run->kind == RENCODER_RUN_BASE ? !is_named(groups, run->number) :
-			 run->upto <= least_cut(groups, run->first_group, (uint64) run->first_group + run->ngroups)))
+			 run->upto <= least_run_group_cut(groups, run->first_group,
+											  (uint64) run->first_group + run->ngroups)))
 			dropped[n++] = run->number;
 	}
 	if (runs->pending.first != RENCODER_NO_BLOCK)
-		upto = Min(least_cut(groups, 0, PG_UINT64_MAX), runs->pending.last_number - 1);
+		upto = Min(least_run_group_cut(groups, 0, PG_UINT64_MAX), runs->pending.last_number - 1);
 	if (upto < runs->pending.first_number)
 		upto = 0;
 	if (n > 0 || upto > 0)
@@ -257,9 +259,9 @@ rencoder_run_groups_clean_up(Relation index)
 	for (int i = 0; i < groups.n; i++)
 	{
 		for (uint32 j = 0; j < runs.list.n; j++)
-			clear_flushing(index, &meta, &groups.alike[i], &runs.list.entry[j]);
+			clear_flushing_run_groups(index, &meta, &groups.alike[i], &runs.list.entry[j]);
 	}
-	drop_needless(index, &groups, &runs);
+	clean_up_needless_runs(index, &groups, &runs);
 	rencoder_run_list_free(index, 0);
 	rencoder_covered_spans_make(index, true);
 	pfree(groups.alike);

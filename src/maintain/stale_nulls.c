@@ -30,8 +30,8 @@ typedef struct NullPage
 } NullPage;
 
 static void
-look_for_null(Relation index, ItemPointer tid, Datum *values, bool *isnull,
-			  bool tupleIsAlive, void *state)
+look_for_stale_null(Relation index, ItemPointer tid, Datum *values, bool *isnull,
+					bool tupleIsAlive, void *state)
 {
 	NullPage   *page = (NullPage *) state;
 
@@ -40,7 +40,8 @@ look_for_null(Relation index, ItemPointer tid, Datum *values, bool *isnull,
 
 /* Do most of the pages that a flag of the column stands for have no null? */
 static bool
-is_stale(Relation index, Relation heap, IndexInfo *indexInfo, const RencoderGroupCopy *copy, int col)
+is_null_flag_stale(Relation index, Relation heap, IndexInfo *indexInfo,
+				   const RencoderGroupCopy *copy, int col)
 {
 	uint32		pages_per_range = rencoder_meta_get(index)->pages_per_range;
 	uint64		first = (uint64) copy->group * RENC_GROUP_RANGES * pages_per_range;
@@ -66,7 +67,7 @@ is_stale(Relation index, Relation heap, IndexInfo *indexInfo, const RencoderGrou
 			if (block >= nblocks)
 				continue;
 			(void) rencoder_heap_read(heap, index, indexInfo, true, (BlockNumber) block, 1,
-									  look_for_null, &page);
+									  look_for_stale_null, &page);
 			looked_at++;
 			stale += !page.has_null;
 		}
@@ -76,7 +77,7 @@ is_stale(Relation index, Relation heap, IndexInfo *indexInfo, const RencoderGrou
 
 /* The groups that name a run and have such flags, palloc'd. */
 static uint32 *
-flagged_groups(Relation index, uint32 *n)
+groups_with_null_flags(Relation index, uint32 *n)
 {
 	RencoderRunGroups groups;
 	uint32	   *group;
@@ -106,7 +107,7 @@ rencoder_stale_nulls_find(Relation index, Relation heap, uint32 most, uint32 *fi
 	IndexInfo  *indexInfo = BuildIndexInfo(index);
 	RencoderGroupCopy *copy = rencoder_group_copy_create(&meta);
 	uint32		nflagged;
-	uint32	   *flagged = flagged_groups(index, &nflagged);
+	uint32	   *flagged = groups_with_null_flags(index, &nflagged);
 	uint32		step = (nflagged + MAX_GROUPS - 1) / MAX_GROUPS;
 	uint32		end = 0;
 	uint32		n = 0;
@@ -122,7 +123,7 @@ rencoder_stale_nulls_find(Relation index, Relation heap, uint32 most, uint32 *fi
 		if (rencoder_group_copy_read(index, &meta, flagged[i], copy))
 		{
 			for (int col = 0; col < meta.natts && !stale; col++)
-				stale = is_stale(index, heap, indexInfo, copy, col);
+				stale = is_null_flag_stale(index, heap, indexInfo, copy, col);
 		}
 		if (!stale && n > 0)
 			break;

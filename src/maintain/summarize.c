@@ -51,7 +51,7 @@ typedef struct RencoderSummarizing
 
 /* Slot of the group that the collector's first one is. */
 static int
-first_slot(const RencoderSummarizing *s)
+first_summarized_slot(const RencoderSummarizing *s)
 {
 	return s->whole ? 0 : s->slice * RENC_SLICE_RANGES;
 }
@@ -61,7 +61,7 @@ first_slot(const RencoderSummarizing *s)
  * then the column may still get another one.
  */
 static void
-load_coders(RencoderSummarizing *s)
+load_summary_coders(RencoderSummarizing *s)
 {
 	RencoderHeaderData copy;
 
@@ -83,23 +83,23 @@ load_coders(RencoderSummarizing *s)
 }
 
 static bool
-training_is_due(const RencoderSummarizing *s)
+training_for_summary_is_due(const RencoderSummarizing *s)
 {
 	return rencoder_columns_train_is_due(s->scan.heap, s->scan.index, RENCODER_GROWTH_OF_NEW);
 }
 
 static void
-train_coders(RencoderSummarizing *s)
+train_summary_coders(RencoderSummarizing *s)
 {
 	RencoderColumnCoders trained;
 
 	rencoder_columns_train(s->scan.heap, s->scan.index, s->scan.indexInfo, true,
-						   training_is_due(s), &trained);
+						   training_for_summary_is_due(s), &trained);
 }
 
 /* Did the scan find values of a column that should have a coder, and can get one? */
 static bool
-lacks_coder(const RencoderSummarizing *s, int nslots)
+summary_lacks_coder(const RencoderSummarizing *s, int nslots)
 {
 	for (int col = 0; col < s->scan.meta.natts; col++)
 	{
@@ -120,23 +120,23 @@ lacks_coder(const RencoderSummarizing *s, int nslots)
  * coder and has none have one trained, of the table as it is by now, and are read again.
  */
 static bool
-scan_ranges(RencoderSummarizing *s, uint64 first, int nslots,
-			renc_mask todo, Size max_size)
+scan_summarized_ranges(RencoderSummarizing *s, uint64 first, int nslots,
+					   renc_mask todo, Size max_size)
 {
-	load_coders(s);
+	load_summary_coders(s);
 	if (!rencoder_range_scan(&s->scan, first, nslots, todo, max_size, &s->horizon))
 		return false;
-	if (s->trained || !lacks_coder(s, nslots))
+	if (s->trained || !summary_lacks_coder(s, nslots))
 		return true;
 	s->trained = true;
-	train_coders(s);
-	load_coders(s);
+	train_summary_coders(s);
+	load_summary_coders(s);
 	return rencoder_range_scan(&s->scan, first, nslots, todo, max_size, &s->horizon);
 }
 
 /* The header of a column of the group before; false if there is none. */
 static bool
-read_previous(const RencoderSummarizing *s, int col, RencoderHeader header)
+read_previous_summary(const RencoderSummarizing *s, int col, RencoderHeader header)
 {
 	RencoderGroup previous;
 
@@ -153,7 +153,7 @@ read_previous(const RencoderSummarizing *s, int col, RencoderHeader header)
  * for, if it has any.
  */
 static double
-min_capacity_of_new(const RencoderSummarizing *s, int col)
+min_capacity_of_summary(const RencoderSummarizing *s, int col)
 {
 	uint64		end = s->scan.first + RENC_SLICE_RANGES;
 	bool		full = s->whole ||
@@ -162,7 +162,7 @@ min_capacity_of_new(const RencoderSummarizing *s, int col)
 
 	if (full && s->scan.collector->column[col].nkeys > 0)
 		return 0;
-	if (read_previous(s, col, &previous) && rencoder_is_configured(&previous.config))
+	if (read_previous_summary(s, col, &previous) && rencoder_is_configured(&previous.config))
 		return previous.config.capacity;
 	return s->whole ? 0 : rencoder_range_scan_full_keys(&s->scan, col);
 }
@@ -171,7 +171,7 @@ min_capacity_of_new(const RencoderSummarizing *s, int col)
  * A designer whose search goes on from where it ended for the group before, in the present context.
  */
 static RencoderDesigner *
-begin_design(const RencoderSummarizing *s)
+begin_summary_design(const RencoderSummarizing *s)
 {
 	uint64		nranges = rencoder_range_count(&s->scan.meta, RelationGetNumberOfBlocks(s->scan.heap));
 	uint64		end = (s->group.number + (uint64) 1) * RENC_GROUP_RANGES;
@@ -181,7 +181,7 @@ begin_design(const RencoderSummarizing *s)
 
 	for (int col = 0; col < s->scan.meta.natts; col++)
 	{
-		if (read_previous(s, col, &previous) &&
+		if (read_previous_summary(s, col, &previous) &&
 			previous.config.coder == s->scan.coders.generation[col])
 			rencoder_designer_resume(designer, col, &previous.config,
 									 previous.sample_stamp);
@@ -194,25 +194,27 @@ begin_design(const RencoderSummarizing *s)
  * costs is in proportion to the groups of a designer, as in a build.
  */
 static void
-plan_column(RencoderSummarizing *s, int col, RencoderHeader copy)
+plan_summary_column(RencoderSummarizing *s, int col, RencoderHeader copy)
 {
 	MemoryContext old = MemoryContextSwitchTo(s->context);
 
 	if (s->designer == NULL)
-		s->designer = begin_design(s);
+		s->designer = begin_summary_design(s);
 	MemoryContextSwitchTo(old);
-	copy->best_fpr = rencoder_design_column(s->designer, s->scan.collector, col, min_capacity_of_new(s, col),
-											&copy->config);
+	copy->best_fpr = rencoder_design_column(s->designer, s->scan.collector, col,
+											min_capacity_of_summary(s, col), &copy->config);
 	copy->predicted_fpr = copy->best_fpr;
 	copy->sample_stamp = rencoder_designer_stamp(s->designer, col, copy->config.coder);
 }
 
 /* Puts what was learnt of a range into the header and the entry's bounds. */
 static void
-publish_range(const RencoderSummarizing *s, int col, RencoderHeader header, RencoderEntry entry,
-			  const RencoderHeaderData *copy, renc_mask always, int slot)
+publish_summarized_range(const RencoderSummarizing *s, int col, RencoderHeader header,
+						 RencoderEntry entry,
+						 const RencoderHeaderData *copy, renc_mask always, int slot)
 {
-	const RencoderRangeSummary *r = &s->scan.collector->column[col].range[slot - first_slot(s)];
+	const RencoderRangeSummary *r = &s->scan.collector->column[col].range[slot -
+																		  first_summarized_slot(s)];
 
 	rencoder_reading_add_range(header, entry, slot, r);
 	header->distinct[slot] = r->distinct;
@@ -226,8 +228,8 @@ publish_range(const RencoderSummarizing *s, int col, RencoderHeader header, Renc
  * Links a column's storage, as "copy" says, and publishes its ranges; of the first also the states.
  */
 static void
-publish_column(RencoderSummarizing *s, int col, const RencoderHeaderData *copy,
-			   renc_mask always)
+publish_summary_column(RencoderSummarizing *s, int col, const RencoderHeaderData *copy,
+					   renc_mask always)
 {
 	RencoderGroupEdit edit;
 	RencoderEntry entry;
@@ -242,7 +244,7 @@ publish_column(RencoderSummarizing *s, int col, const RencoderHeaderData *copy,
 	header->sample_stamp = copy->sample_stamp;
 	header->matrix = entry->column[col].matrix = copy->matrix;
 	renc_mask_each(slot, s->todo)
-		publish_range(s, col, header, entry, copy, always, slot);
+		publish_summarized_range(s, col, header, entry, copy, always, slot);
 	rencoder_group_mark(entry, header);
 	if (col == 0)
 	{
@@ -254,11 +256,11 @@ publish_column(RencoderSummarizing *s, int col, const RencoderHeaderData *copy,
 
 /* The keys of the ranges that were read; returns those that do not fit, as ranges of the group. */
 static renc_mask
-keys_of_ranges(const RencoderSummarizing *s, int col, const RencoderConfig *config,
-			   renc_keys *ranges)
+keys_of_summary(const RencoderSummarizing *s, int col, const RencoderConfig *config,
+				renc_keys *ranges)
 {
 	renc_mask	always = rencoder_filter_keys(config, s->scan.collector, col, renc_mask_all(),
-											  ranges + first_slot(s));
+											  ranges + first_summarized_slot(s));
 
 	return s->whole ? always : renc_mask_from_slice(always, s->slice);
 }
@@ -268,10 +270,10 @@ keys_of_ranges(const RencoderSummarizing *s, int col, const RencoderConfig *conf
  * it is linked nothing may be cancelled: its pages would be lost.
  */
 static void
-write_column(RencoderSummarizing *s, int col, RencoderHeader copy)
+write_summary_column(RencoderSummarizing *s, int col, RencoderHeader copy)
 {
 	renc_keys	ranges[RENC_GROUP_RANGES] = {{NULL, 0}};
-	renc_mask	always = keys_of_ranges(s, col, &copy->config, ranges);
+	renc_mask	always = keys_of_summary(s, col, &copy->config, ranges);
 	RencoderSlab slab;
 
 	HOLD_INTERRUPTS();
@@ -287,13 +289,13 @@ write_column(RencoderSummarizing *s, int col, RencoderHeader copy)
 		rencoder_filter_check_extent(&slab);
 		rencoder_filter_add_keys(&slab, ranges);
 	}
-	publish_column(s, col, copy, always);
+	publish_summary_column(s, col, copy, always);
 	RESUME_INTERRUPTS();
 }
 
 /* Copies a column's matrix to one that has room for the slice, if it has none. */
 static void
-make_matrix_room(const RencoderSummarizing *s, int col)
+make_summary_matrix_room(const RencoderSummarizing *s, int col)
 {
 	RencoderHeaderData copy;
 	RencoderConfig config;
@@ -331,7 +333,7 @@ make_matrix_room(const RencoderSummarizing *s, int col)
  * header.
  */
 static bool
-wants_storage(const RencoderSummarizing *s, int col)
+summary_wants_storage(const RencoderSummarizing *s, int col)
 {
 	return s->completes || s->scan.collector->column[col].nkeys > 0;
 }
@@ -344,22 +346,22 @@ summarize_column(RencoderSummarizing *s, int col)
 	const char *fault;
 
 	rencoder_group_copy_header(&s->group, col, &copy);
-	if (!rencoder_is_configured(&copy.config) && !wants_storage(s, col))
+	if (!rencoder_is_configured(&copy.config) && !summary_wants_storage(s, col))
 	{
-		publish_column(s, col, &copy, renc_mask_none());
+		publish_summary_column(s, col, &copy, renc_mask_none());
 		return;
 	}
 	if (!rencoder_is_configured(&copy.config))
 	{
 		copy.config.coder = s->scan.coders.generation[col];
-		plan_column(s, col, &copy);
+		plan_summary_column(s, col, &copy);
 		copy.config.width = s->whole || s->group.number > 0 ? RENC_MATRIX_WIDTH :
 			rencoder_filter_width(s->slice);
 	}
 	fault = rencoder_filter_config_fault(&copy.config);
 	if (fault != NULL)
 		rencoder_page_corrupted(s->scan.index, s->group.header + col, fault);
-	write_column(s, col, &copy);
+	write_summary_column(s, col, &copy);
 }
 
 /*
@@ -368,15 +370,15 @@ summarize_column(RencoderSummarizing *s, int col)
 static bool
 summarize_todo(RencoderSummarizing *s, Size max_size)
 {
-	int			first = first_slot(s);
+	int			first = first_summarized_slot(s);
 
 	s->cut = rencoder_pending_last_closed(s->scan.index);
 	rencoder_reading_clear_filters(&s->group, s->todo);
 	(void) rencoder_reading_begin(&s->group, s->todo, false, 0, 0);
-	if (!scan_ranges(s, (uint64) s->group.number * RENC_GROUP_RANGES + first,
-					 s->whole ? RENC_GROUP_RANGES : RENC_SLICE_RANGES,
-					 s->whole ? s->todo : renc_mask_to_slice(s->todo, s->slice),
-					 max_size))
+	if (!scan_summarized_ranges(s, (uint64) s->group.number * RENC_GROUP_RANGES + first,
+								s->whole ? RENC_GROUP_RANGES : RENC_SLICE_RANGES,
+								s->whole ? s->todo : renc_mask_to_slice(s->todo, s->slice),
+								max_size))
 		return false;
 
 	/* The first column comes last: its record sets the states. */
@@ -399,7 +401,7 @@ summarize_slice(RencoderSummarizing *s, renc_mask wanted)
 	s->completes = renc_mask_within(renc_mask_all(),
 									renc_mask_or(s->todo, rencoder_set_get(copy.summarized)));
 	for (int col = 0; col < s->scan.meta.natts; col++)
-		make_matrix_room(s, col);
+		make_summary_matrix_room(s, col);
 	(void) summarize_todo(s, 0);
 	return renc_mask_count(s->todo);
 }
@@ -459,9 +461,9 @@ summarize_group(RencoderSummarizing *s, uint64 first, uint64 last)
 	rencoder_reading_group(&s->group, s->scan.index, &s->scan.meta, s->group.number);
 	rencoder_group_copy_header(&s->group, 0, &copy);
 	s->names_run = copy.run != 0;
-	load_coders(s);
-	if (s->untouched && training_is_due(s))
-		train_coders(s);
+	load_summary_coders(s);
+	if (s->untouched && training_for_summary_is_due(s))
+		train_summary_coders(s);
 	if (last - first + 1 == RENC_GROUP_RANGES)
 		count += summarize_whole(s);
 	count += summarize_slices(s, first, last);

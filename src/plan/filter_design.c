@@ -98,17 +98,17 @@ rencoder_designer_resume(RencoderDesigner *designer, int col, const RencoderConf
 
 /* Are the keys of a column of the collector in Z-order? */
 static bool
-is_boxed(const RencoderDesigner *designer, int col)
+design_is_boxed(const RencoderDesigner *designer, int col)
 {
 	return designer->boxed[designer->first_column + col];
 }
 
 /* The known queries of a column, read if they are not here already. */
 static RencoderKnownQueries *
-load_queries(RencoderDesigner *designer, int col, uint32 generation)
+load_design_queries(RencoderDesigner *designer, int col, uint32 generation)
 {
 	rencoder_known_queries_load(&designer->queries[col], designer->index,
-								designer->first_column + col, is_boxed(designer, col),
+								designer->first_column + col, design_is_boxed(designer, col),
 								generation, designer->context);
 	return &designer->queries[col];
 }
@@ -116,7 +116,7 @@ load_queries(RencoderDesigner *designer, int col, uint32 generation)
 uint64
 rencoder_designer_stamp(RencoderDesigner *designer, int col, uint32 coder)
 {
-	return load_queries(designer, col, coder)->stamp;
+	return load_design_queries(designer, col, coder)->stamp;
 }
 
 /*
@@ -135,7 +135,7 @@ typedef struct ColumnKeys
 } ColumnKeys;
 
 static void
-gather_keys(const RencoderCollector *c, int col, ColumnKeys *k)
+gather_design_keys(const RencoderCollector *c, int col, ColumnKeys *k)
 {
 	static uint64 near[KEYS_OF_NONE];
 
@@ -164,9 +164,10 @@ gather_keys(const RencoderCollector *c, int col, ColumnKeys *k)
 
 /* The part of the weight of all samples that real queries have. */
 static double
-share_of_real(const RencoderDesigner *designer, int col, const RencoderKnownQueries *q)
+design_share_of_real(const RencoderDesigner *designer, int col, const RencoderKnownQueries *q)
 {
-	return Min(1.0, (double) q->nreal / (is_boxed(designer, col) ? ENOUGH_BOXES : ENOUGH_QUERIES));
+	return Min(1.0, (double) q->nreal /
+			   (design_is_boxed(designer, col) ? ENOUGH_BOXES : ENOUGH_QUERIES));
 }
 
 /*
@@ -174,8 +175,8 @@ share_of_real(const RencoderDesigner *designer, int col, const RencoderKnownQuer
  * default ones, or intervals between the group's own values, or boxes around them.
  */
 static int
-choose_samples(RencoderDesigner *designer, int col, const RencoderKnownQueries *q,
-			   const ColumnKeys *k, double share, int own)
+choose_design_samples(RencoderDesigner *designer, int col, const RencoderKnownQueries *q,
+					  const ColumnKeys *k, double share, int own)
 {
 	int			n = Min(q->nreal, MOST_ASKED);
 
@@ -189,7 +190,7 @@ choose_samples(RencoderDesigner *designer, int col, const RencoderKnownQueries *
 		memcpy(designer->sample + n, q->sample + q->nreal, own * sizeof(renc_sample));
 		return n + own;
 	}
-	if (is_boxed(designer, col))
+	if (design_is_boxed(designer, col))
 		return n + renc_own_samples_make_boxes(k->ranges, k->n, designer->table_ranges, OWN_SAMPLE_SEED,
 											   designer->box, designer->sample + n, own);
 	return n + renc_own_samples_make(k->ranges, k->n, designer->table_ranges, OWN_SAMPLE_SEED,
@@ -201,7 +202,7 @@ static void
 design_by_rule(const RencoderDesigner *designer, int col, const ColumnKeys *k,
 			   renc_shape *shape)
 {
-	if (is_boxed(designer, col))
+	if (design_is_boxed(designer, col))
 		renc_rule_shape_areal(k->ranges, k->n, designer->bits_per_key, shape);
 	else
 		renc_rule_shape(k->ranges, k->n, designer->bits_per_key, shape);
@@ -209,7 +210,7 @@ design_by_rule(const RencoderDesigner *designer, int col, const ColumnKeys *k,
 
 /* Memory for a trial and for samples. */
 static void
-make_room(RencoderDesigner *designer, const renc_trial_input *in)
+make_room_for_design(RencoderDesigner *designer, const renc_trial_input *in)
 {
 	MemoryContext old = MemoryContextSwitchTo(designer->context);
 	Size		size = renc_trial_size(in);
@@ -226,8 +227,8 @@ make_room(RencoderDesigner *designer, const renc_trial_input *in)
 
 /* What work a search may take; 0: the rule is to choose.  "first": there is no shape yet. */
 static double
-allowed_work(const RencoderDesigner *designer, int col, const ColumnKeys *k, bool first,
-			 const RencoderKnownQueries *q)
+allowed_design_work(const RencoderDesigner *designer, int col, const ColumnKeys *k, bool first,
+					const RencoderKnownQueries *q)
 {
 	double		keys = first ? (double) k->total / k->n * designer->table_ranges : k->total;
 	double		work = Min(WORK_A_KEY * Max(keys, k->total), MOST_WORK);
@@ -238,15 +239,15 @@ allowed_work(const RencoderDesigner *designer, int col, const ColumnKeys *k, boo
 		return ASKED_WORK;
 	if (q->n > 0)
 		return MANY_SAMPLES_WORK;
-	if (k->total < (is_boxed(designer, col) ? MIN_BOXED_KEYS : MIN_TRIED_KEYS))
+	if (k->total < (design_is_boxed(designer, col) ? MIN_BOXED_KEYS : MIN_TRIED_KEYS))
 		return 0;
-	return Max(work, is_boxed(designer, col) ? LEAST_BOXED_WORK : LEAST_WORK);
+	return Max(work, design_is_boxed(designer, col) ? LEAST_BOXED_WORK : LEAST_WORK);
 }
 
 /* Prepares trials for a group; returns what work they may take, 0 if the rule is to choose. */
 static double
-prepare_trial(RencoderDesigner *designer, int col, const ColumnKeys *k, const RencoderConfig *config,
-			  bool first, renc_trial_input *in)
+prepare_design_trial(RencoderDesigner *designer, int col, const ColumnKeys *k,
+					 const RencoderConfig *config, bool first, renc_trial_input *in)
 {
 	RencoderKnownQueries *q;
 	double		share;
@@ -254,9 +255,9 @@ prepare_trial(RencoderDesigner *designer, int col, const ColumnKeys *k, const Re
 
 	if (k->total == 0)
 		return 0;
-	q = load_queries(designer, col, config->coder);
-	share = share_of_real(designer, col, q);
-	work = allowed_work(designer, col, k, first, q);
+	q = load_design_queries(designer, col, config->coder);
+	share = design_share_of_real(designer, col, q);
+	work = allowed_design_work(designer, col, k, first, q);
 	if (work == 0)
 		return 0;
 	if (designer->sample == NULL)
@@ -276,12 +277,13 @@ prepare_trial(RencoderDesigner *designer, int col, const ColumnKeys *k, const Re
 	in->pages_per_range = designer->pages_per_range;
 	in->window_cost = WINDOW_COST;
 	in->sample = designer->sample;
-	in->areal = is_boxed(designer, col);
-	in->nsamples = choose_samples(designer, col, q, k, share,
-								  in->areal && work < MANY_SAMPLES_WORK ? FEW_BOXES : MANY_SAMPLES);
+	in->areal = design_is_boxed(designer, col);
+	in->nsamples = choose_design_samples(designer, col, q, k, share,
+										 in->areal && work < MANY_SAMPLES_WORK ? FEW_BOXES :
+										 MANY_SAMPLES);
 	in->asked_share = share;
 	in->max_kw = share > 0 ? RENC_SEARCH_ASKED_KW : RENC_SEARCH_KW;
-	make_room(designer, in);
+	make_room_for_design(designer, in);
 	return work;
 }
 
@@ -299,7 +301,7 @@ design_size(const RencoderDesigner *designer, ColumnKeys *k, double min_capacity
 
 /* Do two shapes differ by no more than those of two groups with the same kind of keys do? */
 static bool
-are_alike(const renc_shape *a, const renc_shape *b)
+designs_are_alike(const renc_shape *a, const renc_shape *b)
 {
 	if (a->nstages != b->nstages)
 		return false;
@@ -323,12 +325,12 @@ rencoder_design_column(RencoderDesigner *designer, const RencoderCollector *c, i
 	renc_choice choice;
 	double		work;
 
-	gather_keys(c, col, &k);
+	gather_design_keys(c, col, &k);
 	design_size(designer, &k, min_capacity, config);
 	design_by_rule(designer, col, &k, &rule);
-	if (!found->known || !found->tried || !are_alike(&rule, &found->rule))
+	if (!found->known || !found->tried || !designs_are_alike(&rule, &found->rule))
 	{
-		work = prepare_trial(designer, col, &k, config, !found->known, &in);
+		work = prepare_design_trial(designer, col, &k, config, !found->known, &in);
 		if (work == 0 || !renc_shape_search(designer->trial, &in, &rule,
 											found->known ? &found->shape : NULL, work, &choice))
 		{
@@ -360,11 +362,11 @@ rencoder_design_again(RencoderDesigner *designer, const RencoderCollector *c, in
 
 	config->coder = present->coder;
 	now->fpr = now->cost = best->fpr = best->cost = -1;
-	gather_keys(c, col, &k);
+	gather_design_keys(c, col, &k);
 	design_size(designer, &k, min_capacity, config);
 	design_by_rule(designer, col, &k, &rule);
 	shape = rule;
-	work = prepare_trial(designer, col, &k, config, true, &in);
+	work = prepare_design_trial(designer, col, &k, config, true, &in);
 	if (work > 0)
 	{
 		bool		filter = rencoder_is_configured(present) &&
@@ -376,7 +378,7 @@ rencoder_design_again(RencoderDesigner *designer, const RencoderCollector *c, in
 		 */
 		if (filter)
 			in.nwindows = present->nwindows;
-		make_room(designer, &in);
+		make_room_for_design(designer, &in);
 		if (renc_shape_search(designer->trial, &in, &rule, &shape, work, &choice))
 		{
 			renc_choice more = choice;

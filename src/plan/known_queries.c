@@ -12,7 +12,7 @@
 
 /* What a sample asks for. */
 static void
-take_sample(const RencoderSample *from, renc_sample *to)
+take_known_query(const RencoderSample *from, renc_sample *to)
 {
 	to->lo = from->lo;
 	to->hi = from->hi;
@@ -79,7 +79,7 @@ rencoder_known_queries_load(RencoderKnownQueries *q, Relation index, int col,
 			if (samples[i].kind != kind ||
 				(samples[i].source == RENCODER_SAMPLE_DEFAULT) != (pass == 1))
 				continue;
-			take_sample(&samples[i], &q->sample[q->n++]);
+			take_known_query(&samples[i], &q->sample[q->n++]);
 
 			/* Samples have no order: a sum does not depend on it. */
 			if (pass == 0)

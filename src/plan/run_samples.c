@@ -10,7 +10,7 @@
 
 /* Does the encoder want it? */
 static bool
-is_of_use(const RencoderSample *sample)
+run_sample_is_of_use(const RencoderSample *sample)
 {
 	return sample->kind == RENCODER_SAMPLE_INTERVAL && sample->source != RENCODER_SAMPLE_DEFAULT;
 }
@@ -28,7 +28,7 @@ rencoder_run_samples_load(Relation index, int col, uint32 coder)
 	query = palloc(Max(nread, 1) * sizeof(renc_interval));
 	for (int i = 0; i < nread; i++)
 	{
-		if (!is_of_use(&sample[i]))
+		if (!run_sample_is_of_use(&sample[i]))
 			continue;
 		query[n].lo = sample[i].lo;
 		query[n++].hi = sample[i].hi;

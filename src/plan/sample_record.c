@@ -29,7 +29,7 @@ static TimestampTz paused_until = 0;
  * recorded.
  */
 static bool
-is_its_turn(void)
+is_turn_to_record(void)
 {
 	if (rencoder_sample_rate == 0)
 		return false;
@@ -46,7 +46,7 @@ is_its_turn(void)
 }
 
 static void
-record_column(const RencoderQuery *query, int col)
+record_column_sample(const RencoderQuery *query, int col)
 {
 	RencoderSample samples[RENCODER_SAMPLING_INTERVALS];
 	const RencoderKeySet *keys = rencoder_key_newest_set(query, col);
@@ -89,14 +89,14 @@ record_column(const RencoderQuery *query, int col)
 }
 
 static void
-record_columns(void *arg)
+record_column_samples(void *arg)
 {
 	const RencoderQuery *query = (const RencoderQuery *) arg;
 
 	for (int col = 0; col < query->natts; col++)
 	{
 		if (query->column[col].has_keys)
-			record_column(query, col);
+			record_column_sample(query, col);
 	}
 }
 
@@ -108,13 +108,13 @@ record_columns(void *arg)
 void
 rencoder_sample_record_scan(const RencoderQuery *query, double passed)
 {
-	if (!is_its_turn() || !rencoder_may_begin_subtransaction() ||
+	if (!is_turn_to_record() || !rencoder_may_begin_subtransaction() ||
 		pg_prng_double(&pg_global_prng_state) > Max(2 * (1 - passed), LEAST_PROBABILITY) ||
 		(paused_until != 0 && GetCurrentTimestamp() < paused_until))
 		return;
 	paused_until = 0;
-	if (!rencoder_best_effort(record_columns, unconstify(RencoderQuery *, query), query->index,
-							  "record a query sample"))
+	if (!rencoder_best_effort(record_column_samples, unconstify(RencoderQuery *, query),
+							  query->index, "record a query sample"))
 		paused_until = TimestampTzPlusMilliseconds(GetCurrentTimestamp(), PAUSE_AFTER_ERROR_MS);
 }
 

@@ -3,7 +3,7 @@
  *		Finding the heap pages that may hold rows of a query.
  *
  * A scan searches the runs, if there are any, then walks the directory and asks group by
- * group (group_scan.h, which also says whom the snapshot trusts: trusted_ranges()).
+ * group (group_scan.h, which also says whom the snapshot trusts: trusted_group_ranges()).
  *
  * It is a seqlock (INV-7).  Extents may be reused as soon as they are
  * freed, and bits may be cleared in unsummarized ranges; whoever does so bumps
@@ -31,7 +31,7 @@ typedef struct CandidateWalk
 } CandidateWalk;
 
 static void
-emit_group(CandidateWalk *s, uint32 group, const renc_candidates *candidates)
+emit_group_candidates(CandidateWalk *s, uint32 group, const renc_candidates *candidates)
 {
 	uint32		npages = candidates->pages_per_range;
 	uint32		next = 0;
@@ -56,17 +56,17 @@ emit_group(CandidateWalk *s, uint32 group, const renc_candidates *candidates)
 
 /* All ranges of a group. */
 static void
-emit_whole_group(CandidateWalk *s, uint32 group)
+emit_whole_candidate_group(CandidateWalk *s, uint32 group)
 {
 	renc_candidates all =
 		renc_candidates_of_ranges(rencoder_group_scan_existing(&s->groups, group),
 								  s->groups.meta.pages_per_range);
 
-	emit_group(s, group, &all);
+	emit_group_candidates(s, group, &all);
 }
 
 static void
-scan_group(CandidateWalk *s, RencoderEntry entry, uint32 group)
+scan_candidate_group(CandidateWalk *s, RencoderEntry entry, uint32 group)
 {
 	RencoderGroupCandidates found;
 
@@ -81,12 +81,12 @@ scan_group(CandidateWalk *s, RencoderEntry entry, uint32 group)
 		s->counts->unsummarized += renc_mask_count(found.untrusted);
 		s->counts->skipped += renc_mask_count(renc_mask_andnot(existing, ranges));
 	}
-	emit_group(s, group, &found.left);
+	emit_group_candidates(s, group, &found.left);
 }
 
 /* Groups of which nothing is left, to before "end". */
 static void
-count_skipped(CandidateWalk *s, uint32 group, uint32 end)
+count_skipped_candidates(CandidateWalk *s, uint32 group, uint32 end)
 {
 	uint64		ranges = Min(s->groups.nranges, (uint64) end * RENC_GROUP_RANGES) -
 		(uint64) group * RENC_GROUP_RANGES;
@@ -103,7 +103,7 @@ count_skipped(CandidateWalk *s, uint32 group, uint32 end)
  * old_snapshot_threshold a page of the directory that has changed tells an old snapshot so (INV-9).
  */
 static uint32
-skip_spans(CandidateWalk *s, uint32 group, uint32 end)
+skip_spans_in_walk(CandidateWalk *s, uint32 group, uint32 end)
 {
 	const RencoderCoveredSpan *span;
 	uint32		first = group;
@@ -118,7 +118,7 @@ skip_spans(CandidateWalk *s, uint32 group, uint32 end)
 			break;
 		group = (uint32) Min(Min((uint64) span->first + span->n, s->groups.skipped_before), end);
 	}
-	count_skipped(s, first, group);
+	count_skipped_candidates(s, first, group);
 	return group;
 }
 
@@ -127,7 +127,7 @@ skip_spans(CandidateWalk *s, uint32 group, uint32 end)
  * name begins behind some hundred GB of table.)
  */
 static void
-expect_directory(const CandidateWalk *s, uint64 from, uint64 end)
+expect_directory_of_walk(const CandidateWalk *s, uint64 from, uint64 end)
 {
 	uint32		per_page = s->groups.meta.entries_per_page;
 	uint64		ndirectory = (rencoder_group_count(s->groups.nranges) + per_page - 1) / per_page;
@@ -143,7 +143,7 @@ expect_directory(const CandidateWalk *s, uint64 from, uint64 end)
 
 /* Has the headers fetched of groups whose entries stand from "from" to before "end" in a page. */
 static void
-expect_headers(const CandidateWalk *s, char *from, char *end)
+expect_headers_of_walk(const CandidateWalk *s, char *from, char *end)
 {
 	for (char *at = from; at < end; at += s->groups.meta.entry_size)
 		rencoder_group_scan_prefetch(&s->groups, (RencoderEntry) at);
@@ -151,7 +151,7 @@ expect_headers(const CandidateWalk *s, char *from, char *end)
 
 /* Reads a directory page: the payload of a copy, as no lock is held while groups are asked. */
 static char *
-read_directory(CandidateWalk *s, BlockNumber blkno, char *room)
+read_candidate_directory(CandidateWalk *s, BlockNumber blkno, char *room)
 {
 	RencoderGroupScan *groups = &s->groups;
 	Page		page = rencoder_kept_read(&s->copies->pages, groups->index, blkno, RENCODER_PAGE_DIRECTORY,
@@ -167,7 +167,7 @@ read_directory(CandidateWalk *s, BlockNumber blkno, char *room)
  * be sets *fault.
  */
 static void
-scan_groups(CandidateWalk *s, uint64 since, bool whole)
+scan_groups_in_walk(CandidateWalk *s, uint64 since, bool whole)
 {
 	Relation	index = s->groups.index;
 	const RencoderMeta *meta = &s->groups.meta;
@@ -187,7 +187,7 @@ scan_groups(CandidateWalk *s, uint64 since, bool whole)
 								 * is */
 
 		if (since == 0)
-			group = skip_spans(s, group, ngroups);
+			group = skip_spans_in_walk(s, group, ngroups);
 		if (group >= ngroups)
 			break;
 		ahead = (uint64) group / meta->entries_per_page + distance;
@@ -195,8 +195,9 @@ scan_groups(CandidateWalk *s, uint64 since, bool whole)
 		blkno = rencoder_directory_find(index, meta, &s->copies->metadata, group, &s->groups.npages);
 		if (blkno != RENCODER_NO_BLOCK)
 		{
-			at = read_directory(s, blkno, copy.data) + group % meta->entries_per_page * size;
-			expect_directory(s, ahead, ahead + 1);
+			at = read_candidate_directory(s, blkno, copy.data) + group % meta->entries_per_page *
+				size;
+			expect_directory_of_walk(s, ahead, ahead + 1);
 		}
 		expected = since == 0 && distance > 0 && blkno != RENCODER_NO_BLOCK ? at + size : NULL;
 		for (; group < end; group++, at += size)
@@ -211,20 +212,20 @@ scan_groups(CandidateWalk *s, uint64 since, bool whole)
 					/* As many ahead as are on this page. */
 					char	   *upto = at + Min((Size) distance + 1, end - group) * size;
 
-					expect_headers(s, expected, upto);
+					expect_headers_of_walk(s, expected, upto);
 					expected = upto;
 				}
 				if (entry != NULL && rencoder_group_scan_can_skip(&s->groups, entry, group))
-					count_skipped(s, group, group + 1);
+					count_skipped_candidates(s, group, group + 1);
 				else
-					scan_group(s, entry, group);
+					scan_candidate_group(s, entry, group);
 			}
 			else if (entry != NULL && entry->epoch > since)
 			{
 				if (whole)
-					emit_whole_group(s, group);
+					emit_whole_candidate_group(s, group);
 				else
-					scan_group(s, entry, group);
+					scan_candidate_group(s, entry, group);
 			}
 		}
 	}
@@ -232,7 +233,7 @@ scan_groups(CandidateWalk *s, uint64 since, bool whole)
 
 /* Repeats the groups that changed while they were visited. */
 static void
-scan_to_the_end(CandidateWalk *s, RencoderEarlyEnd *early)
+walk_to_the_end(CandidateWalk *s, RencoderEarlyEnd *early)
 {
 	RencoderMetaPageData *metadata = &s->copies->metadata;
 	uint64		start;
@@ -241,11 +242,11 @@ scan_to_the_end(CandidateWalk *s, RencoderEarlyEnd *early)
 	start = metadata->epoch;
 	s->groups.facts = rencoder_scan_facts_begin(s->groups.query, s->copies, s->groups.nblocks,
 												s->groups.snapshot, s->counts == NULL);
-	expect_directory(s, 0, s->groups.prefetch.distance);
+	expect_directory_of_walk(s, 0, s->groups.prefetch.distance);
 	rencoder_group_scan_search_runs(&s->groups, early);
 	if (early != NULL && early->broken_off)
 		return;
-	scan_groups(s, 0, false);
+	scan_groups_in_walk(s, 0, false);
 
 	/* The groups were counted once; repeats only add candidates. */
 	s->counts = NULL;
@@ -265,7 +266,7 @@ scan_to_the_end(CandidateWalk *s, RencoderEarlyEnd *early)
 		rencoder_runs_copy_with_meta(s->groups.index, &s->copies->runs, metadata,
 									 &s->copies->metapage, &s->groups.npages);
 		rencoder_group_scan_search_runs(&s->groups, NULL);
-		scan_groups(s, start, round >= MAX_ROUNDS);
+		scan_groups_in_walk(s, start, round >= MAX_ROUNDS);
 		if (round >= MAX_ROUNDS)
 			return;
 		start = metadata->epoch;
@@ -273,8 +274,9 @@ scan_to_the_end(CandidateWalk *s, RencoderEarlyEnd *early)
 }
 
 static void
-begin_walk(CandidateWalk *s, Relation index, BlockNumber heap_nblocks, RencoderQuery *query,
-		   Snapshot snapshot, RencoderCopies *copies, RencoderCandidateCounts *counts)
+begin_candidate_walk(CandidateWalk *s, Relation index, BlockNumber heap_nblocks,
+					 RencoderQuery *query,
+					 Snapshot snapshot, RencoderCopies *copies, RencoderCandidateCounts *counts)
 {
 	rencoder_group_scan_begin(&s->groups, index, heap_nblocks, query, snapshot, copies);
 	s->copies = copies;
@@ -295,9 +297,10 @@ rencoder_candidates_find(Relation index, BlockNumber heap_nblocks,
 	int64		npages;
 
 	rencoder_copies_init(&none);
-	begin_walk(&s, index, heap_nblocks, query, snapshot, copies != NULL ? copies : &none, counts);
+	begin_candidate_walk(&s, index, heap_nblocks, query, snapshot, copies != NULL ? copies : &none,
+						 counts);
 	s.emit = emit;
-	scan_to_the_end(&s, early);
+	walk_to_the_end(&s, early);
 	rencoder_copies_unpin(s.copies);
 	npages = rencoder_group_scan_finish(&s.groups);
 	if (counts)
@@ -340,7 +343,7 @@ rencoder_candidates_count_sampled(Relation index, BlockNumber heap_nblocks,
 
 	rencoder_copies_init(&none);
 	rencoder_runs_copy_with_meta(index, &none.runs, &none.metadata, NULL, NULL);
-	begin_walk(&s, index, heap_nblocks, query, NULL, &none, counts);
+	begin_candidate_walk(&s, index, heap_nblocks, query, NULL, &none, counts);
 	entry = palloc(s.groups.meta.entry_size);
 	ngroups = rencoder_group_count(s.groups.nranges);
 	n = Min(ngroups, max_groups);
@@ -349,7 +352,7 @@ rencoder_candidates_count_sampled(Relation index, BlockNumber heap_nblocks,
 		uint32		group = (uint32) ((uint64) i * ngroups / n);
 
 		if (copy_sound_entry(&s, group, entry) && entry->run == 0)
-			scan_group(&s, entry, group);
+			scan_candidate_group(&s, entry, group);
 	}
 	counts->index_pages = rencoder_group_scan_finish(&s.groups);
 	pfree(entry);

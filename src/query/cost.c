@@ -48,7 +48,7 @@ all_known(const RencoderCostPath *p)
  * asked for, and no more: shapes are for others.
  */
 static void
-find_known_keys(RencoderCostPath *p, Relation index)
+find_known_keys_for_cost(RencoderCostPath *p, Relation index)
 {
 	for (int col = 0; col < p->index->nkeycolumns && !p->query->empty; col++)
 	{
@@ -72,7 +72,7 @@ find_known_keys(RencoderCostPath *p, Relation index)
 
 /* Asks the index what it can tell: once it is open, all that a plan wants of it. */
 static void
-analyze_index(RencoderCostPath *p)
+analyze_index_for_cost(RencoderCostPath *p)
 {
 	double		heap_pages = p->index->rel->pages;
 	RencoderCostAsked asked[INDEX_MAX_KEYS];
@@ -90,7 +90,7 @@ analyze_index(RencoderCostPath *p)
 	p->query = rencoder_key_make_query(index, p->keys, p->nkeys);
 	p->may_look = rencoder_cost_may_look(p->root, p->index);
 	rencoder_cost_groups_read(index, heap_pages, p->query, p->may_look, &p->info, &runs);
-	find_known_keys(p, index);
+	find_known_keys_for_cost(p, index);
 	known = p->may_look && all_known(p) && p->rival.kind != RENCODER_RIVAL_EXACT;
 	if (p->info.covered > 0)
 		rencoder_cost_runs_read(index, &runs, p->query, known, asked, &p->runs);
@@ -110,7 +110,7 @@ analyze_index(RencoderCostPath *p)
 
 /* The keys that are asked of a column, or NULL if they are not known. */
 static const RencoderKeySet *
-known_keys(const RencoderCostPath *p, int col)
+known_keys_for_cost(const RencoderCostPath *p, int col)
 {
 	static const renc_interval point = {0, 0};
 	static const RencoderKeySet one_key = {.set = {&point, 1}};
@@ -124,7 +124,7 @@ known_keys(const RencoderCostPath *p, int col)
 
 /* pg_statistic's correlation of an index column with the heap's order. */
 static double
-column_correlation(const RencoderCostPath *p, int col)
+column_correlation_for_cost(const RencoderCostPath *p, int col)
 {
 	VariableStatData vardata;
 	AttStatsSlot slot;
@@ -147,7 +147,7 @@ column_correlation(const RencoderCostPath *p, int col)
 
 /* Between "scattered" and "together", as cost_index() does. */
 static double
-interpolate(double scattered, double together, double correlation)
+interpolate_costs(double scattered, double together, double correlation)
 {
 	return scattered + correlation * correlation * (Min(together, scattered) - scattered);
 }
@@ -166,7 +166,7 @@ typedef struct ColumnRate
  * the table that the ranges are of.
  */
 static ColumnRate
-column_rate(RencoderCostPath *p, int col, double reachable, double groups, double share)
+column_rate_for_cost(RencoderCostPath *p, int col, double reachable, double groups, double share)
 {
 	double		rows = rencoder_cost_column_rows(p, col) * share;
 	double		together = ceil(rows / Max(p->index->rel->tuples, 1) * p->info.ranges);
@@ -175,15 +175,16 @@ column_rate(RencoderCostPath *p, int col, double reachable, double groups, doubl
 	double		hit;
 	double		fpr = 0;
 
-	hit = interpolate(reachable * (1 - exp(-rows / reachable)), together,
-					  p->column[col].correlation);
+	hit = interpolate_costs(reachable * (1 - exp(-rows / reachable)), together,
+							p->column[col].correlation);
 	rate.groups = Min(groups,
-					  interpolate(ceil(reachable / RENC_GROUP_RANGES),
-								  ceil(together / RENC_GROUP_RANGES), p->column[col].correlation));
+					  interpolate_costs(ceil(reachable / RENC_GROUP_RANGES),
+										ceil(together / RENC_GROUP_RANGES),
+										p->column[col].correlation));
 	if (p->column[col].keys && !p->column[col].all_keys)
 	{
 		fpr = rencoder_filter_estimate(&p->info.config[col], p->info.bits_per_key,
-									   known_keys(p, col)).fpr;
+									   known_keys_for_cost(p, col)).fpr;
 		fpr = 1 - pow(1 - fpr, p->column[col].elements);
 
 		/*
@@ -204,7 +205,7 @@ column_rate(RencoderCostPath *p, int col, double reachable, double groups, doubl
 
 /* How many times more than the scan keys does the query ask for, its lists being long? */
 static double
-beyond_samples(const RencoderCostPath *p)
+beyond_cost_samples(const RencoderCostPath *p)
 {
 	double		times = 1;
 
@@ -222,10 +223,10 @@ beyond_samples(const RencoderCostPath *p)
  * In a sample without any, the rate is at most about one in its size.
  */
 static double
-correct_by_sample(const RencoderCostPath *p, double reachable, double hit)
+correct_cost_by_sample(const RencoderCostPath *p, double reachable, double hit)
 {
 	const RencoderCostGroups *info = &p->info;
-	double		times = beyond_samples(p);
+	double		times = beyond_cost_samples(p);
 	double		rate;
 
 	if (info->sample_ranges == 0)
@@ -252,7 +253,7 @@ asks_anything(const RencoderCostPath *p)
  * accident.  The run knows better than the statistics, if it was asked.
  */
 static double
-covered_entries(RencoderCostPath *p, int col, double share)
+covered_entries_for_cost(RencoderCostPath *p, int col, double share)
 {
 	const RencoderCostColumn *column = &p->column[col];
 	const RencoderCostRunColumn *run = &p->runs.column[col];
@@ -285,11 +286,11 @@ covered_entries(RencoderCostPath *p, int col, double share)
  * *rows have to be checked.
  */
 static double
-covered_rate(RencoderCostPath *p, int col, double pages, double share, double *rows)
+covered_rate_for_cost(RencoderCostPath *p, int col, double pages, double share, double *rows)
 {
 	const RencoderCostColumn *column = &p->column[col];
 	const RencoderCostRunColumn *run = &p->runs.column[col];
-	double		entries = covered_entries(p, col, share);
+	double		entries = covered_entries_for_cost(p, col, share);
 
 	/* All keys: the most frequent of them may be in each page. */
 	double		places = column->all_keys ? Max(entries, run->rows) : entries;
@@ -313,7 +314,8 @@ covered_rate(RencoderCostPath *p, int col, double pages, double share, double *r
 		return Min(Min(Max(clustered, 0) + run->false_pages, entries) / pages, 1);
 	}
 	scattered = Min(scattered, entries);
-	return Min(interpolate(scattered, together + run->false_pages, column->correlation) / pages, 1);
+	return Min(interpolate_costs(scattered, together + run->false_pages, column->correlation) /
+			   pages, 1);
 }
 
 /*
@@ -347,7 +349,7 @@ estimate_covered(RencoderCostPath *p)
 			continue;
 		if (p->column[col].keys)
 		{
-			hit *= covered_rate(p, col, pages, share, &rows);
+			hit *= covered_rate_for_cost(p, col, pages, share, &rows);
 			in_vain += p->runs.column[col].false_pages;
 			if (p->runs.column[col].near > 0)
 				together = Min(together, p->runs.column[col].near_places /
@@ -366,7 +368,7 @@ estimate_covered(RencoderCostPath *p)
 	 * In a table in the order of the keys the pages lie together, but for
 	 * those in vain.
 	 */
-	places = Min(interpolate(hit, 1 + in_vain, p->correlation), hit * together + in_vain);
+	places = Min(interpolate_costs(hit, 1 + in_vain, p->correlation), hit * together + in_vain);
 	p->heap_pages += Max(hit, 1);
 	p->heap_rows += Min(rows, Max(hit, 1) * rencoder_cost_rows_per_page(p));
 	p->heap_places += Max(places, 1);
@@ -401,11 +403,11 @@ estimate_ranges(RencoderCostPath *p)
 
 		if (p->column[col].quals == NIL)
 			continue;
-		rate = column_rate(p, col, reachable, p->groups, filtered / info->ranges);
+		rate = column_rate_for_cost(p, col, reachable, p->groups, filtered / info->ranges);
 		hit *= rate.pass;
 		p->groups = rate.groups;
 	}
-	hit = correct_by_sample(p, reachable, hit);
+	hit = correct_cost_by_sample(p, reachable, hit);
 	if (reachable > 0 && info->covered == 0)
 		hit = Max(hit, 1);		/* as other index types expect a row at least */
 	p->heap_pages = (hit + info->unsummarized) * info->pages_per_range;
@@ -448,7 +450,7 @@ estimate_index_pages(RencoderCostPath *p)
 		if (column->all_keys)
 			continue;
 		pages = rencoder_filter_estimate(config, p->info.bits_per_key,
-										 known_keys(p, col)).pages * column->elements;
+										 known_keys_for_cost(p, col)).pages * column->elements;
 		if (rencoder_is_configured(config))
 			pages = Min(pages, config->nwindows);
 		per_group += pages;
@@ -502,11 +504,11 @@ rencodercostestimate(PlannerInfo *root, IndexPath *path, double loop_count,
 	for (int col = 0; col < p.index->nkeycolumns; col++)
 	{
 		if (p.column[col].keys)
-			p.column[col].correlation = column_correlation(&p, col);
+			p.column[col].correlation = column_correlation_for_cost(&p, col);
 		p.correlation = Max(p.correlation, fabs(p.column[col].correlation));
 	}
 	rencoder_cost_find_rival(&p);
-	analyze_index(&p);
+	analyze_index_for_cost(&p);
 
 	estimate_ranges(&p);
 	estimate_index_pages(&p);

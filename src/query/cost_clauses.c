@@ -29,7 +29,8 @@
  * such a clause is only rechecked.
  */
 static bool
-add_comparison(RencoderCostPath *p, int col, Node *indexed, Oid opno, int *strategy, Oid *righttype)
+add_comparison_clause(RencoderCostPath *p, int col, Node *indexed, Oid opno, int *strategy,
+					  Oid *righttype)
 {
 	Oid			lefttype;
 
@@ -46,7 +47,7 @@ add_comparison(RencoderCostPath *p, int col, Node *indexed, Oid opno, int *strat
 
 /* Does a comparison bound the keys from one side only? */
 static bool
-is_one_sided(int strategy)
+clause_is_one_sided(int strategy)
 {
 	return (strategy < BTEqualStrategyNumber) || (strategy == BTGreaterEqualStrategyNumber) ||
 		(strategy == BTGreaterStrategyNumber) ||
@@ -54,7 +55,7 @@ is_one_sided(int strategy)
 }
 
 static bool
-is_upper_bound(int strategy)
+clause_is_upper_bound(int strategy)
 {
 	return strategy < BTEqualStrategyNumber || strategy == RENCODER_STRATEGY_PATTERN_LT ||
 		strategy == RENCODER_STRATEGY_PATTERN_LE;
@@ -62,19 +63,19 @@ is_upper_bound(int strategy)
 
 /* Adds "indexcol op value" to the scan keys if the value is known by now. */
 static bool
-add_operator(RencoderCostPath *p, int col, const OpExpr *op)
+add_operator_clause(RencoderCostPath *p, int col, const OpExpr *op)
 {
 	RencoderCostColumn *column = &p->column[col];
 	int			strategy;
 	Oid			righttype;
 	Node	   *value;
 
-	if (!add_comparison(p, col, linitial(op->args), op->opno, &strategy, &righttype))
+	if (!add_comparison_clause(p, col, linitial(op->args), op->opno, &strategy, &righttype))
 		return false;
 	if (strategy != BTEqualStrategyNumber)
 		column->range = true;
-	column->lower |= !is_one_sided(strategy) || !is_upper_bound(strategy);
-	column->upper |= !is_one_sided(strategy) || is_upper_bound(strategy);
+	column->lower |= !clause_is_one_sided(strategy) || !clause_is_upper_bound(strategy);
+	column->upper |= !clause_is_one_sided(strategy) || clause_is_upper_bound(strategy);
 
 	value = estimate_expression_value(p->root, lsecond(op->args));
 	if (!IsA(value, Const))
@@ -92,7 +93,7 @@ add_operator(RencoderCostPath *p, int col, const OpExpr *op)
 
 /* So many values of a list, evenly chosen; sets *elements to how many there are, less nulls. */
 static ArrayType *
-sample_list(ArrayType *list, int *sampled, double *elements)
+sample_clause_list(ArrayType *list, int *sampled, double *elements)
 {
 	Oid			type = ARR_ELEMTYPE(list);
 	int16		typlen;
@@ -128,14 +129,14 @@ add_array_clause(RencoderCostPath *p, int col, const ScalarArrayOpExpr *op)
 	Oid			righttype;
 	Node	   *value;
 
-	if (!add_comparison(p, col, linitial(op->args), op->opno, &strategy, &righttype))
+	if (!add_comparison_clause(p, col, linitial(op->args), op->opno, &strategy, &righttype))
 		return false;
 	value = estimate_expression_value(p->root, lsecond(op->args));
 	if (first && strategy == BTEqualStrategyNumber && IsA(value, Const) &&
 		!((Const *) value)->constisnull)
 	{
-		ArrayType  *sample = sample_list(DatumGetArrayTypeP(((Const *) value)->constvalue),
-										 &column->sampled, &length);
+		ArrayType  *sample = sample_clause_list(DatumGetArrayTypeP(((Const *) value)->constvalue),
+												&column->sampled, &length);
 
 		ScanKeyEntryInitialize(&p->keys[p->nkeys++], SK_SEARCHARRAY, col + 1, strategy, righttype,
 							   op->inputcollid, get_opcode(op->opno), PointerGetDatum(sample));
@@ -154,7 +155,7 @@ static bool
 add_clause(RencoderCostPath *p, int col, Node *clause)
 {
 	if (IsA(clause, OpExpr))
-		return add_operator(p, col, (OpExpr *) clause);
+		return add_operator_clause(p, col, (OpExpr *) clause);
 	if (IsA(clause, ScalarArrayOpExpr))
 		return add_array_clause(p, col, (ScalarArrayOpExpr *) clause);
 	if (IsA(clause, NullTest))
@@ -210,7 +211,7 @@ rencoder_cost_rows(const RencoderCostPath *p, List *quals)
 
 /* Rows of so many values, when nobody knows which. */
 static double
-rows_of_values(const RencoderCostPath *p, Node *key, double values)
+rows_of_clause_values(const RencoderCostPath *p, Node *key, double values)
 {
 	RelOptInfo *rel = p->index->rel;
 	VariableStatData vardata;
@@ -245,7 +246,8 @@ rencoder_cost_column_rows(RencoderCostPath *p, int col)
 	column->rows = rencoder_cost_rows(p, column->quals);
 	if (column->unknown_range && p->rival.kind != RENCODER_RIVAL_EXACT &&
 		(p->path->path.param_info == NULL || (column->lower && column->upper)))
-		column->rows = Min(column->rows, rows_of_values(p, (Node *) column->indexed, TYPICAL_VALUES));
+		column->rows = Min(column->rows,
+						   rows_of_clause_values(p, (Node *) column->indexed, TYPICAL_VALUES));
 	return column->rows;
 }
 

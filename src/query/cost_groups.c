@@ -46,7 +46,7 @@ typedef struct GroupSums
 
 /* May a group with these bounds hold a row of the query? */
 static bool
-entry_meets(RencoderEntry entry, RencoderQuery *query)
+cost_group_meets_query(RencoderEntry entry, RencoderQuery *query)
 {
 	for (int col = 0; col < query->natts; col++)
 	{
@@ -64,8 +64,8 @@ entry_meets(RencoderEntry entry, RencoderQuery *query)
 
 /* Compares the bounds of ranges that are in filters with the query. */
 static void
-compare_bounds(Relation index, RencoderEntry entry, uint32 group, renc_mask filtered,
-			   RencoderQuery *query, RencoderCostGroups *info)
+compare_cost_group_bounds(Relation index, RencoderEntry entry, uint32 group, renc_mask filtered,
+						  RencoderQuery *query, RencoderCostGroups *info)
 {
 	RencoderHeaderData header;
 
@@ -93,8 +93,9 @@ compare_bounds(Relation index, RencoderEntry entry, uint32 group, renc_mask filt
 
 /* A group whose state only its header tells.  If it is not read, all is taken to be done. */
 static void
-look_at_header(Relation index, RencoderEntry entry, uint32 group, double existing, double weight,
-			   RencoderQuery *query, RencoderCostGroups *info, GroupSums *sums)
+look_at_header_for_cost(Relation index, RencoderEntry entry, uint32 group, double existing,
+						double weight,
+						RencoderQuery *query, RencoderCostGroups *info, GroupSums *sums)
 {
 	const char *fault;
 	Buffer		buf = InvalidBuffer;
@@ -121,12 +122,13 @@ look_at_header(Relation index, RencoderEntry entry, uint32 group, double existin
 	filtered = rencoder_header_filtered(header);
 	UnlockReleaseBuffer(buf);
 	if (sums->may_look && !query->empty && !renc_mask_empty(filtered))
-		compare_bounds(index, entry, group, filtered, query, info);
+		compare_cost_group_bounds(index, entry, group, filtered, query, info);
 }
 
 static void
-look_at_entry(Relation index, RencoderEntry entry, uint32 group, double existing, double weight,
-			  RencoderQuery *query, RencoderCostGroups *info, GroupSums *sums)
+look_at_entry_for_cost(Relation index, RencoderEntry entry, uint32 group, double existing,
+					   double weight,
+					   RencoderQuery *query, RencoderCostGroups *info, GroupSums *sums)
 {
 	if (entry->header == RENCODER_NO_BLOCK)
 	{
@@ -143,7 +145,7 @@ look_at_entry(Relation index, RencoderEntry entry, uint32 group, double existing
 	sums->seen += weight;
 	if (entry->flags & RENCODER_ENTRY_SEALED)
 	{
-		if (!sums->may_look || entry_meets(entry, query))
+		if (!sums->may_look || cost_group_meets_query(entry, query))
 			sums->meeting += weight;
 		for (int col = 0; col < query->natts; col++)
 			info->config[col] = entry->column[col].config;
@@ -152,16 +154,16 @@ look_at_entry(Relation index, RencoderEntry entry, uint32 group, double existing
 	else
 	{
 		sums->meeting += weight;
-		look_at_header(index, entry, group, existing, weight, query, info, sums);
+		look_at_header_for_cost(index, entry, group, existing, weight, query, info, sums);
 	}
 }
 
 /* All entries of a directory page, copied because headers are read below. */
 static void
-look_at_directory(Relation index, const RencoderMeta *meta,
-				  const RencoderMetaPageData *metadata, uint32 dirpage,
-				  double weight, RencoderQuery *query,
-				  RencoderCostGroups *info, GroupSums *sums)
+look_at_directory_for_cost(Relation index, const RencoderMeta *meta,
+						   const RencoderMetaPageData *metadata, uint32 dirpage,
+						   double weight, RencoderQuery *query,
+						   RencoderCostGroups *info, GroupSums *sums)
 {
 	uint32		first = dirpage * meta->entries_per_page;
 	uint32		end = (uint32) Min(first + (double) meta->entries_per_page, info->groups);
@@ -183,10 +185,10 @@ look_at_directory(Relation index, const RencoderMeta *meta,
 	UnlockReleaseBuffer(buf);
 
 	for (uint32 group = first; group < end; group++)
-		look_at_entry(index, rencoder_directory_entry(copy.data, meta, group), group,
-					  Min(RENC_GROUP_RANGES,
-						  info->ranges - (double) group * RENC_GROUP_RANGES),
-					  weight, query, info, sums);
+		look_at_entry_for_cost(index, rencoder_directory_entry(copy.data, meta, group), group,
+							   Min(RENC_GROUP_RANGES,
+								   info->ranges - (double) group * RENC_GROUP_RANGES),
+							   weight, query, info, sums);
 }
 
 void
@@ -218,9 +220,9 @@ rencoder_cost_groups_read(Relation index, double heap_pages,
 	step = any_runs ? Max(ndirpages / (MAX_DIRECTORY_PAGES_OF_RUNS - 1), 1) :
 		(ndirpages + MAX_DIRECTORY_PAGES - 1) / MAX_DIRECTORY_PAGES;
 	for (uint32 dirpage = 0; dirpage + 1 < ndirpages; dirpage += step)
-		look_at_directory(index, meta, &metadata, dirpage,
-						  Min(step, ndirpages - 1 - dirpage), query, info, &sums);
-	look_at_directory(index, meta, &metadata, ndirpages - 1, 1, query, info, &sums);
+		look_at_directory_for_cost(index, meta, &metadata, dirpage,
+								   Min(step, ndirpages - 1 - dirpage), query, info, &sums);
+	look_at_directory_for_cost(index, meta, &metadata, ndirpages - 1, 1, query, info, &sums);
 
 	if (sums.seen > 0)
 		info->meeting = sums.meeting / sums.seen;
@@ -243,8 +245,9 @@ rencoder_cost_groups_read_sample(Relation index, double heap_pages,
 
 /* Adds what a group's header says of nulls. */
 static void
-count_nulls(Relation index, const RencoderMeta *meta, const RencoderMetaPageData *metadata,
-			uint32 group, int col, bool is_null, RencoderCostNulls *nulls)
+count_nulls_in_groups(Relation index, const RencoderMeta *meta,
+					  const RencoderMetaPageData *metadata,
+					  uint32 group, int col, bool is_null, RencoderCostNulls *nulls)
 {
 	RencoderEntry entry = palloc(meta->entry_size);
 	const char *fault;
@@ -283,8 +286,9 @@ rencoder_cost_groups_read_nulls(Relation index, const RencoderCostGroups *info, 
 
 	/* The first, the last, and some between. */
 	for (uint32 i = 0; i < n; i++)
-		count_nulls(index, &meta, metadata,
-					n > 1 ? (uint32) ((uint64) i * (groups - 1) / (n - 1)) : 0, col, is_null, nulls);
+		count_nulls_in_groups(index, &meta, metadata,
+							  n > 1 ? (uint32) ((uint64) i * (groups - 1) / (n - 1)) : 0, col,
+							  is_null, nulls);
 	nulls->all = n == groups;
 	pfree(metadata);
 }

@@ -73,13 +73,13 @@ heap_costs_init(const RencoderCostPath *p, HeapCosts *heap)
 
 /* Pages that the planner expects for scattered rows, and the inverse. */
 static double
-pages_of_rows(const HeapCosts *heap, double rows)
+heap_pages_of_rows(const HeapCosts *heap, double rows)
 {
 	return Min(heap->pages, 2 * heap->pages * rows / (2 * heap->pages + rows));
 }
 
 static double
-rows_of_pages(const HeapCosts *heap, double pages)
+heap_rows_of_pages(const HeapCosts *heap, double pages)
 {
 	return 2 * heap->pages * pages / (2 * heap->pages - pages);
 }
@@ -227,7 +227,7 @@ hides_exact(const RencoderCostPath *p, const IndexOptInfo *brin)
 	if (index <= brin->pages * heap.random_page_cost + 0.1 * cpu_operator_cost * heap.pages)
 		return false;
 	plain = index + p->rows * heap.cpu_per_row +
-		pages_of_rows(&heap, p->rows) * heap.random_page_cost * (1 - ordered);
+		heap_pages_of_rows(&heap, p->rows) * heap.random_page_cost * (1 - ordered);
 	return plain > seq_scan_cost(&heap);
 }
 
@@ -298,23 +298,23 @@ index_pages_cost(const RencoderCostPath *p)
 
 /* What the planner makes of so many rows. */
 static Cost
-select_rows(const HeapCosts *heap, double rows, Selectivity *selectivity)
+select_heap_rows(const HeapCosts *heap, double rows, Selectivity *selectivity)
 {
 	*selectivity = rows / heap->rows;
-	return heap_cost(heap, pages_of_rows(heap, rows), rows);
+	return heap_cost(heap, heap_pages_of_rows(heap, rows), rows);
 }
 
 /* The selectivity that makes the planner visit "pages"; returns its cost. */
 static Cost
-select_pages(const HeapCosts *heap, double pages, Selectivity *selectivity)
+select_heap_pages(const HeapCosts *heap, double pages, Selectivity *selectivity)
 {
 	/* Less than two rows a page: the formula does not reach the last pages. */
-	return select_rows(heap, Min(rows_of_pages(heap, pages), heap->rows), selectivity);
+	return select_heap_rows(heap, Min(heap_rows_of_pages(heap, pages), heap->rows), selectivity);
 }
 
 /* The same, choosing as many rows as cost "target"; at most all. */
 static Cost
-select_cost(const HeapCosts *heap, Cost target, Selectivity *selectivity)
+select_heap_cost(const HeapCosts *heap, Cost target, Selectivity *selectivity)
 {
 	double		low = 0;
 	double		high = heap->rows;
@@ -323,17 +323,17 @@ select_cost(const HeapCosts *heap, Cost target, Selectivity *selectivity)
 	{
 		double		middle = (low + high) / 2;
 
-		if (select_rows(heap, middle, selectivity) < target)
+		if (select_heap_rows(heap, middle, selectivity) < target)
 			low = middle;
 		else
 			high = middle;
 	}
-	return select_rows(heap, low, selectivity);
+	return select_heap_rows(heap, low, selectivity);
 }
 
 /* What the pages visited really cost, with so many rows to check. */
 static Cost
-visited_cost(const HeapCosts *heap, double pages, double rows, double places)
+visited_heap_cost(const HeapCosts *heap, double pages, double rows, double places)
 {
 	Cost		cost = heap_cost(heap, pages, rows);
 
@@ -345,7 +345,7 @@ visited_cost(const HeapCosts *heap, double pages, double rows, double places)
 
 /* Is the planner going to consider workers that share the heap pages? */
 static bool
-may_be_shared(const RencoderCostPath *p)
+heap_cost_may_be_shared(const RencoderCostPath *p)
 {
 	RelOptInfo *rel = p->index->rel;
 
@@ -373,17 +373,17 @@ first_search_cost(const RencoderCostPath *p, Cost search)
 
 /* Pages that lie together. */
 static Cost
-in_order_cost(const HeapCosts *heap, double pages)
+in_order_heap_cost(const HeapCosts *heap, double pages)
 {
 	return heap->random_page_cost + Max(pages - 1, 0) * heap->seq_page_cost;
 }
 
-/* What cost_index() makes of so many rows, as pages_of_rows() has their pages. */
+/* What cost_index() makes of so many rows, as heap_pages_of_rows() has their pages. */
 static Cost
 plain_heap_cost(const HeapCosts *heap, double rows, double correlation)
 {
-	Cost		most = pages_of_rows(heap, rows) * heap->random_page_cost;
-	Cost		least = in_order_cost(heap, ceil(rows / heap->rows * heap->pages));
+	Cost		most = heap_pages_of_rows(heap, rows) * heap->random_page_cost;
+	Cost		least = in_order_heap_cost(heap, ceil(rows / heap->rows * heap->pages));
 
 	return most + correlation * correlation * (Min(least, most) - most) + rows * heap->cpu_per_row;
 }
@@ -394,10 +394,10 @@ plain_heap_cost(const HeapCosts *heap, double rows, double correlation)
  * sequential scan.
  */
 static void
-report_beside_exact(const RencoderCostPath *p, const HeapCosts *heap, Cost search,
-					RencoderCostReport *report)
+report_heap_beside_exact(const RencoderCostPath *p, const HeapCosts *heap, Cost search,
+						 RencoderCostReport *report)
 {
-	Cost		bitmap = heap_cost(heap, pages_of_rows(heap, p->rows), p->rows);
+	Cost		bitmap = heap_cost(heap, heap_pages_of_rows(heap, p->rows), p->rows);
 	Cost		plain = plain_heap_cost(heap, p->rows, p->correlation);
 	Cost		exact = p->rival.index;
 
@@ -408,8 +408,8 @@ report_beside_exact(const RencoderCostPath *p, const HeapCosts *heap, Cost searc
 		exact = 0;
 	report->selectivity = Min(p->rows / heap->rows, 1);
 	report->correlation = p->correlation;
-	bitmap = search + visited_cost(heap, p->heap_pages, p->heap_rows, p->heap_pages) - bitmap;
-	plain = search + visited_cost(heap, p->heap_pages, p->heap_rows, p->heap_places) - plain;
+	bitmap = search + visited_heap_cost(heap, p->heap_pages, p->heap_rows, p->heap_pages) - bitmap;
+	plain = search + visited_heap_cost(heap, p->heap_pages, p->heap_rows, p->heap_places) - plain;
 	report->total = Max(Max(bitmap, plain), exact);
 	report->startup = Min(first_search_cost(p, search), report->total);
 }
@@ -455,8 +455,8 @@ plain_correlation(const RencoderCostPath *p, const HeapCosts *heap, const Rencod
 		return 0;
 	most = heap->random_page_cost *
 		index_pages_fetched(rows, p->index->rel->pages, p->index->pages, p->root);
-	least = in_order_cost(heap, ceil(report->selectivity * heap->pages));
-	target = heap_cost(heap, pages_of_rows(heap, rows), 0) + more;
+	least = in_order_heap_cost(heap, ceil(report->selectivity * heap->pages));
+	target = heap_cost(heap, heap_pages_of_rows(heap, rows), 0) + more;
 	if (most <= least || target >= most)
 		return 0;
 	return sqrt(Min((most - target) / (most - least), 1));
@@ -480,19 +480,19 @@ rencoder_cost_report(const RencoderCostPath *p)
 		0.1 * cpu_operator_cost * p->heap_pages;
 	if (p->rival.kind == RENCODER_RIVAL_EXACT)
 	{
-		report_beside_exact(p, &heap, index, &report);
+		report_heap_beside_exact(p, &heap, index, &report);
 		return report;
 	}
 
-	total = index + visited_cost(&heap, p->heap_pages, p->heap_rows, p->heap_places);
-	seen = select_pages(&heap, p->heap_pages, &report.selectivity);
-	if (total - seen < index || may_be_shared(p))
-		seen = select_cost(&heap, total - index, &report.selectivity);
+	total = index + visited_heap_cost(&heap, p->heap_pages, p->heap_rows, p->heap_places);
+	seen = select_heap_pages(&heap, p->heap_pages, &report.selectivity);
+	if (total - seen < index || heap_cost_may_be_shared(p))
+		seen = select_heap_cost(&heap, total - index, &report.selectivity);
 
 	brin_pages = brin_heap_pages(p, &heap);
 	if (p->rival.kind == RENCODER_RIVAL_BRIN && total - seen > p->rival.index / DEARER &&
-		total <= visited_cost(&heap, brin_pages, brin_pages / heap.pages * heap.rows, 1))
-		seen = select_cost(&heap, total - p->rival.index / DEARER, &report.selectivity);
+		total <= visited_heap_cost(&heap, brin_pages, brin_pages / heap.pages * heap.rows, 1))
+		seen = select_heap_cost(&heap, total - p->rival.index / DEARER, &report.selectivity);
 
 	/*
 	 * This selectivity stands for pages, wherever they are.  Of an index-only
@@ -501,7 +501,7 @@ rencoder_cost_report(const RencoderCostPath *p)
 	 * index.
 	 */
 	if (p->path->path.pathtype == T_IndexOnlyScan)
-		seen = select_rows(&heap, 1, &report.selectivity);
+		seen = select_heap_rows(&heap, 1, &report.selectivity);
 	else
 		report.correlation = plain_correlation(p, &heap, &report, plain_more_cost(p, &heap, index));
 	report.total = Max(total - seen, 0);

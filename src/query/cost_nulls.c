@@ -15,8 +15,8 @@
 
 /* "entries" have places; besides, a share of the ranges is read whole. */
 static RencoderCostNullsRate
-add_flagged(const RencoderCostPath *p, const RencoderCostRunColumn *run, double pages,
-			double entries, double flagged)
+add_flagged_nulls(const RencoderCostPath *p, const RencoderCostRunColumn *run, double pages,
+				  double entries, double flagged)
 {
 	double		by_flags = Min(flagged, 1) * pages;
 	double		others = pages - by_flags;
@@ -45,11 +45,11 @@ estimate_nulls(RencoderCostPath *p, int col, double pages, double rows)
 		flagged = Min(flagged, 1 / nulls->covered);
 	p->run_entries += run->null_entries;
 	p->run_pages += rencoder_cost_runs_leaves_of_all(&p->runs, run->null_leaves);
-	return add_flagged(p, run, pages, run->null_entries, flagged);
+	return add_flagged_nulls(p, run, pages, run->null_entries, flagged);
 }
 
 static RencoderCostNullsRate
-estimate_values(RencoderCostPath *p, int col, double pages, double rows)
+estimate_values_not_null(RencoderCostPath *p, int col, double pages, double rows)
 {
 	const RencoderCostRunColumn *run = &p->runs.column[col];
 	const RencoderCostNulls *nulls = &p->column[col].found_nulls;
@@ -59,18 +59,18 @@ estimate_values(RencoderCostPath *p, int col, double pages, double rows)
 	{
 		p->run_entries += run->entries;
 		p->run_pages += rencoder_cost_runs_leaves_of_all(&p->runs, run->leaves);
-		return add_flagged(p, run, pages, run->entries, 0);
+		return add_flagged_nulls(p, run, pages, run->entries, 0);
 	}
 	if (nulls->covered > 0)
 		flagged = nulls->covered_hits / Min(nulls->covered, p->info.covered);
-	return add_flagged(p, run, pages, 0, flagged);
+	return add_flagged_nulls(p, run, pages, 0, flagged);
 }
 
 RencoderCostNullsRate
 rencoder_cost_nulls_column(RencoderCostPath *p, int col, double pages, double rows)
 {
 	return p->query->column[col].wants_null ? estimate_nulls(p, col, pages, rows) :
-		estimate_values(p, col, pages, rows);
+		estimate_values_not_null(p, col, pages, rows);
 }
 
 RencoderCostNullsRate
@@ -81,7 +81,7 @@ rencoder_cost_nulls_all(RencoderCostPath *p, double pages, double share)
 	RencoderCostNullsRate rate;
 	RencoderCostNullsRate nulls;
 
-	rate = estimate_values(p, 0, pages, Max(rows - run->null_rows, 0));
+	rate = estimate_values_not_null(p, 0, pages, Max(rows - run->null_rows, 0));
 	nulls = estimate_nulls(p, 0, pages, Max(rows - run->rows, run->null_rows));
 	rate.pages = Min(rate.pages + nulls.pages, pages);
 	rate.places = Min(rate.places + nulls.places, rate.pages);

@@ -22,7 +22,7 @@
  * conditions of row security on the way.
  */
 static bool
-find_named_table(PlannerInfo *root, Index rti, Oid *relid)
+find_table_of_privileges(PlannerInfo *root, Index rti, Oid *relid)
 {
 	for (;;)
 	{
@@ -90,7 +90,7 @@ rencoder_cost_may_look(PlannerInfo *root, const IndexOptInfo *index)
 	Oid			userid = OidIsValid(rel->userid) ? rel->userid : GetUserId();
 	Oid			relid = child;
 
-	if (!find_named_table(root, rel->relid, &relid))
+	if (!find_table_of_privileges(root, rel->relid, &relid))
 		return false;
 	if (!may_read_columns(index, child, relid, userid))
 		return false;

@@ -67,7 +67,7 @@ may_read(ReadLimit *limit, BlockNumber blkno)
 }
 
 static const uint8_t *
-read_for_rank(void *arg, uint32_t page, int level)
+read_run_for_cost(void *arg, uint32_t page, int level)
 {
 	RankReader *r = (RankReader *) arg;
 
@@ -88,21 +88,22 @@ read_for_rank(void *arg, uint32_t page, int level)
  * before its own; false: not to be learnt.
  */
 static bool
-rank_bound(RankReader *r, uint64 key, renc_run_side side, double *before)
+rank_bound_for_cost(RankReader *r, uint64 key, renc_run_side side, double *before)
 {
 	r->stopped = false;
-	return renc_run_rank(&r->reader.run, read_for_rank, r, key, side, before) == NULL || r->stopped;
+	return renc_run_rank(&r->reader.run, read_run_for_cost, r, key, side, before) == NULL ||
+		r->stopped;
 }
 
 /* Entries of the run that a search of the interval reads; < 0: not to be learnt. */
 static double
-rank_interval(RankReader *r, renc_interval interval)
+rank_interval_for_cost(RankReader *r, renc_interval interval)
 {
 	double		below;
 	double		upto;
 
-	if (!rank_bound(r, interval.hi, RENC_RUN_UPTO, &upto) ||
-		!rank_bound(r, interval.lo, RENC_RUN_BELOW, &below))
+	if (!rank_bound_for_cost(r, interval.hi, RENC_RUN_UPTO, &upto) ||
+		!rank_bound_for_cost(r, interval.lo, RENC_RUN_BELOW, &below))
 		return -1;
 	return Max(upto - below, 0);
 }
@@ -115,7 +116,7 @@ look_at_spread(RankReader *r, renc_interval interval, double between, RencoderCo
 	double		pages;
 	double		places;
 
-	renc_run_spread_look(spread, &r->reader.run, read_for_rank, r, interval);
+	renc_run_spread_look(spread, &r->reader.run, read_run_for_cost, r, interval);
 	renc_run_spread_estimate(spread, &r->reader.run, between, &pages, &places);
 	if (pages > 0)
 	{
@@ -131,13 +132,14 @@ look_at_spread(RankReader *r, renc_interval interval, double between, RencoderCo
  * learnt.
  */
 static double
-rank_intervals(RankReader *r, renc_interval_set set, RencoderCostRunColumn *column, size_t *n)
+rank_intervals_for_cost(RankReader *r, renc_interval_set set, RencoderCostRunColumn *column,
+						size_t *n)
 {
 	double		sum = 0;
 
 	for (*n = 0; *n < set.n; (*n)++)
 	{
-		double		between = rank_interval(r, set.interval[*n]);
+		double		between = rank_interval_for_cost(r, set.interval[*n]);
 
 		if (between < 0)
 			return sum;
@@ -150,12 +152,12 @@ rank_intervals(RankReader *r, renc_interval_set set, RencoderCostRunColumn *colu
 
 /* Entries of some intervals, as far as inner pages tell. */
 static double
-rank_whole_leaves(RankReader *r, renc_interval_set set, size_t *n)
+rank_whole_leaves_for_cost(RankReader *r, renc_interval_set set, size_t *n)
 {
 	double		sum;
 
 	r->no_leaves = true;
-	sum = rank_intervals(r, set, NULL, n);
+	sum = rank_intervals_for_cost(r, set, NULL, n);
 	r->no_leaves = false;
 	return sum;
 }
@@ -167,7 +169,7 @@ find_entries(RankReader *r, renc_interval_set set)
 	renc_run_search search;
 	double		found = 0;
 
-	renc_run_search_begin(&search, &r->reader.run, read_for_rank, r, &set);
+	renc_run_search_begin(&search, &r->reader.run, read_run_for_cost, r, &set);
 	while (renc_run_search_next(&search))
 	{
 		CHECK_FOR_INTERRUPTS();
@@ -178,15 +180,16 @@ find_entries(RankReader *r, renc_interval_set set)
 
 /* Sums up what is known of all runs, or not of one of them. */
 static void
-add_known(double *sum, double of_run)
+add_known_run_costs(double *sum, double of_run)
 {
 	*sum = *sum < 0 || of_run < 0 ? -1 : *sum + of_run;
 }
 
 /* Adds what the run has for the keys of the query. */
 static void
-rank_column(Relation index, RencoderQuery *query, const RencoderRunInfoData *info, int col,
-			const RencoderCostAsked *asked, ReadLimit *limit, RencoderCostRunColumn *column)
+rank_column_for_cost(Relation index, RencoderQuery *query, const RencoderRunInfoData *info, int col,
+					 const RencoderCostAsked *asked, ReadLimit *limit,
+					 RencoderCostRunColumn *column)
 {
 	const RencoderRunColumn *tree = &info->column[col];
 	const RencoderKeySet *keys = rencoder_key_get_set(query, col, tree->coder);
@@ -202,7 +205,7 @@ rank_column(Relation index, RencoderQuery *query, const RencoderRunInfoData *inf
 	hull.lo = keys->query.hull_lo;
 	hull.hi = keys->query.hull_hi;
 	if (asked->sampled > 0)
-		add_known(&column->found, keys->set.n > 0 ? find_entries(&r, keys->set) : -1);
+		add_known_run_costs(&column->found, keys->set.n > 0 ? find_entries(&r, keys->set) : -1);
 	else if (keys->set.n > 0 && keys->set.n <= MAX_INTERVALS)
 	{
 		double		between;
@@ -212,33 +215,34 @@ rank_column(Relation index, RencoderQuery *query, const RencoderRunInfoData *inf
 		 * most that any has, and reading it would cost as much as the query
 		 * itself.
 		 */
-		if (asked->rows <= FEW_ROWS && rank_whole_leaves(&r, keys->set, &n) == 0 && n == keys->set.n)
+		if (asked->rows <= FEW_ROWS && rank_whole_leaves_for_cost(&r, keys->set, &n) == 0 &&
+			n == keys->set.n)
 		{
 			column->bounds_only = true;
 			between = leaf_entries * keys->set.n;
 		}
 		else
 		{
-			between = rank_intervals(&r, keys->set, column, &n);
+			between = rank_intervals_for_cost(&r, keys->set, column, &n);
 			if (n < keys->set.n)
 				between = -1;
 			column->in_leaves += Max(between, 0);
 		}
-		add_known(&column->between, between);
+		add_known_run_costs(&column->between, between);
 	}
 	else
 	{
 		double		part = 1;
 
 		column->bounds_only = true;
-		add_known(&column->between, rank_interval(&r, hull));
+		add_known_run_costs(&column->between, rank_interval_for_cost(&r, hull));
 		if (keys->boxes.n > 0)
 			part = rencoder_boxes_covered_part(&keys->boxes, keys->cover);
 		if (tree->level == 0)
 			column->in_leaves += Max(find_entries(&r, keys->cover), 0);
 		else
 		{
-			double		entries = rank_whole_leaves(&r, keys->cover, &n);
+			double		entries = rank_whole_leaves_for_cost(&r, keys->cover, &n);
 
 			/*
 			 * What inner pages say of one interval is wrong by a leaf at
@@ -253,7 +257,7 @@ rank_column(Relation index, RencoderQuery *query, const RencoderRunInfoData *inf
 
 /* Trees of a run that are to be looked at. */
 static int
-asked_trees(const RencoderQuery *query)
+asked_trees_for_cost(const RencoderQuery *query)
 {
 	int			ntrees = query->natts;
 
@@ -266,7 +270,7 @@ asked_trees(const RencoderQuery *query)
 }
 
 static void
-add_nulls(const RencoderRunColumn *tree, RencoderCostRunColumn *column)
+add_run_nulls_to_cost(const RencoderRunColumn *tree, RencoderCostRunColumn *column)
 {
 	column->null_entries += (double) tree->entries;
 	column->null_rows += (double) tree->rows;
@@ -278,19 +282,20 @@ add_nulls(const RencoderRunColumn *tree, RencoderCostRunColumn *column)
  * may name a page.
  */
 static double
-checked_rows(const RencoderRunColumn *tree)
+checked_rows_for_cost(const RencoderRunColumn *tree)
 {
 	return tree->parts > 1 ? (double) tree->rows * tree->part_rows :
 		(double) tree->entries * MaxHeapTuplesPerPage;
 }
 
 static void
-add_base_run(Relation index, const RencoderRunEntry *entry, RencoderQuery *query, bool may_rank,
-			 const RencoderCostAsked *asked, ReadLimit *limit, RencoderCostRuns *runs)
+add_base_run_cost(Relation index, const RencoderRunEntry *entry, RencoderQuery *query,
+				  bool may_rank,
+				  const RencoderCostAsked *asked, ReadLimit *limit, RencoderCostRuns *runs)
 {
 	RencoderRunInfo info = NULL;
 	const char *fault;
-	int			ntrees = asked_trees(query);
+	int			ntrees = asked_trees_for_cost(query);
 
 	if (ntrees == 1 || may_read(limit, entry->info))
 		info = rencoder_run_read_trees(index, entry, ntrees, NULL, NULL, &fault);
@@ -305,16 +310,16 @@ add_base_run(Relation index, const RencoderRunEntry *entry, RencoderQuery *query
 		}
 		column->entries += (double) info->column[col].entries;
 		column->rows += (double) info->column[col].rows;
-		column->checked += checked_rows(&info->column[col]);
+		column->checked += checked_rows_for_cost(&info->column[col]);
 		column->leaves += info->column[col].nleaves;
 		column->trees += info->column[col].nleaves > 0;
 		column->inner_pages += Max(Min(info->column[col].level, RENC_RUN_MAX_LEVEL), 0);
 		if (info->column[col].false_pages > 0)	/* not if it is NaN */
 			column->false_pages += info->column[col].false_pages;
 		if (query->column[col].wants_null)
-			add_nulls(&info->column[rencoder_run_null_tree(query->natts, col)], column);
+			add_run_nulls_to_cost(&info->column[rencoder_run_null_tree(query->natts, col)], column);
 		if (may_rank && query->column[col].has_keys && column->between >= 0 && column->found >= 0)
-			rank_column(index, query, info, col, &asked[col], limit, column);
+			rank_column_for_cost(index, query, info, col, &asked[col], limit, column);
 	}
 	if (info != NULL)
 		pfree(info);
@@ -339,10 +344,10 @@ rencoder_cost_runs_read(Relation index, const RencoderRuns *lists, RencoderQuery
 
 		if (entry->state != RENCODER_RUN_LIVE)
 			continue;
-		runs->info_pages += asked_trees(query) > 1;
+		runs->info_pages += asked_trees_for_cost(query) > 1;
 		if (entry->kind == RENCODER_RUN_BASE)
 		{
-			add_base_run(index, entry, query, may_rank, asked, &limit, runs);
+			add_base_run_cost(index, entry, query, may_rank, asked, &limit, runs);
 			continue;
 		}
 		runs->delta_pages += entry->npages;

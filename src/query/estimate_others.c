@@ -21,14 +21,14 @@
 
 /* The default operator class of the type, or InvalidOid. */
 static Oid
-find_opclass(const RencoderTableSample *sample, Oid am)
+find_other_opclass(const RencoderTableSample *sample, Oid am)
 {
 	return GetDefaultOpClass(sample->index->rd_opcintype[0], am);
 }
 
 /* Bytes of a value, on average. */
 static double
-value_bytes(const RencoderTableSample *sample)
+btree_value_bytes(const RencoderTableSample *sample)
 {
 	return sample->bytes / Max(1, sample->rows - sample->nulls);
 }
@@ -37,9 +37,9 @@ value_bytes(const RencoderTableSample *sample)
 
 /* May equal keys be one tuple? */
 static bool
-deduplicates(const RencoderTableSample *sample)
+btree_deduplicates(const RencoderTableSample *sample)
 {
-	Oid			opclass = find_opclass(sample, BTREE_AM_OID);
+	Oid			opclass = find_other_opclass(sample, BTREE_AM_OID);
 
 	return OidIsValid(get_opfamily_proc(get_opclass_family(opclass),
 										get_opclass_input_type(opclass),
@@ -48,7 +48,7 @@ deduplicates(const RencoderTableSample *sample)
 
 /* Bytes of leaves that n equal keys take, as nbtsort.c packs them; n may be an average. */
 static double
-bytes_of_equals(double n, double tuple, bool deduplicate)
+btree_bytes_of_equals(double n, double tuple, bool deduplicate)
 {
 	double		most = MAXALIGN_DOWN(BLCKSZ * 10 / 100) - sizeof(ItemIdData);
 	double		lists;
@@ -66,10 +66,11 @@ bytes_of_equals(double n, double tuple, bool deduplicate)
 
 /* Bytes of all leaves. */
 static double
-leaf_bytes(const RencoderTableSample *sample, const RencoderTableEstimate *table, double tuple)
+btree_leaf_bytes(const RencoderTableSample *sample, const RencoderTableEstimate *table,
+				 double tuple)
 {
 	double		fraction = rencoder_table_sample_fraction(sample);
-	bool		deduplicate = deduplicates(sample);
+	bool		deduplicate = btree_deduplicates(sample);
 	double		bytes = 0;
 	double		rows = table->rows;
 	double		distinct = table->distinct;
@@ -84,33 +85,36 @@ leaf_bytes(const RencoderTableSample *sample, const RencoderTableEstimate *table
 			n += sample->key[end].rows;
 		if (end - i > 1 || fraction == 1)
 		{
-			bytes += bytes_of_equals(n / fraction, tuple, deduplicate);
+			bytes += btree_bytes_of_equals(n / fraction, tuple, deduplicate);
 			rows -= n / fraction;
 			distinct--;
 		}
 		i = end;
 	}
 	if (rows >= 1)
-		bytes += Max(distinct, 1) * bytes_of_equals(rows / Max(distinct, 1), tuple, deduplicate);
-	return bytes + bytes_of_equals(table->nulls, MAXALIGN(sizeof(IndexTupleData)) + 8, deduplicate);
+		bytes += Max(distinct, 1) *
+			btree_bytes_of_equals(rows / Max(distinct, 1), tuple, deduplicate);
+	return bytes + btree_bytes_of_equals(table->nulls, MAXALIGN(sizeof(IndexTupleData)) + 8,
+										 deduplicate);
 }
 
 static void
 estimate_btree(const RencoderTableSample *sample, const RencoderTableEstimate *table,
 			   RencoderMethodEstimate *estimate)
 {
-	double		tuple = MAXALIGN(sizeof(IndexTupleData)) + 8 * ceil(value_bytes(sample) / 8);
+	double		tuple = MAXALIGN(sizeof(IndexTupleData)) + 8 * ceil(btree_value_bytes(sample) / 8);
 	double		room = BLCKSZ - SizeOfPageHeaderData - MAXALIGN(sizeof(BTPageOpaqueData));
 	double		leaves;
 	double		fanout;
 
 	memset(estimate, 0, sizeof(*estimate));
-	if (!OidIsValid(find_opclass(sample, BTREE_AM_OID)))
+	if (!OidIsValid(find_other_opclass(sample, BTREE_AM_OID)))
 		return;
 	estimate->possible = true;
 	tuple = Min(tuple, BLCKSZ / 3);
 	leaves = room - BLCKSZ * (100 - BTREE_DEFAULT_FILLFACTOR) / 100;
-	leaves = Max(1, ceil(leaf_bytes(sample, table, tuple) / (leaves - tuple - sizeof(ItemIdData))));
+	leaves = Max(1, ceil(btree_leaf_bytes(sample, table, tuple) /
+						 (leaves - tuple - sizeof(ItemIdData))));
 	fanout = (room - BLCKSZ * (100 - BTREE_NONLEAF_FILLFACTOR) / 100) / (tuple + sizeof(ItemIdData));
 	estimate->size_pages = 1 + leaves;
 	estimate->index_pages = Max(1, ceil(leaves * table->found / Max(table->rows, 1)));
@@ -133,7 +137,7 @@ typedef struct Hull
 } Hull;
 
 static void
-widen_hull(Hull *hull, uint64 min, uint64 max)
+widen_brin_hull(Hull *hull, uint64 min, uint64 max)
 {
 	if (min > max)
 		return;
@@ -149,7 +153,7 @@ between(uint64 a, uint64 b, double part)
 
 /* Adds the keys that a page may have that lies between page i - 1 of the sample and page i. */
 static void
-widen_hull_between(Hull *hull, const RencoderTableSample *sample, uint32 i, double blkno)
+widen_brin_hull_between(Hull *hull, const RencoderTableSample *sample, uint32 i, double blkno)
 {
 	const RencoderSampledPage *a = &sample->page[i - 1];
 	const RencoderSampledPage *b = &sample->page[i];
@@ -158,7 +162,7 @@ widen_hull_between(Hull *hull, const RencoderTableSample *sample, uint32 i, doub
 	if (a->min > a->max || b->min > b->max)
 		return;
 	part = (blkno - a->blkno) / (b->blkno - a->blkno);
-	widen_hull(hull, between(a->min, b->min, part), between(a->max, b->max, part));
+	widen_brin_hull(hull, between(a->min, b->min, part), between(a->max, b->max, part));
 }
 
 /*
@@ -167,7 +171,7 @@ widen_hull_between(Hull *hull, const RencoderTableSample *sample, uint32 i, doub
  * of keys in the order of the table that is most of it.
  */
 static double
-meeting_pages(const RencoderTableSample *sample, const RencoderKeySet *keys)
+meeting_brin_pages(const RencoderTableSample *sample, const RencoderKeySet *keys)
 {
 	double		pages = 0;
 	uint32		i = 0;
@@ -178,11 +182,11 @@ meeting_pages(const RencoderTableSample *sample, const RencoderKeySet *keys)
 		Hull		hull = {PG_UINT64_MAX, 0};
 
 		if (i > 0 && i < sample->npages)
-			widen_hull_between(&hull, sample, i, first);
+			widen_brin_hull_between(&hull, sample, i, first);
 		for (; i < sample->npages && sample->page[i].blkno < end; i++)
-			widen_hull(&hull, sample->page[i].min, sample->page[i].max);
+			widen_brin_hull(&hull, sample->page[i].min, sample->page[i].max);
 		if (i > 0 && i < sample->npages)
-			widen_hull_between(&hull, sample, i, end - 1);
+			widen_brin_hull_between(&hull, sample, i, end - 1);
 		if (rencoder_key_set_meets_bounds(keys, hull.min, hull.max))
 			pages += end - first;
 	}
@@ -194,18 +198,18 @@ estimate_brin(const RencoderTableSample *sample, const RencoderTableEstimate *ta
 			  const RencoderKeySet *keys, RencoderMethodEstimate *estimate)
 {
 	double		ranges = ceil((double) sample->nblocks / BRIN_RANGE);
-	double		tuple = 8 + 8 * ceil(2 * value_bytes(sample) / 8) + sizeof(ItemIdData);
+	double		tuple = 8 + 8 * ceil(2 * btree_value_bytes(sample) / 8) + sizeof(ItemIdData);
 	double		room = BLCKSZ - SizeOfPageHeaderData - MAXALIGN(sizeof(BrinSpecialSpace));
 
 	memset(estimate, 0, sizeof(*estimate));
-	if (!OidIsValid(find_opclass(sample, BRIN_AM_OID)) ||
-		!OidIsValid(find_opclass(sample, BTREE_AM_OID)))
+	if (!OidIsValid(find_other_opclass(sample, BRIN_AM_OID)) ||
+		!OidIsValid(find_other_opclass(sample, BTREE_AM_OID)))
 		return;
 	estimate->possible = true;
 	estimate->size_pages = 1 + ceil(Max(ranges, 1) / REVMAP_PAGE_MAXITEMS) +
 		ceil(Max(ranges, 1) / Max(1, floor(room / tuple)));
 	estimate->index_pages = estimate->size_pages;
-	estimate->heap_pages = Max(meeting_pages(sample, keys), Min(table->found_pages, 1));
+	estimate->heap_pages = Max(meeting_brin_pages(sample, keys), Min(table->found_pages, 1));
 	estimate->false_pages = Max(0, estimate->heap_pages - table->found_pages);
 }
 

@@ -124,7 +124,7 @@ stretch_of(const RencoderTableSample *sample, uint32 page)
 
 /* A renc_run_write that only counts. */
 static uint32_t
-count_page(void *arg, const renc_run_page *page)
+count_estimated_page(void *arg, const renc_run_page *page)
 {
 	SampleRun  *run = (SampleRun *) arg;
 
@@ -144,7 +144,8 @@ count_page(void *arg, const renc_run_page *page)
  * left out of the keys, as it is of the pages: else the encoder would expect queries there.
  */
 static uint64
-without_gaps(const RencoderTableSample *sample, const RencoderSampledKey *k, SampleRun *run)
+estimate_without_gaps(const RencoderTableSample *sample, const RencoderSampledKey *k,
+					  SampleRun *run)
 {
 	BlockNumber stretch = stretch_of(sample, k->page);
 	uint64		gap = k->key - run->key;
@@ -163,8 +164,8 @@ without_gaps(const RencoderTableSample *sample, const RencoderSampledKey *k, Sam
 
 /* Adds the rows that a page has of a key: in as many of its parts, wherever these are. */
 static void
-push_rows(renc_run_encoder *encoder, const RencoderSampledKey *k, uint64 key, uint32 page,
-		  uint32 parts)
+push_estimated_rows(renc_run_encoder *encoder, const RencoderSampledKey *k, uint64 key, uint32 page,
+					uint32 parts)
 {
 	uint32		n = k->parts;
 	uint32		first = (uint32) (hash_combine64(key, page) % (parts - n + 1));
@@ -178,8 +179,8 @@ push_rows(renc_run_encoder *encoder, const RencoderSampledKey *k, uint64 key, ui
 
 /* Adds a key's entries from "from" up to before "to" as often as there are copies. */
 static void
-push_copies(const RencoderTableSample *sample, const uint32 *number, uint32 npages, size_t from,
-			size_t to, renc_run_encoder *encoder, SampleRun *run)
+push_estimated_copies(const RencoderTableSample *sample, const uint32 *number, uint32 npages,
+					  size_t from, size_t to, renc_run_encoder *encoder, SampleRun *run)
 {
 	double		before = run->rows;
 
@@ -191,8 +192,8 @@ push_copies(const RencoderTableSample *sample, const uint32 *number, uint32 npag
 
 			if (number[k->page] == PG_UINT32_MAX)
 				continue;
-			push_rows(encoder, k, without_gaps(sample, k, run),
-					  copy * npages + number[k->page], sample->places.parts);
+			push_estimated_rows(encoder, k, estimate_without_gaps(sample, k, run),
+								copy * npages + number[k->page], sample->places.parts);
 			run->rows += k->rows;
 		}
 	}
@@ -204,8 +205,8 @@ push_copies(const RencoderTableSample *sample, const uint32 *number, uint32 npag
  * blocks of so many entries.
  */
 static void
-encode_pages(const RencoderTableSample *sample, const uint32 *number, uint32 npages,
-			 double wanted, double together, uint32 block, SampleRun *run)
+encode_estimated_pages(const RencoderTableSample *sample, const uint32 *number, uint32 npages,
+					   double wanted, double together, uint32 block, SampleRun *run)
 {
 	renc_run_options options = {
 		.payload = RENCODER_RUN_PAYLOAD,
@@ -215,7 +216,7 @@ encode_pages(const RencoderTableSample *sample, const uint32 *number, uint32 npa
 		.wanted = wanted,
 		.wanted_together = together,
 		.block = block,
-		.write = count_page,
+		.write = count_estimated_page,
 		.arg = run
 	};
 	void	   *memory = palloc(renc_run_encoder_size(options.payload));
@@ -228,7 +229,7 @@ encode_pages(const RencoderTableSample *sample, const uint32 *number, uint32 npa
 	{
 		for (to = from + 1; to < sample->nkeys && sample->key[to].key == sample->key[from].key;)
 			to++;
-		push_copies(sample, number, npages, from, to, encoder, run);
+		push_estimated_copies(sample, number, npages, from, to, encoder, run);
 	}
 	if (run->rows > 0 && !renc_run_encoder_finish(encoder, &run->run, &run->false_pages))
 		elog(ERROR, "could not finish the run of a sample");
@@ -264,21 +265,21 @@ count_sampled_keys(const RencoderTableSample *sample)
 
 /* Do keys come again and again? */
 static bool
-is_recurring(const SampledKeys *keys)
+estimated_keys_recur(const SampledKeys *keys)
 {
 	return keys->pairs >= RECURRING * keys->distinct;
 }
 
 /* Are the table's rows in the order of keys, but for neighbours? */
 static bool
-is_in_order(const RencoderTableSample *sample, const SampledKeys *keys)
+estimate_is_in_order(const RencoderTableSample *sample, const SampledKeys *keys)
 {
 	return keys->changes <= 2 * ceil((double) sample->npages / RENCODER_SAMPLE_STRETCH);
 }
 
 /* How many copies of so many pages of the sample stand for the table. */
 static uint32
-copies_of(const RencoderTableSample *sample, uint32 npages)
+estimated_copies_of(const RencoderTableSample *sample, uint32 npages)
 {
 	double		copies = (double) sample->nblocks / Max(npages, 1);
 
@@ -292,8 +293,8 @@ copies_of(const RencoderTableSample *sample, uint32 npages)
  * the table as far as the sample has all of them: so much less of them is wanted here.
  */
 static void
-encode_part(const RencoderTableSample *sample, const RencoderTableEstimate *table,
-			const SampledKeys *keys, uint32 each, SampleRun *run)
+encode_estimated_part(const RencoderTableSample *sample, const RencoderTableEstimate *table,
+					  const SampledKeys *keys, uint32 each, SampleRun *run)
 {
 	double		distinct = Max(keys->distinct / each, 1);
 	uint32	   *number = palloc_extended(Max(sample->npages, 1) * sizeof(uint32), MCXT_ALLOC_HUGE);
@@ -312,15 +313,16 @@ encode_part(const RencoderTableSample *sample, const RencoderTableEstimate *tabl
 
 		number[page] = hash % each == 0 ? n++ : PG_UINT32_MAX;
 	}
-	run->copies = is_recurring(keys) ? copies_of(sample, n) : 1;
-	run->in_order = is_in_order(sample, keys);
+	run->copies = estimated_keys_recur(keys) ? estimated_copies_of(sample, n) : 1;
+	run->in_order = estimate_is_in_order(sample, keys);
 	run->fraction = (double) n * run->copies / Max(sample->nblocks, 1);
-	if (is_recurring(keys))
+	if (estimated_keys_recur(keys))
 		block = (uint32) Max(BLOCK * Min(LARGER_BLOCKS * run->fraction, 1), LEAST_BLOCK);
 	else
 		wanted = Min(false_pages * table->distinct / distinct * run->fraction, false_pages);
 	if (n > 0)
-		encode_pages(sample, number, n, wanted, together * wanted / false_pages, block, run);
+		encode_estimated_pages(sample, number, n, wanted, together * wanted / false_pages, block,
+							   run);
 	pfree(number);
 }
 
@@ -336,7 +338,7 @@ estimate_distinct(const RencoderTableSample *sample, const SampledKeys *keys)
 
 /* The number of sampled keys below "key". */
 static size_t
-keys_below(const RencoderTableSample *sample, uint64 key)
+estimated_keys_below(const RencoderTableSample *sample, uint64 key)
 {
 	size_t		lo = 0;
 	size_t		hi = sample->nkeys;
@@ -358,11 +360,11 @@ keys_below(const RencoderTableSample *sample, uint64 key)
  * they are.  A single key is taken for one that exists.
  */
 static void
-look_beside(const RencoderTableSample *sample, const renc_query *query,
-			RencoderTableEstimate *table)
+estimate_beside(const RencoderTableSample *sample, const renc_query *query,
+				RencoderTableEstimate *table)
 {
 	double		fraction = rencoder_table_sample_fraction(sample);
-	size_t		lo = keys_below(sample, query->hull_lo);
+	size_t		lo = estimated_keys_below(sample, query->hull_lo);
 	size_t		from = lo > NEIGHBOURS ? lo - NEIGHBOURS : 0;
 	size_t		to = Min(lo + NEIGHBOURS, sample->nkeys - 1);
 	double		rows = 0;
@@ -382,7 +384,7 @@ look_beside(const RencoderTableSample *sample, const renc_query *query,
 
 /* Where a key stands, or would stand, in a table that is in order: between two sampled ones. */
 static double
-block_of(const RencoderTableSample *sample, size_t below, uint64 key)
+estimated_block_of(const RencoderTableSample *sample, size_t below, uint64 key)
 {
 	const RencoderSampledKey *a = &sample->key[below > 0 ? below - 1 : 0];
 	const RencoderSampledKey *b = &sample->key[Min(below, sample->nkeys - 1)];
@@ -398,14 +400,16 @@ block_of(const RencoderTableSample *sample, size_t below, uint64 key)
 
 /* Rows in an interval of a table in the order of its keys, of which the sample found so many. */
 static void
-look_in_order(const RencoderTableSample *sample, const renc_query *query, double sampled,
-			  RencoderTableEstimate *table)
+estimate_in_order(const RencoderTableSample *sample, const renc_query *query, double sampled,
+				  RencoderTableEstimate *table)
 {
 	double		rows_a_page = Max(sample->rows / Max(sample->npages, 1), 1);
 	uint64		hi = query->hull_hi;
-	double		blocks = fabs(block_of(sample, hi == PG_UINT64_MAX ? sample->nkeys :
-									   keys_below(sample, hi + 1), hi) -
-							  block_of(sample, keys_below(sample, query->hull_lo), query->hull_lo));
+	double		blocks = fabs(estimated_block_of(sample, hi == PG_UINT64_MAX ? sample->nkeys :
+												 estimated_keys_below(sample, hi + 1), hi) -
+							  estimated_block_of(sample,
+												 estimated_keys_below(sample, query->hull_lo),
+												 query->hull_lo));
 
 	table->found = Max(sampled, blocks * rows_a_page);
 	if (query->hull_lo == hi)
@@ -448,10 +452,10 @@ rencoder_estimate_rows(const RencoderTableSample *sample, const RencoderKeySet *
 	table->found_pages = pages / fraction;
 	if (fraction < 1 && sample->nkeys > 1 && !keys->none && keys->set.n == 1)
 	{
-		if (stretches < NEIGHBOURS && is_in_order(sample, &sampled))
-			look_in_order(sample, &keys->query, rows, table);
+		if (stretches < NEIGHBOURS && estimate_is_in_order(sample, &sampled))
+			estimate_in_order(sample, &keys->query, rows, table);
 		else if (entries < NEIGHBOURS)
-			look_beside(sample, &keys->query, table);
+			estimate_beside(sample, &keys->query, table);
 	}
 	table->found = Min(table->found, table->rows);
 	table->found_pages = Min(table->found_pages, sample->nblocks);
@@ -462,17 +466,17 @@ rencoder_estimate_rows(const RencoderTableSample *sample, const RencoderKeySet *
 
 /* Bytes of leaves for a row of the table, whose sample takes so many. */
 static double
-extrapolate(const RencoderTableSample *sample, const RencoderTableEstimate *table,
-			const SampledKeys *keys, const SampleRun *whole)
+extrapolate_estimate(const RencoderTableSample *sample, const RencoderTableEstimate *table,
+					 const SampledKeys *keys, const SampleRun *whole)
 {
 	double		bytes = whole->used / whole->rows;
 	SampleRun	part;
 	double		doublings;
 	double		slope;
 
-	if (is_recurring(keys))
+	if (estimated_keys_recur(keys))
 		return bytes;
-	encode_part(sample, table, keys, PART, &part);
+	encode_estimated_part(sample, table, keys, PART, &part);
 	if (part.rows == 0 || part.distinct >= whole->distinct)
 		return bytes;
 	doublings = log2(whole->distinct / part.distinct);
@@ -485,15 +489,15 @@ extrapolate(const RencoderTableSample *sample, const RencoderTableEstimate *tabl
 
 /* Leaves of the index, of whose sample this is the run. */
 static double
-expected_leaves(const RencoderTableSample *sample, const RencoderTableEstimate *table,
-				const SampledKeys *keys, const SampleRun *whole)
+estimated_leaves(const RencoderTableSample *sample, const RencoderTableEstimate *table,
+				 const SampledKeys *keys, const SampleRun *whole)
 {
 	double		leaf = whole->run.nleaves < 2 ? RENCODER_RUN_PAYLOAD :
 		whole->full / (whole->run.nleaves - 1);
 
 	if (sample->npages == sample->nblocks)
 		return whole->run.nleaves;
-	return Max(1, ceil(extrapolate(sample, table, keys, whole) * table->rows / leaf));
+	return Max(1, ceil(extrapolate_estimate(sample, table, keys, whole) * table->rows / leaf));
 }
 
 /* Leaves of the nulls, which have no place where they are on nearly all pages (key/collect.h). */
@@ -510,7 +514,7 @@ null_leaves(const RencoderTableSample *sample, const RencoderTableEstimate *tabl
 
 /* Pages of coder and list of coders. */
 static double
-coder_pages(const RencoderTableSample *sample)
+estimated_coder_pages(const RencoderTableSample *sample)
 {
 	if (sample->coder.generation == 0)
 		return 0;
@@ -519,7 +523,7 @@ coder_pages(const RencoderTableSample *sample)
 
 /* Pages for what scans record, samples and counts; small tables have none. */
 static double
-scan_pages(const RencoderTableSample *sample)
+estimated_scan_pages(const RencoderTableSample *sample)
 {
 	BlockNumber least = sample->coder.generation != 0 ?
 		RENCODER_SAMPLE_MIN_CODED_HEAP : RENCODER_SAMPLE_MIN_HEAP;
@@ -543,7 +547,7 @@ rencoder_estimate_own(const RencoderTableSample *sample, const RencoderTableEsti
 
 	memset(estimate, 0, sizeof(*estimate));
 	estimate->possible = true;
-	encode_part(sample, table, &sampled, 1, &run);
+	encode_estimated_part(sample, table, &sampled, 1, &run);
 	estimate->size_pages = 1;
 	estimate->index_pages = 1;
 	estimate->heap_pages = sample->nblocks;
@@ -551,9 +555,10 @@ rencoder_estimate_own(const RencoderTableSample *sample, const RencoderTableEsti
 	if (ranges < RENC_SLICE_RANGES || run.rows == 0)
 		return;
 
-	leaves = expected_leaves(sample, table, &sampled, &run);
-	estimate->size_pages = OTHER_PAGES + directory + ceil(groups / RENCODER_PAGE_GROUPS) + coder_pages(sample) +
-		scan_pages(sample) + leaves + null_leaves(sample, table);
+	leaves = estimated_leaves(sample, table, &sampled, &run);
+	estimate->size_pages = OTHER_PAGES + directory + ceil(groups / RENCODER_PAGE_GROUPS) +
+		estimated_coder_pages(sample) +
+		estimated_scan_pages(sample) + leaves + null_leaves(sample, table);
 	estimate->index_pages = OTHER_PAGES_READ + directory +
 		ceil(leaves * table->found / table->rows);
 	for (double level = leaves; level > 1;)
@@ -564,7 +569,7 @@ rencoder_estimate_own(const RencoderTableSample *sample, const RencoderTableEsti
 	}
 	estimate->false_pages = always;
 	if (rencoder_key_set_meets_bounds(keys, sample->key[0].key, sample->key[sample->nkeys - 1].key))
-		estimate->false_pages += is_recurring(&sampled) ?
+		estimate->false_pages += estimated_keys_recur(&sampled) ?
 			run.false_pages / run.fraction : run.false_pages;
 	estimate->false_pages = Min(estimate->false_pages, sample->nblocks - table->found_pages);
 	estimate->heap_pages = table->found_pages + estimate->false_pages;

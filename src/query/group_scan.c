@@ -1,7 +1,7 @@
 /*
  * group_scan.c
  *		What a query leaves of one group: block ranges, single heap pages, or rows.
- * Which ranges the snapshot trusts (INV-1, INV-9): trusted_ranges().
+ * Which ranges the snapshot trusts (INV-1, INV-9): trusted_group_ranges().
  */
 #include "query/group_scan.h"
 
@@ -24,7 +24,7 @@ rencoder_group_scan_existing(const RencoderGroupScan *s, uint32 group)
  * entries were found, and most queries find few.
  */
 static void
-make_page_room(RencoderGroupScan *s, RencoderGroupCandidates *state)
+make_group_page_room(RencoderGroupScan *s, RencoderGroupCandidates *state)
 {
 	uint32		max_rows = Min(RENC_GROUP_RANGES * s->meta.pages_per_range, MAX_ROWS);
 
@@ -83,7 +83,8 @@ get_probe(const RencoderGroupScan *s, RencoderColumnProbe *p)
 
 /* The ranges of "mask" whose storage may have a key that is asked for, as min and max tell. */
 static renc_mask
-prune_by_bounds(const RencoderColumnProbe *p, const RencoderHeaderData *header, renc_mask mask)
+prune_group_by_bounds(const RencoderColumnProbe *p, const RencoderHeaderData *header,
+					  renc_mask mask)
 {
 	renc_mask_each(slot, mask)
 	{
@@ -95,8 +96,8 @@ prune_by_bounds(const RencoderColumnProbe *p, const RencoderHeaderData *header, 
 
 /* Asks the matrix of a column; "always" ranges pass. */
 static renc_mask
-probe_storage(RencoderGroupScan *s, RencoderColumnProbe *p, const RencoderHeaderData *header,
-			  renc_mask mask)
+probe_group_storage(RencoderGroupScan *s, RencoderColumnProbe *p, const RencoderHeaderData *header,
+					renc_mask mask)
 {
 	renc_mask	always = renc_mask_and(mask, rencoder_set_get(header->always));
 	renc_mask	ask = renc_mask_andnot(mask, always);
@@ -109,8 +110,8 @@ probe_storage(RencoderGroupScan *s, RencoderColumnProbe *p, const RencoderHeader
 
 /* Leaves what facts do not exclude of the ranges that the matrix of a column names. */
 static renc_mask
-prune_by_facts(RencoderGroupScan *s, const RencoderColumnProbe *p, uint32 group, int col,
-			   renc_mask mask)
+prune_group_by_facts(RencoderGroupScan *s, const RencoderColumnProbe *p, uint32 group, int col,
+					 renc_mask mask)
 {
 	uint32		npages = s->meta.pages_per_range;
 
@@ -126,7 +127,7 @@ prune_by_facts(RencoderGroupScan *s, const RencoderColumnProbe *p, uint32 group,
 
 /* What was found in the base run of a group; NULL: the run is not known. */
 static RencoderSearchedRun *
-base_run(RencoderGroupScan *s, uint32 number, BlockNumber named_by)
+find_run_of_group(RencoderGroupScan *s, uint32 number, BlockNumber named_by)
 {
 	if (s->runs == NULL)
 		s->runs = rencoder_run_scan_begin(s->index, s->nblocks, s->query, s->copies, &s->prefetch);
@@ -153,7 +154,7 @@ next_stored_group(const RencoderGroupScan *s, uint32 group, const RencoderSearch
 
 /* Have deltas or the pending list pages of the group, in a column that is asked? */
 static bool
-has_late_pages(const RencoderGroupScan *s, uint32 group)
+group_has_late_pages(const RencoderGroupScan *s, uint32 group)
 {
 	for (int col = 0; col < s->meta.natts && s->runs != NULL; col++)
 	{
@@ -201,8 +202,8 @@ add_places(RencoderGroupScan *s, uint32 group, int col, RencoderSearchedRun *run
  * has a value that any key may stand for.
  */
 static void
-ask_column(RencoderGroupScan *s, RencoderColumnProbe *p, const RencoderHeaderData *header,
-		   const GroupStorage *storage, RencoderGroupCandidates *state)
+ask_group_column(RencoderGroupScan *s, RencoderColumnProbe *p, const RencoderHeaderData *header,
+				 const GroupStorage *storage, RencoderGroupCandidates *state)
 {
 	renc_mask	keyless = rencoder_set_get(header->keyless);
 	renc_mask	stored = renc_mask_andnot(state->left.ranges, renc_mask_or(keyless, storage->noted));
@@ -213,11 +214,11 @@ ask_column(RencoderGroupScan *s, RencoderColumnProbe *p, const RencoderHeaderDat
 	if (storage->run != NULL &&
 		next_stored_group(s, header->group, storage->run, header->attno) > header->group)
 		stored = renc_mask_andnot(stored, storage->covered);
-	stored = prune_by_bounds(p, header, stored);
+	stored = prune_group_by_bounds(p, header, stored);
 	covered = renc_mask_and(storage->covered, stored);
 	add_places(s, header->group, header->attno, storage->run, covered, &answer);
-	stored = probe_storage(s, p, header, renc_mask_andnot(stored, covered));
-	renc_candidates_add(&answer, prune_by_facts(s, p, header->group, header->attno, stored));
+	stored = probe_group_storage(s, p, header, renc_mask_andnot(stored, covered));
+	renc_candidates_add(&answer, prune_group_by_facts(s, p, header->group, header->attno, stored));
 	renc_candidates_add(&answer, keyless);
 	renc_candidates_and(&state->left, &answer);
 }
@@ -228,8 +229,9 @@ ask_column(RencoderGroupScan *s, RencoderColumnProbe *p, const RencoderHeaderDat
  * at: those of filters, for instance.
  */
 static void
-ask_nulls(RencoderGroupScan *s, const RencoderColumnQuery *q, const RencoderHeaderData *header,
-		  renc_mask covered, RencoderSearchedRun *run, RencoderGroupCandidates *state)
+ask_group_nulls(RencoderGroupScan *s, const RencoderColumnQuery *q,
+				const RencoderHeaderData *header,
+				renc_mask covered, RencoderSearchedRun *run, RencoderGroupCandidates *state)
 {
 	renc_candidates answer = begin_answer(s);
 	int			col = header->attno;
@@ -262,7 +264,7 @@ copy_header(RencoderGroupScan *s, RencoderEntry entry, uint32 group, int col)
 
 /* The ranges whose summaries the snapshot may trust. */
 static renc_mask
-trusted_ranges(const RencoderGroupScan *s, const RencoderHeaderData *header)
+trusted_group_ranges(const RencoderGroupScan *s, const RencoderHeaderData *header)
 {
 	renc_mask	ahead = renc_mask_none();
 	uint64		latest = 0;
@@ -280,7 +282,8 @@ trusted_ranges(const RencoderGroupScan *s, const RencoderHeaderData *header)
 
 /* The general way through a group. */
 static void
-scan_by_header(RencoderGroupScan *s, RencoderEntry entry, uint32 group, RencoderGroupCandidates *state)
+scan_group_by_header(RencoderGroupScan *s, RencoderEntry entry, uint32 group,
+					 RencoderGroupCandidates *state)
 {
 	GroupStorage storage = {.run = NULL};
 
@@ -298,24 +301,24 @@ scan_by_header(RencoderGroupScan *s, RencoderEntry entry, uint32 group, Rencoder
 		{
 			renc_mask	existing = rencoder_group_scan_existing(s, group);
 
-			state->left.ranges = renc_mask_and(existing, trusted_ranges(s, header));
+			state->left.ranges = renc_mask_and(existing, trusted_group_ranges(s, header));
 			state->untrusted = renc_mask_andnot(existing, state->left.ranges);
 
 			storage.covered = rencoder_set_get(header->covered);
 			storage.noted = rencoder_set_get(header->noted);
 			if (header->run != 0)
-				storage.run = base_run(s, header->run, entry->header);
+				storage.run = find_run_of_group(s, header->run, entry->header);
 			if (s->runs != NULL)
-				make_page_room(s, state);
+				make_group_page_room(s, state);
 		}
 		if (!asked || renc_mask_empty(state->left.ranges))
 			continue;
 		if (q->has_keys)
 			p = get_column_probe(s, col, &header->config, entry->header);
 		if (p != NULL)
-			ask_column(s, p, header, &storage, state);
+			ask_group_column(s, p, header, &storage, state);
 		else if (!q->has_keys)
-			ask_nulls(s, q, header, storage.covered, storage.run, state);
+			ask_group_nulls(s, q, header, storage.covered, storage.run, state);
 	}
 }
 
@@ -324,7 +327,8 @@ scan_by_header(RencoderGroupScan *s, RencoderEntry entry, uint32 group, Rencoder
  * look at null flags.  The header is read last, if at all.
  */
 static void
-scan_sealed(RencoderGroupScan *s, RencoderEntry entry, uint32 group, RencoderGroupCandidates *state)
+scan_sealed_group(RencoderGroupScan *s, RencoderEntry entry, uint32 group,
+				  RencoderGroupCandidates *state)
 {
 	RencoderColumnProbe *probes[INDEX_MAX_KEYS] = {NULL};
 	const RencoderHeaderData *header;
@@ -352,15 +356,15 @@ scan_sealed(RencoderGroupScan *s, RencoderEntry entry, uint32 group, RencoderGro
 
 		/* Its configuration may have changed since the entry was read. */
 		if (header->config.coder == probes[col]->keys->generation)
-			renc_candidates_keep(&state->left, prune_by_facts(s, probes[col], group, col,
-															  prune_by_bounds(probes[col], header,
-																			  state->left.ranges)));
+			renc_candidates_keep(&state->left, prune_group_by_facts(s, probes[col], group, col,
+																	prune_group_by_bounds(probes[col], header,
+																						  state->left.ranges)));
 	}
 }
 
 /* The ranges that the entry itself says are in runs, deltas and the pending list. */
 static renc_mask
-placed_ranges(RencoderEntry entry)
+placed_group_ranges(RencoderEntry entry)
 {
 	return entry->flags & RENCODER_ENTRY_COVERED ? renc_mask_all() : renc_mask_first(entry->placed);
 }
@@ -370,13 +374,13 @@ placed_ranges(RencoderEntry entry)
  * places, or in no storage: no header is read.
  */
 static void
-scan_placed(RencoderGroupScan *s, RencoderEntry entry, uint32 group, RencoderSearchedRun *run,
-			RencoderGroupCandidates *state)
+scan_placed_group(RencoderGroupScan *s, RencoderEntry entry, uint32 group, RencoderSearchedRun *run,
+				  RencoderGroupCandidates *state)
 {
 	renc_mask	existing = rencoder_group_scan_existing(s, group);
 
-	make_page_room(s, state);
-	state->left.ranges = renc_mask_and(existing, placed_ranges(entry));
+	make_group_page_room(s, state);
+	state->left.ranges = renc_mask_and(existing, placed_group_ranges(entry));
 	state->untrusted = renc_mask_andnot(existing, state->left.ranges);
 	for (int col = 0; col < s->meta.natts && !renc_mask_empty(state->left.ranges); col++)
 	{
@@ -400,7 +404,7 @@ scan_placed(RencoderGroupScan *s, RencoderEntry entry, uint32 group, RencoderSea
 
 /* May the entry speak for all ranges of its group?  Of values in noted ranges flags tell. */
 static bool
-takes_short_way(const RencoderGroupScan *s, RencoderEntry entry)
+group_takes_short_way(const RencoderGroupScan *s, RencoderEntry entry)
 {
 	return entry->horizon <= s->xmin && !(entry->flags & s->long_way) &&
 		((entry->flags & RENCODER_ENTRY_COVERED) ||
@@ -409,7 +413,7 @@ takes_short_way(const RencoderGroupScan *s, RencoderEntry entry)
 
 /* Does a run leave it to flags which ranges have values? */
 static bool
-is_by_flags(const RencoderGroupScan *s, const RencoderSearchedRun *run)
+group_is_by_flags(const RencoderGroupScan *s, const RencoderSearchedRun *run)
 {
 	bool		by_flags = false;
 
@@ -423,8 +427,9 @@ rencoder_group_scan_can_skip_slow(RencoderGroupScan *s, RencoderEntry entry, uin
 {
 	RencoderSearchedRun *run;
 
-	if (s->runs == NULL || s->query->empty || !takes_short_way(s, entry) ||
-		!renc_mask_empty(renc_mask_andnot(rencoder_group_scan_existing(s, group), placed_ranges(entry))))
+	if (s->runs == NULL || s->query->empty || !group_takes_short_way(s, entry) ||
+		!renc_mask_empty(renc_mask_andnot(rencoder_group_scan_existing(s, group),
+										  placed_group_ranges(entry))))
 		return false;
 	run = rencoder_run_scan_find_base(s->runs, entry->run);
 	for (int col = 0; col < s->meta.natts && (run != NULL || entry->run == 0); col++)
@@ -449,7 +454,7 @@ rencoder_group_scan_can_skip_slow(RencoderGroupScan *s, RencoderEntry entry, uin
 void
 rencoder_group_scan_prefetch_headers(const RencoderGroupScan *s, RencoderEntry entry)
 {
-	if (s->query->empty || entry->header == RENCODER_NO_BLOCK || takes_short_way(s, entry))
+	if (s->query->empty || entry->header == RENCODER_NO_BLOCK || group_takes_short_way(s, entry))
 		return;
 	for (int col = 0; col < s->meta.natts; col++)
 	{
@@ -477,18 +482,18 @@ rencoder_group_scan_ask(RencoderGroupScan *s, RencoderEntry entry, uint32 group,
 	}
 	if (s->facts != NULL)
 		s->facts->epoch = entry->epoch;
-	short_way = takes_short_way(s, entry);
+	short_way = group_takes_short_way(s, entry);
 	if (short_way && entry->run != 0)
 	{
-		run = base_run(s, entry->run, entry->header);
-		short_way = !is_by_flags(s, run);
+		run = find_run_of_group(s, entry->run, entry->header);
+		short_way = !group_is_by_flags(s, run);
 	}
-	if (short_way && !renc_mask_empty(placed_ranges(entry)))
-		scan_placed(s, entry, group, run, state);
-	else if (short_way && !has_late_pages(s, group))
-		scan_sealed(s, entry, group, state);
+	if (short_way && !renc_mask_empty(placed_group_ranges(entry)))
+		scan_placed_group(s, entry, group, run, state);
+	else if (short_way && !group_has_late_pages(s, group))
+		scan_sealed_group(s, entry, group, state);
 	else
-		scan_by_header(s, entry, group, state);
+		scan_group_by_header(s, entry, group, state);
 	renc_candidates_add(&state->left, state->untrusted);
 	renc_candidates_keep(&state->left, rencoder_group_scan_existing(s, group));
 }

@@ -31,7 +31,7 @@ rencoder_plain_scan_init(RencoderPlainScan *plain)
 
 /* Empties a list. */
 static void
-clear_list(renc_stretches *list)
+clear_plain_list(renc_stretches *list)
 {
 	if (list->n > KEPT_STRETCHES)
 		renc_stretches_end(list);
@@ -41,10 +41,10 @@ clear_list(renc_stretches *list)
 
 /* Nothing is left of the last search. */
 static void
-clear_lists(RencoderPlainScan *plain)
+clear_plain_lists(RencoderPlainScan *plain)
 {
-	clear_list(&plain->list);
-	clear_list(&plain->earlier);
+	clear_plain_list(&plain->list);
+	clear_plain_list(&plain->earlier);
 	memset(&plain->next, 0, sizeof(plain->next));
 	plain->word = RENCODER_PLAIN_WORDS;
 }
@@ -52,7 +52,7 @@ clear_lists(RencoderPlainScan *plain)
 void
 rencoder_plain_scan_rewind(RencoderPlainScan *plain)
 {
-	clear_lists(plain);
+	clear_plain_lists(plain);
 	plain->begun = false;
 	plain->complete = false;
 	plain->limit = RENCODER_PLAIN_FIRST_ENTRIES;
@@ -71,7 +71,7 @@ rencoder_plain_scan_end(RencoderPlainScan *plain)
 
 /* What a search has found that is broken off. */
 static void
-take_found(void *arg, RencoderRunScan *scan)
+take_plain_rows_found(void *arg, RencoderRunScan *scan)
 {
 	RencoderPlainScan *plain = (RencoderPlainScan *) arg;
 	MemoryContext caller = MemoryContextSwitchTo(plain->context);
@@ -98,7 +98,7 @@ rencoder_plain_scan_begin_search(RencoderPlainScan *plain, uint32 pages_per_rang
 	plain->found_pages = 0;
 	plain->pages_per_range = pages_per_range;
 	plain->early.limit = plain->limit;
-	plain->early.take = take_found;
+	plain->early.take = take_plain_rows_found;
 	plain->early.arg = plain;
 	plain->early.broken_off = false;
 	plain->limit *= RENCODER_PLAIN_LIMIT_FACTOR;
@@ -142,7 +142,7 @@ rencoder_plain_scan_emit(void *arg, BlockNumber page, const uint64 *row)
  * one, which stays what it is (INV-11): so who asks later finds all of them.
  */
 static void
-read_roots(RencoderPlainScan *plain, Relation heap)
+read_plain_scan_roots(RencoderPlainScan *plain, Relation heap)
 {
 	Buffer		buffer;
 	Page		page;
@@ -174,7 +174,7 @@ read_roots(RencoderPlainScan *plain, Relation heap)
 
 /* Goes on to the next page of the list; false: there is none. */
 static bool
-next_page(RencoderPlainScan *plain, Relation heap)
+next_plain_scan_page(RencoderPlainScan *plain, Relation heap)
 {
 	uint64		row[RENC_ROW_WORDS];
 	uint64		gone[RENC_ROW_WORDS];
@@ -189,7 +189,7 @@ next_page(RencoderPlainScan *plain, Relation heap)
 	if (whole && renc_page_rows_are_all(gone))
 		memset(plain->row, 0, sizeof(plain->row));
 	else if (whole)
-		read_roots(plain, heap);
+		read_plain_scan_roots(plain, heap);
 	else
 	{
 		memset(plain->row, 0, sizeof(plain->row));
@@ -229,7 +229,7 @@ rencoder_plain_scan_next(RencoderPlainScan *plain, IndexScanDesc scan)
 		if (plain->word == RENCODER_PLAIN_WORDS)
 		{
 			counted = false;
-			if (!next_page(plain, scan->heapRelation))
+			if (!next_plain_scan_page(plain, scan->heapRelation))
 				break;
 			continue;
 		}
@@ -241,7 +241,7 @@ rencoder_plain_scan_next(RencoderPlainScan *plain, IndexScanDesc scan)
 		return true;
 	}
 	if (plain->complete)
-		clear_lists(plain);
+		clear_plain_lists(plain);
 	return false;
 }
 

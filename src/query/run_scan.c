@@ -61,7 +61,7 @@ note_scan_fault(RencoderRunScan *scan, BlockNumber blkno, const char *fault)
 
 /* Looks at the lists again: what is kept has aged. */
 static void
-look_at_lists(RencoderRunScan *scan)
+look_at_run_lists(RencoderRunScan *scan)
 {
 	rencoder_copies_drop(scan->copies);
 	rencoder_runs_copy(scan->index, &scan->copies->runs, &scan->npages);
@@ -69,7 +69,7 @@ look_at_lists(RencoderRunScan *scan)
 
 /* What is asked of a column; its coder is named by block "named_by".  NULL if that is missing. */
 static const RencoderKeySet *
-column_keys(RencoderRunScan *scan, int col, uint32 generation, BlockNumber named_by)
+column_keys_in_run_scan(RencoderRunScan *scan, int col, uint32 generation, BlockNumber named_by)
 {
 	scan->keys[col] = rencoder_key_get_set(scan->query, col, generation);
 	if (scan->keys[col] == NULL)
@@ -82,7 +82,8 @@ column_keys(RencoderRunScan *scan, int col, uint32 generation, BlockNumber named
  * size was read, no snapshot sees here.
  */
 static inline void
-add_found_rows(RencoderRunScan *scan, renc_stretches *list, BlockNumber page, uint32 first, uint32 last)
+add_found_run_rows(RencoderRunScan *scan, renc_stretches *list, BlockNumber page, uint32 first,
+				   uint32 last)
 {
 	const uint32 most = Min(MaxHeapTuplesPerPage, RENC_MAX_PAGE_ROWS);
 
@@ -97,8 +98,8 @@ add_found_rows(RencoderRunScan *scan, renc_stretches *list, BlockNumber page, ui
 
 /* Adds the rows of the entries found, in a run with "places"; "keys": NULL if all are asked for. */
 static void
-add_found(RencoderRunScan *scan, const renc_run_search *search, const RencoderKeySet *keys,
-		  const renc_places *places, renc_stretches *list)
+add_found_in_runs(RencoderRunScan *scan, const renc_run_search *search, const RencoderKeySet *keys,
+				  const renc_places *places, renc_stretches *list)
 {
 	const renc_query *query = keys == NULL ? NULL : &keys->query;
 	bool		boxes = keys != NULL && keys->boxes.n > 0;
@@ -115,12 +116,12 @@ add_found(RencoderRunScan *scan, const renc_run_search *search, const RencoderKe
 		if (search->part[i] != RENC_WHOLE_PAGE)
 			renc_part_rows(places, search->part[i], &first, &last);
 		if (first <= last)
-			add_found_rows(scan, list, search->page[i], first, last);
+			add_found_run_rows(scan, list, search->page[i], first, last);
 	}
 }
 
 static inline bool
-is_broken_off(const RencoderRunScan *scan)
+run_scan_is_broken_off(const RencoderRunScan *scan)
 {
 	return scan->early != NULL && scan->early->broken_off;
 }
@@ -140,8 +141,8 @@ break_off_behind_limit(RencoderRunScan *scan, renc_run_search *search)
 }
 
 /*
- * Searches a tree of a run for what is in a set; "keys" as of add_found().  False: it was broken
- * off, or a page was not what it should be.
+ * Searches a tree of a run for what is in a set; "keys" as of add_found_in_runs().  False: it was
+ * broken off, or a page was not what it should be.
  */
 static bool
 search_tree(RencoderRunScan *scan, const RencoderRunInfoData *info, int tree, renc_interval_set set,
@@ -160,8 +161,8 @@ search_tree(RencoderRunScan *scan, const RencoderRunInfoData *info, int tree, re
 	{
 		CHECK_FOR_INTERRUPTS();
 		break_off_behind_limit(scan, &search);
-		add_found(scan, &search, keys, &places, list);
-		if (is_broken_off(scan))
+		add_found_in_runs(scan, &search, keys, &places, list);
+		if (run_scan_is_broken_off(scan))
 			break;
 	}
 	if (search.failure != NULL)
@@ -172,7 +173,7 @@ search_tree(RencoderRunScan *scan, const RencoderRunInfoData *info, int tree, re
 	}
 	scan->npages += reader.npages;
 	rencoder_run_reader_end(&reader);
-	return search.failure == NULL && !is_broken_off(scan);
+	return search.failure == NULL && !run_scan_is_broken_off(scan);
 }
 
 /* Searches the keys of a column for those that are compared with. */
@@ -185,7 +186,7 @@ search_keys(RencoderRunScan *scan, const RencoderRunEntry *entry, const Rencoder
 
 	if (column->root == RENCODER_NO_BLOCK)
 		return true;
-	k = column_keys(scan, col, column->coder, entry->info);
+	k = column_keys_in_run_scan(scan, col, column->coder, entry->info);
 	if (k == NULL)
 	{
 		answer->all = true;
@@ -333,7 +334,7 @@ expect_roots(RencoderRunScan *scan, const WantedRun *wanted)
 		int			col = tree % scan->query->natts;
 		const RencoderColumnQuery *q = &scan->query->column[col];
 		const RencoderKeySet *k = tree >= scan->query->natts || !q->has_keys ? NULL :
-			column_keys(scan, col, column->coder, wanted->entry->info);
+			column_keys_in_run_scan(scan, col, column->coder, wanted->entry->info);
 
 		if ((tree >= scan->query->natts ? q->wants_null :
 			 q->wants_values && !rencoder_run_scan_many_values(column->entries, scan->nblocks)) ||
@@ -384,8 +385,8 @@ search_list(RencoderRunScan *scan, bool base_only)
  * *k: what was asked for of the entry before, or NULL.
  */
 static bool
-matches_column(RencoderRunScan *scan, const RencoderPendingEntry *entry, int col,
-			   BlockNumber blkno, const RencoderKeySet **k)
+pending_matches_column(RencoderRunScan *scan, const RencoderPendingEntry *entry, int col,
+					   BlockNumber blkno, const RencoderKeySet **k)
 {
 	const RencoderColumnQuery *q = &scan->query->column[col];
 	uint32		coder;
@@ -396,13 +397,14 @@ matches_column(RencoderRunScan *scan, const RencoderPendingEntry *entry, int col
 		return q->wants_values;
 	coder = rencoder_pending_coders(entry, scan->query->natts)[col];
 	if (*k == NULL || (*k)->generation != coder)
-		*k = column_keys(scan, col, coder, blkno);
+		*k = column_keys_in_run_scan(scan, col, coder, blkno);
 	return *k == NULL || rencoder_key_set_meets_bounds(*k, entry->key[col], entry->key[col]);
 }
 
 /* Which entries miss what is asked of a column by "k"; false: there is nothing to go by. */
 static bool
-find_misses(const RencoderRunScan *scan, int col, const RencoderKeySet *k, RencoderPendingMisses *misses)
+find_pending_misses(const RencoderRunScan *scan, int col, const RencoderKeySet *k,
+					RencoderPendingMisses *misses)
 {
 	if (k == NULL || scan->query->column[col].wants_null)
 		return false;
@@ -427,15 +429,15 @@ add_pending(RencoderRunScan *scan, const RencoderPendingWalk *walk, int col)
 		uint32		row;
 
 		/* Nearly all keys are beside what is asked for. */
-		if (find_misses(scan, col, k, &misses))
+		if (find_pending_misses(scan, col, k, &misses))
 			i = rencoder_pending_skip_misses(&walk->copy, i, &misses);
 		if (i == walk->copy.nentries)
 			break;
 		entry = rencoder_pending_entry(&walk->copy, i);
-		if (!matches_column(scan, entry, col, walk->blkno, &k))
+		if (!pending_matches_column(scan, entry, col, walk->blkno, &k))
 			continue;
 		row = *rencoder_pending_line_pointer(entry, scan->query->natts);
-		add_found_rows(scan, &scan->late[col].list, entry->page, row, row);
+		add_found_run_rows(scan, &scan->late[col].list, entry->page, row, row);
 	}
 }
 
@@ -451,7 +453,8 @@ read_pending(RencoderRunScan *scan)
 
 	rencoder_pending_walk_begin(&walk, scan->index, &scan->runs->pending, scan->runs->pending.last_number);
 	walk.kept = &scan->copies->pages;
-	if (scan->nasked == 1 && find_misses(scan, scan->last_asked, scan->keys[scan->last_asked], &misses))
+	if (scan->nasked == 1 &&
+		find_pending_misses(scan, scan->last_asked, scan->keys[scan->last_asked], &misses))
 		walk.misses = &misses;
 	while (rencoder_pending_walk_next(&walk))
 	{
@@ -469,7 +472,7 @@ read_pending(RencoderRunScan *scan)
 
 /* A fault that the list as it is now explains is forgotten; else it is an error. */
 static void
-look_again(RencoderRunScan *scan)
+look_again_at_runs(RencoderRunScan *scan)
 {
 	BlockNumber blkno;
 	const char *fault = rencoder_run_scan_fault(scan, &blkno);
@@ -480,7 +483,7 @@ look_again(RencoderRunScan *scan)
 
 /* Puts what was found in order, to be taken from the beginning. */
 static void
-finish_found(RencoderRunScan *scan)
+finish_found_in_runs(RencoderRunScan *scan)
 {
 	for (int i = 0; i < 2 * scan->query->natts; i++)
 		renc_stretches_finish(&scan->stored[i].list);
@@ -496,15 +499,15 @@ rencoder_run_scan_search(RencoderRunScan *scan, RencoderEarlyEnd *early)
 		rencoder_kept_prefetch_page(scan->prefetch, scan->runs->pending.last);
 	while (!search_list(scan, false) || !read_pending(scan))
 	{
-		if (is_broken_off(scan))
+		if (run_scan_is_broken_off(scan))
 		{
 			scan->early->take(scan->early->arg, scan);
 			return;
 		}
-		look_again(scan);
+		look_again_at_runs(scan);
 	}
 	scan->early = NULL;
-	finish_found(scan);
+	finish_found_in_runs(scan);
 }
 
 RencoderSearchedRun *
@@ -530,10 +533,10 @@ rencoder_run_scan_search_base(RencoderRunScan *scan, uint32 number, BlockNumber 
 	 * Late places are complete: what came since belongs to rows that nobody
 	 * sees here, or to ranges noted since, of which the epoch tells (INV-7).
 	 */
-	look_at_lists(scan);
+	look_at_run_lists(scan);
 	while (!search_list(scan, true))
-		look_again(scan);
-	finish_found(scan);
+		look_again_at_runs(scan);
+	finish_found_in_runs(scan);
 	run = rencoder_run_scan_find_base(scan, number);
 	if (run == NULL)
 	{
@@ -559,7 +562,7 @@ rencoder_run_scan_fault(RencoderRunScan *scan, BlockNumber *blkno)
 		return NULL;
 	*blkno = scan->fault_blkno;
 	scan->fault = NULL;
-	look_at_lists(scan);
+	look_at_run_lists(scan);
 	return scan->runs->changes == scan->fault_changes ? fault : NULL;
 }
 

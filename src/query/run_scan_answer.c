@@ -6,7 +6,7 @@
 
 /* Adds the rows of the page that the list comes to next. */
 static void
-take_rows(RencoderFoundRows *found, uint64 *row)
+take_rows_of_answer(RencoderFoundRows *found, uint64 *row)
 {
 	uint64		more[RENC_ROW_WORDS];
 	uint32		page;
@@ -42,9 +42,9 @@ rencoder_run_scan_answer(RencoderRunScan *scan, uint32 group, int col, RencoderS
 		is_stored = stored_page == page && run != NULL && renc_mask_test(covered, slot) &&
 			!rencoder_scan_facts_exclude(facts, run->column[col].keys, col, page, 1, true);
 		if (is_stored)
-			take_rows(stored, row);
+			take_rows_of_answer(stored, row);
 		if (late_page == page)
-			take_rows(late, row);
+			take_rows_of_answer(late, row);
 		else if (!is_stored)
 			continue;
 		if (renc_page_rows_are_all(row))

@@ -43,7 +43,7 @@ typedef struct OwnScan
 
 /* May the user read all rows of a table, or of one that it is a partition of? */
 static bool
-may_read_all(Oid heapoid, Oid userid)
+scan_may_read_all(Oid heapoid, Oid userid)
 {
 	List	   *ancestors;
 	ListCell   *lc;
@@ -74,7 +74,7 @@ may_report(Relation index)
 		return false;
 	GetUserIdAndSecContext(&userid, &sec_context);
 	return sec_context == 0 && userid == GetOuterUserId() &&
-		may_read_all(index->rd_index->indrelid, userid);
+		scan_may_read_all(index->rd_index->indrelid, userid);
 }
 
 IndexScanDesc
@@ -110,7 +110,7 @@ typedef struct BitmapTarget
 
 /* Adds rows of a page. */
 static void
-add_exact_page(BitmapTarget *target, BlockNumber block, const uint64 *row)
+add_exact_page_to_bitmap(BitmapTarget *target, BlockNumber block, const uint64 *row)
 {
 	ItemPointerData tids[RENC_MAX_PAGE_ROWS];
 	int			n = 0;
@@ -138,7 +138,7 @@ add_page(void *arg, BlockNumber page, const uint64 *row)
 
 	if (row != NULL)
 	{
-		add_exact_page(target, page, row);
+		add_exact_page_to_bitmap(target, page, row);
 		return;
 	}
 	tbm_add_page(target->tbm, page);
@@ -215,7 +215,7 @@ typedef struct Search
 
 /* Memory is the workspace's from now on. */
 static void
-begin_search(IndexScanDesc scan, Search *search)
+begin_scan_search(IndexScanDesc scan, Search *search)
 {
 	Relation	index = scan->indexRelation;
 	OwnScan    *state = (OwnScan *) scan->opaque;
@@ -246,7 +246,7 @@ begin_search(IndexScanDesc scan, Search *search)
 }
 
 static void
-end_search(IndexScanDesc scan, const Search *search)
+end_scan_search(IndexScanDesc scan, const Search *search)
 {
 	MemoryContextSwitchTo(search->caller);
 	rencoder_workspace_give_back(((OwnScan *) scan->opaque)->workspace);
@@ -261,7 +261,7 @@ rencodergetbitmap(IndexScanDesc scan, TIDBitmap *tbm)
 	Search		search;
 
 	pgstat_count_index_scan(scan->indexRelation);
-	begin_search(scan, &search);
+	begin_scan_search(scan, &search);
 	if (!search.query->empty)
 	{
 		int64		pages;
@@ -273,7 +273,7 @@ rencodergetbitmap(IndexScanDesc scan, TIDBitmap *tbm)
 		count_scan(scan, pages, emit.nranges, &emit.whole);
 		rencoder_sample_record_scan(search.query, (double) pages / Max(state->nblocks, 1));
 	}
-	end_search(scan, &search);
+	end_scan_search(scan, &search);
 
 	/* As BRIN: the rows of a lossy page are not known; ten is a guess. */
 	return target.npages * 10 + target.nrows;
@@ -281,7 +281,7 @@ rencodergetbitmap(IndexScanDesc scan, TIDBitmap *tbm)
 
 /* Searches for rows to be handed out. */
 static void
-search_rows(IndexScanDesc scan)
+search_scan_rows(IndexScanDesc scan)
 {
 	OwnScan    *state = (OwnScan *) scan->opaque;
 	RencoderPlainScan *plain = state->plain;
@@ -289,7 +289,7 @@ search_rows(IndexScanDesc scan)
 
 	if (!plain->begun)
 		pgstat_count_index_scan(scan->indexRelation);
-	begin_search(scan, &search);
+	begin_scan_search(scan, &search);
 	if (search.query->empty)
 		plain->complete = true;
 	else
@@ -306,7 +306,7 @@ search_rows(IndexScanDesc scan)
 			rencoder_sample_record_scan(search.query,
 										(double) plain->found_pages / Max(state->nblocks, 1));
 	}
-	end_search(scan, &search);
+	end_scan_search(scan, &search);
 }
 
 /* Counts what a plain scan has visited so far: it is over, whether it came to its end or not. */
@@ -367,7 +367,7 @@ rencodergettuple(IndexScanDesc scan, ScanDirection direction)
 				return true;
 		}
 		else if (!state->plain->complete)
-			search_rows(scan);
+			search_scan_rows(scan);
 		else
 			break;
 	}

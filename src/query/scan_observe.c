@@ -61,7 +61,7 @@ find_observed(PlanState *node)
 
 /* Pages of the table that it has read so far. */
 static int64
-get_pages_read(PlanState *node)
+get_observed_pages_read(PlanState *node)
 {
 	int64		npages;
 
@@ -73,14 +73,14 @@ get_pages_read(PlanState *node)
 
 /* Adds what is new: those of parallel workers are added to the same counters. */
 static void
-instrument_row(ObservedScan *scan, bool found)
+instrument_observed_row(ObservedScan *scan, bool found)
 {
 	RencoderNodeCounts *instrument = scan->node->instrument;
 	int64		pages;
 
 	if (instrument == NULL)
 		return;
-	pages = get_pages_read(scan->node);
+	pages = get_observed_pages_read(scan->node);
 	if (IsA(scan->node, IndexScanState))
 		RencoderScanPages(instrument) += pages - scan->reported;
 	else
@@ -101,7 +101,7 @@ begins(const ObservedScan *scan)
 
 /* An index scan begins when its first row is asked for. */
 static bool
-has_begun(const ObservedScan *scan)
+observed_has_begun(const ObservedScan *scan)
 {
 	return IsA(scan->node, IndexScanState) &&
 		rencoder_scan_plain_counts(rencoder_scan_of_node(scan->node), NULL) != scan->scans;
@@ -115,7 +115,7 @@ observe_row(PlanState *node)
 	TupleTableSlot *slot = scan->next_row(node);
 	bool		found = false;
 
-	if (again || has_begun(scan))
+	if (again || observed_has_begun(scan))
 	{
 		scan->scans++;
 		scan->page = InvalidBlockNumber;
@@ -128,7 +128,7 @@ observe_row(PlanState *node)
 		scan->hits += found;
 		scan->page = page;
 	}
-	instrument_row(scan, found);
+	instrument_observed_row(scan, found);
 	return slot;
 }
 
@@ -165,7 +165,7 @@ rencoder_scan_of_node(PlanState *node)
 
 /* The node that scans the index of a scan of the table, which has no other index; or NULL. */
 static PlanState *
-index_node(PlanState *node)
+observed_index_node(PlanState *node)
 {
 	if (IsA(node, IndexScanState))
 		return node;
@@ -175,7 +175,7 @@ index_node(PlanState *node)
 bool
 rencoder_scan_is_observed(PlanState *node)
 {
-	return node->qual == NULL && rencoder_scan_index_of_node(index_node(node)) != NULL;
+	return node->qual == NULL && rencoder_scan_index_of_node(observed_index_node(node)) != NULL;
 }
 
 static void
@@ -186,7 +186,7 @@ observe_scan(PlanState *node)
 
 	scan->node = node;
 	scan->next_row = node->ExecProcNodeReal;
-	scan->indexoid = RelationGetRelid(rencoder_scan_index_of_node(index_node(node)));
+	scan->indexoid = RelationGetRelid(rencoder_scan_index_of_node(observed_index_node(node)));
 	scan->judged = rencoder_scan_is_observed(node);
 	scan->page = InvalidBlockNumber;
 	scan->estate = estate;
@@ -200,10 +200,11 @@ observe_scan(PlanState *node)
 
 /* Is it, or is below it, a scan of ours? */
 static bool
-has_scan(PlanState *node, void *context)
+has_observed_scan(PlanState *node, void *context)
 {
 	return node != NULL &&
-		(rencoder_scan_index_of_node(node) != NULL || planstate_tree_walker(node, has_scan, context));
+		(rencoder_scan_index_of_node(node) != NULL ||
+		 planstate_tree_walker(node, has_observed_scan, context));
 }
 
 /* "context" is whether the plan is going to be executed. */
@@ -214,7 +215,7 @@ observe_plan(PlanState *node, void *context)
 		return false;
 
 	if (*(bool *) context &&
-		((IsA(node, BitmapHeapScanState) && has_scan(outerPlanState(node), NULL)) ||
+		((IsA(node, BitmapHeapScanState) && has_observed_scan(outerPlanState(node), NULL)) ||
 		 (IsA(node, IndexScanState) && rencoder_scan_index_of_node(node) != NULL)))
 		rencoder_scan_recheck(node);
 
@@ -257,7 +258,7 @@ observe_end(QueryDesc *desc)
 
 		if (scan->estate != desc->estate || scan->scans == 0 || !scan->judged)
 			continue;
-		pages = get_pages_read(scan->node);
+		pages = get_observed_pages_read(scan->node);
 		stats.count[RENCODER_STATS_CHECKED_SCANS] = scan->scans;
 		stats.count[RENCODER_STATS_CHECKED_PAGES] = pages;
 		stats.count[RENCODER_STATS_FALSE_PAGES] = Max(pages - scan->hits, 0);

@@ -32,7 +32,7 @@ typedef struct HashLists
  * NULL if it is not known, or is NULL.
  */
 static Const *
-parameter_value(const Param *param, Node *expr, ParamListInfo params)
+recheck_parameter_value(const Param *param, Node *expr, ParamListInfo params)
 {
 	ParamExternData data;
 	ParamExternData *value;
@@ -53,7 +53,7 @@ parameter_value(const Param *param, Node *expr, ParamListInfo params)
  * parameters changes that it gets from outside.
  */
 static bool
-is_made_once(const Param *param, const EState *estate)
+is_made_once_for_recheck(const Param *param, const EState *estate)
 {
 	const SubPlanState *subquery = estate->es_param_exec_vals[param->paramid].execPlan;
 
@@ -62,7 +62,7 @@ is_made_once(const Param *param, const EState *estate)
 }
 
 static void
-hash_list(ScalarArrayOpExpr *op, HashLists *lists)
+hash_recheck_list(ScalarArrayOpExpr *op, HashLists *lists)
 {
 	Node	   *list = lsecond(op->args);
 	const Param *param;
@@ -77,14 +77,15 @@ hash_list(ScalarArrayOpExpr *op, HashLists *lists)
 	param = (const Param *) inner;
 	if (param->paramkind == PARAM_EXTERN)
 	{
-		Const	   *value = parameter_value(param, list, lists->estate->es_param_list_info);
+		Const	   *value = recheck_parameter_value(param, list, lists->estate->es_param_list_info);
 
 		if (value == NULL)
 			return;
 		lsecond(op->args) = value;
 		convert_saop_to_hashed_saop((Node *) op);
 	}
-	else if (param->paramkind == PARAM_EXEC && op->useOr && is_made_once(param, lists->estate) &&
+	else if (param->paramkind == PARAM_EXEC && op->useOr &&
+			 is_made_once_for_recheck(param, lists->estate) &&
 			 get_op_hash_functions(op->opno, &left, &right) && left == right)
 		op->hashfuncid = left;
 	lists->any |= OidIsValid(op->hashfuncid);
@@ -92,22 +93,22 @@ hash_list(ScalarArrayOpExpr *op, HashLists *lists)
 
 /* True if there is a subquery, which must not be made a second time. */
 static bool
-hash_lists(Node *node, void *context)
+hash_recheck_lists(Node *node, void *context)
 {
 	if (node == NULL)
 		return false;
 	if (IsA(node, SubPlan) || IsA(node, AlternativeSubPlan))
 		return true;
 	if (IsA(node, ScalarArrayOpExpr))
-		hash_list((ScalarArrayOpExpr *) node, (HashLists *) context);
-	return expression_tree_walker(node, hash_lists, context);
+		hash_recheck_list((ScalarArrayOpExpr *) node, (HashLists *) context);
+	return expression_tree_walker(node, hash_recheck_lists, context);
 }
 
 static bool
-has_list(Node *node, void *context)
+has_recheck_list(Node *node, void *context)
 {
 	return node != NULL &&
-		(IsA(node, ScalarArrayOpExpr) || expression_tree_walker(node, has_list, context));
+		(IsA(node, ScalarArrayOpExpr) || expression_tree_walker(node, has_recheck_list, context));
 }
 
 void
@@ -119,11 +120,11 @@ rencoder_scan_recheck(PlanState *node)
 		((BitmapHeapScan *) node->plan)->bitmapqualorig;
 	MemoryContext caller;
 
-	if (!has_list((Node *) quals, NULL))
+	if (!has_recheck_list((Node *) quals, NULL))
 		return;
 	caller = MemoryContextSwitchTo(lists.estate->es_query_cxt);
 	quals = copyObject(quals);
-	if (!hash_lists((Node *) quals, &lists) && lists.any)
+	if (!hash_recheck_lists((Node *) quals, &lists) && lists.any)
 	{
 		if (plain)
 			((IndexScanState *) node)->indexqualorig = ExecInitQual(quals, node);

@@ -36,7 +36,7 @@ report_index(Relation index, const RencoderNodeCounts *scan, const RencoderNodeC
 
 /* A plain scan has no other pages than those that it has handed out rows of. */
 static void
-report_plain(Relation index, PlanState *node)
+report_plain_scan(Relation index, PlanState *node)
 {
 	const RencoderNodeCounts *scan = node->instrument;
 
@@ -60,7 +60,7 @@ report_scan(PlanState *scan, PlanState *heap, List **reported)
 		return;
 	*reported = lappend(*reported, scan);
 	if (IsA(scan, IndexScanState))
-		report_plain(rencoder_scan_index_of_node(scan), scan);
+		report_plain_scan(rencoder_scan_index_of_node(scan), scan);
 	else
 		report_index(rencoder_scan_index_of_node(scan), scan->instrument,
 					 heap == NULL ? NULL : heap->instrument);

@@ -53,13 +53,13 @@ typedef struct KeptStats
 static HTAB *kept = NULL;
 
 static void
-forget_kept(KeptStats *entry)
+forget_kept_scan_stats(KeptStats *entry)
 {
 	memset(&entry->stats, 0, sizeof(entry->stats));
 }
 
 static bool
-is_kept(const KeptStats *entry)
+scan_stats_are_kept(const KeptStats *entry)
 {
 	for (int i = 0; i < RENCODER_STATS_COUNTS; i++)
 	{
@@ -71,7 +71,7 @@ is_kept(const KeptStats *entry)
 
 /* The page of the counts stays where it is as long as the index has the same file. */
 static void
-find_page(KeptStats *entry, Relation index)
+find_scan_stats_page(KeptStats *entry, Relation index)
 {
 	RencoderFileNumber file = rencoder_locator_number(rencoder_relation_locator(index));
 
@@ -84,11 +84,11 @@ find_page(KeptStats *entry, Relation index)
 
 /* Writes and forgets what is kept of an index, which is open, unless its page is locked. */
 static void
-write_kept(KeptStats *entry, Relation index, bool wait)
+write_kept_stats(KeptStats *entry, Relation index, bool wait)
 {
-	find_page(entry, index);
+	find_scan_stats_page(entry, index);
 	if (rencoder_stats_add(index, entry->page, &entry->stats, wait))
-		forget_kept(entry);
+		forget_kept_scan_stats(entry);
 }
 
 /* What rencoder_best_effort() does. */
@@ -99,11 +99,11 @@ typedef struct WriteWork
 } WriteWork;
 
 static void
-write_work(void *arg)
+write_scan_stats_work(void *arg)
 {
 	const WriteWork *work = (const WriteWork *) arg;
 
-	write_kept(work->entry, work->index, false);
+	write_kept_stats(work->entry, work->index, false);
 	if (work->entry->tail >= FLUSH_TAIL)
 		rencoder_worker_queue_tell_tail_read(RelationGetRelid(work->index));
 	work->entry->tail = 0;
@@ -111,7 +111,7 @@ write_work(void *arg)
 
 /* Has much of the tail been read that the worker may note? */
 static bool
-is_tail_due(const KeptStats *entry, Relation index, TimestampTz now)
+is_tail_due_by_stats(const KeptStats *entry, Relation index, TimestampTz now)
 {
 	return entry->tail >= FLUSH_TAIL && rencoder_options_autosummarize(index) &&
 		TimestampDifferenceExceeds(entry->written, now, RENCODER_LEAST_LOOK_MS);
@@ -125,28 +125,29 @@ rencoder_scan_stats_write_if_due(Relation index)
 	WriteWork	work = {entry, index};
 	TimestampTz now;
 
-	if (entry == NULL || !is_kept(entry) || !rencoder_may_begin_subtransaction())
+	if (entry == NULL || !scan_stats_are_kept(entry) || !rencoder_may_begin_subtransaction())
 		return;
 	now = GetCurrentTimestamp();
 	if (entry->stats.count[RENCODER_STATS_SCANS] < FLUSH_SCANS &&
 		!TimestampDifferenceExceeds(entry->written, now, FLUSH_MSECS) &&
-		!is_tail_due(entry, index, now))
+		!is_tail_due_by_stats(entry, index, now))
 		return;
 	entry->written = now;
-	if (!rencoder_best_effort(write_work, &work, index, "add the counts of scans"))
+	if (!rencoder_best_effort(write_scan_stats_work, &work, index, "add the counts of scans"))
 	{
-		forget_kept(entry);
+		forget_kept_scan_stats(entry);
 		entry->paused = TimestampTzPlusMilliseconds(now, PAUSE_MSECS);
 	}
 }
 
 /* When the process exits. */
 static void
-write_last(KeptStats *entry)
+write_last_stats(KeptStats *entry)
 {
 	Relation	index;
 
-	if (!is_kept(entry) || !ConditionalLockRelationOid(entry->indexoid, AccessShareLock))
+	if (!scan_stats_are_kept(entry) ||
+		!ConditionalLockRelationOid(entry->indexoid, AccessShareLock))
 		return;
 	index = try_relation_open(entry->indexoid, NoLock);
 	if (index == NULL)
@@ -154,12 +155,12 @@ write_last(KeptStats *entry)
 	if (index->rd_rel->relkind == RELKIND_INDEX &&
 		index->rd_indam->amoptions == rencoderoptions && !RELATION_IS_OTHER_TEMP(index) &&
 		smgrexists(RelationGetSmgr(index), MAIN_FORKNUM))
-		write_kept(entry, index, true);
+		write_kept_stats(entry, index, true);
 	relation_close(index, NoLock);
 }
 
 static void
-flush_at_exit(int code, Datum arg)
+flush_stats_at_exit(int code, Datum arg)
 {
 	HASH_SEQ_STATUS status;
 	KeptStats  *entry;
@@ -170,18 +171,18 @@ flush_at_exit(int code, Datum arg)
 	StartTransactionCommand();
 	hash_seq_init(&status, kept);
 	while ((entry = hash_seq_search(&status)) != NULL)
-		write_last(entry);
+		write_last_stats(entry);
 	CommitTransactionCommand();
 }
 
 static void
-make_table(void)
+make_scan_stats_table(void)
 {
 	HASHCTL		ctl = {.keysize = sizeof(Oid),.entrysize = sizeof(KeptStats)};
 
 	kept = hash_create("rencoder scan statistics", 16, &ctl, HASH_ELEM | HASH_BLOBS);
 	if (IsUnderPostmaster)
-		before_shmem_exit(flush_at_exit, (Datum) 0);
+		before_shmem_exit(flush_stats_at_exit, (Datum) 0);
 }
 
 void
@@ -193,7 +194,7 @@ rencoder_scan_stats_add(Oid indexoid, const RencoderStats *stats, int64 tail)
 	if (RecoveryInProgress())
 		return;
 	if (kept == NULL)
-		make_table();
+		make_scan_stats_table();
 	entry = hash_search(kept, &indexoid, HASH_ENTER, &found);
 	if (!found)
 		memset((char *) entry + sizeof(Oid), 0, sizeof(KeptStats) - sizeof(Oid));
@@ -211,6 +212,6 @@ rencoder_scan_stats_write(Relation index)
 	Oid			indexoid = RelationGetRelid(index);
 	KeptStats  *entry = kept == NULL ? NULL : hash_search(kept, &indexoid, HASH_FIND, NULL);
 
-	if (entry != NULL && is_kept(entry))
-		write_kept(entry, index, true);
+	if (entry != NULL && scan_stats_are_kept(entry))
+		write_kept_stats(entry, index, true);
 }

@@ -20,7 +20,7 @@ typedef struct matcher
 
 /* Goes on to the next interval; false if there is none. */
 static bool
-match_next(block_matcher *m, const renc_run_block *block)
+match_next_decoded(block_matcher *m, const renc_run_block *block)
 {
 	uint64_t	base = block->separator >> block->width;
 
@@ -34,9 +34,9 @@ match_next(block_matcher *m, const renc_run_block *block)
 
 /* The same as composites lo <= v < end, of at most "limit" cells; none if lo = end. */
 static bool
-match_next_composite(block_matcher *m, const renc_run_block *block, uint64_t limit)
+match_decoded_composite(block_matcher *m, const renc_run_block *block, uint64_t limit)
 {
-	if (!match_next(m, block) || m->lo >= limit)
+	if (!match_next_decoded(m, block) || m->lo >= limit)
 		return false;
 	m->lo *= block->npages;
 	m->hi = m->hi + 1 >= limit || m->hi == UINT64_MAX ? UINT64_MAX : (m->hi + 1) * block->npages;
@@ -59,7 +59,7 @@ typedef struct rice_reader
  * where its one stands, so v_i < (that + 1) << low.  Most that a search reads of a block is this.
  */
 static void
-skip_rice(const renc_run_block *block, uint64_t lo, rice_reader * r)
+skip_decoded_rice(const renc_run_block *block, uint64_t lo, rice_reader * r)
 {
 	const int	low = block->parameter;
 	const uint64_t mask = renc_run_low_bits(UINT64_MAX, low);
@@ -95,7 +95,7 @@ skip_rice(const renc_run_block *block, uint64_t lo, rice_reader * r)
 }
 
 static const char *
-scan_rice(const renc_run_block *block, block_matcher *m, renc_run_found *found)
+scan_decoded_rice(const renc_run_block *block, block_matcher *m, renc_run_found *found)
 {
 	const uint64_t limit = UINT64_MAX / block->npages;
 	const uint64_t base = block->separator >> block->width;
@@ -107,13 +107,13 @@ scan_rice(const renc_run_block *block, block_matcher *m, renc_run_found *found)
 	uint64_t	cell = 0;
 	uint64_t	cell_start = 0;
 
-	if (!match_next_composite(m, block, limit))
+	if (!match_decoded_composite(m, block, limit))
 		return NULL;
 	if (high >> 3 >= (size_t) (block->end - block->data))
 		return TOO_SHORT;
 	r.bits = renc_run_load(r.p, block->end) >> (high & 7) << (high & 7);
 	if (block->end - r.p >= 8)
-		skip_rice(block, m->lo, &r);
+		skip_decoded_rice(block, m->lo, &r);
 	for (; r.i < block->n; r.i++)
 	{
 		uint64_t	v;
@@ -134,7 +134,7 @@ scan_rice(const renc_run_block *block, block_matcher *m, renc_run_found *found)
 		if (v < m->lo)
 			continue;
 		while (v >= m->hi)
-			if (!match_next_composite(m, block, limit))
+			if (!match_decoded_composite(m, block, limit))
 				return NULL;
 		if (v < m->lo)
 			continue;
@@ -169,7 +169,7 @@ load_near(const bit_reader *r, uint64_t *v)
 
 /* Reads up to 63 bits.  Beyond the limit there are zeros. */
 static uint64_t
-read_any_bits(bit_reader *r, int n)
+decode_any_bits(bit_reader *r, int n)
 {
 	uint64_t	v;
 	int			shift = (int) (r->at & 7);
@@ -184,19 +184,19 @@ read_any_bits(bit_reader *r, int n)
 }
 
 static inline uint64_t
-read_bits(bit_reader *r, int n)
+decode_bits(bit_reader *r, int n)
 {
 	uint64_t	v;
 
 	if (n > NEAR_BITS || !load_near(r, &v))
-		return read_any_bits(r, n);
+		return decode_any_bits(r, n);
 	r->at += n;
 	return renc_run_low_bits(v, n);
 }
 
 /* Counts zeros up to a one; many beyond the limit. */
 static size_t
-read_zeros(bit_reader *r)
+decode_zeros(bit_reader *r)
 {
 	size_t		zeros = 0;
 
@@ -219,7 +219,7 @@ read_zeros(bit_reader *r)
 
 /* A number > 0; 0 if there is none.  Short ones are read at once. */
 static inline uint64_t
-read_gamma(bit_reader *r)
+decode_gamma(bit_reader *r)
 {
 	size_t		high;
 	uint64_t	v;
@@ -233,23 +233,24 @@ read_gamma(bit_reader *r)
 			return UINT64_C(1) << high | renc_run_low_bits(v >> (high + 1), (int) high);
 		}
 	}
-	high = read_zeros(r);
-	return high > 63 ? 0 : UINT64_C(1) << high | read_bits(r, (int) high);
+	high = decode_zeros(r);
+	return high > 63 ? 0 : UINT64_C(1) << high | decode_bits(r, (int) high);
 }
 
 /* Reads the pages of a cell, and keeps them if "keep". */
 static inline const char *
-read_cell_pages(bit_reader *r, const renc_run_block *block, uint32_t m, bool keep, renc_run_found *found)
+decode_cell_pages(bit_reader *r, const renc_run_block *block, uint32_t m, bool keep,
+				  renc_run_found *found)
 {
 	int			bits = m < 3 ? renc_run_page_bits(block->npages) : renc_run_page_parameter(block->npages, m);
 	uint64_t	next = 0;
 
 	for (uint32_t i = 0; i < m; i++)
 	{
-		uint64_t	page = read_bits(r, bits);
+		uint64_t	page = decode_bits(r, bits);
 
 		if (m >= 3)
-			page += next + ((uint64_t) read_zeros(r) << bits);
+			page += next + ((uint64_t) decode_zeros(r) << bits);
 		if (r->at > r->limit)
 			return TOO_SHORT;
 		if (page < next || page >= block->npages)
@@ -267,7 +268,8 @@ read_cell_pages(bit_reader *r, const renc_run_block *block, uint32_t m, bool kee
  * that a search reads of a block is this.
  */
 static uint32_t
-skip_cells(bit_reader *r, const renc_run_block *block, uint32_t i, uint64_t lo, uint64_t *cell)
+skip_decoded_cells(bit_reader *r, const renc_run_block *block, uint32_t i, uint64_t lo,
+				   uint64_t *cell)
 {
 	const int	k = block->parameter;
 	const uint64_t k_mask = renc_run_low_bits(UINT64_MAX, k);
@@ -295,7 +297,7 @@ skip_cells(bit_reader *r, const renc_run_block *block, uint32_t i, uint64_t lo, 
 }
 
 static const char *
-scan_gaps(const renc_run_block *block, block_matcher *m, renc_run_found *found)
+scan_decoded_gaps(const renc_run_block *block, block_matcher *m, renc_run_found *found)
 {
 	const uint64_t base = block->separator >> block->width;
 	const int	k = block->parameter;
@@ -303,33 +305,33 @@ scan_gaps(const renc_run_block *block, block_matcher *m, renc_run_found *found)
 	uint64_t	cell = 0;
 
 	r.limit = 8 * (size_t) (block->end - block->data);
-	if (!match_next(m, block))
+	if (!match_next_decoded(m, block))
 		return NULL;
-	for (uint32_t i = skip_cells(&r, block, 0, m->lo, &cell); i < block->n;)
+	for (uint32_t i = skip_decoded_cells(&r, block, 0, m->lo, &cell); i < block->n;)
 	{
-		uint64_t	q = read_gamma(&r);
+		uint64_t	q = decode_gamma(&r);
 		uint64_t	size;
 		bool		keep;
 		const char *wrong;
 
-		cell += ((q - 1) << k) + read_bits(&r, k) + (i > 0);
-		size = read_gamma(&r);
+		cell += ((q - 1) << k) + decode_bits(&r, k) + (i > 0);
+		size = decode_gamma(&r);
 		if (q == 0 || size == 0)
 			return TOO_SHORT;
 		if (size > block->n - i)
 			return "a block has too many entries";
 		while (cell > m->hi)
-			if (!match_next(m, block))
+			if (!match_next_decoded(m, block))
 				return NULL;
 		keep = cell >= m->lo;
-		wrong = read_cell_pages(&r, block, (uint32_t) size, keep, found);
+		wrong = decode_cell_pages(&r, block, (uint32_t) size, keep, found);
 		if (wrong != NULL)
 			return wrong;
 		for (uint32_t e = 0; keep && e < size; e++)
 			found->cell[found->n++] = base + cell;
 		i += (uint32_t) size;
 		if (!keep)
-			i = skip_cells(&r, block, i, m->lo, &cell);
+			i = skip_decoded_cells(&r, block, i, m->lo, &cell);
 	}
 	found->stop = r.data + (r.at + 7) / 8;
 	return NULL;
@@ -343,7 +345,8 @@ renc_run_scan_block(const renc_run_block *block, const renc_interval *interval, 
 
 	found->n = 0;
 	found->stop = block->data;
-	return block->coding == CODING_RICE ? scan_rice(block, &m, found) : scan_gaps(block, &m, found);
+	return block->coding == CODING_RICE ? scan_decoded_rice(block, &m, found) :
+		scan_decoded_gaps(block, &m, found);
 }
 
 const char *

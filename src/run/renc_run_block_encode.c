@@ -8,7 +8,7 @@
 #define MAX_COMPOSITE	(UINT64_C(1) << 62)
 
 static void
-put_bits(uint8_t *data, size_t at, uint64_t v, int n)
+encode_bits(uint8_t *data, size_t at, uint64_t v, int n)
 {
 	uint8_t    *p = data + (at >> 3);
 	int			shift = (int) (at & 7);
@@ -22,7 +22,8 @@ put_bits(uint8_t *data, size_t at, uint64_t v, int n)
 
 /* Bits that gaps of composites take above the lowest "low" ones, and one and two bits higher up. */
 static void
-rice_high_bits(const renc_run_entry *entry, uint32_t n, uint32_t npages, int low, uint64_t *bits)
+encoded_rice_high_bits(const renc_run_entry *entry, uint32_t n, uint32_t npages, int low,
+					   uint64_t *bits)
 {
 	uint64_t	next = 0;
 	uint64_t	sum[3] = {0, 0, 0};
@@ -42,7 +43,7 @@ rice_high_bits(const renc_run_entry *entry, uint32_t n, uint32_t npages, int low
 
 /* Three parameters around the one for evenly spread composites. */
 static renc_run_code
-choose_rice(const renc_run_entry *entry, uint32_t n, uint32_t npages)
+choose_rice_to_encode(const renc_run_entry *entry, uint32_t n, uint32_t npages)
 {
 	renc_run_code best = {CODING_RICE, 0, UINT64_MAX};
 	uint64_t	high_bits[3];
@@ -57,7 +58,7 @@ choose_rice(const renc_run_entry *entry, uint32_t n, uint32_t npages)
 		mean = (entry[n - 1].cell * npages + entry[n - 1].page + 1) * 11 / 16 / n;
 	middle = mean > 1 ? renc_run_log2(mean) : 0;
 	least = middle > 0 ? middle - 1 : 0;
-	rice_high_bits(entry, n, npages, least, high_bits);
+	encoded_rice_high_bits(entry, n, npages, least, high_bits);
 	for (int low = least; low <= middle + 1 && low <= MAX_LOW_BITS; low++)
 	{
 		uint64_t	bits = (uint64_t) n * (low + 1) + high_bits[low - least];
@@ -73,7 +74,7 @@ choose_rice(const renc_run_entry *entry, uint32_t n, uint32_t npages)
 
 /* Entries from i on that are in the cell of entry i. */
 static uint32_t
-cell_size(const renc_run_entry *entry, uint32_t i, uint32_t n)
+encoded_cell_size(const renc_run_entry *entry, uint32_t i, uint32_t n)
 {
 	uint32_t	end = i + 1;
 
@@ -83,14 +84,14 @@ cell_size(const renc_run_entry *entry, uint32_t i, uint32_t n)
 }
 
 static int
-gamma_bits(uint64_t q)
+encoded_gamma_bits(uint64_t q)
 {
 	return 2 * renc_run_log2(q) + 1;
 }
 
 /* Bits of the pages of a cell. */
 static uint64_t
-cell_pages_bits(const renc_run_entry *entry, uint32_t m, uint32_t npages)
+encoded_cell_pages_bits(const renc_run_entry *entry, uint32_t m, uint32_t npages)
 {
 	int			low = renc_run_page_parameter(npages, m);
 	uint64_t	bits = (uint64_t) m * (low + 1);
@@ -118,7 +119,7 @@ renc_run_best_gap_parameter(const uint32_t *gaps, uint64_t total)
 }
 
 static renc_run_code
-choose_gaps(const renc_run_entry *entry, uint32_t n, uint32_t npages)
+choose_gaps_to_encode(const renc_run_entry *entry, uint32_t n, uint32_t npages)
 {
 	renc_run_code code = {CODING_GAPS, 0, 0};
 	uint32_t	gaps[64] = {0};
@@ -126,7 +127,7 @@ choose_gaps(const renc_run_entry *entry, uint32_t n, uint32_t npages)
 	uint64_t	next = 0;
 	uint32_t	m;
 
-	for (uint32_t i = 0; i < n; i += cell_size(entry, i, n))
+	for (uint32_t i = 0; i < n; i += encoded_cell_size(entry, i, n))
 	{
 		gaps[renc_run_log2(entry[i].cell - next + 1)]++;
 		next = entry[i].cell + 1;
@@ -136,9 +137,9 @@ choose_gaps(const renc_run_entry *entry, uint32_t n, uint32_t npages)
 	next = 0;
 	for (uint32_t i = 0; i < n; i += m)
 	{
-		m = cell_size(entry, i, n);
-		code.bits += gamma_bits(((entry[i].cell - next) >> code.parameter) + 1) + code.parameter +
-			gamma_bits(m) + cell_pages_bits(entry + i, m, npages);
+		m = encoded_cell_size(entry, i, n);
+		code.bits += encoded_gamma_bits(((entry[i].cell - next) >> code.parameter) + 1) +
+			code.parameter + encoded_gamma_bits(m) + encoded_cell_pages_bits(entry + i, m, npages);
 		next = entry[i].cell + 1;
 	}
 	return code;
@@ -147,8 +148,8 @@ choose_gaps(const renc_run_entry *entry, uint32_t n, uint32_t npages)
 renc_run_code
 renc_run_choose_code(const renc_run_entry *entry, uint32_t n, uint32_t npages)
 {
-	renc_run_code rice = choose_rice(entry, n, npages);
-	renc_run_code gaps = choose_gaps(entry, n, npages);
+	renc_run_code rice = choose_rice_to_encode(entry, n, npages);
+	renc_run_code gaps = choose_gaps_to_encode(entry, n, npages);
 
 	/* The first is faster to read. */
 	return gaps.bits < rice.bits ? gaps : rice;
@@ -165,7 +166,7 @@ typedef struct bit_writer
 } bit_writer;
 
 static inline void
-flush_bits(bit_writer *w)
+flush_encoded_bits(bit_writer *w)
 {
 	renc_store64(w->to, renc_load64(w->to) | w->bits);
 	w->to += 8;
@@ -174,7 +175,7 @@ flush_bits(bit_writer *w)
 
 /* Low parts and high parts lie in different bytes but for one, where both are or'ed. */
 static void
-write_rice(uint8_t *to, int low, const renc_run_entry *entry, uint32_t n, uint32_t npages)
+encode_rice(uint8_t *to, int low, const renc_run_entry *entry, uint32_t n, uint32_t npages)
 {
 	size_t		start = (size_t) n * low;
 	bit_writer	lows = {to, 0, 0};
@@ -191,28 +192,28 @@ write_rice(uint8_t *to, int low, const renc_run_entry *entry, uint32_t n, uint32
 		lows.n += low;
 		if (lows.n >= 64)
 		{
-			flush_bits(&lows);
+			flush_encoded_bits(&lows);
 			lows.n -= 64;
 			lows.bits = lows.n > 0 ? rest >> (low - lows.n) : 0;
 		}
 		for (high += (uint64_t) highs.n; high >= 64; high -= 64)
-			flush_bits(&highs);
+			flush_encoded_bits(&highs);
 		highs.bits |= UINT64_C(1) << high;
 		highs.n = (int) high + 1;
 		next = v + 1;
 	}
-	flush_bits(&lows);
-	flush_bits(&highs);
+	flush_encoded_bits(&lows);
+	flush_encoded_bits(&highs);
 }
 
 static size_t
-write_gamma(uint8_t *to, size_t at, uint64_t q)
+encode_gamma(uint8_t *to, size_t at, uint64_t q)
 {
 	int			high = renc_run_log2(q);
 
 	at += high;
-	put_bits(to, at++, 1, 1);
-	put_bits(to, at, renc_run_low_bits(q, high), high);
+	encode_bits(to, at++, 1, 1);
+	encode_bits(to, at, renc_run_low_bits(q, high), high);
 	return at + high;
 }
 
@@ -223,36 +224,36 @@ encode_cell_pages(uint8_t *to, size_t at, const renc_run_entry *entry, uint32_t 
 	int			low = renc_run_page_parameter(npages, m);
 	uint32_t	next = 0;
 
-	at = write_gamma(to, at, m);
+	at = encode_gamma(to, at, m);
 	for (uint32_t i = 0; i < m; i++)
 	{
 		if (m < 3)
 		{
-			put_bits(to, at, entry[i].page, bits);
+			encode_bits(to, at, entry[i].page, bits);
 			at += bits;
 			continue;
 		}
-		put_bits(to, at, renc_run_low_bits(entry[i].page - next, low), low);
+		encode_bits(to, at, renc_run_low_bits(entry[i].page - next, low), low);
 		at += low + ((entry[i].page - next) >> low);
-		put_bits(to, at++, 1, 1);
+		encode_bits(to, at++, 1, 1);
 		next = entry[i].page + 1;
 	}
 	return at;
 }
 
 static void
-write_gaps(uint8_t *to, int k, const renc_run_entry *entry, uint32_t n, uint32_t npages)
+encode_gaps(uint8_t *to, int k, const renc_run_entry *entry, uint32_t n, uint32_t npages)
 {
 	size_t		at = 0;
 	uint64_t	next = 0;
 
 	for (uint32_t i = 0; i < n;)
 	{
-		uint32_t	m = cell_size(entry, i, n);
+		uint32_t	m = encoded_cell_size(entry, i, n);
 		uint64_t	x = entry[i].cell - next;
 
-		at = write_gamma(to, at, (x >> k) + 1);
-		put_bits(to, at, renc_run_low_bits(x, k), k);
+		at = encode_gamma(to, at, (x >> k) + 1);
+		encode_bits(to, at, renc_run_low_bits(x, k), k);
 		at = encode_cell_pages(to, at + k, entry + i, m, npages);
 		next = entry[i].cell + 1;
 		i += m;
@@ -264,7 +265,7 @@ renc_run_write_block(uint8_t *to, const renc_run_code *code, const renc_run_entr
 					 uint32_t n, uint32_t npages)
 {
 	if (code->coding == CODING_RICE)
-		write_rice(to, code->parameter, entry, n, npages);
+		encode_rice(to, code->parameter, entry, n, npages);
 	else
-		write_gaps(to, code->parameter, entry, n, npages);
+		encode_gaps(to, code->parameter, entry, n, npages);
 }

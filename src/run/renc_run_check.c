@@ -14,7 +14,7 @@ typedef struct checked_block
 } checked_block;
 
 static const char *
-check_block(const renc_run_leaf *leaf, uint32_t j, checked_block *c)
+check_run_block(const renc_run_leaf *leaf, uint32_t j, checked_block *c)
 {
 	static const renc_interval all = {0, UINT64_MAX};
 	uint64_t	cell[RENC_RUN_MAX_BLOCK];
@@ -47,8 +47,8 @@ check_block(const renc_run_leaf *leaf, uint32_t j, checked_block *c)
 
 /* Follows block j the one before it, if there is any (reach: of all before)? */
 static const char *
-check_sequence(const renc_run_leaf *leaf, const checked_block *c, const checked_block *before,
-			   uint64_t reach)
+check_run_block_sequence(const renc_run_leaf *leaf, const checked_block *c,
+						 const checked_block *before, uint64_t reach)
 {
 	if (c->block.width > leaf->wmax)
 		return "a cell is wider than the page says";
@@ -78,9 +78,10 @@ renc_run_check_leaf(const uint8_t *page, const renc_run *run, renc_run_summary *
 	{
 		checked_block *c = &both[j & 1];
 
-		wrong = check_block(&leaf, j, c);
+		wrong = check_run_block(&leaf, j, c);
 		if (wrong == NULL)
-			wrong = check_sequence(&leaf, c, j > 0 ? &both[~j & 1] : NULL, summary->reach);
+			wrong = check_run_block_sequence(&leaf, c, j > 0 ? &both[~j & 1] : NULL,
+											 summary->reach);
 		if (wrong != NULL)
 			return wrong;
 		entries += c->block.n;
@@ -127,7 +128,7 @@ typedef struct child_claim
 
 /* A leaf; no key of it lies behind "end".  "claim": NULL for the root. */
 static const char *
-check_leaf_in_tree(tree_check *t, const uint8_t *page, const child_claim *claim, uint64_t end)
+check_run_leaf_in_tree(tree_check *t, const uint8_t *page, const child_claim *claim, uint64_t end)
 {
 	renc_run_summary summary;
 	const char *wrong = renc_run_check_leaf(page, t->run, &summary);
@@ -165,7 +166,7 @@ check_leaf_in_tree(tree_check *t, const uint8_t *page, const child_claim *claim,
  * rise, is seen in the leaves.
  */
 static const char *
-check_subtree(tree_check *t, uint32_t number, int level, const child_claim *claim, uint64_t end)
+check_run_subtree(tree_check *t, uint32_t number, int level, const child_claim *claim, uint64_t end)
 {
 	renc_run_step step;
 	const uint8_t *page;
@@ -178,7 +179,7 @@ check_subtree(tree_check *t, uint32_t number, int level, const child_claim *clai
 	if (page == NULL)
 		return "it cannot be read";
 	if (level == 0)
-		return check_leaf_in_tree(t, page, claim, end);
+		return check_run_leaf_in_tree(t, page, claim, end);
 	t->ninner++;
 	wrong = renc_run_open_inner(&step, page, t->run->payload, level);
 	if (wrong != NULL)
@@ -198,8 +199,8 @@ check_subtree(tree_check *t, uint32_t number, int level, const child_claim *clai
 			return "unknown flags";
 		if (renc_run_entries_before_child(&step, i) != t->entries)
 			return "the count before a child is wrong";
-		wrong = check_subtree(t, renc_run_child_page(&step, i), level - 1, &child,
-							  i + 1 < step.n ? renc_run_child_key(&step, i + 1) : end);
+		wrong = check_run_subtree(t, renc_run_child_page(&step, i), level - 1, &child,
+								  i + 1 < step.n ? renc_run_child_key(&step, i + 1) : end);
 	}
 	return wrong;
 }
@@ -213,7 +214,7 @@ renc_run_check(const renc_run *run, bool exact, renc_run_read read, void *arg, u
 	*failed_page = run->root;
 	if (run->level < 0 || run->level > RENC_RUN_MAX_LEVEL)
 		return "the level of the root is not valid";
-	wrong = check_subtree(&t, run->root, run->level, NULL, UINT64_MAX);
+	wrong = check_run_subtree(&t, run->root, run->level, NULL, UINT64_MAX);
 	if (wrong != NULL)
 		return wrong;
 	*failed_page = run->root;

@@ -130,7 +130,7 @@ renc_run_encoder_init(void *memory, const renc_run_options *options)
  * a row next to nothing, so a false page is worth more.
  */
 static double
-least_price(const renc_run_encoder *e, const renc_run_expected *x)
+least_encoder_price(const renc_run_encoder *e, const renc_run_expected *x)
 {
 	double		many = x->keys > 0 ? x->rows / x->keys / MANY_ROWS : 1;
 
@@ -142,12 +142,13 @@ least_price(const renc_run_encoder *e, const renc_run_expected *x)
  * rows take fewer bits: by then a false page may cost as much more.
  */
 static double
-most_price(const renc_run_encoder *e, const renc_run_expected *x)
+most_encoder_price(const renc_run_encoder *e, const renc_run_expected *x)
 {
 	double		even_bits = 2 + log2(e->build.npages);
 	double		cheap = x->bits > 0 ? even_bits * x->rows / x->bits : 1;
 
-	return DEARER * fmax(least_price(e, x), fmin(fmax(cheap, 1), 32) / (EVEN_QUERIES * e->aim));
+	return DEARER * fmax(least_encoder_price(e, x),
+						 fmin(fmax(cheap, 1), 32) / (EVEN_QUERIES * e->aim));
 }
 
 /*
@@ -160,7 +161,8 @@ correct_for_false_pages(renc_run_encoder *e, double keys)
 	double		over = fmin(renc_run_plan_mean_expected(&e->recent) / e->aim - 1, MOST_OVER);
 	double		price = e->planner.price * exp(GAIN * over * keys / e->block);
 
-	e->planner.price = fmin(fmax(price, least_price(e, &e->all)), most_price(e, &e->all));
+	e->planner.price = fmin(fmax(price, least_encoder_price(e, &e->all)),
+							most_encoder_price(e, &e->all));
 }
 
 /*
@@ -169,7 +171,7 @@ correct_for_false_pages(renc_run_encoder *e, double keys)
  * what was missed so far is made up for slowly.
  */
 static void
-correct_for_bits(renc_run_encoder *e)
+correct_encoder_for_bits(renc_run_encoder *e)
 {
 	const renc_run *run = &e->build.run;
 	double		bits = 8.0 * (double) run->payload * run->nleaves / (double) run->rows;
@@ -181,17 +183,17 @@ correct_for_bits(renc_run_encoder *e)
 }
 
 static void
-finish_leaf(renc_run_encoder *e)
+finish_encoder_leaf(renc_run_encoder *e)
 {
 	if (!renc_run_build_leaf(&e->build))
 		return;
 	if (e->build.options.target == RENC_RUN_BITS)
-		correct_for_bits(e);
+		correct_encoder_for_bits(e);
 }
 
 /* How many different pages do the first n of these pairs name, which name places, about? */
 static uint32_t
-pages_of_pairs(const renc_run_encoder *e, const renc_run_pair *pair, uint32_t n)
+encoder_pages_of_pairs(const renc_run_encoder *e, const renc_run_pair *pair, uint32_t n)
 {
 	uint32_t	seen[SEEN_PAGES] = {0};
 	uint32_t	pages = 0;
@@ -209,7 +211,7 @@ pages_of_pairs(const renc_run_encoder *e, const renc_run_pair *pair, uint32_t n)
 
 /* From now on pairs that are in no block name pages, or places. */
 static void
-set_names(renc_run_encoder *e, bool by_page)
+set_encoder_names(renc_run_encoder *e, bool by_page)
 {
 	if (e->build.by_page == by_page)
 		return;
@@ -231,19 +233,19 @@ set_names(renc_run_encoder *e, bool by_page)
  * Of whole keys always places, so that runs of these can be made one without loss.
  */
 static void
-choose_names(renc_run_encoder *e)
+choose_encoder_names(renc_run_encoder *e)
 {
 	uint32_t	n = e->n - e->done < e->block ? e->n - e->done : e->block;
 	uint64_t	rows = 0;
 
 	if (e->build.options.target == RENC_RUN_EXACT)
 		return;
-	set_names(e, false);
+	set_encoder_names(e, false);
 	for (uint32_t i = e->done; i < e->done + n; i++)
 		rows += e->pair[i].rows;
-	e->together = (uint64_t) pages_of_pairs(e, e->pair + e->done, n) *
+	e->together = (uint64_t) encoder_pages_of_pairs(e, e->pair + e->done, n) *
 		(e->parts > 1 ? e->parts : TOGETHER) <= rows;
-	set_names(e, e->together && e->parts > 1);
+	set_encoder_names(e, e->together && e->parts > 1);
 }
 
 /*
@@ -251,14 +253,14 @@ choose_names(renc_run_encoder *e)
  * pay?
  */
 static void
-begin_leaf(renc_run_encoder *e)
+begin_encoder_leaf(renc_run_encoder *e)
 {
 	const renc_run_pair *pair = e->pair + e->done;
 	uint32_t	n = e->n - e->done;
 	uint32_t	first;
 	uint32_t	npages;
 
-	choose_names(e);
+	choose_encoder_names(e);
 	e->build.npages = e->build.options.npages * (e->build.by_page ? 1 : e->parts);
 	e->planner.npages = e->build.npages;
 	e->wanted = e->together && e->build.options.wanted_together > 0 ?
@@ -274,7 +276,7 @@ begin_leaf(renc_run_encoder *e)
 
 /* What a price would make of the first pairs. */
 static renc_run_expected
-try_price(renc_run_encoder *e, double price)
+try_encoder_price(renc_run_encoder *e, double price)
 {
 	renc_run_piece piece[PLAN_PIECES];
 	renc_run_expected sum = {0, 0, 0, 0, 0, 0};
@@ -293,7 +295,7 @@ try_price(renc_run_encoder *e, double price)
 
 /* The first price comes from the first pairs. */
 static void
-first_price(renc_run_encoder *e)
+first_encoder_price(renc_run_encoder *e)
 {
 	bool		bits = e->build.options.target == RENC_RUN_BITS;
 	double		lo = LEAST_PRICE;
@@ -302,18 +304,18 @@ first_price(renc_run_encoder *e)
 	e->started = true;
 	if (e->build.options.target == RENC_RUN_EXACT)
 		return;
-	begin_leaf(e);
+	begin_encoder_leaf(e);
 	if (!bits)
 	{
-		renc_run_expected x = try_price(e, 1 / (EVEN_QUERIES * e->aim));
+		renc_run_expected x = try_encoder_price(e, 1 / (EVEN_QUERIES * e->aim));
 
-		lo = least_price(e, &x);
-		hi = most_price(e, &x);
+		lo = least_encoder_price(e, &x);
+		hi = most_encoder_price(e, &x);
 	}
 	for (int i = 0; i < (bits ? 12 : 6); i++)
 	{
 		double		middle = sqrt(lo * hi);
-		renc_run_expected x = try_price(e, middle);
+		renc_run_expected x = try_encoder_price(e, middle);
 
 		if (bits ? x.bits > e->build.options.wanted * x.rows : renc_run_plan_mean_expected(&x) <= e->aim)
 			hi = middle;
@@ -327,7 +329,7 @@ first_price(renc_run_encoder *e)
 
 /* Pairs that a block is made of, nominally. */
 static uint32_t
-block_pairs(const renc_run_encoder *e)
+encoder_block_pairs(const renc_run_encoder *e)
 {
 	double		n = e->block * e->ratio;
 	uint32_t	end = e->done + EXACT_BLOCK;
@@ -344,7 +346,7 @@ block_pairs(const renc_run_encoder *e)
  * blocks would have to be read for each of them.
  */
 static uint32_t
-whole_cells(const renc_run_pair *pair, uint32_t n, int width)
+encoder_whole_cells(const renc_run_pair *pair, uint32_t n, int width)
 {
 	uint64_t	cell = pair[n].key >> width;
 	uint32_t	end = n;
@@ -356,7 +358,8 @@ whole_cells(const renc_run_pair *pair, uint32_t n, int width)
 
 /* What known queries find in a block, and what is aimed at after that. */
 static void
-ask_samples(renc_run_encoder *e, const renc_run_pair *pair, uint32_t n, int width, bool more)
+ask_encoder_samples(renc_run_encoder *e, const renc_run_pair *pair, uint32_t n, int width,
+					bool more)
 {
 	renc_run_samples *samples = e->build.options.samples;
 	double		aim = AIM * e->wanted;
@@ -370,9 +373,9 @@ ask_samples(renc_run_encoder *e, const renc_run_pair *pair, uint32_t n, int widt
  * there a pair behind it?  Returns the pairs taken, none if the leaf is full.
  */
 static uint32_t
-put_piece(renc_run_encoder *e, const renc_run_pair *pair, const renc_run_piece *piece, bool more)
+encode_piece(renc_run_encoder *e, const renc_run_pair *pair, const renc_run_piece *piece, bool more)
 {
-	uint32_t	n = more ? whole_cells(pair, piece->n, piece->width) : piece->n;
+	uint32_t	n = more ? encoder_whole_cells(pair, piece->n, piece->width) : piece->n;
 	uint32_t	least = (uint32_t) (e->block / 10 * e->ratio);
 	uint32_t	fit;
 
@@ -391,7 +394,7 @@ put_piece(renc_run_encoder *e, const renc_run_pair *pair, const renc_run_piece *
 		n = fit <= 8 ? fit : renc_run_plan_find_split(pair, fit - fit / 8, fit);
 	}
 	if (e->build.options.samples != NULL)
-		ask_samples(e, pair, n, piece->width, more || n < piece->n);
+		ask_encoder_samples(e, pair, n, piece->width, more || n < piece->n);
 	renc_run_plan_add_expected(&e->all, piece, pair, n);
 
 	renc_run_plan_fade_expected(&e->recent, KEPT);
@@ -408,7 +411,7 @@ put_piece(renc_run_encoder *e, const renc_run_pair *pair, const renc_run_piece *
  * asked for beside it does not read its pages.
  */
 static uint32_t
-choose_cut(renc_run_encoder *e, uint32_t nominal, uint32_t most)
+choose_encoder_cut(renc_run_encoder *e, uint32_t nominal, uint32_t most)
 {
 	const renc_run_pair *pair = e->pair + e->done;
 	uint32_t	left = e->n - e->done;
@@ -438,11 +441,12 @@ encode_pairs(renc_run_encoder *e, uint32_t n)
 
 	for (uint32_t i = 0; i < npieces; i++)
 	{
-		uint32_t	taken = put_piece(e, e->pair + e->done, &piece[i], e->n - e->done > piece[i].n);
+		uint32_t	taken = encode_piece(e, e->pair + e->done, &piece[i],
+										 e->n - e->done > piece[i].n);
 
 		e->done += taken;
 		if (taken == 0)
-			finish_leaf(e);
+			finish_encoder_leaf(e);
 		if (taken < piece[i].n)
 			return;
 	}
@@ -457,10 +461,10 @@ encode_pairs(renc_run_encoder *e, uint32_t n)
 
 /* Encodes until too few pairs are left to choose where to cut; all of them at the end. */
 static void
-drain(renc_run_encoder *e, bool all)
+drain_encoder(renc_run_encoder *e, bool all)
 {
 	if (!e->started && e->n > 0)
-		first_price(e);
+		first_encoder_price(e);
 	while (!e->build.failed)
 	{
 		uint32_t	left = e->n - e->done;
@@ -468,12 +472,12 @@ drain(renc_run_encoder *e, bool all)
 		uint32_t	most;
 
 		if (e->build.nblocks == 0 && left > 0)
-			begin_leaf(e);
-		nominal = block_pairs(e);
+			begin_encoder_leaf(e);
+		nominal = encoder_block_pairs(e);
 		most = nominal + nominal / 4;
 		if (left == 0 || (!all && left <= most + HEAVY))
 			break;
-		encode_pairs(e, choose_cut(e, nominal, most));
+		encode_pairs(e, choose_encoder_cut(e, nominal, most));
 	}
 	memmove(e->pair, e->pair + e->done, (e->n - e->done) * sizeof(renc_run_pair));
 	e->n -= e->done;
@@ -482,7 +486,7 @@ drain(renc_run_encoder *e, bool all)
 
 /* Adds a pair that is not equal to the last. */
 static void
-add_pair(renc_run_encoder *e, uint64_t key, uint32_t place, uint32_t rows)
+encode_pair(renc_run_encoder *e, uint64_t key, uint32_t place, uint32_t rows)
 {
 	renc_run_pair *pair = &e->pair[e->n];
 	uint32_t	page = place - e->build.options.first_page * e->parts;
@@ -518,21 +522,21 @@ renc_run_encoder_push(renc_run_encoder *e, uint64_t key, uint32_t place, uint32_
 	}
 	if (e->n == BUILD_PAIRS)
 	{
-		drain(e, false);
+		drain_encoder(e, false);
 		if (e->build.failed)
 			return false;
 	}
-	add_pair(e, key, place, rows);
+	encode_pair(e, key, place, rows);
 	return true;
 }
 
 bool
 renc_run_encoder_finish(renc_run_encoder *e, renc_run *run, double *false_pages)
 {
-	drain(e, true);
+	drain_encoder(e, true);
 	if (e->build.failed || (!e->build.any && e->build.nblocks == 0))
 		return false;
-	finish_leaf(e);
+	finish_encoder_leaf(e);
 	renc_run_build_root(&e->build);
 	*run = e->build.run;
 	if (false_pages != NULL)

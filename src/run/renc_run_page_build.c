@@ -59,7 +59,8 @@ renc_run_build_init(renc_run_builder *b, const renc_run_options *options, uint8_
 
 /* The entries of a block: sorted, no two alike.  Returns their number. */
 static uint32_t
-make_entries(renc_run_entry *entry, const renc_run_pair *pair, uint32_t n, const renc_run_new_block *block)
+make_page_entries(renc_run_entry *entry, const renc_run_pair *pair, uint32_t n,
+				  const renc_run_new_block *block)
 {
 	uint64_t	base = block->separator >> block->width;
 	uint32_t	made = 0;
@@ -96,7 +97,7 @@ make_entries(renc_run_entry *entry, const renc_run_pair *pair, uint32_t n, const
  * last key, but close to the first cell.
  */
 static void
-choose_separator(const renc_run_builder *b, uint64_t key, renc_run_new_block *block)
+choose_page_separator(const renc_run_builder *b, uint64_t key, renc_run_new_block *block)
 {
 	int			shift = MAX_WIDTH;
 
@@ -114,7 +115,7 @@ choose_separator(const renc_run_builder *b, uint64_t key, renc_run_new_block *bl
 
 /* Bytes of a separator, and its shift, with "block" behind those of the leaf. */
 static int
-separator_bytes(const renc_run_builder *b, uint32_t nblocks, int *shift)
+page_separator_bytes(const renc_run_builder *b, uint32_t nblocks, int *shift)
 {
 	uint64_t	span = b->block[nblocks - 1].separator - b->block[0].separator;
 
@@ -126,19 +127,19 @@ separator_bytes(const renc_run_builder *b, uint32_t nblocks, int *shift)
 }
 
 static size_t
-directory_size(const renc_run_builder *b, uint32_t nblocks)
+page_directory_size(const renc_run_builder *b, uint32_t nblocks)
 {
 	int			shift;
-	int			bytes = separator_bytes(b, nblocks, &shift);
+	int			bytes = page_separator_bytes(b, nblocks, &shift);
 
 	return LEAF_HEADER + (size_t) nblocks * (bytes + BLOCK_HEADER + (b->page_spans ? BLOCK_PAGE_SPAN : 0));
 }
 
 /* Of n pairs that make a block of so many bits, how many fit, about? */
 static uint32_t
-estimate_fit(const renc_run_builder *b, uint32_t n, uint64_t bits)
+estimate_page_fit(const renc_run_builder *b, uint32_t n, uint64_t bits)
 {
-	size_t		used = directory_size(b, b->nblocks + 1) + b->ndata + 1;
+	size_t		used = page_directory_size(b, b->nblocks + 1) + b->ndata + 1;
 	double		room = 8.0 * ((double) b->options.payload - (double) used);
 	double		fit = room > 0 ? 0.995 * room / (double) bits * n : 0;
 
@@ -161,8 +162,8 @@ renc_run_build_block(renc_run_builder *b, const renc_run_pair *pair, uint32_t n,
 	block->npages = b->npages;
 	if (b->page_spans)
 		renc_run_plan_page_span(pair, n, &block->first, &block->npages);
-	choose_separator(b, pair[0].key, block);
-	block->n = make_entries(b->entry, pair, n, block);
+	choose_page_separator(b, pair[0].key, block);
+	block->n = make_page_entries(b->entry, pair, n, block);
 	if (block->n > RENC_RUN_MAX_BLOCK)
 	{
 		*fit = n / 2;
@@ -170,9 +171,9 @@ renc_run_build_block(renc_run_builder *b, const renc_run_pair *pair, uint32_t n,
 	}
 	block->code = renc_run_choose_code(b->entry, block->n, block->npages);
 	size = (size_t) (block->code.bits + 7) / 8;
-	if (directory_size(b, b->nblocks + 1) + b->ndata + size > b->options.payload)
+	if (page_directory_size(b, b->nblocks + 1) + b->ndata + size > b->options.payload)
 	{
-		*fit = estimate_fit(b, n, block->code.bits);
+		*fit = estimate_page_fit(b, n, block->code.bits);
 		return false;
 	}
 	renc_run_write_block(b->data + b->ndata, &block->code, b->entry, block->n, block->npages);
@@ -202,7 +203,7 @@ renc_run_build_block(renc_run_builder *b, const renc_run_pair *pair, uint32_t n,
 
 /* Hands a page over. */
 static uint32_t
-finish_page(renc_run_builder *b, size_t used, int level)
+finish_run_page(renc_run_builder *b, size_t used, int level)
 {
 	renc_run_page page = {b->page, used, level == 0 ? used - b->ndata - LEAF_HEADER : 0, level};
 	uint32_t	number;
@@ -217,7 +218,7 @@ finish_page(renc_run_builder *b, size_t used, int level)
 }
 
 static uint32_t
-write_inner(renc_run_builder *b, int level)
+write_inner_page(renc_run_builder *b, int level)
 {
 	renc_run_level *l = &b->level[level];
 	size_t		n = l->n;
@@ -234,7 +235,7 @@ write_inner(renc_run_builder *b, int level)
 	}
 	l->more = true;
 	l->n = 0;
-	return finish_page(b, INNER_HEADER + INNER_CHILD * n, level);
+	return finish_run_page(b, INNER_HEADER + INNER_CHILD * n, level);
 }
 
 /*
@@ -242,7 +243,7 @@ write_inner(renc_run_builder *b, int level)
  * one child more.
  */
 static void
-add_child(renc_run_builder *b, int level, const renc_run_child *child)
+add_child_to_page(renc_run_builder *b, int level, const renc_run_child *child)
 {
 	renc_run_level *l = &b->level[level];
 
@@ -255,8 +256,8 @@ add_child(renc_run_builder *b, int level, const renc_run_child *child)
 	{
 		renc_run_child parent = l->child[0];
 
-		parent.page = write_inner(b, level);
-		add_child(b, level + 1, &parent);
+		parent.page = write_inner_page(b, level);
+		add_child_to_page(b, level + 1, &parent);
 	}
 	l->child[l->n++] = *child;
 }
@@ -274,8 +275,8 @@ renc_run_build_leaf(renc_run_builder *b)
 	if (n == 0)
 		return false;
 	b->rows = b->rows < UINT32_MAX ? b->rows : UINT32_MAX;
-	bytes = separator_bytes(b, n, &shift);
-	used = directory_size(b, n) + b->ndata;
+	bytes = page_separator_bytes(b, n, &shift);
+	used = page_directory_size(b, n) + b->ndata;
 	child.key = b->block[0].separator;
 	p[1] = (uint8_t) ((bytes - 1) | (b->page_spans ? LEAF_PAGE_SPANS : 0) | (b->by_page ? LEAF_PAGES : 0));
 	renc_run_put(p + 2, n, 2);
@@ -303,8 +304,8 @@ renc_run_build_leaf(renc_run_builder *b)
 		}
 	}
 	memcpy(b->page + used - b->ndata, b->data, b->ndata);
-	child.page = finish_page(b, used, 0);
-	add_child(b, 1, &child);
+	child.page = finish_run_page(b, used, 0);
+	add_child_to_page(b, 1, &child);
 	b->run.entries += b->entries;
 	b->run.rows += b->rows;
 	memset(b->data, 0, b->ndata + SPARE);
@@ -331,14 +332,14 @@ renc_run_build_root(renc_run_builder *b)
 		bool		root = !b->level[level].more;
 
 		child = b->level[level].child[0];
-		child.page = write_inner(b, level);
+		child.page = write_inner_page(b, level);
 		if (root)
 		{
 			b->run.root = child.page;
 			b->run.level = level;
 			return;
 		}
-		add_child(b, ++level, &child);
+		add_child_to_page(b, ++level, &child);
 		if (level > RENC_RUN_MAX_LEVEL)
 			return;
 	}

@@ -73,7 +73,7 @@ renc_run_plan_find_split(const renc_run_pair *pair, uint32_t lo, uint32_t hi)
 /* ---- The cost of a width ---- */
 
 static double
-rice_cost(double entries, double composites)
+run_plan_rice_cost(double entries, double composites)
 {
 	double		mean = composites / entries;
 
@@ -85,7 +85,7 @@ rice_cost(double entries, double composites)
 }
 
 static double
-gaps_cost(const renc_run_tally *t, const renc_run_part *part)
+run_plan_gaps_cost(const renc_run_tally *t, const renc_run_part *part)
 {
 	int			k = renc_run_best_gap_parameter(t->distance, t->distances);
 	uint32_t	left = t->distances;
@@ -100,7 +100,7 @@ gaps_cost(const renc_run_tally *t, const renc_run_part *part)
 
 /* What a width costs a part. */
 static const renc_run_cost *
-cost_width(renc_run_planner *planner, renc_run_part *part, int width)
+run_plan_width_cost(renc_run_planner *planner, renc_run_part *part, int width)
 {
 	renc_run_cost *cost = &part->cost[width];
 	uint64_t	first = planner->pair[part->first].key;
@@ -117,7 +117,8 @@ cost_width(renc_run_planner *planner, renc_run_part *part, int width)
 		t.absent / (double) (last - first - (part->keys - 1)) * part->gaps : 0;
 	cost->false_pages = part->gaps > 0 ?
 		0.5 * (cost->own + t.between * part->keys / part->gaps) : cost->own;
-	cost->bits = fmin(rice_cost(t.entries, cells * part->npages), gaps_cost(&t, part));
+	cost->bits = fmin(run_plan_rice_cost(t.entries, cells * part->npages),
+					  run_plan_gaps_cost(&t, part));
 	cost->bits += BLOCK_BITS + (planner->page_spans ? PAGE_SPAN_BITS : 0);
 	cost->total = cost->bits + planner->price * cost->false_pages;
 	part->known |= UINT64_C(1) << width;
@@ -127,7 +128,8 @@ cost_width(renc_run_planner *planner, renc_run_part *part, int width)
 /* ---- Choice ---- */
 
 static void
-begin_part(const renc_run_planner *planner, renc_run_part *part, uint32_t first, uint32_t end, int depth)
+begin_run_plan_part(const renc_run_planner *planner, renc_run_part *part, uint32_t first,
+					uint32_t end, int depth)
 {
 	uint32_t	first_page;
 
@@ -145,13 +147,13 @@ begin_part(const renc_run_planner *planner, renc_run_part *part, uint32_t first,
 
 /* Wider as long as that is better, else narrower. */
 static const renc_run_cost *
-try_widths(renc_run_planner *planner, renc_run_part *part, const renc_run_cost *best)
+try_run_plan_widths(renc_run_planner *planner, renc_run_part *part, const renc_run_cost *best)
 {
 	bool		wider = false;
 
 	while (best->width < MAX_WIDTH)
 	{
-		const renc_run_cost *next = cost_width(planner, part, best->width + 1);
+		const renc_run_cost *next = run_plan_width_cost(planner, part, best->width + 1);
 
 		if (next->total >= best->total)
 			break;
@@ -160,7 +162,7 @@ try_widths(renc_run_planner *planner, renc_run_part *part, const renc_run_cost *
 	}
 	while (!wider && best->width > 0)
 	{
-		const renc_run_cost *next = cost_width(planner, part, best->width - 1);
+		const renc_run_cost *next = run_plan_width_cost(planner, part, best->width - 1);
 
 		if (next->total > best->total)
 			break;
@@ -170,14 +172,14 @@ try_widths(renc_run_planner *planner, renc_run_part *part, const renc_run_cost *
 }
 
 static bool
-is_stuck(const renc_run_planner *planner, const renc_run_part *part, const renc_run_cost *cost)
+plan_is_stuck(const renc_run_planner *planner, const renc_run_part *part, const renc_run_cost *cost)
 {
 	return planner->price * cost->false_pages > STUCK * part->keys;
 }
 
 /* The best width of one block. */
 static const renc_run_cost *
-choose_width(renc_run_planner *planner, renc_run_part *part)
+choose_run_plan_width(renc_run_planner *planner, renc_run_part *part)
 {
 	uint32_t	n = part->end - part->first;
 	uint64_t	span = planner->pair[part->end - 1].key - planner->pair[part->first].key;
@@ -185,13 +187,14 @@ choose_width(renc_run_planner *planner, renc_run_part *part)
 	const renc_run_cost *best;
 
 	if (span == 0 || planner->exact)
-		return cost_width(planner, part, 0);
+		return run_plan_width_cost(planner, part, 0);
 	start = log2((double) span / (n * planner->spread));
-	best = cost_width(planner, part, start < 0 ? 0 : start > MAX_WIDTH ? MAX_WIDTH : (int) start);
-	best = try_widths(planner, part, best);
+	best = run_plan_width_cost(planner, part, start < 0 ? 0 : start > MAX_WIDTH ? MAX_WIDTH :
+							   (int) start);
+	best = try_run_plan_widths(planner, part, best);
 
 	/* Keys of several scales have several hills. */
-	if (is_stuck(planner, part, best))
+	if (plan_is_stuck(planner, part, best))
 	{
 		int			stuck = best->width;
 		const renc_run_cost *other = best;
@@ -199,13 +202,13 @@ choose_width(renc_run_planner *planner, renc_run_part *part)
 		for (int width = stuck - 24; width <= stuck + 9; width += 3)
 			if (width >= 0 && width <= MAX_WIDTH && width != stuck)
 			{
-				const renc_run_cost *next = cost_width(planner, part, width);
+				const renc_run_cost *next = run_plan_width_cost(planner, part, width);
 
 				if (next->total < other->total)
 					other = next;
 			}
 		if (other->width != stuck)
-			best = try_widths(planner, part, other);
+			best = try_run_plan_widths(planner, part, other);
 	}
 	planner->spread = fmax(((double) span / n) / ldexp(1, best->width), 1e-4);
 	return best;
@@ -213,8 +216,8 @@ choose_width(renc_run_planner *planner, renc_run_part *part)
 
 /* Returns the cost of the pieces appended; "whole": the part as one. */
 static double
-divide(renc_run_planner *planner, renc_run_part *part, const renc_run_cost *whole,
-	   renc_run_piece *piece, uint32_t *npieces)
+divide_run_plan(renc_run_planner *planner, renc_run_part *part, const renc_run_cost *whole,
+				renc_run_piece *piece, uint32_t *npieces)
 {
 	uint32_t	start = *npieces;
 	uint32_t	n = part->end - part->first;
@@ -227,15 +230,16 @@ divide(renc_run_planner *planner, renc_run_part *part, const renc_run_cost *whol
 		const renc_run_cost *left;
 		const renc_run_cost *right;
 
-		begin_part(planner, &half[0], part->first, split, part->depth + 1);
-		begin_part(planner, &half[1], split, part->end, part->depth + 1);
-		left = choose_width(planner, &half[0]);
-		right = choose_width(planner, &half[1]);
-		if (is_stuck(planner, part, whole) || left->total + right->total < whole->total + PROMISING)
+		begin_run_plan_part(planner, &half[0], part->first, split, part->depth + 1);
+		begin_run_plan_part(planner, &half[1], split, part->end, part->depth + 1);
+		left = choose_run_plan_width(planner, &half[0]);
+		right = choose_run_plan_width(planner, &half[1]);
+		if (plan_is_stuck(planner, part, whole) ||
+			left->total + right->total < whole->total + PROMISING)
 		{
-			double		cost = divide(planner, &half[0], left, piece, npieces);
+			double		cost = divide_run_plan(planner, &half[0], left, piece, npieces);
 
-			cost += divide(planner, &half[1], right, piece, npieces);
+			cost += divide_run_plan(planner, &half[1], right, piece, npieces);
 			if (cost < whole->total)
 				return cost;
 		}
@@ -262,9 +266,9 @@ renc_run_plan(renc_run_planner *planner, const renc_run_pair *pair, uint32_t n, 
 	planner->pair = pair;
 	planner->tallier.repeats = planner->repeats;
 	renc_run_tally_begin(&planner->tallier, pair, n);
-	begin_part(planner, &planner->whole, 0, n, 0);
-	best = choose_width(planner, &planner->whole);
-	(void) divide(planner, &planner->whole, best, piece, &npieces);
+	begin_run_plan_part(planner, &planner->whole, 0, n, 0);
+	best = choose_run_plan_width(planner, &planner->whole);
+	(void) divide_run_plan(planner, &planner->whole, best, piece, &npieces);
 	return npieces;
 }
 

@@ -32,7 +32,7 @@
 
 /* By key; what begins comes before what ends there. */
 static int
-compare_edges(const void *a, const void *b)
+compare_run_sample_edges(const void *a, const void *b)
 {
 	const renc_run_edge *x = (const renc_run_edge *) a;
 	const renc_run_edge *y = (const renc_run_edge *) b;
@@ -59,13 +59,13 @@ renc_run_samples_init(renc_run_samples *s, const renc_interval *query, uint32_t 
 			edge[2 * i + end].query = i;
 			edge[2 * i + end].end = end;
 		}
-	qsort(edge, 2 * (size_t) n, sizeof(*edge), compare_edges);
+	qsort(edge, 2 * (size_t) n, sizeof(*edge), compare_run_sample_edges);
 }
 
 /* A query begins: what is below it in its cell. */
 static void
-begin_query(renc_run_samples *s, const renc_run_edge *edge, const renc_run_pair *pair, uint32_t n, int width,
-			double rule)
+begin_run_sample_query(renc_run_samples *s, const renc_run_edge *edge, const renc_run_pair *pair,
+					   uint32_t n, int width, double rule)
 {
 	renc_run_asked *asked = &s->asked[edge->query];
 	uint32_t	i = 0;
@@ -79,7 +79,8 @@ begin_query(renc_run_samples *s, const renc_run_edge *edge, const renc_run_pair 
 
 /* A query ends: what is above it in its cell. */
 static void
-end_query(renc_run_samples *s, const renc_run_edge *edge, const renc_run_pair *pair, uint32_t n, int width)
+end_run_sample_query(renc_run_samples *s, const renc_run_edge *edge, const renc_run_pair *pair,
+					 uint32_t n, int width)
 {
 	const renc_run_asked *asked = &s->asked[edge->query];
 	double		false_pages = asked->false_pages;
@@ -105,9 +106,9 @@ renc_run_samples_block(renc_run_samples *s, const renc_run_pair *pair, uint32_t 
 		const renc_run_edge *edge = &s->edge[s->next];
 
 		if (edge->end)
-			end_query(s, edge, pair, n, width);
+			end_run_sample_query(s, edge, pair, n, width);
 		else
-			begin_query(s, edge, pair, n, width, rule);
+			begin_run_sample_query(s, edge, pair, n, width, rule);
 	}
 	s->pairs += n;
 }

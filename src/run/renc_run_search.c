@@ -57,7 +57,7 @@ read_page(renc_run_search *s, uint32_t number, int level)
 }
 
 static bool
-open_inner(renc_run_search *s, uint32_t number, int level)
+open_inner_to_search(renc_run_search *s, uint32_t number, int level)
 {
 	const uint8_t *page = read_page(s, number, level);
 	const char *wrong;
@@ -72,7 +72,7 @@ open_inner(renc_run_search *s, uint32_t number, int level)
 }
 
 static bool
-open_leaf(renc_run_search *s, uint32_t number)
+open_leaf_to_search(renc_run_search *s, uint32_t number)
 {
 	const uint8_t *page;
 	const char *wrong;
@@ -90,7 +90,7 @@ open_leaf(renc_run_search *s, uint32_t number)
 
 /* The child with which a search of "key" begins. */
 static uint32_t
-first_child(const renc_run_step *step, uint64_t key)
+first_child_to_search(const renc_run_step *step, uint64_t key)
 {
 	uint32_t	i = renc_run_find_child(step, key);
 
@@ -102,7 +102,7 @@ first_child(const renc_run_step *step, uint64_t key)
 
 /* The block with which a search of "key" begins in the leaf. */
 static uint32_t
-first_block(const renc_run_leaf *leaf, uint64_t key)
+first_block_to_search(const renc_run_leaf *leaf, uint64_t key)
 {
 	uint32_t	j = renc_run_find_block(leaf, key);
 
@@ -113,11 +113,11 @@ first_block(const renc_run_leaf *leaf, uint64_t key)
 }
 
 /*
- * Moves on to the next child of the page of "level" that next_leaf() will come to.  False:
+ * Moves on to the next child of the page of "level" that next_searched_leaf() will come to.  False:
  * there is none, or it is not below this page.
  */
 static bool
-foresee_child(const renc_run_search *s, int level, renc_run_ahead *ahead)
+foresee_searched_child(const renc_run_search *s, int level, renc_run_ahead *ahead)
 {
 	const renc_run_step *step = &s->step[level];
 	uint32_t	least = ahead->slot + 1;
@@ -129,10 +129,10 @@ foresee_child(const renc_run_search *s, int level, renc_run_ahead *ahead)
 
 		if (interval->hi < renc_run_child_key(step, least))
 			continue;
-		want = first_child(step, interval->lo);
+		want = first_child_to_search(step, interval->lo);
 		want = want > least ? want : least;
 		if (want + 1 == step->n && level < s->run->level &&
-			first_child(&s->step[level + 1], interval->lo) > s->step[level + 1].slot)
+			first_child_to_search(&s->step[level + 1], interval->lo) > s->step[level + 1].slot)
 			return false;
 		if (interval->hi < renc_run_child_key(step, want))
 			continue;
@@ -144,7 +144,7 @@ foresee_child(const renc_run_search *s, int level, renc_run_ahead *ahead)
 
 /* To be called when the search has moved on "level". */
 static void
-look_ahead(renc_run_search *s, int level)
+look_ahead_in_search(renc_run_search *s, int level)
 {
 	const renc_run_step *step = &s->step[level];
 	renc_run_ahead *ahead = &s->ahead[level];
@@ -158,7 +158,7 @@ look_ahead(renc_run_search *s, int level)
 	}
 	else if (ahead->n > 0)
 		ahead->n--;
-	while (ahead->n < s->distance && foresee_child(s, level, ahead))
+	while (ahead->n < s->distance && foresee_searched_child(s, level, ahead))
 	{
 		s->expect(s->arg, renc_run_child_page(step, ahead->slot));
 		ahead->n++;
@@ -167,16 +167,16 @@ look_ahead(renc_run_search *s, int level)
 
 /* From the root to the inner page above the leaf where "key" begins. */
 static bool
-descend(renc_run_search *s, uint64_t key)
+descend_in_search(renc_run_search *s, uint64_t key)
 {
 	uint32_t	number = s->run->root;
 
 	for (int level = s->run->level; level > 0; level--)
 	{
-		if (!open_inner(s, number, level))
+		if (!open_inner_to_search(s, number, level))
 			return false;
-		s->step[level].slot = first_child(&s->step[level], key);
-		look_ahead(s, level);
+		s->step[level].slot = first_child_to_search(&s->step[level], key);
+		look_ahead_in_search(s, level);
 		number = renc_run_child_page(&s->step[level], s->step[level].slot);
 	}
 	return true;
@@ -187,19 +187,19 @@ descend(renc_run_search *s, uint64_t key)
  * page of the level if it may lie there.  False: there is none, or failure.
  */
 static bool
-seek_child(renc_run_search *s, int level, uint64_t key, uint32_t least)
+seek_searched_child(renc_run_search *s, int level, uint64_t key, uint32_t least)
 {
 	renc_run_step *step = &s->step[level];
-	uint32_t	want = first_child(step, key);
+	uint32_t	want = first_child_to_search(step, key);
 
 	want = want > least ? want : least;
 	if (want + 1 >= step->n && level < s->run->level)
 	{
 		renc_run_step *up = &s->step[level + 1];
 
-		if (want >= step->n || first_child(up, key) > up->slot)
+		if (want >= step->n || first_child_to_search(up, key) > up->slot)
 		{
-			if (!seek_child(s, level + 1, key, up->slot + 1))
+			if (!seek_searched_child(s, level + 1, key, up->slot + 1))
 			{
 				/* The last page of its level, perhaps. */
 				if (s->failure != NULL || want >= step->n)
@@ -207,10 +207,10 @@ seek_child(renc_run_search *s, int level, uint64_t key, uint32_t least)
 			}
 			else
 			{
-				look_ahead(s, level + 1);
-				if (!open_inner(s, renc_run_child_page(up, up->slot), level))
+				look_ahead_in_search(s, level + 1);
+				if (!open_inner_to_search(s, renc_run_child_page(up, up->slot), level))
 					return false;
-				want = first_child(step, key);
+				want = first_child_to_search(step, key);
 			}
 		}
 	}
@@ -222,17 +222,17 @@ seek_child(renc_run_search *s, int level, uint64_t key, uint32_t least)
 
 /* Goes to the next leaf that an interval needs; false if none does. */
 static bool
-next_leaf(renc_run_search *s)
+next_searched_leaf(renc_run_search *s)
 {
 	renc_run_step *step = &s->step[1];
 	uint32_t	least;
 
 	s->open = false;
 	if (s->run->level == 0)
-		return s->leaves == 0 && s->run->nleaves > 0 && open_leaf(s, s->run->root);
+		return s->leaves == 0 && s->run->nleaves > 0 && open_leaf_to_search(s, s->run->root);
 	if (s->leaves == 0)
 	{
-		if (!descend(s, s->set.interval[s->next].lo))
+		if (!descend_in_search(s, s->set.interval[s->next].lo))
 			return false;
 	}
 	else
@@ -242,7 +242,7 @@ next_leaf(renc_run_search *s)
 		{
 			size_t		next = s->next;
 
-			if (!seek_child(s, 1, s->set.interval[next].lo, least))
+			if (!seek_searched_child(s, 1, s->set.interval[next].lo, least))
 				return false;
 			while (next < s->set.n && s->set.interval[next].hi < renc_run_child_key(step, step->slot))
 				next++;
@@ -253,9 +253,9 @@ next_leaf(renc_run_search *s)
 			s->next = next;
 			least = step->slot;
 		}
-		look_ahead(s, 1);
+		look_ahead_in_search(s, 1);
 	}
-	return open_leaf(s, renc_run_child_page(step, step->slot));
+	return open_leaf_to_search(s, renc_run_child_page(step, step->slot));
 }
 
 /*
@@ -263,11 +263,11 @@ next_leaf(renc_run_search *s)
  * does.  Intervals that end before it are done with.
  */
 static bool
-next_entry_block(renc_run_search *s)
+next_searched_block(renc_run_search *s)
 {
 	while (s->block < s->leaf.nblocks && s->next < s->set.n)
 	{
-		uint32_t	first = first_block(&s->leaf, s->set.interval[s->next].lo);
+		uint32_t	first = first_block_to_search(&s->leaf, s->set.interval[s->next].lo);
 
 		if (s->block < first)
 			s->block = first;
@@ -280,7 +280,7 @@ next_entry_block(renc_run_search *s)
 
 /* From what the entries of the batch name to heap pages and parts. */
 static void
-split_places(renc_run_search *s)
+split_searched_places(renc_run_search *s)
 {
 	const uint32_t parts = s->leaf.parts;
 
@@ -307,11 +307,11 @@ renc_run_search_next(renc_run_search *s)
 	{
 		if (!s->open)
 		{
-			if (!next_leaf(s))
+			if (!next_searched_leaf(s))
 				return false;
 			s->block = 0;
 		}
-		if (!next_entry_block(s))
+		if (!next_searched_block(s))
 		{
 			s->open = false;
 			continue;
@@ -324,7 +324,7 @@ renc_run_search_next(renc_run_search *s)
 		if (found.n == 0)
 			continue;
 		s->n = found.n;
-		split_places(s);
+		split_searched_places(s);
 		s->width = block.width;
 		s->separator = block.separator;
 		return true;

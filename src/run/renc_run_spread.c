@@ -19,8 +19,8 @@
 
 /* Adds entries of a leaf that meet the interval; returns the greatest key that they may have. */
 static uint64_t
-look_at_leaf(renc_run_spread *spread, const renc_run *run, renc_run_read read, void *arg,
-			 renc_interval interval)
+look_at_leaf_for_spread(renc_run_spread *spread, const renc_run *run, renc_run_read read, void *arg,
+						renc_interval interval)
 {
 	uint32_t	end = spread->n + RENC_RUN_SPREAD_ENTRIES / 2;
 	renc_interval_set set = {&interval, 1};
@@ -52,11 +52,11 @@ renc_run_spread_look(renc_run_spread *spread, const renc_run *run, renc_run_read
 	if (interval.lo > interval.hi)
 		return;
 	middle = interval.lo + (interval.hi - interval.lo) / 2;
-	last = look_at_leaf(spread, run, read, arg, interval);
+	last = look_at_leaf_for_spread(spread, run, read, arg, interval);
 	if (last >= interval.hi)
 		return;
 	interval.lo = last < middle ? middle : last + 1;
-	(void) look_at_leaf(spread, run, read, arg, interval);
+	(void) look_at_leaf_for_spread(spread, run, read, arg, interval);
 }
 
 /* Different ones of n that are drawn from "pages". */
@@ -68,7 +68,7 @@ drawn(double pages, double n)
 
 /* From how many pages, up to "most", are n entries drawn that have so many? */
 static double
-drawn_from(double n, double pages, double most)
+spread_drawn_from(double n, double pages, double most)
 {
 	double		low = pages;
 	double		high = most;
@@ -89,13 +89,13 @@ drawn_from(double n, double pages, double most)
 
 /* The same, by the standard deviation on the side of more: repeating a few may be chance. */
 static double
-universe(double n, double pages, double most)
+universe_of_spread(double n, double pages, double most)
 {
-	double		u = drawn_from(n, pages, most);
+	double		u = spread_drawn_from(n, pages, most);
 	double		none = exp(-n / u);
 
 	pages += sqrt(fmax(u * none * (1 - (1 + n / u) * none), 0));
-	return drawn_from(n, fmin(pages, n), most);
+	return spread_drawn_from(n, fmin(pages, n), most);
 }
 
 void
@@ -122,7 +122,8 @@ renc_run_spread_estimate(renc_run_spread *spread, const renc_run *run, double en
 	{
 		/* Pages without any entry count in the mean of the run. */
 		per_page = fmax(run->entries / most, spread->n / seen);
-		*pages = fmax(drawn(universe(spread->n, seen, most), entries), entries / per_page);
+		*pages = fmax(drawn(universe_of_spread(spread->n, seen, most), entries),
+					  entries / per_page);
 		*pages = fmin(fmax(seen, *pages), most);
 	}
 	*places = *pages * starts / seen;

@@ -38,7 +38,7 @@ typedef struct tallied_part
 } tallied_part;
 
 static renc_run_size
-size_of_pages(uint32_t pages)
+tally_size_of_pages(uint32_t pages)
 {
 	renc_run_size size = {0, pages + ((uint64_t) (2 * renc_run_log2(pages) + 1) << 2 * NUMBER_BITS)};
 
@@ -54,7 +54,7 @@ renc_run_tally_init(renc_run_tallier *t)
 {
 	memset(t, 0, sizeof(*t));
 	for (uint32_t pages = 1; pages < TALLY_SIZES; pages++)
-		t->size[pages] = size_of_pages(pages);
+		t->size[pages] = tally_size_of_pages(pages);
 }
 
 void
@@ -79,7 +79,7 @@ renc_run_tally_begin(renc_run_tallier *t, const renc_run_pair *pair, uint32_t n)
 
 /* The number of all keys but the first; and, times 2^16, of gaps. */
 static inline uint32_t
-begun_in(const renc_run_tallier *t, uint32_t first, uint32_t end)
+begun_in_tally(const renc_run_tallier *t, uint32_t first, uint32_t end)
 {
 	return t->begun[end - 1] - t->begun[first];
 }
@@ -87,20 +87,20 @@ begun_in(const renc_run_tallier *t, uint32_t first, uint32_t end)
 uint32_t
 renc_run_tally_keys(const renc_run_tallier *t, uint32_t first, uint32_t end)
 {
-	return (begun_in(t, first, end) & UINT16_MAX) + 1;
+	return (begun_in_tally(t, first, end) & UINT16_MAX) + 1;
 }
 
 uint32_t
 renc_run_tally_gaps(const renc_run_tallier *t, uint32_t first, uint32_t end)
 {
-	return begun_in(t, first, end) >> 16;
+	return begun_in_tally(t, first, end) >> 16;
 }
 
 /* ---- One cell ---- */
 
 /* Is this the first time that the cell has the page?  Now and then says yes again. */
 static inline bool
-first_seen(renc_run_tallier *t, uint32_t page)
+first_seen_in_tally(renc_run_tallier *t, uint32_t page)
 {
 	uint32_t	i = page % TALLY_SEEN;
 
@@ -112,13 +112,13 @@ first_seen(renc_run_tallier *t, uint32_t page)
 }
 
 static uint32_t
-pages_seen(renc_run_tallier *t, uint32_t start, uint32_t end)
+pages_seen_in_tally(renc_run_tallier *t, uint32_t start, uint32_t end)
 {
 	uint32_t	pages = 0;
 
 	t->cells++;
 	for (uint32_t i = start; i < end; i++)
-		pages += first_seen(t, t->pair[i].page);
+		pages += first_seen_in_tally(t, t->pair[i].page);
 	return pages;
 }
 
@@ -134,8 +134,8 @@ look_at_cell(renc_run_tallier *t, const tallied_part *part, uint32_t start, uint
 	static const double another[3] = {0, 0, 1};
 	const renc_run_pair *pair = t->pair + start;
 	uint32_t	n = end - start;
-	uint32_t	pages = t->repeats ? pages_seen(t, start, end) : n;
-	uint32_t	begun = begun_in(t, start, end);
+	uint32_t	pages = t->repeats ? pages_seen_in_tally(t, start, end) : n;
+	uint32_t	begun = begun_in_tally(t, start, end);
 	uint32_t	keys = (begun & UINT16_MAX) + 1;
 	uint32_t	gaps = begun >> 16;
 	uint64_t	below = pair[0].key & part->mask;
@@ -143,7 +143,7 @@ look_at_cell(renc_run_tallier *t, const tallied_part *part, uint32_t start, uint
 	uint64_t	values = part->mask + 1;	/* from the first to the last key
 											 * of the part that lie in it */
 	double		held = 0;
-	renc_run_size size = pages < TALLY_SIZES ? t->size[pages] : size_of_pages(pages);
+	renc_run_size size = pages < TALLY_SIZES ? t->size[pages] : tally_size_of_pages(pages);
 	tallied_cell cell = {(uint64_t) keys * pages, 0, 0, size.saved, size.numbers};
 
 	if (start > part->first)

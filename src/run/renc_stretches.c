@@ -27,29 +27,30 @@ make_stretch(uint32_t page, uint32_t first, uint32_t n)
 }
 
 static inline uint32_t
-page_of(uint64_t stretch)
+stretch_page(uint64_t stretch)
 {
 	return (uint32_t) (stretch >> 32);
 }
 
 /* The first line pointer; 0: it is of pages. */
 static inline uint32_t
-first_of(uint64_t stretch)
+stretch_first(uint64_t stretch)
 {
 	return (uint32_t) (stretch >> 16) & UINT16_MAX;
 }
 
 static inline uint32_t
-number_of(uint64_t stretch)
+stretch_number(uint64_t stretch)
 {
 	return (uint32_t) stretch & UINT16_MAX;
 }
 
 /* The page behind the last one. */
 static inline uint64_t
-end_of(uint64_t stretch)
+stretch_end(uint64_t stretch)
 {
-	return (uint64_t) page_of(stretch) + (first_of(stretch) == 0 ? number_of(stretch) : 1);
+	return (uint64_t) stretch_page(stretch) +
+		(stretch_first(stretch) == 0 ? stretch_number(stretch) : 1);
 }
 
 void
@@ -78,33 +79,35 @@ renc_stretches_end(renc_stretches *list)
 
 /* Unites "next" with the last stretch of pages, if less than "gap" pages are between. */
 static bool
-unite_pages(uint64_t *last, uint64_t next, uint32_t gap)
+unite_page_stretches(uint64_t *last, uint64_t next, uint32_t gap)
 {
-	uint64_t	end = end_of(*last) > end_of(next) ? end_of(*last) : end_of(next);
+	uint64_t	end = stretch_end(*last) > stretch_end(next) ? stretch_end(*last) :
+		stretch_end(next);
 
-	if (page_of(next) > end_of(*last) + gap || end - page_of(*last) > MAX_PAGES)
+	if (stretch_page(next) > stretch_end(*last) + gap || end - stretch_page(*last) > MAX_PAGES)
 		return false;
-	*last = make_stretch(page_of(*last), 0, (uint32_t) (end - page_of(*last)));
+	*last = make_stretch(stretch_page(*last), 0, (uint32_t) (end - stretch_page(*last)));
 	return true;
 }
 
 /* The same for line pointers of one page. */
 static bool
-unite_rows(uint64_t *last, uint64_t next)
+unite_row_stretches(uint64_t *last, uint64_t next)
 {
-	uint32_t	end = first_of(*last) + number_of(*last);
-	uint32_t	next_end = first_of(next) + number_of(next);
+	uint32_t	end = stretch_first(*last) + stretch_number(*last);
+	uint32_t	next_end = stretch_first(next) + stretch_number(next);
 
-	if (first_of(*last) == 0 || page_of(*last) != page_of(next) || first_of(next) > end)
+	if (stretch_first(*last) == 0 || stretch_page(*last) != stretch_page(next) ||
+		stretch_first(next) > end)
 		return false;
-	*last = make_stretch(page_of(*last), first_of(*last),
-						 (next_end > end ? next_end : end) - first_of(*last));
+	*last = make_stretch(stretch_page(*last), stretch_first(*last),
+						 (next_end > end ? next_end : end) - stretch_first(*last));
 	return true;
 }
 
 /* Puts stretches in the order of one digit of pages and line pointers. */
 static void
-sort_by_digit(const uint64_t *from, uint64_t *to, uint32_t n, int shift)
+sort_stretches_by_digit(const uint64_t *from, uint64_t *to, uint32_t n, int shift)
 {
 	uint32_t	next[DIGITS] = {0};
 	uint32_t	sum = 0;
@@ -143,7 +146,7 @@ sort_stretches(renc_stretches *list)
 
 		if ((differ >> shift & (DIGITS - 1)) == 0)
 			continue;
-		sort_by_digit(from, spare, list->n, shift);
+		sort_stretches_by_digit(from, spare, list->n, shift);
 		list->stretch = spare;
 		spare = from;
 	}
@@ -152,7 +155,7 @@ sort_stretches(renc_stretches *list)
 
 /* Sorts, and unites what overlaps, or has less than "gap" pages in between. */
 static void
-put_in_order(renc_stretches *list, uint32_t gap)
+put_stretches_in_order(renc_stretches *list, uint32_t gap)
 {
 	uint64_t   *stretch;
 	uint64_t	end = 0;		/* of the last stretch of pages, which is */
@@ -166,22 +169,23 @@ put_in_order(renc_stretches *list, uint32_t gap)
 	{
 		uint64_t	next = stretch[i];
 
-		if (first_of(next) > 0)
+		if (stretch_first(next) > 0)
 		{
-			if (page_of(next) >= end && (n == 0 || !unite_rows(&stretch[n - 1], next)))
+			if (stretch_page(next) >= end &&
+				(n == 0 || !unite_row_stretches(&stretch[n - 1], next)))
 				stretch[n++] = next;
 			continue;
 		}
-		if (end_of(next) <= end)
+		if (stretch_end(next) <= end)
 			continue;
-		if (end > page_of(next))	/* the rest of it */
-			next = make_stretch((uint32_t) end, 0, (uint32_t) (end_of(next) - end));
-		if (end == 0 || pages + 1 != n || !unite_pages(&stretch[pages], next, gap))
+		if (end > stretch_page(next))	/* the rest of it */
+			next = make_stretch((uint32_t) end, 0, (uint32_t) (stretch_end(next) - end));
+		if (end == 0 || pages + 1 != n || !unite_page_stretches(&stretch[pages], next, gap))
 		{
 			pages = n;
 			stretch[n++] = next;
 		}
-		end = end_of(stretch[pages]);
+		end = stretch_end(stretch[pages]);
 	}
 	list->n = n;
 	list->sorted = true;
@@ -189,18 +193,18 @@ put_in_order(renc_stretches *list, uint32_t gap)
 
 /* Makes stretches fewer: half of the room, if that can be. */
 static void
-make_coarser(renc_stretches *list)
+make_stretches_coarser(renc_stretches *list)
 {
-	put_in_order(list, 0);
+	put_stretches_in_order(list, 0);
 	if (list->n <= list->room / 2)
 		return;
 	for (uint32_t i = 0; i < list->n; i++)
 	{
-		if (first_of(list->stretch[i]) > 0)
-			list->stretch[i] = make_stretch(page_of(list->stretch[i]), 0, 1);
+		if (stretch_first(list->stretch[i]) > 0)
+			list->stretch[i] = make_stretch(stretch_page(list->stretch[i]), 0, 1);
 	}
 	for (uint32_t gap = 0; list->n > list->room / 2 && gap < MAX_PAGES; gap = 2 * gap + 1)
-		put_in_order(list, gap);
+		put_stretches_in_order(list, gap);
 }
 
 /* A list that stays nearly full would be made coarser for each few stretches that come. */
@@ -212,7 +216,7 @@ make_stretch_room(renc_stretches *list)
 
 	if (list->room >= list->limit)
 	{
-		make_coarser(list);
+		make_stretches_coarser(list);
 		if (list->n <= list->room / 2)
 			return;
 	}
@@ -227,14 +231,14 @@ make_stretch_room(renc_stretches *list)
 
 /* Is the last stretch wholly before this one? */
 static bool
-is_behind(const renc_stretches *list, uint64_t stretch)
+is_behind_stretch(const renc_stretches *list, uint64_t stretch)
 {
 	uint64_t	last;
 
 	if (list->n == 0)
 		return true;
 	last = list->stretch[list->n - 1];
-	return first_of(last) > 0 ? last < stretch : end_of(last) <= page_of(stretch);
+	return stretch_first(last) > 0 ? last < stretch : stretch_end(last) <= stretch_page(stretch);
 }
 
 static inline void
@@ -242,12 +246,14 @@ add(renc_stretches *list, uint64_t stretch)
 {
 	uint64_t   *last = list->n > 0 ? &list->stretch[list->n - 1] : NULL;
 
-	if (last != NULL && *last <= stretch && (first_of(*last) > 0) == (first_of(stretch) > 0) &&
-		(first_of(stretch) > 0 ? unite_rows(last, stretch) : unite_pages(last, stretch, 0)))
+	if (last != NULL && *last <= stretch &&
+		(stretch_first(*last) > 0) == (stretch_first(stretch) > 0) &&
+		(stretch_first(stretch) > 0 ? unite_row_stretches(last, stretch) :
+		 unite_page_stretches(last, stretch, 0)))
 		return;
 	if (list->n == list->room)
 		make_stretch_room(list);
-	list->sorted = list->sorted && is_behind(list, stretch);
+	list->sorted = list->sorted && is_behind_stretch(list, stretch);
 	list->stretch[list->n++] = stretch;
 }
 
@@ -282,27 +288,28 @@ void
 renc_stretches_finish(renc_stretches *list)
 {
 	if (!list->sorted)
-		put_in_order(list, 0);
+		put_stretches_in_order(list, 0);
 }
 
 /* Sets the bits of a stretch of line pointers. */
 static void
-set_rows(uint64_t stretch, uint64_t *row)
+set_rows_of_stretch(uint64_t stretch, uint64_t *row)
 {
-	uint32_t	end = first_of(stretch) - 1 + number_of(stretch);
+	uint32_t	end = stretch_first(stretch) - 1 + stretch_number(stretch);
 
-	for (uint32_t i = first_of(stretch) - 1; i < end && i < RENC_MAX_PAGE_ROWS; i++)
+	for (uint32_t i = stretch_first(stretch) - 1; i < end && i < RENC_MAX_PAGE_ROWS; i++)
 		row[i / 64] |= UINT64_C(1) << i % 64;
 }
 
 /* Sets the bits of a page, of which "cursor" stands at the first stretch, and passes all of them. */
 static void
-set_page_rows(const renc_stretches *list, renc_stretches_cursor *cursor, uint32_t page, uint64_t *row)
+set_stretch_page_rows(const renc_stretches *list, renc_stretches_cursor *cursor, uint32_t page,
+					  uint64_t *row)
 {
 	memset(row, 0, RENC_ROW_WORDS * sizeof(*row));
-	for (; cursor->at < list->n && page_of(list->stretch[cursor->at]) == page &&
-		 first_of(list->stretch[cursor->at]) > 0; cursor->at++)
-		set_rows(list->stretch[cursor->at], row);
+	for (; cursor->at < list->n && stretch_page(list->stretch[cursor->at]) == page &&
+		 stretch_first(list->stretch[cursor->at]) > 0; cursor->at++)
+		set_rows_of_stretch(list->stretch[cursor->at], row);
 }
 
 bool
@@ -315,14 +322,14 @@ renc_stretches_next(const renc_stretches *list, renc_stretches_cursor *cursor, u
 	if (cursor->at >= list->n)
 		return false;
 	stretch = list->stretch[cursor->at];
-	*page = page_of(stretch) + cursor->pages;
-	if (first_of(stretch) > 0)
+	*page = stretch_page(stretch) + cursor->pages;
+	if (stretch_first(stretch) > 0)
 	{
-		set_page_rows(list, cursor, *page, row);
+		set_stretch_page_rows(list, cursor, *page, row);
 		return true;
 	}
 	memset(row, 0xFF, RENC_ROW_WORDS * sizeof(*row));
-	if (++cursor->pages == number_of(stretch))
+	if (++cursor->pages == stretch_number(stretch))
 	{
 		cursor->at++;
 		cursor->pages = 0;
@@ -336,7 +343,7 @@ renc_stretches_seek(const renc_stretches *list, renc_stretches_cursor *cursor, u
 	uint64_t	stretch;
 
 	assert(list->sorted);
-	while (cursor->at < list->n && end_of(list->stretch[cursor->at]) <= page)
+	while (cursor->at < list->n && stretch_end(list->stretch[cursor->at]) <= page)
 	{
 		cursor->at++;
 		cursor->pages = 0;
@@ -344,9 +351,9 @@ renc_stretches_seek(const renc_stretches *list, renc_stretches_cursor *cursor, u
 	if (cursor->at == list->n)
 		return RENC_NO_PAGE;
 	stretch = list->stretch[cursor->at];
-	if (page_of(stretch) + cursor->pages < page)
-		cursor->pages = page - page_of(stretch);
-	return page_of(stretch) + cursor->pages;
+	if (stretch_page(stretch) + cursor->pages < page)
+		cursor->pages = page - stretch_page(stretch);
+	return stretch_page(stretch) + cursor->pages;
 }
 
 void

@@ -22,7 +22,7 @@ typedef struct References
 
 /* Notes that a page refers to blocks; a fault if another one does, too. */
 static void
-refer(References *refs, BlockNumber from, BlockNumber start, uint32 npages)
+refer_to_block(References *refs, BlockNumber from, BlockNumber start, uint32 npages)
 {
 	BlockNumber nblocks = refs->nblocks;
 
@@ -43,7 +43,7 @@ refer(References *refs, BlockNumber from, BlockNumber start, uint32 npages)
 }
 
 static void
-refer_group(References *refs)
+refer_group_blocks(References *refs)
 {
 	const CheckState *state = refs->state;
 	const RencoderGroupCopy *copy = state->copy;
@@ -55,24 +55,24 @@ refer_group(References *refs)
 	 */
 	if (copy->group % RENCODER_PAGE_GROUPS == 0 ||
 		rencoder_group_find_header(state->index, &state->meta, copy->group - 1) != first)
-		refer(refs, copy->directory, first, state->meta.natts);
+		refer_to_block(refs, copy->directory, first, state->meta.natts);
 	for (int col = 0; col < state->meta.natts; col++)
 	{
 		RencoderExtent matrix = copy->header[col]->matrix;
 
 		if (matrix.start != RENCODER_NO_BLOCK)
-			refer(refs, first + col, matrix.start, matrix.npages);
+			refer_to_block(refs, first + col, matrix.start, matrix.npages);
 	}
 }
 
 /* Directory pages and the maps that lead to them. */
 static void
-refer_directory(References *refs, const RencoderMetaPageData *metadata)
+refer_directory_blocks(References *refs, const RencoderMetaPageData *metadata)
 {
 	for (int i = 0; i < RENCODER_META_DIRECT; i++)
 	{
 		if (metadata->direct[i] != RENCODER_NO_BLOCK)
-			refer(refs, RENCODER_META_BLKNO, metadata->direct[i], 1);
+			refer_to_block(refs, RENCODER_META_BLKNO, metadata->direct[i], 1);
 	}
 	for (int i = 0; i < RENCODER_META_MAPS; i++)
 	{
@@ -80,12 +80,12 @@ refer_directory(References *refs, const RencoderMetaPageData *metadata)
 
 		if (metadata->map[i] == RENCODER_NO_BLOCK)
 			continue;
-		refer(refs, RENCODER_META_BLKNO, metadata->map[i], 1);
+		refer_to_block(refs, RENCODER_META_BLKNO, metadata->map[i], 1);
 		blkno = rencoder_page_copy(refs->state->index, metadata->map[i], RENCODER_PAGE_DIRMAP);
 		for (size_t j = 0; j < RENCODER_PAYLOAD_SIZE / sizeof(BlockNumber); j++)
 		{
 			if (blkno[j] != RENCODER_NO_BLOCK)
-				refer(refs, metadata->map[i], blkno[j], 1);
+				refer_to_block(refs, metadata->map[i], blkno[j], 1);
 		}
 		pfree(blkno);
 	}
@@ -93,7 +93,7 @@ refer_directory(References *refs, const RencoderMetaPageData *metadata)
 
 /* The free list, up to a fault: a chain that has a loop comes to a page that was there before. */
 static void
-refer_free_list(References *refs)
+refer_free_list_blocks(References *refs)
 {
 	RencoderMetaPageData *metadata = rencoder_meta_copy(refs->state->index);
 	BlockNumber from = RENCODER_META_BLKNO;
@@ -104,12 +104,12 @@ refer_free_list(References *refs)
 		RencoderFreePageData *list;
 
 		CHECK_FOR_INTERRUPTS();
-		refer(refs, from, blkno, 1);
+		refer_to_block(refs, from, blkno, 1);
 		list = rencoder_page_copy(refs->state->index, blkno, RENCODER_PAGE_FREE);
 		rencoder_check_require(refs->state, list->n <= RENCODER_FREE_EXTENTS, blkno,
 							   "The free list has an impossible number of extents.");
 		for (uint32 i = 0; i < list->n; i++)
-			refer(refs, blkno, list->extent[i].start, list->extent[i].npages);
+			refer_to_block(refs, blkno, list->extent[i].start, list->extent[i].npages);
 		from = blkno;
 		blkno = list->next;
 		pfree(list);
@@ -119,26 +119,26 @@ refer_free_list(References *refs)
 
 /* The list of coders, and theirs. */
 static void
-refer_coders(References *refs, BlockNumber root)
+refer_coder_blocks(References *refs, BlockNumber root)
 {
 	RencoderCoderListData *list;
 
 	if (root == RENCODER_NO_BLOCK)
 		return;
-	refer(refs, RENCODER_META_BLKNO, root, 1);
+	refer_to_block(refs, RENCODER_META_BLKNO, root, 1);
 	list = rencoder_coder_copy_list(refs->state->index);
 	for (uint32 i = 0; i < list->n; i++)
-		refer(refs, root, list->entry[i].extent.start, list->entry[i].extent.npages);
+		refer_to_block(refs, root, list->entry[i].extent.start, list->entry[i].extent.npages);
 	pfree(list);
 }
 
 /* Pages of hints; what stands in them may be anything. */
 static void
-refer_hints(References *refs, BlockNumber root, uint16 page_id, uint32 npages)
+refer_hint_blocks(References *refs, BlockNumber root, uint16 page_id, uint32 npages)
 {
 	if (root == RENCODER_NO_BLOCK)
 		return;
-	refer(refs, RENCODER_META_BLKNO, root, npages);
+	refer_to_block(refs, RENCODER_META_BLKNO, root, npages);
 	for (uint32 i = 0; i < npages; i++)
 		UnlockReleaseBuffer(rencoder_page_read(refs->state->index, root + i, BUFFER_LOCK_SHARE,
 											   page_id));
@@ -146,7 +146,7 @@ refer_hints(References *refs, BlockNumber root, uint16 page_id, uint32 npages)
 
 /* What the runs of the list consist of, whatever their state. */
 static void
-refer_runs(References *refs, const RencoderRuns *runs)
+refer_run_blocks(References *refs, const RencoderRuns *runs)
 {
 	for (uint32 i = 0; i < runs->list.n; i++)
 	{
@@ -154,21 +154,21 @@ refer_runs(References *refs, const RencoderRuns *runs)
 		const char *fault = NULL;
 		RencoderRunInfo info;
 
-		refer(refs, RENCODER_META_BLKNO, entry->info, 1);
+		refer_to_block(refs, RENCODER_META_BLKNO, entry->info, 1);
 		info = rencoder_run_read_info(refs->state->index, entry, &fault);
 		rencoder_check_note(refs->state, info != NULL, entry->info, fault);
 		if (info == NULL)
 			continue;
 		for (uint32 e = 0; e < info->nextents; e++)
-			refer(refs, entry->info, rencoder_run_extents(info)[e].start,
-				  rencoder_run_extents(info)[e].npages);
+			refer_to_block(refs, entry->info, rencoder_run_extents(info)[e].start,
+						   rencoder_run_extents(info)[e].npages);
 		pfree(info);
 	}
 }
 
 /* Pages of the pending list and spare ones. */
 static void
-refer_pending(References *refs, const RencoderRuns *runs, BlockNumber spare)
+refer_pending_blocks(References *refs, const RencoderRuns *runs, BlockNumber spare)
 {
 	RencoderPendingWalk walk;
 	RencoderSpareChain chain = {0};
@@ -177,13 +177,13 @@ refer_pending(References *refs, const RencoderRuns *runs, BlockNumber spare)
 
 	rencoder_pending_walk_begin(&walk, refs->state->index, &runs->pending, runs->pending.last_number);
 	while (rencoder_pending_walk_next(&walk))
-		refer(refs, walk.from, walk.blkno, 1);
+		refer_to_block(refs, walk.from, walk.blkno, 1);
 	rencoder_check_note(refs->state, walk.fault == NULL, walk.blkno, walk.fault);
 	rencoder_pending_walk_end(&walk);
 	fault = rencoder_pending_read_spares(refs->state->index, spare, &chain);
 	for (uint64 i = 0; i < chain.n; i++)
 	{
-		refer(refs, from, chain.page[i].blkno, 1);
+		refer_to_block(refs, from, chain.page[i].blkno, 1);
 		from = chain.page[i].blkno;
 	}
 	rencoder_check_note(refs->state, fault == NULL, from, fault);
@@ -195,32 +195,32 @@ refer_pending(References *refs, const RencoderRuns *runs, BlockNumber spare)
  * (INV-7), or is in error.
  */
 static void
-collect_references(References *refs, const RencoderMetaPageData *metadata)
+collect_block_references(References *refs, const RencoderMetaPageData *metadata)
 {
 	RencoderRuns runs;
 	uint32		ngroups;
 
 	memset(refs->from, 0xFF, refs->nblocks * sizeof(BlockNumber));
 	refs->state->fault = NULL;
-	refer_directory(refs, metadata);
-	refer_coders(refs, metadata->coder_root);
-	refer_hints(refs, metadata->sample_root, RENCODER_PAGE_SAMPLES,
-				refs->state->meta.natts * RENCODER_SAMPLE_PAGES);
-	refer_hints(refs, metadata->stats_page, RENCODER_PAGE_STATS, 1);
-	refer_hints(refs, metadata->fact_root, RENCODER_PAGE_FACTS, RENCODER_FACT_PAGES);
+	refer_directory_blocks(refs, metadata);
+	refer_coder_blocks(refs, metadata->coder_root);
+	refer_hint_blocks(refs, metadata->sample_root, RENCODER_PAGE_SAMPLES,
+					  refs->state->meta.natts * RENCODER_SAMPLE_PAGES);
+	refer_hint_blocks(refs, metadata->stats_page, RENCODER_PAGE_STATS, 1);
+	refer_hint_blocks(refs, metadata->fact_root, RENCODER_PAGE_FACTS, RENCODER_FACT_PAGES);
 	ngroups = rencoder_group_copy_count_groups(refs->state->index, &refs->state->meta, metadata, 0);
 	for (uint32 group = 0; group < ngroups; group++)
 	{
 		CHECK_FOR_INTERRUPTS();
 		if (rencoder_check_read_group(refs->state, group))
-			refer_group(refs);
+			refer_group_blocks(refs);
 	}
 	if (metadata->run_list != RENCODER_NO_BLOCK)
-		refer(refs, RENCODER_META_BLKNO, metadata->run_list, 1);
+		refer_to_block(refs, RENCODER_META_BLKNO, metadata->run_list, 1);
 	rencoder_runs_copy(refs->state->index, &runs, NULL);
-	refer_runs(refs, &runs);
-	refer_pending(refs, &runs, metadata->pending.spare);
-	refer_free_list(refs);
+	refer_run_blocks(refs, &runs);
+	refer_pending_blocks(refs, &runs, metadata->pending.spare);
+	refer_free_list_blocks(refs);
 }
 
 /*
@@ -242,7 +242,7 @@ rencoder_check_blocks(CheckState *state)
 		RencoderMetaPageData *metadata = rencoder_meta_copy(state->index);
 
 		CHECK_FOR_INTERRUPTS();
-		collect_references(&refs, metadata);
+		collect_block_references(&refs, metadata);
 		again = state->fault != NULL &&
 			(state->fault_blkno != seen ||
 			 metadata->epoch != rencoder_meta_epoch(state->index) ||

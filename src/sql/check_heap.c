@@ -97,7 +97,7 @@ typedef struct WantedKeys
 } WantedKeys;
 
 static inline int
-compare_wanted(const WantedKey *a, const WantedKey *b)
+compare_heap_keys(const WantedKey *a, const WantedKey *b)
 {
 	if (a->key != b->key)
 		return a->key < b->key ? -1 : 1;
@@ -109,14 +109,14 @@ compare_wanted(const WantedKey *a, const WantedKey *b)
 /* sort_wanted: PostgreSQL's own sort, specialized. */
 #define ST_SORT sort_wanted
 #define ST_ELEMENT_TYPE WantedKey
-#define ST_COMPARE(a, b) compare_wanted(a, b)
+#define ST_COMPARE(a, b) compare_heap_keys(a, b)
 #define ST_SCOPE static
 #define ST_DEFINE
 #include "lib/sort_template.h"
 
 /* A key of the row that is collected, or a null. */
 static void
-collect_key(void *arg, int tree, uint64 key)
+collect_heap_key(void *arg, int tree, uint64 key)
 {
 	HeapCheck  *check = (HeapCheck *) arg;
 	CollectedKeys *keys = &check->tree[tree];
@@ -132,7 +132,7 @@ collect_key(void *arg, int tree, uint64 key)
 
 /* Notes what is wrong with a page of the index; false. */
 static bool
-note_wanted_fault(WantedKeys *wanted, BlockNumber blkno, const char *detail)
+note_heap_fault(WantedKeys *wanted, BlockNumber blkno, const char *detail)
 {
 	if (wanted->detail == NULL)
 	{
@@ -144,7 +144,7 @@ note_wanted_fault(WantedKeys *wanted, BlockNumber blkno, const char *detail)
 
 /* The first key that is not less than this one. */
 static size_t
-find_wanted(const WantedKeys *wanted, uint64 key, uint32 page, uint32 row)
+find_checked_heap_key(const WantedKeys *wanted, uint64 key, uint32 page, uint32 row)
 {
 	WantedKey	least = {key, (uint16) page, (OffsetNumber) row, false, false};
 	size_t		left = 0;
@@ -154,7 +154,7 @@ find_wanted(const WantedKeys *wanted, uint64 key, uint32 page, uint32 row)
 	{
 		size_t		middle = left + (right - left) / 2;
 
-		if (compare_wanted(&wanted->key[middle], &least) < 0)
+		if (compare_heap_keys(&wanted->key[middle], &least) < 0)
 			left = middle + 1;
 		else
 			right = middle;
@@ -163,13 +163,13 @@ find_wanted(const WantedKeys *wanted, uint64 key, uint32 page, uint32 row)
 }
 
 static inline bool
-is_missing(const WantedKey *key)
+is_heap_key_missing(const WantedKey *key)
 {
 	return key->asked && !key->found;
 }
 
 static inline void
-note_found(WantedKeys *wanted, WantedKey *key)
+note_heap_key_found(WantedKeys *wanted, WantedKey *key)
 {
 	wanted->left -= !key->found;
 	key->found = true;
@@ -183,28 +183,29 @@ found(WantedKeys *wanted, BlockNumber page, uint32 first, uint32 last, uint64 lo
 
 	if (page < wanted->check->first_page || number >= WINDOW_PAGES)
 		return;
-	for (size_t i = find_wanted(wanted, lo, 0, 0); i < wanted->n && wanted->key[i].key <= hi;)
+	for (size_t i = find_checked_heap_key(wanted, lo, 0, 0); i < wanted->n &&
+		 wanted->key[i].key <= hi;)
 	{
 		uint64		key = wanted->key[i].key;
 
-		for (i = find_wanted(wanted, key, number, first); i < wanted->n; i++)
+		for (i = find_checked_heap_key(wanted, key, number, first); i < wanted->n; i++)
 		{
 			WantedKey  *k = &wanted->key[i];
 
 			if (k->key != key || k->page != number || k->row > last)
 				break;
-			if (is_missing(k))
-				note_found(wanted, k);
+			if (is_heap_key_missing(k))
+				note_heap_key_found(wanted, k);
 		}
 		if (key == PG_UINT64_MAX)
 			break;
-		i = find_wanted(wanted, key + 1, 0, 0);
+		i = find_checked_heap_key(wanted, key + 1, 0, 0);
 	}
 }
 
 /* All keys are looked for. */
 static void
-ask_all(WantedKeys *wanted)
+check_all_heap_keys(WantedKeys *wanted)
 {
 	for (size_t i = 0; i < wanted->n; i++)
 		wanted->key[i].asked = true;
@@ -215,7 +216,7 @@ ask_all(WantedKeys *wanted)
  * the run a scan finds no more than these.
  */
 static bool
-look_in_run(WantedKeys *wanted, const RencoderRunEntry *entry, uint32 coder)
+check_heap_keys_in_run(WantedKeys *wanted, const RencoderRunEntry *entry, uint32 coder)
 {
 	const char *fault = NULL;
 	RencoderRunInfo info = rencoder_run_read_info(wanted->check->index, entry, &fault);
@@ -226,13 +227,13 @@ look_in_run(WantedKeys *wanted, const RencoderRunEntry *entry, uint32 coder)
 	renc_places places;
 
 	if (info == NULL)
-		return note_wanted_fault(wanted, entry->info, fault);
+		return note_heap_fault(wanted, entry->info, fault);
 	places = rencoder_run_places(&info->column[wanted->tree]);
 	for (size_t i = 0; i < wanted->n; i++)
 	{
 		uint64		key = wanted->key[i].key;
 
-		if (is_missing(&wanted->key[i]) && (set.n == 0 || interval[set.n - 1].lo != key))
+		if (is_heap_key_missing(&wanted->key[i]) && (set.n == 0 || interval[set.n - 1].lo != key))
 			interval[set.n++] = (renc_interval)
 		{
 			key, key
@@ -264,7 +265,7 @@ look_in_run(WantedKeys *wanted, const RencoderRunEntry *entry, uint32 coder)
 	if (search->failure != NULL)
 	{
 		fault = rencoder_run_reader_fault(&reader, search->failure, &search->failed_page);
-		note_wanted_fault(wanted, search->failed_page, fault);
+		note_heap_fault(wanted, search->failed_page, fault);
 	}
 	rencoder_run_reader_end(&reader);
 	return wanted->detail == NULL;
@@ -272,18 +273,18 @@ look_in_run(WantedKeys *wanted, const RencoderRunEntry *entry, uint32 coder)
 
 /* Deltas and pending entries. */
 static bool
-search_late(WantedKeys *wanted, const RencoderRuns *runs, uint32 coder)
+check_late_heap_keys(WantedKeys *wanted, const RencoderRuns *runs, uint32 coder)
 {
 	int			natts = wanted->check->meta.natts;
 	RencoderPendingWalk walk;
 
-	ask_all(wanted);
+	check_all_heap_keys(wanted);
 	for (uint32 i = 0; i < runs->list.n && wanted->left > 0; i++)
 	{
 		const RencoderRunEntry *entry = &runs->list.entry[i];
 
 		if (entry->kind == RENCODER_RUN_DELTA && entry->state == RENCODER_RUN_LIVE &&
-			!look_in_run(wanted, entry, coder))
+			!check_heap_keys_in_run(wanted, entry, coder))
 			return false;
 	}
 	rencoder_pending_walk_begin(&walk, wanted->check->index, &runs->pending, runs->pending.last_number);
@@ -306,13 +307,13 @@ search_late(WantedKeys *wanted, const RencoderRuns *runs, uint32 coder)
 	}
 	rencoder_pending_walk_end(&walk);
 	if (walk.fault != NULL)
-		return note_wanted_fault(wanted, walk.blkno, walk.fault);
+		return note_heap_fault(wanted, walk.blkno, walk.fault);
 	return true;
 }
 
 /* A key that was not found. */
 static void
-note_not_found(WantedKeys *wanted)
+note_heap_key_not_found(WantedKeys *wanted)
 {
 	for (size_t i = 0; i < wanted->n; i++)
 	{
@@ -320,26 +321,26 @@ note_not_found(WantedKeys *wanted)
 
 		if (k->found)
 			continue;
-		note_wanted_fault(wanted, wanted->check->copy->entry->header + wanted->col,
-						  psprintf("Row (%u,%u) has %s of column %d, which a query does not find.",
-								   wanted->check->first_page + k->page, k->row,
-								   wanted->nulls ? "a null" :
-								   psprintf("key 0x%016llx", (unsigned long long) k->key),
-								   wanted->col + 1));
+		note_heap_fault(wanted, wanted->check->copy->entry->header + wanted->col,
+						psprintf("Row (%u,%u) has %s of column %d, which a query does not find.",
+								 wanted->check->first_page + k->page, k->row,
+								 wanted->nulls ? "a null" :
+								 psprintf("key 0x%016llx", (unsigned long long) k->key),
+								 wanted->col + 1));
 		return;
 	}
 }
 
 /* The range of the group that a page of the window is in. */
 static unsigned int
-slot_of(const HeapCheck *check, size_t page)
+slot_of_heap_page(const HeapCheck *check, size_t page)
 {
 	return rencoder_slot_of_range(rencoder_range_of_block(&check->meta, check->first_page + (BlockNumber) page));
 }
 
 /* Does the snapshot trust the range, and are keys of the column, or its nulls, asked for there? */
 static bool
-is_asked(const HeapCheck *check, int col, bool nulls, unsigned int slot)
+is_heap_key_checked(const HeapCheck *check, int col, bool nulls, unsigned int slot)
 {
 	const RencoderHeaderData *first = check->copy->header[0];
 	const RencoderHeaderData *header = check->copy->header[col];
@@ -350,7 +351,7 @@ is_asked(const HeapCheck *check, int col, bool nulls, unsigned int slot)
 
 /* Finds what the matrix has, or "always" says. */
 static bool
-look_in_matrix(WantedKeys *wanted)
+check_heap_keys_in_matrix(WantedKeys *wanted)
 {
 	const HeapCheck *check = wanted->check;
 	const RencoderHeaderData *first = check->copy->header[0];
@@ -361,7 +362,7 @@ look_in_matrix(WantedKeys *wanted)
 	for (size_t i = 0; i < wanted->n; i++)
 	{
 		WantedKey  *k = &wanted->key[i];
-		unsigned int slot = slot_of(check, k->page);
+		unsigned int slot = slot_of_heap_page(check, k->page);
 		const char *fault = NULL;
 		BlockNumber blkno;
 
@@ -371,16 +372,16 @@ look_in_matrix(WantedKeys *wanted)
 			continue;
 		if (rencoder_set_test(header->always, slot) ||
 			rencoder_filter_has_key(&slab, slot, k->key, &blkno, &fault))
-			note_found(wanted, k);
+			note_heap_key_found(wanted, k);
 		else if (fault != NULL)
-			return note_wanted_fault(wanted, blkno, fault);
+			return note_heap_fault(wanted, blkno, fault);
 	}
 	return true;
 }
 
 /* Finds what the base run has, within the bounds of its ranges. */
 static bool
-look_in_base_run(WantedKeys *wanted, const RencoderRuns *runs, uint32 coder)
+check_heap_keys_in_base_run(WantedKeys *wanted, const RencoderRuns *runs, uint32 coder)
 {
 	const HeapCheck *check = wanted->check;
 	const RencoderHeaderData *first = check->copy->header[0];
@@ -388,37 +389,38 @@ look_in_base_run(WantedKeys *wanted, const RencoderRuns *runs, uint32 coder)
 	const RencoderRunEntry *base = rencoder_runs_find(runs, first->run);
 
 	if (base == NULL || base->state != RENCODER_RUN_LIVE)
-		return note_wanted_fault(wanted, check->copy->entry->header,
-								 "The group names a run that is not there.");
+		return note_heap_fault(wanted, check->copy->entry->header,
+							   "The group names a run that is not there.");
 	for (size_t i = 0; i < wanted->n; i++)
 	{
 		WantedKey  *k = &wanted->key[i];
-		unsigned int slot = slot_of(check, k->page);
+		unsigned int slot = slot_of_heap_page(check, k->page);
 
 		k->asked = rencoder_set_test(first->covered, slot) &&
 			(wanted->nulls || (k->key >= header->min[slot] && k->key <= header->max[slot]));
 	}
-	return look_in_run(wanted, base, coder);
+	return check_heap_keys_in_run(wanted, base, coder);
 }
 
 /* Does each range say so that has a value without a key? */
 static bool
-check_keyless(const HeapCheck *check, int col, WantedKeys *wanted)
+check_keyless_heap_rows(const HeapCheck *check, int col, WantedKeys *wanted)
 {
 	for (int slot = 0; slot < check->collector->nslots; slot++)
 	{
-		if (check->collector->column[col].range[slot].keyless && is_asked(check, col, false, slot))
-			return note_wanted_fault(wanted, check->copy->entry->header + col,
-									 psprintf("Range %llu of column %d holds a value without key, and does not always match.",
-											  (unsigned long long) check->copy->group * RENC_GROUP_RANGES + slot,
-											  col + 1));
+		if (check->collector->column[col].range[slot].keyless &&
+			is_heap_key_checked(check, col, false, slot))
+			return note_heap_fault(wanted, check->copy->entry->header + col,
+								   psprintf("Range %llu of column %d holds a value without key, and does not always match.",
+											(unsigned long long) check->copy->group * RENC_GROUP_RANGES + slot,
+											col + 1));
 	}
 	return true;
 }
 
 /* One tree of the window; "wanted" gets a fault, if any. */
 static void
-check_tree_keys(HeapCheck *check, int tree, const RencoderRuns *runs, WantedKeys *wanted)
+check_heap_keys_of_tree(HeapCheck *check, int tree, const RencoderRuns *runs, WantedKeys *wanted)
 {
 	int			col = tree % check->meta.natts;
 	const RencoderHeaderData *header = check->copy->header[col];
@@ -431,29 +433,32 @@ check_tree_keys(HeapCheck *check, int tree, const RencoderRuns *runs, WantedKeys
 	wanted->col = col;
 	wanted->nulls = tree >= check->meta.natts;
 	coder = wanted->nulls ? 0 : check->coders.generation[col];
-	if (!wanted->nulls && (header->config.coder != coder || !check_keyless(check, col, wanted)))
+	if (!wanted->nulls &&
+		(header->config.coder != coder || !check_keyless_heap_rows(check, col, wanted)))
 		return;
 	wanted->n = wanted->left = keys->n;
 	wanted->key = keys->key;
 	for (size_t i = 0; i < wanted->n; i++)
 	{
 		wanted->key[i].found = false;
-		if (!is_asked(check, col, wanted->nulls, slot_of(check, wanted->key[i].page)))
-			note_found(wanted, &wanted->key[i]);
+		if (!is_heap_key_checked(check, col, wanted->nulls,
+								 slot_of_heap_page(check, wanted->key[i].page)))
+			note_heap_key_found(wanted, &wanted->key[i]);
 	}
 	if (wanted->left > 0 && check->copy->header[0]->run != 0 &&
-		!look_in_base_run(wanted, runs, coder))
+		!check_heap_keys_in_base_run(wanted, runs, coder))
 		return;
 	if (wanted->left > 0 && !wanted->nulls && header->matrix.start != RENCODER_NO_BLOCK &&
-		!look_in_matrix(wanted))
+		!check_heap_keys_in_matrix(wanted))
 		return;
-	if (wanted->left > 0 && search_late(wanted, runs, coder) && wanted->left > 0 && !wanted->unknown)
-		note_not_found(wanted);
+	if (wanted->left > 0 && check_late_heap_keys(wanted, runs, coder) && wanted->left > 0 &&
+		!wanted->unknown)
+		note_heap_key_not_found(wanted);
 }
 
 /* Holds what was collected in the window against the index. */
 static void
-compare_window(HeapCheck *check)
+compare_heap_window(HeapCheck *check)
 {
 	MemoryContext old = MemoryContextSwitchTo(check->context);
 	int			ntrees = rencoder_run_ntrees(check->meta.natts);
@@ -475,7 +480,7 @@ compare_window(HeapCheck *check)
 		if (!rencoder_group_copy_read(check->index, &check->meta, check->group, check->copy))
 			break;
 		for (int tree = 0; tree < ntrees && wanted.detail == NULL; tree++)
-			check_tree_keys(check, tree, &runs, &wanted);
+			check_heap_keys_of_tree(check, tree, &runs, &wanted);
 		rencoder_runs_copy(check->index, &runs, NULL);
 	} while (wanted.detail != NULL &&
 			 (epoch != rencoder_meta_epoch(check->index) || changes != runs.changes));
@@ -490,7 +495,7 @@ compare_window(HeapCheck *check)
 
 /* Another group: its rows' keys are to be made as it says. */
 static void
-begin_group(HeapCheck *check, uint32 group)
+begin_heap_check_group(HeapCheck *check, uint32 group)
 {
 	MemoryContext old;
 
@@ -508,7 +513,8 @@ begin_group(HeapCheck *check, uint32 group)
 
 /* Collects a row, with the root of its HOT chain; pages come in order. */
 static void
-collect_row(Relation index, ItemPointer tid, Datum *values, bool *isnull, bool tupleIsAlive, void *state)
+collect_heap_row(Relation index, ItemPointer tid, Datum *values, bool *isnull, bool tupleIsAlive,
+				 void *state)
 {
 	HeapCheck  *check = (HeapCheck *) state;
 	BlockNumber page = ItemPointerGetBlockNumber(tid);
@@ -517,34 +523,35 @@ collect_row(Relation index, ItemPointer tid, Datum *values, bool *isnull, bool t
 
 	if (check->first_page != first_page)
 	{
-		compare_window(check);
+		compare_heap_window(check);
 		check->first_page = first_page;
 		if (group != check->group)
-			begin_group(check, group);
+			begin_heap_check_group(check, group);
 	}
 	check->row.page = (uint16) (page - first_page);
 	check->row.row = ItemPointerGetOffsetNumber(tid);
-	rencoder_collect_open(check->collector, slot_of(check, check->row.page));
+	rencoder_collect_open(check->collector, slot_of_heap_page(check, check->row.page));
 	rencoder_columns_collect_row(check->index, check->collector, &check->coders, values, isnull, true);
 	for (int col = 0; col < check->meta.natts; col++)
 	{
 		if (isnull[col])
-			collect_key(check, rencoder_run_null_tree(check->meta.natts, col), 0);
+			collect_heap_key(check, rencoder_run_null_tree(check->meta.natts, col), 0);
 	}
 }
 
 /* All rows that a snapshot sees. */
 static void
-check_rows(HeapCheck *check, Relation heap, IndexInfo *indexInfo, Snapshot snapshot)
+check_heap_rows(HeapCheck *check, Relation heap, IndexInfo *indexInfo, Snapshot snapshot)
 {
 	check->first_page = InvalidBlockNumber;
-	begin_group(check, 0);
+	begin_heap_check_group(check, 0);
 
 	/* As the first scan of CREATE INDEX CONCURRENTLY: what the snapshot sees. */
 	indexInfo->ii_Concurrent = true;
-	(void) table_index_build_scan(heap, check->index, indexInfo, true, false, collect_row, check,
+	(void) table_index_build_scan(heap, check->index, indexInfo, true, false, collect_heap_row,
+								  check,
 								  table_beginscan_strat(heap, snapshot, 0, NULL, true, false));
-	compare_window(check);
+	compare_heap_window(check);
 }
 
 void
@@ -557,7 +564,7 @@ rencoder_check_heap(Relation heap, Relation index)
 
 	check.xmin = rencoder_horizon_of_snapshot(snapshot);
 	check.collector = rencoder_collect_create(meta.natts);
-	check.collector->sink = collect_key;
+	check.collector->sink = collect_heap_key;
 	check.collector->sink_arg = &check;
 	check.tree = palloc0(ntrees * sizeof(CollectedKeys));
 	for (int tree = 0; tree < ntrees; tree++)
@@ -571,13 +578,13 @@ rencoder_check_heap(Relation heap, Relation index)
 	check.coder_context = AllocSetContextCreate(CurrentMemoryContext, "rencoder coders",
 												ALLOCSET_DEFAULT_SIZES);
 
-	check_rows(&check, heap, BuildIndexInfo(index), snapshot);
+	check_heap_rows(&check, heap, BuildIndexInfo(index), snapshot);
 	if (TransactionIdIsValid(GetTopTransactionIdIfAny()))
 	{
 		SnapshotData before = *snapshot;
 
 		before.curcid = FirstCommandId;
-		check_rows(&check, heap, BuildIndexInfo(index), &before);
+		check_heap_rows(&check, heap, BuildIndexInfo(index), &before);
 	}
 	UnregisterSnapshot(snapshot);
 }

@@ -35,8 +35,8 @@ check_run_entries(CheckState *state)
 
 /* What the info page says of a tree, beside what whoever reads it looks at. */
 static void
-check_tree_info(CheckState *state, const RencoderRunEntry *entry, int tree,
-				const RencoderRunColumn *column)
+check_run_tree_info(CheckState *state, const RencoderRunEntry *entry, int tree,
+					const RencoderRunColumn *column)
 {
 	const char *name = rencoder_run_tree_name(state->index, tree);
 	const RencoderCoder *coder;
@@ -56,7 +56,7 @@ check_tree_info(CheckState *state, const RencoderRunEntry *entry, int tree,
 }
 
 static void
-check_info(CheckState *state, const RencoderRunEntry *entry, RencoderRunInfo info)
+check_run_info(CheckState *state, const RencoderRunEntry *entry, RencoderRunInfo info)
 {
 	uint64		npages = 1;
 
@@ -65,7 +65,7 @@ check_info(CheckState *state, const RencoderRunEntry *entry, RencoderRunInfo inf
 		const RencoderRunColumn *column = &info->column[tree];
 
 		npages += (uint64) column->nleaves + column->ninner;
-		check_tree_info(state, entry, tree, column);
+		check_run_tree_info(state, entry, tree, column);
 	}
 	rencoder_check_note(state, memcmp(&entry->first, &info->column[0], sizeof(entry->first)) == 0,
 						entry->info, psprintf("Run %u and the list of runs describe different trees.",
@@ -84,7 +84,7 @@ typedef struct CheckedReader
 } CheckedReader;
 
 static const uint8_t *
-read_checked(void *arg, uint32_t page, int level)
+read_checked_run(void *arg, uint32_t page, int level)
 {
 	CheckedReader *checked = (CheckedReader *) arg;
 	const RencoderExtent *extent = rencoder_run_extents(checked->info);
@@ -100,7 +100,7 @@ read_checked(void *arg, uint32_t page, int level)
 }
 
 static void
-check_tree(CheckState *state, const RencoderRunEntry *entry, RencoderRunInfo info, int tree)
+check_run_tree(CheckState *state, const RencoderRunEntry *entry, RencoderRunInfo info, int tree)
 {
 	CheckedReader checked = {.info = info};
 	const char *wrong;
@@ -108,8 +108,8 @@ check_tree(CheckState *state, const RencoderRunEntry *entry, RencoderRunInfo inf
 
 	if (!rencoder_run_reader_begin(&checked.reader, state->index, info, tree))
 		return;
-	wrong = renc_run_check(&checked.reader.run, entry->kind == RENCODER_RUN_DELTA, read_checked, &checked,
-						   &failed);
+	wrong = renc_run_check(&checked.reader.run, entry->kind == RENCODER_RUN_DELTA, read_checked_run,
+						   &checked, &failed);
 	if (checked.outside)
 		wrong = "it is not in the extents of the run";
 	if (wrong != NULL)
@@ -129,9 +129,9 @@ check_run(CheckState *state, const RencoderRunEntry *entry)
 	rencoder_check_note(state, info != NULL, entry->info, missing);
 	if (info == NULL)
 		return;
-	check_info(state, entry, info);
+	check_run_info(state, entry, info);
 	for (int tree = 0; tree < rencoder_run_ntrees(state->meta.natts) && state->fault == NULL; tree++)
-		check_tree(state, entry, info, tree);
+		check_run_tree(state, entry, info, tree);
 	pfree(info);
 }
 

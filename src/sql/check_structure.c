@@ -138,7 +138,7 @@ check_header_fields(CheckState *state, BlockNumber blkno,
 }
 
 static void
-check_config(CheckState *state, BlockNumber blkno, const RencoderHeaderData *header)
+check_config_structure(CheckState *state, BlockNumber blkno, const RencoderHeaderData *header)
 {
 	const RencoderConfig *config = &header->config;
 	const RencoderCoder *coder;
@@ -161,8 +161,8 @@ check_config(CheckState *state, BlockNumber blkno, const RencoderHeaderData *hea
 
 /* One range of one column that is being or has been summarized. */
 static void
-check_range(CheckState *state, BlockNumber blkno, int col, unsigned int slot,
-			bool summarized)
+check_range_structure(CheckState *state, BlockNumber blkno, int col, unsigned int slot,
+					  bool summarized)
 {
 	const RencoderGroupCopy *copy = state->copy;
 	const RencoderHeaderData *header = copy->header[col];
@@ -210,7 +210,7 @@ check_range(CheckState *state, BlockNumber blkno, int col, unsigned int slot,
 
 /* INV-6: a sealed group can do without its header. */
 static void
-check_sealed(CheckState *state, BlockNumber blkno, int col)
+check_sealed_structure(CheckState *state, BlockNumber blkno, int col)
 {
 	const RencoderHeaderData *first = state->copy->header[0];
 
@@ -224,7 +224,7 @@ check_sealed(CheckState *state, BlockNumber blkno, int col)
 }
 
 static void
-check_entry(CheckState *state)
+check_entry_structure(CheckState *state)
 {
 	RencoderEntry entry = state->copy->entry;
 	BlockNumber blkno = state->copy->directory;
@@ -248,7 +248,7 @@ check_entry(CheckState *state)
  * an inserter may have changed.
  */
 static void
-check_span(CheckState *state, uint32 group)
+check_span_structure(CheckState *state, uint32 group)
 {
 	RencoderEntry entry = state->copy->entry;
 	const RencoderCoveredSpan *span = rencoder_covered_spans_find(&state->metadata, group);
@@ -263,7 +263,7 @@ check_span(CheckState *state, uint32 group)
 }
 
 static void
-check_headers(CheckState *state)
+check_header_structure(CheckState *state)
 {
 	const RencoderGroupCopy *copy = state->copy;
 	renc_mask	summarized = rencoder_set_get(copy->header[0]->summarized);
@@ -277,18 +277,18 @@ check_headers(CheckState *state)
 		BlockNumber blkno = copy->entry->header + col;
 
 		check_header_fields(state, blkno, header, col == 0);
-		check_config(state, blkno, header);
+		check_config_structure(state, blkno, header);
 		rencoder_check_require(state,
 							   memcmp(&bounds->config, &header->config, sizeof(RencoderConfig)) == 0 &&
 							   bounds->matrix.start == header->matrix.start &&
 							   bounds->matrix.npages == header->matrix.npages,
 							   blkno, "Header and directory disagree on the group's storage.");
 		if (copy->entry->flags & RENCODER_ENTRY_SEALED)
-			check_sealed(state, blkno, col);
+			check_sealed_structure(state, blkno, col);
 		for (int slot = 0; slot < RENC_GROUP_RANGES; slot++)
 		{
 			if (renc_mask_test(known, slot))
-				check_range(state, blkno, col, slot, renc_mask_test(summarized, slot));
+				check_range_structure(state, blkno, col, slot, renc_mask_test(summarized, slot));
 		}
 	}
 }
@@ -308,14 +308,14 @@ hold_storage(CheckState *state)
 		BlockNumber blkno = copy->entry->header + col;
 
 		check_header_fields(state, blkno, copy->header[col], col == 0);
-		check_config(state, blkno, copy->header[col]);
+		check_config_structure(state, blkno, copy->header[col]);
 	}
 	return guard;
 }
 
 /* A group: directory entry, headers, and the pages of its storage. */
 static void
-check_group(CheckState *state, uint32 group)
+check_group_structure(CheckState *state, uint32 group)
 {
 	Buffer		guard = InvalidBuffer;
 	bool		exists;
@@ -325,12 +325,12 @@ check_group(CheckState *state, uint32 group)
 	exists = rencoder_check_read_group(state, group);
 	rencoder_runs_copy_with_meta(state->index, &state->runs, &state->metadata, NULL, NULL);
 	if (state->copy->directory != RENCODER_NO_BLOCK)
-		check_entry(state);
+		check_entry_structure(state);
 	if (state->primary)
-		check_span(state, group);
+		check_span_structure(state, group);
 	if (exists)
 	{
-		check_headers(state);
+		check_header_structure(state);
 		rencoder_check_run_of_group(state);
 		if (!state->primary)
 			guard = hold_storage(state);
@@ -353,7 +353,7 @@ check_group(CheckState *state, uint32 group)
  * while its storage is read, so that replay waits.
  */
 static void
-check_index(Relation index)
+check_index_structure(Relation index)
 {
 	CheckState	state;
 	uint32		ngroups;
@@ -373,7 +373,7 @@ check_index(Relation index)
 	for (uint32 group = 0; group < ngroups; group++)
 	{
 		CHECK_FOR_INTERRUPTS();
-		check_group(&state, group);
+		check_group_structure(&state, group);
 	}
 }
 
@@ -392,7 +392,7 @@ rencoder_index_check(PG_FUNCTION_ARGS)
 	rencoder_open_index(&target, PG_GETARG_OID(0), AccessShareLock,
 						RENCODER_PRIVILEGE_OWNER);
 	rencoder_open_index_require_valid(target.index);
-	check_index(target.index);
+	check_index_structure(target.index);
 	if (heapallindexed)
 		rencoder_check_heap(target.heap, target.index);
 	rencoder_open_index_close(&target);

@@ -50,7 +50,7 @@ typedef struct IndexEstimate
 
 /* "index 3 of 40", at DEBUG1, or, if that takes long, for everybody to see. */
 static void
-report_progress(const char *name, int64 number, int64 total)
+report_advise_progress(const char *name, int64 number, int64 total)
 {
 	static TimestampTz reported = 0;
 	TimestampTz now = GetCurrentTimestamp();
@@ -66,7 +66,7 @@ report_progress(const char *name, int64 number, int64 total)
 }
 
 static void
-refuse_estimate(Oid indexoid, Oid heapoid, Oid userid)
+refuse_advise_estimate(Oid indexoid, Oid heapoid, Oid userid)
 {
 	const char *name = get_rel_name(indexoid);
 
@@ -88,7 +88,7 @@ refuse_estimate(Oid indexoid, Oid heapoid, Oid userid)
 
 /* Why rows cannot be sampled; NULL if they can.  Both are open. */
 static const char *
-find_problem(Relation heap, Relation index)
+find_problem_to_advise(Relation heap, Relation index)
 {
 	if (!index->rd_index->indisvalid)
 		return "the index is not valid";
@@ -96,7 +96,7 @@ find_problem(Relation heap, Relation index)
 }
 
 static bool
-is_new_key(const RencoderTableSample *sample, size_t i)
+is_new_key_to_advise(const RencoderTableSample *sample, size_t i)
 {
 	return i == 0 || sample->key[i].key != sample->key[i - 1].key;
 }
@@ -106,7 +106,7 @@ is_new_key(const RencoderTableSample *sample, size_t i)
  * rows may have a single value that nobody asks for.
  */
 static const RencoderKeySet *
-make_needle(const RencoderTableSample *sample)
+make_needle_to_advise(const RencoderTableSample *sample)
 {
 	RencoderKeySet *keys = palloc0(sizeof(RencoderKeySet));
 	renc_interval *interval = palloc(sizeof(renc_interval));
@@ -118,9 +118,9 @@ make_needle(const RencoderTableSample *sample)
 	if (keys->none)
 		return keys;
 	for (i = 0; i < sample->nkeys; i++)
-		distinct += is_new_key(sample, i);
+		distinct += is_new_key_to_advise(sample, i);
 	for (i = 0; seen <= distinct / 2 && i < sample->nkeys; i++)
-		seen += is_new_key(sample, i);
+		seen += is_new_key_to_advise(sample, i);
 	interval->lo = interval->hi = sample->key[i - 1].key;
 	keys->set.interval = interval;
 	keys->set.n = 1;
@@ -129,7 +129,7 @@ make_needle(const RencoderTableSample *sample)
 }
 
 static void
-estimate_index(Relation heap, Relation index, IndexEstimate *estimate)
+estimate_advised_index(Relation heap, Relation index, IndexEstimate *estimate)
 {
 	Oid			am = index->rd_rel->relam;
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "rencoder index estimate",
@@ -154,7 +154,7 @@ estimate_index(Relation heap, Relation index, IndexEstimate *estimate)
 			break;
 		}
 		rencoder_table_sample_read(heap, hypothetical, index, col + 1, &sample);
-		rencoder_estimate_methods(&sample, make_needle(&sample), &table, method);
+		rencoder_estimate_methods(&sample, make_needle_to_advise(&sample), &table, method);
 		estimate->size_pages += col == 0 ? own->size_pages : rencoder_estimate_further(own);
 		if (col == 0)
 		{
@@ -173,22 +173,23 @@ estimate_index(Relation heap, Relation index, IndexEstimate *estimate)
 
 /* As the table's owner, since expressions of the index are evaluated. */
 static void
-estimate_as_owner(Relation heap, Relation index, int64 least_size, IndexEstimate *estimate)
+estimate_as_owner_to_advise(Relation heap, Relation index, int64 least_size,
+							IndexEstimate *estimate)
 {
 	bool		is_brin = index->rd_rel->relam == BRIN_AM_OID;
 
-	estimate->problem = find_problem(heap, index);
+	estimate->problem = find_problem_to_advise(heap, index);
 	if (estimate->problem == NULL)
 		estimate->present_pages = RelationGetNumberOfBlocks(index);
 
 	/* A small BRIN index may stand for a large table. */
 	if (estimate->problem == NULL &&
 		(int64) RelationGetNumberOfBlocks(is_brin ? heap : index) * BLCKSZ >= least_size)
-		estimate_index(heap, index, estimate);
+		estimate_advised_index(heap, index, estimate);
 }
 
 static Datum
-make_estimate_row(FunctionCallInfo fcinfo, const IndexEstimate *estimate)
+make_advised_row(FunctionCallInfo fcinfo, const IndexEstimate *estimate)
 {
 	Datum		values[ADVISE_COLUMNS] = {0};
 	bool		nulls[ADVISE_COLUMNS] = {0};
@@ -229,7 +230,7 @@ rencoder_estimate_index(PG_FUNCTION_ARGS)
 	IndexEstimate estimate = {.present_pages = InvalidBlockNumber};
 	RencoderOpenIndex target;
 
-	refuse_estimate(indexoid, heapoid, GetUserId());
+	refuse_advise_estimate(indexoid, heapoid, GetUserId());
 	switch (rencoder_open_index_try(&target, indexoid, AccessShareLock, true))
 	{
 		case RENCODER_TRY_GONE:
@@ -239,12 +240,12 @@ rencoder_estimate_index(PG_FUNCTION_ARGS)
 			estimate.problem = "another session has locked it";
 			break;
 		case RENCODER_TRY_OPENED:
-			refuse_estimate(indexoid, heapoid, target.save_userid);
-			report_progress(RelationGetRelationName(target.index), PG_GETARG_INT64(2),
-							PG_GETARG_INT64(3));
-			estimate_as_owner(target.heap, target.index, PG_GETARG_INT64(1), &estimate);
+			refuse_advise_estimate(indexoid, heapoid, target.save_userid);
+			report_advise_progress(RelationGetRelationName(target.index), PG_GETARG_INT64(2),
+								   PG_GETARG_INT64(3));
+			estimate_as_owner_to_advise(target.heap, target.index, PG_GETARG_INT64(1), &estimate);
 			rencoder_open_index_close(&target);
 			break;
 	}
-	return make_estimate_row(fcinfo, &estimate);
+	return make_advised_row(fcinfo, &estimate);
 }

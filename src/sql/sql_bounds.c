@@ -19,7 +19,7 @@
 #include "utils/syscache.h"
 
 static void
-report_null(void)
+report_null_bound(void)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
@@ -30,7 +30,7 @@ report_null(void)
 
 /* A cast that the parser could make; false if it gives NULL. */
 static bool
-try_cast_value(Oid from, Oid to, CoercionContext context, Datum *value)
+try_cast_bound(Oid from, Oid to, CoercionContext context, Datum *value)
 {
 	int16		length;
 	bool		by_value;
@@ -55,10 +55,10 @@ try_cast_value(Oid from, Oid to, CoercionContext context, Datum *value)
 
 /* The same where NULL is an error: a cast may be a function of anybody's. */
 static Datum
-cast_value(Oid from, Oid to, CoercionContext context, Datum value)
+cast_bound_value(Oid from, Oid to, CoercionContext context, Datum value)
 {
-	if (!try_cast_value(from, to, context, &value))
-		report_null();
+	if (!try_cast_bound(from, to, context, &value))
+		report_null_bound();
 	return value;
 }
 
@@ -68,7 +68,7 @@ cast_value(Oid from, Oid to, CoercionContext context, Datum value)
  * of the operator class, so the search path does not matter.
  */
 static Oid
-parser_type(Relation index, int col, Oid type)
+parser_type_of_bound(Relation index, int col, Oid type)
 {
 	Oid			family = index->rd_opfamily[col];
 	Oid			own = index->rd_opcintype[col];
@@ -97,14 +97,14 @@ parser_type(Relation index, int col, Oid type)
 }
 
 static bool
-is_string(Oid type)
+bound_is_string(Oid type)
 {
 	return type == UNKNOWNOID || TypeCategory(type) == TYPCATEGORY_STRING;
 }
 
 /* Can the index serve the order of this type's values? */
 static bool
-serves_order(Relation index, int col, Oid type)
+serves_order_of_bounds(Relation index, int col, Oid type)
 {
 	return rencoder_key_can_use_operator(index->rd_opfamily[col], index->rd_opcintype[col],
 										 BTGreaterEqualStrategyNumber, type,
@@ -113,7 +113,7 @@ serves_order(Relation index, int col, Oid type)
 
 /* Can the index serve the order of strings' bytes? */
 static bool
-serves_bytes(Relation index, int col)
+serves_bytes_of_bounds(Relation index, int col)
 {
 	Oid			own = index->rd_opcintype[col];
 
@@ -126,7 +126,7 @@ serves_bytes(Relation index, int col)
  * is none.
  */
 static Oid
-operand_type(Relation index, int col, Oid type)
+operand_type_of_bound(Relation index, int col, Oid type)
 {
 	Oid			own = index->rd_opcintype[col];
 
@@ -136,11 +136,11 @@ operand_type(Relation index, int col, Oid type)
 		return can_coerce_type(1, &type, &own, COERCION_IMPLICIT) ? own : InvalidOid;
 	if (!OidIsValid(get_opfamily_member(index->rd_opfamily[col], own, type,
 										BTEqualStrategyNumber)))
-		type = parser_type(index, col, type);
+		type = parser_type_of_bound(index, col, type);
 
 	/* Operators for the order of bytes want the column's own type. */
-	if (OidIsValid(type) && !serves_order(index, col, type) && serves_bytes(index, col) &&
-		can_coerce_type(1, &type, &own, COERCION_IMPLICIT))
+	if (OidIsValid(type) && !serves_order_of_bounds(index, col, type) &&
+		serves_bytes_of_bounds(index, col) && can_coerce_type(1, &type, &own, COERCION_IMPLICIT))
 		return own;
 	return type;
 }
@@ -157,7 +157,7 @@ take_bound(Relation index, int col, Oid type, Oid operand, Datum value)
 	{
 		if (IsBinaryCoercible(type, operand))
 			return value;
-		return cast_value(type, operand, COERCION_IMPLICIT, value);
+		return cast_bound_value(type, operand, COERCION_IMPLICIT, value);
 	}
 
 	/* Without the column's type modifier, which would cut or round. */
@@ -184,7 +184,7 @@ make_bound_key(ScanKey key, Relation index, int col, StrategyNumber strategy, Oi
 static Datum
 geometry_bounds(Relation index, Oid type, Datum geometry)
 {
-	if (!try_cast_value(type, BOXOID, COERCION_EXPLICIT, &geometry))
+	if (!try_cast_bound(type, BOXOID, COERCION_EXPLICIT, &geometry))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("a bound is an empty geometry, which lies nowhere in index \"%s\"",
@@ -195,7 +195,7 @@ geometry_bounds(Relation index, Oid type, Datum geometry)
 
 /* Points in a box, or geometries that meet it. */
 static int
-box_keys(ScanKey key, Relation index, int col, Datum lo, Datum hi)
+keys_of_box_bounds(ScanKey key, Relation index, int col, Datum lo, Datum hi)
 {
 	Oid			own = index->rd_opcintype[col];
 	Datum		box;
@@ -212,13 +212,13 @@ box_keys(ScanKey key, Relation index, int col, Datum lo, Datum hi)
 							  geometry_bounds(index, own, hi));
 	box = DirectFunctionCall1(box_poly, box);
 	make_bound_key(key, index, col, RENCODER_STRATEGY_OVERLAP, own,
-				   cast_value(POLYGONOID, own, COERCION_EXPLICIT, box));
+				   cast_bound_value(POLYGONOID, own, COERCION_EXPLICIT, box));
 	return 1;
 }
 
 /* Does "lo operator hi" hold?  Both are of "type". */
 static bool
-holds(Relation index, int col, int strategy, Oid type, Datum lo, Datum hi)
+holds_bound(Relation index, int col, int strategy, Oid type, Datum lo, Datum hi)
 {
 	Oid			operator = get_opfamily_member(index->rd_opfamily[col], type, type, strategy);
 
@@ -228,23 +228,23 @@ holds(Relation index, int col, int strategy, Oid type, Datum lo, Datum hi)
 }
 
 static int
-interval_keys(ScanKey keys, Relation index, int col, Oid type, Datum lo, Datum hi)
+keys_of_interval_bounds(ScanKey keys, Relation index, int col, Oid type, Datum lo, Datum hi)
 {
 	Oid			collation = index->rd_indcollation[col];
 
 	/* Equality prunes under collations, too, under which order does not. */
-	if (holds(index, col, BTEqualStrategyNumber, type, lo, hi))
+	if (holds_bound(index, col, BTEqualStrategyNumber, type, lo, hi))
 	{
 		make_bound_key(&keys[0], index, col, BTEqualStrategyNumber, type, lo);
 		return 1;
 	}
-	if (serves_order(index, col, type))
+	if (serves_order_of_bounds(index, col, type))
 	{
 		make_bound_key(&keys[0], index, col, BTGreaterEqualStrategyNumber, type, lo);
 		make_bound_key(&keys[1], index, col, BTLessEqualStrategyNumber, type, hi);
 		return 2;
 	}
-	if (!serves_bytes(index, col))
+	if (!serves_bytes_of_bounds(index, col))
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("index \"%s\" cannot serve an interval of its column %d under collation \"%s\"",
@@ -252,7 +252,7 @@ interval_keys(ScanKey keys, Relation index, int col, Oid type, Datum lo, Datum h
 				 errhint("Give two equal bounds, or create the index with COLLATE \"C\".")));
 
 	/* Nothing is found from "b" to "C", which a collation may order so. */
-	if (!holds(index, col, RENCODER_STRATEGY_PATTERN_LE, type, lo, hi))
+	if (!holds_bound(index, col, RENCODER_STRATEGY_PATTERN_LE, type, lo, hi))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("lower bound must not be greater than upper bound in the order of bytes"),
@@ -276,11 +276,11 @@ rencoder_bounds_scankeys(Relation index, int col, Oid argtype, const NullableDat
 	if (!OidIsValid(argtype))
 		elog(ERROR, "could not determine the type of the bounds");
 	if (bound[0].isnull || bound[1].isnull)
-		report_null();
+		report_null_bound();
 
 	type = getBaseType(argtype);
-	operand = operand_type(index, col, type);
-	if (!OidIsValid(operand) && !is_string(type))
+	operand = operand_type_of_bound(index, col, type);
+	if (!OidIsValid(operand) && !bound_is_string(type))
 		ereport(ERROR,
 				(errcode(ERRCODE_DATATYPE_MISMATCH),
 				 errmsg("index \"%s\" cannot compare its column %d with type %s",
@@ -292,6 +292,6 @@ rencoder_bounds_scankeys(Relation index, int col, Oid argtype, const NullableDat
 	if (!OidIsValid(operand))
 		operand = index->rd_opcintype[col];
 	if (rencoder_key_is_boxed(index, col))
-		return box_keys(keys, index, col, lo, hi);
-	return interval_keys(keys, index, col, operand, lo, hi);
+		return keys_of_box_bounds(keys, index, col, lo, hi);
+	return keys_of_interval_bounds(keys, index, col, operand, lo, hi);
 }

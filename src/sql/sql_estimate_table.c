@@ -103,8 +103,8 @@ make_keys(const RencoderTableSample *sample, FunctionCallInfo fcinfo)
 
 /* Which to take. */
 static int
-choose_method(const RencoderMethodEstimate *method, const RencoderTableSample *sample,
-			  const RencoderTableEstimate *table)
+choose_estimated_method(const RencoderMethodEstimate *method, const RencoderTableSample *sample,
+						const RencoderTableEstimate *table)
 {
 	const RencoderMethodEstimate *own = &method[RENCODER_METHOD_OWN];
 	const RencoderMethodEstimate *btree = &method[RENCODER_METHOD_BTREE];
@@ -123,8 +123,8 @@ choose_method(const RencoderMethodEstimate *method, const RencoderTableSample *s
 
 /* A sentence for a method, if "chosen" is the one to take. */
 static char *
-advise(int i, int chosen, const RencoderMethodEstimate *method,
-	   const RencoderTableSample *sample, const RencoderTableEstimate *table)
+advise_by_estimate(int i, int chosen, const RencoderMethodEstimate *method,
+				   const RencoderTableSample *sample, const RencoderTableEstimate *table)
 {
 	const RencoderMethodEstimate *m = &method[i];
 	static const char *const use[RENCODER_NMETHODS] = {"use rencoder", "use a btree", "use BRIN"};
@@ -145,7 +145,7 @@ advise(int i, int chosen, const RencoderMethodEstimate *method,
 }
 
 static void
-put_row(ReturnSetInfo *result, int i, const RencoderMethodEstimate *m, char *advice)
+put_estimate_row(ReturnSetInfo *result, int i, const RencoderMethodEstimate *m, char *advice)
 {
 	Datum		values[ESTIMATE_COLUMNS] = {0};
 	bool		nulls[ESTIMATE_COLUMNS] = {0};
@@ -198,10 +198,10 @@ rencoder_estimate(PG_FUNCTION_ARGS)
 	rencoder_table_sample_read(heap, index, NULL, attnum, &sample);
 	keys = make_keys(&sample, fcinfo);
 	rencoder_estimate_methods(&sample, keys, &table, method);
-	chosen = choose_method(method, &sample, &table);
+	chosen = choose_estimated_method(method, &sample, &table);
 	for (int i = 0; i < RENCODER_NMETHODS; i++)
-		put_row((ReturnSetInfo *) fcinfo->resultinfo, i, &method[i],
-				advise(i, chosen, method, &sample, &table));
+		put_estimate_row((ReturnSetInfo *) fcinfo->resultinfo, i, &method[i],
+						 advise_by_estimate(i, chosen, method, &sample, &table));
 	relation_close(heap, AccessShareLock);
 	return (Datum) 0;
 }

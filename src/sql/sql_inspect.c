@@ -47,7 +47,7 @@ typedef struct Row
 
 /* The value if it is known, else null. */
 static void
-put_if(Row *row, bool known, Datum value)
+put_inspected_if(Row *row, bool known, Datum value)
 {
 	Assert(row->n < ROW_COLUMNS);
 	row->values[row->n] = value;
@@ -57,29 +57,29 @@ put_if(Row *row, bool known, Datum value)
 static void
 put(Row *row, Datum value)
 {
-	put_if(row, true, value);
+	put_inspected_if(row, true, value);
 }
 
 static void
-put_null(Row *row)
+put_inspected_null(Row *row)
 {
-	put_if(row, false, (Datum) 0);
+	put_inspected_if(row, false, (Datum) 0);
 }
 
 static void
-put_text(Row *row, const char *text)
+put_inspected_text(Row *row, const char *text)
 {
 	put(row, CStringGetTextDatum(text));
 }
 
 /* A bound of keys; null if there are no keys or the caller must not see them. */
 static void
-put_key(Row *row, uint64 key, bool show)
+put_inspected_key(Row *row, uint64 key, bool show)
 {
 	if (show)
-		put_text(row, psprintf("0x%016llx", (unsigned long long) key));
+		put_inspected_text(row, psprintf("0x%016llx", (unsigned long long) key));
 	else
-		put_null(row);
+		put_inspected_null(row);
 }
 
 static void
@@ -94,7 +94,7 @@ emit(FunctionCallInfo fcinfo, Row *row)
 
 /* The result of a function that returns one row. */
 static Datum
-single_row(FunctionCallInfo fcinfo, Row *row)
+single_inspected_row(FunctionCallInfo fcinfo, Row *row)
 {
 	TupleDesc	tupdesc;
 
@@ -142,7 +142,7 @@ rencoder_metapage(PG_FUNCTION_ARGS)
 	rencoder_runs_copy(target.index, &runs, NULL);
 	free_pages = rencoder_space_count_free_pages(target.index, &free_extents);
 
-	put_text(&row, psprintf("0x%08X", metadata->magic));
+	put_inspected_text(&row, psprintf("0x%08X", metadata->magic));
 	put(&row, Int32GetDatum(metadata->version));
 	put(&row, Int32GetDatum(metadata->hash_id));
 	put(&row, Int32GetDatum(metadata->rows_per_window));
@@ -159,16 +159,16 @@ rencoder_metapage(PG_FUNCTION_ARGS)
 	put(&row, Int32GetDatum(runs.list.n));
 	put(&row, Int64GetDatum((int64) rencoder_pending_pages(&runs.pending)));
 	put(&row, Int64GetDatum((int64) rencoder_pending_count_spares(target.index)));
-	put_if(&row, rencoder_options_use_runs(target.index) &&
-		   rencoder_options_bits_are_given(target.index),
-		   Int32GetDatum(rencoder_options_bits_per_key(target.index)));
+	put_inspected_if(&row, rencoder_options_use_runs(target.index) &&
+					 rencoder_options_bits_are_given(target.index),
+					 Int32GetDatum(rencoder_options_bits_per_key(target.index)));
 	rencoder_open_index_close(&target);
-	PG_RETURN_DATUM(single_row(fcinfo, &row));
+	PG_RETURN_DATUM(single_inspected_row(fcinfo, &row));
 }
 
 static void
-emit_group_column(FunctionCallInfo fcinfo, const RencoderGroupCopy *copy, int col,
-				  bool show_keys)
+inspect_group_column(FunctionCallInfo fcinfo, const RencoderGroupCopy *copy, int col,
+					 bool show_keys)
 {
 	const RencoderHeaderData *first = copy->header[0];
 	const RencoderHeaderData *header = copy->header[col];
@@ -193,19 +193,20 @@ emit_group_column(FunctionCallInfo fcinfo, const RencoderGroupCopy *copy, int co
 	put(&row, Int32GetDatum(renc_mask_count(renc_mask_or(rencoder_set_get(header->always),
 														 rencoder_set_get(header->keyless)))));
 	if (rencoder_is_configured(&header->config))
-		put_text(&row, rencoder_filter_describe(&header->config));
+		put_inspected_text(&row, rencoder_filter_describe(&header->config));
 	else
-		put_null(&row);
+		put_inspected_null(&row);
 	put(&row, Int64GetDatum(header->config.nwindows));
 	put(&row, Int64GetDatum(header->config.capacity));
-	put_text(&row, header->matrix.start == RENCODER_NO_BLOCK ? "none" : "matrix");
+	put_inspected_text(&row, header->matrix.start == RENCODER_NO_BLOCK ? "none" : "matrix");
 	put(&row, Int64GetDatum(header->matrix.start == RENCODER_NO_BLOCK ? 0 : header->matrix.npages));
-	put_key(&row, bounds->min, show_keys && has_keys);
-	put_key(&row, bounds->max, show_keys && has_keys);
-	put_if(&row, horizon != 0, FullTransactionIdGetDatum(FullTransactionIdFromU64(horizon)));
-	put_if(&row, header->predicted_fpr >= 0, Float8GetDatum(header->predicted_fpr));
-	put_if(&row, header->best_fpr >= 0, Float8GetDatum(header->best_fpr));
-	put_if(&row, first->run != 0, Int64GetDatum(first->run));
+	put_inspected_key(&row, bounds->min, show_keys && has_keys);
+	put_inspected_key(&row, bounds->max, show_keys && has_keys);
+	put_inspected_if(&row, horizon != 0,
+					 FullTransactionIdGetDatum(FullTransactionIdFromU64(horizon)));
+	put_inspected_if(&row, header->predicted_fpr >= 0, Float8GetDatum(header->predicted_fpr));
+	put_inspected_if(&row, header->best_fpr >= 0, Float8GetDatum(header->best_fpr));
+	put_inspected_if(&row, first->run != 0, Int64GetDatum(first->run));
 	put(&row, Int32GetDatum(renc_mask_count(rencoder_set_get(first->covered))));
 	put(&row, Int32GetDatum(renc_mask_count(rencoder_set_get(first->noted))));
 	emit(fcinfo, &row);
@@ -213,8 +214,8 @@ emit_group_column(FunctionCallInfo fcinfo, const RencoderGroupCopy *copy, int co
 
 /* Puts what is known of a range that is being or has been summarized. */
 static void
-put_summary(Row *row, const RencoderGroupCopy *copy, uint32 slot, int col,
-			bool show_keys)
+put_inspected_summary(Row *row, const RencoderGroupCopy *copy, uint32 slot, int col,
+					  bool show_keys)
 {
 	const RencoderHeaderData *first = copy->header[0];
 	const RencoderHeaderData *header = copy->header[col];
@@ -224,11 +225,11 @@ put_summary(Row *row, const RencoderGroupCopy *copy, uint32 slot, int col,
 						  rencoder_set_test(header->keyless, slot)));
 	put(row, BoolGetDatum(rencoder_set_test(header->has_null, slot)));
 	put(row, BoolGetDatum(rencoder_set_test(header->has_value, slot)));
-	put_key(row, header->min[slot], show_keys);
-	put_key(row, header->max[slot], show_keys);
+	put_inspected_key(row, header->min[slot], show_keys);
+	put_inspected_key(row, header->max[slot], show_keys);
 	put(row, Int64GetDatum(header->distinct[slot]));
-	put_if(row, rencoder_set_test(first->summarized, slot),
-		   FullTransactionIdGetDatum(FullTransactionIdFromU64(first->horizon[slot])));
+	put_inspected_if(row, rencoder_set_test(first->summarized, slot),
+					 FullTransactionIdGetDatum(FullTransactionIdFromU64(first->horizon[slot])));
 	put(row, BoolGetDatum(rencoder_set_test(first->covered, slot)));
 }
 
@@ -237,9 +238,9 @@ put_summary(Row *row, const RencoderGroupCopy *copy, uint32 slot, int col,
  * behind its end that have a summary.  "exists": has the group a header?
  */
 static void
-emit_ranges(FunctionCallInfo fcinfo, const RencoderMeta *meta,
-			const RencoderGroupCopy *copy, bool exists, uint64 nranges,
-			bool show_keys)
+inspect_ranges(FunctionCallInfo fcinfo, const RencoderMeta *meta,
+			   const RencoderGroupCopy *copy, bool exists, uint64 nranges,
+			   bool show_keys)
 {
 	renc_mask	summarized = renc_mask_none();
 	renc_mask	summarizing = renc_mask_none();
@@ -264,15 +265,16 @@ emit_ranges(FunctionCallInfo fcinfo, const RencoderMeta *meta,
 			put(&row, Int64GetDatum((int64) range));
 			put(&row, Int64GetDatum((int64) (range * meta->pages_per_range)));
 			put(&row, Int16GetDatum(col + 1));
-			put_text(&row, done && rencoder_set_test(copy->header[0]->noted, slot) ? "noted" :
-					 done ? "summarized" : doing ? "summarizing" : "unsummarized");
+			put_inspected_text(&row, done &&
+							   rencoder_set_test(copy->header[0]->noted, slot) ? "noted" :
+							   done ? "summarized" : doing ? "summarizing" : "unsummarized");
 			if (done || doing)
-				put_summary(&row, copy, slot, col, show_keys);
+				put_inspected_summary(&row, copy, slot, col, show_keys);
 			else
 			{
 				/* What an old summary may have left means nothing. */
 				for (int i = 0; i < 8; i++)
-					put_null(&row);
+					put_inspected_null(&row);
 			}
 			emit(fcinfo, &row);
 		}
@@ -281,7 +283,7 @@ emit_ranges(FunctionCallInfo fcinfo, const RencoderMeta *meta,
 
 /* The rows of all groups, those of one group at a time in memory. */
 static Datum
-list_groups(FunctionCallInfo fcinfo, bool by_range)
+inspect_groups(FunctionCallInfo fcinfo, bool by_range)
 {
 	RencoderOpenIndex target;
 	RencoderMeta meta;
@@ -311,9 +313,9 @@ list_groups(FunctionCallInfo fcinfo, bool by_range)
 		MemoryContextReset(group_context);
 		exists = rencoder_group_copy_read(target.index, &meta, group, copy);
 		if (by_range)
-			emit_ranges(fcinfo, &meta, copy, exists, nranges, target.may_read);
+			inspect_ranges(fcinfo, &meta, copy, exists, nranges, target.may_read);
 		for (int col = 0; col < meta.natts && exists && !by_range; col++)
-			emit_group_column(fcinfo, copy, col, target.may_read);
+			inspect_group_column(fcinfo, copy, col, target.may_read);
 	}
 	MemoryContextSwitchTo(old_context);
 	rencoder_open_index_close(&target);
@@ -343,22 +345,22 @@ run_state_name(uint8 state)
 
 /* A column of a run: the trees of its keys and nulls, which are NULL if the run is not live. */
 static void
-emit_run_column(FunctionCallInfo fcinfo, const RencoderRunEntry *entry, int col,
-				const RencoderRunColumn *column, const RencoderRunColumn *nulls)
+inspect_run_column(FunctionCallInfo fcinfo, const RencoderRunEntry *entry, int col,
+				   const RencoderRunColumn *column, const RencoderRunColumn *nulls)
 {
 	Row			row = {0};
 	int64		npages;
 
 	put(&row, Int64GetDatum(entry->number));
 	put(&row, Int16GetDatum(col + 1));
-	put_text(&row, run_kind_name(entry->kind));
-	put_text(&row, run_state_name(entry->state));
+	put_inspected_text(&row, run_kind_name(entry->kind));
+	put_inspected_text(&row, run_state_name(entry->state));
 	put(&row, Int64GetDatum(entry->first_group));
 	put(&row, Int64GetDatum(entry->ngroups));
 	if (column == NULL)
 	{
 		while (row.n < RUN_COLUMNS)
-			put_null(&row);
+			put_inspected_null(&row);
 	}
 	else
 	{
@@ -366,8 +368,8 @@ emit_run_column(FunctionCallInfo fcinfo, const RencoderRunEntry *entry, int col,
 		put(&row, Int64GetDatum((int64) column->entries));
 		put(&row, Int64GetDatum((int64) column->rows));
 		put(&row, Int64GetDatum(npages));
-		put_if(&row, column->entries > 0,
-			   Float8GetDatum((double) npages * BLCKSZ * 8 / Max(column->entries, 1)));
+		put_inspected_if(&row, column->entries > 0,
+						 Float8GetDatum((double) npages * BLCKSZ * 8 / Max(column->entries, 1)));
 		put(&row, Float8GetDatum(column->false_pages));
 		put(&row, Int32GetDatum(column->parts));
 		put(&row, Int64GetDatum((int64) nulls->rows));
@@ -422,8 +424,9 @@ rencoder_runs(PG_FUNCTION_ARGS)
 				rencoder_page_corrupted(target.index, entry->info, fault);
 		}
 		for (int col = 0; col < natts; col++)
-			emit_run_column(fcinfo, entry, col, info == NULL ? NULL : &info->column[col],
-							info == NULL ? NULL : &info->column[rencoder_run_null_tree(natts, col)]);
+			inspect_run_column(fcinfo, entry, col, info == NULL ? NULL : &info->column[col],
+							   info == NULL ? NULL :
+							   &info->column[rencoder_run_null_tree(natts, col)]);
 	}
 	rencoder_open_index_close(&target);
 	return (Datum) 0;
@@ -438,7 +441,7 @@ rencoder_runs(PG_FUNCTION_ARGS)
 Datum
 rencoder_groups(PG_FUNCTION_ARGS)
 {
-	return list_groups(fcinfo, false);
+	return inspect_groups(fcinfo, false);
 }
 
 /*
@@ -450,7 +453,7 @@ rencoder_groups(PG_FUNCTION_ARGS)
 Datum
 rencoder_ranges(PG_FUNCTION_ARGS)
 {
-	return list_groups(fcinfo, true);
+	return inspect_groups(fcinfo, true);
 }
 
 /* A page of candidates: a range may be one with some of its pages. */
@@ -498,5 +501,5 @@ rencoder_candidates(PG_FUNCTION_ARGS)
 	put(&row, Int64GetDatum(npages));
 	put(&row, Int64GetDatum(counts.index_pages));
 	rencoder_open_index_close(&target);
-	PG_RETURN_DATUM(single_row(fcinfo, &row));
+	PG_RETURN_DATUM(single_inspected_row(fcinfo, &row));
 }

@@ -25,7 +25,7 @@ PG_FUNCTION_INFO_V1(rencoder_sql_retune);
 PG_FUNCTION_INFO_V1(rencoder_sql_compact);
 
 static BlockNumber
-heap_block_arg(int64 heap_blkno)
+maintain_heap_block_arg(int64 heap_blkno)
 {
 	if (heap_blkno < 0 || heap_blkno > MaxBlockNumber)
 		ereport(ERROR,
@@ -42,7 +42,7 @@ heap_block_arg(int64 heap_blkno)
  * caller closes the target in any case.
  */
 static bool
-open_target(FunctionCallInfo fcinfo, bool makes_keys, RencoderOpenIndex *target)
+open_index_to_maintain(FunctionCallInfo fcinfo, bool makes_keys, RencoderOpenIndex *target)
 {
 	rencoder_open_index(target, PG_GETARG_OID(0), ShareUpdateExclusiveLock, RENCODER_PRIVILEGE_OWNER);
 	if (!target->index->rd_index->indisvalid)
@@ -70,7 +70,7 @@ rencoder_summarize_new_values(PG_FUNCTION_ARGS)
 	RencoderOpenIndex target;
 	double		n = 0;
 
-	if (open_target(fcinfo, true, &target))
+	if (open_index_to_maintain(fcinfo, true, &target))
 	{
 		n = rencoder_summarize_all(target.index, target.heap);
 		rencoder_sample_record_make_pages(target.index, RelationGetNumberOfBlocks(target.heap));
@@ -88,11 +88,11 @@ rencoder_summarize_new_values(PG_FUNCTION_ARGS)
 Datum
 rencoder_summarize_range(PG_FUNCTION_ARGS)
 {
-	BlockNumber heap_blkno = heap_block_arg(PG_GETARG_INT64(1));
+	BlockNumber heap_blkno = maintain_heap_block_arg(PG_GETARG_INT64(1));
 	RencoderOpenIndex target;
 	double		n = 0;
 
-	if (open_target(fcinfo, true, &target))
+	if (open_index_to_maintain(fcinfo, true, &target))
 	{
 		uint64		range = rencoder_range_of_block(rencoder_meta_get(target.index), heap_blkno);
 
@@ -114,7 +114,7 @@ rencoder_sql_note_tail(PG_FUNCTION_ARGS)
 	RencoderOpenIndex target;
 	int			n = 0;
 
-	if (open_target(fcinfo, true, &target))
+	if (open_index_to_maintain(fcinfo, true, &target))
 	{
 		RencoderMeta meta = *rencoder_meta_get(target.index);
 		BlockNumber nblocks = RelationGetNumberOfBlocks(target.heap);
@@ -136,10 +136,10 @@ rencoder_sql_note_tail(PG_FUNCTION_ARGS)
 Datum
 rencoder_desummarize_range(PG_FUNCTION_ARGS)
 {
-	BlockNumber heap_blkno = heap_block_arg(PG_GETARG_INT64(1));
+	BlockNumber heap_blkno = maintain_heap_block_arg(PG_GETARG_INT64(1));
 	RencoderOpenIndex target;
 
-	if (open_target(fcinfo, false, &target))
+	if (open_index_to_maintain(fcinfo, false, &target))
 		rencoder_desummarize(target.index,
 							 rencoder_range_of_block(rencoder_meta_get(target.index),
 													 heap_blkno));
@@ -160,7 +160,7 @@ rencoder_sql_retune(PG_FUNCTION_ARGS)
 	RencoderOpenIndex target;
 	int64		n = 0;
 
-	if (open_target(fcinfo, true, &target))
+	if (open_index_to_maintain(fcinfo, true, &target))
 		n = rencoder_retune(target.index, target.heap);
 	rencoder_open_index_close(&target);
 	PG_RETURN_INT32((int32) n);
@@ -177,7 +177,7 @@ rencoder_sql_compact(PG_FUNCTION_ARGS)
 {
 	RencoderOpenIndex target;
 	uint32		n = 0;
-	bool		valid = open_target(fcinfo, true, &target);
+	bool		valid = open_index_to_maintain(fcinfo, true, &target);
 
 	if (!rencoder_options_use_runs(target.index))
 		ereport(ERROR,

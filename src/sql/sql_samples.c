@@ -22,7 +22,7 @@ PG_FUNCTION_INFO_V1(rencoder_add_query_samples);
 PG_FUNCTION_INFO_V1(rencoder_query_samples);
 
 static int
-column_arg(Relation index, int32 attnum)
+sample_column_arg(Relation index, int32 attnum)
 {
 	int			natts = IndexRelationGetNumberOfKeyAttributes(index);
 
@@ -84,7 +84,7 @@ add_samples(FunctionCallInfo fcinfo, Oid type, const NullableDatum *bounds, int 
 				 errmsg("column number must not be null")));
 	rencoder_open_index(&target, PG_GETARG_OID(0), RowExclusiveLock, RENCODER_PRIVILEGE_OWNER);
 	rencoder_open_index_require_valid(target.index);
-	col = column_arg(target.index, PG_GETARG_INT32(3));
+	col = sample_column_arg(target.index, PG_GETARG_INT32(3));
 	for (int i = 0; i < n; i++)
 	{
 		ScanKeyData keys[RENCODER_BOUND_KEYS];
@@ -119,7 +119,7 @@ rencoder_add_query_sample(PG_FUNCTION_ARGS)
 
 /* The elements of an array argument; returns their number. */
 static int
-array_arg(FunctionCallInfo fcinfo, int arg, Datum **value, bool **isnull)
+sample_array_arg(FunctionCallInfo fcinfo, int arg, Datum **value, bool **isnull)
 {
 	ArrayType  *array = PG_GETARG_ARRAYTYPE_P(arg);
 	int16		length;
@@ -150,8 +150,8 @@ rencoder_add_query_samples(PG_FUNCTION_ARGS)
 
 	if (PG_ARGISNULL(0) || PG_ARGISNULL(1) || PG_ARGISNULL(2))
 		PG_RETURN_NULL();
-	n = array_arg(fcinfo, 1, &value[0], &isnull[0]);
-	if (array_arg(fcinfo, 2, &value[1], &isnull[1]) != n)
+	n = sample_array_arg(fcinfo, 1, &value[0], &isnull[0]);
+	if (sample_array_arg(fcinfo, 2, &value[1], &isnull[1]) != n)
 		ereport(ERROR,
 				(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
 				 errmsg("there must be as many lower bounds as upper bounds")));
@@ -169,13 +169,13 @@ rencoder_add_query_samples(PG_FUNCTION_ARGS)
 }
 
 static const char *
-kind_name(const RencoderSample *sample)
+sample_kind_name(const RencoderSample *sample)
 {
 	return sample->kind == RENCODER_SAMPLE_BOX ? "box" : "interval";
 }
 
 static const char *
-source_name(const RencoderSample *sample)
+sample_source_name(const RencoderSample *sample)
 {
 	switch (sample->source)
 	{
@@ -194,7 +194,7 @@ source_name(const RencoderSample *sample)
  * pg_stat_activity shows their queries.
  */
 static bool
-may_see_keys(const RencoderOpenIndex *target, const RencoderSample *sample)
+may_see_sample_keys(const RencoderOpenIndex *target, const RencoderSample *sample)
 {
 	Oid			caller = target->save_userid;
 
@@ -228,15 +228,15 @@ rencoder_query_samples(PG_FUNCTION_ARGS)
 		for (int i = 0; i < n; i++)
 		{
 			const RencoderSample *s = &samples[i];
-			bool		hidden = !may_see_keys(&target, s);
+			bool		hidden = !may_see_sample_keys(&target, s);
 			bool		nulls[6] = {false, hidden, hidden};
 			Datum		values[6];
 
 			values[0] = Int16GetDatum(col + 1);
 			values[1] = CStringGetTextDatum(psprintf("0x%016llx", (unsigned long long) s->lo));
 			values[2] = CStringGetTextDatum(psprintf("0x%016llx", (unsigned long long) s->hi));
-			values[3] = CStringGetTextDatum(kind_name(s));
-			values[4] = CStringGetTextDatum(source_name(s));
+			values[3] = CStringGetTextDatum(sample_kind_name(s));
+			values[4] = CStringGetTextDatum(sample_source_name(s));
 			values[5] = Int64GetDatum(s->coder);
 			tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
 		}

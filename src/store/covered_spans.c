@@ -9,7 +9,7 @@
 #include "store/directory.h"
 
 static bool
-has_group(const RencoderCoveredSpan *span, uint32 group)
+span_has_group(const RencoderCoveredSpan *span, uint32 group)
 {
 	return group >= span->first && group - span->first < span->n;
 }
@@ -19,7 +19,7 @@ rencoder_covered_spans_find(const RencoderMetaPageData *metadata, uint32 group)
 {
 	for (int i = 0; i < RENCODER_META_SPANS; i++)
 	{
-		if (has_group(&metadata->span[i], group))
+		if (span_has_group(&metadata->span[i], group))
 			return &metadata->span[i];
 	}
 	return NULL;
@@ -58,7 +58,7 @@ rencoder_covered_spans_remove_group(RencoderMetaPageData *metadata, const Rencod
 		RencoderCoveredSpan before = metadata->span[i];
 		RencoderCoveredSpan behind = before;
 
-		if (!has_group(&before, group))
+		if (!span_has_group(&before, group))
 			continue;
 		memset(&metadata->span[i], 0, sizeof(RencoderCoveredSpan));
 		before.n = group - before.first;

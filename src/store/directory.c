@@ -19,7 +19,7 @@ max_groups(const RencoderMeta *meta)
 
 /* Where in the maps directory page "dirpage" (>= RENCODER_META_DIRECT) stands. */
 static void
-locate_in_maps(uint64 dirpage, uint32 *map, uint32 *slot)
+locate_in_directory_maps(uint64 dirpage, uint32 *map, uint32 *slot)
 {
 	uint64		i = dirpage - RENCODER_META_DIRECT;
 
@@ -28,7 +28,7 @@ locate_in_maps(uint64 dirpage, uint32 *map, uint32 *slot)
 }
 
 static BlockNumber
-read_map(Relation index, BlockNumber map_blkno, uint32 slot)
+read_directory_map(Relation index, BlockNumber map_blkno, uint32 slot)
 {
 	Buffer		buf = rencoder_page_read(index, map_blkno, BUFFER_LOCK_SHARE,
 										 RENCODER_PAGE_DIRMAP);
@@ -52,7 +52,7 @@ rencoder_directory_find(Relation index, const RencoderMeta *meta,
 
 	if (dirpage >= RENCODER_META_DIRECT)
 	{
-		locate_in_maps(dirpage, &map, &slot);
+		locate_in_directory_maps(dirpage, &map, &slot);
 		if (map >= RENCODER_META_MAPS)
 			return RENCODER_NO_BLOCK;
 	}
@@ -70,7 +70,7 @@ rencoder_directory_find(Relation index, const RencoderMeta *meta,
 
 	if (dirpage >= RENCODER_META_DIRECT && blkno != RENCODER_NO_BLOCK)
 	{
-		blkno = read_map(index, blkno, slot);
+		blkno = read_directory_map(index, blkno, slot);
 		if (npages)
 			(*npages)++;
 	}
@@ -99,7 +99,7 @@ rencoder_directory_read(Relation index, const RencoderMeta *meta,
 
 /* One more than the last entry that is a block; 0: there is none. */
 static uint32
-last_entry(const BlockNumber *entries, uint32 n)
+last_directory_entry(const BlockNumber *entries, uint32 n)
 {
 	while (n > 0 && entries[n - 1] == RENCODER_NO_BLOCK)
 		n--;
@@ -109,24 +109,24 @@ last_entry(const BlockNumber *entries, uint32 n)
 uint64
 rencoder_directory_count_pages(Relation index, const RencoderMetaPageData *metadata)
 {
-	for (uint32 map = last_entry(metadata->map, RENCODER_META_MAPS); map > 0;
-		 map = last_entry(metadata->map, map - 1))
+	for (uint32 map = last_directory_entry(metadata->map, RENCODER_META_MAPS); map > 0;
+		 map = last_directory_entry(metadata->map, map - 1))
 	{
 		Buffer		buf = rencoder_page_read(index, metadata->map[map - 1], BUFFER_LOCK_SHARE,
 											 RENCODER_PAGE_DIRMAP);
-		uint32		n = last_entry((const BlockNumber *) RencoderPageGetPayload(BufferGetPage(buf)),
-								   MAP_ENTRIES);
+		uint32		n = last_directory_entry((const BlockNumber *) RencoderPageGetPayload(BufferGetPage(buf)),
+											 MAP_ENTRIES);
 
 		UnlockReleaseBuffer(buf);
 		if (n > 0)
 			return RENCODER_META_DIRECT + (uint64) (map - 1) * MAP_ENTRIES + n;
 	}
-	return last_entry(metadata->direct, RENCODER_META_DIRECT);
+	return last_directory_entry(metadata->direct, RENCODER_META_DIRECT);
 }
 
 /* A zeroed page of the type, logged, that nothing refers to yet. */
 static BlockNumber
-fresh_page(Relation index, uint16 page_id, bool log)
+fresh_directory_page(Relation index, uint16 page_id, bool log)
 {
 	BlockNumber blkno = rencoder_space_take(index, 1, log).start;
 
@@ -139,7 +139,8 @@ fresh_page(Relation index, uint16 page_id, bool log)
  * of its own.
  */
 static void
-link_block(Relation index, Buffer buf, Size offset, uint32 slot, BlockNumber blkno, bool log)
+link_directory_block(Relation index, Buffer buf, Size offset, uint32 slot, BlockNumber blkno,
+					 bool log)
 {
 	RencoderWal *wal = rencoder_wal_begin(index, log);
 	char	   *payload = RencoderPageGetPayload(rencoder_wal_register(wal, buf));
@@ -170,27 +171,27 @@ rencoder_directory_make(Relation index, const RencoderMeta *meta, uint32 group,
 						(unsigned long long) max_groups(meta)),
 				 errhint("Create the index with a larger \"pages_per_range\".")));
 
-	blkno = fresh_page(index, RENCODER_PAGE_DIRECTORY, log);
+	blkno = fresh_directory_page(index, RENCODER_PAGE_DIRECTORY, log);
 	if (dirpage < RENCODER_META_DIRECT)
 	{
-		link_block(index, rencoder_meta_lock(index, BUFFER_LOCK_EXCLUSIVE),
-				   offsetof(RencoderMetaPageData, direct), (uint32) dirpage, blkno, log);
+		link_directory_block(index, rencoder_meta_lock(index, BUFFER_LOCK_EXCLUSIVE),
+							 offsetof(RencoderMetaPageData, direct), (uint32) dirpage, blkno, log);
 		return blkno;
 	}
 
-	locate_in_maps(dirpage, &map, &slot);
+	locate_in_directory_maps(dirpage, &map, &slot);
 	metadata = rencoder_meta_copy(index);
 	map_blkno = metadata->map[map];
 	pfree(metadata);
 	if (map_blkno == RENCODER_NO_BLOCK)
 	{
-		map_blkno = fresh_page(index, RENCODER_PAGE_DIRMAP, log);
-		link_block(index, rencoder_meta_lock(index, BUFFER_LOCK_EXCLUSIVE),
-				   offsetof(RencoderMetaPageData, map), map, map_blkno, log);
+		map_blkno = fresh_directory_page(index, RENCODER_PAGE_DIRMAP, log);
+		link_directory_block(index, rencoder_meta_lock(index, BUFFER_LOCK_EXCLUSIVE),
+							 offsetof(RencoderMetaPageData, map), map, map_blkno, log);
 	}
-	link_block(index, rencoder_page_read(index, map_blkno, BUFFER_LOCK_EXCLUSIVE,
-										 RENCODER_PAGE_DIRMAP),
-			   0, slot, blkno, log);
+	link_directory_block(index, rencoder_page_read(index, map_blkno, BUFFER_LOCK_EXCLUSIVE,
+												   RENCODER_PAGE_DIRMAP),
+						 0, slot, blkno, log);
 	return blkno;
 }
 

@@ -18,7 +18,7 @@ fact_check(Relation index, const RencoderFact *fact)
 
 /* The bucket of an interval in its page, which is locked; NULL, and nothing is: there is none. */
 static RencoderFact *
-find_bucket(Relation index, BlockNumber root, uint64 lo, uint64 hi, int lockmode, Buffer *buf)
+find_fact_bucket(Relation index, BlockNumber root, uint64 lo, uint64 hi, int lockmode, Buffer *buf)
 {
 	uint64		interval[] = {lo, hi};
 	uint64		hash = renc_hash_bytes(interval, sizeof(interval), 0);
@@ -35,7 +35,7 @@ rencoder_facts_find(Relation index, BlockNumber root, uint64 lo, uint64 hi, int 
 {
 	Buffer		buf;
 	const RencoderFact *fact = root == RENCODER_NO_BLOCK ? NULL :
-		find_bucket(index, root, lo, hi, BUFFER_LOCK_SHARE, &buf);
+		find_fact_bucket(index, root, lo, hi, BUFFER_LOCK_SHARE, &buf);
 	RencoderFact *found = NULL;
 
 	*n = 0;
@@ -61,7 +61,7 @@ rencoder_facts_put(Relation index, BlockNumber root, const RencoderFact *fact, X
 	/* Each record of an epoch changes the metapage. */
 	lsn = Max(lsn, PageGetLSN(BufferGetPage(buf)));
 	UnlockReleaseBuffer(buf);
-	bucket = find_bucket(index, root, fact->lo, fact->hi, BUFFER_LOCK_EXCLUSIVE, &buf);
+	bucket = find_fact_bucket(index, root, fact->lo, fact->hi, BUFFER_LOCK_EXCLUSIVE, &buf);
 	if (bucket == NULL)
 		return;
 	memmove(bucket + 1, bucket, (RENCODER_BUCKET_FACTS - 1) * sizeof(RencoderFact));

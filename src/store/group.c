@@ -118,7 +118,7 @@ rencoder_group_put_header(Relation index, BlockNumber first, const RencoderHeade
 
 /* The directory page of a group, by way of what the session remembers. */
 static BlockNumber
-find_directory(Relation index, const RencoderMeta *meta, uint32 group, RencoderPath *path)
+find_directory_of_group(Relation index, const RencoderMeta *meta, uint32 group, RencoderPath *path)
 {
 	uint32		dirpage = group / meta->entries_per_page;
 
@@ -132,7 +132,7 @@ find_directory(Relation index, const RencoderMeta *meta, uint32 group, RencoderP
 
 /* The first header block of a group, in the same way. */
 static BlockNumber
-find_header(Relation index, const RencoderMeta *meta, uint32 group, RencoderPath *path)
+find_group_header(Relation index, const RencoderMeta *meta, uint32 group, RencoderPath *path)
 {
 	BlockNumber directory;
 	Buffer		buf;
@@ -141,7 +141,7 @@ find_header(Relation index, const RencoderMeta *meta, uint32 group, RencoderPath
 		return path->header;
 	path->group = group;
 	path->header = RENCODER_NO_BLOCK;
-	directory = find_directory(index, meta, group, path);
+	directory = find_directory_of_group(index, meta, group, path);
 	if (directory != RENCODER_NO_BLOCK)
 	{
 		buf = rencoder_page_read_recent(index, directory, RENCODER_PAGE_DIRECTORY,
@@ -159,7 +159,7 @@ rencoder_group_header_if_taking_entries(Relation index, const RencoderMeta *meta
 	RencoderPath path = rencoder_meta_path(index);
 	uint32		group = rencoder_group_of_range(range);
 	unsigned int slot = rencoder_slot_of_range(range);
-	BlockNumber first = find_header(index, meta, group, &path);
+	BlockNumber first = find_group_header(index, meta, group, &path);
 	bool		summarizes = false;
 
 	if (first != RENCODER_NO_BLOCK)

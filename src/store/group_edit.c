@@ -13,7 +13,7 @@
 
 /* Locks the metapage; with "spans" only if the group is in a span. */
 static Buffer
-lock_meta(const RencoderGroup *group, bool spans)
+lock_edited_meta(const RencoderGroup *group, bool spans)
 {
 	Buffer		buf = rencoder_meta_lock(group->index, BUFFER_LOCK_EXCLUSIVE);
 
@@ -25,7 +25,7 @@ lock_meta(const RencoderGroup *group, bool spans)
 }
 
 static Buffer
-lock_header(const RencoderGroup *group, int col)
+lock_edited_header(const RencoderGroup *group, int col)
 {
 	return rencoder_group_read_header(group->index, group->header, group->number, col,
 									  BUFFER_LOCK_EXCLUSIVE);
@@ -47,13 +47,13 @@ rencoder_group_edit_begin(RencoderGroupEdit *edit, const RencoderGroup *group, i
 		edit->free_buffer = rencoder_space_prepare_release(group->index, nextents);
 
 	if (scope >= RENCODER_EDIT_ENTRY)
-		edit->meta_buffer = lock_meta(group, scope == RENCODER_EDIT_ENTRY);
+		edit->meta_buffer = lock_edited_meta(group, scope == RENCODER_EDIT_ENTRY);
 	if (scope >= RENCODER_EDIT_ENTRY)
 		edit->directory_buffer = rencoder_page_read(group->index, group->directory,
 													BUFFER_LOCK_EXCLUSIVE,
 													RENCODER_PAGE_DIRECTORY);
-	edit->first_buffer = lock_header(group, 0);
-	edit->column_buffer = col == 0 ? edit->first_buffer : lock_header(group, col);
+	edit->first_buffer = lock_edited_header(group, 0);
+	edit->column_buffer = col == 0 ? edit->first_buffer : lock_edited_header(group, col);
 	edit->first = rencoder_page_header(BufferGetPage(edit->first_buffer), group->number);
 	edit->header = rencoder_page_header(BufferGetPage(edit->column_buffer), group->number);
 }
@@ -65,7 +65,7 @@ rencoder_group_edit_begin(RencoderGroupEdit *edit, const RencoderGroup *group, i
  * with the metapage or the directory page change it.
  */
 static Page
-image_of(RencoderGroupEdit *edit, Buffer buf)
+edited_image(RencoderGroupEdit *edit, Buffer buf)
 {
 	Assert(BufferIsValid(buf));
 	if (edit->wal == NULL)
@@ -87,20 +87,21 @@ image_of(RencoderGroupEdit *edit, Buffer buf)
 RencoderEntry
 rencoder_group_edit_entry(RencoderGroupEdit *edit)
 {
-	return rencoder_directory_entry(RencoderPageGetPayload(image_of(edit, edit->directory_buffer)),
+	return rencoder_directory_entry(RencoderPageGetPayload(edited_image(edit,
+																		edit->directory_buffer)),
 									edit->group->meta, edit->group->number);
 }
 
 RencoderHeader
 rencoder_group_edit_first(RencoderGroupEdit *edit)
 {
-	return rencoder_page_header(image_of(edit, edit->first_buffer), edit->group->number);
+	return rencoder_page_header(edited_image(edit, edit->first_buffer), edit->group->number);
 }
 
 RencoderHeader
 rencoder_group_edit_header(RencoderGroupEdit *edit)
 {
-	return rencoder_page_header(image_of(edit, edit->column_buffer), edit->group->number);
+	return rencoder_page_header(edited_image(edit, edit->column_buffer), edit->group->number);
 }
 
 void
@@ -113,7 +114,7 @@ rencoder_group_edit_release_storage(RencoderGroupEdit *edit)
 	{
 		LockBuffer(edit->free_buffer, BUFFER_LOCK_EXCLUSIVE);
 		edit->free_locked = true;
-		rencoder_space_release(image_of(edit, edit->free_buffer), header->matrix);
+		rencoder_space_release(edited_image(edit, edit->free_buffer), header->matrix);
 	}
 	memset(&header->matrix, 0, sizeof(header->matrix));
 	column->matrix = header->matrix;
@@ -122,7 +123,7 @@ rencoder_group_edit_release_storage(RencoderGroupEdit *edit)
 void
 rencoder_group_edit_new_epoch(RencoderGroupEdit *edit)
 {
-	RencoderMetaPageData *metadata = RencoderPageGetMeta(image_of(edit, edit->meta_buffer));
+	RencoderMetaPageData *metadata = RencoderPageGetMeta(edited_image(edit, edit->meta_buffer));
 
 	rencoder_group_edit_entry(edit)->epoch = ++metadata->epoch;
 }

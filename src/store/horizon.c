@@ -12,7 +12,7 @@
 
 /* A transaction id as a 64-bit one; it must not be in the future. */
 static uint64
-full_xid(TransactionId xid)
+horizon_full_xid(TransactionId xid)
 {
 	FullTransactionId next = ReadNextFullTransactionId();
 	TransactionId next_xid = XidFromFullTransactionId(next);
@@ -31,7 +31,7 @@ rencoder_horizon_before(Relation heap)
 	 */
 	if (RelationUsesLocalBuffers(heap))
 		return 0;
-	return full_xid(rencoder_oldest_active_xid());
+	return horizon_full_xid(rencoder_oldest_active_xid());
 }
 
 /*
@@ -39,7 +39,7 @@ rencoder_horizon_before(Relation heap)
  * removed, run with this id?
  */
 static bool
-holds_back(TransactionId xid)
+holds_back_horizon(TransactionId xid)
 {
 	int			pid = BackendXidGetPid(xid);
 	PGPROC	   *proc = pid == 0 ? NULL : BackendPidGetProc(pid);
@@ -89,8 +89,8 @@ rencoder_horizon(Relation heap, uint64 oldest_before, bool broken_hot_chain)
 			return 0;
 		if (ActiveSnapshotSet() && TransactionIdIsNormal(MyProc->xmin) &&
 			!(MyProc->statusFlags & PROC_IN_VACUUM))
-			return full_xid(MyProc->xmin);
-		if (holds_back((TransactionId) oldest_before))
+			return horizon_full_xid(MyProc->xmin);
+		if (holds_back_horizon((TransactionId) oldest_before))
 			return oldest_before;
 	}
 	return U64FromFullTransactionId(ReadNextFullTransactionId());
@@ -108,5 +108,5 @@ rencoder_horizon_of_snapshot(Snapshot snapshot)
 		return PG_UINT64_MAX;
 	if (snapshot == NULL || !IsMVCCSnapshot(snapshot))
 		return 0;
-	return full_xid(snapshot->xmin);
+	return horizon_full_xid(snapshot->xmin);
 }

@@ -26,7 +26,7 @@
 #include "base/options.h"
 
 static void
-report_missing(Oid indexoid)
+report_missing_index(Oid indexoid)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_UNDEFINED_OBJECT),
@@ -35,7 +35,7 @@ report_missing(Oid indexoid)
 
 /* Is it an index whose access method has our handler? */
 static void
-check_kind(Oid indexoid)
+check_opened_kind(Oid indexoid)
 {
 	HeapTuple	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(indexoid));
 	Form_pg_class form;
@@ -44,7 +44,7 @@ check_kind(Oid indexoid)
 	bool		ours = false;
 
 	if (!HeapTupleIsValid(tuple))
-		report_missing(indexoid);
+		report_missing_index(indexoid);
 	form = (Form_pg_class) GETSTRUCT(tuple);
 	name = pstrdup(NameStr(form->relname));
 	relkind = form->relkind;
@@ -78,12 +78,12 @@ rencoder_open_index_may_read(Oid heapoid, Oid userid)
 
 /* Returns whether the caller may see values of the table. */
 static bool
-check_privilege(Oid indexoid, Oid heapoid, Oid userid, RencoderPrivilege privilege)
+check_opened_privilege(Oid indexoid, Oid heapoid, Oid userid, RencoderPrivilege privilege)
 {
 	const char *name = get_rel_name(indexoid);
 
 	if (name == NULL)
-		report_missing(indexoid);	/* dropped meanwhile */
+		report_missing_index(indexoid); /* dropped meanwhile */
 	if (rencoder_class_ownercheck(indexoid, userid))
 		return true;
 	if (privilege == RENCODER_PRIVILEGE_OWNER)
@@ -113,7 +113,7 @@ rencoder_open_index_require_valid(Relation index)
 
 /* Can its pages be read here at all? */
 static void
-check_has_storage(Relation index)
+check_opened_storage(Relation index)
 {
 	if (RELATION_IS_OTHER_TEMP(index))
 		ereport(ERROR,
@@ -151,7 +151,7 @@ rencoder_open_index_switch_to_owner(const RencoderOpenIndex *target)
 
 /* Expressions of the index are evaluated as the table's owner. */
 static void
-become_owner(RencoderOpenIndex *target)
+become_owner_of_opened(RencoderOpenIndex *target)
 {
 	GetUserIdAndSecContext(&target->save_userid, &target->save_sec_context);
 	rencoder_open_index_switch_to_owner(target);
@@ -170,9 +170,9 @@ rencoder_open_index(RencoderOpenIndex *target, Oid indexoid, LOCKMODE lockmode,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("recovery is in progress"),
 				 errhint("rencoder control functions cannot be executed during recovery.")));
-	check_kind(indexoid);
+	check_opened_kind(indexoid);
 	heapoid = IndexGetRelation(indexoid, true);
-	(void) check_privilege(indexoid, heapoid, GetUserId(), privilege);
+	(void) check_opened_privilege(indexoid, heapoid, GetUserId(), privilege);
 	if (!OidIsValid(heapoid))
 		ereport(ERROR,
 				(errcode(ERRCODE_UNDEFINED_TABLE),
@@ -181,23 +181,23 @@ rencoder_open_index(RencoderOpenIndex *target, Oid indexoid, LOCKMODE lockmode,
 	/* The table before the index, as everywhere, to avoid deadlocks. */
 	target->lockmode = lockmode;
 	target->heap = table_open(heapoid, lockmode);
-	become_owner(target);
+	become_owner_of_opened(target);
 	target->index = index_open(indexoid, lockmode);
 
-	check_kind(indexoid);
-	target->may_read = check_privilege(indexoid, heapoid, target->save_userid,
-									   privilege);
+	check_opened_kind(indexoid);
+	target->may_read = check_opened_privilege(indexoid, heapoid, target->save_userid,
+											  privilege);
 	if (heapoid != IndexGetRelation(indexoid, false))
 		ereport(ERROR,
 				(errcode(ERRCODE_UNDEFINED_TABLE),
 				 errmsg("could not open parent table of index \"%s\"",
 						RelationGetRelationName(target->index))));
-	check_has_storage(target->index);
+	check_opened_storage(target->index);
 }
 
 /* Is the relation, which is locked, an index that can be worked on, or any? */
 static bool
-is_usable(Relation index, Oid heapoid, bool any)
+opened_is_usable(Relation index, Oid heapoid, bool any)
 {
 	return index->rd_rel->relkind == RELKIND_INDEX && index->rd_index->indrelid == heapoid &&
 		(any || (index->rd_indam->amoptions == rencoderoptions && index->rd_index->indisvalid &&
@@ -224,9 +224,9 @@ rencoder_open_index_try(RencoderOpenIndex *target, Oid indexoid, LOCKMODE lockmo
 	target->heap = try_relation_open(heapoid, NoLock);
 	target->index = try_relation_open(indexoid, NoLock);
 	if (target->heap != NULL && target->index != NULL &&
-		is_usable(target->index, heapoid, any))
+		opened_is_usable(target->index, heapoid, any))
 	{
-		become_owner(target);
+		become_owner_of_opened(target);
 		return RENCODER_TRY_OPENED;
 	}
 	if (target->index != NULL)

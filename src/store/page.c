@@ -52,7 +52,7 @@ rencoder_page_raise_lower(Page page, uint32 offset)
 
 /* Does pd_lower stand where it may in a page of the type? */
 static bool
-is_lower_valid(PageHeader phdr, uint16 page_id)
+page_lower_is_valid(PageHeader phdr, uint16 page_id)
 {
 	uint32		start = MAXALIGN(SizeOfPageHeaderData);
 
@@ -79,7 +79,7 @@ rencoder_page_fault(Page page, BlockNumber blkno, uint16 page_id)
 		return "The page is of another type.";
 	if (RencoderPageGetOpaque(page)->blkno != blkno)
 		return "The page belongs to another block.";
-	if (!is_lower_valid(phdr, page_id) || phdr->pd_upper != phdr->pd_special)
+	if (!page_lower_is_valid(phdr, page_id) || phdr->pd_upper != phdr->pd_special)
 		return "The page's free space pointers are wrong.";
 	return NULL;
 }

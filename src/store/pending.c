@@ -20,7 +20,7 @@
 #define MAX_PART_ROWS	128
 
 static RencoderPendingList
-read_bounds(Relation index)
+read_pending_bounds(Relation index)
 {
 	Buffer		buf = rencoder_meta_lock(index, BUFFER_LOCK_SHARE);
 	RencoderPendingList bounds = RencoderPageGetMeta(BufferGetPage(buf))->pending;
@@ -38,7 +38,7 @@ used_bytes(Page page)
 }
 
 static bool
-has_room(Page page, Size size)
+pending_has_room(Page page, Size size)
 {
 	return used_bytes(page) + size <= PENDING_ROOM;
 }
@@ -48,7 +48,7 @@ has_room(Page page, Size size)
  * be asked for while one holds a page lock, but for that of extension.
  */
 static void
-lock_linker(Relation index, bool lock)
+lock_pending_linker(Relation index, bool lock)
 {
 	ItemPointerData tid;
 
@@ -61,7 +61,7 @@ lock_linker(Relation index, bool lock)
 
 /* Makes the image of a page that becomes the tail. */
 static void
-init_tail(Page page, BlockNumber blkno, uint64 number)
+init_pending_tail(Page page, BlockNumber blkno, uint64 number)
 {
 	RencoderPendingPageData *pending;
 
@@ -81,7 +81,7 @@ init_tail(Page page, BlockNumber blkno, uint64 number)
  * stays so until the metapage is locked.  A crash after extension loses the page.
  */
 static void
-link_page(Relation index, BlockNumber tail)
+link_pending_page(Relation index, BlockNumber tail)
 {
 	Buffer		metabuf;
 	Buffer		tailbuf = InvalidBuffer;
@@ -91,14 +91,14 @@ link_page(Relation index, BlockNumber tail)
 	BlockNumber spare;
 	BlockNumber blkno;
 
-	lock_linker(index, true);
+	lock_pending_linker(index, true);
 	metabuf = rencoder_meta_lock(index, BUFFER_LOCK_SHARE);
 	meta = RencoderPageGetMeta(BufferGetPage(metabuf));
 	spare = meta->pending.spare;
 	if (meta->pending.last != tail)
 	{
 		UnlockReleaseBuffer(metabuf);
-		lock_linker(index, false);
+		lock_pending_linker(index, false);
 		return;
 	}
 	UnlockReleaseBuffer(metabuf);
@@ -130,13 +130,13 @@ link_page(Relation index, BlockNumber tail)
 	}
 	meta->pending.last = blkno;
 	meta->pending.last_number++;
-	init_tail(rencoder_wal_register_new(wal, newbuf), blkno, meta->pending.last_number);
+	init_pending_tail(rencoder_wal_register_new(wal, newbuf), blkno, meta->pending.last_number);
 	rencoder_wal_finish(wal);
 	UnlockReleaseBuffer(newbuf);
 	if (tail != RENCODER_NO_BLOCK)
 		UnlockReleaseBuffer(tailbuf);
 	UnlockReleaseBuffer(metabuf);
-	lock_linker(index, false);
+	lock_pending_linker(index, false);
 }
 
 renc_places
@@ -184,7 +184,7 @@ rencoder_pending_append(Relation index, const RencoderPendingEntry *entry, Block
 	}
 	LockBuffer(buf, BUFFER_LOCK_EXCLUSIVE);
 	appends = rencoder_page_fault(page, tail, RENCODER_PAGE_PENDING) == NULL &&
-		RencoderPageGetPending(page)->open == 1 && has_room(page, size);
+		RencoderPageGetPending(page)->open == 1 && pending_has_room(page, size);
 	if (appends)
 		rencoder_wal_append(index, buf, entry, size);
 	UnlockReleaseBuffer(buf);
@@ -196,7 +196,7 @@ rencoder_pending_append(Relation index, const RencoderPendingEntry *entry, Block
  * a page looks for damage.
  */
 static Size
-tail_bytes(Relation index, BlockNumber tail)
+pending_tail_bytes(Relation index, BlockNumber tail)
 {
 	const char *fault;
 	Buffer		buf = rencoder_page_try_read(index, tail, RENCODER_PAGE_PENDING, &fault);
@@ -222,12 +222,12 @@ rencoder_pending_find_tail(Relation index, bool *closed, uint64 *npages)
 		Size		used = SIZE_MAX;
 
 		CHECK_FOR_INTERRUPTS();
-		bounds = read_bounds(index);
+		bounds = read_pending_bounds(index);
 		if (bounds.last != RENCODER_NO_BLOCK)
-			used = tail_bytes(index, bounds.last);
+			used = pending_tail_bytes(index, bounds.last);
 		if (used != SIZE_MAX && used + size <= PENDING_ROOM)
 			break;
-		link_page(index, bounds.last);
+		link_pending_page(index, bounds.last);
 		linked = true;
 	}
 	if (closed != NULL)
@@ -240,26 +240,26 @@ rencoder_pending_find_tail(Relation index, bool *closed, uint64 *npages)
 uint64
 rencoder_pending_close(Relation index)
 {
-	RencoderPendingList bounds = read_bounds(index);
+	RencoderPendingList bounds = read_pending_bounds(index);
 
 	if (bounds.last == RENCODER_NO_BLOCK)
 		return 0;
-	if (tail_bytes(index, bounds.last) > 0)
-		link_page(index, bounds.last);
-	return read_bounds(index).last_number - 1;
+	if (pending_tail_bytes(index, bounds.last) > 0)
+		link_pending_page(index, bounds.last);
+	return read_pending_bounds(index).last_number - 1;
 }
 
 void
 rencoder_pending_ensure_closed(Relation index)
 {
 	while (rencoder_pending_last_closed(index) == 0)
-		link_page(index, read_bounds(index).last);
+		link_pending_page(index, read_pending_bounds(index).last);
 }
 
 uint64
 rencoder_pending_last_closed(Relation index)
 {
-	RencoderPendingList bounds = read_bounds(index);
+	RencoderPendingList bounds = read_pending_bounds(index);
 
 	return bounds.last == RENCODER_NO_BLOCK ? bounds.last_number : bounds.last_number - 1;
 }
@@ -267,7 +267,7 @@ rencoder_pending_last_closed(Relation index)
 bool
 rencoder_pending_has_closed(Relation index, uint64 npages)
 {
-	RencoderPendingList bounds = read_bounds(index);
+	RencoderPendingList bounds = read_pending_bounds(index);
 
 	return rencoder_pending_pages(&bounds) > npages;
 }
@@ -279,7 +279,7 @@ rencoder_pending_has_closed(Relation index, uint64 npages)
 
 /* Adds a page. */
 static void
-add_spare(RencoderSpareChain *chain, BlockNumber blkno)
+add_pending_spare(RencoderSpareChain *chain, BlockNumber blkno)
 {
 	if (chain->n == chain->allocated)
 	{
@@ -305,7 +305,7 @@ rencoder_pending_read_spares(Relation index, BlockNumber first, RencoderSpareCha
 		CHECK_FOR_INTERRUPTS();
 		if (chain->n > nblocks)
 			return "The list of spare pages is circular.";
-		add_spare(chain, blkno);
+		add_pending_spare(chain, blkno);
 		if (blkno >= nblocks)
 			return "The list of spare pages goes on behind the end of the index.";
 		buf = rencoder_page_try_read(index, blkno, RENCODER_PAGE_PENDING, &fault);
@@ -341,7 +341,7 @@ rencoder_pending_count_spares(Relation index)
  * or none.
  */
 static bool
-read_free_spares(Relation index, RencoderSpareChain *chain)
+read_pending_spares(Relation index, RencoderSpareChain *chain)
 {
 	RencoderMetaPageData *meta = rencoder_meta_copy(index);
 	bool		sound = rencoder_pending_read_spares(index, meta->pending.spare, chain) == NULL;
@@ -358,7 +358,7 @@ read_free_spares(Relation index, RencoderSpareChain *chain)
  * whoever walks over spare pages is to look again (INV-12).
  */
 static bool
-free_spares(Relation index, RencoderSpareChain *chain, uint32 n)
+free_pending_spares(Relation index, RencoderSpareChain *chain, uint32 n)
 {
 	uint64		first = chain->n - n;
 	Buffer		freebuf = rencoder_space_prepare_release(index, n);
@@ -397,13 +397,13 @@ void
 rencoder_pending_free_spares(Relation index)
 {
 	RencoderSpareChain chain = {0};
-	bool		unchanged = read_free_spares(index, &chain);
+	bool		unchanged = read_pending_spares(index, &chain);
 
 	while (unchanged && chain.n > RENCODER_SPARE_PAGES)
 	{
 		CHECK_FOR_INTERRUPTS();
-		unchanged = free_spares(index, &chain,
-								(uint32) Min(chain.n - RENCODER_SPARE_PAGES, SPARE_BATCH));
+		unchanged = free_pending_spares(index, &chain,
+										(uint32) Min(chain.n - RENCODER_SPARE_PAGES, SPARE_BATCH));
 	}
 }
 
@@ -411,7 +411,7 @@ rencoder_pending_free_spares(Relation index)
 
 /* Copies the page, which is locked, but for the misses it begins with. */
 static void
-copy_entries(RencoderPendingWalk *walk)
+copy_pending_entries(RencoderPendingWalk *walk)
 {
 	RencoderPendingCopy *copy = &walk->copy;
 	RencoderPendingPageData *room = (RencoderPendingPageData *) copy->room;
@@ -426,7 +426,7 @@ copy_entries(RencoderPendingWalk *walk)
 
 /* Reads the page that the walk has come to; false if the block holds something else. */
 static bool
-read_walked_page(RencoderPendingWalk *walk)
+read_walked_pending_page(RencoderPendingWalk *walk)
 {
 	RencoderPendingCopy *copy = &walk->copy;
 	Buffer		buf = InvalidBuffer;
@@ -456,7 +456,7 @@ read_walked_page(RencoderPendingWalk *walk)
 		walk->fault = "The page's free space pointers are wrong.";
 	copy->nentries = (int) (used_bytes(page) / copy->entry_size);
 	if (BufferIsValid(buf) && walk->fault == NULL)
-		copy_entries(walk);
+		copy_pending_entries(walk);
 	if (BufferIsValid(buf))
 		UnlockReleaseBuffer(buf);
 	return walk->fault == NULL;
@@ -488,7 +488,7 @@ rencoder_pending_walk_next(RencoderPendingWalk *walk)
 		walk->fault = "The pending list goes on behind the end of the index.";
 		return false;
 	}
-	if (!read_walked_page(walk))
+	if (!read_walked_pending_page(walk))
 		return false;
 	walk->next = walk->copy.page->next;
 	if (walk->number >= walk->last_number)

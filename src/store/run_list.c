@@ -94,7 +94,7 @@ typedef struct ListEdit
 } ListEdit;
 
 static void
-begin_edit(ListEdit *edit, Relation index, bool log)
+begin_run_list_edit(ListEdit *edit, Relation index, bool log)
 {
 	const RencoderMetaPageData *meta;
 
@@ -114,7 +114,7 @@ begin_edit(ListEdit *edit, Relation index, bool log)
 }
 
 static void
-finish_edit(ListEdit *edit)
+finish_run_list_edit(ListEdit *edit)
 {
 	rencoder_wal_finish(edit->wal);
 	if (BufferIsValid(edit->other_buffer))
@@ -126,28 +126,28 @@ finish_edit(ListEdit *edit)
 
 /* The entry at a place of the list, which may be one behind its end. */
 static RencoderRunEntry *
-entry_at(ListEdit *edit, uint32 i)
+run_list_entry_at(ListEdit *edit, uint32 i)
 {
 	return i < RENCODER_META_RUNS ? &edit->meta->run[i] : &edit->list[i - RENCODER_META_RUNS];
 }
 
 /* The entry of a run, or NULL. */
 static RencoderRunEntry *
-find_run(ListEdit *edit, uint32 number)
+find_listed_run(ListEdit *edit, uint32 number)
 {
 	for (uint32 i = 0; i < edit->meta->nruns; i++)
 	{
-		if (entry_at(edit, i)->number == number)
-			return entry_at(edit, i);
+		if (run_list_entry_at(edit, i)->number == number)
+			return run_list_entry_at(edit, i);
 	}
 	return NULL;
 }
 
 /* The entry of a run that must be there in this state. */
 static RencoderRunEntry *
-edit_entry(ListEdit *edit, uint32 number, uint16 state)
+edit_run_list_entry(ListEdit *edit, uint32 number, uint16 state)
 {
-	RencoderRunEntry *entry = find_run(edit, number);
+	RencoderRunEntry *entry = find_listed_run(edit, number);
 
 	if (entry == NULL || entry->state != state)
 		elog(ERROR, "run %u of index \"%s\" is in another state than expected",
@@ -157,7 +157,7 @@ edit_entry(ListEdit *edit, uint32 number, uint16 state)
 
 /* Writes an info page without trees and extents. */
 static BlockNumber
-make_info(Relation index, uint32 number, bool log)
+make_listed_run_info(Relation index, uint32 number, bool log)
 {
 	BlockNumber blkno = rencoder_space_take(index, 1, log).start;
 	RencoderRunInfo info = palloc0(RENCODER_PAYLOAD_SIZE);
@@ -185,11 +185,11 @@ rencoder_run_list_add(Relation index, uint16 kind, uint32 first_group, uint32 ng
 	if (runs.list.n >= RENCODER_META_RUNS)
 		(void) rencoder_space_make_root(index, RENCODER_PAGE_RUN_LIST, 1, log);
 	number = metadata.last_run + 1;
-	*info = make_info(index, number, log);
+	*info = make_listed_run_info(index, number, log);
 
-	begin_edit(&edit, index, log);
+	begin_run_list_edit(&edit, index, log);
 	edit.meta->last_run = number;
-	entry = entry_at(&edit, edit.meta->nruns++);
+	entry = run_list_entry_at(&edit, edit.meta->nruns++);
 	memset(entry, 0, sizeof(*entry));
 	entry->number = number;
 	entry->kind = kind;
@@ -197,7 +197,7 @@ rencoder_run_list_add(Relation index, uint16 kind, uint32 first_group, uint32 ng
 	entry->first_group = first_group;
 	entry->ngroups = ngroups;
 	entry->info = *info;
-	finish_edit(&edit);
+	finish_run_list_edit(&edit);
 	return number;
 }
 
@@ -238,20 +238,20 @@ rencoder_run_list_publish(Relation index, const RencoderNewRun *made, int nmade,
 
 	if (upto != 0)
 		last = find_pending(index, upto, &next);
-	begin_edit(&edit, index, log);
+	begin_run_list_edit(&edit, index, log);
 	if (upto != 0)
 		edit.other_buffer = rencoder_page_read(index, last, BUFFER_LOCK_EXCLUSIVE,
 											   RENCODER_PAGE_PENDING);
 	for (int i = 0; i < nreplaced; i++)
 	{
-		RencoderRunEntry *entry = edit_entry(&edit, replaced[i], RENCODER_RUN_LIVE);
+		RencoderRunEntry *entry = edit_run_list_entry(&edit, replaced[i], RENCODER_RUN_LIVE);
 
 		latest = Max(latest, entry->upto);
 		entry->state = RENCODER_RUN_FREEING;
 	}
 	for (int i = 0; i < nmade; i++)
 	{
-		RencoderRunEntry *entry = edit_entry(&edit, made[i].number, RENCODER_RUN_BUILDING);
+		RencoderRunEntry *entry = edit_run_list_entry(&edit, made[i].number, RENCODER_RUN_BUILDING);
 
 		entry->state = RENCODER_RUN_LIVE;
 		entry->npages = made[i].npages;
@@ -268,14 +268,14 @@ rencoder_run_list_publish(Relation index, const RencoderNewRun *made, int nmade,
 	}
 	if (upto != 0 || nreplaced > 0)
 		edit.meta->run_changes++;
-	finish_edit(&edit);
+	finish_run_list_edit(&edit);
 }
 
 /* ---- Freeing ---- */
 
 /* Does an extent lie within the index? */
 static void
-check_extent(Relation index, BlockNumber info, RencoderExtent extent)
+check_listed_extent(Relation index, BlockNumber info, RencoderExtent extent)
 {
 	if (extent.start == RENCODER_NO_BLOCK || extent.npages == 0 ||
 		(uint64) extent.start + extent.npages > RelationGetNumberOfBlocks(index))
@@ -284,7 +284,7 @@ check_extent(Relation index, BlockNumber info, RencoderExtent extent)
 
 /* Frees the last of the extents that the info page names; false: it names none. */
 static bool
-free_last_extent(Relation index, const RencoderRunEntry *run)
+free_last_run_extent(Relation index, const RencoderRunEntry *run)
 {
 	Buffer		freebuf = rencoder_space_prepare_release(index, 1);
 	Buffer		infobuf = rencoder_page_read(index, run->info, BUFFER_LOCK_EXCLUSIVE,
@@ -300,7 +300,7 @@ free_last_extent(Relation index, const RencoderRunEntry *run)
 		RencoderExtent extent = rencoder_run_extents(info)[info->nextents - 1];
 		RencoderWal *wal;
 
-		check_extent(index, run->info, extent);
+		check_listed_extent(index, run->info, extent);
 		LockBuffer(freebuf, BUFFER_LOCK_EXCLUSIVE);
 		wal = rencoder_wal_begin(index, true);
 		RencoderPageGetRunInfo(rencoder_wal_register(wal, infobuf))->nextents--;
@@ -315,7 +315,7 @@ free_last_extent(Relation index, const RencoderRunEntry *run)
 
 /* Takes a run without extents off the list, and frees its info page. */
 static void
-remove_entry(Relation index, const RencoderRunEntry *run)
+remove_run_list_entry(Relation index, const RencoderRunEntry *run)
 {
 	Buffer		freebuf = rencoder_space_prepare_release(index, 1);
 	RencoderExtent extent = {run->info, 1};
@@ -323,17 +323,17 @@ remove_entry(Relation index, const RencoderRunEntry *run)
 	RencoderRunEntry *entry;
 	RencoderRunEntry *last;
 
-	begin_edit(&edit, index, true);
+	begin_run_list_edit(&edit, index, true);
 	edit.other_buffer = freebuf;
 	LockBuffer(freebuf, BUFFER_LOCK_EXCLUSIVE);
-	entry = find_run(&edit, run->number);
+	entry = find_listed_run(&edit, run->number);
 	Assert(entry != NULL);
-	last = entry_at(&edit, --edit.meta->nruns);
+	last = run_list_entry_at(&edit, --edit.meta->nruns);
 	if (entry != last)
 		*entry = *last;
 	memset(last, 0, sizeof(RencoderRunEntry));
 	rencoder_space_release(rencoder_wal_register(edit.wal, freebuf), extent);
-	finish_edit(&edit);
+	finish_run_list_edit(&edit);
 }
 
 void
@@ -349,8 +349,8 @@ rencoder_run_list_free(Relation index, uint32 keep)
 		if (run->state == RENCODER_RUN_LIVE ||
 			(run->state == RENCODER_RUN_BUILDING && run->number == keep))
 			continue;
-		while (free_last_extent(index, run))
+		while (free_last_run_extent(index, run))
 			CHECK_FOR_INTERRUPTS();
-		remove_entry(index, run);
+		remove_run_list_entry(index, run);
 	}
 }

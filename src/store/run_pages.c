@@ -62,7 +62,7 @@ rencoder_run_writer_number(const RencoderRunWriter *w)
 
 /* Adds an extent to those of the run; one that begins where the last ends is united with it. */
 static void
-add_extent(RencoderRunWriter *w, RencoderExtent extent)
+add_run_extent(RencoderRunWriter *w, RencoderExtent extent)
 {
 	RencoderExtent *extents = rencoder_run_extents(w->info);
 	uint32		n = w->info->nextents;
@@ -84,7 +84,7 @@ add_extent(RencoderRunWriter *w, RencoderExtent extent)
 
 /* Writes the info page as it stands. */
 static void
-log_info(RencoderRunWriter *w)
+log_run_info(RencoderRunWriter *w)
 {
 	Buffer		buf = rencoder_page_read(w->index, w->info_page, BUFFER_LOCK_EXCLUSIVE,
 										 RENCODER_PAGE_RUN_INFO);
@@ -116,10 +116,10 @@ extend_run(RencoderRunWriter *w)
 		extent.start = rencoder_space_extend(w->index, 1);
 		extent.npages = 1;
 	}
-	add_extent(w, extent);
+	add_run_extent(w, extent);
 	w->unwritten = extent.npages;
 	if (w->log)
-		log_info(w);
+		log_run_info(w);
 }
 
 /* A renc_run_write. */
@@ -210,7 +210,7 @@ rencoder_run_writer_end_tree(RencoderRunWriter *w)
 
 /* Gives back what is not written of the last extent, in one record with the final info page. */
 static void
-log_final_info(RencoderRunWriter *w)
+log_final_run_info(RencoderRunWriter *w)
 {
 	RencoderExtent *last = &rencoder_run_extents(w->info)[w->info->nextents - 1];
 	RencoderExtent rest = {last->start + last->npages - w->unwritten, w->unwritten};
@@ -237,9 +237,9 @@ rencoder_run_writer_finish(RencoderRunWriter *w, RencoderNewRun *made)
 	made->first = w->info->column[0];
 	Assert(w->encoder == NULL);
 	if (w->unwritten > 0)
-		log_final_info(w);
+		log_final_run_info(w);
 	else
-		log_info(w);
+		log_run_info(w);
 	pfree(w->page);
 	pfree(w->memory);
 	pfree(w->info);
@@ -250,7 +250,7 @@ rencoder_run_writer_finish(RencoderRunWriter *w, RencoderNewRun *made)
 
 /* May pages be divided so?  Of a part without rows no row would be found. */
 static bool
-are_places(const RencoderRunColumn *column)
+run_pages_have_places(const RencoderRunColumn *column)
 {
 	return column->parts > 0 && column->part_rows > 0 && column->most_rows > 0 &&
 		(column->parts == 1 ? column->part_rows == PG_UINT8_MAX :
@@ -271,7 +271,7 @@ rencoder_run_tree_name(Relation index, int tree)
  * taken for empty, so it must say that it is.
  */
 static const char *
-tree_fault(Relation index, RencoderRunInfo info, int ntrees)
+run_tree_fault(Relation index, RencoderRunInfo info, int ntrees)
 {
 	for (int tree = 0; tree < ntrees; tree++)
 	{
@@ -280,7 +280,7 @@ tree_fault(Relation index, RencoderRunInfo info, int ntrees)
 		if ((column->root == RENCODER_NO_BLOCK) != (column->entries == 0))
 			return psprintf("Run %u has entries or pages, but not both, of %s.", info->number,
 							rencoder_run_tree_name(index, tree));
-		if (column->entries != 0 && !are_places(column))
+		if (column->entries != 0 && !run_pages_have_places(column))
 			return psprintf("Run %u names places that no page has, of %s.", info->number,
 							rencoder_run_tree_name(index, tree));
 	}
@@ -289,8 +289,8 @@ tree_fault(Relation index, RencoderRunInfo info, int ntrees)
 
 /* rencoder_run_read_info(), the page perhaps being kept. */
 static RencoderRunInfo
-copy_info(Relation index, const RencoderRunEntry *entry, RencoderKept *kept, int64 *npages,
-		  const char **fault)
+copy_run_info(Relation index, const RencoderRunEntry *entry, RencoderKept *kept, int64 *npages,
+			  const char **fault)
 {
 	PGAlignedBlock room;
 	Page		page = rencoder_kept_read(kept, index, entry->info, RENCODER_PAGE_RUN_INFO, room.data,
@@ -305,7 +305,7 @@ copy_info(Relation index, const RencoderRunEntry *entry, RencoderKept *kept, int
 	if (!rencoder_run_info_is_of(info, entry->number, IndexRelationGetNumberOfKeyAttributes(index)))
 		*fault = "The page describes another run.";
 	else
-		*fault = tree_fault(index, info, rencoder_run_ntrees(info->natts));
+		*fault = run_tree_fault(index, info, rencoder_run_ntrees(info->natts));
 	if (*fault != NULL)
 		return NULL;
 	size = (char *) (rencoder_run_extents(info) + info->nextents) - (char *) info;
@@ -317,7 +317,7 @@ copy_info(Relation index, const RencoderRunEntry *entry, RencoderKept *kept, int
 RencoderRunInfo
 rencoder_run_read_info(Relation index, const RencoderRunEntry *entry, const char **fault)
 {
-	return copy_info(index, entry, NULL, NULL, fault);
+	return copy_run_info(index, entry, NULL, NULL, fault);
 }
 
 RencoderRunInfo
@@ -328,12 +328,12 @@ rencoder_run_read_trees(Relation index, const RencoderRunEntry *entry, int ntree
 	const char *wrong;
 
 	if (ntrees > 1)
-		return copy_info(index, entry, kept, npages, fault);
+		return copy_run_info(index, entry, kept, npages, fault);
 	info = palloc0(offsetof(RencoderRunInfoData, column) + sizeof(RencoderRunColumn));
 	info->number = entry->number;
 	info->natts = 1;
 	info->column[0] = entry->first;
-	wrong = tree_fault(index, info, 1);
+	wrong = run_tree_fault(index, info, 1);
 	if (wrong == NULL)
 		return info;
 	*fault = wrong;
@@ -400,7 +400,7 @@ static bool registered = false;
 
 /* A relcache callback: forgets roots of an index, or of all. */
 static void
-forget_roots(Datum arg, Oid relid)
+forget_run_roots(Datum arg, Oid relid)
 {
 	for (int i = 0; i < KEPT_ROOTS; i++)
 	{
@@ -412,12 +412,12 @@ forget_roots(Datum arg, Oid relid)
 void
 rencoder_run_roots_forget(Relation index)
 {
-	forget_roots((Datum) 0, RelationGetRelid(index));
+	forget_run_roots((Datum) 0, RelationGetRelid(index));
 }
 
 /* Copies a root that is kept to "room"; false if it is not. */
 static bool
-find_root(Relation index, uint32 run, BlockNumber blkno, char *room)
+find_kept_run_root(Relation index, uint32 run, BlockNumber blkno, char *room)
 {
 	for (int i = 0; i < KEPT_ROOTS; i++)
 	{
@@ -434,12 +434,12 @@ find_root(Relation index, uint32 run, BlockNumber blkno, char *room)
 
 /* Keeps the first bytes of a root, which have been verified, perhaps instead of another one. */
 static void
-keep_root(Relation index, uint32 run, BlockNumber blkno, const char *page, Size size)
+keep_run_root(Relation index, uint32 run, BlockNumber blkno, const char *page, Size size)
 {
 	KeptRoot   *root = &roots[oldest];
 
 	if (!registered)
-		CacheRegisterRelcacheCallback(forget_roots, (Datum) 0);
+		CacheRegisterRelcacheCallback(forget_run_roots, (Datum) 0);
 	registered = true;
 	root->run = 0;
 	if (root->page == NULL)
@@ -456,7 +456,7 @@ keep_root(Relation index, uint32 run, BlockNumber blkno, const char *page, Size 
 /* ---- Pages, one after the other ---- */
 
 static void
-release_leaf(RencoderRunReader *reader)
+release_run_leaf(RencoderRunReader *reader)
 {
 	if (BufferIsValid(reader->leaf))
 		UnlockReleaseBuffer(reader->leaf);
@@ -465,7 +465,7 @@ release_leaf(RencoderRunReader *reader)
 
 /* Copies an inner page, as far as it is in use: mostly a small part.  A scan keeps roots. */
 static Page
-copy_inner(RencoderRunReader *reader, BlockNumber blkno, int level)
+copy_inner_run_page(RencoderRunReader *reader, BlockNumber blkno, int level)
 {
 	char	   *copy = reader->copy[level];
 	bool		is_root = level == reader->run.level && reader->in_place;
@@ -473,7 +473,7 @@ copy_inner(RencoderRunReader *reader, BlockNumber blkno, int level)
 	Page		page;
 	Size		size;
 
-	if (is_root && find_root(reader->index, reader->number, blkno, copy))
+	if (is_root && find_kept_run_root(reader->index, reader->number, blkno, copy))
 		return copy;
 	buf = rencoder_page_try_read(reader->index, blkno, RENCODER_PAGE_RUN, &reader->fault);
 	reader->npages++;
@@ -485,7 +485,7 @@ copy_inner(RencoderRunReader *reader, BlockNumber blkno, int level)
 	memcpy(copy, page, size);
 	UnlockReleaseBuffer(buf);
 	if (is_root && RencoderPageGetRunPage(copy)->number == reader->number)
-		keep_root(reader->index, reader->number, blkno, copy, size);
+		keep_run_root(reader->index, reader->number, blkno, copy, size);
 	return copy;
 }
 
@@ -499,7 +499,7 @@ rencoder_run_reader_read(void *arg, uint32_t page, int level)
 
 	if (reader->copied[level] == page && page != RENCODER_NO_BLOCK)
 		return RencoderPageGetRunPage(reader->copy[level])->payload;
-	release_leaf(reader);
+	release_run_leaf(reader);
 	CHECK_FOR_INTERRUPTS();
 	reader->fault_blkno = page;
 	reader->copied[level] = RENCODER_NO_BLOCK;
@@ -513,7 +513,8 @@ rencoder_run_reader_read(void *arg, uint32_t page, int level)
 	{
 		if (reader->copy[level] == NULL)
 			reader->copy[level] = palloc(BLCKSZ);
-		copy = level > 0 && (kept == NULL || kept->page == NULL) ? copy_inner(reader, page, level) :
+		copy = level > 0 && (kept == NULL || kept->page == NULL) ? copy_inner_run_page(reader, page,
+																					   level) :
 			rencoder_kept_read(kept, reader->index, page, RENCODER_PAGE_RUN, reader->copy[level],
 							   &reader->npages, &reader->fault);
 	}
@@ -570,7 +571,7 @@ rencoder_run_reader_fault(const RencoderRunReader *reader, const char *failure, 
 void
 rencoder_run_reader_end(RencoderRunReader *reader)
 {
-	release_leaf(reader);
+	release_run_leaf(reader);
 	for (int level = 0; level <= RENC_RUN_MAX_LEVEL; level++)
 	{
 		if (reader->copy[level] != NULL)

@@ -9,7 +9,7 @@
 
 /* CRC-32C of an entry, folded. */
 static uint16
-entry_check(const RencoderSample *entry)
+sample_entry_check(const RencoderSample *entry)
 {
 	uint32		crc = rencoder_checksum(entry, offsetof(RencoderSample, check));
 
@@ -17,10 +17,10 @@ entry_check(const RencoderSample *entry)
 }
 
 static bool
-entry_is_valid(const RencoderSample *entry)
+sample_entry_is_valid(const RencoderSample *entry)
 {
 	return (entry->kind == RENCODER_SAMPLE_INTERVAL || entry->kind == RENCODER_SAMPLE_BOX) &&
-		entry->lo <= entry->hi && entry->check == entry_check(entry);
+		entry->lo <= entry->hi && entry->check == sample_entry_check(entry);
 }
 
 RencoderSample
@@ -41,7 +41,7 @@ rencoder_sample_interval(uint64 lo, uint64 hi, uint32 coder, RencoderSampleSourc
  * another coder made is of no use to whoever asks for keys of the newest.
  */
 static int
-choose_slot(const RencoderSamplePageData *page, const RencoderSample *sample)
+choose_sample_slot(const RencoderSamplePageData *page, const RencoderSample *sample)
 {
 	uint32		next = page->next % RENCODER_SAMPLE_SLOTS;
 
@@ -64,12 +64,12 @@ put_samples(Page image, const RencoderSample *samples, int n)
 
 	for (int i = 0; i < n; i++)
 	{
-		int			slot = choose_slot(page, &samples[i]);
+		int			slot = choose_sample_slot(page, &samples[i]);
 
 		if (slot < 0)
 			return;
 		page->entry[slot] = samples[i];
-		page->entry[slot].check = entry_check(&samples[i]);
+		page->entry[slot].check = sample_entry_check(&samples[i]);
 		page->next = (uint32) ((slot + 1) % RENCODER_SAMPLE_SLOTS);
 	}
 }
@@ -82,7 +82,8 @@ samples_of_page(const RencoderSamplePageData *page, const uint32 *coder, Rencode
 
 	for (size_t slot = 0; slot < RENCODER_SAMPLE_SLOTS; slot++)
 	{
-		if ((coder == NULL || page->entry[slot].coder == *coder) && entry_is_valid(&page->entry[slot]))
+		if ((coder == NULL || page->entry[slot].coder == *coder) &&
+			sample_entry_is_valid(&page->entry[slot]))
 			samples[n++] = page->entry[slot];
 	}
 	return n;
@@ -110,7 +111,7 @@ rencoder_samples_read(Relation index, int col, const uint32 *coder, int *n)
 
 /* One of a column's pages. */
 static int
-random_page(void)
+random_sample_page(void)
 {
 	return (int) pg_prng_uint64_range(&pg_global_prng_state, 0, RENCODER_SAMPLE_PAGES - 1);
 }
@@ -120,7 +121,7 @@ rencoder_samples_store(Relation index, int col, const RencoderSample *samples,
 					   int n, bool log)
 {
 	BlockNumber root = rencoder_space_find_root(index, RENCODER_PAGE_SAMPLES);
-	int			first = log ? random_page() : 0;
+	int			first = log ? random_sample_page() : 0;
 
 	if (root == RENCODER_NO_BLOCK)
 		return;
@@ -161,7 +162,7 @@ rencoder_samples_store_as_hint(Relation index, int col, const RencoderSample *sa
 	root = rencoder_space_find_root(index, RENCODER_PAGE_SAMPLES);
 	if (root == RENCODER_NO_BLOCK)
 		return;
-	buf = rencoder_hints_lock(index, root + col * RENCODER_SAMPLE_PAGES + random_page(),
+	buf = rencoder_hints_lock(index, root + col * RENCODER_SAMPLE_PAGES + random_sample_page(),
 							  RENCODER_PAGE_SAMPLES, BUFFER_LOCK_EXCLUSIVE, &busy);
 	if (!BufferIsValid(buf))
 		return;

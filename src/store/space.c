@@ -8,7 +8,7 @@
 
 /* The caller has the extension lock. */
 static BlockNumber
-extend(Relation index, uint32 npages)
+extend_space(Relation index, uint32 npages)
 {
 	BlockNumber first = InvalidBlockNumber;
 
@@ -30,7 +30,7 @@ rencoder_space_extend(Relation index, uint32 npages)
 	BlockNumber first;
 
 	LockRelationForExtension(index, ExclusiveLock);
-	first = extend(index, npages);
+	first = extend_space(index, npages);
 	UnlockRelationForExtension(index, ExclusiveLock);
 	return first;
 }
@@ -41,7 +41,7 @@ rencoder_space_extend_made(Relation index, uint16 page_id)
 	BlockNumber blkno;
 
 	LockRelationForExtension(index, ExclusiveLock);
-	blkno = extend(index, 1);
+	blkno = extend_space(index, 1);
 	rencoder_wal_write_fresh(index, blkno, page_id, NULL, true);
 	UnlockRelationForExtension(index, ExclusiveLock);
 	return blkno;
@@ -52,7 +52,7 @@ rencoder_space_extend_made(Relation index, uint16 page_id)
  * enough.  The page is locked and stays so.
  */
 static bool
-take_from_page(Relation index, Buffer buf, uint32 npages, RencoderExtent *taken)
+take_space_from_page(Relation index, Buffer buf, uint32 npages, RencoderExtent *taken)
 {
 	RencoderFreePageData *list = RencoderPageGetFree(BufferGetPage(buf));
 	RencoderWal *wal;
@@ -84,7 +84,7 @@ take_from_page(Relation index, Buffer buf, uint32 npages, RencoderExtent *taken)
 }
 
 static void
-check_list(Relation index, Buffer buf)
+check_free_space_list(Relation index, Buffer buf)
 {
 	if (RencoderPageGetFree(BufferGetPage(buf))->n > RENCODER_FREE_EXTENTS)
 		rencoder_page_corrupted(index, BufferGetBlockNumber(buf),
@@ -92,7 +92,7 @@ check_list(Relation index, Buffer buf)
 }
 
 static BlockNumber *
-root_in(RencoderMetaPageData *metadata, uint16 page_id)
+root_in_space(RencoderMetaPageData *metadata, uint16 page_id)
 {
 	switch (page_id)
 	{
@@ -116,7 +116,7 @@ BlockNumber
 rencoder_space_find_root(Relation index, uint16 page_id)
 {
 	Buffer		buf = rencoder_meta_lock(index, BUFFER_LOCK_SHARE);
-	BlockNumber root = *root_in(RencoderPageGetMeta(BufferGetPage(buf)), page_id);
+	BlockNumber root = *root_in_space(RencoderPageGetMeta(BufferGetPage(buf)), page_id);
 
 	UnlockReleaseBuffer(buf);
 	return root;
@@ -130,7 +130,7 @@ rencoder_space_find_root(Relation index, uint16 page_id)
  * left alone, each new attempt would add to them.
  */
 static uint32
-count_unused_tail(Relation index, BlockNumber nblocks, uint32 max)
+count_unused_space(Relation index, BlockNumber nblocks, uint32 max)
 {
 	uint32		n = 0;
 
@@ -155,7 +155,7 @@ count_unused_tail(Relation index, BlockNumber nblocks, uint32 max)
  * others extend, too (rencoder_space_extend_made).
  */
 static RencoderExtent
-take_from_end(Relation index, uint32 npages)
+take_space_from_end(Relation index, uint32 npages)
 {
 	RencoderExtent extent;
 	BlockNumber nblocks;
@@ -163,9 +163,9 @@ take_from_end(Relation index, uint32 npages)
 
 	LockRelationForExtension(index, ExclusiveLock);
 	nblocks = RelationGetNumberOfBlocks(index);
-	tail = count_unused_tail(index, nblocks, npages);
+	tail = count_unused_space(index, nblocks, npages);
 	if (tail < npages)
-		(void) extend(index, npages - tail);
+		(void) extend_space(index, npages - tail);
 	UnlockRelationForExtension(index, ExclusiveLock);
 	extent.start = nblocks - tail;
 	extent.npages = npages;
@@ -186,15 +186,15 @@ rencoder_space_alloc(Relation index, uint32 npages)
 		CHECK_FOR_INTERRUPTS();
 		buf = rencoder_page_read(index, blkno, BUFFER_LOCK_EXCLUSIVE,
 								 RENCODER_PAGE_FREE);
-		check_list(index, buf);
-		done = take_from_page(index, buf, npages, &extent);
+		check_free_space_list(index, buf);
+		done = take_space_from_page(index, buf, npages, &extent);
 		blkno = RencoderPageGetFree(BufferGetPage(buf))->next;
 		UnlockReleaseBuffer(buf);
 		if (done)
 			return extent;
 	}
 
-	return take_from_end(index, npages);
+	return take_space_from_end(index, npages);
 }
 
 RencoderExtent
@@ -223,7 +223,7 @@ rencoder_space_make_root(Relation index, uint16 page_id, uint32 npages, bool log
 		rencoder_wal_write_fresh(index, root + i, page_id, NULL, log);
 	buf = rencoder_meta_lock(index, BUFFER_LOCK_EXCLUSIVE);
 	wal = rencoder_wal_begin(index, log);
-	*root_in(RencoderPageGetMeta(rencoder_wal_register(wal, buf)), page_id) = root;
+	*root_in_space(RencoderPageGetMeta(rencoder_wal_register(wal, buf)), page_id) = root;
 	rencoder_wal_finish(wal);
 	UnlockReleaseBuffer(buf);
 	return root;
@@ -260,7 +260,7 @@ rencoder_space_prepare_release(Relation index, uint32 n)
 		bool		room;
 
 		buf = rencoder_page_read(index, root, BUFFER_LOCK_SHARE, RENCODER_PAGE_FREE);
-		check_list(index, buf);
+		check_free_space_list(index, buf);
 		room = RencoderPageGetFree(BufferGetPage(buf))->n + n <= RENCODER_FREE_EXTENTS;
 		LockBuffer(buf, BUFFER_LOCK_UNLOCK);
 		if (room)
@@ -331,7 +331,7 @@ rencoder_space_count_free_pages(Relation index, uint32 *nextents)
 
 		CHECK_FOR_INTERRUPTS();
 		buf = rencoder_page_read(index, blkno, BUFFER_LOCK_SHARE, RENCODER_PAGE_FREE);
-		check_list(index, buf);
+		check_free_space_list(index, buf);
 		list = RencoderPageGetFree(BufferGetPage(buf));
 		for (uint32 i = 0; i < list->n; i++)
 			npages += list->extent[i].npages;

@@ -25,7 +25,7 @@ rencoder_wal_begin(Relation index, bool log)
 }
 
 static Page
-register_buffer(RencoderWal *wal, Buffer buffer, int flags)
+register_wal_buffer(RencoderWal *wal, Buffer buffer, int flags)
 {
 	if (wal->generic)
 		return GenericXLogRegisterBuffer(wal->generic, buffer, flags);
@@ -39,13 +39,13 @@ register_buffer(RencoderWal *wal, Buffer buffer, int flags)
 Page
 rencoder_wal_register(RencoderWal *wal, Buffer buffer)
 {
-	return register_buffer(wal, buffer, 0);
+	return register_wal_buffer(wal, buffer, 0);
 }
 
 Page
 rencoder_wal_register_new(RencoderWal *wal, Buffer buffer)
 {
-	return register_buffer(wal, buffer, GENERIC_XLOG_FULL_IMAGE);
+	return register_wal_buffer(wal, buffer, GENERIC_XLOG_FULL_IMAGE);
 }
 
 void
@@ -79,7 +79,7 @@ StaticAssertDecl(sizeof(OffsetNumber) == 2 && BLCKSZ <= PG_UINT16_MAX,
 				 "fragments of generic WAL have two-byte offsets");
 
 static char *
-write_fragment(char *delta, Page page, OffsetNumber start, OffsetNumber end)
+write_wal_fragment(char *delta, Page page, OffsetNumber start, OffsetNumber end)
 {
 	OffsetNumber length = end - start;
 
@@ -110,9 +110,9 @@ rencoder_wal_append(Relation index, Buffer buffer, const void *data, uint16 size
 	{
 		XLogRecPtr	lsn;
 
-		end = write_fragment(delta, page, offsetof(PageHeaderData, pd_lower),
-							 offsetof(PageHeaderData, pd_lower) + sizeof(LocationIndex));
-		end = write_fragment(end, page, start, start + size);
+		end = write_wal_fragment(delta, page, offsetof(PageHeaderData, pd_lower),
+								 offsetof(PageHeaderData, pd_lower) + sizeof(LocationIndex));
+		end = write_wal_fragment(end, page, start, start + size);
 		XLogRegisterBuffer(0, buffer, REGBUF_STANDARD);
 		XLogRegisterBufData(0, delta, end - delta);
 

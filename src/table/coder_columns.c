@@ -50,14 +50,14 @@ typedef struct Value
 
 /* Does it stand in the TOAST table? */
 static bool
-is_toasted(const Value *v)
+column_is_toasted(const Value *v)
 {
 	return TupleDescAttr(RelationGetDescr(v->index), v->col)->attlen == -1 &&
 		VARATT_IS_EXTERNAL_ONDISK(DatumGetPointer(v->value));
 }
 
 static void
-use_value(void *arg)
+use_value_for_coder(void *arg)
 {
 	Value	   *v = (Value *) arg;
 
@@ -79,16 +79,16 @@ use_value(void *arg)
  * it is fetched in a subtransaction.  A parallel VACUUM can have none, and may fail.
  */
 static bool
-use_if_there(Value *v)
+use_for_coder_if_there(Value *v)
 {
 	ErrorData  *error;
 
-	if (!is_toasted(v) || IsInParallelMode())
+	if (!column_is_toasted(v) || IsInParallelMode())
 	{
-		use_value(v);
+		use_value_for_coder(v);
 		return true;
 	}
-	error = rencoder_subtransaction(use_value, v);
+	error = rencoder_subtransaction(use_value_for_coder, v);
 	if (error == NULL)
 		return true;
 
@@ -100,8 +100,8 @@ use_if_there(Value *v)
 }
 
 static void
-sample_callback(Relation index, ItemPointer tid, Datum *values, bool *isnull,
-				bool tupleIsAlive, void *state)
+coder_sample_callback(Relation index, ItemPointer tid, Datum *values, bool *isnull,
+					  bool tupleIsAlive, void *state)
 {
 	Training   *t = (Training *) state;
 	MemoryContext old;
@@ -117,16 +117,16 @@ sample_callback(Relation index, ItemPointer tid, Datum *values, bool *isnull,
 		if (v.trainer == NULL || isnull[col])
 			continue;
 		if (t->in_use)
-			(void) use_if_there(&v);
+			(void) use_for_coder_if_there(&v);
 		else
-			use_value(&v);
+			use_value_for_coder(&v);
 	}
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(t->row_context);
 }
 
 static void
-sample_rows(Relation heap, Relation index, IndexInfo *indexInfo, int nblocks, Training *t)
+sample_coder_rows(Relation heap, Relation index, IndexInfo *indexInfo, int nblocks, Training *t)
 {
 	BlockSamplerData sampler;
 
@@ -140,14 +140,14 @@ sample_rows(Relation heap, Relation index, IndexInfo *indexInfo, int nblocks, Tr
 		 * visible.
 		 */
 		(void) rencoder_heap_read(heap, index, indexInfo, !indexInfo->ii_Concurrent,
-								  BlockSampler_Next(&sampler), 1, sample_callback, t);
+								  BlockSampler_Next(&sampler), 1, coder_sample_callback, t);
 	}
 }
 
 /* Default samples of queries for a column whose coder was stored. */
 static void
-store_samples(Relation heap, Relation index, int col, uint32 generation,
-			  const RencoderTrainer *trainer, const void *data, bool log)
+store_coder_samples(Relation heap, Relation index, int col, uint32 generation,
+					const RencoderTrainer *trainer, const void *data, bool log)
 {
 	RencoderSample *samples;
 	int			n;
@@ -181,7 +181,7 @@ rencoder_columns_train_is_due(Relation heap, Relation index, double growth)
 
 /* Has the owner said what is asked of the column, in keys of its newest coder? */
 static bool
-has_given_samples(Relation index, int col, uint32 generation)
+column_has_given_samples(Relation index, int col, uint32 generation)
 {
 	int			n;
 	RencoderSample *samples = rencoder_samples_read(index, col, &generation, &n);
@@ -196,7 +196,7 @@ has_given_samples(Relation index, int col, uint32 generation)
 
 /* Is a coder to be trained for the column?  "due": so are later generations. */
 static bool
-wants_training(Relation index, int col, bool due)
+column_wants_training(Relation index, int col, bool due)
 {
 	uint32		newest;
 
@@ -204,12 +204,12 @@ wants_training(Relation index, int col, bool due)
 		!OidIsValid(index_getprocid(index, col + 1, RENCODER_PROC_SAMPLE)))
 		return false;
 	newest = rencoder_coder_newest_generation(index, col);
-	return newest == 0 || (due && !has_given_samples(index, col, newest));
+	return newest == 0 || (due && !column_has_given_samples(index, col, newest));
 }
 
 /* Is what was trained for the column any better than what it has? */
 static bool
-is_better(Relation index, int col, const RencoderTrainer *trainer, const void *data)
+is_better_for_column(Relation index, int col, const RencoderTrainer *trainer, const void *data)
 {
 	uint32		newest = rencoder_coder_newest_generation(index, col);
 	RencoderColumnCoders older;
@@ -241,7 +241,7 @@ rencoder_columns_train(Relation heap, Relation index, IndexInfo *indexInfo, bool
 										  ALLOCSET_SMALL_SIZES);
 	for (int col = 0; col < t.natts; col++)
 	{
-		if (!wants_training(index, col, due))
+		if (!column_wants_training(index, col, due))
 			continue;
 		t.trainer[col] = rencoder_trainer_create(log);
 		any = true;
@@ -249,7 +249,7 @@ rencoder_columns_train(Relation heap, Relation index, IndexInfo *indexInfo, bool
 	if (any && log)
 		(void) rencoder_columns_check_coders(index, ERROR);
 	if (any)
-		sample_rows(heap, index, indexInfo, SAMPLED_BLOCKS, &t);
+		sample_coder_rows(heap, index, indexInfo, SAMPLED_BLOCKS, &t);
 	for (int col = 0; col < t.natts; col++)
 	{
 		uint32		generation;
@@ -260,12 +260,12 @@ rencoder_columns_train(Relation heap, Relation index, IndexInfo *indexInfo, bool
 		if (t.trainer[col] == NULL)
 			continue;
 		data = rencoder_trainer_finish(t.trainer[col], &kind, &size);
-		if (data == NULL || !is_better(index, col, t.trainer[col], data))
+		if (data == NULL || !is_better_for_column(index, col, t.trainer[col], data))
 			continue;
 		generation = rencoder_coder_store(index, col, kind, data, size, log);
 		if (generation == 0)
 			continue;			/* the list is full */
-		store_samples(heap, index, col, generation, t.trainer[col], data, log);
+		store_coder_samples(heap, index, col, generation, t.trainer[col], data, log);
 		MemoryContextSwitchTo(caller);
 		rencoder_columns_load_coders(index, col, generation, coders);
 		MemoryContextSwitchTo(context);
@@ -278,7 +278,7 @@ rencoder_columns_train(Relation heap, Relation index, IndexInfo *indexInfo, bool
 
 /* Is it in the list? */
 static bool
-is_listed(const RencoderCoderListData *list, int col, uint32 generation)
+is_column_listed(const RencoderCoderListData *list, int col, uint32 generation)
 {
 	for (uint32 i = list->n; i > 0; i--)
 	{
@@ -290,7 +290,7 @@ is_listed(const RencoderCoderListData *list, int col, uint32 generation)
 
 /* Is there a column in an entry whose coder is missing? */
 static bool
-lacks_any(const RencoderMeta *meta, RencoderEntry entry, const RencoderCoderListData *list)
+lacks_any_coder(const RencoderMeta *meta, RencoderEntry entry, const RencoderCoderListData *list)
 {
 	if (entry->header == RENCODER_NO_BLOCK)
 		return false;
@@ -298,7 +298,7 @@ lacks_any(const RencoderMeta *meta, RencoderEntry entry, const RencoderCoderList
 	{
 		uint32		generation = entry->column[col].config.coder;
 
-		if (generation != 0 && !is_listed(list, col, generation))
+		if (generation != 0 && !is_column_listed(list, col, generation))
 			return true;
 	}
 	return false;
@@ -309,8 +309,8 @@ lacks_any(const RencoderMeta *meta, RencoderEntry entry, const RencoderCoderList
  * seems so, the list is copied anew: others may have stored a coder meanwhile.
  */
 static bool
-check_directory_page(Relation index, const RencoderMeta *meta, BlockNumber blkno,
-					 RencoderCoderListData **list, int elevel)
+check_column_coders_of_page(Relation index, const RencoderMeta *meta, BlockNumber blkno,
+							RencoderCoderListData **list, int elevel)
 {
 	char	   *payload = rencoder_page_copy(index, blkno, RENCODER_PAGE_DIRECTORY);
 	bool		sound = true;
@@ -319,11 +319,11 @@ check_directory_page(Relation index, const RencoderMeta *meta, BlockNumber blkno
 	{
 		RencoderEntry entry = rencoder_directory_entry(payload, meta, i);
 
-		if (!lacks_any(meta, entry, *list))
+		if (!lacks_any_coder(meta, entry, *list))
 			continue;
 		pfree(*list);
 		*list = rencoder_coder_copy_list(index);
-		sound = !lacks_any(meta, entry, *list);
+		sound = !lacks_any_coder(meta, entry, *list);
 		if (!sound)
 			rencoder_page_report(elevel, index, entry->header,
 								 "The coder of a group's keys is missing.");
@@ -354,7 +354,7 @@ rencoder_columns_check_coders(Relation index, int elevel)
 
 		CHECK_FOR_INTERRUPTS();
 		if (blkno != RENCODER_NO_BLOCK)
-			sound = check_directory_page(index, &meta, blkno, &list, elevel);
+			sound = check_column_coders_of_page(index, &meta, blkno, &list, elevel);
 	}
 	pfree(list);
 	pfree(metadata);
@@ -374,18 +374,18 @@ rencoder_columns_load_coders(Relation index, int col, uint32 generation,
 
 /* Makes the key of a value that may be gone, or that is not to be looked for. */
 static bool
-make_key_if_there(Relation index, const RencoderCollector *collector, int col, Datum value,
-				  const RencoderCoder *coder, bool alive, uint64 *key)
+make_column_key_if_there(Relation index, const RencoderCollector *collector, int col, Datum value,
+						 const RencoderCoder *coder, bool alive, uint64 *key)
 {
 	bool		no_dead_toast = collector->no_dead_toast ||
 		(MyProc->statusFlags & PROC_IN_VACUUM) != 0;
 	Value		v = {index, col, value, coder, NULL, 0, false};
 
-	if (!alive && no_dead_toast && is_toasted(&v))
+	if (!alive && no_dead_toast && column_is_toasted(&v))
 		return false;
 	if (!collector->in_use)
-		use_value(&v);
-	else if (!use_if_there(&v))
+		use_value_for_coder(&v);
+	else if (!use_for_coder_if_there(&v))
 		return false;
 	*key = v.key;
 	return v.has_key;
@@ -412,7 +412,7 @@ rencoder_columns_collect_row(Relation index, RencoderCollector *collector,
 		if (function->proc == NULL)
 			*function = rencoder_key_function(index, col);
 		if (alive && !collector->in_use ? rencoder_key_call(function, values[col], coder, &key) :
-			make_key_if_there(index, collector, col, values[col], coder, alive, &key))
+			make_column_key_if_there(index, collector, col, values[col], coder, alive, &key))
 			rencoder_collect_add(collector, col, key);
 		else
 			rencoder_collect_add_keyless(collector, col);

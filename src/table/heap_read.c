@@ -70,7 +70,7 @@ typedef struct BlockSource
 
 /* Are all that the index has of a row plain columns of a heap table? */
 static bool
-is_plain(Relation heap, const IndexInfo *indexInfo)
+is_plain_heap(Relation heap, const IndexInfo *indexInfo)
 {
 	if (!rencoder_is_heap(heap) || indexInfo->ii_Concurrent ||
 		indexInfo->ii_Predicate != NIL)
@@ -85,7 +85,7 @@ is_plain(Relation heap, const IndexInfo *indexInfo)
 
 #ifdef RENCODER_HAVE_READ_STREAM
 static BlockNumber
-next_stream_block(ReadStream *stream, void *state, void *per_buffer_data)
+next_heap_stream_block(ReadStream *stream, void *state, void *per_buffer_data)
 {
 	BlockSource *source = (BlockSource *) state;
 
@@ -94,7 +94,7 @@ next_stream_block(ReadStream *stream, void *state, void *per_buffer_data)
 #endif
 
 static void
-source_open(BlockSource *source, Relation heap, BlockNumber first, BlockNumber nblocks)
+heap_source_open(BlockSource *source, Relation heap, BlockNumber first, BlockNumber nblocks)
 {
 	source->heap = heap;
 	source->next = first;
@@ -107,13 +107,14 @@ source_open(BlockSource *source, Relation heap, BlockNumber first, BlockNumber n
 		source->strategy = GetAccessStrategy(BAS_BULKREAD);
 #ifdef RENCODER_HAVE_READ_STREAM
 	source->stream = read_stream_begin_relation(READ_STREAM_SEQUENTIAL, source->strategy,
-												heap, MAIN_FORKNUM, next_stream_block, source, 0);
+												heap, MAIN_FORKNUM, next_heap_stream_block, source,
+												0);
 #endif
 }
 
 /* The next block, pinned, or InvalidBuffer. */
 static Buffer
-source_next(BlockSource *source)
+heap_source_next(BlockSource *source)
 {
 #ifdef RENCODER_HAVE_READ_STREAM
 	return read_stream_next_buffer(source->stream, NULL);
@@ -126,7 +127,7 @@ source_next(BlockSource *source)
 }
 
 static void
-source_close(BlockSource *source)
+heap_source_close(BlockSource *source)
 {
 #ifdef RENCODER_HAVE_READ_STREAM
 	read_stream_end(source->stream);
@@ -137,7 +138,7 @@ source_close(BlockSource *source)
 
 /* Warns as heapam_index_build_range_scan() does: somebody has no lock. */
 static void
-warn_of_writer(Relation heap, TransactionId xid, bool anyvisible)
+warn_of_heap_writer(Relation heap, TransactionId xid, bool anyvisible)
 {
 	if (!anyvisible && !IsSystemRelation(heap) && !TransactionIdIsCurrentTransactionId(xid))
 		elog(WARNING, "concurrent change in progress within table \"%s\"",
@@ -146,14 +147,14 @@ warn_of_writer(Relation heap, TransactionId xid, bool anyvisible)
 
 /* Is it known without looking at any transaction? */
 static inline bool
-is_live(HeapTupleHeader header)
+heap_tuple_is_live(HeapTupleHeader header)
 {
 	return HeapTupleHeaderXminCommitted(header) && (header->t_infomask & HEAP_XMAX_INVALID) != 0;
 }
 
 /* By this transaction, and not deleted? */
 static inline bool
-is_inserted_by(HeapTupleHeader header, TransactionId xid)
+heap_is_inserted_by(HeapTupleHeader header, TransactionId xid)
 {
 	return TransactionIdIsValid(xid) && HeapTupleHeaderGetRawXmin(header) == xid &&
 		(header->t_infomask & (HEAP_XMAX_INVALID | HEAP_XMIN_COMMITTED | HEAP_XMIN_INVALID)) ==
@@ -164,8 +165,8 @@ is_inserted_by(HeapTupleHeader header, TransactionId xid)
  * Takes the tuple into account, unless it is dead to all.  The page is locked.
  */
 static void
-look_at_tuple(Relation heap, Buffer buffer, HeapTuple tuple, TransactionId oldest_xmin,
-			  bool anyvisible, PageTuples *tuples)
+look_at_heap_tuple(Relation heap, Buffer buffer, HeapTuple tuple, TransactionId oldest_xmin,
+				   bool anyvisible, PageTuples *tuples)
 {
 	HeapTupleHeader header = tuple->t_data;
 	bool		alive = true;
@@ -178,9 +179,9 @@ look_at_tuple(Relation heap, Buffer buffer, HeapTuple tuple, TransactionId oldes
 	 * the list of all transactions.  What was true of the page's first such
 	 * tuple is taken as true of the others.
 	 */
-	if (is_live(header))
+	if (heap_tuple_is_live(header))
 		;
-	else if (is_inserted_by(header, tuples->inserting))
+	else if (heap_is_inserted_by(header, tuples->inserting))
 		counts = TransactionIdIsCurrentTransactionId(tuples->inserting);
 	else
 	{
@@ -200,12 +201,12 @@ look_at_tuple(Relation heap, Buffer buffer, HeapTuple tuple, TransactionId oldes
 			case HEAPTUPLE_INSERT_IN_PROGRESS:
 				tuples->inserting = HeapTupleHeaderGetXmin(header);
 				counts = TransactionIdIsCurrentTransactionId(tuples->inserting);
-				warn_of_writer(heap, tuples->inserting, anyvisible);
+				warn_of_heap_writer(heap, tuples->inserting, anyvisible);
 				break;
 			case HEAPTUPLE_DELETE_IN_PROGRESS:
 				alive = false;
 				counts = !TransactionIdIsCurrentTransactionId(HeapTupleHeaderGetUpdateXid(header));
-				warn_of_writer(heap, HeapTupleHeaderGetUpdateXid(header), anyvisible);
+				warn_of_heap_writer(heap, HeapTupleHeaderGetUpdateXid(header), anyvisible);
 				break;
 		}
 	}
@@ -224,8 +225,8 @@ look_at_tuple(Relation heap, Buffer buffer, HeapTuple tuple, TransactionId oldes
 
 /* Locks and unlocks the buffer. */
 static void
-take_page(Relation heap, Buffer buffer, TransactionId oldest_xmin, bool anyvisible,
-		  PageTuples *tuples)
+take_heap_page(Relation heap, Buffer buffer, TransactionId oldest_xmin, bool anyvisible,
+			   PageTuples *tuples)
 {
 	BlockNumber block = BufferGetBlockNumber(buffer);
 	HeapTupleData tuple;
@@ -253,7 +254,7 @@ take_page(Relation heap, Buffer buffer, TransactionId oldest_xmin, bool anyvisib
 		tuple.t_data = (HeapTupleHeader) PageGetItem(page, item);
 		tuple.t_len = ItemIdGetLength(item);
 		ItemPointerSet(&tuple.t_self, block, offset);
-		look_at_tuple(heap, buffer, &tuple, oldest_xmin, anyvisible, tuples);
+		look_at_heap_tuple(heap, buffer, &tuple, oldest_xmin, anyvisible, tuples);
 	}
 
 	/*
@@ -268,7 +269,7 @@ take_page(Relation heap, Buffer buffer, TransactionId oldest_xmin, bool anyvisib
 }
 
 static void
-columns_open(Columns *columns, Relation heap, const IndexInfo *indexInfo)
+heap_columns_open(Columns *columns, Relation heap, const IndexInfo *indexInfo)
 {
 	columns->desc = RelationGetDescr(heap);
 	columns->n = indexInfo->ii_NumIndexAttrs;
@@ -282,7 +283,7 @@ columns_open(Columns *columns, Relation heap, const IndexInfo *indexInfo)
 
 /* The values of the index; they point into the tuple. */
 static void
-columns_get(const Columns *columns, HeapTuple tuple, Datum *values, bool *isnull)
+heap_columns_get(const Columns *columns, HeapTuple tuple, Datum *values, bool *isnull)
 {
 	TupleTableSlot *slot = columns->slot;
 
@@ -301,7 +302,7 @@ columns_get(const Columns *columns, HeapTuple tuple, Datum *values, bool *isnull
 }
 
 static void
-columns_close(Columns *columns)
+heap_columns_close(Columns *columns)
 {
 	if (columns->slot != NULL)
 		ExecDropSingleTupleTableSlot(columns->slot);
@@ -309,7 +310,7 @@ columns_close(Columns *columns)
 
 /* Does a value of the index stand in the TOAST table? */
 static bool
-has_toasted(const Columns *columns, const Datum *values, const bool *isnull)
+heap_has_toasted(const Columns *columns, const Datum *values, const bool *isnull)
 {
 	for (int col = 0; col < columns->n; col++)
 	{
@@ -331,8 +332,8 @@ has_toasted(const Columns *columns, const Datum *values, const bool *isnull)
  * heapam_index_build_range_scan() leaves out, must do without the index.
  */
 static void
-give_tuples(Relation heap, Relation index, IndexInfo *indexInfo, const Columns *columns,
-			BlockNumber block, PageTuples *tuples, IndexBuildCallback callback, void *state)
+give_heap_tuples(Relation heap, Relation index, IndexInfo *indexInfo, const Columns *columns,
+				 BlockNumber block, PageTuples *tuples, IndexBuildCallback callback, void *state)
 {
 	Page		page = (Page) tuples->page.data;
 	Datum		values[INDEX_MAX_KEYS];
@@ -347,8 +348,8 @@ give_tuples(Relation heap, Relation index, IndexInfo *indexInfo, const Columns *
 		tuple.t_data = (HeapTupleHeader) PageGetItem(page, item);
 		tuple.t_len = ItemIdGetLength(item);
 		ItemPointerSet(&tuple.t_self, block, tuples->offset[i]);
-		columns_get(columns, &tuple, values, isnull);
-		if (tuples->deleted[i] && has_toasted(columns, values, isnull))
+		heap_columns_get(columns, &tuple, values, isnull);
+		if (tuples->deleted[i] && heap_has_toasted(columns, values, isnull))
 		{
 			indexInfo->ii_BrokenHotChain = true;
 			continue;
@@ -379,7 +380,7 @@ rencoder_heap_read(Relation heap, Relation index, IndexInfo *indexInfo, bool any
 	Buffer		buffer;
 	double		live;
 
-	if (!is_plain(heap, indexInfo))
+	if (!is_plain_heap(heap, indexInfo))
 		return table_index_build_range_scan(heap, index, indexInfo, false, anyvisible, false,
 											first, nblocks, callback, state, NULL);
 
@@ -387,9 +388,9 @@ rencoder_heap_read(Relation heap, Relation index, IndexInfo *indexInfo, bool any
 	tuples = palloc(sizeof(PageTuples));
 	tuples->with_dead = false;
 	tuples->live = 0;
-	columns_open(&columns, heap, indexInfo);
-	source_open(&source, heap, first, nblocks);
-	while ((buffer = source_next(&source)) != InvalidBuffer)
+	heap_columns_open(&columns, heap, indexInfo);
+	heap_source_open(&source, heap, first, nblocks);
+	while ((buffer = heap_source_next(&source)) != InvalidBuffer)
 	{
 		BlockNumber block = BufferGetBlockNumber(buffer);
 
@@ -398,12 +399,12 @@ rencoder_heap_read(Relation heap, Relation index, IndexInfo *indexInfo, bool any
 		 * should be fresh.
 		 */
 		rencoder_vacuum_delay_point();
-		take_page(heap, buffer, oldest_xmin, anyvisible, tuples);
+		take_heap_page(heap, buffer, oldest_xmin, anyvisible, tuples);
 		ReleaseBuffer(buffer);
-		give_tuples(heap, index, indexInfo, &columns, block, tuples, callback, state);
+		give_heap_tuples(heap, index, indexInfo, &columns, block, tuples, callback, state);
 	}
-	source_close(&source);
-	columns_close(&columns);
+	heap_source_close(&source);
+	heap_columns_close(&columns);
 	live = tuples->live;
 	pfree(tuples);
 	return live;
@@ -423,7 +424,7 @@ rencoder_heap_lacks(Relation heap, Relation index, int col, const RencoderCoder 
 	.number = &indexInfo->ii_IndexAttrNumbers[col]};
 	uint64		end = Min((uint64) first + npages, RelationGetNumberOfBlocks(heap));
 	PageTuples *tuples = palloc(sizeof(PageTuples));
-	bool		lacks = is_plain(heap, indexInfo);
+	bool		lacks = is_plain_heap(heap, indexInfo);
 
 	tuples->with_dead = true;
 	for (uint64 block = first; block < end && lacks; block++)
@@ -431,7 +432,7 @@ rencoder_heap_lacks(Relation heap, Relation index, int col, const RencoderCoder 
 		Buffer		buffer = ReadBuffer(heap, (BlockNumber) block);
 
 		CHECK_FOR_INTERRUPTS();
-		take_page(heap, buffer, GetOldestNonRemovableTransactionId(heap), true, tuples);
+		take_heap_page(heap, buffer, GetOldestNonRemovableTransactionId(heap), true, tuples);
 		*lsn = Max(*lsn, BufferGetLSNAtomic(buffer));
 		ReleaseBuffer(buffer);
 		for (int i = 0; i < tuples->ntuples && lacks; i++)
@@ -443,8 +444,8 @@ rencoder_heap_lacks(Relation heap, Relation index, int col, const RencoderCoder 
 			uint64		key;
 
 			tuple.t_data = (HeapTupleHeader) PageGetItem((Page) tuples->page.data, item);
-			columns_get(&columns, &tuple, &value, &isnull);
-			lacks = isnull || (!has_toasted(&columns, &value, &isnull) &&
+			heap_columns_get(&columns, &tuple, &value, &isnull);
+			lacks = isnull || (!heap_has_toasted(&columns, &value, &isnull) &&
 							   rencoder_key_call(&function, value, coder, &key) &&
 							   !rencoder_key_set_meets_bounds(keys, key, key));
 		}

@@ -48,7 +48,7 @@ typedef struct Reading
 
 /* Bytes of a value in an index tuple. */
 static Size
-value_size(const Reading *r, Datum value)
+sampled_value_size(const Reading *r, Datum value)
 {
 	Form_pg_attribute attribute = TupleDescAttr(RelationGetDescr(r->sample->index), 0);
 
@@ -60,7 +60,7 @@ value_size(const Reading *r, Datum value)
 }
 
 static void
-add_key(Reading *r, uint64 key, OffsetNumber offset)
+add_sampled_key(Reading *r, uint64 key, OffsetNumber offset)
 {
 	RencoderTableSample *sample = r->sample;
 	RencoderSampledPage *page = &sample->page[sample->npages - 1];
@@ -91,11 +91,11 @@ add_sampled_value(Reading *r, Datum value, OffsetNumber offset)
 						  sample->index->rd_indcollation[0], value, PointerGetDatum(r->trainer));
 	else
 	{
-		sample->bytes += value_size(r, value);
+		sample->bytes += sampled_value_size(r, value);
 		has_key = rencoder_key_encode(sample->index, 0, value,
 									  sample->coder.generation == 0 ? NULL : &sample->coder, &key);
 		if (has_key)
-			add_key(r, key, offset);
+			add_sampled_key(r, key, offset);
 		else
 			sample->keyless++;
 	}
@@ -105,7 +105,7 @@ add_sampled_value(Reading *r, Datum value, OffsetNumber offset)
 
 /* False if the row is none of the index's. */
 static bool
-get_value(Reading *r, TupleTableSlot *slot, Datum *value, bool *isnull)
+get_sampled_value(Reading *r, TupleTableSlot *slot, Datum *value, bool *isnull)
 {
 	Datum		values[INDEX_MAX_KEYS];
 	bool		nulls[INDEX_MAX_KEYS];
@@ -128,14 +128,14 @@ get_value(Reading *r, TupleTableSlot *slot, Datum *value, bool *isnull)
 }
 
 static void
-add_rows(Reading *r, TableScanDesc scan, TupleTableSlot *slot)
+add_sampled_rows(Reading *r, TableScanDesc scan, TupleTableSlot *slot)
 {
 	while (table_scan_getnextslot_tidrange(scan, ForwardScanDirection, slot))
 	{
 		bool		isnull;
 		Datum		value;
 
-		if (!get_value(r, slot, &value, &isnull))
+		if (!get_sampled_value(r, slot, &value, &isnull))
 			continue;
 		if (r->trainer == NULL)
 			r->sample->rows++;
@@ -167,12 +167,12 @@ read_sampled_page(Reading *r, TableScanDesc *scan, TupleTableSlot *slot, BlockNu
 
 		sample->page[sample->npages++] = page;
 	}
-	add_rows(r, *scan, slot);
+	add_sampled_rows(r, *scan, slot);
 }
 
 /* Reads random stretches of so many pages each, in ascending order. */
 static void
-read_stretches(Reading *r, BlockNumber nstretches, BlockNumber stretch)
+read_sampled_stretches(Reading *r, BlockNumber nstretches, BlockNumber stretch)
 {
 	BlockNumber nblocks = r->sample->nblocks;
 	TupleTableSlot *slot = table_slot_create(r->heap, NULL);
@@ -203,7 +203,7 @@ train(Reading *r)
 		!OidIsValid(index_getprocid(r->sample->index, 1, RENCODER_PROC_SAMPLE)))
 		return;
 	r->trainer = rencoder_trainer_create(false);
-	read_stretches(r, TRAINED_PAGES, 1);
+	read_sampled_stretches(r, TRAINED_PAGES, 1);
 	coder->data = rencoder_trainer_finish(r->trainer, &coder->kind, &coder->size);
 	coder->generation = coder->data == NULL ? 0 : 1;
 	r->trainer = NULL;
@@ -224,7 +224,7 @@ compare_keys(const void *a, const void *b)
 
 /* Equal ones of a page become one, and numbers of parts how many there are. */
 static void
-unite_keys(RencoderTableSample *sample)
+unite_sampled_keys(RencoderTableSample *sample)
 {
 	size_t		n = 0;
 	uint16		part = 0;
@@ -292,9 +292,9 @@ rencoder_table_sample_read(Relation heap, Relation index, Relation model, AttrNu
 	sample->page = palloc_extended(Max(wanted, 1) * sizeof(RencoderSampledPage), MCXT_ALLOC_HUGE);
 	sample->key = palloc(r->capacity * sizeof(RencoderSampledKey));
 	train(r);
-	read_stretches(r, wanted / RENCODER_SAMPLE_STRETCH, RENCODER_SAMPLE_STRETCH);
+	read_sampled_stretches(r, wanted / RENCODER_SAMPLE_STRETCH, RENCODER_SAMPLE_STRETCH);
 	qsort(sample->key, sample->nkeys, sizeof(RencoderSampledKey), compare_keys);
-	unite_keys(sample);
+	unite_sampled_keys(sample);
 	MemoryContextDelete(r->row_context);
 	if (model != NULL)
 		FreeExecutorState(r->estate);

@@ -80,7 +80,7 @@ rencoder_autosummarize_first_gap(Relation index, const RencoderMeta *meta, uint6
 
 /* Was there an error, lately: with this index, or, if InvalidOid, with any? */
 static bool
-is_paused(Oid index)
+autosummary_is_paused(Oid index)
 {
 	return paused_until != 0 && (!OidIsValid(index) || index == paused_index) &&
 		GetCurrentTimestamp() <= paused_until;
@@ -90,7 +90,7 @@ is_paused(Oid index)
 static void
 do_by_the_way(Relation index, void (*work) (void *arg), void *arg, const char *what)
 {
-	if (!rencoder_may_begin_subtransaction() || is_paused(RelationGetRelid(index)) ||
+	if (!rencoder_may_begin_subtransaction() || autosummary_is_paused(RelationGetRelid(index)) ||
 		rencoder_best_effort(work, arg, index, what))
 		return;
 	paused_index = RelationGetRelid(index);
@@ -164,7 +164,7 @@ ask_for_tail(Relation index, const RencoderMeta *meta, uint64 range)
 static bool
 may_do_more(void)
 {
-	return !IsInParallelMode() && !is_paused(InvalidOid);
+	return !IsInParallelMode() && !autosummary_is_paused(InvalidOid);
 }
 
 static bool
@@ -185,7 +185,7 @@ typedef struct RowsLook
 
 /* Under the maintainer lock. */
 static void
-summarize_gaps(const RowsLook *look, uint64 end)
+autosummarize_gaps(const RowsLook *look, uint64 end)
 {
 	uint64		slice = end < INLINE_WINDOW ? 0 : end - INLINE_WINDOW;
 
@@ -198,7 +198,7 @@ summarize_gaps(const RowsLook *look, uint64 end)
 }
 
 static void
-look_at_slices(void *arg)
+autosummarize_slices(void *arg)
 {
 	const RowsLook *look = (const RowsLook *) arg;
 	Relation	index = look->index;
@@ -216,7 +216,7 @@ look_at_slices(void *arg)
 		  rencoder_worker_queue_put(RelationGetRelid(index), end * RENC_SLICE_RANGES, true)) &&
 		may_do_it_here(look->indexInfo) && rencoder_meta_try_lock_maintainer(index))
 	{
-		summarize_gaps(look, end);
+		autosummarize_gaps(look, end);
 		rencoder_meta_unlock_maintainer(index);
 	}
 }
@@ -237,11 +237,11 @@ rencoder_autosummarize(Relation index, Relation heap, IndexInfo *indexInfo,
 		return;
 	progress->looked_range = progress->range;
 	remember_new_index(index);
-	do_by_the_way(index, look_at_slices, &look, "summarize block ranges");
+	do_by_the_way(index, autosummarize_slices, &look, "summarize block ranges");
 }
 
 static void
-make_delta(void *arg)
+autosummarize_delta(void *arg)
 {
 	Relation	index = (Relation) arg;
 
@@ -267,5 +267,5 @@ rencoder_autosummarize_pending(Relation index, const IndexInfo *indexInfo, uint6
 		worker_can_see(index) &&
 		rencoder_worker_queue_put(RelationGetRelid(index), 0, true);
 	if (npages >= (asked ? LATE_PENDING : INLINE_PENDING) && may_do_more())
-		do_by_the_way(index, make_delta, index, "make a delta");
+		do_by_the_way(index, autosummarize_delta, index, "make a delta");
 }

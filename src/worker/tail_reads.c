@@ -88,7 +88,7 @@ rencoder_tail_complete_ranges(const RencoderMeta *meta, uint64 range)
 
 /* The counts of scans; false if there are none yet. */
 static bool
-read_counts(Relation index, BlockNumber nblocks, RencoderStats *stats)
+read_counts_of_tail(Relation index, BlockNumber nblocks, RencoderStats *stats)
 {
 	if (rencoder_stats_read(index, stats))
 		return true;
@@ -109,7 +109,7 @@ look_at_filtered_tail(RencoderTailReads *reads, const RencoderMeta *meta, BlockN
 }
 
 static bool
-pay_for_range(RencoderTailReads *reads)
+pay_for_tail_range(RencoderTailReads *reads)
 {
 	if (reads->credit < SCANS_FOR_RANGE)
 		return false;
@@ -141,7 +141,7 @@ look_at_noted_tail(RencoderTailReads *reads, Relation index, const RencoderMeta 
 	{
 		if (rencoder_group_header_if_taking_entries(index, meta, range) != RENCODER_NO_BLOCK)
 			continue;
-		if (!pay_for_range(reads))
+		if (!pay_for_tail_range(reads))
 			return;
 		work->end = range + 1;
 	}
@@ -158,7 +158,7 @@ rencoder_tail_reads_look(RencoderTailReads *reads, Relation index, const Rencode
 	BlockNumber tail;
 	int64		scans;
 
-	if (!read_counts(index, nblocks, &stats))
+	if (!read_counts_of_tail(index, nblocks, &stats))
 		return work;
 	scans = known ? Max(stats.count[RENCODER_STATS_SCANS] - reads->scans, 0) : 0;
 	if (!known && notes && stats.count[RENCODER_STATS_SCANS] >= SCANS_FOR_RANGE)

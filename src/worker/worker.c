@@ -100,7 +100,7 @@ static volatile sig_atomic_t over;
  * before they wait for the others to leave.
  */
 static bool
-may_stay(void)
+worker_may_stay(void)
 {
 	LOCKTAG		tag;
 
@@ -205,7 +205,7 @@ look_for_others(void)
  * every version has all of them.
  */
 static void
-init_time_limit(void)
+init_worker_time_limit(void)
 {
 	static const char *const timeouts[] = {
 		"statement_timeout", "transaction_timeout", "lock_timeout",
@@ -225,7 +225,7 @@ init_time_limit(void)
  * job, which is due at "other_due", a request for another index, or another database.
  */
 static void
-begin_time_limit(Oid index, TimestampTz other_due, int ms)
+begin_worker_time_limit(Oid index, TimestampTz other_due, int ms)
 {
 	over = false;
 	limited_index = index;
@@ -236,7 +236,7 @@ begin_time_limit(Oid index, TimestampTz other_due, int ms)
 
 /* Ends the limit, and a cancellation that came too late.  Has the job been cancelled by it? */
 static bool
-end_time_limit(void)
+end_worker_time_limit(void)
 {
 	disable_timeout(limit, false);
 	if (over)
@@ -248,7 +248,7 @@ end_time_limit(void)
 
 /* When is the first of the jobs due but mine, or NULL? */
 static TimestampTz
-first_due(const RencoderJob *mine)
+first_due_in_worker(const RencoderJob *mine)
 {
 	HASH_SEQ_STATUS status;
 	RencoderJob *job;
@@ -271,16 +271,16 @@ try_job(RencoderJob *job, bool *failed)
 
 	*failed = false;
 	job->looked = GetCurrentTimestamp();
-	begin_time_limit(job->index, first_due(job), job->limit_ms);
+	begin_worker_time_limit(job->index, first_due_in_worker(job), job->limit_ms);
 	PG_TRY();
 	{
 		result = do_job(job);
-		(void) end_time_limit();
+		(void) end_worker_time_limit();
 	}
 	PG_CATCH();
 	{
 		HOLD_INTERRUPTS();
-		if (end_time_limit() && geterrcode() == ERRCODE_QUERY_CANCELED)
+		if (end_worker_time_limit() && geterrcode() == ERRCODE_QUERY_CANCELED)
 			result = JOB_CANCELLED;
 		else
 		{
@@ -301,7 +301,7 @@ try_job(RencoderJob *job, bool *failed)
 }
 
 static int
-compare_due(const ListCell *a, const ListCell *b)
+compare_due_in_worker(const ListCell *a, const ListCell *b)
 {
 	TimestampTz due_a = ((RencoderJob *) lfirst(a))->due;
 	TimestampTz due_b = ((RencoderJob *) lfirst(b))->due;
@@ -327,12 +327,12 @@ due_jobs(void)
 		if (job->due <= now)
 			due = lappend(due, job);
 	}
-	list_sort(due, compare_due);
+	list_sort(due, compare_due_in_worker);
 	return due;
 }
 
 static void
-put_off(RencoderJob *job, int ms)
+worker_puts_off_job(RencoderJob *job, int ms)
 {
 	job->due = TimestampTzPlusMilliseconds(GetCurrentTimestamp(), ms);
 }
@@ -345,7 +345,7 @@ remove_job(RencoderJob *job)
 
 /* Puts off a job whose index is locked; after some minutes it is given up. */
 static void
-retry_locked(RencoderJob *job)
+retry_locked_job(RencoderJob *job)
 {
 	TimestampTz now = GetCurrentTimestamp();
 
@@ -354,12 +354,12 @@ retry_locked(RencoderJob *job)
 	if (TimestampDifferenceExceeds(job->locked_since, now, GIVE_UP_LOCKED_MS))
 		remove_job(job);
 	else
-		put_off(job, RETRY_LOCKED_MS);
+		worker_puts_off_job(job, RETRY_LOCKED_MS);
 }
 
 /* What becomes of a job; is there more of it to do at once? */
 static bool
-settle(RencoderJob *job, RencoderJobResult result, bool failed)
+worker_settles_job(RencoderJob *job, RencoderJobResult result, bool failed)
 {
 	job->waiting = !failed && (result == JOB_WAITING || result == JOB_MAINTAINED);
 	if (failed || result != JOB_LOCKED)
@@ -367,19 +367,19 @@ settle(RencoderJob *job, RencoderJobResult result, bool failed)
 	if (failed)
 	{
 		job->failures++;
-		put_off(job, RETRY_FAILED_MS);
+		worker_puts_off_job(job, RETRY_FAILED_MS);
 	}
 	else if (result == JOB_LOCKED)
-		retry_locked(job);
+		retry_locked_job(job);
 	else if (result == JOB_WAITING)
-		put_off(job, job->reads.busy || job->gap_since != 0 ? job->pause_ms : QUIET_MS);
+		worker_puts_off_job(job, job->reads.busy || job->gap_since != 0 ? job->pause_ms : QUIET_MS);
 	else if (result == JOB_MAINTAINED)
-		put_off(job, RENCODER_LOOK_MS);
+		worker_puts_off_job(job, RENCODER_LOOK_MS);
 	else if (result == JOB_UNFINISHED)
-		put_off(job, 0);
+		worker_puts_off_job(job, 0);
 	else if (result == JOB_CANCELLED)
 	{
-		put_off(job, job->limit_ms);
+		worker_puts_off_job(job, job->limit_ms);
 		job->limit_ms = Min(2 * job->limit_ms, LIMIT_MAX_MS);
 	}
 	else if (result == JOB_DONE)
@@ -389,7 +389,7 @@ settle(RencoderJob *job, RencoderJobResult result, bool failed)
 
 /* Has this database had its turn, if others wait?  Without a job it needs none. */
 static bool
-turn_is_over(void)
+worker_turn_is_over(void)
 {
 	return hash_get_num_entries(jobs) == 0 ||
 		TimestampDifferenceExceeds(turn_began, GetCurrentTimestamp(), turn_ms);
@@ -411,7 +411,7 @@ do_jobs(void)
 		RencoderJobResult result;
 		bool		failed;
 
-		if (!may_stay())
+		if (!worker_may_stay())
 			break;
 
 		/* It was left alone for a minute: who needs it asks again. */
@@ -421,8 +421,8 @@ do_jobs(void)
 			continue;
 		}
 		result = try_job(job, &failed);
-		more |= settle(job, result, failed);
-		if (turn_is_over() && rencoder_worker_queue_databases_wait())
+		more |= worker_settles_job(job, result, failed);
+		if (worker_turn_is_over() && rencoder_worker_queue_databases_wait())
 		{
 			more |= lnext(due, cell) != NULL;
 			break;
@@ -476,7 +476,7 @@ serve_database(void)
 	long		wait_ms;
 
 	turn_began = last;
-	while (may_stay())
+	while (worker_may_stay())
 	{
 		CHECK_FOR_INTERRUPTS();
 		if (ConfigReloadPending)
@@ -492,14 +492,14 @@ serve_database(void)
 		if (any)
 			last = GetCurrentTimestamp();
 		idle = TimestampDifferenceExceeds(last, GetCurrentTimestamp(), LINGER_MS);
-		if ((idle || turn_is_over()) && rencoder_worker_queue_try_leave(idle))
+		if ((idle || worker_turn_is_over()) && rencoder_worker_queue_try_leave(idle))
 		{
 			keep_jobs();
 			break;
 		}
 		if (more)
 			continue;
-		wait_ms = TimestampDifferenceMilliseconds(GetCurrentTimestamp(), first_due(NULL));
+		wait_ms = TimestampDifferenceMilliseconds(GetCurrentTimestamp(), first_due_in_worker(NULL));
 		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
 						 Max(1, Min(wait_ms, RENCODER_LOOK_MS)), PG_WAIT_EXTENSION);
 	}
@@ -535,7 +535,7 @@ rencoder_worker_main(Datum arg)
 	/* Settings of the database are for its users. */
 	SetConfigOption("default_transaction_isolation", "read committed",
 					PGC_SUSET, PGC_S_OVERRIDE);
-	init_time_limit();
+	init_worker_time_limit();
 	SetConfigOption("zero_damaged_pages", "false", PGC_SUSET, PGC_S_OVERRIDE);
 	create_jobs();
 	serve_database();

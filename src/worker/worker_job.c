@@ -43,7 +43,7 @@ job_end(const RencoderJob *job, BlockNumber nblocks, const RencoderMeta *meta)
 
 /* Has the table been of this size for a while, and the pending list of these pages? */
 static bool
-is_quiet(RencoderJob *job, Relation index, BlockNumber nblocks)
+job_is_quiet(RencoderJob *job, Relation index, BlockNumber nblocks)
 {
 	TimestampTz now = GetCurrentTimestamp();
 	RencoderRuns runs;
@@ -60,7 +60,7 @@ is_quiet(RencoderJob *job, Relation index, BlockNumber nblocks)
 
 /* Complete slices up to "end", for a while; true if there are no more of them. */
 static bool
-fill_gaps(Relation index, Relation heap, const RencoderMeta *meta, uint64 end)
+fill_gaps_in_job(Relation index, Relation heap, const RencoderMeta *meta, uint64 end)
 {
 	TimestampTz start = GetCurrentTimestamp();
 	uint64		slice;
@@ -86,7 +86,7 @@ fill_gaps(Relation index, Relation heap, const RencoderMeta *meta, uint64 end)
 
 /* A delta of the pending list, if that is long enough; sooner if scans read it. */
 static void
-shorten_pending(Relation index, bool read)
+shorten_pending_in_job(Relation index, bool read)
 {
 	uint64		least = read ? RENCODER_DELTA_READ_PAGES : RENCODER_DELTA_PAGES;
 
@@ -104,7 +104,7 @@ shorten_pending(Relation index, bool read)
  * than they may wait, nor if scans read what is unsummarized meanwhile.
  */
 static bool
-may_wait(RencoderJob *job, Relation index, const RencoderMeta *meta, uint64 end)
+job_may_wait(RencoderJob *job, Relation index, const RencoderMeta *meta, uint64 end)
 {
 	TimestampTz now = GetCurrentTimestamp();
 	double		half = (double) RENC_GROUP_RANGES / 2 * meta->pages_per_range;
@@ -123,7 +123,7 @@ may_wait(RencoderJob *job, Relation index, const RencoderMeta *meta, uint64 end)
  * rows come.
  */
 static bool
-is_overdue(const RencoderJob *job, Relation index)
+delta_job_is_overdue(const RencoderJob *job, Relation index)
 {
 	return TimestampDifferenceExceeds(job->settled_at, GetCurrentTimestamp(), OVERDUE_MS) &&
 		rencoder_compact_is_overdue(index);
@@ -131,8 +131,8 @@ is_overdue(const RencoderJob *job, Relation index)
 
 /* Ranges of the tail; where the index keeps its keys in runs they are noted. */
 static void
-summarize_tail(Relation index, Relation heap, const RencoderMeta *meta, BlockNumber nblocks,
-			   uint64 first, uint64 end)
+summarize_tail_in_job(Relation index, Relation heap, const RencoderMeta *meta, BlockNumber nblocks,
+					  uint64 first, uint64 end)
 {
 	if (!rencoder_autosummarize_is_worth(meta, nblocks) || first >= end)
 		return;
@@ -144,8 +144,8 @@ summarize_tail(Relation index, Relation heap, const RencoderMeta *meta, BlockNum
 
 /* What scans have paid for. */
 static RencoderCompactResult
-do_what_is_read(RencoderJob *job, Relation index, Relation heap, const RencoderMeta *meta,
-				BlockNumber nblocks)
+do_what_is_read_in_job(RencoderJob *job, Relation index, Relation heap, const RencoderMeta *meta,
+					   BlockNumber nblocks)
 {
 	RencoderTailWork work = rencoder_tail_reads_look(&job->reads, index, meta, nblocks, &job->growth,
 													 rencoder_options_use_runs(index));
@@ -154,7 +154,7 @@ do_what_is_read(RencoderJob *job, Relation index, Relation heap, const RencoderM
 	if (work.soon)
 		job->pause_ms = Max(RENCODER_LEAST_LOOK_MS, (int) (RENCODER_LOOK_MS * meta->pages_per_range /
 														   job->growth.now));
-	summarize_tail(index, heap, meta, nblocks, work.first, work.end);
+	summarize_tail_in_job(index, heap, meta, nblocks, work.first, work.end);
 	return work.flush ? rencoder_compact_some(index, heap, false, true) : RENCODER_COMPACT_NOTHING;
 }
 
@@ -163,7 +163,7 @@ rencoder_worker_job_serve(RencoderJob *job, Relation index, Relation heap)
 {
 	RencoderMeta meta = *rencoder_meta_get(index);
 	BlockNumber nblocks = RelationGetNumberOfBlocks(heap);
-	bool		quiet = is_quiet(job, index, nblocks);
+	bool		quiet = job_is_quiet(job, index, nblocks);
 	bool		uses_runs = rencoder_options_use_runs(index);
 	bool		waits;
 	bool		flushes;
@@ -182,20 +182,21 @@ rencoder_worker_job_serve(RencoderJob *job, Relation index, Relation heap)
 		return JOB_MAINTAINED;
 	rencoder_meta_unlock_maintainer(index);
 
-	shorten_pending(index, job->reads.busy);
-	if (!quiet && do_what_is_read(job, index, heap, &meta, nblocks) == RENCODER_COMPACT_WAITED_FOR)
+	shorten_pending_in_job(index, job->reads.busy);
+	if (!quiet && do_what_is_read_in_job(job, index, heap, &meta,
+										 nblocks) == RENCODER_COMPACT_WAITED_FOR)
 		return JOB_LOCKED;
 	end = quiet ? nblocks / meta.pages_per_range / RENC_SLICE_RANGES :
 		job_end(job, nblocks, &meta);
 	full = end / RENC_GROUP_SLICES;
-	waits = !quiet && may_wait(job, index, &meta, end);
+	waits = !quiet && job_may_wait(job, index, &meta, end);
 
 	/*
 	 * To look for groups takes as long as the directory is, so it is done
 	 * when there is another, when deltas have got too large, and when the
 	 * table is quiet.
 	 */
-	flushes = quiet || is_overdue(job, index) ||
+	flushes = quiet || delta_job_is_overdue(job, index) ||
 		(full != job->settled &&
 		 !(waits && full < job->settled + RENCODER_WORTH_FLUSHING));
 
@@ -207,15 +208,16 @@ rencoder_worker_job_serve(RencoderJob *job, Relation index, Relation heap)
 										 &nsummarized);
 	if (result == RENCODER_COMPACT_NOTHING && waits)
 		return JOB_WAITING;
-	if (result == RENCODER_COMPACT_NOTHING && !fill_gaps(index, heap, &meta, end))
+	if (result == RENCODER_COMPACT_NOTHING && !fill_gaps_in_job(index, heap, &meta, end))
 		return JOB_UNFINISHED;
 	job->gap_since = 0;
 
 	/* Before runs are made, which others may be in the way of for long. */
 	if (quiet && result == RENCODER_COMPACT_NOTHING)
 	{
-		summarize_tail(index, heap, &meta, nblocks, end * RENC_SLICE_RANGES,
-					   rencoder_range_count(&meta, nblocks) + (uses_runs && job->reads.busy));
+		summarize_tail_in_job(index, heap, &meta, nblocks, end * RENC_SLICE_RANGES,
+							  rencoder_range_count(&meta, nblocks) +
+							  (uses_runs && job->reads.busy));
 		rencoder_delta_make_at_rest(index, false);
 	}
 	if (flushes && result == RENCODER_COMPACT_NOTHING)

@@ -94,7 +94,7 @@ init_queue(void)
  * HOLD_INTERRUPTS, as in LWLockReleaseAll().
  */
 static bool
-attach_shared(void)
+attach_queue(void)
 {
 	MemoryContext old = CurrentMemoryContext;
 
@@ -151,7 +151,7 @@ is_coming(const DatabaseEntry *entry)
 
 /* Does a database wait for a worker that nobody has asked for? */
 static bool
-is_waiting(const DatabaseEntry *entry)
+is_waiting_in_queue(const DatabaseEntry *entry)
 {
 	return OidIsValid(entry->database) && entry->pid == 0 && !is_coming(entry);
 }
@@ -173,7 +173,7 @@ any_worker(void)
  * then; else InvalidOid.  Whoever is leaving has given his place up.
  */
 static Oid
-take_place(void)
+take_place_in_queue(void)
 {
 	DatabaseEntry *longest = NULL;
 	int			taken = 0;
@@ -182,7 +182,7 @@ take_place(void)
 	{
 		DatabaseEntry *entry = &shared->entry[i];
 
-		if (!is_waiting(entry))
+		if (!is_waiting_in_queue(entry))
 			taken += OidIsValid(entry->database) && !entry->leaving;
 		else if (longest == NULL || entry->due < longest->due)
 			longest = entry;
@@ -195,7 +195,7 @@ take_place(void)
 
 /* Frees an entry, with what is to be done of its database. */
 static void
-free_entry(DatabaseEntry *entry)
+free_queue_entry(DatabaseEntry *entry)
 {
 	int			left = 0;
 
@@ -210,7 +210,7 @@ free_entry(DatabaseEntry *entry)
 
 /* A new entry; NULL if all are taken. */
 static DatabaseEntry *
-make_entry(Oid database)
+make_queue_entry(Oid database)
 {
 	DatabaseEntry *entry = find_queue_entry(InvalidOid);
 
@@ -256,7 +256,7 @@ queue_job(Oid database, const RencoderJob *job)
 
 /* Queues a request; false if the same one, or one for more, is there already. */
 static bool
-add_request(DatabaseEntry *entry, const RencoderJob *request)
+queue_request(DatabaseEntry *entry, const RencoderJob *request)
 {
 	bool		already = entry->overflowed;
 
@@ -277,12 +277,12 @@ add_request(DatabaseEntry *entry, const RencoderJob *request)
 }
 
 /*
- * Asks for the worker that take_place() has found a place for.  False if the server has none left
- * of its own: the database waits on.  Without a handle of the worker nothing is allocated: see
- * rencoder_worker_queue_prepare().
+ * Asks for the worker that take_place_in_queue() has found a place for.  False if the server has
+ * none left of its own: the database waits on.  Without a handle of the worker nothing is
+ * allocated: see rencoder_worker_queue_prepare().
  */
 static bool
-start_worker(Oid database)
+start_queued_worker(Oid database)
 {
 	BackgroundWorker worker;
 	DatabaseEntry *entry;
@@ -315,17 +315,17 @@ start_next(void)
 	Oid			next;
 
 	LWLockAcquire(&shared->lock, LW_EXCLUSIVE);
-	next = take_place();
+	next = take_place_in_queue();
 	LWLockRelease(&shared->lock);
 	if (OidIsValid(next))
-		(void) start_worker(next);
+		(void) start_queued_worker(next);
 }
 
 /* There are no workers without a postmaster. */
 bool
 rencoder_worker_queue_prepare(void)
 {
-	return IsUnderPostmaster && attach_shared();
+	return IsUnderPostmaster && attach_queue();
 }
 
 bool
@@ -341,7 +341,7 @@ rencoder_worker_queue_put(Oid index, uint64 ranges, bool urgent)
 	LWLockAcquire(&shared->lock, LW_EXCLUSIVE);
 	entry = find_queue_entry(MyDatabaseId);
 	if (entry == NULL)
-		entry = make_entry(MyDatabaseId);
+		entry = make_queue_entry(MyDatabaseId);
 
 	/*
 	 * Whoever made the request that is there already has set the latch. Those
@@ -351,7 +351,7 @@ rencoder_worker_queue_put(Oid index, uint64 ranges, bool urgent)
 	if (entry != NULL)
 	{
 		entry->due = Min(entry->due, request.due);
-		if (add_request(entry, &request) && entry->pid != 0 &&
+		if (queue_request(entry, &request) && entry->pid != 0 &&
 			(urgent || shared->nqueued >= MAX_JOBS / 2))
 			SetLatch(entry->latch);
 	}
@@ -398,7 +398,7 @@ rencoder_worker_queue_take_tail_read(void)
  * It is not before others that wait now.
  */
 static TimestampTz
-next_due(void)
+next_due_in_queue(void)
 {
 	TimestampTz now = GetCurrentTimestamp();
 	TimestampTz first = DT_NOEND;
@@ -425,9 +425,9 @@ give_place_up(int code, Datum arg)
 	if (my_entry == NULL)
 		return;
 	LWLockAcquire(&shared->lock, LW_EXCLUSIVE);
-	due = my_entry->leaving ? next_due() : 0;
+	due = my_entry->leaving ? next_due_in_queue() : 0;
 	if (due == 0)
-		free_entry(my_entry);
+		free_queue_entry(my_entry);
 	else
 	{
 		my_entry->pid = 0;
@@ -479,7 +479,7 @@ try_attach(Oid database)
 bool
 rencoder_worker_queue_attach(Oid database)
 {
-	if (!attach_shared())
+	if (!attach_queue())
 		return false;
 
 	/* Before what a session registers: it has gone from all views then. */
@@ -542,7 +542,7 @@ rencoder_worker_queue_databases_wait(void)
 
 	for (int i = 0; i < MAX_DATABASES; i++)
 	{
-		if (is_waiting(&shared->entry[i]) && shared->entry[i].due <= now)
+		if (is_waiting_in_queue(&shared->entry[i]) && shared->entry[i].due <= now)
 			return true;
 	}
 	return is_surplus();
@@ -571,11 +571,11 @@ rencoder_worker_queue_try_leave(bool idle)
 
 	LWLockAcquire(&shared->lock, LW_EXCLUSIVE);
 	my_entry->leaving = rencoder_worker_queue_databases_wait() ||
-		(idle && next_due() == 0);
+		(idle && next_due_in_queue() == 0);
 	if (my_entry->leaving)
-		next = take_place();
+		next = take_place_in_queue();
 	LWLockRelease(&shared->lock);
-	if (OidIsValid(next) && !start_worker(next))
+	if (OidIsValid(next) && !start_queued_worker(next))
 		my_entry->leaving = is_surplus();
 	return my_entry->leaving;
 }
