@@ -72,7 +72,7 @@
 #define RETRY_LOCKED_MS		500
 #define GIVE_UP_LOCKED_MS	(10 * 60 * 1000)
 
-/* One with which something went wrong is tried once more. */
+/* One with which something went wrong is tried once more, and if it is asked for meanwhile. */
 #define RETRY_FAILED_MS		60000
 
 /* The most time that a job gets while others wait (RENCODER_JOB_LIMIT_MS). */
@@ -414,7 +414,7 @@ do_jobs(void)
 		if (!worker_may_stay())
 			break;
 
-		/* It was left alone for a minute: who needs it asks again. */
+		/* Nobody has asked for it in the minute for which it was left alone. */
 		if (job->failures > 1)
 		{
 			remove_job(job);

@@ -242,6 +242,9 @@ rencoder_job_merge(RencoderJob *job, const RencoderJob *request)
 																			   RENCODER_LEAST_LOOK_MS)));
 	job->ranges = Max(job->ranges, request->ranges);
 	job->urgent |= request->urgent;
+
+	/* Whoever asks may not ask again: one that failed is tried once more. */
+	job->failures = Min(job->failures, 1);
 	return more;
 }
 
