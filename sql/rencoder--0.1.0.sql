@@ -1259,26 +1259,6 @@ LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 3;
 COMMENT ON FUNCTION rencoder_estimate(regclass, name, anycompatible, anycompatible) IS
 	'size of an index on a column before it exists, and what "column BETWEEN lo AND hi" would read, beside btree and BRIN (readers of the column)';
 
-CREATE FUNCTION rencoder_index_counts(
-	index regclass,
-	OUT scans bigint,
-	OUT table_pages bigint,
-	OUT pages bigint,
-	OUT ranges bigint,
-	OUT skipped bigint,
-	OUT index_pages bigint,
-	OUT whole_pages bigint,
-	OUT checked_scans bigint,
-	OUT checked_pages bigint,
-	OUT false_pages bigint,
-	OUT saved_pages bigint,
-	OUT since timestamptz)
-RETURNS record
-AS 'MODULE_PATHNAME'
-LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
-COMMENT ON FUNCTION rencoder_index_counts(regclass) IS
-	'counts of scans (owner, readers of the table, pg_stat_scan_tables)';
-
 CREATE FUNCTION rencoder_index_stats(
 	index regclass,
 	OUT scans bigint,
@@ -1295,16 +1275,8 @@ CREATE FUNCTION rencoder_index_stats(
 	OUT predicted_false_pages double precision,
 	OUT since timestamptz)
 RETURNS record
-LANGUAGE sql VOLATILE STRICT PARALLEL RESTRICTED
-BEGIN ATOMIC
-	SELECT c.scans, c.table_pages, c.pages, c.ranges, c.skipped, c.index_pages, c.whole_pages,
-		c.checked_scans, c.checked_pages, c.false_pages, c.saved_pages,
-		-- Of a query of the first column.
-		(SELECT sum(greatest(r.false_pages, 0)) FROM rencoder_runs(index) AS r
-		 WHERE r.attnum = 1 AND r.kind = 'base' AND r.state = 'live'),
-		c.since
-	FROM rencoder_index_counts(index) AS c;
-END;
+AS 'MODULE_PATHNAME'
+LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
 COMMENT ON FUNCTION rencoder_index_stats(regclass) IS
 	'what scans of an index have read and skipped (owner, readers of the table, pg_stat_scan_tables)';
 

@@ -11,28 +11,51 @@
 #include "utils/timestamp.h"
 
 #include "store/open_index.h"
+#include "store/run_list.h"
 
-PG_FUNCTION_INFO_V1(rencoder_index_counts);
+PG_FUNCTION_INFO_V1(rencoder_index_stats);
 PG_FUNCTION_INFO_V1(rencoder_index_stats_reset);
 
-/* Of rencoder_index_counts(): and since when. */
-#define STATS_COLUMNS	(RENCODER_STATS_COUNTS + 1)
+/* Of rencoder_index_stats(): counts, what is predicted, and since when. */
+#define STATS_COLUMNS	(RENCODER_STATS_COUNTS + 2)
+
+/* False pages that base runs expect of a query of the first column; false: there are none. */
+static bool
+predict_false_pages(Relation index, double *pages)
+{
+	RencoderRuns runs;
+	bool		any = false;
+
+	*pages = 0;
+	rencoder_runs_copy(index, &runs, NULL);
+	for (uint32 i = 0; i < runs.list.n; i++)
+	{
+		const RencoderRunEntry *entry = &runs.list.entry[i];
+
+		if (entry->state != RENCODER_RUN_LIVE || entry->kind != RENCODER_RUN_BASE)
+			continue;
+		*pages += Max(entry->first.false_pages, 0);
+		any = true;
+	}
+	return any;
+}
 
 /*
- * rencoder_index_counts(index regclass) returns record
+ * rencoder_index_stats(index regclass) returns record
  *
  * Those of this session are added first.  A standby counts nothing, and what it has of the
  * primary's counts is as old as the last image of their page: null.  AccessShareLock on table and
  * index.
  */
 Datum
-rencoder_index_counts(PG_FUNCTION_ARGS)
+rencoder_index_stats(PG_FUNCTION_ARGS)
 {
 	RencoderOpenIndex target;
 	RencoderStats stats = {0};
 	TupleDesc	tupdesc;
 	Datum		values[STATS_COLUMNS];
 	bool		nulls[STATS_COLUMNS] = {false};
+	double		predicted;
 	bool		kept;
 
 	if (get_call_result_type(fcinfo, NULL, &tupdesc) != TYPEFUNC_COMPOSITE)
@@ -45,8 +68,10 @@ rencoder_index_counts(PG_FUNCTION_ARGS)
 		values[i] = Int64GetDatum(stats.count[i]);
 		nulls[i] = !kept;
 	}
-	nulls[RENCODER_STATS_COUNTS] = stats.since == 0;
-	values[RENCODER_STATS_COUNTS] = TimestampTzGetDatum(stats.since);
+	nulls[RENCODER_STATS_COUNTS] = !predict_false_pages(target.index, &predicted);
+	values[RENCODER_STATS_COUNTS] = Float8GetDatum(predicted);
+	nulls[RENCODER_STATS_COUNTS + 1] = stats.since == 0;
+	values[RENCODER_STATS_COUNTS + 1] = TimestampTzGetDatum(stats.since);
 	rencoder_open_index_close(&target);
 	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(tupdesc), values, nulls)));
 }
