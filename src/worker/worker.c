@@ -454,16 +454,22 @@ take_requests(void)
 	}
 }
 
-/* For the next worker of the database. */
+/* For the next worker of the database; first those that get more time than others, by now. */
 static void
 keep_jobs(void)
 {
-	HASH_SEQ_STATUS status;
-	RencoderJob *job;
+	for (int pass = 0; pass < 2; pass++)
+	{
+		HASH_SEQ_STATUS status;
+		RencoderJob *job;
 
-	hash_seq_init(&status, jobs);
-	while ((job = hash_seq_search(&status)) != NULL)
-		rencoder_worker_queue_keep(job);
+		hash_seq_init(&status, jobs);
+		while ((job = hash_seq_search(&status)) != NULL)
+		{
+			if ((job->limit_ms > RENCODER_JOB_LIMIT_MS) == (pass == 0))
+				rencoder_worker_queue_keep(job);
+		}
+	}
 }
 
 static void
