@@ -50,14 +50,14 @@ sub limit_files
 sub index_size { return sql("SELECT pg_relation_size('d_v')"); }
 
 # Every column is the same: a large index for a small table.
-my $COLUMNS = join ', ', ('v') x 16;
+my $COLUMNS = join ', ', ('v') x 18;
 my $create = "CREATE INDEX d_v ON d USING rencoder ($COLUMNS) "
   . 'WITH (storage = run, pages_per_range = 1, bits_per_key = 64, autosummarize = off)';
 sql(q{
 	CREATE TABLE d (v int8) WITH (fillfactor = 50);
 	CREATE FUNCTION fill(n int, seed int) RETURNS void LANGUAGE sql AS
 		'INSERT INTO d SELECT hashint8extended(i, seed) FROM generate_series(1, n) i';
-	SELECT fill(15000, 1);
+	SELECT fill(30000, 1);
 });
 my $runs = q{SELECT count(DISTINCT run) FROM rencoder_runs('d_v') WHERE };
 
@@ -131,7 +131,7 @@ verify('REINDEX succeeded');
 #
 # Rows that come to covered ranges want pending pages.
 #
-my $change = 'UPDATE d SET v = hashint8extended(v, 5) WHERE v % 25 = 0';
+my $change = 'UPDATE d SET v = hashint8extended(v, 5) WHERE v % 55 = 0';
 limit_files(index_size() + 100_000);
 like(try_sql($change), $FULL, 'pending pages: says what is wrong');
 verify('no pending pages');
