@@ -25,7 +25,6 @@
 #include "base/options.h"
 #include "build/build_run.h"
 #include "plan/sample_record.h"
-#include "store/horizon.h"
 #include "store/run_pages.h"
 #include "table/coder_columns.h"
 
@@ -162,7 +161,6 @@ prepare(Relation heap, Relation index, IndexInfo *indexInfo, RencoderBuildPlan *
 	rencoder_columns_train(heap, index, indexInfo, false, false, &coders);
 	memcpy(plan->coder, coders.generation, sizeof(plan->coder));
 	rencoder_sample_record_make_pages_in_build(heap, index);
-	plan->oldest_before = rencoder_horizon_before(heap);
 
 	plan->nblocks = RelationGetNumberOfBlocks(heap);
 	plan->nranges = rencoder_range_count(rencoder_meta_get(index), plan->nblocks);

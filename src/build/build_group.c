@@ -18,7 +18,6 @@
 #include "utils/memutils.h"
 
 #include "plan/filter_design.h"
-#include "store/horizon.h"
 #include "store/run_format.h"
 #include "store/space.h"
 #include "table/coder_columns.h"
@@ -271,21 +270,18 @@ cover_built_ranges(RencoderBuildGroup *b, RencoderEntry entry)
 
 static void spill_built_keys(RencoderBuildGroup *b);
 
-/* Writes the group under construction. */
+/* Writes the group under construction, whose rows have this trust horizon. */
 static void
-write_built_group(RencoderBuildGroup *b)
+write_built_group(RencoderBuildGroup *b, uint64 horizon)
 {
 	MemoryContext old = MemoryContextSwitchTo(b->group_context);
 	RencoderEntry entry = palloc0(b->meta.entry_size);
-	uint64		horizon;
 
 	rencoder_collect_close(b->collector, slots_of_built_group(b));
 	if (b->spilled)
 		spill_built_keys(b);
 	else
 		begin_built_headers(b);
-	horizon = rencoder_horizon(b->heap, b->plan->oldest_before,
-							   b->indexInfo->ii_BrokenHotChain);
 	entry->header = rencoder_group_make_headers(b->index, &b->meta, b->group, false);
 	entry->epoch = 1;
 	entry->horizon = horizon;
@@ -476,6 +472,7 @@ rencoder_build_group_make(RencoderBuildGroup *b, uint32 group)
 	instr_time	start;
 	instr_time	start_writing;
 	CommandId	command = command_during_build();
+	uint64		horizon = 0;
 
 	CHECK_FOR_INTERRUPTS();
 	INSTR_TIME_SET_CURRENT(start);
@@ -484,17 +481,15 @@ rencoder_build_group_make(RencoderBuildGroup *b, uint32 group)
 	b->counted = (BlockNumber) first;
 	b->block = InvalidBlockNumber;
 
-	/* It is of this group only that INV-9 wants to know. */
-	b->indexInfo->ii_BrokenHotChain = false;
 	b->totals.heap_tuples +=
 		rencoder_heap_read(b->heap, b->index, b->indexInfo, false, (BlockNumber) first,
-						   (BlockNumber) (end - first), build_callback, b);
+						   (BlockNumber) (end - first), build_callback, b, &horizon);
 	b->totals.broken_hot_chain |= b->indexInfo->ii_BrokenHotChain;
 	b->written_to = command_during_build() != command;
 	count_built_blocks(b, (BlockNumber) end);
 
 	INSTR_TIME_SET_CURRENT(start_writing);
-	write_built_group(b);
+	write_built_group(b, horizon);
 	add_group_build_time(&b->writing, start_writing);
 	add_group_build_time(&b->total, start);
 }

@@ -24,7 +24,6 @@ typedef struct RencoderBuildPlan
 {
 	BlockNumber nblocks;		/* of the heap that are read */
 	uint64		nranges;		/* that will be summarized */
-	uint64		oldest_before;	/* rencoder_horizon_before() the first scan */
 	Size		memory;			/* bytes of keys that a process keeps at most,
 								 * beside those of one range */
 	uint32		coder[INDEX_MAX_KEYS];	/* generation of each column's, 0:

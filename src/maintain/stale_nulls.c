@@ -67,7 +67,7 @@ is_null_flag_stale(Relation index, Relation heap, IndexInfo *indexInfo,
 			if (block >= nblocks)
 				continue;
 			(void) rencoder_heap_read(heap, index, indexInfo, true, (BlockNumber) block, 1,
-									  look_for_stale_null, &page);
+									  look_for_stale_null, &page, NULL);
 			looked_at++;
 			stale += !page.has_null;
 		}

@@ -97,6 +97,12 @@ rencoder_horizon(Relation heap, uint64 oldest_before, bool broken_hot_chain)
 }
 
 uint64
+rencoder_horizon_behind(TransactionId deleter)
+{
+	return TransactionIdIsNormal(deleter) ? horizon_full_xid(deleter) + 1 : 0;
+}
+
+uint64
 rencoder_horizon_of_snapshot(Snapshot snapshot)
 {
 	/*

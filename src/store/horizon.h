@@ -26,6 +26,12 @@ extern uint64 rencoder_horizon(Relation heap, uint64 oldest_before,
 							   bool broken_hot_chain);
 
 /*
+ * The horizon of what was read without a version that transaction "deleter", which has committed,
+ * took away: a snapshot that needs the version takes that for running.  0 for an invalid id.
+ */
+extern uint64 rencoder_horizon_behind(TransactionId deleter);
+
+/*
  * The xmin of a snapshot as a 64-bit transaction id.  The largest (trusts
  * everything) for SnapshotDirty and SnapshotSelf, 0 (trusts nothing) for others
  * that are not MVCC ones, and for none.

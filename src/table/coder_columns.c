@@ -140,7 +140,7 @@ sample_coder_rows(Relation heap, Relation index, IndexInfo *indexInfo, int nbloc
 		 * visible.
 		 */
 		(void) rencoder_heap_read(heap, index, indexInfo, !indexInfo->ii_Concurrent,
-								  BlockSampler_Next(&sampler), 1, coder_sample_callback, t);
+								  BlockSampler_Next(&sampler), 1, coder_sample_callback, t, NULL);
 	}
 }
 

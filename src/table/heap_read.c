@@ -20,6 +20,7 @@
 
 #include "base/options.h"
 #include "filter/renc_group_candidates.h"
+#include "store/horizon.h"
 
 /* Blocks whose line pointers are counted, and the part of them that has no more than is said. */
 #define COUNTED_BLOCKS	64
@@ -36,10 +37,12 @@ typedef struct PageTuples
 	OffsetNumber root[MaxHeapTuplesPerPage];	/* if so: of the chain that
 												 * each offset - 1 is in */
 	bool		alive[MaxHeapTuplesPerPage];	/* as in IndexBuildCallback */
-	bool		deleted[MaxHeapTuplesPerPage];	/* by a transaction that has
-												 * committed */
+	TransactionId deleter[MaxHeapTuplesPerPage];	/* that has committed; or
+													 * invalid */
 	double		live;			/* counted as ANALYZE does */
 	TransactionId inserting;	/* was in progress when a tuple was looked at */
+	TransactionId dead_until;	/* the last deleter of the dead ones left out */
+	TransactionId left_out_until;	/* and of others, in all pages so far */
 } PageTuples;
 
 /*
@@ -152,6 +155,15 @@ heap_tuple_is_live(HeapTupleHeader header)
 	return HeapTupleHeaderXminCommitted(header) && (header->t_infomask & HEAP_XMAX_INVALID) != 0;
 }
 
+/* Rises to "xid", if that is one. */
+static void
+rise_to_xid(TransactionId *last, TransactionId xid)
+{
+	if (TransactionIdIsNormal(xid) &&
+		(!TransactionIdIsValid(*last) || TransactionIdFollows(xid, *last)))
+		*last = xid;
+}
+
 /* By this transaction, and not deleted? */
 static inline bool
 heap_is_inserted_by(HeapTupleHeader header, TransactionId xid)
@@ -169,8 +181,8 @@ look_at_heap_tuple(Relation heap, Buffer buffer, HeapTuple tuple, TransactionId 
 				   bool anyvisible, PageTuples *tuples)
 {
 	HeapTupleHeader header = tuple->t_data;
+	TransactionId deleter = InvalidTransactionId;
 	bool		alive = true;
-	bool		deleted = false;
 	bool		counts = true;
 
 	/*
@@ -189,14 +201,19 @@ look_at_heap_tuple(Relation heap, Buffer buffer, HeapTuple tuple, TransactionId 
 		{
 			case HEAPTUPLE_DEAD:
 				/* What was rolled back may be of a column that never was. */
-				if (!tuples->with_dead || HeapTupleHeaderXminInvalid(header))
+				if (HeapTupleHeaderXminInvalid(header))
 					return;
+				if (!tuples->with_dead)
+				{
+					rise_to_xid(&tuples->dead_until, HeapTupleHeaderGetUpdateXid(header));
+					return;
+				}
 				break;
 			case HEAPTUPLE_LIVE:
 				break;
 			case HEAPTUPLE_RECENTLY_DEAD:
 				alive = counts = false;
-				deleted = true;
+				deleter = HeapTupleHeaderGetUpdateXid(header);
 				break;
 			case HEAPTUPLE_INSERT_IN_PROGRESS:
 				tuples->inserting = HeapTupleHeaderGetXmin(header);
@@ -217,7 +234,7 @@ look_at_heap_tuple(Relation heap, Buffer buffer, HeapTuple tuple, TransactionId 
 						ItemPointerGetBlockNumber(&tuple->t_self), RelationGetRelationName(heap))));
 	tuples->offset[tuples->ntuples] = ItemPointerGetOffsetNumber(&tuple->t_self);
 	tuples->alive[tuples->ntuples] = alive;
-	tuples->deleted[tuples->ntuples] = deleted;
+	tuples->deleter[tuples->ntuples] = deleter;
 	tuples->heap_only |= HeapTupleHeaderIsHeapOnly(header);
 	tuples->ntuples++;
 	tuples->live += counts ? 1 : 0;
@@ -332,8 +349,8 @@ heap_has_toasted(const Columns *columns, const Datum *values, const bool *isnull
  * heapam_index_build_range_scan() leaves out, must do without the index.
  */
 static void
-give_heap_tuples(Relation heap, Relation index, IndexInfo *indexInfo, const Columns *columns,
-				 BlockNumber block, PageTuples *tuples, IndexBuildCallback callback, void *state)
+give_heap_tuples(Relation heap, Relation index, const Columns *columns, BlockNumber block,
+				 PageTuples *tuples, IndexBuildCallback callback, void *state)
 {
 	Page		page = (Page) tuples->page.data;
 	Datum		values[INDEX_MAX_KEYS];
@@ -349,9 +366,9 @@ give_heap_tuples(Relation heap, Relation index, IndexInfo *indexInfo, const Colu
 		tuple.t_len = ItemIdGetLength(item);
 		ItemPointerSet(&tuple.t_self, block, tuples->offset[i]);
 		heap_columns_get(columns, &tuple, values, isnull);
-		if (tuples->deleted[i] && heap_has_toasted(columns, values, isnull))
+		if (TransactionIdIsValid(tuples->deleter[i]) && heap_has_toasted(columns, values, isnull))
 		{
-			indexInfo->ii_BrokenHotChain = true;
+			rise_to_xid(&tuples->left_out_until, tuples->deleter[i]);
 			continue;
 		}
 		if (tuples->heap_only)
@@ -368,11 +385,35 @@ give_heap_tuples(Relation heap, Relation index, IndexInfo *indexInfo, const Colu
 		ExecClearTuple(columns->slot);
 }
 
+static void
+raise_horizon(uint64 *horizon, uint64 to)
+{
+	if (horizon != NULL)
+		*horizon = Max(*horizon, to);
+}
+
+/* Reads by PostgreSQL's own scan, which does not say what it leaves out. */
+static double
+read_by_build_scan(Relation heap, Relation index, IndexInfo *indexInfo, bool anyvisible,
+				   BlockNumber first, BlockNumber nblocks, IndexBuildCallback callback,
+				   void *state, uint64 *horizon)
+{
+	uint64		oldest = rencoder_horizon_before(heap);
+	double		live;
+
+	indexInfo->ii_BrokenHotChain = false;
+	live = table_index_build_range_scan(heap, index, indexInfo, false, anyvisible, false,
+										first, nblocks, callback, state, NULL);
+	raise_horizon(horizon, rencoder_horizon(heap, oldest, indexInfo->ii_BrokenHotChain));
+	return live;
+}
+
 double
 rencoder_heap_read(Relation heap, Relation index, IndexInfo *indexInfo, bool anyvisible,
 				   BlockNumber first, BlockNumber nblocks, IndexBuildCallback callback,
-				   void *state)
+				   void *state, uint64 *horizon)
 {
+	uint64		oldest;
 	TransactionId oldest_xmin;
 	PageTuples *tuples;
 	Columns		columns;
@@ -381,13 +422,15 @@ rencoder_heap_read(Relation heap, Relation index, IndexInfo *indexInfo, bool any
 	double		live;
 
 	if (!is_plain_heap(heap, indexInfo))
-		return table_index_build_range_scan(heap, index, indexInfo, false, anyvisible, false,
-											first, nblocks, callback, state, NULL);
+		return read_by_build_scan(heap, index, indexInfo, anyvisible, first, nblocks, callback,
+								  state, horizon);
 
+	oldest = rencoder_horizon_before(heap);
 	oldest_xmin = GetOldestNonRemovableTransactionId(heap);
 	tuples = palloc(sizeof(PageTuples));
 	tuples->with_dead = false;
 	tuples->live = 0;
+	tuples->dead_until = tuples->left_out_until = InvalidTransactionId;
 	heap_columns_open(&columns, heap, indexInfo);
 	heap_source_open(&source, heap, first, nblocks);
 	while ((buffer = heap_source_next(&source)) != InvalidBuffer)
@@ -401,11 +444,16 @@ rencoder_heap_read(Relation heap, Relation index, IndexInfo *indexInfo, bool any
 		rencoder_vacuum_delay_point();
 		take_heap_page(heap, buffer, oldest_xmin, anyvisible, tuples);
 		ReleaseBuffer(buffer);
-		give_heap_tuples(heap, index, indexInfo, &columns, block, tuples, callback, state);
+		give_heap_tuples(heap, index, &columns, block, tuples, callback, state);
 	}
 	heap_source_close(&source);
 	heap_columns_close(&columns);
 	live = tuples->live;
+
+	/* Both are horizons of the dead; the lesser is trusted sooner (INV-9). */
+	raise_horizon(horizon, Min(rencoder_horizon_behind(tuples->dead_until),
+							   rencoder_horizon(heap, oldest, false)));
+	raise_horizon(horizon, rencoder_horizon_behind(tuples->left_out_until));
 	pfree(tuples);
 	return live;
 }

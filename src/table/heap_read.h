@@ -32,9 +32,10 @@ rencoder_is_heap(Relation table)
  * and calls that for what is not a plain column of a heap table, and with a
  * snapshot (ii_Concurrent).  Like that, it gives each version with the line pointer of its
  * chain's root.  Where it does not call it, it also gives the recently dead
- * versions in HOT chains.  ii_BrokenHotChain is set if a recently
- * dead version, of a HOT chain or not, was left out because a value of it is in TOAST and
- * may be gone.  pg_stat_all_tables counts blocks read, but neither scans nor rows.
+ * versions in HOT chains, but for those that have a value in TOAST, which may be gone.
+ * pg_stat_all_tables counts blocks read, but neither scans nor rows.
+ *
+ * *horizon, unless it is NULL, rises to the trust horizon of what was read (INV-9).
  *
  * Sleeps as VACUUM's cost settings say.
  *
@@ -43,7 +44,7 @@ rencoder_is_heap(Relation table)
  */
 extern double rencoder_heap_read(Relation heap, Relation index, IndexInfo *indexInfo,
 								 bool anyvisible, BlockNumber first, BlockNumber nblocks,
-								 IndexBuildCallback callback, void *state);
+								 IndexBuildCallback callback, void *state, uint64 *horizon);
 
 /*
  * True if no row version on the blocks has a key of a column (0-based), made by "coder", that is

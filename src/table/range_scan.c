@@ -8,7 +8,6 @@
 #include "catalog/index.h"
 
 #include "store/group.h"
-#include "store/horizon.h"
 #include "table/heap_read.h"
 
 void
@@ -53,10 +52,9 @@ rencoder_range_scan(RencoderRangeScan *scan, uint64 first, int nslots, renc_mask
 					Size max_size, uint64 *horizon)
 {
 	BlockNumber nblocks = RelationGetNumberOfBlocks(scan->heap);
-	uint64		oldest = rencoder_horizon_before(scan->heap);
 
 	scan->first = first;
-	scan->indexInfo->ii_BrokenHotChain = false;
+	*horizon = 0;
 	rencoder_collect_reset(scan->collector);
 	memset(scan->rows, 0, sizeof(scan->rows));
 	for (int slot = 0; slot < nslots;)
@@ -73,13 +71,12 @@ rencoder_range_scan(RencoderRangeScan *scan, uint64 first, int nslots, renc_mask
 			(void) rencoder_heap_read(scan->heap, scan->index, scan->indexInfo, true,
 									  (BlockNumber) start_block,
 									  (BlockNumber) (end_block - start_block),
-									  rangescan_callback, scan);
+									  rangescan_callback, scan, horizon);
 		slot = Max(end, slot + 1);
 		if (max_size > 0 && rencoder_collect_size(scan->collector) > max_size)
 			return false;
 	}
 	rencoder_collect_close(scan->collector, nslots);
-	*horizon = rencoder_horizon(scan->heap, oldest, scan->indexInfo->ii_BrokenHotChain);
 	return true;
 }
 

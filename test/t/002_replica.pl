@@ -177,9 +177,9 @@ sub old_snapshot
 	like($session->query_safe("$by_index EXPLAIN (COSTS OFF) $query"),
 		qr/Bitmap Index Scan on o_v/, "$name: by the index indeed");
 	is( $session->query_safe(
-			"SELECT unsummarized = ranges FROM rencoder_candidates('o_v', 1::int8, 2::int8)"),
+			"SELECT unsummarized > 0 FROM rencoder_candidates('o_v', 1::int8, 2::int8)"),
 		't',
-		"$name: because it trusts no summary");
+		"$name: because it does not trust summaries that lack them");
 	is($session->query_safe("SELECT rencoder_index_check('o_v', true)"),
 		'', "$name: and the check takes that into account");
 	$session->query_safe('COMMIT');
