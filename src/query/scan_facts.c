@@ -157,12 +157,11 @@ make_facts(void *arg)
 		int			col = rencoder_fact_col(fact);
 		RencoderSample sample = rencoder_sample_interval(fact->lo, fact->hi, keys->generation,
 														 RENCODER_SAMPLE_SCAN);
-		XLogRecPtr	lsn = InvalidXLogRecPtr;
 		const RencoderCoder *coder;
 
 		if (!rencoder_coder_find(facts->query->coders, index, col, keys->generation, &coder) ||
 			!rencoder_heap_lacks(heap, index, col, coder, fact->first,
-								 rencoder_fact_covered(fact) ? 1 : nrange, keys, &lsn))
+								 rencoder_fact_covered(fact) ? 1 : nrange, keys))
 			continue;
 		if (rencoder_sample_rate > 0 && keys->boxes.n == 0)
 			rencoder_samples_store_as_hint(index, col, &sample, 1);
@@ -174,7 +173,7 @@ make_facts(void *arg)
 												   true);
 			rencoder_meta_unlock_maintainer(index);
 		}
-		rencoder_facts_put(index, facts->root, fact, lsn);
+		rencoder_facts_put(index, facts->root, fact);
 	}
 	table_close(heap, NoLock);
 }

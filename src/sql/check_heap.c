@@ -13,8 +13,8 @@
  * range of a value without a key must be "keyless".  Of a covered range, storage is the base run
  * that the group names, which is searched once for all keys of the pages; of another one it is the
  * matrix, or the range is "always".  Deltas and the list are only asked for keys that are not
- * there.  Nulls are keys of trees of their own, unless their range says that it has some without
- * places.
+ * there, or that a fact hides there (check_facts.c).  Nulls are keys of trees of their own, unless
+ * their range says that it has some without places.
  *
  * Nothing is locked out meanwhile.  A row that the snapshot sees was inserted, and its insertion
  * into the index complete, before the snapshot was taken.  Whatever was in storage, a run or the
@@ -77,6 +77,7 @@ typedef struct HeapCheck
 	RencoderCollector *collector;	/* gives its keys */
 	CollectedKeys *tree;		/* as in a run (run_format.h) */
 	RencoderGroupCopy *copy;
+	CheckedFacts facts;			/* chosen for the window */
 	MemoryContext context;		/* reset after each look */
 } HeapCheck;
 
@@ -306,29 +307,7 @@ check_late_heap_keys(WantedKeys *wanted, const RencoderRuns *runs, uint32 coder)
 		}
 	}
 	rencoder_pending_walk_end(&walk);
-	if (walk.fault != NULL)
-		return note_heap_fault(wanted, walk.blkno, walk.fault);
-	return true;
-}
-
-/* A key that was not found. */
-static void
-note_heap_key_not_found(WantedKeys *wanted)
-{
-	for (size_t i = 0; i < wanted->n; i++)
-	{
-		const WantedKey *k = &wanted->key[i];
-
-		if (k->found)
-			continue;
-		note_heap_fault(wanted, wanted->check->copy->entry->header + wanted->col,
-						psprintf("Row (%u,%u) has %s of column %d, which a query does not find.",
-								 wanted->check->first_page + k->page, k->row,
-								 wanted->nulls ? "a null" :
-								 psprintf("key 0x%016llx", (unsigned long long) k->key),
-								 wanted->col + 1));
-		return;
-	}
+	return walk.fault == NULL || note_heap_fault(wanted, walk.blkno, walk.fault);
 }
 
 /* The range of the group that a page of the window is in. */
@@ -347,6 +326,33 @@ is_heap_key_checked(const HeapCheck *check, int col, bool nulls, unsigned int sl
 
 	return rencoder_set_test(first->summarized, slot) && first->horizon[slot] <= check->xmin &&
 		!rencoder_set_test(nulls ? header->has_null : header->keyless, slot);
+}
+
+/* The fact that hides a key from storage, so that it must be found late, or NULL. */
+static const CheckedFact *
+find_fact_of_heap_key(const WantedKeys *wanted, const WantedKey *k)
+{
+	return rencoder_check_facts_find(&wanted->check->facts, wanted->tree,
+									 wanted->check->first_page + k->page, k->key);
+}
+
+/* The first key that was not found; there is one. */
+static void
+note_heap_key_not_found(WantedKeys *wanted)
+{
+	const WantedKey *k = wanted->key;
+	const CheckedFact *fact;
+
+	while (k->found)
+		k++;
+	fact = find_fact_of_heap_key(wanted, k);
+	note_heap_fault(wanted,
+					fact != NULL ? fact->blkno : wanted->check->copy->entry->header + wanted->col,
+					psprintf("Row (%u,%u) has %s of column %d, which %s.",
+							 wanted->check->first_page + k->page, k->row,
+							 wanted->nulls ? "a null" :
+							 psprintf("key 0x%016llx", (unsigned long long) k->key), wanted->col + 1,
+							 fact != NULL ? "a fact denies" : "a query does not find"));
 }
 
 /* Finds what the matrix has, or "always" says. */
@@ -368,7 +374,7 @@ check_heap_keys_in_matrix(WantedKeys *wanted)
 
 		CHECK_FOR_INTERRUPTS();
 		if (k->found || !renc_mask_test(filtered, slot) || k->key < header->min[slot] ||
-			k->key > header->max[slot])
+			k->key > header->max[slot] || find_fact_of_heap_key(wanted, k) != NULL)
 			continue;
 		if (rencoder_set_test(header->always, slot) ||
 			rencoder_filter_has_key(&slab, slot, k->key, &blkno, &fault))
@@ -397,7 +403,8 @@ check_heap_keys_in_base_run(WantedKeys *wanted, const RencoderRuns *runs, uint32
 		unsigned int slot = slot_of_heap_page(check, k->page);
 
 		k->asked = rencoder_set_test(first->covered, slot) &&
-			(wanted->nulls || (k->key >= header->min[slot] && k->key <= header->max[slot]));
+			(wanted->nulls || (k->key >= header->min[slot] && k->key <= header->max[slot])) &&
+			find_fact_of_heap_key(wanted, k) == NULL;
 	}
 	return check_heap_keys_in_run(wanted, base, coder);
 }
@@ -479,6 +486,7 @@ compare_heap_window(HeapCheck *check)
 		changes = runs.changes;
 		if (!rencoder_group_copy_read(check->index, &check->meta, check->group, check->copy))
 			break;
+		rencoder_check_facts_choose(&check->facts, check->copy, check->first_page, WINDOW_PAGES);
 		for (int tree = 0; tree < ntrees && wanted.detail == NULL; tree++)
 			check_heap_keys_of_tree(check, tree, &runs, &wanted);
 		rencoder_runs_copy(check->index, &runs, NULL);
@@ -577,6 +585,8 @@ rencoder_check_heap(Relation heap, Relation index)
 										  ALLOCSET_DEFAULT_SIZES);
 	check.coder_context = AllocSetContextCreate(CurrentMemoryContext, "rencoder coders",
 												ALLOCSET_DEFAULT_SIZES);
+
+	rencoder_check_facts_begin(&check.facts, index);
 
 	check_heap_rows(&check, heap, BuildIndexInfo(index), snapshot);
 	if (TransactionIdIsValid(GetTopTransactionIdIfAny()))

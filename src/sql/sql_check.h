@@ -6,6 +6,7 @@
 #define RENCODER_SQL_CHECK_H
 
 #include "key/coder.h"
+#include "store/fact_pages.h"
 #include "store/group_copy.h"
 #include "store/run_pages.h"
 
@@ -68,6 +69,40 @@ extern void rencoder_check_runs(CheckState *state);
  * maintainer.  Raises ERRCODE_INDEX_CORRUPTED.
  */
 extern void rencoder_check_run_of_group(CheckState *state);
+
+/* ---- Facts (check_facts.c) ---- */
+
+typedef struct CheckedFact
+{
+	RencoderFact fact;
+	BlockNumber blkno;			/* that it stands on */
+} CheckedFact;
+
+typedef struct CheckedFacts
+{
+	int			n;
+	CheckedFact *fact;
+	uint32		pages_per_range;
+
+	/* Chosen by rencoder_check_facts_choose(). */
+	const RencoderGroupCopy *copy;
+	int			nhere;
+	const CheckedFact **here;
+} CheckedFacts;
+
+/* Reads all.  Raises ERRCODE_INDEX_CORRUPTED if one cannot be of this index. */
+extern void rencoder_check_facts_begin(CheckedFacts *facts, Relation index);
+
+/* Chooses those that hold for some pages of the group, of which "copy" is and stays. */
+extern void rencoder_check_facts_choose(CheckedFacts *facts, const RencoderGroupCopy *copy,
+										BlockNumber first, uint32 npages);
+
+/*
+ * The chosen fact that hides a key of a page from storage, or NULL.  "tree": of a run; only those of
+ * keys have facts.
+ */
+extern const CheckedFact *rencoder_check_facts_find(const CheckedFacts *facts, int tree,
+													BlockNumber page, uint64 key);
 
 /* ---- Are all rows covered by the summaries of their ranges? (check_heap.c) ---- */
 

@@ -6,8 +6,6 @@
 
 #include "filter/renc_hash.h"
 
-#define PAGE_BUCKETS	(RENCODER_PAYLOAD_SIZE / (RENCODER_BUCKET_FACTS * sizeof(RencoderFact)))
-
 /* Of the index as well: a page of another one, in the wrong place, says nothing. */
 static uint32
 fact_check(Relation index, const RencoderFact *fact)
@@ -27,7 +25,7 @@ find_fact_bucket(Relation index, BlockNumber root, uint64 lo, uint64 hi, int loc
 							   RENCODER_PAGE_FACTS, lockmode, NULL);
 	return !BufferIsValid(*buf) ? NULL :
 		(RencoderFact *) RencoderPageGetPayload(BufferGetPage(*buf)) +
-		(hash >> 32) % PAGE_BUCKETS * RENCODER_BUCKET_FACTS;
+		(hash >> 32) % RENCODER_PAGE_BUCKETS * RENCODER_BUCKET_FACTS;
 }
 
 RencoderFact *
@@ -52,28 +50,35 @@ rencoder_facts_find(Relation index, BlockNumber root, uint64 lo, uint64 hi, int 
 	return found;
 }
 
-void
-rencoder_facts_put(Relation index, BlockNumber root, const RencoderFact *fact, XLogRecPtr lsn)
+int
+rencoder_facts_read_page(Relation index, BlockNumber blkno, RencoderFact *facts)
 {
-	Buffer		buf = rencoder_meta_lock(index, BUFFER_LOCK_SHARE);
-	RencoderFact *bucket;
+	Buffer		buf = rencoder_hints_lock(index, blkno, RENCODER_PAGE_FACTS, BUFFER_LOCK_SHARE, NULL);
+	const RencoderFact *fact;
+	int			n = 0;
 
-	/* Each record of an epoch changes the metapage. */
-	lsn = Max(lsn, PageGetLSN(BufferGetPage(buf)));
+	if (!BufferIsValid(buf))
+		return 0;
+	fact = (const RencoderFact *) RencoderPageGetPayload(BufferGetPage(buf));
+	for (int i = 0; i < RENCODER_PAGE_MAX_FACTS; i++)
+	{
+		if (fact[i].check == fact_check(index, &fact[i]))
+			facts[n++] = fact[i];
+	}
 	UnlockReleaseBuffer(buf);
-	bucket = find_fact_bucket(index, root, fact->lo, fact->hi, BUFFER_LOCK_EXCLUSIVE, &buf);
+	return n;
+}
+
+void
+rencoder_facts_put(Relation index, BlockNumber root, const RencoderFact *fact)
+{
+	Buffer		buf;
+	RencoderFact *bucket = find_fact_bucket(index, root, fact->lo, fact->hi, BUFFER_LOCK_EXCLUSIVE, &buf);
+
 	if (bucket == NULL)
 		return;
 	memmove(bucket + 1, bucket, (RENCODER_BUCKET_FACTS - 1) * sizeof(RencoderFact));
 	*bucket = *fact;
 	bucket->check = fact_check(index, fact);
-
-	/*
-	 * The LSN last: by the one before it is decided whether the page is to be
-	 * logged.
-	 */
-	MarkBufferDirtyHint(buf, true);
-	if (RelationNeedsWAL(index) && PageGetLSN(BufferGetPage(buf)) < lsn)
-		PageSetLSN(BufferGetPage(buf), lsn);
-	UnlockReleaseBuffer(buf);
+	rencoder_hints_changed(index, buf);
 }

@@ -19,8 +19,8 @@
  * query.  In a bucket the newest fact comes first, and the oldest falls out.  A torn or damaged fact
  * has a wrong check value, as has one of another index.
  *
- * A page of facts bears the LSN of all that its facts rely on, so it reaches the disk after the WAL
- * of that.  A crash, a standby or a backup may have older facts, which are as true as ever.
+ * A page of facts reaches the disk after the WAL of all that its facts rely on (hint_pages.h).  A
+ * crash, a standby or a backup may have older facts, which are as true as ever.
  */
 #ifndef RENCODER_FACT_PAGES_H
 #define RENCODER_FACT_PAGES_H
@@ -41,6 +41,10 @@ typedef struct RencoderFact
 
 StaticAssertDecl(sizeof(RencoderFact) == 32, "RencoderFact is on disk");
 
+#define RENCODER_PAGE_BUCKETS \
+	(RENCODER_PAYLOAD_SIZE / (RENCODER_BUCKET_FACTS * sizeof(RencoderFact)))
+#define RENCODER_PAGE_MAX_FACTS	((int) (RENCODER_PAGE_BUCKETS * RENCODER_BUCKET_FACTS))
+
 /*
  * The storage that named the pages: of a column (0-based), in an epoch of the group's directory
  * entry.  A run ("covered") names one page, a filter pages_per_range.  "box": lo and hi are the keys
@@ -48,6 +52,8 @@ StaticAssertDecl(sizeof(RencoderFact) == 32, "RencoderFact is on disk");
  */
 #define rencoder_fact_storage(epoch, col, box, covered) \
 	((uint64) (epoch) << 8 | (uint64) (col) << 2 | (uint64) (box) << 1 | (covered))
+#define rencoder_fact_epoch(fact)	((fact)->storage >> 8)
+#define rencoder_fact_is_box(fact)	(((fact)->storage & 2) != 0)
 #define rencoder_fact_col(fact)		((int) ((fact)->storage >> 2 & 0x3F))
 #define rencoder_fact_covered(fact) (((fact)->storage & 1) != 0)
 
@@ -58,12 +64,13 @@ StaticAssertDecl(sizeof(RencoderFact) == 32, "RencoderFact is on disk");
 extern RencoderFact *rencoder_facts_find(Relation index, BlockNumber root, uint64 lo, uint64 hi,
 										 int *n);
 
+/* All facts of a page, into "facts", with room for RENCODER_PAGE_MAX_FACTS; their number.  Likewise. */
+extern int	rencoder_facts_read_page(Relation index, BlockNumber blkno, RencoderFact *facts);
+
 /*
- * Puts a fact as a hint, which reaches the disk after the WAL up to "lsn" and that of the metapage.
- * Not on a standby.  Locks: metapage share, a page exclusive, one at a time, released.  WAL: as
- * MarkBufferDirtyHint().
+ * Puts a fact as a hint, when all that it relies on has been read.  Not on a standby.  Locks: a page
+ * exclusive, released.  WAL: rencoder_hints_changed().
  */
-extern void rencoder_facts_put(Relation index, BlockNumber root, const RencoderFact *fact,
-							   XLogRecPtr lsn);
+extern void rencoder_facts_put(Relation index, BlockNumber root, const RencoderFact *fact);
 
 #endif							/* RENCODER_FACT_PAGES_H */

@@ -4,6 +4,9 @@
  */
 #include "store/hint_pages.h"
 
+#include "access/xlog.h"
+#include "access/xlog_internal.h"
+
 Buffer
 rencoder_hints_pin(Relation index, BlockNumber blkno)
 {
@@ -37,4 +40,35 @@ rencoder_hints_lock(Relation index, BlockNumber blkno, uint16 page_id, int lockm
 		return buf;
 	UnlockReleaseBuffer(buf);
 	return InvalidBuffer;
+}
+
+/*
+ * The end of all WAL that there is.  If that is where a page of it begins, PostgreSQL tells the place
+ * behind a page header that is not there yet, up to which nobody can flush.
+ */
+static XLogRecPtr
+end_of_hint_wal(void)
+{
+	XLogRecPtr	lsn = GetXLogInsertRecPtr();
+	uint32		header = XLogSegmentOffset(lsn, wal_segment_size) < XLOG_BLCKSZ ?
+		SizeOfXLogLongPHD : SizeOfXLogShortPHD;
+
+	return lsn % XLOG_BLCKSZ == header ? lsn - header : lsn;
+}
+
+/*
+ * The LSN is that of before MarkBufferDirtyHint(), which goes by the page's present one and the last
+ * checkpoint to log the page or not: so it is set last, and a checkpoint that begins in between has
+ * a later one.
+ */
+void
+rencoder_hints_changed(Relation index, Buffer buf)
+{
+	Page		page = BufferGetPage(buf);
+	XLogRecPtr	lsn = RelationNeedsWAL(index) ? end_of_hint_wal() : InvalidXLogRecPtr;
+
+	MarkBufferDirtyHint(buf, true);
+	if (PageGetLSN(page) < lsn)
+		PageSetLSN(page, lsn);
+	UnlockReleaseBuffer(buf);
 }

@@ -3,10 +3,14 @@
  *		Pages of hints: query samples, counts of scans, facts.
  *
  * They are made all together, named by the metapage, and never move.  Scans change them as hints
- * (MarkBufferDirtyHint): not logged.  So a crash may lose or tear what stands there, a standby has
+ * (rencoder_hints_changed): not logged.  So a crash may lose or tear what stands there, a standby has
  * what was in the last full page image, and each thing bears a check value.  A page that is not what
  * it should be is none.  Wherever such a page is logged, it is logged whole: a delta would be
  * against bytes that the standby never got.
+ *
+ * A hint relies on what other pages said when it was made: a fact on the state of its range, a sample
+ * on a coder.  So the page bears the LSN of all WAL that there was, and is written after it: no hint
+ * outlives a record that it relies on (INV-16).
  */
 #ifndef RENCODER_HINT_PAGES_H
 #define RENCODER_HINT_PAGES_H
@@ -28,5 +32,12 @@ extern bool rencoder_hints_valid(Buffer buf, uint16 page_id);
  */
 extern Buffer rencoder_hints_lock(Relation index, BlockNumber blkno, uint16 page_id, int lockmode,
 								  bool *busy);
+
+/*
+ * The page, which is locked exclusively, has been changed as a hint: marks it dirty, raises its LSN,
+ * and unlocks it.  Not on a standby.  WAL: with data checksums or wal_log_hints, the page whole, once
+ * after each checkpoint.
+ */
+extern void rencoder_hints_changed(Relation index, Buffer buf);
 
 #endif							/* RENCODER_HINT_PAGES_H */

@@ -167,6 +167,5 @@ rencoder_samples_store_as_hint(Relation index, int col, const RencoderSample *sa
 	if (!BufferIsValid(buf))
 		return;
 	put_samples(BufferGetPage(buf), samples, n);
-	MarkBufferDirtyHint(buf, true);
-	UnlockReleaseBuffer(buf);
+	rencoder_hints_changed(index, buf);
 }

@@ -56,8 +56,7 @@ rencoder_stats_add(Relation index, BlockNumber blkno, const RencoderStats *stats
 	for (int i = 0; i < RENCODER_STATS_COUNTS; i++)
 		sum.count[i] += stats->count[i];
 	put_stats(BufferGetPage(buf), &sum);
-	MarkBufferDirtyHint(buf, true);
-	UnlockReleaseBuffer(buf);
+	rencoder_hints_changed(index, buf);
 	return true;
 }
 

@@ -464,7 +464,7 @@ rencoder_heap_read(Relation heap, Relation index, IndexInfo *indexInfo, bool any
  */
 bool
 rencoder_heap_lacks(Relation heap, Relation index, int col, const RencoderCoder *coder,
-					BlockNumber first, uint32 npages, const RencoderKeySet *keys, XLogRecPtr *lsn)
+					BlockNumber first, uint32 npages, const RencoderKeySet *keys)
 {
 	IndexInfo  *indexInfo = BuildIndexInfo(index);
 	RencoderKeyFunction function = rencoder_key_function(index, col);
@@ -481,7 +481,6 @@ rencoder_heap_lacks(Relation heap, Relation index, int col, const RencoderCoder 
 
 		CHECK_FOR_INTERRUPTS();
 		take_heap_page(heap, buffer, GetOldestNonRemovableTransactionId(heap), true, tuples);
-		*lsn = Max(*lsn, BufferGetLSNAtomic(buffer));
 		ReleaseBuffer(buffer);
 		for (int i = 0; i < tuples->ntuples && lacks; i++)
 		{

@@ -1,0 +1,108 @@
+/*
+ * check_facts.c
+ *		rencoder_index_check: are facts true (INV-16)?
+ *
+ * Facts are read once, at the beginning: a fact that is true stays so in its epoch.  One of the epoch
+ * that the group has hides keys of its pages from storage; so check_heap.c looks for these in deltas
+ * and the pending list alone.
+ */
+#include "sql/sql_check.h"
+
+#include "filter/renc_zorder.h"
+
+/* All valid facts; *n is their number. */
+static CheckedFact *
+read_checked_facts(Relation index, int *n)
+{
+	BlockNumber root = rencoder_space_find_root(index, RENCODER_PAGE_FACTS);
+	CheckedFact *facts = palloc(RENCODER_FACT_PAGES * RENCODER_PAGE_MAX_FACTS * sizeof(CheckedFact));
+	RencoderFact *page = palloc(RENCODER_PAGE_MAX_FACTS * sizeof(RencoderFact));
+
+	*n = 0;
+	for (BlockNumber i = 0; i < RENCODER_FACT_PAGES && root != RENCODER_NO_BLOCK; i++)
+	{
+		int			npage = rencoder_facts_read_page(index, root + i, page);
+
+		for (int j = 0; j < npage; j++)
+		{
+			facts[*n].fact = page[j];
+			facts[(*n)++].blkno = root + i;
+		}
+	}
+	pfree(page);
+	return facts;
+}
+
+void
+rencoder_check_facts_begin(CheckedFacts *facts, Relation index)
+{
+	int			natts = IndexRelationGetNumberOfKeyAttributes(index);
+	uint64		epoch;
+
+	facts->fact = read_checked_facts(index, &facts->n);
+	facts->here = palloc(Max(facts->n, 1) * sizeof(CheckedFact *));
+	facts->nhere = 0;
+	facts->pages_per_range = rencoder_meta_get(index)->pages_per_range;
+	epoch = rencoder_meta_epoch(index);
+	for (int i = 0; i < facts->n; i++)
+	{
+		const RencoderFact *fact = &facts->fact[i].fact;
+
+		/* Its time may come. */
+		if (rencoder_fact_epoch(fact) > epoch || rencoder_fact_col(fact) >= natts)
+			rencoder_page_corrupted(index, facts->fact[i].blkno,
+									"A fact is of a future epoch, or of a column that the index does not have.");
+	}
+}
+
+void
+rencoder_check_facts_choose(CheckedFacts *facts, const RencoderGroupCopy *copy, BlockNumber first,
+							uint32 npages)
+{
+	facts->copy = copy;
+	facts->nhere = 0;
+	for (int i = 0; i < facts->n; i++)
+	{
+		const RencoderFact *fact = &facts->fact[i].fact;
+		uint64		end = (uint64) fact->first +
+			(rencoder_fact_covered(fact) ? 1 : facts->pages_per_range);
+
+		if (rencoder_fact_epoch(fact) == copy->entry->epoch && end > first &&
+			fact->first < (uint64) first + npages)
+			facts->here[facts->nhere++] = &facts->fact[i];
+	}
+}
+
+/* Does a query of what the fact is of ask for the key? */
+static bool
+checked_fact_has_key(const RencoderFact *fact, uint64 key)
+{
+	uint32		x[3];
+	uint32		y[3];
+
+	if (!rencoder_fact_is_box(fact))
+		return key >= fact->lo && key <= fact->hi;
+	renc_zorder_split(fact->lo, &x[0], &y[0]);
+	renc_zorder_split(key, &x[1], &y[1]);
+	renc_zorder_split(fact->hi, &x[2], &y[2]);
+	return x[1] >= x[0] && x[1] <= x[2] && y[1] >= y[0] && y[1] <= y[2];
+}
+
+const CheckedFact *
+rencoder_check_facts_find(const CheckedFacts *facts, int tree, BlockNumber page, uint64 key)
+{
+	BlockNumber range = page / facts->pages_per_range;
+
+	for (int i = 0; i < facts->nhere; i++)
+	{
+		const RencoderFact *fact = &facts->here[i]->fact;
+		bool		covered = rencoder_set_test(facts->copy->header[0]->covered,
+												rencoder_slot_of_range(range));
+
+		if (rencoder_fact_col(fact) == tree && rencoder_fact_covered(fact) == covered &&
+			fact->first == (covered ? page : range * facts->pages_per_range) &&
+			checked_fact_has_key(fact, key))
+			return facts->here[i];
+	}
+	return NULL;
+}
