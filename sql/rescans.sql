@@ -141,3 +141,30 @@ SELECT * FROM compare_all();
 
 DROP TABLE r, o, act;
 DROP FUNCTION r_fill, act, join_rows, compare_joins, compare_all, make_index, reads_few_pages;
+
+-- What they copy takes memory when it is copied: a loop over many partitions has as many scans.
+CREATE TABLE many (k int8, filler text) PARTITION BY HASH (k);
+DO $$
+BEGIN
+	FOR i IN 0 .. 63 LOOP
+		EXECUTE format('CREATE TABLE many_%s PARTITION OF many
+			FOR VALUES WITH (MODULUS 64, REMAINDER %s)', i, i);
+	END LOOP;
+END $$;
+INSERT INTO many SELECT i, repeat('x', 100) FROM generate_series(1, 20000) i;
+CREATE INDEX many_k ON many USING rencoder (k);
+ANALYZE many;
+CREATE FUNCTION kilobytes(int8) RETURNS int8 LANGUAGE sql VOLATILE AS
+	$$ SELECT sum(total_bytes)::int8 / 1024 FROM pg_backend_memory_contexts $$;
+SET enable_seqscan = off;
+SET enable_partition_pruning = off;
+SET enable_bitmapscan = on;
+SELECT sum(n) AS rows, max(used) - min(used) < 64 * 128 AS takes_little
+FROM (SELECT kilobytes(a) AS used, (SELECT count(*) FROM many WHERE k = a + b) AS n
+	FROM generate_series(1, 3) a, generate_series(1, 2) b OFFSET 0) s;
+SET enable_bitmapscan = off;
+SET enable_indexscan = on;
+SELECT sum(n) AS rows, max(used) - min(used) < 64 * 128 AS takes_little
+FROM (SELECT kilobytes(a) AS used, (SELECT count(*) FROM many WHERE k = a + b) AS n
+	FROM generate_series(1, 3) a, generate_series(1, 2) b OFFSET 0) s;
+DROP TABLE many;

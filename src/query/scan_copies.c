@@ -9,7 +9,8 @@ rencoder_copies_init(RencoderCopies *copies)
 {
 	copies->runs.changes = 0;
 	copies->runs.list.n = 0;
-	copies->room = NULL;
+	copies->rescans = false;
+	copies->pages.nrooms = 0;
 	copies->metapage = InvalidBuffer;
 	rencoder_copies_drop(copies);
 }
@@ -17,28 +18,28 @@ rencoder_copies_init(RencoderCopies *copies)
 RencoderCopies *
 rencoder_copies_create(void)
 {
-	Size		size = MAXALIGN(sizeof(RencoderCopies));
-	RencoderCopies *copies = palloc(size + RENCODER_KEPT_PAGES * sizeof(PGAlignedBlock));
+	RencoderCopies *copies = palloc(sizeof(RencoderCopies));
 
 	rencoder_copies_init(copies);
-	copies->room = (PGAlignedBlock *) ((char *) copies + size);
+	copies->rescans = true;
+	copies->pages.context = CurrentMemoryContext;
 	return copies;
 }
 
 void
 rencoder_copies_drop(RencoderCopies *copies)
 {
-	copies->pages.page = NULL;
+	copies->pages.keeps = false;
 	copies->pages.n = 0;
 }
 
 void
 rencoder_copies_begin(RencoderCopies *copies, Relation index, int64 *npages)
 {
-	if (copies->pages.page != NULL)
+	if (copies->pages.keeps)
 		return;
 	rencoder_runs_copy_with_meta(index, &copies->runs, &copies->metadata, &copies->metapage, npages);
-	copies->pages.page = copies->room;
+	copies->pages.keeps = copies->rescans;
 }
 
 uint64

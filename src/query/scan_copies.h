@@ -21,8 +21,8 @@ typedef struct RencoderCopies
 
 	Buffer		metapage;		/* pinned while a scan goes on, or
 								 * InvalidBuffer */
-	PGAlignedBlock *room;		/* for pages that may be used again; NULL: a
-								 * single scan (private) */
+	bool		rescans;		/* of these; else of a single scan, which
+								 * keeps no page */
 } RencoderCopies;
 
 /* Of a single scan. */

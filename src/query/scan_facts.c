@@ -45,7 +45,7 @@ RencoderScanFacts *
 rencoder_scan_facts_begin(RencoderQuery *query, const RencoderCopies *copies, BlockNumber nblocks,
 						  Snapshot snapshot, bool counts)
 {
-	bool		remembers = counts && copies->room == NULL;
+	bool		remembers = counts && !copies->rescans;
 	bool		may_make = remembers && !RecoveryInProgress() && !IsInParallelMode();
 	RencoderScanFacts *facts;
 	int			nasked = 0;

@@ -31,10 +31,12 @@ rencoder_kept_read(RencoderKept *kept, Relation index, BlockNumber blkno, uint16
 	if (!BufferIsValid(buf))
 		return NULL;
 	copy = room;
-	if (kept != NULL && kept->page != NULL && kept->n < RENCODER_KEPT_PAGES)
+	if (kept != NULL && kept->keeps && kept->n < RENCODER_KEPT_PAGES)
 	{
+		if (kept->n == kept->nrooms)
+			kept->page[kept->nrooms++] = MemoryContextAlloc(kept->context, BLCKSZ);
 		kept->blkno[kept->n] = blkno;
-		copy = kept->page[kept->n++].data;
+		copy = kept->page[kept->n++];
 	}
 	memcpy(copy, BufferGetPage(buf), BLCKSZ);
 	UnlockReleaseBuffer(buf);

@@ -7,15 +7,18 @@
 
 #include "store/meta.h"
 
-/* As many are kept, half a megabyte. */
+/* As many are kept at most, half a megabyte. */
 #define RENCODER_KEPT_PAGES	64
 
 /* Copies. */
 typedef struct RencoderKept
 {
-	PGAlignedBlock *page;		/* room, or NULL: no page is kept */
+	bool		keeps;			/* else no page is kept */
 	int			n;
+	int			nrooms;			/* made so far, one for each page */
+	MemoryContext context;		/* of these */
 	BlockNumber blkno[RENCODER_KEPT_PAGES];
+	char	   *page[RENCODER_KEPT_PAGES];
 } RencoderKept;
 
 /* The copy of a page, or NULL. */
@@ -25,7 +28,7 @@ rencoder_kept_find(const RencoderKept *kept, BlockNumber blkno)
 	for (int i = 0; i < kept->n; i++)
 	{
 		if (kept->blkno[i] == blkno)
-			return kept->page[i].data;
+			return kept->page[i];
 	}
 	return NULL;
 }

@@ -434,7 +434,7 @@ read_walked_pending_page(RencoderPendingWalk *walk)
 
 	if (copy->room == NULL)
 		copy->room = palloc(BLCKSZ);
-	if (walk->kept != NULL && walk->kept->page != NULL)
+	if (walk->kept != NULL && walk->kept->keeps)
 		page = rencoder_kept_read(walk->kept, walk->index, walk->blkno, RENCODER_PAGE_PENDING,
 								  copy->room, &walk->npages, &walk->fault);
 	else
