@@ -1261,6 +1261,7 @@ COMMENT ON FUNCTION rencoder_estimate(regclass, name, anycompatible, anycompatib
 
 CREATE FUNCTION rencoder_index_stats(
 	index regclass,
+	wait boolean DEFAULT true,
 	OUT scans bigint,
 	OUT table_pages bigint,
 	OUT pages bigint,
@@ -1273,11 +1274,14 @@ CREATE FUNCTION rencoder_index_stats(
 	OUT false_pages bigint,
 	OUT saved_pages bigint,
 	OUT predicted_false_pages double precision,
-	OUT since timestamptz)
+	OUT since timestamptz,
+	OUT size bigint,
+	OUT runs integer,
+	OUT pending_pages bigint)
 RETURNS record
 AS 'MODULE_PATHNAME'
 LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
-COMMENT ON FUNCTION rencoder_index_stats(regclass) IS
+COMMENT ON FUNCTION rencoder_index_stats(regclass, boolean) IS
 	'what scans of an index have read and skipped (owner, readers of the table, pg_stat_scan_tables)';
 
 CREATE FUNCTION rencoder_index_stats_reset(index regclass)
@@ -1415,10 +1419,9 @@ COMMENT ON FUNCTION rencoder_advise(regnamespace) IS
 
 CREATE VIEW rencoder_stat_indexes AS
 SELECT i.relid, i.indexrelid, i.schemaname, i.relname, i.indexrelname,
-	pg_relation_size(i.indexrelid) AS size, s.scans, s.table_pages, s.pages, s.ranges, s.skipped,
-	s.index_pages, s.checked_scans, s.checked_pages, s.false_pages, s.predicted_false_pages,
-	s.since, m.runs, m.pending_pages
--- OFFSET 0: nothing is asked of an index that the functions would refuse.
+	s.size, s.scans, s.table_pages, s.pages, s.ranges, s.skipped, s.index_pages, s.checked_scans,
+	s.checked_pages, s.false_pages, s.predicted_false_pages, s.since, s.runs, s.pending_pages
+-- OFFSET 0: nothing is asked of an index that the function would refuse.
 FROM (SELECT t.oid AS relid, c.oid AS indexrelid, n.nspname AS schemaname, t.relname,
 		c.relname AS indexrelname
 	FROM pg_am AS a
@@ -1431,8 +1434,7 @@ FROM (SELECT t.oid AS relid, c.oid AS indexrelid, n.nspname AS schemaname, t.rel
 		AND (pg_has_role(c.relowner, 'USAGE') OR pg_has_role('pg_stat_scan_tables', 'USAGE')
 			OR has_table_privilege(t.oid, 'SELECT') AND NOT row_security_active(t.oid))
 	OFFSET 0) AS i,
-	LATERAL rencoder_index_stats(i.indexrelid::regclass) AS s,
-	LATERAL rencoder_metapage(i.indexrelid::regclass) AS m;
+	LATERAL rencoder_index_stats(i.indexrelid::regclass, false) AS s;
 GRANT SELECT ON rencoder_stat_indexes TO PUBLIC;
 COMMENT ON VIEW rencoder_stat_indexes IS
 	'each rencoder index that the reader may inspect: its size, and what scans have read and skipped';

@@ -16,21 +16,19 @@
 PG_FUNCTION_INFO_V1(rencoder_index_stats);
 PG_FUNCTION_INFO_V1(rencoder_index_stats_reset);
 
-/* Of rencoder_index_stats(): counts, what is predicted, and since when. */
-#define STATS_COLUMNS	(RENCODER_STATS_COUNTS + 2)
+/* Of rencoder_index_stats(): counts, what is predicted, since when, size, runs, pending pages. */
+#define STATS_COLUMNS	(RENCODER_STATS_COUNTS + 5)
 
 /* False pages that base runs expect of a query of the first column; false: there are none. */
 static bool
-predict_false_pages(Relation index, double *pages)
+predict_false_pages(const RencoderRuns *runs, double *pages)
 {
-	RencoderRuns runs;
 	bool		any = false;
 
 	*pages = 0;
-	rencoder_runs_copy(index, &runs, NULL);
-	for (uint32 i = 0; i < runs.list.n; i++)
+	for (uint32 i = 0; i < runs->list.n; i++)
 	{
-		const RencoderRunEntry *entry = &runs.list.entry[i];
+		const RencoderRunEntry *entry = &runs->list.entry[i];
 
 		if (entry->state != RENCODER_RUN_LIVE || entry->kind != RENCODER_RUN_BASE)
 			continue;
@@ -40,38 +38,59 @@ predict_false_pages(Relation index, double *pages)
 	return any;
 }
 
+static void
+get_index_stats(Relation index, Datum *values, bool *nulls)
+{
+	RencoderStats stats = {0};
+	RencoderRuns runs;
+	double		predicted;
+	bool		kept;
+	int			i;
+
+	rencoder_scan_stats_write(index);
+	kept = !RecoveryInProgress() && rencoder_stats_read(index, &stats);
+	rencoder_runs_copy(index, &runs, NULL);
+	for (i = 0; i < RENCODER_STATS_COUNTS; i++)
+	{
+		values[i] = Int64GetDatum(stats.count[i]);
+		nulls[i] = !kept;
+	}
+	nulls[i] = !predict_false_pages(&runs, &predicted);
+	values[i++] = Float8GetDatum(predicted);
+	nulls[i] = stats.since == 0;
+	values[i++] = TimestampTzGetDatum(stats.since);
+	values[i++] = Int64GetDatum((int64) RelationGetNumberOfBlocks(index) * BLCKSZ);
+	values[i++] = Int32GetDatum(runs.list.n);
+	values[i++] = Int64GetDatum((int64) rencoder_pending_pages(&runs.pending));
+	Assert(i == STATS_COLUMNS);
+}
+
 /*
- * rencoder_index_stats(index regclass) returns record
+ * rencoder_index_stats(index regclass, wait boolean) returns record
  *
  * Those of this session are added first.  A standby counts nothing, and what it has of the
  * primary's counts is as old as the last image of their page: null.  AccessShareLock on table and
- * index.
+ * index.  Without "wait" all is null if others have locked it, or the index has been dropped.
  */
 Datum
 rencoder_index_stats(PG_FUNCTION_ARGS)
 {
 	RencoderOpenIndex target;
-	RencoderStats stats = {0};
 	TupleDesc	tupdesc;
-	Datum		values[STATS_COLUMNS];
+	Datum		values[STATS_COLUMNS] = {0};
 	bool		nulls[STATS_COLUMNS] = {false};
-	double		predicted;
-	bool		kept;
 
 	if (get_call_result_type(fcinfo, NULL, &tupdesc) != TYPEFUNC_COMPOSITE)
 		elog(ERROR, "return type must be a row type");
-	rencoder_open_index(&target, PG_GETARG_OID(0), AccessShareLock, RENCODER_PRIVILEGE_INSPECT);
-	rencoder_scan_stats_write(target.index);
-	kept = !RecoveryInProgress() && rencoder_stats_read(target.index, &stats);
-	for (int i = 0; i < RENCODER_STATS_COUNTS; i++)
+	if (PG_GETARG_BOOL(1))
+		rencoder_open_index(&target, PG_GETARG_OID(0), AccessShareLock, RENCODER_PRIVILEGE_INSPECT);
+	else if (rencoder_open_index_now(&target, PG_GETARG_OID(0),
+									 RENCODER_PRIVILEGE_INSPECT) != RENCODER_TRY_OPENED)
 	{
-		values[i] = Int64GetDatum(stats.count[i]);
-		nulls[i] = !kept;
+		memset(nulls, true, sizeof(nulls));
+		PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(tupdesc), values, nulls)));
 	}
-	nulls[RENCODER_STATS_COUNTS] = !predict_false_pages(target.index, &predicted);
-	values[RENCODER_STATS_COUNTS] = Float8GetDatum(predicted);
-	nulls[RENCODER_STATS_COUNTS + 1] = stats.since == 0;
-	values[RENCODER_STATS_COUNTS + 1] = TimestampTzGetDatum(stats.since);
+	get_index_stats(target.index, values, nulls);
 	rencoder_open_index_close(&target);
 	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(tupdesc), values, nulls)));
 }

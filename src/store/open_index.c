@@ -238,6 +238,25 @@ rencoder_open_index_try(RencoderOpenIndex *target, Oid indexoid, LOCKMODE lockmo
 	return RENCODER_TRY_GONE;
 }
 
+RencoderTry
+rencoder_open_index_now(RencoderOpenIndex *target, Oid indexoid, RencoderPrivilege privilege)
+{
+	Oid			heapoid = IndexGetRelation(indexoid, true);
+	RencoderTry result;
+
+	if (!OidIsValid(heapoid))
+		return RENCODER_TRY_GONE;
+	check_opened_kind(indexoid);
+	(void) check_opened_privilege(indexoid, heapoid, GetUserId(), privilege);
+	result = rencoder_open_index_try(target, indexoid, AccessShareLock, true);
+	if (result != RENCODER_TRY_OPENED)
+		return result;
+	check_opened_kind(indexoid);
+	target->may_read = check_opened_privilege(indexoid, heapoid, target->save_userid, privilege);
+	check_opened_storage(target->index);
+	return RENCODER_TRY_OPENED;
+}
+
 void
 rencoder_open_index_close(RencoderOpenIndex *target)
 {

@@ -65,6 +65,10 @@ typedef enum RencoderTry
 extern RencoderTry rencoder_open_index_try(RencoderOpenIndex *target, Oid indexoid,
 										   LOCKMODE lockmode, bool any);
 
+/* As rencoder_open_index() with AccessShareLock, but waits for no lock. */
+extern RencoderTry rencoder_open_index_now(RencoderOpenIndex *target, Oid indexoid,
+										   RencoderPrivilege privilege);
+
 /*
  * Between opening and closing, for what must not run with the owner's rights,
  * such as functions of a type that the caller made; and back.  An error puts
