@@ -32,6 +32,7 @@
 #include "access/xact.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_database.h"
+#include "commands/dbcommands.h"
 #include "commands/defrem.h"
 #include "pgstat.h"
 #include "postmaster/bgworker.h"
@@ -155,6 +156,20 @@ add_all_indexes(void)
 	turn_ms = TURN_OF_ALL_MS;
 }
 
+/* Of the job at hand, for messages. */
+static char job_index_name[3 * NAMEDATALEN];
+
+/* As autovacuum names tables.  In a transaction. */
+static void
+name_job_index(Oid index)
+{
+	const char *name = get_rel_name(index);
+
+	snprintf(job_index_name, sizeof(job_index_name), "%s.%s.%s", get_database_name(MyDatabaseId),
+			 name == NULL ? "" : get_namespace_name(get_rel_namespace(index)),
+			 name == NULL ? psprintf("%u", index) : name);
+}
+
 /* A piece of the job, in a transaction of its own. */
 static RencoderJobResult
 do_job(RencoderJob *job)
@@ -165,6 +180,7 @@ do_job(RencoderJob *job)
 	SetCurrentStatementStartTimestamp();
 	StartTransactionCommand();
 	PushActiveSnapshot(GetTransactionSnapshot());
+	name_job_index(job->index);
 	switch (rencoder_open_index_try(&target, job->index, RowExclusiveLock, false))
 	{
 		case RENCODER_TRY_GONE:
@@ -284,7 +300,7 @@ try_job(RencoderJob *job, bool *failed)
 			result = JOB_CANCELLED;
 		else
 		{
-			errcontext("automatic summarization of index with OID %u", job->index);
+			errcontext("automatic summarization of index \"%s\"", job_index_name);
 			EmitErrorReport();
 			*failed = true;
 		}
@@ -295,7 +311,7 @@ try_job(RencoderJob *job, bool *failed)
 	PG_END_TRY();
 	if (result == JOB_CANCELLED)
 		ereport(LOG,
-				(errmsg("put off automatic summarization of index with OID %u", job->index),
+				(errmsg("put off automatic summarization of index \"%s\"", job_index_name),
 				 errdetail("It took more than %d ms, and others wait.", job->limit_ms)));
 	return result;
 }

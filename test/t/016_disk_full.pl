@@ -242,7 +242,7 @@ foreach my $who ('worker', 'session')
 {
 	my $line =
 	  $who eq 'worker'
-	  ? qr/ERROR:  could not.*?CONTEXT:[^\n]*automatic summarization of index with OID/s :
+	  ? qr/ERROR:  could not.*?CONTEXT:[^\n]*automatic summarization of index "\w+\.public\.d_v"/s :
 	  qr/LOG:  could not summarize block ranges of index "d_v": could not/;
 
 	if ($who eq 'session')

@@ -14,7 +14,7 @@ use Test::More;
 
 my $node = start_node();
 my $seed = seed();
-my $PUT_OFF = qr/LOG:  put off automatic summarization of index with OID/;
+my $PUT_OFF = qr/LOG:  put off automatic summarization of index "\w+\.public\.\w+"/;
 my $PARALLEL = "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'parallel worker'";
 my @databases = map { "d$_" } 1 .. 12;
 

@@ -17,7 +17,7 @@ my $gate = $node->background_psql('postgres');
 my $log  = -s $node->logfile;
 make_busy('alone', $gate);
 my $pid     = sql($WORKER_PID);
-my $PUT_OFF = qr/LOG:  put off automatic summarization of index with OID/;
+my $PUT_OFF = qr/LOG:  put off automatic summarization of index "\w+\.public\.\w+"/;
 
 # Another table grows: it is served, whatever the first one does.
 sql(q{CREATE TABLE other (v int8, filler text) WITH (fillfactor = 10);
