@@ -57,6 +57,15 @@ GRANT SELECT ON ma, ma_1, ma_2, ma_3, ma_3_1 TO ma_other;
 SET ROLE ma_other;
 SELECT index FROM rencoder_maintain('ma');
 RESET ROLE;
+-- Also of those of one owner only, and of what is no table.
+ALTER TABLE ma_2 OWNER TO ma_other;
+SET ROLE ma_other;
+SELECT index FROM rencoder_maintain('ma');
+SELECT index FROM rencoder_maintain('ma_2_filter');
+SELECT index FROM rencoder_maintain('ma_v');
+SELECT index FROM rencoder_maintain('rencoder_stat_indexes');
+RESET ROLE;
+ALTER TABLE ma_2 OWNER TO CURRENT_USER;
 REVOKE ALL ON ma, ma_1, ma_2, ma_3, ma_3_1 FROM ma_other;
 DROP ROLE ma_other;
 DROP TABLE ma;

@@ -1439,6 +1439,13 @@ GRANT SELECT ON rencoder_stat_indexes TO PUBLIC;
 COMMENT ON VIEW rencoder_stat_indexes IS
 	'each rencoder index that the reader may inspect: its size, and what scans have read and skipped';
 
+CREATE FUNCTION rencoder_maintainable(relation regclass, is_index boolean)
+RETURNS boolean
+AS 'MODULE_PATHNAME'
+LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
+COMMENT ON FUNCTION rencoder_maintainable(regclass, boolean) IS
+	'is it a table, or an index that the caller owns? If not, rencoder_maintain() skips it, and this warns';
+
 -- Each step looks at what the one before has left.
 CREATE FUNCTION rencoder_maintain(
 	"table" regclass,
@@ -1452,7 +1459,7 @@ LANGUAGE sql VOLATILE PARALLEL UNSAFE ROWS 10
 BEGIN ATOMIC
 	-- pg_partition_tree() would wait for locks of tables that are not the caller's.
 	WITH RECURSIVE t (relid) AS (
-		SELECT "table"::oid
+		SELECT "table"::oid WHERE rencoder_maintainable("table", false)
 		UNION ALL
 		SELECT h.inhrelid FROM t JOIN pg_inherits AS h ON h.inhparent = t.relid
 			JOIN pg_class AS k ON k.oid = h.inhrelid AND k.relispartition
@@ -1465,8 +1472,8 @@ BEGIN ATOMIC
 			JOIN pg_am AS a ON a.oid = c.relam AND a.amname = 'rencoder',
 			LATERAL (SELECT coalesce((SELECT o.option_value FROM pg_options_to_table(c.reloptions)
 				AS o WHERE o.option_name = 'storage'), 'auto') AS storage) AS rencoder_option
-			WHERE pg_has_role(c.relowner, 'USAGE') AND NOT pg_is_other_temp_schema(c.relnamespace)
-			ORDER BY c.relname, c.oid) AS i,
+			WHERE NOT pg_is_other_temp_schema(c.relnamespace)
+			ORDER BY c.relname, c.oid OFFSET 0) AS i,
 		LATERAL (SELECT rencoder_summarize_new_values(i.index) AS done OFFSET 0) AS s,
 		LATERAL (SELECT count(DISTINCT u.run) FILTER (WHERE u.kind = 'base') AS runs,
 				coalesce(sum(u.pages) FILTER (WHERE u.kind = 'delta'), 0) AS late, sum(u.pages) AS pages,
@@ -1478,7 +1485,8 @@ BEGIN ATOMIC
 					OR (n.late + n.pending > 1 AND (n.late + n.pending) * 10 > n.pages))
 				THEN rencoder_compact(i.index) ELSE 0 END AS done OFFSET 0) AS c,
 		LATERAL (SELECT CASE WHEN c.done = 0 THEN rencoder_retune(i.index) ELSE 0 END AS done
-			OFFSET 0) AS r;
+			OFFSET 0) AS r
+	WHERE rencoder_maintainable(i.index, true);
 END;
 COMMENT ON FUNCTION rencoder_maintain(regclass) IS
 	'summarizes, compacts or retunes the indexes of a table and of its partitions where that helps, and says what it did (indexes that the caller owns)';

@@ -9,7 +9,11 @@
 #include "maintain/retune.h"
 #include "maintain/summarize.h"
 
+#include "catalog/index.h"
+#include "catalog/pg_class.h"
 #include "fmgr.h"
+#include "miscadmin.h"
+#include "utils/lsyscache.h"
 
 #include "base/options.h"
 #include "plan/sample_record.h"
@@ -23,6 +27,7 @@ PG_FUNCTION_INFO_V1(rencoder_desummarize_range);
 PG_FUNCTION_INFO_V1(rencoder_sql_note_tail);
 PG_FUNCTION_INFO_V1(rencoder_sql_retune);
 PG_FUNCTION_INFO_V1(rencoder_sql_compact);
+PG_FUNCTION_INFO_V1(rencoder_maintainable);
 
 static BlockNumber
 maintain_heap_block_arg(int64 heap_blkno)
@@ -189,4 +194,38 @@ rencoder_sql_compact(PG_FUNCTION_ARGS)
 		n = rencoder_compact(target.index, target.heap);
 	rencoder_open_index_close(&target);
 	PG_RETURN_INT32((int32) n);
+}
+
+/*
+ * rencoder_maintainable(relation regclass, is_index boolean) returns boolean
+ *
+ * Is it a table, or an index of the caller's, that rencoder_maintain() does not skip?  Warns as VACUUM
+ * does if not, but for a relation that has been dropped.
+ */
+Datum
+rencoder_maintainable(PG_FUNCTION_ARGS)
+{
+	Oid			relid = PG_GETARG_OID(0);
+	char	   *name = get_rel_name(relid);
+	char		relkind = get_rel_relkind(relid);
+	bool		is_index = relkind == RELKIND_INDEX || relkind == RELKIND_PARTITIONED_INDEX;
+
+	if (name == NULL)
+		PG_RETURN_BOOL(false);
+	if (PG_GETARG_BOOL(1))
+	{
+		if (rencoder_class_ownercheck(relid, GetUserId()))
+			PG_RETURN_BOOL(true);
+		ereport(WARNING,
+				(errmsg("skipping index \"%s\" --- only its owner can maintain it", name)));
+		PG_RETURN_BOOL(false);
+	}
+	if (relkind == RELKIND_RELATION || relkind == RELKIND_PARTITIONED_TABLE ||
+		relkind == RELKIND_MATVIEW)
+		PG_RETURN_BOOL(true);
+	ereport(WARNING,
+			(errmsg("skipping \"%s\" --- it is not a table", name),
+			 is_index ? errhint("Name the table of the index, \"%s\".",
+								get_rel_name(IndexGetRelation(relid, false))) : 0));
+	PG_RETURN_BOOL(false);
 }
