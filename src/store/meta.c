@@ -41,6 +41,7 @@ rencoder_meta_create(Relation index, ForkNumber fork, uint32 pages_per_range,
 	meta->bits_per_key = bits_per_key;
 	meta->natts = IndexRelationGetNumberOfKeyAttributes(index);
 	meta->epoch = 1;
+	meta->pending.magic = RENCODER_MAGIC;
 	MarkBufferDirty(buf);
 	END_CRIT_SECTION();
 	UnlockReleaseBuffer(buf);
@@ -65,6 +66,9 @@ rencoder_meta_lock(Relation index, int lockmode)
 				 errdetail("This version of rencoder reads format version %d with hash %d.",
 						   RENCODER_VERSION, RENC_HASH_ID_XXH3),
 				 errhint("REINDEX INDEX rebuilds the index in the present format.")));
+	if (meta->pending.magic != RENCODER_MAGIC)
+		rencoder_page_corrupted(index, RENCODER_META_BLKNO,
+								"The metapage has lost what it says of runs and the pending list.");
 	if (meta->rows_per_window != RENCODER_ROWS ||
 		meta->group_ranges != RENC_GROUP_RANGES ||
 		meta->slice_ranges != RENC_SLICE_RANGES ||

@@ -24,7 +24,7 @@
 #include "store/wal.h"
 
 #define RENCODER_MAGIC		0x5245434F	/* "RECO" */
-#define RENCODER_VERSION	13
+#define RENCODER_VERSION	14
 
 /* Rows in a window, which are bytes of a band: 510 at BLCKSZ 8192. */
 #define RENCODER_ROWS		RENCODER_BAND_SIZE
@@ -54,7 +54,8 @@ typedef struct RencoderPendingList
 	BlockNumber first;			/* oldest page, or RENCODER_NO_BLOCK */
 	BlockNumber last;			/* the tail, likewise */
 	BlockNumber spare;			/* pages to be used again, a chain */
-	uint32		unused;			/* zero */
+	uint32		magic;			/* RENCODER_MAGIC; zeros here would say that
+								 * there are no entries, nor runs */
 	uint64		first_number;
 	uint64		last_number;
 }			RencoderPendingList;

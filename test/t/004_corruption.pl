@@ -171,6 +171,8 @@ my %damage = (
 	# Metapage.
 	magic      => [ 'v', sub { poke($_[0], 0, 0, pack('V', 1)) }, qr/magic/ ],
 	rows       => [ 'v', sub { poke($_[0], 0, 12, pack('V', 511)) }, qr/geometry/ ],
+	half_meta  => [ 'v', sub { poke($_[0], 0, 4096 - $PAYLOAD, "\0" x (4096 - 8)) },
+		qr/The metapage has lost what it says of runs and the pending list\./ ],
 	bits       => [ 'v', sub { poke($_[0], 0, 28, pack('V', 99)) },
 		qr/option of the metapage is out of range/ ],
 	free_root  => [ 'v', sub { poke($_[0], 0, 48, pack('V', 1 << 30)) },
