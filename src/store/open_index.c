@@ -244,7 +244,7 @@ rencoder_open_index_now(RencoderOpenIndex *target, Oid indexoid, RencoderPrivile
 	Oid			heapoid = IndexGetRelation(indexoid, true);
 	RencoderTry result;
 
-	if (!OidIsValid(heapoid))
+	if (get_rel_name(indexoid) == NULL)
 		return RENCODER_TRY_GONE;
 	check_opened_kind(indexoid);
 	(void) check_opened_privilege(indexoid, heapoid, GetUserId(), privilege);
