@@ -41,6 +41,21 @@
 /* Rows of an undivided page that are to be neighbours. */
 #define TOGETHER		8
 
+/*
+ * A leaf whose keys fill pages names parts if so many rows of a part follow each other, on average:
+ * then parts cost 2 to 4 bits a row more than pages, else 4 to 8 (measured).
+ */
+#define ROWS_IN_TURN	1.5
+
+/* A key of more pages than these has few rows to check beside its own. */
+#define PAGES_OF_KEY	4
+
+/*
+ * The part of the false pages wanted that such a leaf may have of false parts: with 35 rows a page,
+ * one query in twelve then reads a page more.
+ */
+#define WANTED_IN_ORDER	0.75
+
 /* Slots for the pages of the first block of a leaf. */
 #define SEEN_PAGES		2048
 
@@ -230,22 +245,41 @@ set_encoder_names(renc_run_encoder *e, bool by_page)
 /*
  * Do neighbours in the order of keys fill pages, so that to check these as a whole is to check no
  * more rows for one that matches than a part has?  Then entries of a leaf name pages, else places.
+ * They name places, too, if rows are in the order of keys within a page, since an entry then
+ * stands for several, and keys have so few rows that most rows of a page would be checked in vain.
  * Of whole keys always places, so that runs of these can be made one without loss.
  */
 static void
 choose_encoder_names(renc_run_encoder *e)
 {
 	uint32_t	n = e->n - e->done < e->block ? e->n - e->done : e->block;
+	const renc_run_pair *pair = e->pair + e->done;
 	uint64_t	rows = 0;
+	uint32_t	keys = 0;
+	uint32_t	turns = 0;		/* from one place to another */
+	uint32_t	pages;
+	bool		by_place;
 
 	if (e->build.options.target == RENC_RUN_EXACT)
 		return;
 	set_encoder_names(e, false);
-	for (uint32_t i = e->done; i < e->done + n; i++)
-		rows += e->pair[i].rows;
-	e->together = (uint64_t) encoder_pages_of_pairs(e, e->pair + e->done, n) *
-		(e->parts > 1 ? e->parts : TOGETHER) <= rows;
-	set_encoder_names(e, e->together && e->parts > 1);
+	pages = encoder_pages_of_pairs(e, pair, n);
+	for (uint32_t i = 0; i < n; i++)
+	{
+		rows += pair[i].rows;
+		keys += i == 0 || pair[i].key != pair[i - 1].key;
+		turns += i == 0 || pair[i].page != pair[i - 1].page;
+	}
+	e->together = (uint64_t) pages * (e->parts > 1 ? e->parts : TOGETHER) <= rows;
+	by_place = keys * PAGES_OF_KEY > pages && turns * ROWS_IN_TURN <= rows;
+	set_encoder_names(e, e->together && e->parts > 1 && !by_place);
+}
+
+/* Do entries name places that are in the order of the keys? */
+static bool
+encodes_places_in_order(const renc_run_encoder *e)
+{
+	return e->together && e->parts > 1 && !e->build.by_page;
 }
 
 /*
@@ -265,13 +299,33 @@ begin_encoder_leaf(renc_run_encoder *e)
 	e->planner.npages = e->build.npages;
 	e->wanted = e->together && e->build.options.wanted_together > 0 ?
 		e->build.options.wanted_together : e->build.options.wanted;
+	if (encodes_places_in_order(e))
+		e->wanted *= WANTED_IN_ORDER;
 	e->aim = AIM * e->wanted;
 	renc_run_plan_page_span(pair, n < e->block ? n : e->block, &first, &npages);
 	e->build.page_spans = npages < e->build.npages / 8;
 	e->planner.page_spans = e->build.page_spans;
-	e->planner.repeats = e->build.page_spans || e->build.by_page;
+	e->planner.repeats = e->build.page_spans || e->together;
 	if (!e->planner.repeats)
 		e->ratio = 1;
+}
+
+/*
+ * A piece with its false pages as they count.  If places are in the order of the keys, a value between
+ * two keys may read the places of both.  A false place is then next to a true one, so that few are
+ * in a page of their own, which counts "in_pages".
+ */
+static renc_run_piece
+count_encoder_piece(const renc_run_encoder *e, const renc_run_piece *piece, bool in_pages)
+{
+	renc_run_piece counted = *piece;
+
+	if (!encodes_places_in_order(e))
+		return counted;
+	counted.absent /= 2;
+	if (in_pages)
+		counted.own /= e->parts;
+	return counted;
 }
 
 /* What a price would make of the first pairs. */
@@ -288,7 +342,11 @@ try_encoder_price(renc_run_encoder *e, double price)
 		uint32_t	npieces = renc_run_plan(&e->planner, e->pair + i, n, piece);
 
 		for (uint32_t j = 0, at = i; j < npieces; at += piece[j++].n)
-			renc_run_plan_add_expected(&sum, &piece[j], e->pair + at, piece[j].n);
+		{
+			renc_run_piece counted = count_encoder_piece(e, &piece[j], false);
+
+			renc_run_plan_add_expected(&sum, &counted, e->pair + at, counted.n);
+		}
 	}
 	return sum;
 }
@@ -377,6 +435,7 @@ encode_piece(renc_run_encoder *e, const renc_run_pair *pair, const renc_run_piec
 {
 	uint32_t	n = more ? encoder_whole_cells(pair, piece->n, piece->width) : piece->n;
 	uint32_t	least = (uint32_t) (e->block / 10 * e->ratio);
+	renc_run_piece counted;
 	uint32_t	fit;
 
 	while (!renc_run_build_block(&e->build, pair, n, piece->width, &fit))
@@ -395,10 +454,12 @@ encode_piece(renc_run_encoder *e, const renc_run_pair *pair, const renc_run_piec
 	}
 	if (e->build.options.samples != NULL)
 		ask_encoder_samples(e, pair, n, piece->width, more || n < piece->n);
-	renc_run_plan_add_expected(&e->all, piece, pair, n);
+	counted = count_encoder_piece(e, piece, true);
+	renc_run_plan_add_expected(&e->all, &counted, pair, n);
 
 	renc_run_plan_fade_expected(&e->recent, KEPT);
-	renc_run_plan_add_expected(&e->recent, piece, pair, n);
+	counted = count_encoder_piece(e, piece, false);
+	renc_run_plan_add_expected(&e->recent, &counted, pair, n);
 
 	if (e->build.options.target == RENC_RUN_FALSE_PAGES)
 		correct_for_false_pages(e, piece->keys * n / piece->n);

@@ -99,6 +99,7 @@ typedef enum layout
 {
 	SCATTERED,					/* keys of several scales */
 	WITH_PAGES,					/* in the order of keys */
+	WITH_PARTS,					/* the same within each page */
 	IN_STRETCHES				/* so for a while, then not */
 }			layout;
 
@@ -121,12 +122,12 @@ golden_run(renc_run_target target, double wanted, size_t payload, uint32_t parts
 	for (uint64_t i = 0; i < N; i++)
 	{
 		uint64_t	r = i * UINT64_C(0x9e3779b97f4a7c15);
-		bool		with_pages = how == WITH_PAGES || (how == IN_STRETCHES && i / 3000 % 2 == 0);
+		bool		with_pages = how == WITH_PAGES || how == WITH_PARTS || (how == IN_STRETCHES && i / 3000 % 2 == 0);
 
 		r ^= r >> 29;
-		pair[i].key = how != SCATTERED ? i * 1000 + r % 3000 : r >> (r % 5 * 9);
+		pair[i].key = how != SCATTERED ? i * 1000 + r % (how == WITH_PARTS ? 1000 : 3000) : r >> (r % 5 * 9);
 		pair[i].page = (100 + (uint32_t) (with_pages ? i / 8 : r / 7 % 5000)) * parts +
-			(uint32_t) (r / 11 % parts);
+			(uint32_t) (how == WITH_PARTS ? i % 8 * parts / 8 : r / 11 % parts);
 		pair[i].rows = 1;
 	}
 	n = sort_pairs(pair, N);
@@ -164,6 +165,8 @@ main(int argc, char **argv)
 		   golden_run(RENC_RUN_EXACT, 0, 8160, 3, SCATTERED), UINT64_C(0x06f7acf43c594aea));
 	golden("parts",
 		   golden_run(RENC_RUN_FALSE_PAGES, 1, 400, 3, IN_STRETCHES), UINT64_C(0x529996e7e735861f));
+	golden("parts in the order of the table",
+		   golden_run(RENC_RUN_FALSE_PAGES, 1, 8160, 2, WITH_PARTS), UINT64_C(0x7d2bcdc87d5e2c14));
 	golden("many parts, 10 bits",
 		   golden_run(RENC_RUN_BITS, 10, 1000, 8, IN_STRETCHES), UINT64_C(0xc664473af99ea785));
 	return tap_finish();

@@ -1,7 +1,7 @@
 /*
  * test_run_places.c
  *		Runs of many rows that name parts of pages: all is found, of whole keys no more, and leaves
- *		name pages where rows with neighbouring keys fill them.  What is refused.
+ *		name pages where rows with neighbouring keys fill them, but not part by part.  What is refused.
  *
  *	test_run_places [SEED]
  */
@@ -32,12 +32,15 @@ static uint32_t query;
 static uint32_t *named;			/* places and pages that it found */
 static uint32_t nnamed;
 
+/* Rows that lie between one and the next in a page whose rows are not in order. */
+#define APART		146
+
 /*
  * Rows in the order of keys for a while, in pages of PER_PAGE rows, then anywhere, and so on;
- * "stretch" 0: in order.
+ * "stretch" 0: in order.  "mixed": what is in order is so by pages only.
  */
 static void
-make_pairs(size_t stretch, uint32_t rows)
+make_pairs(size_t stretch, uint32_t rows, bool mixed)
 {
 	uint32_t	of_part = (PER_PAGE + parts - 1) / parts;
 	uint64_t	key = rnd_short();
@@ -47,6 +50,8 @@ make_pairs(size_t stretch, uint32_t rows)
 		bool		scattered = stretch > 0 && i / stretch % 2;
 		size_t		row = scattered ? rnd_below(PAGES * PER_PAGE) : i;
 
+		if (mixed && !scattered)
+			row = i / PER_PAGE * PER_PAGE + i % PER_PAGE * APART % PER_PAGE;
 		key += 1 + rnd_below(1000);
 		pair[i].key = key;
 		pair[i].page = (FIRST_PAGE + (uint32_t) (row / PER_PAGE)) * parts +
@@ -152,14 +157,14 @@ draw_interval(void)
 
 /* All targets, over rows in stretches. */
 static void
-test_stretches(size_t stretch, uint32_t rows)
+test_stretches(size_t stretch, uint32_t rows, bool mixed)
 {
 	static const size_t payloads[] = {400, 1000, 8160};
 	uint32_t	places = 0;
 	uint32_t	pages = 0;
 	int			wrong = 0;
 
-	make_pairs(stretch, rows);
+	make_pairs(stretch, rows, mixed);
 	for (int target = 0; target < 6; target++)
 	{
 		renc_run_options options = random_run_options(payloads[target % 3], 0, 0);
@@ -182,15 +187,18 @@ test_stretches(size_t stretch, uint32_t rows)
 			wrong += count_wrong(&interval, options.target == RENC_RUN_EXACT);
 		}
 	}
-	tap_ok(wrong == 0, "%u parts, stretches of %zu, %u rows a pair: %d places wrong", parts,
-		   stretch, rows, wrong);
-	tap_ok(pages > 0 && (stretch > 0 ? places > 10 : places < 6), "%u leaves name places, %u pages",
-		   places, pages);
+	tap_ok(wrong == 0, "%u parts, stretches of %zu, %s, %u rows a pair: %d places wrong", parts,
+		   stretch, mixed ? "mixed" : "in order", rows, wrong);
+	tap_ok((mixed ? pages > 0 : pages == 0) && (mixed && stretch == 0 ? places < 6 : places > 0),
+		   "%u leaves name places, %u pages", places, pages);
 }
 
-/* Where the keys go with the rows, parts cost next to nothing, and elsewhere bits for the part. */
+/*
+ * Where the keys go with the rows by pages only, parts cost next to nothing; where they go with them,
+ * some 3 bits a row; and elsewhere bits for the part.
+ */
 static void
-test_size(size_t stretch, uint32_t divided, double most)
+test_size(size_t stretch, bool mixed, uint32_t divided, double most)
 {
 	double		bits[2];
 
@@ -201,15 +209,62 @@ test_size(size_t stretch, uint32_t divided, double most)
 
 		rnd_seed(7);
 		parts = i == 0 ? 1 : divided;
-		make_pairs(stretch, 1);
+		make_pairs(stretch, 1, mixed);
 		if (!build(&options))
 			return;
 		for (uint32_t j = 0; j < t.n; j++)
 			used += t.page[j][0] == 0 ? t.page[j][4] + 256 * t.page[j][5] : 0;
 		bits[i] = 8 * used / ROWS;
 	}
-	tap_ok(bits[1] <= bits[0] + most, "stretches of %zu: %.2f bits a row, %.2f with %u parts", stretch,
-		   bits[0], bits[1], divided);
+	tap_ok(bits[1] <= bits[0] + most, "stretches of %zu, %s: %.2f bits a row, %.2f with %u parts",
+		   stretch, mixed ? "mixed" : "in order", bits[0], bits[1], divided);
+}
+
+/*
+ * Keys of "lines" rows each in order, which fill pages of 35 rows: a query for a key reads its own
+ * page and its own parts, and few others.
+ */
+static void
+test_lines(uint32_t lines, double most_pages, double most_rows)
+{
+	renc_run_options options = {.payload = 8160,.target = RENC_RUN_FALSE_PAGES,.wanted = 0.5,.wanted_together = 1};
+	double		pages[2] = {0, 0};	/* that are found, and there */
+	double		rows = 0;		/* of the places that are found */
+
+	parts = 9;
+	for (uint32_t row = 0; row < ROWS; row++)
+	{
+		pair[row].key = row / lines;
+		pair[row].page = (FIRST_PAGE + row / 35) * parts + row % 35 / 4;
+		pair[row].rows = 1;
+	}
+	npairs = sort_pairs(pair, ROWS);
+	run_pages = ROWS / 35 + 1;
+	if (!build(&options))
+		return;
+	for (uint32_t key = 0; key < ROWS / lines; key += 7)
+	{
+		renc_interval interval = {key, key};
+		renc_interval_set set = {&interval, 1};
+		static renc_run_search s;
+		uint32_t	last = UINT32_MAX;
+
+		pages[1] += (key * lines + lines - 1) / 35 - key * lines / 35 + 1;
+		renc_run_search_begin(&s, &t.run, test_run_read, &t, &set);
+		while (renc_run_search_next(&s))
+			for (uint32_t i = 0; i < s.n; i++)
+			{
+				pages[0] += s.page[i] != last;
+				rows += s.part[i] == RENC_WHOLE_PAGE ? 35 : s.part[i] == 8 ? 3 : 4;
+				last = s.page[i];
+			}
+	}
+	run_pages = PAGES;
+	rows /= (ROWS / lines + 6) / 7 * lines;
+	tap_ok(pages[0] <= most_pages * pages[1] && rows <= most_rows,
+		   "keys of %u rows in order: %.2f pages for one, %.2f rows for one", lines, pages[0] / pages[1],
+		   rows);
+	tap_ok(t.false_pages <= 0.2, "%.2f false pages expected", t.false_pages);
 }
 
 /*
@@ -330,7 +385,7 @@ test_damage(void)
 	renc_run	run;
 
 	parts = 9;
-	make_pairs(0, 1);
+	make_pairs(0, 1, true);
 	if (!build(&options) || !tap_ok(t.page[0][1] & 0x10, "a leaf that names pages"))
 		return;
 	run = t.run;
@@ -341,7 +396,7 @@ test_damage(void)
 	run.parts = 9;
 	run.npages = UINT32_MAX / 9 + 1;
 	expect_wrong(&run, "the run has too many places");
-	make_pairs(1, 1);
+	make_pairs(1, 1, false);
 	if (!build(&options) || !tap_ok(!(t.page[0][1] & 0x10), "a leaf that names places"))
 		return;
 	t.page[0][1] |= 0x20;
@@ -363,13 +418,23 @@ main(int argc, char **argv)
 	for (int i = 0; i < 4; i++)
 	{
 		parts = divisions[i];
-		test_stretches(0, parts == 291 ? 5 : 1);
-		test_stretches(700, parts == 291 ? 5 : 1);
-		test_stretches(9000, parts == 2 ? 1 : 6);
+		test_stretches(0, 1, false);
+		test_stretches(700, parts == 2 ? 1 : 6, false);
+		if (parts < 291)
+		{
+			test_stretches(0, 1, true);
+			test_stretches(700, 1, true);
+			test_stretches(9000, 1, true);
+		}
 	}
-	test_size(0, 9, 0.1);
-	test_size(0, 73, 0.1);
-	test_size(1, 9, 4);
+	test_size(0, true, 9, 0.1);
+	test_size(0, true, 73, 0.1);
+	test_size(0, false, 9, 0);
+	test_size(0, false, 73, 3.5);
+	test_size(1, false, 9, 4);
+	test_lines(1, 1.15, 9);
+	test_lines(4, 1.15, 3);
+	test_lines(40, 1.15, 2);
 	run_pages = FEW_PAGES;
 	test_few_pages(2);
 	test_few_pages(9);
