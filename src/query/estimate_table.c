@@ -162,13 +162,13 @@ estimate_without_gaps(const RencoderTableSample *sample, const RencoderSampledKe
 	return k->key - run->left_out;
 }
 
-/* Adds the rows that a page has of a key: in as many of its parts, wherever these are. */
+/* Adds the rows that a page has of a key: in as many of its parts, neighbours from the first on. */
 static void
 push_estimated_rows(renc_run_encoder *encoder, const RencoderSampledKey *k, uint64 key, uint32 page,
 					uint32 parts)
 {
 	uint32		n = k->parts;
-	uint32		first = (uint32) (hash_combine64(key, page) % (parts - n + 1));
+	uint32		first = Min(k->part, parts - n);
 
 	for (uint32 i = 0; i < n; i++)
 	{

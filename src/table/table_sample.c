@@ -72,7 +72,7 @@ add_sampled_key(Reading *r, uint64 key, OffsetNumber offset)
 	}
 	sample->key[sample->nkeys].key = key;
 	sample->key[sample->nkeys].page = sample->npages - 1;
-	sample->key[sample->nkeys].parts = (uint16) renc_part_of(&sample->places, offset);
+	sample->key[sample->nkeys].part = (uint16) renc_part_of(&sample->places, offset);
 	sample->key[sample->nkeys++].rows = 1;
 	page->min = Min(page->min, key);
 	page->max = Max(page->max, key);
@@ -219,10 +219,10 @@ compare_keys(const void *a, const void *b)
 		return x->key < y->key ? -1 : 1;
 	if (x->page != y->page)
 		return x->page < y->page ? -1 : 1;
-	return x->parts < y->parts ? -1 : x->parts > y->parts;
+	return x->part < y->part ? -1 : x->part > y->part;
 }
 
-/* Equal ones of a page become one, and numbers of parts how many there are. */
+/* Equal ones of a page become one. */
 static void
 unite_sampled_keys(RencoderTableSample *sample)
 {
@@ -236,14 +236,14 @@ unite_sampled_keys(RencoderTableSample *sample)
 		if (n > 0 && sample->key[n - 1].key == k.key && sample->key[n - 1].page == k.page)
 		{
 			sample->key[n - 1].rows++;
-			sample->key[n - 1].parts += k.parts != part;
+			sample->key[n - 1].parts += k.part != part;
 		}
 		else
 		{
 			sample->key[n] = k;
 			sample->key[n++].parts = 1;
 		}
-		part = k.parts;
+		part = k.part;
 	}
 	sample->nkeys = n;
 }

@@ -14,8 +14,8 @@ typedef struct RencoderSampledKey
 	uint64		key;
 	uint32		page;			/* number in the sample */
 	uint16		rows;
-	uint16		parts;			/* of the page that have it; while the sample
-								 * is read, the number of one */
+	uint16		part;			/* of the page, the first that has it */
+	uint16		parts;			/* that have it */
 } RencoderSampledKey;
 
 /*
