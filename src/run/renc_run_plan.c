@@ -22,6 +22,9 @@
  */
 #define STUCK			3.0
 
+/* So far from each other are the widths from which other hills are climbed. */
+#define HILL_STEP		5
+
 /* Bits that two halves may cost more than the whole to be worth looking into. */
 #define PROMISING		32
 
@@ -177,7 +180,13 @@ plan_is_stuck(const renc_run_planner *planner, const renc_run_part *part, const 
 	return planner->price * cost->false_pages > STUCK * part->keys;
 }
 
-/* The best width of one block. */
+static bool
+may_divide_run_plan(const renc_run_part *part)
+{
+	return part->end - part->first >= MIN_DIVIDED && part->depth < PLAN_DEPTH;
+}
+
+/* The best width of one block; of one that may be divided, that of the first hill. */
 static const renc_run_cost *
 choose_run_plan_width(renc_run_planner *planner, renc_run_part *part)
 {
@@ -193,13 +202,13 @@ choose_run_plan_width(renc_run_planner *planner, renc_run_part *part)
 							   (int) start);
 	best = try_run_plan_widths(planner, part, best);
 
-	/* Keys of several scales have several hills. */
-	if (plan_is_stuck(planner, part, best))
+	/* Keys of several scales have several hills, all of which are tried of parts that stay whole. */
+	if (plan_is_stuck(planner, part, best) && !may_divide_run_plan(part))
 	{
 		int			stuck = best->width;
 		const renc_run_cost *other = best;
 
-		for (int width = stuck - 24; width <= stuck + 9; width += 3)
+		for (int width = stuck - 24; width <= stuck + 9; width += HILL_STEP)
 			if (width >= 0 && width <= MAX_WIDTH && width != stuck)
 			{
 				const renc_run_cost *next = run_plan_width_cost(planner, part, width);
@@ -214,6 +223,15 @@ choose_run_plan_width(renc_run_planner *planner, renc_run_part *part)
 	return best;
 }
 
+/* Returns the cheaper one of a part's cost and what it would be with another width. */
+static const renc_run_cost *
+try_other_run_plan_width(renc_run_planner *planner, renc_run_part *part, const renc_run_cost *best, int width)
+{
+	const renc_run_cost *other = run_plan_width_cost(planner, part, width);
+
+	return other->total < best->total ? other : best;
+}
+
 /* Returns the cost of the pieces appended; "whole": the part as one. */
 static double
 divide_run_plan(renc_run_planner *planner, renc_run_part *part, const renc_run_cost *whole,
@@ -222,11 +240,12 @@ divide_run_plan(renc_run_planner *planner, renc_run_part *part, const renc_run_c
 	uint32_t	start = *npieces;
 	uint32_t	n = part->end - part->first;
 
-	if (n >= MIN_DIVIDED && part->depth < PLAN_DEPTH)
+	if (may_divide_run_plan(part))
 	{
 		renc_run_part *half = planner->half[part->depth];
 		uint32_t	split = renc_run_plan_find_split(planner->pair, part->first + n / 4, part->end - n / 4);
 		double		spread = planner->spread;
+		bool		stuck = plan_is_stuck(planner, part, whole);
 		const renc_run_cost *left;
 		const renc_run_cost *right;
 
@@ -234,12 +253,16 @@ divide_run_plan(renc_run_planner *planner, renc_run_part *part, const renc_run_c
 		begin_run_plan_part(planner, &half[1], split, part->end, part->depth + 1);
 		left = choose_run_plan_width(planner, &half[0]);
 		right = choose_run_plan_width(planner, &half[1]);
-		if (plan_is_stuck(planner, part, whole) ||
-			left->total + right->total < whole->total + PROMISING)
+		if (stuck || left->total + right->total < whole->total + PROMISING)
 		{
 			double		cost = divide_run_plan(planner, &half[0], left, piece, npieces);
 
 			cost += divide_run_plan(planner, &half[1], right, piece, npieces);
+			if (stuck)
+			{
+				whole = try_other_run_plan_width(planner, part, whole, piece[start].width);
+				whole = try_other_run_plan_width(planner, part, whole, piece[*npieces - 1].width);
+			}
 			if (cost < whole->total)
 				return cost;
 		}

@@ -66,6 +66,7 @@ renc_run_tally_begin(renc_run_tallier *t, const renc_run_pair *pair, uint32_t n)
 	t->differ[0] = 0;
 	t->begun[0] = 0;
 	t->same[0] = 0;
+	t->turned[0] = 0;
 	for (uint32_t i = 1; i < n; i++)
 	{
 		uint64_t	differ = pair[i].key ^ pair[i - 1].key;
@@ -73,6 +74,8 @@ renc_run_tally_begin(renc_run_tallier *t, const renc_run_pair *pair, uint32_t n)
 		begun += (uint32_t) (differ != 0) + ((uint32_t) (pair[i].share > 0) << 16);
 		t->differ[i] = differ == 0 ? 0 : (uint8_t) (renc_run_log2(differ) + 1);
 		t->begun[i] = begun;
+		t->turned[i] = t->turned[i - 1] + (uint32_t) (pair[i].page != pair[i - 1].page) +
+			((uint32_t) (pair[i].page < pair[i - 1].page) << 16);
 		t->same[i] = (uint16_t) (t->same[i - 1] + (differ == 0 && pair[i].page == pair[i - 1].page));
 	}
 }
@@ -114,8 +117,11 @@ first_seen_in_tally(renc_run_tallier *t, uint32_t page)
 static uint32_t
 pages_seen_in_tally(renc_run_tallier *t, uint32_t start, uint32_t end)
 {
+	uint32_t	turned = t->turned[end - 1] - t->turned[start];
 	uint32_t	pages = 0;
 
+	if (turned >> 16 == 0)
+		return turned + 1;
 	t->cells++;
 	for (uint32_t i = start; i < end; i++)
 		pages += first_seen_in_tally(t, t->pair[i].page);
@@ -192,9 +198,15 @@ renc_run_tally_part(renc_run_tallier *t, uint32_t first, uint32_t end, int width
 		ncells += t->differ[i] > width;
 	}
 	t->start[ncells] = (uint16_t) end;
-	for (uint32_t j = 0; j < ncells; j++)
-		add_cell(&sum, look_at_cell(t, &part, t->start[j], t->start[j + 1]));
 	memset(tally, 0, sizeof(*tally));
+	add_cell(&sum, look_at_cell(t, &part, first, t->start[1]));
+	for (uint32_t j = 1; j < ncells; j++)
+	{
+		const renc_run_pair *pair = &t->pair[t->start[j]];
+
+		tally->distance[renc_run_log2((pair[0].key >> width) - (pair[-1].key >> width))]++;
+		add_cell(&sum, look_at_cell(t, &part, t->start[j], t->start[j + 1]));
+	}
 	tally->own = sum.matches - (end - first - same);
 	tally->between = sum.between;
 	tally->absent = sum.absent;
@@ -202,11 +214,5 @@ renc_run_tally_part(renc_run_tallier *t, uint32_t first, uint32_t end, int width
 	tally->entries = NUMBER(sum.numbers, 0);
 	tally->ordered = NUMBER(sum.numbers, 1);
 	tally->counts = NUMBER(sum.numbers, 2);
-	for (uint32_t j = 1; j < ncells; j++)
-	{
-		const renc_run_pair *pair = &t->pair[t->start[j]];
-
-		tally->distance[renc_run_log2((pair[0].key >> width) - (pair[-1].key >> width))]++;
-	}
 	tally->distances = ncells - 1;
 }
