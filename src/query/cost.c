@@ -18,6 +18,7 @@
 #include "base/options.h"
 #include "format/format_filter.h"
 #include "query/cost_path.h"
+#include "query/run_choice.h"
 #include "query/scan_observe.h"
 
 /*
@@ -281,12 +282,21 @@ covered_entries_for_cost(RencoderCostPath *p, int col, double share)
 	return entries + run->false_pages * column->elements;
 }
 
-/*
- * The share of the covered pages that a column's clauses on keys let pass.  Of these no more than
- * *rows have to be checked.
- */
+/* What the clauses of a column leave of the covered pages, and what its search reads of runs. */
+typedef struct CoveredColumn
+{
+	double		rate;			/* the share of the pages that they let pass */
+	double		rows;			/* to be checked there, at most */
+	double		together;		/* places for each page; 1: not known */
+	double		entries;
+	double		leaves;
+	double		in_vain;		/* pages found by accident */
+	bool		decides;		/* a scan may leave out columns beside it */
+} CoveredColumn;
+
+/* The share of the covered pages that a column's clauses on keys let pass. */
 static double
-covered_rate_for_cost(RencoderCostPath *p, int col, double pages, double share, double *rows)
+covered_rate_for_cost(RencoderCostPath *p, int col, double pages, double share, CoveredColumn *covered)
 {
 	const RencoderCostColumn *column = &p->column[col];
 	const RencoderCostRunColumn *run = &p->runs.column[col];
@@ -297,9 +307,13 @@ covered_rate_for_cost(RencoderCostPath *p, int col, double pages, double share, 
 	double		scattered = pages * (1 - exp(-places / pages));
 	double		together = ceil(entries / Max(run->entries, 1) * pages);
 
-	*rows = Min(*rows, rencoder_cost_runs_checked_rows(run, entries, rencoder_cost_rows_per_page(p)));
-	p->run_entries += entries;
-	p->run_pages += rencoder_cost_runs_leaves(&p->runs, col, entries, column->elements);
+	covered->rows = rencoder_cost_runs_checked_rows(run, entries, rencoder_cost_rows_per_page(p));
+	covered->entries = entries;
+	covered->leaves = rencoder_cost_runs_leaves(&p->runs, col, entries, column->elements);
+	covered->in_vain = run->false_pages;
+	covered->decides = true;
+	if (run->near > 0)
+		covered->together = run->near_places / run->near_pages;
 
 	/* Entries of one value are in as many pages, values of a list anywhere. */
 	if (column->elements > 1)
@@ -318,9 +332,67 @@ covered_rate_for_cost(RencoderCostPath *p, int col, double pages, double share, 
 			   pages, 1);
 }
 
-/*
- * Adds to heap_pages, heap_rows and heap_places those of covered ranges.
- */
+/* What a column that is asked leaves, if it is searched. */
+static CoveredColumn
+estimate_covered_column(RencoderCostPath *p, int col, double pages, double share)
+{
+	CoveredColumn covered = {.rate = 1,.rows = p->index->rel->tuples,.together = 1};
+	double		entries = p->run_entries;
+	double		leaves = p->run_pages;
+	RencoderCostNullsRate rate;
+
+	if (p->column[col].keys)
+	{
+		covered.rate = covered_rate_for_cost(p, col, pages, share, &covered);
+		return covered;
+	}
+	rate = rencoder_cost_nulls_column(p, col, pages, rencoder_cost_column_rows(p, col) * share);
+	covered.rate = rate.pages / pages;
+	covered.rows = rate.rows;
+	covered.together = rate.places / Max(rate.pages, 1);
+	covered.entries = p->run_entries - entries;
+	covered.leaves = p->run_pages - leaves;
+	p->run_entries = entries;
+	p->run_pages = leaves;
+	return covered;
+}
+
+/* The columns that are asked, in the order in which a scan searches them (run_choice.h). */
+static int
+order_covered_columns(RencoderCostPath *p, double pages, double share, CoveredColumn *covered, int *order)
+{
+	int			n = 0;
+
+	for (int col = 0; col < p->index->nkeycolumns; col++)
+	{
+		int			at = n;
+
+		if (p->column[col].quals == NIL || !(p->column[col].keys || p->column[col].nulls))
+			continue;
+		covered[col] = estimate_covered_column(p, col, pages, share);
+		while (at > 0 && covered[col].decides >= covered[order[at - 1]].decides &&
+			   (covered[col].decides > covered[order[at - 1]].decides ||
+				covered[col].entries < covered[order[at - 1]].entries))
+			at--;
+		memmove(&order[at + 1], &order[at], (n - at) * sizeof(int));
+		order[at] = col;
+		n++;
+	}
+	return n;
+}
+
+/* Does a scan leave out a column, where those before have found so many pages? */
+static bool
+is_left_out_for_cost(const RencoderCostPath *p, int col, const CoveredColumn *covered, double found)
+{
+	const RencoderCostRunColumn *run = &p->runs.column[col];
+	double		left = rencoder_run_choice_share(covered->entries, run->entries + run->null_entries,
+												 run->places);
+
+	return rencoder_run_choice_cost(covered->leaves, covered->entries) > found * (1 - left);
+}
+
+/* Adds to heap_pages, heap_rows and heap_places those of covered ranges. */
 static void
 estimate_covered(RencoderCostPath *p)
 {
@@ -331,37 +403,35 @@ estimate_covered(RencoderCostPath *p)
 	double		in_vain = 0;
 	double		rows = p->index->rel->tuples;	/* that a column leaves */
 	double		together = 1;	/* places for each page, seen or expected */
-	RencoderCostNullsRate rate;
+	CoveredColumn covered[INDEX_MAX_KEYS];
+	int			order[INDEX_MAX_KEYS];
+	int			n;
 	double		places;
 
 	if (info->covered <= 0 || pages <= 0)
 		return;
 	if (!asks_anything(p))
 	{
-		rate = rencoder_cost_nulls_all(p, pages, share);
+		RencoderCostNullsRate rate = rencoder_cost_nulls_all(p, pages, share);
+
 		hit = rate.pages;
 		rows = Min(rows, rate.rows);
 		together = rate.places / Max(rate.pages, 1);
 	}
-	for (int col = 0; col < p->index->nkeycolumns; col++)
+	n = order_covered_columns(p, pages, share, covered, order);
+	for (int i = 0; i < n; i++)
 	{
-		if (p->column[col].quals == NIL)
+		const CoveredColumn *c = &covered[order[i]];
+
+		if (i > 0 && covered[order[0]].decides && is_left_out_for_cost(p, order[i], c, hit))
 			continue;
-		if (p->column[col].keys)
-		{
-			hit *= covered_rate_for_cost(p, col, pages, share, &rows);
-			in_vain += p->runs.column[col].false_pages;
-			if (p->runs.column[col].near > 0)
-				together = Min(together, p->runs.column[col].near_places /
-							   p->runs.column[col].near_pages);
-		}
-		else if (p->column[col].nulls)
-		{
-			rate = rencoder_cost_nulls_column(p, col, pages, rencoder_cost_column_rows(p, col) * share);
-			hit *= rate.pages / pages;
-			rows = Min(rows, rate.rows);
-			together = Min(together, rate.places / Max(rate.pages, 1));
-		}
+		hit *= c->rate;
+		rows = Min(rows, c->rows);
+		together = Min(together, c->together);
+		in_vain += c->in_vain;
+		p->run_entries += c->entries;
+		p->run_pages += c->leaves;
+		p->searched++;
 	}
 
 	/*

@@ -365,7 +365,7 @@ first_search_cost(const RencoderCostPath *p, Cost search)
 
 	for (int col = 0; col < p->index->nkeycolumns; col++)
 		asked += p->column[col].quals != NIL;
-	if (asked > 1 || p->run_entries <= RENCODER_PLAIN_FIRST_ENTRIES)
+	if ((asked > 1 && p->searched != 1) || p->run_entries <= RENCODER_PLAIN_FIRST_ENTRIES)
 		return search;
 	share = Max(RENCODER_PLAIN_FIRST_ENTRIES / p->run_entries, 1 / Max(p->run_pages, 1));
 	return Min(search, begin_cost(p) + search * share);

@@ -310,6 +310,7 @@ add_base_run_cost(Relation index, const RencoderRunEntry *entry, RencoderQuery *
 		}
 		column->entries += (double) info->column[col].entries;
 		column->rows += (double) info->column[col].rows;
+		column->places += (double) info->column[col].npages * Max(info->column[col].parts, 1);
 		column->checked += checked_rows_for_cost(&info->column[col]);
 		column->leaves += info->column[col].nleaves;
 		column->trees += info->column[col].nleaves > 0;

@@ -13,6 +13,7 @@ typedef struct RencoderCostRunColumn
 {
 	double		entries;
 	double		rows;
+	double		places;			/* of the table, that entries name */
 	double		checked;		/* rows of the parts of pages that the entries
 								 * name, added up */
 	double		leaves;

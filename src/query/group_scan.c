@@ -182,6 +182,8 @@ typedef struct GroupStorage
 {
 	renc_mask	covered;		/* ranges, by "run" */
 	renc_mask	noted;			/* they have none */
+	renc_mask	free;			/* flags say that the first column searched
+								 * may match, so others that rely on it may */
 	RencoderSearchedRun *run;	/* NULL: it is not known */
 } GroupStorage;
 
@@ -220,6 +222,8 @@ ask_group_column(RencoderGroupScan *s, RencoderColumnProbe *p, const RencoderHea
 	stored = probe_group_storage(s, p, header, renc_mask_andnot(stored, covered));
 	renc_candidates_add(&answer, prune_group_by_facts(s, p, header->group, header->attno, stored));
 	renc_candidates_add(&answer, keyless);
+	if (s->runs != NULL && rencoder_run_scan_relies(s->runs, header->attno))
+		renc_candidates_add(&answer, storage->free);
 	renc_candidates_and(&state->left, &answer);
 }
 
@@ -230,9 +234,10 @@ ask_group_column(RencoderGroupScan *s, RencoderColumnProbe *p, const RencoderHea
  */
 static void
 ask_group_nulls(RencoderGroupScan *s, const RencoderColumnQuery *q,
-				const RencoderHeaderData *header,
-				renc_mask covered, RencoderSearchedRun *run, RencoderGroupCandidates *state)
+				const RencoderHeaderData *header, const GroupStorage *storage,
+				RencoderGroupCandidates *state)
 {
+	const RencoderSearchedRun *run = storage->run;
 	renc_candidates answer = begin_answer(s);
 	int			col = header->attno;
 
@@ -243,11 +248,13 @@ ask_group_nulls(RencoderGroupScan *s, const RencoderColumnQuery *q,
 		renc_mask	by_flags = rencoder_set_get(header->has_value);
 
 		if (run != NULL && !run->column[col].by_flags)
-			by_flags = renc_mask_andnot(by_flags, covered);
+			by_flags = renc_mask_andnot(by_flags, storage->covered);
 		renc_candidates_add(&answer, by_flags);
 		renc_candidates_add(&answer, rencoder_set_get(header->keyless));
 	}
-	add_places(s, header->group, col, run, covered, &answer);
+	if (s->runs != NULL && rencoder_run_scan_relies(s->runs, col))
+		renc_candidates_add(&answer, storage->free);
+	add_places(s, header->group, col, storage->run, storage->covered, &answer);
 	renc_candidates_and(&state->left, &answer);
 }
 
@@ -310,6 +317,16 @@ scan_group_by_header(RencoderGroupScan *s, RencoderEntry entry, uint32 group,
 				storage.run = find_run_of_group(s, header->run, entry->header);
 			if (s->runs != NULL)
 				make_group_page_room(s, state);
+			if (s->runs != NULL && rencoder_run_scan_relies(s->runs, -1))
+			{
+				int			first = s->runs->choice[0].col;
+
+				if (first != 0)
+					header = copy_header(s, entry, group, first);
+				storage.free = rencoder_set_get(header->keyless);
+				if (first != 0)
+					header = copy_header(s, entry, group, 0);
+			}
 		}
 		if (!asked || renc_mask_empty(state->left.ranges))
 			continue;
@@ -318,7 +335,7 @@ scan_group_by_header(RencoderGroupScan *s, RencoderEntry entry, uint32 group,
 		if (p != NULL)
 			ask_group_column(s, p, header, &storage, state);
 		else if (!q->has_keys)
-			ask_group_nulls(s, q, header, storage.covered, storage.run, state);
+			ask_group_nulls(s, q, header, &storage, state);
 	}
 }
 

@@ -9,6 +9,7 @@
 
 #include "utils/memutils.h"
 
+#include "query/run_choice.h"
 #include "store/pending.h"
 #include "store/run_pages.h"
 
@@ -36,12 +37,13 @@ rencoder_run_scan_begin(Relation index, BlockNumber nblocks, RencoderQuery *quer
 		if (!rencoder_column_is_asked(q))
 			continue;
 		scan->nasked++;
-		scan->last_asked = col;
 		if (q->wants_null)
 			scan->ntrees = rencoder_run_null_tree(query->natts, col) + 1;
 		else
 			scan->ntrees = Max(scan->ntrees, col + 1);
 	}
+	if (scan->nasked > 1)
+		scan->ntrees = rencoder_run_ntrees(query->natts);
 	for (int i = 0; i < 2 * query->natts; i++)
 		renc_stretches_begin(&scan->stored[i].list, Min(work_mem * (Size) 1024 / (2 * scan->nasked + 1),
 														MaxAllocSize / 2), palloc, pfree);
@@ -96,10 +98,18 @@ add_found_run_rows(RencoderRunScan *scan, renc_stretches *list, BlockNumber page
 		renc_stretches_add_rows(list, page, first, Min(last, most));
 }
 
+/* Where rows of a run are added to. */
+typedef struct FoundTarget
+{
+	renc_stretches *list;
+	const renc_stretches *among;	/* only those that this one has, too; NULL:
+									 * all */
+} FoundTarget;
+
 /* Adds the rows of the entries found, in a run with "places"; "keys": NULL if all are asked for. */
 static void
 add_found_in_runs(RencoderRunScan *scan, const renc_run_search *search, const RencoderKeySet *keys,
-				  const renc_places *places, renc_stretches *list)
+				  const renc_places *places, const FoundTarget *target)
 {
 	const renc_query *query = keys == NULL ? NULL : &keys->query;
 	bool		boxes = keys != NULL && keys->boxes.n > 0;
@@ -115,8 +125,9 @@ add_found_in_runs(RencoderRunScan *scan, const renc_run_search *search, const Re
 			continue;
 		if (search->part[i] != RENC_WHOLE_PAGE)
 			renc_part_rows(places, search->part[i], &first, &last);
-		if (first <= last)
-			add_found_run_rows(scan, list, search->page[i], first, last);
+		if (first <= last && (target->among == NULL ||
+							  renc_stretches_meet(target->among, search->page[i], first, last)))
+			add_found_run_rows(scan, target->list, search->page[i], first, last);
 	}
 }
 
@@ -146,7 +157,7 @@ break_off_behind_limit(RencoderRunScan *scan, renc_run_search *search)
  */
 static bool
 search_tree(RencoderRunScan *scan, const RencoderRunInfoData *info, int tree, renc_interval_set set,
-			const RencoderKeySet *keys, renc_stretches *list)
+			const RencoderKeySet *keys, const FoundTarget *target)
 {
 	renc_places places = rencoder_run_places(&info->column[tree]);
 	RencoderRunReader reader;
@@ -161,7 +172,7 @@ search_tree(RencoderRunScan *scan, const RencoderRunInfoData *info, int tree, re
 	{
 		CHECK_FOR_INTERRUPTS();
 		break_off_behind_limit(scan, &search);
-		add_found_in_runs(scan, &search, keys, &places, list);
+		add_found_in_runs(scan, &search, keys, &places, target);
 		if (run_scan_is_broken_off(scan))
 			break;
 	}
@@ -179,7 +190,7 @@ search_tree(RencoderRunScan *scan, const RencoderRunInfoData *info, int tree, re
 /* Searches the keys of a column for those that are compared with. */
 static bool
 search_keys(RencoderRunScan *scan, const RencoderRunEntry *entry, const RencoderRunInfoData *info,
-			int col, RencoderRunAnswer *answer, renc_stretches *list)
+			int col, RencoderRunAnswer *answer, const FoundTarget *target)
 {
 	const RencoderRunColumn *column = &info->column[col];
 	const RencoderKeySet *k;
@@ -196,13 +207,13 @@ search_keys(RencoderRunScan *scan, const RencoderRunEntry *entry, const Rencoder
 		!scan->query->column[col].wants_null)
 		answer->keys = k;
 	return !rencoder_key_set_meets_bounds(k, column->least, column->greatest) ||
-		search_tree(scan, info, col, k->cover, k, list);
+		search_tree(scan, info, col, k->cover, k, target);
 }
 
 /* All values of a column; of a delta with too many, each page may have one. */
 static bool
 search_values(RencoderRunScan *scan, const RencoderRunEntry *entry,
-			  const RencoderRunInfoData *info, int col, RencoderRunAnswer *answer, renc_stretches *list)
+			  const RencoderRunInfoData *info, int col, RencoderRunAnswer *answer, const FoundTarget *target)
 {
 	if (rencoder_run_scan_many_values(info->column[col].entries, scan->nblocks))
 	{
@@ -212,7 +223,7 @@ search_values(RencoderRunScan *scan, const RencoderRunEntry *entry,
 			answer->all = true;
 		return true;
 	}
-	return search_tree(scan, info, col, all_keys, NULL, list);
+	return search_tree(scan, info, col, all_keys, NULL, target);
 }
 
 /* Searches what a run has of a column that is asked.  False: a page was not what it should be. */
@@ -222,18 +233,25 @@ search_column(RencoderRunScan *scan, const RencoderRunEntry *entry, RencoderSear
 	const RencoderColumnQuery *q = &scan->query->column[col];
 	const RencoderRunInfoData *info = run->info;
 	RencoderRunAnswer *answer = &run->column[col];
-	renc_stretches *list = entry->kind == RENCODER_RUN_BASE ? &scan->stored[col].list :
-		&scan->late[col].list;
+	FoundTarget target = {&scan->late[col].list, NULL};
 
-	if (q->has_keys && !search_keys(scan, entry, info, col, answer, list))
+	if (entry->kind == RENCODER_RUN_BASE)
+	{
+		const RencoderRunAnswer *first = &run->column[scan->choice[0].col];
+
+		target.list = &scan->stored[col].list;
+		if (rencoder_run_scan_relies(scan, col) && !first->all && !first->by_flags)
+			target.among = &scan->stored[scan->choice[0].col].list;
+	}
+	if (q->has_keys && !search_keys(scan, entry, info, col, answer, &target))
 		return false;
-	if (q->wants_values && !search_values(scan, entry, info, col, answer, list))
+	if (q->wants_values && !search_values(scan, entry, info, col, answer, &target))
 		return false;
 	if (q->wants_null && !search_tree(scan, info, rencoder_run_null_tree(scan->query->natts, col),
-									  all_keys, NULL, list))
+									  all_keys, NULL, &target))
 		return false;
 	if (entry->kind == RENCODER_RUN_DELTA && answer->all)
-		renc_stretches_add_pages(list, 0, scan->nblocks);
+		renc_stretches_add_pages(target.list, 0, scan->nblocks);
 	return true;
 }
 
@@ -275,34 +293,9 @@ look_at_run(RencoderRunScan *scan, const RencoderRunEntry *entry, RencoderSearch
 	return run->info != NULL;
 }
 
-/* Searches a run.  False: as search_column(). */
-static bool
-search_trees(RencoderRunScan *scan, const RencoderRunEntry *entry, RencoderSearchedRun *run)
-{
-	if (!look_at_run(scan, entry, run))
-		return false;
-	for (int col = 0; col < scan->query->natts; col++)
-	{
-		if (rencoder_column_is_asked(&scan->query->column[col]) &&
-			!search_column(scan, entry, run, col))
-			return false;
-	}
-	run->complete = true;
-	pfree(run->info);
-	run->info = NULL;
-	return true;
-}
-
-/* A run that is to be searched. */
-typedef struct WantedRun
-{
-	const RencoderRunEntry *entry;
-	RencoderSearchedRun *run;
-} WantedRun;
-
 /* The LIVE runs of the list that are not searched yet, or only the base runs of them. */
 static int
-wanted_runs(RencoderRunScan *scan, bool base_only, WantedRun *wanted)
+wanted_runs(RencoderRunScan *scan, bool base_only, RencoderWantedRun *wanted)
 {
 	int			n = 0;
 
@@ -324,7 +317,7 @@ wanted_runs(RencoderRunScan *scan, bool base_only, WantedRun *wanted)
 
 /* Has the roots fetched that a search of a run will read. */
 static void
-expect_roots(RencoderRunScan *scan, const WantedRun *wanted)
+expect_roots(RencoderRunScan *scan, const RencoderWantedRun *wanted)
 {
 	const RencoderRunInfoData *info = wanted->run->info;
 
@@ -348,7 +341,7 @@ expect_roots(RencoderRunScan *scan, const WantedRun *wanted)
  * was not what it should be.
  */
 static bool
-prepare_runs(RencoderRunScan *scan, const WantedRun *wanted, int n)
+prepare_runs(RencoderRunScan *scan, const RencoderWantedRun *wanted, int n)
 {
 	int			distance = (int) Min(scan->prefetch->distance, RENCODER_MAX_RUNS);
 
@@ -367,17 +360,74 @@ prepare_runs(RencoderRunScan *scan, const WantedRun *wanted, int n)
 	return true;
 }
 
+/* Searches runs for column i of scan->choice, or leaves it out.  False: as search_column(). */
+static bool
+search_runs_for_column(RencoderRunScan *scan, const RencoderWantedRun *wanted, int n, int i)
+{
+	RencoderRunChoice *choice = &scan->choice[i];
+
+	if (rencoder_run_scan_relies(scan, choice->col))
+	{
+		renc_stretches *first = &scan->stored[scan->choice[0].col].list;
+		renc_stretches *late = &scan->late[scan->choice[0].col].list;
+
+		renc_stretches_finish(first);
+		renc_stretches_finish(late);
+		if (!choice->decided)
+			rencoder_run_choice_decide(scan, wanted, n, i, (double) (renc_stretches_count_pages(first) +
+																	 renc_stretches_count_pages(late)));
+	}
+	for (int j = 0; j < n; j++)
+	{
+		RencoderRunAnswer *answer = &wanted[j].run->column[choice->col];
+
+		if (answer->done)
+			continue;
+		if (choice->left_out)
+			answer->all = true;
+		else if (!look_at_run(scan, wanted[j].entry, wanted[j].run) ||
+				 !search_column(scan, wanted[j].entry, wanted[j].run, choice->col))
+			return false;
+		answer->done = true;
+	}
+	return true;
+}
+
 /* Searches the LIVE runs of the list, or only the base runs of them. */
 static bool
 search_list(RencoderRunScan *scan, bool base_only)
 {
-	WantedRun	wanted[RENCODER_MAX_RUNS];
+	RencoderWantedRun wanted[RENCODER_MAX_RUNS];
 	int			n = wanted_runs(scan, base_only, wanted);
 	bool		good = prepare_runs(scan, wanted, n);
 
+	for (int i = 0; i < n && good && scan->nasked > 1; i++)
+		good = look_at_run(scan, wanted[i].entry, wanted[i].run);
+	if (good && !scan->chosen)
+		rencoder_run_choose(scan, wanted, n);
+	for (int i = 0; i < scan->nasked && good; i++)
+		good = search_runs_for_column(scan, wanted, n, i);
 	for (int i = 0; i < n && good; i++)
-		good = search_trees(scan, wanted[i].entry, wanted[i].run);
+	{
+		RencoderSearchedRun *run = wanted[i].run;
+
+		run->complete = true;
+		if (run->info != NULL)
+			pfree(run->info);
+		run->info = NULL;
+	}
 	return good;
+}
+
+/* Columns that are searched. */
+static int
+searched_columns(const RencoderRunScan *scan)
+{
+	int			n = scan->nasked;
+
+	for (int i = 0; i < scan->nasked; i++)
+		n -= scan->choice[i].left_out;
+	return n;
 }
 
 /*
@@ -423,7 +473,7 @@ add_pending(RencoderRunScan *scan, const RencoderPendingWalk *walk, int col)
 	const RencoderKeySet *k = scan->keys[col];
 	RencoderPendingMisses misses;
 
-	for (int i = 0; i < walk->copy.nentries && rencoder_column_is_asked(&scan->query->column[col]); i++)
+	for (int i = 0; i < walk->copy.nentries; i++)
 	{
 		const RencoderPendingEntry *entry;
 		uint32		row;
@@ -450,18 +500,22 @@ read_pending(RencoderRunScan *scan)
 {
 	RencoderPendingWalk walk;
 	RencoderPendingMisses misses;
+	int			first = scan->choice[0].col;
 
 	rencoder_pending_walk_begin(&walk, scan->index, &scan->runs->pending, scan->runs->pending.last_number);
 	walk.kept = &scan->copies->pages;
-	if (scan->nasked == 1 &&
-		find_pending_misses(scan, scan->last_asked, scan->keys[scan->last_asked], &misses))
+	if (searched_columns(scan) == 1 &&
+		find_pending_misses(scan, first, scan->keys[first], &misses))
 		walk.misses = &misses;
 	while (rencoder_pending_walk_next(&walk))
 	{
 		if (walk.number < walk.last_number)
 			rencoder_kept_prefetch_page(scan->prefetch, walk.copy.page->next);
-		for (int col = 0; col < scan->query->natts; col++)
-			add_pending(scan, &walk, col);
+		for (int i = 0; i < scan->nasked; i++)
+		{
+			if (!scan->choice[i].left_out)
+				add_pending(scan, &walk, scan->choice[i].col);
+		}
 	}
 	scan->npages += walk.npages;
 	rencoder_pending_walk_end(&walk);
@@ -481,19 +535,27 @@ look_again_at_runs(RencoderRunScan *scan)
 		rencoder_page_corrupted(scan->index, blkno, fault);
 }
 
-/* Puts what was found in order, to be taken from the beginning. */
+/*
+ * Puts what was found in order, to be taken from the beginning.  A column that was left out shares
+ * the late places of the first.
+ */
 static void
 finish_found_in_runs(RencoderRunScan *scan)
 {
 	for (int i = 0; i < 2 * scan->query->natts; i++)
 		renc_stretches_finish(&scan->stored[i].list);
+	for (int i = 1; i < scan->nasked; i++)
+	{
+		if (scan->choice[i].left_out)
+			scan->late[scan->choice[i].col].list = scan->late[scan->choice[0].col].list;
+	}
 	rencoder_run_scan_rewind(scan);
 }
 
 void
 rencoder_run_scan_search(RencoderRunScan *scan, RencoderEarlyEnd *early)
 {
-	scan->early = scan->nasked == 1 ? early : NULL;
+	scan->early = early;
 	rencoder_kept_prefetch_page(scan->prefetch, scan->runs->pending.first);
 	if (scan->runs->pending.last != scan->runs->pending.first)
 		rencoder_kept_prefetch_page(scan->prefetch, scan->runs->pending.last);
@@ -569,6 +631,11 @@ rencoder_run_scan_fault(RencoderRunScan *scan, BlockNumber *blkno)
 void
 rencoder_run_scan_end(RencoderRunScan *scan)
 {
+	for (int i = 1; i < scan->nasked; i++)
+	{
+		if (scan->choice[i].left_out)	/* it is another one's */
+			scan->late[scan->choice[i].col].list.stretch = NULL;
+	}
 	for (int i = 0; i < 2 * scan->query->natts; i++)
 		renc_stretches_end(&scan->stored[i].list);
 	pfree(scan->stored);

@@ -2,10 +2,16 @@
  * run_scan.h
  *		What the runs and the pending list of an index say of a query: heap pages, or parts of them.
  *
- * A page of a covered range may hold a row of the query only if, in each column that the query
- * restricts, the base run that the range's group names found it, or it is among the late
+ * A page of a covered range may hold a row of the query only if, in each column that is
+ * searched, the base run that the range's group names found it, or it is among the late
  * pages: those found by deltas and the pending list; or flags of the range say so, which are not
  * looked at here.  Late pages count for all summarized ranges.
+ *
+ * A column may be left out of the search (run_choice.h).  Then each page that a base run covers may
+ * match it, and the late places of the first column are its late places, too: a row that came late has
+ * all its columns in one entry.  Of a column that is searched later, base runs add those places only
+ * that the first has found there.  Both rely on the first column: where flags say of a range that it
+ * may match, so may they.
  *
  * IS NULL asks a tree of nulls, IS NOT NULL that of the keys for all of them.  Where these are many
  * more than the table has pages, they are not looked at one by one: they are on nearly all pages.
@@ -43,6 +49,7 @@ typedef struct RencoderFoundRows
 /* What a run said of a column beside rows. */
 typedef struct RencoderRunAnswer
 {
+	bool		done;			/* the column was searched, or left out */
 	bool		all;			/* each page may match */
 	bool		by_flags;		/* has_value tells of values, not rows found */
 	const RencoderKeySet *keys; /* that it was asked for, no nulls or values
@@ -75,6 +82,24 @@ typedef struct RencoderSearchedRun
 	RencoderRunAnswer column[FLEXIBLE_ARRAY_MEMBER];
 } RencoderSearchedRun;
 
+/* A column that is asked, and what is known of its search: run_choice.h. */
+typedef struct RencoderRunChoice
+{
+	int			col;
+	bool		decides;		/* what it does not find is not there, flags of
+								 * values without a key aside */
+	bool		decided;		/* is it to be searched, or left out? */
+	bool		left_out;
+	int			depth;			/* that was looked at */
+	double		least;			/* entries that a search reads */
+	double		most;
+	double		entries;		/* of the trees that it reads, */
+	double		trees;			/* these, */
+	double		leaves;			/* and their leaves */
+	double		all;			/* entries, nulls included */
+	double		places;			/* of the table, that entries name */
+} RencoderRunChoice;
+
 typedef struct RencoderRunScan
 {
 	Relation	index;
@@ -94,7 +119,8 @@ typedef struct RencoderRunScan
 	const RencoderRuns *runs;	/* of it */
 	int			ntrees;			/* of a run, up to the last that is asked */
 	int			nasked;			/* columns that are asked */
-	int			last_asked;
+	bool		chosen;			/* is their order? */
+	RencoderRunChoice choice[INDEX_MAX_KEYS];
 	RencoderSearchedRun *searched;
 	const RencoderKeySet *keys[INDEX_MAX_KEYS]; /* by the coder met last */
 	uint32		unknown;		/* a run that is not in the list, 0: none */
@@ -107,6 +133,13 @@ typedef struct RencoderRunScan
 	BlockNumber fault_blkno;
 	uint64		fault_changes;
 } RencoderRunScan;
+
+/* Does a column rely on what the first one finds? */
+static inline bool
+rencoder_run_scan_relies(const RencoderRunScan *scan, int col)
+{
+	return scan->nasked > 1 && scan->chosen && scan->choice[0].decides && scan->choice[0].col != col;
+}
 
 /* Are values so many, of a table of so many pages, that they are not looked at one by one? */
 static inline bool

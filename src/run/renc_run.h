@@ -347,6 +347,15 @@ typedef enum renc_run_side
 extern const char *renc_run_rank(const renc_run *run, renc_run_read read, void *arg, uint64_t key,
 								 renc_run_side side, double *before);
 
+/*
+ * How many entries a search of an interval reads, at least and at most, as pages down to "level"
+ * tell: 0: exactly; above the root: of nothing but the least and the greatest key.  NULL, or what is
+ * wrong; the bounds are then those of the pages before.
+ */
+extern const char *renc_run_rank_about(const renc_run *run, renc_run_read read, void *arg,
+									   renc_interval interval, int level, double *least,
+									   double *most);
+
 /* ---- Verifier: any bytes ---- */
 
 /* What a leaf that is in order says of itself. */

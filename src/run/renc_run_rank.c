@@ -82,3 +82,70 @@ renc_run_rank(const renc_run *run, renc_run_read read, void *arg, uint64_t key, 
 		return "the level of the root is not valid";
 	return rank_in_tree(run, read, arg, key, side, before);
 }
+
+/*
+ * The entries before a bound, at least and at most, as the pages of a tree from the root down to
+ * "level" tell; 0: exactly.
+ */
+static const char *
+rank_down_to_level(const renc_run *run, renc_run_read read, void *arg, uint64_t key,
+				   renc_run_side side, int level, double *least, double *most)
+{
+	uint64_t	last = side == RENC_RUN_BELOW ? key - 1 : key;
+	uint32_t	number = run->root;
+	renc_run_step step;
+
+	for (int at = run->level; at >= level; at--)
+	{
+		const uint8_t *page = read(arg, number, at);
+		const char *wrong;
+		uint32_t	child;
+
+		if (page == NULL)
+			return "it cannot be read";
+		if (at == 0)
+		{
+			wrong = rank_in_leaf(run, page, key, side, least);
+			*most = *least;
+			return wrong;
+		}
+		wrong = renc_run_open_inner(&step, page, run->payload, at);
+		if (wrong != NULL)
+			return wrong;
+		child = renc_run_find_child(&step, last);
+		*least = (double) renc_run_entries_before_child(&step, child);
+		if (child + 1 < step.n)
+			*most = (double) renc_run_entries_before_child(&step, child + 1);
+		number = renc_run_child_page(&step, child);
+	}
+	return NULL;
+}
+
+const char *
+renc_run_rank_about(const renc_run *run, renc_run_read read, void *arg, renc_interval interval,
+					int level, double *least, double *most)
+{
+	double		lo[2] = {0, 0};
+	double		hi[2] = {(double) run->entries, (double) run->entries};
+	const char *wrong = NULL;
+
+	*least = 0;
+	*most = 0;
+	if (interval.hi < run->least || interval.lo > run->greatest)
+		return NULL;
+	if (run->level < 0 || run->level > RENC_RUN_MAX_LEVEL)
+		return "the level of the root is not valid";
+	if (interval.hi < run->greatest)
+	{
+		hi[0] = 0;
+		wrong = rank_down_to_level(run, read, arg, interval.hi, RENC_RUN_UPTO, level, &hi[0], &hi[1]);
+	}
+	if (interval.lo > run->least && wrong == NULL)
+	{
+		lo[1] = (double) run->entries;
+		wrong = rank_down_to_level(run, read, arg, interval.lo, RENC_RUN_BELOW, level, &lo[0], &lo[1]);
+	}
+	*least = hi[0] > lo[1] ? hi[0] - lo[1] : 0;
+	*most = hi[1] > lo[0] ? hi[1] - lo[0] : 0;
+	return wrong;
+}

@@ -364,3 +364,47 @@ renc_stretches_rows(const renc_stretches *list, renc_stretches_cursor *cursor, u
 	if (renc_stretches_seek(list, cursor, page) == page)
 		(void) renc_stretches_next(list, cursor, &page, row);
 }
+
+bool
+renc_stretches_meet(const renc_stretches *list, uint32_t page, uint32_t first, uint32_t last)
+{
+	uint64_t	behind = make_stretch(page, first == 0 ? UINT16_MAX : last, UINT16_MAX);
+	uint32_t	lo = 0;
+	uint32_t	hi = list->n;
+	uint64_t	stretch;
+
+	assert(list->sorted);
+	while (lo < hi)
+	{
+		uint32_t	middle = lo + (hi - lo) / 2;
+
+		if (list->stretch[middle] <= behind)
+			lo = middle + 1;
+		else
+			hi = middle;
+	}
+	if (lo == 0)
+		return false;
+
+	/* Those before it end before it. */
+	stretch = list->stretch[lo - 1];
+	return stretch_end(stretch) > page &&
+		(stretch_first(stretch) == 0 || stretch_first(stretch) + stretch_number(stretch) > first);
+}
+
+uint64_t
+renc_stretches_count_pages(const renc_stretches *list)
+{
+	uint64_t	n = 0;
+	uint64_t	end = 0;		/* of those that were counted */
+
+	assert(list->sorted);
+	for (uint32_t i = 0; i < list->n; i++)
+	{
+		uint64_t	next = stretch_end(list->stretch[i]);
+
+		n += next - (end > stretch_page(list->stretch[i]) ? end : stretch_page(list->stretch[i]));
+		end = next;
+	}
+	return n;
+}

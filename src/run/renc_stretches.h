@@ -86,6 +86,13 @@ extern bool renc_stretches_next(const renc_stretches *list, renc_stretches_curso
 extern uint32_t renc_stretches_seek(const renc_stretches *list, renc_stretches_cursor *cursor,
 									uint32_t page);
 
+/* Has a list that is in order any of these line pointers of a page; first 0: or any of the page? */
+extern bool renc_stretches_meet(const renc_stretches *list, uint32_t page, uint32_t first,
+								uint32_t last);
+
+/* Pages of a list that is in order. */
+extern uint64_t renc_stretches_count_pages(const renc_stretches *list);
+
 /* The bits of a page that is behind all that the cursor has passed; none if the list lacks it. */
 extern void renc_stretches_rows(const renc_stretches *list, renc_stretches_cursor *cursor,
 								uint32_t page, uint64_t *row);
