@@ -7,10 +7,11 @@
  * two calls.  So a search is done from beginning to end within one call (INV-7), what it has found
  * is a list, and the list is handed out.  Nobody holds a lock or a pin meanwhile but the executor.
  *
- * Who wants one row of many should not wait for all.  So a search of one column is broken off after
- * some entries, and these are handed out; if more are wanted, it is done anew, with a bound that is
- * 4 times as high, and at last with none.  What was handed out before is left out: all rows are in
- * the last list, which is that of a whole search, however the index has changed.
+ * Who wants one row of many should not wait for all.  So a search of one column (of several columns:
+ * RencoderEarlyEnd) is broken off after some entries, and these are handed out; if more are wanted, it
+ * is done anew, with a bound that is 4 times as high, and at last with none.  What was handed out
+ * before is left out: all rows are in the last list, which is that of a whole search, however the
+ * index has changed.
  */
 #ifndef RENCODER_PLAIN_SCAN_H
 #define RENCODER_PLAIN_SCAN_H

@@ -14,8 +14,8 @@
 /* Intervals that are looked at; of more, so many, and they stand for the others. */
 #define MAX_LOOKED_AT	16
 
-/* Where one column promises no more entries, others are not looked at more closely. */
-#define FEW_ENTRIES		32
+/* Where one column costs no more, others are not looked at more closely to find the first. */
+#define FEW_PAGES		4
 
 /* The page above which the search stops is of "depth"; *least and *most are added to. */
 static void
@@ -108,6 +108,18 @@ choice_cost(const RencoderRunChoice *choice, double entries)
 										choice->leaves), entries);
 }
 
+/*
+ * Is there more to be learnt in the leaves?  Of an interval within one leaf, which is one page to
+ * read; others are known well enough.
+ */
+static bool
+is_worth_a_look(const RencoderRunChoice *choice, int depth)
+{
+	return choice->depth < depth && choice->least < choice->most &&
+		(depth < INTO_LEAVES ||
+		 choice->most * choice->leaves <= 1.5 * choice->trees * choice->entries);
+}
+
 /* Is a column to be searched before another one? */
 static bool
 goes_before(const RencoderRunChoice *a, const RencoderRunChoice *b)
@@ -122,6 +134,7 @@ static void
 look_closer(RencoderRunScan *scan, const RencoderWantedRun *wanted, int n, int depth)
 {
 	double		best = HUGE_VAL;
+	double		cost = HUGE_VAL;
 	int			rivals = 0;
 
 	for (int i = 0; i < scan->nasked; i++)
@@ -129,15 +142,16 @@ look_closer(RencoderRunScan *scan, const RencoderWantedRun *wanted, int n, int d
 			best = Min(best, scan->choice[i].most);
 	for (int i = 0; i < scan->nasked; i++)
 		rivals += scan->choice[i].decides && scan->choice[i].least <= best;
-	if (rivals < 2)
-		return;
-	for (int i = 0; i < scan->nasked && best > FEW_ENTRIES; i++)
+	for (int i = 0; i < scan->nasked && rivals > 1 && cost > FEW_PAGES; i++)
 	{
 		RencoderRunChoice *choice = &scan->choice[i];
 
-		if (choice->decides && choice->least <= best && choice->least < choice->most)
+		if (!choice->decides || choice->least > best)
+			continue;
+		if (is_worth_a_look(choice, depth))
 			guess_column(scan, wanted, n, depth, choice);
-		best = Min(best, choice->decides ? choice->most : best);
+		best = Min(best, choice->most);
+		cost = Min(cost, choice_cost(choice, choice->most));
 	}
 }
 
@@ -152,7 +166,7 @@ may_break_off(RencoderRunScan *scan, const RencoderWantedRun *wanted, int n)
 		RencoderRunChoice *choice = &scan->choice[i];
 
 		if (choice_cost(choice, choice->least) <= limit && choice_cost(choice, choice->most) > limit &&
-			choice->depth < TO_LEAVES)
+			is_worth_a_look(choice, TO_LEAVES))
 			guess_column(scan, wanted, n, TO_LEAVES, choice);
 		if (choice_cost(choice, (choice->least + choice->most) / 2) <= limit)
 			return false;
@@ -203,17 +217,20 @@ rencoder_run_choice_decide(RencoderRunScan *scan, const RencoderWantedRun *wante
 {
 	RencoderRunChoice *choice = &scan->choice[i];
 
-	for (;;)
+	for (int depth = choice->depth;; depth++)
 	{
-		double		entries = (choice->least + choice->most) / 2;
-		double		saved = found *
-			(1 - rencoder_run_choice_share(entries, choice->all, choice->places));
+		double		entries;
+		double		saved;
 
+		/* What it takes to look is another page. */
+		if (depth > choice->depth && is_worth_a_look(choice, depth) &&
+			choice_cost(choice, choice->least) + 1 <= found)
+			guess_column(scan, wanted, n, depth, choice);
+		entries = (choice->least + choice->most) / 2;
+		saved = found * (1 - rencoder_run_choice_share(entries, choice->all, choice->places));
 		choice->left_out = choice_cost(choice, entries) > saved;
-		if (choice->depth == INTO_LEAVES || choice->least == choice->most ||
-			choice_cost(choice, choice->least) > found || choice_cost(choice, choice->most) <= saved)
+		if (depth == INTO_LEAVES || choice_cost(choice, choice->most) <= saved)
 			break;
-		guess_column(scan, wanted, n, choice->depth + 1, choice);
 	}
 	choice->decided = true;
 }

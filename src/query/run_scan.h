@@ -59,8 +59,9 @@ typedef struct RencoderRunAnswer
 struct RencoderRunScan;
 
 /*
- * A search, of one column alone, that is broken off when runs have found so many entries and there are
- * more: for who wants some rows soon, and may come again for all.
+ * A search that is broken off when runs have found so many entries and there are more: for who wants
+ * some rows soon, and may come again for all.  It is of one column alone; of several that are asked,
+ * if the others would cost more to search than so many pages of the table.
  */
 typedef struct RencoderEarlyEnd
 {
