@@ -18,7 +18,8 @@ SEED=20130101           # of the synthetic column
 INDEXES=(rencoder btree brin_minmax brin_minmax_multi)
 TABLE=flights
 VISITS=400000           # rows of uuids, addresses and points
-INSERTED=50000          # more of these
+INSERTED=10000          # more of these, a round
+ROUNDS=5
 
 load_flights() {
     bench_sql -q -c "CREATE TABLE nycflights13 (sched_dep timestamp, carrier text, flight int, tailnum text, origin text,
@@ -173,29 +174,45 @@ ask_visits() {
     drop_indexes "point"
 }
 
-# Rows a second of single-row inserts in one session, with indexes on all three columns.
-insert_visits() {
-    local kind method
-    printf '\n9. Inserting %s more visits\n' "$INSERTED"
-    for kind in none rencoder "btree and GiST"; do
-        bench_sql -q -c 'CREATE TABLE more AS TABLE visits'
-        case $kind in
-            rencoder) bench_sql -q -c 'CREATE INDEX ON more USING rencoder (id, url, place)' ;;
-            btree*) bench_sql -q -c 'CREATE INDEX ON more (id)' -c 'CREATE INDEX ON more (url)' -c 'CREATE INDEX ON more USING gist (place)' ;;
-        esac
-        bench_sql -q <<SQL
-CHECKPOINT;
-SELECT clock_timestamp() AS started \gset
+# One turn of single-row inserts in one session into the table of a case: insert_turn KIND ROUND
+insert_turn() {
+    bench_sql -q <<SQL
+SELECT clock_timestamp() AS started, pg_current_wal_insert_lsn() AS lsn \gset
 DO \$\$ BEGIN
-    FOR i IN $VISITS + 1 .. $VISITS + $INSERTED LOOP
-        INSERT INTO more SELECT v.*, repeat('x', 100) FROM visit(i) AS v;
+    FOR i IN $VISITS + ($2 - 1) * $INSERTED + 1 .. $VISITS + $2 * $INSERTED LOOP
+        INSERT INTO more_$1 SELECT v.*, repeat('x', 100) FROM visit(i) AS v;
     END LOOP;
 END \$\$;
-SELECT format('    %s %s rows a second', rpad('$kind:', 16),
-    to_char($INSERTED / extract(epoch FROM clock_timestamp() - :'started'), 'FM999,990'));
-DROP TABLE more;
+INSERT INTO inserted VALUES ('$1', $2, $INSERTED / extract(epoch FROM clock_timestamp() - :'started'), :'lsn');
+-- What rencoder's worker does of these rows belongs to this turn.
+DO \$\$ BEGIN
+    WHILE EXISTS (SELECT FROM pg_stat_activity WHERE backend_type = 'rencoder worker') LOOP
+        PERFORM pg_sleep(0.1);
+    END LOOP;
+END \$\$;
+UPDATE inserted SET wal = (pg_current_wal_insert_lsn() - lsn) / $INSERTED WHERE (kind, round) = ('$1', $2);
 SQL
+}
+
+# Rows a second and WAL, with indexes on all three columns.  The cases take turns, in another order
+# each round: the machine may have other work, and what is said is a median.
+insert_visits() {
+    local round i kinds=(none rencoder others)
+    printf '\n9. Inserting %s more visits row by row, in %s turns each\n    measuring ..\n' "$((INSERTED * ROUNDS))" "$ROUNDS"
+    bench_sql -q -c 'CREATE TABLE inserted (kind text, round int, rate numeric, lsn pg_lsn, wal numeric)' \
+        -c 'CREATE TABLE more_none AS TABLE visits' -c 'CREATE TABLE more_rencoder AS TABLE visits' \
+        -c 'CREATE TABLE more_others AS TABLE visits' -c 'CREATE INDEX ON more_rencoder USING rencoder (id, url, place)' \
+        -c 'CREATE INDEX ON more_others (id)' -c 'CREATE INDEX ON more_others (url)' \
+        -c 'CREATE INDEX ON more_others USING gist (place)' -c CHECKPOINT
+    for ((round = 1; round <= ROUNDS; round++)); do
+        for i in 0 1 2; do insert_turn "${kinds[(i + round) % 3]}" "$round"; done
     done
+    bench_sql --pset=tuples_only=off --pset=format=aligned --pset=footer=off -c "
+        SELECT CASE kind WHEN 'others' THEN 'btree and GiST' ELSE kind END AS indexes,
+            to_char(percentile_cont(0.5) WITHIN GROUP (ORDER BY rate), 'FM999,990') AS \"rows a second (median)\",
+            to_char(min(rate), 'FM999,990') || ' to ' || to_char(max(rate), 'FM999,990') AS \"of the turns\",
+            to_char(avg(wal), 'FM999,990') AS \"bytes of WAL a row\"
+        FROM inserted GROUP BY kind ORDER BY array_position('{none,rencoder,others}', kind)"
 }
 
 print_sizes() {
