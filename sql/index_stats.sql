@@ -58,6 +58,9 @@ SELECT scans, table_pages = scans * (pg_relation_size('st') / 8192) AS table_pag
 	false_pages * 1.0 / checked_scans BETWEEN
 	predicted_false_pages / 3 AND predicted_false_pages * 3 + 1 AS as_predicted
 FROM rencoder_index_stats('st_v');
+-- Three digits of what is predicted.
+SELECT length(ltrim(replace(predicted_false_pages::text, '.', ''), '0')) <= 3 AS digits
+FROM rencoder_index_stats('st_v');
 SELECT since BETWEEN now() - interval '1 day' AND clock_timestamp() AS since
 FROM rencoder_index_stats('st_v');
 

@@ -20,6 +20,7 @@
 #include "base/options.h"
 #include "format/format_filter.h"
 #include "sql/sql_bounds.h"
+#include "sql/sql_shown.h"
 #include "store/group_copy.h"
 #include "store/open_index.h"
 #include "store/pending.h"
@@ -204,8 +205,8 @@ inspect_group_column(FunctionCallInfo fcinfo, const RencoderGroupCopy *copy, int
 	put_inspected_key(&row, bounds->max, show_keys && has_keys);
 	put_inspected_if(&row, horizon != 0,
 					 FullTransactionIdGetDatum(FullTransactionIdFromU64(horizon)));
-	put_inspected_if(&row, header->predicted_fpr >= 0, Float8GetDatum(header->predicted_fpr));
-	put_inspected_if(&row, header->best_fpr >= 0, Float8GetDatum(header->best_fpr));
+	put_inspected_if(&row, header->predicted_fpr >= 0, rencoder_sql_shown(header->predicted_fpr));
+	put_inspected_if(&row, header->best_fpr >= 0, rencoder_sql_shown(header->best_fpr));
 	put_inspected_if(&row, first->run != 0, Int64GetDatum(first->run));
 	put(&row, Int32GetDatum(renc_mask_count(rencoder_set_get(first->covered))));
 	put(&row, Int32GetDatum(renc_mask_count(rencoder_set_get(first->noted))));
@@ -369,8 +370,8 @@ inspect_run_column(FunctionCallInfo fcinfo, const RencoderRunEntry *entry, int c
 		put(&row, Int64GetDatum((int64) column->rows));
 		put(&row, Int64GetDatum(npages));
 		put_inspected_if(&row, column->entries > 0,
-						 Float8GetDatum((double) npages * BLCKSZ * 8 / Max(column->entries, 1)));
-		put(&row, Float8GetDatum(column->false_pages));
+						 rencoder_sql_shown((double) npages * BLCKSZ * 8 / Max(column->entries, 1)));
+		put(&row, rencoder_sql_shown(column->false_pages));
 		put(&row, Int32GetDatum(column->parts));
 		put(&row, Int64GetDatum((int64) nulls->rows));
 		put(&row, Int64GetDatum((int64) nulls->nleaves + nulls->ninner));
@@ -492,8 +493,11 @@ rencoder_candidates(PG_FUNCTION_ARGS)
 									 &fcinfo->args[1], keys);
 	rencoder_open_index_switch_to_owner(&target);
 	query = rencoder_key_make_query(target.index, keys, nkeys);
+	/* The count is that of a session's first query: roots that this session keeps do not matter. */
+	rencoder_run_roots_forget(target.index);
 	(void) rencoder_candidates_find(target.index, RelationGetNumberOfBlocks(target.heap), query,
 									GetActiveSnapshot(), NULL, &emit, NULL, &counts);
+	rencoder_run_roots_forget(target.index);
 	put(&row, Int64GetDatum(counts.ranges));
 	put(&row, Int64GetDatum(counts.skipped));
 	put(&row, Int64GetDatum(counts.candidates));

@@ -10,6 +10,7 @@
 #include "funcapi.h"
 #include "utils/timestamp.h"
 
+#include "sql/sql_shown.h"
 #include "store/open_index.h"
 #include "store/run_list.h"
 
@@ -56,7 +57,7 @@ get_index_stats(Relation index, Datum *values, bool *nulls)
 		nulls[i] = !kept;
 	}
 	nulls[i] = !predict_false_pages(&runs, &predicted);
-	values[i++] = Float8GetDatum(predicted);
+	values[i++] = rencoder_sql_shown(predicted);
 	nulls[i] = stats.since == 0;
 	values[i++] = TimestampTzGetDatum(stats.since);
 	values[i++] = Int64GetDatum((int64) RelationGetNumberOfBlocks(index) * BLCKSZ);
