@@ -1,5 +1,5 @@
--- The extension in a schema of its own that is not on search_path, as tools want it which drop views
--- of public that they do not know: operator classes are found, functions are called by their schema.
+-- The extension in a schema of its own that is not on search_path, as for tools that drop unknown
+-- views of public: operator classes are found, functions are called by their schema.
 SET client_min_messages = warning;
 DROP EXTENSION rencoder;
 CREATE SCHEMA own_home;
@@ -29,7 +29,8 @@ DROP TABLE own_type;
 CREATE TABLE own (id int, s text, p point);
 INSERT INTO own SELECT i * 7919 % 20000, 'text ' || i, point(i % 1000, i % 999)
 FROM generate_series(1, 20000) i;
-CREATE INDEX own_any ON own USING rencoder (id, s, p) WITH (pages_per_range = 1, autosummarize = off);
+CREATE INDEX own_any ON own USING rencoder (id, s, p)
+	WITH (pages_per_range = 1, autosummarize = off);
 VACUUM ANALYZE own;
 SET enable_seqscan = off;
 EXPLAIN (COSTS OFF) SELECT * FROM own WHERE id = 5::int8;
@@ -45,7 +46,8 @@ SELECT relname, indexrelname, size > 0 AS size, runs FROM own_home.rencoder_stat
 SELECT unsummarized, index_pages > 0 AS pages FROM own_home.rencoder_candidates('own_any', 5, 6);
 SELECT method FROM own_home.rencoder_estimate('own', 'id', 5, 6);
 CREATE INDEX own_btree ON own (id);
-SELECT index, method, advice FROM own_home.rencoder_advise('public') WHERE "table" = 'own'::regclass;
+SELECT index, method, advice FROM own_home.rencoder_advise('public')
+WHERE "table" = 'own'::regclass;
 RESET enable_seqscan;
 
 -- There and back again, with the index.
