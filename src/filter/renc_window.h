@@ -56,15 +56,18 @@ renc_window_bit(unsigned int slot)
 	return (uint8_t) (1 << (slot % 8));
 }
 
-/* Half a row: those of "among" that are set in eight bands from "byte" on. */
+/*
+ * Half a row: those of "among" that are set in eight bands from "byte" on.  Unless "whole", the
+ * window has fewer: nothing is read behind those that "among" has slots of.
+ */
 static inline uint64_t
-renc_window_half_row(const uint8_t *byte, uint32_t rows, uint64_t among)
+renc_window_half_row(const uint8_t *byte, uint32_t rows, uint64_t among, bool whole)
 {
 	uint64_t	row = 0;
 	uint64_t	left = among;
 
 	/* Few candidates, few bands: each is a cache line of its own. */
-	if (__builtin_popcountll(among) <= 6)
+	if (!whole || __builtin_popcountll(among) <= 6)
 	{
 		while (left != 0)
 		{
@@ -82,7 +85,7 @@ renc_window_half_row(const uint8_t *byte, uint32_t rows, uint64_t among)
 	return row & among;
 }
 
-/* Which of the slots in "among" are set in a row? */
+/* Which of the slots in "among", which the window has, are set in a row? */
 static inline renc_mask
 renc_window_row(const uint8_t *window, int width, uint32_t rows, uint32_t row,
 				renc_mask among)
@@ -94,8 +97,9 @@ renc_window_row(const uint8_t *window, int width, uint32_t rows, uint32_t row,
 	}
 	else
 	{
-		among.w[0] = renc_window_half_row(window + row, rows, among.w[0]);
-		among.w[1] = renc_window_half_row(window + (size_t) 8 * rows + row, rows, among.w[1]);
+		among.w[0] = renc_window_half_row(window + row, rows, among.w[0], width >= 8);
+		among.w[1] = renc_window_half_row(window + (size_t) 8 * rows + row, rows, among.w[1],
+										  width == RENC_MATRIX_WIDTH);
 	}
 	return among;
 }

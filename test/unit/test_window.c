@@ -2,8 +2,11 @@
  * test_window.c
  *		Windows: filling, clearing and counting against a naive form.
  */
+#define _DEFAULT_SOURCE			/* MAP_ANONYMOUS */
+
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 
 #include "testlib.h"
 #include "window_bits.h"
@@ -171,6 +174,35 @@ test_rows(int width)
 	tap_ok(wrong == 0, "width %d: rows are the bits of the candidates, %d wrong", width, wrong);
 }
 
+/* The last window of a page, of any width, where memory ends: nothing behind it is read. */
+static void
+test_last_window(int width)
+{
+	size_t		size = (size_t) TEST_ROWS * width;
+	size_t		room = 65536;
+	uint8_t    *memory = mmap(NULL, 2 * room, PROT_READ | PROT_WRITE,
+							  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	uint8_t    *window = memory + room - size;
+	int			wrong = 0;
+
+	if (memory == MAP_FAILED || mprotect(memory + room, room, PROT_NONE) != 0)
+		exit(EXIT_FAILURE);
+	for (size_t i = 0; i < size; i++)
+		window[i] = (uint8_t) rnd();
+	for (int round = 0; round < 20000; round++)
+	{
+		uint32_t	row = TEST_ROWS - 1 - (uint32_t) rnd_below(10);
+		renc_mask	among = renc_mask_and((renc_mask) {{rnd(), rnd()}}, renc_mask_first(8 * width));
+		renc_mask	found = renc_window_row(window, width, TEST_ROWS, row, among);
+
+		for (int s = 0; s < RENC_GROUP_RANGES; s++)
+			wrong += renc_mask_test(found, s) !=
+				(renc_mask_test(among, s) && window_test(window, TEST_ROWS, row, s));
+	}
+	tap_ok(wrong == 0, "width %d: rows of the last window in memory, %d wrong", width, wrong);
+	munmap(memory, 2 * room);
+}
+
 static void
 test_count_and_clear(int width)
 {
@@ -262,5 +294,7 @@ main(int argc, char **argv)
 		test_fill(width);
 		test_count_and_clear(width);
 	}
+	for (int width = RENC_SLICE_WIDTH; width <= RENC_MATRIX_WIDTH; width *= 2)
+		test_last_window(width);
 	return tap_finish();
 }
