@@ -514,7 +514,7 @@ rencoder_run_reader_read(void *arg, uint32_t page, int level)
 		if (reader->copy[level] == NULL)
 			reader->copy[level] = palloc(BLCKSZ);
 		copy = level > 0 && (kept == NULL || !kept->keeps) ? copy_inner_run_page(reader, page,
-																					   level) :
+																				 level) :
 			rencoder_kept_read(kept, reader->index, page, RENCODER_PAGE_RUN, reader->copy[level],
 							   &reader->npages, &reader->fault);
 	}
