@@ -3,8 +3,8 @@
 #
 #   bash bench/rows.sh [MILLIONS [ROWSPERPAGE [SEED]]]
 #
-# MILLIONS (default 5) of rows of uniform int8, of values with 10,000 rows each and sorted, some 38 a
-# page (or up to 185: ROWSPERPAGE; above 120 in two tables of 16 bytes a row), in an unlogged table
+# MILLIONS (default 5) of rows of uniform int8, of values with 10,000 rows each and sorted, and as many
+# lines of orders in order, four each, some 38 a page (or up to 185: ROWSPERPAGE; above 120 in two tables of 16 bytes a row), in an unlogged table
 # that is cached.  Sizes in bits a row; then
 # queries by generic plans, by turns for the two indexes, in three rounds and one to warm up: the
 # least mean time of each.  No number is asked twice: who comes second would find its pages in shared
@@ -41,7 +41,13 @@ CREATE UNLOGGED TABLE $VALUES (k int, kb int, s int8);
 INSERT INTO $VALUES SELECT $values FROM $rows;
 SQL
     fi
+    filler=$((8152 / PER_PAGE - 48))
     bench_sql -q <<SQL
+CREATE UNLOGGED TABLE lines (o int, ob int, f text);
+ALTER TABLE lines ALTER f SET STORAGE plain;
+INSERT INTO lines SELECT i / 4, i / 4, CASE WHEN $filler > 0 THEN repeat('x', $filler) END
+FROM generate_series(1, $ROWS::int8) i;
+VACUUM ANALYZE lines;
 VACUUM ANALYZE big;
 VACUUM ANALYZE $VALUES;
 SELECT format('%s rows, %s a page, %s pages', reltuples, round(reltuples / relpages), relpages)
@@ -60,20 +66,20 @@ make_index() { # NAME "USING .." [TABLE]
 
 # Times in one session, in which a function's plans are generic: question by question.
 # ask NAME QUERIES KEY WIDTH QUERY: QUERY asks for the column C, or D, of values from "a", which is
-# KEY of the query's number i, to "b", so that an interval of WIDTH rows; F and G are other columns
-# of the two tables.  A QUERY with %s in it is planned anew for each value.  Four functions: by the
+# KEY of the query's number i, to "b", so that an interval of WIDTH rows, or the column O of the lines;
+# F and G are other columns of the first two tables.  A QUERY with %s in it is planned anew for each value.  Four functions: by the
 # btree, by rencoder as the planner has it, by its plain scans and by its bitmaps.
 ask() {
-    local way columns settings query c d f g
+    local way columns settings query c d f g o
     for way in btree rencoder plain bitmap; do
-        columns='u k ub' settings=
-        [[ $way != btree ]] || columns='ub kb u'
+        columns='u k ub o' settings=
+        [[ $way != btree ]] || columns='ub kb u ob'
         [[ $way != plain ]] || settings='SET enable_bitmapscan = off'
         [[ $way != bitmap ]] || settings='SET enable_indexscan = off'
-        read -r c d f <<< "$columns"
+        read -r c d f o <<< "$columns"
         g=s
         [[ $VALUES != big ]] || f=f g=f
-        query="SELECT $(sed "s/\<C\>/$c/g; s/\<D\>/$d/g; s/\<F\>/$f/g; s/\<G\>/$g/g" <<< "$5")"
+        query="SELECT $(sed "s/\<C\>/$c/g; s/\<D\>/$d/g; s/\<F\>/$f/g; s/\<G\>/$g/g; s/\<O\>/$o/g" <<< "$5")"
         [[ $query != *%s* ]] || query="EXECUTE format('$query', a)"
         cat <<SQL
 CREATE FUNCTION ask_${way}(n int, first int) RETURNS float8 LANGUAGE plpgsql
@@ -121,7 +127,8 @@ SET plan_cache_mode = force_generic_plan;
 CREATE TABLE keys AS SELECT hashint8extended($ROWS::int8 / 10000 * i, $SEED) AS there,
     hashint8extended(-i, $SEED) AS absent FROM generate_series(1, 10000) i;
 CREATE TEMP TABLE times (name text, btree float8, rencoder float8, plain float8, bitmap float8);
-ANALYZE keys, times;
+CREATE TABLE orders AS SELECT abs(hashint8(i)) % ($ROWS / 4) AS number FROM generate_series(1, 10000) i;
+ANALYZE keys, times, orders;
 SQL
     ask absent 3000 'hashint8extended(-i, 77)' 0 'count(F) FROM big WHERE C = a'
     ask 'one match' 3000 "$key" 0 'count(F) FROM big WHERE C = a'
@@ -133,6 +140,8 @@ SQL
     done
     ask 'loop of 10,000' 1 0 0 'count(F) FROM keys JOIN big ON C = keys.there'
     ask 'loop, absent' 1 0 0 'count(F) FROM keys JOIN big ON C = keys.absent'
+    ask 'loop of 10,000 orders' 1 0 0 'count(ctid) FROM (SELECT lines.ctid FROM orders JOIN lines ON O = number) q'
+    ask 'EXISTS of 10,000 orders' 1 0 0 'count(*) FROM orders WHERE EXISTS (SELECT FROM lines WHERE O = number AND ctid IS NOT NULL)'
     ask 'IN of 1,000' 5 0 0 'count(F) FROM big WHERE C = ANY (there)'
     ask 'IN of 1,000, absent' 5 0 0 'count(F) FROM big WHERE C = ANY (absent)'
     ask 'LIMIT 1 of 10,000' 200 "abs(hashint8(i)) % ($ROWS / 10000)" 0 \
@@ -180,8 +189,10 @@ main() {
     make_index values_btree '(kb)' "$VALUES"
     make_index values 'USING rencoder (k)' "$VALUES"
     make_index sorted 'USING rencoder (s)' "$VALUES"
+    make_index orders_btree '(ob)' lines
+    make_index orders 'USING rencoder (o)' lines
     measure
-    bench_sql -q -c 'DROP INDEX big_values, big_values_btree, big_sorted'
+    bench_sql -q -c 'DROP INDEX big_values, big_values_btree, big_sorted, big_orders, big_orders_btree'
     make_index pages 'USING rencoder (u) WITH (resolution = pages, false_pages = 1)'
     make_index rows 'USING rencoder (u) WITH (resolution = rows)'
     make_index tenth 'USING rencoder (u) WITH (false_pages = 0.1)'
