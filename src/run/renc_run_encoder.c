@@ -52,9 +52,9 @@
 
 /*
  * The part of the false pages wanted that such a leaf may have of false parts: with 35 rows a page,
- * one query in twelve then reads a page more.
+ * one query in ten then reads a page more.
  */
-#define WANTED_IN_ORDER	0.75
+#define WANTED_IN_ORDER	0.9
 
 /* Slots for the pages of the first block of a leaf. */
 #define SEEN_PAGES		2048

@@ -432,9 +432,9 @@ main(int argc, char **argv)
 	test_size(0, false, 9, 0);
 	test_size(0, false, 73, 3.5);
 	test_size(1, false, 9, 4);
-	test_lines(1, 1.15, 9);
-	test_lines(4, 1.15, 3);
-	test_lines(40, 1.15, 2);
+	test_lines(1, 1.2, 9);
+	test_lines(4, 1.2, 3);
+	test_lines(40, 1.2, 2);
 	run_pages = FEW_PAGES;
 	test_few_pages(2);
 	test_few_pages(9);
