@@ -311,21 +311,20 @@ begin_encoder_leaf(renc_run_encoder *e)
 }
 
 /*
- * A piece with its false pages as they count.  If places are in the order of the keys, a value between
- * two keys may read the places of both.  A false place is then next to a true one, so that few are
- * in a page of their own, which counts "in_pages".
+ * Adds the first n pairs of a piece, with its false pages as they count.  If places are in the order of
+ * the keys, a value between two keys may read the places of both.  A false place is then next to a
+ * true one, so that few are in a page of their own, which counts "in_pages".
  */
-static renc_run_piece
-count_encoder_piece(const renc_run_encoder *e, const renc_run_piece *piece, bool in_pages)
+static void
+add_encoder_piece(const renc_run_encoder *e, renc_run_expected *sum, renc_run_piece piece,
+				  const renc_run_pair *pair, uint32_t n, bool in_pages)
 {
-	renc_run_piece counted = *piece;
-
-	if (!encodes_places_in_order(e))
-		return counted;
-	counted.absent /= 2;
-	if (in_pages)
-		counted.own /= e->parts;
-	return counted;
+	if (encodes_places_in_order(e))
+	{
+		piece.absent /= 2;
+		piece.own /= in_pages ? e->parts : 1;
+	}
+	renc_run_plan_add_expected(sum, &piece, pair, n);
 }
 
 /* What a price would make of the first pairs. */
@@ -342,11 +341,7 @@ try_encoder_price(renc_run_encoder *e, double price)
 		uint32_t	npieces = renc_run_plan(&e->planner, e->pair + i, n, piece);
 
 		for (uint32_t j = 0, at = i; j < npieces; at += piece[j++].n)
-		{
-			renc_run_piece counted = count_encoder_piece(e, &piece[j], false);
-
-			renc_run_plan_add_expected(&sum, &counted, e->pair + at, counted.n);
-		}
+			add_encoder_piece(e, &sum, piece[j], e->pair + at, piece[j].n, false);
 	}
 	return sum;
 }
@@ -435,7 +430,6 @@ encode_piece(renc_run_encoder *e, const renc_run_pair *pair, const renc_run_piec
 {
 	uint32_t	n = more ? encoder_whole_cells(pair, piece->n, piece->width) : piece->n;
 	uint32_t	least = (uint32_t) (e->block / 10 * e->ratio);
-	renc_run_piece counted;
 	uint32_t	fit;
 
 	while (!renc_run_build_block(&e->build, pair, n, piece->width, &fit))
@@ -454,12 +448,10 @@ encode_piece(renc_run_encoder *e, const renc_run_pair *pair, const renc_run_piec
 	}
 	if (e->build.options.samples != NULL)
 		ask_encoder_samples(e, pair, n, piece->width, more || n < piece->n);
-	counted = count_encoder_piece(e, piece, true);
-	renc_run_plan_add_expected(&e->all, &counted, pair, n);
+	add_encoder_piece(e, &e->all, *piece, pair, n, true);
 
 	renc_run_plan_fade_expected(&e->recent, KEPT);
-	counted = count_encoder_piece(e, piece, false);
-	renc_run_plan_add_expected(&e->recent, &counted, pair, n);
+	add_encoder_piece(e, &e->recent, *piece, pair, n, false);
 
 	if (e->build.options.target == RENC_RUN_FALSE_PAGES)
 		correct_for_false_pages(e, piece->keys * n / piece->n);

@@ -225,7 +225,8 @@ choose_run_plan_width(renc_run_planner *planner, renc_run_part *part)
 
 /* Returns the cheaper one of a part's cost and what it would be with another width. */
 static const renc_run_cost *
-try_other_run_plan_width(renc_run_planner *planner, renc_run_part *part, const renc_run_cost *best, int width)
+try_other_run_plan_width(renc_run_planner *planner, renc_run_part *part,
+						 const renc_run_cost *best, int width)
 {
 	const renc_run_cost *other = run_plan_width_cost(planner, part, width);
 
