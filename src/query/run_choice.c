@@ -17,12 +17,37 @@
 /* Where one column costs no more, others are not looked at more closely to find the first. */
 #define FEW_PAGES		4
 
-/* The page above which the search stops is of "depth"; *least and *most are added to. */
-static void
-guess_intervals(RencoderRunScan *scan, RencoderRunReader *reader, renc_interval_set set, int depth,
-				RencoderRunChoice *choice)
+/* Both bounds of an interval are mostly in one leaf, which is read once. */
+typedef struct GuessReader
 {
-	int			level = depth == INTO_LEAVES ? 0 : depth == TO_LEAVES ? 1 : Max(reader->run.level, 1);
+	RencoderRunReader reader;
+	uint32		leaf;			/* that is held */
+	const uint8_t *payload;		/* of it */
+} GuessReader;
+
+static const uint8_t *
+read_for_guess(void *arg, uint32_t page, int level)
+{
+	GuessReader *r = (GuessReader *) arg;
+	const uint8_t *payload;
+
+	if (level == 0 && BufferIsValid(r->reader.leaf) && r->leaf == page)
+		return r->payload;
+	payload = rencoder_run_reader_read(&r->reader, page, level);
+	if (level == 0)
+	{
+		r->leaf = page;
+		r->payload = payload;
+	}
+	return payload;
+}
+
+/* Adds to the bounds of the choice what the pages down to "depth" tell of a set. */
+static void
+guess_intervals(GuessReader *r, renc_interval_set set, int depth, RencoderRunChoice *choice)
+{
+	const renc_run *run = &r->reader.run;
+	int			level = depth == INTO_LEAVES ? 0 : depth == TO_LEAVES ? 1 : Max(run->level, 1);
 	size_t		step = (set.n + MAX_LOOKED_AT - 1) / MAX_LOOKED_AT;
 	double		least = 0;
 	double		most = 0;
@@ -34,13 +59,12 @@ guess_intervals(RencoderRunScan *scan, RencoderRunReader *reader, renc_interval_
 		double		m;
 
 		/* What is wrong with a page the search will say. */
-		(void) renc_run_rank_about(&reader->run, rencoder_run_reader_read, reader, set.interval[i],
-								   level, &l, &m);
+		(void) renc_run_rank_about(run, read_for_guess, r, set.interval[i], level, &l, &m);
 		least += l;
 		most += m;
 	}
 	choice->least += least * set.n / Max(looked, 1);
-	choice->most += Min(most * set.n / Max(looked, 1), (double) reader->run.entries);
+	choice->most += Min(most * set.n / Max(looked, 1), (double) run->entries);
 }
 
 /* Adds what a run has for a column. */
@@ -54,7 +78,7 @@ guess_in_run(RencoderRunScan *scan, const RencoderWantedRun *wanted, int depth,
 	int			tree = q->has_keys || q->wants_values ? choice->col : nulls;
 	const RencoderRunColumn *column = &info->column[tree];
 	const RencoderKeySet *k = NULL;
-	RencoderRunReader reader;
+	GuessReader r;
 
 	choice->all += (double) info->column[choice->col].entries + info->column[nulls].entries;
 	choice->places += (double) column->npages * Max(column->parts, 1);
@@ -77,13 +101,13 @@ guess_in_run(RencoderRunScan *scan, const RencoderWantedRun *wanted, int depth,
 			!rencoder_run_scan_many_values(column->entries, scan->nblocks);
 		return;
 	}
-	if (!rencoder_run_reader_begin(&reader, scan->index, info, tree))
+	if (!rencoder_run_reader_begin(&r.reader, scan->index, info, tree))
 		return;
-	reader.prefetch = scan->prefetch;
-	reader.in_place = true;
-	guess_intervals(scan, &reader, k->cover, depth, choice);
-	scan->npages += reader.npages;
-	rencoder_run_reader_end(&reader);
+	r.reader.prefetch = scan->prefetch;
+	r.reader.in_place = true;
+	guess_intervals(&r, k->cover, depth, choice);
+	scan->npages += r.reader.npages;
+	rencoder_run_reader_end(&r.reader);
 }
 
 /* How many entries has a column that a search reads? */
