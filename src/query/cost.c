@@ -18,7 +18,7 @@
 #include "base/options.h"
 #include "format/format_filter.h"
 #include "query/cost_path.h"
-#include "query/run_choice.h"
+#include "query/run_scan.h"
 #include "query/scan_observe.h"
 
 /*
@@ -357,7 +357,7 @@ estimate_covered_column(RencoderCostPath *p, int col, double pages, double share
 	return covered;
 }
 
-/* The columns that are asked, in the order in which a scan searches them (run_choice.h). */
+/* The columns that are asked, in the order in which a scan searches them (run_scan_choice.c). */
 static int
 order_covered_columns(RencoderCostPath *p, double pages, double share, CoveredColumn *covered, int *order)
 {

@@ -9,7 +9,6 @@
 
 #include "utils/memutils.h"
 
-#include "query/run_choice.h"
 #include "store/pending.h"
 #include "store/run_pages.h"
 

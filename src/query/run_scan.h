@@ -7,7 +7,7 @@
  * pages: those found by deltas and the pending list; or flags of the range say so, which are not
  * looked at here.  Late pages count for all summarized ranges.
  *
- * A column may be left out of the search (run_choice.h).  Then each page that a base run covers may
+ * A column may be left out of the search (run_scan_choice.c).  Then each page that a base run covers may
  * match it, and the late places of the first column are its late places, too: a row that came late has
  * all its columns in one entry.  Of a column that is searched later, base runs add those places only
  * that the first has found there.  Both rely on the first column: where flags say of a range that it
@@ -27,6 +27,8 @@
  */
 #ifndef RENCODER_RUN_SCAN_H
 #define RENCODER_RUN_SCAN_H
+
+#include <math.h>
 
 #include "filter/renc_group_candidates.h"
 #include "key/key.h"
@@ -83,7 +85,7 @@ typedef struct RencoderSearchedRun
 	RencoderRunAnswer column[FLEXIBLE_ARRAY_MEMBER];
 } RencoderSearchedRun;
 
-/* A column that is asked, and what is known of its search: run_choice.h. */
+/* A column that is asked, and what is known of its search: run_scan_choice.c. */
 typedef struct RencoderRunChoice
 {
 	int			col;
@@ -194,5 +196,54 @@ extern void rencoder_run_scan_rewind(RencoderRunScan *scan);
 extern const char *rencoder_run_scan_fault(RencoderRunScan *scan, BlockNumber *blkno);
 
 extern void rencoder_run_scan_end(RencoderRunScan *scan);
+
+/* ---- Which columns are searched, and in which order (run_scan_choice.c) ---- */
+
+/*
+ * Rows are rechecked, so a column that is asked may be left out of the search.  The one that promises
+ * the fewest entries, as inner pages of the runs tell, is searched first.  Another one is searched if
+ * that costs less than the heap pages that it may save.  The planner decides likewise (cost.c).
+ */
+
+/* So many entries to look at take as long as to visit a page of the table.  Measured. */
+#define RENCODER_ENTRIES_PER_PAGE	32
+
+/*
+ * The share of the pages that a column leaves of which "entries" of "all" match, in so many places
+ * of the table that entries name.
+ */
+static inline double
+rencoder_run_choice_share(double entries, double all, double places)
+{
+	return 1 - pow(1 - Min(entries / Max(all, 1), 1), Max(all / Max(places, 1), 1));
+}
+
+/* What it costs to search so many leaves, in pages of the table. */
+static inline double
+rencoder_run_choice_cost(double leaves, double entries)
+{
+	return leaves + entries / RENCODER_ENTRIES_PER_PAGE;
+}
+
+/* A run that is to be searched. */
+typedef struct RencoderWantedRun
+{
+	const RencoderRunEntry *entry;
+	RencoderSearchedRun *run;
+} RencoderWantedRun;
+
+/*
+ * Fills in scan->choice: all columns that are asked, in the order of search, none of them decided yet
+ * but where scan->early stands, which is taken back if several are to be searched.  Of "n" runs, which
+ * were looked at.  Locks: those of reading a page, released.
+ */
+extern void rencoder_run_choose(RencoderRunScan *scan, const RencoderWantedRun *wanted, int n);
+
+/*
+ * Decides whether column i of scan->choice is searched, where those before have found rows on "found"
+ * pages.
+ */
+extern void rencoder_run_choice_decide(RencoderRunScan *scan, const RencoderWantedRun *wanted, int n,
+									   int i, double found);
 
 #endif							/* RENCODER_RUN_SCAN_H */

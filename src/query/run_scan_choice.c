@@ -1,8 +1,8 @@
 /*
- * run_choice.c
+ * run_scan_choice.c
  *		Which columns a scan searches the runs for, and in which order.
  */
-#include "query/run_choice.h"
+#include "query/run_scan.h"
 
 #include "store/run_pages.h"
 
