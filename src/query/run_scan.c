@@ -50,8 +50,8 @@ rencoder_run_scan_begin(Relation index, BlockNumber nblocks, RencoderQuery *quer
 }
 
 /* Notes what is wrong, if it is the first. */
-static void
-note_scan_fault(RencoderRunScan *scan, BlockNumber blkno, const char *fault)
+void
+rencoder_run_scan_note_fault(RencoderRunScan *scan, BlockNumber blkno, const char *fault)
 {
 	if (scan->fault != NULL)
 		return;
@@ -69,12 +69,12 @@ look_at_run_lists(RencoderRunScan *scan)
 }
 
 /* What is asked of a column; its coder is named by block "named_by".  NULL if that is missing. */
-static const RencoderKeySet *
-column_keys_in_run_scan(RencoderRunScan *scan, int col, uint32 generation, BlockNumber named_by)
+const RencoderKeySet *
+rencoder_run_scan_keys(RencoderRunScan *scan, int col, uint32 generation, BlockNumber named_by)
 {
 	scan->keys[col] = rencoder_key_get_set(scan->query, col, generation);
 	if (scan->keys[col] == NULL)
-		note_scan_fault(scan, named_by, "The coder of its keys is missing.");
+		rencoder_run_scan_note_fault(scan, named_by, "The coder of its keys is missing.");
 	return scan->keys[col];
 }
 
@@ -82,8 +82,8 @@ column_keys_in_run_scan(RencoderRunScan *scan, int col, uint32 generation, Block
  * Adds rows first .. last of a page, or all of it if "first" is 0.  What came since the table's
  * size was read, no snapshot sees here.
  */
-static inline void
-add_found_run_rows(RencoderRunScan *scan, renc_stretches *list, BlockNumber page, uint32 first,
+void
+rencoder_run_scan_add_rows(RencoderRunScan *scan, renc_stretches *list, BlockNumber page, uint32 first,
 				   uint32 last)
 {
 	const uint32 most = Min(MaxHeapTuplesPerPage, RENC_MAX_PAGE_ROWS);
@@ -126,7 +126,7 @@ add_found_in_runs(RencoderRunScan *scan, const renc_run_search *search, const Re
 			renc_part_rows(places, search->part[i], &first, &last);
 		if (first <= last && (target->among == NULL ||
 							  renc_stretches_meet(target->among, search->page[i], first, last)))
-			add_found_run_rows(scan, target->list, search->page[i], first, last);
+			rencoder_run_scan_add_rows(scan, target->list, search->page[i], first, last);
 	}
 }
 
@@ -179,7 +179,7 @@ search_tree(RencoderRunScan *scan, const RencoderRunInfoData *info, int tree, re
 	{
 		const char *fault = rencoder_run_reader_fault(&reader, search.failure, &search.failed_page);
 
-		note_scan_fault(scan, search.failed_page, fault);
+		rencoder_run_scan_note_fault(scan, search.failed_page, fault);
 	}
 	scan->npages += reader.npages;
 	rencoder_run_reader_end(&reader);
@@ -196,7 +196,7 @@ search_keys(RencoderRunScan *scan, const RencoderRunEntry *entry, const Rencoder
 
 	if (column->root == RENCODER_NO_BLOCK)
 		return true;
-	k = column_keys_in_run_scan(scan, col, column->coder, entry->info);
+	k = rencoder_run_scan_keys(scan, col, column->coder, entry->info);
 	if (k == NULL)
 	{
 		answer->all = true;
@@ -288,7 +288,7 @@ look_at_run(RencoderRunScan *scan, const RencoderRunEntry *entry, RencoderSearch
 	run->info = rencoder_run_read_trees(scan->index, entry, scan->ntrees, &scan->copies->pages,
 										&scan->npages, &fault);
 	if (run->info == NULL)
-		note_scan_fault(scan, entry->info, fault);
+		rencoder_run_scan_note_fault(scan, entry->info, fault);
 	return run->info != NULL;
 }
 
@@ -326,7 +326,7 @@ expect_roots(RencoderRunScan *scan, const RencoderWantedRun *wanted)
 		int			col = tree % scan->query->natts;
 		const RencoderColumnQuery *q = &scan->query->column[col];
 		const RencoderKeySet *k = tree >= scan->query->natts || !q->has_keys ? NULL :
-			column_keys_in_run_scan(scan, col, column->coder, wanted->entry->info);
+			rencoder_run_scan_keys(scan, col, column->coder, wanted->entry->info);
 
 		if ((tree >= scan->query->natts ? q->wants_null :
 			 q->wants_values && !rencoder_run_scan_many_values(column->entries, scan->nblocks)) ||
@@ -418,111 +418,6 @@ search_list(RencoderRunScan *scan, bool base_only)
 	return good;
 }
 
-/* Columns that are searched. */
-static int
-searched_columns(const RencoderRunScan *scan)
-{
-	int			n = scan->nasked;
-
-	for (int i = 0; i < scan->nasked; i++)
-		n -= scan->choice[i].left_out;
-	return n;
-}
-
-/*
- * Does a pending entry match what is asked of a column?  Of a value without a key the header tells.
- * *k: what was asked for of the entry before, or NULL.
- */
-static bool
-pending_matches_column(RencoderRunScan *scan, const RencoderPendingEntry *entry, int col,
-					   BlockNumber blkno, const RencoderKeySet **k)
-{
-	const RencoderColumnQuery *q = &scan->query->column[col];
-	uint32		coder;
-
-	if (!rencoder_pending_has_key(entry, col))
-		return q->wants_null && rencoder_pending_is_null(entry, col);
-	if (!q->has_keys)
-		return q->wants_values;
-	coder = rencoder_pending_coders(entry, scan->query->natts)[col];
-	if (*k == NULL || (*k)->generation != coder)
-		*k = column_keys_in_run_scan(scan, col, coder, blkno);
-	return *k == NULL || rencoder_key_set_meets_bounds(*k, entry->key[col], entry->key[col]);
-}
-
-/* Which entries miss what is asked of a column by "k"; false: there is nothing to go by. */
-static bool
-find_pending_misses(const RencoderRunScan *scan, int col, const RencoderKeySet *k,
-					RencoderPendingMisses *misses)
-{
-	if (k == NULL || scan->query->column[col].wants_null)
-		return false;
-	*misses = (RencoderPendingMisses)
-	{
-		scan->query->natts, col, rencoder_key_is_coded(scan->index, col), k->generation,
-			k->query.hull_lo, k->query.hull_hi
-	};
-	return true;
-}
-
-/* Adds the rows of the entries that match to the late places of a column. */
-static void
-add_pending(RencoderRunScan *scan, const RencoderPendingWalk *walk, int col)
-{
-	const RencoderKeySet *k = scan->keys[col];
-	RencoderPendingMisses misses;
-
-	for (int i = 0; i < walk->copy.nentries; i++)
-	{
-		const RencoderPendingEntry *entry;
-		uint32		row;
-
-		/* Nearly all keys are beside what is asked for. */
-		if (find_pending_misses(scan, col, k, &misses))
-			i = rencoder_pending_skip_misses(&walk->copy, i, &misses);
-		if (i == walk->copy.nentries)
-			break;
-		entry = rencoder_pending_entry(&walk->copy, i);
-		if (!pending_matches_column(scan, entry, col, walk->blkno, &k))
-			continue;
-		row = *rencoder_pending_line_pointer(entry, scan->query->natts);
-		add_found_run_rows(scan, &scan->late[col].list, entry->page, row, row);
-	}
-}
-
-/*
- * Reads the pending list as far as it went when it was looked at.  False: a page was not
- * what it should be.
- */
-static bool
-read_pending(RencoderRunScan *scan)
-{
-	RencoderPendingWalk walk;
-	RencoderPendingMisses misses;
-	int			first = scan->choice[0].col;
-
-	rencoder_pending_walk_begin(&walk, scan->index, &scan->runs->pending, scan->runs->pending.last_number);
-	walk.kept = &scan->copies->pages;
-	if (searched_columns(scan) == 1 &&
-		find_pending_misses(scan, first, scan->keys[first], &misses))
-		walk.misses = &misses;
-	while (rencoder_pending_walk_next(&walk))
-	{
-		if (walk.number < walk.last_number)
-			rencoder_kept_prefetch_page(scan->prefetch, walk.copy.page->next);
-		for (int i = 0; i < scan->nasked; i++)
-		{
-			if (!scan->choice[i].left_out)
-				add_pending(scan, &walk, scan->choice[i].col);
-		}
-	}
-	scan->npages += walk.npages;
-	rencoder_pending_walk_end(&walk);
-	if (walk.fault != NULL)
-		note_scan_fault(scan, walk.blkno, walk.fault);
-	return walk.fault == NULL;
-}
-
 /* A fault that the list as it is now explains is forgotten; else it is an error. */
 static void
 look_again_at_runs(RencoderRunScan *scan)
@@ -558,7 +453,7 @@ rencoder_run_scan_search(RencoderRunScan *scan, RencoderEarlyEnd *early)
 	rencoder_kept_prefetch_page(scan->prefetch, scan->runs->pending.first);
 	if (scan->runs->pending.last != scan->runs->pending.first)
 		rencoder_kept_prefetch_page(scan->prefetch, scan->runs->pending.last);
-	while (!search_list(scan, false) || !read_pending(scan))
+	while (!search_list(scan, false) || !rencoder_run_scan_read_pending(scan))
 	{
 		if (run_scan_is_broken_off(scan))
 		{
@@ -602,7 +497,7 @@ rencoder_run_scan_search_base(RencoderRunScan *scan, uint32 number, BlockNumber 
 	if (run == NULL)
 	{
 		scan->unknown = number;
-		note_scan_fault(scan, named_by, "It names a run that is not in the list of runs.");
+		rencoder_run_scan_note_fault(scan, named_by, "It names a run that is not in the list of runs.");
 	}
 	return run;
 }

@@ -246,4 +246,23 @@ extern void rencoder_run_choose(RencoderRunScan *scan, const RencoderWantedRun *
 extern void rencoder_run_choice_decide(RencoderRunScan *scan, const RencoderWantedRun *wanted, int n,
 									   int i, double found);
 
+/* ---- Steps of a search ---- */
+
+/* Notes what is wrong, if it is the first. */
+extern void rencoder_run_scan_note_fault(RencoderRunScan *scan, BlockNumber blkno, const char *fault);
+
+/* What is asked of a column; its coder is named by block "named_by".  NULL if that is missing. */
+extern const RencoderKeySet *rencoder_run_scan_keys(RencoderRunScan *scan, int col, uint32 generation,
+													BlockNumber named_by);
+
+/* Adds rows first .. last of a page, or all of it if "first" is 0. */
+extern void rencoder_run_scan_add_rows(RencoderRunScan *scan, renc_stretches *list, BlockNumber page,
+									   uint32 first, uint32 last);
+
+/*
+ * Reads the pending list as far as it went when it was looked at.  False: a page was not what it
+ * should be (run_scan_pending.c).
+ */
+extern bool rencoder_run_scan_read_pending(RencoderRunScan *scan);
+
 #endif							/* RENCODER_RUN_SCAN_H */
