@@ -108,5 +108,24 @@ SELECT count(*) FROM rencoder_query_samples('t_m') WHERE source = 'added';
 SELECT method, size > 0 AS sized FROM rencoder_estimate('t', 'm', 'meh', 'fine')
 WHERE method = 'rencoder';
 
+-- Somebody has moved a label in the catalog: operators do not look there where both oids are even.
+CREATE TYPE moved AS ENUM ('low', 'mid', 'high');
+CREATE TABLE moves AS SELECT (CASE WHEN g % 500 = 0 THEN 'low' WHEN g % 501 = 0 THEN 'high'
+	ELSE 'mid' END)::moved AS m, repeat('x', 60) AS pad FROM generate_series(1, 30000) g;
+CREATE INDEX moves_m ON moves USING rencoder (m);
+VACUUM ANALYZE moves;
+UPDATE pg_enum SET enumsortorder = 99 WHERE enumlabel = 'low' AND enumtypid = 'moved'::regtype;
+-- In a session that has not seen the order before.
+\c -
+SET search_path = enums, public;
+SET enable_seqscan = off;
+EXPLAIN (COSTS OFF) SELECT count(*) FROM moves WHERE m < 'mid';
+SELECT count(*) FROM moves WHERE m < 'mid';
+SELECT count(*) FROM moves WHERE m >= 'mid';
+SET enable_seqscan = on;
+SET rencoder.enable_scan = off;
+SELECT count(*) FROM moves WHERE m < 'mid';
+SELECT count(*) FROM moves WHERE m >= 'mid';
+
 SET client_min_messages = error;
 DROP SCHEMA enums CASCADE;

@@ -10,10 +10,12 @@
  * An oid stays as long as the label, in pg_upgrade, too, since tables hold it.
  *
  * So an order is asked for label by label (support function 6): "v < label" asks for the keys of
- * all labels that stand before.  That loses no row:
+ * all labels of which the type's own comparison says so.  It does not look at enumsortorder where
+ * both oids are even, so that the two differ once somebody has edited the catalog.  That loses no
+ * row:
  *
- * - labels never change places, and cannot be dropped without the type, so what an operator says
- *	 of two labels is always the same;
+ * - what the comparison says here is what the operator says when it rechecks a row.  Labels cannot
+ *	 be dropped without the type;
  * - a row that a query sees has a label that is in pg_enum.  One that was added may not be used
  *	 before it is committed, so the row came after that.  We read pg_enum by a snapshot that is
  *	 taken now, which is after the query's, so it sees whatever was committed when that was
@@ -54,9 +56,9 @@ enum_label_type(Oid label)
 	return type;
 }
 
-/* Does the label itself (0), one before (-1) or one behind it (1) satisfy "v operator label"? */
+/* Does a label of which enum_cmp() says "place" satisfy "v operator label"? */
 static bool
-enum_label_satisfies(int strategy, int place)
+enum_label_satisfies(int strategy, int32 place)
 {
 	switch (strategy)
 	{
@@ -83,30 +85,26 @@ rencoder_enum_intervals(PG_FUNCTION_ARGS)
 {
 	Oid			label = PG_GETARG_OID(0);
 	RencoderIntervals *list = ((RencoderOperand *) PG_GETARG_POINTER(2))->intervals;
-	int			place = -1;
+	FmgrInfo	compare;
 	Relation	pg_enum = table_open(EnumRelationId, AccessShareLock);
-	Relation	by_order = index_open(EnumTypIdSortOrderIndexId, AccessShareLock);
 	ScanKeyData key;
 	SysScanDesc scan;
 	HeapTuple	tuple;
 
+	fmgr_info(F_ENUM_CMP, &compare);
 	ScanKeyInit(&key, Anum_pg_enum_enumtypid, BTEqualStrategyNumber, F_OIDEQ,
 				ObjectIdGetDatum(enum_label_type(label)));
 	InvalidateCatalogSnapshot();
-	scan = systable_beginscan_ordered(pg_enum, by_order, NULL, 1, &key);
-	while (HeapTupleIsValid(tuple = systable_getnext_ordered(scan, ForwardScanDirection)))
+	scan = systable_beginscan(pg_enum, EnumTypIdSortOrderIndexId, true, NULL, 1, &key);
+	while (HeapTupleIsValid(tuple = systable_getnext(scan)))
 	{
 		Oid			oid = ((Form_pg_enum) GETSTRUCT(tuple))->oid;
+		Datum		place = FunctionCall2(&compare, ObjectIdGetDatum(oid), ObjectIdGetDatum(label));
 
-		if (oid == label)
-			place = 0;
-		if (enum_label_satisfies(PG_GETARG_INT16(1), place))
+		if (enum_label_satisfies(PG_GETARG_INT16(1), DatumGetInt32(place)))
 			rencoder_intervals_add(list, oid, oid | 1);
-		if (oid == label)
-			place = 1;
 	}
-	systable_endscan_ordered(scan);
-	index_close(by_order, AccessShareLock);
+	systable_endscan(scan);
 	table_close(pg_enum, AccessShareLock);
 	PG_RETURN_VOID();
 }
