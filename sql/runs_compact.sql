@@ -36,7 +36,18 @@ BEGIN
 	RETURN by_index - by_table;
 END $$;
 
--- A new index.
+-- A new index is one run already: nothing is written.  The same after each of what follows.
+SELECT * FROM cp_compact();
+ALTER INDEX cp_v SET (false_pages = 0.25);
+SELECT * FROM cp_compact();
+SELECT pg_relation_size('cp_v') AS size \gset
+SELECT * FROM cp_compact();
+SELECT pg_relation_size('cp_v') - :size AS grown;
+-- What the user has said of runs has changed: options, query samples.
+SELECT rencoder_add_query_sample('cp_v', 5::int8, 6::int8);
+SELECT * FROM cp_compact();
+SELECT * FROM cp_compact();
+ALTER INDEX cp_v RESET (false_pages);
 SELECT * FROM cp_compact();
 -- A late row, which is on the pending list; late rows in a delta.
 INSERT INTO cp VALUES (0, 5, 5, 'x');
@@ -55,6 +66,7 @@ SELECT * FROM cp_compact();
 -- Rows that are gone.
 DELETE FROM cp WHERE id % 2 = 0;
 VACUUM cp;
+SELECT * FROM cp_compact();
 SELECT * FROM cp_compact();
 -- A range that is not summarized is in the run again.
 SELECT rencoder_desummarize_range('cp_v', 3);

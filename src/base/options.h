@@ -98,6 +98,9 @@ extern double rencoder_options_false_pages(Relation index, double heap_pages, do
 /* Are keys to go into runs, as far as they can, when the index is built and later? */
 extern bool rencoder_options_use_runs(Relation index);
 
+/* A hash of the options that say how base runs are to be. */
+extern uint64 rencoder_options_hash_for_runs(Relation index);
+
 /*
  * A query of many rows checks so many for one that matches, at most.  To halve that costs a bit for
  * each row, which is worth more to queries of one row if it halves their false pages.

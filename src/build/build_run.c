@@ -201,6 +201,7 @@ rencoder_build_run_finish(RencoderBuildRun *run, RencoderRunSorter **sorter,
 	/* Not all nulls have a place in a run. */
 	report_run_build_rows(total);
 	rencoder_run_writer_finish(run->writer, &made);
+	made.upto = rencoder_run_samples_stamp(run->index);
 	rencoder_run_list_publish(run->index, &made, 1, 0, NULL, 0, false);
 	rencoder_covered_spans_make(run->index, false);
 	pfree(run);

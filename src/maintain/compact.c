@@ -17,8 +17,10 @@
 #include "maintain/flush.h"
 #include "maintain/run_groups.h"
 #include "maintain/stale_nulls.h"
+#include "plan/run_samples.h"
 #include "store/group_copy.h"
 #include "store/pending.h"
+#include "store/run_pages.h"
 #include "table/coder_columns.h"
 
 /* So many runs become one, if the largest is not more than SIZES times the smallest. */
@@ -46,6 +48,9 @@
 
 /* Deltas are written anew after a flush if they have no more pages for each group of its run. */
 #define NEEDLESS_PAGES		1024
+
+/* A base run with so many times the rows of the table is worth making anew. */
+#define GONE_ROWS			1.1
 
 /* Neighbouring groups to make a run of. */
 typedef struct Choice
@@ -510,6 +515,66 @@ rencoder_compact_unread(Relation index, Relation heap, uint64 nranges, uint32 le
 	return result;
 }
 
+/* The rows that the run has, in the column that has most; 0: it has gone meanwhile. */
+static double
+count_rows_to_compact(Relation index, const RencoderRunEntry *entry)
+{
+	const char *fault;
+	RencoderRunInfo info = rencoder_run_read_info(index, entry, &fault);
+	double		most = 0;
+
+	for (int col = 0; info != NULL && col < info->natts; col++)
+		most = Max(most, (double) info->column[col].rows +
+				   (double) info->column[rencoder_run_null_tree(info->natts, col)].rows);
+	return most;
+}
+
+/* Has the table, as its statistics say, so few rows by now that many of the run's have gone? */
+static bool
+many_rows_have_gone(Relation index, Relation heap, const RencoderRunEntry *entry)
+{
+	bool		partial = RelationGetIndexPredicate(index) != NIL;
+	double		rows = (partial ? index : heap)->rd_rel->reltuples;
+	double		pages = heap->rd_rel->relpages;
+
+	return rows >= 0 && pages > 0 && count_rows_to_compact(index, entry) >
+		rows / pages * RelationGetNumberOfBlocks(heap) * GONE_ROWS;
+}
+
+/*
+ * Is the index one base run of all of the table, as the options and the coders want it, and nothing
+ * late beside it?  Then to write it again would gain nothing, and need its size once more.
+ */
+static bool
+is_compact(Relation index, Relation heap, uint64 nranges)
+{
+	RencoderRunGroups groups;
+	RencoderRuns runs;
+	uint32		first;
+	bool		covered = true;
+
+	rencoder_runs_copy(index, &runs, NULL);
+	if (runs.list.n != 1 || runs.list.entry[0].kind != RENCODER_RUN_BASE ||
+		runs.list.entry[0].state != RENCODER_RUN_LIVE ||
+		runs.list.entry[0].upto != rencoder_run_samples_stamp(index) ||
+		!rencoder_pending_is_empty(index))
+		return false;
+	rencoder_run_groups_look(index, nranges, &groups);
+	for (int i = 0; i < groups.n && covered; i++)
+	{
+		const RencoderAlikeGroups *s = &groups.alike[i];
+
+		/* Noted ranges have no rows, since there are neither deltas nor entries. */
+		covered = !s->lacking && !s->filtered &&
+			(s->run == 0 || (s->run == runs.list.entry[0].number && !s->old_coder));
+	}
+	pfree(groups.alike);
+	return covered && !many_rows_have_gone(index, heap, &runs.list.entry[0]) &&
+		rencoder_stale_nulls_find(index, heap, PG_UINT32_MAX, &first) == 0 &&
+		!(rencoder_key_any_coded(index) &&
+		  rencoder_columns_train_is_due(heap, index, RENCODER_GROWTH_IN_VACUUM));
+}
+
 uint32
 rencoder_compact(Relation index, Relation heap)
 {
@@ -525,6 +590,8 @@ rencoder_compact(Relation index, Relation heap)
 	/* As in a build. */
 	if (nranges >= RENC_SLICE_RANGES || rencoder_options_pages_per_range(index) != 0)
 		task.nranges = nranges;
+	if (is_compact(index, heap, task.nranges))
+		return 0;
 	rencoder_compact_train_coders(index, heap, 0);
 	while (compact_one_run(index, heap, &task, &choice) == RENCODER_COMPACT_DONE)
 	{

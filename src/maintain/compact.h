@@ -70,7 +70,7 @@ extern RencoderCompactResult rencoder_compact_unread(Relation index, Relation he
 extern void rencoder_compact_train_coders(Relation index, Relation heap, double growth);
 
 /*
- * Makes one run of all of the table, also if that is what it has.  Of less than 8 ranges only if they
+ * Makes one run of all of the table, unless that is what it has already (0 then).  Of less than 8 ranges only if they
  * are summarized, or their size is set, as in a build.  Returns the groups in new runs.
  */
 extern uint32 rencoder_compact(Relation index, Relation heap);

@@ -17,6 +17,7 @@
 #include "maintain/delta_merge.h"
 #include "maintain/reading.h"
 #include "maintain/run_groups.h"
+#include "plan/run_samples.h"
 #include "store/run_pages.h"
 #include "table/heap_read.h"
 #include "table/range_scan.h"
@@ -185,6 +186,7 @@ write_flushed_run(Flush *f)
 
 	rencoder_build_run_write_trees(f->writer, f->scan.index, f->trees.sorter, &trees);
 	rencoder_run_writer_finish(f->writer, &made);
+	made.upto = rencoder_run_samples_stamp(f->scan.index);
 	rencoder_run_list_publish(f->scan.index, &made, 1, 0, NULL, 0, true);
 }
 

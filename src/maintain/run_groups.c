@@ -25,8 +25,8 @@ look_at_run_group_header(Relation index, RencoderEntry entry, uint64 nranges,
 	int			n = renc_mask_count(summarized);
 
 	s->cut = rencoder_group_least_cut(header);
-	s->uncovered = renc_mask_next(renc_mask_andnot(renc_mask_all(), covered), 0) < nranges ||
-		!renc_mask_within(summarized, covered);
+	s->lacking = renc_mask_next(renc_mask_andnot(renc_mask_all(), covered), 0) < nranges;
+	s->uncovered = s->lacking || !renc_mask_within(summarized, covered);
 	if (nranges >= RENC_GROUP_RANGES && n < RENC_GROUP_RANGES / 2)
 		s->kind = RENCODER_GROUPS_UNREAD;
 	else if (n == RENC_GROUP_RANGES)
@@ -62,7 +62,7 @@ look_at_run_group(Relation index, const RencoderMeta *meta, RencoderEntry entry,
 	nranges = Min(nranges - Min(nranges, before), RENC_GROUP_RANGES);
 	if (entry->header == RENCODER_NO_BLOCK)
 	{
-		s.uncovered = nranges > 0;
+		s.lacking = s.uncovered = nranges > 0;
 		if (nranges >= RENC_GROUP_RANGES)
 			s.kind = RENCODER_GROUPS_UNREAD;
 		return s;
@@ -90,7 +90,7 @@ add_run_group(RencoderRunGroups *groups, const RencoderAlikeGroups *s)
 
 	if (last != NULL && last->kind == s->kind && last->run == s->run &&
 		last->old_coder == s->old_coder && last->filtered == s->filtered && last->noted == s->noted &&
-		last->nulls == s->nulls && last->uncovered == s->uncovered)
+		last->nulls == s->nulls && last->lacking == s->lacking && last->uncovered == s->uncovered)
 	{
 		last->n++;
 		last->cut = Min(last->cut, s->cut);

@@ -32,6 +32,7 @@ typedef struct RencoderAlikeGroups
 	bool		noted;			/* ranges are noted */
 	bool		nulls;			/* flags say that there are nulls without
 								 * places */
+	bool		lacking;		/* ranges of the table are not in the run */
 	bool		uncovered;		/* ranges that are summarized, or of the
 								 * table, are not in the run */
 } RencoderAlikeGroups;

@@ -6,6 +6,9 @@
  */
 #include "plan/run_samples.h"
 
+#include "common/hashfn.h"
+
+#include "base/options.h"
 #include "store/sample_pages.h"
 
 /* Does the encoder want it? */
@@ -46,4 +49,27 @@ rencoder_run_samples_load(Relation index, int col, uint32 coder)
 	pfree(query);
 	pfree(sample);
 	return samples;
+}
+
+/* The order of the samples does not count. */
+uint64
+rencoder_run_samples_stamp(Relation index)
+{
+	uint64		stamp = rencoder_options_hash_for_runs(index);
+
+	for (int col = 0; col < IndexRelationGetNumberOfKeyAttributes(index); col++)
+	{
+		int			nread;
+		RencoderSample *sample = rencoder_samples_read(index, col, NULL, &nread);
+
+		for (int i = 0; i < nread; i++)
+		{
+			uint64		said[] = {col, sample[i].lo, sample[i].hi};
+
+			if (sample[i].source == RENCODER_SAMPLE_ADDED)
+				stamp += hash_bytes_extended((const unsigned char *) said, sizeof(said), 0);
+		}
+		pfree(sample);
+	}
+	return Max(stamp, 1);
 }

@@ -18,4 +18,10 @@
  */
 extern renc_run_samples *rencoder_run_samples_load(Relation index, int col, uint32 coder);
 
+/*
+ * A stamp, not 0, of what the user has said of base runs: options, and the query samples that were
+ * added.  Locks likewise.
+ */
+extern uint64 rencoder_run_samples_stamp(Relation index);
+
 #endif							/* RENCODER_RUN_SAMPLES_H */

@@ -272,6 +272,15 @@ rencoder_pending_has_closed(Relation index, uint64 npages)
 	return rencoder_pending_pages(&bounds) > npages;
 }
 
+bool
+rencoder_pending_is_empty(Relation index)
+{
+	RencoderPendingList bounds = read_pending_bounds(index);
+
+	return bounds.last == RENCODER_NO_BLOCK ||
+		(rencoder_pending_pages(&bounds) == 1 && pending_tail_bytes(index, bounds.last) == 0);
+}
+
 /* ---- Spare pages ---- */
 
 /* So many are freed in a record. */

@@ -145,6 +145,9 @@ extern uint64 rencoder_pending_last_closed(Relation index);
 /* Does the list have this many closed pages, or more?  Locks: metapage share, released. */
 extern bool rencoder_pending_has_closed(Relation index, uint64 npages);
 
+/* Has the list no entry?  Locks: metapage, tail share, one at a time, released. */
+extern bool rencoder_pending_is_empty(Relation index);
+
 /*
  * Frees spare pages but for RENCODER_SPARE_PAGES; none if somebody is linking pages.  The caller
  * has the maintainer lock.  WAL: for up to 64 of them a record of metapage, the spare page before

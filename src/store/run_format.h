@@ -149,7 +149,8 @@ typedef struct RencoderRunEntry
 	BlockNumber info;			/* run_pages.h */
 	uint32		npages;			/* LIVE: pages in all, info included */
 	uint64		upto;			/* deltas: number of the last pending page of
-								 * its keys */
+								 * its keys; base runs: a stamp of the options
+								 * and samples that it was made by, 0: unknown */
 	RencoderRunColumn first;	/* LIVE: the tree of the first column's keys,
 								 * as in the info page */
 } RencoderRunEntry;

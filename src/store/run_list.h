@@ -61,8 +61,9 @@ typedef struct RencoderNewRun
 	uint32		number;
 	uint32		npages;
 	RencoderRunColumn first;
-	uint64		upto;			/* deltas: if it is later than that of what
-								 * they take the place of */
+	uint64		upto;			/* as in RencoderRunEntry; deltas: if it is
+								 * later than that of what they take the place
+								 * of */
 } RencoderNewRun;
 
 /*

@@ -38,6 +38,28 @@ sub run_block
 	return ($out, $err);
 }
 
+# The size of each index, as lines.
+sub sizes
+{
+	return $node->safe_psql($_[0], q{
+		SELECT c.oid::regclass, pg_relation_size(c.oid) FROM pg_class AS c
+		JOIN pg_am AS a ON a.oid = c.relam WHERE a.amname = 'rencoder' AND c.relkind = 'i' ORDER BY 1});
+}
+
+# Maintenance as a text has it: no index that a text has just made becomes larger, nor the second
+# time.
+sub maintenance_does_not_grow
+{
+	my ($db, $text, $block) = @_;
+	my $before = sizes($db);
+
+	foreach my $time (1, 2)
+	{
+		run_block($db, $block);
+		is(sizes($db), $before, "$text, maintenance, time $time: sizes stay");
+	}
+}
+
 # Headings of psql's tables, blanks squeezed.
 sub headings
 {
@@ -57,6 +79,7 @@ sub can_run
 my $shown = '';
 foreach my $block (blocks('README.md'))
 {
+	maintenance_does_not_grow('postgres', 'README.md', $block) if $block =~ /rencoder_compact/;
 	my ($out, $err) = run_block('postgres', $block);
 
 	is($err, '', 'README.md: ' . ($block =~ /^(.*)$/m)[0]);
@@ -89,6 +112,8 @@ foreach my $path (sort glob "$top/docs/*.md")
 	foreach my $block (blocks($text))
 	{
 		next if !can_run($block);
+		maintenance_does_not_grow($db, $text, $block)
+		  if $text eq 'docs/maintenance.md' && $block =~ /rencoder_compact/;
 		my (undef, $err) = run_block($db, $block);
 
 		is($err =~ s/^(NOTICE|INFO|DETAIL): .*\n//gmr, '', "$text: " . ($block =~ /^(.*)$/m)[0]);
