@@ -28,6 +28,16 @@ FROM unnest('{ma_1_v_idx,ma_2_filter,ma_2_v_idx,ma_3_1_v_idx}'::regclass[]) AS i
 	rencoder_ranges(i.index) AS r
 GROUP BY i.index ORDER BY i.index::text COLLATE "C";
 
+-- No filters with room for rows to come are left beside a run, nor more pages in use than a build
+-- makes, by half.
+SELECT sum(pages) AS filters FROM rencoder_groups('ma_3_1_v_idx');
+SELECT pg_relation_size('ma_3_1_v_idx') / current_setting('block_size')::int - free_pages AS used
+FROM rencoder_metapage('ma_3_1_v_idx') \gset
+BEGIN;
+REINDEX INDEX ma_3_1_v_idx;
+SELECT :used * 2 <= pg_relation_size('ma_3_1_v_idx') / current_setting('block_size')::int * 3
+	AS about_as_few;
+ROLLBACK;
 -- There is nothing to do a second time.
 SELECT index, summarized, compacted FROM rencoder_maintain('ma')
 WHERE summarized + compacted + retuned > 0;

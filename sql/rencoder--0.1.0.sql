@@ -1477,11 +1477,13 @@ BEGIN ATOMIC
 		LATERAL (SELECT rencoder_summarize_new_values(i.index) AS done OFFSET 0) AS s,
 		LATERAL (SELECT count(DISTINCT u.run) FILTER (WHERE u.kind = 'base') AS runs,
 				coalesce(sum(u.pages) FILTER (WHERE u.kind = 'delta'), 0) AS late, sum(u.pages) AS pages,
-				(SELECT m.pending_pages FROM rencoder_metapage(i.index) AS m) AS pending
+				(SELECT m.pending_pages FROM rencoder_metapage(i.index) AS m) AS pending,
+				(SELECT coalesce(sum(g.pages), 0) FROM rencoder_groups(i.index) AS g) AS filters
 			FROM rencoder_runs(i.index) AS u
 			WHERE u.state = 'live' AND s.done IS NOT NULL OFFSET 0) AS n,
+		-- Filters of a group that grows have room for all of it: in a small index they are most of it.
 		-- The last page of the pending list stays, whatever is done.
-		LATERAL (SELECT CASE WHEN i.storage <> 'filter' AND (n.runs > 8
+		LATERAL (SELECT CASE WHEN i.storage <> 'filter' AND (n.runs > 8 OR n.filters * 4 > coalesce(n.pages, 0)
 					OR (n.late + n.pending > 1 AND (n.late + n.pending) * 10 > n.pages))
 				THEN rencoder_compact(i.index) ELSE 0 END AS done OFFSET 0) AS c,
 		LATERAL (SELECT CASE WHEN c.done = 0 THEN rencoder_retune(i.index) ELSE 0 END AS done
