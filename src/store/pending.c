@@ -272,13 +272,29 @@ rencoder_pending_has_closed(Relation index, uint64 npages)
 	return rencoder_pending_pages(&bounds) > npages;
 }
 
+static bool
+pending_page_is_empty(Relation index, BlockNumber blkno)
+{
+	const char *fault;
+	Buffer		buf = rencoder_page_try_read(index, blkno, RENCODER_PAGE_PENDING, &fault);
+	bool		empty;
+
+	if (!BufferIsValid(buf))
+		return false;
+	empty = used_bytes(BufferGetPage(buf)) == 0;
+	UnlockReleaseBuffer(buf);
+	return empty;
+}
+
+/* A closed page may be empty, too: the first one (rencoder_pending_ensure_closed). */
 bool
 rencoder_pending_is_empty(Relation index)
 {
 	RencoderPendingList bounds = read_pending_bounds(index);
 
 	return bounds.last == RENCODER_NO_BLOCK ||
-		(rencoder_pending_pages(&bounds) == 1 && pending_tail_bytes(index, bounds.last) == 0);
+		(rencoder_pending_pages(&bounds) <= 2 && pending_page_is_empty(index, bounds.first) &&
+		 pending_page_is_empty(index, bounds.last));
 }
 
 /* ---- Spare pages ---- */

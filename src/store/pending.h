@@ -145,7 +145,7 @@ extern uint64 rencoder_pending_last_closed(Relation index);
 /* Does the list have this many closed pages, or more?  Locks: metapage share, released. */
 extern bool rencoder_pending_has_closed(Relation index, uint64 npages);
 
-/* Has the list no entry?  Locks: metapage, tail share, one at a time, released. */
+/* Has the list no entry?  Locks: metapage, its pages share, one at a time, released. */
 extern bool rencoder_pending_is_empty(Relation index);
 
 /*

@@ -46,7 +46,7 @@ sub sizes
 		JOIN pg_am AS a ON a.oid = c.relam WHERE a.amname = 'rencoder' AND c.relkind = 'i' ORDER BY 1});
 }
 
-# Maintenance as a text has it: no index that a text has just made becomes larger, nor the second
+# Maintenance as a text has it, but for noting ranges ahead of the table's end: no index that a text has just made becomes larger, nor the second
 # time.
 sub maintenance_does_not_grow
 {
@@ -113,7 +113,8 @@ foreach my $path (sort glob "$top/docs/*.md")
 	{
 		next if !can_run($block);
 		maintenance_does_not_grow($db, $text, $block)
-		  if $text eq 'docs/maintenance.md' && $block =~ /rencoder_compact/;
+		  if $text eq 'docs/maintenance.md' && $block =~ /rencoder_compact/
+		  && $block !~ /rencoder_note_tail/;
 		my (undef, $err) = run_block($db, $block);
 
 		is($err =~ s/^(NOTICE|INFO|DETAIL): .*\n//gmr, '', "$text: " . ($block =~ /^(.*)$/m)[0]);
