@@ -10,6 +10,11 @@
  *		d = U * (1 - exp(-n / U))
  *
  * More entries are in these pages, or, if they do not fit there, fill others.
+ *
+ * Entries of one cell are in the order of the table.  So the first ones of a frequent value are from
+ * the first pages that have it, and would seem to be drawn from these.  They tell what share of the
+ * entries of a cell begin a new page, and nothing of the pages of other cells: those are taken to be
+ * others, as long as there are any.
  */
 #include "renc_run_spread.h"
 
@@ -17,25 +22,35 @@
 
 #include "renc_sort.h"
 
+/* So few entries at the end of a leaf tell nothing. */
+#define FEW		32
+
 /* Adds entries of a leaf that meet the interval; returns the greatest key that they may have. */
 static uint64_t
 look_at_leaf_for_spread(renc_run_spread *spread, const renc_run *run, renc_run_read read, void *arg,
 						renc_interval interval)
 {
-	uint32_t	end = spread->n + RENC_RUN_SPREAD_ENTRIES / 2;
+	uint32_t	begin = spread->n;
+	uint32_t	end = begin + RENC_RUN_SPREAD_ENTRIES / 2;
+	uint32_t	rising = 0;		/* the last entries, of pages that do not fall */
 	renc_interval_set set = {&interval, 1};
 	uint64_t	last = interval.lo;
 	renc_run_search search;
 
 	renc_run_search_begin(&search, run, read, arg, &set);
-	while (spread->n < end && renc_run_search_next(&search) && search.leaves == 1)
+	while (spread->n < end && renc_run_search_next(&search) &&
+		   (search.leaves == 1 || spread->n - begin < FEW))
 	{
 		for (uint32_t i = 0; i < search.n && spread->n < end; i++)
 		{
+			if (spread->n > begin && search.page[i] < spread->page[spread->n - 1])
+				rising = 0;
+			rising++;
 			spread->page[spread->n++] = search.page[i];
 			last = renc_run_entry_hi(&search, i);
 		}
 	}
+	spread->in_order |= rising > (spread->n - begin) / 2;
 	return last;
 }
 
@@ -47,6 +62,7 @@ renc_run_spread_look(renc_run_spread *spread, const renc_run *run, renc_run_read
 	uint64_t	last;
 
 	spread->n = 0;
+	spread->in_order = false;
 	interval.lo = interval.lo > run->least ? interval.lo : run->least;
 	interval.hi = interval.hi < run->greatest ? interval.hi : run->greatest;
 	if (interval.lo > interval.hi)
@@ -122,8 +138,11 @@ renc_run_spread_estimate(renc_run_spread *spread, const renc_run *run, double en
 	{
 		/* Pages without any entry count in the mean of the run. */
 		per_page = fmax(run->entries / most, spread->n / seen);
-		*pages = fmax(drawn(universe_of_spread(spread->n, seen, most), entries),
-					  entries / per_page);
+		if (spread->in_order)
+			*pages = entries * seen / spread->n;
+		else
+			*pages = fmax(drawn(universe_of_spread(spread->n, seen, most), entries),
+						  entries / per_page);
 		*pages = fmin(fmax(seen, *pages), most);
 	}
 	*places = *pages * starts / seen;

@@ -5,6 +5,8 @@
 #ifndef RENC_RUN_SPREAD_H
 #define RENC_RUN_SPREAD_H
 
+#include <stdbool.h>
+
 #include "renc_run.h"
 
 /* Entries that are looked at, of both pieces together. */
@@ -14,6 +16,7 @@
 typedef struct renc_run_spread
 {
 	uint32_t	n;
+	bool		in_order;		/* mostly of one cell, or the table is in the order of the keys */
 	uint32_t	page[RENC_RUN_SPREAD_ENTRIES];	/* heap page of each */
 } renc_run_spread;
 

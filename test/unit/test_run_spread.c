@@ -50,6 +50,8 @@ make(const char *layout, uint32_t stretch)
 			pair[i].key = draw_for(page / stretch, STRETCHES) * WIDTH + rnd_below(WIDTH);
 		else if (layout[0] == 'd')	/* devices: 30 pages for all of the time */
 			pair[i].key = (page % 30 + 1) * WIDTH + rnd_below(2 * WIDTH);
+		else if (layout[0] == 'f')	/* frequent: 50 values */
+			pair[i].key = rnd_below(50) * WIDTH;
 		else if (layout[0] == 'o')	/* ordered */
 			pair[i].key = i * WIDTH;
 		else
@@ -79,7 +81,8 @@ ask(size_t n, double *worst, double *too_cheap)
 	for (int round = 0; round < ROUNDS; round++)
 	{
 		size_t		first = rnd_below(npairs - n + 1);
-		renc_interval interval = {pair[first].key, pair[first + n - 1].key};
+		size_t		end = first + n;
+		renc_interval interval = {pair[first].key, pair[end - 1].key};
 		double		below,
 					upto,
 					pages,
@@ -87,8 +90,13 @@ ask(size_t n, double *worst, double *too_cheap)
 		double		truth = 0;
 		double		true_places = 0;
 
+		/* All of a value are asked for. */
+		while (first > 0 && pair[first - 1].key == interval.lo)
+			first--;
+		while (end < npairs && pair[end].key == interval.hi)
+			end++;
 		memset(seen, 0, PAGES);
-		for (size_t i = first; i < first + n; i++)
+		for (size_t i = first; i < end; i++)
 			seen[pair[i].page / parts] = 1;
 		for (size_t i = 0; i < PAGES; i++)
 		{
@@ -138,14 +146,17 @@ main(int argc, char **argv)
 	check("devices", 0);
 	check("ordered", 0);
 	check("scattered", 0);
+	check("frequent values", 0);
 	parts = 5;
 	check("stretches of 1 page", 1);
 	check("stretches of 60 pages", 60);
 	check("devices", 0);
 	check("ordered", 0);
 	check("scattered", 0);
+	check("frequent values", 0);
 	parts = 30;
 	check("stretches of 6 pages", 6);
+	check("frequent values", 0);
 	check("scattered", 0);
 	test_run_free(&t);
 	free(t.page);
