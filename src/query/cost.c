@@ -42,6 +42,21 @@ all_known(const RencoderCostPath *p)
 }
 
 /*
+ * Does the scan read more than what satisfies the clauses?  Of a pattern it reads all that its prefix
+ * has, and the statistics know how many rows match the whole.
+ */
+static bool
+asks_by_pattern(const RencoderCostPath *p)
+{
+	for (int col = 0; col < p->index->nkeycolumns; col++)
+	{
+		if (p->column[col].pattern)
+			return true;
+	}
+	return false;
+}
+
+/*
  * Notes the keys that are asked for, while the index is open.  A pattern such
  * as '%x', or a bound at the end of a type, asks for all of them, which rows have
  * that are not null, whatever the statistics say.  Coders have been trained on
@@ -92,7 +107,8 @@ analyze_index_for_cost(RencoderCostPath *p)
 	p->may_look = rencoder_cost_may_look(p->root, p->index);
 	rencoder_cost_groups_read(index, heap_pages, p->query, p->may_look, &p->info, &runs);
 	find_known_keys_for_cost(p, index);
-	known = p->may_look && all_known(p) && p->rival.kind != RENCODER_RIVAL_EXACT;
+	known = p->may_look && all_known(p) &&
+		(p->rival.kind != RENCODER_RIVAL_EXACT || asks_by_pattern(p));
 	if (p->info.covered > 0)
 		rencoder_cost_runs_read(index, &runs, p->query, known, asked, &p->runs);
 	else if (known)
@@ -315,17 +331,23 @@ covered_rate_for_cost(RencoderCostPath *p, int col, double pages, double share, 
 	if (run->near > 0)
 		covered->together = run->near_places / run->near_pages;
 
-	/* Entries of one value are in as many pages, values of a list anywhere. */
+	/* Values of a list may be anywhere. */
 	if (column->elements > 1)
 		return scattered / pages;
-	if (!column->range)
-		scattered = entries;
-	else if (run->near > 0)
+	if (run->near > 0)
 	{
 		/* The index knows better than any correlation. */
 		double		clustered = (entries - run->false_pages) * run->near_pages / run->near;
 
 		return Min(Min(Max(clustered, 0) + run->false_pages, entries) / pages, 1);
+	}
+	if (!column->range)
+	{
+		/* Entries of one value are in as many parts. */
+		double		per_page = rencoder_cost_rows_per_page(p);
+		double		parts = Max(per_page / rencoder_cost_runs_checked_rows(run, 1, per_page), 1);
+
+		scattered = pages * (1 - pow(1 - Min(entries / (pages * parts), 1), parts));
 	}
 	scattered = Min(scattered, entries);
 	return Min(interpolate_costs(scattered, together + run->false_pages, column->correlation) /

@@ -40,6 +40,8 @@ add_comparison_clause(RencoderCostPath *p, int col, Node *indexed, Oid opno, int
 									   *strategy, *righttype, p->index->indexcollations[col]))
 		return false;
 	p->column[col].keys = true;
+	p->column[col].pattern |=
+		*strategy == RENCODER_STRATEGY_LIKE || *strategy == RENCODER_STRATEGY_REGEX;
 	p->column[col].operator = opno;
 	p->column[col].indexed = (Expr *) indexed;
 	return true;

@@ -26,6 +26,9 @@
 /* Work for a page that is in memory: as btree has it. */
 #define OPERATORS_PER_PAGE		50
 
+/* Making the bitmap, for each page that is in it: measured.  A plain scan has none. */
+#define OPERATORS_PER_BITMAP_PAGE	20
+
 /*
  * Rows that are to be checked are fetched one by one and their conditions evaluated
  * anew: half as much again as in a sequential scan, measured.  In cpu_tuple_cost.
@@ -71,17 +74,11 @@ heap_costs_init(const RencoderCostPath *p, HeapCosts *heap)
 	}
 }
 
-/* Pages that the planner expects for scattered rows, and the inverse. */
+/* Pages that the planner expects for scattered rows. */
 static double
 heap_pages_of_rows(const HeapCosts *heap, double rows)
 {
 	return Min(heap->pages, 2 * heap->pages * rows / (2 * heap->pages + rows));
-}
-
-static double
-heap_rows_of_pages(const HeapCosts *heap, double pages)
-{
-	return 2 * heap->pages * pages / (2 * heap->pages - pages);
 }
 
 /* What the planner makes of visiting so many pages and rows. */
@@ -167,6 +164,7 @@ look_at_exact(const RencoderCostPath *p, const IndexOptInfo *exact, RencoderRiva
 	double		random_page_cost;
 
 	rival->kind = RENCODER_RIVAL_EXACT;
+	rival->correlation = exact->nkeycolumns > 1 ? 0.75 : 1;
 	if (p->root->total_table_pages + exact->pages > effective_cache_size)
 		return;
 	for (int col = 0; col < p->index->nkeycolumns; col++)
@@ -304,20 +302,12 @@ select_heap_rows(const HeapCosts *heap, double rows, Selectivity *selectivity)
 	return heap_cost(heap, heap_pages_of_rows(heap, rows), rows);
 }
 
-/* The selectivity that makes the planner visit "pages"; returns its cost. */
+/* The same, choosing as many rows as cost "target"; at most so many. */
 static Cost
-select_heap_pages(const HeapCosts *heap, double pages, Selectivity *selectivity)
-{
-	/* Less than two rows a page: the formula does not reach the last pages. */
-	return select_heap_rows(heap, Min(heap_rows_of_pages(heap, pages), heap->rows), selectivity);
-}
-
-/* The same, choosing as many rows as cost "target"; at most all. */
-static Cost
-select_heap_cost(const HeapCosts *heap, Cost target, Selectivity *selectivity)
+select_heap_cost(const HeapCosts *heap, Cost target, double most, Selectivity *selectivity)
 {
 	double		low = 0;
-	double		high = heap->rows;
+	double		high = most;
 
 	for (int i = 0; i < 50; i++)
 	{
@@ -355,20 +345,27 @@ heap_cost_may_be_shared(const RencoderCostPath *p)
 
 /*
  * Of the cost of searching the index, what a plain scan spends before its first row.  A search of
- * one column is broken off before (plain_scan.h).
+ * one column is broken off before (plain_scan.h).  Of one interval, the pages that it reads are
+ * charged with the rows, as btree has it: else who wants one of many rows would be told to look for
+ * it in the table.
  */
 static Cost
 first_search_cost(const RencoderCostPath *p, Cost search)
 {
+	Cost		begin = begin_cost(p);
 	int			asked = 0;
-	double		share;
+	double		elements = 1;
 
 	for (int col = 0; col < p->index->nkeycolumns; col++)
+	{
 		asked += p->column[col].quals != NIL;
-	if ((asked > 1 && p->searched != 1) || p->run_entries <= RENCODER_PLAIN_FIRST_ENTRIES)
+		elements *= p->column[col].elements;
+	}
+	if ((asked > 1 && p->searched != 1) || p->run_entries == 0)
 		return search;
-	share = Max(RENCODER_PLAIN_FIRST_ENTRIES / p->run_entries, 1 / Max(p->run_pages, 1));
-	return Min(search, begin_cost(p) + search * share);
+	if (elements <= 1)
+		search -= index_pages_cost(p) - begin;
+	return begin + (search - begin) * Min(RENCODER_PLAIN_FIRST_ENTRIES / p->run_entries, 1);
 }
 
 /* Pages that lie together. */
@@ -398,8 +395,12 @@ report_heap_beside_exact(const RencoderCostPath *p, const HeapCosts *heap, Cost 
 						 RencoderCostReport *report)
 {
 	Cost		bitmap = heap_cost(heap, heap_pages_of_rows(heap, p->rows), p->rows);
-	Cost		plain = plain_heap_cost(heap, p->rows, p->correlation);
+	Cost		plain;
 	Cost		exact = p->rival.index;
+
+	/* With what correlation the planner has for that one, its heap costs as much as ours. */
+	report->correlation = p->correlation * p->rival.correlation;
+	plain = plain_heap_cost(heap, p->rows, report->correlation);
 
 	/* The planner takes what differs by a hundredth for equal, heap included. */
 	if (exact > 0)
@@ -407,11 +408,10 @@ report_heap_beside_exact(const RencoderCostPath *p, const HeapCosts *heap, Cost 
 	if (exact + Min(bitmap, plain) > seq_scan_cost(heap))
 		exact = 0;
 	report->selectivity = Min(p->rows / heap->rows, 1);
-	report->correlation = p->correlation;
 	bitmap = search + visited_heap_cost(heap, p->heap_pages, p->heap_rows, p->heap_pages) - bitmap;
 	plain = search + visited_heap_cost(heap, p->heap_pages, p->heap_rows, p->heap_places) - plain;
 	report->total = Max(Max(bitmap, plain), exact);
-	report->startup = Min(first_search_cost(p, search), report->total);
+	report->startup = Min(report->startup, report->total);
 }
 
 /*
@@ -468,31 +468,36 @@ rencoder_cost_report(const RencoderCostPath *p)
 	RencoderCostReport report = {0};
 	HeapCosts	heap;
 	double		brin_pages;
+	double		rows;
+	Cost		search;
 	Cost		index;
 	Cost		total;
 	Cost		seen;
 
 	heap_costs_init(p, &heap);
 
-	/* The bitmap as for BRIN. */
-	index = index_pages_cost(p) +
-		p->probes * OPERATORS_PER_GROUP * cpu_operator_cost + p->run_entries * cpu_index_tuple_cost +
-		0.1 * cpu_operator_cost * p->heap_pages;
+	search = index_pages_cost(p) +
+		p->probes * OPERATORS_PER_GROUP * cpu_operator_cost + p->run_entries * cpu_index_tuple_cost;
+	index = search + p->heap_pages * OPERATORS_PER_BITMAP_PAGE * cpu_operator_cost;
+	report.startup = first_search_cost(p, search);
 	if (p->rival.kind == RENCODER_RIVAL_EXACT)
 	{
 		report_heap_beside_exact(p, &heap, index, &report);
 		return report;
 	}
 
+	/*
+	 * As many rows as cost what the heap does, up to those that satisfy the clauses, or fill the
+	 * pages: the planner takes two in a page for all of it.
+	 */
 	total = index + visited_heap_cost(&heap, p->heap_pages, p->heap_rows, p->heap_places);
-	seen = select_heap_pages(&heap, p->heap_pages, &report.selectivity);
-	if (total - seen < index || heap_cost_may_be_shared(p))
-		seen = select_heap_cost(&heap, total - index, &report.selectivity);
+	rows = heap_cost_may_be_shared(p) ? heap.rows : Min(Max(p->rows, 2 * p->heap_pages), heap.rows);
+	seen = select_heap_cost(&heap, total - index, rows, &report.selectivity);
 
 	brin_pages = brin_heap_pages(p, &heap);
 	if (p->rival.kind == RENCODER_RIVAL_BRIN && total - seen > p->rival.index / DEARER &&
 		total <= visited_heap_cost(&heap, brin_pages, brin_pages / heap.pages * heap.rows, 1))
-		seen = select_heap_cost(&heap, total - p->rival.index / DEARER, &report.selectivity);
+		seen = select_heap_cost(&heap, total - p->rival.index / DEARER, heap.rows, &report.selectivity);
 
 	/*
 	 * This selectivity stands for pages, wherever they are.  Of an index-only
@@ -503,10 +508,8 @@ rencoder_cost_report(const RencoderCostPath *p)
 	if (p->path->path.pathtype == T_IndexOnlyScan)
 		seen = select_heap_rows(&heap, 1, &report.selectivity);
 	else
-		report.correlation = plain_correlation(p, &heap, &report, plain_more_cost(p, &heap, index));
+		report.correlation = plain_correlation(p, &heap, &report, plain_more_cost(p, &heap, search));
 	report.total = Max(total - seen, 0);
-
-	/* What is before the first row is that part of what is reported. */
-	report.startup = report.total * Min(first_search_cost(p, index) / Max(index, 1e-10), 1);
+	report.startup = Min(report.startup, report.total);
 	return report;
 }

@@ -19,6 +19,7 @@ typedef struct RencoderCostColumn
 	bool		keys;			/* some comparison */
 	bool		all_keys;		/* that say no more than IS NOT NULL */
 	bool		nulls;			/* IS NULL or IS NOT NULL */
+	bool		pattern;		/* more keys are searched than satisfy it */
 	bool		range;			/* comparisons other than with = */
 	bool		lower;			/* bounded below, above, by other than = */
 	bool		upper;
@@ -50,6 +51,8 @@ typedef struct RencoderRival
 	RencoderRivalKind kind;
 	Cost		index;			/* that it reports for itself, about: of the
 								 * smallest BRIN index, not more */
+	double		correlation;	/* of an exact one, for its first column's: as
+								 * btree has it */
 	double		range_pages;	/* of the heap, that the BRIN index takes as
 								 * one */
 } RencoderRival;
