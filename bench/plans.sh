@@ -4,8 +4,9 @@
 #   bash bench/plans.sh [THOUSANDS [SEED]]
 #
 # Tables of THOUSANDS (default 300) thousand rows, 35 a page, of a hundredth of that, one that has
-# grown since its index was made, one that was loaded device by device, and one of four
-# partitions, on each column a rencoder index, a btree and a BRIN.  Each query is asked with
+# grown since its index was made, one that was loaded device by device, one with 1 to 10,000 rows of
+# each value, one of strings, and one of four partitions, on each column a rencoder index, a btree and
+# a BRIN, of strings also a GIN of trigrams and a hash index.  Each query is asked with
 # rencoder alone, with a btree and with BRIN beside it, with random_page_cost 4 and 1.1: a cell.
 # All that can be forced (a sequential scan, each of the indexes as the only one, by plain scans
 # and by bitmaps, nested loops, hash joins) is timed as well, the best of several runs of planning
@@ -79,6 +80,34 @@ SELECT $(for pages in 1 6 60 600; do
 done) repeat('x', 170) FROM generate_series(1, $ROWS::int8) AS i;
 $(create_indexes clustered p1 p6 p60 p600)
 
+-- So many rows of each value; 50, 25, 40 values; a key in order, 4 lines each, with a primary key.
+CREATE TABLE counted (m1 int, m10 int, m100 int, m1000 int, m10000 int, few50 int, few25 int,
+    few40 int, at timestamptz, o int, line int, filler text);
+INSERT INTO counted
+SELECT $(for rows in 1 10 100 1000 10000; do
+    echo "(random_of(i, $SEED + $rows) * $ROWS / $rows)::int,"
+done) (random_of(i, $SEED + 2) * 50)::int, (random_of(i, $SEED + 3) * 25)::int,
+    (random_of(i, $SEED + 4) * 40)::int, timestamptz '2026-01-01 00:00+00' + i * interval '1 min',
+    i / 4, i % 4, repeat('x', 80)
+FROM generate_series(1, $ROWS::int8) AS i;
+$(create_indexes counted m1 m10 m100 m1000 m10000 few50 few25 few40 at)
+CREATE INDEX counted_o_rencoder ON counted USING rencoder (o);
+CREATE INDEX counted_o_btree ON counted (o, line);
+CREATE TABLE keys_o AS SELECT (random_of(i, $SEED) * $ROWS / 4)::int AS a
+    FROM generate_series(1, 1000) AS i;
+
+-- Patterns, beside indexes that know more of them, or less.
+CREATE EXTENSION IF NOT EXISTS pg_trgm;
+CREATE TABLE patterns (t text COLLATE "C", tag text COLLATE "C", filler text);
+INSERT INTO patterns SELECT 'https://www.example.com/' || md5(i::text), md5((i % 2000)::text),
+    repeat('x', 80)
+FROM generate_series(1, $ROWS::int8) AS i;
+$(create_indexes patterns t tag)
+$(for column in t tag; do
+    echo "CREATE INDEX ON patterns USING gin ($column gin_trgm_ops);
+        CREATE INDEX ON patterns USING hash ($column);"
+done)
+
 CREATE TABLE events (at timestamptz, id uuid, order_no int8, url text COLLATE "C",
     sku varchar(20) COLLATE "C", ip inet, place point, amount numeric(12, 2), refund int8,
     filler text) PARTITION BY RANGE (at);
@@ -110,7 +139,8 @@ CREATE TABLE keys_new AS SELECT hashint8extended(i, $SEED + 20) AS a
     FROM generate_series(1, 95) AS i UNION ALL SELECT a FROM keys5;
 CREATE TABLE keys_events AS SELECT order_no AS a FROM events ORDER BY md5(order_no::text) LIMIT 100;
 CREATE TABLE keys_ids AS SELECT id AS a FROM events ORDER BY md5(order_no::text) LIMIT 5;
-VACUUM ANALYZE large, small, filtered, clustered, events, keys5, keys100, keys_new, keys_events, keys_ids;
+VACUUM ANALYZE large, small, filtered, clustered, counted, patterns, events, keys5, keys100, keys_new,
+    keys_events, keys_ids, keys_o;
 ANALYZE grown;
 SQL
     bench_sql -q -f "$bench_root/bench/plans.sql"
@@ -226,6 +256,65 @@ ask_clustered() {
     done
 }
 
+# Who wants one or ten of so many rows; several conditions; keys in order.
+ask_counted() {
+    local rows limit
+    for rows in 1 10 100 1000 10000; do
+        for limit in 'LIMIT 1' 'LIMIT 10' ''; do
+            echo "SELECT plans_ask('counted', '${limit:-all} of $rows',
+                format('SELECT * FROM counted WHERE m$rows = %s $limit',
+                plans_one('counted', 'm$rows')));"
+        done
+        echo "SELECT plans_ask('counted', 'EXISTS, $rows', format('SELECT EXISTS (SELECT FROM counted
+            WHERE m$rows = %s)', plans_one('counted', 'm$rows')));"
+    done
+    for rows in 10 100 1000; do
+        echo "SELECT plans_ask('counted', 'the last $rows, LIMIT 10',
+            format('SELECT * FROM counted WHERE o > %s LIMIT 10', ($ROWS - $rows) / 4));
+        SELECT plans_ask('counted', '$rows minutes, LIMIT 1', format('SELECT * FROM counted
+            WHERE at BETWEEN %1\$L AND %1\$L::timestamptz + interval ''$rows min'' LIMIT 1',
+            plans_value('counted', 'at', $ROWS * 0.9)));
+        SELECT plans_ask('counted', 'EXISTS, later than the last $rows', format('SELECT EXISTS (
+            SELECT FROM counted WHERE at > %L)', plans_value('counted', 'at', $ROWS - $rows)));"
+    done
+    cat <<SQL
+SELECT plans_ask('counted', 'sorted = one', format('o = %s', $ROWS / 8)),
+    plans_ask('counted', 'sorted = absent', 'o = -7'),
+    plans_ask('counted', 'sorted BETWEEN, 1 %', format('o BETWEEN %s AND %s', $ROWS / 8,
+        $ROWS / 8 + $ROWS / 400)),
+    plans_ask('counted', 'sorted, join 1000 keys', 'SELECT * FROM keys_o JOIN counted ON o = a'),
+    plans_ask('counted', 'sorted, semi-join 1000 keys', 'SELECT * FROM keys_o
+        WHERE EXISTS (SELECT FROM counted WHERE o = a AND few25 > 3)'),
+    plans_ask('counted', '1 of 50 by BETWEEN', 'few50 BETWEEN 7 AND 7'),
+    plans_ask('counted', '5 of 50', 'few50 BETWEEN 7 AND 11'),
+    plans_ask('counted', '15 of 50', 'few50 BETWEEN 1 AND 15'),
+    plans_ask('counted', '30 % AND 4 %', 'few50 BETWEEN 1 AND 15 AND few25 = 7'),
+    plans_ask('counted', '30 % AND 4 % AND 10 %',
+        'few50 BETWEEN 1 AND 15 AND few25 = 7 AND few40 IN (3, 5, 7, 9)'),
+    plans_ask('counted', '100 rows AND 4 %', format('few25 = 7 AND m100 = %s',
+        plans_one('counted', 'm100'))),
+    plans_ask('counted', '1000 rows AND 2 %', format('few50 = 7 AND m1000 = %s',
+        plans_one('counted', 'm1000'))),
+    plans_ask('counted', 'OR of three ANDs', '(few50 BETWEEN 1 AND 5 AND few25 = 7
+        AND few40 IN (1, 2, 3, 4)) OR (few50 BETWEEN 1 AND 10 AND few25 = 8 AND few40 IN (5, 6, 7, 8))
+        OR (few50 BETWEEN 1 AND 15 AND few25 = 9 AND few40 IN (9, 10, 11, 12))');
+SQL
+}
+
+# Beside GIN and hash, too: see plans_besides().
+ask_patterns() {
+    cat <<SQL
+SELECT plans_ask('patterns', 'LIKE prefix%', 't LIKE ''https://www.example.com/abc%'''),
+    plans_ask('patterns', 'LIKE needle', format('t LIKE %L', plans_one('patterns', 't'))),
+    plans_ask('patterns', 'LIKE prefix%x%', 't LIKE ''https://%abc12%'''),
+    plans_ask('patterns', 'LIKE long prefix%x%', 't LIKE ''https://www.example.com/a%bc1%'''),
+    plans_ask('patterns', 'LIKE %x%', 'tag LIKE ''%abc1%'''),
+    plans_ask('patterns', '~ x', 'tag ~ ''abc1'''),
+    plans_ask('patterns', '~ ^x.*y', 't ~ ''^https://www.*abc12'''),
+    plans_ask('patterns', '= one', format('tag = %L', plans_one('patterns', 'tag')));
+SQL
+}
+
 # The kinds that an event log is asked.
 ask_events() {
     cat <<SQL
@@ -329,6 +418,8 @@ $(ask_table small $((ROWS / 100)))
 $(ask_few grown)
 $(ask_few filtered)
 $(ask_clustered)
+$(ask_counted)
+$(ask_patterns)
 $(ask_events)
 SQL
     # Each changes rows of pg_index, the old ones of which would make planning slow.

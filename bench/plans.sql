@@ -181,8 +181,8 @@ BEGIN
     FOREACH method IN ARRAY methods || '{seq}' LOOP
         PERFORM plans_show(q.tab, method);
         FOR way IN 1 .. CASE WHEN joins THEN 3 ELSE 1 END LOOP
-            -- Of BRIN there is no plain scan.
-            FOR plain IN 0 .. CASE WHEN method IN ('seq', 'brin') THEN 0 ELSE 1 END LOOP
+            -- Of BRIN and GIN there is no plain scan.
+            FOR plain IN 0 .. CASE WHEN method IN ('seq', 'brin', 'gin') THEN 0 ELSE 1 END LOOP
                 PERFORM plans_enable(method = 'seq', method <> 'seq' AND plain = 1,
                     method <> 'seq' AND plain = 0, way <> 3, way <> 2);
                 -- A loop over sequential scans may take for ever.
@@ -195,6 +195,12 @@ BEGIN
     PERFORM plans_enable(true, true, true, true, true);
 END $$;
 
+-- What stands beside rencoder.
+CREATE FUNCTION plans_besides(tab text) RETURNS text[] LANGUAGE sql AS $$
+    SELECT CASE tab WHEN 'patterns' THEN '{nothing,gin,hash,btree,brin}'::text[]
+        ELSE '{nothing,btree,brin}' END
+$$;
+
 CREATE FUNCTION plans_cells(q plan_queries) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     next text;
@@ -204,7 +210,7 @@ DECLARE
 BEGIN
     PERFORM set_config('plan_cache_mode',
         CASE WHEN q.types IS NULL THEN 'auto' ELSE 'force_generic_plan' END, false);
-    FOREACH next IN ARRAY '{nothing,btree,brin}'::text[] LOOP
+    FOREACH next IN ARRAY plans_besides(q.tab) LOOP
         FOREACH cost IN ARRAY '{4,1.1}'::text[] LOOP
             PERFORM set_config('random_page_cost', cost, false);
             PERFORM plans_force(q, next);
@@ -250,7 +256,7 @@ BEGIN
     RESET plan_cache_mode;
 END $$;
 
--- One line a query, six cells each.
+-- One line a query, six cells each, of patterns ten.
 CREATE FUNCTION plans_cell(of int, beside_it text, cost_of_page text, bad float8) RETURNS text
 LANGUAGE sql AS $$
     SELECT CASE
@@ -266,14 +272,16 @@ CREATE FUNCTION plans_best(of int, pattern text) RETURNS text LANGUAGE sql AS $$
 $$;
 CREATE FUNCTION plans_table(bad float8) RETURNS SETOF text LANGUAGE sql AS $$
     SELECT '| table | query | rows | seq | rencoder | btree | BRIN | alone, 4 | 1.1 '
-        '| btree, 4 | 1.1 | BRIN, 4 | 1.1 |'
-    UNION ALL SELECT '|---|---|--:|--:|--:|--:|--:|---|---|---|---|---|---|'
+        '| btree, 4 | 1.1 | BRIN, 4 | 1.1 | GIN, 4 | 1.1 | hash, 4 | 1.1 |'
+    UNION ALL SELECT '|---|---|--:|--:|--:|--:|--:|---|---|---|---|---|---|---|---|---|---|'
     UNION ALL (
     SELECT '| ' || concat_ws(' | ', tab, kind, rows,
         coalesce(plans_best(id, 'seq'), ''), coalesce(plans_best(id, 'rencoder'), ''),
         coalesce(plans_best(id, 'btree'), ''), coalesce(plans_best(id, 'brin'), ''),
         plans_cell(id, 'nothing', '4', bad), plans_cell(id, 'nothing', '1.1', bad),
         plans_cell(id, 'btree', '4', bad), plans_cell(id, 'btree', '1.1', bad),
-        plans_cell(id, 'brin', '4', bad), plans_cell(id, 'brin', '1.1', bad)) || ' |'
+        plans_cell(id, 'brin', '4', bad), plans_cell(id, 'brin', '1.1', bad),
+        plans_cell(id, 'gin', '4', bad), plans_cell(id, 'gin', '1.1', bad),
+        plans_cell(id, 'hash', '4', bad), plans_cell(id, 'hash', '1.1', bad)) || ' |'
     FROM plan_queries ORDER BY id)
 $$;
