@@ -564,7 +564,10 @@ is_compact(Relation index, Relation heap, uint64 nranges)
 	{
 		const RencoderAlikeGroups *s = &groups.alike[i];
 
-		/* Noted ranges have no rows, since there are neither deltas nor entries. */
+		/*
+		 * Noted ranges have no rows, since there are neither deltas nor
+		 * entries.
+		 */
 		covered = !s->lacking && !s->filtered &&
 			(s->run == 0 || (s->run == runs.list.entry[0].number && !s->old_coder));
 	}

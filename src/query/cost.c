@@ -308,11 +308,11 @@ typedef struct CoveredColumn
 	double		leaves;
 	double		in_vain;		/* pages found by accident */
 	bool		decides;		/* a scan may leave out columns beside it */
-} CoveredColumn;
+}			CoveredColumn;
 
 /* The share of the covered pages that a column's clauses on keys let pass. */
 static double
-covered_rate_for_cost(RencoderCostPath *p, int col, double pages, double share, CoveredColumn *covered)
+covered_rate_for_cost(RencoderCostPath *p, int col, double pages, double share, CoveredColumn * covered)
 {
 	const RencoderCostColumn *column = &p->column[col];
 	const RencoderCostRunColumn *run = &p->runs.column[col];
@@ -381,7 +381,7 @@ estimate_covered_column(RencoderCostPath *p, int col, double pages, double share
 
 /* The columns that are asked, in the order in which a scan searches them (run_scan_choice.c). */
 static int
-order_covered_columns(RencoderCostPath *p, double pages, double share, CoveredColumn *covered, int *order)
+order_covered_columns(RencoderCostPath *p, double pages, double share, CoveredColumn * covered, int *order)
 {
 	int			n = 0;
 
@@ -405,7 +405,7 @@ order_covered_columns(RencoderCostPath *p, double pages, double share, CoveredCo
 
 /* Does a scan leave out a column, where those before have found so many pages? */
 static bool
-is_left_out_for_cost(const RencoderCostPath *p, int col, const CoveredColumn *covered, double found)
+is_left_out_for_cost(const RencoderCostPath *p, int col, const CoveredColumn * covered, double found)
 {
 	const RencoderCostRunColumn *run = &p->runs.column[col];
 	double		left = rencoder_run_choice_share(covered->entries, run->entries + run->null_entries,
@@ -443,7 +443,7 @@ estimate_covered(RencoderCostPath *p)
 	n = order_covered_columns(p, pages, share, covered, order);
 	for (int i = 0; i < n; i++)
 	{
-		const CoveredColumn *c = &covered[order[i]];
+		const		CoveredColumn *c = &covered[order[i]];
 
 		if (i > 0 && covered[order[0]].decides && is_left_out_for_cost(p, order[i], c, hit))
 			continue;

@@ -398,7 +398,10 @@ report_heap_beside_exact(const RencoderCostPath *p, const HeapCosts *heap, Cost 
 	Cost		plain;
 	Cost		exact = p->rival.index;
 
-	/* With what correlation the planner has for that one, its heap costs as much as ours. */
+	/*
+	 * With what correlation the planner has for that one, its heap costs as
+	 * much as ours.
+	 */
 	report->correlation = p->correlation * p->rival.correlation;
 	plain = plain_heap_cost(heap, p->rows, report->correlation);
 
@@ -487,8 +490,9 @@ rencoder_cost_report(const RencoderCostPath *p)
 	}
 
 	/*
-	 * As many rows as cost what the heap does, up to those that satisfy the clauses, or fill the
-	 * pages: the planner takes two in a page for all of it.
+	 * As many rows as cost what the heap does, up to those that satisfy the
+	 * clauses, or fill the pages: the planner takes two in a page for all of
+	 * it.
 	 */
 	total = index + visited_heap_cost(&heap, p->heap_pages, p->heap_rows, p->heap_places);
 	rows = heap_cost_may_be_shared(p) ? heap.rows : Min(Max(p->rows, 2 * p->heap_pages), heap.rows);

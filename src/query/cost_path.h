@@ -87,8 +87,8 @@ typedef struct RencoderCostPath
 								 * each */
 	double		groups;			/* to be probed, by one scan */
 	double		probes;			/* of a column and group by an array's element */
-	int			searched;		/* columns that runs are searched for; 0: there
-								 * are none */
+	int			searched;		/* columns that runs are searched for; 0:
+								 * there are none */
 	double		run_pages;		/* of runs, to be read by one scan */
 	double		run_entries;	/* of runs to be looked at, by one scan */
 	double		index_pages;	/* to be read, by one scan */

@@ -89,8 +89,8 @@ typedef struct RencoderSearchedRun
 typedef struct RencoderRunChoice
 {
 	int			col;
-	bool		decides;		/* what it does not find is not there, flags of
-								 * values without a key aside */
+	bool		decides;		/* what it does not find is not there, flags
+								 * of values without a key aside */
 	bool		decided;		/* is it to be searched, or left out? */
 	bool		left_out;
 	int			depth;			/* that was looked at */
@@ -101,7 +101,7 @@ typedef struct RencoderRunChoice
 	double		leaves;			/* and their leaves */
 	double		all;			/* entries, nulls included */
 	double		places;			/* of the table, that entries name */
-} RencoderRunChoice;
+}			RencoderRunChoice;
 
 typedef struct RencoderRunScan
 {
@@ -230,20 +230,20 @@ typedef struct RencoderWantedRun
 {
 	const RencoderRunEntry *entry;
 	RencoderSearchedRun *run;
-} RencoderWantedRun;
+}			RencoderWantedRun;
 
 /*
  * Fills in scan->choice: all columns that are asked, in the order of search, none of them decided yet
  * but where scan->early stands, which is taken back if several are to be searched.  Of "n" runs, which
  * were looked at.  Locks: those of reading a page, released.
  */
-extern void rencoder_run_choose(RencoderRunScan *scan, const RencoderWantedRun *wanted, int n);
+extern void rencoder_run_choose(RencoderRunScan *scan, const RencoderWantedRun * wanted, int n);
 
 /*
  * Decides whether column i of scan->choice is searched, where those before have found rows on "found"
  * pages.
  */
-extern void rencoder_run_choice_decide(RencoderRunScan *scan, const RencoderWantedRun *wanted, int n,
+extern void rencoder_run_choice_decide(RencoderRunScan *scan, const RencoderWantedRun * wanted, int n,
 									   int i, double found);
 
 /* ---- Steps of a search ---- */

@@ -202,7 +202,10 @@ choose_run_plan_width(renc_run_planner *planner, renc_run_part *part)
 							   (int) start);
 	best = try_run_plan_widths(planner, part, best);
 
-	/* Keys of several scales have several hills, all of which are tried of parts that stay whole. */
+	/*
+	 * Keys of several scales have several hills, all of which are tried of
+	 * parts that stay whole.
+	 */
 	if (plan_is_stuck(planner, part, best) && !may_divide_run_plan(part))
 	{
 		int			stuck = best->width;

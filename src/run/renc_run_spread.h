@@ -16,7 +16,8 @@
 typedef struct renc_run_spread
 {
 	uint32_t	n;
-	bool		in_order;		/* mostly of one cell, or the table is in the order of the keys */
+	bool		in_order;		/* mostly of one cell, or the table is in the
+								 * order of the keys */
 	uint32_t	page[RENC_RUN_SPREAD_ENTRIES];	/* heap page of each */
 } renc_run_spread;
 

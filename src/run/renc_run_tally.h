@@ -68,7 +68,8 @@ typedef struct renc_run_tallier
 									 * here; gaps that hold a point, times
 									 * 2^16 */
 	uint32_t	turned[BUILD_PAIRS];	/* how often up to here the page was
-										 * another; to a lesser one, times 2^16 */
+										 * another; to a lesser one, times
+										 * 2^16 */
 	uint16_t	same[BUILD_PAIRS];	/* how many up to here are like the one
 									 * before */
 	uint16_t	start[BUILD_PAIRS + 1]; /* where cells begin; the end */

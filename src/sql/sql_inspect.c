@@ -493,7 +493,11 @@ rencoder_candidates(PG_FUNCTION_ARGS)
 									 &fcinfo->args[1], keys);
 	rencoder_open_index_switch_to_owner(&target);
 	query = rencoder_key_make_query(target.index, keys, nkeys);
-	/* The count is that of a session's first query: roots that this session keeps do not matter. */
+
+	/*
+	 * The count is that of a session's first query: roots that this session
+	 * keeps do not matter.
+	 */
 	rencoder_run_roots_forget(target.index);
 	(void) rencoder_candidates_find(target.index, RelationGetNumberOfBlocks(target.heap), query,
 									GetActiveSnapshot(), NULL, &emit, NULL, &counts);
