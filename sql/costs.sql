@@ -50,14 +50,14 @@ SELECT co_number('SELECT * FROM co WHERE size = 7', 'Total Cost')
 	BETWEEN 0.99 AND 1.01 AS alike;
 RESET cpu_operator_cost;
 -- The longer, the dearer, by bitmaps.
-CREATE FUNCTION co_falls(tab text, col text, lower int, step int, n int)
+CREATE FUNCTION co_falls(tab text, col text, lower int, step int, n int, noise float8 DEFAULT 0)
 	RETURNS TABLE (upper int, before float8, cost float8) LANGUAGE sql AS $$
 	SELECT * FROM (
 		SELECT lower + i * step, lag(c) OVER (ORDER BY i), c
 		FROM generate_series(0, n - 1) i,
 			co_number(format('SELECT * FROM %I WHERE %I BETWEEN %s AND %s',
 				tab, col, lower, lower + i * step), 'Total Cost') c) s (upper, before, cost)
-	WHERE cost < before
+	WHERE cost < before * (1 - noise)
 $$;
 SET enable_indexscan = off;
 SELECT * FROM co_falls('co', 'size', 7, 1, 43);
@@ -102,10 +102,12 @@ SET random_page_cost = 1.1;
 SELECT co_plan('SELECT EXISTS (SELECT FROM co_log WHERE m1000 = 77)'),
 	co_plan('SELECT EXISTS (SELECT FROM co_log WHERE id > 97000)');
 SET enable_seqscan = off;
-SELECT * FROM co_falls('co_log', 'id', 1000, 3000, 30);
+-- Two leaves tell on how many pages the entries lie, here that is 2 % too few at one place.
+SELECT * FROM co_falls('co_log', 'id', 1000, 3000, 30, 0.03);
 RESET enable_seqscan;
 
--- Beside the primary key, for which the planner takes the order to be worse than it is.
+-- Beside the primary key, for which the planner takes the order to be worse than it is: it would
+-- take a hash join, if ours cost as much.
 CREATE TABLE co_keys AS SELECT (hashint4(i) & 1048575) % 25000 AS a FROM generate_series(1, 2000) i;
 ANALYZE co_keys;
 SET enable_hashjoin = off;

@@ -13,8 +13,8 @@ SET max_parallel_workers_per_gather = 0;
 SET jit = off;
 SET random_page_cost = 1.1;
 
--- Orders of 4 lines each, 35 a page; unique numbers; timestamps in uneven steps; and numbers that are
--- in order page by page only, whose entries name pages.
+-- Orders of 4 lines each, 35 a page; unique numbers; timestamps in uneven steps; and numbers that
+-- are in order page by page only, whose entries name pages.
 CREATE TABLE t (id int, order_no int, stamp timestamptz, page_no int, filler text)
 	WITH (autovacuum_enabled = off);
 ALTER TABLE t ALTER filler SET STORAGE plain;
@@ -45,13 +45,15 @@ BEGIN
 	PERFORM set_config('enable_seqscan', 'off', true), set_config('enable_indexscan', 'off', true);
 	rows := 0;
 	FOR key IN EXECUTE format('SELECT %I FROM wanted', col) LOOP
-		EXECUTE format('EXPLAIN (FORMAT json, ANALYZE, TIMING off) SELECT FROM t WHERE %I = %L', col, key)
+		EXECUTE format('EXPLAIN (FORMAT json, ANALYZE, TIMING off) SELECT FROM t WHERE %I = %L',
+			col, key)
 			INTO plan;
 		plan := plan -> 0 -> 'Plan';
 		read := read + (plan ->> 'Exact Heap Blocks')::int + (plan ->> 'Lossy Heap Blocks')::int;
 		removed := removed + coalesce((plan ->> 'Rows Removed by Index Recheck')::int, 0);
 		rows := rows + (plan ->> 'Actual Rows')::float8;
-		EXECUTE format('SELECT count(DISTINCT (ctid::text::point)[0]) FROM t WHERE %I = %L', col, key)
+		EXECUTE format('SELECT count(DISTINCT (ctid::text::point)[0]) FROM t WHERE %I = %L',
+			col, key)
 			INTO n;
 		own := own + n;
 	END LOOP;
@@ -59,10 +61,12 @@ BEGIN
 	checked := round((rows + removed)::numeric / rows, 1);
 END $$;
 SELECT rows, pages <= 1.2 AS few_pages, checked <= 3 AS few_rows,
-	CASE WHEN pages > 1.2 OR checked > 3 THEN format('%s pages, %s rows', pages, checked) END AS wrong
+	CASE WHEN pages > 1.2 OR checked > 3
+		THEN format('%s pages, %s rows', pages, checked) END AS wrong
 FROM lookups('order_no');
 SELECT rows, pages <= 1.2 AS few_pages, checked <= 9 AS few_rows,
-	CASE WHEN pages > 1.2 OR checked > 9 THEN format('%s pages, %s rows', pages, checked) END AS wrong
+	CASE WHEN pages > 1.2 OR checked > 9
+		THEN format('%s pages, %s rows', pages, checked) END AS wrong
 FROM lookups('id');
 -- Pages of the runs, which are 5 bits a row and two pages at most.
 SELECT i, (SELECT sum(pages) FROM rencoder_runs(i)) <= 9 AS small
@@ -78,7 +82,8 @@ BEGIN
 	plan := plan #> '{0,Plan,Plans,0}';
 	node := concat_ws(' ', plan ->> 'Node Type', plan ->> 'Join Type',
 		plan #>> '{Plans,1,Index Name}');
-	checked_for_a_lookup := CASE WHEN (plan #>> '{Plans,1,Rows Removed by Index Recheck}')::float8 <= 8
+	checked_for_a_lookup := CASE
+		WHEN (plan #>> '{Plans,1,Rows Removed by Index Recheck}')::float8 <= 8
 		THEN 'few' ELSE plan #>> '{Plans,1,Rows Removed by Index Recheck}' END;
 	RETURN NEXT;
 END $$;
@@ -100,7 +105,8 @@ CREATE FUNCTION check_all() RETURNS TABLE (different bigint, without_index bigin
 		UNION ALL SELECT format('page_no = %s', v * 2411) FROM generate_series(0, 42, 6) v
 		UNION ALL SELECT format('stamp = timestamptz %L + %s * interval ''1 ms''', '2026-01-01 UTC',
 			v * 2411 * 1000 + (v * 2411)::int8 * v * 2411 % 997) FROM generate_series(0, 40) v
-		UNION ALL SELECT format('stamp > timestamptz %L AND order_no IN (%s, %s)', '2026-01-01 10:00 UTC',
+		UNION ALL SELECT format('stamp > timestamptz %L AND order_no IN (%s, %s)',
+			'2026-01-01 10:00 UTC',
 			v * 601, v * 607) FROM generate_series(0, 40, 4) v
 		UNION ALL SELECT format('order_no < %s AND id > %s', v * 600, v * 2390)
 			FROM generate_series(1, 9) v) q (condition)

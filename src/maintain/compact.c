@@ -533,8 +533,7 @@ count_rows_to_compact(Relation index, const RencoderRunEntry *entry)
 static bool
 many_rows_have_gone(Relation index, Relation heap, const RencoderRunEntry *entry)
 {
-	bool		partial = RelationGetIndexPredicate(index) != NIL;
-	double		rows = (partial ? index : heap)->rd_rel->reltuples;
+	double		rows = (RelationGetIndexPredicate(index) != NIL ? index : heap)->rd_rel->reltuples;
 	double		pages = heap->rd_rel->relpages;
 
 	return rows >= 0 && pages > 0 && count_rows_to_compact(index, entry) >
@@ -543,7 +542,7 @@ many_rows_have_gone(Relation index, Relation heap, const RencoderRunEntry *entry
 
 /*
  * Is the index one base run of all of the table, as the options and the coders want it, and nothing
- * late beside it?  Then to write it again would gain nothing, and need its size once more.
+ * late beside it, so that noted ranges have no rows?  Then to write it again would gain nothing.
  */
 static bool
 is_compact(Relation index, Relation heap, uint64 nranges)
@@ -564,10 +563,6 @@ is_compact(Relation index, Relation heap, uint64 nranges)
 	{
 		const RencoderAlikeGroups *s = &groups.alike[i];
 
-		/*
-		 * Noted ranges have no rows, since there are neither deltas nor
-		 * entries.
-		 */
 		covered = !s->lacking && !s->filtered &&
 			(s->run == 0 || (s->run == runs.list.entry[0].number && !s->old_coder));
 	}

@@ -164,7 +164,6 @@ look_at_exact(const RencoderCostPath *p, const IndexOptInfo *exact, RencoderRiva
 	double		random_page_cost;
 
 	rival->kind = RENCODER_RIVAL_EXACT;
-	rival->correlation = exact->nkeycolumns > 1 ? 0.75 : 1;
 	if (p->root->total_table_pages + exact->pages > effective_cache_size)
 		return;
 	for (int col = 0; col < p->index->nkeycolumns; col++)
@@ -395,15 +394,8 @@ report_heap_beside_exact(const RencoderCostPath *p, const HeapCosts *heap, Cost 
 						 RencoderCostReport *report)
 {
 	Cost		bitmap = heap_cost(heap, heap_pages_of_rows(heap, p->rows), p->rows);
-	Cost		plain;
+	Cost		plain = plain_heap_cost(heap, p->rows, p->correlation);
 	Cost		exact = p->rival.index;
-
-	/*
-	 * With what correlation the planner has for that one, its heap costs as
-	 * much as ours.
-	 */
-	report->correlation = p->correlation * p->rival.correlation;
-	plain = plain_heap_cost(heap, p->rows, report->correlation);
 
 	/* The planner takes what differs by a hundredth for equal, heap included. */
 	if (exact > 0)
@@ -411,6 +403,7 @@ report_heap_beside_exact(const RencoderCostPath *p, const HeapCosts *heap, Cost 
 	if (exact + Min(bitmap, plain) > seq_scan_cost(heap))
 		exact = 0;
 	report->selectivity = Min(p->rows / heap->rows, 1);
+	report->correlation = p->correlation;
 	bitmap = search + visited_heap_cost(heap, p->heap_pages, p->heap_rows, p->heap_pages) - bitmap;
 	plain = search + visited_heap_cost(heap, p->heap_pages, p->heap_rows, p->heap_places) - plain;
 	report->total = Max(Max(bitmap, plain), exact);

@@ -51,8 +51,6 @@ typedef struct RencoderRival
 	RencoderRivalKind kind;
 	Cost		index;			/* that it reports for itself, about: of the
 								 * smallest BRIN index, not more */
-	double		correlation;	/* of an exact one, for its first column's: as
-								 * btree has it */
 	double		range_pages;	/* of the heap, that the BRIN index takes as
 								 * one */
 } RencoderRival;
@@ -182,5 +180,30 @@ typedef struct RencoderCostReport
  * their sum, and rightly compares it with paths of other indexes on the way.
  */
 extern RencoderCostReport rencoder_cost_report(const RencoderCostPath *p);
+
+/* Between "scattered" and "together", as cost_index() does. */
+static inline double
+rencoder_cost_interpolate(double scattered, double together, double correlation)
+{
+	return scattered + correlation * correlation * (Min(together, scattered) - scattered);
+}
+
+/* Is any column asked for something? */
+static inline bool
+rencoder_cost_asks_anything(const RencoderCostPath *p)
+{
+	for (int col = 0; col < p->index->nkeycolumns; col++)
+	{
+		if (p->column[col].quals != NIL)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Adds to heap_pages, heap_rows, heap_places, run_entries, run_pages and searched what is to be read
+ * of covered ranges; the rest of the path is set.
+ */
+extern void rencoder_cost_covered(RencoderCostPath *p);
 
 #endif							/* RENCODER_COST_PATH_H */

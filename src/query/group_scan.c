@@ -294,6 +294,8 @@ scan_group_by_header(RencoderGroupScan *s, RencoderEntry entry, uint32 group,
 {
 	GroupStorage storage = {.run = NULL};
 
+	if (s->runs != NULL && rencoder_run_scan_relies(s->runs, -1))
+		storage.free = rencoder_set_get(copy_header(s, entry, group, s->runs->choice[0].col)->keyless);
 	for (int col = 0; col < s->meta.natts; col++)
 	{
 		const RencoderColumnQuery *q = &s->query->column[col];
@@ -317,16 +319,6 @@ scan_group_by_header(RencoderGroupScan *s, RencoderEntry entry, uint32 group,
 				storage.run = find_run_of_group(s, header->run, entry->header);
 			if (s->runs != NULL)
 				make_group_page_room(s, state);
-			if (s->runs != NULL && rencoder_run_scan_relies(s->runs, -1))
-			{
-				int			first = s->runs->choice[0].col;
-
-				if (first != 0)
-					header = copy_header(s, entry, group, first);
-				storage.free = rencoder_set_get(header->keyless);
-				if (first != 0)
-					header = copy_header(s, entry, group, 0);
-			}
 		}
 		if (!asked || renc_mask_empty(state->left.ranges))
 			continue;

@@ -103,12 +103,12 @@ typedef struct FoundTarget
 	renc_stretches *list;
 	const renc_stretches *among;	/* only those that this one has, too;
 									 * NULL: all */
-}			FoundTarget;
+} FoundTarget;
 
 /* Adds the rows of the entries found, in a run with "places"; "keys": NULL if all are asked for. */
 static void
 add_found_in_runs(RencoderRunScan *scan, const renc_run_search *search, const RencoderKeySet *keys,
-				  const renc_places *places, const FoundTarget * target)
+				  const renc_places *places, const FoundTarget *target)
 {
 	const renc_query *query = keys == NULL ? NULL : &keys->query;
 	bool		boxes = keys != NULL && keys->boxes.n > 0;
@@ -156,7 +156,7 @@ break_off_behind_limit(RencoderRunScan *scan, renc_run_search *search)
  */
 static bool
 search_tree(RencoderRunScan *scan, const RencoderRunInfoData *info, int tree, renc_interval_set set,
-			const RencoderKeySet *keys, const FoundTarget * target)
+			const RencoderKeySet *keys, const FoundTarget *target)
 {
 	renc_places places = rencoder_run_places(&info->column[tree]);
 	RencoderRunReader reader;
@@ -189,7 +189,7 @@ search_tree(RencoderRunScan *scan, const RencoderRunInfoData *info, int tree, re
 /* Searches the keys of a column for those that are compared with. */
 static bool
 search_keys(RencoderRunScan *scan, const RencoderRunEntry *entry, const RencoderRunInfoData *info,
-			int col, RencoderRunAnswer *answer, const FoundTarget * target)
+			int col, RencoderRunAnswer *answer, const FoundTarget *target)
 {
 	const RencoderRunColumn *column = &info->column[col];
 	const RencoderKeySet *k;
@@ -212,7 +212,7 @@ search_keys(RencoderRunScan *scan, const RencoderRunEntry *entry, const Rencoder
 /* All values of a column; of a delta with too many, each page may have one. */
 static bool
 search_values(RencoderRunScan *scan, const RencoderRunEntry *entry,
-			  const RencoderRunInfoData *info, int col, RencoderRunAnswer *answer, const FoundTarget * target)
+			  const RencoderRunInfoData *info, int col, RencoderRunAnswer *answer, const FoundTarget *target)
 {
 	if (rencoder_run_scan_many_values(info->column[col].entries, scan->nblocks))
 	{
@@ -294,7 +294,7 @@ look_at_run(RencoderRunScan *scan, const RencoderRunEntry *entry, RencoderSearch
 
 /* The LIVE runs of the list that are not searched yet, or only the base runs of them. */
 static int
-wanted_runs(RencoderRunScan *scan, bool base_only, RencoderWantedRun * wanted)
+wanted_runs(RencoderRunScan *scan, bool base_only, RencoderWantedRun *wanted)
 {
 	int			n = 0;
 
@@ -316,7 +316,7 @@ wanted_runs(RencoderRunScan *scan, bool base_only, RencoderWantedRun * wanted)
 
 /* Has the roots fetched that a search of a run will read. */
 static void
-expect_roots(RencoderRunScan *scan, const RencoderWantedRun * wanted)
+expect_roots(RencoderRunScan *scan, const RencoderWantedRun *wanted)
 {
 	const RencoderRunInfoData *info = wanted->run->info;
 
@@ -340,7 +340,7 @@ expect_roots(RencoderRunScan *scan, const RencoderWantedRun * wanted)
  * was not what it should be.
  */
 static bool
-prepare_runs(RencoderRunScan *scan, const RencoderWantedRun * wanted, int n)
+prepare_runs(RencoderRunScan *scan, const RencoderWantedRun *wanted, int n)
 {
 	int			distance = (int) Min(scan->prefetch->distance, RENCODER_MAX_RUNS);
 
@@ -361,7 +361,7 @@ prepare_runs(RencoderRunScan *scan, const RencoderWantedRun * wanted, int n)
 
 /* Searches runs for column i of scan->choice, or leaves it out.  False: as search_column(). */
 static bool
-search_runs_for_column(RencoderRunScan *scan, const RencoderWantedRun * wanted, int n, int i)
+search_runs_for_column(RencoderRunScan *scan, const RencoderWantedRun *wanted, int n, int i)
 {
 	RencoderRunChoice *choice = &scan->choice[i];
 

@@ -23,7 +23,7 @@ typedef struct GuessReader
 	RencoderRunReader reader;
 	uint32		leaf;			/* that is held */
 	const uint8_t *payload;		/* of it */
-}			GuessReader;
+} GuessReader;
 
 static const uint8_t *
 read_for_guess(void *arg, uint32_t page, int level)
@@ -44,7 +44,7 @@ read_for_guess(void *arg, uint32_t page, int level)
 
 /* Adds to the bounds of the choice what the pages down to "depth" tell of a set. */
 static void
-guess_intervals(GuessReader * r, renc_interval_set set, int depth, RencoderRunChoice * choice)
+guess_intervals(GuessReader *r, renc_interval_set set, int depth, RencoderRunChoice *choice)
 {
 	const renc_run *run = &r->reader.run;
 	int			level = depth == INTO_LEAVES ? 0 : depth == TO_LEAVES ? 1 : Max(run->level, 1);
@@ -69,8 +69,8 @@ guess_intervals(GuessReader * r, renc_interval_set set, int depth, RencoderRunCh
 
 /* Adds what a run has for a column. */
 static void
-guess_in_run(RencoderRunScan *scan, const RencoderWantedRun * wanted, int depth,
-			 RencoderRunChoice * choice)
+guess_in_run(RencoderRunScan *scan, const RencoderWantedRun *wanted, int depth,
+			 RencoderRunChoice *choice)
 {
 	const RencoderColumnQuery *q = &scan->query->column[choice->col];
 	const RencoderRunInfoData *info = wanted->run->info;
@@ -112,8 +112,8 @@ guess_in_run(RencoderRunScan *scan, const RencoderWantedRun * wanted, int depth,
 
 /* How many entries has a column that a search reads? */
 static void
-guess_column(RencoderRunScan *scan, const RencoderWantedRun * wanted, int n, int depth,
-			 RencoderRunChoice * choice)
+guess_column(RencoderRunScan *scan, const RencoderWantedRun *wanted, int n, int depth,
+			 RencoderRunChoice *choice)
 {
 	RencoderRunChoice guess = {.col = choice->col,.depth = depth};
 
@@ -126,7 +126,7 @@ guess_column(RencoderRunScan *scan, const RencoderWantedRun * wanted, int n, int
 
 /* What the search of a column costs that reads so many entries. */
 static double
-choice_cost(const RencoderRunChoice * choice, double entries)
+choice_cost(const RencoderRunChoice *choice, double entries)
 {
 	return rencoder_run_choice_cost(Min(choice->trees + choice->leaves * entries / Max(choice->entries, 1),
 										choice->leaves), entries);
@@ -137,7 +137,7 @@ choice_cost(const RencoderRunChoice * choice, double entries)
  * read; others are known well enough.
  */
 static bool
-is_worth_a_look(const RencoderRunChoice * choice, int depth)
+is_worth_a_look(const RencoderRunChoice *choice, int depth)
 {
 	return choice->depth < depth && choice->least < choice->most &&
 		(depth < INTO_LEAVES ||
@@ -146,7 +146,7 @@ is_worth_a_look(const RencoderRunChoice * choice, int depth)
 
 /* Is a column to be searched before another one? */
 static bool
-goes_before(const RencoderRunChoice * a, const RencoderRunChoice * b)
+goes_before(const RencoderRunChoice *a, const RencoderRunChoice *b)
 {
 	if (a->decides != b->decides)
 		return a->decides;
@@ -155,7 +155,7 @@ goes_before(const RencoderRunChoice * a, const RencoderRunChoice * b)
 
 /* Looks more closely at the columns that may promise the fewest entries, if they are several. */
 static void
-look_closer(RencoderRunScan *scan, const RencoderWantedRun * wanted, int n, int depth)
+look_closer(RencoderRunScan *scan, const RencoderWantedRun *wanted, int n, int depth)
 {
 	double		best = HUGE_VAL;
 	double		cost = HUGE_VAL;
@@ -181,7 +181,7 @@ look_closer(RencoderRunScan *scan, const RencoderWantedRun * wanted, int n, int 
 
 /* Is the search of the first column alone to be broken off? */
 static bool
-may_break_off(RencoderRunScan *scan, const RencoderWantedRun * wanted, int n)
+may_break_off(RencoderRunScan *scan, const RencoderWantedRun *wanted, int n)
 {
 	double		limit = scan->early->limit;
 
@@ -199,7 +199,7 @@ may_break_off(RencoderRunScan *scan, const RencoderWantedRun * wanted, int n)
 }
 
 void
-rencoder_run_choose(RencoderRunScan *scan, const RencoderWantedRun * wanted, int n)
+rencoder_run_choose(RencoderRunScan *scan, const RencoderWantedRun *wanted, int n)
 {
 	int			nasked = 0;
 
@@ -236,7 +236,7 @@ rencoder_run_choose(RencoderRunScan *scan, const RencoderWantedRun * wanted, int
 }
 
 void
-rencoder_run_choice_decide(RencoderRunScan *scan, const RencoderWantedRun * wanted, int n, int i,
+rencoder_run_choice_decide(RencoderRunScan *scan, const RencoderWantedRun *wanted, int n, int i,
 						   double found)
 {
 	RencoderRunChoice *choice = &scan->choice[i];

@@ -52,14 +52,14 @@ typedef struct rice_reader
 	size_t		at;				/* of the next low part */
 	uint64_t	lows;			/* sum of those that were read */
 	uint32_t	i;				/* the next entry */
-}			rice_reader;
+} rice_reader;
 
 /*
  * Skips entries that lie before the composite "lo": high part and number of entry i are together
  * where its one stands, so v_i < (that + 1) << low.  Most that a search reads of a block is this.
  */
 static void
-skip_decoded_rice(const renc_run_block *block, uint64_t lo, rice_reader * r)
+skip_decoded_rice(const renc_run_block *block, uint64_t lo, rice_reader *r)
 {
 	const int	low = block->parameter;
 	const uint64_t mask = renc_run_low_bits(UINT64_MAX, low);

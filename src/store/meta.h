@@ -58,11 +58,11 @@ typedef struct RencoderPendingList
 								 * there are no entries, nor runs */
 	uint64		first_number;
 	uint64		last_number;
-}			RencoderPendingList;
+} RencoderPendingList;
 
 /* Pages of the list; all but one are closed. */
 static inline uint64
-rencoder_pending_pages(const RencoderPendingList * list)
+rencoder_pending_pages(const RencoderPendingList *list)
 {
 	return list->first == RENCODER_NO_BLOCK ? 0 : list->last_number - list->first_number + 1;
 }

@@ -489,7 +489,7 @@ read_walked_pending_page(RencoderPendingWalk *walk)
 
 void
 rencoder_pending_walk_begin(RencoderPendingWalk *walk, Relation index,
-							const RencoderPendingList * list, uint64 last_number)
+							const RencoderPendingList *list, uint64 last_number)
 {
 	memset(walk, 0, sizeof(*walk));
 	walk->index = index;

@@ -274,7 +274,7 @@ typedef struct RencoderPendingWalk
  * look at it.
  */
 extern void rencoder_pending_walk_begin(RencoderPendingWalk *walk, Relation index,
-										const RencoderPendingList * list, uint64 last_number);
+										const RencoderPendingList *list, uint64 last_number);
 
 /*
  * Reads the next page; false behind the last one, or if "fault" is set.  Locks: the page share,

@@ -43,11 +43,12 @@ sub sizes
 {
 	return $node->safe_psql($_[0], q{
 		SELECT c.oid::regclass, pg_relation_size(c.oid) FROM pg_class AS c
-		JOIN pg_am AS a ON a.oid = c.relam WHERE a.amname = 'rencoder' AND c.relkind = 'i' ORDER BY 1});
+		JOIN pg_am AS a ON a.oid = c.relam WHERE a.amname = 'rencoder' AND c.relkind = 'i'
+		ORDER BY 1});
 }
 
-# Maintenance as a text has it, but for noting ranges ahead of the table's end: no index that a text has just made becomes larger, nor the second
-# time.
+# Maintenance as a text has it, but for noting ranges ahead of the table's end: no index that a text
+# has just made becomes larger, nor the second time.
 sub maintenance_does_not_grow
 {
 	my ($db, $text, $block) = @_;
