@@ -397,8 +397,14 @@ static bool
 search_list(RencoderRunScan *scan, bool base_only)
 {
 	RencoderWantedRun wanted[RENCODER_MAX_RUNS];
-	int			n = wanted_runs(scan, base_only, wanted);
-	bool		good = prepare_runs(scan, wanted, n);
+	int			n;
+	bool		good;
+
+	/* Compilers do not see that none is looked at if there are none. */
+	wanted[0].entry = NULL;
+	wanted[0].run = NULL;
+	n = wanted_runs(scan, base_only, wanted);
+	good = prepare_runs(scan, wanted, n);
 
 	for (int i = 0; i < n && good && scan->nasked > 1; i++)
 		good = look_at_run(scan, wanted[i].entry, wanted[i].run);
