@@ -246,10 +246,10 @@ rank_column_for_cost(Relation index, RencoderQuery *query, const RencoderRunInfo
 
 			/*
 			 * What inner pages say of one interval is wrong by a leaf at
-			 * most, either way, by 0.4 of one in the root mean square, and of
-			 * many together by as many times that as their root.
+			 * most, either way, and of many together by 0.4 times their root
+			 * in the root mean square.
 			 */
-			column->in_leaves += part * Max(entries - 0.4 * leaf_entries * sqrt((double) n), 0);
+			column->in_leaves += part * Max(entries - leaf_entries * Max(1, 0.4 * sqrt((double) n)), 0);
 		}
 	}
 	rencoder_run_reader_end(&r.reader);
