@@ -20,7 +20,7 @@ SEED=${2:-1}
 make_advised() {
     local index
     bench_sql -q -c "INSERT INTO advice SELECT relnamespace::regnamespace, a.\"table\", a.index::text, a.method,
-        a.size, a.rencoder_size, NULL, a.saves, a.needed_for
+        a.size, a.rencoder_size, NULL, a.saves, a.reason
         FROM rencoder_advise() AS a JOIN pg_class ON pg_class.oid = a.index
         WHERE relnamespace::regnamespace::text IN ('tpch', 'hits', 'tsbs', 'imdb', 'social')"
     bench_sql -c 'SELECT index FROM advice WHERE told IS NOT NULL' >"$WORK/advised"
@@ -49,7 +49,7 @@ main() {
         FROM advice GROUP BY set ORDER BY set" \
         -c "SELECT index, told, made, round(told::numeric / made, 3) AS \"told/made\", needed_for
         FROM advice WHERE told IS NOT NULL ORDER BY abs(ln(told::float8 / made)) DESC LIMIT 10" \
-        -c "SELECT index, size, needed_for FROM advice WHERE told IS NULL AND size >= 1048576"
+        -c "SELECT index, size, reason FROM advice WHERE told IS NULL AND size >= 1048576"
     wrong=$(bench_sql -c 'SELECT count(*) FROM advice WHERE abs(told - made) > greatest(made / 10, 8192)')
     away=$(bench_sql -c 'SELECT count(*) FROM advice WHERE saves > 0 AND is_needed(index::regclass)')
     bench_limit 'sizes told wrong by more than a tenth' "$wrong" '<=' 0

@@ -163,7 +163,7 @@ VACUUM ANALYZE;
 RESET search_path;
 
 CREATE TABLE public.advice (set text, "table" regclass, index text, method name, size bigint,
-    told bigint, made bigint, saves bigint, needed_for text);
+    told bigint, made bigint, saves bigint, reason text);
 
 -- What constraints and identities want, as the catalogs say it, but for rencoder_advise().
 CREATE FUNCTION public.is_needed(i regclass) RETURNS boolean LANGUAGE sql STABLE RETURN (

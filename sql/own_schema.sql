@@ -46,7 +46,7 @@ SELECT relname, indexrelname, size > 0 AS size, runs FROM own_home.rencoder_stat
 SELECT unsummarized, index_pages > 0 AS pages FROM own_home.rencoder_candidates('own_any', 5, 6);
 SELECT method FROM own_home.rencoder_estimate('own', 'id', 5, 6);
 CREATE INDEX own_btree ON own (id);
-SELECT index, method, advice FROM own_home.rencoder_advise('public')
+SELECT index, method, verdict FROM own_home.rencoder_advise('public')
 WHERE "table" = 'own'::regclass;
 RESET enable_seqscan;
 

@@ -1300,9 +1300,7 @@ CREATE FUNCTION rencoder_estimate_index(
 	total bigint DEFAULT 1,
 	OUT present_size bigint,
 	OUT size bigint,
-	OUT reads bigint,
-	OUT present_reads bigint,
-	OUT table_pages bigint,
+	OUT share double precision,
 	OUT brin_serves boolean,
 	OUT problem text)
 RETURNS record
@@ -1317,105 +1315,269 @@ CREATE FUNCTION rencoder_advise(
 	OUT "table" regclass,
 	OUT index regclass,
 	OUT method name,
+	OUT verdict text,
 	OUT size bigint,
 	OUT rencoder_size bigint,
 	OUT saves bigint,
-	OUT reads bigint,
-	OUT rencoder_reads bigint,
 	OUT scans bigint,
-	OUT needed_for text,
-	OUT advice text)
+	OUT reason text,
+	OUT ddl text)
 RETURNS SETOF record
 LANGUAGE sql VOLATILE PARALLEL UNSAFE ROWS 100
+SET jit = off
 BEGIN ATOMIC
-	WITH present AS MATERIALIZED (
-		SELECT i.*, c.relname, c.relpages, a.amname, pg_stat_get_numscans(i.indexrelid) AS scans,
-			nullif(concat_ws(', ',
-				CASE WHEN i.indisprimary THEN 'the primary key'
-					WHEN i.indisexclusion THEN 'an exclusion constraint'
-					WHEN i.indisunique THEN 'uniqueness' END,
-				CASE WHEN i.indisclustered THEN 'the order of CLUSTER' END,
-				CASE WHEN i.indisreplident THEN 'the replica identity' END,
-				-- Somebody wanted an order that is not the default one.
-				CASE WHEN EXISTS (SELECT FROM unnest(i.indoption) AS o WHERE o <> 0)
-					THEN 'an order with DESC or NULLS FIRST' END,
-				CASE WHEN i.indnatts > i.indnkeyatts THEN 'index-only scans (INCLUDE)' END,
-				-- Of the table that is referenced, and of the one that references.
-				(SELECT 'foreign keys: ' || string_agg(k.conname, ', ' ORDER BY k.conname)
-				 FROM pg_constraint AS k
-				 WHERE k.contype = 'f' AND (k.conindid = i.indexrelid OR
-					k.conrelid = i.indrelid AND i.indkey[0] = ANY (k.conkey)))), '') AS needed_for,
-			(SELECT format(', with the index %s that it is part of', p.inhparent::regclass)
-			 FROM pg_inherits AS p WHERE p.inhrelid = i.indexrelid) AS of_parent
-		FROM pg_index AS i
-		JOIN pg_class AS c ON c.oid = i.indexrelid AND c.relkind = 'i'
-		JOIN pg_class AS t ON t.oid = i.indrelid
-		JOIN pg_namespace AS n ON n.oid = t.relnamespace
-		JOIN pg_am AS a ON a.oid = c.relam
-		WHERE a.amname IN ('btree', 'hash', 'gist', 'spgist', 'brin') AND i.indislive
-			AND NOT pg_is_other_temp_schema(n.oid)
+	WITH tables AS MATERIALIZED (
+		SELECT t.oid, t.relname, t.relkind, t.relpages, t.relispartition, n.nspname
+		FROM pg_class AS t JOIN pg_namespace AS n ON n.oid = t.relnamespace
+		WHERE t.relkind IN ('r', 'p', 'm') AND NOT pg_is_other_temp_schema(n.oid)
 			AND CASE WHEN schema IS NULL
 				THEN n.nspname <> 'information_schema' AND n.nspname !~ '^pg_(catalog$|toast)'
 				ELSE n.oid = schema END
 			AND has_table_privilege(t.oid, 'SELECT') AND NOT row_security_active(t.oid)
-	), numbered AS MATERIALIZED (
-		SELECT p.*, row_number() OVER (ORDER BY p.relpages DESC, p.relname, p.indexrelid) AS number,
+	),
+	-- Indexes that hold rows, each with the one that it is part of: its root, or itself.
+	leaves AS MATERIALIZED (
+		SELECT i.indexrelid, i.indrelid, i.indisvalid, i.indisclustered, i.indisreplident,
+			coalesce(pg_partition_root(i.indexrelid), i.indexrelid)::oid AS root, c.relpages,
+			c.relname
+		FROM pg_index AS i
+		JOIN pg_class AS c ON c.oid = i.indexrelid AND c.relkind = 'i'
+		WHERE i.indislive AND i.indrelid IN (SELECT oid FROM tables)
+	),
+	-- Columns of an index, and what they are: "sorts" if such a column is typically one to sort by.
+	columns AS MATERIALIZED (
+		SELECT i.indexrelid, a.attnum AS number, k.name,
+			CASE WHEN m.amname = 'hash' OR o.opcname ~ '_pattern_ops$' OR k.is_foreign THEN false
+				WHEN m.amname <> 'btree' THEN a.atttypid = 'point'::regtype
+				WHEN y.typcategory IN ('D', 'T') THEN true
+				-- Numbers and strings that are names of things, by the name of the column.
+				WHEN y.typcategory IN ('N', 'S') THEN coalesce(
+					lower(regexp_replace(k.name, '([a-z0-9])([A-Z])', '\1_\2', 'g')) !~
+					('(^|_)(e?mail|token|hash|digest|uuid|guid|id|key|code|ur[il]|href|slug|sku|no|nr|'
+					'number|phone|fingerprint|etag|checksum|md5|sha\d*|ref|reference|ip|agent)$'), true)
+				ELSE false END AS sorts
+		FROM (SELECT DISTINCT root FROM leaves) AS r
+		JOIN pg_index AS i ON i.indexrelid = r.root
+		JOIN pg_class AS c ON c.oid = i.indexrelid
+		JOIN pg_am AS m ON m.oid = c.relam
+		JOIN pg_attribute AS a ON a.attrelid = i.indexrelid AND a.attnum <= i.indnkeyatts
+		JOIN pg_type AS y ON y.oid = a.atttypid
+		JOIN pg_opclass AS o ON o.oid = i.indclass[a.attnum - 1],
+		LATERAL (SELECT min(b.attname) AS name, bool_or(EXISTS (SELECT FROM pg_constraint AS f
+				WHERE f.contype = 'f' AND f.conrelid = i.indrelid AND b.attnum = ANY (f.conkey)))
+				AS is_foreign
+			FROM pg_attribute AS b
+			WHERE b.attrelid = i.indrelid AND CASE WHEN i.indkey[a.attnum - 1] > 0
+				THEN b.attnum = i.indkey[a.attnum - 1]
+				-- The columns of an expression are not told apart from those of a predicate.
+				ELSE b.attnum <> ALL (i.indkey) AND b.attnum IN (SELECT d.refobjsubid
+					FROM pg_depend AS d
+					WHERE d.classid = 'pg_class'::regclass AND d.objid = i.indexrelid
+						AND d.refclassid = 'pg_class'::regclass AND d.refobjid = i.indrelid)
+				END) AS k
+	),
+	present AS MATERIALIZED (
+		SELECT i.*, c.relname, c.relkind, m.amname, t.relname AS table_name, t.nspname, l.*,
+			nullif(concat_ws(', ',
+				CASE WHEN i.indisprimary THEN 'primary key'
+					WHEN i.indisexclusion THEN 'exclusion constraint'
+					WHEN i.indisunique THEN 'unique' END,
+				CASE WHEN l.clustered THEN 'order of CLUSTER' END,
+				CASE WHEN l.replident THEN 'replica identity' END,
+				-- Somebody wanted an order that is not the default one.
+				CASE WHEN EXISTS (SELECT FROM unnest(i.indoption) AS o WHERE o <> 0)
+					THEN 'order with DESC or NULLS FIRST' END,
+				CASE WHEN i.indnatts > i.indnkeyatts THEN 'index-only scans (INCLUDE)' END,
+				CASE WHEN EXISTS (SELECT FROM pg_constraint AS k
+					WHERE k.contype = 'f' AND k.conindid = i.indexrelid)
+					THEN 'target of foreign keys' END), '') AS needed_for,
+			-- The constraint whose referencing side it serves.
+			(SELECT min(k.conname) FROM pg_constraint AS k
+			 WHERE k.contype = 'f' AND k.conrelid = i.indrelid AND i.indkey[0] = ANY (k.conkey)) AS serves,
+			(SELECT string_agg(s.name, ', ' ORDER BY s.number) FROM columns AS s
+			 WHERE s.indexrelid = i.indexrelid AND s.sorts) AS sorts
+		FROM (SELECT root, count(*) AS leaves, bool_or(indisclustered) AS clustered,
+				bool_or(indisreplident) AS replident, bool_and(indisvalid) AS valid,
+				sum(pg_stat_get_numscans(indexrelid))::bigint AS scans,
+				-- What cannot have come by plain and bitmap scans came by index-only scans.
+				sum(pg_stat_get_tuples_returned(indexrelid)) AS entries_read,
+				sum(pg_stat_get_tuples_returned(indexrelid) - pg_stat_get_tuples_fetched(indexrelid) -
+					pg_stat_get_tuples_fetched(indrelid)) AS only_read
+			FROM leaves GROUP BY root) AS l
+		JOIN pg_index AS i ON i.indexrelid = l.root
+		JOIN pg_class AS c ON c.oid = i.indexrelid
+		JOIN pg_am AS m ON m.oid = c.relam AND m.amname IN ('btree', 'hash', 'gist', 'spgist', 'brin')
+		JOIN tables AS t ON t.oid = i.indrelid
+	),
+	-- The largest of a root's stand for the others.
+	numbered AS MATERIALIZED (
+		SELECT n.*, row_number() OVER (ORDER BY n.relpages DESC, n.relname, n.indexrelid) AS number,
 			count(*) OVER () AS total
-		FROM present AS p
-	), estimated AS MATERIALIZED (
-		SELECT n.*, e.present_size AS size, e.size AS new_size, e.reads AS new_reads, e.present_reads, e.table_pages,
-			e.brin_serves, e.problem
+		FROM (SELECT l.*, p.needed_for, p.leaves,
+				row_number() OVER (PARTITION BY l.root ORDER BY l.relpages DESC, l.indexrelid) AS largest
+			FROM leaves AS l JOIN present AS p ON p.root = l.root) AS n
+		WHERE n.largest <= 8
+	),
+	estimated AS MATERIALIZED (
+		SELECT n.*, e.present_size, e.size, e.share, e.brin_serves, e.problem
 		FROM (SELECT * FROM numbered ORDER BY number) AS n,
-			-- Small ones are not sampled.
-			LATERAL rencoder_estimate_index(n.indexrelid::regclass, 1048576, n.number,
-				n.total) AS e
-	), judged AS (
+			-- Small ones are not sampled, nor are those that are needed.
+			LATERAL rencoder_estimate_index(n.indexrelid::regclass,
+				CASE WHEN n.needed_for IS NOT NULL THEN 9223372036854775807
+					WHEN n.leaves > 1 THEN 131072 ELSE 1048576 END, n.number, n.total) AS e
+	),
+	summed AS MATERIALIZED (
+		SELECT p.*, s.*, (s.told_size * s.size / nullif(s.told_of, 0))::bigint AS new_size
+		FROM present AS p, LATERAL (
+			SELECT sum(coalesce(e.present_size, l.relpages * current_setting('block_size')::bigint))::bigint
+					AS size,
+				sum(e.size) AS told_size,
+				sum(e.present_size) FILTER (WHERE e.size IS NOT NULL) AS told_of,
+				max(e.share) AS share, bool_and(e.brin_serves) AS brin_serves, min(e.problem) AS problem,
+				bool_or(e.present_size IS NULL) AS not_read
+			FROM leaves AS l LEFT JOIN estimated AS e ON e.indexrelid = l.indexrelid
+			WHERE l.root = p.root) AS s
+	),
+	judged AS (
 		SELECT e.*,
-			CASE WHEN NOT e.indisvalid THEN 'problem'
+			CASE WHEN e.problem IS NOT NULL AND (e.needed_for IS NULL OR NOT e.valid) THEN 'problem'
 				WHEN e.needed_for IS NOT NULL THEN 'needed'
-				WHEN e.problem IS NOT NULL THEN 'problem'
 				WHEN e.new_size IS NULL THEN 'small'
-				WHEN e.amname = 'brin' AND e.present_reads >= e.new_reads + 256
-					AND e.present_reads >= 4 * e.new_reads THEN 'add'
-				WHEN e.amname = 'brin' THEN 'serves'
+				WHEN e.amname = 'brin' AND (e.brin_serves OR e.share > 0.3) THEN 'serves'
+				WHEN e.amname = 'brin' THEN 'add'
+				WHEN e.size < 1048576 THEN 'small'
 				WHEN e.size < 2 * e.new_size THEN 'little'
-				WHEN e.new_reads > 0.3 * e.table_pages THEN 'common'
-				WHEN e.scans = 0 THEN 'unused'
-				WHEN e.brin_serves THEN 'order'
-				ELSE 'replace' END AS verdict
-		FROM estimated AS e
+				WHEN e.share > 0.3 THEN 'common'
+				WHEN e.scans = 0 AND e.serves IS NULL THEN 'unused'
+				WHEN e.amname = 'btree' AND e.only_read > 0.5 * e.entries_read THEN 'only'
+				WHEN e.sorts IS NOT NULL THEN 'sorts'
+				ELSE 'replace' END AS state
+		FROM summed AS e
+	),
+	advised AS (
+		SELECT j.*,
+			CASE WHEN j.state = 'problem' THEN 'unknown'
+				WHEN j.state IN ('add', 'unused', 'replace') THEN j.state
+				WHEN j.state = 'sorts' THEN 'replace unless sorted'
+				ELSE 'keep' END AS verdict,
+			CASE j.state
+				WHEN 'needed' THEN j.needed_for
+				WHEN 'small' THEN 'small'
+				WHEN 'problem' THEN j.problem
+				WHEN 'add' THEN 'BRIN reads much of the table for one value'
+				WHEN 'serves' THEN 'BRIN serves this column, and is small'
+				WHEN 'little' THEN 'rencoder would not be half as large'
+				WHEN 'common' THEN 'one value is on much of the table: perhaps no index'
+				WHEN 'unused' THEN 'no scan' || coalesce(to_char(pg_stat_get_db_stat_reset_time((
+					SELECT d.oid FROM pg_database AS d WHERE d.datname = current_database())),
+					' since YYYY-MM-DD'), '') || ': drop it unless a standby uses it'
+				WHEN 'only' THEN 'index-only scans use it'
+				WHEN 'sorts' THEN CASE j.amname
+					WHEN 'btree' THEN format('sorted by %s: ORDER BY, min, max?', j.sorts)
+					ELSE 'ORDER BY distance?' END
+					|| CASE WHEN j.brin_serves THEN ' (BRIN is smaller)' ELSE '' END
+				ELSE CASE WHEN j.serves IS NOT NULL THEN 'serves foreign key ' || j.serves
+					ELSE format('for =, IN%s', CASE WHEN j.amname = 'hash' THEN '' ELSE ', ranges' END) END
+				END AS reason,
+			CASE WHEN j.state IN ('replace', 'sorts') THEN j.size - j.new_size
+				WHEN j.state = 'unused' THEN j.size ELSE 0 END AS saves,
+			CASE WHEN j.state IN ('replace', 'sorts', 'add') THEN format('USING rencoder (%s)%s%s',
+				(SELECT string_agg(pg_get_indexdef(j.indexrelid, a.attnum, true) ||
+					CASE WHEN a.attcollation NOT IN (0, coalesce(b.attcollation, 100))
+						THEN format(' COLLATE %I.%I', n.nspname, l.collname) ELSE '' END,
+					', ' ORDER BY a.attnum)
+				 FROM pg_attribute AS a
+				 LEFT JOIN pg_attribute AS b ON b.attrelid = j.indrelid
+					AND b.attnum = j.indkey[a.attnum - 1] AND b.attnum > 0
+				 LEFT JOIN pg_collation AS l ON l.oid = a.attcollation
+				 LEFT JOIN pg_namespace AS n ON n.oid = l.collnamespace
+				 WHERE a.attrelid = j.indexrelid AND a.attnum <= j.indnkeyatts),
+				(SELECT format(' TABLESPACE %I', s.spcname) FROM pg_class AS c
+				 JOIN pg_tablespace AS s ON s.oid = c.reltablespace WHERE c.oid = j.indexrelid),
+				' WHERE ' || pg_get_expr(j.indpred, j.indrelid, true)) END AS definition
+		FROM judged AS j
+	),
+	-- What CREATE INDEX CONCURRENTLY cannot do for a partitioned table, it does for each partition.
+	parts AS (
+		WITH RECURSIVE tree AS (
+			SELECT a.root, a.root AS indexrelid, NULL::oid AS parent FROM advised AS a
+			WHERE a.relkind = 'I' AND a.definition IS NOT NULL
+			UNION ALL
+			SELECT t.root, h.inhrelid, h.inhparent
+			FROM tree AS t JOIN pg_inherits AS h ON h.inhparent = t.indexrelid
+		), named AS (
+			SELECT t.*, c.relkind, n.nspname, i.indrelid, s.relname AS table_name,
+				CASE WHEN octet_length(c.relname::text) > 53 THEN left(c.relname, 12) || '_' || md5(c.relname)
+					ELSE c.relname END || '_rencoder' AS name
+			FROM tree AS t
+			JOIN pg_index AS i ON i.indexrelid = t.indexrelid
+			JOIN pg_class AS c ON c.oid = t.indexrelid
+			JOIN pg_class AS s ON s.oid = i.indrelid
+			JOIN pg_namespace AS n ON n.oid = c.relnamespace
+		)
+		SELECT a.root, string_agg(format('CREATE INDEX %s%I ON %s%I.%I %s;',
+				CASE n.relkind WHEN 'i' THEN 'CONCURRENTLY ' ELSE '' END, n.name,
+				CASE n.relkind WHEN 'i' THEN '' ELSE 'ONLY ' END, n.nspname, n.table_name, a.definition),
+				E'\n' ORDER BY n.indexrelid)
+			|| string_agg(format(E'\nALTER INDEX %I.%I ATTACH PARTITION %I.%I;', p.nspname, p.name,
+				n.nspname, n.name), '' ORDER BY n.indexrelid) FILTER (WHERE p.name IS NOT NULL) AS creates
+		FROM advised AS a JOIN named AS n ON n.root = a.root
+		LEFT JOIN named AS p ON p.indexrelid = n.parent
+		GROUP BY a.root
+	),
+	-- Referencing sides of foreign keys without an index.
+	missing AS (
+		SELECT k.conrelid, t.relname, format('foreign key %s has no index', k.conname) AS reason,
+			format('CREATE INDEX %sON %I.%I USING rencoder (%s);',
+				CASE t.relkind WHEN 'p' THEN '' ELSE 'CONCURRENTLY ' END, t.nspname, t.relname,
+				(SELECT string_agg(quote_ident(a.attname), ', ' ORDER BY a.attnum) FROM pg_attribute AS a
+				 WHERE a.attrelid = k.conrelid AND a.attnum = ANY (k.conkey))) AS ddl
+		FROM pg_constraint AS k JOIN tables AS t ON t.oid = k.conrelid
+		WHERE k.contype = 'f' AND k.conparentid = 0 AND (t.relkind = 'p' OR t.relpages >= 128)
+			AND NOT EXISTS (SELECT FROM pg_index AS i JOIN pg_class AS c ON c.oid = i.indexrelid
+				JOIN pg_am AS m ON m.oid = c.relam
+				WHERE i.indrelid = k.conrelid AND i.indisvalid AND i.indpred IS NULL
+					AND CASE m.amname WHEN 'rencoder' THEN i.indkey::int2[] && k.conkey
+						ELSE m.amname IN ('btree', 'hash') AND i.indkey[0] = ANY (k.conkey) END)
+			AND NOT EXISTS (SELECT FROM pg_attribute AS a
+				WHERE a.attrelid = k.conrelid AND a.attnum = ANY (k.conkey)
+					AND NOT EXISTS (SELECT FROM pg_opclass AS o JOIN pg_am AS m ON m.oid = o.opcmethod
+						WHERE m.amname = 'rencoder' AND o.opcdefault AND o.opcintype =
+							CASE a.atttypid WHEN 'varchar'::regtype THEN 'text'::regtype
+								ELSE a.atttypid END))
 	)
-	SELECT j.indrelid::regclass, j.indexrelid::regclass, j.amname, j.size, j.new_size,
-		CASE WHEN j.verdict IN ('unused', 'order', 'replace') THEN j.size - j.new_size ELSE 0 END,
-		j.present_reads, j.new_reads, j.scans, j.needed_for,
-		CASE j.verdict
-			WHEN 'needed' THEN 'keep it: needed for ' || j.needed_for
-			WHEN 'small' THEN 'keep it: it is small'
-			WHEN 'problem' THEN 'not known: ' || j.problem
-			WHEN 'add' THEN format('consider rencoder%s: a query for one value reads %s pages '
-				'instead of %s, for %s more', j.of_parent, j.new_reads, j.present_reads,
-				pg_size_pretty(j.new_size - j.size))
-			WHEN 'serves' THEN 'keep it: BRIN serves this column, and is small'
-			WHEN 'little' THEN 'keep it: rencoder would not be half as large'
-			WHEN 'common' THEN 'keep it, or none: a query for one value reads much of the table '
-				'by any index'
-			WHEN 'unused' THEN format('no query here has used it%s: drop it if none on a standby '
-				'does; else rencoder takes %s instead of %s', j.of_parent,
-				pg_size_pretty(j.new_size), pg_size_pretty(j.size))
-			WHEN 'order' THEN format('the table is in the order of this column: BRIN, or rencoder '
-				'with %s, replaces it%s unless queries want rows in order (ORDER BY, min, max) or '
-				'index-only scans', pg_size_pretty(j.new_size), j.of_parent)
-			ELSE format('replace it%s by rencoder, %s instead of %s, unless queries want %s',
-				j.of_parent, pg_size_pretty(j.new_size), pg_size_pretty(j.size),
-				CASE j.amname WHEN 'btree'
-					THEN 'rows in order (ORDER BY, min, max) or index-only scans'
-				WHEN 'hash' THEN 'the last microseconds'
-				ELSE 'nearest neighbours or operators that only it has' END) END
-	FROM judged AS j
-	ORDER BY 6 DESC, j.size DESC NULLS LAST, j.relname, j.indexrelid;
+	SELECT r."table"::regclass, r.index::regclass, r.amname, r.verdict, r.size, r.new_size, r.saves,
+		r.scans, r.reason, r.ddl
+	FROM (
+		SELECT 1 AS place, a.indrelid AS "table", a.indexrelid AS index, a.amname, a.verdict, a.size,
+			a.new_size, a.saves, a.scans, a.reason, a.relname,
+			CASE WHEN a.verdict = 'unused' THEN format('DROP INDEX %s%I.%I;',
+					CASE a.relkind WHEN 'i' THEN 'CONCURRENTLY ' ELSE '' END, a.nspname, a.relname)
+				WHEN a.definition IS NOT NULL THEN coalesce(p.creates,
+					format('CREATE INDEX CONCURRENTLY ON %I.%I %s;', a.nspname, a.table_name, a.definition))
+					|| CASE WHEN a.state = 'add' THEN '' ELSE format(E'\nDROP INDEX %s%I.%I;',
+						CASE a.relkind WHEN 'i' THEN 'CONCURRENTLY ' ELSE '' END, a.nspname, a.relname) END
+				END AS ddl
+		FROM advised AS a LEFT JOIN parts AS p ON p.root = a.root
+		UNION ALL
+		SELECT 2, m.conrelid, NULL, 'rencoder', 'add', NULL, NULL, 0, NULL, m.reason, m.relname, m.ddl
+		FROM missing AS m
+		UNION ALL
+		SELECT 3, NULL, NULL, NULL, 'total', coalesce(sum(a.size), 0)::bigint, sum(a.new_size)::bigint,
+			coalesce(sum(a.saves), 0)::bigint, sum(a.scans)::bigint,
+			CASE count(*) WHEN 0 THEN 'no index here of a table that you may read whole'
+				ELSE format('%s now; %s after "replace", %s if nothing sorts',
+					pg_size_pretty(sum(a.size)), pg_size_pretty(sum(a.size) - coalesce(sum(a.saves)
+						FILTER (WHERE a.verdict = 'replace'), 0)),
+					pg_size_pretty(sum(a.size) - coalesce(sum(a.saves)
+						FILTER (WHERE a.verdict LIKE 'replace%'), 0))) END,
+			NULL, NULL
+		FROM advised AS a
+	) AS r
+	ORDER BY r.place, r.saves DESC, r.size DESC NULLS LAST, r.relname, r.index;
 END;
 COMMENT ON FUNCTION rencoder_advise(regnamespace) IS
-	'for each index of the database, or of a schema: what rencoder would take in its place, and whether something needs it as it is (indexes of tables that the caller may read)';
+	'for each index of the database, or of a schema: may rencoder take its place, why, what it saves, and how (indexes of tables that the caller may read)';
 
 CREATE VIEW rencoder_stat_indexes AS
 SELECT i.relid, i.indexrelid, i.schemaname, i.relname, i.indexrelname,

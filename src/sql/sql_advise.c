@@ -27,8 +27,8 @@
 
 PG_FUNCTION_INFO_V1(rencoder_estimate_index);
 
-/* Columns of a row: present_size, size, reads, present_reads, table_pages, brin_serves, problem. */
-#define ADVISE_COLUMNS	7
+/* Columns of a row: present_size, size, share, brin_serves, problem. */
+#define ADVISE_COLUMNS	5
 
 /* A message about progress each so many milliseconds. */
 #define PROGRESS_INTERVAL	5000
@@ -39,11 +39,8 @@ typedef struct IndexEstimate
 	BlockNumber present_pages;	/* of the index that is; InvalidBlockNumber:
 								 * not known */
 	double		size_pages;		/* 0: not sampled, as it is small */
-	double		reads;			/* of a query for one value of the first
-								 * column */
-	double		present_reads;	/* of the same by the index that is; negative:
-								 * not known */
-	BlockNumber table_pages;
+	double		share;			/* of the pages, that a query for one value
+								 * reads: of the column where it is least */
 	bool		brin_serves;	/* would BRIN on the first column do? */
 	const char *problem;		/* NULL: none */
 } IndexEstimate;
@@ -131,7 +128,6 @@ make_needle_to_advise(const RencoderTableSample *sample)
 static void
 estimate_advised_index(Relation heap, Relation index, IndexEstimate *estimate)
 {
-	Oid			am = index->rd_rel->relam;
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "rencoder index estimate",
 												  ALLOCSET_DEFAULT_SIZES);
 
@@ -141,8 +137,6 @@ estimate_advised_index(Relation heap, Relation index, IndexEstimate *estimate)
 		RencoderTableEstimate table;
 		RencoderMethodEstimate method[RENCODER_NMETHODS];
 		const RencoderMethodEstimate *own = &method[RENCODER_METHOD_OWN];
-		const RencoderMethodEstimate *present = &method[am == BTREE_AM_OID ? RENCODER_METHOD_BTREE :
-														RENCODER_METHOD_BRIN];
 		MemoryContext old = MemoryContextSwitchTo(context);
 		Relation	hypothetical;
 
@@ -156,15 +150,10 @@ estimate_advised_index(Relation heap, Relation index, IndexEstimate *estimate)
 		rencoder_table_sample_read(heap, hypothetical, index, col + 1, &sample);
 		rencoder_estimate_methods(&sample, make_needle_to_advise(&sample), &table, method);
 		estimate->size_pages += col == 0 ? own->size_pages : rencoder_estimate_further(own);
+		estimate->share = Min(estimate->share,
+							  rencoder_estimate_reads(own) / Max(sample.nblocks, 1));
 		if (col == 0)
-		{
-			/* The first column decides what a query reads. */
-			estimate->reads = rencoder_estimate_reads(own);
-			estimate->present_reads = (am == BTREE_AM_OID || am == BRIN_AM_OID) && present->possible ?
-				rencoder_estimate_reads(present) : -1;
-			estimate->table_pages = sample.nblocks;
 			estimate->brin_serves = rencoder_estimate_brin_serves(&sample, method);
-		}
 		MemoryContextSwitchTo(old);
 		MemoryContextReset(context);
 	}
@@ -201,15 +190,12 @@ make_advised_row(FunctionCallInfo fcinfo, const IndexEstimate *estimate)
 	values[0] = Int64GetDatum((int64) estimate->present_pages * BLCKSZ);
 	for (int i = 1; i < ADVISE_COLUMNS - 1; i++)
 		nulls[i] = estimate->problem != NULL || estimate->size_pages == 0;
-	nulls[3] = nulls[3] || estimate->present_reads < 0;
 	values[1] = Int64GetDatum((int64) (estimate->size_pages * BLCKSZ));
-	values[2] = Int64GetDatum((int64) rint(estimate->reads));
-	values[3] = Int64GetDatum((int64) rint(estimate->present_reads));
-	values[4] = Int64GetDatum((int64) estimate->table_pages);
-	values[5] = BoolGetDatum(estimate->brin_serves);
-	nulls[6] = estimate->problem == NULL;
+	values[2] = Float8GetDatum(rint(estimate->share * 1000) / 1000);
+	values[3] = BoolGetDatum(estimate->brin_serves);
+	nulls[4] = estimate->problem == NULL;
 	if (estimate->problem != NULL)
-		values[6] = CStringGetTextDatum(estimate->problem);
+		values[4] = CStringGetTextDatum(estimate->problem);
 	return HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(desc), values, nulls));
 }
 
@@ -227,7 +213,7 @@ rencoder_estimate_index(PG_FUNCTION_ARGS)
 {
 	Oid			indexoid = PG_GETARG_OID(0);
 	Oid			heapoid = IndexGetRelation(indexoid, true);
-	IndexEstimate estimate = {.present_pages = InvalidBlockNumber};
+	IndexEstimate estimate = {.present_pages = InvalidBlockNumber,.share = 1};
 	RencoderOpenIndex target;
 
 	refuse_advise_estimate(indexoid, heapoid, GetUserId());
