@@ -510,11 +510,12 @@ rencoder_group_scan_ask(RencoderGroupScan *s, RencoderEntry entry, uint32 group,
 const char *
 rencoder_group_scan_fault(RencoderGroupScan *s, BlockNumber *blkno)
 {
-	const char *fault = NULL;
+	const char *fault = s->runs == NULL ? NULL : rencoder_run_scan_fault(s->runs, blkno);
 
-	for (int col = 0; col < s->meta.natts && fault == NULL; col++)
+	/* All are taken back: what is met again is noted again. */
+	for (int col = 0; col < s->meta.natts; col++)
 	{
-		for (RencoderColumnProbe *p = s->probes[col]; p != NULL && fault == NULL; p = p->next)
+		for (RencoderColumnProbe *p = s->probes[col]; p != NULL; p = p->next)
 		{
 			if (p->probe == NULL || p->probe->fault == NULL)
 				continue;
@@ -523,8 +524,6 @@ rencoder_group_scan_fault(RencoderGroupScan *s, BlockNumber *blkno)
 			p->probe->fault = NULL;
 		}
 	}
-	if (fault == NULL && s->runs != NULL)
-		fault = rencoder_run_scan_fault(s->runs, blkno);
 	return fault;
 }
 
