@@ -135,7 +135,7 @@ extern void rencoder_group_scan_ask(RencoderGroupScan *scan, RencoderEntry entry
 
 /*
  * Text and block of the first page that was found damaged, which made ranges
- * candidates, or NULL; forgets it.  An error if the epoch did not change (INV-7).
+ * candidates, or NULL; forgets all.  An error if the epoch did not change (INV-7).
  */
 extern const char *rencoder_group_scan_fault(RencoderGroupScan *scan, BlockNumber *blkno);
 
