@@ -146,18 +146,17 @@ main(int argc, char **argv)
 	check("devices", 0);
 	check("ordered", 0);
 	check("scattered", 0);
-	check("frequent values", 0);
 	parts = 5;
 	check("stretches of 1 page", 1);
 	check("stretches of 60 pages", 60);
 	check("devices", 0);
 	check("ordered", 0);
 	check("scattered", 0);
-	check("frequent values", 0);
 	parts = 30;
 	check("stretches of 6 pages", 6);
-	check("frequent values", 0);
 	check("scattered", 0);
+	for (parts = 1; parts <= 30; parts += parts == 1 ? 4 : 25)
+		check("frequent values", 0);
 	test_run_free(&t);
 	free(t.page);
 	free(t.memory);
