@@ -47,11 +47,13 @@ sub sizes
 		ORDER BY 1});
 }
 
-# Maintenance as a text has it, but for noting ranges ahead of the table's end: no index that a text
-# has just made becomes larger, nor the second time.
+# Maintenance as a text has it: no index that a text has just made becomes larger, nor the second
+# time.  To note the end of a table for the first time takes pages; after that it does not grow,
+# either.
 sub maintenance_does_not_grow
 {
 	my ($db, $text, $block) = @_;
+	run_block($db, $block) if $block =~ /rencoder_note_tail/;
 	my $before = sizes($db);
 
 	foreach my $time (1, 2)
@@ -114,8 +116,7 @@ foreach my $path (sort glob "$top/docs/*.md")
 	{
 		next if !can_run($block);
 		maintenance_does_not_grow($db, $text, $block)
-		  if $text eq 'docs/maintenance.md' && $block =~ /rencoder_compact/
-		  && $block !~ /rencoder_note_tail/;
+		  if $text eq 'docs/maintenance.md' && $block =~ /rencoder_compact/;
 		my (undef, $err) = run_block($db, $block);
 
 		is($err =~ s/^(NOTICE|INFO|DETAIL): .*\n//gmr, '', "$text: " . ($block =~ /^(.*)$/m)[0]);
