@@ -11,8 +11,8 @@
 # wrong by more than a tenth (and a page), or if an index is advised away that the catalogs say is
 # needed: for uniqueness, a foreign key, DESC order, a replica identity, CLUSTER.
 set -euo pipefail
-# shellcheck source=bench/lib.sh
-. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+# shellcheck source=bench/lib/bench.sh
+. "$(dirname "${BASH_SOURCE[0]}")/lib/bench.sh"
 
 ROWS=$((${1:-1000} * 1000))
 SEED=${2:-1}

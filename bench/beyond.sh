@@ -12,8 +12,8 @@
 # (BENCH_OUT names another directory) as beyond.csv, with plots.
 set -euo pipefail
 bench_at_end=bench_take_figures
-# shellcheck source=bench/lib.sh
-. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+# shellcheck source=bench/lib/bench.sh
+. "$(dirname "${BASH_SOURCE[0]}")/lib/bench.sh"
 
 MILLIONS=${1:-10}
 ROWS=$(awk -v m="$MILLIONS" 'BEGIN { printf "%d", m * 1000000 }')

@@ -10,8 +10,8 @@
 # TMPDIR for a billion, in proportion for fewer; it says so and stops if there is less.  Hours.
 # Progress is told each 10 million rows.
 set -euo pipefail
-# shellcheck source=bench/lib.sh
-. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+# shellcheck source=bench/lib/bench.sh
+. "$(dirname "${BASH_SOURCE[0]}")/lib/bench.sh"
 
 MILLIONS=${1:-1000}
 UUID=${2:-0}

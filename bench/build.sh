@@ -10,8 +10,8 @@
 # worker beside the leader.  Times are ratios of medians of the same run, by the clock and by the CPU time of all
 # processes of the build.  Ends with exit code 1 if a limit is exceeded.
 set -euo pipefail
-# shellcheck source=bench/lib.sh
-. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+# shellcheck source=bench/lib/bench.sh
+. "$(dirname "${BASH_SOURCE[0]}")/lib/bench.sh"
 
 MILLIONS=${1:-5}
 SEED=${2:-1}

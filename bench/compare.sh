@@ -58,8 +58,8 @@ ROWS=$(awk -v m="$MILLIONS" 'BEGIN { printf "%d", m * 1e6 }')
 
 bench_state=rencoder-compare-$MILLIONS-$SEED${ONLY:+-$ONLY}${LIST:+-${LIST//,/-}}${LSM3:+-lsm3}${BENCH_PG:+-pg$BENCH_PG}
 bench_at_end=bench_take_figures
-# shellcheck source=bench/lib.sh
-. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+# shellcheck source=bench/lib/bench.sh
+. "$(dirname "${BASH_SOURCE[0]}")/lib/bench.sh"
 # shellcheck source=bench/compare/figures.sh
 . "$bench_root/bench/compare/figures.sh"
 # shellcheck source=bench/compare/steps.sh
@@ -81,7 +81,7 @@ say() { printf '[%(%H:%M:%S)T] %s\n' -1 "$*"; }
 check_source() {
     local old=${TMPDIR:-/tmp}/$bench_state/source
     BENCH_SOURCE=$(cd "$bench_root" &&
-        find src sql bench/compare* bench/pgbench bench/lib.sh -type f ! -name '*.[ao]' \
+        find src sql bench/compare* bench/pgbench bench/lib/bench.sh -type f ! -name '*.[ao]' \
             ! -name '*.so' ! -name '*.bc' -print0 | sort -z | xargs -0 md5sum | md5sum)
     export BENCH_SOURCE
     [[ ! -e $old || $BENCH_SOURCE == "$(cat "$old")" ]] ||

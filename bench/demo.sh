@@ -6,10 +6,10 @@
 # It builds the extension, starts a temporary PostgreSQL cluster of its own, loads the flights of
 # bench/data and asks the same questions of rencoder, btree, BRIN minmax, BRIN minmax-multi and a
 # sequential scan; then of uuids, web addresses and points, and inserts some.  Every answer is compared with that of the sequential scan; a difference ends the
-# demo with exit code 1.  Nothing of the system's PostgreSQL is touched (see lib.sh).
+# demo with exit code 1.  Nothing of the system's PostgreSQL is touched (see lib/bench.sh).
 set -euo pipefail
-# shellcheck source=bench/lib.sh
-. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+# shellcheck source=bench/lib/bench.sh
+. "$(dirname "${BASH_SOURCE[0]}")/lib/bench.sh"
 
 COPIES=15               # of the 336,776 real flights: about 5 million rows
 PAGES_PER_RANGE=32      # for BRIN; rencoder chooses its own

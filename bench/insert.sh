@@ -11,8 +11,8 @@
 # second ask for values, and updates the indexed column of random rows, with rencoder and with a btree.  All
 # numbers are ratios between cases of the same run.  Ends with exit code 1 if a limit is exceeded.
 set -euo pipefail
-# shellcheck source=bench/lib.sh
-. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+# shellcheck source=bench/lib/bench.sh
+. "$(dirname "${BASH_SOURCE[0]}")/lib/bench.sh"
 
 MILLIONS=${1:-2}
 SEED=${2:-1}

@@ -8,8 +8,8 @@
 # (default 5) million.  Sizes and pages are exact.  Pages are means of 20 queries, each asked once, by a
 # bitmap scan: of the index, then of the table.
 set -euo pipefail
-# shellcheck source=bench/lib.sh
-. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+# shellcheck source=bench/lib/bench.sh
+. "$(dirname "${BASH_SOURCE[0]}")/lib/bench.sh"
 
 ROWS=$(awk -v m="${1:-5}" 'BEGIN {printf "%.0f", m * 1000000}')
 # In words of the function pages: a value that is there, an interval that has none.

@@ -7,8 +7,8 @@
 # 3. one block range with ten times the distinct keys of the others.
 # Ends with exit code 1 if a limit is exceeded.
 set -euo pipefail
-# shellcheck source=bench/lib.sh
-. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+# shellcheck source=bench/lib/bench.sh
+. "$(dirname "${BASH_SOURCE[0]}")/lib/bench.sh"
 
 SEED=${1:-1}
 PAGES_PER_RANGE=32

@@ -15,8 +15,8 @@
 # directory) as ten.csv, with the plot ten.svg.
 set -euo pipefail
 bench_at_end=bench_take_figures
-# shellcheck source=bench/lib.sh
-. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+# shellcheck source=bench/lib/bench.sh
+. "$(dirname "${BASH_SOURCE[0]}")/lib/bench.sh"
 
 ROWS=$((${1:-1000} * 1000))
 SEED=${2:-1}

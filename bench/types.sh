@@ -8,8 +8,8 @@
 # row of both, how many times smaller, and told / made.  Ends with exit code 1 if a size is told
 # wrong by more than a tenth.
 set -euo pipefail
-# shellcheck source=bench/lib.sh
-. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+# shellcheck source=bench/lib/bench.sh
+. "$(dirname "${BASH_SOURCE[0]}")/lib/bench.sh"
 
 ROWS=$(awk -v m="${1:-1}" 'BEGIN {printf "%.0f", m * 1000000}')
 SEED=${2:-1}

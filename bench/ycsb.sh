@@ -10,8 +10,8 @@
 # ycsb.svg in bench/results/figures (BENCH_OUT names another directory).
 set -euo pipefail
 bench_at_end=bench_take_figures
-# shellcheck source=bench/lib.sh
-. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+# shellcheck source=bench/lib/bench.sh
+. "$(dirname "${BASH_SOURCE[0]}")/lib/bench.sh"
 
 ROWS=$((${1:-1000} * 1000))
 SECONDS_EACH=${2:-10}

@@ -1,4 +1,4 @@
--- Which plan is taken, where measuring says which is the fastest (bench/plans.sh).
+-- Which plan is taken, where measuring says which is the fastest (bench/checks/plans.sh).
 SET client_min_messages = warning;
 SET max_parallel_workers_per_gather = 0;
 SET max_parallel_maintenance_workers = 0;

@@ -36,7 +36,7 @@ dense(uint64_t *key, size_t n)
 	}
 }
 
-/* As bench/runs.sh has them: two thirds of the integers below n, each once or a few times. */
+/* As bench/checks/runs.sh has them: two thirds of the integers below n, each once or a few times. */
 static void
 drawn(uint64_t *key, size_t n)
 {

@@ -1,5 +1,5 @@
 -- The table of the load that test/t/015_crash.pl, 018_replica_load.pl, 019_stress.pl and
--- bench/stress.sh put on indexes, and the functions of its clients (the
+-- bench/checks/stress.sh put on indexes, and the functions of its clients (the
 -- scripts for pgbench beside this file; "clients" and "maintenance" list them).
 --
 -- A row is made of a number k below 30000, so that what is looked for is mostly there.

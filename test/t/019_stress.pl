@@ -1,7 +1,7 @@
 # Everything together for a while: each answer by an index is compared with the
 # sequential scan in the same snapshot, and no client meets an error.
 #
-# RENCODER_STRESS_SECONDS says for how long (default 12); bench/stress.sh does
+# RENCODER_STRESS_SECONDS says for how long (default 12); bench/checks/stress.sh does
 # the same for ten minutes.
 use strict;
 use warnings;

@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # The work of one query that finds nothing, exactly, from EXPLAIN (ANALYZE, BUFFERS):
 #
-#   bash bench/work.sh [SEED]
+#   bash bench/checks/work.sh [SEED]
 #
 # 5 million random int8, 35 rows a page; 1,000 random empty intervals of length 64.  How many index pages
 # does a scan read for each group of 128 block ranges, and what share of the table's pages?
 # Ends with exit code 1 if a limit is exceeded.
 set -euo pipefail
-# shellcheck source=bench/lib.sh
-. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+# shellcheck source=bench/lib/bench.sh
+. "$(dirname "${BASH_SOURCE[0]}")/../lib/bench.sh"
 
 SEED=${1:-$RANDOM}
 QUERIES=1000

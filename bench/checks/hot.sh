@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # What becomes of an index whose table grows to eleven times its size while old rows are updated:
 #
-#   bash bench/hot.sh [MILLIONS [ROWSPERPAGE [SEED]]]
+#   bash bench/checks/hot.sh [MILLIONS [ROWSPERPAGE [SEED]]]
 #
 # MILLIONS (default 0.3) of rows of uniform int8, some 35 a page (or ROWSPERPAGE, up to 180).  In ten
 # steps, each as many rows are inserted as there were at first, half of them 1,000 at once and half
@@ -10,8 +10,8 @@
 # absent values are asked for.  At last, rows are deleted and vacuumed, and the WAL of single inserts
 # into their pages is counted.  Ends with exit code 1 if a limit is exceeded.
 set -euo pipefail
-# shellcheck source=bench/lib.sh
-. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+# shellcheck source=bench/lib/bench.sh
+. "$(dirname "${BASH_SOURCE[0]}")/../lib/bench.sh"
 
 ROWS=$(awk -v m="${1:-0.3}" 'BEGIN { printf "%d", m * 1000000 }')
 PER_PAGE=${2:-35}

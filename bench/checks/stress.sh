@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Everything together, for a long time; wrong answers are not tolerated:
 #
-#   bash bench/stress.sh [MINUTES [SEED]]
+#   bash bench/checks/stress.sh [MINUTES [SEED]]
 #
 # 3 clients of pgbench insert, COPY, update, delete, roll back and query a table with five indexes, 2 others
 # VACUUM, summarize, desummarize, retune, REINDEX (CONCURRENTLY), check and checkpoint them, and the worker
@@ -9,8 +9,8 @@
 # REPEATABLE READ snapshot.  Then each index is checked against the table.  Default 10 minutes.
 # Ends with exit code 1 if an answer is wrong, a client meets an error or an index is unsound.
 set -euo pipefail
-# shellcheck source=bench/lib.sh
-. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+# shellcheck source=bench/lib/bench.sh
+. "$(dirname "${BASH_SOURCE[0]}")/../lib/bench.sh"
 
 MINUTES=${1:-10}
 SEED=${2:-$RANDOM}

@@ -1,17 +1,17 @@
 #!/usr/bin/env bash
 # How many block ranges a rencoder index lets through on real columns, against those that truly match:
 #
-#   bash bench/realdata.sh DATADIR [SEED]
+#   bash bench/checks/realdata.sh DATADIR [SEED]
 #
 # DATADIR holds flights3m.csv.zst, asn_ipv4.csv.zst and nycflights13.csv.zst (columns as in load_tables below).
 # On the sorted column flights3m.dep_time it is compared with BRIN minmax.  All rows are compared with those
 # of a sequential scan.  Ends with exit code 1 if a limit is exceeded or an answer differs.
 set -euo pipefail
-# shellcheck source=bench/lib.sh
-. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+# shellcheck source=bench/lib/bench.sh
+. "$(dirname "${BASH_SOURCE[0]}")/../lib/bench.sh"
 
 PAGES_PER_RANGE=(8 32)
-DATADIR=${1:?usage: bench/realdata.sh DATADIR [SEED]}
+DATADIR=${1:?usage: bench/checks/realdata.sh DATADIR [SEED]}
 SEED=${2:-1}
 
 load_tables() {

@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # Shapes of filters where no query is known: what queries visit that match nothing, and builds.
 #
-#   bash bench/shapes.sh [RANGES [SEED]]
+#   bash bench/checks/shapes.sh [RANGES [SEED]]
 #
 # A table of RANGES (default 684) ranges of 32 pages at 35 rows; an index of filters on each column.
 # 3,000 queries of each kind, none of which matches a row: candidates (ranges) and index pages, mean;
 # and the time of CREATE INDEX, median of five.  Ends with exit code 1 if a limit is exceeded.
 set -euo pipefail
-# shellcheck source=bench/lib.sh
-. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+# shellcheck source=bench/lib/bench.sh
+. "$(dirname "${BASH_SOURCE[0]}")/../lib/bench.sh"
 
 RANGES=${1:-684}
 SEED=${2:-1}

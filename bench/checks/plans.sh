@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Does the planner take the fastest plan, and rencoder when it wins?  By measurement:
 #
-#   bash bench/plans.sh [THOUSANDS [SEED]]
+#   bash bench/checks/plans.sh [THOUSANDS [SEED]]
 #
 # Tables of THOUSANDS (default 300) thousand rows, 35 a page, of a hundredth of that, one that has
 # grown since its index was made, one that was loaded device by device, one with 1 to 10,000 rows of
@@ -14,8 +14,8 @@
 # take 1.5 times as long as the best plan or more, how many of these are PostgreSQL's own (no plan
 # with rencoder is the best, and without such an index the same is taken), and the worst.
 set -euo pipefail
-# shellcheck source=bench/lib.sh
-. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+# shellcheck source=bench/lib/bench.sh
+. "$(dirname "${BASH_SOURCE[0]}")/../lib/bench.sh"
 
 ROWS=$((${1:-300} * 1000))
 SEED=${2:-1}
@@ -143,7 +143,7 @@ VACUUM ANALYZE large, small, filtered, clustered, counted, patterns, events, key
     keys_events, keys_ids, keys_o;
 ANALYZE grown;
 SQL
-    bench_sql -q -f "$bench_root/bench/plans.sql"
+    bench_sql -q -f "$bench_root/bench/checks/plans.sql"
 }
 
 # The same kinds for a table of ROWS rows.

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # What queries cost where memory is short, beside a btree:
 #
-#   bash bench/memory.sh [MILLIONS [SEED [QUERIES]]]
+#   bash bench/checks/memory.sh [MILLIONS [SEED [QUERIES]]]
 #
 # MILLIONS (default 20) million random int8, 35 rows a page, default options.  shared_buffers has 128
 # MB, effective_cache_size too, and a program throws table and indexes out of the kernel's cache 50
@@ -11,8 +11,8 @@
 # mean and median of all, and the pages read into the buffers, which do not depend on the disk.
 # Ends with exit code 1 if a limit is exceeded.
 set -euo pipefail
-# shellcheck source=bench/lib.sh
-. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+# shellcheck source=bench/lib/bench.sh
+. "$(dirname "${BASH_SOURCE[0]}")/../lib/bench.sh"
 
 ROWS=$(awk -v m="${1:-20}" 'BEGIN { printf "%d", m * 1000000 }')
 SEED=${2:-1}

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # What a second and a third condition cost on an index of several columns:
 #
-#   bash bench/conditions.sh [MILLIONS [SEED]]
+#   bash bench/checks/conditions.sh [MILLIONS [SEED]]
 #
 # A table of 1 (or MILLIONS) million rows: tenants of 80 rows, amounts at random, time in the table's
 # order, a status of five values, a region that goes with the tenant.  Each query is asked with its
@@ -10,8 +10,8 @@
 # 0.02 ms).  A btree on all the columns is measured as well.  Ends with exit code 1 if a limit is
 # exceeded.
 set -euo pipefail
-# shellcheck source=bench/lib.sh
-. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+# shellcheck source=bench/lib/bench.sh
+. "$(dirname "${BASH_SOURCE[0]}")/../lib/bench.sh"
 
 MILLIONS=${1:-1}
 SEED=${2:-1}

@@ -2,17 +2,17 @@
 # How many block ranges a rencoder index lets through on text, points, addresses and other columns, against those
 # that truly match:
 #
-#   bash bench/columns.sh DATADIR [SEED]
+#   bash bench/checks/columns.sh DATADIR [SEED]
 #
 # DATADIR holds words_en.csv.zst, cities500.csv.zst, asn_ipv4.csv.zst, adsb.csv.zst and ipsum.csv.zst (columns as in
 # load_tables below).  Then, on made data: uuid, web addresses beside integers, two columns of which one is correlated,
 # and an IN list.  All rows are compared with those of a sequential scan.  Ends with exit code 1 if a limit is exceeded
 # or an answer differs.
 set -euo pipefail
-# shellcheck source=bench/lib.sh
-. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+# shellcheck source=bench/lib/bench.sh
+. "$(dirname "${BASH_SOURCE[0]}")/../lib/bench.sh"
 
-DATADIR=${1:?usage: bench/columns.sh DATADIR [SEED]}
+DATADIR=${1:?usage: bench/checks/columns.sh DATADIR [SEED]}
 SEED=${2:-1}
 FILES=(words_en cities500 asn_ipv4 adsb ipsum)
 

@@ -25,7 +25,8 @@ BENCH_PG_VERSIONS=(18 17 16 15)
 bench_chroot=
 
 bench_script=$(cd "$(dirname "$0")" && pwd -P)/$(basename "$0")
-bench_root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
+bench_root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd -P)
+bench_name=${bench_script#"$bench_root"/}
 bench_failures=0
 
 # Packages, private server and cluster are the same as for the tests.
@@ -39,7 +40,7 @@ bench_failures=0
 bench_check_arguments() {
     local names name value
     case " $* " in *" --help "* | *" -h "*) usage; exit 0 ;; esac
-    read -ra names < <(sed -nE "s|^# +bash bench/${bench_script##*/}([][A-Z ]*).*|\1|p" "$bench_script" | head -n 1 | tr -d '[]')
+    read -ra names < <(sed -nE "s|^# +bash $bench_name([][A-Z ]*).*|\1|p" "$bench_script" | head -n 1 | tr -d '[]')
     (($# <= ${#names[@]})) || usage_error "arguments that are not understood: $*"
     [[ $# -gt 0 || ${names[0]:-} != DATADIR ]] || usage_error "DATADIR is missing"
     for value; do
@@ -180,7 +181,7 @@ bench_start_over() {
     # In the background: a shell that waits for a foreground program would not react to signals.
     if [[ -n $bench_chroot ]]; then
         CHROOT_LASTING=1 BENCH_WORK=/mnt TMPDIR=/tmp in_chroot "$bench_chroot" "$WORK" \
-            bash "/mnt/src/bench/${bench_script##*/}" "$@" &
+            bash "/mnt/src/$bench_name" "$@" &
     else
         if ((EUID == 0)); then
             local user=postgres
@@ -188,7 +189,7 @@ bench_start_over() {
             chown -R "$user:" "$WORK"
             as=(setpriv --reuid "$user" --regid "$(id -g "$user")" --init-groups)
         fi
-        "${as[@]}" bash "$WORK/src/bench/${bench_script##*/}" "$@" &
+        "${as[@]}" bash "$WORK/src/$bench_name" "$@" &
     fi
     bench_child=$!
     wait "$bench_child" || status=$?
@@ -225,7 +226,7 @@ bench_start_server() {
         { show_log "$WORK/log/server" 20; die "the temporary server did not start with its settings"; }
     [[ ! -e $WORK/ready ]] || return 0
     bench_sql -q -c 'CREATE EXTENSION rencoder'
-    bench_sql -q -f "$bench_root/bench/measure.sql"
+    bench_sql -q -f "$bench_root/bench/lib/measure.sql"
     touch "$WORK/ready"
 }
 

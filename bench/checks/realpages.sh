@@ -1,16 +1,16 @@
 #!/usr/bin/env bash
 # How many heap pages a rencoder index with runs has a query read on real columns, against those that truly match:
 #
-#   bash bench/realpages.sh DATADIR [QUERIES [SEED]]
+#   bash bench/checks/realpages.sh DATADIR [QUERIES [SEED]]
 #
 # DATADIR holds flights3m, nycflights13, asn_ipv4, words_en, adsb and cities500, each .csv.zst (columns as in load_tables
 # below).  Of each column and kind of query QUERIES (default 100) are drawn from its values.  The pages that match are
 # those of the rows that the query finds.  Ends with exit code 1 if a limit is exceeded.
 set -euo pipefail
-# shellcheck source=bench/lib.sh
-. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+# shellcheck source=bench/lib/bench.sh
+. "$(dirname "${BASH_SOURCE[0]}")/../lib/bench.sh"
 
-DATADIR=${1:?usage: bench/realpages.sh DATADIR [QUERIES [SEED]]}
+DATADIR=${1:?usage: bench/checks/realpages.sh DATADIR [QUERIES [SEED]]}
 QUERIES=${2:-100}
 SEED=${3:-1}
 TABLES=(flights3m nycflights13 asn_ipv4 words_en adsb cities500)

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # What becomes of an index whose column is updated at random for minutes, as fast as it can be:
 #
-#   bash bench/churn.sh [MINUTES [MILLIONS [SEED]]]
+#   bash bench/checks/churn.sh [MINUTES [MILLIONS [SEED]]]
 #
 # 2 clients of pgbench update the int8 column of single random rows of a table of MILLIONS (default
 # 5) million, 35 rows a page, for MINUTES (default 10); autovacuum and the worker do what they do by
@@ -9,8 +9,8 @@
 # pending pages there are, another asks for 1,000 values, by index and by sequential scan in one
 # snapshot.  Ends with exit code 1 if a limit is exceeded or an answer is wrong.
 set -euo pipefail
-# shellcheck source=bench/lib.sh
-. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+# shellcheck source=bench/lib/bench.sh
+. "$(dirname "${BASH_SOURCE[0]}")/../lib/bench.sh"
 
 MINUTES=${1:-10}
 MILLIONS=${2:-5}

@@ -2,7 +2,7 @@
 # What the first query after a restart takes, when neither the server nor the kernel has a page of
 # table or index, beside btree and GiST:
 #
-#   bash bench/cold.sh [MILLIONS [SEED [ROUNDS]]]
+#   bash bench/checks/cold.sh [MILLIONS [SEED [ROUNDS]]]
 #
 # MILLIONS (default 2.5) million random int8 and as many points, 35 rows a page: an interval of 64
 # values without a row, one row, a list of 1,000 absent values, a box of some 1,000 points.  Before each
@@ -10,8 +10,8 @@
 # execution together, the median of ROUNDS (default 5), in turn; system catalogs are warm.  Ends with exit
 # code 1 if rencoder takes more than five times as long as the other.
 set -euo pipefail
-# shellcheck source=bench/lib.sh
-. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+# shellcheck source=bench/lib/bench.sh
+. "$(dirname "${BASH_SOURCE[0]}")/../lib/bench.sh"
 
 ROWS=$(awk -v m="${1:-2.5}" 'BEGIN { printf "%d", m * 1000000 }')
 SEED=${2:-1}

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # Points without query samples: heap pages that an empty small box visits, in parts of the table.
 #
-#   bash bench/points.sh [MILLIONS [SEED]]
+#   bash bench/checks/points.sh [MILLIONS [SEED]]
 #
 # MILLIONS (default 2) million points spread evenly over a square, 35 rows a page, 32 pages a range.  Boxes of some sides
 # at random places, a few of which have a point in them.  Ends with exit code 1 if a limit is exceeded.
 set -euo pipefail
-# shellcheck source=bench/lib.sh
-. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+# shellcheck source=bench/lib/bench.sh
+. "$(dirname "${BASH_SOURCE[0]}")/../lib/bench.sh"
 
 ROWS=$((${1:-2} * 1000000))
 SEED=${2:-1}

@@ -2,15 +2,15 @@
 # What queries pay for rows that came after the index was made, while more of them come, beside a
 # btree:
 #
-#   bash bench/late.sh [MILLIONS [ROWSPERPAGE [SECONDS [SEED [CLIENTS]]]]]
+#   bash bench/checks/late.sh [MILLIONS [ROWSPERPAGE [SECONDS [SEED [CLIENTS]]]]]
 #
 # MILLIONS (default 1) of rows of uniform int8, some 35 a page (or ROWSPERPAGE, up to 185).  Late
 # rows are inserted one by one, until there are so many; then nine queries for one value to one
 # insert, by CLIENTS (default 4) for SECONDS (default 4), in turn, twice.  CPU time is that of all
 # processes of the server, the worker included, so that other work on the machine does not count.
 set -euo pipefail
-# shellcheck source=bench/lib.sh
-. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+# shellcheck source=bench/lib/bench.sh
+. "$(dirname "${BASH_SOURCE[0]}")/../lib/bench.sh"
 
 ROWS=$(awk -v m="${1:-1}" 'BEGIN { printf "%d", m * 1000000 }')
 PER_PAGE=${2:-35}

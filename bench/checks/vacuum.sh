@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
 # What VACUUM costs with an index on a column of random values:
 #
-#   bash bench/vacuum.sh [MILLIONS [SEED]]
+#   bash bench/checks/vacuum.sh [MILLIONS [SEED]]
 #
 # MILLIONS (default 2) million random int8, 35 rows a page, without an index, with a btree, with
 # rencoder: VACUUM when there is nothing to do, after 1 % of the rows were deleted, after 1 % got
 # another value, and after a tenth was inserted.  CPU time of the session that vacuums, WAL and the
 # pages that it asks for.  The worker is off, so that all is left to VACUUM: the most that it pays.
 set -euo pipefail
-# shellcheck source=bench/lib.sh
-. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+# shellcheck source=bench/lib/bench.sh
+. "$(dirname "${BASH_SOURCE[0]}")/../lib/bench.sh"
 
 ROWS=$(awk -v m="${1:-2}" 'BEGIN { printf "%d", m * 1000000 }')
 SEED=${2:-1}

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # What rencoder_retune() makes of queries that an index has seen, against an index made for the right sample:
 #
-#   bash bench/learn.sh [MILLIONS [SEED [QUERIES]]]
+#   bash bench/checks/learn.sh [MILLIONS [SEED [QUERIES]]]
 #
 # Three workloads, each on an index built without sample: 20,000 queries are run while scans record their intervals,
 # then rencoder_retune() rebuilds the groups while pgbench inserts rows and looks for others.  Counted are the candidate
@@ -9,8 +9,8 @@
 # Ends with exit code 1 if the retuned index has more than 1.3 times the candidates of the latter, if a client met an
 # error, or if an answer differs from that of a sequential scan.
 set -euo pipefail
-# shellcheck source=bench/lib.sh
-. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+# shellcheck source=bench/lib/bench.sh
+. "$(dirname "${BASH_SOURCE[0]}")/../lib/bench.sh"
 
 MILLIONS=${1:-1.5}
 SEED=${2:-$RANDOM}

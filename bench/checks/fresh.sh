@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # What queries pay for rows of the last moments, beside a btree on a column with the same values:
 #
-#   bash bench/fresh.sh [MILLIONS [ROWSPERPAGE [SECONDS [SEED [TYPE]]]]]
+#   bash bench/checks/fresh.sh [MILLIONS [ROWSPERPAGE [SECONDS [SEED [TYPE]]]]]
 #
 # MILLIONS (default 1) of rows of uniform int8 (TYPE 1: text, 30 characters; 2: points, asked for by
 # a box of one point, beside GiST), some 35 a page (or ROWSPERPAGE, up to 180).  Rows are inserted,
@@ -15,8 +15,8 @@
 # the second after that.  Times are medians and 95th percentiles of the session's clock, pages those
 # of EXPLAIN.
 set -euo pipefail
-# shellcheck source=bench/lib.sh
-. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+# shellcheck source=bench/lib/bench.sh
+. "$(dirname "${BASH_SOURCE[0]}")/../lib/bench.sh"
 
 ROWS=$(awk -v m="${1:-1}" 'BEGIN { printf "%d", m * 1000000 }')
 PER_PAGE=${2:-35}

@@ -1,16 +1,16 @@
 #!/usr/bin/env bash
 # What rencoder_estimate() says before an index exists, beside the indexes that are then created:
 #
-#   bash bench/estimate.sh DATADIR [SEED] [ROWS]
+#   bash bench/checks/estimate.sh DATADIR [SEED] [ROWS]
 #
 # DATADIR holds flights3m.csv.zst, asn_ipv4.csv.zst, cities500.csv.zst and words_en.csv.zst.  The real tables
 # are small enough to be sampled whole, but for flights3m.  That and the generated table have ROWS rows (3
 # million at most of flights; by default 1 million) and are sampled in part: 400,000 rows.
 set -euo pipefail
-# shellcheck source=bench/lib.sh
-. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+# shellcheck source=bench/lib/bench.sh
+. "$(dirname "${BASH_SOURCE[0]}")/../lib/bench.sh"
 
-DATADIR=${1:?usage: bench/estimate.sh DATADIR [SEED] [ROWS]}
+DATADIR=${1:?usage: bench/checks/estimate.sh DATADIR [SEED] [ROWS]}
 SEED=${2:-1}
 ROWS=${3:-1000000}
 FILES=(flights3m asn_ipv4 cities500 words_en)

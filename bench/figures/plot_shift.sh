@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Draws what bench/shift.sh printed: bash bench/plot_shift.sh < shift.txt > shift.svg
+# Draws what bench/checks/shift.sh printed: bash bench/figures/plot_shift.sh < shift.txt > shift.svg
 set -euo pipefail
 case $# in
     0) ;;

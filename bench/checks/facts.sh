@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # What facts make of queries that are asked again (section 5.11 of the REncoder paper, figure 18):
 #
-#   bash bench/facts.sh [QUERIES [SEED]] | tee facts.txt
-#   bash bench/plot_facts.sh < facts.txt > facts.svg
+#   bash bench/checks/facts.sh [QUERIES [SEED]] | tee facts.txt
+#   bash bench/figures/plot_facts.sh < facts.txt > facts.svg
 #
 # QUERIES (10,000) intervals of 2 to 32 values anywhere in 64 bits, none of which has a row, are asked in four rounds
 # of filters of 14 to 24 bits a key; and of a run.  Printed for each: block ranges that a query of each round reads in
@@ -10,8 +10,8 @@
 # which facts have room for more.  Then the instructions of queries that are not repeated (valgrind), with facts on and
 # off, of an index that has none and of one that is full of them; index pages that they read, and WAL.
 set -euo pipefail
-# shellcheck source=bench/lib.sh
-. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+# shellcheck source=bench/lib/bench.sh
+. "$(dirname "${BASH_SOURCE[0]}")/../lib/bench.sh"
 
 QUERIES=${1:-10000}
 SEED=${2:-$RANDOM}

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Draws what bench/facts.sh printed: bash bench/plot_facts.sh < facts.txt > facts.svg
+# Draws what bench/checks/facts.sh printed: bash bench/figures/plot_facts.sh < facts.txt > facts.svg
 set -euo pipefail
 case $# in
     0) ;;

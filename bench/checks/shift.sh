@@ -1,16 +1,16 @@
 #!/usr/bin/env bash
 # What an index makes of a change in what is asked of it (the situation of figures 7 and 8 of the Proteus paper):
 #
-#   bash bench/shift.sh [MILLIONS [SEED]] | tee shift.txt
-#   bash bench/plot_shift.sh < shift.txt > shift.svg
+#   bash bench/checks/shift.sh [MILLIONS [SEED]] | tee shift.txt
+#   bash bench/figures/plot_shift.sh < shift.txt > shift.svg
 #
 # The mix of queries moves from long intervals anywhere to short ones close to the keys, and back, while scans record
 # their intervals and VACUUM runs after each step.  Printed for each step: the share of short queries, candidate
 # ranges of an empty query of either kind and of the mix, groups that VACUUM rebuilt; and the same of an index on
 # which VACUUM never runs.
 set -euo pipefail
-# shellcheck source=bench/lib.sh
-. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+# shellcheck source=bench/lib/bench.sh
+. "$(dirname "${BASH_SOURCE[0]}")/../lib/bench.sh"
 
 MILLIONS=${1:-1}
 SEED=${2:-$RANDOM}

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # What runs that name rows cost and gain, beside a btree:
 #
-#   bash bench/rows.sh [MILLIONS [ROWSPERPAGE [SEED]]]
+#   bash bench/checks/rows.sh [MILLIONS [ROWSPERPAGE [SEED]]]
 #
 # MILLIONS (default 5) of rows of uniform int8, of values with 10,000 rows each and sorted, and as many
 # lines of orders in order, four each, some 38 a page (or up to 185: ROWSPERPAGE; above 120 in two tables of 16 bytes a row), in an unlogged table
@@ -11,8 +11,8 @@
 # buffers.  By rencoder as the planner chooses, and by plain scans and bitmaps alone.
 # Rows that a scan checks are counted by EXPLAIN.
 set -euo pipefail
-# shellcheck source=bench/lib.sh
-. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+# shellcheck source=bench/lib/bench.sh
+. "$(dirname "${BASH_SOURCE[0]}")/../lib/bench.sh"
 
 ROWS=$(awk -v m="${1:-5}" 'BEGIN { printf "%d", m * 1000000 }')
 PER_PAGE=${2:-38}

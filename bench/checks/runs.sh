@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
 # What an index WITH (storage = run) takes and reads, in size, pages and time, against its limits:
 #
-#   bash bench/runs.sh [MILLIONS [SEED]]
+#   bash bench/checks/runs.sh [MILLIONS [SEED]]
 #
 # MILLIONS (default 2) million random int8, 35 rows a page: size, pages of queries, the build, times
 # beside a btree, random updates, COPY.  A quarter as many rows (5 million at most) of other
 # integers, timestamps, points and strings.  Each figure is printed when it is known, and all of
 # them as a table at the end.  Ends with exit code 1 if a limit is exceeded.
 set -euo pipefail
-# shellcheck source=bench/lib.sh
-. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+# shellcheck source=bench/lib/bench.sh
+. "$(dirname "${BASH_SOURCE[0]}")/../lib/bench.sh"
 
 MILLIONS=${1:-2}
 SEED=${2:-1}

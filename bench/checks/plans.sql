@@ -1,4 +1,4 @@
--- Functions of bench/plans.sh.
+-- Functions of bench/checks/plans.sh.
 
 -- What is asked.  A generic plan is prepared with these types; "args" are what it is run with.
 CREATE TABLE plan_queries (

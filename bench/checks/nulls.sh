@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
 # Pages that queries for nulls read, and those of a partial index without another condition:
 #
-#   bash bench/nulls.sh [SEED]
+#   bash bench/checks/nulls.sh [SEED]
 #
 # A table of 600,000 rows, 40 a page: one in 2,000 has a null in one column, and a value in another.
 # A queue of 300,000 rows, all null when they come and when they are indexed, 300 of them in the end;
 # after VACUUM, and after rencoder_compact.  Pages of the table are counted, and must be few more
 # than those that have such rows.  Ends with exit code 1 if a limit is exceeded.
 set -euo pipefail
-# shellcheck source=bench/lib.sh
-. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+# shellcheck source=bench/lib/bench.sh
+. "$(dirname "${BASH_SOURCE[0]}")/../lib/bench.sh"
 
 SEED=${1:-1}
 
