@@ -20,7 +20,8 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 JOBS=${RENCODER_JOBS:-$(nproc | awk '{ print ($1 < 4 ? $1 + 1 : 5) }')}
 
 # Those that take longest are begun first.
-LONGEST=(runs_recode retune differential types_more runs_generations strings bounds estimate_shared
+LONGEST=(runs_recode retune differential types_more runs_generations strings_random bounds
+	estimate_shared
 	test/t/{061_note,014_retune,034_worker_meanwhile,041_flush,015_crash,064_facts}.pl
 	test/t/027_before_rows.pl)
 
