@@ -175,11 +175,11 @@ check_words()
 	done <<< "$WORDS"
 }
 
-# Static functions, too: a name is looked for in all files.
+# Static functions may share a name with those of other files.
 check_function_names()
 {
-	verdict "function names are unique over all files" "$(awk '
-		/^[a-z][a-z0-9_]*\(/ {
+	verdict "names of public functions are unique over all files" "$(awk '
+		/^renc(oder)?_?[a-z0-9_]*\(/ {
 			name = $0
 			sub(/\(.*/, "", name)
 			if (!((FILENAME, name) in seen))
