@@ -84,8 +84,8 @@ make_page_entries(renc_run_entry *entry, const renc_run_pair *pair, uint32_t n,
 			made = end;
 			continue;
 		}
-		RENC_SORT(renc_run_entry, entry + start, end - start,.page)
-			for (uint32_t j = start; j < end; j++)
+		RENC_SORT(renc_run_entry, entry + start, end - start,.page);
+		for (uint32_t j = start; j < end; j++)
 			if (made == start || entry[made - 1].page != entry[j].page)
 				entry[made++] = entry[j];
 	}

@@ -127,8 +127,8 @@ renc_run_spread_estimate(renc_run_spread *spread, const renc_run *run, double en
 	*pages = *places = 0;
 	if (spread->n == 0)
 		return;
-	RENC_SORT(uint32_t, spread->page, spread->n,)
-		for (uint32_t i = 0; i < spread->n; i++)
+	RENC_SORT(uint32_t, spread->page, spread->n,);
+	for (uint32_t i = 0; i < spread->n; i++)
 	{
 		seen += i == 0 || page[i] != page[i - 1];
 		starts += i == 0 || page[i] > page[i - 1] + 1;

@@ -134,8 +134,8 @@ sort_stretches(renc_stretches *list)
 
 	if (list->n <= FEW_STRETCHES)
 	{
-		RENC_SORT(uint64_t, list->stretch, list->n,)
-			return;
+		RENC_SORT(uint64_t, list->stretch, list->n,);
+		return;
 	}
 	for (uint32_t i = 1; i < list->n; i++)
 		differ |= list->stretch[i] ^ list->stretch[0];
