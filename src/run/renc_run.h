@@ -108,7 +108,9 @@ typedef enum renc_run_target
 {
 	RENC_RUN_FALSE_PAGES,		/* false pages of a query, on average */
 	RENC_RUN_BITS,				/* bits of leaves for a row, on average */
-	RENC_RUN_EXACT				/* whole keys */
+	RENC_RUN_EXACT,				/* whole keys */
+	RENC_RUN_DENSE				/* the same; a leaf of pages nearly all of
+								 * whose parts have entries names pages */
 } renc_run_target;
 
 /* A finished page. */
@@ -180,7 +182,8 @@ typedef struct renc_run_options
 	 * each row.  0: as of others.
 	 */
 	double		wanted_together;
-	uint32_t	block;			/* entries of a block, nominally; 0: 256 */
+	uint32_t	block;			/* entries of a block, nominally; 0: 256; not
+								 * of RENC_RUN_DENSE */
 	renc_run_write write;
 	void	   *arg;
 

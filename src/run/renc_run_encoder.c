@@ -16,6 +16,12 @@
 #define DEFAULT_BLOCK	256
 #define EXACT_BLOCK		32
 
+/* Dense places are a bit or two each, so that blocks are worth their headers only if they have many. */
+#define DENSE_BLOCK		(RENC_RUN_MAX_BLOCK / 4 * 3)
+
+/* The part of the places of its pages that a leaf of them has for entries to name pages. */
+#define DENSE_PLACES	0.875
+
 /* A value of more pairs is heavy. */
 #define HEAVY			512
 
@@ -118,13 +124,15 @@ renc_run_encoder_init(void *memory, const renc_run_options *options)
 		options->npages == 0 || options->write == NULL || parts >= RENC_WHOLE_PAGE ||
 		(uint64_t) options->npages * parts > UINT32_MAX ||
 		((uint64_t) options->first_page + options->npages) * parts > (uint64_t) UINT32_MAX + 1 ||
-		(options->target != RENC_RUN_EXACT && !(options->wanted > 0)))
+		(options->target < RENC_RUN_EXACT && !(options->wanted > 0)))
 		return NULL;
 	memset(memory, 0, renc_run_encoder_size(options->payload));
 	e->pair = (renc_run_pair *) rest;
 	e->block = options->block == 0 ? DEFAULT_BLOCK : options->block;
 	if (e->block > RENC_RUN_MAX_BLOCK / 2)
 		e->block = RENC_RUN_MAX_BLOCK / 2;
+	if (options->target == RENC_RUN_DENSE)
+		e->block = DENSE_BLOCK;
 	if (e->block < 4)
 		e->block = 4;
 	e->ratio = 1;
@@ -247,7 +255,8 @@ set_encoder_names(renc_run_encoder *e, bool by_page)
  * more rows for one that matches than a part has?  Then entries of a leaf name pages, else places.
  * They name places, too, if rows are in the order of keys within a page, since an entry then
  * stands for several, and keys have so few rows that most rows of a page would be checked in vain.
- * Of whole keys always places, so that runs of these can be made one without loss.
+ * Of whole keys always places, so that runs of these can be made one without loss, but where they are
+ * dense.
  */
 static void
 choose_encoder_names(renc_run_encoder *e)
@@ -264,6 +273,11 @@ choose_encoder_names(renc_run_encoder *e)
 		return;
 	set_encoder_names(e, false);
 	pages = encoder_pages_of_pairs(e, pair, n);
+	if (e->build.options.target == RENC_RUN_DENSE)
+	{
+		set_encoder_names(e, e->parts > 1 && n >= DENSE_PLACES * pages * e->parts);
+		return;
+	}
 	for (uint32_t i = 0; i < n; i++)
 	{
 		rows += pair[i].rows;
@@ -355,7 +369,7 @@ first_encoder_price(renc_run_encoder *e)
 	double		hi = MOST_PRICE;
 
 	e->started = true;
-	if (e->build.options.target == RENC_RUN_EXACT)
+	if (e->build.options.target >= RENC_RUN_EXACT)
 		return;
 	begin_encoder_leaf(e);
 	if (!bits)

@@ -33,7 +33,7 @@ renc_run_plan_init(renc_run_planner *planner, const renc_run_options *options)
 {
 	memset(planner, 0, sizeof(*planner));
 	planner->npages = options->npages;
-	planner->exact = options->target == RENC_RUN_EXACT;
+	planner->exact = options->target >= RENC_RUN_EXACT;
 	planner->spread = 1;
 	renc_run_tally_init(&planner->tallier);
 }

@@ -1,7 +1,8 @@
 /*
  * test_run_places.c
  *		Runs of many rows that name parts of pages: all is found, of whole keys no more, and leaves
- *		name pages where rows with neighbouring keys fill them, but not part by part.  What is refused.
+ *		name pages where rows with neighbouring keys fill them, but not part by part.  Places of one
+ *		key that are dense.  What is refused.
  *
  *	test_run_places [SEED]
  */
@@ -303,6 +304,41 @@ test_few_pages(uint32_t divided)
 		   bits[1], divided, said[0], said[1]);
 }
 
+/*
+ * A key in a share of all places, and another in few: leaves name pages if that is nearly all.  A place
+ * takes few bits.
+ */
+static void
+test_dense(double share, double most)
+{
+	static const renc_interval keys[] = {{0, 0}, {1, 1}};
+	renc_run_options options = {.payload = 8160,.target = RENC_RUN_DENSE};
+	double		used = 0;
+	int			wrong;
+
+	parts = 30;
+	npairs = 0;
+	for (uint32_t place = 0; place < PAGES * parts; place++)
+		if (rnd_below(1000) < share * 1000)
+			pair[npairs++] = (test_pair)
+		{
+			0, FIRST_PAGE * parts + place, 4
+		};
+	for (uint32_t page = 3; page < PAGES; page += 100)
+		pair[npairs++] = (test_pair)
+	{
+		1, (FIRST_PAGE + page) * parts + 7, 1
+	};
+	if (!build(&options))
+		return;
+	for (uint32_t i = 0; i < t.n; i++)
+		used += t.page[i][0] == 0 ? 8 * (t.page[i][4] + 256 * t.page[i][5]) : 0;
+	wrong = count_wrong(&keys[0], true) + count_wrong(&keys[1], true);
+	tap_ok(wrong == 0 && used <= most * PAGES * parts && count_leaves(share < 0.9) == 0,
+		   "a key in %.1f %% of the places: %d places wrong, %.2f bits for each place of the table",
+		   100 * share, wrong, used / PAGES / parts);
+}
+
 /* ---- What is refused ---- */
 
 /* Is a run of the only pair, or of the two, accepted? */
@@ -439,6 +475,12 @@ main(int argc, char **argv)
 	test_few_pages(2);
 	test_few_pages(9);
 	run_pages = PAGES;
+	test_dense(0.01, 0.12);
+	test_dense(0.2, 1.25);
+	test_dense(0.5, 1.15);
+	test_dense(0.8, 1.15);
+	test_dense(0.95, 0.08);
+	test_dense(1, 0.08);
 	test_refusals();
 	test_damage();
 	test_run_free(&t);
