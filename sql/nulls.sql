@@ -50,13 +50,11 @@ CREATE INDEX t_done ON t USING rencoder (done);
 CREATE INDEX t_failed ON t USING rencoder (failed);
 VACUUM ANALYZE t;
 SELECT reads_few('done IS NULL'), reads_few('failed IS NOT NULL');
--- No range has a flag; the nulls are in a tree of their own.
-SELECT count(*) FROM rencoder_ranges('t_done') WHERE has_null;
 SELECT attnum, nulls = (SELECT count(*) FROM t WHERE done IS NULL) AS all_nulls, null_pages
 FROM rencoder_runs('t_done');
--- Nulls everywhere: ranges have the flag, and no place is stored.
-SELECT bool_and(has_null) FROM rencoder_ranges('t_failed');
-SELECT nulls, null_pages FROM rencoder_runs('t_failed');
+-- Nulls everywhere: of the pages of the table each has a bit.
+SELECT nulls = (SELECT count(*) FROM t WHERE failed IS NULL) AS all_nulls, null_pages
+FROM rencoder_runs('t_failed');
 DROP INDEX t_done;
 -- A partial index used for its predicate alone, whose column has values; and one that has nulls.
 CREATE INDEX t_part ON t USING rencoder (id) WHERE done IS NULL;
@@ -82,11 +80,11 @@ DROP TABLE t;
 CREATE TABLE t (id int, done int, filler text) WITH (fillfactor = 70, autovacuum_enabled = off);
 INSERT INTO t SELECT i, NULL, repeat('x', 120) FROM generate_series(1, 60000) i;
 CREATE INDEX t_done ON t USING rencoder (done);
-SELECT count(*) > 100 AS many FROM rencoder_ranges('t_done') WHERE has_null;
+SELECT nulls FROM rencoder_runs('t_done');
 UPDATE t SET done = id WHERE id % 6000 >= 30;
 VACUUM ANALYZE t;
 SELECT reads_few('done IS NULL', 't'), count(*) FROM t WHERE done IS NULL;
-SELECT count(*) FROM rencoder_ranges('t_done') WHERE has_null;
+SELECT sum(nulls) FROM rencoder_runs('t_done');
 SELECT rencoder_index_check('t_done', true);
 -- The same by rencoder_compact.
 DROP INDEX t_done;
@@ -94,7 +92,6 @@ UPDATE t SET done = NULL WHERE id % 6000 >= 30;
 VACUUM t;
 CREATE INDEX t_done ON t USING rencoder (done);
 CREATE INDEX t_part ON t USING rencoder (id) WHERE done IS NULL;
-SELECT bool_or(has_null) FROM rencoder_ranges('t_done');
 UPDATE t SET done = id WHERE id % 6000 >= 30;
 VACUUM (INDEX_CLEANUP off) t;
 SELECT rencoder_compact('t_done') > 0, rencoder_compact('t_part') > 0;
@@ -108,7 +105,6 @@ DELETE FROM t WHERE id BETWEEN 20000 AND 20100;
 VACUUM t;
 INSERT INTO t SELECT i, NULL, repeat('x', 120) FROM generate_series(20000, 20100) i;
 SELECT reads_few('done IS NULL', 't'), count(*) FROM t WHERE done IS NULL;
-SELECT count(*) FROM rencoder_ranges('t_done') WHERE has_null;
 VACUUM t;
 SELECT kind, nulls FROM rencoder_runs('t_done') ORDER BY kind;
 SELECT reads_few('done IS NULL', 't');
@@ -213,6 +209,74 @@ ALTER TABLE t SET (parallel_workers = 2);
 REINDEX TABLE t;
 SELECT * FROM compare_all();
 SELECT check_all();
+
+-- ---- Shares ----
+
+-- From 0.1 to 99 % nulls, here and there or in a stretch, beside late rows of all kinds, of keys
+-- that are made by several coders.
+CREATE TABLE s (id int, n int, a text, b text, c text, d text, e text, f text, g text, filler text)
+	WITH (fillfactor = 80, autovacuum_enabled = off);
+CREATE FUNCTION share_row(i int, begins text) RETURNS SETOF s LANGUAGE sql AS $$
+	SELECT i, 0, CASE WHEN random() >= 0.001 THEN v END, CASE WHEN random() >= 0.01 THEN v END,
+		CASE WHEN random() >= 0.1 THEN v END, CASE WHEN random() >= 0.5 THEN v END,
+		CASE WHEN random() >= 0.9 THEN v END, CASE WHEN random() >= 0.99 THEN v END,
+		CASE WHEN i > 3000 THEN v END, repeat('x', 120)
+	FROM (SELECT begins || md5(hashint4(i % 997)::text)) AS values(v) $$;
+INSERT INTO s SELECT (share_row(i, 'a')).* FROM generate_series(1, 8000) i;
+CREATE INDEX s_run ON s USING rencoder (a, b, c, d, e, f, g) WITH (pages_per_range = 2);
+CREATE INDEX s_back ON s USING rencoder (g, f, e, d, c, b, a) WITH (pages_per_range = 2);
+CREATE INDEX s_filter ON s USING rencoder (a, b, c, d, e, f, g)
+	WITH (storage = filter, pages_per_range = 2);
+CREATE TABLE share_conditions AS
+SELECT replace(form, '@', c) || coalesce(' AND ' || replace(other, '@', d), '') AS condition
+FROM unnest('{a,b,c,d,e,f,g}'::text[]) c,
+	unnest(ARRAY['@ IS NULL', '@ IS NOT NULL', '@ LIKE ''a5%''', '@ BETWEEN ''a'' AND ''b4'''])
+		form,
+	unnest('{d,f}'::text[]) d, unnest(ARRAY[NULL, '@ IS NULL', '@ < ''a7''']) other
+WHERE c <> d AND (other IS NOT NULL OR d = 'd' OR c = 'd');
+-- In how many conditions does each index find other rows than a sequential scan?
+CREATE FUNCTION compare_shares() RETURNS TABLE (index text, compared bigint, wrong bigint)
+LANGUAGE plpgsql AS $$
+BEGIN
+	CREATE TEMP TABLE found ON COMMIT DROP AS
+		SELECT condition, rows_of(condition, false, 's') AS without FROM share_conditions;
+	FOREACH index IN ARRAY '{s_run,s_back,s_filter}'::text[] LOOP
+		UPDATE pg_index SET indisvalid = indexrelid = index::regclass
+		WHERE indrelid = 's'::regclass;
+		SELECT count(*), count(*) FILTER (WHERE NOT index_finds(without, condition, 's')) FROM found
+		INTO compared, wrong;
+		RETURN NEXT;
+		PERFORM rencoder_index_check(index::regclass, true);
+	END LOOP;
+	UPDATE pg_index SET indisvalid = true WHERE indrelid = 's'::regclass;
+	DROP TABLE found;
+END $$;
+SELECT * FROM compare_shares();
+SELECT condition, reads_few(condition, 's')
+FROM unnest('{a,b,c,d,e,f,g}'::text[]) c,
+	unnest(ARRAY[c || ' IS NULL', c || ' IS NOT NULL']) condition;
+-- A row that is null in all columns is an entry, as others are.
+INSERT INTO s (id) VALUES (8001);
+UPDATE s SET a = NULL, b = NULL, c = NULL, d = NULL, e = NULL, f = NULL, g = NULL WHERE id = 100;
+-- Deleted, and their places used again; updated with and without other values.
+DELETE FROM s WHERE id % 11 = 0;
+VACUUM s;
+INSERT INTO s SELECT (share_row(i, 'b')).* FROM generate_series(8002, 8800) i;
+UPDATE s SET n = 1 WHERE id % 13 = 0;
+UPDATE s SET f = a, a = f, g = NULL WHERE id % 17 = 0;
+SELECT * FROM compare_shares();
+VACUUM s;
+SELECT count(DISTINCT run) > 0 AS deltas FROM rencoder_runs('s_run') WHERE kind = 'delta';
+SELECT * FROM compare_shares();
+-- The table gets twice as long, and coders are trained anew.
+INSERT INTO s SELECT (share_row(i, 'b')).* FROM generate_series(8801, 18000) i;
+UPDATE s SET d = 'b5' || d, e = NULL WHERE id % 19 = 0;
+SELECT * FROM compare_shares();
+VACUUM s;
+UPDATE s SET c = NULL, f = 'a5' WHERE id % 23 = 0;
+SELECT * FROM compare_shares();
+SELECT rencoder_compact('s_run') > 0 AS compacted;
+SELECT * FROM compare_shares();
 
 -- Rows of nulls only are found, also where no other row is.
 CREATE TABLE n (id int, a int, b int, filler text) WITH (autovacuum_enabled = off);

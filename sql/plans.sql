@@ -189,8 +189,8 @@ SELECT * FROM ps_generic('text', 't LIKE $1', '''a%''');
 SELECT plan FROM ps_plans(:'absent', :'present');
 DROP TABLE ps;
 
--- Nulls without a place: a few on each page, which all are to be read; all rows at the end of the
--- table, in a run and in filters.  Values that are many, and only there.
+-- Nulls: a few on each page, of which all are to be read, but not all rows; all rows at the end of
+-- the table, in a run and in filters.  Values that are many, and only there.
 CREATE TABLE ps_nulls (often int, done int, later int, filler text)
 	WITH (autovacuum_enabled = off);
 INSERT INTO ps_nulls SELECT CASE WHEN i % 12 <> 0 THEN i END, CASE WHEN i <= 45000 THEN i END,

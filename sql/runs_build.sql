@@ -59,13 +59,13 @@ FROM rencoder_runs('runs_all'),
 	 WHERE v IS NOT NULL OR few IS NOT NULL) c,
 	LATERAL (SELECT CASE attnum WHEN 1 THEN v WHEN 2 THEN few END AS count) n
 WHERE attnum <= 2 ORDER BY attnum;
--- Bounds and null flags are those of an index with filters.
+-- Bounds are those of an index with filters.
 CREATE INDEX runs_filters ON runs USING rencoder (v, few, s, p, nothing)
 	WITH (storage = filter, pages_per_range = 1);
 SELECT count(*) AS ranges, count(*) FILTER (WHERE r IS DISTINCT FROM f) AS differ
-FROM (SELECT range_no, attnum, always, has_null, has_value, min_key, max_key
+FROM (SELECT range_no, attnum, always, has_value, min_key, max_key
 	  FROM rencoder_ranges('runs_all')) r
-	FULL JOIN (SELECT range_no, attnum, always, has_null, has_value, min_key, max_key
+	FULL JOIN (SELECT range_no, attnum, always, has_value, min_key, max_key
 			   FROM rencoder_ranges('runs_filters')) f USING (range_no, attnum);
 DROP INDEX runs_filters;
 VACUUM ANALYZE runs;

@@ -1,5 +1,5 @@
--- Values for which no single key stands, in ranges that a run covers: a range that has one is
--- always a candidate, whoever has put it there and whatever becomes of its run. 
+-- Values for which no single key stands, in ranges that a run covers: the place of such a row is
+-- always a candidate, whoever has put it there and whatever becomes of its run.
 \getenv seed RENCODER_SEED
 SET client_min_messages = warning;
 SET max_parallel_workers_per_gather = 0;
@@ -10,9 +10,11 @@ SET search_path = runs_keyless, public;
 \getenv abs_srcdir PG_ABS_SRCDIR
 \set compare :abs_srcdir '/sql/include/compare.sql'
 \set polygon_ops :abs_srcdir '/sql/include/polygon_ops.sql'
+\set pages_of :abs_srcdir '/sql/include/pages_of.sql'
 \set ECHO none
 \i :compare
 \i :polygon_ops
+\i :pages_of
 \set ECHO all
 SELECT setseed(mod(:'seed'::numeric, 1000003) / 1000003);
 
@@ -75,14 +77,23 @@ CREATE VIEW state AS
 SELECT * FROM state;
 SELECT uses_index('g && ''((1,1),(2,2),(3,1))''');
 SELECT compare();
+-- A query that finds nothing reads the pages of areas, and one or two beside.  IS NOT NULL finds
+-- all.
+CREATE VIEW reads AS SELECT pages_of('g && ''((-9,-9),(-8,-8),(-7,-9))''') - (SELECT count(DISTINCT
+	(ctid::text::point)[0]) FROM t WHERE area(box(g)) > 0) BETWEEN 0 AND 2 AS areas_only;
+SELECT * FROM reads;
+SELECT index_finds(rows_of('g IS NOT NULL', false), 'g IS NOT NULL'),
+	index_finds(rows_of('g IS NULL', false), 'g IS NULL');
 
 -- They come to covered ranges, with the row or in the place of a key, and stay on the page.
 UPDATE t SET g = area_at(2000 + id * 10, -id * 10) WHERE id % 31 = 5;
 SELECT compare();
 INSERT INTO t SELECT -i, area_at(2000 - i * 10, i * 10), i FROM generate_series(1, 10) i;
 SELECT compare();
--- Deltas have the key of the other column only.
+SELECT * FROM reads;
+-- Deltas have them, too.
 VACUUM t;
+SELECT * FROM reads;
 SELECT count(DISTINCT run) > 0 AS deltas FROM rencoder_runs('t_v') WHERE kind = 'delta';
 SELECT compare();
 

@@ -13,13 +13,11 @@
  *	- unsummarized: nothing to do; this has cost the reading of one page.
  *	  Whoever summarizes the range later sets "summarizing" first and scans the
  *	  heap after, and finds our tuple.
- *	- summarizing or summarized: keys and nulls go to the pending list, in one entry for all
- *	  columns.  It is appended as the last thing that is done for the row, under the header's share
- *	  lock: as long as that is held the state of the range stays.  Who changes it holds the header
- *	  exclusively, and after that either finds the entry on the list, or the inserter finds another
- *	  state (INV-11).  Runs and entries know no values without a key.
- *	  A flag of the range says that it has such; where it is new, directory page
- *	  and header are taken exclusively and everything is looked at anew.
+ *	- summarizing or summarized: the row goes to the pending list, in one entry for all columns, which
+ *	  says of each its key, or that it is null, or that its value has no key.  It is appended as the
+ *	  last thing that is done for the row, under the header's share lock: as long as that is held the
+ *	  state of the range stays.  Who changes it holds the header exclusively, and after that either
+ *	  finds the entry on the list, or the inserter finds another state (INV-11).
  *
  * Keys that want a coder are made by the one that the group's header names, without any lock, and
  * the header is looked at anew.
@@ -32,7 +30,7 @@
 #include "utils/memutils.h"
 
 #include "key/key.h"
-#include "store/group_edit.h"
+#include "store/group.h"
 #include "store/pending.h"
 #include "table/heap_read.h"
 #include "worker/autosummarize.h"
@@ -55,7 +53,6 @@ typedef enum InsertStep
 	INSERT_DONE,
 	INSERT_ENCODE,				/* a key is needed, by another coder than
 								 * before */
-	INSERT_FLAG,				/* a flag of the range is to be set */
 	INSERT_TAIL					/* the pending list has another tail */
 } InsertStep;
 
@@ -82,26 +79,13 @@ typedef struct Insertion
 
 	int			col;			/* that the next step is about */
 	uint32		wanted;			/* INSERT_ENCODE: generation of its coder */
-	bool		flushing;		/* the range */
-
 	RencoderPendingEntry *entry;
-	bool		has_keys;		/* columns that have one */
-	bool		has_nulls;		/* columns whose null is to be found by the
-								 * entry */
 
 	/* Of a page that had to be linked; 0 if none was. */
 	uint64		npages;			/* of the list since */
 } Insertion;
 
-/* Does the header say that the range has a value without a key? */
-static bool
-is_flagged_for_insert(const Insertion *ins, const RencoderHeaderData *header)
-{
-	return rencoder_set_test(header->keyless, ins->slot) &&
-		(!ins->flushing || rencoder_set_test(header->keyless_since, ins->slot));
-}
-
-/* Begins the row's entry, or begins it anew: all columns are null, as flags say. */
+/* Begins the row's entry, or begins it anew: all columns are null. */
 static void
 begin_inserted_entry(Insertion *ins)
 {
@@ -113,7 +97,6 @@ begin_inserted_entry(Insertion *ins)
 	ins->entry->page = ins->page;
 	*rencoder_pending_line_pointer(ins->entry, natts) = ins->offset;
 	ins->entry->nulls = PG_UINT32_MAX >> (32 - natts);
-	ins->has_keys = ins->has_nulls = false;
 }
 
 /* What is to be done about a column; its key, or null, is in the row's entry. */
@@ -125,39 +108,19 @@ insert_column(Insertion *ins, const RencoderHeaderData *header, int col)
 	ins->col = col;
 	ins->wanted = header->config.coder;
 
-	/*
-	 * Where the range has nulls without places, one more needs no entry.
-	 * Unless it is flushing: the next storage may have been made of the page
-	 * before the row came, and may name places (INV-13).
-	 */
 	if (ins->isnull[col])
-	{
-		if (ins->flushing || !rencoder_set_test(header->has_null, ins->slot))
-			ins->has_nulls = true;
 		return INSERT_DONE;
-	}
 	if (!key->made || key->generation != ins->wanted)
 		return INSERT_ENCODE;
 	if (key->keyless)
 	{
-		ins->entry->key[col] = RENCODER_PENDING_KEYLESS;
-		return is_flagged_for_insert(ins, header) ? INSERT_DONE : INSERT_FLAG;
+		ins->entry->key[col] = RENCODER_RUN_KEYLESS;
+		return INSERT_DONE;
 	}
 	ins->entry->key[col] = key->key;
 	ins->entry->nulls &= ~((uint32) 1 << col);
 	rencoder_pending_coders(ins->entry, ins->group.meta->natts)[col] = key->generation;
-	ins->has_keys = true;
 	return INSERT_DONE;
-}
-
-/* Puts the entry of a row, whose columns are done, unless flags say all of it. */
-static InsertStep
-put_inserted_entry(Insertion *ins, BlockNumber tail)
-{
-	if ((!ins->has_keys && !ins->has_nulls) ||
-		(tail != RENCODER_NO_BLOCK && rencoder_pending_append(ins->group.index, ins->entry, tail)))
-		return INSERT_DONE;
-	return INSERT_TAIL;
 }
 
 /* All columns of a range that is summarizing or summarized, under the first header's lock. */
@@ -167,7 +130,6 @@ insert_columns(Insertion *ins, const RencoderHeaderData *first, BlockNumber tail
 	const RencoderGroup *group = &ins->group;
 	InsertStep	step;
 
-	ins->flushing = rencoder_set_test(first->flushing, ins->slot);
 	begin_inserted_entry(ins);
 	step = insert_column(ins, first, 0);
 	for (int col = 1; col < group->meta->natts && step == INSERT_DONE; col++)
@@ -178,7 +140,10 @@ insert_columns(Insertion *ins, const RencoderHeaderData *first, BlockNumber tail
 		step = insert_column(ins, rencoder_page_header(BufferGetPage(buf), group->number), col);
 		UnlockReleaseBuffer(buf);
 	}
-	return step == INSERT_DONE ? put_inserted_entry(ins, tail) : step;
+	if (step == INSERT_DONE && (tail == RENCODER_NO_BLOCK ||
+								!rencoder_pending_append(group->index, ins->entry, tail)))
+		step = INSERT_TAIL;
+	return step;
 }
 
 /*
@@ -197,35 +162,6 @@ try_insert(Insertion *ins, BlockNumber tail)
 		step = insert_columns(ins, first, tail);
 	UnlockReleaseBuffer(buf);
 	return step;
-}
-
-/*
- * Sets the flag that says that the range has a value without a key, in one record.  It is found
- * whatever is asked, so the directory says that a range needs a look at its header, and, if it did
- * not say so before, a new epoch tells the maintainer, who may be noting spans (INV-17).
- * Locks: metapage, directory page, first header page and the column's, exclusive; none on entry and exit.
- */
-static void
-set_flag_for_insert(Insertion *ins)
-{
-	RencoderGroupEdit edit;
-
-	if (ins->group.directory == RENCODER_NO_BLOCK)
-		ins->group.directory = rencoder_directory_find(ins->group.index, ins->group.meta, NULL,
-													   ins->group.number, NULL);
-	rencoder_group_edit_begin(&edit, &ins->group, ins->col, RENCODER_EDIT_EPOCH, 0);
-	if (rencoder_header_takes_entries(edit.first, ins->slot))
-	{
-		RencoderHeader header = rencoder_group_edit_header(&edit);
-
-		rencoder_set_add(header->keyless, ins->slot);
-		if (rencoder_set_test(edit.first->flushing, ins->slot))
-			rencoder_set_add(header->keyless_since, ins->slot);
-		if (!(rencoder_group_edit_entry(&edit)->flags & RENCODER_ENTRY_ALWAYS))
-			rencoder_group_edit_new_epoch(&edit);
-		rencoder_group_edit_entry(&edit)->flags |= RENCODER_ENTRY_ALWAYS;
-	}
-	rencoder_group_edit_finish(&edit);
 }
 
 static void
@@ -273,13 +209,9 @@ find_tail_for_insert(Insertion *ins, InsertCache *cache)
 }
 
 /*
- * Rounds end, because what one mends comes back only by the hand of a maintainer, who reads the
- * table, or part of it, in between:
- *
- *	- A key that was made is there for as long as the group's coders are the same.
- *	- A flag that was set stays so, until the group's storage is made anew (INV-2).
- *
- * A tail that was found had room; if it has none any more, others have put their entries there.
+ * Rounds end: a key that was made is there for as long as the group's coders are the same, and a
+ * maintainer reads the table, or part of it, before they are others.  A tail that was found had room;
+ * if it has none any more, others have put their entries there.
  */
 static void
 insert_tuple(Insertion *ins, InsertCache *cache)
@@ -293,9 +225,6 @@ insert_tuple(Insertion *ins, InsertCache *cache)
 				return;
 			case INSERT_ENCODE:
 				encode_inserted_column(ins, cache->coders);
-				break;
-			case INSERT_FLAG:
-				set_flag_for_insert(ins);
 				break;
 			case INSERT_TAIL:
 				find_tail_for_insert(ins, cache);

@@ -239,8 +239,6 @@ finish_built_column(RencoderBuildGroup *b, int col, uint64 horizon, RencoderEntr
 		header->distinct[slot] = r->distinct;
 		if (r->has_null)
 			rencoder_set_add(header->has_null, slot);
-		if (r->has_value)
-			rencoder_set_add(header->has_value, slot);
 		if (r->keyless)
 			rencoder_set_add(header->keyless, slot);
 		bounds->min = Min(bounds->min, r->min);
@@ -404,7 +402,6 @@ build_callback(Relation index, ItemPointer tid, Datum *values, bool *isnull,
 		begin_block_of_build(b, block);
 	if (b->plan->run != 0)
 	{
-		b->collector->page = block;
 		b->collector->place = renc_place_of(&b->plan->places, block, ItemPointerGetOffsetNumber(tid));
 		b->totals.most_rows = Max(b->totals.most_rows, ItemPointerGetOffsetNumber(tid));
 	}
@@ -412,22 +409,13 @@ build_callback(Relation index, ItemPointer tid, Datum *values, bool *isnull,
 	b->totals.index_tuples++;
 }
 
-/* A key of the row that is read. */
+/* What the row that is read has for a tree. */
 static void
-sort_key_of_build(void *arg, int col, uint64 key)
+sort_key_of_build(void *arg, int tree, uint64 key)
 {
 	RencoderBuildGroup *b = (RencoderBuildGroup *) arg;
 
-	rencoder_run_sorter_add(b->sorter[col], key, b->collector->place, 1);
-}
-
-static void
-sort_null_of_build(void *arg, int col, const RencoderNullPlace *null)
-{
-	RencoderBuildGroup *b = (RencoderBuildGroup *) arg;
-
-	rencoder_run_sorter_add(b->sorter[rencoder_run_null_tree(b->meta.natts, col)], 0, null->place,
-							null->rows);
+	rencoder_run_sorter_add(b->sorter[tree], key, b->collector->place, 1);
 }
 
 RencoderBuildGroup *
@@ -452,9 +440,7 @@ rencoder_build_group_create(Relation heap, Relation index, IndexInfo *indexInfo,
 	{
 		b->sorter = sorter;
 		b->collector->sink = sort_key_of_build;
-		b->collector->null_sink = sort_null_of_build;
 		b->collector->sink_arg = b;
-		b->collector->pages_per_range = b->meta.pages_per_range;
 	}
 	b->designer = rencoder_designer_create(index, &b->meta, (double) plan->nranges);
 	b->config = palloc0(b->meta.natts * sizeof(RencoderConfig));

@@ -151,7 +151,7 @@ write_built_run_keys(RencoderRunWriter *writer, Relation index, RencoderRunSorte
 	return done;
 }
 
-/* The tree of a column's nulls: they are told apart by their places only. */
+/* The tree of a column's rows without a key: nulls are told apart by their places only. */
 static int64
 write_built_run_nulls(RencoderRunWriter *writer, RencoderRunSorter *sorter, int tree,
 					  const RencoderBuildTrees *trees, int64 done)
@@ -161,7 +161,7 @@ write_built_run_nulls(RencoderRunWriter *writer, RencoderRunSorter *sorter, int 
 	if (!rencoder_run_sorter_next(sorter, &pair))
 		return done;
 	rencoder_run_writer_begin_tree(writer, tree, 0, trees->first_page, trees->npages, trees->places,
-								   RENC_RUN_EXACT, 0, 0, NULL);
+								   RENC_RUN_DENSE, 0, 0, NULL);
 	return write_built_run_pairs(writer, sorter, pair, trees->report, done);
 }
 
@@ -197,8 +197,6 @@ rencoder_build_run_finish(RencoderBuildRun *run, RencoderRunSorter **sorter,
 	trees.places.most = totals->most_rows;
 	pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_TOTAL, total);
 	rencoder_build_run_write_trees(run->writer, run->index, sorter, &trees);
-
-	/* Not all nulls have a place in a run. */
 	report_run_build_rows(total);
 	rencoder_run_writer_finish(run->writer, &made);
 	made.upto = rencoder_run_samples_stamp(run->index);

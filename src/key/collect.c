@@ -6,6 +6,8 @@
 
 #include "utils/memutils.h"
 
+#include "store/run_format.h"
+
 /* sort_uint64: PostgreSQL's own sort, specialized. */
 #define ST_SORT sort_uint64
 #define ST_ELEMENT_TYPE uint64
@@ -15,10 +17,6 @@
 #include "lib/sort_template.h"
 
 #define INITIAL_KEYS	1024
-#define INITIAL_NULLS	64
-
-/* Nulls are known by their range, not by their places, if they are on so many of its pages. */
-#define DENSE_NULLS		0.9
 
 RencoderCollector *
 rencoder_collect_create(int natts)
@@ -26,7 +24,6 @@ rencoder_collect_create(int natts)
 	RencoderCollector *c = palloc0(sizeof(RencoderCollector));
 
 	c->natts = natts;
-	c->context = CurrentMemoryContext;
 	c->row_context = AllocSetContextCreate(CurrentMemoryContext, "rencoder row",
 										   ALLOCSET_SMALL_SIZES);
 	c->column = palloc0(natts * sizeof(RencoderCollectedColumn));
@@ -60,23 +57,10 @@ begin_collected_slot(RencoderCollector *c)
 		range->max = 0;
 		range->distinct = 0;
 		range->has_null = false;
-		range->has_value = false;
 		range->keyless = false;
-		column->nnulls = column->null_pages = 0;
-		column->null_page = InvalidBlockNumber;
 	}
 	c->nslots++;
 	c->open = true;
-}
-
-/* Gives away the places of the open slot's nulls. */
-static void
-give_collected_nulls(RencoderCollector *c, int col)
-{
-	const RencoderCollectedColumn *column = &c->column[col];
-
-	for (uint32 i = 0; i < column->nnulls; i++)
-		c->null_sink(c->sink_arg, col, &column->null[i]);
 }
 
 /* Sorts the open slot's keys and drops the duplicates. */
@@ -100,13 +84,10 @@ end_collected_slot(RencoderCollector *c)
 			kept++;
 			range->min = key[0];
 			range->max = key[kept - 1];
-			range->has_value = true;
 		}
-		range->has_value |= range->keyless;
 		range->distinct = (uint32) kept;
 		column->nkeys = column->start[c->nslots - 1] + kept;
 		column->start[c->nslots] = column->nkeys;
-		give_collected_nulls(c, col);
 	}
 	c->open = false;
 }
@@ -139,7 +120,6 @@ rencoder_collect_add(RencoderCollector *c, int col, uint64 key)
 
 		range->min = Min(range->min, key);
 		range->max = Max(range->max, key);
-		range->has_value = true;
 		c->sink(c->sink_arg, col, key);
 		return;
 	}
@@ -151,52 +131,30 @@ rencoder_collect_add(RencoderCollector *c, int col, uint64 key)
 	column->key[column->nkeys++] = key;
 }
 
-/* Remembers where the row is. */
-static void
-collect_null_place(RencoderCollector *c, RencoderCollectedColumn *column)
-{
-	if (column->nnulls > 0 && column->null[column->nnulls - 1].place == c->place)
-	{
-		column->null[column->nnulls - 1].rows++;
-		return;
-	}
-	if (column->nnulls == column->max_nulls)
-	{
-		column->max_nulls = Max(2 * column->max_nulls, INITIAL_NULLS);
-		column->null = column->null == NULL ?
-			MemoryContextAlloc(c->context, column->max_nulls * sizeof(RencoderNullPlace)) :
-			repalloc_huge(column->null, column->max_nulls * sizeof(RencoderNullPlace));
-	}
-	column->null[column->nnulls++] = (RencoderNullPlace)
-	{
-		c->place, 1
-	};
-}
-
 void
 rencoder_collect_add_null(RencoderCollector *c, int col)
 {
-	RencoderCollectedColumn *column = &c->column[col];
-	RencoderRangeSummary *range = &column->range[c->nslots - 1];
-
 	Assert(c->open);
-	if (range->has_null)
-		return;
-	column->null_pages += c->page != column->null_page;
-	column->null_page = c->page;
-	range->has_null = c->null_sink == NULL ||
-		column->null_pages >= DENSE_NULLS * c->pages_per_range;
-	if (range->has_null)
-		column->nnulls = 0;
+	if (c->sink != NULL)
+		c->sink(c->sink_arg, rencoder_run_null_tree(c->natts, col), RENCODER_RUN_NULL);
 	else
-		collect_null_place(c, column);
+		c->column[col].range[c->nslots - 1].has_null = true;
 }
 
 void
 rencoder_collect_add_keyless(RencoderCollector *c, int col)
 {
+	RencoderRangeSummary *range = &c->column[col].range[c->nslots - 1];
+
 	Assert(c->open);
-	c->column[col].range[c->nslots - 1].keyless = true;
+	if (c->sink != NULL)
+	{
+		range->min = 0;
+		range->max = PG_UINT64_MAX;
+		c->sink(c->sink_arg, rencoder_run_null_tree(c->natts, col), RENCODER_RUN_KEYLESS);
+	}
+	else
+		range->keyless = true;
 }
 
 void

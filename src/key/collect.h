@@ -19,17 +19,15 @@ typedef struct RencoderRangeSummary
 	uint64		min;			/* min > max: no key */
 	uint64		max;
 	uint32		distinct;
-	bool		has_null;		/* nulls, whose places are not known */
-	bool		has_value;
+	bool		has_null;
 	bool		keyless;		/* some value has no key, or none was read */
 } RencoderRangeSummary;
 
-/* Rows of the open slot that have a null, in one place. */
-typedef struct RencoderNullPlace
+static inline bool
+rencoder_range_has_value(const RencoderRangeSummary *range)
 {
-	uint32		place;			/* run/renc_place.h */
-	uint32		rows;
-} RencoderNullPlace;
+	return range->min <= range->max || range->keyless;
+}
 
 typedef struct RencoderCollectedColumn
 {
@@ -40,44 +38,27 @@ typedef struct RencoderCollectedColumn
 	size_t		allocated;
 	size_t		start[RENC_GROUP_RANGES + 1];	/* first key of each slot */
 	RencoderRangeSummary range[RENC_GROUP_RANGES];
-
-	/* If there is a null sink, of the open slot. */
-	RencoderNullPlace *null;
-	uint32		nnulls;
-	uint32		max_nulls;		/* allocated */
-	uint32		null_pages;
-	BlockNumber null_page;		/* the last of them */
 } RencoderCollectedColumn;
 
 /*
- * Takes keys instead of the collector, which keeps min and max, but no keys and no count
- * of them.
+ * Takes what is for a tree of a run (store/run_format.h) instead of the collector, which keeps min and
+ * max of the keys, but none of them and no count.  A value without a key matches whatever is asked, so
+ * min and max are the widest then.
  */
-typedef void (*RencoderKeySink) (void *arg, int col, uint64 key);
-
-/*
- * Takes the places of a column's nulls, in ascending order, when their slot is closed.  Where nulls
- * are on nearly every page it gets none, and has_null stands for them: to name them all would take
- * as many bytes as it spares pages.
- */
-typedef void (*RencoderNullSink) (void *arg, int col, const RencoderNullPlace *null);
+typedef void (*RencoderKeySink) (void *arg, int tree, uint64 key);
 
 typedef struct RencoderCollector
 {
 	int			natts;
 	int			nslots;			/* slots begun */
 	bool		open;			/* is the last of them still being filled? */
-	MemoryContext context;		/* of what it keeps */
 	MemoryContext row_context;	/* for whoever makes keys; reset with each row */
 	bool		in_use;			/* others may change the table meanwhile */
 	bool		no_dead_toast;	/* do not fetch values of dead rows from TOAST */
 	RencoderKeySink sink;		/* where keys go, the creator's to set; NULL:
 								 * they are kept */
-	RencoderNullSink null_sink; /* likewise; NULL: has_null tells of all */
 	void	   *sink_arg;
-	uint32		pages_per_range;	/* for the null sink, as what follows: */
-	BlockNumber page;			/* of the row that is collected */
-	uint32		place;			/* likewise */
+	uint32		place;			/* for the sink: of the row that is collected */
 	RencoderCollectedColumn *column;
 } RencoderCollector;
 

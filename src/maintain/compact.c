@@ -16,7 +16,6 @@
 #include "maintain/delta_merge.h"
 #include "maintain/flush.h"
 #include "maintain/run_groups.h"
-#include "maintain/stale_nulls.h"
 #include "plan/run_samples.h"
 #include "store/group_copy.h"
 #include "store/pending.h"
@@ -71,7 +70,7 @@ typedef struct Task
 	int			runs;			/* to be merged, where that is the task */
 	uint32		from;			/* groups before this one are done with */
 	uint64		before;			/* pending page: a later cut is not the
-								 * earliest */
+								 * earliest; PG_UINT64_MAX: runs count */
 	uint64		nranges;		/* of the table: those that are not summarized
 								 * are to be */
 	bool		recodes;		/* also groups of a run that have old coders */
@@ -149,7 +148,7 @@ choose_to_compact(const RencoderRunGroups *groups, const Task *task)
 	return choice;
 }
 
-/* The groups in runs whose cut is the earliest, and those that follow them. */
+/* The groups in runs whose cut is the earliest, or of the oldest run, and those that follow them. */
 static Choice
 choose_earliest_to_compact(const RencoderRunGroups *groups, const Task *task)
 {
@@ -159,10 +158,13 @@ choose_earliest_to_compact(const RencoderRunGroups *groups, const Task *task)
 	following.from = PG_UINT32_MAX;
 	for (int i = 0; i < groups->n; i++)
 	{
-		if (!is_in_run_to_compact(&groups->alike[i], task) || groups->alike[i].cut >= earliest)
+		const RencoderAlikeGroups *s = &groups->alike[i];
+		uint64		age = task->before == PG_UINT64_MAX ? s->run : s->cut;
+
+		if (!is_in_run_to_compact(s, task) || age >= earliest)
 			continue;
-		earliest = groups->alike[i].cut;
-		following.from = groups->alike[i].first;
+		earliest = age;
+		following.from = s->first;
 	}
 	return choose_to_compact(groups, &following);
 }
@@ -428,22 +430,12 @@ compact_some_anew(Relation index, Relation heap, uint32 most, bool gives_way, bo
 	return result;
 }
 
-/* Makes groups anew whose flags say that there are nulls, where there are few by now. */
-static void
-renew_stale(Relation index, Relation heap, uint32 most)
-{
-	Task		task = {.choose = choose_to_compact,.wants = is_in_run_to_compact,.least = 1};
-	Choice		choice;
-
-	task.most = rencoder_stale_nulls_find(index, heap, most, &task.from);
-	if (task.most > 0)
-		(void) compact_one_run(index, heap, &task, &choice);
-}
-
 void
 rencoder_compact_vacuum(Relation index, Relation heap)
 {
 	Task		flush = {.choose = choose_to_compact,.wants = waits,.least = 1,.recodes = true};
+	Task		stale = {.choose = choose_earliest_to_compact,.wants = is_in_run_to_compact,.least = 1,
+	.before = PG_UINT64_MAX};
 	Task		merge;
 	Choice		choice;
 	uint32		ngroups;
@@ -465,7 +457,10 @@ rencoder_compact_vacuum(Relation index, Relation heap)
 		rencoder_delta_drop_needless(index);
 	if (compact_renewal_is_due(index))
 		(void) compact_some_anew(index, heap, merge.most, false, false);
-	renew_stale(index, heap, merge.most);
+	stale.most = merge.most;
+	if (rencoder_run_groups_nulls_are_stale(index, heap) &&
+		compact_one_run(index, heap, &stale, &choice) == RENCODER_COMPACT_DONE)
+		rencoder_delta_drop_needless(index);
 }
 
 RencoderCompactResult
@@ -549,7 +544,6 @@ is_compact(Relation index, Relation heap, uint64 nranges)
 {
 	RencoderRunGroups groups;
 	RencoderRuns runs;
-	uint32		first;
 	bool		covered = true;
 
 	rencoder_runs_copy(index, &runs, NULL);
@@ -568,7 +562,6 @@ is_compact(Relation index, Relation heap, uint64 nranges)
 	}
 	pfree(groups.alike);
 	return covered && !many_rows_have_gone(index, heap, &runs.list.entry[0]) &&
-		rencoder_stale_nulls_find(index, heap, PG_UINT32_MAX, &first) == 0 &&
 		!(rencoder_key_any_coded(index) &&
 		  rencoder_columns_train_is_due(heap, index, RENCODER_GROWTH_IN_VACUUM));
 }

@@ -21,8 +21,7 @@
 /*
  * In VACUUM: cleans up, makes runs of full groups, of an eighth of all groups at most, but of
  * RENCODER_VACUUM_FLUSH, and merges neighbouring runs of about the same size.  If there are many
- * keys in deltas, makes a new run of the groups that have the earliest cut; and of groups whose flags
- * say that there are nulls where there are few by now.
+ * keys in deltas, makes a new run of the groups that have the earliest cut.
  */
 extern void rencoder_compact_vacuum(Relation index, Relation heap);
 

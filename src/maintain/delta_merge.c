@@ -141,9 +141,8 @@ note_entry_of_delta(Merge *m, const RencoderPendingEntry *entry, void *arg)
 	{
 		int			tree = rencoder_pending_tree(entry, m->natts, col);
 
-		if (tree >= 0)
-			note_entries_of_delta(m, tree, rencoder_pending_coders(entry, m->natts)[col],
-								  entry->page, (uint64) entry->page + 1);
+		note_entries_of_delta(m, tree, rencoder_pending_coders(entry, m->natts)[col], entry->page,
+							  (uint64) entry->page + 1);
 	}
 }
 

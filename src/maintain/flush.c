@@ -29,7 +29,6 @@ typedef struct FlushedGroup
 	renc_mask	flushing;
 	bool		is_new;			/* no range had storage before */
 	uint64		horizon;
-	RencoderReadFlags *flags;	/* of each column */
 } FlushedGroup;
 
 typedef struct Flush
@@ -69,7 +68,6 @@ begin_flushing(Flush *f, FlushedGroup *g, uint32 number)
 	rencoder_group_copy_header(&g->group, 0, &first);
 	before = renc_mask_count(rencoder_set_get(first.summarized));
 	g->is_new = renc_mask_within(rencoder_set_get(first.summarized), rencoder_set_get(first.noted));
-	g->flags = palloc0(f->scan.meta.natts * sizeof(RencoderReadFlags));
 	g->flushing = rencoder_reading_begin(&g->group, flushed_ranges_of_table(f, number), true,
 										 f->number, f->cut);
 	f->nsummarized += renc_mask_count(g->flushing) - before;
@@ -112,10 +110,7 @@ widen_flushed_column(const Flush *f, const FlushedGroup *g, int col)
 			r.max = PG_UINT64_MAX;
 		}
 		rencoder_reading_add_range(header, entry, slot, &r);
-		if (r.keyless)
-			rencoder_set_add(header->keyless, slot);
 	}
-	rencoder_group_mark(entry, header);
 	rencoder_group_edit_finish(&edit);
 }
 
@@ -125,10 +120,7 @@ read_flushed_group(Flush *f, FlushedGroup *g)
 	(void) rencoder_range_scan(&f->scan, (uint64) g->group.number * RENC_GROUP_RANGES,
 							   RENC_GROUP_RANGES, g->flushing, 0, &g->horizon);
 	for (int col = 0; col < f->scan.meta.natts; col++)
-	{
-		g->flags[col] = rencoder_reading_flags(f->scan.collector, col);
 		widen_flushed_column(f, g, col);
-	}
 }
 
 /*
@@ -204,7 +196,8 @@ leave_to_flushed_run(const Flush *f, const FlushedGroup *g, RencoderGroupEdit *e
 	header->predicted_fpr = header->best_fpr = -1;
 	entry->column[col].config = header->config;
 	rencoder_set_put(header->always, renc_mask_none());
-	rencoder_reading_set_flags(header, entry, g->flushing, &g->flags[col]);
+	rencoder_set_put(header->keyless, renc_mask_none());
+	rencoder_set_put(header->has_null, renc_mask_none());
 	rencoder_group_edit_new_epoch(edit);
 }
 

@@ -153,7 +153,7 @@ publish_noted(const Noting *n, RencoderHeader first, RencoderEntry entry)
 	rencoder_set_put(first->noted, renc_mask_or(rencoder_set_get(first->noted), n->todo));
 }
 
-/* What was read of a column, but keys; of the first also the states. */
+/* The coder of a column; of the first also the states. */
 static void
 publish_noted_column(const Noting *n, int col)
 {
@@ -168,18 +168,6 @@ publish_noted_column(const Noting *n, int col)
 	header = rencoder_group_edit_header(&edit);
 	if (n->is_new && !rencoder_is_configured(&header->config))
 		header->config.coder = entry->column[col].config.coder = n->scan.coders.generation[col];
-	renc_mask_each(slot, n->todo)
-	{
-		const RencoderRangeSummary *r = &n->scan.collector->column[col].range[slot];
-
-		if (r->has_null)
-			rencoder_set_add(header->has_null, slot);
-		if (r->has_value)
-			rencoder_set_add(header->has_value, slot);
-		if (r->keyless)
-			rencoder_set_add(header->keyless, slot);
-	}
-	rencoder_group_mark(entry, header);
 	if (col == 0)
 	{
 		publish_noted(n, header, entry);

@@ -39,28 +39,21 @@ remove_all_of_reading(uint8 *set, renc_mask ranges)
 }
 
 /*
- * Forgets what a former summary of "fresh" ranges left, or a reading of "unread" ones, the fresh
- * among them, that was given up.  They are not summarized, so that nobody asks for them; scans that
- * started before they became so will see another epoch (INV-7).  Forgets also the values without a
- * key that came while an earlier reading of the group went on.
+ * Forgets what a former summary of "unread" ranges left, or a reading that was given up.  They are not
+ * summarized, so that nobody asks for them; scans that started before they became so will see another
+ * epoch (INV-7).
  */
 static void
-prepare_column_to_read(const RencoderGroup *group, int col, renc_mask unread, renc_mask fresh)
+prepare_column_to_read(const RencoderGroup *group, int col, renc_mask unread)
 {
-	RencoderHeaderData copy;
 	RencoderGroupEdit edit;
 	RencoderHeader header;
 
-	rencoder_group_copy_header(group, col, &copy);
-	if (renc_mask_empty(unread) && renc_mask_empty(rencoder_set_get(copy.keyless_since)))
-		return;
 	rencoder_group_edit_begin(&edit, group, col, RENCODER_EDIT_HEADERS, 0);
 	header = rencoder_group_edit_header(&edit);
-	rencoder_set_put(header->keyless_since, renc_mask_none());
 	remove_all_of_reading(header->always, unread);
-	remove_all_of_reading(header->keyless, fresh);
-	remove_all_of_reading(header->has_null, fresh);
-	remove_all_of_reading(header->has_value, fresh);
+	remove_all_of_reading(header->keyless, unread);
+	remove_all_of_reading(header->has_null, unread);
 	for (int slot = 0; slot < RENC_GROUP_RANGES; slot++)
 	{
 		if (!renc_mask_test(unread, slot))
@@ -89,10 +82,6 @@ rencoder_reading_clear_filters(const RencoderGroup *group, renc_mask ranges)
 	}
 }
 
-/*
- * Before inserters are told to note anything.  Of what is "summarizing", which a crash or an error
- * left so, they have set flags already.
- */
 static void
 prepare_columns_to_read(const RencoderGroup *group, renc_mask todo)
 {
@@ -101,9 +90,8 @@ prepare_columns_to_read(const RencoderGroup *group, renc_mask todo)
 
 	rencoder_group_copy_header(group, 0, &first);
 	unread = renc_mask_andnot(todo, rencoder_set_get(first.summarized));
-	for (int col = 0; col < group->meta->natts; col++)
-		prepare_column_to_read(group, col, unread,
-							   renc_mask_andnot(unread, rencoder_set_get(first.summarizing)));
+	for (int col = 0; col < group->meta->natts && !renc_mask_empty(unread); col++)
+		prepare_column_to_read(group, col, unread);
 }
 
 /* The entry's cut, for slices that are summarized or flushing. */
@@ -151,24 +139,14 @@ rencoder_reading_begin(const RencoderGroup *group, renc_mask todo, bool flushing
 	return ranges;
 }
 
-/* A key of the row that is read. */
+/* What the row that is read has for a tree. */
 static void
-take_key_of_reading(void *arg, int col, uint64 key)
+take_key_of_reading(void *arg, int tree, uint64 key)
 {
 	RencoderReadTrees *trees = (RencoderReadTrees *) arg;
 
 	trees->npairs++;
-	rencoder_run_sorter_add(trees->sorter[col], key, trees->scan->collector->place, 1);
-}
-
-static void
-take_null_of_reading(void *arg, int col, const RencoderNullPlace *null)
-{
-	RencoderReadTrees *trees = (RencoderReadTrees *) arg;
-
-	trees->npairs++;
-	rencoder_run_sorter_add(trees->sorter[rencoder_run_null_tree(trees->scan->meta.natts, col)], 0,
-							null->place, null->rows);
+	rencoder_run_sorter_add(trees->sorter[tree], key, trees->scan->collector->place, 1);
 }
 
 void
@@ -181,9 +159,7 @@ rencoder_reading_into_trees(RencoderReadTrees *trees, RencoderRangeScan *scan, u
 									 (uint32) Min(end * scan->places.parts, PG_UINT32_MAX), NULL, 0);
 	collector->in_use = true;
 	collector->sink = take_key_of_reading;
-	collector->null_sink = take_null_of_reading;
 	collector->sink_arg = trees;
-	collector->pages_per_range = scan->meta.pages_per_range;
 	scan->collector = collector;
 }
 
@@ -227,33 +203,6 @@ rencoder_reading_give_up(const RencoderGroup *group, uint32 run)
 	rencoder_group_edit_finish(&edit);
 }
 
-/* Replaces what a set says of some ranges. */
-static void
-replace_by_reading(uint8 *set, renc_mask ranges, renc_mask with)
-{
-	rencoder_set_put(set, renc_mask_or(renc_mask_andnot(rencoder_set_get(set), ranges), with));
-}
-
-/* Bounds of ranges without a key are those of none; others stay as wide as they were. */
-void
-rencoder_reading_set_flags(RencoderHeader header, RencoderEntry entry, renc_mask ranges,
-						   const RencoderReadFlags *flags)
-{
-	renc_mask	since = renc_mask_and(rencoder_set_get(header->keyless_since), ranges);
-	renc_mask	empty = renc_mask_andnot(ranges, flags->has_value);
-
-	replace_by_reading(header->keyless, ranges, renc_mask_or(flags->keyless, since));
-	rencoder_set_put(header->keyless_since, renc_mask_none());
-	replace_by_reading(header->has_null, ranges, flags->has_null);
-	replace_by_reading(header->has_value, ranges, flags->has_value);
-	renc_mask_each(slot, empty)
-	{
-		header->min[slot] = PG_UINT64_MAX;
-		header->max[slot] = 0;
-	}
-	rencoder_group_mark(entry, header);
-}
-
 void
 rencoder_reading_set_cut(RencoderHeader first, RencoderEntry entry, uint64 cut)
 {
@@ -262,10 +211,6 @@ rencoder_reading_set_cut(RencoderHeader first, RencoderEntry entry, uint64 cut)
 	entry->cut = cut;
 }
 
-/*
- * Inserters set the mark ALWAYS in entry and header, which they lock in this order, so that none
- * does while we look.
- */
 void
 rencoder_reading_end_flushing(const RencoderGroup *group)
 {
@@ -276,7 +221,7 @@ rencoder_reading_end_flushing(const RencoderGroup *group)
 
 	rencoder_group_edit_begin(&edit, group, 0, RENCODER_EDIT_ENTRY, 0);
 	entry = rencoder_group_edit_entry(&edit);
-	entry->flags &= ~(RENCODER_ENTRY_ALWAYS | RENCODER_ENTRY_NULLS);
+	entry->flags &= ~RENCODER_ENTRY_ALWAYS;
 	rencoder_group_mark(entry, edit.first);
 	for (int col = 1; col < group->meta->natts; col++)
 	{
@@ -301,25 +246,6 @@ rencoder_reading_add_range(RencoderHeader header, RencoderEntry entry, int slot,
 	bounds->max = Max(bounds->max, r->max);
 	if (r->has_null)
 		rencoder_set_add(header->has_null, slot);
-	if (r->has_value)
-		rencoder_set_add(header->has_value, slot);
-}
-
-RencoderReadFlags
-rencoder_reading_flags(const RencoderCollector *collector, int col)
-{
-	RencoderReadFlags flags = {renc_mask_none(), renc_mask_none(), renc_mask_none()};
-
-	for (int slot = 0; slot < collector->nslots; slot++)
-	{
-		const RencoderRangeSummary *r = &collector->column[col].range[slot];
-
-		if (r->keyless)
-			renc_mask_set(&flags.keyless, slot);
-		if (r->has_null)
-			renc_mask_set(&flags.has_null, slot);
-		if (r->has_value)
-			renc_mask_set(&flags.has_value, slot);
-	}
-	return flags;
+	if (r->keyless)
+		rencoder_set_add(header->keyless, slot);
 }

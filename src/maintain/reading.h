@@ -41,7 +41,7 @@ extern void rencoder_reading_clear_filters(const RencoderGroup *group, renc_mask
 typedef struct RencoderReadTrees
 {
 	RencoderRangeScan *scan;
-	uint64		npairs;			/* keys, and places of nulls */
+	uint64		npairs;			/* keys, and rows without one */
 	RencoderRunSorter *sorter[RENCODER_MAX_TREES];
 } RencoderReadTrees;
 
@@ -64,29 +64,9 @@ extern void rencoder_reading_set_summarized(RencoderHeader first, RencoderEntry 
  */
 extern void rencoder_reading_give_up(const RencoderGroup *group, uint32 run);
 
-/*
- * Adds what was read of a range to what header and entry say of a column, but for keyless values.
- */
+/* Adds what was read of a range to what header and entry say of a column. */
 extern void rencoder_reading_add_range(RencoderHeader header, RencoderEntry entry, int slot,
 									   const RencoderRangeSummary *r);
-
-/* What was read of a column in the ranges of a group. */
-typedef struct RencoderReadFlags
-{
-	renc_mask	keyless;		/* had a value whose key was not read */
-	renc_mask	has_null;		/* had nulls, whose places are not stored */
-	renc_mask	has_value;
-} RencoderReadFlags;
-
-extern RencoderReadFlags rencoder_reading_flags(const RencoderCollector *collector, int col);
-
-/*
- * In the switch of a column: the new storage of these ranges is made of what was read.  Values
- * without a key that have come since make a range keyless, too; nulls and others that have come
- * are entries (INV-13).  Sets the entry's marks.
- */
-extern void rencoder_reading_set_flags(RencoderHeader header, RencoderEntry entry,
-									   renc_mask ranges, const RencoderReadFlags *flags);
 
 /*
  * In the switch of the first column, of a matrix after those of all others: all of the group's
@@ -95,10 +75,8 @@ extern void rencoder_reading_set_flags(RencoderHeader header, RencoderEntry entr
 extern void rencoder_reading_set_cut(RencoderHeader first, RencoderEntry entry, uint64 cut);
 
 /*
- * After the last switch: takes back "flushing", and the entry's marks ALWAYS and NULLS, if no column
- * needs them.  Until then inserters must note values without a key in keyless_since,
- * as what they note in "keyless" alone does not outlive a switch.  Locks: directory page and
- * headers. WAL: one record of directory page and header.
+ * After the last switch: takes back "flushing", and the entry's mark ALWAYS, if no column needs it.
+ * Locks: directory page and headers.  WAL: one record of directory page and header.
  */
 extern void rencoder_reading_end_flushing(const RencoderGroup *group);
 

@@ -87,6 +87,8 @@ apply_retuned_ranges(const Rebuild *r, int col, RencoderHeader header, RencoderE
 
 	bounds->min = PG_UINT64_MAX;
 	bounds->max = 0;
+	rencoder_set_put(header->keyless, renc_mask_none());
+	rencoder_set_put(header->has_null, renc_mask_none());
 	renc_mask_each(slot, r->ranges)
 	{
 		const RencoderRangeSummary *range = &r->scan.collector->column[col].range[slot];
@@ -105,7 +107,6 @@ rebuild_column(Rebuild *r, int col)
 	renc_keys	ranges[RENC_GROUP_RANGES];
 	renc_mask	always = rencoder_filter_keys(&r->config[col], r->scan.collector, col, r->ranges, ranges);
 	char	   *image = rencoder_filter_make_image(&r->config[col], ranges);
-	RencoderReadFlags flags;
 	RencoderGroupEdit edit;
 	RencoderEntry entry;
 	RencoderHeader header;
@@ -127,8 +128,7 @@ rebuild_column(Rebuild *r, int col)
 	header->sample_stamp = r->stamp[col];
 	apply_retuned_ranges(r, col, header, entry);
 	rencoder_set_put(header->always, always);
-	flags = rencoder_reading_flags(r->scan.collector, col);
-	rencoder_reading_set_flags(header, entry, r->ranges, &flags);
+	rencoder_group_mark(entry, header);
 	if (col == 0)
 	{
 		rencoder_set_put(header->noted, renc_mask_none());

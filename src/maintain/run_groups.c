@@ -4,12 +4,23 @@
  */
 #include "maintain/run_groups.h"
 
+#include "catalog/index.h"
 #include "miscadmin.h"
 
 #include "key/coder.h"
 #include "maintain/reading.h"
 #include "store/covered_spans.h"
 #include "store/group_copy.h"
+#include "store/run_pages.h"
+#include "table/heap_read.h"
+
+/*
+ * Where runs have so many times the nulls that some pages of the table promise, and that part of its
+ * rows besides, the others are set by now, as in a queue, where all rows were null once.
+ */
+#define STALE_NULLS			1.5
+#define STALE_PART			8
+#define SAMPLED_PAGES		64
 
 /* ---- Looking ---- */
 
@@ -69,7 +80,6 @@ look_at_run_group(Relation index, const RencoderMeta *meta, RencoderEntry entry,
 	}
 	s.cut = entry->cut;
 	s.old_coder = run_group_is_of_old_coder(meta, entry, newest);
-	s.nulls = (entry->flags & RENCODER_ENTRY_NULLS) != 0;
 	if (entry->flags & RENCODER_ENTRY_COVERED)
 		s.kind = RENCODER_GROUPS_COVERED;
 	else if (entry->flags & RENCODER_ENTRY_SEALED)
@@ -90,7 +100,7 @@ add_run_group(RencoderRunGroups *groups, const RencoderAlikeGroups *s)
 
 	if (last != NULL && last->kind == s->kind && last->run == s->run &&
 		last->old_coder == s->old_coder && last->filtered == s->filtered && last->noted == s->noted &&
-		last->nulls == s->nulls && last->lacking == s->lacking && last->uncovered == s->uncovered)
+		last->lacking == s->lacking && last->uncovered == s->uncovered)
 	{
 		last->n++;
 		last->cut = Min(last->cut, s->cut);
@@ -159,6 +169,64 @@ rencoder_run_groups_count_pages(Relation index, uint64 *base, uint64 *delta)
 	}
 	*base = npages[RENCODER_RUN_BASE];
 	*delta = npages[RENCODER_RUN_DELTA];
+}
+
+/* Rows of some pages of the table, and how many are null in each column. */
+typedef struct SampledNulls
+{
+	int			natts;
+	double		rows;
+	double		nulls[INDEX_MAX_KEYS];
+} SampledNulls;
+
+static void
+count_sampled_nulls(Relation index, ItemPointer tid, Datum *values, bool *isnull, bool tupleIsAlive,
+					void *state)
+{
+	SampledNulls *sample = (SampledNulls *) state;
+
+	sample->rows++;
+	for (int col = 0; col < sample->natts; col++)
+		sample->nulls[col] += isnull[col];
+}
+
+bool
+rencoder_run_groups_nulls_are_stale(Relation index, Relation heap)
+{
+	IndexInfo  *indexInfo = BuildIndexInfo(index);
+	BlockNumber nblocks = RelationGetNumberOfBlocks(heap);
+	uint32		n = Min(nblocks, SAMPLED_PAGES);
+	SampledNulls in_runs = {.natts = indexInfo->ii_NumIndexKeyAttrs};
+	SampledNulls now = in_runs;
+	bool		any = false;
+	bool		stale = false;
+	RencoderRuns runs;
+
+	rencoder_runs_copy(index, &runs, NULL);
+	for (uint32 i = 0; i < runs.list.n; i++)
+	{
+		const RencoderRunEntry *entry = &runs.list.entry[i];
+		const char *fault;
+		RencoderRunInfo info = entry->state != RENCODER_RUN_LIVE || entry->keyless ? NULL :
+			rencoder_run_read_info(index, entry, &fault);
+
+		for (int col = 0; info != NULL && col < info->natts; col++)
+			in_runs.nulls[col] += (double) info->column[rencoder_run_null_tree(info->natts, col)].rows;
+		in_runs.rows += info == NULL ? 0 : (double) info->column[0].rows +
+			info->column[rencoder_run_null_tree(info->natts, 0)].rows;
+	}
+	for (int col = 0; col < now.natts; col++)
+		any |= in_runs.nulls[col] > in_runs.rows / STALE_PART;
+	indexInfo->ii_Concurrent = false;
+	for (uint32 i = 0; i < n && any; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		(void) rencoder_heap_read(heap, index, indexInfo, true, (BlockNumber) ((uint64) i * nblocks / n), 1,
+								  count_sampled_nulls, &now, NULL);
+	}
+	for (int col = 0; col < now.natts && any; col++)
+		stale |= in_runs.nulls[col] * n > STALE_NULLS * (now.nulls[col] + now.rows / STALE_PART) * nblocks;
+	return stale;
 }
 
 /* ---- Cleaning up ---- */

@@ -30,8 +30,6 @@ typedef struct RencoderAlikeGroups
 	bool		old_coder;		/* keys of a column are not by its newest one */
 	bool		filtered;		/* ranges are in matrices */
 	bool		noted;			/* ranges are noted */
-	bool		nulls;			/* flags say that there are nulls without
-								 * places */
 	bool		lacking;		/* ranges of the table are not in the run */
 	bool		uncovered;		/* ranges that are summarized, or of the
 								 * table, are not in the run */
@@ -54,6 +52,12 @@ extern void rencoder_run_groups_look(Relation index, uint64 nranges, RencoderRun
 
 /* How many pages base runs and deltas have that are LIVE. */
 extern void rencoder_run_groups_count_pages(Relation index, uint64 *base, uint64 *delta);
+
+/*
+ * Have the runs many more nulls in a column than a reading of the table would find now?  Reads 64 pages
+ * of the table, and the info pages of runs.  Not asked of runs that have values without a key.
+ */
+extern bool rencoder_run_groups_nulls_are_stale(Relation index, Relation heap);
 
 /*
  * Takes back and frees what crashes and cancelled commands left of runs, and what is not needed

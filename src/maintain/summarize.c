@@ -107,7 +107,7 @@ summary_lacks_coder(const RencoderSummarizing *s, int nslots)
 
 		for (int slot = 0; lacks && slot < nslots; slot++)
 		{
-			if (s->scan.collector->column[col].range[slot].has_value)
+			if (rencoder_range_has_value(&s->scan.collector->column[col].range[slot]))
 				return true;
 		}
 	}
@@ -220,8 +220,6 @@ publish_summarized_range(const RencoderSummarizing *s, int col, RencoderHeader h
 	header->distinct[slot] = r->distinct;
 	if (renc_mask_test(always, slot))
 		rencoder_set_add(header->always, slot);
-	if (r->keyless)
-		rencoder_set_add(header->keyless, slot);
 }
 
 /*

@@ -114,10 +114,7 @@ analyze_index_for_cost(RencoderCostPath *p)
 		rencoder_cost_groups_read_sample(index, heap_pages, p->query, &p->info);
 	for (int col = 0; col < p->index->nkeycolumns && p->may_look; col++)
 	{
-		bool		by_flags = p->column[col].keys ?
-			p->column[col].all_keys && p->info.covered < p->info.ranges : p->column[col].nulls;
-
-		if (by_flags)
+		if (p->info.covered < p->info.ranges && (p->column[col].all_keys || p->column[col].nulls))
 			rencoder_cost_groups_read_nulls(index, &p->info, col, p->query->column[col].is_null,
 											&p->column[col].found_nulls);
 	}

@@ -114,7 +114,7 @@ estimate_covered_column(RencoderCostPath *p, int col, double pages, double share
 		covered.rate = covered_rate_for_cost(p, col, pages, share, &covered);
 		return covered;
 	}
-	rate = rencoder_cost_nulls_column(p, col, pages, rencoder_cost_column_rows(p, col) * share);
+	rate = rencoder_cost_nulls_column(p, col, pages);
 	covered.rate = rate.pages / pages;
 	covered.rows = rate.rows;
 	covered.together = rate.places / Max(rate.pages, 1);
@@ -179,7 +179,7 @@ rencoder_cost_covered(RencoderCostPath *p)
 		return;
 	if (!rencoder_cost_asks_anything(p))
 	{
-		RencoderCostNullsRate rate = rencoder_cost_nulls_all(p, pages, share);
+		RencoderCostNullsRate rate = rencoder_cost_nulls_all(p, pages);
 
 		hit = rate.pages;
 		rows = Min(rows, rate.rows);

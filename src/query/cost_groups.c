@@ -253,25 +253,20 @@ count_nulls_in_groups(Relation index, const RencoderMeta *meta,
 	const char *fault;
 	Buffer		buf = InvalidBuffer;
 	RencoderHeader header;
-	bool		covered;
-	double		filled;
-	double		hits;
+	renc_mask	has_null;
+	renc_mask	has_value;
 
 	(void) rencoder_directory_read(index, meta, metadata, group, &fault, entry);
-	if (entry->header != RENCODER_NO_BLOCK)
+	if (entry->header != RENCODER_NO_BLOCK && entry->run == 0)
 		buf = rencoder_page_try_read(index, entry->header + col, RENCODER_PAGE_HEADER, &fault);
-	covered = entry->run != 0;
 	pfree(entry);
 	if (!BufferIsValid(buf))
 		return;
 	header = rencoder_page_header(BufferGetPage(buf), group);
-	filled = renc_mask_count(renc_mask_or(rencoder_set_get(header->has_null),
-										  rencoder_set_get(header->has_value)));
-	hits = renc_mask_count(rencoder_set_get(is_null ? header->has_null : header->has_value));
-	nulls->ranges += covered ? 0 : filled;
-	nulls->hits += covered ? 0 : hits;
-	nulls->covered += covered ? RENC_GROUP_RANGES : 0;
-	nulls->covered_hits += covered ? hits : 0;
+	has_null = rencoder_set_get(header->has_null);
+	has_value = rencoder_header_has_value(header);
+	nulls->ranges += renc_mask_count(renc_mask_or(has_null, has_value));
+	nulls->hits += renc_mask_count(is_null ? has_null : has_value);
 	UnlockReleaseBuffer(buf);
 }
 

@@ -34,16 +34,11 @@ typedef struct RencoderCostGroups
 	bool		sample_all;		/* the sample is the whole index */
 } RencoderCostGroups;
 
-/*
- * Ranges of a sample of groups, and those of them that flags say to have nulls, or values: ranges
- * in filters, and in groups that name a run, where the flags are of nulls without places.
- */
+/* Ranges in filters of a sample of groups, and those of them that have nulls, or values. */
 typedef struct RencoderCostNulls
 {
 	double		ranges;
 	double		hits;
-	double		covered;
-	double		covered_hits;
 	bool		all;			/* the sample is the whole index */
 } RencoderCostNulls;
 

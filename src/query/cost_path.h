@@ -132,15 +132,13 @@ typedef struct RencoderCostNullsRate
 } RencoderCostNullsRate;
 
 /*
- * Of "pages" covered pages, for a column that is asked for nulls, or for values, of which the
- * statistics expect "rows" there.  Adds to run_pages and run_entries of the path.
+ * Of "pages" covered pages, for a column that is asked for nulls, or for values.  Adds to run_pages
+ * and run_entries of the path.
  */
-extern RencoderCostNullsRate rencoder_cost_nulls_column(RencoderCostPath *p, int col, double pages,
-														double rows);
+extern RencoderCostNullsRate rencoder_cost_nulls_column(RencoderCostPath *p, int col, double pages);
 
-/* The same for all rows of a partial index; "share" is the part of the table that is covered. */
-extern RencoderCostNullsRate rencoder_cost_nulls_all(RencoderCostPath *p, double pages,
-													 double share);
+/* The same for all rows of a partial index. */
+extern RencoderCostNullsRate rencoder_cost_nulls_all(RencoderCostPath *p, double pages);
 
 /* ---- May the planner look at the keys of rows? (cost_privileges.c) ---- */
 

@@ -263,7 +263,7 @@ asked_trees_for_cost(const RencoderQuery *query)
 
 	for (int col = 0; col < query->natts; col++)
 	{
-		if (query->column[col].wants_null)
+		if (query->column[col].wants_null || query->column[col].wants_values)
 			ntrees = rencoder_run_null_tree(query->natts, col) + 1;
 	}
 	return ntrees;
@@ -275,6 +275,7 @@ add_run_nulls_to_cost(const RencoderRunColumn *tree, RencoderCostRunColumn *colu
 	column->null_entries += (double) tree->entries;
 	column->null_rows += (double) tree->rows;
 	column->null_leaves += tree->nleaves;
+	column->null_part = Max(column->null_part, tree->part_rows);
 }
 
 /*
@@ -317,7 +318,7 @@ add_base_run_cost(Relation index, const RencoderRunEntry *entry, RencoderQuery *
 		column->inner_pages += Max(Min(info->column[col].level, RENC_RUN_MAX_LEVEL), 0);
 		if (info->column[col].false_pages > 0)	/* not if it is NaN */
 			column->false_pages += info->column[col].false_pages;
-		if (query->column[col].wants_null)
+		if (query->column[col].wants_null || query->column[col].wants_values)
 			add_run_nulls_to_cost(&info->column[rencoder_run_null_tree(query->natts, col)], column);
 		if (may_rank && query->column[col].has_keys && column->between >= 0 && column->found >= 0)
 			rank_column_for_cost(index, query, info, col, &asked[col], limit, column);

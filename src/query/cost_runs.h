@@ -33,10 +33,11 @@ typedef struct RencoderCostRunColumn
 	double		found;			/* entries that a sample of a list meets, by
 								 * accident or not; < 0: unknown */
 
-	/* The trees of its nulls. */
+	/* The trees of rows without a key, nearly all of them nulls. */
 	double		null_entries;
 	double		null_rows;
 	double		null_leaves;
+	double		null_part;		/* rows of a part of a page that an entry names */
 } RencoderCostRunColumn;
 
 typedef struct RencoderCostRuns

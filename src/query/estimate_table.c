@@ -76,8 +76,9 @@
 /* Children of an inner page: renc_run.h. */
 #define FANOUT			((RENCODER_RUN_PAYLOAD - 8) / 19)
 
-/* Nulls for each page of the table with which nine of ten pages have one. */
-#define NULLS_EVERYWHERE	2.3
+/* The part of the places that nulls are in from which on a run names pages, and bits of a place or page. */
+#define DENSE_NULLS		0.875
+#define MOST_NULL_BITS	1.2
 
 /* Keys of a sample. */
 typedef struct SampledKeys
@@ -500,16 +501,19 @@ estimated_leaves(const RencoderTableSample *sample, const RencoderTableEstimate 
 	return Max(1, ceil(extrapolate_estimate(sample, table, keys, whole) * table->rows / leaf));
 }
 
-/* Leaves of the nulls, which have no place where they are on nearly all pages (key/collect.h). */
+/* Leaves of the nulls (run/renc_run_encoder.c). */
 static double
 null_leaves(const RencoderTableSample *sample, const RencoderTableEstimate *table)
 {
 	double		places = (double) sample->nblocks * sample->places.parts;
+	double		share = 1 - exp(-table->nulls / Max(places, 1));
+	double		bits = MOST_NULL_BITS * sample->nblocks;
 
-	if (table->nulls == 0 || table->nulls > NULLS_EVERYWHERE * sample->nblocks)
+	if (table->nulls == 0)
 		return 0;
-	return ceil(table->nulls * (2 + log2(Max(places / table->nulls, 1))) / BITS_PER_BYTE /
-				RENCODER_RUN_PAYLOAD);
+	if (share < DENSE_NULLS)
+		bits = places * Min(share * (2 - log2(share)), MOST_NULL_BITS);
+	return ceil(bits / BITS_PER_BYTE / RENCODER_RUN_PAYLOAD);
 }
 
 /* Pages of coder and list of coders. */

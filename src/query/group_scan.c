@@ -81,14 +81,25 @@ get_probe(const RencoderGroupScan *s, RencoderColumnProbe *p)
 	return p->probe;
 }
 
-/* The ranges of "mask" whose storage may have a key that is asked for, as min and max tell. */
+/*
+ * May storage with these bounds have a row of the query?  A run's are the widest where it has values
+ * without a key, which may match what no key does.
+ */
+static bool
+is_group_run_asked(const RencoderKeySet *keys, uint64 min, uint64 max)
+{
+	return (min == 0 && max == PG_UINT64_MAX) || rencoder_key_set_meets_bounds(keys, min, max);
+}
+
+/* The ranges of "mask" whose storage may have what is asked for, as min and max tell. */
 static renc_mask
 prune_group_by_bounds(const RencoderColumnProbe *p, const RencoderHeaderData *header,
-					  renc_mask mask)
+					  renc_mask covered, renc_mask mask)
 {
 	renc_mask_each(slot, mask)
 	{
-		if (!rencoder_key_set_meets_bounds(p->keys, header->min[slot], header->max[slot]))
+		if (!(renc_mask_test(covered, slot) ? is_group_run_asked : rencoder_key_set_meets_bounds)
+			(p->keys, header->min[slot], header->max[slot]))
 			renc_mask_clear(&mask, slot);
 	}
 	return mask;
@@ -182,8 +193,6 @@ typedef struct GroupStorage
 {
 	renc_mask	covered;		/* ranges, by "run" */
 	renc_mask	noted;			/* they have none */
-	renc_mask	free;			/* flags say that the first column searched
-								 * may match, so others that rely on it may */
 	RencoderSearchedRun *run;	/* NULL: it is not known */
 } GroupStorage;
 
@@ -200,14 +209,15 @@ add_places(RencoderGroupScan *s, uint32 group, int col, RencoderSearchedRun *run
 
 /*
  * What a column, of which "header" is a copy, leaves of a group.  A key that is asked for is in the
- * storage of a range, which bounds may exclude, or came later, which they do not tell; or the range
- * has a value that any key may stand for.
+ * storage of a range, which bounds may exclude, or came later, which they do not tell; or a range in
+ * a matrix has a value that any key may stand for.
  */
 static void
 ask_group_column(RencoderGroupScan *s, RencoderColumnProbe *p, const RencoderHeaderData *header,
 				 const GroupStorage *storage, RencoderGroupCandidates *state)
 {
-	renc_mask	keyless = rencoder_set_get(header->keyless);
+	renc_mask	keyless = renc_mask_andnot(rencoder_set_get(header->keyless),
+										   renc_mask_or(storage->covered, storage->noted));
 	renc_mask	stored = renc_mask_andnot(state->left.ranges, renc_mask_or(keyless, storage->noted));
 	renc_candidates answer = begin_answer(s);
 	renc_mask	covered;
@@ -216,45 +226,33 @@ ask_group_column(RencoderGroupScan *s, RencoderColumnProbe *p, const RencoderHea
 	if (storage->run != NULL &&
 		next_stored_group(s, header->group, storage->run, header->attno) > header->group)
 		stored = renc_mask_andnot(stored, storage->covered);
-	stored = prune_group_by_bounds(p, header, stored);
+	stored = prune_group_by_bounds(p, header, storage->covered, stored);
 	covered = renc_mask_and(storage->covered, stored);
 	add_places(s, header->group, header->attno, storage->run, covered, &answer);
 	stored = probe_group_storage(s, p, header, renc_mask_andnot(stored, covered));
 	renc_candidates_add(&answer, prune_group_by_facts(s, p, header->group, header->attno, stored));
 	renc_candidates_add(&answer, keyless);
-	if (s->runs != NULL && rencoder_run_scan_relies(s->runs, header->attno))
-		renc_candidates_add(&answer, storage->free);
 	renc_candidates_and(&state->left, &answer);
 }
 
 /*
  * The same of a column that is asked for nulls, or for all values.  Their places are where keys
- * would be.  Flags say which ranges have such as have no place, or whose places were not looked
- * at: those of filters, for instance.
+ * would be.  Of ranges in matrices flags tell.
  */
 static void
 ask_group_nulls(RencoderGroupScan *s, const RencoderColumnQuery *q,
 				const RencoderHeaderData *header, const GroupStorage *storage,
 				RencoderGroupCandidates *state)
 {
-	const RencoderSearchedRun *run = storage->run;
+	renc_mask	filtered = renc_mask_andnot(state->left.ranges,
+											renc_mask_or(storage->covered, storage->noted));
 	renc_candidates answer = begin_answer(s);
-	int			col = header->attno;
 
 	if (q->wants_null)
-		renc_candidates_add(&answer, rencoder_set_get(header->has_null));
+		renc_candidates_add(&answer, renc_mask_and(filtered, rencoder_set_get(header->has_null)));
 	if (q->wants_values)
-	{
-		renc_mask	by_flags = rencoder_set_get(header->has_value);
-
-		if (run != NULL && !run->column[col].by_flags)
-			by_flags = renc_mask_andnot(by_flags, storage->covered);
-		renc_candidates_add(&answer, by_flags);
-		renc_candidates_add(&answer, rencoder_set_get(header->keyless));
-	}
-	if (s->runs != NULL && rencoder_run_scan_relies(s->runs, col))
-		renc_candidates_add(&answer, storage->free);
-	add_places(s, header->group, col, storage->run, storage->covered, &answer);
+		renc_candidates_add(&answer, renc_mask_and(filtered, rencoder_header_has_value(header)));
+	add_places(s, header->group, header->attno, storage->run, storage->covered, &answer);
 	renc_candidates_and(&state->left, &answer);
 }
 
@@ -294,8 +292,6 @@ scan_group_by_header(RencoderGroupScan *s, RencoderEntry entry, uint32 group,
 {
 	GroupStorage storage = {.run = NULL};
 
-	if (s->runs != NULL && rencoder_run_scan_relies(s->runs, -1))
-		storage.free = rencoder_set_get(copy_header(s, entry, group, s->runs->choice[0].col)->keyless);
 	for (int col = 0; col < s->meta.natts; col++)
 	{
 		const RencoderColumnQuery *q = &s->query->column[col];
@@ -366,7 +362,7 @@ scan_sealed_group(RencoderGroupScan *s, RencoderEntry entry, uint32 group,
 		/* Its configuration may have changed since the entry was read. */
 		if (header->config.coder == probes[col]->keys->generation)
 			renc_candidates_keep(&state->left, prune_group_by_facts(s, probes[col], group, col,
-																	prune_group_by_bounds(probes[col], header,
+																	prune_group_by_bounds(probes[col], header, renc_mask_none(),
 																						  state->left.ranges)));
 	}
 }
@@ -379,13 +375,15 @@ placed_group_ranges(RencoderEntry entry)
 }
 
 /*
- * The short way through a group whose keys are in "run" (NULL: it is not known) and among late
- * places, or in no storage: no header is read.
+ * The short way through a group whose keys are in its run and among late places, or in no storage: no
+ * header is read.
  */
 static void
-scan_placed_group(RencoderGroupScan *s, RencoderEntry entry, uint32 group, RencoderSearchedRun *run,
+scan_placed_group(RencoderGroupScan *s, RencoderEntry entry, uint32 group,
 				  RencoderGroupCandidates *state)
 {
+	RencoderSearchedRun *run = entry->run == 0 ? NULL :
+		find_run_of_group(s, entry->run, entry->header);
 	renc_mask	existing = rencoder_group_scan_existing(s, group);
 
 	make_group_page_room(s, state);
@@ -404,31 +402,21 @@ scan_placed_group(RencoderGroupScan *s, RencoderEntry entry, uint32 group, Renco
 			rencoder_key_get_set(s->query, col, column->config.coder);
 
 		/* Cells reach farther than keys. */
-		if (keys != NULL && !rencoder_key_set_meets_bounds(keys, column->min, column->max))
+		if (keys != NULL && !is_group_run_asked(keys, column->min, column->max))
 			covered = renc_mask_none();
 		add_places(s, group, col, run, covered, &answer);
 		renc_candidates_and(&state->left, &answer);
 	}
 }
 
-/* May the entry speak for all ranges of its group?  Of values in noted ranges flags tell. */
+/* May the entry speak for all ranges of its group? */
 static bool
 group_takes_short_way(const RencoderGroupScan *s, RencoderEntry entry)
 {
-	return entry->horizon <= s->xmin && !(entry->flags & s->long_way) &&
-		((entry->flags & RENCODER_ENTRY_COVERED) ||
-		 (((entry->flags & RENCODER_ENTRY_SEALED) || entry->placed > 0) && !s->asks_nulls));
-}
+	bool		sealed = (entry->flags & (RENCODER_ENTRY_SEALED | RENCODER_ENTRY_ALWAYS)) == RENCODER_ENTRY_SEALED;
 
-/* Does a run leave it to flags which ranges have values? */
-static bool
-group_is_by_flags(const RencoderGroupScan *s, const RencoderSearchedRun *run)
-{
-	bool		by_flags = false;
-
-	for (int col = 0; col < s->meta.natts && run != NULL; col++)
-		by_flags |= run->column[col].by_flags;
-	return by_flags;
+	return entry->horizon <= s->xmin &&
+		((entry->flags & RENCODER_ENTRY_COVERED) || entry->placed > 0 || (sealed && !s->asks_nulls));
 }
 
 bool
@@ -445,7 +433,7 @@ rencoder_group_scan_can_skip_slow(RencoderGroupScan *s, RencoderEntry entry, uin
 	{
 		uint32		next;
 
-		if (!rencoder_column_is_asked(&s->query->column[col]) || (run != NULL && run->column[col].by_flags))
+		if (!rencoder_column_is_asked(&s->query->column[col]))
 			continue;
 		next = next_group(s, group, &s->runs->late[col]);
 		if (run != NULL && next_stored_group(s, group, run, col) < next)
@@ -476,7 +464,6 @@ void
 rencoder_group_scan_ask(RencoderGroupScan *s, RencoderEntry entry, uint32 group,
 						RencoderGroupCandidates *state)
 {
-	RencoderSearchedRun *run = NULL;
 	bool		short_way;
 
 	state->untrusted = renc_mask_none();
@@ -492,13 +479,8 @@ rencoder_group_scan_ask(RencoderGroupScan *s, RencoderEntry entry, uint32 group,
 	if (s->facts != NULL)
 		s->facts->epoch = entry->epoch;
 	short_way = group_takes_short_way(s, entry);
-	if (short_way && entry->run != 0)
-	{
-		run = find_run_of_group(s, entry->run, entry->header);
-		short_way = !group_is_by_flags(s, run);
-	}
 	if (short_way && !renc_mask_empty(placed_group_ranges(entry)))
-		scan_placed_group(s, entry, group, run, state);
+		scan_placed_group(s, entry, group, state);
 	else if (short_way && !group_has_late_pages(s, group))
 		scan_sealed_group(s, entry, group, state);
 	else
@@ -541,16 +523,12 @@ rencoder_group_scan_begin(RencoderGroupScan *s, Relation index, BlockNumber nblo
 	s->nranges = rencoder_range_count(&s->meta, nblocks);
 	s->snapshot = snapshot;
 	s->xmin = snapshot == NULL ? PG_UINT64_MAX : rencoder_horizon_of_snapshot(snapshot);
-	s->long_way = RENCODER_ENTRY_ALWAYS;
 	for (int col = 0; col < s->meta.natts && !query->empty; col++)
 	{
 		const RencoderColumnQuery *q = &query->column[col];
 
 		s->asks_nulls |= q->wants_null || q->wants_values;
-		if (q->wants_null)
-			s->long_way |= RENCODER_ENTRY_NULLS;
 	}
-	s->plain = s->long_way | RENCODER_ENTRY_COVERED | RENCODER_ENTRY_SEALED;
 }
 
 void

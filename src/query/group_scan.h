@@ -8,9 +8,8 @@
  *	  snapshot, no range "always" or "keyless", no late place, and neither nulls nor all values are
  *	  asked for: directory entry, then windows; the header is read only if some range is
  *	  left, to compare it with the range's min and max;
- *	- covered (all 128 ranges, by a run), trusted, no range "always" or "keyless", nor one with nulls
- *	  that are asked for and have no places: directory entry and the pages
- *	  that were found in runs and in the pending list (run_scan.h);
+ *	- covered (all 128 ranges, by a run), and trusted: directory entry and the pages that were found in
+ *	  runs and in the pending list (run_scan.h);
  *	- otherwise: header first, for the states of the ranges; then the pages found, and
  *	  the matrix.
  */
@@ -43,9 +42,6 @@ typedef struct RencoderGroupScan
 	uint64		xmin;			/* of the snapshot; horizons above are not
 								 * trusted */
 	bool		asks_nulls;		/* or all values, of some column */
-	uint16		long_way;		/* marks of entries that cannot speak for
-								 * their group */
-	uint16		plain;			/* marks to look at; COVERED alone is plain */
 	RencoderScanFacts *facts;	/* the caller's to set; NULL: none */
 	int64		npages;			/* index pages read other than by probes and
 								 * runs */
@@ -109,7 +105,7 @@ rencoder_group_scan_can_skip(RencoderGroupScan *scan, RencoderEntry entry, uint3
 {
 	/* Most are like the one before. */
 	if (group < scan->skipped_before && entry->run == scan->skipped_run &&
-		(entry->flags & scan->plain) == RENCODER_ENTRY_COVERED && entry->horizon <= scan->xmin)
+		(entry->flags & RENCODER_ENTRY_COVERED) && entry->horizon <= scan->xmin)
 		return true;
 	return rencoder_group_scan_can_skip_slow(scan, entry, group);
 }
@@ -122,7 +118,7 @@ static inline void
 rencoder_group_scan_prefetch(const RencoderGroupScan *scan, RencoderEntry entry)
 {
 	/* Of most groups no header is read. */
-	if ((entry->flags & scan->plain) != RENCODER_ENTRY_COVERED || entry->horizon > scan->xmin)
+	if (!(entry->flags & RENCODER_ENTRY_COVERED) || entry->horizon > scan->xmin)
 		rencoder_group_scan_prefetch_headers(scan, entry);
 }
 

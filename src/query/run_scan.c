@@ -12,8 +12,6 @@
 #include "store/pending.h"
 #include "store/run_pages.h"
 
-static const renc_interval everything = {0, PG_UINT64_MAX};
-static const renc_interval_set all_keys = {&everything, 1};
 
 RencoderRunScan *
 rencoder_run_scan_begin(Relation index, BlockNumber nblocks, RencoderQuery *query,
@@ -36,10 +34,10 @@ rencoder_run_scan_begin(Relation index, BlockNumber nblocks, RencoderQuery *quer
 		if (!rencoder_column_is_asked(q))
 			continue;
 		scan->nasked++;
-		if (q->wants_null)
-			scan->ntrees = rencoder_run_null_tree(query->natts, col) + 1;
-		else
+		if (q->has_keys)
 			scan->ntrees = Max(scan->ntrees, col + 1);
+		else
+			scan->ntrees = rencoder_run_null_tree(query->natts, col) + 1;
 	}
 	if (scan->nasked > 1)
 		scan->ntrees = rencoder_run_ntrees(query->natts);
@@ -209,20 +207,40 @@ search_keys(RencoderRunScan *scan, const RencoderRunEntry *entry, const Rencoder
 		search_tree(scan, info, col, k->cover, k, target);
 }
 
-/* All values of a column; of a delta with too many, each page may have one. */
+/* Has a column of a run so many values that each page may have one? */
 static bool
-search_values(RencoderRunScan *scan, const RencoderRunEntry *entry,
-			  const RencoderRunInfoData *info, int col, RencoderRunAnswer *answer, const FoundTarget *target)
+has_many_values(const RencoderRunScan *scan, const RencoderRunInfoData *info, int col)
 {
-	if (rencoder_run_scan_many_values(info->column[col].entries, scan->nblocks))
-	{
-		if (entry->kind == RENCODER_RUN_BASE)
-			answer->by_flags = true;
-		else
-			answer->all = true;
-		return true;
-	}
-	return search_tree(scan, info, col, all_keys, NULL, target);
+	return rencoder_run_scan_many_values((double) info->column[col].entries,
+										 (double) info->column[rencoder_run_null_tree(scan->query->natts, col)].rows,
+										 scan->nblocks);
+}
+
+/* All values of a column that have keys. */
+static bool
+search_values(RencoderRunScan *scan, const RencoderRunInfoData *info, int col,
+			  RencoderRunAnswer *answer, const FoundTarget *target)
+{
+	static const renc_interval everything = {0, PG_UINT64_MAX};
+	renc_interval_set set = {&everything, 1};
+
+	answer->all = has_many_values(scan, info, col);
+	return answer->all || search_tree(scan, info, col, set, NULL, target);
+}
+
+/* Rows that have no key: nulls, or values that match whatever else is asked. */
+static bool
+search_without_key(RencoderRunScan *scan, const RencoderRunEntry *entry,
+				   const RencoderRunInfoData *info, int col, const FoundTarget *target)
+{
+	const RencoderColumnQuery *q = &scan->query->column[col];
+	bool		keyless = entry->keyless && (q->has_keys || q->wants_values);
+	renc_interval interval = {q->wants_null ? RENCODER_RUN_NULL : RENCODER_RUN_KEYLESS,
+	keyless ? RENCODER_RUN_KEYLESS : RENCODER_RUN_NULL};
+	renc_interval_set set = {&interval, 1};
+
+	return (!q->wants_null && !keyless) ||
+		search_tree(scan, info, rencoder_run_null_tree(scan->query->natts, col), set, NULL, target);
 }
 
 /* Searches what a run has of a column that is asked.  False: a page was not what it should be. */
@@ -239,15 +257,14 @@ search_column(RencoderRunScan *scan, const RencoderRunEntry *entry, RencoderSear
 		const RencoderRunAnswer *first = &run->column[scan->choice[0].col];
 
 		target.list = &scan->stored[col].list;
-		if (rencoder_run_scan_relies(scan, col) && !first->all && !first->by_flags)
+		if (rencoder_run_scan_relies(scan, col) && !first->all)
 			target.among = &scan->stored[scan->choice[0].col].list;
 	}
 	if (q->has_keys && !search_keys(scan, entry, info, col, answer, &target))
 		return false;
-	if (q->wants_values && !search_values(scan, entry, info, col, answer, &target))
+	if (q->wants_values && !search_values(scan, info, col, answer, &target))
 		return false;
-	if (q->wants_null && !search_tree(scan, info, rencoder_run_null_tree(scan->query->natts, col),
-									  all_keys, NULL, &target))
+	if (!answer->all && !search_without_key(scan, entry, info, col, &target))
 		return false;
 	if (entry->kind == RENCODER_RUN_DELTA && answer->all)
 		renc_stretches_add_pages(target.list, 0, scan->nblocks);
@@ -329,7 +346,7 @@ expect_roots(RencoderRunScan *scan, const RencoderWantedRun *wanted)
 			rencoder_run_scan_keys(scan, col, column->coder, wanted->entry->info);
 
 		if ((tree >= scan->query->natts ? q->wants_null :
-			 q->wants_values && !rencoder_run_scan_many_values(column->entries, scan->nblocks)) ||
+			 q->wants_values && !has_many_values(scan, info, col)) ||
 			(k != NULL && rencoder_key_set_meets_bounds(k, column->least, column->greatest)))
 			rencoder_kept_prefetch_page(scan->prefetch, column->root);
 	}

@@ -4,17 +4,17 @@
  *
  * A page of a covered range may hold a row of the query only if, in each column that is
  * searched, the base run that the range's group names found it, or it is among the late
- * pages: those found by deltas and the pending list; or flags of the range say so, which are not
- * looked at here.  Late pages count for all summarized ranges.
+ * pages: those found by deltas and the pending list.  Late pages count for all summarized ranges.
  *
  * A column may be left out of the search (run_scan_choice.c).  Then each page that a base run covers may
  * match it, and the late places of the first column are its late places, too: a row that came late has
  * all its columns in one entry.  Of a column that is searched later, base runs add those places only
- * that the first has found there.  Both rely on the first column: where flags say of a range that it
- * may match, so may they.
+ * that the first has found there.  Both rely on the first column.
  *
- * IS NULL asks a tree of nulls, IS NOT NULL that of the keys for all of them.  Where these are many
- * more than the table has pages, they are not looked at one by one: they are on nearly all pages.
+ * IS NULL asks the tree of rows without a key for nulls, IS NOT NULL that of the keys for all of them.
+ * Where these are many more than the table has pages, and hardly any are null, they are not looked at
+ * one by one: they are on nearly all pages.  A value without a key matches whatever is asked, but for
+ * IS NULL.
  *
  * Nothing is locked from page to page, and pages of runs and of the pending list are used
  * again.  They bear numbers, so a scan that meets another page than it expected notices.
@@ -38,8 +38,12 @@
 #include "store/kept_pages.h"
 #include "store/run_format.h"
 
-/* More values than this for each page of the table are on nearly all pages. */
+/*
+ * More values than this for each page of the table are on nearly all pages, unless there are nulls,
+ * one for so many values, that may fill some.
+ */
 #define RENCODER_MANY_VALUES	4
+#define RENCODER_FEW_NULLS		16
 
 /* The rows of a column that were found: places of base runs, or late places. */
 typedef struct RencoderFoundRows
@@ -53,7 +57,6 @@ typedef struct RencoderRunAnswer
 {
 	bool		done;			/* the column was searched, or left out */
 	bool		all;			/* each page may match */
-	bool		by_flags;		/* has_value tells of values, not rows found */
 	const RencoderKeySet *keys; /* that it was asked for, no nulls or values
 								 * beside; or NULL */
 } RencoderRunAnswer;
@@ -89,8 +92,7 @@ typedef struct RencoderSearchedRun
 typedef struct RencoderRunChoice
 {
 	int			col;
-	bool		decides;		/* what it does not find is not there, flags
-								 * of values without a key aside */
+	bool		decides;		/* what it does not find is not there */
 	bool		decided;		/* is it to be searched, or left out? */
 	bool		left_out;
 	int			depth;			/* that was looked at */
@@ -146,9 +148,9 @@ rencoder_run_scan_relies(const RencoderRunScan *scan, int col)
 
 /* Are values so many, of a table of so many pages, that they are not looked at one by one? */
 static inline bool
-rencoder_run_scan_many_values(double values, double nblocks)
+rencoder_run_scan_many_values(double values, double nulls, double nblocks)
 {
-	return values > RENCODER_MANY_VALUES * nblocks;
+	return values > RENCODER_MANY_VALUES * nblocks && RENCODER_FEW_NULLS * nulls < values;
 }
 
 /*

@@ -97,8 +97,9 @@ guess_in_run(RencoderRunScan *scan, const RencoderWantedRun *wanted, int depth,
 	{
 		choice->least += (double) column->entries;
 		choice->most += (double) column->entries;
-		choice->decides &= q->wants_values &&
-			!rencoder_run_scan_many_values(column->entries, scan->nblocks);
+		choice->decides &= q->wants_null ||
+			!rencoder_run_scan_many_values((double) column->entries, (double) info->column[nulls].rows,
+										   scan->nblocks);
 		return;
 	}
 	if (!rencoder_run_reader_begin(&r.reader, scan->index, info, tree))
@@ -115,10 +116,8 @@ static void
 guess_column(RencoderRunScan *scan, const RencoderWantedRun *wanted, int n, int depth,
 			 RencoderRunChoice *choice)
 {
-	RencoderRunChoice guess = {.col = choice->col,.depth = depth};
+	RencoderRunChoice guess = {.col = choice->col,.depth = depth,.decides = true};
 
-	/* Flags tell of nulls, too, how many is not known. */
-	guess.decides = !scan->query->column[choice->col].wants_null;
 	for (int i = 0; i < n; i++)
 		guess_in_run(scan, &wanted[i], depth, &guess);
 	*choice = guess;

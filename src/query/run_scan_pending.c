@@ -18,7 +18,7 @@ searched_columns(const RencoderRunScan *scan)
 }
 
 /*
- * Does a pending entry match what is asked of a column?  Of a value without a key the header tells.
+ * Does a pending entry match what is asked of a column?  A value without a key may.
  * *k: what was asked for of the entry before, or NULL.
  */
 static bool
@@ -29,7 +29,7 @@ pending_matches_column(RencoderRunScan *scan, const RencoderPendingEntry *entry,
 	uint32		coder;
 
 	if (!rencoder_pending_has_key(entry, col))
-		return q->wants_null && rencoder_pending_is_null(entry, col);
+		return rencoder_pending_is_null(entry, col) ? q->wants_null : q->has_keys || q->wants_values;
 	if (!q->has_keys)
 		return q->wants_values;
 	coder = rencoder_pending_coders(entry, scan->query->natts)[col];

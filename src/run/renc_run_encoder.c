@@ -62,9 +62,6 @@
  */
 #define WANTED_IN_ORDER	0.9
 
-/* Slots for the pages of the first block of a leaf. */
-#define SEEN_PAGES		2048
-
 /*
  * What is wanted is a limit, also of the mean of some hundred queries, which varies.  So the
  * mean that is expected is to stay below.
@@ -214,24 +211,6 @@ finish_encoder_leaf(renc_run_encoder *e)
 		correct_encoder_for_bits(e);
 }
 
-/* How many different pages do the first n of these pairs name, which name places, about? */
-static uint32_t
-encoder_pages_of_pairs(const renc_run_encoder *e, const renc_run_pair *pair, uint32_t n)
-{
-	uint32_t	seen[SEEN_PAGES] = {0};
-	uint32_t	pages = 0;
-
-	for (uint32_t i = 0; i < n; i++)
-	{
-		uint32_t	page = renc_place_page(pair[i].page, e->parts);
-		uint32_t	slot = page % SEEN_PAGES;
-
-		pages += seen[slot] != page + 1;
-		seen[slot] = page + 1;
-	}
-	return pages;
-}
-
 /* From now on pairs that are in no block name pages, or places. */
 static void
 set_encoder_names(renc_run_encoder *e, bool by_page)
@@ -272,7 +251,7 @@ choose_encoder_names(renc_run_encoder *e)
 	if (e->build.options.target == RENC_RUN_EXACT)
 		return;
 	set_encoder_names(e, false);
-	pages = encoder_pages_of_pairs(e, pair, n);
+	pages = renc_run_plan_count_pages(pair, n, e->parts);
 	if (e->build.options.target == RENC_RUN_DENSE)
 	{
 		set_encoder_names(e, e->parts > 1 && n >= DENSE_PLACES * pages * e->parts);

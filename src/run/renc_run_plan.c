@@ -16,6 +16,9 @@
 #define BLOCK_BITS		64
 #define PAGE_SPAN_BITS	(8 * BLOCK_PAGE_SPAN)
 
+/* Slots for the pages of the first block of a leaf. */
+#define SEEN_PAGES		2048
+
 /*
  * Evenly spread keys pay up to 2 bits each for false pages.  Those that pay more crowd
  * together, and climbing the first hill may not have been enough.
@@ -51,6 +54,23 @@ renc_run_plan_page_span(const renc_run_pair *pair, uint32_t n, uint32_t *first, 
 	}
 	*first = least;
 	*npages = most - least + 1;
+}
+
+uint32_t
+renc_run_plan_count_pages(const renc_run_pair *pair, uint32_t n, uint32_t parts)
+{
+	uint32_t	seen[SEEN_PAGES] = {0};
+	uint32_t	pages = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+	{
+		uint32_t	page = renc_place_page(pair[i].page, parts);
+		uint32_t	slot = page % SEEN_PAGES;
+
+		pages += seen[slot] != page + 1;
+		seen[slot] = page + 1;
+	}
+	return pages;
 }
 
 uint32_t

@@ -73,6 +73,9 @@ extern void renc_run_plan_init(renc_run_planner *planner, const renc_run_options
 extern uint32_t renc_run_plan(renc_run_planner *planner, const renc_run_pair *pair, uint32_t n,
 							  renc_run_piece *piece);
 
+/* How many different pages do n pairs name, which name places, about? */
+extern uint32_t renc_run_plan_count_pages(const renc_run_pair *pair, uint32_t n, uint32_t parts);
+
 /*
  * Where in lo < i <= hi to split: before pair i, whose key differs from the one before in
  * the highest bit.  There is a pair "hi".

@@ -9,12 +9,11 @@
  *
  * Rows are collected for 128 heap pages at a time, of one group.  The key of each row must be in
  * storage, within the bounds of its range, or in a delta or the pending list, with its page and,
- * where parts of pages are named, with the part that has the root of its HOT chain (INV-11).  The
- * range of a value without a key must be "keyless".  Of a covered range, storage is the base run
- * that the group names, which is searched once for all keys of the pages; of another one it is the
- * matrix, or the range is "always".  Deltas and the list are only asked for keys that are not
- * there, or that a fact hides there (check_facts.c).  Nulls are keys of trees of their own, unless
- * their range says that it has some without places.
+ * where parts of pages are named, with the part that has the root of its HOT chain (INV-11).  Of a
+ * covered range, storage is the base run that the group names, which is searched once for all keys of
+ * the pages; of another one it is the matrix, or the range is "always".  Deltas and the list are only
+ * asked for keys that are not there, or that a fact hides there (check_facts.c).  Nulls, and values
+ * without a key, are keys of trees of their own, or flags of ranges in matrices tell.
  *
  * Nothing is locked out meanwhile.  A row that the snapshot sees was inserted, and its insertion
  * into the index complete, before the snapshot was taken.  Whatever was in storage, a run or the
@@ -45,7 +44,7 @@
 /* Keys that there is room for at first. */
 #define FIRST_KEYS		1024
 
-/* The key of a column of a row, 0 for a null. */
+/* The key of a column of a row, or what takes its place (run_format.h). */
 typedef struct WantedKey
 {
 	uint64		key;
@@ -87,7 +86,7 @@ typedef struct WantedKeys
 	const HeapCheck *check;
 	int			tree;
 	int			col;			/* that it is of */
-	bool		nulls;			/* of it */
+	bool		nulls;			/* of it, or values without a key */
 	size_t		n;
 	WantedKey  *key;			/* in order of key, page, row */
 	size_t		left;			/* that are not found */
@@ -115,7 +114,7 @@ compare_heap_keys(const WantedKey *a, const WantedKey *b)
 #define ST_DEFINE
 #include "lib/sort_template.h"
 
-/* A key of the row that is collected, or a null. */
+/* What the row that is collected has for a tree. */
 static void
 collect_heap_key(void *arg, int tree, uint64 key)
 {
@@ -213,41 +212,19 @@ check_all_heap_keys(WantedKeys *wanted)
 }
 
 /*
- * Searches a run for all keys that are looked for.  Of a cell that reaches farther than the keys of
- * the run a scan finds no more than these.
+ * Searches a tree of a run.  Of a cell that reaches farther than the keys of the run a scan finds no
+ * more than these.  A value without a key may be any.
  */
 static bool
-check_heap_keys_in_run(WantedKeys *wanted, const RencoderRunEntry *entry, uint32 coder)
+check_heap_keys_in_tree(WantedKeys *wanted, const RencoderRunInfoData *info, int tree,
+						renc_interval_set set)
 {
-	const char *fault = NULL;
-	RencoderRunInfo info = rencoder_run_read_info(wanted->check->index, entry, &fault);
-	renc_interval *interval = palloc_extended(wanted->n * sizeof(renc_interval), MCXT_ALLOC_HUGE);
-	renc_interval_set set = {interval, 0};
+	renc_places places = rencoder_run_places(&info->column[tree]);
 	renc_run_search *search = palloc(sizeof(renc_run_search));
 	RencoderRunReader reader;
-	renc_places places;
 
-	if (info == NULL)
-		return note_heap_fault(wanted, entry->info, fault);
-	places = rencoder_run_places(&info->column[wanted->tree]);
-	for (size_t i = 0; i < wanted->n; i++)
-	{
-		uint64		key = wanted->key[i].key;
-
-		if (is_heap_key_missing(&wanted->key[i]) && (set.n == 0 || interval[set.n - 1].lo != key))
-			interval[set.n++] = (renc_interval)
-		{
-			key, key
-		};
-	}
-	if (!rencoder_run_reader_begin(&reader, wanted->check->index, info, wanted->tree))
+	if (!rencoder_run_reader_begin(&reader, wanted->check->index, info, tree))
 		return true;
-	if (info->column[wanted->tree].coder != coder)
-	{
-		rencoder_run_reader_end(&reader);
-		wanted->unknown = true;
-		return true;
-	}
 	renc_run_search_begin(search, &reader.run, rencoder_run_reader_read, &reader, &set);
 	while (renc_run_search_next(search))
 	{
@@ -258,25 +235,76 @@ check_heap_keys_in_run(WantedKeys *wanted, const RencoderRunEntry *entry, uint32
 			uint32		last;
 
 			renc_part_rows(&places, search->part[i], &first, &last);
-			found(wanted, search->page[i], first, last,
-				  Max(renc_run_entry_lo(search, i), reader.run.least),
-				  Min(renc_run_entry_hi(search, i), reader.run.greatest));
+			if (tree == wanted->tree)
+				found(wanted, search->page[i], first, last,
+					  Max(renc_run_entry_lo(search, i), reader.run.least),
+					  Min(renc_run_entry_hi(search, i), reader.run.greatest));
+			else
+				found(wanted, search->page[i], first, last, 0, PG_UINT64_MAX);
 		}
 	}
 	if (search->failure != NULL)
 	{
-		fault = rencoder_run_reader_fault(&reader, search->failure, &search->failed_page);
+		const char *fault = rencoder_run_reader_fault(&reader, search->failure, &search->failed_page);
+
 		note_heap_fault(wanted, search->failed_page, fault);
 	}
 	rencoder_run_reader_end(&reader);
 	return wanted->detail == NULL;
 }
 
+/* Searches a run for all keys that are looked for. */
+static bool
+check_heap_keys_in_run(WantedKeys *wanted, const RencoderRunEntry *entry, uint32 coder)
+{
+	const char *fault = NULL;
+	RencoderRunInfo info = rencoder_run_read_info(wanted->check->index, entry, &fault);
+	renc_interval *interval = palloc_extended(wanted->n * sizeof(renc_interval), MCXT_ALLOC_HUGE);
+	renc_interval keyless = {RENCODER_RUN_KEYLESS, RENCODER_RUN_KEYLESS};
+	renc_interval_set set = {interval, 0};
+
+	if (info == NULL)
+		return note_heap_fault(wanted, entry->info, fault);
+	for (size_t i = 0; i < wanted->n; i++)
+	{
+		renc_interval point = {wanted->key[i].key, wanted->key[i].key};
+
+		if (is_heap_key_missing(&wanted->key[i]) && (set.n == 0 || interval[set.n - 1].lo != point.lo))
+			interval[set.n++] = point;
+	}
+	if (info->column[wanted->tree].entries > 0 && info->column[wanted->tree].coder != coder)
+		wanted->unknown = true;
+	else if (!check_heap_keys_in_tree(wanted, info, wanted->tree, set))
+		return false;
+	set.interval = &keyless;
+	set.n = 1;
+	return wanted->nulls || wanted->left == 0 ||
+		check_heap_keys_in_tree(wanted, info, rencoder_run_null_tree(info->natts, wanted->col), set);
+}
+
+/* An entry of the pending list; a value without a key may be any. */
+static void
+check_heap_keys_in_entry(WantedKeys *wanted, const RencoderPendingEntry *entry, uint32 coder)
+{
+	int			natts = wanted->check->meta.natts;
+	bool		any = !wanted->nulls && !rencoder_pending_has_key(entry, wanted->col);
+	uint64		key = entry->key[wanted->col];
+	uint32		row = *rencoder_pending_line_pointer(entry, natts);
+
+	if (wanted->nulls ? rencoder_pending_has_key(entry, wanted->col) :
+		rencoder_pending_is_null(entry, wanted->col))
+		return;
+	if (any || rencoder_pending_coders(entry, natts)[wanted->col] == coder)
+		found(wanted, entry->page, row, row > 0 ? row : MaxHeapTuplesPerPage, any ? 0 : key,
+			  any ? PG_UINT64_MAX : key);
+	else
+		wanted->unknown = true;
+}
+
 /* Deltas and pending entries. */
 static bool
 check_late_heap_keys(WantedKeys *wanted, const RencoderRuns *runs, uint32 coder)
 {
-	int			natts = wanted->check->meta.natts;
 	RencoderPendingWalk walk;
 
 	check_all_heap_keys(wanted);
@@ -292,19 +320,7 @@ check_late_heap_keys(WantedKeys *wanted, const RencoderRuns *runs, uint32 coder)
 	while (wanted->left > 0 && rencoder_pending_walk_next(&walk))
 	{
 		for (int i = 0; i < walk.copy.nentries; i++)
-		{
-			const RencoderPendingEntry *entry = rencoder_pending_entry(&walk.copy, i);
-			uint32		row = *rencoder_pending_line_pointer(entry, natts);
-
-			if (wanted->nulls ? !rencoder_pending_is_null(entry, wanted->col) :
-				!rencoder_pending_has_key(entry, wanted->col))
-				continue;
-			if (rencoder_pending_coders(entry, natts)[wanted->col] == coder)
-				found(wanted, entry->page, row, row > 0 ? row : MaxHeapTuplesPerPage,
-					  entry->key[wanted->col], entry->key[wanted->col]);
-			else
-				wanted->unknown = true;
-		}
+			check_heap_keys_in_entry(wanted, rencoder_pending_entry(&walk.copy, i), coder);
 	}
 	rencoder_pending_walk_end(&walk);
 	return walk.fault == NULL || note_heap_fault(wanted, walk.blkno, walk.fault);
@@ -317,15 +333,19 @@ slot_of_heap_page(const HeapCheck *check, size_t page)
 	return rencoder_slot_of_range(rencoder_range_of_block(&check->meta, check->first_page + (BlockNumber) page));
 }
 
-/* Does the snapshot trust the range, and are keys of the column, or its nulls, asked for there? */
+/* Does the snapshot trust the range of a key, and no flag of a matrix say that it may be there? */
 static bool
-is_heap_key_checked(const HeapCheck *check, int col, bool nulls, unsigned int slot)
+is_heap_key_checked(const WantedKeys *wanted, const WantedKey *k)
 {
+	const HeapCheck *check = wanted->check;
 	const RencoderHeaderData *first = check->copy->header[0];
-	const RencoderHeaderData *header = check->copy->header[col];
+	const RencoderHeaderData *header = check->copy->header[wanted->col];
+	bool		is_null = wanted->nulls && k->key == RENCODER_RUN_NULL;
+	unsigned int slot = slot_of_heap_page(check, k->page);
 
 	return rencoder_set_test(first->summarized, slot) && first->horizon[slot] <= check->xmin &&
-		!rencoder_set_test(nulls ? header->has_null : header->keyless, slot);
+		!(renc_mask_test(rencoder_header_filtered(first), slot) &&
+		  rencoder_set_test(is_null ? header->has_null : header->keyless, slot));
 }
 
 /* The fact that hides a key from storage, so that it must be found late, or NULL. */
@@ -350,7 +370,7 @@ note_heap_key_not_found(WantedKeys *wanted)
 					fact != NULL ? fact->blkno : wanted->check->copy->entry->header + wanted->col,
 					psprintf("Row (%u,%u) has %s of column %d, which %s.",
 							 wanted->check->first_page + k->page, k->row,
-							 wanted->nulls ? "a null" :
+							 wanted->nulls ? k->key == RENCODER_RUN_NULL ? "a null" : "a value without key" :
 							 psprintf("key 0x%016llx", (unsigned long long) k->key), wanted->col + 1,
 							 fact != NULL ? "a fact denies" : "a query does not find"));
 }
@@ -403,26 +423,11 @@ check_heap_keys_in_base_run(WantedKeys *wanted, const RencoderRuns *runs, uint32
 		unsigned int slot = slot_of_heap_page(check, k->page);
 
 		k->asked = rencoder_set_test(first->covered, slot) &&
-			(wanted->nulls || (k->key >= header->min[slot] && k->key <= header->max[slot])) &&
+			(wanted->nulls ? k->key == RENCODER_RUN_NULL || (header->min[slot] == 0 && header->max[slot] == PG_UINT64_MAX) :
+			 k->key >= header->min[slot] && k->key <= header->max[slot]) &&
 			find_fact_of_heap_key(wanted, k) == NULL;
 	}
 	return check_heap_keys_in_run(wanted, base, coder);
-}
-
-/* Does each range say so that has a value without a key? */
-static bool
-check_keyless_heap_rows(const HeapCheck *check, int col, WantedKeys *wanted)
-{
-	for (int slot = 0; slot < check->collector->nslots; slot++)
-	{
-		if (check->collector->column[col].range[slot].keyless &&
-			is_heap_key_checked(check, col, false, slot))
-			return note_heap_fault(wanted, check->copy->entry->header + col,
-								   psprintf("Range %llu of column %d holds a value without key, and does not always match.",
-											(unsigned long long) check->copy->group * RENC_GROUP_RANGES + slot,
-											col + 1));
-	}
-	return true;
 }
 
 /* One tree of the window; "wanted" gets a fault, if any. */
@@ -440,16 +445,14 @@ check_heap_keys_of_tree(HeapCheck *check, int tree, const RencoderRuns *runs, Wa
 	wanted->col = col;
 	wanted->nulls = tree >= check->meta.natts;
 	coder = wanted->nulls ? 0 : check->coders.generation[col];
-	if (!wanted->nulls &&
-		(header->config.coder != coder || !check_keyless_heap_rows(check, col, wanted)))
+	if (header->config.coder != check->coders.generation[col])
 		return;
 	wanted->n = wanted->left = keys->n;
 	wanted->key = keys->key;
 	for (size_t i = 0; i < wanted->n; i++)
 	{
 		wanted->key[i].found = false;
-		if (!is_heap_key_checked(check, col, wanted->nulls,
-								 slot_of_heap_page(check, wanted->key[i].page)))
+		if (!is_heap_key_checked(wanted, &wanted->key[i]))
 			note_heap_key_found(wanted, &wanted->key[i]);
 	}
 	if (wanted->left > 0 && check->copy->header[0]->run != 0 &&
@@ -540,11 +543,6 @@ collect_heap_row(Relation index, ItemPointer tid, Datum *values, bool *isnull, b
 	check->row.row = ItemPointerGetOffsetNumber(tid);
 	rencoder_collect_open(check->collector, slot_of_heap_page(check, check->row.page));
 	rencoder_columns_collect_row(check->index, check->collector, &check->coders, values, isnull, true);
-	for (int col = 0; col < check->meta.natts; col++)
-	{
-		if (isnull[col])
-			collect_heap_key(check, rencoder_run_null_tree(check->meta.natts, col), 0);
-	}
 }
 
 /* All rows that a snapshot sees. */

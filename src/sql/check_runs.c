@@ -47,7 +47,8 @@ check_run_tree_info(CheckState *state, const RencoderRunEntry *entry, int tree,
 						column->false_pages >= 0, entry->info,
 						psprintf("What run %u says of %s is impossible.", entry->number, name));
 	if (tree >= state->meta.natts)
-		rencoder_check_note(state, column->coder == 0 && column->greatest == 0, entry->info,
+		rencoder_check_note(state, column->coder == 0 && column->greatest <= RENCODER_RUN_KEYLESS,
+							entry->info,
 							psprintf("Run %u has keys among the %s.", entry->number, name));
 	else
 		rencoder_check_note(state, rencoder_coder_find(state->coders, state->index, tree, column->coder,
@@ -67,7 +68,8 @@ check_run_info(CheckState *state, const RencoderRunEntry *entry, RencoderRunInfo
 		npages += (uint64) column->nleaves + column->ninner;
 		check_run_tree_info(state, entry, tree, column);
 	}
-	rencoder_check_note(state, memcmp(&entry->first, &info->column[0], sizeof(entry->first)) == 0,
+	rencoder_check_note(state, memcmp(&entry->first, &info->column[0], sizeof(entry->first)) == 0 &&
+						entry->keyless == rencoder_run_has_keyless(info),
 						entry->info, psprintf("Run %u and the list of runs describe different trees.",
 											  entry->number));
 	rencoder_check_note(state, npages == entry->npages, entry->info,
@@ -151,7 +153,7 @@ check_pending_entry(CheckState *state, const RencoderPendingEntry *entry, BlockN
 	for (int col = 0; col < natts; col++)
 	{
 		if (!rencoder_pending_has_key(entry, col))
-			rencoder_check_note(state, entry->key[col] <= RENCODER_PENDING_KEYLESS && coders[col] == 0,
+			rencoder_check_note(state, entry->key[col] <= RENCODER_RUN_KEYLESS && coders[col] == 0,
 								blkno,
 								"An entry of the pending list has a key where it has none.");
 		else

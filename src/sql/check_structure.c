@@ -129,10 +129,6 @@ check_header_fields(CheckState *state, BlockNumber blkno,
 	rencoder_check_require(state, header->run != 0 || renc_mask_empty(covered), blkno,
 						   "The group has covered ranges, but no run.");
 
-	/* INV-13: notes for the next storage are among those for this one. */
-	rencoder_check_require(state, renc_mask_within(rencoder_set_get(header->keyless_since),
-												   rencoder_set_get(header->keyless)), blkno,
-						   "A range has got a value without a key, but does not say so.");
 	if (header->matrix.start != RENCODER_NO_BLOCK)
 		rencoder_check_extent(state, blkno, header->matrix.start, header->matrix.npages);
 }
@@ -169,23 +165,17 @@ check_range_structure(CheckState *state, BlockNumber blkno, int col, unsigned in
 	const RencoderEntryColumn *bounds = &copy->entry->column[col];
 	bool		always = rencoder_set_test(header->always, slot) ||
 		rencoder_set_test(header->keyless, slot);
-	bool		has_value = rencoder_set_test(header->has_value, slot);
 	bool		has_bounds = header->min[slot] <= header->max[slot];
 	bool		stored = summarized && !rencoder_set_test(copy->header[0]->covered, slot) &&
 		!rencoder_set_test(copy->header[0]->noted, slot);
 	const char *fault = NULL;
 
-	if (has_bounds && !has_value)
-		fault = "has bounds but no value";
 	/* INV-6: directory bounds cover the header's. */
-	else if (has_bounds &&
-			 (header->min[slot] < bounds->min || header->max[slot] > bounds->max))
+	if (has_bounds &&
+		(header->min[slot] < bounds->min || header->max[slot] > bounds->max))
 		fault = "has bounds outside those of the directory";
 	else if (always && !(copy->entry->flags & RENCODER_ENTRY_ALWAYS))
 		fault = "is always a candidate, which the directory does not say";
-	else if (rencoder_set_test(header->has_null, slot) &&
-			 !(copy->entry->flags & RENCODER_ENTRY_NULLS))
-		fault = "has nulls without places, which the directory does not say";
 
 	/*
 	 * INV-4: storage is linked before the state is set; a range that is
@@ -231,7 +221,7 @@ check_entry_structure(CheckState *state)
 	bool		exists = entry->header != RENCODER_NO_BLOCK;
 
 	rencoder_check_require(state, (entry->flags & ~(RENCODER_ENTRY_SEALED | RENCODER_ENTRY_ALWAYS |
-													RENCODER_ENTRY_NULLS | RENCODER_ENTRY_COVERED)) == 0,
+													RENCODER_ENTRY_COVERED)) == 0,
 						   blkno, "A directory entry has unknown flags.");
 	rencoder_check_require(state, exists || entry->flags == 0, blkno,
 						   "A directory entry without a header has flags.");
@@ -256,7 +246,7 @@ check_span_structure(CheckState *state, uint32 group)
 	rencoder_check_require(state,
 						   span == NULL ||
 						   (state->copy->directory != RENCODER_NO_BLOCK &&
-							(entry->flags & ~span->flags) == RENCODER_ENTRY_COVERED &&
+							(entry->flags & RENCODER_ENTRY_COVERED) != 0 &&
 							entry->run == span->run && entry->horizon <= span->horizon),
 						   state->copy->directory,
 						   "The metapage has the group in a span that its directory entry does not allow.");

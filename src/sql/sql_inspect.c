@@ -225,7 +225,7 @@ put_inspected_summary(Row *row, const RencoderGroupCopy *copy, uint32 slot, int 
 	put(row, BoolGetDatum(rencoder_set_test(header->always, slot) ||
 						  rencoder_set_test(header->keyless, slot)));
 	put(row, BoolGetDatum(rencoder_set_test(header->has_null, slot)));
-	put(row, BoolGetDatum(rencoder_set_test(header->has_value, slot)));
+	put(row, BoolGetDatum(renc_mask_test(rencoder_header_has_value(header), slot)));
 	put_inspected_key(row, header->min[slot], show_keys);
 	put_inspected_key(row, header->max[slot], show_keys);
 	put(row, Int64GetDatum(header->distinct[slot]));

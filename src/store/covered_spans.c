@@ -28,8 +28,8 @@ rencoder_covered_spans_find(const RencoderMetaPageData *metadata, uint32 group)
 RencoderEntryData
 rencoder_covered_span_entry(const RencoderCoveredSpan *span)
 {
-	RencoderEntryData entry = {.flags = RENCODER_ENTRY_COVERED | span->flags,
-	.horizon = span->horizon,.run = span->run};
+	RencoderEntryData entry = {.flags = RENCODER_ENTRY_COVERED,.horizon = span->horizon,
+	.run = span->run};
 
 	return entry;
 }
@@ -91,19 +91,18 @@ static void
 add_entry(RencoderCoveredSpan *spans, const RencoderMeta *meta, RencoderCoveredSpan *growing,
 		  RencoderEntry entry, uint32 group)
 {
-	bool		plain = (entry->flags & (RENCODER_ENTRY_COVERED | RENCODER_ENTRY_ALWAYS)) == RENCODER_ENTRY_COVERED;
+	bool		covered = (entry->flags & RENCODER_ENTRY_COVERED) != 0;
 
-	if (!plain || entry->run != growing->run || growing->n == 0)
+	if (!covered || entry->run != growing->run || growing->n == 0)
 	{
 		put_span(spans, meta, growing);
 		memset(growing, 0, sizeof(*growing));
 		growing->first = group;
 		growing->run = entry->run;
 	}
-	if (!plain)
+	if (!covered)
 		return;
 	growing->n++;
-	growing->flags |= entry->flags & RENCODER_ENTRY_NULLS;
 	growing->horizon = Max(growing->horizon, entry->horizon);
 }
 

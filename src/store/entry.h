@@ -24,12 +24,10 @@
 
 /* All 128 ranges are summarized and the storage is a matrix. */
 #define RENCODER_ENTRY_SEALED	0x0001
-/* Some range of some column always matches: read the header. */
+/* Some range of some column always matches, whatever its matrix says: read the header. */
 #define RENCODER_ENTRY_ALWAYS	0x0002
 /* All 128 ranges are summarized, and the run has their keys. */
 #define RENCODER_ENTRY_COVERED	0x0004
-/* Some range of some column has nulls whose places are not stored: the header says which. */
-#define RENCODER_ENTRY_NULLS	0x0008
 
 /* How the keys of a column of a group are stored. */
 typedef struct RencoderConfig

@@ -8,17 +8,17 @@
  * lock" means the content lock of that header's page.
  *
  *		payload of a header page
- *		 0                          3952                             7904
+ *		 0                          3920                             7840
  *		 | header of an even group  | header of the odd one after it | unused |
  *
  *		header
  *		 0       4       8        40       48            64
  *		 | group | attno | config | matrix | summarizing | summarized | ..
- *		 80        96         112      128       144             160
- *		 | covered | flushing | always | keyless | keyless_since | has_null | ..
- *		 176         192      1216     2240        3264      3392         3904
- *		 | has_value | min[]  | max[]  | horizon[] | cut[16] | distinct[] | ..
- *		 3904            3912       3920           3928  3932           3936
+ *		 80        96         112      128       144        160
+ *		 | covered | flushing | always | keyless | has_null | ..
+ *		 160     1184    2208        3232      3360         3872
+ *		 | min[] | max[] | horizon[] | cut[16] | distinct[] | ..
+ *		 3872            3880       3888           3896  3900           3904
  *		 | predicted_fpr | best_fpr | sample_stamp | run | flushing_run | noted |
  *
  * States of a range (INV-1): unsummarized (no bit), summarizing, summarized.
@@ -27,9 +27,8 @@
  * other summarized ones are in the column's matrix (INV-11).  Those of "flushing" ranges are being read
  * for other storage, or, with the summarizing ones among them, for a run (INV-13).
  *
- * Storage never changes (INV-2).  Min, max, "always", has_null and has_value say what it was made
- * of.  What came later is on the pending list or in deltas, but for values without a key, which
- * "keyless" says.
+ * Storage never changes (INV-2).  Min and max say what it was made of, "always", "keyless" and has_null
+ * what a matrix cannot say of it.  What came later is on the pending list or in deltas.
  */
 #ifndef RENCODER_GROUP_H
 #define RENCODER_GROUP_H
@@ -50,16 +49,11 @@ typedef struct RencoderHeaderData
 	uint8		covered[RENC_MATRIX_WIDTH]; /* subset of summarized */
 	uint8		flushing[RENC_MATRIX_WIDTH];	/* or summarizing */
 
-	/* Of the column. */
-	uint8		always[RENC_MATRIX_WIDTH];	/* the matrix has no room for the
-											 * keys */
+	/* Of the column: what its matrix does not say of ranges that are in it. */
+	uint8		always[RENC_MATRIX_WIDTH];	/* it has no room for the keys */
 	uint8		keyless[RENC_MATRIX_WIDTH]; /* a value has no key, or its key
 											 * was not read */
-	uint8		keyless_since[RENC_MATRIX_WIDTH];	/* it came since
-													 * "flushing" was set */
-	uint8		has_null[RENC_MATRIX_WIDTH];	/* storage does not name their
-												 * places */
-	uint8		has_value[RENC_MATRIX_WIDTH];
+	uint8		has_null[RENC_MATRIX_WIDTH];
 	uint64		min[RENC_GROUP_RANGES]; /* min > max: no key */
 	uint64		max[RENC_GROUP_RANGES];
 
@@ -87,9 +81,9 @@ typedef struct RencoderHeaderData
 
 typedef RencoderHeaderData *RencoderHeader;
 
-StaticAssertDecl(offsetof(RencoderHeaderData, min) == 192 &&
-				 offsetof(RencoderHeaderData, cut) == 3264 &&
-				 sizeof(RencoderHeaderData) == 3952,
+StaticAssertDecl(offsetof(RencoderHeaderData, min) == 160 &&
+				 offsetof(RencoderHeaderData, cut) == 3232 &&
+				 sizeof(RencoderHeaderData) == 3920,
 				 "RencoderHeaderData is on disk");
 /* Groups whose headers are in one page. */
 #define RENCODER_PAGE_GROUPS	2
@@ -202,14 +196,26 @@ rencoder_header_has_always(const RencoderHeaderData *header)
 										 rencoder_set_get(header->keyless)));
 }
 
-/* Sets the marks of the entry that say what is to be read in the header of a column. */
+/* Sets the mark of the entry that says that the header of a column is to be read. */
 static inline void
 rencoder_group_mark(RencoderEntry entry, const RencoderHeaderData *header)
 {
 	if (rencoder_header_has_always(header))
 		entry->flags |= RENCODER_ENTRY_ALWAYS;
-	if (!renc_mask_empty(rencoder_set_get(header->has_null)))
-		entry->flags |= RENCODER_ENTRY_NULLS;
+}
+
+/* The ranges in matrices that have a value. */
+static inline renc_mask
+rencoder_header_has_value(const RencoderHeaderData *header)
+{
+	renc_mask	ranges = rencoder_set_get(header->keyless);
+
+	for (unsigned int slot = 0; slot < RENC_GROUP_RANGES; slot++)
+	{
+		if (header->min[slot] <= header->max[slot])
+			renc_mask_set(&ranges, slot);
+	}
+	return ranges;
 }
 
 /* The ranges whose keys are in the matrix of each column. */

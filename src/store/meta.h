@@ -42,7 +42,7 @@ typedef struct RencoderCoveredSpan
 	uint32		first;			/* group */
 	uint32		n;				/* groups; 0: no span */
 	uint32		run;			/* that covers them */
-	uint32		flags;			/* RENCODER_ENTRY_NULLS or 0 */
+	uint32		unused;			/* 0 */
 	uint64		horizon;		/* the latest of them */
 } RencoderCoveredSpan;
 

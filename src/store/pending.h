@@ -16,8 +16,8 @@
  *		 | heap page | nulls | key[natts]  | coder[natts] | row | padding |
  *
  * "row" is the line pointer of the root of the row's HOT chain; 0: not known.  Bit c of "nulls":
- * column c has no key: it is null, or its value has none (its range is keyless), which then stands
- * in the place of the key (RENCODER_PENDING_NULL ..); the coder is zero.  The number of an entry is
+ * column c has no key: it is null, or its value has none, which then stands in the place of the key
+ * (RENCODER_RUN_NULL ..); the coder is zero.  The number of an entry is
  * its page's.
  *
  * The tail is open, which no other page is, and the only one that is appended to.  Closing it
@@ -54,10 +54,6 @@ typedef struct RencoderPendingEntry
 	/* uint32 coder[natts] and uint32 row follow */
 } RencoderPendingEntry;
 
-/* What stands in the place of a key. */
-#define RENCODER_PENDING_NULL		0
-#define RENCODER_PENDING_KEYLESS	1
-
 static inline bool
 rencoder_pending_has_key(const RencoderPendingEntry *entry, int col)
 {
@@ -67,7 +63,7 @@ rencoder_pending_has_key(const RencoderPendingEntry *entry, int col)
 static inline bool
 rencoder_pending_is_null(const RencoderPendingEntry *entry, int col)
 {
-	return !rencoder_pending_has_key(entry, col) && entry->key[col] == RENCODER_PENDING_NULL;
+	return !rencoder_pending_has_key(entry, col) && entry->key[col] == RENCODER_RUN_NULL;
 }
 
 /* Bytes of an entry. */
@@ -96,13 +92,11 @@ rencoder_pending_line_pointer(const RencoderPendingEntry *entry, int natts)
  */
 extern renc_places rencoder_pending_places(Relation index, uint64 npages);
 
-/* The tree of a run that gets what an entry has of a column; < 0: none, of a value without a key. */
+/* The tree of a run that gets what an entry has of a column. */
 static inline int
 rencoder_pending_tree(const RencoderPendingEntry *entry, int natts, int col)
 {
-	if (rencoder_pending_has_key(entry, col))
-		return col;
-	return rencoder_pending_is_null(entry, col) ? rencoder_run_null_tree(natts, col) : -1;
+	return rencoder_pending_has_key(entry, col) ? col : rencoder_run_null_tree(natts, col);
 }
 
 /* ---- Appending ---- */
@@ -200,7 +194,10 @@ rencoder_pending_entry(const RencoderPendingCopy *copy, int i)
 	return (const RencoderPendingEntry *) (copy->page->entries + i * copy->entry_size);
 }
 
-/* Entries of no interest: with a key of a column, or what stands in its place, beside lo .. hi. */
+/*
+ * Entries of no interest: with a key of a column, or what stands in its place, beside lo .. hi, but for
+ * values without a key.
+ */
 typedef struct RencoderPendingMisses
 {
 	int			natts;
@@ -215,7 +212,9 @@ typedef struct RencoderPendingMisses
 static inline bool
 rencoder_pending_is_beside(const char *at, int col, uint64 lo, uint64 width)
 {
-	return ((const RencoderPendingEntry *) at)->key[col] - lo > width;
+	uint64		key = ((const RencoderPendingEntry *) at)->key[col];
+
+	return key - lo > width && key != RENCODER_RUN_KEYLESS;
 }
 
 /* The first entry from i on that is no miss.  Each scan goes through all entries: by few instructions. */

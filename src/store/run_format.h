@@ -2,8 +2,8 @@
  * run_format.h
  *		On-disk form of runs.
  *
- * A run has two trees (run/renc_run.h) for each column of the index: of its keys, and of its nulls,
- * which all have the key 0.  Its info page says where:
+ * A run has two trees (run/renc_run.h) for each column of the index: of its keys, and of rows without
+ * one, which are null, or whose value has none.  Its info page says where:
  *
  *		 0        4       6         8
  *		 | number | natts | extents | tree[2 natts] | extent[] |
@@ -19,8 +19,8 @@
  * Its entry in the list of runs, 104 bytes, repeats the tree of the first column, so that
  * a query of that column does without the info page:
  *
- *		 0        4      6       8             12       16     20       24     32
- *		 | number | kind | state | first group | groups | info | npages | upto | tree |
+ *		 0        4      6       7         8             12       16     20       24     32
+ *		 | number | kind | state | keyless | first group | groups | info | npages | upto | tree |
  */
 #ifndef RENCODER_RUN_FORMAT_H
 #define RENCODER_RUN_FORMAT_H
@@ -31,7 +31,8 @@
 typedef struct RencoderRunPageData
 {
 	uint32		number;			/* of the run */
-	uint16		tree;			/* 0-based: of a column's keys, then of nulls */
+	uint16		tree;			/* 0-based: of a column's keys, then of rows
+								 * without one */
 	uint16		level;			/* 0: leaf */
 	uint8		payload[FLEXIBLE_ARRAY_MEMBER];
 } RencoderRunPageData;
@@ -84,7 +85,7 @@ typedef struct RencoderRunInfoData
 	/* RencoderExtent extent[nextents] follows */
 } RencoderRunInfoData;
 
-/* Trees of a run of an index with so many columns: of their keys, then of their nulls. */
+/* Trees of a run of an index with so many columns: of their keys, then of rows without one. */
 static inline int
 rencoder_run_ntrees(int natts)
 {
@@ -93,14 +94,29 @@ rencoder_run_ntrees(int natts)
 
 #define RENCODER_MAX_TREES	(2 * INDEX_MAX_KEYS)
 
-/* The tree of a column's nulls. */
+/* The tree of the rows without a key of a column, */
 static inline int
 rencoder_run_null_tree(int natts, int col)
 {
 	return natts + col;
 }
 
+/* where what they have takes the place of a key. */
+#define RENCODER_RUN_NULL		0
+#define RENCODER_RUN_KEYLESS	1	/* a value for which no single key stands */
+
 typedef RencoderRunInfoData *RencoderRunInfo;
+
+/* Has a column values for which no single key stands? */
+static inline bool
+rencoder_run_has_keyless(const RencoderRunInfoData *info)
+{
+	bool		any = false;
+
+	for (int col = 0; col < info->natts; col++)
+		any |= info->column[rencoder_run_null_tree(info->natts, col)].greatest >= RENCODER_RUN_KEYLESS;
+	return any;
+}
 
 #define RencoderPageGetRunInfo(page) \
 	((RencoderRunInfo) RencoderPageGetPayload(page))
@@ -142,7 +158,9 @@ typedef struct RencoderRunEntry
 {
 	uint32		number;			/* from 1 on, never used again */
 	uint16		kind;			/* RENCODER_RUN_BASE or _DELTA */
-	uint16		state;			/* RENCODER_RUN_BUILDING .. */
+	uint8		state;			/* RENCODER_RUN_BUILDING .. */
+	uint8		keyless;		/* LIVE: 1 if a column has values without a
+								 * key: the info page says which */
 	uint32		first_group;	/* groups that it has keys of, or, of a base
 								 * run, was made of */
 	uint32		ngroups;

@@ -257,6 +257,7 @@ rencoder_run_list_publish(Relation index, const RencoderNewRun *made, int nmade,
 		entry->npages = made[i].npages;
 		entry->upto = Max(latest, made[i].upto);
 		entry->first = made[i].first;
+		entry->keyless = made[i].keyless;
 	}
 	if (upto != 0)
 	{

@@ -61,6 +61,7 @@ typedef struct RencoderNewRun
 	uint32		number;
 	uint32		npages;
 	RencoderRunColumn first;
+	bool		keyless;
 	uint64		upto;			/* as in RencoderRunEntry; deltas: if it is
 								 * later than that of what they take the place
 								 * of */

@@ -235,6 +235,7 @@ rencoder_run_writer_finish(RencoderRunWriter *w, RencoderNewRun *made)
 	made->number = w->number;
 	made->npages = w->npages;
 	made->first = w->info->column[0];
+	made->keyless = rencoder_run_has_keyless(w->info);
 	Assert(w->encoder == NULL);
 	if (w->unwritten > 0)
 		log_final_run_info(w);
@@ -327,7 +328,7 @@ rencoder_run_read_trees(Relation index, const RencoderRunEntry *entry, int ntree
 	RencoderRunInfo info;
 	const char *wrong;
 
-	if (ntrees > 1)
+	if (ntrees > 1 || entry->keyless)
 		return copy_run_info(index, entry, kept, npages, fault);
 	info = palloc0(offsetof(RencoderRunInfoData, column) + sizeof(RencoderRunColumn));
 	info->number = entry->number;

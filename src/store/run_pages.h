@@ -55,8 +55,8 @@ extern RencoderRunInfo rencoder_run_read_info(Relation index, const RencoderRunE
 											  const char **fault);
 
 /*
- * The same of the first "ntrees" trees at least; of the first alone the entry tells, and no page
- * is read.  The extents are not there.  "kept" and "npages" may be NULL.
+ * The same of the first "ntrees" trees at least, or, if a column has values without a key, of all;
+ * of the first alone the entry tells, and no page is read.  The extents are not there.  "kept" and "npages" may be NULL.
  */
 extern RencoderRunInfo rencoder_run_read_trees(Relation index, const RencoderRunEntry *entry, int ntrees,
 											   RencoderKept *kept, int64 *npages, const char **fault);

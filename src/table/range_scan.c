@@ -40,7 +40,6 @@ rangescan_callback(Relation index, ItemPointer tid, Datum *values, bool *isnull,
 	scan->last_block = block;
 	scan->rows[slot]++;
 
-	collector->page = block;
 	collector->place = renc_place_of(&scan->places, block, offset);
 	scan->places.most = Max(scan->places.most, offset);
 	rencoder_collect_open(collector, slot);

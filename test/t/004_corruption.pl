@@ -29,17 +29,15 @@ my %HEADER = (
 	covered     => 80,
 	flushing    => 96,
 	always      => 112,
-	keyless_since => 144,
-	has_null    => 160,
-	has_value   => 176,
-	min         => 192,
-	max         => 1216,
-	horizon     => 2240,
-	cut         => 3264,
-	run         => 3928,
-	flushing_run => 3932,
-	noted       => 3936);
-my $HEADER_SIZE = 3952;
+	has_null    => 144,
+	min         => 160,
+	max         => 1184,
+	horizon     => 2208,
+	cut         => 3232,
+	run         => 3896,
+	flushing_run => 3900,
+	noted       => 3904);
+my $HEADER_SIZE = 3920;
 my %ENTRY = (
 	size       => 96,
 	header     => 0,
@@ -182,8 +180,6 @@ my %damage = (
 
 	# INV-1, INV-2, INV-4: states and what they vouch for.
 	both_states => [ 'v', poke_header('summarizing', "\1"), qr/both summarizing and summarized/ ],
-	no_value    => [ 'v', poke_header('has_value', "\376"),
-		qr/Range 0 of column 1 has bounds but no value/ ],
 	no_bounds   => [ 'v', poke_header('max', "\0" x 8), $NOT_FOUND ],
 	no_storage  => [ 'few', sub {
 			my ($data) = @_;
@@ -259,8 +255,6 @@ my %damage = (
 			poke_last($data, 'summarizing', "\200", 15);
 			return poke_last($data, 'flushing', "\200", 15);
 		}, qr/A range is being read for other storage, but is not summarized/ ],
-	keyless_since => [ 'v', poke_header('keyless_since', "\1"),
-		qr/A range has got a value without a key, but does not say so/ ],
 	flushing_run => [ 'v', poke_header('flushing_run', "\1"),
 		qr/The group is read for a run that is not there/ ],
 	other_group => [ 'v', poke_header('group', pack('V', 77)), qr/header is that of group 77/ ],

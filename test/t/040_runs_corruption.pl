@@ -32,6 +32,7 @@ my %RUN = (
 	number      => 0,
 	kind        => 4,
 	state       => 6,
+	keyless     => 7,
 	first_group => 8,
 	info        => 16,
 	npages      => 20,
@@ -55,8 +56,8 @@ my %INFO = (
 my %PAGE    = (number => 0, col => 4, level => 6, payload => 8);
 my %PENDING = (number => 0, next => 8, open => 12, page => 16, nulls => 20, key => 24, coder => 32);
 my $NO_PLACES = qr/Run 1 names places that no page has, of column 1\./;
-my %HEADER  = (summarized => 64, covered => 80, cut => 3264, run => 3928, flushing_run => 3932,
-	noted => 3936);
+my %HEADER  = (summarized => 64, covered => 80, cut => 3232, run => 3896, flushing_run => 3900,
+	noted => 3904);
 my %ENTRY   = (flags => 4, cut => 24, run => 32, placed => 36);
 
 sub poke_list
@@ -233,6 +234,8 @@ my %damage = (
 	list_kind   => [ poke_list('kind', "\11", 1), qr/The kind of a run is not known\./, 1 ],
 	list_state  => [ poke_list('state', "\11", 1), qr/The state of a run is not known\./, 1 ],
 	list_tree   => [ named(\&base_info, poke_list('tree', pack('V', 5))),
+		qr/Run 1 and the list of runs describe different trees\./, 1 ],
+	list_keyless => [ named(\&base_info, poke_list('keyless', "\1")),
 		qr/Run 1 and the list of runs describe different trees\./, 1 ],
 	list_info   => [ poke_list('info', pack('V', 1 << 30)),
 		qr/It refers to 1 pages from block 1073741824/ ],
