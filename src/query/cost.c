@@ -315,7 +315,11 @@ estimate_index_pages(RencoderCostPath *p)
 		/* Its header in the group that grows; the first is read anyway. */
 		p->cached_pages += col > 0;
 		if (p->info.covered > 0)
+		{
 			p->cached_pages += rencoder_cost_runs_inner_pages(&p->runs, col, column->elements);
+			p->descents += Min(p->runs.column[col].trees * column->elements,
+							   p->runs.column[col].leaves);
+		}
 		if (column->all_keys)
 			continue;
 		pages = rencoder_filter_estimate(config, p->info.bits_per_key,

@@ -11,6 +11,7 @@
 
 #include "access/brin.h"
 #include "access/genam.h"
+#include "access/sysattr.h"
 #include "catalog/pg_am.h"
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
@@ -164,6 +165,9 @@ look_at_exact(const RencoderCostPath *p, const IndexOptInfo *exact, RencoderRiva
 	double		random_page_cost;
 
 	rival->kind = RENCODER_RIVAL_EXACT;
+
+	/* As btcostestimate() has it. */
+	rival->correlation = exact->relam != BTREE_AM_OID ? 0 : exact->nkeycolumns > 1 ? 0.75 : 1;
 	if (p->root->total_table_pages + exact->pages > effective_cache_size)
 		return;
 	for (int col = 0; col < p->index->nkeycolumns; col++)
@@ -174,10 +178,10 @@ look_at_exact(const RencoderCostPath *p, const IndexOptInfo *exact, RencoderRiva
 		pages = index_pages_fetched(pages * p->loop_count, exact->pages, exact->pages,
 									p->root) / p->loop_count;
 	get_tablespace_page_costs(exact->reltablespace, &random_page_cost, NULL);
-	rival->index = pages * random_page_cost +
-		searches * rows * (cpu_index_tuple_cost + list_length(p->quals) * cpu_operator_cost) +
-		searches * (ceil(log2(Max(exact->tuples, 2))) + (Max(exact->tree_height, 0) + 1) * OPERATORS_PER_PAGE) *
-		cpu_operator_cost;
+	rival->startup = (ceil(log2(Max(exact->tuples, 2))) +
+					  (Max(exact->tree_height, 0) + 1) * OPERATORS_PER_PAGE) * cpu_operator_cost;
+	rival->index = pages * random_page_cost + searches * rival->startup +
+		searches * rows * (cpu_index_tuple_cost + list_length(p->quals) * cpu_operator_cost);
 }
 
 /* The smallest BRIN index that could answer the clauses, and the smallest exact one, or NULL. */
@@ -258,16 +262,14 @@ brin_heap_pages(const RencoderCostPath *p, const HeapCosts *heap)
 }
 
 /*
- * The pages that every scan begins with are in memory, as btree has it for its upper pages.  Rescans
- * have copies of them, and read the metapage.
+ * The pages that every scan begins with are in memory, as btree has it for its upper pages: they are
+ * work, and so is the first leaf of each descent.  Rescans have copies of the others.
  */
 static Cost
 begin_cost(const RencoderCostPath *p)
 {
-	double		pages = p->cached_pages + p->listed_pages;
+	double		pages = p->cached_pages + p->descents + p->listed_pages / Max(p->loop_count, 1);
 
-	if (p->loop_count > 1)
-		pages = pages / p->loop_count + 1;
 	return pages * OPERATORS_PER_PAGE * cpu_operator_cost;
 }
 
@@ -308,7 +310,7 @@ select_heap_cost(const HeapCosts *heap, Cost target, double most, Selectivity *s
 	double		low = 0;
 	double		high = most;
 
-	for (int i = 0; i < 50; i++)
+	for (int i = 0; i < 50 && high - low > 1e-5 * high; i++)
 	{
 		double		middle = (low + high) / 2;
 
@@ -374,40 +376,57 @@ in_order_heap_cost(const HeapCosts *heap, double pages)
 	return heap->random_page_cost + Max(pages - 1, 0) * heap->seq_page_cost;
 }
 
-/* What cost_index() makes of so many rows, as heap_pages_of_rows() has their pages. */
+/* What cost_index() makes of so many rows; repeated scans share pages. */
 static Cost
-plain_heap_cost(const HeapCosts *heap, double rows, double correlation)
+plain_heap_cost(const RencoderCostPath *p, const HeapCosts *heap, double rows, double correlation)
 {
+	double		together = ceil(rows / heap->rows * heap->pages);
 	Cost		most = heap_pages_of_rows(heap, rows) * heap->random_page_cost;
-	Cost		least = in_order_heap_cost(heap, ceil(rows / heap->rows * heap->pages));
+	Cost		least = in_order_heap_cost(heap, together);
 
-	return most + correlation * correlation * (Min(least, most) - most) + rows * heap->cpu_per_row;
+	if (p->loop_count > 1)
+	{
+		double		page_cost = heap->random_page_cost / p->loop_count;
+
+		most = page_cost * index_pages_fetched(rows * p->loop_count, p->index->rel->pages,
+											   p->index->pages, p->root);
+		least = page_cost * index_pages_fetched(together * p->loop_count, p->index->rel->pages,
+												p->index->pages, p->root);
+	}
+	return rencoder_cost_interpolate(most, least, correlation) + rows * heap->cpu_per_row;
 }
 
 /*
  * An exact index competes: what its heap cost is for the planner, and what ours is more.  Where it
  * is the faster one, it is also to be the cheaper one, unless it is taken to be slower than a
- * sequential scan.
+ * sequential scan, or a hash join instead of a loop: then ours is the only one that may win.
  */
 static void
 report_heap_beside_exact(const RencoderCostPath *p, const HeapCosts *heap, Cost search,
 						 RencoderCostReport *report)
 {
+	double		correlation = p->correlation * p->rival.correlation;
 	Cost		bitmap = heap_cost(heap, heap_pages_of_rows(heap, p->rows), p->rows);
-	Cost		plain = plain_heap_cost(heap, p->rows, p->correlation);
+	Cost		plain = plain_heap_cost(p, heap, p->rows, correlation);
 	Cost		exact = p->rival.index;
+
+	if ((exact + Min(bitmap, plain)) * p->loop_count > seq_scan_cost(heap))
+		exact = 0;
 
 	/* The planner takes what differs by a hundredth for equal, heap included. */
 	if (exact > 0)
 		exact = exact * DEARER + Max(bitmap, plain) * (DEARER - 1);
-	if (exact + Min(bitmap, plain) > seq_scan_cost(heap))
-		exact = 0;
+	else
+		correlation = p->correlation;
+	plain = plain_heap_cost(p, heap, p->rows, p->correlation);
 	report->selectivity = Min(p->rows / heap->rows, 1);
-	report->correlation = p->correlation;
+	report->correlation = correlation;
 	bitmap = search + visited_heap_cost(heap, p->heap_pages, p->heap_rows, p->heap_pages) - bitmap;
 	plain = search + visited_heap_cost(heap, p->heap_pages, p->heap_rows, p->heap_places) - plain;
 	report->total = Max(Max(bitmap, plain), exact);
-	report->startup = Min(report->startup, report->total);
+
+	/* Who wants one row pays the same for it. */
+	report->startup = Min(Max(report->startup, p->rival.startup * DEARER), report->total);
 }
 
 /*
@@ -432,6 +451,33 @@ plain_more_cost(const RencoderCostPath *p, const HeapCosts *heap, Cost search)
 	if (p->heap_pages > RENCODER_PLAIN_FIRST_ENTRIES)
 		search += NOT_READ_AHEAD * heap_cost(heap, p->heap_pages, 0);
 	return search;
+}
+
+/* Is there another one of our indexes for a clause that selects more? */
+static bool
+another_is_narrower(const RencoderCostPath *p)
+{
+	const RelOptInfo *rel = p->index->rel;
+	Bitmapset  *asked = NULL;
+	ListCell   *lc;
+
+	foreach(lc, rel->baserestrictinfo)
+	{
+		RestrictInfo *clause = lfirst_node(RestrictInfo, lc);
+
+		if (clause->norm_selec >= 0 && clause->norm_selec * rel->tuples < p->rows)
+			pull_varattnos((Node *) clause->clause, rel->relid, &asked);
+	}
+	foreach(lc, rel->indexlist)
+	{
+		const IndexOptInfo *other = lfirst_node(IndexOptInfo, lc);
+		int			attno = other->indexkeys[0];
+
+		if (other->relam == p->index->relam && attno != p->index->indexkeys[0] &&
+			bms_is_member(attno - FirstLowInvalidHeapAttributeNumber, asked))
+			return true;
+	}
+	return false;
 }
 
 /*
@@ -492,7 +538,7 @@ rencoder_cost_report(const RencoderCostPath *p)
 	seen = select_heap_cost(&heap, total - index, rows, &report.selectivity);
 
 	brin_pages = brin_heap_pages(p, &heap);
-	if (p->rival.kind == RENCODER_RIVAL_BRIN && total - seen > p->rival.index / DEARER &&
+	if (p->rival.kind == RENCODER_RIVAL_BRIN && !another_is_narrower(p) && total - seen > p->rival.index / DEARER &&
 		total <= visited_heap_cost(&heap, brin_pages, brin_pages / heap.pages * heap.rows, 1))
 		seen = select_heap_cost(&heap, total - p->rival.index / DEARER, heap.rows, &report.selectivity);
 

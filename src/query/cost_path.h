@@ -51,6 +51,8 @@ typedef struct RencoderRival
 	RencoderRivalKind kind;
 	Cost		index;			/* that it reports for itself, about: of the
 								 * smallest BRIN index, not more */
+	Cost		startup;		/* of an exact index: before the first row */
+	double		correlation;	/* and what it makes of that of the column */
 	double		range_pages;	/* of the heap, that the BRIN index takes as
 								 * one */
 } RencoderRival;
@@ -92,6 +94,7 @@ typedef struct RencoderCostPath
 	double		index_pages;	/* to be read, by one scan */
 	double		cached_pages;	/* of them, that every scan reads before all
 								 * others */
+	double		descents;		/* to leaves of runs, by one scan */
 	double		listed_pages;	/* and that every scan reads one after the
 								 * other */
 } RencoderCostPath;

@@ -123,11 +123,15 @@ renc_run_spread_estimate(renc_run_spread *spread, const renc_run *run, double en
 	double		seen = 0;
 	double		starts = 0;
 	double		per_page;
+	bool		in_order = true;
 
 	*pages = *places = 0;
 	if (spread->n == 0)
 		return;
-	RENC_SORT(uint32_t, spread->page, spread->n,);
+	for (uint32_t i = 1; i < spread->n && in_order; i++)
+		in_order = page[i - 1] <= page[i];
+	if (!in_order)
+		RENC_SORT(uint32_t, spread->page, spread->n,);
 	for (uint32_t i = 0; i < spread->n; i++)
 	{
 		seen += i == 0 || page[i] != page[i - 1];
