@@ -8,19 +8,11 @@ SET random_page_cost = 1.1;
 -- All rows are in the sample.
 SET default_statistics_target = 1000;
 
--- The plan's scans, in one line.
-CREATE FUNCTION co_plan(query text) RETURNS text LANGUAGE plpgsql AS $$
-DECLARE
-	line text;
-	plan text;
-BEGIN
-	FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || query LOOP
-		IF line ~ '(Scan|Join|Loop|BitmapAnd|BitmapOr)' THEN
-			plan := concat_ws(' / ', plan, regexp_replace(line, '^ *(-> *)?', ''));
-		END IF;
-	END LOOP;
-	RETURN plan;
-END $$;
+\getenv abs_srcdir PG_ABS_SRCDIR
+\set plan_line :abs_srcdir '/sql/include/plan_line.sql'
+\set ECHO none
+\i :plan_line
+\set ECHO all
 -- A number of the plan; where: the path to its node.
 CREATE FUNCTION co_number(query text, what text, place text[] DEFAULT '{}') RETURNS float8
 	LANGUAGE plpgsql AS $$
@@ -71,7 +63,7 @@ FROM (VALUES (7, 9), (7, 16), (1, 15), (1, 30)) v (lower, upper),
 RESET enable_indexscan;
 RESET enable_seqscan;
 -- A sequential scan where nearly all pages are read.  The index of a wide interval is of no use.
-SELECT q, co_plan('SELECT * FROM co WHERE ' || q) FROM unnest(ARRAY['size BETWEEN 7 AND 7',
+SELECT q, plan_line('SELECT * FROM co WHERE ' || q) FROM unnest(ARRAY['size BETWEEN 7 AND 7',
 	'size BETWEEN 7 AND 21', 'size BETWEEN 1 AND 15 AND brand = 7',
 	'(size BETWEEN 1 AND 5 AND brand = 7 AND cont IN (1, 2, 3, 4))
 	OR (size BETWEEN 1 AND 10 AND brand = 8 AND cont IN (5, 6, 7, 8))
@@ -91,7 +83,7 @@ CREATE INDEX co_m100 ON co_log USING rencoder (m100) WITH (autosummarize = off);
 CREATE INDEX co_m1000 ON co_log USING rencoder (m1000) WITH (autosummarize = off);
 CREATE INDEX co_part ON co_log USING rencoder (part) WITH (autosummarize = off);
 VACUUM ANALYZE co_log;
-SELECT page_cost, q, co_plan('SELECT * FROM co_log WHERE ' || q)
+SELECT page_cost, q, plan_line('SELECT * FROM co_log WHERE ' || q)
 FROM unnest('{1.1,4}'::text[]) WITH ORDINALITY p (page_cost, nr),
 	unnest(ARRAY['id > 97000 LIMIT 10',
 		'created BETWEEN ''2026-03-01 00:00+00'' AND ''2026-03-02 00:00+00'' LIMIT 1',
@@ -99,8 +91,8 @@ FROM unnest('{1.1,4}'::text[]) WITH ORDINALITY p (page_cost, nr),
 	WITH ORDINALITY q (q, nr2), set_config('random_page_cost', page_cost, false)
 ORDER BY nr, nr2;
 SET random_page_cost = 1.1;
-SELECT co_plan('SELECT EXISTS (SELECT FROM co_log WHERE m1000 = 77)'),
-	co_plan('SELECT EXISTS (SELECT FROM co_log WHERE id > 97000)');
+SELECT plan_line('SELECT EXISTS (SELECT FROM co_log WHERE m1000 = 77)'),
+	plan_line('SELECT EXISTS (SELECT FROM co_log WHERE id > 97000)');
 SET enable_seqscan = off;
 -- Two leaves tell on how many pages the entries lie, here that is 2 % too few at one place.
 SELECT * FROM co_falls('co_log', 'id', 1000, 3000, 30, 0.03);
@@ -115,7 +107,7 @@ SET enable_mergejoin = off;
 \set sorted 'SELECT * FROM co_keys WHERE EXISTS (SELECT FROM co_log WHERE part = a AND m100 > 3)'
 
 ALTER TABLE co_log ADD CONSTRAINT co_pk PRIMARY KEY (part, line);
-SELECT q, co_plan(q) FROM unnest(ARRAY[:'sorted', 'SELECT * FROM co_log WHERE part = 1000',
+SELECT q, plan_line(q) FROM unnest(ARRAY[:'sorted', 'SELECT * FROM co_log WHERE part = 1000',
 	'SELECT * FROM co_log WHERE part BETWEEN 1000 AND 1999',
 	'SELECT * FROM co_log WHERE part > 24900 LIMIT 10']) q;
 RESET enable_hashjoin;
@@ -125,8 +117,8 @@ RESET enable_mergejoin;
 -- to save pages for what it costs.
 CREATE INDEX co_m100_brin ON co_log USING brin (m100);
 CREATE INDEX co_m1000_brin ON co_log USING brin (m1000);
-SELECT co_plan('SELECT * FROM co_log WHERE m100 = 77 AND m1000 > 90'),
-	co_plan('SELECT * FROM co_log WHERE m1000 = 77');
+SELECT plan_line('SELECT * FROM co_log WHERE m100 = 77 AND m1000 > 90'),
+	plan_line('SELECT * FROM co_log WHERE m1000 = 77');
 DROP TABLE co_keys, co_log;
 
 -- Patterns: of these a scan reads what their prefix has.  GIN stands for indexes that know more.
@@ -141,7 +133,7 @@ CREATE INDEX co_url ON co_text USING rencoder (url) WITH (autosummarize = off);
 CREATE INDEX co_tag ON co_text USING rencoder (tag) WITH (autosummarize = off);
 VACUUM ANALYZE co_text;
 CREATE FUNCTION co_patterns() RETURNS TABLE (condition text, plan text) LANGUAGE sql AS $$
-	SELECT q, co_plan('SELECT * FROM co_text WHERE ' || q)
+	SELECT q, plan_line('SELECT * FROM co_text WHERE ' || q)
 	FROM unnest(ARRAY['url LIKE ''https://%abc12%''', 'url LIKE ''https://www.example.com/abc%''',
 		'tag LIKE ''%abc1%''', 'tag ~ ''abc1''', 'tag ~ ''^ab.*c1''']) q
 $$;
@@ -156,4 +148,4 @@ VACUUM co_text;
 SELECT * FROM co_patterns();
 DROP TABLE co_text;
 DROP EXTENSION pg_trgm;
-DROP FUNCTION co_plan, co_number, co_falls, co_patterns;
+DROP FUNCTION plan_line, co_number, co_falls, co_patterns;

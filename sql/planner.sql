@@ -17,22 +17,14 @@ CREATE INDEX pl_few ON pl USING rencoder (few) WITH (autosummarize = off, storag
 CREATE INDEX pl_d ON pl USING rencoder (d) WITH (autosummarize = off, storage = filter);
 VACUUM ANALYZE pl;
 
--- The plan's nodes with their relation, in one line.
-CREATE FUNCTION pl_plan(query text) RETURNS text LANGUAGE plpgsql AS $$
-DECLARE
-	line text;
-	plan text;
-BEGIN
-	FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || query LOOP
-		IF line ~ '(Scan|Join|Loop|BitmapAnd|BitmapOr|Result)' THEN
-			plan := concat_ws(' / ', plan, regexp_replace(line, '^ *(-> *)?', ''));
-		END IF;
-	END LOOP;
-	RETURN plan;
-END $$;
+\getenv abs_srcdir PG_ABS_SRCDIR
+\set plan_line :abs_srcdir '/sql/include/plan_line.sql'
+\set ECHO none
+\i :plan_line
+\set ECHO all
 CREATE FUNCTION pl_plans(VARIADIC predicates text[]) RETURNS TABLE (predicate text, plan text)
 	LANGUAGE sql AS $$
-	SELECT p, pl_plan('SELECT * FROM pl WHERE ' || p) FROM unnest(predicates) p
+	SELECT p, plan_line('SELECT * FROM pl WHERE ' || p) FROM unnest(predicates) p
 $$;
 
 --
@@ -61,13 +53,13 @@ SET min_parallel_table_scan_size = '1MB';
 SET seq_page_cost = 0.1;
 SET random_page_cost = 0.1;
 SET parallel_setup_cost = 100;
-SELECT pl_plan(:'some_pages');
+SELECT plan_line(:'some_pages');
 :some_pages;
 SET max_parallel_workers_per_gather = 3;
-SELECT pl_plan(:'some_pages');
+SELECT plan_line(:'some_pages');
 :some_pages;
 -- Not where few pages are visited.
-SELECT pl_plan('SELECT count(*) FROM pl WHERE x BETWEEN 1000000 AND 1000064');
+SELECT plan_line('SELECT count(*) FROM pl WHERE x BETWEEN 1000000 AND 1000064');
 SET max_parallel_workers_per_gather = 0;
 RESET parallel_setup_cost;
 RESET random_page_cost;
@@ -93,9 +85,9 @@ RESET enable_seqscan;
 BEGIN;
 \set blocks 'coalesce(pg_stat_get_xact_blocks_fetched(\'pl_x\'::regclass), 0)'
 SELECT :blocks AS before \gset
-SELECT pl_plan('SELECT count(*) FROM pl');
+SELECT plan_line('SELECT count(*) FROM pl');
 SELECT :blocks - :before AS blocks;
-SELECT pl_plan('SELECT count(*) FROM pl WHERE x = 5');
+SELECT plan_line('SELECT count(*) FROM pl WHERE x = 5');
 SELECT :blocks > :before AS blocks;
 COMMIT;
 
@@ -114,18 +106,18 @@ RESET plan_cache_mode;
 CREATE TABLE pl_needles (a int8);
 INSERT INTO pl_needles SELECT (i * 2654435761) % 4294967296 FROM generate_series(1, 3) i;
 ANALYZE pl_needles;
-SELECT pl_plan('SELECT * FROM pl_needles JOIN pl ON x = a');
+SELECT plan_line('SELECT * FROM pl_needles JOIN pl ON x = a');
 SELECT count(*) FROM pl_needles JOIN pl ON x = a;
 SELECT * FROM pl_plans('x = 5 OR d = ''2021-01-01''',
 	'x BETWEEN 0 AND 20000000 AND n BETWEEN 500 AND 1500');
 
 -- More rows than the index has summarized: they must all be visited.
-SELECT pl_plan('SELECT * FROM pl WHERE x = 77');
+SELECT plan_line('SELECT * FROM pl WHERE x = 77');
 INSERT INTO pl SELECT n + 100000, x + 5, few, d, filler FROM pl;
-SELECT pl_plan('SELECT * FROM pl WHERE x = 77');
+SELECT plan_line('SELECT * FROM pl WHERE x = 77');
 INSERT INTO pl SELECT n + 200000, x + 7, few, d, filler FROM pl WHERE n <= 50000;
 VACUUM pl;
-SELECT pl_plan('SELECT * FROM pl WHERE x = 77');
+SELECT plan_line('SELECT * FROM pl WHERE x = 77');
 
 --
 -- BRIN beside it: better where the column is not ordered, alike where it is.
@@ -134,9 +126,9 @@ CREATE INDEX pl_brin_x ON pl USING brin (x);
 CREATE INDEX pl_brin_multi ON pl USING brin (x int8_minmax_multi_ops);
 SELECT * FROM pl_plans('x = 2654435761', 'x BETWEEN 1000000 AND 1000064', 'x IN (1, 2, 3, 5000)',
 	'x < 2000000000');
-SELECT pl_plan('SELECT * FROM pl_needles JOIN pl ON x = a');
+SELECT plan_line('SELECT * FROM pl_needles JOIN pl ON x = a');
 CREATE INDEX pl_brin_n ON pl USING brin (n);
-SELECT pl_plan('SELECT * FROM pl WHERE n BETWEEN 1000 AND 2000')
+SELECT plan_line('SELECT * FROM pl WHERE n BETWEEN 1000 AND 2000')
 	LIKE 'Bitmap Heap Scan on pl / Bitmap Index Scan on pl_%n' AS either;
 DROP INDEX pl_brin_x, pl_brin_multi, pl_brin_n;
 
@@ -147,7 +139,7 @@ CREATE INDEX pl_btree ON pl (x);
 VACUUM pl;
 SELECT * FROM pl_plans('x = 2654435761', 'x BETWEEN 1000000 AND 1000064',
 	'x BETWEEN 1000000 AND 4000000', 'x IN (1, 2, 3, 5000)', 'x < 2000000000');
-SELECT pl_plan('SELECT * FROM pl_needles JOIN pl ON x = a');
+SELECT plan_line('SELECT * FROM pl_needles JOIN pl ON x = a');
 SET enable_indexscan = off;
 SELECT * FROM pl_plans('x = 2654435761', 'x BETWEEN 1000000 AND 1000064',
 	'x BETWEEN 1000000 AND 30000000', 'x IN (1, 2, 3, 5000)', 'x < 2000000000');
@@ -169,7 +161,7 @@ DROP INDEX pl_partial;
 CREATE TABLE pl_small AS SELECT x FROM pl LIMIT 1000;
 CREATE INDEX pl_small_x ON pl_small USING rencoder (x) WITH (storage = filter);
 VACUUM ANALYZE pl_small;
-SELECT pl_plan('SELECT * FROM pl_small WHERE x = 5');
+SELECT plan_line('SELECT * FROM pl_small WHERE x = 5');
 
 --
 -- Strings: where a pattern says how they begin, and the order is that of bytes.
@@ -181,7 +173,7 @@ INSERT INTO pl_text SELECT 'https://www.example.com/' || md5(i::text), md5(i::te
 CREATE INDEX pl_text_v ON pl_text USING rencoder (v) WITH (storage = filter);
 CREATE INDEX pl_text_w ON pl_text USING rencoder (w) WITH (storage = filter);
 VACUUM ANALYZE pl_text;
-SELECT p AS predicate, pl_plan('SELECT * FROM pl_text WHERE ' || p) FROM unnest(ARRAY[
+SELECT p AS predicate, plan_line('SELECT * FROM pl_text WHERE ' || p) FROM unnest(ARRAY[
 	$$v = 'https://www.example.com/abcd'$$, $$v LIKE 'https://www.example.com/abcdef%'$$,
 	$$v LIKE 'https://www.example.com/abcdef%e'$$, $$v LIKE 'https://www.example.com/abcdef_0%'$$,
 	$$v ^@ 'https://www.example.com/abcdef'$$,
@@ -192,7 +184,7 @@ SELECT p AS predicate, pl_plan('SELECT * FROM pl_text WHERE ' || p) FROM unnest(
 	$$w = 'abcd'$$, $$w LIKE 'abcdef%'$$, $$w ^@ 'abcdef'$$, $$w IN ('a', 'b')$$,
 	$$w < '0001' AND w LIKE '000000%'$$]) p;
 -- Not where nothing is gained.
-SELECT p AS predicate, pl_plan('SELECT * FROM pl_text WHERE ' || p) FROM unnest(ARRAY[
+SELECT p AS predicate, plan_line('SELECT * FROM pl_text WHERE ' || p) FROM unnest(ARRAY[
 	$$v LIKE '%abcd'$$, $$v LIKE '_bcd%'$$, $$v LIKE '%'$$, $$v LIKE 'https://www.example.com/%'$$,
 	$$v LIKE 'https%abcd'$$, $$v NOT LIKE 'a%'$$, $$v ILIKE 'a%'$$,
 	$$v > 'https://www.example.com/0001'$$, $$v ~>=~ ''$$,
@@ -210,15 +202,15 @@ CREATE TABLE pl_most AS SELECT CASE WHEN i % 1000 > 1 THEN 1 ELSE 3 - i % 1000 E
 	repeat('x', 100) AS filler FROM generate_series(1, 50000) i;
 CREATE INDEX pl_most_m ON pl_most USING rencoder (m) WITH (storage = run);
 VACUUM ANALYZE pl_most;
-SELECT p AS predicate, pl_plan('SELECT count(*) FROM pl_most WHERE ' || p)
+SELECT p AS predicate, plan_line('SELECT count(*) FROM pl_most WHERE ' || p)
 FROM unnest(ARRAY['m < 3', 'm <= 2', 'm >= 1', 'm = 1', 'm > 1', 'm = 2']) p;
 DROP TABLE pl_most;
 
 -- Not analyzed, and empty.
 CREATE TABLE pl_new (x int8);
 CREATE INDEX pl_new_x ON pl_new USING rencoder (x) WITH (storage = filter);
-SELECT pl_plan('SELECT * FROM pl_new WHERE x = 5') IS NOT NULL AS planned;
+SELECT plan_line('SELECT * FROM pl_new WHERE x = 5') IS NOT NULL AS planned;
 SELECT count(*) FROM pl_new WHERE x = 5;
 
 DROP TABLE pl, pl_needles, pl_small, pl_new;
-DROP FUNCTION pl_plan, pl_plans, pl_cost;
+DROP FUNCTION plan_line, pl_plans, pl_cost;

@@ -5,22 +5,14 @@ SET max_parallel_maintenance_workers = 0;
 SET jit = off;
 SET rencoder.sample_rate = 0;
 
--- The plan's nodes with their relation, in one line; indexes only by their access method.
-CREATE FUNCTION ps_plan(query text) RETURNS text LANGUAGE plpgsql AS $$
-DECLARE
-	line text;
-	plan text;
-BEGIN
-	FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || query LOOP
-		IF line ~ '(Scan|Join|Loop|BitmapAnd|BitmapOr)' THEN
-			plan := concat_ws(' / ', plan, regexp_replace(line, '^ *(-> *)?', ''));
-		END IF;
-	END LOOP;
-	RETURN plan;
-END $$;
+\getenv abs_srcdir PG_ABS_SRCDIR
+\set plan_line :abs_srcdir '/sql/include/plan_line.sql'
+\set ECHO none
+\i :plan_line
+\set ECHO all
 CREATE FUNCTION ps_plans(VARIADIC conditions text[]) RETURNS TABLE (condition text, plan text)
 	LANGUAGE sql AS $$
-	SELECT left(c, 60), ps_plan('SELECT * FROM ps WHERE ' || c) FROM unnest(conditions) c
+	SELECT left(c, 60), plan_line('SELECT * FROM ps WHERE ' || c) FROM unnest(conditions) c
 $$;
 -- Of a generic plan, by both random_page_costs.
 CREATE FUNCTION ps_generic(types text, condition text, args text, relation text DEFAULT 'ps')
@@ -31,7 +23,7 @@ BEGIN
 		condition);
 	FOREACH page_cost IN ARRAY '{4,1.1}'::text[] LOOP
 		PERFORM set_config('random_page_cost', page_cost, true);
-		plan := ps_plan(format('EXECUTE ps_asked (%s)', args));
+		plan := plan_line(format('EXECUTE ps_asked (%s)', args));
 		RETURN NEXT;
 	END LOOP;
 	DEALLOCATE ps_asked;
@@ -102,7 +94,7 @@ SELECT * FROM ps_plans('u = 5', 'u BETWEEN 0 AND 1000000000000000', 'u = 5 AND f
 	'ip << ''10.7.7.0/24''');
 SELECT plan FROM ps_plans(:'absent');
 SET enable_seqscan = off;
-SELECT ps_plan('SELECT * FROM ps WHERE u BETWEEN 0 AND 1000000000000000000 LIMIT 3');
+SELECT plan_line('SELECT * FROM ps WHERE u BETWEEN 0 AND 1000000000000000000 LIMIT 3');
 RESET enable_seqscan;
 DROP INDEX ps_u_brin, ps_few_brin, ps_t_brin, ps_ip_brin;
 
@@ -126,7 +118,7 @@ CREATE TABLE ps_keys AS SELECT hashint8extended(i * 100, 1) AS a FROM generate_s
 ANALYZE ps_keys;
 CREATE FUNCTION ps_beside() RETURNS TABLE (what text, uses text) LANGUAGE sql AS $$
 	SELECT what, array_to_string(ARRAY(SELECT m[1] FROM
-		regexp_matches(ps_plan('SELECT * FROM ' || query), 'ps_[uc]_btree|ps_[uc]\M', 'g') m), ' ')
+		regexp_matches(plan_line('SELECT * FROM ' || query), 'ps_[uc]_btree|ps_[uc]\M', 'g') m), ' ')
 	FROM (VALUES
 		('list', (SELECT format('ps WHERE u IN (%s)', string_agg(a::text, ',')) FROM ps_keys)),
 		('list that comes', 'ps WHERE u = ANY (ARRAY(SELECT a FROM ps_keys))'),
@@ -149,8 +141,8 @@ ANALYZE ps_stale;
 UPDATE ps_stale SET u = hashint4(id) & 1048575 WHERE id % 2 = 0;
 VACUUM FULL ps_stale;
 CREATE INDEX ON ps_stale USING rencoder (u) WITH (autosummarize = off);
-SELECT ps_plan('SELECT * FROM ps_stale WHERE u BETWEEN 0 AND 1048575'),
-	ps_plan('SELECT * FROM ps_stale WHERE u BETWEEN -1000000 AND -1');
+SELECT plan_line('SELECT * FROM ps_stale WHERE u BETWEEN 0 AND 1048575'),
+	plan_line('SELECT * FROM ps_stale WHERE u BETWEEN -1000000 AND -1');
 DROP TABLE ps_stale;
 
 -- A run of one leaf: the boxes' rows are counted there.
@@ -160,8 +152,8 @@ SELECT point(i * 2654435761 % 65537, i * 40503 % 65539) / point(65536, 0) AS p,
 FROM generate_series(1, 3000::int8) i;
 CREATE INDEX ON ps_small USING rencoder (p) WITH (autosummarize = off);
 VACUUM ANALYZE ps_small;
-SELECT ps_plan('SELECT * FROM ps_small WHERE p <@ box ''(0.3,0.3,0.85,0.85)'''),
-	ps_plan('SELECT * FROM ps_small WHERE p <@ box ''(0.3,0.3,0.31,0.31)''');
+SELECT plan_line('SELECT * FROM ps_small WHERE p <@ box ''(0.3,0.3,0.85,0.85)'''),
+	plan_line('SELECT * FROM ps_small WHERE p <@ box ''(0.3,0.3,0.31,0.31)''');
 DROP TABLE ps_small;
 
 -- In the order of the table BRIN visits a range more than it has to: it is taken where its ranges
@@ -200,12 +192,12 @@ CREATE INDEX ON ps_nulls USING rencoder (often) WITH (autosummarize = off);
 CREATE INDEX ON ps_nulls USING rencoder (later) WITH (autosummarize = off);
 CREATE INDEX ps_done ON ps_nulls USING rencoder (done) WITH (autosummarize = off);
 VACUUM ANALYZE ps_nulls;
-SELECT c AS condition, ps_plan('SELECT * FROM ps_nulls WHERE ' || c) AS plan
+SELECT c AS condition, plan_line('SELECT * FROM ps_nulls WHERE ' || c) AS plan
 FROM unnest('{often IS NULL, later IS NOT NULL, done IS NULL}'::text[]) c;
 DROP INDEX ps_done;
 CREATE INDEX ps_done ON ps_nulls USING rencoder (done)
 	WITH (autosummarize = off, storage = filter);
-SELECT ps_plan('SELECT * FROM ps_nulls WHERE done IS NULL');
+SELECT plan_line('SELECT * FROM ps_nulls WHERE done IS NULL');
 DROP TABLE ps_nulls;
 
 -- The end of a table in the order of its values is in filters: these let a long interval pass, the
@@ -216,7 +208,7 @@ CREATE INDEX ON ps_grown USING rencoder (c) WITH (autosummarize = off, pages_per
 CREATE INDEX ON ps_grown USING brin (c);
 INSERT INTO ps_grown SELECT i, repeat('x', 180) FROM generate_series(18001, 36000) i;
 VACUUM ANALYZE ps_grown;
-SELECT ps_plan('SELECT * FROM ps_grown WHERE c > 35700');
+SELECT plan_line('SELECT * FROM ps_grown WHERE c > 35700');
 DROP TABLE ps_grown;
 
 -- Nor do they where one value in a hundred stands for "never", although the rest is in order.
@@ -233,7 +225,7 @@ CREATE INDEX ON ps_never (id);
 VACUUM ANALYZE ps_never;
 SELECT pages > 100 AS many
 FROM rencoder_candidates('ps_never_c_idx', 89900000::int8, 8000000000000000000::int8);
-SELECT ps_plan('SELECT * FROM ps_never WHERE c BETWEEN 89900000 AND 8000000000000000000
+SELECT plan_line('SELECT * FROM ps_never WHERE c BETWEEN 89900000 AND 8000000000000000000
 	AND id BETWEEN 30000 AND 40000');
 DROP TABLE ps_never;
 
@@ -247,10 +239,10 @@ CREATE INDEX ON ps_parts USING rencoder (u);
 CREATE TABLE ps_keys AS SELECT hashint8extended(i * 1000, 1) AS a FROM generate_series(1, 50) i;
 CREATE TABLE ps_absent AS SELECT hashint8extended(-i, 1) AS a FROM generate_series(1, 50) i;
 VACUUM ANALYZE ps_parts, ps_keys, ps_absent;
-SELECT ps_plan('SELECT * FROM ps_keys JOIN ps_parts ON u = a');
-SELECT ps_plan('SELECT * FROM ps_absent WHERE NOT EXISTS (SELECT FROM ps_parts WHERE u = a)');
-SELECT ps_plan('SELECT * FROM ps_keys JOIN ps_parts ON u BETWEEN a AND a + 5');
-SELECT ps_plan('SELECT * FROM ps_parts WHERE u = ANY (ARRAY(SELECT a FROM ps_keys))');
+SELECT plan_line('SELECT * FROM ps_keys JOIN ps_parts ON u = a');
+SELECT plan_line('SELECT * FROM ps_absent WHERE NOT EXISTS (SELECT FROM ps_parts WHERE u = a)');
+SELECT plan_line('SELECT * FROM ps_keys JOIN ps_parts ON u BETWEEN a AND a + 5');
+SELECT plan_line('SELECT * FROM ps_parts WHERE u = ANY (ARRAY(SELECT a FROM ps_keys))');
 SELECT * FROM ps_generic('int8, int8', 'u BETWEEN $1 AND $2', '5, 6', 'ps_parts');
 DROP TABLE ps_parts, ps_keys, ps_absent;
-DROP FUNCTION ps_plan, ps_plans, ps_generic;
+DROP FUNCTION plan_line, ps_plans, ps_generic;

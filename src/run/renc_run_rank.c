@@ -36,53 +36,6 @@ rank_in_leaf(const renc_run *run, const uint8_t *page, uint64_t key, renc_run_si
 	return NULL;
 }
 
-/* From the root to the leaf. */
-static const char *
-rank_in_tree(const renc_run *run, renc_run_read read, void *arg, uint64_t key, renc_run_side side,
-			 double *before)
-{
-	uint32_t	number = run->root;
-	renc_run_step step;
-
-	/* Leaves that begin at the key itself, perhaps many, are not before it. */
-	uint64_t	last = side == RENC_RUN_BELOW ? key - 1 : key;
-
-	for (int level = run->level;; level--)
-	{
-		const uint8_t *page = read(arg, number, level);
-		const char *wrong;
-		uint32_t	child;
-
-		if (page == NULL)
-			return "it cannot be read";
-		if (level == 0)
-			return rank_in_leaf(run, page, key, side, before);
-		wrong = renc_run_open_inner(&step, page, run->payload, level);
-		if (wrong != NULL)
-			return wrong;
-		child = renc_run_find_child(&step, last);
-		*before = (double) renc_run_entries_before_child(&step, child);
-		number = renc_run_child_page(&step, child);
-	}
-}
-
-const char *
-renc_run_rank(const renc_run *run, renc_run_read read, void *arg, uint64_t key, renc_run_side side,
-			  double *before)
-{
-	*before = 0;
-	if (side == RENC_RUN_BELOW ? key <= run->least : key < run->least)
-		return NULL;
-	if (side == RENC_RUN_BELOW ? key > run->greatest : key >= run->greatest)
-	{
-		*before = (double) run->entries;
-		return NULL;
-	}
-	if (run->level < 0 || run->level > RENC_RUN_MAX_LEVEL)
-		return "the level of the root is not valid";
-	return rank_in_tree(run, read, arg, key, side, before);
-}
-
 /*
  * The entries before a bound, at least and at most, as the pages of a tree from the root down to
  * "level" tell; 0: exactly.
@@ -119,6 +72,25 @@ rank_down_to_level(const renc_run *run, renc_run_read read, void *arg, uint64_t 
 		number = renc_run_child_page(&step, child);
 	}
 	return NULL;
+}
+
+const char *
+renc_run_rank(const renc_run *run, renc_run_read read, void *arg, uint64_t key, renc_run_side side,
+			  double *before)
+{
+	double		most;
+
+	*before = 0;
+	if (side == RENC_RUN_BELOW ? key <= run->least : key < run->least)
+		return NULL;
+	if (side == RENC_RUN_BELOW ? key > run->greatest : key >= run->greatest)
+	{
+		*before = (double) run->entries;
+		return NULL;
+	}
+	if (run->level < 0 || run->level > RENC_RUN_MAX_LEVEL)
+		return "the level of the root is not valid";
+	return rank_down_to_level(run, read, arg, key, side, 0, before, &most);
 }
 
 const char *
