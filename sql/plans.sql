@@ -118,7 +118,8 @@ CREATE TABLE ps_keys AS SELECT hashint8extended(i * 100, 1) AS a FROM generate_s
 ANALYZE ps_keys;
 CREATE FUNCTION ps_beside() RETURNS TABLE (what text, uses text) LANGUAGE sql AS $$
 	SELECT what, array_to_string(ARRAY(SELECT m[1] FROM
-		regexp_matches(plan_line('SELECT * FROM ' || query), 'ps_[uc]_btree|ps_[uc]\M', 'g') m), ' ')
+		regexp_matches(plan_line('SELECT * FROM ' || query),
+			'ps_[uc]_btree|ps_[uc]\M', 'g') m), ' ')
 	FROM (VALUES
 		('list', (SELECT format('ps WHERE u IN (%s)', string_agg(a::text, ',')) FROM ps_keys)),
 		('list that comes', 'ps WHERE u = ANY (ARRAY(SELECT a FROM ps_keys))'),
