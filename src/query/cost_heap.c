@@ -376,21 +376,22 @@ in_order_heap_cost(const HeapCosts *heap, double pages)
 	return heap->random_page_cost + Max(pages - 1, 0) * heap->seq_page_cost;
 }
 
-/* What cost_index() makes of so many rows; repeated scans share pages. */
+/* What cost_index() makes of so many rows; of so many scans, which share pages, each. */
 static Cost
-plain_heap_cost(const RencoderCostPath *p, const HeapCosts *heap, double rows, double correlation)
+plain_heap_cost(const RencoderCostPath *p, const HeapCosts *heap, double rows, double correlation,
+				double loop_count)
 {
 	double		together = ceil(rows / heap->rows * heap->pages);
 	Cost		most = heap_pages_of_rows(heap, rows) * heap->random_page_cost;
 	Cost		least = in_order_heap_cost(heap, together);
 
-	if (p->loop_count > 1)
+	if (loop_count > 1)
 	{
-		double		page_cost = heap->random_page_cost / p->loop_count;
+		double		page_cost = heap->random_page_cost / loop_count;
 
-		most = page_cost * index_pages_fetched(rows * p->loop_count, p->index->rel->pages,
+		most = page_cost * index_pages_fetched(rows * loop_count, p->index->rel->pages,
 											   p->index->pages, p->root);
-		least = page_cost * index_pages_fetched(together * p->loop_count, p->index->rel->pages,
+		least = page_cost * index_pages_fetched(together * loop_count, p->index->rel->pages,
 												p->index->pages, p->root);
 	}
 	return rencoder_cost_interpolate(most, least, correlation) + rows * heap->cpu_per_row;
@@ -407,7 +408,7 @@ report_heap_beside_exact(const RencoderCostPath *p, const HeapCosts *heap, Cost 
 {
 	double		correlation = p->correlation * p->rival.correlation;
 	Cost		bitmap = heap_cost(heap, heap_pages_of_rows(heap, p->rows), p->rows);
-	Cost		plain = plain_heap_cost(p, heap, p->rows, correlation);
+	Cost		plain = plain_heap_cost(p, heap, p->rows, correlation, p->loop_count);
 	Cost		exact = p->rival.index;
 
 	if ((exact + Min(bitmap, plain)) * p->loop_count > seq_scan_cost(heap))
@@ -418,7 +419,7 @@ report_heap_beside_exact(const RencoderCostPath *p, const HeapCosts *heap, Cost 
 		exact = exact * DEARER + Max(bitmap, plain) * (DEARER - 1);
 	else
 		correlation = p->correlation;
-	plain = plain_heap_cost(p, heap, p->rows, p->correlation);
+	plain = plain_heap_cost(p, heap, p->rows, p->correlation, 1);
 	report->selectivity = Min(p->rows / heap->rows, 1);
 	report->correlation = correlation;
 	bitmap = search + visited_heap_cost(heap, p->heap_pages, p->heap_rows, p->heap_pages) - bitmap;
@@ -538,7 +539,8 @@ rencoder_cost_report(const RencoderCostPath *p)
 	seen = select_heap_cost(&heap, total - index, rows, &report.selectivity);
 
 	brin_pages = brin_heap_pages(p, &heap);
-	if (p->rival.kind == RENCODER_RIVAL_BRIN && !another_is_narrower(p) && total - seen > p->rival.index / DEARER &&
+	if (p->rival.kind == RENCODER_RIVAL_BRIN && !another_is_narrower(p) &&
+		total - seen > p->rival.index / DEARER &&
 		total <= visited_heap_cost(&heap, brin_pages, brin_pages / heap.pages * heap.rows, 1))
 		seen = select_heap_cost(&heap, total - p->rival.index / DEARER, heap.rows, &report.selectivity);
 
