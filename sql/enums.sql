@@ -105,8 +105,8 @@ CREATE TYPE other AS ENUM ('sad', 'ok');
 SELECT rencoder_candidates('t_m', 'sad'::other, 'ok'::other);
 SELECT rencoder_add_query_sample('t_m', 'meh', 'fine');
 SELECT count(*) FROM rencoder_query_samples('t_m') WHERE source = 'added';
-SELECT method, size > 0 AS sized FROM rencoder_estimate('t', 'm', 'meh', 'fine')
-WHERE method = 'rencoder';
+ANALYZE t;
+SELECT rencoder_estimate('t', 'm') > 0 AS sized;
 
 -- Somebody has moved a label in the catalog: operators do not look there where both oids are even.
 CREATE TYPE moved AS ENUM ('low', 'mid', 'high');

@@ -1242,23 +1242,6 @@ LANGUAGE C VOLATILE PARALLEL RESTRICTED;
 COMMENT ON FUNCTION rencoder_candidates(regclass, anycompatible, anycompatible) IS
 	'what a scan for "first column BETWEEN lo AND hi" would visit, of points for "<@ box(lo, hi)" (owner, readers of the table)';
 
-CREATE FUNCTION rencoder_estimate(
-	"table" regclass,
-	"column" name,
-	lo anycompatible,
-	hi anycompatible,
-	OUT method text,
-	OUT size bigint,
-	OUT index_pages bigint,
-	OUT heap_pages bigint,
-	OUT false_pages double precision,
-	OUT advice text)
-RETURNS SETOF record
-AS 'MODULE_PATHNAME'
-LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 3;
-COMMENT ON FUNCTION rencoder_estimate(regclass, name, anycompatible, anycompatible) IS
-	'size of an index on a column before it exists, and what "column BETWEEN lo AND hi" would read, beside btree and BRIN (readers of the column)';
-
 CREATE FUNCTION rencoder_index_stats(
 	index regclass,
 	wait boolean DEFAULT true,
@@ -1293,21 +1276,249 @@ COMMENT ON FUNCTION rencoder_index_stats_reset(regclass) IS
 
 -- A whole database
 
-CREATE FUNCTION rencoder_estimate_index(
+-- Bits of a run of "n" keys: those of "common" come so often, the others of "keys" alike.  The rows
+-- of a key stand anywhere, but for two things: "correlation" (of ANALYZE) says how far keys are from
+-- the order of the table, and "repeats" which share of rows has the value of the row before.  An entry
+-- stands for the rows of a key in a place, or on a page if these are most of its rows.  An entry takes
+-- the logarithm of the places for each entry, and some bits more.  Of keys in the table's order, each
+-- place takes the logarithm of its keys.  The constants were fitted to indexes that were built.
+CREATE FUNCTION rencoder_run_bits(
+	n double precision,
+	keys double precision,
+	common double precision[],
+	correlation double precision,
+	repeats double precision,
+	pages double precision,
+	page_rows double precision)
+RETURNS double precision
+LANGUAGE sql STABLE PARALLEL SAFE
+BEGIN ATOMIC
+	WITH groups AS MATERIALIZED (
+		SELECT 1::double precision AS members, c AS rows FROM unnest(common) AS c
+		UNION ALL
+		SELECT r.members, r.rows / r.members
+		FROM (SELECT greatest(keys - cardinality(common), 1) AS members,
+				n - coalesce((SELECT sum(c) FROM unnest(common) AS c), 0) AS rows) AS r
+		WHERE r.rows >= 1
+	), run AS MATERIALIZED (
+		-- A place has four rows.
+		SELECT pages * ceil(page_rows / 4) AS places,
+			-- Rows between where a key is and where it would be in order.
+			n * sqrt(2 * (1 - least(abs(coalesce(correlation, 0)), 1))) AS spread,
+			-- What rencoder_options_false_pages() wants of a query.
+			ln(1 / greatest(0.2, least(1, pg_size_bytes(current_setting('effective_cache_size'))
+				/ current_setting('block_size')::double precision / pages))) / ln(2) AS finer,
+			-- Rows of a key that stand together, but for those that chance puts there.
+			(SELECT 1 / (1 - least(greatest(repeats - c.chance, 0) / greatest(1 - c.chance, 0.001), 0.999))
+			 FROM (SELECT sum(g.members * (g.rows / n) ^ 2) AS chance FROM groups AS g) AS c) AS together
+	), entries AS MATERIALIZED (
+		SELECT r.*, g.members, g.rows, e.in_places, e.in_pages, page_rows * e.in_pages <= 6 * e.in_places AS by_page
+		FROM run AS r, groups AS g,
+			LATERAL (SELECT
+				r.places * (1 - exp(-least(g.rows / r.together * ((r.together - 1) / 4 + 1) / r.places, 99)))
+					AS in_places,
+				pages * (1 - exp(-least(g.rows / r.together * ((r.together - 1) / page_rows + 1) / pages, 99)))
+					AS in_pages) AS e
+	), gaps AS MATERIALIZED (
+		SELECT e.*, CASE WHEN e.by_page THEN e.in_pages ELSE e.in_places END AS n_entries,
+			greatest(1, CASE WHEN e.by_page THEN pages ELSE e.places END * least(1, (e.spread + 256) / n))
+				/ greatest(CASE WHEN e.by_page THEN e.in_pages ELSE e.in_places END, 1e-9) AS gap
+		FROM entries AS e
+	)
+	SELECT CASE WHEN min(g.spread) < 500
+		THEN min(g.places) * greatest(0.8, 13.5 + ln(greatest(keys, 1) / min(g.places)) / ln(2)
+			* CASE WHEN keys > min(g.places) THEN 2 ELSE 1.8 END)
+		ELSE sum(g.members * g.n_entries * (ln(1 + g.gap) / ln(2) +
+			(CASE WHEN g.rows < 2 THEN 3.4 ELSE 2.7 END + g.finer) * g.gap / (g.gap + 2))) END
+	FROM gaps AS g
+	WHERE n >= 1;
+END;
+COMMENT ON FUNCTION rencoder_run_bits(double precision, double precision, double precision[],
+	double precision, double precision, double precision, double precision) IS
+	'bits of a sorted run of so many keys, from what ANALYZE says of a column';
+
+CREATE FUNCTION rencoder_look_at(
+	"table" regclass,
 	index regclass,
-	least_size bigint DEFAULT 0,
-	number bigint DEFAULT 1,
-	total bigint DEFAULT 1,
-	OUT present_size bigint,
+	columns int2[],
 	OUT size bigint,
-	OUT share double precision,
-	OUT brin_serves boolean,
+	OUT repeats double precision[],
 	OUT problem text)
 RETURNS record
 AS 'MODULE_PATHNAME'
 LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
-COMMENT ON FUNCTION rencoder_estimate_index(regclass, bigint, bigint, bigint) IS
-	'what a rencoder index would be in the place of an index of any access method (readers of the table)';
+COMMENT ON FUNCTION rencoder_look_at(regclass, regclass, int2[]) IS
+	'size of an index, or of a table, and the share of rows that repeat the row before, of columns (readers of the columns)';
+
+-- Pages of an index that a column takes, from what ANALYZE says of it, "rows" being those of the table
+-- or, of an expression, of the index.  "index_rows": of a partial index, else null.  "share" of the
+-- table's pages that a typical value is on.  "coder": its pages, at most.  No row without statistics.
+CREATE FUNCTION rencoder_column_size(
+	table_pages double precision,
+	table_rows double precision,
+	rows double precision,
+	null_frac double precision,
+	n_distinct double precision,
+	correlation double precision,
+	freqs real[],
+	index_rows double precision,
+	repeats double precision,
+	coder double precision,
+	OUT pages double precision,
+	OUT share double precision,
+	OUT spread_pages double precision)
+RETURNS SETOF record
+LANGUAGE sql STABLE PARALLEL SAFE ROWS 1
+BEGIN ATOMIC
+	WITH statistics AS (
+		SELECT table_pages AS pages, table_rows / table_pages AS page_rows, rows, n_distinct, correlation,
+			freqs, rows * (1 - null_frac) AS valued
+		WHERE table_pages > 0 AND table_rows > 0 AND rows > 0 AND n_distinct IS NOT NULL
+	), counts AS (
+		SELECT s.*, least(index_rows, s.valued) AS n,
+			greatest(coalesce(index_rows, s.rows) - s.valued, 0) AS nulls,
+			greatest(CASE WHEN s.n_distinct > 0 THEN s.n_distinct
+				WHEN s.n_distinct < 0 THEN -s.n_distinct * s.rows ELSE s.valued END, 1) AS all_keys
+		FROM statistics AS s
+	), keys AS MATERIALIZED (
+		SELECT c.*, greatest(1, least(c.n, CASE WHEN c.n < c.valued
+				THEN c.all_keys * (1 - exp(-least(c.n / c.all_keys, 99))) ELSE c.all_keys END)) AS keys,
+			coalesce((SELECT array_agg(f * c.rows * c.n / greatest(c.valued, 1)) FROM unnest(c.freqs) AS f),
+				'{}') AS common
+		FROM counts AS c
+	), sized AS MATERIALIZED (
+		SELECT k.*, coalesce(rencoder_run_bits(k.n, k.keys, k.common, k.correlation, repeats, k.pages,
+				k.page_rows), 0)
+			-- Nulls have places, unless they are everywhere.
+			+ CASE WHEN k.nulls < 2.3 * k.pages THEN k.nulls * (2 + ln(greatest(1,
+				k.pages * ceil(k.page_rows / 4) / greatest(k.nulls, 1))) / ln(2)) ELSE 0 END AS bits,
+			-- Most values are common ones, or none is.
+			CASE WHEN k.keys > 2 * cardinality(k.common)
+				THEN greatest(k.n - (SELECT coalesce(sum(c), 0) FROM unnest(k.common) AS c), 1)
+					/ (k.keys - cardinality(k.common))
+				ELSE (SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY c) FROM unnest(k.common) AS c) END
+				AS value_rows,
+			CASE WHEN k.correlation IS NULL THEN k.pages
+				ELSE k.pages * sqrt(2 * (1 - least(abs(k.correlation), 1))) END AS spread_pages
+		FROM keys AS k
+	)
+	SELECT ceil(s.bits / 8 / 8150) + 1 + floor(s.bits / 8 / 8150 / 428)
+			+ CASE WHEN s.pages >= CASE WHEN coder > 2 THEN 128 ELSE 1024 END THEN 4 ELSE 0 END
+			-- It is trained on 512 pages.
+			+ least(coder, ceil(1 + least(s.keys, 512 * s.page_rows) / 500)),
+		least(1 - exp(-least(s.value_rows / s.pages, 99)),
+			(s.value_rows / s.page_rows + s.spread_pages + 1) / s.pages),
+		s.spread_pages
+	FROM sized AS s;
+END;
+COMMENT ON FUNCTION rencoder_column_size(double precision, double precision, double precision,
+	double precision, double precision, double precision, real[], double precision, double precision,
+	double precision) IS
+	'what a column takes of an index, from what ANALYZE says of it';
+
+-- What ANALYZE says of columns, and of expressions of indexes, as far as the caller may see it.
+CREATE FUNCTION rencoder_statistics(
+	OUT relation oid,
+	OUT attname name,
+	OUT rows double precision,
+	OUT null_frac double precision,
+	OUT n_distinct double precision,
+	OUT correlation double precision,
+	OUT freqs real[])
+RETURNS SETOF record
+LANGUAGE sql STABLE PARALLEL SAFE
+BEGIN ATOMIC
+	SELECT c.oid, s.attname, c.reltuples, s.null_frac, s.n_distinct, s.correlation, s.most_common_freqs
+	FROM pg_stats AS s
+	JOIN pg_namespace AS n ON n.nspname = s.schemaname
+	JOIN pg_class AS c ON c.relnamespace = n.oid AND c.relname = s.tablename
+	WHERE NOT s.inherited;
+END;
+COMMENT ON FUNCTION rencoder_statistics() IS
+	'what ANALYZE says of columns and of expressions of indexes (readers of the columns)';
+
+-- Types that rencoder indexes by default, and pages that a coder of their values takes at most.
+CREATE FUNCTION rencoder_types(OUT type oid, OUT coder double precision)
+RETURNS SETOF record
+LANGUAGE sql STABLE PARALLEL SAFE ROWS 40
+BEGIN ATOMIC
+	SELECT o.opcintype, CASE WHEN NOT EXISTS (SELECT FROM pg_amproc AS p
+			WHERE p.amprocfamily = o.opcfamily AND p.amprocnum = 5) THEN 0
+		WHEN y.typcategory = 'G' THEN 2 ELSE 7 END
+	FROM pg_opclass AS o JOIN pg_am AS m ON m.oid = o.opcmethod JOIN pg_type AS y ON y.oid = o.opcintype
+	WHERE m.amname = 'rencoder' AND o.opcdefault;
+END;
+COMMENT ON FUNCTION rencoder_types() IS
+	'types with a default operator class';
+
+-- Pages beside those of columns: metapage, description of the run, directory, counts, groups.
+CREATE FUNCTION rencoder_fixed_pages(pages double precision)
+RETURNS double precision
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN 3 + CASE WHEN pages >= 1024 THEN 1 ELSE 0 END
+	+ ceil(ceil(pages / 128 / least(32, 2 ^ floor(ln(greatest(pages / 128, 1)) / ln(2)))) / 2);
+COMMENT ON FUNCTION rencoder_fixed_pages(double precision) IS
+	'pages of an index of a table of so many pages, beside those of its columns';
+
+CREATE FUNCTION rencoder_estimate("table" regclass, VARIADIC columns name[])
+RETURNS bigint
+LANGUAGE sql VOLATILE STRICT PARALLEL RESTRICTED
+BEGIN ATOMIC
+	WITH RECURSIVE parts (oid) AS (
+		SELECT "table"::oid
+		UNION ALL
+		SELECT h.inhrelid FROM parts AS p JOIN pg_inherits AS h ON h.inhparent = p.oid
+			JOIN pg_class AS k ON k.oid = h.inhrelid AND k.relispartition
+	)
+	SELECT CASE WHEN bool_and(e.pages IS NOT NULL)
+		THEN sum((e.pages + rencoder_fixed_pages(c.relpages)) * current_setting('block_size')::bigint)
+		END::bigint
+	FROM parts AS p JOIN pg_class AS c ON c.oid = p.oid AND c.relkind IN ('r', 'm'),
+		LATERAL rencoder_look_at(c.oid::regclass, 0::regclass,
+			(SELECT array_agg(a.attnum ORDER BY o.number)
+			 FROM unnest(columns) WITH ORDINALITY AS o (name, number)
+			 LEFT JOIN pg_attribute AS a ON a.attrelid = c.oid AND a.attname = o.name AND a.attnum > 0
+				AND NOT a.attisdropped)) AS l,
+		LATERAL (SELECT CASE WHEN count(s.pages) = cardinality(columns) THEN sum(s.pages) END AS pages
+			FROM unnest(columns) WITH ORDINALITY AS o (name, number)
+			JOIN pg_attribute AS a ON a.attrelid = c.oid AND a.attname = o.name
+			JOIN pg_type AS y ON y.oid = a.atttypid
+			JOIN pg_type AS b ON b.oid = coalesce(nullif(y.typbasetype, 0), y.oid),
+			LATERAL (SELECT min(r.coder) AS coder FROM rencoder_types() AS r
+				WHERE r.type = b.oid OR (b.typtype = 'e' AND r.type = 'anyenum'::regtype)
+					OR EXISTS (SELECT FROM pg_cast AS k WHERE k.castsource = b.oid AND k.casttarget = r.type
+						AND k.castmethod = 'b' AND k.castcontext = 'i')) AS r,
+			rencoder_statistics() AS t,
+			LATERAL rencoder_column_size(c.relpages, c.reltuples, t.rows, t.null_frac, t.n_distinct,
+				t.correlation, t.freqs, NULL, l.repeats[o.number], r.coder) AS s
+			WHERE r.coder IS NOT NULL AND t.relation = c.oid AND t.attname = a.attname) AS e;
+END;
+COMMENT ON FUNCTION rencoder_estimate(regclass, name[]) IS
+	'bytes that an index on these columns would have, from what ANALYZE says of them; null if it has said nothing (readers of the columns)';
+
+-- Best effort: whatever is wrong with pg_stat_statements, there are just no queries.
+CREATE FUNCTION rencoder_sorting_queries()
+RETURNS SETOF text
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE ROWS 100
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	place name;
+BEGIN
+	SELECT n.nspname INTO place
+	FROM pg_extension AS e JOIN pg_namespace AS n ON n.oid = e.extnamespace
+	WHERE e.extname = 'pg_stat_statements';
+	IF place IS NOT NULL THEN
+		RETURN QUERY EXECUTE format('SELECT regexp_replace(query, ''\s+'', '' '', ''g'')
+			FROM %I.pg_stat_statements
+			WHERE dbid = (SELECT oid FROM pg_database WHERE datname = current_database())
+				AND query ~* ''\m(order\s+by|distinct\s+on|min|max)\M'' AND calls > 0', place);
+	END IF;
+EXCEPTION WHEN OTHERS THEN
+	RETURN;
+END $$;
+COMMENT ON FUNCTION rencoder_sorting_queries() IS
+	'statements of pg_stat_statements that want rows in order, as far as the caller may see them';
 
 -- The names are resolved here, once, whatever the caller's search_path is.
 CREATE FUNCTION rencoder_advise(
@@ -1327,7 +1538,7 @@ LANGUAGE sql VOLATILE PARALLEL UNSAFE ROWS 100
 SET jit = off
 BEGIN ATOMIC
 	WITH tables AS MATERIALIZED (
-		SELECT t.oid, t.relname, t.relkind, t.relpages, t.relispartition, n.nspname
+		SELECT t.oid, t.relname, t.relkind, t.relpages, t.reltuples, n.nspname
 		FROM pg_class AS t JOIN pg_namespace AS n ON n.oid = t.relnamespace
 		WHERE t.relkind IN ('r', 'p', 'm') AND NOT pg_is_other_temp_schema(n.oid)
 			AND CASE WHEN schema IS NULL
@@ -1337,45 +1548,62 @@ BEGIN ATOMIC
 	),
 	-- Indexes that hold rows, each with the one that it is part of: its root, or itself.
 	leaves AS MATERIALIZED (
-		SELECT i.indexrelid, i.indrelid, i.indisvalid, i.indisclustered, i.indisreplident,
-			coalesce(pg_partition_root(i.indexrelid), i.indexrelid)::oid AS root, c.relpages,
-			c.relname
+		SELECT i.*, coalesce(pg_partition_root(i.indexrelid), i.indexrelid)::oid AS root, c.relpages,
+			c.reltuples, t.relpages AS table_pages, t.reltuples AS table_rows
 		FROM pg_index AS i
 		JOIN pg_class AS c ON c.oid = i.indexrelid AND c.relkind = 'i'
-		WHERE i.indislive AND i.indrelid IN (SELECT oid FROM tables)
+		JOIN pg_am AS m ON m.oid = c.relam AND m.amname <> 'rencoder'
+		JOIN tables AS t ON t.oid = i.indrelid
+		WHERE i.indislive
 	),
-	-- Columns of an index, and what they are: "sorts" if such a column is typically one to sort by.
+	-- Key columns of these, and of roots, and what they are: "sorts" if such a column is typically one
+	-- to sort by; "collated" if it is a string in another order than rencoder has.
 	columns AS MATERIALIZED (
-		SELECT i.indexrelid, a.attnum AS number, k.name,
+		SELECT i.indexrelid, i.indrelid, a.attnum AS number, i.indkey[a.attnum - 1] AS attnum, k.name,
+			coalesce(b.attrelid, a.attrelid) AS relation, coalesce(b.attname, a.attname) AS attname,
+			o.opcintype, r.coder,
+			CASE WHEN r.type IS NULL THEN 'rencoder has no operator class for type '
+					|| format_type(o.opcintype, NULL)
+				WHEN NOT l.collisdeterministic THEN 'rencoder has no nondeterministic collations'
+				WHEN m.amname NOT IN ('btree', 'hash') AND NOT o.opcdefault
+					THEN 'rencoder has no operator class like ' || o.opcname END AS problem,
 			CASE WHEN m.amname = 'hash' OR o.opcname ~ '_pattern_ops$' OR k.is_foreign THEN false
-				WHEN m.amname <> 'btree' THEN a.atttypid = 'point'::regtype
+				WHEN m.amname <> 'btree' THEN o.opcintype = 'point'::regtype
 				WHEN y.typcategory IN ('D', 'T') THEN true
 				-- Numbers and strings that are names of things, by the name of the column.
 				WHEN y.typcategory IN ('N', 'S') THEN coalesce(
 					lower(regexp_replace(k.name, '([a-z0-9])([A-Z])', '\1_\2', 'g')) !~
 					('(^|_)(e?mail|token|hash|digest|uuid|guid|id|key|code|ur[il]|href|slug|sku|no|nr|'
-					'number|phone|fingerprint|etag|checksum|md5|sha\d*|ref|reference|ip|agent)$'), true)
-				ELSE false END AS sorts
-		FROM (SELECT DISTINCT root FROM leaves) AS r
-		JOIN pg_index AS i ON i.indexrelid = r.root
+					'number|phone|fingerprint|etag|checksum|md5|sha\d*|ref|reference|iban|ip|agent|'
+					'status|state|kind|type|category|role|country|currency|language|locale)$'), true)
+				ELSE false END AS sorts,
+			y.typcategory = 'S' AND o.opcname !~ '_pattern_ops$' AND NOT coalesce(
+				l.collcollate IN ('C', 'POSIX') OR l.oid = 'pg_catalog.default'::regcollation AND
+				d.datcollate IN ('C', 'POSIX'), false) AS collated
+		FROM (SELECT indexrelid FROM leaves UNION SELECT root FROM leaves) AS x
+		JOIN pg_index AS i ON i.indexrelid = x.indexrelid
 		JOIN pg_class AS c ON c.oid = i.indexrelid
 		JOIN pg_am AS m ON m.oid = c.relam
 		JOIN pg_attribute AS a ON a.attrelid = i.indexrelid AND a.attnum <= i.indnkeyatts
-		JOIN pg_type AS y ON y.oid = a.atttypid
-		JOIN pg_opclass AS o ON o.oid = i.indclass[a.attnum - 1],
+		LEFT JOIN pg_attribute AS b ON b.attrelid = i.indrelid AND b.attnum = i.indkey[a.attnum - 1]
+			AND b.attnum > 0
+		JOIN pg_opclass AS o ON o.oid = i.indclass[a.attnum - 1]
+		JOIN pg_type AS y ON y.oid = o.opcintype
+		JOIN pg_database AS d ON d.datname = current_database()
+		LEFT JOIN pg_collation AS l ON l.oid = a.attcollation
+		LEFT JOIN rencoder_types() AS r ON r.type = o.opcintype,
 		LATERAL (SELECT min(b.attname) AS name, bool_or(EXISTS (SELECT FROM pg_constraint AS f
 				WHERE f.contype = 'f' AND f.conrelid = i.indrelid AND b.attnum = ANY (f.conkey)))
 				AS is_foreign
 			FROM pg_attribute AS b
 			WHERE b.attrelid = i.indrelid AND CASE WHEN i.indkey[a.attnum - 1] > 0
 				THEN b.attnum = i.indkey[a.attnum - 1]
-				-- The columns of an expression are not told apart from those of a predicate.
-				ELSE b.attnum <> ALL (i.indkey) AND b.attnum IN (SELECT d.refobjsubid
-					FROM pg_depend AS d
-					WHERE d.classid = 'pg_class'::regclass AND d.objid = i.indexrelid
-						AND d.refclassid = 'pg_class'::regclass AND d.refobjid = i.indrelid)
-				END) AS k
+				-- One that an expression of the index is made of.
+				ELSE b.attnum IN (SELECT v[1]::int2
+					FROM regexp_matches(i.indexprs::text, ':varattno (\d+)', 'g') AS v) END) AS k
 	),
+	analyzed AS MATERIALIZED (SELECT * FROM rencoder_statistics()),
+	recorded AS MATERIALIZED (SELECT q, lower(q) AS low FROM rencoder_sorting_queries() AS q),
 	present AS MATERIALIZED (
 		SELECT i.*, c.relname, c.relkind, m.amname, t.relname AS table_name, t.nspname, l.*,
 			nullif(concat_ws(', ',
@@ -1395,7 +1623,22 @@ BEGIN ATOMIC
 			(SELECT min(k.conname) FROM pg_constraint AS k
 			 WHERE k.contype = 'f' AND k.conrelid = i.indrelid AND i.indkey[0] = ANY (k.conkey)) AS serves,
 			(SELECT string_agg(s.name, ', ' ORDER BY s.number) FROM columns AS s
-			 WHERE s.indexrelid = i.indexrelid AND s.sorts) AS sorts
+			 WHERE s.indexrelid = i.indexrelid AND s.sorts) AS sorts,
+			(SELECT coalesce(bool_or(s.collated), false) FROM columns AS s
+			 WHERE s.indexrelid = i.indexrelid) AS collated,
+			(SELECT min(s.problem) FROM columns AS s WHERE s.indexrelid = i.indexrelid) AS no_class,
+			-- The shortest recorded query that names table and column, and sorts by that.
+			(SELECT r.q FROM columns AS s, recorded AS r
+			 WHERE s.indexrelid = i.indexrelid AND m.amname IN ('btree', 'gist', 'spgist')
+				AND strpos(r.low, lower(t.relname)) > 0 AND strpos(r.low, lower(s.name)) > 0
+				-- Behind columns that the query does not know, it is in no order.
+				AND NOT EXISTS (SELECT FROM columns AS b WHERE b.indexrelid = s.indexrelid
+					AND b.number < s.number AND strpos(r.low, lower(b.name)) = 0)
+				AND CASE m.amname WHEN 'btree'
+					THEN r.low ~ ('(order\s+by\M[^;]*?|(distinct\s+on|\mm(in|ax))\s*\([^)]*?)\m' ||
+						regexp_replace(lower(s.name), '(\W)', '\\\1', 'g') || '\M')
+					ELSE strpos(r.low, '<->') > 0 END
+			 ORDER BY length(r.q), r.q LIMIT 1) AS sorted
 		FROM (SELECT root, count(*) AS leaves, bool_or(indisclustered) AS clustered,
 				bool_or(indisreplident) AS replident, bool_and(indisvalid) AS valid,
 				sum(pg_stat_get_numscans(indexrelid))::bigint AS scans,
@@ -1409,46 +1652,49 @@ BEGIN ATOMIC
 		JOIN pg_am AS m ON m.oid = c.relam AND m.amname IN ('btree', 'hash', 'gist', 'spgist', 'brin')
 		JOIN tables AS t ON t.oid = i.indrelid
 	),
-	-- The largest of a root's stand for the others.
-	numbered AS MATERIALIZED (
-		SELECT n.*, row_number() OVER (ORDER BY n.relpages DESC, n.relname, n.indexrelid) AS number,
-			count(*) OVER () AS total
-		FROM (SELECT l.*, p.needed_for, p.leaves,
-				row_number() OVER (PARTITION BY l.root ORDER BY l.relpages DESC, l.indexrelid) AS largest
-			FROM leaves AS l JOIN present AS p ON p.root = l.root) AS n
-		WHERE n.largest <= 8
-	),
-	estimated AS MATERIALIZED (
-		SELECT n.*, e.present_size, e.size, e.share, e.brin_serves, e.problem
-		FROM (SELECT * FROM numbered ORDER BY number) AS n,
-			-- Small ones are not sampled, nor are those that are needed.
-			LATERAL rencoder_estimate_index(n.indexrelid::regclass,
-				CASE WHEN n.needed_for IS NOT NULL THEN 9223372036854775807
-					WHEN n.leaves > 1 THEN 131072 ELSE 1048576 END, n.number, n.total) AS e
-	),
 	summed AS MATERIALIZED (
-		SELECT p.*, s.*, (s.told_size * s.size / nullif(s.told_of, 0))::bigint AS new_size
+		SELECT p.*, s.*
 		FROM present AS p, LATERAL (
-			SELECT sum(coalesce(e.present_size, l.relpages * current_setting('block_size')::bigint))::bigint
-					AS size,
-				sum(e.size) AS told_size,
-				sum(e.present_size) FILTER (WHERE e.size IS NOT NULL) AS told_of,
-				max(e.share) AS share, bool_and(e.brin_serves) AS brin_serves, min(e.problem) AS problem,
-				bool_or(e.present_size IS NULL) AS not_read
-			FROM leaves AS l LEFT JOIN estimated AS e ON e.indexrelid = l.indexrelid
+			SELECT sum(coalesce(e.size, l.relpages * current_setting('block_size')::bigint))::bigint AS size,
+				CASE WHEN bool_and(l.table_pages = 0 OR f.pages IS NOT NULL)
+					THEN sum(CASE WHEN l.table_pages = 0 THEN 1
+						ELSE f.pages + rencoder_fixed_pages(l.table_pages) END
+						* current_setting('block_size')::bigint)::bigint END AS new_size,
+				max(f.share) AS share, coalesce(bool_and(f.brin_serves), false) AS brin_serves,
+				min(e.problem) AS problem, sum(l.table_pages) AS table_pages
+			FROM leaves AS l,
+				LATERAL (SELECT e.size, e.repeats,
+					CASE WHEN l.indisvalid THEN e.problem ELSE 'the index is not valid' END AS problem
+				 FROM rencoder_look_at(l.indrelid::regclass, l.indexrelid::regclass,
+					(SELECT array_agg(k ORDER BY o) FILTER (WHERE o <= l.indnkeyatts)
+					 FROM unnest(l.indkey::int2[]) WITH ORDINALITY AS u (k, o))) AS e) AS e,
+				LATERAL (SELECT CASE WHEN count(*) = l.indnkeyatts THEN sum(z.pages) END AS pages,
+					min(z.share) AS share,
+					bool_or(z.spread_pages <= 128) FILTER (WHERE c.number = 1) AS brin_serves
+				 FROM columns AS c JOIN analyzed AS t ON t.relation = c.relation AND t.attname = c.attname,
+				LATERAL rencoder_column_size(l.table_pages, l.table_rows, t.rows, t.null_frac,
+					t.n_distinct, t.correlation, t.freqs,
+					CASE WHEN l.indpred IS NOT NULL AND c.attnum > 0 THEN l.reltuples END,
+					e.repeats[c.number], c.coder) AS z
+				 WHERE c.indexrelid = l.indexrelid AND c.coder IS NOT NULL) AS f
 			WHERE l.root = p.root) AS s
 	),
 	judged AS (
 		SELECT e.*,
-			CASE WHEN e.problem IS NOT NULL AND (e.needed_for IS NULL OR NOT e.valid) THEN 'problem'
+			CASE WHEN NOT e.valid THEN 'problem'
 				WHEN e.needed_for IS NOT NULL THEN 'needed'
-				WHEN e.new_size IS NULL THEN 'small'
+				WHEN e.problem IS NOT NULL THEN 'problem'
+				-- A small BRIN index may stand for a large table.
+				WHEN CASE e.amname WHEN 'brin' THEN e.table_pages * current_setting('block_size')::bigint
+					ELSE e.size END < 1048576 THEN 'small'
+				WHEN e.no_class IS NOT NULL THEN 'class'
+				WHEN e.new_size IS NULL THEN 'statistics'
 				WHEN e.amname = 'brin' AND (e.brin_serves OR e.share > 0.3) THEN 'serves'
 				WHEN e.amname = 'brin' THEN 'add'
-				WHEN e.size < 1048576 THEN 'small'
 				WHEN e.size < 2 * e.new_size THEN 'little'
 				WHEN e.share > 0.3 THEN 'common'
 				WHEN e.scans = 0 AND e.serves IS NULL THEN 'unused'
+				WHEN e.sorted IS NOT NULL THEN 'sorted'
 				WHEN e.amname = 'btree' AND e.only_read > 0.5 * e.entries_read THEN 'only'
 				WHEN e.sorts IS NOT NULL THEN 'sorts'
 				ELSE 'replace' END AS state
@@ -1456,7 +1702,7 @@ BEGIN ATOMIC
 	),
 	advised AS (
 		SELECT j.*,
-			CASE WHEN j.state = 'problem' THEN 'unknown'
+			CASE WHEN j.state IN ('problem', 'statistics') THEN 'unknown'
 				WHEN j.state IN ('add', 'unused', 'replace') THEN j.state
 				WHEN j.state = 'sorts' THEN 'replace unless sorted'
 				ELSE 'keep' END AS verdict,
@@ -1464,6 +1710,8 @@ BEGIN ATOMIC
 				WHEN 'needed' THEN j.needed_for
 				WHEN 'small' THEN 'small'
 				WHEN 'problem' THEN j.problem
+				WHEN 'class' THEN j.no_class
+				WHEN 'statistics' THEN 'no statistics of it: ANALYZE the table'
 				WHEN 'add' THEN 'BRIN reads much of the table for one value'
 				WHEN 'serves' THEN 'BRIN serves this column, and is small'
 				WHEN 'little' THEN 'rencoder would not be half as large'
@@ -1471,13 +1719,17 @@ BEGIN ATOMIC
 				WHEN 'unused' THEN 'no scan' || coalesce(to_char(pg_stat_get_db_stat_reset_time((
 					SELECT d.oid FROM pg_database AS d WHERE d.datname = current_database())),
 					' since YYYY-MM-DD'), '') || ': drop it unless a standby uses it'
-				WHEN 'only' THEN 'index-only scans use it'
-				WHEN 'sorts' THEN CASE j.amname
-					WHEN 'btree' THEN format('sorted by %s: ORDER BY, min, max?', j.sorts)
-					ELSE 'ORDER BY distance?' END
-					|| CASE WHEN j.brin_serves THEN ' (BRIN is smaller)' ELSE '' END
+				WHEN 'sorted' THEN 'queries sort by it: ' || CASE WHEN length(j.sorted) <= 50 THEN j.sorted
+					ELSE left(j.sorted, 20) || ' .. ' || left(substring(j.sorted,
+						'(?i)(\m(?:order\s+by|distinct\s+on|min|max)\M.*)$'), 26) END
+				WHEN 'only' THEN 'most reads of it end there: index-only scans'
+				WHEN 'sorts' THEN CASE j.amname WHEN 'btree' THEN format('does ORDER BY%s, min or max use %s?',
+						CASE WHEN j.collated THEN ', <, >' ELSE '' END, j.sorts)
+					ELSE 'does ORDER BY <-> use it?' END
+					|| CASE WHEN j.brin_serves THEN ' BRIN is smaller' ELSE '' END
 				ELSE CASE WHEN j.serves IS NOT NULL THEN 'serves foreign key ' || j.serves
-					ELSE format('for =, IN%s', CASE WHEN j.amname = 'hash' THEN '' ELSE ', ranges' END) END
+					WHEN j.amname = 'hash' OR j.collated THEN 'for = and IN'
+					ELSE 'for =, IN and ranges' END
 				END AS reason,
 			CASE WHEN j.state IN ('replace', 'sorts') THEN j.size - j.new_size
 				WHEN j.state = 'unused' THEN j.size ELSE 0 END AS saves,
@@ -1566,11 +1818,12 @@ BEGIN ATOMIC
 		SELECT 3, NULL, NULL, NULL, 'total', coalesce(sum(a.size), 0)::bigint, sum(a.new_size)::bigint,
 			coalesce(sum(a.saves), 0)::bigint, sum(a.scans)::bigint,
 			CASE count(*) WHEN 0 THEN 'no index here of a table that you may read whole'
-				ELSE format('%s now; %s after "replace", %s if nothing sorts',
+				ELSE format('%s; %s after "replace"; %s after "unused", too; %s after all',
 					pg_size_pretty(sum(a.size)), pg_size_pretty(sum(a.size) - coalesce(sum(a.saves)
 						FILTER (WHERE a.verdict = 'replace'), 0)),
 					pg_size_pretty(sum(a.size) - coalesce(sum(a.saves)
-						FILTER (WHERE a.verdict LIKE 'replace%'), 0))) END,
+						FILTER (WHERE a.verdict IN ('replace', 'unused')), 0)),
+					pg_size_pretty(sum(a.size) - sum(a.saves))) END,
 			NULL, NULL
 		FROM advised AS a
 	) AS r

@@ -1,237 +1,251 @@
 /*
  * sql_advise.c
- *		rencoder_estimate_index(): what a rencoder index would be in the place of another one.
+ *		rencoder_look_at(): what the statistics of ANALYZE leave out of a table and an index.
  *
- * rencoder_advise() asks it for each index of a database.  So it waits for no lock, gives its own
- * back at once, and says now and then how far it is.
+ * rencoder_advise() calls it for each index of a database.  So it waits for no lock, and gives its
+ * own back at once.
  */
-#include "query/estimate_table.h"
-
-#include <math.h>
-
-#include "access/genam.h"
-#include "access/htup_details.h"
-#include "access/tableam.h"
-#include "catalog/index.h"
-#include "catalog/pg_am.h"
-#include "catalog/pg_class.h"
-#include "fmgr.h"
-#include "funcapi.h"
-#include "utils/builtins.h"
-#include "utils/lsyscache.h"
-#include "utils/memutils.h"
-#include "utils/timestamp.h"
-
-#include "key/hypothetical_index.h"
 #include "store/open_index.h"
 
-PG_FUNCTION_INFO_V1(rencoder_estimate_index);
+#include "access/htup_details.h"
+#include "access/relation.h"
+#include "access/tableam.h"
+#include "access/xlog.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_type.h"
+#include "fmgr.h"
+#include "funcapi.h"
+#include "miscadmin.h"
+#include "storage/bufmgr.h"
+#include "storage/lmgr.h"
+#include "utils/acl.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/datum.h"
+#include "utils/lsyscache.h"
+#include "utils/rel.h"
+#include "utils/rls.h"
+#include "utils/snapmgr.h"
 
-/* Columns of a row: present_size, size, share, brin_serves, problem. */
-#define ADVISE_COLUMNS	5
+PG_FUNCTION_INFO_V1(rencoder_look_at);
 
-/* A message about progress each so many milliseconds. */
-#define PROGRESS_INTERVAL	5000
+/* Columns of a row: size, repeats, problem. */
+#define LOOK_COLUMNS	3
 
-/* What is known of the index that would be. */
-typedef struct IndexEstimate
+/* Pages of the table that are read. */
+#define LOOK_PAGES		64
+
+/* Columns of the table that are compared; number 0 stands for an expression, which is not. */
+typedef struct LookColumns
 {
-	BlockNumber present_pages;	/* of the index that is; InvalidBlockNumber:
-								 * not known */
-	double		size_pages;		/* 0: not sampled, as it is small */
-	double		share;			/* of the pages, that a query for one value
-								 * reads: of the column where it is least */
-	bool		brin_serves;	/* would BRIN on the first column do? */
-	const char *problem;		/* NULL: none */
-} IndexEstimate;
-
-/* "index 3 of 40", at DEBUG1, or, if that takes long, for everybody to see. */
-static void
-report_advise_progress(const char *name, int64 number, int64 total)
-{
-	static TimestampTz reported = 0;
-	TimestampTz now = GetCurrentTimestamp();
-	bool		due;
-
-	reported = Max(reported, GetCurrentStatementStartTimestamp());
-	due = TimestampDifferenceExceeds(reported, now, PROGRESS_INTERVAL);
-	if (due)
-		reported = now;
-	ereport(due ? NOTICE : DEBUG1,
-			(errmsg("sampling the table of index \"%s\", " INT64_FORMAT " of " INT64_FORMAT,
-					name, number, total)));
-}
-
-static void
-refuse_advise_estimate(Oid indexoid, Oid heapoid, Oid userid)
-{
-	const char *name = get_rel_name(indexoid);
-
-	if (name == NULL || !OidIsValid(heapoid))
-		ereport(ERROR,
-				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
-				 errmsg("relation with OID %u is not an index", indexoid)));
-	if (get_rel_relkind(indexoid) != RELKIND_INDEX)
-		ereport(ERROR,
-				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
-				 errmsg("\"%s\" is a partitioned index", name),
-				 errhint("Call the function for the index of a partition.")));
-	if (!rencoder_open_index_may_read(heapoid, userid))
-		ereport(ERROR,
-				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
-				 errmsg("permission denied for index %s", name),
-				 errhint("Only roles that may read the whole table may call this function.")));
-}
-
-/* Why rows cannot be sampled; NULL if they can.  Both are open. */
-static const char *
-find_problem_to_advise(Relation heap, Relation index)
-{
-	if (!index->rd_index->indisvalid)
-		return "the index is not valid";
-	return rencoder_table_sample_problem(heap);
-}
-
-static bool
-is_new_key_to_advise(const RencoderTableSample *sample, size_t i)
-{
-	return i == 0 || sample->key[i].key != sample->key[i - 1].key;
-}
-
-/*
- * A query for one value that the table has: the one in the middle of the distinct values, as most
- * rows may have a single value that nobody asks for.
- */
-static const RencoderKeySet *
-make_needle_to_advise(const RencoderTableSample *sample)
-{
-	RencoderKeySet *keys = palloc0(sizeof(RencoderKeySet));
-	renc_interval *interval = palloc(sizeof(renc_interval));
-	size_t		distinct = 0;
-	size_t		seen = 0;
-	size_t		i;
-
-	keys->none = sample->nkeys == 0;
-	if (keys->none)
-		return keys;
-	for (i = 0; i < sample->nkeys; i++)
-		distinct += is_new_key_to_advise(sample, i);
-	for (i = 0; seen <= distinct / 2 && i < sample->nkeys; i++)
-		seen += is_new_key_to_advise(sample, i);
-	interval->lo = interval->hi = sample->key[i - 1].key;
-	keys->set.interval = interval;
-	keys->set.n = 1;
-	keys->query = renc_query_intervals(&keys->set);
-	return keys;
-}
+	int			n;
+	AttrNumber	number[INDEX_MAX_KEYS];
+	double		pairs[INDEX_MAX_KEYS];	/* of rows beside each other with a
+										 * value */
+	double		equal[INDEX_MAX_KEYS];	/* of these, with the same one */
+} LookColumns;
 
 static void
-estimate_advised_index(Relation heap, Relation index, IndexEstimate *estimate)
+get_look_columns(Oid heapoid, ArrayType *array, LookColumns *columns)
 {
-	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "rencoder index estimate",
-												  ALLOCSET_DEFAULT_SIZES);
+	const char *name = get_rel_name(heapoid);
+	Datum	   *values;
+	int			n;
 
-	for (int col = 0; col < IndexRelationGetNumberOfKeyAttributes(index); col++)
+	if (ARR_HASNULL(array))
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_COLUMN),
+				 errmsg("a column does not exist in table \"%s\"", name == NULL ? "?" : name)));
+	deconstruct_array(array, INT2OID, sizeof(int16), true, TYPALIGN_SHORT, &values, NULL, &n);
+	if (n > INDEX_MAX_KEYS)
+		ereport(ERROR,
+				(errcode(ERRCODE_TOO_MANY_COLUMNS),
+				 errmsg("an index has at most %d columns", INDEX_MAX_KEYS)));
+	memset(columns, 0, sizeof(*columns));
+	columns->n = n;
+	for (int i = 0; i < n; i++)
+		columns->number[i] = DatumGetInt16(values[i]);
+}
+
+/* Error unless the user may read all rows of the columns. */
+static void
+check_look(Oid heapoid, const LookColumns *columns)
+{
+	const char *name = get_rel_name(heapoid);
+	bool		allowed = rencoder_open_index_may_read(heapoid, GetUserId());
+
+	if (name == NULL || allowed)
+		return;
+	allowed = check_enable_rls(heapoid, InvalidOid, true) != RLS_ENABLED;
+	for (int i = 0; i < columns->n; i++)
 	{
-		RencoderTableSample sample;
-		RencoderTableEstimate table;
-		RencoderMethodEstimate method[RENCODER_NMETHODS];
-		const RencoderMethodEstimate *own = &method[RENCODER_METHOD_OWN];
-		MemoryContext old = MemoryContextSwitchTo(context);
-		Relation	hypothetical;
-
-		hypothetical = rencoder_hypothetical_index(heap, index, col, &estimate->problem);
-		if (hypothetical == NULL)
-		{
-			MemoryContextSwitchTo(old);
-			estimate->problem = MemoryContextStrdup(old, estimate->problem);
-			break;
-		}
-		rencoder_table_sample_read(heap, hypothetical, index, col + 1, &sample);
-		rencoder_estimate_methods(&sample, make_needle_to_advise(&sample), &table, method);
-		estimate->size_pages += col == 0 ? own->size_pages : rencoder_estimate_further(own);
-		estimate->share = Min(estimate->share,
-							  rencoder_estimate_reads(own) / Max(sample.nblocks, 1));
-		if (col == 0)
-			estimate->brin_serves = rencoder_estimate_brin_serves(&sample, method);
-		MemoryContextSwitchTo(old);
-		MemoryContextReset(context);
+		if (columns->number[i] <= 0 || pg_attribute_aclcheck(heapoid, columns->number[i], GetUserId(),
+															 ACL_SELECT) != ACLCHECK_OK)
+			allowed = false;
 	}
-	MemoryContextDelete(context);
+	if (!allowed)
+		aclcheck_error(ACLCHECK_NO_PRIV, OBJECT_TABLE, name);
 }
 
-/* As the table's owner, since expressions of the index are evaluated. */
-static void
-estimate_as_owner_to_advise(Relation heap, Relation index, int64 least_size,
-							IndexEstimate *estimate)
+/* Opens and locks a relation, or says in *problem why not. */
+static Relation
+open_to_look(Oid oid, const char **problem)
 {
-	bool		is_brin = index->rd_rel->relam == BRIN_AM_OID;
+	Relation	relation;
 
-	estimate->problem = find_problem_to_advise(heap, index);
-	if (estimate->problem == NULL)
-		estimate->present_pages = RelationGetNumberOfBlocks(index);
+	if (!ConditionalLockRelationOid(oid, AccessShareLock))
+	{
+		*problem = "another session has locked it";
+		return NULL;
+	}
+	relation = try_relation_open(oid, NoLock);
+	if (relation == NULL)
+	{
+		UnlockRelationOid(oid, AccessShareLock);
+		*problem = "it has been dropped";
+	}
+	return relation;
+}
 
-	/* A small BRIN index may stand for a large table. */
-	if (estimate->problem == NULL &&
-		(int64) RelationGetNumberOfBlocks(is_brin ? heap : index) * BLCKSZ >= least_size)
-		estimate_advised_index(heap, index, estimate);
+/* Why a relation's pages cannot be read here; NULL if they can. */
+static const char *
+find_look_problem(Relation relation)
+{
+	if (!RELKIND_HAS_STORAGE(relation->rd_rel->relkind))
+		return "it has no pages of its own";
+	if (RELATION_IS_OTHER_TEMP(relation))
+		return "it is a temporary one of another session";
+	if (relation->rd_rel->relpersistence == RELPERSISTENCE_UNLOGGED && RecoveryInProgress())
+		return "it is unlogged, and this is a standby";
+	return NULL;
+}
+
+/* Values in TOAST count as different. */
+static bool
+look_is_equal(Form_pg_attribute attribute, Datum a, Datum b)
+{
+	if (attribute->attlen == -1 && (VARATT_IS_EXTERNAL(DatumGetPointer(a)) ||
+									VARATT_IS_EXTERNAL(DatumGetPointer(b))))
+		return false;
+	return datum_image_eq(a, b, attribute->attbyval, attribute->attlen);
+}
+
+static void
+compare_look_rows(TupleTableSlot *row, TupleTableSlot *before, LookColumns *columns)
+{
+	for (int i = 0; i < columns->n; i++)
+	{
+		AttrNumber	number = columns->number[i];
+		bool		isnull[2];
+		Datum		value[2];
+
+		if (number <= 0 || number > row->tts_tupleDescriptor->natts ||
+			TupleDescAttr(row->tts_tupleDescriptor, number - 1)->attisdropped)
+			continue;
+		value[0] = slot_getattr(row, number, &isnull[0]);
+		value[1] = slot_getattr(before, number, &isnull[1]);
+		if (isnull[0] || isnull[1])
+			continue;
+		columns->pairs[i]++;
+		columns->equal[i] += look_is_equal(TupleDescAttr(row->tts_tupleDescriptor, number - 1),
+										   value[0], value[1]);
+	}
+}
+
+/* Reads pages at even distances.  No function of a type or of an index is called. */
+static void
+look_at_rows(Relation heap, LookColumns *columns)
+{
+	BlockNumber nblocks = RelationGetNumberOfBlocks(heap);
+	TupleTableSlot *row = table_slot_create(heap, NULL);
+	TupleTableSlot *before = table_slot_create(heap, NULL);
+
+	for (uint64 i = 0; i < Min(LOOK_PAGES, nblocks); i++)
+	{
+		BlockNumber block = (BlockNumber) (i * nblocks / Min(LOOK_PAGES, nblocks));
+		ItemPointerData first;
+		ItemPointerData last;
+		TableScanDesc scan;
+
+		CHECK_FOR_INTERRUPTS();
+		ItemPointerSet(&first, block, 1);
+		ItemPointerSet(&last, block, PG_UINT16_MAX);
+		ExecClearTuple(before);
+		scan = rencoder_beginscan_tidrange(heap, GetActiveSnapshot(), &first, &last);
+		while (table_scan_getnextslot_tidrange(scan, ForwardScanDirection, row))
+		{
+			if (!TTS_EMPTY(before))
+				compare_look_rows(row, before, columns);
+			ExecCopySlot(before, row);
+		}
+		table_endscan(scan);
+	}
+	ExecDropSingleTupleTableSlot(row);
+	ExecDropSingleTupleTableSlot(before);
 }
 
 static Datum
-make_advised_row(FunctionCallInfo fcinfo, const IndexEstimate *estimate)
+make_look_row(FunctionCallInfo fcinfo, int64 size, const LookColumns *columns, const char *problem)
 {
-	Datum		values[ADVISE_COLUMNS] = {0};
-	bool		nulls[ADVISE_COLUMNS] = {0};
+	Datum		values[LOOK_COLUMNS] = {0};
+	bool		nulls[LOOK_COLUMNS] = {0};
+	Datum		repeats[INDEX_MAX_KEYS];
 	TupleDesc	desc;
 
 	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
 		elog(ERROR, "return type must be a row type");
-	nulls[0] = estimate->present_pages == InvalidBlockNumber;
-	values[0] = Int64GetDatum((int64) estimate->present_pages * BLCKSZ);
-	for (int i = 1; i < ADVISE_COLUMNS - 1; i++)
-		nulls[i] = estimate->problem != NULL || estimate->size_pages == 0;
-	values[1] = Int64GetDatum((int64) (estimate->size_pages * BLCKSZ));
-	values[2] = Float8GetDatum(rint(estimate->share * 1000) / 1000);
-	values[3] = BoolGetDatum(estimate->brin_serves);
-	nulls[4] = estimate->problem == NULL;
-	if (estimate->problem != NULL)
-		values[4] = CStringGetTextDatum(estimate->problem);
+	for (int i = 0; i < columns->n; i++)
+		repeats[i] = Float8GetDatum(columns->equal[i] / Max(columns->pairs[i], 1));
+	nulls[0] = nulls[1] = problem != NULL;
+	values[0] = Int64GetDatum(size);
+	values[1] = PointerGetDatum(construct_array(repeats, columns->n, FLOAT8OID, sizeof(float8),
+												FLOAT8PASSBYVAL, TYPALIGN_DOUBLE));
+	nulls[2] = problem == NULL;
+	if (problem != NULL)
+		values[2] = CStringGetTextDatum(problem);
 	return HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(desc), values, nulls));
 }
 
 /*
- * rencoder_estimate_index(index regclass, least_size bigint, number bigint, total bigint)
- *		returns record
+ * rencoder_look_at("table" regclass, index regclass, columns int2[]) returns record
  *
- * An index of any access method; if it is smaller than least_size, nothing but that is told.
- * Number and total are for messages about progress.  Holds
- * AccessShareLock on table and index while it samples; waits for none.  Null if the index
- * has been dropped.  Works on a standby.
+ * The bytes of the index, or, if that is 0, of the table; and for each column of the table which
+ * share of rows has the value of the row before on its page, 0 for an expression.  Holds
+ * AccessShareLock on both meanwhile; waits for none.  Works on a standby.
  */
 Datum
-rencoder_estimate_index(PG_FUNCTION_ARGS)
+rencoder_look_at(PG_FUNCTION_ARGS)
 {
-	Oid			indexoid = PG_GETARG_OID(0);
-	Oid			heapoid = IndexGetRelation(indexoid, true);
-	IndexEstimate estimate = {.present_pages = InvalidBlockNumber,.share = 1};
-	RencoderOpenIndex target;
+	Oid			heapoid = PG_GETARG_OID(0);
+	Oid			indexoid = PG_GETARG_OID(1);
+	const char *problem = NULL;
+	Relation	heap;
+	Relation	index = NULL;
+	LookColumns columns;
+	int64		size = 0;
 
-	refuse_advise_estimate(indexoid, heapoid, GetUserId());
-	switch (rencoder_open_index_try(&target, indexoid, AccessShareLock, true))
+	get_look_columns(heapoid, PG_GETARG_ARRAYTYPE_P(2), &columns);
+	check_look(heapoid, &columns);
+	heap = open_to_look(heapoid, &problem);
+	if (heap != NULL)
 	{
-		case RENCODER_TRY_GONE:
-			estimate.problem = "the index has been dropped";
-			break;
-		case RENCODER_TRY_LOCKED:
-			estimate.problem = "another session has locked it";
-			break;
-		case RENCODER_TRY_OPENED:
-			refuse_advise_estimate(indexoid, heapoid, target.save_userid);
-			report_advise_progress(RelationGetRelationName(target.index), PG_GETARG_INT64(2),
-								   PG_GETARG_INT64(3));
-			estimate_as_owner_to_advise(target.heap, target.index, PG_GETARG_INT64(1), &estimate);
-			rencoder_open_index_close(&target);
-			break;
+		/* Again under the lock: the OID may be another one's by then. */
+		check_look(heapoid, &columns);
+		if (OidIsValid(indexoid))
+			index = open_to_look(indexoid, &problem);
+		if (index != NULL && (index->rd_index == NULL || index->rd_index->indrelid != heapoid))
+			problem = "it is not an index of the table";
+		if (problem == NULL)
+			problem = find_look_problem(index != NULL ? index : heap);
+		if (problem == NULL)
+		{
+			size = (int64) RelationGetNumberOfBlocks(index != NULL ? index : heap) * BLCKSZ;
+			if (heap->rd_tableam != NULL && heap->rd_tableam->scan_getnextslot_tidrange != NULL)
+				look_at_rows(heap, &columns);
+		}
+		if (index != NULL)
+			relation_close(index, AccessShareLock);
+		relation_close(heap, AccessShareLock);
 	}
-	return make_advised_row(fcinfo, &estimate);
+	return make_look_row(fcinfo, size, &columns, problem);
 }
