@@ -200,7 +200,7 @@ static void
 leave_vacuum_to_worker(Relation index)
 {
 	if (rencoder_options_autosummarize(index) &&
-		rencoder_worker_queue_put(RelationGetRelid(index), 0, true))
+		rencoder_worker_queue_put(RelationGetRelid(index), true))
 		return;
 	ereport(NOTICE,
 			(errmsg("index \"%s\" is not summarized by a parallel VACUUM",

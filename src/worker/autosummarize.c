@@ -116,11 +116,11 @@ ask_after_commit(XactEvent event, void *arg)
 		event == XACT_EVENT_PRE_PREPARE)
 		return;
 	if (event == XACT_EVENT_COMMIT && nnew_indexes > MAX_NEW_INDEXES)
-		(void) rencoder_worker_queue_put(InvalidOid, 0, false);
+		(void) rencoder_worker_queue_put(InvalidOid, false);
 	else if (event == XACT_EVENT_COMMIT)
 	{
 		for (int i = 0; i < nnew_indexes; i++)
-			(void) rencoder_worker_queue_put(new_indexes[i], 0, false);
+			(void) rencoder_worker_queue_put(new_indexes[i], false);
 	}
 	nnew_indexes = 0;
 }
@@ -157,7 +157,7 @@ ask_for_tail(Relation index, const RencoderMeta *meta, uint64 range)
 {
 	if (worker_can_see(index) &&
 		rencoder_group_header_if_taking_entries(index, meta, range) == RENCODER_NO_BLOCK)
-		(void) rencoder_worker_queue_put(RelationGetRelid(index), 0, false);
+		(void) rencoder_worker_queue_put(RelationGetRelid(index), false);
 }
 
 /* May the session do more here than what it is asked for? */
@@ -213,7 +213,7 @@ autosummarize_slices(void *arg)
 	}
 
 	if (!(worker_can_see(index) &&
-		  rencoder_worker_queue_put(RelationGetRelid(index), end * RENC_SLICE_RANGES, true)) &&
+		  rencoder_worker_queue_put(RelationGetRelid(index), true)) &&
 		may_do_it_here(look->indexInfo) && rencoder_meta_try_lock_maintainer(index))
 	{
 		autosummarize_gaps(look, end);
@@ -265,7 +265,7 @@ rencoder_autosummarize_pending(Relation index, const IndexInfo *indexInfo, uint6
 		return;
 	asked = index->rd_index->indisvalid && rencoder_options_autosummarize(index) &&
 		worker_can_see(index) &&
-		rencoder_worker_queue_put(RelationGetRelid(index), 0, true);
+		rencoder_worker_queue_put(RelationGetRelid(index), true);
 	if (npages >= (asked ? LATE_PENDING : INLINE_PENDING) && may_do_more())
 		do_by_the_way(index, autosummarize_delta, index, "make a delta");
 }

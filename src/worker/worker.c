@@ -145,7 +145,7 @@ add_all_indexes(void)
 	{
 		Form_pg_class form = (Form_pg_class) GETSTRUCT(tuple);
 
-		RencoderJob request = rencoder_job_create(form->oid, 0, false);
+		RencoderJob request = rencoder_job_create(form->oid, false);
 
 		if (form->relpersistence != RELPERSISTENCE_TEMP)
 			add_job(&request);
@@ -170,12 +170,12 @@ name_job_index(Oid index)
 			 name == NULL ? psprintf("%u", index) : name);
 }
 
-/* A piece of the job, in a transaction of its own. */
-static RencoderJobResult
+/* A step of the job, in a transaction of its own. */
+static int
 do_job(RencoderJob *job)
 {
 	RencoderOpenIndex target;
-	RencoderJobResult result = JOB_DONE;
+	int			result = RENCODER_JOB_DONE;
 
 	SetCurrentStatementStartTimestamp();
 	StartTransactionCommand();
@@ -186,13 +186,13 @@ do_job(RencoderJob *job)
 		case RENCODER_TRY_GONE:
 			break;
 		case RENCODER_TRY_LOCKED:
-			result = JOB_LOCKED;
+			result = RENCODER_JOB_LOCKED;
 			break;
 		case RENCODER_TRY_OPENED:
 			pgstat_report_activity(STATE_RUNNING,
 								   psprintf("rencoder: summarizing \"%s\"",
 											RelationGetRelationName(target.index)));
-			result = rencoder_worker_job_serve(job, target.index, target.heap);
+			result = rencoder_worker_job_step(job, target.index, target.heap);
 			rencoder_open_index_close(&target);
 			break;
 	}
@@ -262,32 +262,32 @@ end_worker_time_limit(void)
 
 /* ---- One job ---- */
 
-/* When is the first of the jobs due but mine, or NULL? */
-static TimestampTz
-first_due_in_worker(const RencoderJob *mine)
+/* The job that is due first but for "mine", or NULL. */
+static RencoderJob *
+first_job(const RencoderJob *mine)
 {
 	HASH_SEQ_STATUS status;
 	RencoderJob *job;
-	TimestampTz first = DT_NOEND;
+	RencoderJob *first = NULL;
 
 	hash_seq_init(&status, jobs);
 	while ((job = hash_seq_search(&status)) != NULL)
 	{
-		if (job != mine)
-			first = Min(first, job->due);
+		if (job != mine && (first == NULL || job->due < first->due))
+			first = job;
 	}
 	return first;
 }
 
 /* An error is reported in the server's log and goes no further. */
-static RencoderJobResult
-try_job(RencoderJob *job, bool *failed)
+static int
+try_job(RencoderJob *job)
 {
-	volatile RencoderJobResult result = JOB_DONE;
+	const RencoderJob *other = first_job(job);
+	volatile int result = RENCODER_JOB_FAILED;
 
-	*failed = false;
 	job->looked = GetCurrentTimestamp();
-	begin_worker_time_limit(job->index, first_due_in_worker(job), job->limit_ms);
+	begin_worker_time_limit(job->index, other == NULL ? DT_NOEND : other->due, job->limit_ms);
 	PG_TRY();
 	{
 		result = do_job(job);
@@ -297,110 +297,58 @@ try_job(RencoderJob *job, bool *failed)
 	{
 		HOLD_INTERRUPTS();
 		if (end_worker_time_limit() && geterrcode() == ERRCODE_QUERY_CANCELED)
-			result = JOB_CANCELLED;
+			result = RENCODER_JOB_CANCELLED;
 		else
 		{
 			errcontext("automatic summarization of index \"%s\"", job_index_name);
 			EmitErrorReport();
-			*failed = true;
+			result = RENCODER_JOB_FAILED;
 		}
 		AbortOutOfAnyTransaction();
 		FlushErrorState();
 		RESUME_INTERRUPTS();
 	}
 	PG_END_TRY();
-	if (result == JOB_CANCELLED)
+	if (result == RENCODER_JOB_CANCELLED)
 		ereport(LOG,
 				(errmsg("put off automatic summarization of index \"%s\"", job_index_name),
 				 errdetail("It took more than %d ms, and others wait.", job->limit_ms)));
 	return result;
 }
 
-static int
-compare_due_in_worker(const ListCell *a, const ListCell *b)
+/* A step of a job that is due, which then goes behind the others, unless nothing is left of it. */
+static void
+serve_job(RencoderJob *job)
 {
-	TimestampTz due_a = ((RencoderJob *) lfirst(a))->due;
-	TimestampTz due_b = ((RencoderJob *) lfirst(b))->due;
-
-	return due_a < due_b ? -1 : due_a > due_b;
-}
-
-/*
- * Jobs that are due, in their order, so that all have their turn; not a scan of the table that
- * spans transactions.
- */
-static List *
-due_jobs(void)
-{
-	HASH_SEQ_STATUS status;
-	RencoderJob *job;
+	/* Has nobody asked for it in the minute for which it was left alone? */
+	int			result = job->failures > 1 ? RENCODER_JOB_DONE : try_job(job);
 	TimestampTz now = GetCurrentTimestamp();
-	List	   *due = NIL;
+	int			pause_ms = result;
 
-	hash_seq_init(&status, jobs);
-	while ((job = hash_seq_search(&status)) != NULL)
-	{
-		if (job->due <= now)
-			due = lappend(due, job);
-	}
-	list_sort(due, compare_due_in_worker);
-	return due;
-}
-
-static void
-worker_puts_off_job(RencoderJob *job, int ms)
-{
-	job->due = TimestampTzPlusMilliseconds(GetCurrentTimestamp(), ms);
-}
-
-static void
-remove_job(RencoderJob *job)
-{
-	hash_search(jobs, &job->index, HASH_REMOVE, NULL);
-}
-
-/* Puts off a job whose index is locked; after some minutes it is given up. */
-static void
-retry_locked_job(RencoderJob *job)
-{
-	TimestampTz now = GetCurrentTimestamp();
-
-	if (job->locked_since == 0)
-		job->locked_since = now;
-	if (TimestampDifferenceExceeds(job->locked_since, now, GIVE_UP_LOCKED_MS))
-		remove_job(job);
-	else
-		worker_puts_off_job(job, RETRY_LOCKED_MS);
-}
-
-/* What becomes of a job; is there more of it to do at once? */
-static bool
-worker_settles_job(RencoderJob *job, RencoderJobResult result, bool failed)
-{
-	job->waiting = !failed && (result == JOB_WAITING || result == JOB_MAINTAINED);
-	if (failed || result != JOB_LOCKED)
+	job->waiting = result > 0;
+	if (result != RENCODER_JOB_LOCKED)
 		job->locked_since = 0;
-	if (failed)
+	else if (job->locked_since == 0)
+		job->locked_since = now;
+	if (result == RENCODER_JOB_LOCKED)
+		pause_ms = RETRY_LOCKED_MS;
+	else if (result == RENCODER_JOB_FAILED)
 	{
 		job->failures++;
-		worker_puts_off_job(job, RETRY_FAILED_MS);
+		pause_ms = RETRY_FAILED_MS;
 	}
-	else if (result == JOB_LOCKED)
-		retry_locked_job(job);
-	else if (result == JOB_WAITING)
-		worker_puts_off_job(job, job->reads.busy || job->gap_since != 0 ? job->pause_ms : QUIET_MS);
-	else if (result == JOB_MAINTAINED)
-		worker_puts_off_job(job, RENCODER_LOOK_MS);
-	else if (result == JOB_UNFINISHED)
-		worker_puts_off_job(job, 0);
-	else if (result == JOB_CANCELLED)
+	else if (result == RENCODER_JOB_CANCELLED)
 	{
-		worker_puts_off_job(job, job->limit_ms);
+		pause_ms = job->limit_ms;
 		job->limit_ms = Min(2 * job->limit_ms, LIMIT_MAX_MS);
 	}
-	else if (result == JOB_DONE)
-		remove_job(job);
-	return !failed && result == JOB_UNFINISHED;
+	job->due = TimestampTzPlusMilliseconds(now, pause_ms);
+	if (result == RENCODER_JOB_DONE ||
+		(job->locked_since != 0 &&
+		 TimestampDifferenceExceeds(job->locked_since, now, GIVE_UP_LOCKED_MS)))
+		hash_search(jobs, &job->index, HASH_REMOVE, NULL);
+	pgstat_report_stat(true);
+	pgstat_report_activity(STATE_IDLE, NULL);
 }
 
 /* Has this database had its turn, if others wait?  Without a job it needs none. */
@@ -411,53 +359,11 @@ worker_turn_is_over(void)
 		TimestampDifferenceExceeds(turn_began, GetCurrentTimestamp(), turn_ms);
 }
 
-/* One round over the jobs that are due; is there more to do at once? */
-static bool
-do_jobs(void)
-{
-	MemoryContext old = MemoryContextSwitchTo(TopMemoryContext);
-	List	   *due = due_jobs();
-	ListCell   *cell;
-	bool		more = false;
-
-	MemoryContextSwitchTo(old);
-	foreach(cell, due)
-	{
-		RencoderJob *job = lfirst(cell);
-		RencoderJobResult result;
-		bool		failed;
-
-		if (!worker_may_stay())
-			break;
-
-		/* Nobody has asked for it in the minute for which it was left alone. */
-		if (job->failures > 1)
-		{
-			remove_job(job);
-			continue;
-		}
-		result = try_job(job, &failed);
-		more |= worker_settles_job(job, result, failed);
-		if (worker_turn_is_over() && rencoder_worker_queue_databases_wait())
-		{
-			more |= lnext(due, cell) != NULL;
-			break;
-		}
-	}
-	if (due != NIL)
-	{
-		pgstat_report_stat(true);
-		pgstat_report_activity(STATE_IDLE, NULL);
-	}
-	list_free(due);
-	return more;
-}
-
 /* Takes what has been asked for. */
 static void
 take_requests(void)
 {
-	RencoderJob request = rencoder_job_create(rencoder_worker_queue_take_tail_read(), 0, true);
+	RencoderJob request = rencoder_job_create(rencoder_worker_queue_take_tail_read(), true);
 
 	if (hash_search(jobs, &request.index, HASH_FIND, NULL) != NULL)
 		add_job(&request);
@@ -492,14 +398,15 @@ static void
 serve_database(void)
 {
 	TimestampTz last = GetCurrentTimestamp();	/* when there was a job */
-	bool		any;
-	bool		more;
-	bool		idle;
-	long		wait_ms;
 
 	turn_began = last;
 	while (worker_may_stay())
 	{
+		RencoderJob *job;
+		TimestampTz now;
+		long		wait_ms = RENCODER_LOOK_MS;
+		bool		idle;
+
 		CHECK_FOR_INTERRUPTS();
 		if (ConfigReloadPending)
 		{
@@ -509,21 +416,24 @@ serve_database(void)
 
 		ResetLatch(MyLatch);
 		take_requests();
-		any = hash_get_num_entries(jobs) > 0;
-		more = do_jobs();
-		if (any)
-			last = GetCurrentTimestamp();
+		job = first_job(NULL);
+		now = GetCurrentTimestamp();
+		if (job != NULL)
+		{
+			last = now;
+			wait_ms = Min(wait_ms, TimestampDifferenceMilliseconds(now, job->due));
+			if (job->due <= now)
+				serve_job(job);
+		}
 		idle = TimestampDifferenceExceeds(last, GetCurrentTimestamp(), LINGER_MS);
 		if ((idle || worker_turn_is_over()) && rencoder_worker_queue_try_leave(idle))
 		{
 			keep_jobs();
 			break;
 		}
-		if (more)
-			continue;
-		wait_ms = TimestampDifferenceMilliseconds(GetCurrentTimestamp(), first_due_in_worker(NULL));
-		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
-						 Max(1, Min(wait_ms, RENCODER_LOOK_MS)), PG_WAIT_EXTENSION);
+		if (wait_ms > 0)
+			(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, wait_ms,
+							 PG_WAIT_EXTENSION);
 	}
 }
 

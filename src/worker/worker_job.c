@@ -29,18 +29,6 @@
 /* It looks for gaps so many slices back; older ones are for VACUUM. */
 #define WINDOW_SLICES		1024
 
-/* The slice at which the job ends. */
-static uint64
-job_end(const RencoderJob *job, BlockNumber nblocks, const RencoderMeta *meta)
-{
-	uint64		in_table = nblocks / meta->pages_per_range;
-
-	/* The table may have been truncated since. */
-	if (job->ranges > 0)
-		return Min(job->ranges, in_table) / RENC_SLICE_RANGES;
-	return rencoder_autosummarize_complete_slices(meta, in_table);
-}
-
 /* Has the table been of this size for a while, and the pending list of these pages? */
 static bool
 job_is_quiet(RencoderJob *job, Relation index, BlockNumber nblocks)
@@ -158,13 +146,13 @@ do_what_is_read_in_job(RencoderJob *job, Relation index, Relation heap, const Re
 	return work.flush ? rencoder_compact_some(index, heap, false, true) : RENCODER_COMPACT_NOTHING;
 }
 
-RencoderJobResult
-rencoder_worker_job_serve(RencoderJob *job, Relation index, Relation heap)
+int
+rencoder_worker_job_step(RencoderJob *job, Relation index, Relation heap)
 {
 	RencoderMeta meta = *rencoder_meta_get(index);
 	BlockNumber nblocks = RelationGetNumberOfBlocks(heap);
-	bool		quiet = job_is_quiet(job, index, nblocks);
-	bool		uses_runs = rencoder_options_use_runs(index);
+	uint64		in_table = nblocks / meta.pages_per_range;
+	bool		quiet;
 	bool		waits;
 	bool		flushes;
 	uint64		end;
@@ -173,21 +161,23 @@ rencoder_worker_job_serve(RencoderJob *job, Relation index, Relation heap)
 	RencoderCompactResult result = RENCODER_COMPACT_NOTHING;
 
 	if (!rencoder_options_autosummarize(index))
-		return JOB_DONE;
+		return RENCODER_JOB_DONE;
+	quiet = job_is_quiet(job, index, nblocks);
 	rencoder_tail_growth_measure(&job->growth, nblocks);
 	job->pause_ms = RENCODER_LOOK_MS;
 
 	/* Who comes between holds us up, but most have it for one group. */
 	if (!rencoder_meta_try_lock_maintainer(index))
-		return JOB_MAINTAINED;
+		return RENCODER_LOOK_MS;
 	rencoder_meta_unlock_maintainer(index);
 
 	shorten_pending_in_job(index, job->reads.busy);
-	if (!quiet && do_what_is_read_in_job(job, index, heap, &meta,
-										 nblocks) == RENCODER_COMPACT_WAITED_FOR)
-		return JOB_LOCKED;
-	end = quiet ? nblocks / meta.pages_per_range / RENC_SLICE_RANGES :
-		job_end(job, nblocks, &meta);
+	if (!quiet)
+		result = do_what_is_read_in_job(job, index, heap, &meta, nblocks);
+	if (result == RENCODER_COMPACT_WAITED_FOR)
+		return RENCODER_JOB_LOCKED;
+	end = quiet ? in_table / RENC_SLICE_RANGES :
+		rencoder_autosummarize_complete_slices(&meta, in_table);
 	full = end / RENC_GROUP_SLICES;
 	waits = !quiet && job_may_wait(job, index, &meta, end);
 
@@ -201,15 +191,18 @@ rencoder_worker_job_serve(RencoderJob *job, Relation index, Relation heap)
 		 !(waits && full < job->settled + RENCODER_WORTH_FLUSHING));
 
 	/* One that had to give way to others tries one at a time, which does not. */
-	if (flushes)
-		result = rencoder_compact_unread(index, heap, end * RENC_SLICE_RANGES,
-										 waits ? RENCODER_WORTH_FLUSHING : 1,
-										 job->locked_since == 0 ? RENCODER_WORKER_FLUSH : 1, true,
-										 &nsummarized);
-	if (result == RENCODER_COMPACT_NOTHING && waits)
-		return JOB_WAITING;
-	if (result == RENCODER_COMPACT_NOTHING && !fill_gaps_in_job(index, heap, &meta, end))
-		return JOB_UNFINISHED;
+	result = !flushes ? RENCODER_COMPACT_NOTHING :
+		rencoder_compact_unread(index, heap, end * RENC_SLICE_RANGES,
+								waits ? RENCODER_WORTH_FLUSHING : 1,
+								job->locked_since == 0 ? RENCODER_WORKER_FLUSH : 1, true,
+								&nsummarized);
+	if (result == RENCODER_COMPACT_NOTHING)
+	{
+		if (waits)
+			return job->pause_ms;
+		if (!fill_gaps_in_job(index, heap, &meta, end))
+			return 0;
+	}
 	job->gap_since = 0;
 
 	/* Before runs are made, which others may be in the way of for long. */
@@ -217,17 +210,17 @@ rencoder_worker_job_serve(RencoderJob *job, Relation index, Relation heap)
 	{
 		summarize_tail_in_job(index, heap, &meta, nblocks, end * RENC_SLICE_RANGES,
 							  rencoder_range_count(&meta, nblocks) +
-							  (uses_runs && job->reads.busy));
+							  (rencoder_options_use_runs(index) && job->reads.busy));
 		rencoder_delta_make_at_rest(index, false);
 	}
 	if (flushes && result == RENCODER_COMPACT_NOTHING)
 		result = rencoder_compact_some(index, heap, quiet, false);
-	if (result == RENCODER_COMPACT_DONE)
-		return JOB_UNFINISHED;
-	if (result == RENCODER_COMPACT_WAITED_FOR)
-		return JOB_LOCKED;
+	if (result != RENCODER_COMPACT_NOTHING)
+		return result == RENCODER_COMPACT_DONE ? 0 : RENCODER_JOB_LOCKED;
 	if (flushes)
 		job->settled_at = GetCurrentTimestamp();
 	job->settled = full;
-	return quiet ? JOB_DONE : JOB_WAITING;
+	if (quiet)
+		return RENCODER_JOB_DONE;
+	return job->reads.busy ? job->pause_ms : QUIET_MS;
 }

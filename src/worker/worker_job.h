@@ -18,20 +18,19 @@
  */
 #define QUIET_MS			2000
 
-typedef enum RencoderJobResult
-{
-	JOB_DONE,
-	JOB_UNFINISHED,
-	JOB_WAITING,				/* for the table to be quiet */
-	JOB_MAINTAINED,				/* somebody else is at it */
-	JOB_CANCELLED,				/* for others that waited */
-	JOB_LOCKED
-} RencoderJobResult;
+/*
+ * What came of a step, or, if not negative, in how many milliseconds there is to be another: 0 if
+ * there is more to do now.
+ */
+#define RENCODER_JOB_DONE		(-1)
+#define RENCODER_JOB_LOCKED		(-2)
+#define RENCODER_JOB_CANCELLED	(-3)	/* for others that waited */
+#define RENCODER_JOB_FAILED		(-4)
 
 /*
- * What is to be done of an index now.  In a transaction, with both relations locked as by
- * inserters.  Takes the maintainer lock for as long as it needs it.
+ * One step of what is most worth doing in an index now.  In a transaction, with both relations
+ * locked as by inserters.  Takes the maintainer lock for as long as it needs it.
  */
-extern RencoderJobResult rencoder_worker_job_serve(RencoderJob *job, Relation index, Relation heap);
+extern int	rencoder_worker_job_step(RencoderJob *job, Relation index, Relation heap);
 
 #endif							/* RENCODER_WORKER_JOB_H */

@@ -15,7 +15,7 @@
 #include "base/options.h"
 
 /* The name ends with the version of the structure. */
-#define SHARED_NAME		"rencoder requests 7"
+#define SHARED_NAME		"rencoder requests 8"
 #define TRANCHE_NAME	"rencoder_requests"
 
 /* Databases with requests at the same time. */
@@ -223,11 +223,11 @@ make_queue_entry(Oid database)
 }
 
 RencoderJob
-rencoder_job_create(Oid index, uint64 ranges, bool urgent)
+rencoder_job_create(Oid index, bool urgent)
 {
 	return (RencoderJob)
 	{
-		.index = index,.ranges = ranges,.urgent = urgent,.due = GetCurrentTimestamp(),
+		.index = index,.urgent = urgent,.due = GetCurrentTimestamp(),
 			.limit_ms = RENCODER_JOB_LIMIT_MS,.nblocks = InvalidBlockNumber,.pause_ms = RENCODER_LOOK_MS
 	};
 }
@@ -235,12 +235,11 @@ rencoder_job_create(Oid index, uint64 ranges, bool urgent)
 bool
 rencoder_job_merge(RencoderJob *job, const RencoderJob *request)
 {
-	bool		more = request->ranges > job->ranges || (request->urgent && !job->urgent);
+	bool		more = request->urgent && !job->urgent;
 
 	if (job->waiting && more)
 		job->due = Min(job->due, Max(request->due, TimestampTzPlusMilliseconds(job->looked,
 																			   RENCODER_LEAST_LOOK_MS)));
-	job->ranges = Max(job->ranges, request->ranges);
 	job->urgent |= request->urgent;
 
 	/* Whoever asks may not ask again: one that failed is tried once more. */
@@ -332,9 +331,9 @@ rencoder_worker_queue_prepare(void)
 }
 
 bool
-rencoder_worker_queue_put(Oid index, uint64 ranges, bool urgent)
+rencoder_worker_queue_put(Oid index, bool urgent)
 {
-	RencoderJob request = rencoder_job_create(index, ranges, urgent);
+	RencoderJob request = rencoder_job_create(index, urgent);
 	DatabaseEntry *entry;
 	bool		served;
 

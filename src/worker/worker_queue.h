@@ -29,11 +29,9 @@
 typedef struct RencoderJob
 {
 	Oid			index;			/* hash key */
-	uint64		ranges;			/* the ranges below this number are complete;
-								 * 0: as the table's size says */
 	bool		urgent;			/* do not wait for the table to be quiet */
 	TimestampTz due;
-	bool		waiting;		/* for a quiet table, or its maintainer */
+	bool		waiting;		/* for rows, a quiet table, or its maintainer */
 	TimestampTz locked_since;	/* 0: it was not, when it was tried last */
 	int			failures;
 	int			limit_ms;		/* of its time, while others wait */
@@ -51,7 +49,7 @@ typedef struct RencoderJob
 } RencoderJob;
 
 /* A request for an index. */
-extern RencoderJob rencoder_job_create(Oid index, uint64 ranges, bool urgent);
+extern RencoderJob rencoder_job_create(Oid index, bool urgent);
 
 /* Adds a request to a job for the same index; false if that has all of it. */
 extern bool rencoder_job_merge(RencoderJob *job, const RencoderJob *request);
@@ -65,7 +63,7 @@ extern bool rencoder_job_merge(RencoderJob *job, const RencoderJob *request);
  * that runs finds it when it looks around next.  Raises no errors but for lack of
  * memory.
  */
-extern bool rencoder_worker_queue_put(Oid index, uint64 ranges, bool urgent);
+extern bool rencoder_worker_queue_put(Oid index, bool urgent);
 
 /*
  * Inserter: makes sure that rencoder_worker_queue_put() will allocate no memory, so that it
