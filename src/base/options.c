@@ -36,7 +36,6 @@
 
 bool		rencoder_enable_scan = true;
 bool		rencoder_enable_facts = true;
-bool		rencoder_report_scans = false;
 int			rencoder_sample_rate = RENCODER_DEFAULT_SAMPLE_RATE;
 int			rencoder_max_workers = RENCODER_DEFAULT_MAX_WORKERS;
 
@@ -105,14 +104,6 @@ rencoder_options_init(void)
 							 NULL,
 							 &rencoder_enable_facts,
 							 true,
-							 PGC_USERSET,
-							 0,
-							 NULL, NULL, NULL);
-	DefineCustomBoolVariable("rencoder.report_scans",
-							 "Reports after each query what its scans of rencoder indexes skipped.",
-							 NULL,
-							 &rencoder_report_scans,
-							 false,
 							 PGC_USERSET,
 							 0,
 							 NULL, NULL, NULL);

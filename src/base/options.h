@@ -61,9 +61,6 @@ extern bool rencoder_enable_scan;
 /* rencoder.enable_facts: are they made and heeded? */
 extern bool rencoder_enable_facts;
 
-/* rencoder.report_scans */
-extern bool rencoder_report_scans;
-
 /* rencoder.sample_rate: every n-th scan is recorded; 0: none */
 #define RENCODER_DEFAULT_SAMPLE_RATE	10
 

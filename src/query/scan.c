@@ -7,21 +7,16 @@
 #include "access/itup.h"
 #include "access/relscan.h"
 #include "access/table.h"
-#include "catalog/partition.h"
-#include "miscadmin.h"
 #include "nodes/tidbitmap.h"
 #include "pgstat.h"
 #include "port/pg_bitutils.h"
-#include "utils/lsyscache.h"
 #include "utils/memutils.h"
 
-#include "base/options.h"
 #include "base/workspace.h"
 #include "plan/sample_record.h"
 #include "query/candidates.h"
 #include "query/plain_scan.h"
 #include "query/scan_stats.h"
-#include "store/open_index.h"
 
 typedef struct OwnScan
 {
@@ -32,7 +27,6 @@ typedef struct OwnScan
 								 * xmax, xcnt, curcid count */
 	bool		scanned;
 	RencoderNodeCounts *instrument; /* of the node, or NULL */
-	bool		reportable;		/* may its user be told of it? */
 	BlockNumber nblocks;		/* of the table, when it was searched last */
 	uint32		pages_per_range;
 	int64		index_pages;	/* read, and not counted yet */
@@ -41,50 +35,12 @@ typedef struct OwnScan
 	RencoderPlainCheck *check;	/* of its rows, or NULL */
 } OwnScan;
 
-/* May the user read all rows of a table, or of one that it is a partition of? */
-static bool
-scan_may_read_all(Oid heapoid, Oid userid)
-{
-	List	   *ancestors;
-	ListCell   *lc;
-
-	if (rencoder_open_index_may_read(heapoid, userid))
-		return true;
-	ancestors = get_rel_relispartition(heapoid) ? get_partition_ancestors(heapoid) : NIL;
-	foreach(lc, ancestors)
-	{
-		if (rencoder_open_index_may_read(lfirst_oid(lc), userid))
-			return true;
-	}
-	return false;
-}
-
-/*
- * Who may call a function that runs with rights of another user must not learn what that finds,
- * nor, by a view or behind policies, of rows that he may not read.  Only what he does himself, on
- * a table all of whose rows he may read, is reported.
- */
-static bool
-may_report(Relation index)
-{
-	Oid			userid;
-	int			sec_context;
-
-	if (!rencoder_report_scans)
-		return false;
-	GetUserIdAndSecContext(&userid, &sec_context);
-	return sec_context == 0 && userid == GetOuterUserId() &&
-		scan_may_read_all(index->rd_index->indrelid, userid);
-}
-
 IndexScanDesc
 rencoderbeginscan(Relation index, int nkeys, int norderbys)
 {
 	IndexScanDesc scan = RelationGetIndexScan(index, nkeys, norderbys);
-	OwnScan    *state = palloc0(sizeof(OwnScan));
 
-	state->reportable = may_report(index);
-	scan->opaque = state;
+	scan->opaque = palloc0(sizeof(OwnScan));
 	return scan;
 }
 
@@ -92,12 +48,6 @@ void
 rencoder_scan_instrument(IndexScanDesc scan, RencoderNodeCounts *instrument)
 {
 	((OwnScan *) scan->opaque)->instrument = instrument;
-}
-
-bool
-rencoder_scan_is_reportable(IndexScanDesc scan)
-{
-	return scan != NULL && ((OwnScan *) scan->opaque)->reportable;
 }
 
 typedef struct BitmapTarget

@@ -27,12 +27,6 @@ extern void rencoder_scan_instrument(IndexScanDesc scan, RencoderNodeCounts *ins
  */
 extern int64 rencoder_scan_plain_counts(IndexScanDesc scan, int64 *npages);
 
-/*
- * May the user of the session be told what the scan, or NULL, skipped?  That was decided when it
- * began, by the rights it runs with.
- */
-extern bool rencoder_scan_is_reportable(IndexScanDesc scan);
-
 /* ---- What scans count for EXPLAIN (ANALYZE), by node of a plan ---- */
 
 /*

@@ -237,9 +237,6 @@ observe_start(QueryDesc *desc, int eflags)
 {
 	bool		execute = (eflags & EXEC_FLAG_EXPLAIN_ONLY) == 0;
 
-	/* The leader has the counts of its workers, which have its setting, too. */
-	if (rencoder_report_scans && execute)
-		desc->instrument_options |= INSTRUMENT_ROWS;
 	if (next_executor_start)
 		next_executor_start(desc, eflags);
 	else
@@ -264,7 +261,6 @@ observe_end(QueryDesc *desc)
 		stats.count[RENCODER_STATS_FALSE_PAGES] = Max(pages - scan->hits, 0);
 		rencoder_scan_stats_add(scan->indexoid, &stats, 0);
 	}
-	rencoder_scan_report(desc);
 	if (next_executor_end)
 		next_executor_end(desc);
 	else

@@ -38,10 +38,7 @@ extern bool rencoder_scan_is_observed(PlanState *node);
  */
 extern void rencoder_scan_recheck(PlanState *node);
 
-/* ---- What the scans of one query skipped, for whoever asks for it (scan_report.c) ---- */
-
-/* When a query has ended, if rencoder.report_scans is on. */
-extern void rencoder_scan_report(QueryDesc *desc);
+/* ---- What the scans of one query skipped, for EXPLAIN (scan_report.c) ---- */
 
 /*
  * Hooks into the executor and EXPLAIN, once: before a session's first plan with a scan of ours
