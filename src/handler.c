@@ -10,11 +10,11 @@
 #include "miscadmin.h"
 
 #include "base/options.h"
-#include "build/build.h"
+#include "make/build.h"
 #include "key/key.h"
-#include "query/cost.h"
-#include "query/scan.h"
-#include "query/scan_observe.h"
+#include "cost/cost.h"
+#include "scan/scan.h"
+#include "scan/scan_observe.h"
 
 PG_MODULE_MAGIC;
 

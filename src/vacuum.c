@@ -29,7 +29,7 @@
 #include "maintain/retune.h"
 #include "maintain/run_groups.h"
 #include "maintain/summarize.h"
-#include "plan/sample_record.h"
+#include "design/sample_record.h"
 #include "store/pending.h"
 #include "store/space.h"
 #include "table/coder_columns.h"

@@ -141,7 +141,7 @@ run_keys(const char *name, uint64_t unit, uint64_t *keys, size_t n, size_t per_r
 		renc_rule_shape(g.ranges, g.nranges, bits_per_key, &rule);
 		if (groups == 0)
 		{
-			/* As plan/filter_design.c has it; later groups keep the shape. */
+			/* As design/filter_design.c has it; later groups keep the shape. */
 			in = bench_input(&g, sample, renc_own_samples_make(g.ranges, g.nranges, 0, 1, sample, SAMPLES));
 			in.asked_share = 0;
 			in.window_cost = 0.02;

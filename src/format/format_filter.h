@@ -3,7 +3,7 @@
  *		Storage of the keys of a column of a group: bit-sliced range filters.
  *
  * Lays out slabs, asks and changes them; nothing outside format/ does.  What it
- * wants to know is in the configuration, which the designer makes (plan/).
+ * wants to know is in the configuration, which the designer makes (design/).
  *
  * Locks: functions that read or change a slab take its pages' content locks
  * themselves, ascending, while the caller holds the header's lock or knows

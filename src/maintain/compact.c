@@ -16,7 +16,7 @@
 #include "maintain/delta_merge.h"
 #include "maintain/flush.h"
 #include "maintain/run_groups.h"
-#include "plan/run_samples.h"
+#include "design/run_samples.h"
 #include "store/group_copy.h"
 #include "store/pending.h"
 #include "store/run_pages.h"

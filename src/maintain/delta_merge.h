@@ -5,7 +5,7 @@
 #ifndef RENCODER_DELTA_MERGE_H
 #define RENCODER_DELTA_MERGE_H
 
-#include "build/run_sorter.h"
+#include "make/run_sorter.h"
 #include "store/run_pages.h"
 
 /* Closed pages of the pending list that are worth a delta. */

@@ -6,7 +6,7 @@
 #include "maintain/reading.h"
 
 #include "base/options.h"
-#include "build/build_run.h"
+#include "make/build_run.h"
 #include "format/format_filter.h"
 #include "store/space.h"
 

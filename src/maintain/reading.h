@@ -10,7 +10,7 @@
 #ifndef RENCODER_READING_H
 #define RENCODER_READING_H
 
-#include "build/run_sorter.h"
+#include "make/run_sorter.h"
 #include "key/collect.h"
 #include "store/group_edit.h"
 #include "table/range_scan.h"

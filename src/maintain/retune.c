@@ -20,7 +20,7 @@
 #include "maintain/delta_merge.h"
 #include "maintain/reading.h"
 #include "maintain/run_groups.h"
-#include "plan/filter_design.h"
+#include "design/filter_design.h"
 #include "store/group_edit.h"
 #include "store/pending.h"
 #include "store/run_list.h"

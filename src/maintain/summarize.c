@@ -18,7 +18,7 @@
 #include "base/options.h"
 #include "maintain/compact.h"
 #include "maintain/reading.h"
-#include "plan/filter_design.h"
+#include "design/filter_design.h"
 #include "store/pending.h"
 #include "store/space.h"
 #include "table/range_scan.h"

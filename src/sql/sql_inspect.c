@@ -5,7 +5,7 @@
  * Keys are shown as 16 hexadecimal digits after "0x": the whole unsigned
  * range, of one width, so that they sort as text.
  */
-#include "query/candidates.h"
+#include "scan/candidates.h"
 
 #include "access/htup_details.h"
 #include "fmgr.h"

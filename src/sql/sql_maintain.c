@@ -16,7 +16,7 @@
 #include "utils/lsyscache.h"
 
 #include "base/options.h"
-#include "plan/sample_record.h"
+#include "design/sample_record.h"
 #include "store/group.h"
 #include "store/open_index.h"
 #include "table/coder_columns.h"

@@ -2,7 +2,7 @@
  * sql_stats.c
  *		SQL functions that show and reset the counts of scans.
  */
-#include "query/scan_stats.h"
+#include "scan/scan_stats.h"
 
 #include "access/htup_details.h"
 #include "access/xlog.h"

@@ -1,0 +1,293 @@
+/*
+ * plain_scan.c
+ *		Handing out rows one by one, as a plain index scan wants them.
+ */
+#include "scan/plain_scan.h"
+
+#include "access/tableam.h"
+#include "miscadmin.h"
+#include "port/pg_bitutils.h"
+#include "storage/bufmgr.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+#include "utils/relcache.h"
+
+#include "table/heap_read.h"
+
+/* Memory that is kept from scan to scan. */
+#define KEPT_STRETCHES	256
+
+void
+rencoder_plain_scan_init(RencoderPlainScan *plain)
+{
+	memset(plain, 0, sizeof(*plain));
+	plain->context = CurrentMemoryContext;
+	renc_stretches_begin(&plain->list, Min(work_mem * (Size) 512, MaxAllocSize / 2), palloc, pfree);
+
+	/* This one has what was handed out, not more. */
+	renc_stretches_begin(&plain->earlier, MaxAllocSize / 2, palloc, pfree);
+	rencoder_plain_scan_rewind(plain);
+}
+
+/* Empties a list. */
+static void
+clear_plain_list(renc_stretches *list)
+{
+	if (list->n > KEPT_STRETCHES)
+		renc_stretches_end(list);
+	else
+		renc_stretches_clear(list);
+}
+
+/* Nothing is left of the last search. */
+static void
+clear_plain_lists(RencoderPlainScan *plain)
+{
+	clear_plain_list(&plain->list);
+	clear_plain_list(&plain->earlier);
+	memset(&plain->next, 0, sizeof(plain->next));
+	plain->word = RENCODER_PLAIN_WORDS;
+}
+
+void
+rencoder_plain_scan_rewind(RencoderPlainScan *plain)
+{
+	clear_plain_lists(plain);
+	plain->begun = false;
+	plain->complete = false;
+	plain->limit = RENCODER_PLAIN_FIRST_ENTRIES;
+	plain->pages = 0;
+	plain->ranges = 0;
+	plain->range = PG_UINT64_MAX;
+	plain->counted = InvalidBlockNumber;
+}
+
+void
+rencoder_plain_scan_end(RencoderPlainScan *plain)
+{
+	renc_stretches_end(&plain->list);
+	renc_stretches_end(&plain->earlier);
+}
+
+/* What a search has found that is broken off. */
+static void
+take_plain_rows_found(void *arg, RencoderRunScan *scan)
+{
+	RencoderPlainScan *plain = (RencoderPlainScan *) arg;
+	MemoryContext caller = MemoryContextSwitchTo(plain->context);
+
+	for (int i = 0; i < 2 * scan->query->natts; i++)
+		renc_stretches_add_all(&plain->list, &scan->stored[i].list);
+	MemoryContextSwitchTo(caller);
+}
+
+RencoderEarlyEnd *
+rencoder_plain_scan_begin_search(RencoderPlainScan *plain, uint32 pages_per_range)
+{
+	MemoryContext caller = MemoryContextSwitchTo(plain->context);
+
+	renc_stretches_add_all(&plain->earlier, &plain->list);
+	renc_stretches_finish(&plain->earlier);
+	MemoryContextSwitchTo(caller);
+	renc_stretches_clear(&plain->list);
+	memset(&plain->next, 0, sizeof(plain->next));
+	memset(&plain->left_out, 0, sizeof(plain->left_out));
+
+	plain->scans += !plain->begun;
+	plain->begun = true;
+	plain->found_pages = 0;
+	plain->pages_per_range = pages_per_range;
+	plain->early.limit = plain->limit;
+	plain->early.take = take_plain_rows_found;
+	plain->early.arg = plain;
+	plain->early.broken_off = false;
+	plain->limit *= RENCODER_PLAIN_LIMIT_FACTOR;
+	return plain->early.limit <= RENCODER_PLAIN_LAST_ENTRIES ? &plain->early : NULL;
+}
+
+void
+rencoder_plain_scan_end_search(RencoderPlainScan *plain)
+{
+	MemoryContext caller = MemoryContextSwitchTo(plain->context);
+
+	renc_stretches_finish(&plain->list);
+	MemoryContextSwitchTo(caller);
+	plain->complete = !plain->early.broken_off;
+}
+
+/* The list unites neighbours. */
+void
+rencoder_plain_scan_emit(void *arg, BlockNumber page, const uint64 *row)
+{
+	RencoderPlainScan *plain = (RencoderPlainScan *) arg;
+	MemoryContext caller = MemoryContextSwitchTo(plain->context);
+
+	if (row == NULL)
+		renc_stretches_add_pages(&plain->list, page, 1);
+	for (int word = 0; word < RENC_ROW_WORDS && row != NULL; word++)
+	{
+		for (uint64 bits = row[word]; bits != 0; bits &= bits - 1)
+		{
+			uint32		offset = (uint32) (word * 64 + pg_rightmost_one_pos64(bits) + 1);
+
+			renc_stretches_add_rows(&plain->list, page, offset, offset);
+		}
+	}
+	plain->found_pages++;
+	MemoryContextSwitchTo(caller);
+}
+
+/*
+ * The line pointers of a page that may be the root of a HOT chain.  A row that a snapshot sees has
+ * one, which stays what it is (INV-11): so who asks later finds all of them.
+ */
+static void
+read_plain_scan_roots(RencoderPlainScan *plain, Relation heap)
+{
+	Buffer		buffer;
+	Page		page;
+	OffsetNumber most;
+
+	memset(plain->row, 0, sizeof(plain->row));
+	if (!rencoder_is_heap(heap))
+	{
+		/* As many as a bitmap has room for. */
+		for (int i = 0; i < MaxHeapTuplesPerPage; i++)
+			plain->row[i / 64] |= UINT64CONST(1) << i % 64;
+		return;
+	}
+	buffer = ReadBuffer(heap, plain->page);
+	LockBuffer(buffer, BUFFER_LOCK_SHARE);
+	page = BufferGetPage(buffer);
+	most = Min(PageGetMaxOffsetNumber(page), RENCODER_PLAIN_WORDS * 64);
+	for (OffsetNumber offset = FirstOffsetNumber; offset <= most; offset++)
+	{
+		ItemId		item = PageGetItemId(page, offset);
+
+		if (ItemIdIsRedirected(item) ||
+			(ItemIdIsNormal(item) &&
+			 !HeapTupleHeaderIsHeapOnly((HeapTupleHeader) PageGetItem(page, item))))
+			plain->row[(offset - 1) / 64] |= UINT64CONST(1) << (offset - 1) % 64;
+	}
+	UnlockReleaseBuffer(buffer);
+}
+
+/* Goes on to the next page of the list; false: there is none. */
+static bool
+next_plain_scan_page(RencoderPlainScan *plain, Relation heap)
+{
+	uint64		row[RENC_ROW_WORDS];
+	uint64		gone[RENC_ROW_WORDS];
+	bool		whole;
+
+	CHECK_FOR_INTERRUPTS();
+	if (!renc_stretches_next(&plain->list, &plain->next, &plain->page, row))
+		return false;
+	renc_stretches_rows(&plain->earlier, &plain->left_out, plain->page, gone);
+	whole = renc_page_rows_are_all(row);
+	plain->word = 0;
+	if (whole && renc_page_rows_are_all(gone))
+		memset(plain->row, 0, sizeof(plain->row));
+	else if (whole)
+		read_plain_scan_roots(plain, heap);
+	else
+	{
+		memset(plain->row, 0, sizeof(plain->row));
+		memcpy(plain->row, row, sizeof(row));
+	}
+	for (int word = 0; word < RENC_ROW_WORDS; word++)
+		plain->row[word] &= ~gone[word];
+	return true;
+}
+
+/* A row of the page is the first that is handed out. */
+static void
+count_handed_out(RencoderPlainScan *plain)
+{
+	uint64		range = plain->page / plain->pages_per_range;
+
+	if (plain->page == plain->counted)
+		return;					/* of the search before */
+	plain->counted = plain->page;
+	plain->pages++;
+	plain->all_pages++;
+	plain->ranges += range != plain->range;
+	plain->range = range;
+}
+
+bool
+rencoder_plain_scan_next(RencoderPlainScan *plain, IndexScanDesc scan)
+{
+	bool		counted = true;
+
+	for (;;)
+	{
+		int			bit;
+
+		while (plain->word < RENCODER_PLAIN_WORDS && plain->row[plain->word] == 0)
+			plain->word++;
+		if (plain->word == RENCODER_PLAIN_WORDS)
+		{
+			counted = false;
+			if (!next_plain_scan_page(plain, scan->heapRelation))
+				break;
+			continue;
+		}
+		if (!counted)
+			count_handed_out(plain);
+		bit = pg_rightmost_one_pos64(plain->row[plain->word]);
+		plain->row[plain->word] &= plain->row[plain->word] - 1;
+		ItemPointerSet(&scan->xs_heaptid, plain->page, (OffsetNumber) (plain->word * 64 + bit + 1));
+		return true;
+	}
+	if (plain->complete)
+		clear_plain_lists(plain);
+	return false;
+}
+
+RencoderPlainCheck *
+rencoder_plain_check_begin(Relation heap, Relation index)
+{
+	RencoderPlainCheck *check = palloc(sizeof(RencoderPlainCheck));
+
+	check->estate = CreateExecutorState();
+	check->slot = table_slot_create(heap, NULL);
+	check->predicate = ExecPrepareQual(RelationGetIndexPredicate(index), check->estate);
+	check->fetch = rencoder_index_fetch_begin(heap);
+	return check;
+}
+
+bool
+rencoder_plain_check_passes(RencoderPlainCheck *check, Snapshot snapshot, ItemPointer tid)
+{
+	ExprContext *context = GetPerTupleExprContext(check->estate);
+	ItemPointerData row = *tid;
+	bool		again = false;
+	bool		passes = false;
+
+	/* Of several versions, as other than MVCC snapshots see, one is enough. */
+	do
+	{
+		ItemPointerData version = row;
+		bool		all_dead = false;
+
+		if (!table_index_fetch_tuple(check->fetch, &version, snapshot, check->slot, &again, &all_dead))
+			break;
+		context->ecxt_scantuple = check->slot;
+		passes = ExecQual(check->predicate, context);
+		ResetExprContext(context);
+		ExecClearTuple(check->slot);
+		row = version;
+	} while (!passes && again);
+	table_index_fetch_reset(check->fetch);
+	return passes;
+}
+
+void
+rencoder_plain_check_end(RencoderPlainCheck *check)
+{
+	table_index_fetch_end(check->fetch);
+	ExecDropSingleTupleTableSlot(check->slot);
+	FreeExecutorState(check->estate);
+	pfree(check);
+}
