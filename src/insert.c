@@ -189,7 +189,7 @@ encode_inserted_column(Insertion *ins, RencoderCoders *coders)
 
 /* Finds the tail of the pending list. */
 static void
-find_tail_for_insert(Insertion *ins, InsertCache *cache)
+find_tail(Insertion *ins, InsertCache *cache)
 {
 	Relation	index = ins->group.index;
 	RencoderPath path = rencoder_meta_path(index);
@@ -227,7 +227,7 @@ insert_tuple(Insertion *ins, InsertCache *cache)
 				encode_inserted_column(ins, cache->coders);
 				break;
 			case INSERT_TAIL:
-				find_tail_for_insert(ins, cache);
+				find_tail(ins, cache);
 				break;
 		}
 	}

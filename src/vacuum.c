@@ -46,7 +46,7 @@ typedef struct Validation
 } Validation;
 
 static void
-index_all_rows_in_vacuum(void *arg)
+index_all_rows(void *arg)
 {
 	Validation *v = (Validation *) arg;
 
@@ -61,7 +61,7 @@ index_all_rows_in_vacuum(void *arg)
 
 /* What was begun: rows that come to ranges that are being summarized would be entries. */
 static void
-take_back_in_vacuum(void *arg)
+take_back(void *arg)
 {
 	Validation *v = (Validation *) arg;
 
@@ -117,11 +117,11 @@ rencoderbulkdelete(IndexVacuumInfo *info, IndexBulkDeleteResult *stats,
 		v.heap = table_open(IndexGetRelation(RelationGetRelid(info->index), false), AccessShareLock);
 		if (v.heap->rd_rel->relam == HEAP_TABLE_AM_OID)
 		{
-			if (rencoder_best_effort(index_all_rows_in_vacuum, &v, info->index,
+			if (rencoder_best_effort(index_all_rows, &v, info->index,
 									 "summarize all rows"))
 				report_tids_to_vacuum(&v, callback, callback_state);
 			else
-				(void) rencoder_best_effort(take_back_in_vacuum, &v, info->index, "clean up");
+				(void) rencoder_best_effort(take_back, &v, info->index, "clean up");
 		}
 		table_close(v.heap, AccessShareLock);
 	}

@@ -63,7 +63,7 @@ asks_by_pattern(const RencoderCostPath *p)
  * asked for, and no more: shapes are for others.
  */
 static void
-find_known_keys_for_cost(RencoderCostPath *p, Relation index)
+find_known_keys(RencoderCostPath *p, Relation index)
 {
 	for (int col = 0; col < p->index->nkeycolumns && !p->query->empty; col++)
 	{
@@ -87,7 +87,7 @@ find_known_keys_for_cost(RencoderCostPath *p, Relation index)
 
 /* Asks the index what it can tell: once it is open, all that a plan wants of it. */
 static void
-analyze_index_for_cost(RencoderCostPath *p)
+analyze_index(RencoderCostPath *p)
 {
 	double		heap_pages = p->index->rel->pages;
 	RencoderCostAsked asked[INDEX_MAX_KEYS];
@@ -105,7 +105,7 @@ analyze_index_for_cost(RencoderCostPath *p)
 	p->query = rencoder_key_make_query(index, p->keys, p->nkeys);
 	p->may_look = rencoder_cost_may_look(p->root, p->index);
 	rencoder_cost_groups_read(index, heap_pages, p->query, p->may_look, &p->info, &runs);
-	find_known_keys_for_cost(p, index);
+	find_known_keys(p, index);
 	known = p->may_look && all_known(p) &&
 		(p->rival.kind != RENCODER_RIVAL_EXACT || asks_by_pattern(p));
 	if (p->info.covered > 0)
@@ -123,7 +123,7 @@ analyze_index_for_cost(RencoderCostPath *p)
 
 /* The keys that are asked of a column, or NULL if they are not known. */
 static const RencoderKeySet *
-known_keys_for_cost(const RencoderCostPath *p, int col)
+known_keys(const RencoderCostPath *p, int col)
 {
 	static const renc_interval point = {0, 0};
 	static const RencoderKeySet one_key = {.set = {&point, 1}};
@@ -137,7 +137,7 @@ known_keys_for_cost(const RencoderCostPath *p, int col)
 
 /* pg_statistic's correlation of an index column with the heap's order. */
 static double
-column_correlation_for_cost(const RencoderCostPath *p, int col)
+column_correlation(const RencoderCostPath *p, int col)
 {
 	VariableStatData vardata;
 	AttStatsSlot slot;
@@ -172,7 +172,7 @@ typedef struct ColumnRate
  * the table that the ranges are of.
  */
 static ColumnRate
-column_rate_for_cost(RencoderCostPath *p, int col, double reachable, double groups, double share)
+column_rate(RencoderCostPath *p, int col, double reachable, double groups, double share)
 {
 	double		rows = rencoder_cost_column_rows(p, col) * share;
 	double		together = ceil(rows / Max(p->index->rel->tuples, 1) * p->info.ranges);
@@ -190,7 +190,7 @@ column_rate_for_cost(RencoderCostPath *p, int col, double reachable, double grou
 	if (p->column[col].keys && !p->column[col].all_keys)
 	{
 		fpr = rencoder_filter_estimate(&p->info.config[col], p->info.bits_per_key,
-									   known_keys_for_cost(p, col)).fpr;
+									   known_keys(p, col)).fpr;
 		fpr = 1 - pow(1 - fpr, p->column[col].elements);
 
 		/*
@@ -272,7 +272,7 @@ estimate_ranges(RencoderCostPath *p)
 
 		if (p->column[col].quals == NIL)
 			continue;
-		rate = column_rate_for_cost(p, col, reachable, p->groups, filtered / info->ranges);
+		rate = column_rate(p, col, reachable, p->groups, filtered / info->ranges);
 		hit *= rate.pass;
 		p->groups = rate.groups;
 	}
@@ -323,7 +323,7 @@ estimate_index_pages(RencoderCostPath *p)
 		if (column->all_keys)
 			continue;
 		pages = rencoder_filter_estimate(config, p->info.bits_per_key,
-										 known_keys_for_cost(p, col)).pages * column->elements;
+										 known_keys(p, col)).pages * column->elements;
 		if (rencoder_is_configured(config))
 			pages = Min(pages, config->nwindows);
 		per_group += pages;
@@ -377,11 +377,11 @@ rencodercostestimate(PlannerInfo *root, IndexPath *path, double loop_count,
 	for (int col = 0; col < p.index->nkeycolumns; col++)
 	{
 		if (p.column[col].keys)
-			p.column[col].correlation = column_correlation_for_cost(&p, col);
+			p.column[col].correlation = column_correlation(&p, col);
 		p.correlation = Max(p.correlation, fabs(p.column[col].correlation));
 	}
 	rencoder_cost_find_rival(&p);
-	analyze_index_for_cost(&p);
+	analyze_index(&p);
 
 	estimate_ranges(&p);
 	estimate_index_pages(&p);

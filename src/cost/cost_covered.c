@@ -16,7 +16,7 @@
  * accident.  The run knows better than the statistics, if it was asked.
  */
 static double
-covered_entries_for_cost(RencoderCostPath *p, int col, double share)
+covered_entries(RencoderCostPath *p, int col, double share)
 {
 	const RencoderCostColumn *column = &p->column[col];
 	const RencoderCostRunColumn *run = &p->runs.column[col];
@@ -58,11 +58,11 @@ typedef struct CoveredColumn
 
 /* The share of the covered pages that a column's clauses on keys let pass. */
 static double
-covered_rate_for_cost(RencoderCostPath *p, int col, double pages, double share, CoveredColumn *covered)
+covered_rate(RencoderCostPath *p, int col, double pages, double share, CoveredColumn *covered)
 {
 	const RencoderCostColumn *column = &p->column[col];
 	const RencoderCostRunColumn *run = &p->runs.column[col];
-	double		entries = covered_entries_for_cost(p, col, share);
+	double		entries = covered_entries(p, col, share);
 
 	/* All keys: the most frequent of them may be in each page. */
 	double		places = column->all_keys ? Max(entries, run->rows) : entries;
@@ -111,7 +111,7 @@ estimate_covered_column(RencoderCostPath *p, int col, double pages, double share
 
 	if (p->column[col].keys)
 	{
-		covered.rate = covered_rate_for_cost(p, col, pages, share, &covered);
+		covered.rate = covered_rate(p, col, pages, share, &covered);
 		return covered;
 	}
 	rate = rencoder_cost_nulls_column(p, col, pages);
@@ -151,7 +151,7 @@ order_covered_columns(RencoderCostPath *p, double pages, double share, CoveredCo
 
 /* Does a scan leave out a column, where those before have found so many pages? */
 static bool
-is_left_out_for_cost(const RencoderCostPath *p, int col, const CoveredColumn *covered, double found)
+is_left_out(const RencoderCostPath *p, int col, const CoveredColumn *covered, double found)
 {
 	const RencoderCostRunColumn *run = &p->runs.column[col];
 	double		left = rencoder_run_choice_share(covered->entries, run->entries + run->null_entries,
@@ -190,7 +190,7 @@ rencoder_cost_covered(RencoderCostPath *p)
 	{
 		const CoveredColumn *c = &covered[order[i]];
 
-		if (i > 0 && covered[order[0]].decides && is_left_out_for_cost(p, order[i], c, hit))
+		if (i > 0 && covered[order[0]].decides && is_left_out(p, order[i], c, hit))
 			continue;
 		hit *= c->rate;
 		rows = Min(rows, c->rows);

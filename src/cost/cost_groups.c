@@ -93,9 +93,9 @@ compare_cost_group_bounds(Relation index, RencoderEntry entry, uint32 group, ren
 
 /* A group whose state only its header tells.  If it is not read, all is taken to be done. */
 static void
-look_at_header_for_cost(Relation index, RencoderEntry entry, uint32 group, double existing,
-						double weight,
-						RencoderQuery *query, RencoderCostGroups *info, GroupSums *sums)
+look_at_header(Relation index, RencoderEntry entry, uint32 group, double existing,
+			   double weight,
+			   RencoderQuery *query, RencoderCostGroups *info, GroupSums *sums)
 {
 	const char *fault;
 	Buffer		buf = InvalidBuffer;
@@ -126,9 +126,9 @@ look_at_header_for_cost(Relation index, RencoderEntry entry, uint32 group, doubl
 }
 
 static void
-look_at_entry_for_cost(Relation index, RencoderEntry entry, uint32 group, double existing,
-					   double weight,
-					   RencoderQuery *query, RencoderCostGroups *info, GroupSums *sums)
+look_at_entry(Relation index, RencoderEntry entry, uint32 group, double existing,
+			  double weight,
+			  RencoderQuery *query, RencoderCostGroups *info, GroupSums *sums)
 {
 	if (entry->header == RENCODER_NO_BLOCK)
 	{
@@ -154,16 +154,16 @@ look_at_entry_for_cost(Relation index, RencoderEntry entry, uint32 group, double
 	else
 	{
 		sums->meeting += weight;
-		look_at_header_for_cost(index, entry, group, existing, weight, query, info, sums);
+		look_at_header(index, entry, group, existing, weight, query, info, sums);
 	}
 }
 
 /* All entries of a directory page, copied because headers are read below. */
 static void
-look_at_directory_for_cost(Relation index, const RencoderMeta *meta,
-						   const RencoderMetaPageData *metadata, uint32 dirpage,
-						   double weight, RencoderQuery *query,
-						   RencoderCostGroups *info, GroupSums *sums)
+look_at_directory(Relation index, const RencoderMeta *meta,
+				  const RencoderMetaPageData *metadata, uint32 dirpage,
+				  double weight, RencoderQuery *query,
+				  RencoderCostGroups *info, GroupSums *sums)
 {
 	uint32		first = dirpage * meta->entries_per_page;
 	uint32		end = (uint32) Min(first + (double) meta->entries_per_page, info->groups);
@@ -185,10 +185,10 @@ look_at_directory_for_cost(Relation index, const RencoderMeta *meta,
 	UnlockReleaseBuffer(buf);
 
 	for (uint32 group = first; group < end; group++)
-		look_at_entry_for_cost(index, rencoder_directory_entry(copy.data, meta, group), group,
-							   Min(RENC_GROUP_RANGES,
-								   info->ranges - (double) group * RENC_GROUP_RANGES),
-							   weight, query, info, sums);
+		look_at_entry(index, rencoder_directory_entry(copy.data, meta, group), group,
+					  Min(RENC_GROUP_RANGES,
+						  info->ranges - (double) group * RENC_GROUP_RANGES),
+					  weight, query, info, sums);
 }
 
 void
@@ -220,9 +220,9 @@ rencoder_cost_groups_read(Relation index, double heap_pages,
 	step = any_runs ? Max(ndirpages / (MAX_DIRECTORY_PAGES_OF_RUNS - 1), 1) :
 		(ndirpages + MAX_DIRECTORY_PAGES - 1) / MAX_DIRECTORY_PAGES;
 	for (uint32 dirpage = 0; dirpage + 1 < ndirpages; dirpage += step)
-		look_at_directory_for_cost(index, meta, &metadata, dirpage,
-								   Min(step, ndirpages - 1 - dirpage), query, info, &sums);
-	look_at_directory_for_cost(index, meta, &metadata, ndirpages - 1, 1, query, info, &sums);
+		look_at_directory(index, meta, &metadata, dirpage,
+						  Min(step, ndirpages - 1 - dirpage), query, info, &sums);
+	look_at_directory(index, meta, &metadata, ndirpages - 1, 1, query, info, &sums);
 
 	if (sums.seen > 0)
 		info->meeting = sums.meeting / sums.seen;

@@ -67,7 +67,7 @@ may_read(ReadLimit *limit, BlockNumber blkno)
 }
 
 static const uint8_t *
-read_run_for_cost(void *arg, uint32_t page, int level)
+read_run(void *arg, uint32_t page, int level)
 {
 	RankReader *r = (RankReader *) arg;
 
@@ -88,22 +88,22 @@ read_run_for_cost(void *arg, uint32_t page, int level)
  * before its own; false: not to be learnt.
  */
 static bool
-rank_bound_for_cost(RankReader *r, uint64 key, renc_run_side side, double *before)
+rank_bound(RankReader *r, uint64 key, renc_run_side side, double *before)
 {
 	r->stopped = false;
-	return renc_run_rank(&r->reader.run, read_run_for_cost, r, key, side, before) == NULL ||
+	return renc_run_rank(&r->reader.run, read_run, r, key, side, before) == NULL ||
 		r->stopped;
 }
 
 /* Entries of the run that a search of the interval reads; < 0: not to be learnt. */
 static double
-rank_interval_for_cost(RankReader *r, renc_interval interval)
+rank_interval(RankReader *r, renc_interval interval)
 {
 	double		below;
 	double		upto;
 
-	if (!rank_bound_for_cost(r, interval.hi, RENC_RUN_UPTO, &upto) ||
-		!rank_bound_for_cost(r, interval.lo, RENC_RUN_BELOW, &below))
+	if (!rank_bound(r, interval.hi, RENC_RUN_UPTO, &upto) ||
+		!rank_bound(r, interval.lo, RENC_RUN_BELOW, &below))
 		return -1;
 	return Max(upto - below, 0);
 }
@@ -116,7 +116,7 @@ look_at_spread(RankReader *r, renc_interval interval, double between, RencoderCo
 	double		pages;
 	double		places;
 
-	renc_run_spread_look(spread, &r->reader.run, read_run_for_cost, r, interval);
+	renc_run_spread_look(spread, &r->reader.run, read_run, r, interval);
 	renc_run_spread_estimate(spread, &r->reader.run, between, &pages, &places);
 	if (pages > 0)
 	{
@@ -132,14 +132,14 @@ look_at_spread(RankReader *r, renc_interval interval, double between, RencoderCo
  * learnt.
  */
 static double
-rank_intervals_for_cost(RankReader *r, renc_interval_set set, RencoderCostRunColumn *column,
-						size_t *n)
+rank_intervals(RankReader *r, renc_interval_set set, RencoderCostRunColumn *column,
+			   size_t *n)
 {
 	double		sum = 0;
 
 	for (*n = 0; *n < set.n; (*n)++)
 	{
-		double		between = rank_interval_for_cost(r, set.interval[*n]);
+		double		between = rank_interval(r, set.interval[*n]);
 
 		if (between < 0)
 			return sum;
@@ -152,12 +152,12 @@ rank_intervals_for_cost(RankReader *r, renc_interval_set set, RencoderCostRunCol
 
 /* Entries of some intervals, as far as inner pages tell. */
 static double
-rank_whole_leaves_for_cost(RankReader *r, renc_interval_set set, size_t *n)
+rank_whole_leaves(RankReader *r, renc_interval_set set, size_t *n)
 {
 	double		sum;
 
 	r->no_leaves = true;
-	sum = rank_intervals_for_cost(r, set, NULL, n);
+	sum = rank_intervals(r, set, NULL, n);
 	r->no_leaves = false;
 	return sum;
 }
@@ -169,7 +169,7 @@ find_entries(RankReader *r, renc_interval_set set)
 	renc_run_search search;
 	double		found = 0;
 
-	renc_run_search_begin(&search, &r->reader.run, read_run_for_cost, r, &set);
+	renc_run_search_begin(&search, &r->reader.run, read_run, r, &set);
 	while (renc_run_search_next(&search))
 	{
 		CHECK_FOR_INTERRUPTS();
@@ -187,9 +187,9 @@ add_known_run_costs(double *sum, double of_run)
 
 /* Adds what the run has for the keys of the query. */
 static void
-rank_column_for_cost(Relation index, RencoderQuery *query, const RencoderRunInfoData *info, int col,
-					 const RencoderCostAsked *asked, ReadLimit *limit,
-					 RencoderCostRunColumn *column)
+rank_column(Relation index, RencoderQuery *query, const RencoderRunInfoData *info, int col,
+			const RencoderCostAsked *asked, ReadLimit *limit,
+			RencoderCostRunColumn *column)
 {
 	const RencoderRunColumn *tree = &info->column[col];
 	const RencoderKeySet *keys = rencoder_key_get_set(query, col, tree->coder);
@@ -215,7 +215,7 @@ rank_column_for_cost(Relation index, RencoderQuery *query, const RencoderRunInfo
 		 * most that any has, and reading it would cost as much as the query
 		 * itself.
 		 */
-		if (asked->rows <= FEW_ROWS && rank_whole_leaves_for_cost(&r, keys->set, &n) == 0 &&
+		if (asked->rows <= FEW_ROWS && rank_whole_leaves(&r, keys->set, &n) == 0 &&
 			n == keys->set.n)
 		{
 			column->bounds_only = true;
@@ -223,7 +223,7 @@ rank_column_for_cost(Relation index, RencoderQuery *query, const RencoderRunInfo
 		}
 		else
 		{
-			between = rank_intervals_for_cost(&r, keys->set, column, &n);
+			between = rank_intervals(&r, keys->set, column, &n);
 			if (n < keys->set.n)
 				between = -1;
 			column->in_leaves += Max(between, 0);
@@ -235,14 +235,14 @@ rank_column_for_cost(Relation index, RencoderQuery *query, const RencoderRunInfo
 		double		part = 1;
 
 		column->bounds_only = true;
-		add_known_run_costs(&column->between, rank_interval_for_cost(&r, hull));
+		add_known_run_costs(&column->between, rank_interval(&r, hull));
 		if (keys->boxes.n > 0)
 			part = rencoder_boxes_covered_part(&keys->boxes, keys->cover);
 		if (tree->level == 0)
 			column->in_leaves += Max(find_entries(&r, keys->cover), 0);
 		else
 		{
-			double		entries = rank_whole_leaves_for_cost(&r, keys->cover, &n);
+			double		entries = rank_whole_leaves(&r, keys->cover, &n);
 
 			/*
 			 * What inner pages say of one interval is wrong by a leaf at
@@ -257,7 +257,7 @@ rank_column_for_cost(Relation index, RencoderQuery *query, const RencoderRunInfo
 
 /* Trees of a run that are to be looked at. */
 static int
-asked_trees_for_cost(const RencoderQuery *query)
+asked_trees(const RencoderQuery *query)
 {
 	int			ntrees = query->natts;
 
@@ -270,7 +270,7 @@ asked_trees_for_cost(const RencoderQuery *query)
 }
 
 static void
-add_run_nulls_to_cost(const RencoderRunColumn *tree, RencoderCostRunColumn *column)
+add_run_nulls(const RencoderRunColumn *tree, RencoderCostRunColumn *column)
 {
 	column->null_entries += (double) tree->entries;
 	column->null_rows += (double) tree->rows;
@@ -283,7 +283,7 @@ add_run_nulls_to_cost(const RencoderRunColumn *tree, RencoderCostRunColumn *colu
  * may name a page.
  */
 static double
-checked_rows_for_cost(const RencoderRunColumn *tree)
+checked_rows(const RencoderRunColumn *tree)
 {
 	return tree->parts > 1 ? (double) tree->rows * tree->part_rows :
 		(double) tree->entries * MaxHeapTuplesPerPage;
@@ -296,7 +296,7 @@ add_base_run_cost(Relation index, const RencoderRunEntry *entry, RencoderQuery *
 {
 	RencoderRunInfo info = NULL;
 	const char *fault;
-	int			ntrees = asked_trees_for_cost(query);
+	int			ntrees = asked_trees(query);
 
 	if (ntrees == 1 || may_read(limit, entry->info))
 		info = rencoder_run_read_trees(index, entry, ntrees, NULL, NULL, &fault);
@@ -312,16 +312,16 @@ add_base_run_cost(Relation index, const RencoderRunEntry *entry, RencoderQuery *
 		column->entries += (double) info->column[col].entries;
 		column->rows += (double) info->column[col].rows;
 		column->places += (double) info->column[col].npages * Max(info->column[col].parts, 1);
-		column->checked += checked_rows_for_cost(&info->column[col]);
+		column->checked += checked_rows(&info->column[col]);
 		column->leaves += info->column[col].nleaves;
 		column->trees += info->column[col].nleaves > 0;
 		column->inner_pages += Max(Min(info->column[col].level, RENC_RUN_MAX_LEVEL), 0);
 		if (info->column[col].false_pages > 0)	/* not if it is NaN */
 			column->false_pages += info->column[col].false_pages;
 		if (query->column[col].wants_null || query->column[col].wants_values)
-			add_run_nulls_to_cost(&info->column[rencoder_run_null_tree(query->natts, col)], column);
+			add_run_nulls(&info->column[rencoder_run_null_tree(query->natts, col)], column);
 		if (may_rank && query->column[col].has_keys && column->between >= 0 && column->found >= 0)
-			rank_column_for_cost(index, query, info, col, &asked[col], limit, column);
+			rank_column(index, query, info, col, &asked[col], limit, column);
 	}
 	if (info != NULL)
 		pfree(info);
@@ -346,7 +346,7 @@ rencoder_cost_runs_read(Relation index, const RencoderRuns *lists, RencoderQuery
 
 		if (entry->state != RENCODER_RUN_LIVE)
 			continue;
-		runs->info_pages += asked_trees_for_cost(query) > 1;
+		runs->info_pages += asked_trees(query) > 1;
 		if (entry->kind == RENCODER_RUN_BASE)
 		{
 			add_base_run_cost(index, entry, query, may_rank, asked, &limit, runs);

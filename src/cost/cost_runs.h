@@ -37,7 +37,8 @@ typedef struct RencoderCostRunColumn
 	double		null_entries;
 	double		null_rows;
 	double		null_leaves;
-	double		null_part;		/* rows of a part of a page that an entry names */
+	double		null_part;		/* rows of a part of a page that an entry
+								 * names */
 } RencoderCostRunColumn;
 
 typedef struct RencoderCostRuns

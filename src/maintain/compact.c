@@ -86,7 +86,7 @@ compact_goes_on(const Choice *choice, uint32 first)
 
 /* Has a group keys in a run? */
 static bool
-is_in_run_to_compact(const RencoderAlikeGroups *s, const Task *task)
+is_in_run(const RencoderAlikeGroups *s, const Task *task)
 {
 	return s->run != 0 && s->kind != RENCODER_GROUPS_OTHER;
 }
@@ -96,23 +96,23 @@ static bool
 waits(const RencoderAlikeGroups *s, const Task *task)
 {
 	return s->kind == RENCODER_GROUPS_WAITING || s->kind == RENCODER_GROUPS_UNREAD ||
-		(task->recodes && is_in_run_to_compact(s, task) && s->old_coder);
+		(task->recodes && is_in_run(s, task) && s->old_coder);
 }
 
 static bool
-is_filtered_to_compact(const RencoderAlikeGroups *s, const Task *task)
+has_filters(const RencoderAlikeGroups *s, const Task *task)
 {
 	return s->filtered;
 }
 
 static bool
-is_noted_to_compact(const RencoderAlikeGroups *s, const Task *task)
+is_noted(const RencoderAlikeGroups *s, const Task *task)
 {
 	return s->noted;
 }
 
 static bool
-can_be_in_run_to_compact(const RencoderAlikeGroups *s, const Task *task)
+may_join_run(const RencoderAlikeGroups *s, const Task *task)
 {
 	return s->kind != RENCODER_GROUPS_OTHER || s->uncovered;
 }
@@ -150,7 +150,7 @@ choose_to_compact(const RencoderRunGroups *groups, const Task *task)
 
 /* The groups in runs whose cut is the earliest, or of the oldest run, and those that follow them. */
 static Choice
-choose_earliest_to_compact(const RencoderRunGroups *groups, const Task *task)
+choose_earliest(const RencoderRunGroups *groups, const Task *task)
 {
 	Task		following = *task;
 	uint64		earliest = task->before;
@@ -161,7 +161,7 @@ choose_earliest_to_compact(const RencoderRunGroups *groups, const Task *task)
 		const RencoderAlikeGroups *s = &groups->alike[i];
 		uint64		age = task->before == PG_UINT64_MAX ? s->run : s->cut;
 
-		if (!is_in_run_to_compact(s, task) || age >= earliest)
+		if (!is_in_run(s, task) || age >= earliest)
 			continue;
 		earliest = age;
 		following.from = s->first;
@@ -191,7 +191,7 @@ rencoder_compact_is_overdue(Relation index)
  * be merged with the one before; full groups between them are taken along.
  */
 static Choice
-next_run_to_compact(const RencoderRunGroups *groups, int *i, bool *continued)
+next_run(const RencoderRunGroups *groups, int *i, bool *continued)
 {
 	Choice		run = {0};
 	uint32		number = 0;
@@ -218,7 +218,7 @@ next_run_to_compact(const RencoderRunGroups *groups, int *i, bool *continued)
 
 /* Are these runs worth merging? */
 static bool
-is_tier_to_compact(const Choice *run, const Task *task)
+is_tier(const Choice *run, const Task *task)
 {
 	uint32		least = run[0].n;
 	uint32		greatest = run[0].n;
@@ -248,7 +248,7 @@ choose_base_run_merge(const RencoderRunGroups *groups, const Task *task)
 	{
 		Choice		merged = {0};
 
-		run[n] = next_run_to_compact(groups, &i, &continued);
+		run[n] = next_run(groups, &i, &continued);
 		if (run[n].n == 0)
 			break;
 		if (!continued)
@@ -262,7 +262,7 @@ choose_base_run_merge(const RencoderRunGroups *groups, const Task *task)
 			continue;
 		merged.first = run[n - task->runs].first;
 		merged.n = run[n - 1].first + run[n - 1].n - merged.first;
-		found = is_tier_to_compact(&run[n - task->runs], task);
+		found = is_tier(&run[n - task->runs], task);
 		if (found || smallest.n == 0 || merged.n < smallest.n)
 			smallest = merged;
 	}
@@ -290,7 +290,7 @@ look_for_compact_work(Relation index, const Task *task)
  * longer, so that a crowded one can still become shorter.
  */
 static bool
-list_has_room_to_compact(Relation index, const Choice *choice)
+has_room(Relation index, const Choice *choice)
 {
 	RencoderRuns runs;
 	int			replaced = 0;
@@ -325,7 +325,7 @@ compact_one_run(Relation index, Relation heap, const Task *task, Choice *choice)
 	rencoder_meta_lock_maintainer(index);
 	rencoder_run_groups_clean_up(index);
 	*choice = look_for_compact_work(index, task);
-	if (choice->n > 0 && list_has_room_to_compact(index, choice))
+	if (choice->n > 0 && has_room(index, choice))
 	{
 		result = rencoder_flush(index, heap, choice->first, choice->n, task->nranges, cut,
 								task->gives_way, &choice->nsummarized) ?
@@ -337,7 +337,7 @@ compact_one_run(Relation index, Relation heap, const Task *task, Choice *choice)
 }
 
 static uint32
-count_groups_to_compact(Relation index)
+count_groups(Relation index)
 {
 	RencoderMeta meta = *rencoder_meta_get(index);
 	RencoderMetaPageData *metadata = rencoder_meta_copy(index);
@@ -413,15 +413,15 @@ last_page_of_deltas(Relation index)
 static RencoderCompactResult
 compact_some_anew(Relation index, Relation heap, uint32 most, bool gives_way, bool noted)
 {
-	Task		task = {.choose = choose_to_compact,.wants = is_noted_to_compact,.least = 1,
+	Task		task = {.choose = choose_to_compact,.wants = is_noted,.least = 1,
 	.most = most,.gives_way = gives_way};
 	Choice		choice;
 	RencoderCompactResult result = compact_one_run(index, heap, &task, &choice);
 
 	if (result == RENCODER_COMPACT_NOTHING && !noted)
 	{
-		task.choose = choose_earliest_to_compact;
-		task.wants = is_in_run_to_compact;
+		task.choose = choose_earliest;
+		task.wants = is_in_run;
 		task.before = last_page_of_deltas(index);
 		result = compact_one_run(index, heap, &task, &choice);
 	}
@@ -434,7 +434,7 @@ void
 rencoder_compact_vacuum(Relation index, Relation heap)
 {
 	Task		flush = {.choose = choose_to_compact,.wants = waits,.least = 1,.recodes = true};
-	Task		stale = {.choose = choose_earliest_to_compact,.wants = is_in_run_to_compact,.least = 1,
+	Task		stale = {.choose = choose_earliest,.wants = is_in_run,.least = 1,
 	.before = PG_UINT64_MAX};
 	Task		merge;
 	Choice		choice;
@@ -446,7 +446,7 @@ rencoder_compact_vacuum(Relation index, Relation heap)
 	if (!rencoder_options_use_runs(index))
 		return;
 	rencoder_compact_train_coders(index, heap, RENCODER_GROWTH_IN_VACUUM);
-	ngroups = count_groups_to_compact(index);
+	ngroups = count_groups(index);
 	flush.most = Max(RENCODER_VACUUM_FLUSH, ngroups / MERGE_SHARE);
 	while (flush.most > 0 && compact_one_run(index, heap, &flush, &choice) == RENCODER_COMPACT_DONE)
 		flush.most -= choice.n;
@@ -466,7 +466,7 @@ rencoder_compact_vacuum(Relation index, Relation heap)
 RencoderCompactResult
 rencoder_compact_some(Relation index, Relation heap, bool quiet, bool filtered)
 {
-	Task		flush = {.choose = choose_to_compact,.wants = filtered ? is_filtered_to_compact :
+	Task		flush = {.choose = choose_to_compact,.wants = filtered ? has_filters :
 		waits,
 		.least = quiet || filtered ? 1 : RENCODER_WORTH_FLUSHING,.most = RENCODER_WORKER_FLUSH,
 	.gives_way = true};
@@ -480,7 +480,7 @@ rencoder_compact_some(Relation index, Relation heap, bool quiet, bool filtered)
 	drop_needless_after(index, &choice, result);
 	if (result != RENCODER_COMPACT_NOTHING)
 		return result;
-	merge = make_base_run_merge_task(count_groups_to_compact(index));
+	merge = make_base_run_merge_task(count_groups(index));
 	merge.gives_way = true;
 	if (quiet)
 		merge.runs = MERGE_QUIET;
@@ -512,7 +512,7 @@ rencoder_compact_unread(Relation index, Relation heap, uint64 nranges, uint32 le
 
 /* The rows that the run has, in the column that has most; 0: it has gone meanwhile. */
 static double
-count_rows_to_compact(Relation index, const RencoderRunEntry *entry)
+count_rows(Relation index, const RencoderRunEntry *entry)
 {
 	const char *fault;
 	RencoderRunInfo info = rencoder_run_read_info(index, entry, &fault);
@@ -531,7 +531,7 @@ many_rows_have_gone(Relation index, Relation heap, const RencoderRunEntry *entry
 	double		rows = (RelationGetIndexPredicate(index) != NIL ? index : heap)->rd_rel->reltuples;
 	double		pages = heap->rd_rel->relpages;
 
-	return rows >= 0 && pages > 0 && count_rows_to_compact(index, entry) >
+	return rows >= 0 && pages > 0 && count_rows(index, entry) >
 		rows / pages * RelationGetNumberOfBlocks(heap) * GONE_ROWS;
 }
 
@@ -569,7 +569,7 @@ is_compact(Relation index, Relation heap, uint64 nranges)
 uint32
 rencoder_compact(Relation index, Relation heap)
 {
-	Task		task = {.choose = choose_to_compact,.wants = can_be_in_run_to_compact,.least = 1,
+	Task		task = {.choose = choose_to_compact,.wants = may_join_run,.least = 1,
 	.least_unread = 1,.most = PG_UINT32_MAX};
 	uint64		nranges = rencoder_range_count(rencoder_meta_get(index), RelationGetNumberOfBlocks(heap));
 	Choice		choice;

@@ -65,7 +65,7 @@ typedef struct Merge
 
 /* The least cut of a group: none may be earlier, but for entries that nobody needs. */
 static uint64
-look_up_cut_for_delta(Merge *m, uint32 number)
+look_up_cut(Merge *m, uint32 number)
 {
 	RencoderGroup group = {m->index, &m->meta, number, RENCODER_NO_BLOCK, RENCODER_NO_BLOCK};
 	RencoderHeaderData first;
@@ -82,14 +82,14 @@ look_up_cut_for_delta(Merge *m, uint32 number)
 
 /* Are entries of a heap page needless that stand on this pending page, or in a delta up to it? */
 static bool
-is_needless_in_delta(Merge *m, BlockNumber page, uint64 number)
+is_needless(Merge *m, BlockNumber page, uint64 number)
 {
 	uint32		group = rencoder_group_of_range(rencoder_range_of_block(&m->meta, page));
 
 	if (group >= m->ngroups)
 		return true;
 	if (m->cut[group] == 0)
-		m->cut[group] = Min(look_up_cut_for_delta(m, group), PG_UINT64_MAX - 1) + 1;
+		m->cut[group] = Min(look_up_cut(m, group), PG_UINT64_MAX - 1) + 1;
 	return m->cut[group] - 1 >= number;
 }
 
@@ -99,7 +99,7 @@ typedef void (*EntryVisitor) (Merge *m, const RencoderPendingEntry *entry, void 
 
 /* Visits the entries of the pages to take, from the oldest on. */
 static void
-visit_pending_to_merge(Merge *m, EntryVisitor visit, void *arg)
+visit_pending(Merge *m, EntryVisitor visit, void *arg)
 {
 	RencoderPendingWalk walk;
 
@@ -113,7 +113,7 @@ visit_pending_to_merge(Merge *m, EntryVisitor visit, void *arg)
 		{
 			const RencoderPendingEntry *entry = rencoder_pending_entry(&walk.copy, i);
 
-			if (!is_needless_in_delta(m, entry->page, walk.number))
+			if (!is_needless(m, entry->page, walk.number))
 				visit(m, entry, arg);
 		}
 	}
@@ -124,7 +124,7 @@ visit_pending_to_merge(Merge *m, EntryVisitor visit, void *arg)
 
 /* Notes that a tree has entries of that generation, on heap pages "first" to before "npages". */
 static void
-note_entries_of_delta(Merge *m, int tree, uint32 coder, uint64 first, uint64 npages)
+note_entries(Merge *m, int tree, uint32 coder, uint64 first, uint64 npages)
 {
 	m->first_page = Min(m->first_page, first);
 	m->coders[tree] = list_append_unique_oid(m->coders[tree], coder);
@@ -133,7 +133,7 @@ note_entries_of_delta(Merge *m, int tree, uint32 coder, uint64 first, uint64 npa
 }
 
 static void
-note_entry_of_delta(Merge *m, const RencoderPendingEntry *entry, void *arg)
+note_entry(Merge *m, const RencoderPendingEntry *entry, void *arg)
 {
 	if (*rencoder_pending_line_pointer(entry, m->natts) == 0)
 		m->places = renc_whole_pages();
@@ -141,8 +141,8 @@ note_entry_of_delta(Merge *m, const RencoderPendingEntry *entry, void *arg)
 	{
 		int			tree = rencoder_pending_tree(entry, m->natts, col);
 
-		note_entries_of_delta(m, tree, rencoder_pending_coders(entry, m->natts)[col], entry->page,
-							  (uint64) entry->page + 1);
+		note_entries(m, tree, rencoder_pending_coders(entry, m->natts)[col], entry->page,
+					 (uint64) entry->page + 1);
 	}
 }
 
@@ -181,7 +181,7 @@ merge_pending_entry(Merge *m, const RencoderPendingEntry *entry, void *arg)
 
 /* The places of a delta that is merged are to be parts of those of the new one. */
 static void
-note_places_of_delta(Merge *m, const RencoderRunColumn *column)
+note_places(Merge *m, const RencoderRunColumn *column)
 {
 	if (m->places.parts == 1 || column->parts == 1 ||
 		Max(column->part_rows, m->places.part_rows) % Min(column->part_rows, m->places.part_rows) != 0)
@@ -208,9 +208,9 @@ read_delta_info(Merge *m, int i)
 
 		if (column->entries == 0)
 			continue;
-		note_entries_of_delta(m, tree, column->coder, column->first_page,
-							  (uint64) column->first_page + column->npages);
-		note_places_of_delta(m, column);
+		note_entries(m, tree, column->coder, column->first_page,
+					 (uint64) column->first_page + column->npages);
+		note_places(m, column);
 	}
 }
 
@@ -231,7 +231,7 @@ merge_found_entries(Merge *m, const renc_run_search *search, const renc_places *
 		*due += rows;
 		whole = (uint32) Min(Max(rint(*due), 1), PG_INT32_MAX);
 		*due -= whole;
-		if (!is_needless_in_delta(m, search->page[i], upto))
+		if (!is_needless(m, search->page[i], upto))
 			add_delta_target_key(m, target, search->cell[i], search->page[i],
 								 renc_part_first(places, search->part[i]), whole);
 	}
@@ -325,9 +325,9 @@ choose_deltas(Merge *m, double most, double factor)
 
 /* All keys of a tree of one generation. */
 static void
-add_all_to_delta(Merge *m, const Target *target)
+add_all(Merge *m, const Target *target)
 {
-	visit_pending_to_merge(m, merge_pending_entry, (void *) target);
+	visit_pending(m, merge_pending_entry, (void *) target);
 	for (int i = 0; i < m->nmerged; i++)
 		add_delta(m, i, target);
 }
@@ -360,7 +360,7 @@ write_merged_tree(Merge *m, RencoderRunWriter *writer, int tree, uint32 coder)
 											  (uint32) Min(m->npages * m->places.parts, PG_UINT32_MAX));
 	target.tree = tree;
 	target.coder = coder;
-	add_all_to_delta(m, &target);
+	add_all(m, &target);
 	rencoder_delta_write_tree(writer, tree, coder, target.sorter, (BlockNumber) m->first_page,
 							  (uint32) (m->npages - m->first_page), m->places);
 }
@@ -428,7 +428,7 @@ prepare_delta_merge(Merge *m, uint64 least, double most, double factor)
 		return false;
 	m->places = rencoder_pending_places(m->index, (uint64) m->ngroups * RENC_GROUP_RANGES *
 										m->meta.pages_per_range);
-	visit_pending_to_merge(m, note_entry_of_delta, NULL);
+	visit_pending(m, note_entry, NULL);
 	for (int i = 0; i < m->nmerged; i++)
 		read_delta_info(m, i);
 
@@ -487,7 +487,7 @@ rencoder_delta_count_keys(Relation index, uint32 ngroups, uint64 *count)
 			{
 				Target		target = {NULL, count, tree, list_nth_oid(m->coders[tree], i)};
 
-				add_all_to_delta(m, &target);
+				add_all(m, &target);
 			}
 		}
 	}

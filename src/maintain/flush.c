@@ -74,7 +74,7 @@ begin_flushing(Flush *f, FlushedGroup *g, uint32 number)
 }
 
 static void
-load_coders_for_flush(Flush *f)
+load_coders(Flush *f)
 {
 	for (int col = 0; col < f->scan.meta.natts; col++)
 		rencoder_columns_load_coders(f->scan.index, col, rencoder_coder_newest_generation(f->scan.index, col),
@@ -258,7 +258,7 @@ flush_groups(Flush *f)
 	f->groups = MemoryContextAllocHuge(CurrentMemoryContext, f->ngroups * sizeof(FlushedGroup));
 	for (uint32 i = 0; i < f->ngroups; i++)
 		begin_flushing(f, &f->groups[i], f->first + i);
-	load_coders_for_flush(f);
+	load_coders(f);
 	if (!read_flushed_groups(f))
 		return false;
 	write_flushed_run(f);

@@ -12,7 +12,7 @@
 
 /* Makes and links the headers of a group. */
 static void
-make_header_for_reading(RencoderGroup *group)
+make_header(RencoderGroup *group)
 {
 	RencoderEntry entry = palloc0(group->meta->entry_size);
 
@@ -29,11 +29,11 @@ rencoder_reading_group(RencoderGroup *group, Relation index, const RencoderMeta 
 {
 	(void) rencoder_directory_make(index, meta, number, true);
 	if (!rencoder_group_locate(group, index, meta, number))
-		make_header_for_reading(group);
+		make_header(group);
 }
 
 static void
-remove_all_of_reading(uint8 *set, renc_mask ranges)
+remove_all(uint8 *set, renc_mask ranges)
 {
 	rencoder_set_put(set, renc_mask_andnot(rencoder_set_get(set), ranges));
 }
@@ -51,9 +51,9 @@ prepare_column_to_read(const RencoderGroup *group, int col, renc_mask unread)
 
 	rencoder_group_edit_begin(&edit, group, col, RENCODER_EDIT_HEADERS, 0);
 	header = rencoder_group_edit_header(&edit);
-	remove_all_of_reading(header->always, unread);
-	remove_all_of_reading(header->keyless, unread);
-	remove_all_of_reading(header->has_null, unread);
+	remove_all(header->always, unread);
+	remove_all(header->keyless, unread);
+	remove_all(header->has_null, unread);
 	for (int slot = 0; slot < RENC_GROUP_RANGES; slot++)
 	{
 		if (!renc_mask_test(unread, slot))
@@ -96,7 +96,7 @@ prepare_columns_to_read(const RencoderGroup *group, renc_mask todo)
 
 /* The entry's cut, for slices that are summarized or flushing. */
 static void
-note_least_cut_for_reading(RencoderEntry entry, const RencoderHeaderData *first)
+note_least_cut(RencoderEntry entry, const RencoderHeaderData *first)
 {
 	uint64		cut = rencoder_group_least_cut(first);
 
@@ -133,7 +133,7 @@ rencoder_reading_begin(const RencoderGroup *group, renc_mask todo, bool flushing
 			if (first->summarized[slice] == 0 && first->flushing[slice] != 0)
 				first->cut[slice] = cut;
 		}
-		note_least_cut_for_reading(rencoder_group_edit_entry(&edit), first);
+		note_least_cut(rencoder_group_edit_entry(&edit), first);
 	}
 	rencoder_group_edit_finish(&edit);
 	return ranges;
@@ -141,7 +141,7 @@ rencoder_reading_begin(const RencoderGroup *group, renc_mask todo, bool flushing
 
 /* What the row that is read has for a tree. */
 static void
-take_key_of_reading(void *arg, int tree, uint64 key)
+take_key(void *arg, int tree, uint64 key)
 {
 	RencoderReadTrees *trees = (RencoderReadTrees *) arg;
 
@@ -158,7 +158,7 @@ rencoder_reading_into_trees(RencoderReadTrees *trees, RencoderRangeScan *scan, u
 	rencoder_build_run_begin_sorters(trees->sorter, scan->meta.natts, rencoder_options_sort_memory(),
 									 (uint32) Min(end * scan->places.parts, PG_UINT32_MAX), NULL, 0);
 	collector->in_use = true;
-	collector->sink = take_key_of_reading;
+	collector->sink = take_key;
 	collector->sink_arg = trees;
 	scan->collector = collector;
 }
@@ -179,7 +179,7 @@ rencoder_reading_set_summarized(RencoderHeader first, RencoderEntry entry, renc_
 		else
 			*of_slice = Min(*of_slice, cut);
 	}
-	remove_all_of_reading(first->summarizing, done);
+	remove_all(first->summarizing, done);
 	rencoder_set_put(first->summarized, renc_mask_or(summarized, done));
 	entry->cut = rencoder_group_least_cut(first);
 }
@@ -195,10 +195,10 @@ rencoder_reading_give_up(const RencoderGroup *group, uint32 run)
 	{
 		RencoderHeader first = rencoder_group_edit_first(&edit);
 
-		remove_all_of_reading(first->summarizing, rencoder_set_get(first->flushing));
+		remove_all(first->summarizing, rencoder_set_get(first->flushing));
 		rencoder_set_put(first->flushing, renc_mask_none());
 		first->flushing_run = 0;
-		note_least_cut_for_reading(rencoder_group_edit_entry(&edit), first);
+		note_least_cut(rencoder_group_edit_entry(&edit), first);
 	}
 	rencoder_group_edit_finish(&edit);
 }

@@ -71,7 +71,7 @@ typedef struct Retuning
 
 /* Reads the keys of the summarized ranges of a group, any version visible. */
 static void
-collect_group_to_retune(Rebuild *r)
+collect_group(Rebuild *r)
 {
 	r->ranges = rencoder_reading_begin(&r->group, renc_mask_none(), true, 0, 0);
 	r->cut = rencoder_pending_last_closed(r->scan.index);
@@ -165,7 +165,7 @@ rebuild_group(Rebuild *r)
  * has noted ranges.
  */
 static bool
-read_group_to_retune(Retuning *t, uint32 group)
+read_group(Retuning *t, uint32 group)
 {
 	Rebuild    *r = &t->rebuild;
 
@@ -201,7 +201,7 @@ retune_fits_memory(const Retuning *t)
  * of them for which that is so with any.
  */
 static int
-count_unfit_for_retune(const Retuning *t, int col, const RencoderConfig *config, int *keyless)
+count_unfit(const Retuning *t, int col, const RencoderConfig *config, int *keyless)
 {
 	const RencoderCollector *c = t->rebuild.scan.collector;
 	renc_keys	ranges[RENC_GROUP_RANGES];
@@ -259,7 +259,7 @@ is_rebuild_wanted(Retuning *t, int col, RencoderPrediction *now, RencoderPredict
 	config->width = Max(header->config.width, needed_rebuild_width(t));
 
 	/* Keys may be there no more: VACUUM fetches no dead value from TOAST. */
-	unfit = count_unfit_for_retune(t, col, config, &keyless);
+	unfit = count_unfit(t, col, config, &keyless);
 	if (keyless > always)
 		return false;
 	if (recoded || unfit < always)
@@ -290,7 +290,7 @@ note_retune_prediction(const Retuning *t, int col, double fpr, double best_fpr)
 
 /* Have many keys of the group come since its filters were made? */
 static bool
-has_late_keys_to_retune(const Retuning *t)
+has_late_keys(const Retuning *t)
 {
 	uint64		keys = 0;
 
@@ -305,7 +305,7 @@ has_late_keys_to_retune(const Retuning *t)
 }
 
 /*
- * Reads the keys of the group that read_group_to_retune() was called for, and rebuilds it if a
+ * Reads the keys of the group that read_group() was called for, and rebuilds it if a
  * column gains by it.  True if it was.
  */
 static bool
@@ -314,7 +314,7 @@ retune_group(Retuning *t)
 	Rebuild    *r = &t->rebuild;
 	RencoderPrediction now[INDEX_MAX_KEYS];
 	RencoderPrediction best[INDEX_MAX_KEYS];
-	bool		any = has_late_keys_to_retune(t);
+	bool		any = has_late_keys(t);
 
 	if (!retune_fits_memory(t))
 	{
@@ -325,7 +325,7 @@ retune_group(Retuning *t)
 	}
 	r->scan.collector = rencoder_collect_create(r->scan.meta.natts);
 	r->scan.collector->in_use = true;
-	collect_group_to_retune(r);
+	collect_group(r);
 	for (int col = 0; col < r->scan.meta.natts; col++)
 	{
 		CHECK_FOR_INTERRUPTS();
@@ -346,7 +346,7 @@ retune_group(Retuning *t)
 
 /* The newest coders; with "train", new ones where there are none, or the table has grown. */
 static void
-find_coders_to_retune(Retuning *t, bool train)
+find_coders(Retuning *t, bool train)
 {
 	Rebuild    *r = &t->rebuild;
 
@@ -371,7 +371,7 @@ begin_retuning(Retuning *t, Relation index, Relation heap, bool train, double ma
 	t->column = palloc(t->rebuild.scan.meta.natts * sizeof(RencoderHeaderData));
 
 	rencoder_meta_lock_maintainer(index);
-	find_coders_to_retune(t, train);
+	find_coders(t, train);
 	rencoder_meta_unlock_maintainer(index);
 
 	nranges = rencoder_range_count(&t->rebuild.scan.meta, RelationGetNumberOfBlocks(heap));
@@ -396,7 +396,7 @@ late_keys_want_retuning(Relation index)
 }
 
 static void
-count_late_keys_to_retune(Retuning *t)
+count_late_keys(Retuning *t)
 {
 	Relation	index = t->rebuild.scan.index;
 
@@ -409,7 +409,7 @@ count_late_keys_to_retune(Retuning *t)
 
 /* Are other queries known than when the group was looked at last, or another coder? */
 static bool
-samples_changed_for_retune(Retuning *t)
+samples_changed(Retuning *t)
 {
 	const Rebuild *r = &t->rebuild;
 
@@ -438,10 +438,10 @@ retune_group_in_vacuum(Retuning *t, uint32 group, Limits *limits)
 {
 	bool		late;
 
-	if (limits->reads == 0 || !read_group_to_retune(t, group))
+	if (limits->reads == 0 || !read_group(t, group))
 		return false;
-	late = has_late_keys_to_retune(t);
-	if (!late && (limits->unprofitable == 0 || !samples_changed_for_retune(t)))
+	late = has_late_keys(t);
+	if (!late && (limits->unprofitable == 0 || !samples_changed(t)))
 		return false;
 	limits->reads--;
 	if (retune_group(t))
@@ -458,7 +458,7 @@ retune_group_in_vacuum(Retuning *t, uint32 group, Limits *limits)
  * Returns how many were rebuilt.
  */
 static int64
-visit_groups_to_retune(Retuning *t, Limits *limits)
+visit_groups(Retuning *t, Limits *limits)
 {
 	Relation	index = t->rebuild.scan.index;
 	uint32		n = t->ngroups;
@@ -475,7 +475,7 @@ visit_groups_to_retune(Retuning *t, Limits *limits)
 		rencoder_meta_lock_maintainer(index);
 		if (limits != NULL)
 			count += retune_group_in_vacuum(t, group, limits);
-		else if (read_group_to_retune(t, group))
+		else if (read_group(t, group))
 			count += retune_group(t);
 		rencoder_meta_unlock_maintainer(index);
 		MemoryContextSwitchTo(old);
@@ -499,8 +499,8 @@ rencoder_retune(Relation index, Relation heap)
 	Retuning	t;
 
 	begin_retuning(&t, index, heap, true, RENCODER_RETUNE_MARGIN);
-	count_late_keys_to_retune(&t);
-	return visit_groups_to_retune(&t, NULL);
+	count_late_keys(&t);
+	return visit_groups(&t, NULL);
 }
 
 int64
@@ -516,6 +516,6 @@ rencoder_retune_some(Relation index, Relation heap)
 				   RENCODER_VACUUM_MARGIN);
 	limits.reads = Max(RENCODER_VACUUM_GROUPS, t.ngroups / RENCODER_VACUUM_READ_SHARE);
 	if (late_keys_want_retuning(index))
-		count_late_keys_to_retune(&t);
-	return visit_groups_to_retune(&t, &limits);
+		count_late_keys(&t);
+	return visit_groups(&t, &limits);
 }

@@ -177,7 +177,7 @@ typedef struct SampledNulls
 	int			natts;
 	double		rows;
 	double		nulls[INDEX_MAX_KEYS];
-} SampledNulls;
+}			SampledNulls;
 
 static void
 count_sampled_nulls(Relation index, ItemPointer tid, Datum *values, bool *isnull, bool tupleIsAlive,

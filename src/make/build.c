@@ -33,7 +33,7 @@
  * same bytes: no key could stand for them.
  */
 static void
-refuse_collations_of_build(Relation index)
+refuse_collations(Relation index)
 {
 	for (int col = 0; col < IndexRelationGetNumberOfKeyAttributes(index); col++)
 	{
@@ -177,8 +177,8 @@ prepare(Relation heap, Relation index, IndexInfo *indexInfo, RencoderBuildPlan *
 
 /* No row goes into the index: but they are counted, and may be wrong. */
 static void
-ignore_row_in_build(Relation index, ItemPointer tid, Datum *values, bool *isnull,
-					bool tupleIsAlive, void *state)
+ignore_row(Relation index, ItemPointer tid, Datum *values, bool *isnull,
+		   bool tupleIsAlive, void *state)
 {
 }
 
@@ -196,7 +196,7 @@ build_serially(Relation heap, Relation index, IndexInfo *indexInfo, RencoderBuil
 	{
 		memset(&totals, 0, sizeof(totals));
 		totals.heap_tuples = table_index_build_scan(heap, index, indexInfo, false, true,
-													ignore_row_in_build, NULL, NULL);
+													ignore_row, NULL, NULL);
 		totals.broken_hot_chain = indexInfo->ii_BrokenHotChain;
 		return totals;
 	}
@@ -225,7 +225,7 @@ rencoderbuild(Relation heap, Relation index, IndexInfo *indexInfo)
 	RencoderBuildTotals totals;
 	RencoderBuildRun *run;
 
-	refuse_collations_of_build(index);
+	refuse_collations(index);
 	refuse_build_for_exclusion(index, indexInfo);
 	/* Once; TRUNCATE in its own transaction and at commit builds it again. */
 	if (!is_rebuild(index))
@@ -268,7 +268,7 @@ rencoderbuildphasename(int64 phase)
 void
 rencoderbuildempty(Relation index)
 {
-	refuse_collations_of_build(index);
+	refuse_collations(index);
 	rencoder_meta_create(index, INIT_FORKNUM, rencoder_options_build_pages_per_range(index, 0),
 						 rencoder_options_bits_per_key(index));
 	rencoder_wal_log_fork(index, INIT_FORKNUM);

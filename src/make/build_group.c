@@ -211,7 +211,7 @@ build_group_column(RencoderBuildGroup *b, int col)
 
 /* Notes what was chosen for a column that has storage. */
 static void
-note_choice_of_build(RencoderBuildGroup *b, int col)
+note_choice(RencoderBuildGroup *b, int col)
 {
 	RencoderHeader header = b->header[col];
 
@@ -291,7 +291,7 @@ write_built_group(RencoderBuildGroup *b, uint64 horizon)
 		{
 			if (!b->spilled)
 				build_group_column(b, col);
-			note_choice_of_build(b, col);
+			note_choice(b, col);
 		}
 		finish_built_column(b, col, horizon, entry);
 		if (col == 0 && b->plan->run != 0)
@@ -369,7 +369,7 @@ count_built_blocks(RencoderBuildGroup *b, BlockNumber end)
 
 /* The first row of a block: what need not be done for each row. */
 static pg_noinline void
-begin_block_of_build(RencoderBuildGroup *b, BlockNumber block)
+begin_block(RencoderBuildGroup *b, BlockNumber block)
 {
 	int			slot = rencoder_slot_of_range(rencoder_range_of_block(&b->meta, block));
 
@@ -399,7 +399,7 @@ build_callback(Relation index, ItemPointer tid, Datum *values, bool *isnull,
 	BlockNumber block = ItemPointerGetBlockNumber(tid);
 
 	if (block != b->block)
-		begin_block_of_build(b, block);
+		begin_block(b, block);
 	if (b->plan->run != 0)
 	{
 		b->collector->place = renc_place_of(&b->plan->places, block, ItemPointerGetOffsetNumber(tid));
@@ -411,7 +411,7 @@ build_callback(Relation index, ItemPointer tid, Datum *values, bool *isnull,
 
 /* What the row that is read has for a tree. */
 static void
-sort_key_of_build(void *arg, int tree, uint64 key)
+sort_key(void *arg, int tree, uint64 key)
 {
 	RencoderBuildGroup *b = (RencoderBuildGroup *) arg;
 
@@ -439,7 +439,7 @@ rencoder_build_group_create(Relation heap, Relation index, IndexInfo *indexInfo,
 	if (plan->run != 0)
 	{
 		b->sorter = sorter;
-		b->collector->sink = sort_key_of_build;
+		b->collector->sink = sort_key;
 		b->collector->sink_arg = b;
 	}
 	b->designer = rencoder_designer_create(index, &b->meta, (double) plan->nranges);

@@ -231,7 +231,7 @@ gather_parallel(Leader *leader, RencoderBuildTotals *totals)
 
 /* Makes all directory and header pages, so that processes need not agree who does. */
 static void
-make_directory_for_build(Relation index, const RencoderBuildPlan *plan)
+make_directory(Relation index, const RencoderBuildPlan *plan)
 {
 	const RencoderMeta meta = *rencoder_meta_get(index);
 	uint32		ngroups = rencoder_group_count(plan->nranges);
@@ -265,7 +265,7 @@ rencoder_build_parallel(Relation heap, Relation index, IndexInfo *indexInfo,
 	if (nworkers <= 0)
 		return false;
 
-	make_directory_for_build(index, plan);
+	make_directory(index, plan);
 	plan->memory = rencoder_options_key_memory() / (nworkers + 1);
 
 	memset(&leader, 0, sizeof(leader));

@@ -227,7 +227,7 @@ allocate_sorter_pairs(RencoderRunSorter *s, size_t n)
 }
 
 static void
-make_room_in_sorter(RencoderRunSorter *s)
+make_room(RencoderRunSorter *s)
 {
 	if (s->allocated < s->max)
 	{
@@ -255,7 +255,7 @@ rencoder_run_sorter_add(RencoderRunSorter *s, uint64 key, uint32 place, uint32 r
 		if (s->n > 0 && unite_sorted_pairs(s, &s->pair[s->n - 1], &pair))
 			continue;
 		if (s->n == s->allocated)
-			make_room_in_sorter(s);
+			make_room(s);
 		s->pair[s->n++] = pair;
 	}
 }

@@ -43,7 +43,7 @@ encoded_rice_high_bits(const renc_run_entry *entry, uint32_t n, uint32_t npages,
 
 /* Three parameters around the one for evenly spread composites. */
 static renc_run_code
-choose_rice_to_encode(const renc_run_entry *entry, uint32_t n, uint32_t npages)
+choose_rice(const renc_run_entry *entry, uint32_t n, uint32_t npages)
 {
 	renc_run_code best = {CODING_RICE, 0, UINT64_MAX};
 	uint64_t	high_bits[3];
@@ -119,7 +119,7 @@ renc_run_best_gap_parameter(const uint32_t *gaps, uint64_t total)
 }
 
 static renc_run_code
-choose_gaps_to_encode(const renc_run_entry *entry, uint32_t n, uint32_t npages)
+choose_gaps(const renc_run_entry *entry, uint32_t n, uint32_t npages)
 {
 	renc_run_code code = {CODING_GAPS, 0, 0};
 	uint32_t	gaps[64] = {0};
@@ -148,8 +148,8 @@ choose_gaps_to_encode(const renc_run_entry *entry, uint32_t n, uint32_t npages)
 renc_run_code
 renc_run_choose_code(const renc_run_entry *entry, uint32_t n, uint32_t npages)
 {
-	renc_run_code rice = choose_rice_to_encode(entry, n, npages);
-	renc_run_code gaps = choose_gaps_to_encode(entry, n, npages);
+	renc_run_code rice = choose_rice(entry, n, npages);
+	renc_run_code gaps = choose_gaps(entry, n, npages);
 
 	/* The first is faster to read. */
 	return gaps.bits < rice.bits ? gaps : rice;

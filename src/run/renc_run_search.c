@@ -57,7 +57,7 @@ read_page(renc_run_search *s, uint32_t number, int level)
 }
 
 static bool
-open_inner_to_search(renc_run_search *s, uint32_t number, int level)
+open_inner(renc_run_search *s, uint32_t number, int level)
 {
 	const uint8_t *page = read_page(s, number, level);
 	const char *wrong;
@@ -72,7 +72,7 @@ open_inner_to_search(renc_run_search *s, uint32_t number, int level)
 }
 
 static bool
-open_leaf_to_search(renc_run_search *s, uint32_t number)
+open_leaf(renc_run_search *s, uint32_t number)
 {
 	const uint8_t *page;
 	const char *wrong;
@@ -102,7 +102,7 @@ first_child_to_search(const renc_run_step *step, uint64_t key)
 
 /* The block with which a search of "key" begins in the leaf. */
 static uint32_t
-first_block_to_search(const renc_run_leaf *leaf, uint64_t key)
+first_block(const renc_run_leaf *leaf, uint64_t key)
 {
 	uint32_t	j = renc_run_find_block(leaf, key);
 
@@ -144,7 +144,7 @@ foresee_searched_child(const renc_run_search *s, int level, renc_run_ahead *ahea
 
 /* To be called when the search has moved on "level". */
 static void
-look_ahead_in_search(renc_run_search *s, int level)
+look_ahead(renc_run_search *s, int level)
 {
 	const renc_run_step *step = &s->step[level];
 	renc_run_ahead *ahead = &s->ahead[level];
@@ -173,10 +173,10 @@ descend_in_search(renc_run_search *s, uint64_t key)
 
 	for (int level = s->run->level; level > 0; level--)
 	{
-		if (!open_inner_to_search(s, number, level))
+		if (!open_inner(s, number, level))
 			return false;
 		s->step[level].slot = first_child_to_search(&s->step[level], key);
-		look_ahead_in_search(s, level);
+		look_ahead(s, level);
 		number = renc_run_child_page(&s->step[level], s->step[level].slot);
 	}
 	return true;
@@ -207,8 +207,8 @@ seek_searched_child(renc_run_search *s, int level, uint64_t key, uint32_t least)
 			}
 			else
 			{
-				look_ahead_in_search(s, level + 1);
-				if (!open_inner_to_search(s, renc_run_child_page(up, up->slot), level))
+				look_ahead(s, level + 1);
+				if (!open_inner(s, renc_run_child_page(up, up->slot), level))
 					return false;
 				want = first_child_to_search(step, key);
 			}
@@ -229,7 +229,7 @@ next_searched_leaf(renc_run_search *s)
 
 	s->open = false;
 	if (s->run->level == 0)
-		return s->leaves == 0 && s->run->nleaves > 0 && open_leaf_to_search(s, s->run->root);
+		return s->leaves == 0 && s->run->nleaves > 0 && open_leaf(s, s->run->root);
 	if (s->leaves == 0)
 	{
 		if (!descend_in_search(s, s->set.interval[s->next].lo))
@@ -253,9 +253,9 @@ next_searched_leaf(renc_run_search *s)
 			s->next = next;
 			least = step->slot;
 		}
-		look_ahead_in_search(s, 1);
+		look_ahead(s, 1);
 	}
-	return open_leaf_to_search(s, renc_run_child_page(step, step->slot));
+	return open_leaf(s, renc_run_child_page(step, step->slot));
 }
 
 /*
@@ -267,7 +267,7 @@ next_searched_block(renc_run_search *s)
 {
 	while (s->block < s->leaf.nblocks && s->next < s->set.n)
 	{
-		uint32_t	first = first_block_to_search(&s->leaf, s->set.interval[s->next].lo);
+		uint32_t	first = first_block(&s->leaf, s->set.interval[s->next].lo);
 
 		if (s->block < first)
 			s->block = first;

@@ -27,8 +27,8 @@
 
 /* Adds entries of a leaf that meet the interval; returns the greatest key that they may have. */
 static uint64_t
-look_at_leaf_for_spread(renc_run_spread *spread, const renc_run *run, renc_run_read read, void *arg,
-						renc_interval interval)
+look_at_leaf(renc_run_spread *spread, const renc_run *run, renc_run_read read, void *arg,
+			 renc_interval interval)
 {
 	uint32_t	begin = spread->n;
 	uint32_t	end = begin + RENC_RUN_SPREAD_ENTRIES / 2;
@@ -68,11 +68,11 @@ renc_run_spread_look(renc_run_spread *spread, const renc_run *run, renc_run_read
 	if (interval.lo > interval.hi)
 		return;
 	middle = interval.lo + (interval.hi - interval.lo) / 2;
-	last = look_at_leaf_for_spread(spread, run, read, arg, interval);
+	last = look_at_leaf(spread, run, read, arg, interval);
 	if (last >= interval.hi)
 		return;
 	interval.lo = last < middle ? middle : last + 1;
-	(void) look_at_leaf_for_spread(spread, run, read, arg, interval);
+	(void) look_at_leaf(spread, run, read, arg, interval);
 }
 
 /* Different ones of n that are drawn from "pages". */
@@ -105,7 +105,7 @@ spread_drawn_from(double n, double pages, double most)
 
 /* The same, by the standard deviation on the side of more: repeating a few may be chance. */
 static double
-universe_of_spread(double n, double pages, double most)
+universe(double n, double pages, double most)
 {
 	double		u = spread_drawn_from(n, pages, most);
 	double		none = exp(-n / u);
@@ -145,7 +145,7 @@ renc_run_spread_estimate(renc_run_spread *spread, const renc_run *run, double en
 		if (spread->in_order)
 			*pages = entries * seen / spread->n;
 		else
-			*pages = fmax(drawn(universe_of_spread(spread->n, seen, most), entries),
+			*pages = fmax(drawn(universe(spread->n, seen, most), entries),
 						  entries / per_page);
 		*pages = fmin(fmax(seen, *pages), most);
 	}

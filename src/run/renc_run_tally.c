@@ -103,7 +103,7 @@ renc_run_tally_gaps(const renc_run_tallier *t, uint32_t first, uint32_t end)
 
 /* Is this the first time that the cell has the page?  Now and then says yes again. */
 static inline bool
-first_seen_in_tally(renc_run_tallier *t, uint32_t page)
+first_seen(renc_run_tallier *t, uint32_t page)
 {
 	uint32_t	i = page % TALLY_SEEN;
 
@@ -115,7 +115,7 @@ first_seen_in_tally(renc_run_tallier *t, uint32_t page)
 }
 
 static uint32_t
-pages_seen_in_tally(renc_run_tallier *t, uint32_t start, uint32_t end)
+pages_seen(renc_run_tallier *t, uint32_t start, uint32_t end)
 {
 	uint32_t	turned = t->turned[end - 1] - t->turned[start];
 	uint32_t	pages = 0;
@@ -124,7 +124,7 @@ pages_seen_in_tally(renc_run_tallier *t, uint32_t start, uint32_t end)
 		return turned + 1;
 	t->cells++;
 	for (uint32_t i = start; i < end; i++)
-		pages += first_seen_in_tally(t, t->pair[i].page);
+		pages += first_seen(t, t->pair[i].page);
 	return pages;
 }
 
@@ -140,7 +140,7 @@ look_at_cell(renc_run_tallier *t, const tallied_part *part, uint32_t start, uint
 	static const double another[3] = {0, 0, 1};
 	const renc_run_pair *pair = t->pair + start;
 	uint32_t	n = end - start;
-	uint32_t	pages = t->repeats ? pages_seen_in_tally(t, start, end) : n;
+	uint32_t	pages = t->repeats ? pages_seen(t, start, end) : n;
 	uint32_t	begun = begun_in_tally(t, start, end);
 	uint32_t	keys = (begun & UINT16_MAX) + 1;
 	uint32_t	gaps = begun >> 16;

@@ -103,7 +103,7 @@ count_skipped_candidates(CandidateWalk *s, uint32 group, uint32 end)
  * old_snapshot_threshold a page of the directory that has changed tells an old snapshot so (INV-9).
  */
 static uint32
-skip_spans_in_walk(CandidateWalk *s, uint32 group, uint32 end)
+skip_spans(CandidateWalk *s, uint32 group, uint32 end)
 {
 	const RencoderCoveredSpan *span;
 	uint32		first = group;
@@ -127,7 +127,7 @@ skip_spans_in_walk(CandidateWalk *s, uint32 group, uint32 end)
  * name begins behind some hundred GB of table.)
  */
 static void
-expect_directory_of_walk(const CandidateWalk *s, uint64 from, uint64 end)
+prefetch_directory(const CandidateWalk *s, uint64 from, uint64 end)
 {
 	uint32		per_page = s->groups.meta.entries_per_page;
 	uint64		ndirectory = (rencoder_group_count(s->groups.nranges) + per_page - 1) / per_page;
@@ -143,7 +143,7 @@ expect_directory_of_walk(const CandidateWalk *s, uint64 from, uint64 end)
 
 /* Has the headers fetched of groups whose entries stand from "from" to before "end" in a page. */
 static void
-expect_headers_of_walk(const CandidateWalk *s, char *from, char *end)
+prefetch_headers(const CandidateWalk *s, char *from, char *end)
 {
 	for (char *at = from; at < end; at += s->groups.meta.entry_size)
 		rencoder_group_scan_prefetch(&s->groups, (RencoderEntry) at);
@@ -167,7 +167,7 @@ read_candidate_directory(CandidateWalk *s, BlockNumber blkno, char *room)
  * be sets *fault.
  */
 static void
-scan_groups_in_walk(CandidateWalk *s, uint64 since, bool whole)
+scan_groups(CandidateWalk *s, uint64 since, bool whole)
 {
 	Relation	index = s->groups.index;
 	const RencoderMeta *meta = &s->groups.meta;
@@ -187,7 +187,7 @@ scan_groups_in_walk(CandidateWalk *s, uint64 since, bool whole)
 								 * is */
 
 		if (since == 0)
-			group = skip_spans_in_walk(s, group, ngroups);
+			group = skip_spans(s, group, ngroups);
 		if (group >= ngroups)
 			break;
 		ahead = (uint64) group / meta->entries_per_page + distance;
@@ -197,7 +197,7 @@ scan_groups_in_walk(CandidateWalk *s, uint64 since, bool whole)
 		{
 			at = read_candidate_directory(s, blkno, copy.data) + group % meta->entries_per_page *
 				size;
-			expect_directory_of_walk(s, ahead, ahead + 1);
+			prefetch_directory(s, ahead, ahead + 1);
 		}
 		expected = since == 0 && distance > 0 && blkno != RENCODER_NO_BLOCK ? at + size : NULL;
 		for (; group < end; group++, at += size)
@@ -212,7 +212,7 @@ scan_groups_in_walk(CandidateWalk *s, uint64 since, bool whole)
 					/* As many ahead as are on this page. */
 					char	   *upto = at + Min((Size) distance + 1, end - group) * size;
 
-					expect_headers_of_walk(s, expected, upto);
+					prefetch_headers(s, expected, upto);
 					expected = upto;
 				}
 				if (entry != NULL && rencoder_group_scan_can_skip(&s->groups, entry, group))
@@ -242,11 +242,11 @@ walk_to_the_end(CandidateWalk *s, RencoderEarlyEnd *early)
 	start = metadata->epoch;
 	s->groups.facts = rencoder_scan_facts_begin(s->groups.query, s->copies, s->groups.nblocks,
 												s->groups.snapshot, s->counts == NULL);
-	expect_directory_of_walk(s, 0, s->groups.prefetch.distance);
+	prefetch_directory(s, 0, s->groups.prefetch.distance);
 	rencoder_group_scan_search_runs(&s->groups, early);
 	if (early != NULL && early->broken_off)
 		return;
-	scan_groups_in_walk(s, 0, false);
+	scan_groups(s, 0, false);
 
 	/* The groups were counted once; repeats only add candidates. */
 	s->counts = NULL;
@@ -266,7 +266,7 @@ walk_to_the_end(CandidateWalk *s, RencoderEarlyEnd *early)
 		rencoder_runs_copy_with_meta(s->groups.index, &s->copies->runs, metadata,
 									 &s->copies->metapage, &s->groups.npages);
 		rencoder_group_scan_search_runs(&s->groups, NULL);
-		scan_groups_in_walk(s, start, round >= MAX_ROUNDS);
+		scan_groups(s, start, round >= MAX_ROUNDS);
 		if (round >= MAX_ROUNDS)
 			return;
 		start = metadata->epoch;

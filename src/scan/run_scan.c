@@ -105,8 +105,8 @@ typedef struct FoundTarget
 
 /* Adds the rows of the entries found, in a run with "places"; "keys": NULL if all are asked for. */
 static void
-add_found_in_runs(RencoderRunScan *scan, const renc_run_search *search, const RencoderKeySet *keys,
-				  const renc_places *places, const FoundTarget *target)
+add_found(RencoderRunScan *scan, const renc_run_search *search, const RencoderKeySet *keys,
+		  const renc_places *places, const FoundTarget *target)
 {
 	const renc_query *query = keys == NULL ? NULL : &keys->query;
 	bool		boxes = keys != NULL && keys->boxes.n > 0;
@@ -149,7 +149,7 @@ break_off_behind_limit(RencoderRunScan *scan, renc_run_search *search)
 }
 
 /*
- * Searches a tree of a run for what is in a set; "keys" as of add_found_in_runs().  False: it was
+ * Searches a tree of a run for what is in a set; "keys" as of add_found().  False: it was
  * broken off, or a page was not what it should be.
  */
 static bool
@@ -169,7 +169,7 @@ search_tree(RencoderRunScan *scan, const RencoderRunInfoData *info, int tree, re
 	{
 		CHECK_FOR_INTERRUPTS();
 		break_off_behind_limit(scan, &search);
-		add_found_in_runs(scan, &search, keys, &places, target);
+		add_found(scan, &search, keys, &places, target);
 		if (run_scan_is_broken_off(scan))
 			break;
 	}
@@ -457,7 +457,7 @@ look_again_at_runs(RencoderRunScan *scan)
  * the late places of the first.
  */
 static void
-finish_found_in_runs(RencoderRunScan *scan)
+finish_found(RencoderRunScan *scan)
 {
 	for (int i = 0; i < 2 * scan->query->natts; i++)
 		renc_stretches_finish(&scan->stored[i].list);
@@ -486,7 +486,7 @@ rencoder_run_scan_search(RencoderRunScan *scan, RencoderEarlyEnd *early)
 		look_again_at_runs(scan);
 	}
 	scan->early = NULL;
-	finish_found_in_runs(scan);
+	finish_found(scan);
 }
 
 RencoderSearchedRun *
@@ -515,7 +515,7 @@ rencoder_run_scan_search_base(RencoderRunScan *scan, uint32 number, BlockNumber 
 	look_at_run_lists(scan);
 	while (!search_list(scan, true))
 		look_again_at_runs(scan);
-	finish_found_in_runs(scan);
+	finish_found(scan);
 	run = rencoder_run_scan_find_base(scan, number);
 	if (run == NULL)
 	{

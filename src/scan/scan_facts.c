@@ -74,7 +74,7 @@ rencoder_scan_facts_begin(RencoderQuery *query, const RencoderCopies *copies, Bl
  * if the session has asked it before, it looks for facts, and may make some.
  */
 static void
-find_known_for_facts(RencoderScanFacts *facts, const RencoderFact *asked)
+find_known(RencoderScanFacts *facts, const RencoderFact *asked)
 {
 	Relation	index = facts->query->index;
 	uint64		identity[] = {RelationGetRelid(index), asked->lo, asked->hi, asked->storage};
@@ -126,7 +126,7 @@ rencoder_scan_facts_exclude(RencoderScanFacts *facts, const RencoderKeySet *keys
 	fact.hi = keys->query.hull_hi;
 	fact.storage = rencoder_fact_storage(facts->epoch, col, keys->boxes.n, covered);
 	if (keys != facts->keys)
-		find_known_for_facts(facts, &fact);
+		find_known(facts, &fact);
 	facts->keys = keys;
 	for (int i = 0; i < facts->nknown; i++)
 		if (facts->known[i].first == first && facts->known[i].storage == fact.storage)

@@ -53,7 +53,7 @@ recheck_parameter_value(const Param *param, Node *expr, ParamListInfo params)
  * parameters changes that it gets from outside.
  */
 static bool
-is_made_once_for_recheck(const Param *param, const EState *estate)
+is_made_once(const Param *param, const EState *estate)
 {
 	const SubPlanState *subquery = estate->es_param_exec_vals[param->paramid].execPlan;
 
@@ -85,7 +85,7 @@ hash_recheck_list(ScalarArrayOpExpr *op, HashLists *lists)
 		convert_saop_to_hashed_saop((Node *) op);
 	}
 	else if (param->paramkind == PARAM_EXEC && op->useOr &&
-			 is_made_once_for_recheck(param, lists->estate) &&
+			 is_made_once(param, lists->estate) &&
 			 get_op_hash_functions(op->opno, &left, &right) && left == right)
 		op->hashfuncid = left;
 	lists->any |= OidIsValid(op->hashfuncid);

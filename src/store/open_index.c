@@ -151,7 +151,7 @@ rencoder_open_index_switch_to_owner(const RencoderOpenIndex *target)
 
 /* Expressions of the index are evaluated as the table's owner. */
 static void
-become_owner_of_opened(RencoderOpenIndex *target)
+become_owner(RencoderOpenIndex *target)
 {
 	GetUserIdAndSecContext(&target->save_userid, &target->save_sec_context);
 	rencoder_open_index_switch_to_owner(target);
@@ -181,7 +181,7 @@ rencoder_open_index(RencoderOpenIndex *target, Oid indexoid, LOCKMODE lockmode,
 	/* The table before the index, as everywhere, to avoid deadlocks. */
 	target->lockmode = lockmode;
 	target->heap = table_open(heapoid, lockmode);
-	become_owner_of_opened(target);
+	become_owner(target);
 	target->index = index_open(indexoid, lockmode);
 
 	check_opened_kind(indexoid);
@@ -226,7 +226,7 @@ rencoder_open_index_try(RencoderOpenIndex *target, Oid indexoid, LOCKMODE lockmo
 	if (target->heap != NULL && target->index != NULL &&
 		opened_is_usable(target->index, heapoid, any))
 	{
-		become_owner_of_opened(target);
+		become_owner(target);
 		return RENCODER_TRY_OPENED;
 	}
 	if (target->index != NULL)

@@ -57,7 +57,7 @@ column_is_toasted(const Value *v)
 }
 
 static void
-use_value_for_coder(void *arg)
+use_value(void *arg)
 {
 	Value	   *v = (Value *) arg;
 
@@ -85,10 +85,10 @@ use_for_coder_if_there(Value *v)
 
 	if (!column_is_toasted(v) || IsInParallelMode())
 	{
-		use_value_for_coder(v);
+		use_value(v);
 		return true;
 	}
-	error = rencoder_subtransaction(use_value_for_coder, v);
+	error = rencoder_subtransaction(use_value, v);
 	if (error == NULL)
 		return true;
 
@@ -119,7 +119,7 @@ coder_sample_callback(Relation index, ItemPointer tid, Datum *values, bool *isnu
 		if (t->in_use)
 			(void) use_for_coder_if_there(&v);
 		else
-			use_value_for_coder(&v);
+			use_value(&v);
 	}
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(t->row_context);
@@ -384,7 +384,7 @@ make_column_key_if_there(Relation index, const RencoderCollector *collector, int
 	if (!alive && no_dead_toast && column_is_toasted(&v))
 		return false;
 	if (!collector->in_use)
-		use_value_for_coder(&v);
+		use_value(&v);
 	else if (!use_for_coder_if_there(&v))
 		return false;
 	*key = v.key;

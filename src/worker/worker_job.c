@@ -48,7 +48,7 @@ job_is_quiet(RencoderJob *job, Relation index, BlockNumber nblocks)
 
 /* Complete slices up to "end", for a while; true if there are no more of them. */
 static bool
-fill_gaps_in_job(Relation index, Relation heap, const RencoderMeta *meta, uint64 end)
+fill_gaps(Relation index, Relation heap, const RencoderMeta *meta, uint64 end)
 {
 	TimestampTz start = GetCurrentTimestamp();
 	uint64		slice;
@@ -74,7 +74,7 @@ fill_gaps_in_job(Relation index, Relation heap, const RencoderMeta *meta, uint64
 
 /* A delta of the pending list, if that is long enough; sooner if scans read it. */
 static void
-shorten_pending_in_job(Relation index, bool read)
+shorten_pending(Relation index, bool read)
 {
 	uint64		least = read ? RENCODER_DELTA_READ_PAGES : RENCODER_DELTA_PAGES;
 
@@ -119,8 +119,8 @@ delta_job_is_overdue(const RencoderJob *job, Relation index)
 
 /* Ranges of the tail; where the index keeps its keys in runs they are noted. */
 static void
-summarize_tail_in_job(Relation index, Relation heap, const RencoderMeta *meta, BlockNumber nblocks,
-					  uint64 first, uint64 end)
+summarize_tail(Relation index, Relation heap, const RencoderMeta *meta, BlockNumber nblocks,
+			   uint64 first, uint64 end)
 {
 	if (!rencoder_autosummarize_is_worth(meta, nblocks) || first >= end)
 		return;
@@ -132,8 +132,8 @@ summarize_tail_in_job(Relation index, Relation heap, const RencoderMeta *meta, B
 
 /* What scans have paid for. */
 static RencoderCompactResult
-do_what_is_read_in_job(RencoderJob *job, Relation index, Relation heap, const RencoderMeta *meta,
-					   BlockNumber nblocks)
+do_what_is_read(RencoderJob *job, Relation index, Relation heap, const RencoderMeta *meta,
+				BlockNumber nblocks)
 {
 	RencoderTailWork work = rencoder_tail_reads_look(&job->reads, index, meta, nblocks, &job->growth,
 													 rencoder_options_use_runs(index));
@@ -142,7 +142,7 @@ do_what_is_read_in_job(RencoderJob *job, Relation index, Relation heap, const Re
 	if (work.soon)
 		job->pause_ms = Max(RENCODER_LEAST_LOOK_MS, (int) (RENCODER_LOOK_MS * meta->pages_per_range /
 														   job->growth.now));
-	summarize_tail_in_job(index, heap, meta, nblocks, work.first, work.end);
+	summarize_tail(index, heap, meta, nblocks, work.first, work.end);
 	return work.flush ? rencoder_compact_some(index, heap, false, true) : RENCODER_COMPACT_NOTHING;
 }
 
@@ -171,9 +171,9 @@ rencoder_worker_job_step(RencoderJob *job, Relation index, Relation heap)
 		return RENCODER_LOOK_MS;
 	rencoder_meta_unlock_maintainer(index);
 
-	shorten_pending_in_job(index, job->reads.busy);
+	shorten_pending(index, job->reads.busy);
 	if (!quiet)
-		result = do_what_is_read_in_job(job, index, heap, &meta, nblocks);
+		result = do_what_is_read(job, index, heap, &meta, nblocks);
 	if (result == RENCODER_COMPACT_WAITED_FOR)
 		return RENCODER_JOB_LOCKED;
 	end = quiet ? in_table / RENC_SLICE_RANGES :
@@ -200,7 +200,7 @@ rencoder_worker_job_step(RencoderJob *job, Relation index, Relation heap)
 	{
 		if (waits)
 			return job->pause_ms;
-		if (!fill_gaps_in_job(index, heap, &meta, end))
+		if (!fill_gaps(index, heap, &meta, end))
 			return 0;
 	}
 	job->gap_since = 0;
@@ -208,9 +208,9 @@ rencoder_worker_job_step(RencoderJob *job, Relation index, Relation heap)
 	/* Before runs are made, which others may be in the way of for long. */
 	if (quiet && result == RENCODER_COMPACT_NOTHING)
 	{
-		summarize_tail_in_job(index, heap, &meta, nblocks, end * RENC_SLICE_RANGES,
-							  rencoder_range_count(&meta, nblocks) +
-							  (rencoder_options_use_runs(index) && job->reads.busy));
+		summarize_tail(index, heap, &meta, nblocks, end * RENC_SLICE_RANGES,
+					   rencoder_range_count(&meta, nblocks) +
+					   (rencoder_options_use_runs(index) && job->reads.busy));
 		rencoder_delta_make_at_rest(index, false);
 	}
 	if (flushes && result == RENCODER_COMPACT_NOTHING)

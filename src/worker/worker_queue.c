@@ -151,7 +151,7 @@ is_coming(const DatabaseEntry *entry)
 
 /* Does a database wait for a worker that nobody has asked for? */
 static bool
-is_waiting_in_queue(const DatabaseEntry *entry)
+is_waiting(const DatabaseEntry *entry)
 {
 	return OidIsValid(entry->database) && entry->pid == 0 && !is_coming(entry);
 }
@@ -173,7 +173,7 @@ any_worker(void)
  * then; else InvalidOid.  Whoever is leaving has given his place up.
  */
 static Oid
-take_place_in_queue(void)
+take_place(void)
 {
 	DatabaseEntry *longest = NULL;
 	int			taken = 0;
@@ -182,7 +182,7 @@ take_place_in_queue(void)
 	{
 		DatabaseEntry *entry = &shared->entry[i];
 
-		if (!is_waiting_in_queue(entry))
+		if (!is_waiting(entry))
 			taken += OidIsValid(entry->database) && !entry->leaving;
 		else if (longest == NULL || entry->due < longest->due)
 			longest = entry;
@@ -279,7 +279,7 @@ queue_request(DatabaseEntry *entry, const RencoderJob *request)
 }
 
 /*
- * Asks for the worker that take_place_in_queue() has found a place for.  False if the server has
+ * Asks for the worker that take_place() has found a place for.  False if the server has
  * none left of its own: the database waits on.  Without a handle of the worker nothing is
  * allocated: see rencoder_worker_queue_prepare().
  */
@@ -317,7 +317,7 @@ start_next(void)
 	Oid			next;
 
 	LWLockAcquire(&shared->lock, LW_EXCLUSIVE);
-	next = take_place_in_queue();
+	next = take_place();
 	LWLockRelease(&shared->lock);
 	if (OidIsValid(next))
 		(void) start_queued_worker(next);
@@ -400,7 +400,7 @@ rencoder_worker_queue_take_tail_read(void)
  * It is not before others that wait now.
  */
 static TimestampTz
-next_due_in_queue(void)
+next_due(void)
 {
 	TimestampTz now = GetCurrentTimestamp();
 	TimestampTz first = DT_NOEND;
@@ -427,7 +427,7 @@ give_place_up(int code, Datum arg)
 	if (my_entry == NULL)
 		return;
 	LWLockAcquire(&shared->lock, LW_EXCLUSIVE);
-	due = my_entry->leaving ? next_due_in_queue() : 0;
+	due = my_entry->leaving ? next_due() : 0;
 	if (due == 0)
 		free_queue_entry(my_entry);
 	else
@@ -544,7 +544,7 @@ rencoder_worker_queue_databases_wait(void)
 
 	for (int i = 0; i < MAX_DATABASES; i++)
 	{
-		if (is_waiting_in_queue(&shared->entry[i]) && shared->entry[i].due <= now)
+		if (is_waiting(&shared->entry[i]) && shared->entry[i].due <= now)
 			return true;
 	}
 	return is_surplus();
@@ -573,9 +573,9 @@ rencoder_worker_queue_try_leave(bool idle)
 
 	LWLockAcquire(&shared->lock, LW_EXCLUSIVE);
 	my_entry->leaving = rencoder_worker_queue_databases_wait() ||
-		(idle && next_due_in_queue() == 0);
+		(idle && next_due() == 0);
 	if (my_entry->leaving)
-		next = take_place_in_queue();
+		next = take_place();
 	LWLockRelease(&shared->lock);
 	if (OidIsValid(next) && !start_queued_worker(next))
 		my_entry->leaving = is_surplus();
