@@ -223,10 +223,12 @@ CREATE FUNCTION share_row(i int, begins text) RETURNS SETOF s LANGUAGE sql AS $$
 		CASE WHEN i > 3000 THEN v END, repeat('x', 120)
 	FROM (SELECT begins || md5(hashint4(i % 997)::text)) AS values(v) $$;
 INSERT INTO s SELECT (share_row(i, 'a')).* FROM generate_series(1, 8000) i;
-CREATE INDEX s_run ON s USING rencoder (a, b, c, d, e, f, g) WITH (pages_per_range = 2);
-CREATE INDEX s_back ON s USING rencoder (g, f, e, d, c, b, a) WITH (pages_per_range = 2);
+CREATE INDEX s_run ON s USING rencoder (a, b, c, d, e, f, g)
+	WITH (pages_per_range = 2, autosummarize = off);
+CREATE INDEX s_back ON s USING rencoder (g, f, e, d, c, b, a)
+	WITH (pages_per_range = 2, autosummarize = off);
 CREATE INDEX s_filter ON s USING rencoder (a, b, c, d, e, f, g)
-	WITH (storage = filter, pages_per_range = 2);
+	WITH (storage = filter, pages_per_range = 2, autosummarize = off);
 CREATE TABLE share_conditions AS
 SELECT replace(form, '@', c) || coalesce(' AND ' || replace(other, '@', d), '') AS condition
 FROM unnest('{a,b,c,d,e,f,g}'::text[]) c,
@@ -266,7 +268,6 @@ UPDATE s SET n = 1 WHERE id % 13 = 0;
 UPDATE s SET f = a, a = f, g = NULL WHERE id % 17 = 0;
 SELECT * FROM compare_shares();
 VACUUM s;
-SELECT count(DISTINCT run) > 0 AS deltas FROM rencoder_runs('s_run') WHERE kind = 'delta';
 SELECT * FROM compare_shares();
 -- The table gets twice as long, and coders are trained anew.
 INSERT INTO s SELECT (share_row(i, 'b')).* FROM generate_series(8801, 18000) i;
@@ -276,6 +277,10 @@ VACUUM s;
 UPDATE s SET c = NULL, f = 'a5' WHERE id % 23 = 0;
 SELECT * FROM compare_shares();
 SELECT rencoder_compact('s_run') > 0 AS compacted;
+SELECT * FROM compare_shares();
+UPDATE s SET c = NULL, e = 'a6' WHERE id % 41 = 0;
+VACUUM s;
+SELECT count(DISTINCT run) > 0 AS deltas FROM rencoder_runs('s_run') WHERE kind = 'delta';
 SELECT * FROM compare_shares();
 
 -- Rows of nulls only are found, also where no other row is.
