@@ -36,6 +36,16 @@ rencoder_page_reset_lower(Page page)
 	((PageHeader) page)->pd_lower = MAXALIGN(SizeOfPageHeaderData);
 }
 
+void
+rencoder_page_trim_lower(Page page)
+{
+	PageHeader	phdr = (PageHeader) page;
+
+	while (phdr->pd_lower > MAXALIGN(SizeOfPageHeaderData) &&
+		   ((const char *) page)[phdr->pd_lower - 1] == 0)
+		phdr->pd_lower--;
+}
+
 bool
 rencoder_page_raise_lower(Page page, uint32 offset)
 {
@@ -58,7 +68,8 @@ page_lower_is_valid(PageHeader phdr, uint16 page_id)
 
 	if (phdr->pd_lower == phdr->pd_special)
 		return true;
-	if (page_id == RENCODER_PAGE_PENDING)
+	if (page_id == RENCODER_PAGE_PENDING || page_id == RENCODER_PAGE_RUN ||
+		page_id == RENCODER_PAGE_RUN_INFO)
 		return phdr->pd_lower >= start && phdr->pd_lower < phdr->pd_special;
 	return page_id == RENCODER_PAGE_WINDOWS && phdr->pd_lower >= start &&
 		phdr->pd_lower < phdr->pd_special &&

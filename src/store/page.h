@@ -14,7 +14,9 @@
  * images would drop it as a "hole" (INV-5).  Only in a window page of a matrix of
  * all ranges it stands at the end of the last band in use; what lies above is
  * zero, and who sets a bit there raises it (rencoder_page_raise_lower).  In a page of the
- * pending list it stands behind the last entry (rencoder_wal_append).  The special
+ * pending list it stands behind the last entry (rencoder_wal_append).  In a page of a run, which never
+ * changes, and in one that describes a run, it stands behind what is on it, so that an image does
+ * without the zeros (rencoder_page_trim_lower).  The special
  * area repeats the page's own block number, so that a page written to a wrong
  * place is found.
  */
@@ -99,6 +101,12 @@ rencoder_page_bands(Page page)
 
 /* Notes that a window page just made has no band in use yet. */
 extern void rencoder_page_reset_lower(Page page);
+
+/*
+ * Lowers pd_lower to the last byte that is not zero.  To be done before the page is logged as a whole;
+ * what is changed later stands below it, or raises it.
+ */
+extern void rencoder_page_trim_lower(Page page);
 
 /*
  * Raises pd_lower, if need be, to the end of the band that the byte at "offset"

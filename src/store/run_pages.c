@@ -82,6 +82,17 @@ add_run_extent(RencoderRunWriter *w, RencoderExtent extent)
 	w->info->nextents++;
 }
 
+/* Puts what is known of the run on its info page, and pd_lower behind it. */
+static void
+put_run_info(Page page, const RencoderRunWriter *w)
+{
+	Size		size = (char *) (rencoder_run_extents(w->info) + w->info->nextents) - (char *) w->info;
+
+	memcpy(RencoderPageGetPayload(page), w->info, size);
+	((PageHeader) page)->pd_lower =
+		(LocationIndex) (RencoderPageGetPayload(page) + size - (char *) page);
+}
+
 /* Writes the info page as it stands. */
 static void
 log_run_info(RencoderRunWriter *w)
@@ -90,7 +101,7 @@ log_run_info(RencoderRunWriter *w)
 										 RENCODER_PAGE_RUN_INFO);
 	RencoderWal *wal = rencoder_wal_begin(w->index, w->log);
 
-	memcpy(RencoderPageGetPayload(rencoder_wal_register(wal, buf)), w->info, RENCODER_PAYLOAD_SIZE);
+	put_run_info(rencoder_wal_register(wal, buf), w);
 	rencoder_wal_finish(wal);
 	UnlockReleaseBuffer(buf);
 }
@@ -222,7 +233,7 @@ log_final_run_info(RencoderRunWriter *w)
 	last->npages -= w->unwritten;
 	LockBuffer(freebuf, BUFFER_LOCK_EXCLUSIVE);
 	wal = rencoder_wal_begin(w->index, true);
-	memcpy(RencoderPageGetPayload(rencoder_wal_register(wal, buf)), w->info, RENCODER_PAYLOAD_SIZE);
+	put_run_info(rencoder_wal_register(wal, buf), w);
 	rencoder_space_release(rencoder_wal_register(wal, freebuf), rest);
 	rencoder_wal_finish(wal);
 	UnlockReleaseBuffer(freebuf);

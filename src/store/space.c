@@ -243,7 +243,7 @@ void
 rencoder_space_secure(Relation index, RencoderExtent extent)
 {
 	rencoder_wal_write_fresh(index, extent.start + extent.npages - 1,
-							 RENCODER_PAGE_FREE, NULL, true);
+							 RENCODER_PAGE_RUN, NULL, true);
 }
 
 Buffer

@@ -135,6 +135,9 @@ rencoder_wal_write_fresh(Relation index, BlockNumber blkno, uint16 page_id,
 	rencoder_page_init(page, blkno, page_id);
 	if (payload)
 		memcpy(RencoderPageGetPayload(page), payload, RENCODER_PAYLOAD_SIZE);
+
+	if (page_id == RENCODER_PAGE_RUN || page_id == RENCODER_PAGE_RUN_INFO)
+		rencoder_page_trim_lower(page);
 	MarkBufferDirty(buf);
 	if (log && RelationNeedsWAL(index))
 		log_newpage_buffer(buf, true);
