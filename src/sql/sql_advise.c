@@ -76,7 +76,7 @@ check_look(Oid heapoid, const LookColumns *columns)
 
 	if (name == NULL || allowed)
 		return;
-	allowed = check_enable_rls(heapoid, InvalidOid, true) != RLS_ENABLED;
+	allowed = columns->n > 0 && check_enable_rls(heapoid, InvalidOid, true) != RLS_ENABLED;
 	for (int i = 0; i < columns->n; i++)
 	{
 		if (columns->number[i] <= 0 || pg_attribute_aclcheck(heapoid, columns->number[i], GetUserId(),

@@ -229,6 +229,16 @@ verify('promoted, noted');
 sql('VACUUM t');
 verify('promoted, vacuumed');
 
+# Pages of a small run are logged without the zeros behind what is on them.
+sql(q{CREATE TABLE tiny AS SELECT i AS id, hashint4(i) AS v FROM generate_series(1, 3000) i;
+	CREATE INDEX tiny_v ON tiny USING rencoder (v) WITH (pages_per_range = 1, autosummarize = off);
+	UPDATE tiny SET v = 5 WHERE id % 2 = 0});
+$lsn = sql('SELECT pg_current_wal_insert_lsn()');
+sql(q{SELECT rencoder_compact('tiny_v'); SELECT pg_logical_emit_message(true, 'rencoder', '')});
+cmp_ok(sql("SELECT count(*) FROM pg_get_wal_records_info('$lsn', pg_current_wal_flush_lsn())
+	WHERE resource_manager = 'XLOG' AND record_type = 'FPI' AND record_length < 4096"),
+	'>=', 3, 'images of a small run are small');
+
 # Of t_w, which has no base run yet, all rows are in deltas: the first in the list goes (offsets:
 # src/store/meta.h, run_format.h).
 my $path = index_path($node, 't_w');
