@@ -1656,14 +1656,16 @@ BEGIN ATOMIC
 		SELECT p.*, s.*
 		FROM present AS p, LATERAL (
 			SELECT sum(coalesce(e.size, l.relpages * current_setting('block_size')::bigint))::bigint AS size,
-				CASE WHEN bool_and(l.table_pages = 0 OR f.pages IS NOT NULL)
-					THEN sum(CASE WHEN l.table_pages = 0 THEN 1
+				CASE WHEN bool_and(e.empty OR f.pages IS NOT NULL)
+					THEN sum(CASE WHEN e.empty THEN 1
 						ELSE f.pages + rencoder_fixed_pages(l.table_pages) END
 						* current_setting('block_size')::bigint)::bigint END AS new_size,
 				max(f.share) AS share, coalesce(bool_and(f.brin_serves), false) AS brin_serves,
 				min(e.problem) AS problem, sum(l.table_pages) AS table_pages
 			FROM leaves AS l,
-				LATERAL (SELECT e.size, e.repeats,
+				-- An empty partition has no statistics, nor has a table that nobody has analyzed.
+				LATERAL (SELECT e.size, e.repeats, l.table_pages = 0 AND (l.table_rows >= 0 OR
+						coalesce(e.size, 0) <= 2 * current_setting('block_size')::bigint) AS empty,
 					CASE WHEN l.indisvalid THEN e.problem ELSE 'the index is not valid' END AS problem
 				 FROM rencoder_look_at(l.indrelid::regclass, l.indexrelid::regclass,
 					(SELECT array_agg(k ORDER BY o) FILTER (WHERE o <= l.indnkeyatts)
