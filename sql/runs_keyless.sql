@@ -134,4 +134,25 @@ REINDEX TABLE t;
 SELECT index, attnum, always FROM state;
 SELECT compare();
 
+-- Few values, all of which are asked for: areas are found beside points, in runs and late ones.
+CREATE TABLE few (id int, g polygon, filler text) WITH (fillfactor = 50, autovacuum_enabled = off);
+ALTER TABLE few ALTER filler SET STORAGE plain;
+INSERT INTO few SELECT i, CASE WHEN i % 97 = 3 THEN area_at(i, i) WHEN i % 101 = 5
+	THEN point_at(i, -i) END, repeat('x', 850) FROM generate_series(1, 4000) i;
+CREATE INDEX few_g ON few USING rencoder (g polygon_ops)
+	WITH (pages_per_range = 1, autosummarize = off);
+CREATE FUNCTION compare_few() RETURNS TABLE (condition text, same boolean, few_pages boolean)
+	LANGUAGE sql AS $$
+	SELECT c, index_finds(rows_of(c, false, 'few'), c, 'few'), pages_of(c, 'few') < 400
+	FROM unnest('{g IS NOT NULL,g IS NULL,"g IS NOT NULL AND g && ''((0,0),(900,900))''::polygon",
+		"g IS NULL OR g && ''((50,50),(50,50))''::polygon"}'::text[]) c
+$$;
+SELECT * FROM compare_few();
+UPDATE few SET g = area_at(id, id) WHERE id % 501 = 7;
+UPDATE few SET g = NULL WHERE id % 291 = 3;
+SELECT * FROM compare_few();
+VACUUM few;
+SELECT * FROM compare_few();
+SELECT rencoder_index_check('few_g', true);
+
 DROP SCHEMA runs_keyless CASCADE;
