@@ -5,6 +5,7 @@
 #include "maintain/run_groups.h"
 
 #include "catalog/index.h"
+#include "common/pg_prng.h"
 #include "miscadmin.h"
 
 #include "key/coder.h"
@@ -200,6 +201,7 @@ rencoder_run_groups_nulls_are_stale(Relation index, Relation heap)
 	SampledNulls now = in_runs;
 	bool		any = false;
 	bool		stale = false;
+	pg_prng_state prng;
 	RencoderRuns runs;
 
 	rencoder_runs_copy(index, &runs, NULL);
@@ -218,10 +220,20 @@ rencoder_run_groups_nulls_are_stale(Relation index, Relation heap)
 	for (int col = 0; col < now.natts; col++)
 		any |= in_runs.nulls[col] > in_runs.rows / STALE_PART;
 	indexInfo->ii_Concurrent = false;
+
+	/*
+	 * One of each 64th of the table, at no fixed distance, which nulls might
+	 * have, too.
+	 */
+	pg_prng_seed(&prng, nblocks);
 	for (uint32 i = 0; i < n && any; i++)
 	{
+		uint64		first = (uint64) i * nblocks / n;
+		uint64		last = (uint64) (i + 1) * nblocks / n - 1;
+
 		CHECK_FOR_INTERRUPTS();
-		(void) rencoder_heap_read(heap, index, indexInfo, true, (BlockNumber) ((uint64) i * nblocks / n), 1,
+		(void) rencoder_heap_read(heap, index, indexInfo, true,
+								  (BlockNumber) pg_prng_uint64_range(&prng, first, last), 1,
 								  count_sampled_nulls, &now, NULL);
 	}
 	for (int col = 0; col < now.natts && any; col++)
