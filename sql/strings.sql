@@ -2,21 +2,12 @@
 -- Each query runs with the index and without; what is printed is the number of
 -- rows with it, and a complaint if the other way finds others.
 \getenv abs_srcdir PG_ABS_SRCDIR
-\set plan :abs_srcdir '/sql/include/plan.sql'
-\set values :abs_srcdir '/sql/include/values.sql'
 \set strings :abs_srcdir '/sql/include/strings.sql'
-\getenv seed RENCODER_SEED
-SET client_min_messages = warning;
-SET max_parallel_workers_per_gather = 0;
-SET jit = off;
 CREATE SCHEMA strings;
 SET search_path = strings, public;
 \set ECHO none
-\i :values
-\i :plan
 \i :strings
 \set ECHO all
-SELECT setseed(mod(:'seed'::numeric, 1000003) / 1000003);
 
 --
 -- What LIKE means.

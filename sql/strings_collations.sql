@@ -1,21 +1,11 @@
 -- Strings under other collations than C, in indexes of several columns, and in TOAST.
 \getenv abs_srcdir PG_ABS_SRCDIR
-\set plan :abs_srcdir '/sql/include/plan.sql'
-\set values :abs_srcdir '/sql/include/values.sql'
 \set strings :abs_srcdir '/sql/include/strings.sql'
-\getenv seed RENCODER_SEED
-SET client_min_messages = warning;
-SET max_parallel_workers_per_gather = 0;
-SET jit = off;
 CREATE SCHEMA strings_collations;
 SET search_path = strings_collations, public;
 \set ECHO none
-\i :values
-\i :plan
 \i :strings
 \set ECHO all
-SELECT setseed(mod(:'seed'::numeric, 1000003) / 1000003);
-SELECT set_config('strings.seed', :'seed', false) = :'seed' AS set;
 
 --
 -- Collations other than C: the order is not that of bytes; equality, LIKE and

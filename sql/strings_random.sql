@@ -1,22 +1,12 @@
 -- Random strings, random queries, whatever the history of the table.  Each
 -- kind of string for each type; built with rows, and before there were any.
 \getenv abs_srcdir PG_ABS_SRCDIR
-\set plan :abs_srcdir '/sql/include/plan.sql'
-\set values :abs_srcdir '/sql/include/values.sql'
 \set strings :abs_srcdir '/sql/include/strings.sql'
-\getenv seed RENCODER_SEED
-SET client_min_messages = warning;
-SET max_parallel_workers_per_gather = 0;
-SET jit = off;
 CREATE SCHEMA strings_random;
 SET search_path = strings_random, public;
 \set ECHO none
-\i :values
-\i :plan
 \i :strings
 \set ECHO all
-SELECT setseed(mod(:'seed'::numeric, 1000003) / 1000003);
-SELECT set_config('strings.seed', :'seed', false) = :'seed' AS set;
 
 CREATE TABLE st_tables (name text PRIMARY KEY, typ text, coll text, kind text, empty bool,
 	dense bool);

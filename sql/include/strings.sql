@@ -1,4 +1,15 @@
--- Counts by the index and without, and tables to count.
+-- Tests of strings begin so: counts by the index and without, and tables to count.
+\getenv seed RENCODER_SEED
+SET client_min_messages = warning;
+SET max_parallel_workers_per_gather = 0;
+SET jit = off;
+\set plan :abs_srcdir '/sql/include/plan.sql'
+\set values :abs_srcdir '/sql/include/values.sql'
+\i :values
+\i :plan
+SELECT setseed(mod(:'seed'::numeric, 1000003) / 1000003) \gset ignored_
+SELECT set_config('strings.seed', :'seed', false) \gset ignored_
+
 CREATE FUNCTION st_planner(index_on bool) RETURNS void LANGUAGE sql AS $$
 	SELECT set_config('enable_seqscan', (NOT index_on)::text, false),
 		set_config('enable_bitmapscan', index_on::text, false),
