@@ -10,9 +10,9 @@
 #include "miscadmin.h"
 
 #include "base/options.h"
-#include "make/build.h"
-#include "key/key.h"
 #include "cost/cost.h"
+#include "key/key.h"
+#include "make/build.h"
 #include "scan/scan.h"
 #include "scan/scan_observe.h"
 

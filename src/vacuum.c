@@ -24,12 +24,12 @@
 
 #include "base/options.h"
 #include "base/subtransaction.h"
+#include "design/sample_record.h"
 #include "maintain/compact.h"
 #include "maintain/delta_merge.h"
 #include "maintain/retune.h"
 #include "maintain/run_groups.h"
 #include "maintain/summarize.h"
-#include "design/sample_record.h"
 #include "store/pending.h"
 #include "store/space.h"
 #include "table/coder_columns.h"

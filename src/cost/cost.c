@@ -16,8 +16,8 @@
 #include "utils/selfuncs.h"
 
 #include "base/options.h"
-#include "format/format_filter.h"
 #include "cost/cost_path.h"
+#include "format/format_filter.h"
 #include "scan/scan_observe.h"
 
 /*

@@ -19,7 +19,7 @@ typedef struct NullPages
 	double		pages;
 	double		share;
 	double		checked;		/* rows for each entry that names some */
-}			NullPages;
+} NullPages;
 
 /* Of so many rows in a part the share that is null, where parts with any have "nulls" on average. */
 static double

@@ -13,10 +13,11 @@
 #include "utils/memutils.h"
 
 #include "base/options.h"
+#include "design/run_samples.h"
 #include "maintain/delta_merge.h"
 #include "maintain/flush.h"
 #include "maintain/run_groups.h"
-#include "design/run_samples.h"
+#include "maintain/stale_nulls.h"
 #include "store/group_copy.h"
 #include "store/pending.h"
 #include "store/run_pages.h"
@@ -458,7 +459,7 @@ rencoder_compact_vacuum(Relation index, Relation heap)
 	if (compact_renewal_is_due(index))
 		(void) compact_some_anew(index, heap, merge.most, false, false);
 	stale.most = merge.most;
-	if (rencoder_run_groups_nulls_are_stale(index, heap) &&
+	if (rencoder_nulls_are_stale(index, heap) &&
 		compact_one_run(index, heap, &stale, &choice) == RENCODER_COMPACT_DONE)
 		rencoder_delta_drop_needless(index);
 }

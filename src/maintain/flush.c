@@ -13,11 +13,11 @@
 #include "utils/memutils.h"
 
 #include "base/options.h"
-#include "make/build_run.h"
+#include "design/run_samples.h"
 #include "maintain/delta_merge.h"
 #include "maintain/reading.h"
 #include "maintain/run_groups.h"
-#include "design/run_samples.h"
+#include "make/build_run.h"
 #include "store/run_pages.h"
 #include "table/heap_read.h"
 #include "table/range_scan.h"

@@ -6,8 +6,8 @@
 #include "maintain/reading.h"
 
 #include "base/options.h"
-#include "make/build_run.h"
 #include "format/format_filter.h"
+#include "make/build_run.h"
 #include "store/space.h"
 
 /* Makes and links the headers of a group. */

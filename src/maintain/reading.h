@@ -10,8 +10,8 @@
 #ifndef RENCODER_READING_H
 #define RENCODER_READING_H
 
-#include "make/run_sorter.h"
 #include "key/collect.h"
+#include "make/run_sorter.h"
 #include "store/group_edit.h"
 #include "table/range_scan.h"
 

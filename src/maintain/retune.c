@@ -15,12 +15,12 @@
 #include "utils/memutils.h"
 
 #include "base/options.h"
+#include "design/filter_design.h"
 #include "format/format_filter.h"
 #include "key/key.h"
 #include "maintain/delta_merge.h"
 #include "maintain/reading.h"
 #include "maintain/run_groups.h"
-#include "design/filter_design.h"
 #include "store/group_edit.h"
 #include "store/pending.h"
 #include "store/run_list.h"

@@ -54,12 +54,6 @@ extern void rencoder_run_groups_look(Relation index, uint64 nranges, RencoderRun
 extern void rencoder_run_groups_count_pages(Relation index, uint64 *base, uint64 *delta);
 
 /*
- * Have the runs many more nulls in a column than a reading of the table would find now?  Reads 64 pages
- * of the table, and the info pages of runs.  Not asked of runs that have values without a key.
- */
-extern bool rencoder_run_groups_nulls_are_stale(Relation index, Relation heap);
-
-/*
  * Takes back and frees what crashes and cancelled commands left of runs, and what is not needed
  * any more:
  *

@@ -16,9 +16,9 @@
 #include "utils/memutils.h"
 
 #include "base/options.h"
+#include "design/filter_design.h"
 #include "maintain/compact.h"
 #include "maintain/reading.h"
-#include "design/filter_design.h"
 #include "store/pending.h"
 #include "store/space.h"
 #include "table/range_scan.h"

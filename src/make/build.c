@@ -23,8 +23,8 @@
 #include "utils/syscache.h"
 
 #include "base/options.h"
-#include "make/build_run.h"
 #include "design/sample_record.h"
+#include "make/build_run.h"
 #include "store/run_pages.h"
 #include "table/coder_columns.h"
 

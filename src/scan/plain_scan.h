@@ -23,9 +23,9 @@
 #include "executor/executor.h"
 #include "utils/snapshot.h"
 
+#include "run/renc_stretches.h"
 #include "scan/candidates.h"
 #include "scan/scan_stats.h"
-#include "run/renc_stretches.h"
 
 /* Line pointers of a page: those that candidates tell apart, or all. */
 #define RENCODER_PLAIN_WORDS	((Max(MaxHeapTuplesPerPage, RENC_MAX_PAGE_ROWS) + 63) / 64)

@@ -12,7 +12,6 @@
 #include "store/pending.h"
 #include "store/run_pages.h"
 
-
 RencoderRunScan *
 rencoder_run_scan_begin(Relation index, BlockNumber nblocks, RencoderQuery *query,
 						RencoderCopies *copies, const RencoderPrefetch *prefetch)

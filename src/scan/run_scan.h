@@ -32,9 +32,9 @@
 
 #include "filter/renc_group_candidates.h"
 #include "key/key.h"
+#include "run/renc_stretches.h"
 #include "scan/scan_copies.h"
 #include "scan/scan_facts.h"
-#include "run/renc_stretches.h"
 #include "store/kept_pages.h"
 #include "store/run_format.h"
 

@@ -41,6 +41,7 @@ rencoder_page_trim_lower(Page page)
 {
 	PageHeader	phdr = (PageHeader) page;
 
+	phdr->pd_lower = phdr->pd_special;
 	while (phdr->pd_lower > MAXALIGN(SizeOfPageHeaderData) &&
 		   ((const char *) page)[phdr->pd_lower - 1] == 0)
 		phdr->pd_lower--;

@@ -103,8 +103,8 @@ rencoder_page_bands(Page page)
 extern void rencoder_page_reset_lower(Page page);
 
 /*
- * Lowers pd_lower to the last byte that is not zero.  To be done before the page is logged as a whole;
- * what is changed later stands below it, or raises it.
+ * Puts pd_lower behind the last byte that is not zero.  To be done whenever the page has been filled,
+ * before the record is assembled.
  */
 extern void rencoder_page_trim_lower(Page page);
 

@@ -82,15 +82,12 @@ add_run_extent(RencoderRunWriter *w, RencoderExtent extent)
 	w->info->nextents++;
 }
 
-/* Puts what is known of the run on its info page, and pd_lower behind it. */
+/* Puts what is known of the run on its info page. */
 static void
 put_run_info(Page page, const RencoderRunWriter *w)
 {
-	Size		size = (char *) (rencoder_run_extents(w->info) + w->info->nextents) - (char *) w->info;
-
-	memcpy(RencoderPageGetPayload(page), w->info, size);
-	((PageHeader) page)->pd_lower =
-		(LocationIndex) (RencoderPageGetPayload(page) + size - (char *) page);
+	memcpy(RencoderPageGetPayload(page), w->info, RENCODER_PAYLOAD_SIZE);
+	rencoder_page_trim_lower(page);
 }
 
 /* Writes the info page as it stands. */
