@@ -315,17 +315,6 @@ BEGIN
     RETURN split_part(pg_read_file('/proc/self/schedstat'), ' ', 1)::numeric / 1e6;
 END $$;
 
-CREATE FUNCTION tpch_plan(query text) RETURNS text LANGUAGE plpgsql AS $$
-DECLARE
-    line text;
-    plan text;
-BEGIN
-    FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || query LOOP
-        plan := concat_ws(E'\n', plan, line);
-    END LOOP;
-    RETURN plan;
-END $$;
-
 CREATE FUNCTION tpch_query(asked int, parameters int) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
     result text := (SELECT query FROM tpch_queries WHERE q = asked);
@@ -342,7 +331,7 @@ CREATE FUNCTION tpch_ask(asked int, parameters int, way text, round int) RETURNS
 DECLARE
     query text := tpch_query(asked, parameters);
     -- Planning also reads what the change of pg_index has thrown out of the session's caches.
-    plan text := tpch_plan(query);
+    plan text := bench_plan_text(query);
     start numeric;
     result text;
 BEGIN

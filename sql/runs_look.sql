@@ -38,18 +38,13 @@ SELECT rencoder_index_check('look_v', true), rencoder_index_check('look_two', tr
 --
 -- Plans: for what matches little of 1,032 pages; also beside a parallel scan.
 --
-CREATE FUNCTION look_plan(condition text) RETURNS text LANGUAGE plpgsql AS $$
-DECLARE
-	line text;
-	plan text;
-BEGIN
-	FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) SELECT * FROM look WHERE ' || condition LOOP
-		IF line ~ '(Scan|BitmapAnd|BitmapOr|Gather)' THEN
-			plan := concat_ws(' / ', plan, regexp_replace(line, '^ *(-> *)?', ''));
-		END IF;
-	END LOOP;
-	RETURN plan;
-END $$;
+\getenv abs_srcdir PG_ABS_SRCDIR
+\set plan_line :abs_srcdir '/sql/include/plan_line.sql'
+\set ECHO none
+\i :plan_line
+\set ECHO all
+CREATE FUNCTION look_plan(condition text) RETURNS text LANGUAGE sql AS
+	$$SELECT plan_line('SELECT * FROM look WHERE ' || condition)$$;
 CREATE TABLE look_needles (condition text);
 INSERT INTO look_needles VALUES ('v = 2654435761'), ('v = 5'), ('v BETWEEN 5 AND 100000'),
 	('v IN (1, 2, 2654435761)'), ('id = 77'), ('id BETWEEN 1000 AND 2000'), ('s = ''key 5'''),
@@ -182,5 +177,5 @@ SELECT * FROM rencoder_runs('look_v');
 RESET ROLE;
 
 DROP TABLE look, look_needles, look_secret;
-DROP FUNCTION look_plan, look_pages, look_planning, look_cost;
+DROP FUNCTION look_plan, plan_line, look_pages, look_planning, look_cost;
 DROP ROLE regress_rencoder_look, regress_rencoder_look_monitor;

@@ -119,22 +119,11 @@ CREATE FUNCTION plans_short(plan jsonb) RETURNS text LANGUAGE sql AS $$
     WHERE word IS NOT NULL
 $$;
 
-CREATE FUNCTION plans_md5(statement text) RETURNS text LANGUAGE plpgsql AS $$
-DECLARE
-    line text;
-    plan text;
-BEGIN
-    FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || statement LOOP
-        plan := concat_ws(E'\n', plan, line);
-    END LOOP;
-    RETURN md5(plan);
-END $$;
-
 -- Runs the plan that the settings in force lead to, several times; notes the best time.
 CREATE FUNCTION plans_time(q plan_queries, statement text, again boolean DEFAULT false)
 RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
-    this_plan text := plans_md5(statement);
+    this_plan text := md5(bench_plan_text(statement));
     explained jsonb;
     spent float8 := 0;
     ms_now float8;
@@ -219,7 +208,7 @@ BEGIN
             plan := plans_time(q, statement);
             INSERT INTO plan_possible VALUES (q.id, next, plan);
             PERFORM plans_show(q.tab, next);
-            INSERT INTO plan_cells VALUES (q.id, next, cost, plan, plans_md5(plans_prepare(q)));
+            INSERT INTO plan_cells VALUES (q.id, next, cost, plan, md5(bench_plan_text(plans_prepare(q))));
         END LOOP;
     END LOOP;
     RESET random_page_cost;

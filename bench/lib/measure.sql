@@ -40,6 +40,18 @@ CREATE FUNCTION bench_plan_uses(plan jsonb) RETURNS text LANGUAGE sql AS $$
     FROM bench_nodes(plan) AS node
 $$;
 
+-- The lines of a plan.
+CREATE FUNCTION bench_plan_text(query text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+    line text;
+    plan text;
+BEGIN
+    FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || query LOOP
+        plan := concat_ws(E'\n', plan, line);
+    END LOOP;
+    RETURN plan;
+END $$;
+
 -- What the planner would do, without doing it.
 CREATE FUNCTION bench_choice(query text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE

@@ -5,7 +5,7 @@ DECLARE
 	plan text;
 BEGIN
 	FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || query LOOP
-		IF line ~ '(Scan|Join|Loop|BitmapAnd|BitmapOr)' THEN
+		IF line ~ '(Scan|Join|Loop|BitmapAnd|BitmapOr|Gather)' THEN
 			plan := concat_ws(' / ', plan, regexp_replace(line, '^ *(-> *)?', ''));
 		END IF;
 	END LOOP;
