@@ -15,12 +15,14 @@ use Time::HiRes qw(usleep);
 my $SECONDS = $ENV{RENCODER_STRESS_SECONDS} || 6;
 
 # The standby's snapshots hold nothing back on the primary, and replay waits
-# for its queries.
+# for its queries.  It does not wait for ever: a query that waits for a lock of the primary's holds
+# up the record that would release it, if a conflict with its snapshot comes first.  PostgreSQL
+# notices that by the delay only, and ends the query, which pgbench tries again, or the session.
 my ($primary, $standby) = start_primary_with_standby(
 	checksums    => 1,
 	conf         => "log_statement = none\nshared_buffers = 8MB\ndeadlock_timeout = 100ms\n"
 	  . "wal_keep_size = '2GB'\n",
-	standby_conf => "hot_standby_feedback = off\nmax_standby_streaming_delay = -1\n"
+	standby_conf => "hot_standby_feedback = off\nmax_standby_streaming_delay = 10s\n"
 	  . "full_page_writes = on\n");
 load_schema($primary);
 wait_for_standby($primary, $standby);
@@ -35,7 +37,7 @@ for (my $round = 1; $round == 1 || ($number == 0 && $round <= 10); $round++)
 
 	wait_for_load(@load, $looks);
 	is(errors_of_load(0, @load), '', 'primary: no wrong answer, no error');
-	is(errors_of_load(0, $looks), '', 'standby: no wrong answer, no error');
+	is(errors_of_load(1, $looks), '', 'standby: no wrong answer, no error');
 	$number += (${ $looks->{out} } =~ /transactions actually processed: (\d+)/)[0] // 0;
 }
 cmp_ok($number, '>', 0, "$number times were answers compared on the standby");
@@ -79,7 +81,7 @@ $standby->safe_psql('postgres', $_)
 	  'VACUUM t');
 is($standby->safe_psql('postgres', $flushing), 0, 'no group is flushing any more');
 verify_load($standby, 'retuned after promotion');
-unlike(slurp_file($_->logfile), qr/TRAP:|PANIC:|invalid page in block/,
+unlike(slurp_file($_->logfile), qr/TRAP:|PANIC:|invalid page in block|terminated by signal/,
 	$_->name . ': nothing unusual in the log')
   foreach ($primary, $standby);
 $standby->stop;
