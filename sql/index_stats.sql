@@ -1,4 +1,5 @@
--- rencoder_index_stats(): what scans have read, and found, beside what a test counts.
+-- rencoder_index_stats(): what scans have read.  rencoder_replay_query_samples(): what they find
+-- in vain.  Beside what a test counts.
 SET client_min_messages = warning;
 SET enable_indexscan = off;
 SET max_parallel_workers_per_gather = 0;
@@ -15,14 +16,14 @@ CREATE INDEX st_v ON st USING rencoder (v) WITH (storage = run, autosummarize = 
 CREATE INDEX st_w ON st USING rencoder (w) WITH (storage = filter, autosummarize = off);
 VACUUM ANALYZE st;
 SET enable_seqscan = off;
-SELECT scans, pages, checked_scans, false_pages, predicted_false_pages > 0 AS predicted, since
+SELECT scans, pages, predicted_false_pages > 0 AS predicted, since
 FROM rencoder_index_stats('st_v');
 
--- The pages that a query visits, and those of them without a row of it: both are counted once
--- more by the statistics.
+-- The pages that a query visits are counted once more by the statistics, those of them without a
+-- row of it by a replay.
 CREATE TABLE st_expected (index_name text PRIMARY KEY, scans int8, pages int8, skipped int8,
-	index_pages int8, checked int8, false_pages int8);
-INSERT INTO st_expected VALUES ('st_v', 0, 0, 0, 0, 0, 0), ('st_w', 0, 0, 0, 0, 0, 0);
+	index_pages int8, false_pages int8);
+INSERT INTO st_expected VALUES ('st_v', 0, 0, 0, 0, 0), ('st_w', 0, 0, 0, 0, 0);
 CREATE FUNCTION st_ask(name text, lo int8, hi int8) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
 	found record;
@@ -33,16 +34,21 @@ BEGIN
 		'WHERE %s BETWEEN %s AND %s', right(name, 1), lo, hi) INTO hits;
 	UPDATE st_expected SET scans = scans + 1, pages = pages + found.pages,
 		skipped = skipped + found.skipped, index_pages = index_pages + found.index_pages,
-		checked = checked + found.pages, false_pages = false_pages + found.pages - hits
+		false_pages = false_pages + found.pages - hits
 	WHERE index_name = name;
+	PERFORM rencoder_add_query_sample(name, lo, hi);
 END $$;
 CREATE FUNCTION st_differs(OUT index_name text, OUT counted text, OUT expected text)
 	RETURNS SETOF record LANGUAGE sql AS $$
-	SELECT * FROM (SELECT e.index_name, (s.scans, s.pages, s.skipped, s.index_pages,
-			s.checked_pages, s.false_pages)::text AS counted,
-			(e.scans, e.pages, e.skipped, e.index_pages, e.checked, e.false_pages)::text AS expected
+	SELECT * FROM (SELECT e.index_name,
+			(s.scans, s.pages, s.skipped, s.index_pages)::text AS counted,
+			(e.scans, e.pages, e.skipped, e.index_pages)::text AS expected
 		FROM st_expected e, rencoder_index_stats(e.index_name::regclass) s) x
 	WHERE counted <> expected
+$$;
+-- Three digits of a mean.
+CREATE FUNCTION st_same(shown float8, sum numeric, n numeric) RETURNS boolean LANGUAGE sql AS $$
+	SELECT abs(shown - sum / n) <= sum / n * 0.0051
 $$;
 -- From here on the session keeps the root of the run.
 SELECT pages > 0 AS searched FROM rencoder_candidates('st_v', 0::int8, 10000000::int8);
@@ -53,11 +59,20 @@ SELECT count(st_ask('st_w', 970 + i, 970 + i)) FROM generate_series(1, 60) i;
 SELECT false_pages > 0 AS false_pages, pages > false_pages AS and_true_ones FROM st_expected;
 SELECT * FROM st_differs();
 SELECT scans, table_pages = scans * (pg_relation_size('st') / 8192) AS table_pages,
-	ranges > skipped AS ranges,
-	checked_scans = scans AS checked,
-	false_pages * 1.0 / checked_scans BETWEEN
+	ranges > skipped AS ranges FROM rencoder_index_stats('st_v');
+SELECT r.samples, st_same(r.pages, e.pages, 60) AS pages,
+	st_same(r.false_pages, e.false_pages, 60) AS false_pages,
+	-- Roots that the session keeps are not read.
+	r.index_pages <= e.index_pages / 60.0 AS index_pages,
+	e.index_name <> 'st_v' OR r.false_pages BETWEEN
 	predicted_false_pages / 3 AND predicted_false_pages * 3 + 1 AS as_predicted
-FROM rencoder_index_stats('st_v');
+FROM st_expected e, rencoder_replay_query_samples(e.index_name::regclass) r,
+	rencoder_index_stats(e.index_name::regclass) s;
+-- A replay counts no scan, and asks no more samples than it is told.
+SELECT * FROM st_differs();
+SELECT samples FROM rencoder_replay_query_samples('st_v', 1, 7);
+SELECT * FROM rencoder_replay_query_samples('st_v', most => 0);
+SELECT rencoder_replay_query_samples('st_v', 2);
 -- Three digits of what is predicted.
 SELECT length(ltrim(replace(predicted_false_pages::text, '.', ''), '0')) <= 3 AS digits
 FROM rencoder_index_stats('st_v');
@@ -73,13 +88,11 @@ SET enable_material = off;
 SET enable_memoize = off;
 SELECT rencoder_index_stats_reset('st_v');
 SELECT count(st.v) FROM st_keys k LEFT JOIN st ON st.v = k.v;
-SELECT (s.scans, s.checked_scans, s.pages, s.checked_pages, s.false_pages) = (e.n, e.n, e.pages,
-	e.pages, e.pages - e.hits) AS as_expected, e.n, e.hits, e.pages > e.hits AS more
-FROM rencoder_index_stats('st_v') s, (SELECT count(*) AS n, sum(c.pages) AS pages,
-		sum((SELECT count(DISTINCT (ctid::text::point)[0]) FROM st WHERE v + 0 = k.v)) AS hits
+SELECT (s.scans, s.pages) = (e.n, e.pages) AS as_expected, e.n
+FROM rencoder_index_stats('st_v') s, (SELECT count(*) AS n, sum(c.pages) AS pages
 	FROM st_keys k, rencoder_candidates('st_v', k.v, k.v) c) e;
 
--- A parallel bitmap scan is one scan of the index; its pages are counted in all processes.
+-- A parallel bitmap scan is one scan of the index.
 SET max_parallel_workers_per_gather = 2;
 SET min_parallel_table_scan_size = 0;
 SET parallel_setup_cost = 0;
@@ -88,29 +101,15 @@ SET parallel_leader_participation = off;
 SELECT rencoder_index_stats_reset('st_w');
 EXPLAIN (COSTS OFF) SELECT count(id) FROM st WHERE w < 300;
 SELECT count(id) FROM st WHERE w < 300;
-SELECT s.scans, s.pages = c.pages AS pages, s.checked_pages = c.pages AS checked_pages,
-	s.false_pages > 0 AS some, s.false_pages = c.pages - hits AS false_pages
-FROM rencoder_index_stats('st_w') s, rencoder_candidates('st_w', 0, 299) c,
-	(SELECT count(DISTINCT (ctid::text::point)[0]) AS hits FROM st WHERE w + 0 < 300) h;
+SELECT s.scans, s.pages = c.pages AS pages
+FROM rencoder_index_stats('st_w') s, rencoder_candidates('st_w', 0, 299) c;
 SET max_parallel_workers_per_gather = 0;
 
--- What else hides rows is not counted, nor what the bitmap of several indexes found; and of a
--- scan that was stopped only what it has read.
-SELECT rencoder_index_stats_reset('st_v'), rencoder_index_stats_reset('st_w');
-SELECT count(id) FROM st WHERE v < 100000000 AND id % 2 = 0;
-SELECT count(id) FROM st WHERE v < 100000000 OR w = 5;
-SELECT scans, checked_scans FROM rencoder_index_stats('st_v');
-SELECT id > 0 AS one FROM st WHERE v < 100000000 LIMIT 1;
-SELECT scans, checked_scans, pages > 100 AS pages, checked_pages BETWEEN 1 AND 20 AS few,
-	false_pages < checked_pages AS found FROM rencoder_index_stats('st_v');
-
--- A query that fails is a scan, but nobody knows what it found.
+-- A query that fails is a scan; EXPLAIN runs nothing.
 SELECT rencoder_index_stats_reset('st_v');
 SELECT 1 / (id - id) FROM st WHERE v = 2654435761;
-SELECT scans, checked_scans FROM rencoder_index_stats('st_v');
--- EXPLAIN runs nothing.
 EXPLAIN (COSTS OFF) SELECT * FROM st WHERE v = 5;
-SELECT scans, checked_scans FROM rencoder_index_stats('st_v');
+SELECT scans FROM rencoder_index_stats('st_v');
 
 -- Other sessions: what they have not written when they end is written then.
 SELECT rencoder_index_stats_reset('st_v');
@@ -129,7 +128,7 @@ BEGIN
 		PERFORM pg_sleep(0.01);
 	END LOOP;
 END $$;
-SELECT scans, checked_scans FROM rencoder_index_stats('st_v');
+SELECT scans FROM rencoder_index_stats('st_v');
 SELECT rencoder_index_check('st_v', true), rencoder_index_check('st_w', true);
 
 -- Small tables have no page for it until somebody asks for one.
@@ -140,7 +139,7 @@ SELECT scans, since FROM rencoder_index_stats('st_small_v');
 SELECT rencoder_index_stats_reset('st_small_v');
 SET enable_seqscan = off;
 SELECT count(v) FROM st_small WHERE v = 5;
-SELECT scans, checked_scans FROM rencoder_index_stats('st_small_v');
+SELECT scans FROM rencoder_index_stats('st_small_v');
 SELECT rencoder_index_check('st_small_v', true);
 
 CREATE ROLE regress_rencoder_stats;
@@ -153,6 +152,63 @@ SET ROLE regress_rencoder_stats;
 SELECT scans FROM rencoder_index_stats('st_v');
 SELECT rencoder_index_stats_reset('st_v');
 RESET ROLE;
-DROP TABLE st, st_small, st_keys, st_expected;
-DROP FUNCTION st_ask, st_differs;
+
+-- Replays of points, of two columns, of strings, whose keys a coder makes; without a row, as it was
+-- deleted; of more pages than are read; and of what no plain column has.
+CREATE TABLE sr (id int, p point, v int8, t text, filler text) WITH (autovacuum_enabled = off);
+ALTER TABLE sr ALTER filler SET STORAGE plain;
+INSERT INTO sr SELECT i, point(i * 7919 % 10007, i * 104729 % 10007), (i * 2654435761) % 4294967296,
+	'customer ' || i * 7919 % 10007, repeat('x', 190)
+FROM generate_series(1, 10000) i;
+CREATE INDEX sr_p ON sr USING rencoder (p, v) WITH (storage = run, autosummarize = off,
+	resolution = pages, false_pages = 10);
+CREATE INDEX sr_t ON sr USING rencoder (t) WITH (storage = run, autosummarize = off,
+	resolution = pages, false_pages = 10);
+CREATE INDEX sr_e ON sr USING rencoder ((v / 2)) WITH (storage = run, autosummarize = off);
+VACUUM ANALYZE sr;
+SELECT * FROM rencoder_replay_query_samples('sr_t');
+SELECT rencoder_index_stats_reset(c) FROM unnest('{sr_p, sr_t, sr_e}'::regclass[]) c;
+SELECT rencoder_add_query_sample('sr_p', point(500, 500), point(900, 900));
+SELECT rencoder_add_query_sample('sr_p', 1000000000::int8, 1020000000::int8, 2);
+SELECT rencoder_add_query_sample('sr_t', 'customer 5000'::text, 'customer 5009'::text);
+SELECT rencoder_add_query_sample('sr_t', 'customer 77'::text, 'customer 77'::text);
+SELECT rencoder_add_query_sample('sr_e', 1327217880::int8, 1327217880::int8);
+CREATE FUNCTION sr_pages(condition text) RETURNS int8 LANGUAGE plpgsql AS $$
+DECLARE
+	n int8;
+BEGIN
+	SET LOCAL enable_bitmapscan = off;
+	SET LOCAL enable_indexscan = off;
+	SET LOCAL enable_seqscan = on;
+	EXECUTE 'SELECT count(DISTINCT (ctid::text::point)[0]) FROM sr WHERE ' || condition INTO n;
+	RETURN n;
+END $$;
+SELECT attnum, samples, pages - false_pages = sr_pages(condition) AS hits, false_pages > 0 AS more
+FROM (VALUES (1, 'p <@ box(point(500, 500), point(900, 900))'),
+	(2, 'v BETWEEN 1000000000 AND 1020000000')) c (attnum, condition),
+	rencoder_replay_query_samples('sr_p', attnum);
+SELECT samples, (pages - false_pages) * 2 BETWEEN sr_pages($$t = 'customer 77'$$) +
+	sr_pages($$t BETWEEN 'customer 5000' AND 'customer 5009'$$) AND pages * 2 AS hits,
+	false_pages > 0 AS more
+FROM rencoder_replay_query_samples('sr_t');
+SELECT samples, pages > 0 AS pages, false_pages FROM rencoder_replay_query_samples('sr_e');
+-- All pages but one have such a row.
+SELECT rencoder_add_query_sample('sr_p', 0::int8, 4294967296::int8, 2);
+SELECT samples, pages > 128 AS many, pages < pg_relation_size('sr') / 8192 AS mean
+FROM rencoder_replay_query_samples('sr_p', 2);
+-- Those that scans have recorded.
+SET rencoder.sample_rate = 1;
+SELECT count(*) FROM sr WHERE v = 2654435761;
+SET rencoder.sample_rate = 0;
+SELECT samples FROM rencoder_replay_query_samples('sr_p', 2);
+DELETE FROM sr;
+VACUUM (TRUNCATE off, INDEX_CLEANUP off) sr;
+SELECT samples, pages = false_pages AS all_false
+FROM rencoder_replay_query_samples('sr_p', 2);
+
+SET ROLE regress_rencoder_stats;
+SELECT * FROM rencoder_replay_query_samples('sr_p');
+RESET ROLE;
+DROP TABLE st, st_small, st_keys, st_expected, sr;
+DROP FUNCTION st_ask, st_differs, st_same, sr_pages;
 DROP ROLE regress_rencoder_stats;

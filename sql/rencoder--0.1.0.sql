@@ -1124,6 +1124,20 @@ LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
 COMMENT ON FUNCTION rencoder_query_samples(regclass) IS
 	'the query samples of an index (owner, readers of the table; pg_stat_scan_tables without keys; keys of scans: owner, pg_read_all_stats)';
 
+CREATE FUNCTION rencoder_replay_query_samples(
+	index regclass,
+	attnum integer DEFAULT 1,
+	most integer DEFAULT 100,
+	OUT samples integer,
+	OUT pages double precision,
+	OUT index_pages double precision,
+	OUT false_pages double precision)
+RETURNS record
+AS 'MODULE_PATHNAME'
+LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
+COMMENT ON FUNCTION rencoder_replay_query_samples(regclass, integer, integer) IS
+	'what recorded queries read now, on average: pages of the table, of the index, and pages without a match (owner, readers of the table)';
+
 CREATE FUNCTION rencoder_index_check(index regclass, heapallindexed boolean DEFAULT false)
 RETURNS void
 AS 'MODULE_PATHNAME'
@@ -1252,9 +1266,6 @@ CREATE FUNCTION rencoder_index_stats(
 	OUT skipped bigint,
 	OUT index_pages bigint,
 	OUT whole_pages bigint,
-	OUT checked_scans bigint,
-	OUT checked_pages bigint,
-	OUT false_pages bigint,
 	OUT saved_pages bigint,
 	OUT predicted_false_pages double precision,
 	OUT since timestamptz,
@@ -1836,8 +1847,8 @@ COMMENT ON FUNCTION rencoder_advise(regnamespace) IS
 
 CREATE VIEW rencoder_stat_indexes AS
 SELECT i.relid, i.indexrelid, i.schemaname, i.relname, i.indexrelname,
-	s.size, s.scans, s.table_pages, s.pages, s.ranges, s.skipped, s.index_pages, s.checked_scans,
-	s.checked_pages, s.false_pages, s.predicted_false_pages, s.since, s.runs, s.pending_pages
+	s.size, s.scans, s.table_pages, s.pages, s.ranges, s.skipped, s.index_pages,
+	s.predicted_false_pages, s.since, s.runs, s.pending_pages
 -- OFFSET 0: nothing is asked of an index that the function would refuse.
 FROM (SELECT t.oid AS relid, c.oid AS indexrelid, n.nspname AS schemaname, t.relname,
 		c.relname AS indexrelname

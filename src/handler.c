@@ -4,17 +4,15 @@
  */
 #include "rencoder.h"
 
-#include "access/parallel.h"
 #include "commands/vacuum.h"
 #include "fmgr.h"
-#include "miscadmin.h"
 
 #include "base/options.h"
 #include "cost/cost.h"
 #include "key/key.h"
 #include "make/build.h"
 #include "scan/scan.h"
-#include "scan/scan_observe.h"
+#include "scan/scan_recheck.h"
 
 PG_MODULE_MAGIC;
 
@@ -26,12 +24,7 @@ void
 _PG_init(void)
 {
 	rencoder_options_init();
-
-	/* Parallel workers do not plan what they execute. */
-	if (IsParallelWorker() || process_shared_preload_libraries_in_progress)
-		rencoder_scan_report_init();
-	if (IsParallelWorker())
-		rencoder_scan_observe_expect();
+	rencoder_scan_recheck_init();
 }
 
 /*

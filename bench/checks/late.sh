@@ -80,8 +80,9 @@ mixed() { # INDEX
     [[ $1 != rencoder ]] || bench_sql -F ' ' -c "SELECT format('; a query reads %s index pages, %s '
             || 'of the table, %s in vain; unsummarized %s, then %s ranges',
             round(index_pages::numeric / scans, 1), round(pages::numeric / scans, 1),
-            round(false_pages::numeric / checked_scans, 1), $tail, $(unsummarized))
-        FROM rencoder_index_stats('late_rencoder_i')"
+            replay.false_pages, $tail, $(unsummarized))
+        FROM rencoder_index_stats('late_rencoder_i'),
+            rencoder_replay_query_samples('late_rencoder_i') AS replay"
     [[ $1 == rencoder ]] || echo
 }
 

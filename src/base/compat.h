@@ -132,22 +132,6 @@ typedef Oid RencoderFileNumber;
 #define rencoder_noreturn pg_attribute_noreturn()
 #endif
 
-/* 18: what a bitmap heap scan counts has a struct of its own. */
-#if PG_VERSION_NUM >= 180000
-#define rencoder_bitmap_heap_pages(state) \
-	((int64) ((state)->stats.exact_pages + (state)->stats.lossy_pages))
-#else
-#define rencoder_bitmap_heap_pages(state) ((int64) ((state)->exact_pages + (state)->lossy_pages))
-#endif
-
-/* 18: a hook may add to what EXPLAIN says of a node of the plan. */
-#if PG_VERSION_NUM >= 180000
-#include "commands/explain.h"
-#include "commands/explain_format.h"
-#include "commands/explain_state.h"
-#define RENCODER_HAVE_EXPLAIN_NODE 1
-#endif
-
 /* 17: subtransactions without a command of their own may begin in parallel mode. */
 #if PG_VERSION_NUM >= 170000
 #define rencoder_may_begin_subtransaction() true
@@ -167,15 +151,6 @@ typedef const IndexAmRoutine *RencoderRoutine;
 typedef IndexAmRoutine *RencoderRoutine;
 #define rencoder_give_routine(routine) \
 	memcpy(palloc(sizeof(IndexAmRoutine)), (routine), sizeof(IndexAmRoutine))
-#endif
-
-/* 19: the counters of a node of a plan became a struct of their own. */
-#if PG_VERSION_NUM >= 190000
-#include "executor/instrument_node.h"
-typedef NodeInstrumentation RencoderNodeCounts;
-#else
-#include "executor/instrument.h"
-typedef Instrumentation RencoderNodeCounts;
 #endif
 
 /* 19: a name is given with a new tranche, not registered by each process. */

@@ -18,7 +18,6 @@
 #include "base/options.h"
 #include "cost/cost_path.h"
 #include "format/format_filter.h"
-#include "scan/scan_observe.h"
 
 /*
  * With rencoder.enable_scan = off: more than any number of disabled nodes,
@@ -346,10 +345,6 @@ rencodercostestimate(PlannerInfo *root, IndexPath *path, double loop_count,
 	RencoderCostPath p = {0};
 	RencoderCostReport report;
 	Cost		operands;
-
-	/* A plan may follow that scans the index. */
-	rencoder_scan_report_init();
-	rencoder_scan_observe_expect();
 
 	/*
 	 * No scan is made of a path that asks for nothing: the planner has it

@@ -254,6 +254,14 @@ extern RencoderQuery *rencoder_key_make_query(Relation index, const ScanKeyData 
 											  int nkeys);
 
 /*
+ * A query for the keys lo .. hi of a column, or, with "box", for points between the corners with these
+ * keys, coded by a generation.  What another one has coded does not satisfy it, so it is none for
+ * users: rows are left out where coders changed.
+ */
+extern RencoderQuery *rencoder_key_make_query_of_keys(Relation index, int col, uint32 generation,
+													  uint64 lo, uint64 hi, bool box);
+
+/*
  * What the query asks of a column's keys, if it has_keys, coded by a
  * generation of the column's coder; NULL if that cannot be found (see
  * rencoder_coder_find()).  Made once, then remembered.

@@ -321,12 +321,41 @@ is_scan_key_comparison(Relation index, const ScanKeyData *skey)
 }
 
 static RencoderKeySet *
+make_key_set(uint32 generation, const KeyLists *keys)
+{
+	RencoderKeySet *set = palloc0(sizeof(RencoderKeySet));
+	RencoderIntervals cover = {0};
+
+	set->generation = generation;
+	set->none = (keys->by_intervals && keys->intervals.n == 0) ||
+		(keys->by_boxes && keys->boxes.n == 0);
+	if (set->none)
+		return set;
+	if (keys->by_boxes)
+	{
+		set->boxes.box = keys->boxes.box;
+		set->boxes.n = renc_box_set_prepare(keys->boxes.box, keys->boxes.n);
+		set->query = renc_query_boxes(&set->boxes);
+		rencoder_boxes_to_intervals(&set->boxes, &cover);
+		set->cover.interval = cover.interval;
+		set->cover.n = cover.n;
+	}
+	else
+	{
+		set->set.interval = keys->intervals.interval;
+		set->set.n = keys->intervals.n;
+		set->query = renc_query_intervals(&set->set);
+		set->cover = set->set;
+	}
+	return set;
+}
+
+static RencoderKeySet *
 make_scan_key_set(RencoderQuery *query, int col, uint32 generation,
 				  const RencoderCoder *coder)
 {
-	RencoderKeySet *set = palloc0(sizeof(RencoderKeySet));
-	KeyLists	keys = {0};
-	RencoderIntervals cover = {0};
+	/* Without scan keys it is a query of keys, which another coder made. */
+	KeyLists	keys = {.by_intervals = query->nkeys == 0};
 
 	for (int i = 0; i < query->nkeys; i++)
 	{
@@ -338,28 +367,7 @@ make_scan_key_set(RencoderQuery *query, int col, uint32 generation,
 	if (keys.by_boxes && keys.boxes.n == 0 && !keys.not_keyless)
 		rencoder_boxes_add(&keys.boxes, RENC_AXIS_NAN, RENC_AXIS_NAN,
 						   RENC_AXIS_NAN, RENC_AXIS_NAN);
-	set->generation = generation;
-	set->none = (keys.by_intervals && keys.intervals.n == 0) ||
-		(keys.by_boxes && keys.boxes.n == 0);
-	if (set->none)
-		return set;
-	if (keys.by_boxes)
-	{
-		set->boxes.box = keys.boxes.box;
-		set->boxes.n = renc_box_set_prepare(keys.boxes.box, keys.boxes.n);
-		set->query = renc_query_boxes(&set->boxes);
-		rencoder_boxes_to_intervals(&set->boxes, &cover);
-		set->cover.interval = cover.interval;
-		set->cover.n = cover.n;
-	}
-	else
-	{
-		set->set.interval = keys.intervals.interval;
-		set->set.n = keys.intervals.n;
-		set->query = renc_query_intervals(&set->set);
-		set->cover = set->set;
-	}
-	return set;
+	return make_key_set(generation, &keys);
 }
 
 const RencoderKeySet *
@@ -449,5 +457,29 @@ rencoder_key_make_query(Relation index, const ScanKeyData *keys, int nkeys)
 	 */
 	if (!query->restricted)
 		query->column[0].wants_null = query->column[0].wants_values = true;
+	return query;
+}
+
+RencoderQuery *
+rencoder_key_make_query_of_keys(Relation index, int col, uint32 generation, uint64 lo, uint64 hi,
+								bool box)
+{
+	RencoderQuery *query = rencoder_key_make_query(index, NULL, 0);
+	KeyLists	keys = {.by_intervals = !box,.by_boxes = box};
+
+	if (box)
+	{
+		uint32		x[2];
+		uint32		y[2];
+
+		renc_zorder_split(lo, &x[0], &y[0]);
+		renc_zorder_split(hi, &x[1], &y[1]);
+		rencoder_boxes_add(&keys.boxes, x[0], x[1], y[0], y[1]);
+	}
+	else
+		rencoder_intervals_add(&keys.intervals, lo, hi);
+	memset(query->column, 0, sizeof(query->column));
+	query->restricted = query->column[col].has_keys = true;
+	query->column[col].keysets = list_make1(make_key_set(generation, &keys));
 	return query;
 }

@@ -93,7 +93,6 @@ rencoder_plain_scan_begin_search(RencoderPlainScan *plain, uint32 pages_per_rang
 	memset(&plain->next, 0, sizeof(plain->next));
 	memset(&plain->left_out, 0, sizeof(plain->left_out));
 
-	plain->scans += !plain->begun;
 	plain->begun = true;
 	plain->found_pages = 0;
 	plain->pages_per_range = pages_per_range;
@@ -210,7 +209,6 @@ count_handed_out(RencoderPlainScan *plain)
 		return;					/* of the search before */
 	plain->counted = plain->page;
 	plain->pages++;
-	plain->all_pages++;
 	plain->ranges += range != plain->range;
 	plain->range = range;
 }

@@ -47,8 +47,6 @@ typedef struct RencoderPlainScan
 	int64		ranges;			/* block ranges, likewise */
 	RencoderWholePages whole;	/* of ranges of which the last search told no
 								 * page */
-	int64		scans;			/* with a search */
-	int64		all_pages;		/* handed out by all scans */
 
 	/* Private. */
 	MemoryContext context;

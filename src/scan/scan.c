@@ -26,7 +26,6 @@ typedef struct OwnScan
 	SnapshotData snapshot;		/* that of the last scan; snapshot_type, xmin,
 								 * xmax, xcnt, curcid count */
 	bool		scanned;
-	RencoderNodeCounts *instrument; /* of the node, or NULL */
 	BlockNumber nblocks;		/* of the table, when it was searched last */
 	uint32		pages_per_range;
 	int64		index_pages;	/* read, and not counted yet */
@@ -42,12 +41,6 @@ rencoderbeginscan(Relation index, int nkeys, int norderbys)
 
 	scan->opaque = palloc0(sizeof(OwnScan));
 	return scan;
-}
-
-void
-rencoder_scan_instrument(IndexScanDesc scan, RencoderNodeCounts *instrument)
-{
-	((OwnScan *) scan->opaque)->instrument = instrument;
 }
 
 typedef struct BitmapTarget
@@ -116,11 +109,6 @@ count_scan(IndexScanDesc scan, int64 pages, int64 nranges, const RencoderWholePa
 	state->index_pages = 0;
 	rencoder_scan_stats_add(RelationGetRelid(scan->indexRelation), &stats,
 							rencoder_whole_pages_at_end(whole, state->nblocks));
-	if (state->instrument == NULL || state->plain != NULL)
-		return;
-	RencoderScanPages(state->instrument) += pages;
-	RencoderScanRanges(state->instrument) += ranges;
-	RencoderScanSkipped(state->instrument) += stats.count[RENCODER_STATS_SKIPPED];
 }
 
 /*
@@ -357,14 +345,4 @@ rencoderendscan(IndexScanDesc scan)
 	pfree(state);
 	scan->opaque = NULL;
 	rencoder_scan_stats_write_if_due(scan->indexRelation);
-}
-
-int64
-rencoder_scan_plain_counts(IndexScanDesc scan, int64 *npages)
-{
-	const RencoderPlainScan *plain = scan == NULL ? NULL : ((OwnScan *) scan->opaque)->plain;
-
-	if (npages != NULL)
-		*npages = plain == NULL ? 0 : plain->all_pages;
-	return plain == NULL ? 0 : plain->scans;
 }

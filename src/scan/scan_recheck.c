@@ -13,13 +13,18 @@
  * nothing from outside.  The hash table is made of it when the first row is checked, and for good:
  * so whatever could change, such as a value of an outer row, is left as it is.
  */
-#include "scan/scan_observe.h"
+#include "scan/scan_recheck.h"
 
+#include "access/amapi.h"
 #include "executor/executor.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/optimizer.h"
 #include "utils/lsyscache.h"
+
+#include "base/options.h"
+
+static ExecutorStart_hook_type next_executor_start = NULL;
 
 typedef struct HashLists
 {
@@ -111,8 +116,8 @@ has_recheck_list(Node *node, void *context)
 		(IsA(node, ScalarArrayOpExpr) || expression_tree_walker(node, has_recheck_list, context));
 }
 
-void
-rencoder_scan_recheck(PlanState *node)
+static void
+hash_lists_of_node(PlanState *node)
 {
 	bool		plain = IsA(node, IndexScanState);
 	HashLists	lists = {.estate = node->state};
@@ -132,4 +137,49 @@ rencoder_scan_recheck(PlanState *node)
 			((BitmapHeapScanState *) node)->bitmapqualorig = ExecInitQual(quals, node);
 	}
 	MemoryContextSwitchTo(caller);
+}
+
+/* Does the node, or one below it, scan an index of ours? */
+static bool
+scans_our_index(PlanState *node, void *context)
+{
+	Relation	index = NULL;
+
+	if (node == NULL)
+		return false;
+	if (IsA(node, BitmapIndexScanState))
+		index = ((BitmapIndexScanState *) node)->biss_RelationDesc;
+	else if (IsA(node, IndexScanState))
+		index = ((IndexScanState *) node)->iss_RelationDesc;
+	return (index != NULL && index->rd_indam->amoptions == rencoderoptions) ||
+		planstate_tree_walker(node, scans_our_index, context);
+}
+
+static bool
+hash_lists_of_plan(PlanState *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	if ((IsA(node, BitmapHeapScanState) && scans_our_index(outerPlanState(node), NULL)) ||
+		(IsA(node, IndexScanState) && scans_our_index(node, NULL)))
+		hash_lists_of_node(node);
+	return planstate_tree_walker(node, hash_lists_of_plan, context);
+}
+
+static void
+hash_lists_at_start(QueryDesc *desc, int eflags)
+{
+	if (next_executor_start)
+		next_executor_start(desc, eflags);
+	else
+		standard_ExecutorStart(desc, eflags);
+	if ((eflags & EXEC_FLAG_EXPLAIN_ONLY) == 0)
+		(void) hash_lists_of_plan(desc->planstate, NULL);
+}
+
+void
+rencoder_scan_recheck_init(void)
+{
+	next_executor_start = ExecutorStart_hook;
+	ExecutorStart_hook = hash_lists_at_start;
 }

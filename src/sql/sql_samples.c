@@ -5,6 +5,8 @@
 #include "key/key.h"
 #include "store/sample_pages.h"
 
+#include "access/htup_details.h"
+#include "catalog/index.h"
 #include "catalog/pg_authid.h"
 #include "fmgr.h"
 #include "funcapi.h"
@@ -12,14 +14,23 @@
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/snapmgr.h"
 #include "utils/tuplestore.h"
 
+#include "scan/candidates.h"
 #include "sql/sql_bounds.h"
+#include "sql/sql_shown.h"
 #include "store/open_index.h"
+#include "table/heap_read.h"
 
 PG_FUNCTION_INFO_V1(rencoder_add_query_sample);
 PG_FUNCTION_INFO_V1(rencoder_add_query_samples);
 PG_FUNCTION_INFO_V1(rencoder_query_samples);
+PG_FUNCTION_INFO_V1(rencoder_replay_query_samples);
+
+/* Of the pages that a sample asks for, so many are read. */
+#define REPLAY_PAGES	128
 
 static int
 sample_column_arg(Relation index, int32 attnum)
@@ -244,4 +255,134 @@ rencoder_query_samples(PG_FUNCTION_ARGS)
 	}
 	rencoder_open_index_close(&target);
 	return (Datum) 0;
+}
+
+/* What samples find that are replayed. */
+typedef struct Replay
+{
+	Relation	index;
+	Relation	heap;
+	int			col;
+	uint32		generation;		/* of the coder of the samples */
+	bool		is_plain;		/* can it be told what is on a page? */
+	int			n;				/* samples */
+	double		pages;			/* of the table that the index let pass, */
+	double		index_pages;	/* those that it took, */
+	double		false_pages;	/* and on which there was no row */
+
+	/* Of one sample. */
+	BlockNumber *page;
+	int64		npages;
+	int64		room;
+} Replay;
+
+static void
+take_replayed_page(void *arg, BlockNumber page, const uint64 *row)
+{
+	Replay	   *replay = (Replay *) arg;
+
+	if (replay->npages == replay->room)
+	{
+		replay->room = replay->room == 0 ? REPLAY_PAGES : 2 * replay->room;
+		replay->page = replay->page == NULL ?
+			palloc(replay->room * sizeof(BlockNumber)) :
+			repalloc_huge(replay->page, replay->room * sizeof(BlockNumber));
+	}
+	replay->page[replay->npages++] = page;
+}
+
+/* Of many pages some, all over the table, are read, and stand for the others. */
+static void
+replay_sample(Replay *replay, const RencoderSample *sample)
+{
+	RencoderQuery *query = rencoder_key_make_query_of_keys(replay->index, replay->col,
+														   replay->generation, sample->lo, sample->hi,
+														   sample->kind == RENCODER_SAMPLE_BOX);
+	RencoderEmit emit = {.page = take_replayed_page,.arg = replay};
+	RencoderCandidateCounts counts = {0};
+	const RencoderKeySet *keys = rencoder_key_newest_set(query, replay->col);
+	const RencoderCoder *coder;
+	int64		nread;
+	int			nfalse = 0;
+
+	replay->page = NULL;
+	replay->npages = replay->room = 0;
+	(void) rencoder_candidates_find(replay->index, RelationGetNumberOfBlocks(replay->heap), query,
+									GetActiveSnapshot(), NULL, &emit, NULL, &counts);
+	replay->n++;
+	replay->pages += replay->npages;
+	replay->index_pages += counts.index_pages;
+	nread = Min(replay->npages, REPLAY_PAGES);
+	if (!replay->is_plain || nread == 0 ||
+		!rencoder_coder_find(query->coders, replay->index, replay->col, replay->generation, &coder))
+		return;
+	for (int64 i = 0; i < nread; i++)
+		nfalse += rencoder_heap_lacks(replay->heap, replay->index, replay->col, coder,
+									  replay->page[i * replay->npages / nread], 1, keys);
+	replay->false_pages += (double) nfalse * replay->npages / nread;
+}
+
+/* Samples of queries, not those that a build has made of the table's values: "most", of all ages. */
+static void
+replay_samples(Replay *replay, int most)
+{
+	int			n;
+	int			nasked = 0;
+	RencoderSample *samples = rencoder_samples_read(replay->index, replay->col, &replay->generation,
+													&n);
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "rencoder replay",
+												  ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(context);
+
+	for (int i = 0; i < n; i++)
+	{
+		if (samples[i].source != RENCODER_SAMPLE_DEFAULT)
+			samples[nasked++] = samples[i];
+	}
+	most = Min(most, nasked);
+	for (int i = 0; i < most; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		MemoryContextReset(context);
+		replay_sample(replay, &samples[(int64) i * nasked / most]);
+	}
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(context);
+}
+
+/*
+ * rencoder_replay_query_samples(index regclass, attnum integer, most integer) returns record
+ *
+ * Has the index search what up to "most" query samples of a column ask for, and looks on which of the
+ * pages found there is no row version with such a key, whoever may see it.  Means of a sample; null
+ * if there is none, and of false pages where keys are not those of plain columns.  AccessShareLock
+ * on table and index.
+ */
+Datum
+rencoder_replay_query_samples(PG_FUNCTION_ARGS)
+{
+	RencoderOpenIndex target;
+	Replay		replay = {0};
+	TupleDesc	tupdesc;
+	Datum		values[4];
+	bool		nulls[4] = {false};
+
+	if (get_call_result_type(fcinfo, NULL, &tupdesc) != TYPEFUNC_COMPOSITE)
+		elog(ERROR, "return type must be a row type");
+	rencoder_open_index(&target, PG_GETARG_OID(0), AccessShareLock, RENCODER_PRIVILEGE_READ);
+	rencoder_open_index_require_valid(target.index);
+	replay.index = target.index;
+	replay.heap = target.heap;
+	replay.col = sample_column_arg(target.index, PG_GETARG_INT32(1));
+	replay.generation = rencoder_coder_newest_generation(target.index, replay.col);
+	replay.is_plain = rencoder_heap_is_plain(target.heap, BuildIndexInfo(target.index));
+	replay_samples(&replay, PG_GETARG_INT32(2));
+	rencoder_open_index_close(&target);
+	values[0] = Int32GetDatum(replay.n);
+	values[1] = rencoder_sql_shown(replay.pages / Max(replay.n, 1));
+	values[2] = rencoder_sql_shown(replay.index_pages / Max(replay.n, 1));
+	values[3] = rencoder_sql_shown(replay.false_pages / Max(replay.n, 1));
+	nulls[1] = nulls[2] = replay.n == 0;
+	nulls[3] = replay.n == 0 || !replay.is_plain;
+	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(tupdesc), values, nulls)));
 }

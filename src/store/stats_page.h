@@ -4,8 +4,8 @@
  *
  * One page, named by the metapage:
  *
- *		 0           88      96
- *		 | count[11] | since | check |
+ *		 0          64      72
+ *		 | count[8] | since | check |
  *
  * Counts are added as hints (hint_pages.h): not logged, so a crash or a standby has older ones.  A
  * torn page has a wrong check value and begins anew.
@@ -27,9 +27,6 @@ typedef enum RencoderStatsCount
 	RENCODER_STATS_INDEX_PAGES,
 	RENCODER_STATS_WHOLE_PAGES, /* of the pages that passed, those of ranges
 								 * that passed whole */
-	RENCODER_STATS_CHECKED_SCANS,	/* of which it is known what they found on */
-	RENCODER_STATS_CHECKED_PAGES,	/* the pages that passed and were read, */
-	RENCODER_STATS_FALSE_PAGES, /* and on which of them nothing */
 	RENCODER_STATS_SAVED_PAGES, /* that did not pass because of facts */
 	RENCODER_STATS_COUNTS
 } RencoderStatsCount;
@@ -47,7 +44,7 @@ typedef struct RencoderStatsPageData
 	uint32		unused;			/* zero */
 } RencoderStatsPageData;
 
-StaticAssertDecl(sizeof(RencoderStatsPageData) == 104, "RencoderStatsPageData is on disk");
+StaticAssertDecl(sizeof(RencoderStatsPageData) == 80, "RencoderStatsPageData is on disk");
 
 #define RencoderPageGetStats(page) \
 	((RencoderStatsPageData *) RencoderPageGetPayload(page))

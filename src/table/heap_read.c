@@ -72,8 +72,8 @@ typedef struct BlockSource
 } BlockSource;
 
 /* Are all that the index has of a row plain columns of a heap table? */
-static bool
-is_plain_heap(Relation heap, const IndexInfo *indexInfo)
+bool
+rencoder_heap_is_plain(Relation heap, const IndexInfo *indexInfo)
 {
 	if (!rencoder_is_heap(heap) || indexInfo->ii_Concurrent ||
 		indexInfo->ii_Predicate != NIL)
@@ -421,7 +421,7 @@ rencoder_heap_read(Relation heap, Relation index, IndexInfo *indexInfo, bool any
 	Buffer		buffer;
 	double		live;
 
-	if (!is_plain_heap(heap, indexInfo))
+	if (!rencoder_heap_is_plain(heap, indexInfo))
 		return read_by_build_scan(heap, index, indexInfo, anyvisible, first, nblocks, callback,
 								  state, horizon);
 
@@ -472,7 +472,7 @@ rencoder_heap_lacks(Relation heap, Relation index, int col, const RencoderCoder 
 	.number = &indexInfo->ii_IndexAttrNumbers[col]};
 	uint64		end = Min((uint64) first + npages, RelationGetNumberOfBlocks(heap));
 	PageTuples *tuples = palloc(sizeof(PageTuples));
-	bool		lacks = is_plain_heap(heap, indexInfo);
+	bool		lacks = rencoder_heap_is_plain(heap, indexInfo);
 
 	tuples->with_dead = true;
 	for (uint64 block = first; block < end && lacks; block++)
