@@ -155,4 +155,28 @@ VACUUM few;
 SELECT * FROM compare_few();
 SELECT rencoder_index_check('few_g', true);
 
+-- Without a coder, as no row had a value when the index was made: keys of points, and areas, are by
+-- none.
+CREATE TABLE uncoded (id int, g polygon, filler text)
+	WITH (fillfactor = 50, autovacuum_enabled = off);
+ALTER TABLE uncoded ALTER filler SET STORAGE plain;
+INSERT INTO uncoded SELECT i, NULL, repeat('x', 850) FROM generate_series(1, 400) i;
+CREATE INDEX uncoded_g ON uncoded USING rencoder (g polygon_ops)
+	WITH (storage = run, pages_per_range = 1, autosummarize = off);
+UPDATE uncoded SET g = CASE WHEN id % 7 = 3 THEN area_at(id, id) ELSE point_at(id, -id) END
+WHERE id BETWEEN 100 AND 140;
+SELECT count(*) AS late,
+	sum(index_finds(rows_of(c, false, 'uncoded'), c, 'uncoded')::int) AS found
+FROM (SELECT format('g && %L::polygon', g) AS c FROM uncoded WHERE g IS NOT NULL) AS s;
+
+-- A queue, born with nulls that are set later, beside areas: VACUUM makes the run anew.
+CREATE TABLE queue (done int, g polygon) WITH (fillfactor = 50, autovacuum_enabled = off);
+INSERT INTO queue SELECT NULL, area_at(i, i) FROM generate_series(1, 20000) i;
+CREATE INDEX queue_done ON queue USING rencoder (done, g polygon_ops) WITH (autosummarize = off);
+SELECT attnum, nulls FROM rencoder_runs('queue_done');
+UPDATE queue SET done = 1;
+VACUUM queue;
+SELECT attnum, nulls FROM rencoder_runs('queue_done');
+SELECT rencoder_index_check('queue_done', true);
+
 DROP SCHEMA runs_keyless CASCADE;

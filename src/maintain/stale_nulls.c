@@ -60,11 +60,17 @@ rencoder_nulls_are_stale(Relation index, Relation heap)
 	{
 		const RencoderRunEntry *entry = &runs.list.entry[i];
 		const char *fault;
-		RencoderRunInfo info = entry->state != RENCODER_RUN_LIVE || entry->keyless ? NULL :
+		RencoderRunInfo info = entry->state != RENCODER_RUN_LIVE ? NULL :
 			rencoder_run_read_info(index, entry, &fault);
 
 		for (int col = 0; info != NULL && col < info->natts; col++)
-			in_runs.nulls[col] += (double) info->column[rencoder_run_null_tree(info->natts, col)].rows;
+		{
+			const RencoderRunColumn *tree = &info->column[rencoder_run_null_tree(info->natts, col)];
+
+			/* Else values without a key stand there, too: how many, it does not say. */
+			if (tree->greatest < RENCODER_RUN_KEYLESS)
+				in_runs.nulls[col] += (double) tree->rows;
+		}
 		in_runs.rows += info == NULL ? 0 : (double) info->column[0].rows +
 			info->column[rencoder_run_null_tree(info->natts, 0)].rows;
 	}
