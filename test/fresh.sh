@@ -33,6 +33,7 @@ run-readonly        complete  user  a tree that may not be written to, umask 077
 run-nameless        complete  12345 a user ID without a name: says so
 run-stopped         complete  user  SIGTERM while tests run: stops, counts, leaves nothing
 run-late            complete  user  a stage that meets its limit: says so
+run-hung            complete  user  a TAP test that meets it: says where it and its servers are
 tmpdir-blank        complete  user  a blank in TMPDIR: says so
 '
 
@@ -144,6 +145,24 @@ case_command()
 			;;
 		run-nameless) echo "bash test/run.sh --pg $pg --only static,isolation" ;;
 		run-late) echo "RENCODER_STAGE_TIMEOUT=3 bash test/run.sh --pg $pg --only isolation" ;;
+		run-hung)
+			cat <<-SH
+				cat > /tmp/hung.pl <<'PERL'
+				use strict;
+				use warnings;
+				use PostgreSQL::Test::Cluster;
+				use PostgreSQL::Test::Utils;
+				use RencoderTest;
+				use Test::More;
+				my (\$primary, \$standby) = start_primary_with_standby();
+				ok(1, 'it gets here');
+				\$primary->safe_psql('postgres', 'SELECT pg_advisory_lock(7), pg_sleep(3600)');
+				PERL
+				RENCODER_STAGE_TIMEOUT=30 RENCODER_TAP=/tmp/hung.pl \
+					bash test/run.sh --pg $pg --only tap
+				status=\$?; rm /tmp/hung.pl; exit \$status
+			SH
+			;;
 		tmpdir-blank)
 			cat <<-'SH'
 				mkdir -p "/tmp/a b"
@@ -197,6 +216,11 @@ case_expected()
 			lines 143 '^FAILED: the run was stopped' '^[1-9][0-9]* passed, [1-9][0-9]* failed$'
 			;;
 		run-late) lines 1 'stopped after 3 s; RENCODER_STAGE_TIMEOUT' "$failed" ;;
+		run-hung)
+			lines 1 'stopped after 30 s; RENCODER_STAGE_TIMEOUT' 'ok 1 - it gets here' \
+				'postgres: primary: .* SELECT' 'Timeout *\| PgSleep *\| SELECT pg_advisory_lock' \
+				'startup *\|.*RecoveryWalStream' "$failed"
+			;;
 		tmpdir-blank) lines 1 '^run.sh: TMPDIR has a blank' '^demo.sh: TMPDIR has a blank' ;;
 	esac
 }

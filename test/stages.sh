@@ -25,8 +25,9 @@ LONGEST=(runs_recode retune differential types_more runs_generations strings_ran
 	test/t/{061_note,014_retune,034_worker_meanwhile,041_flush,015_crash,064_facts}.pl
 	test/t/027_before_rows.pl)
 
-# Seconds that one stage, or one file of these, may take before it counts as hung.
+# Seconds that one stage, or one file of regress, may take before it counts as hung; and one of tap.
 STAGE_TIMEOUT=${RENCODER_STAGE_TIMEOUT:-3600}
+TAP_TIMEOUT=${RENCODER_STAGE_TIMEOUT:-600}
 
 # Runs make in the background: start_make VARIABLE=VALUE... TARGET
 # timeout(1) kills a program that hangs with all its children.  The shell takes
@@ -378,15 +379,18 @@ tap_start()
 	dir=$WORK/tap/$name
 	rm -rf "$dir"
 	mkdir -p "$dir"
-	start_make -C "$dir" -f "$WORK/src/Makefile" PG_CONFIG="$PG_CONFIG" installcheck \
-		REGRESS= ISOLATION= PROVE_TESTS="$1" PROVE_FLAGS="-v -I test/perl" \
-		> "$WORK/log/tap-$name" 2>&1
+	# Some seconds to say where it hangs.
+	timeout --kill-after=20 $((TAP_TIMEOUT + 20)) bash "$here/tap_file.sh" "$TAP_TIMEOUT" \
+		"$PG_CONFIG" "$dir" make --no-print-directory -C "$dir" -f "$WORK/src/Makefile" \
+		PG_CONFIG="$PG_CONFIG" installcheck REGRESS= ISOLATION= PROVE_TESTS="$1" \
+		PROVE_FLAGS="-v -I test/perl" > "$WORK/log/tap-$name" 2>&1 &
+	running[$!]=
 }
 
 # tap_report FILE STATUS SECONDS
 tap_report()
 {
-	local status=$2 name log file
+	local status=$2 name log file STAGE_TIMEOUT=$TAP_TIMEOUT
 
 	name=$(basename "$1" .pl)
 	log=$WORK/log/tap-$name
@@ -400,7 +404,7 @@ tap_report()
 		return
 	fi
 	[ "$status" -ne 124 ] || timed_out
-	show_log "$log" 60
+	show_log "$log" $((status == 124 ? 200 : 60))
 	for file in "$WORK/tap/$name"/tmp_check/log/*; do
 		show_log "$file" 40
 	done
