@@ -17,7 +17,8 @@
 #
 # Versions that the machine does not have run in chroots (as root only).
 # TMPDIR says where the temporary directory goes (/tmp); RENCODER_JOBS how many
-# files of regress and tap run at a time (one more than there are CPUs, up to 5);
+# files of regress and tap run at a time (one more than there are CPUs, up to 5;
+# of tap another one);
 # RENCODER_STAGE_TIMEOUT the seconds after which a stage, or such a file, counts
 # as hung (3600; a file of tap 600).
 # The last line is "N passed, N failed", also when the run is stopped; the exit

@@ -16,14 +16,15 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source=test/lib/server.sh
 . "$here/lib/server.sh"
 
-# Files of regress and tap that run at a time.
+# Files of regress and tap that run at a time; of tap one more, as some of them only wait.
 JOBS=${RENCODER_JOBS:-$(nproc | awk '{ print ($1 < 4 ? $1 + 1 : 5) }')}
 
 # Those that take longest are begun first.
-LONGEST=(runs_recode retune differential types_more runs_generations strings_random bounds
-	estimate_shared
-	test/t/{061_note,014_retune,034_worker_meanwhile,041_flush,015_crash,064_facts}.pl
-	test/t/027_before_rows.pl)
+LONGEST=(runs_recode nulls differential retune types_more runs_generations bounds points
+	opclass_order arrays strings_random
+	test/t/{067_worker_canceled,061_note,064_facts,001_wal,041_flush,043_runs_pitr,014_retune}.pl
+	test/t/{027_before_rows,055_workers,006_pitr,025_lost_coder,042_runs_crash,039_runs}.pl
+	test/t/{022_fuzz_pages,062_facts_wal}.pl)
 
 # Seconds that one stage, or one file of regress, may take before it counts as hung; and one of tap.
 STAGE_TIMEOUT=${RENCODER_STAGE_TIMEOUT:-3600}
@@ -201,7 +202,7 @@ stage_sanitized()
 	if [ -z "$clang" ]; then
 		result "not ok" "unit: there is no clang"
 	else
-		unit_run "sanitized" CC="$clang" SAN=1
+		unit_run "sanitized" CC="$clang" SAN=1 QUICK=1
 	fi
 }
 
@@ -414,6 +415,7 @@ stage_tap()
 {
 	local -a files=()
 
+	[ -n "${RENCODER_JOBS:-}" ] || local JOBS=$((JOBS + 1))
 	heading "TAP tests, PostgreSQL $major, $JOBS at a time"
 	mapfile -t files < <(cd "$WORK/src" && compgen -G "${RENCODER_TAP:-test/t/*.pl}" | sort)
 	[ ${#files[@]} -gt 0 ] || result "not ok" "tap $major: no test was run"

@@ -1,5 +1,5 @@
-# What others do while the worker works: it is cancelled, terminated, and never in the way
-# of DDL, VACUUM, DROP EXTENSION and DROP DATABASE.
+# What others do while the worker works: it is never in the way of DDL, VACUUM, DROP EXTENSION and
+# DROP DATABASE.
 use strict;
 use warnings;
 
@@ -14,40 +14,17 @@ my $node = start_node();
 my $seed = seed();
 
 #
-# Cancel, terminate.  The worker stands still.
-#
-my $gate = $node->background_psql('postgres');
-make_busy('cancel', $gate);
-my $pid = sql($WORKER_PID);
-my $log = -s $node->logfile;
-sql("SELECT pg_cancel_backend($pid)");
-$node->wait_for_log(qr/ERROR:  canceling statement due to user request/, $log);
-wait_until($BUSY, '0', 'canceled');
-is(sql($WORKER_PID), $pid, 'it is the same worker');
-wait_until($BUSY, '1', 'it stays, and tries again after a minute');
-is(sql($WORKER_PID), $pid, 'it is the same worker still');
-sql("SELECT pg_cancel_backend($pid)");
-wait_until($BUSY, '0', 'canceled again');
-sql("$SESSION SELECT grow(1, $seed)");
-wait_until($BUSY, '1', 'asked for meanwhile it is tried again after another minute');
-sql("SELECT pg_terminate_backend($pid)");
-wait_until($WORKERS, '0', 'terminated');
-$gate->query_safe('SELECT pg_advisory_unlock(1)');
-make_busy('after a termination', $gate);
-isnt(sql($WORKER_PID), $pid, 'it is another worker');
-$gate->query_safe('SELECT pg_advisory_unlock(1)');
-
-#
 # DDL meanwhile waits for a turn of the worker at most, which is the slices that it begins
 # within 0.2 s or a group of 128 rows, and is not in the way of the others.  VACUUM does not
 # wait at all.  The worker stands still until the others wait for it.
 #
+my $gate = $node->background_psql('postgres');
 my $ROWS = 'SELECT last_value FROM slow_calls';
 foreach my $ddl ('ALTER INDEX t_slow SET (autosummarize = off)',
 	'TRUNCATE t', 'REINDEX INDEX t_slow', 'DROP INDEX t_slow', 'DROP TABLE t CASCADE')
 {
 	make_busy($ddl, $gate);
-	$log = -s $node->logfile;
+	my $log = -s $node->logfile;
 	sql('CREATE TABLE rows_then (n bigint)');
 	my $session = start_sql($node, "$SESSION SET deadlock_timeout = '10ms';
 		BEGIN; $ddl; INSERT INTO rows_then $ROWS; COMMIT");
@@ -105,7 +82,7 @@ foreach my $how ('idle', 'busy')
 	# Of the latter it has a minute's work.
 	sql("$SESSION SELECT grow(" . ($how eq 'idle' ? 80 : 4000) . ", $seed)", 'other');
 	ok(meet_worker($how), "$how: the worker is connected");
-	$log = -s $node->logfile;
+	my $log = -s $node->logfile;
 	if ($how eq 'idle')
 	{
 		sql("DROP EXTENSION rencoder CASCADE; INSERT INTO t VALUES (1)", 'other');
