@@ -67,7 +67,7 @@ rencoder_nulls_are_stale(Relation index, Relation heap)
 		{
 			const RencoderRunColumn *tree = &info->column[rencoder_run_null_tree(info->natts, col)];
 
-			/* Else values without a key stand there, too: how many, it does not say. */
+			/* Else it has values without a key, too. */
 			if (tree->greatest < RENCODER_RUN_KEYLESS)
 				in_runs.nulls[col] += (double) tree->rows;
 		}
