@@ -9,6 +9,21 @@
 #include "access/xact.h"
 #include "utils/memutils.h"
 #include "utils/resowner.h"
+#include "utils/timestamp.h"
+
+/* What has failed is not tried again for so long. */
+#define PAUSE_MS	60000
+
+/* Of the last failures of this session. */
+typedef struct Failure
+{
+	Oid			index;			/* InvalidOid: none */
+	const char *what;
+	TimestampTz until;
+} Failure;
+
+static Failure failures[16];
+static int	next_failure = 0;
 
 ErrorData *
 rencoder_subtransaction(void (*work) (void *arg), void *arg)
@@ -37,12 +52,25 @@ rencoder_subtransaction(void (*work) (void *arg), void *arg)
 	return error;
 }
 
+static bool
+has_failed_lately(Oid index, const char *what)
+{
+	for (int i = 0; i < (int) lengthof(failures); i++)
+	{
+		if (failures[i].index == index && strcmp(failures[i].what, what) == 0 &&
+			GetCurrentTimestamp() < failures[i].until)
+			return true;
+	}
+	return false;
+}
+
 bool
 rencoder_best_effort(void (*work) (void *arg), void *arg, Relation index, const char *what)
 {
 	ErrorData  *error;
 
-	if (!rencoder_may_begin_subtransaction())
+	if (!rencoder_may_begin_subtransaction() ||
+		has_failed_lately(RelationGetRelid(index), what))
 		return false;
 	error = rencoder_subtransaction(work, arg);
 	if (error == NULL)
@@ -56,5 +84,10 @@ rencoder_best_effort(void (*work) (void *arg), void *arg, Relation index, const 
 			 error->detail ? errdetail_internal("%s", error->detail) : 0,
 			 error->hint ? errhint("%s", error->hint) : 0));
 	FreeErrorData(error);
+	failures[next_failure] = (Failure)
+	{
+		RelationGetRelid(index), what, TimestampTzPlusMilliseconds(GetCurrentTimestamp(), PAUSE_MS)
+	};
+	next_failure = (next_failure + 1) % lengthof(failures);
 	return false;
 }

@@ -21,8 +21,9 @@ extern ErrorData *rencoder_subtransaction(void (*work) (void *arg), void *arg);
 
 /*
  * Does what a command does by the way and can do without, in a subtransaction.  False if it
- * failed, which goes to the server's log ("could not <what> of index ..") and no further, or if
- * there can be no subtransaction now.  Only cancellation is an error.
+ * failed, which goes to the server's log ("could not <what> of index ..") and no further, if it has
+ * failed in the last minute, or if there can be no subtransaction now.  Only cancellation is an error.
+ * "what" stays.
  */
 extern bool rencoder_best_effort(void (*work) (void *arg), void *arg, Relation index,
 								 const char *what);

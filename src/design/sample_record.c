@@ -5,7 +5,6 @@
 #include "design/sample_record.h"
 
 #include "common/pg_prng.h"
-#include "utils/timestamp.h"
 
 #include "base/options.h"
 #include "base/subtransaction.h"
@@ -17,12 +16,8 @@
  */
 #define LEAST_PROBABILITY	0.25
 
-/* A session that could not record a scan does not try again for this long. */
-#define PAUSE_AFTER_ERROR_MS	60000
-
 /* Scans until the next one is recorded. */
 static int	scans_to_go = -1;
-static TimestampTz paused_until = 0;
 
 /*
  * A session begins anywhere in a round, or short sessions would never be
@@ -109,13 +104,10 @@ void
 rencoder_sample_record_scan(const RencoderQuery *query, double passed)
 {
 	if (!is_turn_to_record() || !rencoder_may_begin_subtransaction() ||
-		pg_prng_double(&pg_global_prng_state) > Max(2 * (1 - passed), LEAST_PROBABILITY) ||
-		(paused_until != 0 && GetCurrentTimestamp() < paused_until))
+		pg_prng_double(&pg_global_prng_state) > Max(2 * (1 - passed), LEAST_PROBABILITY))
 		return;
-	paused_until = 0;
-	if (!rencoder_best_effort(record_column_samples, unconstify(RencoderQuery *, query),
-							  query->index, "record a query sample"))
-		paused_until = TimestampTzPlusMilliseconds(GetCurrentTimestamp(), PAUSE_AFTER_ERROR_MS);
+	(void) rencoder_best_effort(record_column_samples, unconstify(RencoderQuery *, query),
+								query->index, "record a query sample");
 }
 
 void

@@ -31,10 +31,9 @@
 #include "base/subtransaction.h"
 #include "worker/worker_queue.h"
 
-/* Written after so many scans, or so long after the last time; if it failed, only later. */
+/* Written after so many scans, or so long after the last time. */
 #define FLUSH_SCANS		100
 #define FLUSH_MSECS		1000
-#define PAUSE_MSECS		60000
 
 /* After so many pages of the tail, as two ranges mostly have; no sooner than the worker looks. */
 #define FLUSH_TAIL		64
@@ -44,7 +43,6 @@ typedef struct KeptStats
 	Oid			indexoid;		/* key of the table */
 	RencoderFileNumber file;	/* that the page is in; 0: not looked yet */
 	BlockNumber page;			/* of the counts, or RENCODER_NO_BLOCK */
-	TimestampTz paused;			/* nothing is kept until then, as it failed */
 	TimestampTz written;		/* last, and the worker told of the tail */
 	int64		tail;			/* pages of it that were read since */
 	RencoderStats stats;
@@ -134,10 +132,7 @@ rencoder_scan_stats_write_if_due(Relation index)
 		return;
 	entry->written = now;
 	if (!rencoder_best_effort(write_scan_stats_work, &work, index, "add the counts of scans"))
-	{
 		forget_kept_scan_stats(entry);
-		entry->paused = TimestampTzPlusMilliseconds(now, PAUSE_MSECS);
-	}
 }
 
 /* When the process exits. */
@@ -198,9 +193,6 @@ rencoder_scan_stats_add(Oid indexoid, const RencoderStats *stats, int64 tail)
 	entry = hash_search(kept, &indexoid, HASH_ENTER, &found);
 	if (!found)
 		memset((char *) entry + sizeof(Oid), 0, sizeof(KeptStats) - sizeof(Oid));
-	if (entry->paused != 0 && GetCurrentTimestamp() < entry->paused)
-		return;
-	entry->paused = 0;
 	for (int i = 0; i < RENCODER_STATS_COUNTS; i++)
 		entry->stats.count[i] += stats->count[i];
 	entry->tail += tail;

@@ -21,16 +21,12 @@
 
 #include "access/parallel.h"
 #include "access/xact.h"
-#include "utils/timestamp.h"
 
 #include "base/options.h"
 #include "base/subtransaction.h"
 #include "maintain/delta_merge.h"
 #include "maintain/summarize.h"
 #include "worker/worker_queue.h"
-
-/* A session that failed does not try again for this long; other indexes it only asks for. */
-#define PAUSE_AFTER_ERROR_MS	60000
 
 /* Slices a session summarizes in one go. */
 #define INLINE_SLICES			2
@@ -50,9 +46,6 @@
 
 /* One transaction's new indexes that it asks for by name; else it asks for all there are. */
 #define MAX_NEW_INDEXES			64
-
-static TimestampTz paused_until = 0;
-static Oid	paused_index;		/* with which it failed */
 
 /* Indexes that the worker cannot see before this transaction commits. */
 static Oid	new_indexes[MAX_NEW_INDEXES];
@@ -76,25 +69,6 @@ rencoder_autosummarize_first_gap(Relation index, const RencoderMeta *meta, uint6
 	while (first < end && rencoder_group_slice_is_summarized(index, meta, first))
 		first++;
 	return first;
-}
-
-/* Was there an error, lately: with this index, or, if InvalidOid, with any? */
-static bool
-autosummary_is_paused(Oid index)
-{
-	return paused_until != 0 && (!OidIsValid(index) || index == paused_index) &&
-		GetCurrentTimestamp() <= paused_until;
-}
-
-/* No error of the work but cancellation gets out. */
-static void
-do_by_the_way(Relation index, void (*work) (void *arg), void *arg, const char *what)
-{
-	if (!rencoder_may_begin_subtransaction() || autosummary_is_paused(RelationGetRelid(index)) ||
-		rencoder_best_effort(work, arg, index, what))
-		return;
-	paused_index = RelationGetRelid(index);
-	paused_until = TimestampTzPlusMilliseconds(GetCurrentTimestamp(), PAUSE_AFTER_ERROR_MS);
 }
 
 /* Can the worker of the database see the index' pages, and has it a right to? */
@@ -160,17 +134,10 @@ ask_for_tail(Relation index, const RencoderMeta *meta, uint64 range)
 		(void) rencoder_worker_queue_put(RelationGetRelid(index), false);
 }
 
-/* May the session do more here than what it is asked for? */
-static bool
-may_do_more(void)
-{
-	return !IsInParallelMode() && !autosummary_is_paused(InvalidOid);
-}
-
 static bool
 may_do_it_here(const IndexInfo *indexInfo)
 {
-	return indexInfo->ii_Expressions == NIL && indexInfo->ii_Predicate == NIL && may_do_more();
+	return indexInfo->ii_Expressions == NIL && indexInfo->ii_Predicate == NIL && !IsInParallelMode();
 }
 
 /* A row's look at what is summarized before it. */
@@ -237,7 +204,7 @@ rencoder_autosummarize(Relation index, Relation heap, IndexInfo *indexInfo,
 		return;
 	progress->looked_range = progress->range;
 	remember_new_index(index);
-	do_by_the_way(index, autosummarize_slices, &look, "summarize block ranges");
+	(void) rencoder_best_effort(autosummarize_slices, &look, index, "summarize block ranges");
 }
 
 static void
@@ -266,6 +233,6 @@ rencoder_autosummarize_pending(Relation index, const IndexInfo *indexInfo, uint6
 	asked = index->rd_index->indisvalid && rencoder_options_autosummarize(index) &&
 		worker_can_see(index) &&
 		rencoder_worker_queue_put(RelationGetRelid(index), true);
-	if (npages >= (asked ? LATE_PENDING : INLINE_PENDING) && may_do_more())
-		do_by_the_way(index, autosummarize_delta, index, "make a delta");
+	if (npages >= (asked ? LATE_PENDING : INLINE_PENDING) && !IsInParallelMode())
+		(void) rencoder_best_effort(autosummarize_delta, index, index, "make a delta");
 }

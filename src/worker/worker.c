@@ -67,13 +67,12 @@
 #define LINGER_MS			5000
 
 /*
- * An index that somebody has locked is tried again, and then left to VACUUM.  Another index or a
- * foreign key, made after a load, often locks the table for long.
+ * An index that somebody has locked, or with which something went wrong, is tried again for a while,
+ * and then left to who asks for it, or to VACUUM.  Another index or a foreign key, made after a load,
+ * often locks the table for long.
  */
 #define RETRY_LOCKED_MS		500
-#define GIVE_UP_LOCKED_MS	(10 * 60 * 1000)
-
-/* One with which something went wrong is tried once more, and if it is asked for meanwhile. */
+#define GIVE_UP_MS			(10 * 60 * 1000)
 #define RETRY_FAILED_MS		60000
 
 /* The most time that a job gets while others wait (RENCODER_JOB_LIMIT_MS). */
@@ -116,8 +115,11 @@ static void
 add_job(const RencoderJob *request)
 {
 	bool		found;
-	RencoderJob *job = hash_search(jobs, &request->index, HASH_ENTER, &found);
+	RencoderJob *job = hash_search(jobs, &request->index, request->known ? HASH_FIND : HASH_ENTER,
+								   &found);
 
+	if (job == NULL)
+		return;
 	if (found)
 		(void) rencoder_job_merge(job, request);
 	else
@@ -171,11 +173,11 @@ name_job_index(Oid index)
 }
 
 /* A step of the job, in a transaction of its own. */
-static int
+static RencoderJobResult
 do_job(RencoderJob *job)
 {
 	RencoderOpenIndex target;
-	int			result = RENCODER_JOB_DONE;
+	RencoderJobResult result = RENCODER_JOB_DONE;
 
 	SetCurrentStatementStartTimestamp();
 	StartTransactionCommand();
@@ -280,11 +282,11 @@ first_job(const RencoderJob *mine)
 }
 
 /* An error is reported in the server's log and goes no further. */
-static int
+static RencoderJobResult
 try_job(RencoderJob *job)
 {
 	const RencoderJob *other = first_job(job);
-	volatile int result = RENCODER_JOB_FAILED;
+	volatile RencoderJobResult result = RENCODER_JOB_FAILED;
 
 	job->looked = GetCurrentTimestamp();
 	begin_worker_time_limit(job->index, other == NULL ? DT_NOEND : other->due, job->limit_ms);
@@ -320,32 +322,25 @@ try_job(RencoderJob *job)
 static void
 serve_job(RencoderJob *job)
 {
-	/* Has nobody asked for it in the minute for which it was left alone? */
-	int			result = job->failures > 1 ? RENCODER_JOB_DONE : try_job(job);
+	RencoderJobResult result = try_job(job);
 	TimestampTz now = GetCurrentTimestamp();
-	int			pause_ms = result;
+	bool		trouble = result == RENCODER_JOB_LOCKED || result == RENCODER_JOB_FAILED;
+	int			pause_ms =
+		result == RENCODER_JOB_WAITS ? job->pause_ms :
+		result == RENCODER_JOB_LOCKED ? RETRY_LOCKED_MS :
+		result == RENCODER_JOB_FAILED ? RETRY_FAILED_MS :
+		result == RENCODER_JOB_CANCELLED ? job->limit_ms : 0;
 
-	job->waiting = result > 0;
-	if (result != RENCODER_JOB_LOCKED)
-		job->locked_since = 0;
-	else if (job->locked_since == 0)
-		job->locked_since = now;
-	if (result == RENCODER_JOB_LOCKED)
-		pause_ms = RETRY_LOCKED_MS;
-	else if (result == RENCODER_JOB_FAILED)
-	{
-		job->failures++;
-		pause_ms = RETRY_FAILED_MS;
-	}
-	else if (result == RENCODER_JOB_CANCELLED)
-	{
-		pause_ms = job->limit_ms;
-		job->limit_ms = Min(2 * job->limit_ms, LIMIT_MAX_MS);
-	}
+	job->waiting = result == RENCODER_JOB_WAITS;
 	job->due = TimestampTzPlusMilliseconds(now, pause_ms);
+	if (result == RENCODER_JOB_CANCELLED)
+		job->limit_ms = Min(2 * job->limit_ms, LIMIT_MAX_MS);
+	if (!trouble)
+		job->trouble_since = 0;
+	else if (job->trouble_since == 0)
+		job->trouble_since = now;
 	if (result == RENCODER_JOB_DONE ||
-		(job->locked_since != 0 &&
-		 TimestampDifferenceExceeds(job->locked_since, now, GIVE_UP_LOCKED_MS)))
+		(trouble && TimestampDifferenceExceeds(job->trouble_since, now, GIVE_UP_MS)))
 		hash_search(jobs, &job->index, HASH_REMOVE, NULL);
 	pgstat_report_stat(true);
 	pgstat_report_activity(STATE_IDLE, NULL);
@@ -363,10 +358,8 @@ worker_turn_is_over(void)
 static void
 take_requests(void)
 {
-	RencoderJob request = rencoder_job_create(rencoder_worker_queue_take_tail_read(), true);
+	RencoderJob request;
 
-	if (hash_search(jobs, &request.index, HASH_FIND, NULL) != NULL)
-		add_job(&request);
 	while (rencoder_worker_queue_take(&request))
 	{
 		if (OidIsValid(request.index))
@@ -376,22 +369,16 @@ take_requests(void)
 	}
 }
 
-/* For the next worker of the database; first those that get more time than others, by now. */
+/* For the next worker of the database. */
 static void
 keep_jobs(void)
 {
-	for (int pass = 0; pass < 2; pass++)
-	{
-		HASH_SEQ_STATUS status;
-		RencoderJob *job;
+	HASH_SEQ_STATUS status;
+	RencoderJob *job;
 
-		hash_seq_init(&status, jobs);
-		while ((job = hash_seq_search(&status)) != NULL)
-		{
-			if ((job->limit_ms > RENCODER_JOB_LIMIT_MS) == (pass == 0))
-				rencoder_worker_queue_keep(job);
-		}
-	}
+	hash_seq_init(&status, jobs);
+	while ((job = hash_seq_search(&status)) != NULL)
+		rencoder_worker_queue_keep(job);
 }
 
 static void

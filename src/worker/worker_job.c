@@ -146,7 +146,7 @@ do_what_is_read(RencoderJob *job, Relation index, Relation heap, const RencoderM
 	return work.flush ? rencoder_compact_some(index, heap, false, true) : RENCODER_COMPACT_NOTHING;
 }
 
-int
+RencoderJobResult
 rencoder_worker_job_step(RencoderJob *job, Relation index, Relation heap)
 {
 	RencoderMeta meta = *rencoder_meta_get(index);
@@ -168,7 +168,7 @@ rencoder_worker_job_step(RencoderJob *job, Relation index, Relation heap)
 
 	/* Who comes between holds us up, but most have it for one group. */
 	if (!rencoder_meta_try_lock_maintainer(index))
-		return RENCODER_LOOK_MS;
+		return RENCODER_JOB_WAITS;
 	rencoder_meta_unlock_maintainer(index);
 
 	shorten_pending(index, job->reads.busy);
@@ -194,14 +194,14 @@ rencoder_worker_job_step(RencoderJob *job, Relation index, Relation heap)
 	result = !flushes ? RENCODER_COMPACT_NOTHING :
 		rencoder_compact_unread(index, heap, end * RENC_SLICE_RANGES,
 								waits ? RENCODER_WORTH_FLUSHING : 1,
-								job->locked_since == 0 ? RENCODER_WORKER_FLUSH : 1, true,
+								job->trouble_since == 0 ? RENCODER_WORKER_FLUSH : 1, true,
 								&nsummarized);
 	if (result == RENCODER_COMPACT_NOTHING)
 	{
 		if (waits)
-			return job->pause_ms;
+			return RENCODER_JOB_WAITS;
 		if (!fill_gaps(index, heap, &meta, end))
-			return 0;
+			return RENCODER_JOB_MORE;
 	}
 	job->gap_since = 0;
 
@@ -216,11 +216,11 @@ rencoder_worker_job_step(RencoderJob *job, Relation index, Relation heap)
 	if (flushes && result == RENCODER_COMPACT_NOTHING)
 		result = rencoder_compact_some(index, heap, quiet, false);
 	if (result != RENCODER_COMPACT_NOTHING)
-		return result == RENCODER_COMPACT_DONE ? 0 : RENCODER_JOB_LOCKED;
+		return result == RENCODER_COMPACT_DONE ? RENCODER_JOB_MORE : RENCODER_JOB_LOCKED;
 	if (flushes)
 		job->settled_at = GetCurrentTimestamp();
 	job->settled = full;
-	if (quiet)
-		return RENCODER_JOB_DONE;
-	return job->reads.busy ? job->pause_ms : QUIET_MS;
+	if (!job->reads.busy)
+		job->pause_ms = QUIET_MS;
+	return quiet ? RENCODER_JOB_DONE : RENCODER_JOB_WAITS;
 }

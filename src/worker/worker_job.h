@@ -18,19 +18,21 @@
  */
 #define QUIET_MS			2000
 
-/*
- * What came of a step, or, if not negative, in how many milliseconds there is to be another: 0 if
- * there is more to do now.
- */
-#define RENCODER_JOB_DONE		(-1)
-#define RENCODER_JOB_LOCKED		(-2)
-#define RENCODER_JOB_CANCELLED	(-3)	/* for others that waited */
-#define RENCODER_JOB_FAILED		(-4)
+/* What came of a step. */
+typedef enum RencoderJobResult
+{
+	RENCODER_JOB_DONE,			/* nothing is left */
+	RENCODER_JOB_MORE,			/* there is more to do now */
+	RENCODER_JOB_WAITS,			/* there is to be another step, in pause_ms */
+	RENCODER_JOB_LOCKED,
+	RENCODER_JOB_CANCELLED,		/* for others that waited */
+	RENCODER_JOB_FAILED
+} RencoderJobResult;
 
 /*
  * One step of what is most worth doing in an index now.  In a transaction, with both relations
  * locked as by inserters.  Takes the maintainer lock for as long as it needs it.
  */
-extern int	rencoder_worker_job_step(RencoderJob *job, Relation index, Relation heap);
+extern RencoderJobResult rencoder_worker_job_step(RencoderJob *job, Relation index, Relation heap);
 
 #endif							/* RENCODER_WORKER_JOB_H */

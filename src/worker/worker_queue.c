@@ -15,7 +15,7 @@
 #include "base/options.h"
 
 /* The name ends with the version of the structure. */
-#define SHARED_NAME		"rencoder requests 8"
+#define SHARED_NAME		"rencoder requests 9"
 #define TRANCHE_NAME	"rencoder_requests"
 
 /* Databases with requests at the same time. */
@@ -46,7 +46,6 @@ typedef struct DatabaseEntry
 								 * when on */
 	TimestampTz asked;			/* when a worker was asked for; 0: not */
 	bool		overflowed;
-	Oid			read;			/* index that scans read the tail of */
 } DatabaseEntry;
 
 typedef struct QueuedJob
@@ -241,9 +240,7 @@ rencoder_job_merge(RencoderJob *job, const RencoderJob *request)
 		job->due = Min(job->due, Max(request->due, TimestampTzPlusMilliseconds(job->looked,
 																			   RENCODER_LEAST_LOOK_MS)));
 	job->urgent |= request->urgent;
-
-	/* Whoever asks may not ask again: one that failed is tried once more. */
-	job->failures = Min(job->failures, 1);
+	job->known &= request->known;
 	return more;
 }
 
@@ -369,30 +366,18 @@ rencoder_worker_queue_put(Oid index, bool urgent)
 void
 rencoder_worker_queue_tell_tail_read(Oid index)
 {
+	RencoderJob request = rencoder_job_create(index, true);
 	DatabaseEntry *entry;
 
 	if (!rencoder_worker_queue_prepare())
 		return;
+	request.known = true;
 	LWLockAcquire(&shared->lock, LW_EXCLUSIVE);
 	entry = find_queue_entry(MyDatabaseId);
-	if (entry != NULL && entry->pid != 0 && !OidIsValid(entry->read))
-	{
-		entry->read = index;
+	if (entry != NULL && entry->pid != 0 && shared->nqueued < MAX_JOBS / 2 &&
+		queue_request(entry, &request))
 		SetLatch(entry->latch);
-	}
 	LWLockRelease(&shared->lock);
-}
-
-Oid
-rencoder_worker_queue_take_tail_read(void)
-{
-	Oid			index;
-
-	LWLockAcquire(&shared->lock, LW_EXCLUSIVE);
-	index = my_entry->read;
-	my_entry->read = InvalidOid;
-	LWLockRelease(&shared->lock);
-	return index;
 }
 
 /*
@@ -409,7 +394,7 @@ next_due(void)
 		return now;
 	for (int i = 0; i < shared->nqueued; i++)
 	{
-		if (shared->queued[i].database == my_entry->database)
+		if (shared->queued[i].database == my_entry->database && !shared->queued[i].job.known)
 			first = Min(first, shared->queued[i].job.due);
 	}
 	return first == DT_NOEND ? 0 : Max(first, now);
@@ -560,7 +545,8 @@ rencoder_worker_queue_others_wait(Oid index)
 		return true;
 	for (int i = 0; i < Min(queue->nqueued, MAX_JOBS); i++)
 	{
-		if (queue->queued[i].database == database && queue->queued[i].job.index != index)
+		if (queue->queued[i].database == database && queue->queued[i].job.index != index &&
+			!queue->queued[i].job.known)
 			return true;
 	}
 	return false;

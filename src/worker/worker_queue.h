@@ -7,7 +7,7 @@
  * needs them takes from the reserve of the main segment (as pg_prewarm does
  * before PostgreSQL 17): no shared_preload_libraries.
  *
- *		entry[]		database | pid | latch | leaving | due | asked | overflowed | read
+ *		entry[]		database | pid | latch | leaving | due | asked | overflowed
  *		queued[]	database | job		requests, and what a worker has left unfinished; oldest first
  *
  * One LWLock protects all of it and is never held while anything else is
@@ -30,17 +30,18 @@ typedef struct RencoderJob
 {
 	Oid			index;			/* hash key */
 	bool		urgent;			/* do not wait for the table to be quiet */
+	bool		known;			/* only for a job that is there */
 	TimestampTz due;
 	bool		waiting;		/* for rows, a quiet table, or its maintainer */
-	TimestampTz locked_since;	/* 0: it was not, when it was tried last */
-	int			failures;
+	TimestampTz trouble_since;	/* since when it was locked, or failed; 0: it
+								 * was not, when it was tried last */
 	int			limit_ms;		/* of its time, while others wait */
 	TimestampTz looked;			/* when it was looked at last; 0: not yet */
 	BlockNumber nblocks;		/* of the table then */
 	uint64		pending;		/* last page of the pending list, likewise */
 	TimestampTz since;			/* when both were first seen so */
 	RencoderGrowth growth;		/* of the table */
-	int			pause_ms;		/* until the next look, while rows come */
+	int			pause_ms;		/* until the next look */
 	TimestampTz gap_since;		/* when complete slices were first seen that
 								 * wait for their group; 0: none do */
 	uint64		settled;		/* full groups of which none is to be flushed */
@@ -83,9 +84,6 @@ extern bool rencoder_worker_queue_attach(Oid database);
  * soon; nobody is asked for.  Errors as of rencoder_worker_queue_prepare().
  */
 extern void rencoder_worker_queue_tell_tail_read(Oid index);
-
-/* Worker: an index that it was told of so, or InvalidOid.  Others are told of again. */
-extern Oid	rencoder_worker_queue_take_tail_read(void);
 
 /*
  * Worker: takes the oldest job; false if there is none.  Its index is InvalidOid if all indexes are to
