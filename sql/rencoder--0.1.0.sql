@@ -1099,17 +1099,6 @@ LANGUAGE C VOLATILE;
 COMMENT ON FUNCTION rencoder_add_query_sample(regclass, anycompatible, anycompatible, integer) IS
 	'adds the interval from lo to hi to the query samples of a column (owner)';
 
-CREATE FUNCTION rencoder_add_query_samples(
-	index regclass,
-	lo anycompatiblearray,
-	hi anycompatiblearray,
-	attnum integer DEFAULT 1)
-RETURNS integer
-AS 'MODULE_PATHNAME'
-LANGUAGE C VOLATILE;
-COMMENT ON FUNCTION rencoder_add_query_samples(regclass, anycompatiblearray, anycompatiblearray, integer) IS
-	'adds the intervals from each lo to each hi to the query samples of a column; returns how many (owner)';
-
 CREATE FUNCTION rencoder_query_samples(
 	index regclass,
 	OUT attnum smallint,

@@ -47,7 +47,7 @@ SELECT asked_measure('none');
 SELECT asked_wrong();
 
 -- Compacting takes samples in that have come since.
-SELECT rencoder_add_query_samples('asked_v', array_agg(lo), array_agg(hi)) > 500 AS added
+SELECT count(rencoder_add_query_sample('asked_v', lo, hi)) > 500 AS added
 FROM asked_long;
 SELECT rencoder_compact('asked_v');
 SELECT asked_measure('long, compacted');
@@ -55,7 +55,7 @@ SELECT asked_wrong();
 DROP INDEX asked_v;
 
 CREATE INDEX asked_v ON asked USING rencoder (v) WITH (storage = run, pages_per_range = 1);
-SELECT rencoder_add_query_samples('asked_v', array_agg(lo), array_agg(hi)) > 500 AS added
+SELECT count(rencoder_add_query_sample('asked_v', lo, hi)) > 500 AS added
 FROM asked_near;
 SELECT rencoder_compact('asked_v');
 SELECT asked_measure('near');

@@ -99,26 +99,6 @@ FROM generate_series(1, 2000) i;
 SELECT source, count(*), min(lo) > 1000100 AS the_newest FROM sa_list('sa_v') GROUP BY source;
 SELECT rencoder_index_check('sa_v', true);
 
--- Many at once: from all parts of the arrays, each page logged once.
-CREATE TABLE sa_asked AS SELECT -i AS lo, i AS hi FROM generate_series(1, 10000) i;
-SELECT pg_current_wal_insert_lsn() AS start \gset
-SELECT rencoder_add_query_samples('sa_v', array_agg(lo), array_agg(hi)) FROM sa_asked;
-SELECT pg_current_wal_insert_lsn() - :'start' < 100 * current_setting('block_size')::int AS few;
-SELECT source, count(*), min(hi), max(hi) > 9980 AS to_the_end,
-	avg(hi) BETWEEN 4900 AND 5100 AS all_parts FROM sa_list('sa_v') GROUP BY 1;
-SELECT rencoder_add_query_samples('sa_v', '{1,2}'::int2[], '{5,6}'::int8[]),
-	rencoder_add_query_samples('sa_v', '{3}', '{4}', attnum => 1),
-	rencoder_add_query_samples('sa_v', '{}'::int[], '{}'::int[]),
-	rencoder_add_query_samples('sa_v', NULL::int[], '{1}') IS NULL AS is_null,
-	rencoder_add_query_samples(NULL, '{1}'::int[], '{1}') IS NULL AS is_null;
-SELECT * FROM sa_list('sa_v') WHERE lo > 0 ORDER BY lo;
-SELECT rencoder_add_query_samples('sa_v', '{1,2}'::int[], '{5}'::int[]);
-SELECT rencoder_add_query_samples('sa_v', '{1,NULL}'::int[], '{5,6}'::int[]);
-SELECT rencoder_add_query_samples('sa_v', '{1,3}'::int[], '{5,2}'::int[]);
-SELECT rencoder_add_query_samples('sa_v', '{2026-01-01}'::date[], '{2026-01-02}'::date[]);
-SELECT rencoder_add_query_samples('sa_v', '{1}'::int[], '{5}'::int[], 2);
-SELECT rencoder_index_check('sa_v', true);
-DROP TABLE sa_asked;
 
 --
 -- What keeps them: not what builds the index again.

@@ -136,8 +136,8 @@ FROM generate_series(1, 4000) AS i
 CREATE INDEX pages_any_url ON pages USING rencoder (url) WITH (pages_per_range = 8, storage = filter);
 CREATE INDEX pages_url ON pages USING rencoder (url) WITH (pages_per_range = 8, storage = filter);
 CREATE INDEX pages_number ON pages USING rencoder (number) WITH (pages_per_range = 8, storage = filter);
-SELECT rencoder_add_query_samples('pages_url', array_agg(url), array_agg(url)),
-    rencoder_add_query_samples('pages_number', array_agg(number), array_agg(number)) FROM asked;
+SELECT count(rencoder_add_query_sample('pages_url', url, url)),
+    count(rencoder_add_query_sample('pages_number', number, number)) FROM asked;
 SELECT rencoder_retune('pages_url'), rencoder_retune('pages_number');
 CREATE TABLE absent AS
 SELECT 'https://www.example.com/' || a.word || '/' || b.word AS url

@@ -148,7 +148,7 @@ try_workload() {
         FROM known WHERE n <= 5") == t ]] || errors=3
     bench_sql -q -c "DROP INDEX learned" \
         -c "CREATE INDEX taught ON $table USING rencoder ($column) WITH (storage = filter$options)" \
-        -c "SELECT rencoder_add_query_samples('taught', array_agg(lo), array_agg(hi)) FROM sample" \
+        -c "SELECT count(rencoder_add_query_sample('taught', lo, hi)) FROM sample" \
         -c "SELECT rencoder_retune('taught')" >/dev/null
     right=$(candidates taught)
     echo "candidates of an empty query: $before at first, $after retuned, $right with the right sample" \

@@ -7,14 +7,12 @@
  */
 #include "store/open_index.h"
 
-#include "access/htup_details.h"
 #include "access/relation.h"
 #include "access/tableam.h"
 #include "access/xlog.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_type.h"
 #include "fmgr.h"
-#include "funcapi.h"
 #include "miscadmin.h"
 #include "storage/bufmgr.h"
 #include "storage/lmgr.h"
@@ -26,6 +24,8 @@
 #include "utils/rel.h"
 #include "utils/rls.h"
 #include "utils/snapmgr.h"
+
+#include "sql/sql_shown.h"
 
 PG_FUNCTION_INFO_V1(rencoder_look_at);
 
@@ -190,10 +190,7 @@ make_look_row(FunctionCallInfo fcinfo, int64 size, const LookColumns *columns, c
 	Datum		values[LOOK_COLUMNS] = {0};
 	bool		nulls[LOOK_COLUMNS] = {0};
 	Datum		repeats[INDEX_MAX_KEYS];
-	TupleDesc	desc;
 
-	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
-		elog(ERROR, "return type must be a row type");
 	for (int i = 0; i < columns->n; i++)
 		repeats[i] = Float8GetDatum(columns->equal[i] / Max(columns->pairs[i], 1));
 	nulls[0] = nulls[1] = problem != NULL;
@@ -203,7 +200,7 @@ make_look_row(FunctionCallInfo fcinfo, int64 size, const LookColumns *columns, c
 	nulls[2] = problem == NULL;
 	if (problem != NULL)
 		values[2] = CStringGetTextDatum(problem);
-	return HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(desc), values, nulls));
+	return rencoder_sql_row(fcinfo, values, nulls);
 }
 
 /*

@@ -7,7 +7,6 @@
  */
 #include "scan/candidates.h"
 
-#include "access/htup_details.h"
 #include "fmgr.h"
 #include "funcapi.h"
 #include "miscadmin.h"
@@ -93,19 +92,6 @@ emit(FunctionCallInfo fcinfo, Row *row)
 	row->n = 0;
 }
 
-/* The result of a function that returns one row. */
-static Datum
-single_inspected_row(FunctionCallInfo fcinfo, Row *row)
-{
-	TupleDesc	tupdesc;
-
-	if (get_call_result_type(fcinfo, NULL, &tupdesc) != TYPEFUNC_COMPOSITE)
-		elog(ERROR, "return type must be a row type");
-	Assert(row->n == tupdesc->natts);
-	tupdesc = BlessTupleDesc(tupdesc);
-	return HeapTupleGetDatum(heap_form_tuple(tupdesc, row->values, row->nulls));
-}
-
 /* Directory pages and maps. */
 static uint32
 count_directory_pages(Relation index, const RencoderMetaPageData *metadata)
@@ -164,7 +150,7 @@ rencoder_metapage(PG_FUNCTION_ARGS)
 					 rencoder_options_bits_are_given(target.index),
 					 Int32GetDatum(rencoder_options_bits_per_key(target.index)));
 	rencoder_open_index_close(&target);
-	PG_RETURN_DATUM(single_inspected_row(fcinfo, &row));
+	PG_RETURN_DATUM(rencoder_sql_row(fcinfo, row.values, row.nulls));
 }
 
 static void
@@ -509,5 +495,5 @@ rencoder_candidates(PG_FUNCTION_ARGS)
 	put(&row, Int64GetDatum(npages));
 	put(&row, Int64GetDatum(counts.index_pages));
 	rencoder_open_index_close(&target);
-	PG_RETURN_DATUM(single_inspected_row(fcinfo, &row));
+	PG_RETURN_DATUM(rencoder_sql_row(fcinfo, row.values, row.nulls));
 }

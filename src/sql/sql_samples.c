@@ -1,19 +1,16 @@
 /*
  * sql_samples.c
- *		SQL functions that add query samples to an index and show them.
+ *		SQL functions that add query samples to an index, show them, and replay them.
  */
 #include "key/key.h"
 #include "store/sample_pages.h"
 
-#include "access/htup_details.h"
 #include "catalog/index.h"
 #include "catalog/pg_authid.h"
 #include "fmgr.h"
 #include "funcapi.h"
 #include "utils/acl.h"
-#include "utils/array.h"
 #include "utils/builtins.h"
-#include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
 #include "utils/tuplestore.h"
@@ -25,7 +22,6 @@
 #include "table/heap_read.h"
 
 PG_FUNCTION_INFO_V1(rencoder_add_query_sample);
-PG_FUNCTION_INFO_V1(rencoder_add_query_samples);
 PG_FUNCTION_INFO_V1(rencoder_query_samples);
 PG_FUNCTION_INFO_V1(rencoder_replay_query_samples);
 
@@ -81,37 +77,6 @@ sample_of_keys(Relation index, int col, const ScanKeyData *keys, int nkeys)
 	return sample;
 }
 
-/* Adds intervals to the column and the index of arguments 3 and 0 of a call: two bounds for each. */
-static void
-add_samples(FunctionCallInfo fcinfo, Oid type, const NullableDatum *bounds, int n)
-{
-	RencoderSample *samples = palloc(n * sizeof(RencoderSample));
-	RencoderOpenIndex target;
-	int			col;
-
-	if (PG_ARGISNULL(3))
-		ereport(ERROR,
-				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-				 errmsg("column number must not be null")));
-	rencoder_open_index(&target, PG_GETARG_OID(0), RowExclusiveLock, RENCODER_PRIVILEGE_OWNER);
-	rencoder_open_index_require_valid(target.index);
-	col = sample_column_arg(target.index, PG_GETARG_INT32(3));
-	for (int i = 0; i < n; i++)
-	{
-		ScanKeyData keys[RENCODER_BOUND_KEYS];
-		int			nkeys;
-
-		rencoder_open_index_switch_to_caller(&target);
-		nkeys = rencoder_bounds_scankeys(target.index, col, type, bounds + 2 * i, keys);
-		rencoder_open_index_switch_to_owner(&target);
-		samples[i] = sample_of_keys(target.index, col, keys, nkeys);
-	}
-	if (n > 0)
-		rencoder_samples_ensure_pages(target.index);
-	rencoder_samples_store(target.index, col, samples, n, true);
-	rencoder_open_index_close(&target);
-}
-
 /*
  * rencoder_add_query_sample(index regclass, lo anycompatible, hi anycompatible,
  *		attnum integer) returns void
@@ -122,61 +87,30 @@ add_samples(FunctionCallInfo fcinfo, Oid type, const NullableDatum *bounds, int 
 Datum
 rencoder_add_query_sample(PG_FUNCTION_ARGS)
 {
+	RencoderOpenIndex target;
+	ScanKeyData keys[RENCODER_BOUND_KEYS];
+	int			nkeys;
+	RencoderSample sample;
+	int			col;
+
 	if (PG_ARGISNULL(0))
 		PG_RETURN_NULL();
-	add_samples(fcinfo, get_fn_expr_argtype(fcinfo->flinfo, 1), &fcinfo->args[1], 1);
-	PG_RETURN_VOID();
-}
-
-/* The elements of an array argument; returns their number. */
-static int
-sample_array_arg(FunctionCallInfo fcinfo, int arg, Datum **value, bool **isnull)
-{
-	ArrayType  *array = PG_GETARG_ARRAYTYPE_P(arg);
-	int16		length;
-	bool		by_value;
-	char		align;
-	int			n;
-
-	get_typlenbyvalalign(ARR_ELEMTYPE(array), &length, &by_value, &align);
-	deconstruct_array(array, ARR_ELEMTYPE(array), length, by_value, align, value, isnull, &n);
-	return n;
-}
-
-/*
- * rencoder_add_query_samples(index regclass, lo anycompatiblearray, hi anycompatiblearray,
- *		attnum integer) returns integer
- *
- * The same for many intervals: each page of samples is logged once.  Returns how many were
- * added: of more than a column can have it takes as many, from all parts of the arrays.
- */
-Datum
-rencoder_add_query_samples(PG_FUNCTION_ARGS)
-{
-	NullableDatum *bounds;
-	Datum	   *value[2];
-	bool	   *isnull[2];
-	int			n;
-	int			nadded;
-
-	if (PG_ARGISNULL(0) || PG_ARGISNULL(1) || PG_ARGISNULL(2))
-		PG_RETURN_NULL();
-	n = sample_array_arg(fcinfo, 1, &value[0], &isnull[0]);
-	if (sample_array_arg(fcinfo, 2, &value[1], &isnull[1]) != n)
+	if (PG_ARGISNULL(3))
 		ereport(ERROR,
-				(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
-				 errmsg("there must be as many lower bounds as upper bounds")));
-	nadded = Min(n, (int) RENCODER_SAMPLES_MAX);
-	bounds = palloc(2 * nadded * sizeof(NullableDatum));
-	for (int i = 0; i < 2 * nadded; i++)
-	{
-		int			k = (int) ((int64) (i / 2) * n / nadded);
-
-		bounds[i].value = value[i % 2][k];
-		bounds[i].isnull = isnull[i % 2][k];
-	}
-	add_samples(fcinfo, ARR_ELEMTYPE(PG_GETARG_ARRAYTYPE_P(1)), bounds, nadded);
-	PG_RETURN_INT32(nadded);
+				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+				 errmsg("column number must not be null")));
+	rencoder_open_index(&target, PG_GETARG_OID(0), RowExclusiveLock, RENCODER_PRIVILEGE_OWNER);
+	rencoder_open_index_require_valid(target.index);
+	col = sample_column_arg(target.index, PG_GETARG_INT32(3));
+	rencoder_open_index_switch_to_caller(&target);
+	nkeys = rencoder_bounds_scankeys(target.index, col, get_fn_expr_argtype(fcinfo->flinfo, 1),
+									 &fcinfo->args[1], keys);
+	rencoder_open_index_switch_to_owner(&target);
+	sample = sample_of_keys(target.index, col, keys, nkeys);
+	rencoder_samples_ensure_pages(target.index);
+	rencoder_samples_store(target.index, col, &sample, 1, true);
+	rencoder_open_index_close(&target);
+	PG_RETURN_VOID();
 }
 
 static const char *
@@ -363,12 +297,9 @@ rencoder_replay_query_samples(PG_FUNCTION_ARGS)
 {
 	RencoderOpenIndex target;
 	Replay		replay = {0};
-	TupleDesc	tupdesc;
 	Datum		values[4];
 	bool		nulls[4] = {false};
 
-	if (get_call_result_type(fcinfo, NULL, &tupdesc) != TYPEFUNC_COMPOSITE)
-		elog(ERROR, "return type must be a row type");
 	rencoder_open_index(&target, PG_GETARG_OID(0), AccessShareLock, RENCODER_PRIVILEGE_READ);
 	rencoder_open_index_require_valid(target.index);
 	replay.index = target.index;
@@ -384,5 +315,5 @@ rencoder_replay_query_samples(PG_FUNCTION_ARGS)
 	values[3] = rencoder_sql_shown(replay.false_pages / Max(replay.n, 1));
 	nulls[1] = nulls[2] = replay.n == 0;
 	nulls[3] = replay.n == 0 || !replay.is_plain;
-	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(tupdesc), values, nulls)));
+	PG_RETURN_DATUM(rencoder_sql_row(fcinfo, values, nulls));
 }

@@ -4,10 +4,8 @@
  */
 #include "scan/scan_stats.h"
 
-#include "access/htup_details.h"
 #include "access/xlog.h"
 #include "fmgr.h"
-#include "funcapi.h"
 #include "utils/timestamp.h"
 
 #include "sql/sql_shown.h"
@@ -77,23 +75,20 @@ Datum
 rencoder_index_stats(PG_FUNCTION_ARGS)
 {
 	RencoderOpenIndex target;
-	TupleDesc	tupdesc;
 	Datum		values[STATS_COLUMNS] = {0};
 	bool		nulls[STATS_COLUMNS] = {false};
 
-	if (get_call_result_type(fcinfo, NULL, &tupdesc) != TYPEFUNC_COMPOSITE)
-		elog(ERROR, "return type must be a row type");
 	if (PG_GETARG_BOOL(1))
 		rencoder_open_index(&target, PG_GETARG_OID(0), AccessShareLock, RENCODER_PRIVILEGE_INSPECT);
 	else if (rencoder_open_index_now(&target, PG_GETARG_OID(0),
 									 RENCODER_PRIVILEGE_INSPECT) != RENCODER_TRY_OPENED)
 	{
 		memset(nulls, true, sizeof(nulls));
-		PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(tupdesc), values, nulls)));
+		PG_RETURN_DATUM(rencoder_sql_row(fcinfo, values, nulls));
 	}
 	get_index_stats(target.index, values, nulls);
 	rencoder_open_index_close(&target);
-	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(tupdesc), values, nulls)));
+	PG_RETURN_DATUM(rencoder_sql_row(fcinfo, values, nulls));
 }
 
 /*
